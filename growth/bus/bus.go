@@ -1,0 +1,85 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+var (
+	// ErrConflict means that a guard failed: the state has changed since it was read. Read it again and decide again.
+	ErrConflict = errors.New("the bus has moved on")
+	// ErrUnavailable means that the bus could not be reached in time. The state held in mirrors stays valid but ages.
+	ErrUnavailable = errors.New("the bus is unavailable")
+)
+
+// Bus is what every adapter offers. Consumers declare the part they use.
+type Bus interface {
+	// List returns all entries below prefix at one revision, ordered by key.
+	List(ctx context.Context, prefix string) ([]Entry, Revision, error)
+	// Put writes value, for as long as life says, if all guards hold at that instant; else ErrConflict.
+	Put(ctx context.Context, key string, value []byte, life Life, guards ...Guard) (Revision, error)
+	// Delete removes key if all guards hold at that instant; else ErrConflict. An absent key is no error.
+	Delete(ctx context.Context, key string, guards ...Guard) error
+	// Watch follows the entries below prefix until ctx ends, then closes the channel. The first batch with Reset set
+	// holds all of them; another one follows any gap, so a reader that applies batches in order is never wrong. A
+	// batch with only Err says that the bus can not be reached just now.
+	Watch(ctx context.Context, prefix string) <-chan Batch
+}
+
+// Revision numbers the states of the bus; every write makes the next one.
+type Revision int64
+
+// Entry is a key with its value and the revision that wrote it.
+type Entry struct {
+	Key      string
+	Value    []byte
+	Revision Revision
+}
+
+// Batch is what changed below a watched prefix between two revisions.
+type Batch struct {
+	// Reset says that Entries are all there is: whatever else the reader holds is gone.
+	Reset    bool
+	Revision Revision
+	Entries  []Entry
+	Deleted  []string
+	Err      error
+}
+
+// Life says how long an entry stays.
+type Life struct {
+	// WhileAlive ties the entry to the writing process: gone when it has been silent for the bus's session TTL.
+	WhileAlive bool
+	// For removes the entry after a fixed time, rounded up to whole seconds. Zero means that it does not.
+	For time.Duration
+}
+
+// The lives most entries have.
+var (
+	// Persistent entries stay until deleted.
+	Persistent = Life{}
+	// WhileAlive entries live as long as their writer.
+	WhileAlive = Life{WhileAlive: true}
+)
+
+// Guard is a condition on the state of the bus at the instant of a write.
+type Guard struct {
+	// Key is a whole key, or a prefix where Below is set.
+	Key   string
+	Below bool
+	// Revision is the newest the guarded entries may have. Zero with Below unset: the key must be absent.
+	Revision Revision
+}
+
+// Absent holds when key does not exist.
+func Absent(key string) Guard { return Guard{Key: key} }
+
+// Unchanged holds when key was last written by revision.
+func Unchanged(key string, revision Revision) Guard { return Guard{Key: key, Revision: revision} }
+
+// NoneNewer holds when nothing below prefix was written after revision. Deletions do not break it: they only make
+// room.
+func NoneNewer(prefix string, revision Revision) Guard {
+	return Guard{Key: prefix, Below: true, Revision: revision}
+}

@@ -1,0 +1,273 @@
+// Package bustest is the contract of the bus: what bus.Bus promises, as tests that every adapter passes.
+package bustest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth/bus"
+)
+
+// Harness is what an adapter's test provides.
+type Harness struct {
+	// Open connects a process of its own to the same, initially empty, bus.
+	Open func(t *testing.T) Process
+	// Pass lets time pass.
+	Pass func(time.Duration)
+}
+
+// Process is a connected adapter whose process can end.
+type Process interface {
+	bus.Bus
+	Close() error
+}
+
+// Run holds an adapter to the contract. open is called once per test for a fresh bus.
+func Run(t *testing.T, open func(t *testing.T) Harness) {
+	for name, test := range map[string]func(*testing.T, Harness){
+		"an entry is listed with its revision":            listed,
+		"an absent key can be claimed once":               claimedOnce,
+		"an unchanged key can be replaced once":           replacedOnce,
+		"nobody may have written below a guarded prefix":  noneNewer,
+		"deletions do not break a prefix guard":           deletionsMakeRoom,
+		"a guarded deletion fails when the key moved on":  guardedDelete,
+		"of many claims on one prefix one wins a round":   race,
+		"a watch starts with everything and then follows": follows,
+		"a watch sees only its prefix":                    prefixOnly,
+		"what a process leaves behind goes with it":       whileAlive,
+		"an entry with an end ends":                       expires,
+		"a rewrite outlives the first write's end":        persistentAfterExpiring,
+		"a cancelled watch closes":                        cancelled,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, open(t)) })
+	}
+}
+
+const patience = 10 * time.Second
+
+func put(t *testing.T, b bus.Bus, key, value string, life bus.Life, guards ...bus.Guard) bus.Revision {
+	t.Helper()
+	revision, err := b.Put(t.Context(), key, []byte(value), life, guards...)
+	if err != nil {
+		t.Fatalf("put %s: %v", key, err)
+	}
+	return revision
+}
+
+func conflicts(t *testing.T, b bus.Bus, key string, guards ...bus.Guard) {
+	t.Helper()
+	if _, err := b.Put(t.Context(), key, []byte("late"), bus.Persistent, guards...); !errors.Is(err, bus.ErrConflict) {
+		t.Fatalf("put %s: %v, want a conflict", key, err)
+	}
+}
+
+func keys(t *testing.T, b bus.Bus, prefix string) string {
+	t.Helper()
+	entries, _, err := b.List(t.Context(), prefix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := ""
+	for _, e := range entries {
+		all += e.Key + "=" + string(e.Value) + " "
+	}
+	return all
+}
+
+func want(t *testing.T, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Fatalf("got %q, want %q", got, want)
+	}
+}
+
+func listed(t *testing.T, h Harness) {
+	b := h.Open(t)
+	put(t, b, "/b", "2", bus.Persistent)
+	first := put(t, b, "/a", "1", bus.Persistent)
+	entries, revision, err := b.List(t.Context(), "/")
+	if err != nil || len(entries) != 2 || entries[0].Key != "/a" || entries[0].Revision != first || revision < first {
+		t.Fatalf("got %+v at %d, %v", entries, revision, err)
+	}
+}
+
+func claimedOnce(t *testing.T, h Harness) {
+	b := h.Open(t)
+	put(t, b, "/a", "first", bus.Persistent, bus.Absent("/a"))
+	conflicts(t, b, "/a", bus.Absent("/a"))
+	want(t, keys(t, b, "/"), "/a=first ")
+}
+
+func replacedOnce(t *testing.T, h Harness) {
+	b := h.Open(t)
+	first := put(t, b, "/a", "1", bus.Persistent)
+	put(t, b, "/a", "2", bus.Persistent, bus.Unchanged("/a", first))
+	conflicts(t, b, "/a", bus.Unchanged("/a", first))
+	want(t, keys(t, b, "/"), "/a=2 ")
+}
+
+func noneNewer(t *testing.T, h Harness) {
+	b := h.Open(t)
+	seen := put(t, b, "/n/a", "1", bus.Persistent)
+	put(t, b, "/other", "1", bus.Persistent)
+	put(t, b, "/n/b", "2", bus.Persistent, bus.NoneNewer("/n/", seen))
+	conflicts(t, b, "/n/c", bus.NoneNewer("/n/", seen))
+	put(t, b, "/m/c", "3", bus.Persistent, bus.NoneNewer("/m/", seen))
+	want(t, keys(t, b, "/n/"), "/n/a=1 /n/b=2 ")
+}
+
+func deletionsMakeRoom(t *testing.T, h Harness) {
+	b := h.Open(t)
+	put(t, b, "/n/a", "1", bus.Persistent)
+	seen := put(t, b, "/n/b", "2", bus.Persistent)
+	if err := b.Delete(t.Context(), "/n/a"); err != nil {
+		t.Fatal(err)
+	}
+	put(t, b, "/n/c", "3", bus.Persistent, bus.NoneNewer("/n/", seen))
+}
+
+func guardedDelete(t *testing.T, h Harness) {
+	b := h.Open(t)
+	first := put(t, b, "/a", "1", bus.Persistent)
+	put(t, b, "/a", "2", bus.Persistent)
+	if err := b.Delete(t.Context(), "/a", bus.Unchanged("/a", first)); !errors.Is(err, bus.ErrConflict) {
+		t.Fatalf("got %v, want a conflict", err)
+	}
+	if err := b.Delete(t.Context(), "/never-there"); err != nil {
+		t.Fatal(err)
+	}
+	want(t, keys(t, b, "/"), "/a=2 ")
+}
+
+func race(t *testing.T, h Harness) {
+	const replicas = 8
+	seen := put(t, h.Open(t), "/start", "", bus.Persistent)
+	var group sync.WaitGroup
+	won := make(chan string, replicas)
+	for i := range replicas {
+		b := h.Open(t)
+		group.Go(func() {
+			_, err := b.Put(context.WithoutCancel(t.Context()), fmt.Sprintf("/n/%d", i), nil, bus.Persistent, bus.NoneNewer("/n/", seen))
+			switch {
+			case err == nil:
+				won <- fmt.Sprint(i)
+			case !errors.Is(err, bus.ErrConflict):
+				t.Errorf("replica %d: %v", i, err)
+			}
+		})
+	}
+	group.Wait()
+	if len(won) != 1 {
+		t.Fatalf("%d replicas won, want exactly one", len(won))
+	}
+}
+
+// mirrored applies batches until the view satisfies enough.
+func mirrored(t *testing.T, batches <-chan bus.Batch, m *bus.Mirror[string], enough func(*bus.View[string]) bool) {
+	t.Helper()
+	timeout := time.After(patience)
+	for !enough(m.View()) {
+		select {
+		case b, ok := <-batches:
+			if !ok {
+				t.Fatalf("the watch closed at %+v", m.View())
+			}
+			m.Apply(b)
+		case <-timeout:
+			t.Fatalf("the watch stood still at %+v", m.View())
+		}
+	}
+}
+
+func mirror() *bus.Mirror[string] {
+	return &bus.Mirror[string]{Decode: func(e bus.Entry) (string, error) { return string(e.Value), nil }}
+}
+
+func holds(pairs ...string) func(*bus.View[string]) bool {
+	return func(v *bus.View[string]) bool {
+		if !v.Synced || len(v.Values) != len(pairs)/2 {
+			return false
+		}
+		for i := 0; i < len(pairs); i += 2 {
+			if v.Values[pairs[i]] != pairs[i+1] {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+func follows(t *testing.T, h Harness) {
+	b, m := h.Open(t), mirror()
+	put(t, b, "/n/a", "1", bus.Persistent)
+	batches := h.Open(t).Watch(t.Context(), "/n/")
+	mirrored(t, batches, m, holds("/n/a", "1"))
+	put(t, b, "/n/a", "2", bus.Persistent)
+	put(t, b, "/n/b", "1", bus.Persistent)
+	mirrored(t, batches, m, holds("/n/a", "2", "/n/b", "1"))
+	if err := b.Delete(t.Context(), "/n/a"); err != nil {
+		t.Fatal(err)
+	}
+	mirrored(t, batches, m, holds("/n/b", "1"))
+}
+
+func prefixOnly(t *testing.T, h Harness) {
+	b, m := h.Open(t), mirror()
+	batches := b.Watch(t.Context(), "/n/")
+	put(t, b, "/other", "1", bus.Persistent)
+	put(t, b, "/n/a", "1", bus.Persistent)
+	mirrored(t, batches, m, holds("/n/a", "1"))
+}
+
+func whileAlive(t *testing.T, h Harness) {
+	survivor, dying, m := h.Open(t), h.Open(t), mirror()
+	put(t, survivor, "/n/stays", "1", bus.WhileAlive)
+	put(t, dying, "/n/goes", "1", bus.WhileAlive)
+	batches := survivor.Watch(t.Context(), "/n/")
+	mirrored(t, batches, m, holds("/n/stays", "1", "/n/goes", "1"))
+	if err := dying.Close(); err != nil {
+		t.Fatal(err)
+	}
+	mirrored(t, batches, m, holds("/n/stays", "1"))
+}
+
+func expires(t *testing.T, h Harness) {
+	b, m := h.Open(t), mirror()
+	put(t, b, "/n/a", "1", bus.Life{For: time.Second})
+	batches := b.Watch(t.Context(), "/n/")
+	mirrored(t, batches, m, holds("/n/a", "1"))
+	h.Pass(2 * time.Second)
+	mirrored(t, batches, m, holds())
+}
+
+func persistentAfterExpiring(t *testing.T, h Harness) {
+	b := h.Open(t)
+	put(t, b, "/n/short", "1", bus.Life{For: time.Second})
+	put(t, b, "/n/a", "1", bus.Life{For: time.Second})
+	put(t, b, "/n/a", "2", bus.Persistent)
+	m := mirror()
+	batches := b.Watch(t.Context(), "/n/")
+	h.Pass(2 * time.Second)
+	mirrored(t, batches, m, holds("/n/a", "2"))
+}
+
+func cancelled(t *testing.T, h Harness) {
+	ctx, cancel := context.WithCancel(t.Context())
+	batches := h.Open(t).Watch(ctx, "/")
+	cancel()
+	timeout := time.After(patience)
+	for {
+		select {
+		case _, ok := <-batches:
+			if !ok {
+				return
+			}
+		case <-timeout:
+			t.Fatal("the watch is still open")
+		}
+	}
+}

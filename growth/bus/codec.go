@@ -1,0 +1,106 @@
+package bus
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// Version is the version of every record that this package writes.
+const Version = 1
+
+// MaxValue bounds an encoded record, in bytes. etcd itself refuses more than 1.5 MiB.
+const MaxValue = 1 << 20
+
+// ErrVersion is for a record of a version that this build does not know. The record is left alone: a newer writer
+// knows what it means.
+var ErrVersion = errors.New("unknown record version")
+
+// Header starts every record.
+type Header struct {
+	Version int `json:"v"`
+	// Unknown holds the fields that this build does not know, so that rewriting a record does not drop them.
+	Unknown map[string]json.RawMessage `json:"-"`
+}
+
+func (h *Header) header() *Header { return h }
+
+// Record is a pointer to one of the structs in records.go.
+type Record[T any] interface {
+	*T
+	header() *Header
+}
+
+// Encode writes a record with its version and the unknown fields it was read with.
+func Encode[T any, R Record[T]](record T) ([]byte, error) {
+	header := R(&record).header()
+	header.Version = Version
+	value, err := json.Marshal(record)
+	if err != nil {
+		return nil, fmt.Errorf("encoding %T: %w", record, err)
+	}
+	if len(header.Unknown) > 0 {
+		fields := make(map[string]json.RawMessage, len(header.Unknown))
+		for name, raw := range header.Unknown {
+			fields[name] = raw
+		}
+		if err := json.Unmarshal(value, &fields); err != nil {
+			return nil, fmt.Errorf("encoding %T: %w", record, err)
+		}
+		if value, err = json.Marshal(fields); err != nil {
+			return nil, fmt.Errorf("encoding %T: %w", record, err)
+		}
+	}
+	if len(value) > MaxValue {
+		return nil, fmt.Errorf("encoding %T: %d bytes, a record has at most %d", record, len(value), MaxValue)
+	}
+	return value, nil
+}
+
+// Decode reads a record. A version it does not know is ErrVersion.
+func Decode[T any, R Record[T]](value []byte) (T, error) {
+	var record, none T
+	if len(value) > MaxValue {
+		return none, fmt.Errorf("decoding %T: %d bytes, a record has at most %d", record, len(value), MaxValue)
+	}
+	var version struct {
+		Version int `json:"v"`
+	}
+	if err := json.Unmarshal(value, &version); err != nil {
+		return none, fmt.Errorf("decoding %T: %w", record, err)
+	}
+	if version.Version != Version {
+		return none, fmt.Errorf("decoding %T: %w %d, this build knows %d", record, ErrVersion, version.Version, Version)
+	}
+	if err := json.Unmarshal(value, &record); err != nil {
+		return none, fmt.Errorf("decoding %T: %w", record, err)
+	}
+	unknown := map[string]json.RawMessage{}
+	if err := json.Unmarshal(value, &unknown); err != nil {
+		return none, fmt.Errorf("decoding %T: %w", record, err)
+	}
+	forget(unknown, reflect.TypeFor[T]())
+	if len(unknown) > 0 {
+		R(&record).header().Unknown = unknown
+	}
+	return record, nil
+}
+
+// forget removes the fields that record knows. encoding/json matches names without regard to case, and so does this.
+func forget(fields map[string]json.RawMessage, record reflect.Type) {
+	for i := range record.NumField() {
+		field := record.Field(i)
+		if field.Anonymous {
+			forget(fields, field.Type)
+			continue
+		}
+		known, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		for name := range fields {
+			if strings.EqualFold(name, known) {
+				delete(fields, name)
+			}
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package bus_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth/bus"
+)
+
+// rewrite is what a writer does that changes a record it has read.
+func rewrite[T any, R bus.Record[T]](value []byte) ([]byte, error) {
+	record, err := bus.Decode[T, R](value)
+	if err != nil {
+		return nil, err
+	}
+	return bus.Encode[T, R](record)
+}
+
+// rewrites has every record there is.
+var rewrites = map[string]func([]byte) ([]byte, error){
+	"NodeGPUs":    rewrite[bus.NodeGPUs],
+	"Reservation": rewrite[bus.Reservation],
+	"Allocation":  rewrite[bus.Allocation],
+	"NodeLoad":    rewrite[bus.NodeLoad],
+	"Sample":      rewrite[bus.Sample],
+	"Advice":      rewrite[bus.Advice],
+}
+
+func TestFieldsOfANewerBuildSurviveARewrite(t *testing.T) {
+	for name, rewrite := range rewrites {
+		t.Run(name, func(t *testing.T) {
+			out, err := rewrite([]byte(`{"v":1,"mood":{"of":["the","day"]},"zeal":7}`))
+			require.NoError(t, err)
+			require.Contains(t, string(out), `"mood":{"of":["the","day"]}`)
+			require.Contains(t, string(out), `"zeal":7`)
+			require.Equal(t, 1, strings.Count(string(out), `"v":1`))
+		})
+	}
+}
+
+func TestAKnownFieldIsNotKeptAsAnUnknownOne(t *testing.T) {
+	advice, err := bus.Decode[bus.Advice]([]byte(`{"v":1,"GENERATION":3,"loaders":2,"x":1}`))
+	require.NoError(t, err)
+	require.Equal(t, int64(3), advice.Generation)
+	require.Len(t, advice.Unknown, 1)
+	advice.Generation, advice.Loaders = 4, nil
+	out, err := bus.Encode(advice)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"v":1,"generation":4,"x":1}`, string(out), "a cleared field does not come back from what was read")
+}
+
+func TestAnotherVersionIsRefusedByName(t *testing.T) {
+	for name, rewrite := range rewrites {
+		t.Run(name, func(t *testing.T) {
+			for _, value := range []string{`{"v":2}`, `{"v":0}`, `{}`, `{"v":-1}`} {
+				_, err := rewrite([]byte(value))
+				require.ErrorIs(t, err, bus.ErrVersion)
+				require.ErrorContains(t, err, name)
+			}
+		})
+	}
+}
+
+func TestNonsenseIsRefused(t *testing.T) {
+	for name, value := range map[string]string{
+		"nothing": "", "no JSON": "gpus", "no object": `[1]`, "null": "null", "a wrong type": `{"v":1,"generation":"three"}`,
+		"two values": `{"v":1}{"v":1}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := bus.Decode[bus.Advice]([]byte(value))
+			require.Error(t, err)
+		})
+	}
+}
+
+func TestARecordHasABoundedSize(t *testing.T) {
+	_, err := bus.Encode(bus.Advice{Reason: strings.Repeat("a", bus.MaxValue)})
+	require.ErrorContains(t, err, "at most")
+	_, err = bus.Decode[bus.Advice]([]byte(`{"v":1,"reason":"` + strings.Repeat("a", bus.MaxValue) + `"}`))
+	require.ErrorContains(t, err, "at most")
+	require.NotErrorIs(t, err, bus.ErrVersion)
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, seed := range []string{
+		`{"v":1}`, `{"v":2}`, `{"v":1,"gpus":[{"uuid":"GPU-0","memoryMiB":1024}]}`, `{"v":1,"loaders":null,"later":[1,{"a":"<"}]}`,
+		`{"V":1,"generation":9223372036854775807}`, `{"v":1,"-":1}`, `{"v":1,"pod":{"uid":"u"},"growth":1e308}`, `null`, ``,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, value []byte) {
+		for _, rewrite := range rewrites {
+			once, err := rewrite(value)
+			if err != nil {
+				continue
+			}
+			twice, err := rewrite(once)
+			require.NoError(t, err)
+			require.Equal(t, string(once), string(twice), "what we wrote we read as we wrote it")
+		}
+	})
+}

@@ -1,0 +1,156 @@
+package etcdbus
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/trellis-gpu/trellis/growth/bus"
+)
+
+// Bus implements bus.Bus on etcd.
+type Bus struct {
+	client  *clientv3.Client
+	log     *slog.Logger
+	session *session
+}
+
+var _ bus.Bus = (*Bus)(nil)
+
+// Open makes a client. It does not wait for etcd to be there; Close ends it.
+func Open(c Config) (*Bus, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	secure, err := c.tls()
+	if err != nil {
+		return nil, err
+	}
+	// Left alone, gRPC waits up to two minutes between attempts; an etcd that is back should be found at once.
+	again := backoff.DefaultConfig
+	again.MaxDelay = 3 * time.Second
+	dial := []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{Backoff: again, MinConnectTimeout: 5 * time.Second})}
+	if c.ServerName != "" {
+		// etcd's client names every server by its endpoint, over the head of the TLS configuration.
+		dial = append(dial, grpc.WithAuthority(c.ServerName))
+	}
+	client, err := clientv3.New(clientv3.Config{
+		Endpoints: c.Endpoints, TLS: secure, DialKeepAliveTime: 5 * time.Second, DialKeepAliveTimeout: 3 * time.Second,
+		DialOptions: dial, Logger: zap.NewNop(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("opening etcd client: %w", err)
+	}
+	log := cmp.Or(c.Log, slog.New(slog.DiscardHandler))
+	b := &Bus{client: client, log: log}
+	b.session = openSession(client, log, cmp.Or(c.SessionTTL, 15*time.Second))
+	return b, nil
+}
+
+// Close ends the session at once, and with it what was written bus.WhileAlive.
+func (b *Bus) Close() error {
+	b.session.close()
+	return b.client.Close()
+}
+
+// List implements bus.Bus.
+func (b *Bus) List(ctx context.Context, prefix string) ([]bus.Entry, bus.Revision, error) {
+	reply, err := b.client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithSort(clientv3.SortByKey, clientv3.SortAscend))
+	if err != nil {
+		return nil, 0, mapped("listing "+prefix, err)
+	}
+	entries := make([]bus.Entry, len(reply.Kvs))
+	for i, kv := range reply.Kvs {
+		entries[i] = bus.Entry{Key: string(kv.Key), Value: kv.Value, Revision: bus.Revision(kv.ModRevision)}
+	}
+	return entries, bus.Revision(reply.Header.Revision), nil
+}
+
+// Put implements bus.Bus.
+func (b *Bus) Put(ctx context.Context, key string, value []byte, life bus.Life, guards ...bus.Guard) (bus.Revision, error) {
+	lease, release, err := b.lease(ctx, life)
+	if err != nil {
+		return 0, mapped("leasing "+key, err)
+	}
+	reply, err := b.client.Txn(ctx).If(compiled(guards)...).Then(clientv3.OpPut(key, string(value), clientv3.WithLease(lease))).Commit()
+	if err != nil {
+		release()
+		return 0, mapped("writing "+key, err)
+	}
+	if !reply.Succeeded {
+		release()
+		return 0, fmt.Errorf("writing %s: %w", key, bus.ErrConflict)
+	}
+	if life.WhileAlive {
+		b.session.remember(key, value)
+	} else {
+		b.session.forget(key)
+	}
+	return bus.Revision(reply.Header.Revision), nil
+}
+
+// lease returns the lease for a life, and what undoes it when the write did not happen.
+func (b *Bus) lease(ctx context.Context, life bus.Life) (clientv3.LeaseID, func(), error) {
+	nothing := func() {}
+	switch {
+	case life.WhileAlive:
+		id, err := b.session.lease(ctx)
+		return id, nothing, err
+	case life.For > 0:
+		grant, err := b.client.Grant(ctx, int64((life.For+time.Second-1)/time.Second))
+		if err != nil {
+			return 0, nothing, err
+		}
+		return grant.ID, func() { _, _ = b.client.Revoke(context.WithoutCancel(ctx), grant.ID) }, nil
+	}
+	return clientv3.NoLease, nothing, nil
+}
+
+// Delete implements bus.Bus.
+func (b *Bus) Delete(ctx context.Context, key string, guards ...bus.Guard) error {
+	reply, err := b.client.Txn(ctx).If(compiled(guards)...).Then(clientv3.OpDelete(key)).Commit()
+	if err != nil {
+		return mapped("deleting "+key, err)
+	}
+	if !reply.Succeeded {
+		return fmt.Errorf("deleting %s: %w", key, bus.ErrConflict)
+	}
+	b.session.forget(key)
+	return nil
+}
+
+func compiled(guards []bus.Guard) []clientv3.Cmp {
+	compiled := make([]clientv3.Cmp, len(guards))
+	for i, g := range guards {
+		if g.Below {
+			compiled[i] = clientv3.Compare(clientv3.ModRevision(g.Key).WithPrefix(), "<", int64(g.Revision)+1)
+		} else {
+			compiled[i] = clientv3.Compare(clientv3.ModRevision(g.Key), "=", int64(g.Revision))
+		}
+	}
+	return compiled
+}
+
+// mapped puts etcd's many ways of being away under bus.ErrUnavailable.
+func mapped(doing string, err error) error {
+	code := status.Code(err)
+	var etcdError rpctypes.EtcdError
+	if errors.As(err, &etcdError) {
+		code = etcdError.Code()
+	}
+	if code == codes.Unavailable || code == codes.DeadlineExceeded || errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%s: %w: %w", doing, bus.ErrUnavailable, err)
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}

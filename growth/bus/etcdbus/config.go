@@ -1,0 +1,71 @@
+package etcdbus
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+)
+
+// Config says which etcd to use and how to prove who we are.
+type Config struct {
+	// Endpoints are URLs such as https://10.0.0.1:2379.
+	Endpoints []string
+	// CAFile, CertFile and KeyFile are PEM files; all three or, for plain HTTP, none. They are read again at each
+	// new connection, so that renewed certificates need no restart.
+	CAFile, CertFile, KeyFile string
+	// ServerName is the name the server's certificate must bear. Empty means the endpoint's own.
+	ServerName string
+	// SessionTTL is how long our WhileAlive entries outlive us. Default 15 s.
+	SessionTTL time.Duration
+	// Log is told about lost and regained connections.
+	Log *slog.Logger
+}
+
+// Validate names the first thing that is wrong.
+func (c Config) Validate() error {
+	if len(c.Endpoints) == 0 {
+		return errors.New("no etcd endpoint: give at least one URL, such as https://etcd:2379")
+	}
+	secure := c.CAFile != "" || c.CertFile != "" || c.KeyFile != ""
+	if secure && (c.CAFile == "" || c.CertFile == "" || c.KeyFile == "") {
+		return errors.New("etcd's TLS needs a CA, a certificate and its key: give all three or none")
+	}
+	for _, endpoint := range c.Endpoints {
+		if strings.Contains(endpoint, "$(") {
+			return fmt.Errorf("etcd endpoint %q: Kubernetes left the variable in it unset; the bus's Service must exist before this pod starts", endpoint)
+		}
+		if secure != strings.HasPrefix(endpoint, "https://") {
+			return fmt.Errorf("etcd endpoint %q: https:// goes with certificates, http:// without", endpoint)
+		}
+	}
+	if c.SessionTTL < 0 || c.SessionTTL > time.Hour {
+		return fmt.Errorf("etcd session TTL %s: from 1s to 1h", c.SessionTTL)
+	}
+	return nil
+}
+
+func (c Config) tls() (*tls.Config, error) {
+	if c.CAFile == "" {
+		return nil, nil
+	}
+	pem, err := os.ReadFile(c.CAFile)
+	if err != nil {
+		return nil, fmt.Errorf("reading etcd's CA: %w", err)
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("etcd's CA %s holds no certificate", c.CAFile)
+	}
+	return &tls.Config{
+		RootCAs: roots, ServerName: c.ServerName, MinVersion: tls.VersionTLS12,
+		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			pair, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
+			return &pair, err
+		},
+	}, nil
+}

@@ -1,0 +1,10 @@
+// Package etcdbus is the bus on etcd: the one package of this module that touches the world.
+//
+// One Bus is one long-lived client with one session lease. What is written bus.WhileAlive hangs on that lease and is
+// written again by the Bus itself when the lease was lost, so that a writer survives an etcd that was away for longer
+// than its TTL. Guards become the comparisons of one transaction; bus.NoneNewer is a comparison over a range, which
+// lets any number of replicas decide on one node without a lock.
+//
+// Watch lists at a revision and follows from the next; after a compaction, an error, or an etcd that was away, it
+// lists again. Opening a Bus never waits for etcd: a binary starts, and goes on, on what it has.
+package etcdbus

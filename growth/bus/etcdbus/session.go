@@ -1,0 +1,128 @@
+package etcdbus
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// retryEvery is the pause between attempts to get a lease from an etcd that is away.
+const retryEvery = time.Second
+
+// session keeps one lease alive and what hangs on it written.
+type session struct {
+	client *clientv3.Client
+	log    *slog.Logger
+	ttl    time.Duration
+	cancel context.CancelFunc
+	done   chan struct{}
+
+	mu     sync.Mutex
+	id     clientv3.LeaseID
+	ready  chan struct{} // closed while id is good
+	values map[string][]byte
+}
+
+func openSession(client *clientv3.Client, log *slog.Logger, ttl time.Duration) *session {
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &session{
+		client: client, log: log, ttl: ttl, cancel: cancel, done: make(chan struct{}), ready: make(chan struct{}), values: map[string][]byte{},
+	}
+	go s.run(ctx)
+	return s
+}
+
+func (s *session) run(ctx context.Context) {
+	defer close(s.done)
+	for ctx.Err() == nil {
+		if err := s.live(ctx); err != nil && ctx.Err() == nil {
+			s.log.Warn("no session with the bus", "reason", err)
+			select {
+			case <-time.After(retryEvery):
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+// live holds one lease from its grant to its loss.
+func (s *session) live(ctx context.Context) error {
+	attempt, cancel := context.WithTimeout(ctx, s.ttl)
+	defer cancel()
+	grant, err := s.client.Grant(attempt, int64((s.ttl+time.Second-1)/time.Second))
+	if err != nil {
+		return fmt.Errorf("granting a lease: %w", err)
+	}
+	kept, err := s.client.KeepAlive(ctx, grant.ID)
+	if err != nil {
+		return fmt.Errorf("keeping the lease alive: %w", err)
+	}
+	if err := s.restore(attempt, grant.ID); err != nil {
+		return err
+	}
+	for range kept { // until the lease is lost or ctx ends
+	}
+	s.mu.Lock()
+	s.id, s.ready = 0, make(chan struct{})
+	s.mu.Unlock()
+	return fmt.Errorf("lease %x was lost", grant.ID)
+}
+
+// restore writes again what hung on the lease before, then lets new writes use this one.
+func (s *session) restore(ctx context.Context, id clientv3.LeaseID) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, value := range s.values {
+		if _, err := s.client.Put(ctx, key, string(value), clientv3.WithLease(id)); err != nil {
+			return fmt.Errorf("writing %s again: %w", key, err)
+		}
+	}
+	s.id = id
+	close(s.ready)
+	return nil
+}
+
+func (s *session) lease(ctx context.Context) (clientv3.LeaseID, error) {
+	for {
+		s.mu.Lock()
+		id, ready := s.id, s.ready
+		s.mu.Unlock()
+		if id != 0 {
+			return id, nil
+		}
+		select {
+		case <-ready:
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+}
+
+func (s *session) remember(key string, value []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.values[key] = value
+}
+
+func (s *session) forget(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.values, key)
+}
+
+func (s *session) close() {
+	s.mu.Lock()
+	id := s.id
+	s.mu.Unlock()
+	s.cancel()
+	<-s.done
+	if id != 0 {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		_, _ = s.client.Revoke(ctx, id) // else it runs out by itself
+	}
+}

@@ -1,0 +1,51 @@
+package etcdbus_test
+
+import (
+	"context"
+	"net"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc"
+
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/bus/etcdbus"
+)
+
+// mute answers reads, and takes watches without ever confirming one: etcd in the moment in which it goes away.
+type mute struct {
+	etcdserverpb.UnimplementedKVServer
+	etcdserverpb.UnimplementedWatchServer
+	watched chan struct{}
+}
+
+func (*mute) Range(context.Context, *etcdserverpb.RangeRequest) (*etcdserverpb.RangeResponse, error) {
+	return &etcdserverpb.RangeResponse{Header: &etcdserverpb.ResponseHeader{Revision: 7}}, nil
+}
+
+func (m *mute) Watch(stream etcdserverpb.Watch_WatchServer) error {
+	close(m.watched) // once: the client under test keeps one stream
+	<-stream.Context().Done()
+	return nil
+}
+
+func TestAnEtcdLostBeforeItConfirmsTheWatchIsNoticed(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	server, m := grpc.NewServer(), &mute{watched: make(chan struct{})}
+	etcdserverpb.RegisterKVServer(server, m)
+	etcdserverpb.RegisterWatchServer(server, m)
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(server.Stop)
+
+	b, err := etcdbus.Open(etcdbus.Config{Endpoints: []string{"http://" + listener.Addr().String()}})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = b.Close() })
+	mirror := &bus.Mirror[string]{Decode: func(e bus.Entry) (string, error) { return string(e.Value), nil }}
+	batches := b.Watch(t.Context(), "/n/")
+	until(t, batches, mirror, func(v *bus.View[string]) bool { return v.Synced })
+	<-m.watched
+	server.Stop()
+	until(t, batches, mirror, func(v *bus.View[string]) bool { return v.Err != nil })
+}

@@ -1,0 +1,130 @@
+package etcdbus
+
+import (
+	"context"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/trellis-gpu/trellis/growth/bus"
+)
+
+const (
+	// probeEvery is how often a quiet watch asks whether etcd is still there; the client library itself would wait
+	// for it in silence.
+	probeEvery = 5 * time.Second
+	// probeTimeout is how long the answer may take.
+	probeTimeout = 3 * time.Second
+)
+
+// Watch implements bus.Bus.
+func (b *Bus) Watch(ctx context.Context, prefix string) <-chan bus.Batch {
+	out := make(chan bus.Batch)
+	go func() {
+		defer close(out)
+		for ctx.Err() == nil {
+			err := b.follow(ctx, prefix, out)
+			if ctx.Err() != nil || !send(ctx, out, bus.Batch{Err: err}) {
+				return
+			}
+			b.log.Warn("watching the bus was interrupted", "prefix", prefix, "reason", err)
+			select {
+			case <-time.After(retryEvery):
+			case <-ctx.Done():
+			}
+		}
+	}()
+	return out
+}
+
+// follow lists once and streams changes until something breaks.
+func (b *Bus) follow(ctx context.Context, prefix string, out chan<- bus.Batch) error {
+	revision, err := b.relist(ctx, prefix, out)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
+	defer cancel()
+	// The client's Watch returns only when etcd has confirmed it, which an etcd that just went away never does: wait
+	// for it beside the probe, not before.
+	begun := make(chan clientv3.WatchChan, 1)
+	go func() {
+		begun <- b.client.Watch(ctx, prefix, clientv3.WithPrefix(), clientv3.WithRev(int64(revision)+1))
+	}()
+	var changes clientv3.WatchChan
+	probe := time.NewTicker(probeEvery)
+	defer probe.Stop()
+	for {
+		select {
+		case changes = <-begun:
+		case reply, ok := <-changes:
+			if !ok {
+				return mapped("watching "+prefix, context.Cause(ctx))
+			}
+			if err := reply.Err(); err != nil { // compaction too
+				return mapped("watching "+prefix, err)
+			}
+			if len(reply.Events) > 0 && !send(ctx, out, collapsed(reply)) {
+				return ctx.Err()
+			}
+		case <-probe.C:
+			if err := b.reachable(ctx, prefix); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (b *Bus) relist(ctx context.Context, prefix string, out chan<- bus.Batch) (bus.Revision, error) {
+	attempt, cancel := context.WithTimeout(ctx, 2*probeTimeout)
+	defer cancel()
+	entries, revision, err := b.List(attempt, prefix)
+	if err != nil {
+		return 0, err
+	}
+	if !send(ctx, out, bus.Batch{Reset: true, Revision: revision, Entries: entries}) {
+		return 0, ctx.Err()
+	}
+	return revision, nil
+}
+
+func (b *Bus) reachable(ctx context.Context, prefix string) error {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	if _, err := b.client.Get(ctx, prefix, clientv3.WithCountOnly()); err != nil {
+		return mapped("reaching the bus", err)
+	}
+	return nil
+}
+
+// collapsed makes one batch of a reply: of several changes to one key the last counts.
+func collapsed(reply clientv3.WatchResponse) bus.Batch {
+	last := make(map[string]int, len(reply.Events))
+	for i, event := range reply.Events {
+		last[string(event.Kv.Key)] = i
+	}
+	batch := bus.Batch{Revision: bus.Revision(reply.Header.Revision)}
+	for i, event := range reply.Events {
+		key := string(event.Kv.Key)
+		if last[key] != i {
+			continue
+		}
+		if event.Type == clientv3.EventTypeDelete {
+			batch.Deleted = append(batch.Deleted, key)
+		} else {
+			batch.Entries = append(batch.Entries, bus.Entry{Key: key, Value: event.Kv.Value, Revision: bus.Revision(event.Kv.ModRevision)})
+		}
+	}
+	return batch
+}
+
+func send(ctx context.Context, out chan<- bus.Batch, b bus.Batch) bool {
+	select {
+	case out <- b:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

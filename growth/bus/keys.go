@@ -1,0 +1,153 @@
+package bus
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+// Prefix is what every key starts with: the product and the version of this schema.
+const Prefix = "/trellis/v1/"
+
+// Kind is what a key holds.
+type Kind string
+
+// The kinds of keys there are.
+const (
+	KindGPUs        Kind = "gpus"
+	KindAllocation  Kind = "allocations"
+	KindReservation Kind = "reservations"
+	KindLoad        Kind = "load"
+	KindSample      Kind = "sample"
+	KindAdvice      Kind = "advice"
+	KindModel       Kind = "models"
+	KindMove        Kind = "moves"
+)
+
+// Key is a key, taken apart. Which fields are set depends on the kind.
+type Key struct {
+	Kind Kind
+	Node growth.NodeName
+	Pod  growth.PodUID
+	Name string
+}
+
+// Prefixes to list and watch.
+const (
+	Nodes  = Prefix + "nodes/"
+	Jobs   = Prefix + "jobs/"
+	Models = Prefix + "models/"
+	Moves  = Prefix + "moves/"
+)
+
+// OnNode is the prefix of all that is known about one node.
+func OnNode(node growth.NodeName) string { return Nodes + string(node) + "/" }
+
+// AllocationsOn is the prefix of one node's allocations.
+func AllocationsOn(node growth.NodeName) string {
+	return OnNode(node) + string(KindAllocation) + "/"
+}
+
+// ReservationsOn is the prefix of one node's reservations.
+func ReservationsOn(node growth.NodeName) string {
+	return OnNode(node) + string(KindReservation) + "/"
+}
+
+// GPUsKey holds a node's GPUs.
+func GPUsKey(node growth.NodeName) string { return OnNode(node) + string(KindGPUs) }
+
+// LoadKey holds a node's load.
+func LoadKey(node growth.NodeName) string { return OnNode(node) + string(KindLoad) }
+
+// AllocationKey holds what kubelet gave a pod.
+func AllocationKey(node growth.NodeName, pod growth.PodUID) string {
+	return AllocationsOn(node) + string(pod)
+}
+
+// ReservationKey holds what the extender planned for a pod.
+func ReservationKey(node growth.NodeName, pod growth.PodUID) string {
+	return ReservationsOn(node) + string(pod)
+}
+
+// SampleKey holds a job's latest observation.
+func SampleKey(pod growth.PodUID) string { return Jobs + string(pod) + "/" + string(KindSample) }
+
+// AdviceKey holds the tuner's advice for a job.
+func AdviceKey(pod growth.PodUID) string { return Jobs + string(pod) + "/" + string(KindAdvice) }
+
+// ModelKey holds a learned model.
+func ModelKey(name string) string { return Models + name }
+
+// MoveKey holds the state of a move.
+func MoveKey(pod growth.PodUID) string { return Moves + string(pod) }
+
+// ParseKey takes a key apart. It accepts exactly what the functions above build from well-formed names.
+func ParseKey(key string) (Key, error) {
+	rest, ok := strings.CutPrefix(key, Prefix)
+	if !ok {
+		return Key{}, fmt.Errorf("key %.100q is not below %s", key, Prefix)
+	}
+	parts := strings.Split(rest, "/")
+	for _, part := range parts {
+		if !wellFormed(part) {
+			return Key{}, fmt.Errorf("key %.100q: %.60q is no name", key, part)
+		}
+	}
+	parsed := Key{}
+	switch {
+	case parts[0] == "nodes" && len(parts) > 2:
+		parsed = nodeKey(parts[1:])
+	case parts[0] == "jobs" && len(parts) == 3:
+		parsed = Key{Kind: Kind(parts[2]), Pod: growth.PodUID(parts[1])}
+	case parts[0] == string(KindModel) && len(parts) == 2:
+		parsed = Key{Kind: KindModel, Name: parts[1]}
+	case parts[0] == string(KindMove) && len(parts) == 2:
+		parsed = Key{Kind: KindMove, Pod: growth.PodUID(parts[1])}
+	}
+	// Building it again is the check: only what this schema would build is its own.
+	if parsed.String() != key {
+		return Key{}, fmt.Errorf("key %.100q is none of this schema", key)
+	}
+	return parsed, nil
+}
+
+// nodeKey reads what follows nodes/.
+func nodeKey(parts []string) Key {
+	key := Key{Kind: Kind(parts[1]), Node: growth.NodeName(parts[0])}
+	if len(parts) == 3 {
+		key.Pod = growth.PodUID(parts[2])
+	}
+	return key
+}
+
+// String builds the key again.
+func (k Key) String() string {
+	switch k.Kind {
+	case KindGPUs:
+		return GPUsKey(k.Node)
+	case KindLoad:
+		return LoadKey(k.Node)
+	case KindAllocation:
+		return AllocationKey(k.Node, k.Pod)
+	case KindReservation:
+		return ReservationKey(k.Node, k.Pod)
+	case KindSample:
+		return SampleKey(k.Pod)
+	case KindAdvice:
+		return AdviceKey(k.Pod)
+	case KindModel:
+		return ModelKey(k.Name)
+	case KindMove:
+		return MoveKey(k.Pod)
+	}
+	return Prefix
+}
+
+// wellFormed accepts node names (RFC 1123), UIDs (RFC 4122, and the API server's other forms) and model names.
+func wellFormed(part string) bool {
+	if part == "" || len(part) > 253 {
+		return false
+	}
+	return strings.Trim(part, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._:") == ""
+}

@@ -1,0 +1,76 @@
+package bus_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth/bus"
+)
+
+func TestEveryKeyIsParsedAsItWasBuilt(t *testing.T) {
+	for name, k := range map[string]struct {
+		key  string
+		want bus.Key
+	}{
+		"gpus":        {bus.GPUsKey("n1"), bus.Key{Kind: bus.KindGPUs, Node: "n1"}},
+		"load":        {bus.LoadKey("node-1.example.com"), bus.Key{Kind: bus.KindLoad, Node: "node-1.example.com"}},
+		"allocation":  {bus.AllocationKey("n1", "uid"), bus.Key{Kind: bus.KindAllocation, Node: "n1", Pod: "uid"}},
+		"reservation": {bus.ReservationKey("n1", "uid"), bus.Key{Kind: bus.KindReservation, Node: "n1", Pod: "uid"}},
+		"sample":      {bus.SampleKey("0f4b-11"), bus.Key{Kind: bus.KindSample, Pod: "0f4b-11"}},
+		"advice":      {bus.AdviceKey("0f4b-11"), bus.Key{Kind: bus.KindAdvice, Pod: "0f4b-11"}},
+		"model":       {bus.ModelKey("interference"), bus.Key{Kind: bus.KindModel, Name: "interference"}},
+		"move":        {bus.MoveKey("uid"), bus.Key{Kind: bus.KindMove, Pod: "uid"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := bus.ParseKey(k.key)
+			require.NoError(t, err)
+			require.Equal(t, k.want, got)
+			require.Equal(t, k.key, got.String())
+		})
+	}
+}
+
+func TestAKeyIsBelowThePrefixesItIsWatchedBy(t *testing.T) {
+	require.True(t, strings.HasPrefix(bus.AllocationKey("n1", "u"), bus.AllocationsOn("n1")))
+	require.True(t, strings.HasPrefix(bus.ReservationKey("n1", "u"), bus.ReservationsOn("n1")))
+	require.True(t, strings.HasPrefix(bus.LoadKey("n1"), bus.OnNode("n1")))
+	require.False(t, strings.HasPrefix(bus.LoadKey("n10"), bus.OnNode("n1")), "a node whose name continues another's")
+}
+
+func TestAKeyOfNoSchemaIsRefused(t *testing.T) {
+	for name, key := range map[string]string{
+		"nothing":             "",
+		"another product":     "/registry/pods/a",
+		"another version":     "/trellis/v2/nodes/n/gpus",
+		"only the prefix":     bus.Prefix,
+		"an unknown kind":     "/trellis/v1/nodes/n/fans",
+		"no name":             "/trellis/v1/nodes//gpus",
+		"too deep":            "/trellis/v1/jobs/u/sample/x",
+		"a kind of elsewhere": "/trellis/v1/jobs/u/gpus",
+		"a space":             "/trellis/v1/models/a b",
+		"a newline":           "/trellis/v1/models/a\n",
+		"an endless name":     bus.ModelKey(strings.Repeat("m", 254)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := bus.ParseKey(key)
+			require.Error(t, err)
+			require.Less(t, len(err.Error()), 400, "an error quotes a bounded part of what it refuses")
+		})
+	}
+}
+
+func FuzzParseKey(f *testing.F) {
+	for _, seed := range []string{
+		bus.GPUsKey("n"), bus.LoadKey("n"), bus.AllocationKey("n", "u"), bus.ReservationKey("n", "u"), bus.SampleKey("u"),
+		bus.AdviceKey("u"), bus.ModelKey("m"), bus.MoveKey("u"), "/trellis/v1/nodes/../gpus", "/trellis/v1/", "",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, key string) {
+		if parsed, err := bus.ParseKey(key); err == nil {
+			require.Equal(t, key, parsed.String())
+		}
+	})
+}

@@ -1,0 +1,192 @@
+// Package membus is the bus in memory: the double for unit tests, held to the same contract as etcd (bustest).
+//
+// Time does not pass in it by itself. Advance moves its clock and ends what has expired, Silence ends the entries of
+// a writer as if its process had died.
+package membus
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth/bus"
+)
+
+// Bus is a bus in memory. Sessions share it, each as a process of its own.
+type Bus struct {
+	mu       sync.Mutex
+	now      time.Duration
+	revision bus.Revision
+	entries  map[string]entry
+	watches  map[*watch]struct{}
+	down     error
+}
+
+type entry struct {
+	bus.Entry
+	owner   *Session
+	expires time.Duration
+}
+
+// New returns an empty bus.
+func New() *Bus {
+	return &Bus{revision: 1, entries: map[string]entry{}, watches: map[*watch]struct{}{}}
+}
+
+// Session is one process's connection. It implements bus.Bus.
+type Session struct{ bus *Bus }
+
+// Session opens a connection of its own: what it writes bus.WhileAlive ends with it.
+func (b *Bus) Session() *Session { return &Session{bus: b} }
+
+// Close ends the session as if the process had died and its lease had run out.
+func (s *Session) Close() error {
+	s.bus.mu.Lock()
+	defer s.bus.mu.Unlock()
+	s.bus.expire(func(e entry) bool { return e.owner == s })
+	return nil
+}
+
+// Advance lets time pass.
+func (b *Bus) Advance(d time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.now += d
+	b.expire(func(e entry) bool { return e.expires != 0 && e.expires <= b.now })
+}
+
+// Fail makes every call fail with err and tells the watches so, until Fail(nil); then they start over with a Reset.
+func (b *Bus) Fail(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.down = err
+	for w := range b.watches {
+		if err != nil {
+			w.send(bus.Batch{Err: err})
+		} else {
+			w.send(b.reset(w.prefix))
+		}
+	}
+}
+
+func (b *Bus) expire(gone func(entry) bool) {
+	for _, key := range b.keys("") {
+		if gone(b.entries[key]) {
+			b.remove(key)
+		}
+	}
+}
+
+func (b *Bus) keys(prefix string) []string {
+	var keys []string
+	for key := range b.entries {
+		if strings.HasPrefix(key, prefix) {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func (b *Bus) remove(key string) {
+	delete(b.entries, key)
+	b.revision++
+	b.tell(key, bus.Batch{Revision: b.revision, Deleted: []string{key}})
+}
+
+func (b *Bus) tell(key string, batch bus.Batch) {
+	for w := range b.watches {
+		if b.down == nil && strings.HasPrefix(key, w.prefix) {
+			w.send(batch)
+		}
+	}
+}
+
+func (b *Bus) list(prefix string) []bus.Entry {
+	entries := []bus.Entry{}
+	for _, key := range b.keys(prefix) {
+		e := b.entries[key].Entry
+		e.Value = slices.Clone(e.Value)
+		entries = append(entries, e)
+	}
+	return entries
+}
+
+func (b *Bus) reset(prefix string) bus.Batch {
+	return bus.Batch{Reset: true, Revision: b.revision, Entries: b.list(prefix)}
+}
+
+func (b *Bus) holds(guards []bus.Guard) bool {
+	for _, g := range guards {
+		if !g.Below {
+			if b.entries[g.Key].Revision != g.Revision {
+				return false
+			}
+			continue
+		}
+		for _, key := range b.keys(g.Key) {
+			if b.entries[key].Revision > g.Revision {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// List implements bus.Bus.
+func (s *Session) List(ctx context.Context, prefix string) ([]bus.Entry, bus.Revision, error) {
+	s.bus.mu.Lock()
+	defer s.bus.mu.Unlock()
+	if err := s.bus.usable(ctx); err != nil {
+		return nil, 0, err
+	}
+	return s.bus.list(prefix), s.bus.revision, nil
+}
+
+// Put implements bus.Bus.
+func (s *Session) Put(ctx context.Context, key string, value []byte, life bus.Life, guards ...bus.Guard) (bus.Revision, error) {
+	s.bus.mu.Lock()
+	defer s.bus.mu.Unlock()
+	if err := s.bus.usable(ctx); err != nil {
+		return 0, err
+	}
+	if !s.bus.holds(guards) {
+		return 0, bus.ErrConflict
+	}
+	s.bus.revision++
+	e := entry{Entry: bus.Entry{Key: key, Value: slices.Clone(value), Revision: s.bus.revision}}
+	if life.WhileAlive {
+		e.owner = s
+	}
+	if life.For > 0 {
+		e.expires = s.bus.now + life.For
+	}
+	s.bus.entries[key] = e
+	s.bus.tell(key, bus.Batch{Revision: s.bus.revision, Entries: []bus.Entry{e.Entry}})
+	return s.bus.revision, nil
+}
+
+// Delete implements bus.Bus.
+func (s *Session) Delete(ctx context.Context, key string, guards ...bus.Guard) error {
+	s.bus.mu.Lock()
+	defer s.bus.mu.Unlock()
+	if err := s.bus.usable(ctx); err != nil {
+		return err
+	}
+	if !s.bus.holds(guards) {
+		return bus.ErrConflict
+	}
+	if _, ok := s.bus.entries[key]; ok {
+		s.bus.remove(key)
+	}
+	return nil
+}
+
+func (b *Bus) usable(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return b.down
+}

@@ -1,0 +1,75 @@
+package membus
+
+import (
+	"context"
+	"sync"
+
+	"github.com/trellis-gpu/trellis/growth/bus"
+)
+
+// watch queues batches without bound, so that a writer never waits for a reader.
+type watch struct {
+	prefix string
+
+	mu     sync.Mutex
+	queue  []bus.Batch
+	filled chan struct{}
+}
+
+func (w *watch) send(b bus.Batch) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.queue = append(w.queue, b)
+	select {
+	case w.filled <- struct{}{}:
+	default:
+	}
+}
+
+func (w *watch) take() []bus.Batch {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	taken := w.queue
+	w.queue = nil
+	return taken
+}
+
+// Watch implements bus.Bus.
+func (s *Session) Watch(ctx context.Context, prefix string) <-chan bus.Batch {
+	w := &watch{prefix: prefix, filled: make(chan struct{}, 1)}
+	s.bus.mu.Lock()
+	s.bus.watches[w] = struct{}{}
+	if s.bus.down != nil {
+		w.send(bus.Batch{Err: s.bus.down})
+	} else {
+		w.send(s.bus.reset(prefix))
+	}
+	s.bus.mu.Unlock()
+
+	out := make(chan bus.Batch)
+	go func() {
+		defer close(out)
+		defer s.bus.forget(w)
+		for {
+			for _, b := range w.take() {
+				select {
+				case out <- b:
+				case <-ctx.Done():
+					return
+				}
+			}
+			select {
+			case <-w.filled:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return out
+}
+
+func (b *Bus) forget(w *watch) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.watches, w)
+}

@@ -1,0 +1,144 @@
+package bus
+
+import (
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/efficiency"
+)
+
+// NodeGPUs is a node's inventory, published by its device plugin.
+type NodeGPUs struct {
+	Header
+	// Unit is the memory one device id stands for; Resource the extended resource they are advertised as.
+	Unit     growth.MiB `json:"unitMiB"`
+	Resource string     `json:"resource"`
+	// Emulated says that no driver stands behind these GPUs. It is shown wherever they are.
+	Emulated bool  `json:"emulated,omitempty"`
+	GPUs     []GPU `json:"gpus"`
+}
+
+// GPU is one device.
+type GPU struct {
+	UUID    growth.GPU `json:"uuid"`
+	Model   string     `json:"model"`
+	Memory  growth.MiB `json:"memoryMiB"`
+	Healthy bool       `json:"healthy"`
+}
+
+// Reservation is room that the extender keeps for a pod between choosing its node and kubelet's allocation.
+type Reservation struct {
+	Header
+	Pod growth.PodRef `json:"pod"`
+	// Created is the pod's creation time: kubelet admits a node's pods in that order.
+	Created time.Time `json:"created"`
+	// GPUs is the pod's whole share, Containers the same by container, in the pod's order.
+	GPUs       []growth.GPUShare  `json:"gpus"`
+	Containers []ContainerRequest `json:"containers"`
+}
+
+// ContainerRequest is what one container will ask kubelet for.
+type ContainerRequest struct {
+	Name  string `json:"name"`
+	Units int    `json:"units"`
+}
+
+// Allocation is what kubelet really gave a pod.
+type Allocation struct {
+	Header
+	Pod        growth.PodRef         `json:"pod"`
+	Containers []ContainerAllocation `json:"containers"`
+}
+
+// ContainerAllocation is one container's part.
+type ContainerAllocation struct {
+	Name string            `json:"name"`
+	GPUs []growth.GPUShare `json:"gpus"`
+	IDs  []string          `json:"ids"`
+	// Slot names the folder that is mounted into the container: <StateDir>/slots/<Slot>.
+	Slot string `json:"slot"`
+}
+
+// GPUs sums the allocation by GPU, in order of first appearance.
+func (a Allocation) GPUs() []growth.GPUShare {
+	var sum []growth.GPUShare
+	for _, c := range a.Containers {
+	next:
+		for _, share := range c.GPUs {
+			for i := range sum {
+				if sum[i].GPU == share.GPU {
+					sum[i].Memory += share.Memory
+					continue next
+				}
+			}
+			sum = append(sum, share)
+		}
+	}
+	return sum
+}
+
+// NodeLoad is how busy a node is, as its coordinator sees it.
+type NodeLoad struct {
+	Header
+	// CPUPool is what jobs share on this node, CPUUsed what they use of it.
+	CPUPool growth.MilliCPU `json:"cpuPoolMilli"`
+	CPUUsed growth.MilliCPU `json:"cpuUsedMilli"`
+	// LoaderBudget is how many cores data-loader workers may keep busy.
+	LoaderBudget int `json:"loaderBudget"`
+	// Policy is the node's share policy.
+	Policy string `json:"policy"`
+}
+
+// Sample is a job as its coordinator last saw it.
+type Sample struct {
+	Header
+	Pod  growth.PodRef   `json:"pod"`
+	Node growth.NodeName `json:"node"`
+	GPUs []growth.GPU    `json:"gpus"`
+
+	// Progress, from the job's own reports.
+	Step       int64   `json:"step"`
+	Epoch      int64   `json:"epoch,omitempty"`
+	TotalSteps int64   `json:"totalSteps,omitempty"`
+	Metric     string  `json:"metric,omitempty"`
+	Value      float64 `json:"value,omitempty"`
+	// Reported is false until the first report: such a job is never taken for converged.
+	Reported bool `json:"reported"`
+
+	// What the classifier made of it.
+	Growth   growth.Growth   `json:"growth"`
+	Category growth.Category `json:"category"`
+	// History lets a coordinator that was restarted go on judging where it stopped.
+	History *efficiency.Memory `json:"history,omitempty"`
+
+	// CPU: what the job uses, the share it was decided, the request in force and the cgroup's weight as read back.
+	CPUUsed    growth.MilliCPU `json:"cpuUsedMilli"`
+	Share      growth.Share    `json:"share"`
+	CPURequest growth.MilliCPU `json:"cpuRequestMilli"`
+	Weight     int64           `json:"weight,omitempty"`
+	MemoryUsed growth.MiB      `json:"memoryUsedMiB,omitempty"`
+
+	// Throughput and how a step's time splits, means over the last interval.
+	SamplesPerSecond growth.PerSecond `json:"samplesPerSecond,omitempty"`
+	StepSeconds      growth.Seconds   `json:"stepSeconds,omitempty"`
+	LoadSeconds      growth.Seconds   `json:"loadSeconds,omitempty"`
+	BatchSize        *int             `json:"batchSize,omitempty"`
+	Loaders          *int             `json:"loaders,omitempty"`
+
+	// Generation is the newest config sent, Applied the newest acknowledged.
+	Generation int64 `json:"generation,omitempty"`
+	Applied    int64 `json:"applied,omitempty"`
+	// Tunable tells which knobs the user lets Trellis turn.
+	Tunable []string `json:"tunable,omitempty"`
+}
+
+// Advice is what the tuner wishes a job to run with. The coordinator delivers it and watches what comes of it.
+type Advice struct {
+	Header
+	// Generation grows with every change of the advice.
+	Generation int64 `json:"generation"`
+	Loaders    *int  `json:"loaders,omitempty"`
+	BatchSize  *int  `json:"batchSize,omitempty"`
+	// Reason is a sentence for people.
+	Reason string `json:"reason,omitempty"`
+}

@@ -1,0 +1,28 @@
+// Package growth is the vocabulary of Trellis: the quantities, names and categories that every decision speaks in.
+//
+// The module around it is the model. Its packages decide; they never act. None of them does I/O, reads a clock,
+// starts a goroutine, logs, or keeps package-level state: time comes in as an argument, reasons go out as values.
+// That is what lets the same code run beside a real Kubernetes, in a unit test, and in virtual time. purity_test.go
+// is the fence; the one exception is bus/etcdbus, the adapter to etcd.
+//
+// # Flow
+//
+// A job reports its evaluation function E (a loss, an accuracy) as it trains. From that and from what it used:
+//
+//	P = improvement of E per second               growth/efficiency, FlowCon eq. 4.1
+//	G = P / cores in use                          growth/efficiency, FlowCon eq. 4.2
+//	g = G / the job's own decaying peak of G      scale-free, 0..1
+//
+// g sorts jobs into categories (Progressing, Watching, Converged), categories and g become shares of the node
+// (growth/flowcon), and shares bound the data-loader workers that the tuner gives each job (growth/loader). The
+// extender places the next job where the sum of growth suffers least (growth/placement).
+//
+// What one binary writes and the others read travels as records on the bus (growth/bus), what a job and its
+// coordinator say to one another as lines on a socket (growth/wire), and what a user may ask for as annotations
+// on a pod (growth/gpushare).
+//
+// # Units
+//
+// Quantities bear their unit in their type (MiB, MilliCPU, Seconds, PerSecond) or are dimensionless by definition
+// (Share and Growth in 0..1). A bare float64 does not cross a package boundary.
+package growth

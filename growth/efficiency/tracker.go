@@ -1,0 +1,213 @@
+package efficiency
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+// ErrNotFinite is for a report whose metric is NaN or infinite: it says nothing.
+var ErrNotFinite = errors.New("the metric is not a finite number")
+
+// PerCoreSecond is an efficiency G in the metric's own unit: it compares a job with its own past, and in FlowCon's
+// literal reading with others.
+type PerCoreSecond float64
+
+// Usage is the CPU time that a job has consumed since it was made, in core seconds; Known is false where it could not
+// be read.
+type Usage struct {
+	CoreSeconds growth.Seconds
+	Known       bool
+}
+
+// Memory is what a tracker knows about a job's past, for whoever restarts and wants to go on.
+type Memory struct {
+	Smoothed float64         `json:"smoothed"`
+	Best     float64         `json:"best"`
+	Last     float64         `json:"last"`
+	Peak     PerCoreSecond   `json:"peak"`
+	Growth   growth.Growth   `json:"growth"`
+	Samples  int             `json:"samples"`
+	Low      int             `json:"low"`
+	Step     int64           `json:"step"`
+	Category growth.Category `json:"category"`
+}
+
+// Tracker follows one job.
+type Tracker struct {
+	config    Config
+	direction float64
+	memory    Memory
+	raw       PerCoreSecond
+
+	sum   float64 // of the reports since the last sample
+	count int
+	last  float64
+
+	anchored bool // at is known: a sample was taken by this tracker itself
+	at       time.Time
+	usage    Usage
+}
+
+// Reading is what one tick made of a job.
+type Reading struct {
+	// Sampled is false when there was nothing to judge; all else is then as it was.
+	Sampled bool
+	// Samples is how many there are since the job (re)started. With fewer than two, growth is not known yet.
+	Samples  int
+	Growth   growth.Growth
+	Category growth.Category
+	// Raw is the unsmoothed |ΔE| per second and core: what FlowCon's thesis calls G.
+	Raw PerCoreSecond
+	// Reason says in words how the category came about.
+	Reason string
+}
+
+// New follows a job from its start.
+func New(config Config, direction growth.Direction) *Tracker {
+	return Resume(config, direction, Memory{})
+}
+
+// Resume follows a job whose past is known. What is not valid in memory is forgotten.
+func Resume(config Config, direction growth.Direction, memory Memory) *Tracker {
+	if !memory.valid() {
+		memory = Memory{}
+	}
+	if !memory.Category.Valid() {
+		memory.Category = growth.Progressing
+	}
+	return &Tracker{config: config.withDefaults(), direction: float64(direction), memory: memory}
+}
+
+func (m Memory) valid() bool {
+	return finite(m.Smoothed) && finite(m.Best) && finite(m.Last) && finite(float64(m.Peak)) && finite(float64(m.Growth)) &&
+		m.Peak >= 0 && m.Samples >= 0 && m.Low >= 0 && m.Step >= 0
+}
+
+// Memory returns what Resume needs.
+func (t *Tracker) Memory() Memory { return t.memory }
+
+// Category returns the present one.
+func (t *Tracker) Category() growth.Category { return t.memory.Category }
+
+// Report takes in one report. It tells whether the job has restarted since the one before.
+func (t *Tracker) Report(step int64, value float64) (restarted bool, err error) {
+	if !finite(value) {
+		return false, ErrNotFinite
+	}
+	if restarted = step < t.memory.Step; restarted {
+		t.Restart()
+	}
+	t.memory.Step = step
+	t.sum += value
+	t.count++
+	t.last = value
+	return restarted, nil
+}
+
+// Restart begins again with the smoothing and the best value, for a job whose container has.
+func (t *Tracker) Restart() {
+	t.memory.Samples, t.memory.Low, t.memory.Step = 0, 0, 0
+	t.sum, t.count, t.anchored = 0, 0, false
+}
+
+// Tick makes a sample of the reports since the last one and judges it.
+func (t *Tracker) Tick(now time.Time, usage Usage) Reading {
+	elapsed := now.Sub(t.at).Seconds()
+	switch {
+	case t.count == 0:
+		return t.reading(false, "no report since the last sample")
+	case t.anchored && elapsed <= 0:
+		t.at = now
+		return t.reading(false, "the clock has not advanced")
+	}
+	previous := t.memory
+	cores := t.cores(usage, elapsed)
+	t.absorb()
+	judged := t.anchored
+	t.anchored, t.at, t.usage = true, now, usage
+	if !judged {
+		return t.reading(true, "first sample: growth is not known yet")
+	}
+	t.raw = PerCoreSecond(math.Abs(t.memory.Last-previous.Last) / elapsed / cores)
+	t.grow(previous.Best, elapsed, cores)
+	return t.reading(true, t.judge())
+}
+
+// absorb smooths the window's mean in and keeps the best.
+func (t *Tracker) absorb() {
+	m, mean := &t.memory, t.sum/float64(t.count)
+	if m.Samples == 0 {
+		m.Smoothed, m.Best = mean, mean
+	} else {
+		m.Smoothed += t.config.Smoothing * (mean - m.Smoothed)
+	}
+	if t.direction*(m.Best-m.Smoothed) > 0 {
+		m.Best = m.Smoothed
+	}
+	m.Last = t.last
+	m.Samples++
+	t.sum, t.count = 0, 0
+}
+
+// rounding is the part of a metric below which a difference is floating-point noise: a constant metric must not have
+// a peak of one last digit.
+const rounding = 1e-9
+
+func (t *Tracker) grow(best, elapsed, cores float64) {
+	m := &t.memory
+	gain := t.direction * (best - m.Smoothed)
+	if gain <= rounding*max(math.Abs(best), math.Abs(m.Smoothed)) {
+		gain = 0
+	}
+	efficiency := PerCoreSecond(gain / elapsed / cores)
+	m.Peak = max(PerCoreSecond(t.config.Forgetting)*m.Peak, efficiency)
+	m.Growth = 0
+	if m.Peak > 0 {
+		m.Growth = growth.Growth(efficiency / m.Peak)
+	}
+}
+
+// cores is the mean CPU use since the last sample. Unknown use counts as one core: a constant cancels out of g.
+func (t *Tracker) cores(usage Usage, elapsed float64) float64 {
+	if !usage.Known || !t.usage.Known || !t.anchored {
+		return 1
+	}
+	return max(float64(usage.CoreSeconds-t.usage.CoreSeconds)/elapsed, t.config.IdleCores)
+}
+
+func (t *Tracker) judge() string {
+	m, c := &t.memory, t.config
+	g := float64(m.Growth)
+	switch {
+	case g > c.Return*c.Alpha:
+		m.Category, m.Low = growth.Progressing, 0
+		return fmt.Sprintf("growth %.3f is above %.3f", g, c.Return*c.Alpha)
+	case g >= c.Alpha:
+		m.Low = 0
+		return fmt.Sprintf("growth %.3f is between %.3f and %.3f: stays", g, c.Alpha, c.Return*c.Alpha)
+	}
+	m.Low++
+	if m.Low < c.Strikes {
+		return fmt.Sprintf("growth %.3f is below %.3f, %d of %d times", g, c.Alpha, m.Low, c.Strikes)
+	}
+	m.Low, m.Category = 0, down(m.Category)
+	return fmt.Sprintf("growth %.3f was below %.3f for %d samples", g, c.Alpha, c.Strikes)
+}
+
+func down(c growth.Category) growth.Category {
+	if c == growth.Progressing {
+		return growth.Watching
+	}
+	return growth.Converged
+}
+
+func (t *Tracker) reading(sampled bool, reason string) Reading {
+	m := t.memory
+	return Reading{Sampled: sampled, Samples: m.Samples, Growth: m.Growth, Category: m.Category, Raw: t.raw, Reason: reason}
+}
+
+func finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }

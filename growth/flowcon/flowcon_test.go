@@ -1,0 +1,220 @@
+package flowcon_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"testing/quick"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/efficiency"
+	"github.com/trellis-gpu/trellis/growth/flowcon"
+)
+
+const (
+	p    = growth.Progressing
+	w    = growth.Watching
+	c    = growth.Converged
+	base = 20 * time.Second
+)
+
+var now = time.Unix(1_700_000_000, 0)
+
+func config(policy flowcon.Policy) flowcon.Config {
+	return flowcon.Config{Policy: policy, Alpha: 0.05, Beta: 2, Interval: base}
+}
+
+// job is one that has been sampled often, is held by no dwell, and has the same growth in both readings.
+func job(category growth.Category, g, weight, share float64) flowcon.Job {
+	return flowcon.Job{Samples: 9, Category: category, Growth: growth.Growth(g), Raw: efficiency.PerCoreSecond(g), Weight: weight, Share: growth.Share(share)}
+}
+
+func newcomer() flowcon.Job { return flowcon.Job{Samples: 1, Category: p} }
+
+func shares(d flowcon.Decision) []float64 {
+	all := make([]float64, len(d.Grants))
+	for i, g := range d.Grants {
+		all[i] = float64(g.Share)
+	}
+	return all
+}
+
+func TestDecisions(t *testing.T) {
+	third := 1.0 / 3
+	for name, tc := range map[string]struct {
+		policy flowcon.Policy
+		jobs   []flowcon.Job
+		want   []float64
+	}{
+		"fair is equal whatever grows":               {flowcon.Fair, []flowcon.Job{job(p, 1, 0, 0), job(c, 0, 0, 0)}, []float64{.5, .5}},
+		"FD1 g, not G, decides":                      {flowcon.Corrected, []flowcon.Job{{Samples: 9, Category: p, Growth: .5, Raw: 1e6}, {Samples: 9, Category: p, Growth: .5, Raw: 1e-6}}, []float64{.5, .5}},
+		"FD1 literally, the scale of a loss decides": {flowcon.Literal, []flowcon.Job{{Samples: 9, Category: p, Growth: .5, Raw: 1e6}, {Samples: 9, Category: p, Growth: .5, Raw: .1}}, []float64{1, 1e-7}},
+		"FD3 the sum is over all jobs":               {flowcon.Corrected, []flowcon.Job{job(p, .6, 1, 0), job(c, .4, 1, 0)}, []float64{.6, .4}},
+		"FD4 the thesis' example: VAE at 1/(2·2)":    {flowcon.Corrected, []flowcon.Job{job(c, 0, 1, 0), newcomer()}, []float64{.25, .75}},
+		"FD5 the floor holds for CL":                 {flowcon.Corrected, []flowcon.Job{job(p, 1, 1, 0), job(c, 0, 1, 0), job(c, 0, 1, 0)}, []float64{2 * third, third / 2, third / 2}},
+		"FD6 and for NL with one bad sample":         {flowcon.Corrected, []flowcon.Job{job(p, 1, 1, 0), job(p, 0, 1, 0)}, []float64{.75, .25}},
+		"FD6 literally, it starves":                  {flowcon.Literal, []flowcon.Job{job(p, 1, 1, .5), {Samples: 1, Category: p}, job(p, .05, 1, .5)}, []float64{1 / 1.05 / 2, .5, .05 / 1.05 / 2}},
+		"FD6 newcomers are equal to one another":     {flowcon.Corrected, []flowcon.Job{newcomer(), newcomer(), newcomer()}, []float64{third, third, third}},
+		"a silent job gets its fair part":            {flowcon.Corrected, []flowcon.Job{{Category: p, Silent: true}, job(p, .5, 1, 0)}, []float64{.25 + .25/1*.5, .25 + .75/1*.5}},
+		"FD7 WL inherits its weight":                 {flowcon.Corrected, []flowcon.Job{job(w, .04, .625, 0), job(p, .96, .5, 0)}, []float64{.25 + .375/1.085*.5, .25 + .71/1.085*.5}},
+		"FD7 WL starts at 1":                         {flowcon.Corrected, []flowcon.Job{job(w, 0, 0, 0), newcomer()}, []float64{.5, .5}},
+		"FD7 literally, limits above 1 are relative": {flowcon.Literal, []flowcon.Job{job(p, .01, .8, .8), job(p, 1, .2, .2)}, []float64{.8 / (.8 + 1/1.01), 1 / 1.01 / (.8 + 1/1.01)}},
+		"FD9 CL with low growth stays in CL":         {flowcon.Literal, []flowcon.Job{job(c, .01, 1, 0), job(p, .19, 1, 0)}, []float64{.25 / 1.2, .95 / 1.2}},
+		"FD13 normalising leaves floors exact":       {flowcon.Corrected, []flowcon.Job{job(c, 0, 1, 0), newcomer(), newcomer(), newcomer()}, []float64{.125, .875 / 3, .875 / 3, .875 / 3}},
+		"all growth zero divides nothing by zero":    {flowcon.Corrected, []flowcon.Job{job(p, 0, 1, 0), job(p, 0, 1, 0)}, []float64{.5, .5}},
+		"nor does it literally":                      {flowcon.Literal, []flowcon.Job{job(p, 0, 1, 0), job(c, 0, 1, 0)}, []float64{.8, .2}},
+		"one job has the node":                       {flowcon.Corrected, []flowcon.Job{job(p, .3, 1, 0)}, []float64{1}},
+		"all converged are equal":                    {flowcon.Corrected, []flowcon.Job{job(c, .04, .9, .9), job(c, 0, .1, .1)}, []float64{.5, .5}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := flowcon.Decide(config(tc.policy), now, flowcon.Input{Jobs: tc.jobs, Interval: base})
+			require.InDeltaSlice(t, tc.want, shares(got), 1e-6)
+			for _, g := range got.Grants {
+				require.NotEmpty(t, g.Reason)
+			}
+		})
+	}
+}
+
+func TestNoJobsNoDecision(t *testing.T) {
+	require.Equal(t, flowcon.Decision{Interval: base}, flowcon.Decide(config(flowcon.Corrected), now, flowcon.Input{}))
+}
+
+// FD8: the interval doubles while all are converged, to 16 times its base, and comes back.
+func TestBackoff(t *testing.T) {
+	converged, mixed := []flowcon.Job{job(c, 0, 1, .5), job(c, 0, 1, .5)}, []flowcon.Job{job(c, 0, 1, .5), job(p, 1, 1, .5)}
+	in := flowcon.Input{Jobs: converged, Interval: base}
+	for _, want := range []time.Duration{2, 4, 8, 16, 16, 16} {
+		in.Interval = flowcon.Decide(config(flowcon.Corrected), now, in).Interval
+		require.Equal(t, want*base, in.Interval)
+	}
+	back := flowcon.Decide(config(flowcon.Corrected), now, flowcon.Input{Jobs: mixed, Interval: in.Interval})
+	require.Equal(t, base, back.Interval, "a return to Progressing resets it")
+	in.Interrupted = true
+	require.Equal(t, base, flowcon.Decide(config(flowcon.Corrected), now, in).Interval, "so does an arrival or a departure")
+}
+
+// FD8, as printed: no cap, and a CL→NL return leaves the interval where it is.
+func TestLiteralBackoffKnowsNoEnd(t *testing.T) {
+	in := flowcon.Input{Jobs: []flowcon.Job{job(c, 0, 1, 1)}, Interval: base}
+	for range 100 {
+		next := flowcon.Decide(config(flowcon.Literal), now, in).Interval
+		require.GreaterOrEqual(t, next, in.Interval)
+		in.Interval = next
+	}
+	require.Equal(t, time.Duration(math.MaxInt64), in.Interval)
+	in.Jobs[0] = job(c, 1, 1, 1)
+	got := flowcon.Decide(config(flowcon.Literal), now, in)
+	require.Equal(t, p, got.Grants[0].Category)
+	require.Equal(t, in.Interval, got.Interval)
+}
+
+// Algorithm 1, lines 3–13.
+func TestLiteralLists(t *testing.T) {
+	for name, tc := range map[string]struct {
+		job  flowcon.Job
+		want growth.Category
+	}{
+		"NL with low growth goes to WL":        {job(p, .01, 1, 1), w},
+		"WL with low growth goes to CL":        {job(w, .01, 1, 1), c},
+		"CL with low growth has no branch":     {job(c, .01, 1, 1), c},
+		"WL with growth returns to NL":         {job(w, .05, 1, 1), p},
+		"CL with growth returns to NL":         {job(c, .05, 1, 1), p},
+		"a job whose G does not exist is new":  {newcomer(), p},
+		"the classifier's own word is ignored": {flowcon.Job{Samples: 9, Category: p, Growth: 1, Raw: 0}, w},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := flowcon.Decide(config(flowcon.Literal), now, flowcon.Input{Jobs: []flowcon.Job{tc.job}, Interval: base})
+			require.Equal(t, tc.want, got.Grants[0].Category)
+		})
+	}
+}
+
+func TestSmallAndHastyChangesAreNotMade(t *testing.T) {
+	recently := func(j flowcon.Job, ago time.Duration) flowcon.Job { j.Changed = now.Add(-ago); return j }
+	for name, tc := range map[string]struct {
+		in   flowcon.Input
+		want []float64
+	}{
+		"less than 0.05 stays":             {flowcon.Input{Jobs: []flowcon.Job{job(p, .54, .5, .5), job(p, .46, .5, .5)}}, []float64{.5, .5}},
+		"more than 0.05 moves":             {flowcon.Input{Jobs: []flowcon.Job{job(p, .56, .5, .5), job(p, .44, .5, .5)}}, []float64{.56, .44}},
+		"an interruption moves any amount": {flowcon.Input{Interrupted: true, Jobs: []flowcon.Job{job(p, .54, .5, .5), job(p, .46, .5, .5)}}, []float64{.54, .46}},
+		"9 s after a change stays":         {flowcon.Input{Jobs: []flowcon.Job{recently(job(p, .7, .5, .5), 9*time.Second), job(p, .3, .5, .5)}}, []float64{.5, .5}},
+		"10 s after a change moves":        {flowcon.Input{Jobs: []flowcon.Job{recently(job(p, .7, .5, .5), 10*time.Second), job(p, .3, .5, .5)}}, []float64{.7, .3}},
+		"a category waits for no dwell":    {flowcon.Input{Interrupted: true, Jobs: []flowcon.Job{recently(job(p, .7, .5, .5), 0), job(p, .3, .5, .5)}}, []float64{.7, .3}},
+		"a change from the future is old":  {flowcon.Input{Jobs: []flowcon.Job{recently(job(p, .7, .5, .5), -time.Hour), job(p, .3, .5, .5)}}, []float64{.7, .3}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.in.Interval = base
+			require.InDeltaSlice(t, tc.want, shares(flowcon.Decide(config(flowcon.Corrected), now, tc.in)), 1e-9)
+		})
+	}
+}
+
+// Any jobs at all: shares add up to 1, nobody is below the floor, and requests stay within the pool.
+func TestCorrectedAlwaysAddsUp(t *testing.T) {
+	holds := func(growths []uint8, categories []uint8, milli uint16) bool {
+		jobs := make([]flowcon.Job, 0, len(growths))
+		for i, g := range growths[:min(len(growths), len(categories))] {
+			kind := []growth.Category{p, w, c}[categories[i]%3]
+			j := job(kind, float64(g)/255, float64(categories[i]/3)/85, 0)
+			j.Samples = int(g % 4)
+			j.ID = growth.PodUID(fmt.Sprint(i))
+			jobs = append(jobs, j)
+		}
+		got := flowcon.Decide(config(flowcon.Corrected), now, flowcon.Input{Jobs: jobs, Interval: base})
+		sum, floor := 0.0, 1/(2*float64(len(jobs)))
+		parts := make([]growth.Share, len(jobs))
+		for i, g := range got.Grants {
+			sum += float64(g.Share)
+			parts[i] = g.Share
+			if float64(g.Share) < floor-1e-9 {
+				return false
+			}
+		}
+		var requested growth.MilliCPU
+		for _, r := range flowcon.Requests(parts, growth.MilliCPU(milli), 10) {
+			requested += r
+		}
+		return requested <= growth.MilliCPU(milli) && (len(jobs) == 0 || math.Abs(sum-1) < 1e-9)
+	}
+	require.NoError(t, quick.Check(holds, &quick.Config{MaxCount: 5000}))
+}
+
+func TestRequests(t *testing.T) {
+	for name, tc := range map[string]struct {
+		shares []growth.Share
+		pool   growth.MilliCPU
+		want   []growth.MilliCPU
+	}{
+		"in proportion":               {[]growth.Share{.75, .25}, 1000, []growth.MilliCPU{750, 250}},
+		"rounded down":                {[]growth.Share{1. / 3, 1. / 3, 1. / 3}, 1000, []growth.MilliCPU{333, 333, 333}},
+		"lifted to the least part":    {[]growth.Share{1, 0}, 1000, []growth.MilliCPU{990, 10}},
+		"lifting may lift another":    {[]growth.Share{.88, .11, .01}, 93, []growth.MilliCPU{73, 10, 10}},
+		"all zero":                    {[]growth.Share{0, 0}, 1000, []growth.MilliCPU{10, 10}},
+		"exactly enough":              {[]growth.Share{.9, .1}, 20, []growth.MilliCPU{10, 10}},
+		"too small a pool is left be": {[]growth.Share{.5, .5}, 19, nil},
+		"nobody":                      {nil, 100, []growth.MilliCPU{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, tc.want, flowcon.Requests(tc.shares, tc.pool, 10))
+		})
+	}
+}
+
+func TestValidate(t *testing.T) {
+	require.NoError(t, config(flowcon.Corrected).Validate())
+	for name, spoil := range map[string]func(*flowcon.Config){
+		"policy":   func(c *flowcon.Config) { c.Policy = "magic" },
+		"alpha":    func(c *flowcon.Config) { c.Alpha = math.NaN() },
+		"beta":     func(c *flowcon.Config) { c.Beta = 0.5 },
+		"interval": func(c *flowcon.Config) { c.Interval = 0 },
+	} {
+		bad := config(flowcon.Corrected)
+		spoil(&bad)
+		require.ErrorContains(t, bad.Validate(), name)
+	}
+}

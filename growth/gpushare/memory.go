@@ -1,0 +1,64 @@
+package gpushare
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"strings"
+
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+// errMemory is the one sentence for every memory value that is none.
+var errMemory = errors.New(`is not an amount of GPU memory: write "8Gi", "500Mi" or a number of GiB`)
+
+// unitBytes are the suffixes of a Kubernetes quantity that make sense for GPU memory, in bytes.
+func unitBytes(suffix string) (int64, bool) {
+	switch suffix {
+	case "": // a bare number is GiB: the one departure from Kubernetes' quantities
+		return 1 << 30, true
+	case "Ki":
+		return 1 << 10, true
+	case "Mi":
+		return 1 << 20, true
+	case "Gi":
+		return 1 << 30, true
+	case "Ti":
+		return 1 << 40, true
+	case "k":
+		return 1e3, true
+	case "M":
+		return 1e6, true
+	case "G":
+		return 1e9, true
+	case "T":
+		return 1e12, true
+	}
+	return 0, false
+}
+
+// Memory reads an amount of GPU memory, rounded up to whole MiB. Zero, negative and absurd amounts are errors.
+func Memory(value string) (growth.MiB, error) {
+	digits := strings.TrimRight(value, "KMGTik")
+	unit, known := unitBytes(value[len(digits):])
+	if !known || digits == "" || len(digits) > 20 || strings.Trim(digits, "0123456789.-") != "" {
+		return 0, errMemory
+	}
+	amount, ok := new(big.Rat).SetString(digits)
+	if !ok {
+		return 0, errMemory
+	}
+	bytes := amount.Mul(amount, new(big.Rat).SetInt64(unit))
+	if bytes.Sign() <= 0 {
+		return 0, fmt.Errorf("is not more than nothing: ask for at least 1Mi")
+	}
+	mib := new(big.Rat).Quo(bytes, new(big.Rat).SetInt64(1<<20))
+	whole := new(big.Int).Div(new(big.Int).Add(mib.Num(), new(big.Int).Sub(mib.Denom(), big.NewInt(1))), mib.Denom())
+	if !whole.IsInt64() || growth.MiB(whole.Int64()) > maxMemory {
+		return 0, fmt.Errorf("is more than any GPU has")
+	}
+	return growth.MiB(whole.Int64()), nil
+}
+
+// Units is how many devices of size unit cover memory, rounded up: what the pod's resource limit asks kubelet for.
+func Units(memory, unit growth.MiB) int { return int((memory + unit - 1) / unit) }

@@ -1,0 +1,45 @@
+package gpushare
+
+// Annotations that a user sets on a pod.
+const (
+	// MemoryAnnotation asks for GPU memory: a Kubernetes quantity ("8Gi", "500Mi") or a bare number of GiB ("8").
+	MemoryAnnotation = "gpushare/gpu-mem"
+	// CountAnnotation asks for that memory on each of so many GPUs of one node. Default 1.
+	CountAnnotation = "gpushare/gpu-count"
+	// CoresAnnotation asks for per cent of a GPU's compute, 1..100.
+	CoresAnnotation = "gpushare/gpu-cores"
+	// MetricAnnotation names the evaluation function and its direction: "loss:min", "accuracy:max".
+	MetricAnnotation = "gpushare/metric"
+	// ProgressAnnotation says where progress comes from: "socket", "log:<regexp>" or "file:<path>".
+	ProgressAnnotation = "gpushare/progress"
+	// TuneAnnotation lists what may be changed while the job runs: "loaders", "batch-size", "cpu", or "none".
+	TuneAnnotation = "gpushare/tune"
+)
+
+// Annotations and labels that Trellis writes back.
+const (
+	// GPUAnnotation lists the GPUs a pod was placed on, comma-separated. The Binding carries it.
+	GPUAnnotation = "gpushare/gpu"
+	// CategoryAnnotation is the job's present category.
+	CategoryAnnotation = "gpushare/category"
+	// RequestAnnotation keeps the CPU request a pod was created with, since resizing it overwrites the spec's.
+	RequestAnnotation = "gpushare/cpu-request"
+	// NodeLabel is "true" on nodes whose GPUs are shared.
+	NodeLabel = "gpushare"
+)
+
+const (
+	// Resource is the extended resource that kubelet accounts GPU memory in, one device a unit.
+	Resource = "gpushare/gpu-mem"
+	// SchedulerName is the profile that asks the extender. Admission sets it on pods that ask for a share.
+	SchedulerName = "trellis"
+	// MountPath is where a job's container finds its socket and the shim.
+	MountPath = "/run/gpushare"
+	// SocketName is the coordinator's socket inside MountPath.
+	SocketName = "gpushare.sock"
+	// StateDir is the node's folder that the device plugin and the coordinator share: one slot folder per container
+	// below SlotsDir, mounted into that container alone at MountPath.
+	StateDir = "/var/lib/trellis"
+	// SlotsDir is the folder of slots below StateDir.
+	SlotsDir = "slots"
+)

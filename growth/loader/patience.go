@@ -1,0 +1,120 @@
+package loader
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+// Patience is when a better allocation is worth changing to.
+type Patience struct {
+	// Rebuild is how long a job trains nothing while its DataLoader is rebuilt, Factor how many times a change must
+	// repay that within the time the jobs have left.
+	Rebuild growth.Seconds
+	Factor  float64
+	// Least is the smallest part of the present value that a change must add: less is noise.
+	Least growth.Share
+	// Dwell is how long a job keeps what it has before it is changed again.
+	Dwell time.Duration
+}
+
+// Patient is the default: two seconds to rebuild, repaid three times, for 3 % or more, at most twice a minute.
+func Patient() Patience {
+	return Patience{Rebuild: 2, Factor: 3, Least: 0.03, Dwell: 30 * time.Second}
+}
+
+// Running is a job with what it runs with.
+type Running struct {
+	Job
+	// Loaders is what it runs with now, or has been told to.
+	Loaders int
+	// Kept is how long it has had that many.
+	Kept time.Duration
+	// Remaining is how long it will go on, as far as is known.
+	Remaining growth.Seconds
+}
+
+// Plan is what a node's jobs should run with.
+type Plan struct {
+	Loaders Allocation
+	// Before and After are the values of what runs now and of Loaders.
+	Before, After float64
+	// Reason says why it was changed, or why not.
+	Reason string
+}
+
+// Divide divides budget cores, or leaves things as they are where a change is not worth its cost.
+func (p Patience) Divide(running []Running, budget int) Plan {
+	jobs, now := make([]Job, len(running)), Allocation{}
+	for i, r := range running {
+		jobs[i], now[r.UID] = r.Job, r.Loaders
+	}
+	best := Allocate(jobs, budget)
+	plan := Plan{Loaders: best, Before: now.Value(jobs), After: best.Value(jobs)}
+	stay := func(format string, args ...any) Plan {
+		return Plan{Loaders: now, Before: plan.Before, After: plan.Before, Reason: fmt.Sprintf(format, args...)}
+	}
+
+	changed := differing(running, best)
+	if len(changed) == 0 {
+		return stay("the division is the best already")
+	}
+	if cores := now.Cores(jobs); cores > budget {
+		plan.Reason = fmt.Sprintf("%d workers ran on a budget of %s", cores, countedCores(budget))
+		return plan
+	}
+	for _, r := range changed {
+		if r.Kept < p.Dwell {
+			return stay("a job keeps its workers for %s before they change again", p.Dwell)
+		}
+	}
+	gain, cost := p.gain(running, best), p.cost(changed)
+	if plan.After < plan.Before*(1+float64(p.Least)) || gain <= p.Factor*cost {
+		return stay("another division would gain %s, too little to change", percent(plan))
+	}
+	plan.Reason = fmt.Sprintf("the node gains %s by it", percent(plan))
+	return plan
+}
+
+func differing(running []Running, best Allocation) []Running {
+	var changed []Running
+	for _, r := range running {
+		if best[r.UID] != r.Loaders {
+			changed = append(changed, r)
+		}
+	}
+	return changed
+}
+
+// gain is what best adds over the time the jobs have left.
+func (p Patience) gain(running []Running, best Allocation) float64 {
+	gain := 0.0
+	for _, r := range running {
+		gain += (r.Value(best[r.UID]) - r.Value(r.Loaders)) * max(0, float64(r.Remaining))
+	}
+	return gain
+}
+
+// cost is what the changed jobs lose while they rebuild.
+func (p Patience) cost(changed []Running) float64 {
+	cost := 0.0
+	for _, r := range changed {
+		cost += r.Value(r.Loaders) * float64(p.Rebuild)
+	}
+	return cost
+}
+
+func percent(p Plan) string {
+	if p.Before <= 0 {
+		return "everything"
+	}
+	return fmt.Sprintf("%.0f%%", 100*(p.After/p.Before-1))
+}
+
+func countedCores(n int) string {
+	if n == 1 {
+		return "1 core"
+	}
+	return fmt.Sprintf("%d cores", n)
+}

@@ -1,0 +1,65 @@
+package loader_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/loader"
+)
+
+func TestPatience(t *testing.T) {
+	curve := loader.Curve{100, 150, 200, 250, 251}
+	job := func(uid growth.PodUID, weight loader.Weight, loaders int, kept time.Duration, remaining growth.Seconds) loader.Running {
+		return loader.Running{
+			Job: loader.Job{UID: uid, Weight: weight, Width: 1, Curve: curve}, Loaders: loaders, Kept: kept, Remaining: remaining,
+		}
+	}
+	for name, c := range map[string]struct {
+		running []loader.Running
+		budget  int
+		want    loader.Allocation
+		reason  string
+	}{
+		"what is best stays": {
+			[]loader.Running{job("a", 1, 1, time.Hour, 600)}, 1, loader.Allocation{"a": 1}, "best already",
+		},
+		"a node over its budget changes at once": {
+			[]loader.Running{job("a", 1, 2, 0, 1), job("b", .5, 2, 0, 1)}, 1, loader.Allocation{"a": 1, "b": 0}, "4 workers ran on a budget of 1 core",
+		},
+		"growth moves the one core to the other job": {
+			[]loader.Running{job("a", .1, 1, time.Hour, 600), job("b", .9, 0, time.Hour, 600)}, 1, loader.Allocation{"a": 0, "b": 1}, "gains",
+		},
+		"but not while a job is still settling": {
+			[]loader.Running{job("a", .1, 1, time.Second, 600), job("b", .9, 0, time.Hour, 600)}, 1, loader.Allocation{"a": 1, "b": 0}, "keeps",
+		},
+		"nor for what is noise": {
+			[]loader.Running{job("a", .9, 1, time.Hour, 600), job("b", .91, 0, time.Hour, 600)}, 1, loader.Allocation{"a": 1, "b": 0}, "too little",
+		},
+		"nor shortly before the end": {
+			[]loader.Running{job("a", .1, 1, time.Hour, 5), job("b", .9, 0, time.Hour, 2)}, 1, loader.Allocation{"a": 1, "b": 0}, "too little",
+		},
+		"a departure's cores are taken up": {
+			[]loader.Running{job("a", 1, 1, time.Minute, 600)}, 3, loader.Allocation{"a": 3}, "gains",
+		},
+		"one sample more is not worth a rebuild": {
+			[]loader.Running{job("a", 1, 3, time.Minute, 600)}, 4, loader.Allocation{"a": 3}, "too little",
+		},
+		"nobody": {nil, 4, loader.Allocation{}, "best already"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plan := loader.Patient().Divide(c.running, c.budget)
+			require.Equal(t, c.want, plan.Loaders)
+			require.Contains(t, plan.Reason, c.reason)
+
+			again := make([]loader.Running, len(c.running))
+			for i, r := range c.running {
+				r.Loaders = plan.Loaders[r.UID]
+				again[i] = r
+			}
+			require.Equal(t, plan.Loaders, loader.Patient().Divide(again, c.budget).Loaders, "a second look changes nothing")
+		})
+	}
+}

@@ -1,0 +1,146 @@
+package placement
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+)
+
+// Records is all that is known about a node.
+type Records struct {
+	Inventory    bus.NodeGPUs
+	Allocations  map[growth.PodUID]bus.Allocation
+	Reservations map[growth.PodUID]bus.Reservation
+	// Bound are the pods that the API server says were bound here with their GPUs, and that still run.
+	Bound map[growth.PodUID]Bound
+	// Sample returns a job's last observation.
+	Sample func(growth.PodUID) (bus.Sample, bool)
+}
+
+// Bound is what a bound pod's annotation and spec tell.
+type Bound struct {
+	GPUs    []growth.GPU
+	Request Request
+}
+
+// Take makes the node's books: who holds what, each pod once.
+func Take(name growth.NodeName, records Records) Node {
+	n := Node{Name: name, Unit: records.Inventory.Unit, GPUs: make([]GPU, 0, len(records.Inventory.GPUs))}
+	for _, g := range records.Inventory.GPUs {
+		n.GPUs = append(n.GPUs, GPU{UUID: g.UUID, Memory: g.Memory, Healthy: g.Healthy})
+	}
+	slices.SortStableFunc(n.GPUs, byUUID)
+	for _, pod := range records.pods() {
+		growth, activity := observed(records.Sample, pod)
+		held := records.held(pod)
+		for _, share := range held {
+			i, known := slices.BinarySearchFunc(n.GPUs, GPU{UUID: share.GPU}, byUUID)
+			if !known {
+				continue // a GPU that is gone holds nothing
+			}
+			n.GPUs[i].Residents = append(n.GPUs[i].Residents, Resident{
+				Pod: pod, Memory: share.Memory, Growth: part(growth, len(held)), Activity: activity,
+			})
+		}
+	}
+	return n
+}
+
+// pods lists every pod with a claim, in a fixed order.
+func (r Records) pods() []growth.PodUID {
+	var pods []growth.PodUID
+	for pod := range r.Allocations {
+		pods = append(pods, pod)
+	}
+	for pod := range r.Reservations {
+		pods = append(pods, pod)
+	}
+	for pod := range r.Bound {
+		pods = append(pods, pod)
+	}
+	slices.Sort(pods)
+	return slices.Compact(pods)
+}
+
+// held is what one pod holds, by the best evidence there is.
+func (r Records) held(pod growth.PodUID) []growth.GPUShare {
+	allocation, allocated := r.Allocations[pod]
+	reservation, reserved := r.Reservations[pod]
+	switch {
+	case allocated && reserved:
+		return merged(allocation.GPUs(), Outstanding(reservation, allocation, r.Inventory.Unit))
+	case allocated:
+		return merged(allocation.GPUs())
+	case reserved:
+		return merged(reservation.GPUs)
+	}
+	bound := r.Bound[pod]
+	memory, misfit := bound.Request.On(r.Inventory.Unit)
+	if !misfit.Fits() {
+		return nil // kubelet will have refused it as well
+	}
+	shares := make([]growth.GPUShare, len(bound.GPUs))
+	for i, g := range bound.GPUs {
+		shares[i] = growth.GPUShare{GPU: g, Memory: memory}
+	}
+	return merged(shares)
+}
+
+// Outstanding is what a reservation still keeps for containers that kubelet has given nothing yet.
+func Outstanding(r bus.Reservation, a bus.Allocation, unit growth.MiB) []growth.GPUShare {
+	var kept []growth.GPUShare
+	for _, wanted := range r.Containers {
+		if slices.ContainsFunc(a.Containers, func(c bus.ContainerAllocation) bool { return c.Name == wanted.Name }) {
+			continue
+		}
+		for _, share := range r.GPUs {
+			memory := growth.MiB(ceil(wanted.Units, len(r.GPUs))) * unit
+			kept = append(kept, growth.GPUShare{GPU: share.GPU, Memory: min(memory, share.Memory)})
+		}
+	}
+	return kept
+}
+
+// merged sums shares by GPU, ordered by UUID. Amounts below nothing come from no writer of ours and count as nothing.
+func merged(lists ...[]growth.GPUShare) []growth.GPUShare {
+	all := slices.Concat(lists...)
+	slices.SortStableFunc(all, func(a, b growth.GPUShare) int { return cmp.Compare(a.GPU, b.GPU) })
+	sums := all[:0]
+	for _, share := range all {
+		share.Memory = max(0, share.Memory)
+		if last := len(sums) - 1; last >= 0 && sums[last].GPU == share.GPU {
+			sums[last].Memory += share.Memory
+			continue
+		}
+		sums = append(sums, share)
+	}
+	return sums
+}
+
+// observed reads a job's growth and activity. A job that nobody has heard of yet has all its learning before it.
+func observed(sample func(growth.PodUID) (bus.Sample, bool), pod growth.PodUID) (growth.Growth, growth.Share) {
+	if sample == nil {
+		return New, 1
+	}
+	s, ok := sample(pod)
+	if !ok || !s.Reported {
+		return New, 1
+	}
+	activity := growth.Share(1)
+	if s.StepSeconds > 0 {
+		activity = growth.Share(1 - s.LoadSeconds/s.StepSeconds)
+	}
+	return clamp(s.Growth), clamp(activity)
+}
+
+func part(g growth.Growth, gpus int) growth.Growth { return g / growth.Growth(max(1, gpus)) }
+
+// clamp keeps a fraction in 0..1, and takes what is not a number for 1: unknown is young and busy.
+func clamp[F ~float64](f F) F {
+	if f != f {
+		return 1
+	}
+	return min(1, max(0, f))
+}

@@ -1,0 +1,102 @@
+package placement_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/placement"
+)
+
+func TestTakeCountsEachPodOnce(t *testing.T) {
+	inventory := bus.NodeGPUs{Unit: gib, GPUs: []bus.GPU{
+		{UUID: "GPU-b", Memory: 24 * gib, Healthy: true}, {UUID: "GPU-a", Memory: 24 * gib, Healthy: true},
+	}}
+	on := func(g growth.GPU, memory growth.MiB) []growth.GPUShare {
+		return []growth.GPUShare{{GPU: g, Memory: memory}}
+	}
+	given := func(containers ...bus.ContainerAllocation) map[growth.PodUID]bus.Allocation {
+		return map[growth.PodUID]bus.Allocation{"p": {Containers: containers}}
+	}
+	planned := func(shares []growth.GPUShare, containers ...bus.ContainerRequest) map[growth.PodUID]bus.Reservation {
+		return map[growth.PodUID]bus.Reservation{"p": {GPUs: shares, Containers: containers}}
+	}
+	annotated := func(g ...growth.GPU) map[growth.PodUID]placement.Bound {
+		return map[growth.PodUID]placement.Bound{"p": {GPUs: g, Request: asks(8*gib, len(g), 8*len(g))}}
+	}
+	first, second := bus.ContainerRequest{Name: "a", Units: 8}, bus.ContainerRequest{Name: "b", Units: 4}
+	for name, tc := range map[string]struct {
+		records placement.Records
+		a, b    growth.MiB
+	}{
+		"nobody": {},
+		"an allocation": {
+			records: placement.Records{Allocations: given(bus.ContainerAllocation{Name: "a", GPUs: on("GPU-a", 8*gib)})}, a: 8 * gib,
+		},
+		"a reservation":      {records: placement.Records{Reservations: planned(on("GPU-b", 8*gib), first)}, b: 8 * gib},
+		"an annotation":      {records: placement.Records{Bound: annotated("GPU-a")}, a: 8 * gib},
+		"one on two GPUs":    {records: placement.Records{Bound: annotated("GPU-a", "GPU-b")}, a: 8 * gib, b: 8 * gib},
+		"a GPU that is gone": {records: placement.Records{Bound: annotated("GPU-x")}},
+		"all three agree": {
+			records: placement.Records{
+				Allocations:  given(bus.ContainerAllocation{Name: "a", GPUs: on("GPU-a", 8*gib)}),
+				Reservations: planned(on("GPU-a", 8*gib), first), Bound: annotated("GPU-a"),
+			}, a: 8 * gib,
+		},
+		"kubelet chose another GPU": {
+			records: placement.Records{
+				Allocations:  given(bus.ContainerAllocation{Name: "a", GPUs: on("GPU-b", 8*gib)}),
+				Reservations: planned(on("GPU-a", 8*gib), first), Bound: annotated("GPU-a"),
+			}, b: 8 * gib,
+		},
+		"the second container waits": {
+			records: placement.Records{
+				Allocations:  given(bus.ContainerAllocation{Name: "a", GPUs: on("GPU-b", 8*gib)}),
+				Reservations: planned(on("GPU-a", 12*gib), first, second),
+			}, a: 4 * gib, b: 8 * gib,
+		},
+		"amounts below nothing count as nothing": {
+			records: placement.Records{Reservations: planned(on("GPU-a", -8*gib), first)},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.records.Inventory = inventory
+			n := placement.Take("n", tc.records)
+			require.Equal(t, []growth.GPU{"GPU-a", "GPU-b"}, []growth.GPU{n.GPUs[0].UUID, n.GPUs[1].UUID})
+			require.Equal(t, tc.a, n.GPUs[0].Used())
+			require.Equal(t, tc.b, n.GPUs[1].Used())
+			require.Zero(t, n.OverCommitted())
+			empty := n.Without("p")
+			require.Zero(t, empty.GPUs[0].Used()+empty.GPUs[1].Used())
+			require.Equal(t, tc.a, n.GPUs[0].Used(), "Without changed the node it was asked about")
+		})
+	}
+}
+
+func TestOverCommitmentIsSeen(t *testing.T) {
+	require.Equal(t, 6*gib, node(gpu("GPU-a", 20*gib, 10*gib), gpu("GPU-b", gib)).OverCommitted())
+}
+
+func TestResidentsGrowAsLastObserved(t *testing.T) {
+	samples := map[growth.PodUID]bus.Sample{
+		"silent":    {},
+		"busy":      {Reported: true, Growth: 0.4, StepSeconds: 2, LoadSeconds: 0.5},
+		"converged": {Reported: true, Growth: 0},
+		"mad":       {Reported: true, Growth: 17, StepSeconds: 1, LoadSeconds: 30},
+	}
+	sample := func(pod growth.PodUID) (bus.Sample, bool) { s, ok := samples[pod]; return s, ok }
+	for pod, want := range map[growth.PodUID]placement.Resident{
+		"unknown": {Growth: 1, Activity: 1}, "silent": {Growth: 1, Activity: 1}, "busy": {Growth: 0.4, Activity: 0.75},
+		"converged": {Growth: 0, Activity: 1}, "mad": {Growth: 1, Activity: 0},
+	} {
+		n := placement.Take("n", placement.Records{
+			Inventory:    bus.NodeGPUs{Unit: gib, GPUs: []bus.GPU{{UUID: "GPU-a", Memory: gib}, {UUID: "GPU-b", Memory: gib}}},
+			Reservations: map[growth.PodUID]bus.Reservation{pod: {GPUs: []growth.GPUShare{{GPU: "GPU-a", Memory: 1}, {GPU: "GPU-b", Memory: 1}}}},
+			Sample:       sample,
+		})
+		want.Pod, want.Memory, want.Growth = pod, 1, want.Growth/2 // half of it on each of two GPUs
+		require.Equal(t, []placement.Resident{want}, n.GPUs[0].Residents, string(pod))
+	}
+}

@@ -1,0 +1,115 @@
+package placement
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+// Choice is where on a node a job would go.
+type Choice struct {
+	// GPUs are the chosen ones, best first, with what the job would hold on each.
+	GPUs  []growth.GPUShare
+	Score Score
+}
+
+// Fit tells whether the request fits the node, without choosing.
+func Fit(n Node, r Request) Misfit {
+	memory, misfit := r.On(n.Unit)
+	if !misfit.Fits() {
+		return misfit
+	}
+	room := 0
+	for _, g := range n.GPUs {
+		if g.Healthy && g.Free() >= memory {
+			room++
+		}
+	}
+	if room >= r.Count {
+		return Misfit{}
+	}
+	return explain(n, memory, r.Count)
+}
+
+// Place chooses the best GPUs of the node, or says why the request does not fit.
+func Place(n Node, r Request, p Policy) (Choice, Misfit) {
+	if misfit := Fit(n, r); !misfit.Fits() {
+		return Choice{}, misfit
+	}
+	memory, _ := r.On(n.Unit)
+	type option struct {
+		gpu   growth.GPU
+		worth Score
+	}
+	var options []option
+	for _, g := range n.GPUs {
+		if g.Healthy && g.Free() >= memory {
+			options = append(options, option{g.UUID, p.Worth(g, memory, r.Count)})
+		}
+	}
+	slices.SortFunc(options, func(a, b option) int {
+		return cmp.Or(cmp.Compare(b.worth, a.worth), cmp.Compare(a.gpu, b.gpu))
+	})
+	var choice Choice
+	for _, o := range options[:r.Count] {
+		choice.GPUs = append(choice.GPUs, growth.GPUShare{GPU: o.gpu, Memory: memory})
+		choice.Score += o.worth / Score(r.Count)
+	}
+	return choice, Misfit{}
+}
+
+// Keep confirms GPUs that were chosen before, if the request still fits there. The node is as it is without the job.
+func Keep(n Node, r Request, gpus []growth.GPUShare) bool {
+	memory, misfit := r.On(n.Unit)
+	if !misfit.Fits() || len(gpus) != r.Count {
+		return false
+	}
+	for i, share := range gpus {
+		at, known := slices.BinarySearchFunc(n.GPUs, GPU{UUID: share.GPU}, byUUID)
+		if !known || share.Memory != memory || !n.GPUs[at].Healthy || n.GPUs[at].Free() < memory {
+			return false
+		}
+		if slices.Contains(gpus[:i], share) {
+			return false
+		}
+	}
+	return true
+}
+
+// explain says in which way a node that has no room has none. Hopeless reasons come first: they are what to act on.
+func explain(n Node, memory growth.MiB, count int) Misfit {
+	if len(n.GPUs) == 0 {
+		return hopeless("the node has no GPU")
+	}
+	var healthy, large int
+	most, free := n.GPUs[0], GPU{}
+	for _, g := range n.GPUs {
+		if g.Memory > most.Memory {
+			most = g
+		}
+		if g.Memory >= memory {
+			large++
+		}
+		if !g.Healthy {
+			continue
+		}
+		if healthy == 0 || g.Free() > free.Free() {
+			free = g
+		}
+		healthy++
+	}
+	switch {
+	case len(n.GPUs) < count:
+		return hopeless("GPUs: %d asked, the node has %d", count, len(n.GPUs))
+	case large == 0:
+		return hopeless("GPU memory: %s asked, the largest GPU has %s", memory, most.Memory)
+	case large < count:
+		return hopeless("GPU memory: %s asked on each of %d GPUs, only %d of %d are that large", memory, count, large, len(n.GPUs))
+	case healthy < count:
+		return hopeless("GPUs: %d asked, %d of %d are healthy", count, healthy, len(n.GPUs))
+	case count == 1:
+		return crowded("GPU memory: %s asked, largest free share %s on %s", memory, max(0, free.Free()), free.UUID)
+	}
+	return crowded("GPU memory: %s asked on each of %d GPUs, too few of %d have it free", memory, count, len(n.GPUs))
+}

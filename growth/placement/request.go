@@ -1,0 +1,103 @@
+package placement
+
+import (
+	"fmt"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+)
+
+// Request is what a pod asks of a node.
+type Request struct {
+	// Memory is asked for on each of Count GPUs.
+	Memory growth.MiB
+	Count  int
+	// Containers are those with a limit on the resource, in the order in which kubelet allocates: init containers first.
+	Containers []Container
+}
+
+// Container is one container's limit.
+type Container struct {
+	Name  string
+	Units int
+	Role  Role
+}
+
+// Role says how long a container holds its devices.
+type Role int
+
+const (
+	// App containers hold theirs as long as the pod lives.
+	App Role = iota
+	// Sidecar containers are init containers that stay. They hold theirs beside the app containers.
+	Sidecar
+	// Init containers end before the app containers start, which take over their devices.
+	Init
+)
+
+// On is the memory that the request holds on each GPU of a node that accounts in units, or why it can not be had.
+func (r Request) On(unit growth.MiB) (growth.MiB, Misfit) {
+	if unit <= 0 {
+		return 0, hopeless("the node publishes no unit of GPU memory")
+	}
+	if r.Count < 1 {
+		return 0, hopeless("GPUs: %d asked, at least 1 is needed", r.Count)
+	}
+	units := r.peak()
+	if units == 0 {
+		return 0, hopeless("no container has a limit on GPU memory: is Trellis's admission policy installed?")
+	}
+	held := growth.MiB(units) * unit
+	if held < r.Memory {
+		return 0, hopeless("GPU memory: %s asked, but the containers' limits are %d units of %s: the admission policy and the node disagree about the unit",
+			r.Memory, units, unit)
+	}
+	return held, Misfit{}
+}
+
+// peak is the most units that the containers hold on each GPU at any time.
+func (r Request) peak() int {
+	staying, most := 0, 0
+	for _, c := range r.Containers {
+		here := ceil(c.Units, r.Count)
+		if c.Role == Init {
+			most = max(most, staying+here)
+			continue
+		}
+		staying += here
+	}
+	return max(most, staying)
+}
+
+func ceil(a, b int) int { return (a + b - 1) / b }
+
+// Misfit says why a request does not fit a node. The zero value means that it does.
+type Misfit struct {
+	// Reason is a sentence for the user.
+	Reason string
+	// Hopeless says that no job's leaving would change it.
+	Hopeless bool
+}
+
+// Fits tells whether there is nothing against it.
+func (m Misfit) Fits() bool { return m.Reason == "" }
+
+func hopeless(format string, args ...any) Misfit {
+	return Misfit{Reason: fmt.Sprintf(format, args...), Hopeless: true}
+}
+
+func crowded(format string, args ...any) Misfit {
+	return Misfit{Reason: fmt.Sprintf(format, args...)}
+}
+
+// Lasting lists what the containers that stay will ask kubelet for. Ordinary init containers are left out: their devices
+// pass on to the containers after them, and kubelet does not list them.
+func (r Request) Lasting() []bus.ContainerRequest {
+	var lasting []bus.ContainerRequest
+	for _, c := range r.Containers {
+		if c.Role != Init {
+			lasting = append(lasting, bus.ContainerRequest{Name: c.Name, Units: c.Units})
+		}
+	}
+	return lasting
+}

@@ -1,0 +1,93 @@
+package placement_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/placement"
+)
+
+// TestPlaceAgainstEverySet compares the choice GPU by GPU with the obvious one: try every set of GPUs, add up the growth
+// of all jobs before and after, take the set that gains most.
+func TestPlaceAgainstEverySet(t *testing.T) {
+	dice := rand.New(rand.NewPCG(1, 2))
+	policy := placement.MarginalGrowth{Contention: placement.Contention}
+	for range 5_000 {
+		n := anyNode(dice)
+		count := 1 + dice.IntN(3)
+		r := asks(4*gib, count, 4*count)
+		choice, misfit := placement.Place(n, r, policy)
+		best, found := bestSet(n, count, 4*gib)
+		require.Equal(t, found, misfit.Fits(), "%+v", n)
+		if found {
+			require.InDelta(t, best, float64(choice.Score), 1e-9, "%+v", n)
+			require.InDelta(t, best, gain(n, choice.GPUs, count), 1e-9, "the score is the gain of the set that was chosen")
+		}
+	}
+}
+
+// bestSet is the twin.
+func bestSet(n placement.Node, count int, memory growth.MiB) (best float64, found bool) {
+	for set := range 1 << len(n.GPUs) {
+		var shares []growth.GPUShare
+		fits := true
+		for i, g := range n.GPUs {
+			if set&(1<<i) != 0 {
+				shares = append(shares, growth.GPUShare{GPU: g.UUID, Memory: memory})
+				fits = fits && g.Healthy && g.Free() >= memory
+			}
+		}
+		if len(shares) != count || !fits {
+			continue
+		}
+		if change := gain(n, shares, count); !found || change > best {
+			best, found = change, true
+		}
+	}
+	return best, found
+}
+
+// gain is the change of the sum of growth(j)/slowdown(j) over all jobs and GPUs.
+func gain(n placement.Node, shares []growth.GPUShare, count int) float64 {
+	change := 0.0
+	for _, share := range shares {
+		for _, g := range n.GPUs {
+			if g.UUID == share.GPU {
+				newcomer := placement.Resident{Growth: placement.New / growth.Growth(count), Activity: 1}
+				change += total(append(append([]placement.Resident{}, g.Residents...), newcomer)) - total(g.Residents)
+			}
+		}
+	}
+	return change
+}
+
+func total(jobs []placement.Resident) float64 {
+	sum := 0.0
+	for i, j := range jobs {
+		slowdown := 1.0
+		for k, other := range jobs {
+			if k != i {
+				slowdown += placement.Contention * float64(other.Activity)
+			}
+		}
+		sum += float64(j.Growth) / slowdown
+	}
+	return sum
+}
+
+func anyNode(dice *rand.Rand) placement.Node {
+	n := placement.Node{Name: "n", Unit: gib}
+	for i := range dice.IntN(6) {
+		g := placement.GPU{UUID: growth.GPU("GPU-" + string(rune('a'+i))), Memory: 16 * gib, Healthy: dice.IntN(8) > 0}
+		for range dice.IntN(5) {
+			g.Residents = append(g.Residents, placement.Resident{
+				Memory: growth.MiB(1+dice.IntN(5)) * gib, Growth: growth.Growth(dice.Float64()), Activity: growth.Share(dice.Float64()),
+			})
+		}
+		n.GPUs = append(n.GPUs, g)
+	}
+	return n
+}

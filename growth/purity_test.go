@@ -1,0 +1,102 @@
+package growth_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// module is what this module's own packages start with; they may import one another.
+const module = "github.com/trellis-gpu/trellis/growth"
+
+// impure lists the standard library's packages through which a decision could see or touch the world.
+var impure = []string{
+	"os", "net", "log", "syscall", "runtime", "plugin", "unsafe", "database/sql", "io/ioutil", "math/rand", "crypto/rand",
+}
+
+// exempt is the one place that may: the adapter to etcd.
+const exempt = "bus/etcdbus"
+
+// TestModelIsPure parses the imports of every file in this module, in this process: a subprocess's reads would be
+// invisible to the test cache, and a leak would pass as "ok (cached)".
+func TestModelIsPure(t *testing.T) {
+	for _, leak := range leaks(t, os.DirFS(".")) {
+		t.Error(leak)
+	}
+}
+
+// TestFenceHolds plants one leak of each kind and expects the fence to name it.
+func TestFenceHolds(t *testing.T) {
+	for name, src := range map[string]string{
+		"third party":     `import _ "go.uber.org/zap"`,
+		"file system":     `import _ "os"`,
+		"below a package": `import _ "net/http"`,
+		"a logger":        `import _ "log/slog"`,
+		"the adapter":     `import _ "` + module + `/bus/etcdbus"`,
+		"dice":            `import _ "math/rand/v2"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			tree := fstest.MapFS{"flowcon/planted.go": {Data: []byte("package flowcon\n" + src)}}
+			if len(leaks(t, tree)) != 1 {
+				t.Errorf("the fence let through %s", src)
+			}
+		})
+	}
+	legitimate := fstest.MapFS{
+		"flowcon/fine.go":      {Data: []byte("package flowcon\nimport (_ \"math\"; _ \"time\"; _ \"" + module + "/bus\")")},
+		"flowcon/fine_test.go": {Data: []byte("package flowcon\nimport _ \"os\"")},
+		exempt + "/client.go":  {Data: []byte("package etcdbus\nimport _ \"go.etcd.io/etcd/client/v3\"")},
+	}
+	if got := leaks(t, legitimate); len(got) != 0 {
+		t.Errorf("the fence refused what is fine: %v", got)
+	}
+}
+
+func leaks(t *testing.T, tree fs.FS) []string {
+	t.Helper()
+	var found []string
+	err := fs.WalkDir(tree, ".", func(file string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || filepath.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") || path.Dir(file) == exempt {
+			return err
+		}
+		src, err := fs.ReadFile(tree, file)
+		if err != nil {
+			return err
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, src, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, spec := range parsed.Imports {
+			imported, _ := strconv.Unquote(spec.Path.Value)
+			if !pure(imported) {
+				found = append(found, file+" imports "+imported+": growth decides, it does not act")
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func pure(imported string) bool {
+	if imported == module || strings.HasPrefix(imported, module+"/") {
+		return imported != module+"/"+exempt
+	}
+	if strings.Contains(strings.Split(imported, "/")[0], ".") {
+		return false
+	}
+	return !slices.ContainsFunc(impure, func(p string) bool {
+		return imported == p || strings.HasPrefix(imported, p+"/")
+	})
+}

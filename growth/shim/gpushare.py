@@ -1,0 +1,742 @@
+"""gpushare: tells Trellis how a training job is getting on, and hears what Trellis wishes of it.
+
+    import gpushare
+
+    for batch in gpushare.timed(DataLoader(data, batch_size=gpushare.batch_size(64),
+                                           num_workers=gpushare.loaders(2))):
+        loss = train(batch)
+        gpushare.step(loss=loss.item(), samples=len(batch))
+        if gpushare.changed():                 # a safe point: rebuild the DataLoader
+            ...
+        request = gpushare.save_requested()
+        if request:
+            path = save_checkpoint()
+            gpushare.saved(path, step)
+
+One file, standard library only, Python 3.8 or newer. It is mounted into the containers of jobs that share a GPU; without
+it, or without an agent at the other end of its socket, training simply goes on.
+
+What a job may rely on:
+  * No call raises because of the agent, and none waits for it: a daemon thread owns the socket; step() adds a few numbers
+    to one small aggregate. The only wait is the duty gate, and only while the agent asks for a duty below 1.
+  * Memory is bounded. Steps taken between two reports become one report; reports go out at most ten times a second.
+  * A forked child (a DataLoader's worker) drops what it inherited. It opens a connection of its own only if it calls in.
+  * Nothing here touches the random generators, signal handlers or loggers of the job.
+
+The wire: newline-delimited JSON over a unix socket, at most 64 KiB a line, every line with "v": 1 and a "type".
+  job to agent  progress  step, epoch, total_steps, metrics, steps and samples since the last report, step_seconds and
+                          load_seconds (means per step), batch_size, loaders
+                ack       generation, applied: the job has fetched every changed value of that generation
+                saved     path, sha256, step
+  agent to job  config    generation, loaders, batch_size: what is absent stays as it is; duty: absent means 1
+                save      reason, deadline_seconds
+Lines that are no such thing (unknown type or version, a value out of range, no JSON, too long) are ignored. Within one
+connection a generation counts only if it is newer than the last; a new connection starts over, since a restarted agent may
+count from the beginning.
+
+Environment: GPUSHARE_DIR (default /run/gpushare), the folder of gpushare.sock; GPUSHARE_REPORT_SECONDS (default 0.1), the
+shortest time between two reports.
+"""
+import atexit
+import collections
+import hashlib
+import json
+import logging
+import math
+import operator
+import os
+import random
+import re
+import select
+import signal
+import socket
+import threading
+import time
+
+__all__ = ["step", "loaders", "batch_size", "changed", "save_requested", "saved", "timed", "SaveRequest"]
+
+PROTOCOL = 1
+LINE_LIMIT = 64 * 1024        # bytes of one line, either way
+MAX_LOADERS = 64
+MAX_BATCH = 1 << 24
+MAX_METRICS = 32              # names in one report; with MAX_NAME it bounds a report well below LINE_LIMIT
+MAX_NAME = 64                 # bytes
+MAX_MAGNITUDE = 1e300
+MAX_COUNT = 1 << 53           # what every JSON reader holds exactly
+MAX_SECONDS = 7 * 24 * 3600.0
+RETRY_FIRST, RETRY_CAP = 0.1, 5.0   # seconds between two attempts to connect
+READ_CHUNK, READ_LINES, READ_PAUSE = 4096, 16, 0.005   # a flooding agent gets this much of our thread, then a pause
+FLUSH_SECONDS = 0.2           # at exit
+MIN_DUTY = 0.01               # the gate slows a job, it never stops one
+GATE_SLICE = 0.05             # seconds: how soon a sleeping step notices that the gate has opened
+GATE_GRAIN = 0.001            # seconds: shorter sleeps are saved up, the kernel's timers are not finer
+GATE_SMOOTHING = 0.25         # weight of the newest step ...
+GATE_OUTLIER = 4.0            # ... which counts at most so many times the mean: an evaluation is no reason for a long sleep
+GATE_GRACE = 30.0             # seconds without an agent after which the gate opens: nobody is there to lift it
+
+_clock = time.perf_counter
+_log = logging.getLogger("gpushare")
+_long_number = re.compile(rb"[0-9]{20}")
+
+
+# ---------------------------------------------------------------------------------------------------- what a job calls
+
+def step(loss=None, samples=None, *, step=None, epoch=None, total_steps=None, **metrics):
+    """Report that a training step is done.
+
+    loss and further keyword arguments are evaluation metrics (a number, or what float() takes; not finite means not
+    reported); give them when there is a new value. samples is how many samples the step consumed. step is the number of
+    the step, counted from here if not given; a jump forward counts as that many steps.
+    """
+    if loss is not None:
+        metrics["loss"] = loss
+    _client().step(samples, step, epoch, total_steps, metrics)
+
+
+def loaders(default):
+    """How many data-loader workers to use now: the agent's wish, or default."""
+    return _client().wish("loaders", default)
+
+
+def batch_size(default):
+    """The batch size to use now: the agent's wish, or default."""
+    return _client().wish("batch_size", default)
+
+
+def changed():
+    """True when loaders() or batch_size() would answer otherwise than when the job last asked.
+
+    Cheap enough for every step; it lets a job rebuild its DataLoader inside a long epoch. A value the job never asks for
+    does not count.
+    """
+    return _client().wishes.changed
+
+
+def save_requested():
+    """The agent's open SaveRequest, or None. It stays open until saved() is called or its deadline has passed."""
+    return _client().save_request()
+
+
+def saved(path, step=None):
+    """Tell the agent that a checkpoint lies at path. Its SHA-256 is computed in the background."""
+    _client().saved(os.path.abspath(os.fspath(path)), step)
+
+
+def timed(iterable):
+    """Iterate over iterable (the training data's DataLoader) and measure how long each step waits for its data."""
+    return _Timed(iterable)
+
+
+class SaveRequest:
+    """The agent's wish for a checkpoint: why, and until when (on time.monotonic()'s clock)."""
+
+    __slots__ = ("reason", "deadline")
+
+    def __init__(self, reason, deadline):
+        self.reason = reason
+        self.deadline = deadline
+
+    def remaining(self):
+        """Seconds left, never negative."""
+        return max(0.0, self.deadline - time.monotonic())
+
+    def __repr__(self):
+        return "SaveRequest(reason=%r, remaining=%.1fs)" % (self.reason, self.remaining())
+
+
+class _Timed:
+    __slots__ = ("_iterable",)
+
+    def __init__(self, iterable):
+        self._iterable = iterable
+
+    def __len__(self):
+        return len(self._iterable)
+
+    def __iter__(self):
+        iterator = iter(self._iterable)
+        while True:
+            began = _clock()
+            try:
+                item = next(iterator)
+            except StopIteration:
+                return
+            _client().loaded(began, _clock())
+            yield item
+
+
+# --------------------------------------------------------------------------------------------------------- the aggregate
+
+class _Report:
+    """What has happened since the last report. The step's number, epoch and total carry over into the next one."""
+
+    __slots__ = ("number", "epoch", "total", "metrics", "steps", "samples", "measured", "seconds", "load", "dirty")
+
+    def __init__(self, before=None):
+        self.number = before.number if before else None
+        self.epoch = before.epoch if before else None
+        self.total = before.total if before else None
+        self.metrics = {}
+        self.steps = 0        # steps taken
+        self.samples = 0
+        self.measured = 0     # those of them whose duration is known
+        self.seconds = 0.0    # their wall time, loading included, the gate's sleep not
+        self.load = 0.0       # the part of it spent waiting for data
+        self.dirty = False
+
+    def add(self, samples, number, epoch, total, metrics, seconds, load):
+        """Count one call of step(); seconds is None where nothing tells when the step began."""
+        count = 1
+        if number is not None:
+            number = _integer(number)
+        if number is None:
+            number = (self.number or 0) + 1
+        elif self.number is not None and number > self.number:
+            count = number - self.number
+        self.number = number
+        self.steps += count
+        if samples is not None:
+            self.samples += _integer(samples) or 0
+        if epoch is not None:
+            self.epoch = _integer(epoch)
+        if total is not None:
+            self.total = _integer(total)
+        if seconds is not None:
+            self.measured += count
+            self.seconds += seconds
+            self.load += load
+        for name, value in metrics.items():
+            value = _finite(value)
+            if value is not None and (name in self.metrics or (len(self.metrics) < MAX_METRICS and _short(name))):
+                self.metrics[name] = value
+        self.dirty = True
+
+    def absorb(self, earlier):
+        """Take back what an earlier report failed to deliver."""
+        self.steps += earlier.steps
+        self.samples += earlier.samples
+        self.measured += earlier.measured
+        self.seconds += earlier.seconds
+        self.load += earlier.load
+        newer, self.metrics = self.metrics, earlier.metrics
+        for name, value in newer.items():
+            if name in self.metrics or len(self.metrics) < MAX_METRICS:
+                self.metrics[name] = value
+        self.dirty = True
+
+    def message(self, in_use):
+        """The progress message; in_use are the loaders and batch size that the job last fetched."""
+        message = {"type": "progress", "step": self.number}
+        if self.epoch is not None:
+            message["epoch"] = self.epoch
+        if self.total is not None:
+            message["total_steps"] = self.total
+        measured = self.measured or 1
+        message.update(metrics=self.metrics, steps=min(self.steps, MAX_COUNT), samples=min(self.samples, MAX_COUNT),
+                       step_seconds=round(min(self.seconds / measured, MAX_SECONDS), 9),
+                       load_seconds=round(min(self.load / measured, MAX_SECONDS), 9))
+        message.update((key, value) for key, value in in_use.items() if _within(value, *_RANGES[key]))
+        return message
+
+
+# ---------------------------------------------------------------------------------------------------- the agent's wishes
+
+_RANGES = {"loaders": (0, MAX_LOADERS), "batch_size": (1, MAX_BATCH)}
+
+
+class _Wishes:
+    """Loaders and batch size as the agent wishes them, and as the job last fetched them."""
+
+    def __init__(self):
+        self.changed = False
+        self.in_use = {}            # what the getters last answered
+        self._wished = {}
+        self._generation = None     # the newest one of this connection
+        self._acknowledged = True
+
+    def new_connection(self):
+        self._generation = None
+        self._acknowledged = True
+
+    def offer(self, generation, values):
+        """Take over a config that is newer than the last; False if it is not."""
+        if self._generation is not None and generation <= self._generation:
+            return False
+        self._generation, self._acknowledged = generation, False
+        self._wished.update(values)
+        self._compare()
+        return True
+
+    def fetch(self, key, default):
+        value = self._wished.get(key, default)
+        self.in_use[key] = value
+        self._compare()
+        return value
+
+    def ack(self):
+        """The ack that is owed now, once, or None."""
+        if self._acknowledged or any(self.in_use.get(key) != value for key, value in self._wished.items()):
+            return None
+        self._acknowledged = True
+        return {"type": "ack", "generation": self._generation, "applied": dict(self._wished)}
+
+    def _compare(self):
+        self.changed = any(self._wished.get(key, value) != value for key, value in self.in_use.items())
+
+
+class _Gate:
+    """Sleeps after each step so that computing takes the share `duty` of the time.
+
+    What a step owes is (its smoothed compute time) x (1/duty - 1). Sleep is measured, not assumed, so neither the kernel's
+    coarse timers nor the slices add up to an error.
+    """
+
+    def __init__(self):
+        self.duty = 1.0
+        self.lost = None            # since when there is no agent
+        self._mean = None
+        self._owed = 0.0
+
+    def learn(self, compute):
+        """Take a step's compute time into account, whether the gate is open or not."""
+        mean = self._mean
+        self._mean = compute if mean is None else \
+            mean + GATE_SMOOTHING * (min(compute, GATE_OUTLIER * mean + GATE_GRAIN) - mean)
+
+    def pause(self, urgent):
+        """Sleep off what one more step owes; stops early when the gate opens or urgent() holds."""
+        self._owed += self._mean * (1.0 / self.duty - 1.0)
+        while self._owed >= GATE_GRAIN:
+            if self.open() or urgent():
+                self._owed = 0.0
+                return
+            began = _clock()
+            time.sleep(min(self._owed, GATE_SLICE))
+            self._owed = max(self._owed - (_clock() - began), -GATE_SLICE)
+
+    def open(self):
+        lost = self.lost
+        return self.duty >= 1.0 or (lost is not None and time.monotonic() - lost > GATE_GRACE)
+
+
+# ------------------------------------------------------------------------------------------------------------ the client
+
+class _Client:
+    """The state of one process. Job threads and the socket's thread meet under one lock, held for microseconds.
+
+    The lock is re-entrant because a signal handler of the job may call in while the interrupted code holds it.
+    """
+
+    def __init__(self):
+        self.pid = os.getpid()
+        self.path = os.path.join(os.environ.get("GPUSHARE_DIR") or "/run/gpushare", "gpushare.sock")
+        self.interval = _seconds(os.environ.get("GPUSHARE_REPORT_SECONDS"), 0.1)
+        self.wishes = _Wishes()
+        self._gate = _Gate()
+        self._lock = threading.RLock()
+        self._report = _Report()
+        self._ended = None          # when the last step ended
+        self._load = 0.0            # waiting for data since then
+        self._request = None
+        self._outbox = collections.deque(maxlen=16)   # acks and saved messages
+        self._unhashed = collections.deque(maxlen=16)
+        self._hashing = False
+        self._thread = None
+        self._wake_fds = None
+        self._socket = None
+        self._parked = False        # the thread sleeps until woken
+        self._closing = False
+
+    # called by the job's threads
+
+    def step(self, samples, number, epoch, total, metrics):
+        now = _clock()
+        if self._thread is None:
+            self._start()
+        with self._lock:
+            seconds, load = None, self._load
+            if self._ended is not None:
+                seconds = now - self._ended
+                load = min(load, seconds)
+            self._report.add(samples, number, epoch, total, metrics, seconds, load)
+            self._load = 0.0
+            self._ended = now
+        if self._parked:
+            self._wake()
+        if seconds is not None:
+            self._gate.learn(seconds - load)
+            if not self._gate.open():
+                self._gate.pause(self.save_request)
+                self._ended = _clock()
+
+    def loaded(self, began, ended):
+        with self._lock:
+            if self._ended is None:
+                self._ended = began
+            self._load += ended - began
+
+    def wish(self, key, default):
+        if self._thread is None:
+            self._start()
+        with self._lock:
+            value = self.wishes.fetch(key, default)
+            self._post(self.wishes.ack())
+        return value
+
+    def save_request(self):
+        request = self._request
+        if request is not None and request.deadline < time.monotonic():
+            request = self._request = None
+        return request
+
+    def saved(self, path, number):
+        if self._thread is None:
+            self._start()
+        number = _integer(number)
+        with self._lock:
+            self._request = None
+            self._unhashed.append((path, number if number is not None else self._report.number or 0))
+            if self._hashing:
+                return
+            self._hashing = True
+        try:
+            threading.Thread(target=self._hash, name="gpushare-sha256", daemon=True).start()
+        except RuntimeError:
+            self._hashing = False
+
+    def close(self):
+        """Send what is pending, for at most FLUSH_SECONDS."""
+        if self._thread:
+            self._closing = True
+            self._wake()
+            self._thread.join(FLUSH_SECONDS)
+
+    def abandon(self):
+        """In a forked child: close the descriptors that belong to the parent's conversation."""
+        for fd in self._wake_fds or ():
+            _quietly(os.close, fd)
+        if self._socket is not None:
+            _quietly(self._socket.close)
+
+    def _start(self):
+        with self._lock:
+            if self._thread is not None:
+                return
+            self._thread = False    # neither a second attempt nor a connection if this fails
+            if not hasattr(socket, "AF_UNIX") or not hasattr(select, "poll"):
+                return
+            try:
+                self._wake_fds = os.pipe()
+                for fd in self._wake_fds:
+                    os.set_blocking(fd, False)
+                thread = threading.Thread(target=self._run, name="gpushare", daemon=True)
+                thread.start()
+                self._thread = thread
+            except (OSError, RuntimeError) as err:
+                _log.warning("no reports from this job: %s", err)
+
+    def _wake(self):
+        self._parked = False
+        _quietly(os.write, self._wake_fds[1], b"!")
+
+    def _post(self, message):
+        if message is not None:
+            self._outbox.append(message)
+            if self._parked:
+                self._wake()
+
+    def _hash(self):
+        while True:
+            with self._lock:
+                if not self._unhashed:
+                    self._hashing = False
+                    if self._closing:
+                        self._wake()
+                    return
+                path, number = self._unhashed.popleft()
+            try:
+                digest = _sha256(path)
+            except OSError as err:
+                _log.warning("the checkpoint is not reported: %s", err)
+                continue
+            with self._lock:
+                self._post({"type": "saved", "path": path, "sha256": digest, "step": number})
+
+    # called by the socket's thread only
+
+    def _run(self):
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())   # signals are the job's affair
+        wait, jitter = RETRY_FIRST, random.Random()   # a generator of its own: the job's stays as seeded
+        while True:
+            began = time.monotonic()
+            self._connection()
+            if self._closing:
+                return
+            wait = RETRY_FIRST if time.monotonic() - began > RETRY_CAP else min(2 * wait, RETRY_CAP)
+            self._sleep(wait * jitter.uniform(0.5, 1.0))
+
+    def _connection(self):
+        """One connection from connect to loss. Afterwards all that was not delivered is pending again."""
+        try:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
+                sock.setblocking(False)
+                sock.connect(self.path)     # at once or not at all: a full backlog is an error too
+                self._socket = sock
+                with self._lock:
+                    self.wishes.new_connection()
+                    for stale in [m for m in self._outbox if m["type"] == "ack"]:
+                        self._outbox.remove(stale)
+                self._gate.lost = None
+                self._converse(sock)
+        except OSError:
+            pass                            # absent, gone or full: the same to us
+        finally:
+            self._socket = None
+            self._parked = False
+            if self._gate.lost is None:
+                self._gate.lost = time.monotonic()
+
+    def _converse(self, sock):
+        lines, poller = _Lines(), select.poll()
+        poller.register(self._wake_fds[0], select.POLLIN)
+        poller.register(sock, 0)
+        due = readable = 0.0
+        out, undo = b"", None
+        try:
+            while True:
+                now = time.monotonic()
+                if not out:
+                    out, undo, reported = self._next(now >= due or self._closing)
+                    if reported:
+                        due = now + self.interval
+                if self._closing and not out and not self._hashing:
+                    return
+                if now >= readable and lines.waiting():
+                    self._hear(lines)       # what a flood left over
+                    readable = now + READ_PAUSE
+                wait = self._park(due - now, bool(out))
+                interest = select.POLLOUT if out else 0
+                if now >= readable:
+                    interest |= select.POLLIN
+                else:
+                    wait = readable - now if wait is None else min(wait, readable - now)
+                poller.modify(sock, interest)
+                events = dict(poller.poll(None if wait is None else max(1, math.ceil(wait * 1000))))
+                self._parked = False
+                self._drain()
+                event = events.get(sock.fileno(), 0)
+                if event & ~(select.POLLIN | select.POLLOUT) and not event & select.POLLIN:
+                    return                  # hung up
+                if event & select.POLLOUT:
+                    out = out[sock.send(out, getattr(socket, "MSG_NOSIGNAL", 0)):]
+                if event & select.POLLIN:
+                    data = sock.recv(READ_CHUNK)
+                    if not data:
+                        return
+                    lines.feed(data)
+                    self._hear(lines)
+                    readable = time.monotonic() + READ_PAUSE
+        finally:
+            if out and undo:
+                undo()
+
+    def _next(self, may_report):
+        """The next line to send, how to take it back, and whether it is a report."""
+        with self._lock:
+            if self._outbox:
+                message = self._outbox.popleft()
+                undo = (lambda: self._outbox.appendleft(message)) if message["type"] == "saved" else None
+                return _line(message), undo, False
+            if not (may_report and self._report.dirty):
+                return b"", None, False
+            report, self._report = self._report, _Report(self._report)
+            in_use = dict(self.wishes.in_use)
+
+        def undo():
+            with self._lock:
+                self._report.absorb(report)
+        return _line(report.message(in_use)), undo, True
+
+    def _park(self, until_due, writing):
+        """How long to sleep (None: until woken). Parked means that the next step() has to wake us."""
+        with self._lock:
+            if writing or (self._closing and self._hashing):
+                return None
+            if self._outbox:
+                return 0.0
+            if self._report.dirty:
+                return max(0.0, until_due)
+            self._parked = not self._closing
+            return None
+
+    def _sleep(self, seconds):
+        poller = select.poll()
+        poller.register(self._wake_fds[0], select.POLLIN)
+        poller.poll(math.ceil(seconds * 1000))
+        self._drain()
+
+    def _drain(self):
+        _quietly(os.read, self._wake_fds[0], 4096)
+
+    def _hear(self, lines):
+        """Act on a bounded number of lines."""
+        for _ in range(READ_LINES):
+            line = lines.next()
+            if line is None:
+                return
+            message = _parse(line)
+            if message is not None:
+                self._obey(message)
+
+    def _obey(self, message):
+        if message["type"] == "config":
+            config = _config(message)
+            if config is None:
+                return
+            generation, values, duty = config
+            with self._lock:
+                if not self.wishes.offer(generation, values):
+                    return
+                self._gate.duty = duty
+                self._post(self.wishes.ack())
+        elif message["type"] == "save":
+            reason, seconds = message.get("reason"), message.get("deadline_seconds")
+            if isinstance(reason, str) and type(seconds) in (int, float) and 0 < seconds < math.inf:
+                self._request = SaveRequest(reason, time.monotonic() + seconds)
+
+
+# -------------------------------------------------------------------------------------------------------------- the wire
+
+class _Lines:
+    """Cuts a stream into lines; one that is too long is dropped, up to its end."""
+
+    def __init__(self):
+        self._buffer = bytearray()
+        self._skipping = False
+
+    def feed(self, data):
+        self._buffer += data
+
+    def waiting(self):
+        return b"\n" in self._buffer
+
+    def next(self):
+        while True:
+            end = self._buffer.find(b"\n")
+            if end < 0:
+                if len(self._buffer) > LINE_LIMIT:
+                    self._buffer.clear()
+                    self._skipping = True
+                return None
+            line = bytes(self._buffer[:end])
+            del self._buffer[:end + 1]
+            if not self._skipping and len(line) <= LINE_LIMIT:
+                return line
+            self._skipping = False
+
+
+def _line(message):
+    return json.dumps(dict({"v": PROTOCOL}, **message), allow_nan=False, separators=(",", ":")).encode() + b"\n"
+
+
+def _parse(line):
+    """The message on a line, or None if it is none that we know how to read."""
+    line = line.strip()
+    if not line.startswith(b"{") or _long_number.search(line):   # int() of a long number takes quadratic time
+        return None
+    try:
+        message = json.loads(line.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return None
+    if type(message.get("v")) is not int or message["v"] != PROTOCOL or not isinstance(message.get("type"), str):
+        return None
+    return message
+
+
+def _config(message):
+    """(generation, wished values, duty) of a config message, or None if any of it is out of range."""
+    generation, duty = message.get("generation"), message.get("duty")
+    if not _within(generation, 0, MAX_COUNT):
+        return None
+    values = {}
+    for key, (low, high) in _RANGES.items():
+        value = message.get(key)
+        if value is None:
+            continue
+        if not _within(value, low, high):
+            return None
+        values[key] = value
+    if duty is None:
+        duty = 1.0
+    if type(duty) not in (int, float) or not 0 < duty <= 1:
+        return None
+    return generation, values, max(float(duty), MIN_DUTY)
+
+
+def _finite(value):
+    """value as a float that the wire can carry, or None."""
+    try:
+        value = float(value)
+    except (TypeError, ValueError, OverflowError, RuntimeError):   # RuntimeError: a tensor of several elements
+        return None
+    return value if abs(value) <= MAX_MAGNITUDE else None   # false for NaN, too
+
+
+def _integer(value):
+    """value as a number the wire can carry, or None."""
+    if type(value) is not int:
+        try:
+            value = operator.index(value)
+        except (TypeError, ValueError, RuntimeError):
+            return None
+    return value if 0 <= value <= MAX_COUNT else None
+
+
+def _within(value, low, high):
+    return type(value) is int and low <= value <= high
+
+
+def _short(name):
+    return 0 < len(name) <= (MAX_NAME if name.isascii() else MAX_NAME // 4)
+
+
+def _seconds(text, default):
+    seconds = _finite(text)
+    return default if seconds is None else max(seconds, 0.01)
+
+
+def _sha256(path):
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        for chunk in iter(lambda: file.read(1 << 20), b""):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _quietly(function, *arguments):
+    try:
+        function(*arguments)
+    except OSError:
+        pass
+
+
+# --------------------------------------------------------------------------------------------------- one per process
+
+_current = _Client()
+
+
+def _client():
+    if _current.pid != os.getpid():   # forked by C code, past Python's hooks
+        _renew()
+    return _current
+
+
+def _renew():
+    global _current
+    parents, _current = _current, _Client()
+    parents.abandon()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew)
+atexit.register(lambda: _client().close())

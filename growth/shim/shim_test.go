@@ -1,0 +1,74 @@
+package shim_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth/shim"
+	"github.com/trellis-gpu/trellis/growth/wire"
+)
+
+func TestSourceIsTheFile(t *testing.T) {
+	file, err := os.ReadFile(shim.FileName)
+	require.NoError(t, err)
+	require.Equal(t, string(file), string(shim.Source()))
+
+	shim.Source()[0] = '#'
+	require.Equal(t, string(file), string(shim.Source()), "a caller changed everybody's copy")
+}
+
+// TestTheOtherEndUnderstands ties the lines that the Python tests hold the shim to
+// to the decoder that its coordinator uses.
+func TestTheOtherEndUnderstands(t *testing.T) {
+	for name, of := range map[string]wire.Message{
+		"progress": wire.Progress{}, "ack": wire.Ack{}, "saved": wire.Saved{}, "config": wire.Config{}, "save": wire.Save{},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lines, err := os.ReadFile(filepath.Join("testdata", name+".jsonl"))
+			require.NoError(t, err)
+			for line := range bytes.Lines(lines) {
+				message, err := wire.Decode(line)
+				require.NoError(t, err, "%s", line)
+				require.IsType(t, of, message)
+			}
+		})
+	}
+}
+
+// TestPython runs the shim's own tests, which speak to it over a real socket.
+func TestPython(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("SKIPPED: the shim was not tested, there is no python3 on PATH")
+	}
+	readForTheCache(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	command := exec.CommandContext(ctx, python, "-m", "unittest", "discover", "-s", "tests")
+	command.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
+	output, err := command.CombinedOutput()
+	t.Logf("%s", output)
+	require.NoError(t, err, "the shim's Python tests failed, see above")
+}
+
+// readForTheCache reads what the tests depend on in this process: what only a
+// subprocess reads does not invalidate a cached "ok".
+func readForTheCache(t *testing.T) {
+	t.Helper()
+	for _, pattern := range []string{"*.py", "tests/*.py", "testdata/*"} {
+		files, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		require.NotEmpty(t, files, pattern)
+		for _, file := range files {
+			_, err := os.ReadFile(file)
+			require.NoError(t, err)
+		}
+	}
+}

@@ -1,0 +1,695 @@
+"""gpushare against a real unix socket: what a job sees, what an agent sees, and what neither may do to the other."""
+import hashlib
+import importlib.util
+import json
+import os
+import pathlib
+import queue
+import random
+import resource
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+from unittest import mock
+
+HERE = pathlib.Path(__file__).resolve().parent
+SHIM = HERE.parent / "gpushare.py"
+GOLDEN = HERE.parent / "testdata"
+PATIENCE = 10.0   # seconds until a test gives up on something that should happen at once
+
+
+def fresh_module():
+    """The shim as a new process would import it: own state, own thread, own connection."""
+    spec = importlib.util.spec_from_file_location("gpushare", SHIM)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.RETRY_FIRST, module.RETRY_CAP = 0.02, 0.1   # reconnect at a test's pace
+    return module
+
+
+def eventually(holds, what):
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        if time.monotonic() > end:
+            raise AssertionError("still not so after %.0f s: %s" % (PATIENCE, what))
+        time.sleep(0.002)
+
+
+def memory_kib():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+class Peer:
+    """One accepted connection, read by a thread of its own into a queue of messages."""
+
+    def __init__(self, sock, deaf):
+        self.sock, self.raw, self.messages, self.ended = sock, [], queue.Queue(), threading.Event()
+        if not deaf:
+            threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self):
+        try:
+            for line in self.sock.makefile("rb"):
+                self.raw.append(line)
+                self.messages.put(json.loads(line))
+        except OSError:
+            pass
+        self.ended.set()
+
+    def send(self, *messages):
+        self.write(b"".join(json.dumps(dict({"v": 1}, **m)).encode() + b"\n" for m in messages))
+
+    def write(self, data):
+        self.sock.sendall(data)
+
+    def expect(self, kind, holds=lambda message: True):
+        """The next message of a kind for which holds() is true; what comes before it is passed over."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                message = self.messages.get(timeout=max(0.0, end - time.monotonic()))
+            except queue.Empty:
+                raise AssertionError("no such %s message after %.0f s" % (kind, PATIENCE)) from None
+            if message["type"] == kind and holds(message):
+                return message
+
+    def received(self):
+        """All that has come and was not yet looked at."""
+        found = []
+        while not self.messages.empty():
+            found.append(self.messages.get())
+        return found
+
+    def close(self):
+        try:
+            self.sock.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+        self.sock.close()
+
+
+class Agent:
+    """A node's agent as far as one socket is concerned."""
+
+    def __init__(self, folder, deaf=False):
+        self.path, self.deaf, self.peers, self.all = os.path.join(folder, "gpushare.sock"), deaf, queue.Queue(), []
+        self.server = socket.socket(socket.AF_UNIX)
+        self.server.bind(self.path)
+        self.server.listen()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                sock, _ = self.server.accept()
+            except OSError:
+                return
+            peer = Peer(sock, self.deaf)
+            self.all.append(peer)
+            self.peers.put(peer)
+
+    def peer(self):
+        return self.peers.get(timeout=PATIENCE)
+
+    def close(self):
+        try:
+            self.server.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+        self.server.close()
+        for peer in self.all:
+            peer.close()
+        if os.path.exists(self.path):
+            os.unlink(self.path)
+
+
+class ShimTest(unittest.TestCase):
+    """A folder for the socket, and a job (the module) that looks for it there."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="gpushare-")
+        self.addCleanup(shutil.rmtree, self.folder, True)
+        patch = mock.patch.dict(os.environ, GPUSHARE_DIR=self.folder, GPUSHARE_REPORT_SECONDS="0.05")
+        patch.start()
+        self.addCleanup(patch.stop)
+        self.job = fresh_module()
+        self.addCleanup(lambda: self.job._client().close())
+
+    def agent(self, **options):
+        agent = Agent(self.folder, **options)
+        self.addCleanup(agent.close)
+        return agent
+
+    def connected(self, **options):
+        agent = self.agent(**options)
+        self.job.changed()
+        self.job.step()
+        return agent, agent.peer()
+
+
+class Progress(ShimTest):
+    def test_the_first_step_is_reported_at_once(self):
+        _, peer = self.connected()
+        self.assertEqual(peer.expect("progress"),
+                         {"v": 1, "type": "progress", "step": 1, "metrics": {}, "steps": 1, "samples": 0,
+                          "step_seconds": 0.0, "load_seconds": 0.0})
+
+    def test_many_steps_become_few_reports_that_lose_nothing(self):
+        _, peer = self.connected()
+        began = time.monotonic()
+        for _ in range(2000):
+            self.job.step(loss=0.5, samples=8)
+            time.sleep(0.0002)
+        took = time.monotonic() - began
+        peer.expect("progress", lambda m: m["step"] == 2001)
+        reports = [json.loads(line) for line in peer.raw]
+        self.assertEqual(sum(r["steps"] for r in reports), 2001)
+        self.assertEqual(sum(r["samples"] for r in reports), 16000)
+        self.assertLessEqual(len(reports), took / 0.05 + 3, "the reports are not coalesced")
+
+    def test_the_job_may_number_its_own_steps(self):
+        _, peer = self.connected()
+        peer.expect("progress")
+        self.job.step(step=500, epoch=3, total_steps=900)
+        self.assertEqual(peer.expect("progress")["steps"], 499)
+        self.job.step(step=510)
+        report = peer.expect("progress")
+        self.assertEqual((report["step"], report["steps"], report["epoch"], report["total_steps"]), (510, 10, 3, 900))
+        self.job.step(step=100)   # rolled back to a checkpoint
+        report = peer.expect("progress")
+        self.assertEqual((report["step"], report["steps"]), (100, 1))
+
+    def test_only_finite_numbers_are_metrics(self):
+        _, peer = self.connected()
+        peer.expect("progress")
+        self.job.step(loss=float("nan"), up=float("inf"), text="no", none=None, huge=10 ** 400, far=1e301, accuracy=0.75)
+        self.assertEqual(peer.expect("progress")["metrics"], {"accuracy": 0.75})
+
+    def test_a_report_stays_small_whatever_the_job_names(self):
+        _, peer = self.connected()
+        peer.expect("progress")
+        self.job.step(**{"": 0, "x" * 65: 1, "\u00e4" * 64: 2}, **{"m%d" % i: i for i in range(5000)})
+        report = peer.expect("progress")
+        self.assertEqual(set(report["metrics"]), {"m%d" % i for i in range(32)})
+        self.assertLess(max(map(len, peer.raw)), 64 * 1024)
+
+    def test_nonsense_arguments_do_not_stop_training(self):
+        self.job.step(loss=object(), samples="many", step="third", epoch=[], total_steps=-1)
+        self.job.step(samples=-5, step=1 << 80)
+
+    def test_what_the_job_fetched_is_reported(self):
+        agent = self.agent()
+        self.assertEqual((self.job.loaders(2), self.job.batch_size(64)), (2, 64))
+        self.job.step()
+        report = agent.peer().expect("progress")
+        self.assertEqual((report["loaders"], report["batch_size"]), (2, 64))
+
+    def test_a_default_that_the_wire_can_not_carry_is_not_reported(self):
+        agent = self.agent()
+        self.assertEqual((self.job.loaders(100), self.job.batch_size(None)), (100, None))
+        self.job.step()
+        self.assertFalse({"loaders", "batch_size"} & set(agent.peer().expect("progress")))
+
+    def test_loading_is_measured_apart_from_computing(self):
+        def slow_data():
+            for i in range(5):
+                time.sleep(0.02)
+                yield i
+        agent = self.agent()
+        for _ in self.job.timed(slow_data()):
+            time.sleep(0.01)
+            self.job.step()
+        peer = agent.peer()
+        reports = [peer.expect("progress")]
+        while sum(r["steps"] for r in reports) < 5:
+            reports.append(peer.expect("progress"))
+        loading = sum(r["load_seconds"] * r["steps"] for r in reports)
+        whole = sum(r["step_seconds"] * r["steps"] for r in reports)
+        self.assertGreaterEqual(loading, 0.1)
+        self.assertGreaterEqual(whole, loading + 0.05)
+
+    def test_timed_has_the_length_of_what_it_wraps_and_passes_errors_on(self):
+        self.assertEqual(len(self.job.timed([1, 2, 3])), 3)
+        self.assertEqual(list(self.job.timed([1, 2, 3])), [1, 2, 3])
+        with self.assertRaises(ZeroDivisionError):
+            list(self.job.timed(1 // n for n in (1, 0)))
+
+
+class Config(ShimTest):
+    def test_defaults_hold_without_an_agent(self):
+        self.assertEqual((self.job.loaders(3), self.job.batch_size(32), self.job.changed()), (3, 32, False))
+
+    def test_ack_follows_when_every_value_was_fetched(self):
+        _, peer = self.connected()
+        self.job.loaders(2), self.job.batch_size(64)
+        peer.send({"type": "config", "generation": 7, "loaders": 4, "batch_size": 128, "colour": "blue"})
+        eventually(self.job.changed, "the config is noticed")
+        self.assertEqual(self.job.loaders(2), 4)
+        self.assertTrue(self.job.changed(), "the batch size still waits")
+        self.job.step()
+        peer.expect("progress", lambda m: m.get("loaders") == 4)
+        self.assertFalse([m for m in map(json.loads, peer.raw) if m["type"] == "ack"], "acknowledged too early")
+        self.assertEqual(self.job.batch_size(64), 128)
+        self.assertFalse(self.job.changed())
+        self.assertEqual(peer.expect("ack"),
+                         {"v": 1, "type": "ack", "generation": 7, "applied": {"loaders": 4, "batch_size": 128}})
+
+    def test_a_config_that_changes_nothing_is_acknowledged_at_once(self):
+        _, peer = self.connected()
+        self.job.loaders(4)
+        peer.send({"type": "config", "generation": 1, "loaders": 4})
+        self.assertEqual(peer.expect("ack")["applied"], {"loaders": 4})
+        peer.send({"type": "config", "generation": 2, "duty": 1})
+        self.assertEqual(peer.expect("ack")["generation"], 2)
+
+    def test_what_a_config_leaves_out_stays(self):
+        _, peer = self.connected()
+        peer.send({"type": "config", "generation": 1, "loaders": 4}, {"type": "config", "generation": 2, "batch_size": 16})
+        eventually(lambda: self.job.batch_size(1) == 16, "the second config has come")
+        self.assertEqual(self.job.loaders(0), 4)
+
+    def test_an_older_generation_is_ignored(self):
+        _, peer = self.connected()
+        self.job.loaders(1)
+        peer.send({"type": "config", "generation": 9, "loaders": 5}, {"type": "config", "generation": 8, "loaders": 6},
+                  {"type": "config", "generation": 9, "loaders": 7}, {"type": "save", "reason": "end", "deadline_seconds": 60})
+        eventually(self.job.save_requested, "all four lines were read")
+        self.assertEqual(self.job.loaders(1), 5)
+
+    def test_a_restarted_agent_may_count_from_one_and_hears_what_is_in_use(self):
+        agent, peer = self.connected()
+        self.job.loaders(1)
+        peer.send({"type": "config", "generation": 9, "loaders": 5})
+        eventually(self.job.changed, "the config is noticed")
+        self.job.loaders(1)
+        self.assertEqual(peer.expect("ack")["generation"], 9)
+        agent.close()
+        again = self.agent().peer()
+        again.send({"type": "config", "generation": 1, "loaders": 5})
+        self.assertEqual(again.expect("ack")["generation"], 1)
+
+    def test_a_value_never_asked_for_is_no_change(self):
+        _, peer = self.connected()
+        self.job.loaders(1)
+        peer.send({"type": "config", "generation": 1, "batch_size": 8}, {"type": "save", "reason": "end", "deadline_seconds": 60})
+        eventually(self.job.save_requested, "both lines were read")
+        self.assertFalse(self.job.changed())
+
+
+class Save(ShimTest):
+    def test_a_request_is_open_until_saved_and_the_digest_is_of_the_file(self):
+        _, peer = self.connected()
+        self.assertIsNone(self.job.save_requested())
+        peer.send({"type": "save", "reason": "moving to node-2", "deadline_seconds": 30})
+        eventually(self.job.save_requested, "the request is noticed")
+        request = self.job.save_requested()
+        self.assertEqual(request.reason, "moving to node-2")
+        self.assertTrue(20 < request.remaining() <= 30)
+        path = os.path.join(self.folder, "model.pt")
+        content = os.urandom(3 << 20)
+        pathlib.Path(path).write_bytes(content)
+        self.job.saved(path, step=17)
+        self.assertIsNone(self.job.save_requested())
+        self.assertEqual(peer.expect("saved"), {"v": 1, "type": "saved", "path": path, "step": 17,
+                                                "sha256": hashlib.sha256(content).hexdigest()})
+
+    def test_a_request_ends_at_its_deadline(self):
+        _, peer = self.connected()
+        peer.send({"type": "save", "reason": "soon", "deadline_seconds": 0.3})
+        eventually(self.job.save_requested, "the request is noticed")
+        eventually(lambda: self.job.save_requested() is None, "the request has expired")
+
+    def test_a_missing_file_is_a_warning_and_no_message(self):
+        _, peer = self.connected()
+        with self.assertLogs("gpushare", "WARNING"):
+            self.job.saved(os.path.join(self.folder, "none.pt"))
+            eventually(lambda: not self.job._client()._hashing, "the file was looked for")
+        pathlib.Path(self.folder, "next.pt").write_bytes(b"x")
+        self.job.saved(os.path.join(self.folder, "next.pt"))
+        self.assertTrue(peer.expect("saved")["path"].endswith("next.pt"))
+
+    def test_saved_waits_for_an_agent_that_comes_later(self):
+        pathlib.Path(self.folder, "a.pt").write_bytes(b"x")
+        self.job.saved(os.path.join(self.folder, "a.pt"))
+        self.assertTrue(self.agent().peer().expect("saved")["path"].endswith("a.pt"))
+
+
+class Gate(ShimTest):
+    def busy_steps(self, count):
+        began = time.perf_counter()
+        for _ in range(count):
+            end = time.perf_counter() + 0.004
+            while time.perf_counter() < end:
+                pass
+            self.job.step()
+        return time.perf_counter() - began
+
+    def gated(self, duty):
+        _, peer = self.connected()
+        peer.send({"type": "config", "generation": 1, "duty": duty})
+        peer.expect("ack")
+        return peer
+
+    def test_the_share_of_time_spent_computing_is_the_duty(self):
+        peer = self.gated(0.5)
+        self.busy_steps(5)
+        peer.received()
+        took = self.busy_steps(50)
+        compute = sum(m["step_seconds"] * m["steps"] for m in peer.received() if m["type"] == "progress")
+        self.assertAlmostEqual(compute / took, 0.5, delta=0.12)   # the sleep itself is not in step_seconds
+
+    def test_one_slow_step_is_not_followed_by_one_long_sleep(self):
+        self.gated(0.5)
+        self.busy_steps(10)
+        time.sleep(0.4)           # an evaluation, say
+        began = time.perf_counter()
+        self.job.step()
+        self.assertLess(time.perf_counter() - began, 0.2)
+
+    def test_steps_that_become_slower_are_soon_followed(self):
+        self.gated(0.5)
+        self.busy_steps(10)
+        for _ in range(12):
+            time.sleep(0.03)
+            began = time.perf_counter()
+            self.job.step()
+            slept = time.perf_counter() - began
+        self.assertGreater(slept, 0.02)
+
+    def test_a_sleeping_step_wakes_soon_after_the_gate_opens(self):
+        peer = self.gated(0.01)
+        time.sleep(0.2)
+        threading.Timer(0.2, peer.send, [{"type": "config", "generation": 2, "duty": 1.0}]).start()
+        began = time.perf_counter()
+        self.job.step()           # owes about 20 s
+        self.assertLess(time.perf_counter() - began, 5)
+
+    def test_the_gate_opens_when_the_agent_stays_away(self):
+        self.job.GATE_GRACE = 0.2
+        peer = self.gated(0.01)
+        self.job._client().path += ".gone"
+        time.sleep(0.1)
+        peer.close()
+        began = time.perf_counter()
+        self.job.step()           # owes about 10 s
+        self.assertLess(time.perf_counter() - began, 5)
+
+
+class Faults(ShimTest):
+    def still_alive(self, peer, generation=1000):
+        self.job.loaders(0)
+        peer.send({"type": "config", "generation": generation, "loaders": 11})
+        eventually(lambda: self.job.loaders(0) == 11, "a good line after bad ones is obeyed")
+
+    def test_lines_that_are_no_messages_are_ignored(self):
+        _, peer = self.connected()
+        self.job.loaders(1), self.job.batch_size(1)
+        lines = (GOLDEN / "ignored.jsonl").read_bytes()
+        self.assertGreater(lines.count(b"\n"), 20)
+        peer.write(lines + b"\xff\xfe\x00\n" + b"{" * 60000 + b"\n" + b'{"a":' * 9000 + b"\n"
+                   + b'{"v":1,"type":"config","generation":' + b"9" * 60000 + b"}\n")
+        self.still_alive(peer)
+        self.assertEqual(self.job.batch_size(1), 1)
+        self.assertIsNone(self.job.save_requested())
+        self.assertEqual(self.job._client()._gate.duty, 1.0)
+
+    def test_a_huge_line_costs_no_memory_and_not_the_connection(self):
+        _, peer = self.connected()
+        before = memory_kib()
+        for _ in range(64):
+            peer.write(b"x" * 32768)
+        peer.write(b"\n")
+        self.still_alive(peer)
+        self.assertLess(memory_kib() - before, 20 * 1024)
+
+    def test_a_flood_slows_neither_training_nor_shutdown(self):
+        _, peer = self.connected()
+        stop = threading.Event()
+        flood = b"{}\n" * 10000
+
+        def pour():
+            try:
+                while not stop.is_set():
+                    peer.write(flood)
+            except OSError:
+                pass
+        threading.Thread(target=pour, daemon=True).start()
+        began = time.process_time()
+        time.sleep(0.5)
+        used = time.process_time() - began
+        stop.set()
+        self.assertLess(used, 0.25, "the shim's thread is kept busy by its agent")
+        began = time.monotonic()
+        self.job._client().close()
+        self.assertLess(time.monotonic() - began, 1)
+
+    def test_an_agent_that_never_reads_costs_nothing(self):
+        self.connected(deaf=True)
+        self.job._client().interval = 0.0001
+        before, began = memory_kib(), time.perf_counter()
+        for i in range(100000):
+            self.job.step(loss=i, **{"metric%d" % n: n / 7 for n in range(4)})
+        self.assertLess((time.perf_counter() - began) / 100000, 50e-6)
+        self.assertLess(memory_kib() - before, 20 * 1024)
+
+    def test_an_agent_that_hangs_up_at_once_is_not_hammered(self):
+        self.job.RETRY_CAP = 0.3
+        agent = self.agent()
+        count, end = 0, time.monotonic() + 1.0
+        while time.monotonic() < end:
+            self.job.step()
+            try:
+                agent.peers.get(timeout=0.01).close()
+                count += 1
+            except queue.Empty:
+                pass
+        self.assertTrue(1 < count < 15, count)
+
+    def test_training_outlives_a_restart_and_reports_what_was_left(self):
+        agent, peer = self.connected()
+        peer.expect("progress")
+        agent.close()
+        for _ in range(100):
+            self.job.step(samples=1)
+        peer = self.agent().peer()
+        # What was on its way when the agent died may be lost, what came after may not.
+        eventually(lambda: self.job._client()._report.steps == 0, "all is delivered")
+        self.assertEqual(peer.expect("progress")["step"], 101)
+
+    def test_a_report_cut_off_in_the_middle_is_sent_again(self):
+        self.connected(deaf=True)
+        client = self.job._client()
+        client.interval = 0.0
+
+        def stuck():
+            self.job.step(**{"m%d" % n: n / 7 for n in range(32)})
+            return client._report.steps > 100
+        eventually(stuck, "the deaf agent's buffer is full")
+        held = client._report.steps
+        for file in os.listdir(self.folder):
+            os.unlink(os.path.join(self.folder, file))
+        again = self.agent()
+        client._socket.shutdown(socket.SHUT_RDWR)
+        self.assertGreater(again.peer().expect("progress")["steps"], held)
+
+    def test_there_never_was_an_agent(self):
+        for _ in range(1000):
+            self.job.step(loss=1.0, samples=4)
+        self.assertEqual((self.job.loaders(2), self.job.save_requested(), self.job.changed()), (2, None, False))
+        began = time.process_time()
+        time.sleep(0.3)
+        self.assertLess(time.process_time() - began, 0.1, "waiting for an agent is not free")
+
+    def test_a_path_that_is_no_socket_or_too_long_is_no_agent(self):
+        pathlib.Path(self.folder, "gpushare.sock").write_text("not a socket")
+        self.job.step()
+        os.environ["GPUSHARE_DIR"] = "/" + "x" * 300
+        fresh_module().step()
+
+    def test_the_jobs_random_numbers_are_left_alone(self):
+        random.seed(7)
+        expected = random.getstate()
+        self.connected()
+        self.job.timed([1])
+        self.job.loaders(1)
+        self.assertEqual(random.getstate(), expected)
+
+
+class Fork(ShimTest):
+    def in_child(self, work):
+        """Run work in a forked child that ends without Python's exit handlers, as multiprocessing's do."""
+        pid = os.fork()
+        if pid == 0:
+            code = 1
+            try:
+                work()
+                code = 0
+            finally:
+                os._exit(code)
+        return pid
+
+    def finished(self, pid):
+        self.assertEqual(os.waitpid(pid, 0)[1], 0)
+
+    def test_a_silent_child_does_not_keep_the_parents_connection_open(self):
+        _, peer = self.connected()
+        read, write = os.pipe()
+        pid = self.in_child(lambda: os.read(read, 1))
+        self.job._client().close()                     # the parent is done, its loader lingers
+        ended = peer.ended.wait(PATIENCE)
+        os.write(write, b"x")
+        self.finished(pid)
+        self.assertTrue(ended, "the child holds the parent's socket")
+
+    def test_a_child_that_trains_has_a_connection_of_its_own(self):
+        agent, parent = self.connected()
+        parent.expect("progress")
+
+        def train():
+            assert self.job._client()._thread is None
+            self.job.step(step=4242)
+            self.job._client().close()
+        pid = self.in_child(train)
+        child = agent.peer()
+        self.assertEqual(child.expect("progress")["step"], 4242)
+        self.finished(pid)
+        self.job.step()
+        self.assertEqual(parent.expect("progress")["step"], 2, "the parent goes on undisturbed")
+
+    def test_a_fork_while_the_lock_is_held_does_not_hang_the_child(self):
+        self.connected()
+        held, release = threading.Event(), threading.Event()
+
+        def hold():
+            with self.job._client()._lock:
+                held.set()
+                release.wait(PATIENCE)
+        threading.Thread(target=hold, daemon=True).start()
+        held.wait(PATIENCE)
+        pid = self.in_child(lambda: (self.job.step(), self.job.loaders(1)))
+        release.set()
+        self.finished(pid)
+
+    def test_a_fork_that_python_did_not_see_is_noticed_by_its_pid(self):
+        self.job.step()
+        client = self.job._client()
+        client.pid = 1
+        self.job.step()
+        self.assertIsNot(self.job._client(), client)
+
+
+class Exit(ShimTest):
+    def script(self, text):
+        began = time.monotonic()
+        done = subprocess.run([sys.executable, "-c", text], env=dict(os.environ, PYTHONPATH=str(SHIM.parent)),
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        return time.monotonic() - began
+
+    def test_the_last_report_is_flushed(self):
+        agent = self.agent()
+        self.script("import gpushare\nfor i in range(500): gpushare.step(samples=2)\n")
+        peer = agent.peer()
+        self.assertEqual(peer.expect("progress", lambda m: m["step"] == 500)["type"], "progress")
+        self.assertTrue(peer.ended.wait(PATIENCE))
+        self.assertEqual(sum(json.loads(line)["samples"] for line in peer.raw), 1000)
+
+    def test_exit_does_not_wait_for_an_agent(self):
+        idle = self.script("import gpushare")
+        self.assertLess(self.script("import gpushare; gpushare.step()"), idle + 2)
+        self.agent(deaf=True)
+        self.assertLess(self.script("import gpushare, time\nend = time.time() + .3\nwhile time.time() < end: gpushare.step()"),
+                        idle + 2)
+
+
+class Golden(unittest.TestCase):
+    """The lines in testdata are what the other end is tested against, so they have to be what the shim says."""
+
+    def setUp(self):
+        self.job = fresh_module()
+
+    def lines(self, name):
+        return (GOLDEN / name).read_bytes().splitlines(keepends=True)
+
+    def test_progress(self):
+        def line(report, **in_use):
+            return self.job._line(report.message(in_use))
+        first = self.job._Report()
+        first.add(None, None, None, None, {}, None, 0.0)
+        full = self.job._Report(first)
+        full.add(64, 120, 3, 1800, {"loss": 0.4321, "accuracy": 0.875}, 2.38, 0.595)
+        resumed = self.job._Report()
+        resumed.add(32, 0, 0, None, {"loss": -1.5e-07}, 0.25, 0.0)
+        self.assertEqual([line(first), line(full, loaders=2, batch_size=64), line(resumed, loaders=0)],
+                         self.lines("progress.jsonl"))
+
+    def test_ack(self):
+        wishes, acks = self.job._Wishes(), []
+        for generation, values in ((1, {}), (2, {"loaders": 4}), (3, {"batch_size": 128})):
+            wishes.offer(generation, values)
+            for key in values:
+                wishes.fetch(key, 1)
+            acks.append(self.job._line(wishes.ack()))
+        self.assertEqual(acks, self.lines("ack.jsonl"))
+
+    def test_saved(self):
+        digest = hashlib.sha256(b"weights").hexdigest()
+        self.assertEqual([self.job._line({"type": "saved", "path": path, "sha256": digest, "step": 1200})
+                          for path in ("/checkpoints/model.pt", "/checkpoints/größe \"1\".pt")], self.lines("saved.jsonl"))
+
+    def test_config_and_save_are_understood(self):
+        configs = [self.job._config(self.job._parse(line)) for line in self.lines("config.jsonl")]
+        self.assertEqual(configs, [(1, {}, 1.0), (2, {"loaders": 4}, 1.0), (3, {"batch_size": 128}, 1.0), (4, {}, 0.25),
+                                   (5, {"loaders": 0, "batch_size": 1}, 1.0), (6, {"loaders": 64}, 1.0)])
+        for line in self.lines("save.jsonl"):
+            self.job._current._obey(self.job._parse(line))
+            self.assertIsNotNone(self.job._current.save_request())
+
+
+class Cost(ShimTest):
+    CALLS = 200000
+
+    def measure(self, condition):
+        """At least one of three rounds is within bounds: a busy machine may stretch a call, the shim may not."""
+        for _ in range(3):
+            mean, p999 = self.round(condition)
+            if mean < 50e-6 and p999 < 1e-3:
+                return
+        self.fail("step() costs %.1f us on average, %.2f ms at the 99.9th percentile" % (mean * 1e6, p999 * 1e3))
+
+    def round(self, condition):
+        step, clock, took = self.job.step, time.perf_counter, [0.0] * self.CALLS
+        for i in range(self.CALLS):
+            began = clock()
+            step(loss=0.5, samples=32)
+            took[i] = clock() - began
+        took.sort()
+        mean, p999 = sum(took) / len(took), took[int(len(took) * 0.999)]
+        print("\nstep(), %s: mean %.1f us, median %.1f us, 99.9%% %.1f us, max %.2f ms, %d calls" % (
+            condition, mean * 1e6, took[len(took) // 2] * 1e6, p999 * 1e6, took[-1] * 1e3, len(took)), file=sys.stderr)
+        return mean, p999
+
+    def test_with_an_agent(self):
+        del os.environ["GPUSHARE_REPORT_SECONDS"]
+        self.job = fresh_module()
+        path = os.path.join(self.folder, "gpushare.sock")
+        # In a process of its own, as a real one is: a thread of this one would compete for the interpreter's lock.
+        agent = subprocess.Popen([sys.executable, "-c", "import socket, sys\ns = socket.socket(socket.AF_UNIX); s.bind(%r)\n"
+                                  "s.listen(); c, _ = s.accept()\nwhile c.recv(65536): pass" % path])
+        self.addCleanup(agent.wait, PATIENCE)
+        self.addCleanup(agent.kill)
+        eventually(lambda: os.path.exists(path), "the agent is up")
+        self.measure("with an agent")
+        self.assertIsNotNone(self.job._client()._socket)
+
+    def test_without_an_agent(self):
+        self.measure("without an agent")
+
+
+if __name__ == "__main__":
+    unittest.main()

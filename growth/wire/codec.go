@@ -1,0 +1,165 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"path"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+var (
+	// ErrUnknownType is for a line of a type this version does not know; the reader skips it and goes on.
+	ErrUnknownType = errors.New("unknown type")
+	// ErrMalformed is for a line that is no message: not JSON, too long, of another version, or out of bounds.
+	ErrMalformed = errors.New("malformed line")
+)
+
+type envelope struct {
+	Version int    `json:"v"`
+	Type    string `json:"type"`
+}
+
+// Encode returns message as one line with its newline.
+func Encode(message Message) ([]byte, error) {
+	body, err := json.Marshal(message)
+	if err != nil {
+		return nil, fmt.Errorf("encoding %s: %w", message.kind(), err)
+	}
+	head := fmt.Appendf(nil, `{"v":%d,"type":%q`, Version, message.kind())
+	if len(body) > len("{}") {
+		head = append(head, ',')
+	}
+	line := append(append(head, body[1:]...), '\n')
+	if len(line) > MaxLine {
+		return nil, fmt.Errorf("encoding %s: %d bytes, a line has at most %d", message.kind(), len(line), MaxLine)
+	}
+	return line, nil
+}
+
+// Decode reads one line. What it returns is within bounds; what is not is ErrMalformed with the reason, what is of a
+// newer kind is ErrUnknownType.
+func Decode(line []byte) (Message, error) {
+	line = bytes.TrimSpace(line)
+	if len(line) > MaxLine || !utf8.Valid(line) {
+		return nil, fmt.Errorf("%w: longer than %d bytes or not UTF-8", ErrMalformed, MaxLine)
+	}
+	var head envelope
+	if err := json.Unmarshal(line, &head); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	if head.Version != Version {
+		return nil, fmt.Errorf("%w: version %d, this side speaks %d", ErrMalformed, head.Version, Version)
+	}
+	switch head.Type {
+	case "progress":
+		return decode(line, Progress.check)
+	case "ack":
+		return decode(line, Ack.check)
+	case "saved":
+		return decode(line, Saved.check)
+	case "config":
+		return decode(line, Config.check)
+	case "save":
+		return decode(line, Save.check)
+	}
+	return nil, fmt.Errorf("%w %.40q", ErrUnknownType, head.Type)
+}
+
+func decode[M Message](line []byte, check func(M) error) (Message, error) {
+	var m M
+	if err := json.Unmarshal(line, &m); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	if err := check(m); err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrMalformed, m.kind(), err)
+	}
+	return m, nil
+}
+
+// Bounds on values. They are far beyond any real job's and keep arithmetic on them finite.
+const (
+	maxCount      = 1 << 53
+	maxLoaders    = 64
+	maxBatch      = 1 << 24
+	maxSeconds    = 7 * 24 * 3600
+	maxMagnitude  = 1e300
+	maxNameLength = 64
+	maxPathLength = 4096
+)
+
+var sha256Hex = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+func (p Progress) check() error {
+	for _, n := range []int64{p.Step, p.Epoch, p.TotalSteps, p.Steps, p.Samples} {
+		if n < 0 || n > maxCount {
+			return fmt.Errorf("count %d out of range", n)
+		}
+	}
+	for _, s := range []growth.Seconds{p.StepSeconds, p.LoadSeconds} {
+		if s < 0 || s > maxSeconds {
+			return fmt.Errorf("%g seconds out of range", float64(s))
+		}
+	}
+	if len(p.Metrics) > MaxMetrics {
+		return fmt.Errorf("%d metrics, at most %d", len(p.Metrics), MaxMetrics)
+	}
+	for name, value := range p.Metrics {
+		if name == "" || len(name) > maxNameLength || math.Abs(value) > maxMagnitude {
+			return fmt.Errorf("metric %.64q out of range", name)
+		}
+	}
+	return Values{Loaders: p.Loaders, BatchSize: p.BatchSize}.check()
+}
+
+func (v Values) check() error {
+	if v.Loaders != nil && (*v.Loaders < 0 || *v.Loaders > maxLoaders) {
+		return fmt.Errorf("%d loaders, 0 to %d", *v.Loaders, maxLoaders)
+	}
+	if v.BatchSize != nil && (*v.BatchSize < 1 || *v.BatchSize > maxBatch) {
+		return fmt.Errorf("batch size %d, 1 to %d", *v.BatchSize, maxBatch)
+	}
+	return nil
+}
+
+func (a Ack) check() error {
+	if a.Generation < 0 || a.Generation > maxCount {
+		return fmt.Errorf("generation %d out of range", a.Generation)
+	}
+	return a.Applied.check()
+}
+
+func (s Saved) check() error {
+	switch {
+	case s.Step < 0 || s.Step > maxCount:
+		return fmt.Errorf("step %d out of range", s.Step)
+	case !sha256Hex.MatchString(s.SHA256):
+		return errors.New("sha256 is not 64 hexadecimal digits")
+	case len(s.Path) > maxPathLength || strings.ContainsRune(s.Path, 0) || !path.IsAbs(s.Path):
+		return errors.New("path is not an absolute path")
+	}
+	return nil
+}
+
+func (c Config) check() error {
+	if c.Generation < 0 || c.Generation > maxCount {
+		return fmt.Errorf("generation %d out of range", c.Generation)
+	}
+	if c.Duty != nil && (*c.Duty <= 0 || *c.Duty > 1) {
+		return fmt.Errorf("duty %g, more than 0 and at most 1", float64(*c.Duty))
+	}
+	return c.Values.check()
+}
+
+func (s Save) check() error {
+	if s.DeadlineSeconds < 0 || s.DeadlineSeconds > maxSeconds {
+		return fmt.Errorf("deadline of %g seconds out of range", float64(s.DeadlineSeconds))
+	}
+	return nil
+}

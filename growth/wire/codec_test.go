@@ -1,0 +1,89 @@
+package wire_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth/wire"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+func TestRoundTrip(t *testing.T) {
+	for name, tc := range map[string]struct {
+		message wire.Message
+		line    string
+	}{
+		"progress": {
+			wire.Progress{Step: 12, Metrics: map[string]float64{"loss": 0.5}, Steps: 2, Samples: 128, StepSeconds: 0.25, LoadSeconds: 0.125, Loaders: ptr(0)},
+			`{"v":1,"type":"progress","step":12,"metrics":{"loss":0.5},"steps":2,"samples":128,"step_seconds":0.25,"load_seconds":0.125,"loaders":0}`,
+		},
+		"ack":    {wire.Ack{Generation: 3, Applied: wire.Values{Loaders: ptr(1)}}, `{"v":1,"type":"ack","generation":3,"applied":{"loaders":1}}`},
+		"config": {wire.Config{Generation: 3, Values: wire.Values{Loaders: ptr(1)}}, `{"v":1,"type":"config","generation":3,"loaders":1}`},
+		"save":   {wire.Save{Reason: "move", DeadlineSeconds: 30}, `{"v":1,"type":"save","reason":"move","deadline_seconds":30}`},
+		"saved": {
+			wire.Saved{Path: "/ckpt/a.pt", SHA256: strings.Repeat("0f", 32), Step: 9},
+			`{"v":1,"type":"saved","path":"/ckpt/a.pt","sha256":"` + strings.Repeat("0f", 32) + `","step":9}`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			line, err := wire.Encode(tc.message)
+			require.NoError(t, err)
+			require.Equal(t, tc.line+"\n", string(line))
+			back, err := wire.Decode(line)
+			require.NoError(t, err)
+			require.Equal(t, tc.message, back)
+		})
+	}
+}
+
+func TestHostileLines(t *testing.T) {
+	for name, line := range map[string]string{
+		"garbage":            `\x00\xff not json`,
+		"an empty line":      ``,
+		"cut in the middle":  `{"v":1,"type":"progress","step":1`,
+		"a future version":   `{"v":2,"type":"progress","step":1}`,
+		"no version":         `{"type":"progress","step":1}`,
+		"a negative step":    `{"v":1,"type":"progress","step":-1}`,
+		"a huge step":        `{"v":1,"type":"progress","step":9223372036854775807}`,
+		"an overflowing one": `{"v":1,"type":"progress","step":1e400}`,
+		"time travel":        `{"v":1,"type":"progress","step":1,"step_seconds":-3}`,
+		"NaN":                `{"v":1,"type":"progress","step":1,"metrics":{"loss":NaN}}`,
+		"a long metric name": `{"v":1,"type":"progress","step":1,"metrics":{"` + strings.Repeat("x", 65) + `":1}}`,
+		"too many loaders":   `{"v":1,"type":"ack","generation":1,"applied":{"loaders":65}}`,
+		"no batch":           `{"v":1,"type":"ack","generation":1,"applied":{"batch_size":0}}`,
+		"a false checksum":   `{"v":1,"type":"saved","path":"/a","sha256":"xyz","step":1}`,
+		"a relative path":    `{"v":1,"type":"saved","path":"a","sha256":"` + strings.Repeat("0", 64) + `","step":1}`,
+		"no duty":            `{"v":1,"type":"config","generation":1,"duty":0}`,
+		"too long":           `{"v":1,"type":"save","reason":"` + strings.Repeat("x", wire.MaxLine) + `"}`,
+		"not UTF-8":          "{\"v\":1,\"type\":\"save\",\"reason\":\"\xff\"}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := wire.Decode([]byte(line))
+			require.ErrorIs(t, err, wire.ErrMalformed)
+		})
+	}
+	_, err := wire.Decode([]byte(`{"v":1,"type":"poem","text":"…"}`))
+	require.ErrorIs(t, err, wire.ErrUnknownType)
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(`{"v":1,"type":"progress","step":12,"metrics":{"loss":0.5},"loaders":2}`))
+	f.Add([]byte(`{"v":1,"type":"ack","generation":1,"applied":{}}`))
+	f.Add([]byte(`{"v":1,"type":"config","generation":1,"duty":0.5}`))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		m, err := wire.Decode(line)
+		if err != nil {
+			return
+		}
+		again, err := wire.Encode(m)
+		if err != nil {
+			t.Fatalf("%+v was accepted but can not be said: %v", m, err)
+		}
+		if _, err := wire.Decode(again); err != nil {
+			t.Fatalf("%s is refused: %v", again, err)
+		}
+	})
+}

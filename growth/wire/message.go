@@ -1,0 +1,70 @@
+package wire
+
+import "github.com/trellis-gpu/trellis/growth"
+
+const (
+	// Version is the protocol's, on every line.
+	Version = 1
+	// MaxLine bounds a line with its newline, in bytes.
+	MaxLine = 64 << 10
+	// MaxMetrics bounds the metrics of one report.
+	MaxMetrics = 32
+)
+
+// Message is one line, decoded: Progress, Ack or Saved from a job; Config or Save from the coordinator.
+type Message interface{ kind() string }
+
+// Progress is a job's report. Counts and times cover the steps since the report before.
+type Progress struct {
+	Step       int64              `json:"step"`
+	Epoch      int64              `json:"epoch,omitempty"`
+	TotalSteps int64              `json:"total_steps,omitempty"`
+	Metrics    map[string]float64 `json:"metrics,omitempty"`
+	Steps      int64              `json:"steps,omitempty"`
+	Samples    int64              `json:"samples,omitempty"`
+	// StepSeconds is the mean time of a step, LoadSeconds the part of it spent waiting for data.
+	StepSeconds growth.Seconds `json:"step_seconds,omitempty"`
+	LoadSeconds growth.Seconds `json:"load_seconds,omitempty"`
+	// BatchSize and Loaders are what the job runs with now; absent when it never asked.
+	BatchSize *int `json:"batch_size,omitempty"`
+	Loaders   *int `json:"loaders,omitempty"`
+}
+
+// Ack tells that a job runs with the values of one generation.
+type Ack struct {
+	Generation int64  `json:"generation"`
+	Applied    Values `json:"applied"`
+}
+
+// Saved tells where a checkpoint lies.
+type Saved struct {
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256"`
+	Step   int64  `json:"step"`
+}
+
+// Values are what a job can be told to run with. Nil means: as you are.
+type Values struct {
+	Loaders   *int `json:"loaders,omitempty"`
+	BatchSize *int `json:"batch_size,omitempty"`
+}
+
+// Config tells a job what to run with, from its next safe point on. A job ignores generations it has passed.
+type Config struct {
+	Generation int64 `json:"generation"`
+	Values
+	// Duty is the part of the time that the job may compute, 0 < Duty ≤ 1. Nil means all of it.
+	Duty *growth.Share `json:"duty,omitempty"`
+}
+
+// Save asks for a checkpoint within DeadlineSeconds.
+type Save struct {
+	Reason          string         `json:"reason"`
+	DeadlineSeconds growth.Seconds `json:"deadline_seconds"`
+}
+
+func (Progress) kind() string { return "progress" }
+func (Ack) kind() string      { return "ack" }
+func (Saved) kind() string    { return "saved" }
+func (Config) kind() string   { return "config" }
+func (Save) kind() string     { return "save" }
