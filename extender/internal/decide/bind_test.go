@@ -1,0 +1,264 @@
+package decide_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/trellis-gpu/trellis/extender/internal/decide"
+	"github.com/trellis-gpu/trellis/extender/internal/ledger"
+	"github.com/trellis-gpu/trellis/extender/internal/stage"
+	"github.com/trellis-gpu/trellis/extender/internal/view"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+)
+
+func TestBindReservesAndPostsOneBinding(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := stage.New(t)
+		c.Node("n", 24, 24)
+		pod := stage.Pod("p", "12Gi", 10, 2)
+		pod.Annotations[gpushare.CountAnnotation] = "1"
+		pod = c.Create(pod)
+		c.Settle()
+
+		require.NoError(t, c.Decider(c.Keeper).Bind(t.Context(), stage.Ref(pod), "n"))
+		posted := c.Bindings.Posted()
+		require.Len(t, posted, 1)
+		require.Equal(t, pod.UID, posted[0].UID)
+		require.Equal(t, pod.ResourceVersion, posted[0].ResourceVersion)
+		require.Equal(t, map[string]string{gpushare.GPUAnnotation: "n-a"}, posted[0].Annotations)
+		require.Equal(t, corev1.ObjectReference{Kind: "Node", Name: "n"}, posted[0].Target)
+		require.Equal(t, bus.Reservation{
+			Header: bus.Header{Version: bus.Version}, Pod: stage.Ref(pod), Created: pod.CreationTimestamp.Time,
+			GPUs:       []growth.GPUShare{{GPU: "n-a", Memory: 12 * growth.GiB}},
+			Containers: []bus.ContainerRequest{{Name: "c0", Units: 10}, {Name: "c1", Units: 2}},
+		}, c.Reservations("n")[growth.PodUID(pod.UID)])
+
+		require.NoError(t, c.Decider(c.Keeper).Bind(t.Context(), stage.Ref(pod), "n"), "asked again at once")
+		c.Settle()
+		require.NoError(t, c.Decider(c.Keeper).Bind(t.Context(), stage.Ref(pod), "n"), "asked again later")
+		require.Len(t, c.Reservations("n"), 1)
+		require.Equal(t, "n", c.Now(pod).Spec.NodeName)
+		require.ErrorIs(t, c.Decider(c.Keeper).Bind(t.Context(), stage.Ref(pod), "elsewhere"), decide.ErrElsewhere)
+		c.Mem.Advance(ledger.Life)
+		require.Empty(t, c.Reservations("n"), "a reservation ends by itself")
+	})
+}
+
+func TestBindOnSeveralGPUs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := stage.New(t)
+		c.Node("n", 24, 24, 24)
+		pod := stage.Pod("p", "8Gi", 16)
+		pod.Annotations[gpushare.CountAnnotation] = "2"
+		pod = c.Create(pod)
+		c.Settle()
+		require.NoError(t, c.Decider(c.Keeper).Bind(t.Context(), stage.Ref(pod), "n"))
+		require.Equal(t, "n-a,n-b", c.Now(pod).Annotations[gpushare.GPUAnnotation])
+		require.Equal(t, []growth.GPUShare{{GPU: "n-a", Memory: 8 * growth.GiB}, {GPU: "n-b", Memory: 8 * growth.GiB}},
+			c.Reservations("n")[growth.PodUID(pod.UID)].GPUs)
+	})
+}
+
+// TestOneWinsTheLastGiB lets eight binds, by two replicas, run at once onto a node with room for one of them.
+func TestOneWinsTheLastGiB(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := stage.New(t)
+		c.Node("n", 24)
+		stage.Record(c, bus.AllocationKey("n", "old"), bus.Allocation{Containers: []bus.ContainerAllocation{
+			{Name: "c0", GPUs: []growth.GPUShare{{GPU: "n-a", Memory: 23 * growth.GiB}}},
+		}})
+		replicas := []*decide.Decider{c.Decider(c.Keeper), c.Decider(c.Replica())}
+		var pods []*corev1.Pod
+		for i := range 8 {
+			pods = append(pods, c.Create(stage.Pod(fmt.Sprintf("p%d", i), "1Gi", 1)))
+		}
+		c.Settle()
+
+		results := make([]error, len(pods))
+		var all sync.WaitGroup
+		for i, pod := range pods {
+			all.Go(func() { results[i] = replicas[i%2].Bind(t.Context(), stage.Ref(pod), "n") })
+		}
+		all.Wait()
+		winners := 0
+		for i, err := range results {
+			if err == nil {
+				winners++
+				require.Equal(t, "n", c.Now(pods[i]).Spec.NodeName)
+				continue
+			}
+			require.ErrorIs(t, err, decide.ErrNoRoom)
+			require.ErrorContains(t, err, "GPU memory: 1GiB asked, largest free share 0MiB on n-a")
+			require.Empty(t, c.Now(pods[i]).Spec.NodeName)
+		}
+		require.Equal(t, 1, winners)
+		require.Len(t, c.Reservations("n"), 1)
+		require.Len(t, c.Bindings.Posted(), 1)
+		c.Settle()
+		require.Zero(t, c.Keeper.Snapshot().OverCommitted())
+	})
+}
+
+// TestAllOfManyBindsAtOnceFit has as many binds at once as there are slots.
+func TestAllOfManyBindsAtOnceFit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := stage.New(t)
+		c.Node("n", 8, 8)
+		c.Settle()
+		d := c.Decider(c.Keeper)
+		results := make([]error, 16)
+		var all sync.WaitGroup
+		for i := range results {
+			pod := c.Create(stage.Pod(fmt.Sprintf("p%d", i), "1Gi", 1))
+			all.Go(func() { results[i] = d.Bind(t.Context(), stage.Ref(pod), "n") })
+		}
+		all.Wait()
+		require.NoError(t, errors.Join(results...))
+		c.Settle()
+		node := c.Keeper.Snapshot().Nodes["n"]
+		require.Zero(t, node.GPUs[0].Free())
+		require.Zero(t, node.GPUs[1].Free())
+	})
+}
+
+func TestBindWhenThingsGoWrong(t *testing.T) {
+	for name, tc := range map[string]struct {
+		arrange func(*stage.Cluster, *corev1.Pod)
+		ref     func(growth.PodRef) growth.PodRef
+		is      error
+		says    string
+		// stays tells whether the reservation is kept.
+		stays bool
+	}{
+		"the bus is away": {
+			arrange: func(c *stage.Cluster, _ *corev1.Pod) { c.Mem.Fail(bus.ErrUnavailable); c.Settle() },
+			is:      decide.ErrAway, says: "the state bus is away, nothing can be reserved; try again",
+		},
+		"the bus has just gone": {
+			arrange: func(c *stage.Cluster, _ *corev1.Pod) { c.Mem.Fail(bus.ErrUnavailable) },
+			is:      decide.ErrAway, says: "the state bus is away, nothing can be reserved; try again",
+		},
+		"the pod is gone": {
+			arrange: func(c *stage.Cluster, pod *corev1.Pod) { c.Delete(pod); c.Settle() },
+			is:      decide.ErrGone, says: "pod default/p with UID p-uid: the pod is gone",
+		},
+		"another pod has its name": {
+			arrange: func(*stage.Cluster, *corev1.Pod) {},
+			ref: func(ref growth.PodRef) growth.PodRef {
+				ref.UID = "an-earlier-one"
+				return ref
+			},
+			is: decide.ErrGone, says: "the pod is gone",
+		},
+		"the API server refuses": {
+			arrange: func(c *stage.Cluster, _ *corev1.Pod) {
+				c.Bindings.Fail(apierrors.NewForbidden(corev1.Resource("pods"), "p", errors.New("no right to bind")))
+			},
+			is: decide.ErrRefused, says: "no right to bind",
+		},
+		"nobody knows whether the Binding arrived": {
+			arrange: func(c *stage.Cluster, _ *corev1.Pod) { c.Bindings.Fail(errors.New("connection reset by peer")) },
+			is:      decide.ErrRefused, says: "connection reset by peer", stays: true,
+		},
+		"the server timed out": {
+			arrange: func(c *stage.Cluster, _ *corev1.Pod) {
+				c.Bindings.Fail(apierrors.NewServerTimeout(corev1.Resource("pods"), "create", 1))
+			},
+			is: decide.ErrRefused, stays: true,
+		},
+		"the device plugin has died": {
+			arrange: func(c *stage.Cluster, _ *corev1.Pod) {
+				require.NoError(c.T, c.Bus.Delete(c.T.Context(), bus.GPUsKey("n")))
+				c.Settle()
+			},
+			is: decide.ErrNoRoom, says: "no live device plugin",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := stage.New(t)
+				c.Node("n", 24)
+				pod := c.Create(stage.Pod("p", "8Gi", 8))
+				c.Settle()
+				tc.arrange(c, pod)
+				ref := stage.Ref(pod)
+				if tc.ref != nil {
+					ref = tc.ref(ref)
+				}
+				err := c.Decider(c.Keeper).Bind(t.Context(), ref, "n")
+				require.ErrorIs(t, err, tc.is)
+				require.ErrorContains(t, err, tc.says)
+				c.Mem.Fail(nil)
+				require.Equal(t, tc.stays, len(c.Reservations("n")) == 1)
+			})
+		})
+	}
+}
+
+func TestAPodThatWasWrittenToMeanwhileIsBound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := stage.New(t)
+		c.Node("n", 24)
+		pod := c.Create(stage.Pod("p", "8Gi", 8))
+		c.Settle()
+		d := c.Decider(c.Keeper)
+		d.View = lagging{c.Keeper.Snapshot()}
+		c.Update(c.Now(pod))
+		require.NoError(t, d.Bind(t.Context(), stage.Ref(pod), "n"))
+		require.Len(t, c.Bindings.Posted(), 2)
+		require.Equal(t, "n", c.Now(pod).Spec.NodeName)
+	})
+}
+
+// lagging is a view that nothing reaches any more.
+type lagging struct{ snapshot *view.Snapshot }
+
+func (l lagging) Snapshot() *view.Snapshot { return l.snapshot }
+
+func TestARetryUsesItsOwnReservation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := stage.New(t)
+		c.Node("n", 8)
+		pod := c.Create(stage.Pod("p", "8Gi", 8))
+		c.Settle()
+		c.Bindings.Fail(errors.New("connection reset by peer"))
+		require.Error(t, c.Decider(c.Keeper).Bind(t.Context(), stage.Ref(pod), "n"))
+		c.Settle()
+		found, err := c.Decider(c.Keeper).Filter(pod, []string{"n"})
+		require.NoError(t, err)
+		require.Equal(t, []string{"n"}, found.Fit, "its own reservation is no obstacle")
+
+		c.Bindings.Fail(nil)
+		require.NoError(t, c.Decider(c.Keeper).Bind(t.Context(), stage.Ref(pod), "n"))
+		require.Equal(t, types.UID("p-uid"), c.Now(pod).UID)
+		require.Len(t, c.Reservations("n"), 1)
+	})
+}
+
+func TestAPodThatOnlyItsAnnotationTellsOfHoldsItsMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := stage.New(t)
+		c.Node("n", 24)
+		bound := stage.Pod("old", "20Gi", 20)
+		bound.Spec.NodeName, bound.Annotations[gpushare.GPUAnnotation] = "n", "n-a"
+		c.Create(bound)
+		pod := c.Create(stage.Pod("p", "8Gi", 8))
+		c.Settle()
+		require.ErrorIs(t, c.Decider(c.Keeper).Bind(t.Context(), stage.Ref(pod), "n"), decide.ErrNoRoom)
+
+		bound.Status.Phase = corev1.PodSucceeded
+		c.Update(bound)
+		c.Settle()
+		require.NoError(t, c.Decider(c.Keeper).Bind(t.Context(), stage.Ref(pod), "n"))
+	})
+}

@@ -1,0 +1,128 @@
+package decide
+
+import (
+	"context"
+	"log/slog"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trellis-gpu/trellis/extender/internal/ledger"
+	"github.com/trellis-gpu/trellis/extender/internal/request"
+	"github.com/trellis-gpu/trellis/extender/internal/view"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/placement"
+)
+
+// View shows the cluster as it is now.
+type View interface{ Snapshot() *view.Snapshot }
+
+// Ledger reads and writes a node's books.
+type Ledger interface {
+	Read(ctx context.Context, node growth.NodeName) (*ledger.Books, bus.Revision, error)
+	Reserve(ctx context.Context, node growth.NodeName, r bus.Reservation, seen bus.Revision) (bus.Revision, error)
+	Release(ctx context.Context, node growth.NodeName, pod growth.PodRef, revision bus.Revision) error
+}
+
+// API is the part of the API server that Bind needs.
+type API interface {
+	Pod(ctx context.Context, namespace, name string) (*corev1.Pod, error)
+	Bind(ctx context.Context, binding *corev1.Binding) error
+}
+
+// Decider decides.
+type Decider struct {
+	View   View
+	Policy placement.Policy
+	Ledger Ledger
+	API    API
+	// Resource is the extended resource that pods ask for.
+	Resource corev1.ResourceName
+	Log      *slog.Logger
+	// Conflicted is told of every decision that was overtaken.
+	Conflicted func()
+}
+
+// Filtered is what Filter found.
+type Filtered struct {
+	// Fit are the nodes with room, in the order they were asked about.
+	Fit []string
+	// Crowded have no room now, Hopeless would have none if they were empty; both with the reason.
+	Crowded, Hopeless map[string]string
+}
+
+// Filter sorts the nodes by whether they have room for the pod.
+func (d *Decider) Filter(pod *corev1.Pod, nodes []string) (Filtered, error) {
+	snapshot := d.View.Snapshot()
+	if !snapshot.Synced {
+		return Filtered{}, errUnsynced
+	}
+	found := Filtered{Fit: make([]string, 0, len(nodes)), Crowded: map[string]string{}, Hopeless: map[string]string{}}
+	asked, asks := request.Read(pod, d.Resource)
+	if !asks {
+		found.Fit = append(found.Fit, nodes...)
+		return found, nil
+	}
+	for _, name := range nodes {
+		switch misfit := fit(snapshot, name, asked); {
+		case misfit.Fits():
+			found.Fit = append(found.Fit, name)
+		case misfit.Hopeless:
+			found.Hopeless[name] = misfit.Reason
+		default:
+			found.Crowded[name] = misfit.Reason
+		}
+	}
+	d.Log.Debug("filtered", "pod", asked.Ref, "asked", len(nodes), "fit", len(found.Fit))
+	return found, nil
+}
+
+func fit(snapshot *view.Snapshot, name string, pod request.Pod) placement.Misfit {
+	n, misfit := site(snapshot, name, pod)
+	if !misfit.Fits() {
+		return misfit
+	}
+	return placement.Fit(n, pod.Request)
+}
+
+// site is the node as it would be without the pod, or what stands against placing the pod there at all.
+func site(snapshot *view.Snapshot, name string, pod request.Pod) (placement.Node, placement.Misfit) {
+	if pod.Nonsense != nil {
+		return placement.Node{}, placement.Misfit{Reason: pod.Nonsense.Error(), Hopeless: true}
+	}
+	n, known := snapshot.Nodes[growth.NodeName(name)]
+	if !known {
+		return placement.Node{}, placement.Misfit{Reason: "nothing is known about the node yet", Hopeless: true}
+	}
+	if n.Obstacle != "" {
+		return placement.Node{}, placement.Misfit{Reason: n.Obstacle, Hopeless: true}
+	}
+	return n.Without(pod.Ref.UID), placement.Misfit{}
+}
+
+// Rated is a node and its points, 0..10.
+type Rated struct {
+	Node   string
+	Points int64
+}
+
+// Prioritize rates the nodes. One without room gets no points: it may have lost its room since it was filtered.
+func (d *Decider) Prioritize(pod *corev1.Pod, nodes []string) []Rated {
+	snapshot := d.View.Snapshot()
+	asked, asks := request.Read(pod, d.Resource)
+	rated := make([]Rated, len(nodes))
+	for i, name := range nodes {
+		rated[i].Node = name
+		if !asks {
+			continue
+		}
+		n, misfit := site(snapshot, name, asked)
+		if !misfit.Fits() {
+			continue
+		}
+		if choice, misfit := placement.Place(n, asked.Request, d.Policy); misfit.Fits() {
+			rated[i].Points = choice.Score.Points()
+		}
+	}
+	return rated
+}

@@ -1,0 +1,82 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/trellis-gpu/trellis/extender/internal/request"
+)
+
+// Config says how to reach the API server.
+type Config struct {
+	// Kubeconfig is a file; empty means the service account of the pod we run in.
+	Kubeconfig string
+	// QPS and Burst bound our calls. client-go's own 5 and 10 would be the bottleneck of every bind.
+	QPS   float32
+	Burst int
+}
+
+// Connect makes a client. It does not wait for the API server.
+func Connect(c Config) (kubernetes.Interface, error) {
+	config, err := load(c.Kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	config.QPS, config.Burst = c.QPS, c.Burst
+	config.UserAgent = "trellis-extender"
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("making a Kubernetes client: %w", err)
+	}
+	return client, nil
+}
+
+func load(kubeconfig string) (*rest.Config, error) {
+	if kubeconfig == "" {
+		config, err := rest.InClusterConfig()
+		if err != nil {
+			return nil, fmt.Errorf("outside a cluster --kubeconfig is needed: %w", err)
+		}
+		return config, nil
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("reading kubeconfig %s: %w", kubeconfig, err)
+	}
+	return config, nil
+}
+
+// Informers makes informers that never resync and keep slim pods.
+func Informers(client kubernetes.Interface) informers.SharedInformerFactory {
+	return informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(slim))
+}
+
+func slim(object any) (any, error) {
+	node, ok := object.(*corev1.Node)
+	if !ok {
+		return request.Slim(object)
+	}
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{
+		Name: node.Name, UID: node.UID, ResourceVersion: node.ResourceVersion, Labels: node.Labels,
+	}}, nil
+}
+
+// API makes the calls of a Bind.
+type API struct{ Client kubernetes.Interface }
+
+// Pod reads a pod afresh.
+func (a API) Pod(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
+	return a.Client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
+}
+
+// Bind posts a Binding.
+func (a API) Bind(ctx context.Context, binding *corev1.Binding) error {
+	return a.Client.CoreV1().Pods(binding.Namespace).Bind(ctx, binding, metav1.CreateOptions{})
+}

@@ -1,0 +1,96 @@
+package ledger
+
+import (
+	"fmt"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+)
+
+// Books are one node's records.
+type Books struct {
+	// Inventory is nil while no device plugin is alive on the node.
+	Inventory    *bus.NodeGPUs
+	Allocations  map[growth.PodUID]bus.Allocation
+	Reservations map[growth.PodUID]Reserved
+	// Refused holds the records that this build can not read, by key.
+	Refused map[string]error
+}
+
+// Reserved is a reservation and the revision that wrote it.
+type Reserved struct {
+	bus.Reservation
+	Revision bus.Revision
+}
+
+// NewBooks returns empty books.
+func NewBooks() *Books {
+	return &Books{
+		Allocations:  map[growth.PodUID]bus.Allocation{},
+		Reservations: map[growth.PodUID]Reserved{},
+		Refused:      map[string]error{},
+	}
+}
+
+// Enter puts a record into the books. One that can not be read leaves what it replaces, and is remembered as refused.
+func (b *Books) Enter(key bus.Key, entry bus.Entry) {
+	b.Remove(key)
+	if err := b.enter(key, entry); err != nil {
+		b.Refused[entry.Key] = err
+	}
+}
+
+func (b *Books) enter(key bus.Key, entry bus.Entry) error {
+	switch key.Kind {
+	case bus.KindGPUs:
+		inventory, err := bus.Decode[bus.NodeGPUs](entry.Value)
+		if err != nil {
+			return err
+		}
+		if err := sane(inventory); err != nil {
+			return err
+		}
+		b.Inventory = &inventory
+	case bus.KindAllocation:
+		allocation, err := bus.Decode[bus.Allocation](entry.Value)
+		if err != nil {
+			return err
+		}
+		b.Allocations[key.Pod] = allocation
+	case bus.KindReservation:
+		reservation, err := bus.Decode[bus.Reservation](entry.Value)
+		if err != nil {
+			return err
+		}
+		b.Reservations[key.Pod] = Reserved{reservation, entry.Revision}
+	}
+	return nil
+}
+
+// Remove takes a record out of the books.
+func (b *Books) Remove(key bus.Key) {
+	delete(b.Refused, key.String())
+	switch key.Kind {
+	case bus.KindGPUs:
+		b.Inventory = nil
+	case bus.KindAllocation:
+		delete(b.Allocations, key.Pod)
+	case bus.KindReservation:
+		delete(b.Reservations, key.Pod)
+	}
+}
+
+// sane refuses inventories that no arithmetic should be done on.
+func sane(inventory bus.NodeGPUs) error {
+	if inventory.Unit <= 0 {
+		return fmt.Errorf("inventory: a unit of %s", inventory.Unit)
+	}
+	seen := map[growth.GPU]bool{}
+	for _, g := range inventory.GPUs {
+		if g.Memory <= 0 || g.UUID == "" || seen[g.UUID] {
+			return fmt.Errorf("inventory: GPU %.60q with %s", g.UUID, g.Memory)
+		}
+		seen[g.UUID] = true
+	}
+	return nil
+}

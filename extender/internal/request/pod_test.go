@@ -1,0 +1,98 @@
+package request_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/trellis-gpu/trellis/extender/internal/request"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/placement"
+)
+
+func container(name, units string) corev1.Container {
+	return corev1.Container{
+		Name: name, Image: "trainer", Env: []corev1.EnvVar{{Name: "A", Value: "b"}},
+		Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{gpushare.Resource: resource.MustParse(units)}},
+	}
+}
+
+func pod() *corev1.Pod {
+	always := corev1.ContainerRestartPolicyAlways
+	sidecar := container("cache", "2")
+	sidecar.RestartPolicy = &always
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: "p", UID: "u", ResourceVersion: "7", Labels: map[string]string{"app": "x"},
+			Annotations: map[string]string{
+				gpushare.MemoryAnnotation: "8Gi", gpushare.CountAnnotation: "2", gpushare.GPUAnnotation: "GPU-a, GPU-b,,GPU-a", "other": "x",
+			},
+			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}},
+		},
+		Spec: corev1.PodSpec{
+			NodeName: "n", InitContainers: []corev1.Container{sidecar, container("warm", "4")},
+			Containers: []corev1.Container{container("train", "14"), {Name: "log"}},
+		},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning},
+	}
+}
+
+func TestRead(t *testing.T) {
+	got, asks := request.Read(pod(), gpushare.Resource)
+	require.True(t, asks)
+	require.Equal(t, request.Pod{
+		Ref: growth.PodRef{Namespace: "ns", Name: "p", UID: "u"}, ResourceVersion: "7", Node: "n", GPUs: []growth.GPU{"GPU-a", "GPU-b"},
+		Request: placement.Request{Memory: 8 * growth.GiB, Count: 2, Containers: []placement.Container{
+			{Name: "cache", Units: 2, Role: placement.Sidecar}, {Name: "warm", Units: 4, Role: placement.Init}, {Name: "train", Units: 14},
+		}},
+	}, got)
+}
+
+func TestSlimKeepsAllThatIsRead(t *testing.T) {
+	want, _ := request.Read(pod(), gpushare.Resource)
+	slim, err := request.Slim(pod())
+	require.NoError(t, err)
+	kept := slim.(*corev1.Pod)
+	got, asks := request.Read(kept, gpushare.Resource)
+	require.True(t, asks)
+	require.Equal(t, want, got)
+	require.Empty(t, kept.ManagedFields)
+	require.Empty(t, kept.Labels)
+	require.NotContains(t, kept.Annotations, "other")
+	require.Empty(t, kept.Spec.Containers[0].Env)
+}
+
+func TestWhoAsks(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change   func(*corev1.Pod)
+		asks     bool
+		nonsense string
+	}{
+		"by annotation and limit":    {func(*corev1.Pod) {}, true, ""},
+		"of another resource":        {func(p *corev1.Pod) { p.Annotations, p.Spec = nil, corev1.PodSpec{} }, false, ""},
+		"by limit alone":             {func(p *corev1.Pod) { p.Annotations = nil }, true, "annotation gpushare/gpu-mem is missing"},
+		"by nonsense":                {func(p *corev1.Pod) { p.Annotations[gpushare.CountAnnotation] = "-1" }, true, "from 1 to 64"},
+		"for an amount of overflows": {func(p *corev1.Pod) { p.Spec.Containers[0] = container("train", "9223372036854775807") }, true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := pod()
+			tc.change(p)
+			got, asks := request.Read(p, gpushare.Resource)
+			require.Equal(t, tc.asks, asks)
+			if tc.nonsense != "" {
+				require.ErrorContains(t, got.Nonsense, tc.nonsense)
+				return
+			}
+			require.NoError(t, got.Nonsense)
+			if asks {
+				memory, misfit := got.Request.On(growth.GiB)
+				require.True(t, misfit.Fits())
+				require.Positive(t, memory)
+			}
+		})
+	}
+}

@@ -1,0 +1,134 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/trellis-gpu/trellis/extender/internal/kube"
+	"github.com/trellis-gpu/trellis/growth/bus/etcdbus"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/placement"
+)
+
+// Settings are the extender's.
+type Settings struct {
+	// Listen is where the scheduler asks, HealthListen where probes and metrics are.
+	Listen, HealthListen string
+	// Policy names the placement policy, Resource the extended resource that pods ask for.
+	Policy, Resource string
+	Kube             kube.Config
+	Etcd             etcdbus.Config
+	// LogLevel is debug, info, warn or error.
+	LogLevel string
+	// Version asks for the version alone.
+	Version bool
+}
+
+// Parse reads flags over their environment twins. pflag.ErrHelp means that help was asked for and printed.
+func Parse(arguments []string) (Settings, error) {
+	var s Settings
+	flags := pflag.NewFlagSet("extender", pflag.ContinueOnError)
+	flags.SortFlags = false
+	flags.Usage = func() {
+		fmt.Fprintf(os.Stderr, "extender tells kube-scheduler which GPU shares there are, how good each is, and binds pods to them.\n\n%s",
+			flags.FlagUsages())
+	}
+	flags.StringVar(&s.Listen, "listen", env("LISTEN", "127.0.0.1:12346"),
+		"loopback address on which kube-scheduler asks, by plain HTTP [TRELLIS_LISTEN]")
+	flags.StringVar(&s.HealthListen, "health-listen", env("HEALTH_LISTEN", ":9440"),
+		"address of /livez, /readyz and /metrics [TRELLIS_HEALTH_LISTEN]")
+	flags.StringVar(&s.Policy, "policy", env("POLICY", "growth"),
+		"which place is best: growth (most growth of all jobs together), binpack (fullest GPU), spread (emptiest GPU) [TRELLIS_POLICY]")
+	flags.StringVar(&s.Resource, "resource", env("RESOURCE", gpushare.Resource),
+		"extended resource that pods ask for GPU memory by [TRELLIS_RESOURCE]")
+	flags.StringVar(&s.Kube.Kubeconfig, "kubeconfig", env("KUBECONFIG", ""),
+		"file that says how to reach the API server; empty inside a cluster [TRELLIS_KUBECONFIG]")
+	flags.Float32Var(&s.Kube.QPS, "kube-qps", float32(number("KUBE_QPS", 200)),
+		"calls per second to the API server [TRELLIS_KUBE_QPS]")
+	flags.IntVar(&s.Kube.Burst, "kube-burst", int(number("KUBE_BURST", 400)),
+		"calls at once to the API server [TRELLIS_KUBE_BURST]")
+	s.Etcd.AddFlags(flags)
+	flags.StringVar(&s.LogLevel, "log-level", env("LOG_LEVEL", "info"),
+		"debug, info, warn or error [TRELLIS_LOG_LEVEL]")
+	flags.BoolVar(&s.Version, "version", false, "print the version and end")
+	if err := flags.Parse(arguments); err != nil {
+		return s, err
+	}
+	if flags.NArg() > 0 {
+		return s, fmt.Errorf("unexpected argument %q: there are only flags", flags.Arg(0))
+	}
+	if s.Version {
+		return s, nil
+	}
+	return s, s.Validate()
+}
+
+// Validate names everything that makes no sense.
+func (s Settings) Validate() error {
+	_, policy := placement.Named(s.Policy)
+	_, level := s.Level()
+	problems := []error{loopback(s.Listen), address("health-listen", s.HealthListen), policy, level}
+	if prefix, name, _ := strings.Cut(s.Resource, "/"); prefix == "" || name == "" {
+		problems = append(problems, fmt.Errorf("--resource %q: an extended resource has a domain, as in %s", s.Resource, gpushare.Resource))
+	}
+	if !(s.Kube.QPS > 0) || s.Kube.Burst < 1 {
+		problems = append(problems, fmt.Errorf("--kube-qps %g and --kube-burst %d: both must be more than nothing", s.Kube.QPS, s.Kube.Burst))
+	}
+	return errors.Join(append(problems, s.Etcd.Validate())...)
+}
+
+// Level is the log level.
+func (s Settings) Level() (slog.Level, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(s.LogLevel)); err != nil {
+		return level, fmt.Errorf("--log-level %q is none of debug, info, warn, error", s.LogLevel)
+	}
+	return level, nil
+}
+
+// loopback lets plain HTTP out to this machine only: whoever may ask may have pods bound.
+func loopback(listen string) error {
+	if err := address("listen", listen); err != nil {
+		return err
+	}
+	host, _, _ := net.SplitHostPort(listen)
+	if ip := net.ParseIP(host); ip != nil && ip.IsLoopback() {
+		return nil
+	}
+	return fmt.Errorf("--listen %q: plain HTTP is for a loopback address such as 127.0.0.1:12346, beside kube-scheduler in its pod", listen)
+}
+
+func address(flag, value string) error {
+	_, port, err := net.SplitHostPort(value)
+	if err != nil {
+		return fmt.Errorf("--%s %q is no address such as 127.0.0.1:12346: %w", flag, value, err)
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return fmt.Errorf("--%s %q: port %d is not from 0 to 65535", flag, value, n)
+	}
+	return nil
+}
+
+func env(name, otherwise string) string {
+	if value, ok := os.LookupEnv("TRELLIS_" + name); ok {
+		return value
+	}
+	return otherwise
+}
+
+// number reads a number from the environment. Nonsense becomes zero, which Validate refuses.
+func number(name string, otherwise float64) float64 {
+	value, ok := os.LookupEnv("TRELLIS_" + name)
+	if !ok {
+		return otherwise
+	}
+	n, _ := strconv.ParseFloat(value, 64)
+	return n
+}

@@ -1,0 +1,124 @@
+package stage
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/trellis-gpu/trellis/extender/internal/decide"
+	"github.com/trellis-gpu/trellis/extender/internal/kube"
+	"github.com/trellis-gpu/trellis/extender/internal/ledger"
+	"github.com/trellis-gpu/trellis/extender/internal/sweep"
+	"github.com/trellis-gpu/trellis/extender/internal/view"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/bus/membus"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/placement"
+)
+
+// Cluster is the stage.
+type Cluster struct {
+	T      *testing.T
+	Mem    *membus.Bus
+	Bus    *membus.Session
+	Client *fake.Clientset
+	Keeper *view.Keeper
+	// Bindings are those that were posted, in order.
+	Bindings *Bindings
+}
+
+// New sets the stage. It must be called inside a synctest bubble.
+func New(t *testing.T) *Cluster {
+	t.Helper()
+	mem := membus.New()
+	c := &Cluster{T: t, Mem: mem, Bus: mem.Session(), Client: fake.NewClientset()}
+	c.Bindings = honourBindings(c.Client)
+	c.Keeper = c.Replica()
+	return c
+}
+
+// Replica follows the cluster with a view of its own.
+func (c *Cluster) Replica() *view.Keeper {
+	keeper := view.NewKeeper(c.Mem.Session(), gpushare.Resource, slog.New(slog.DiscardHandler))
+	ctx, cancel := context.WithCancel(context.Background())
+	c.T.Cleanup(cancel)
+	go func() { _ = keeper.Run(ctx) }()
+	go func() { _ = keeper.Inform(ctx, kube.Informers(c.Client)) }()
+	return keeper
+}
+
+// Decider decides on a view of the stage.
+func (c *Cluster) Decider(keeper *view.Keeper) *decide.Decider {
+	policy, err := placement.Named("growth")
+	require.NoError(c.T, err)
+	return &decide.Decider{
+		View: keeper, Policy: policy, Ledger: ledger.Ledger{Bus: c.Mem.Session()}, API: kube.API{Client: c.Client},
+		Resource: gpushare.Resource, Log: slog.New(slog.DiscardHandler), Conflicted: func() {},
+	}
+}
+
+// Sweeper sweeps the stage.
+func (c *Cluster) Sweeper() *sweep.Sweeper {
+	return &sweep.Sweeper{
+		View: c.Keeper, Ledger: ledger.Ledger{Bus: c.Mem.Session()}, Pods: kube.API{Client: c.Client}, Log: slog.New(slog.DiscardHandler),
+	}
+}
+
+// Settle waits until all that happened has reached every view. Informers look once in a while whether they are synced,
+// so the bubble's time has to pass.
+func (c *Cluster) Settle() {
+	time.Sleep(time.Second)
+	synctest.Wait()
+}
+
+// Put writes a record.
+func (c *Cluster) Put(key string, value []byte) {
+	c.T.Helper()
+	_, err := c.Bus.Put(c.T.Context(), key, value, bus.Persistent)
+	require.NoError(c.T, err)
+}
+
+// Node makes a labelled node whose device plugin publishes GPUs of so many GiB, named <node>-a, <node>-b ….
+func (c *Cluster) Node(name string, memory ...growth.MiB) {
+	c.T.Helper()
+	c.Unshared(name, map[string]string{gpushare.NodeLabel: "true"})
+	inventory := bus.NodeGPUs{Unit: growth.GiB, Resource: gpushare.Resource}
+	for i, m := range memory {
+		inventory.GPUs = append(inventory.GPUs, bus.GPU{UUID: growth.GPU(name + "-" + string(rune('a'+i))), Memory: m * growth.GiB, Healthy: true})
+	}
+	Record(c, bus.GPUsKey(growth.NodeName(name)), inventory)
+}
+
+// Record writes a record of the schema.
+func Record[T any, R bus.Record[T]](c *Cluster, key string, record T) {
+	c.T.Helper()
+	value, err := bus.Encode[T, R](record)
+	require.NoError(c.T, err)
+	c.Put(key, value)
+}
+
+// Reservations lists what is reserved on a node, by pod.
+func (c *Cluster) Reservations(node growth.NodeName) map[growth.PodUID]bus.Reservation {
+	c.T.Helper()
+	entries, _, err := c.Bus.List(c.T.Context(), bus.ReservationsOn(node))
+	require.NoError(c.T, err)
+	found := map[growth.PodUID]bus.Reservation{}
+	for _, entry := range entries {
+		r, err := bus.Decode[bus.Reservation](entry.Value)
+		require.NoError(c.T, err)
+		found[r.Pod.UID] = r
+	}
+	return found
+}
+
+// Ref names a pod of the stage.
+func Ref(pod *corev1.Pod) growth.PodRef {
+	return growth.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: growth.PodUID(pod.UID)}
+}

@@ -1,0 +1,145 @@
+package stage
+
+import (
+	"errors"
+	"strconv"
+	"sync"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+)
+
+// Unshared makes a node without a device plugin.
+func (c *Cluster) Unshared(name string, labels map[string]string) {
+	c.T.Helper()
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
+	_, err := c.Client.CoreV1().Nodes().Create(c.T.Context(), node, metav1.CreateOptions{})
+	require.NoError(c.T, err)
+}
+
+// Pod is a pod as admission leaves it: the annotation asks, each container's limit counts units.
+func Pod(name, memory string, units ...int) *corev1.Pod {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "default", Name: name, UID: types.UID(name + "-uid"), ResourceVersion: "100",
+			Annotations: map[string]string{gpushare.MemoryAnnotation: memory},
+		},
+	}
+	for i, n := range units {
+		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{
+			Name:      "c" + strconv.Itoa(i),
+			Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{gpushare.Resource: resource.MustParse(strconv.Itoa(n))}},
+		})
+	}
+	return pod
+}
+
+// Create makes a pod.
+func (c *Cluster) Create(pod *corev1.Pod) *corev1.Pod {
+	c.T.Helper()
+	made, err := c.Client.CoreV1().Pods(pod.Namespace).Create(c.T.Context(), pod, metav1.CreateOptions{})
+	require.NoError(c.T, err)
+	return made
+}
+
+// Update replaces a pod, as some other client would: its resource version changes.
+func (c *Cluster) Update(pod *corev1.Pod) {
+	c.T.Helper()
+	pod = pod.DeepCopy()
+	pod.ResourceVersion = next(pod.ResourceVersion)
+	_, err := c.Client.CoreV1().Pods(pod.Namespace).Update(c.T.Context(), pod, metav1.UpdateOptions{})
+	require.NoError(c.T, err)
+}
+
+// Now reads a pod.
+func (c *Cluster) Now(pod *corev1.Pod) *corev1.Pod {
+	c.T.Helper()
+	now, err := c.Client.CoreV1().Pods(pod.Namespace).Get(c.T.Context(), pod.Name, metav1.GetOptions{})
+	require.NoError(c.T, err)
+	return now
+}
+
+// Delete removes a pod.
+func (c *Cluster) Delete(pod *corev1.Pod) {
+	c.T.Helper()
+	require.NoError(c.T, c.Client.CoreV1().Pods(pod.Namespace).Delete(c.T.Context(), pod.Name, metav1.DeleteOptions{}))
+}
+
+// Bindings records the Bindings that were posted.
+type Bindings struct {
+	mu     sync.Mutex
+	posted []*corev1.Binding
+	fail   error
+}
+
+// Posted returns them.
+func (b *Bindings) Posted() []*corev1.Binding {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.posted
+}
+
+// Fail makes the API server answer every Binding with err, until Fail(nil).
+func (b *Bindings) Fail(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.fail = err
+}
+
+// honourBindings makes the double do what the API server does with a Binding.
+func honourBindings(client *fake.Clientset) *Bindings {
+	bindings := &Bindings{}
+	pods := corev1.SchemeGroupVersion.WithResource("pods")
+	client.PrependReactor("create", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		if action.GetSubresource() != "binding" {
+			return false, nil, nil
+		}
+		bindings.mu.Lock()
+		defer bindings.mu.Unlock()
+		binding := action.(clienttesting.CreateAction).GetObject().(*corev1.Binding)
+		bindings.posted = append(bindings.posted, binding)
+		if bindings.fail != nil {
+			return true, nil, bindings.fail
+		}
+		object, err := client.Tracker().Get(pods, binding.Namespace, binding.Name)
+		if err != nil {
+			return true, nil, err
+		}
+		pod := object.(*corev1.Pod).DeepCopy()
+		if err := precondition(pod, binding); err != nil {
+			return true, nil, apierrors.NewConflict(pods.GroupResource(), pod.Name, err)
+		}
+		pod.Spec.NodeName, pod.ResourceVersion = binding.Target.Name, next(pod.ResourceVersion)
+		for name, value := range binding.Annotations {
+			pod.Annotations[name] = value
+		}
+		return true, binding, client.Tracker().Update(pods, pod, pod.Namespace)
+	})
+	return bindings
+}
+
+func precondition(pod *corev1.Pod, binding *corev1.Binding) error {
+	switch {
+	case binding.UID != "" && binding.UID != pod.UID:
+		return errors.New("the UID in the precondition does not match")
+	case binding.ResourceVersion != "" && binding.ResourceVersion != pod.ResourceVersion:
+		return errors.New("the resourceVersion in the precondition does not match")
+	case pod.Spec.NodeName != "":
+		return errors.New("the pod is already assigned to a node")
+	}
+	return nil
+}
+
+func next(version string) string {
+	n, _ := strconv.Atoi(version)
+	return strconv.Itoa(n + 1)
+}

@@ -1,0 +1,96 @@
+package sweep_test
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trellis-gpu/trellis/extender/internal/stage"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+)
+
+func TestReservationsGoWhenTheyHaveServed(t *testing.T) {
+	allocate := func(c *stage.Cluster, containers ...string) {
+		var a bus.Allocation
+		for _, name := range containers {
+			a.Containers = append(a.Containers, bus.ContainerAllocation{Name: name, GPUs: []growth.GPUShare{{GPU: "n-a", Memory: 4 * growth.GiB}}})
+		}
+		stage.Record(c, bus.AllocationKey("n", "p-uid"), a)
+	}
+	for name, tc := range map[string]struct {
+		happens func(*stage.Cluster, *corev1.Pod)
+		stays   bool
+	}{
+		"nothing has happened":                          {func(*stage.Cluster, *corev1.Pod) {}, true},
+		"kubelet has given every container its devices": {func(c *stage.Cluster, _ *corev1.Pod) { allocate(c, "c0", "c1") }, false},
+		"the second container waits":                    {func(c *stage.Cluster, _ *corev1.Pod) { allocate(c, "c0") }, true},
+		"the pod is gone":                               {func(c *stage.Cluster, pod *corev1.Pod) { c.Delete(pod) }, false},
+		"another pod has its name": {func(c *stage.Cluster, pod *corev1.Pod) {
+			c.Delete(pod)
+			pod = pod.DeepCopy()
+			pod.UID = "another"
+			c.Create(pod)
+		}, false},
+		"the pod has ended": {func(c *stage.Cluster, pod *corev1.Pod) {
+			pod = c.Now(pod).DeepCopy()
+			pod.Status.Phase = corev1.PodFailed
+			c.Update(pod)
+		}, false},
+		"the bus is away": {func(c *stage.Cluster, pod *corev1.Pod) {
+			c.Delete(pod)
+			c.Settle()
+			c.Mem.Fail(bus.ErrUnavailable)
+		}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := stage.New(t)
+				c.Node("n", 24)
+				pod := c.Create(stage.Pod("p", "8Gi", 4, 4))
+				c.Settle()
+				require.NoError(t, c.Decider(c.Keeper).Bind(t.Context(), stage.Ref(pod), "n"))
+				c.Settle()
+				tc.happens(c, pod)
+				c.Settle()
+				c.Sweeper().Once(t.Context())
+				c.Mem.Fail(nil)
+				require.Equal(t, tc.stays, len(c.Reservations("n")) == 1)
+				c.Settle()
+				require.Zero(t, c.Keeper.Snapshot().OverCommitted())
+			})
+		})
+	}
+}
+
+func TestAReservationOnTheWrongNodeGoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := stage.New(t)
+		c.Node("n", 24)
+		pod := stage.Pod("p", "8Gi", 8)
+		pod.Spec.NodeName, pod.Annotations[gpushare.GPUAnnotation] = "m", "m-a"
+		pod = c.Create(pod)
+		stage.Record(c, bus.ReservationKey("n", "p-uid"), bus.Reservation{Pod: stage.Ref(pod)})
+		c.Settle()
+		c.Sweeper().Once(t.Context())
+		require.Empty(t, c.Reservations("n"))
+	})
+}
+
+func TestAPodThatOnlyTheAPIServerKnowsKeepsItsReservation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := stage.New(t)
+		c.Node("n", 24)
+		c.Settle()
+		pod := stage.Pod("p", "8Gi", 8)
+		pod.Annotations, pod.Spec.Containers[0].Resources.Limits = nil, nil // which is why our view does not show it
+		pod = c.Create(pod)
+		stage.Record(c, bus.ReservationKey("n", "p-uid"), bus.Reservation{Pod: stage.Ref(pod)})
+		c.Settle()
+		c.Sweeper().Once(t.Context())
+		require.Len(t, c.Reservations("n"), 1)
+	})
+}

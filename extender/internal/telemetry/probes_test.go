@@ -1,0 +1,69 @@
+package telemetry_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/extender/internal/decide"
+	"github.com/trellis-gpu/trellis/extender/internal/stage"
+	"github.com/trellis-gpu/trellis/extender/internal/telemetry"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+)
+
+func TestProbesTellTheStateOfTheView(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := stage.New(t)
+		metrics := telemetry.NewMetrics(c.Keeper, decide.Outcomes())
+		probes := &telemetry.Probes{View: c.Keeper, Metrics: metrics}
+		probe := func(path string) (int, string) {
+			answer := httptest.NewRecorder()
+			probes.Handler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, http.NoBody))
+			return answer.Code, answer.Body.String()
+		}
+		expect := func(code int, says string) {
+			t.Helper()
+			got, text := probe("/readyz")
+			require.Equal(t, code, got)
+			require.Contains(t, text, says)
+		}
+		expect(503, "waiting for the first full view")
+		c.Settle()
+		expect(200, "ok")
+
+		c.Mem.Fail(bus.ErrUnavailable)
+		c.Settle()
+		time.Sleep(time.Minute)
+		expect(200, "degraded: the state bus has been away for 1m")
+		_, text := probe("/metrics")
+		require.Contains(t, text, "trellis_extender_bus_up 0\n")
+		require.Regexp(t, `trellis_extender_snapshot_age_seconds 6\d`, text)
+
+		c.Mem.Fail(nil)
+		c.Node("n", 8)
+		stage.Record(c, bus.ReservationKey("n", "greedy"), bus.Reservation{GPUs: []growth.GPUShare{{GPU: "n-a", Memory: 9 * growth.GiB}}})
+		c.Put(bus.SampleKey("p"), []byte(`{"v":9}`))
+		metrics.Bound("bound")
+		metrics.Conflicted()
+		metrics.Answered("filter", 3*time.Millisecond)
+		c.Settle()
+		_, text = probe("/metrics")
+		for _, line := range []string{
+			"trellis_extender_bus_up 1\n", "trellis_extender_snapshot_age_seconds 0\n", "trellis_extender_refused_records 1\n",
+			"trellis_extender_overcommitted_bytes 1.073741824e+09\n", "trellis_extender_reservations 1\n",
+			`trellis_extender_binds_total{result="bound"} 1`, `trellis_extender_binds_total{result="no_room"} 0`,
+			"trellis_extender_reservation_conflicts_total 1\n", `trellis_extender_request_duration_seconds_count{verb="filter"} 1`,
+		} {
+			require.Contains(t, text, line)
+		}
+		probes.Stop()
+		expect(503, "stopping")
+		code, _ := probe("/livez")
+		require.Equal(t, 200, code)
+	})
+}

@@ -1,0 +1,91 @@
+package view
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trellis-gpu/trellis/growth/bus"
+)
+
+// Bus is the part of the bus that the view follows.
+type Bus interface {
+	Watch(ctx context.Context, prefix string) <-chan bus.Batch
+}
+
+// Keeper keeps the view. Its informer handlers are in kube.go.
+type Keeper struct {
+	bus     Bus
+	log     *slog.Logger
+	changes chan func(*state)
+	state   *state
+	current atomic.Pointer[Snapshot]
+}
+
+// NewKeeper returns a keeper of pods that ask for resource. It keeps nothing until Run.
+func NewKeeper(b Bus, resource corev1.ResourceName, log *slog.Logger) *Keeper {
+	k := &Keeper{bus: b, log: log, changes: make(chan func(*state), 1024), state: newState(resource)}
+	k.current.Store(&Snapshot{})
+	return k
+}
+
+// Snapshot returns the present instant. It is never nil.
+func (k *Keeper) Snapshot() *Snapshot { return k.current.Load() }
+
+// Run follows the bus and applies all changes until ctx ends.
+func (k *Keeper) Run(ctx context.Context) error {
+	nodes, jobs := k.bus.Watch(ctx, bus.Nodes), k.bus.Watch(ctx, bus.Jobs)
+	for {
+		select {
+		case change := <-k.changes:
+			change(k.state)
+		case batch := <-nodes:
+			k.follow(&k.state.nodesBus, batch, k.state.applyNodes)
+		case batch := <-jobs:
+			k.follow(&k.state.jobsBus, batch, k.state.applyJobs)
+		case <-ctx.Done():
+			return nil
+		}
+		if len(k.changes) == 0 { // a burst becomes one snapshot
+			k.publish()
+		}
+	}
+}
+
+func (k *Keeper) publish() {
+	last := k.Snapshot()
+	next := k.state.snapshot(last)
+	if next.Refused > last.Refused {
+		k.log.Error("records on the bus can not be read and are left alone", "records", next.Refused, "one", k.state.aRefusal())
+	}
+	k.current.Store(next)
+}
+
+// follow applies a batch of one of the two watches and notes whether the bus is there.
+func (k *Keeper) follow(link *link, batch bus.Batch, apply func(bus.Batch)) {
+	if batch.Err != nil {
+		if link.away == nil {
+			link.since = time.Now()
+			k.log.Warn("the bus is away: going on from the last snapshot", "reason", batch.Err)
+		}
+		link.away = batch.Err
+		return
+	}
+	if link.away != nil {
+		k.log.Info("the bus is back", "away", time.Since(link.since).Round(time.Millisecond))
+	}
+	link.away, link.synced = nil, link.synced || batch.Reset
+	link.revision = max(link.revision, batch.Revision)
+	apply(batch)
+}
+
+// submit queues a change for Run. It gives up when ctx ends.
+func (k *Keeper) submit(ctx context.Context, change func(*state)) {
+	select {
+	case k.changes <- change:
+	case <-ctx.Done():
+	}
+}

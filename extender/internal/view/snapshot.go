@@ -1,0 +1,81 @@
+package view
+
+import (
+	"time"
+
+	"github.com/trellis-gpu/trellis/extender/internal/ledger"
+	"github.com/trellis-gpu/trellis/extender/internal/request"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/placement"
+)
+
+// Snapshot is one instant of the cluster. Nothing in it ever changes.
+type Snapshot struct {
+	Nodes   map[growth.NodeName]*Node
+	Pods    map[growth.PodUID]request.Pod
+	Samples map[growth.PodUID]bus.Sample
+	// Revision is the bus's, up to which Nodes are complete.
+	Revision bus.Revision
+	// Synced is false until informers and bus have told everything once.
+	Synced bool
+	// Away is why the bus can not be reached, nil while it can; Since is when that began.
+	Away  error
+	Since time.Time
+	// Refused counts records on the bus that this build can not read.
+	Refused int
+}
+
+// Node is one node at that instant.
+type Node struct {
+	placement.Node
+	// Obstacle says why no share can be had here at all, empty where one can.
+	Obstacle     string
+	Reservations map[growth.PodUID]ledger.Reserved
+	Allocations  map[growth.PodUID]bus.Allocation
+	// Bound are the running pods that the API server says have GPUs here.
+	Bound map[growth.PodUID]placement.Bound
+}
+
+// Reread is the node by books that are newer than the snapshot.
+func (s *Snapshot) Reread(name growth.NodeName, books *ledger.Books) *Node {
+	var bound map[growth.PodUID]placement.Bound
+	if known, ok := s.Nodes[name]; ok {
+		bound = known.Bound
+	}
+	return picture(name, books, bound, s.sample)
+}
+
+func (s *Snapshot) sample(pod growth.PodUID) (bus.Sample, bool) {
+	sample, ok := s.Samples[pod]
+	return sample, ok
+}
+
+// OverCommitted is the memory held beyond what there is, on all GPUs. It must be nothing.
+func (s *Snapshot) OverCommitted() growth.MiB {
+	var over growth.MiB
+	for _, n := range s.Nodes {
+		over += n.OverCommitted()
+	}
+	return over
+}
+
+// picture makes a node's part of a snapshot.
+func picture(name growth.NodeName, books *ledger.Books, bound map[growth.PodUID]placement.Bound, sample func(growth.PodUID) (bus.Sample, bool)) *Node {
+	n := &Node{Node: placement.Node{Name: name}, Reservations: books.Reservations, Allocations: books.Allocations, Bound: bound}
+	if books.Inventory == nil {
+		n.Obstacle = "no live device plugin on the node"
+		if err, refused := books.Refused[bus.GPUsKey(name)]; refused {
+			n.Obstacle = "the node's device plugin can not be understood: " + err.Error()
+		}
+		return n
+	}
+	reservations := make(map[growth.PodUID]bus.Reservation, len(books.Reservations))
+	for pod, r := range books.Reservations {
+		reservations[pod] = r.Reservation
+	}
+	n.Node = placement.Take(name, placement.Records{
+		Inventory: *books.Inventory, Allocations: books.Allocations, Reservations: reservations, Bound: bound, Sample: sample,
+	})
+	return n
+}

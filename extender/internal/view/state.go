@@ -1,0 +1,232 @@
+package view
+
+import (
+	"maps"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trellis-gpu/trellis/extender/internal/ledger"
+	"github.com/trellis-gpu/trellis/extender/internal/request"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/placement"
+)
+
+// state is what the keeper's goroutine alone works on.
+type state struct {
+	resource corev1.ResourceName
+	sites    map[growth.NodeName]*site
+	pods     map[growth.PodUID]request.Pod
+	samples  map[growth.PodUID]bus.Sample
+	// refused are the job records that can not be read.
+	refused map[string]error
+
+	nodesBus, jobsBus link
+	// informed says that the informers have told everything once.
+	informed bool
+	// touched are the nodes to remake, podsMoved and samplesMoved the maps to copy for the next snapshot.
+	touched                 map[growth.NodeName]struct{}
+	podsMoved, samplesMoved bool
+}
+
+// site is one node's sources.
+type site struct {
+	books *ledger.Books
+	bound map[growth.PodUID]placement.Bound
+	// registered says that the API server knows the node, unlabelled that it does so and that the node shares no GPUs.
+	registered, unlabelled bool
+}
+
+func (s *site) empty() bool {
+	return !s.registered && s.books.Inventory == nil && len(s.bound)+len(s.books.Allocations)+len(s.books.Reservations)+len(s.books.Refused) == 0
+}
+
+// link is the state of one watch on the bus.
+type link struct {
+	synced   bool
+	revision bus.Revision
+	away     error
+	since    time.Time
+}
+
+func newState(resource corev1.ResourceName) *state {
+	return &state{
+		resource: resource,
+		sites:    map[growth.NodeName]*site{},
+		pods:     map[growth.PodUID]request.Pod{},
+		samples:  map[growth.PodUID]bus.Sample{},
+		refused:  map[string]error{},
+		touched:  map[growth.NodeName]struct{}{},
+	}
+}
+
+// at returns a node's sources, to be changed.
+func (s *state) at(name growth.NodeName) *site {
+	s.touched[name] = struct{}{}
+	if s.sites[name] == nil {
+		s.sites[name] = &site{books: ledger.NewBooks(), bound: map[growth.PodUID]placement.Bound{}}
+	}
+	return s.sites[name]
+}
+
+func (s *state) applyNodes(batch bus.Batch) {
+	if batch.Reset {
+		for name := range s.sites {
+			s.at(name).books = ledger.NewBooks()
+		}
+	}
+	for _, name := range batch.Deleted {
+		if key, err := bus.ParseKey(name); err == nil {
+			s.at(key.Node).books.Remove(key)
+		}
+	}
+	for _, entry := range batch.Entries {
+		if key, err := bus.ParseKey(entry.Key); err == nil {
+			s.at(key.Node).books.Enter(key, entry)
+		}
+	}
+}
+
+func (s *state) applyJobs(batch bus.Batch) {
+	if batch.Reset {
+		for pod := range s.samples {
+			s.forgetSample(pod)
+		}
+		clear(s.refused)
+	}
+	for _, name := range batch.Deleted {
+		delete(s.refused, name)
+		if key, err := bus.ParseKey(name); err == nil && key.Kind == bus.KindSample {
+			s.forgetSample(key.Pod)
+		}
+	}
+	for _, entry := range batch.Entries {
+		key, err := bus.ParseKey(entry.Key)
+		if err != nil || key.Kind != bus.KindSample {
+			continue
+		}
+		s.forgetSample(key.Pod)
+		delete(s.refused, entry.Key)
+		sample, err := bus.Decode[bus.Sample](entry.Value)
+		if err != nil {
+			s.refused[entry.Key] = err
+			continue
+		}
+		s.samples[key.Pod] = sample
+		s.touched[sample.Node] = struct{}{}
+	}
+}
+
+func (s *state) forgetSample(pod growth.PodUID) {
+	s.samplesMoved = true
+	if old, ok := s.samples[pod]; ok {
+		s.touched[old.Node] = struct{}{}
+		delete(s.samples, pod)
+	}
+}
+
+// setPod replaces what is known of a pod; present is false for one that is gone.
+func (s *state) setPod(pod *corev1.Pod, present bool) {
+	uid := growth.PodUID(pod.UID)
+	if old, ok := s.pods[uid]; ok {
+		s.podsMoved = true
+		delete(s.pods, uid)
+		if old.Node != "" {
+			delete(s.at(old.Node).bound, uid)
+		}
+	}
+	p, asks := request.Read(pod, s.resource)
+	if !present || !asks {
+		return
+	}
+	s.podsMoved = true
+	s.pods[uid] = p
+	if p.Node != "" && !p.Ended && len(p.GPUs) > 0 {
+		s.at(p.Node).bound[uid] = placement.Bound{GPUs: p.GPUs, Request: p.Request}
+	}
+}
+
+func (s *state) setNode(node *corev1.Node, present bool) {
+	name, unlabelled := growth.NodeName(node.Name), present && node.Labels[gpushare.NodeLabel] != "true"
+	if old, ok := s.sites[name]; ok && old.registered == present && old.unlabelled == unlabelled {
+		return // most updates are heartbeats
+	}
+	site := s.at(name)
+	site.registered, site.unlabelled = present, unlabelled
+}
+
+// snapshot publishes the state: what did not change is shared with the last snapshot, what changed is made anew.
+func (s *state) snapshot(last *Snapshot) *Snapshot {
+	next := *last
+	next.Revision = s.nodesBus.revision
+	next.Synced = s.informed && s.nodesBus.synced && s.jobsBus.synced
+	next.Away, next.Since = s.nodesBus.away, s.nodesBus.since
+	if next.Away == nil && s.jobsBus.away != nil {
+		next.Away, next.Since = s.jobsBus.away, s.jobsBus.since
+	}
+	if s.podsMoved {
+		next.Pods = maps.Clone(s.pods)
+	}
+	if s.samplesMoved {
+		next.Samples = maps.Clone(s.samples)
+	}
+	if len(s.touched) > 0 {
+		next.Nodes = maps.Clone(last.Nodes)
+		if next.Nodes == nil {
+			next.Nodes = map[growth.NodeName]*Node{}
+		}
+		for name := range s.touched {
+			s.remake(next.Nodes, name)
+		}
+	}
+	if len(s.touched) > 0 || s.samplesMoved {
+		next.Refused = s.refusals()
+	}
+	s.podsMoved, s.samplesMoved = false, false
+	clear(s.touched)
+	return &next
+}
+
+func (s *state) remake(nodes map[growth.NodeName]*Node, name growth.NodeName) {
+	site, known := s.sites[name]
+	if !known {
+		return
+	}
+	if site.empty() {
+		delete(s.sites, name)
+		delete(nodes, name)
+		return
+	}
+	frozen := &ledger.Books{
+		Inventory: site.books.Inventory, Refused: site.books.Refused,
+		Allocations: maps.Clone(site.books.Allocations), Reservations: maps.Clone(site.books.Reservations),
+	}
+	sample := func(pod growth.PodUID) (bus.Sample, bool) { sample, ok := s.samples[pod]; return sample, ok }
+	nodes[name] = picture(name, frozen, maps.Clone(site.bound), sample)
+	if site.unlabelled && site.books.Inventory == nil {
+		nodes[name].Obstacle = "the node shares no GPUs: label " + gpushare.NodeLabel + "=true is missing"
+	}
+}
+
+func (s *state) refusals() int {
+	refused := len(s.refused)
+	for _, site := range s.sites {
+		refused += len(site.books.Refused)
+	}
+	return refused
+}
+
+// aRefusal is one of the refusals, for the log.
+func (s *state) aRefusal() string {
+	for key, err := range s.refused {
+		return key + ": " + err.Error()
+	}
+	for _, site := range s.sites {
+		for key, err := range site.books.Refused {
+			return key + ": " + err.Error()
+		}
+	}
+	return ""
+}

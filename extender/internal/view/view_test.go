@@ -1,0 +1,116 @@
+package view_test
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/trellis-gpu/trellis/extender/internal/stage"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+)
+
+func TestTheLastSnapshotStaysWhileTheBusIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := stage.New(t)
+		c.Node("n", 24)
+		c.Settle()
+		c.Mem.Fail(bus.ErrUnavailable)
+		c.Settle()
+		s := c.Keeper.Snapshot()
+		require.True(t, s.Synced)
+		require.ErrorIs(t, s.Away, bus.ErrUnavailable)
+		require.False(t, s.Since.IsZero())
+		require.Len(t, s.Nodes["n"].GPUs, 1)
+		found, err := c.Decider(c.Keeper).Filter(stage.Pod("p", "1Gi", 1), []string{"n"})
+		require.NoError(t, err)
+		require.Equal(t, []string{"n"}, found.Fit)
+
+		c.Mem.Fail(nil)
+		c.Node("m", 24)
+		c.Settle()
+		require.NoError(t, c.Keeper.Snapshot().Away)
+		require.Len(t, c.Keeper.Snapshot().Nodes, 2)
+	})
+}
+
+func TestRecordsThatCanNotBeReadDisturbNothingElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := stage.New(t)
+		c.Node("n", 24)
+		for _, key := range []string{
+			bus.AllocationKey("n", "a"), bus.ReservationKey("n", "b"), bus.SampleKey("c"), bus.LoadKey("n"), bus.AdviceKey("c"),
+		} {
+			c.Put(key, []byte(`{"v":9,"gpus":true}`))
+		}
+		c.Put(bus.Nodes+"n/of/another/schema", []byte("?"))
+		c.Put(bus.GPUsKey("m"), []byte(`{"v":1,"unitMiB":1024,"gpus":[{"uuid":"GPU-m","memoryMiB":-5}]}`))
+		c.Settle()
+		s := c.Keeper.Snapshot()
+		require.Equal(t, 4, s.Refused, "allocation, reservation, sample and inventory; load and advice are not for us")
+		require.Equal(t, 24*growth.GiB, s.Nodes["n"].GPUs[0].Free())
+		require.Contains(t, s.Nodes["m"].Obstacle, "can not be understood")
+
+		require.NoError(t, c.Bus.Delete(t.Context(), bus.SampleKey("c")))
+		stage.Record(c, bus.AllocationKey("n", "a"), bus.Allocation{Containers: []bus.ContainerAllocation{
+			{Name: "c", GPUs: []growth.GPUShare{{GPU: "n-a", Memory: growth.GiB}}},
+		}})
+		c.Settle()
+		require.Equal(t, 2, c.Keeper.Snapshot().Refused)
+		require.Equal(t, 23*growth.GiB, c.Keeper.Snapshot().Nodes["n"].GPUs[0].Free())
+	})
+}
+
+func TestASnapshotNeverChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := stage.New(t)
+		c.Node("n", 24)
+		pod := c.Create(stage.Pod("p", "8Gi", 8))
+		c.Settle()
+		before := c.Keeper.Snapshot()
+		require.NoError(t, c.Decider(c.Keeper).Bind(t.Context(), stage.Ref(pod), "n"))
+		stage.Record(c, bus.SampleKey("p-uid"), bus.Sample{Node: "n", Reported: true, Growth: 0.5})
+		c.Node("m", 8)
+		c.Settle()
+		require.Len(t, before.Nodes, 1)
+		require.Empty(t, before.Samples)
+		require.Empty(t, before.Nodes["n"].Reservations)
+		require.Empty(t, before.Pods["p-uid"].Node)
+		require.Equal(t, 24*growth.GiB, before.Nodes["n"].GPUs[0].Free())
+		after := c.Keeper.Snapshot()
+		require.Equal(t, 16*growth.GiB, after.Nodes["n"].GPUs[0].Free())
+		require.Equal(t, growth.Growth(0.5), after.Nodes["n"].GPUs[0].Residents[0].Growth)
+	})
+}
+
+func TestANodeThatIsGoneIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := stage.New(t)
+		c.Node("n", 24)
+		c.Settle()
+		require.NoError(t, c.Client.CoreV1().Nodes().Delete(t.Context(), "n", metav1.DeleteOptions{}))
+		c.Settle()
+		require.Contains(t, c.Keeper.Snapshot().Nodes, growth.NodeName("n"), "its device plugin still lives")
+		require.NoError(t, c.Bus.Delete(t.Context(), bus.GPUsKey("n")))
+		c.Settle()
+		require.Empty(t, c.Keeper.Snapshot().Nodes)
+	})
+}
+
+func TestALabelMakesANodeOneThatShares(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := stage.New(t)
+		c.Unshared("n", nil)
+		c.Settle()
+		require.Equal(t, "the node shares no GPUs: label gpushare=true is missing", c.Keeper.Snapshot().Nodes["n"].Obstacle)
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{gpushare.NodeLabel: "true"}}}
+		_, err := c.Client.CoreV1().Nodes().Update(t.Context(), node, metav1.UpdateOptions{})
+		require.NoError(t, err)
+		c.Settle()
+		require.Equal(t, "no live device plugin on the node", c.Keeper.Snapshot().Nodes["n"].Obstacle)
+	})
+}

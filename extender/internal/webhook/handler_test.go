@@ -1,0 +1,176 @@
+package webhook_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+
+	"github.com/trellis-gpu/trellis/extender/internal/decide"
+	"github.com/trellis-gpu/trellis/extender/internal/request"
+	"github.com/trellis-gpu/trellis/extender/internal/webhook"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+)
+
+// judge finds node-2 crowded and node-3 hopeless, remembers what it was asked, and counts what is observed.
+type judge struct {
+	pod      *corev1.Pod
+	nodes    []string
+	bound    growth.PodRef
+	on       growth.NodeName
+	err      error
+	verbs    []string
+	outcomes []string
+}
+
+func (j *judge) Filter(pod *corev1.Pod, nodes []string) (decide.Filtered, error) {
+	j.pod, j.nodes = pod, nodes
+	found := decide.Filtered{Fit: []string{}, Crowded: map[string]string{}, Hopeless: map[string]string{}}
+	for _, node := range nodes {
+		switch node {
+		case "node-2":
+			found.Crowded[node] = "crowded"
+		case "node-3":
+			found.Hopeless[node] = "hopeless"
+		default:
+			found.Fit = append(found.Fit, node)
+		}
+	}
+	return found, j.err
+}
+
+func (j *judge) Prioritize(pod *corev1.Pod, nodes []string) []decide.Rated {
+	j.pod, j.nodes = pod, nodes
+	rated := make([]decide.Rated, len(nodes))
+	for i, node := range nodes {
+		rated[i] = decide.Rated{Node: node, Points: int64(i)}
+	}
+	return rated
+}
+
+func (j *judge) Bind(_ context.Context, pod growth.PodRef, node growth.NodeName) error {
+	j.bound, j.on = pod, node
+	return j.err
+}
+
+func (j *judge) Answered(verb string, _ time.Duration) { j.verbs = append(j.verbs, verb) }
+func (j *judge) Bound(outcome string)                  { j.outcomes = append(j.outcomes, outcome) }
+
+func post(j *judge, path, body string) *httptest.ResponseRecorder {
+	answer := httptest.NewRecorder()
+	webhook.Handler(j, j, slog.New(slog.DiscardHandler)).ServeHTTP(answer, httptest.NewRequest(http.MethodPost, path, strings.NewReader(body)))
+	return answer
+}
+
+func read[T any](t *testing.T, answer *httptest.ResponseRecorder) T {
+	t.Helper()
+	require.Equal(t, http.StatusOK, answer.Code, answer.Body)
+	require.Equal(t, "application/json", answer.Header().Get("Content-Type"))
+	var result T
+	require.NoError(t, json.Unmarshal(answer.Body.Bytes(), &result))
+	return result
+}
+
+// TestBodiesOfStockSchedulers answers what was recorded, for every version that there is a recording of.
+func TestBodiesOfStockSchedulers(t *testing.T) {
+	recordings, err := filepath.Glob("testdata/v*/*")
+	require.NoError(t, err)
+	require.NotEmpty(t, recordings)
+	for _, folder := range recordings {
+		t.Run(folder, func(t *testing.T) {
+			body := func(name string) string {
+				content, err := os.ReadFile(filepath.Join(folder, name))
+				require.NoError(t, err)
+				return string(content)
+			}
+			j := &judge{}
+			byName := read[extenderv1.ExtenderFilterResult](t, post(j, "/filter", body("names-filter.json")))
+			require.ElementsMatch(t, []string{"node-1", "node-2", "node-3"}, j.nodes)
+			require.Equal(t, extenderv1.ExtenderFilterResult{
+				NodeNames: &[]string{"node-1"}, FailedNodes: map[string]string{"node-2": "crowded"},
+				FailedAndUnresolvableNodes: map[string]string{"node-3": "hopeless"},
+			}, byName)
+			pod, asks := request.Read(j.pod, gpushare.Resource)
+			require.True(t, asks)
+			require.NoError(t, pod.Nonsense)
+			require.Equal(t, 8*growth.GiB, pod.Request.Memory)
+			require.Equal(t, wanted[filepath.Base(folder)], pod.Request.Lasting())
+
+			whole := read[extenderv1.ExtenderFilterResult](t, post(j, "/filter", body("nodes-filter.json")))
+			require.Nil(t, whole.NodeNames)
+			require.Len(t, whole.Nodes.Items, 1)
+			require.Equal(t, "node-1", whole.Nodes.Items[0].Name)
+			require.NotEmpty(t, whole.Nodes.Items[0].Status.Allocatable, "the node comes back whole")
+
+			for _, form := range []string{"names", "nodes"} {
+				rated := read[extenderv1.HostPriorityList](t, post(j, "/prioritize", body(form+"-prioritize.json")))
+				require.Len(t, rated, 3)
+				require.Equal(t, extenderv1.HostPriority{Host: j.nodes[2], Score: 2}, rated[2])
+			}
+
+			require.Empty(t, read[extenderv1.ExtenderBindingResult](t, post(j, "/bind", body("names-bind.json"))).Error)
+			require.Equal(t, pod.Ref, j.bound, "the same pod from filter to bind")
+			require.Equal(t, growth.NodeName("node-1"), j.on)
+			require.Equal(t, []string{"filter", "filter", "prioritize", "prioritize", "bind"}, j.verbs)
+			require.Equal(t, []string{"bound"}, j.outcomes)
+		})
+	}
+}
+
+// wanted is what the recorded pods will ask kubelet for.
+var wanted = map[string][]bus.ContainerRequest{
+	"vae":  {{Name: "train", Units: 8}},
+	"pair": {{Name: "cache", Units: 2}, {Name: "train", Units: 14}, {Name: "evaluate", Units: 4}},
+}
+
+func TestErrorsOfDecisionsGoOutInTheResult(t *testing.T) {
+	j := &judge{err: errors.New("try again")}
+	require.Equal(t, "try again", read[extenderv1.ExtenderFilterResult](t, post(j, "/filter", `{"Pod":{},"NodeNames":[]}`)).Error)
+	j.err = decide.ErrOvertaken
+	bind := `{"PodName":"p","PodNamespace":"d","PodUID":"u","Node":"n"}`
+	require.Equal(t, decide.ErrOvertaken.Error(), read[extenderv1.ExtenderBindingResult](t, post(j, "/bind", bind)).Error)
+	require.Equal(t, []string{"overtaken"}, j.outcomes)
+}
+
+func TestWhatIsNoQuestionIsRefused(t *testing.T) {
+	for name, tc := range map[string]struct {
+		path, body string
+		code       int
+		says       string
+	}{
+		"an empty body":        {"/filter", "", 400, "EOF"},
+		"no JSON":              {"/filter", "pod=p", 400, "invalid character"},
+		"another type":         {"/prioritize", `[]`, 400, "cannot unmarshal"},
+		"no pod":               {"/filter", `{"NodeNames":[]}`, 400, "without a pod"},
+		"no nodes":             {"/prioritize", `{"Pod":{}}`, 400, "neither NodeNames nor Nodes"},
+		"two bodies":           {"/bind", `{}{}`, 400, "something after its end"},
+		"a bind of nobody":     {"/bind", `{"PodName":"p","PodNamespace":"d","Node":"n"}`, 400, "without PodUID"},
+		"a bind to nowhere":    {"/bind", `{"PodName":"p","PodNamespace":"d","PodUID":"u"}`, 400, "without Node"},
+		"another verb":         {"/preempt", `{}`, 404, "the verbs are"},
+		"a body without bound": {"/filter", `"` + strings.Repeat("a", 65<<20), 413, "too large"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answer := post(&judge{}, tc.path, tc.body)
+			require.Equal(t, tc.code, answer.Code)
+			var structured map[string]string
+			require.NoError(t, json.Unmarshal(answer.Body.Bytes(), &structured))
+			require.Contains(t, structured["error"], tc.says)
+		})
+	}
+	answer := httptest.NewRecorder()
+	webhook.Handler(&judge{}, &judge{}, slog.New(slog.DiscardHandler)).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/filter", http.NoBody))
+	require.Equal(t, http.StatusMethodNotAllowed, answer.Code)
+}

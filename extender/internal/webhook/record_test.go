@@ -1,0 +1,157 @@
+package webhook_test
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/trellis-gpu/trellis/extender/internal/decide"
+	"github.com/trellis-gpu/trellis/extender/internal/stock"
+	"github.com/trellis-gpu/trellis/extender/internal/webhook"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+)
+
+var record = flag.Bool("record", false, "record testdata from the stock binaries in the folder TRELLIS_STOCK_DIR")
+
+// TestRecord has a stock kube-scheduler ask the real handler, keeps the bodies it sends, and expects it to act on the
+// answers. One extender of its configuration takes names and binds, a second one takes whole nodes.
+func TestRecord(t *testing.T) {
+	if !*record {
+		t.Skip("records only with -record")
+	}
+	plane := stock.Start(t)
+	for _, name := range []string{"node-1", "node-2", "node-3"} {
+		plane.Node(t, name, 48)
+	}
+
+	tape := &tape{bodies: map[string][]byte{}}
+	server := httptest.NewServer(tape.wrap(webhook.Handler(binder{plane.Client}, ignore{}, slog.New(slog.DiscardHandler))))
+	t.Cleanup(server.Close)
+	plane.Scheduler(t, fmt.Sprintf(extenders, server.URL))
+
+	for _, pod := range []*corev1.Pod{job("vae", false), job("pair", true)} {
+		_, err := plane.Client.CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{})
+		require.NoError(t, err)
+		require.Eventually(t, func() bool {
+			now, err := plane.Client.CoreV1().Pods("default").Get(t.Context(), pod.Name, metav1.GetOptions{})
+			return err == nil && now.Spec.NodeName != "" && now.Annotations[gpushare.GPUAnnotation] == "GPU-recorded"
+		}, time.Minute, 50*time.Millisecond, "the stock scheduler had pod %s bound by the extender", pod.Name)
+		tape.save(t, filepath.Join("testdata", plane.Version(t), pod.Name))
+	}
+}
+
+// extenders takes the recorder's URL. No two extenders may manage one resource: the second hears of every pod.
+const extenders = `
+- urlPrefix: %[1]s/names
+  filterVerb: filter
+  prioritizeVerb: prioritize
+  bindVerb: bind
+  weight: 1
+  nodeCacheCapable: true
+  managedResources: [{name: gpushare/gpu-mem}]
+- urlPrefix: %[1]s/nodes
+  filterVerb: filter
+  prioritizeVerb: prioritize
+  weight: 1
+`
+
+// job is a training pod: of one container, or of a sidecar, an init container and two containers on two GPUs.
+func job(name string, many bool) *corev1.Pod {
+	container := func(name, units string) corev1.Container {
+		return corev1.Container{Name: name, Image: "trainer", Resources: corev1.ResourceRequirements{
+			Limits:   corev1.ResourceList{gpushare.Resource: resource.MustParse(units)},
+			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("250m")},
+		}}
+	}
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", Annotations: map[string]string{
+			gpushare.MemoryAnnotation: "8Gi", gpushare.MetricAnnotation: "loss:min",
+		}},
+		Spec: corev1.PodSpec{SchedulerName: "trellis", Containers: []corev1.Container{container("train", "8")}},
+	}
+	if many {
+		always := corev1.ContainerRestartPolicyAlways
+		sidecar := container("cache", "2")
+		sidecar.RestartPolicy = &always
+		pod.Annotations[gpushare.CountAnnotation] = "2"
+		pod.Spec.InitContainers = []corev1.Container{sidecar, container("warm", "4")}
+		pod.Spec.Containers = []corev1.Container{container("train", "14"), container("evaluate", "4")}
+	}
+	return pod
+}
+
+// tape keeps the last body sent to each path.
+type tape struct {
+	mu     sync.Mutex
+	bodies map[string][]byte
+}
+
+// wrap records, and takes away the first part of the path, which only tells the two extenders apart.
+func (p *tape) wrap(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		prefix, verb, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+		p.mu.Lock()
+		p.bodies[prefix+"-"+verb] = body
+		p.mu.Unlock()
+		r.URL.Path, r.Body = "/"+verb, io.NopCloser(bytes.NewReader(body))
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (p *tape) save(t *testing.T, folder string) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(folder, 0o755))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	require.Len(t, p.bodies, 5, "filter and prioritize of both extenders, and one bind")
+	for name, body := range p.bodies {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name+".json"), body, 0o644))
+	}
+	clear(p.bodies)
+}
+
+// binder fits everything everywhere, prefers the first node, and binds.
+type binder struct{ client kubernetes.Interface }
+
+func (binder) Filter(_ *corev1.Pod, nodes []string) (decide.Filtered, error) {
+	return decide.Filtered{Fit: nodes}, nil
+}
+
+func (binder) Prioritize(_ *corev1.Pod, nodes []string) []decide.Rated {
+	rated := make([]decide.Rated, len(nodes))
+	for i, name := range nodes {
+		rated[i] = decide.Rated{Node: name, Points: int64(10 - i)}
+	}
+	return rated
+}
+
+func (b binder) Bind(ctx context.Context, pod growth.PodRef, node growth.NodeName) error {
+	return b.client.CoreV1().Pods(pod.Namespace).Bind(ctx, &corev1.Binding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, Annotations: map[string]string{gpushare.GPUAnnotation: "GPU-recorded"}},
+		Target:     corev1.ObjectReference{Kind: "Node", Name: string(node)},
+	}, metav1.CreateOptions{})
+}
+
+type ignore struct{}
+
+func (ignore) Answered(string, time.Duration) {}
+func (ignore) Bound(string)                   {}

@@ -1,0 +1,101 @@
+package webhook
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+
+	"github.com/trellis-gpu/trellis/extender/internal/decide"
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+// candidates are the nodes that a request is about.
+type candidates struct {
+	pod   *corev1.Pod
+	names []string
+	// whole holds the nodes themselves, where they were sent.
+	whole *corev1.NodeList
+}
+
+// decodeArgs reads the body of filter and prioritize.
+func decodeArgs(body io.Reader) (candidates, error) {
+	var args extenderv1.ExtenderArgs
+	if err := decode(body, &args); err != nil {
+		return candidates{}, err
+	}
+	switch {
+	case args.Pod == nil:
+		return candidates{}, errors.New("ExtenderArgs without a pod")
+	case args.NodeNames != nil:
+		return candidates{pod: args.Pod, names: *args.NodeNames}, nil
+	case args.Nodes == nil:
+		return candidates{}, errors.New("ExtenderArgs with neither NodeNames nor Nodes")
+	}
+	c := candidates{pod: args.Pod, whole: args.Nodes, names: make([]string, len(args.Nodes.Items))}
+	for i := range args.Nodes.Items {
+		c.names[i] = args.Nodes.Items[i].Name
+	}
+	return c, nil
+}
+
+// decodeBinding reads the body of bind.
+func decodeBinding(body io.Reader) (growth.PodRef, growth.NodeName, error) {
+	var args extenderv1.ExtenderBindingArgs
+	if err := decode(body, &args); err != nil {
+		return growth.PodRef{}, "", err
+	}
+	for _, field := range []struct{ name, value string }{
+		{"PodName", args.PodName}, {"PodNamespace", args.PodNamespace}, {"PodUID", string(args.PodUID)}, {"Node", args.Node},
+	} {
+		if field.value == "" {
+			return growth.PodRef{}, "", fmt.Errorf("ExtenderBindingArgs without %s", field.name)
+		}
+	}
+	ref := growth.PodRef{Namespace: args.PodNamespace, Name: args.PodName, UID: growth.PodUID(args.PodUID)}
+	return ref, growth.NodeName(args.Node), nil
+}
+
+// decode reads exactly one JSON value.
+func decode(body io.Reader, into any) error {
+	decoder := json.NewDecoder(body)
+	if err := decoder.Decode(into); err != nil {
+		return fmt.Errorf("reading the body: %w", err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("reading the body: there is something after its end")
+	}
+	return nil
+}
+
+// filterResult answers in the form of the question.
+func (c candidates) filterResult(found decide.Filtered, err error) extenderv1.ExtenderFilterResult {
+	if err != nil {
+		return extenderv1.ExtenderFilterResult{Error: err.Error()}
+	}
+	result := extenderv1.ExtenderFilterResult{FailedNodes: found.Crowded, FailedAndUnresolvableNodes: found.Hopeless}
+	if c.whole == nil {
+		result.NodeNames = &found.Fit
+		return result
+	}
+	fit := &corev1.NodeList{Items: []corev1.Node{}}
+	for _, node := range c.whole.Items {
+		if slices.Contains(found.Fit, node.Name) {
+			fit.Items = append(fit.Items, node)
+		}
+	}
+	result.Nodes = fit
+	return result
+}
+
+func priorities(rated []decide.Rated) extenderv1.HostPriorityList {
+	list := make(extenderv1.HostPriorityList, len(rated))
+	for i, r := range rated {
+		list[i] = extenderv1.HostPriority{Host: r.Node, Score: r.Points}
+	}
+	return list
+}
