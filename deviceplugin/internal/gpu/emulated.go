@@ -1,0 +1,60 @@
+package gpu
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+)
+
+const (
+	// NVML is the value of --gpus that asks the driver.
+	NVML = "nvml"
+	// emulatedPrefix starts the values that ask for GPUs which are not there.
+	emulatedPrefix = "emulated:"
+	// maxEmulated bounds their number.
+	maxEmulated = 64
+)
+
+// Emulated is a source of GPUs that nothing stands behind.
+type Emulated struct {
+	Node   growth.NodeName
+	Count  int
+	Memory growth.MiB
+}
+
+// ParseEmulated reads "emulated:2x24GiB". It reports false for values that do not ask for emulation.
+func ParseEmulated(value string, node growth.NodeName) (Emulated, bool, error) {
+	rest, ok := strings.CutPrefix(value, emulatedPrefix)
+	if !ok {
+		return Emulated{}, false, nil
+	}
+	count, memory, ok := strings.Cut(rest, "x")
+	n, err := strconv.Atoi(count)
+	if !ok || err != nil || n < 1 || n > maxEmulated {
+		return Emulated{}, true, fmt.Errorf("%q: write emulated:<count>x<memory>, such as emulated:2x24GiB, with 1 to %d GPUs", value, maxEmulated)
+	}
+	mib, err := gpushare.Memory(strings.TrimSuffix(memory, "B"))
+	if err != nil {
+		return Emulated{}, true, fmt.Errorf("%q: %q %w", value, memory, err)
+	}
+	return Emulated{Node: node, Count: n, Memory: mib}, true, nil
+}
+
+// Devices implements Source. UUIDs follow from the node's name, so that a restart finds the same GPUs.
+func (e Emulated) Devices(context.Context) ([]Device, error) {
+	devices := make([]Device, e.Count)
+	for i := range devices {
+		sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", e.Node, i))
+		devices[i] = Device{
+			UUID:   growth.GPU(fmt.Sprintf("EMU-%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])),
+			Model:  "emulated " + e.Memory.String(),
+			Memory: e.Memory, Healthy: true,
+		}
+	}
+	return devices, nil
+}

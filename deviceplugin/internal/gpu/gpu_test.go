@@ -1,0 +1,130 @@
+package gpu_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpu"
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+func TestEmulatedGPUsAreTheSameAfterARestart(t *testing.T) {
+	e, ok, err := gpu.ParseEmulated("emulated:2x24GiB", "node-1")
+	require.NoError(t, err)
+	require.True(t, ok)
+	devices, err := e.Devices(t.Context())
+	require.NoError(t, err)
+	require.Len(t, devices, 2)
+	require.NoError(t, gpu.Check(devices, growth.GiB))
+	require.NotEqual(t, devices[0].UUID, devices[1].UUID)
+	require.Equal(t, 24*growth.GiB, devices[0].Memory)
+	require.Equal(t, growth.GPU("EMU-2cac81b6-af3a-565c-59e4-84056ee909eb"), devices[0].UUID, "restarts would lose every allocation")
+
+	e.Node = "node-2"
+	others, err := e.Devices(t.Context())
+	require.NoError(t, err)
+	require.NotEqual(t, devices[0].UUID, others[0].UUID)
+}
+
+func TestEmulationMustBeAskedForInFull(t *testing.T) {
+	_, ok, err := gpu.ParseEmulated("nvml", "n")
+	require.False(t, ok)
+	require.NoError(t, err)
+	for _, nonsense := range []string{"emulated:", "emulated:2", "emulated:0x8Gi", "emulated:65x8Gi", "emulated:-1x8Gi", "emulated:2x", "emulated:2xlots", "emulated:2x0"} {
+		_, ok, err := gpu.ParseEmulated(nonsense, "n")
+		require.True(t, ok)
+		require.Error(t, err, nonsense)
+	}
+}
+
+func TestMergeForgetsNoGPU(t *testing.T) {
+	a := gpu.Device{UUID: "A", Model: "m", Memory: 1024, Healthy: true}
+	b := gpu.Device{UUID: "B", Model: "m", Memory: 2048, Healthy: true}
+	for name, tc := range map[string]struct{ known, now, want []gpu.Device }{
+		"nothing new": {[]gpu.Device{a, b}, []gpu.Device{a, b}, []gpu.Device{a, b}},
+		"another order": {
+			[]gpu.Device{a, b}, []gpu.Device{b, a}, []gpu.Device{a, b},
+		},
+		"one is gone": {
+			[]gpu.Device{a, b}, []gpu.Device{b},
+			[]gpu.Device{{UUID: "A", Model: "m", Memory: 1024, Reason: "the driver no longer lists it"}, b},
+		},
+		"one can not be read": {
+			[]gpu.Device{a}, []gpu.Device{{UUID: "A", Reason: "lost"}},
+			[]gpu.Device{{UUID: "A", Model: "m", Memory: 1024, Reason: "lost"}},
+		},
+		"one comes back":                         {[]gpu.Device{{UUID: "A", Memory: 1024, Reason: "lost"}}, []gpu.Device{a}, []gpu.Device{a}},
+		"one is plugged in":                      {[]gpu.Device{a}, []gpu.Device{a, b}, []gpu.Device{a, b}},
+		"one that never said its size is no GPU": {nil, []gpu.Device{a, {UUID: "C"}}, []gpu.Device{a}},
+	} {
+		t.Run(name, func(t *testing.T) { require.Equal(t, tc.want, gpu.Merge(tc.known, tc.now)) })
+	}
+}
+
+// source says what it is told to.
+type source struct {
+	devices []gpu.Device
+	err     error
+}
+
+func (s *source) Devices(context.Context) ([]gpu.Device, error) { return s.devices, s.err }
+
+func TestStockOutlivesItsSource(t *testing.T) {
+	log := slog.New(slog.DiscardHandler)
+	s := &source{devices: []gpu.Device{{UUID: "A", Memory: 4096, Healthy: true}}}
+	stock, err := gpu.Open(t.Context(), s, growth.GiB, log)
+	require.NoError(t, err)
+	before, changed := stock.Devices()
+	require.Len(t, before, 1)
+
+	s.err = errors.New("NVML hangs")
+	stock.Refresh(t.Context())
+	require.True(t, stock.Failing())
+	after, _ := stock.Devices()
+	require.Equal(t, before, after, "a transient error must not take GPUs away")
+
+	s.err, s.devices = nil, []gpu.Device{{UUID: "A", Memory: 4096, Healthy: true}, {UUID: "A", Memory: 4096, Healthy: true}}
+	stock.Refresh(t.Context())
+	after, _ = stock.Devices()
+	require.Equal(t, before, after, "nonsense must not either")
+	select {
+	case <-changed:
+		t.Fatal("a change was announced though nothing changed")
+	default:
+	}
+
+	s.devices = nil
+	stock.Refresh(t.Context())
+	require.False(t, stock.Failing())
+	<-changed
+	after, _ = stock.Devices()
+	require.Len(t, after, 1)
+	require.False(t, after[0].Healthy)
+}
+
+func TestANodeWithoutGPUsIsNamedAtTheStart(t *testing.T) {
+	log := slog.New(slog.DiscardHandler)
+	_, err := gpu.Open(t.Context(), &source{}, growth.GiB, log)
+	require.ErrorContains(t, err, "no GPU")
+	_, err = gpu.Open(t.Context(), &source{err: errors.New("driver")}, growth.GiB, log)
+	require.ErrorContains(t, err, "driver")
+	_, err = gpu.Open(t.Context(), &source{devices: []gpu.Device{{UUID: "A", Memory: 512}}}, growth.GiB, log)
+	require.ErrorContains(t, err, "--memory-unit")
+}
+
+func FuzzParseEmulated(f *testing.F) {
+	f.Add("emulated:2x24GiB")
+	f.Add("emulated:1x1")
+	f.Fuzz(func(t *testing.T, value string) {
+		e, ok, err := gpu.ParseEmulated(value, "n")
+		if ok && err == nil {
+			devices, err := e.Devices(t.Context())
+			require.NoError(t, err)
+			require.Len(t, devices, e.Count)
+		}
+	})
+}

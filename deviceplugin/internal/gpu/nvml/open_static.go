@@ -1,0 +1,14 @@
+//go:build !cgo
+
+package nvml
+
+import (
+	"errors"
+
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpu"
+)
+
+// Open says that this build can not ask the driver.
+func Open() (gpu.Source, func(), error) {
+	return nil, nil, errors.New("this is a static build without NVML: use one built with CGO_ENABLED=1, or choose --gpus=emulated:2x24GiB")
+}

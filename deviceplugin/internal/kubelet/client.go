@@ -1,0 +1,98 @@
+package kubelet
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials/insecure"
+	deviceplugin "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
+	podresources "k8s.io/kubelet/pkg/apis/podresources/v1"
+)
+
+// maxReply bounds kubelet's list of resources, as kubelet's own client does.
+const maxReply = 16 << 20
+
+// Holding is what one container holds.
+type Holding struct {
+	Namespace, Pod, Container string
+	// IDs are sorted.
+	IDs []string
+}
+
+// Client asks for holdings of one resource.
+type Client struct {
+	resource   string
+	connection *grpc.ClientConn
+	lister     podresources.PodResourcesListerClient
+}
+
+// Dial prepares a connection. It does not wait for kubelet; a connection that breaks is made again.
+func Dial(socket, resource string) (*Client, error) {
+	connection, err := dial(socket, grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxReply)))
+	if err != nil {
+		return nil, err
+	}
+	return &Client{resource: resource, connection: connection, lister: podresources.NewPodResourcesListerClient(connection)}, nil
+}
+
+// Close ends the connection.
+func (c *Client) Close() error { return c.connection.Close() }
+
+// Holdings lists the containers that hold some of the resource.
+func (c *Client) Holdings(ctx context.Context) ([]Holding, error) {
+	reply, err := c.lister.List(ctx, &podresources.ListPodResourcesRequest{})
+	if err != nil {
+		return nil, fmt.Errorf("asking kubelet who holds which devices: %w", err)
+	}
+	var holdings []Holding
+	for _, pod := range reply.GetPodResources() {
+		for _, container := range pod.GetContainers() {
+			if ids := c.union(container); len(ids) > 0 {
+				holdings = append(holdings, Holding{
+					Namespace: pod.GetNamespace(), Pod: pod.GetName(), Container: container.GetName(), IDs: ids,
+				})
+			}
+		}
+	}
+	return holdings, nil
+}
+
+func (c *Client) union(container *podresources.ContainerResources) []string {
+	var ids []string
+	for _, devices := range container.GetDevices() {
+		if devices.GetResourceName() == c.resource {
+			ids = append(ids, devices.GetDeviceIds()...)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// Register tells kubelet to serve a resource from the socket of that name in its folder of plugins.
+func Register(ctx context.Context, socket string, request *deviceplugin.RegisterRequest) error {
+	connection, err := dial(socket)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = connection.Close() }()
+	if _, err := deviceplugin.NewRegistrationClient(connection).Register(ctx, request); err != nil {
+		return fmt.Errorf("registering %s with kubelet at %s: %w", request.GetResourceName(), socket, err)
+	}
+	return nil
+}
+
+func dial(socket string, options ...grpc.DialOption) (*grpc.ClientConn, error) {
+	patience := backoff.DefaultConfig
+	patience.BaseDelay, patience.MaxDelay = 100*time.Millisecond, time.Second // kubelet is on this machine, and back soon
+	connection, err := grpc.NewClient("unix://"+socket, append(options,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: patience, MinConnectTimeout: time.Second}))...)
+	if err != nil {
+		return nil, fmt.Errorf("connecting to kubelet at %s: %w", socket, err)
+	}
+	return connection, nil
+}

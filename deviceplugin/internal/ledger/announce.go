@@ -1,0 +1,71 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpu"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+)
+
+const (
+	announceWithin = 5 * time.Second
+	announceAgain  = 2 * time.Second
+)
+
+// Inventory is what GPUs there are, and a channel that is closed when that changes.
+type Inventory interface {
+	Devices() ([]gpu.Device, <-chan struct{})
+}
+
+// Announcer publishes the node's GPUs for as long as this process lives.
+type Announcer struct {
+	Node      growth.NodeName
+	Unit      growth.MiB
+	Resource  string
+	Emulated  bool
+	Inventory Inventory
+	Bus       Bus
+	Log       *slog.Logger
+}
+
+// Run publishes now and at each change, until ctx ends.
+func (a Announcer) Run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		devices, changed := a.Inventory.Devices()
+		again := time.After(announceAgain)
+		if err := a.publish(ctx, devices); err != nil {
+			a.Log.Warn("the node's GPUs could not be published", "reason", err)
+		} else {
+			again = nil
+		}
+		select {
+		case <-changed:
+		case <-again:
+		case <-ctx.Done():
+		}
+	}
+	return nil
+}
+
+func (a Announcer) publish(ctx context.Context, devices []gpu.Device) error {
+	value, err := bus.Encode(a.record(devices))
+	if err != nil {
+		return fmt.Errorf("encoding the inventory: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, announceWithin)
+	defer cancel()
+	_, err = a.Bus.Put(ctx, bus.GPUsKey(a.Node), value, bus.WhileAlive)
+	return err
+}
+
+func (a Announcer) record(devices []gpu.Device) bus.NodeGPUs {
+	record := bus.NodeGPUs{Unit: a.Unit, Resource: a.Resource, Emulated: a.Emulated, GPUs: make([]bus.GPU, len(devices))}
+	for i, d := range devices {
+		record.GPUs[i] = bus.GPU{UUID: d.UUID, Model: d.Model, Memory: d.Memory, Healthy: d.Healthy}
+	}
+	return record
+}

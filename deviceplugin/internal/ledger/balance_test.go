@@ -1,0 +1,208 @@
+package ledger_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/ledger"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/slice"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/slot"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+)
+
+var now = time.Unix(10_000, 0)
+
+func pod(name string, change ...func(*ledger.Pod)) ledger.Pod {
+	p := ledger.Pod{
+		Ref: growth.PodRef{Namespace: "ns", Name: name, UID: growth.PodUID("uid-" + name)}, Count: 1,
+		Containers: []ledger.Container{{Name: "main", Units: 2}},
+	}
+	for _, f := range change {
+		f(&p)
+	}
+	return p
+}
+
+func finished(p *ledger.Pod) { p.Finished = true }
+
+func holds(name string, ids ...string) kubelet.Holding {
+	return kubelet.Holding{Namespace: "ns", Pod: name, Container: "main", IDs: ids}
+}
+
+func recorded(name string, ids ...string) bus.Allocation {
+	return bus.Allocation{Pod: pod(name).Ref, Containers: []bus.ContainerAllocation{{
+		Name: "main", GPUs: []growth.GPUShare{{GPU: "A", Memory: growth.MiB(len(ids)) * growth.GiB}}, IDs: ids, Slot: slice.Slot(ids),
+	}}}
+}
+
+func folder(age time.Duration, ids ...string) slot.Folder {
+	return slot.Folder{Name: slice.Slot(ids), IDs: ids, Made: now.Add(-age)}
+}
+
+func TestBalance(t *testing.T) {
+	for name, tc := range map[string]struct {
+		books   ledger.Books
+		write   []bus.Allocation
+		forget  []growth.PodUID
+		remove  []string
+		pending int
+	}{
+		"all is in line": {
+			books: ledger.Books{
+				Holdings: []kubelet.Holding{holds("p", "A/0", "A/1")}, Pods: []ledger.Pod{pod("p")}, PodsKnown: true,
+				Recorded: map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0", "A/1")},
+				Slots:    []slot.Folder{folder(time.Hour, "A/0", "A/1")},
+			},
+		},
+		"not written yet": {
+			books: ledger.Books{Holdings: []kubelet.Holding{holds("p", "A/0")}, Pods: []ledger.Pod{pod("p")}, PodsKnown: true},
+			write: []bus.Allocation{recorded("p", "A/0")},
+		},
+		"written otherwise": {
+			books: ledger.Books{
+				Holdings: []kubelet.Holding{holds("p", "A/0")}, Pods: []ledger.Pod{pod("p")}, PodsKnown: true,
+				Recorded: map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/7")},
+			},
+			write: []bus.Allocation{recorded("p", "A/0")},
+		},
+		"a newer writer's fields are no difference": {
+			books: ledger.Books{
+				Holdings: []kubelet.Holding{holds("p", "A/0")}, Pods: []ledger.Pod{pod("p")}, PodsKnown: true,
+				Recorded: map[growth.PodUID]bus.Allocation{"uid-p": func() bus.Allocation {
+					a := recorded("p", "A/0")
+					a.Header = bus.Header{Version: 1, Unknown: map[string]json.RawMessage{"colour": json.RawMessage(`"red"`)}}
+					return a
+				}()},
+			},
+		},
+		"the API server has not told of the pod": {
+			books:   ledger.Books{Holdings: []kubelet.Holding{holds("p", "A/0")}, PodsKnown: true},
+			pending: 1,
+		},
+		"an older kubelet lists a pod that has ended": {
+			books: ledger.Books{
+				Holdings: []kubelet.Holding{holds("p", "A/0")}, Pods: []ledger.Pod{pod("p", finished)}, PodsKnown: true,
+				Recorded: map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0")},
+			},
+			forget: []growth.PodUID{"uid-p"},
+		},
+		"the pod is gone": {
+			books: ledger.Books{
+				PodsKnown: true, Recorded: map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0")},
+				Slots: []slot.Folder{folder(time.Hour, "A/0")},
+			},
+			forget: []growth.PodUID{"uid-p"}, remove: []string{slice.Slot([]string{"A/0"})},
+		},
+		"a pod of the same name is another pod": {
+			books: ledger.Books{
+				Holdings: []kubelet.Holding{holds("p", "A/0")}, PodsKnown: true,
+				Pods:     []ledger.Pod{pod("p", finished, func(p *ledger.Pod) { p.Ref.UID = "uid-before" }), pod("p")},
+				Recorded: map[growth.PodUID]bus.Allocation{"uid-before": recorded("p", "A/0"), "uid-p": recorded("p", "A/0")},
+			},
+			forget: []growth.PodUID{"uid-before"},
+		},
+		"its ids are in other hands": {
+			books: ledger.Books{
+				Holdings: []kubelet.Holding{holds("q", "A/0")}, Pods: []ledger.Pod{pod("p"), pod("q")}, PodsKnown: true,
+				Recorded: map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0"), "uid-q": recorded("q", "A/0")},
+			},
+			forget: []growth.PodUID{"uid-p"},
+		},
+		"nothing is destroyed while the pods are not known": {
+			books: ledger.Books{
+				Recorded: map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0")}, Slots: []slot.Folder{folder(time.Hour, "A/0")},
+			},
+		},
+		"a slot that was just handed out": {
+			books: ledger.Books{PodsKnown: true, Slots: []slot.Folder{folder(time.Second, "A/0")}},
+		},
+		"an init container's slot, whose ids the next container uses": {
+			books: ledger.Books{
+				Holdings: []kubelet.Holding{holds("p", "A/0")}, Pods: []ledger.Pod{pod("p")}, PodsKnown: true,
+				Recorded: map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0")},
+				Slots:    []slot.Folder{folder(time.Hour, "A/0", "A/1")},
+			},
+		},
+		"an init container's slot, whose ids nobody else uses": {
+			books: ledger.Books{
+				Pods: []ledger.Pod{pod("p", func(p *ledger.Pod) { p.Containers[0].Init = true })}, PodsKnown: true,
+				Slots: []slot.Folder{folder(time.Hour, "A/0", "A/1")},
+			},
+		},
+		"a slot that does not say what it is, and is held": {
+			books: ledger.Books{
+				Holdings: []kubelet.Holding{holds("p", "A/0")}, Pods: []ledger.Pod{pod("p")}, PodsKnown: true,
+				Recorded: map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0")},
+				Slots:    []slot.Folder{{Name: slice.Slot([]string{"A/0"})}, {Name: slice.Slot([]string{"A/1"})}},
+			},
+			remove: []string{slice.Slot([]string{"A/1"})},
+		},
+		"kubelet's ids make no sense": {
+			books:   ledger.Books{Holdings: []kubelet.Holding{holds("p", "nonsense")}, Pods: []ledger.Pod{pod("p")}, PodsKnown: true},
+			pending: 1,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.books.Unit, tc.books.Now = growth.GiB, now
+			c := ledger.Balance(tc.books)
+			require.Equal(t, tc.write, c.Write)
+			require.Equal(t, tc.forget, c.Forget)
+			require.Equal(t, tc.remove, c.Remove)
+			require.Len(t, c.Pending, tc.pending)
+			require.Equal(t, len(tc.write)+len(tc.forget), c.Drift())
+		})
+	}
+}
+
+func TestDemands(t *testing.T) {
+	created := time.Unix(7, 0)
+	reservation := bus.Reservation{
+		Created: created, GPUs: []growth.GPUShare{{GPU: "B", Memory: 2048}}, Containers: []bus.ContainerRequest{{Name: "main", Units: 2}},
+	}
+	main := slice.Key{Pod: "uid-p", Container: "main"}
+	for name, tc := range map[string]struct {
+		pods         []ledger.Pod
+		reservations map[growth.PodUID]bus.Reservation
+		settled      map[slice.Key]struct{}
+		want         []slice.Demand
+	}{
+		"a pod with its reservation": {
+			pods: []ledger.Pod{pod("p")}, reservations: map[growth.PodUID]bus.Reservation{"uid-p": reservation},
+			want: []slice.Demand{{Pod: "uid-p", Container: "main", Units: 2, Count: 1, Room: 2, On: []growth.GPU{"B"}}},
+		},
+		"a pod bound without the extender": {
+			pods: []ledger.Pod{pod("p", func(p *ledger.Pod) { p.Count = 2 })},
+			want: []slice.Demand{{Pod: "uid-p", Container: "main", Units: 2, Count: 2, Room: 2}},
+		},
+		"a reservation whose pod is not seen yet": {
+			reservations: map[growth.PodUID]bus.Reservation{"uid-p": reservation},
+			want:         []slice.Demand{{Pod: "uid-p", Container: "main", Created: created, Units: 2, Count: 1, On: []growth.GPU{"B"}}},
+		},
+		"it has what it asked for": {
+			pods: []ledger.Pod{pod("p")}, reservations: map[growth.PodUID]bus.Reservation{"uid-p": reservation},
+			settled: map[slice.Key]struct{}{main: {}},
+		},
+		"it has ended, and its reservation lingers": {
+			pods: []ledger.Pod{pod("p", finished)}, reservations: map[growth.PodUID]bus.Reservation{"uid-p": reservation},
+		},
+		"containers need room for those after them": {
+			pods: []ledger.Pod{pod("p", func(p *ledger.Pod) {
+				p.Containers = []ledger.Container{{Name: "init", Units: 4, Init: true}, {Name: "a", Units: 3}, {Name: "b", Units: 2}}
+			})},
+			want: []slice.Demand{
+				{Pod: "uid-p", Container: "init", Units: 4, Count: 1, Room: 5, Init: true},
+				{Pod: "uid-p", Container: "a", Units: 3, Count: 1, Room: 5},
+				{Pod: "uid-p", Container: "b", Units: 2, Count: 1, Room: 2},
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, tc.want, ledger.Demands(tc.pods, tc.reservations, tc.settled))
+		})
+	}
+}

@@ -1,0 +1,127 @@
+package plugin
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	deviceplugin "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
+
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpu"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/slice"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+)
+
+// Allocate implements the API. The same ids get the same answer, however often kubelet asks.
+func (s *Server) Allocate(ctx context.Context, r *deviceplugin.AllocateRequest) (*deviceplugin.AllocateResponse, error) {
+	begin := time.Now()
+	defer func() { s.Metrics.Allocate.Observe(time.Since(begin).Seconds()) }()
+	reply := &deviceplugin.AllocateResponse{}
+	for _, c := range r.GetContainerRequests() {
+		container, err := s.allocate(ctx, c.GetDevicesIds())
+		if err != nil {
+			s.Metrics.Refused.Inc()
+			s.Log.Error("an allocation was refused", "units", len(c.GetDevicesIds()), "reason", err)
+			return nil, err
+		}
+		reply.ContainerResponses = append(reply.ContainerResponses, container)
+	}
+	return reply, nil
+}
+
+func (s *Server) allocate(ctx context.Context, ids []string) (*deviceplugin.ContainerAllocateResponse, error) {
+	parts, err := slice.Spread(ids)
+	if err != nil {
+		return nil, status.Errorf(codes.InvalidArgument, "kubelet asked for what was never advertised: %v", err)
+	}
+	devices, _ := s.Inventory.Devices()
+	if err := known(ids, parts, devices, s.Unit); err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	if err := s.together(ctx, ids, parts); err != nil {
+		return nil, status.Error(codes.FailedPrecondition, err.Error())
+	}
+	folder, err := s.Slots.Ensure(ids)
+	if err != nil {
+		return nil, status.Errorf(codes.Internal, "preparing %s for the container: %v", gpushare.MountPath, err)
+	}
+	s.Ledger.Claim(ids, parts)
+	s.Log.Info("allocated", "slot", slice.Slot(ids), "gpus", slice.Shares(parts, s.Unit))
+	return &deviceplugin.ContainerAllocateResponse{
+		Envs:   environment(parts, devices, s.Unit, s.Emulated),
+		Mounts: []*deviceplugin.Mount{{ContainerPath: gpushare.MountPath, HostPath: folder, ReadOnly: true}},
+	}, nil
+}
+
+// known checks that all ids are of GPUs in the inventory. A GPU's health is kubelet's to judge.
+func known(ids []string, parts []slice.Part, devices []gpu.Device, unit growth.MiB) error {
+	if len(ids) == 0 {
+		return fmt.Errorf("kubelet asked for no device at all")
+	}
+	units := map[growth.GPU]int{}
+	for _, d := range devices {
+		units[d.UUID] = slice.Units(d.Memory, unit)
+	}
+	for _, p := range parts {
+		if _, ok := units[p.GPU]; !ok {
+			return fmt.Errorf("this node has no GPU %s (any more)", p.GPU)
+		}
+	}
+	for _, id := range ids {
+		if gpu, n, err := slice.Parse(id); err != nil || n >= units[gpu] {
+			return fmt.Errorf("device id %s lies beyond the memory of GPU %s", id, gpu)
+		}
+	}
+	return nil
+}
+
+// together refuses ids on more GPUs than were asked for. Who asked is known from pods and reservations; while neither
+// has been heard of (kubelet starts before the network does, after a reboot), an even spread is believed, as is one
+// that was handed out before.
+func (s *Server) together(ctx context.Context, ids []string, parts []slice.Part) error {
+	switch {
+	case len(parts) == 1, s.Slots.Has(ids):
+		return nil
+	case slice.Even(parts) && (slice.Spans(s.Ledger.Expect(ctx, len(ids)), len(ids), len(parts)) || !s.Ledger.Informed()):
+		return nil
+	}
+	where := make([]string, len(parts))
+	for i, p := range parts {
+		where[i] = fmt.Sprintf("%s on %s", growth.MiB(p.Units)*s.Unit, p.GPU)
+	}
+	return fmt.Errorf("no single GPU of this node has %s left: kubelet could only find %s, and no pod here asks for that on %d GPUs (annotation %s); it fits elsewhere, or once a job here has ended",
+		growth.MiB(len(ids))*s.Unit, strings.Join(where, " and "), len(parts), gpushare.CountAnnotation)
+}
+
+// environment is what the container learns of its share. GPUs are named by UUID, never by an index, which changes when
+// a GPU drops out. The ALIYUN_COM_GPU_MEM_* and CUDA_DEVICE_MEMORY_LIMIT_* names are those that jobs written for
+// gpushare and HAMi read. A PYTHONPATH of the pod's own takes precedence over ours.
+func environment(parts []slice.Part, devices []gpu.Device, unit growth.MiB, emulated bool) map[string]string {
+	uuids, mebibytes := make([]string, len(parts)), make([]string, len(parts))
+	env := map[string]string{}
+	units := 0
+	for i, p := range parts {
+		memory := growth.MiB(p.Units) * unit
+		uuids[i], mebibytes[i] = string(p.GPU), strconv.FormatInt(int64(memory), 10)
+		env["CUDA_DEVICE_MEMORY_LIMIT_"+strconv.Itoa(i)] = mebibytes[i] + "m"
+		units += p.Units
+	}
+	first := slices.IndexFunc(devices, func(d gpu.Device) bool { return d.UUID == parts[0].GPU })
+	env["NVIDIA_VISIBLE_DEVICES"] = strings.Join(uuids, ",")
+	env["GPUSHARE_GPU_UUIDS"] = strings.Join(uuids, ",")
+	env["GPUSHARE_GPU_MEM_MIB"] = strings.Join(mebibytes, ",")
+	env["ALIYUN_COM_GPU_MEM_CONTAINER"] = strconv.Itoa(units)
+	env["ALIYUN_COM_GPU_MEM_DEV"] = strconv.Itoa(slice.Units(devices[first].Memory, unit))
+	env["PYTHONPATH"] = gpushare.MountPath
+	if emulated {
+		env["NVIDIA_VISIBLE_DEVICES"] = "void"
+		env["GPUSHARE_EMULATED"] = "1"
+	}
+	return env
+}

@@ -1,0 +1,178 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+	"github.com/oklog/run"
+	"google.golang.org/grpc"
+	deviceplugin "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
+
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet"
+)
+
+const (
+	// SocketName is the name of our socket in kubelet's folder of plugins.
+	SocketName = "trellis-gpu-mem.sock"
+	// kubeletSocket is the name of kubelet's own.
+	kubeletSocket = "kubelet.sock"
+	// registerWithin bounds one attempt to register.
+	registerWithin = 5 * time.Second
+	// rest is the pause after a life that failed, or an attempt that did.
+	rest = 500 * time.Millisecond
+	// maxRequest bounds what kubelet may send: the list of all available ids.
+	maxRequest = 4 << 20
+)
+
+// errForgotten ends a life whose kubelet has restarted.
+var errForgotten = errors.New("kubelet was restarted")
+
+// Life keeps a server registered with kubelet.
+type Life struct {
+	// Dir is kubelet's folder of plugins.
+	Dir      string
+	Resource string
+	Server   *Server
+	Metrics  *Metrics
+	Log      *slog.Logger
+
+	registered atomic.Bool
+	kubelet    atomic.Pointer[time.Time]
+}
+
+// Registered tells whether kubelet knows us now.
+func (l *Life) Registered() bool { return l.registered.Load() }
+
+// Run lives one life after another until ctx ends.
+func (l *Life) Run(ctx context.Context) error {
+	for {
+		err := l.live(ctx)
+		l.registered.Store(false)
+		l.Metrics.Registered.Set(0)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if errors.Is(err, errForgotten) {
+			l.Log.Info("registering again", "reason", err)
+			continue
+		}
+		l.Log.Warn("serving kubelet was interrupted", "reason", err)
+		select {
+		case <-time.After(rest):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// live is one life: three actors, of which the first to return ends all.
+func (l *Life) live(ctx context.Context) error {
+	watcher, err := fsnotify.NewWatcher() // before anything else: a restart from here on is noticed
+	if err == nil {
+		defer func() { _ = watcher.Close() }()
+		err = watcher.Add(l.Dir)
+	}
+	if err != nil {
+		return fmt.Errorf("watching kubelet's folder %s: %w", l.Dir, err)
+	}
+	listener, err := l.listen()
+	if err != nil {
+		return err
+	}
+	server := grpc.NewServer(grpc.MaxRecvMsgSize(maxRequest))
+	deviceplugin.RegisterDevicePluginServer(server, l.Server)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+
+	var actors run.Group
+	actors.Add(func() error { return server.Serve(listener) }, func(error) { server.Stop() })
+	actors.Add(func() error { return l.register(ctx) }, func(error) { cancel() })
+	actors.Add(func() error { return l.lookOut(ctx, watcher) }, func(error) { cancel() })
+	return actors.Run()
+}
+
+// listen makes our socket, in place of one that a crash left behind.
+func (l *Life) listen() (net.Listener, error) {
+	path := filepath.Join(l.Dir, SocketName)
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("removing an old socket: %w", err)
+	}
+	listener, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("listening for kubelet at %s: %w", path, err)
+	}
+	return listener, nil
+}
+
+// register tries until kubelet accepts, then holds on until the life ends.
+func (l *Life) register(ctx context.Context) error {
+	request := &deviceplugin.RegisterRequest{
+		Version: deviceplugin.Version, Endpoint: SocketName, ResourceName: l.Resource, Options: options(),
+	}
+	for {
+		made := l.stamp()
+		l.kubelet.Store(&made)
+		attempt, cancel := context.WithTimeout(ctx, registerWithin)
+		err := kubelet.Register(attempt, filepath.Join(l.Dir, kubeletSocket), request)
+		cancel()
+		if err == nil {
+			break
+		}
+		l.Log.Warn("kubelet does not know us yet", "reason", err)
+		select {
+		case <-time.After(rest):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	l.registered.Store(true)
+	l.Metrics.Registered.Set(1)
+	l.Metrics.Registrations.Inc()
+	l.Log.Info("registered with kubelet", "resource", l.Resource, "socket", SocketName)
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// lookOut ends the life when kubelet makes its socket anew, or ours is gone: a kubelet that starts clears its folder.
+func (l *Life) lookOut(ctx context.Context, watcher *fsnotify.Watcher) error {
+	for {
+		select {
+		case event, ok := <-watcher.Events:
+			switch {
+			case !ok:
+				return errors.New("watching kubelet's folder ended")
+			case filepath.Base(event.Name) == kubeletSocket && event.Has(fsnotify.Create) && l.Registered() && l.stamp() != *l.kubelet.Load():
+				return errForgotten
+			case filepath.Base(event.Name) == SocketName && event.Has(fsnotify.Remove) && l.gone():
+				return errForgotten
+			}
+		case err := <-watcher.Errors:
+			return fmt.Errorf("watching kubelet's folder: %w", err)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// stamp tells kubelet's sockets apart by the time each was made; inodes are used again.
+func (l *Life) stamp() time.Time {
+	info, err := os.Stat(filepath.Join(l.Dir, kubeletSocket))
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
+
+// gone tells whether our socket is: an event may be of the one that listen itself removed.
+func (l *Life) gone() bool {
+	_, err := os.Stat(filepath.Join(l.Dir, SocketName))
+	return errors.Is(err, os.ErrNotExist)
+}

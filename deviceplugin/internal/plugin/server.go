@@ -1,0 +1,112 @@
+package plugin
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"google.golang.org/grpc"
+	deviceplugin "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
+
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpu"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/slice"
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+// Inventory is what GPUs there are, and a channel that is closed when that changes.
+type Inventory interface {
+	Devices() ([]gpu.Device, <-chan struct{})
+}
+
+// Ledger knows who asks for units and who holds them.
+type Ledger interface {
+	// Expect lists what kubelet will be asked for, after waiting a moment for somebody who asks for so many units.
+	// Informed tells whether what is not listed does not exist.
+	Expect(ctx context.Context, units int) []slice.Demand
+	Informed() bool
+	// Claim notes that ids were handed out.
+	Claim(ids []string, parts []slice.Part)
+	// Observe writes down who holds ids. It may take a few seconds, and fails silently.
+	Observe(ctx context.Context, ids []string)
+}
+
+// Slots are the folders that are mounted into containers.
+type Slots interface {
+	Ensure(ids []string) (path string, err error)
+	Has(ids []string) bool
+}
+
+// Server answers kubelet.
+type Server struct {
+	deviceplugin.UnimplementedDevicePluginServer
+
+	Unit      growth.MiB
+	Emulated  bool
+	Inventory Inventory
+	Ledger    Ledger
+	Slots     Slots
+	Metrics   *Metrics
+	Log       *slog.Logger
+}
+
+// options are what kubelet must know before it asks.
+func options() *deviceplugin.DevicePluginOptions {
+	return &deviceplugin.DevicePluginOptions{PreStartRequired: true, GetPreferredAllocationAvailable: true}
+}
+
+// GetDevicePluginOptions implements the API.
+func (s *Server) GetDevicePluginOptions(context.Context, *deviceplugin.Empty) (*deviceplugin.DevicePluginOptions, error) {
+	return options(), nil
+}
+
+// ListAndWatch implements the API: it ends with kubelet's stream, or with the server.
+func (s *Server) ListAndWatch(_ *deviceplugin.Empty, stream grpc.ServerStreamingServer[deviceplugin.ListAndWatchResponse]) error {
+	for {
+		devices, changed := s.Inventory.Devices()
+		list := advertised(devices, s.Unit)
+		if err := stream.Send(list); err != nil {
+			return err
+		}
+		s.Log.Info("advertised", "gpus", len(devices), "units", len(list.Devices), "emulated", s.Emulated)
+		select {
+		case <-changed:
+		case <-stream.Context().Done():
+			return nil
+		}
+	}
+}
+
+func advertised(devices []gpu.Device, unit growth.MiB) *deviceplugin.ListAndWatchResponse {
+	list := &deviceplugin.ListAndWatchResponse{}
+	for _, d := range devices {
+		health := deviceplugin.Healthy
+		if !d.Healthy {
+			health = deviceplugin.Unhealthy
+		}
+		for _, id := range slice.IDs(d.UUID, slice.Units(d.Memory, unit)) {
+			list.Devices = append(list.Devices, &deviceplugin.Device{ID: id, Health: health})
+		}
+	}
+	return list
+}
+
+// GetPreferredAllocation implements the API.
+func (s *Server) GetPreferredAllocation(ctx context.Context, r *deviceplugin.PreferredAllocationRequest) (*deviceplugin.PreferredAllocationResponse, error) {
+	reply := &deviceplugin.PreferredAllocationResponse{}
+	for _, c := range r.GetContainerRequests() {
+		size := int(c.GetAllocationSize())
+		ids := slice.Choose(slice.Request{
+			Available: c.GetAvailableDeviceIDs(), Must: c.GetMustIncludeDeviceIDs(), Size: size,
+		}, s.Ledger.Expect(ctx, size))
+		reply.ContainerResponses = append(reply.ContainerResponses, &deviceplugin.ContainerPreferredAllocationResponse{DeviceIDs: ids})
+	}
+	return reply, nil
+}
+
+// PreStartContainer implements the API.
+func (s *Server) PreStartContainer(ctx context.Context, r *deviceplugin.PreStartContainerRequest) (*deviceplugin.PreStartContainerResponse, error) {
+	begin := time.Now()
+	s.Ledger.Observe(ctx, r.GetDevicesIds())
+	s.Metrics.PreStart.Observe(time.Since(begin).Seconds())
+	return &deviceplugin.PreStartContainerResponse{}, nil
+}

@@ -1,0 +1,262 @@
+package slice_test
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/slice"
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+// at is the n-th second of the test's own epoch.
+func at(n int) time.Time { return time.Unix(int64(n), 0) }
+
+func free(units map[growth.GPU]int) []string {
+	var ids []string
+	for gpu, n := range units {
+		ids = append(ids, slice.IDs(gpu, n)...)
+	}
+	return ids
+}
+
+func demand(pod string, created, units int, on ...growth.GPU) slice.Demand {
+	return slice.Demand{Pod: growth.PodUID(pod), Container: "main", Created: at(created), Units: units, Count: max(len(on), 1), On: on}
+}
+
+func TestChoose(t *testing.T) {
+	for name, tc := range map[string]struct {
+		free    map[growth.GPU]int
+		must    []string
+		size    int
+		demands []slice.Demand
+		want    map[growth.GPU]int
+	}{
+		"the GPU reserved for a pod of that size": {
+			free: map[growth.GPU]int{"A": 24, "B": 24}, size: 8,
+			demands: []slice.Demand{demand("p", 1, 8, "B")},
+			want:    map[growth.GPU]int{"B": 8},
+		},
+		"of two such pods the older comes first": {
+			free: map[growth.GPU]int{"A": 24, "B": 24}, size: 8,
+			demands: []slice.Demand{demand("young", 2, 8, "A"), demand("old", 1, 8, "B")},
+			want:    map[growth.GPU]int{"B": 8},
+		},
+		"pods of the same second go by UID, as everywhere": {
+			free: map[growth.GPU]int{"A": 24, "B": 24}, size: 8,
+			demands: []slice.Demand{demand("q", 1, 8, "A"), demand("p", 1, 8, "B")},
+			want:    map[growth.GPU]int{"B": 8},
+		},
+		"nobody asked for it: the tightest fit": {
+			free: map[growth.GPU]int{"A": 24, "B": 9, "C": 7}, size: 8,
+			want: map[growth.GPU]int{"B": 8},
+		},
+		"the tightest fit leaves reserved room alone": {
+			free: map[growth.GPU]int{"A": 24, "B": 9}, size: 8,
+			demands: []slice.Demand{demand("p", 1, 5, "B")},
+			want:    map[growth.GPU]int{"A": 8},
+		},
+		"no room but reserved room: where least is taken away": {
+			free: map[growth.GPU]int{"A": 10, "B": 9}, size: 8,
+			demands: []slice.Demand{demand("p", 1, 5, "A"), demand("q", 1, 9, "B")},
+			want:    map[growth.GPU]int{"A": 8},
+		},
+		"the reserved GPU is full: the tightest fit": {
+			free: map[growth.GPU]int{"A": 24, "B": 3}, size: 8,
+			demands: []slice.Demand{demand("p", 1, 8, "B")},
+			want:    map[growth.GPU]int{"A": 8},
+		},
+		"others were swapped onto the reserved GPU: nobody else's room": {
+			free: map[growth.GPU]int{"A": 10, "B": 8}, size: 8,
+			demands: []slice.Demand{demand("p", 1, 8, "A"), demand("q", 2, 7, "A")},
+			want:    map[growth.GPU]int{"B": 8},
+		},
+		"others were swapped there, and there is no other room": {
+			free: map[growth.GPU]int{"A": 10, "B": 7}, size: 8,
+			demands: []slice.Demand{demand("p", 1, 8, "A"), demand("q", 2, 7, "A")},
+			want:    map[growth.GPU]int{"A": 8},
+		},
+		"two GPUs were asked for: both reserved ones, evenly": {
+			free: map[growth.GPU]int{"A": 24, "B": 24, "C": 24}, size: 8,
+			demands: []slice.Demand{demand("p", 1, 8, "A", "C")},
+			want:    map[growth.GPU]int{"A": 4, "C": 4},
+		},
+		"two GPUs were asked for without a reservation": {
+			free: map[growth.GPU]int{"A": 24, "B": 5, "C": 6, "D": 3}, size: 8,
+			demands: []slice.Demand{{Pod: "p", Units: 8, Count: 2}},
+			want:    map[growth.GPU]int{"B": 4, "C": 4},
+		},
+		"later containers of the pod find room on the same GPU": {
+			free: map[growth.GPU]int{"A": 6, "B": 4}, size: 4,
+			demands: []slice.Demand{{Pod: "p", Units: 4, Count: 1, Room: 6}},
+			want:    map[growth.GPU]int{"A": 4},
+		},
+		"an init container's ids are used again": {
+			free: map[growth.GPU]int{"A": 24, "B": 9}, size: 8, must: []string{"A/7", "A/3"},
+			want: map[growth.GPU]int{"A": 8},
+		},
+		"an init container reserves nothing": {
+			free: map[growth.GPU]int{"A": 24, "B": 9}, size: 8,
+			demands: []slice.Demand{{Pod: "p", Units: 9, Count: 1, On: []growth.GPU{"B"}, Init: true}},
+			want:    map[growth.GPU]int{"B": 8},
+		},
+		"nothing sound is possible: as few GPUs as possible": {
+			free: map[growth.GPU]int{"A": 3, "B": 4, "C": 5}, size: 8,
+			want: map[growth.GPU]int{"B": 3, "C": 5},
+		},
+		"more than there is: all there is": {
+			free: map[growth.GPU]int{"A": 1, "B": 2}, size: 8,
+			want: map[growth.GPU]int{"A": 1, "B": 2},
+		},
+		"nothing asked": {free: map[growth.GPU]int{"A": 1}, size: 0, want: map[growth.GPU]int{}},
+		"a reservation that names a GPU twice": {
+			free: map[growth.GPU]int{"A": 8}, size: 8,
+			demands: []slice.Demand{demand("p", 1, 8, "A", "A")},
+			want:    map[growth.GPU]int{"A": 8},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := slice.Choose(slice.Request{Available: free(tc.free), Must: tc.must, Size: tc.size}, tc.demands)
+			require.Equal(t, tc.want, counted(t, got))
+			for _, id := range tc.must {
+				require.Contains(t, got, id)
+			}
+		})
+	}
+}
+
+func TestClaimed(t *testing.T) {
+	demands := []slice.Demand{demand("a", 1, 4, "A"), demand("b", 2, 4, "B"), demand("c", 3, 8, "A", "B")}
+	for name, tc := range map[string]struct {
+		parts []slice.Part
+		want  growth.PodUID
+	}{
+		"the one reserved there":               {[]slice.Part{{GPU: "B", Units: 4}}, "b"},
+		"else the first of that size":          {[]slice.Part{{GPU: "C", Units: 4}}, "a"},
+		"both GPUs of a pod that asks for two": {[]slice.Part{{GPU: "A", Units: 4}, {GPU: "B", Units: 4}}, "c"},
+		"nobody asks for so much":              {[]slice.Part{{GPU: "A", Units: 5}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, ok := slice.Claimed(tc.parts, demands)
+			require.Equal(t, tc.want, d.Pod)
+			require.Equal(t, tc.want != "", ok)
+		})
+	}
+}
+
+// TestChooseAgainstTheTwin compares with a twin that weighs every GPU by the plain words of the rule.
+func TestChooseAgainstTheTwin(t *testing.T) {
+	dice := rand.New(rand.NewPCG(1, 2))
+	for range 20_000 {
+		gpus := []growth.GPU{"A", "B", "C", "D"}[:1+dice.IntN(4)]
+		units := map[growth.GPU]int{}
+		for _, gpu := range gpus {
+			units[gpu] = dice.IntN(10)
+		}
+		var demands []slice.Demand
+		for i := range dice.IntN(4) {
+			d := demand(fmt.Sprint(dice.IntN(3), i), dice.IntN(3), 1+dice.IntN(6))
+			if dice.IntN(3) > 0 {
+				d.On = []growth.GPU{gpus[dice.IntN(len(gpus))]}
+			}
+			demands = append(demands, d)
+		}
+		size := 1 + dice.IntN(8)
+		got := counted(t, slice.Choose(slice.Request{Available: free(units), Size: size}, demands))
+		want, sound := twin(units, size, demands)
+		if sound {
+			require.Equal(t, map[growth.GPU]int{want: size}, got, "%v %d %+v", units, size, demands)
+		} else {
+			for _, n := range got {
+				require.Less(t, n, size, "one GPU would have done")
+			}
+		}
+	}
+}
+
+// twin answers for demands on one GPU: which GPU, and whether there is a sound answer at all.
+func twin(units map[growth.GPU]int, size int, demands []slice.Demand) (growth.GPU, bool) {
+	var mine *slice.Demand
+	for i, d := range demands {
+		older := mine == nil || cmp.Or(d.Created.Compare(mine.Created), strings.Compare(string(d.Pod), string(mine.Pod))) < 0
+		if d.Units == size && older {
+			mine = &demands[i]
+		}
+	}
+	var planned growth.GPU
+	if mine != nil && len(mine.On) == 1 && units[mine.On[0]] >= size {
+		planned = mine.On[0]
+	}
+	var best growth.GPU
+	bestWaste, found := 0, false
+	for _, gpu := range []growth.GPU{"A", "B", "C", "D"} {
+		if units[gpu] < size {
+			continue
+		}
+		left := units[gpu] - size
+		for i, d := range demands {
+			if &demands[i] != mine && len(d.On) == 1 && d.On[0] == gpu {
+				left -= d.Units
+			}
+		}
+		waste := left
+		switch {
+		case left >= 0 && gpu == planned:
+			waste = -1
+		case left < 0 && gpu == planned:
+			waste = 1_000_000
+		case left < 0:
+			waste = 2_000_000 - left
+		}
+		if !found || waste < bestWaste {
+			best, bestWaste, found = gpu, waste, true
+		}
+	}
+	return best, found
+}
+
+func FuzzChoose(f *testing.F) {
+	f.Add("A/0 A/1 B/0", "A/1", 2, "p A 2 1")
+	f.Add("A/0 A/0 x / //", "zz A/0", -3, "p  2 0 q B 1 9")
+	f.Add("", "", 1<<30, "")
+	f.Fuzz(func(t *testing.T, available, must string, size int, wishes string) {
+		r := slice.Request{Available: strings.Fields(available), Must: strings.Fields(must), Size: size}
+		var demands []slice.Demand
+		for word := range strings.FieldsSeq(wishes) {
+			demands = append(demands, slice.Demand{
+				Pod: growth.PodUID(word), Units: len(word), Count: len(demands), On: []growth.GPU{growth.GPU(word), growth.GPU(available), "A"}[:len(demands)%4],
+			})
+		}
+		got := slice.Choose(r, demands)
+		distinct := map[string]struct{}{}
+		for _, id := range got {
+			require.Contains(t, r.Available, id, "an id that is not available")
+			require.NotContains(t, distinct, id, "an id twice")
+			distinct[id] = struct{}{}
+		}
+		all := slices.Compact(slices.Sorted(slices.Values(r.Available)))
+		require.Len(t, got, min(max(size, 0), len(all)))
+		for _, id := range r.Must {
+			if slices.Contains(r.Available, id) && len(r.Must) <= size {
+				require.Contains(t, got, id, "an id that must be included")
+			}
+		}
+	})
+}
+
+func counted(t *testing.T, ids []string) map[growth.GPU]int {
+	t.Helper()
+	parts, err := slice.Spread(ids)
+	require.NoError(t, err)
+	sum := map[growth.GPU]int{}
+	for _, p := range parts {
+		sum[p.GPU] = p.Units
+	}
+	return sum
+}

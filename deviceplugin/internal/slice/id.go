@@ -1,0 +1,71 @@
+package slice
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+const (
+	// maxID is the longest device id that kubelet's API allows.
+	maxID = 63
+	// maxUnits bounds the units of one GPU: coarse units keep every message to kubelet small.
+	maxUnits = 4096
+)
+
+// ID builds the id of a GPU's n-th unit, counted from 0.
+func ID(gpu growth.GPU, n int) string { return string(gpu) + "/" + strconv.Itoa(n) }
+
+// Parse takes an id apart. It accepts exactly what ID builds.
+func Parse(id string) (growth.GPU, int, error) {
+	gpu, number, ok := cut(id)
+	if !ok || len(id) > maxID {
+		return "", 0, fmt.Errorf("device id %.80q is not of the form <GPU uuid>/<unit>", id)
+	}
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 0 || n >= maxUnits || strconv.Itoa(n) != number {
+		return "", 0, fmt.Errorf("device id %.80q: %q is no unit of a GPU", id, number)
+	}
+	return gpu, n, nil
+}
+
+// cut splits at the last slash: the UUID of a MIG instance may hold slashes of its own.
+func cut(id string) (growth.GPU, string, bool) {
+	slash := strings.LastIndexByte(id, '/')
+	if slash <= 0 {
+		return "", "", false
+	}
+	return growth.GPU(id[:slash]), id[slash+1:], true
+}
+
+// Units is how many whole units a GPU's memory makes.
+func Units(memory, unit growth.MiB) int {
+	if unit <= 0 || memory <= 0 {
+		return 0
+	}
+	return int(memory / unit)
+}
+
+// IDs lists all ids of a GPU.
+func IDs(gpu growth.GPU, units int) []string {
+	ids := make([]string, units)
+	for n := range ids {
+		ids[n] = ID(gpu, n)
+	}
+	return ids
+}
+
+// CheckSize tells whether GPUs of this memory can be advertised in this unit.
+func CheckSize(gpu growth.GPU, memory, unit growth.MiB) error {
+	switch n := Units(memory, unit); {
+	case n == 0:
+		return fmt.Errorf("GPU %s has %s of memory, less than one unit of %s: choose a smaller --memory-unit", gpu, memory, unit)
+	case n > maxUnits:
+		return fmt.Errorf("GPU %s would make %d units of %s, at most %d are allowed: choose a larger --memory-unit", gpu, n, unit, maxUnits)
+	case len(ID(gpu, n)) > maxID:
+		return fmt.Errorf("GPU %s: the name is too long for a device id of %d characters", gpu, maxID)
+	}
+	return nil
+}

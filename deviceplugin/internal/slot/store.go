@@ -1,0 +1,145 @@
+package slot
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/slice"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/shim"
+)
+
+const (
+	idsFile = ".ids"
+	// maxFile bounds what is read back: the ids of several large GPUs.
+	maxFile = 1 << 20
+)
+
+// Folder is a slot as it lies on disk.
+type Folder struct {
+	Name string
+	// IDs are the device ids it was made for. Empty where the folder does not say, or says what does not fit its name.
+	IDs []string
+	// Made is when it was last handed out or written to.
+	Made time.Time
+}
+
+// Store is the folder of slots.
+type Store struct{ root string }
+
+// Open makes the folder of slots below the state folder.
+func Open(stateDir string) (*Store, error) {
+	root := filepath.Join(stateDir, gpushare.SlotsDir)
+	if err := os.MkdirAll(root, 0o755); err != nil {
+		return nil, fmt.Errorf("making the folder of slots: %w", err)
+	}
+	return &Store{root: root}, nil
+}
+
+// Ensure makes the slot of a set of ids and returns its path. Made already, it is only marked as handed out anew.
+func (s *Store) Ensure(ids []string) (string, error) {
+	folder := filepath.Join(s.root, slice.Slot(ids))
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return "", fmt.Errorf("making a slot: %w", err)
+	}
+	if err := os.Chmod(folder, 0o755); err != nil { // whatever the umask is: jobs run as any user
+		return "", fmt.Errorf("opening a slot to its job: %w", err)
+	}
+	list := strings.Join(slices.Sorted(slices.Values(ids)), "\n") + "\n"
+	for name, content := range map[string][]byte{idsFile: []byte(list), shim.FileName: shim.Source()} {
+		if err := place(filepath.Join(folder, name), content); err != nil {
+			return "", err
+		}
+	}
+	now := time.Now()
+	if err := os.Chtimes(folder, now, now); err != nil {
+		return "", fmt.Errorf("marking a slot: %w", err)
+	}
+	return folder, nil
+}
+
+// place writes a file in one step: a job that imports it at this moment sees the old one or the new one.
+func place(path string, content []byte) error {
+	if old, err := read(path); err == nil && bytes.Equal(old, content) {
+		return nil
+	}
+	temporary, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	defer func() { _ = os.Remove(temporary.Name()) }() // gone already where all went well
+	_, err = temporary.Write(content)
+	if err == nil {
+		err = temporary.Chmod(0o644)
+	}
+	if closed := temporary.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(temporary.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return nil
+}
+
+// List returns all slots on disk. What is no slot is left out.
+func (s *Store) List() ([]Folder, error) {
+	entries, err := os.ReadDir(s.root)
+	if err != nil {
+		return nil, fmt.Errorf("listing slots: %w", err)
+	}
+	var folders []Folder
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err != nil || !entry.IsDir() || !slice.IsSlot(entry.Name()) {
+			continue
+		}
+		folders = append(folders, Folder{Name: entry.Name(), IDs: s.ids(entry.Name()), Made: info.ModTime()})
+	}
+	return folders, nil
+}
+
+func (s *Store) ids(name string) []string {
+	content, err := read(filepath.Join(s.root, name, idsFile))
+	if err != nil {
+		return nil
+	}
+	ids := strings.Fields(string(content))
+	if slice.Slot(ids) != name {
+		return nil
+	}
+	return ids
+}
+
+func read(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	return io.ReadAll(io.LimitReader(file, maxFile))
+}
+
+// Has tells whether the slot of these ids was handed out before.
+func (s *Store) Has(ids []string) bool {
+	return s.ids(slice.Slot(ids)) != nil
+}
+
+// Remove deletes a slot with all that is in it.
+func (s *Store) Remove(name string) error {
+	if !slice.IsSlot(name) {
+		return fmt.Errorf("%q is no slot", name)
+	}
+	if err := os.RemoveAll(filepath.Join(s.root, name)); err != nil {
+		return fmt.Errorf("removing a slot: %w", err)
+	}
+	return nil
+}

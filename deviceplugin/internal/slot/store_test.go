@@ -1,0 +1,89 @@
+package slot_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/slice"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/slot"
+	"github.com/trellis-gpu/trellis/growth/shim"
+)
+
+func TestASlotHoldsTheShim(t *testing.T) {
+	dir := t.TempDir()
+	store, err := slot.Open(dir)
+	require.NoError(t, err)
+	ids := []string{"A/1", "A/0"}
+	require.False(t, store.Has(ids))
+	path, err := store.Ensure(ids)
+	require.NoError(t, err)
+	require.Equal(t, filepath.Join(dir, "slots", slice.Slot(ids)), path)
+	require.True(t, store.Has([]string{"A/0", "A/1"}))
+
+	source, err := os.ReadFile(filepath.Join(path, shim.FileName))
+	require.NoError(t, err)
+	require.Equal(t, shim.Source(), source)
+	for file, want := range map[string]os.FileMode{"": 0o755, shim.FileName: 0o644} {
+		info, err := os.Stat(filepath.Join(path, file))
+		require.NoError(t, err)
+		require.Equal(t, want, info.Mode().Perm(), "a job of any user must be able to read %q", file)
+	}
+}
+
+func TestEnsureKeepsAMountedFolder(t *testing.T) {
+	store, err := slot.Open(t.TempDir())
+	require.NoError(t, err)
+	path, err := store.Ensure([]string{"A/1"})
+	require.NoError(t, err)
+	before, err := os.Stat(path)
+	require.NoError(t, err)
+	socket := filepath.Join(path, "gpushare.sock")
+	require.NoError(t, os.WriteFile(socket, nil, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(path, shim.FileName), []byte("an older shim"), 0o600))
+	old := time.Now().Add(-time.Hour)
+	require.NoError(t, os.Chtimes(path, old, old))
+
+	again, err := store.Ensure([]string{"A/1"})
+	require.NoError(t, err)
+	require.Equal(t, path, again)
+	after, err := os.Stat(path)
+	require.NoError(t, err)
+	require.True(t, os.SameFile(before, after))
+	require.FileExists(t, socket)
+	source, err := os.ReadFile(filepath.Join(path, shim.FileName))
+	require.NoError(t, err)
+	require.Equal(t, shim.Source(), source, "a newer plugin brings a newer shim")
+
+	folders, err := store.List()
+	require.NoError(t, err)
+	require.Len(t, folders, 1)
+	require.Equal(t, []string{"A/1"}, folders[0].IDs)
+	require.WithinDuration(t, time.Now(), folders[0].Made, time.Minute, "handed out anew")
+}
+
+func TestOnlySlotsAreListedAndRemoved(t *testing.T) {
+	dir := t.TempDir()
+	store, err := slot.Open(dir)
+	require.NoError(t, err)
+	path, err := store.Ensure([]string{"A/1"})
+	require.NoError(t, err)
+	stranger := filepath.Join(dir, "slots", "somebody-elses")
+	require.NoError(t, os.Mkdir(stranger, 0o755))
+
+	require.NoError(t, os.WriteFile(filepath.Join(path, ".ids"), []byte("B/7\n"), 0o600))
+	folders, err := store.List()
+	require.NoError(t, err)
+	require.Len(t, folders, 1)
+	require.Empty(t, folders[0].IDs, "a list that does not fit the name is not believed")
+
+	for _, name := range []string{"", ".", "..", "somebody-elses", "../slots"} {
+		require.Error(t, store.Remove(name), name)
+	}
+	require.NoError(t, store.Remove(folders[0].Name))
+	require.NoDirExists(t, path)
+	require.DirExists(t, stranger)
+}
