@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/trellis-gpu/trellis/coordinator/internal/enforce"
+	"github.com/trellis-gpu/trellis/coordinator/internal/health"
+	"github.com/trellis-gpu/trellis/coordinator/internal/loop"
+	"github.com/trellis-gpu/trellis/coordinator/internal/metrics"
+	"github.com/trellis-gpu/trellis/coordinator/internal/observe/cgroup"
+	"github.com/trellis-gpu/trellis/coordinator/internal/observe/podlog"
+	"github.com/trellis-gpu/trellis/coordinator/internal/observe/socket"
+	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
+	"github.com/trellis-gpu/trellis/coordinator/internal/publish"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus/etcdbus"
+)
+
+// Requests to the API server: one node's pods, generously.
+const (
+	clientQPS   = 50
+	clientBurst = 100
+)
+
+type actor = func(ctx context.Context) error
+
+// parts are the coordinator's, built and not yet started.
+type parts struct {
+	node      growth.NodeName
+	log       *slog.Logger
+	client    kubernetes.Interface
+	reach     *health.Reach
+	loop      *loop.Loop
+	informer  *pods.Informer
+	sockets   *socket.Server
+	worker    *enforce.Worker
+	records   *publish.Records
+	diary     *publish.Diary
+	ports     loop.Ports
+	health    health.Server
+	endEvents func()
+}
+
+func assemble(o options, log *slog.Logger) (*parts, error) {
+	p := &parts{node: growth.NodeName(o.node), log: log}
+	rest, err := clientcmd.BuildConfigFromFlags("", o.kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("reaching the API server: %w", err)
+	}
+	rest.QPS, rest.Burst, rest.UserAgent = clientQPS, clientBurst, "trellis-coordinator/"+version
+	if p.client, err = kubernetes.NewForConfig(rest); err != nil {
+		return nil, fmt.Errorf("reaching the API server: %w", err)
+	}
+	o.etcd.Log = log
+	bus, err := etcdbus.Open(o.etcd)
+	if err != nil {
+		return nil, err
+	}
+	p.reach = health.NewReach(bus, time.Now())
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	p.loop = loop.New(o.loop(), metrics.New(registry, p.reach.Age), log)
+	if p.informer, err = pods.NewInformer(p.client, p.node, p.loop); err != nil {
+		return nil, err
+	}
+	if p.sockets, err = socket.New(o.stateDir, socket.DefaultLimits, log, p.loop.Socket); err != nil {
+		return nil, err
+	}
+	cgroups := cgroup.New(o.cgroupRoot)
+	recorder, endEvents := publish.Recorder(p.client, p.node)
+	p.endEvents = endEvents
+	p.worker = enforce.New(p.client.CoreV1(), cgroups, log, p.loop.Resized)
+	p.records = publish.NewRecords(bus, p.node, log)
+	p.diary = publish.NewDiary(p.client.CoreV1(), recorder, log)
+	p.ports = loop.Ports{
+		Sockets: p.sockets, Usages: cgroups, Logs: podlog.Logs{Root: o.podLogs, Log: log},
+		Enforcer: p.worker, Records: p.records, Diary: p.diary,
+	}
+	p.health = health.Server{Listen: o.health, Alive: p.loop.Alive, Synced: p.informer.Synced, Age: p.reach.Age, Metrics: registry}
+	return p, nil
+}
+
+// actors run until their context ends; the first to return ends all.
+func (p *parts) actors() []actor {
+	return []actor{
+		func(ctx context.Context) error { return p.loop.Run(ctx, p.ports) },
+		func(ctx context.Context) error { p.loop.FollowAllocations(ctx, p.reach, p.node); return nil },
+		func(ctx context.Context) error { p.loop.FollowJobs(ctx, p.reach, p.node); return nil },
+		func(ctx context.Context) error {
+			return pods.FollowCores(ctx, p.client, p.node, p.log, p.loop.Cores)
+		},
+		p.informer.Run, p.worker.Run, p.records.Run, p.diary.Run, p.health.Run,
+	}
+}
+
+// close ends what outlives the actors. The bus's session is left to run out by itself, so that a coordinator which is
+// back within its time finds what it knew.
+func (p *parts) close() {
+	p.sockets.Shutdown()
+	p.endEvents()
+}

@@ -1,0 +1,179 @@
+package enforce_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/trellis-gpu/trellis/coordinator/internal/enforce"
+	"github.com/trellis-gpu/trellis/coordinator/internal/observe/cgroup"
+	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+)
+
+// node is a kubelet in miniature: a resize becomes a weight after a second.
+type node struct {
+	mu      sync.Mutex
+	client  *fake.Clientset
+	version int
+	deaf    bool
+	order   []string
+	weights map[growth.PodUID]int64
+}
+
+func (n *node) Usage(pod growth.PodUID, _ time.Time) (cgroup.Usage, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.weights[pod] == 0 {
+		return cgroup.Usage{}, cgroup.ErrNotFound
+	}
+	return cgroup.Usage{Weight: n.weights[pod], Version: n.version}, nil
+}
+
+func (n *node) resized(action clienttesting.Action) (bool, runtime.Object, error) {
+	patch := action.(clienttesting.PatchAction)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.order = append(n.order, strings.TrimPrefix(patch.GetName()+"/"+patch.GetSubresource(), "/"))
+	if patch.GetSubresource() != "resize" || n.deaf {
+		return false, nil, nil
+	}
+	var body corev1.Pod
+	if err := json.Unmarshal(patch.GetPatch(), &body); err != nil {
+		return true, nil, err
+	}
+	weight := cgroup.SharesOf(pods.Read(&body).Request())
+	if n.version == 2 {
+		weight /= 10
+	}
+	time.AfterFunc(time.Second, func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.weights[growth.PodUID(body.UID)] = weight
+	})
+	return false, nil, nil
+}
+
+func newNode(version int, requests map[string]string) *node {
+	n := &node{version: version, weights: map[growth.PodUID]int64{}}
+	var objects []runtime.Object
+	for name, request := range requests {
+		quantity := resource.MustParse(request)
+		objects = append(objects, &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("uid-" + name)},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{
+				Name: "train", Image: "job", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: quantity}},
+			}}},
+		})
+		n.weights[growth.PodUID("uid-"+name)] = cgroup.SharesOf(growth.MilliCPU(quantity.MilliValue()))
+	}
+	n.client = fake.NewClientset(objects...)
+	n.client.PrependReactor("patch", "pods", n.resized)
+	return n
+}
+
+func target(name string, from, to growth.MilliCPU) enforce.Target {
+	return enforce.Target{
+		Pod: growth.PodRef{Namespace: "ns", Name: name, UID: growth.PodUID("uid-" + name)}, From: from, To: to, Requests: pods.Requests{"train": to},
+	}
+}
+
+// work runs a worker until it has given as many results as there are targets.
+func work(t *testing.T, n *node, targets ...enforce.Target) map[string]enforce.Result {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	results := make(chan enforce.Result, len(targets))
+	worker := enforce.New(n.client.CoreV1(), n, slog.New(slog.DiscardHandler), func(r enforce.Result) { results <- r })
+	done := make(chan error)
+	go func() { done <- worker.Run(ctx) }()
+	worker.Enforce(targets)
+	byName := map[string]enforce.Result{}
+	for range targets {
+		r := <-results
+		byName[r.Target.Pod.Name] = r
+	}
+	cancel()
+	require.NoError(t, <-done)
+	return byName
+}
+
+func TestWeightsAreReadBack(t *testing.T) {
+	for version, want := range map[int]int64{1: 768, 2: 76} {
+		t.Run(fmt.Sprintf("cgroup v%d", version), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := newNode(version, map[string]string{"a": "500m"})
+				got := work(t, n, target("a", 500, 750))["a"]
+				require.True(t, got.Verified)
+				require.Equal(t, want, got.Weight)
+				pod, err := n.client.CoreV1().Pods("ns").Get(t.Context(), "a", metav1.GetOptions{})
+				require.NoError(t, err)
+				require.Equal(t, "750m", pod.Spec.Containers[0].Resources.Requests.Cpu().String())
+				require.Equal(t, "job", pod.Spec.Containers[0].Image, "containers merge by name")
+				require.Empty(t, pod.Spec.Containers[0].Resources.Limits)
+			})
+		})
+	}
+}
+
+func TestLoweredBeforeRaised(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNode(1, map[string]string{"a": "500m", "b": "500m"})
+		began := time.Now()
+		work(t, n, target("a", 500, 900), target("b", 500, 100))
+		require.Equal(t, []string{"b/resize", "a/resize"}, n.order)
+		require.GreaterOrEqual(t, time.Since(began), 2*time.Second, "and not before the lowering was seen")
+	})
+}
+
+func TestTheOriginalIsKeptFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNode(1, map[string]string{"a": "500m"})
+		to := target("a", 500, 750)
+		to.Keep = "train=500m"
+		work(t, n, to)
+		require.Equal(t, []string{"a/", "a/resize"}, n.order)
+		pod, err := n.client.CoreV1().Pods("ns").Get(t.Context(), "a", metav1.GetOptions{})
+		require.NoError(t, err)
+		require.Equal(t, "train=500m", pod.Annotations[gpushare.RequestAnnotation])
+	})
+}
+
+func TestAResizeThatIsNotMade(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNode(1, map[string]string{"a": "500m", "b": "500m"})
+		n.deaf = true
+		got := work(t, n, target("a", 500, 750), target("b", 500, 250), target("gone", 1, 2))
+		require.False(t, got["a"].Verified)
+		require.Equal(t, int64(512), got["a"].Weight, "the weight that holds")
+		require.True(t, got["gone"].Gone())
+	})
+}
+
+func TestAnAPIServerThatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNode(1, map[string]string{"a": "500m"})
+		n.client.PrependReactor("patch", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return true, nil, errors.New("no route to host")
+		})
+		got := work(t, n, target("a", 500, 750))["a"]
+		require.ErrorContains(t, got.Err, "resizing ns/a from 500m to 750m")
+		require.False(t, got.Gone())
+	})
+}

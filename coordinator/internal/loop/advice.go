@@ -1,0 +1,85 @@
+package loop
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/wire"
+)
+
+// deliver sends a job the newest advice, as far as its user allows it.
+func (l *Loop) deliver(j *job) {
+	uid := j.pod.Ref.UID
+	advice, ok := l.advice.Values[bus.AdviceKey(uid)]
+	if !ok {
+		return
+	}
+	j.advice = advice
+	config := wire.Config{Generation: advice.Generation}
+	if j.wish.Allows(gpushare.TuneLoaders) {
+		config.Loaders = advice.Loaders
+	}
+	if j.wish.Allows(gpushare.TuneBatchSize) {
+		config.BatchSize = advice.BatchSize
+	}
+	if config.Values == (wire.Values{}) {
+		return
+	}
+	if err := sayable(config); err != nil {
+		l.log.Warn("advice that can not be followed", "job", j.pod.Ref.String(), "generation", advice.Generation, "reason", err)
+		return
+	}
+	for _, slot := range l.slots(uid) {
+		if err := l.ports.Sockets.Send(slot, config); err != nil {
+			l.log.Warn("advice could not be sent", "job", j.pod.Ref.String(), "slot", slot, "reason", err)
+		}
+	}
+}
+
+// sayable tells whether the job's side would accept a config.
+func sayable(config wire.Config) error {
+	line, err := wire.Encode(config)
+	if err == nil {
+		_, err = wire.Decode(line)
+	}
+	return err
+}
+
+// acked notes what a job says it runs with.
+func (l *Loop) acked(j *job, a wire.Ack) {
+	if a.Generation > max(j.sent, j.advice.Generation) {
+		l.metrics.Dropped.WithLabelValues("malformed").Inc()
+		l.log.Warn("a job acknowledges what it was never sent", "job", j.pod.Ref.String(), "generation", a.Generation)
+		return
+	}
+	before := j.running
+	j.applied = max(j.applied, a.Generation)
+	j.sent = max(j.sent, a.Generation)
+	if a.Applied.Loaders != nil {
+		j.running.Loaders = a.Applied.Loaders
+	}
+	if a.Applied.BatchSize != nil {
+		j.running.BatchSize = a.Applied.BatchSize
+	}
+	l.changed(j, "LoadersChanged", "Data-loader workers", before.Loaders, j.running.Loaders)
+	l.changed(j, "BatchSizeChanged", "Batch size", before.BatchSize, j.running.BatchSize)
+	l.publishJob(j)
+}
+
+func (l *Loop) changed(j *job, reason, what string, from, to *int) {
+	if to == nil || (from != nil && *from == *to) {
+		return
+	}
+	was := "the job's own"
+	if from != nil {
+		was = fmt.Sprint(*from)
+	}
+	message := fmt.Sprintf("%s: %s → %d, acknowledged by the job", what, was, *to)
+	if j.advice.Reason != "" {
+		message += " (" + j.advice.Reason + ")"
+	}
+	l.tell(j, time.Second, false, reason, message)
+	l.log.Info("a job has followed advice", "job", j.pod.Ref.String(), "what", what, "from", was, "to", *to, "generation", j.applied)
+}

@@ -1,0 +1,150 @@
+package loop
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"time"
+
+	"github.com/trellis-gpu/trellis/coordinator/internal/enforce"
+	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/flowcon"
+)
+
+const (
+	// leastRequest is the smallest CPU request a job is given.
+	leastRequest growth.MilliCPU = 10
+	// silentAfter is how many intervals a job has for its first two reports.
+	silentAfter = 3
+	// furthest is the longest a decision can be put off, for a policy that knows no bound.
+	furthest = 365 * 24 * time.Hour
+)
+
+// decide divides the pool anew.
+func (l *Loop) decide(now time.Time) {
+	why, rearranged := cmp.Or(l.interrupted, "interval"), l.rearrange
+	l.interrupted, l.rearrange = "", false
+	l.soon.Stop()
+
+	// 1. Who shares, and what.
+	jobs, originals := l.sharers()
+	l.pool = 0
+	for _, original := range originals {
+		l.pool += original.Sum()
+	}
+
+	// 2. The shares.
+	in := flowcon.Input{Interrupted: why != "interval", Interval: l.interval}
+	if rearranged {
+		in.Interval = l.config.FlowCon.Interval
+	}
+	for _, j := range jobs {
+		in.Jobs = append(in.Jobs, l.input(j, now))
+	}
+	decision := flowcon.Decide(l.config.FlowCon, now, in)
+	l.interval = decision.Interval
+	l.due = now.Add(min(decision.Interval, furthest))
+
+	// 3. What they come to.
+	shares := make([]growth.Share, len(jobs))
+	for i, grant := range decision.Grants {
+		shares[i] = grant.Share
+	}
+	requests := flowcon.Requests(shares, l.pool, leastRequest)
+	if requests == nil && len(jobs) > 0 {
+		l.log.Warn("the CPU pool is too small to divide: requests stay", "pool", l.pool.String(), "jobs", len(jobs))
+	}
+	for i, grant := range decision.Grants {
+		l.grant(jobs[i], grant, why, now)
+		if requests != nil {
+			jobs[i].want = jobs[i].pod.Divide(requests[i], originals[i])
+		}
+	}
+
+	// 4. Make it so.
+	l.reconcile()
+}
+
+// sharers are the jobs whose CPU is divided, and what they were made with.
+func (l *Loop) sharers() (jobs []*job, originals []pods.Requests) {
+	for _, j := range l.sorted() {
+		if j.tunable() {
+			original, _ := j.pod.Original()
+			jobs, originals = append(jobs, j), append(originals, original)
+		}
+	}
+	return jobs, originals
+}
+
+func (l *Loop) input(j *job, now time.Time) flowcon.Job {
+	if _, kept := j.pod.Original(); kept && j.weight == 0 && l.pool > 0 {
+		j.weight = float64(j.pod.Request()) / float64(l.pool) // what an earlier coordinator left it
+	}
+	return flowcon.Job{
+		ID: j.pod.Ref.UID, Samples: j.reading.Samples, Growth: j.reading.Growth, Raw: j.reading.Raw, Category: j.category,
+		Silent: now.Sub(j.arrived) > silentAfter*l.config.FlowCon.Interval,
+		Weight: j.weight, Share: j.share, Changed: j.changed,
+	}
+}
+
+// grant notes what was decided for one job, with what it was decided on.
+func (l *Loop) grant(j *job, g flowcon.Grant, why string, now time.Time) {
+	l.log.Info("decided", "job", j.pod.Ref.String(), "policy", l.config.FlowCon.Policy, "because", why,
+		"growth", float64(j.reading.Growth), "raw", float64(j.reading.Raw), "samples", j.reading.Samples, "category", g.Category,
+		"from", j.share.String(), "to", g.Share.String(), "reason", g.Reason)
+	if math.Abs(float64(g.Share-j.share)) > 1e-9 {
+		j.changed = now
+	}
+	j.share, j.weight = g.Share, g.Weight
+	if g.Category != j.category { // the literal policy's own lists
+		l.categorise(j, g.Category, g.Reason)
+		l.interrupted = "" // decided already
+		l.soon.Stop()
+	}
+}
+
+// reconcile asks for every request that is not what it should be: after a decision, and each round for what an
+// earlier attempt did not bring about.
+func (l *Loop) reconcile() {
+	var targets []enforce.Target
+	for _, j := range l.sorted() {
+		now := j.pod.Requests()
+		if j.want == nil || !j.tunable() || maps.Equal(j.want, now) {
+			continue
+		}
+		t := enforce.Target{Pod: j.pod.Ref, From: now.Sum(), To: j.want.Sum(), Requests: j.want}
+		if original, kept := j.pod.Original(); !kept {
+			t.Keep = j.pod.Kept(original)
+		}
+		targets = append(targets, t)
+	}
+	if len(targets) > 0 {
+		l.ports.Enforcer.Enforce(targets)
+	}
+}
+
+// resized tells what became of a resize.
+func (l *Loop) resized(r enforce.Result) {
+	j := l.jobs[r.Target.Pod.UID]
+	result := map[bool]string{true: "verified", false: "unverified"}[r.Verified]
+	switch {
+	case r.Err != nil && (r.Gone() || j == nil):
+		result = "gone"
+	case r.Err != nil:
+		result = "failed"
+		l.log.Warn("a CPU share could not be enforced; it will be tried again", "job", r.Target.Pod.String(), "reason", r.Err)
+		l.tell(j, time.Minute, true, "ResizeFailed", fmt.Sprintf("The CPU request stays %s: %v", r.Target.From, r.Err))
+	case j != nil:
+		j.usage.Weight = r.Weight
+		l.log.Info("CPU share enforced", "job", r.Target.Pod.String(), "from", r.Target.From.String(), "to", r.Target.To.String(), "weight", r.Weight, "verified", r.Verified)
+		read := fmt.Sprintf("its cgroup's weight is %d", r.Weight)
+		if !r.Verified {
+			read = fmt.Sprintf("kubelet has not applied it yet, its cgroup's weight is still %d", r.Weight)
+		}
+		l.tell(j, time.Second, false, "CPUShareChanged", fmt.Sprintf("CPU request %s → %s, %s of the node's pool: %s", r.Target.From, r.Target.To, j.share, read))
+		l.publishJob(j)
+	}
+	l.metrics.Resizes.WithLabelValues(result).Inc()
+}

@@ -1,0 +1,125 @@
+package loop
+
+import (
+	"context"
+	"time"
+
+	"github.com/trellis-gpu/trellis/coordinator/internal/observe/cgroup"
+	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/efficiency"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/wire"
+)
+
+// job is what the loop knows about one running pod.
+type job struct {
+	pod     pods.Pod
+	wish    gpushare.Wish
+	arrived time.Time
+
+	// Progress.
+	latest   wire.Progress
+	value    float64
+	reported bool
+	counted  int64 // steps that an earlier coordinator counted in the log
+	window   window
+	rates    rates
+	stopLog  context.CancelFunc
+
+	// Growth.
+	tracker  *efficiency.Tracker
+	reading  efficiency.Reading
+	category growth.Category
+
+	// CPU.
+	usage   cgroup.Usage
+	usedAt  time.Time
+	used    growth.MilliCPU
+	weight  float64
+	share   growth.Share
+	changed time.Time
+	want    pods.Requests // nil before the first decision
+
+	// Advice.
+	advice        bus.Advice
+	sent, applied int64
+	running       wire.Values
+
+	told map[string]time.Time
+}
+
+// tunable tells whether the job takes part in dividing the CPU.
+func (j *job) tunable() bool { return j.wish.Allows(gpushare.TuneCPU) && j.pod.Fixed == "" }
+
+// observe takes in what the pod's cgroup says.
+func (j *job) observe(usage cgroup.Usage, now time.Time) {
+	elapsed := now.Sub(j.usedAt).Seconds()
+	if j.usage.CPUKnown && usage.CPUKnown && elapsed > 0 && usage.CPU >= j.usage.CPU {
+		j.used = growth.MilliCPU(float64(usage.CPU-j.usage.CPU) / elapsed * float64(growth.Core))
+	}
+	j.usage, j.usedAt = usage, now
+}
+
+// sample is the job as others see it.
+func (j *job) sample(gpus []growth.GPU) bus.Sample {
+	history := j.tracker.Memory()
+	s := bus.Sample{
+		Pod: j.pod.Ref, GPUs: gpus,
+		Step: j.latest.Step, Epoch: j.latest.Epoch, TotalSteps: j.latest.TotalSteps,
+		Metric: j.wish.Metric, Value: j.value, Reported: j.reported,
+		Growth: j.reading.Growth, Category: j.category, History: &history,
+		CPUUsed: j.used, Share: j.share, CPURequest: j.pod.Request(), Weight: j.usage.Weight, MemoryUsed: j.usage.Memory,
+		SamplesPerSecond: j.rates.samples, StepSeconds: j.rates.step, LoadSeconds: j.rates.load,
+		BatchSize: j.running.BatchSize, Loaders: j.running.Loaders,
+		Generation: j.sent, Applied: j.applied,
+	}
+	for _, knob := range j.wish.Tune {
+		if knob != gpushare.TuneCPU || j.tunable() {
+			s.Tunable = append(s.Tunable, string(knob))
+		}
+	}
+	return s
+}
+
+// window sums reports up until it is closed.
+type window struct {
+	since      time.Time
+	samples    float64
+	steps      float64
+	step, load float64 // seconds, weighted by steps
+}
+
+// rates are means over a window.
+type rates struct {
+	samples    growth.PerSecond
+	step, load growth.Seconds
+}
+
+func (w *window) add(p wire.Progress) {
+	steps := float64(max(p.Steps, 1))
+	w.samples += float64(p.Samples)
+	if p.StepSeconds > 0 {
+		w.steps += steps
+		w.step += steps * float64(p.StepSeconds)
+		w.load += steps * float64(min(p.LoadSeconds, p.StepSeconds))
+	}
+}
+
+// close returns the window's means; without a report, those before stand.
+func (w *window) close(now time.Time, before rates) rates {
+	elapsed := now.Sub(w.since).Seconds()
+	if elapsed <= 0 {
+		return before
+	}
+	r := before
+	if w.samples > 0 || w.steps > 0 {
+		r.samples = growth.PerSecond(w.samples / elapsed)
+	}
+	if w.steps > 0 {
+		r.step, r.load = growth.Seconds(w.step/w.steps), growth.Seconds(w.load/w.steps)
+	}
+	*w = window{since: now}
+	return r
+}

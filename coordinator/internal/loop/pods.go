@@ -1,0 +1,228 @@
+package loop
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/trellis-gpu/trellis/coordinator/internal/observe/podlog"
+	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/efficiency"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/wire"
+)
+
+// always is for what is worth telling once in a job's life.
+const always = 1 << 62
+
+func (l *Loop) podChanged(pod pods.Pod, now time.Time) {
+	uid := pod.Ref.UID
+	j := l.jobs[uid]
+	switch {
+	case !pod.Running && j != nil:
+		l.leave(j)
+	case !pod.Running: // not yet, or no longer
+	case j == nil:
+		l.arrive(pod, now)
+	default:
+		before := j.pod
+		j.pod = pod
+		if pod.Refusal != before.Refusal && pod.Refusal.Reason != "" {
+			l.tell(j, time.Minute, true, "Resize"+pod.Refusal.Reason, fmt.Sprintf("kubelet has not made the CPU resize to %s yet: %s", pod.Request(), pod.Refusal.Message))
+		}
+	}
+}
+
+func (l *Loop) arrive(pod pods.Pod, now time.Time) {
+	uid := pod.Ref.UID
+	wish, err := gpushare.Parse(pod.Annotations)
+	if err != nil {
+		if l.refused[uid] != err.Error() {
+			l.refused[uid] = err.Error()
+			l.ports.Diary.Event(pod.Ref, true, "BadAnnotation", err.Error()+". The job runs, but its share is not tuned")
+		}
+		return
+	}
+	delete(l.refused, uid)
+	j := &job{
+		pod: pod, wish: wish, arrived: now, window: window{since: now},
+		tracker: efficiency.New(l.config.Efficiency, wish.Direction), category: growth.Progressing, told: map[string]time.Time{},
+	}
+	l.jobs[uid] = j
+	delete(l.ended, uid)
+	l.resume(j)
+	l.follow(j)
+	if pod.Annotations[gpushare.CategoryAnnotation] != string(j.category) {
+		l.ports.Diary.Category(pod.Ref, j.category)
+	}
+	if !wish.Allows(gpushare.TuneCPU) {
+		l.log.Info("a job's CPU is not ours to tune", "job", pod.Ref.String(), "reason", "its user does not list cpu in "+gpushare.TuneAnnotation)
+	} else if pod.Fixed != "" {
+		l.tell(j, always, false, "CPUNotTuned", "The CPU share of this job is left alone: "+pod.Fixed)
+	}
+	l.log.Info("a job has arrived", "job", pod.Ref.String(), "uid", uid, "category", j.category, "progress", wish.Progress.Source)
+	l.syncSlots()
+	l.deliver(j)
+	l.interrupt("arrival", true)
+}
+
+// resume takes up what an earlier coordinator knew, the bus first, then the pod.
+func (l *Loop) resume(j *job) {
+	category := growth.Category(j.pod.Annotations[gpushare.CategoryAnnotation])
+	memory := efficiency.Memory{Category: category}
+	if s, ok := l.past[j.pod.Ref.UID]; ok {
+		delete(l.past, j.pod.Ref.UID)
+		if s.History != nil && s.Metric == j.wish.Metric {
+			memory = *s.History
+		}
+		category = s.Category
+		j.share, j.weight = s.Share, float64(s.Share)
+		j.latest = wire.Progress{Step: s.Step, Epoch: s.Epoch, TotalSteps: s.TotalSteps}
+		j.value, j.reported = s.Value, s.Reported
+		j.running = wire.Values{Loaders: s.Loaders, BatchSize: s.BatchSize}
+		j.sent, j.applied = s.Generation, s.Applied
+		if p := j.wish.Progress; p.Source == gpushare.FromLog && p.Pattern.SubexpIndex("step") < 0 {
+			j.counted = s.Step
+		}
+	}
+	if !category.Valid() {
+		return
+	}
+	if !memory.Category.Valid() {
+		memory.Category = category
+	}
+	j.tracker = efficiency.Resume(l.config.Efficiency, j.wish.Direction, memory)
+	j.category = category
+	j.reading = efficiency.Reading{Samples: memory.Samples, Growth: memory.Growth, Category: category}
+}
+
+// follow begins to read a job's log, where that is where its progress is.
+func (l *Loop) follow(j *job) {
+	switch j.wish.Progress.Source {
+	case gpushare.FromFile:
+		l.tell(j, always, true, "ProgressUnsupported", "This version does not read progress from a file in the container; "+
+			"use \"socket\" or \"log:<regexp>\" in "+gpushare.ProgressAnnotation+". Until then the job gets its fair part")
+	case gpushare.FromLog:
+		container := j.pod.Annotations["kubectl.kubernetes.io/default-container"]
+		if container == "" && len(j.pod.Containers) > 0 {
+			container = j.pod.Containers[0].Name
+		}
+		var ctx context.Context
+		ctx, j.stopLog = context.WithCancel(l.ctx)
+		reader := podlog.NewReader(j.wish.Metric, j.wish.Progress.Pattern)
+		before := growth.Category(j.pod.Annotations[gpushare.CategoryAnnotation]).Valid()
+		go l.ports.Logs.Follow(ctx, j.pod.Ref, container, before, reader, logSink{l, j.pod.Ref.UID})
+	}
+}
+
+func (l *Loop) podGone(uid growth.PodUID) {
+	delete(l.refused, uid)
+	delete(l.past, uid)
+	if j := l.jobs[uid]; j != nil {
+		l.leave(j)
+	}
+}
+
+func (l *Loop) leave(j *job) {
+	uid := j.pod.Ref.UID
+	if j.stopLog != nil {
+		j.stopLog()
+	}
+	delete(l.jobs, uid)
+	l.ended[uid] = true
+	l.ports.Records.Forget(uid)
+	l.syncSlots()
+	l.log.Info("a job has left", "job", j.pod.Ref.String(), "uid", uid, "category", j.category, "step", j.latest.Step)
+	l.interrupt("departure", true)
+}
+
+// syncSlots opens the sockets of all containers that kubelet has given a slot, and closes those of jobs that ended.
+func (l *Loop) syncSlots() {
+	wanted := map[string]growth.PodUID{}
+	listed := map[growth.PodUID]bool{}
+	for _, a := range l.allocations.Values {
+		listed[a.Pod.UID] = true
+		if l.ended[a.Pod.UID] {
+			continue
+		}
+		for _, c := range a.Containers {
+			if c.Slot != "" && (wanted[c.Slot] == "" || l.jobs[a.Pod.UID] != nil) {
+				wanted[c.Slot] = a.Pod.UID
+			}
+		}
+	}
+	for slot, owner := range l.owners {
+		if wanted[slot] != owner { // a new owner gets a socket that knows nothing of the old one
+			l.ports.Sockets.Close(slot)
+			delete(l.owners, slot)
+		}
+	}
+	for slot, owner := range wanted {
+		if err := l.ports.Sockets.Open(l.ctx, slot); err != nil {
+			l.log.Debug("a slot is not open yet", "slot", slot, "reason", err)
+			continue
+		}
+		if l.owners[slot] != owner {
+			l.owners[slot] = owner
+			if j := l.jobs[owner]; j != nil {
+				l.deliver(j)
+			}
+		}
+	}
+	for uid := range l.ended {
+		if !listed[uid] && l.allocations.Synced {
+			delete(l.ended, uid)
+		}
+	}
+}
+
+// gpus are those a job was given, or placed on.
+func (l *Loop) gpus(uid growth.PodUID) []growth.GPU {
+	var gpus []growth.GPU
+	for _, a := range l.allocations.Values {
+		if a.Pod.UID == uid {
+			for _, share := range bus.Allocation.GPUs(a) {
+				gpus = append(gpus, share.GPU)
+			}
+		}
+	}
+	return gpus
+}
+
+// slots are a job's open ones.
+func (l *Loop) slots(uid growth.PodUID) []string {
+	var slots []string
+	for slot, owner := range l.owners {
+		if owner == uid {
+			slots = append(slots, slot)
+		}
+	}
+	return slots
+}
+
+// logSink posts what a log holds.
+type logSink struct {
+	loop *Loop
+	uid  growth.PodUID
+}
+
+func (s logSink) Report(p wire.Progress) {
+	s.loop.post(func() {
+		if j := s.loop.jobs[s.uid]; j != nil {
+			p.Step += j.counted
+			s.loop.report(j, p, gpushare.FromLog)
+		}
+	})
+}
+
+func (s logSink) Restarted() {
+	s.loop.post(func() {
+		if j := s.loop.jobs[s.uid]; j != nil {
+			j.counted = 0
+			j.tracker.Restart()
+			s.loop.begunAgain(j, "its container was restarted")
+		}
+	})
+}

@@ -1,0 +1,86 @@
+package loop
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/efficiency"
+	"github.com/trellis-gpu/trellis/growth/flowcon"
+)
+
+// tick is one round: observe, classify, decide where it is time, enforce what is not yet so, publish.
+func (l *Loop) tick(now time.Time) {
+	began := time.Now()
+	for _, j := range l.sorted() {
+		l.observe(j, now)
+		l.classify(j, now)
+	}
+	l.syncSlots()
+	if l.interrupted != "" || !now.Before(l.due) {
+		l.decide(now)
+	} else {
+		l.reconcile()
+	}
+	l.publish()
+	l.metrics.Decision.Observe(time.Since(began).Seconds())
+}
+
+func (l *Loop) observe(j *job, now time.Time) {
+	j.rates = j.window.close(now, j.rates)
+	usage, err := l.ports.Usages.Usage(j.pod.Ref.UID, now)
+	if err != nil {
+		l.log.Debug("a job's use is not known", "job", j.pod.Ref.String(), "reason", err)
+		return
+	}
+	j.observe(usage, now)
+}
+
+func (l *Loop) classify(j *job, now time.Time) {
+	usage := efficiency.Usage{CoreSeconds: j.usage.CPU, Known: j.usage.CPUKnown}
+	j.reading = j.tracker.Tick(now, usage)
+	l.log.Debug("classified", "job", j.pod.Ref.String(), "growth", float64(j.reading.Growth), "category", j.reading.Category,
+		"samples", j.reading.Samples, "reason", j.reading.Reason)
+	if l.config.FlowCon.Policy != flowcon.Literal { // which keeps lists of its own
+		l.categorise(j, j.reading.Category, j.reading.Reason)
+	}
+}
+
+// categorise notes a job's category and tells of a change.
+func (l *Loop) categorise(j *job, category growth.Category, reason string) {
+	if category == j.category {
+		return
+	}
+	from := j.category
+	j.category = category
+	l.log.Info("category changed", "job", j.pod.Ref.String(), "from", from, "to", category, "growth", float64(j.reading.Growth),
+		"metric", j.wish.Metric, "value", j.value, "step", j.latest.Step, "reason", reason)
+	l.ports.Diary.Category(j.pod.Ref, category)
+	l.tell(j, time.Second, false, "CategoryChanged", fmt.Sprintf("%s → %s: %s (%s %.4g at step %d)", from, category, reason, j.wish.Metric, j.value, j.latest.Step))
+	l.interrupt("category", false)
+}
+
+// publish tells the bus about every job and the node.
+func (l *Loop) publish() {
+	counts := map[growth.Category]int{}
+	for _, j := range l.sorted() {
+		counts[j.category]++
+		l.publishJob(j)
+	}
+	l.metrics.Jobs(counts)
+	l.publishLoad()
+}
+
+func (l *Loop) publishJob(j *job) { l.ports.Records.Sample(j.sample(l.gpus(j.pod.Ref.UID))) }
+
+func (l *Loop) publishLoad() {
+	if l.cores == 0 {
+		return // a budget that is not known yet is better not told
+	}
+	var used growth.MilliCPU
+	for _, j := range l.jobs {
+		used += j.used
+	}
+	l.ports.Records.Load(bus.NodeLoad{CPUPool: l.pool, CPUUsed: used, LoaderBudget: l.cores, Policy: string(l.config.FlowCon.Policy)})
+}

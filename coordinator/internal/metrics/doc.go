@@ -1,0 +1,2 @@
+// Package metrics names what the coordinator counts.
+package metrics

@@ -1,0 +1,119 @@
+package cgroup_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/coordinator/internal/observe/cgroup"
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+const uid = growth.PodUID("0f2b6a5c-8a37-4f0e-9a51-3a2f0c9d7e11")
+
+var now = time.Unix(1_700_000_000, 0)
+
+func tree(t *testing.T, files map[string]string) string {
+	t.Helper()
+	root := t.TempDir()
+	for name, content := range files {
+		path := filepath.Join(root, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+	}
+	return root
+}
+
+func TestUsage(t *testing.T) {
+	const (
+		plain   = "kubepods/burstable/pod0f2b6a5c-8a37-4f0e-9a51-3a2f0c9d7e11/"
+		nested  = "trellis-x/node-1/" + plain
+		systemd = "kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod0f2b6a5c_8a37_4f0e_9a51_3a2f0c9d7e11.slice/"
+	)
+	v1 := func(pod string) map[string]string {
+		return map[string]string{
+			"cpu,cpuacct/" + pod + "cpuacct.usage":       "2500000000\n",
+			"cpu,cpuacct/" + pod + "cpu.shares":          "512\n",
+			"memory/" + pod + "memory.usage_in_bytes":    "20971520\n",
+			"memory/" + pod + "memory.stat":              "cache 1\ninactive_file 1\ntotal_inactive_file 10485760\n",
+			"unified/" + pod + "cpu.stat":                "usage_usec 1\n",
+			"systemd/" + pod + "cgroup.procs":            "1\n",
+			"cpu,cpuacct/kubepods/besteffort/cpu.shares": "2\n",
+		}
+	}
+	v2 := func(pod string) map[string]string {
+		return map[string]string{
+			"cgroup.controllers":   "cpu memory\n",
+			pod + "cpu.stat":       "usage_usec 2500000\nuser_usec 1\n",
+			pod + "cpu.weight":     "20\n",
+			pod + "memory.current": "20971520\n",
+			pod + "memory.stat":    "anon 1\ninactive_file 10485760\n",
+			pod + "abc/cpu.weight": "7\n",
+		}
+	}
+	one := cgroup.Usage{CPU: 2.5, CPUKnown: true, Memory: 10, Weight: 512, Version: 1}
+	two := cgroup.Usage{CPU: 2.5, CPUKnown: true, Memory: 10, Weight: 20, Version: 2}
+	for name, tc := range map[string]struct {
+		files map[string]string
+		want  cgroup.Usage
+	}{
+		"v1, cgroupfs":                  {v1(plain), one},
+		"v1, a node in a node":          {v1(nested), one},
+		"v1, systemd":                   {v1(systemd), one},
+		"v2, cgroupfs":                  {v2(plain), two},
+		"v2, a node in a node":          {v2(nested), two},
+		"v2, systemd":                   {v2(systemd), two},
+		"only the CPU is there":         {map[string]string{"cpu/" + plain + "cpu.shares": "2", "cpuacct/" + plain + "cpuacct.usage": "2500000000"}, cgroup.Usage{CPU: 2.5, CPUKnown: true, Weight: 2, Version: 1}},
+		"unreadable numbers are absent": {map[string]string{"cgroup.controllers": "", plain + "cpu.stat": "usage_usec x\n", plain + "cpu.weight": "max"}, cgroup.Usage{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := cgroup.New(tree(t, tc.files)).Usage(uid, now)
+			require.NoError(t, err)
+			require.Equal(t, tc.want, got)
+		})
+	}
+}
+
+func TestPodsComeAndGo(t *testing.T) {
+	root := tree(t, map[string]string{"cgroup.controllers": ""})
+	cgroups := cgroup.New(root)
+	_, err := cgroups.Usage(uid, now)
+	require.ErrorIs(t, err, cgroup.ErrNotFound)
+
+	pod := filepath.Join(root, "kubepods", "pod"+string(uid))
+	require.NoError(t, os.MkdirAll(pod, 0o755))
+	_, err = cgroups.Usage(uid, now.Add(time.Second))
+	require.ErrorIs(t, err, cgroup.ErrNotFound, "the tree is not searched at every call")
+	_, err = cgroups.Usage(uid, now.Add(3*time.Second))
+	require.NoError(t, err)
+
+	require.NoError(t, os.Remove(pod))
+	_, err = cgroups.Usage(uid, now.Add(6*time.Second))
+	require.ErrorIs(t, err, cgroup.ErrNotFound)
+	_, err = cgroup.New(filepath.Join(root, "nowhere")).Usage(uid, now)
+	require.ErrorIs(t, err, cgroup.ErrNotFound)
+}
+
+func TestAPodThatWasMetHalfMade(t *testing.T) {
+	pod := "kubepods/pod" + string(uid)
+	root := tree(t, map[string]string{"cpu/x": "", "memory/" + pod + "/memory.usage_in_bytes": "1048576"})
+	cgroups := cgroup.New(root)
+	half, err := cgroups.Usage(uid, now)
+	require.NoError(t, err)
+	require.Zero(t, half.Weight)
+
+	require.NoError(t, os.MkdirAll(filepath.Join(root, "cpu", pod), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(root, "cpu", pod, "cpu.shares"), []byte("102"), 0o600))
+	whole, err := cgroups.Usage(uid, now.Add(3*time.Second))
+	require.NoError(t, err)
+	require.Equal(t, cgroup.Usage{Memory: 1, Weight: 102, Version: 1}, whole)
+}
+
+func TestSharesOf(t *testing.T) {
+	for request, want := range map[growth.MilliCPU]int64{0: 2, 1: 2, 100: 102, 500: 512, 1000: 1024, 1 << 30: 262144} {
+		require.Equal(t, want, cgroup.SharesOf(request))
+	}
+}

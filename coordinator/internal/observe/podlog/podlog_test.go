@@ -1,0 +1,213 @@
+package podlog
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+const stamp = "2026-11-20T20:17:09.669794202Z"
+
+func TestParse(t *testing.T) {
+	for line, want := range map[string]entry{
+		stamp + " stdout F loss=0.5":                 {text: []byte("loss=0.5")},
+		stamp + " stderr P loss":                     {text: []byte("loss"), partial: true},
+		stamp + " stdout F ":                         {text: []byte{}},
+		stamp + " stdout P:more  two  spaces":        {text: []byte(" two  spaces"), partial: true},
+		"2026-11-20T20:17:09+02:00 stdout F x":       {text: []byte("x")},
+		stamp + " stdout F \xff\x00 is not our care": {text: []byte("\xff\x00 is not our care")},
+	} {
+		got, err := parse([]byte(line))
+		require.NoError(t, err, line)
+		require.Equal(t, want, got, line)
+	}
+	for _, line := range []string{"", "loss=0.5", stamp, stamp + " stdout", "yesterday stdout F x", stamp + " stdlog F x", stamp + " stdout X x", `{"log":"x"}`} {
+		_, err := parse([]byte(line))
+		require.ErrorIs(t, err, errFormat, line)
+	}
+}
+
+// disk is a container's log folder as kubelet keeps it.
+type disk struct {
+	t      *testing.T
+	folder string
+}
+
+func newDisk(t *testing.T) disk {
+	d := disk{t, Folder(t.TempDir(), growth.PodRef{Namespace: "ns", Name: "job", UID: "u"}, "train")}
+	require.NoError(t, os.MkdirAll(d.folder, 0o755))
+	return d
+}
+
+func (d disk) write(name, text string) {
+	f, err := os.OpenFile(filepath.Join(d.folder, name), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	require.NoError(d.t, err)
+	_, err = f.WriteString(text)
+	require.NoError(d.t, err)
+	require.NoError(d.t, f.Close())
+}
+
+func (d disk) rename(from, to string) {
+	require.NoError(d.t, os.Rename(filepath.Join(d.folder, from), filepath.Join(d.folder, to)))
+}
+
+// poll returns what one look finds, with "↻" for a restart.
+func poll(t *testing.T, tail *Tail) []string {
+	var found []string
+	require.NoError(t, tail.Poll(func() { found = append(found, "↻") }, func(text []byte) { found = append(found, string(text)) }))
+	return found
+}
+
+func full(text string) string    { return stamp + " stdout F " + text + "\n" }
+func partial(text string) string { return stamp + " stdout P " + text + "\n" }
+
+func TestTail(t *testing.T) {
+	d := newDisk(t)
+	tail := New(d.folder)
+	defer tail.Close()
+	require.Empty(t, poll(t, tail), "no log yet")
+
+	d.write("0.log", full("a")+full("b"))
+	require.Equal(t, []string{"a", "b"}, poll(t, tail))
+	require.Empty(t, poll(t, tail), "nothing new")
+
+	d.write("0.log", partial("c")+partial("c"))
+	require.Empty(t, poll(t, tail), "a line is whole when its F comes")
+	d.write("0.log", full("c")+full("d")[:20])
+	require.Equal(t, []string{"ccc"}, poll(t, tail), "half a line waits for its newline")
+	d.write("0.log", full("d")[20:])
+	require.Equal(t, []string{"d"}, poll(t, tail))
+
+	d.write("0.log", full("e"))
+	d.rename("0.log", "0.log.20261120-201709")
+	require.Equal(t, []string{"e"}, poll(t, tail), "between the steps of a rotation")
+	d.write("0.log.20261120-201709", full("f"))
+	d.write("0.log", full("g"))
+	require.Equal(t, []string{"f", "g"}, poll(t, tail), "the old file to its end, then the new one")
+
+	d.write("0.log", full("h"))
+	d.write("1.log", full("i"))
+	require.Equal(t, []string{"h", "↻", "i"}, poll(t, tail), "a restart")
+
+	require.NoError(t, os.Truncate(filepath.Join(d.folder, "1.log"), 0))
+	require.Empty(t, poll(t, tail))
+	d.write("1.log", full("j"))
+	require.Equal(t, []string{"j"}, poll(t, tail), "a log that was cut short")
+}
+
+func TestALongLogIsEnteredNearItsEnd(t *testing.T) {
+	d := newDisk(t)
+	var all strings.Builder
+	for i := range 10_000 {
+		all.WriteString(full(fmt.Sprint(i)))
+	}
+	d.write("3.log", all.String())
+	tail := New(d.folder)
+	defer tail.Close()
+	found := poll(t, tail)
+	require.Equal(t, "9999", found[len(found)-1])
+	require.Less(t, len(found), 2000)
+	require.NotContains(t, found, "↻", "the first file seen is no restart")
+}
+
+func TestALogThatWasReadBefore(t *testing.T) {
+	d := newDisk(t)
+	d.write("0.log", full("read")+full("half")[:20])
+	tail := New(d.folder)
+	tail.FromEnd = true
+	defer tail.Close()
+	require.Empty(t, poll(t, tail))
+	d.write("0.log", full("half")[20:]+full("new"))
+	require.Equal(t, []string{"new"}, poll(t, tail))
+	d.write("1.log", full("restarted"))
+	require.Equal(t, []string{"↻", "restarted"}, poll(t, tail))
+}
+
+func TestHugeLinesAreBounded(t *testing.T) {
+	d := newDisk(t)
+	tail := New(d.folder)
+	defer tail.Close()
+	d.write("0.log", full("first"))
+	poll(t, tail)
+	d.write("0.log", stamp+" stdout F "+strings.Repeat("x", 5*MaxText)+"\n"+full("after"))
+	for range 10 {
+		d.write("0.log", partial(strings.Repeat("y", MaxText/2)))
+	}
+	d.write("0.log", full("z")+full("last"))
+	found := poll(t, tail)
+	require.Equal(t, []string{"after", "last"}, []string{found[1], found[3]})
+	for _, text := range found {
+		require.LessOrEqual(t, len(text), MaxText)
+	}
+}
+
+func TestReader(t *testing.T) {
+	for name, tc := range map[string]struct {
+		pattern, line string
+		value         float64
+		step          int64
+	}{
+		"the first group":      {`loss[=:] ?([-0-9.eE]+)`, "epoch 3 loss: 2.5e-1 ok", 0.25, 1},
+		"a step before it":     {`step (?P<step>\d+).*loss ([0-9.]+)`, "step 17 loss 0.5", 0.5, 17},
+		"a step after it":      {`loss ([0-9.]+).*step (?P<step>\d+)`, "loss 0.5 step 17", 0.5, 17},
+		"a step as only group": {`(?P<step>\d+)`, "17", 17, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, ok := NewReader("loss", regexp.MustCompile(tc.pattern)).Read([]byte(tc.line))
+			require.True(t, ok)
+			require.Equal(t, tc.value, p.Metrics["loss"])
+			require.Equal(t, tc.step, p.Step)
+		})
+	}
+	r := NewReader("loss", regexp.MustCompile(`loss=(\S+)`))
+	for _, line := range []string{"nothing here", "loss=nan", "loss=inf", "loss=1e999", "loss=high"} {
+		_, ok := r.Read([]byte(line))
+		require.False(t, ok, line)
+	}
+	for want := range int64(3) {
+		p, ok := r.Read([]byte("loss=1"))
+		require.True(t, ok)
+		require.Equal(t, want+1, p.Step)
+	}
+	r.Restart()
+	p, _ := r.Read([]byte("loss=1"))
+	require.Equal(t, int64(1), p.Step)
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(stamp + " stdout F loss=0.5"))
+	f.Add([]byte(stamp + " stderr P x"))
+	f.Add([]byte("\xff\x00 stdout F"))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		e, err := parse(line)
+		if err == nil && len(e.text) > len(line) {
+			t.Fatal("a text longer than its line")
+		}
+	})
+}
+
+func FuzzTake(f *testing.F) {
+	f.Add([]byte(full("a")+partial("b")+full("c")), 3)
+	f.Fuzz(func(t *testing.T, data []byte, cut int) {
+		if cut < 0 || cut > len(data) {
+			return
+		}
+		var tail Tail
+		for _, half := range [][]byte{data[:cut], data[cut:]} {
+			for piece := range strings.Lines(string(half)) {
+				tail.take([]byte(piece), func(text []byte) {
+					if len(text) > MaxText {
+						t.Fatalf("%d bytes of text", len(text))
+					}
+				})
+			}
+		}
+	})
+}

@@ -1,0 +1,94 @@
+package pods
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+)
+
+// Pod is one pod of this node.
+type Pod struct {
+	Ref         growth.PodRef
+	Annotations map[string]string
+	Running     bool
+	// Containers are the ordinary ones, in the pod's order.
+	Containers []Container
+	// Fixed says why the CPU of this pod can not be changed; empty where it can.
+	Fixed string
+	// Refusal is what kubelet says about a resize that it has not made.
+	Refusal Refusal
+}
+
+// Container is one container.
+type Container struct {
+	Name string
+	// Request is the CPU request in the spec, Limit the limit, 0 where there is none.
+	Request, Limit growth.MilliCPU
+}
+
+// Refusal is a resize that waits (Deferred) or can not be (Infeasible), in kubelet's words.
+type Refusal struct{ Reason, Message string }
+
+// Read reads a pod.
+func Read(p *corev1.Pod) Pod {
+	pod := Pod{
+		Ref:         growth.PodRef{Namespace: p.Namespace, Name: p.Name, UID: growth.PodUID(p.UID)},
+		Annotations: maps.Clone(p.Annotations),
+		Running:     p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp == nil,
+		Refusal:     refusal(p.Status.Conditions),
+	}
+	for _, c := range p.Spec.Containers {
+		pod.Containers = append(pod.Containers, Container{
+			Name:    c.Name,
+			Request: growth.MilliCPU(c.Resources.Requests.Cpu().MilliValue()),
+			Limit:   growth.MilliCPU(c.Resources.Limits.Cpu().MilliValue()),
+		})
+	}
+	pod.Fixed = fixed(p, pod)
+	return pod
+}
+
+// Ours tells whether a pod asks for a share of a GPU.
+func Ours(p *corev1.Pod) bool { return gpushare.Asks(p.Annotations) }
+
+func refusal(conditions []corev1.PodCondition) Refusal {
+	at := slices.IndexFunc(conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodResizePending && c.Status == corev1.ConditionTrue
+	})
+	if at < 0 {
+		return Refusal{}
+	}
+	return Refusal{Reason: conditions[at].Reason, Message: conditions[at].Message}
+}
+
+func fixed(p *corev1.Pod, pod Pod) string {
+	switch {
+	case p.Status.QOSClass == corev1.PodQOSGuaranteed:
+		return "its QoS class is Guaranteed: give it a CPU request without an equal limit to have it tuned"
+	case p.Spec.Resources != nil:
+		return "its resources are set for the pod as a whole: set CPU requests per container to have it tuned"
+	case pod.Request() == 0:
+		return "it has no CPU request: give it one to have it tuned"
+	}
+	for _, c := range p.Spec.Containers {
+		for _, policy := range c.ResizePolicy {
+			if policy.ResourceName == corev1.ResourceCPU && policy.RestartPolicy == corev1.RestartContainer {
+				return "container " + c.Name + " asks to be restarted when its CPU changes"
+			}
+		}
+	}
+	return ""
+}
+
+// Request is the CPU request of all containers now.
+func (p Pod) Request() growth.MilliCPU {
+	var sum growth.MilliCPU
+	for _, c := range p.Containers {
+		sum += c.Request
+	}
+	return sum
+}

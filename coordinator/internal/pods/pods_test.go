@@ -1,0 +1,109 @@
+package pods_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+)
+
+func container(name, request, limit string) corev1.Container {
+	c := corev1.Container{Name: name, Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{}, Limits: corev1.ResourceList{}}}
+	if request != "" {
+		c.Resources.Requests[corev1.ResourceCPU] = resource.MustParse(request)
+	}
+	if limit != "" {
+		c.Resources.Limits[corev1.ResourceCPU] = resource.MustParse(limit)
+	}
+	return c
+}
+
+func pod(containers ...corev1.Container) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "u", Annotations: map[string]string{gpushare.MemoryAnnotation: "1"}},
+		Spec:       corev1.PodSpec{Containers: containers},
+		Status:     corev1.PodStatus{Phase: corev1.PodRunning, QOSClass: corev1.PodQOSBurstable},
+	}
+}
+
+func TestFixed(t *testing.T) {
+	for name, tc := range map[string]struct {
+		spoil func(*corev1.Pod)
+		want  string
+	}{
+		"a burstable pod is free": {func(*corev1.Pod) {}, ""},
+		"a guaranteed one is not": {func(p *corev1.Pod) { p.Status.QOSClass = corev1.PodQOSGuaranteed }, "Guaranteed"},
+		"nor one without request": {func(p *corev1.Pod) { p.Spec.Containers = []corev1.Container{container("train", "", "")} }, "no CPU request"},
+		"nor one that would start": {func(p *corev1.Pod) {
+			p.Spec.Containers[0].ResizePolicy = []corev1.ContainerResizePolicy{{ResourceName: "cpu", RestartPolicy: corev1.RestartContainer}}
+		}, "restarted"},
+		"nor one with pod-level": {func(p *corev1.Pod) { p.Spec.Resources = &corev1.ResourceRequirements{} }, "pod as a whole"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := pod(container("train", "500m", ""))
+			tc.spoil(p)
+			got := pods.Read(p).Fixed
+			if tc.want == "" {
+				require.Empty(t, got)
+			} else {
+				require.Contains(t, got, tc.want)
+			}
+		})
+	}
+}
+
+func TestRunningAndRefusal(t *testing.T) {
+	p := pod(container("train", "500m", ""))
+	require.True(t, pods.Read(p).Running)
+	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: corev1.PodReasonDeferred, Message: "no room"}}
+	require.Equal(t, pods.Refusal{Reason: "Deferred", Message: "no room"}, pods.Read(p).Refusal)
+	p.DeletionTimestamp = &metav1.Time{}
+	require.False(t, pods.Read(p).Running, "a pod that is going")
+}
+
+func TestOriginal(t *testing.T) {
+	now := pods.Requests{"train": 250, "side": 50}
+	for name, tc := range map[string]struct {
+		annotation string
+		want       pods.Requests
+		kept       bool
+	}{
+		"none":           {"", now, false},
+		"kept":           {"train=500m,side=100m", pods.Requests{"train": 500, "side": 100}, true},
+		"in cores":       {"train=1,side=100m", pods.Requests{"train": 1000, "side": 100}, true},
+		"of another pod": {"train=500m,other=100m", now, false},
+		"not all":        {"train=500m", now, false},
+		"negative":       {"train=-1,side=100m", now, false},
+		"absurd":         {"train=99999999,side=1", now, false},
+		"nonsense":       {"lots", now, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := pod(container("train", "250m", ""), container("side", "50m", ""), container("none", "", ""))
+			if tc.annotation != "" {
+				p.Annotations[gpushare.RequestAnnotation] = tc.annotation
+			}
+			original, kept := pods.Read(p).Original()
+			require.Equal(t, tc.want, original)
+			require.Equal(t, tc.kept, kept)
+		})
+	}
+	p := pods.Read(pod(container("train", "250m", ""), container("side", "50m", "")))
+	require.Equal(t, "train=250m,side=50m", p.Kept(p.Requests()))
+}
+
+func TestDivide(t *testing.T) {
+	p := pods.Read(pod(container("train", "500m", ""), container("side", "100m", "120m")))
+	original, _ := p.Original()
+	require.Equal(t, pods.Requests{"train": 250, "side": 50}, p.Divide(300, original))
+	require.Equal(t, pods.Requests{"train": 5, "side": 1}, p.Divide(6, original))
+	require.Equal(t, pods.Requests{"train": 1000, "side": 119}, p.Divide(1200, original), "never a limit's equal")
+	for total := growth.MilliCPU(10); total < 1000; total += 7 {
+		require.LessOrEqual(t, p.Divide(total, original).Sum(), total)
+	}
+}

@@ -1,0 +1,135 @@
+package publish_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/trellis-gpu/trellis/coordinator/internal/publish"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/bus/membus"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+)
+
+var silent = slog.New(slog.DiscardHandler)
+
+// counted is a bus that counts writes.
+type counted struct {
+	*membus.Session
+	mu     sync.Mutex
+	writes int
+}
+
+func (c *counted) Put(ctx context.Context, key string, value []byte, life bus.Life, guards ...bus.Guard) (bus.Revision, error) {
+	c.mu.Lock()
+	c.writes++
+	c.mu.Unlock()
+	return c.Session.Put(ctx, key, value, life, guards...)
+}
+
+func running(t *testing.T, run func(context.Context) error) {
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- run(ctx) }()
+	t.Cleanup(func() { cancel(); require.NoError(t, <-done) })
+}
+
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func sample(step int64) bus.Sample { return bus.Sample{Pod: growth.PodRef{UID: "u"}, Step: step} }
+
+func steps(t *testing.T, s *membus.Session) []int64 {
+	entries, _, err := s.List(t.Context(), bus.Jobs)
+	require.NoError(t, err)
+	var steps []int64
+	for _, e := range entries {
+		got, err := bus.Decode[bus.Sample](e.Value)
+		require.NoError(t, err)
+		require.Equal(t, growth.NodeName("node"), got.Node)
+		steps = append(steps, got.Step)
+	}
+	return steps
+}
+
+func TestOnlyTheNewestIsWrittenOnceASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := membus.New()
+		c := &counted{Session: b.Session()}
+		records := publish.NewRecords(c, "node", silent)
+		running(t, records.Run)
+		for step := range int64(50) {
+			records.Sample(sample(step))
+			time.Sleep(50 * time.Millisecond) // 2.5 s in all
+		}
+		pass(time.Second)
+		require.Equal(t, []int64{49}, steps(t, c.Session))
+		require.Equal(t, 3, c.writes)
+		records.Forget("u")
+		pass(time.Second)
+		require.Empty(t, steps(t, c.Session))
+	})
+}
+
+func TestABusThatWasAwayGetsThePresent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := membus.New()
+		session := b.Session()
+		records := publish.NewRecords(session, "node", silent)
+		running(t, records.Run)
+		b.Fail(bus.ErrUnavailable)
+		records.Sample(sample(1))
+		pass(5 * time.Second)
+		records.Sample(sample(2))
+		pass(5 * time.Second)
+		b.Fail(nil)
+		pass(time.Second)
+		require.Equal(t, []int64{2}, steps(t, session))
+		require.NoError(t, session.Close())
+		require.Empty(t, steps(t, b.Session()), "samples live as long as their writer")
+	})
+}
+
+func TestCategoriesReachThePodInTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "u"}})
+		failures := 2
+		client.PrependReactor("patch", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+			failures--
+			return failures >= 0, nil, errors.New("no route to host")
+		})
+		diary := publish.NewDiary(client.CoreV1(), record.NewFakeRecorder(1), silent)
+		running(t, diary.Run)
+		pod := growth.PodRef{Namespace: "ns", Name: "job", UID: "u"}
+		diary.Category(pod, growth.Watching)
+		diary.Category(growth.PodRef{Namespace: "ns", Name: "gone", UID: "g"}, growth.Watching)
+		pass(time.Second)
+		diary.Category(pod, growth.Converged)
+		pass(5 * time.Second)
+		got, err := client.CoreV1().Pods("ns").Get(t.Context(), "job", metav1.GetOptions{})
+		require.NoError(t, err)
+		require.Equal(t, "Converged", got.Annotations[gpushare.CategoryAnnotation])
+	})
+}
+
+func TestEventsNameThePod(t *testing.T) {
+	recorder := record.NewFakeRecorder(2)
+	diary := publish.NewDiary(fake.NewClientset().CoreV1(), recorder, silent)
+	diary.Event(growth.PodRef{Namespace: "ns", Name: "job", UID: "u"}, true, "BadLines", "too many")
+	require.Equal(t, "Warning BadLines too many", <-recorder.Events)
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/trellis-gpu/trellis/coordinator/internal/loop"
+	"github.com/trellis-gpu/trellis/growth/bus/etcdbus"
+	"github.com/trellis-gpu/trellis/growth/efficiency"
+	"github.com/trellis-gpu/trellis/growth/flowcon"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+)
+
+// options are the command line. Each flag's default comes from the environment: --interval from TRELLIS_INTERVAL.
+type options struct {
+	node       string
+	policy     string
+	interval   time.Duration
+	alpha      float64
+	beta       float64
+	stateDir   string
+	podLogs    string
+	cgroupRoot string
+	health     string
+	kubeconfig string
+	logLevel   string
+	version    bool
+	etcd       etcdbus.Config
+}
+
+const about = `coordinator watches the training jobs of one node: it reads their progress, works out how much each still
+grows, divides the node's CPU accordingly by resizing the pods' CPU requests in place, hands the tuner's advice to the
+jobs, and publishes what it sees. It runs as a DaemonSet on nodes labelled gpushare=true.
+
+Flags (each can be set by the environment variable in brackets):
+`
+
+func parse(args []string) (options, error) {
+	var o options
+	flags := pflag.NewFlagSet("coordinator", pflag.ContinueOnError)
+	flags.Usage = func() { fmt.Fprint(os.Stderr, about+flags.FlagUsages()) }
+	var bad []error
+	flags.StringVar(&o.node, "node-name", cmp.Or(os.Getenv("NODE_NAME"), os.Getenv("TRELLIS_NODE_NAME")), "the node to watch [NODE_NAME]")
+	flags.StringVar(&o.policy, "policy", env("POLICY", string(flowcon.Corrected)), "how CPU is divided: fair, flowcon-literal, flowcon [TRELLIS_POLICY]")
+	flags.DurationVar(&o.interval, "interval", envAs("INTERVAL", 20*time.Second, time.ParseDuration, &bad), "time between two rounds of observing and deciding [TRELLIS_INTERVAL]")
+	flags.Float64Var(&o.alpha, "alpha", envAs("ALPHA", 0.05, float, &bad), "growth below this part of a job's own peak is low [TRELLIS_ALPHA]")
+	flags.Float64Var(&o.beta, "beta", envAs("BETA", 2, float, &bad), "no job of n falls below 1/(beta·n) of the CPU, 1 to 4 [TRELLIS_BETA]")
+	flags.StringVar(&o.stateDir, "state-dir", env("STATE_DIR", gpushare.StateDir), "folder shared with the device plugin, holding the jobs' slots [TRELLIS_STATE_DIR]")
+	flags.StringVar(&o.podLogs, "pod-logs", env("POD_LOGS", "/var/log/pods"), "where kubelet keeps containers' logs [TRELLIS_POD_LOGS]")
+	flags.StringVar(&o.cgroupRoot, "cgroup-root", env("CGROUP_ROOT", "/sys/fs/cgroup"), "the node's cgroups, version 1 or 2 [TRELLIS_CGROUP_ROOT]")
+	flags.StringVar(&o.health, "health-listen", env("HEALTH_LISTEN", ":9442"), "address of /livez, /readyz and /metrics [TRELLIS_HEALTH_LISTEN]")
+	flags.StringVar(&o.kubeconfig, "kubeconfig", env("KUBECONFIG", ""), "how to reach the API server; empty inside a cluster [TRELLIS_KUBECONFIG]")
+	flags.StringVar(&o.logLevel, "log-level", env("LOG_LEVEL", "info"), "debug, info, warn or error [TRELLIS_LOG_LEVEL]")
+	flags.BoolVar(&o.version, "version", false, "print the version and exit")
+	o.etcd.AddFlags(flags)
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	if o.version {
+		return o, nil
+	}
+	return o, errors.Join(append(bad, o.Validate())...)
+}
+
+// Validate names what is wrong.
+func (o options) Validate() error {
+	if o.node == "" {
+		return errors.New("--node-name is empty: set it, or NODE_NAME from spec.nodeName by the downward API")
+	}
+	if _, err := o.level(); err != nil {
+		return err
+	}
+	for _, err := range []error{o.loop().Efficiency.Validate(), o.loop().FlowCon.Validate(), o.etcd.Validate()} {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o options) loop() loop.Config {
+	return loop.Config{
+		Efficiency: efficiency.Config{Alpha: o.alpha},
+		FlowCon:    flowcon.Config{Policy: flowcon.Policy(o.policy), Alpha: o.alpha, Beta: o.beta, Interval: o.interval},
+	}
+}
+
+func (o options) level() (slog.Level, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(o.logLevel)); err != nil {
+		return 0, fmt.Errorf("--log-level %q: one of debug, info, warn, error", o.logLevel)
+	}
+	return level, nil
+}
+
+func env(name, otherwise string) string { return cmp.Or(os.Getenv("TRELLIS_"+name), otherwise) }
+
+func envAs[T any](name string, otherwise T, parse func(string) (T, error), bad *[]error) T {
+	text := os.Getenv("TRELLIS_" + name)
+	if text == "" {
+		return otherwise
+	}
+	value, err := parse(text)
+	if err != nil {
+		*bad = append(*bad, fmt.Errorf("environment variable TRELLIS_%s: %w", name, err))
+		return otherwise
+	}
+	return value
+}
+
+func float(text string) (float64, error) { return strconv.ParseFloat(text, 64) }

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestOptions(t *testing.T) {
+	valid := []string{"--node-name=n", "--etcd-endpoints=http://localhost:2379"}
+	for name, tc := range map[string]struct {
+		env  map[string]string
+		args []string
+		says string
+	}{
+		"valid":                 {nil, nil, ""},
+		"policy from the env":   {map[string]string{"TRELLIS_POLICY": "fair"}, nil, ""},
+		"unknown policy":        {nil, []string{"--policy=magic"}, "fair, flowcon-literal, flowcon"},
+		"unknown log level":     {nil, []string{"--log-level=loud"}, "debug, info, warn, error"},
+		"interval too short":    {nil, []string{"--interval=1ms"}, "1s to 1h"},
+		"alpha out of range":    {nil, []string{"--alpha=2"}, "alpha"},
+		"beta out of range":     {nil, []string{"--beta=0"}, "beta"},
+		"no node":               {nil, []string{"--node-name="}, "NODE_NAME"},
+		"half of etcd's TLS":    {nil, []string{"--etcd-ca=/ca.crt"}, "all three or none"},
+		"nonsense from the env": {map[string]string{"TRELLIS_INTERVAL": "soon"}, nil, "TRELLIS_INTERVAL"},
+		"unknown flag":          {nil, []string{"--colour"}, "colour"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for key, value := range tc.env {
+				t.Setenv(key, value)
+			}
+			_, err := parse(append(valid[:2:2], tc.args...))
+			if tc.says == "" {
+				require.NoError(t, err)
+			} else {
+				require.ErrorContains(t, err, tc.says)
+			}
+		})
+	}
+	t.Setenv("TRELLIS_INTERVAL", "7s")
+	t.Setenv("NODE_NAME", "from-the-downward-api")
+	o, err := parse(valid[1:])
+	require.NoError(t, err)
+	require.Equal(t, 7*time.Second, o.loop().FlowCon.Interval)
+	require.Equal(t, "from-the-downward-api", o.node)
+	o, err = parse([]string{"--version"})
+	require.NoError(t, err, "a version needs nothing else")
+	require.True(t, o.version)
+}
