@@ -1,0 +1,161 @@
+package advise_test
+
+import (
+	"errors"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/loader"
+
+	"github.com/trellis-gpu/trellis/tuner/internal/advise"
+	"github.com/trellis-gpu/trellis/tuner/internal/history"
+)
+
+var start = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+// job is one that loads for 10 ms a sample with one worker and computes for 5 ms, measured with what it runs with.
+func job(uid growth.PodUID, g growth.Growth, loaders int, options ...func(*history.Job)) history.Job {
+	truth := loader.Model{Parallel: .01, Serial: 1e-4, Compute: .005}
+	rate := truth.Rate(loaders)
+	waiting := growth.Share(max(.01, 1-float64(rate)*float64(truth.Compute)))
+	j := history.Job{
+		UID: uid,
+		Sample: &bus.Sample{
+			Pod: growth.PodRef{Namespace: "ns", Name: string(uid), UID: uid}, Node: "n1", GPUs: []growth.GPU{"GPU-0"},
+			Step: 100, Reported: true, Growth: g, Loaders: &loaders, Tunable: []string{"cpu", "loaders"},
+		},
+	}
+	for range 4 {
+		j.Measured = append(j.Measured, loader.Measurement{Loaders: loaders, Rate: rate, Waiting: waiting})
+	}
+	for _, option := range options {
+		option(&j)
+	}
+	return j
+}
+
+func advised(generation int64, loaders int) func(*history.Job) {
+	return func(j *history.Job) {
+		j.Advice = &bus.Advice{Header: bus.Header{Version: 1}, Generation: generation, Loaders: &loaders}
+		j.AdviceRevision = bus.Revision(1000 + generation)
+	}
+}
+
+// oneCore is a node whose jobs share one core for loading.
+func oneCore(jobs ...history.Job) *history.Snapshot {
+	return &history.Snapshot{
+		Synced: true, Nodes: []history.Node{{Name: "n1", Load: &bus.NodeLoad{LoaderBudget: 1}}}, Jobs: jobs, Refused: map[string]error{},
+	}
+}
+
+func loadersOf(changes []advise.Change) map[growth.PodUID]int {
+	wished := map[growth.PodUID]int{}
+	for _, c := range changes {
+		wished[c.Job] = *c.Advice.Loaders
+	}
+	return wished
+}
+
+type wishes = map[growth.PodUID]int
+
+func TestAdvice(t *testing.T) {
+	for name, c := range map[string]struct {
+		snapshot *history.Snapshot
+		want     wishes
+	}{
+		"a new job is brought down to the budget":         {oneCore(job("a", .9, 2)), wishes{"a": 1}},
+		"the one core goes to the one that grows":         {oneCore(job("a", .1, 2), job("b", .9, 2), job("c", .2, 2)), wishes{"a": 0, "b": 1, "c": 0}},
+		"what is as it should be is left alone":           {oneCore(job("a", .1, 0), job("b", .9, 1)), wishes{}},
+		"a converged job may have what nobody else needs": {oneCore(job("a", 0, 2)), wishes{"a": 1}},
+		"a job that has not reported is not converged": {
+			oneCore(job("a", .5, 2), job("new", 0, 2, func(j *history.Job) { j.Sample.Reported = false })), wishes{"a": 0, "new": 1},
+		},
+		"a job that may not be tuned is left alone, its workers come out of the budget": {
+			oneCore(job("a", .9, 2), job("fixed", .1, 1, func(j *history.Job) { j.Sample.Tunable = []string{"cpu"} })), wishes{"a": 0},
+		},
+		"a job that never asked is left alone": {
+			oneCore(job("a", .9, 2, func(j *history.Job) { j.Sample.Loaders = nil })), wishes{},
+		},
+		"a job just started is measured first": {
+			oneCore(job("a", .9, 2, func(j *history.Job) { j.Measured = j.Measured[:1] })), wishes{},
+		},
+		"advice under way is not given again": {oneCore(job("a", .9, 2, advised(1, 1))), wishes{}},
+		"advice of a newer version is not overwritten": {
+			func() *history.Snapshot {
+				s := oneCore(job("a", .9, 2))
+				s.Refused[bus.AdviceKey("a")] = bus.ErrVersion
+				return s
+			}(), wishes{},
+		},
+		"a node whose coordinator is silent is not divided": {
+			func() *history.Snapshot { s := oneCore(job("a", .9, 2)); s.Nodes[0].Load = nil; return s }(), wishes{},
+		},
+		"another node's jobs do not count": {
+			oneCore(job("a", .1, 2), job("b", .9, 2, func(j *history.Job) { j.Sample.Node = "n2" })), wishes{"a": 1},
+		},
+		"nonsense on the bus is survived": {
+			oneCore(job("a", -5, 2), job("b", 1e300, 2, func(j *history.Job) {
+				n := math.MinInt
+				j.Advice = &bus.Advice{Generation: math.MaxInt64, Loaders: &n}
+				j.Sample.GPUs = make([]growth.GPU, 1<<12)
+			})), wishes{"a": 1},
+		},
+		"a bus not read yet decides nothing": {&history.Snapshot{}, wishes{}},
+		"nor one that is away": {
+			func() *history.Snapshot { s := oneCore(job("a", .9, 2)); s.Err = errors.New("away"); return s }(), wishes{},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := advise.Adviser{Patience: loader.Patient()}
+			require.Equal(t, c.want, loadersOf(a.Decide(c.snapshot, start)))
+		})
+	}
+}
+
+func TestAdviceIsGuardedAndCountsOn(t *testing.T) {
+	a := advise.Adviser{Patience: loader.Patient()}
+	first := a.Decide(oneCore(job("a", .9, 2)), start)
+	require.Len(t, first, 1)
+	require.Equal(t, bus.Absent(bus.AdviceKey("a")), first[0].Guard)
+	require.Equal(t, int64(1), first[0].Advice.Generation)
+	require.Regexp(t, `^2 → 1 data-loader workers: 2 workers ran on a budget of 1 core; \d+ → \d+ samples/s predicted, 200 if data cost nothing, growth 0.90$`,
+		first[0].Advice.Reason)
+
+	batch := 64
+	later := job("a", .9, 3, advised(41, 3), func(j *history.Job) { j.Advice.BatchSize = &batch })
+	next := a.Decide(oneCore(later), start)
+	require.Equal(t, bus.Unchanged(bus.AdviceKey("a"), 1041), next[0].Guard)
+	require.Equal(t, int64(42), next[0].Advice.Generation, "a new leader counts on from what is on the bus")
+	require.Equal(t, &batch, next[0].Advice.BatchSize, "what else was advised stays")
+	require.Equal(t, 3, *later.Advice.Loaders, "the snapshot is left alone")
+}
+
+func TestTheCoreMovesWhenGrowthDoesAndNotTooSoon(t *testing.T) {
+	a := advise.Adviser{Patience: loader.Patient()}
+	before := oneCore(job("a", .9, 1), job("b", .1, 0))
+	after := oneCore(job("a", .1, 1), job("b", .9, 0))
+	require.Empty(t, a.Decide(before, start))
+	require.Empty(t, a.Decide(after, start.Add(time.Second)), "a job keeps its workers for a while")
+	require.Equal(t, wishes{"a": 0, "b": 1}, loadersOf(a.Decide(after, start.Add(time.Minute))))
+	done := oneCore(job("b", .9, 0))
+	require.Equal(t, wishes{"b": 1}, loadersOf(a.Decide(done, start.Add(time.Minute))), "a departure's core is taken up")
+}
+
+func TestAdviceOutlivesItsJobByAMinute(t *testing.T) {
+	gone := oneCore(history.Job{UID: "a", Advice: &bus.Advice{Generation: 3}, AdviceRevision: 9})
+	a := advise.Adviser{Patience: loader.Patient()}
+	require.Empty(t, a.Decide(gone, start))
+	require.Empty(t, a.Decide(gone, start.Add(time.Minute)))
+	require.Equal(t, []advise.Change{{Job: "a", Guard: bus.Unchanged(bus.AdviceKey("a"), 9)}}, a.Decide(gone, start.Add(61*time.Second)))
+
+	require.Empty(t, a.Decide(oneCore(job("a", .9, 1, advised(3, 1))), start.Add(2*time.Minute)))
+	require.Empty(t, a.Decide(gone, start.Add(3*time.Minute)), "a job that came back starts the minute anew")
+
+	gone.Refused[bus.SampleKey("a")] = bus.ErrVersion
+	require.Empty(t, a.Decide(gone, start.Add(time.Hour)), "a job whose sample can not be read is not gone")
+}

@@ -1,0 +1,102 @@
+package advise
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/loader"
+
+	"github.com/trellis-gpu/trellis/tuner/internal/history"
+)
+
+const (
+	// enough measurements to divide by: the first one after a start is often of a job still warming up.
+	enough = 2
+	// most workers per device that are predicted for.
+	most = 32
+	// leastGrowth is what a converged job still counts as.
+	leastGrowth growth.Growth = 0.01
+	// horizon is how long a job is taken to go on when it does not say.
+	horizon growth.Seconds = 600
+)
+
+// candidate is a job that can be advised.
+type candidate struct {
+	history.Job
+	model   loader.Model
+	running loader.Running
+}
+
+// divide advises one node's jobs.
+func (a *Adviser) divide(node history.Node, jobs []history.Job, now time.Time) []Change {
+	budget := node.Load.LoaderBudget
+	var candidates []candidate
+	for _, j := range jobs {
+		loaders, ok := present(j)
+		switch {
+		case !ok:
+		case !slices.Contains(j.Sample.Tunable, string(gpushare.TuneLoaders)):
+			budget -= loaders * width(j)
+		case len(j.Measured) >= enough:
+			candidates = append(candidates, a.candidate(j, loaders, now))
+		}
+	}
+	running := make([]loader.Running, len(candidates))
+	for i, c := range candidates {
+		running[i] = c.running
+	}
+	plan := a.Patience.Divide(running, budget)
+	var changes []Change
+	for _, c := range candidates {
+		if loaders := plan.Loaders[c.UID]; loaders != c.running.Loaders {
+			changes = append(changes, c.change(loaders, plan.Reason))
+		}
+	}
+	return changes
+}
+
+func (a *Adviser) candidate(j history.Job, loaders int, now time.Time) candidate {
+	model := loader.Fit(loader.Published(), j.Measured)
+	return candidate{Job: j, model: model, running: loader.Running{
+		Job:     loader.Job{UID: j.UID, Weight: weight(*j.Sample, model), Width: width(j), Curve: model.Curve(most)},
+		Loaders: loaders, Kept: now.Sub(a.kept[j.UID].since), Remaining: remaining(*j.Sample),
+	}}
+}
+
+// weight makes a sample per second worth the job's growth over its full speed.
+func weight(s bus.Sample, model loader.Model) loader.Weight {
+	g := growth.Growth(1)
+	if s.Reported {
+		g = min(1, max(leastGrowth, s.Growth))
+	}
+	return loader.Weight(float64(g) / float64(model.Cap()))
+}
+
+// width is how many devices, hence processes with a DataLoader each, a job has.
+func width(j history.Job) int { return min(max(1, len(j.Sample.GPUs)), 64) }
+
+func remaining(s bus.Sample) growth.Seconds {
+	if s.TotalSteps > 0 && s.StepSeconds > 0 {
+		return growth.Seconds(max(0, float64(s.TotalSteps)-float64(s.Step))) * s.StepSeconds
+	}
+	return horizon
+}
+
+// change is the advice to run with loaders, guarded by the advice before it.
+func (c candidate) change(loaders int, why string) Change {
+	key := bus.AdviceKey(c.UID)
+	change := Change{Job: c.UID, Pod: c.Sample.Pod, Advice: &bus.Advice{}, Guard: bus.Absent(key)}
+	if c.Advice != nil {
+		*change.Advice, change.Guard = *c.Advice, bus.Unchanged(key, c.AdviceRevision)
+	}
+	change.Advice.Generation = 1 + min(math.MaxInt64-1, max(change.Advice.Generation, c.Sample.Generation))
+	change.Advice.Loaders = &loaders
+	change.Advice.Reason = fmt.Sprintf("%d → %d data-loader workers: %s; %.0f → %.0f samples/s predicted, %.0f if data cost nothing, growth %.2f",
+		c.running.Loaders, loaders, why, c.model.Rate(c.running.Loaders), c.model.Rate(loaders), c.model.Cap(), c.Sample.Growth)
+	return change
+}

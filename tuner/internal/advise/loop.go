@@ -1,0 +1,113 @@
+package advise
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth/bus"
+
+	"github.com/trellis-gpu/trellis/tuner/internal/history"
+)
+
+// Writer is the part of the bus that is written.
+type Writer interface {
+	Put(ctx context.Context, key string, value []byte, life bus.Life, guards ...bus.Guard) (bus.Revision, error)
+	Delete(ctx context.Context, key string, guards ...bus.Guard) error
+}
+
+// Source gives the present instant of the bus.
+type Source interface {
+	Snapshot() (*history.Snapshot, <-chan struct{})
+}
+
+// Meter counts what is done.
+type Meter interface {
+	Divided(took time.Duration)
+	Changed(action string)
+}
+
+// What a Meter is told.
+const (
+	Written   = "written"
+	Withdrawn = "withdrawn"
+	Conflict  = "conflict"
+	Failed    = "failed"
+)
+
+// patience is how long one write may take.
+const patience = 3 * time.Second
+
+// Loop decides at an interval and writes what was decided.
+type Loop struct {
+	Source  Source
+	Writer  Writer
+	Meter   Meter
+	Adviser *Adviser
+	Every   time.Duration
+	Log     *slog.Logger
+}
+
+// Run goes on until ctx ends.
+func (l *Loop) Run(ctx context.Context) {
+	tick := time.NewTicker(l.Every)
+	defer tick.Stop()
+	for {
+		l.round(ctx)
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (l *Loop) round(ctx context.Context) {
+	snapshot, _ := l.Source.Snapshot()
+	began := time.Now()
+	changes := l.Adviser.Decide(snapshot, began)
+	l.Meter.Divided(time.Since(began))
+	for _, change := range changes {
+		action, err := l.apply(ctx, change)
+		l.Meter.Changed(action)
+		log := l.Log.With("pod", change.Pod.String(), "uid", change.Job, "action", action)
+		switch {
+		case errors.Is(err, bus.ErrConflict): // our view is behind: the next round sees why
+			log.Info("advice was decided on an older state", "reason", err)
+		case err != nil:
+			log.Warn("advice could not be written", "reason", err)
+			return // the others would fail the same way
+		case change.Advice != nil:
+			log.Info("advice", "loaders", *change.Advice.Loaders, "generation", change.Advice.Generation, "reason", change.Advice.Reason)
+		default:
+			log.Info("advice withdrawn", "reason", "the job's sample is gone")
+		}
+	}
+}
+
+func (l *Loop) apply(ctx context.Context, change Change) (action string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if change.Advice == nil {
+		action, err = Withdrawn, l.Writer.Delete(ctx, bus.AdviceKey(change.Job), change.Guard)
+	} else {
+		action, err = Written, l.put(ctx, change)
+	}
+	switch {
+	case errors.Is(err, bus.ErrConflict):
+		action = Conflict
+	case err != nil:
+		action = Failed
+	}
+	return action, err
+}
+
+func (l *Loop) put(ctx context.Context, change Change) error {
+	value, err := bus.Encode(*change.Advice)
+	if err != nil {
+		return err
+	}
+	_, err = l.Writer.Put(ctx, bus.AdviceKey(change.Job), value, bus.Persistent, change.Guard)
+	return err
+}

@@ -1,0 +1,42 @@
+package history
+
+import (
+	"github.com/trellis-gpu/trellis/growth/bus"
+)
+
+// entry is a record with its key, whichever record it is. Those the tuner has no use for are the key alone.
+type entry struct {
+	key      bus.Key
+	revision bus.Revision
+	gpus     *bus.NodeGPUs
+	load     *bus.NodeLoad
+	sample   *bus.Sample
+	advice   *bus.Advice
+}
+
+func decode(e bus.Entry) (entry, error) {
+	key, err := bus.ParseKey(e.Key)
+	if err != nil {
+		return entry{}, err
+	}
+	decoded := entry{key: key, revision: e.Revision}
+	switch key.Kind {
+	case bus.KindGPUs:
+		decoded.gpus, err = read[bus.NodeGPUs](e.Value)
+	case bus.KindLoad:
+		decoded.load, err = read[bus.NodeLoad](e.Value)
+	case bus.KindSample:
+		decoded.sample, err = read[bus.Sample](e.Value)
+	case bus.KindAdvice:
+		decoded.advice, err = read[bus.Advice](e.Value)
+	}
+	return decoded, err
+}
+
+func read[T any, R bus.Record[T]](value []byte) (*T, error) {
+	record, err := bus.Decode[T, R](value)
+	if err != nil {
+		return nil, err
+	}
+	return &record, nil
+}

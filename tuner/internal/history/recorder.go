@@ -1,0 +1,96 @@
+package history
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+)
+
+// Watcher is the part of the bus that is read.
+type Watcher interface {
+	Watch(ctx context.Context, prefix string) <-chan bus.Batch
+}
+
+// Recorder follows the bus. One goroutine runs it; any number reads.
+type Recorder struct {
+	watcher Watcher
+	log     *slog.Logger
+
+	nodes, jobs bus.Mirror[entry]
+	tracks      map[growth.PodUID]track
+
+	mu      sync.Mutex
+	now     *Snapshot
+	changed chan struct{}
+}
+
+// NewRecorder returns a recorder that knows nothing yet.
+func NewRecorder(watcher Watcher, log *slog.Logger) *Recorder {
+	return &Recorder{
+		watcher: watcher, log: log, nodes: bus.Mirror[entry]{Decode: decode}, jobs: bus.Mirror[entry]{Decode: decode},
+		now: &Snapshot{}, changed: make(chan struct{}),
+	}
+}
+
+// Run follows the bus until ctx ends.
+func (r *Recorder) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	nodes, jobs := r.watcher.Watch(ctx, bus.Nodes), r.watcher.Watch(ctx, bus.Jobs)
+	for {
+		select {
+		case batch, ok := <-nodes:
+			if !ok {
+				return context.Cause(ctx)
+			}
+			r.note(batch, r.nodes.Apply(batch))
+		case batch, ok := <-jobs:
+			if !ok {
+				return context.Cause(ctx)
+			}
+			r.note(batch, r.jobs.Apply(batch))
+			r.tracks = follow(r.tracks, r.jobs.View())
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		r.publish(time.Now())
+	}
+}
+
+// Snapshot returns the present instant and a channel that is closed when there is a newer one.
+func (r *Recorder) Snapshot() (*Snapshot, <-chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.now, r.changed
+}
+
+func (r *Recorder) publish(now time.Time) {
+	s := take(r.nodes.View(), r.jobs.View(), r.tracks)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s.Err != nil {
+		s.AwaySince = r.now.AwaySince
+		if s.AwaySince.IsZero() {
+			s.AwaySince = now
+			r.log.Warn("the bus is away: serving what was last seen", "reason", s.Err)
+		}
+	} else if r.now.Err != nil {
+		r.log.Info("the bus is back", "away", now.Sub(r.now.AwaySince).Round(time.Second))
+	}
+	r.now = s
+	close(r.changed)
+	r.changed = make(chan struct{})
+}
+
+// note logs the records of a batch that could not be read.
+func (r *Recorder) note(batch bus.Batch, view *bus.View[entry]) {
+	for _, e := range batch.Entries {
+		if err := view.Refused[e.Key]; err != nil {
+			r.log.Warn("a record is left out", "key", e.Key, "reason", err)
+		}
+	}
+}

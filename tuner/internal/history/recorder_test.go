@@ -1,0 +1,160 @@
+package history_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/bus/membus"
+
+	"github.com/trellis-gpu/trellis/tuner/internal/history"
+)
+
+func put[T any, R bus.Record[T]](t *testing.T, b bus.Bus, key string, record T) {
+	t.Helper()
+	value, err := bus.Encode[T, R](record)
+	require.NoError(t, err)
+	raw(t, b, key, string(value))
+}
+
+func raw(t *testing.T, b bus.Bus, key, value string) {
+	t.Helper()
+	_, err := b.Put(t.Context(), key, []byte(value), bus.Persistent)
+	require.NoError(t, err)
+}
+
+// following runs a recorder on a bus in memory until the test ends.
+func following(t *testing.T) (*membus.Bus, *membus.Session, *history.Recorder) {
+	t.Helper()
+	b := membus.New()
+	r := history.NewRecorder(b.Session(), slog.New(slog.DiscardHandler))
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- r.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		require.ErrorIs(t, <-done, context.Canceled)
+	})
+	synctest.Wait() // the watches are open: each write is seen by itself
+	return b, b.Session(), r
+}
+
+func seen(r *history.Recorder) *history.Snapshot {
+	synctest.Wait()
+	s, _ := r.Snapshot()
+	return s
+}
+
+func sample(namespace, name string, step int64) bus.Sample {
+	loaders, batch := 2, 32
+	return bus.Sample{
+		Pod: growth.PodRef{Namespace: namespace, Name: name, UID: growth.PodUID(name)}, Node: "n1", Step: step,
+		StepSeconds: .1, LoadSeconds: .05, Loaders: &loaders, BatchSize: &batch,
+	}
+}
+
+func TestASnapshotIsInTheOrderPeopleExpect(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, b, r := following(t)
+		put(t, b, bus.LoadKey("n2"), bus.NodeLoad{LoaderBudget: 2})
+		put(t, b, bus.GPUsKey("n1"), bus.NodeGPUs{Emulated: true})
+		put(t, b, bus.AllocationKey("n3", "u"), bus.Allocation{})
+		put(t, b, bus.AdviceKey("gone"), bus.Advice{Generation: 7})
+		put(t, b, bus.SampleKey("b"), sample("z", "b", 1))
+		put(t, b, bus.SampleKey("c"), sample("a", "c", 1))
+		put(t, b, bus.SampleKey("a"), sample("z", "a", 1))
+
+		s := seen(r)
+		require.True(t, s.Synced)
+		require.Len(t, s.Nodes, 2, "an allocation alone makes no node")
+		require.True(t, s.Nodes[0].GPUs.Emulated)
+		require.Nil(t, s.Nodes[0].Load)
+		require.Equal(t, 2, s.Nodes[1].Load.LoaderBudget)
+		var order []growth.PodUID
+		for _, j := range s.Jobs {
+			order = append(order, j.UID)
+		}
+		require.Equal(t, []growth.PodUID{"c", "a", "b", "gone"}, order)
+		require.Equal(t, int64(7), s.Jobs[3].Advice.Generation)
+		require.NotZero(t, s.Jobs[3].AdviceRevision)
+	})
+}
+
+func TestARecordOfANewerVersionDisturbsNothingElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, b, r := following(t)
+		raw(t, b, bus.SampleKey("new"), `{"v":99}`)
+		raw(t, b, bus.Jobs+"what/is/this", `{"v":1}`)
+		raw(t, b, bus.AdviceKey("broken"), `]`)
+		put(t, b, bus.SampleKey("a"), sample("z", "a", 1))
+		put(t, b, bus.SampleKey("a"), sample("z", "a", 2))
+
+		s := seen(r)
+		require.Len(t, s.Jobs, 1)
+		require.Len(t, s.Jobs[0].Measured, 1)
+		require.Len(t, s.Refused, 3)
+		require.ErrorIs(t, s.Refused[bus.SampleKey("new")], bus.ErrVersion)
+	})
+}
+
+func TestABusThatIsAwayLeavesTheLastSnapshotMarked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, writer, r := following(t)
+		put(t, writer, bus.SampleKey("a"), sample("z", "a", 1))
+		require.NoError(t, seen(r).Err)
+
+		away := time.Now()
+		b.Fail(bus.ErrUnavailable)
+		synctest.Wait()
+		time.Sleep(time.Minute)
+		b.Fail(errors.Join(bus.ErrUnavailable, errors.New("still")))
+		s := seen(r)
+		require.ErrorIs(t, s.Err, bus.ErrUnavailable)
+		require.Equal(t, away, s.AwaySince, "away since the first failure")
+		require.True(t, s.Synced)
+		require.Len(t, s.Jobs, 1)
+
+		b.Fail(nil)
+		s = seen(r)
+		require.NoError(t, s.Err)
+		require.Zero(t, s.AwaySince)
+		put(t, writer, bus.SampleKey("a"), sample("z", "a", 2))
+		require.Len(t, seen(r).Jobs[0].Measured, 1, "measuring goes on")
+	})
+}
+
+func TestAJobThatIsGoneIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, b, r := following(t)
+		for step := range int64(4) {
+			put(t, b, bus.SampleKey("a"), sample("z", "a", step))
+		}
+		require.Len(t, seen(r).Jobs[0].Measured, 3)
+		require.NoError(t, b.Delete(t.Context(), bus.SampleKey("a")))
+		require.Empty(t, seen(r).Jobs)
+		put(t, b, bus.SampleKey("a"), sample("z", "a", 9))
+		require.Empty(t, seen(r).Jobs[0].Measured)
+	})
+}
+
+func TestAReaderIsToldOfChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, b, r := following(t)
+		synctest.Wait()
+		_, changed := r.Snapshot()
+		select {
+		case <-changed:
+			t.Fatal("nothing has changed")
+		default:
+		}
+		put(t, b, bus.LoadKey("n"), bus.NodeLoad{})
+		<-changed
+	})
+}

@@ -1,0 +1,106 @@
+package history
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/loader"
+)
+
+// Snapshot is one instant of the bus, in an order people expect.
+type Snapshot struct {
+	// Synced is false until the bus has been read once.
+	Synced bool
+	// Err is set while the bus can not be reached, AwaySince since when.
+	Err       error
+	AwaySince time.Time
+	// Refused are the records that could not be read, by key.
+	Refused map[string]error
+	// Nodes are by name, Jobs by namespace and name.
+	Nodes []Node
+	Jobs  []Job
+}
+
+// Node is a node with what is known of it.
+type Node struct {
+	Name growth.NodeName
+	GPUs *bus.NodeGPUs
+	Load *bus.NodeLoad
+}
+
+// Job is a job with what is known of it.
+type Job struct {
+	UID growth.PodUID
+	// Sample is nil when the job, or the coordinator of its node, is gone.
+	Sample *bus.Sample
+	// Advice is nil when there is none; AdviceRevision wrote it.
+	Advice         *bus.Advice
+	AdviceRevision bus.Revision
+	// Measured are the job's last measurements, the newest last.
+	Measured []loader.Measurement
+}
+
+// take makes a snapshot of two views and the measurements so far.
+func take(nodes, jobs *bus.View[entry], tracks map[growth.PodUID]track) *Snapshot {
+	s := &Snapshot{Synced: nodes.Synced && jobs.Synced, Err: nodes.Err, Refused: map[string]error{}}
+	if s.Err == nil {
+		s.Err = jobs.Err
+	}
+	for _, refused := range []map[string]error{nodes.Refused, jobs.Refused} {
+		for key, err := range refused {
+			s.Refused[key] = err
+		}
+	}
+	s.Nodes, s.Jobs = gatherNodes(nodes), gatherJobs(jobs, tracks)
+	return s
+}
+
+func gatherNodes(view *bus.View[entry]) []Node {
+	byName := map[growth.NodeName]Node{}
+	for _, e := range view.Values {
+		if e.gpus == nil && e.load == nil {
+			continue
+		}
+		n := byName[e.key.Node]
+		n.Name, n.GPUs, n.Load = e.key.Node, cmp.Or(e.gpus, n.GPUs), cmp.Or(e.load, n.Load)
+		byName[n.Name] = n
+	}
+	nodes := make([]Node, 0, len(byName))
+	for _, n := range byName {
+		nodes = append(nodes, n)
+	}
+	slices.SortFunc(nodes, func(a, b Node) int { return cmp.Compare(a.Name, b.Name) })
+	return nodes
+}
+
+func gatherJobs(view *bus.View[entry], tracks map[growth.PodUID]track) []Job {
+	byUID := map[growth.PodUID]Job{}
+	for _, e := range view.Values {
+		j := byUID[e.key.Pod]
+		j.UID, j.Sample = e.key.Pod, cmp.Or(e.sample, j.Sample)
+		if e.advice != nil {
+			j.Advice, j.AdviceRevision = e.advice, e.revision
+		}
+		byUID[j.UID] = j
+	}
+	jobs := make([]Job, 0, len(byUID))
+	for uid, j := range byUID {
+		j.Measured = tracks[uid].measured
+		jobs = append(jobs, j)
+	}
+	slices.SortFunc(jobs, func(a, b Job) int {
+		return cmp.Or(cmp.Compare(a.name(), b.name()), cmp.Compare(a.UID, b.UID))
+	})
+	return jobs
+}
+
+// name sorts jobs that are gone behind all others.
+func (j Job) name() string {
+	if j.Sample == nil {
+		return "\xff"
+	}
+	return j.Sample.Pod.Namespace + "\x00" + j.Sample.Pod.Name
+}

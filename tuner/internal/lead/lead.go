@@ -1,0 +1,88 @@
+package lead
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/klog/v2"
+)
+
+// LeaseName is the Lease's.
+const LeaseName = "trellis-tuner"
+
+// How long a leader that died is waited for.
+const (
+	leaseDuration = 15 * time.Second
+	renewDeadline = 10 * time.Second
+	retryPeriod   = 2 * time.Second
+)
+
+// Client makes a client from a kubeconfig, or from the pod's own account where there is none.
+func Client(kubeconfig string) (kubernetes.Interface, error) {
+	config, err := rest.InClusterConfig()
+	if kubeconfig != "" {
+		config, err = clientcmd.BuildConfigFromFlags("", kubeconfig)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reaching the API server for leader election (--leader-elect=false does without): %w", err)
+	}
+	config.Timeout, config.UserAgent = renewDeadline/2, "trellis-tuner"
+	return kubernetes.NewForConfig(config)
+}
+
+// Elected runs advise whenever this process is the leader, until ctx ends. It never runs it twice at once.
+func Elected(ctx context.Context, client kubernetes.Interface, namespace string, log *slog.Logger, advise func(context.Context)) error {
+	host, err := os.Hostname()
+	if err != nil {
+		return fmt.Errorf("naming this candidate: %w", err)
+	}
+	identity := host + "_" + string(uuid.NewUUID())
+	var leading sync.Mutex
+	term := func(ctx context.Context) {
+		leading.Lock()
+		defer leading.Unlock()
+		if ctx.Err() == nil {
+			advise(ctx)
+		}
+	}
+	ctx = klog.NewContext(ctx, logr.FromSlogHandler(log.Handler()))
+	for ctx.Err() == nil {
+		elector, err := leaderelection.NewLeaderElector(candidacy(client, namespace, identity, log, term))
+		if err != nil {
+			return fmt.Errorf("standing for election: %w", err)
+		}
+		elector.Run(ctx) // returns when the Lease is lost, perhaps before the term has ended
+	}
+	leading.Lock()
+	defer leading.Unlock()
+	return context.Cause(ctx)
+}
+
+func candidacy(client kubernetes.Interface, namespace, identity string, log *slog.Logger, term func(context.Context)) leaderelection.LeaderElectionConfig {
+	return leaderelection.LeaderElectionConfig{
+		Lock: &resourcelock.LeaseLock{
+			LeaseMeta: metav1.ObjectMeta{Namespace: namespace, Name: LeaseName}, Client: client.CoordinationV1(),
+			LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
+		},
+		LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod, ReleaseOnCancel: true, Name: LeaseName,
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: term,
+			OnStoppedLeading: func() {},
+			OnNewLeader: func(leader string) {
+				log.Info("a leader was elected", "leader", leader, "self", leader == identity)
+			},
+		},
+	}
+}

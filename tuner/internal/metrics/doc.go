@@ -1,0 +1,2 @@
+// Package metrics is what the tuner tells Prometheus. Times are in seconds.
+package metrics

@@ -1,0 +1,107 @@
+package metrics
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/trellis-gpu/trellis/tuner/internal/history"
+)
+
+// Metrics counts. Make it with New.
+type Metrics struct {
+	registry *prometheus.Registry
+	changes  *prometheus.CounterVec
+	divided  prometheus.Histogram
+	leader   prometheus.Gauge
+}
+
+// Source gives the present instant of the bus.
+type Source interface {
+	Snapshot() (*history.Snapshot, <-chan struct{})
+}
+
+// New returns metrics of their own registry, which read the state of the bus from source when they are collected.
+func New(source Source, version string) *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		changes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "trellis_tuner_advice_total", Help: "Changes of advice, by what came of them.",
+		}, []string{"action"}),
+		divided: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "trellis_tuner_allocation_duration_seconds", Help: "Time to fit all models and divide all nodes' cores once.",
+			Buckets: prometheus.ExponentialBuckets(1e-5, 4, 9),
+		}),
+		leader: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "trellis_tuner_leader", Help: "1 while this process is the one that advises.",
+		}),
+	}
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "trellis_tuner_build_info", Help: "1, with the build's version as a label.", ConstLabels: prometheus.Labels{"version": version},
+	})
+	build.Set(1)
+	m.registry.MustRegister(m.changes, m.divided, m.leader, build, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		observed(source, "jobs", "Jobs that have a sample on the bus.", jobs),
+		observed(source, "measured_jobs", "Jobs whose throughput was measured.", measured),
+		observed(source, "nodes", "Nodes on the bus.", func(s *history.Snapshot) float64 { return float64(len(s.Nodes)) }),
+		observed(source, "refused_records", "Records on the bus that this build can not read.",
+			func(s *history.Snapshot) float64 { return float64(len(s.Refused)) }),
+		observed(source, "bus_away_seconds", "How long the bus has been away; 0 while it is there.", away),
+	)
+	return m
+}
+
+func observed(source Source, name, help string, value func(*history.Snapshot) float64) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "trellis_tuner_" + name, Help: help}, func() float64 {
+		snapshot, _ := source.Snapshot()
+		return value(snapshot)
+	})
+}
+
+func jobs(s *history.Snapshot) (n float64) {
+	for _, j := range s.Jobs {
+		if j.Sample != nil {
+			n++
+		}
+	}
+	return n
+}
+
+func measured(s *history.Snapshot) (n float64) {
+	for _, j := range s.Jobs {
+		if len(j.Measured) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+func away(s *history.Snapshot) float64 {
+	if s.AwaySince.IsZero() {
+		return 0
+	}
+	return time.Since(s.AwaySince).Seconds()
+}
+
+// Divided counts one round of decisions.
+func (m *Metrics) Divided(took time.Duration) { m.divided.Observe(took.Seconds()) }
+
+// Changed counts one change of advice.
+func (m *Metrics) Changed(action string) { m.changes.WithLabelValues(action).Inc() }
+
+// Leading tells whether this process advises.
+func (m *Metrics) Leading(leading bool) {
+	m.leader.Set(0)
+	if leading {
+		m.leader.Set(1)
+	}
+}
+
+// Handler serves the metrics.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry})
+}

@@ -1,0 +1,48 @@
+package metrics_test
+
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/loader"
+
+	"github.com/trellis-gpu/trellis/tuner/internal/advise"
+	"github.com/trellis-gpu/trellis/tuner/internal/history"
+	"github.com/trellis-gpu/trellis/tuner/internal/metrics"
+)
+
+type fixed struct{ snapshot *history.Snapshot }
+
+func (f fixed) Snapshot() (*history.Snapshot, <-chan struct{}) { return f.snapshot, nil }
+
+func TestWhatIsCounted(t *testing.T) {
+	m := metrics.New(fixed{&history.Snapshot{
+		Nodes: []history.Node{{Name: "n"}}, Refused: map[string]error{"k": bus.ErrVersion}, Err: bus.ErrUnavailable, AwaySince: time.Now().Add(-time.Hour),
+		Jobs: []history.Job{{UID: "gone"}, {UID: "a", Sample: &bus.Sample{}}, {UID: "b", Sample: &bus.Sample{}, Measured: []loader.Measurement{{}}}},
+	}}, "v1.2.3")
+	m.Divided(time.Millisecond)
+	m.Changed(advise.Written)
+	m.Changed(advise.Written)
+	m.Leading(true)
+
+	recorder := httptest.NewRecorder()
+	m.Handler().ServeHTTP(recorder, httptest.NewRequest("GET", "/metrics", nil))
+	text := recorder.Body.String()
+	for _, line := range []string{
+		"trellis_tuner_jobs 2", "trellis_tuner_measured_jobs 1", "trellis_tuner_nodes 1", "trellis_tuner_refused_records 1",
+		`trellis_tuner_advice_total{action="written"} 2`, "trellis_tuner_leader 1", "trellis_tuner_allocation_duration_seconds_count 1",
+		`trellis_tuner_build_info{version="v1.2.3"} 1`, "trellis_tuner_bus_away_seconds 36",
+	} {
+		require.Contains(t, text, line)
+	}
+	problems, err := promlint.New(strings.NewReader(text)).Lint()
+	require.NoError(t, err)
+	require.Empty(t, problems)
+	m.Leading(false)
+}

@@ -1,0 +1,96 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+const (
+	// maxWatches bounds how many readers follow at once.
+	maxWatches = 64
+	// pace is the shortest time between two events of a watch.
+	pace = 500 * time.Millisecond
+	// breath is how often a quiet watch is written to, so that a dead one is noticed.
+	breath = 15 * time.Second
+	// stall is how long a reader may take for one event.
+	stall = 10 * time.Second
+)
+
+// feed serves the state as server-sent events.
+type feed struct {
+	source Source
+	places chan struct{}
+}
+
+func (f *feed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	select {
+	case f.places <- struct{}{}:
+		defer func() { <-f.places }()
+	default:
+		w.Header().Set("Retry-After", "30")
+		http.Error(w, fmt.Sprintf("%d readers follow already: try later, or read without watch=1", maxWatches), http.StatusServiceUnavailable)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no")
+	f.follow(w, r)
+}
+
+// follow writes the state whenever it differs from what was written last, until the reader or the server ends.
+func (f *feed) follow(w http.ResponseWriter, r *http.Request) {
+	var last []byte
+	var spoke time.Time
+	for {
+		snapshot, changed := f.source.Snapshot()
+		doc, err := document(snapshot)
+		if err != nil {
+			return
+		}
+		var event []byte
+		switch {
+		case !bytes.Equal(doc, last):
+			event, last = fmt.Appendf(nil, "data: %s\n\n", doc), doc
+		case time.Since(spoke) >= breath:
+			event = []byte(": still here\n\n")
+		}
+		if event != nil {
+			if write(w, event) != nil {
+				return
+			}
+			spoke = time.Now()
+		}
+		if !pause(r.Context(), changed) {
+			return
+		}
+	}
+}
+
+// pause waits for the pace, then for a change or a breath. It is false when the reader is gone.
+func pause(ctx context.Context, changed <-chan struct{}) bool {
+	select {
+	case <-time.After(pace):
+	case <-ctx.Done():
+		return false
+	}
+	select {
+	case <-changed:
+	case <-time.After(breath):
+	case <-ctx.Done():
+		return false
+	}
+	return true
+}
+
+func write(w http.ResponseWriter, event []byte) error {
+	control := http.NewResponseController(w)
+	if err := control.SetWriteDeadline(time.Now().Add(stall)); err != nil {
+		return err
+	}
+	if _, err := w.Write(event); err != nil {
+		return err
+	}
+	return control.Flush()
+}

@@ -1,0 +1,101 @@
+"use strict";
+
+// All text from the state is set as text, never as markup.
+const $ = id => document.getElementById(id);
+const trails = new Map(); // growth over time, by pod uid, as long as this page is open
+const TRAIL = 120;
+
+function make(tag, attributes, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes || {})) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+
+const cores = milli => (milli / 1000).toFixed(2);
+const memory = mib => mib >= 1024 ? (mib / 1024).toFixed(mib % 1024 ? 1 : 0) + " GiB" : mib + " MiB";
+const short = uuid => uuid.length > 16 ? "…" + uuid.slice(-12) : uuid;
+const number = x => x === 0 ? "0" : Math.abs(x) >= 1e-3 && Math.abs(x) < 1e5 ? x.toPrecision(4) : x.toExponential(2);
+const bar = (value, most) => make("progress", { value: Math.min(value, most), max: Math.max(most, 1e-9) });
+
+function nodeCard({ node, gpus, load }) {
+  const head = make("header", {}, make("h2", {}, node));
+  if (gpus && gpus.emulated) head.append(make("span", { class: "badge", title: "no driver stands behind these GPUs" }, "emulated GPUs"));
+  const card = make("article", {}, head);
+  if (load) {
+    card.append(make("div", {}, `CPU ${cores(load.cpuUsedMilli)} cores used, ${cores(load.cpuPoolMilli)} guaranteed`,
+      make("span", { class: "dim" }, ` · ${load.loaderBudget} for loaders · policy ${load.policy}`)), bar(load.cpuUsedMilli, load.cpuPoolMilli));
+  } else {
+    card.append(make("div", { class: "dim" }, "its coordinator is silent"));
+  }
+  const list = make("ul");
+  for (const gpu of (gpus && gpus.gpus) || []) {
+    list.append(make("li", { title: gpu.uuid }, `${gpu.model || "GPU"} · ${memory(gpu.memoryMiB)} `,
+      make("span", { class: "dim" }, short(gpu.uuid)), gpu.healthy ? "" : make("span", { class: "badge bad" }, "unhealthy")));
+  }
+  if (!gpus) list.append(make("li", { class: "dim" }, "its device plugin is silent"));
+  card.append(list);
+  return card;
+}
+
+function trail(uid, growth) {
+  const points = trails.get(uid) || [];
+  points.push(growth);
+  if (points.length > TRAIL) points.shift();
+  trails.set(uid, points);
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.setAttribute("viewBox", `0 0 ${TRAIL} 24`);
+  svg.setAttribute("preserveAspectRatio", "none");
+  const line = document.createElementNS(svg.namespaceURI, "polyline");
+  line.setAttribute("points", points.map((g, i) => `${i},${(23 - 22 * Math.min(1, Math.max(0, g))).toFixed(1)}`).join(" "));
+  line.setAttribute("vector-effect", "non-scaling-stroke");
+  svg.append(line);
+  return svg;
+}
+
+function loaders(sample, advice) {
+  const applied = sample.loaders === undefined ? "–" : String(sample.loaders);
+  const advised = advice && advice.loaders !== undefined ? String(advice.loaders) : "–";
+  return make("td", { class: "n" + (advised !== "–" && advised !== applied ? " pending" : "") }, `${advised} / ${applied}`);
+}
+
+// jobRows makes a job's row and, below it, the reason of its advice.
+function jobRows({ sample, advice }) {
+  const name = make("td", {}, make("strong", {}, `${sample.pod.namespace}/${sample.pod.name}`));
+  const reason = make("td", { colspan: 10 }, (advice && advice.reason) || "");
+  const step = make("td", { class: "n" }, sample.totalSteps ? `${sample.step} / ${sample.totalSteps}` : String(sample.step));
+  if (sample.totalSteps) step.append(bar(sample.step, sample.totalSteps));
+  const gpus = (sample.gpus || []).map(short).join(", ");
+  return [make("tr", {}, name,
+    make("td", {}, sample.node, make("small", { title: (sample.gpus || []).join(" ") }, gpus)),
+    step,
+    make("td", { class: "n" }, sample.reported ? `${sample.metric} ${number(sample.value || 0)}` : "–"),
+    make("td", {}, `${(sample.growth || 0).toFixed(2)}`, trail(sample.pod.uid, sample.growth || 0)),
+    make("td", {}, make("span", { class: "pill " + sample.category }, sample.category || "–")),
+    make("td", {}, `${cores(sample.cpuUsedMilli)} / ${cores(sample.cpuRequestMilli)}`,
+      make("span", { class: "dim" }, ` · share ${Math.round(100 * sample.share)}%`), bar(sample.share, 1)),
+    make("td", { class: "n" }, sample.samplesPerSecond ? sample.samplesPerSecond.toFixed(0) : "–"),
+    loaders(sample, advice),
+    make("td", { class: "n" }, sample.memoryUsedMiB ? memory(sample.memoryUsedMiB) : "–")), make("tr", { class: "reason" }, reason)];
+}
+
+function say(text, bad) {
+  $("status").textContent = text;
+  $("status").classList.toggle("bad", bad);
+}
+
+function show(state) {
+  $("nodes").replaceChildren(...state.nodes.map(nodeCard));
+  $("jobs").replaceChildren(...state.jobs.flatMap(jobRows));
+  $("empty").hidden = state.jobs.length > 0 || !state.synced;
+  const present = new Set(state.jobs.map(job => job.sample.pod.uid));
+  for (const uid of trails.keys()) if (!present.has(uid)) trails.delete(uid);
+  if (state.error) say(state.error, true);
+  else if (!state.synced) say("waiting for the state bus …", false);
+  else if (state.refused) say(`${state.refused.length} record(s) left out: ${state.refused[0]}`, true);
+  else say(`${state.jobs.length} job(s) on ${state.nodes.length} node(s)`, false);
+}
+
+const events = new EventSource("api/v1/state?watch=1");
+events.onmessage = event => show(JSON.parse(event.data));
+events.onerror = () => say("the tuner can not be reached, trying again …", true);

@@ -1,0 +1,66 @@
+package web
+
+import (
+	"embed"
+	"net/http"
+
+	"github.com/julienschmidt/httprouter"
+
+	"github.com/trellis-gpu/trellis/tuner/internal/history"
+)
+
+// Source gives the present instant of the bus.
+type Source interface {
+	Snapshot() (*history.Snapshot, <-chan struct{})
+}
+
+//go:embed page
+var page embed.FS
+
+// People serves the page and the API.
+func People(source Source) http.Handler {
+	router := httprouter.New()
+	router.RedirectTrailingSlash, router.RedirectFixedPath = false, false
+	feed := &feed{source: source, places: make(chan struct{}, maxWatches)}
+	router.GET("/api/v1/state", func(w http.ResponseWriter, r *http.Request, _ httprouter.Params) {
+		switch watch := r.URL.Query().Get("watch"); watch {
+		case "", "0", "false":
+			now(source, w)
+		case "1", "true":
+			feed.ServeHTTP(w, r)
+		default:
+			http.Error(w, "watch is 1 to follow changes, or absent", http.StatusBadRequest)
+		}
+	})
+	for path, file := range map[string]string{"/": "page/index.html", "/page.css": "page/page.css", "/page.js": "page/page.js"} {
+		router.GET(path, func(w http.ResponseWriter, r *http.Request, _ httprouter.Params) {
+			http.ServeFileFS(w, r, page, file)
+		})
+	}
+	return secured(router)
+}
+
+func now(source Source, w http.ResponseWriter) {
+	snapshot, _ := source.Snapshot()
+	doc, err := document(snapshot)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(append(doc, '\n')) // a reader that went away is no concern of ours
+}
+
+// secured keeps pages of others from framing, sniffing or scripting ours, and requests small.
+func secured(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cache-Control", "no-store")
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		next.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,48 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+)
+
+const (
+	maxBody    = 1 << 10 // nothing we serve takes a body
+	maxHeaders = 16 << 10
+	// drain is how long requests may take to end when the server does.
+	drain = 3 * time.Second
+)
+
+// Serve answers on address until ctx ends.
+func Serve(ctx context.Context, address string, handler http.Handler) error {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return fmt.Errorf("listening: %w", err)
+	}
+	return ServeOn(ctx, listener, handler)
+}
+
+// ServeOn answers on a listener, which it closes, until ctx ends.
+func ServeOn(ctx context.Context, listener net.Listener, handler http.Handler) error {
+	requests, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	server := &http.Server{
+		Handler: handler, BaseContext: func(net.Listener) context.Context { return requests },
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 15 * time.Second, IdleTimeout: time.Minute,
+		MaxHeaderBytes: maxHeaders,
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	select {
+	case err := <-ended:
+		return fmt.Errorf("serving on %s: %w", listener.Addr(), err)
+	case <-ctx.Done():
+	}
+	stop() // watches end now, and with them their requests
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
+	defer cancel()
+	return errors.Join(context.Cause(ctx), server.Shutdown(closing))
+}

@@ -1,0 +1,34 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/trellis-gpu/trellis/tuner/api"
+	"github.com/trellis-gpu/trellis/tuner/internal/history"
+)
+
+// state makes the document of an instant.
+func state(s *history.Snapshot) api.State {
+	doc := api.State{Synced: s.Synced, Nodes: []api.Node{}, Jobs: []api.Job{}}
+	if s.Err != nil {
+		doc.Error = "the state bus is away, this is the last that was seen: " + s.Err.Error()
+	}
+	for key, err := range s.Refused {
+		doc.Refused = append(doc.Refused, fmt.Sprintf("%.300q: %.300s", key, err))
+	}
+	slices.Sort(doc.Refused)
+	for _, n := range s.Nodes {
+		doc.Nodes = append(doc.Nodes, api.Node{Node: n.Name, GPUs: n.GPUs, Load: n.Load})
+	}
+	for _, j := range s.Jobs {
+		if j.Sample != nil {
+			doc.Jobs = append(doc.Jobs, api.Job{Sample: *j.Sample, Advice: j.Advice})
+		}
+	}
+	return doc
+}
+
+// document encodes it: one line.
+func document(s *history.Snapshot) ([]byte, error) { return json.Marshal(state(s)) }

@@ -1,0 +1,304 @@
+package web_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+
+	"github.com/trellis-gpu/trellis/tuner/api"
+	"github.com/trellis-gpu/trellis/tuner/internal/history"
+	"github.com/trellis-gpu/trellis/tuner/internal/web"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write the goldens anew")
+
+// source is the state of a test.
+type source struct {
+	mu      sync.Mutex
+	now     *history.Snapshot
+	changed chan struct{}
+}
+
+func with(s *history.Snapshot) *source { return &source{now: s, changed: make(chan struct{})} }
+
+func (s *source) Snapshot() (*history.Snapshot, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now, s.changed
+}
+
+func (s *source) set(now *history.Snapshot) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now = now
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+func snapshot() *history.Snapshot {
+	loaders, wished, batch := 0, 1, 64
+	return &history.Snapshot{
+		Synced: true,
+		Refused: map[string]error{
+			bus.SampleKey("later"): bus.ErrVersion,
+		},
+		Nodes: []history.Node{
+			{
+				Name: "node-1",
+				GPUs: &bus.NodeGPUs{
+					Header: bus.Header{Version: 1}, Unit: growth.GiB, Resource: "gpushare/gpu-mem", Emulated: true,
+					GPUs: []bus.GPU{{UUID: "GPU-1", Model: "Emulated", Memory: 24 * growth.GiB, Healthy: true}},
+				},
+				Load: &bus.NodeLoad{Header: bus.Header{Version: 1}, CPUPool: 1000, CPUUsed: 940, LoaderBudget: 1, Policy: "flowcon"},
+			},
+			{Name: "node-2", GPUs: &bus.NodeGPUs{Header: bus.Header{Version: 1}, GPUs: []bus.GPU{}}},
+		},
+		Jobs: []history.Job{
+			{
+				UID: "u1", AdviceRevision: 12, Advice: &bus.Advice{Header: bus.Header{Version: 1}, Generation: 2, Loaders: &wished, Reason: "0 → 1"},
+				Sample: &bus.Sample{
+					Header: bus.Header{Version: 1}, Pod: growth.PodRef{Namespace: "demo", Name: "vae", UID: "u1"}, Node: "node-1", GPUs: []growth.GPU{"GPU-1"},
+					Step: 420, Epoch: 3, TotalSteps: 1000, Metric: "loss", Value: .25, Reported: true, Growth: .5, Category: growth.Progressing,
+					CPUUsed: 480, Share: .6, CPURequest: 600, Weight: 24, MemoryUsed: 410,
+					SamplesPerSecond: 512, StepSeconds: .125, LoadSeconds: .05, BatchSize: &batch, Loaders: &loaders, Generation: 2, Applied: 1, Tunable: []string{"cpu", "loaders"},
+				},
+			},
+			{UID: "u2", Sample: &bus.Sample{Header: bus.Header{Version: 1}, Pod: growth.PodRef{Namespace: "demo", Name: "young", UID: "u2"}, Node: "node-1", Category: growth.Progressing}},
+			{UID: "gone", Advice: &bus.Advice{Generation: 1}},
+		},
+	}
+}
+
+func get(t *testing.T, handler http.Handler, target string) *http.Response {
+	t.Helper()
+	recorder := httptest.NewRecorder()
+	handler.ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, target, nil))
+	return recorder.Result()
+}
+
+func body(t *testing.T, r *http.Response) string {
+	t.Helper()
+	text, err := io.ReadAll(r.Body)
+	require.NoError(t, err)
+	return string(text)
+}
+
+func TestTheDocumentIsTheGolden(t *testing.T) {
+	reply := get(t, web.People(with(snapshot())), "/api/v1/state")
+	require.Equal(t, "application/json", reply.Header.Get("Content-Type"))
+	var pretty bytes.Buffer
+	require.NoError(t, json.Indent(&pretty, []byte(body(t, reply)), "", "  "))
+	if *rewrite {
+		require.NoError(t, os.WriteFile("testdata/state.json", pretty.Bytes(), 0o644))
+	}
+	want, err := os.ReadFile("testdata/state.json")
+	require.NoError(t, err)
+	require.Equal(t, string(want), pretty.String())
+
+	var decoded api.State
+	require.NoError(t, json.Unmarshal(want, &decoded))
+	require.Len(t, decoded.Jobs, 2, "a job that is gone is not shown")
+	require.Nil(t, decoded.Nodes[1].Load)
+}
+
+func TestBeforeTheBusIsReadThereIsAnEmptyDocument(t *testing.T) {
+	reply := get(t, web.People(with(&history.Snapshot{})), "/api/v1/state")
+	require.JSONEq(t, `{"synced":false,"nodes":[],"jobs":[]}`, body(t, reply))
+}
+
+func TestAStaleDocumentSaysSo(t *testing.T) {
+	s := snapshot()
+	s.Err = bus.ErrUnavailable
+	var doc api.State
+	require.NoError(t, json.Unmarshal([]byte(body(t, get(t, web.People(with(s)), "/api/v1/state"))), &doc))
+	require.Contains(t, doc.Error, "away")
+	require.True(t, doc.Synced)
+	require.Len(t, doc.Jobs, 2)
+}
+
+func TestThePageNeedsNobodyElse(t *testing.T) {
+	people := web.People(with(snapshot()))
+	for path, kind := range map[string]string{"/": "text/html", "/page.css": "text/css", "/page.js": "text/javascript"} {
+		reply := get(t, people, path)
+		require.Equal(t, http.StatusOK, reply.StatusCode, path)
+		require.Contains(t, reply.Header.Get("Content-Type"), kind)
+		require.Contains(t, reply.Header.Get("Content-Security-Policy"), "default-src 'none'")
+		require.Equal(t, "nosniff", reply.Header.Get("X-Content-Type-Options"))
+		text := strings.ReplaceAll(body(t, reply), "http://www.w3.org/2000/svg", "")
+		require.NotContains(t, text, "://", "nothing is loaded from elsewhere")
+		require.NotContains(t, text, "innerHTML")
+	}
+}
+
+func TestWhatIsNotServed(t *testing.T) {
+	people := web.People(with(snapshot()))
+	for target, want := range map[string]int{
+		"/api/v1/state?watch=perhaps": http.StatusBadRequest, "/api/v2/state": http.StatusNotFound, "/page": http.StatusNotFound,
+		"/page/": http.StatusNotFound, "/metrics": http.StatusNotFound,
+	} {
+		require.Equal(t, want, get(t, people, target).StatusCode, target)
+	}
+	recorder := httptest.NewRecorder()
+	people.ServeHTTP(recorder, httptest.NewRequest(http.MethodPost, "/api/v1/state", strings.NewReader("{}")))
+	require.Equal(t, http.StatusMethodNotAllowed, recorder.Code)
+}
+
+// reader is a client that follows, without a network, so that time is the test's.
+type reader struct {
+	header http.Header
+	mu     sync.Mutex
+	code   int
+	events []string
+	times  []time.Time
+	err    error
+}
+
+func (r *reader) Header() http.Header              { return r.header }
+func (r *reader) WriteHeader(code int)             { r.code = code }
+func (r *reader) Flush()                           {}
+func (r *reader) SetWriteDeadline(time.Time) error { return nil }
+func (r *reader) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events, r.times = append(r.events, string(p)), append(r.times, time.Now())
+	return len(p), r.err
+}
+
+// told is what the reader was written so far, and when.
+func (r *reader) told() ([]string, []time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.events), slices.Clone(r.times)
+}
+
+func follow(t *testing.T, handler http.Handler) (*reader, context.CancelFunc, <-chan struct{}) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	r, done := &reader{header: http.Header{}}, make(chan struct{})
+	request := httptest.NewRequestWithContext(ctx, http.MethodGet, "/api/v1/state?watch=1", nil)
+	go func() { defer close(done); handler.ServeHTTP(r, request) }()
+	synctest.Wait()
+	return r, cancel, done
+}
+
+func TestAWatchIsToldOfChangesAtItsPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := with(snapshot())
+		r, cancel, done := follow(t, web.People(s))
+		events, _ := r.told()
+		require.Len(t, events, 1, "the present state comes at once")
+		for step := range int64(100) { // ten changes a second, for ten seconds
+			next := snapshot()
+			next.Jobs[0].Sample.Step = step
+			s.set(next)
+			time.Sleep(100 * time.Millisecond)
+		}
+		time.Sleep(time.Second)
+		events, times := r.told()
+		require.InDelta(t, 21, len(events), 1)
+		for i := 1; i < len(times); i++ {
+			require.GreaterOrEqual(t, times[i].Sub(times[i-1]), 500*time.Millisecond)
+		}
+		last := events[len(events)-1]
+		require.True(t, strings.HasPrefix(last, "data: {") && strings.HasSuffix(last, "}\n\n"))
+		require.Contains(t, last, `"step":99`, "the last change is always told")
+
+		s.set(s.now)
+		time.Sleep(10 * time.Second)
+		quiet, _ := r.told()
+		require.Len(t, quiet, len(events), "what looks the same is not told again")
+		time.Sleep(time.Minute)
+		events, _ = r.told()
+		require.Equal(t, ": still here\n\n", events[len(events)-1])
+		cancel()
+		<-done
+	})
+}
+
+func TestAReaderThatBreaksIsDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := with(snapshot())
+		r, cancel, done := follow(t, web.People(s))
+		defer cancel()
+		r.mu.Lock()
+		r.err = errors.New("broken pipe")
+		r.mu.Unlock()
+		s.set(&history.Snapshot{})
+		<-done
+	})
+}
+
+func TestTooManyReadersAreTurnedAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		people := web.People(with(snapshot()))
+		for range 64 {
+			_, cancel, _ := follow(t, people)
+			defer cancel()
+		}
+		r, _, done := follow(t, people)
+		<-done
+		require.Equal(t, http.StatusServiceUnavailable, r.code)
+		require.Equal(t, http.StatusOK, get(t, people, "/api/v1/state").StatusCode)
+	})
+}
+
+func TestHealth(t *testing.T) {
+	stale := snapshot()
+	stale.Err = bus.ErrUnavailable
+	for name, c := range map[string]struct {
+		snapshot *history.Snapshot
+		code     int
+		says     string
+	}{
+		"not read yet": {&history.Snapshot{Err: bus.ErrUnavailable}, http.StatusServiceUnavailable, "not been read"},
+		"fresh":        {snapshot(), http.StatusOK, "ok"},
+		"stale":        {stale, http.StatusOK, "degraded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			health := web.Health(with(c.snapshot), http.NotFoundHandler())
+			reply := get(t, health, "/readyz")
+			require.Equal(t, c.code, reply.StatusCode)
+			require.Contains(t, body(t, reply), c.says)
+			require.Equal(t, http.StatusOK, get(t, health, "/livez").StatusCode)
+		})
+	}
+}
+
+func TestAServerEndsWithItsWatches(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	go func() { ended <- web.ServeOn(ctx, listener, web.People(with(snapshot()))) }()
+	reply, err := http.Get("http://" + listener.Addr().String() + "/api/v1/state?watch=1")
+	require.NoError(t, err)
+	defer reply.Body.Close()
+	first := make([]byte, 6)
+	_, err = io.ReadFull(reply.Body, first)
+	require.NoError(t, err)
+	require.Equal(t, "data: ", string(first))
+	cancel()
+	require.ErrorIs(t, <-ended, context.Canceled)
+}
+
+func TestAnAddressInUseIsNamed(t *testing.T) {
+	require.ErrorContains(t, web.Serve(t.Context(), "300.0.0.1:0", http.NotFoundHandler()), "300.0.0.1")
+}

@@ -1,0 +1,100 @@
+// Command tuner learns from what jobs measure and advises them: how many data-loader workers each should run, so that
+// a node's cores do the most for what its jobs can still learn. It also shows people what is going on.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/oklog/run"
+	"github.com/spf13/pflag"
+
+	"github.com/trellis-gpu/trellis/growth/bus/etcdbus"
+	"github.com/trellis-gpu/trellis/growth/loader"
+
+	"github.com/trellis-gpu/trellis/tuner/internal/advise"
+	"github.com/trellis-gpu/trellis/tuner/internal/history"
+	"github.com/trellis-gpu/trellis/tuner/internal/lead"
+	"github.com/trellis-gpu/trellis/tuner/internal/metrics"
+	"github.com/trellis-gpu/trellis/tuner/internal/options"
+	"github.com/trellis-gpu/trellis/tuner/internal/web"
+)
+
+// version is set when a release is linked.
+var version = "dev"
+
+func main() {
+	o, err := options.Parse(os.Args[1:], os.Getenv)
+	switch {
+	case errors.Is(err, pflag.ErrHelp):
+		return
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "tuner:", err)
+		os.Exit(2)
+	case o.Version:
+		fmt.Println("tuner", version)
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: o.LogLevel}))
+	if err := tune(ctx, o, log); err != nil && !errors.Is(err, context.Canceled) {
+		log.Error("tuner ends", "reason", err)
+		os.Exit(1)
+	}
+}
+
+// tune runs the parts until one of them fails or ctx ends.
+func tune(ctx context.Context, o options.Options, log *slog.Logger) error {
+	o.Etcd.Log = log
+	state, err := etcdbus.Open(o.Etcd)
+	if err != nil {
+		return err
+	}
+	defer state.Close() // nothing of ours hangs on the session
+	recorder := history.NewRecorder(state, log)
+	counted := metrics.New(recorder, version)
+	loop := &advise.Loop{
+		Source: recorder, Writer: state, Meter: counted, Adviser: &advise.Adviser{Patience: loader.Patient()}, Every: o.Every, Log: log,
+	}
+	advising, err := office(o, log, func(ctx context.Context) {
+		counted.Leading(true)
+		defer counted.Leading(false)
+		loop.Run(ctx)
+	})
+	if err != nil {
+		return err
+	}
+
+	log.Info("tuner starts", "version", version, "listen", o.Listen, "health", o.HealthListen, "leaderElect", o.LeaderElect)
+	var parts run.Group
+	for _, part := range []func(context.Context) error{
+		recorder.Run,
+		advising,
+		func(ctx context.Context) error { return web.Serve(ctx, o.Listen, web.People(recorder)) },
+		func(ctx context.Context) error {
+			return web.Serve(ctx, o.HealthListen, web.Health(recorder, counted.Handler()))
+		},
+	} {
+		ctx, cancel := context.WithCancel(ctx)
+		parts.Add(func() error { return part(ctx) }, func(error) { cancel() })
+	}
+	return parts.Run()
+}
+
+// office returns what runs advise when it is this process's turn: at once, or when elected.
+func office(o options.Options, log *slog.Logger, advise func(context.Context)) (func(context.Context) error, error) {
+	if !o.LeaderElect {
+		return func(ctx context.Context) error { advise(ctx); return context.Cause(ctx) }, nil
+	}
+	client, err := lead.Client(o.Kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) error { return lead.Elected(ctx, client, o.LeaseNamespace, log, advise) }, nil
+}
