@@ -1,0 +1,68 @@
+//go:build linux
+
+package cli
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"github.com/trellis-gpu/trellis/deploy/local/internal/cgroup"
+	"github.com/trellis-gpu/trellis/deploy/local/internal/cluster"
+	"github.com/trellis-gpu/trellis/deploy/local/internal/node"
+	"github.com/trellis-gpu/trellis/deploy/local/internal/state"
+)
+
+// superviseCommand is what `up` starts; descriptor 3 is the pipe that it reads progress from.
+func superviseCommand() *cobra.Command {
+	var f flags
+	cmd := &cobra.Command{
+		Use:    "supervise",
+		Hidden: true,
+		Args:   cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return cluster.Supervise(cmd.Context(), state.Root(f.root), f.name, inherited(3), newLog())
+		},
+	}
+	f.addName(cmd.Flags())
+	return cmd
+}
+
+// nodeCommand is what the supervisor starts as a node's init; descriptor 3 ends when the cable is laid, descriptor 4
+// takes reports.
+func nodeCommand() *cobra.Command {
+	var f flags
+	var name string
+	cmd := &cobra.Command{
+		Use:    "node",
+		Hidden: true,
+		Args:   cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			folder := state.Root(f.root).Cluster(f.name)
+			record, err := folder.Read()
+			if err != nil {
+				return err
+			}
+			branch, err := cgroup.BranchOf(f.name)
+			if err != nil {
+				return err
+			}
+			layout, err := node.NewLayout(folder, record, name, branch.Path(name))
+			if err != nil {
+				return err
+			}
+			return layout.Run(cmd.Context(), newLog(), inherited(3), inherited(4))
+		},
+	}
+	f.addName(cmd.Flags())
+	cmd.Flags().StringVar(&name, "node", "", "the node")
+	return cmd
+}
+
+// inherited takes over a descriptor from the starter and keeps it from this process's own children: a pipe ends only
+// when nobody holds it any more.
+func inherited(fd int) *os.File {
+	unix.CloseOnExec(fd)
+	return os.NewFile(uintptr(fd), "inherited")
+}

@@ -1,0 +1,154 @@
+//go:build linux
+
+package cluster
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/trellis-gpu/trellis/deploy/local/internal/cgroup"
+	"github.com/trellis-gpu/trellis/deploy/local/internal/controlplane"
+	"github.com/trellis-gpu/trellis/deploy/local/internal/process"
+	"github.com/trellis-gpu/trellis/deploy/local/internal/state"
+)
+
+// systemGroup is the part of the cluster's cgroup branch for everything that is not a pod.
+const systemGroup = "system"
+
+// Supervisor owns a cluster's programs.
+type Supervisor struct {
+	root     state.Root
+	folder   state.Folder
+	record   state.Record
+	branch   cgroup.Branch
+	layout   controlplane.Layout
+	starter  *process.Starter
+	reports  chan string // from nodes: a program of theirs has ended
+	progress *os.File    // to `up`; closed once it knows how it went
+	log      *slog.Logger
+}
+
+// Supervise brings the prepared cluster up, keeps it until ctx ends (or the process of --with-pid does), and takes it
+// down.
+func Supervise(ctx context.Context, root state.Root, name string, progress *os.File, log *slog.Logger) error {
+	folder := root.Cluster(name)
+	record, err := folder.Read()
+	if err != nil {
+		return err
+	}
+	s := &Supervisor{root: root, folder: folder, record: record, starter: process.NewStarter(),
+		reports: make(chan string, 64), progress: progress, log: log}
+	s.layout = controlplane.Layout{Plan: record.Plan, Folder: folder, Stock: record.Stock}
+	err = s.bringUp(ctx)
+	if err == nil {
+		s.tell(readyLine)
+		progress.Close()
+		s.keep(ctx)
+	} else {
+		log.Error("bring-up failed", "error", err)
+	}
+	down := s.takeDown()
+	if err != nil {
+		s.tell(failedPrefix + strings.ReplaceAll(err.Error(), "\n", "\x00"))
+		progress.Close()
+	}
+	return errors.Join(err, down)
+}
+
+func (s *Supervisor) say(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	s.log.Info("progress", "step", text)
+	s.tell(sayPrefix + text)
+}
+
+func (s *Supervisor) tell(line string) { _, _ = fmt.Fprintln(s.progress, line) }
+
+// keep watches until the cluster is to end.
+func (s *Supervisor) keep(ctx context.Context) {
+	owner := make(chan struct{})
+	if s.record.WithPID != nil {
+		go func() {
+			for !s.record.WithPID.WaitGone(time.Minute) {
+			}
+			close(owner)
+		}()
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			s.log.Info("asked to end")
+			return
+		case <-owner:
+			s.log.Info("the process that this cluster was started for has ended", "pid", s.record.WithPID.PID)
+			return
+		case exit := <-s.starter.Exits():
+			s.noteEnd(exit.Name, exit.Error())
+		case report := <-s.reports:
+			program, _, _ := strings.Cut(report, " ended")
+			s.noteEnd(program, report)
+		}
+	}
+}
+
+// noteEnd records that a program ended unasked. It is not started again: what a cluster lost should be seen.
+func (s *Supervisor) noteEnd(program, how string) {
+	s.log.Error("a program ended, it is not restarted", "program", program, "error", how)
+	if s.record.Ended == nil {
+		s.record.Ended = map[string]string{}
+	}
+	s.record.Ended[program] = how
+	if err := s.folder.Write(s.record); err != nil {
+		s.log.Error("can not write the record", "error", err)
+	}
+}
+
+// takeDown ends every program and deletes everything, this process's own folder included.
+func (s *Supervisor) takeDown() error {
+	s.record.Phase = state.Stopping
+	_ = s.folder.Write(s.record)
+	s.starter.KillAll(patience)
+	if err := s.branch.Leave(); err != nil {
+		s.log.Error("can not leave the cluster's cgroup", "error", err)
+	}
+	err := Sweep(s.root, s.record.Plan.Cluster)
+	// Where nobody is taking the cluster down by hand, nobody else removes the lock.
+	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	if lock, lockErr := s.root.LockCluster(ctx, s.record.Plan.Cluster, func() {}); lockErr == nil {
+		lock.ReleaseAndRemove()
+		_ = os.Remove(string(s.root))
+	}
+	return err
+}
+
+// readReports hands on what a node writes about its programs.
+func (s *Supervisor) readReports(node string, from io.ReadCloser) {
+	defer from.Close()
+	for lines := bufio.NewScanner(from); lines.Scan(); {
+		s.reports <- node + "/" + lines.Text()
+	}
+}
+
+// whileUpLives ends the context when `up` goes away: then the other end of the progress pipe is closed.
+func whileUpLives(ctx context.Context, progress *os.File) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	fd := int32(progress.Fd())
+	go func() {
+		for ctx.Err() == nil {
+			n, err := unix.Poll([]unix.PollFd{{Fd: fd}}, 500)
+			if n > 0 && err == nil {
+				cancel(errors.New("the process that asked for this cluster has ended"))
+			}
+		}
+	}()
+	return ctx, func() { cancel(nil) }
+}

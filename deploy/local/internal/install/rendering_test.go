@@ -1,0 +1,184 @@
+package install_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"gopkg.in/yaml.v3"
+
+	"github.com/trellis-gpu/trellis/deploy/local/internal/image"
+	"github.com/trellis-gpu/trellis/deploy/local/internal/install"
+)
+
+// manifest is what the tests look at of any object.
+type manifest struct {
+	Kind     string
+	Metadata struct{ Name, Namespace string }
+	Data     map[string]string
+	Rules    []struct{ APIGroups, Resources, Verbs []string }
+	Spec     struct {
+		Replicas             *int
+		VolumeClaimTemplates []any `yaml:"volumeClaimTemplates"`
+		Template             struct {
+			Metadata struct{ Annotations map[string]string }
+			Spec     podSpec
+		}
+	}
+}
+
+type podSpec struct {
+	NodeSelector    map[string]string `yaml:"nodeSelector"`
+	SecurityContext struct {
+		RunAsNonRoot bool `yaml:"runAsNonRoot"`
+	} `yaml:"securityContext"`
+	HostNetwork bool `yaml:"hostNetwork"`
+	HostPID     bool `yaml:"hostPID"`
+	Containers  []struct {
+		Name, Image     string
+		Args            []string
+		Resources       struct{ Requests map[string]string }
+		ReadinessProbe  any `yaml:"readinessProbe"`
+		LivenessProbe   any `yaml:"livenessProbe"`
+		SecurityContext struct {
+			Privileged               bool
+			AllowPrivilegeEscalation *bool `yaml:"allowPrivilegeEscalation"`
+			ReadOnlyRootFilesystem   bool  `yaml:"readOnlyRootFilesystem"`
+			Capabilities             struct{ Drop, Add []string }
+		} `yaml:"securityContext"`
+	}
+	Volumes []struct{ Name string }
+}
+
+func build(t *testing.T, folder string) []manifest {
+	t.Helper()
+	out, err := exec.Command(filepath.Join(stockFolder(t), "kubectl"), "kustomize", folder).Output()
+	require.NoError(t, err)
+	var all []manifest
+	for decoder := yaml.NewDecoder(bytes.NewReader(out)); ; {
+		var m manifest
+		err := decoder.Decode(&m)
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		require.NoError(t, err)
+		all = append(all, m)
+	}
+}
+
+func find(t *testing.T, all []manifest, kind, name string) manifest {
+	t.Helper()
+	i := slices.IndexFunc(all, func(m manifest) bool { return m.Kind == kind && m.Metadata.Name == name })
+	require.GreaterOrEqual(t, i, 0, "%s %s", kind, name)
+	return all[i]
+}
+
+func workloads(all []manifest) []manifest {
+	return slices.DeleteFunc(slices.Clone(all), func(m manifest) bool { return len(m.Spec.Template.Spec.Containers) == 0 })
+}
+
+func TestEveryContainerIsLockedDown(t *testing.T) {
+	all := workloads(build(t, "../../../base"))
+	require.Len(t, all, 5)
+	for _, m := range all {
+		pod := m.Spec.Template.Spec
+		require.False(t, pod.HostNetwork || pod.HostPID, m.Metadata.Name)
+		agent := m.Kind == "DaemonSet"
+		require.Equal(t, !agent, pod.SecurityContext.RunAsNonRoot, m.Metadata.Name)
+		require.Equal(t, agent, pod.NodeSelector["gpushare"] == "true", m.Metadata.Name)
+		for _, c := range pod.Containers {
+			s := c.SecurityContext
+			require.True(t, s.ReadOnlyRootFilesystem, c.Name)
+			require.NotNil(t, s.AllowPrivilegeEscalation, c.Name)
+			require.False(t, s.Privileged || *s.AllowPrivilegeEscalation, c.Name)
+			require.Equal(t, []string{"ALL"}, s.Capabilities.Drop, c.Name)
+			require.Empty(t, s.Capabilities.Add, c.Name)
+			require.Contains(t, []string{"10m", "25m", "50m"}, c.Resources.Requests["cpu"], "%s: nodes may have one core", c.Name)
+			require.NotNil(t, c.ReadinessProbe, c.Name)
+			require.NotNil(t, c.LivenessProbe, c.Name)
+			require.True(t, strings.HasPrefix(c.Image, image.Repository), "%s: %s", c.Name, c.Image)
+		}
+	}
+}
+
+func TestEveryBinarySpeaksToTheBusAsItself(t *testing.T) {
+	all := build(t, "../../../base")
+	for _, m := range workloads(all) {
+		c := m.Spec.Template.Spec.Containers[0]
+		if c.Name == "etcd" {
+			require.Contains(t, c.Args, "--client-cert-auth=true")
+			continue
+		}
+		require.Contains(t, c.Args, "--etcd-endpoints=https://$(TRELLIS_ETCD_SERVICE_HOST):2379", c.Name)
+		require.Contains(t, c.Args, "--etcd-server-name=trellis-etcd", c.Name)
+	}
+}
+
+func TestNobodyMayMoreThanHeNeeds(t *testing.T) {
+	all := build(t, "../../../base")
+	for name, writes := range map[string][]string{
+		"trellis-extender":     {"pods/binding create", "events create", "events patch", "events update"},
+		"trellis-deviceplugin": {"events create", "events patch", "events update"},
+		"trellis-coordinator":  {"pods patch", "pods/resize patch", "events create", "events patch", "events update"},
+	} {
+		var got []string
+		for _, rule := range find(t, all, "ClusterRole", name).Rules {
+			for _, resource := range rule.Resources {
+				for _, verb := range rule.Verbs {
+					require.NotEqual(t, "*", verb)
+					if !slices.Contains([]string{"get", "list", "watch"}, verb) {
+						got = append(got, resource+" "+verb)
+					}
+				}
+				require.NotContains(t, []string{"*", "secrets"}, resource)
+			}
+		}
+		require.ElementsMatch(t, writes, got, name)
+	}
+}
+
+func TestAnInstallationLaysItsChoicesOverTheOverlay(t *testing.T) {
+	overlay, err := filepath.Abs("../../overlay")
+	require.NoError(t, err)
+	folder := t.TempDir()
+	require.NoError(t, install.Rendering{
+		Images:    []image.Written{{Name: "extender", Tag: "0123456789ab"}},
+		Settings:  install.Settings{GPUs: "emulated:4x16GiB", Policy: "fair", Interval: 7 * time.Second},
+		Authority: "f00d",
+	}.Render(folder, overlay))
+	all := build(t, folder)
+
+	extender := find(t, all, "Deployment", "extender")
+	require.Equal(t, "trellis.local/extender:0123456789ab", extender.Spec.Template.Spec.Containers[0].Image)
+	require.Equal(t, 1, *extender.Spec.Replicas)
+	require.Equal(t, "f00d", extender.Spec.Template.Metadata.Annotations["gpushare/bus-authority"])
+	require.Empty(t, find(t, all, "StatefulSet", "trellis-etcd").Spec.VolumeClaimTemplates)
+	settings := map[string]string{}
+	for _, m := range all {
+		for name, value := range m.Data {
+			settings[name] = value
+		}
+	}
+	require.Equal(t, "emulated:4x16GiB", settings["TRELLIS_GPUS"])
+	require.Equal(t, "fair", settings["TRELLIS_POLICY"])
+	require.Equal(t, "7s", settings["TRELLIS_INTERVAL"])
+}
+
+func TestSettingsThatMeanNothing(t *testing.T) {
+	good := install.Settings{GPUs: "emulated:2x24GiB", Policy: "flowcon", Interval: 5 * time.Second}
+	require.NoError(t, good.Validate())
+	for flag, bad := range map[string]install.Settings{
+		"--gpus":     {GPUs: "emulated:two", Policy: "flowcon", Interval: time.Second},
+		"--policy":   {GPUs: "nvml", Policy: "Flow Con", Interval: time.Second},
+		"--interval": {GPUs: "nvml", Policy: "flowcon", Interval: time.Millisecond},
+	} {
+		require.ErrorContains(t, bad.Validate(), flag)
+	}
+}

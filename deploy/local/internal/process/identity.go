@@ -1,0 +1,98 @@
+package process
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Identity names one process for good: numbers are reused, a number together with its start time is not.
+type Identity struct {
+	PID   int    `json:"pid"`
+	Start uint64 `json:"start"` // clock ticks since boot, field 22 of /proc/PID/stat
+}
+
+// Self is the calling process.
+func Self() (Identity, error) { return Of(os.Getpid()) }
+
+// Of identifies the process that has this number now.
+func Of(pid int) (Identity, error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return Identity{}, err
+	}
+	_, start, err := parseStat(stat)
+	if err != nil {
+		return Identity{}, fmt.Errorf("process %d: %w", pid, err)
+	}
+	return Identity{PID: pid, Start: start}, nil
+}
+
+// parseStat reads the state and start time. The program's name comes first, in brackets, and may hold anything,
+// brackets included.
+func parseStat(stat []byte) (state byte, start uint64, err error) {
+	const stateField, startField = 3, 22
+	end := bytes.LastIndexByte(stat, ')')
+	if end < 0 {
+		return 0, 0, errors.New("malformed /proc stat line")
+	}
+	fields := bytes.Fields(stat[end+1:])
+	if len(fields) <= startField-stateField || len(fields[0]) != 1 {
+		return 0, 0, errors.New("short /proc stat line")
+	}
+	start, err = strconv.ParseUint(string(fields[startField-stateField]), 10, 64)
+	return fields[0][0], start, err
+}
+
+// Alive says whether this very process still runs; one that has ended but was not collected does not.
+func (id Identity) Alive() bool {
+	if id.PID <= 0 {
+		return false
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", id.PID))
+	if err != nil {
+		return false
+	}
+	state, start, err := parseStat(stat)
+	return err == nil && start == id.Start && state != 'Z' && state != 'X'
+}
+
+// Signal sends a signal to this very process and to no other: the number is checked while a handle holds it.
+func (id Identity) Signal(sig unix.Signal) error {
+	fd, err := unix.PidfdOpen(id.PID, 0)
+	if err != nil {
+		return nil // gone
+	}
+	defer unix.Close(fd)
+	if !id.Alive() {
+		return nil
+	}
+	return unix.PidfdSendSignal(fd, sig, nil, 0)
+}
+
+// WaitGone waits until this very process has ended, at most so long, and says whether it has.
+func (id Identity) WaitGone(limit time.Duration) bool {
+	fd, err := unix.PidfdOpen(id.PID, 0)
+	if err != nil || !id.Alive() {
+		return true
+	}
+	defer unix.Close(fd)
+	return pollIn(fd, limit)
+}
+
+// pollIn waits until fd has something to say; a process handle does when the process has ended.
+func pollIn(fd int, limit time.Duration) bool {
+	deadline := time.Now().Add(limit)
+	for {
+		left := max(time.Until(deadline), 0)
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(left.Milliseconds()))
+		if !errors.Is(err, unix.EINTR) {
+			return n > 0
+		}
+	}
+}

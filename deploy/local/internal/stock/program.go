@@ -1,0 +1,60 @@
+package stock
+
+import (
+	"slices"
+	"time"
+)
+
+// Program is one upstream program.
+type Program struct {
+	Name    string
+	Module  string // folder below deploy/local that pins it
+	Package string
+	LDFlags string
+	Tags    string
+	Cold    time.Duration // how long a first build took on two cores; only to estimate
+}
+
+const (
+	kubernetesVersion = "v1.36.4"
+	versionPackage    = "k8s.io/component-base/version"
+	// Kubernetes' own build stamps its version; without it, kubelet would report v0.0.0.
+	kubernetesFlags = "-s -w -X " + versionPackage + ".gitVersion=" + kubernetesVersion +
+		" -X " + versionPackage + ".gitMajor=1 -X " + versionPackage + ".gitMinor=36"
+	containerdTags = "no_btrfs no_devmapper no_zfs"
+)
+
+func kubernetes(name string, cold time.Duration) Program {
+	return Program{Name: name, Module: "stock/kubernetes", Package: "k8s.io/kubernetes/cmd/" + name, LDFlags: kubernetesFlags, Cold: cold}
+}
+
+func containerd(name string, cold time.Duration) Program {
+	return Program{Name: name, Module: "stock/containerd", Package: "github.com/containerd/containerd/v2/cmd/" + name,
+		LDFlags: "-s -w", Tags: containerdTags, Cold: cold}
+}
+
+// ControlPlane are the programs of a control plane, and kubectl.
+func ControlPlane() []Program {
+	return []Program{
+		{Name: "etcd", Module: "stock/etcd", Package: "go.etcd.io/etcd/server/v3", LDFlags: "-s -w", Cold: 40 * time.Second},
+		kubernetes("kube-apiserver", 183*time.Second),
+		kubernetes("kube-controller-manager", 53*time.Second),
+		kubernetes("kube-scheduler", 5*time.Second),
+		kubernetes("kubectl", 20*time.Second),
+	}
+}
+
+// Node are the programs of a node; pause is the project's own.
+func Node() []Program {
+	return []Program{
+		kubernetes("kubelet", 16*time.Second),
+		kubernetes("kube-proxy", 6*time.Second),
+		containerd("containerd", 45*time.Second),
+		containerd("containerd-shim-runc-v2", 2*time.Second),
+		containerd("ctr", 2*time.Second),
+		{Name: "pause", Module: ".", Package: "./internal/pause", LDFlags: "-s -w", Cold: time.Second},
+	}
+}
+
+// All are the programs of a whole cluster.
+func All() []Program { return slices.Concat(ControlPlane(), Node()) }

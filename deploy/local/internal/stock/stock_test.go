@@ -1,0 +1,99 @@
+package stock
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// source lays out files that pin a build.
+func source(t *testing.T) string {
+	dir := t.TempDir()
+	for _, file := range pins(dir) {
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		require.NoError(t, os.WriteFile(file, []byte("pinned\n"), 0o644))
+	}
+	return dir
+}
+
+func TestTheKeyFollowsWhatDecidesTheBuild(t *testing.T) {
+	dir := source(t)
+	key, err := Key(dir, "go1.26.8")
+	require.NoError(t, err)
+	require.Regexp(t, `^v1\.36\.4-[0-9a-f]{12}$`, key)
+
+	elsewhere, err := Key(source(t), "go1.26.8")
+	require.NoError(t, err)
+	require.Equal(t, key, elsewhere, "where the source lies does not matter")
+
+	other, err := Key(dir, "go1.26.9")
+	require.NoError(t, err)
+	require.NotEqual(t, key, other)
+
+	for _, file := range pins(dir) {
+		require.NoError(t, os.WriteFile(file, []byte("changed\n"), 0o644))
+		changed, err := Key(dir, "go1.26.8")
+		require.NoError(t, err)
+		require.NotEqual(t, key, changed, file)
+		require.NoError(t, os.WriteFile(file, []byte("pinned\n"), 0o644))
+	}
+	_, err = Key(t.TempDir(), "go1.26.8")
+	require.ErrorContains(t, err, "pins the stock programs")
+}
+
+func TestATargetBuildsOnlyWhatItNeeds(t *testing.T) {
+	require.NotContains(t, Names(ControlPlane()), "kubelet")
+	require.NotContains(t, Names(ControlPlane()), "containerd")
+	require.NotContains(t, Names(Node()), "etcd")
+	require.Len(t, All(), len(ControlPlane())+len(Node()))
+}
+
+func TestAHalfProgramIsMissing(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "etcd"), nil, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "kubectl"), nil, 0o644)) // not a program yet
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "kube-scheduler"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, ".kube-apiserver.building"), nil, 0o755))
+	require.Equal(t, "kube-apiserver, kube-controller-manager, kube-scheduler, kubectl", Names(Missing(dir, ControlPlane())))
+}
+
+func TestWhereTheCacheIs(t *testing.T) {
+	tests := map[string]struct {
+		env        map[string]string
+		want, fail string
+	}{
+		"asked for":   {map[string]string{"TRELLIS_CACHE": "/c", "XDG_CACHE_HOME": "/x", "HOME": "/h"}, "/c", ""},
+		"XDG":         {map[string]string{"XDG_CACHE_HOME": "/x", "HOME": "/h"}, "/x/trellis", ""},
+		"home":        {map[string]string{"HOME": "/h"}, "/h/.cache/trellis", ""},
+		"nowhere":     {nil, "", "TRELLIS_CACHE or HOME"},
+		"empty is no": {map[string]string{"TRELLIS_CACHE": "", "HOME": "/h"}, "/h/.cache/trellis", ""},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := CacheRoot(func(key string) string { return tc.env[key] })
+			if tc.fail != "" {
+				require.ErrorContains(t, err, tc.fail)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, tc.want, got)
+		})
+	}
+}
+
+func TestTheSourceIsFoundUpwards(t *testing.T) {
+	repository := t.TempDir()
+	local := filepath.Join(repository, "deploy", "local")
+	pin := filepath.Join(local, "stock", "kubernetes", "go.mod")
+	require.NoError(t, os.MkdirAll(filepath.Dir(pin), 0o755))
+	require.NoError(t, os.WriteFile(pin, nil, 0o644))
+	for _, from := range []string{repository, filepath.Join(repository, "bin"), local, filepath.Join(local, "internal", "stock")} {
+		found, err := FindSource("/nonexistent", from)
+		require.NoError(t, err)
+		require.Equal(t, local, found)
+	}
+	_, err := FindSource(t.TempDir())
+	require.ErrorContains(t, err, "--stock-dir")
+}
