@@ -1,0 +1,74 @@
+package cli_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/benchmarks/internal/cli"
+)
+
+// run calls the command where there is neither a cluster nor a bin/local.
+func run(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	t.Setenv("PATH", "")
+	command := cli.New("dev")
+	var out bytes.Buffer
+	command.SetOut(&out)
+	command.SetErr(&out)
+	command.SetArgs(args)
+	err := command.ExecuteContext(t.Context())
+	return out.String(), err
+}
+
+func TestBadFlagsAreNamedBeforeAnythingIsDone(t *testing.T) {
+	t.Setenv("KUBECONFIG", "")
+	bad := filepath.Join(t.TempDir(), "bad.csv")
+	require.NoError(t, os.WriteFile(bad, []byte("name,kind\n"), 0o644))
+	for name, tc := range map[string]struct {
+		args      []string
+		complaint string
+	}{
+		"no nodes":                          {[]string{"--nodes=0"}, "--nodes 0: 1 to 64"},
+		"no time":                           {[]string{"--timeout=0s"}, "--timeout"},
+		"an unknown output":                 {[]string{"-o", "xml"}, `--output "xml"`},
+		"no policy":                         {[]string{"--policy="}, "--policy is empty"},
+		"a comparison on a foreign cluster": {[]string{"--kubeconfig=x", "--compare"}, "--compare installs Trellis anew"},
+		"a workload that is not there":      {[]string{"--workload=/nonexistent"}, "--workload"},
+		"a workload that is none":           {[]string{"--workload", bad}, bad + ": line 1: the columns are"},
+		"no bin/local":                      {nil, "make build"},
+		"an argument":                       {[]string{"now"}, "unknown command"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := run(t, append([]string{"demo"}, tc.args...)...)
+			require.ErrorContains(t, err, tc.complaint)
+		})
+	}
+}
+
+func TestFlagsHaveEnvironmentTwins(t *testing.T) {
+	t.Setenv("KUBECONFIG", "")
+	t.Setenv("TRELLIS_NODES", "99")
+	_, err := run(t, "demo")
+	require.ErrorContains(t, err, "--nodes 99")
+	_, err = run(t, "demo", "--nodes=2")
+	require.ErrorContains(t, err, "make build", "the flag wins")
+	t.Setenv("TRELLIS_NODES", "many")
+	_, err = run(t, "demo")
+	require.ErrorContains(t, err, "TRELLIS_NODES")
+	t.Setenv("TRELLIS_NODES", "")
+	t.Setenv("KUBECONFIG", "somewhere")
+	_, err = run(t, "demo", "--compare")
+	require.ErrorContains(t, err, "--compare", "KUBECONFIG is --kubeconfig's twin")
+}
+
+func TestHelpExplains(t *testing.T) {
+	help, err := run(t, "demo", "--help")
+	require.NoError(t, err)
+	for _, word := range []string{"--compare", "--keep", "--quick", "KUBECONFIG", "exit code"} {
+		require.Contains(t, help, word)
+	}
+}

@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
+)
+
+// New builds the command; version is what the build calls itself.
+func New(version string) *cobra.Command {
+	commit := results.Commit(version)
+	root := &cobra.Command{
+		Use:   "benchmarks",
+		Short: "Run real training jobs on a Kubernetes with Trellis, and measure what becomes of them",
+		Long: `benchmarks runs real PyTorch jobs on a Kubernetes with Trellis, shows what happens, and writes
+tables, a plot and figures to a results folder.
+
+Every flag may also be given as an environment variable: --gpus is TRELLIS_GPUS.`,
+		Version:       commit,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			return fromEnvironment(cmd.Flags(), os.LookupEnv)
+		},
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.AddCommand(demoCommand(commit))
+	return root
+}
+
+// fromEnvironment sets the flags that were not given from their environment twins.
+func fromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
+	var problems []error
+	flags.VisitAll(func(f *pflag.Flag) {
+		twin := "TRELLIS_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		if f.Name == "kubeconfig" {
+			twin = "KUBECONFIG"
+		}
+		value, ok := lookup(twin)
+		if !ok || value == "" || f.Changed || f.Name == "help" || f.Name == "version" {
+			return
+		}
+		if err := flags.Set(f.Name, value); err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", twin, err))
+		}
+	})
+	return errors.Join(problems...)
+}

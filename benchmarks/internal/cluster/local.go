@@ -1,0 +1,118 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// program is the local cluster's tool, built beside this one.
+const program = "local"
+
+// Local is a cluster on this machine, by way of the program bin/local.
+type Local struct {
+	// Program is the path of bin/local.
+	Program string
+	Name    string
+	Nodes   int
+	// GPUs as local install takes them: "emulated:2x24GiB".
+	GPUs string
+	// Out and Err get what the program writes, as it writes it.
+	Out, Err io.Writer
+}
+
+// FindProgram looks for bin/local beside the running program, then on PATH.
+func FindProgram(executable string) (string, error) {
+	beside := filepath.Join(filepath.Dir(executable), program)
+	if info, err := os.Stat(beside); err == nil && info.Mode()&0o111 != 0 {
+		return beside, nil
+	}
+	if found, err := exec.LookPath(program); err == nil {
+		return found, nil
+	}
+	return "", fmt.Errorf("%s is not there: it brings up the local cluster (make build), or set KUBECONFIG to use a cluster you have", beside)
+}
+
+// IsUp tells whether the cluster is up already.
+func (l Local) IsUp(ctx context.Context) bool {
+	quiet := l
+	quiet.Out, quiet.Err = io.Discard, io.Discard
+	return quiet.run(ctx, "status", "--name", l.Name) == nil
+}
+
+// Exists tells whether there is anything of the cluster, up or not. When it can not be told, there may be.
+func (l Local) Exists(ctx context.Context) bool {
+	var out bytes.Buffer
+	quiet := l
+	quiet.Out, quiet.Err = &out, io.Discard
+	return quiet.run(ctx, "list") != nil || slices.Contains(strings.Fields(out.String()), l.Name)
+}
+
+// Up builds what is missing and brings the cluster up, for good or as long as the process withPID lives. The program's own
+// checks (root, cgroups, disk) come first, and it says what is missing.
+func (l Local) Up(ctx context.Context, withPID int) error {
+	args := []string{"up", "--name", l.Name, "--nodes", strconv.Itoa(l.Nodes)}
+	if withPID > 0 {
+		args = append(args, "--with-pid", strconv.Itoa(withPID))
+	}
+	if err := l.run(ctx, args...); err != nil {
+		return fmt.Errorf("bringing the cluster up: %w", err)
+	}
+	return nil
+}
+
+// Install puts Trellis on the cluster, or changes its share policy.
+func (l Local) Install(ctx context.Context, policy string, interval time.Duration) error {
+	if err := l.run(ctx, "install", "--name", l.Name, "--gpus", l.GPUs, "--policy", policy, "--interval", interval.String()); err != nil {
+		return fmt.Errorf("installing Trellis: %w", err)
+	}
+	return nil
+}
+
+// Down takes the cluster down and checks that nothing is left of it.
+func (l Local) Down(ctx context.Context) error {
+	if err := l.run(ctx, "down", "--name", l.Name); err != nil {
+		return fmt.Errorf("taking the cluster down: %w (try again: %s down --name %s)", err, l.Program, l.Name)
+	}
+	return nil
+}
+
+// Kubeconfig is the path of the administrator's kubeconfig.
+func (l Local) Kubeconfig(ctx context.Context) (string, error) {
+	var out bytes.Buffer
+	quiet := l
+	quiet.Out = &out
+	if err := quiet.run(ctx, "kubeconfig", "--name", l.Name); err != nil {
+		return "", fmt.Errorf("asking for the kubeconfig: %w", err)
+	}
+	return strings.TrimSpace(out.String()), nil
+}
+
+// run is one call of the program. It is asked to end, then killed, when ctx ends; it has a process group of its own, so that
+// a terminal's Ctrl-C reaches it by way of ctx alone, once.
+func (l Local) run(ctx context.Context, args ...string) error {
+	command := exec.CommandContext(ctx, l.Program, args...)
+	command.Stdout, command.Stderr = l.Out, l.Err
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }
+	command.WaitDelay = 30 * time.Second
+	err := command.Run()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return fmt.Errorf("%s %s: %w; what is wrong is said above", program, args[0], err)
+	}
+	return err
+}

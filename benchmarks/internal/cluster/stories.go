@@ -1,0 +1,77 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Story is one event of Kubernetes, or one more occurrence of it.
+type Story struct {
+	At      time.Time
+	Object  string
+	From    string
+	Reason  string
+	Text    string
+	Warning bool
+}
+
+// Stories follows the events of one namespace.
+type Stories struct {
+	told map[types.UID]int32
+}
+
+// maxEvents bounds one look at a namespace's events.
+const maxEvents = 2000
+
+// New returns what has happened since it was last asked, oldest first.
+func (s *Stories) New(ctx context.Context, c *Connection, namespace string) ([]Story, error) {
+	list, err := c.Kubernetes.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{Limit: maxEvents})
+	if err != nil {
+		return nil, fmt.Errorf("listing events: %w", err)
+	}
+	if s.told == nil {
+		s.told = map[types.UID]int32{}
+	}
+	var fresh []Story
+	for _, e := range list.Items {
+		count := occurrences(e)
+		if s.told[e.UID] >= count {
+			continue
+		}
+		s.told[e.UID] = count
+		fresh = append(fresh, Story{
+			At: when(e), Object: e.InvolvedObject.Name, From: cmp.Or(e.ReportingController, e.Source.Component),
+			Reason: e.Reason, Text: e.Message, Warning: e.Type == corev1.EventTypeWarning,
+		})
+	}
+	slices.SortStableFunc(fresh, func(a, b Story) int { return a.At.Compare(b.At) })
+	return fresh, nil
+}
+
+func occurrences(e corev1.Event) int32 {
+	count := max(e.Count, 1)
+	if e.Series != nil {
+		count = max(count, e.Series.Count)
+	}
+	return count
+}
+
+func when(e corev1.Event) time.Time {
+	latest := e.CreationTimestamp.Time
+	for _, t := range []time.Time{e.FirstTimestamp.Time, e.LastTimestamp.Time, e.EventTime.Time} {
+		if t.After(latest) {
+			latest = t
+		}
+	}
+	if e.Series != nil && e.Series.LastObservedTime.After(latest) {
+		latest = e.Series.LastObservedTime.Time
+	}
+	return latest
+}

@@ -1,0 +1,6 @@
+// Package demo runs a workload on a cluster with Trellis and watches it to its end.
+//
+// Run is one pass under one policy: a namespace of its own, the jobs' programs, then once a second one look at everything
+// (pods, events, the tuner's state), from which the timeline, the screen and the results folder are fed. Demo puts passes
+// together: the cluster before and after, a second pass under fair sharing to compare with, the conclusion.
+package demo

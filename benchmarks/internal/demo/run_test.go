@@ -1,0 +1,121 @@
+package demo_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trellis-gpu/trellis/benchmarks/internal/demo"
+	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
+	"github.com/trellis-gpu/trellis/benchmarks/internal/table"
+	"github.com/trellis-gpu/trellis/benchmarks/internal/timeline"
+	"github.com/trellis-gpu/trellis/benchmarks/internal/training"
+	"github.com/trellis-gpu/trellis/benchmarks/internal/workload"
+)
+
+var twoJobs = workload.Workload{
+	{Name: "vae-1", Kind: "vae", Steps: 100, Batch: 1, GPUMemory: "8Gi", CPU: 150, Metric: "loss:min", Progress: "socket"},
+	{Name: "cnn-1", Kind: "cnn", Arrival: 10 * time.Second, Steps: 100, Batch: 1, GPUMemory: "8Gi", CPU: 150, Metric: "loss:min", Progress: "socket"},
+}
+
+// teller is a screen that remembers what it was told.
+type teller struct {
+	said  []string
+	shown int
+}
+
+func (s *teller) Say(e table.Event)       { s.said = append(s.said, e.Job+": "+e.Text) }
+func (s *teller) Show(*timeline.Timeline) { s.shown++ }
+func (s *teller) Done()                   {}
+
+// watch runs the two jobs in a world, in virtual time.
+func watch(t *testing.T, world func() *world, then func(*timeline.Timeline, *teller, string, error)) {
+	synctest.Test(t, func(t *testing.T) {
+		folder, err := results.Create(filepath.Join(t.TempDir(), "results"))
+		require.NoError(t, err)
+		screen := &teller{}
+		run := demo.Run{
+			Policy: "flowcon", Jobs: twoJobs, Setup: training.Setup{Namespace: "demo", Run: "demo", Image: "i", Python: "python3"},
+			Cluster: world().connection(), Screen: screen, Folder: folder, Timeout: 5 * time.Minute,
+		}
+		require.NoError(t, run.Prepare(t.Context()))
+		line, err := run.Watch(t.Context())
+		require.NoError(t, folder.Jobs(line))
+		require.NoError(t, folder.Close())
+		then(line, screen, folder.Path, err)
+	})
+}
+
+func TestARunSeesItsJobsToTheirEnd(t *testing.T) {
+	watch(t, func() *world { return newWorld(30 * time.Second) }, func(line *timeline.Timeline, screen *teller, folder string, err error) {
+		require.NoError(t, err)
+		require.NoError(t, results.Failures(line))
+		for _, job := range line.Last().Jobs {
+			require.Equal(t, 30*time.Second, job.Completion())
+		}
+		for _, kind := range []string{"vae", "cnn"} {
+			require.Equal(t, timeline.Seen{Kind: kind, Shares: 1, Loaders: 1, Categories: 1}, line.Count(kind))
+		}
+		require.InDelta(t, 40, line.Makespan().Seconds(), 1.1, "the second job came ten seconds later")
+		require.Contains(t, screen.said, "vae-1: CPU request 150m → 600m, in place")
+		require.Contains(t, screen.said, "cnn-1: Progressing → Watching")
+		require.Contains(t, screen.said, "cnn-1: data loaders 1 → 2")
+		require.Equal(t, len(line.Readings), screen.shown)
+
+		log, err := os.ReadFile(filepath.Join(folder, "demo.log"))
+		require.NoError(t, err)
+		require.Contains(t, string(log), `"msg":"change","policy":"flowcon","job":"vae-1","kind":"vae","what":"loaders","from":"1","to":"2"`)
+		samples, err := os.ReadFile(filepath.Join(folder, "samples.csv"))
+		require.NoError(t, err)
+		require.Greater(t, strings.Count(string(samples), "\n"), 50)
+		jobs, err := os.ReadFile(filepath.Join(folder, "jobs.csv"))
+		require.NoError(t, err)
+		require.Contains(t, string(jobs), "flowcon,vae-1,vae,finished,0,")
+	})
+}
+
+func TestARunOutlivesAnAPIServerThatIsAwayForAMoment(t *testing.T) {
+	watch(t, func() *world { w := newWorld(30 * time.Second); w.refusals = 20; return w },
+		func(line *timeline.Timeline, _ *teller, _ string, err error) {
+			require.NoError(t, err)
+			require.NoError(t, results.Failures(line))
+		})
+}
+
+func TestARunGivesUpOnAnAPIServerThatStaysAway(t *testing.T) {
+	watch(t, func() *world { w := newWorld(30 * time.Second); w.refusals = 1000; return w },
+		func(line *timeline.Timeline, _ *teller, _ string, err error) {
+			require.ErrorContains(t, err, "the API server is away")
+			require.Error(t, results.Failures(line), "nothing seen is no success")
+		})
+}
+
+func TestARunGoesOnWhileTheTunerIsAway(t *testing.T) {
+	watch(t, func() *world { w := newWorld(30 * time.Second); w.deaf = 20 * time.Second; return w },
+		func(line *timeline.Timeline, _ *teller, _ string, err error) {
+			require.NoError(t, err)
+			require.Contains(t, line.Readings[3].Blind, "no endpoints")
+			require.Empty(t, line.Last().Blind)
+		})
+}
+
+func TestAJobThatFailsFailsTheRun(t *testing.T) {
+	watch(t, func() *world { w := newWorld(30 * time.Second); w.ends = corev1.PodFailed; return w },
+		func(line *timeline.Timeline, _ *teller, _ string, err error) {
+			require.NoError(t, err, "the run itself came to its end")
+			require.ErrorContains(t, results.Failures(line), "2 of 2 jobs did not finish: [vae-1 is failed cnn-1 is failed]")
+		})
+}
+
+func TestARunEndsAtItsTimeout(t *testing.T) {
+	watch(t, func() *world { return newWorld(time.Hour) }, func(line *timeline.Timeline, _ *teller, _ string, err error) {
+		require.ErrorContains(t, err, "not all jobs ended within 5m0s")
+		require.ErrorContains(t, results.Failures(line), "vae-1 is running")
+	})
+}

@@ -1,0 +1,121 @@
+package demo_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	core "k8s.io/client-go/testing"
+
+	"github.com/trellis-gpu/trellis/benchmarks/internal/cluster"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+)
+
+// world is a cluster in which every pod runs for lasts and is resized, retuned and reclassified halfway.
+type world struct {
+	client *fake.Clientset
+	lasts  time.Duration
+	// refusals is how many lists of pods fail first, deaf how long the tuner does not answer.
+	refusals int
+	deaf     time.Duration
+	// ends is the phase in which pods end.
+	ends corev1.PodPhase
+
+	began time.Time
+	pods  []*corev1.Pod
+}
+
+func newWorld(lasts time.Duration) *world {
+	w := &world{client: fake.NewClientset(), lasts: lasts, ends: corev1.PodSucceeded, began: time.Now()}
+	w.client.PrependReactor("get", "serviceaccounts", func(core.Action) (bool, runtime.Object, error) {
+		if time.Since(w.began) < time.Second {
+			return true, nil, errors.New("not yet")
+		}
+		return true, &corev1.ServiceAccount{}, nil
+	})
+	w.client.PrependReactor("create", "pods", func(action core.Action) (bool, runtime.Object, error) {
+		pod := action.(core.CreateAction).GetObject().(*corev1.Pod).DeepCopy()
+		pod.UID, pod.CreationTimestamp = types.UID("uid-"+pod.Name), metav1.Now()
+		w.pods = append(w.pods, pod)
+		return true, pod, nil
+	})
+	w.client.PrependReactor("list", "pods", func(core.Action) (bool, runtime.Object, error) {
+		if w.refusals--; w.refusals >= 0 {
+			return true, nil, errors.New("the API server is away")
+		}
+		list := &corev1.PodList{}
+		for _, pod := range w.pods {
+			list.Items = append(list.Items, *w.aged(pod))
+		}
+		return true, list, nil
+	})
+	return w
+}
+
+func (w *world) connection() *cluster.Connection {
+	return &cluster.Connection{Kubernetes: w.client, Proxy: w.proxy}
+}
+
+func (w *world) aged(pod *corev1.Pod) *corev1.Pod {
+	pod = pod.DeepCopy()
+	age := time.Since(pod.CreationTimestamp.Time)
+	pod.Spec.NodeName = "n1"
+	status := corev1.ContainerStatus{Resources: &corev1.ResourceRequirements{Requests: corev1.ResourceList{
+		corev1.ResourceCPU: resource.MustParse(w.request(age).String()),
+	}}}
+	switch {
+	case age < 2*time.Second:
+		pod.Status.Phase = corev1.PodPending
+	case age < w.lasts:
+		pod.Status.Phase = corev1.PodRunning
+		status.State.Running = &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(pod.CreationTimestamp.Add(2 * time.Second))}
+	default:
+		pod.Status.Phase = w.ends
+		status.State.Terminated = &corev1.ContainerStateTerminated{FinishedAt: metav1.NewTime(pod.CreationTimestamp.Add(w.lasts))}
+	}
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{status}
+	return pod
+}
+
+func (w *world) request(age time.Duration) growth.MilliCPU {
+	if age > w.lasts/2 {
+		return 600
+	}
+	return 150
+}
+
+func (w *world) proxy(context.Context, string, string, string, string) (io.ReadCloser, error) {
+	if time.Since(w.began) < w.deaf {
+		return nil, errors.New("no endpoints available")
+	}
+	type job struct {
+		Sample bus.Sample `json:"sample"`
+	}
+	var jobs []job
+	for _, pod := range w.pods {
+		age := time.Since(pod.CreationTimestamp.Time)
+		if age < 3*time.Second || age >= w.lasts {
+			continue
+		}
+		sample := bus.Sample{
+			Header: bus.Header{Version: bus.Version}, Pod: growth.PodRef{Name: pod.Name, UID: growth.PodUID(pod.UID)}, Node: "n1",
+			Reported: true, Step: int64(age / time.Second), Category: growth.Progressing, Loaders: new(1),
+		}
+		if age > w.lasts/2 {
+			sample.Category, sample.Loaders = growth.Watching, new(2)
+		}
+		jobs = append(jobs, job{sample})
+	}
+	answer, err := json.Marshal(map[string]any{"synced": true, "jobs": jobs})
+	return io.NopCloser(strings.NewReader(string(answer))), err
+}

@@ -1,0 +1,74 @@
+package results
+
+import (
+	"bufio"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+
+	"github.com/trellis-gpu/trellis/benchmarks/internal/timeline"
+)
+
+// Machine is what the figures were measured on.
+type Machine struct {
+	CPUs   int    `json:"cpus"`
+	Memory int64  `json:"memory"` // bytes
+	Kernel string `json:"kernel"`
+	GPU    string `json:"gpu"`
+}
+
+// ThisMachine looks at the machine that this process runs on; its GPUs are those that the cluster knows of.
+func ThisMachine(nodes []timeline.Node) Machine {
+	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease")
+	return Machine{CPUs: runtime.NumCPU(), Memory: memory(), Kernel: strings.TrimSpace(string(kernel)), GPU: gpus(nodes)}
+}
+
+func memory() int64 {
+	file, err := os.Open("/proc/meminfo")
+	if err != nil {
+		return 0
+	}
+	defer file.Close()
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		if fields := strings.Fields(lines.Text()); len(fields) == 3 && fields[0] == "MemTotal:" {
+			kib, _ := strconv.ParseInt(fields[1], 10, 64)
+			return kib << 10
+		}
+	}
+	return 0
+}
+
+func gpus(nodes []timeline.Node) string {
+	var all []string
+	for _, n := range nodes {
+		for _, g := range n.GPUs {
+			text := string(n.Name) + ": " + g.Model
+			if n.Emulated && !strings.Contains(g.Model, "emulated") {
+				text += " (emulated)"
+			}
+			all = append(all, text)
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// Commit is the revision that this program was built from, with "+" if its tree had changes; version where the build does
+// not say.
+func Commit(version string) string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return version
+	}
+	revision, changed := version, ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			revision = s.Value
+		case s.Key == "vcs.modified" && s.Value == "true":
+			changed = "+"
+		}
+	}
+	return revision + changed
+}

@@ -1,0 +1,55 @@
+package timeline
+
+import (
+	"strconv"
+	"time"
+)
+
+// Aspect is what about a job has changed.
+type Aspect string
+
+// The aspects that are followed.
+const (
+	StateChange    Aspect = "state"
+	NodeChange     Aspect = "node"
+	CategoryChange Aspect = "category"
+	ShareChange    Aspect = "share" // the CPU request in force
+	LoaderChange   Aspect = "loaders"
+	RestartChange  Aspect = "restarts"
+)
+
+// Change is one difference between two readings.
+type Change struct {
+	At   time.Time `json:"at"`
+	Job  string    `json:"job"`
+	Kind string    `json:"kind"`
+	What Aspect    `json:"what"`
+	From string    `json:"from"`
+	To   string    `json:"to"`
+}
+
+// changes compares one job in two readings. A value that is seen for the first time is no change of category, share or
+// loaders: there was nothing before it.
+func changes(at time.Time, was, is Job) []Change {
+	var found []Change
+	add := func(what Aspect, from, to string) {
+		if from != to {
+			found = append(found, Change{At: at, Job: is.Name, Kind: is.Kind, What: what, From: from, To: to})
+		}
+	}
+	add(StateChange, string(was.State), string(is.State))
+	add(RestartChange, strconv.Itoa(was.Restarts), strconv.Itoa(is.Restarts))
+	if is.Node != "" {
+		add(NodeChange, string(was.Node), string(is.Node))
+	}
+	if was.Category != "" && is.Category != "" {
+		add(CategoryChange, string(was.Category), string(is.Category))
+	}
+	if was.Request > 0 && is.Request > 0 {
+		add(ShareChange, was.Request.String(), is.Request.String())
+	}
+	if was.Loaders != nil && is.Loaders != nil {
+		add(LoaderChange, strconv.Itoa(*was.Loaders), strconv.Itoa(*is.Loaders))
+	}
+	return found
+}

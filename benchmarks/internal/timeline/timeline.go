@@ -1,0 +1,132 @@
+package timeline
+
+import (
+	"slices"
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+// Timeline keeps what was seen of one run of a workload.
+type Timeline struct {
+	// Name tells runs apart where there are two: the policy.
+	Name     string
+	Began    time.Time
+	Readings []Reading
+	Changes  []Change
+}
+
+// Add takes a reading and returns what has changed since the one before.
+//
+// What a reading does not know any more, it takes over: a job's last step and metric stay visible after its coordinator has
+// forgotten it, and while the tuner can not be asked.
+func (t *Timeline) Add(r Reading) []Change {
+	last, first := t.Last(), len(t.Readings) == 0
+	if first && t.Began.IsZero() {
+		t.Began = r.At
+	}
+	if r.Blind != "" && len(r.Nodes) == 0 {
+		r.Nodes = last.Nodes
+	}
+	var changed []Change
+	r.Jobs = slices.Clone(r.Jobs)
+	for i, job := range r.Jobs {
+		was, known := last.Job(job.Name)
+		if !known {
+			was = Job{Name: job.Name, Kind: job.Kind, State: Expected}
+		}
+		r.Jobs[i] = carried(was, job)
+		changed = append(changed, changes(r.At, was, r.Jobs[i])...)
+	}
+	t.Readings = append(t.Readings, r)
+	t.Changes = append(t.Changes, changed...)
+	return changed
+}
+
+// Last is the newest reading, or an empty one.
+func (t *Timeline) Last() Reading {
+	if len(t.Readings) == 0 {
+		return Reading{}
+	}
+	return t.Readings[len(t.Readings)-1]
+}
+
+// Job finds a job of this reading by name.
+func (r Reading) Job(name string) (Job, bool) {
+	for _, j := range r.Jobs {
+		if j.Name == name {
+			return j, true
+		}
+	}
+	return Job{}, false
+}
+
+// Over tells whether every job has come to an end.
+func (r Reading) Over() bool {
+	return !slices.ContainsFunc(r.Jobs, func(j Job) bool { return !j.State.Over() })
+}
+
+// carried is job with what only a coordinator could have told taken over from before. Its last word about a job is some
+// seconds older than the end: a job that finished has taken all of its steps.
+func carried(was, job Job) Job {
+	if !job.Sampled && was.Sampled {
+		job = merged(was, job)
+	}
+	if job.State == Finished && job.Reported && job.Steps > 0 {
+		job.Step = job.Steps
+	}
+	return job
+}
+
+func merged(was, job Job) Job {
+	pod := job
+	job = was
+	job.State, job.Restarts = pod.State, pod.Restarts
+	job.Submitted, job.Started, job.Ended = pod.Submitted, pod.Started, pod.Ended
+	job.Sampled = true
+	if pod.Node != "" {
+		job.Node = pod.Node
+	}
+	if pod.GPU != "" {
+		job.GPU, job.GPUMemory = pod.GPU, pod.GPUMemory
+	}
+	if pod.Request > 0 {
+		job.Request = pod.Request
+	}
+	if job.State.Over() {
+		job.CPUUsed, job.Share, job.Memory = 0, 0, 0
+	}
+	return job
+}
+
+// Point is one job at one moment of a run.
+type Point struct {
+	// Since is the time since the run began.
+	Since time.Duration
+	Job   Job
+}
+
+// Course is what was seen of one job while it ran and was known to its coordinator.
+func (t *Timeline) Course(name string) []Point {
+	var course []Point
+	for _, r := range t.Readings {
+		if job, ok := r.Job(name); ok && job.State == Running && job.Sampled {
+			course = append(course, Point{Since: r.At.Sub(t.Began), Job: job})
+		}
+	}
+	return course
+}
+
+// Growths is the recent history of a job's growth, oldest first, at most n values.
+func (t *Timeline) Growths(name string, n int) []growth.Growth {
+	var recent []growth.Growth
+	for i := len(t.Readings) - 1; i >= 0 && len(recent) < n; i-- {
+		job, ok := t.Readings[i].Job(name)
+		if !ok || !job.Reported {
+			break
+		}
+		recent = append(recent, job.Growth)
+	}
+	slices.Reverse(recent)
+	return recent
+}

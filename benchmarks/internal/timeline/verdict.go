@@ -1,0 +1,93 @@
+package timeline
+
+import "time"
+
+// Seen counts, for one kind of job, the changes that Trellis made.
+type Seen struct {
+	Kind                        string
+	Shares, Loaders, Categories int
+	// Jobs of this kind, and how many of them report through the shim: the others' loaders can not be changed.
+	Jobs, WithShim int
+}
+
+// Complete tells whether at least one change of each sort was seen.
+func (s Seen) Complete() bool { return s.Shares > 0 && s.Loaders > 0 && s.Categories > 0 }
+
+// Count adds up the changes of the jobs of one kind.
+func (t *Timeline) Count(kind string) Seen {
+	seen := Seen{Kind: kind}
+	for _, c := range t.Changes {
+		if c.Kind != kind {
+			continue
+		}
+		switch c.What {
+		case ShareChange:
+			seen.Shares++
+		case LoaderChange:
+			seen.Loaders++
+		case CategoryChange:
+			seen.Categories++
+		}
+	}
+	return seen
+}
+
+// Difference compares one job's completion under two policies.
+type Difference struct {
+	Job, Kind         string
+	Completion, Other time.Duration
+}
+
+// Known tells whether the job ended in both runs.
+func (d Difference) Known() bool { return d.Completion > 0 && d.Other > 0 }
+
+// Relative is the change against the other run: −0.1 is 10 % sooner, +0.1 is 10 % later.
+func (d Difference) Relative() float64 {
+	if !d.Known() {
+		return 0
+	}
+	return float64(d.Completion)/float64(d.Other) - 1
+}
+
+// Against compares every job's completion with that in another run, and the means over the jobs that ended in both.
+func (t *Timeline) Against(other *Timeline) (jobs []Difference, mean Difference) {
+	mean.Job = "mean"
+	both := time.Duration(0)
+	for _, job := range t.Last().Jobs {
+		d := Difference{Job: job.Name, Kind: job.Kind}
+		if job.State == Finished {
+			d.Completion = job.Completion()
+		}
+		if twin, ok := other.Last().Job(job.Name); ok && twin.State == Finished {
+			d.Other = twin.Completion()
+		}
+		jobs = append(jobs, d)
+		if d.Known() {
+			mean.Completion += d.Completion
+			mean.Other += d.Other
+			both++
+		}
+	}
+	if both > 0 {
+		mean.Completion /= both
+		mean.Other /= both
+	}
+	return jobs, mean
+}
+
+// Makespan is the time from the run's first submission to its last job's end.
+func (t *Timeline) Makespan() time.Duration {
+	var first, last time.Time
+	for _, job := range t.Last().Jobs {
+		if first.IsZero() || (!job.Submitted.IsZero() && job.Submitted.Before(first)) {
+			first = job.Submitted
+		}
+		if job.Ended.After(last) {
+			last = job.Ended
+		}
+	}
+	if first.IsZero() || last.IsZero() {
+		return 0
+	}
+	return last.Sub(first)
+}

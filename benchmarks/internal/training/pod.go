@@ -1,0 +1,127 @@
+package training
+
+import (
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/trellis-gpu/trellis/benchmarks/internal/workload"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+)
+
+// Labels of a benchmark's objects.
+const (
+	// RunLabel names the run that an object belongs to.
+	RunLabel = "bench.trellis/run"
+	// KindLabel is the job's kind.
+	KindLabel = "bench.trellis/kind"
+)
+
+const (
+	scriptsName       = "jobs"
+	scriptsFolder     = "/jobs"
+	checkpointsFolder = "/checkpoints"
+	// saveEvery is how many steps a crash may cost.
+	saveEvery = 100
+	// graceSeconds is time enough for a last checkpoint.
+	graceSeconds = 10
+)
+
+// memoryRequest is what PyTorch with one data-loader worker uses, roughly.
+const memoryRequest = "256Mi"
+
+// Setup is what all pods of a run have in common.
+type Setup struct {
+	Namespace string
+	Run       string
+	// Image has the interpreter Python, unless MachineFolders are mounted over it.
+	Image  string
+	Python string
+	// MachineFolders are this machine's folders that the pods see, read-only.
+	MachineFolders []string
+}
+
+// MachineFolders is what a program of the distribution needs of it.
+func MachineFolders() []string { return []string{"/usr", "/lib", "/lib64", "/bin", "/etc"} }
+
+// Room is the namespace that holds all objects of a run.
+func (s Setup) Room() *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.Namespace, Labels: map[string]string{RunLabel: s.Run}}}
+}
+
+// Scripts is the ConfigMap that brings the jobs' programs, by file name.
+func (s Setup) Scripts(files map[string]string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: scriptsName, Labels: map[string]string{RunLabel: s.Run}},
+		Data:       files,
+	}
+}
+
+// Pod is one job.
+func (s Setup) Pod(job workload.Job) *corev1.Pod {
+	no, grace := false, int64(graceSeconds)
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: s.Namespace, Name: job.Name,
+			Labels: map[string]string{RunLabel: s.Run, KindLabel: job.Kind},
+			Annotations: map[string]string{
+				gpushare.MemoryAnnotation:   job.GPUMemory,
+				gpushare.MetricAnnotation:   job.Metric,
+				gpushare.ProgressAnnotation: job.Progress,
+			},
+		},
+		Spec: corev1.PodSpec{
+			RestartPolicy:                 corev1.RestartPolicyOnFailure,
+			AutomountServiceAccountToken:  &no,
+			EnableServiceLinks:            &no,
+			TerminationGracePeriodSeconds: &grace,
+			Containers: []corev1.Container{{
+				Name: "train", Image: s.Image, Command: append([]string{s.Python}, arguments(job)...),
+				Env: []corev1.EnvVar{
+					{Name: "PYTHONUNBUFFERED", Value: "1"},
+					{Name: "PYTHONDONTWRITEBYTECODE", Value: "1"},
+					{Name: "OMP_NUM_THREADS", Value: "1"},
+				},
+				Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
+					corev1.ResourceCPU:    resource.MustParse(job.CPU.String()),
+					corev1.ResourceMemory: resource.MustParse(memoryRequest),
+				}},
+			}},
+		},
+	}
+	s.mount(pod, scriptsFolder, corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+		LocalObjectReference: corev1.LocalObjectReference{Name: scriptsName},
+	}}, true)
+	s.mount(pod, checkpointsFolder, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}, false)
+	for _, folder := range s.MachineFolders {
+		s.mount(pod, folder, corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: folder}}, true)
+	}
+	return pod
+}
+
+func arguments(job workload.Job) []string {
+	progress := "shim"
+	if !job.UsesShim() {
+		progress = "log"
+	}
+	return []string{
+		scriptsFolder + "/run.py", job.Kind,
+		"--steps", strconv.Itoa(job.Steps),
+		"--batch-size", strconv.Itoa(job.Batch),
+		"--seed", strconv.FormatUint(uint64(job.Seed), 10),
+		"--workers", "1",
+		"--save-every", strconv.Itoa(saveEvery),
+		"--checkpoint-dir", checkpointsFolder,
+		"--progress", progress,
+	}
+}
+
+func (s Setup) mount(pod *corev1.Pod, folder string, source corev1.VolumeSource, readOnly bool) {
+	name := strings.Trim(folder, "/")
+	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: name, VolumeSource: source})
+	container := &pod.Spec.Containers[0]
+	container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: folder, ReadOnly: readOnly})
+}

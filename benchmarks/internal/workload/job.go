@@ -1,0 +1,59 @@
+package workload
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+// Kinds are the models that benchmarks/jobs can train.
+func Kinds() []string { return []string{"vae", "cnn", "rnn", "gru", "birnn", "lstm"} }
+
+// Job is one row of a workload.
+type Job struct {
+	Name    string
+	Kind    string
+	Arrival time.Duration
+	Steps   int
+	Batch   int
+	// GPUMemory, Metric and Progress are annotation values, as the user would write them.
+	GPUMemory string
+	Metric    string
+	Progress  string
+	CPU       growth.MilliCPU
+	Seed      uint32
+}
+
+// UsesShim tells whether the job reports on its socket; otherwise its log is all there is.
+func (j Job) UsesShim() bool { return !strings.HasPrefix(j.Progress, "log:") }
+
+// Workload is what a benchmark runs, in order of arrival.
+type Workload []Job
+
+// Kinds lists the kinds that the workload has, in the order of the package's Kinds.
+func (w Workload) Kinds() []string {
+	return slices.DeleteFunc(Kinds(), func(kind string) bool {
+		return !slices.ContainsFunc(w, func(j Job) bool { return j.Kind == kind })
+	})
+}
+
+// Seeds lists the jobs' seeds, in order of arrival.
+func (w Workload) Seeds() []uint32 {
+	seeds := make([]uint32, len(w))
+	for i, j := range w {
+		seeds[i] = j.Seed
+	}
+	return seeds
+}
+
+// Quick is the same workload with a third of the steps, arriving three times as fast.
+func (w Workload) Quick() Workload {
+	quick := slices.Clone(w)
+	for i := range quick {
+		quick[i].Arrival = (quick[i].Arrival / 3).Round(time.Second)
+		quick[i].Steps = max(quick[i].Steps/3, 1)
+	}
+	return quick
+}

@@ -1,0 +1,28 @@
+// Package jobs carries the training programs of this folder inside the benchmarks' binary.
+package jobs
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+)
+
+//go:embed *.py
+var files embed.FS
+
+// Scripts are the programs by file name, as a ConfigMap holds them.
+func Scripts() (map[string]string, error) {
+	names, err := fs.Glob(files, "*.py")
+	if err != nil {
+		return nil, err
+	}
+	scripts := make(map[string]string, len(names))
+	for _, name := range names {
+		text, err := files.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("script %s: %w", name, err)
+		}
+		scripts[name] = string(text)
+	}
+	return scripts, nil
+}

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""Train one model on scikit-learn's digits, on the CPU: `run.py lstm --steps 500 --checkpoint-dir /checkpoints`.
+
+Goes on from the checkpoint in --checkpoint-dir if there is one. SIGTERM: save and exit with 143. SIGUSR1: save and go on.
+"""
+import argparse
+import math
+import sys
+import time
+
+from interrupts import EXIT_TERMINATED, Interrupts
+
+# kind: (steps, batch size, steps between two evaluations); measured alone, see README.md
+DEFAULTS = {
+    "vae": (900, 64, 20),
+    "cnn": (900, 64, 20),
+    "rnn": (1200, 64, 20),
+    "gru": (900, 64, 20),
+    "birnn": (1000, 64, 20),
+    "lstm": (1000, 64, 20),
+}
+
+
+def arguments(argv):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kind", choices=DEFAULTS)
+    length = parser.add_mutually_exclusive_group()
+    length.add_argument("--steps", type=count(1), help="training steps (default: the kind's own)")
+    length.add_argument("--epochs", type=count(1), help="passes over the data, instead of steps")
+    parser.add_argument("--batch-size", type=count(1), help="unless Trellis wishes otherwise (default: the kind's own)")
+    parser.add_argument("--workers", type=count(0), default=1, help="data loaders, unless Trellis wishes otherwise (default: 1)")
+    parser.add_argument("--seed", type=count(0), default=1)
+    parser.add_argument("--preprocess", type=factor, default=1.0, help="CPU spent on each image, relative to the default")
+    parser.add_argument("--metric-every", type=count(1), help="steps between two evaluations on held-out images")
+    parser.add_argument("--save-every", type=count(0), default=0, help="steps between two checkpoints (default: 0, only when asked)")
+    parser.add_argument("--checkpoint-dir", help="where checkpoints are written and looked for (default: none)")
+    parser.add_argument("--progress", choices=("shim", "log"), default="shim",
+                        help="tell Trellis through its shim, or print lines such as `step=120 loss=0.4321` (default: shim)")
+    return parser.parse_args(argv)
+
+
+def count(least):
+    def number(text):
+        if int(text) < least:
+            raise ValueError
+        return int(text)
+    return number
+
+
+def factor(text):
+    if not (math.isfinite(float(text)) and 0 < float(text) <= 100):
+        raise ValueError
+    return float(text)
+
+
+def plan_of(options):
+    from train import Plan
+    steps, batch_size, metric_every = DEFAULTS[options.kind]
+    return Plan(options.kind, options.steps or steps, options.epochs, options.batch_size or batch_size, options.workers,
+                options.seed, options.preprocess, options.metric_every or metric_every, options.save_every,
+                options.checkpoint_dir)
+
+
+def main(argv):
+    options = arguments(argv)
+    interrupts = Interrupts().install()
+    from checkpoint import CheckpointError, fingerprint   # torch: slow to import
+    from progress import listener
+    from train import Trainer
+    try:
+        trainer = Trainer(plan_of(options), listener(options.progress))
+    except CheckpointError as err:
+        print("run.py: %s" % err, file=sys.stderr)
+        return 1
+    print("%s %s at step %d" % ("resuming" if trainer.resumed else "training", options.kind, trainer.step), flush=True)
+    began = time.monotonic()
+    finished = trainer.run(interrupts)
+    print("%s %s at step %d after %.1f s: %s state=%s" % (
+        "finished" if finished else "interrupted", options.kind, trainer.step, time.monotonic() - began,
+        " ".join("%s=%.4f" % item for item in trainer.evaluate().items()), fingerprint(trainer.state())), flush=True)
+    return 0 if finished else EXIT_TERMINATED
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

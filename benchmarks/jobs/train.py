@@ -1,0 +1,131 @@
+"""Training, interruptible at every step."""
+import random
+from typing import NamedTuple, Optional
+
+import numpy as np
+import torch
+
+import checkpoint
+from data import Feed, Position, digits
+from models import MODELS
+
+
+class Plan(NamedTuple):
+    """What to train, and for how long. The run's result depends on kind, seed, preprocess and batch sizes only."""
+
+    kind: str
+    steps: int
+    epochs: Optional[int] = None
+    batch_size: int = 32
+    workers: int = 0
+    seed: int = 1
+    preprocess: float = 1.0
+    metric_every: int = 20
+    save_every: int = 0
+    checkpoint_dir: Optional[str] = None
+
+
+class Trainer:
+    """A model, its optimizer and learning-rate schedule, and its place in the data: all that a checkpoint holds.
+
+    listener is told of every step and asked for the batch size and the number of loaders (see progress.py).
+    """
+
+    def __init__(self, plan, listener):
+        self.plan, self.listener = plan, listener
+        torch.set_num_threads(1)
+        random.seed(plan.seed), np.random.seed(plan.seed), torch.manual_seed(plan.seed)
+        self.model = MODELS[plan.kind]()
+        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=1e-3)
+        self.schedule = torch.optim.lr_scheduler.StepLR(self.optimizer, step_size=250, gamma=0.7)
+        self.step = 0
+        training, held_out = digits(plan.seed, plan.preprocess)
+        self.held_out = held_out.all(epoch=0)
+        self.feed = Feed(training, plan.seed, plan.batch_size, plan.workers)
+        self.resumed = plan.checkpoint_dir is not None and self._restore()
+
+    def run(self, interrupts):
+        """Train to the end, or until interrupts.terminate. True if the end was reached."""
+        self._retune()
+        if self._done():
+            return True
+        self.model.train()
+        for images, labels in self.listener.timed(self.feed):
+            self._train(images, labels)
+            self._report(len(labels))
+            if interrupts.terminate:
+                self.save()
+                return False
+            if interrupts.save or self.listener.save_requested():
+                interrupts.save = False
+                self.save()
+            elif self.plan.save_every and self.step % self.plan.save_every == 0:
+                self.save()
+            if self._done():
+                self.save()
+                return True
+            if self.listener.changed():
+                self._retune()   # between two steps: the safe point
+
+    def evaluate(self):
+        self.model.eval()
+        with torch.no_grad():
+            metrics = self.model.evaluate(*self.held_out)
+        self.model.train()
+        return metrics
+
+    def state(self):
+        """Everything that decides how training goes on."""
+        return {
+            "kind": self.plan.kind, "seed": self.plan.seed, "preprocess": self.plan.preprocess,
+            "step": self.step, "position": list(self.feed.position), "model": self.model.state_dict(),
+            "optimizer": self.optimizer.state_dict(), "schedule": self.schedule.state_dict(), "random": checkpoint.random_state(),
+        }
+
+    def save(self):
+        if self.plan.checkpoint_dir is not None:
+            self.listener.saved(checkpoint.save(self.plan.checkpoint_dir, self.state()), step=self.step)
+
+    def _train(self, images, labels):
+        self.optimizer.zero_grad()
+        self.model.loss(images, labels).backward()
+        self.optimizer.step()
+        self.schedule.step()
+        self.step += 1
+
+    def _report(self, samples):
+        metrics = self.evaluate() if self.step % self.plan.metric_every == 0 or self._done() else {}
+        self.listener.step(samples=samples, step=self.step, epoch=self.feed.position.epoch, total_steps=self._total(), **metrics)
+
+    def _retune(self):
+        self.feed.retune(self.listener.batch_size(self.plan.batch_size), self.listener.loaders(self.plan.workers))
+
+    def _done(self):
+        if self.plan.epochs is not None:
+            return self.feed.position.epoch >= self.plan.epochs
+        return self.step >= self.plan.steps
+
+    def _total(self):
+        if self.plan.epochs is not None:
+            return self.plan.epochs * -(-len(self.feed.dataset) // self.feed.batch_size)
+        return self.plan.steps
+
+    def _restore(self):
+        own = self.state()
+        state = checkpoint.load(self.plan.checkpoint_dir, expected=own)
+        if state is None:
+            return False
+        for key in ("kind", "seed", "preprocess"):
+            if state[key] != own[key]:
+                raise checkpoint.CheckpointError("%s holds a run with %s=%s, this one has %s: name another --checkpoint-dir" % (
+                    self.plan.checkpoint_dir, key, state[key], own[key]))
+        try:
+            self.model.load_state_dict(state["model"], strict=True)
+            self.optimizer.load_state_dict(state["optimizer"])
+            self.schedule.load_state_dict(state["schedule"])
+            checkpoint.restore_random_state(state["random"])
+            self.feed.position = Position(*state["position"])
+            self.step = state["step"]
+        except (KeyError, TypeError, ValueError, RuntimeError) as err:
+            raise checkpoint.CheckpointError("%s does not fit this model: %s" % (self.plan.checkpoint_dir, err)) from err
+        return True

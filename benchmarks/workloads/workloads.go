@@ -1,0 +1,11 @@
+// Package workloads carries the shipped workloads inside the benchmarks' binary. Package workload reads them.
+package workloads
+
+import _ "embed"
+
+//go:embed demo.csv
+var demo string
+
+// Demo is the workload of the demo: nine jobs of all six kinds, arriving over a minute and a half, one of them without the
+// shim.
+func Demo() string { return demo }
