@@ -1,0 +1,70 @@
+# Trellis. `make help` says what there is.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+MODULES := growth extender deviceplugin coordinator tuner benchmarks deploy/local
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+NAME ?= trellis
+NODES ?= 2
+GPUS ?= emulated:2x24GiB
+ARGS ?=
+
+##@ The two commands
+.PHONY: demo
+demo: build ## Real jobs on a real local Kubernetes, live; ARGS="--compare" sets it beside fair sharing
+	$(if $(KUBECONFIG),,scripts/install-deps)
+	bin/benchmarks demo --name $(NAME)-demo --nodes $(NODES) --gpus $(GPUS) $(ARGS)
+
+.PHONY: test
+test: ## Every test: unit, contract, wire, race, Python, and one run through a real cluster (SHORT=1 leaves that out)
+	scripts/test $(if $(SHORT),-short)
+
+##@ Everyday
+.PHONY: build
+build: ## The four binaries, the bench command and the local cluster's tool, into bin/
+	go build -trimpath -tags=netgo,osusergo -ldflags="-s -w -X main.version=$(VERSION)" -o bin/ work
+
+.PHONY: verify
+verify: ## What CI checks besides tests: format, vet, lint, tidy, each module alone, generated files
+	scripts/verify
+
+.PHONY: lint
+lint: ## golangci-lint, pinned, with the architecture's arrows
+	scripts/lint
+
+.PHONY: fmt
+fmt: ## Format all Go files
+	gofmt -w $(MODULES)
+
+.PHONY: fuzz
+fuzz: ## Each fuzzer for FUZZTIME (default 10s)
+	scripts/fuzz
+
+##@ A local cluster
+.PHONY: cluster-up
+cluster-up: build ## Stock Kubernetes with NODES nodes on this machine, Trellis installed
+	scripts/install-deps
+	bin/local build
+	bin/local up --name $(NAME) --nodes $(NODES)
+	bin/local install --name $(NAME) --gpus $(GPUS)
+
+.PHONY: cluster-status
+cluster-status: ## What runs where
+	bin/local status --name $(NAME)
+
+.PHONY: cluster-down
+cluster-down: ## Remove it, leaving nothing behind
+	bin/local down --name $(NAME)
+
+##@ Housekeeping
+.PHONY: clean
+clean: ## Remove bin/ (the cache of stock Kubernetes stays)
+	rm -rf bin
+
+.PHONY: help
+help: ## This list
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n\033[1m%s\033[0m\n", substr($$0, 5)} \
+		/^[a-z-]+:.*## / {printf "  \033[36m%-16s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@printf '\nVariables: NAME=%s NODES=%s GPUS=%s ARGS= SHORT=\n' "$(NAME)" "$(NODES)" "$(GPUS)"
