@@ -62,5 +62,8 @@ func (s Seconds) Duration() time.Duration {
 	return time.Duration(math.MaxInt64)
 }
 
+// CoreSeconds is an amount of work: what one core does in so many seconds.
+type CoreSeconds float64
+
 // Slowdown is a job's step time beside others over its step time alone, ≥ 1.
 type Slowdown float64

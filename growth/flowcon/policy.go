@@ -16,6 +16,8 @@ const (
 	Fair      Policy = "fair"
 	Literal   Policy = "flowcon-literal"
 	Corrected Policy = "flowcon"
+	// Harmless is decided by package fairfinish, which needs to remember more; here it is as Fair.
+	Harmless Policy = "harmless"
 )
 
 // Config are the parameters of every policy.
@@ -41,8 +43,8 @@ const (
 // Validate names the first parameter that is out of bounds.
 func (c Config) Validate() error {
 	switch {
-	case c.Policy != Fair && c.Policy != Literal && c.Policy != Corrected:
-		return fmt.Errorf("policy %q: one of %s, %s, %s", c.Policy, Fair, Literal, Corrected)
+	case c.Policy != Fair && c.Policy != Literal && c.Policy != Corrected && c.Policy != Harmless:
+		return fmt.Errorf("policy %q: one of %s, %s, %s, %s", c.Policy, Fair, Literal, Corrected, Harmless)
 	case !(c.Alpha > 0 && c.Alpha < 1):
 		return fmt.Errorf("alpha %g: more than 0 and less than 1", c.Alpha)
 	case !(c.Beta >= 1 && c.Beta <= 4):
