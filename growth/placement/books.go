@@ -33,7 +33,7 @@ func Take(name growth.NodeName, records Records) Node {
 	}
 	slices.SortStableFunc(n.GPUs, byUUID)
 	for _, pod := range records.pods() {
-		growth, activity := observed(records.Sample, pod)
+		job := observed(records.Sample, pod)
 		held := records.held(pod)
 		for _, share := range held {
 			i, known := slices.BinarySearchFunc(n.GPUs, GPU{UUID: share.GPU}, byUUID)
@@ -41,7 +41,7 @@ func Take(name growth.NodeName, records Records) Node {
 				continue // a GPU that is gone holds nothing
 			}
 			n.GPUs[i].Residents = append(n.GPUs[i].Residents, Resident{
-				Pod: pod, Memory: share.Memory, Growth: part(growth, len(held)), Activity: activity,
+				Pod: pod, Memory: share.Memory, Growth: part(job.Growth, len(held)), Activity: job.Activity, Category: job.Category,
 			})
 		}
 	}
@@ -119,20 +119,21 @@ func merged(lists ...[]growth.GPUShare) []growth.GPUShare {
 	return sums
 }
 
-// observed reads a job's growth and activity. A job that nobody has heard of yet has all its learning before it.
-func observed(sample func(growth.PodUID) (bus.Sample, bool), pod growth.PodUID) (growth.Growth, growth.Share) {
+// observed reads a job's growth, activity and category. A job that nobody has heard of yet has all its learning before it.
+func observed(sample func(growth.PodUID) (bus.Sample, bool), pod growth.PodUID) Resident {
+	unknown := Resident{Growth: New, Activity: Busy}
 	if sample == nil {
-		return New, 1
+		return unknown
 	}
 	s, ok := sample(pod)
 	if !ok || !s.Reported {
-		return New, 1
+		return unknown
 	}
-	activity := growth.Share(1)
+	activity := Busy
 	if s.StepSeconds > 0 {
 		activity = growth.Share(1 - s.LoadSeconds/s.StepSeconds)
 	}
-	return clamp(s.Growth), clamp(activity)
+	return Resident{Growth: clamp(s.Growth), Activity: clamp(activity), Category: s.Category}
 }
 
 func part(g growth.Growth, gpus int) growth.Growth { return g / growth.Growth(max(1, gpus)) }

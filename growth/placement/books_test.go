@@ -82,13 +82,13 @@ func TestOverCommitmentIsSeen(t *testing.T) {
 func TestResidentsGrowAsLastObserved(t *testing.T) {
 	samples := map[growth.PodUID]bus.Sample{
 		"silent":    {},
-		"busy":      {Reported: true, Growth: 0.4, StepSeconds: 2, LoadSeconds: 0.5},
+		"busy":      {Reported: true, Growth: 0.4, StepSeconds: 2, LoadSeconds: 0.5, Category: growth.Watching},
 		"converged": {Reported: true, Growth: 0},
 		"mad":       {Reported: true, Growth: 17, StepSeconds: 1, LoadSeconds: 30},
 	}
 	sample := func(pod growth.PodUID) (bus.Sample, bool) { s, ok := samples[pod]; return s, ok }
 	for pod, want := range map[growth.PodUID]placement.Resident{
-		"unknown": {Growth: 1, Activity: 1}, "silent": {Growth: 1, Activity: 1}, "busy": {Growth: 0.4, Activity: 0.75},
+		"unknown": {Growth: 1, Activity: 1}, "silent": {Growth: 1, Activity: 1}, "busy": {Growth: 0.4, Activity: 0.75, Category: growth.Watching},
 		"converged": {Growth: 0, Activity: 1}, "mad": {Growth: 1, Activity: 0},
 	} {
 		n := placement.Take("n", placement.Records{

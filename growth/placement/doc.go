@@ -32,8 +32,9 @@
 // has the n-th part of its growth on each, so the worth of a set of GPUs is the sum of its parts, and the best set is
 // the best GPUs one by one. A new job's growth is 1: it has all its learning before it.
 //
-// Until interference is learned from measurements, slowdown is a prior: 1 + Contention · Σ activity of the others,
-// where activity is the part of its step time that a job does not wait for data (see Contention).
+// Slowdowns are predicted by growth/interference and taken with caution: one deviation worse than expected.
 //
-// "binpack" and "spread" prefer the fullest and the emptiest GPU that fits. Ties break by UUID.
+// "specon" and "iadeep" are the rules of two published systems, for comparison; "binpack" and "spread" prefer the fullest
+// and the emptiest GPU that fits. A node is worth what its best GPUs are, ties between GPUs go by UUID. Scale makes points
+// of the scores of all nodes that one pod could go to, in the range 0..10 of the extender API.
 package placement

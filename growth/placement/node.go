@@ -31,6 +31,8 @@ type Resident struct {
 	Growth growth.Growth
 	// Activity is the part of its step time in which the job does not wait for data.
 	Activity growth.Share
+	// Category is the job's, empty while nobody has classified it.
+	Category growth.Category
 }
 
 // Used is the memory that residents hold.

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/interference"
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
@@ -122,26 +123,34 @@ func TestPlace(t *testing.T) {
 	converged.Residents = []placement.Resident{{Pod: "old", Memory: 4 * gib, Growth: 0.02, Activity: 1}}
 	starved := gpu("GPU-c")
 	starved.Residents = []placement.Resident{{Pod: "old", Memory: 4 * gib, Growth: 1, Activity: 0.1}}
+	watching := gpu("GPU-a", 2*gib, 2*gib)
+	watching.Residents[0].Category, watching.Residents[1].Category = growth.Watching, growth.Converged
 	for name, tc := range map[string]struct {
 		policy string
 		gpus   []placement.GPU
 		count  int
 		want   []growth.GPU
-		points int64
+		score  float64
 	}{
-		"growth: an empty GPU is the best there is":                {"growth", []placement.GPU{gpu("GPU-a", 4*gib), gpu("GPU-b")}, 1, []growth.GPU{"GPU-b"}, 10},
-		"growth: rather beside a converged job than a growing one": {"growth", []placement.GPU{gpu("GPU-a", 4*gib), converged}, 1, []growth.GPU{"GPU-b"}, 8},
-		"growth: a job that waits for data leaves the GPU free":    {"growth", []placement.GPU{gpu("GPU-a", 4*gib), starved}, 1, []growth.GPU{"GPU-c"}, 7},
-		"growth: one growing job beside it":                        {"growth", []placement.GPU{gpu("GPU-a", 4*gib)}, 1, []growth.GPU{"GPU-a"}, 5},
-		"growth: two growing jobs beside it":                       {"growth", []placement.GPU{gpu("GPU-a", 4*gib, 4*gib)}, 1, []growth.GPU{"GPU-a"}, 3},
-		"growth: ties go by name":                                  {"growth", []placement.GPU{gpu("GPU-a"), gpu("GPU-b")}, 1, []growth.GPU{"GPU-a"}, 10},
-		"growth: two GPUs, the better two":                         {"growth", []placement.GPU{gpu("GPU-a", 4*gib), gpu("GPU-b"), gpu("GPU-c")}, 2, []growth.GPU{"GPU-b", "GPU-c"}, 10},
-		"binpack: the fullest":                                     {"binpack", []placement.GPU{gpu("GPU-a"), gpu("GPU-b", 12*gib), gpu("GPU-c", 20*gib)}, 1, []growth.GPU{"GPU-b"}, 8},
-		"binpack: all of a GPU":                                    {"binpack", []placement.GPU{gpu("GPU-a"), gpu("GPU-b", 16*gib)}, 1, []growth.GPU{"GPU-b"}, 10},
-		"spread: the emptiest":                                     {"spread", []placement.GPU{gpu("GPU-a", 4*gib), gpu("GPU-b", 1*gib)}, 1, []growth.GPU{"GPU-b"}, 6},
+		"growth: an empty GPU is the best there is":                                  {"growth", []placement.GPU{gpu("GPU-a", 4*gib), gpu("GPU-b")}, 1, []growth.GPU{"GPU-b"}, 1},
+		"growth: rather beside a converged job than a growing one":                   {"growth", []placement.GPU{gpu("GPU-a", 4*gib), converged}, 1, []growth.GPU{"GPU-b"}, 0.679},
+		"growth: a job that waits for data leaves the GPU free":                      {"growth", []placement.GPU{gpu("GPU-a", 4*gib), starved}, 1, []growth.GPU{"GPU-c"}, 0.912},
+		"growth: one growing job beside it":                                          {"growth", []placement.GPU{gpu("GPU-a", 4*gib)}, 1, []growth.GPU{"GPU-a"}, 0.370},
+		"growth: two growing jobs beside it":                                         {"growth", []placement.GPU{gpu("GPU-a", 4*gib, 4*gib)}, 1, []growth.GPU{"GPU-a"}, 0.193},
+		"growth: ties go by name":                                                    {"growth", []placement.GPU{gpu("GPU-a"), gpu("GPU-b")}, 1, []growth.GPU{"GPU-a"}, 1},
+		"growth: two GPUs, the better two":                                           {"growth", []placement.GPU{gpu("GPU-a", 4*gib), gpu("GPU-b"), gpu("GPU-c")}, 2, []growth.GPU{"GPU-b", "GPU-c"}, 1},
+		"specon: one that progresses (2) before a watched and a converged one (2.5)": {"specon", []placement.GPU{watching, gpu("GPU-b", 4*gib)}, 1, []growth.GPU{"GPU-b"}, 0.5},
+		"specon: a watched and a converged one (2.5) before two that progress (4)":   {"specon", []placement.GPU{watching, gpu("GPU-b", gib, gib)}, 1, []growth.GPU{"GPU-a"}, 0.444},
+		"specon: of equal counts the one with more free memory":                      {"specon", []placement.GPU{gpu("GPU-a", 5*gib), gpu("GPU-b", 4*gib)}, 1, []growth.GPU{"GPU-b"}, 0.5},
+		"iadeep: an idle GPU at once":                                                {"iadeep", []placement.GPU{converged, gpu("GPU-c")}, 1, []growth.GPU{"GPU-c"}, 1},
+		"iadeep: what still learns plays no part":                                    {"iadeep", []placement.GPU{gpu("GPU-a", 4*gib), converged}, 1, []growth.GPU{"GPU-a"}, 0.521},
+		"iadeep: rather beside one that waits for data":                              {"iadeep", []placement.GPU{gpu("GPU-a", 4*gib), starved}, 1, []growth.GPU{"GPU-c"}, 0.916},
+		"binpack: the fullest":                                                       {"binpack", []placement.GPU{gpu("GPU-a"), gpu("GPU-b", 12*gib), gpu("GPU-c", 20*gib)}, 1, []growth.GPU{"GPU-b"}, 0.833},
+		"binpack: all of a GPU":                                                      {"binpack", []placement.GPU{gpu("GPU-a"), gpu("GPU-b", 16*gib)}, 1, []growth.GPU{"GPU-b"}, 1},
+		"spread: the emptiest":                                                       {"spread", []placement.GPU{gpu("GPU-a", 4*gib), gpu("GPU-b", 1*gib)}, 1, []growth.GPU{"GPU-b"}, 0.625},
 	} {
 		t.Run(name, func(t *testing.T) {
-			policy, err := placement.Named(tc.policy)
+			policy, err := placement.Named(tc.policy, interference.Prior())
 			require.NoError(t, err)
 			choice, misfit := placement.Place(node(tc.gpus...), asks(8*gib, tc.count, 8*tc.count), policy)
 			require.True(t, misfit.Fits(), misfit.Reason)
@@ -151,20 +160,68 @@ func TestPlace(t *testing.T) {
 				chosen = append(chosen, share.GPU)
 			}
 			require.Equal(t, tc.want, chosen)
-			require.Equal(t, tc.points, choice.Score.Points())
+			require.InDelta(t, tc.score, float64(choice.Score), 0.001)
 		})
 	}
-	_, err := placement.Named("fastest")
-	require.EqualError(t, err, `policy "fastest" is none of growth, binpack, spread`)
+	_, err := placement.Named("fastest", interference.Prior())
+	require.EqualError(t, err, `policy "fastest" is none of growth, specon, iadeep, binpack, spread`)
 }
 
-func TestScoresStayInRange(t *testing.T) {
+func TestEveryPolicyGivesItsReason(t *testing.T) {
+	crowded := gpu("GPU-a", 4*gib, 8*gib)
+	crowded.Residents[0].Category = growth.Converged
+	reasons := map[string]string{
+		"growth":  "+0.52 growth for the pod, -0.33 for 2 there already; its steps take 1.62 ± 0.30 times as long as alone",
+		"specon":  "weighted count 3: 2 there already, 2 for each that progresses, 1.5 watched, 1 converged",
+		"iadeep":  "2.76: how much longer the steps of 3 jobs take, in sum",
+		"binpack": "20GiB of 24GiB used with the pod",
+		"spread":  "4GiB of 24GiB free with the pod",
+	}
+	for _, name := range placement.Names() {
+		policy, err := placement.Named(name, interference.Prior())
+		require.NoError(t, err)
+		require.Equal(t, reasons[name], policy.Reason(crowded, 8*gib, 1), name)
+	}
+	alone := placement.MarginalGrowth{Interference: interference.Prior()}
+	require.Equal(t, "+1.00 growth: alone on the GPU", alone.Reason(gpu("GPU-a"), 8*gib, 1))
+}
+
+// TestCautionCosts has two models that expect the same. The one that is less sure makes a shared place worth less.
+func TestCautionCosts(t *testing.T) {
+	worth := func(deviation growth.Slowdown) placement.Score {
+		policy := placement.MarginalGrowth{Interference: interference.Model{Contention: 0.3, Deviation: deviation}}
+		return policy.Worth(gpu("GPU-a", gib), gib, 1)
+	}
+	require.Less(t, worth(0.2), worth(0))
+}
+
+func TestPoints(t *testing.T) {
 	nan := placement.Score(0)
 	nan /= nan
-	for score, points := range map[placement.Score]int64{-3: 0, 0: 0, 0.449: 4, 0.451: 5, 1: 10, 7: 10} {
-		require.Equal(t, points, score.Points())
+	for name, tc := range map[string]struct {
+		scores []placement.Score
+		points []int64
+	}{
+		"nobody":                                   {nil, nil},
+		"one place is the best there is":           {[]placement.Score{0.1}, []int64{10}},
+		"in proportion to the best":                {[]placement.Score{0.4, 0.2, 0.1, 0}, []int64{10, 5, 3, 0}},
+		"differences in a full cluster still tell": {[]placement.Score{0.10, 0.08, 0.05}, []int64{10, 8, 5}},
+		"worse than nothing is nothing":            {[]placement.Score{1, -3}, []int64{10, 0}},
+		"where all is bad, the worst is none":      {[]placement.Score{-1, -2, -3}, []int64{10, 5, 0}},
+		"equals are equal":                         {[]placement.Score{0, 0}, []int64{10, 10}},
+		"what is no number is none":                {[]placement.Score{nan, 1}, []int64{0, 10}},
+		"only what is no number":                   {[]placement.Score{nan}, []int64{0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var scale placement.Scale
+			for _, s := range tc.scores {
+				scale.Add(s)
+			}
+			for i, s := range tc.scores {
+				require.Equal(t, tc.points[i], scale.Points(s))
+			}
+		})
 	}
-	require.Zero(t, nan.Points())
 }
 
 func TestKeep(t *testing.T) {

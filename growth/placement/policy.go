@@ -2,61 +2,93 @@ package placement
 
 import (
 	"fmt"
-	"math"
+	"strings"
 
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/interference"
 )
 
 // Policy says what a GPU is worth to a job that would hold memory on it and on count GPUs in all. Only GPUs with room
-// are asked about.
+// are asked about. Reason tells a person why, in half a sentence that starts with the deciding amount.
 type Policy interface {
 	Worth(g GPU, memory growth.MiB, count int) Score
+	Reason(g GPU, memory growth.MiB, count int) string
 }
 
-// New is the growth of a job that has just begun.
-const New growth.Growth = 1
+// New is the growth of a job that has just begun, and Busy its activity: nothing is known of either yet.
+const (
+	New  growth.Growth = 1
+	Busy growth.Share  = 1
+)
 
-// Contention is the slowdown that one fully active job adds to another on the same GPU: the prior until interference is
-// learned. The pairs that IADeep published (SC'23) add 0.62 to each other's step times in sum, leaving out one corrupt
-// row, so each of the two pays about 0.3. 1 would be time slicing between jobs that never wait.
-const Contention = 0.3
+// Predictor says how much a job of activity own is slowed by neighbours whose activities add up to others.
+type Predictor interface {
+	Slowdown(own, others growth.Share) interference.Prediction
+}
 
-// Named returns the policy of that name: growth, binpack or spread.
-func Named(name string) (Policy, error) {
+// Names are the policies that Named knows.
+func Names() []string { return []string{"growth", "specon", "iadeep", "binpack", "spread"} }
+
+// Named returns the policy of one of Names, with interference as predicted.
+func Named(name string, by Predictor) (Policy, error) {
 	switch name {
 	case "growth":
-		return MarginalGrowth{Contention: Contention}, nil
+		return MarginalGrowth{Interference: by}, nil
+	case "specon":
+		return SpeCon{}, nil
+	case "iadeep":
+		return IADeep{Interference: by}, nil
 	case "binpack":
 		return Binpack{}, nil
 	case "spread":
 		return Spread{}, nil
 	}
-	return nil, fmt.Errorf("policy %q is none of growth, binpack, spread", name)
+	return nil, fmt.Errorf("policy %q is none of %s", name, strings.Join(Names(), ", "))
 }
 
 // MarginalGrowth prefers the GPU where the sum of all growth gains most.
-type MarginalGrowth struct {
-	// Contention is the slowdown that one fully active neighbour adds.
-	Contention float64
-}
+type MarginalGrowth struct{ Interference Predictor }
 
 // Worth is the change of the total growth, times count: the mean over the GPUs of a job is then the change it makes.
 func (p MarginalGrowth) Worth(g GPU, _ growth.MiB, count int) Score {
-	newcomer := Resident{Growth: part(New, count), Activity: 1}
+	gain, loss := p.Change(g, count)
+	return Score(float64(gain-loss) * float64(count))
+}
+
+// Change is what the newcomer would grow by on the GPU, and what its neighbours would lose by it.
+func (p MarginalGrowth) Change(g GPU, count int) (gain, loss growth.Growth) {
+	crowd := activity(g)
+	gain = slowed(part(New, count), p.Interference.Slowdown(Busy, crowd))
+	for _, r := range g.Residents {
+		others := crowd - r.Activity
+		loss += slowed(r.Growth, p.Interference.Slowdown(r.Activity, others)) -
+			slowed(r.Growth, p.Interference.Slowdown(r.Activity, others+Busy))
+	}
+	return gain, loss
+}
+
+// Reason names gain, loss and what is expected of the newcomer's steps.
+func (p MarginalGrowth) Reason(g GPU, _ growth.MiB, count int) string {
+	gain, loss := p.Change(g, count)
+	if len(g.Residents) == 0 {
+		return fmt.Sprintf("+%.2f growth: alone on the GPU", gain)
+	}
+	step := p.Interference.Slowdown(Busy, activity(g))
+	return fmt.Sprintf("+%.2f growth for the pod, -%.2f for %d there already; its steps take %.2f ± %.2f times as long as alone",
+		gain, loss, len(g.Residents), step.Mean, step.Deviation)
+}
+
+func slowed(g growth.Growth, by interference.Prediction) growth.Growth {
+	return g / growth.Growth(by.Cautious())
+}
+
+// activity sums the activities of a GPU's residents.
+func activity(g GPU) growth.Share {
 	var crowd growth.Share
 	for _, r := range g.Residents {
 		crowd += r.Activity
 	}
-	change := float64(newcomer.Growth) / p.slowdown(crowd)
-	for _, r := range g.Residents {
-		others := crowd - r.Activity
-		change -= float64(r.Growth) * (1/p.slowdown(others) - 1/p.slowdown(others+newcomer.Activity))
-	}
-	return Score(change * float64(count))
-}
-
-func (p MarginalGrowth) slowdown(others growth.Share) float64 {
-	return 1 + p.Contention*float64(others)
+	return crowd
 }
 
 // Binpack prefers the GPU that is fullest afterwards.
@@ -67,6 +99,11 @@ func (Binpack) Worth(g GPU, memory growth.MiB, _ int) Score {
 	return Score(float64(g.Used()+memory) / float64(g.Memory))
 }
 
+// Reason names what is used afterwards.
+func (Binpack) Reason(g GPU, memory growth.MiB, _ int) string {
+	return fmt.Sprintf("%s of %s used with the pod", g.Used()+memory, g.Memory)
+}
+
 // Spread prefers the GPU that is emptiest afterwards.
 type Spread struct{}
 
@@ -75,16 +112,7 @@ func (Spread) Worth(g GPU, memory growth.MiB, _ int) Score {
 	return Score(float64(g.Free()-memory) / float64(g.Memory))
 }
 
-// Score is how good a place is: 1 is the best there can be, 0 and below not worth taking while there is another.
-type Score float64
-
-// Points is the score in the extender API's range, 0..10.
-func (s Score) Points() int64 { return int64(math.Round(10 * float64(s.known()))) }
-
-// known takes what is not a number for the worst, so that scores have an order.
-func (s Score) known() Score {
-	if s != s {
-		return 0
-	}
-	return min(1, max(0, s))
+// Reason names what is free afterwards.
+func (Spread) Reason(g GPU, memory growth.MiB, _ int) string {
+	return fmt.Sprintf("%s of %s free with the pod", g.Free()-memory, g.Memory)
 }

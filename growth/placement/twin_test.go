@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/interference"
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
@@ -14,7 +15,7 @@ import (
 // of all jobs before and after, take the set that gains most.
 func TestPlaceAgainstEverySet(t *testing.T) {
 	dice := rand.New(rand.NewPCG(1, 2))
-	policy := placement.MarginalGrowth{Contention: placement.Contention}
+	policy := placement.MarginalGrowth{Interference: interference.Prior()}
 	for range 5_000 {
 		n := anyNode(dice)
 		count := 1 + dice.IntN(3)
@@ -56,7 +57,7 @@ func gain(n placement.Node, shares []growth.GPUShare, count int) float64 {
 	for _, share := range shares {
 		for _, g := range n.GPUs {
 			if g.UUID == share.GPU {
-				newcomer := placement.Resident{Growth: placement.New / growth.Growth(count), Activity: 1}
+				newcomer := placement.Resident{Growth: placement.New / growth.Growth(count), Activity: placement.Busy}
 				change += total(append(append([]placement.Resident{}, g.Residents...), newcomer)) - total(g.Residents)
 			}
 		}
@@ -67,13 +68,13 @@ func gain(n placement.Node, shares []growth.GPUShare, count int) float64 {
 func total(jobs []placement.Resident) float64 {
 	sum := 0.0
 	for i, j := range jobs {
-		slowdown := 1.0
+		var others growth.Share
 		for k, other := range jobs {
 			if k != i {
-				slowdown += placement.Contention * float64(other.Activity)
+				others += other.Activity
 			}
 		}
-		sum += float64(j.Growth) / slowdown
+		sum += float64(j.Growth) / float64(interference.Prior().Slowdown(j.Activity, others).Cautious())
 	}
 	return sum
 }

@@ -1,0 +1,66 @@
+package interference_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/interference"
+)
+
+// pairs are what IADeep published for two jobs on one GPU: the sum of both jobs' relative increase of step time. The
+// corrupt row (−0.381) is left out.
+var pairs = []float64{0.080, 0.284, 0.296, 0.486, 0.656, 0.718, 0.724, 0.732, 0.905, 0.932, 1.050}
+
+func TestThePriorIsWhatWasPublished(t *testing.T) {
+	var sum, squares float64
+	for _, both := range pairs {
+		sum += both / 2
+	}
+	mean := sum / float64(len(pairs))
+	for _, both := range pairs {
+		squares += (both/2 - mean) * (both/2 - mean)
+	}
+	prior := interference.Prior()
+	require.InDelta(t, mean, float64(prior.Contention), 0.005)
+	require.InDelta(t, math.Sqrt(squares/float64(len(pairs)-1)), float64(prior.Deviation), 0.005)
+}
+
+func TestPredictions(t *testing.T) {
+	m := interference.Model{Contention: 0.4, Deviation: 0.1}
+	for name, tc := range map[string]struct {
+		own, others     growth.Share
+		mean, deviation growth.Slowdown
+	}{
+		"alone":                                   {1, 0, 1, 0},
+		"beside one that never waits":             {1, 1, 1.4, 0.1},
+		"beside two":                              {1, 2, 1.8, 0.2},
+		"half of the time it waits for data":      {0.5, 1, 1.2, 0.05},
+		"always waiting, nothing can disturb it":  {0, 3, 1, 0},
+		"a negative activity counts as none":      {1, -1, 1, 0},
+		"beside one that waits half of its steps": {1, 0.5, 1.2, 0.05},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := m.Slowdown(tc.own, tc.others)
+			require.InDelta(t, float64(tc.mean), float64(p.Mean), 1e-12)
+			require.InDelta(t, float64(tc.deviation), float64(p.Deviation), 1e-12)
+			require.InDelta(t, float64(tc.mean+tc.deviation), float64(p.Cautious()), 1e-12)
+		})
+	}
+}
+
+// TestMoreNeighboursNeverHelp holds for any model: a slowdown is at least 1, grows with the crowd, and becomes less certain.
+func TestMoreNeighboursNeverHelp(t *testing.T) {
+	dice := rand.New(rand.NewPCG(3, 1))
+	for range 10_000 {
+		m := interference.Model{Contention: growth.Slowdown(dice.Float64()), Deviation: growth.Slowdown(dice.Float64())}
+		own, crowd, one := growth.Share(dice.Float64()), growth.Share(5*dice.Float64()), growth.Share(dice.Float64())
+		few, many := m.Slowdown(own, crowd), m.Slowdown(own, crowd+one)
+		require.GreaterOrEqual(t, few.Mean, growth.Slowdown(1))
+		require.GreaterOrEqual(t, many.Mean, few.Mean)
+		require.GreaterOrEqual(t, many.Deviation, few.Deviation)
+	}
+}
