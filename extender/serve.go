@@ -22,6 +22,7 @@ import (
 	"github.com/trellis-gpu/trellis/extender/internal/view"
 	"github.com/trellis-gpu/trellis/extender/internal/webhook"
 	"github.com/trellis-gpu/trellis/growth/bus/etcdbus"
+	"github.com/trellis-gpu/trellis/growth/interference"
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
@@ -41,7 +42,7 @@ func serve(s settings.Settings, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	policy, err := placement.Named(s.Policy)
+	policy, err := placement.Named(s.Policy, interference.Prior())
 	if err != nil {
 		return err
 	}
@@ -52,7 +53,7 @@ func serve(s settings.Settings, log *slog.Logger) error {
 	metrics := telemetry.NewMetrics(keeper, decide.Outcomes())
 	probes := &telemetry.Probes{View: keeper, Metrics: metrics}
 	decider := &decide.Decider{
-		View: keeper, Policy: policy, Ledger: books, API: api, Resource: resource, Log: log, Conflicted: metrics.Conflicted,
+		View: keeper, Policy: policy, PolicyName: s.Policy, Ledger: books, API: api, Resource: resource, Log: log, Conflicted: metrics.Conflicted,
 	}
 	sweeper := &sweep.Sweeper{View: keeper, Ledger: books, Pods: api, Log: log}
 

@@ -25,24 +25,31 @@ const patience = 4 * time.Second
 func (d *Decider) Bind(ctx context.Context, ref growth.PodRef, node growth.NodeName) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
+	gpus, err := d.place(ctx, ref, node)
+	d.Decisions.ended(ref, node, gpus, err)
+	return err
+}
+
+// place binds, and returns the GPUs that the pod has or would have had.
+func (d *Decider) place(ctx context.Context, ref growth.PodRef, node growth.NodeName) ([]growth.GPUShare, error) {
 	// 1. The pod.
 	pod, err := d.pod(ctx, ref)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if pod.Node != "" {
-		return settled(pod, node)
+		return nil, settled(pod, node)
 	}
 	// 2. Its GPUs.
 	reserved, revision, err := d.reserve(ctx, pod, node)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	// 3. The Binding.
 	err = d.bind(ctx, pod, node, reserved.GPUs)
 	if err == nil {
 		d.Log.Info("bound", "pod", ref, "node", node, "gpus", request.Annotation(reserved.GPUs), "memory", reserved.GPUs[0].Memory)
-		return nil
+		return reserved.GPUs, nil
 	}
 	// 4. The reservation of a refused one.
 	if refused(err) {
@@ -50,7 +57,7 @@ func (d *Decider) Bind(ctx context.Context, ref growth.PodRef, node growth.NodeN
 			d.Log.Warn("a reservation stays until it expires", "pod", ref, "node", node, "reason", undo)
 		}
 	}
-	return fmt.Errorf("binding pod %s to node %s: %w: %w", ref, node, ErrRefused, err)
+	return reserved.GPUs, fmt.Errorf("binding pod %s to node %s: %w: %w", ref, node, ErrRefused, err)
 }
 
 // pod returns the pod, from the snapshot or, where that lags, from the API server.

@@ -32,15 +32,19 @@ type API interface {
 
 // Decider decides.
 type Decider struct {
-	View   View
-	Policy placement.Policy
-	Ledger Ledger
-	API    API
+	View View
+	// Policy rates places; PolicyName is what the operator calls it.
+	Policy     placement.Policy
+	PolicyName string
+	Ledger     Ledger
+	API        API
 	// Resource is the extended resource that pods ask for.
 	Resource corev1.ResourceName
 	Log      *slog.Logger
 	// Conflicted is told of every decision that was overtaken.
 	Conflicted func()
+	// Decisions are the last ones, for Explain.
+	Decisions Diary
 }
 
 // Filtered is what Filter found.
@@ -63,8 +67,10 @@ func (d *Decider) Filter(pod *corev1.Pod, nodes []string) (Filtered, error) {
 		found.Fit = append(found.Fit, nodes...)
 		return found, nil
 	}
-	for _, name := range nodes {
-		switch misfit := fit(snapshot, name, asked); {
+	seen := make([]*view.Node, len(nodes))
+	for i, name := range nodes {
+		seen[i] = snapshot.Nodes[growth.NodeName(name)]
+		switch misfit := fit(seen[i], asked); {
 		case misfit.Fits():
 			found.Fit = append(found.Fit, name)
 		case misfit.Hopeless:
@@ -73,12 +79,13 @@ func (d *Decider) Filter(pod *corev1.Pod, nodes []string) (Filtered, error) {
 			found.Crowded[name] = misfit.Reason
 		}
 	}
+	d.Decisions.filtered(asked, nodes, seen)
 	d.Log.Debug("filtered", "pod", asked.Ref, "asked", len(nodes), "fit", len(found.Fit))
 	return found, nil
 }
 
-func fit(snapshot *view.Snapshot, name string, pod request.Pod) placement.Misfit {
-	n, misfit := site(snapshot, name, pod)
+func fit(here *view.Node, pod request.Pod) placement.Misfit {
+	n, misfit := site(here, pod)
 	if !misfit.Fits() {
 		return misfit
 	}
@@ -86,18 +93,16 @@ func fit(snapshot *view.Snapshot, name string, pod request.Pod) placement.Misfit
 }
 
 // site is the node as it would be without the pod, or what stands against placing the pod there at all.
-func site(snapshot *view.Snapshot, name string, pod request.Pod) (placement.Node, placement.Misfit) {
-	if pod.Nonsense != nil {
+func site(here *view.Node, pod request.Pod) (placement.Node, placement.Misfit) {
+	switch {
+	case pod.Nonsense != nil:
 		return placement.Node{}, placement.Misfit{Reason: pod.Nonsense.Error(), Hopeless: true}
-	}
-	n, known := snapshot.Nodes[growth.NodeName(name)]
-	if !known {
+	case here == nil:
 		return placement.Node{}, placement.Misfit{Reason: "nothing is known about the node yet", Hopeless: true}
+	case here.Obstacle != "":
+		return placement.Node{}, placement.Misfit{Reason: here.Obstacle, Hopeless: true}
 	}
-	if n.Obstacle != "" {
-		return placement.Node{}, placement.Misfit{Reason: n.Obstacle, Hopeless: true}
-	}
-	return n.Without(pod.Ref.UID), placement.Misfit{}
+	return here.Without(pod.Ref.UID), placement.Misfit{}
 }
 
 // Rated is a node and its points, 0..10.
@@ -106,23 +111,53 @@ type Rated struct {
 	Points int64
 }
 
-// Prioritize rates the nodes. One without room gets no points: it may have lost its room since it was filtered.
+// Prioritize rates the nodes against one another. One without room gets no points: it may have lost its room since it was
+// filtered.
 func (d *Decider) Prioritize(pod *corev1.Pod, nodes []string) []Rated {
 	snapshot := d.View.Snapshot()
 	asked, asks := request.Read(pod, d.Resource)
 	rated := make([]Rated, len(nodes))
 	for i, name := range nodes {
 		rated[i].Node = name
-		if !asks {
-			continue
+	}
+	if !asks {
+		return rated
+	}
+	seen := make([]*view.Node, len(nodes))
+	for i, name := range nodes {
+		seen[i] = snapshot.Nodes[growth.NodeName(name)]
+	}
+	for i, place := range places(seen, asked, d.Policy) {
+		rated[i].Points = place.points
+	}
+	d.Decisions.prioritized(asked, nodes, seen)
+	return rated
+}
+
+// place is where on a node a pod would go, and how good that is among all that were compared.
+type place struct {
+	choice placement.Choice
+	misfit placement.Misfit
+	points int64
+}
+
+// places compares the nodes.
+func places(nodes []*view.Node, pod request.Pod, policy placement.Policy) []place {
+	found := make([]place, len(nodes))
+	var scale placement.Scale
+	for i, here := range nodes {
+		n, misfit := site(here, pod)
+		if misfit.Fits() {
+			found[i].choice, misfit = placement.Place(n, pod.Request, policy)
 		}
-		n, misfit := site(snapshot, name, asked)
-		if !misfit.Fits() {
-			continue
-		}
-		if choice, misfit := placement.Place(n, asked.Request, d.Policy); misfit.Fits() {
-			rated[i].Points = choice.Score.Points()
+		if found[i].misfit = misfit; misfit.Fits() {
+			scale.Add(found[i].choice.Score)
 		}
 	}
-	return rated
+	for i, p := range found {
+		if p.misfit.Fits() {
+			found[i].points = scale.Points(p.choice.Score)
+		}
+	}
+	return found
 }

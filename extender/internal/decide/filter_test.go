@@ -120,10 +120,10 @@ func TestPrioritizeFollowsWhatTheCoordinatorPublishes(t *testing.T) {
 			}
 			return points
 		}
-		require.Equal(t, map[string]int64{"empty": 10, "shared": 5, "full": 0, "unheard": 0}, rate())
+		require.Equal(t, map[string]int64{"empty": 10, "shared": 4, "full": 0, "unheard": 0}, rate())
 
 		stage.Record(c, bus.SampleKey("resident"), bus.Sample{Node: "shared", Reported: true, Growth: 0.01, Category: growth.Converged})
-		require.Equal(t, int64(8), rate()["shared"], "a converged job has less to lose")
+		require.Equal(t, int64(7), rate()["shared"], "a converged job has less to lose")
 
 		require.NoError(t, c.Bus.Delete(t.Context(), bus.AllocationKey("shared", "resident")))
 		require.Equal(t, int64(10), rate()["shared"], "it has left")

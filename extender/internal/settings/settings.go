@@ -14,6 +14,7 @@ import (
 	"github.com/trellis-gpu/trellis/extender/internal/kube"
 	"github.com/trellis-gpu/trellis/growth/bus/etcdbus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/interference"
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
@@ -45,7 +46,8 @@ func Parse(arguments []string) (Settings, error) {
 	flags.StringVar(&s.HealthListen, "health-listen", env("HEALTH_LISTEN", ":9440"),
 		"address of /livez, /readyz and /metrics [TRELLIS_HEALTH_LISTEN]")
 	flags.StringVar(&s.Policy, "policy", env("POLICY", "growth"),
-		"which place is best: growth (most growth of all jobs together), binpack (fullest GPU), spread (emptiest GPU) [TRELLIS_POLICY]")
+		"which place is best: growth (most growth of all jobs together), specon (lowest weighted count of jobs), "+
+			"iadeep (least interference), binpack (fullest GPU), spread (emptiest GPU) [TRELLIS_POLICY]")
 	flags.StringVar(&s.Resource, "resource", env("RESOURCE", gpushare.Resource),
 		"extended resource that pods ask for GPU memory by [TRELLIS_RESOURCE]")
 	flags.StringVar(&s.Kube.Kubeconfig, "kubeconfig", env("KUBECONFIG", ""),
@@ -72,7 +74,7 @@ func Parse(arguments []string) (Settings, error) {
 
 // Validate names everything that makes no sense.
 func (s Settings) Validate() error {
-	_, policy := placement.Named(s.Policy)
+	_, policy := placement.Named(s.Policy, interference.Prior())
 	_, level := s.Level()
 	problems := []error{loopback(s.Listen), address("health-listen", s.HealthListen), policy, level}
 	if prefix, name, _ := strings.Cut(s.Resource, "/"); prefix == "" || name == "" {

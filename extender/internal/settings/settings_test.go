@@ -41,7 +41,7 @@ func TestNonsenseIsNamed(t *testing.T) {
 		"plain HTTP on an address":  {[]string{etcd, "--listen=10.0.0.1:12346"}, "plain HTTP is for a loopback address"},
 		"no address":                {[]string{etcd, "--health-listen=9440"}, "--health-listen \"9440\" is no address"},
 		"a port out of range":       {[]string{etcd, "--health-listen=:70000"}, "is not from 0 to 65535"},
-		"an unknown policy":         {[]string{etcd, "--policy=fastest"}, "none of growth, binpack, spread"},
+		"an unknown policy":         {[]string{etcd, "--policy=fastest"}, "none of growth, specon, iadeep, binpack, spread"},
 		"no calls at all":           {[]string{etcd, "--kube-qps=0"}, "must be more than nothing"},
 		"an unknown level":          {[]string{etcd, "--log-level=loud"}, "none of debug, info, warn, error"},
 		"a resource without domain": {[]string{etcd, "--resource=gpu-mem"}, "has a domain"},

@@ -20,6 +20,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/bus/membus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/interference"
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
@@ -56,10 +57,10 @@ func (c *Cluster) Replica() *view.Keeper {
 
 // Decider decides on a view of the stage.
 func (c *Cluster) Decider(keeper *view.Keeper) *decide.Decider {
-	policy, err := placement.Named("growth")
+	policy, err := placement.Named("growth", interference.Prior())
 	require.NoError(c.T, err)
 	return &decide.Decider{
-		View: keeper, Policy: policy, Ledger: ledger.Ledger{Bus: c.Mem.Session()}, API: kube.API{Client: c.Client},
+		View: keeper, Policy: policy, PolicyName: "growth", Ledger: ledger.Ledger{Bus: c.Mem.Session()}, API: kube.API{Client: c.Client},
 		Resource: gpushare.Resource, Log: slog.New(slog.DiscardHandler), Conflicted: func() {},
 	}
 }

@@ -3,6 +3,7 @@
 //	POST /filter      ExtenderArgs         → ExtenderFilterResult
 //	POST /prioritize  ExtenderArgs         → HostPriorityList
 //	POST /bind        ExtenderBindingArgs  → ExtenderBindingResult
+//	GET  /explain/<namespace>/<pod>        → why each node fared as it did, for people; ?output=json for programs
 //
 // ExtenderArgs name the nodes (NodeNames, where the scheduler was configured with nodeCacheCapable: true) or hold them
 // whole (Nodes); the answer takes the same form. What the decision says goes out with status 200, in the result's own

@@ -24,6 +24,7 @@ type Decider interface {
 	Filter(pod *corev1.Pod, nodes []string) (decide.Filtered, error)
 	Prioritize(pod *corev1.Pod, nodes []string) []decide.Rated
 	Bind(ctx context.Context, pod growth.PodRef, node growth.NodeName) error
+	Explain(namespace, name string) (decide.Explanation, bool)
 }
 
 // Observer is told of every answer.
@@ -45,8 +46,9 @@ func Handler(decider Decider, observer Observer, log *slog.Logger) http.Handler 
 	router.POST("/filter", h.timed("filter", h.filter))
 	router.POST("/prioritize", h.timed("prioritize", h.prioritize))
 	router.POST("/bind", h.timed("bind", h.bind))
-	router.NotFound = refusal(http.StatusNotFound, "the verbs are /filter, /prioritize and /bind")
-	router.MethodNotAllowed = refusal(http.StatusMethodNotAllowed, "verbs are POSTed")
+	router.GET("/explain/:namespace/:pod", h.explain)
+	router.NotFound = refusal(http.StatusNotFound, "the verbs are /filter, /prioritize and /bind; people ask /explain/<namespace>/<pod>")
+	router.MethodNotAllowed = refusal(http.StatusMethodNotAllowed, "verbs are POSTed, /explain is GET")
 	router.PanicHandler = func(w http.ResponseWriter, r *http.Request, cause any) {
 		h.log.Error("a request broke its handler", "path", r.URL.Path, "cause", cause)
 		fail(w, http.StatusInternalServerError, "internal error")

@@ -151,6 +151,8 @@ func (b binder) Bind(ctx context.Context, pod growth.PodRef, node growth.NodeNam
 	}, metav1.CreateOptions{})
 }
 
+func (binder) Explain(string, string) (decide.Explanation, bool) { return decide.Explanation{}, false }
+
 type ignore struct{}
 
 func (ignore) Answered(string, time.Duration) {}

@@ -1,0 +1,123 @@
+package decide
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/trellis-gpu/trellis/extender/internal/request"
+	"github.com/trellis-gpu/trellis/extender/internal/view"
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+// Bounds of a diary. A node costs a pointer, and its picture where that is of no snapshot any more.
+const (
+	maxDecisions = 1024
+	maxSites     = 1 << 19
+)
+
+// Diary keeps the last decision about each of the last pods. It keeps what the decision was taken on, the immutable pictures
+// of the nodes, rather than words about it: telling why costs nothing until somebody asks. The zero value is empty. It
+// holds a lock of its own, which no watcher takes.
+type Diary struct {
+	mu    sync.Mutex
+	pages []*page // oldest first
+	sites int
+}
+
+// page is the last try to place one pod.
+type page struct {
+	pod                   request.Pod
+	at                    time.Time
+	filtered, prioritized sites
+	bound                 *bound
+}
+
+// sites are the nodes that a question was about. unknown holds the names of those there was no picture of.
+type sites struct {
+	nodes   []*view.Node
+	unknown map[int]string
+}
+
+// bound is how a Bind ended.
+type bound struct {
+	at   time.Time
+	node growth.NodeName
+	gpus []growth.GPUShare
+	err  error
+}
+
+func noted(names []string, nodes []*view.Node) sites {
+	s := sites{nodes: nodes}
+	for i, here := range nodes {
+		if here == nil {
+			if s.unknown == nil {
+				s.unknown = map[int]string{}
+			}
+			s.unknown[i] = strings.Clone(names[i]) // not the whole body that it is a part of
+		}
+	}
+	return s
+}
+
+func (s sites) name(i int) string {
+	if name, unknown := s.unknown[i]; unknown {
+		return name
+	}
+	return string(s.nodes[i].Name)
+}
+
+func (p *page) sites() int { return len(p.filtered.nodes) + len(p.prioritized.nodes) }
+
+// filtered begins a page: every try starts with this question.
+func (d *Diary) filtered(pod request.Pod, names []string, nodes []*view.Node) {
+	d.write(&page{pod: pod, at: time.Now(), filtered: noted(names, nodes)})
+}
+
+func (d *Diary) prioritized(pod request.Pod, names []string, nodes []*view.Node) {
+	next := page{pod: pod, at: time.Now()}
+	if last := d.page(func(p *page) bool { return p.pod.Ref.UID == pod.Ref.UID }); last != nil {
+		next = *last
+	}
+	next.prioritized = noted(names, nodes)
+	d.write(&next)
+}
+
+func (d *Diary) ended(pod growth.PodRef, node growth.NodeName, gpus []growth.GPUShare, err error) {
+	last := d.page(func(p *page) bool { return p.pod.Ref.UID == pod.UID })
+	if last == nil {
+		return // another replica was asked before
+	}
+	next := *last
+	next.bound = &bound{at: time.Now(), node: node, gpus: gpus, err: err}
+	d.write(&next)
+}
+
+// write replaces the pod's page, and drops the oldest ones beyond the bounds. A page never changes once it is written.
+func (d *Diary) write(next *page) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if at := slices.IndexFunc(d.pages, func(p *page) bool { return p.pod.Ref.UID == next.pod.Ref.UID }); at >= 0 {
+		d.sites -= d.pages[at].sites()
+		d.pages = slices.Delete(d.pages, at, at+1)
+	}
+	d.pages = append(d.pages, next)
+	d.sites += next.sites()
+	for len(d.pages) > maxDecisions || d.sites > maxSites && len(d.pages) > 1 {
+		d.sites -= d.pages[0].sites()
+		d.pages = slices.Delete(d.pages, 0, 1)
+	}
+}
+
+// page returns the newest page that is the one, nil if there is none.
+func (d *Diary) page(is func(*page) bool) *page {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, p := range slices.Backward(d.pages) {
+		if is(p) {
+			return p
+		}
+	}
+	return nil
+}

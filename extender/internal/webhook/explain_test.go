@@ -1,0 +1,60 @@
+package webhook_test
+
+import (
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/extender/internal/decide"
+	"github.com/trellis-gpu/trellis/extender/internal/webhook"
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+var explanation = decide.Explanation{
+	Pod: growth.PodRef{Namespace: "default", Name: "vae", UID: "u"}, Asked: 8 * growth.GiB, GPUs: 2, Policy: "growth",
+	At: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC),
+	Nodes: []decide.ExplainedNode{
+		{Node: "node-1", Scored: true, Points: 10, Score: 1, GPUs: []decide.ExplainedGPU{
+			{GPU: "GPU-a", Why: "alone"}, {GPU: "GPU-b", Why: "alone too"},
+		}},
+		{Node: "node-2"},
+		{Node: "node-3", Unfit: "GPU memory: 12GiB asked, largest free share 8GiB on GPU-c"},
+	},
+	Bind: &decide.ExplainedBind{At: time.Date(2026, 11, 21, 12, 0, 1, 0, time.UTC), Node: "node-1", GPUs: []growth.GPU{"GPU-a", "GPU-b"}},
+}
+
+const told = `pod default/vae (UID u)
+asks for 8GiB of GPU memory on each of 2 GPUs
+policy growth, last tried 2026-11-21T12:00:00Z, 3 nodes considered
+
+NODE    POINTS  GPU    WHY
+node-1  10      GPU-a  alone
+                GPU-b  alone too
+node-2  -              has room; the scheduler did not ask how good it is
+node-3  -              GPU memory: 12GiB asked, largest free share 8GiB on GPU-c
+
+bound to node-1 on [GPU-a GPU-b] at 2026-11-21T12:00:01Z
+`
+
+func TestExplainTellsPeopleAndPrograms(t *testing.T) {
+	ask := func(path string) *httptest.ResponseRecorder {
+		answer := httptest.NewRecorder()
+		webhook.Handler(&judge{}, &judge{}, slog.New(slog.DiscardHandler)).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, http.NoBody))
+		return answer
+	}
+	require.Equal(t, told, ask("/explain/default/vae").Body.String())
+
+	var got decide.Explanation
+	require.NoError(t, json.Unmarshal(ask("/explain/default/vae?output=json").Body.Bytes(), &got))
+	require.Equal(t, explanation, got)
+
+	unheard := ask("/explain/default/other")
+	require.Equal(t, http.StatusNotFound, unheard.Code)
+	require.Contains(t, unheard.Body.String(), "no decision about pod default/other is remembered")
+	require.Equal(t, http.StatusBadRequest, ask("/explain/default/vae?output=yaml").Code)
+}
