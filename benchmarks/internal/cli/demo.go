@@ -27,6 +27,9 @@ type demoOptions struct {
 	gpus       string
 	policy     string
 	compare    bool
+	repeats    int
+	chaos      bool
+	chaosSeed  uint64
 	keep       bool
 	kubeconfig string
 	out        string
@@ -46,7 +49,8 @@ func demoCommand(commit string) *cobra.Command {
 training jobs as they arrive, shows them live, and takes everything down again. With KUBECONFIG set it
 uses that cluster instead, which must have Trellis installed.
 
-The exit code is 0 if every job finished.`,
+The exit code is 0 if every job finished, and, in a full run of the demo's own jobs, each kind of job saw at least
+one change of CPU share, of data loaders and of category; with --chaos, if every binary came back as well.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
@@ -57,6 +61,9 @@ The exit code is 0 if every job finished.`,
 	f.StringVar(&o.gpus, "gpus", "emulated:2x24GiB", `GPUs of each node: "emulated:2x24GiB", or "nvml" for real ones`)
 	f.StringVar(&o.policy, "policy", "flowcon", "share policy of the coordinators")
 	f.BoolVar(&o.compare, "compare", false, "run the same jobs under policy "+demo.Baseline+" too, and print the difference")
+	f.IntVar(&o.repeats, "repeats", 1, "how many rounds; with --compare, every other one runs "+demo.Baseline+" first")
+	f.BoolVar(&o.chaos, "chaos", false, "kill -9 each of Trellis' four binaries once while the jobs run; on a local cluster only")
+	f.Uint64Var(&o.chaosSeed, "chaos-seed", 1, "decides in which order and when")
 	f.BoolVar(&o.keep, "keep", false, "leave the cluster up, and the pods of the last run on it")
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "use this cluster instead of a local one (environment: KUBECONFIG)")
 	f.StringVar(&o.out, "out", "", "results folder (default: benchmarks/results/demo-<time>)")
@@ -80,6 +87,9 @@ func (o *demoOptions) validate() error {
 	refuse(!slices.Contains([]string{"", "table", "plain", "json"}, o.output), "--output %q: table, plain or json", o.output)
 	refuse(o.kubeconfig != "" && o.compare, "--compare installs Trellis anew with another policy, which it does on a local cluster only: "+
 		"run the demo twice with your own change of policy between")
+	refuse(o.repeats < 1 || o.repeats > 100, "--repeats %d: 1 to 100", o.repeats)
+	refuse(o.chaos && o.kubeconfig != "", "--chaos kills processes of this machine, those of a local cluster's nodes")
+	refuse(o.chaos && o.compare, "--chaos and --compare: what policies do to jobs is not to be seen while binaries are being killed")
 	refuse(o.kubeconfig == "" && o.policy == "", "--policy is empty")
 	return errors.Join(problems...)
 }
@@ -97,12 +107,16 @@ func (o *demoOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	d := &demo.Demo{
-		Kubeconfig: o.kubeconfig, Compare: o.compare, Keep: o.keep, Jobs: list, Scripts: scripts, Image: o.image, Python: o.python,
+		Kubeconfig: o.kubeconfig, Compare: o.compare, Rounds: o.repeats, Chaos: o.chaos, ChaosSeed: o.chaosSeed,
+		Complete: !o.quick && o.workload == "", Keep: o.keep, Jobs: list, Scripts: scripts, Image: o.image, Python: o.python,
 		Timeout: o.timeout, Report: cmd.OutOrStdout(), Notices: cmd.OutOrStdout(),
 		Summary: results.Summary{
 			Name: "demo", Quick: o.quick, Commit: o.commit, Date: time.Now().UTC().Truncate(time.Second), Seeds: list.Seeds(),
 			Command: strings.Join(append([]string{filepath.Base(os.Args[0])}, os.Args[1:]...), " "),
 		},
+	}
+	if o.chaos {
+		d.Summary.ChaosSeed = o.chaosSeed
 	}
 	d.Screen, err = screen(o.output)
 	if err != nil {

@@ -103,6 +103,23 @@ func (c *Connection) admits(ctx context.Context, probe *corev1.Pod) error {
 	return fmt.Errorf("admission does not turn annotation %s into a limit yet", gpushare.MemoryAnnotation)
 }
 
+// Containers are those of Trellis that run one of its binaries, as kubelet tells of them.
+func (c *Connection) Containers(ctx context.Context, binary string) ([]corev1.ContainerStatus, error) {
+	pods, err := c.Kubernetes.CoreV1().Pods(Namespace).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=" + binary})
+	if err != nil {
+		return nil, fmt.Errorf("listing the pods of %s: %w", binary, err)
+	}
+	var found []corev1.ContainerStatus
+	for _, pod := range pods.Items {
+		for _, status := range pod.Status.ContainerStatuses {
+			if status.Name == binary {
+				found = append(found, status)
+			}
+		}
+	}
+	return found, nil
+}
+
 // machineImage is how the local cluster's image of empty folders begins, over which pods mount the machine's own.
 const machineImage = "trellis.local/machine:"
 

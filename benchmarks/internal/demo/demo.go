@@ -1,17 +1,17 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"slices"
 	"time"
 
+	"github.com/trellis-gpu/trellis/benchmarks/internal/chaos"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/cluster"
-	"github.com/trellis-gpu/trellis/benchmarks/internal/plot"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
-	"github.com/trellis-gpu/trellis/benchmarks/internal/timeline"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/training"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/workload"
 )
@@ -26,6 +26,9 @@ const (
 	readyWithin = 3 * time.Minute
 	// imageWithin is how long kubelet may take to list an image that it has.
 	imageWithin = time.Minute
+	// chaosFrom is when the first binary may be killed, chaosFor until when at least the last one is: the jobs' last arrival,
+	// if that is later.
+	chaosFrom, chaosFor = 15 * time.Second, time.Minute
 	// clearWithin is how long the objects of a run may take to go.
 	clearWithin = time.Minute
 )
@@ -38,6 +41,13 @@ type Demo struct {
 	// Policy is the share policy to show, Compare whether Baseline is run too; both need a local cluster.
 	Policy  string
 	Compare bool
+	// Rounds is how often that is done; none is once.
+	Rounds int
+	// Chaos kills each of Trellis' binaries once in each pass, at moments that ChaosSeed decides; it needs a local cluster.
+	Chaos     bool
+	ChaosSeed uint64
+	// Complete demands that each kind of job sees a change of each sort.
+	Complete bool
 	// Keep leaves the cluster up, and the pods of the last run on it.
 	Keep bool
 
@@ -55,8 +65,10 @@ type Demo struct {
 
 	connection *cluster.Connection
 	// goes tells that the cluster is taken down at the end, and every object on it with it.
-	goes bool
-	runs []*timeline.Timeline
+	goes   bool
+	rounds []results.Round
+	// missed is what the passes should have shown and did not.
+	missed []error
 }
 
 // Do runs the demo. Whatever happens, it leaves as it found: the cluster is taken down and the results there are are
@@ -79,59 +91,50 @@ func (d *Demo) Do(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	policies := []string{d.Policy}
-	if d.Compare {
-		policies = append(policies, Baseline)
-	}
-	for i, policy := range policies {
-		if d.Local != nil {
-			d.notice("installing Trellis, policy %s", policy)
-			if err := d.timed("install "+policy, func() error { return d.Local.Install(ctx, policy, interval) }); err != nil {
+	installed := ""
+	passes := d.passes()
+	for i, p := range passes {
+		if d.Local != nil && p.policy != installed {
+			d.notice("installing Trellis, policy %s", p.policy)
+			if err := d.timed("install "+p.policy, func() error { return d.Local.Install(ctx, p.policy, interval) }); err != nil {
 				return err
 			}
+			installed = p.policy
 		}
-		last := i == len(policies)-1
-		if err := d.pass(ctx, after, policy, last); err != nil {
+		if err := d.pass(ctx, after, p, i == len(passes)-1); err != nil {
 			return err
 		}
 	}
-	return nil
+	return errors.Join(d.missed...)
 }
 
-// bringUp returns how to undo it, also when it fails. A cluster that was up before is left up.
-func (d *Demo) bringUp(ctx context.Context) (takeDown func(context.Context) error, err error) {
-	takeDown = func(after context.Context) error {
-		if !d.Local.Exists(after) {
-			return nil // it never came up, and bin/local has said why
-		}
-		d.notice("taking cluster %s down", d.Local.Name)
-		return d.timed("down", func() error { return d.Local.Down(after) })
-	}
-	if d.Local.IsUp(ctx) {
-		takeDown = func(context.Context) error { return nil }
-		d.notice("cluster %s is up already: it is used, and left up", d.Local.Name)
-	} else {
-		withPID := os.Getpid()
-		d.goes = !d.Keep
-		if d.Keep {
-			withPID = 0
-			takeDown = func(context.Context) error {
-				d.notice("cluster %s stays: export KUBECONFIG=%s; take it down by %s down --name %s", d.Local.Name, d.Kubeconfig, d.Local.Program, d.Local.Name)
-				return nil
-			}
-		}
-		d.notice("bringing cluster %s up", d.Local.Name)
-		if err := d.timed("up", func() error { return d.Local.Up(ctx, withPID) }); err != nil {
-			return takeDown, err
-		}
-	}
-	d.Kubeconfig, err = d.Local.Kubeconfig(ctx)
-	return takeDown, err
+// pass is one run to come: under which policy, in which round, and whether it is there to be compared with.
+type pass struct {
+	policy   string
+	round    int
+	compared bool
 }
 
-// pass is one run under one policy, in a namespace of its own.
-func (d *Demo) pass(ctx, after context.Context, policy string, last bool) (err error) {
-	run, err := d.newRun(ctx, policy)
+// passes lists all of them. Every other round goes the other way round (A B, B A), so that a machine which slowly becomes
+// faster or slower does not favour one of two policies.
+func (d *Demo) passes() []pass {
+	var passes []pass
+	for round := 1; round <= max(d.Rounds, 1); round++ {
+		turn := []pass{{policy: d.Policy, round: round}}
+		if d.Compare {
+			turn = append(turn, pass{policy: Baseline, round: round, compared: true})
+		}
+		if round%2 == 0 {
+			slices.Reverse(turn)
+		}
+		passes = append(passes, turn...)
+	}
+	return passes
+}
+
+// pass runs the workload once, in a namespace of its own.
+func (d *Demo) pass(ctx, after context.Context, p pass, last bool) (err error) {
+	run, err := d.newRun(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -147,26 +150,29 @@ func (d *Demo) pass(ctx, after context.Context, policy string, last bool) (err e
 		defer cancel()
 		err = errors.Join(err, run.Clear(after))
 	}()
-	want := cluster.Expectation{Nodes: 1, Policy: policy, Probe: run.Setup.Pod(d.Jobs[0])}
+	want := cluster.Expectation{Nodes: 1, Policy: p.policy, Probe: run.Setup.Pod(d.Jobs[0])}
 	if d.Local != nil {
 		want.Nodes = d.Local.Nodes
 	}
 	ready, cancel := context.WithTimeout(ctx, readyWithin)
 	defer cancel()
-	if err := d.timed("ready "+policy, func() error {
+	if err := d.timed("ready "+p.policy, func() error {
 		return d.connection.AwaitReady(ready, want, func(text string) { d.notice("%s", text) })
 	}); err != nil {
 		return err
 	}
-	d.notice("submitting %d jobs over %s, policy %s", len(d.Jobs), d.Jobs[len(d.Jobs)-1].Arrival, policy)
-	return d.timed("jobs "+policy, func() error {
+	d.notice("submitting %d jobs over %s, policy %s", len(d.Jobs), d.Jobs[len(d.Jobs)-1].Arrival, p.policy)
+	return d.timed("jobs "+p.policy, func() error {
 		line, err := run.Watch(ctx)
-		d.runs = append(d.runs, line)
+		d.keep(p, run)
+		if err == nil {
+			d.judge(p, run)
+		}
 		return errors.Join(err, results.Failures(line))
 	})
 }
 
-func (d *Demo) newRun(ctx context.Context, policy string) (*Run, error) {
+func (d *Demo) newRun(ctx context.Context, p pass) (*Run, error) {
 	image, python, folders := d.Image, d.Python, []string(nil)
 	if image == "" {
 		var err error
@@ -175,32 +181,16 @@ func (d *Demo) newRun(ctx context.Context, policy string) (*Run, error) {
 		}
 		python, folders = "/usr/bin/python3", training.MachineFolders()
 	}
-	name := policy
-	if name == "" {
-		name = "as installed"
-	}
 	id := "demo-" + time.Now().UTC().Format("150405")
-	return &Run{
-		Policy: name, Jobs: d.Jobs, Scripts: d.Scripts, Cluster: d.connection, Screen: d.Screen, Folder: d.Folder, Timeout: d.Timeout,
+	run := &Run{
+		Policy: cmp.Or(p.policy, "as installed"), Round: p.round, Jobs: d.Jobs, Scripts: d.Scripts, Cluster: d.connection, Screen: d.Screen, Folder: d.Folder, Timeout: d.Timeout,
 		Setup: training.Setup{Namespace: id, Run: id, Image: image, Python: python, MachineFolders: folders},
-	}, nil
-}
-
-// conclude writes what there is.
-func (d *Demo) conclude() error {
-	if len(d.runs) == 0 {
-		return nil
 	}
-	run, other := d.runs[0], (*timeline.Timeline)(nil)
-	if len(d.runs) > 1 {
-		other = d.runs[1]
+	if d.Chaos {
+		seed, until := d.ChaosSeed+uint64(p.round-1), max(d.Jobs[len(d.Jobs)-1].Arrival, chaosFor)
+		run.Chaos = &chaos.Chaos{Cluster: Victims{d.Local.Name, d.connection}, Plan: chaos.Plan(seed, chaosFrom, until)}
 	}
-	d.Summary.Machine = results.ThisMachine(run.Last().Nodes)
-	d.Summary.Conclude(d.Jobs, run, other)
-	results.Report(d.Report, d.Jobs, run, other)
-	err := errors.Join(d.Folder.Jobs(d.runs...), d.Folder.Plot(plot.SVG(run, other)), d.Folder.Summary(d.Summary))
-	fmt.Fprintf(d.Report, "\nResults: %s\n", d.Folder.Path)
-	return err
+	return run, nil
 }
 
 func (d *Demo) timed(phase string, do func() error) error {

@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/trellis-gpu/trellis/benchmarks/internal/chaos"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/cluster"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/table"
@@ -32,7 +33,9 @@ type Screen interface {
 
 // Run is one pass of a workload.
 type Run struct {
-	Policy  string
+	Policy string
+	// Round tells passes under the same policy apart, from 1.
+	Round   int
 	Jobs    workload.Workload
 	Setup   training.Setup
 	Scripts map[string]string
@@ -40,6 +43,8 @@ type Run struct {
 	Screen  Screen
 	Folder  *results.Folder
 	Timeout time.Duration
+	// Chaos kills Trellis' binaries as the run goes, or is nil.
+	Chaos *chaos.Chaos
 
 	line      timeline.Timeline
 	submitted int
@@ -92,7 +97,7 @@ func (r *Run) Watch(ctx context.Context) (*timeline.Timeline, error) {
 		if err := r.tolerate(r.step(ctx)); err != nil && ctx.Err() == nil {
 			return &r.line, err
 		}
-		if len(r.line.Readings) > 0 && r.line.Last().Over() {
+		if r.over() {
 			return &r.line, nil
 		}
 		select {
@@ -101,6 +106,11 @@ func (r *Run) Watch(ctx context.Context) (*timeline.Timeline, error) {
 		case <-ticker.C:
 		}
 	}
+}
+
+// over tells whether all jobs have come to an end, and what was killed as well.
+func (r *Run) over() bool {
+	return len(r.line.Readings) > 0 && r.line.Last().Over() && (r.Chaos == nil || r.Chaos.Settled(time.Since(r.line.Began)))
 }
 
 // tolerate turns an error into none until it has lasted.
@@ -140,7 +150,26 @@ func (r *Run) step(ctx context.Context) error {
 	reading := training.Reading(r.Jobs, r.submitted, sight)
 	changes := r.line.Add(reading)
 	// 4. Tell it.
-	return r.tell(stories, changes)
+	if err := r.tell(stories, changes); err != nil {
+		return err
+	}
+	// 5. Make trouble, where that is asked for.
+	r.trouble(ctx)
+	return nil
+}
+
+func (r *Run) trouble(ctx context.Context) {
+	if r.Chaos == nil || ctx.Err() != nil {
+		return
+	}
+	news, err := r.Chaos.Turn(ctx, time.Since(r.line.Began))
+	for _, n := range news {
+		r.Folder.Log.Info("chaos", "policy", r.Policy, "binary", n.Binary, "killed", n.Killed, "back", n.Returned, "restarts", n.Restarts)
+		r.Screen.Say(havoc(n, time.Now()))
+	}
+	if err != nil {
+		r.Folder.Log.Warn("chaos has its turn later", "err", err)
+	}
 }
 
 func (r *Run) submit(ctx context.Context) error {
@@ -170,7 +199,7 @@ func (r *Run) tell(stories []cluster.Story, changes []timeline.Change) error {
 		}
 	}
 	last := r.line.Last()
-	if err := r.Folder.Sample(r.Policy, last.At.Sub(r.line.Began), last); err != nil {
+	if err := r.Folder.Sample(r.Policy, r.Round, last.At.Sub(r.line.Began), last); err != nil {
 		return err
 	}
 	r.Screen.Show(&r.line)

@@ -1,6 +1,7 @@
 package demo_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/trellis-gpu/trellis/benchmarks/internal/chaos"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/demo"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/table"
@@ -36,17 +38,21 @@ func (s *teller) Done()                   {}
 
 // watch runs the two jobs in a world, in virtual time.
 func watch(t *testing.T, world func() *world, then func(*timeline.Timeline, *teller, string, error)) {
+	watchWith(t, nil, world, then)
+}
+
+func watchWith(t *testing.T, trouble *chaos.Chaos, world func() *world, then func(*timeline.Timeline, *teller, string, error)) {
 	synctest.Test(t, func(t *testing.T) {
 		folder, err := results.Create(filepath.Join(t.TempDir(), "results"))
 		require.NoError(t, err)
 		screen := &teller{}
 		run := demo.Run{
 			Policy: "flowcon", Jobs: twoJobs, Setup: training.Setup{Namespace: "demo", Run: "demo", Image: "i", Python: "python3"},
-			Cluster: world().connection(), Screen: screen, Folder: folder, Timeout: 5 * time.Minute,
+			Cluster: world().connection(), Screen: screen, Folder: folder, Timeout: 5 * time.Minute, Chaos: trouble,
 		}
 		require.NoError(t, run.Prepare(t.Context()))
 		line, err := run.Watch(t.Context())
-		require.NoError(t, folder.Jobs(line))
+		require.NoError(t, folder.Jobs(results.Round{Run: line}))
 		require.NoError(t, folder.Close())
 		then(line, screen, folder.Path, err)
 	})
@@ -77,6 +83,32 @@ func TestARunSeesItsJobsToTheirEnd(t *testing.T) {
 		jobs, err := os.ReadFile(filepath.Join(folder, "jobs.csv"))
 		require.NoError(t, err)
 		require.Contains(t, string(jobs), "flowcon,vae-1,vae,finished,0,")
+	})
+}
+
+// mortal is a cluster whose binaries come back by the second look after they were killed.
+type mortal struct{ away, restarts int }
+
+func (m *mortal) Kill(string) ([]int, error) { m.away = 2; return []int{4711}, nil }
+
+func (m *mortal) Containers(context.Context, string) ([]chaos.Container, error) {
+	if m.away--; m.away == 0 {
+		m.restarts++
+	}
+	return []chaos.Container{{Ready: true, Restarts: m.restarts}}, nil
+}
+
+func TestARunKillsAndTellsOfIt(t *testing.T) {
+	trouble := &chaos.Chaos{Cluster: &mortal{}, Plan: []chaos.Strike{{Binary: "tuner", At: 20 * time.Second}, {Binary: "extender", At: 40 * time.Second}}}
+	watchWith(t, trouble, func() *world { return newWorld(30 * time.Second) }, func(line *timeline.Timeline, screen *teller, folder string, err error) {
+		require.NoError(t, err)
+		require.NoError(t, trouble.Failures())
+		require.Contains(t, screen.said, "chaos: kill -9 of tuner: process 4711")
+		require.Contains(t, screen.said, "chaos: tuner is back and ready after 2 s")
+		require.Contains(t, screen.said, "chaos: extender is back and ready after 2 s", "the run waits for it, though its jobs are over")
+		log, err := os.ReadFile(filepath.Join(folder, "demo.log"))
+		require.NoError(t, err)
+		require.Contains(t, string(log), `"msg":"chaos","policy":"flowcon","binary":"tuner","killed":[4711],"back":false`)
 	})
 }
 

@@ -1,9 +1,11 @@
 package demo
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
+	"github.com/trellis-gpu/trellis/benchmarks/internal/chaos"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/cluster"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/table"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/timeline"
@@ -27,6 +29,17 @@ func said(s cluster.Story) table.Event {
 	if s.Warning {
 		e.Ink = table.Red
 	}
+	return e
+}
+
+// havoc tells of a kill, or of the return from one.
+func havoc(n chaos.News, at time.Time) table.Event {
+	e := table.Event{At: at, Job: "chaos", From: "bench"}
+	if n.Returned {
+		e.Text, e.Ink = fmt.Sprintf("%s is back and ready after %.0f s", n.Binary, n.Absence().Seconds()), table.Green
+		return e
+	}
+	e.Text, e.Ink = fmt.Sprintf("kill -9 of %s: process %s", n.Binary, strings.Trim(fmt.Sprint(n.Killed), "[]")), table.Red
 	return e
 }
 

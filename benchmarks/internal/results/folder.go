@@ -55,12 +55,12 @@ func (f *Folder) Close() error {
 func sampleHeader() []string {
 	return []string{
 		"policy", "seconds", "job", "kind", "state", "node", "gpu", "step", "steps", "metric", "value", "growth", "category", "share",
-		"cpu_request_milli", "cgroup_weight", "cpu_used_milli", "memory_mib", "loaders", "acknowledged",
+		"cpu_request_milli", "cgroup_weight", "cpu_used_milli", "memory_mib", "loaders", "acknowledged", "round",
 	}
 }
 
 // Sample adds a reading to samples.csv: the jobs that exist.
-func (f *Folder) Sample(policy string, since time.Duration, r timeline.Reading) error {
+func (f *Folder) Sample(policy string, round int, since time.Duration, r timeline.Reading) error {
 	for _, j := range r.Jobs {
 		if j.State == timeline.Expected {
 			continue
@@ -77,7 +77,7 @@ func (f *Folder) Sample(policy string, since time.Duration, r timeline.Reading) 
 			policy, decimal(since.Seconds()), j.Name, j.Kind, string(j.State), string(j.Node), string(j.GPU),
 			strconv.FormatInt(j.Step, 10), strconv.FormatInt(j.Steps, 10), j.Metric, value, decimal(float64(j.Growth)), string(j.Category),
 			decimal(float64(j.Share)), strconv.FormatInt(int64(j.Request), 10), strconv.FormatInt(j.Weight, 10),
-			strconv.FormatInt(int64(j.CPUUsed), 10), strconv.FormatInt(int64(j.Memory), 10), loaders, strconv.FormatInt(j.Acknowledged, 10),
+			strconv.FormatInt(int64(j.CPUUsed), 10), strconv.FormatInt(int64(j.Memory), 10), loaders, strconv.FormatInt(j.Acknowledged, 10), strconv.Itoa(round),
 		}); err != nil {
 			return fmt.Errorf("samples.csv: %w", err)
 		}
@@ -87,16 +87,15 @@ func (f *Folder) Sample(policy string, since time.Duration, r timeline.Reading) 
 }
 
 // Jobs writes jobs.csv. Times are seconds since the run's beginning.
-func (f *Folder) Jobs(runs ...*timeline.Timeline) error {
+func (f *Folder) Jobs(rounds ...Round) error {
 	rows := [][]string{{
-		"policy", "job", "kind", "state", "arrival_seconds", "start_seconds", "end_seconds", "completion_seconds", "node", "gpu", "steps", "restarts",
+		"policy", "job", "kind", "state", "arrival_seconds", "start_seconds", "end_seconds", "completion_seconds", "node", "gpu", "steps", "restarts", "round",
 	}}
-	for _, run := range runs {
-		for _, j := range run.Last().Jobs {
-			rows = append(rows, []string{
-				run.Name, j.Name, j.Kind, string(j.State), since(run.Began, j.Submitted), since(run.Began, j.Started), since(run.Began, j.Ended),
-				decimal(j.Completion().Seconds()), string(j.Node), string(j.GPU), strconv.FormatInt(j.Step, 10), strconv.Itoa(j.Restarts),
-			})
+	for i, round := range rounds {
+		for _, run := range []*timeline.Timeline{round.Run, round.Other} {
+			if run != nil {
+				rows = append(rows, jobRows(run, i+1)...)
+			}
 		}
 	}
 	file, err := os.Create(filepath.Join(f.Path, "jobs.csv"))
@@ -104,6 +103,17 @@ func (f *Folder) Jobs(runs ...*timeline.Timeline) error {
 		return err
 	}
 	return errors.Join(csv.NewWriter(file).WriteAll(rows), file.Close())
+}
+
+func jobRows(run *timeline.Timeline, round int) (rows [][]string) {
+	for _, j := range run.Last().Jobs {
+		rows = append(rows, []string{
+			run.Name, j.Name, j.Kind, string(j.State), since(run.Began, j.Submitted), since(run.Began, j.Started), since(run.Began, j.Ended),
+			decimal(j.Completion().Seconds()), string(j.Node), string(j.GPU), strconv.FormatInt(j.Step, 10), strconv.Itoa(j.Restarts),
+			strconv.Itoa(round),
+		})
+	}
+	return rows
 }
 
 // Plot writes plot.svg.

@@ -6,17 +6,22 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trellis-gpu/trellis/benchmarks/internal/chaos"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/timeline"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/workload"
 )
 
-// Report writes the conclusion for people: how long each job took, what Trellis was seen to change for each kind of job,
-// and the difference that it made where there is another run to compare with.
-func Report(w io.Writer, jobs workload.Workload, run, other *timeline.Timeline) {
-	completions(w, run)
-	seen(w, jobs, run)
-	if other != nil {
-		difference(w, run, other)
+// Report writes the conclusion for people: how long each job took, what Trellis was seen to change for each kind of job, what
+// became of the binaries that were killed, and the difference that the policy made where there are runs to compare with. Of
+// several rounds the first is told in full.
+func Report(w io.Writer, jobs workload.Workload, rounds ...Round) {
+	first := rounds[0]
+	completions(w, first.Run)
+	seen(w, jobs, first.Run)
+	kills(w, first.Killed)
+	if compared := compared(rounds); len(compared) > 0 {
+		difference(w, compared[0])
+		summary(w, compared)
 	}
 }
 
@@ -31,16 +36,28 @@ func completions(w io.Writer, run *timeline.Timeline) {
 
 func seen(w io.Writer, jobs workload.Workload, run *timeline.Timeline) {
 	fmt.Fprintf(w, "\nChanges seen, by kind of job\n\n  %-6s %10s %10s %10s\n", "KIND", "CPU SHARE", "LOADERS", "CATEGORY")
-	complete := true
 	for _, kind := range jobs.Kinds() {
 		s := run.Count(kind)
-		complete = complete && s.Complete()
 		fmt.Fprintf(w, "  %-6s %10s %10s %10s\n", kind, count(s.Shares), count(s.Loaders), count(s.Categories))
 	}
-	if complete {
+	if Missed(jobs, run) == nil {
 		fmt.Fprintln(w, "\n  Each kind saw at least one of each.")
 	} else {
 		fmt.Fprintln(w, "\n  NOT every kind saw at least one of each.")
+	}
+}
+
+func kills(w io.Writer, killed []chaos.Outcome) {
+	if len(killed) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\nKilled during the run, by kill -9\n\n  %-13s %11s %10s %11s %9s\n", "BINARY", "AT", "PROCESSES", "BACK AFTER", "RESTARTS")
+	for _, o := range killed {
+		back := span(o.Absence())
+		if o.Back == 0 {
+			back = "NEVER"
+		}
+		fmt.Fprintf(w, "  %-13s %11s %10d %11s %9d\n", o.Binary, fmt.Sprintf("%.0f s", o.Struck.Seconds()), len(o.Killed), back, o.Restarts)
 	}
 }
 
@@ -51,12 +68,15 @@ func count(n int) string {
 	return fmt.Sprint(n)
 }
 
-func difference(w io.Writer, run, other *timeline.Timeline) {
-	fmt.Fprintf(w, "\nThe same jobs under %s\n\n  %-12s %-6s %11s %11s %15s\n", other.Name, "JOB", "KIND", strings.ToUpper(run.Name), strings.ToUpper(other.Name), "CHANGE")
-	differences, mean := run.Against(other)
+func difference(w io.Writer, round Round) {
+	run, other := round.Run.Name, round.Other.Name
+	fmt.Fprintf(w, "\nThe same jobs under %s\n\n  %-12s %-6s %11s %11s %15s\n", other, "JOB", "KIND", strings.ToUpper(run), strings.ToUpper(other), "CHANGE")
+	c := Compare(round)
 	sooner, later := 0, 0
-	for _, d := range differences {
+	for _, d := range append(c.Jobs, c.Mean, c.Makespan) {
 		fmt.Fprintf(w, "  %-12s %-6s %11s %11s %15s\n", d.Job, d.Kind, span(d.Completion), span(d.Other), change(d))
+	}
+	for _, d := range c.Jobs {
 		switch {
 		case d.Relative() < 0:
 			sooner++
@@ -64,12 +84,23 @@ func difference(w io.Writer, run, other *timeline.Timeline) {
 			later++
 		}
 	}
-	fmt.Fprintf(w, "  %-12s %-6s %11s %11s %15s\n", "mean", "", span(mean.Completion), span(mean.Other), change(mean))
-	fmt.Fprintf(w, "  %-12s %-6s %11s %11s %15s\n", "makespan", "", span(run.Makespan()), span(other.Makespan()),
-		change(timeline.Difference{Completion: run.Makespan(), Other: other.Makespan()}))
-	fmt.Fprintf(w, "\n  Under %s, of %d jobs %d ended sooner and %d later than under %s. One run of each: a few per cent mean nothing.\n",
-		run.Name, len(differences), sooner, later, other.Name)
+	fmt.Fprintf(w, "\n  Under %s, of %d jobs %d ended sooner and %d later than under %s.\n", run, len(c.Jobs), sooner, later, other)
 }
+
+// summary tells the rounds' figures in one line each.
+func summary(w io.Writer, rounds []Round) {
+	fmt.Fprintf(w, "\n%s against %s, by round\n\n  %-5s %15s  %-26s %-26s %15s\n", rounds[0].Run.Name, rounds[0].Other.Name,
+		"ROUND", "MEAN JOB", "BEST JOB", "WORST JOB", "MAKESPAN")
+	for i, round := range rounds {
+		c := Compare(round)
+		fmt.Fprintf(w, "  %-5d %15s  %-26s %-26s %15s\n", i+1, change(c.Mean), named(c.Best), named(c.Worst), change(c.Makespan))
+	}
+	if len(rounds) == 1 {
+		fmt.Fprintln(w, "\n  One run of each: a few per cent mean nothing. --repeats tells how far rounds differ.")
+	}
+}
+
+func named(d timeline.Difference) string { return strings.TrimSpace(d.Job + " " + change(d)) }
 
 func change(d timeline.Difference) string {
 	switch {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/trellis-gpu/trellis/benchmarks/internal/chaos"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/timeline"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/workload"
@@ -41,9 +42,22 @@ func flowcon() *timeline.Timeline {
 		timeline.Change{Kind: "vae", What: timeline.CategoryChange}, timeline.Change{Kind: "cnn", What: timeline.ShareChange})
 }
 
+// rounds are two, of which the second lost a job under the policy; in the first one binary of two came back.
+func rounds() []results.Round {
+	failing := run("flowcon", 90, 150)
+	failing.Readings[0].Jobs[1].State = timeline.Failed
+	return []results.Round{
+		{Run: flowcon(), Other: run("fair", 100, 120), Killed: []chaos.Outcome{
+			{Binary: "tuner", Struck: 30 * time.Second, Killed: []int{1}, Back: 34 * time.Second, Restarts: 1},
+			{Binary: "coordinator", Struck: 50 * time.Second, Killed: []int{2, 3}, Restarts: 1},
+		}},
+		{Run: failing, Other: run("fair", 100, 120)},
+	}
+}
+
 func TestReportIsHonest(t *testing.T) {
 	var out bytes.Buffer
-	results.Report(&out, jobs, flowcon(), run("fair", 100, 120))
+	results.Report(&out, jobs, rounds()...)
 	golden := filepath.Join("testdata", "report.txt")
 	if *update {
 		require.NoError(t, os.WriteFile(golden, out.Bytes(), 0o644))
@@ -55,25 +69,49 @@ func TestReportIsHonest(t *testing.T) {
 
 func TestGoals(t *testing.T) {
 	var s results.Summary
-	s.Conclude(jobs, flowcon(), run("fair", 100, 120))
-	met := map[string]any{}
+	s.Conclude(jobs, rounds()...)
+	type figure struct{ value, low, high float64 }
+	told, met := map[string]figure{}, map[string]bool{}
 	for _, g := range s.Goals {
-		met[g.Name] = g.Value
+		told[g.Name] = figure{g.Value, g.Low, g.High}
 		if g.Met != nil {
 			met[g.Name] = *g.Met
 		}
 	}
-	require.Equal(t, map[string]any{
-		"jobs finished": true,
-		"kinds of job with a change of CPU share": true,
+	require.Equal(t, map[string]figure{
+		"jobs finished": {1.5, 1, 2},
+		"kinds of job with a change of CPU share": {1, 0, 2},
+		"kinds of job with a change of loaders":   {0.5, 0, 1},
+		"kinds of job with a change of category":  {0.5, 0, 1},
+		"makespan":                                {150, 150, 150},
+		"binaries back after kill -9":             {1, 1, 1},
+		"slowest return after kill -9":            {4, 4, 4},
+		"jobs finished under fair":                {2, 2, 2},
+		"makespan under fair":                     {120, 120, 120},
+		"mean completion against fair":            {-2.73, -10, 4.55},
+		"best job against fair":                   {-15, -20, -10},
+		"worst job against fair":                  {7.5, -10, 25},
+		"makespan against fair":                   {25, 25, 25},
+	}, told)
+	require.Equal(t, map[string]bool{
+		"jobs finished": false,
+		"kinds of job with a change of CPU share": false,
 		"kinds of job with a change of loaders":   false,
 		"kinds of job with a change of category":  false,
-		"makespan":                                150.0,
+		"binaries back after kill -9":             false,
 		"jobs finished under fair":                true,
-		"makespan under fair":                     120.0,
-		"mean completion against fair":            false,
-		"most delayed job against fair":           25.0,
+		"mean completion against fair":            true,
 	}, met)
+	require.Equal(t, 4.0, *s.Kills[0].BackAfter)
+	require.Nil(t, s.Kills[1].BackAfter)
+}
+
+func TestAKindThatMissedAChangeIsNamed(t *testing.T) {
+	require.EqualError(t, results.Missed(jobs, flowcon()), "under flowcon, every kind of job should have seen a change of each sort, "+
+		"but there was no change of loaders for cnn; no change of category for cnn")
+	whole := flowcon()
+	whole.Changes = append(whole.Changes, timeline.Change{Kind: "cnn", What: timeline.LoaderChange}, timeline.Change{Kind: "cnn", What: timeline.CategoryChange})
+	require.NoError(t, results.Missed(jobs, whole))
 }
 
 func TestSummaryHasTheSharedForm(t *testing.T) {
@@ -81,7 +119,7 @@ func TestSummaryHasTheSharedForm(t *testing.T) {
 	require.NoError(t, err)
 	s := results.Summary{Name: "demo", Commit: "abc", Date: start, Seeds: jobs.Seeds(), Command: "benchmarks demo"}
 	s.Took("up", 61*time.Second)
-	s.Conclude(jobs, flowcon(), nil)
+	s.Conclude(jobs, results.Round{Run: flowcon()})
 	require.NoError(t, folder.Summary(s))
 	require.NoError(t, folder.Close())
 	text, err := os.ReadFile(filepath.Join(folder.Path, "summary.json"))

@@ -3,8 +3,11 @@ package results
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/trellis-gpu/trellis/benchmarks/internal/chaos"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/timeline"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/workload"
 )
@@ -20,12 +23,15 @@ type Summary struct {
 	Command string    `json:"command"`
 	Goals   []Goal    `json:"goals"`
 	Kinds   []Kind    `json:"kinds"`
+	// Kills is what became of each kill -9, where there were some; ChaosSeed decided when they fell.
+	Kills     []Kill `json:"kills,omitempty"`
+	ChaosSeed uint64 `json:"chaosSeed,omitempty"`
 	// Phases are the seconds that the parts of the benchmark took.
 	Phases []Phase `json:"phases"`
 }
 
-// Goal is one figure. Low and High are the range over repetitions, which here are one. A figure without a target is told,
-// not judged.
+// Goal is one figure: the median over the rounds, with their range in Low and High. A figure without a target is told, not
+// judged.
 type Goal struct {
 	Name   string   `json:"name"`
 	Value  float64  `json:"value"`
@@ -44,6 +50,16 @@ type Kind struct {
 	CategoryChanges int    `json:"categoryChanges"`
 }
 
+// Kill is a kill -9 of every process of one of Trellis' binaries, so many seconds after the run began. BackAfter is absent
+// where it did not come back.
+type Kill struct {
+	Binary    string   `json:"binary"`
+	At        float64  `json:"at"`
+	Processes int      `json:"processes"`
+	BackAfter *float64 `json:"backAfter"`
+	Restarts  int      `json:"restarts"`
+}
+
 // Phase is a part of the benchmark and how long it took.
 type Phase struct {
 	Name    string  `json:"name"`
@@ -55,37 +71,70 @@ func (s *Summary) Took(name string, d time.Duration) {
 	s.Phases = append(s.Phases, Phase{Name: name, Seconds: math.Round(d.Seconds()*10) / 10})
 }
 
-// Conclude fills goals and kinds from a run, and from another one under the baseline policy if there is one.
-func (s *Summary) Conclude(jobs workload.Workload, run, other *timeline.Timeline) {
-	s.Goals = append(s.Goals, finished("jobs finished", jobs, run))
-	shares, loaders, categories := 0, 0, 0
+// Round is the workload run once under the policy that is shown and, where it is compared, once under another.
+type Round struct {
+	Run, Other *timeline.Timeline
+	// Killed is what became of the binaries that were killed during Run.
+	Killed []chaos.Outcome
+}
+
+// Conclude fills goals, kinds and kills from what was seen. Where there are several rounds, they are of the same workload.
+func (s *Summary) Conclude(jobs workload.Workload, rounds ...Round) {
+	runs := pick(rounds, func(r Round) *timeline.Timeline { return r.Run })
+	s.Goals = append(s.Goals, finished("jobs finished", jobs, runs))
+	s.kinds(jobs, runs[0])
+	kinds := float64(len(jobs.Kinds()))
+	for _, aspect := range []timeline.Aspect{timeline.ShareChange, timeline.LoaderChange, timeline.CategoryChange} {
+		changed := over(runs, func(run *timeline.Timeline) float64 { return kinds - float64(len(lacking(jobs, run, aspect))) })
+		s.Goals = append(s.Goals, changed.goal("kinds of job with a change of "+aspectName(aspect), "kinds").atLeast(kinds))
+	}
+	s.Goals = append(s.Goals, over(runs, makespan).goal("makespan", "s"))
+	s.killed(rounds)
+	if compared := compared(rounds); len(compared) > 0 {
+		s.against(jobs, compared)
+	}
+}
+
+func (s *Summary) kinds(jobs workload.Workload, run *timeline.Timeline) {
 	for _, kind := range jobs.Kinds() {
 		seen := run.Count(kind)
 		s.Kinds = append(s.Kinds, Kind{kind, seen.Shares, seen.Loaders, seen.Categories})
-		shares += min(seen.Shares, 1)
-		loaders += min(seen.Loaders, 1)
-		categories += min(seen.Categories, 1)
 	}
-	kinds := float64(len(jobs.Kinds()))
+}
+
+func (s *Summary) killed(rounds []Round) {
+	back, slowest := 0, time.Duration(0)
+	for _, round := range rounds {
+		for _, o := range round.Killed {
+			kill := Kill{Binary: o.Binary, At: rounded(o.Struck.Seconds()), Processes: len(o.Killed), Restarts: o.Restarts}
+			if o.Back > 0 {
+				after := rounded(o.Absence().Seconds())
+				kill.BackAfter, back, slowest = &after, back+1, max(slowest, o.Absence())
+			}
+			s.Kills = append(s.Kills, kill)
+		}
+	}
+	if len(s.Kills) > 0 {
+		s.Goals = append(s.Goals,
+			once(float64(back)).goal("binaries back after kill -9", "binaries").atLeast(float64(len(chaos.Binaries()))),
+			once(slowest.Seconds()).goal("slowest return after kill -9", "s"))
+	}
+}
+
+// against tells what the policy made of the other one's times: of each round, then over the rounds.
+func (s *Summary) against(jobs workload.Workload, rounds []Round) {
+	others := pick(rounds, func(r Round) *timeline.Timeline { return r.Other })
+	name := " against " + others[0].Name
+	percent := func(of func(Comparison) timeline.Difference) spread {
+		return over(rounds, func(r Round) float64 { return 100 * of(Compare(r)).Relative() })
+	}
 	s.Goals = append(s.Goals,
-		atLeast("kinds of job with a change of CPU share", float64(shares), kinds, "kinds"),
-		atLeast("kinds of job with a change of loaders", float64(loaders), kinds, "kinds"),
-		atLeast("kinds of job with a change of category", float64(categories), kinds, "kinds"),
-		told("makespan", run.Makespan().Seconds(), "s"),
-	)
-	if other == nil {
-		return
-	}
-	differences, mean := run.Against(other)
-	worst := 0.0
-	for _, d := range differences {
-		worst = max(worst, d.Relative())
-	}
-	s.Goals = append(s.Goals,
-		finished("jobs finished under "+other.Name, jobs, other),
-		told("makespan under "+other.Name, other.Makespan().Seconds(), "s"),
-		atMost("mean completion against "+other.Name, 100*mean.Relative(), 0, "%"),
-		told("most delayed job against "+other.Name, 100*worst, "%"),
+		finished("jobs finished under "+others[0].Name, jobs, others),
+		over(others, makespan).goal("makespan under "+others[0].Name, "s"),
+		percent(func(c Comparison) timeline.Difference { return c.Mean }).goal("mean completion"+name, "%").atMost(0),
+		percent(func(c Comparison) timeline.Difference { return c.Best }).goal("best job"+name, "%"),
+		percent(func(c Comparison) timeline.Difference { return c.Worst }).goal("worst job"+name, "%"),
+		percent(func(c Comparison) timeline.Difference { return c.Makespan }).goal("makespan"+name, "%"),
 	)
 }
 
@@ -103,29 +152,42 @@ func Failures(run *timeline.Timeline) error {
 	return fmt.Errorf("under %s, %d of %d jobs did not finish: %v", run.Name, len(broken), len(run.Last().Jobs), broken)
 }
 
-func finished(name string, jobs workload.Workload, run *timeline.Timeline) Goal {
-	n := 0
-	for _, j := range run.Last().Jobs {
-		if j.State == timeline.Finished {
-			n++
+// Missed says which kinds of job saw no change of a sort that each of them should see; nil where none is missing.
+func Missed(jobs workload.Workload, run *timeline.Timeline) error {
+	var missing []string
+	for _, aspect := range []timeline.Aspect{timeline.ShareChange, timeline.LoaderChange, timeline.CategoryChange} {
+		if kinds := lacking(jobs, run, aspect); len(kinds) > 0 {
+			missing = append(missing, fmt.Sprintf("no change of %s for %s", aspectName(aspect), strings.Join(kinds, ", ")))
 		}
 	}
-	return atLeast(name, float64(n), float64(len(jobs)), "jobs")
+	if len(missing) == 0 {
+		return nil
+	}
+	return fmt.Errorf("under %s, every kind of job should have seen a change of each sort, but there was %s", run.Name, strings.Join(missing, "; "))
 }
 
-func told(name string, value float64, unit string) Goal {
-	value = math.Round(value*100) / 100
-	return Goal{Name: name, Value: value, Low: value, High: value, Unit: unit}
+// lacking lists the kinds of job that saw no change of one sort.
+func lacking(jobs workload.Workload, run *timeline.Timeline, aspect timeline.Aspect) []string {
+	return slices.DeleteFunc(jobs.Kinds(), func(kind string) bool { return run.Count(kind).Of(aspect) > 0 })
 }
 
-func atLeast(name string, value, target float64, unit string) Goal {
-	g, met := told(name, value, unit), value >= target
-	g.Target, g.Met = &target, &met
-	return g
+func aspectName(aspect timeline.Aspect) string {
+	if aspect == timeline.ShareChange {
+		return "CPU share"
+	}
+	return string(aspect)
 }
 
-func atMost(name string, value, target float64, unit string) Goal {
-	g, met := told(name, value, unit), value <= target
-	g.Target, g.Met = &target, &met
-	return g
+func finished(name string, jobs workload.Workload, runs []*timeline.Timeline) Goal {
+	return over(runs, func(run *timeline.Timeline) float64 {
+		n := 0
+		for _, j := range run.Last().Jobs {
+			if j.State == timeline.Finished {
+				n++
+			}
+		}
+		return float64(n)
+	}).goal(name, "jobs").atLeast(float64(len(jobs)))
 }
+
+func makespan(run *timeline.Timeline) float64 { return run.Makespan().Seconds() }

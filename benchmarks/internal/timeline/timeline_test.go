@@ -106,7 +106,9 @@ func TestCountIsByKind(t *testing.T) {
 		{Kind: "vae", What: timeline.StateChange},
 	}}
 	require.Equal(t, timeline.Seen{Kind: "vae", Shares: 1, Loaders: 1}, line.Count("vae"))
-	require.False(t, line.Count("vae").Complete())
+	require.Equal(t, 1, line.Count("cnn").Of(timeline.CategoryChange))
+	require.Zero(t, line.Count("vae").Of(timeline.CategoryChange))
+	require.Zero(t, line.Count("vae").Of(timeline.StateChange))
 }
 
 func TestAgainst(t *testing.T) {

@@ -6,12 +6,20 @@ import "time"
 type Seen struct {
 	Kind                        string
 	Shares, Loaders, Categories int
-	// Jobs of this kind, and how many of them report through the shim: the others' loaders can not be changed.
-	Jobs, WithShim int
 }
 
-// Complete tells whether at least one change of each sort was seen.
-func (s Seen) Complete() bool { return s.Shares > 0 && s.Loaders > 0 && s.Categories > 0 }
+// Of is the count of one sort of change; zero for those that are not counted.
+func (s Seen) Of(what Aspect) int {
+	switch what {
+	case ShareChange:
+		return s.Shares
+	case LoaderChange:
+		return s.Loaders
+	case CategoryChange:
+		return s.Categories
+	}
+	return 0
+}
 
 // Count adds up the changes of the jobs of one kind.
 func (t *Timeline) Count(kind string) Seen {

@@ -76,6 +76,7 @@ func fromPod(row *timeline.Job, pod *corev1.Pod) {
 	row.Submitted = pod.CreationTimestamp.Time
 	row.Node = growth.NodeName(pod.Spec.NodeName)
 	row.GPU = growth.GPU(pod.Annotations[gpushare.GPUAnnotation])
+	row.Category = growth.Category(pod.Annotations[gpushare.CategoryAnnotation])
 	row.State = state(pod)
 	row.Request = growth.MilliCPU(pod.Spec.Containers[0].Resources.Requests.Cpu().MilliValue())
 	for _, status := range pod.Status.ContainerStatuses {
@@ -116,7 +117,10 @@ func fromSample(row *timeline.Job, seen cluster.JobState) {
 	row.Sampled, row.Reported = true, s.Reported
 	row.Step, row.Steps = s.Step, s.TotalSteps
 	row.Metric, row.Value = s.Metric, s.Value
-	row.Growth, row.Category, row.Share, row.Weight = s.Growth, s.Category, s.Share, s.Weight
+	row.Growth, row.Share, row.Weight = s.Growth, s.Share, s.Weight
+	if row.Category == "" { // its pod does not tell it yet
+		row.Category = s.Category
+	}
 	row.CPUUsed, row.Memory = s.CPUUsed, s.MemoryUsed
 	row.Loaders, row.Acknowledged = s.Loaders, s.Applied
 	if len(s.GPUs) > 0 && row.GPU == "" {

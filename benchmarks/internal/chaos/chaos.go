@@ -1,0 +1,141 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// BackWithin is how long a binary has to come back: kubelet's first restarts follow at once, readiness takes some seconds.
+const BackWithin = 2 * time.Minute
+
+// Container is how kubelet says that one container is.
+type Container struct {
+	Ready    bool
+	Restarts int
+}
+
+// Cluster is what is struck.
+type Cluster interface {
+	// Kill ends every process of a binary with SIGKILL and returns whom.
+	Kill(binary string) ([]int, error)
+	// Containers are those that run a binary.
+	Containers(ctx context.Context, binary string) ([]Container, error)
+}
+
+// Outcome is what became of a strike. Times are since the run began; zero is not yet.
+type Outcome struct {
+	Binary   string
+	Struck   time.Duration
+	Killed   []int
+	Back     time.Duration
+	Restarts int // since the strike
+	before   int
+}
+
+// Absence is how long the binary was away, as far as turns tell; zero while it has not come back.
+func (o Outcome) Absence() time.Duration {
+	if o.Back == 0 {
+		return 0
+	}
+	return o.Back - o.Struck
+}
+
+// Chaos strikes as planned.
+type Chaos struct {
+	Cluster Cluster
+	Plan    []Strike
+	// Outcomes are those of the strikes so far.
+	Outcomes []Outcome
+}
+
+// News is something that a turn did or found: a strike, or a return.
+type News struct {
+	Outcome
+	Returned bool
+}
+
+// Turn strikes what is due by now (the time since the run began) and looks at what was struck before. A binary that is
+// not healthy at its time, or can not be asked, has its turn later.
+func (c *Chaos) Turn(ctx context.Context, now time.Duration) ([]News, error) {
+	var news []News
+	var errs []error
+	for i := range c.Outcomes {
+		o := &c.Outcomes[i]
+		if o.Back > 0 {
+			continue
+		}
+		if err := c.look(ctx, o, now); err != nil {
+			errs = append(errs, err)
+		} else if o.Back > 0 {
+			news = append(news, News{*o, true})
+		}
+	}
+	c.Plan = slices.DeleteFunc(c.Plan, func(s Strike) bool {
+		if s.At > now {
+			return false
+		}
+		o, err := c.strike(ctx, s.Binary, now)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		if len(o.Killed) == 0 {
+			return false
+		}
+		c.Outcomes = append(c.Outcomes, o)
+		news = append(news, News{Outcome: o})
+		return true
+	})
+	return news, errors.Join(errs...)
+}
+
+func (c *Chaos) strike(ctx context.Context, binary string, now time.Duration) (Outcome, error) {
+	ready, restarts, err := c.health(ctx, binary)
+	if err != nil || !ready {
+		return Outcome{}, err
+	}
+	killed, err := c.Cluster.Kill(binary)
+	return Outcome{Binary: binary, Struck: now, Killed: killed, before: restarts}, err
+}
+
+func (c *Chaos) look(ctx context.Context, o *Outcome, now time.Duration) error {
+	ready, restarts, err := c.health(ctx, o.Binary)
+	if err != nil {
+		return err
+	}
+	o.Restarts = restarts - o.before
+	if ready && o.Restarts >= len(o.Killed) {
+		o.Back = now
+	}
+	return nil
+}
+
+// health sums a binary's containers up.
+func (c *Chaos) health(ctx context.Context, binary string) (ready bool, restarts int, err error) {
+	containers, err := c.Cluster.Containers(ctx, binary)
+	for _, container := range containers {
+		restarts += container.Restarts
+	}
+	return !slices.ContainsFunc(containers, func(c Container) bool { return !c.Ready }) && len(containers) > 0, restarts, err
+}
+
+// Settled tells whether nothing is left to wait for: each binary that was struck is back, or has had its time.
+func (c *Chaos) Settled(now time.Duration) bool {
+	return !slices.ContainsFunc(c.Outcomes, func(o Outcome) bool { return o.Back == 0 && now-o.Struck < BackWithin })
+}
+
+// Failures says what keeps the chaos from having been survived: a binary that did not come back, or was never struck.
+func (c *Chaos) Failures() error {
+	var errs []error
+	for _, o := range c.Outcomes {
+		if o.Back == 0 {
+			errs = append(errs, fmt.Errorf("%s did not come back after kill -9 at %s", o.Binary, o.Struck.Round(time.Second)))
+		}
+	}
+	for _, s := range c.Plan {
+		errs = append(errs, fmt.Errorf("%s was not killed at %s: the run was over, or it was not ready", s.Binary, s.At))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,52 @@
+package results
+
+import (
+	"math"
+	"slices"
+)
+
+// spread is one figure of each round, in ascending order.
+type spread []float64
+
+// over asks each round, or run, for the figure.
+func over[T any](rounds []T, figure func(T) float64) spread {
+	values := pick(rounds, figure)
+	slices.Sort(values)
+	return values
+}
+
+// once is a figure that there is one of, however many rounds there were.
+func once(value float64) spread { return spread{value} }
+
+func pick[T, U any](from []T, what func(T) U) []U {
+	var picked []U
+	for _, t := range from {
+		picked = append(picked, what(t))
+	}
+	return picked
+}
+
+// median is the middle one; of an even number, the mean of the two in the middle.
+func (s spread) median() float64 {
+	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
+}
+
+func (s spread) goal(name, unit string) Goal {
+	return Goal{Name: name, Value: rounded(s.median()), Low: rounded(s[0]), High: rounded(s[len(s)-1]), Unit: unit}
+}
+
+// atLeast gives a goal its target, which the worst round must meet.
+func (g Goal) atLeast(target float64) Goal {
+	met := g.Low >= target
+	g.Target, g.Met = &target, &met
+	return g
+}
+
+// atMost gives a goal its target, which the median must meet: single rounds of a comparison differ by chance.
+func (g Goal) atMost(target float64) Goal {
+	met := g.Value <= target
+	g.Target, g.Met = &target, &met
+	return g
+}
+
+func rounded(x float64) float64 { return math.Round(x*100) / 100 }
