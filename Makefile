@@ -11,6 +11,10 @@ NODES ?= 2
 GPUS ?= emulated:2x24GiB
 ARGS ?=
 
+# One set of flags for everything, so that what one step compiled serves the next. The tags keep the C library out
+# where only the network packages would want it.
+export GOFLAGS := -buildvcs=false -trimpath -tags=netgo,osusergo
+
 ##@ The two commands
 .PHONY: demo
 demo: build ## Real jobs on a real local Kubernetes, live; ARGS="--compare" sets it beside fair sharing
@@ -24,7 +28,7 @@ test: ## Every test: unit, contract, wire, race, Python, and one run through a r
 ##@ Everyday
 .PHONY: build
 build: ## The four binaries, the bench command and the local cluster's tool, into bin/
-	go build -trimpath -tags=netgo,osusergo -ldflags="-s -w -X main.version=$(VERSION)" -o bin/ work
+	go build -ldflags="-s -w -X main.version=$(VERSION)" -o bin/ work
 
 .PHONY: verify
 verify: ## What CI checks besides tests: format, vet, lint, tidy, each module alone, generated files
