@@ -47,15 +47,18 @@ func (g GPU) Used() growth.MiB {
 // Free is what is left; negative when the GPU is over-committed.
 func (g GPU) Free() growth.MiB { return g.Memory - g.Used() }
 
-// Without is the node as it would be if pod were not on it.
+// Without is the node as it would be if pod were not on it: the node itself, where it is not.
 func (n Node) Without(pod growth.PodUID) Node {
+	itself := func(r Resident) bool { return r.Pod == pod }
 	without := n
-	without.GPUs = slices.Clone(n.GPUs)
-	for i, g := range without.GPUs {
-		if !slices.ContainsFunc(g.Residents, func(r Resident) bool { return r.Pod == pod }) {
+	for i, g := range n.GPUs {
+		if !slices.ContainsFunc(g.Residents, itself) {
 			continue
 		}
-		without.GPUs[i].Residents = slices.DeleteFunc(slices.Clone(g.Residents), func(r Resident) bool { return r.Pod == pod })
+		if &without.GPUs[0] == &n.GPUs[0] {
+			without.GPUs = slices.Clone(n.GPUs)
+		}
+		without.GPUs[i].Residents = slices.DeleteFunc(slices.Clone(g.Residents), itself)
 	}
 	return without
 }

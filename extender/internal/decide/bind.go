@@ -62,7 +62,7 @@ func (d *Decider) place(ctx context.Context, ref growth.PodRef, node growth.Node
 
 // pod returns the pod, from the snapshot or, where that lags, from the API server.
 func (d *Decider) pod(ctx context.Context, ref growth.PodRef) (request.Pod, error) {
-	if pod, ok := d.View.Snapshot().Pods[ref.UID]; ok {
+	if pod, ok := d.View.Snapshot().Pods.Get(ref.UID); ok {
 		return sensible(pod)
 	}
 	return d.fetch(ctx, ref)

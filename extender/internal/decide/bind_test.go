@@ -125,7 +125,7 @@ func TestAllOfManyBindsAtOnceFit(t *testing.T) {
 		all.Wait()
 		require.NoError(t, errors.Join(results...))
 		c.Settle()
-		node := c.Keeper.Snapshot().Nodes["n"]
+		node := c.Keeper.Snapshot().Node("n")
 		require.Zero(t, node.GPUs[0].Free())
 		require.Zero(t, node.GPUs[1].Free())
 	})

@@ -52,8 +52,11 @@ type Filtered struct {
 	// Fit are the nodes with room, in the order they were asked about.
 	Fit []string
 	// Crowded have no room now, Hopeless would have none if they were empty; both with the reason.
-	Crowded, Hopeless map[string]string
+	Crowded, Hopeless []Refused
 }
+
+// Refused is a node that a pod can not go to, and why.
+type Refused struct{ Node, Reason string }
 
 // Filter sorts the nodes by whether they have room for the pod.
 func (d *Decider) Filter(pod *corev1.Pod, nodes []string) (Filtered, error) {
@@ -61,7 +64,7 @@ func (d *Decider) Filter(pod *corev1.Pod, nodes []string) (Filtered, error) {
 	if !snapshot.Synced {
 		return Filtered{}, errUnsynced
 	}
-	found := Filtered{Fit: make([]string, 0, len(nodes)), Crowded: map[string]string{}, Hopeless: map[string]string{}}
+	found := Filtered{Fit: make([]string, 0, len(nodes))}
 	asked, asks := request.Read(pod, d.Resource)
 	if !asks {
 		found.Fit = append(found.Fit, nodes...)
@@ -69,14 +72,14 @@ func (d *Decider) Filter(pod *corev1.Pod, nodes []string) (Filtered, error) {
 	}
 	seen := make([]*view.Node, len(nodes))
 	for i, name := range nodes {
-		seen[i] = snapshot.Nodes[growth.NodeName(name)]
+		seen[i] = snapshot.Node(growth.NodeName(name))
 		switch misfit := fit(seen[i], asked); {
 		case misfit.Fits():
 			found.Fit = append(found.Fit, name)
 		case misfit.Hopeless:
-			found.Hopeless[name] = misfit.Reason
+			found.Hopeless = append(found.Hopeless, Refused{name, misfit.Reason})
 		default:
-			found.Crowded[name] = misfit.Reason
+			found.Crowded = append(found.Crowded, Refused{name, misfit.Reason})
 		}
 	}
 	d.Decisions.filtered(asked, nodes, seen)
@@ -125,7 +128,7 @@ func (d *Decider) Prioritize(pod *corev1.Pod, nodes []string) []Rated {
 	}
 	seen := make([]*view.Node, len(nodes))
 	for i, name := range nodes {
-		seen[i] = snapshot.Nodes[growth.NodeName(name)]
+		seen[i] = snapshot.Node(growth.NodeName(name))
 	}
 	for i, place := range places(seen, asked, d.Policy) {
 		rated[i].Points = place.points

@@ -73,14 +73,15 @@ func TestFilter(t *testing.T) {
 				found, err := c.Decider(c.Keeper).Filter(tc.pod, []string{"large", "busy", "small", "plain", "silent", "newer", "unheard"})
 				require.NoError(t, err)
 				require.Equal(t, tc.fit, found.Fit)
-				for node, reason := range tc.crowded {
-					require.Equal(t, reason, found.Crowded[node])
-				}
 				require.Len(t, found.Crowded, len(tc.crowded))
-				for node, reason := range tc.hopeless {
-					require.Contains(t, found.Hopeless[node], reason)
+				for _, refused := range found.Crowded {
+					require.Equal(t, tc.crowded[refused.Node], refused.Reason)
 				}
 				require.Len(t, found.Hopeless, len(tc.hopeless))
+				for _, refused := range found.Hopeless {
+					require.Contains(t, tc.hopeless, refused.Node)
+					require.Contains(t, refused.Reason, tc.hopeless[refused.Node])
+				}
 			})
 		})
 	}

@@ -25,7 +25,7 @@ func (d *Decider) reserve(ctx context.Context, pod request.Pod, node growth.Node
 	case snapshot.Away != nil:
 		return bus.Reservation{}, 0, fmt.Errorf("%w: %w", ErrAway, snapshot.Away)
 	}
-	here, seen := snapshot.Nodes[node], snapshot.Revision
+	here, seen := snapshot.Node(node), snapshot.Revision
 	for range attempts {
 		planned, err := d.plan(here, pod)
 		if err != nil {

@@ -60,7 +60,7 @@ func (s *Sweeper) Once(ctx context.Context) {
 	if !snapshot.Synced || snapshot.Away != nil {
 		return
 	}
-	for name, node := range snapshot.Nodes {
+	for name, node := range snapshot.Nodes.All() {
 		for uid, reserved := range node.Reservations {
 			reason := s.served(ctx, snapshot, name, uid, reserved)
 			if reason == "" {
@@ -80,8 +80,8 @@ func (s *Sweeper) Once(ctx context.Context) {
 
 // served says why a reservation is needed no more, or nothing.
 func (s *Sweeper) served(ctx context.Context, snapshot *view.Snapshot, node growth.NodeName, uid growth.PodUID, r ledger.Reserved) string {
-	pod, known := snapshot.Pods[uid]
-	allocation, allocated := snapshot.Nodes[node].Allocations[uid]
+	pod, known := snapshot.Pods.Get(uid)
+	allocation, allocated := snapshot.Node(node).Allocations[uid]
 	switch {
 	case !known && s.gone(ctx, r.Pod, uid):
 		return "its pod is gone"

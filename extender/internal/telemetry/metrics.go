@@ -73,7 +73,7 @@ func gauges(v View) []prometheus.Collector {
 		}),
 		gauge("reservations", "Reservations that wait for kubelet.", func(s *view.Snapshot) float64 {
 			waiting := 0
-			for _, n := range s.Nodes {
+			for _, n := range s.Nodes.All() {
 				waiting += len(n.Reservations)
 			}
 			return float64(waiting)

@@ -12,9 +12,9 @@ import (
 
 // Snapshot is one instant of the cluster. Nothing in it ever changes.
 type Snapshot struct {
-	Nodes   map[growth.NodeName]*Node
-	Pods    map[growth.PodUID]request.Pod
-	Samples map[growth.PodUID]bus.Sample
+	Nodes   Table[growth.NodeName, *Node]
+	Pods    Table[growth.PodUID, request.Pod]
+	Samples Table[growth.PodUID, bus.Sample]
 	// Revision is the bus's, up to which Nodes are complete.
 	Revision bus.Revision
 	// Synced is false until informers and bus have told everything once.
@@ -35,26 +35,30 @@ type Node struct {
 	Allocations  map[growth.PodUID]bus.Allocation
 	// Bound are the running pods that the API server says have GPUs here.
 	Bound map[growth.PodUID]placement.Bound
+
+	// refused counts the node's records that this build can not read.
+	refused int
+}
+
+// Node returns a node, nil where nothing is known of it.
+func (s *Snapshot) Node(name growth.NodeName) *Node {
+	n, _ := s.Nodes.Get(name)
+	return n
 }
 
 // Reread is the node by books that are newer than the snapshot.
 func (s *Snapshot) Reread(name growth.NodeName, books *ledger.Books) *Node {
 	var bound map[growth.PodUID]placement.Bound
-	if known, ok := s.Nodes[name]; ok {
+	if known := s.Node(name); known != nil {
 		bound = known.Bound
 	}
-	return picture(name, books, bound, s.sample)
-}
-
-func (s *Snapshot) sample(pod growth.PodUID) (bus.Sample, bool) {
-	sample, ok := s.Samples[pod]
-	return sample, ok
+	return picture(name, books, bound, s.Samples.Get)
 }
 
 // OverCommitted is the memory held beyond what there is, on all GPUs. It must be nothing.
 func (s *Snapshot) OverCommitted() growth.MiB {
 	var over growth.MiB
-	for _, n := range s.Nodes {
+	for _, n := range s.Nodes.All() {
 		over += n.OverCommitted()
 	}
 	return over
@@ -62,7 +66,10 @@ func (s *Snapshot) OverCommitted() growth.MiB {
 
 // picture makes a node's part of a snapshot.
 func picture(name growth.NodeName, books *ledger.Books, bound map[growth.PodUID]placement.Bound, sample func(growth.PodUID) (bus.Sample, bool)) *Node {
-	n := &Node{Node: placement.Node{Name: name}, Reservations: books.Reservations, Allocations: books.Allocations, Bound: bound}
+	n := &Node{
+		Node: placement.Node{Name: name}, Reservations: books.Reservations, Allocations: books.Allocations, Bound: bound,
+		refused: len(books.Refused),
+	}
 	if books.Inventory == nil {
 		n.Obstacle = "no live device plugin on the node"
 		if err, refused := books.Refused[bus.GPUsKey(name)]; refused {

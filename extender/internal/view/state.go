@@ -20,15 +20,16 @@ type state struct {
 	sites    map[growth.NodeName]*site
 	pods     map[growth.PodUID]request.Pod
 	samples  map[growth.PodUID]bus.Sample
-	// refused are the job records that can not be read.
-	refused map[string]error
+	// refused are the job records that can not be read, refusedOnNodes counts those of the nodes as last published.
+	refused        map[string]error
+	refusedOnNodes int
 
 	nodesBus, jobsBus link
 	// informed says that the informers have told everything once.
 	informed bool
-	// touched are the nodes to remake, podsMoved and samplesMoved the maps to copy for the next snapshot.
+	// touched are the nodes to remake for the next snapshot, podsMoved and samplesMoved what else has changed.
 	touched                 map[growth.NodeName]struct{}
-	podsMoved, samplesMoved bool
+	podsMoved, samplesMoved map[growth.PodUID]struct{}
 }
 
 // site is one node's sources.
@@ -58,7 +59,9 @@ func newState(resource corev1.ResourceName) *state {
 		pods:     map[growth.PodUID]request.Pod{},
 		samples:  map[growth.PodUID]bus.Sample{},
 		refused:  map[string]error{},
-		touched:  map[growth.NodeName]struct{}{},
+
+		touched:   map[growth.NodeName]struct{}{},
+		podsMoved: map[growth.PodUID]struct{}{}, samplesMoved: map[growth.PodUID]struct{}{},
 	}
 }
 
@@ -120,7 +123,7 @@ func (s *state) applyJobs(batch bus.Batch) {
 }
 
 func (s *state) forgetSample(pod growth.PodUID) {
-	s.samplesMoved = true
+	s.samplesMoved[pod] = struct{}{}
 	if old, ok := s.samples[pod]; ok {
 		s.touched[old.Node] = struct{}{}
 		delete(s.samples, pod)
@@ -131,7 +134,7 @@ func (s *state) forgetSample(pod growth.PodUID) {
 func (s *state) setPod(pod *corev1.Pod, present bool) {
 	uid := growth.PodUID(pod.UID)
 	if old, ok := s.pods[uid]; ok {
-		s.podsMoved = true
+		s.podsMoved[uid] = struct{}{}
 		delete(s.pods, uid)
 		if old.Node != "" {
 			delete(s.at(old.Node).bound, uid)
@@ -141,7 +144,7 @@ func (s *state) setPod(pod *corev1.Pod, present bool) {
 	if !present || !asks {
 		return
 	}
-	s.podsMoved = true
+	s.podsMoved[uid] = struct{}{}
 	s.pods[uid] = p
 	if p.Node != "" && !p.Ended && len(p.GPUs) > 0 {
 		s.at(p.Node).bound[uid] = placement.Bound{GPUs: p.GPUs, Request: p.Request}
@@ -166,56 +169,58 @@ func (s *state) snapshot(last *Snapshot) *Snapshot {
 	if next.Away == nil && s.jobsBus.away != nil {
 		next.Away, next.Since = s.jobsBus.away, s.jobsBus.since
 	}
-	if s.podsMoved {
-		next.Pods = maps.Clone(s.pods)
+	if len(s.podsMoved) > 0 {
+		next.Pods = last.Pods.With(maps.Keys(s.podsMoved), func(pod growth.PodUID) (request.Pod, bool) { p, ok := s.pods[pod]; return p, ok })
 	}
-	if s.samplesMoved {
-		next.Samples = maps.Clone(s.samples)
+	if len(s.samplesMoved) > 0 {
+		next.Samples = last.Samples.With(maps.Keys(s.samplesMoved), s.sample)
 	}
 	if len(s.touched) > 0 {
-		next.Nodes = maps.Clone(last.Nodes)
-		if next.Nodes == nil {
-			next.Nodes = map[growth.NodeName]*Node{}
-		}
-		for name := range s.touched {
-			s.remake(next.Nodes, name)
-		}
+		next.Nodes = last.Nodes.With(maps.Keys(s.touched), func(name growth.NodeName) (*Node, bool) {
+			after := s.remake(name)
+			s.refusedOnNodes += after.refusals() - last.Node(name).refusals()
+			return after, after != nil
+		})
 	}
-	if len(s.touched) > 0 || s.samplesMoved {
-		next.Refused = s.refusals()
-	}
-	s.podsMoved, s.samplesMoved = false, false
+	next.Refused = len(s.refused) + s.refusedOnNodes
+	clear(s.podsMoved)
+	clear(s.samplesMoved)
 	clear(s.touched)
 	return &next
 }
 
-func (s *state) remake(nodes map[growth.NodeName]*Node, name growth.NodeName) {
+// remake makes a node's part of the next snapshot; nil where nothing is known of it any more.
+func (s *state) remake(name growth.NodeName) *Node {
 	site, known := s.sites[name]
 	if !known {
-		return
+		return nil
 	}
 	if site.empty() {
 		delete(s.sites, name)
-		delete(nodes, name)
-		return
+		return nil
 	}
 	frozen := &ledger.Books{
 		Inventory: site.books.Inventory, Refused: site.books.Refused,
 		Allocations: maps.Clone(site.books.Allocations), Reservations: maps.Clone(site.books.Reservations),
 	}
-	sample := func(pod growth.PodUID) (bus.Sample, bool) { sample, ok := s.samples[pod]; return sample, ok }
-	nodes[name] = picture(name, frozen, maps.Clone(site.bound), sample)
+	node := picture(name, frozen, maps.Clone(site.bound), s.sample)
 	if site.unlabelled && site.books.Inventory == nil {
-		nodes[name].Obstacle = "the node shares no GPUs: label " + gpushare.NodeLabel + "=true is missing"
+		node.Obstacle = "the node shares no GPUs: label " + gpushare.NodeLabel + "=true is missing"
 	}
+	return node
 }
 
-func (s *state) refusals() int {
-	refused := len(s.refused)
-	for _, site := range s.sites {
-		refused += len(site.books.Refused)
+func (s *state) sample(pod growth.PodUID) (bus.Sample, bool) {
+	sample, ok := s.samples[pod]
+	return sample, ok
+}
+
+// refusals counts the node's records that can not be read.
+func (n *Node) refusals() int {
+	if n == nil {
+		return 0
 	}
-	return refused
+	return n.refused
 }
 
 // aRefusal is one of the refusals, for the log.

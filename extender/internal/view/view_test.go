@@ -25,7 +25,7 @@ func TestTheLastSnapshotStaysWhileTheBusIsAway(t *testing.T) {
 		require.True(t, s.Synced)
 		require.ErrorIs(t, s.Away, bus.ErrUnavailable)
 		require.False(t, s.Since.IsZero())
-		require.Len(t, s.Nodes["n"].GPUs, 1)
+		require.Len(t, s.Node("n").GPUs, 1)
 		found, err := c.Decider(c.Keeper).Filter(stage.Pod("p", "1Gi", 1), []string{"n"})
 		require.NoError(t, err)
 		require.Equal(t, []string{"n"}, found.Fit)
@@ -34,7 +34,7 @@ func TestTheLastSnapshotStaysWhileTheBusIsAway(t *testing.T) {
 		c.Node("m", 24)
 		c.Settle()
 		require.NoError(t, c.Keeper.Snapshot().Away)
-		require.Len(t, c.Keeper.Snapshot().Nodes, 2)
+		require.Equal(t, 2, c.Keeper.Snapshot().Nodes.Len())
 	})
 }
 
@@ -52,8 +52,8 @@ func TestRecordsThatCanNotBeReadDisturbNothingElse(t *testing.T) {
 		c.Settle()
 		s := c.Keeper.Snapshot()
 		require.Equal(t, 4, s.Refused, "allocation, reservation, sample and inventory; load and advice are not for us")
-		require.Equal(t, 24*growth.GiB, s.Nodes["n"].GPUs[0].Free())
-		require.Contains(t, s.Nodes["m"].Obstacle, "can not be understood")
+		require.Equal(t, 24*growth.GiB, s.Node("n").GPUs[0].Free())
+		require.Contains(t, s.Node("m").Obstacle, "can not be understood")
 
 		require.NoError(t, c.Bus.Delete(t.Context(), bus.SampleKey("c")))
 		stage.Record(c, bus.AllocationKey("n", "a"), bus.Allocation{Containers: []bus.ContainerAllocation{
@@ -61,7 +61,7 @@ func TestRecordsThatCanNotBeReadDisturbNothingElse(t *testing.T) {
 		}})
 		c.Settle()
 		require.Equal(t, 2, c.Keeper.Snapshot().Refused)
-		require.Equal(t, 23*growth.GiB, c.Keeper.Snapshot().Nodes["n"].GPUs[0].Free())
+		require.Equal(t, 23*growth.GiB, c.Keeper.Snapshot().Node("n").GPUs[0].Free())
 	})
 }
 
@@ -76,14 +76,15 @@ func TestASnapshotNeverChanges(t *testing.T) {
 		stage.Record(c, bus.SampleKey("p-uid"), bus.Sample{Node: "n", Reported: true, Growth: 0.5})
 		c.Node("m", 8)
 		c.Settle()
-		require.Len(t, before.Nodes, 1)
-		require.Empty(t, before.Samples)
-		require.Empty(t, before.Nodes["n"].Reservations)
-		require.Empty(t, before.Pods["p-uid"].Node)
-		require.Equal(t, 24*growth.GiB, before.Nodes["n"].GPUs[0].Free())
+		require.Equal(t, 1, before.Nodes.Len())
+		require.Zero(t, before.Samples.Len())
+		require.Empty(t, before.Node("n").Reservations)
+		unbound, _ := before.Pods.Get("p-uid")
+		require.Empty(t, unbound.Node)
+		require.Equal(t, 24*growth.GiB, before.Node("n").GPUs[0].Free())
 		after := c.Keeper.Snapshot()
-		require.Equal(t, 16*growth.GiB, after.Nodes["n"].GPUs[0].Free())
-		require.Equal(t, growth.Growth(0.5), after.Nodes["n"].GPUs[0].Residents[0].Growth)
+		require.Equal(t, 16*growth.GiB, after.Node("n").GPUs[0].Free())
+		require.Equal(t, growth.Growth(0.5), after.Node("n").GPUs[0].Residents[0].Growth)
 	})
 }
 
@@ -94,10 +95,10 @@ func TestANodeThatIsGoneIsForgotten(t *testing.T) {
 		c.Settle()
 		require.NoError(t, c.Client.CoreV1().Nodes().Delete(t.Context(), "n", metav1.DeleteOptions{}))
 		c.Settle()
-		require.Contains(t, c.Keeper.Snapshot().Nodes, growth.NodeName("n"), "its device plugin still lives")
+		require.NotNil(t, c.Keeper.Snapshot().Node("n"), "its device plugin still lives")
 		require.NoError(t, c.Bus.Delete(t.Context(), bus.GPUsKey("n")))
 		c.Settle()
-		require.Empty(t, c.Keeper.Snapshot().Nodes)
+		require.Zero(t, c.Keeper.Snapshot().Nodes.Len())
 	})
 }
 
@@ -106,11 +107,11 @@ func TestALabelMakesANodeOneThatShares(t *testing.T) {
 		c := stage.New(t)
 		c.Unshared("n", nil)
 		c.Settle()
-		require.Equal(t, "the node shares no GPUs: label gpushare=true is missing", c.Keeper.Snapshot().Nodes["n"].Obstacle)
+		require.Equal(t, "the node shares no GPUs: label gpushare=true is missing", c.Keeper.Snapshot().Node("n").Obstacle)
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{gpushare.NodeLabel: "true"}}}
 		_, err := c.Client.CoreV1().Nodes().Update(t.Context(), node, metav1.UpdateOptions{})
 		require.NoError(t, err)
 		c.Settle()
-		require.Equal(t, "no live device plugin on the node", c.Keeper.Snapshot().Nodes["n"].Obstacle)
+		require.Equal(t, "no live device plugin on the node", c.Keeper.Snapshot().Node("n").Obstacle)
 	})
 }

@@ -38,13 +38,13 @@ type judge struct {
 
 func (j *judge) Filter(pod *corev1.Pod, nodes []string) (decide.Filtered, error) {
 	j.pod, j.nodes = pod, nodes
-	found := decide.Filtered{Fit: []string{}, Crowded: map[string]string{}, Hopeless: map[string]string{}}
+	found := decide.Filtered{Fit: []string{}}
 	for _, node := range nodes {
 		switch node {
 		case "node-2":
-			found.Crowded[node] = "crowded"
+			found.Crowded = append(found.Crowded, decide.Refused{Node: node, Reason: "crowded"})
 		case "node-3":
-			found.Hopeless[node] = "hopeless"
+			found.Hopeless = append(found.Hopeless, decide.Refused{Node: node, Reason: "hopeless"})
 		default:
 			found.Fit = append(found.Fit, node)
 		}

@@ -77,7 +77,7 @@ func (c candidates) filterResult(found decide.Filtered, err error) extenderv1.Ex
 	if err != nil {
 		return extenderv1.ExtenderFilterResult{Error: err.Error()}
 	}
-	result := extenderv1.ExtenderFilterResult{FailedNodes: found.Crowded, FailedAndUnresolvableNodes: found.Hopeless}
+	result := extenderv1.ExtenderFilterResult{FailedNodes: reasons(found.Crowded), FailedAndUnresolvableNodes: reasons(found.Hopeless)}
 	if c.whole == nil {
 		result.NodeNames = &found.Fit
 		return result
@@ -90,6 +90,14 @@ func (c candidates) filterResult(found decide.Filtered, err error) extenderv1.Ex
 	}
 	result.Nodes = fit
 	return result
+}
+
+func reasons(refused []decide.Refused) extenderv1.FailedNodesMap {
+	reasons := make(extenderv1.FailedNodesMap, len(refused))
+	for _, r := range refused {
+		reasons[r.Node] = r.Reason
+	}
+	return reasons
 }
 
 func priorities(rated []decide.Rated) extenderv1.HostPriorityList {
