@@ -465,7 +465,7 @@ class _Client:
     # called by the socket's thread only
 
     def _run(self):
-        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())   # signals are the job's affair
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())   # the job's affair; a socket's SIGPIPE, too
         wait, jitter = RETRY_FIRST, random.Random()   # a generator of its own: the job's stays as seeded
         while True:
             began = time.monotonic()
@@ -479,9 +479,9 @@ class _Client:
         """One connection from connect to loss. Afterwards all that was not delivered is pending again."""
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
+                self._socket = sock         # before it means anything: a child forked from here on closes it
                 sock.setblocking(False)
                 sock.connect(self.path)     # at once or not at all: a full backlog is an error too
-                self._socket = sock
                 with self._lock:
                     self.wishes.new_connection()
                     for stale in [m for m in self._outbox if m["type"] == "ack"]:
@@ -528,7 +528,7 @@ class _Client:
                 if event & ~(select.POLLIN | select.POLLOUT) and not event & select.POLLIN:
                     return                  # hung up
                 if event & select.POLLOUT:
-                    out = out[sock.send(out, getattr(socket, "MSG_NOSIGNAL", 0)):]
+                    out = out[sock.send(out):]
                 if event & select.POLLIN:
                     data = sock.recv(READ_CHUNK)
                     if not data:

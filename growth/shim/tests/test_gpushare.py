@@ -1,5 +1,4 @@
 """gpushare against a real unix socket: what a job sees, what an agent sees, and what neither may do to the other."""
-import ctypes
 import hashlib
 import importlib.util
 import json
@@ -39,6 +38,20 @@ def eventually(holds, what):
         if time.monotonic() > end:
             raise AssertionError("still not so after %.0f s: %s" % (PATIENCE, what))
         time.sleep(0.002)
+
+
+class Odd:
+    """An array's element: a number to those who ask the right way, or an error."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __index__(self):
+        if isinstance(self.value, int):
+            return self.value
+        raise self.value("no number")
+
+    __float__ = __index__
 
 
 def memory_kib():
@@ -202,6 +215,14 @@ class Progress(ShimTest):
     def test_nonsense_arguments_do_not_stop_training(self):
         self.job.step(loss=object(), samples="many", step="third", epoch=[], total_steps=-1)
         self.job.step(samples=-5, step=1 << 80)
+        self.job.step(loss=Odd(RuntimeError), samples=Odd(RuntimeError), step=Odd(ValueError))
+        report = self.job._client()._report
+        self.assertEqual((report.number, report.samples, report.total, report.metrics), (3, 0, None, {}))
+
+    def test_what_python_takes_for_a_number_is_one(self):
+        self.job.step(loss="0.5", samples=Odd(8), step=Odd(70))
+        report = self.job._client()._report
+        self.assertEqual((report.number, report.samples, report.metrics), (70, 8, {"loss": 0.5}))
 
     def test_what_the_job_fetched_is_reported(self):
         agent = self.agent()
@@ -341,60 +362,26 @@ class Save(ShimTest):
 
 
 class Gate(ShimTest):
-    def busy_steps(self, count):
-        began = time.perf_counter()
-        for _ in range(count):
-            end = time.perf_counter() + 0.004
-            while time.perf_counter() < end:
-                pass
-            self.job.step()
-        return time.perf_counter() - began
+    """The gate at the end of the wire; what it does with time is in test_gate.py."""
 
     def gated(self, duty):
         _, peer = self.connected()
         peer.send({"type": "config", "generation": 1, "duty": duty})
         peer.expect("ack")
+        self.job._client()._gate.learn(0.1)
         return peer
-
-    def test_the_share_of_time_spent_computing_is_the_duty(self):
-        peer = self.gated(0.5)
-        self.busy_steps(5)
-        peer.received()
-        took = self.busy_steps(50)
-        compute = sum(m["step_seconds"] * m["steps"] for m in peer.received() if m["type"] == "progress")
-        self.assertAlmostEqual(compute / took, 0.5, delta=0.12)   # the sleep itself is not in step_seconds
-
-    def test_one_slow_step_is_not_followed_by_one_long_sleep(self):
-        self.gated(0.5)
-        self.busy_steps(10)
-        time.sleep(0.4)           # an evaluation, say
-        began = time.perf_counter()
-        self.job.step()
-        self.assertLess(time.perf_counter() - began, 0.2)
-
-    def test_steps_that_become_slower_are_soon_followed(self):
-        self.gated(0.5)
-        self.busy_steps(10)
-        for _ in range(12):
-            time.sleep(0.03)
-            began = time.perf_counter()
-            self.job.step()
-            slept = time.perf_counter() - began
-        self.assertGreater(slept, 0.02)
 
     def test_a_sleeping_step_wakes_soon_after_the_gate_opens(self):
         peer = self.gated(0.01)
-        time.sleep(0.2)
         threading.Timer(0.2, peer.send, [{"type": "config", "generation": 2, "duty": 1.0}]).start()
         began = time.perf_counter()
-        self.job.step()           # owes about 20 s
+        self.job.step()           # owes about 10 s
         self.assertLess(time.perf_counter() - began, 5)
 
     def test_the_gate_opens_when_the_agent_stays_away(self):
         self.job.GATE_GRACE = 0.2
         peer = self.gated(0.01)
         self.job._client().path += ".gone"
-        time.sleep(0.1)
         peer.close()
         began = time.perf_counter()
         self.job.step()           # owes about 10 s
@@ -419,6 +406,15 @@ class Faults(ShimTest):
         self.assertIsNone(self.job.save_requested())
         self.assertEqual(self.job._client()._gate.duty, 1.0)
 
+    def test_no_line_to_be_ignored_changes_anything(self):
+        for line in (GOLDEN / "ignored.jsonl").read_bytes().splitlines():
+            client = self.job._Client()
+            message = self.job._parse(line)
+            if message is not None:
+                client._obey(message)
+            self.assertEqual((client.wishes.fetch("loaders", 1), client.wishes.fetch("batch_size", 1), client.wishes._generation,
+                              client._gate.duty, client.save_request()), (1, 1, None, 1.0, None), line)
+
     def test_a_huge_line_costs_no_memory_and_not_the_connection(self):
         _, peer = self.connected()
         before = memory_kib()
@@ -439,12 +435,13 @@ class Faults(ShimTest):
                     peer.write(flood)
             except OSError:
                 pass
-        threading.Thread(target=pour, daemon=True).start()
-        began = time.process_time()
-        time.sleep(0.5)
-        used = time.process_time() - began
+        heard, parse = [], self.job._parse
+        with mock.patch.object(self.job, "_parse", lambda line: heard.append(line) or parse(line)):
+            began = time.monotonic()
+            threading.Thread(target=pour, daemon=True).start()
+            eventually(lambda: len(heard) > 500, "the flood is heard")
+            self.assertLess(len(heard), 16 * ((time.monotonic() - began) / 0.005 + 2), "sixteen lines in five milliseconds are enough")
         stop.set()
-        self.assertLess(used, 0.25, "the shim's thread is kept busy by its agent")
         began = time.monotonic()
         self.job._client().close()
         self.assertLess(time.monotonic() - began, 1)
@@ -460,15 +457,15 @@ class Faults(ShimTest):
     def test_an_agent_that_hangs_up_at_once_is_not_hammered(self):
         self.job.RETRY_CAP = 0.3
         agent = self.agent()
-        count, end = 0, time.monotonic() + 1.0
-        while time.monotonic() < end:
+        count, began = 0, time.monotonic()
+        while count < 6:
             self.job.step()
             try:
                 agent.peers.get(timeout=0.01).close()
                 count += 1
             except queue.Empty:
                 pass
-        self.assertTrue(1 < count < 15, count)
+        self.assertGreater(time.monotonic() - began, 0.4, "at least half of 0.04, 0.08, 0.16, 0.3 and 0.3 s")
 
     def test_training_outlives_a_restart_and_reports_what_was_left(self):
         agent, peer = self.connected()
@@ -514,6 +511,9 @@ class Faults(ShimTest):
     def test_the_jobs_random_numbers_are_left_alone(self):
         random.seed(7)
         expected = random.getstate()
+        with mock.patch.object(self.job._Client, "_connection", side_effect=self.job._Client._connection, autospec=True) as tried:
+            self.job.step()
+            eventually(lambda: tried.call_count > 2, "it was tried again")
         self.connected()
         self.job.timed([1])
         self.job.loaders(1)
@@ -585,11 +585,13 @@ class Fork(ShimTest):
 
 class Exit(ShimTest):
     def script(self, text):
-        began = time.monotonic()
-        done = subprocess.run([sys.executable, "-c", text], env=dict(os.environ, PYTHONPATH=str(SHIM.parent)),
+        """Run a job, and return how many seconds it took from its last line to its end."""
+        done = subprocess.run([sys.executable, "-c", text + "\nimport time; print(time.monotonic())"],
+                              env=dict(os.environ, PYTHONPATH=str(SHIM.parent)),
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+        ended = time.monotonic()
         self.assertEqual((done.returncode, done.stderr), (0, b""))
-        return time.monotonic() - began
+        return ended - float(done.stdout)
 
     def test_the_last_report_is_flushed(self):
         agent = self.agent()
@@ -600,11 +602,14 @@ class Exit(ShimTest):
         self.assertEqual(sum(json.loads(line)["samples"] for line in peer.raw), 1000)
 
     def test_exit_does_not_wait_for_an_agent(self):
-        idle = self.script("import gpushare")
-        self.assertLess(self.script("import gpushare; gpushare.step()"), idle + 2)
+        self.script("import gpushare")
+        self.assertLess(self.script("import gpushare; gpushare.step()"), 3)
         self.agent(deaf=True)
-        self.assertLess(self.script("import gpushare, time\nend = time.time() + .3\nwhile time.time() < end: gpushare.step()"),
-                        idle + 2)
+        self.assertLess(self.script("import gpushare, time\nend = time.time() + .3\nwhile time.time() < end: gpushare.step()"), 3)
+
+    def test_exit_does_not_wait_for_a_checkpoint_that_can_not_be_read(self):
+        os.mkfifo(os.path.join(self.folder, "never.pt"))
+        self.assertLess(self.script("import gpushare, os; gpushare.saved(os.environ['GPUSHARE_DIR'] + '/never.pt')"), 3)
 
 
 class Golden(unittest.TestCase):
@@ -649,132 +654,6 @@ class Golden(unittest.TestCase):
         for line in self.lines("save.jsonl"):
             self.job._current._obey(self.job._parse(line))
             self.assertIsNotNone(self.job._current.save_request())
-
-
-# An agent in a process of its own, as a real one is: a thread of the job's process would compete for its interpreter's lock.
-# It leaves a byte in a file for each connection.
-AGENT = """
-import socket, sys
-path, manner = sys.argv[1:]
-server = socket.socket(socket.AF_UNIX)
-server.bind(path)
-server.listen()
-kept = []
-while True:
-    peer, _ = server.accept()
-    with open(path + ".met", "a") as met:
-        met.write(".")
-    while manner == "reads" and peer.recv(65536):
-        pass
-    if manner == "vanishes":
-        peer.recv(1)
-        peer.close()
-    kept.append(peer)
-"""
-
-
-class Waiting:
-    """How long threads of this process have waited for a processor, in seconds (proc(5), schedstat)."""
-
-    def __init__(self, *threads):
-        self.files = [os.open("/proc/self/task/%d/schedstat" % thread, os.O_RDONLY) for thread in threads]
-        self.text = ctypes.create_string_buffer(64)
-        # PyDLL keeps the interpreter's lock: letting go of it between two calls would make them look cheaper than they are.
-        self.pread = ctypes.PyDLL(None).pread
-        self.pread.argtypes = (ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int64)
-
-    def __call__(self):
-        waited = 0
-        for file in self.files:
-            self.pread(file, self.text, len(self.text), 0)
-            waited += int(self.text.value.split()[1])
-        return waited * 1e-9
-
-    def close(self):
-        for file in self.files:
-            os.close(file)
-
-
-class Cost(ShimTest):
-    """A call costs under 50 us on average and never blocks over 1 ms.
-
-    A call over 1 ms has blocked if its thread gave up its processor of its own accord, and if more than 1 ms is left without
-    the time that it, or the shim's thread on which it may have waited, stood in line for a processor. Else the machine was
-    busy with something else: such calls are counted apart.
-    """
-    CALLS = 200000
-    MEAN, BLOCK = 50e-6, 1e-3
-
-    def setUp(self):
-        super().setUp()
-        del os.environ["GPUSHARE_REPORT_SECONDS"]   # as jobs run it
-        self.job = fresh_module()
-
-    def agent_that(self, manner):
-        path = os.path.join(self.folder, "gpushare.sock")
-        agent = subprocess.Popen([sys.executable, "-c", AGENT, path, manner])
-        self.addCleanup(agent.wait, PATIENCE)
-        self.addCleanup(agent.kill)
-        eventually(lambda: os.path.exists(path), "the agent is up")
-        self.job.step()
-        met = pathlib.Path(path + ".met")
-        eventually(met.exists, "the agent has met the job")
-        return met
-
-    def measure(self, step, calls):
-        """How long each call took that the machine did not hold up, how many it did, and how many blocked."""
-        self.job.step()
-        waiting = Waiting(threading.get_native_id(), self.job._client()._thread.native_id)
-        self.addCleanup(waiting.close)
-        clock, usage, thread = time.perf_counter, resource.getrusage, resource.RUSAGE_THREAD
-        took, held_up, blocked = [], 0, 0
-        for _ in range(calls):
-            waited, switches = waiting(), usage(thread).ru_nvcsw
-            began = clock()
-            step(loss=0.5, samples=32)
-            seconds = clock() - began
-            if seconds > self.BLOCK:
-                if usage(thread).ru_nvcsw == switches or seconds - (waiting() - waited) <= self.BLOCK:
-                    held_up += 1
-                    continue
-                blocked += 1
-            took.append(seconds)
-        return sorted(took), held_up, blocked
-
-    def check(self, condition):
-        took, held_up, blocked = self.measure(self.job.step, self.CALLS)
-        mean = sum(took) / len(took)
-        print("\nstep(), %s: mean %.1f us, median %.1f us, 99.9%% %.1f us, worst %.2f ms, %d calls; besides %d held up by the machine" % (
-            condition, mean * 1e6, took[len(took) // 2] * 1e6, took[int(len(took) * 0.999)] * 1e6, took[-1] * 1e3, len(took), held_up),
-            file=sys.stderr)
-        self.assertLess(mean, self.MEAN)
-        self.assertEqual(blocked, 0, "calls that blocked for over %.0f ms" % (self.BLOCK * 1e3))
-
-    def test_without_an_agent(self):
-        self.check("without an agent")
-
-    def test_with_an_agent(self):
-        self.agent_that("reads")
-        self.check("with an agent")
-        self.assertIsNotNone(self.job._client()._socket)
-
-    def test_with_an_agent_that_never_reads(self):
-        self.agent_that("stares")
-        self.job._client().interval = 0.0
-        self.check("with an agent that never reads")
-        self.assertGreater(self.job._client()._report.steps, 1000, "the agent's buffer is not full")
-
-    def test_with_an_agent_that_vanishes_again_and_again(self):
-        met = self.agent_that("vanishes")
-        self.check("with an agent that vanishes")
-        self.assertGreater(met.stat().st_size, 3)
-
-    def test_a_call_that_blocks_would_be_noticed(self):
-        def step(**reported):
-            self.job.step(**reported)
-            if self.job._client()._report.number in (50, 60):
-                time.sleep(0.003)
-        self.assertEqual(self.measure(step, 100)[2], 2)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,136 @@
+"""What a call costs the job: little, and no waiting, whatever the agent does."""
+import ctypes
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+import threading
+import time
+
+from test_gpushare import PATIENCE, ShimTest, eventually, fresh_module
+
+# An agent in a process of its own, as a real one is: a thread of the job's process would compete for its interpreter's lock.
+# It leaves a byte in a file for each connection.
+AGENT = """
+import socket, sys
+path, manner = sys.argv[1:]
+server = socket.socket(socket.AF_UNIX)
+server.bind(path)
+server.listen()
+kept = []
+while True:
+    peer, _ = server.accept()
+    with open(path + ".met", "a") as met:
+        met.write(".")
+    while manner == "reads" and peer.recv(65536):
+        pass
+    if manner == "vanishes":
+        peer.recv(1)
+        peer.close()
+    kept.append(peer)
+"""
+
+
+class Waiting:
+    """How long threads of this process have waited for a processor, in seconds (proc(5), schedstat)."""
+
+    def __init__(self, *threads):
+        self.files = [os.open("/proc/self/task/%d/schedstat" % thread, os.O_RDONLY) for thread in threads]
+        self.text = ctypes.create_string_buffer(64)
+        # PyDLL keeps the interpreter's lock: letting go of it between two calls would make them look cheaper than they are.
+        self.pread = ctypes.PyDLL(None).pread
+        self.pread.argtypes = (ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int64)
+
+    def __call__(self):
+        waited = 0
+        for file in self.files:
+            self.pread(file, self.text, len(self.text), 0)
+            waited += int(self.text.value.split()[1])
+        return waited * 1e-9
+
+    def close(self):
+        for file in self.files:
+            os.close(file)
+
+
+class Cost(ShimTest):
+    """A call costs under 50 us on average and never blocks over 1 ms.
+
+    A call over 1 ms has blocked if its thread gave up its processor of its own accord, and if more than 1 ms is left without
+    the time that it, or the shim's thread on which it may have waited, stood in line for a processor. Else the machine was
+    busy with something else: such calls are counted apart.
+    """
+    CALLS = 200000
+    MEAN, BLOCK = 50e-6, 1e-3
+
+    def setUp(self):
+        super().setUp()
+        del os.environ["GPUSHARE_REPORT_SECONDS"]   # as jobs run it
+        self.job = fresh_module()
+
+    def agent_that(self, manner):
+        path = os.path.join(self.folder, "gpushare.sock")
+        agent = subprocess.Popen([sys.executable, "-c", AGENT, path, manner])
+        self.addCleanup(agent.wait, PATIENCE)
+        self.addCleanup(agent.kill)
+        eventually(lambda: os.path.exists(path), "the agent is up")
+        self.job.step()
+        met = pathlib.Path(path + ".met")
+        eventually(met.exists, "the agent has met the job")
+        return met
+
+    def measure(self, step, calls):
+        """How long each call took that the machine did not hold up, how many it did, and how many blocked."""
+        self.job.step()
+        waiting = Waiting(threading.get_native_id(), self.job._client()._thread.native_id)
+        self.addCleanup(waiting.close)
+        clock, usage, thread = time.perf_counter, resource.getrusage, resource.RUSAGE_THREAD
+        took, held_up, blocked = [], 0, 0
+        for _ in range(calls):
+            waited, switches = waiting(), usage(thread).ru_nvcsw
+            began = clock()
+            step(loss=0.5, samples=32)
+            seconds = clock() - began
+            if seconds > self.BLOCK:
+                if usage(thread).ru_nvcsw == switches or seconds - (waiting() - waited) <= self.BLOCK:
+                    held_up += 1
+                    continue
+                blocked += 1
+            took.append(seconds)
+        return sorted(took), held_up, blocked
+
+    def check(self, condition):
+        took, held_up, blocked = self.measure(self.job.step, self.CALLS)
+        mean = sum(took) / len(took)
+        print("\nstep(), %s: mean %.1f us, median %.1f us, 99.9%% %.1f us, worst %.2f ms, %d calls; besides %d held up by the machine" % (
+            condition, mean * 1e6, took[len(took) // 2] * 1e6, took[int(len(took) * 0.999)] * 1e6, took[-1] * 1e3, len(took), held_up),
+            file=sys.stderr)
+        self.assertLess(mean, self.MEAN)
+        self.assertEqual(blocked, 0, "calls that blocked for over %.0f ms" % (self.BLOCK * 1e3))
+
+    def test_without_an_agent(self):
+        self.check("without an agent")
+
+    def test_with_an_agent(self):
+        self.agent_that("reads")
+        self.check("with an agent")
+        self.assertIsNotNone(self.job._client()._socket)
+
+    def test_with_an_agent_that_never_reads(self):
+        self.agent_that("stares")
+        self.job._client().interval = 0.0
+        self.check("with an agent that never reads")
+        self.assertGreater(self.job._client()._report.steps, 1000, "the agent's buffer is not full")
+
+    def test_with_an_agent_that_vanishes_again_and_again(self):
+        met = self.agent_that("vanishes")
+        self.check("with an agent that vanishes")
+        self.assertGreater(met.stat().st_size, 3)
+
+    def test_a_call_that_blocks_would_be_noticed(self):
+        def step(**reported):
+            self.job.step(**reported)
+            if self.job._client()._report.number in (50, 60):
+                time.sleep(0.003)
+        self.assertEqual(self.measure(step, 100)[2], 2)
