@@ -19,6 +19,9 @@ type Bus interface {
 	List(ctx context.Context, prefix string) ([]Entry, Revision, error)
 	// Put writes value, for as long as life says, if all guards hold at that instant; else ErrConflict.
 	Put(ctx context.Context, key string, value []byte, life Life, guards ...Guard) (Revision, error)
+	// Commit makes all writes at one instant, and so at one revision, if all guards hold then; else it makes none of
+	// them and returns ErrConflict. An error other than ErrConflict leaves open whether they were made.
+	Commit(ctx context.Context, writes []Write, guards ...Guard) (Revision, error)
 	// Delete removes key if all guards hold at that instant; else ErrConflict. An absent key is no error.
 	Delete(ctx context.Context, key string, guards ...Guard) error
 	// Watch follows the entries below prefix until ctx ends, then closes the channel. The first batch with Reset set
@@ -35,6 +38,13 @@ type Entry struct {
 	Key      string
 	Value    []byte
 	Revision Revision
+}
+
+// Write is one entry to be written. Entries of one Commit that end by themselves end together.
+type Write struct {
+	Key   string
+	Value []byte
+	Life  Life
 }
 
 // Batch is what changed below a watched prefix between two revisions.
@@ -63,12 +73,14 @@ var (
 	WhileAlive = Life{WhileAlive: true}
 )
 
-// Guard is a condition on the state of the bus at the instant of a write.
+// Guard is a condition on the state of the bus at the instant of a write. The functions below make them.
 type Guard struct {
 	// Key is a whole key, or a prefix where Below is set.
 	Key   string
 	Below bool
-	// Revision is the newest the guarded entries may have. Zero with Below unset: the key must be absent.
+	// Older lets what is guarded be older than Revision, or absent. A prefix is always guarded so.
+	Older bool
+	// Revision is the newest the guarded entries may have. Zero without Older: the key must be absent.
 	Revision Revision
 }
 
@@ -78,8 +90,13 @@ func Absent(key string) Guard { return Guard{Key: key} }
 // Unchanged holds when key was last written by revision.
 func Unchanged(key string, revision Revision) Guard { return Guard{Key: key, Revision: revision} }
 
+// NotNewer holds when key was not written after revision. Its deletion does not break it.
+func NotNewer(key string, revision Revision) Guard {
+	return Guard{Key: key, Older: true, Revision: revision}
+}
+
 // NoneNewer holds when nothing below prefix was written after revision. Deletions do not break it: they only make
 // room.
 func NoneNewer(prefix string, revision Revision) Guard {
-	return Guard{Key: prefix, Below: true, Revision: revision}
+	return Guard{Key: prefix, Below: true, Older: true, Revision: revision}
 }

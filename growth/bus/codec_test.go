@@ -22,6 +22,7 @@ func rewrite[T any, R bus.Record[T]](value []byte) ([]byte, error) {
 var rewrites = map[string]func([]byte) ([]byte, error){
 	"NodeGPUs":    rewrite[bus.NodeGPUs],
 	"Reservation": rewrite[bus.Reservation],
+	"Epoch":       rewrite[bus.Epoch],
 	"Allocation":  rewrite[bus.Allocation],
 	"NodeLoad":    rewrite[bus.NodeLoad],
 	"Sample":      rewrite[bus.Sample],

@@ -5,6 +5,7 @@
 //	nodes/<node>/gpus                       deviceplugin   NodeGPUs      while the writer lives
 //	nodes/<node>/allocations/<pod uid>      deviceplugin   Allocation    while the pod lives
 //	nodes/<node>/reservations/<pod uid>     extender       Reservation   until allocated, pod gone, or expired
+//	nodes/<node>/epochs/<gpu uuid>          extender       Epoch         for ever
 //	nodes/<node>/load                       coordinator    NodeLoad      while the writer lives
 //	jobs/<pod uid>/sample                   coordinator    Sample        while the writer lives
 //	jobs/<pod uid>/advice                   tuner          Advice        until the job ends
@@ -14,6 +15,10 @@
 // All keys are below Prefix. One writer per key; everybody else watches. Liveness is a lease, never a time stamp
 // compared across machines. A decision is a Put with guards: it fails with ErrConflict when the state it was taken on
 // has moved on. Values are JSON with a version: unknown fields survive a rewrite, unknown versions are refused.
+//
+// A reservation and the epochs of its GPUs are written in one Commit, guarded by those epochs alone. So two reservations
+// meet only where they want the same GPU, and one that is gone again has still left its mark for whoever decided before
+// it. Reservations that were written before there were epochs are read like any other.
 //
 // etcdbus implements Bus on etcd, membus in memory; bustest is the contract that both pass.
 package bus

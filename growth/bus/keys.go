@@ -18,6 +18,7 @@ const (
 	KindGPUs        Kind = "gpus"
 	KindAllocation  Kind = "allocations"
 	KindReservation Kind = "reservations"
+	KindEpoch       Kind = "epochs"
 	KindLoad        Kind = "load"
 	KindSample      Kind = "sample"
 	KindAdvice      Kind = "advice"
@@ -30,6 +31,7 @@ type Key struct {
 	Kind Kind
 	Node growth.NodeName
 	Pod  growth.PodUID
+	GPU  growth.GPU
 	Name string
 }
 
@@ -68,6 +70,11 @@ func AllocationKey(node growth.NodeName, pod growth.PodUID) string {
 // ReservationKey holds what the extender planned for a pod.
 func ReservationKey(node growth.NodeName, pod growth.PodUID) string {
 	return ReservationsOn(node) + string(pod)
+}
+
+// EpochKey holds a GPU's epoch.
+func EpochKey(node growth.NodeName, gpu growth.GPU) string {
+	return OnNode(node) + string(KindEpoch) + "/" + string(gpu)
 }
 
 // SampleKey holds a job's latest observation.
@@ -115,7 +122,11 @@ func ParseKey(key string) (Key, error) {
 // nodeKey reads what follows nodes/.
 func nodeKey(parts []string) Key {
 	key := Key{Kind: Kind(parts[1]), Node: growth.NodeName(parts[0])}
-	if len(parts) == 3 {
+	switch {
+	case len(parts) != 3:
+	case key.Kind == KindEpoch:
+		key.GPU = growth.GPU(parts[2])
+	default:
 		key.Pod = growth.PodUID(parts[2])
 	}
 	return key
@@ -132,6 +143,8 @@ func (k Key) String() string {
 		return AllocationKey(k.Node, k.Pod)
 	case KindReservation:
 		return ReservationKey(k.Node, k.Pod)
+	case KindEpoch:
+		return EpochKey(k.Node, k.GPU)
 	case KindSample:
 		return SampleKey(k.Pod)
 	case KindAdvice:
@@ -144,7 +157,11 @@ func (k Key) String() string {
 	return Prefix
 }
 
-// wellFormed accepts node names (RFC 1123), UIDs (RFC 4122, and the API server's other forms) and model names.
+// Keyed tells whether a name can be part of a key.
+func Keyed[Name ~string](name Name) bool { return wellFormed(string(name)) }
+
+// wellFormed accepts node names (RFC 1123), UIDs (RFC 4122, and the API server's other forms), the UUIDs of
+// GPUs and model names.
 func wellFormed(part string) bool {
 	if part == "" || len(part) > 253 {
 		return false

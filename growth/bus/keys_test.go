@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
@@ -18,6 +19,7 @@ func TestEveryKeyIsParsedAsItWasBuilt(t *testing.T) {
 		"load":        {bus.LoadKey("node-1.example.com"), bus.Key{Kind: bus.KindLoad, Node: "node-1.example.com"}},
 		"allocation":  {bus.AllocationKey("n1", "uid"), bus.Key{Kind: bus.KindAllocation, Node: "n1", Pod: "uid"}},
 		"reservation": {bus.ReservationKey("n1", "uid"), bus.Key{Kind: bus.KindReservation, Node: "n1", Pod: "uid"}},
+		"epoch":       {bus.EpochKey("n1", "GPU-5c7f"), bus.Key{Kind: bus.KindEpoch, Node: "n1", GPU: "GPU-5c7f"}},
 		"sample":      {bus.SampleKey("0f4b-11"), bus.Key{Kind: bus.KindSample, Pod: "0f4b-11"}},
 		"advice":      {bus.AdviceKey("0f4b-11"), bus.Key{Kind: bus.KindAdvice, Pod: "0f4b-11"}},
 		"model":       {bus.ModelKey("interference"), bus.Key{Kind: bus.KindModel, Name: "interference"}},
@@ -61,9 +63,35 @@ func TestAKeyOfNoSchemaIsRefused(t *testing.T) {
 	}
 }
 
+// FuzzBuiltKeys builds every kind of key from any names: what is built of well-formed names is parsed again, and nothing
+// else is.
+func FuzzBuiltKeys(f *testing.F) {
+	f.Add("node-1.example.com", "0f4b-11")
+	f.Add("n/reservations", "u")
+	f.Add("", "..")
+	f.Add("n", "MIG-GPU-1/7/0")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		node, pod := growth.NodeName(a), growth.PodUID(b)
+		for _, key := range []bus.Key{
+			{Kind: bus.KindGPUs, Node: node}, {Kind: bus.KindLoad, Node: node}, {Kind: bus.KindAllocation, Node: node, Pod: pod},
+			{Kind: bus.KindReservation, Node: node, Pod: pod}, {Kind: bus.KindEpoch, Node: node, GPU: growth.GPU(b)},
+			{Kind: bus.KindSample, Pod: pod}, {Kind: bus.KindAdvice, Pod: pod}, {Kind: bus.KindMove, Pod: pod}, {Kind: bus.KindModel, Name: b},
+		} {
+			got, err := bus.ParseKey(key.String())
+			fine := (key.Node == "" || bus.Keyed(key.Node)) && (key.Pod == "" || bus.Keyed(key.Pod))
+			switch {
+			case err == nil:
+				require.Equal(t, key.String(), got.String())
+			case fine && a != "" && bus.Keyed(b):
+				t.Fatalf("%s: %v", key, err)
+			}
+		}
+	})
+}
+
 func FuzzParseKey(f *testing.F) {
 	for _, seed := range []string{
-		bus.GPUsKey("n"), bus.LoadKey("n"), bus.AllocationKey("n", "u"), bus.ReservationKey("n", "u"), bus.SampleKey("u"),
+		bus.GPUsKey("n"), bus.LoadKey("n"), bus.AllocationKey("n", "u"), bus.ReservationKey("n", "u"), bus.EpochKey("n", "GPU-0"), bus.SampleKey("u"),
 		bus.AdviceKey("u"), bus.ModelKey("m"), bus.MoveKey("u"), "/trellis/v1/nodes/../gpus", "/trellis/v1/", "",
 	} {
 		f.Add(seed)

@@ -37,6 +37,13 @@ type Reservation struct {
 	Containers []ContainerRequest `json:"containers"`
 }
 
+// Epoch says who was the last to reserve on a GPU. What counts is the revision that wrote it: a decision about the GPU
+// holds if that is none after the revision it was taken on.
+type Epoch struct {
+	Header
+	Pod growth.PodRef `json:"pod"`
+}
+
 // ContainerRequest is what one container will ask kubelet for.
 type ContainerRequest struct {
 	Name  string `json:"name"`

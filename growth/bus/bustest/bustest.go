@@ -29,19 +29,22 @@ type Process interface {
 // Run holds an adapter to the contract. open is called once per test for a fresh bus.
 func Run(t *testing.T, open func(t *testing.T) Harness) {
 	for name, test := range map[string]func(*testing.T, Harness){
-		"an entry is listed with its revision":            listed,
-		"an absent key can be claimed once":               claimedOnce,
-		"an unchanged key can be replaced once":           replacedOnce,
-		"nobody may have written below a guarded prefix":  noneNewer,
-		"deletions do not break a prefix guard":           deletionsMakeRoom,
-		"a guarded deletion fails when the key moved on":  guardedDelete,
-		"of many claims on one prefix one wins a round":   race,
-		"a watch starts with everything and then follows": follows,
-		"a watch sees only its prefix":                    prefixOnly,
-		"what a process leaves behind goes with it":       whileAlive,
-		"an entry with an end ends":                       expires,
-		"a rewrite outlives the first write's end":        persistentAfterExpiring,
-		"a cancelled watch closes":                        cancelled,
+		"an entry is listed with its revision":                                 listed,
+		"an absent key can be claimed once":                                    claimedOnce,
+		"an unchanged key can be replaced once":                                replacedOnce,
+		"nobody may have written below a guarded prefix":                       noneNewer,
+		"deletions do not break a prefix guard":                                deletionsMakeRoom,
+		"a key may be absent or old, but not newer":                            notNewer,
+		"a commit writes all at one revision, or nothing":                      commits,
+		"of many commits on two keys those that share one exclude one another": overlaps,
+		"a guarded deletion fails when the key moved on":                       guardedDelete,
+		"of many claims on one prefix one wins a round":                        race,
+		"a watch starts with everything and then follows":                      follows,
+		"a watch sees only its prefix":                                         prefixOnly,
+		"what a process leaves behind goes with it":                            whileAlive,
+		"an entry with an end ends":                                            expires,
+		"a rewrite outlives the first write's end":                             persistentAfterExpiring,
+		"a cancelled watch closes":                                             cancelled,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
 	}
@@ -128,6 +131,70 @@ func deletionsMakeRoom(t *testing.T, h Harness) {
 		t.Fatal(err)
 	}
 	put(t, b, "/n/c", "3", bus.Persistent, bus.NoneNewer("/n/", seen))
+}
+
+func notNewer(t *testing.T, h Harness) {
+	b := h.Open(t)
+	first := put(t, b, "/g/1", "1", bus.Persistent)
+	put(t, b, "/g/10", "a longer name", bus.Persistent)
+	put(t, b, "/absent", "1", bus.Persistent, bus.NotNewer("/g/2", first))
+	put(t, b, "/older", "1", bus.Persistent, bus.NotNewer("/g/1", first))
+	put(t, b, "/g/1", "2", bus.Persistent)
+	conflicts(t, b, "/newer", bus.NotNewer("/g/1", first))
+	if err := b.Delete(t.Context(), "/g/1"); err != nil {
+		t.Fatal(err)
+	}
+	put(t, b, "/deleted", "1", bus.Persistent, bus.NotNewer("/g/1", first))
+}
+
+func commits(t *testing.T, h Harness) {
+	b, m := h.Open(t), mirror()
+	batches := h.Open(t).Watch(t.Context(), "/n/")
+	mirrored(t, batches, m, holds())
+	both := []bus.Write{{Key: "/n/a", Value: []byte("1"), Life: bus.Life{For: time.Second}}, {Key: "/n/b", Value: []byte("1")}}
+	first, err := b.Commit(t.Context(), both, bus.Absent("/n/a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, _, err := b.List(t.Context(), "/n/")
+	if err != nil || len(entries) != 2 || entries[0].Revision != first || entries[1].Revision != first {
+		t.Fatalf("got %+v, %v, want both at %d", entries, err, first)
+	}
+	if _, err := b.Commit(t.Context(), []bus.Write{{Key: "/n/a", Value: []byte("2")}, {Key: "/n/c"}}, bus.Absent("/n/b")); !errors.Is(err, bus.ErrConflict) {
+		t.Fatalf("got %v, want a conflict", err)
+	}
+	mirrored(t, batches, m, holds("/n/a", "1", "/n/b", "1"))
+	h.Pass(2 * time.Second)
+	mirrored(t, batches, m, holds("/n/b", "1"))
+}
+
+// overlaps has many processes write to pairs of keys, each guarded by the epochs of its pair.
+func overlaps(t *testing.T, h Harness) {
+	seen := put(t, h.Open(t), "/start", "", bus.Persistent)
+	pairs := [][2]string{{"/e/1", "/e/2"}, {"/e/2", "/e/3"}, {"/e/3", "/e/1"}, {"/e/4", "/e/5"}}
+	won := make([]bool, len(pairs))
+	var group sync.WaitGroup
+	for i, pair := range pairs {
+		b := h.Open(t)
+		group.Go(func() {
+			_, err := b.Commit(context.WithoutCancel(t.Context()), []bus.Write{{Key: pair[0]}, {Key: pair[1]}},
+				bus.NotNewer(pair[0], seen), bus.NotNewer(pair[1], seen))
+			won[i] = err == nil
+			if err != nil && !errors.Is(err, bus.ErrConflict) {
+				t.Errorf("%v: %v", pair, err)
+			}
+		})
+	}
+	group.Wait()
+	winners := 0
+	for _, w := range won[:3] {
+		if w {
+			winners++
+		}
+	}
+	if winners != 1 || !won[3] {
+		t.Fatalf("got %v, want one of the first three, and the last, which shares no key", won)
+	}
 }
 
 func guardedDelete(t *testing.T, h Harness) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -79,23 +80,42 @@ func (b *Bus) List(ctx context.Context, prefix string) ([]bus.Entry, bus.Revisio
 
 // Put implements bus.Bus.
 func (b *Bus) Put(ctx context.Context, key string, value []byte, life bus.Life, guards ...bus.Guard) (bus.Revision, error) {
-	lease, release, err := b.lease(ctx, life)
-	if err != nil {
-		return 0, mapped("leasing "+key, err)
+	return b.Commit(ctx, []bus.Write{{Key: key, Value: value, Life: life}}, guards...)
+}
+
+// Commit implements bus.Bus: one transaction.
+func (b *Bus) Commit(ctx context.Context, writes []bus.Write, guards ...bus.Guard) (bus.Revision, error) {
+	leases := map[bus.Life]clientv3.LeaseID{}
+	release := func() {}
+	ops, keys := make([]clientv3.Op, len(writes)), make([]string, len(writes))
+	for i, w := range writes {
+		lease, known := leases[w.Life]
+		if !known {
+			granted, undo, err := b.lease(ctx, w.Life)
+			if err != nil {
+				release()
+				return 0, mapped("leasing "+w.Key, err)
+			}
+			before := release
+			leases[w.Life], lease, release = granted, granted, func() { undo(); before() }
+		}
+		ops[i], keys[i] = clientv3.OpPut(w.Key, string(w.Value), clientv3.WithLease(lease)), w.Key
 	}
-	reply, err := b.client.Txn(ctx).If(compiled(guards)...).Then(clientv3.OpPut(key, string(value), clientv3.WithLease(lease))).Commit()
+	reply, err := b.client.Txn(ctx).If(compiled(guards)...).Then(ops...).Commit()
 	if err != nil {
 		release()
-		return 0, mapped("writing "+key, err)
+		return 0, mapped("writing "+strings.Join(keys, ", "), err)
 	}
 	if !reply.Succeeded {
 		release()
-		return 0, fmt.Errorf("writing %s: %w", key, bus.ErrConflict)
+		return 0, fmt.Errorf("writing %s: %w", strings.Join(keys, ", "), bus.ErrConflict)
 	}
-	if life.WhileAlive {
-		b.session.remember(key, value)
-	} else {
-		b.session.forget(key)
+	for _, w := range writes {
+		if w.Life.WhileAlive {
+			b.session.remember(w.Key, w.Value)
+		} else {
+			b.session.forget(w.Key)
+		}
 	}
 	return bus.Revision(reply.Header.Revision), nil
 }
@@ -133,9 +153,12 @@ func (b *Bus) Delete(ctx context.Context, key string, guards ...bus.Guard) error
 func compiled(guards []bus.Guard) []clientv3.Cmp {
 	compiled := make([]clientv3.Cmp, len(guards))
 	for i, g := range guards {
-		if g.Below {
+		switch {
+		case g.Below:
 			compiled[i] = clientv3.Compare(clientv3.ModRevision(g.Key).WithPrefix(), "<", int64(g.Revision)+1)
-		} else {
+		case g.Older:
+			compiled[i] = clientv3.Compare(clientv3.ModRevision(g.Key), "<", int64(g.Revision)+1)
+		default:
 			compiled[i] = clientv3.Compare(clientv3.ModRevision(g.Key), "=", int64(g.Revision))
 		}
 	}

@@ -93,12 +93,23 @@ func (b *Bus) keys(prefix string) []string {
 func (b *Bus) remove(key string) {
 	delete(b.entries, key)
 	b.revision++
-	b.tell(key, bus.Batch{Revision: b.revision, Deleted: []string{key}})
-}
-
-func (b *Bus) tell(key string, batch bus.Batch) {
 	for w := range b.watches {
 		if b.down == nil && strings.HasPrefix(key, w.prefix) {
+			w.send(bus.Batch{Revision: b.revision, Deleted: []string{key}})
+		}
+	}
+}
+
+// tell sends each watch what was written below its prefix, as one batch.
+func (b *Bus) tell(revision bus.Revision, writes []bus.Write) {
+	for w := range b.watches {
+		batch := bus.Batch{Revision: revision}
+		for _, written := range writes {
+			if strings.HasPrefix(written.Key, w.prefix) {
+				batch.Entries = append(batch.Entries, bus.Entry{Key: written.Key, Value: slices.Clone(written.Value), Revision: revision})
+			}
+		}
+		if b.down == nil && len(batch.Entries) > 0 {
 			w.send(batch)
 		}
 	}
@@ -121,7 +132,7 @@ func (b *Bus) reset(prefix string) bus.Batch {
 func (b *Bus) holds(guards []bus.Guard) bool {
 	for _, g := range guards {
 		if !g.Below {
-			if b.entries[g.Key].Revision != g.Revision {
+			if at := b.entries[g.Key].Revision; at > g.Revision || at < g.Revision && !g.Older {
 				return false
 			}
 			continue
@@ -147,6 +158,11 @@ func (s *Session) List(ctx context.Context, prefix string) ([]bus.Entry, bus.Rev
 
 // Put implements bus.Bus.
 func (s *Session) Put(ctx context.Context, key string, value []byte, life bus.Life, guards ...bus.Guard) (bus.Revision, error) {
+	return s.Commit(ctx, []bus.Write{{Key: key, Value: value, Life: life}}, guards...)
+}
+
+// Commit implements bus.Bus.
+func (s *Session) Commit(ctx context.Context, writes []bus.Write, guards ...bus.Guard) (bus.Revision, error) {
 	s.bus.mu.Lock()
 	defer s.bus.mu.Unlock()
 	if err := s.bus.usable(ctx); err != nil {
@@ -156,15 +172,17 @@ func (s *Session) Put(ctx context.Context, key string, value []byte, life bus.Li
 		return 0, bus.ErrConflict
 	}
 	s.bus.revision++
-	e := entry{Entry: bus.Entry{Key: key, Value: slices.Clone(value), Revision: s.bus.revision}}
-	if life.WhileAlive {
-		e.owner = s
+	for _, w := range writes {
+		e := entry{Entry: bus.Entry{Key: w.Key, Value: slices.Clone(w.Value), Revision: s.bus.revision}}
+		if w.Life.WhileAlive {
+			e.owner = s
+		}
+		if w.Life.For > 0 {
+			e.expires = s.bus.now + w.Life.For
+		}
+		s.bus.entries[w.Key] = e
 	}
-	if life.For > 0 {
-		e.expires = s.bus.now + life.For
-	}
-	s.bus.entries[key] = e
-	s.bus.tell(key, bus.Batch{Revision: s.bus.revision, Entries: []bus.Entry{e.Entry}})
+	s.bus.tell(s.bus.revision, writes)
 	return s.bus.revision, nil
 }
 
