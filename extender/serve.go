@@ -49,13 +49,16 @@ func serve(s settings.Settings, log *slog.Logger) error {
 
 	resource := corev1.ResourceName(s.Resource)
 	keeper := view.NewKeeper(etcd, resource, log)
-	books, api := ledger.Ledger{Bus: etcd}, kube.API{Client: client}
-	metrics := telemetry.NewMetrics(keeper, decide.Outcomes())
-	probes := &telemetry.Probes{View: keeper, Metrics: metrics}
+	held, api := &ledger.Held{}, kube.API{Client: client}
+	metrics := telemetry.NewMetrics(keeper, held, decide.Outcomes(), sweep.Kinds())
+	books := ledger.Ledger{Bus: etcd, Unbalanced: metrics.Unbalanced}
+	probes := &telemetry.Probes{View: keeper, Held: held, Metrics: metrics}
 	decider := &decide.Decider{
-		View: keeper, Policy: policy, PolicyName: s.Policy, Ledger: books, API: api, Resource: resource, Log: log, Conflicted: metrics.Conflicted,
+		View: keeper, Policy: policy, PolicyName: s.Policy, Ledger: books, Held: held, API: api, Resource: resource, Log: log, Conflicted: metrics.Conflicted,
 	}
-	sweeper := &sweep.Sweeper{View: keeper, Ledger: books, Pods: api, Log: log}
+	sweeper := &sweep.Sweeper{
+		View: keeper, Ledger: books, Reserver: decider, Held: held, Pods: api, Log: log, Repaired: metrics.Repaired,
+	}
 
 	var parts run.Group
 	parts.Add(run.SignalHandler(context.Background(), syscall.SIGINT, syscall.SIGTERM))

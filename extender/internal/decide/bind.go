@@ -21,6 +21,9 @@ import (
 // Bind goes on when the scheduler hangs up, so that it ends in a state that is known.
 const patience = 4 * time.Second
 
+// rebinds bounds how often a Binding is posted for a pod that others keep writing to.
+const rebinds = 3
+
 // Bind has the pod bound to the node, with its GPUs reserved. It may be called again for the same pod.
 func (d *Decider) Bind(ctx context.Context, ref growth.PodRef, node growth.NodeName) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
@@ -41,7 +44,7 @@ func (d *Decider) place(ctx context.Context, ref growth.PodRef, node growth.Node
 		return nil, settled(pod, node)
 	}
 	// 2. Its GPUs.
-	reserved, revision, err := d.reserve(ctx, pod, node)
+	reserved, revision, err := d.secure(ctx, pod, node)
 	if err != nil {
 		return nil, err
 	}
@@ -52,12 +55,21 @@ func (d *Decider) place(ctx context.Context, ref growth.PodRef, node growth.Node
 		return reserved.GPUs, nil
 	}
 	// 4. The reservation of a refused one.
-	if refused(err) {
-		if undo := d.Ledger.Release(ctx, node, ref, revision); undo != nil {
-			d.Log.Warn("a reservation stays until it expires", "pod", ref, "node", node, "reason", undo)
-		}
+	if refused(err) && !errors.Is(err, errKept) {
+		d.undo(ctx, ref, node, revision)
 	}
 	return reserved.GPUs, fmt.Errorf("binding pod %s to node %s: %w: %w", ref, node, ErrRefused, err)
+}
+
+// undo gives a reservation back that nobody will use.
+func (d *Decider) undo(ctx context.Context, ref growth.PodRef, node growth.NodeName, revision bus.Revision) {
+	if revision == 0 {
+		d.Held.Drop(ref.UID, node)
+		return
+	}
+	if err := d.Ledger.Release(ctx, node, ref, revision); err != nil {
+		d.Log.Warn("a reservation stays until it expires", "pod", ref, "node", node, "reason", err)
+	}
 }
 
 // pod returns the pod, from the snapshot or, where that lags, from the API server.
@@ -98,23 +110,30 @@ func settled(pod request.Pod, node growth.NodeName) error {
 	return fmt.Errorf("pod %s: %w, to node %s", pod.Ref, ErrElsewhere, pod.Node)
 }
 
-// bind calls the API server once; again only if the pod was written to since it was last seen, as the scheduler itself
-// does when it notes why a pod waits.
+// bind calls the API server, and again only if the pod was written to since it was last seen, as the scheduler itself
+// does when it notes why a pod waits, or as another replica does.
 func (d *Decider) bind(ctx context.Context, pod request.Pod, node growth.NodeName, gpus []growth.GPUShare) error {
-	err := d.API.Bind(ctx, binding(pod, node, gpus))
-	if !apierrors.IsConflict(err) {
-		return err
+	var err error
+	for range rebinds {
+		if err = d.API.Bind(ctx, binding(pod, node, gpus)); !apierrors.IsConflict(err) {
+			return err
+		}
+		now, fetched := d.fetch(ctx, pod.Ref)
+		switch {
+		case errors.Is(fetched, ErrGone):
+			return errors.Join(err, fetched)
+		case fetched != nil:
+			return fmt.Errorf("%w: %w: %w", errKept, err, fetched)
+		case now.Node == node && request.Annotation(gpus) == joined(now.GPUs):
+			return nil // an earlier try of ours arrived after all
+		case now.Node == node:
+			return fmt.Errorf("%w: bound here on %s: %w", errKept, joined(now.GPUs), err)
+		case now.Node != "" || now.ResourceVersion == pod.ResourceVersion:
+			return err
+		}
+		pod = now
 	}
-	now, fetched := d.fetch(ctx, pod.Ref)
-	switch {
-	case fetched != nil:
-		return errors.Join(err, fetched)
-	case now.Node == node && request.Annotation(gpus) == joined(now.GPUs):
-		return nil // an earlier try of ours arrived after all
-	case now.Node != "" || now.ResourceVersion == pod.ResourceVersion:
-		return err
-	}
-	return d.API.Bind(ctx, binding(now, node, gpus))
+	return fmt.Errorf("%w: %w", errKept, err)
 }
 
 func binding(pod request.Pod, node growth.NodeName, gpus []growth.GPUShare) *corev1.Binding {

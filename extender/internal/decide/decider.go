@@ -20,7 +20,7 @@ type View interface{ Snapshot() *view.Snapshot }
 // Ledger reads and writes a node's books.
 type Ledger interface {
 	Read(ctx context.Context, node growth.NodeName) (*ledger.Books, bus.Revision, error)
-	Reserve(ctx context.Context, node growth.NodeName, r bus.Reservation, seen bus.Revision) (bus.Revision, error)
+	Reserve(ctx context.Context, on ledger.Basis, r bus.Reservation) (bus.Revision, error)
 	Release(ctx context.Context, node growth.NodeName, pod growth.PodRef, revision bus.Revision) error
 }
 
@@ -37,7 +37,9 @@ type Decider struct {
 	Policy     placement.Policy
 	PolicyName string
 	Ledger     Ledger
-	API        API
+	// Held are the reservations that wait for a bus that is away.
+	Held *ledger.Held
+	API  API
 	// Resource is the extended resource that pods ask for.
 	Resource corev1.ResourceName
 	Log      *slog.Logger
@@ -130,7 +132,7 @@ func (d *Decider) Prioritize(pod *corev1.Pod, nodes []string) []Rated {
 	for i, name := range nodes {
 		seen[i] = snapshot.Node(growth.NodeName(name))
 	}
-	for i, place := range places(seen, asked, d.Policy) {
+	for i, place := range places(seen, asked, d.policy(snapshot)) {
 		rated[i].Points = place.points
 	}
 	d.Decisions.prioritized(asked, nodes, seen)

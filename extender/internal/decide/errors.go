@@ -4,6 +4,9 @@ import (
 	"errors"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/trellis-gpu/trellis/extender/internal/ledger"
+	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
 var (
@@ -12,8 +15,11 @@ var (
 	ErrNoRoom = errors.New("no room any more")
 	// ErrOvertaken means that others changed the node faster than a decision could be taken.
 	ErrOvertaken = errors.New("others placed pods on this node at the same time; try again")
-	// ErrAway means that the state bus can not be reached, so that nothing can be reserved.
+	// ErrAway means that the state bus can not be reached, so that nothing can be reserved there.
 	ErrAway = errors.New("the state bus is away, nothing can be reserved; try again")
+	// errKept means that the pod may be bound to this node all the same, so that its reservation stays: it is the newest
+	// plan for the pod, and ends by itself if it is bound elsewhere.
+	errKept = errors.New("the reservation stays")
 	// ErrGone means that the pod is not the one that was scheduled, or is not there any more.
 	ErrGone = errors.New("the pod is gone")
 	// ErrElsewhere means that the pod is bound to another node.
@@ -28,7 +34,7 @@ func Outcome(err error) string {
 		err  error
 		word string
 	}{
-		{nil, "bound"}, {ErrNoRoom, "no_room"}, {ErrOvertaken, "overtaken"}, {ErrAway, "bus_away"},
+		{nil, "bound"}, {ErrNoRoom, "no_room"}, {ErrOvertaken, "overtaken"}, {ErrAway, "bus_away"}, {ledger.ErrFull, "bus_away"}, {placement.ErrOverdrawn, "unbalanced"},
 		{ErrGone, "gone"}, {ErrElsewhere, "elsewhere"}, {ErrRefused, "refused"},
 	} {
 		if errors.Is(err, known.err) {
@@ -40,7 +46,7 @@ func Outcome(err error) string {
 
 // Outcomes are all the words that Outcome has.
 func Outcomes() []string {
-	return []string{"bound", "no_room", "overtaken", "bus_away", "gone", "elsewhere", "refused", "error"}
+	return []string{"bound", "no_room", "overtaken", "bus_away", "unbalanced", "gone", "elsewhere", "refused", "error"}
 }
 
 // refused tells whether the API server has answered, and said no: the Binding has certainly not happened. Timeouts and

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/trellis-gpu/trellis/extender/internal/ledger"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
 	"github.com/trellis-gpu/trellis/extender/internal/view"
 	"github.com/trellis-gpu/trellis/growth"
@@ -12,66 +13,97 @@ import (
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
-// attempts bounds how often a Bind decides anew. Each conflict means that somebody else got on, so that many binds to
-// one node at once need about as many attempts as there are.
+// attempts bounds how often one decision is taken anew. Each conflict means that somebody else got on, so that many binds
+// to one GPU at once need about as many attempts as there are.
 const attempts = 32
 
-// reserve chooses GPUs and reserves them.
+// Reserve chooses GPUs of the node for the pod and has them reserved on the bus: those it has already, if they still do.
+// It returns the revision of the reservation.
+func (d *Decider) Reserve(ctx context.Context, pod request.Pod, node growth.NodeName) (bus.Reservation, bus.Revision, error) {
+	planned, revision, err := d.reserve(ctx, pod, node)
+	return planned, revision, away(err)
+}
+
+// reserve is Reserve with errors as they come. A reservation that is returned with an error may have been written.
 func (d *Decider) reserve(ctx context.Context, pod request.Pod, node growth.NodeName) (bus.Reservation, bus.Revision, error) {
 	snapshot := d.View.Snapshot()
 	switch {
 	case !snapshot.Synced:
 		return bus.Reservation{}, 0, errUnsynced
 	case snapshot.Away != nil:
-		return bus.Reservation{}, 0, fmt.Errorf("%w: %w", ErrAway, snapshot.Away)
+		return bus.Reservation{}, 0, snapshot.Away
 	}
 	here, seen := snapshot.Node(node), snapshot.Revision
 	for range attempts {
-		planned, err := d.plan(here, pod)
+		planned, vacant, err := d.plan(snapshot, here, pod, d.Held.On(node))
 		if err != nil {
 			return bus.Reservation{}, 0, fmt.Errorf("node %s: %w", node, err)
 		}
-		revision, err := d.Ledger.Reserve(ctx, node, planned, seen)
-		if err == nil {
-			return planned, revision, nil
-		}
-		if !errors.Is(err, bus.ErrConflict) {
-			return bus.Reservation{}, 0, away(err)
+		basis := ledger.Basis{Node: vacant, Seen: seen, Own: here.Reservations[pod.Ref.UID].Revision}
+		revision, err := d.Ledger.Reserve(ctx, basis, planned)
+		if err == nil || !errors.Is(err, bus.ErrConflict) {
+			return planned, revision, err
 		}
 		d.Conflicted()
 		books, now, err := d.Ledger.Read(ctx, node)
 		if err != nil {
-			return bus.Reservation{}, 0, away(err)
+			return bus.Reservation{}, 0, err
 		}
 		// The snapshot of now, not of then: what it knows of bound pods must not be older than the books.
-		here, seen = d.View.Snapshot().Reread(node, books), now
+		snapshot = d.View.Snapshot()
+		here, seen = snapshot.Reread(node, books), now
 	}
 	return bus.Reservation{}, 0, fmt.Errorf("node %s: %w", node, ErrOvertaken)
 }
 
-// plan chooses on one instant of the node: the GPUs that are reserved for the pod already, if they still do.
-func (d *Decider) plan(here *view.Node, pod request.Pod) (bus.Reservation, error) {
+// plan chooses on one instant of the node, beside what is held in memory there: the GPUs that are the pod's already, if
+// they still do. It returns the node as it is without the pod as well.
+func (d *Decider) plan(s *view.Snapshot, here *view.Node, pod request.Pod, held map[growth.PodUID]bus.Reservation) (bus.Reservation, placement.Node, error) {
 	if here == nil {
-		return bus.Reservation{}, fmt.Errorf("%w: nothing is known about the node", ErrNoRoom)
+		return bus.Reservation{}, placement.Node{}, fmt.Errorf("%w: nothing is known about the node", ErrNoRoom)
 	}
 	if here.Obstacle != "" {
-		return bus.Reservation{}, fmt.Errorf("%w: %s", ErrNoRoom, here.Obstacle)
+		return bus.Reservation{}, placement.Node{}, fmt.Errorf("%w: %s", ErrNoRoom, here.Obstacle)
 	}
-	vacant := here.Without(pod.Ref.UID)
-	if before, ok := here.Reservations[pod.Ref.UID]; ok && placement.Keep(vacant, pod.Request, before.GPUs) {
-		return reservation(pod, before.GPUs), nil
+	vacant := s.With(here, held).Without(pod.Ref.UID)
+	if before := before(here, pod, held); placement.Keep(vacant, pod.Request, before) {
+		return reservation(pod, before), vacant, nil
 	}
-	choice, misfit := placement.Place(vacant, pod.Request, d.Policy)
+	choice, misfit := placement.Place(vacant, pod.Request, d.policy(s))
 	if !misfit.Fits() {
-		return bus.Reservation{}, fmt.Errorf("%w: %s", ErrNoRoom, misfit.Reason)
+		return bus.Reservation{}, placement.Node{}, fmt.Errorf("%w: %s", ErrNoRoom, misfit.Reason)
 	}
-	return reservation(pod, choice.GPUs), nil
+	return reservation(pod, choice.GPUs), vacant, nil
+}
+
+// before is what was chosen for the pod on the node earlier: what is reserved on the bus, else what is held in memory,
+// else what its Binding said.
+func before(here *view.Node, pod request.Pod, held map[growth.PodUID]bus.Reservation) []growth.GPUShare {
+	if reserved, ok := here.Reservations[pod.Ref.UID]; ok {
+		return reserved.GPUs
+	}
+	if waiting, ok := held[pod.Ref.UID]; ok {
+		return waiting.GPUs
+	}
+	if pod.Node != here.Name {
+		return nil
+	}
+	memory, _ := pod.Request.On(here.Unit)
+	said := make([]growth.GPUShare, len(pod.GPUs))
+	for i, g := range pod.GPUs {
+		said[i] = growth.GPUShare{GPU: g, Memory: memory}
+	}
+	return said
 }
 
 // away puts a bus that can not be reached under the sentence for it.
 func away(err error) error {
-	if errors.Is(err, bus.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) {
+	if unreachable(err) {
 		return fmt.Errorf("%w: %w", ErrAway, err)
 	}
 	return err
+}
+
+func unreachable(err error) bool {
+	return errors.Is(err, bus.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded)
 }

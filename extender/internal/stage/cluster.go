@@ -31,6 +31,8 @@ type Cluster struct {
 	Bus    *membus.Session
 	Client *fake.Clientset
 	Keeper *view.Keeper
+	// Held is shared by the deciders and the sweepers of the stage.
+	Held *ledger.Held
 	// Bindings are those that were posted, in order.
 	Bindings *Bindings
 }
@@ -39,7 +41,7 @@ type Cluster struct {
 func New(t *testing.T) *Cluster {
 	t.Helper()
 	mem := membus.New()
-	c := &Cluster{T: t, Mem: mem, Bus: mem.Session(), Client: fake.NewClientset()}
+	c := &Cluster{T: t, Mem: mem, Bus: mem.Session(), Client: fake.NewClientset(), Held: &ledger.Held{}}
 	c.Bindings = honourBindings(c.Client)
 	c.Keeper = c.Replica()
 	return c
@@ -60,7 +62,7 @@ func (c *Cluster) Decider(keeper *view.Keeper) *decide.Decider {
 	policy, err := placement.Named("growth", interference.Prior())
 	require.NoError(c.T, err)
 	return &decide.Decider{
-		View: keeper, Policy: policy, PolicyName: "growth", Ledger: ledger.Ledger{Bus: c.Mem.Session()}, API: kube.API{Client: c.Client},
+		View: keeper, Policy: policy, PolicyName: "growth", Ledger: c.ledger(), Held: c.Held, API: kube.API{Client: c.Client},
 		Resource: gpushare.Resource, Log: slog.New(slog.DiscardHandler), Conflicted: func() {},
 	}
 }
@@ -68,8 +70,13 @@ func (c *Cluster) Decider(keeper *view.Keeper) *decide.Decider {
 // Sweeper sweeps the stage.
 func (c *Cluster) Sweeper() *sweep.Sweeper {
 	return &sweep.Sweeper{
-		View: c.Keeper, Ledger: ledger.Ledger{Bus: c.Mem.Session()}, Pods: kube.API{Client: c.Client}, Log: slog.New(slog.DiscardHandler),
+		View: c.Keeper, Ledger: c.ledger(), Reserver: c.Decider(c.Keeper), Held: c.Held, Pods: kube.API{Client: c.Client},
+		Log: slog.New(slog.DiscardHandler), Repaired: func(string) {},
 	}
+}
+
+func (c *Cluster) ledger() ledger.Ledger {
+	return ledger.Ledger{Bus: c.Mem.Session(), Unbalanced: func() { c.T.Error("the books would not have balanced") }}
 }
 
 // Settle waits until all that happened has reached every view. Informers look once in a while whether they are synced,

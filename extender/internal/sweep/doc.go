@@ -1,6 +1,17 @@
-// Package sweep takes reservations off the bus that have served: their pod has its allocation, has ended, is bound to
-// another node, or is gone. What is left ends by itself (ledger.Life).
+// Package sweep keeps the books true: once a second it compares plans with what kubelet and the API server say, and
+// repairs what differs.
 //
-// A pod that the snapshot does not know is looked up at the API server before its reservation goes: another replica
-// may have reserved for a pod that our informer has not heard of yet.
+//	held         a reservation waits in memory since the bus was away      write it, or drop it if kubelet has decided
+//	(none)       kubelet has given every container its devices             release the reservation
+//	stray        it has, but on other GPUs than were reserved              release the reservation: the allocation counts
+//	orphaned     its pod has ended, is gone, or is on another node         release the reservation
+//	unreserved   a bound pod waits for kubelet without a reservation       reserve what its Binding said, or what is free
+//	overdrawn    kubelet gave a pod a GPU that was kept for another one     move the other's reservation to where there is room
+//
+// Kubelet's word always wins: an allocation is never questioned, only plans move. Where nothing is free to move to, the
+// plan stays as it is; kubelet will refuse the pod, and the metric shows it until then.
+//
+// Every repair is a compare-and-swap, so that any number of replicas may repair at once. A pod that the snapshot does not
+// know is looked up at the API server before its reservation goes: another replica may have reserved for a pod that our
+// informer has not heard of yet.
 package sweep

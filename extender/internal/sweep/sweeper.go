@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
@@ -11,9 +12,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/trellis-gpu/trellis/extender/internal/ledger"
+	"github.com/trellis-gpu/trellis/extender/internal/request"
 	"github.com/trellis-gpu/trellis/extender/internal/view"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
 // every is how often the snapshot is looked through.
@@ -24,6 +27,11 @@ type Ledger interface {
 	Release(ctx context.Context, node growth.NodeName, pod growth.PodRef, revision bus.Revision) error
 }
 
+// Reserver plans for a pod that has its node.
+type Reserver interface {
+	Reserve(ctx context.Context, pod request.Pod, node growth.NodeName) (bus.Reservation, bus.Revision, error)
+}
+
 // View shows the cluster as it is now.
 type View interface{ Snapshot() *view.Snapshot }
 
@@ -32,13 +40,23 @@ type Pods interface {
 	Pod(ctx context.Context, namespace, name string) (*corev1.Pod, error)
 }
 
-// Sweeper sweeps.
+// Sweeper sweeps. One goroutine uses it.
 type Sweeper struct {
-	View   View
-	Ledger Ledger
-	Pods   Pods
-	Log    *slog.Logger
+	View     View
+	Ledger   Ledger
+	Reserver Reserver
+	Held     *ledger.Held
+	Pods     Pods
+	Log      *slog.Logger
+	// Repaired is told of every repair of drift, by its word in doc.go.
+	Repaired func(kind string)
+
+	// waiting counts in how many sweeps on end a pod was unreserved.
+	waiting map[growth.PodUID]int
 }
+
+// Kinds are all the words that Repaired is told.
+func Kinds() []string { return []string{"held", "orphaned", "stray", "unreserved", "overdrawn"} }
 
 // Run sweeps until ctx ends.
 func (s *Sweeper) Run(ctx context.Context) error {
@@ -60,41 +78,74 @@ func (s *Sweeper) Once(ctx context.Context) {
 	if !snapshot.Synced || snapshot.Away != nil {
 		return
 	}
+	// 1. What was decided while the bus was away.
+	s.write(ctx, snapshot)
+	waiting := map[growth.PodUID]int{}
+	for _, name := range unsettled(snapshot) {
+		node := snapshot.Node(name)
+		// 2. Reservations that nobody needs any more.
+		s.release(ctx, snapshot, node)
+		// 3. Pods that nothing is kept for.
+		s.reserve(ctx, snapshot, node, waiting)
+		// 4. GPUs that kubelet gave to others.
+		s.relieve(ctx, snapshot, node)
+	}
+	s.waiting = waiting
+}
+
+// unsettled lists the nodes with anything to look at.
+func unsettled(snapshot *view.Snapshot) []growth.NodeName {
+	var names []growth.NodeName
 	for name, node := range snapshot.Nodes.All() {
-		for uid, reserved := range node.Reservations {
-			reason := s.served(ctx, snapshot, name, uid, reserved)
-			if reason == "" {
-				continue
+		if len(node.Reservations) > 0 || !node.Drift.None() {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (s *Sweeper) release(ctx context.Context, snapshot *view.Snapshot, node *view.Node) {
+	for _, uid := range slices.Sorted(maps.Keys(node.Reservations)) {
+		reserved := node.Reservations[uid]
+		kind, reason := s.served(ctx, snapshot, node, uid, reserved)
+		if reason == "" {
+			continue
+		}
+		ref := growth.PodRef{Namespace: reserved.Pod.Namespace, Name: reserved.Pod.Name, UID: uid}
+		err := s.Ledger.Release(ctx, node.Name, ref, reserved.Revision)
+		switch {
+		case errors.Is(err, bus.ErrConflict): // written anew, or another replica was faster
+		case err != nil:
+			s.Log.Warn("a reservation could not be given back", "pod", ref, "node", node.Name, "reason", err)
+		default:
+			if kind != "" {
+				s.Repaired(kind)
 			}
-			err := s.Ledger.Release(ctx, name, growth.PodRef{Namespace: reserved.Pod.Namespace, Name: reserved.Pod.Name, UID: uid}, reserved.Revision)
-			switch {
-			case errors.Is(err, bus.ErrConflict): // written anew, or another replica was faster
-			case err != nil:
-				s.Log.Warn("a reservation could not be given back", "pod", reserved.Pod, "node", name, "reason", err)
-			default:
-				s.Log.Info("reservation given back", "pod", reserved.Pod, "node", name, "reason", reason)
-			}
+			s.Log.Info("reservation given back", "pod", ref, "node", node.Name, "reason", reason)
 		}
 	}
 }
 
-// served says why a reservation is needed no more, or nothing.
-func (s *Sweeper) served(ctx context.Context, snapshot *view.Snapshot, node growth.NodeName, uid growth.PodUID, r ledger.Reserved) string {
+// served says why a reservation is needed no more, or nothing, and which kind of drift that is, if it is one.
+func (s *Sweeper) served(ctx context.Context, snapshot *view.Snapshot, node *view.Node, uid growth.PodUID, r ledger.Reserved) (kind, reason string) {
 	pod, known := snapshot.Pods.Get(uid)
-	allocation, allocated := snapshot.Node(node).Allocations[uid]
+	allocation, allocated := node.Allocations[uid]
 	switch {
 	case !known && s.gone(ctx, r.Pod, uid):
-		return "its pod is gone"
+		return "orphaned", "its pod is gone"
 	case !known:
-		return ""
+		return "", ""
 	case pod.Ended:
-		return "its pod has ended"
-	case pod.Node != "" && pod.Node != node:
-		return "its pod is on another node"
-	case allocated && covers(allocation, r.Reservation):
-		return "kubelet has allocated"
+		return "orphaned", "its pod has ended"
+	case pod.Node != "" && pod.Node != node.Name:
+		return "orphaned", "its pod is on another node"
+	case allocated && placement.Covers(allocation, r.Reservation) && slices.Contains(node.Drift.Strays, uid):
+		return "stray", "kubelet has allocated elsewhere"
+	case allocated && placement.Covers(allocation, r.Reservation):
+		return "", "kubelet has allocated"
 	}
-	return ""
+	return "", ""
 }
 
 // gone asks the API server. In doubt a pod is there.
@@ -104,11 +155,4 @@ func (s *Sweeper) gone(ctx context.Context, ref growth.PodRef, uid growth.PodUID
 		return apierrors.IsNotFound(err)
 	}
 	return growth.PodUID(pod.UID) != uid
-}
-
-// covers tells whether every container of a reservation has its allocation.
-func covers(a bus.Allocation, r bus.Reservation) bool {
-	return !slices.ContainsFunc(r.Containers, func(wanted bus.ContainerRequest) bool {
-		return !slices.ContainsFunc(a.Containers, func(c bus.ContainerAllocation) bool { return c.Name == wanted.Name })
-	})
 }

@@ -19,10 +19,16 @@ type Metrics struct {
 	latency   *prometheus.HistogramVec
 	binds     *prometheus.CounterVec
 	conflicts prometheus.Counter
+	repairs   *prometheus.CounterVec
+	refusals  prometheus.Counter
 }
 
-// NewMetrics registers all metrics; outcomes are the results that a bind may have.
-func NewMetrics(v View, outcomes []string) *Metrics {
+// Held counts the reservations that wait in memory for the bus.
+type Held interface{ Len() int }
+
+// NewMetrics registers all metrics; outcomes are the results that a bind may have, drifts the kinds of drift that are
+// repaired.
+func NewMetrics(v View, held Held, outcomes, drifts []string) *Metrics {
 	m := &Metrics{
 		Registry: prometheus.NewRegistry(),
 		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -35,11 +41,22 @@ func NewMetrics(v View, outcomes []string) *Metrics {
 		conflicts: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "trellis_extender_reservation_conflicts_total", Help: "Decisions to reserve that others overtook.",
 		}),
+		repairs: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "trellis_extender_drift_repaired_total", Help: "Plans that were brought into line with kubelet and the API server.",
+		}, []string{"kind"}),
+		refusals: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "trellis_extender_unbalanced_total", Help: "Reservations refused because 0 <= used <= total would not have held. Must be 0.",
+		}),
 	}
 	for _, outcome := range outcomes {
 		m.binds.WithLabelValues(outcome)
 	}
-	m.Registry.MustRegister(m.latency, m.binds, m.conflicts, collectors.NewGoCollector(),
+	for _, kind := range drifts {
+		m.repairs.WithLabelValues(kind)
+	}
+	m.Registry.MustRegister(m.latency, m.binds, m.conflicts, m.repairs, m.refusals, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "trellis_extender_held_reservations", Help: "Reservations held in memory until the bus is back.",
+	}, func() float64 { return float64(held.Len()) }), collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for _, gauge := range gauges(v) {
 		m.Registry.MustRegister(gauge)
@@ -78,6 +95,13 @@ func gauges(v View) []prometheus.Collector {
 			}
 			return float64(waiting)
 		}),
+		gauge("drift", "Places where plans differ from kubelet and the API server and are not repaired yet.", func(s *view.Snapshot) float64 {
+			places := 0
+			for _, n := range s.Nodes.All() {
+				places += len(n.Drift.Strays) + len(n.Drift.Unreserved) + len(n.Drift.Overdrawn)
+			}
+			return float64(places)
+		}),
 	}
 }
 
@@ -88,6 +112,12 @@ func (m *Metrics) Answered(verb string, took time.Duration) {
 
 // Bound counts a bind.
 func (m *Metrics) Bound(outcome string) { m.binds.WithLabelValues(outcome).Inc() }
+
+// Repaired counts a repair of drift.
+func (m *Metrics) Repaired(kind string) { m.repairs.WithLabelValues(kind).Inc() }
+
+// Unbalanced counts a reservation that would have broken the balance.
+func (m *Metrics) Unbalanced() { m.refusals.Inc() }
 
 // Conflicted counts a decision that was overtaken.
 func (m *Metrics) Conflicted() { m.conflicts.Inc() }

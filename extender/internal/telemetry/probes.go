@@ -12,6 +12,7 @@ import (
 // Probes answer /livez, /readyz and /metrics.
 type Probes struct {
 	View     View
+	Held     Held
 	Metrics  *Metrics
 	stopping atomic.Bool
 }
@@ -28,8 +29,8 @@ func (p *Probes) Handler() http.Handler {
 	return mux
 }
 
-// ready answers 200 also while the bus is away: filter and prioritize go on from the last snapshot, and taking every
-// replica out of service would help nobody. The text says so.
+// ready answers 200 also while the bus is away: the verbs go on from the last snapshot and memory, and taking every replica
+// out of service would help nobody. The text says so.
 func (p *Probes) ready(w http.ResponseWriter, _ *http.Request) {
 	s := p.View.Snapshot()
 	switch {
@@ -40,8 +41,8 @@ func (p *Probes) ready(w http.ResponseWriter, _ *http.Request) {
 	case !s.Synced:
 		http.Error(w, "waiting for the first full view of the cluster", http.StatusServiceUnavailable)
 	case s.Away != nil:
-		fmt.Fprintf(w, "degraded: the state bus has been away for %s, binds fail until it is back: %v\n",
-			time.Since(s.Since).Round(time.Second), s.Away)
+		fmt.Fprintf(w, "degraded: the state bus has been away for %s, %d reservations are held in memory until it is back: %v\n",
+			time.Since(s.Since).Round(time.Second), p.Held.Len(), s.Away)
 	default:
 		fmt.Fprintln(w, "ok")
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/stage"
+	"github.com/trellis-gpu/trellis/extender/internal/sweep"
 	"github.com/trellis-gpu/trellis/extender/internal/telemetry"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
@@ -19,8 +20,8 @@ import (
 func TestProbesTellTheStateOfTheView(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := stage.New(t)
-		metrics := telemetry.NewMetrics(c.Keeper, decide.Outcomes())
-		probes := &telemetry.Probes{View: c.Keeper, Metrics: metrics}
+		metrics := telemetry.NewMetrics(c.Keeper, c.Held, decide.Outcomes(), sweep.Kinds())
+		probes := &telemetry.Probes{View: c.Keeper, Held: c.Held, Metrics: metrics}
 		probe := func(path string) (int, string) {
 			answer := httptest.NewRecorder()
 			probes.Handler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, http.NoBody))
@@ -39,7 +40,7 @@ func TestProbesTellTheStateOfTheView(t *testing.T) {
 		c.Mem.Fail(bus.ErrUnavailable)
 		c.Settle()
 		time.Sleep(time.Minute)
-		expect(200, "degraded: the state bus has been away for 1m")
+		expect(200, "degraded: the state bus has been away for 1m1s, 0 reservations are held in memory until it is back")
 		_, text := probe("/metrics")
 		require.Contains(t, text, "trellis_extender_bus_up 0\n")
 		require.Regexp(t, `trellis_extender_snapshot_age_seconds 6\d`, text)
@@ -57,7 +58,8 @@ func TestProbesTellTheStateOfTheView(t *testing.T) {
 			"trellis_extender_bus_up 1\n", "trellis_extender_snapshot_age_seconds 0\n", "trellis_extender_refused_records 1\n",
 			"trellis_extender_overcommitted_bytes 1.073741824e+09\n", "trellis_extender_reservations 1\n",
 			`trellis_extender_binds_total{result="bound"} 1`, `trellis_extender_binds_total{result="no_room"} 0`,
-			"trellis_extender_reservation_conflicts_total 1\n", `trellis_extender_request_duration_seconds_count{verb="filter"} 1`,
+			"trellis_extender_reservation_conflicts_total 1\n", "trellis_extender_drift 1\n", "trellis_extender_unbalanced_total 0\n",
+			`trellis_extender_drift_repaired_total{kind="overdrawn"} 0`, "trellis_extender_held_reservations 0\n", `trellis_extender_request_duration_seconds_count{verb="filter"} 1`,
 		} {
 			require.Contains(t, text, line)
 		}

@@ -20,14 +20,14 @@ type Bus interface {
 type Keeper struct {
 	bus     Bus
 	log     *slog.Logger
-	changes chan func(*state)
+	changes chan Change
 	state   *state
 	current atomic.Pointer[Snapshot]
 }
 
 // NewKeeper returns a keeper of pods that ask for resource. It keeps nothing until Run.
 func NewKeeper(b Bus, resource corev1.ResourceName, log *slog.Logger) *Keeper {
-	k := &Keeper{bus: b, log: log, changes: make(chan func(*state), 1024), state: newState(resource)}
+	k := &Keeper{bus: b, log: log, changes: make(chan Change, 1024), state: newState(resource)}
 	k.current.Store(&Snapshot{})
 	return k
 }
@@ -41,11 +41,11 @@ func (k *Keeper) Run(ctx context.Context) error {
 	for {
 		select {
 		case change := <-k.changes:
-			change(k.state)
+			change(k)
 		case batch := <-nodes:
-			k.follow(&k.state.nodesBus, batch, k.state.applyNodes)
+			OnNodes(batch)(k)
 		case batch := <-jobs:
-			k.follow(&k.state.jobsBus, batch, k.state.applyJobs)
+			OnJobs(batch)(k)
 		case <-ctx.Done():
 			return nil
 		}
@@ -53,6 +53,12 @@ func (k *Keeper) Run(ctx context.Context) error {
 			k.publish()
 		}
 	}
+}
+
+// Step applies one change and publishes, for who steers all there is step by step. It must not be used beside Run.
+func (k *Keeper) Step(change Change) {
+	change(k)
+	k.publish()
 }
 
 func (k *Keeper) publish() {
@@ -78,12 +84,15 @@ func (k *Keeper) follow(link *link, batch bus.Batch, apply func(bus.Batch)) {
 		k.log.Info("the bus is back", "away", time.Since(link.since).Round(time.Millisecond))
 	}
 	link.away, link.synced = nil, link.synced || batch.Reset
+	if batch.Reset {
+		link.revision = batch.Revision // also if it is smaller: a bus that was restored counts anew
+	}
 	link.revision = max(link.revision, batch.Revision)
 	apply(batch)
 }
 
 // submit queues a change for Run. It gives up when ctx ends.
-func (k *Keeper) submit(ctx context.Context, change func(*state)) {
+func (k *Keeper) submit(ctx context.Context, change Change) {
 	select {
 	case k.changes <- change:
 	case <-ctx.Done():

@@ -23,7 +23,7 @@ func (k *Keeper) Inform(ctx context.Context, factory informers.SharedInformerFac
 	factory.Start(ctx.Done())
 	if cache.WaitForCacheSync(ctx.Done(), pods.HasSynced, nodes.HasSynced) {
 		// Queued behind the changes of the first lists, hence applied after them.
-		k.submit(ctx, func(s *state) { s.informed = true })
+		k.submit(ctx, Informed())
 	}
 	<-ctx.Done()
 	factory.Shutdown()
@@ -33,7 +33,7 @@ func (k *Keeper) Inform(ctx context.Context, factory informers.SharedInformerFac
 func (k *Keeper) pods(ctx context.Context) cache.ResourceEventHandler {
 	set := func(object any, present bool) {
 		if pod, ok := last(object).(*corev1.Pod); ok {
-			k.submit(ctx, func(s *state) { s.setPod(pod, present) })
+			k.submit(ctx, OnPod(pod, present))
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{
@@ -52,7 +52,7 @@ func (k *Keeper) pods(ctx context.Context) cache.ResourceEventHandler {
 func (k *Keeper) nodes(ctx context.Context) cache.ResourceEventHandler {
 	set := func(object any, present bool) {
 		if node, ok := last(object).(*corev1.Node); ok {
-			k.submit(ctx, func(s *state) { s.setNode(node, present) })
+			k.submit(ctx, OnNode(node, present))
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"maps"
 	"time"
 
 	"github.com/trellis-gpu/trellis/extender/internal/ledger"
@@ -35,7 +36,11 @@ type Node struct {
 	Allocations  map[growth.PodUID]bus.Allocation
 	// Bound are the running pods that the API server says have GPUs here.
 	Bound map[growth.PodUID]placement.Bound
+	// Drift is where plans and reality differ.
+	Drift placement.Drift
 
+	// records are what the node was made of, without samples.
+	records placement.Records
 	// refused counts the node's records that this build can not read.
 	refused int
 }
@@ -44,6 +49,18 @@ type Node struct {
 func (s *Snapshot) Node(name growth.NodeName) *Node {
 	n, _ := s.Nodes.Get(name)
 	return n
+}
+
+// With is the node with reservations beside those on the bus.
+func (s *Snapshot) With(n *Node, reservations map[growth.PodUID]bus.Reservation) placement.Node {
+	if len(reservations) == 0 || n.Obstacle != "" {
+		return n.Node
+	}
+	records := n.records
+	records.Sample = s.Samples.Get
+	records.Reservations = maps.Clone(records.Reservations)
+	maps.Copy(records.Reservations, reservations)
+	return placement.Take(n.Name, records)
 }
 
 // Reread is the node by books that are newer than the snapshot.
@@ -81,8 +98,12 @@ func picture(name growth.NodeName, books *ledger.Books, bound map[growth.PodUID]
 	for pod, r := range books.Reservations {
 		reservations[pod] = r.Reservation
 	}
-	n.Node = placement.Take(name, placement.Records{
+	records := placement.Records{
 		Inventory: *books.Inventory, Allocations: books.Allocations, Reservations: reservations, Bound: bound, Sample: sample,
-	})
+	}
+	n.Node = placement.Take(name, records)
+	n.Drift = placement.Compare(n.Node, records)
+	n.records = records
+	n.records.Sample = nil // it may look at what changes
 	return n
 }

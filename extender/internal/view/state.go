@@ -2,6 +2,7 @@ package view
 
 import (
 	"maps"
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -134,6 +135,9 @@ func (s *state) forgetSample(pod growth.PodUID) {
 func (s *state) setPod(pod *corev1.Pod, present bool) {
 	uid := growth.PodUID(pod.UID)
 	if old, ok := s.pods[uid]; ok {
+		if present && earlier(pod.ResourceVersion, old.ResourceVersion) {
+			return
+		}
 		s.podsMoved[uid] = struct{}{}
 		delete(s.pods, uid)
 		if old.Node != "" {
@@ -149,6 +153,17 @@ func (s *state) setPod(pod *corev1.Pod, present bool) {
 	if p.Node != "" && !p.Ended && len(p.GPUs) > 0 {
 		s.at(p.Node).bound[uid] = placement.Bound{GPUs: p.GPUs, Request: p.Request}
 	}
+}
+
+// earlier tells whether one resource version of an object is before another. They are numbers that grow; what is no
+// number is not known to be earlier.
+func earlier(a, b string) bool {
+	x, err := strconv.ParseUint(a, 10, 64)
+	if err != nil {
+		return false
+	}
+	y, err := strconv.ParseUint(b, 10, 64)
+	return err == nil && x < y
 }
 
 func (s *state) setNode(node *corev1.Node, present bool) {

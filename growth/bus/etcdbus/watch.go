@@ -99,14 +99,16 @@ func (b *Bus) reachable(ctx context.Context, prefix string) error {
 	return nil
 }
 
-// collapsed makes one batch of a reply: of several changes to one key the last counts.
+// collapsed makes one batch of a reply: of several changes to one key the last counts. The batch is of the revision of its
+// last event: a watch that catches up in parts has the store's own, newer one in its header.
 func collapsed(reply clientv3.WatchResponse) bus.Batch {
 	last := make(map[string]int, len(reply.Events))
 	for i, event := range reply.Events {
 		last[string(event.Kv.Key)] = i
 	}
-	batch := bus.Batch{Revision: bus.Revision(reply.Header.Revision)}
+	batch := bus.Batch{}
 	for i, event := range reply.Events {
+		batch.Revision = max(batch.Revision, bus.Revision(event.Kv.ModRevision))
 		key := string(event.Kv.Key)
 		if last[key] != i {
 			continue
