@@ -140,14 +140,6 @@ func TestBindWhenThingsGoWrong(t *testing.T) {
 		// stays tells whether the reservation is kept.
 		stays bool
 	}{
-		"the bus is away": {
-			arrange: func(c *stage.Cluster, _ *corev1.Pod) { c.Mem.Fail(bus.ErrUnavailable); c.Settle() },
-			is:      decide.ErrAway, says: "the state bus is away, nothing can be reserved; try again",
-		},
-		"the bus has just gone": {
-			arrange: func(c *stage.Cluster, _ *corev1.Pod) { c.Mem.Fail(bus.ErrUnavailable) },
-			is:      decide.ErrAway, says: "the state bus is away, nothing can be reserved; try again",
-		},
 		"the pod is gone": {
 			arrange: func(c *stage.Cluster, pod *corev1.Pod) { c.Delete(pod); c.Settle() },
 			is:      decide.ErrGone, says: "pod default/p with UID p-uid: the pod is gone",
