@@ -3,6 +3,7 @@ package growth
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"time"
 )
 
@@ -16,9 +17,9 @@ const GiB MiB = 1024
 // String prints whole gibibytes as "8GiB" and everything else as "500MiB".
 func (m MiB) String() string {
 	if m != 0 && m%GiB == 0 {
-		return fmt.Sprintf("%dGiB", int64(m/GiB))
+		return strconv.FormatInt(int64(m/GiB), 10) + "GiB"
 	}
-	return fmt.Sprintf("%dMiB", int64(m))
+	return strconv.FormatInt(int64(m), 10) + "MiB"
 }
 
 // MilliCPU is an amount of CPU in thousandths of a core, Kubernetes' own unit for CPU requests.

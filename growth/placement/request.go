@@ -55,6 +55,15 @@ func (r Request) On(unit growth.MiB) (growth.MiB, Misfit) {
 	return held, Misfit{}
 }
 
+// Shape is all of a request that a place depends on: requests of one shape fit, and are worth, the same everywhere.
+type Shape struct {
+	Memory       growth.MiB
+	Count, Units int
+}
+
+// Shape returns the request's.
+func (r Request) Shape() Shape { return Shape{Memory: r.Memory, Count: r.Count, Units: r.peak()} }
+
 // peak is the most units that the containers hold on each GPU at any time.
 func (r Request) peak() int {
 	staying, most := 0, 0

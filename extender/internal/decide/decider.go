@@ -73,15 +73,16 @@ func (d *Decider) Filter(pod *corev1.Pod, nodes []string) (Filtered, error) {
 		return found, nil
 	}
 	seen := make([]*view.Node, len(nodes))
+	judge := d.judge(snapshot, asked)
 	for i, name := range nodes {
 		seen[i] = snapshot.Node(growth.NodeName(name))
-		switch misfit := fit(seen[i], asked); {
-		case misfit.Fits():
+		switch verdict := judge.of(seen[i]); {
+		case verdict.Fits():
 			found.Fit = append(found.Fit, name)
-		case misfit.Hopeless:
-			found.Hopeless = append(found.Hopeless, Refused{name, misfit.Reason})
+		case verdict.Hopeless:
+			found.Hopeless = append(found.Hopeless, Refused{name, verdict.Reason})
 		default:
-			found.Crowded = append(found.Crowded, Refused{name, misfit.Reason})
+			found.Crowded = append(found.Crowded, Refused{name, verdict.Reason})
 		}
 	}
 	d.Decisions.filtered(asked, nodes, seen)
@@ -128,12 +129,18 @@ func (d *Decider) Prioritize(pod *corev1.Pod, nodes []string) []Rated {
 	if !asks {
 		return rated
 	}
-	seen := make([]*view.Node, len(nodes))
+	seen, verdicts := make([]*view.Node, len(nodes)), make([]view.Verdict, len(nodes))
+	judge, scale := d.judge(snapshot, asked), placement.Scale{}
 	for i, name := range nodes {
 		seen[i] = snapshot.Node(growth.NodeName(name))
+		if verdicts[i] = judge.of(seen[i]); verdicts[i].Fits() {
+			scale.Add(verdicts[i].Score)
+		}
 	}
-	for i, place := range places(seen, asked, d.policy(snapshot)) {
-		rated[i].Points = place.points
+	for i, verdict := range verdicts {
+		if verdict.Fits() {
+			rated[i].Points = scale.Points(verdict.Score)
+		}
 	}
 	d.Decisions.prioritized(asked, nodes, seen)
 	return rated

@@ -2,6 +2,7 @@ package view
 
 import (
 	"maps"
+	"sync/atomic"
 	"time"
 
 	"github.com/trellis-gpu/trellis/extender/internal/ledger"
@@ -16,6 +17,8 @@ type Snapshot struct {
 	Nodes   Table[growth.NodeName, *Node]
 	Pods    Table[growth.PodUID, request.Pod]
 	Samples Table[growth.PodUID, bus.Sample]
+	// Claims counts the records by which a pod holds memory, on all nodes.
+	Claims Table[growth.PodUID, int]
 	// Revision is the bus's, up to which Nodes are complete.
 	Revision bus.Revision
 	// Synced is false until informers and bus have told everything once.
@@ -43,6 +46,8 @@ type Node struct {
 	records placement.Records
 	// refused counts the node's records that this build can not read.
 	refused int
+	// verdicts are remembered for this picture alone.
+	verdicts atomic.Pointer[[]answered]
 }
 
 // Node returns a node, nil where nothing is known of it.

@@ -28,9 +28,11 @@ type state struct {
 	nodesBus, jobsBus link
 	// informed says that the informers have told everything once.
 	informed bool
-	// touched are the nodes to remake for the next snapshot, podsMoved and samplesMoved what else has changed.
-	touched                 map[growth.NodeName]struct{}
-	podsMoved, samplesMoved map[growth.PodUID]struct{}
+	// claims are Snapshot.Claims as last published.
+	claims map[growth.PodUID]int
+	// touched are the nodes to remake for the next snapshot, the others what else has changed.
+	touched                              map[growth.NodeName]struct{}
+	podsMoved, samplesMoved, claimsMoved map[growth.PodUID]struct{}
 }
 
 // site is one node's sources.
@@ -62,7 +64,8 @@ func newState(resource corev1.ResourceName) *state {
 		refused:  map[string]error{},
 
 		touched:   map[growth.NodeName]struct{}{},
-		podsMoved: map[growth.PodUID]struct{}{}, samplesMoved: map[growth.PodUID]struct{}{},
+		claims:    map[growth.PodUID]int{},
+		podsMoved: map[growth.PodUID]struct{}{}, samplesMoved: map[growth.PodUID]struct{}{}, claimsMoved: map[growth.PodUID]struct{}{},
 	}
 }
 
@@ -192,14 +195,18 @@ func (s *state) snapshot(last *Snapshot) *Snapshot {
 	}
 	if len(s.touched) > 0 {
 		next.Nodes = last.Nodes.With(maps.Keys(s.touched), func(name growth.NodeName) (*Node, bool) {
-			after := s.remake(name)
-			s.refusedOnNodes += after.refusals() - last.Node(name).refusals()
+			before, after := last.Node(name), s.remake(name)
+			s.refusedOnNodes += after.refusals() - before.refusals()
+			s.claim(before, -1)
+			s.claim(after, 1)
 			return after, after != nil
 		})
+		next.Claims = last.Claims.With(maps.Keys(s.claimsMoved), func(pod growth.PodUID) (int, bool) { n, ok := s.claims[pod]; return n, ok })
 	}
 	next.Refused = len(s.refused) + s.refusedOnNodes
 	clear(s.podsMoved)
 	clear(s.samplesMoved)
+	clear(s.claimsMoved)
 	clear(s.touched)
 	return &next
 }
@@ -228,6 +235,28 @@ func (s *state) remake(name growth.NodeName) *Node {
 func (s *state) sample(pod growth.PodUID) (bus.Sample, bool) {
 	sample, ok := s.samples[pod]
 	return sample, ok
+}
+
+// claim counts the claims on a node, or takes them back.
+func (s *state) claim(n *Node, by int) {
+	if n == nil {
+		return
+	}
+	count := func(pod growth.PodUID) {
+		s.claimsMoved[pod] = struct{}{}
+		if s.claims[pod] += by; s.claims[pod] == 0 {
+			delete(s.claims, pod)
+		}
+	}
+	for pod := range n.Reservations {
+		count(pod)
+	}
+	for pod := range n.Allocations {
+		count(pod)
+	}
+	for pod := range n.Bound {
+		count(pod)
+	}
 }
 
 // refusals counts the node's records that can not be read.

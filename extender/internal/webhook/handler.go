@@ -37,6 +37,7 @@ type handler struct {
 	decider  Decider
 	observer Observer
 	log      *slog.Logger
+	bodies   bodies
 }
 
 // Handler serves the extender API.
@@ -70,25 +71,32 @@ func (h *handler) timed(verb string, answer answer) httprouter.Handle {
 			fail(w, status(err), err.Error())
 			return
 		}
+		if long, ok := result.(text); ok {
+			h.bodies.write(w, long)
+			return
+		}
 		reply(w, http.StatusOK, result)
 	}
 }
 
 func (h *handler) filter(r *http.Request) (any, error) {
-	asked, err := decodeArgs(r.Body)
+	asked, err := h.bodies.args(r)
 	if err != nil {
 		return nil, err
 	}
 	found, err := h.decider.Filter(asked.pod, asked.names)
+	if err == nil && asked.whole == nil {
+		return sorted(found), nil
+	}
 	return asked.filterResult(found, err), nil
 }
 
 func (h *handler) prioritize(r *http.Request) (any, error) {
-	asked, err := decodeArgs(r.Body)
+	asked, err := h.bodies.args(r)
 	if err != nil {
 		return nil, err
 	}
-	return priorities(h.decider.Prioritize(asked.pod, asked.names)), nil
+	return rated(h.decider.Prioritize(asked.pod, asked.names)), nil
 }
 
 func (h *handler) bind(r *http.Request) (any, error) {

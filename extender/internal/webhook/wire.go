@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
@@ -72,23 +71,19 @@ func decode(body io.Reader, into any) error {
 	return nil
 }
 
-// filterResult answers in the form of the question.
+// filterResult answers with whole nodes, as it was asked, or with an error.
 func (c candidates) filterResult(found decide.Filtered, err error) extenderv1.ExtenderFilterResult {
 	if err != nil {
 		return extenderv1.ExtenderFilterResult{Error: err.Error()}
 	}
 	result := extenderv1.ExtenderFilterResult{FailedNodes: reasons(found.Crowded), FailedAndUnresolvableNodes: reasons(found.Hopeless)}
-	if c.whole == nil {
-		result.NodeNames = &found.Fit
-		return result
-	}
-	fit := &corev1.NodeList{Items: []corev1.Node{}}
+	result.Nodes = &corev1.NodeList{Items: make([]corev1.Node, 0, len(found.Fit))}
+	left := found.Fit // in the order of the question
 	for _, node := range c.whole.Items {
-		if slices.Contains(found.Fit, node.Name) {
-			fit.Items = append(fit.Items, node)
+		if len(left) > 0 && left[0] == node.Name {
+			result.Nodes.Items, left = append(result.Nodes.Items, node), left[1:]
 		}
 	}
-	result.Nodes = fit
 	return result
 }
 
@@ -98,12 +93,4 @@ func reasons(refused []decide.Refused) extenderv1.FailedNodesMap {
 		reasons[r.Node] = r.Reason
 	}
 	return reasons
-}
-
-func priorities(rated []decide.Rated) extenderv1.HostPriorityList {
-	list := make(extenderv1.HostPriorityList, len(rated))
-	for i, r := range rated {
-		list[i] = extenderv1.HostPriority{Host: r.Node, Score: r.Points}
-	}
-	return list
 }

@@ -1,0 +1,140 @@
+package webhook
+
+import "strings"
+
+// parts is the body of filter or prioritize in the form that schedulers with nodeCacheCapable: true send, not looked
+// into further than to find the names. All of it are parts of the body: nothing is copied.
+type parts struct {
+	// pod is the text of the pod. It may be no JSON at all.
+	pod   string
+	names []string
+}
+
+// scan takes such a body apart. It returns false for every body that it does not know to be of that form, down to the
+// last byte: then the general decoder has to say what it is. Thousands of names are what makes these bodies large, and
+// the scheduler waits for each answer.
+func scan(body string) (parts, bool) {
+	var p parts
+	s := scanner{text: body}
+	s.expect('{')
+	for first := true; !s.failed && !s.next('}'); first = false {
+		if !first {
+			s.expect(',')
+		}
+		key := s.plain()
+		s.expect(':')
+		switch {
+		case key == "Pod" && p.pod == "":
+			p.pod = s.object()
+		case key == "NodeNames" && p.names == nil:
+			p.names = s.list()
+		case key == "Nodes":
+			s.null()
+		default: // also what is there twice
+			return parts{}, false
+		}
+	}
+	s.blank()
+	return p, !s.failed && s.at == len(s.text) && p.pod != "" && p.names != nil
+}
+
+// scanner reads a text from its beginning. After a failure what it returns means nothing.
+type scanner struct {
+	text   string
+	at     int
+	failed bool
+}
+
+func (s *scanner) blank() {
+	for s.at < len(s.text) && strings.IndexByte(" \t\r\n", s.text[s.at]) >= 0 {
+		s.at++
+	}
+}
+
+// next takes a character, if it is the next one.
+func (s *scanner) next(c byte) bool {
+	s.blank()
+	if s.at < len(s.text) && s.text[s.at] == c {
+		s.at++
+		return true
+	}
+	return false
+}
+
+func (s *scanner) expect(c byte) {
+	if !s.next(c) {
+		s.failed = true
+	}
+}
+
+// plain reads a string of printable ASCII without escapes, which is what names are made of.
+func (s *scanner) plain() string {
+	s.expect('"')
+	for from := s.at; s.at < len(s.text); s.at++ {
+		switch c := s.text[s.at]; {
+		case c == '"':
+			s.at++
+			return s.text[from : s.at-1]
+		case c < ' ' || c > '~' || c == '\\':
+			s.failed = true
+			return ""
+		}
+	}
+	s.failed = true
+	return ""
+}
+
+func (s *scanner) list() []string {
+	names := make([]string, 0, min(len(s.text)/8, 1<<14))
+	s.expect('[')
+	for !s.failed && !s.next(']') {
+		if len(names) > 0 {
+			s.expect(',')
+		}
+		names = append(names, s.plain())
+	}
+	return names
+}
+
+func (s *scanner) null() {
+	s.blank()
+	if !strings.HasPrefix(s.text[s.at:], "null") {
+		s.failed = true
+		return
+	}
+	s.at += len("null")
+}
+
+// object finds the end of an object, by its braces outside of strings. What is between them is for the JSON decoder.
+func (s *scanner) object() string {
+	s.blank()
+	from, depth := s.at, 0
+	for ; s.at < len(s.text); s.at++ {
+		switch s.text[s.at] {
+		case '"':
+			s.at = s.pastString(s.at + 1)
+		case '{':
+			depth++
+		case '}':
+			if depth--; depth == 0 {
+				s.at++
+				return s.text[from:s.at]
+			}
+		}
+		if depth == 0 {
+			break // it did not begin with a brace
+		}
+	}
+	s.failed = true
+	return ""
+}
+
+// pastString returns where the string that began before at ends.
+func (s *scanner) pastString(at int) int {
+	for ; at < len(s.text) && s.text[at] != '"'; at++ {
+		if s.text[at] == '\\' {
+			at++
+		}
+	}
+	return at
+}

@@ -1,0 +1,121 @@
+package webhook
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+
+	"github.com/trellis-gpu/trellis/extender/internal/decide"
+)
+
+// agrees compares what is understood of a body with what encoding/json alone understands of it.
+func agrees(t *testing.T, body string) {
+	t.Helper()
+	want, refused := decodeArgs(strings.NewReader(body))
+	b := &bodies{}
+	for range 2 { // the second time the pod is remembered
+		got, err := b.args(httptest.NewRequest(http.MethodPost, "/filter", strings.NewReader(body)))
+		require.Equal(t, refused == nil, err == nil, "%v, but encoding/json: %v", err, refused)
+		require.Equal(t, want, got)
+	}
+}
+
+func FuzzArgs(f *testing.F) {
+	recorded, _ := filepath.Glob("testdata/v*/*/*-filter.json")
+	for _, name := range recorded {
+		body, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(body))
+	}
+	for _, body := range bodiesOfAllSorts() {
+		f.Add(body)
+	}
+	f.Fuzz(agrees)
+}
+
+func bodiesOfAllSorts() map[string]string {
+	return map[string]string{
+		"the usual":                 `{"Pod":{"metadata":{"name":"p"}},"Nodes":null,"NodeNames":["a","b"]}`,
+		"spaced, in another order":  " {\t\"NodeNames\" : [ \"a\" , \"b\" ] ,\n\"Pod\": {} } ",
+		"no names":                  `{"Pod":{},"NodeNames":[]}`,
+		"names that are null":       `{"Pod":{},"NodeNames":null}`,
+		"an escaped name":           `{"Pod":{},"NodeNames":["\u0061","b\"c"]}`,
+		"a name beyond ASCII":       `{"Pod":{},"NodeNames":["ä"]}`,
+		"a name that is no text":    "{\"Pod\":{},\"NodeNames\":[\"\xff\"]}",
+		"a name that is a number":   `{"Pod":{},"NodeNames":[1]}`,
+		"a name without an end":     `{"Pod":{},"NodeNames":["a`,
+		"names without an end":      `{"Pod":{},"NodeNames":["a"`,
+		"a comma too much":          `{"Pod":{},"NodeNames":["a",]}`,
+		"a comma too few":           `{"Pod":{}"NodeNames":["a" "b"]}`,
+		"a comma at the end":        `{"Pod":{},"NodeNames":["a"],}`,
+		"keys in other cases":       `{"pod":{},"nodenames":["a"]}`,
+		"a pod twice":               `{"Pod":{"metadata":{"name":"p"}},"Pod":{},"NodeNames":["a"]}`,
+		"names twice":               `{"Pod":{},"NodeNames":["a","b"],"NodeNames":["c"]}`,
+		"an unknown key":            `{"Pod":{},"NodeNames":["a"],"New":[{}]}`,
+		"a pod of another type":     `{"Pod":[],"NodeNames":["a"]}`,
+		"braces within strings":     `{"Pod":{"metadata":{"name":"}{\"\\"}},"NodeNames":["a"]}`,
+		"a pod that is no JSON":     `{"Pod":{"a":},"NodeNames":["a"]}`,
+		"brackets that do not pair": `{"Pod":{"metadata":[}},"NodeNames":["a"]}`,
+		"a pod that ends early":     `{"Pod":}{,"NodeNames":["a"]}`,
+		"something after the end":   `{"Pod":{},"NodeNames":["a"]}{}`,
+		"whole nodes":               `{"Pod":{},"Nodes":{"items":[{"metadata":{"name":"a"}}]},"NodeNames":null}`,
+		"nodes that are no value":   `{"Pod":{},"Nodes":nul,"NodeNames":["a"]}`,
+	}
+}
+
+func TestScanUnderstandsWhatEncodingJSONDoes(t *testing.T) {
+	for name, body := range bodiesOfAllSorts() {
+		t.Run(name, func(t *testing.T) { agrees(t, body) })
+	}
+}
+
+// TestTheUsualBodiesAreScanned keeps the scanner from passing all tests by knowing nothing.
+func TestTheUsualBodiesAreScanned(t *testing.T) {
+	recorded, err := filepath.Glob("testdata/v*/*/names-*i*t*.json") // filter and prioritize
+	require.NoError(t, err)
+	require.NotEmpty(t, recorded)
+	for _, name := range recorded {
+		body, err := os.ReadFile(name)
+		require.NoError(t, err)
+		p, ok := scan(string(body))
+		require.True(t, ok, name)
+		require.ElementsMatch(t, []string{"node-1", "node-2", "node-3"}, p.names)
+	}
+}
+
+func FuzzAnswers(f *testing.F) {
+	f.Add("node-1", "GPU memory: 8GiB asked", int64(10))
+	f.Add("\"\\\x00<ä\xff", "\n", int64(-1))
+	f.Fuzz(func(t *testing.T, node, reason string, points int64) {
+		for _, refused := range [][]decide.Refused{nil, {{Node: node, Reason: reason}}, {{Node: "a"}, {Node: node + "b", Reason: reason}}} {
+			fit := []string{node, "other"}[:len(refused)]
+			names := append([]string{}, fit...)
+			same[extenderv1.ExtenderFilterResult](t, sorted{Fit: fit, Crowded: refused, Hopeless: refused}, extenderv1.ExtenderFilterResult{
+				NodeNames: &names, FailedNodes: reasons(refused), FailedAndUnresolvableNodes: reasons(refused),
+			})
+		}
+		same[extenderv1.HostPriorityList](t, rated{}, extenderv1.HostPriorityList{})
+		same[extenderv1.HostPriorityList](t, rated{{Node: node, Points: points}, {Node: "b"}},
+			extenderv1.HostPriorityList{{Host: node, Score: points}, {Host: "b"}})
+	})
+}
+
+// same holds when a reader of the answer gets what it would get of encoding/json's.
+func same[T any](t *testing.T, answer text, twin T) {
+	t.Helper()
+	encoded, err := json.Marshal(twin)
+	require.NoError(t, err)
+	var want, got T
+	require.NoError(t, json.Unmarshal(encoded, &want))
+	require.NoError(t, json.Unmarshal(answer.appendJSON(nil), &got))
+	require.Equal(t, want, got)
+}
