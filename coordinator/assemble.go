@@ -16,6 +16,7 @@ import (
 	"github.com/trellis-gpu/trellis/coordinator/internal/loop"
 	"github.com/trellis-gpu/trellis/coordinator/internal/metrics"
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/cgroup"
+	"github.com/trellis-gpu/trellis/coordinator/internal/observe/jobfile"
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/podlog"
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/socket"
 	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
@@ -82,6 +83,7 @@ func assemble(o options, log *slog.Logger) (*parts, error) {
 	p.diary = publish.NewDiary(p.client.CoreV1(), recorder, log)
 	p.ports = loop.Ports{
 		Sockets: p.sockets, Usages: cgroups, Logs: podlog.Logs{Root: o.podLogs, Log: log},
+		Files:    jobfile.Files{Proc: "/proc", Processes: cgroups, Log: log},
 		Enforcer: p.worker, Records: p.records, Diary: p.diary,
 	}
 	p.health = health.Server{Listen: o.health, Alive: p.loop.Alive, Synced: p.informer.Synced, Age: p.reach.Age, Metrics: registry}

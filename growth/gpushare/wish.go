@@ -63,6 +63,7 @@ const (
 	maxMemory  growth.MiB = 1 << 20 // 1 TiB, several times the largest GPU
 	maxCount              = 64
 	maxPattern            = 512
+	maxPath               = 512
 	maxMetric             = 64
 )
 
@@ -160,7 +161,7 @@ func parseProgress(value string, w *Wish) (err error) {
 		w.Progress = Progress{Source: FromLog}
 		w.Progress.Pattern, err = pattern(rest)
 	case FromFile:
-		if !strings.HasPrefix(rest, "/") || strings.Contains(rest, "/../") {
+		if !strings.HasPrefix(rest, "/") || strings.Contains(rest, "/../") || len(rest) > maxPath {
 			return fmt.Errorf("needs an absolute path inside the container, as in \"file:/results/loss.log\"")
 		}
 		w.Progress = Progress{Source: FromFile, Path: rest}

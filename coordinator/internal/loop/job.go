@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/cgroup"
@@ -20,13 +21,14 @@ type job struct {
 	arrived time.Time
 
 	// Progress.
-	latest   wire.Progress
-	value    float64
-	reported bool
-	counted  int64 // steps that an earlier coordinator counted in the log
-	window   window
-	rates    rates
-	stopLog  context.CancelFunc
+	latest    wire.Progress
+	value     float64
+	reported  bool
+	counted   int64 // steps that an earlier coordinator counted in the log or file
+	window    window
+	rates     rates
+	stopText  context.CancelFunc
+	container atomic.Pointer[string] // the trainer's ID, for whoever reads its file
 
 	// Growth.
 	tracker  *efficiency.Tracker
@@ -49,6 +51,16 @@ type job struct {
 
 	told map[string]time.Time
 }
+
+// meet takes in the pod as it is now.
+func (j *job) meet(pod pods.Pod) {
+	j.pod = pod
+	id := pod.Trainer().ID
+	j.container.Store(&id)
+}
+
+// trainer is the ID of the container that trains. It may be asked from anywhere.
+func (j *job) trainer() string { return *j.container.Load() }
 
 // tunable tells whether the job takes part in dividing the CPU.
 func (j *job) tunable() bool { return j.wish.Allows(gpushare.TuneCPU) && j.pod.Fixed == "" }

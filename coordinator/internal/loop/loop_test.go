@@ -2,6 +2,7 @@ package loop_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -18,7 +19,8 @@ import (
 	"github.com/trellis-gpu/trellis/coordinator/internal/loop"
 	"github.com/trellis-gpu/trellis/coordinator/internal/metrics"
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/cgroup"
-	"github.com/trellis-gpu/trellis/coordinator/internal/observe/podlog"
+	"github.com/trellis-gpu/trellis/coordinator/internal/observe/jobfile"
+	"github.com/trellis-gpu/trellis/coordinator/internal/observe/lines"
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/socket"
 	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
 	"github.com/trellis-gpu/trellis/growth"
@@ -48,13 +50,14 @@ type world struct {
 	open     map[string]bool
 	forgot   []growth.PodUID
 	refuse   error
-	sinks    map[growth.PodUID]podlog.Sink
+	sinks    map[growth.PodUID]lines.Sink
+	files    map[growth.PodUID]followed
 }
 
 func newWorld(t *testing.T) *world {
 	return &world{
 		t: t, bus: membus.New(), pods: map[growth.PodUID]pods.Pod{}, samples: map[growth.PodUID]bus.Sample{}, category: map[string]growth.Category{},
-		sent: map[string]wire.Config{}, open: map[string]bool{}, sinks: map[growth.PodUID]podlog.Sink{},
+		sent: map[string]wire.Config{}, open: map[string]bool{}, sinks: map[growth.PodUID]lines.Sink{}, files: map[growth.PodUID]followed{},
 	}
 }
 
@@ -68,7 +71,7 @@ func (w *world) start(policy flowcon.Policy) (stop func()) {
 	var wg sync.WaitGroup
 	session := w.bus.Session()
 	wg.Go(func() {
-		_ = l.Run(ctx, loop.Ports{Sockets: w, Usages: w, Logs: w, Enforcer: w, Records: w, Diary: w})
+		_ = l.Run(ctx, loop.Ports{Sockets: w, Usages: w, Logs: w, Files: files{w}, Enforcer: w, Records: w, Diary: w})
 	})
 	wg.Go(func() { l.FollowAllocations(ctx, session, "node") })
 	wg.Go(func() { l.FollowJobs(ctx, session, "node") })
@@ -108,9 +111,25 @@ func (w *world) Usage(pod growth.PodUID, now time.Time) (cgroup.Usage, error) {
 	return cgroup.Usage{CPU: growth.Seconds(now.Sub(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)).Seconds()), CPUKnown: true, Weight: int64(w.pods[pod].Request()), Memory: 7}, nil
 }
 
-func (w *world) Follow(ctx context.Context, pod growth.PodRef, _ string, _ bool, _ *podlog.Reader, sink podlog.Sink) {
+func (w *world) Follow(ctx context.Context, pod growth.PodRef, _ string, _ bool, _ *lines.Reader, sink lines.Sink) {
 	w.mu.Lock()
 	w.sinks[pod.UID] = sink
+	w.mu.Unlock()
+	<-ctx.Done()
+}
+
+// followed is a file that is read.
+type followed struct {
+	jobfile.Source
+	sink    lines.Sink
+	failing func(error)
+}
+
+type files struct{ *world }
+
+func (w files) Follow(ctx context.Context, from jobfile.Source, _ *lines.Reader, sink lines.Sink, failing func(error)) {
+	w.mu.Lock()
+	w.files[from.Pod.UID] = followed{from, sink, failing}
 	w.mu.Unlock()
 	<-ctx.Done()
 }
@@ -392,13 +411,10 @@ func TestNonsenseOnAPodIsTold(t *testing.T) {
 		w.arrive("bad", gpushare.ProgressAnnotation+"=log:[")
 		w.arrive("bad", gpushare.ProgressAnnotation+"=log:[")
 		w.arrive("good")
-		w.arrive("file", gpushare.ProgressAnnotation+"=file:/loss")
 		w.pass(interval)
 		require.Equal(t, 1, w.told("bad BadAnnotation: annotation gpushare/progress"))
-		require.Equal(t, 1, w.told("file ProgressUnsupported"))
 		require.Zero(t, w.sample("bad"))
 		require.NotZero(t, w.sample("good"))
-		require.NotZero(t, w.sample("file"))
 	})
 }
 
@@ -466,15 +482,40 @@ func TestProgressFromTheLog(t *testing.T) {
 	in(t, flowcon.Corrected, func(t *testing.T, w *world) {
 		w.arrive("a", gpushare.ProgressAnnotation+`=log:loss=(\S+)`)
 		w.pass(time.Second)
-		w.sinks[ref("a").UID].Report(wire.Progress{Step: 3, Metrics: map[string]float64{"loss": 0.5}})
+		w.sinks[ref("a").UID].Report(wire.Progress{Step: 3, Metrics: map[string]float64{"loss": 0.5}}, true)
 		w.report("a", 9, 0.1) // from the socket: its metric does not count here
 		w.pass(time.Second)
 		require.Equal(t, int64(3), w.sample("a").Step)
 		require.Equal(t, 0.5, w.sample("a").Value)
 		w.sinks[ref("a").UID].Restarted()
-		w.sinks[ref("a").UID].Report(wire.Progress{Step: 1, Metrics: map[string]float64{"loss": 2}})
+		w.sinks[ref("a").UID].Report(wire.Progress{Step: 1, Metrics: map[string]float64{"loss": 2}}, true)
 		w.pass(interval)
 		require.Equal(t, int64(1), w.sample("a").Step)
+	})
+}
+
+func TestProgressFromAFile(t *testing.T) {
+	in(t, flowcon.Corrected, func(t *testing.T, w *world) {
+		w.arrive("a", gpushare.ProgressAnnotation+"=file:/results/loss")
+		w.pass(time.Second)
+		file := w.files[ref("a").UID]
+		require.Equal(t, "/results/loss", file.Path)
+		require.Empty(t, file.Container(), "kubelet has told of none yet")
+		pod, _ := w.pod(ref("a").UID)
+		pod.Containers = []pods.Container{{Name: "train", Request: 500, ID: "5f0cdd0a3f1b"}}
+		w.apply(pod)
+		w.pass(time.Second)
+		require.Equal(t, "5f0cdd0a3f1b", file.Container())
+
+		file.failing(errors.New("there is none"))
+		file.failing(errors.New("there is none"))
+		w.pass(time.Second)
+		require.Equal(t, 1, w.told("a ProgressUnreadable: /results/loss can not be read: there is none"))
+
+		file.sink.Report(wire.Progress{Step: 17, TotalSteps: 90, Metrics: map[string]float64{"loss": 0.5}}, false)
+		w.pass(interval)
+		got := w.sample("a")
+		require.Equal(t, []any{int64(17), int64(90), 0.5}, []any{got.Step, got.TotalSteps, got.Value})
 	})
 }
 
@@ -485,12 +526,12 @@ func TestStepsCountedInALogGoOnAfterARestart(t *testing.T) {
 		w.start(flowcon.Corrected)
 		w.arrive("a", gpushare.ProgressAnnotation+`=log:loss=(\S+)`)
 		w.pass(time.Second)
-		w.sinks[ref("a").UID].Report(wire.Progress{Step: 1, Metrics: map[string]float64{"loss": 0.5}})
+		w.sinks[ref("a").UID].Report(wire.Progress{Step: 1, Metrics: map[string]float64{"loss": 0.5}}, true)
 		w.pass(interval)
 		require.Equal(t, int64(41), w.sample("a").Step)
 		require.Equal(t, growth.Watching, w.sample("a").Category)
 		w.sinks[ref("a").UID].Restarted()
-		w.sinks[ref("a").UID].Report(wire.Progress{Step: 1, Metrics: map[string]float64{"loss": 0.5}})
+		w.sinks[ref("a").UID].Report(wire.Progress{Step: 1, Metrics: map[string]float64{"loss": 0.5}}, true)
 		w.pass(interval)
 		require.Equal(t, int64(1), w.sample("a").Step)
 	})

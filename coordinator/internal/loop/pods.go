@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/trellis-gpu/trellis/coordinator/internal/observe/podlog"
+	"github.com/trellis-gpu/trellis/coordinator/internal/observe/jobfile"
+	"github.com/trellis-gpu/trellis/coordinator/internal/observe/lines"
 	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
@@ -28,7 +29,7 @@ func (l *Loop) podChanged(pod pods.Pod, now time.Time) {
 		l.arrive(pod, now)
 	default:
 		before := j.pod
-		j.pod = pod
+		j.meet(pod)
 		if pod.Refusal != before.Refusal && pod.Refusal.Reason != "" {
 			l.tell(j, time.Minute, true, "Resize"+pod.Refusal.Reason, fmt.Sprintf("kubelet has not made the CPU resize to %s yet: %s", pod.Request(), pod.Refusal.Message))
 		}
@@ -47,9 +48,10 @@ func (l *Loop) arrive(pod pods.Pod, now time.Time) {
 	}
 	delete(l.refused, uid)
 	j := &job{
-		pod: pod, wish: wish, arrived: now, window: window{since: now},
+		wish: wish, arrived: now, window: window{since: now},
 		tracker: efficiency.New(l.config.Efficiency, wish.Direction), category: growth.Progressing, told: map[string]time.Time{},
 	}
+	j.meet(pod)
 	l.jobs[uid] = j
 	delete(l.ended, uid)
 	l.resume(j)
@@ -83,9 +85,7 @@ func (l *Loop) resume(j *job) {
 		j.value, j.reported = s.Value, s.Reported
 		j.running = wire.Values{Loaders: s.Loaders, BatchSize: s.BatchSize}
 		j.sent, j.applied = s.Generation, s.Applied
-		if p := j.wish.Progress; p.Source == gpushare.FromLog && p.Pattern.SubexpIndex("step") < 0 {
-			j.counted = s.Step
-		}
+		j.counted = s.Step
 	}
 	if !category.Valid() {
 		return
@@ -98,22 +98,19 @@ func (l *Loop) resume(j *job) {
 	j.reading = efficiency.Reading{Samples: memory.Samples, Growth: memory.Growth, Category: category}
 }
 
-// follow begins to read a job's log, where that is where its progress is.
+// follow begins to read a job's log or file, where that is where its progress is.
 func (l *Loop) follow(j *job) {
-	switch j.wish.Progress.Source {
-	case gpushare.FromFile:
-		l.tell(j, always, true, "ProgressUnsupported", "This version does not read progress from a file in the container; "+
-			"use \"socket\" or \"log:<regexp>\" in "+gpushare.ProgressAnnotation+". Until then the job gets its fair part")
+	var ctx context.Context
+	ctx, j.stopText = context.WithCancel(l.ctx)
+	ref, from := j.pod.Ref, j.wish.Progress
+	sink := textSink{l, ref.UID, from.Source}
+	before := growth.Category(j.pod.Annotations[gpushare.CategoryAnnotation]).Valid()
+	switch from.Source {
 	case gpushare.FromLog:
-		container := j.pod.Annotations["kubectl.kubernetes.io/default-container"]
-		if container == "" && len(j.pod.Containers) > 0 {
-			container = j.pod.Containers[0].Name
-		}
-		var ctx context.Context
-		ctx, j.stopLog = context.WithCancel(l.ctx)
-		reader := podlog.NewReader(j.wish.Metric, j.wish.Progress.Pattern)
-		before := growth.Category(j.pod.Annotations[gpushare.CategoryAnnotation]).Valid()
-		go l.ports.Logs.Follow(ctx, j.pod.Ref, container, before, reader, logSink{l, j.pod.Ref.UID})
+		go l.ports.Logs.Follow(ctx, ref, j.pod.Trainer().Name, before, lines.NewReader(j.wish.Metric, from.Pattern), sink)
+	case gpushare.FromFile:
+		file := jobfile.Source{Pod: ref, Container: j.trainer, Path: from.Path, Before: before}
+		go l.ports.Files.Follow(ctx, file, lines.NewPlain(j.wish.Metric), sink, sink.failing)
 	}
 }
 
@@ -127,9 +124,7 @@ func (l *Loop) podGone(uid growth.PodUID) {
 
 func (l *Loop) leave(j *job) {
 	uid := j.pod.Ref.UID
-	if j.stopLog != nil {
-		j.stopLog()
-	}
+	j.stopText()
 	delete(l.jobs, uid)
 	l.ended[uid] = true
 	l.ports.Records.Forget(uid)
@@ -202,27 +197,42 @@ func (l *Loop) slots(uid growth.PodUID) []string {
 	return slots
 }
 
-// logSink posts what a log holds.
-type logSink struct {
+// textSink posts what a log or a file holds.
+type textSink struct {
 	loop *Loop
 	uid  growth.PodUID
+	from gpushare.Source
 }
 
-func (s logSink) Report(p wire.Progress) {
+func (s textSink) post(f func(j *job)) {
 	s.loop.post(func() {
 		if j := s.loop.jobs[s.uid]; j != nil {
-			p.Step += j.counted
-			s.loop.report(j, p, gpushare.FromLog)
+			f(j)
 		}
 	})
 }
 
-func (s logSink) Restarted() {
-	s.loop.post(func() {
-		if j := s.loop.jobs[s.uid]; j != nil {
-			j.counted = 0
-			j.tracker.Restart()
-			s.loop.begunAgain(j, "its container was restarted")
+// Report implements lines.Sink.
+func (s textSink) Report(p wire.Progress, counted bool) {
+	s.post(func(j *job) {
+		if counted {
+			p.Step += j.counted
 		}
+		s.loop.report(j, p, s.from)
+	})
+}
+
+// Restarted implements lines.Sink.
+func (s textSink) Restarted() {
+	s.post(func(j *job) {
+		j.counted = 0
+		j.tracker.Restart()
+		s.loop.begunAgain(j, "its container was restarted")
+	})
+}
+
+func (s textSink) failing(why error) {
+	s.post(func(j *job) {
+		s.loop.tell(j, time.Minute, true, "ProgressUnreadable", fmt.Sprintf("%s can not be read: %v. Until it is, the job gets its fair part", j.wish.Progress.Path, why))
 	})
 }

@@ -6,7 +6,8 @@ import (
 
 	"github.com/trellis-gpu/trellis/coordinator/internal/enforce"
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/cgroup"
-	"github.com/trellis-gpu/trellis/coordinator/internal/observe/podlog"
+	"github.com/trellis-gpu/trellis/coordinator/internal/observe/jobfile"
+	"github.com/trellis-gpu/trellis/coordinator/internal/observe/lines"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/wire"
@@ -27,7 +28,12 @@ type Usages interface {
 
 // Logs follows a container's log until ctx ends, from its present end if an earlier coordinator has read it before.
 type Logs interface {
-	Follow(ctx context.Context, pod growth.PodRef, container string, before bool, reader *podlog.Reader, sink podlog.Sink)
+	Follow(ctx context.Context, pod growth.PodRef, container string, before bool, reader *lines.Reader, sink lines.Sink)
+}
+
+// Files follows a file inside a container until ctx ends. failing is told why it can not be read, when that begins.
+type Files interface {
+	Follow(ctx context.Context, from jobfile.Source, reader *lines.Reader, sink lines.Sink, failing func(error))
 }
 
 // Enforcer makes CPU requests so. It never blocks; the newest targets replace those not begun.
@@ -58,6 +64,7 @@ type Ports struct {
 	Sockets  Sockets
 	Usages   Usages
 	Logs     Logs
+	Files    Files
 	Enforcer Enforcer
 	Records  Records
 	Diary    Diary

@@ -3,6 +3,7 @@ package pods
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -28,6 +29,8 @@ type Container struct {
 	Name string
 	// Request is the CPU request in the spec, Limit the limit, 0 where there is none.
 	Request, Limit growth.MilliCPU
+	// ID is the runtime's for the container that runs now; empty while none does.
+	ID string
 }
 
 // Refusal is a resize that waits (Deferred) or can not be (Infeasible), in kubelet's words.
@@ -46,10 +49,22 @@ func Read(p *corev1.Pod) Pod {
 			Name:    c.Name,
 			Request: growth.MilliCPU(c.Resources.Requests.Cpu().MilliValue()),
 			Limit:   growth.MilliCPU(c.Resources.Limits.Cpu().MilliValue()),
+			ID:      running(p.Status.ContainerStatuses, c.Name),
 		})
 	}
 	pod.Fixed = fixed(p, pod)
 	return pod
+}
+
+// running returns the ID of the container that runs under a name; a status writes it "<runtime>://<ID>".
+func running(statuses []corev1.ContainerStatus, name string) string {
+	for _, s := range statuses {
+		if s.Name == name && s.State.Running != nil {
+			_, id, _ := strings.Cut(s.ContainerID, "://")
+			return id
+		}
+	}
+	return ""
 }
 
 // Ours tells whether a pod asks for a share of a GPU.
@@ -82,6 +97,21 @@ func fixed(p *corev1.Pod, pod Pod) string {
 		}
 	}
 	return ""
+}
+
+// Trainer is the container that trains: the one the pod declares its default, else its first. It is empty for a pod
+// without containers.
+func (p Pod) Trainer() Container {
+	named := p.Annotations["kubectl.kubernetes.io/default-container"]
+	for _, c := range p.Containers {
+		if c.Name == named {
+			return c
+		}
+	}
+	if len(p.Containers) > 0 {
+		return p.Containers[0]
+	}
+	return Container{}
 }
 
 // Request is the CPU request of all containers now.

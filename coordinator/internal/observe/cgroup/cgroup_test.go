@@ -117,3 +117,26 @@ func TestSharesOf(t *testing.T) {
 		require.Equal(t, want, cgroup.SharesOf(request))
 	}
 }
+
+func TestProcessesOfAContainer(t *testing.T) {
+	const (
+		pod       = "kubepods/burstable/pod0f2b6a5c-8a37-4f0e-9a51-3a2f0c9d7e11/"
+		container = "5f0cdd0a3f1be2d8a7a1"
+	)
+	for name, files := range map[string]map[string]string{
+		"v1, cgroupfs":                    {"memory/" + pod + container + "/cgroup.procs": "12\n34\n", "cpu/" + pod + "another-one/cgroup.procs": "9\n"},
+		"v2, systemd":                     {"cgroup.controllers": "", pod + "cri-containerd-" + container + ".scope/cgroup.procs": "12\n34\n"},
+		"divided by the container itself": {"cgroup.controllers": "", pod + container + "/cgroup.procs": "", pod + container + "/init.scope/cgroup.procs": "12\n34\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cgroups := cgroup.New(tree(t, files))
+			got, err := cgroups.Processes(uid, container)
+			require.NoError(t, err)
+			require.Equal(t, []int{12, 34}, got)
+			_, err = cgroups.Processes(uid, "ffffffffffffffff")
+			require.ErrorIs(t, err, cgroup.ErrNotFound)
+			_, err = cgroups.Processes(uid, "")
+			require.ErrorIs(t, err, cgroup.ErrNotFound)
+		})
+	}
+}

@@ -4,13 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"time"
+
+	"github.com/trellis-gpu/trellis/coordinator/internal/observe/lines"
 )
 
 // errFormat is for a line that is not in the CRI's format.
 var errFormat = errors.New("not a line of a container log")
-
-// MaxText bounds a line's text, in bytes; the rest of a longer one is dropped.
-const MaxText = 16 << 10
 
 // entry is one line of a container log.
 type entry struct {
@@ -48,9 +47,9 @@ type joiner struct{ held []byte }
 // add returns the whole line once it is there.
 func (j *joiner) add(e entry) (text []byte, whole bool) {
 	if !e.partial && len(j.held) == 0 {
-		return e.text[:min(len(e.text), MaxText)], true
+		return e.text[:min(len(e.text), lines.MaxText)], true
 	}
-	room := MaxText - len(j.held)
+	room := lines.MaxText - len(j.held)
 	j.held = append(j.held, e.text[:min(len(e.text), room)]...)
 	if e.partial {
 		return nil, false

@@ -5,18 +5,12 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/trellis-gpu/trellis/coordinator/internal/observe/lines"
 	"github.com/trellis-gpu/trellis/growth"
-	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
 // every is how often a log is looked at.
 const every = 500 * time.Millisecond
-
-// Sink takes what is found in a log.
-type Sink interface {
-	Report(p wire.Progress)
-	Restarted()
-}
 
 // Logs follows containers' logs below Root.
 type Logs struct {
@@ -25,7 +19,7 @@ type Logs struct {
 }
 
 // Follow reads a container's log until ctx ends; if it was read before, from its present end.
-func (l Logs) Follow(ctx context.Context, pod growth.PodRef, container string, before bool, reader *Reader, sink Sink) {
+func (l Logs) Follow(ctx context.Context, pod growth.PodRef, container string, before bool, reader *lines.Reader, sink lines.Sink) {
 	tail := New(Folder(l.Root, pod, container))
 	tail.FromEnd = before
 	defer tail.Close()
@@ -34,8 +28,8 @@ func (l Logs) Follow(ctx context.Context, pod growth.PodRef, container string, b
 	failing := false
 	for {
 		err := tail.Poll(func() { reader.Restart(); sink.Restarted() }, func(text []byte) {
-			if p, ok := reader.Read(text); ok {
-				sink.Report(p)
+			if p, counted, ok := reader.Read(text); ok {
+				sink.Report(p, counted)
 			}
 		})
 		if err != nil && !failing {

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/trellis-gpu/trellis/coordinator/internal/observe/lines"
 	"github.com/trellis-gpu/trellis/growth"
 )
 
@@ -136,49 +136,16 @@ func TestHugeLinesAreBounded(t *testing.T) {
 	defer tail.Close()
 	d.write("0.log", full("first"))
 	poll(t, tail)
-	d.write("0.log", stamp+" stdout F "+strings.Repeat("x", 5*MaxText)+"\n"+full("after"))
+	d.write("0.log", stamp+" stdout F "+strings.Repeat("x", 5*lines.MaxText)+"\n"+full("after"))
 	for range 10 {
-		d.write("0.log", partial(strings.Repeat("y", MaxText/2)))
+		d.write("0.log", partial(strings.Repeat("y", lines.MaxText/2)))
 	}
 	d.write("0.log", full("z")+full("last"))
 	found := poll(t, tail)
 	require.Equal(t, []string{"after", "last"}, []string{found[1], found[3]})
 	for _, text := range found {
-		require.LessOrEqual(t, len(text), MaxText)
+		require.LessOrEqual(t, len(text), lines.MaxText)
 	}
-}
-
-func TestReader(t *testing.T) {
-	for name, tc := range map[string]struct {
-		pattern, line string
-		value         float64
-		step          int64
-	}{
-		"the first group":      {`loss[=:] ?([-0-9.eE]+)`, "epoch 3 loss: 2.5e-1 ok", 0.25, 1},
-		"a step before it":     {`step (?P<step>\d+).*loss ([0-9.]+)`, "step 17 loss 0.5", 0.5, 17},
-		"a step after it":      {`loss ([0-9.]+).*step (?P<step>\d+)`, "loss 0.5 step 17", 0.5, 17},
-		"a step as only group": {`(?P<step>\d+)`, "17", 17, 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			p, ok := NewReader("loss", regexp.MustCompile(tc.pattern)).Read([]byte(tc.line))
-			require.True(t, ok)
-			require.Equal(t, tc.value, p.Metrics["loss"])
-			require.Equal(t, tc.step, p.Step)
-		})
-	}
-	r := NewReader("loss", regexp.MustCompile(`loss=(\S+)`))
-	for _, line := range []string{"nothing here", "loss=nan", "loss=inf", "loss=1e999", "loss=high"} {
-		_, ok := r.Read([]byte(line))
-		require.False(t, ok, line)
-	}
-	for want := range int64(3) {
-		p, ok := r.Read([]byte("loss=1"))
-		require.True(t, ok)
-		require.Equal(t, want+1, p.Step)
-	}
-	r.Restart()
-	p, _ := r.Read([]byte("loss=1"))
-	require.Equal(t, int64(1), p.Step)
 }
 
 func FuzzParse(f *testing.F) {
@@ -189,25 +156,6 @@ func FuzzParse(f *testing.F) {
 		e, err := parse(line)
 		if err == nil && len(e.text) > len(line) {
 			t.Fatal("a text longer than its line")
-		}
-	})
-}
-
-func FuzzTake(f *testing.F) {
-	f.Add([]byte(full("a")+partial("b")+full("c")), 3)
-	f.Fuzz(func(t *testing.T, data []byte, cut int) {
-		if cut < 0 || cut > len(data) {
-			return
-		}
-		var tail Tail
-		for _, half := range [][]byte{data[:cut], data[cut:]} {
-			for piece := range strings.Lines(string(half)) {
-				tail.take([]byte(piece), func(text []byte) {
-					if len(text) > MaxText {
-						t.Fatalf("%d bytes of text", len(text))
-					}
-				})
-			}
 		}
 	})
 }

@@ -1,25 +1,16 @@
 package podlog
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
+	"github.com/trellis-gpu/trellis/coordinator/internal/observe/lines"
 	"github.com/trellis-gpu/trellis/growth"
-)
-
-const (
-	// backlog is how far before its end a file is entered that is long already.
-	backlog = 64 << 10
-	// look is how much one Poll reads at most.
-	look = 1 << 20
 )
 
 // Folder is where kubelet keeps a container's logs.
@@ -37,8 +28,7 @@ type Tail struct {
 	file   *os.File
 	offset int64
 	joined joiner
-	cut    []byte // the beginning of a line whose end is not written yet
-	skip   bool   // until the next newline: we are in the middle of a line
+	cutter lines.Cutter
 }
 
 // New follows the container whose logs are in folder. Nothing need be there yet.
@@ -68,7 +58,7 @@ func (t *Tail) Poll(restarted func(), line func(text []byte)) error {
 		}
 	}
 	read, err := t.drain(line)
-	if err != nil || read == look { // more to come: stay with this file
+	if err != nil || read == lines.Look { // more to come: stay with this file
 		return err
 	}
 	switch {
@@ -121,12 +111,12 @@ func (t *Tail) open(number int) error {
 		_ = f.Close()
 		return fmt.Errorf("opening a container's log: %w", err)
 	}
-	t.file, t.number, t.offset, t.cut, t.joined, t.skip = f, number, 0, nil, joiner{}, false
+	t.file, t.number, t.offset, t.cutter, t.joined = f, number, 0, lines.Cutter{Max: 2 * lines.MaxText}, joiner{}
 	switch {
 	case t.FromEnd:
 		t.offset, t.FromEnd = info.Size(), false
-	case info.Size() > backlog:
-		t.offset, t.skip = info.Size()-backlog, true
+	case info.Size() > lines.Backlog:
+		t.offset, t.cutter.Skip = info.Size()-lines.Backlog, true
 	}
 	return nil
 }
@@ -143,40 +133,19 @@ func (t *Tail) rotated() bool {
 
 // drain reads what has been added, at most one look of it.
 func (t *Tail) drain(line func([]byte)) (int64, error) {
-	part := io.NewSectionReader(t.file, t.offset, look)
-	reader := bufio.NewReaderSize(part, 32<<10)
-	var read int64
-	for {
-		piece, err := reader.ReadSlice('\n')
-		read += int64(len(piece))
-		t.take(piece, line)
-		if errors.Is(err, io.EOF) {
-			t.offset += read
-			return read, nil
-		}
-		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
-			return read, fmt.Errorf("reading a container's log: %w", err)
-		}
+	read, err := t.cutter.Drain(t.file, t.offset, func(raw []byte) { t.take(raw, line) })
+	if err != nil {
+		return read, fmt.Errorf("reading a container's log: %w", err)
 	}
+	t.offset += read
+	return read, nil
 }
 
-// take adds a piece of a line; a newline ends it.
-func (t *Tail) take(piece []byte, line func([]byte)) {
-	whole, ended := bytes.CutSuffix(piece, []byte{'\n'})
-	if t.skip {
-		t.skip = !ended
-		return
-	}
-	if room := 2*MaxText - len(t.cut); room > 0 {
-		t.cut = append(t.cut, whole[:min(len(whole), room)]...)
-	}
-	if !ended {
-		return
-	}
-	if e, err := parse(t.cut); err == nil {
+// take reads one line of the file.
+func (t *Tail) take(raw []byte, line func([]byte)) {
+	if e, err := parse(raw); err == nil {
 		if text, whole := t.joined.add(e); whole {
 			line(text)
 		}
 	}
-	t.cut = t.cut[:0]
 }
