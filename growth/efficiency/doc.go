@@ -19,7 +19,8 @@
 //     value so far, so that a metric which only oscillates does not grow.
 //   - The thesis compares G itself to α, which depends on the scale of the loss; g does not.
 //   - One low interval moved a job down; here it takes two, and coming back takes 1.5·α.
-//   - The efficiency per CPU decides; it is the only resource that the thesis evaluates.
+//   - The efficiency per CPU decides; it is the only resource that the thesis evaluates. That on memory, block and
+//     network I/O is computed and told, and decides nothing.
 //
 // # What is not a sample
 //
@@ -28,4 +29,9 @@
 // either; the reports wait for the next. A step that goes backwards is a restart: smoothing and best value begin again,
 // while peak and category stay, so that a job which starts over grows at once and one that resumes its end does not
 // look young.
+//
+// The best value begins again, too, when two samples in a row have lost a fifth of all that was gained since the start,
+// and five times the metric's usual noise: a learning rate that is warmed up again, or another phase of training. Against
+// the old best such a job would stand still until it has caught up. A learning rate that steps down needs no rule: what
+// it gains shows against the best.
 package efficiency

@@ -16,13 +16,6 @@ var ErrNotFinite = errors.New("the metric is not a finite number")
 // literal reading with others.
 type PerCoreSecond float64
 
-// Usage is the CPU time that a job has consumed since it was made, in core seconds; Known is false where it could not
-// be read.
-type Usage struct {
-	CoreSeconds growth.Seconds
-	Known       bool
-}
-
 // Memory is what a tracker knows about a job's past, for whoever restarts and wants to go on.
 type Memory struct {
 	Smoothed float64         `json:"smoothed"`
@@ -34,6 +27,12 @@ type Memory struct {
 	Low      int             `json:"low"`
 	Step     int64           `json:"step"`
 	Category growth.Category `json:"category"`
+	// Gained is how much the best value has improved since the first, Noise the mean distance of a sample from the
+	// smoothed metric, both in the metric's unit; Relapsed is for how many samples in a row the metric has been far
+	// worse than its best.
+	Gained   float64 `json:"gained,omitempty"`
+	Noise    float64 `json:"noise,omitempty"`
+	Relapsed int     `json:"relapsed,omitempty"`
 }
 
 // Tracker follows one job.
@@ -42,6 +41,8 @@ type Tracker struct {
 	direction float64
 	memory    Memory
 	raw       PerCoreSecond
+	progress  growth.PerSecond
+	per       PerResource
 
 	sum   float64 // of the reports since the last sample
 	count int
@@ -62,6 +63,9 @@ type Reading struct {
 	Category growth.Category
 	// Raw is the unsmoothed |ΔE| per second and core: what FlowCon's thesis calls G.
 	Raw PerCoreSecond
+	// Progress is P, the improvement in the metric's unit per second, and Per the same over the use of each resource.
+	Progress growth.PerSecond
+	Per      PerResource
 	// Reason says in words how the category came about.
 	Reason string
 }
@@ -84,7 +88,8 @@ func Resume(config Config, direction growth.Direction, memory Memory) *Tracker {
 
 func (m Memory) valid() bool {
 	return finite(m.Smoothed) && finite(m.Best) && finite(m.Last) && finite(float64(m.Peak)) && finite(float64(m.Growth)) &&
-		m.Peak >= 0 && m.Samples >= 0 && m.Low >= 0 && m.Step >= 0
+		finite(m.Gained) && finite(m.Noise) &&
+		m.Peak >= 0 && m.Samples >= 0 && m.Low >= 0 && m.Step >= 0 && m.Gained >= 0 && m.Noise >= 0 && m.Relapsed >= 0
 }
 
 // Memory returns what Resume needs.
@@ -110,7 +115,7 @@ func (t *Tracker) Report(step int64, value float64) (restarted bool, err error) 
 
 // Restart begins again with the smoothing and the best value, for a job whose container has.
 func (t *Tracker) Restart() {
-	t.memory.Samples, t.memory.Low, t.memory.Step = 0, 0, 0
+	t.memory.Samples, t.memory.Low, t.memory.Step, t.memory.Relapsed = 0, 0, 0, 0
 	t.sum, t.count, t.anchored = 0, 0, false
 }
 
@@ -124,33 +129,47 @@ func (t *Tracker) Tick(now time.Time, usage Usage) Reading {
 		t.at = now
 		return t.reading(false, "the clock has not advanced")
 	}
-	previous := t.memory
-	cores := t.cores(usage, elapsed)
-	t.absorb()
+	previous, used := t.memory, usage.since(t.usage, elapsed)
+	relapse := t.absorb()
 	judged := t.anchored
 	t.anchored, t.at, t.usage = true, now, usage
 	if !judged {
 		return t.reading(true, "first sample: growth is not known yet")
 	}
+	cores := used.cores(t.config.IdleCores)
 	t.raw = PerCoreSecond(math.Abs(t.memory.Last-previous.Last) / elapsed / cores)
+	if relapse != "" {
+		return t.reading(true, relapse)
+	}
 	t.grow(previous.Best, elapsed, cores)
+	t.per = used.efficiencies(t.progress)
 	return t.reading(true, t.judge())
 }
 
-// absorb smooths the window's mean in and keeps the best.
-func (t *Tracker) absorb() {
+// absorb smooths the window's mean in and keeps the best. It says so if what it sees is a relapse.
+func (t *Tracker) absorb() (relapse string) {
 	m, mean := &t.memory, t.sum/float64(t.count)
-	if m.Samples == 0 {
-		m.Smoothed, m.Best = mean, mean
-	} else {
-		m.Smoothed += t.config.Smoothing * (mean - m.Smoothed)
-	}
-	if t.direction*(m.Best-m.Smoothed) > 0 {
-		m.Best = m.Smoothed
-	}
+	t.sum, t.count = 0, 0
 	m.Last = t.last
 	m.Samples++
-	t.sum, t.count = 0, 0
+	if m.Samples == 1 {
+		m.Smoothed, m.Best, m.Gained, m.Noise = mean, mean, 0, 0
+		return ""
+	}
+	if m.relapsed(t.direction * (mean - m.Best)) {
+		relapse = fmt.Sprintf("from %.4g at its best back to %.4g: measured anew from there", m.Best, mean)
+		m.Smoothed, m.Best, m.Gained = mean, mean, 0
+		return relapse
+	}
+	if m.Relapsed == 0 { // else it is not known yet whether this is noise
+		m.Noise += noiseSmoothing * (math.Abs(mean-m.Smoothed) - m.Noise)
+	}
+	m.Smoothed += t.config.Smoothing * (mean - m.Smoothed)
+	if gain := t.direction * (m.Best - m.Smoothed); gain > 0 {
+		m.Best = m.Smoothed
+		m.Gained += gain
+	}
+	return ""
 }
 
 // rounding is the part of a metric below which a difference is floating-point noise: a constant metric must not have
@@ -163,20 +182,13 @@ func (t *Tracker) grow(best, elapsed, cores float64) {
 	if gain <= rounding*max(math.Abs(best), math.Abs(m.Smoothed)) {
 		gain = 0
 	}
+	t.progress = growth.PerSecond(gain / elapsed)
 	efficiency := PerCoreSecond(gain / elapsed / cores)
 	m.Peak = max(PerCoreSecond(t.config.Forgetting)*m.Peak, efficiency)
 	m.Growth = 0
 	if m.Peak > 0 {
 		m.Growth = growth.Growth(efficiency / m.Peak)
 	}
-}
-
-// cores is the mean CPU use since the last sample. Unknown use counts as one core: a constant cancels out of g.
-func (t *Tracker) cores(usage Usage, elapsed float64) float64 {
-	if !usage.Known || !t.usage.Known || !t.anchored {
-		return 1
-	}
-	return max(float64(usage.CoreSeconds-t.usage.CoreSeconds)/elapsed, t.config.IdleCores)
 }
 
 func (t *Tracker) judge() string {
@@ -207,7 +219,7 @@ func down(c growth.Category) growth.Category {
 
 func (t *Tracker) reading(sampled bool, reason string) Reading {
 	m := t.memory
-	return Reading{Sampled: sampled, Samples: m.Samples, Growth: m.Growth, Category: m.Category, Raw: t.raw, Reason: reason}
+	return Reading{Sampled: sampled, Samples: m.Samples, Growth: m.Growth, Category: m.Category, Raw: t.raw, Progress: t.progress, Per: t.per, Reason: reason}
 }
 
 func finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
