@@ -21,6 +21,7 @@ import (
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/socket"
 	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
 	"github.com/trellis-gpu/trellis/coordinator/internal/publish"
+	"github.com/trellis-gpu/trellis/coordinator/internal/recall"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus/etcdbus"
 )
@@ -45,6 +46,7 @@ type parts struct {
 	worker    *enforce.Worker
 	records   *publish.Records
 	diary     *publish.Diary
+	memory    *recall.File
 	ports     loop.Ports
 	health    health.Server
 	endEvents func()
@@ -81,10 +83,16 @@ func assemble(o options, log *slog.Logger) (*parts, error) {
 	p.worker = enforce.New(p.client.CoreV1(), cgroups, log, p.loop.Resized)
 	p.records = publish.NewRecords(bus, p.node, log)
 	p.diary = publish.NewDiary(p.client.CoreV1(), recorder, log)
+	p.memory = recall.New(p.sockets.Private(), log)
+	known, err := p.memory.Read()
+	if err != nil {
+		log.Warn("starting without what an earlier coordinator knew", "reason", err)
+	}
+	p.loop.Recall(known)
 	p.ports = loop.Ports{
 		Sockets: p.sockets, Usages: cgroups, Logs: podlog.Logs{Root: o.podLogs, Log: log},
 		Files:    jobfile.Files{Proc: "/proc", Processes: cgroups, Log: log},
-		Enforcer: p.worker, Records: p.records, Diary: p.diary,
+		Enforcer: p.worker, Records: p.records, Diary: p.diary, Memory: p.memory,
 	}
 	p.health = health.Server{Listen: o.health, Alive: p.loop.Alive, Synced: p.informer.Synced, Age: p.reach.Age, Metrics: registry}
 	return p, nil
@@ -97,9 +105,9 @@ func (p *parts) actors() []actor {
 		func(ctx context.Context) error { p.loop.FollowAllocations(ctx, p.reach, p.node); return nil },
 		func(ctx context.Context) error { p.loop.FollowJobs(ctx, p.reach, p.node); return nil },
 		func(ctx context.Context) error {
-			return pods.FollowCores(ctx, p.client, p.node, p.log, p.loop.Cores)
+			return pods.FollowAllocatable(ctx, p.client, p.node, p.log, p.loop.Allocatable)
 		},
-		p.informer.Run, p.worker.Run, p.records.Run, p.diary.Run, p.health.Run,
+		p.informer.Run, p.worker.Run, p.records.Run, p.diary.Run, p.memory.Run, p.health.Run,
 	}
 }
 

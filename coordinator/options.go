@@ -14,6 +14,7 @@ import (
 	"github.com/trellis-gpu/trellis/coordinator/internal/loop"
 	"github.com/trellis-gpu/trellis/growth/bus/etcdbus"
 	"github.com/trellis-gpu/trellis/growth/efficiency"
+	"github.com/trellis-gpu/trellis/growth/fairfinish"
 	"github.com/trellis-gpu/trellis/growth/flowcon"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
@@ -22,6 +23,7 @@ import (
 type options struct {
 	node       string
 	policy     string
+	objective  string
 	interval   time.Duration
 	alpha      float64
 	beta       float64
@@ -48,7 +50,8 @@ func parse(args []string) (options, error) {
 	flags.Usage = func() { fmt.Fprint(os.Stderr, about+flags.FlagUsages()) }
 	var bad []error
 	flags.StringVar(&o.node, "node-name", cmp.Or(os.Getenv("NODE_NAME"), os.Getenv("TRELLIS_NODE_NAME")), "the node to watch [NODE_NAME]")
-	flags.StringVar(&o.policy, "policy", env("POLICY", string(flowcon.Corrected)), "how CPU is divided: fair, flowcon-literal, flowcon [TRELLIS_POLICY]")
+	flags.StringVar(&o.policy, "policy", env("POLICY", string(flowcon.Harmless)), "how CPU is divided: harmless, flowcon, flowcon-literal, fair [TRELLIS_POLICY]")
+	flags.StringVar(&o.objective, "objective", env("OBJECTIVE", "balanced"), "what harmless spends slack on: finish (jobs that end soonest), growth (metrics that are good soonest), balanced, or a number between, 0 to 1 [TRELLIS_OBJECTIVE]")
 	flags.DurationVar(&o.interval, "interval", envAs("INTERVAL", 20*time.Second, time.ParseDuration, &bad), "time between two rounds of observing and deciding [TRELLIS_INTERVAL]")
 	flags.Float64Var(&o.alpha, "alpha", envAs("ALPHA", 0.05, float, &bad), "growth below this part of a job's own peak is low [TRELLIS_ALPHA]")
 	flags.Float64Var(&o.beta, "beta", envAs("BETA", 2, float, &bad), "no job of n falls below 1/(beta·n) of the CPU, 1 to 4 [TRELLIS_BETA]")
@@ -77,18 +80,22 @@ func (o options) Validate() error {
 	if _, err := o.level(); err != nil {
 		return err
 	}
-	for _, err := range []error{o.loop().Efficiency.Validate(), o.loop().FlowCon.Validate(), o.etcd.Validate()} {
-		if err != nil {
-			return err
-		}
+	_, err := fairfinish.ParseObjective(o.objective)
+	if err != nil {
+		return fmt.Errorf("--%w", err)
 	}
-	return nil
+	if err := o.loop().Validate(); err != nil {
+		return err
+	}
+	return o.etcd.Validate()
 }
 
 func (o options) loop() loop.Config {
+	objective, _ := fairfinish.ParseObjective(o.objective) // Validate has
 	return loop.Config{
 		Efficiency: efficiency.Config{Alpha: o.alpha},
 		FlowCon:    flowcon.Config{Policy: flowcon.Policy(o.policy), Alpha: o.alpha, Beta: o.beta, Interval: o.interval},
+		Objective:  objective,
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/efficiency"
+	"github.com/trellis-gpu/trellis/growth/fairfinish"
 )
 
 // NodeGPUs is a node's inventory, published by its device plugin.
@@ -117,6 +118,8 @@ type Sample struct {
 	Category growth.Category `json:"category"`
 	// History lets a coordinator that was restarted go on judging where it stopped.
 	History *efficiency.Memory `json:"history,omitempty"`
+	// Work does the same for what the job's steps cost and what fair sharing would have given it.
+	Work *Work `json:"work,omitempty"`
 
 	// CPU: what the job uses, the share it was decided, the request in force and the cgroup's weight as read back.
 	CPUUsed    growth.MilliCPU `json:"cpuUsedMilli"`
@@ -137,6 +140,17 @@ type Sample struct {
 	Applied    int64 `json:"applied,omitempty"`
 	// Tunable tells which knobs the user lets Trellis turn.
 	Tunable []string `json:"tunable,omitempty"`
+}
+
+// Work is what a coordinator has learned about how much CPU a job needs.
+type Work struct {
+	// StepCost is what a step takes, StepSpread the mean distance of an interval from that.
+	StepCost   growth.CoreSeconds `json:"stepCost,omitempty"`
+	StepSpread growth.CoreSeconds `json:"stepSpread,omitempty"`
+	// Demand is the most CPU that the job is thought to be able to use at once.
+	Demand growth.MilliCPU `json:"demandMilli,omitempty"`
+	// Fair is the job's part of the policy's virtual state; absent under policies that keep none.
+	Fair *fairfinish.State `json:"fair,omitempty"`
 }
 
 // Advice is what the tuner wishes a job to run with. The coordinator delivers it and watches what comes of it.

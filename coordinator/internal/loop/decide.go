@@ -36,27 +36,22 @@ func (l *Loop) decide(now time.Time) {
 	}
 
 	// 2. The shares.
-	in := flowcon.Input{Interrupted: why != "interval", Interval: l.interval}
-	if rearranged {
-		in.Interval = l.config.FlowCon.Interval
+	d := l.divide(jobs, originals, why != "interval", rearranged, now)
+	l.due = now.Add(min(d.next, furthest))
+	if d.next < l.config.FlowCon.Interval {
+		l.soon.Reset(d.next)
 	}
-	for _, j := range jobs {
-		in.Jobs = append(in.Jobs, l.input(j, now))
-	}
-	decision := flowcon.Decide(l.config.FlowCon, now, in)
-	l.interval = decision.Interval
-	l.due = now.Add(min(decision.Interval, furthest))
 
 	// 3. What they come to.
 	shares := make([]growth.Share, len(jobs))
-	for i, grant := range decision.Grants {
-		shares[i] = grant.Share
+	for i, grant := range d.grants {
+		shares[i] = grant.share
 	}
 	requests := flowcon.Requests(shares, l.pool, leastRequest)
 	if requests == nil && len(jobs) > 0 {
 		l.log.Warn("the CPU pool is too small to divide: requests stay", "pool", l.pool.String(), "jobs", len(jobs))
 	}
-	for i, grant := range decision.Grants {
+	for i, grant := range d.grants {
 		l.grant(jobs[i], grant, why, now)
 		if requests != nil {
 			jobs[i].want = jobs[i].pod.Divide(requests[i], originals[i])
@@ -90,16 +85,17 @@ func (l *Loop) input(j *job, now time.Time) flowcon.Job {
 }
 
 // grant notes what was decided for one job, with what it was decided on.
-func (l *Loop) grant(j *job, g flowcon.Grant, why string, now time.Time) {
+func (l *Loop) grant(j *job, g grant, why string, now time.Time) {
 	l.log.Info("decided", "job", j.pod.Ref.String(), "policy", l.config.FlowCon.Policy, "because", why,
-		"growth", float64(j.reading.Growth), "raw", float64(j.reading.Raw), "samples", j.reading.Samples, "category", g.Category,
-		"from", j.share.String(), "to", g.Share.String(), "reason", g.Reason)
-	if math.Abs(float64(g.Share-j.share)) > 1e-9 {
+		"growth", float64(j.reading.Growth), "raw", float64(j.reading.Raw), "samples", j.reading.Samples, "category", g.category,
+		"from", j.share.String(), "to", g.share.String(), "reason", g.reason)
+	j.decisions.add(Decision{At: now, Policy: l.config.FlowCon.Policy, Because: why, Inputs: g.inputs, From: j.share, To: g.share, Reason: g.reason})
+	if math.Abs(float64(g.share-j.share)) > 1e-9 {
 		j.changed = now
 	}
-	j.share, j.weight = g.Share, g.Weight
-	if g.Category != j.category { // the literal policy's own lists
-		l.categorise(j, g.Category, g.Reason)
+	j.share, j.weight = g.share, g.weight
+	if g.category != j.category { // the literal policy's own lists
+		l.categorise(j, g.category, g.reason)
 		l.interrupted = "" // decided already
 		l.soon.Stop()
 	}
@@ -134,6 +130,7 @@ func (l *Loop) resized(r enforce.Result) {
 		result = "gone"
 	case r.Err != nil:
 		result = "failed"
+		j.decisions.outcome(fmt.Sprintf("not enforced yet: %v", r.Err))
 		l.log.Warn("a CPU share could not be enforced; it will be tried again", "job", r.Target.Pod.String(), "reason", r.Err)
 		l.tell(j, time.Minute, true, "ResizeFailed", fmt.Sprintf("The CPU request stays %s: %v", r.Target.From, r.Err))
 	case j != nil:
@@ -143,6 +140,7 @@ func (l *Loop) resized(r enforce.Result) {
 		if !r.Verified {
 			read = fmt.Sprintf("kubelet has not applied it yet, its cgroup's weight is still %d", r.Weight)
 		}
+		j.decisions.outcome(fmt.Sprintf("request %s → %s: %s", r.Target.From, r.Target.To, read))
 		l.tell(j, time.Second, false, "CPUShareChanged", fmt.Sprintf("CPU request %s → %s, %s of the node's pool: %s", r.Target.From, r.Target.To, j.share, read))
 		l.publishJob(j)
 	}

@@ -10,7 +10,9 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/efficiency"
+	"github.com/trellis-gpu/trellis/growth/fairfinish"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/remaining"
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
@@ -25,6 +27,7 @@ type job struct {
 	value     float64
 	reported  bool
 	counted   int64 // steps that an earlier coordinator counted in the log or file
+	odometer  odometer
 	window    window
 	rates     rates
 	stopText  context.CancelFunc
@@ -37,6 +40,8 @@ type job struct {
 
 	// CPU.
 	usage   cgroup.Usage
+	cost    cost
+	demand  demand
 	usedAt  time.Time
 	used    growth.MilliCPU
 	weight  float64
@@ -49,7 +54,16 @@ type job struct {
 	sent, applied int64
 	running       wire.Values
 
-	told map[string]time.Time
+	told      map[string]time.Time
+	decisions decisions
+}
+
+// fixed says why the job's CPU is left alone; empty for one that shares.
+func (j *job) fixed() string {
+	if !j.wish.Allows(gpushare.TuneCPU) {
+		return "its user does not list cpu in " + gpushare.TuneAnnotation
+	}
+	return j.pod.Fixed
 }
 
 // meet takes in the pod as it is now.
@@ -63,7 +77,13 @@ func (j *job) meet(pod pods.Pod) {
 func (j *job) trainer() string { return *j.container.Load() }
 
 // tunable tells whether the job takes part in dividing the CPU.
-func (j *job) tunable() bool { return j.wish.Allows(gpushare.TuneCPU) && j.pod.Fixed == "" }
+func (j *job) tunable() bool { return j.fixed() == "" }
+
+// left is the work to the job's end, as far as it is known.
+func (j *job) left() remaining.Estimate { return j.cost.left(j.odometer.steps, j.latest.TotalSteps) }
+
+// need is the work until its metric is almost as good as it will be.
+func (j *job) need() remaining.Estimate { return remaining.Estimate{} }
 
 // observe takes in what the pod's cgroup says.
 func (j *job) observe(usage cgroup.Usage, now time.Time) {
@@ -75,13 +95,17 @@ func (j *job) observe(usage cgroup.Usage, now time.Time) {
 }
 
 // sample is the job as others see it.
-func (j *job) sample(gpus []growth.GPU) bus.Sample {
+func (j *job) sample(gpus []growth.GPU, fair fairfinish.State) bus.Sample {
 	history := j.tracker.Memory()
+	work := bus.Work{StepCost: j.cost.perStep, StepSpread: j.cost.spread, Demand: growth.MilliCPU(j.demand)}
+	if account, ok := fair.Accounts[j.pod.Ref.UID]; ok {
+		work.Fair = &fairfinish.State{At: fair.At, Accounts: map[growth.PodUID]fairfinish.Account{j.pod.Ref.UID: account}}
+	}
 	s := bus.Sample{
 		Pod: j.pod.Ref, GPUs: gpus,
 		Step: j.latest.Step, Epoch: j.latest.Epoch, TotalSteps: j.latest.TotalSteps,
 		Metric: j.wish.Metric, Value: j.value, Reported: j.reported,
-		Growth: j.reading.Growth, Category: j.category, History: &history,
+		Growth: j.reading.Growth, Category: j.category, History: &history, Work: &work,
 		CPUUsed: j.used, Share: j.share, CPURequest: j.pod.Request(), Weight: j.usage.Weight, MemoryUsed: j.usage.Memory,
 		SamplesPerSecond: j.rates.samples, StepSeconds: j.rates.step, LoadSeconds: j.rates.load,
 		BatchSize: j.running.BatchSize, Loaders: j.running.Loaders,

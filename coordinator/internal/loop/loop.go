@@ -14,15 +14,8 @@ import (
 	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
-	"github.com/trellis-gpu/trellis/growth/efficiency"
-	"github.com/trellis-gpu/trellis/growth/flowcon"
+	"github.com/trellis-gpu/trellis/growth/fairfinish"
 )
-
-// Config are the loop's parameters.
-type Config struct {
-	Efficiency efficiency.Config
-	FlowCon    flowcon.Config
-}
 
 // settle is how long an interruption waits for others: pods come in groups.
 const settle = 300 * time.Millisecond
@@ -45,8 +38,9 @@ type Loop struct {
 	ended       map[growth.PodUID]bool
 	past        map[growth.PodUID]bus.Sample
 	advice      *bus.View[bus.Advice]
-	cores       int
+	allocatable growth.MilliCPU // what the node gives to pods; 0 while unknown
 	pool        growth.MilliCPU
+	fair        fairfinish.State
 	interval    time.Duration
 	due         time.Time
 	interrupted string // why a decision can not wait; empty while it can
@@ -108,10 +102,10 @@ func (l *Loop) Socket(slot string, e socket.Event) { l.post(func() { l.socket(sl
 // Resized tells what became of a resize.
 func (l *Loop) Resized(r enforce.Result) { l.post(func() { l.resized(r) }) }
 
-// Cores tells how many whole cores the node can give to pods.
-func (l *Loop) Cores(n int) {
+// Allocatable tells how much CPU the node can give to pods.
+func (l *Loop) Allocatable(cpu growth.MilliCPU) {
 	l.post(func() {
-		l.cores = max(n, 1)
+		l.allocatable = cpu
 		l.publishLoad()
 	})
 }

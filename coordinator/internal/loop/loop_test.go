@@ -23,9 +23,11 @@ import (
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/lines"
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/socket"
 	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
+	"github.com/trellis-gpu/trellis/coordinator/internal/recall"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/bus/membus"
+	"github.com/trellis-gpu/trellis/growth/fairfinish"
 	"github.com/trellis-gpu/trellis/growth/flowcon"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/wire"
@@ -52,6 +54,8 @@ type world struct {
 	refuse   error
 	sinks    map[growth.PodUID]lines.Sink
 	files    map[growth.PodUID]followed
+	memory   recall.Memory
+	machine  *machine
 }
 
 func newWorld(t *testing.T) *world {
@@ -63,7 +67,7 @@ func newWorld(t *testing.T) *world {
 
 // start begins a coordinator's life; the function it returns ends it.
 func (w *world) start(policy flowcon.Policy) (stop func()) {
-	config := loop.Config{FlowCon: flowcon.Config{Policy: policy, Alpha: 0.05, Beta: 2, Interval: interval}}
+	config := loop.Config{FlowCon: flowcon.Config{Policy: policy, Alpha: 0.05, Beta: 2, Interval: interval}, Objective: fairfinish.Balanced}
 	m := metrics.New(prometheus.NewRegistry(), func() time.Duration { return 0 })
 	l := loop.New(config, m, slog.New(slog.DiscardHandler))
 	w.loop = l
@@ -71,13 +75,14 @@ func (w *world) start(policy flowcon.Policy) (stop func()) {
 	var wg sync.WaitGroup
 	session := w.bus.Session()
 	wg.Go(func() {
-		_ = l.Run(ctx, loop.Ports{Sockets: w, Usages: w, Logs: w, Files: files{w}, Enforcer: w, Records: w, Diary: w})
+		_ = l.Run(ctx, loop.Ports{Sockets: w, Usages: w, Logs: w, Files: files{w}, Enforcer: w, Records: w, Diary: w, Memory: w})
 	})
 	wg.Go(func() { l.FollowAllocations(ctx, session, "node") })
 	wg.Go(func() { l.FollowJobs(ctx, session, "node") })
 	stop = func() { cancel(); wg.Wait() }
 	w.t.Cleanup(stop)
-	l.Cores(2)
+	l.Recall(w.memory)
+	l.Allocatable(2 * growth.Core)
 	return stop
 }
 
@@ -108,6 +113,9 @@ func (w *world) Send(slot string, c wire.Config) error {
 func (w *world) Usage(pod growth.PodUID, now time.Time) (cgroup.Usage, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.machine != nil {
+		return cgroup.Usage{CPU: w.machine.used[pod], CPUKnown: true, Weight: int64(w.pods[pod].Request()), Version: 1}, nil
+	}
 	return cgroup.Usage{CPU: growth.Seconds(now.Sub(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)).Seconds()), CPUKnown: true, Weight: int64(w.pods[pod].Request()), Memory: 7}, nil
 }
 
@@ -175,6 +183,8 @@ func (w *world) Sample(s bus.Sample) {
 }
 
 func (w *world) Load(l bus.NodeLoad) { w.mu.Lock(); defer w.mu.Unlock(); w.load = l }
+
+func (w *world) Keep(m recall.Memory) { w.mu.Lock(); defer w.mu.Unlock(); w.memory = m }
 
 func (w *world) Forget(pod growth.PodUID) {
 	w.mu.Lock()
@@ -589,7 +599,9 @@ func TestABusThatIsAwayStopsNothing(t *testing.T) {
 }
 
 func TestARestartedCoordinatorGoesOn(t *testing.T) {
-	for name, withBus := range map[string]bool{"with its samples on the bus": true, "with what is on the pods": false} {
+	for name, from := range map[string]struct{ bus, node bool }{
+		"with its samples on the bus": {bus: true}, "with what it kept on the node": {node: true}, "with what is on the pods": {},
+	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t)
@@ -601,13 +613,16 @@ func TestARestartedCoordinatorGoesOn(t *testing.T) {
 				stop()
 
 				for uid, s := range w.samples {
-					if withBus {
+					if from.bus {
 						w.put(bus.SampleKey(uid), encode(t, s))
 					}
 					pod := w.pods[uid]
 					pod.Annotations[gpushare.CategoryAnnotation] = string(s.Category)
 				}
 				w.samples, w.targets, w.events = map[growth.PodUID]bus.Sample{}, nil, nil
+				if !from.node {
+					w.memory = recall.Memory{}
+				}
 				w.start(flowcon.Corrected)
 				for _, pod := range w.pods {
 					w.loop.PodChanged(pod)

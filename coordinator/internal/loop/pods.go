@@ -11,6 +11,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/efficiency"
+	"github.com/trellis-gpu/trellis/growth/fairfinish"
+	"github.com/trellis-gpu/trellis/growth/flowcon"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
@@ -60,7 +62,7 @@ func (l *Loop) arrive(pod pods.Pod, now time.Time) {
 		l.ports.Diary.Category(pod.Ref, j.category)
 	}
 	if !wish.Allows(gpushare.TuneCPU) {
-		l.log.Info("a job's CPU is not ours to tune", "job", pod.Ref.String(), "reason", "its user does not list cpu in "+gpushare.TuneAnnotation)
+		l.log.Info("a job's CPU is not ours to tune", "job", pod.Ref.String(), "reason", j.fixed())
 	} else if pod.Fixed != "" {
 		l.tell(j, always, false, "CPUNotTuned", "The CPU share of this job is left alone: "+pod.Fixed)
 	}
@@ -85,7 +87,11 @@ func (l *Loop) resume(j *job) {
 		j.value, j.reported = s.Value, s.Reported
 		j.running = wire.Values{Loaders: s.Loaders, BatchSize: s.BatchSize}
 		j.sent, j.applied = s.Generation, s.Applied
+		if s.Work != nil {
+			l.resumeWork(j, *s.Work)
+		}
 		j.counted = s.Step
+		j.odometer = odometer{steps: s.Step, last: j.latest}
 	}
 	if !category.Valid() {
 		return
@@ -96,6 +102,21 @@ func (l *Loop) resume(j *job) {
 	j.tracker = efficiency.Resume(l.config.Efficiency, j.wish.Direction, memory)
 	j.category = category
 	j.reading = efficiency.Reading{Samples: memory.Samples, Growth: memory.Growth, Category: category}
+}
+
+// resumeWork takes up what the job's work was known to be.
+func (l *Loop) resumeWork(j *job, w bus.Work) {
+	j.cost.perStep, j.cost.spread = w.StepCost, w.StepSpread
+	j.demand = demand(w.Demand)
+	if w.Fair == nil || l.config.FlowCon.Policy != flowcon.Harmless {
+		return
+	}
+	if account, ok := w.Fair.Accounts[j.pod.Ref.UID]; ok {
+		if len(l.fair.Accounts) == 0 {
+			l.fair = fairfinish.State{At: w.Fair.At, Accounts: map[growth.PodUID]fairfinish.Account{}}
+		}
+		l.fair.Accounts[j.pod.Ref.UID] = account
+	}
 }
 
 // follow begins to read a job's log or file, where that is where its progress is.

@@ -8,6 +8,7 @@ import (
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/cgroup"
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/jobfile"
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/lines"
+	"github.com/trellis-gpu/trellis/coordinator/internal/recall"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/wire"
@@ -54,6 +55,12 @@ type Diary interface {
 	Category(pod growth.PodRef, category growth.Category)
 }
 
+// Memory keeps what a restarted coordinator needs, on the node itself. It never blocks; the newest replaces what is not
+// written yet.
+type Memory interface {
+	Keep(recall.Memory)
+}
+
 // Watcher follows the bus.
 type Watcher interface {
 	Watch(ctx context.Context, prefix string) <-chan bus.Batch
@@ -68,4 +75,5 @@ type Ports struct {
 	Enforcer Enforcer
 	Records  Records
 	Diary    Diary
+	Memory   Memory
 }

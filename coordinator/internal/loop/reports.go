@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -59,7 +60,9 @@ func (l *Loop) report(j *job, p wire.Progress, from gpushare.Source) {
 	if from != j.wish.Progress.Source {
 		return
 	}
+	p.TotalSteps = cmp.Or(p.TotalSteps, j.latest.TotalSteps)
 	j.latest = p
+	j.odometer.note(p)
 	value, ok := p.Metrics[j.wish.Metric]
 	if !ok {
 		if len(p.Metrics) > 0 && !j.reported {
@@ -69,7 +72,7 @@ func (l *Loop) report(j *job, p wire.Progress, from gpushare.Source) {
 		}
 		return
 	}
-	restarted, err := j.tracker.Report(p.Step, value)
+	restarted, err := j.tracker.Report(j.odometer.steps, value)
 	if err != nil {
 		l.metrics.Dropped.WithLabelValues("not-finite").Inc()
 		return

@@ -17,6 +17,7 @@ func (l *Loop) tick(now time.Time) {
 		l.observe(j, now)
 		l.classify(j, now)
 	}
+	l.learn()
 	l.syncSlots()
 	if l.interrupted != "" || !now.Before(l.due) {
 		l.decide(now)
@@ -35,6 +36,25 @@ func (l *Loop) observe(j *job, now time.Time) {
 		return
 	}
 	j.observe(usage, now)
+}
+
+// meter reads what a job has used up to now.
+func (l *Loop) meter(j *job, now time.Time) {
+	if usage, err := l.ports.Usages.Usage(j.pod.Ref.UID, now); err == nil && usage.CPUKnown {
+		j.usage.CPU, j.usage.CPUKnown = usage.CPU, true
+	}
+}
+
+// learn takes in what the interval has shown of every job's demand, and of what its steps cost.
+func (l *Loop) learn() {
+	spare, capacity := l.spare(), l.capacity()
+	for _, j := range l.jobs {
+		if !j.usage.CPUKnown {
+			continue
+		}
+		j.demand.note(j.used, j.share.Of(capacity), spare)
+		j.cost.note(j.odometer.steps, j.usage.CPU)
+	}
 }
 
 func (l *Loop) classify(j *job, now time.Time) {
@@ -70,17 +90,18 @@ func (l *Loop) publish() {
 	}
 	l.metrics.Jobs(counts)
 	l.publishLoad()
+	l.keep()
 }
 
-func (l *Loop) publishJob(j *job) { l.ports.Records.Sample(j.sample(l.gpus(j.pod.Ref.UID))) }
+func (l *Loop) publishJob(j *job) { l.ports.Records.Sample(j.sample(l.gpus(j.pod.Ref.UID), l.fair)) }
 
 func (l *Loop) publishLoad() {
-	if l.cores == 0 {
+	if l.allocatable == 0 {
 		return // a budget that is not known yet is better not told
 	}
 	var used growth.MilliCPU
 	for _, j := range l.jobs {
 		used += j.used
 	}
-	l.ports.Records.Load(bus.NodeLoad{CPUPool: l.pool, CPUUsed: used, LoaderBudget: l.cores, Policy: string(l.config.FlowCon.Policy)})
+	l.ports.Records.Load(bus.NodeLoad{CPUPool: l.pool, CPUUsed: used, LoaderBudget: int(max(l.allocatable/growth.Core, 1)), Policy: string(l.config.FlowCon.Policy)})
 }

@@ -68,19 +68,19 @@ func (i *Informer) Run(ctx context.Context) error {
 // Synced tells whether all pods have been seen once.
 func (i *Informer) Synced() bool { return i.informer.HasSynced() }
 
-// coresEvery is how often the node's size is looked at; until it is known, as often as retryEvery.
+// allocatableEvery is how often the node's size is looked at; until it is known, as often as retryEvery.
 const (
-	coresEvery = 5 * time.Minute
-	retryEvery = 5 * time.Second
+	allocatableEvery = 5 * time.Minute
+	retryEvery       = 5 * time.Second
 )
 
-// FollowCores tells how many whole cores pods can have on the node, at least one, until ctx ends.
-func FollowCores(ctx context.Context, client kubernetes.Interface, node growth.NodeName, log *slog.Logger, tell func(int)) error {
+// FollowAllocatable tells how much CPU pods can have on the node, until ctx ends.
+func FollowAllocatable(ctx context.Context, client kubernetes.Interface, node growth.NodeName, log *slog.Logger, tell func(growth.MilliCPU)) error {
 	for {
-		pause := coresEvery
+		pause := allocatableEvery
 		found, err := client.CoreV1().Nodes().Get(ctx, string(node), metav1.GetOptions{})
 		if err == nil {
-			tell(max(int(found.Status.Allocatable.Cpu().MilliValue()/int64(growth.Core)), 1))
+			tell(growth.MilliCPU(found.Status.Allocatable.Cpu().MilliValue()))
 		} else if ctx.Err() == nil {
 			log.Warn("the node's size is not known", "node", node, "reason", err)
 			pause = retryEvery

@@ -99,6 +99,18 @@ func fixed(p *corev1.Pod, pod Pod) string {
 	return ""
 }
 
+// Limit is the CPU limit of all containers together; 0 if one of them has none.
+func (p Pod) Limit() growth.MilliCPU {
+	var sum growth.MilliCPU
+	for _, c := range p.Containers {
+		if c.Limit == 0 {
+			return 0
+		}
+		sum += c.Limit
+	}
+	return sum
+}
+
 // Trainer is the container that trains: the one the pod declares its default, else its first. It is empty for a pod
 // without containers.
 func (p Pod) Trainer() Container {

@@ -78,6 +78,9 @@ func New(stateDir string, limits Limits, log *slog.Logger, handle func(slot stri
 	return s, nil
 }
 
+// Private is the folder that no job sees.
+func (s *Server) Private() string { return s.private }
+
 // Open listens on a slot's socket. It is called again for every slot that should be open: one that is there is left
 // alone, one that somebody removed is made anew.
 func (s *Server) Open(ctx context.Context, slot string) error {

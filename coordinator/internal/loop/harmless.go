@@ -1,0 +1,93 @@
+package loop
+
+import (
+	"math"
+	"time"
+
+	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/fairfinish"
+)
+
+const (
+	// leastCapacity is what the node is thought to have for its sharers, whatever others use.
+	leastCapacity = growth.Core / 10
+	// busy is the part of the node's CPU in use from which nobody has any to spare.
+	busy = 0.9
+	// stir is the least change of a share that is made without an interruption.
+	stir growth.Share = 0.02
+)
+
+// harmless divides by package fairfinish, whose State goes from decision to decision.
+func (l *Loop) harmless(jobs []*job, originals []pods.Requests, interrupted bool, now time.Time) division {
+	in := make([]fairfinish.Job, len(jobs))
+	for i, j := range jobs {
+		l.meter(j, now)
+		in[i] = fairfinish.Job{
+			ID: j.pod.Ref.UID, Used: growth.CoreSeconds(j.usage.CPU), Left: j.left(), Need: j.need(),
+			// Plain Kubernetes divides a busy node in proportion to requests: that is what nobody may be harmed against.
+			Weight: originals[i].Sum().Cores(), Limit: j.limit(originals[i].Sum()),
+		}
+	}
+	var decision fairfinish.Decision
+	l.fair, decision = fairfinish.Decide(l.config.fairFinish(l.capacity()), l.fair, now, in)
+	d := division{next: max(decision.Next, min(flowDwell, l.config.FlowCon.Interval/2))}
+	moved := growth.Share(0)
+	for i, g := range decision.Grants {
+		inputs := jobs[i].inputs()
+		inputs.Left, inputs.Need, inputs.Limit, inputs.Due, inputs.Late = in[i].Left, in[i].Need, in[i].Limit, finite(g.Due), g.Late
+		moved = max(moved, growth.Share(math.Abs(float64(g.Share-jobs[i].share))))
+		d.grants = append(d.grants, grant{jobs[i].category, float64(g.Share), g.Share, g.Reason, inputs})
+	}
+	if !interrupted && moved < stir {
+		for i, j := range jobs {
+			d.grants[i].share = j.share
+		}
+	}
+	return d
+}
+
+// flowDwell is the longest that a decision which wants to come sooner than the interval is put off: weights take
+// kubelet seconds to change.
+const flowDwell = 10 * time.Second
+
+// capacity is what the sharers can have together: what the node gives to pods, less what jobs that do not share use.
+func (l *Loop) capacity() growth.MilliCPU {
+	capacity := max(l.allocatable, growth.Core)
+	for _, j := range l.jobs {
+		if !j.tunable() {
+			capacity -= j.used
+		}
+	}
+	return max(capacity, leastCapacity)
+}
+
+// spare tells whether the node has CPU that no job wants.
+func (l *Loop) spare() bool {
+	var used growth.MilliCPU
+	for _, j := range l.jobs {
+		used += j.used
+	}
+	return float64(used) < busy*float64(max(l.allocatable, growth.Core))
+}
+
+// limit is the most CPU that a job can use at once: its own limit if it has one, and of what it has shown or, until
+// then, asked for, whichever is known.
+func (j *job) limit(original growth.MilliCPU) growth.MilliCPU {
+	can := growth.MilliCPU(j.demand)
+	if can == 0 {
+		can = max(original, growth.Core)
+	}
+	if most := j.pod.Limit(); most > 0 {
+		can = min(can, most)
+	}
+	return can
+}
+
+// finite leaves out what JSON can not say.
+func finite(s growth.Seconds) growth.Seconds {
+	if math.IsInf(float64(s), 0) || math.IsNaN(float64(s)) {
+		return 0
+	}
+	return s
+}

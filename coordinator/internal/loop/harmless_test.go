@@ -1,0 +1,174 @@
+package loop_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/flowcon"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/wire"
+)
+
+// machine is a node's CPU in miniature: cores that running pods share by their requests, as the kernel does by weights.
+type machine struct {
+	cores float64
+	used  map[growth.PodUID]growth.Seconds
+}
+
+// run lets a second pass on jobs of one thread each.
+func (m *machine) run(requests map[growth.PodUID]float64) {
+	left, weights := m.cores, 0.0
+	for _, r := range requests {
+		weights += r
+	}
+	for more := true; more; { // whoever is full leaves the rest to the others
+		more = false
+		for uid, r := range requests {
+			if left*r/weights >= 1 {
+				m.used[uid]++
+				left, weights, more = left-1, weights-r, true
+				delete(requests, uid)
+			}
+		}
+	}
+	for uid, r := range requests {
+		m.used[uid] += growth.Seconds(left * r / weights)
+	}
+}
+
+// training is a job that takes so many core-seconds, a step each.
+type training struct {
+	name  string
+	at    time.Duration
+	steps float64
+	loss  func(part float64) float64
+}
+
+// complete runs jobs under a policy to their end and returns how long each took, in seconds.
+func complete(t *testing.T, w *world, jobs []training, each func(second int)) map[string]float64 {
+	w.machine = &machine{cores: 1, used: map[growth.PodUID]growth.Seconds{}}
+	w.loop.Allocatable(growth.Core)
+	took := map[string]float64{}
+	for second := 0; len(took) < len(jobs); second++ {
+		require.Less(t, second, 3600, "somebody never ends: %v", took)
+		requests := map[growth.PodUID]float64{}
+		for _, j := range jobs {
+			uid := ref(j.name).UID
+			if j.at == time.Duration(second)*time.Second {
+				w.arrive(j.name)
+			}
+			pod, running := w.pod(uid)
+			if !running {
+				continue
+			}
+			done := float64(w.machine.used[uid])
+			if done >= j.steps {
+				w.remove(j.name)
+				took[j.name] = float64(second) - j.at.Seconds()
+				continue
+			}
+			w.say(j.name, wire.Progress{
+				Step: int64(done), TotalSteps: int64(j.steps), Steps: 1, Metrics: map[string]float64{"loss": j.loss(done / j.steps)},
+			})
+			requests[uid] = float64(pod.Request())
+		}
+		w.mu.Lock()
+		w.machine.run(requests)
+		w.mu.Unlock()
+		w.pass(time.Second)
+		if each != nil {
+			each(second)
+		}
+	}
+	return took
+}
+
+func schedule(seed uint64) []training {
+	random := rand.New(rand.NewPCG(seed, 5))
+	var jobs []training
+	for i := range 8 {
+		pace := 3 + 12*random.Float64()
+		jobs = append(jobs, training{
+			fmt.Sprintf("job-%d", i), time.Duration(random.IntN(150)) * time.Second, 30 + math.Floor(250*random.Float64()),
+			func(part float64) float64 { return math.Exp(-pace*part) + .1 },
+		})
+	}
+	return jobs
+}
+
+// The loop with everything but the kernel and kubelet: on declared totals nobody ends later than under fair sharing by
+// more than an interval, and the mean is far sooner.
+func TestHarmlessHarmsNobody(t *testing.T) {
+	var fair, harmless, n float64
+	for seed := range uint64(6) {
+		var under [2]map[string]float64
+		for i, policy := range []flowcon.Policy{flowcon.Fair, flowcon.Harmless} {
+			in(t, policy, func(t *testing.T, w *world) { under[i] = complete(t, w, schedule(seed), nil) })
+		}
+		for name, took := range under[0] {
+			require.LessOrEqual(t, under[1][name], 1.05*took+interval.Seconds(), "seed %d, %s", seed, name)
+			fair, harmless, n = fair+took, harmless+under[1][name], n+1
+		}
+	}
+	t.Logf("mean completion %.1f s, under fair sharing %.1f s", harmless/n, fair/n)
+	require.Less(t, harmless, 0.85*fair)
+}
+
+func TestHarmlessGoesOnAfterARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		stop := w.start(flowcon.Harmless)
+		jobs := schedule(3)
+		took := complete(t, w, jobs, func(second int) {
+			if second != 100 {
+				return
+			}
+			before := w.memory
+			stop()
+			stop = w.start(flowcon.Harmless)
+			for _, pod := range w.pods {
+				w.loop.PodChanged(pod)
+			}
+			w.pass(interval)
+			require.NotEmpty(t, before.Fair.Accounts)
+			for _, s := range w.memory.Samples {
+				was := before.Fair.Accounts[s.Pod.UID]
+				require.Equal(t, was.Arrived.Unix(), s.Work.Fair.Accounts[s.Pod.UID].Arrived.Unix(), "what it was owed is owed")
+			}
+		})
+		require.Len(t, took, len(jobs))
+	})
+}
+
+func TestWhoeverHasNoSizeGetsItsFairPart(t *testing.T) {
+	in(t, flowcon.Harmless, func(t *testing.T, w *world) {
+		w.arrive("known")
+		w.arrive("unknown")
+		w.arrive("silent", gpushare.ProgressAnnotation+"=file:/nowhere")
+		w.machine = &machine{cores: 1, used: map[growth.PodUID]growth.Seconds{}}
+		for i := range 60 {
+			w.say("known", wire.Progress{Step: int64(w.machine.used["uid-known"]), TotalSteps: 1000, Metrics: map[string]float64{"loss": 1 / float64(i+1)}})
+			w.report("unknown", int64(i), 1/float64(i+1))
+			w.mu.Lock()
+			w.machine.run(map[growth.PodUID]float64{
+				"uid-known": float64(w.pods["uid-known"].Request()), "uid-unknown": float64(w.pods["uid-unknown"].Request()), "uid-silent": float64(w.pods["uid-silent"].Request()),
+			})
+			w.mu.Unlock()
+			w.pass(time.Second)
+		}
+		for _, name := range []string{"known", "unknown", "silent"} {
+			require.InDelta(t, 20, float64(w.machine.used[ref(name).UID]), 3, name)
+		}
+		require.Equal(t, growth.Progressing, w.sample("silent").Category, "a job without progress is never converged")
+		require.NotNil(t, w.sample("known").Work.Fair)
+		require.InDelta(t, 1, float64(w.sample("known").Work.StepCost), .2)
+		require.Equal(t, string(flowcon.Harmless), w.load.Policy)
+	})
+}

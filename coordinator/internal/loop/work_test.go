@@ -1,0 +1,81 @@
+package loop
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/wire"
+)
+
+func TestOdometer(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reports []wire.Progress
+		want    int64
+	}{
+		"steps":                                {[]wire.Progress{{Step: 3}, {Step: 9}}, 9},
+		"steps that begin again in each epoch": {[]wire.Progress{{Step: 10}, {Step: 3, Epoch: 1}, {Step: 10, Epoch: 1}, {Step: 2, Epoch: 2}}, 22},
+		"epochs beside steps that go on":       {[]wire.Progress{{Step: 10}, {Step: 13, Epoch: 1}}, 13},
+		"a restart":                            {[]wire.Progress{{Step: 10}, {Step: 3, Epoch: 1}, {Step: 1}}, 1},
+		"a restart within an epoch":            {[]wire.Progress{{Step: 10, Epoch: 1}, {Step: 4, Epoch: 1}}, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var o odometer
+			for _, p := range tc.reports {
+				o.note(p)
+			}
+			require.Equal(t, tc.want, o.steps)
+		})
+	}
+}
+
+func TestCost(t *testing.T) {
+	var c cost
+	require.False(t, c.left(0, 100).Known, "nothing is known yet")
+	c.note(10, 100)
+	require.False(t, c.left(10, 100).Known, "what was before us is not counted")
+	c.note(20, 120)
+	got := c.left(20, 100)
+	require.Equal(t, growth.CoreSeconds(160), got.Likely)
+	require.Less(t, got.Low, got.Likely)
+	require.Greater(t, got.High, got.Likely)
+	c.note(20, 121)
+	c.note(20, 122)
+	c.note(22, 124)
+	require.InDelta(t, 80*2, float64(c.left(20, 100).Likely), 1e-9, "use without a step belongs to the next step")
+	c.note(1, 5)
+	require.InDelta(t, 99*2, float64(c.left(1, 100).Likely), 1e-9, "a restart teaches nothing")
+	for i := range int64(60) {
+		c.note(2+i, 5+4*growth.Seconds(1+i))
+	}
+	got = c.left(100, 200)
+	require.InDelta(t, 400, float64(got.Likely), 1, "it follows what steps cost now")
+	require.InDelta(t, 400, float64(got.Low), 5, "and is sure of it")
+	require.False(t, c.left(5, 0).Known, "no total, no end")
+	require.True(t, c.left(300, 200).Known)
+	require.Zero(t, c.left(300, 200).Likely)
+}
+
+func TestDemand(t *testing.T) {
+	for name, tc := range map[string]struct {
+		before            demand
+		used, entitlement growth.MilliCPU
+		spare             bool
+		want              demand
+	}{
+		"first seen on a node with room":        {0, 1000, 250, true, 1100},
+		"first seen held down":                  {0, 250, 250, false, 275},
+		"held down it stays what it was":        {1100, 250, 250, false, 1100},
+		"held down and yet more than ever":      {275, 400, 250, false, 440},
+		"it leaves its share unused":            {1100, 300, 1000, false, (1100 + 330) / 2},
+		"room, and it uses less":                {1100, 500, 250, true, (1100 + 550) / 2},
+		"it waits for data: not nothing for it": {100, 0, 500, false, 100},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := tc.before
+			d.note(tc.used, tc.entitlement, tc.spare)
+			require.Equal(t, tc.want, d)
+		})
+	}
+}

@@ -1,0 +1,142 @@
+package recall
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/fairfinish"
+)
+
+const (
+	// name is the file's, in the coordinator's own folder of the state folder.
+	name = "memory.json"
+	// version is the format's. A file of another one is not read.
+	version = 1
+	// most bounds the file, in bytes: a hundred times what a full node takes.
+	most = 8 << 20
+	// pace is the least time between two writes.
+	pace = time.Second
+)
+
+// Memory is what is kept.
+type Memory struct {
+	Samples []bus.Sample
+	Fair    fairfinish.State
+}
+
+// written is the file. Samples are encoded as on the bus, with versions of their own.
+type written struct {
+	Version int               `json:"v"`
+	Samples []json.RawMessage `json:"samples"`
+	Fair    fairfinish.State  `json:"fair"`
+}
+
+// File keeps one node's memory.
+type File struct {
+	path   string
+	log    *slog.Logger
+	newest chan Memory
+}
+
+// New keeps the memory in a folder of the coordinator's own, which is there.
+func New(folder string, log *slog.Logger) *File {
+	return &File{path: filepath.Join(folder, name), log: log, newest: make(chan Memory, 1)}
+}
+
+// Read returns what was kept; nothing if nothing was. Samples that this build does not know are left out.
+func (f *File) Read() (Memory, error) {
+	var m Memory
+	file, err := os.Open(f.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return m, nil
+	}
+	if err != nil {
+		return m, fmt.Errorf("recalling what was known: %w", err)
+	}
+	defer func() { _ = file.Close() }()
+	content, err := io.ReadAll(io.LimitReader(file, most))
+	if err != nil {
+		return m, fmt.Errorf("recalling what was known: %w", err)
+	}
+	var w written
+	if err := json.Unmarshal(content, &w); err != nil {
+		return m, fmt.Errorf("recalling what was known, from %s: %w", f.path, err)
+	}
+	if w.Version != version {
+		return m, fmt.Errorf("recalling what was known, from %s: version %d, this build knows %d", f.path, w.Version, version)
+	}
+	for _, value := range w.Samples {
+		if s, err := bus.Decode[bus.Sample](value); err == nil {
+			m.Samples = append(m.Samples, s)
+		}
+	}
+	m.Fair = w.Fair
+	return m, nil
+}
+
+// Keep leaves a memory to be written, in place of one that is not yet. It never waits, and is for one caller at a time.
+func (f *File) Keep(m Memory) {
+	select {
+	case <-f.newest:
+	default:
+	}
+	f.newest <- m
+}
+
+// Run writes until ctx ends, and then once more if there is something new.
+func (f *File) Run(ctx context.Context) error {
+	failing := false
+	for {
+		select {
+		case <-ctx.Done():
+			select {
+			case m := <-f.newest:
+				return f.write(m)
+			default:
+				return nil
+			}
+		case m := <-f.newest:
+			err := f.write(m)
+			if err != nil && !failing {
+				f.log.Warn("what is known can not be kept on this node", "reason", err)
+			}
+			failing = err != nil
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pace):
+		}
+	}
+}
+
+func (f *File) write(m Memory) error {
+	w := written{Version: version, Samples: make([]json.RawMessage, 0, len(m.Samples)), Fair: m.Fair}
+	for _, s := range m.Samples {
+		value, err := bus.Encode(s)
+		if err != nil {
+			return err
+		}
+		w.Samples = append(w.Samples, value)
+	}
+	content, err := json.Marshal(w)
+	if err != nil {
+		return err
+	}
+	if len(content) > most {
+		return fmt.Errorf("%d bytes, at most %d", len(content), most)
+	}
+	beside := f.path + ".new"
+	if err := os.WriteFile(beside, content, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(beside, f.path)
+}

@@ -1,0 +1,69 @@
+package recall_test
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/coordinator/internal/recall"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/fairfinish"
+	"github.com/trellis-gpu/trellis/growth/remaining"
+)
+
+func TestWhatIsKeptIsRecalled(t *testing.T) {
+	folder := t.TempDir()
+	none, err := recall.New(folder, slog.New(slog.DiscardHandler)).Read()
+	require.NoError(t, err)
+	require.Zero(t, none)
+
+	file := recall.New(folder, slog.New(slog.DiscardHandler))
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	want := recall.Memory{
+		Samples: []bus.Sample{{Pod: growth.PodRef{UID: "a"}, Step: 7, Category: growth.Watching}},
+		Fair: fairfinish.State{At: time.Unix(1_700_000_000, 0).UTC(), Accounts: map[growth.PodUID]fairfinish.Account{
+			"a": {Arrived: time.Unix(1_600_000_000, 0).UTC(), Fair: 3, Real: 4, Left: remaining.Exactly(9), Weight: 1, Limit: 2},
+		}},
+	}
+	file.Keep(recall.Memory{})
+	file.Keep(want)
+	cancel()
+	go func() { done <- file.Run(ctx) }()
+	require.NoError(t, <-done, "the last word is written even as it ends")
+
+	got, err := recall.New(folder, slog.New(slog.DiscardHandler)).Read()
+	require.NoError(t, err)
+	want.Samples[0].Version = bus.Version
+	require.Equal(t, want, got)
+}
+
+func TestWhatCanNotBeReadIsNotBelieved(t *testing.T) {
+	for name, content := range map[string]string{
+		"cut short":       `{"v":1,"samples":[`,
+		"another version": `{"v":2}`,
+		"not ours":        "hello",
+		"empty":           "",
+		"far too long":    `{"v":1,"x":"` + strings.Repeat("x", 9<<20) + `"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			require.NoError(t, os.WriteFile(filepath.Join(folder, "memory.json"), []byte(content), 0o600))
+			got, err := recall.New(folder, slog.New(slog.DiscardHandler)).Read()
+			require.ErrorContains(t, err, "recalling what was known")
+			require.Zero(t, got)
+		})
+	}
+	folder := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "memory.json"), []byte(`{"v":1,"samples":[{"v":9},{"v":1,"step":3}]}`), 0o600))
+	got, err := recall.New(folder, slog.New(slog.DiscardHandler)).Read()
+	require.NoError(t, err)
+	require.Len(t, got.Samples, 1, "a sample of a newer build is left out")
+}
