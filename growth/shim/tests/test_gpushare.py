@@ -578,6 +578,8 @@ class Fork(ShimTest):
     def test_a_fork_that_python_did_not_see_is_noticed_by_its_pid(self):
         self.job.step()
         client = self.job._client()
+        client.close()   # in a real child its thread is not there: here it would go on, on descriptors that others get
+        client._thread.join(PATIENCE)
         client.pid = 1
         self.job.step()
         self.assertIsNot(self.job._client(), client)

@@ -30,7 +30,12 @@ class Aggregate(ShimTest):
                 last.absorb(parts.pop())
                 parts.append(last)
             self.assertEqual(parts[0].message({}), whole.message({}), "seed %d" % seed)
-            self.assertTrue(parts[0].dirty)
+
+    def test_a_report_that_was_taken_back_goes_out_even_if_nothing_happens_any_more(self):
+        earlier, later = self.job._Report(), self.job._Report()
+        earlier.add(None, None, None, None, {}, None, 0.0)
+        later.absorb(earlier)
+        self.assertTrue(later.dirty)
 
     def test_a_metric_that_is_known_is_kept_up_when_there_is_no_room_for_more(self):
         report = self.job._Report()
@@ -228,6 +233,13 @@ class Connections(ShimTest):
         again = self.agent().peer()
         self.job.step()
         self.assertEqual(again.expect("progress")["steps"], 1)
+
+    def test_the_gate_knows_that_the_agent_is_back(self):
+        agent, _ = self.connected()
+        agent.close()
+        eventually(lambda: self.job._client()._gate.lost is not None, "the agent is missed")
+        self.agent().peer()
+        eventually(lambda: self.job._client()._gate.lost is None, "it is back")
 
     def test_a_fork_in_the_middle_of_connecting_leaves_nothing_of_the_connection_in_the_child(self):
         agent, forked, released = self.agent(), threading.Event(), threading.Event()
