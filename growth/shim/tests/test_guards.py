@@ -164,6 +164,21 @@ class Resources(ShimTest):
         self.assertEqual(len(logs.output), 1)
         self.assertFalse(self.job._client()._hashing, "the next checkpoint gets its chance")
 
+    def test_one_thread_is_enough(self):
+        client = self.job._client()
+        client._start()
+        first = client._thread
+        client._start()
+        self.assertIs(client._thread, first)
+
+    def test_the_end_does_not_wait_for_a_thread_that_is_stuck(self):
+        go, client = threading.Event(), self.job._client()
+        self.addCleanup(go.set)
+        client._wake_fds, client._thread = os.pipe(), threading.Thread(target=go.wait, args=(PATIENCE,), daemon=True)
+        client._thread.start()
+        client.close()
+        self.assertTrue(client._thread.is_alive())
+
     def test_no_pipe_to_be_had_is_a_warning(self):
         with self.assertLogs("gpushare", "WARNING"), mock.patch.object(os, "pipe", side_effect=OSError("no more")):
             self.job.step()
