@@ -58,7 +58,6 @@ type table struct {
 	cores    float64
 	jobs     []Job
 	accounts []Account
-	ages     []float64 // since arrival
 	forecast forecast
 	finish   []float64 // when fair sharing finishes the job; if it has already, when its late share of the node does
 	late     []bool
@@ -71,7 +70,6 @@ func tableau(c Config, s State, jobs []Job) *table {
 	for i, j := range jobs {
 		slot[j.ID] = i
 		t.accounts = append(t.accounts, s.Accounts[j.ID])
-		t.ages = append(t.ages, s.At.Sub(s.Accounts[j.ID].Arrived).Seconds())
 		t.order = append(t.order, i)
 	}
 	// Those that have really ended are in fair sharing's way still.
@@ -147,12 +145,12 @@ func (t *table) horizon() float64 {
 
 // serve decides the work that each job is to get until the horizon.
 func (t *table) serve(horizon float64) (work []float64, reasons []string) {
-	p, relief := t.feasible(horizon)
+	p := t.plan(horizon)
 	reasons = make([]string, len(t.jobs))
 	total := 0.0
 	for i, due := range p.due {
 		total += due[0]
-		reasons[i] = t.duty(i, due[0], relief)
+		reasons[i] = t.duty(i, due[0])
 	}
 	for _, i := range t.order {
 		if total >= t.cores*horizon-dust {
@@ -177,64 +175,49 @@ func (t *table) raise(p *plan, job int, horizon float64) {
 	a, old := t.accounts[job], p.due[job]
 	_, size := a.size()
 	work := min(a.Limit*horizon, float64(size-a.Real))
-	base := p.deficit()
-	for work > old[0]+dust {
+	base, slope, above, excess := p.deficit(), 1.0, 0.0, 0.0
+	for range attempts {
+		if work <= old[0]+dust {
+			break
+		}
 		raised := slices.Clone(old)
 		for s := range raised {
 			raised[s] = max(raised[s], work)
 		}
 		p.due[job] = raised
-		// The deficit grows by no more than what is asked for, so that this comes down to the greatest work that works.
 		short := p.deficit() - base
 		if short <= tolerance {
 			return
 		}
-		work -= short
+		// The deficit is convex in the work, so that a secant comes down to the greatest work that works, and not below.
+		if excess > short {
+			slope = (excess - short) / (above - work)
+		}
+		above, excess = work, short
+		work -= short / slope
 	}
 	p.due[job] = old
 }
 
+// attempts bounds the search for the work that a job can be given; it seldom takes more than two.
+const attempts = 8
+
 // tolerance is the deficit, in core-seconds, that is taken for rounding.
 const tolerance = 1e-6
 
-// feasible is a plan that works, and how much later than fair sharing it must be for that: 0 unless sizes were wrong or
-// the node is smaller than it was, else a part of the time that each job takes under fair sharing.
-func (t *table) feasible(horizon float64) (p *plan, relief float64) {
-	p = t.plan(horizon, 0)
-	if p.deficit() <= tolerance {
-		return p, 0
-	}
-	low, high := 0.0, 1.0/64
-	for {
-		if p = t.plan(horizon, high); p.deficit() <= tolerance || high >= 64 {
-			break
-		}
-		low, high = high, 2*high
-	}
-	for range 6 {
-		middle := (low + high) / 2
-		if q := t.plan(horizon, middle); q.deficit() <= tolerance {
-			high, p = middle, q
-		} else {
-			low = middle
-		}
-	}
-	return p, high
-}
-
-// plan is what is owed to each job, and when, if all may be later than under fair sharing by a part of their time there.
-func (t *table) plan(horizon, relief float64) *plan {
+// plan is what is owed to each job, and when.
+func (t *table) plan(horizon float64) *plan {
 	ends := []float64{horizon}
 	for i, a := range t.accounts {
 		low, _ := a.size()
 		for _, at := range []float64{t.forecast.when(i, low), t.finish[i]} {
-			if at = at + relief*(t.ages[i]+at); at > horizon && !math.IsInf(at, 1) {
+			if at > horizon && !math.IsInf(at, 1) {
 				ends = append(ends, at)
 			}
 		}
 	}
 	slices.Sort(ends)
-	ends = slices.CompactFunc(ends, func(a, b float64) bool { return b-a < 1e-6 })
+	ends = slices.CompactFunc(ends, func(a, b float64) bool { return math.Abs(b-a) < 1e-6 })
 	p := &plan{cores: t.cores}
 	before := 0.0
 	for _, end := range ends {
@@ -243,23 +226,22 @@ func (t *table) plan(horizon, relief float64) *plan {
 	}
 	for i, a := range t.accounts {
 		p.limits = append(p.limits, a.Limit)
-		p.due = append(p.due, t.owed(i, a, ends, relief))
+		p.due = append(p.due, t.owed(i, a, ends))
 	}
 	return p
 }
 
 // owed is the work due to a job at each end: what fair sharing will have done of it once its size may be reached, all
 // of it at its end there, and at any time the floor.
-func (t *table) owed(job int, a Account, ends []float64, relief float64) []float64 {
+func (t *table) owed(job int, a Account, ends []float64) []float64 {
 	low, likely := a.size()
 	due := make([]float64, len(ends))
 	most := 0.0
 	for s, end := range ends {
 		floor := t.config.Floor * (t.forecast.at(job, end) - float64(a.Fair))
-		fairly := (end - relief*t.ages[job]) / (1 + relief) // the time of fair sharing that this end is put off from
-		owed := t.forecast.at(job, fairly)
+		owed := t.forecast.at(job, end)
 		switch {
-		case fairly >= t.finish[job]-1e-6:
+		case end >= t.finish[job]-1e-6:
 			owed = float64(likely)
 		case t.late[job] || owed < float64(low)-2*dust:
 			owed = 0
@@ -275,7 +257,7 @@ func (t *table) owed(job int, a Account, ends []float64, relief float64) []float
 }
 
 // duty says why a job gets what it is owed.
-func (t *table) duty(job int, work, relief float64) string {
+func (t *table) duty(job int, work float64) string {
 	switch {
 	case math.IsInf(t.finish[job], 1):
 		return "its size is not known: its fair share"
@@ -283,8 +265,6 @@ func (t *table) duty(job int, work, relief float64) string {
 		return "it can wait"
 	case t.late[job]:
 		return "late: fair sharing would have finished it"
-	case relief > 0:
-		return fmt.Sprintf("due in %.0f s; all are late by %.0f %%", t.finish[job], 100*relief)
 	}
 	return fmt.Sprintf("due in %.0f s", t.finish[job])
 }
