@@ -180,11 +180,8 @@ func (t *table) raise(p *plan, job int, horizon float64) {
 		if work <= old[0]+dust {
 			break
 		}
-		raised := slices.Clone(old)
-		for s := range raised {
-			raised[s] = max(raised[s], work)
-		}
-		p.due[job] = raised
+		p.due[job] = slices.Clone(old)
+		p.lift(job, work)
 		short := p.deficit() - base
 		if short <= tolerance {
 			return
@@ -226,34 +223,33 @@ func (t *table) plan(horizon float64) *plan {
 	}
 	for i, a := range t.accounts {
 		p.limits = append(p.limits, a.Limit)
-		p.due = append(p.due, t.owed(i, a, ends))
+		t.owe(p, i, ends)
 	}
 	return p
 }
 
-// owed is the work due to a job at each end: what fair sharing will have done of it once its size may be reached, all
+// owe enters what is due to a job at each end: what fair sharing will have done of it once its size may be reached, all
 // of it at its end there, and at any time the floor.
-func (t *table) owed(job int, a Account, ends []float64) []float64 {
+func (t *table) owe(p *plan, job int, ends []float64) {
+	a := t.accounts[job]
 	low, likely := a.size()
-	due := make([]float64, len(ends))
-	most := 0.0
+	left := float64(likely - a.Real)
+	due, floor := make([]float64, len(ends)), make([]float64, len(ends))
 	for s, end := range ends {
-		floor := t.config.Floor * (t.forecast.at(job, end) - float64(a.Fair))
-		owed := t.forecast.at(job, end)
+		fair := t.forecast.at(job, end)
+		floor[s] = t.config.Floor * (fair - float64(a.Fair))
 		switch {
 		case end >= t.finish[job]-1e-6:
-			owed = float64(likely)
-		case t.late[job] || owed < float64(low)-2*dust:
-			owed = 0
+			due[s] = left
+		case !t.late[job] && fair >= float64(low)-2*dust:
+			due[s] = min(max(0, fair-float64(a.Real)), left)
 		}
-		work := max(floor, min(owed, float64(likely))-float64(a.Real))
 		if s == 0 {
-			work = min(work, a.Limit*ends[0])
+			due[0] = min(due[0], a.Limit*end)
 		}
-		most = max(most, min(work, float64(likely-a.Real)))
-		due[s] = most
 	}
-	return due
+	p.due, p.floor, p.left = append(p.due, due), append(p.floor, floor), append(p.left, left)
+	p.lift(job, max(due[0], floor[0]))
 }
 
 // duty says why a job gets what it is owed.

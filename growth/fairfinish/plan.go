@@ -13,6 +13,16 @@ type plan struct {
 	lengths []float64
 	limits  []float64   // of each job, in cores
 	due     [][]float64 // by job: the work owed at the end of each segment, cumulative and in core-seconds
+	floor   [][]float64 // by job: what it is served at least by then
+	left    []float64   // of each job
+}
+
+// lift makes some work of a job due in the first segment. Its floor after that comes on top.
+func (p *plan) lift(job int, work float64) {
+	due, floor := p.due[job], p.floor[job]
+	for s := range due {
+		due[s] = max(due[s], min(work+floor[s]-floor[0], p.left[job]))
+	}
 }
 
 // deficit is the work that can not be done in time, whatever the order; 0 for a plan that works.
