@@ -15,11 +15,11 @@ type Job struct {
 	// Used is the CPU that the job has consumed in its life, as its cgroup counts it. A count that falls is a
 	// container that started again: it counts from zero.
 	Used growth.CoreSeconds
-	// Left is the work to its end. What is not Known gets its fair share, as it comes.
+	// Left is the work to its end. A job for which it is not Known gets what fair sharing gives it.
 	Left remaining.Estimate
-	// Need is the work until its metric is at 95 % of its final value; 0 once it is.
+	// Need is the work until its metric is at 95 % of its final value; Known and 0 once it is.
 	Need remaining.Estimate
-	// Weight is the job's part of a fair division relative to others; 0 means 1.
+	// Weight is the job's part of a fair division relative to others', 0.001 to 1000; 0 means 1.
 	Weight float64
 	// Limit is the most CPU that the job can use at once; 0 means all there is.
 	Limit growth.MilliCPU
@@ -28,8 +28,7 @@ type Job struct {
 	Finished bool
 }
 
-// State is what must survive between decisions. It is a value: Decide returns the next one, and changes none. The zero
-// value is a node without jobs. As JSON it lets a restarted coordinator go on.
+// State is what must survive between decisions, as JSON if need be. The zero value is a node without jobs.
 type State struct {
 	At time.Time `json:"at"`
 	// Accounts are those of the jobs that run, and of those that have ended but would still run under fair sharing.
@@ -44,24 +43,33 @@ type Account struct {
 	Real growth.CoreSeconds `json:"real"`
 	// Used is the counter that Real was last read from.
 	Used growth.CoreSeconds `json:"used"`
-	// Left is what was last predicted; exactly nothing for a job that has ended.
+	// Left is what was last predicted.
 	Left   remaining.Estimate `json:"left"`
 	Weight float64            `json:"weight"`
-	// Limit is the most cores that the job can use.
+	// Limit is the most cores that the job can use: declared, and learned from what it left unused.
 	Limit float64 `json:"limit"`
-	Ended bool    `json:"ended,omitempty"`
+	// Granted is what the last decision gave it, Usable what it was seen to be able to use, in cores.
+	Granted float64 `json:"granted,omitempty"`
+	Usable  float64 `json:"usable,omitempty"`
+	Ended   bool    `json:"ended,omitempty"`
 }
 
-// size is the job's whole work as far as is known: at least, and most likely. Infinite when it is not known, or known
-// wrongly, for the job has done it all and goes on.
+// dust is work, in core-seconds, too small to matter: rounding.
+const dust = 1e-9
+
+// size is the job's whole work: at least, and most likely. It is infinite where it is not known.
 func (a Account) size() (low, likely growth.CoreSeconds) {
 	switch {
 	case a.Ended:
 		return a.Real, a.Real
-	case !a.Left.Known || a.Left.Likely <= 0:
+	case !sane(a.Left) || a.Left.Likely <= 0: // a job that goes on after its end has another one
 		return a.Real, growth.CoreSeconds(math.Inf(1))
 	}
 	return a.Real + max(0, min(a.Left.Low, a.Left.Likely)), a.Real + a.Left.Likely
+}
+
+func sane(e remaining.Estimate) bool {
+	return e.Known && e.Likely >= 0 && !math.IsInf(float64(e.Likely), 1) && !math.IsNaN(float64(e.Low))
 }
 
 // active tells whether the job would still run under fair sharing.
@@ -70,35 +78,31 @@ func (a Account) active() bool {
 	return a.Fair < likely-dust
 }
 
-// dust is work too small to matter: rounding.
-const dust = 1e-9
-
-// next is the state at now: fair sharing has gone on since, what was used is charged, jobs have come and gone.
+// next is the state at now: what was used is charged, fair sharing has gone on, jobs have come and gone.
 func (s State) next(c Config, now time.Time, jobs []Job) State {
+	elapsed := now.Sub(s.At).Seconds()
 	n := State{At: now, Accounts: make(map[growth.PodUID]Account, len(jobs))}
 	for id, a := range s.Accounts {
 		n.Accounts[id] = a
 	}
-	// 1. Fair sharing went on with the jobs there were. Their sizes are those of now, where they are known better.
+	// 1. What happened to those that were here. Their sizes are those that are known now: what fair sharing would have
+	// given (Fair) never jumps, only the end that it runs towards moves.
 	present := make(map[growth.PodUID]bool, len(jobs))
 	for _, j := range jobs {
 		present[j.ID] = true
 		if a, known := n.Accounts[j.ID]; known && !a.Ended {
-			n.Accounts[j.ID] = a.charged(c, j)
+			n.Accounts[j.ID] = a.charged(c, j, elapsed)
 		}
 	}
 	for id, a := range n.Accounts {
-		if !present[id] {
-			a.Ended = true
-			n.Accounts[id] = a
-		}
+		a.Ended = a.Ended || !present[id]
+		n.Accounts[id] = a
 	}
-	n.share(c, now.Sub(s.At).Seconds())
-	// 2. Who has arrived begins now; who has ended in both worlds is forgotten.
+	n.share(c, elapsed)
+	// 2. Who has come begins now. Who has gone from both worlds is forgotten.
 	for _, j := range jobs {
 		if _, known := n.Accounts[j.ID]; !known && !j.Finished {
-			a := Account{Arrived: now, Used: j.Used}
-			n.Accounts[j.ID] = a.charged(c, j)
+			n.Accounts[j.ID] = Account{Arrived: now, Used: j.Used}.charged(c, j, 0)
 		}
 	}
 	for id, a := range n.Accounts {
@@ -109,21 +113,47 @@ func (s State) next(c Config, now time.Time, jobs []Job) State {
 	return n
 }
 
-// charged takes in what is known of the job now.
-func (a Account) charged(c Config, j Job) Account {
-	a.Real += j.Used
-	if j.Used >= a.Used {
-		a.Real -= a.Used
+// charged takes in what is known of a job now, some seconds after the last time.
+func (a Account) charged(c Config, j Job, seconds float64) Account {
+	used := growth.CoreSeconds(0)
+	switch {
+	case !(j.Used >= 0) || math.IsInf(float64(j.Used), 1): // nothing that could be read
+		j.Used = a.Used
+	case j.Used < a.Used:
+		used = j.Used
+	default:
+		used = j.Used - a.Used
 	}
-	a.Used, a.Left, a.Ended = j.Used, j.Left, j.Finished
+	a.Real, a.Used, a.Left, a.Ended = a.Real+used, j.Used, j.Left, j.Finished
 	a.Weight, a.Limit = 1, c.Cores.Cores()
 	if j.Weight > 0 {
-		a.Weight = j.Weight
+		a.Weight = min(max(j.Weight, 0.001), 1000)
 	}
 	if j.Limit > 0 {
 		a.Limit = min(a.Limit, j.Limit.Cores())
 	}
+	if seconds >= c.Interval.Seconds()/2 {
+		a.Usable = usable(a, float64(used)/seconds)
+	}
+	if a.Usable > 0 {
+		a.Limit = min(a.Limit, a.Usable)
+	}
 	return a
+}
+
+// usable is the most cores that the job is believed to be able to use, after it has used some on average; 0 for any
+// number. Weights leave nothing idle that somebody wants: who used much less than its grant waited for something else.
+func usable(a Account, used float64) float64 {
+	const leaves, room = 0.7, 1.5
+	switch {
+	case used < leaves*a.Granted:
+		return max(room*used, a.Limit/100)
+	case a.Usable == 0 || room*a.Usable >= a.Limit:
+		return 0
+	case used*room > a.Usable*leaves: // it uses what it is believed to: perhaps it could use more
+		return room * a.Usable
+	}
+	return a.Usable
 }
 
 // sorted are the accounts that keep holds for, in the order of their identities.

@@ -1,0 +1,138 @@
+package fairfinish
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+const (
+	// tolerance is the deficit, in core-seconds, that is taken for rounding.
+	tolerance = 1e-6
+	// instant is the time, in seconds, below which two times are one.
+	instant = 1e-6
+	// attempts bounds the search for the work that a job can be given; it seldom takes more than two.
+	attempts = 8
+)
+
+// serve decides the work that each job is to get until the horizon: what is due, and then, in the order of the index, as
+// much for each as leaves everybody else in time.
+func (t *table) serve(horizon float64) (work []float64, reasons []string) {
+	p := t.plan(horizon)
+	total := 0.0
+	for i, due := range p.due {
+		total += due[0]
+		reasons = append(reasons, t.duty(i))
+	}
+	for _, i := range t.order {
+		if total >= t.cores*horizon-tolerance {
+			break
+		}
+		if more := t.raise(p, i, horizon); more > tolerance {
+			total += more
+			reasons[i] = t.gain(i)
+		}
+	}
+	for _, due := range p.due {
+		work = append(work, max(due[0], dust))
+	}
+	return work, reasons
+}
+
+// raise gives a job as much until the horizon as adds nothing to the plan's deficit, and returns what that is more.
+func (t *table) raise(p *plan, job int, horizon float64) (more float64) {
+	before := p.due[job]
+	work := min(t.accounts[job].Limit*horizon, p.left[job])
+	base, slope, above, excess := p.deficit(), 1.0, 0.0, 0.0
+	for range attempts {
+		if work <= before[0]+tolerance {
+			break
+		}
+		p.due[job] = slices.Clone(before)
+		p.lift(job, work)
+		short := p.deficit() - base
+		if short <= tolerance {
+			return work - before[0]
+		}
+		// The deficit is convex in the work, so that a secant comes down to the greatest work that works, and not below.
+		if excess > short {
+			slope = (excess - short) / (above - work)
+		}
+		above, excess = work, short
+		work -= short / slope
+	}
+	p.due[job] = before
+	return 0
+}
+
+// plan is what is owed to each job, and when.
+func (t *table) plan(horizon float64) *plan {
+	ends := []float64{horizon}
+	for i, a := range t.accounts {
+		low, _ := a.size()
+		for _, at := range []float64{t.forecast.when(i, low), t.finish[i]} {
+			if at > horizon && !math.IsInf(at, 1) {
+				ends = append(ends, at)
+			}
+		}
+	}
+	slices.Sort(ends)
+	ends = slices.CompactFunc(ends, func(b, a float64) bool { return b-a < instant })
+	p := &plan{cores: t.cores}
+	before := 0.0
+	for _, end := range ends {
+		p.lengths = append(p.lengths, end-before)
+		before = end
+	}
+	for i := range t.accounts {
+		t.owe(p, i, ends)
+	}
+	return p
+}
+
+// owe enters what is due to a job at each end: what fair sharing will have done of it from when its size may be reached,
+// all of it at its end there, and at any time the floor.
+func (t *table) owe(p *plan, job int, ends []float64) {
+	a, left := t.accounts[job], t.left(job)
+	low, _ := a.size()
+	due, floor := make([]float64, len(ends)), make([]float64, len(ends))
+	for s, end := range ends {
+		fair := growth.CoreSeconds(t.forecast.at(job, end))
+		floor[s] = t.config.Floor * float64(fair-a.Fair)
+		switch {
+		case end >= t.finish[job]-instant:
+			due[s] = left
+		case !t.late[job] && fair >= low-2*dust:
+			due[s] = min(max(0, float64(fair-a.Real)), left)
+		}
+	}
+	due[0] = min(due[0], a.Limit*ends[0]) // what can not be done by then is still to be done after
+	p.limits = append(p.limits, a.Limit)
+	p.due, p.floor, p.left = append(p.due, due), append(p.floor, floor), append(p.left, left)
+	p.lift(job, max(due[0], floor[0]))
+}
+
+// duty says why a job gets what it is owed.
+func (t *table) duty(job int) string {
+	switch {
+	case math.IsInf(t.finish[job], 1):
+		return "its size is not known: what fair sharing gives it"
+	case t.late[job]:
+		return "late: fair sharing would have finished it"
+	}
+	return fmt.Sprintf("due in %.0f s", t.finish[job])
+}
+
+// gain says why a job gets more than it is owed.
+func (t *table) gain(job int) string {
+	switch need, left := t.need(job), t.left(job); {
+	case need > 0 && !math.IsInf(need, 1):
+		return fmt.Sprintf("%.0f core-seconds until its metric is good", need)
+	case math.IsInf(left, 1):
+		return "nobody else needs it"
+	default:
+		return fmt.Sprintf("%.0f core-seconds to its end", left)
+	}
+}

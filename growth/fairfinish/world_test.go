@@ -1,0 +1,164 @@
+package fairfinish_test
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/fairfinish"
+	"github.com/trellis-gpu/trellis/growth/remaining"
+)
+
+var epoch = time.Unix(1_700_000_000, 0).UTC()
+
+func at(seconds float64) time.Time { return epoch.Add(growth.Seconds(seconds).Duration()) }
+
+// task is a job as it really is: work in core-seconds, times in seconds.
+type task struct {
+	arrival, work, need, limit, weight float64
+	done, end                          float64
+}
+
+func (k *task) job(i int) fairfinish.Job {
+	return fairfinish.Job{
+		ID: growth.PodUID("job-" + strconv.Itoa(i)), Used: growth.CoreSeconds(k.done), Weight: k.weight, Limit: growth.MilliCPU(1000 * k.limit),
+		Left: remaining.Exactly(growth.CoreSeconds(k.work - k.done)), Need: remaining.Exactly(growth.CoreSeconds(max(0, k.need-k.done))),
+		Finished: k.end > 0,
+	}
+}
+
+// split divides cores by weight, the plain way: nobody more than its limit, again and again until nothing is left over.
+func split(cores float64, weights, limits []float64) []float64 {
+	got := make([]float64, len(weights))
+	for left := cores; left > 1e-12; {
+		sum := 0.0
+		for i := range got {
+			if got[i] < limits[i] {
+				sum += weights[i]
+			}
+		}
+		if sum == 0 {
+			break
+		}
+		given := 0.0
+		for i := range got {
+			if got[i] < limits[i] {
+				more := min(left*weights[i]/sum, limits[i]-got[i])
+				got[i] += more
+				given += more
+			}
+		}
+		left -= given
+	}
+	return got
+}
+
+// decider is asked for shares at each arrival, each end, and when the time it named is over.
+type decider func(now float64, jobs []fairfinish.Job) (shares []float64, next float64)
+
+// run is a machine that serves tasks by a decider's shares until all have ended.
+func run(t *testing.T, cores float64, tasks []task, decide decider) []task {
+	t.Helper()
+	tasks = append([]task(nil), tasks...)
+	now := 0.0
+	for steps := 0; ; steps++ {
+		require.Less(t, steps, 100_000, "it never ends")
+		var jobs []fairfinish.Job
+		var here []int
+		next := 1e18
+		for i := range tasks {
+			switch k := &tasks[i]; {
+			case k.arrival > now+1e-9:
+				next = min(next, k.arrival-now)
+			default:
+				jobs = append(jobs, k.job(i))
+				if k.end == 0 {
+					here = append(here, i)
+				}
+			}
+		}
+		if len(here) == 0 && next == 1e18 {
+			return tasks
+		}
+		shares, soon := decide(now, jobs)
+		next = min(next, soon)
+		var limits []float64
+		for _, i := range here {
+			limits = append(limits, tasks[i].limit)
+		}
+		rates := split(cores, shares, limits)
+		for k, i := range here {
+			next = min(next, (tasks[i].work-tasks[i].done)/rates[k])
+		}
+		now += next
+		for k, i := range here {
+			if tasks[i].done += rates[k] * next; tasks[i].done > tasks[i].work-1e-7 {
+				tasks[i].end = now
+			}
+		}
+	}
+}
+
+// fair is weighted processor sharing.
+func fair(now float64, jobs []fairfinish.Job) ([]float64, float64) {
+	var shares []float64
+	for _, j := range jobs {
+		if !j.Finished {
+			shares = append(shares, j.Weight)
+		}
+	}
+	return shares, 1e18
+}
+
+// harmless is the policy, its state stored and read again between any two decisions if restart is true.
+func harmless(t *testing.T, c fairfinish.Config, restart bool, watch func(fairfinish.Decision)) decider {
+	var state fairfinish.State
+	return func(now float64, jobs []fairfinish.Job) ([]float64, float64) {
+		if restart {
+			text, err := json.Marshal(state)
+			require.NoError(t, err)
+			state = fairfinish.State{}
+			require.NoError(t, json.Unmarshal(text, &state))
+		}
+		var d fairfinish.Decision
+		state, d = fairfinish.Decide(c, state, at(now), jobs)
+		if watch != nil {
+			watch(d)
+		}
+		var shares []float64
+		for _, g := range d.Grants {
+			shares = append(shares, float64(g.Share))
+		}
+		return shares, d.Next.Seconds()
+	}
+}
+
+// draw makes up to most tasks, of any size, need, weight and time of arrival.
+func draw(seed uint64, most int, cores float64, weighted bool) []task {
+	dice := rand.New(rand.NewPCG(seed, 7))
+	tasks := make([]task, 1+dice.IntN(most))
+	for i := range tasks {
+		k := task{arrival: float64(dice.IntN(300)), work: 1 + 200*dice.Float64(), weight: 1, limit: cores}
+		if dice.IntN(3) == 0 {
+			k.arrival = tasks[0].arrival // at once
+		}
+		if dice.IntN(4) == 0 {
+			k.work = 1 + float64(dice.IntN(4))*50
+		}
+		k.need = k.work * dice.Float64()
+		if weighted {
+			k.weight = float64(1 + dice.IntN(5))
+		}
+		if cores > 1 {
+			k.limit = float64(1 + dice.IntN(int(cores)))
+			k.work *= k.limit
+		}
+		tasks[i] = k
+	}
+	return tasks
+}
