@@ -1,6 +1,7 @@
 package fairfinish
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -21,6 +22,7 @@ const (
 // much for each as leaves everybody else in time.
 func (t *table) serve(horizon float64) (work []float64, reasons []string) {
 	p := t.plan(horizon)
+	t.yield(p)
 	total := 0.0
 	for i, due := range p.due {
 		total += due[0]
@@ -65,6 +67,37 @@ func (t *table) raise(p *plan, job int, horizon float64) (more float64) {
 	}
 	p.due[job] = before
 	return 0
+}
+
+// yield makes a plan that does not work into one that does: in the order in which fair sharing would finish them, each
+// job's due is kept as far as it can be. So whoever would finish last is late, if anybody must be.
+func (t *table) yield(p *plan) {
+	if p.deficit() <= tolerance {
+		return
+	}
+	due := p.due
+	p.due = make([][]float64, len(due))
+	for i := range due {
+		p.due[i] = make([]float64, len(due[i]))
+		p.lift(i, p.floor[i][0])
+	}
+	byFinish := slices.Clone(t.order)
+	slices.SortStableFunc(byFinish, func(i, j int) int { return cmp.Compare(t.finish[i], t.finish[j]) })
+	for _, i := range byFinish {
+		floor := p.due[i]
+		p.due[i] = due[i]
+		for range attempts {
+			short := p.deficit()
+			if short <= tolerance {
+				break
+			}
+			last := p.due[i][len(floor)-1]
+			p.due[i] = slices.Clone(p.due[i])
+			for s := range floor {
+				p.due[i][s] = max(floor[s], min(p.due[i][s], last-short))
+			}
+		}
+	}
 }
 
 // plan is what is owed to each job, and when.
