@@ -49,12 +49,14 @@ func serve(s settings.Settings, log *slog.Logger) error {
 
 	resource := corev1.ResourceName(s.Resource)
 	keeper := view.NewKeeper(etcd, resource, log)
+	factory := kube.Informers(client)
 	held, api := &ledger.Held{}, kube.API{Client: client}
 	metrics := telemetry.NewMetrics(keeper, held, decide.Outcomes(), sweep.Kinds())
 	books := ledger.Ledger{Bus: etcd, Unbalanced: metrics.Unbalanced}
 	probes := &telemetry.Probes{View: keeper, Held: held, Metrics: metrics}
 	decider := &decide.Decider{
-		View: keeper, Policy: policy, PolicyName: s.Policy, Ledger: books, Held: held, API: api, Resource: resource, Log: log, Conflicted: metrics.Conflicted,
+		View: keeper, Policy: policy, PolicyName: s.Policy, Ledger: books, Held: held, API: api,
+		Budgets: kube.BudgetsOf(factory), Resource: resource, Log: log, Conflicted: metrics.Conflicted,
 	}
 	sweeper := &sweep.Sweeper{
 		View: keeper, Ledger: books, Reserver: decider, Held: held, Pods: api, Log: log, Repaired: metrics.Repaired,
@@ -67,7 +69,7 @@ func serve(s settings.Settings, log *slog.Logger) error {
 		return err
 	}
 	parts.Add(until(sweeper.Run))
-	parts.Add(until(func(ctx context.Context) error { return keeper.Inform(ctx, kube.Informers(client)) }))
+	parts.Add(until(func(ctx context.Context) error { return keeper.Inform(ctx, factory) }))
 	parts.Add(until(keeper.Run))
 	if err := listen(&parts, s.HealthListen, probes.Handler()); err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -39,25 +40,8 @@ func TestBesideTheStockScheduler(t *testing.T) {
 	if !stock.Given() {
 		t.Skip("needs TRELLIS_STOCK_DIR, a folder with etcd, kube-apiserver and kube-scheduler")
 	}
-	plane := stock.Start(t)
-	state := etcdbus.Config{Endpoints: []string{plane.Etcd}} // Trellis's keys lie beside the API server's in this test alone
-	b, err := etcdbus.Open(state)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = b.Close() })
-	for i := range nodes {
-		publish(t, plane, b, fmt.Sprintf("node-%d", i))
-	}
-	s := settings.Settings{
-		Listen: free(t), HealthListen: free(t), Policy: "growth", Resource: gpushare.Resource, LogLevel: "info",
-		Kube: kube.Config{Kubeconfig: plane.Kubeconfig, QPS: 200, Burst: 400}, Etcd: state,
-	}
-	require.NoError(t, s.Validate())
-	ended := make(chan error, 1)
-	go func() { ended <- serve(s, slog.New(slog.NewTextHandler(t.Output(), nil))) }()
+	plane, s, ended := beside(t, nodes)
 	health := "http://" + s.HealthListen
-	require.Eventually(t, func() bool { code, _ := get(health + "/readyz"); return code == http.StatusOK }, time.Minute, 50*time.Millisecond)
-	plane.Scheduler(t, fmt.Sprintf(extender, s.Listen))
-
 	create(t, plane, "nonsense", "a lot", 1)
 	told(t, plane, "nonsense", `"a lot" is not an amount of GPU memory`)
 	create(t, plane, "too-large", "12Gi", 12)
@@ -85,12 +69,72 @@ func TestBesideTheStockScheduler(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
+// TestAnUrgentJobEvictsOthers fills two GPUs with two jobs each, so that freeing the two jobs of the lowest priority would free half
+// of each GPU. The stock scheduler's dry run knows no better; asked, the extender names two jobs of one GPU.
+func TestAnUrgentJobEvictsOthers(t *testing.T) {
+	if !stock.Given() {
+		t.Skip("needs TRELLIS_STOCK_DIR, a folder with etcd, kube-apiserver and kube-scheduler")
+	}
+	plane, _, ended := beside(t, 1)
+	placed := map[string]string{}
+	for i, class := range []string{"none", "none-too", "high", "low"} { // the emptier GPU is taken in turn
+		plane.Class(t, class, map[string]int32{"high": 5, "low": 1, "urgent": 10}[class])
+		submit(t, plane, "job-"+class, class, gpuMemory/2)
+		require.Eventually(t, func() bool { return len(bound(t, plane)) == i+1 }, time.Minute, 50*time.Millisecond)
+	}
+	for _, pod := range bound(t, plane) {
+		placed[pod.Name] = pod.Annotations[gpushare.GPUAnnotation]
+	}
+	require.Equal(t, map[string]string{
+		"job-none": "node-0-gpu-0", "job-none-too": "node-0-gpu-1", "job-high": "node-0-gpu-0", "job-low": "node-0-gpu-1",
+	}, placed)
+
+	plane.Class(t, "urgent", 10)
+	submit(t, plane, "urgent", "urgent", gpuMemory)
+	require.Eventually(t, func() bool {
+		left := map[string]string{}
+		for _, pod := range bound(t, plane) {
+			left[pod.Name] = pod.Annotations[gpushare.GPUAnnotation]
+		}
+		return maps.Equal(left, map[string]string{"job-none": "node-0-gpu-0", "job-high": "node-0-gpu-0", "urgent": "node-0-gpu-1"})
+	}, time.Minute, 50*time.Millisecond, "the urgent job has the GPU of the two that mattered least together")
+	require.Contains(t, events(t, plane, "job-low"), "Preempted by pod")
+
+	require.NoError(t, syscall.Kill(syscall.Getpid(), syscall.SIGTERM))
+	require.NoError(t, <-ended)
+}
+
+// beside starts a control plane, so many nodes, the extender and a stock scheduler that asks it.
+func beside(t *testing.T, nodes int) (*stock.Plane, settings.Settings, chan error) {
+	t.Helper()
+	plane := stock.Start(t)
+	state := etcdbus.Config{Endpoints: []string{plane.Etcd}} // Trellis's keys lie beside the API server's in these tests alone
+	b, err := etcdbus.Open(state)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = b.Close() })
+	for i := range nodes {
+		publish(t, plane, b, fmt.Sprintf("node-%d", i))
+	}
+	s := settings.Settings{
+		Listen: free(t), HealthListen: free(t), Policy: "growth", Resource: gpushare.Resource, LogLevel: "info",
+		Kube: kube.Config{Kubeconfig: plane.Kubeconfig, QPS: 200, Burst: 400}, Etcd: state,
+	}
+	require.NoError(t, s.Validate())
+	ended := make(chan error, 1)
+	go func() { ended <- serve(s, slog.New(slog.NewTextHandler(t.Output(), nil))) }()
+	ready := "http://" + s.HealthListen + "/readyz"
+	require.Eventually(t, func() bool { code, _ := get(ready); return code == http.StatusOK }, time.Minute, 50*time.Millisecond)
+	plane.Scheduler(t, fmt.Sprintf(extender, s.Listen))
+	return plane, s, ended
+}
+
 // extender takes the extender's address: what deploy/ configures a scheduler with.
 const extender = `
 - urlPrefix: http://%s
   filterVerb: filter
   prioritizeVerb: prioritize
   bindVerb: bind
+  preemptVerb: preempt
   weight: 5
   nodeCacheCapable: true
   ignorable: false
@@ -114,16 +158,31 @@ func publish(t *testing.T, plane *stock.Plane, b bus.Bus, name string) {
 
 func create(t *testing.T, plane *stock.Plane, name, memory string, units int64) {
 	t.Helper()
-	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{gpushare.MemoryAnnotation: memory}},
+	pod := trainer(name, units)
+	pod.Annotations = map[string]string{gpushare.MemoryAnnotation: memory}
+	_, err := plane.Client.CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{})
+	require.NoError(t, err)
+}
+
+// submit creates a pod of a priority class that ends at once when it is told to: there is no kubelet.
+func submit(t *testing.T, plane *stock.Plane, name, class string, memory growth.MiB) {
+	t.Helper()
+	pod := trainer(name, int64(memory/growth.GiB))
+	pod.Annotations = map[string]string{gpushare.MemoryAnnotation: fmt.Sprint(int64(memory/growth.GiB)) + "Gi"}
+	pod.Spec.PriorityClassName, pod.Spec.TerminationGracePeriodSeconds = class, new(int64(0))
+	_, err := plane.Client.CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{})
+	require.NoError(t, err)
+}
+
+func trainer(name string, units int64) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: corev1.PodSpec{SchedulerName: "trellis", Containers: []corev1.Container{{
 			Name: "train", Image: "trainer", Resources: corev1.ResourceRequirements{
 				Limits: corev1.ResourceList{gpushare.Resource: *resource.NewQuantity(units, resource.DecimalSI)},
 			},
 		}}},
 	}
-	_, err := plane.Client.CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{})
-	require.NoError(t, err)
 }
 
 func bound(t *testing.T, plane *stock.Plane) []corev1.Pod {

@@ -38,8 +38,9 @@ type Decider struct {
 	PolicyName string
 	Ledger     Ledger
 	// Held are the reservations that wait for a bus that is away.
-	Held *ledger.Held
-	API  API
+	Held    *ledger.Held
+	API     API
+	Budgets Budgets
 	// Resource is the extended resource that pods ask for.
 	Resource corev1.ResourceName
 	Log      *slog.Logger

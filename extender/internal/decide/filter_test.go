@@ -2,6 +2,7 @@ package decide_test
 
 import (
 	"errors"
+	"log/slog"
 	"testing"
 	"testing/synctest"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/stage"
+	"github.com/trellis-gpu/trellis/extender/internal/view"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
@@ -87,12 +89,15 @@ func TestFilter(t *testing.T) {
 	}
 }
 
+// blind is a view that has seen nothing yet.
+func blind(c *stage.Cluster) *view.Keeper {
+	return view.NewKeeper(c.Bus, gpushare.Resource, slog.New(slog.DiscardHandler))
+}
+
 func TestNoAnswerBeforeTheFirstFullView(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := stage.New(t)
-		c.Mem.Fail(bus.ErrUnavailable)
-		c.Settle()
-		d := c.Decider(c.Keeper)
+		d := c.Decider(blind(c))
 		_, err := d.Filter(stage.Pod("p", "1Gi", 1), []string{"n"})
 		require.ErrorContains(t, err, "has not seen the whole cluster yet")
 		pod := c.Create(stage.Pod("p", "1Gi", 1))

@@ -24,6 +24,12 @@ type Pod struct {
 	// Ended says that it has run to its end: kubelet has taken its devices back.
 	Ended   bool
 	Request placement.Request
+	// Priority is the pod's, Labels are what disruption budgets select it by.
+	Priority int32
+	Labels   map[string]string
+	// CPU and Memory are what it requests of its node beside the GPU, of the containers that stay.
+	CPU    growth.MilliCPU
+	Memory growth.MiB
 	// Nonsense says what is wrong with its wishes, in a sentence for the user.
 	Nonsense error
 }
@@ -41,7 +47,12 @@ func Read(pod *corev1.Pod, resource corev1.ResourceName) (Pod, bool) {
 		Node:            growth.NodeName(pod.Spec.NodeName),
 		GPUs:            gpus(pod.Annotations[gpushare.GPUAnnotation]),
 		Ended:           pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,
+		Labels:          pod.Labels,
 	}
+	if pod.Spec.Priority != nil {
+		p.Priority = *pod.Spec.Priority
+	}
+	p.CPU, p.Memory = requests(pod)
 	wish, err := gpushare.Parse(pod.Annotations)
 	if err != nil {
 		p.Nonsense = err
@@ -60,7 +71,7 @@ func limits(pod *corev1.Pod, resource corev1.ResourceName) []placement.Container
 	}
 	for i := range pod.Spec.InitContainers {
 		c := &pod.Spec.InitContainers[i]
-		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+		if stays(c) {
 			add(c, placement.Sidecar)
 			continue
 		}
@@ -70,6 +81,28 @@ func limits(pod *corev1.Pod, resource corev1.ResourceName) []placement.Container
 		add(&pod.Spec.Containers[i], placement.App)
 	}
 	return containers
+}
+
+// stays tells a sidecar from an init container that ends.
+func stays(init *corev1.Container) bool {
+	return init.RestartPolicy != nil && *init.RestartPolicy == corev1.ContainerRestartPolicyAlways
+}
+
+// requests sums what the containers that stay request of the node.
+func requests(pod *corev1.Pod) (cpu growth.MilliCPU, memory growth.MiB) {
+	add := func(c *corev1.Container) {
+		cpu += growth.MilliCPU(c.Resources.Requests.Cpu().MilliValue())
+		memory += growth.MiB(c.Resources.Requests.Memory().Value() >> 20)
+	}
+	for i := range pod.Spec.InitContainers {
+		if stays(&pod.Spec.InitContainers[i]) {
+			add(&pod.Spec.InitContainers[i])
+		}
+	}
+	for i := range pod.Spec.Containers {
+		add(&pod.Spec.Containers[i])
+	}
+	return cpu, memory
 }
 
 // bounded keeps sums of units and their memory within reach of an int64, whatever a limit says.
@@ -95,7 +128,8 @@ func Annotation(shares []growth.GPUShare) string {
 	return strings.Join(uuids, ",")
 }
 
-// Slim drops what Read does not look at. It is the informers' transform.
+// Slim drops what Read does not look at. It is the informers' transform. Most pods of a cluster ask for no extended resource:
+// of those next to nothing is kept.
 func Slim(object any) (any, error) {
 	pod, ok := object.(*corev1.Pod)
 	if !ok {
@@ -103,10 +137,26 @@ func Slim(object any) (any, error) {
 	}
 	slim := &corev1.Pod{TypeMeta: pod.TypeMeta}
 	slim.Namespace, slim.Name, slim.UID, slim.ResourceVersion = pod.Namespace, pod.Name, pod.UID, pod.ResourceVersion
-	slim.CreationTimestamp, slim.Annotations = pod.CreationTimestamp, wishes(pod.Annotations)
 	slim.Spec.NodeName, slim.Status.Phase = pod.Spec.NodeName, pod.Status.Phase
+	slim.Annotations = wishes(pod.Annotations)
+	if slim.Annotations == nil && !extended(pod.Spec.InitContainers) && !extended(pod.Spec.Containers) {
+		return slim, nil
+	}
+	slim.CreationTimestamp, slim.Labels, slim.Spec.Priority = pod.CreationTimestamp, pod.Labels, pod.Spec.Priority
 	slim.Spec.InitContainers, slim.Spec.Containers = bare(pod.Spec.InitContainers), bare(pod.Spec.Containers)
 	return slim, nil
+}
+
+// extended tells whether a container has a limit on an extended resource.
+func extended(containers []corev1.Container) bool {
+	for i := range containers {
+		for name := range containers[i].Resources.Limits {
+			if strings.Contains(string(name), "/") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func wishes(annotations map[string]string) map[string]string {
@@ -125,8 +175,7 @@ func wishes(annotations map[string]string) map[string]string {
 func bare(containers []corev1.Container) []corev1.Container {
 	bare := make([]corev1.Container, len(containers))
 	for i, c := range containers {
-		bare[i].Name, bare[i].RestartPolicy = c.Name, c.RestartPolicy
-		bare[i].Resources.Limits = c.Resources.Limits
+		bare[i].Name, bare[i].RestartPolicy, bare[i].Resources = c.Name, c.RestartPolicy, c.Resources
 	}
 	return bare
 }

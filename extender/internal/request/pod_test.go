@@ -17,7 +17,10 @@ import (
 func container(name, units string) corev1.Container {
 	return corev1.Container{
 		Name: name, Image: "trainer", Env: []corev1.EnvVar{{Name: "A", Value: "b"}},
-		Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{gpushare.Resource: resource.MustParse(units)}},
+		Resources: corev1.ResourceRequirements{
+			Limits:   corev1.ResourceList{gpushare.Resource: resource.MustParse(units)},
+			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1500m"), corev1.ResourceMemory: resource.MustParse("1Gi")},
+		},
 	}
 }
 
@@ -34,7 +37,7 @@ func pod() *corev1.Pod {
 			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}},
 		},
 		Spec: corev1.PodSpec{
-			NodeName: "n", InitContainers: []corev1.Container{sidecar, container("warm", "4")},
+			NodeName: "n", Priority: new(int32(7)), InitContainers: []corev1.Container{sidecar, container("warm", "4")},
 			Containers: []corev1.Container{container("train", "14"), {Name: "log"}},
 		},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning},
@@ -46,6 +49,7 @@ func TestRead(t *testing.T) {
 	require.True(t, asks)
 	require.Equal(t, request.Pod{
 		Ref: growth.PodRef{Namespace: "ns", Name: "p", UID: "u"}, ResourceVersion: "7", Node: "n", GPUs: []growth.GPU{"GPU-a", "GPU-b"},
+		Priority: 7, Labels: map[string]string{"app": "x"}, CPU: 3000, Memory: 2 * growth.GiB,
 		Request: placement.Request{Memory: 8 * growth.GiB, Count: 2, Containers: []placement.Container{
 			{Name: "cache", Units: 2, Role: placement.Sidecar}, {Name: "warm", Units: 4, Role: placement.Init}, {Name: "train", Units: 14},
 		}},
@@ -61,9 +65,22 @@ func TestSlimKeepsAllThatIsRead(t *testing.T) {
 	require.True(t, asks)
 	require.Equal(t, want, got)
 	require.Empty(t, kept.ManagedFields)
-	require.Empty(t, kept.Labels)
 	require.NotContains(t, kept.Annotations, "other")
 	require.Empty(t, kept.Spec.Containers[0].Env)
+}
+
+func TestSlimKeepsNextToNothingOfOtherPods(t *testing.T) {
+	other := pod()
+	clear(other.Annotations)
+	other.Spec.InitContainers = nil
+	other.Spec.Containers = []corev1.Container{{Name: "web", Image: "web"}}
+	slim, err := request.Slim(other)
+	require.NoError(t, err)
+	kept := slim.(*corev1.Pod)
+	require.Equal(t, "p", kept.Name)
+	require.Equal(t, "n", kept.Spec.NodeName)
+	require.Empty(t, kept.Labels)
+	require.Empty(t, kept.Spec.Containers)
 }
 
 func TestWhoAsks(t *testing.T) {

@@ -35,6 +35,8 @@ type Cluster struct {
 	Held *ledger.Held
 	// Bindings are those that were posted, in order.
 	Bindings *Bindings
+
+	budgets kube.Budgets
 }
 
 // New sets the stage. It must be called inside a synctest bubble.
@@ -53,7 +55,9 @@ func (c *Cluster) Replica() *view.Keeper {
 	ctx, cancel := context.WithCancel(context.Background())
 	c.T.Cleanup(cancel)
 	go func() { _ = keeper.Run(ctx) }()
-	go func() { _ = keeper.Inform(ctx, kube.Informers(c.Client)) }()
+	factory := kube.Informers(c.Client)
+	c.budgets = kube.BudgetsOf(factory)
+	go func() { _ = keeper.Inform(ctx, factory) }()
 	return keeper
 }
 
@@ -63,7 +67,7 @@ func (c *Cluster) Decider(keeper *view.Keeper) *decide.Decider {
 	require.NoError(c.T, err)
 	return &decide.Decider{
 		View: keeper, Policy: policy, PolicyName: "growth", Ledger: c.ledger(), Held: c.Held, API: kube.API{Client: c.Client},
-		Resource: gpushare.Resource, Log: slog.New(slog.DiscardHandler), Conflicted: func() {},
+		Budgets: c.budgets, Resource: gpushare.Resource, Log: slog.New(slog.DiscardHandler), Conflicted: func() {},
 	}
 }
 

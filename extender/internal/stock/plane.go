@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -74,6 +75,15 @@ func (p *Plane) Node(t *testing.T, name string, units int64) {
 			Capacity: room, Allocatable: room,
 			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
 		},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+}
+
+// Class makes a priority class.
+func (p *Plane) Class(t *testing.T, name string, priority int32) {
+	t.Helper()
+	_, err := p.Client.SchedulingV1().PriorityClasses().Create(t.Context(), &schedulingv1.PriorityClass{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Value: priority,
 	}, metav1.CreateOptions{})
 	require.NoError(t, err)
 }

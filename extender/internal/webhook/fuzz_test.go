@@ -72,3 +72,8 @@ func FuzzBind(f *testing.F) {
 		}
 	})
 }
+
+func FuzzPreempt(f *testing.F) {
+	seed(f, "*-preempt.json")
+	f.Fuzz(func(t *testing.T, body string) { bounded(t, answered(t, "/preempt", body)) })
+}

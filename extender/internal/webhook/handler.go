@@ -24,6 +24,7 @@ type Decider interface {
 	Filter(pod *corev1.Pod, nodes []string) (decide.Filtered, error)
 	Prioritize(pod *corev1.Pod, nodes []string) []decide.Rated
 	Bind(ctx context.Context, pod growth.PodRef, node growth.NodeName) error
+	Preempt(pod *corev1.Pod, offered []decide.Candidate) ([]decide.Candidate, error)
 	Explain(namespace, name string) (decide.Explanation, bool)
 }
 
@@ -47,8 +48,9 @@ func Handler(decider Decider, observer Observer, log *slog.Logger) http.Handler 
 	router.POST("/filter", h.timed("filter", h.filter))
 	router.POST("/prioritize", h.timed("prioritize", h.prioritize))
 	router.POST("/bind", h.timed("bind", h.bind))
+	router.POST("/preempt", h.timed("preempt", h.preempt))
 	router.GET("/explain/:namespace/:pod", h.explain)
-	router.NotFound = refusal(http.StatusNotFound, "the verbs are /filter, /prioritize and /bind; people ask /explain/<namespace>/<pod>")
+	router.NotFound = refusal(http.StatusNotFound, "the verbs are /filter, /prioritize, /bind and /preempt; people ask /explain/<namespace>/<pod>")
 	router.MethodNotAllowed = refusal(http.StatusMethodNotAllowed, "verbs are POSTed, /explain is GET")
 	router.PanicHandler = func(w http.ResponseWriter, r *http.Request, cause any) {
 		h.log.Error("a request broke its handler", "path", r.URL.Path, "cause", cause)
@@ -67,7 +69,7 @@ func (h *handler) timed(verb string, answer answer) httprouter.Handle {
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		result, err := answer(r)
 		if err != nil {
-			h.log.Warn("a question was not understood", "verb", verb, "from", r.RemoteAddr, "reason", err)
+			h.log.Warn("a question was not answered", "verb", verb, "from", r.RemoteAddr, "reason", err)
 			fail(w, status(err), err.Error())
 			return
 		}
@@ -115,8 +117,12 @@ func (h *handler) bind(r *http.Request) (any, error) {
 
 func status(err error) int {
 	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
+	var notNow errNotNow
+	switch {
+	case errors.As(err, &tooLarge):
 		return http.StatusRequestEntityTooLarge
+	case errors.As(err, &notNow):
+		return http.StatusServiceUnavailable
 	}
 	return http.StatusBadRequest
 }

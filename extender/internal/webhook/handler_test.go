@@ -29,6 +29,7 @@ import (
 type judge struct {
 	pod      *corev1.Pod
 	nodes    []string
+	offered  []decide.Candidate
 	bound    growth.PodRef
 	on       growth.NodeName
 	err      error
@@ -66,6 +67,11 @@ func (j *judge) Bind(_ context.Context, pod growth.PodRef, node growth.NodeName)
 	return j.err
 }
 
+func (j *judge) Preempt(pod *corev1.Pod, offered []decide.Candidate) ([]decide.Candidate, error) {
+	j.pod, j.offered = pod, offered
+	return offered, j.err
+}
+
 func (j *judge) Explain(namespace, name string) (decide.Explanation, bool) {
 	return explanation, namespace == "default" && name == "vae"
 }
@@ -90,10 +96,11 @@ func read[T any](t *testing.T, answer *httptest.ResponseRecorder) T {
 
 // TestBodiesOfStockSchedulers answers what was recorded, for every version that there is a recording of.
 func TestBodiesOfStockSchedulers(t *testing.T) {
-	recordings, err := filepath.Glob("testdata/v*/*")
+	recordings, err := filepath.Glob("testdata/v*/*/names-bind.json")
 	require.NoError(t, err)
 	require.NotEmpty(t, recordings)
-	for _, folder := range recordings {
+	for _, recording := range recordings {
+		folder := filepath.Dir(recording)
 		t.Run(folder, func(t *testing.T) {
 			body := func(name string) string {
 				content, err := os.ReadFile(filepath.Join(folder, name))
@@ -147,6 +154,8 @@ func TestErrorsOfDecisionsGoOutInTheResult(t *testing.T) {
 	bind := `{"PodName":"p","PodNamespace":"d","PodUID":"u","Node":"n"}`
 	require.Equal(t, decide.ErrOvertaken.Error(), read[extenderv1.ExtenderBindingResult](t, post(j, "/bind", bind)).Error)
 	require.Equal(t, []string{"overtaken"}, j.outcomes)
+	preempt := post(j, "/preempt", `{"Pod":{},"NodeNameToMetaVictims":{"n":{"Pods":[{"UID":"u"}]}}}`)
+	require.Equal(t, http.StatusServiceUnavailable, preempt.Code, "its result has no field for errors")
 }
 
 func TestWhatIsNoQuestionIsRefused(t *testing.T) {
@@ -163,7 +172,9 @@ func TestWhatIsNoQuestionIsRefused(t *testing.T) {
 		"two bodies":           {"/bind", `{}{}`, 400, "something after its end"},
 		"a bind of nobody":     {"/bind", `{"PodName":"p","PodNamespace":"d","Node":"n"}`, 400, "without PodUID"},
 		"a bind to nowhere":    {"/bind", `{"PodName":"p","PodNamespace":"d","PodUID":"u"}`, 400, "without Node"},
-		"another verb":         {"/preempt", `{}`, 404, "the verbs are"},
+		"another verb":         {"/score", `{}`, 404, "the verbs are"},
+		"a preemption by none": {"/preempt", `{"NodeNameToMetaVictims":{}}`, 400, "without a pod"},
+		"a preemption nowhere": {"/preempt", `{"Pod":{}}`, 400, "neither NodeNameToMetaVictims nor NodeNameToVictims"},
 		"a body without bound": {"/filter", `"` + strings.Repeat("a", 65<<20), 413, "too large"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,155 @@
+package decide_test
+
+import (
+	"strconv"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/trellis-gpu/trellis/extender/internal/decide"
+	"github.com/trellis-gpu/trellis/extender/internal/stage"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+)
+
+// runs puts a bound pod on a GPU, node-a for the first one of its node. Its UID is its name and "-uid".
+func runs(c *stage.Cluster, name, node string, gpu growth.GPU, gib int, priority int32) {
+	pod := stage.Pod(name, strconv.Itoa(gib), gib)
+	pod.Spec.NodeName, pod.Spec.Priority = node, &priority
+	pod.Labels = map[string]string{"app": name}
+	pod.Annotations[gpushare.GPUAnnotation] = string(gpu)
+	c.Create(pod)
+}
+
+func learns(c *stage.Cluster, name, node string, g growth.Growth) {
+	stage.Record(c, bus.SampleKey(growth.PodUID(name+"-uid")), bus.Sample{Node: growth.NodeName(node), Reported: true, Growth: g})
+}
+
+func guard(c *stage.Cluster, name string, allowed int32) {
+	c.T.Helper()
+	_, err := c.Client.PolicyV1().PodDisruptionBudgets("default").Create(c.T.Context(), &policyv1.PodDisruptionBudget{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"},
+		Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}}},
+		Status:     policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: allowed},
+	}, metav1.CreateOptions{})
+	require.NoError(c.T, err)
+}
+
+func urgent(gib int) *corev1.Pod {
+	pod := stage.Pod("urgent", strconv.Itoa(gib), gib)
+	pod.Spec.Priority = new(int32(10))
+	return pod
+}
+
+func candidate(node string, violations int64, victims ...growth.PodUID) decide.Candidate {
+	return decide.Candidate{Node: node, Violations: violations, Victims: victims}
+}
+
+func TestPreempt(t *testing.T) {
+	for name, tc := range map[string]struct {
+		cluster func(*stage.Cluster)
+		pod     *corev1.Pod
+		offered []decide.Candidate
+		want    []decide.Candidate
+	}{
+		"one GPU is freed rather than half of two": {
+			cluster: func(c *stage.Cluster) {
+				runs(c, "a0", "n", "n-a", 4, 0)
+				runs(c, "a5", "n", "n-a", 4, 5)
+				runs(c, "b0", "n", "n-b", 4, 0)
+				runs(c, "b1", "n", "n-b", 4, 1)
+			},
+			pod: urgent(8), offered: []decide.Candidate{candidate("n", 0, "a0-uid", "b0-uid")},
+			want: []decide.Candidate{candidate("n", 0, "b1-uid", "b0-uid")},
+		},
+		"on the node where the least growth is lost, and there alone": {
+			cluster: func(c *stage.Cluster) {
+				for _, node := range []string{"n", "m"} {
+					runs(c, node+"1", node, growth.GPU(node+"-a"), 8, 0)
+					runs(c, node+"2", node, growth.GPU(node+"-b"), 8, 0)
+				}
+				learns(c, "n1", "n", 0.9)
+				learns(c, "n2", "n", 0.4)
+				learns(c, "m1", "m", 0.3)
+			},
+			pod: urgent(8), offered: []decide.Candidate{candidate("m", 0, "m2-uid"), candidate("n", 0, "n1-uid")},
+			want: []decide.Candidate{candidate("m", 0, "m1-uid")},
+		},
+		"a guarded job is spared, and violations are counted for the victims that are left": {
+			cluster: func(c *stage.Cluster) {
+				runs(c, "guarded", "n", "n-a", 8, 0)
+				runs(c, "free", "n", "n-b", 8, 5)
+				guard(c, "guarded", 0)
+			},
+			pod: urgent(8), offered: []decide.Candidate{candidate("n", 1, "guarded-uid")},
+			want: []decide.Candidate{candidate("n", 0, "free-uid")},
+		},
+		"a violation that can not be helped is said": {
+			cluster: func(c *stage.Cluster) {
+				runs(c, "guarded", "n", "n-a", 8, 0)
+				runs(c, "peer", "n", "n-b", 8, 10)
+				guard(c, "guarded", 0)
+			},
+			pod: urgent(8), offered: []decide.Candidate{candidate("n", 1, "guarded-uid")},
+			want: []decide.Candidate{candidate("n", 1, "guarded-uid")},
+		},
+		"a budget that still allows one": {
+			cluster: func(c *stage.Cluster) {
+				runs(c, "guarded", "n", "n-a", 8, 0)
+				runs(c, "free", "n", "n-b", 8, 5)
+				guard(c, "guarded", 1)
+			},
+			pod: urgent(8), offered: []decide.Candidate{candidate("n", 0, "guarded-uid")},
+			want: []decide.Candidate{candidate("n", 0, "guarded-uid")},
+		},
+		"a victim that holds no share is in the way for another reason: it stays a victim, with its violation": {
+			cluster: func(c *stage.Cluster) {
+				runs(c, "a", "n", "n-a", 8, 0)
+				runs(c, "b", "n", "n-b", 8, 5)
+			},
+			pod: urgent(8), offered: []decide.Candidate{candidate("n", 1, "a-uid", "web-uid")},
+			want: []decide.Candidate{candidate("n", 1, "a-uid", "web-uid")},
+		},
+		"nobody of the same priority goes": {
+			cluster: func(c *stage.Cluster) {
+				runs(c, "a", "n", "n-a", 4, 10)
+				runs(c, "b", "n", "n-b", 4, 10)
+				runs(c, "c", "n", "n-b", 2, 0)
+			},
+			pod: urgent(8), offered: []decide.Candidate{candidate("n", 0, "c-uid")},
+		},
+		"a node that nothing is known of is no candidate": {
+			cluster: func(*stage.Cluster) {}, pod: urgent(8), offered: []decide.Candidate{candidate("x", 0, "c-uid")},
+		},
+		"a pod that asks for nothing takes what the scheduler chose": {
+			cluster: func(*stage.Cluster) {}, pod: &corev1.Pod{}, offered: []decide.Candidate{candidate("n", 0, "c-uid")},
+			want: []decide.Candidate{candidate("n", 0, "c-uid")},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := stage.New(t)
+				c.Node("n", 8, 8)
+				c.Node("m", 8, 8)
+				tc.cluster(c)
+				c.Settle()
+				got, err := c.Decider(c.Keeper).Preempt(tc.pod, tc.offered)
+				require.NoError(t, err)
+				require.Equal(t, tc.want, got)
+			})
+		})
+	}
+}
+
+func TestNobodyIsEvictedBeforeTheFirstFullView(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := stage.New(t)
+		_, err := c.Decider(blind(c)).Preempt(urgent(8), []decide.Candidate{candidate("n", 0, "p-uid")})
+		require.ErrorContains(t, err, "has not seen the whole cluster yet")
+	})
+}

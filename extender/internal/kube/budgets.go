@@ -1,0 +1,30 @@
+package kube
+
+import (
+	"errors"
+
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/informers"
+	policylisters "k8s.io/client-go/listers/policy/v1"
+)
+
+// Budgets lists disruption budgets, as an informer last saw them.
+type Budgets struct {
+	lister policylisters.PodDisruptionBudgetLister
+	synced func() bool
+}
+
+// BudgetsOf makes the factory follow disruption budgets. It must be called before the factory starts.
+func BudgetsOf(factory informers.SharedInformerFactory) Budgets {
+	informer := factory.Policy().V1().PodDisruptionBudgets()
+	return Budgets{lister: informer.Lister(), synced: informer.Informer().HasSynced}
+}
+
+// In lists the budgets of a namespace. They must not be changed. It is an error not to know them: nobody is evicted then.
+func (b Budgets) In(namespace string) ([]*policyv1.PodDisruptionBudget, error) {
+	if !b.synced() {
+		return nil, errors.New("the disruption budgets have not been seen yet; try again")
+	}
+	return b.lister.PodDisruptionBudgets(namespace).List(labels.Everything())
+}

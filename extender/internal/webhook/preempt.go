@@ -1,0 +1,82 @@
+package webhook
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+
+	"github.com/trellis-gpu/trellis/extender/internal/decide"
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+// errNotNow is what a question is refused with that may be asked again: preempt's answer has no field for errors.
+type errNotNow struct{ cause error }
+
+func (e errNotNow) Error() string { return e.cause.Error() }
+func (e errNotNow) Unwrap() error { return e.cause }
+
+func (h *handler) preempt(r *http.Request) (any, error) {
+	pod, offered, err := decodePreemption(r)
+	if err != nil {
+		return nil, err
+	}
+	chosen, err := h.decider.Preempt(pod, offered)
+	if err != nil {
+		return nil, errNotNow{err}
+	}
+	result := extenderv1.ExtenderPreemptionResult{NodeNameToMetaVictims: map[string]*extenderv1.MetaVictims{}}
+	for _, c := range chosen {
+		victims := &extenderv1.MetaVictims{NumPDBViolations: c.Violations, Pods: make([]*extenderv1.MetaPod, len(c.Victims))}
+		for i, pod := range c.Victims {
+			victims.Pods[i] = &extenderv1.MetaPod{UID: string(pod)}
+		}
+		result.NodeNameToMetaVictims[c.Node] = victims
+	}
+	return result, nil
+}
+
+// decodePreemption reads the body of preempt. It names the victims by UID (nodeCacheCapable: true) or holds them whole; the
+// answer names them in both cases.
+func decodePreemption(r *http.Request) (*corev1.Pod, []decide.Candidate, error) {
+	var args extenderv1.ExtenderPreemptionArgs
+	if err := decode(r.Body, &args); err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case args.Pod == nil:
+		return nil, nil, errors.New("ExtenderPreemptionArgs without a pod")
+	case args.NodeNameToMetaVictims == nil && args.NodeNameToVictims == nil:
+		return nil, nil, errors.New("ExtenderPreemptionArgs with neither NodeNameToMetaVictims nor NodeNameToVictims")
+	}
+	var offered []decide.Candidate
+	for node, victims := range args.NodeNameToMetaVictims {
+		if victims == nil {
+			continue
+		}
+		c := decide.Candidate{Node: node, Violations: victims.NumPDBViolations}
+		for _, pod := range victims.Pods {
+			if pod != nil {
+				c.Victims = append(c.Victims, growth.PodUID(pod.UID))
+			}
+		}
+		offered = append(offered, c)
+	}
+	for node, victims := range args.NodeNameToVictims {
+		if victims == nil {
+			continue
+		}
+		c := decide.Candidate{Node: node, Violations: victims.NumPDBViolations}
+		for _, pod := range victims.Pods {
+			if pod != nil {
+				c.Victims = append(c.Victims, growth.PodUID(pod.UID))
+			}
+		}
+		offered = append(offered, c)
+	}
+	slices.SortFunc(offered, func(a, b decide.Candidate) int { return cmp.Compare(a.Node, b.Node) })
+	return args.Pod, offered, nil
+}

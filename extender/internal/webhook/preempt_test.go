@@ -1,0 +1,33 @@
+package webhook_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+
+	"github.com/trellis-gpu/trellis/extender/internal/decide"
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+func TestVictimsComeByUIDOrWholeAndGoOutByUID(t *testing.T) {
+	for name, body := range map[string]string{
+		"by UID": `{"Pod":{},"NodeNameToVictims":null,"NodeNameToMetaVictims":{
+			"n":{"Pods":[{"UID":"a"},null,{"UID":"b"}],"NumPDBViolations":1},"m":{"Pods":[{"UID":"c"}]},"x":null}}`,
+		"whole": `{"Pod":{},"NodeNameToMetaVictims":null,"NodeNameToVictims":{
+			"n":{"Pods":[{"metadata":{"uid":"a"}},null,{"metadata":{"uid":"b"}}],"NumPDBViolations":1},"m":{"Pods":[{"metadata":{"uid":"c"}}]},"x":null}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := &judge{}
+			result := read[extenderv1.ExtenderPreemptionResult](t, post(j, "/preempt", body))
+			require.Equal(t, []decide.Candidate{
+				{Node: "m", Victims: []growth.PodUID{"c"}}, {Node: "n", Victims: []growth.PodUID{"a", "b"}, Violations: 1},
+			}, j.offered)
+			require.Equal(t, map[string]*extenderv1.MetaVictims{
+				"m": {Pods: []*extenderv1.MetaPod{{UID: "c"}}},
+				"n": {Pods: []*extenderv1.MetaPod{{UID: "a"}, {UID: "b"}}, NumPDBViolations: 1},
+			}, result.NodeNameToMetaVictims)
+			require.Equal(t, []string{"preempt"}, j.verbs)
+		})
+	}
+}

@@ -1,0 +1,248 @@
+package preempt_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/placement"
+	"github.com/trellis-gpu/trellis/growth/preempt"
+)
+
+// held is one job and its memory in GiB on GPUs of 8 GiB.
+type held struct {
+	job preempt.Job
+	on  map[growth.GPU]growth.MiB
+}
+
+func job(pod growth.PodUID, priority int32, g growth.Growth) preempt.Job {
+	return preempt.Job{Pod: pod, Priority: priority, Growth: g}
+}
+
+func on(j preempt.Job, memory growth.MiB, gpus ...growth.GPU) held {
+	h := held{job: j, on: map[growth.GPU]growth.MiB{}}
+	for _, g := range gpus {
+		h.on[g] = memory
+	}
+	return h
+}
+
+func node(jobs ...held) (placement.Node, []preempt.Job) {
+	n := placement.Node{Name: "n", Unit: growth.GiB}
+	var all []preempt.Job
+	for _, uuid := range []growth.GPU{"GPU-a", "GPU-b", "GPU-c"} {
+		g := placement.GPU{UUID: uuid, Memory: 8 * growth.GiB, Healthy: true}
+		for _, h := range jobs {
+			if memory, here := h.on[uuid]; here {
+				g.Residents = append(g.Residents, placement.Resident{Pod: h.job.Pod, Memory: memory * growth.GiB})
+			}
+		}
+		n.GPUs = append(n.GPUs, g)
+	}
+	for _, h := range jobs {
+		all = append(all, h.job)
+	}
+	return n, all
+}
+
+func asks(memory, count int) placement.Request {
+	return placement.Request{
+		Memory: growth.MiB(memory) * growth.GiB, Count: count,
+		Containers: []placement.Container{{Name: "train", Units: memory * count}},
+	}
+}
+
+func names(jobs []preempt.Job) []string {
+	all := []string{}
+	for _, j := range jobs {
+		all = append(all, string(j.Pod))
+	}
+	return all
+}
+
+func TestChoose(t *testing.T) {
+	old, young := job("old", 0, 1), job("young", 0, 1)
+	old.Since, young.Since = time.Unix(1, 0), time.Unix(2, 0)
+	guarded := func(j preempt.Job, budgets ...preempt.Budget) preempt.Job { j.Budgets = budgets; return j }
+	fed := func(j preempt.Job, cpu growth.MilliCPU) preempt.Job { j.CPU = cpu; return j }
+	elsewhere := []held{on(job("y", 9, 1), 8, "GPU-b"), on(job("z", 9, 1), 8, "GPU-c")}
+	for name, tc := range map[string]struct {
+		jobs    []held
+		memory  int
+		count   int
+		dry     []string
+		allowed preempt.Allowed
+		victims []string
+		misfit  string
+	}{
+		"one GPU is freed rather than half of two": {
+			jobs:   append([]held{}, on(job("a0", 0, 1), 4, "GPU-a"), on(job("a5", 5, 1), 4, "GPU-a"), on(job("b0", 0, 1), 4, "GPU-b"), on(job("b1", 1, 1), 4, "GPU-b"), elsewhere[1]),
+			memory: 8, dry: []string{"a0", "b0"}, victims: []string{"b1", "b0"},
+		},
+		"the lowest priority goes, growth or not": {
+			jobs:   append([]held{on(job("low", 0, 1), 8, "GPU-a")}, on(job("high", 1, 0), 8, "GPU-b"), elsewhere[1]),
+			memory: 8, dry: []string{"low"}, victims: []string{"low"},
+		},
+		"of one priority the job that learns least": {
+			jobs:   append([]held{on(job("learns", 0, 0.9), 8, "GPU-a")}, on(job("done", 0, 0.1), 8, "GPU-b"), elsewhere[1]),
+			memory: 8, dry: []string{"learns"}, victims: []string{"done"},
+		},
+		"two converged jobs before one that learns": {
+			jobs:   append([]held{on(job("learns", 0, 0.9), 8, "GPU-a")}, on(job("d1", 0, 0.1), 4, "GPU-b"), on(job("d2", 0, 0.1), 4, "GPU-b"), elsewhere[1]),
+			memory: 8, dry: []string{"learns"}, victims: []string{"d1", "d2"},
+		},
+		"no more than it takes": {
+			jobs:   append([]held{on(job("a", 0, 0.1), 4, "GPU-a"), on(job("b", 0, 0.2), 4, "GPU-a")}, elsewhere...),
+			memory: 4, dry: []string{"b"}, victims: []string{"a"},
+		},
+		"of equals the younger": {
+			jobs: append([]held{on(old, 4, "GPU-a"), on(young, 4, "GPU-a")}, elsewhere...), memory: 4, dry: []string{"old"}, victims: []string{"young"},
+		},
+		"a job that a budget guards is spared, whatever its priority": {
+			jobs:   append([]held{on(guarded(job("guarded", 0, 0), "b"), 8, "GPU-a")}, on(job("free", 3, 1), 8, "GPU-b"), elsewhere[1]),
+			memory: 8, dry: []string{"guarded"}, victims: []string{"free"},
+		},
+		"a budget may be used up": {
+			jobs:    append([]held{on(guarded(job("guarded", 0, 0), "b"), 8, "GPU-a")}, on(job("free", 3, 1), 8, "GPU-b"), elsewhere[1]),
+			allowed: preempt.Allowed{"b": 1}, memory: 8, dry: []string{"guarded"}, victims: []string{"guarded"},
+		},
+		"where every way violates a budget, the one with the fewest": {
+			jobs: append([]held{on(guarded(job("a1", 0, 0), "b"), 4, "GPU-a"), on(guarded(job("a2", 0, 0), "b"), 4, "GPU-a")},
+				on(guarded(job("b1", 3, 1), "c"), 8, "GPU-b"), on(guarded(job("c1", 4, 1), "c"), 8, "GPU-c")),
+			memory: 8, dry: []string{"a1", "a2"}, victims: []string{"b1"},
+		},
+		"two GPUs": {
+			jobs:   []held{on(job("a", 0, 0.3), 8, "GPU-a"), on(job("b", 0, 0.2), 8, "GPU-b"), on(job("c", 0, 0.1), 8, "GPU-c")},
+			memory: 8, count: 2, dry: []string{"a", "b"}, victims: []string{"b", "c"},
+		},
+		"one job on two GPUs frees both": {
+			jobs:   []held{on(job("a", 0, 0.2), 8, "GPU-a"), on(job("bc", 0, 0.1), 8, "GPU-b", "GPU-c")},
+			memory: 8, count: 2, dry: []string{"a", "bc"}, victims: []string{"bc"},
+		},
+		"a victim that was chosen for its CPU goes as well": {
+			jobs:   append([]held{on(fed(job("cores", 0, 0.9), 8000), 4, "GPU-a")}, on(fed(job("small", 0, 0.1), 100), 8, "GPU-b"), elsewhere[1], on(job("a5", 5, 1), 4, "GPU-a")),
+			memory: 8, dry: []string{"cores"}, victims: []string{"cores", "small"},
+		},
+		"not where others free as much CPU": {
+			jobs:   append([]held{on(fed(job("cores", 0, 0.9), 8000), 8, "GPU-a")}, on(fed(job("more", 0, 0.1), 9000), 8, "GPU-b"), elsewhere[1]),
+			memory: 8, dry: []string{"cores"}, victims: []string{"more"},
+		},
+		"where the books have room, the dry run knows better": {
+			jobs: []held{on(job("a", 0, 0.3), 4, "GPU-a")}, memory: 8, dry: []string{"a"}, victims: []string{"a"},
+		},
+		"no eviction would help": {
+			jobs: elsewhere, memory: 9, misfit: "GPU memory: 9GiB asked, the largest GPU has 8GiB",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n, jobs := node(tc.jobs...)
+			dry := slices.DeleteFunc(slices.Clone(jobs), func(j preempt.Job) bool { return !slices.Contains(tc.dry, string(j.Pod)) })
+			plan, misfit := preempt.Choose(n, asks(tc.memory, max(1, tc.count)), jobs, dry, tc.allowed)
+			require.Equal(t, tc.misfit, misfit.Reason)
+			if misfit.Fits() {
+				require.Equal(t, tc.victims, names(plan.Victims))
+			}
+		})
+	}
+}
+
+func TestViolationsAreCountedBeyondWhatIsAllowed(t *testing.T) {
+	jobs := []preempt.Job{
+		{Pod: "p", Budgets: []preempt.Budget{"b"}}, {Pod: "q", Budgets: []preempt.Budget{"b", "c"}}, {Pod: "r", Budgets: []preempt.Budget{"c"}}, {Pod: "s"},
+	}
+	for allowed, want := range map[int]int{0: 3, 1: 2, 2: 0} {
+		require.Equal(t, want, preempt.Allowed{"b": allowed, "c": allowed}.Violations(jobs), "%d allowed", allowed)
+	}
+}
+
+// TestAgainstEverySet compares with the obvious way: of all sets of victims that make room, the one that loses least. For one
+// GPU the plan must be as good in what the scheduler compares too, budgets and highest priority; growth lost may be more, since
+// putting back one by one does not find the best of all packings. It reports how often.
+func TestAgainstEverySet(t *testing.T) {
+	dice := rand.New(rand.NewPCG(5, 8))
+	planned, worse := 0, 0
+	for range 300 {
+		n, jobs := node(anyJobs(dice)...)
+		r := asks(5+dice.IntN(4), 1)
+		dry := []preempt.Job{}
+		if len(jobs) > 0 {
+			dry = jobs[:1]
+		}
+		plan, misfit := preempt.Choose(n, r, jobs, dry, nil)
+		best, found := twin(n, r, jobs)
+		require.Equal(t, found, misfit.Fits())
+		if !found || len(best) == 0 {
+			continue
+		}
+		planned++
+		require.True(t, fits(n, r, plan.Victims))
+		require.Equal(t, best[0].Priority, plan.Victims[0].Priority, "%v or %v", names(best), names(plan.Victims))
+		if lost(best) < lost(plan.Victims)-1e-9 {
+			worse++
+		}
+	}
+	require.Greater(t, planned, 200)
+	t.Logf("%d plans, %d of them lose more growth than the best", planned, worse)
+	require.Less(t, worse, planned/20)
+}
+
+func anyJobs(dice *rand.Rand) []held {
+	var jobs []held
+	used := map[growth.GPU]growth.MiB{}
+	for i := range 12 {
+		g := growth.GPU("GPU-" + string(rune('a'+dice.IntN(3))))
+		memory := growth.MiB(2 + dice.IntN(5))
+		if used[g]+memory > 8 {
+			continue
+		}
+		used[g] += memory
+		jobs = append(jobs, on(job(growth.PodUID(fmt.Sprint("p", i)), int32(dice.IntN(3)), growth.Growth(dice.Float64())), memory, g))
+	}
+	return jobs
+}
+
+// twin tries every set of victims.
+func twin(n placement.Node, r placement.Request, jobs []preempt.Job) (best []preempt.Job, found bool) {
+	for set := range 1 << len(jobs) {
+		victims := []preempt.Job{}
+		for i, j := range jobs {
+			if set&(1<<i) != 0 {
+				victims = append(victims, j)
+			}
+		}
+		slices.SortFunc(victims, func(a, b preempt.Job) int { return int(b.Priority - a.Priority) })
+		if fits(n, r, victims) && (!found || less(victims, best)) {
+			best, found = victims, true
+		}
+	}
+	return best, found
+}
+
+func less(a, b []preempt.Job) bool {
+	switch {
+	case len(a) == 0 || len(b) == 0:
+		return len(a) < len(b)
+	case a[0].Priority != b[0].Priority:
+		return a[0].Priority < b[0].Priority
+	}
+	return lost(a) < lost(b)
+}
+
+func lost(jobs []preempt.Job) (sum growth.Growth) {
+	for _, j := range jobs {
+		sum += j.Growth
+	}
+	return sum
+}
+
+func fits(n placement.Node, r placement.Request, victims []preempt.Job) bool {
+	for _, j := range victims {
+		n = n.Without(j.Pod)
+	}
+	return placement.Fit(n, r).Fits()
+}
