@@ -94,7 +94,7 @@ func assemble(o options, log *slog.Logger) (*parts, error) {
 		Files:    jobfile.Files{Proc: "/proc", Processes: cgroups, Log: log},
 		Enforcer: p.worker, Records: p.records, Diary: p.diary, Memory: p.memory,
 	}
-	p.health = health.Server{Listen: o.health, Alive: p.loop.Alive, Synced: p.informer.Synced, Age: p.reach.Age, Metrics: registry}
+	p.health = health.Server{Listen: o.health, Alive: p.loop.Alive, Synced: p.informer.Synced, Age: p.reach.Age, Metrics: registry, Explain: p.loop.Explain}
 	return p, nil
 }
 

@@ -13,6 +13,8 @@ import (
 
 	"github.com/oklog/run"
 	"github.com/spf13/pflag"
+
+	"github.com/trellis-gpu/trellis/coordinator/internal/explain"
 )
 
 // version is set when building.
@@ -35,6 +37,13 @@ func start(ctx context.Context, args []string) error {
 	if o.version {
 		fmt.Println("coordinator", version)
 		return nil
+	}
+	if o.explain != "" {
+		e, err := explain.Ask(ctx, o.health, o.explain)
+		if err != nil {
+			return err
+		}
+		return explain.Print(os.Stdout, e, explain.Format(o.output))
 	}
 	level, _ := o.level() // parse has validated it
 	log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: level}))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/trellis-gpu/trellis/coordinator/internal/explain"
 	"github.com/trellis-gpu/trellis/coordinator/internal/loop"
 	"github.com/trellis-gpu/trellis/growth/bus/etcdbus"
 	"github.com/trellis-gpu/trellis/growth/efficiency"
@@ -34,6 +35,8 @@ type options struct {
 	kubeconfig string
 	logLevel   string
 	version    bool
+	explain    string
+	output     string
 	etcd       etcdbus.Config
 }
 
@@ -61,6 +64,8 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&o.health, "health-listen", env("HEALTH_LISTEN", ":9442"), "address of /livez, /readyz and /metrics [TRELLIS_HEALTH_LISTEN]")
 	flags.StringVar(&o.kubeconfig, "kubeconfig", env("KUBECONFIG", ""), "how to reach the API server; empty inside a cluster [TRELLIS_KUBECONFIG]")
 	flags.StringVar(&o.logLevel, "log-level", env("LOG_LEVEL", "info"), "debug, info, warn or error [TRELLIS_LOG_LEVEL]")
+	flags.StringVar(&o.explain, "explain", "", "print why a pod of this node, namespace/name, has the share it has, and exit; asks the coordinator that runs here")
+	flags.StringVarP(&o.output, "output", "o", string(explain.Table), "how --explain prints: table or json")
 	flags.BoolVar(&o.version, "version", false, "print the version and exit")
 	o.etcd.AddFlags(flags)
 	if err := flags.Parse(args); err != nil {
@@ -68,6 +73,9 @@ func parse(args []string) (options, error) {
 	}
 	if o.version {
 		return o, nil
+	}
+	if o.explain != "" {
+		return o, explain.Format(o.output).Validate()
 	}
 	return o, errors.Join(append(bad, o.Validate())...)
 }

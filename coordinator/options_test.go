@@ -26,6 +26,8 @@ func TestOptions(t *testing.T) {
 		"no node":               {nil, []string{"--node-name="}, "NODE_NAME"},
 		"half of etcd's TLS":    {nil, []string{"--etcd-ca=/ca.crt"}, "all three or none"},
 		"nonsense from the env": {map[string]string{"TRELLIS_INTERVAL": "soon"}, nil, "TRELLIS_INTERVAL"},
+		"explain":               {nil, []string{"--explain=ns/job", "-o", "json"}, ""},
+		"explain as what":       {nil, []string{"--explain=ns/job", "-o", "poem"}, "table or json"},
 		"unknown flag":          {nil, []string{"--colour"}, "colour"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/trellis-gpu/trellis/coordinator/internal/explain"
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
@@ -68,13 +69,14 @@ func (r *Reach) Age() time.Duration {
 	return time.Since(r.away)
 }
 
-// Server serves the three pages.
+// Server serves the three pages, and explanations to callers on the node.
 type Server struct {
 	Listen  string
 	Alive   func(ctx context.Context) error
 	Synced  func() bool
 	Age     func() time.Duration
 	Metrics prometheus.Gatherer
+	Explain explain.Source
 }
 
 // Run serves until ctx ends.
@@ -97,6 +99,7 @@ func (s Server) Handler() http.Handler {
 	mux.HandleFunc("GET /livez", s.livez)
 	mux.HandleFunc("GET /healthz", s.livez)
 	mux.HandleFunc("GET /readyz", s.readyz)
+	mux.Handle("GET "+explain.Path, explain.Handler(s.Explain))
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.Metrics, promhttp.HandlerOpts{}))
 	return mux
 }

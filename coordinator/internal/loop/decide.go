@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/trellis-gpu/trellis/coordinator/internal/enforce"
+	"github.com/trellis-gpu/trellis/coordinator/internal/explain"
 	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/flowcon"
@@ -89,7 +90,7 @@ func (l *Loop) grant(j *job, g grant, why string, now time.Time) {
 	l.log.Info("decided", "job", j.pod.Ref.String(), "policy", l.config.FlowCon.Policy, "because", why,
 		"growth", float64(j.reading.Growth), "raw", float64(j.reading.Raw), "samples", j.reading.Samples, "category", g.category,
 		"from", j.share.String(), "to", g.share.String(), "reason", g.reason)
-	j.decisions.add(Decision{At: now, Policy: l.config.FlowCon.Policy, Because: why, Inputs: g.inputs, From: j.share, To: g.share, Reason: g.reason})
+	j.decisions.Add(explain.Decision{At: now, Policy: l.config.FlowCon.Policy, Because: why, Inputs: g.inputs, From: j.share, To: g.share, Reason: g.reason})
 	if math.Abs(float64(g.share-j.share)) > 1e-9 {
 		j.changed = now
 	}
@@ -130,7 +131,7 @@ func (l *Loop) resized(r enforce.Result) {
 		result = "gone"
 	case r.Err != nil:
 		result = "failed"
-		j.decisions.outcome(fmt.Sprintf("not enforced yet: %v", r.Err))
+		j.decisions.Outcome(fmt.Sprintf("not enforced yet: %v", r.Err))
 		l.log.Warn("a CPU share could not be enforced; it will be tried again", "job", r.Target.Pod.String(), "reason", r.Err)
 		l.tell(j, time.Minute, true, "ResizeFailed", fmt.Sprintf("The CPU request stays %s: %v", r.Target.From, r.Err))
 	case j != nil:
@@ -140,7 +141,7 @@ func (l *Loop) resized(r enforce.Result) {
 		if !r.Verified {
 			read = fmt.Sprintf("kubelet has not applied it yet, its cgroup's weight is still %d", r.Weight)
 		}
-		j.decisions.outcome(fmt.Sprintf("request %s → %s: %s", r.Target.From, r.Target.To, read))
+		j.decisions.Outcome(fmt.Sprintf("request %s → %s: %s", r.Target.From, r.Target.To, read))
 		l.tell(j, time.Second, false, "CPUShareChanged", fmt.Sprintf("CPU request %s → %s, %s of the node's pool: %s", r.Target.From, r.Target.To, j.share, read))
 		l.publishJob(j)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/trellis-gpu/trellis/coordinator/internal/explain"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/flowcon"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
@@ -170,5 +171,27 @@ func TestWhoeverHasNoSizeGetsItsFairPart(t *testing.T) {
 		require.NotNil(t, w.sample("known").Work.Fair)
 		require.InDelta(t, 1, float64(w.sample("known").Work.StepCost), .2)
 		require.Equal(t, string(flowcon.Harmless), w.load.Policy)
+	})
+}
+
+func TestWhyAShareIsWhatItIs(t *testing.T) {
+	in(t, flowcon.Harmless, func(t *testing.T, w *world) {
+		jobs := schedule(1)
+		complete(t, w, jobs[:3], func(second int) {
+			if second != 200 {
+				return
+			}
+			for _, pod := range w.pods {
+				e, err := w.loop.Explain(t.Context(), pod.Ref.String())
+				require.NoError(t, err)
+				require.Equal(t, pod.Request(), e.Request)
+				last := e.Decisions[len(e.Decisions)-1]
+				require.True(t, last.Inputs.Left.Known && last.Inputs.Due > 0)
+				require.NotEmpty(t, last.Reason)
+				require.Equal(t, e.Share, last.To)
+			}
+			_, err := w.loop.Explain(t.Context(), "ns/nobody")
+			require.ErrorIs(t, err, explain.ErrNoJob)
+		})
 	})
 }

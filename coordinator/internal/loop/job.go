@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/trellis-gpu/trellis/coordinator/internal/explain"
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/cgroup"
 	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
 	"github.com/trellis-gpu/trellis/growth"
@@ -55,7 +56,7 @@ type job struct {
 	running       wire.Values
 
 	told      map[string]time.Time
-	decisions decisions
+	decisions explain.Ring
 }
 
 // fixed says why the job's CPU is left alone; empty for one that shares.

@@ -3,6 +3,7 @@ package loop
 import (
 	"time"
 
+	"github.com/trellis-gpu/trellis/coordinator/internal/explain"
 	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/efficiency"
@@ -46,7 +47,7 @@ type grant struct {
 	weight   float64
 	share    growth.Share
 	reason   string
-	inputs   Inputs
+	inputs   explain.Inputs
 }
 
 // divide asks the policy.

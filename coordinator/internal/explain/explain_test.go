@@ -1,0 +1,93 @@
+package explain_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/coordinator/internal/explain"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/remaining"
+)
+
+var told = explain.Explanation{
+	Pod: growth.PodRef{Namespace: "ns", Name: "job", UID: "u"}, Category: growth.Watching, Share: .25, Request: 250, Wanted: 250, Weight: 256,
+	Decisions: explain.Ring{
+		{
+			At: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), Policy: "harmless", Because: "arrival", From: .5, To: .5, Reason: "its size is not known: its fair share",
+			Inputs: explain.Inputs{Step: 0, Category: growth.Progressing, Samples: 1},
+		},
+		{
+			At: time.Date(2026, 11, 21, 12, 0, 20, 0, time.UTC), Policy: "harmless", Because: "interval", From: .5, To: .25, Reason: "it can wait", Outcome: "request 500m → 250m: its cgroup's weight is 256",
+			Inputs: explain.Inputs{
+				Step: 17, TotalSteps: 90, Value: .5, Growth: .04, Samples: 7, Category: growth.Watching, Used: 480, Limit: 1000,
+				Left: remaining.Estimate{Low: 60, Likely: 70, High: 80, Known: true}, Due: 140, Late: true,
+			},
+		},
+	},
+}
+
+func TestTable(t *testing.T) {
+	var out bytes.Buffer
+	require.NoError(t, explain.Print(&out, told, explain.Table))
+	require.Equal(t, `ns/job  Watching  share 25%  CPU request 250m, its cgroup's weight 256
+
+TIME      BECAUSE   STEP   VALUE  GROWTH  CATEGORY     USED  LIMIT  LEFT               DUE            SHARE      REASON                                           OUTCOME
+12:00:00  arrival   0      0      –       Progressing  0m    –      –                  –              50% → 50%  harmless: its size is not known: its fair share  –
+12:00:20  interval  17/90  0.5    0.040   Watching     480m  1000m  70 core-s (60–80)  late in 140 s  50% → 25%  harmless: it can wait                            request 500m → 250m: its cgroup's weight is 256
+`, out.String())
+}
+
+func TestAskOverTheHealthListener(t *testing.T) {
+	server := httptest.NewServer(explain.Handler(func(_ context.Context, pod string) (explain.Explanation, error) {
+		switch pod {
+		case "ns/job":
+			return told, nil
+		case "ns/busy":
+			return explain.Explanation{}, errors.New("the loop does not go round")
+		}
+		return explain.Explanation{}, explain.ErrNoJob
+	}))
+	defer server.Close()
+	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
+	require.NoError(t, err)
+	got, err := explain.Ask(t.Context(), ":"+port, "ns/job")
+	require.NoError(t, err)
+	require.Equal(t, told, got)
+	_, err = explain.Ask(t.Context(), ":"+port, "ns/other")
+	require.ErrorContains(t, err, "no running job of this node")
+	_, err = explain.Ask(t.Context(), ":"+port, "ns/busy")
+	require.ErrorContains(t, err, "does not go round")
+	_, err = explain.Ask(t.Context(), "nowhere", "ns/job")
+	require.ErrorContains(t, err, "--health-listen")
+}
+
+func TestTheNetworkIsToldNothing(t *testing.T) {
+	request := httptest.NewRequest(http.MethodGet, explain.Path+"?pod=ns/job", nil)
+	request.RemoteAddr = "10.0.0.7:4242"
+	answer := httptest.NewRecorder()
+	explain.Handler(func(context.Context, string) (explain.Explanation, error) { return told, nil }).ServeHTTP(answer, request)
+	require.Equal(t, http.StatusForbidden, answer.Code)
+	require.NotContains(t, answer.Body.String(), "Watching")
+}
+
+func TestARingIsBoundedAndAQuietHourPushesNothingOut(t *testing.T) {
+	var ring explain.Ring
+	for i := range 100 {
+		ring.Add(explain.Decision{To: growth.Share(i), Reason: "a change"})
+	}
+	require.Len(t, ring, 32)
+	ring.Outcome("done")
+	for range 100 {
+		ring.Add(explain.Decision{From: 99, To: 99, Reason: "as before"})
+	}
+	require.Len(t, ring, 32)
+	require.Equal(t, "done", ring[30].Outcome)
+}

@@ -1,0 +1,97 @@
+package explain
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth/remaining"
+)
+
+// Format is how an explanation is printed.
+type Format string
+
+// The formats there are.
+const (
+	Table Format = "table"
+	JSON  Format = "json"
+)
+
+// Validate names a format that is none.
+func (f Format) Validate() error {
+	if f != Table && f != JSON {
+		return fmt.Errorf("output %q: %s or %s", string(f), Table, JSON)
+	}
+	return nil
+}
+
+// Print writes an explanation.
+func Print(w io.Writer, e Explanation, f Format) error {
+	if f == JSON {
+		encoder := json.NewEncoder(w)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(e)
+	}
+	return table(w, e)
+}
+
+func table(w io.Writer, e Explanation) error {
+	fmt.Fprintf(w, "%s  %s  share %s  CPU request %s", e.Pod, e.Category, e.Share, e.Request)
+	if e.Weight > 0 {
+		fmt.Fprintf(w, ", its cgroup's weight %d", e.Weight)
+	}
+	fmt.Fprintln(w)
+	if e.Fixed != "" {
+		fmt.Fprintf(w, "its CPU is left alone: %s\n", e.Fixed)
+	}
+	if len(e.Decisions) == 0 {
+		_, err := fmt.Fprintln(w, "no decision has been taken about it yet")
+		return err
+	}
+	fmt.Fprintln(w)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "TIME\tBECAUSE\tSTEP\tVALUE\tGROWTH\tCATEGORY\tUSED\tLIMIT\tLEFT\tDUE\tSHARE\tREASON\tOUTCOME")
+	for _, d := range e.Decisions {
+		in := d.Inputs
+		fmt.Fprintf(t, "%s\t%s\t%s\t%.4g\t%s\t%s\t%s\t%s\t%s\t%s\t%s → %s\t%s: %s\t%s\n",
+			d.At.Format(time.TimeOnly), d.Because, steps(in), in.Value, grown(in), in.Category, in.Used, known(in.Limit > 0, in.Limit.String()),
+			work(in.Left), due(in), d.From, d.To, d.Policy, d.Reason, known(d.Outcome != "", d.Outcome))
+	}
+	return t.Flush()
+}
+
+// unknown stands for what is not known.
+const unknown = "–"
+
+func known(ok bool, text string) string {
+	if !ok {
+		return unknown
+	}
+	return text
+}
+
+func steps(in Inputs) string {
+	if in.TotalSteps == 0 {
+		return fmt.Sprint(in.Step)
+	}
+	return fmt.Sprintf("%d/%d", in.Step, in.TotalSteps)
+}
+
+func grown(in Inputs) string {
+	return known(in.Samples >= 2, fmt.Sprintf("%.3f", float64(in.Growth)))
+}
+
+func work(e remaining.Estimate) string {
+	return known(e.Known, fmt.Sprintf("%.0f core-s (%.0f–%.0f)", e.Likely, e.Low, e.High))
+}
+
+func due(in Inputs) string {
+	text := known(in.Due > 0, fmt.Sprintf("in %.0f s", float64(in.Due)))
+	if in.Late {
+		text = strings.TrimSpace("late " + strings.Trim(text, unknown))
+	}
+	return text
+}
