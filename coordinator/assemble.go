@@ -77,7 +77,7 @@ func assemble(o options, log *slog.Logger) (*parts, error) {
 	if p.sockets, err = socket.New(o.stateDir, socket.DefaultLimits, log, p.loop.Socket); err != nil {
 		return nil, err
 	}
-	cgroups := cgroup.New(o.cgroupRoot)
+	cgroups := cgroup.New(o.cgroupRoot, "/proc")
 	recorder, endEvents := publish.Recorder(p.client, p.node)
 	p.endEvents = endEvents
 	p.worker = enforce.New(p.client.CoreV1(), cgroups, log, p.loop.Resized)

@@ -91,6 +91,8 @@ type NodeLoad struct {
 	// CPUPool is what jobs share on this node, CPUUsed what they use of it.
 	CPUPool growth.MilliCPU `json:"cpuPoolMilli"`
 	CPUUsed growth.MilliCPU `json:"cpuUsedMilli"`
+	// Pressure is the whole node's, over the last interval; absent where its kernel does not say.
+	Pressure *Pressure `json:"pressure,omitempty"`
 	// LoaderBudget is how many cores data-loader workers may keep busy.
 	LoaderBudget int `json:"loaderBudget"`
 	// Policy is the node's share policy.
@@ -127,6 +129,11 @@ type Sample struct {
 	CPURequest growth.MilliCPU `json:"cpuRequestMilli"`
 	Weight     int64           `json:"weight,omitempty"`
 	MemoryUsed growth.MiB      `json:"memoryUsedMiB,omitempty"`
+	// BlockIO and NetworkIO are bytes per second over the last interval, Pressure the part of it that some process of
+	// the pod waited for a resource; absent where the node's kernel does not say.
+	BlockIO   growth.PerSecond `json:"blockIOBytesPerSecond,omitempty"`
+	NetworkIO growth.PerSecond `json:"networkIOBytesPerSecond,omitempty"`
+	Pressure  *Pressure        `json:"pressure,omitempty"`
 
 	// Throughput and how a step's time splits, means over the last interval.
 	SamplesPerSecond growth.PerSecond `json:"samplesPerSecond,omitempty"`
@@ -140,6 +147,13 @@ type Sample struct {
 	Applied    int64 `json:"applied,omitempty"`
 	// Tunable tells which knobs the user lets Trellis turn.
 	Tunable []string `json:"tunable,omitempty"`
+}
+
+// Pressure is the part of the time that somebody waited for a resource which others had (the kernel's PSI, "some").
+type Pressure struct {
+	CPU    growth.Share `json:"cpu"`
+	Memory growth.Share `json:"memory"`
+	IO     growth.Share `json:"io"`
 }
 
 // Work is what a coordinator has learned about how much CPU a job needs.

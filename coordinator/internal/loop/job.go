@@ -45,6 +45,7 @@ type job struct {
 	demand  demand
 	usedAt  time.Time
 	used    growth.MilliCPU
+	io      traffic
 	weight  float64
 	share   growth.Share
 	changed time.Time
@@ -89,6 +90,12 @@ func (j *job) need() remaining.Estimate { return remaining.Estimate{} }
 // observe takes in what the pod's cgroup says.
 func (j *job) observe(usage cgroup.Usage, now time.Time) {
 	elapsed := now.Sub(j.usedAt).Seconds()
+	if j.pod.HostNetwork {
+		usage.NetworkIO = 0 // the node's, not the job's
+	}
+	if !j.usedAt.IsZero() && elapsed > 0 {
+		j.io = between(j.usage, usage, elapsed)
+	}
 	if j.usage.CPUKnown && usage.CPUKnown && elapsed > 0 && usage.CPU >= j.usage.CPU {
 		j.used = growth.MilliCPU(float64(usage.CPU-j.usage.CPU) / elapsed * float64(growth.Core))
 	}
@@ -108,6 +115,7 @@ func (j *job) sample(gpus []growth.GPU, fair fairfinish.State) bus.Sample {
 		Metric: j.wish.Metric, Value: j.value, Reported: j.reported,
 		Growth: j.reading.Growth, Category: j.category, History: &history, Work: &work,
 		CPUUsed: j.used, Share: j.share, CPURequest: j.pod.Request(), Weight: j.usage.Weight, MemoryUsed: j.usage.Memory,
+		BlockIO: j.io.block, NetworkIO: j.io.network, Pressure: j.io.pressure,
 		SamplesPerSecond: j.rates.samples, StepSeconds: j.rates.step, LoadSeconds: j.rates.load,
 		BatchSize: j.running.BatchSize, Loaders: j.running.Loaders,
 		Generation: j.sent, Applied: j.applied,

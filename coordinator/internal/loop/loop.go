@@ -10,6 +10,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/coordinator/internal/enforce"
 	"github.com/trellis-gpu/trellis/coordinator/internal/metrics"
+	"github.com/trellis-gpu/trellis/coordinator/internal/observe/cgroup"
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/socket"
 	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
 	"github.com/trellis-gpu/trellis/growth"
@@ -41,6 +42,9 @@ type Loop struct {
 	allocatable growth.MilliCPU // what the node gives to pods; 0 while unknown
 	pool        growth.MilliCPU
 	fair        fairfinish.State
+	stalled     cgroup.Stalled // the node, as last read
+	stalledAt   time.Time
+	pressure    *bus.Pressure
 	interval    time.Duration
 	due         time.Time
 	interrupted string // why a decision can not wait; empty while it can

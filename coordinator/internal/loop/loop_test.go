@@ -119,6 +119,8 @@ func (w *world) Usage(pod growth.PodUID, now time.Time) (cgroup.Usage, error) {
 	return cgroup.Usage{CPU: growth.Seconds(now.Sub(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)).Seconds()), CPUKnown: true, Weight: int64(w.pods[pod].Request()), Memory: 7}, nil
 }
 
+func (w *world) Node() cgroup.Stalled { return cgroup.Stalled{} }
+
 func (w *world) Follow(ctx context.Context, pod growth.PodRef, _ string, _ bool, _ *lines.Reader, sink lines.Sink) {
 	w.mu.Lock()
 	w.sinks[pod.UID] = sink

@@ -22,9 +22,10 @@ type Sockets interface {
 	Send(slot string, config wire.Config) error
 }
 
-// Usages reads what a pod uses.
+// Usages reads what a pod uses, and how long the node as a whole has waited.
 type Usages interface {
 	Usage(pod growth.PodUID, now time.Time) (cgroup.Usage, error)
+	Node() cgroup.Stalled
 }
 
 // Logs follows a container's log until ctx ends, from its present end if an earlier coordinator has read it before.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/trellis-gpu/trellis/coordinator/internal/metrics"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/efficiency"
@@ -18,6 +19,7 @@ func (l *Loop) tick(now time.Time) {
 		l.classify(j, now)
 	}
 	l.learn()
+	l.watchNode(now)
 	l.syncSlots()
 	if l.interrupted != "" || !now.Before(l.due) {
 		l.decide(now)
@@ -58,7 +60,9 @@ func (l *Loop) learn() {
 }
 
 func (l *Loop) classify(j *job, now time.Time) {
-	usage := efficiency.Usage{CoreSeconds: j.usage.CPU, Known: j.usage.CPUKnown}
+	usage := efficiency.Usage{
+		CoreSeconds: j.usage.CPU, Known: j.usage.CPUKnown, Memory: j.usage.Memory, BlockIO: j.usage.BlockIO, NetworkIO: j.usage.NetworkIO,
+	}
 	j.reading = j.tracker.Tick(now, usage)
 	l.log.Debug("classified", "job", j.pod.Ref.String(), "growth", float64(j.reading.Growth), "category", j.reading.Category,
 		"samples", j.reading.Samples, "reason", j.reading.Reason)
@@ -81,14 +85,26 @@ func (l *Loop) categorise(j *job, category growth.Category, reason string) {
 	l.interrupt("category", false)
 }
 
+// watchNode reads how much the whole node waits.
+func (l *Loop) watchNode(now time.Time) {
+	stalled := l.ports.Usages.Node()
+	if !l.stalledAt.IsZero() {
+		l.pressure = pressure(l.stalled, stalled, now.Sub(l.stalledAt).Seconds())
+	}
+	l.stalled, l.stalledAt = stalled, now
+}
+
 // publish tells the bus about every job and the node.
 func (l *Loop) publish() {
 	counts := map[growth.Category]int{}
+	uses := make([]metrics.Use, 0, len(l.jobs))
 	for _, j := range l.sorted() {
 		counts[j.category]++
+		uses = append(uses, metrics.Use{Pod: j.pod.Ref, Usage: j.usage})
 		l.publishJob(j)
 	}
 	l.metrics.Jobs(counts)
+	l.metrics.Used(uses)
 	l.publishLoad()
 	l.keep()
 }
@@ -103,5 +119,5 @@ func (l *Loop) publishLoad() {
 	for _, j := range l.jobs {
 		used += j.used
 	}
-	l.ports.Records.Load(bus.NodeLoad{CPUPool: l.pool, CPUUsed: used, LoaderBudget: int(max(l.allocatable/growth.Core, 1)), Policy: string(l.config.FlowCon.Policy)})
+	l.ports.Records.Load(bus.NodeLoad{CPUPool: l.pool, CPUUsed: used, Pressure: l.pressure, LoaderBudget: int(max(l.allocatable/growth.Core, 1)), Policy: string(l.config.FlowCon.Policy)})
 }

@@ -20,6 +20,7 @@ type Metrics struct {
 	// Decision is how long dividing the node takes.
 	Decision prometheus.Histogram
 	jobs     *prometheus.GaugeVec
+	uses     *uses
 }
 
 // New registers the metrics. age tells for how long the bus has not been heard of.
@@ -28,7 +29,10 @@ func New(registry prometheus.Registerer, age func() time.Duration) *Metrics {
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "trellis_coordinator_bus_age_seconds", Help: "Time since the state bus was last in reach; 0 while it is.",
 	}, func() float64 { return age().Seconds() })
+	used := &uses{}
+	registry.MustRegister(used)
 	return &Metrics{
+		uses: used,
 		Reports: f.NewCounter(prometheus.CounterOpts{
 			Name: "trellis_coordinator_reports_total", Help: "Progress reports taken in from jobs.",
 		}),

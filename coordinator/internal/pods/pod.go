@@ -16,6 +16,8 @@ type Pod struct {
 	Ref         growth.PodRef
 	Annotations map[string]string
 	Running     bool
+	// HostNetwork says that the pod has no network of its own.
+	HostNetwork bool
 	// Containers are the ordinary ones, in the pod's order.
 	Containers []Container
 	// Fixed says why the CPU of this pod can not be changed; empty where it can.
@@ -42,6 +44,7 @@ func Read(p *corev1.Pod) Pod {
 		Ref:         growth.PodRef{Namespace: p.Namespace, Name: p.Name, UID: growth.PodUID(p.UID)},
 		Annotations: maps.Clone(p.Annotations),
 		Running:     p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp == nil,
+		HostNetwork: p.Spec.HostNetwork,
 		Refusal:     refusal(p.Status.Conditions),
 	}
 	for _, c := range p.Spec.Containers {

@@ -70,7 +70,7 @@ func TestUsage(t *testing.T) {
 		"unreadable numbers are absent": {map[string]string{"cgroup.controllers": "", plain + "cpu.stat": "usage_usec x\n", plain + "cpu.weight": "max"}, cgroup.Usage{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := cgroup.New(tree(t, tc.files)).Usage(uid, now)
+			got, err := cgroup.New(tree(t, tc.files), "/nowhere").Usage(uid, now)
 			require.NoError(t, err)
 			require.Equal(t, tc.want, got)
 		})
@@ -79,7 +79,7 @@ func TestUsage(t *testing.T) {
 
 func TestPodsComeAndGo(t *testing.T) {
 	root := tree(t, map[string]string{"cgroup.controllers": ""})
-	cgroups := cgroup.New(root)
+	cgroups := cgroup.New(root, "/nowhere")
 	_, err := cgroups.Usage(uid, now)
 	require.ErrorIs(t, err, cgroup.ErrNotFound)
 
@@ -93,14 +93,14 @@ func TestPodsComeAndGo(t *testing.T) {
 	require.NoError(t, os.Remove(pod))
 	_, err = cgroups.Usage(uid, now.Add(6*time.Second))
 	require.ErrorIs(t, err, cgroup.ErrNotFound)
-	_, err = cgroup.New(filepath.Join(root, "nowhere")).Usage(uid, now)
+	_, err = cgroup.New(filepath.Join(root, "nowhere"), "/nowhere").Usage(uid, now)
 	require.ErrorIs(t, err, cgroup.ErrNotFound)
 }
 
 func TestAPodThatWasMetHalfMade(t *testing.T) {
 	pod := "kubepods/pod" + string(uid)
 	root := tree(t, map[string]string{"cpu/x": "", "memory/" + pod + "/memory.usage_in_bytes": "1048576"})
-	cgroups := cgroup.New(root)
+	cgroups := cgroup.New(root, "/nowhere")
 	half, err := cgroups.Usage(uid, now)
 	require.NoError(t, err)
 	require.Zero(t, half.Weight)
@@ -129,7 +129,7 @@ func TestProcessesOfAContainer(t *testing.T) {
 		"divided by the container itself": {"cgroup.controllers": "", pod + container + "/cgroup.procs": "", pod + container + "/init.scope/cgroup.procs": "12\n34\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cgroups := cgroup.New(tree(t, files))
+			cgroups := cgroup.New(tree(t, files), "/nowhere")
 			got, err := cgroups.Processes(uid, container)
 			require.NoError(t, err)
 			require.Equal(t, []int{12, 34}, got)
@@ -139,4 +139,39 @@ func TestProcessesOfAContainer(t *testing.T) {
 			require.ErrorIs(t, err, cgroup.ErrNotFound)
 		})
 	}
+}
+
+// Whole trees as kernels show them, in testdata: what a pod of two containers has used of FlowCon's four resources.
+func TestEverythingThatIsObserved(t *testing.T) {
+	for name, want := range map[string]cgroup.Usage{
+		"v1": {CPU: 812.5, CPUKnown: true, Memory: 3072, Weight: 512, Version: 1, BlockIO: 3<<20 + 1<<12, NetworkIO: 7_000_003},
+		"v2": {
+			CPU: 812.5, CPUKnown: true, Memory: 3072, Weight: 59, Version: 2, BlockIO: 3<<20 + 1<<12, NetworkIO: 7_000_003,
+			Stalled: cgroup.Stalled{CPU: 41.25, Memory: 0.5, IO: 2},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := cgroup.New("testdata/"+name+"/cgroup", "testdata/"+name+"/proc").Usage(uid, now)
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+		})
+	}
+	require.Equal(t, cgroup.Stalled{CPU: 2407.266441, Memory: 0.25, IO: 12}, cgroup.New("", "testdata/v2/proc").Node())
+	require.Zero(t, cgroup.New("", "testdata/v1/proc").Node(), "a kernel without PSI")
+}
+
+func FuzzUsage(f *testing.F) {
+	f.Add("some avg10=0.00 avg60=0.00 avg300=0.00 total=5", "8:0 rbytes=1 wbytes=9223372036854775807", "eth0: 1 2 3 4 5 6 7 8 9")
+	f.Add("total=", "8:0 Read 18446744073709551615", ":::")
+	f.Fuzz(func(t *testing.T, pressure, io, dev string) {
+		const pod = "kubepods/pod" + string(uid) + "/"
+		root := tree(t, map[string]string{
+			"cgroup.controllers": "", pod + "cgroup.procs": "7", pod + "cpu.pressure": pressure, pod + "io.stat": io,
+			pod + "blkio.throttle.io_service_bytes_recursive": io, "proc/7/net/dev": dev,
+		})
+		got, err := cgroup.New(root, filepath.Join(root, "proc")).Usage(uid, now)
+		if err != nil || got.BlockIO < 0 || got.NetworkIO < 0 || got.Stalled.CPU < 0 {
+			t.Fatalf("%+v, %v", got, err)
+		}
+	})
 }

@@ -7,6 +7,11 @@
 //	CPU time     cpuacct.usage, ns                      cpu.stat usage_usec
 //	CPU weight   cpu.shares, 2..262144                  cpu.weight, 1..10000
 //	memory       memory.usage_in_bytes − inactive file  memory.current − inactive file
+//	block I/O    blkio.throttle.io_service_bytes_…      io.stat rbytes, wbytes
+//	pressure     –                                      {cpu,memory,io}.pressure
+//
+// Network I/O belongs to no cgroup: it is read as one of the pod's processes sees its interfaces, which takes the node's
+// process IDs (hostPID) and is unknown without them.
 //
 // A weight is read, never computed: runtimes disagree on how a request becomes one.
 package cgroup

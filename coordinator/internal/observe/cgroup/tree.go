@@ -23,6 +23,7 @@ const (
 // Tree finds pods' cgroups. It is safe for use from several goroutines.
 type Tree struct {
 	root string
+	proc string
 
 	mu       sync.Mutex
 	found    map[growth.PodUID][]string
@@ -30,8 +31,10 @@ type Tree struct {
 	searched time.Time
 }
 
-// New reads below root, usually /sys/fs/cgroup.
-func New(root string) *Tree { return &Tree{root: root, found: map[growth.PodUID][]string{}} }
+// New reads below root, usually /sys/fs/cgroup, and what processes tell below proc, usually /proc.
+func New(root, proc string) *Tree {
+	return &Tree{root: root, proc: proc, found: map[growth.PodUID][]string{}}
+}
 
 // ErrNotFound means that the pod has no cgroup here: it is not running yet, or no longer.
 var ErrNotFound = errors.New("the pod has no cgroup on this node")
@@ -93,8 +96,10 @@ func (t *Tree) hierarchies() []string {
 	}
 	var tops []string
 	for _, e := range entries {
-		controllers := strings.Split(e.Name(), ",")
-		if e.IsDir() && (slices.Contains(controllers, "cpu") || slices.Contains(controllers, "cpuacct") || slices.Contains(controllers, "memory")) {
+		ours := func(controller string) bool {
+			return slices.Contains([]string{"cpu", "cpuacct", "memory", "blkio"}, controller)
+		}
+		if e.IsDir() && slices.ContainsFunc(strings.Split(e.Name(), ","), ours) {
 			tops = append(tops, filepath.Join(t.root, e.Name()))
 		}
 	}

@@ -23,7 +23,16 @@ type Usage struct {
 	// Weight is cpu.shares or cpu.weight, 0 where unknown; Version says which: 1 or 2.
 	Weight  int64
 	Version int
+	// BlockIO is what was read from and written to disks, NetworkIO received and sent, since the pod was made, in bytes:
+	// 0 where unknown.
+	BlockIO, NetworkIO int64
+	// Stalled is for how long some process of the pod has waited for a resource that others had (PSI); zero where the
+	// kernel does not say: on cgroup v1, or without PSI.
+	Stalled Stalled
 }
+
+// Stalled is time spent waiting, in seconds, by resource.
+type Stalled struct{ CPU, Memory, IO growth.Seconds }
 
 // Usage reads a pod's cgroup.
 func (t *Tree) Usage(pod growth.PodUID, now time.Time) (Usage, error) {
@@ -36,7 +45,10 @@ func (t *Tree) Usage(pod growth.PodUID, now time.Time) (Usage, error) {
 		u.addCPU(folder)
 		u.addWeight(folder)
 		u.addMemory(folder)
+		u.addBlockIO(folder)
+		u.Stalled.add(folder)
 	}
+	u.NetworkIO = t.network(folders)
 	return u, nil
 }
 

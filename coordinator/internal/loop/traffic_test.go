@@ -1,0 +1,26 @@
+package loop
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/coordinator/internal/observe/cgroup"
+	"github.com/trellis-gpu/trellis/growth/bus"
+)
+
+func TestTraffic(t *testing.T) {
+	before := cgroup.Usage{BlockIO: 100, NetworkIO: 1000, Stalled: cgroup.Stalled{CPU: 10, IO: 2}}
+	for name, tc := range map[string]struct {
+		now  cgroup.Usage
+		want traffic
+	}{
+		"rates":                           {cgroup.Usage{BlockIO: 300, NetworkIO: 5000, Stalled: cgroup.Stalled{CPU: 15, Memory: 1, IO: 2}}, traffic{20, 400, &bus.Pressure{CPU: .5, Memory: .1}}},
+		"counters that begin anew":        {cgroup.Usage{BlockIO: 3, NetworkIO: 5, Stalled: cgroup.Stalled{CPU: 1}}, traffic{0, 0, &bus.Pressure{}}},
+		"waiting longer than there was":   {cgroup.Usage{BlockIO: 100, NetworkIO: 1000, Stalled: cgroup.Stalled{CPU: 90, IO: 2}}, traffic{0, 0, &bus.Pressure{CPU: 1}}},
+		"a kernel that does not say more": {cgroup.Usage{}, traffic{}},
+	} {
+		t.Run(name, func(t *testing.T) { require.Equal(t, tc.want, between(before, tc.now, 10)) })
+	}
+	require.Zero(t, between(cgroup.Usage{}, cgroup.Usage{BlockIO: 1 << 40}, 10).block, "the first reading is no rate")
+}
