@@ -2,17 +2,14 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"time"
 
 	group "github.com/oklog/run"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/apiserver"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/ledger"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/plugin"
@@ -42,14 +39,11 @@ func build(c config, stock *stocked, log *slog.Logger) (*app, error) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), gpuCollector{stock})
 	node := growth.NodeName(c.node)
-	client, err := apiServer(c.kubeconfig)
+	client, err := apiserver.Open(c.kubeconfig)
 	if err != nil {
 		return nil, err
 	}
-	a := &app{stock: stock}
-	if a.pods, err = pods.New(client, node, c.resource, log); err != nil {
-		return nil, err
-	}
+	a := &app{stock: stock, pods: pods.New(client, node, c.resource, log)}
 	slots, err := slot.Open(c.stateDir)
 	if err != nil {
 		return nil, err
@@ -76,19 +70,6 @@ func build(c config, stock *stocked, log *slog.Logger) (*app, error) {
 	}
 	a.health, err = listen(c.health, a, registry)
 	return a, err
-}
-
-func apiServer(kubeconfig string) (kubernetes.Interface, error) {
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	if err != nil {
-		return nil, fmt.Errorf("finding the API server: %w: run in a pod, or give --kubeconfig", err)
-	}
-	config = rest.AddUserAgent(config, "trellis-deviceplugin")
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("making a client of the API server: %w", err)
-	}
-	return client, nil
 }
 
 // run lets every part live until ctx ends, or one of them does.

@@ -1,3 +1,3 @@
-// Package pods watches the pods bound to one node, through an informer with a field selector, so that names which
-// kubelet speaks of get their UIDs. It keeps what the books need and drops the rest.
+// Package pods follows the pods bound to one node, so that names which kubelet speaks of get their UIDs. It reads what
+// the books need and nothing else.
 package pods

@@ -2,71 +2,63 @@ package pods
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
+	"maps"
+	"net/url"
+	"slices"
 	"sync"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/cache"
-
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/apiserver"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/ledger"
 	"github.com/trellis-gpu/trellis/growth"
 )
 
 // Watcher follows one node's pods. It implements ledger.Pods.
 type Watcher struct {
-	resource corev1.ResourceName
-	informer cache.SharedIndexInformer
+	client   *apiserver.Client
+	node     growth.NodeName
+	resource string
 	log      *slog.Logger
 
 	mu      sync.Mutex
+	pods    map[growth.PodUID]ledger.Pod
+	known   bool
 	changed chan struct{}
 }
 
 // New prepares a watcher; Run starts it.
-func New(client kubernetes.Interface, node growth.NodeName, resource string, log *slog.Logger) (*Watcher, error) {
-	w := &Watcher{resource: corev1.ResourceName(resource), log: log, changed: make(chan struct{})}
-	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTweakListOptions(func(o *metav1.ListOptions) {
-		o.FieldSelector = fields.OneTermEqualSelector("spec.nodeName", string(node)).String()
-	}))
-	w.informer = factory.Core().V1().Pods().Informer()
-	if err := w.informer.SetTransform(w.reduced); err != nil {
-		return nil, fmt.Errorf("watching pods: %w", err)
+func New(client *apiserver.Client, node growth.NodeName, resource string, log *slog.Logger) *Watcher {
+	return &Watcher{
+		client: client, node: node, resource: resource, log: log,
+		pods: map[growth.PodUID]ledger.Pod{}, changed: make(chan struct{}),
 	}
-	if err := w.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
-		w.log.Warn("watching pods was interrupted, the last list stays", "reason", err)
-	}); err != nil {
-		return nil, fmt.Errorf("watching pods: %w", err)
-	}
-	_, err := w.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(any) { w.announce() },
-		UpdateFunc: func(_, _ any) { w.announce() },
-		DeleteFunc: func(any) { w.announce() },
-	})
-	if err != nil {
-		return nil, fmt.Errorf("watching pods: %w", err)
-	}
-	return w, nil
 }
 
 // Run watches until ctx ends.
 func (w *Watcher) Run(ctx context.Context) error {
-	go func() { // a node without pods is known too, though nothing changes
-		if cache.WaitForCacheSync(ctx.Done(), w.informer.HasSynced) {
-			w.announce()
-		}
-	}()
-	w.informer.RunWithContext(ctx)
+	bound := url.Values{"fieldSelector": {"spec.nodeName=" + string(w.node)}}
+	apiserver.Follow(ctx, w.client, "/api/v1/pods", bound, w.apply, func(err error) {
+		w.log.Warn("watching pods was interrupted, the last list stays", "reason", err)
+	})
 	return nil
 }
 
-func (w *Watcher) announce() {
+func (w *Watcher) apply(c apiserver.Change[pod]) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	uid := growth.PodUID(c.One.Metadata.UID)
+	switch {
+	case c.Listed:
+		w.known = true
+		clear(w.pods)
+		for _, p := range c.All {
+			w.pods[growth.PodUID(p.Metadata.UID)] = converted(p, w.resource)
+		}
+	case c.Gone:
+		delete(w.pods, uid)
+	default:
+		w.pods[uid] = converted(c.One, w.resource)
+	}
 	close(w.changed)
 	w.changed = make(chan struct{})
 }
@@ -80,31 +72,7 @@ func (w *Watcher) Changed() <-chan struct{} {
 
 // Pods implements ledger.Pods.
 func (w *Watcher) Pods() ([]ledger.Pod, bool) {
-	known := w.informer.HasSynced()
-	stored := w.informer.GetStore().List()
-	pods := make([]ledger.Pod, 0, len(stored))
-	for _, object := range stored {
-		if p, ok := object.(*reduced); ok {
-			pods = append(pods, p.pod)
-		}
-	}
-	return pods, known
-}
-
-// reduced is what is kept of a pod: an object for the informer, with what the books need.
-type reduced struct {
-	metav1.ObjectMeta
-	pod ledger.Pod
-}
-
-// reduced implements cache.TransformFunc.
-func (w *Watcher) reduced(object any) (any, error) {
-	pod, ok := object.(*corev1.Pod)
-	if !ok { // a tombstone, or reduced already
-		return object, nil
-	}
-	return &reduced{
-		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion},
-		pod:        convert(pod, w.resource),
-	}, nil
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Collect(maps.Values(w.pods)), w.known
 }

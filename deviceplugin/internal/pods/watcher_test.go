@@ -1,7 +1,10 @@
 package pods_test
 
 import (
+	"encoding/json"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -9,8 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes/fake"
 
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/apiserver"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/ledger"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/pods"
 	"github.com/trellis-gpu/trellis/growth"
@@ -23,8 +26,31 @@ func asks(name, units string) corev1.Container {
 	}}
 }
 
+// server is an API server that lists nothing and then tells what it is given, in the words of the real types.
+func server(t *testing.T, news <-chan metav1.WatchEvent) *apiserver.Client {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		require.Equal(t, "spec.nodeName=n1", r.URL.Query().Get("fieldSelector"))
+		out := json.NewEncoder(w)
+		if r.URL.Query().Get("watch") == "" {
+			_ = out.Encode(corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}})
+			return
+		}
+		for {
+			w.(http.Flusher).Flush()
+			select {
+			case n := <-news:
+				_ = out.Encode(n)
+			case <-r.Context().Done():
+				return
+			}
+		}
+	}))
+	t.Cleanup(s.Close)
+	return apiserver.New(s.Client(), s.URL)
+}
+
 func TestPodsAreFollowed(t *testing.T) {
-	created := metav1.NewTime(time.Unix(7, 0))
+	created := metav1.NewTime(time.Unix(7, 0).UTC())
 	sidecar := asks("sidecar", "1")
 	always := corev1.ContainerRestartPolicyAlways
 	sidecar.RestartPolicy = &always
@@ -38,9 +64,15 @@ func TestPodsAreFollowed(t *testing.T) {
 			Containers:     []corev1.Container{asks("main", "8"), {Name: "plain"}},
 		},
 	}
-	client := fake.NewClientset()
-	w, err := pods.New(client, "n1", gpushare.Resource, slog.New(slog.DiscardHandler))
-	require.NoError(t, err)
+	news := make(chan metav1.WatchEvent, 1)
+	tell := func(kind string) {
+		raw, err := json.Marshal(p)
+		require.NoError(t, err)
+		event := metav1.WatchEvent{Type: kind}
+		event.Object.Raw = raw
+		news <- event
+	}
+	w := pods.New(server(t, news), "n1", gpushare.Resource, slog.New(slog.DiscardHandler))
 	_, known := w.Pods()
 	require.False(t, known)
 	go func() { _ = w.Run(t.Context()) }()
@@ -60,19 +92,23 @@ func TestPodsAreFollowed(t *testing.T) {
 	}
 	until(func(got []ledger.Pod, known bool) bool { return known && len(got) == 0 })
 
-	_, err = client.CoreV1().Pods("ns").Create(t.Context(), p, metav1.CreateOptions{})
-	require.NoError(t, err)
+	tell("ADDED")
 	until(func(got []ledger.Pod, _ bool) bool { return len(got) == 1 })
 	got, _ := w.Pods()
+	require.True(t, created.Time.Equal(got[0].Created))
+	got[0].Created = time.Time{}
 	require.Equal(t, ledger.Pod{
-		Ref: growth.PodRef{Namespace: "ns", Name: "p", UID: "u"}, Created: created.Time, Count: 2,
+		Ref: growth.PodRef{Namespace: "ns", Name: "p", UID: "u"}, Count: 2,
 		Containers: []ledger.Container{{Name: "init", Units: 4, Init: true}, {Name: "sidecar", Units: 1}, {Name: "main", Units: 8}},
 	}, got[0])
 
 	p.Status.Phase = corev1.PodSucceeded
-	_, err = client.CoreV1().Pods("ns").UpdateStatus(t.Context(), p, metav1.UpdateOptions{})
-	require.NoError(t, err)
+	tell("MODIFIED")
 	until(func(got []ledger.Pod, _ bool) bool { return len(got) == 1 && got[0].Finished })
-	require.NoError(t, client.CoreV1().Pods("ns").Delete(t.Context(), "p", metav1.DeleteOptions{}))
+	now := metav1.Now()
+	p.DeletionTimestamp = &now
+	tell("MODIFIED")
+	until(func(got []ledger.Pod, _ bool) bool { return len(got) == 1 && got[0].Leaving })
+	tell("DELETED")
 	until(func(got []ledger.Pod, _ bool) bool { return len(got) == 0 })
 }

@@ -1,0 +1,191 @@
+package apiserver_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/apiserver"
+)
+
+// thing is all that the tests want of an object.
+type thing struct{ Metadata struct{ Name string } }
+
+// script answers one request after the other, as written; each step is one request.
+type script struct {
+	t     *testing.T
+	steps []step
+	done  chan struct{}
+}
+
+type step struct {
+	query  map[string]string // what must be asked
+	status int
+	body   string
+	cut    bool // the connection breaks after the body
+}
+
+// RoundTrip implements http.RoundTripper. After the last step it keeps a watch open.
+func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
+	if len(s.steps) == 0 {
+		close(s.done)
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
+	now := s.steps[0]
+	s.steps = s.steps[1:]
+	for name, value := range now.query {
+		require.Equal(s.t, value, r.URL.Query().Get(name), "%s of %s", name, r.URL)
+	}
+	require.Equal(s.t, "spec.nodeName=n1", r.URL.Query().Get("fieldSelector"))
+	var body io.Reader = strings.NewReader(now.body)
+	if now.cut {
+		body = io.MultiReader(body, broken{})
+	}
+	return &http.Response{StatusCode: max(now.status, 200), Body: io.NopCloser(body), Header: http.Header{}}, nil
+}
+
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+func event(kind, name, version string) string {
+	return fmt.Sprintf(`{"type":%q,"object":{"metadata":{"name":%q,"resourceVersion":%q}}}`+"\n", kind, name, version)
+}
+
+const first = `{"metadata":{"resourceVersion":"5"},"items":[{"metadata":{"name":"a"}}]}`
+
+func TestFollow(t *testing.T) {
+	for name, tc := range map[string]struct {
+		steps  []step
+		want   string
+		failed int
+	}{
+		"a list, then what changes": {
+			steps: []step{{body: first}, {query: map[string]string{"watch": "1", "resourceVersion": "5"},
+				body: event("ADDED", "b", "6") + event("MODIFIED", "b", "7") + event("DELETED", "a", "8")}},
+			want: "=a +b +b -a",
+		},
+		"a list of several pages is one list": {
+			steps: []step{
+				{body: `{"metadata":{"resourceVersion":"5","continue":"more"},"items":[{"metadata":{"name":"a"}}]}`},
+				{query: map[string]string{"continue": "more"}, body: `{"metadata":{"resourceVersion":"5"},"items":[{"metadata":{"name":"b"}}]}`},
+			},
+			want: "=a,b",
+		},
+		"a watch that ends goes on from the last bookmark": {
+			steps: []step{{body: first}, {body: event("BOOKMARK", "", "90")}, {query: map[string]string{"watch": "1", "resourceVersion": "90"}}},
+			want:  "=a",
+		},
+		"a connection that breaks costs nothing that was seen": {
+			steps: []step{{body: first}, {body: event("ADDED", "b", "6"), cut: true},
+				{query: map[string]string{"watch": "1", "resourceVersion": "6"}, body: event("ADDED", "c", "7")}},
+			want: "=a +b +c", failed: 1,
+		},
+		"a version that is forgotten leads to a new list": {
+			steps: []step{{body: first}, {body: `{"type":"ERROR","object":{"code":410,"message":"too old"}}`},
+				{query: map[string]string{"watch": "", "resourceVersion": ""}, body: first}},
+			want: "=a =a", failed: 1,
+		},
+		"so does one that is refused at once": {
+			steps: []step{{body: first}, {status: 410}, {query: map[string]string{"watch": ""}, body: first}},
+			want:  "=a =a", failed: 1,
+		},
+		"a server in trouble is asked again": {
+			steps: []step{{status: 503, body: "sorry"}, {status: 429}, {body: first}},
+			want:  "=a", failed: 2,
+		},
+		"nonsense is no news": {
+			steps: []step{{body: "<html>"}, {body: first}, {body: `{"type":"ADDED","object":7}`}, {query: map[string]string{"watch": "1", "resourceVersion": "5"}}},
+			want:  "=a", failed: 2,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &script{t: t, steps: tc.steps, done: make(chan struct{})}
+				ctx, cancel := context.WithCancel(t.Context())
+				go func() { <-s.done; cancel() }()
+				var got []string
+				failed := 0
+				apiserver.Follow(ctx, apiserver.New(&http.Client{Transport: s}, "http://server"), "/api/v1/pods",
+					url.Values{"fieldSelector": {"spec.nodeName=n1"}}, func(c apiserver.Change[thing]) {
+						switch {
+						case c.Listed:
+							var names []string
+							for _, one := range c.All {
+								names = append(names, one.Metadata.Name)
+							}
+							got = append(got, "="+strings.Join(names, ","))
+						case c.Gone:
+							got = append(got, "-"+c.One.Metadata.Name)
+						default:
+							got = append(got, "+"+c.One.Metadata.Name)
+						}
+					}, func(error) { failed++ })
+				require.Equal(t, tc.want, strings.Join(got, " "))
+				require.Equal(t, tc.failed, failed)
+			})
+		})
+	}
+}
+
+func TestAServerThatIsAwayIsAskedLessAndLess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		asked := 0
+		away := transport(func(*http.Request) (*http.Response, error) { asked++; return nil, io.ErrUnexpectedEOF })
+		apiserver.Follow(ctx, apiserver.New(&http.Client{Transport: away}, "http://server"), "/x", nil, func(apiserver.Change[thing]) {}, func(error) {})
+		require.Greater(t, asked, 40, "at least every 15 s")
+		require.Less(t, asked, 200)
+	})
+}
+
+type transport func(*http.Request) (*http.Response, error)
+
+func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestWhatIsSent(t *testing.T) {
+	var method, path, contentType string
+	var body map[string]any
+	refuse := false
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		method, path, contentType = r.Method, r.URL.String(), r.Header.Get("Content-Type")
+		body = nil
+		require.NoError(t, json.NewDecoder(r.Body).Decode(&body))
+		if refuse {
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = io.WriteString(w, `{"kind":"Status","message":"nodes \"n1\" is forbidden"}`)
+		}
+	}))
+	defer server.Close()
+	c := apiserver.New(server.Client(), server.URL+"/")
+
+	require.NoError(t, c.Apply(t.Context(), "/api/v1/nodes/n1", "us", map[string]any{"kind": "Node"}))
+	require.Equal(t, "PATCH /api/v1/nodes/n1?fieldManager=us&force=true application/apply-patch+yaml", method+" "+path+" "+contentType)
+	require.Equal(t, map[string]any{"kind": "Node"}, body)
+
+	require.NoError(t, c.Warning(t.Context(), apiserver.Node("n1"), "GPUUnhealthy", "why"))
+	require.Equal(t, "POST /api/v1/namespaces/default/events?", method+" "+path)
+	require.Equal(t, map[string]any{"kind": "Node", "name": "n1", "uid": "n1"}, body["involvedObject"])
+	require.Equal(t, "Warning", body["type"])
+
+	require.NoError(t, c.Notice(t.Context(), apiserver.About{Kind: "Pod", Namespace: "ns", Name: "p", UID: "u"}, "GPUHealthy", "again"))
+	require.Contains(t, path, "/namespaces/ns/")
+
+	refuse = true
+	err := c.Create(t.Context(), "/x", map[string]any{})
+	require.ErrorContains(t, err, `403: nodes "n1" is forbidden`)
+	var refusal *apiserver.Refusal
+	require.ErrorAs(t, err, &refusal)
+}
