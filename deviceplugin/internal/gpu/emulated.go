@@ -53,7 +53,7 @@ func (e Emulated) Devices(context.Context) ([]Device, error) {
 		devices[i] = Device{
 			UUID:   growth.GPU(fmt.Sprintf("EMU-%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])),
 			Model:  "emulated " + e.Memory.String(),
-			Memory: e.Memory, Healthy: true,
+			Memory: e.Memory, Healthy: true, Minor: i, NUMA: -1,
 		}
 	}
 	return devices, nil

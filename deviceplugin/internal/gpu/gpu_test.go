@@ -51,7 +51,7 @@ func TestMergeForgetsNoGPU(t *testing.T) {
 		},
 		"one is gone": {
 			[]gpu.Device{a, b}, []gpu.Device{b},
-			[]gpu.Device{{UUID: "A", Model: "m", Memory: 1024, Reason: "the driver no longer lists it"}, b},
+			[]gpu.Device{{UUID: "A", Model: "m", Memory: 1024, Reason: "the driver no longer lists it", Absent: true}, b},
 		},
 		"one can not be read": {
 			[]gpu.Device{a}, []gpu.Device{{UUID: "A", Reason: "lost"}},

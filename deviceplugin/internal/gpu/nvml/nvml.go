@@ -4,7 +4,11 @@ package nvml
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"sync"
 
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 
@@ -16,71 +20,157 @@ import (
 type library interface {
 	Init() nvml.Return
 	Shutdown() nvml.Return
+	SystemGetDriverVersion() (string, nvml.Return)
 	DeviceGetCount() (int, nvml.Return)
 	DeviceGetHandleByIndex(int) (nvml.Device, nvml.Return)
+	EventSetCreate() (nvml.EventSet, nvml.Return)
 }
 
-// Source lists the GPUs that the driver knows.
-type Source struct{ library library }
+// Source lists the GPUs that the driver knows. It implements gpu.Driver.
+type Source struct {
+	library library
+	sys     fs.FS // the host's /sys
+	version string
 
-// Open loads the driver's library. The second result unloads it.
-func Open() (gpu.Source, func(), error) {
-	s, err := open(nvml.New())
-	if err != nil {
-		return nil, nil, err
-	}
-	return s, s.Close, nil
+	mu   sync.Mutex
+	busy map[growth.GPU]uint64 // until when a GPU's use was read, in the driver's microseconds
 }
 
-func open(l library) (*Source, error) {
+// Open loads the driver's library.
+func Open() (gpu.Driver, error) { return open(nvml.New(), os.DirFS("/sys")) }
+
+func open(l library, sys fs.FS) (*Source, error) {
 	if code := l.Init(); code != nvml.SUCCESS {
 		return nil, fmt.Errorf("starting NVML: %s: %w", advice(code), code)
 	}
-	return &Source{library: l}, nil
+	version, code := l.SystemGetDriverVersion()
+	if code != nvml.SUCCESS {
+		_ = l.Shutdown()
+		return nil, fmt.Errorf("asking for the driver's version: %s: %w", advice(code), code)
+	}
+	if err := recent(version); err != nil {
+		_ = l.Shutdown()
+		return nil, err
+	}
+	return &Source{library: l, sys: sys, version: version, busy: map[growth.GPU]uint64{}}, nil
 }
+
+// oldest is the first driver branch with CUDA 11 and MIG, and with every call that is made here.
+const oldest = 450
+
+func recent(version string) error {
+	branch := 0
+	if _, err := fmt.Sscanf(version, "%d.", &branch); err != nil {
+		return fmt.Errorf("the driver calls itself version %.40q, which is no version: reinstall it", version)
+	}
+	if branch < oldest {
+		return fmt.Errorf("the NVIDIA driver %s is too old: install %d or newer on the node", version, oldest)
+	}
+	return nil
+}
+
+// Version implements gpu.Driver.
+func (s *Source) Version() string { return s.version }
 
 // Close unloads the library.
 func (s *Source) Close() { _ = s.library.Shutdown() }
 
+// handle is a device with the driver's handle of it.
+type handle struct {
+	gpu.Device
+	nvml nvml.Device
+}
+
 // Devices implements gpu.Source.
 func (s *Source) Devices(ctx context.Context) ([]gpu.Device, error) {
+	handles, err := s.handles(ctx)
+	devices := make([]gpu.Device, len(handles))
+	for i, h := range handles {
+		devices[i] = h.Device
+	}
+	return devices, err
+}
+
+// handles lists all devices. A driver that was reloaded under us is opened again.
+func (s *Source) handles(ctx context.Context) ([]handle, error) {
+	boards, err := s.boards(ctx)
+	if errors.Is(err, nvml.ERROR_UNINITIALIZED) || errors.Is(err, nvml.ERROR_DRIVER_NOT_LOADED) {
+		_ = s.library.Shutdown()
+		if code := s.library.Init(); code != nvml.SUCCESS {
+			return nil, fmt.Errorf("starting NVML again: %s: %w", advice(code), code)
+		}
+		boards, err = s.boards(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	linked(boards)
+	var all []handle
+	for _, b := range boards {
+		all = append(all, cut(b)...)
+	}
+	return all, nil
+}
+
+// boards lists whole GPUs.
+func (s *Source) boards(ctx context.Context) ([]handle, error) {
 	count, code := s.library.DeviceGetCount()
 	if code != nvml.SUCCESS {
 		return nil, fmt.Errorf("counting GPUs: %s: %w", advice(code), code)
 	}
-	devices := make([]gpu.Device, 0, count)
+	if count < 0 || count > maxGPUs {
+		return nil, fmt.Errorf("the driver speaks of %d GPUs", count)
+	}
+	boards := make([]handle, 0, count)
 	for i := range count {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("listing GPUs: %w", err)
 		}
-		handle, code := s.library.DeviceGetHandleByIndex(i)
+		device, code := s.library.DeviceGetHandleByIndex(i)
 		if code != nvml.SUCCESS {
 			continue // lost: Merge keeps it by its UUID, unhealthy
 		}
-		if device, ok := read(handle); ok {
-			devices = append(devices, device)
+		if d, ok := read(device); ok {
+			d.NUMA = s.nearest(device)
+			boards = append(boards, handle{d, device})
 		}
 	}
-	return devices, nil
+	return boards, nil
 }
 
+// maxGPUs is more than any machine has.
+const maxGPUs = 256
+
 // read asks one GPU about itself. Without a UUID it is nobody.
-func read(handle nvml.Device) (gpu.Device, bool) {
-	uuid, code := handle.GetUUID()
-	if code != nvml.SUCCESS || uuid == "" {
+func read(h nvml.Device) (gpu.Device, bool) {
+	uuid, code := h.GetUUID()
+	if code != nvml.SUCCESS || !named(uuid) {
 		return gpu.Device{}, false
 	}
-	device := gpu.Device{UUID: growth.GPU(uuid), Healthy: true}
-	if device.Model, code = handle.GetName(); code != nvml.SUCCESS {
-		device.Model = "unknown"
+	device := gpu.Device{UUID: growth.GPU(uuid), Healthy: true, Minor: -1, NUMA: -1}
+	if model, code := h.GetName(); code == nvml.SUCCESS {
+		device.Model = model
 	}
-	memory, code := handle.GetMemoryInfo()
-	if code != nvml.SUCCESS {
+	memory, code := h.GetMemoryInfo()
+	if code != nvml.SUCCESS || memory.Total == 0 {
 		device.Healthy, device.Reason = false, "its memory can not be read: "+code.Error()
 		return device, true
 	}
 	device.Memory = growth.MiB(memory.Total >> 20)
+	if minor, code := h.GetMinorNumber(); code == nvml.SUCCESS {
+		device.Minor = minor
+	}
 	return device, true
+}
+
+// named tells whether a UUID has the letters of one. It becomes part of device ids, labels and files.
+func named(uuid string) bool {
+	for _, r := range uuid {
+		if (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && r != '-' && r != '/' {
+			return false
+		}
+	}
+	return uuid != ""
 }
 
 // advice says what to do about the usual failures.
@@ -96,6 +186,8 @@ func advice(code nvml.Return) string {
 		return "the driver's library and kernel module are of different versions: reboot the node or restart this container"
 	case nvml.ERROR_GPU_IS_LOST:
 		return "a GPU has fallen off the bus: see `dmesg` on the node"
+	case nvml.ERROR_FUNCTION_NOT_FOUND:
+		return fmt.Sprintf("the NVIDIA driver is too old: install %d or newer on the node", oldest)
 	}
 	return "the driver refused"
 }

@@ -9,6 +9,6 @@ import (
 )
 
 // Open says that this build can not ask the driver.
-func Open() (gpu.Source, func(), error) {
-	return nil, nil, errors.New("this is a static build without NVML: use one built with CGO_ENABLED=1, or choose --gpus=emulated:2x24GiB")
+func Open() (gpu.Driver, error) {
+	return nil, errors.New("this is a static build without NVML: use one built with CGO_ENABLED=1, or choose --gpus=emulated:2x24GiB")
 }

@@ -1,0 +1,73 @@
+//go:build cgo
+
+package nvml
+
+import (
+	"context"
+
+	"github.com/NVIDIA/go-nvml/pkg/nvml"
+
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpu"
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+// unknown is NVML's word for a value that is not available, in 64 bits.
+const unknown = ^uint64(0)
+
+// Processes implements gpu.Driver. A GPU that does not tell is left out: its processes are not known, not gone.
+func (s *Source) Processes(ctx context.Context) ([]gpu.Process, error) {
+	handles, err := s.handles(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []gpu.Process
+	for _, h := range handles {
+		infos, code := h.nvml.GetComputeRunningProcesses()
+		if code != nvml.SUCCESS {
+			continue
+		}
+		busy := s.use(h)
+		for _, info := range infos {
+			p := gpu.Process{PID: int(info.Pid), Device: h.UUID, Memory: -1, Busy: -1}
+			if info.UsedGpuMemory != unknown {
+				p.Memory = growth.MiB(info.UsedGpuMemory >> 20)
+			}
+			if percent, ok := busy[info.Pid]; ok {
+				p.Busy = percent
+			} else if busy != nil {
+				p.Busy = 0
+			}
+			all = append(all, p)
+		}
+	}
+	return all, nil
+}
+
+// use is how busy each process kept a GPU since it was asked last, in per cent of the samples' mean; nil where the GPU
+// does not say, which MIG instances do not.
+func (s *Source) use(h handle) map[uint32]int {
+	if h.Instance != nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	samples, code := h.nvml.GetProcessUtilization(s.busy[h.UUID])
+	if code == nvml.ERROR_NOT_FOUND { // nobody since then
+		return map[uint32]int{}
+	}
+	if code != nvml.SUCCESS {
+		return nil
+	}
+	sum, count := map[uint32]int{}, map[uint32]int{}
+	for _, sample := range samples {
+		s.busy[h.UUID] = max(s.busy[h.UUID], sample.TimeStamp)
+		if sample.SmUtil <= 100 {
+			sum[sample.Pid] += int(sample.SmUtil)
+			count[sample.Pid]++
+		}
+	}
+	for pid, n := range count {
+		sum[pid] /= n
+	}
+	return sum
+}

@@ -1,0 +1,124 @@
+//go:build cgo
+
+package nvml
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/NVIDIA/go-nvml/pkg/nvml"
+
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpu"
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+// nearest is the NUMA node of a GPU's bus, as the kernel has it, or -1. (NVML's own call of that name is about GPUs
+// that are NUMA nodes themselves.)
+func (s *Source) nearest(h nvml.Device) int {
+	pci, code := h.GetPciInfo()
+	if code != nvml.SUCCESS {
+		return -1
+	}
+	address := fmt.Sprintf("%04x:%02x:%02x.0", pci.Domain, pci.Bus, pci.Device)
+	content, err := fs.ReadFile(s.sys, "bus/pci/devices/"+address+"/numa_node")
+	if err != nil {
+		return -1
+	}
+	node, err := strconv.Atoi(strings.TrimSpace(string(content)))
+	if err != nil {
+		return -1
+	}
+	return node
+}
+
+// linked fills in which GPUs reach each other over NVLink: directly, or through a switch that both are linked to.
+func linked(boards []handle) {
+	at := map[string]growth.GPU{}
+	for _, b := range boards {
+		if pci, code := b.nvml.GetPciInfo(); code == nvml.SUCCESS {
+			at[address(pci)] = b.UUID
+		}
+	}
+	switched := map[string][]growth.GPU{} // by the switch's address
+	links := map[growth.GPU][]growth.GPU{}
+	for _, b := range boards {
+		for _, far := range ends(b.nvml) {
+			if peer, ok := at[far]; ok {
+				links[b.UUID] = append(links[b.UUID], peer)
+			} else {
+				switched[far] = append(switched[far], b.UUID)
+			}
+		}
+	}
+	for _, group := range switched {
+		for _, one := range group {
+			links[one] = append(links[one], group...)
+		}
+	}
+	for i, b := range boards {
+		peers := slices.DeleteFunc(links[b.UUID], func(peer growth.GPU) bool { return peer == b.UUID })
+		slices.Sort(peers)
+		boards[i].Links = slices.Compact(peers)
+	}
+}
+
+// ends are the addresses at the other ends of a GPU's NVLinks.
+func ends(h nvml.Device) []string {
+	var far []string
+	for link := range nvml.NVLINK_MAX_LINKS {
+		state, code := h.GetNvLinkState(link)
+		if code != nvml.SUCCESS {
+			return far // it has no more links, or none at all
+		}
+		if state != nvml.FEATURE_ENABLED {
+			continue
+		}
+		if pci, code := h.GetNvLinkRemotePciInfo(link); code == nvml.SUCCESS {
+			far = append(far, address(pci))
+		}
+	}
+	return far
+}
+
+func address(pci nvml.PciInfo) string {
+	text, _, _ := bytes.Cut(pci.BusId[:], []byte{0})
+	return strings.ToLower(string(text))
+}
+
+// cut returns a GPU's MIG instances, or the GPU itself where it is whole. A GPU in MIG mode without instances has no
+// memory to give, and neither has one that does not say whether it is cut.
+func cut(board handle) []handle {
+	mode, _, code := board.nvml.GetMigMode()
+	switch {
+	case code == nvml.ERROR_NOT_SUPPORTED, code == nvml.ERROR_FUNCTION_NOT_FOUND, code == nvml.SUCCESS && mode != nvml.DEVICE_MIG_ENABLE:
+		return []handle{board}
+	case code != nvml.SUCCESS:
+		board.Memory, board.Healthy, board.Reason = 0, false, "it does not say whether it is in MIG mode: "+code.Error()
+		return []handle{board}
+	}
+	count, code := board.nvml.GetMaxMigDeviceCount()
+	if code != nvml.SUCCESS {
+		return nil
+	}
+	var instances []handle
+	for i := range count {
+		h, code := board.nvml.GetMigDeviceHandleByIndex(i)
+		if code != nvml.SUCCESS {
+			continue // a place that is not taken
+		}
+		d, ok := read(h)
+		gi, first := h.GetGpuInstanceId()
+		ci, second := h.GetComputeInstanceId()
+		if !ok || first != nvml.SUCCESS || second != nvml.SUCCESS {
+			continue
+		}
+		d.Instance = &gpu.Instance{Parent: board.UUID, GPU: gi, Compute: ci}
+		d.Minor, d.NUMA = board.Minor, board.NUMA
+		instances = append(instances, handle{d, h})
+	}
+	return instances
+}

@@ -1,0 +1,57 @@
+package gpu
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Patient asks a source that may hang. NVML has no deadlines: a call into a driver that waits for a dead GPU can take
+// minutes, or for ever. A call that is given up goes on in the background, and as long as it does no second one is
+// made, so at most one thread is ever lost.
+type Patient struct {
+	Source Source
+	Within time.Duration
+
+	mu      sync.Mutex
+	pending chan answer // nil when nobody is asking
+	since   time.Time
+}
+
+type answer struct {
+	devices []Device
+	err     error
+}
+
+// Devices implements Source.
+func (p *Patient) Devices(ctx context.Context) ([]Device, error) {
+	p.mu.Lock()
+	late := p.pending != nil
+	if !late {
+		p.pending, p.since = make(chan answer, 1), time.Now()
+		go func(reply chan<- answer) {
+			devices, err := p.Source.Devices(context.WithoutCancel(ctx))
+			reply <- answer{devices, err}
+		}(p.pending)
+	}
+	pending, since := p.pending, p.since
+	p.mu.Unlock()
+
+	wait := time.NewTimer(p.Within)
+	defer wait.Stop()
+	select {
+	case a := <-pending:
+		p.mu.Lock()
+		p.pending = nil
+		p.mu.Unlock()
+		if late { // it speaks of the time when it was asked
+			return nil, fmt.Errorf("the driver answered after %s, which is too old to be believed", time.Since(since).Round(time.Second))
+		}
+		return a.devices, a.err
+	case <-wait.C:
+		return nil, fmt.Errorf("the driver has not answered for %s", time.Since(since).Round(time.Second))
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}

@@ -1,0 +1,37 @@
+package health
+
+// Default follows the immediate action in NVIDIA's catalogue of XID errors for Ampere and newer
+// (docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html, as read for drivers up to R580):
+//
+//	RESTART_APP, IGNORE                                 ignore
+//	RESET_GPU, RESTART_BM, RESTART_VM                   unhealthy-until-reset
+//	a workflow to decide, CHECK_MECHANICALS, CHECK_UVM  unhealthy
+//	not in the catalogue                                unhealthy
+//
+// It departs in four places. 48 has a workflow, and its text asks for a reset. 109 (context switch timeout, RESET_GPU)
+// and 155 (NVLink set down by software, RESET_GPU) are unhealthy only: a program can bring about the first and an
+// administrator the second, and on a shared GPU no job is to take it from the others for good. 154 and 171, 172 only
+// add to what another error has said already. 167 and 169 have no action yet; their names say fatal and halt.
+var Default = Policy{
+	Other: Unhealthy,
+	ByXID: table(map[Action][]uint64{
+		Ignore: {
+			8, 11, 13, 31, 32, 37, 38, 39, 40, 41, 43, 44, 45, 60, 63, 66, 67, 68, 69, 70, 71, 72, 75, 76, 77, 78, 80,
+			82, 83, 84, 85, 86, 88, 89, 92, 93, 94, 96, 97, 98, 99, 100, 101, 102, 103, 104, 105, 106, 107, 108, 121,
+			126, 127, 128, 129, 130, 131, 132, 133, 134, 135, 137, 139, 141, 142, 152, 153, 154, 157, 160, 161, 162,
+			163, 164, 165, 171, 172,
+		},
+		Unhealthy:  {54, 74, 109, 144, 145, 146, 147, 148, 149, 150, 155, 159, 166, 168, 170},
+		UntilReset: {46, 48, 62, 64, 79, 95, 110, 119, 120, 136, 140, 143, 151, 156, 158, 167, 169},
+	}),
+}
+
+func table(actions map[Action][]uint64) map[uint64]Action {
+	byXID := map[uint64]Action{}
+	for action, xids := range actions {
+		for _, xid := range xids {
+			byXID[xid] = action
+		}
+	}
+	return byXID
+}

@@ -1,0 +1,164 @@
+package health_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpu"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/health"
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+var (
+	fine     = gpu.Device{UUID: "A", Memory: 1024, Healthy: true}
+	bad      = gpu.Device{UUID: "A", Memory: 1024, Reason: "its memory can not be read"}
+	absent   = gpu.Device{UUID: "A", Memory: 1024, Reason: "the driver no longer lists it", Absent: true}
+	noAnswer = errors.New("the driver has not answered for 5s")
+)
+
+// story drives a monitor of one GPU, and says whether the GPU is healthy after each step.
+type story struct {
+	monitor *health.Monitor
+	now     time.Time
+	last    gpu.Device
+}
+
+func newStory() *story {
+	s := &story{now: time.Unix(0, 0), last: fine, monitor: health.New(health.Config{
+		Policy: health.Default, RecoverAfter: time.Minute, LossAfter: 2 * time.Minute,
+	})}
+	s.list(fine)
+	return s
+}
+
+func (s *story) list(d gpu.Device) { s.last = d; s.monitor.Listed(s.now, []gpu.Device{d}, nil) }
+
+func (s *story) healthy() bool {
+	return s.monitor.Judged(s.now, []gpu.Device{s.last})[0].Healthy
+}
+
+// play runs a script of words: f, b, a list a fine, bad, absent GPU; e is a driver that does not answer; xN an XID;
+// a number passes so many seconds; + and - say that the GPU must be healthy, or not, now.
+func (s *story) play(t *testing.T, script string) {
+	t.Helper()
+	for i, word := range strings.Fields(script) {
+		switch {
+		case word == "f":
+			s.list(fine)
+		case word == "b":
+			s.list(bad)
+		case word == "a":
+			s.list(absent)
+		case word == "e":
+			s.monitor.Listed(s.now, []gpu.Device{s.last}, noAnswer)
+		case word == "+" || word == "-":
+			require.Equal(t, word == "+", s.healthy(), "after %v", strings.Fields(script)[:i])
+		case word[0] == 'x':
+			s.monitor.Fault(s.now, gpu.Fault{Board: "A", XID: number(t, word[1:])})
+		default:
+			s.now = s.now.Add(time.Duration(number(t, word)) * time.Second)
+		}
+	}
+}
+
+func number(t *testing.T, text string) uint64 {
+	n := uint64(0)
+	for _, r := range text {
+		require.True(t, r >= '0' && r <= '9', text)
+		n = 10*n + uint64(r-'0')
+	}
+	return n
+}
+
+func TestMonitor(t *testing.T) {
+	for name, script := range map[string]string{
+		"one bad list is doubted":                                    "+ b + 1 f +",
+		"two in a row are believed":                                  "b + 1 b -",
+		"bad lists that do not follow one another condemn nobody":    "b f b f b +",
+		"trust takes a minute of fine lists":                         "b b - 10 f - 59 f - 1 f +",
+		"and a bad one in between starts it anew":                    "b b 10 f 50 f b - 20 f - 60 f +",
+		"a job's own error is no fault of the GPU":                   "x13 + x31 + x43 + x94 +",
+		"an error with a way back":                                   "x74 - 59 - 1 +",
+		"which takes twice as long the second time":                  "x74 60 + x74 - 60 - 60 +",
+		"and four times the third":                                   "x74 x74 x74 - 239 - 1 +",
+		"but never more than an hour":                                "x74 x74 x74 x74 x74 x74 x74 x74 x74 x74 x74 3599 - 1 +",
+		"a long quiet makes it a first time again":                   "x74 x74 x74 7300 + x74 60 +",
+		"an error that calls for a reset stays":                      "x79 - 100000 f -",
+		"until the GPU went and came back":                           "x79 - a a - 10 f - 60 f +",
+		"going once is not believed":                                 "x79 a f 60 f -",
+		"a smaller error does not make it forget":                    "x79 x74 - 100000 f -",
+		"an unknown error is held against the GPU for a while":       "x999 - 60 +",
+		"a silent driver is given two minutes":                       "e + 60 e + 60 e -",
+		"and its GPUs a minute of answers":                           "e 120 e - f - 59 f - 1 f +",
+		"a driver that answers now and then is not silent":           "e 100 e f 100 e + 100 e +",
+		"a GPU that is absent and unreadable in turn is not healthy": "a b - a b -",
+	} {
+		t.Run(name, func(t *testing.T) { newStory().play(t, script) })
+	}
+}
+
+func TestAGPUThatIsBadAtTheStartIsNotDoubted(t *testing.T) {
+	m := health.New(health.Config{Policy: health.Default, RecoverAfter: time.Minute, LossAfter: time.Minute})
+	require.False(t, m.Listed(time.Unix(0, 0), []gpu.Device{bad}, nil))
+	judged := m.Judged(time.Unix(0, 0), []gpu.Device{bad})
+	require.False(t, judged[0].Healthy)
+	require.Equal(t, bad.Reason, judged[0].Reason)
+}
+
+func TestAFaultHitsWhatItIsAbout(t *testing.T) {
+	whole := gpu.Device{UUID: "B", Healthy: true}
+	one := gpu.Device{UUID: "MIG-1", Healthy: true, Instance: &gpu.Instance{Parent: "A", GPU: 7}}
+	two := gpu.Device{UUID: "MIG-2", Healthy: true, Instance: &gpu.Instance{Parent: "A", GPU: 8}}
+	for name, tc := range map[string]struct {
+		fault gpu.Fault
+		want  []growth.GPU
+	}{
+		"a whole GPU":         {gpu.Fault{Board: "B", XID: 79}, []growth.GPU{"B"}},
+		"all of a cut GPU":    {gpu.Fault{Board: "A", XID: 79}, []growth.GPU{"MIG-1", "MIG-2"}},
+		"one instance of it":  {gpu.Fault{Board: "A", XID: 79, Instance: &gpu.Instance{Parent: "A", GPU: 8}}, []growth.GPU{"MIG-2"}},
+		"a GPU nobody knows":  {gpu.Fault{Board: "C", XID: 79}, nil},
+		"an ignored one, too": {gpu.Fault{Board: "B", XID: 13}, []growth.GPU{"B"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := health.New(health.Config{Policy: health.Default, RecoverAfter: time.Minute, LossAfter: time.Minute})
+			m.Listed(time.Unix(0, 0), []gpu.Device{whole, one, two}, nil)
+			_, hit := m.Fault(time.Unix(1, 0), tc.fault)
+			require.Equal(t, tc.want, hit)
+		})
+	}
+}
+
+func TestPolicy(t *testing.T) {
+	p, err := health.ParsePolicy(" 109=ignore, 74=unhealthy-until-reset ,other=ignore")
+	require.NoError(t, err)
+	require.Equal(t, health.Ignore, p.Of(109))
+	require.Equal(t, health.UntilReset, p.Of(74))
+	require.Equal(t, health.UntilReset, p.Of(79), "what is not named stays")
+	require.Equal(t, health.Ignore, p.Of(4711))
+	require.Equal(t, health.Unhealthy, health.Default.Of(109), "and the default is nobody's to change")
+
+	for text, words := range map[string]string{
+		"79":         "action is none of",
+		"79=explode": "action is none of",
+		"x=ignore":   "neither the number",
+		"0=ignore":   "neither the number",
+		"-1=ignore":  "neither the number",
+	} {
+		_, err := health.ParsePolicy(text)
+		require.ErrorContains(t, err, words, text)
+	}
+}
+
+func FuzzParsePolicy(f *testing.F) {
+	f.Add("79=ignore,other=unhealthy")
+	f.Add("=,=")
+	f.Fuzz(func(t *testing.T, text string) {
+		if p, err := health.ParsePolicy(text); err == nil {
+			require.NotEmpty(t, p.Of(79))
+		}
+	})
+}
