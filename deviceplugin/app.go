@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"os"
+	"os/exec"
 	"time"
 
 	group "github.com/oklog/run"
@@ -10,89 +13,184 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/apiserver"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/cdi"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpu"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/health"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/ledger"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/mps"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/node"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/plugin"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/pods"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/slot"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/usage"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus/etcdbus"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-// inventoryEvery is how often the driver is asked again.
-const inventoryEvery = 10 * time.Second
+const (
+	// bootID is where the kernel names this boot.
+	bootID = "/proc/sys/kernel/random/boot_id"
+	// meterEvery is how often the use of real GPUs is measured.
+	meterEvery = 15 * time.Second
+)
+
+// excess is when a job that uses more than it asked for is told, and when it has to go where that is the policy.
+var excess = usage.Config{WarnAfter: 30 * time.Second, AgainAfter: 30 * time.Minute, EvictAfter: 2 * time.Minute}
 
 // app is the parts, built.
 type app struct {
-	stock     *stocked
-	bus       *etcdbus.Bus
-	kubelet   *kubelet.Client
-	pods      *pods.Watcher
-	ledger    *ledger.Ledger
-	announcer ledger.Announcer
-	life      *plugin.Life
-	health    *health
+	stock *stocked
+	// live are the parts that run; each returns when ctx ends, or when it can not go on.
+	live []func(ctx context.Context) error
+	// ends close connections.
+	ends []func() error
+
+	bus    *etcdbus.Bus
+	pods   *pods.Watcher
+	ledger *ledger.Ledger
+	life   *plugin.Life
 }
 
-// build makes the parts and waits for nobody: kubelet, the bus and the API server may all come later.
-func build(c config, stock *stocked, log *slog.Logger) (*app, error) {
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), gpuCollector{stock})
-	node := growth.NodeName(c.node)
+// build lists the GPUs and makes the parts. It waits for nobody: kubelet, the bus and the API server may all come later.
+// For a dry run it does nothing but list.
+func build(ctx context.Context, c config, log *slog.Logger) (a *app, err error) {
+	a = &app{}
+	defer func() {
+		if err != nil {
+			a.close()
+		}
+	}()
+	policy, _ := health.ParsePolicy(c.xidPolicy) // validated
+	monitor := health.New(health.Config{Policy: policy, RecoverAfter: c.recoverAfter, LossAfter: c.lossAfter})
+	memory := health.Memory{Dir: c.stateDir, BootID: bootID}
+	faults, err := memory.Load()
+	if err != nil {
+		return a, err
+	}
+	monitor.Remember(faults)
+	if c.dryRun {
+		a.stock, err = inventory(ctx, c, log, monitor)
+		return a, err
+	}
+
 	client, err := apiserver.Open(c.kubeconfig)
 	if err != nil {
-		return nil, err
+		return a, err
 	}
-	a := &app{stock: stock, pods: pods.New(client, node, c.resource, log)}
+	name := growth.NodeName(c.node)
+	cordon := node.NewCordon(client, name, log)
+	judges := []gpu.Judge{monitor, cordon}
+	fleet := &mps.Fleet{Program: c.mpsProgram, StateDir: c.stateDir, Log: log}
+	if c.sharing == shareByMPS {
+		if _, err := exec.LookPath(c.mpsProgram); err != nil {
+			return a, fmt.Errorf("--sharing=mps: %w: run the container with the nvidia runtime and NVIDIA_DRIVER_CAPABILITIES=compute,utility", err)
+		}
+		judges = append(judges, fleet)
+	}
+	if a.stock, err = inventory(ctx, c, log, judges...); err != nil {
+		return a, err
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), gpuCollector{a.stock})
+	if err := a.serve(c, client, registry, log); err != nil {
+		return a, err
+	}
+	a.add(func(ctx context.Context) error { return a.stock.Run(ctx, inventoryEvery, inventorySoon) })
+	a.add(func(ctx context.Context) error { return cordon.Run(ctx, a.stock.Rejudge) })
+	a.add(node.Labeller{Client: client, Node: name, Inventory: a.stock, Driver: a.stock.version(), Emulated: a.stock.emulated, Log: log}.Run)
+	a.add(health.Herald{Node: name, Inventory: a.stock, Holders: a.ledger.Holders, People: client, Log: log}.Run)
+	if c.sharing == shareByMPS {
+		a.add(func(ctx context.Context) error { return fleet.Run(ctx, a.stock) })
+	}
+	if c.delivery == deliverCDI {
+		host := cdi.Host{Root: os.DirFS(c.driverRoot), Driver: a.stock.version()}
+		a.add(cdi.Writer{Dir: c.cdiDir, Host: host, Inventory: a.stock, Log: log}.Run)
+	}
+	if a.stock.driver != nil {
+		listener := &health.Listener{Ear: a.stock.driver, Monitor: monitor, Inventory: a.stock, Memory: memory, XIDs: health.NewXIDs(registry), Log: log}
+		a.add(listener.Run)
+		meter := a.meter(c, client, log)
+		registry.MustRegister(meter)
+		a.add(func(ctx context.Context) error { return meter.Run(ctx, meterEvery) })
+	}
+	listener, err := listen(c.health, a, registry)
+	if err != nil {
+		return a, err
+	}
+	a.add(listener.Run)
+	return a, nil
+}
+
+// serve makes the parts that speak with kubelet and keep the books.
+func (a *app) serve(c config, client *apiserver.Client, registry *prometheus.Registry, log *slog.Logger) error {
+	name := growth.NodeName(c.node)
 	slots, err := slot.Open(c.stateDir)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if a.kubelet, err = kubelet.Dial(c.podResources, c.resource); err != nil {
-		return nil, err
+	resources, err := kubelet.Dial(c.podResources, c.resource)
+	if err != nil {
+		return err
 	}
+	a.ends = append(a.ends, resources.Close)
 	c.etcd.Log = log
 	if a.bus, err = etcdbus.Open(c.etcd); err != nil {
-		return nil, err
+		return err
 	}
+	a.ends = append(a.ends, a.bus.Close) // drops at once what lives only as long as we do
+	a.pods = pods.New(client, name, c.resource, log)
 	a.ledger = ledger.New(ledger.Config{
-		Node: node, Unit: stock.unit, Kubelet: a.kubelet, Pods: a.pods, Slots: slots, Bus: a.bus, Metrics: ledger.NewMetrics(registry), Log: log,
+		Node: name, Unit: a.stock.unit, Kubelet: resources, Pods: a.pods, Slots: slots, Bus: a.bus, Metrics: ledger.NewMetrics(registry), Log: log,
 	})
-	a.announcer = ledger.Announcer{
-		Node: node, Unit: stock.unit, Resource: c.resource, Emulated: stock.emulated, Inventory: stock, Bus: a.bus, Log: log,
+	announcer := ledger.Announcer{
+		Node: name, Unit: a.stock.unit, Resource: c.resource, Emulated: a.stock.emulated, Inventory: a.stock, Bus: a.bus, Log: log,
 	}
 	metrics := plugin.NewMetrics(registry)
-	a.life = &plugin.Life{
-		Dir: c.pluginDir, Resource: c.resource, Metrics: metrics, Log: log,
-		Server: &plugin.Server{
-			Unit: stock.unit, Emulated: stock.emulated, Inventory: stock, Ledger: a.ledger, Slots: slots, Metrics: metrics, Log: log,
-		},
+	server := &plugin.Server{
+		Unit: a.stock.unit, Emulated: a.stock.emulated, CDI: c.delivery == deliverCDI, Inventory: a.stock, Ledger: a.ledger, Slots: slots, Metrics: metrics, Log: log,
 	}
-	a.health, err = listen(c.health, a, registry)
-	return a, err
+	if c.sharing == shareByMPS {
+		server.MPS = c.stateDir
+	}
+	a.life = &plugin.Life{Dir: c.pluginDir, Resource: c.resource, Server: server, Served: resources, Metrics: metrics, Log: log}
+	for _, live := range []func(context.Context) error{a.pods.Run, a.ledger.Follow, a.ledger.Run, announcer.Run, a.life.Run} {
+		a.add(live)
+	}
+	return nil
 }
+
+func (a *app) meter(c config, client *apiserver.Client, log *slog.Logger) *usage.Meter {
+	config := excess
+	config.Slack, _ = gpushare.Memory(c.excessSlack) // validated
+	if c.onExcess == excessWarn {
+		config.EvictAfter = 0
+	}
+	return &usage.Meter{
+		Driver: a.stock.driver, Proc: usage.Proc(c.proc), Allocations: a.ledger.Allocations, Judge: &usage.Judge{Config: config}, API: client, Log: log,
+	}
+}
+
+func (a *app) add(live func(context.Context) error) { a.live = append(a.live, live) }
 
 // run lets every part live until ctx ends, or one of them does.
 func (a *app) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var actors group.Group
-	for _, live := range []func(context.Context) error{
-		a.pods.Run,
-		a.ledger.Follow,
-		a.ledger.Run,
-		a.announcer.Run,
-		a.life.Run,
-		a.health.Run,
-		func(ctx context.Context) error { return a.stock.Run(ctx, inventoryEvery) },
-	} {
+	for _, live := range a.live {
 		actors.Add(func() error { return live(ctx) }, func(error) { cancel() })
 	}
 	return actors.Run()
 }
 
-// close ends the connections; the bus drops at once what lives only as long as we do.
+// close ends the connections and the driver.
 func (a *app) close() {
-	_ = a.bus.Close()
-	_ = a.kubelet.Close()
+	for _, end := range a.ends {
+		_ = end()
+	}
+	if a.stock != nil {
+		a.stock.close()
+	}
 }

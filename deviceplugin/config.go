@@ -7,14 +7,27 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpu"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/health"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus/etcdbus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+)
+
+// Values of the flags that choose.
+const (
+	deliverEnv  = "env"
+	deliverCDI  = "cdi"
+	shareByTime = "timeslice"
+	shareByMPS  = "mps"
+	excessWarn  = "warn"
+	excessEvict = "evict"
 )
 
 // config is all that can be set. Every flag has a twin in the environment.
@@ -29,6 +42,18 @@ type config struct {
 	health       string
 	kubeconfig   string
 	logLevel     string
+	delivery     string
+	cdiDir       string
+	driverRoot   string
+	sharing      string
+	mpsProgram   string
+	xidPolicy    string
+	recoverAfter time.Duration
+	lossAfter    time.Duration
+	proc         string
+	onExcess     string
+	excessSlack  string
+	output       string
 	dryRun       bool
 	version      bool
 	etcd         etcdbus.Config
@@ -37,6 +62,7 @@ type config struct {
 // parse reads flags, with defaults from the environment.
 func parse(args []string) (config, error) {
 	var c config
+	var twinErr error
 	flags := pflag.NewFlagSet("deviceplugin", pflag.ContinueOnError)
 	flags.SortFlags = false
 	flags.Usage = func() {
@@ -52,6 +78,15 @@ func parse(args []string) (config, error) {
 		}
 		flags.StringVar(p, name, value, usage+" ["+twin+"]")
 	}
+	duration := func(p *time.Duration, name string, value time.Duration, usage string) {
+		twin := "TRELLIS_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+		if set, ok := os.LookupEnv(twin); ok {
+			if value, twinErr = time.ParseDuration(set); twinErr != nil {
+				twinErr = fmt.Errorf("%s: %w", twin, twinErr)
+			}
+		}
+		flags.DurationVar(p, name, value, usage+" ["+twin+"]")
+	}
 	str(&c.node, "node-name", "", "name of the Kubernetes node this runs on")
 	str(&c.gpus, "gpus", gpu.NVML, "where GPUs come from: nvml asks the driver, emulated:2x24GiB invents two")
 	str(&c.memoryUnit, "memory-unit", "1Gi", "GPU memory that one device stands for")
@@ -62,10 +97,22 @@ func parse(args []string) (config, error) {
 	str(&c.health, "health-listen", ":9441", "address of /livez, /readyz and /metrics")
 	str(&c.kubeconfig, "kubeconfig", "", "file with access to the API server; empty inside a pod")
 	str(&c.logLevel, "log-level", "info", "debug, info, warn or error")
+	str(&c.delivery, "delivery", deliverEnv, "how containers get their GPUs: env (NVIDIA_VISIBLE_DEVICES, for NVIDIA's runtime) or cdi")
+	str(&c.cdiDir, "cdi-dir", "/var/run/cdi", "folder in which the runtime looks for CDI specifications")
+	str(&c.driverRoot, "driver-root", "/", "the host's root folder, where the driver's libraries are found for CDI")
+	str(&c.sharing, "sharing", shareByTime, "how jobs share a GPU: timeslice, or mps (limits that the driver enforces)")
+	str(&c.mpsProgram, "mps-program", "nvidia-cuda-mps-control", "MPS control daemon")
+	str(&c.xidPolicy, "xid-policy", "", "changes to what XID errors do, such as 109=ignore,74=unhealthy-until-reset,other=ignore")
+	duration(&c.recoverAfter, "recover-after", 2*time.Minute, "how long a GPU must be fine to take new jobs again")
+	duration(&c.lossAfter, "loss-after", 2*time.Minute, "how long the driver may be silent before its GPUs take no new jobs")
+	str(&c.proc, "proc", "/proc", "the host's /proc, by which processes on a GPU are found in their pods")
+	str(&c.onExcess, "on-excess", excessWarn, "what comes after the warning to a job that uses more GPU memory than it asked for: warn (nothing), or evict")
+	str(&c.excessSlack, "excess-slack", "1Gi", "GPU memory that a job may use beyond its request: a CUDA context alone takes some hundred MiB")
 	flags.BoolVar(&c.dryRun, "dry-run", false, "print what would be advertised, and exit")
+	flags.StringVarP(&c.output, "output", "o", "text", "how --dry-run prints: text or json")
 	flags.BoolVar(&c.version, "version", false, "print the version, and exit")
 	c.etcd.AddFlags(flags)
-	if err := flags.Parse(args); err != nil {
+	if err := errors.Join(twinErr, flags.Parse(args)); err != nil {
 		return config{}, err
 	}
 	if flags.NArg() > 0 {
@@ -94,10 +141,32 @@ func (c config) Validate() error {
 	if !qualified.MatchString(c.resource) {
 		wrong = append(wrong, fmt.Errorf("--resource: %q is no extended resource such as %s", c.resource, gpushare.Resource))
 	}
-	for name, path := range map[string]string{"plugin-dir": c.pluginDir, "pod-resources": c.podResources, "state-dir": c.stateDir} {
+	for name, path := range map[string]string{"plugin-dir": c.pluginDir, "pod-resources": c.podResources, "state-dir": c.stateDir, "cdi-dir": c.cdiDir, "driver-root": c.driverRoot, "proc": c.proc} {
 		if !filepath.IsAbs(path) {
 			wrong = append(wrong, fmt.Errorf("--%s: %q is not an absolute path", name, path))
 		}
+	}
+	for name, choice := range map[string][]string{
+		"delivery " + c.delivery:  {deliverEnv, deliverCDI},
+		"sharing " + c.sharing:    {shareByTime, shareByMPS},
+		"on-excess " + c.onExcess: {excessWarn, excessEvict},
+		"output " + c.output:      {"text", "json"},
+	} {
+		if flag, value, _ := strings.Cut(name, " "); !slices.Contains(choice, value) {
+			wrong = append(wrong, fmt.Errorf("--%s: %q is neither %s", flag, value, strings.Join(choice, " nor ")))
+		}
+	}
+	if _, err := health.ParsePolicy(c.xidPolicy); err != nil {
+		wrong = append(wrong, fmt.Errorf("--xid-policy: %w", err))
+	}
+	if _, err := gpushare.Memory(c.excessSlack); err != nil {
+		wrong = append(wrong, fmt.Errorf("--excess-slack: %q %w", c.excessSlack, err))
+	}
+	if c.recoverAfter <= 0 || c.lossAfter <= 0 {
+		wrong = append(wrong, errors.New("--recover-after and --loss-after must be longer than nothing"))
+	}
+	if c.sharing == shareByMPS && c.gpus != gpu.NVML {
+		wrong = append(wrong, errors.New("--sharing=mps: emulated GPUs have no MPS"))
 	}
 	if _, err := c.level(); err != nil {
 		wrong = append(wrong, err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"log/slog"
 	"strings"
 	"testing"
@@ -34,6 +35,14 @@ func TestNonsenseIsNamed(t *testing.T) {
 		"--plugin-dir=here":    "--plugin-dir",
 		"--log-level=loud":     "--log-level",
 		"--etcd-ca=ca.crt":     "TLS",
+		"--delivery=post":      "neither env nor cdi",
+		"--sharing=mps":        "emulated GPUs have no MPS",
+		"--on-excess=kill":     "neither warn nor evict",
+		"--output=xml":         "neither text nor json",
+		"--xid-policy=79=x":    "--xid-policy",
+		"--excess-slack=much":  "--excess-slack",
+		"--recover-after=-1s":  "--recover-after",
+		"--proc=proc":          "--proc",
 	} {
 		c, err := parse(append(append([]string{}, fine...), flag))
 		require.NoError(t, err)
@@ -51,7 +60,17 @@ func TestDryRunSaysWhatWouldBeAdvertised(t *testing.T) {
 	require.NoError(t, err)
 	defer stock.close()
 	var out bytes.Buffer
-	require.NoError(t, stock.print(&out))
+	require.NoError(t, stock.advertisement().print(&out, "text"))
 	require.Contains(t, out.String(), "gpushare/gpu-mem: 48 of 1GiB each on 2 GPUs, emulated")
 	require.Equal(t, 3, strings.Count(out.String(), "\n"))
+
+	out.Reset()
+	require.NoError(t, stock.advertisement().print(&out, "json"))
+	var read map[string]any
+	require.NoError(t, json.Unmarshal(out.Bytes(), &read))
+	require.Equal(t, 48.0, read["units"])
+	require.Equal(t, true, read["emulated"])
+	first := read["gpus"].([]any)[0].(map[string]any)
+	require.Equal(t, first["uuid"].(string)+"/23", first["lastID"])
+	require.Equal(t, "2", read["labels"].(map[string]any)["gpushare/gpu-count"])
 }

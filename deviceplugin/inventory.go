@@ -2,14 +2,20 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"log/slog"
+	"time"
 
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpu"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpu/nvml"
-	"github.com/trellis-gpu/trellis/deviceplugin/internal/slice"
 	"github.com/trellis-gpu/trellis/growth"
+)
+
+const (
+	// inventoryEvery is how often the driver is asked again, inventorySoon where something is in doubt.
+	inventoryEvery = 10 * time.Second
+	inventorySoon  = time.Second
+	// driverWithin is how long the driver may take to list its GPUs.
+	driverWithin = 5 * time.Second
 )
 
 // stocked is the inventory with how it was come by.
@@ -18,16 +24,17 @@ type stocked struct {
 	unit     growth.MiB
 	resource string
 	emulated bool
-	close    func()
+	// driver is nil for emulated GPUs.
+	driver gpu.Driver
 }
 
-// inventory opens the source that was chosen and lists it once.
-func inventory(ctx context.Context, c config, log *slog.Logger) (*stocked, error) {
+// inventory opens the source that was chosen and lists it once, before judges.
+func inventory(ctx context.Context, c config, log *slog.Logger, judges ...gpu.Judge) (*stocked, error) {
 	unit, err := c.unit()
 	if err != nil {
 		return nil, err
 	}
-	s := &stocked{unit: unit, resource: c.resource, close: func() {}}
+	s := &stocked{unit: unit, resource: c.resource}
 	emulated, ok, err := gpu.ParseEmulated(c.gpus, growth.NodeName(c.node))
 	if err != nil {
 		return nil, err
@@ -35,36 +42,29 @@ func inventory(ctx context.Context, c config, log *slog.Logger) (*stocked, error
 	var source gpu.Source = emulated
 	if s.emulated = ok; ok {
 		log.Warn("GPUs are emulated: no driver stands behind them", "gpus", c.gpus)
-	} else if source, s.close, err = nvml.Open(); err != nil {
-		return nil, err
+	} else {
+		if s.driver, err = nvml.Open(); err != nil {
+			return nil, err
+		}
+		source = &gpu.Patient{Source: s.driver, Within: driverWithin}
 	}
-	if s.Stock, err = gpu.Open(ctx, source, unit, log); err != nil {
+	if s.Stock, err = gpu.Open(ctx, source, unit, log, judges...); err != nil {
 		s.close()
 		return nil, err
 	}
 	return s, nil
 }
 
-// print says what would be advertised.
-func (s *stocked) print(w io.Writer) error {
-	devices, _ := s.Devices()
-	total := 0
-	for _, d := range devices {
-		units := slice.Units(d.Memory, s.unit)
-		health := "healthy"
-		if !d.Healthy {
-			health = "unhealthy: " + d.Reason
-		}
-		total += units
-		if _, err := fmt.Fprintf(w, "%s  %s  %s  %d units, %s to %s  %s\n",
-			d.UUID, d.Model, d.Memory, units, slice.ID(d.UUID, 0), slice.ID(d.UUID, units-1), health); err != nil {
-			return err
-		}
+// version is the driver's, empty for emulated GPUs.
+func (s *stocked) version() string {
+	if s.driver == nil {
+		return ""
 	}
-	kind := ""
-	if s.emulated {
-		kind = ", emulated"
+	return s.driver.Version()
+}
+
+func (s *stocked) close() {
+	if s.driver != nil {
+		s.driver.Close()
 	}
-	_, err := fmt.Fprintf(w, "%s: %d of %s each on %d GPUs%s\n", s.resource, total, s.unit, len(devices), kind)
-	return err
 }

@@ -39,19 +39,14 @@ func run(ctx context.Context, args []string) error {
 	}
 	level, _ := c.level() // validated
 	log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: level})).With("node", c.node)
-	stock, err := inventory(ctx, c, log)
-	if err != nil {
-		return err
-	}
-	defer stock.close()
-	if c.dryRun {
-		return stock.print(os.Stdout)
-	}
-	a, err := build(c, stock, log)
+	a, err := build(ctx, c, log)
 	if err != nil {
 		return err
 	}
 	defer a.close()
-	log.Info("starting", "version", version, "gpus", c.gpus, "unit", stock.unit.String(), "resource", c.resource)
+	if c.dryRun {
+		return a.stock.advertisement().print(os.Stdout, c.output)
+	}
+	log.Info("starting", "version", version, "gpus", c.gpus, "unit", a.stock.unit.String(), "resource", c.resource, "sharing", c.sharing, "delivery", c.delivery)
 	return a.run(ctx)
 }

@@ -16,6 +16,25 @@ const (
 	TuneAnnotation = "gpushare/tune"
 )
 
+// What an operator sets on a node, and what the device plugin tells about it there.
+const (
+	// CordonAnnotation lists GPUs of the node, comma-separated, that take no new jobs. What runs there is left alone.
+	CordonAnnotation = "gpushare/cordon"
+	// ModelLabel is the model of the node's GPUs, "mixed" where they differ: "NVIDIA-A100-SXM4-80GB".
+	ModelLabel = "gpushare/gpu-model"
+	// MemoryLabel is the memory of the node's smallest GPU in MiB.
+	MemoryLabel = "gpushare/gpu-memory"
+	// CountLabel is how many GPUs the node has, each MIG instance counted as one.
+	CountLabel = "gpushare/gpu-count"
+	// EmulatedLabel is "true" where no driver stands behind the GPUs.
+	EmulatedLabel = "gpushare/gpu-emulated"
+	// DriverLabel is the driver's version.
+	DriverLabel = "gpushare/gpu-driver"
+	// MIGLabel is "true" where GPUs are cut into MIG instances, NVLinkLabel where GPUs reach one another over NVLink.
+	MIGLabel    = "gpushare/gpu-mig"
+	NVLinkLabel = "gpushare/gpu-nvlink"
+)
+
 // Annotations and labels that Trellis writes back.
 const (
 	// GPUAnnotation lists the GPUs a pod was placed on, comma-separated. The Binding carries it.

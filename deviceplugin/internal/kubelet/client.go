@@ -16,6 +16,9 @@ import (
 // maxReply bounds kubelet's list of resources, as kubelet's own client does.
 const maxReply = 16 << 20
 
+// servedWithin bounds one look at what kubelet has.
+const servedWithin = 2 * time.Second
+
 // Holding is what one container holds.
 type Holding struct {
 	Namespace, Pod, Container string
@@ -51,7 +54,7 @@ func (c *Client) Holdings(ctx context.Context) ([]Holding, error) {
 	var holdings []Holding
 	for _, pod := range reply.GetPodResources() {
 		for _, container := range pod.GetContainers() {
-			if ids := c.union(container); len(ids) > 0 {
+			if ids := c.of(container.GetDevices()); len(ids) > 0 {
 				holdings = append(holdings, Holding{
 					Namespace: pod.GetNamespace(), Pod: pod.GetName(), Container: container.GetName(), IDs: ids,
 				})
@@ -61,9 +64,20 @@ func (c *Client) Holdings(ctx context.Context) ([]Holding, error) {
 	return holdings, nil
 }
 
-func (c *Client) union(container *podresources.ContainerResources) []string {
+// Served lists the ids of the resource that kubelet could hand out, because a plugin advertises them as healthy now.
+func (c *Client) Served(ctx context.Context) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, servedWithin)
+	defer cancel()
+	reply, err := c.lister.GetAllocatableResources(ctx, &podresources.AllocatableResourcesRequest{})
+	if err != nil {
+		return nil, fmt.Errorf("asking kubelet which devices it has: %w", err)
+	}
+	return c.of(reply.GetDevices()), nil
+}
+
+func (c *Client) of(all []*podresources.ContainerDevices) []string {
 	var ids []string
-	for _, devices := range container.GetDevices() {
+	for _, devices := range all {
 		if devices.GetResourceName() == c.resource {
 			ids = append(ids, devices.GetDeviceIds()...)
 		}

@@ -134,6 +134,22 @@ func (l *Ledger) Expect(ctx context.Context, units int) []slice.Demand {
 	}
 }
 
+// Allocations are what the bus says kubelet gave to the pods of this node.
+func (l *Ledger) Allocations() map[growth.PodUID]bus.Allocation {
+	return byUID(l.allocations.View().Values)
+}
+
+// Holders lists the pods that hold memory on a GPU.
+func (l *Ledger) Holders(gpu growth.GPU) []growth.PodRef {
+	var pods []growth.PodRef
+	for _, a := range l.Allocations() {
+		if slices.ContainsFunc(a.GPUs(), func(s growth.GPUShare) bool { return s.GPU == gpu }) {
+			pods = append(pods, a.Pod)
+		}
+	}
+	return pods
+}
+
 // Informed tells whether pods and reservations are known, so that a demand which is not listed does not exist.
 func (l *Ledger) Informed() bool {
 	_, known := l.Pods.Pods()

@@ -19,6 +19,8 @@ type Pod struct {
 	Leaving bool
 	// Count is on how many GPUs together a container's units are asked for.
 	Count int
+	// Cores is per cent of a GPU's compute, 0 for no wish.
+	Cores int
 	// Containers lists those that ask for units, in the order in which kubelet admits them.
 	Containers []Container
 }
@@ -50,7 +52,7 @@ func Demands(pods []Pod, reservations map[growth.PodUID]bus.Reservation, settled
 		for i, c := range p.Containers {
 			add(slice.Demand{
 				Pod: p.Ref.UID, Container: c.Name, Created: p.Created, Units: c.Units, Count: max(p.Count, len(on), 1),
-				Room: room(p.Containers[i:]), On: on, Init: c.Init,
+				Room: room(p.Containers[i:]), On: on, Cores: p.Cores, Init: c.Init,
 			})
 		}
 	}

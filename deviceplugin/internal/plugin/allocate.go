@@ -3,8 +3,6 @@ package plugin
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -47,16 +45,25 @@ func (s *Server) allocate(ctx context.Context, ids []string) (*deviceplugin.Cont
 	if err := s.together(ctx, ids, parts); err != nil {
 		return nil, status.Error(codes.FailedPrecondition, err.Error())
 	}
+	if s.MPS != "" && len(parts) > 1 {
+		return nil, status.Error(codes.FailedPrecondition, "this node shares its GPUs by MPS, which has one daemon per GPU: a job on several GPUs can be no client, run it on a node with --sharing=timeslice")
+	}
 	folder, err := s.Slots.Ensure(ids)
 	if err != nil {
 		return nil, status.Errorf(codes.Internal, "preparing %s for the container: %v", gpushare.MountPath, err)
 	}
+	d := delivery{parts: parts, devices: devices, unit: s.Unit, emulated: s.Emulated, cdi: s.CDI}
+	reply := &deviceplugin.ContainerAllocateResponse{
+		Mounts: []*deviceplugin.Mount{{ContainerPath: gpushare.MountPath, HostPath: folder, ReadOnly: true}},
+	}
+	if s.MPS != "" && d.of(parts[0]).Instance == nil {
+		d.mps, d.cores = true, cores(s.Ledger.Expect(ctx, len(ids)), len(ids))
+		reply.Mounts = append(reply.Mounts, d.clientMounts(s.MPS)...)
+	}
+	reply.Envs, reply.CdiDevices = d.environment(), d.cdiDevices()
 	s.Ledger.Claim(ids, parts)
 	s.Log.Info("allocated", "slot", slice.Slot(ids), "gpus", slice.Shares(parts, s.Unit))
-	return &deviceplugin.ContainerAllocateResponse{
-		Envs:   environment(parts, devices, s.Unit, s.Emulated),
-		Mounts: []*deviceplugin.Mount{{ContainerPath: gpushare.MountPath, HostPath: folder, ReadOnly: true}},
-	}, nil
+	return reply, nil
 }
 
 // known checks that all ids are of GPUs in the inventory. A GPU's health is kubelet's to judge.
@@ -97,31 +104,4 @@ func (s *Server) together(ctx context.Context, ids []string, parts []slice.Part)
 	}
 	return fmt.Errorf("no single GPU of this node has %s left: kubelet could only find %s, and no pod here asks for that on %d GPUs (annotation %s); it fits elsewhere, or once a job here has ended",
 		growth.MiB(len(ids))*s.Unit, strings.Join(where, " and "), len(parts), gpushare.CountAnnotation)
-}
-
-// environment is what the container learns of its share. GPUs are named by UUID, never by an index, which changes when
-// a GPU drops out. The ALIYUN_COM_GPU_MEM_* and CUDA_DEVICE_MEMORY_LIMIT_* names are those that jobs written for
-// gpushare and HAMi read. A PYTHONPATH of the pod's own takes precedence over ours.
-func environment(parts []slice.Part, devices []gpu.Device, unit growth.MiB, emulated bool) map[string]string {
-	uuids, mebibytes := make([]string, len(parts)), make([]string, len(parts))
-	env := map[string]string{}
-	units := 0
-	for i, p := range parts {
-		memory := growth.MiB(p.Units) * unit
-		uuids[i], mebibytes[i] = string(p.GPU), strconv.FormatInt(int64(memory), 10)
-		env["CUDA_DEVICE_MEMORY_LIMIT_"+strconv.Itoa(i)] = mebibytes[i] + "m"
-		units += p.Units
-	}
-	first := slices.IndexFunc(devices, func(d gpu.Device) bool { return d.UUID == parts[0].GPU })
-	env["NVIDIA_VISIBLE_DEVICES"] = strings.Join(uuids, ",")
-	env["GPUSHARE_GPU_UUIDS"] = strings.Join(uuids, ",")
-	env["GPUSHARE_GPU_MEM_MIB"] = strings.Join(mebibytes, ",")
-	env["ALIYUN_COM_GPU_MEM_CONTAINER"] = strconv.Itoa(units)
-	env["ALIYUN_COM_GPU_MEM_DEV"] = strconv.Itoa(slice.Units(devices[first].Memory, unit))
-	env["PYTHONPATH"] = gpushare.MountPath
-	if emulated {
-		env["NVIDIA_VISIBLE_DEVICES"] = "void"
-		env["GPUSHARE_EMULATED"] = "1"
-	}
-	return env
 }

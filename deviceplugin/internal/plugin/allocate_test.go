@@ -56,6 +56,7 @@ func TestRealGPUsAreNamedToTheContainer(t *testing.T) {
 	require.Equal(t, map[string]string{
 		"NVIDIA_VISIBLE_DEVICES": "GPU-a", "GPUSHARE_GPU_UUIDS": "GPU-a", "GPUSHARE_GPU_MEM_MIB": "2048",
 		"CUDA_DEVICE_MEMORY_LIMIT_0": "2048m", "ALIYUN_COM_GPU_MEM_CONTAINER": "2", "ALIYUN_COM_GPU_MEM_DEV": "4",
+		"GPUSHARE_GPU_MEM_FRACTION": "0.4551", "XLA_PYTHON_CLIENT_MEM_FRACTION": "0.4551", "TF_FORCE_GPU_ALLOW_GROWTH": "true",
 		"PYTHONPATH": "/run/gpushare",
 	}, reply.GetContainerResponses()[0].GetEnvs())
 }

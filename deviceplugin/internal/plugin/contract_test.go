@@ -104,7 +104,7 @@ func (w *world) plug(gpus string) {
 		Node: node, Unit: growth.GiB, Kubelet: client, Pods: w.api, Slots: slots, Bus: w.session, Metrics: ledger.NewMetrics(registry), Log: log,
 	})
 	metrics := plugin.NewMetrics(registry)
-	life := &plugin.Life{Dir: w.kubelet.Dir, Resource: gpushare.Resource, Metrics: metrics, Log: log, Server: &plugin.Server{
+	life := &plugin.Life{Dir: w.kubelet.Dir, Resource: gpushare.Resource, Served: client, Metrics: metrics, Log: log, Server: &plugin.Server{
 		Unit: growth.GiB, Emulated: true, Inventory: w.stock, Ledger: books, Slots: slots, Metrics: metrics, Log: log,
 	}}
 	announcer := ledger.Announcer{Node: node, Unit: growth.GiB, Resource: gpushare.Resource, Emulated: true, Inventory: w.stock, Bus: w.session, Log: log}
@@ -196,6 +196,7 @@ func TestAPodIsGivenTheGPUReservedForIt(t *testing.T) {
 			"NVIDIA_VISIBLE_DEVICES": "void", "GPUSHARE_EMULATED": "1",
 			"GPUSHARE_GPU_UUIDS": string(g), "GPUSHARE_GPU_MEM_MIB": "8192", "CUDA_DEVICE_MEMORY_LIMIT_0": "8192m",
 			"ALIYUN_COM_GPU_MEM_CONTAINER": "8", "ALIYUN_COM_GPU_MEM_DEV": "24", "PYTHONPATH": "/run/gpushare",
+			"GPUSHARE_GPU_MEM_FRACTION": "0.3333", "XLA_PYTHON_CLIENT_MEM_FRACTION": "0.3333", "TF_FORCE_GPU_ALLOW_GROWTH": "true",
 		}, c.Env)
 		require.Len(t, c.Mounts, 1)
 		require.Equal(t, "/run/gpushare", c.Mounts[0].GetContainerPath())

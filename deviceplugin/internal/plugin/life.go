@@ -41,6 +41,7 @@ type Life struct {
 	Dir      string
 	Resource string
 	Server   *Server
+	Served   Served
 	Metrics  *Metrics
 	Log      *slog.Logger
 
@@ -51,7 +52,7 @@ type Life struct {
 // Registered tells whether kubelet knows us now.
 func (l *Life) Registered() bool { return l.registered.Load() }
 
-// Run lives one life after another until ctx ends.
+// Run lives one life after another until ctx ends, or another plugin turns out to be in our place.
 func (l *Life) Run(ctx context.Context) error {
 	for {
 		err := l.live(ctx)
@@ -59,6 +60,9 @@ func (l *Life) Run(ctx context.Context) error {
 		l.Metrics.Registered.Set(0)
 		if ctx.Err() != nil {
 			return nil
+		}
+		if errors.Is(err, errRival) {
+			return err
 		}
 		if errors.Is(err, errForgotten) {
 			l.Log.Info("registering again", "reason", err)
@@ -102,6 +106,9 @@ func (l *Life) live(ctx context.Context) error {
 // listen makes our socket, in place of one that a crash left behind.
 func (l *Life) listen() (net.Listener, error) {
 	path := filepath.Join(l.Dir, SocketName)
+	if err := contested(path); err != nil {
+		return nil, err
+	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("removing an old socket: %w", err)
 	}
@@ -112,8 +119,11 @@ func (l *Life) listen() (net.Listener, error) {
 	return listener, nil
 }
 
-// register tries until kubelet accepts, then holds on until the life ends.
+// register tries until kubelet accepts, then holds on until the life ends. It does not take another plugin's place.
 func (l *Life) register(ctx context.Context) error {
+	if err := l.rival(ctx); err != nil {
+		return err
+	}
 	request := &deviceplugin.RegisterRequest{
 		Version: deviceplugin.Version, Endpoint: SocketName, ResourceName: l.Resource, Options: options(),
 	}

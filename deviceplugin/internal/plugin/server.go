@@ -40,8 +40,12 @@ type Slots interface {
 type Server struct {
 	deviceplugin.UnimplementedDevicePluginServer
 
-	Unit      growth.MiB
-	Emulated  bool
+	Unit     growth.MiB
+	Emulated bool
+	// CDI delivers GPUs as CDI devices instead of by NVIDIA_VISIBLE_DEVICES.
+	CDI bool
+	// MPS is the state folder of the MPS daemons whose clients containers become; empty for none.
+	MPS       string
 	Inventory Inventory
 	Ledger    Ledger
 	Slots     Slots

@@ -43,7 +43,7 @@ func converted(p pod, resource string) ledger.Pod {
 		Count:    1,
 	}
 	if wish, err := gpushare.Parse(p.Metadata.Annotations); err == nil {
-		kept.Count = wish.Count
+		kept.Count, kept.Cores = wish.Count, wish.Cores
 	}
 	for _, c := range p.Spec.InitContainers { // kubelet admits them first
 		kept.Containers = appended(kept.Containers, c, resource, c.RestartPolicy != "Always")

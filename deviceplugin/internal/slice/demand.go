@@ -22,6 +22,8 @@ type Demand struct {
 	Room int
 	// On names the GPUs reserved for it. Empty for a pod that was bound without the extender.
 	On []growth.GPU
+	// Cores is how much of a GPU's compute its pod asks for at most, in per cent; 0 for no limit.
+	Cores int
 	// Init marks an init container: its units are used again by the containers after it, so they reserve nothing.
 	Init bool
 }

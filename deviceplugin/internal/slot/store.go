@@ -39,6 +39,9 @@ func Open(stateDir string) (*Store, error) {
 	if err := os.MkdirAll(root, 0o755); err != nil {
 		return nil, fmt.Errorf("making the folder of slots: %w", err)
 	}
+	if err := os.Chmod(root, 0o711); err != nil { // a slot's name is a secret of its job: nobody else lists them
+		return nil, fmt.Errorf("closing the folder of slots: %w", err)
+	}
 	return &Store{root: root}, nil
 }
 
@@ -52,8 +55,12 @@ func (s *Store) Ensure(ids []string) (string, error) {
 		return "", fmt.Errorf("opening a slot to its job: %w", err)
 	}
 	list := strings.Join(slices.Sorted(slices.Values(ids)), "\n") + "\n"
-	for name, content := range map[string][]byte{idsFile: []byte(list), shim.FileName: shim.Source()} {
-		if err := place(filepath.Join(folder, name), content); err != nil {
+	for _, file := range []struct {
+		name    string
+		content []byte
+		mode    os.FileMode
+	}{{idsFile, []byte(list), 0o600}, {shim.FileName, shim.Source(), 0o644}} {
+		if err := place(filepath.Join(folder, file.name), file.content, file.mode); err != nil {
 			return "", err
 		}
 	}
@@ -65,7 +72,7 @@ func (s *Store) Ensure(ids []string) (string, error) {
 }
 
 // place writes a file in one step: a job that imports it at this moment sees the old one or the new one.
-func place(path string, content []byte) error {
+func place(path string, content []byte, mode os.FileMode) error {
 	if old, err := read(path); err == nil && bytes.Equal(old, content) {
 		return nil
 	}
@@ -76,7 +83,7 @@ func place(path string, content []byte) error {
 	defer func() { _ = os.Remove(temporary.Name()) }() // gone already where all went well
 	_, err = temporary.Write(content)
 	if err == nil {
-		err = temporary.Chmod(0o644)
+		err = temporary.Chmod(mode)
 	}
 	if closed := temporary.Close(); err == nil {
 		err = closed

@@ -27,10 +27,10 @@ func TestASlotHoldsTheShim(t *testing.T) {
 	source, err := os.ReadFile(filepath.Join(path, shim.FileName))
 	require.NoError(t, err)
 	require.Equal(t, shim.Source(), source)
-	for file, want := range map[string]os.FileMode{"": 0o755, shim.FileName: 0o644} {
+	for file, want := range map[string]os.FileMode{"": 0o755, shim.FileName: 0o644, "..": 0o711, ".ids": 0o600} {
 		info, err := os.Stat(filepath.Join(path, file))
 		require.NoError(t, err)
-		require.Equal(t, want, info.Mode().Perm(), "a job of any user must be able to read %q", file)
+		require.Equal(t, want, info.Mode().Perm(), "a job of any user reads its own, and nobody lists the others: %q", file)
 	}
 }
 

@@ -187,6 +187,19 @@ func (k *Kubelet) List(context.Context, *podresources.ListPodResourcesRequest) (
 	return reply, nil
 }
 
+// GetAllocatableResources implements kubelet's API for resources: healthy devices of a plugin that is there.
+func (k *Kubelet) GetAllocatableResources(context.Context, *podresources.AllocatableResourcesRequest) (*podresources.AllocatableResourcesResponse, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	reply := &podresources.AllocatableResourcesResponse{}
+	for id, healthy := range k.healthy {
+		if healthy {
+			reply.Devices = append(reply.Devices, &podresources.ContainerDevices{ResourceName: k.resource, DeviceIds: []string{id}})
+		}
+	}
+	return reply, nil
+}
+
 // free lists healthy devices that nobody holds.
 func (k *Kubelet) free() map[string]struct{} {
 	free := map[string]struct{}{}

@@ -15,13 +15,13 @@ import (
 // drainWithin is how long requests may take to end at a shutdown.
 const drainWithin = 2 * time.Second
 
-// health is the listener for probes and metrics.
-type health struct {
+// probes is the listener for probes and metrics.
+type probes struct {
 	listener net.Listener
 	server   *http.Server
 }
 
-func listen(address string, a *app, registry *prometheus.Registry) (*health, error) {
+func listen(address string, a *app, registry *prometheus.Registry) (*probes, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("--health-listen: %w", err)
@@ -30,7 +30,7 @@ func listen(address string, a *app, registry *prometheus.Registry) (*health, err
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", a.readyz)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
-	return &health{listener: listener, server: &http.Server{
+	return &probes{listener: listener, server: &http.Server{
 		Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, MaxHeaderBytes: 1 << 14,
 	}}, nil
 }
@@ -54,7 +54,7 @@ func (a *app) readyz(w http.ResponseWriter, _ *http.Request) {
 }
 
 // Run serves until ctx ends.
-func (h *health) Run(ctx context.Context) error {
+func (h *probes) Run(ctx context.Context) error {
 	context.AfterFunc(ctx, func() {
 		drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainWithin)
 		defer cancel()

@@ -1,0 +1,134 @@
+package cdi
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	specs "tags.cncf.io/container-device-interface/specs-go"
+
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpu"
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+// Kind is the vendor and class of our devices.
+const Kind = "gpushare/gpu"
+
+// version of the specification: what is used has been in it since 0.6.
+const version = "0.6.0"
+
+// Name is the qualified name under which a runtime finds a GPU.
+func Name(uuid growth.GPU) string { return Kind + "=" + local(uuid) }
+
+// local is a UUID in the letters that a CDI device's name may have: those of older MIG instances hold slashes.
+func local(uuid growth.GPU) string { return strings.ReplaceAll(string(uuid), "/", "_") }
+
+// Host is what of the host a specification depends on.
+type Host struct {
+	// Root is the host's root folder: where the driver's libraries and /proc/driver/nvidia are.
+	Root fs.FS
+	// Driver is its version, empty for emulated GPUs.
+	Driver string
+}
+
+// Spec describes the devices.
+func (h Host) Spec(devices []gpu.Device) (*specs.Spec, error) {
+	spec := &specs.Spec{Version: version, Kind: Kind}
+	if h.Driver != "" {
+		spec.ContainerEdits = h.common()
+	}
+	for _, d := range devices {
+		edits, err := h.edits(d)
+		if err != nil {
+			return nil, err
+		}
+		spec.Devices = append(spec.Devices, specs.Device{Name: local(d.UUID), ContainerEdits: edits})
+	}
+	return spec, nil
+}
+
+// edits are what one device needs.
+func (h Host) edits(d gpu.Device) (specs.ContainerEdits, error) {
+	if h.Driver == "" {
+		return specs.ContainerEdits{Env: []string{"GPUSHARE_EMULATED=1"}}, nil
+	}
+	if d.Minor < 0 {
+		return specs.ContainerEdits{}, fmt.Errorf("GPU %s does not say which device node it has", d.UUID)
+	}
+	nodes := []*specs.DeviceNode{{Path: fmt.Sprintf("/dev/nvidia%d", d.Minor)}}
+	if d.Instance == nil {
+		return specs.ContainerEdits{DeviceNodes: nodes}, nil
+	}
+	gi := fmt.Sprintf("proc/driver/nvidia/capabilities/gpu%d/mig/gi%d", d.Minor, d.Instance.GPU)
+	for _, capability := range []string{gi + "/access", fmt.Sprintf("%s/ci%d/access", gi, d.Instance.Compute)} {
+		minor, err := h.capability(capability)
+		if err != nil {
+			return specs.ContainerEdits{}, fmt.Errorf("MIG instance %s: %w", d.UUID, err)
+		}
+		nodes = append(nodes, &specs.DeviceNode{Path: fmt.Sprintf("/dev/nvidia-caps/nvidia-cap%d", minor)})
+	}
+	return specs.ContainerEdits{DeviceNodes: nodes}, nil
+}
+
+// capability reads the number of the device node that grants access to a MIG instance.
+func (h Host) capability(file string) (int, error) {
+	content, err := fs.ReadFile(h.Root, file)
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(content)) {
+		if name, value, ok := strings.Cut(line, ":"); ok && name == "DeviceFileMinor" {
+			return strconv.Atoi(strings.TrimSpace(value))
+		}
+	}
+	return 0, fmt.Errorf("%s names no device node", file)
+}
+
+// folders are where distributions keep the driver's libraries.
+var folders = []string{"usr/lib/x86_64-linux-gnu", "usr/lib/aarch64-linux-gnu", "usr/lib64", "usr/lib"}
+
+// common is what every container with a GPU needs: the control devices and the driver's libraries.
+func (h Host) common() specs.ContainerEdits {
+	edits := specs.ContainerEdits{Env: []string{"NVIDIA_VISIBLE_DEVICES=void"}} // the runtime hook has nothing to add
+	for _, node := range []string{"nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia-modeset"} {
+		if _, err := fs.Stat(h.Root, "dev/"+node); err == nil {
+			edits.DeviceNodes = append(edits.DeviceNodes, &specs.DeviceNode{Path: "/dev/" + node})
+		}
+	}
+	for _, library := range h.libraries() {
+		edits.Mounts = append(edits.Mounts, &specs.Mount{
+			HostPath: "/" + library, ContainerPath: "/" + library, Options: []string{"ro", "nosuid", "nodev", "bind"},
+		})
+	}
+	return edits
+}
+
+// libraries are the files of the driver's version, and the names by which programs ask for them: mounted under the name
+// of a link, the file that it leads to is found without ldconfig.
+func (h Host) libraries() []string {
+	var found []string
+	for _, folder := range folders {
+		entries, err := fs.ReadDir(h.Root, folder)
+		if err != nil {
+			continue
+		}
+		for _, entry := range entries {
+			name := entry.Name()
+			stem, ours := strings.CutSuffix(name, ".so."+h.Driver)
+			if !ours || !strings.HasPrefix(name, "libcuda") && !strings.HasPrefix(name, "libnvidia") {
+				continue
+			}
+			found = append(found, path.Join(folder, name))
+			for _, link := range entries {
+				if suffix, ok := strings.CutPrefix(link.Name(), stem+".so."); ok && !strings.Contains(suffix, ".") {
+					found = append(found, path.Join(folder, link.Name()))
+				}
+			}
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}

@@ -1,0 +1,164 @@
+package mps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+const (
+	// readyWithin is how long a daemon may take to make its control pipe, looked for every readyPoll.
+	readyWithin = 15 * time.Second
+	readyPoll   = 50 * time.Millisecond
+	// firstRest and longestRest bound the pause before a daemon that died is started again.
+	firstRest   = 500 * time.Millisecond
+	longestRest = 30 * time.Second
+	// stopWithin is how long a daemon has to end in its own way.
+	stopWithin = 5 * time.Second
+	// control is the pipe by which clients find a daemon.
+	control = "control"
+)
+
+// Daemon supervises the control daemon of one GPU.
+type Daemon struct {
+	GPU growth.GPU
+	// Program is nvidia-cuda-mps-control, or a stand-in.
+	Program string
+	// Dir is the GPU's folder: pipe and log below it.
+	Dir string
+	Log *slog.Logger
+	// Changed is called when the daemon becomes ready, or stops being so.
+	Changed func()
+
+	mu    sync.Mutex
+	ready bool
+	why   string // not ready
+	lives int
+}
+
+// PipeDir is the folder that clients of a GPU's daemon need.
+func PipeDir(stateDir string, gpu growth.GPU) string {
+	return filepath.Join(folder(stateDir, gpu), "pipe")
+}
+
+// ShmDir is what a daemon and its clients have at /dev/shm.
+func ShmDir(stateDir string) string { return filepath.Join(stateDir, "mps", "shm") }
+
+func folder(stateDir string, gpu growth.GPU) string {
+	return filepath.Join(stateDir, "mps", filepath.Base(string(gpu)))
+}
+
+// State tells whether clients can be served, and if not, why.
+func (d *Daemon) State() (bool, string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.ready, d.why
+}
+
+func (d *Daemon) set(ready bool, why string) {
+	d.mu.Lock()
+	changed := d.ready != ready || d.why != why
+	d.ready, d.why = ready, why
+	d.mu.Unlock()
+	if changed && d.Changed != nil {
+		d.Changed()
+	}
+}
+
+// Run keeps the daemon alive until ctx ends.
+func (d *Daemon) Run(ctx context.Context) error {
+	d.set(false, "its MPS control daemon has not started yet")
+	pause := firstRest
+	for {
+		began := time.Now()
+		err := d.live(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		d.set(false, fmt.Sprintf("its MPS control daemon ended (%v): the CUDA contexts of its jobs are lost, they must be started again", err))
+		d.Log.Error("an MPS control daemon ended, every job on its GPU loses its CUDA context", "gpu", d.GPU, "reason", err)
+		if time.Since(began) > longestRest {
+			pause = firstRest
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil
+		}
+		pause = min(2*pause, longestRest)
+	}
+}
+
+// live is one process: started, waited for until it serves, and then until it ends.
+func (d *Daemon) live(ctx context.Context) error {
+	pipe, logs := filepath.Join(d.Dir, "pipe"), filepath.Join(d.Dir, "log")
+	if err := os.RemoveAll(pipe); err != nil { // a pipe of a daemon that is gone answers nobody
+		return err
+	}
+	for path, mode := range map[string]os.FileMode{d.Dir: 0o711, pipe: 0o755, logs: 0o700} {
+		if err := errors.Join(os.MkdirAll(path, mode), os.Chmod(path, mode)); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	command := exec.CommandContext(ctx, d.Program, "-f")
+	command.Env = append(os.Environ(),
+		"CUDA_VISIBLE_DEVICES="+string(d.GPU), "CUDA_MPS_PIPE_DIRECTORY="+pipe, "CUDA_MPS_LOG_DIRECTORY="+logs)
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGTERM) }
+	command.WaitDelay = stopWithin
+	if err := command.Start(); err != nil {
+		return fmt.Errorf("starting %s: %w: is the MPS package of the driver in this container?", d.Program, err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- command.Wait() }()
+	d.Log.Info("started an MPS control daemon", "gpu", d.GPU, "pid", command.Process.Pid)
+	if err := await(ctx, filepath.Join(pipe, control), ended); err != nil {
+		cancel()
+		return err
+	}
+	d.mu.Lock()
+	d.lives++
+	d.mu.Unlock()
+	d.set(true, "")
+	err := <-ended
+	if err == nil {
+		err = errors.New("it exited")
+	}
+	return err
+}
+
+// await waits for the control pipe.
+func await(ctx context.Context, pipe string, ended chan error) error {
+	poll, late := time.NewTicker(readyPoll), time.NewTimer(readyWithin)
+	defer poll.Stop()
+	defer late.Stop()
+	for {
+		if _, err := os.Stat(pipe); err == nil {
+			return nil
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		select {
+		case err := <-ended:
+			ended <- err
+			return fmt.Errorf("it ended before it served: %w", err)
+		case <-late.C:
+			return fmt.Errorf("it made no control pipe within %s", readyWithin)
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-poll.C:
+		}
+	}
+}

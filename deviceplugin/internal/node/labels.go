@@ -1,0 +1,104 @@
+package node
+
+import (
+	"context"
+	"log/slog"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/apiserver"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpu"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+)
+
+const (
+	// owner is who the API server says the labels belong to.
+	owner       = "trellis-deviceplugin"
+	labelWithin = 10 * time.Second
+	labelAgain  = 15 * time.Second
+	// maxLabel is the longest value that Kubernetes allows.
+	maxLabel = 63
+)
+
+// Labels says what users may select a node by.
+func Labels(devices []gpu.Device, driver string, emulated bool) map[string]string {
+	labels := map[string]string{gpushare.CountLabel: strconv.Itoa(len(devices))}
+	set := func(name string, yes bool) {
+		if yes {
+			labels[name] = "true"
+		}
+	}
+	set(gpushare.EmulatedLabel, emulated)
+	if driver != "" {
+		labels[gpushare.DriverLabel] = value(driver)
+	}
+	for i, d := range devices {
+		model, smallest := value(d.Model), labels[gpushare.MemoryLabel]
+		if i > 0 && labels[gpushare.ModelLabel] != model {
+			model = "mixed"
+		}
+		labels[gpushare.ModelLabel] = model
+		if least, err := strconv.ParseInt(smallest, 10, 64); err != nil || int64(d.Memory) < least {
+			labels[gpushare.MemoryLabel] = strconv.FormatInt(int64(d.Memory), 10)
+		}
+		set(gpushare.MIGLabel, d.Instance != nil)
+		set(gpushare.NVLinkLabel, len(d.Links) > 0)
+	}
+	return labels
+}
+
+// value makes a label's value of any text: what Kubernetes does not allow becomes a dash.
+func value(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '.' || r == '_' {
+			return r
+		}
+		return '-'
+	}, text)
+	text = strings.Trim(text[:min(len(text), maxLabel)], "-._")
+	if text == "" {
+		return "unknown"
+	}
+	return text
+}
+
+// Labeller keeps the node's labels true for as long as it runs.
+type Labeller struct {
+	Client    *apiserver.Client
+	Node      growth.NodeName
+	Inventory interface {
+		Devices() ([]gpu.Device, <-chan struct{})
+	}
+	Driver   string
+	Emulated bool
+	Log      *slog.Logger
+}
+
+// Run applies the labels now and at each change of the GPUs, until ctx ends.
+func (l Labeller) Run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		devices, changed := l.Inventory.Devices()
+		again := time.After(labelAgain)
+		if err := l.apply(ctx, Labels(devices, l.Driver, l.Emulated)); err != nil {
+			l.Log.Warn("the node was not labelled", "reason", err)
+		} else {
+			again = nil
+		}
+		select {
+		case <-changed:
+		case <-again:
+		case <-ctx.Done():
+		}
+	}
+	return nil
+}
+
+func (l Labeller) apply(ctx context.Context, labels map[string]string) error {
+	ctx, cancel := context.WithTimeout(ctx, labelWithin)
+	defer cancel()
+	return l.Client.Apply(ctx, "/api/v1/nodes/"+string(l.Node), owner, map[string]any{
+		"apiVersion": "v1", "kind": "Node", "metadata": map[string]any{"name": string(l.Node), "labels": labels},
+	})
+}

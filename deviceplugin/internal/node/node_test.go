@@ -1,0 +1,156 @@
+package node_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/apiserver"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpu"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/node"
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+func TestLabels(t *testing.T) {
+	big := gpu.Device{UUID: "A", Model: "NVIDIA A100-SXM4-80GB", Memory: 81920}
+	small := gpu.Device{UUID: "B", Model: "NVIDIA A100-SXM4-40GB", Memory: 40960}
+	for name, tc := range map[string]struct {
+		devices  []gpu.Device
+		driver   string
+		emulated bool
+		want     map[string]string
+	}{
+		"two alike": {[]gpu.Device{big, big}, "550.54.15", false, map[string]string{
+			"gpushare/gpu-count": "2", "gpushare/gpu-model": "NVIDIA-A100-SXM4-80GB", "gpushare/gpu-memory": "81920", "gpushare/gpu-driver": "550.54.15",
+		}},
+		"two that differ: the smaller one's memory": {[]gpu.Device{big, small}, "", false, map[string]string{
+			"gpushare/gpu-count": "2", "gpushare/gpu-model": "mixed", "gpushare/gpu-memory": "40960",
+		}},
+		"three that differ stay mixed": {[]gpu.Device{big, small, big}, "", false, map[string]string{
+			"gpushare/gpu-count": "3", "gpushare/gpu-model": "mixed", "gpushare/gpu-memory": "40960",
+		}},
+		"emulated": {[]gpu.Device{{Model: "emulated 24GiB", Memory: 24576}}, "", true, map[string]string{
+			"gpushare/gpu-count": "1", "gpushare/gpu-model": "emulated-24GiB", "gpushare/gpu-memory": "24576", "gpushare/gpu-emulated": "true",
+		}},
+		"cut and linked": {[]gpu.Device{{Model: "m", Memory: 1, Instance: &gpu.Instance{}}, {Model: "m", Memory: 1, Links: []growth.GPU{"A"}}}, "", false, map[string]string{
+			"gpushare/gpu-count": "2", "gpushare/gpu-model": "m", "gpushare/gpu-memory": "1", "gpushare/gpu-mig": "true", "gpushare/gpu-nvlink": "true",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) { require.Equal(t, tc.want, node.Labels(tc.devices, tc.driver, tc.emulated)) })
+	}
+}
+
+func FuzzLabels(f *testing.F) {
+	f.Add("NVIDIA A100", "550.54.15")
+	f.Add("--\x00ü", "")
+	allowed := regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$`)
+	f.Fuzz(func(t *testing.T, model, driver string) {
+		for _, value := range node.Labels([]gpu.Device{{Model: model, Memory: 1}}, driver, true) {
+			require.Regexp(t, allowed, value)
+		}
+	})
+}
+
+// cluster is an API server with one node, whose annotation can be set.
+type cluster struct {
+	mu      sync.Mutex
+	cordon  string
+	changed chan struct{}
+	labels  chan map[string]any
+}
+
+func (c *cluster) set(cordon string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.cordon = cordon
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+func (c *cluster) now() (string, <-chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return fmt.Sprintf(`{"metadata":{"name":"n1","resourceVersion":"1","annotations":{"gpushare/cordon":%q}}}`, c.cordon), c.changed
+}
+
+func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	object, changed := c.now()
+	switch {
+	case r.Method == http.MethodPatch:
+		var applied struct {
+			Metadata struct{ Labels map[string]any }
+		}
+		_ = json.NewDecoder(r.Body).Decode(&applied)
+		c.labels <- applied.Metadata.Labels
+	case r.URL.Query().Get("watch") == "":
+		_, _ = fmt.Fprintf(w, `{"metadata":{"resourceVersion":"1"},"items":[%s]}`, object)
+	default:
+		for { // what changed since the list comes first
+			_, _ = io.WriteString(w, `{"type":"MODIFIED","object":`+object+"}\n")
+			w.(http.Flusher).Flush()
+			select {
+			case <-changed:
+				object, changed = c.now()
+			case <-r.Context().Done():
+				return
+			}
+		}
+	}
+}
+
+type list []gpu.Device
+
+func (l list) Devices(context.Context) ([]gpu.Device, error) { return l, nil }
+
+func TestACordonIsLive(t *testing.T) {
+	c := &cluster{cordon: "B", changed: make(chan struct{}), labels: make(chan map[string]any, 9)}
+	server := httptest.NewServer(c)
+	defer server.Close()
+	log := slog.New(slog.DiscardHandler)
+	client := apiserver.New(server.Client(), server.URL)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	cordon := node.NewCordon(client, "n1", log)
+	stock, err := gpu.Open(ctx, list{
+		{UUID: "A", Memory: 1024, Healthy: true}, {UUID: "B", Memory: 1024, Healthy: true},
+		{UUID: "MIG-1", Memory: 1024, Healthy: true, Instance: &gpu.Instance{Parent: "C"}},
+	}, 1024, log, cordon)
+	require.NoError(t, err)
+	go func() { _ = stock.Run(ctx, time.Hour, time.Hour) }()
+	go func() { _ = cordon.Run(ctx, stock.Rejudge) }()
+	until := func(want ...bool) {
+		t.Helper()
+		for {
+			devices, changed := stock.Devices()
+			got := []bool{devices[0].Healthy, devices[1].Healthy, devices[2].Healthy}
+			if fmt.Sprint(got) == fmt.Sprint(want) {
+				return
+			}
+			select {
+			case <-changed:
+			case <-time.After(10 * time.Second):
+				t.Fatalf("%v instead of %v", got, want)
+			}
+		}
+	}
+	until(true, false, true)
+	c.set(" A , C,nobody")
+	until(false, true, false)
+	devices, _ := stock.Devices()
+	require.Contains(t, devices[0].Reason, "gpushare/cordon")
+	c.set("")
+	until(true, true, true)
+
+	go func() { _ = node.Labeller{Client: client, Node: "n1", Inventory: stock, Log: log}.Run(ctx) }()
+	require.Equal(t, "3", (<-c.labels)["gpushare/gpu-count"])
+}

@@ -1,0 +1,179 @@
+package usage
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/apiserver"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpu"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+)
+
+// tellWithin bounds one event or eviction.
+const tellWithin = 5 * time.Second
+
+// Processes lists who computes now.
+type Processes interface {
+	Processes(ctx context.Context) ([]gpu.Process, error)
+}
+
+// API is where a pod that is over its request is told, and evicted.
+type API interface {
+	Warning(ctx context.Context, about apiserver.About, reason, message string) error
+	Create(ctx context.Context, path string, object any) error
+}
+
+// Meter measures every so often.
+type Meter struct {
+	Driver Processes
+	Proc   Proc
+	// Allocations are what kubelet gave, by pod.
+	Allocations func() map[growth.PodUID]bus.Allocation
+	Judge       *Judge
+	API         API
+	Log         *slog.Logger
+
+	mu   sync.Mutex
+	last []reading
+	busy bool // a measurement hangs in the driver
+}
+
+// reading is a use with what people know its pod by.
+type reading struct {
+	Use
+	pod   growth.PodRef
+	asked growth.MiB
+}
+
+// Run measures until ctx ends. A driver that hangs delays the next measurement, nothing else.
+func (m *Meter) Run(ctx context.Context, every time.Duration) error {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	results := make(chan []gpu.Process)
+	for {
+		select {
+		case <-tick.C:
+			if !m.begin() {
+				m.Log.Warn("use of GPUs is not known: the driver has not answered yet")
+				continue
+			}
+			go m.ask(ctx, results)
+		case processes := <-results:
+			m.take(ctx, time.Now(), processes)
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (m *Meter) begin() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	free := !m.busy
+	m.busy = true
+	return free
+}
+
+func (m *Meter) ask(ctx context.Context, results chan<- []gpu.Process) {
+	processes, err := m.Driver.Processes(ctx)
+	m.mu.Lock()
+	m.busy = false
+	m.mu.Unlock()
+	if err != nil {
+		m.Log.Warn("use of GPUs is not known", "reason", err)
+		return
+	}
+	select {
+	case results <- processes:
+	case <-ctx.Done():
+	}
+}
+
+// take works one measurement in.
+func (m *Meter) take(ctx context.Context, now time.Time, processes []gpu.Process) {
+	pods, asked := map[growth.PodUID]growth.PodRef{}, map[Key]growth.MiB{}
+	for uid, a := range m.Allocations() {
+		pods[uid] = a.Pod
+		for _, share := range a.GPUs() {
+			asked[Key{uid, share.GPU}] += share.Memory
+		}
+	}
+	uses := Sum(processes, m.Proc.Pod)
+	last := make([]reading, len(uses))
+	for i, u := range uses {
+		last[i] = reading{Use: u, pod: pods[u.Pod], asked: asked[u.Key]}
+	}
+	m.mu.Lock()
+	m.last = last
+	m.mu.Unlock()
+	for _, x := range m.Judge.Judged(now, uses, asked) {
+		if pod, known := pods[x.Pod]; known { // whoever is no pod of ours did not ask us for anything
+			m.act(ctx, pod, x)
+		}
+	}
+}
+
+func (m *Meter) act(ctx context.Context, pod growth.PodRef, x Excess) {
+	ctx, cancel := context.WithTimeout(ctx, tellWithin)
+	defer cancel()
+	log := m.Log.With("pod", pod.String(), "uid", pod.UID, "gpu", x.GPU, "used", x.Memory.String(), "asked", x.Asked.String())
+	if x.Warn {
+		log.Warn("a job uses more GPU memory than it asked for")
+		about := apiserver.About{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: string(pod.UID)}
+		message := fmt.Sprintf("The job uses %s on GPU %s and asked for %s: others there may run out of memory. Ask for more, or let it use less.", x.Memory, x.GPU, x.Asked)
+		if err := m.API.Warning(ctx, about, "GPUMemoryExceeded", message); err != nil {
+			log.Warn("nobody was told", "reason", err)
+		}
+	}
+	if x.Evict {
+		err := m.API.Create(ctx, fmt.Sprintf("/api/v1/namespaces/%s/pods/%s/eviction", pod.Namespace, pod.Name), map[string]any{
+			"apiVersion": "policy/v1", "kind": "Eviction",
+			"metadata":      map[string]any{"name": pod.Name, "namespace": pod.Namespace},
+			"deleteOptions": map[string]any{"preconditions": map[string]any{"uid": pod.UID}},
+		})
+		log.Warn("a job that uses more GPU memory than it asked for is evicted", "refused", err)
+	}
+}
+
+var (
+	podLabels  = []string{"namespace", "pod", "gpu"}
+	usedDesc   = prometheus.NewDesc("trellis_deviceplugin_pod_gpu_memory_bytes", "GPU memory that a pod's processes hold.", podLabels, nil)
+	askedDesc  = prometheus.NewDesc("trellis_deviceplugin_pod_gpu_memory_requested_bytes", "GPU memory that a pod asked for.", podLabels, nil)
+	busyDesc   = prometheus.NewDesc("trellis_deviceplugin_pod_gpu_busy_ratio", "How much of the time a pod's processes kept a GPU busy, 0 to 1.", podLabels, nil)
+	processesD = prometheus.NewDesc("trellis_deviceplugin_pod_gpu_processes", "Processes of a pod that compute on a GPU.", podLabels, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (*Meter) Describe(descs chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{usedDesc, askedDesc, busyDesc, processesD} {
+		descs <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (m *Meter) Collect(metrics chan<- prometheus.Metric) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, r := range m.last {
+		if r.pod.Name == "" {
+			continue
+		}
+		gauge := func(d *prometheus.Desc, value float64) {
+			metrics <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, r.pod.Namespace, r.pod.Name, string(r.GPU))
+		}
+		gauge(askedDesc, float64(r.asked)*(1<<20))
+		gauge(processesD, float64(r.Processes))
+		if r.Memory >= 0 {
+			gauge(usedDesc, float64(r.Memory)*(1<<20))
+		}
+		if r.Busy >= 0 {
+			gauge(busyDesc, float64(r.Busy)/100)
+		}
+	}
+}

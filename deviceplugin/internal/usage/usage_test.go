@@ -1,0 +1,182 @@
+package usage_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/apiserver"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpu"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/usage"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+)
+
+const uid = "1b4e28ba-2fa1-11d2-883f-0016d3cca427"
+
+var underscored = strings.ReplaceAll(uid, "-", "_")
+
+func TestAProcessIsFoundInItsPod(t *testing.T) {
+	for name, tc := range map[string]struct{ cgroup, want string }{
+		"v1, cgroupfs":           {"12:memory:/kubepods/burstable/pod" + uid + "/9f86d081\n11:cpu,cpuacct:/kubepods/burstable/pod" + uid + "/9f86d081\n", uid},
+		"v1, systemd":            {"4:memory:/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod" + underscored + ".slice/cri-containerd-9f86.scope", uid},
+		"v2, systemd":            {"0::/kubepods.slice/kubepods-pod" + underscored + ".slice/cri-containerd-9f86.scope\n", uid},
+		"v2, cgroupfs":           {"0::/kubepods/guaranteed/pod" + uid + "/9f86\n", uid},
+		"v2, from another tree":  {"0::/../../../kubepods-burstable-pod" + underscored + ".slice/cri-containerd-9f86.scope", uid},
+		"a node inside a node":   {"9:memory:/outer/local/n1/kubepods/burstable/pod" + uid + "/9f86", uid},
+		"a static pod":           {"0::/kubepods/burstable/pod0123456789abcdef0123456789abcdef/9f86", "0123456789abcdef0123456789abcdef"},
+		"the pod's own cgroup":   {"0::/kubepods/pod" + uid, uid},
+		"a service of the host":  {"0::/system.slice/sshd.service", ""},
+		"a container of Docker":  {"0::/docker/9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", ""},
+		"a name that looks near": {"0::/podracer/tripod" + uid + "x", ""},
+		"nothing":                {"", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, ok := usage.PodOf(tc.cgroup)
+			require.Equal(t, growth.PodUID(tc.want), got)
+			require.Equal(t, tc.want != "", ok)
+		})
+	}
+}
+
+func FuzzPodOf(f *testing.F) {
+	f.Add("0::/kubepods/pod" + uid + "/x")
+	f.Add("1:2")
+	f.Fuzz(func(t *testing.T, cgroup string) {
+		if got, ok := usage.PodOf(cgroup); ok {
+			require.Contains(t, []int{32, 36}, len(got))
+		}
+	})
+}
+
+func TestProcessesAreSummedByPodAndGPU(t *testing.T) {
+	podOf := func(pid int) (growth.PodUID, bool) {
+		name := map[int]growth.PodUID{1: "p", 2: "p", 3: "q"}[pid]
+		return name, name != ""
+	}
+	require.Equal(t, []usage.Use{
+		{Key: usage.Key{Pod: "p", GPU: "A"}, Memory: 300, Busy: 30, Processes: 2},
+		{Key: usage.Key{Pod: "p", GPU: "B"}, Memory: 7, Busy: -1, Processes: 1},
+		{Key: usage.Key{Pod: "q", GPU: "A"}, Memory: -1, Busy: 0, Processes: 1},
+	}, usage.Sum([]gpu.Process{
+		{PID: 3, Device: "A", Memory: -1}, {PID: 1, Device: "A", Memory: 100, Busy: 10}, {PID: 2, Device: "A", Memory: 200, Busy: 20},
+		{PID: 1, Device: "B", Memory: 7, Busy: -1}, {PID: 99, Device: "A", Memory: 5000},
+	}, podOf))
+}
+
+func TestJudge(t *testing.T) {
+	// Each word is what a pod that asked for 1000 uses, ten seconds apart; slack is 100, a warning comes after 20 s and
+	// again after a minute, an eviction after 40 s.
+	for name, tc := range map[string]struct{ uses, want string }{
+		"within the request":            {"1000 1000 1000 1000", ". . . ."},
+		"within the slack":              {"1100 1100 1100 1100", ". . . ."},
+		"over, briefly":                 {"2000 2000 900 2000", ". . . ."},
+		"over: a warning, then it goes": {"2000 2000 2000 2000 2000 2000", ". . w . e ."},
+		"told again a minute later":     {"2000 2000 2000 2000 2000 2000 2000 2000 2000", ". . w . e . . . w"},
+		"unknown stays as it was":       {"2000 ? 2000", ". . w"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := usage.Judge{Config: usage.Config{Slack: 100, WarnAfter: 20 * time.Second, AgainAfter: time.Minute, EvictAfter: 40 * time.Second}}
+			key := usage.Key{Pod: "p", GPU: "A"}
+			var got []string
+			for i, word := range strings.Fields(tc.uses) {
+				memory := growth.MiB(-1)
+				_, _ = fmt.Sscan(word, &memory)
+				said := "."
+				for _, x := range j.Judged(time.Unix(int64(10*i), 0), []usage.Use{{Key: key, Memory: memory}}, map[usage.Key]growth.MiB{key: 1000}) {
+					require.Equal(t, growth.MiB(1000), x.Asked)
+					if x.Warn {
+						said = "w"
+					}
+					if x.Evict {
+						said = "e"
+					}
+				}
+				got = append(got, said)
+			}
+			require.Equal(t, tc.want, strings.Join(got, " "))
+		})
+	}
+}
+
+// card is a GPU whose processes are set.
+type card struct {
+	processes []gpu.Process
+	hang      atomic.Int64 // nanoseconds
+}
+
+func (c *card) Processes(context.Context) ([]gpu.Process, error) {
+	time.Sleep(time.Duration(c.hang.Load()))
+	return c.processes, nil
+}
+
+// api remembers what it was told.
+type api []string
+
+func (a *api) Warning(_ context.Context, about apiserver.About, reason, message string) error {
+	*a = append(*a, reason+" "+about.Name+": "+message)
+	return nil
+}
+
+func (a *api) Create(_ context.Context, path string, object any) error {
+	*a = append(*a, fmt.Sprint(path, object))
+	return nil
+}
+
+func TestAPodOverItsRequestIsToldAndThenEvicted(t *testing.T) {
+	proc := t.TempDir()
+	for pid, cgroup := range map[string]string{"10": "0::/kubepods/pod" + uid + "/c", "11": "0::/system.slice/x.service"} {
+		require.NoError(t, os.Mkdir(filepath.Join(proc, pid), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(proc, pid, "cgroup"), []byte(cgroup), 0o600))
+	}
+	synctest.Test(t, func(t *testing.T) {
+		c := &card{processes: []gpu.Process{{PID: 10, Device: "A", Memory: 3000, Busy: 50}, {PID: 11, Device: "A", Memory: 9000}}}
+		var told api
+		ref := growth.PodRef{Namespace: "ns", Name: "p", UID: uid}
+		m := &usage.Meter{
+			Driver: c, Proc: usage.Proc(proc), API: &told, Log: slog.New(slog.DiscardHandler),
+			Judge: &usage.Judge{Config: usage.Config{WarnAfter: 20 * time.Second, AgainAfter: 1000 * time.Hour, EvictAfter: 40 * time.Second}},
+			Allocations: func() map[growth.PodUID]bus.Allocation {
+				return map[growth.PodUID]bus.Allocation{uid: {Pod: ref, Containers: []bus.ContainerAllocation{{GPUs: []growth.GPUShare{{GPU: "A", Memory: 2048}}}}}}
+			},
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() { _ = m.Run(ctx, 10*time.Second) }()
+		time.Sleep(35 * time.Second)
+		require.Len(t, told, 1)
+		require.Contains(t, told[0], "GPUMemoryExceeded p: The job uses 3000MiB on GPU A and asked for 2GiB")
+		time.Sleep(20 * time.Second)
+		require.Len(t, told, 2)
+		require.Contains(t, told[1], "/api/v1/namespaces/ns/pods/p/eviction")
+		require.Contains(t, told[1], "uid:"+uid, "the very pod, not its namesake")
+
+		registry := prometheus.NewRegistry()
+		registry.MustRegister(m)
+		require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(`
+# HELP trellis_deviceplugin_pod_gpu_memory_bytes GPU memory that a pod's processes hold.
+# TYPE trellis_deviceplugin_pod_gpu_memory_bytes gauge
+trellis_deviceplugin_pod_gpu_memory_bytes{gpu="A",namespace="ns",pod="p"} 3.145728e+09
+# HELP trellis_deviceplugin_pod_gpu_busy_ratio How much of the time a pod's processes kept a GPU busy, 0 to 1.
+# TYPE trellis_deviceplugin_pod_gpu_busy_ratio gauge
+trellis_deviceplugin_pod_gpu_busy_ratio{gpu="A",namespace="ns",pod="p"} 0.5
+`), "trellis_deviceplugin_pod_gpu_memory_bytes", "trellis_deviceplugin_pod_gpu_busy_ratio"))
+
+		c.hang = time.Hour
+		time.Sleep(2 * time.Hour)
+		require.Len(t, told, 2, "a driver that hangs stops nothing else")
+		cancel()
+		time.Sleep(time.Hour)
+	})
+}
