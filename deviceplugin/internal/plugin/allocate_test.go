@@ -3,6 +3,8 @@ package plugin_test
 import (
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -103,6 +105,49 @@ func TestWhatWasHandedOutBeforeIsHandedOutAgain(t *testing.T) {
 	require.NoError(t, err)
 }
 
+func TestDeliveryByCDI(t *testing.T) {
+	s := server(t, crowd{demands: []slice.Demand{{Units: 2, Count: 2}}, informed: true})
+	s.CDI = true
+	reply, err := allocate(s, "GPU-a/0", "GPU-b/0")
+	require.NoError(t, err)
+	c := reply.GetContainerResponses()[0]
+	require.Equal(t, "void", c.GetEnvs()["NVIDIA_VISIBLE_DEVICES"], "the runtime hook must not add them again")
+	require.Equal(t, "gpushare/gpu=GPU-a", c.GetCdiDevices()[0].GetName())
+	require.Equal(t, "gpushare/gpu=GPU-b", c.GetCdiDevices()[1].GetName())
+	require.Equal(t, "0.2275,0.3333", c.GetEnvs()["GPUSHARE_GPU_MEM_FRACTION"])
+	require.Equal(t, "0.2275", c.GetEnvs()["XLA_PYTHON_CLIENT_MEM_FRACTION"], "the smaller one: JAX has one for all")
+}
+
+func TestAnMPSClientHasLimits(t *testing.T) {
+	for name, tc := range map[string]struct {
+		demands []slice.Demand
+		percent string
+	}{
+		"as its pod asks":                        {[]slice.Demand{{Units: 2, Count: 1, Cores: 40}}, "40"},
+		"all who ask for so much agree":          {[]slice.Demand{{Units: 2, Count: 1, Cores: 40}, {Units: 2, Count: 1, Cores: 40}, {Units: 1, Count: 1, Cores: 9}}, "40"},
+		"they do not: none is better than wrong": {[]slice.Demand{{Units: 2, Count: 1, Cores: 40}, {Units: 2, Count: 1, Cores: 50}}, ""},
+		"one of them asks for none":              {[]slice.Demand{{Units: 2, Count: 1, Cores: 40}, {Units: 2, Count: 1}}, ""},
+		"nobody is known, as after a reboot":     {nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := server(t, crowd{demands: tc.demands, informed: true})
+			s.MPS = "/state"
+			reply, err := allocate(s, "GPU-a/0", "GPU-a/1")
+			require.NoError(t, err)
+			c := reply.GetContainerResponses()[0]
+			require.Equal(t, "0=2048M", c.GetEnvs()["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"])
+			require.Equal(t, tc.percent, c.GetEnvs()["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"])
+			require.Equal(t, "/run/gpushare-mps", c.GetEnvs()["CUDA_MPS_PIPE_DIRECTORY"])
+			require.Equal(t, "/state/mps/GPU-a/pipe", c.GetMounts()[1].GetHostPath())
+			require.Equal(t, "/dev/shm", c.GetMounts()[2].GetContainerPath())
+		})
+	}
+	s := server(t, crowd{demands: []slice.Demand{{Units: 2, Count: 2}}, informed: true})
+	s.MPS = "/state"
+	_, err := allocate(s, "GPU-a/0", "GPU-b/0")
+	require.ErrorContains(t, err, "--sharing=timeslice")
+}
+
 func FuzzAllocate(f *testing.F) {
 	s := server(f, crowd{})
 	f.Add("GPU-a/0 GPU-a/1")
@@ -117,5 +162,63 @@ func FuzzAllocate(f *testing.F) {
 		require.NoError(t, err, "an answer for ids that make no sense")
 		require.True(t, slice.Even(parts))
 		require.Len(t, reply.GetContainerResponses(), 1)
+	})
+}
+
+// FuzzBooking plays kubelet with requests of any shape: sizes, what is released, what must be included and whether the
+// preference is followed are bytes. Whatever is asked, no id is handed out twice and no GPU holds more than it has.
+func FuzzBooking(f *testing.F) {
+	f.Add([]byte{2, 0, 3, 0, 0x81, 1, 4, 0})
+	f.Add([]byte{7, 1, 7, 1, 0xff, 0xff, 1, 0, 1, 0})
+	capacity := map[string]int{"GPU-a": 4, "GPU-b": 3}
+	f.Fuzz(func(t *testing.T, script []byte) {
+		s := server(t, crowd{demands: []slice.Demand{{Pod: "p", Units: 2, Count: 2}, {Pod: "q", Units: 3, Count: 1, On: []growth.GPU{"GPU-b"}}}, informed: true})
+		held := map[string]int{} // by id, the booking that holds it
+		for booking := 0; booking+1 < len(script) && booking < 64; booking += 2 {
+			size, how := int(script[booking]), script[booking+1]
+			if size >= 0x80 { // give back a booking
+				maps.DeleteFunc(held, func(_ string, of int) bool { return of == 2*(size-0x80) })
+				continue
+			}
+			var available []string
+			for gpu, n := range capacity {
+				for _, id := range slice.IDs(growth.GPU(gpu), n) {
+					if _, taken := held[id]; !taken {
+						available = append(available, id)
+					}
+				}
+			}
+			slices.Sort(available)
+			must := available[:min(int(how&3), len(available), size)]
+			preferred, err := s.GetPreferredAllocation(t.Context(), &deviceplugin.PreferredAllocationRequest{
+				ContainerRequests: []*deviceplugin.ContainerPreferredAllocationRequest{{AvailableDeviceIDs: available, MustIncludeDeviceIDs: must, AllocationSize: int32(size)}},
+			})
+			require.NoError(t, err)
+			ids := preferred.GetContainerResponses()[0].GetDeviceIDs()
+			require.Subset(t, available, ids, "an id that somebody holds")
+			require.Len(t, ids, min(size, len(available)))
+			if how&4 != 0 { // kubelet may take others
+				ids = available[:min(size, len(available))]
+			}
+			reply, err := allocate(s, ids...)
+			if err != nil {
+				continue
+			}
+			for _, id := range ids {
+				require.NotContains(t, held, id, "handed out twice")
+				held[id] = booking
+			}
+			named := strings.Split(reply.GetContainerResponses()[0].GetEnvs()["GPUSHARE_GPU_UUIDS"], ",")
+			for _, id := range ids {
+				require.Contains(t, named, strings.Split(id, "/")[0], "a GPU that its ids do not lie on")
+			}
+		}
+		booked := map[string]int{}
+		for id := range held {
+			booked[strings.Split(id, "/")[0]]++
+		}
+		for gpu, n := range booked {
+			require.LessOrEqual(t, n, capacity[gpu])
+		}
 	})
 }

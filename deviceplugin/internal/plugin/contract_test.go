@@ -374,6 +374,35 @@ func TestAnAPIServerThatIsAwayDelaysTheRecordAlone(t *testing.T) {
 	w.eventually(func() bool { _, ok := w.allocation("p"); return ok }, "written once its UID is known")
 }
 
+func TestAStaticPodIsRecordedOnceItsMirrorIsThere(t *testing.T) {
+	w := newWorld(t, "emulated:2x24GiB")
+	pod := &kubelettest.Pod{Namespace: "ns", Name: "static-n1", Containers: []*kubelettest.Container{{Name: "main", Units: 8}}}
+	w.run(pod) // kubelet needs nobody's leave to run it
+	_, ok := w.allocation("static-n1")
+	require.False(t, ok)
+	w.api.change(func() {
+		w.api.pods = append(w.api.pods, ledger.Pod{Ref: growth.PodRef{Namespace: "ns", Name: "static-n1", UID: "uid-static-n1"}, Containers: []ledger.Container{main(8)}})
+	})
+	w.eventually(func() bool { _, ok := w.allocation("static-n1"); return ok }, "by the UID of its mirror pod")
+}
+
+func TestAfterARebootAllocateNeedsNobody(t *testing.T) {
+	w := newWorld(t, "emulated:2x24GiB")
+	pod := w.bind("p", 1, []growth.GPU{w.gpus[1]}, main(8))
+	w.run(pod)
+	before := *pod.Containers[0]
+	w.ends()
+	w.bus.Fail(bus.ErrUnavailable)
+	w.api.change(func() { w.api.away = true })
+	w.plug("emulated:2x24GiB")
+	w.kubelet.Remove(pod)
+	again := &kubelettest.Pod{Namespace: "ns", Name: "p", Containers: []*kubelettest.Container{{Name: "main", Units: 8}}}
+	require.NoError(t, w.kubelet.Admit(t.Context(), again))
+	require.Len(t, again.Containers[0].IDs, 8)
+	require.Equal(t, before.Env["GPUSHARE_GPU_MEM_MIB"], again.Containers[0].Env["GPUSHARE_GPU_MEM_MIB"])
+	require.NoError(t, w.kubelet.StartContainers(t.Context(), again), "and neither does a start")
+}
+
 func TestAllocateIsIdempotent(t *testing.T) {
 	w := newWorld(t, "emulated:1x24GiB")
 	pod := w.bind("p", 1, nil, main(8))
