@@ -146,6 +146,21 @@ func (c config) Validate() error {
 			wrong = append(wrong, fmt.Errorf("--%s: %q is not an absolute path", name, path))
 		}
 	}
+	wrong = append(wrong, c.choices()...)
+	if _, err := c.level(); err != nil {
+		wrong = append(wrong, err)
+	}
+	if !c.dryRun {
+		if err := c.etcd.Validate(); err != nil {
+			wrong = append(wrong, err)
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// choices checks the flags that choose how GPUs are shared, delivered and judged.
+func (c config) choices() []error {
+	var wrong []error
 	for name, choice := range map[string][]string{
 		"delivery " + c.delivery:  {deliverEnv, deliverCDI},
 		"sharing " + c.sharing:    {shareByTime, shareByMPS},
@@ -168,15 +183,7 @@ func (c config) Validate() error {
 	if c.sharing == shareByMPS && c.gpus != gpu.NVML {
 		wrong = append(wrong, errors.New("--sharing=mps: emulated GPUs have no MPS"))
 	}
-	if _, err := c.level(); err != nil {
-		wrong = append(wrong, err)
-	}
-	if !c.dryRun {
-		if err := c.etcd.Validate(); err != nil {
-			wrong = append(wrong, err)
-		}
-	}
-	return errors.Join(wrong...)
+	return wrong
 }
 
 func (c config) unit() (growth.MiB, error) {

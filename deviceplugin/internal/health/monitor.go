@@ -36,7 +36,6 @@ type Monitor struct {
 	devices []gpu.Device // as listed last
 	records map[growth.GPU]*record
 	silent  time.Time // since when the driver has not answered; zero while it does
-	excuse  string
 }
 
 // record is what is held against one GPU.

@@ -14,10 +14,10 @@ import (
 )
 
 var (
-	fine     = gpu.Device{UUID: "A", Memory: 1024, Healthy: true}
-	bad      = gpu.Device{UUID: "A", Memory: 1024, Reason: "its memory can not be read"}
-	absent   = gpu.Device{UUID: "A", Memory: 1024, Reason: "the driver no longer lists it", Absent: true}
-	noAnswer = errors.New("the driver has not answered for 5s")
+	fine      = gpu.Device{UUID: "A", Memory: 1024, Healthy: true}
+	bad       = gpu.Device{UUID: "A", Memory: 1024, Reason: "its memory can not be read"}
+	absent    = gpu.Device{UUID: "A", Memory: 1024, Reason: "the driver no longer lists it", Absent: true}
+	errSilent = errors.New("the driver has not answered for 5s")
 )
 
 // story drives a monitor of one GPU, and says whether the GPU is healthy after each step.
@@ -54,7 +54,7 @@ func (s *story) play(t *testing.T, script string) {
 		case word == "a":
 			s.list(absent)
 		case word == "e":
-			s.monitor.Listed(s.now, []gpu.Device{s.last}, noAnswer)
+			s.monitor.Listed(s.now, []gpu.Device{s.last}, errSilent)
 		case word == "+" || word == "-":
 			require.Equal(t, word == "+", s.healthy(), "after %v", strings.Fields(script)[:i])
 		case word[0] == 'x':

@@ -79,7 +79,7 @@ func sick[T any](good func() (T, nvml.Return), ill func() (nvml.Return, bool)) f
 }
 
 // stocked is the inventory as the program has it.
-func stocked(t *testing.T, ctx context.Context, s *dgxa100.Server) *gpu.Stock {
+func stocked(ctx context.Context, t *testing.T, s *dgxa100.Server) *gpu.Stock {
 	t.Helper()
 	source, err := open(s, host)
 	require.NoError(t, err)
@@ -112,7 +112,7 @@ func TestAPassingIllIsNotAdvertised(t *testing.T) {
 						}
 						return code, true
 					})
-					stock := stocked(t, ctx, s)
+					stock := stocked(ctx, t, s)
 					before, _ := stock.Devices()
 					require.Len(t, before, 8)
 					armed = true
@@ -154,7 +154,7 @@ func TestALastingIllTakesGPUsOutAndBackIn(t *testing.T) {
 						}
 						return code, armed
 					})
-					stock := stocked(t, ctx, s)
+					stock := stocked(ctx, t, s)
 					before, _ := stock.Devices()
 					armed = true
 					out := false
@@ -202,7 +202,7 @@ func TestNonsenseIsNotAdvertised(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				s, device := server()
-				stock := stocked(t, ctx, s)
+				stock := stocked(ctx, t, s)
 				before, _ := stock.Devices()
 				tc.say(s, device(3))
 				time.Sleep(5 * time.Minute)
@@ -232,7 +232,7 @@ func TestAGPUThatIsPluggedInIsAdvertised(t *testing.T) {
 		s, _ := server()
 		all := s.DeviceGetCountFunc
 		s.DeviceGetCountFunc = counts(7)
-		stock := stocked(t, ctx, s)
+		stock := stocked(ctx, t, s)
 		before, changed := stock.Devices()
 		require.Len(t, before, 7)
 		s.DeviceGetCountFunc = all
