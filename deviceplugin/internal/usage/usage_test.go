@@ -173,8 +173,7 @@ trellis_deviceplugin_pod_gpu_memory_bytes{gpu="A",namespace="ns",pod="p"} 3.1457
 trellis_deviceplugin_pod_gpu_busy_ratio{gpu="A",namespace="ns",pod="p"} 0.5
 `), "trellis_deviceplugin_pod_gpu_memory_bytes", "trellis_deviceplugin_pod_gpu_busy_ratio"))
 
-		synctest.Wait()
-		c.hang = time.Hour
+		c.hang.Store(int64(time.Hour))
 		time.Sleep(2 * time.Hour)
 		require.Len(t, told, 2, "a driver that hangs stops nothing else")
 		cancel()
