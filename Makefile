@@ -25,6 +25,15 @@ demo: build ## Real jobs on a real local Kubernetes, live; ARGS="--compare" sets
 test: ## Every test: unit, contract, wire, race, Python, and one run through a real cluster (SHORT=1 leaves that out)
 	scripts/test $(if $(SHORT),-short)
 
+##@ Figures
+.PHONY: sim
+sim: ## The share policies in virtual time, 1 to 64 cores, against fair sharing (ARGS="--quick": fewer seeds)
+	go build -o bin/ ./benchmarks
+	bin/benchmarks sim $(ARGS)
+
+.PHONY: bench-harmless
+bench-harmless: sim ## The same
+
 ##@ Everyday
 .PHONY: build
 build: ## The four binaries, the bench command and the local cluster's tool, into bin/

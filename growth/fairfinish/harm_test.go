@@ -1,7 +1,6 @@
 package fairfinish_test
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -26,39 +25,51 @@ func seeds(t *testing.T, n int) int {
 	return n
 }
 
-// latest is how much later than under fair sharing the most delayed task ends, in seconds.
-func latest(t *testing.T, c fairfinish.Config, tasks []task) (worst float64) {
-	t.Helper()
-	base := run(t, c.Cores.Cores(), tasks, fair)
-	got := run(t, c.Cores.Cores(), tasks, harmless(t, c, false, nil))
-	for i := range tasks {
-		worst = max(worst, got[i].end-base[i].end)
-	}
-	return worst
-}
-
 // The promise: sizes known, one core, any arrivals, weights and objective.
 func TestOneCoreHarmsNobody(t *testing.T) {
 	for seed := range uint64(seeds(t, 300)) {
 		dice := rand.New(rand.NewPCG(seed, 1))
 		tasks := draw(seed, 12, 1, seed%2 == 1)
 		c := config(fairfinish.Objective(dice.Float64()), 1)
-		require.LessOrEqual(t, latest(t, c, tasks), interval, "seed %d: %+v", seed, tasks)
+		base, got := run(t, 1, tasks, fair), run(t, 1, tasks, harmless(t, c, false, nil))
+		for i := range tasks {
+			require.LessOrEqual(t, got[i].end, base[i].end+interval, "seed %d, task %d of %+v", seed, i, tasks)
+		}
 	}
 }
 
-func TestManyCoresWithLimits(t *testing.T) {
-	worst, which := 0.0, ""
+// The bound that holds on many cores: an interval, and 5 % of the time that the job takes under fair sharing.
+func TestManyCoresHarmNobodyMuch(t *testing.T) {
 	for seed := range uint64(seeds(t, 300)) {
 		dice := rand.New(rand.NewPCG(seed, 2))
 		cores := []float64{2, 3, 8}[seed%3]
-		tasks := draw(seed, 10, cores, false)
+		tasks := draw(seed, 10, cores, seed%2 == 1)
 		c := config(fairfinish.Objective(dice.Float64()), cores)
-		if late := latest(t, c, tasks); late > worst {
-			worst, which = late, fmt.Sprintf("seed %d, %g cores, objective %g: %+v", seed, cores, c.Objective, tasks)
+		base := run(t, cores, tasks, fair)
+		got := run(t, cores, tasks, harmless(t, c, false, nil))
+		for i := range tasks {
+			bound := interval + 0.05*(base[i].end-base[i].arrival)
+			require.LessOrEqual(t, got[i].end, base[i].end+bound, "seed %d, task %d of %+v", seed, i, tasks)
 		}
 	}
-	t.Log(worst, which)
+}
+
+// On many cores no policy that spends its slack can promise to be an interval late at most: what arrives may need cores
+// that fair sharing would have kept free for it. This is the worst of 80,000 random cases (see doc.go); the delay does
+// not shrink with the interval.
+func TestManyCoresCounterexample(t *testing.T) {
+	tasks := []task{
+		{work: 20, limit: 2, weight: 1}, {work: 720, limit: 3, weight: 1}, {work: 100, limit: 4, weight: 1}, {work: 400, limit: 1, weight: 1},
+		{arrival: 90, work: 600, limit: 3, weight: 1}, {arrival: 270, work: 80, limit: 1, weight: 1},
+	}
+	c := config(fairfinish.Finish, 4)
+	c.Floor, c.Interval = 0, time.Second
+	base, got := run(t, 4, tasks, fair), run(t, 4, tasks, harmless(t, c, false, nil))
+	require.InDelta(t, 482.5, base[4].end, 0.1)
+	require.InDelta(t, 489.2, got[4].end, 0.5)
+	for i := range tasks {
+		require.LessOrEqual(t, got[i].end, base[i].end+1+0.02*(base[i].end-base[i].arrival))
+	}
 }
 
 // Shares add up to 1, everyone has one, and the machine is never idle while somebody can use it: here fair sharing and

@@ -1,0 +1,69 @@
+package sim
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+)
+
+// Job is one training job as it really is. Work is in core-seconds, times are in seconds.
+type Job struct {
+	Arrival float64
+	// Work is the whole of it, Need the part after which the metric is at 95 % of its final value.
+	Work, Need float64
+	// Limit is the most cores that the job can use at once.
+	Limit float64
+	// Wrong is what is believed about Work and Need, over the truth.
+	Wrong float64
+}
+
+// Machine is a node and the kinds of job it gets.
+type Machine struct {
+	Cores float64 `json:"cores"`
+	// Limits are those of its jobs, in cores, all as frequent.
+	Limits []float64 `json:"limits"`
+}
+
+// Machines are those that are measured. The last is the hard one: all of its jobs leave cores idle at the end.
+func Machines() []Machine {
+	return []Machine{
+		{Cores: 1, Limits: []float64{1}},
+		{Cores: 2, Limits: []float64{1, 2}},
+		{Cores: 8, Limits: []float64{1, 2, 4, 8}},
+		{Cores: 64, Limits: []float64{4, 16, 64}},
+		{Cores: 2, Limits: []float64{1}},
+	}
+}
+
+const (
+	// crowd is how much of the machine its jobs could use all together: ten times.
+	crowd = 10
+	// arrivals is the time in which they come, in seconds.
+	arrivals = 200
+)
+
+// Jobs is how many there are.
+func (m Machine) Jobs() int {
+	sum := 0.0
+	for _, limit := range m.Limits {
+		sum += limit
+	}
+	return int(crowd*m.Cores*float64(len(m.Limits))/sum + 0.5)
+}
+
+// Draw makes the jobs of one seed, in the order of their arrival. Alone on the machine each would take 32 to 312 s, and
+// 15 to 50 % of that for 95 % of its metric. What is believed about sizes is wrong by up to errors, a part of the truth;
+// the same seed is the same jobs with any errors.
+func (m Machine) Draw(seed uint64, errors float64) []Job {
+	dice, mistakes := rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, 2))
+	jobs := make([]Job, m.Jobs())
+	for i := range jobs {
+		j := Job{Arrival: arrivals * dice.Float64(), Limit: m.Limits[dice.IntN(len(m.Limits))]}
+		j.Work = j.Limit * (32 + 280*dice.Float64())
+		j.Need = j.Work * (0.15 + 0.35*dice.Float64())
+		j.Wrong = 1 + errors*(2*mistakes.Float64()-1)
+		jobs[i] = j
+	}
+	slices.SortFunc(jobs, func(a, b Job) int { return cmp.Compare(a.Arrival, b.Arrival) })
+	return jobs
+}

@@ -1,0 +1,101 @@
+package sim
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/fairfinish"
+	"github.com/trellis-gpu/trellis/growth/flowcon"
+	"github.com/trellis-gpu/trellis/growth/remaining"
+)
+
+// interval is the time between decisions of every policy but fair, which needs none.
+const interval = 10 * time.Second
+
+// Named is a policy with its parameters. New makes one for a machine on which sizes are wrong by up to errors.
+type Named struct {
+	Name string
+	New  func(cores, errors float64) Policy
+}
+
+// Policies are those that are compared with fair sharing.
+func Policies() []Named {
+	return []Named{
+		{string(flowcon.Literal), func(float64, float64) Policy { return newGrowing(flowcon.Literal) }},
+		{string(flowcon.Corrected), func(float64, float64) Policy { return newGrowing(flowcon.Corrected) }},
+		{Finish, objective(fairfinish.Finish)},
+		{Balanced, objective(fairfinish.Balanced)},
+		{Growth, objective(fairfinish.Growth)},
+	}
+}
+
+// The names of harmless under its three objectives.
+const (
+	Finish   = "harmless finish"
+	Balanced = "harmless balanced"
+	Growth   = "harmless growth"
+)
+
+func objective(o fairfinish.Objective) func(cores, errors float64) Policy {
+	return func(cores, errors float64) Policy {
+		return &harmless{errors: errors, config: fairfinish.Config{
+			Objective: o, Floor: fairfinish.DefaultFloor, Interval: interval, Cores: growth.MilliCPU(1000 * cores),
+		}}
+	}
+}
+
+// Fair is processor sharing: the same weight for everyone at all times.
+type Fair struct{}
+
+// Decide gives everyone the same.
+func (Fair) Decide(_ float64, running, _ []*Running) ([]float64, float64) {
+	shares := make([]float64, len(running))
+	for i := range shares {
+		shares[i] = 1
+	}
+	return shares, math.Inf(1)
+}
+
+// harmless is package fairfinish.
+type harmless struct {
+	config fairfinish.Config
+	errors float64
+	state  fairfinish.State
+}
+
+func (p *harmless) Decide(now float64, running, ended []*Running) ([]float64, float64) {
+	var jobs []fairfinish.Job
+	for _, r := range running {
+		j := identified(r)
+		j.Left = remaining.Declared(growth.CoreSeconds(r.Work*r.Wrong), growth.CoreSeconds(r.Done), p.errors)
+		j.Need = remaining.Exactly(0) // that it is reached is seen, not believed
+		if r.Done < r.Need-dust {
+			j.Need = remaining.Declared(growth.CoreSeconds(r.Need*r.Wrong), growth.CoreSeconds(r.Done), p.errors)
+		}
+		jobs = append(jobs, j)
+	}
+	for _, r := range ended {
+		j := identified(r)
+		j.Finished = true
+		jobs = append(jobs, j)
+	}
+	var d fairfinish.Decision
+	p.state, d = fairfinish.Decide(p.config, p.state, date(now), jobs)
+	shares := make([]float64, len(running))
+	for i, g := range d.Grants {
+		shares[i] = float64(g.Share)
+	}
+	return shares, d.Next.Seconds()
+}
+
+func identified(r *Running) fairfinish.Job {
+	return fairfinish.Job{ID: id(r), Used: growth.CoreSeconds(r.Done), Limit: growth.MilliCPU(1000 * r.Limit)}
+}
+
+func id(r *Running) growth.PodUID { return growth.PodUID(strconv.Itoa(r.Index)) }
+
+func date(seconds float64) time.Time {
+	return time.Unix(1_700_000_000, 0).Add(growth.Seconds(seconds).Duration())
+}

@@ -1,0 +1,109 @@
+package sim_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/benchmarks/internal/sim"
+)
+
+// Worked by hand.
+func TestFairSharing(t *testing.T) {
+	for name, tc := range map[string]struct {
+		cores float64
+		jobs  []sim.Job
+		end   []float64
+		good  []float64
+	}{
+		"alone":                         {1, []sim.Job{{Work: 10, Need: 5, Limit: 1}}, []float64{10}, []float64{5}},
+		"two share":                     {1, []sim.Job{{Work: 10, Need: 5, Limit: 1}, {Work: 5, Need: 1, Limit: 1}}, []float64{15, 10}, []float64{10, 2}},
+		"a later one":                   {1, []sim.Job{{Work: 10, Need: 1, Limit: 1}, {Arrival: 4, Work: 3, Need: 3, Limit: 1}}, []float64{13, 6}, []float64{1, 6}},
+		"a limit leaves the rest":       {4, []sim.Job{{Work: 10, Need: 5, Limit: 1}, {Work: 30, Need: 3, Limit: 4}}, []float64{10, 10}, []float64{5, 1}},
+		"idle between, and afterwards":  {2, []sim.Job{{Work: 1, Need: 1, Limit: 1}, {Arrival: 50, Work: 1, Need: 1, Limit: 1}}, []float64{1, 1}, []float64{1, 1}},
+		"a job of no need is good soon": {1, []sim.Job{{Work: 1, Need: 0.5, Limit: 1}}, []float64{1}, []float64{0.5}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, _ := sim.Run(tc.jobs, tc.cores, sim.Fair{})
+			for i := range got {
+				require.InDelta(t, tc.end[i], got[i].End, 1e-6)
+				require.InDelta(t, tc.good[i], got[i].Good, 1e-6)
+			}
+		})
+	}
+}
+
+func TestDraw(t *testing.T) {
+	for _, m := range sim.Machines() {
+		exact, wrong := m.Draw(7, 0), m.Draw(7, 0.3)
+		require.Len(t, exact, m.Jobs())
+		for i := range exact {
+			require.InDelta(t, 1, wrong[i].Wrong, 0.3)
+			require.Equal(t, 1.0, exact[i].Wrong)
+			wrong[i].Wrong = 1
+		}
+		require.Equal(t, exact, wrong, "the same jobs")
+		require.NotEqual(t, exact, m.Draw(8, 0))
+	}
+}
+
+// The main goals, on as many seeds as a test can have. `make sim` has the figures.
+func TestHarmlessHoldsItsPromises(t *testing.T) {
+	seeds := 6
+	if testing.Short() {
+		seeds = 3
+	}
+	cells, err := sim.Study(context.Background(), seeds, sim.Machines(), sim.Policies())
+	require.NoError(t, err)
+	for _, c := range cells {
+		if !strings.HasPrefix(c.Policy, "harmless") {
+			continue
+		}
+		where := c.Machine.String() + ", " + c.Policy
+		if c.Errors == 0 {
+			require.Zero(t, c.Harmed.Value, where)
+			require.Less(t, c.Latest, 10.0, where)
+			require.Less(t, c.Makespan.Value, 1.001, where)
+		}
+		require.Less(t, c.Makespan.Value, 1.02, where)
+		switch c.Policy {
+		case sim.Finish:
+			require.Less(t, c.Completion.Value, -30.0, where)
+		case sim.Balanced:
+			require.Less(t, c.Harmed.Value, 5.0, where)
+			require.Less(t, c.Completion.Value, -26.0, where)
+			require.Less(t, c.Good.Value, -17.0, where)
+		case sim.Growth:
+			require.Less(t, c.Good.Value, -42.0, where)
+		}
+	}
+}
+
+// A study depends on its seeds alone, and its report can be read and drawn.
+func TestStudyIsReproducible(t *testing.T) {
+	machines := sim.Machines()[1:2]
+	once, err := sim.Study(context.Background(), 3, machines, sim.Policies())
+	require.NoError(t, err)
+	again, err := sim.Study(context.Background(), 3, machines, sim.Policies())
+	require.NoError(t, err)
+	require.Equal(t, once, again)
+
+	goals := sim.Goals(once)
+	require.NotEmpty(t, goals)
+	_, err = json.Marshal(sim.Report{Goals: goals, Cells: once})
+	require.NoError(t, err)
+	var table strings.Builder
+	sim.Table(&table, once, goals)
+	require.Contains(t, table.String(), "2 cores, jobs of 1/2, sizes ±30 %")
+	require.Contains(t, sim.Plot(once), sim.Balanced)
+}
+
+func TestStudyEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err := sim.Study(ctx, 1000, sim.Machines(), sim.Policies())
+	require.ErrorIs(t, err, context.Canceled)
+}
