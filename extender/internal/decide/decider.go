@@ -74,11 +74,11 @@ func (d *Decider) Filter(pod *corev1.Pod, nodes []string) (Filtered, error) {
 		return found, nil
 	}
 	seen := make([]*view.Node, len(nodes))
-	judge := d.judge(snapshot, asked)
+	judge, promised := d.judge(snapshot, asked), d.Decisions.promised(asked.Ref.UID)
 	for i, name := range nodes {
 		seen[i] = snapshot.Node(growth.NodeName(name))
 		switch verdict := judge.of(seen[i]); {
-		case verdict.Fits():
+		case verdict.Fits() || promised.kept(seen[i], asked):
 			found.Fit = append(found.Fit, name)
 		case verdict.Hopeless:
 			found.Hopeless = append(found.Hopeless, Refused{name, verdict.Reason})

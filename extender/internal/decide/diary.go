@@ -31,7 +31,14 @@ type page struct {
 	pod                   request.Pod
 	at                    time.Time
 	filtered, prioritized sites
+	promised              promise
 	bound                 *bound
+}
+
+// promise is the room on a node that the pod was told to evict others for.
+type promise struct {
+	node    string
+	victims []growth.PodUID
 }
 
 // sites are the nodes that a question was about. unknown holds the names of those there was no picture of.
@@ -72,7 +79,24 @@ func (p *page) sites() int { return len(p.filtered.nodes) + len(p.prioritized.no
 
 // filtered begins a page: every try starts with this question.
 func (d *Diary) filtered(pod request.Pod, names []string, nodes []*view.Node) {
-	d.write(&page{pod: pod, at: time.Now(), filtered: noted(names, nodes)})
+	d.write(&page{pod: pod, at: time.Now(), filtered: noted(names, nodes), promised: d.promised(pod.Ref.UID)})
+}
+
+func (d *Diary) preempted(pod request.Pod, to promise) {
+	next := page{pod: pod, at: time.Now()}
+	if last := d.page(func(p *page) bool { return p.pod.Ref.UID == pod.Ref.UID }); last != nil {
+		next = *last
+	}
+	next.promised = to
+	d.write(&next)
+}
+
+// promised is what the pod was promised last.
+func (d *Diary) promised(pod growth.PodUID) promise {
+	if last := d.page(func(p *page) bool { return p.pod.Ref.UID == pod }); last != nil {
+		return last.promised
+	}
+	return promise{}
 }
 
 func (d *Diary) prioritized(pod request.Pod, names []string, nodes []*view.Node) {

@@ -64,7 +64,26 @@ func (d *Decider) Preempt(pod *corev1.Pod, offered []Candidate) ([]Candidate, er
 		return nil, nil
 	}
 	d.Log.Info("room is made", "pod", asked.Ref, "node", best.Node, "victims", best.Victims, "growth", least.Growth, "violations", best.Violations)
+	d.Decisions.preempted(asked, promise{node: best.Node, victims: best.Victims})
 	return []Candidate{*best}, nil
+}
+
+// kept tells whether the pod fits the node that it was promised, as soon as those who were evicted for it are gone from the books.
+// The scheduler tries again the moment they are gone from the API server, which may be before we hear of it; told then that the
+// node is crowded, it would wait for its next event, minutes maybe. Bind believes no promise: where there is no room yet it
+// says so, and is tried again after a second.
+func (p promise) kept(here *view.Node, asked request.Pod) bool {
+	if here == nil || p.node != string(here.Name) {
+		return false
+	}
+	n, misfit := site(here, asked)
+	if !misfit.Fits() {
+		return false
+	}
+	for _, victim := range p.victims {
+		n = n.Without(victim)
+	}
+	return placement.Fit(n, asked.Request).Fits()
 }
 
 // correct returns the candidate with victims that make room on GPUs; nil where no eviction would.

@@ -146,6 +146,33 @@ func TestPreempt(t *testing.T) {
 	}
 }
 
+// TestAPromiseIsKept has the scheduler come back before the books know that the victims are gone.
+func TestAPromiseIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := stage.New(t)
+		c.Node("n", 8)
+		runs(c, "low", "n", "n-a", 8, 0)
+		pod := c.Create(urgent(8))
+		c.Settle()
+		d := c.Decider(c.Keeper)
+		fit := func(pod *corev1.Pod) []string {
+			found, err := d.Filter(pod, []string{"n"})
+			require.NoError(t, err)
+			return found.Fit
+		}
+		require.Empty(t, fit(pod))
+		_, err := d.Preempt(pod, []decide.Candidate{candidate("n", 0, "low-uid")})
+		require.NoError(t, err)
+		require.Equal(t, []string{"n"}, fit(pod), "it was promised")
+		require.Equal(t, []string{"n"}, fit(pod), "however often it is tried")
+		require.Empty(t, fit(stage.Pod("other", "1Gi", 1)), "nobody else was")
+		require.ErrorIs(t, d.Bind(t.Context(), stage.Ref(pod), "n"), decide.ErrNoRoom, "there is none yet")
+		c.Delete(stage.Pod("low", "8", 8))
+		c.Settle()
+		require.NoError(t, d.Bind(t.Context(), stage.Ref(pod), "n"))
+	})
+}
+
 func TestNobodyIsEvictedBeforeTheFirstFullView(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := stage.New(t)

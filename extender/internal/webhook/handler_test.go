@@ -141,6 +141,30 @@ func TestBodiesOfStockSchedulers(t *testing.T) {
 	}
 }
 
+// TestVictimsInBothForms answers what stock schedulers sent about a pod that would evict another: the victims come by UID or
+// whole, and go out by UID.
+func TestVictimsInBothForms(t *testing.T) {
+	recordings, err := filepath.Glob("testdata/v*/urgent/*-preempt.json")
+	require.NoError(t, err)
+	require.NotEmpty(t, recordings)
+	for _, name := range recordings {
+		t.Run(name, func(t *testing.T) {
+			body, err := os.ReadFile(name)
+			require.NoError(t, err)
+			j := &judge{}
+			result := read[extenderv1.ExtenderPreemptionResult](t, post(j, "/preempt", string(body)))
+			require.Equal(t, int32(1000), *j.pod.Spec.Priority)
+			require.Len(t, j.offered, 1)
+			require.Equal(t, "node-1", j.offered[0].Node)
+			require.Equal(t, int64(1), j.offered[0].Violations)
+			require.Len(t, j.offered[0].Victims, 1)
+			require.Equal(t, map[string]*extenderv1.MetaVictims{
+				"node-1": {Pods: []*extenderv1.MetaPod{{UID: string(j.offered[0].Victims[0])}}, NumPDBViolations: 1},
+			}, result.NodeNameToMetaVictims)
+		})
+	}
+}
+
 // wanted is what the recorded pods will ask kubelet for.
 var wanted = map[string][]bus.ContainerRequest{
 	"vae":  {{Name: "train", Units: 8}},
