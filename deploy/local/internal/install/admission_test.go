@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -56,14 +55,7 @@ func TestTheBinariesReadWishesAsTheTableSays(t *testing.T) {
 func TestTheAPIServerReadsWishesAsTheTableSays(t *testing.T) {
 	api := startAPIServer(t)
 	api.apply(t, admissionFolder)
-	// A policy takes effect a moment after it was written.
-	nonsense := wish{Annotations: map[string]string{gpushare.MemoryAnnotation: "none"}}
-	sense := wish{Annotations: map[string]string{gpushare.MemoryAnnotation: "1"}}
-	require.Eventually(t, func() bool {
-		_, refused := api.submit(t, nonsense)
-		pod, _ := api.submit(t, sense)
-		return refused != "" && pod.Spec.SchedulerName == gpushare.SchedulerName
-	}, 30*time.Second, 200*time.Millisecond)
+	api.settle(t)
 
 	for _, w := range wishes(t) {
 		t.Run(w.Name, func(t *testing.T) {

@@ -126,6 +126,24 @@ func (a apiServer) post(t *testing.T, path string, body []byte) (int, []byte) {
 	return code, answer
 }
 
+// patch merges into an object, as another user where one is named.
+func (a apiServer) patch(t *testing.T, path, user string, body []byte) (int, []byte) {
+	t.Helper()
+	req, err := http.NewRequest(http.MethodPatch, a.url+path, bytes.NewReader(body))
+	require.NoError(t, err)
+	req.Header.Set("Authorization", "Bearer "+testToken)
+	req.Header.Set("Content-Type", "application/merge-patch+json")
+	if user != "" {
+		req.Header.Set("Impersonate-User", user)
+	}
+	resp, err := a.http.Do(req)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	require.NoError(t, err)
+	return resp.StatusCode, answer
+}
+
 func (a apiServer) apply(t *testing.T, folder string) {
 	t.Helper()
 	out, err := exec.Command(a.kubectl, "--server="+a.url, "--insecure-skip-tls-verify", "--token="+testToken,

@@ -1,0 +1,176 @@
+package install_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+)
+
+// crew is a row of the table about pods of several containers.
+type crew struct {
+	Name       string            `json:"name"`
+	Memory     string            `json:"memory"`
+	Default    string            `json:"default"` // the container that the pod calls its default one
+	Init       []member          `json:"init"`
+	Containers []member          `json:"containers"`
+	Want       map[string]string `json:"want"` // limit by container, none for the others
+	Refused    string            `json:"refused"`
+}
+
+// member is a container: the limit that the user wrote, and whether an init container stays.
+type member struct {
+	Name  string `json:"name"`
+	Limit string `json:"limit"`
+	Stays bool   `json:"stays"`
+}
+
+// update is a row of the table about annotations of a pod that is there.
+type update struct {
+	Name        string             `json:"name"`
+	As          string             `json:"as"` // the user, an administrator where empty
+	Subresource string             `json:"subresource"`
+	Change      map[string]*string `json:"change"`
+	Refused     string             `json:"refused"`
+}
+
+func table[T any](t *testing.T, name string) []T {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(admissionFolder, "testdata", name))
+	require.NoError(t, err)
+	var rows []T
+	require.NoError(t, json.Unmarshal(content, &rows))
+	require.NotEmpty(t, rows)
+	return rows
+}
+
+func TestTheShareGoesToTheRightContainer(t *testing.T) {
+	api := startAPIServer(t)
+	api.apply(t, admissionFolder)
+	api.settle(t)
+	for _, c := range table[crew](t, "containers.json") {
+		t.Run(c.Name, func(t *testing.T) {
+			code, answer := api.post(t, "/api/v1/namespaces/default/pods?dryRun=All", c.body(t))
+			if c.Refused != "" {
+				require.NotEqual(t, http.StatusCreated, code)
+				require.Contains(t, message(t, answer), c.Refused)
+				return
+			}
+			require.Equal(t, http.StatusCreated, code, string(answer))
+			var pod struct {
+				Spec struct{ InitContainers, Containers []container }
+			}
+			require.NoError(t, json.Unmarshal(answer, &pod))
+			limits := map[string]string{}
+			for _, c := range append(pod.Spec.InitContainers, pod.Spec.Containers...) {
+				if limit, given := c.Resources.Limits[gpushare.Resource]; given {
+					limits[c.Name] = limit
+				}
+			}
+			require.Equal(t, c.Want, limits)
+		})
+	}
+}
+
+func TestWhatTrellisWroteStaysAsItIs(t *testing.T) {
+	api := startAPIServer(t)
+	api.apply(t, admissionFolder)
+	api.settle(t)
+	mine := crew{Memory: "8Gi", Containers: []member{{Name: "train"}}}
+	code, answer := api.post(t, "/api/v1/namespaces/default/pods", mine.body(t))
+	require.Equal(t, http.StatusCreated, code, string(answer))
+	api.allow(t, "system:serviceaccount:trellis:coordinator", "system:serviceaccount:trellis:extender",
+		"system:serviceaccount:trellis:tuner", "system:serviceaccount:default:coordinator")
+	for _, u := range table[update](t, "updates.json") {
+		t.Run(u.Name, func(t *testing.T) {
+			body, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": u.Change}})
+			require.NoError(t, err)
+			path := "/api/v1/namespaces/default/pods/p"
+			if u.Subresource != "" {
+				path += "/" + u.Subresource
+			}
+			code, answer := api.patch(t, path+"?dryRun=All", u.As, body)
+			if u.Refused != "" {
+				require.NotEqual(t, http.StatusOK, code)
+				require.Contains(t, message(t, answer), u.Refused)
+				return
+			}
+			require.Equal(t, http.StatusOK, code, string(answer))
+		})
+	}
+}
+
+type container struct {
+	Name      string
+	Resources struct{ Limits map[string]string }
+}
+
+// body is the row's pod.
+func (c crew) body(t *testing.T) []byte {
+	t.Helper()
+	list := func(members []member) []any {
+		all := []any{}
+		for _, m := range members {
+			one := map[string]any{"name": m.Name, "image": "i"}
+			if m.Limit != "" {
+				one["resources"] = map[string]any{"limits": map[string]string{gpushare.Resource: m.Limit}}
+			}
+			if m.Stays {
+				one["restartPolicy"] = "Always"
+			}
+			all = append(all, one)
+		}
+		return all
+	}
+	annotations := map[string]string{gpushare.MemoryAnnotation: c.Memory}
+	if c.Default != "" {
+		annotations["kubectl.kubernetes.io/default-container"] = c.Default
+	}
+	body, err := json.Marshal(map[string]any{
+		"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "p", "annotations": annotations},
+		"spec": map[string]any{"initContainers": list(c.Init), "containers": list(c.Containers)},
+	})
+	require.NoError(t, err)
+	return body
+}
+
+// settle waits until the policies have taken effect, which they do a moment after they were written.
+func (a apiServer) settle(t *testing.T) {
+	t.Helper()
+	nonsense := wish{Annotations: map[string]string{gpushare.MemoryAnnotation: "none"}}
+	sense := wish{Annotations: map[string]string{gpushare.MemoryAnnotation: "1"}}
+	require.Eventually(t, func() bool {
+		_, refused := a.submit(t, nonsense)
+		pod, _ := a.submit(t, sense)
+		return refused != "" && pod.Spec.SchedulerName == gpushare.SchedulerName
+	}, 30*time.Second, 200*time.Millisecond)
+}
+
+// allow lets accounts change pods.
+func (a apiServer) allow(t *testing.T, users ...string) {
+	t.Helper()
+	subjects := []any{}
+	for _, user := range users {
+		subjects = append(subjects, map[string]string{"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": user})
+	}
+	body, err := json.Marshal(map[string]any{
+		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": map[string]string{"name": "test"},
+		"roleRef": map[string]string{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"}, "subjects": subjects,
+	})
+	require.NoError(t, err)
+	code, answer := a.post(t, "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", body)
+	require.Equal(t, http.StatusCreated, code, string(answer))
+}
+
+func message(t *testing.T, answer []byte) string {
+	t.Helper()
+	var status struct{ Message string }
+	require.NoError(t, json.Unmarshal(answer, &status))
+	return status.Message
+}
