@@ -3,12 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"net"
-	"net/http"
 	"syscall"
-	"time"
 
 	"github.com/oklog/run"
 	corev1 "k8s.io/api/core/v1"
@@ -26,9 +22,6 @@ import (
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
-// drain bounds how long a shutdown waits for answers that are being written.
-const drain = 15 * time.Second
-
 // serve builds the parts and runs them until a signal, or until one of them ends. The group interrupts in the order in
 // which the parts were added: readiness fails, HTTP drains, then what answers are decided on stops.
 func serve(s settings.Settings, log *slog.Logger) error {
@@ -38,10 +31,6 @@ func serve(s settings.Settings, log *slog.Logger) error {
 		return err
 	}
 	defer func() { _ = etcd.Close() }()
-	client, err := kube.Connect(s.Kube)
-	if err != nil {
-		return err
-	}
 	policy, err := placement.Named(s.Policy, interference.Prior())
 	if err != nil {
 		return err
@@ -49,9 +38,13 @@ func serve(s settings.Settings, log *slog.Logger) error {
 
 	resource := corev1.ResourceName(s.Resource)
 	keeper := view.NewKeeper(etcd, resource, log)
-	factory := kube.Informers(client)
-	held, api := &ledger.Held{}, kube.API{Client: client}
+	held := &ledger.Held{}
 	metrics := telemetry.NewMetrics(keeper, held, decide.Outcomes(), sweep.Kinds())
+	client, err := kube.Connect(s.Kube, metrics.Waited)
+	if err != nil {
+		return err
+	}
+	factory, api := kube.Informers(client), kube.API{Client: client}
 	books := ledger.Ledger{Bus: etcd, Unbalanced: metrics.Unbalanced}
 	probes := &telemetry.Probes{View: keeper, Held: held, Metrics: metrics}
 	decider := &decide.Decider{
@@ -65,14 +58,19 @@ func serve(s settings.Settings, log *slog.Logger) error {
 	var parts run.Group
 	parts.Add(run.SignalHandler(context.Background(), syscall.SIGINT, syscall.SIGTERM))
 	parts.Add(waiting(probes.Stop))
-	if err := listen(&parts, s.Listen, webhook.Handler(decider, metrics, log)); err != nil {
+	if err := answer(&parts, s, webhook.Handler(decider, metrics, log), log); err != nil {
 		return err
 	}
 	parts.Add(until(sweeper.Run))
 	parts.Add(until(func(ctx context.Context) error { return keeper.Inform(ctx, factory) }))
 	parts.Add(until(keeper.Run))
-	if err := listen(&parts, s.HealthListen, probes.Handler()); err != nil {
+	if err := listen(&parts, s.HealthListen, nil, probes.Handler()); err != nil {
 		return err
+	}
+	if s.PprofListen != "" {
+		if err := listen(&parts, s.PprofListen, nil, profiles()); err != nil {
+			return err
+		}
 	}
 	log.Info("extender serves", "listen", s.Listen, "health", s.HealthListen, "policy", s.Policy, "version", version)
 	err = parts.Run()
@@ -93,27 +91,4 @@ func until(loop func(context.Context) error) (func() error, func(error)) {
 func waiting(stop func()) (func() error, func(error)) {
 	done := make(chan struct{})
 	return func() error { <-done; return nil }, func(error) { stop(); close(done) }
-}
-
-// listen adds an HTTP server that drains when it is interrupted.
-func listen(parts *run.Group, address string, handler http.Handler) error {
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		return fmt.Errorf("listening: %w", err)
-	}
-	server := &http.Server{
-		Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: 30 * time.Second,
-		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-	}
-	parts.Add(func() error {
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			return err
-		}
-		return nil
-	}, func(error) {
-		ctx, cancel := context.WithTimeout(context.Background(), drain)
-		defer cancel()
-		_ = server.Shutdown(ctx)
-	})
-	return nil
 }

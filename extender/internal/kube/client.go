@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -10,6 +11,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/util/flowcontrol"
 
 	"github.com/trellis-gpu/trellis/extender/internal/request"
 )
@@ -23,19 +25,34 @@ type Config struct {
 	Burst int
 }
 
-// Connect makes a client. It does not wait for the API server.
-func Connect(c Config) (kubernetes.Interface, error) {
+// Connect makes a client. It does not wait for the API server. waited is told how long each call waited for its turn under
+// QPS and Burst.
+func Connect(c Config, waited func(time.Duration)) (kubernetes.Interface, error) {
 	config, err := load(c.Kubeconfig)
 	if err != nil {
 		return nil, err
 	}
-	config.QPS, config.Burst = c.QPS, c.Burst
+	config.RateLimiter = turns{flowcontrol.NewTokenBucketRateLimiter(c.QPS, c.Burst), waited}
 	config.UserAgent = "trellis-extender"
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("making a Kubernetes client: %w", err)
 	}
 	return client, nil
+}
+
+// turns is a rate limiter that tells how long its callers wait.
+type turns struct {
+	flowcontrol.RateLimiter
+	waited func(time.Duration)
+}
+
+// Wait waits for a turn.
+func (l turns) Wait(ctx context.Context) error {
+	start := time.Now()
+	err := l.RateLimiter.Wait(ctx)
+	l.waited(time.Since(start))
+	return err
 }
 
 func load(kubeconfig string) (*rest.Config, error) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/trellis-gpu/trellis/extender/internal/credentials"
 	"github.com/trellis-gpu/trellis/extender/internal/kube"
 	"github.com/trellis-gpu/trellis/growth/bus/etcdbus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
@@ -20,8 +21,10 @@ import (
 
 // Settings are the extender's.
 type Settings struct {
-	// Listen is where the scheduler asks, HealthListen where probes and metrics are.
-	Listen, HealthListen string
+	// Listen is where the scheduler asks, HealthListen where probes and metrics are, PprofListen where profiles are, if anywhere.
+	Listen, HealthListen, PprofListen string
+	// TLS are the files for HTTPS with client certificates on Listen. Without them it must be a loopback address.
+	TLS credentials.Files
 	// Policy names the placement policy, Resource the extended resource that pods ask for.
 	Policy, Resource string
 	Kube             kube.Config
@@ -42,9 +45,17 @@ func Parse(arguments []string) (Settings, error) {
 			flags.FlagUsages())
 	}
 	flags.StringVar(&s.Listen, "listen", env("LISTEN", "127.0.0.1:12346"),
-		"loopback address on which kube-scheduler asks, by plain HTTP [TRELLIS_LISTEN]")
+		"address on which kube-scheduler asks: plain HTTP on a loopback address, HTTPS with client certificates elsewhere [TRELLIS_LISTEN]")
+	flags.StringVar(&s.TLS.Cert, "tls-cert", env("TLS_CERT", ""),
+		"certificate to show, with its chain; read again when it changes [TRELLIS_TLS_CERT]")
+	flags.StringVar(&s.TLS.Key, "tls-key", env("TLS_KEY", ""),
+		"its key [TRELLIS_TLS_KEY]")
+	flags.StringVar(&s.TLS.ClientCA, "client-ca", env("CLIENT_CA", ""),
+		"authorities that sign the certificates of those who may ask [TRELLIS_CLIENT_CA]")
 	flags.StringVar(&s.HealthListen, "health-listen", env("HEALTH_LISTEN", ":9440"),
 		"address of /livez, /readyz and /metrics [TRELLIS_HEALTH_LISTEN]")
+	flags.StringVar(&s.PprofListen, "pprof-listen", env("PPROF_LISTEN", ""),
+		"loopback address of /debug/pprof/; empty for none [TRELLIS_PPROF_LISTEN]")
 	flags.StringVar(&s.Policy, "policy", env("POLICY", "growth"),
 		"which place is best: growth (most growth of all jobs together), specon (lowest weighted count of jobs), "+
 			"iadeep (least interference), binpack (fullest GPU), spread (emptiest GPU) [TRELLIS_POLICY]")
@@ -76,7 +87,14 @@ func Parse(arguments []string) (Settings, error) {
 func (s Settings) Validate() error {
 	_, policy := placement.Named(s.Policy, interference.Prior())
 	_, level := s.Level()
-	problems := []error{loopback(s.Listen), address("health-listen", s.HealthListen), policy, level}
+	problems := []error{address("listen", s.Listen), s.TLS.Validate(), address("health-listen", s.HealthListen), policy, level}
+	if !s.TLS.Given() && !loopback(s.Listen) {
+		problems = append(problems, fmt.Errorf("--listen %q: plain HTTP is for a loopback address such as 127.0.0.1:12346, beside kube-scheduler "+
+			"in its pod; anywhere else give --tls-cert, --tls-key and --client-ca", s.Listen))
+	}
+	if s.PprofListen != "" && !loopback(s.PprofListen) {
+		problems = append(problems, fmt.Errorf("--pprof-listen %q: profiles are for a loopback address such as 127.0.0.1:6060", s.PprofListen))
+	}
 	if prefix, name, _ := strings.Cut(s.Resource, "/"); prefix == "" || name == "" {
 		problems = append(problems, fmt.Errorf("--resource %q: an extended resource has a domain, as in %s", s.Resource, gpushare.Resource))
 	}
@@ -95,16 +113,11 @@ func (s Settings) Level() (slog.Level, error) {
 	return level, nil
 }
 
-// loopback lets plain HTTP out to this machine only: whoever may ask may have pods bound.
-func loopback(listen string) error {
-	if err := address("listen", listen); err != nil {
-		return err
-	}
-	host, _, _ := net.SplitHostPort(listen)
-	if ip := net.ParseIP(host); ip != nil && ip.IsLoopback() {
-		return nil
-	}
-	return fmt.Errorf("--listen %q: plain HTTP is for a loopback address such as 127.0.0.1:12346, beside kube-scheduler in its pod", listen)
+// loopback tells whether only this machine can reach the address.
+func loopback(listen string) bool {
+	host, _, err := net.SplitHostPort(listen)
+	ip := net.ParseIP(host)
+	return err == nil && ip != nil && ip.IsLoopback()
 }
 
 func address(flag, value string) error {

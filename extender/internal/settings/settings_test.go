@@ -39,6 +39,9 @@ func TestNonsenseIsNamed(t *testing.T) {
 	}{
 		"plain HTTP for everybody":  {[]string{etcd, "--listen=:12346"}, "plain HTTP is for a loopback address"},
 		"plain HTTP on an address":  {[]string{etcd, "--listen=10.0.0.1:12346"}, "plain HTTP is for a loopback address"},
+		"half a certificate":        {[]string{etcd, "--tls-cert=/a", "--tls-key=/b"}, "--tls-cert, --tls-key and --client-ca belong together"},
+		"profiles for everybody":    {[]string{etcd, "--pprof-listen=:6060"}, "profiles are for a loopback address"},
+		"no address at all":         {[]string{etcd, "--listen=12346"}, "--listen \"12346\" is no address"},
 		"no address":                {[]string{etcd, "--health-listen=9440"}, "--health-listen \"9440\" is no address"},
 		"a port out of range":       {[]string{etcd, "--health-listen=:70000"}, "is not from 0 to 65535"},
 		"an unknown policy":         {[]string{etcd, "--policy=fastest"}, "none of growth, specon, iadeep, binpack, spread"},
@@ -57,6 +60,12 @@ func TestNonsenseIsNamed(t *testing.T) {
 	t.Setenv("TRELLIS_KUBE_BURST", "many")
 	_, err := settings.Parse([]string{etcd})
 	require.ErrorContains(t, err, "must be more than nothing")
+}
+
+func TestHTTPSServesEverybodyWithACertificate(t *testing.T) {
+	s, err := settings.Parse([]string{etcd, "--listen=:12346", "--tls-cert=/a", "--tls-key=/b", "--client-ca=/c", "--pprof-listen=[::1]:6060"})
+	require.NoError(t, err)
+	require.True(t, s.TLS.Given())
 }
 
 func TestHelpAndVersionNeedNoBus(t *testing.T) {

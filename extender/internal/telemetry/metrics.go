@@ -19,6 +19,7 @@ type Metrics struct {
 	latency   *prometheus.HistogramVec
 	binds     *prometheus.CounterVec
 	conflicts prometheus.Counter
+	waits     prometheus.Histogram
 	repairs   *prometheus.CounterVec
 	refusals  prometheus.Counter
 }
@@ -41,6 +42,10 @@ func NewMetrics(v View, held Held, outcomes, drifts []string) *Metrics {
 		conflicts: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "trellis_extender_reservation_conflicts_total", Help: "Decisions to reserve that others overtook.",
 		}),
+		waits: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "trellis_extender_api_wait_seconds", Help: "How long calls to the API server waited for their turn under --kube-qps.",
+			Buckets: prometheus.ExponentialBuckets(0.001, 4, 8), // 1 ms to 16 s
+		}),
 		repairs: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "trellis_extender_drift_repaired_total", Help: "Plans that were brought into line with kubelet and the API server.",
 		}, []string{"kind"}),
@@ -54,7 +59,7 @@ func NewMetrics(v View, held Held, outcomes, drifts []string) *Metrics {
 	for _, kind := range drifts {
 		m.repairs.WithLabelValues(kind)
 	}
-	m.Registry.MustRegister(m.latency, m.binds, m.conflicts, m.repairs, m.refusals, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+	m.Registry.MustRegister(m.latency, m.binds, m.conflicts, m.waits, m.repairs, m.refusals, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "trellis_extender_held_reservations", Help: "Reservations held in memory until the bus is back.",
 	}, func() float64 { return float64(held.Len()) }), collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -121,3 +126,6 @@ func (m *Metrics) Unbalanced() { m.refusals.Inc() }
 
 // Conflicted counts a decision that was overtaken.
 func (m *Metrics) Conflicted() { m.conflicts.Inc() }
+
+// Waited observes how long a call to the API server waited for its turn.
+func (m *Metrics) Waited(turn time.Duration) { m.waits.Observe(turn.Seconds()) }

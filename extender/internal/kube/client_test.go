@@ -1,0 +1,37 @@
+package kube_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/extender/internal/kube"
+)
+
+// TestCallsThatWaitForTheirTurnAreSeen makes three calls where one at once and twenty a second are allowed.
+func TestCallsThatWaitForTheirTurnAreSeen(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p"}}`))
+	}))
+	t.Cleanup(server.Close)
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	require.NoError(t, os.WriteFile(file, []byte(`{"apiVersion":"v1","kind":"Config","current-context":"c","contexts":[{"name":"c","context":{"cluster":"c"}}],
+		"clusters":[{"name":"c","cluster":{"server":"`+server.URL+`"}}]}`), 0o600))
+	var waits []time.Duration
+	client, err := kube.Connect(kube.Config{Kubeconfig: file, QPS: 20, Burst: 1}, func(d time.Duration) { waits = append(waits, d) })
+	require.NoError(t, err)
+	for range 3 {
+		pod, err := kube.API{Client: client}.Pod(t.Context(), "default", "p")
+		require.NoError(t, err)
+		require.Equal(t, "p", pod.Name)
+	}
+	require.Len(t, waits, 3)
+	require.Less(t, waits[0], 20*time.Millisecond)
+	require.Greater(t, waits[1]+waits[2], 60*time.Millisecond)
+}
