@@ -158,7 +158,7 @@ type Pressure struct {
 
 // Work is what a coordinator has learned about how much CPU a job needs.
 type Work struct {
-	// StepCost is what a step takes, StepSpread the mean distance of an interval from that.
+	// StepCost is what a step takes, StepSpread how far that is thought to be off.
 	StepCost   growth.CoreSeconds `json:"stepCost,omitempty"`
 	StepSpread growth.CoreSeconds `json:"stepSpread,omitempty"`
 	// Demand is the most CPU that the job is thought to be able to use at once.

@@ -105,7 +105,8 @@ func (j *job) observe(usage cgroup.Usage, now time.Time) {
 // sample is the job as others see it.
 func (j *job) sample(gpus []growth.GPU, fair fairfinish.State) bus.Sample {
 	history := j.tracker.Memory()
-	work := bus.Work{StepCost: j.cost.perStep, StepSpread: j.cost.spread, Demand: growth.MilliCPU(j.demand)}
+	work := bus.Work{Demand: growth.MilliCPU(j.demand)}
+	work.StepCost, work.StepSpread = j.cost.perStep()
 	if account, ok := fair.Accounts[j.pod.Ref.UID]; ok {
 		work.Fair = &fairfinish.State{At: fair.At, Accounts: map[growth.PodUID]fairfinish.Account{j.pod.Ref.UID: account}}
 	}

@@ -106,7 +106,7 @@ func (l *Loop) resume(j *job) {
 
 // resumeWork takes up what the job's work was known to be.
 func (l *Loop) resumeWork(j *job, w bus.Work) {
-	j.cost.perStep, j.cost.spread = w.StepCost, w.StepSpread
+	j.cost.resume(w.StepCost, w.StepSpread)
 	j.demand = demand(w.Demand)
 	if w.Fair == nil || l.config.FlowCon.Policy != flowcon.Harmless {
 		return

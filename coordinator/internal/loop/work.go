@@ -28,13 +28,12 @@ func (o *odometer) note(p wire.Progress) {
 	o.steps = o.earlier + p.Step
 }
 
-// costSmoothing is the weight of the newest interval in what a step costs.
-const costSmoothing = 0.3
+// forgetting is what an interval leaves of the ones before it.
+const forgetting = 0.7
 
-// cost learns what a step costs in CPU.
+// cost learns what a step costs in CPU. Intervals count by their steps: one in which hardly a step was made says little.
 type cost struct {
-	perStep growth.CoreSeconds // 0: not known
-	spread  growth.CoreSeconds // mean distance of an interval from it
+	made, used, off float64 // steps, core-seconds, and how far off those were, each interval less the older it is
 
 	known bool // the two below are from an earlier interval of this job
 	steps int64
@@ -43,7 +42,7 @@ type cost struct {
 
 // note takes in how many steps have been made, and what CPU has been used, since the job began.
 func (c *cost) note(steps int64, cpu growth.Seconds) {
-	made, used := steps-c.steps, cpu-c.cpu
+	made, used := float64(steps-c.steps), float64(cpu-c.cpu)
 	if c.known && made == 0 && used >= 0 {
 		return // let it add up to the next step
 	}
@@ -52,25 +51,36 @@ func (c *cost) note(steps int64, cpu growth.Seconds) {
 	if !known || made <= 0 || used <= 0 {
 		return
 	}
-	now := growth.CoreSeconds(float64(used) / float64(made))
-	if c.perStep == 0 {
-		c.perStep, c.spread = now, now/4 // one interval says little
-		return
+	off := used / 4 // the first interval says little
+	if c.made > 0 {
+		off = math.Abs(used - made*c.used/c.made)
 	}
-	off := growth.CoreSeconds(math.Abs(float64(now - c.perStep)))
-	c.spread += costSmoothing * (off - c.spread)
-	c.perStep += costSmoothing * (now - c.perStep)
+	c.made, c.used, c.off = forgetting*c.made+made, forgetting*c.used+used, forgetting*c.off+off
+}
+
+// perStep is what a step costs, and how sure that is: half the mean distance of an interval from it. Zero is not known.
+func (c *cost) perStep() (mean, spread growth.CoreSeconds) {
+	if c.made == 0 {
+		return 0, 0
+	}
+	return growth.CoreSeconds(c.used / c.made), growth.CoreSeconds(c.off / c.made / 2)
+}
+
+// resume takes up what was known, as if learned in one step: the next interval knows better.
+func (c *cost) resume(mean, spread growth.CoreSeconds) {
+	if mean > 0 && spread >= 0 {
+		c.made, c.used, c.off = 1, float64(mean), 2*float64(spread)
+	}
 }
 
 // left is the work to the end of a job that has said how many steps it will take.
 func (c *cost) left(steps, total int64) remaining.Estimate {
-	if total <= 0 || c.perStep <= 0 {
+	mean, spread := c.perStep()
+	if total <= 0 || mean <= 0 {
 		return remaining.Estimate{}
 	}
 	rest := growth.CoreSeconds(max(total-steps, 0))
-	return remaining.Estimate{
-		Low: rest * max(c.perStep-c.spread, 0), Likely: rest * c.perStep, High: rest * (c.perStep + c.spread), Known: true,
-	}
+	return remaining.Estimate{Low: rest * max(mean-spread, 0), Likely: rest * mean, High: rest * (mean + spread), Known: true}
 }
 
 const (

@@ -43,9 +43,12 @@ func TestCost(t *testing.T) {
 	c.note(20, 121)
 	c.note(20, 122)
 	c.note(22, 124)
-	require.InDelta(t, 80*2, float64(c.left(20, 100).Likely), 1e-9, "use without a step belongs to the next step")
+	require.InDelta(t, 78*2, float64(c.left(22, 100).Likely), 1e-9, "use without a step belongs to the next step")
 	c.note(1, 5)
 	require.InDelta(t, 99*2, float64(c.left(1, 100).Likely), 1e-9, "a restart teaches nothing")
+	var again cost
+	again.resume(c.perStep())
+	require.Equal(t, c.left(1, 100), again.left(1, 100), "a restarted coordinator knows it too")
 	for i := range int64(60) {
 		c.note(2+i, 5+4*growth.Seconds(1+i))
 	}
