@@ -55,6 +55,11 @@ fmt: ## Format all Go files
 fuzz: ## Each fuzzer for FUZZTIME (default 10s)
 	scripts/fuzz
 
+.PHONY: bench-coordinator
+bench-coordinator: ## What the coordinator costs a node with 30 jobs (ARGS=-quick for a shorter look)
+	mkdir -p benchmarks/results
+	go test ./coordinator/internal/loop -count=1 -run '^TestCost$$' -v -cost=$(CURDIR)/benchmarks/results/coordinator.json $(ARGS)
+
 ##@ A local cluster
 .PHONY: cluster-up
 cluster-up: build ## Stock Kubernetes with NODES nodes on this machine, Trellis installed

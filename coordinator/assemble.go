@@ -81,7 +81,7 @@ func assemble(o options, log *slog.Logger) (*parts, error) {
 	recorder, endEvents := publish.Recorder(p.client, p.node)
 	p.endEvents = endEvents
 	p.worker = enforce.New(p.client.CoreV1(), cgroups, log, p.loop.Resized)
-	p.records = publish.NewRecords(bus, p.node, log)
+	p.records = publish.NewRecords(bus, p.node, o.interval, log)
 	p.diary = publish.NewDiary(p.client.CoreV1(), recorder, log)
 	p.memory = recall.New(p.sockets.Private(), log)
 	known, err := p.memory.Read()

@@ -50,6 +50,14 @@ func Decode(line []byte) (Message, error) {
 	if len(line) > MaxLine || !utf8.Valid(line) {
 		return nil, fmt.Errorf("%w: longer than %d bytes or not UTF-8", ErrMalformed, MaxLine)
 	}
+	// Nearly all lines are progress: those are parsed once.
+	var progress struct {
+		envelope
+		Progress
+	}
+	if json.Unmarshal(line, &progress) == nil && progress.Version == Version && progress.Type == "progress" {
+		return checked(progress.Progress, Progress.check)
+	}
 	var head envelope
 	if err := json.Unmarshal(line, &head); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
@@ -77,6 +85,10 @@ func decode[M Message](line []byte, check func(M) error) (Message, error) {
 	if err := json.Unmarshal(line, &m); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
+	return checked(m, check)
+}
+
+func checked[M Message](m M, check func(M) error) (Message, error) {
 	if err := check(m); err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrMalformed, m.kind(), err)
 	}

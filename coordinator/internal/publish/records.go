@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// pace is the least time between two writes of one record, and the pause after a failure.
+	// pace is the least time between two looks at what is to be written, and the pause after a failure.
 	pace = time.Second
 	// writeTimeout bounds one write.
 	writeTimeout = 3 * time.Second
@@ -27,15 +27,18 @@ type Bus interface {
 type Records struct {
 	bus  Bus
 	node growth.NodeName
+	gap  time.Duration
 	log  *slog.Logger
 
-	mu    sync.Mutex
-	dirty map[string][]byte // nil: to be deleted
+	mu      sync.Mutex
+	dirty   map[string][]byte    // nil: to be deleted
+	written map[string]time.Time // when each record was, last
 }
 
-// NewRecords returns a writer for one node; Run makes it write.
-func NewRecords(b Bus, node growth.NodeName, log *slog.Logger) *Records {
-	return &Records{bus: b, node: node, log: log, dirty: map[string][]byte{}}
+// NewRecords returns a writer for one node, which leaves at least a gap between two writes of one record; Run makes it
+// write.
+func NewRecords(b Bus, node growth.NodeName, gap time.Duration, log *slog.Logger) *Records {
+	return &Records{bus: b, node: node, gap: gap, log: log, dirty: map[string][]byte{}, written: map[string]time.Time{}}
 }
 
 // Sample publishes a job as it is now.
@@ -90,20 +93,35 @@ func (r *Records) Run(ctx context.Context) error {
 	}
 }
 
-// flush writes what has changed; at the first failure the rest waits.
+// flush writes what has changed and is due; at the first failure the rest waits.
 func (r *Records) flush(ctx context.Context) error {
-	r.mu.Lock()
-	dirty := r.dirty
-	r.dirty = make(map[string][]byte, len(dirty))
-	r.mu.Unlock()
-	for key, value := range dirty {
+	due := r.due(time.Now())
+	for key, value := range due {
 		if err := r.write(ctx, key, value); err != nil {
-			r.restore(dirty)
+			r.restore(due)
 			return err
 		}
-		delete(dirty, key)
+		delete(due, key)
 	}
 	return nil
+}
+
+// due takes out what may be written now.
+func (r *Records) due(now time.Time) map[string][]byte {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	due := map[string][]byte{}
+	for key, value := range r.dirty {
+		if last, ok := r.written[key]; value != nil && ok && now.Sub(last) < r.gap {
+			continue
+		}
+		due[key], r.written[key] = value, now
+		delete(r.dirty, key)
+		if value == nil {
+			delete(r.written, key)
+		}
+	}
+	return due
 }
 
 func (r *Records) write(ctx context.Context, key string, value []byte) error {
@@ -121,6 +139,7 @@ func (r *Records) restore(unwritten map[string][]byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for key, value := range unwritten {
+		delete(r.written, key)
 		if _, newer := r.dirty[key]; !newer {
 			r.dirty[key] = value
 		}
