@@ -25,6 +25,7 @@ type options struct {
 	node       string
 	policy     string
 	objective  string
+	gpuTime    bool
 	interval   time.Duration
 	alpha      float64
 	beta       float64
@@ -55,6 +56,7 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&o.node, "node-name", cmp.Or(os.Getenv("NODE_NAME"), os.Getenv("TRELLIS_NODE_NAME")), "the node to watch [NODE_NAME]")
 	flags.StringVar(&o.policy, "policy", env("POLICY", string(flowcon.Harmless)), "how CPU is divided: harmless, flowcon, flowcon-literal, fair [TRELLIS_POLICY]")
 	flags.StringVar(&o.objective, "objective", env("OBJECTIVE", "balanced"), "what harmless spends slack on: finish (jobs that end soonest), growth (metrics that are good soonest), balanced, or a number between, 0 to 1 [TRELLIS_OBJECTIVE]")
+	flags.BoolVar(&o.gpuTime, "gpu-time", envAs("GPU_TIME", false, strconv.ParseBool, &bad), "let shares rule how much of the time jobs on one GPU may compute, by the shim's step gate; of no use on emulated GPUs [TRELLIS_GPU_TIME]")
 	flags.DurationVar(&o.interval, "interval", envAs("INTERVAL", 20*time.Second, time.ParseDuration, &bad), "time between two rounds of observing and deciding [TRELLIS_INTERVAL]")
 	flags.Float64Var(&o.alpha, "alpha", envAs("ALPHA", 0.05, float, &bad), "growth below this part of a job's own peak is low [TRELLIS_ALPHA]")
 	flags.Float64Var(&o.beta, "beta", envAs("BETA", 2, float, &bad), "no job of n falls below 1/(beta·n) of the CPU, 1 to 4 [TRELLIS_BETA]")
@@ -104,6 +106,7 @@ func (o options) loop() loop.Config {
 		Efficiency: efficiency.Config{Alpha: o.alpha},
 		FlowCon:    flowcon.Config{Policy: flowcon.Policy(o.policy), Alpha: o.alpha, Beta: o.beta, Interval: o.interval},
 		Objective:  objective,
+		GPUTime:    o.gpuTime,
 	}
 }
 

@@ -141,6 +141,8 @@ type Sample struct {
 	LoadSeconds      growth.Seconds   `json:"loadSeconds,omitempty"`
 	BatchSize        *int             `json:"batchSize,omitempty"`
 	Loaders          *int             `json:"loaders,omitempty"`
+	// Duty is the part of the time in which the job may compute; absent for one that was not told any.
+	Duty *growth.Share `json:"duty,omitempty"`
 
 	// Generation is the newest config sent, Applied the newest acknowledged.
 	Generation int64 `json:"generation,omitempty"`

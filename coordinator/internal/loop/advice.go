@@ -9,33 +9,40 @@ import (
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
-// deliver sends a job the newest advice, as far as its user allows it.
+// deliver sends a job the newest advice, as far as its user allows it, and its duty.
 func (l *Loop) deliver(j *job) {
-	uid := j.pod.Ref.UID
-	advice, ok := l.advice.Values[bus.AdviceKey(uid)]
-	if !ok {
-		return
-	}
-	j.advice = advice
-	config := wire.Config{Generation: advice.Generation}
-	if j.wish.Allows(gpushare.TuneLoaders) {
-		config.Loaders = advice.Loaders
-	}
-	if j.wish.Allows(gpushare.TuneBatchSize) {
-		config.BatchSize = advice.BatchSize
-	}
-	if config.Values == (wire.Values{}) {
+	config, any := l.wanted(j)
+	if !any {
 		return
 	}
 	if err := sayable(config); err != nil {
-		l.log.Warn("advice that can not be followed", "job", j.pod.Ref.String(), "generation", advice.Generation, "reason", err)
+		l.log.Warn("advice that can not be followed", "job", j.pod.Ref.String(), "generation", config.Generation, "reason", err)
 		return
 	}
-	for _, slot := range l.slots(uid) {
+	for _, slot := range l.slots(j.pod.Ref.UID) {
 		if err := l.ports.Sockets.Send(slot, config); err != nil {
 			l.log.Warn("advice could not be sent", "job", j.pod.Ref.String(), "slot", slot, "reason", err)
 		}
 	}
+}
+
+// wanted is what a job should run with, and whether that is anything.
+func (l *Loop) wanted(j *job) (config wire.Config, any bool) {
+	advice, ok := l.advice.Values[bus.AdviceKey(j.pod.Ref.UID)]
+	if ok {
+		j.advice = advice
+		if j.wish.Allows(gpushare.TuneLoaders) {
+			config.Loaders = advice.Loaders
+		}
+		if j.wish.Allows(gpushare.TuneBatchSize) {
+			config.BatchSize = advice.BatchSize
+		}
+	}
+	config.Generation = l.generation(j)
+	if j.duty > 0 {
+		config.Duty = &j.duty
+	}
+	return config, config.Values != (wire.Values{}) || config.Duty != nil
 }
 
 // sayable tells whether the job's side would accept a config.
@@ -49,6 +56,7 @@ func sayable(config wire.Config) error {
 
 // acked notes what a job says it runs with.
 func (l *Loop) acked(j *job, a wire.Ack) {
+	a.Generation = l.advised(j, a.Generation)
 	if a.Generation > max(j.sent, j.advice.Generation) {
 		l.metrics.Dropped.WithLabelValues("malformed").Inc()
 		l.log.Warn("a job acknowledges what it was never sent", "job", j.pod.Ref.String(), "generation", a.Generation)

@@ -61,6 +61,7 @@ func (l *Loop) decide(now time.Time) {
 
 	// 4. Make it so.
 	l.reconcile()
+	l.gate(jobs)
 }
 
 // sharers are the jobs whose CPU is divided, and what they were made with.

@@ -51,6 +51,10 @@ type job struct {
 	changed time.Time
 	want    pods.Requests // nil before the first decision
 
+	// GPU time.
+	duty growth.Share // 0 for a job that was not told any
+	turn int64
+
 	// Advice.
 	advice        bus.Advice
 	sent, applied int64
@@ -120,6 +124,10 @@ func (j *job) sample(gpus []growth.GPU, fair fairfinish.State) bus.Sample {
 		SamplesPerSecond: j.rates.samples, StepSeconds: j.rates.step, LoadSeconds: j.rates.load,
 		BatchSize: j.running.BatchSize, Loaders: j.running.Loaders,
 		Generation: j.sent, Applied: j.applied,
+	}
+	if j.duty > 0 {
+		d := j.duty
+		s.Duty = &d
 	}
 	for _, knob := range j.wish.Tune {
 		if knob != gpushare.TuneCPU || j.tunable() {

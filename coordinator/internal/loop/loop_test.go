@@ -56,6 +56,7 @@ type world struct {
 	files    map[growth.PodUID]followed
 	memory   recall.Memory
 	machine  *machine
+	config   loop.Config
 }
 
 func newWorld(t *testing.T) *world {
@@ -67,7 +68,8 @@ func newWorld(t *testing.T) *world {
 
 // start begins a coordinator's life; the function it returns ends it.
 func (w *world) start(policy flowcon.Policy) (stop func()) {
-	config := loop.Config{FlowCon: flowcon.Config{Policy: policy, Alpha: 0.05, Beta: 2, Interval: interval}, Objective: fairfinish.Balanced}
+	config := w.config
+	config.FlowCon, config.Objective = flowcon.Config{Policy: policy, Alpha: 0.05, Beta: 2, Interval: interval}, fairfinish.Balanced
 	m := metrics.New(prometheus.NewRegistry(), func() time.Duration { return 0 })
 	l := loop.New(config, m, slog.New(slog.DiscardHandler))
 	w.loop = l
@@ -451,6 +453,58 @@ func TestAdviceIsDeliveredAndAcknowledged(t *testing.T) {
 		require.Equal(t, []int64{7, 7, 4}, []int64{got.Generation, got.Applied, int64(*got.Loaders)})
 		require.Equal(t, 1, w.told("a LoadersChanged: Data-loader workers: 2 → 4, acknowledged by the job (more cores)"))
 	})
+}
+
+func TestGPUTimeFollowsTheShares(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.config.GPUTime = true
+		w.start(flowcon.Corrected)
+		w.arrive("young")
+		w.arrive("old")
+		w.arrive("private", gpushare.TuneAnnotation+"=none")
+		w.pass(time.Second)
+		require.Empty(t, w.sent, "equal shares are not gated")
+		w.train(0, 12, map[string]func(int) float64{"young": falling, "old": flat})
+		require.InDelta(t, 1./3, float64(*w.sent["slot-old"].Duty), .05, "a quarter of the node beside three")
+		require.NotContains(t, w.sent, "slot-young", "the GPU is never idle for a gate")
+		require.NotContains(t, w.sent, "slot-private")
+		require.Equal(t, *w.sent["slot-old"].Duty, *w.sample("old").Duty)
+
+		four := 4
+		gated := w.sent["slot-old"]
+		w.put(bus.AdviceKey(ref("old").UID), encode(t, bus.Advice{Generation: 7, Loaders: &four}))
+		w.pass(time.Second)
+		both := w.sent["slot-old"]
+		require.Greater(t, both.Generation, gated.Generation, "else the job would not take it")
+		require.Equal(t, *gated.Duty, *both.Duty)
+		w.loop.Socket("slot-old", socket.Delivered{Generation: both.Generation})
+		w.say("old", wire.Ack{Generation: both.Generation, Applied: wire.Values{Loaders: &four}})
+		w.pass(time.Second)
+		require.Equal(t, []int64{7, 7}, []int64{w.sample("old").Generation, w.sample("old").Applied}, "the tuner sees its own count")
+
+		w.remove("young")
+		w.pass(time.Second)
+		require.Equal(t, growth.Share(1), *w.sent["slot-old"].Duty, "alone, it is let go")
+	})
+}
+
+func TestAGateIsNotLeftClosedByARestart(t *testing.T) {
+	for name, divided := range map[string]bool{"GPU time is divided": true, "and not any more": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				half := growth.Share(.5)
+				w.put(bus.SampleKey(ref("a").UID), encode(t, bus.Sample{Pod: ref("a"), Node: "node", Metric: "loss", Category: growth.Watching, Share: 1, Duty: &half}))
+				w.config.GPUTime = divided
+				w.start(flowcon.Corrected)
+				w.arrive("a")
+				w.pass(2 * interval)
+				require.Equal(t, growth.Share(1), *w.sent["slot-a"].Duty)
+				require.NotZero(t, w.sent["slot-a"].Generation)
+			})
+		})
+	}
 }
 
 func TestAdviceThatIsNonsenseIsNotPassedOn(t *testing.T) {

@@ -90,6 +90,7 @@ func (l *Loop) resume(j *job) {
 		if s.Work != nil {
 			l.resumeWork(j, *s.Work)
 		}
+		l.resumeDuty(j, s.Duty)
 		j.counted = s.Step
 		j.odometer = odometer{steps: s.Step, last: j.latest}
 	}

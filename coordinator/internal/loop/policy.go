@@ -18,6 +18,8 @@ type Config struct {
 	FlowCon flowcon.Config
 	// Objective says what harmless spends slack on.
 	Objective fairfinish.Objective
+	// GPUTime lets shares rule how much of the time jobs that share a GPU may compute.
+	GPUTime bool
 }
 
 // Validate names the first parameter that is out of bounds.

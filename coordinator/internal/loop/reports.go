@@ -27,9 +27,7 @@ func (l *Loop) socket(slot string, e socket.Event) {
 	case socket.Received:
 		l.received(j, e.Message)
 	case socket.Delivered:
-		if e.Generation > j.sent {
-			j.sent = e.Generation
-		}
+		j.sent = max(j.sent, l.advised(j, e.Generation))
 	case socket.Faults:
 		l.faulty(j, e)
 	}
