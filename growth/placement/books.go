@@ -72,7 +72,7 @@ func (r Records) held(pod growth.PodUID) []growth.GPUShare {
 	case allocated && reserved:
 		return merged(allocation.GPUs(), Outstanding(reservation, allocation, r.Inventory.Unit))
 	case allocated:
-		return merged(allocation.GPUs())
+		return merged(allocation.GPUs(), Outstanding(r.asked(pod, allocation), allocation, r.Inventory.Unit))
 	case reserved:
 		return merged(reservation.GPUs)
 	}
@@ -86,6 +86,21 @@ func (r Records) held(pod growth.PodUID) []growth.GPUShare {
 		shares[i] = growth.GPUShare{GPU: g, Memory: memory}
 	}
 	return merged(shares)
+}
+
+// asked is what a bound pod would have reserved on the GPUs that its first containers were given, where its others follow.
+// Its own reservation has expired.
+func (r Records) asked(pod growth.PodUID, a bus.Allocation) bus.Reservation {
+	bound, known := r.Bound[pod]
+	if !known {
+		return bus.Reservation{}
+	}
+	memory, _ := bound.Request.On(r.Inventory.Unit)
+	asked := bus.Reservation{Containers: bound.Request.Lasting()}
+	for _, given := range a.GPUs() {
+		asked.GPUs = append(asked.GPUs, growth.GPUShare{GPU: given.GPU, Memory: memory})
+	}
+	return asked
 }
 
 // Outstanding is what a reservation still keeps for containers that kubelet has given nothing yet.

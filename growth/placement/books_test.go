@@ -57,6 +57,14 @@ func TestTakeCountsEachPodOnce(t *testing.T) {
 				Reservations: planned(on("GPU-a", 12*gib), first, second),
 			}, a: 4 * gib, b: 8 * gib,
 		},
+		"the second container waits, and the reservation has expired": {
+			records: placement.Records{
+				Allocations: given(bus.ContainerAllocation{Name: "a", GPUs: on("GPU-b", 8*gib)}),
+				Bound: map[growth.PodUID]placement.Bound{"p": {GPUs: []growth.GPU{"GPU-a"}, Request: placement.Request{
+					Memory: 12 * gib, Count: 1, Containers: []placement.Container{{Name: "a", Units: 8}, {Name: "b", Units: 4}},
+				}}},
+			}, b: 12 * gib,
+		},
 		"amounts below nothing count as nothing": {
 			records: placement.Records{Reservations: planned(on("GPU-a", -8*gib), first)},
 		},

@@ -130,8 +130,8 @@ func (k *kubelet) choose(planned []growth.GPU, memory growth.MiB, count int, str
 	return options[:count]
 }
 
-// records has the device plugin write down the first pod that the bus has not in full, or take out one that is gone. It
-// tells whether there was one.
+// records has the device plugin write down the first pod that runs and that the bus has not in full, or take out one that
+// is gone. It tells whether there was one.
 func (w *world) records(k *kubelet, partly bool) bool {
 	for _, uid := range slices.Sorted(maps.Keys(w.books[k.node].Allocations)) {
 		if k.holds[uid] == nil && w.bus.Delete(ctx, bus.AllocationKey(k.node, uid)) == nil {
@@ -141,7 +141,7 @@ func (w *world) records(k *kubelet, partly bool) bool {
 	}
 	var waiting []growth.PodUID
 	for uid, containers := range k.holds {
-		if k.recorded[uid] < len(containers) {
+		if p, there := w.api.read[k.refs[uid].Name]; there && !p.Ended && k.recorded[uid] < len(containers) {
 			waiting = append(waiting, uid)
 		}
 	}

@@ -336,8 +336,5 @@ func (x wire) Commit(_ context.Context, writes []bus.Write, guards ...bus.Guard)
 }
 
 func (x wire) Delete(_ context.Context, key string, guards ...bus.Guard) error {
-	if x.w.faults.unguardedDelete {
-		guards = nil
-	}
 	return x.w.stop(func() error { return x.w.bus.Delete(ctx, key, guards...) }, x.fails)
 }

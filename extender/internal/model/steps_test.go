@@ -38,7 +38,7 @@ func parsed(text string) ([]step, error) {
 
 // actions are all steps there are.
 var actions = map[string]func(w *world, a, b, c int){
-	"create": (*world).create, // a pod of size a, on b GPUs, with c containers
+	"create": (*world).create, // a pod of size c, on b GPUs, unless there are a already
 	"touch":  (*world).touch,  // somebody else writes to pod a
 	"delete": (*world).delete, // pod a
 	"end":    (*world).end,    // pod a

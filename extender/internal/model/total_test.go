@@ -2,4 +2,4 @@
 
 package model
 
-const defaultTotal = 100_000
+const defaultTotal = 150_000

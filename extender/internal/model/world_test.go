@@ -153,11 +153,11 @@ func (w *world) tell(pod *corev1.Pod, present bool) {
 }
 
 func (w *world) create(a, b, c int) {
-	if len(w.api.pods) > 24 {
-		return
+	if len(w.api.pods) > 2+a%16 {
+		return // few pods at most times, so that replicas meet over one of them
 	}
 	w.made++
-	memory, count, containers := 1+a%5, 1+b%8/7, 1+c%3/2
+	memory, count, containers := 1+c%5, 1+b%8/7, 1+c/5%3/2
 	units := make([]int, containers)
 	for i := range memory {
 		units[i%containers] += count

@@ -26,9 +26,10 @@ import (
 
 // Cluster is the stage.
 type Cluster struct {
-	T      *testing.T
+	T *testing.T
+	// Mem is the bus in memory, nil where the stage stands on another one.
 	Mem    *membus.Bus
-	Bus    *membus.Session
+	Bus    bus.Bus
 	Client *fake.Clientset
 	Keeper *view.Keeper
 	// Held is shared by the deciders and the sweepers of the stage.
@@ -37,13 +38,22 @@ type Cluster struct {
 	Bindings *Bindings
 
 	budgets kube.Budgets
+	open    func() bus.Bus
 }
 
-// New sets the stage. It must be called inside a synctest bubble.
+// New sets the stage on a bus in memory. It must be called inside a synctest bubble.
 func New(t *testing.T) *Cluster {
 	t.Helper()
 	mem := membus.New()
-	c := &Cluster{T: t, Mem: mem, Bus: mem.Session(), Client: fake.NewClientset(), Held: &ledger.Held{}}
+	c := On(t, func() bus.Bus { return mem.Session() })
+	c.Mem = mem
+	return c
+}
+
+// On sets the stage on any bus; open connects to it, once for each part that has a connection of its own.
+func On(t *testing.T, open func() bus.Bus) *Cluster {
+	t.Helper()
+	c := &Cluster{T: t, open: open, Bus: open(), Client: fake.NewClientset(), Held: &ledger.Held{}}
 	c.Bindings = honourBindings(c.Client)
 	c.Keeper = c.Replica()
 	return c
@@ -51,7 +61,7 @@ func New(t *testing.T) *Cluster {
 
 // Replica follows the cluster with a view of its own.
 func (c *Cluster) Replica() *view.Keeper {
-	keeper := view.NewKeeper(c.Mem.Session(), gpushare.Resource, slog.New(slog.DiscardHandler))
+	keeper := view.NewKeeper(c.open(), gpushare.Resource, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(context.Background())
 	c.T.Cleanup(cancel)
 	go func() { _ = keeper.Run(ctx) }()
@@ -80,7 +90,7 @@ func (c *Cluster) Sweeper() *sweep.Sweeper {
 }
 
 func (c *Cluster) ledger() ledger.Ledger {
-	return ledger.Ledger{Bus: c.Mem.Session(), Unbalanced: func() { c.T.Error("the books would not have balanced") }}
+	return ledger.Ledger{Bus: c.open(), Unbalanced: func() { c.T.Error("the books would not have balanced") }}
 }
 
 // Settle waits until all that happened has reached every view. Informers look once in a while whether they are synced,
