@@ -560,7 +560,7 @@ class _Client:
     def _park(self, until_due, writing):
         """How long to sleep (None: until woken). Parked means that the next step() has to wake us."""
         with self._lock:
-            if writing or (self._closing and self._hashing):
+            if writing:
                 return None
             if self._outbox:
                 return 0.0

@@ -7,6 +7,7 @@ import pathlib
 import queue
 import random
 import resource
+import select
 import shutil
 import socket
 import subprocess
@@ -165,6 +166,22 @@ class ShimTest(unittest.TestCase):
         self.job.step()
         return agent, agent.peer()
 
+    def stuck(self):
+        """The client of a job whose agent never reads, and whose buffer is full."""
+        self.connected(deaf=True)
+        client = self.job._client()
+        client.interval = 0.0
+
+        held = [0]
+
+        def full():
+            for _ in range(50):
+                self.job.step(**{"m%d" % n: n / 7 for n in range(32)})
+            held.append(client._report.steps)
+            return client._socket and not select.select([], [client._socket], [], 0)[1] and held[-1] - held[-10:][0] == 450
+        eventually(full, "the buffer is full, and nine times fifty steps went nowhere")
+        return client
+
 
 class Progress(ShimTest):
     def test_the_first_step_is_reported_at_once(self):
@@ -298,10 +315,10 @@ class Config(ShimTest):
     def test_an_older_generation_is_ignored(self):
         _, peer = self.connected()
         self.job.loaders(1)
-        peer.send({"type": "config", "generation": 9, "loaders": 5}, {"type": "config", "generation": 8, "loaders": 6},
+        peer.send({"type": "config", "generation": 9, "loaders": 5}, {"type": "config", "generation": 8, "loaders": 6, "duty": 0.5},
                   {"type": "config", "generation": 9, "loaders": 7}, {"type": "save", "reason": "end", "deadline_seconds": 60})
         eventually(self.job.save_requested, "all four lines were read")
-        self.assertEqual(self.job.loaders(1), 5)
+        self.assertEqual((self.job.loaders(1), self.job._client()._gate.duty), (5, 1.0))
 
     def test_a_restarted_agent_may_count_from_one_and_hears_what_is_in_use(self):
         agent, peer = self.connected()
@@ -425,26 +442,28 @@ class Faults(ShimTest):
         self.assertLess(memory_kib() - before, 20 * 1024)
 
     def test_a_flood_slows_neither_training_nor_shutdown(self):
-        _, peer = self.connected()
-        stop = threading.Event()
-        flood = b"{}\n" * 10000
+        for line, most in ((b"{}\n", 16), (b"{" + b" " * 4093 + b"}\n", 2)):
+            agent, peer = self.connected()
+            stop = threading.Event()
 
-        def pour():
-            try:
-                while not stop.is_set():
-                    peer.write(flood)
-            except OSError:
-                pass
-        heard, parse = [], self.job._parse
-        with mock.patch.object(self.job, "_parse", lambda line: heard.append(line) or parse(line)):
+            def pour():
+                try:
+                    while not stop.is_set():
+                        peer.write(line * (65536 // len(line)))
+                except OSError:
+                    pass
+            heard, parse = [], self.job._parse
+            with mock.patch.object(self.job, "_parse", lambda line: heard.append(line) or parse(line)):
+                began = time.monotonic()
+                threading.Thread(target=pour, daemon=True).start()
+                eventually(lambda: len(heard) > 40 * most, "the flood is heard")
+                self.assertLess(len(heard), most * ((time.monotonic() - began) / 0.005 + 2), "%d in five milliseconds are enough" % most)
+            stop.set()
             began = time.monotonic()
-            threading.Thread(target=pour, daemon=True).start()
-            eventually(lambda: len(heard) > 500, "the flood is heard")
-            self.assertLess(len(heard), 16 * ((time.monotonic() - began) / 0.005 + 2), "sixteen lines in five milliseconds are enough")
-        stop.set()
-        began = time.monotonic()
-        self.job._client().close()
-        self.assertLess(time.monotonic() - began, 1)
+            self.job._client().close()
+            self.assertLess(time.monotonic() - began, 1)
+            agent.close()
+            self.job = fresh_module()
 
     def test_an_agent_that_never_reads_costs_no_memory(self):
         self.connected(deaf=True)
@@ -479,14 +498,7 @@ class Faults(ShimTest):
         self.assertEqual(peer.expect("progress")["step"], 101)
 
     def test_a_report_cut_off_in_the_middle_is_sent_again(self):
-        self.connected(deaf=True)
-        client = self.job._client()
-        client.interval = 0.0
-
-        def stuck():
-            self.job.step(**{"m%d" % n: n / 7 for n in range(32)})
-            return client._report.steps > 100
-        eventually(stuck, "the deaf agent's buffer is full")
+        client = self.stuck()
         held = client._report.steps
         for file in os.listdir(self.folder):
             os.unlink(os.path.join(self.folder, file))

@@ -6,6 +6,7 @@ import random
 import signal
 import socket
 import threading
+import time
 import types
 from unittest import mock
 
@@ -221,7 +222,107 @@ class Resources(ShimTest):
         self.assertEqual(fresh_module()._client().interval, 0.01)
 
 
+class Lines(ShimTest):
+    def test_a_stream_is_cut_as_if_it_were_all_there(self):
+        self.job.LINE_LIMIT = 50
+        for seed in range(300):
+            dice = random.Random(seed)
+            whole = b"".join(b"x" * dice.choice((0, 1, 49, 50, 51, 200)) + b"\n" for _ in range(8))
+            lines, found, rest = self.job._Lines(), [], whole
+            while rest:
+                size = dice.randrange(1, 40)
+                lines.feed(rest[:size])
+                rest = rest[size:]
+                found += iter(lines.next, None)
+                self.assertLessEqual(len(lines._buffer), 50, "an endless line is not kept")
+            self.assertEqual(found, [line for line in whole.split(b"\n")[:-1] if len(line) <= 50], "seed %d" % seed)
+
+
+    def test_a_line_may_be_64_kib_long_and_no_longer(self):
+        _, peer = self.connected()
+        for generation, length in ((1, 64 * 1024), (2, 64 * 1024 + 1)):
+            line = b'{"v":1,"type":"config","loaders":%d,"generation":%d' % (generation, generation)
+            peer.write(line + b" " * (length - len(line) - 1) + b"}\n")
+        peer.send({"type": "save", "reason": "end", "deadline_seconds": 60})
+        eventually(self.job.save_requested, "all lines were read")
+        self.assertEqual(self.job.loaders(0), 1)
+
+
+class Idle(ShimTest):
+    """A thread with nothing to do sleeps until it is woken: its turns are counted."""
+
+    def turns(self):
+        with mock.patch.object(self.job._Client, "_park", side_effect=self.job._Client._park, autospec=True) as parked:
+            time.sleep(0.3)
+        return parked.call_count
+
+    def test_a_silent_agent_costs_no_turn(self):
+        _, peer = self.connected()
+        self.job.step()
+        peer.expect("progress", lambda m: m["step"] == 2)
+        eventually(lambda: self.job._client()._parked, "all is said")
+        self.assertEqual(self.turns(), 0)
+
+    def test_an_agent_that_never_reads_costs_no_turn(self):
+        self.stuck()
+        self.assertEqual(self.turns(), 0)
+
+
 class Connections(ShimTest):
+    def test_an_agent_that_comes_back_is_found_though_the_job_is_silent(self):
+        agent, _ = self.connected()
+        agent.close()
+        self.agent().peer()
+
+    def test_an_agent_with_no_room_for_one_more_is_not_waited_for(self):
+        server = socket.socket(socket.AF_UNIX)
+        self.addCleanup(server.close)
+        server.bind(os.path.join(self.folder, "gpushare.sock"))
+        server.listen(0)
+        waiting = []
+        with self.assertRaises(BlockingIOError):
+            while True:
+                waiting.append(socket.socket(socket.AF_UNIX))
+                self.addCleanup(waiting[-1].close)
+                waiting[-1].setblocking(False)
+                waiting[-1].connect(server.getsockname())
+        thread = threading.Thread(target=self.job._client()._connection, daemon=True)
+        thread.start()
+        thread.join(PATIENCE)
+        self.assertFalse(thread.is_alive())
+
+    def test_the_last_report_waits_neither_for_its_time_nor_for_the_next_attempt(self):
+        os.environ["GPUSHARE_REPORT_SECONDS"] = str(10 * PATIENCE)
+        self.job = fresh_module()
+        _, peer = self.connected()
+        peer.expect("progress")
+        self.job.step(step=55)
+        self.job._client().close()
+        peer.expect("progress", lambda m: m["step"] == 55)
+
+    def test_an_agent_that_came_while_nobody_looked_hears_the_last_report(self):
+        self.job.RETRY_FIRST = self.job.RETRY_CAP = 10 * PATIENCE
+        self.job.FLUSH_SECONDS = PATIENCE
+        client, sleeping = self.job._client(), threading.Event()
+        sleep = client._sleep
+        with mock.patch.object(client, "_sleep", side_effect=lambda seconds: sleeping.set() or sleep(seconds)):
+            self.job.step(step=66)
+            sleeping.wait(PATIENCE)
+            agent = self.agent()
+            client.close()
+        agent.peer().expect("progress", lambda m: m["step"] == 66)
+
+    def test_a_checkpoints_message_that_was_not_sent_is_first_in_line_again(self):
+        client = self.job._client()
+        saved, ack = ({"type": "saved", "path": "/a.pt"}, {"type": "ack", "generation": 1})
+        client._outbox.extend((saved, ack))
+        self.assertEqual(client._park(5.0, False), 0.0, "there is something to send")
+        _, undo, _ = client._next(True)
+        undo()
+        self.assertEqual(list(client._outbox), [saved, ack])
+        client._next(True)
+        self.assertIsNone(client._next(True)[1], "an acknowledgement belongs to its connection")
+
     def test_attempts_become_rarer_and_start_over_after_a_good_connection(self):
         self.job.RETRY_FIRST, self.job.RETRY_CAP = 0.1, 5.0
         client, now, lasts, waits = self.job._client(), [0.0], iter([0] * 9 + [6] + [0] * 3), []
