@@ -48,6 +48,7 @@ type Run struct {
 
 	line      timeline.Timeline
 	submitted int
+	refused   refused
 	stories   cluster.Stories
 	rumours   rumours
 	// failing is since when the API server has refused or not answered.
@@ -140,6 +141,9 @@ func (r *Run) step(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listing pods: %w", err)
 	}
+	if err := r.clearRefused(ctx, pods); err != nil {
+		return err
+	}
 	sight := training.Sight{At: time.Now(), Pods: pods.Items}
 	sight.State, sight.Blind = r.Cluster.State(ctx)
 	stories, err := r.stories.New(ctx, r.Cluster, r.Setup.Namespace)
@@ -148,6 +152,7 @@ func (r *Run) step(ctx context.Context) error {
 	}
 	// 3. What is new in it.
 	reading := training.Reading(r.Jobs, r.submitted, sight)
+	r.refused.correct(&reading)
 	changes := r.line.Add(reading)
 	// 4. Tell it.
 	if err := r.tell(stories, changes); err != nil {
@@ -158,6 +163,7 @@ func (r *Run) step(ctx context.Context) error {
 	return nil
 }
 
+// trouble gives chaos its turn. That something can not be asked just now is what chaos is about.
 func (r *Run) trouble(ctx context.Context) {
 	if r.Chaos == nil || ctx.Err() != nil {
 		return
@@ -173,13 +179,28 @@ func (r *Run) trouble(ctx context.Context) {
 }
 
 func (r *Run) submit(ctx context.Context) error {
+	for _, job := range r.Jobs[:r.submitted] {
+		if !r.refused.owed(job.Name) {
+			continue
+		}
+		if err := r.create(ctx, job); err != nil {
+			return err
+		}
+		r.refused.paid(job.Name)
+	}
 	for r.submitted < len(r.Jobs) && time.Since(r.line.Began) >= r.Jobs[r.submitted].Arrival {
-		pod := r.Setup.Pod(r.Jobs[r.submitted])
-		_, err := r.Cluster.Kubernetes.CoreV1().Pods(r.Setup.Namespace).Create(ctx, pod, metav1.CreateOptions{})
-		if err != nil && !apierrors.IsAlreadyExists(err) {
-			return fmt.Errorf("submitting %s: %w", pod.Name, err)
+		if err := r.create(ctx, r.Jobs[r.submitted]); err != nil {
+			return err
 		}
 		r.submitted++
+	}
+	return nil
+}
+
+func (r *Run) create(ctx context.Context, job workload.Job) error {
+	_, err := r.Cluster.Kubernetes.CoreV1().Pods(r.Setup.Namespace).Create(ctx, r.Setup.Pod(job), metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("submitting %s: %w", job.Name, err)
 	}
 	return nil
 }

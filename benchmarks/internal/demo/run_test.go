@@ -137,6 +137,20 @@ func TestARunGoesOnWhileTheTunerIsAway(t *testing.T) {
 		})
 }
 
+func TestAPodThatKubeletRefusesIsSubmittedAgain(t *testing.T) {
+	watch(t, func() *world { w := newWorld(30 * time.Second); w.refuses = 3; return w },
+		func(line *timeline.Timeline, screen *teller, _ string, err error) {
+			require.NoError(t, err)
+			require.NoError(t, results.Failures(line))
+			job, _ := line.Last().Job("vae-1")
+			require.Equal(t, 3, job.Refusals)
+			require.Zero(t, job.Restarts)
+			require.Equal(t, line.Began, job.Submitted, "its time counts from when it first came")
+			require.Equal(t, 33*time.Second, job.Completion())
+			require.Contains(t, screen.said, "vae-1: refused by kubelet before it ran: submitted again")
+		})
+}
+
 func TestAJobThatFailsFailsTheRun(t *testing.T) {
 	watch(t, func() *world { w := newWorld(30 * time.Second); w.ends = corev1.PodFailed; return w },
 		func(line *timeline.Timeline, _ *teller, _ string, err error) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,6 +29,8 @@ type world struct {
 	// refusals is how many lists of pods fail first, deaf how long the tuner does not answer.
 	refusals int
 	deaf     time.Duration
+	// refuses is how many pods kubelet refuses before they run.
+	refuses int
 	// ends is the phase in which pods end.
 	ends corev1.PodPhase
 
@@ -46,8 +49,16 @@ func newWorld(lasts time.Duration) *world {
 	w.client.PrependReactor("create", "pods", func(action core.Action) (bool, runtime.Object, error) {
 		pod := action.(core.CreateAction).GetObject().(*corev1.Pod).DeepCopy()
 		pod.UID, pod.CreationTimestamp = types.UID("uid-"+pod.Name), metav1.Now()
+		if w.refuses--; w.refuses >= 0 {
+			pod.Status = corev1.PodStatus{Phase: corev1.PodFailed, Reason: "UnexpectedAdmissionError"}
+		}
 		w.pods = append(w.pods, pod)
 		return true, pod, nil
+	})
+	w.client.PrependReactor("delete", "pods", func(action core.Action) (bool, runtime.Object, error) {
+		name := action.(core.DeleteAction).GetName()
+		w.pods = slices.DeleteFunc(w.pods, func(pod *corev1.Pod) bool { return pod.Name == name })
+		return true, nil, nil
 	})
 	w.client.PrependReactor("list", "pods", func(core.Action) (bool, runtime.Object, error) {
 		if w.refusals--; w.refusals >= 0 {
@@ -68,6 +79,9 @@ func (w *world) connection() *cluster.Connection {
 
 func (w *world) aged(pod *corev1.Pod) *corev1.Pod {
 	pod = pod.DeepCopy()
+	if pod.Status.Phase == corev1.PodFailed {
+		return pod
+	}
 	age := time.Since(pod.CreationTimestamp.Time)
 	pod.Spec.NodeName = "n1"
 	status := corev1.ContainerStatus{Resources: &corev1.ResourceRequirements{Requests: corev1.ResourceList{

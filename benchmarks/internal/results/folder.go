@@ -89,7 +89,7 @@ func (f *Folder) Sample(policy string, round int, since time.Duration, r timelin
 // Jobs writes jobs.csv. Times are seconds since the run's beginning.
 func (f *Folder) Jobs(rounds ...Round) error {
 	rows := [][]string{{
-		"policy", "job", "kind", "state", "arrival_seconds", "start_seconds", "end_seconds", "completion_seconds", "node", "gpu", "steps", "restarts", "round",
+		"policy", "job", "kind", "state", "arrival_seconds", "start_seconds", "end_seconds", "completion_seconds", "node", "gpu", "steps", "restarts", "round", "refusals",
 	}}
 	for i, round := range rounds {
 		for _, run := range []*timeline.Timeline{round.Run, round.Other} {
@@ -110,7 +110,7 @@ func jobRows(run *timeline.Timeline, round int) (rows [][]string) {
 		rows = append(rows, []string{
 			run.Name, j.Name, j.Kind, string(j.State), since(run.Began, j.Submitted), since(run.Began, j.Started), since(run.Began, j.Ended),
 			decimal(j.Completion().Seconds()), string(j.Node), string(j.GPU), strconv.FormatInt(j.Step, 10), strconv.Itoa(j.Restarts),
-			strconv.Itoa(round),
+			strconv.Itoa(round), strconv.Itoa(j.Refusals),
 		})
 	}
 	return rows

@@ -27,10 +27,10 @@ func Report(w io.Writer, jobs workload.Workload, rounds ...Round) {
 
 func completions(w io.Writer, run *timeline.Timeline) {
 	fmt.Fprintf(w, "\nCompletion, from submission to end, under %s\n\n", run.Name)
-	fmt.Fprintf(w, "  %-12s %-6s %-9s %11s %11s %11s  %-10s %s\n", "JOB", "KIND", "STATE", "ARRIVED", "ENDED", "TOOK", "NODE", "RESTARTS")
+	fmt.Fprintf(w, "  %-12s %-6s %-9s %11s %11s %11s  %-10s %8s %s\n", "JOB", "KIND", "STATE", "ARRIVED", "ENDED", "TOOK", "NODE", "RESTARTS", "REFUSED")
 	for _, j := range run.Last().Jobs {
-		fmt.Fprintf(w, "  %-12s %-6s %-9s %11s %11s %11s  %-10s %d\n", j.Name, j.Kind, j.State,
-			offset(run.Began, j.Submitted), offset(run.Began, j.Ended), span(j.Completion()), j.Node, j.Restarts)
+		fmt.Fprintf(w, "  %-12s %-6s %-9s %11s %11s %11s  %-10s %8d %7d\n", j.Name, j.Kind, j.State,
+			offset(run.Began, j.Submitted), offset(run.Began, j.Ended), span(j.Completion()), j.Node, j.Restarts, j.Refusals)
 	}
 }
 

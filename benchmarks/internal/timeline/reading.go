@@ -59,6 +59,8 @@ type Job struct {
 	GPU        growth.GPU
 	GPUMemory  growth.MiB
 	Restarts   int
+	// Refusals is how often kubelet refused the job's pod before it ran, and it was submitted again.
+	Refusals int
 	// Request is the CPU request in force, as kubelet reports it on the pod.
 	Request   growth.MilliCPU
 	Submitted time.Time

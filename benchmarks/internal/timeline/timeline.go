@@ -81,7 +81,7 @@ func carried(was, job Job) Job {
 func merged(was, job Job) Job {
 	pod := job
 	job = was
-	job.State, job.Restarts = pod.State, pod.Restarts
+	job.State, job.Restarts, job.Refusals = pod.State, pod.Restarts, pod.Refusals
 	job.Submitted, job.Started, job.Ended = pod.Submitted, pod.Started, pod.Ended
 	job.Sampled = true
 	if pod.Node != "" {

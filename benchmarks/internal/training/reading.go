@@ -93,6 +93,12 @@ func fromPod(row *timeline.Job, pod *corev1.Pod) {
 	}
 }
 
+// Refused tells whether kubelet refused a pod before it ran, as it does while its node's device plugin is away: the pod is
+// over, and a controller (a Job's, say) would make another in its place.
+func Refused(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodFailed && pod.Status.Reason == "UnexpectedAdmissionError"
+}
+
 func state(pod *corev1.Pod) timeline.State {
 	switch pod.Status.Phase {
 	case corev1.PodSucceeded:

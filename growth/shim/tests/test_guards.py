@@ -1,5 +1,9 @@
-"""What only goes wrong rarely: threads that can not be started, pipes that are full, forks and losses at the worst moment. Each guard
-of the shim was removed once, by hand, and some test failed; these are the tests that were missing. The gate's are in test_gate.py."""
+"""What only goes wrong rarely: threads that can not be started, pipes that are full, forks and losses at the worst moment.
+
+Planted by hand, one at a time: every guard, bound, reset, copy and flag of gpushare.py taken out. Each made a test fail, here, in
+test_gate.py or in test_gpushare.py, but those that only save a turn of the thread or that a second guard stands behind: _parked after a
+poll and a loss, the hang-up beside the empty read, undo's look at what is left, allow_nan, and _long_number where Python has a limit.
+"""
 import os
 import pathlib
 import random
@@ -273,6 +277,11 @@ class Connections(ShimTest):
         agent, _ = self.connected()
         agent.close()
         self.agent().peer()
+
+    def test_an_agent_that_says_no_more_is_left_for_the_next(self):
+        agent, peer = self.connected()
+        peer.sock.shutdown(socket.SHUT_WR)
+        agent.peer()
 
     def test_an_agent_with_no_room_for_one_more_is_not_waited_for(self):
         server = socket.socket(socket.AF_UNIX)
