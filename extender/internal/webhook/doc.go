@@ -20,5 +20,6 @@
 // check of them decides again when the pod is tried next.
 //
 // testdata holds bodies as a stock kube-scheduler sent them, untouched; `go test -run TestRecord -record` with
-// TRELLIS_STOCK_DIR naming a folder with etcd, kube-apiserver and kube-scheduler records them anew.
+// TRELLIS_STOCK_DIR naming a folder with etcd, kube-apiserver and kube-scheduler records them anew. v1.34-types holds the
+// same bodies as the types of k8s.io/kube-scheduler v0.34.2 write them, which is what a scheduler two minors older sends.
 package webhook

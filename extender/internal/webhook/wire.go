@@ -17,13 +17,33 @@ import (
 type candidates struct {
 	pod   *corev1.Pod
 	names []string
-	// whole holds the nodes themselves, where they were sent.
-	whole *corev1.NodeList
+	// whole holds the nodes themselves, where they were sent: their text, since the scheduler gets them back and may be of another
+	// version, with fields that are not known here.
+	whole []json.RawMessage
+}
+
+// wholeArgs are extenderv1.ExtenderArgs with the nodes as text.
+type wholeArgs struct {
+	Pod       *corev1.Pod
+	NodeNames *[]string
+	Nodes     *wholeNodes
+}
+
+// wholeResult is an extenderv1.ExtenderFilterResult with the nodes as text.
+type wholeResult struct {
+	Nodes                      *wholeNodes
+	FailedNodes                extenderv1.FailedNodesMap
+	FailedAndUnresolvableNodes extenderv1.FailedNodesMap
+	Error                      string
+}
+
+type wholeNodes struct {
+	Items []json.RawMessage `json:"items"`
 }
 
 // decodeArgs reads the body of filter and prioritize.
 func decodeArgs(body io.Reader) (candidates, error) {
-	var args extenderv1.ExtenderArgs
+	var args wholeArgs
 	if err := decode(body, &args); err != nil {
 		return candidates{}, err
 	}
@@ -35,9 +55,16 @@ func decodeArgs(body io.Reader) (candidates, error) {
 	case args.Nodes == nil:
 		return candidates{}, errors.New("ExtenderArgs with neither NodeNames nor Nodes")
 	}
-	c := candidates{pod: args.Pod, whole: args.Nodes, names: make([]string, len(args.Nodes.Items))}
-	for i := range args.Nodes.Items {
-		c.names[i] = args.Nodes.Items[i].Name
+	c := candidates{pod: args.Pod, whole: args.Nodes.Items, names: make([]string, len(args.Nodes.Items))}
+	if c.whole == nil {
+		c.whole = []json.RawMessage{}
+	}
+	for i, text := range c.whole {
+		var node struct{ Metadata struct{ Name string } }
+		if err := json.Unmarshal(text, &node); err != nil {
+			return candidates{}, fmt.Errorf("reading node %d: %w", i, err)
+		}
+		c.names[i] = node.Metadata.Name
 	}
 	return c, nil
 }
@@ -72,19 +99,18 @@ func decode(body io.Reader, into any) error {
 }
 
 // filterResult answers with whole nodes, as it was asked, or with an error.
-func (c candidates) filterResult(found decide.Filtered, err error) extenderv1.ExtenderFilterResult {
+func (c candidates) filterResult(found decide.Filtered, err error) wholeResult {
 	if err != nil {
-		return extenderv1.ExtenderFilterResult{Error: err.Error()}
+		return wholeResult{Error: err.Error()}
 	}
-	result := extenderv1.ExtenderFilterResult{FailedNodes: reasons(found.Crowded), FailedAndUnresolvableNodes: reasons(found.Hopeless)}
-	result.Nodes = &corev1.NodeList{Items: make([]corev1.Node, 0, len(found.Fit))}
+	fit := &wholeNodes{Items: make([]json.RawMessage, 0, len(found.Fit))}
 	left := found.Fit // in the order of the question
-	for _, node := range c.whole.Items {
-		if len(left) > 0 && left[0] == node.Name {
-			result.Nodes.Items, left = append(result.Nodes.Items, node), left[1:]
+	for i, name := range c.names {
+		if len(left) > 0 && left[0] == name {
+			fit.Items, left = append(fit.Items, c.whole[i]), left[1:]
 		}
 	}
-	return result
+	return wholeResult{Nodes: fit, FailedNodes: reasons(found.Crowded), FailedAndUnresolvableNodes: reasons(found.Hopeless)}
 }
 
 func reasons(refused []decide.Refused) extenderv1.FailedNodesMap {
