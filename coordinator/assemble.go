@@ -34,6 +34,12 @@ const (
 
 type actor = func(ctx context.Context) error
 
+// enforcer is either kind.
+type enforcer interface {
+	loop.Enforcer
+	Run(ctx context.Context) error
+}
+
 // parts are the coordinator's, built and not yet started.
 type parts struct {
 	node      growth.NodeName
@@ -43,7 +49,7 @@ type parts struct {
 	loop      *loop.Loop
 	informer  *pods.Informer
 	sockets   *socket.Server
-	worker    *enforce.Worker
+	enforcer  enforcer
 	records   *publish.Records
 	diary     *publish.Diary
 	memory    *recall.File
@@ -80,7 +86,10 @@ func assemble(o options, log *slog.Logger) (*parts, error) {
 	cgroups := cgroup.New(o.cgroupRoot, "/proc")
 	recorder, endEvents := publish.Recorder(p.client, p.node)
 	p.endEvents = endEvents
-	p.worker = enforce.New(p.client.CoreV1(), cgroups, log, p.loop.Resized)
+	p.enforcer = enforce.New(p.client.CoreV1(), cgroups, log, p.loop.Resized)
+	if o.enforce == byCgroup {
+		p.enforcer = enforce.NewDirect(cgroups, p.loop.Resized)
+	}
 	p.records = publish.NewRecords(bus, p.node, o.interval, log)
 	p.diary = publish.NewDiary(p.client.CoreV1(), recorder, log)
 	p.memory = recall.New(p.sockets.Private(), log)
@@ -92,7 +101,7 @@ func assemble(o options, log *slog.Logger) (*parts, error) {
 	p.ports = loop.Ports{
 		Sockets: p.sockets, Usages: cgroups, Logs: podlog.Logs{Root: o.podLogs, Log: log},
 		Files:    jobfile.Files{Proc: "/proc", Processes: cgroups, Log: log},
-		Enforcer: p.worker, Records: p.records, Diary: p.diary, Memory: p.memory,
+		Enforcer: p.enforcer, Records: p.records, Diary: p.diary, Memory: p.memory,
 	}
 	p.health = health.Server{Listen: o.health, Alive: p.loop.Alive, Synced: p.informer.Synced, Age: p.reach.Age, Metrics: registry, Explain: p.loop.Explain}
 	return p, nil
@@ -107,7 +116,7 @@ func (p *parts) actors() []actor {
 		func(ctx context.Context) error {
 			return pods.FollowAllocatable(ctx, p.client, p.node, p.log, p.loop.Allocatable)
 		},
-		p.informer.Run, p.worker.Run, p.records.Run, p.diary.Run, p.memory.Run, p.health.Run,
+		p.informer.Run, p.enforcer.Run, p.records.Run, p.diary.Run, p.memory.Run, p.health.Run,
 	}
 }
 

@@ -26,6 +26,7 @@ type options struct {
 	policy     string
 	objective  string
 	gpuTime    bool
+	enforce    string
 	interval   time.Duration
 	alpha      float64
 	beta       float64
@@ -40,6 +41,12 @@ type options struct {
 	output     string
 	etcd       etcdbus.Config
 }
+
+// The ways of --enforce.
+const (
+	byResize = "resize"
+	byCgroup = "cgroup"
+)
 
 const about = `coordinator watches the training jobs of one node: it reads their progress, works out how much each still
 grows, divides the node's CPU accordingly by resizing the pods' CPU requests in place, hands the tuner's advice to the
@@ -57,6 +64,7 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&o.policy, "policy", env("POLICY", string(flowcon.Harmless)), "how CPU is divided: harmless, flowcon, flowcon-literal, fair [TRELLIS_POLICY]")
 	flags.StringVar(&o.objective, "objective", env("OBJECTIVE", "balanced"), "what harmless spends slack on: finish (jobs that end soonest), growth (metrics that are good soonest), balanced, or a number between, 0 to 1 [TRELLIS_OBJECTIVE]")
 	flags.BoolVar(&o.gpuTime, "gpu-time", envAs("GPU_TIME", false, strconv.ParseBool, &bad), "let shares rule how much of the time jobs on one GPU may compute, by the shim's step gate; of no use on emulated GPUs [TRELLIS_GPU_TIME]")
+	flags.StringVar(&o.enforce, "enforce", env("ENFORCE", byResize), "how CPU shares are carried to the kernel: resize (pods' requests, in place), or cgroup (weights, for clusters before 1.33; needs --cgroup-root writable) [TRELLIS_ENFORCE]")
 	flags.DurationVar(&o.interval, "interval", envAs("INTERVAL", 20*time.Second, time.ParseDuration, &bad), "time between two rounds of observing and deciding [TRELLIS_INTERVAL]")
 	flags.Float64Var(&o.alpha, "alpha", envAs("ALPHA", 0.05, float, &bad), "growth below this part of a job's own peak is low [TRELLIS_ALPHA]")
 	flags.Float64Var(&o.beta, "beta", envAs("BETA", 2, float, &bad), "no job of n falls below 1/(beta·n) of the CPU, 1 to 4 [TRELLIS_BETA]")
@@ -90,6 +98,9 @@ func (o options) Validate() error {
 	if _, err := o.level(); err != nil {
 		return err
 	}
+	if o.enforce != byResize && o.enforce != byCgroup {
+		return fmt.Errorf("--enforce %q: %s or %s", o.enforce, byResize, byCgroup)
+	}
 	_, err := fairfinish.ParseObjective(o.objective)
 	if err != nil {
 		return fmt.Errorf("--%w", err)
@@ -107,6 +118,7 @@ func (o options) loop() loop.Config {
 		FlowCon:    flowcon.Config{Policy: flowcon.Policy(o.policy), Alpha: o.alpha, Beta: o.beta, Interval: o.interval},
 		Objective:  objective,
 		GPUTime:    o.gpuTime,
+		Direct:     o.enforce == byCgroup,
 	}
 }
 

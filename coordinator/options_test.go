@@ -18,6 +18,8 @@ func TestOptions(t *testing.T) {
 		"policy from the env":   {map[string]string{"TRELLIS_POLICY": "fair"}, nil, ""},
 		"unknown policy":        {nil, []string{"--policy=magic"}, "fair, flowcon-literal, flowcon, harmless"},
 		"harmless for growth":   {map[string]string{"TRELLIS_OBJECTIVE": "growth"}, []string{"--policy=harmless"}, ""},
+		"enforced directly":     {nil, []string{"--enforce=cgroup"}, ""},
+		"enforced by magic":     {nil, []string{"--enforce=magic"}, "resize or cgroup"},
 		"unknown objective":     {nil, []string{"--objective=fame"}, "finish, balanced, growth, or a number"},
 		"unknown log level":     {nil, []string{"--log-level=loud"}, "debug, info, warn, error"},
 		"interval too short":    {nil, []string{"--interval=1ms"}, "1s to 1h"},

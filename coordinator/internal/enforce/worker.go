@@ -2,6 +2,7 @@ package enforce
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -129,7 +130,11 @@ func (w *Worker) patch(ctx context.Context, pod growth.PodRef, kind types.PatchT
 }
 
 // Gone tells that the pod of a result no longer exists, which is no failure.
-func (r Result) Gone() bool { return apierrors.IsNotFound(r.Err) || apierrors.IsConflict(r.Err) }
+func (r Result) Gone() bool {
+	return apierrors.IsNotFound(r.Err) || apierrors.IsConflict(r.Err) || errors.Is(r.Err, errGone)
+}
+
+var errGone = errors.New("the pod is gone")
 
 // readBack looks until all weights are the new ones, or for as long as readFor.
 func (w *Worker) readBack(ctx context.Context, resized []*pending) {

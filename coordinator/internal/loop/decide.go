@@ -108,12 +108,12 @@ func (l *Loop) grant(j *job, g grant, why string, now time.Time) {
 func (l *Loop) reconcile() {
 	var targets []enforce.Target
 	for _, j := range l.sorted() {
-		now := j.pod.Requests()
+		now := l.inForce(j)
 		if j.want == nil || !j.tunable() || maps.Equal(j.want, now) {
 			continue
 		}
 		t := enforce.Target{Pod: j.pod.Ref, From: now.Sum(), To: j.want.Sum(), Requests: j.want}
-		if original, kept := j.pod.Original(); !kept {
+		if original, kept := j.pod.Original(); !kept && !l.config.Direct {
 			t.Keep = j.pod.Kept(original)
 		}
 		targets = append(targets, t)
@@ -121,6 +121,15 @@ func (l *Loop) reconcile() {
 	if len(targets) > 0 {
 		l.ports.Enforcer.Enforce(targets)
 	}
+}
+
+// inForce is what a job's weight stands for now: its requests, or what was written into its cgroup last, unless somebody
+// has written something else since.
+func (l *Loop) inForce(j *job) pods.Requests {
+	if l.config.Direct && j.weighed != nil && j.usage.Weight == j.weighedAs {
+		return j.weighed
+	}
+	return j.pod.Requests()
 }
 
 // resized tells what became of a resize.
@@ -137,6 +146,7 @@ func (l *Loop) resized(r enforce.Result) {
 		l.tell(j, time.Minute, true, "ResizeFailed", fmt.Sprintf("The CPU request stays %s: %v", r.Target.From, r.Err))
 	case j != nil:
 		j.usage.Weight = r.Weight
+		j.weighed, j.weighedAs = r.Target.Requests, r.Weight
 		l.log.Info("CPU share enforced", "job", r.Target.Pod.String(), "from", r.Target.From.String(), "to", r.Target.To.String(), "weight", r.Weight, "verified", r.Verified)
 		read := fmt.Sprintf("its cgroup's weight is %d", r.Weight)
 		if !r.Verified {

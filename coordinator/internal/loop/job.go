@@ -50,6 +50,9 @@ type job struct {
 	share   growth.Share
 	changed time.Time
 	want    pods.Requests // nil before the first decision
+	// What was last made so, and the weight that was then read back.
+	weighed   pods.Requests
+	weighedAs int64
 
 	// GPU time.
 	duty growth.Share // 0 for a job that was not told any

@@ -57,6 +57,7 @@ type world struct {
 	memory   recall.Memory
 	machine  *machine
 	config   loop.Config
+	direct   map[growth.PodUID]growth.MilliCPU // weights, where they are written directly
 }
 
 func newWorld(t *testing.T) *world {
@@ -118,7 +119,11 @@ func (w *world) Usage(pod growth.PodUID, now time.Time) (cgroup.Usage, error) {
 	if w.machine != nil {
 		return cgroup.Usage{CPU: w.machine.used[pod], CPUKnown: true, Weight: int64(w.pods[pod].Request()), Version: 1}, nil
 	}
-	return cgroup.Usage{CPU: growth.Seconds(now.Sub(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)).Seconds()), CPUKnown: true, Weight: int64(w.pods[pod].Request()), Memory: 7}, nil
+	weight := w.pods[pod].Request()
+	if direct, ok := w.direct[pod]; ok {
+		weight = direct
+	}
+	return cgroup.Usage{CPU: growth.Seconds(now.Sub(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)).Seconds()), CPUKnown: true, Weight: int64(weight), Memory: 7}, nil
 }
 
 func (w *world) Node() cgroup.Stalled { return cgroup.Stalled{} }
@@ -159,6 +164,13 @@ func (w *world) Enforce(targets []enforce.Target) {
 			}
 			pod, ok := w.pod(t.Pod.UID)
 			if !ok {
+				continue
+			}
+			if w.direct != nil {
+				w.mu.Lock()
+				w.direct[t.Pod.UID] = t.To
+				w.mu.Unlock()
+				w.loop.Resized(enforce.Result{Target: t, Weight: int64(t.To), Verified: true})
 				continue
 			}
 			pod.Containers = []pods.Container{{Name: "train", Request: t.Requests["train"]}}
@@ -505,6 +517,28 @@ func TestAGateIsNotLeftClosedByARestart(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestWeightsWrittenDirectlyLeaveRequestsAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.config.Direct, w.direct = true, map[growth.PodUID]growth.MilliCPU{}
+		w.start(flowcon.Corrected)
+		w.arrive("young")
+		w.arrive("old")
+		w.train(0, 9, map[string]func(int) float64{"young": falling, "old": flat})
+		require.Equal(t, map[growth.PodUID]growth.MilliCPU{"uid-young": 750, "uid-old": 250}, w.direct)
+		require.Equal(t, map[string]growth.MilliCPU{"young": 500, "old": 500}, w.requests())
+		require.Equal(t, 1, w.told("old CPUShareChanged"))
+		_, kept := w.pods[ref("old").UID].Annotations[gpushare.RequestAnnotation]
+		require.False(t, kept, "there is nothing to keep")
+
+		w.mu.Lock()
+		w.direct["uid-old"] = 9 // somebody else's hand
+		w.mu.Unlock()
+		w.train(9, 2, map[string]func(int) float64{"young": falling, "old": flat})
+		require.Equal(t, growth.MilliCPU(250), w.direct["uid-old"])
+	})
 }
 
 func TestAdviceThatIsNonsenseIsNotPassedOn(t *testing.T) {

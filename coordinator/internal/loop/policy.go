@@ -18,6 +18,8 @@ type Config struct {
 	FlowCon flowcon.Config
 	// Objective says what harmless spends slack on.
 	Objective fairfinish.Objective
+	// Direct says that weights are written into cgroups, and requests left as they are.
+	Direct bool
 	// GPUTime lets shares rule how much of the time jobs that share a GPU may compute.
 	GPUTime bool
 }

@@ -1,0 +1,42 @@
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+// WeightOf is the cpu.weight that Weigh writes on cgroup v2 for a request: a hundred a core, which is the kernel's own
+// default and what newer runtimes give one core. Theirs is no straight line; shares are, so this is.
+func WeightOf(request growth.MilliCPU) int64 { return min(max(int64(request)/10, 1), 10000) }
+
+// Weigh writes the weight of a request into a pod's cgroup. It takes a cgroup tree that may be written to.
+func (t *Tree) Weigh(pod growth.PodUID, request growth.MilliCPU) error {
+	folders, err := t.folders(pod, time.Now())
+	if err != nil {
+		return fmt.Errorf("pod %s: %w", pod, err)
+	}
+	for name, weight := range map[string]int64{"cpu.shares": SharesOf(request), "cpu.weight": WeightOf(request)} {
+		for _, folder := range folders {
+			f, err := os.OpenFile(filepath.Join(folder, name), os.O_WRONLY, 0)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err != nil {
+				return fmt.Errorf("weighing pod %s: %w: may this coordinator write to --cgroup-root?", pod, err)
+			}
+			_, err = f.WriteString(strconv.FormatInt(weight, 10))
+			if err = errors.Join(err, f.Close()); err != nil {
+				return fmt.Errorf("weighing pod %s: %w", pod, err)
+			}
+			return nil
+		}
+	}
+	return fmt.Errorf("pod %s: its cgroup has no CPU weight: %w", pod, ErrNotFound)
+}
