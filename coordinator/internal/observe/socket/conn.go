@@ -48,6 +48,7 @@ type conn struct {
 	listener *listener
 	configs  chan wire.Config
 
+	looked bool
 	faults Faults
 	bad    int
 	told   time.Time
@@ -106,6 +107,9 @@ func (c *conn) read(ctx context.Context) {
 	lines := bufio.NewReaderSize(c, wire.MaxLine)
 	tooLong := false
 	for {
+		if lines.Buffered() == 0 && !c.rest(ctx) {
+			return
+		}
 		piece, err := lines.ReadSlice('\n')
 		if c.listener.bytes.WaitN(ctx, len(piece)) != nil {
 			return
@@ -128,6 +132,21 @@ func (c *conn) read(ctx context.Context) {
 			return
 		}
 		c.tell(false)
+	}
+}
+
+// rest lets lines gather in the kernel's buffer after a look: taking them one by one as they come costs several times
+// what they do together. The first look does not wait.
+func (c *conn) rest(ctx context.Context) bool {
+	if !c.looked {
+		c.looked = true
+		return true
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(c.server.limits.Rest):
+		return true
 	}
 }
 

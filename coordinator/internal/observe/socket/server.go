@@ -27,12 +27,14 @@ type Limits struct {
 	BadLines int
 	// Connections is how many a slot may hold; one more closes the oldest.
 	Connections int
+	// Rest is how long lines may gather before they are read.
+	Rest time.Duration
 	// Write is how long a job may take to read a line of ours.
 	Write time.Duration
 }
 
 // DefaultLimits are ten times what the shim sends.
-var DefaultLimits = Limits{Lines: 200, Bytes: 1 << 20, BadLines: 100, Connections: 4, Write: time.Second}
+var DefaultLimits = Limits{Lines: 200, Bytes: 1 << 20, BadLines: 100, Connections: 4, Rest: 250 * time.Millisecond, Write: time.Second}
 
 // accepts is how many connections a second a slot may open.
 const accepts = 10
