@@ -27,7 +27,7 @@ func seeds(t *testing.T, n int) int {
 
 // The promise: sizes known, one core, any arrivals, weights and objective.
 func TestOneCoreHarmsNobody(t *testing.T) {
-	for seed := range uint64(seeds(t, 300)) {
+	for seed := range uint64(seeds(t, 150)) {
 		dice := rand.New(rand.NewPCG(seed, 1))
 		tasks := draw(seed, 12, 1, seed%2 == 1)
 		c := config(fairfinish.Objective(dice.Float64()), 1)
@@ -40,7 +40,7 @@ func TestOneCoreHarmsNobody(t *testing.T) {
 
 // The bound that holds on many cores: an interval, and 5 % of the time that the job takes under fair sharing.
 func TestManyCoresHarmNobodyMuch(t *testing.T) {
-	for seed := range uint64(seeds(t, 300)) {
+	for seed := range uint64(seeds(t, 150)) {
 		dice := rand.New(rand.NewPCG(seed, 2))
 		cores := []float64{2, 3, 8}[seed%3]
 		tasks := draw(seed, 10, cores, seed%2 == 1)

@@ -1,3 +1,32 @@
-// Package remaining predicts how much work a training job still needs, in core-seconds: to its end, and to the point
-// where its metric is as good as it will almost be.
+// Package remaining predicts how much work a training job still needs, in core-seconds: to its end (left), and to the
+// point where its metric has made 95 % of its way (need). It is what growth/fairfinish decides on.
+//
+// # From a declared total
+//
+// Where a job says how many steps it will make, left is those steps times what a step has cost. Declared is for a total
+// that may be wrong.
+//
+// # From the curve
+//
+// A Curve collects the metric E against the work x that was done, and fits E(x) = c + a·s(x/τ), with two shapes:
+//
+//	s(u) = exp(−u)        what is missing falls by the same part with each core-second
+//	s(u) = 1/(1+u)        a power law: it falls ever more slowly
+//
+// For each τ of a grid, c and a are a linear regression, done twice: the second time points that lie far off count
+// little, so that a few wild reports decide nothing. The likely result is the geometric mean over all τ and both shapes,
+// by their likelihood: early on, a curve that levels off soon and one that never does look the same. All whose squared error
+// is not significantly greater (a profile likelihood) span the interval; TestCoverage measures how often it holds the truth. A curve whose fit is not
+// significantly better than no change at all, or that goes the wrong way, is not known.
+//
+// need follows from τ and shape alone: the x at which s has made 95 % of the way that it will have made at the end of the
+// job, or ever, where the end is not known. left, where no total was declared, is the work to 99 % of the way: nobody can
+// know when a user will stop, so its interval reaches from 97 to 99.9 %.
+//
+// How good that is: half-way to 95 %, with noise of 5 % of the whole way and a wild report in fifty, the interval holds
+// the truth in 85 to 98 of 100 synthetic curves; the likely value is 20 % off for a power law, and twice too much for an
+// exponential, whose levelling off can not be seen yet. TestCoverage prints the figures.
+//
+// This is a first version: a learning rate that drops late, and lets the metric fall once more, is not foreseen. A warm
+// restart or a container's begins a new curve.
 package remaining
