@@ -55,10 +55,19 @@ fmt: ## Format all Go files
 fuzz: ## Each fuzzer for FUZZTIME (default 10s)
 	scripts/fuzz
 
+##@ Measuring
 .PHONY: bench-coordinator
 bench-coordinator: ## What the coordinator costs a node with 30 jobs (ARGS=-quick for a shorter look)
 	mkdir -p benchmarks/results
 	go test ./coordinator/internal/loop -count=1 -run '^TestCost$$' -v -cost=$(CURDIR)/benchmarks/results/coordinator.json $(ARGS)
+
+.PHONY: bench-extender
+bench-extender: build ## What the extender costs, beside one that does nothing (ARGS="--quick", "--check")
+	bin/benchmarks extender --stock-dir $$(bin/local build --only controlplane | tail -n 1) $(ARGS)
+
+.PHONY: bench-gate
+bench-gate: ## Microbenchmarks against BASE (default: the previous commit), in turns; fails above 15 % slower
+	scripts/bench-gate $(BASE)
 
 ##@ A local cluster
 .PHONY: cluster-up

@@ -22,12 +22,14 @@ type Summary struct {
 	Seeds   []uint32  `json:"seeds"`
 	Command string    `json:"command"`
 	Goals   []Goal    `json:"goals"`
-	Kinds   []Kind    `json:"kinds"`
+	Kinds   []Kind    `json:"kinds,omitempty"`
 	// Kills is what became of each kill -9, where there were some; ChaosSeed decided when they fell.
 	Kills     []Kill `json:"kills,omitempty"`
 	ChaosSeed uint64 `json:"chaosSeed,omitempty"`
 	// Phases are the seconds that the parts of the benchmark took.
 	Phases []Phase `json:"phases"`
+	// Details are the benchmark's own.
+	Details any `json:"details,omitempty"`
 }
 
 // Goal is one figure: the median over the rounds, with their range in Low and High. A figure without a target is told, not

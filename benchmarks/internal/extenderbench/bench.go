@@ -1,0 +1,103 @@
+package extenderbench
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
+)
+
+// Options say what to measure with what.
+type Options struct {
+	// Binaries is the folder with the extender and this program, Stock the one with etcd, kube-apiserver and kube-scheduler.
+	Binaries, Stock string
+	// Only are the parts to measure; none means all of Parts.
+	Only []string
+	// Quick measures less of everything, Seed decides who asks for what.
+	Quick bool
+	Seed  uint64
+	// Out is told of every figure as it comes.
+	Out io.Writer
+}
+
+// Parts are what can be measured.
+func Parts() []string { return []string{"service", "linear", "throughput", "start"} }
+
+// Measured is all that was measured.
+type Measured struct {
+	Service    []Service    `json:"service,omitempty"`
+	Linear     []Linear     `json:"linear,omitempty"`
+	Throughput []Throughput `json:"throughput,omitempty"`
+	Start      []Start      `json:"start,omitempty"`
+}
+
+// scale is how much of everything is measured.
+type scale struct {
+	serviceNodes, linearNodes                         []int
+	rounds, pods                                      int
+	throughputNodes, throughputPods, throughputRounds int
+	startNodes, startPods, starts                     int
+}
+
+func scaled(quick bool) scale {
+	if quick {
+		return scale{[]int{1000}, []int{500, 2000}, 4, 10, 200, 60, 1, 500, 1000, 1}
+	}
+	return scale{[]int{1000, 5000}, []int{500, 1000, 5000, 15000}, 20, 16, 1000, 300, 5, 5000, 20_000, 3}
+}
+
+type bench struct {
+	Options
+	scale scale
+	dir   string
+	out   Measured
+}
+
+// Run measures. What was measured before an error is returned with it.
+func Run(ctx context.Context, o Options) (Measured, []results.Phase, error) {
+	dir, err := os.MkdirTemp("", "bench-extender-")
+	if err != nil {
+		return Measured{}, nil, err
+	}
+	defer os.RemoveAll(dir)
+	b := &bench{Options: o, scale: scaled(o.Quick), dir: dir}
+	var phases []results.Phase
+	for _, part := range []struct {
+		name    string
+		measure func(context.Context, *plane) error
+	}{{"service", b.service}, {"linear", b.linear}, {"throughput", b.throughput}, {"start", b.start}} {
+		if len(o.Only) > 0 && !slices.Contains(o.Only, part.name) {
+			continue
+		}
+		begun := time.Now()
+		if err := b.on(ctx, part.measure); err != nil {
+			return b.out, phases, fmt.Errorf("measuring %s: %w", part.name, err)
+		}
+		phases = append(phases, results.Phase{Name: part.name, Seconds: time.Since(begun).Round(time.Second).Seconds()})
+	}
+	return b.out, phases, nil
+}
+
+// on measures on a fresh control plane.
+func (b *bench) on(ctx context.Context, measure func(context.Context, *plane) error) error {
+	dir, err := os.MkdirTemp(b.dir, "plane-")
+	if err != nil {
+		return err
+	}
+	p, err := openPlane(ctx, b.Stock, dir)
+	if p != nil {
+		defer p.close()
+	}
+	if err != nil {
+		return err
+	}
+	return measure(ctx, p)
+}
+
+func (b *bench) say(format string, arguments ...any) {
+	fmt.Fprintf(b.Out, "%s  "+format+"\n", append([]any{time.Now().Format(time.TimeOnly)}, arguments...)...)
+}

@@ -1,0 +1,40 @@
+package extenderbench
+
+import (
+	"context"
+	"path/filepath"
+)
+
+// contestant is an extender that is measured.
+type contestant struct {
+	*process
+	// url is where it is asked, ready where it says that it can answer.
+	url, ready string
+}
+
+// ours starts the real extender on a bus. It does not wait until it is ready.
+func (b *bench) ours(p *plane, on *bus, policy string) (contestant, error) {
+	ask, err := freeAddress()
+	if err != nil {
+		return contestant{}, err
+	}
+	health, err := freeAddress()
+	if err != nil {
+		return contestant{}, err
+	}
+	started, err := launch(b.dir, filepath.Join(b.Binaries, "extender"), "--listen="+ask, "--health-listen="+health, "--policy="+policy,
+		"--kubeconfig="+p.kubeconfig(extenderUser), "--etcd-endpoints="+on.url)
+	return contestant{started, "http://" + ask, "http://" + health + "/readyz"}, err
+}
+
+// null starts the extender that does nothing.
+func (b *bench) null(p *plane) (contestant, error) {
+	ask, err := freeAddress()
+	if err != nil {
+		return contestant{}, err
+	}
+	started, err := launch(b.dir, filepath.Join(b.Binaries, "benchmarks"), "null-extender", "--listen="+ask, "--kubeconfig="+p.kubeconfig(extenderUser))
+	return contestant{started, "http://" + ask, "http://" + ask + "/readyz"}, err
+}
+
+func (c contestant) wait(ctx context.Context) error { return c.answers(ctx, c.ready) }

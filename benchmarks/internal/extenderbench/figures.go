@@ -1,0 +1,40 @@
+package extenderbench
+
+import (
+	"slices"
+	"time"
+)
+
+// times are durations, in milliseconds where they are told.
+type times []time.Duration
+
+// quantile is the smallest that a part of them does not exceed.
+func (t times) quantile(q float64) time.Duration {
+	if len(t) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(t))
+	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+func ratios(ours, theirs []float64) []float64 {
+	ratios := make([]float64, len(ours))
+	for i := range ours {
+		ratios[i] = ours[i] / theirs[i]
+	}
+	return ratios
+}
+
+// interleaved is the order in which rounds take n contestants: forward, backward, forward …
+func interleaved(n, round int) []int {
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	if round%2 == 1 {
+		slices.Reverse(order)
+	}
+	return order
+}

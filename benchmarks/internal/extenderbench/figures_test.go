@@ -1,0 +1,54 @@
+package extenderbench
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+func TestQuantiles(t *testing.T) {
+	var all times
+	for i := 100; i > 0; i-- {
+		all = append(all, time.Duration(i))
+	}
+	require.Equal(t, time.Duration(51), all.quantile(0.5))
+	require.Equal(t, time.Duration(100), all.quantile(0.99))
+	require.Equal(t, time.Duration(100), all.quantile(1))
+	require.Zero(t, times(nil).quantile(0.5))
+}
+
+func TestRoundsAreInterleaved(t *testing.T) {
+	require.Equal(t, []int{0, 1, 2}, interleaved(3, 0))
+	require.Equal(t, []int{2, 1, 0}, interleaved(3, 1))
+}
+
+func TestAFleetIsAsFullAsItIsSaidToBe(t *testing.T) {
+	f := newFleet(1)
+	f.grow(10)
+	f.fill(0.5)
+	require.Equal(t, f.occupants, func() []occupant { twin := newFleet(1); twin.grow(10); return twin.fill(0.5) }(), "the same seed, the same fleet")
+	f.fill(0.95)
+	held := map[growth.GPU]growth.MiB{}
+	for _, o := range f.occupants {
+		require.Positive(t, o.size)
+		held[o.gpu] += o.size
+	}
+	require.Len(t, held, 10*gpusPerNode)
+	for gpu, memory := range held {
+		require.Equal(t, 76*growth.GiB, memory, gpu)
+	}
+	g := newFleet(2)
+	g.grow(10)
+	for _, o := range g.scatter(100) {
+		require.LessOrEqual(t, o.size, gpuMemory)
+	}
+	require.Len(t, g.occupants, 100)
+	for _, gpus := range g.used {
+		for _, used := range gpus {
+			require.LessOrEqual(t, used, gpuMemory)
+		}
+	}
+}

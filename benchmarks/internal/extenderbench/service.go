@@ -1,0 +1,156 @@
+package extenderbench
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth"
+	state "github.com/trellis-gpu/trellis/growth/bus"
+)
+
+// Service is filter + prioritize for one pod, in milliseconds, in one world.
+type Service struct {
+	Nodes int     `json:"nodes"`
+	Full  float64 `json:"full"`
+	// Ours and Null are the medians of each round, Ratios one over the other.
+	Ours, Null, Ratios []float64
+	// P50 and P99 are over all of our questions, NullP99 over all of the other's.
+	P50, P99, NullP99 float64
+}
+
+// service measures worlds of the sizes that are asked for, at 0, 50 and 95 per cent.
+func (b *bench) service(ctx context.Context, p *plane) error {
+	null, err := b.null(p)
+	if err != nil {
+		return err
+	}
+	defer null.stop()
+	if err := null.wait(ctx); err != nil {
+		return err
+	}
+	for _, nodes := range b.scale.serviceNodes {
+		if err := b.serviceAt(ctx, p, null, nodes); err != nil {
+			return fmt.Errorf("%d nodes: %w", nodes, err)
+		}
+	}
+	return nil
+}
+
+func (b *bench) serviceAt(ctx context.Context, p *plane, null contestant, nodes int) error {
+	on, err := openBus(ctx, p.stock, b.dir)
+	if err != nil {
+		return err
+	}
+	defer on.close()
+	f := newFleet(b.Seed)
+	if err := announce(ctx, on, f.grow(nodes)); err != nil {
+		return err
+	}
+	ours, err := b.ours(p, on, "growth")
+	if err != nil {
+		return err
+	}
+	defer ours.stop()
+	if err := ours.wait(ctx); err != nil {
+		return err
+	}
+	for _, full := range []float64{0, 0.5, 0.95} {
+		if err := occupy(ctx, on, f.fill(full)); err != nil {
+			return err
+		}
+		measured := Service{Nodes: nodes, Full: full}
+		if err := b.serve(ctx, on, f, []contestant{ours, null}, &measured); err != nil {
+			return err
+		}
+		b.out.Service = append(b.out.Service, measured)
+		b.say("%d nodes, %.0f %% full: %.2f ms, null %.2f ms", nodes, 100*full, median(measured.Ours), median(measured.Null))
+	}
+	return nil
+}
+
+// serve asks both, in turns, while the books change.
+func (b *bench) serve(ctx context.Context, on *bus, f *fleet, both []contestant, into *Service) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	changing := make(chan error, 1)
+	go func() { changing <- churn(ctx, on, f) }()
+	names, q := named(f.nodes), &questions{dice: rand.New(rand.NewPCG(b.Seed, 1))}
+	askers := []*asker{newAsker(both[0].url), newAsker(both[1].url)}
+	all := make([]times, len(both))
+	for round := -1; round < b.scale.rounds; round++ { // the first one only warms up
+		medians := make([]float64, len(both))
+		for _, who := range interleaved(len(both), round+2) {
+			taken, err := askAll(ctx, askers[who], q, names, b.scale.pods)
+			if err != nil {
+				return err
+			}
+			if medians[who] = milliseconds(taken.quantile(0.5)); round >= 0 {
+				all[who] = append(all[who], taken...)
+			}
+		}
+		if round >= 0 {
+			into.Ours, into.Null = append(into.Ours, medians[0]), append(into.Null, medians[1])
+		}
+	}
+	into.Ratios = ratios(into.Ours, into.Null)
+	into.P50, into.P99 = milliseconds(all[0].quantile(0.5)), milliseconds(all[0].quantile(0.99))
+	into.NullP99 = milliseconds(all[1].quantile(0.99))
+	cancel()
+	return <-changing
+}
+
+// askAll asks filter and then prioritize about so many pods, and returns their sums.
+func askAll(ctx context.Context, a *asker, q *questions, nodes json.RawMessage, pods int) (times, error) {
+	var all times
+	for range pods {
+		body, err := q.about(nodes)
+		if err != nil {
+			return nil, err
+		}
+		var sum time.Duration
+		for _, verb := range []string{"filter", "prioritize"} {
+			took, err := a.time(ctx, verb, body)
+			if err != nil {
+				return nil, err
+			}
+			sum += took
+		}
+		all = append(all, sum)
+	}
+	return all, nil
+}
+
+// churnEvery is how often a node's books change while service times are taken: as often as a busy scheduler binds.
+const churnEvery = 25 * time.Millisecond
+
+// churn writes a small allocation somewhere and takes it away again, until ctx ends.
+func churn(ctx context.Context, on *bus, f *fleet) error {
+	dice, tick := rand.New(rand.NewPCG(99, 0)), time.NewTicker(churnEvery)
+	defer tick.Stop()
+	last := ""
+	for i := 0; ; i++ {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		var err error
+		if last != "" {
+			err, last = on.Delete(ctx, last), ""
+		} else {
+			node := f.nodes[dice.IntN(len(f.nodes))]
+			o := occupant{uid: growth.PodUID(fmt.Sprint("churn-", i)), name: fmt.Sprint("churn-", i), node: growth.NodeName(node), gpu: gpuOf(node, i%gpusPerNode), size: growth.GiB}
+			var value []byte
+			if value, err = state.Encode(allocated(o)); err == nil {
+				last = state.AllocationKey(o.node, o.uid)
+				_, err = on.Put(ctx, last, value, state.Persistent)
+			}
+		}
+		if err != nil && ctx.Err() == nil {
+			return fmt.Errorf("changing the books: %w", err)
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package extenderbench
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+)
+
+// Start is a cold start: seconds from the start of the process to its readiness, and the most memory it has had in MB,
+// after it has been asked about all nodes too.
+type Start struct {
+	Seconds, PeakMB float64
+}
+
+// start measures cold starts in a world of running pods.
+func (b *bench) start(ctx context.Context, p *plane) error {
+	on, err := openBus(ctx, p.stock, b.dir)
+	if err != nil {
+		return err
+	}
+	defer on.close()
+	f := newFleet(b.Seed)
+	nodes := f.grow(b.scale.startNodes)
+	jobs := f.scatter(b.scale.startPods)
+	if err := p.register(ctx, nodes); err != nil {
+		return err
+	}
+	if err := p.run(ctx, jobs); err != nil {
+		return err
+	}
+	if err := announce(ctx, on, nodes); err != nil {
+		return err
+	}
+	if err := occupy(ctx, on, jobs); err != nil {
+		return err
+	}
+	b.say("%d nodes and %d running pods are there", len(nodes), len(jobs))
+	for range b.scale.starts {
+		begun := time.Now()
+		ours, err := b.ours(p, on, "growth")
+		if err != nil {
+			return err
+		}
+		measured := Start{}
+		if err = ours.wait(ctx); err == nil {
+			measured.Seconds = time.Since(begun).Seconds()
+			q := &questions{dice: rand.New(rand.NewPCG(b.Seed, 3))}
+			_, err = askAll(ctx, newAsker(ours.url), q, named(nodes), b.scale.pods)
+		}
+		peak, unread := ours.peak()
+		ours.stop()
+		if err != nil {
+			return err
+		}
+		if unread != nil {
+			return unread
+		}
+		measured.PeakMB = float64(peak) / 1e6
+		b.out.Start = append(b.out.Start, measured)
+		b.say("cold start: %.2f s, peak memory %.0f MB", measured.Seconds, measured.PeakMB)
+	}
+	return p.clear(ctx)
+}
+
+// register creates node objects that are ready and offer their GPU memory.
+func (p *plane) register(ctx context.Context, nodes []string) error {
+	room := corev1.ResourceList{
+		corev1.ResourceCPU: resource.MustParse("64"), corev1.ResourceMemory: resource.MustParse("512Gi"), corev1.ResourcePods: resource.MustParse("110"),
+		gpushare.Resource: *resource.NewQuantity(int64(gpusPerNode*gpuMemory>>10), resource.DecimalSI),
+	}
+	return each(ctx, nodes, func(ctx context.Context, name string) error {
+		_, err := p.client.CoreV1().Nodes().Create(ctx, &corev1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{gpushare.NodeLabel: "true", corev1.LabelHostname: name}},
+			Status: corev1.NodeStatus{Capacity: room, Allocatable: room, Conditions: []corev1.NodeCondition{
+				{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady"},
+			}},
+		}, metav1.CreateOptions{})
+		return err
+	})
+}
+
+// run creates pods that are bound and run.
+func (p *plane) run(ctx context.Context, jobs []occupant) error {
+	return each(ctx, jobs, func(ctx context.Context, o occupant) error {
+		made, err := p.client.CoreV1().Pods("default").Create(ctx, running(o), metav1.CreateOptions{})
+		if err != nil {
+			return err
+		}
+		made.Status.Phase = corev1.PodRunning
+		_, err = p.client.CoreV1().Pods("default").UpdateStatus(ctx, made, metav1.UpdateOptions{})
+		return err
+	})
+}
+
+// clear removes all pods and nodes.
+func (p *plane) clear(ctx context.Context) error {
+	if err := p.clearPods(ctx); err != nil {
+		return err
+	}
+	return p.client.CoreV1().Nodes().DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
+}
+
+func (p *plane) clearPods(ctx context.Context) error {
+	now := int64(0)
+	return p.client.CoreV1().Pods("default").DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &now}, metav1.ListOptions{})
+}
