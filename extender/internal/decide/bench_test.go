@@ -1,0 +1,66 @@
+package decide_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trellis-gpu/trellis/extender/internal/decide"
+	"github.com/trellis-gpu/trellis/extender/internal/ledger"
+	"github.com/trellis-gpu/trellis/extender/internal/stage"
+	"github.com/trellis-gpu/trellis/extender/internal/view"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/bus/membus"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/interference"
+	"github.com/trellis-gpu/trellis/growth/placement"
+)
+
+// willing is an API server that binds everything.
+type willing struct{ pod *corev1.Pod }
+
+func (w willing) Pod(context.Context, string, string) (*corev1.Pod, error) { return w.pod, nil }
+func (w willing) Bind(context.Context, *corev1.Binding) error              { return nil }
+
+// BenchmarkBind binds one pod again and again to a node: everything but the network.
+func BenchmarkBind(b *testing.B) {
+	session := membus.New().Session()
+	inventory := bus.NodeGPUs{Unit: growth.GiB, Resource: gpushare.Resource}
+	for g := range 8 {
+		inventory.GPUs = append(inventory.GPUs, bus.GPU{UUID: growth.GPU(fmt.Sprint("GPU-", g)), Memory: 80 * growth.GiB, Healthy: true})
+	}
+	value, err := bus.Encode(inventory)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := session.Put(b.Context(), bus.GPUsKey("n"), value, bus.Persistent); err != nil {
+		b.Fatal(err)
+	}
+	entries, revision, err := session.List(b.Context(), bus.Nodes)
+	if err != nil {
+		b.Fatal(err)
+	}
+	keeper := view.NewKeeper(nil, gpushare.Resource, slog.New(slog.DiscardHandler))
+	keeper.Step(view.OnNodes(bus.Batch{Reset: true, Revision: revision, Entries: entries}))
+	keeper.Step(view.OnJobs(bus.Batch{Reset: true, Revision: revision}))
+	keeper.Step(view.Informed())
+	policy, err := placement.Named("growth", interference.Prior())
+	if err != nil {
+		b.Fatal(err)
+	}
+	pod := stage.Pod("p", "8Gi", 8)
+	d := &decide.Decider{
+		View: keeper, Policy: policy, Ledger: ledger.Ledger{Bus: session, Unbalanced: func() {}}, Held: &ledger.Held{}, API: willing{pod},
+		Resource: gpushare.Resource, Log: slog.New(slog.DiscardHandler), Conflicted: func() {},
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := d.Bind(b.Context(), stage.Ref(pod), "n"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
