@@ -6,6 +6,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/efficiency"
 	"github.com/trellis-gpu/trellis/growth/fairfinish"
+	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
 // NodeGPUs is a node's inventory, published by its device plugin.
@@ -165,6 +166,9 @@ type Work struct {
 	StepSpread growth.CoreSeconds `json:"stepSpread,omitempty"`
 	// Demand is the most CPU that the job is thought to be able to use at once.
 	Demand growth.MilliCPU `json:"demandMilli,omitempty"`
+	// Curve is the metric against the work since the job began, or began again at Began of its CPU time.
+	Curve *remaining.Curve `json:"curve,omitempty"`
+	Began growth.Seconds   `json:"began,omitempty"`
 	// Fair is the job's part of the policy's virtual state; absent under policies that keep none.
 	Fair *fairfinish.State `json:"fair,omitempty"`
 }

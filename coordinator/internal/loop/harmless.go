@@ -23,8 +23,9 @@ func (l *Loop) harmless(jobs []*job, originals []pods.Requests, interrupted bool
 	in := make([]fairfinish.Job, len(jobs))
 	for i, j := range jobs {
 		l.meter(j, now)
+		left, need := j.estimates()
 		in[i] = fairfinish.Job{
-			ID: j.pod.Ref.UID, Used: growth.CoreSeconds(j.usage.CPU), Left: j.left(), Need: j.need(),
+			ID: j.pod.Ref.UID, Used: growth.CoreSeconds(j.usage.CPU), Left: left, Need: need,
 			// Plain Kubernetes divides a busy node in proportion to requests: that is what nobody may be harmed against.
 			Weight: originals[i].Sum().Cores(), Limit: j.limit(originals[i].Sum()),
 		}

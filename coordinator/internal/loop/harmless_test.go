@@ -105,7 +105,7 @@ func schedule(seed uint64) []training {
 }
 
 // The loop with everything but the kernel and kubelet: on declared totals nobody ends later than under fair sharing by
-// more than an interval, and the mean is far sooner.
+// more than an interval, and the mean is sooner.
 func TestHarmlessHarmsNobody(t *testing.T) {
 	var fair, harmless, n float64
 	for seed := range uint64(6) {
@@ -119,7 +119,7 @@ func TestHarmlessHarmsNobody(t *testing.T) {
 		}
 	}
 	t.Logf("mean completion %.1f s, under fair sharing %.1f s", harmless/n, fair/n)
-	require.Less(t, harmless, 0.85*fair)
+	require.Less(t, harmless, 0.9*fair, "balanced spends slack on metrics as well as on ends")
 }
 
 func TestHarmlessGoesOnAfterARestart(t *testing.T) {

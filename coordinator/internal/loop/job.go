@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -43,6 +44,8 @@ type job struct {
 	usage   cgroup.Usage
 	cost    cost
 	demand  demand
+	curve   remaining.Curve
+	began   growth.Seconds // of usage.CPU, when the job began what it does now
 	usedAt  time.Time
 	used    growth.MilliCPU
 	io      traffic
@@ -88,11 +91,18 @@ func (j *job) trainer() string { return *j.container.Load() }
 // tunable tells whether the job takes part in dividing the CPU.
 func (j *job) tunable() bool { return j.fixed() == "" }
 
-// left is the work to the job's end, as far as it is known.
-func (j *job) left() remaining.Estimate { return j.cost.left(j.odometer.steps, j.latest.TotalSteps) }
+// done is the work since the job began what it does now.
+func (j *job) done() growth.CoreSeconds { return growth.CoreSeconds(max(j.usage.CPU-j.began, 0)) }
 
-// need is the work until its metric is almost as good as it will be.
-func (j *job) need() remaining.Estimate { return remaining.Estimate{} }
+// estimates are the work to the job's end, by the steps that it has said it will make, else by its curve, and the work
+// until its metric is almost as good as it will be; each as far as it is known.
+func (j *job) estimates() (left, need remaining.Estimate) {
+	left = j.cost.left(j.odometer.steps, j.latest.TotalSteps)
+	if left.Known {
+		return left, j.curve.Need(j.wish.Direction, j.done(), j.done()+left.Likely)
+	}
+	return j.curve.Left(j.wish.Direction, j.done()), j.curve.Need(j.wish.Direction, j.done(), 0)
+}
 
 // observe takes in what the pod's cgroup says.
 func (j *job) observe(usage cgroup.Usage, now time.Time) {
@@ -114,6 +124,8 @@ func (j *job) sample(gpus []growth.GPU, fair fairfinish.State) bus.Sample {
 	history := j.tracker.Memory()
 	work := bus.Work{Demand: growth.MilliCPU(j.demand)}
 	work.StepCost, work.StepSpread = j.cost.perStep()
+	work.Curve = &remaining.Curve{Points: slices.Clone(j.curve.Points), Each: j.curve.Each}
+	work.Began = j.began
 	if account, ok := fair.Accounts[j.pod.Ref.UID]; ok {
 		work.Fair = &fairfinish.State{At: fair.At, Accounts: map[growth.PodUID]fairfinish.Account{j.pod.Ref.UID: account}}
 	}

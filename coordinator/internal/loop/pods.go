@@ -109,6 +109,10 @@ func (l *Loop) resume(j *job) {
 func (l *Loop) resumeWork(j *job, w bus.Work) {
 	j.cost.resume(w.StepCost, w.StepSpread)
 	j.demand = demand(w.Demand)
+	j.began = w.Began
+	if w.Curve != nil {
+		j.curve = *w.Curve
+	}
 	if w.Fair == nil || l.config.FlowCon.Policy != flowcon.Harmless {
 		return
 	}

@@ -88,6 +88,8 @@ func (l *Loop) report(j *job, p wire.Progress, from gpushare.Source) {
 // begunAgain gives a job that has restarted the weight of one that is new.
 func (l *Loop) begunAgain(j *job, why string) {
 	j.weight, j.arrived = 1, time.Now()
+	j.curve.Restart()
+	j.began = j.usage.CPU
 	l.log.Info("a job has restarted", "job", j.pod.Ref.String(), "reason", why)
 }
 
