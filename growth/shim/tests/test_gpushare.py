@@ -315,8 +315,8 @@ class Config(ShimTest):
     def test_an_older_generation_is_ignored(self):
         _, peer = self.connected()
         self.job.loaders(1)
-        peer.send({"type": "config", "generation": 9, "loaders": 5}, {"type": "config", "generation": 8, "loaders": 6, "duty": 0.5},
-                  {"type": "config", "generation": 9, "loaders": 7}, {"type": "save", "reason": "end", "deadline_seconds": 60})
+        peer.send({"type": "config", "generation": 9, "loaders": 5}, {"type": "config", "generation": 8, "loaders": 6},
+                  {"type": "config", "generation": 9, "loaders": 7, "duty": 0.5}, {"type": "save", "reason": "end", "deadline_seconds": 60})
         eventually(self.job.save_requested, "all four lines were read")
         self.assertEqual((self.job.loaders(1), self.job._client()._gate.duty), (5, 1.0))
 
