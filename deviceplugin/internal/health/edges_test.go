@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,10 +45,21 @@ func (d *driver) Faults(ctx context.Context, tell func(gpu.Fault)) error {
 }
 
 // people remember what they are told.
-type people []string
+type people struct {
+	mu    sync.Mutex
+	heard []string
+}
+
+func (p *people) told() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.heard)
+}
 
 func (p *people) Warning(_ context.Context, about apiserver.About, reason, message string) error {
-	*p = append(*p, reason+" "+about.Kind+" "+about.Name+": "+message)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.heard = append(p.heard, reason+" "+about.Kind+" "+about.Name+": "+message)
 	return nil
 }
 
@@ -68,9 +81,9 @@ func TestAFaultTakesAGPUOutAndTimeBringsItBack(t *testing.T) {
 		stock, err := gpu.Open(ctx, d, 1024, log, monitor)
 		require.NoError(t, err)
 		xids := health.NewXIDs(prometheus.NewRegistry())
-		var told people
+		audience := &people{}
 		listener := &health.Listener{Ear: d, Monitor: monitor, Inventory: stock, Memory: memory, XIDs: xids, Log: log}
-		herald := health.Herald{Node: "n1", Inventory: stock, People: &told, Log: log, Holders: func(g growth.GPU) []growth.PodRef {
+		herald := health.Herald{Node: "n1", Inventory: stock, People: audience, Log: log, Holders: func(g growth.GPU) []growth.PodRef {
 			require.Equal(t, growth.GPU("A"), g)
 			return []growth.PodRef{{Namespace: "ns", Name: "p", UID: "u"}}
 		}}
@@ -82,14 +95,14 @@ func TestAFaultTakesAGPUOutAndTimeBringsItBack(t *testing.T) {
 		d.faults <- gpu.Fault{Board: "A", XID: 13}
 		synctest.Wait()
 		require.True(t, healthy())
-		require.Empty(t, told)
+		require.Empty(t, audience.told())
 
 		d.faults <- gpu.Fault{Board: "A", XID: 74}
 		synctest.Wait()
 		require.False(t, healthy(), "at once")
-		require.Len(t, told, 2)
-		require.Contains(t, told[0], "GPUUnhealthy Node n1: GPU A takes no new jobs: XID 74")
-		require.Contains(t, told[1], "GPUUnhealthy Pod p")
+		require.Len(t, audience.told(), 2)
+		require.Contains(t, audience.told()[0], "GPUUnhealthy Node n1: GPU A takes no new jobs: XID 74")
+		require.Contains(t, audience.told()[1], "GPUUnhealthy Pod p")
 		require.Equal(t, 1.0, testutil.ToFloat64(xids.WithLabelValues("A", "74", "unhealthy")))
 		kept, err := memory.Load()
 		require.NoError(t, err)
@@ -98,8 +111,8 @@ func TestAFaultTakesAGPUOutAndTimeBringsItBack(t *testing.T) {
 		time.Sleep(71 * time.Second)
 		synctest.Wait()
 		require.True(t, healthy())
-		require.Len(t, told, 4)
-		require.Contains(t, told[2], "GPUHealthy Node n1")
+		require.Len(t, audience.told(), 4)
+		require.Contains(t, audience.told()[2], "GPUHealthy Node n1")
 		require.Equal(t, 1, d.ears, "one ear all the while")
 	})
 }

@@ -6,7 +6,9 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -122,15 +124,30 @@ func (c *card) Processes(context.Context) ([]gpu.Process, error) {
 }
 
 // api remembers what it was told.
-type api []string
+type api struct {
+	mu   sync.Mutex
+	said []string
+}
+
+func (a *api) say(what string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.said = append(a.said, what)
+}
+
+func (a *api) told() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.said)
+}
 
 func (a *api) Warning(_ context.Context, about apiserver.About, reason, message string) error {
-	*a = append(*a, reason+" "+about.Name+": "+message)
+	a.say(reason + " " + about.Name + ": " + message)
 	return nil
 }
 
 func (a *api) Create(_ context.Context, path string, object any) error {
-	*a = append(*a, fmt.Sprint(path, object))
+	a.say(fmt.Sprint(path, object))
 	return nil
 }
 
@@ -142,10 +159,10 @@ func TestAPodOverItsRequestIsToldAndThenEvicted(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		c := &card{processes: []gpu.Process{{PID: 10, Device: "A", Memory: 3000, Busy: 50}, {PID: 11, Device: "A", Memory: 9000}}}
-		var told api
+		people := &api{}
 		ref := growth.PodRef{Namespace: "ns", Name: "p", UID: uid}
 		m := &usage.Meter{
-			Driver: c, Proc: usage.Proc(proc), API: &told, Log: slog.New(slog.DiscardHandler),
+			Driver: c, Proc: usage.Proc(proc), API: people, Log: slog.New(slog.DiscardHandler),
 			Judge: &usage.Judge{Config: usage.Config{WarnAfter: 20 * time.Second, AgainAfter: 1000 * time.Hour, EvictAfter: 40 * time.Second}},
 			Allocations: func() map[growth.PodUID]bus.Allocation {
 				return map[growth.PodUID]bus.Allocation{uid: {Pod: ref, Containers: []bus.ContainerAllocation{{GPUs: []growth.GPUShare{{GPU: "A", Memory: 2048}}}}}}
@@ -155,12 +172,14 @@ func TestAPodOverItsRequestIsToldAndThenEvicted(t *testing.T) {
 		defer cancel()
 		go func() { _ = m.Run(ctx, 10*time.Second) }()
 		time.Sleep(35 * time.Second)
-		require.Len(t, told, 1)
-		require.Contains(t, told[0], "GPUMemoryExceeded p: The job uses 3000MiB on GPU A and asked for 2GiB")
+		synctest.Wait()
+		require.Len(t, people.told(), 1)
+		require.Contains(t, people.told()[0], "GPUMemoryExceeded p: The job uses 3000MiB on GPU A and asked for 2GiB")
 		time.Sleep(20 * time.Second)
-		require.Len(t, told, 2)
-		require.Contains(t, told[1], "/api/v1/namespaces/ns/pods/p/eviction")
-		require.Contains(t, told[1], "uid:"+uid, "the very pod, not its namesake")
+		synctest.Wait()
+		require.Len(t, people.told(), 2)
+		require.Contains(t, people.told()[1], "/api/v1/namespaces/ns/pods/p/eviction")
+		require.Contains(t, people.told()[1], "uid:"+uid, "the very pod, not its namesake")
 
 		registry := prometheus.NewRegistry()
 		registry.MustRegister(m)
@@ -175,7 +194,8 @@ trellis_deviceplugin_pod_gpu_busy_ratio{gpu="A",namespace="ns",pod="p"} 0.5
 
 		c.hang.Store(int64(time.Hour))
 		time.Sleep(2 * time.Hour)
-		require.Len(t, told, 2, "a driver that hangs stops nothing else")
+		synctest.Wait()
+		require.Len(t, people.told(), 2, "a driver that hangs stops nothing else")
 		cancel()
 		time.Sleep(time.Hour)
 	})
