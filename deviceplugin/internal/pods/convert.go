@@ -1,9 +1,9 @@
 package pods
 
 import (
+	"strconv"
+	"strings"
 	"time"
-
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/ledger"
 	"github.com/trellis-gpu/trellis/growth"
@@ -28,7 +28,7 @@ type container struct {
 	Name          string
 	RestartPolicy string
 	Resources     struct {
-		Limits map[string]resource.Quantity
+		Limits map[string]string
 	}
 }
 
@@ -55,9 +55,24 @@ func converted(p pod, resource string) ledger.Pod {
 }
 
 func appended(asking []ledger.Container, c container, resource string, init bool) []ledger.Container {
-	limit, ok := c.Resources.Limits[resource]
-	if units := limit.Value(); ok && units > 0 {
-		asking = append(asking, ledger.Container{Name: c.Name, Units: int(units), Init: init})
+	if units := whole(c.Resources.Limits[resource]); units > 0 {
+		asking = append(asking, ledger.Container{Name: c.Name, Units: units, Init: init})
 	}
 	return asking
+}
+
+// whole reads the quantity of an extended resource, 0 where there is none. The API server takes whole numbers only, and
+// writes them in its shortest form: 1000 is "1k".
+func whole(quantity string) int {
+	factor := 1
+	for suffix, times := range map[string]int{"k": 1e3, "M": 1e6, "Ki": 1 << 10, "Mi": 1 << 20} {
+		if number, ok := strings.CutSuffix(quantity, suffix); ok {
+			quantity, factor = number, times
+		}
+	}
+	n, err := strconv.ParseInt(quantity, 10, 32)
+	if err != nil {
+		return 0
+	}
+	return int(n) * factor
 }

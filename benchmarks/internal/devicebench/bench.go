@@ -1,0 +1,183 @@
+package devicebench
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
+)
+
+const (
+	node = "bench"
+	// gpus is the largest node there is.
+	gpus = "emulated:8x141GiB"
+	// pods run at once, each with so many units.
+	pods  = 200
+	units = 4
+)
+
+// Options are what can be chosen.
+type Options struct {
+	// Plugin is the device plugin's binary, Etcd etcd's.
+	Plugin, Etcd string
+	// Rounds is how often all is done, each time with new processes; Churn how many pods are replaced in each.
+	Rounds, Churn int
+	// Log is told how it goes.
+	Log io.Writer
+}
+
+// Figures are what was measured, a value a round.
+type Figures struct {
+	AllocateP50, AllocateP99, PreStartP50, PreStartP99 []float64 // milliseconds
+	Message                                            []float64 // KiB
+	Resident, Anonymous                                []float64 // MB
+}
+
+// Goals are the figures with what they should be.
+func (f Figures) Goals() []results.Goal {
+	return []results.Goal{
+		results.Measured("Allocate, p99", "ms", f.AllocateP99).AtMost(5),
+		results.Measured("Allocate, p50", "ms", f.AllocateP50),
+		results.Measured("PreStartContainer with 200 pods, p99", "ms", f.PreStartP99).AtMost(50),
+		results.Measured("PreStartContainer with 200 pods, p50", "ms", f.PreStartP50),
+		results.Measured("ListAndWatch message, 8 x 141 GiB", "KiB", f.Message).AtMost(256),
+		results.Measured("resident memory", "MB", f.Resident).AtMost(30),
+		results.Measured("of it anonymous", "MB", f.Anonymous),
+	}
+}
+
+// Run measures.
+func Run(ctx context.Context, o Options) (Figures, error) {
+	var f Figures
+	for round := range o.Rounds {
+		_, _ = fmt.Fprintf(o.Log, "round %d of %d\n", round+1, o.Rounds)
+		if err := o.round(ctx, &f); err != nil {
+			return f, err
+		}
+	}
+	return f, nil
+}
+
+func (o Options) round(ctx context.Context, f *Figures) error {
+	dir, err := os.MkdirTemp("", "devicebench")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	k, err := startKubelet(dir)
+	if err != nil {
+		return err
+	}
+	defer k.stop()
+	api, address, err := startAPIServer(pods, units)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = api.Close() }()
+	bus, endpoint, err := startEtcd(o.Etcd, dir)
+	if err != nil {
+		return err
+	}
+	defer bus.stop()
+	plugin, health, err := startPlugin(o.Plugin, dir, k, address, endpoint)
+	if err != nil {
+		return err
+	}
+	defer plugin.stop()
+	if err := ready(ctx, k, health); err != nil {
+		return fmt.Errorf("%w; the plugin said:\n%s", err, plugin.said())
+	}
+	allocate, prestart, err := o.drive(ctx, k)
+	if err != nil {
+		return fmt.Errorf("%w; the plugin said:\n%s", err, plugin.said())
+	}
+	f.AllocateP50, f.AllocateP99 = append(f.AllocateP50, quantile(allocate, 0.5)), append(f.AllocateP99, quantile(allocate, 0.99))
+	f.PreStartP50, f.PreStartP99 = append(f.PreStartP50, quantile(prestart, 0.5)), append(f.PreStartP99, quantile(prestart, 0.99))
+	f.Message = append(f.Message, float64(k.message)/1024)
+	resident, anonymous, err := plugin.memory()
+	f.Resident, f.Anonymous = append(f.Resident, resident), append(f.Anonymous, anonymous)
+	return err
+}
+
+// drive fills the node, then replaces pods and starts containers again.
+func (o Options) drive(ctx context.Context, k *kubelet) (allocate, prestart []time.Duration, err error) {
+	for i := range pods + o.Churn {
+		name := podName(i % pods)
+		k.end(name)
+		took, err := k.admit(ctx, name, units)
+		if err != nil {
+			return nil, nil, fmt.Errorf("admitting %s: %w", name, err)
+		}
+		first, err := k.start(ctx, name)
+		if err != nil {
+			return nil, nil, fmt.Errorf("starting %s: %w", name, err)
+		}
+		if i < pods {
+			continue
+		}
+		again, err := k.start(ctx, podName((i*7)%pods))
+		if err != nil {
+			return nil, nil, fmt.Errorf("starting a container again: %w", err)
+		}
+		allocate, prestart = append(allocate, took), append(prestart, first, again)
+	}
+	return allocate, prestart, nil
+}
+
+// quantile is in milliseconds.
+func quantile(of []time.Duration, q float64) float64 {
+	sorted := slices.Sorted(slices.Values(of))
+	return float64(sorted[min(int(q*float64(len(sorted))), len(sorted)-1)].Microseconds()) / 1000
+}
+
+// ready waits until the plugin is registered and has heard of bus and pods.
+func ready(ctx context.Context, k *kubelet, health string) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	select {
+	case <-k.ready:
+	case <-ctx.Done():
+		return fmt.Errorf("the plugin did not register: %w", ctx.Err())
+	}
+	for {
+		if text, ok := get(ctx, health+"/readyz"); ok && text == "ok\n" {
+			return nil
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return fmt.Errorf("the plugin did not become ready: %w", ctx.Err())
+		}
+	}
+}
+
+func get(ctx context.Context, url string) (string, bool) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return "", false
+	}
+	reply, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return "", false
+	}
+	defer func() { _ = reply.Body.Close() }()
+	text, err := io.ReadAll(io.LimitReader(reply.Body, 1<<20))
+	return string(text), err == nil && reply.StatusCode == http.StatusOK
+}
+
+// kubeconfig for the API server that is played.
+func kubeconfig(dir, server string) (string, error) {
+	path := filepath.Join(dir, "kubeconfig")
+	return path, os.WriteFile(path, []byte(strings.ReplaceAll(`
+current-context: it
+contexts: [{name: it, context: {cluster: it}}]
+clusters: [{name: it, cluster: {server: "SERVER"}}]
+`, "SERVER", server)), 0o600)
+}
