@@ -13,7 +13,7 @@ ARGS ?=
 
 # One set of flags for everything, so that what one step compiled serves the next. The tags keep the C library out
 # where only the network packages would want it.
-export GOFLAGS := -buildvcs=false -trimpath -tags=netgo,osusergo
+export GOFLAGS := -buildvcs=false -trimpath -tags=netgo,osusergo,grpcnotrace
 
 ##@ The two commands
 .PHONY: demo

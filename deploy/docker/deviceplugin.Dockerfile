@@ -8,7 +8,7 @@ WORKDIR /src
 COPY growth growth
 COPY deviceplugin deviceplugin
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/gocache \
-    GOCACHE=/gocache CGO_ENABLED=1 GOWORK=off go build -C deviceplugin -trimpath -tags netgo,osusergo -ldflags "-s -w -X main.version=${VERSION}" -o /program .
+    GOCACHE=/gocache CGO_ENABLED=1 GOWORK=off go build -C deviceplugin -trimpath -tags netgo,osusergo,grpcnotrace -ldflags "-s -w -X main.version=${VERSION}" -o /program .
 
 FROM ${BASE}
 COPY --from=build /program /program

@@ -29,7 +29,7 @@ func (w Wish) programs(ctx context.Context, out io.Writer) (string, error) {
 // do not build over each other. The tags keep the C library out where only the network packages would want it: a
 // program is then static, unless it speaks to a GPU's driver.
 func Build(ctx context.Context, repository, folder string) error {
-	args := []string{"build", "-trimpath", "-tags=netgo,osusergo",
+	args := []string{"build", "-trimpath", "-tags=netgo,osusergo,grpcnotrace",
 		"-ldflags=-s -w -X main.version=" + versionOf(ctx, repository), "-o", folder + string(filepath.Separator)}
 	for _, name := range image.Binaries() {
 		args = append(args, "./"+name)
