@@ -69,6 +69,14 @@ bench-extender: build ## What the extender costs, beside one that does nothing (
 bench-gate: ## Microbenchmarks against BASE (default: the previous commit), in turns; fails above 15 % slower
 	scripts/bench-gate $(BASE)
 
+.PHONY: bench-deviceplugin
+bench-deviceplugin: build ## What the device plugin costs kubelet: latencies, its list, memory (ARGS="--quick", "--check")
+	bin/benchmarks deviceplugin --stock-dir $$(bin/local build --only controlplane | tail -n 1) $(ARGS)
+
+.PHONY: gpu-check
+gpu-check: build ## What can only be seen on a card; says that it skipped where there is none
+	scripts/gpu-check
+
 ##@ A local cluster
 .PHONY: cluster-up
 cluster-up: build ## Stock Kubernetes with NODES nodes on this machine, Trellis installed
