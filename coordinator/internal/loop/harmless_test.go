@@ -2,6 +2,7 @@ package loop_test
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -131,10 +132,12 @@ func TestHarmlessGoesOnAfterARestart(t *testing.T) {
 			if second != 100 {
 				return
 			}
-			before := w.memory
 			stop()
+			w.mu.Lock()
+			before, all := w.memory, maps.Clone(w.pods)
+			w.mu.Unlock()
 			stop = w.start(flowcon.Harmless)
-			for _, pod := range w.pods {
+			for _, pod := range all {
 				w.loop.PodChanged(pod)
 			}
 			w.pass(interval)
