@@ -60,6 +60,10 @@ class Cost(ShimTest):
     A call over 1 ms has blocked if its thread gave up its processor of its own accord, and if more than 1 ms is left without
     the time that it, or the shim's thread on which it may have waited, stood in line for a processor. Else the machine was
     busy with something else: such calls are counted apart.
+
+    On a quiet machine no call may block. On a busy one the shim's thread, too, computes more slowly while it holds the
+    interpreter's lock, and what steals time from a virtual machine is seen by no counter in it: there one call in 100,000 may
+    take up to twice as long.
     """
     CALLS = 200000
     MEAN, BLOCK = 50e-6, 1e-3
@@ -81,12 +85,12 @@ class Cost(ShimTest):
         return met
 
     def measure(self, step, calls):
-        """How long each call took that the machine did not hold up, how many it did, and how many blocked."""
+        """How long each call took that the machine did not hold up, how many it did, and how long those took that blocked."""
         self.job.step()
         waiting = Waiting(threading.get_native_id(), self.job._client()._thread.native_id)
         self.addCleanup(waiting.close)
         clock, usage, thread = time.perf_counter, resource.getrusage, resource.RUSAGE_THREAD
-        took, held_up, blocked = [], 0, 0
+        took, held_up, blocked = [], 0, []
         for _ in range(calls):
             waited, switches = waiting(), usage(thread).ru_nvcsw
             began = clock()
@@ -96,7 +100,7 @@ class Cost(ShimTest):
                 if usage(thread).ru_nvcsw == switches or seconds - (waiting() - waited) <= self.BLOCK:
                     held_up += 1
                     continue
-                blocked += 1
+                blocked.append(seconds)
             took.append(seconds)
         return sorted(took), held_up, blocked
 
@@ -107,7 +111,9 @@ class Cost(ShimTest):
             condition, mean * 1e6, took[len(took) // 2] * 1e6, took[int(len(took) * 0.999)] * 1e6, took[-1] * 1e3, len(took), held_up),
             file=sys.stderr)
         self.assertLess(mean, self.MEAN)
-        self.assertEqual(blocked, 0, "calls that blocked for over %.0f ms" % (self.BLOCK * 1e3))
+        busy = os.getloadavg()[0] > (os.cpu_count() or 1) / 2
+        self.assertLessEqual(len(blocked), self.CALLS // 100000 if busy else 0, "calls that blocked for over %.0f ms" % (self.BLOCK * 1e3))
+        self.assertLess(max(blocked, default=0.0), 2 * self.BLOCK)
 
     def test_without_an_agent(self):
         self.check("without an agent")
@@ -133,4 +139,5 @@ class Cost(ShimTest):
             self.job.step(**reported)
             if self.job._client()._report.number in (50, 60):
                 time.sleep(0.003)
-        self.assertEqual(self.measure(step, 100)[2], 2)
+        blocked = self.measure(step, 100)[2]
+        self.assertEqual((len(blocked), min(blocked) > 2 * self.BLOCK), (2, True))
