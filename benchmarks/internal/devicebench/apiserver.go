@@ -43,7 +43,7 @@ func pod(i, units int) corev1.Pod {
 	for n := range 20 {
 		env = append(env, corev1.EnvVar{Name: fmt.Sprintf("SETTING_%d", n), Value: "the value of a setting of a training job"})
 	}
-	fields := &metav1.FieldsV1{Raw: []byte(`{"f:metadata":{"f:annotations":{".":{},"f:gpushare/gpu-mem":{}}},"f:spec":{"f:containers":{"k:{\"name\":\"main\"}":{".":{},"f:env":{".":{}}}}}}`)}
+	fields := metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{".":{},"f:gpushare/gpu-mem":{}}},"f:spec":{"f:containers":{"k:{\"name\":\"main\"}":{".":{},"f:env":{".":{}}}}}}`)
 	return corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "default", Name: podName(i), UID: types.UID(fmt.Sprintf("00000000-0000-4000-8000-%012d", i)),

@@ -39,8 +39,8 @@ func (l *Loop) wanted(j *job) (config wire.Config, any bool) {
 		}
 	}
 	config.Generation = l.generation(j)
-	if j.duty > 0 {
-		config.Duty = &j.duty
+	if duty := j.duty; duty > 0 {
+		config.Duty = &duty
 	}
 	return config, config.Values != (wire.Values{}) || config.Duty != nil
 }

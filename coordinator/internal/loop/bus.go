@@ -77,6 +77,7 @@ func (l *Loop) jobsChanged(view *bus.View[bus.Advice], past []bus.Sample) {
 	for _, j := range l.sorted() {
 		if _, known := l.past[j.pod.Ref.UID]; known && j.reading.Samples == 0 {
 			l.resume(j)
+			l.deliver(j) // a gate that was left closed
 			l.interrupt("resumed", false)
 		}
 		if a, ok := view.Values[bus.AdviceKey(j.pod.Ref.UID)]; ok && a.Generation != j.advice.Generation {

@@ -175,7 +175,7 @@ func TestTalk(t *testing.T) {
 			began := time.Now()
 			for k := range each {
 				line, _ := wire.Encode(wire.Progress{
-					Step: int64(began.Unix()*100 + int64(k)), Steps: 3, Samples: 192, StepSeconds: .03, LoadSeconds: .01, TotalSteps: 1 << 50,
+					Step: began.Unix()*100 + int64(k), Steps: 3, Samples: 192, StepSeconds: .03, LoadSeconds: .01, TotalSteps: 1 << 50,
 					Metrics: map[string]float64{"loss": 1 / float64(k+1), "accuracy": .5},
 				})
 				if _, err := conn.Write(line); err != nil {

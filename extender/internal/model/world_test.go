@@ -3,7 +3,6 @@ package model
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -46,7 +45,6 @@ type world struct {
 	excused map[growth.PodUID]bool
 	// broken says which invariant does not hold.
 	broken string
-	bound  int
 }
 
 func newWorld(f faults) *world {
@@ -255,19 +253,4 @@ func (w *world) pass(a, b, _ int) {
 		w.passed(lag)
 	}
 	w.passed(d)
-}
-
-// dump shows the state, for a failure.
-func (w *world) dump() string {
-	var b strings.Builder
-	for _, key := range sortedKeys(w.seen) {
-		fmt.Fprintf(&b, "%s@%d %s\n", key, w.seen[key].Revision, w.seen[key].Value)
-	}
-	for _, p := range w.api.list(func(request.Pod) bool { return true }) {
-		fmt.Fprintf(&b, "pod %s on %q %v ended=%v\n", p.Ref.UID, p.Node, p.GPUs, p.Ended)
-	}
-	for _, k := range w.kubes {
-		fmt.Fprintf(&b, "kubelet %s %v\n", k.node, k.holds)
-	}
-	return b.String()
 }

@@ -112,7 +112,7 @@ func TestARestartedContainer(t *testing.T) {
 	_, err = poll(tail, "3")
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	d.write("results/loss", "d\n")
-	finds(t, &*tail, "↻", "d")
+	finds(t, tail, "↻", "d")
 }
 
 func TestALongFileIsEnteredNearItsEndOrAtIt(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -78,16 +80,29 @@ func sick[T any](good func() (T, nvml.Return), ill func() (nvml.Return, bool)) f
 	}
 }
 
-// stocked is the inventory as the program has it.
-func stocked(ctx context.Context, t *testing.T, s *dgxa100.Server) *gpu.Stock {
+// still is a source that can be held, so that a test may change what it is made of.
+type still struct {
+	sync.Mutex
+	gpu.Source
+}
+
+func (s *still) Devices(ctx context.Context) ([]gpu.Device, error) {
+	s.Lock()
+	defer s.Unlock()
+	return s.Source.Devices(ctx)
+}
+
+// stocked is the inventory as the program has it, and its source.
+func stocked(ctx context.Context, t *testing.T, s *dgxa100.Server) (*gpu.Stock, *still) {
 	t.Helper()
-	source, err := open(s, host)
+	opened, err := open(s, host)
 	require.NoError(t, err)
+	source := &still{Source: opened}
 	monitor := health.New(health.Config{Policy: health.Default, RecoverAfter: time.Minute, LossAfter: 2 * time.Minute})
 	stock, err := gpu.Open(ctx, &gpu.Patient{Source: source, Within: 5 * time.Second}, growth.GiB, slog.New(slog.DiscardHandler), monitor)
 	require.NoError(t, err)
 	go func() { _ = stock.Run(ctx, 10*time.Second, time.Second) }()
-	return stock
+	return stock, source
 }
 
 var calls = []string{"DeviceGetCount", "DeviceGetHandleByIndex", "GetUUID", "GetName", "GetMemoryInfo", "GetMinorNumber", "GetPciInfo", "GetMigMode"}
@@ -101,27 +116,26 @@ func TestAPassingIllIsNotAdvertised(t *testing.T) {
 					ctx, cancel := context.WithCancel(t.Context())
 					defer cancel()
 					s, device := server()
-					armed := false
+					var armed atomic.Bool
 					afflict(s, device(3), call, func() (nvml.Return, bool) {
-						if !armed {
+						if !armed.CompareAndSwap(true, false) {
 							return 0, false
 						}
-						armed = false
 						if code == nvml.SUCCESS {
 							time.Sleep(10 * time.Second)
 						}
 						return code, true
 					})
-					stock := stocked(ctx, t, s)
+					stock, _ := stocked(ctx, t, s)
 					before, _ := stock.Devices()
 					require.Len(t, before, 8)
-					armed = true
+					armed.Store(true)
 					for range 40 {
 						time.Sleep(700 * time.Millisecond)
 						now, _ := stock.Devices()
 						require.Equal(t, before, withLinks(now, before), "advertised while %s %s", call, name)
 					}
-					require.False(t, armed, "the call was never made")
+					require.False(t, armed.Load(), "the call was never made")
 					require.False(t, stock.Failing())
 				})
 			})
@@ -147,16 +161,16 @@ func TestALastingIllTakesGPUsOutAndBackIn(t *testing.T) {
 					ctx, cancel := context.WithCancel(t.Context())
 					defer cancel()
 					s, device := server()
-					armed := false
+					var armed atomic.Bool
 					afflict(s, device(3), call, func() (nvml.Return, bool) {
-						if armed && code == nvml.SUCCESS {
+						if armed.Load() && code == nvml.SUCCESS {
 							time.Sleep(10 * time.Second)
 						}
-						return code, armed
+						return code, armed.Load()
 					})
-					stock := stocked(ctx, t, s)
+					stock, _ := stocked(ctx, t, s)
 					before, _ := stock.Devices()
-					armed = true
+					armed.Store(true)
 					out := false
 					for range 40 {
 						time.Sleep(7 * time.Second)
@@ -170,7 +184,7 @@ func TestALastingIllTakesGPUsOutAndBackIn(t *testing.T) {
 					}
 					told := strings.Contains("GetName GetMinorNumber GetPciInfo", call) && code != nvml.SUCCESS
 					require.Equal(t, !told, out, "memory that can not be vouched for is not given away")
-					armed = false
+					armed.Store(false)
 					time.Sleep(2 * time.Minute)
 					now, _ := stock.Devices()
 					require.Equal(t, before, withLinks(now, before))
@@ -202,9 +216,11 @@ func TestNonsenseIsNotAdvertised(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				s, device := server()
-				stock := stocked(ctx, t, s)
+				stock, source := stocked(ctx, t, s)
 				before, _ := stock.Devices()
+				source.Lock()
 				tc.say(s, device(3))
+				source.Unlock()
 				time.Sleep(5 * time.Minute)
 				now, _ := stock.Devices()
 				healthy := 0
@@ -230,12 +246,13 @@ func TestAGPUThatIsPluggedInIsAdvertised(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		s, _ := server()
-		all := s.DeviceGetCountFunc
-		s.DeviceGetCountFunc = counts(7)
-		stock := stocked(ctx, t, s)
+		var plugged atomic.Int32
+		plugged.Store(7)
+		s.DeviceGetCountFunc = func() (int, nvml.Return) { return int(plugged.Load()), nvml.SUCCESS }
+		stock, _ := stocked(ctx, t, s)
 		before, changed := stock.Devices()
 		require.Len(t, before, 7)
-		s.DeviceGetCountFunc = all
+		plugged.Store(8)
 		time.Sleep(11 * time.Second)
 		<-changed
 		now, _ := stock.Devices()
