@@ -13,9 +13,11 @@
 //	G = P / cores in use                          growth/efficiency, FlowCon eq. 4.2
 //	g = G / the job's own decaying peak of G      scale-free, 0..1
 //
-// g sorts jobs into categories (Progressing, Watching, Converged), categories and g become shares of the node
-// (growth/flowcon), and shares bound the data-loader workers that the tuner gives each job (growth/loader). The
-// extender places the next job where the sum of growth suffers least (growth/placement).
+// g sorts jobs into categories (Progressing, Watching, Converged). Shares of the node come from categories and g
+// (growth/flowcon), or from what each job still needs (growth/remaining) inside the slack that fair sharing leaves
+// (growth/fairfinish); GPU time follows them (growth/duty), and they bound the data-loader workers that the tuner
+// gives each job (growth/loader). The extender places the next job where the sum of growth suffers least
+// (growth/placement, by growth/interference's slowdowns), and makes room where growth is lost least (growth/preempt).
 //
 // What one binary writes and the others read travels as records on the bus (growth/bus), what a job and its
 // coordinator say to one another as lines on a socket (growth/wire), and what a user may ask for as annotations

@@ -32,6 +32,9 @@ func Compare(r Round) Comparison {
 	return c
 }
 
+// Known tells whether both runs went far enough to be compared.
+func (c Comparison) Known() bool { return c.Mean.Known() && c.Makespan.Known() }
+
 // compared are the rounds that have something to compare with.
 func compared(rounds []Round) []Round {
 	return slices.DeleteFunc(slices.Clone(rounds), func(r Round) bool { return r.Other == nil })

@@ -106,6 +106,20 @@ func TestGoals(t *testing.T) {
 	require.Nil(t, s.Kills[1].BackAfter)
 }
 
+func TestAComparisonThatWasCutOffClaimsNothing(t *testing.T) {
+	cut := run("fair", 0, 0)
+	for i := range cut.Readings[0].Jobs {
+		cut.Readings[0].Jobs[i].State = timeline.Running
+	}
+	var s results.Summary
+	s.Conclude(jobs, results.Round{Run: flowcon(), Other: cut})
+	for _, g := range s.Goals {
+		require.NotContains(t, g.Name, "against", "nothing was compared")
+	}
+	require.Equal(t, "jobs finished under fair", s.Goals[len(s.Goals)-1].Name)
+	require.False(t, *s.Goals[len(s.Goals)-1].Met)
+}
+
 func TestAKindThatMissedAChangeIsNamed(t *testing.T) {
 	require.EqualError(t, results.Missed(jobs, flowcon()), "under flowcon, every kind of job should have seen a change of each sort, "+
 		"but there was no change of loaders for cnn; no change of category for cnn")

@@ -127,11 +127,16 @@ func (s *Summary) killed(rounds []Round) {
 func (s *Summary) against(jobs workload.Workload, rounds []Round) {
 	others := pick(rounds, func(r Round) *timeline.Timeline { return r.Other })
 	name := " against " + others[0].Name
+	s.Goals = append(s.Goals, finished("jobs finished under "+others[0].Name, jobs, others))
+	rounds = slices.DeleteFunc(slices.Clone(rounds), func(r Round) bool { return !Compare(r).Known() })
+	if len(rounds) == 0 {
+		return // cut off: there is nothing to compare, and nothing is not 0 %
+	}
+	others = pick(rounds, func(r Round) *timeline.Timeline { return r.Other })
 	percent := func(of func(Comparison) timeline.Difference) spread {
 		return over(rounds, func(r Round) float64 { return 100 * of(Compare(r)).Relative() })
 	}
 	s.Goals = append(s.Goals,
-		finished("jobs finished under "+others[0].Name, jobs, others),
 		over(others, makespan).goal("makespan under "+others[0].Name, "s"),
 		percent(func(c Comparison) timeline.Difference { return c.Mean }).goal("mean completion"+name, "%").atMost(0),
 		percent(func(c Comparison) timeline.Difference { return c.Best }).goal("best job"+name, "%"),

@@ -18,6 +18,7 @@
 //
 // # Going on after a restart
 //
-// Categories, shares and what the classifier remembers come back from the last samples on the bus, original requests
-// from the pods' annotations. Without the bus the present requests stand for the shares, and growth is learned anew.
+// Categories, shares, the work that is owed and what the classifier remembers come back from the last samples on the bus
+// or, while it is away, from a file on the node (package recall); original requests from the pods' annotations. Without
+// either the present requests stand for the shares, and growth is learned anew.
 package loop
