@@ -38,7 +38,7 @@ const (
 const workloadFile = `name,kind,arrival_seconds,steps,batch_size,gpu_mem,cpu,metric,progress,seed
 vae,vae,0,700,64,8Gi,150m,loss:min,socket,1
 cnn,cnn,0,700,64,6Gi,150m,loss:min,socket,2
-gru,gru,2,800,64,8Gi,150m,loss:min,socket,3
+gru,gru,2,800,64,7Gi,150m,loss:min,socket,3
 rnn,rnn,4,900,64,4Gi,150m,loss:min,socket,4
 quiet,lstm,6,600,64,500Mi,150m,loss:min,log:loss=([0-9.eE+-]+),5
 `

@@ -112,3 +112,15 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestTheGPUsOnAPod(t *testing.T) {
+	for list, want := range map[string][]growth.GPU{
+		"":                   nil,
+		"GPU-a":              {"GPU-a"},
+		"GPU-b, GPU-a":       {"GPU-b", "GPU-a"},
+		",GPU-a,,GPU-a, \t,": {"GPU-a"},
+	} {
+		require.Equal(t, want, gpushare.ParseGPUs(list), list)
+		require.Equal(t, want, gpushare.ParseGPUs(gpushare.FormatGPUs(want)), list)
+	}
+}

@@ -18,6 +18,9 @@ func (l *Loop) FollowAllocations(ctx context.Context, b Watcher, node growth.Nod
 		l.post(func() {
 			l.allocations = view
 			l.syncSlots()
+			for _, j := range l.sorted() {
+				l.amend(j)
+			}
 		})
 	}
 }

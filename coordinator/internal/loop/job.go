@@ -66,6 +66,7 @@ type job struct {
 	sent, applied int64
 	running       wire.Values
 
+	amended   []growth.GPU // what its pod was last made to say of its GPUs
 	told      map[string]time.Time
 	decisions explain.Ring
 }

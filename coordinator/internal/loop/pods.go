@@ -59,7 +59,7 @@ func (l *Loop) arrive(pod pods.Pod, now time.Time) {
 	l.resume(j)
 	l.follow(j)
 	if pod.Annotations[gpushare.CategoryAnnotation] != string(j.category) {
-		l.ports.Diary.Category(pod.Ref, j.category)
+		l.ports.Diary.Annotate(pod.Ref, gpushare.CategoryAnnotation, string(j.category))
 	}
 	if !wish.Allows(gpushare.TuneCPU) {
 		l.log.Info("a job's CPU is not ours to tune", "job", pod.Ref.String(), "reason", j.fixed())
@@ -68,6 +68,7 @@ func (l *Loop) arrive(pod pods.Pod, now time.Time) {
 	}
 	l.log.Info("a job has arrived", "job", pod.Ref.String(), "uid", uid, "category", j.category, "progress", wish.Progress.Source)
 	l.syncSlots()
+	l.amend(j)
 	l.deliver(j)
 	l.interrupt("arrival", true)
 }
@@ -197,19 +198,6 @@ func (l *Loop) syncSlots() {
 			delete(l.ended, uid)
 		}
 	}
-}
-
-// gpus are those a job was given, or placed on.
-func (l *Loop) gpus(uid growth.PodUID) []growth.GPU {
-	var gpus []growth.GPU
-	for _, a := range l.allocations.Values {
-		if a.Pod.UID == uid {
-			for _, share := range bus.Allocation.GPUs(a) {
-				gpus = append(gpus, share.GPU)
-			}
-		}
-	}
-	return gpus
 }
 
 // slots are a job's open ones.

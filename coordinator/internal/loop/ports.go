@@ -53,7 +53,7 @@ type Records interface {
 // Diary tells people, on the pod. It never blocks.
 type Diary interface {
 	Event(pod growth.PodRef, warning bool, reason, message string)
-	Category(pod growth.PodRef, category growth.Category)
+	Annotate(pod growth.PodRef, name, value string)
 }
 
 // Memory keeps what a restarted coordinator needs, on the node itself. It never blocks; the newest replaces what is not

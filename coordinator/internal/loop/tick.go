@@ -9,6 +9,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/efficiency"
 	"github.com/trellis-gpu/trellis/growth/flowcon"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
 // tick is one round: observe, classify, decide where it is time, enforce what is not yet so, publish.
@@ -83,7 +84,7 @@ func (l *Loop) categorise(j *job, category growth.Category, reason string) {
 	j.category = category
 	l.log.Info("category changed", "job", j.pod.Ref.String(), "from", from, "to", category, "growth", float64(j.reading.Growth),
 		"metric", j.wish.Metric, "value", j.value, "step", j.latest.Step, "reason", reason)
-	l.ports.Diary.Category(j.pod.Ref, category)
+	l.ports.Diary.Annotate(j.pod.Ref, gpushare.CategoryAnnotation, string(category))
 	l.tell(j, time.Second, false, "CategoryChanged", fmt.Sprintf("%s → %s: %s (%s %.4g at step %d)", from, category, reason, j.wish.Metric, j.value, j.latest.Step))
 	l.interrupt("category", false)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -17,8 +18,10 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/trellis-gpu/trellis/growth"
-	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
+
+// notes are annotations that are not written yet, by name.
+type notes map[string]string
 
 // Diary writes onto pods.
 type Diary struct {
@@ -26,13 +29,13 @@ type Diary struct {
 	events record.EventRecorder
 	log    *slog.Logger
 
-	mu         sync.Mutex
-	categories map[growth.PodRef]growth.Category
+	mu    sync.Mutex
+	notes map[growth.PodRef]notes
 }
 
 // NewDiary writes through client; Run makes it write annotations.
 func NewDiary(pods corev1client.PodsGetter, events record.EventRecorder, log *slog.Logger) *Diary {
-	return &Diary{pods: pods, events: events, log: log, categories: map[growth.PodRef]growth.Category{}}
+	return &Diary{pods: pods, events: events, log: log, notes: map[growth.PodRef]notes{}}
 }
 
 // Recorder makes the recorder of events, and the function that ends it. A pod may have thirty events at once and one
@@ -55,11 +58,14 @@ func (d *Diary) Event(pod growth.PodRef, warning bool, reason, message string) {
 	}, kind, reason, message)
 }
 
-// Category puts a job's category on its pod.
-func (d *Diary) Category(pod growth.PodRef, category growth.Category) {
+// Annotate puts an annotation on a pod, sooner or later. It never waits.
+func (d *Diary) Annotate(pod growth.PodRef, name, value string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.categories[pod] = category
+	if d.notes[pod] == nil {
+		d.notes[pod] = notes{}
+	}
+	d.notes[pod][name] = value
 }
 
 // Run writes annotations until ctx ends.
@@ -78,27 +84,24 @@ func (d *Diary) Run(ctx context.Context) error {
 
 func (d *Diary) flush(ctx context.Context) {
 	d.mu.Lock()
-	categories := d.categories
-	d.categories = map[growth.PodRef]growth.Category{}
+	pending := d.notes
+	d.notes = map[growth.PodRef]notes{}
 	d.mu.Unlock()
-	for pod, category := range categories {
-		err := d.annotate(ctx, pod, category)
+	for pod, noted := range pending {
+		err := d.annotate(ctx, pod, noted)
 		if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 			continue
 		}
-		d.log.Warn("a category could not be put on its pod; it will be tried again", "pod", pod.String(), "reason", err)
+		d.log.Warn("annotations could not be put on their pod; it will be tried again", "pod", pod.String(), "reason", err)
 		d.mu.Lock()
-		if _, newer := d.categories[pod]; !newer {
-			d.categories[pod] = category
-		}
+		maps.Copy(noted, d.notes[pod]) // what is newer wins
+		d.notes[pod] = noted
 		d.mu.Unlock()
 	}
 }
 
-func (d *Diary) annotate(ctx context.Context, pod growth.PodRef, category growth.Category) error {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid": pod.UID, "annotations": map[string]string{gpushare.CategoryAnnotation: string(category)},
-	}})
+func (d *Diary) annotate(ctx context.Context, pod growth.PodRef, noted notes) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": pod.UID, "annotations": noted}})
 	if err != nil {
 		return err
 	}

@@ -105,7 +105,7 @@ func TestABusThatWasAwayGetsThePresent(t *testing.T) {
 	})
 }
 
-func TestCategoriesReachThePodInTheEnd(t *testing.T) {
+func TestAnnotationsReachThePodInTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "u"}})
 		failures := 2
@@ -116,14 +116,15 @@ func TestCategoriesReachThePodInTheEnd(t *testing.T) {
 		diary := publish.NewDiary(client.CoreV1(), record.NewFakeRecorder(1), silent)
 		running(t, diary.Run)
 		pod := growth.PodRef{Namespace: "ns", Name: "job", UID: "u"}
-		diary.Category(pod, growth.Watching)
-		diary.Category(growth.PodRef{Namespace: "ns", Name: "gone", UID: "g"}, growth.Watching)
+		diary.Annotate(pod, gpushare.CategoryAnnotation, "Watching")
+		diary.Annotate(pod, gpushare.GPUAnnotation, "GPU-a")
+		diary.Annotate(growth.PodRef{Namespace: "ns", Name: "gone", UID: "g"}, gpushare.CategoryAnnotation, "Watching")
 		pass(time.Second)
-		diary.Category(pod, growth.Converged)
+		diary.Annotate(pod, gpushare.CategoryAnnotation, "Converged")
 		pass(5 * time.Second)
 		got, err := client.CoreV1().Pods("ns").Get(t.Context(), "job", metav1.GetOptions{})
 		require.NoError(t, err)
-		require.Equal(t, "Converged", got.Annotations[gpushare.CategoryAnnotation])
+		require.Equal(t, map[string]string{gpushare.CategoryAnnotation: "Converged", gpushare.GPUAnnotation: "GPU-a"}, got.Annotations)
 	})
 }
 

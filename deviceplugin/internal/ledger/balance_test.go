@@ -175,6 +175,19 @@ func TestDemands(t *testing.T) {
 			pods: []ledger.Pod{pod("p")}, reservations: map[growth.PodUID]bus.Reservation{"uid-p": reservation},
 			want: []slice.Demand{{Pod: "uid-p", Container: "main", Units: 2, Count: 1, Room: 2, On: []growth.GPU{"B"}}},
 		},
+		"its reservation is not seen yet, but its Binding named the GPU": {
+			pods: []ledger.Pod{pod("p", func(p *ledger.Pod) { p.Planned = []growth.GPU{"A"} })},
+			want: []slice.Demand{{Pod: "uid-p", Container: "main", Units: 2, Count: 1, Room: 2, On: []growth.GPU{"A"}}},
+		},
+		"its reservation was moved since it was bound": {
+			pods:         []ledger.Pod{pod("p", func(p *ledger.Pod) { p.Planned = []growth.GPU{"A"} })},
+			reservations: map[growth.PodUID]bus.Reservation{"uid-p": reservation},
+			want:         []slice.Demand{{Pod: "uid-p", Container: "main", Units: 2, Count: 1, Room: 2, On: []growth.GPU{"B"}}},
+		},
+		"the annotation names more GPUs than the pod may have": {
+			pods: []ledger.Pod{pod("p", func(p *ledger.Pod) { p.Planned = []growth.GPU{"A", "B"} })},
+			want: []slice.Demand{{Pod: "uid-p", Container: "main", Units: 2, Count: 1, Room: 2}},
+		},
 		"a pod bound without the extender": {
 			pods: []ledger.Pod{pod("p", func(p *ledger.Pod) { p.Count = 2 })},
 			want: []slice.Demand{{Pod: "uid-p", Container: "main", Units: 2, Count: 2, Room: 2}},

@@ -19,6 +19,8 @@ type Pod struct {
 	Leaving bool
 	// Count is on how many GPUs together a container's units are asked for.
 	Count int
+	// Planned are the GPUs that its Binding named.
+	Planned []growth.GPU
 	// Cores is per cent of a GPU's compute, 0 for no wish.
 	Cores int
 	// Containers lists those that ask for units, in the order in which kubelet admits them.
@@ -49,6 +51,9 @@ func Demands(pods []Pod, reservations map[growth.PodUID]bus.Reservation, settled
 			continue
 		}
 		on := reserved(reservations[p.Ref.UID])
+		if len(on) == 0 && len(p.Planned) == p.Count { // not seen yet, though the pod is: the bus and the API server are two watches
+			on = p.Planned
+		}
 		for i, c := range p.Containers {
 			add(slice.Demand{
 				Pod: p.Ref.UID, Container: c.Name, Created: p.Created, Units: c.Units, Count: max(p.Count, len(on), 1),

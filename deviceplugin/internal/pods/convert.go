@@ -41,6 +41,7 @@ func converted(p pod, resource string) ledger.Pod {
 		Finished: p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed",
 		Leaving:  p.Metadata.DeletionTimestamp != nil,
 		Count:    1,
+		Planned:  gpushare.ParseGPUs(p.Metadata.Annotations[gpushare.GPUAnnotation]),
 	}
 	if wish, err := gpushare.Parse(p.Metadata.Annotations); err == nil {
 		kept.Count, kept.Cores = wish.Count, wish.Cores

@@ -1,7 +1,6 @@
 package request
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -45,7 +44,7 @@ func Read(pod *corev1.Pod, resource corev1.ResourceName) (Pod, bool) {
 		ResourceVersion: pod.ResourceVersion,
 		Created:         pod.CreationTimestamp.Time,
 		Node:            growth.NodeName(pod.Spec.NodeName),
-		GPUs:            gpus(pod.Annotations[gpushare.GPUAnnotation]),
+		GPUs:            gpushare.ParseGPUs(pod.Annotations[gpushare.GPUAnnotation]),
 		Ended:           pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,
 		Labels:          pod.Labels,
 	}
@@ -108,24 +107,13 @@ func requests(pod *corev1.Pod) (cpu growth.MilliCPU, memory growth.MiB) {
 // bounded keeps sums of units and their memory within reach of an int64, whatever a limit says.
 func bounded(units int64) int { return int(min(units, 1<<24)) }
 
-// gpus reads the annotation that the Binding wrote.
-func gpus(list string) []growth.GPU {
-	var gpus []growth.GPU
-	for uuid := range strings.SplitSeq(list, ",") {
-		if uuid = strings.TrimSpace(uuid); uuid != "" && !slices.Contains(gpus, growth.GPU(uuid)) {
-			gpus = append(gpus, growth.GPU(uuid))
-		}
-	}
-	return gpus
-}
-
-// Annotation writes what gpus reads.
+// Annotation writes the GPUs of shares as the Binding's annotation has them.
 func Annotation(shares []growth.GPUShare) string {
-	uuids := make([]string, len(shares))
+	gpus := make([]growth.GPU, len(shares))
 	for i, share := range shares {
-		uuids[i] = string(share.GPU)
+		gpus[i] = share.GPU
 	}
-	return strings.Join(uuids, ",")
+	return gpushare.FormatGPUs(gpus)
 }
 
 // Slim drops what Read does not look at. It is the informers' transform. Most pods of a cluster ask for no extended resource:

@@ -1,0 +1,151 @@
+package loop_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/coordinator/internal/observe/socket"
+	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/flowcon"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/wire"
+)
+
+func TestAdviceIsDeliveredAndAcknowledged(t *testing.T) {
+	in(t, flowcon.Corrected, func(t *testing.T, w *world) {
+		w.arrive("a")
+		w.pass(time.Second)
+		two, four := 2, 4
+		w.say("a", wire.Progress{Step: 1, Loaders: &two})
+		w.put(bus.AdviceKey(ref("a").UID), encode(t, bus.Advice{Generation: 7, Loaders: &four, BatchSize: &four, Reason: "more cores"}))
+		w.pass(time.Second)
+		require.Equal(t, wire.Config{Generation: 7, Values: wire.Values{Loaders: &four}}, w.sent["slot-a"], "batch size is not for us to change")
+
+		w.loop.Socket("slot-a", socket.Delivered{Generation: 7})
+		w.say("a", wire.Ack{Generation: 8, Applied: wire.Values{Loaders: &two}})
+		w.pass(time.Second)
+		require.Zero(t, w.sample("a").Applied, "what was never sent can not be acknowledged")
+
+		w.say("a", wire.Ack{Generation: 7, Applied: wire.Values{Loaders: &four}})
+		w.pass(time.Second)
+		got := w.sample("a")
+		require.Equal(t, []int64{7, 7, 4}, []int64{got.Generation, got.Applied, int64(*got.Loaders)})
+		require.Equal(t, 1, w.told("a LoadersChanged: Data-loader workers: 2 → 4, acknowledged by the job (more cores)"))
+	})
+}
+
+func TestGPUTimeFollowsTheShares(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.config.GPUTime = true
+		w.start(flowcon.Corrected)
+		w.arrive("young")
+		w.arrive("old")
+		w.arrive("private", gpushare.TuneAnnotation+"=none")
+		w.pass(time.Second)
+		require.Empty(t, w.sent, "equal shares are not gated")
+		w.train(0, 12, map[string]func(int) float64{"young": falling, "old": flat})
+		require.InDelta(t, 1./3, float64(*w.sent["slot-old"].Duty), .05, "a quarter of the node beside three")
+		require.NotContains(t, w.sent, "slot-young", "the GPU is never idle for a gate")
+		require.NotContains(t, w.sent, "slot-private")
+		require.Equal(t, *w.sent["slot-old"].Duty, *w.sample("old").Duty)
+
+		four := 4
+		gated := w.sent["slot-old"]
+		w.put(bus.AdviceKey(ref("old").UID), encode(t, bus.Advice{Generation: 7, Loaders: &four}))
+		w.pass(time.Second)
+		both := w.sent["slot-old"]
+		require.Greater(t, both.Generation, gated.Generation, "else the job would not take it")
+		require.Equal(t, *gated.Duty, *both.Duty)
+		w.loop.Socket("slot-old", socket.Delivered{Generation: both.Generation})
+		w.say("old", wire.Ack{Generation: both.Generation, Applied: wire.Values{Loaders: &four}})
+		w.pass(time.Second)
+		require.Equal(t, []int64{7, 7}, []int64{w.sample("old").Generation, w.sample("old").Applied}, "the tuner sees its own count")
+
+		w.remove("young")
+		w.pass(time.Second)
+		require.Equal(t, growth.Share(1), *w.sent["slot-old"].Duty, "alone, it is let go")
+	})
+}
+
+func TestAGateIsNotLeftClosedByARestart(t *testing.T) {
+	for name, divided := range map[string]bool{"GPU time is divided": true, "and not any more": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				half := growth.Share(.5)
+				w.put(bus.SampleKey(ref("a").UID), encode(t, bus.Sample{Pod: ref("a"), Node: "node", Metric: "loss", Category: growth.Watching, Share: 1, Duty: &half}))
+				w.config.GPUTime = divided
+				w.start(flowcon.Corrected)
+				w.arrive("a")
+				w.pass(2 * interval)
+				require.Equal(t, growth.Share(1), *w.sent["slot-a"].Duty)
+				require.NotZero(t, w.sent["slot-a"].Generation)
+			})
+		})
+	}
+}
+
+func TestWeightsWrittenDirectlyLeaveRequestsAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.config.Direct, w.direct = true, map[growth.PodUID]growth.MilliCPU{}
+		w.start(flowcon.Corrected)
+		w.arrive("young")
+		w.arrive("old")
+		w.train(0, 9, map[string]func(int) float64{"young": falling, "old": flat})
+		require.Equal(t, map[growth.PodUID]growth.MilliCPU{"uid-young": 750, "uid-old": 250}, w.direct)
+		require.Equal(t, map[string]growth.MilliCPU{"young": 500, "old": 500}, w.requests())
+		require.Equal(t, 1, w.told("old CPUShareChanged"))
+		_, kept := w.pods[ref("old").UID].Annotations[gpushare.RequestAnnotation]
+		require.False(t, kept, "there is nothing to keep")
+
+		w.mu.Lock()
+		w.direct["uid-old"] = 9 // somebody else's hand
+		w.mu.Unlock()
+		w.train(9, 2, map[string]func(int) float64{"young": falling, "old": flat})
+		require.Equal(t, growth.MilliCPU(250), w.direct["uid-old"])
+	})
+}
+
+func TestAdviceThatIsNonsenseIsNotPassedOn(t *testing.T) {
+	in(t, flowcon.Corrected, func(t *testing.T, w *world) {
+		w.arrive("a")
+		many := 1000
+		w.put(bus.AdviceKey(ref("a").UID), encode(t, bus.Advice{Generation: 1, Loaders: &many}))
+		w.put(bus.AdviceKey(ref("b").UID), []byte(`{"v":99}`))
+		w.put(bus.AllocationKey("node", "uid-x"), []byte(`{"v":99}`))
+		w.pass(interval)
+		require.Empty(t, w.sent)
+		require.NotZero(t, w.sample("a"), "and nothing else is disturbed")
+	})
+}
+
+func TestASlotThatIsUsedAgainKnowsNothingOfItsFormerJob(t *testing.T) {
+	in(t, flowcon.Corrected, func(t *testing.T, w *world) {
+		w.arrive("a")
+		four := 4
+		w.put(bus.AdviceKey(ref("a").UID), encode(t, bus.Advice{Generation: 7, Loaders: &four}))
+		w.pass(time.Second)
+		require.NotEmpty(t, w.sent)
+		ended := w.pods[ref("a").UID]
+		ended.Running = false
+		w.apply(ended)
+		w.pass(time.Second)
+		require.Empty(t, w.open)
+		next := ref("next")
+		w.put(bus.AllocationKey("node", next.UID), encode(t, bus.Allocation{Pod: next, Containers: []bus.ContainerAllocation{{Name: "train", Slot: "slot-a"}}}))
+		w.apply(pods.Pod{Ref: next, Running: true, Annotations: map[string]string{gpushare.MemoryAnnotation: "1"}, Containers: []pods.Container{{Name: "train", Request: 500}}})
+		w.pass(time.Second)
+		require.True(t, w.open["slot-a"])
+		require.Empty(t, w.sent)
+		w.report("a", 5, 1)
+		w.pass(time.Second)
+		require.Equal(t, int64(5), w.sample("next").Step)
+	})
+}
