@@ -164,8 +164,6 @@ type Work struct {
 	// StepCost is what a step takes, StepSpread how far that is thought to be off.
 	StepCost   growth.CoreSeconds `json:"stepCost,omitempty"`
 	StepSpread growth.CoreSeconds `json:"stepSpread,omitempty"`
-	// Demand is the most CPU that the job is thought to be able to use at once.
-	Demand growth.MilliCPU `json:"demandMilli,omitempty"`
 	// Curve is the metric against the work since the job began, or began again at Began of its CPU time.
 	Curve *remaining.Curve `json:"curve,omitempty"`
 	Began growth.Seconds   `json:"began,omitempty"`

@@ -68,7 +68,7 @@ type table struct {
 }
 
 func lay(c Config, s State, jobs []Job) *table {
-	t := &table{config: c, cores: c.Cores.Cores(), jobs: jobs}
+	t := &table{config: c, cores: s.Served * c.Cores.Cores(), jobs: jobs}
 	for i, j := range jobs {
 		t.accounts = append(t.accounts, s.Accounts[j.ID])
 		t.order = append(t.order, i)

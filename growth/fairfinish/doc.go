@@ -33,8 +33,10 @@
 //     plan working, and so on until all cores are used. Index: weight · max(o/need, 1/left) until the metric is good, and
 //     weight · (1−o)/left then, with o the objective, need and left the core-seconds to 95 % of the metric and to the end.
 //
-// A job that uses much less than it was granted waits for something else: it is taken for as narrow as it was seen to
-// be, on both nodes, until it uses more.
+// A job that uses much less of its grant than others do of theirs waits for something else: it is taken for as narrow as
+// it was seen to be, on both nodes, until it uses more. Where all of them together use less than there should be, though
+// they could use it, others run on the node: both nodes are then as large as what was served (usable.go). Measured
+// against the node's nominal cores every job would look narrow, be given just what it used, and use just that for ever.
 //
 // # What is promised
 //

@@ -31,6 +31,9 @@ type Job struct {
 // State is what must survive between decisions, as JSON if need be. The zero value is a node without jobs.
 type State struct {
 	At time.Time `json:"at"`
+	// Served is the part of Config.Cores that the jobs could really have when last they wanted all of it; 0 before that.
+	// Others may run on the node, and what these use shifts from second to second.
+	Served float64 `json:"served,omitempty"`
 	// Accounts are those of the jobs that run, and of those that have ended but would still run under fair sharing.
 	Accounts map[growth.PodUID]Account `json:"accounts"`
 }
@@ -81,7 +84,8 @@ func (a Account) active() bool {
 // next is the state at now: what was used is charged, fair sharing has gone on, jobs have come and gone.
 func (s State) next(c Config, now time.Time, jobs []Job) State {
 	elapsed := now.Sub(s.At).Seconds()
-	n := State{At: now, Accounts: make(map[growth.PodUID]Account, len(jobs))}
+	seen := s.look(c, jobs, elapsed)
+	n := State{At: now, Served: seen.cores / c.Cores.Cores(), Accounts: make(map[growth.PodUID]Account, len(jobs))}
 	for id, a := range s.Accounts {
 		n.Accounts[id] = a
 	}
@@ -91,18 +95,18 @@ func (s State) next(c Config, now time.Time, jobs []Job) State {
 	for _, j := range jobs {
 		present[j.ID] = true
 		if a, known := n.Accounts[j.ID]; known && !a.Ended {
-			n.Accounts[j.ID] = a.charged(c, j, elapsed)
+			n.Accounts[j.ID] = a.charged(j, seen)
 		}
 	}
 	for id, a := range n.Accounts {
 		a.Ended = a.Ended || !present[id]
 		n.Accounts[id] = a
 	}
-	n.share(c, elapsed)
+	n.share(seen.cores, elapsed)
 	// 2. Who has come begins now. Who has gone from both worlds is forgotten.
 	for _, j := range jobs {
 		if _, known := n.Accounts[j.ID]; !known && !j.Finished {
-			n.Accounts[j.ID] = Account{Arrived: now, Used: j.Used}.charged(c, j, 0)
+			n.Accounts[j.ID] = Account{Arrived: now, Used: j.Used}.charged(j, sight{cores: seen.cores})
 		}
 	}
 	for id, a := range n.Accounts {
@@ -113,27 +117,19 @@ func (s State) next(c Config, now time.Time, jobs []Job) State {
 	return n
 }
 
-// charged takes in what is known of a job now, some seconds after the last time.
-func (a Account) charged(c Config, j Job, seconds float64) Account {
-	used := growth.CoreSeconds(0)
-	switch {
-	case !(j.Used >= 0) || math.IsInf(float64(j.Used), 1): // nothing that could be read
-		j.Used = a.Used
-	case j.Used < a.Used:
-		used = j.Used
-	default:
-		used = j.Used - a.Used
-	}
-	a.Real, a.Used, a.Left, a.Ended = a.Real+used, j.Used, j.Left, j.Finished
-	a.Weight, a.Limit = 1, c.Cores.Cores()
+// charged takes in what is known of a job now.
+func (a Account) charged(j Job, seen sight) Account {
+	used, counter := a.since(j)
+	a.Real, a.Used, a.Left, a.Ended = a.Real+used, counter, j.Left, j.Finished
+	a.Weight, a.Limit = 1, seen.cores
 	if j.Weight > 0 {
 		a.Weight = min(max(j.Weight, 0.001), 1000)
 	}
 	if j.Limit > 0 {
 		a.Limit = min(a.Limit, j.Limit.Cores())
 	}
-	if seconds >= c.Interval.Seconds()/2 {
-		a.Usable = usable(a, float64(used)/seconds)
+	if seen.seconds > 0 {
+		a.Usable = seen.usable(a, float64(used)/seen.seconds)
 	}
 	if a.Usable > 0 {
 		a.Limit = min(a.Limit, a.Usable)
@@ -141,19 +137,15 @@ func (a Account) charged(c Config, j Job, seconds float64) Account {
 	return a
 }
 
-// usable is the most cores that the job is believed to be able to use, after it has used some on average; 0 for any
-// number. Weights leave nothing idle that somebody wants: who used much less than its grant waited for something else.
-func usable(a Account, used float64) float64 {
-	const leaves, room = 0.7, 1.5
+// since is what a job has used since it was last seen, and its counter now.
+func (a Account) since(j Job) (used, counter growth.CoreSeconds) {
 	switch {
-	case used < leaves*a.Granted:
-		return max(room*used, a.Limit/100)
-	case a.Usable == 0 || room*a.Usable >= a.Limit:
-		return 0
-	case used*room > a.Usable*leaves: // it uses what it is believed to: perhaps it could use more
-		return room * a.Usable
+	case !(j.Used >= 0) || math.IsInf(float64(j.Used), 1): // nothing that could be read
+		return 0, a.Used
+	case j.Used < a.Used:
+		return j.Used, j.Used
 	}
-	return a.Usable
+	return j.Used - a.Used, j.Used
 }
 
 // sorted are the accounts that keep holds for, in the order of their identities.

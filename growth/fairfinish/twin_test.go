@@ -129,7 +129,7 @@ func TestShareAndForecastAgainstSmallSteps(t *testing.T) {
 				require.InDelta(t, float64(slow[i].Fair), f.at(i, float64(n)*step), 0.2, "seed %d", seed)
 			}
 		}
-		s.share(c, 40)
+		s.share(c.Cores.Cores(), 40)
 		for i, id := range ids {
 			require.InDelta(t, float64(slow[i].Fair), float64(s.Accounts[id].Fair), 0.2)
 		}

@@ -36,14 +36,14 @@ func rates(accounts []Account, cores float64) []float64 {
 	return got
 }
 
-// share lets fair sharing go on for some seconds: Fair grows, and who reaches its size leaves.
-func (s State) share(c Config, seconds float64) {
+// share lets fair sharing go on for some seconds on what the node really had: Fair grows, and who reaches its size leaves.
+func (s State) share(cores, seconds float64) {
 	for seconds > dust {
 		ids, accounts := s.sorted(Account.active)
 		if len(ids) == 0 {
 			return
 		}
-		got := rates(accounts, c.Cores.Cores())
+		got := rates(accounts, cores)
 		step := seconds
 		for i, a := range accounts {
 			_, size := a.size()

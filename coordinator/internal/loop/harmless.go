@@ -12,8 +12,6 @@ import (
 const (
 	// leastCapacity is what the node is thought to have for its sharers, whatever others use.
 	leastCapacity = growth.Core / 10
-	// busy is the part of the node's CPU in use from which nobody has any to spare.
-	busy = 0.9
 	// stir is the least change of a share that is made without an interruption.
 	stir growth.Share = 0.02
 )
@@ -27,7 +25,7 @@ func (l *Loop) harmless(jobs []*job, originals []pods.Requests, interrupted bool
 		in[i] = fairfinish.Job{
 			ID: j.pod.Ref.UID, Used: growth.CoreSeconds(j.usage.CPU), Left: left, Need: need,
 			// Plain Kubernetes divides a busy node in proportion to requests: that is what nobody may be harmed against.
-			Weight: originals[i].Sum().Cores(), Limit: j.limit(originals[i].Sum()),
+			Weight: originals[i].Sum().Cores(), Limit: j.pod.Limit(),
 		}
 	}
 	var decision fairfinish.Decision
@@ -36,7 +34,8 @@ func (l *Loop) harmless(jobs []*job, originals []pods.Requests, interrupted bool
 	moved := growth.Share(0)
 	for i, g := range decision.Grants {
 		inputs := jobs[i].inputs()
-		inputs.Left, inputs.Need, inputs.Limit, inputs.Due, inputs.Late = in[i].Left, in[i].Need, in[i].Limit, finite(g.Due), g.Late
+		inputs.Left, inputs.Need, inputs.Due, inputs.Late = in[i].Left, in[i].Need, finite(g.Due), g.Late
+		inputs.Limit = growth.MilliCPU(1000 * l.fair.Accounts[g.ID].Limit)
 		moved = max(moved, growth.Share(math.Abs(float64(g.Share-jobs[i].share))))
 		d.grants = append(d.grants, grant{jobs[i].category, float64(g.Share), g.Share, g.Reason, inputs})
 	}
@@ -61,28 +60,6 @@ func (l *Loop) capacity() growth.MilliCPU {
 		}
 	}
 	return max(capacity, leastCapacity)
-}
-
-// spare tells whether the node has CPU that no job wants.
-func (l *Loop) spare() bool {
-	var used growth.MilliCPU
-	for _, j := range l.jobs {
-		used += j.used
-	}
-	return float64(used) < busy*float64(max(l.allocatable, growth.Core))
-}
-
-// limit is the most CPU that a job can use at once: its own limit if it has one, and of what it has shown or, until
-// then, asked for, whichever is known.
-func (j *job) limit(original growth.MilliCPU) growth.MilliCPU {
-	can := growth.MilliCPU(j.demand)
-	if can == 0 {
-		can = max(original, growth.Core)
-	}
-	if most := j.pod.Limit(); most > 0 {
-		can = min(can, most)
-	}
-	return can
 }
 
 // finite leaves out what JSON can not say.

@@ -54,8 +54,8 @@ type training struct {
 }
 
 // complete runs jobs under a policy to their end and returns how long each took, in seconds.
-func complete(t *testing.T, w *world, jobs []training, each func(second int)) map[string]float64 {
-	w.machine = &machine{cores: 1, used: map[growth.PodUID]growth.Seconds{}}
+func complete(t *testing.T, w *world, cores float64, jobs []training, each func(second int)) map[string]float64 {
+	w.machine = &machine{cores: cores, used: map[growth.PodUID]growth.Seconds{}}
 	w.loop.Allocatable(growth.Core)
 	took := map[string]float64{}
 	for second := 0; len(took) < len(jobs); second++ {
@@ -106,21 +106,25 @@ func schedule(seed uint64) []training {
 }
 
 // The loop with everything but the kernel and kubelet: on declared totals nobody ends later than under fair sharing by
-// more than an interval, and the mean is sooner.
+// more than an interval, and the mean is sooner; also where others use a part of the node that is said to be allocatable.
 func TestHarmlessHarmsNobody(t *testing.T) {
-	var fair, harmless, n float64
-	for seed := range uint64(6) {
-		var under [2]map[string]float64
-		for i, policy := range []flowcon.Policy{flowcon.Fair, flowcon.Harmless} {
-			in(t, policy, func(t *testing.T, w *world) { under[i] = complete(t, w, schedule(seed), nil) })
-		}
-		for name, took := range under[0] {
-			require.LessOrEqual(t, under[1][name], 1.05*took+interval.Seconds(), "seed %d, %s", seed, name)
-			fair, harmless, n = fair+took, harmless+under[1][name], n+1
-		}
+	for name, cores := range map[string]float64{"a node of its own": 1, "a quarter is used by others": 0.75} {
+		t.Run(name, func(t *testing.T) {
+			var fair, harmless, n float64
+			for seed := range uint64(6) {
+				var under [2]map[string]float64
+				for i, policy := range []flowcon.Policy{flowcon.Fair, flowcon.Harmless} {
+					in(t, policy, func(t *testing.T, w *world) { under[i] = complete(t, w, cores, schedule(seed), nil) })
+				}
+				for name, took := range under[0] {
+					require.LessOrEqual(t, under[1][name], 1.05*took+interval.Seconds(), "seed %d, %s", seed, name)
+					fair, harmless, n = fair+took, harmless+under[1][name], n+1
+				}
+			}
+			t.Logf("mean completion %.1f s, under fair sharing %.1f s", harmless/n, fair/n)
+			require.Less(t, harmless, 0.8*fair, "balanced spends slack on metrics as well as on ends")
+		})
 	}
-	t.Logf("mean completion %.1f s, under fair sharing %.1f s", harmless/n, fair/n)
-	require.Less(t, harmless, 0.9*fair, "balanced spends slack on metrics as well as on ends")
 }
 
 func TestHarmlessGoesOnAfterARestart(t *testing.T) {
@@ -128,7 +132,7 @@ func TestHarmlessGoesOnAfterARestart(t *testing.T) {
 		w := newWorld(t)
 		stop := w.start(flowcon.Harmless)
 		jobs := schedule(3)
-		took := complete(t, w, jobs, func(second int) {
+		took := complete(t, w, 1, jobs, func(second int) {
 			if second != 100 {
 				return
 			}
@@ -180,7 +184,7 @@ func TestWhoeverHasNoSizeGetsItsFairPart(t *testing.T) {
 func TestWhyAShareIsWhatItIs(t *testing.T) {
 	in(t, flowcon.Harmless, func(t *testing.T, w *world) {
 		jobs := schedule(1)
-		complete(t, w, jobs[:3], func(second int) {
+		complete(t, w, 1, jobs[:3], func(second int) {
 			if second != 200 {
 				return
 			}

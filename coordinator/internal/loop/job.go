@@ -43,7 +43,6 @@ type job struct {
 	// CPU.
 	usage   cgroup.Usage
 	cost    cost
-	demand  demand
 	curve   remaining.Curve
 	began   growth.Seconds // of usage.CPU, when the job began what it does now
 	usedAt  time.Time
@@ -123,7 +122,7 @@ func (j *job) observe(usage cgroup.Usage, now time.Time) {
 // sample is the job as others see it.
 func (j *job) sample(gpus []growth.GPU, fair fairfinish.State) bus.Sample {
 	history := j.tracker.Memory()
-	work := bus.Work{Demand: growth.MilliCPU(j.demand)}
+	var work bus.Work
 	work.StepCost, work.StepSpread = j.cost.perStep()
 	work.Curve = &remaining.Curve{Points: slices.Clone(j.curve.Points), Each: j.curve.Each}
 	work.Began = j.began

@@ -109,7 +109,6 @@ func (l *Loop) resume(j *job) {
 // resumeWork takes up what the job's work was known to be.
 func (l *Loop) resumeWork(j *job, w bus.Work) {
 	j.cost.resume(w.StepCost, w.StepSpread)
-	j.demand = demand(w.Demand)
 	j.began = w.Began
 	if w.Curve != nil {
 		j.curve = *w.Curve

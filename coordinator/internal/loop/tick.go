@@ -48,15 +48,12 @@ func (l *Loop) meter(j *job, now time.Time) {
 	}
 }
 
-// learn takes in what the interval has shown of every job's demand, and of what its steps cost.
+// learn takes in what the interval has shown of what every job's steps cost.
 func (l *Loop) learn() {
-	spare, capacity := l.spare(), l.capacity()
 	for _, j := range l.jobs {
-		if !j.usage.CPUKnown {
-			continue
+		if j.usage.CPUKnown {
+			j.cost.note(j.odometer.steps, j.usage.CPU)
 		}
-		j.demand.note(j.used, j.share.Of(capacity), spare)
-		j.cost.note(j.odometer.steps, j.usage.CPU)
 	}
 }
 

@@ -82,26 +82,3 @@ func (c *cost) left(steps, total int64) remaining.Estimate {
 	rest := growth.CoreSeconds(max(total-steps, 0))
 	return remaining.Estimate{Low: rest * max(mean-spread, 0), Likely: rest * mean, High: rest * (mean + spread), Known: true}
 }
-
-const (
-	// demandMargin is what a job is thought to be able to use above what it does.
-	demandMargin = 1.1
-	// entitled is the part of its share below which a job leaves CPU unused.
-	entitled = 0.8
-	// leastDemand is the least a job is thought to be able to use: it may be waiting for its data, or validating.
-	leastDemand = growth.Core / 10
-)
-
-// demand learns how much CPU a job can use at once: 0 while that is not known.
-type demand growth.MilliCPU
-
-// note takes in what a job used of what it was entitled to, and whether the node had CPU to spare. A job that had more
-// within reach and left it used all it could; of one that was held down only the least is known.
-func (d *demand) note(used, entitlement growth.MilliCPU, spare bool) {
-	now := demand(max(float64(used)*demandMargin, float64(leastDemand)))
-	if *d != 0 && (spare || float64(used) < entitled*float64(entitlement)) {
-		*d = (*d + now) / 2
-		return
-	}
-	*d = max(*d, now)
-}

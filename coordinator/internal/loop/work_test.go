@@ -59,26 +59,3 @@ func TestCost(t *testing.T) {
 	require.True(t, c.left(300, 200).Known)
 	require.Zero(t, c.left(300, 200).Likely)
 }
-
-func TestDemand(t *testing.T) {
-	for name, tc := range map[string]struct {
-		before            demand
-		used, entitlement growth.MilliCPU
-		spare             bool
-		want              demand
-	}{
-		"first seen on a node with room":        {0, 1000, 250, true, 1100},
-		"first seen held down":                  {0, 250, 250, false, 275},
-		"held down it stays what it was":        {1100, 250, 250, false, 1100},
-		"held down and yet more than ever":      {275, 400, 250, false, 440},
-		"it leaves its share unused":            {1100, 300, 1000, false, (1100 + 330) / 2},
-		"room, and it uses less":                {1100, 500, 250, true, (1100 + 550) / 2},
-		"it waits for data: not nothing for it": {100, 0, 500, false, 100},
-	} {
-		t.Run(name, func(t *testing.T) {
-			d := tc.before
-			d.note(tc.used, tc.entitlement, tc.spare)
-			require.Equal(t, tc.want, d)
-		})
-	}
-}

@@ -1,0 +1,62 @@
+package fairfinish_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth/fairfinish"
+)
+
+// Others run on the node too, and the jobs have three quarters of what Config says. Nobody is taken for narrow because of
+// that, and the slack is still found: the gain is nearly what it is when the true number is known.
+func TestANodeThatOthersUse(t *testing.T) {
+	const really = 0.75
+	var sum, known, unknown float64
+	for seed := range uint64(seeds(t, 100)) {
+		tasks := draw(seed, 12, 1, false)
+		base := run(t, really, tasks, fair)
+		told := run(t, really, tasks, harmless(t, config(fairfinish.Balanced, really), false, nil))
+		got := run(t, really, tasks, harmless(t, config(fairfinish.Balanced, 1), false, nil))
+		for i, k := range base {
+			took := k.end - k.arrival
+			sum, known, unknown = sum+took, known+told[i].end-k.arrival, unknown+got[i].end-k.arrival
+			require.LessOrEqual(t, got[i].end, k.end+interval+0.05*took, "seed %d, task %d", seed, i)
+		}
+	}
+	t.Logf("mean completion: fair sharing 1, cores known %.3f, unknown %.3f", known/sum, unknown/sum)
+	require.Less(t, unknown, known+0.1*(sum-known))
+}
+
+// Nobody says how many cores a job can use: that is learned. Fair sharing is then what the kernel does with the jobs as
+// they are.
+func TestLimitsThatNobodyDeclared(t *testing.T) {
+	var sum, declared, learned float64
+	worst, harmed, n := 0.0, 0, 0
+	for seed := range uint64(seeds(t, 100)) {
+		dice := rand.New(rand.NewPCG(seed, 9))
+		cores := []float64{2, 4, 8}[seed%3]
+		tasks := draw(seed, 12, cores, false)
+		c := config(fairfinish.Objective(dice.Float64()), cores)
+		base, told := run(t, cores, tasks, fair), run(t, cores, tasks, harmless(t, c, false, nil))
+		policy := harmless(t, c, false, nil)
+		got := run(t, cores, tasks, func(now float64, jobs []fairfinish.Job) ([]float64, float64) {
+			for i := range jobs {
+				jobs[i].Limit = 0
+			}
+			return policy(now, jobs)
+		})
+		for i, k := range base {
+			took := k.end - k.arrival
+			sum, declared, learned = sum+took, declared+told[i].end-k.arrival, learned+got[i].end-k.arrival
+			worst = max(worst, (got[i].end-k.end-interval)/took)
+			if n++; got[i].end-k.end > interval+0.05*took {
+				harmed++
+			}
+		}
+	}
+	t.Logf("mean completion: fair sharing 1, declared %.3f, learned %.3f; %d of %d jobs harmed, the worst %.1f %% and an interval later", declared/sum, learned/sum, harmed, n, 100*worst)
+	require.Less(t, learned, declared+0.1*(sum-declared))
+	require.LessOrEqual(t, float64(harmed), 0.03*float64(n))
+}

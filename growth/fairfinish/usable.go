@@ -1,0 +1,70 @@
+package fairfinish
+
+const (
+	// leaves is the part of its grant below which a job leaves CPU to others.
+	leaves = 0.8
+	// room is what a job is thought to be able to use, of what it did while it left CPU to others.
+	room = 1.2
+	// full is the part of what it was thought able to use from which it may well be able to use more: wider times that.
+	full, wider = 0.95, 1.5
+	// quiet is the part of the node in use below which nobody can have been held down.
+	quiet = 0.3
+)
+
+// sight is what the time since the last decision has shown of all jobs together.
+type sight struct {
+	// seconds is how long that was; 0 where it was too short to show anything.
+	seconds float64
+	// idle says that much of the node was not used: nobody was held down.
+	idle bool
+	// top is the greatest part of its grant that a job used. Where the node has less for the jobs than was thought, as
+	// others run on it, even that is below 1.
+	top float64
+	// cores is what the jobs have together: what they used where they wanted all there is, else what was thought before.
+	cores float64
+}
+
+// look compares what jobs used with what they were granted.
+func (s State) look(c Config, jobs []Job, seconds float64) sight {
+	cores := c.Cores.Cores()
+	seen := sight{cores: cores}
+	if s.Served > 0 {
+		seen.cores = s.Served * cores
+	}
+	if seconds < c.Interval.Seconds()/2 {
+		return seen
+	}
+	sum, wanted := 0.0, 0.0
+	for _, j := range jobs {
+		a, known := s.Accounts[j.ID]
+		if !known || a.Ended {
+			continue
+		}
+		used, _ := a.since(j)
+		sum += float64(used) / seconds
+		wanted += a.Limit
+		if a.Granted > 0 {
+			seen.top = max(seen.top, float64(used)/seconds/a.Granted)
+		}
+	}
+	seen.seconds, seen.idle = seconds, sum < quiet*cores
+	if !seen.idle && wanted > seen.cores-dust {
+		seen.cores = sum
+	}
+	return seen
+}
+
+// usable is the most cores that the job is believed to be able to use, after it has used some on average; 0 for any
+// number. Weights leave nothing idle that somebody wants: who used much less of its grant than others did of theirs, or
+// than it could have on an idle node, waited for something else.
+func (seen sight) usable(a Account, used float64) float64 {
+	switch grant := leaves * a.Granted; {
+	case used < grant && (seen.idle || used < grant*seen.top):
+		return max(room*used, a.Limit/100)
+	case a.Usable == 0 || a.Usable >= seen.cores:
+		return 0
+	case used > full*a.Usable*min(seen.top, 1): // it uses what it is believed to: perhaps it could use more
+		return wider * a.Usable
+	}
+	return a.Usable
+}
