@@ -46,6 +46,8 @@ type Decider struct {
 	Log      *slog.Logger
 	// Conflicted is told of every decision that was overtaken.
 	Conflicted func()
+	// Verdicts remember what was found out about nodes.
+	Verdicts view.Verdicts
 	// Decisions are the last ones, for Explain.
 	Decisions Diary
 }
@@ -76,8 +78,9 @@ func (d *Decider) Filter(pod *corev1.Pod, nodes []string) (Filtered, error) {
 	seen := make([]*view.Node, len(nodes))
 	judge, promised := d.judge(snapshot, asked), d.Decisions.promised(asked.Ref.UID)
 	for i, name := range nodes {
-		seen[i] = snapshot.Node(growth.NodeName(name))
-		switch verdict := judge.of(seen[i]); {
+		seat := snapshot.Nodes.Seat(growth.NodeName(name))
+		seen[i] = seat.Node
+		switch verdict := judge.of(seat); {
 		case verdict.Fits() || promised.kept(seen[i], asked):
 			found.Fit = append(found.Fit, name)
 		case verdict.Hopeless:
@@ -130,11 +133,12 @@ func (d *Decider) Prioritize(pod *corev1.Pod, nodes []string) []Rated {
 	if !asks {
 		return rated
 	}
-	seen, verdicts := make([]*view.Node, len(nodes)), make([]view.Verdict, len(nodes))
+	seen, verdicts := make([]*view.Node, len(nodes)), make([]*view.Verdict, len(nodes))
 	judge, scale := d.judge(snapshot, asked), placement.Scale{}
 	for i, name := range nodes {
-		seen[i] = snapshot.Node(growth.NodeName(name))
-		if verdicts[i] = judge.of(seen[i]); verdicts[i].Fits() {
+		seat := snapshot.Nodes.Seat(growth.NodeName(name))
+		seen[i] = seat.Node
+		if verdicts[i] = judge.of(seat); verdicts[i].Fits() {
 			scale.Add(verdicts[i].Score)
 		}
 	}

@@ -11,26 +11,28 @@ import (
 type judge struct {
 	pod      request.Pod
 	question view.Question
-	// known says that the pod holds nothing anywhere, so that a node is to it what it is to its like.
-	known bool
+	// sheet remembers; nil for a pod that holds something somewhere, to which a node is not what it is to the pod's like.
+	sheet *view.Sheet
 }
 
 func (d *Decider) judge(snapshot *view.Snapshot, pod request.Pod) *judge {
 	_, claims := snapshot.Claims.Get(pod.Ref.UID)
-	return &judge{pod: pod, question: view.Question{Policy: d.policy(snapshot), Shape: pod.Request.Shape()}, known: !claims && pod.Nonsense == nil}
+	j := &judge{pod: pod, question: view.Question{Policy: d.policy(snapshot), Shape: pod.Request.Shape()}}
+	if !claims && pod.Nonsense == nil {
+		j.sheet = d.Verdicts.On(j.question, snapshot.Nodes.Places())
+	}
+	return j
 }
 
 // of is what the node is to the pod.
-func (j *judge) of(here *view.Node) view.Verdict {
-	if here == nil || !j.known {
-		return j.afresh(here)
+func (j *judge) of(here view.Seat) *view.Verdict {
+	if here.Node == nil || j.sheet == nil {
+		return new(j.afresh(here.Node))
 	}
-	if verdict, ok := here.Recall(j.question); ok {
+	if verdict := j.sheet.Recall(here); verdict != nil {
 		return verdict
 	}
-	verdict := j.afresh(here)
-	here.Remember(j.question, verdict)
-	return verdict
+	return j.sheet.Remember(here, j.afresh(here.Node))
 }
 
 func (j *judge) afresh(here *view.Node) view.Verdict {

@@ -2,7 +2,6 @@ package view
 
 import (
 	"maps"
-	"sync/atomic"
 	"time"
 
 	"github.com/trellis-gpu/trellis/extender/internal/ledger"
@@ -14,7 +13,7 @@ import (
 
 // Snapshot is one instant of the cluster. Nothing in it ever changes.
 type Snapshot struct {
-	Nodes   Table[growth.NodeName, *Node]
+	Nodes   Roll
 	Pods    Table[growth.PodUID, request.Pod]
 	Samples Table[growth.PodUID, bus.Sample]
 	// Claims counts the records by which a pod holds memory, on all nodes.
@@ -46,14 +45,11 @@ type Node struct {
 	records placement.Records
 	// refused counts the node's records that this build can not read.
 	refused int
-	// verdicts are remembered for this picture alone.
-	verdicts atomic.Pointer[[]answered]
 }
 
 // Node returns a node, nil where nothing is known of it.
 func (s *Snapshot) Node(name growth.NodeName) *Node {
-	n, _ := s.Nodes.Get(name)
-	return n
+	return s.Nodes.Seat(name).Node
 }
 
 // With is the node with reservations beside those on the bus.

@@ -194,12 +194,12 @@ func (s *state) snapshot(last *Snapshot) *Snapshot {
 		next.Samples = last.Samples.With(maps.Keys(s.samplesMoved), s.sample)
 	}
 	if len(s.touched) > 0 {
-		next.Nodes = last.Nodes.With(maps.Keys(s.touched), func(name growth.NodeName) (*Node, bool) {
+		next.Nodes = last.Nodes.With(maps.Keys(s.touched), func(name growth.NodeName) *Node {
 			before, after := last.Node(name), s.remake(name)
 			s.refusedOnNodes += after.refusals() - before.refusals()
 			s.claim(before, -1)
 			s.claim(after, 1)
-			return after, after != nil
+			return after
 		})
 		next.Claims = last.Claims.With(maps.Keys(s.claimsMoved), func(pod growth.PodUID) (int, bool) { n, ok := s.claims[pod]; return n, ok })
 	}

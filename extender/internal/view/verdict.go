@@ -1,12 +1,12 @@
 package view
 
 import (
-	"slices"
+	"sync/atomic"
 
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
-// remembered is how many questions a node remembers its verdict on. Clusters ask for a handful of sizes.
+// remembered is how many questions the verdicts are remembered on. Clusters ask for a handful of sizes.
 const remembered = 16
 
 // Question is all that a verdict on one picture of a node depends on. Policies are comparable values.
@@ -22,31 +22,65 @@ type Verdict struct {
 	Score placement.Score
 }
 
-type answered struct {
-	question Question
-	verdict  Verdict
+// Verdicts remember what was found out, by question and place. A picture never changes and the verdict on it neither, and
+// between two pods one node of thousands gets another picture: the others are not judged anew. The zero value is empty.
+type Verdicts struct {
+	sheets atomic.Pointer[[]*Sheet]
 }
 
-// Recall returns the verdict that was remembered. A node's picture never changes and its verdicts neither: as long as a
-// picture is part of snapshots, so are they, and between two pods one node of thousands is judged anew.
-func (n *Node) Recall(q Question) (Verdict, bool) {
-	if known := n.verdicts.Load(); known != nil {
-		for i := range *known {
-			if (*known)[i].question == q {
-				return (*known)[i].verdict, true
-			}
+// Sheet is the verdicts on one question. What a concurrent reader overwrites is reached again.
+type Sheet struct {
+	question Question
+	cells    []atomic.Pointer[cell] // by place
+}
+
+type cell struct {
+	picture uint64
+	verdict Verdict
+}
+
+// On returns the sheet of a question, with room for so many places.
+func (v *Verdicts) On(q Question, places int) *Sheet {
+	var sheets []*Sheet
+	if known := v.sheets.Load(); known != nil {
+		sheets = *known
+	}
+	next := &Sheet{question: q}
+	kept := make([]*Sheet, 0, remembered)
+	for _, sheet := range sheets {
+		switch {
+		case sheet.question != q:
+			kept = append(kept, sheet)
+		case len(sheet.cells) >= places:
+			return sheet
+		default:
+			next = sheet
 		}
 	}
-	return Verdict{}, false
+	next = next.grown(places + places/4)
+	v.sheets.Store(new(append(kept[max(0, len(kept)-remembered+1):], next)))
+	return next
 }
 
-// Remember keeps a verdict, in the place of the oldest if there are many. One that a concurrent Remember overwrites is
-// reached again.
-func (n *Node) Remember(q Question, v Verdict) {
-	var next []answered
-	if known := n.verdicts.Load(); known != nil {
-		next = slices.Grow(slices.Clone((*known)[max(0, len(*known)-remembered+1):]), 1)
+func (s *Sheet) grown(places int) *Sheet {
+	next := &Sheet{question: s.question, cells: make([]atomic.Pointer[cell], places)}
+	for i := range s.cells {
+		next.cells[i].Store(s.cells[i].Load())
 	}
-	next = append(next, answered{q, v})
-	n.verdicts.Store(&next)
+	return next
+}
+
+// Recall returns the verdict on a seat's picture, nil if there is none. It must not be changed.
+func (s *Sheet) Recall(seat Seat) *Verdict {
+	if known := s.cells[seat.Place].Load(); known != nil && known.picture == seat.picture {
+		return &known.verdict
+	}
+	return nil
+}
+
+// Remember keeps the verdict on a seat's picture.
+func (s *Sheet) Remember(seat Seat, v Verdict) *Verdict {
+	known := &cell{seat.picture, v}
+	s.cells[seat.Place].Store(known)
+	return &known.verdict
 }

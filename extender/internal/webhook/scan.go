@@ -85,7 +85,7 @@ func (s *scanner) plain() string {
 }
 
 func (s *scanner) list() []string {
-	names := make([]string, 0, min(len(s.text)/8, 1<<14))
+	names := make([]string, 0, min(1+strings.Count(s.text[s.at:], ","), 1<<15)) // counting is cheap, growing is not
 	s.expect('[')
 	for !s.failed && !s.next(']') {
 		if len(names) > 0 {
