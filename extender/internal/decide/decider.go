@@ -112,7 +112,7 @@ func site(here *view.Node, pod request.Pod) (placement.Node, placement.Misfit) {
 	case here.Obstacle != "":
 		return placement.Node{}, placement.Misfit{Reason: here.Obstacle, Hopeless: true}
 	}
-	return here.Without(pod.Ref.UID), placement.Misfit{}
+	return here.Expected().Without(pod.Ref.UID), placement.Misfit{}
 }
 
 // Rated is a node and its points, 0..10.

@@ -33,6 +33,13 @@ func NewBooks() *Books {
 	}
 }
 
+// Holds tells whether a pod has anything, or is to have it.
+func (b *Books) Holds(pod growth.PodUID) bool {
+	_, allocated := b.Allocations[pod]
+	_, reserved := b.Reservations[pod]
+	return allocated || reserved
+}
+
 // Enter puts a record into the books. One that can not be read leaves what it replaces, and is remembered as refused.
 func (b *Books) Enter(key bus.Key, entry bus.Entry) {
 	b.Remove(key)

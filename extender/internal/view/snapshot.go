@@ -41,6 +41,8 @@ type Node struct {
 	// Drift is where plans and reality differ.
 	Drift placement.Drift
 
+	// soon is the node without pods that have ended; nil where there is none.
+	soon *placement.Node
 	// records are what the node was made of, without samples.
 	records placement.Records
 	// refused counts the node's records that this build can not read.
@@ -50,6 +52,31 @@ type Node struct {
 // Node returns a node, nil where nothing is known of it.
 func (s *Snapshot) Node(name growth.NodeName) *Node {
 	return s.Nodes.Seat(name).Node
+}
+
+// Expected is the node as the books will have it when its device plugin has taken note of who has ended. Kubelet gives
+// their devices away at once, but the scheduler tries a pod that waits when another ends, and may not soon again: told that
+// the node is still full, it would wait for minutes. Nothing is reserved on this: Bind goes by the books.
+func (n *Node) Expected() placement.Node {
+	if n.soon != nil {
+		return *n.soon
+	}
+	return n.Node
+}
+
+// expect takes pods off what is expected.
+func (n *Node) expect(over map[growth.PodUID]struct{}, sample func(growth.PodUID) (bus.Sample, bool)) {
+	if n.Obstacle != "" {
+		return
+	}
+	records := n.records
+	records.Sample = sample
+	records.Allocations, records.Reservations = maps.Clone(records.Allocations), maps.Clone(records.Reservations)
+	for pod := range over {
+		delete(records.Allocations, pod)
+		delete(records.Reservations, pod)
+	}
+	n.soon = new(placement.Take(n.Name, records))
 }
 
 // With is the node with reservations beside those on the bus.

@@ -39,6 +39,8 @@ type state struct {
 type site struct {
 	books *ledger.Books
 	bound map[growth.PodUID]placement.Bound
+	// over are the pods that have ended or are gone while the books still have what they held.
+	over map[growth.PodUID]struct{}
 	// registered says that the API server knows the node, unlabelled that it does so and that the node shares no GPUs.
 	registered, unlabelled bool
 }
@@ -73,7 +75,7 @@ func newState(resource corev1.ResourceName) *state {
 func (s *state) at(name growth.NodeName) *site {
 	s.touched[name] = struct{}{}
 	if s.sites[name] == nil {
-		s.sites[name] = &site{books: ledger.NewBooks(), bound: map[growth.PodUID]placement.Bound{}}
+		s.sites[name] = &site{books: ledger.NewBooks(), bound: map[growth.PodUID]placement.Bound{}, over: map[growth.PodUID]struct{}{}}
 	}
 	return s.sites[name]
 }
@@ -145,6 +147,9 @@ func (s *state) setPod(pod *corev1.Pod, present bool) {
 		delete(s.pods, uid)
 		if old.Node != "" {
 			delete(s.at(old.Node).bound, uid)
+			if !present || ended(pod) {
+				s.at(old.Node).over[uid] = struct{}{}
+			}
 		}
 	}
 	p, asks := request.Read(pod, s.resource)
@@ -156,6 +161,10 @@ func (s *state) setPod(pod *corev1.Pod, present bool) {
 	if p.Node != "" && !p.Ended && len(p.GPUs) > 0 {
 		s.at(p.Node).bound[uid] = placement.Bound{GPUs: p.GPUs, Request: p.Request}
 	}
+}
+
+func ended(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
 // earlier tells whether one resource version of an object is before another. They are numbers that grow; what is no
@@ -226,6 +235,10 @@ func (s *state) remake(name growth.NodeName) *Node {
 		Allocations: maps.Clone(site.books.Allocations), Reservations: maps.Clone(site.books.Reservations),
 	}
 	node := picture(name, frozen, maps.Clone(site.bound), s.sample)
+	maps.DeleteFunc(site.over, func(pod growth.PodUID, _ struct{}) bool { return !frozen.Holds(pod) })
+	if len(site.over) > 0 {
+		node.expect(site.over, s.sample)
+	}
 	if site.unlabelled && site.books.Inventory == nil {
 		node.Obstacle = "the node shares no GPUs: label " + gpushare.NodeLabel + "=true is missing"
 	}

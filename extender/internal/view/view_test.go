@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/stage"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
@@ -86,6 +87,50 @@ func TestASnapshotNeverChanges(t *testing.T) {
 		require.Equal(t, 16*growth.GiB, after.Node("n").GPUs[0].Free())
 		require.Equal(t, growth.Growth(0.5), after.Node("n").GPUs[0].Residents[0].Growth)
 	})
+}
+
+// The device plugin tells of a job's end a moment after the API server does. A pod that waits is let through to Bind, which
+// goes by the books until then.
+func TestWhoHasEndedIsNotInTheWay(t *testing.T) {
+	for name, ends := range map[string]func(*stage.Cluster, *corev1.Pod){
+		"it has ended": func(c *stage.Cluster, pod *corev1.Pod) {
+			pod = c.Now(pod).DeepCopy()
+			pod.Status.Phase = corev1.PodSucceeded
+			c.Update(pod)
+		},
+		"it is gone": func(c *stage.Cluster, pod *corev1.Pod) { c.Delete(pod) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := stage.New(t)
+				c.Node("n", 24)
+				old, waiting := c.Create(stage.Pod("old", "20Gi", 20)), c.Create(stage.Pod("waiting", "20Gi", 20))
+				c.Settle()
+				decider := c.Decider(c.Keeper)
+				require.NoError(t, decider.Bind(t.Context(), stage.Ref(old), "n"))
+				stage.Record(c, bus.AllocationKey("n", "old-uid"), bus.Allocation{Pod: stage.Ref(old), Containers: []bus.ContainerAllocation{
+					{Name: "c0", GPUs: []growth.GPUShare{{GPU: "n-a", Memory: 20 * growth.GiB}}},
+				}})
+				c.Settle()
+				room := func() []string {
+					found, err := decider.Filter(waiting, []string{"n"})
+					require.NoError(t, err)
+					return found.Fit
+				}
+				require.Empty(t, room())
+				ends(c, old)
+				c.Settle()
+				require.Equal(t, []string{"n"}, room())
+				require.ErrorIs(t, decider.Bind(t.Context(), stage.Ref(waiting), "n"), decide.ErrNoRoom, "kubelet may not have let go of it yet")
+
+				require.NoError(t, c.Bus.Delete(t.Context(), bus.AllocationKey("n", "old-uid")))
+				require.NoError(t, c.Bus.Delete(t.Context(), bus.ReservationKey("n", "old-uid")))
+				c.Settle()
+				require.NoError(t, decider.Bind(t.Context(), stage.Ref(waiting), "n"))
+				require.Zero(t, c.Keeper.Snapshot().OverCommitted())
+			})
+		})
+	}
 }
 
 func TestANodeThatIsGoneIsForgotten(t *testing.T) {
