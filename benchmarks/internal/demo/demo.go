@@ -12,6 +12,7 @@ import (
 	"github.com/trellis-gpu/trellis/benchmarks/internal/chaos"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/cluster"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
+	"github.com/trellis-gpu/trellis/benchmarks/internal/timeline"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/training"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/workload"
 )
@@ -67,6 +68,8 @@ type Demo struct {
 	// goes tells that the cluster is taken down at the end, and every object on it with it.
 	goes   bool
 	rounds []results.Round
+	// placed are the nodes that the first of several passes ran its jobs on.
+	placed map[string]string
 	// missed is what the passes should have shown and did not.
 	missed []error
 }
@@ -164,6 +167,9 @@ func (d *Demo) pass(ctx, after context.Context, p pass, last bool) (err error) {
 	d.notice("submitting %d jobs over %s, policy %s", len(d.Jobs), d.Jobs[len(d.Jobs)-1].Arrival, p.policy)
 	return d.timed("jobs "+p.policy, func() error {
 		line, err := run.Watch(ctx)
+		if d.Compare && d.placed == nil && err == nil {
+			d.placed = nodes(line)
+		}
 		d.keep(p, run)
 		if err == nil {
 			d.judge(p, run)
@@ -184,13 +190,22 @@ func (d *Demo) newRun(ctx context.Context, p pass) (*Run, error) {
 	id := "demo-" + time.Now().UTC().Format("150405")
 	run := &Run{
 		Policy: cmp.Or(p.policy, "as installed"), Round: p.round, Jobs: d.Jobs, Scripts: d.Scripts, Cluster: d.connection, Screen: d.Screen, Folder: d.Folder, Timeout: d.Timeout,
-		Setup: training.Setup{Namespace: id, Run: id, Image: image, Python: python, MachineFolders: folders},
+		Setup: training.Setup{Namespace: id, Run: id, Image: image, Python: python, MachineFolders: folders, Nodes: d.placed},
 	}
 	if d.Chaos {
 		seed, until := d.ChaosSeed+uint64(p.round-1), max(d.Jobs[len(d.Jobs)-1].Arrival, chaosFor)
 		run.Chaos = &chaos.Chaos{Cluster: Victims{d.Local.Name, d.connection}, Plan: chaos.Plan(seed, chaosFrom, until)}
 	}
 	return run, nil
+}
+
+// nodes are where the jobs of a run were.
+func nodes(line *timeline.Timeline) map[string]string {
+	on := map[string]string{}
+	for _, job := range line.Last().Jobs {
+		on[job.Name] = string(job.Node)
+	}
+	return on
 }
 
 func (d *Demo) timed(phase string, do func() error) error {

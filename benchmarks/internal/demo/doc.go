@@ -2,6 +2,6 @@
 //
 // Run is one pass under one policy: a namespace of its own, the jobs' programs, then once a second one look at everything
 // (pods, events, the tuner's state), from which the timeline, the screen and the results folder are fed. Demo puts passes
-// together: the cluster before and after, more rounds and passes under fair sharing to compare with, the conclusion and its
-// verdict. With chaos, each look ends with a turn of package chaos, which kills Trellis' own binaries.
+// together: the cluster before and after, more rounds and passes under fair sharing to compare with, on the nodes that the
+// scheduler chose in the first pass, the conclusion and its verdict. With chaos, each look ends with a turn of package chaos, which kills Trellis' own binaries.
 package demo

@@ -42,6 +42,9 @@ type Setup struct {
 	Python string
 	// MachineFolders are this machine's folders that the pods see, read-only.
 	MachineFolders []string
+	// Nodes are where jobs are to run, by name; one that is not listed goes where the scheduler wants it. Policies that
+	// divide a node can only be compared where both have the same jobs to divide it among.
+	Nodes map[string]string
 }
 
 // MachineFolders is what a program of the distribution needs of it.
@@ -91,6 +94,9 @@ func (s Setup) Pod(job workload.Job) *corev1.Pod {
 				}},
 			}},
 		},
+	}
+	if node := s.Nodes[job.Name]; node != "" {
+		pod.Spec.NodeSelector = map[string]string{corev1.LabelHostname: node}
 	}
 	s.mount(pod, scriptsFolder, corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
 		LocalObjectReference: corev1.LocalObjectReference{Name: scriptsName},

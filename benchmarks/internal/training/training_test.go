@@ -49,6 +49,12 @@ func TestPodIsWhatAUserWouldWrite(t *testing.T) {
 	require.Equal(t, string(want), string(got))
 }
 
+func TestAJobGoesWhereItIsTold(t *testing.T) {
+	setup := training.Setup{Nodes: map[string]string{"told": "node-2"}}
+	require.Equal(t, map[string]string{corev1.LabelHostname: "node-2"}, setup.Pod(workload.Job{Name: "told"}).Spec.NodeSelector)
+	require.Empty(t, setup.Pod(workload.Job{Name: "free"}).Spec.NodeSelector)
+}
+
 func TestAShimNeedsNoLog(t *testing.T) {
 	shim := job
 	shim.Progress = "socket"
