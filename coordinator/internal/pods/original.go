@@ -22,6 +22,20 @@ func (r Requests) Sum() growth.MilliCPU {
 	return sum
 }
 
+// Apart is how far two divisions of a pod's CPU are from one another: the differences of all containers together.
+func (r Requests) Apart(other Requests) growth.MilliCPU {
+	var apart growth.MilliCPU
+	for name, request := range r {
+		apart += max(request-other[name], other[name]-request)
+	}
+	for name, request := range other {
+		if _, both := r[name]; !both {
+			apart += request
+		}
+	}
+	return apart
+}
+
 // Requests are those in the spec now.
 func (p Pod) Requests() Requests {
 	now := Requests{}
@@ -31,6 +45,17 @@ func (p Pod) Requests() Requests {
 		}
 	}
 	return now
+}
+
+// InForce are the requests that kubelet has admitted; the spec's where it does not say.
+func (p Pod) InForce() Requests {
+	given := p.Requests()
+	for _, c := range p.Containers {
+		if c.Given > 0 && c.Request > 0 {
+			given[c.Name] = c.Given
+		}
+	}
+	return given
 }
 
 // Original returns the requests that the pod was made with, and whether they are kept on it already. An annotation

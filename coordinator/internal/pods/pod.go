@@ -31,12 +31,18 @@ type Container struct {
 	Name string
 	// Request is the CPU request in the spec, Limit the limit, 0 where there is none.
 	Request, Limit growth.MilliCPU
+	// Given is the request that kubelet has admitted, 0 where it does not say. It lags behind Request, and stays behind
+	// one that can not be.
+	Given growth.MilliCPU
 	// ID is the runtime's for the container that runs now; empty while none does.
 	ID string
 }
 
 // Refusal is a resize that waits (Deferred) or can not be (Infeasible), in kubelet's words.
 type Refusal struct{ Reason, Message string }
+
+// Infeasible tells that kubelet will not try again by itself.
+func (r Refusal) Infeasible() bool { return r.Reason == corev1.PodReasonInfeasible }
 
 // Read reads a pod.
 func Read(p *corev1.Pod) Pod {
@@ -45,13 +51,14 @@ func Read(p *corev1.Pod) Pod {
 		Annotations: maps.Clone(p.Annotations),
 		Running:     p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp == nil,
 		HostNetwork: p.Spec.HostNetwork,
-		Refusal:     refusal(p.Status.Conditions),
+		Refusal:     refusal(p),
 	}
 	for _, c := range p.Spec.Containers {
 		pod.Containers = append(pod.Containers, Container{
 			Name:    c.Name,
 			Request: growth.MilliCPU(c.Resources.Requests.Cpu().MilliValue()),
 			Limit:   growth.MilliCPU(c.Resources.Limits.Cpu().MilliValue()),
+			Given:   given(p.Status.ContainerStatuses, c.Name),
 			ID:      running(p.Status.ContainerStatuses, c.Name),
 		})
 	}
@@ -73,14 +80,36 @@ func running(statuses []corev1.ContainerStatus, name string) string {
 // Ours tells whether a pod asks for a share of a GPU.
 func Ours(p *corev1.Pod) bool { return gpushare.Asks(p.Annotations) }
 
-func refusal(conditions []corev1.PodCondition) Refusal {
-	at := slices.IndexFunc(conditions, func(c corev1.PodCondition) bool {
+// refusal is what kubelet says of the resize that stands, not of one before.
+func refusal(p *corev1.Pod) Refusal {
+	at := slices.IndexFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodResizePending && c.Status == corev1.ConditionTrue
 	})
 	if at < 0 {
 		return Refusal{}
 	}
-	return Refusal{Reason: conditions[at].Reason, Message: conditions[at].Message}
+	c := p.Status.Conditions[at]
+	if c.ObservedGeneration > 0 && c.ObservedGeneration < p.Generation {
+		return Refusal{}
+	}
+	return Refusal{Reason: c.Reason, Message: c.Message}
+}
+
+// given is the request that kubelet has admitted for a container: as it has booked it, else as it is in effect, which a
+// cgroup's weight may round.
+func given(statuses []corev1.ContainerStatus, name string) growth.MilliCPU {
+	for _, s := range statuses {
+		if s.Name != name {
+			continue
+		}
+		if cpu, ok := s.AllocatedResources[corev1.ResourceCPU]; ok {
+			return growth.MilliCPU(cpu.MilliValue())
+		}
+		if s.Resources != nil {
+			return growth.MilliCPU(s.Resources.Requests.Cpu().MilliValue())
+		}
+	}
+	return 0
 }
 
 func fixed(p *corev1.Pod, pod Pod) string {

@@ -61,8 +61,14 @@ func TestFixed(t *testing.T) {
 func TestRunningAndRefusal(t *testing.T) {
 	p := pod(container("train", "500m", ""))
 	require.True(t, pods.Read(p).Running)
+	p.Generation = 3
 	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: corev1.PodReasonDeferred, Message: "no room"}}
 	require.Equal(t, pods.Refusal{Reason: "Deferred", Message: "no room"}, pods.Read(p).Refusal)
+	require.False(t, pods.Read(p).Refusal.Infeasible(), "it may come yet")
+	p.Status.Conditions[0].Reason, p.Status.Conditions[0].ObservedGeneration = corev1.PodReasonInfeasible, 3
+	require.True(t, pods.Read(p).Refusal.Infeasible())
+	p.Generation = 4
+	require.Zero(t, pods.Read(p).Refusal, "that was the resize before")
 	p.DeletionTimestamp = &metav1.Time{}
 	require.False(t, pods.Read(p).Running, "a pod that is going")
 }
@@ -95,6 +101,45 @@ func TestOriginal(t *testing.T) {
 	}
 	p := pods.Read(pod(container("train", "250m", ""), container("side", "50m", "")))
 	require.Equal(t, "train=250m,side=50m", p.Kept(p.Requests()))
+}
+
+func TestInForce(t *testing.T) {
+	cpu := func(request string) corev1.ResourceList { return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(request)} }
+	effect := func(request string) *corev1.ResourceRequirements { return &corev1.ResourceRequirements{Requests: cpu(request)} }
+	for name, tc := range map[string]struct {
+		status corev1.ContainerStatus
+		want   growth.MilliCPU
+	}{
+		"kubelet says nothing yet":         {corev1.ContainerStatus{Name: "train"}, 750},
+		"what it has booked":               {corev1.ContainerStatus{Name: "train", AllocatedResources: cpu("500m"), Resources: effect("499m")}, 500},
+		"else what is in effect":           {corev1.ContainerStatus{Name: "train", Resources: effect("499m")}, 499},
+		"another container's is its own":   {corev1.ContainerStatus{Name: "other", AllocatedResources: cpu("500m")}, 750},
+		"nothing booked for CPU, the spec": {corev1.ContainerStatus{Name: "train", AllocatedResources: corev1.ResourceList{}}, 750},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := pod(container("train", "750m", ""), container("none", "", ""))
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{tc.status}
+			require.Equal(t, pods.Requests{"train": tc.want}, pods.Read(p).InForce())
+			require.Equal(t, pods.Requests{"train": 750}, pods.Read(p).Requests())
+		})
+	}
+}
+
+func TestApart(t *testing.T) {
+	for name, tc := range map[string]struct {
+		a, b pods.Requests
+		want growth.MilliCPU
+	}{
+		"the same":             {pods.Requests{"train": 500}, pods.Requests{"train": 500}, 0},
+		"sums hide nothing":    {pods.Requests{"train": 500, "side": 100}, pods.Requests{"train": 400, "side": 200}, 200},
+		"one only has a side":  {pods.Requests{"train": 500}, pods.Requests{"train": 490, "side": 5}, 15},
+		"nothing is all apart": {nil, pods.Requests{"train": 500}, 500},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, tc.want, tc.a.Apart(tc.b))
+			require.Equal(t, tc.want, tc.b.Apart(tc.a))
+		})
+	}
 }
 
 func TestDivide(t *testing.T) {
