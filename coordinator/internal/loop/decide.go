@@ -2,12 +2,9 @@ package loop
 
 import (
 	"cmp"
-	"fmt"
-	"maps"
 	"math"
 	"time"
 
-	"github.com/trellis-gpu/trellis/coordinator/internal/enforce"
 	"github.com/trellis-gpu/trellis/coordinator/internal/explain"
 	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
 	"github.com/trellis-gpu/trellis/growth"
@@ -101,60 +98,4 @@ func (l *Loop) grant(j *job, g grant, why string, now time.Time) {
 		l.interrupted = "" // decided already
 		l.soon.Stop()
 	}
-}
-
-// reconcile asks for every request that is not what it should be: after a decision, and each round for what an
-// earlier attempt did not bring about.
-func (l *Loop) reconcile() {
-	var targets []enforce.Target
-	for _, j := range l.sorted() {
-		now := l.inForce(j)
-		if j.want == nil || !j.tunable() || maps.Equal(j.want, now) {
-			continue
-		}
-		t := enforce.Target{Pod: j.pod.Ref, From: now.Sum(), To: j.want.Sum(), Requests: j.want}
-		if original, kept := j.pod.Original(); !kept && !l.config.Direct {
-			t.Keep = j.pod.Kept(original)
-		}
-		targets = append(targets, t)
-	}
-	if len(targets) > 0 {
-		l.ports.Enforcer.Enforce(targets)
-	}
-}
-
-// inForce is what a job's weight stands for now: its requests, or what was written into its cgroup last, unless somebody
-// has written something else since.
-func (l *Loop) inForce(j *job) pods.Requests {
-	if l.config.Direct && j.weighed != nil && j.usage.Weight == j.weighedAs {
-		return j.weighed
-	}
-	return j.pod.Requests()
-}
-
-// resized tells what became of a resize.
-func (l *Loop) resized(r enforce.Result) {
-	j := l.jobs[r.Target.Pod.UID]
-	result := map[bool]string{true: "verified", false: "unverified"}[r.Verified]
-	switch {
-	case r.Err != nil && (r.Gone() || j == nil):
-		result = "gone"
-	case r.Err != nil:
-		result = "failed"
-		j.decisions.Outcome(fmt.Sprintf("not enforced yet: %v", r.Err))
-		l.log.Warn("a CPU share could not be enforced; it will be tried again", "job", r.Target.Pod.String(), "reason", r.Err)
-		l.tell(j, time.Minute, true, "ResizeFailed", fmt.Sprintf("The CPU request stays %s: %v", r.Target.From, r.Err))
-	case j != nil:
-		j.usage.Weight = r.Weight
-		j.weighed, j.weighedAs = r.Target.Requests, r.Weight
-		l.log.Info("CPU share enforced", "job", r.Target.Pod.String(), "from", r.Target.From.String(), "to", r.Target.To.String(), "weight", r.Weight, "verified", r.Verified)
-		read := fmt.Sprintf("its cgroup's weight is %d", r.Weight)
-		if !r.Verified {
-			read = fmt.Sprintf("kubelet has not applied it yet, its cgroup's weight is still %d", r.Weight)
-		}
-		j.decisions.Outcome(fmt.Sprintf("request %s → %s: %s", r.Target.From, r.Target.To, read))
-		l.tell(j, time.Second, false, "CPUShareChanged", fmt.Sprintf("CPU request %s → %s, %s of the node's pool: %s", r.Target.From, r.Target.To, j.share, read))
-		l.publishJob(j)
-	}
-	l.metrics.Resizes.WithLabelValues(result).Inc()
 }

@@ -1,0 +1,73 @@
+package loop_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/coordinator/internal/enforce"
+	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/flowcon"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+)
+
+// ask starts a pod with a request of its own, that reports nothing.
+func (w *world) ask(name string, request growth.MilliCPU) {
+	w.apply(pods.Pod{
+		Ref: ref(name), Running: true, Annotations: map[string]string{gpushare.MemoryAnnotation: "1"},
+		Containers: []pods.Container{{Name: "train", Request: request}},
+	})
+}
+
+// resizes are those that were asked for since the last look.
+func (w *world) resizes() []enforce.Target {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	targets := w.targets
+	w.targets = nil
+	return targets
+}
+
+func TestAResizeThatHardlyChangesAnythingIsNotMade(t *testing.T) {
+	in(t, flowcon.Fair, func(t *testing.T, w *world) {
+		w.ask("a", 500)
+		w.ask("b", 504)
+		w.pass(time.Second)
+		require.Equal(t, map[string]growth.MilliCPU{"a": 502, "b": 502}, w.requests(), "the first time, however little it is")
+		w.resizes()
+
+		w.ask("c", 520)
+		w.pass(2 * interval)
+		require.Equal(t, map[string]growth.MilliCPU{"a": 502, "b": 502, "c": 508}, w.requests())
+		require.Len(t, w.resizes(), 1)
+		a := w.sample("a")
+		require.Equal(t, growth.MilliCPU(502), a.CPURequest, "what is in force is told")
+		require.InDelta(t, 1./3, float64(a.Share), 1e-9, "beside what was decided")
+		e, err := w.loop.Explain(t.Context(), "ns/a")
+		require.NoError(t, err)
+		require.Equal(t, []growth.MilliCPU{502, 508}, []growth.MilliCPU{e.Request, e.Wanted})
+		require.Equal(t, "the request stays 502m: 508m is too little of a change", e.Decisions[len(e.Decisions)-1].Outcome)
+		require.Equal(t, 1, w.told("a CPUShareChanged"))
+
+		w.ask("d", 576)
+		w.pass(2 * interval)
+		require.Equal(t, map[string]growth.MilliCPU{"a": 525, "b": 525, "c": 525, "d": 525}, w.requests(), "small changes add up")
+	})
+}
+
+func TestRequestsStayWithinThePoolWhateverIsNotWorthAResize(t *testing.T) {
+	in(t, flowcon.Fair, func(t *testing.T, w *world) {
+		w.ask("a", 1000)
+		w.ask("b", 1010)
+		w.pass(time.Second)
+		require.Equal(t, map[string]growth.MilliCPU{"a": 1005, "b": 1005}, w.requests())
+		w.ask("c", 980)
+		w.pass(2 * interval)
+		require.Equal(t, map[string]growth.MilliCPU{"a": 996, "b": 996, "c": 996}, w.requests(), "c's rise needs the room")
+		w.remove("c")
+		w.pass(2 * interval)
+		require.Equal(t, map[string]growth.MilliCPU{"a": 996, "b": 996}, w.requests(), "which nobody needs back")
+	})
+}
