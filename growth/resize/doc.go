@@ -1,4 +1,5 @@
-// Package resize decides which of the CPU requests that a decision comes to are asked of kubelet.
+// Package resize decides which of the CPU requests that a decision comes to are asked of kubelet, and what to do where it
+// says no.
 //
 // # What is too little to ask for
 //
@@ -11,4 +12,11 @@
 // Two things come before that. A job that has never been resized gets what was decided, exactly: what it was made with was
 // nobody's decision. And the requests of all together stay within the pool, since the scheduler has given the rest of the
 // node to others: of the requests that should fall and would not, the one furthest off is lowered first, until they do.
+//
+// # What can not be
+//
+// kubelet, or the API server, may refuse a resize for good. What a job then can not have is taken out of the pool: the
+// others get what they would have got, and no more, since nobody knows yet whether it could be had back from them. It is
+// asked for again when the pod or the node has changed, and anyway after a time that doubles with each refusal, 30 s at
+// first and 16 min at most; never sooner than 30 s after a refusal, so that a busy node is no reason to ask all the time.
 package resize

@@ -3,6 +3,6 @@
 //
 // Requests are soft: a weight, which idles no core, never a limit. Before a pod's first change the requests it was
 // made with are kept on it. Requests are lowered before others are raised, since kubelet admits a resize against what
-// the node can allocate. What kubelet defers or refuses is tried again when the loop next asks; nothing here waits for
+// the node can allocate. What kubelet defers or refuses is the loop's to see on the pod; nothing here waits for
 // it, and the loop waits for nothing here: it leaves its newest wish and goes on.
 package enforce

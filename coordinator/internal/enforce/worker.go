@@ -134,6 +134,9 @@ func (r Result) Gone() bool {
 	return apierrors.IsNotFound(r.Err) || apierrors.IsConflict(r.Err) || errors.Is(r.Err, errGone)
 }
 
+// Refused tells that asking for the same again will not help: the API server says that it may not be.
+func (r Result) Refused() bool { return apierrors.IsInvalid(r.Err) || apierrors.IsForbidden(r.Err) }
+
 var errGone = errors.New("the pod is gone")
 
 // readBack looks until all weights are the new ones, or for as long as readFor.

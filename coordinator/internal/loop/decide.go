@@ -9,6 +9,7 @@ import (
 	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/flowcon"
+	"github.com/trellis-gpu/trellis/growth/resize"
 )
 
 const (
@@ -28,10 +29,11 @@ func (l *Loop) decide(now time.Time) {
 
 	// 1. Who shares, and what.
 	jobs, originals := l.sharers()
-	l.pool = 0
+	pool := growth.MilliCPU(0)
 	for _, original := range originals {
-		l.pool += original.Sum()
+		pool += original.Sum()
 	}
+	l.pool = pool
 
 	// 2. The shares.
 	d := l.divide(jobs, originals, why != "interval", rearranged, now)
@@ -45,14 +47,18 @@ func (l *Loop) decide(now time.Time) {
 	for i, grant := range d.grants {
 		shares[i] = grant.share
 	}
-	requests := flowcon.Requests(shares, l.pool, leastRequest)
-	if requests == nil && len(jobs) > 0 {
-		l.log.Warn("the CPU pool is too small to divide: requests stay", "pool", l.pool.String(), "jobs", len(jobs))
+	requests, left := resize.Divide(shares, refusals(jobs), pool, leastRequest, now)
+	if requests == nil {
+		l.log.Warn("the CPU pool is too small to divide: requests stay", "pool", pool.String(), "jobs", len(jobs))
 	}
+	l.pool = left
 	for i, grant := range d.grants {
 		l.grant(jobs[i], grant, why, now)
 		if requests != nil {
 			jobs[i].want = jobs[i].pod.Divide(requests[i], originals[i])
+		}
+		if jobs[i].refusal.Stands(now) {
+			jobs[i].decisions.Outcome(jobs[i].refusedAs)
 		}
 	}
 
@@ -74,7 +80,7 @@ func (l *Loop) sharers() (jobs []*job, originals []pods.Requests) {
 
 func (l *Loop) input(j *job, now time.Time) flowcon.Job {
 	if _, kept := j.pod.Original(); kept && j.weight == 0 && l.pool > 0 {
-		j.weight = float64(j.pod.Request()) / float64(l.pool) // what an earlier coordinator left it
+		j.weight = float64(j.pod.InForce().Sum()) / float64(l.pool) // what an earlier coordinator left it
 	}
 	return flowcon.Job{
 		ID: j.pod.Ref.UID, Samples: j.reading.Samples, Growth: j.reading.Growth, Raw: j.reading.Raw, Category: j.category,

@@ -42,7 +42,7 @@ func (l *Loop) Explain(ctx context.Context, pod string) (explain.Explanation, er
 
 func (j *job) explain() explain.Explanation {
 	return explain.Explanation{
-		Pod: j.pod.Ref, Category: j.category, Share: j.share, Request: j.pod.Request(), Wanted: j.want.Sum(), Weight: j.usage.Weight,
+		Pod: j.pod.Ref, Category: j.category, Share: j.share, Request: j.pod.InForce().Sum(), Wanted: j.want.Sum(), Weight: j.usage.Weight,
 		Fixed: j.fixed(), Decisions: slices.Clone(j.decisions),
 	}
 }

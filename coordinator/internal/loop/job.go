@@ -15,6 +15,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/fairfinish"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/remaining"
+	"github.com/trellis-gpu/trellis/growth/resize"
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
@@ -52,6 +53,9 @@ type job struct {
 	share   growth.Share
 	changed time.Time
 	want    pods.Requests // nil before the first decision
+	refusal resize.Refusal
+	// What was told of the refusal.
+	refusedAs string
 	// What was last made so, and the weight that was then read back.
 	weighed   pods.Requests
 	weighedAs int64
@@ -134,7 +138,7 @@ func (j *job) sample(gpus []growth.GPU, fair fairfinish.State) bus.Sample {
 		Step: j.latest.Step, Epoch: j.latest.Epoch, TotalSteps: j.latest.TotalSteps,
 		Metric: j.wish.Metric, Value: j.value, Reported: j.reported,
 		Growth: j.reading.Growth, Category: j.category, History: &history, Work: &work,
-		CPUUsed: j.used, Share: j.share, CPURequest: j.pod.Request(), Weight: j.usage.Weight, MemoryUsed: j.usage.Memory,
+		CPUUsed: j.used, Share: j.share, CPURequest: j.pod.InForce().Sum(), Weight: j.usage.Weight, MemoryUsed: j.usage.Memory,
 		BlockIO: j.io.block, NetworkIO: j.io.network, Pressure: j.io.pressure,
 		SamplesPerSecond: j.rates.samples, StepSeconds: j.rates.step, LoadSeconds: j.rates.load,
 		BatchSize: j.running.BatchSize, Loaders: j.running.Loaders,

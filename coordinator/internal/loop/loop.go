@@ -109,6 +109,9 @@ func (l *Loop) Resized(r enforce.Result) { l.post(func() { l.resized(r) }) }
 // Allocatable tells how much CPU the node can give to pods.
 func (l *Loop) Allocatable(cpu growth.MilliCPU) {
 	l.post(func() {
+		if cpu != l.allocatable {
+			l.stir()
+		}
 		l.allocatable = cpu
 		l.publishLoad()
 	})

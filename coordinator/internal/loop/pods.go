@@ -32,7 +32,9 @@ func (l *Loop) podChanged(pod pods.Pod, now time.Time) {
 	default:
 		before := j.pod
 		j.meet(pod)
+		j.refusal.Stirred = j.refusal.Stirred || another(before, pod)
 		if pod.Refusal != before.Refusal && pod.Refusal.Reason != "" {
+			l.reconcile()
 			l.tell(j, time.Minute, true, "Resize"+pod.Refusal.Reason, fmt.Sprintf("kubelet has not made the CPU resize to %s yet: %s", pod.Request(), pod.Refusal.Message))
 		}
 	}
@@ -55,6 +57,7 @@ func (l *Loop) arrive(pod pods.Pod, now time.Time) {
 	}
 	j.meet(pod)
 	l.jobs[uid] = j
+	l.stir()
 	delete(l.ended, uid)
 	l.resume(j)
 	l.follow(j)
@@ -152,6 +155,7 @@ func (l *Loop) leave(j *job) {
 	uid := j.pod.Ref.UID
 	j.stopText()
 	delete(l.jobs, uid)
+	l.stir()
 	l.ended[uid] = true
 	l.ports.Records.Forget(uid)
 	l.syncSlots()

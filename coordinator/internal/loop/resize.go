@@ -15,12 +15,13 @@ func (l *Loop) reconcile() {
 	var jobs []*job
 	var changes []resize.Change
 	for _, j := range l.sorted() {
+		l.heed(j, time.Now())
 		if j.want == nil || !j.tunable() {
 			continue
 		}
-		now := l.inForce(j)
+		now := l.stands(j)
 		jobs, changes = append(jobs, j), append(changes, resize.Change{
-			From: now.Sum(), To: j.want.Sum(), Apart: now.Apart(j.want), Exact: !l.resizedBefore(j),
+			From: now.Sum(), To: j.want.Sum(), Apart: now.Apart(j.want), Exact: !l.resizedBefore(j) || j.pod.Refusal.Infeasible(),
 		})
 	}
 	var targets []enforce.Target
@@ -54,9 +55,9 @@ func (l *Loop) resizedBefore(j *job) bool {
 	return kept
 }
 
-// inForce is what a job's weight stands for now: its requests, or what was written into its cgroup last, unless somebody
-// has written something else since.
-func (l *Loop) inForce(j *job) pods.Requests {
+// stands is what a job's weight stands for, or will when kubelet has made it so: its requests, or what was written into
+// its cgroup last, unless somebody has written something else since.
+func (l *Loop) stands(j *job) pods.Requests {
 	if l.config.Direct && j.weighed != nil && j.usage.Weight == j.weighedAs {
 		return j.weighed
 	}
@@ -72,9 +73,7 @@ func (l *Loop) resized(r enforce.Result) {
 		result = "gone"
 	case r.Err != nil:
 		result = "failed"
-		j.decisions.Outcome(fmt.Sprintf("not enforced yet: %v", r.Err))
-		l.log.Warn("a CPU share could not be enforced; it will be tried again", "job", r.Target.Pod.String(), "reason", r.Err)
-		l.tell(j, time.Minute, true, "ResizeFailed", fmt.Sprintf("The CPU request stays %s: %v", r.Target.From, r.Err))
+		l.failed(j, r, time.Now())
 	case j != nil:
 		j.usage.Weight = r.Weight
 		j.weighed, j.weighedAs = r.Target.Requests, r.Weight

@@ -56,7 +56,8 @@ type world struct {
 	memory  recall.Memory
 	machine *machine
 	config  loop.Config
-	direct  map[growth.PodUID]growth.MilliCPU // weights, where they are written directly
+	direct  map[growth.PodUID]growth.MilliCPU     // weights, where they are written directly
+	kubelet func(before, asked pods.Pod) pods.Pod // what it makes of a resize; nil: it makes each
 }
 
 func newWorld(t *testing.T) *world {
@@ -172,9 +173,13 @@ func (w *world) Enforce(targets []enforce.Target) {
 				w.loop.Resized(enforce.Result{Target: t, Weight: int64(t.To), Verified: true})
 				continue
 			}
+			before := pod
 			pod.Containers = []pods.Container{{Name: "train", Request: t.Requests["train"]}}
 			if t.Keep != "" {
 				pod.Annotations[gpushare.RequestAnnotation] = t.Keep
+			}
+			if w.kubelet != nil {
+				pod = w.kubelet(before, pod)
 			}
 			w.apply(pod)
 			w.loop.Resized(enforce.Result{Target: t, Weight: int64(t.To), Verified: true})

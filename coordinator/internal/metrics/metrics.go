@@ -15,7 +15,7 @@ type Metrics struct {
 	Reports prometheus.Counter
 	// Dropped counts lines that were not, by reason: malformed, unknown, rate.
 	Dropped *prometheus.CounterVec
-	// Resizes counts CPU resizes by result: verified, unverified, failed, gone.
+	// Resizes counts CPU resizes by result: verified, unverified, failed, gone, refused.
 	Resizes *prometheus.CounterVec
 	// Decision is how long dividing the node takes.
 	Decision prometheus.Histogram

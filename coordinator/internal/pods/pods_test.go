@@ -104,8 +104,12 @@ func TestOriginal(t *testing.T) {
 }
 
 func TestInForce(t *testing.T) {
-	cpu := func(request string) corev1.ResourceList { return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(request)} }
-	effect := func(request string) *corev1.ResourceRequirements { return &corev1.ResourceRequirements{Requests: cpu(request)} }
+	cpu := func(request string) corev1.ResourceList {
+		return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(request)}
+	}
+	effect := func(request string) *corev1.ResourceRequirements {
+		return &corev1.ResourceRequirements{Requests: cpu(request)}
+	}
 	for name, tc := range map[string]struct {
 		status corev1.ContainerStatus
 		want   growth.MilliCPU

@@ -1,0 +1,154 @@
+package loop_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/flowcon"
+)
+
+// refusing is a kubelet that does not make a pod's request more than most, or says that it will when there is room.
+func refusing(name, reason string, most *growth.MilliCPU) func(before, asked pods.Pod) pods.Pod {
+	return func(before, asked pods.Pod) pods.Pod {
+		c := &asked.Containers[0]
+		c.Given, asked.Refusal = c.Request, pods.Refusal{}
+		if before.Ref.Name == name && c.Request > *most {
+			c.Given = before.InForce().Sum()
+			asked.Refusal = pods.Refusal{Reason: reason, Message: "no room"}
+		}
+		return asked
+	}
+}
+
+// to are the requests that were asked for a pod.
+func (w *world) to(name string) (asked []growth.MilliCPU) {
+	for _, r := range w.resizes() {
+		if r.Pod.Name == name {
+			asked = append(asked, r.To)
+		}
+	}
+	return asked
+}
+
+var uneven = map[string]func(int) float64{"young": falling, "old": flat}
+
+func TestWhatCanNotBeGoesBackToWhatIs(t *testing.T) {
+	in(t, flowcon.Corrected, func(t *testing.T, w *world) {
+		most := growth.MilliCPU(600)
+		w.kubelet = refusing("young", corev1.PodReasonInfeasible, &most)
+		w.arrive("young")
+		w.arrive("old")
+		w.train(0, 7, uneven)
+		require.Equal(t, map[string]growth.MilliCPU{"young": 500, "old": 250}, w.requests(), "the other one is not given what may not be had back")
+		require.Equal(t, growth.MilliCPU(750), w.load.CPUPool, "and the pool is what is there")
+		require.Equal(t, growth.MilliCPU(500), w.sample("young").CPURequest)
+		require.Equal(t, 1, w.told("young ResizeInfeasible: A CPU request of 750m can not be, it goes back to 500m."))
+		require.Zero(t, w.told("old Resize"))
+		e, err := w.loop.Explain(t.Context(), "ns/young")
+		require.NoError(t, err)
+		require.Contains(t, e.Decisions[len(e.Decisions)-1].Outcome, "A CPU request of 750m can not be")
+		w.resizes()
+
+		w.train(7, 60, uneven)
+		require.Equal(t, []growth.MilliCPU{750, 500, 750, 500, 750, 500}, w.to("young"), "ten minutes, with one, two and four between")
+		require.Equal(t, map[string]growth.MilliCPU{"young": 500, "old": 250}, w.requests())
+	})
+}
+
+func TestWhatCouldNotBeIsAskedAgainWhenTheNodeHasChanged(t *testing.T) {
+	for name, change := range map[string]func(w *world){
+		"a job arrives and leaves": func(w *world) { w.arrive("new"); w.pass(time.Second); w.remove("new") },
+		"the node grows":           func(w *world) { w.loop.Allocatable(3 * growth.Core) },
+		"the pod's limit changes": func(w *world) {
+			pod, _ := w.pod(ref("young").UID)
+			pod.Containers = []pods.Container{{Name: "train", Request: 500, Limit: 4000}}
+			w.apply(pod)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, flowcon.Corrected, func(t *testing.T, w *world) {
+				most := growth.MilliCPU(600)
+				w.kubelet = refusing("young", corev1.PodReasonInfeasible, &most)
+				w.arrive("young")
+				w.arrive("old")
+				w.train(0, 40, uneven)
+				w.resizes()
+				w.train(40, 6, uneven)
+				require.Empty(t, w.to("young"), "its patience is minutes by now")
+				most = 10_000
+				change(w)
+				w.train(46, 6, uneven)
+				require.Equal(t, map[string]growth.MilliCPU{"young": 750, "old": 250}, w.requests())
+				require.Equal(t, growth.Core, w.load.CPUPool)
+			})
+		})
+	}
+}
+
+// kubelet keeps a deferred resize in its books and makes it as soon as there is room: asking again would not help.
+func TestWhatMustWaitIsLeftToKubelet(t *testing.T) {
+	in(t, flowcon.Corrected, func(t *testing.T, w *world) {
+		most := growth.MilliCPU(600)
+		w.kubelet = refusing("young", corev1.PodReasonDeferred, &most)
+		w.arrive("young")
+		w.arrive("old")
+		w.train(0, 12, uneven)
+		require.Equal(t, []growth.MilliCPU{750}, w.to("young"))
+		require.Equal(t, growth.MilliCPU(500), w.sample("young").CPURequest, "what is in force, not what was asked for")
+		require.Equal(t, 1, w.told("young ResizeDeferred: kubelet has not made the CPU resize to 750m yet: no room"))
+	})
+}
+
+func TestARequestThatCanNotFallIsKeptAtTheOthersCost(t *testing.T) {
+	in(t, flowcon.Corrected, func(t *testing.T, w *world) {
+		w.kubelet = func(before, asked pods.Pod) pods.Pod {
+			asked.Containers[0].Given = asked.Containers[0].Request
+			if before.Ref.Name == "old" && asked.Request() < 500 {
+				asked.Containers[0].Given, asked.Refusal = 500, pods.Refusal{Reason: corev1.PodReasonInfeasible, Message: "exclusive CPUs"}
+			}
+			return asked
+		}
+		w.arrive("young")
+		w.arrive("old")
+		w.train(0, 20, uneven)
+		require.LessOrEqual(t, w.requests()["young"]+w.requests()["old"], growth.Core)
+		require.Equal(t, growth.MilliCPU(500), w.requests()["old"])
+	})
+}
+
+// A quota is as good a reason as a full node.
+func TestWhatTheAPIServerWillNotHaveIsNotAskedAllTheTime(t *testing.T) {
+	in(t, flowcon.Corrected, func(t *testing.T, w *world) {
+		w.refuse = apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "young", nil)
+		w.arrive("young")
+		w.arrive("old")
+		w.train(0, 30, uneven)
+		require.LessOrEqual(t, len(w.to("young")), 4)
+		require.Equal(t, map[string]growth.MilliCPU{"young": 500, "old": 500}, w.requests())
+		require.NotZero(t, w.told("young ResizeInfeasible"))
+	})
+}
+
+// A coordinator that died in between finds a request standing that can not be, and takes it back.
+func TestAnInfeasibleRequestIsTakenBackByTheNextCoordinator(t *testing.T) {
+	in(t, flowcon.Corrected, func(t *testing.T, w *world) {
+		w.arrive("old")
+		pod := w.pods[ref("old").UID]
+		pod.Ref = ref("young")
+		pod.Containers = []pods.Container{{Name: "train", Request: 500, Given: 400}}
+		pod.Refusal = pods.Refusal{Reason: corev1.PodReasonInfeasible, Message: "no room"}
+		most := growth.MilliCPU(400)
+		w.kubelet = refusing("young", corev1.PodReasonInfeasible, &most)
+		w.apply(pod)
+		w.pass(interval)
+		require.Equal(t, growth.MilliCPU(400), w.requests()["young"])
+		require.Equal(t, 1, w.told("young ResizeInfeasible"))
+	})
+}
