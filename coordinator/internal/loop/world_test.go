@@ -58,6 +58,9 @@ type world struct {
 	config  loop.Config
 	direct  map[growth.PodUID]growth.MilliCPU     // weights, where they are written directly
 	kubelet func(before, asked pods.Pod) pods.Pod // what it makes of a resize; nil: it makes each
+	// worker makes resizes in the world's stead; nil: the world does. kill ends the coordinator's life where it stands.
+	worker func(results func(enforce.Result)) *enforce.Worker
+	kill   context.CancelFunc
 }
 
 func newWorld(t *testing.T) *world {
@@ -77,11 +80,18 @@ func (w *world) start(policy flowcon.Policy) (stop func()) {
 	ctx, cancel := context.WithCancel(w.t.Context())
 	var wg sync.WaitGroup
 	session := w.bus.Session()
+	var enforcer loop.Enforcer = w
+	if w.worker != nil {
+		worker := w.worker(l.Resized)
+		enforcer = worker
+		wg.Go(func() { _ = worker.Run(ctx) })
+	}
 	wg.Go(func() {
-		_ = l.Run(ctx, loop.Ports{Sockets: w, Usages: w, Logs: w, Files: files{w}, Enforcer: w, Records: w, Diary: w, Memory: w})
+		_ = l.Run(ctx, loop.Ports{Sockets: w, Usages: w, Logs: w, Files: files{w}, Enforcer: enforcer, Records: w, Diary: w, Memory: w})
 	})
 	wg.Go(func() { l.FollowAllocations(ctx, session, "node") })
 	wg.Go(func() { l.FollowJobs(ctx, session, "node") })
+	w.kill = cancel
 	stop = func() { cancel(); wg.Wait() }
 	w.t.Cleanup(stop)
 	l.Recall(w.memory)
