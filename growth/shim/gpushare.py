@@ -22,6 +22,9 @@ What a job may rely on:
   * Memory is bounded. Steps taken between two reports become one report; reports go out at most ten times a second.
   * A forked child (a DataLoader's worker) drops what it inherited. It opens a connection of its own only if it calls in.
   * Nothing here touches the random generators, signal handlers or loggers of the job.
+  * PyTorch takes no more of a GPU than the job's share: once torch is imported, the first call here sees to it that CUDA,
+    as soon as the job itself wakes it up, is told so (torch.cuda.set_per_process_memory_fraction). torch is not imported
+    for that, and CUDA is not woken up.
 
 The wire: newline-delimited JSON over a unix socket, at most 64 KiB a line, every line with "v": 1 and a "type".
   job to agent  progress  step, epoch, total_steps, metrics, steps and samples since the last report, step_seconds and
@@ -35,7 +38,8 @@ connection a generation counts only if it is newer than the last; a new connecti
 count from the beginning.
 
 Environment: GPUSHARE_DIR (default /run/gpushare), the folder of gpushare.sock; GPUSHARE_REPORT_SECONDS (default 0.1), the
-shortest time between two reports.
+shortest time between two reports; GPUSHARE_GPU_MEM_FRACTION and GPUSHARE_GPU_UUIDS, the shares of the job's GPUs and which
+these are, comma-separated; GPUSHARE_CAP=0 leaves PyTorch alone.
 """
 import atexit
 import collections
@@ -50,6 +54,7 @@ import re
 import select
 import signal
 import socket
+import sys
 import threading
 import time
 
@@ -88,6 +93,8 @@ def step(loss=None, samples=None, *, step=None, epoch=None, total_steps=None, **
     reported); give them when there is a new value. samples is how many samples the step consumed. step is the number of
     the step, counted from here if not given; a jump forward counts as that many steps.
     """
+    if _cap.waits:
+        _cap.apply()
     if loss is not None:
         metrics["loss"] = loss
     _client().step(samples, step, epoch, total_steps, metrics)
@@ -95,6 +102,7 @@ def step(loss=None, samples=None, *, step=None, epoch=None, total_steps=None, **
 
 def loaders(default):
     """How many data-loader workers to use now: the agent's wish, or default."""
+    _cap.apply()
     return _client().wish("loaders", default)
 
 
@@ -124,6 +132,7 @@ def saved(path, step=None):
 
 def timed(iterable):
     """Iterate over iterable (the training data's DataLoader) and measure how long each step waits for its data."""
+    _cap.apply()
     return _Timed(iterable)
 
 
@@ -720,7 +729,50 @@ def _quietly(function, *arguments):
         pass
 
 
+# ------------------------------------------------------------------------------------------------ memory of the GPUs
+
+class _Cap:
+    """Holds PyTorch to the job's share of each GPU. An allocation beyond it fails as if the GPU were full."""
+
+    def __init__(self, environ):
+        self.fractions = _fractions(environ.get("GPUSHARE_GPU_MEM_FRACTION", ""))
+        self.uuids = environ.get("GPUSHARE_GPU_UUIDS", "").split(",")
+        self.waits = bool(self.fractions) and environ.get("GPUSHARE_CAP", "1") != "0"
+
+    def apply(self):
+        """Has the caps set when CUDA wakes up, or now if it is awake. Nothing happens before torch is imported."""
+        if not self.waits:
+            return
+        cuda = getattr(sys.modules.get("torch"), "cuda", None)
+        later = getattr(cuda, "_lazy_call", None)   # what torch.cuda.manual_seed uses: a call must not wake CUDA up
+        if later is None:
+            return   # not there yet, or in the middle of its import
+        self.waits = False
+        try:
+            later(lambda: self.set(cuda))
+        except Exception as reason:   # whatever a torch of another time says: training goes on without a cap
+            _log.warning("PyTorch could not be held to its share of GPU memory: %s", reason)
+
+    def set(self, cuda):
+        """Sets the cap of every GPU that the job sees. CUDA may count them in another order than the shares are given."""
+        try:
+            for device in range(cuda.device_count()):
+                uuid = str(getattr(cuda.get_device_properties(device), "uuid", ""))
+                known = [f for f, name in zip(self.fractions, self.uuids) if uuid and name.endswith(uuid)]
+                cuda.set_per_process_memory_fraction(known[0] if known else min(self.fractions), device)
+        except Exception as reason:
+            _log.warning("PyTorch could not be held to its share of GPU memory: %s", reason)
+
+
+def _fractions(text):
+    """The numbers of a list, or none at all if one of them is no part of a GPU."""
+    numbers = [_finite(part) for part in text.split(",")]
+    return numbers if all(n is not None and 0 < n <= 1 for n in numbers) else []
+
+
 # --------------------------------------------------------------------------------------------------- one per process
+
+_cap = _Cap(os.environ)
 
 _current = _Client()
 

@@ -38,8 +38,7 @@ type delivery struct {
 // environment is what the container learns of its share. GPUs are named by UUID, never by an index, which changes when
 // a GPU drops out. A PYTHONPATH of the pod's own takes precedence over ours.
 //
-//	GPUSHARE_*                                    jobs that cap themselves: PyTorch's set_per_process_memory_fraction takes
-//	                                              GPUSHARE_GPU_MEM_FRACTION as it is
+//	GPUSHARE_*                                    the shim, which caps PyTorch, and jobs that cap themselves
 //	XLA_PYTHON_CLIENT_MEM_FRACTION                JAX: the most it takes, of the whole GPU
 //	TF_FORCE_GPU_ALLOW_GROWTH                     TensorFlow: no cap from outside, but it takes only what it needs
 //	ALIYUN_COM_GPU_MEM_*, CUDA_DEVICE_MEMORY_LIMIT_*  jobs written for gpushare and for HAMi

@@ -86,6 +86,9 @@ func (d *Decider) Filter(pod *corev1.Pod, nodes []string) (Filtered, error) {
 		case verdict.Hopeless:
 			found.Hopeless = append(found.Hopeless, Refused{name, verdict.Reason})
 		default:
+			if found.Crowded == nil {
+				found.Crowded = make([]Refused, 0, len(nodes)-i) // a full cluster
+			}
 			found.Crowded = append(found.Crowded, Refused{name, verdict.Reason})
 		}
 	}
