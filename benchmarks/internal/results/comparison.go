@@ -12,12 +12,15 @@ type Comparison struct {
 	// job that lost most, or least, of its time.
 	Jobs                        []timeline.Difference
 	Mean, Best, Worst, Makespan timeline.Difference
+	// Good is the mean time until a job's metric had made 95 % of its way.
+	Good timeline.Difference
 }
 
 // Compare sets the two runs of a round side by side.
 func Compare(r Round) Comparison {
 	c := Comparison{Makespan: timeline.Difference{Job: "makespan", Completion: r.Run.Makespan(), Other: r.Other.Makespan()}}
 	c.Jobs, c.Mean = r.Run.Against(r.Other)
+	c.Good = r.Run.Good(r.Other)
 	for _, d := range c.Jobs {
 		if !d.Known() {
 			continue

@@ -73,7 +73,7 @@ func difference(w io.Writer, round Round) {
 	fmt.Fprintf(w, "\nThe same jobs under %s\n\n  %-12s %-6s %11s %11s %15s\n", other, "JOB", "KIND", strings.ToUpper(run), strings.ToUpper(other), "CHANGE")
 	c := Compare(round)
 	sooner, later := 0, 0
-	for _, d := range append(c.Jobs, c.Mean, c.Makespan) {
+	for _, d := range append(c.Jobs, c.Mean, c.Good, c.Makespan) {
 		fmt.Fprintf(w, "  %-12s %-6s %11s %11s %15s\n", d.Job, d.Kind, span(d.Completion), span(d.Other), change(d))
 	}
 	for _, d := range c.Jobs {
@@ -89,11 +89,11 @@ func difference(w io.Writer, round Round) {
 
 // summary tells the rounds' figures in one line each.
 func summary(w io.Writer, rounds []Round) {
-	fmt.Fprintf(w, "\n%s against %s, by round\n\n  %-5s %15s  %-26s %-26s %15s\n", rounds[0].Run.Name, rounds[0].Other.Name,
-		"ROUND", "MEAN JOB", "BEST JOB", "WORST JOB", "MAKESPAN")
+	fmt.Fprintf(w, "\n%s against %s, by round\n\n  %-5s %15s  %15s  %-26s %-26s %15s\n", rounds[0].Run.Name, rounds[0].Other.Name,
+		"ROUND", "MEAN JOB", "MEAN TO 95 %", "BEST JOB", "WORST JOB", "MAKESPAN")
 	for i, round := range rounds {
 		c := Compare(round)
-		fmt.Fprintf(w, "  %-5d %15s  %-26s %-26s %15s\n", i+1, change(c.Mean), named(c.Best), named(c.Worst), change(c.Makespan))
+		fmt.Fprintf(w, "  %-5d %15s  %15s  %-26s %-26s %15s\n", i+1, change(c.Mean), change(c.Good), named(c.Best), named(c.Worst), change(c.Makespan))
 	}
 	if len(rounds) == 1 {
 		fmt.Fprintln(w, "\n  One run of each: a few per cent mean nothing. --repeats tells how far rounds differ.")

@@ -143,6 +143,9 @@ func (s *Summary) against(jobs workload.Workload, rounds []Round) {
 		percent(func(c Comparison) timeline.Difference { return c.Worst }).goal("worst job"+name, "%"),
 		percent(func(c Comparison) timeline.Difference { return c.Makespan }).goal("makespan"+name, "%"),
 	)
+	if !slices.ContainsFunc(rounds, func(r Round) bool { return !Compare(r).Good.Known() }) {
+		s.Goals = append(s.Goals, percent(func(c Comparison) timeline.Difference { return c.Good }).goal("mean time to 95 % of the metric"+name, "%"))
+	}
 }
 
 // Failures says what keeps a run from being a success; nil for one that is.
