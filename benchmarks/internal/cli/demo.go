@@ -59,7 +59,7 @@ one change of CPU share, of data loaders and of category; with --chaos, if every
 	f.StringVar(&o.name, "name", "trellis", "name of the local cluster")
 	f.IntVar(&o.nodes, "nodes", 2, "nodes of the local cluster, one core each")
 	f.StringVar(&o.gpus, "gpus", "emulated:2x24GiB", `GPUs of each node: "emulated:2x24GiB", or "nvml" for real ones`)
-	f.StringVar(&o.policy, "policy", "flowcon", "share policy of the coordinators")
+	f.StringVar(&o.policy, "policy", "harmless", "share policy of the coordinators")
 	f.BoolVar(&o.compare, "compare", false, "run the same jobs under policy "+demo.Baseline+" too, and print the difference")
 	f.IntVar(&o.repeats, "repeats", 1, "how many rounds; with --compare, every other one runs "+demo.Baseline+" first")
 	f.BoolVar(&o.chaos, "chaos", false, "kill -9 each of Trellis' four binaries once while the jobs run; on a local cluster only")

@@ -27,7 +27,7 @@ func (s Settings) Validate() error {
 		return fmt.Errorf(`--gpus %q: write "nvml", or "emulated:2x24GiB" for two emulated GPUs of 24 GiB per node`, s.GPUs)
 	}
 	if !policyWord.MatchString(s.Policy) {
-		return fmt.Errorf(`--policy %q: write the name of a policy, such as "flowcon" or "fair"`, s.Policy)
+		return fmt.Errorf(`--policy %q: write the name of a policy, such as "harmless" or "fair"`, s.Policy)
 	}
 	if s.Interval < time.Second || s.Interval > time.Hour {
 		return fmt.Errorf("--interval %s: from 1s to 1h", s.Interval)
