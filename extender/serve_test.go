@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bufio"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"log/slog"
@@ -19,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/trellis-gpu/trellis/extender/internal/credentials/credentialstest"
 	"github.com/trellis-gpu/trellis/extender/internal/kube"
 	"github.com/trellis-gpu/trellis/extender/internal/settings"
 	"github.com/trellis-gpu/trellis/extender/internal/stock"
@@ -30,26 +33,33 @@ import (
 
 const (
 	nodes, gpusPerNode = 5, 2
-	gpuMemory          = 10 * growth.GiB
+	gpuMemory          = 50 * growth.GiB
 	slots              = nodes * gpusPerNode * int(gpuMemory/growth.GiB)
 )
 
-// TestBesideTheStockScheduler fills every slot of a small cluster through a stock kube-scheduler, and then asks for one
-// more. There is no kubelet: reservations are all that holds the memory.
+// TestBesideTheStockScheduler has 500 pods of a size arrive at once where there is room for just as many, through a stock
+// kube-scheduler over HTTPS, and then asks for one more. There is no kubelet: reservations are all that holds the memory.
 func TestBesideTheStockScheduler(t *testing.T) {
 	if !stock.Given() {
 		t.Skip("needs TRELLIS_STOCK_DIR, a folder with etcd, kube-apiserver and kube-scheduler")
 	}
-	plane, s, ended := beside(t, nodes)
+	secure := credentialstest.New(t)
+	plane, s, ended := beside(t, nodes, &secure)
 	health := "http://" + s.HealthListen
+	nobody := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: secure.Pool(), ServerName: "extender"}}}
+	_, err := nobody.Post("https://"+s.Listen+"/filter", "application/json", strings.NewReader("{}"))
+	require.ErrorContains(t, err, "certificate required", "whoever is not the scheduler")
 	create(t, plane, "nonsense", "a lot", 1)
 	told(t, plane, "nonsense", `"a lot" is not an amount of GPU memory`)
-	create(t, plane, "too-large", "12Gi", 12)
-	told(t, plane, "too-large", "GPU memory: 12GiB asked, the largest GPU has 10GiB")
+	create(t, plane, "too-large", "52Gi", 52)
+	told(t, plane, "too-large", "GPU memory: 52GiB asked, the largest GPU has 50GiB")
+	begun := time.Now()
 	for i := range slots {
 		create(t, plane, fmt.Sprintf("job-%d", i), "1Gi", 1)
 	}
-	require.Eventually(t, func() bool { return len(bound(t, plane)) == slots }, 2*time.Minute, 100*time.Millisecond, "every slot is taken")
+	require.Eventually(t, func() bool { return len(bound(t, plane)) == slots }, 2*time.Minute, 100*time.Millisecond,
+		"every slot is taken, and no pod waits for the scheduler's five minutes")
+	t.Logf("%d pods on %d slots, all bound after %s", slots, slots, time.Since(begun).Round(100*time.Millisecond))
 	perGPU := map[string]int{}
 	for _, pod := range bound(t, plane) {
 		perGPU[pod.Annotations[gpushare.GPUAnnotation]]++
@@ -75,7 +85,7 @@ func TestAnUrgentJobEvictsOthers(t *testing.T) {
 	if !stock.Given() {
 		t.Skip("needs TRELLIS_STOCK_DIR, a folder with etcd, kube-apiserver and kube-scheduler")
 	}
-	plane, _, ended := beside(t, 1)
+	plane, s, ended := beside(t, 1, nil)
 	placed := map[string]string{}
 	for i, class := range []string{"none", "none-too", "high", "low"} { // the emptier GPU is taken in turn
 		plane.Class(t, class, map[string]int32{"high": 5, "low": 1, "urgent": 10}[class])
@@ -99,13 +109,45 @@ func TestAnUrgentJobEvictsOthers(t *testing.T) {
 		return maps.Equal(left, map[string]string{"job-none": "node-0-gpu-0", "job-high": "node-0-gpu-0", "urgent": "node-0-gpu-1"})
 	}, time.Minute, 50*time.Millisecond, "the urgent job has the GPU of the two that mattered least together")
 	require.Contains(t, events(t, plane, "job-low"), "Preempted by pod")
+	stops(t, s, ended)
+}
+
+// stops ends the extender in the middle of a question: it is ready no more, takes no new questions, answers this one, and
+// then ends.
+func stops(t *testing.T, s settings.Settings, ended chan error) {
+	t.Helper()
+	asking, err := net.Dial("tcp", s.Listen)
+	require.NoError(t, err)
+	defer func() { _ = asking.Close() }()
+	body := `{"Pod":{"metadata":{"name":"late","uid":"u"}},"NodeNames":["node-0"]}`
+	_, err = fmt.Fprintf(asking, "POST /filter HTTP/1.1\r\nHost: extender\r\nContent-Length: %d\r\n\r\n%s", len(body), body[:10])
+	require.NoError(t, err)
+	time.Sleep(100 * time.Millisecond) // until its handler has begun
 
 	require.NoError(t, syscall.Kill(syscall.Getpid(), syscall.SIGTERM))
+	require.Eventually(t, func() bool {
+		code, _ := get("http://" + s.HealthListen + "/readyz")
+		return code == http.StatusServiceUnavailable
+	},
+		10*time.Second, 20*time.Millisecond, "whoever asks for readiness is still answered")
+	require.Eventually(t, func() bool { code, _ := get("http://" + s.Listen + "/"); return code == 0 }, 10*time.Second, 20*time.Millisecond)
+	select {
+	case err := <-ended:
+		require.Fail(t, "it has ended with a question open", "%v", err)
+	case <-time.After(200 * time.Millisecond):
+	}
+	_, err = asking.Write([]byte(body[10:]))
+	require.NoError(t, err)
+	answer, err := http.ReadResponse(bufio.NewReader(asking), nil)
+	require.NoError(t, err)
+	defer func() { _ = answer.Body.Close() }()
+	require.Equal(t, http.StatusOK, answer.StatusCode)
 	require.NoError(t, <-ended)
 }
 
-// beside starts a control plane, so many nodes, the extender and a stock scheduler that asks it.
-func beside(t *testing.T, nodes int) (*stock.Plane, settings.Settings, chan error) {
+// beside starts a control plane, so many nodes, the extender and a stock scheduler that asks it, over HTTPS where there is
+// an authority.
+func beside(t *testing.T, nodes int, secure *credentialstest.Authority) (*stock.Plane, settings.Settings, chan error) {
 	t.Helper()
 	plane := stock.Start(t)
 	state := etcdbus.Config{Endpoints: []string{plane.Etcd}} // Trellis's keys lie beside the API server's in these tests alone
@@ -119,18 +161,24 @@ func beside(t *testing.T, nodes int) (*stock.Plane, settings.Settings, chan erro
 		Listen: free(t), HealthListen: free(t), Policy: "growth", Resource: gpushare.Resource, LogLevel: "info",
 		Kube: kube.Config{Kubeconfig: plane.Kubeconfig, QPS: 200, Burst: 400}, Etcd: state,
 	}
+	scheme, trust := "http", ""
+	if secure != nil {
+		s.TLS = secure.Server(t.TempDir(), "extender")
+		client := secure.Client(t.TempDir(), "kube-scheduler")
+		scheme, trust = "https", fmt.Sprintf(identity, client.Cert, client.Key, client.ClientCA)
+	}
 	require.NoError(t, s.Validate())
 	ended := make(chan error, 1)
 	go func() { ended <- serve(s, slog.New(slog.NewTextHandler(t.Output(), nil))) }()
 	ready := "http://" + s.HealthListen + "/readyz"
 	require.Eventually(t, func() bool { code, _ := get(ready); return code == http.StatusOK }, time.Minute, 50*time.Millisecond)
-	plane.Scheduler(t, fmt.Sprintf(extender, s.Listen))
+	plane.Scheduler(t, fmt.Sprintf(extender, scheme, s.Listen)+trust)
 	return plane, s, ended
 }
 
-// extender takes the extender's address: what deploy/ configures a scheduler with.
+// extender takes the extender's scheme and address: what deploy/ configures a scheduler with.
 const extender = `
-- urlPrefix: http://%s
+- urlPrefix: %s://%s
   filterVerb: filter
   prioritizeVerb: prioritize
   bindVerb: bind
@@ -140,6 +188,12 @@ const extender = `
   ignorable: false
   httpTimeout: 15s
   managedResources: [{name: gpushare/gpu-mem, ignoredByScheduler: false}]
+`
+
+// identity is what a scheduler shows and trusts.
+const identity = `
+  enableHTTPS: true
+  tlsConfig: {serverName: extender, certFile: %q, keyFile: %q, caFile: %q}
 `
 
 // publish makes a node and its inventory, as a device plugin would.
