@@ -72,6 +72,17 @@ var metricName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
 // Asks tells whether the annotations ask for a share at all.
 func Asks(annotations map[string]string) bool { _, ok := annotations[MemoryAnnotation]; return ok }
 
+// Silent tells whether the annotations wish for nothing. Such a pod may still ask for GPU memory by its containers' limits
+// alone, as pods written for other sharers do: on one GPU, as much as the limits say.
+func Silent(annotations map[string]string) bool {
+	for _, wish := range []string{MemoryAnnotation, CountAnnotation, CoresAnnotation, MetricAnnotation, ProgressAnnotation, TuneAnnotation} {
+		if _, ok := annotations[wish]; ok {
+			return false
+		}
+	}
+	return true
+}
+
 // Parse reads a pod's annotations. Its errors name the annotation, quote the value, and say what would be right:
 // they reach the user as an event.
 func Parse(annotations map[string]string) (Wish, error) {

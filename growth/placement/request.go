@@ -9,7 +9,7 @@ import (
 
 // Request is what a pod asks of a node.
 type Request struct {
-	// Memory is asked for on each of Count GPUs.
+	// Memory is asked for on each of Count GPUs; nothing where the containers' limits alone say how much.
 	Memory growth.MiB
 	Count  int
 	// Containers are those with a limit on the resource, in the order in which kubelet allocates: init containers first.

@@ -14,7 +14,6 @@ import (
 	"github.com/trellis-gpu/trellis/extender/internal/request"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
-	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
 // patience bounds a whole Bind, below kube-scheduler's own 5 s, so that our sentence arrives rather than its "timeout". A
@@ -49,7 +48,7 @@ func (d *Decider) place(ctx context.Context, ref growth.PodRef, node growth.Node
 		return nil, err
 	}
 	// 3. The Binding.
-	err = d.bind(ctx, pod, node, reserved.GPUs)
+	err = d.bind(ctx, pod, node, reserved.GPUs, d.told(pod, node, reserved.GPUs))
 	if err == nil {
 		d.Log.Info("bound", "pod", ref, "node", node, "gpus", request.Annotation(reserved.GPUs), "memory", reserved.GPUs[0].Memory)
 		return reserved.GPUs, nil
@@ -112,10 +111,10 @@ func settled(pod request.Pod, node growth.NodeName) error {
 
 // bind calls the API server, and again only if the pod was written to since it was last seen, as the scheduler itself
 // does when it notes why a pod waits, or as another replica does.
-func (d *Decider) bind(ctx context.Context, pod request.Pod, node growth.NodeName, gpus []growth.GPUShare) error {
+func (d *Decider) bind(ctx context.Context, pod request.Pod, node growth.NodeName, gpus []growth.GPUShare, told map[string]string) error {
 	var err error
 	for range rebinds {
-		if err = d.API.Bind(ctx, binding(pod, node, gpus)); !apierrors.IsConflict(err) {
+		if err = d.API.Bind(ctx, binding(pod, node, told)); !apierrors.IsConflict(err) {
 			return err
 		}
 		now, fetched := d.fetch(ctx, pod.Ref)
@@ -136,11 +135,11 @@ func (d *Decider) bind(ctx context.Context, pod request.Pod, node growth.NodeNam
 	return fmt.Errorf("%w: %w", errKept, err)
 }
 
-func binding(pod request.Pod, node growth.NodeName, gpus []growth.GPUShare) *corev1.Binding {
+func binding(pod request.Pod, node growth.NodeName, told map[string]string) *corev1.Binding {
 	return &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: pod.Ref.Namespace, Name: pod.Ref.Name, UID: types.UID(pod.Ref.UID), ResourceVersion: pod.ResourceVersion,
-			Annotations: map[string]string{gpushare.GPUAnnotation: request.Annotation(gpus)},
+			Annotations: told,
 		},
 		Target: corev1.ObjectReference{Kind: "Node", Name: string(node)},
 	}

@@ -14,8 +14,10 @@ import (
 // Explanation says why a pod was placed as it was, or was not placed.
 type Explanation struct {
 	Pod growth.PodRef `json:"pod"`
-	// Asked is the memory asked for on each of GPUs.
+	// Asked is the memory asked for on each of GPUs. A pod that asks by its limits alone has Units in its place: what a unit
+	// is, each node's device plugin says.
 	Asked growth.MiB `json:"askedMiB"`
+	Units int        `json:"units,omitempty"`
 	GPUs  int        `json:"gpus"`
 	// Policy is the one that scored, At the beginning of the last try.
 	Policy string    `json:"policy"`
@@ -61,6 +63,9 @@ func (d *Decider) Explain(namespace, name string) (Explanation, bool) {
 		return Explanation{}, false
 	}
 	e := Explanation{Pod: p.pod.Ref, Asked: p.pod.Request.Memory, GPUs: p.pod.Request.Count, Policy: d.PolicyName, At: p.at, Nodes: []ExplainedNode{}}
+	if e.Asked == 0 {
+		e.Units = p.pod.Request.Shape().Units
+	}
 	rated := map[string]bool{}
 	for i, found := range places(p.prioritized.nodes, p.pod, d.Policy) {
 		name := p.prioritized.name(i)

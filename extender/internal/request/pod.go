@@ -52,11 +52,15 @@ func Read(pod *corev1.Pod, resource corev1.ResourceName) (Pod, bool) {
 		p.Priority = *pod.Spec.Priority
 	}
 	p.CPU, p.Memory = requests(pod)
+	p.Request = placement.Request{Count: 1, Containers: containers} // by the limits alone
+	if gpushare.Silent(pod.Annotations) {
+		return p, true
+	}
 	wish, err := gpushare.Parse(pod.Annotations)
 	if err != nil {
 		p.Nonsense = err
 	}
-	p.Request = placement.Request{Memory: wish.Memory, Count: max(1, wish.Count), Containers: containers}
+	p.Request.Memory, p.Request.Count = wish.Memory, max(1, wish.Count)
 	return p, true
 }
 

@@ -91,7 +91,8 @@ func TestWhoAsks(t *testing.T) {
 	}{
 		"by annotation and limit":    {func(*corev1.Pod) {}, true, ""},
 		"of another resource":        {func(p *corev1.Pod) { p.Annotations, p.Spec = nil, corev1.PodSpec{} }, false, ""},
-		"by limit alone":             {func(p *corev1.Pod) { p.Annotations = nil }, true, "annotation gpushare/gpu-mem is missing"},
+		"by limit alone":             {func(p *corev1.Pod) { p.Annotations = nil }, true, ""},
+		"by limit, with a wish":      {func(p *corev1.Pod) { delete(p.Annotations, gpushare.MemoryAnnotation) }, true, "annotation gpushare/gpu-mem is missing"},
 		"by nonsense":                {func(p *corev1.Pod) { p.Annotations[gpushare.CountAnnotation] = "-1" }, true, "from 1 to 64"},
 		"for an amount of overflows": {func(p *corev1.Pod) { p.Spec.Containers[0] = container("train", "9223372036854775807") }, true, ""},
 	} {

@@ -37,15 +37,22 @@ type Cluster struct {
 	// Bindings are those that were posted, in order.
 	Bindings *Bindings
 
-	budgets kube.Budgets
-	open    func() bus.Bus
+	budgets  kube.Budgets
+	open     func() bus.Bus
+	resource corev1.ResourceName
 }
 
 // New sets the stage on a bus in memory. It must be called inside a synctest bubble.
 func New(t *testing.T) *Cluster {
 	t.Helper()
+	return Asked(t, gpushare.Resource)
+}
+
+// Asked is New in a cluster whose pods ask by another resource.
+func Asked(t *testing.T, resource corev1.ResourceName) *Cluster {
+	t.Helper()
 	mem := membus.New()
-	c := On(t, func() bus.Bus { return mem.Session() })
+	c := set(t, func() bus.Bus { return mem.Session() }, resource)
 	c.Mem = mem
 	return c
 }
@@ -53,7 +60,12 @@ func New(t *testing.T) *Cluster {
 // On sets the stage on any bus; open connects to it, once for each part that has a connection of its own.
 func On(t *testing.T, open func() bus.Bus) *Cluster {
 	t.Helper()
-	c := &Cluster{T: t, open: open, Bus: open(), Client: fake.NewClientset(), Held: &ledger.Held{}}
+	return set(t, open, gpushare.Resource)
+}
+
+func set(t *testing.T, open func() bus.Bus, resource corev1.ResourceName) *Cluster {
+	t.Helper()
+	c := &Cluster{T: t, open: open, Bus: open(), Client: fake.NewClientset(), Held: &ledger.Held{}, resource: resource}
 	c.Bindings = honourBindings(c.Client)
 	c.Keeper = c.Replica()
 	return c
@@ -61,7 +73,7 @@ func On(t *testing.T, open func() bus.Bus) *Cluster {
 
 // Replica follows the cluster with a view of its own.
 func (c *Cluster) Replica() *view.Keeper {
-	keeper := view.NewKeeper(c.open(), gpushare.Resource, slog.New(slog.DiscardHandler))
+	keeper := view.NewKeeper(c.open(), c.resource, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(context.Background())
 	c.T.Cleanup(cancel)
 	go func() { _ = keeper.Run(ctx) }()
@@ -77,7 +89,7 @@ func (c *Cluster) Decider(keeper *view.Keeper) *decide.Decider {
 	require.NoError(c.T, err)
 	return &decide.Decider{
 		View: keeper, Policy: policy, PolicyName: "growth", Ledger: c.ledger(), Held: c.Held, API: kube.API{Client: c.Client},
-		Budgets: c.budgets, Resource: gpushare.Resource, Log: slog.New(slog.DiscardHandler), Conflicted: func() {},
+		Budgets: c.budgets, Resource: c.resource, Log: slog.New(slog.DiscardHandler), Conflicted: func() {},
 	}
 }
 
@@ -111,7 +123,7 @@ func (c *Cluster) Put(key string, value []byte) {
 func (c *Cluster) Node(name string, memory ...growth.MiB) {
 	c.T.Helper()
 	c.Unshared(name, map[string]string{gpushare.NodeLabel: "true"})
-	inventory := bus.NodeGPUs{Unit: growth.GiB, Resource: gpushare.Resource}
+	inventory := bus.NodeGPUs{Unit: growth.GiB, Resource: string(c.resource)}
 	for i, m := range memory {
 		inventory.GPUs = append(inventory.GPUs, bus.GPU{UUID: growth.GPU(name + "-" + string(rune('a'+i))), Memory: m * growth.GiB, Healthy: true})
 	}

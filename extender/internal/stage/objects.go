@@ -2,6 +2,7 @@ package stage
 
 import (
 	"errors"
+	"maps"
 	"strconv"
 	"sync"
 
@@ -40,6 +41,16 @@ func Pod(name, memory string, units ...int) *corev1.Pod {
 			Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{gpushare.Resource: resource.MustParse(strconv.Itoa(n))}},
 		})
 	}
+	return pod
+}
+
+// ByLimit is a pod that asks by the limit of its one container alone.
+func ByLimit(name string, by corev1.ResourceName, units int) *corev1.Pod {
+	pod := Pod(name, "")
+	pod.Annotations = nil
+	pod.Spec.Containers = []corev1.Container{{
+		Name: "c0", Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{by: resource.MustParse(strconv.Itoa(units))}},
+	}}
 	return pod
 }
 
@@ -119,9 +130,10 @@ func honourBindings(client *fake.Clientset) *Bindings {
 			return true, nil, apierrors.NewConflict(pods.GroupResource(), pod.Name, err)
 		}
 		pod.Spec.NodeName, pod.ResourceVersion = binding.Target.Name, next(pod.ResourceVersion)
-		for name, value := range binding.Annotations {
-			pod.Annotations[name] = value
+		if pod.Annotations == nil {
+			pod.Annotations = map[string]string{}
 		}
+		maps.Copy(pod.Annotations, binding.Annotations)
 		return true, binding, client.Tracker().Update(pods, pod, pod.Namespace)
 	})
 	return bindings

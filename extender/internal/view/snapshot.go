@@ -79,6 +79,9 @@ func (n *Node) expect(over map[growth.PodUID]struct{}, sample func(growth.PodUID
 	n.soon = new(placement.Take(n.Name, records))
 }
 
+// Inventory is what the node's device plugin publishes, nothing where there is none.
+func (n *Node) Inventory() bus.NodeGPUs { return n.records.Inventory }
+
 // With is the node with reservations beside those on the bus.
 func (s *Snapshot) With(n *Node, reservations map[growth.PodUID]bus.Reservation) placement.Node {
 	if len(reservations) == 0 || n.Obstacle != "" {

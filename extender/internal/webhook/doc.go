@@ -5,6 +5,7 @@
 //	POST /bind        ExtenderBindingArgs  → ExtenderBindingResult
 //	POST /preempt     ExtenderPreemptionArgs → ExtenderPreemptionResult
 //	GET  /explain/<namespace>/<pod>        → why each node fared as it did, for people; ?output=json for programs
+//	GET  /inspect, /inspect/<node>         → who is on which GPU, in gpushare's JSON (growth/gpushare/aliyun)
 //
 // ExtenderArgs name the nodes (NodeNames, where the scheduler was configured with nodeCacheCapable: true) or hold them
 // whole (Nodes); the answer takes the same form. What the decision says goes out with status 200, in the result's own

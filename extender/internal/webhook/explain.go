@@ -35,7 +35,11 @@ func (h *handler) explain(w http.ResponseWriter, r *http.Request, asked httprout
 
 // write writes an explanation for people.
 func write(w io.Writer, e decide.Explanation) {
-	fmt.Fprintf(w, "pod %s (UID %s)\nasks for %s of GPU memory", e.Pod, e.Pod.UID, e.Asked)
+	asked := e.Asked.String()
+	if e.Units > 0 {
+		asked = fmt.Sprintf("%d units", e.Units)
+	}
+	fmt.Fprintf(w, "pod %s (UID %s)\nasks for %s of GPU memory", e.Pod, e.Pod.UID, asked)
 	if e.GPUs > 1 {
 		fmt.Fprintf(w, " on each of %d GPUs", e.GPUs)
 	}

@@ -41,6 +41,14 @@ node-3  -              GPU memory: 12GiB asked, largest free share 8GiB on GPU-c
 bound to node-1 on [GPU-a GPU-b] at 2026-11-21T12:00:01Z
 `
 
+// explained explains every pod alike.
+type explained struct {
+	judge
+	explanation decide.Explanation
+}
+
+func (e *explained) Explain(string, string) (decide.Explanation, bool) { return e.explanation, true }
+
 func TestExplainTellsPeopleAndPrograms(t *testing.T) {
 	ask := func(path string) *httptest.ResponseRecorder {
 		answer := httptest.NewRecorder()
@@ -52,6 +60,13 @@ func TestExplainTellsPeopleAndPrograms(t *testing.T) {
 	var got decide.Explanation
 	require.NoError(t, json.Unmarshal(ask("/explain/default/vae?output=json").Body.Bytes(), &got))
 	require.Equal(t, explanation, got)
+
+	byLimit := explanation
+	byLimit.Asked, byLimit.Units = 0, 3
+	answer := httptest.NewRecorder()
+	webhook.Handler(&explained{explanation: byLimit}, &judge{}, slog.New(slog.DiscardHandler)).
+		ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/explain/default/vae", http.NoBody))
+	require.Contains(t, answer.Body.String(), "asks for 3 units of GPU memory")
 
 	unheard := ask("/explain/default/other")
 	require.Equal(t, http.StatusNotFound, unheard.Code)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/gpushare/aliyun"
 )
 
 // maxBody bounds a question. Five thousand whole nodes are about 30 MiB.
@@ -26,6 +27,7 @@ type Decider interface {
 	Bind(ctx context.Context, pod growth.PodRef, node growth.NodeName) error
 	Preempt(pod *corev1.Pod, offered []decide.Candidate) ([]decide.Candidate, error)
 	Explain(namespace, name string) (decide.Explanation, bool)
+	Inspect(node growth.NodeName) aliyun.Inspection
 }
 
 // Observer is told of every answer.
@@ -50,8 +52,13 @@ func Handler(decider Decider, observer Observer, log *slog.Logger) http.Handler 
 	router.POST("/bind", h.timed("bind", h.bind))
 	router.POST("/preempt", h.timed("preempt", h.preempt))
 	router.GET("/explain/:namespace/:pod", h.explain)
-	router.NotFound = refusal(http.StatusNotFound, "the verbs are /filter, /prioritize, /bind and /preempt; people ask /explain/<namespace>/<pod>")
-	router.MethodNotAllowed = refusal(http.StatusMethodNotAllowed, "verbs are POSTed, /explain is GET")
+	for _, path := range []string{"/inspect", "/gpushare-scheduler/inspect"} { // gpushare's own path as well
+		router.GET(path, h.inspect)
+		router.GET(path+"/:node", h.inspect)
+	}
+	router.NotFound = refusal(http.StatusNotFound,
+		"the verbs are /filter, /prioritize, /bind and /preempt; people ask /explain/<namespace>/<pod> and /inspect/<node>")
+	router.MethodNotAllowed = refusal(http.StatusMethodNotAllowed, "verbs are POSTed, /explain and /inspect are GET")
 	router.PanicHandler = func(w http.ResponseWriter, r *http.Request, cause any) {
 		h.log.Error("a request broke its handler", "path", r.URL.Path, "cause", cause)
 		fail(w, http.StatusInternalServerError, "internal error")

@@ -23,6 +23,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/gpushare/aliyun"
 )
 
 // judge finds node-2 crowded and node-3 hopeless, remembers what it was asked, and counts what is observed.
@@ -70,6 +71,13 @@ func (j *judge) Bind(_ context.Context, pod growth.PodRef, node growth.NodeName)
 func (j *judge) Preempt(pod *corev1.Pod, offered []decide.Candidate) ([]decide.Candidate, error) {
 	j.pod, j.offered = pod, offered
 	return offered, j.err
+}
+
+func (j *judge) Inspect(node growth.NodeName) aliyun.Inspection {
+	if node == "gone" {
+		return aliyun.Inspection{Nodes: []aliyun.Node{}, Error: "nothing is known about node gone"}
+	}
+	return aliyun.Inspection{Nodes: []aliyun.Node{{Name: "of " + string(node), GPUs: []aliyun.GPU{}}}}
 }
 
 func (j *judge) Explain(namespace, name string) (decide.Explanation, bool) {

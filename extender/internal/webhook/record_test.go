@@ -31,6 +31,7 @@ import (
 	"github.com/trellis-gpu/trellis/extender/internal/webhook"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/gpushare/aliyun"
 )
 
 var record = flag.Bool("record", false, "record testdata from the stock binaries in the folder TRELLIS_STOCK_DIR")
@@ -203,6 +204,8 @@ func (b binder) Bind(ctx context.Context, pod growth.PodRef, node growth.NodeNam
 func (binder) Preempt(_ *corev1.Pod, offered []decide.Candidate) ([]decide.Candidate, error) {
 	return offered, nil
 }
+
+func (binder) Inspect(growth.NodeName) aliyun.Inspection { return aliyun.Inspection{} }
 
 func (binder) Explain(string, string) (decide.Explanation, bool) { return decide.Explanation{}, false }
 
