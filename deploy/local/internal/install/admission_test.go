@@ -72,6 +72,13 @@ func TestTheAPIServerReadsWishesAsTheTableSays(t *testing.T) {
 			require.Equal(t, want, resources.Requests)
 		})
 	}
+	t.Run("a pod may ask by its limit alone", func(t *testing.T) {
+		pod, refused := api.submit(t, wish{Limit: "3"})
+		require.Empty(t, refused)
+		require.Equal(t, gpushare.SchedulerName, pod.Spec.SchedulerName)
+		require.Empty(t, pod.Metadata.Annotations)
+		require.Equal(t, "3", pod.Spec.Containers[0].Resources.Limits[gpushare.Resource])
+	})
 	t.Run("a pod that asks for nothing is left alone", func(t *testing.T) {
 		pod, refused := api.submit(t, wish{})
 		require.Empty(t, refused)
@@ -82,7 +89,8 @@ func TestTheAPIServerReadsWishesAsTheTableSays(t *testing.T) {
 
 // pod is what we look at of a pod.
 type pod struct {
-	Spec struct {
+	Metadata struct{ Annotations map[string]string }
+	Spec     struct {
 		SchedulerName string
 		Containers    []struct {
 			Resources struct{ Limits, Requests map[string]string }

@@ -1,0 +1,218 @@
+package install_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"gopkg.in/yaml.v3"
+
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/gpushare/aliyun"
+)
+
+const componentsFolder = "../../../components"
+
+// rendered is the base with components over it, as kustomize writes it.
+func rendered(t *testing.T, components ...string) []byte {
+	t.Helper()
+	folder, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	relative := func(path string) string {
+		absolute, err := filepath.Abs(path)
+		require.NoError(t, err)
+		relative, err := filepath.Rel(folder, absolute)
+		require.NoError(t, err)
+		return relative
+	}
+	over := map[string]any{"resources": []string{relative("../../../base")}}
+	var paths []string
+	for _, name := range components {
+		paths = append(paths, relative(filepath.Join(componentsFolder, name)))
+	}
+	over["components"] = paths
+	text, err := json.Marshal(over)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "kustomization.yaml"), text, 0o600))
+	out, err := exec.Command(filepath.Join(stockFolder(t), "kubectl"), "kustomize", folder).Output()
+	require.NoError(t, err)
+	return out
+}
+
+// policies keeps what decides at admission.
+func policies(t *testing.T, all []byte) []byte {
+	t.Helper()
+	var kept []string
+	for _, document := range strings.Split(string(all), "\n---\n") {
+		var m manifest
+		require.NoError(t, yaml.Unmarshal([]byte(document), &m))
+		if strings.Contains(m.Kind, "AdmissionPolicy") || m.Kind == "Namespace" || m.Metadata.Name == "hami-aliases" {
+			kept = append(kept, document)
+		}
+	}
+	return []byte(strings.Join(kept, "\n---\n"))
+}
+
+// install applies manifests.
+func (a apiServer) install(t *testing.T, manifests []byte) {
+	t.Helper()
+	apply := exec.Command(a.kubectl, "--server="+a.url, "--insecure-skip-tls-verify", "--token="+testToken, "apply", "--server-side", "-f", "-")
+	apply.Stdin = bytes.NewReader(manifests)
+	out, err := apply.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}
+
+func TestEveryPartIsToldTheResource(t *testing.T) {
+	all := rendered(t, "gpushare-compat")
+	require.NotContains(t, string(all), "- name: "+gpushare.Resource, "managedResources")
+	told := 0
+	for _, document := range strings.Split(string(all), "\n---\n") {
+		var m manifest
+		require.NoError(t, yaml.Unmarshal([]byte(document), &m))
+		if m.Data["TRELLIS_RESOURCE"] == aliyun.Resource {
+			told++
+		}
+	}
+	require.Equal(t, 2, told, "extender and device plugin")
+
+	base, err := os.ReadFile("../../../base/extender/scheduler.yaml")
+	require.NoError(t, err)
+	compat, err := os.ReadFile(filepath.Join(componentsFolder, "gpushare-compat", "scheduler.yaml"))
+	require.NoError(t, err)
+	require.Equal(t, strings.ReplaceAll(string(base), gpushare.Resource, aliyun.Resource), string(compat))
+}
+
+func TestPodsOfGpusharesAreAdmittedUnchanged(t *testing.T) {
+	api := startAPIServer(t)
+	api.install(t, policies(t, rendered(t, "hami-aliases", "gpushare-compat")))
+	api.settle(t)
+	for name, tc := range map[string]struct {
+		annotations, limits map[string]string
+		scheduler           string
+		want                map[string]string
+		refused             string
+	}{
+		"by the limit alone": {
+			limits: map[string]string{aliyun.Resource: "3"}, scheduler: gpushare.SchedulerName, want: map[string]string{aliyun.Resource: "3"},
+		},
+		"by annotation": {
+			annotations: map[string]string{gpushare.MemoryAnnotation: "2500Mi"},
+			scheduler:   gpushare.SchedulerName, want: map[string]string{aliyun.Resource: "3"},
+		},
+		"by both": {
+			annotations: map[string]string{gpushare.MemoryAnnotation: "3Gi"}, limits: map[string]string{aliyun.Resource: "3"},
+			scheduler: gpushare.SchedulerName, want: map[string]string{aliyun.Resource: "3"},
+		},
+		"by both, which differ": {
+			annotations: map[string]string{gpushare.MemoryAnnotation: "4Gi"}, limits: map[string]string{aliyun.Resource: "3"},
+			refused: "the containers' limits of aliyun.com/gpu-mem add up to 3, the annotations ask for 4 units",
+		},
+		"in HAMi's way": {
+			limits: map[string]string{"nvidia.com/gpumem": "3000"}, scheduler: gpushare.SchedulerName, want: map[string]string{aliyun.Resource: "3"},
+		},
+		"not at all":                       {limits: map[string]string{"cpu": "1"}, scheduler: "default-scheduler", want: map[string]string{"cpu": "1"}},
+		"by what nobody offers here":       {limits: map[string]string{gpushare.Resource: "3"}, scheduler: "default-scheduler", want: map[string]string{gpushare.Resource: "3"}},
+		"by a resource of somebody else's": {limits: map[string]string{"nvidia.com/gpu": "1"}, scheduler: "default-scheduler", want: map[string]string{"nvidia.com/gpu": "1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod, refused := api.admit(t, asker{bears: tc.annotations, limits: tc.limits})
+			if tc.refused != "" {
+				require.Contains(t, refused, tc.refused)
+				return
+			}
+			require.Empty(t, refused)
+			require.Equal(t, tc.scheduler, pod.Spec.SchedulerName)
+			require.Equal(t, tc.want, pod.Spec.Containers[0].Resources.Limits)
+			require.Equal(t, tc.want, pod.Spec.Containers[0].Resources.Requests)
+		})
+	}
+}
+
+// hamis is a row of the table of HAMi's requests.
+type hamis struct {
+	Name        string            `json:"name"`
+	Bears       map[string]string `json:"bears"`       // annotations that the user wrote
+	Limits      map[string]string `json:"limits"`      // of the one container that asks
+	First       bool              `json:"first"`       // whether a container that does not ask stands before it
+	Both        bool              `json:"both"`        // whether that one asks for the same
+	Annotations map[string]string `json:"annotations"` // as admitted
+	Units       string            `json:"units"`       // what the limit becomes
+	Kept        bool              `json:"kept"`        // admitted as it was
+	Refused     string            `json:"refused"`
+}
+
+func TestHAMisRequestsAreUnderstood(t *testing.T) {
+	api := startAPIServer(t)
+	manifests := policies(t, rendered(t, "hami-aliases"))
+	api.install(t, manifests)
+	api.settle(t)
+	part := asker{limits: map[string]string{"nvidia.com/gpumem-percentage": "50"}}
+	require.Eventually(t, func() bool { _, refused := api.admit(t, part); return refused != "" }, 30*time.Second, 200*time.Millisecond)
+	_, refused := api.admit(t, part)
+	require.Contains(t, refused, "nobody has said how much a GPU of this cluster has")
+
+	api.install(t, bytes.Replace(manifests, []byte(`gpuMemory: ""`), []byte(`gpuMemory: "24Gi"`), 1))
+	require.Eventually(t, func() bool { _, refused := api.admit(t, part); return refused == "" }, 30*time.Second, 200*time.Millisecond)
+	content, err := os.ReadFile(filepath.Join(componentsFolder, "hami-aliases", "testdata", "requests.json"))
+	require.NoError(t, err)
+	var rows []hamis
+	require.NoError(t, json.Unmarshal(content, &rows))
+	for _, row := range rows {
+		t.Run(row.Name, func(t *testing.T) {
+			pod, refused := api.admit(t, asker{bears: row.Bears, limits: row.Limits, first: row.First || row.Both, both: row.Both})
+			if row.Refused != "" {
+				require.Contains(t, refused, row.Refused)
+				return
+			}
+			require.Empty(t, refused)
+			scheduler, want := gpushare.SchedulerName, map[string]string{gpushare.Resource: row.Units}
+			if row.Kept {
+				scheduler, want = "default-scheduler", row.Limits
+			}
+			require.Equal(t, scheduler, pod.Spec.SchedulerName)
+			require.Equal(t, row.Annotations, pod.Metadata.Annotations)
+			asking := pod.Spec.Containers[len(pod.Spec.Containers)-1]
+			require.Equal(t, want, asking.Resources.Limits)
+			require.Equal(t, want, asking.Resources.Requests)
+			if row.First {
+				require.Empty(t, pod.Spec.Containers[0].Resources.Limits)
+			}
+		})
+	}
+}
+
+// asker is a pod that asks by limits.
+type asker struct {
+	bears, limits map[string]string
+	first, both   bool
+}
+
+// admit creates the pod as a dry run, and returns it or the sentence it was refused with.
+func (a apiServer) admit(t *testing.T, pod asker) (admitted pod, refused string) {
+	t.Helper()
+	containers := []any{map[string]any{"name": "c", "image": "i", "resources": map[string]any{"limits": pod.limits}}}
+	if pod.first {
+		beside := map[string]any{"name": "beside", "image": "i"}
+		if pod.both {
+			beside["resources"] = map[string]any{"limits": pod.limits}
+		}
+		containers = append([]any{beside}, containers...)
+	}
+	body, err := json.Marshal(map[string]any{
+		"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "p", "annotations": pod.bears}, "spec": map[string]any{"containers": containers},
+	})
+	require.NoError(t, err)
+	code, answer := a.post(t, "/api/v1/namespaces/default/pods?dryRun=All", body)
+	if code == http.StatusCreated {
+		require.NoError(t, json.Unmarshal(answer, &admitted))
+		return admitted, ""
+	}
+	return admitted, message(t, answer)
+}
