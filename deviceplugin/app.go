@@ -80,7 +80,7 @@ func build(ctx context.Context, c config, log *slog.Logger) (a *app, err error) 
 		return a, err
 	}
 	name := growth.NodeName(c.node)
-	cordon := node.NewCordon(client, name, log)
+	cordon := node.NewCordon(log)
 	judges := []gpu.Judge{monitor, cordon}
 	fleet := &mps.Fleet{Program: c.mpsProgram, StateDir: c.stateDir, Log: log}
 	if c.sharing == shareByMPS {
@@ -98,7 +98,17 @@ func build(ctx context.Context, c config, log *slog.Logger) (a *app, err error) 
 		return a, err
 	}
 	a.add(func(ctx context.Context) error { return a.stock.Run(ctx, inventoryEvery, inventorySoon) })
-	a.add(func(ctx context.Context) error { return cordon.Run(ctx, a.stock.Rejudge) })
+	a.add(func(ctx context.Context) error {
+		return node.Watch{Client: client, Node: name, Log: log}.Run(ctx, func(annotations map[string]string) error {
+			if cordon.Read(annotations) {
+				a.stock.Rejudge()
+			}
+			if a.stock.emulated {
+				return nil // nobody else can hand those out
+			}
+			return node.Locked(annotations, time.Now())
+		})
+	})
 	a.add(node.Labeller{Client: client, Node: name, Inventory: a.stock, Driver: a.stock.version(), Emulated: a.stock.emulated, Log: log}.Run)
 	a.add(health.Herald{Node: name, Inventory: a.stock, Holders: a.ledger.Holders, People: client, Log: log}.Run)
 	if c.sharing == shareByMPS {
@@ -142,10 +152,14 @@ func (a *app) serve(c config, client *apiserver.Client, registry *prometheus.Reg
 	a.ends = append(a.ends, a.bus.Close) // drops at once what lives only as long as we do
 	a.pods = pods.New(client, name, c.resource, log)
 	a.ledger = ledger.New(ledger.Config{
-		Node: name, Unit: a.stock.unit, Kubelet: resources, Pods: a.pods, Slots: slots, Bus: a.bus, Metrics: ledger.NewMetrics(registry), Log: log,
+		Node: name, Unit: a.stock.unit, Kubelet: resources, Pods: a.pods, Slots: slots, Bus: a.bus, Inventory: a.stock, Metrics: ledger.NewMetrics(registry), Log: log,
 	})
 	announcer := ledger.Announcer{
 		Node: name, Unit: a.stock.unit, Resource: c.resource, Emulated: a.stock.emulated, Inventory: a.stock, Bus: a.bus, Log: log,
+	}
+	inherited := c.resource != gpushare.Resource // nobody else offers ours
+	if inherited {
+		announcer.Ready = a.ledger.Booked
 	}
 	metrics := plugin.NewMetrics(registry)
 	server := &plugin.Server{
@@ -154,7 +168,7 @@ func (a *app) serve(c config, client *apiserver.Client, registry *prometheus.Reg
 	if c.sharing == shareByMPS {
 		server.MPS = c.stateDir
 	}
-	a.life = &plugin.Life{Dir: c.pluginDir, Resource: c.resource, Server: server, Served: resources, Metrics: metrics, Log: log}
+	a.life = &plugin.Life{Dir: c.pluginDir, Resource: c.resource, Server: server, Served: resources, Inherited: inherited, Metrics: metrics, Log: log}
 	for _, live := range []func(context.Context) error{a.pods.Run, a.ledger.Follow, a.ledger.Run, announcer.Run, a.life.Run} {
 		a.add(live)
 	}

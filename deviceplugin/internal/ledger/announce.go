@@ -29,11 +29,16 @@ type Announcer struct {
 	Emulated  bool
 	Inventory Inventory
 	Bus       Bus
-	Log       *slog.Logger
+	// Ready returns when the node may be offered: what pods hold there that others started is on the bus. Nil for at once.
+	Ready func(context.Context) error
+	Log   *slog.Logger
 }
 
 // Run publishes now and at each change, until ctx ends.
 func (a Announcer) Run(ctx context.Context) error {
+	if a.Ready != nil && a.Ready(ctx) != nil {
+		return nil // ctx has ended
+	}
 	for ctx.Err() == nil {
 		devices, changed := a.Inventory.Devices()
 		again := time.After(announceAgain)

@@ -25,9 +25,13 @@ type Books struct {
 	PodsKnown bool
 	// Recorded is what the bus says.
 	Recorded map[growth.PodUID]bus.Allocation
+	// Imported is what pods of another device plugin were known to hold before.
+	Imported map[growth.PodUID]bus.Allocation
 	Slots    []slot.Folder
 	Unit     growth.MiB
-	Now      time.Time
+	// GPUs are the node's, in the driver's order, by which another sharer numbers them.
+	GPUs []growth.GPU
+	Now  time.Time
 }
 
 // Corrections bring the bus and the disk in line with kubelet.
@@ -37,6 +41,8 @@ type Corrections struct {
 	Remove []string
 	// Settled are the containers that hold their units.
 	Settled map[slice.Key]struct{}
+	// Imported is what pods hold that another device plugin started.
+	Imported map[growth.PodUID]bus.Allocation
 	// Pending says, for each pod that can not be written down yet, why.
 	Pending map[string]error
 }
@@ -57,6 +63,7 @@ func Balance(b Books) Corrections {
 		}
 	}
 	slices.SortFunc(c.Write, func(x, y bus.Allocation) int { return cmp.Compare(x.Pod.UID, y.Pod.UID) })
+	c.Imported = b.imports(actual)
 	c.Forget = b.forgotten(actual)
 	c.Remove = b.unheld()
 	return c
@@ -74,9 +81,12 @@ func (b Books) actual(c *Corrections) map[growth.PodUID]bus.Allocation {
 		if pod.Finished { // older kubelets list it for a while
 			continue
 		}
-		a, err := allocation(pod.Ref, holdings, b.Unit)
+		a, err := b.allocation(pod, holdings)
 		if err != nil {
 			c.Pending[key] = err
+			for _, h := range holdings { // wherever its units are: it will not ask for them again
+				c.Settled[slice.Key{Pod: pod.Ref.UID, Container: h.Container}] = struct{}{}
+			}
 			continue
 		}
 		actual[pod.Ref.UID] = a
@@ -125,8 +135,7 @@ func (b Books) forgotten(actual map[growth.PodUID]bus.Allocation) []growth.PodUI
 	var forget []growth.PodUID
 	for uid, recorded := range b.Recorded {
 		_, holds := actual[uid]
-		alive := slices.ContainsFunc(b.Pods, func(p Pod) bool { return p.Ref.UID == uid && !p.Finished })
-		if !holds && (!alive || lost(recorded, taken)) {
+		if !holds && (!b.alive(uid) || lost(recorded, taken)) {
 			forget = append(forget, uid)
 		}
 	}

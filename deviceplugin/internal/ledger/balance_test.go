@@ -28,6 +28,15 @@ func pod(name string, change ...func(*ledger.Pod)) ledger.Pod {
 	return p
 }
 
+func numbered(n int) func(*ledger.Pod) { return func(p *ledger.Pod) { p.Number = &n } }
+
+// imported is recorded for a pod of another plugin: there is no slot.
+func imported(name string, ids ...string) bus.Allocation {
+	a := recorded(name, ids...)
+	a.Containers[0].Slot = ""
+	return a
+}
+
 func finished(p *ledger.Pod) { p.Finished = true }
 
 func holds(name string, ids ...string) kubelet.Holding {
@@ -146,9 +155,31 @@ func TestBalance(t *testing.T) {
 			books:   ledger.Books{Holdings: []kubelet.Holding{holds("p", "nonsense")}, Pods: []ledger.Pod{pod("p")}, PodsKnown: true},
 			pending: 1,
 		},
+		"another plugin's pod, on the GPU that its annotation names": {
+			books: ledger.Books{Holdings: []kubelet.Holding{holds("p", "X-_-0")}, Pods: []ledger.Pod{pod("p", numbered(1))}, PodsKnown: true},
+			write: []bus.Allocation{imported("p", "X-_-0")},
+		},
+		"another plugin's pod, on a GPU that is not there": {
+			books:   ledger.Books{Holdings: []kubelet.Holding{holds("p", "X-_-0")}, Pods: []ledger.Pod{pod("p", numbered(2))}, PodsKnown: true},
+			pending: 1,
+		},
+		"another plugin's pod is written down already": {
+			books: ledger.Books{
+				Holdings: []kubelet.Holding{holds("p", "X-_-0")}, Pods: []ledger.Pod{pod("p", numbered(1))}, PodsKnown: true,
+				Recorded: map[growth.PodUID]bus.Allocation{"uid-p": imported("p", "X-_-0")},
+			},
+		},
+		"another plugin's pod has ended": {
+			books: ledger.Books{
+				Pods: []ledger.Pod{pod("p", numbered(1), finished)}, PodsKnown: true,
+				Recorded: map[growth.PodUID]bus.Allocation{"uid-p": imported("p", "X-_-0")},
+			},
+			forget: []growth.PodUID{"uid-p"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.books.Unit, tc.books.Now = growth.GiB, now
+			tc.books.GPUs = []growth.GPU{"B", "A"}
 			c := ledger.Balance(tc.books)
 			require.Equal(t, tc.write, c.Write)
 			require.Equal(t, tc.forget, c.Forget)

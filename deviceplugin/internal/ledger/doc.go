@@ -9,6 +9,9 @@
 // seconds, on each change of a pod and of the bus, and so after a crash too. A bus or an API server that is away
 // delays what is written, never the start of a container.
 //
+// Pods that another device plugin of the resource started are imported: kubelet says how many units they hold, their
+// annotation on which GPU. They are recorded as they are, and Held keeps as many of our own ids unused, until they end.
+//
 // It also tells what kubelet will be asked for next (Demands): the containers of pods that are bound here, with their
 // reservations, less those that hold their units already.
 package ledger

@@ -50,8 +50,10 @@ type Config struct {
 	Pods    Pods
 	Slots   Slots
 	Bus     Bus
-	Metrics *Metrics
-	Log     *slog.Logger
+	// Inventory are the node's GPUs.
+	Inventory Inventory
+	Metrics   *Metrics
+	Log       *slog.Logger
 }
 
 // Ledger keeps the books of one node.
@@ -61,8 +63,13 @@ type Ledger struct {
 	allocations  bus.Mirror[bus.Allocation]
 	reservations bus.Mirror[bus.Reservation]
 	wake         chan struct{}
+	// looked and booked are reached when it is known what pods of another device plugin hold, and when the bus knows.
+	looked, booked *milestone
 
 	mu sync.Mutex
+	// imported are those pods' allocations, nowhere those that can not be counted and were told of.
+	imported map[growth.PodUID]bus.Allocation
+	nowhere  map[string]struct{}
 	// asked numbers the questions to kubelet, newest is the one whose answer settled comes from.
 	asked, newest int
 	settled       map[slice.Key]struct{}
@@ -91,7 +98,27 @@ func New(c Config) *Ledger {
 		wake:         make(chan struct{}, 1),
 		settled:      map[slice.Key]struct{}{},
 		claims:       map[string]claim{},
+		looked:       newMilestone(),
+		booked:       newMilestone(),
+		nowhere:      map[string]struct{}{},
 	}
+}
+
+// gpus are the node's, in the driver's order.
+func (l *Ledger) gpus() []growth.GPU {
+	devices, _ := l.Inventory.Devices()
+	gpus := make([]growth.GPU, len(devices))
+	for i, d := range devices {
+		gpus[i] = d.UUID
+	}
+	return gpus
+}
+
+// known is what pods of another device plugin were found to hold.
+func (l *Ledger) known() map[growth.PodUID]bus.Allocation {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.imported
 }
 
 // Demands lists what kubelet will be asked for next.

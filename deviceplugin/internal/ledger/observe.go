@@ -42,8 +42,9 @@ func (l *Ledger) Observe(ctx context.Context, ids []string) {
 		return
 	}
 	pods, known := l.Pods.Pods()
-	settle(Balance(Books{Holdings: holdings, Pods: pods, PodsKnown: known, Unit: l.Unit}).Settled)
-	a, err := allocation(pod.Ref, of, l.Unit)
+	books := Books{Holdings: holdings, Pods: pods, PodsKnown: known, Unit: l.Unit, GPUs: l.gpus()}
+	settle(Balance(books).Settled)
+	a, err := books.allocation(pod, of)
 	if err != nil {
 		log.Error("kubelet's devices make no sense", "pod", key, "reason", err)
 		return

@@ -21,6 +21,8 @@ type Pod struct {
 	Count int
 	// Planned are the GPUs that its Binding named.
 	Planned []growth.GPU
+	// Number is the number of the GPU that another sharer's scheduler wrote down, nil where none did.
+	Number *int
 	// Cores is per cent of a GPU's compute, 0 for no wish.
 	Cores int
 	// Containers lists those that ask for units, in the order in which kubelet admits them.
@@ -95,15 +97,23 @@ func reserved(r bus.Reservation) []growth.GPU {
 }
 
 // allocation writes down what kubelet gave to a pod's containers.
-func allocation(pod growth.PodRef, holdings []kubelet.Holding, unit growth.MiB) (bus.Allocation, error) {
-	a := bus.Allocation{Pod: pod}
+func (b Books) allocation(pod Pod, holdings []kubelet.Holding) (bus.Allocation, error) {
+	a := bus.Allocation{Pod: pod.Ref}
 	for _, h := range holdings {
+		if slice.Foreign(h.IDs) {
+			imported, err := b.imported(pod, h)
+			if err != nil {
+				return bus.Allocation{}, err
+			}
+			a.Containers = append(a.Containers, imported)
+			continue
+		}
 		parts, err := slice.Spread(h.IDs)
 		if err != nil {
 			return bus.Allocation{}, err
 		}
 		a.Containers = append(a.Containers, bus.ContainerAllocation{
-			Name: h.Container, GPUs: slice.Shares(parts, unit), IDs: h.IDs, Slot: slice.Slot(h.IDs),
+			Name: h.Container, GPUs: slice.Shares(parts, b.Unit), IDs: h.IDs, Slot: slice.Slot(h.IDs),
 		})
 	}
 	return a, nil

@@ -103,10 +103,13 @@ func (l *Ledger) compare(ctx context.Context) {
 		return
 	}
 	pods, known := l.Pods.Pods()
-	c := Balance(Books{
-		Holdings: holdings, Pods: pods, PodsKnown: known, Recorded: byUID(view.Values), Slots: folders, Unit: l.Unit, Now: time.Now(),
-	})
+	books := Books{
+		Holdings: holdings, Pods: pods, PodsKnown: known, Recorded: byUID(view.Values), Imported: l.known(), Slots: folders,
+		Unit: l.Unit, GPUs: l.gpus(), Now: time.Now(),
+	}
+	c := Balance(books)
 	settle(c.Settled)
+	l.adopt(books, c)
 	l.Metrics.Pending.Set(float64(len(c.Pending)))
 	l.Metrics.Drift.Set(float64(c.Drift()))
 	for pod, reason := range c.Pending {
@@ -116,7 +119,9 @@ func (l *Ledger) compare(ctx context.Context) {
 		l.corrected("slot", l.Slots.Remove(name), "slot", name)
 	}
 	if view.Synced && view.Err == nil {
-		l.correct(ctx, c)
+		if l.correct(ctx, c); books.looked() && len(c.Write) == 0 { // the bus itself has told us of what was written
+			l.booked.reach()
+		}
 	}
 }
 

@@ -1,16 +1,13 @@
 package node
 
 import (
-	"context"
 	"log/slog"
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/trellis-gpu/trellis/deviceplugin/internal/apiserver"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpu"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
@@ -19,44 +16,18 @@ import (
 // Cordon keeps GPUs from new jobs that the node's annotation names. It implements gpu.Judge. While the API server is
 // away the last list stays.
 type Cordon struct {
-	client *apiserver.Client
-	node   growth.NodeName
-	log    *slog.Logger
+	log *slog.Logger
 
 	mu    sync.Mutex
 	named map[growth.GPU]struct{}
 }
 
 // NewCordon returns one that cordons nothing yet.
-func NewCordon(client *apiserver.Client, node growth.NodeName, log *slog.Logger) *Cordon {
-	return &Cordon{client: client, node: node, log: log}
-}
+func NewCordon(log *slog.Logger) *Cordon { return &Cordon{log: log} }
 
-// object is what is read of a Node.
-type object struct {
-	Metadata struct{ Annotations map[string]string }
-}
-
-// Run follows the annotation until ctx ends, and calls changed at each change of it.
-func (c *Cordon) Run(ctx context.Context, changed func()) error {
-	self := url.Values{"fieldSelector": {"metadata.name=" + string(c.node)}}
-	apiserver.Follow(ctx, c.client, "/api/v1/nodes", self, func(change apiserver.Change[object]) {
-		o := change.One
-		if change.Listed && len(change.All) > 0 {
-			o = change.All[0]
-		}
-		if c.read(o) {
-			changed()
-		}
-	}, func(err error) {
-		c.log.Warn("watching this node was interrupted, cordoned GPUs stay so", "reason", err)
-	})
-	return nil
-}
-
-// read takes the annotation of a node; one that is gone cordons nothing.
-func (c *Cordon) read(o object) bool {
-	named := parsed(o.Metadata.Annotations[gpushare.CordonAnnotation])
+// Read takes the node's annotations, and tells whether other GPUs are cordoned now.
+func (c *Cordon) Read(annotations map[string]string) bool {
+	named := parsed(annotations[gpushare.CordonAnnotation])
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if maps.Equal(named, c.named) {

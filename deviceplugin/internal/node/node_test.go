@@ -3,6 +3,7 @@ package node_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -120,14 +121,22 @@ func TestACordonIsLive(t *testing.T) {
 	client := apiserver.New(server.Client(), server.URL)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	cordon := node.NewCordon(client, "n1", log)
+	cordon := node.NewCordon(log)
 	stock, err := gpu.Open(ctx, list{
 		{UUID: "A", Memory: 1024, Healthy: true}, {UUID: "B", Memory: 1024, Healthy: true},
 		{UUID: "MIG-1", Memory: 1024, Healthy: true, Instance: &gpu.Instance{Parent: "C"}},
 	}, 1024, log, cordon)
 	require.NoError(t, err)
 	go func() { _ = stock.Run(ctx, time.Hour, time.Hour) }()
-	go func() { _ = cordon.Run(ctx, stock.Rejudge) }()
+	watch := node.Watch{Client: client, Node: "n1", Log: log}
+	go func() {
+		_ = watch.Run(ctx, func(annotations map[string]string) error {
+			if cordon.Read(annotations) {
+				stock.Rejudge()
+			}
+			return nil
+		})
+	}()
 	until := func(want ...bool) {
 		t.Helper()
 		for {
@@ -150,6 +159,9 @@ func TestACordonIsLive(t *testing.T) {
 	require.Contains(t, devices[0].Reason, "gpushare/cordon")
 	c.set("")
 	until(true, true, true)
+
+	objection := errors.New("not beside that")
+	require.ErrorIs(t, watch.Run(ctx, func(map[string]string) error { return objection }), objection)
 
 	go func() { _ = node.Labeller{Client: client, Node: "n1", Inventory: stock, Log: log}.Run(ctx) }()
 	require.Equal(t, "3", (<-c.labels)["gpushare/gpu-count"])

@@ -3,6 +3,7 @@ package plugin
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,6 +42,9 @@ func (s *Server) allocate(ctx context.Context, ids []string) (*deviceplugin.Cont
 	devices, _ := s.Inventory.Devices()
 	if err := known(ids, parts, devices, s.Unit); err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	if err := s.unheld(ids, devices); err != nil {
+		return nil, status.Error(codes.FailedPrecondition, err.Error())
 	}
 	if err := s.together(ctx, ids, parts); err != nil {
 		return nil, status.Error(codes.FailedPrecondition, err.Error())
@@ -83,6 +87,22 @@ func known(ids []string, parts []slice.Part, devices []gpu.Device, unit growth.M
 	for _, id := range ids {
 		if gpu, n, err := slice.Parse(id); err != nil || n >= units[gpu] {
 			return fmt.Errorf("device id %s lies beyond the memory of GPU %s", id, gpu)
+		}
+	}
+	return nil
+}
+
+// unheld refuses ids that stand for memory which pods of another device plugin hold. What was handed out before stays so.
+func (s *Server) unheld(ids []string, devices []gpu.Device) error {
+	held := s.Ledger.Held()
+	if len(held) == 0 || s.Slots.Has(ids) {
+		return nil
+	}
+	for _, d := range devices {
+		units := slice.Units(d.Memory, s.Unit)
+		if slices.ContainsFunc(ids, func(id string) bool { return slice.On(id, d.UUID) && held.Covers(id, units) }) {
+			return fmt.Errorf("pods that another device plugin started hold %s of GPU %s, too little is left of it: the pod fits elsewhere, or once they have ended",
+				growth.MiB(held[d.UUID])*s.Unit, d.UUID)
 		}
 	}
 	return nil

@@ -30,11 +30,14 @@ func (shelf) Devices() ([]gpu.Device, <-chan struct{}) {
 type crowd struct {
 	demands  []slice.Demand
 	informed bool
+	held     slice.Held
 }
 
 func (c crowd) Expect(context.Context, int) []slice.Demand { return c.demands }
 func (c crowd) Informed() bool                             { return c.informed }
 func (crowd) Claim([]string, []slice.Part)                 {}
+func (c crowd) Held() slice.Held                           { return c.held }
+func (crowd) Looked(context.Context) error                 { return nil }
 func (crowd) Observe(context.Context, []string)            {}
 
 func server(t testing.TB, c crowd) *plugin.Server {
@@ -83,17 +86,32 @@ func TestOnSeveralGPUs(t *testing.T) {
 		ids     string
 		refused bool
 	}{
-		"somebody asks for two":                 {crowd{asks, true}, "GPU-a/0 GPU-a/1 GPU-b/0 GPU-b/1", false},
-		"but not for an uneven spread":          {crowd{asks, true}, "GPU-a/0 GPU-a/1 GPU-a/2 GPU-b/1", true},
-		"nobody does":                           {crowd{nil, true}, "GPU-a/0 GPU-b/0", true},
-		"nobody is known: an even one is good":  {crowd{nil, false}, "GPU-a/0 GPU-b/0", false},
-		"nobody is known: an uneven one is not": {crowd{nil, false}, "GPU-a/0 GPU-a/1 GPU-b/0", true},
+		"somebody asks for two":                 {crowd{demands: asks, informed: true}, "GPU-a/0 GPU-a/1 GPU-b/0 GPU-b/1", false},
+		"but not for an uneven spread":          {crowd{demands: asks, informed: true}, "GPU-a/0 GPU-a/1 GPU-a/2 GPU-b/1", true},
+		"nobody does":                           {crowd{informed: true}, "GPU-a/0 GPU-b/0", true},
+		"nobody is known: an even one is good":  {crowd{}, "GPU-a/0 GPU-b/0", false},
+		"nobody is known: an uneven one is not": {crowd{}, "GPU-a/0 GPU-a/1 GPU-b/0", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := allocate(server(t, tc.crowd), strings.Fields(tc.ids)...)
 			require.Equal(t, tc.refused, err != nil, "%v", err)
 		})
 	}
+}
+
+func TestWhatPodsOfAnotherPluginHoldIsNotHandedOut(t *testing.T) {
+	s := server(t, crowd{})
+	_, err := allocate(s, "GPU-a/3")
+	require.NoError(t, err, "before anybody knew")
+	s.Ledger = crowd{held: slice.Held{"GPU-a": 3}}
+	_, err = allocate(s, "GPU-a/0")
+	require.NoError(t, err)
+	_, err = allocate(s, "GPU-a/0", "GPU-a/1")
+	require.ErrorContains(t, err, "pods that another device plugin started hold 3GiB of GPU GPU-a")
+	_, err = allocate(s, "GPU-b/2")
+	require.NoError(t, err, "another GPU")
+	_, err = allocate(s, "GPU-a/3")
+	require.NoError(t, err, "what was handed out stays so")
 }
 
 func TestWhatWasHandedOutBeforeIsHandedOutAgain(t *testing.T) {

@@ -68,21 +68,37 @@ type world struct {
 	stock   *gpu.Stock
 	ends    func()
 	gpus    []growth.GPU
+	// resource is what the plugin offers; any but ours may have been another plugin's before.
+	resource string
 }
 
 func newWorld(t *testing.T, gpus string) *world {
 	t.Helper()
+	w := emptyWorld(t, gpushare.Resource)
+	w.plug(gpus)
+	return w
+}
+
+// emptyWorld is a node without a plugin.
+func emptyWorld(t *testing.T, resource string) *world {
+	t.Helper()
 	w := &world{
 		t: t, kubelet: kubelettest.Start(t), api: &apiServer{changed: make(chan struct{})}, bus: membus.New(), state: t.TempDir(),
+		resource: resource, ends: func() {},
 	}
 	w.session = w.bus.Session()
-	w.plug(gpus)
 	t.Cleanup(func() { w.ends() })
 	return w
 }
 
-// plug starts a plugin.
+// plug starts a plugin, and waits until it is registered.
 func (w *world) plug(gpus string) {
+	w.t.Helper()
+	life, books := w.start(gpus)
+	w.eventually(func() bool { return w.kubelet.Allocatable() > 0 && life.Registered() && books.Informed() != w.api.away }, "the plugin registers")
+}
+
+func (w *world) start(gpus string) (*plugin.Life, *ledger.Ledger) {
 	t, log := w.t, slog.New(slog.NewTextHandler(testWriter{w.t}, nil))
 	source, ok, err := gpu.ParseEmulated(gpus, node)
 	require.NoError(t, err)
@@ -97,17 +113,20 @@ func (w *world) plug(gpus string) {
 	}
 	slots, err := slot.Open(w.state)
 	require.NoError(t, err)
-	client, err := kubelet.Dial(w.kubelet.PodResources, gpushare.Resource)
+	client, err := kubelet.Dial(w.kubelet.PodResources, w.resource)
 	require.NoError(t, err)
 	registry := prometheus.NewRegistry()
 	books := ledger.New(ledger.Config{
-		Node: node, Unit: growth.GiB, Kubelet: client, Pods: w.api, Slots: slots, Bus: w.session, Metrics: ledger.NewMetrics(registry), Log: log,
+		Node: node, Unit: growth.GiB, Kubelet: client, Pods: w.api, Slots: slots, Bus: w.session, Inventory: w.stock, Metrics: ledger.NewMetrics(registry), Log: log,
 	})
 	metrics := plugin.NewMetrics(registry)
-	life := &plugin.Life{Dir: w.kubelet.Dir, Resource: gpushare.Resource, Served: client, Metrics: metrics, Log: log, Server: &plugin.Server{
+	life := &plugin.Life{Dir: w.kubelet.Dir, Resource: w.resource, Served: client, Metrics: metrics, Log: log, Server: &plugin.Server{
 		Unit: growth.GiB, Emulated: true, Inventory: w.stock, Ledger: books, Slots: slots, Metrics: metrics, Log: log,
-	}}
-	announcer := ledger.Announcer{Node: node, Unit: growth.GiB, Resource: gpushare.Resource, Emulated: true, Inventory: w.stock, Bus: w.session, Log: log}
+	}, Inherited: w.resource != gpushare.Resource}
+	announcer := ledger.Announcer{Node: node, Unit: growth.GiB, Resource: w.resource, Emulated: true, Inventory: w.stock, Bus: w.session, Log: log}
+	if life.Inherited {
+		announcer.Ready = books.Booked
+	}
 	var running sync.WaitGroup
 	for _, live := range []func(context.Context) error{life.Run, books.Run, books.Follow, announcer.Run} {
 		running.Go(func() { _ = live(ctx) })
@@ -117,7 +136,7 @@ func (w *world) plug(gpus string) {
 		running.Wait()
 		_ = client.Close()
 	}
-	w.eventually(func() bool { return w.kubelet.Allocatable() > 0 && life.Registered() && books.Informed() != w.api.away }, "the plugin registers")
+	return life, books
 }
 
 // testWriter logs into the test while it runs.

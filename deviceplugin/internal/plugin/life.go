@@ -42,8 +42,11 @@ type Life struct {
 	Resource string
 	Server   *Server
 	Served   Served
-	Metrics  *Metrics
-	Log      *slog.Logger
+	// Inherited says that another plugin may have offered the resource before: kubelet hears of us once it is known what
+	// that plugin's pods hold.
+	Inherited bool
+	Metrics   *Metrics
+	Log       *slog.Logger
 
 	registered atomic.Bool
 	kubelet    atomic.Pointer[time.Time]
@@ -87,6 +90,9 @@ func (l *Life) live(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("watching kubelet's folder %s: %w", l.Dir, err)
 	}
+	if err := l.beside(); err != nil {
+		return err
+	}
 	listener, err := l.listen()
 	if err != nil {
 		return err
@@ -123,6 +129,11 @@ func (l *Life) listen() (net.Listener, error) {
 func (l *Life) register(ctx context.Context) error {
 	if err := l.rival(ctx); err != nil {
 		return err
+	}
+	if l.Inherited {
+		if err := l.Server.Ledger.Looked(ctx); err != nil {
+			return err
+		}
 	}
 	request := &deviceplugin.RegisterRequest{
 		Version: deviceplugin.Version, Endpoint: SocketName, ResourceName: l.Resource, Options: options(),

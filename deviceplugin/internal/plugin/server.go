@@ -26,6 +26,9 @@ type Ledger interface {
 	Informed() bool
 	// Claim notes that ids were handed out.
 	Claim(ids []string, parts []slice.Part)
+	// Held is what pods hold that another device plugin started; Looked returns when that is known.
+	Held() slice.Held
+	Looked(ctx context.Context) error
 	// Observe writes down who holds ids. It may take a few seconds, and fails silently.
 	Observe(ctx context.Context, ids []string)
 }
@@ -100,7 +103,7 @@ func (s *Server) GetPreferredAllocation(ctx context.Context, r *deviceplugin.Pre
 	for _, c := range r.GetContainerRequests() {
 		size := int(c.GetAllocationSize())
 		ids := slice.Choose(slice.Request{
-			Available: c.GetAvailableDeviceIDs(), Must: c.GetMustIncludeDeviceIDs(), Size: size,
+			Available: s.Ledger.Held().Spare(c.GetAvailableDeviceIDs()), Must: c.GetMustIncludeDeviceIDs(), Size: size,
 		}, s.Ledger.Expect(ctx, size))
 		reply.ContainerResponses = append(reply.ContainerResponses, &deviceplugin.ContainerPreferredAllocationResponse{DeviceIDs: ids})
 	}

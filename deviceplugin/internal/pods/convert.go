@@ -8,6 +8,7 @@ import (
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/ledger"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/gpushare/aliyun"
 )
 
 // pod is what is read of a Pod: the rest is never held.
@@ -42,6 +43,9 @@ func converted(p pod, resource string) ledger.Pod {
 		Leaving:  p.Metadata.DeletionTimestamp != nil,
 		Count:    1,
 		Planned:  gpushare.ParseGPUs(p.Metadata.Annotations[gpushare.GPUAnnotation]),
+	}
+	if number, ok := aliyun.Index(p.Metadata.Annotations); ok {
+		kept.Number = &number
 	}
 	if wish, err := gpushare.Parse(p.Metadata.Annotations); err == nil {
 		kept.Count, kept.Cores = wish.Count, wish.Cores

@@ -7,6 +7,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
+func TestTheGPUsNumberIsKept(t *testing.T) {
+	var p pod
+	require.Nil(t, converted(p, "aliyun.com/gpu-mem").Number)
+	p.Metadata.Annotations = map[string]string{"ALIYUN_COM_GPU_MEM_IDX": "3"}
+	require.Equal(t, 3, *converted(p, "aliyun.com/gpu-mem").Number)
+}
+
 func TestQuantitiesAreReadAsTheAPIServerWritesThem(t *testing.T) {
 	for _, n := range []int64{0, 1, 8, 140, 999, 1000, 1001, 1024, 2000, 4096, 12_000, 1 << 20, 3_000_000} {
 		for _, format := range []resource.Format{resource.DecimalSI, resource.BinarySI} {

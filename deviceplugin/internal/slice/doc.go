@@ -6,6 +6,7 @@
 //
 //	Choose   which ids kubelet should take: those of the GPU reserved for a container that asks for so many units,
 //	         in order of the pods' creation, as kubelet admits them; else the tightest fit beside reserved room
+//	Spare    which ids stay unused because another plugin's pods hold memory there
 //	Spread   which GPUs a set of ids lies on, and how much on each
 //	Slot     the name of the folder that belongs to a set of ids
 //

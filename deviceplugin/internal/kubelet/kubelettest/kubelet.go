@@ -138,6 +138,13 @@ func (k *Kubelet) follow(plugin deviceplugin.DevicePluginClient) {
 	}
 }
 
+// Adopt makes pods run that another plugin of the resource gave their ids, before ours is there.
+func (k *Kubelet) Adopt(resource string, pods ...*Pod) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.resource, k.pods = resource, append(k.pods, pods...)
+}
+
 // Registrations counts how often a plugin registered.
 func (k *Kubelet) Registrations() int {
 	k.mu.Lock()
