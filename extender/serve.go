@@ -12,6 +12,7 @@ import (
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/kube"
 	"github.com/trellis-gpu/trellis/extender/internal/ledger"
+	"github.com/trellis-gpu/trellis/extender/internal/rival"
 	"github.com/trellis-gpu/trellis/extender/internal/settings"
 	"github.com/trellis-gpu/trellis/extender/internal/sweep"
 	"github.com/trellis-gpu/trellis/extender/internal/telemetry"
@@ -44,6 +45,10 @@ func serve(s settings.Settings, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	rivals := rival.Watch{Client: client, Resource: resource, Log: log}
+	if err := rivals.Once(context.Background()); err != nil {
+		return err
+	}
 	factory, api := kube.Informers(client), kube.API{Client: client}
 	books := ledger.Ledger{Bus: etcd, Unbalanced: metrics.Unbalanced}
 	probes := &telemetry.Probes{View: keeper, Held: held, Metrics: metrics}
@@ -61,6 +66,7 @@ func serve(s settings.Settings, log *slog.Logger) error {
 	if err := answer(&parts, s, webhook.Handler(decider, metrics, log), log); err != nil {
 		return err
 	}
+	parts.Add(until(rivals.Run))
 	parts.Add(until(sweeper.Run))
 	parts.Add(until(func(ctx context.Context) error { return keeper.Inform(ctx, factory) }))
 	parts.Add(until(keeper.Run))

@@ -44,7 +44,7 @@ func TestBesideTheStockScheduler(t *testing.T) {
 		t.Skip("needs TRELLIS_STOCK_DIR, a folder with etcd, kube-apiserver and kube-scheduler")
 	}
 	secure := credentialstest.New(t)
-	plane, s, ended := beside(t, nodes, &secure)
+	plane, s, ended := beside(t, nodes, gpushare.Resource, &secure)
 	health := "http://" + s.HealthListen
 	nobody := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: secure.Pool(), ServerName: "extender"}}}
 	_, err := nobody.Post("https://"+s.Listen+"/filter", "application/json", strings.NewReader("{}"))
@@ -85,7 +85,7 @@ func TestAnUrgentJobEvictsOthers(t *testing.T) {
 	if !stock.Given() {
 		t.Skip("needs TRELLIS_STOCK_DIR, a folder with etcd, kube-apiserver and kube-scheduler")
 	}
-	plane, s, ended := beside(t, 1, nil)
+	plane, s, ended := beside(t, 1, gpushare.Resource, nil)
 	placed := map[string]string{}
 	for i, class := range []string{"none", "none-too", "high", "low"} { // the emptier GPU is taken in turn
 		plane.Class(t, class, map[string]int32{"high": 5, "low": 1, "urgent": 10}[class])
@@ -145,9 +145,9 @@ func stops(t *testing.T, s settings.Settings, ended chan error) {
 	require.NoError(t, <-ended)
 }
 
-// beside starts a control plane, so many nodes, the extender and a stock scheduler that asks it, over HTTPS where there is
-// an authority.
-func beside(t *testing.T, nodes int, secure *credentialstest.Authority) (*stock.Plane, settings.Settings, chan error) {
+// beside starts a control plane, so many nodes that offer a resource, the extender and a stock scheduler that asks it, over
+// HTTPS where there is an authority.
+func beside(t *testing.T, nodes int, offered corev1.ResourceName, secure *credentialstest.Authority) (*stock.Plane, settings.Settings, chan error) {
 	t.Helper()
 	plane := stock.Start(t)
 	state := etcdbus.Config{Endpoints: []string{plane.Etcd}} // Trellis's keys lie beside the API server's in these tests alone
@@ -155,10 +155,10 @@ func beside(t *testing.T, nodes int, secure *credentialstest.Authority) (*stock.
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = b.Close() })
 	for i := range nodes {
-		publish(t, plane, b, fmt.Sprintf("node-%d", i))
+		publish(t, plane, b, fmt.Sprintf("node-%d", i), offered)
 	}
 	s := settings.Settings{
-		Listen: free(t), HealthListen: free(t), Policy: "growth", Resource: gpushare.Resource, LogLevel: "info",
+		Listen: free(t), HealthListen: free(t), Policy: "growth", Resource: string(offered), LogLevel: "info",
 		Kube: kube.Config{Kubeconfig: plane.Kubeconfig, QPS: 200, Burst: 400}, Etcd: state,
 	}
 	scheme, trust := "http", ""
@@ -172,11 +172,11 @@ func beside(t *testing.T, nodes int, secure *credentialstest.Authority) (*stock.
 	go func() { ended <- serve(s, slog.New(slog.NewTextHandler(t.Output(), nil))) }()
 	ready := "http://" + s.HealthListen + "/readyz"
 	require.Eventually(t, func() bool { code, _ := get(ready); return code == http.StatusOK }, time.Minute, 50*time.Millisecond)
-	plane.Scheduler(t, fmt.Sprintf(extender, scheme, s.Listen)+trust)
+	plane.Scheduler(t, fmt.Sprintf(extender, scheme, s.Listen, offered)+trust)
 	return plane, s, ended
 }
 
-// extender takes the extender's scheme and address: what deploy/ configures a scheduler with.
+// extender takes the extender's scheme and address, and the resource: what deploy/ configures a scheduler with.
 const extender = `
 - urlPrefix: %s://%s
   filterVerb: filter
@@ -187,7 +187,7 @@ const extender = `
   nodeCacheCapable: true
   ignorable: false
   httpTimeout: 15s
-  managedResources: [{name: gpushare/gpu-mem, ignoredByScheduler: false}]
+  managedResources: [{name: %s, ignoredByScheduler: false}]
 `
 
 // identity is what a scheduler shows and trusts.
@@ -197,10 +197,10 @@ const identity = `
 `
 
 // publish makes a node and its inventory, as a device plugin would.
-func publish(t *testing.T, plane *stock.Plane, b bus.Bus, name string) {
+func publish(t *testing.T, plane *stock.Plane, b bus.Bus, name string, offered corev1.ResourceName) {
 	t.Helper()
-	plane.Node(t, name, int64(gpusPerNode*gpuMemory/growth.GiB))
-	inventory := bus.NodeGPUs{Unit: growth.GiB, Resource: gpushare.Resource, Emulated: true}
+	plane.Offering(t, name, offered, int64(gpusPerNode*gpuMemory/growth.GiB))
+	inventory := bus.NodeGPUs{Unit: growth.GiB, Resource: string(offered), Emulated: true}
 	for i := range gpusPerNode {
 		inventory.GPUs = append(inventory.GPUs, bus.GPU{UUID: growth.GPU(fmt.Sprintf("%s-gpu-%d", name, i)), Memory: gpuMemory, Healthy: true})
 	}

@@ -65,9 +65,15 @@ func (p *Plane) Scheduler(t *testing.T, extenders string) {
 // Node makes a ready node that offers so many units of GPU memory.
 func (p *Plane) Node(t *testing.T, name string, units int64) {
 	t.Helper()
+	p.Offering(t, name, gpushare.Resource, units)
+}
+
+// Offering makes a ready node that offers so many units of a resource.
+func (p *Plane) Offering(t *testing.T, name string, offered corev1.ResourceName, units int64) {
+	t.Helper()
 	room := corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("64"), corev1.ResourceMemory: resource.MustParse("64Gi"),
-		corev1.ResourcePods: resource.MustParse("1000"), gpushare.Resource: *resource.NewQuantity(units, resource.DecimalSI),
+		corev1.ResourcePods: resource.MustParse("1000"), offered: *resource.NewQuantity(units, resource.DecimalSI),
 	}
 	_, err := p.Client.CoreV1().Nodes().Create(t.Context(), &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{gpushare.NodeLabel: "true"}},
