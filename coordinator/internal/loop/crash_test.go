@@ -30,7 +30,12 @@ import (
 // four jobs of half a core each: half of them stop growing.
 var four = map[string]func(int) float64{"young-a": falling, "young-b": falling, "old-a": flat, "old-b": flat}
 
-const fourHave = 4 * 500 * growth.MilliCPU(1)
+const (
+	fourHave = 4 * 500 * growth.MilliCPU(1)
+	// carrying is what the worker and kubelet take for a decision at most: lowering, raising and reading both back, again
+	// for a wish that came meanwhile, and some.
+	carrying = 8 * time.Second
+)
 
 // cluster is a world with an API server, the worker that really patches it, and a kubelet that takes a second.
 type cluster struct {
@@ -151,7 +156,8 @@ func (c *cluster) consistent(t *testing.T) {
 	}
 }
 
-// Wherever a coordinator is killed while it resizes, the next one has everything as it should be within an interval.
+// Wherever a coordinator is killed while it resizes, the next one has decided everything as it should be within an interval;
+// kubelet then takes some seconds.
 func TestACoordinatorIsKilledAtAnyMomentOfAResize(t *testing.T) {
 	want := map[string]growth.MilliCPU{"young-a": 750, "young-b": 750, "old-a": 250, "old-b": 250}
 	const writes = 8 // for each pod one that keeps its request, and one that resizes it
@@ -186,7 +192,7 @@ func TestACoordinatorIsKilledAtAnyMomentOfAResize(t *testing.T) {
 						c.pass(3 * time.Second)
 						c.begin(flowcon.Corrected)
 						c.train(intervals, 1, four)
-						c.pass(3 * time.Second)
+						c.pass(carrying)
 						c.consistent(t)
 						if remembers {
 							require.Equal(t, want, c.requests(), "within an interval")
