@@ -7,6 +7,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/efficiency"
 	"github.com/trellis-gpu/trellis/growth/fairfinish"
 	"github.com/trellis-gpu/trellis/growth/remaining"
+	"github.com/trellis-gpu/trellis/growth/trial"
 )
 
 // NodeGPUs is a node's inventory, published by its device plugin.
@@ -144,6 +145,9 @@ type Sample struct {
 	Loaders          *int             `json:"loaders,omitempty"`
 	// Duty is the part of the time in which the job may compute; absent for one that was not told any.
 	Duty *growth.Share `json:"duty,omitempty"`
+
+	// Trial is what is known of batch sizes that were tried; absent for a job whose user lets none be.
+	Trial *trial.State `json:"batchTrial,omitempty"`
 
 	// Generation is the newest config sent, Applied the newest acknowledged.
 	Generation int64 `json:"generation,omitempty"`

@@ -6,10 +6,12 @@ import (
 
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/trial"
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
-// deliver sends a job the newest advice, as far as its user allows it, and its duty.
+// deliver sends a job the newest advice, as far as its user allows it, the batch size that it is to try or go back to, and
+// its duty.
 func (l *Loop) deliver(j *job) {
 	config, any := l.wanted(j)
 	if !any {
@@ -31,12 +33,12 @@ func (l *Loop) wanted(j *job) (config wire.Config, any bool) {
 	advice, ok := l.advice.Values[bus.AdviceKey(j.pod.Ref.UID)]
 	if ok {
 		j.advice = advice
-		if j.wish.Allows(gpushare.TuneLoaders) {
+		if j.wish.Allows(gpushare.TuneLoaders) && !j.trial.Underway() { // which would not know what came of what
 			config.Loaders = advice.Loaders
 		}
-		if j.wish.Allows(gpushare.TuneBatchSize) {
-			config.BatchSize = advice.BatchSize
-		}
+	}
+	if size := j.trial.Wish; size > 0 {
+		config.BatchSize = &size
 	}
 	config.Generation = l.generation(j)
 	if duty := j.duty; duty > 0 {
@@ -71,12 +73,16 @@ func (l *Loop) acked(j *job, a wire.Ack) {
 	if a.Applied.BatchSize != nil {
 		j.running.BatchSize = a.Applied.BatchSize
 	}
-	l.changed(j, "LoadersChanged", "Data-loader workers", before.Loaders, j.running.Loaders)
-	l.changed(j, "BatchSizeChanged", "Batch size", before.BatchSize, j.running.BatchSize)
+	l.changed(j, "LoadersChanged", "Data-loader workers", before.Loaders, j.running.Loaders, j.advice.Reason)
+	why := j.advice.Reason
+	if j.trial.Phase == trial.Back {
+		why = "as before the trial"
+	}
+	l.changed(j, "BatchSizeChanged", "Batch size", before.BatchSize, j.running.BatchSize, why)
 	l.publishJob(j)
 }
 
-func (l *Loop) changed(j *job, reason, what string, from, to *int) {
+func (l *Loop) changed(j *job, reason, what string, from, to *int, why string) {
 	if to == nil || (from != nil && *from == *to) {
 		return
 	}
@@ -85,8 +91,8 @@ func (l *Loop) changed(j *job, reason, what string, from, to *int) {
 		was = fmt.Sprint(*from)
 	}
 	message := fmt.Sprintf("%s: %s → %d, acknowledged by the job", what, was, *to)
-	if j.advice.Reason != "" {
-		message += " (" + j.advice.Reason + ")"
+	if why != "" {
+		message += " (" + why + ")"
 	}
 	l.tell(j, time.Second, false, reason, message)
 	l.log.Info("a job has followed advice", "job", j.pod.Ref.String(), "what", what, "from", was, "to", *to, "generation", j.applied)

@@ -16,6 +16,14 @@
 // together, and with them the scheduler's accounts, stay what they were. A job takes part if its user lets "cpu" be
 // tuned and its pod can be resized in place; others are observed and left alone.
 //
+// Package resize says which changes are worth a resize, and what is done where kubelet says no: the request goes back to
+// what is in force, and the pool is smaller by what can not be had.
+//
+// # Batch sizes
+//
+// Loaders are delivered as they are advised. A batch size is tried (package trial): offered once the job's pace is known,
+// watched for some intervals, and taken back for good where the job is worse off.
+//
 // # Going on after a restart
 //
 // Categories, shares, the work that is owed and what the classifier remembers come back from the last samples on the bus

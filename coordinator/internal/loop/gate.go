@@ -7,7 +7,8 @@ import (
 
 // turns is how many duties one generation of advice may see. A job takes a config only if its generation is newer than
 // the last, and duties change more often than advice: with GPU time on, a generation on the wire is the advice's times
-// this, and a count; so it is for whoever has ever been told a duty.
+// this, and a count; so it is for whoever has ever been told a duty, and, since what is tried may have to be taken back, a
+// batch size.
 const turns = 1 << 20
 
 // gate divides the GPUs' time by the shares just decided, where that is on.
@@ -26,8 +27,7 @@ func (l *Loop) gate(jobs []*job) {
 		}
 		l.log.Info("GPU time", "job", j.pod.Ref.String(), "from", j.duty.String(), "to", d.String())
 		j.duty = d
-		j.turn = (j.turn + 1) % turns
-		l.deliver(j)
+		l.again(j)
 	}
 }
 
@@ -45,7 +45,7 @@ func (l *Loop) resumeDuty(j *job, left *growth.Share) {
 
 // generation is what a job's config is called on the wire.
 func (l *Loop) generation(j *job) int64 {
-	if !l.config.GPUTime && j.duty == 0 {
+	if !l.counts(j) {
 		return j.advice.Generation
 	}
 	return j.advice.Generation*turns + j.turn
@@ -53,8 +53,17 @@ func (l *Loop) generation(j *job) int64 {
 
 // advised is the advice's generation of one on the wire.
 func (l *Loop) advised(j *job, generation int64) int64 {
-	if !l.config.GPUTime && j.duty == 0 {
+	if !l.counts(j) {
 		return generation
 	}
 	return generation / turns
+}
+
+// counts tells whether a job's generations on the wire have a count.
+func (l *Loop) counts(j *job) bool { return l.config.GPUTime || j.duty != 0 || j.trial.To != 0 }
+
+// again delivers what a job is to run with as something new.
+func (l *Loop) again(j *job) {
+	j.turn = (j.turn + 1) % turns
+	l.deliver(j)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/remaining"
 	"github.com/trellis-gpu/trellis/growth/resize"
+	"github.com/trellis-gpu/trellis/growth/trial"
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
@@ -68,6 +69,8 @@ type job struct {
 	advice        bus.Advice
 	sent, applied int64
 	running       wire.Values
+	trial         trial.State
+	restarted     bool // since the last look
 
 	amended   []growth.GPU // what its pod was last made to say of its GPUs
 	told      map[string]time.Time
@@ -148,6 +151,10 @@ func (j *job) sample(gpus []growth.GPU, fair fairfinish.State) bus.Sample {
 		d := j.duty
 		s.Duty = &d
 	}
+	if j.wish.Allows(gpushare.TuneBatchSize) {
+		tried := j.trial
+		s.Trial = &tried
+	}
 	for _, knob := range j.wish.Tune {
 		if knob != gpushare.TuneCPU || j.tunable() {
 			s.Tunable = append(s.Tunable, string(knob))
@@ -162,6 +169,9 @@ type window struct {
 	samples    float64
 	steps      float64
 	step, load float64 // seconds, weighted by steps
+	value      float64 // the metric's mean
+	values     float64 // how many that is of
+	reports    int
 }
 
 // rates are means over a window.
@@ -171,6 +181,7 @@ type rates struct {
 }
 
 func (w *window) add(p wire.Progress) {
+	w.reports++
 	steps := float64(max(p.Steps, 1))
 	w.samples += float64(p.Samples)
 	if p.StepSeconds > 0 {
@@ -178,6 +189,12 @@ func (w *window) add(p wire.Progress) {
 		w.step += steps * float64(p.StepSeconds)
 		w.load += steps * float64(min(p.LoadSeconds, p.StepSeconds))
 	}
+}
+
+// measure takes in the metric. The mean is kept as it goes, since a sum of what jobs say need not be finite.
+func (w *window) measure(value float64) {
+	w.values++
+	w.value += (value - w.value) / w.values
 }
 
 // close returns the window's means; without a report, those before stand.

@@ -95,6 +95,7 @@ func (l *Loop) resume(j *job) {
 			l.resumeWork(j, *s.Work)
 		}
 		l.resumeDuty(j, s.Duty)
+		l.resumeTrial(j, s.Trial)
 		j.counted = s.Step
 		j.odometer = odometer{steps: s.Step, last: j.latest}
 	}

@@ -78,6 +78,7 @@ func (l *Loop) report(j *job, p wire.Progress, from gpushare.Source) {
 	if restarted {
 		l.begunAgain(j, "its step went backwards")
 	}
+	j.window.measure(value)
 	first := !j.reported
 	j.value, j.reported = value, true
 	if first {
@@ -87,7 +88,7 @@ func (l *Loop) report(j *job, p wire.Progress, from gpushare.Source) {
 
 // begunAgain gives a job that has restarted the weight of one that is new.
 func (l *Loop) begunAgain(j *job, why string) {
-	j.weight, j.arrived = 1, time.Now()
+	j.weight, j.arrived, j.restarted = 1, time.Now(), true
 	j.curve.Restart()
 	j.began = j.usage.CPU
 	l.log.Info("a job has restarted", "job", j.pod.Ref.String(), "reason", why)

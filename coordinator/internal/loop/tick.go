@@ -32,7 +32,9 @@ func (l *Loop) tick(now time.Time) {
 }
 
 func (l *Loop) observe(j *job, now time.Time) {
+	look := j.look(now)
 	j.rates = j.window.close(now, j.rates)
+	l.try(j, look)
 	usage, err := l.ports.Usages.Usage(j.pod.Ref.UID, now)
 	if err != nil {
 		l.log.Debug("a job's use is not known", "job", j.pod.Ref.String(), "reason", err)

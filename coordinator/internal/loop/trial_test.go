@@ -1,0 +1,174 @@
+package loop_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/coordinator/internal/observe/socket"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/flowcon"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/trial"
+	"github.com/trellis-gpu/trellis/growth/wire"
+)
+
+const everything = gpushare.TuneAnnotation + "=cpu,loaders,batch-size"
+
+// trainee is a job that takes up what it is told, as the shim does.
+type trainee struct {
+	*world
+	name           string
+	step           int64
+	batch, loaders int
+	generation     int64
+	worse          float64 // what part of its speed a batch size above 64 costs it
+}
+
+func newTrainee(w *world) *trainee {
+	j := &trainee{world: w, name: "a", batch: 64, loaders: 2}
+	w.arrive(j.name, everything)
+	w.pass(time.Second)
+	return j
+}
+
+// run lets n intervals pass.
+func (j *trainee) run(n int) {
+	for range n {
+		j.mu.Lock()
+		config, told := j.sent["slot-"+j.name]
+		j.mu.Unlock()
+		if told && config.Generation > j.generation {
+			j.generation = config.Generation
+			j.loop.Socket("slot-"+j.name, socket.Delivered{Generation: config.Generation})
+			if config.BatchSize != nil {
+				j.batch = *config.BatchSize
+			}
+			if config.Loaders != nil {
+				j.loaders = *config.Loaders
+			}
+			j.say(j.name, wire.Ack{Generation: config.Generation, Applied: config.Values})
+		}
+		speed := 1.0
+		if j.batch > 64 {
+			speed -= j.worse
+		}
+		j.step++
+		batch, loaders := j.batch, j.loaders
+		j.say(j.name, wire.Progress{
+			Step: j.step, Samples: int64(1000 * speed), StepSeconds: 1, BatchSize: &batch, Loaders: &loaders,
+			Metrics: map[string]float64{"loss": 1 / float64(j.step)},
+		})
+		j.pass(interval)
+	}
+}
+
+func (j *trainee) advise(generation int64, batch, loaders int) {
+	a := bus.Advice{Generation: generation, BatchSize: &batch, Reason: "more samples a second"}
+	if loaders > 0 {
+		a.Loaders = &loaders
+	}
+	j.put(bus.AdviceKey(ref(j.name).UID), encode(j.t, a))
+	j.pass(time.Second)
+}
+
+func TestABatchSizeIsTriedAndKept(t *testing.T) {
+	in(t, flowcon.Corrected, func(t *testing.T, w *world) {
+		j := newTrainee(w)
+		j.advise(7, 128, 0)
+		j.run(2)
+		require.Empty(t, w.sent, "nothing is known to compare with")
+		j.run(3)
+		require.Equal(t, 128, j.batch)
+		require.Equal(t, 1, w.told("a BatchSizeChanged: Batch size: 64 → 128, acknowledged by the job (more samples a second)"))
+		require.Equal(t, []int64{7, 7}, []int64{w.sample("a").Generation, w.sample("a").Applied}, "the tuner sees its own count")
+		require.Zero(t, w.told("a BatchSizeKept"))
+		j.run(6)
+		require.Equal(t, 1, w.told("a BatchSizeKept: On trial: batch size 128 stays: 100.0 samples/s, with 64 100.0"))
+		require.Equal(t, trial.Idle, w.sample("a").Trial.Phase)
+		j.run(20)
+		require.Equal(t, 128, j.batch)
+	})
+}
+
+func TestABatchSizeThatMakesAJobWorseIsTakenBackForGood(t *testing.T) {
+	in(t, flowcon.Corrected, func(t *testing.T, w *world) {
+		j := newTrainee(w)
+		j.worse = .5
+		j.advise(7, 128, 0)
+		j.run(12)
+		require.Equal(t, 64, j.batch)
+		require.Equal(t, 1, w.told("a BatchSizeRolledBack: On trial: batch size 128 goes back to 64, and is not tried again: 50.0 samples/s, and at least 90.0 of the 100.0 before were to stay"))
+		require.Equal(t, 2, w.told("a BatchSizeChanged"))
+		require.Equal(t, 1, w.told("a BatchSizeChanged: Batch size: 128 → 64, acknowledged by the job (as before the trial)"))
+		require.Equal(t, 128, w.sample("a").Trial.Above, "the tuner may know")
+
+		j.advise(8, 128, 0)
+		j.run(12)
+		j.advise(9, 256, 0)
+		j.run(12)
+		require.Equal(t, 64, j.batch)
+		require.Equal(t, 2, w.told("a BatchSizeChanged"), "not offered again")
+		j.advise(10, 32, 0)
+		j.run(12)
+		require.Equal(t, 32, j.batch, "another one is")
+		require.Equal(t, 1, w.told("a BatchSizeKept"))
+	})
+}
+
+func TestLoadersWaitWhileABatchSizeIsTried(t *testing.T) {
+	in(t, flowcon.Corrected, func(t *testing.T, w *world) {
+		j := newTrainee(w)
+		j.advise(7, 128, 0)
+		j.run(5)
+		require.Equal(t, trial.Trying, w.sample("a").Trial.Phase)
+		j.advise(8, 128, 4)
+		j.run(2)
+		require.Equal(t, 2, j.loaders)
+		j.run(6)
+		require.Equal(t, 1, w.told("a BatchSizeKept"))
+		require.Equal(t, 4, j.loaders)
+	})
+}
+
+func TestABatchSizeThatTheUserKeepsIsLeftAlone(t *testing.T) {
+	in(t, flowcon.Corrected, func(t *testing.T, w *world) {
+		w.arrive("a", gpushare.TuneAnnotation+"=cpu,loaders")
+		w.pass(time.Second)
+		j := &trainee{world: w, name: "a", batch: 64, loaders: 2}
+		j.advise(7, 128, 3)
+		j.run(12)
+		require.Equal(t, []int{64, 3}, []int{j.batch, j.loaders})
+		require.Nil(t, w.sample("a").Trial)
+	})
+}
+
+// Wherever in a trial a coordinator is killed, the next one brings it to its end, and knows what failed.
+func TestATrialGoesOnAfterARestart(t *testing.T) {
+	for after := range 13 {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			stop := w.start(flowcon.Corrected)
+			j := newTrainee(w)
+			j.worse = .5
+			j.advise(7, 128, 0)
+			j.run(after)
+			stop()
+			for uid, s := range w.samples {
+				w.put(bus.SampleKey(uid), encode(t, s))
+			}
+			w.sent, j.generation = map[string]wire.Config{}, 0 // a new connection starts over
+			w.start(flowcon.Corrected)
+			pod, _ := w.pod(ref("a").UID)
+			w.apply(pod)
+			w.pass(time.Second)
+			j.run(14)
+			require.Equal(t, 64, j.batch, "after %d", after)
+			require.Equal(t, 1, w.told("a BatchSizeRolledBack"), "after %d", after)
+			require.Equal(t, growth.PerSecond(100), w.sample("a").SamplesPerSecond)
+		})
+	}
+}
