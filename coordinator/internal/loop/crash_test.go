@@ -104,6 +104,12 @@ func (c *cluster) die() {
 	c.kill()
 }
 
+func (c *cluster) killed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.dead
+}
+
 // made is kubelet's part.
 func (c *cluster) made(pod *corev1.Pod) {
 	read := pods.Read(pod)
@@ -130,7 +136,9 @@ func (c *cluster) asked() (sum growth.MilliCPU) {
 
 // begin is a coordinator's start: it lists the pods.
 func (c *cluster) begin(policy flowcon.Policy) (stop func()) {
+	c.mu.Lock()
 	c.dead = false
+	c.mu.Unlock()
 	stop = c.start(policy)
 	for _, pod := range c.all() {
 		c.apply(pod)
@@ -138,6 +146,7 @@ func (c *cluster) begin(policy flowcon.Policy) (stop func()) {
 			Name: "train", Slot: "slot-" + pod.Ref.Name, GPUs: []growth.GPUShare{{GPU: "GPU-1", Memory: 1024}},
 		}}}))
 	}
+	c.pass(time.Second) // every slot is open: what jobs say before that is not heard
 	return stop
 }
 
@@ -180,7 +189,7 @@ func TestACoordinatorIsKilledAtAnyMomentOfAResize(t *testing.T) {
 						c.dies, c.after = call, after
 						stop := c.begin(flowcon.Corrected)
 						intervals := 0
-						for ; !c.dead; intervals++ {
+						for ; !c.killed(); intervals++ {
 							require.Less(t, intervals, 10)
 							c.train(intervals, 1, four)
 						}
