@@ -5,11 +5,18 @@ import (
 	"slices"
 )
 
+// sticky is how much more than the index of a job that is being served another's must be to take its place. Estimates
+// shift a little with every decision, and a change of places costs both jobs what their caches held.
+const sticky = 1.25
+
 // sort puts the jobs in the order in which the slack is offered to them.
 func (t *table) sort() {
 	index := make([]float64, len(t.jobs))
-	for i := range t.jobs {
+	for i, a := range t.accounts {
 		index[i] = t.index(i)
+		if a.Granted > a.Limit/2 {
+			index[i] *= sticky
+		}
 	}
 	slices.SortFunc(t.order, func(i, j int) int {
 		return cmp.Or(cmp.Compare(index[j], index[i]), cmp.Compare(t.finish[i], t.finish[j]), cmp.Compare(t.jobs[i].ID, t.jobs[j].ID))
