@@ -67,8 +67,10 @@ func (r Roll) place(name growth.NodeName) int {
 	}
 }
 
-// Len counts the nodes, Places the places, which are as many or more.
-func (r Roll) Len() int    { return r.size }
+// Len counts the nodes.
+func (r Roll) Len() int { return r.size }
+
+// Places counts the places, which are as many as the nodes or more.
 func (r Roll) Places() int { return len(r.names) }
 
 // All lists the nodes, in the order in which they came to be known.
