@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -224,8 +225,10 @@ func submit(t *testing.T, plane *stock.Plane, name, class string, memory growth.
 	pod := trainer(name, int64(memory/growth.GiB))
 	pod.Annotations = map[string]string{gpushare.MemoryAnnotation: fmt.Sprint(int64(memory/growth.GiB)) + "Gi"}
 	pod.Spec.PriorityClassName, pod.Spec.TerminationGracePeriodSeconds = class, new(int64(0))
-	_, err := plane.Client.CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{})
-	require.NoError(t, err)
+	require.EventuallyWithT(t, func(t *assert.CollectT) {
+		_, err := plane.Client.CoreV1().Pods("default").Create(context.Background(), pod, metav1.CreateOptions{})
+		require.NoError(t, err)
+	}, 10*time.Second, 50*time.Millisecond, "admission has heard of a new priority class")
 }
 
 func trainer(name string, units int64) *corev1.Pod {

@@ -32,7 +32,7 @@
 //  4. In the order of the index (order.go) each job is given as much until the next decision as leaves the rest of the
 //     plan working, and so on until all cores are used. Index: weight · max(o/need, 1/left) until the metric is good, and
 //     weight · (1−o)/left then, with o the objective, need and left the core-seconds to 95 % of the metric and to the end.
-//     Whoever is being served counts a quarter more, so that jobs alike do not change places with every new estimate.
+//     Whoever is being served and not good yet counts a quarter more, so that jobs alike do not change places with every new estimate.
 //
 // A job that uses much less of its grant than others do of theirs waits for something else: it is taken for as narrow as
 // it was seen to be, on both nodes, until it uses more. Where all of them together use less than there should be, though

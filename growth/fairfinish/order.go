@@ -6,7 +6,8 @@ import (
 )
 
 // sticky is how much more than the index of a job that is being served another's must be to take its place. Estimates
-// shift a little with every decision, and a change of places costs both jobs what their caches held.
+// shift a little with every decision, and a change of places costs both jobs what their caches held. A job whose metric is
+// good gives way as before: kept in its place it would cost the others most of what the objective is after.
 const sticky = 1.25
 
 // sort puts the jobs in the order in which the slack is offered to them.
@@ -14,7 +15,7 @@ func (t *table) sort() {
 	index := make([]float64, len(t.jobs))
 	for i, a := range t.accounts {
 		index[i] = t.index(i)
-		if a.Granted > a.Limit/2 {
+		if a.Granted > a.Limit/2 && t.need(i) > 0 {
 			index[i] *= sticky
 		}
 	}

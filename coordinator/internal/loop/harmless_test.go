@@ -105,24 +105,37 @@ func schedule(seed uint64) []training {
 	return jobs
 }
 
-// The loop with everything but the kernel and kubelet: on declared totals nobody ends later than under fair sharing by
-// more than an interval, and the mean is sooner; also where others use a part of the node that is said to be allocatable.
-func TestHarmlessHarmsNobody(t *testing.T) {
+// The loop with everything but the kernel and kubelet: totals are declared, what a step costs is learned, and a quarter of
+// the node may be used by others although it is said to be allocatable. The mean is much sooner, and hardly anybody ends
+// later than under fair sharing by more than an interval and 5 %: what is learned is wrong at first.
+func TestHarmlessHarmsHardlyAnybody(t *testing.T) {
+	seeds := uint64(16)
+	if testing.Short() {
+		seeds = 4
+	}
 	for name, cores := range map[string]float64{"a node of its own": 1, "a quarter is used by others": 0.75} {
 		t.Run(name, func(t *testing.T) {
-			var fair, harmless, n float64
-			for seed := range uint64(6) {
+			var fair, harmless, worst float64
+			jobs, harmed := 0, 0
+			for seed := range seeds {
 				var under [2]map[string]float64
 				for i, policy := range []flowcon.Policy{flowcon.Fair, flowcon.Harmless} {
 					in(t, policy, func(t *testing.T, w *world) { under[i] = complete(t, w, cores, schedule(seed), nil) })
 				}
 				for name, took := range under[0] {
-					require.LessOrEqual(t, under[1][name], 1.05*took+interval.Seconds(), "seed %d, %s", seed, name)
-					fair, harmless, n = fair+took, harmless+under[1][name], n+1
+					fair, harmless, jobs = fair+took, harmless+under[1][name], jobs+1
+					over := (under[1][name] - took - interval.Seconds()) / took
+					if worst = max(worst, over); over > 0.05 {
+						harmed++
+					}
 				}
 			}
-			t.Logf("mean completion %.1f s, under fair sharing %.1f s", harmless/n, fair/n)
-			require.Less(t, harmless, 0.8*fair, "balanced spends slack on metrics as well as on ends")
+			t.Logf("mean completion %.2f of fair sharing's; %d of %d jobs harmed, the worst %.0f %% and an interval", harmless/fair, harmed, jobs, 100*worst)
+			require.Less(t, harmless, 0.75*fair, "balanced spends slack on metrics as well as on ends")
+			require.Less(t, worst, 0.5)
+			if !testing.Short() { // of a few jobs one is too large a part
+				require.LessOrEqual(t, float64(harmed), 0.03*float64(jobs))
+			}
 		})
 	}
 }
