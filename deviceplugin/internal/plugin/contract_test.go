@@ -289,7 +289,7 @@ func TestAPodThatKubeletHearsOfFirstIsWaitedFor(t *testing.T) {
 	w := newWorld(t, "emulated:2x24GiB")
 	w.run(w.bind("other", 1, []growth.GPU{w.gpus[1]}, main(20)))
 	early := &kubelettest.Pod{Namespace: "ns", Name: "p", Containers: []*kubelettest.Container{{Name: "one", Units: 3}, {Name: "two", Units: 4}}}
-	time.AfterFunc(50*time.Millisecond, func() {
+	time.AfterFunc(10*time.Millisecond, func() {
 		w.bind("p", 2, nil, ledger.Container{Name: "one", Units: 3}, ledger.Container{Name: "two", Units: 4})
 	})
 	w.run(early)
