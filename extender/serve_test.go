@@ -121,9 +121,13 @@ func stops(t *testing.T, s settings.Settings, ended chan error) {
 	require.NoError(t, err)
 	defer func() { _ = asking.Close() }()
 	body := `{"Pod":{"metadata":{"name":"late","uid":"u"}},"NodeNames":["node-0"]}`
-	_, err = fmt.Fprintf(asking, "POST /filter HTTP/1.1\r\nHost: extender\r\nContent-Length: %d\r\n\r\n%s", len(body), body[:10])
+	_, err = fmt.Fprintf(asking, "POST /filter HTTP/1.1\r\nHost: extender\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", len(body))
 	require.NoError(t, err)
-	time.Sleep(100 * time.Millisecond) // until its handler has begun
+	answers := bufio.NewReader(asking)
+	begun, err := http.ReadResponse(answers, nil) // its handler has begun to read
+	require.NoError(t, err)
+	require.Equal(t, http.StatusContinue, begun.StatusCode)
+	require.NoError(t, begun.Body.Close())
 
 	require.NoError(t, syscall.Kill(syscall.Getpid(), syscall.SIGTERM))
 	require.Eventually(t, func() bool {
@@ -137,9 +141,9 @@ func stops(t *testing.T, s settings.Settings, ended chan error) {
 		require.Fail(t, "it has ended with a question open", "%v", err)
 	case <-time.After(200 * time.Millisecond):
 	}
-	_, err = asking.Write([]byte(body[10:]))
+	_, err = asking.Write([]byte(body))
 	require.NoError(t, err)
-	answer, err := http.ReadResponse(bufio.NewReader(asking), nil)
+	answer, err := http.ReadResponse(answers, nil)
 	require.NoError(t, err)
 	defer func() { _ = answer.Body.Close() }()
 	require.Equal(t, http.StatusOK, answer.StatusCode)

@@ -15,13 +15,15 @@
 //
 // g sorts jobs into categories (Progressing, Watching, Converged). Shares of the node come from categories and g
 // (growth/flowcon), or from what each job still needs (growth/remaining) inside the slack that fair sharing leaves
-// (growth/fairfinish); GPU time follows them (growth/duty), and they bound the data-loader workers that the tuner
-// gives each job (growth/loader). The extender places the next job where the sum of growth suffers least
-// (growth/placement, by growth/interference's slowdowns), and makes room where growth is lost least (growth/preempt).
+// (growth/fairfinish). Of the CPU requests that they come to, growth/resize says which are worth asking kubelet for, and
+// what to do where it says no. GPU time follows the shares (growth/duty), and they bound the data-loader workers that the
+// tuner gives each job (growth/loader); a batch size that is advised is tried, and kept or taken back (growth/trial). The
+// extender places the next job where the sum of growth suffers least (growth/placement, by growth/interference's
+// slowdowns), and makes room where growth is lost least (growth/preempt).
 //
 // What one binary writes and the others read travels as records on the bus (growth/bus), what a job and its
 // coordinator say to one another as lines on a socket (growth/wire), and what a user may ask for as annotations
-// on a pod (growth/gpushare).
+// on a pod (growth/gpushare; gpushare/aliyun for pods and tools of the project of that name).
 //
 // # Units
 //

@@ -139,6 +139,7 @@ func (s *state) forgetSample(pod growth.PodUID) {
 // setPod replaces what is known of a pod; present is false for one that is gone.
 func (s *state) setPod(pod *corev1.Pod, present bool) {
 	uid := growth.PodUID(pod.UID)
+	p, asks := request.Read(pod, s.resource)
 	if old, ok := s.pods[uid]; ok {
 		if present && earlier(pod.ResourceVersion, old.ResourceVersion) {
 			return
@@ -147,12 +148,11 @@ func (s *state) setPod(pod *corev1.Pod, present bool) {
 		delete(s.pods, uid)
 		if old.Node != "" {
 			delete(s.at(old.Node).bound, uid)
-			if !present || ended(pod) {
+			if !present || p.Ended {
 				s.at(old.Node).over[uid] = struct{}{}
 			}
 		}
 	}
-	p, asks := request.Read(pod, s.resource)
 	if !present || !asks {
 		return
 	}
@@ -161,10 +161,6 @@ func (s *state) setPod(pod *corev1.Pod, present bool) {
 	if p.Node != "" && !p.Ended && len(p.GPUs) > 0 {
 		s.at(p.Node).bound[uid] = placement.Bound{GPUs: p.GPUs, Request: p.Request}
 	}
-}
-
-func ended(pod *corev1.Pod) bool {
-	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
 // earlier tells whether one resource version of an object is before another. They are numbers that grow; what is no
