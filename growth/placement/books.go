@@ -28,8 +28,8 @@ type Bound struct {
 // Take makes the node's books: who holds what, each pod once.
 func Take(name growth.NodeName, records Records) Node {
 	n := Node{Name: name, Unit: records.Inventory.Unit, GPUs: make([]GPU, 0, len(records.Inventory.GPUs))}
-	for _, g := range records.Inventory.GPUs {
-		n.GPUs = append(n.GPUs, GPU{UUID: g.UUID, Memory: g.Memory, Healthy: g.Healthy})
+	for i, g := range records.Inventory.GPUs {
+		n.GPUs = append(n.GPUs, GPU{UUID: g.UUID, Index: i, Memory: g.Memory, Healthy: g.Healthy})
 	}
 	slices.SortStableFunc(n.GPUs, byUUID)
 	for _, pod := range records.pods() {

@@ -17,7 +17,9 @@ type Node struct {
 
 // GPU is one device and who is on it.
 type GPU struct {
-	UUID      growth.GPU
+	UUID growth.GPU
+	// Index is its number on the node, from 0, in the order of the inventory.
+	Index     int
 	Memory    growth.MiB
 	Healthy   bool
 	Residents []Resident

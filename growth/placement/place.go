@@ -77,7 +77,8 @@ func Keep(n Node, r Request, gpus []growth.GPUShare) bool {
 	return true
 }
 
-// explain says in which way a node that has no room has none. Hopeless reasons come first: they are what to act on.
+// explain says in which way a node that has no room has none, in the same words for nodes that are alike: the scheduler tells
+// the user each reason once, with how many nodes it holds for. Hopeless reasons come first: they are what to act on.
 func explain(n Node, memory growth.MiB, count int) Misfit {
 	if len(n.GPUs) == 0 {
 		return hopeless("the node has no GPU")
@@ -94,7 +95,7 @@ func explain(n Node, memory growth.MiB, count int) Misfit {
 		if !g.Healthy {
 			continue
 		}
-		if healthy == 0 || g.Free() > free.Free() {
+		if healthy == 0 || g.Free() > free.Free() || g.Free() == free.Free() && g.Index < free.Index {
 			free = g
 		}
 		healthy++
@@ -109,7 +110,7 @@ func explain(n Node, memory growth.MiB, count int) Misfit {
 	case healthy < count:
 		return hopeless("GPUs: %d asked, %d of %d are healthy", count, healthy, len(n.GPUs))
 	case count == 1:
-		return crowded("GPU memory: %s asked, largest free share %s on %s", memory, max(0, free.Free()), free.UUID)
+		return crowded("GPU memory: %s asked, largest free share %s on gpu-%d", memory, max(0, free.Free()), free.Index)
 	}
 	return crowded("GPU memory: %s asked on each of %d GPUs, too few of %d have it free", memory, count, len(n.GPUs))
 }

@@ -31,6 +31,9 @@ func gpu(uuid growth.GPU, held ...growth.MiB) placement.GPU {
 }
 
 func node(gpus ...placement.GPU) placement.Node {
+	for i := range gpus {
+		gpus[i].Index = i
+	}
 	return placement.Node{Name: "n", Unit: gib, GPUs: gpus}
 }
 
@@ -47,11 +50,11 @@ func TestFit(t *testing.T) {
 		"the last GiB fits":     {node: node(gpu("GPU-a", 23*gib)), request: asks(gib, 1, 1)},
 		"a crowded node": {
 			node: node(gpu("GPU-a", 20*gib), gpu("GPU-b", 16*gib)), request: asks(12*gib, 1, 12),
-			reason: "GPU memory: 12GiB asked, largest free share 8GiB on GPU-b",
+			reason: "GPU memory: 12GiB asked, largest free share 8GiB on gpu-1",
 		},
 		"an over-committed GPU has no memory rather than a lot of it": {
 			node: node(gpu("GPU-a", 30*gib)), request: asks(gib, 1, 1),
-			reason: "GPU memory: 1GiB asked, largest free share 0MiB on GPU-a",
+			reason: "GPU memory: 1GiB asked, largest free share 0MiB on gpu-0",
 		},
 		"more than any GPU has": {
 			node: node(gpu("GPU-a"), gpu("GPU-b")), request: asks(80*gib, 1, 80),
@@ -59,7 +62,7 @@ func TestFit(t *testing.T) {
 		},
 		"free memory on an unhealthy GPU does not count": {
 			node: node(gpu("GPU-a", 20*gib), ill), request: asks(8*gib, 1, 8),
-			reason: "GPU memory: 8GiB asked, largest free share 4GiB on GPU-a",
+			reason: "GPU memory: 8GiB asked, largest free share 4GiB on gpu-0",
 		},
 		"all are unhealthy": {
 			node: node(ill), request: asks(8*gib, 1, 8), reason: "GPUs: 1 asked, 0 of 1 are healthy", hopeless: true,
@@ -78,7 +81,7 @@ func TestFit(t *testing.T) {
 		"a node without GPUs": {node: node(), request: asks(gib, 1, 1), reason: "the node has no GPU", hopeless: true},
 		"containers of one pod hold their sum": {
 			node: node(gpu("GPU-a", 12*gib)), request: asks(gib, 1, 8, 8),
-			reason: "GPU memory: 16GiB asked, largest free share 12GiB on GPU-a",
+			reason: "GPU memory: 16GiB asked, largest free share 12GiB on gpu-0",
 		},
 		"no limit": {
 			node: node(gpu("GPU-a")), request: asks(8*gib, 1),

@@ -98,7 +98,7 @@ func TestOneWinsTheLastGiB(t *testing.T) {
 				continue
 			}
 			require.ErrorIs(t, err, decide.ErrNoRoom)
-			require.ErrorContains(t, err, "GPU memory: 1GiB asked, largest free share 0MiB on n-a")
+			require.ErrorContains(t, err, "GPU memory: 1GiB asked, largest free share 0MiB on gpu-0")
 			require.Empty(t, c.Now(pods[i]).Spec.NodeName)
 		}
 		require.Equal(t, 1, winners)
@@ -228,7 +228,7 @@ func TestARetryUsesItsOwnReservation(t *testing.T) {
 		c.Settle()
 		found, err := c.Decider(c.Keeper).Filter(pod, []string{"n"})
 		require.NoError(t, err)
-		require.Equal(t, []string{"n"}, found.Fit, "its own reservation is no obstacle")
+		require.Equal(t, []string{"n"}, found.Fit(), "its own reservation is no obstacle")
 
 		c.Bindings.Fail(nil)
 		require.NoError(t, c.Decider(c.Keeper).Bind(t.Context(), stage.Ref(pod), "n"))

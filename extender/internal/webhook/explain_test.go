@@ -23,7 +23,7 @@ var explanation = decide.Explanation{
 			{GPU: "GPU-a", Why: "alone"}, {GPU: "GPU-b", Why: "alone too"},
 		}},
 		{Node: "node-2"},
-		{Node: "node-3", Unfit: "GPU memory: 12GiB asked, largest free share 8GiB on GPU-c"},
+		{Node: "node-3", Unfit: "GPU memory: 12GiB asked, largest free share 8GiB on gpu-2"},
 	},
 	Bind: &decide.ExplainedBind{At: time.Date(2026, 11, 21, 12, 0, 1, 0, time.UTC), Node: "node-1", GPUs: []growth.GPU{"GPU-a", "GPU-b"}},
 }
@@ -36,7 +36,7 @@ NODE    POINTS  GPU    WHY
 node-1  10      GPU-a  alone
                 GPU-b  alone too
 node-2  -              has room; the scheduler did not ask how good it is
-node-3  -              GPU memory: 12GiB asked, largest free share 8GiB on GPU-c
+node-3  -              GPU memory: 12GiB asked, largest free share 8GiB on gpu-2
 
 bound to node-1 on [GPU-a GPU-b] at 2026-11-21T12:00:01Z
 `
