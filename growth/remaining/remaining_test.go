@@ -33,6 +33,24 @@ func TestDeclared(t *testing.T) {
 	}
 }
 
+func TestPresumed(t *testing.T) {
+	for name, tc := range map[string]struct {
+		done growth.CoreSeconds
+		left remaining.Estimate
+		want remaining.Estimate
+	}{
+		"at the beginning":         {0, remaining.Exactly(100), remaining.Estimate{Low: 15, Likely: 30, High: 50, Known: true}},
+		"some of it is done":       {20, remaining.Exactly(80), remaining.Estimate{Low: 0, Likely: 10, High: 30, Known: true}},
+		"it should have told":      {30, remaining.Exactly(70), remaining.Estimate{}},
+		"its end is not known":     {5, remaining.Estimate{}, remaining.Estimate{}},
+		"it goes on after its end": {100, remaining.Exactly(0), remaining.Estimate{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, tc.want, remaining.Presumed(tc.done, tc.left))
+		})
+	}
+}
+
 // shapes are metrics against work, and the work after which they have made 95 % of their way (to 1000 core-seconds, or
 // ever).
 var shapes = map[string]struct {

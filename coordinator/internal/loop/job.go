@@ -106,7 +106,11 @@ func (j *job) done() growth.CoreSeconds { return growth.CoreSeconds(max(j.usage.
 func (j *job) estimates() (left, need remaining.Estimate) {
 	left = j.cost.left(j.odometer.steps, j.latest.TotalSteps)
 	if left.Known {
-		return left, j.curve.Need(j.wish.Direction, j.done(), j.done()+left.Likely)
+		need = j.curve.Need(j.wish.Direction, j.done(), j.done()+left.Likely)
+		if !need.Known && len(j.curve.Points) > 0 { // without a metric nothing becomes good
+			need = remaining.Presumed(j.done(), left)
+		}
+		return left, need
 	}
 	return j.curve.Left(j.wish.Direction, j.done()), j.curve.Need(j.wish.Direction, j.done(), 0)
 }
