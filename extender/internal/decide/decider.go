@@ -52,51 +52,6 @@ type Decider struct {
 	Decisions Diary
 }
 
-// Filtered is what Filter found.
-type Filtered struct {
-	// Fit are the nodes with room, in the order they were asked about.
-	Fit []string
-	// Crowded have no room now, Hopeless would have none if they were empty; both with the reason.
-	Crowded, Hopeless []Refused
-}
-
-// Refused is a node that a pod can not go to, and why.
-type Refused struct{ Node, Reason string }
-
-// Filter sorts the nodes by whether they have room for the pod.
-func (d *Decider) Filter(pod *corev1.Pod, nodes []string) (Filtered, error) {
-	snapshot := d.View.Snapshot()
-	if !snapshot.Synced {
-		return Filtered{}, errUnsynced
-	}
-	found := Filtered{Fit: make([]string, 0, len(nodes))}
-	asked, asks := request.Read(pod, d.Resource)
-	if !asks {
-		found.Fit = append(found.Fit, nodes...)
-		return found, nil
-	}
-	seen := make([]*view.Node, len(nodes))
-	judge, promised := d.judge(snapshot, asked), d.Decisions.promised(asked.Ref.UID)
-	for i, name := range nodes {
-		seat := snapshot.Nodes.Seat(growth.NodeName(name))
-		seen[i] = seat.Node
-		switch verdict := judge.of(seat); {
-		case verdict.Fits() || promised.kept(seen[i], asked):
-			found.Fit = append(found.Fit, name)
-		case verdict.Hopeless:
-			found.Hopeless = append(found.Hopeless, Refused{name, verdict.Reason})
-		default:
-			if found.Crowded == nil {
-				found.Crowded = make([]Refused, 0, len(nodes)-i) // a full cluster
-			}
-			found.Crowded = append(found.Crowded, Refused{name, verdict.Reason})
-		}
-	}
-	d.Decisions.filtered(asked, nodes, seen)
-	d.Log.Debug("filtered", "pod", asked.Ref, "asked", len(nodes), "fit", len(found.Fit))
-	return found, nil
-}
-
 func fit(here *view.Node, pod request.Pod) placement.Misfit {
 	n, misfit := site(here, pod)
 	if !misfit.Fits() {
@@ -116,42 +71,6 @@ func site(here *view.Node, pod request.Pod) (placement.Node, placement.Misfit) {
 		return placement.Node{}, placement.Misfit{Reason: here.Obstacle, Hopeless: true}
 	}
 	return here.Expected().Without(pod.Ref.UID), placement.Misfit{}
-}
-
-// Rated is a node and its points, 0..10.
-type Rated struct {
-	Node   string
-	Points int64
-}
-
-// Prioritize rates the nodes against one another. One without room gets no points: it may have lost its room since it was
-// filtered.
-func (d *Decider) Prioritize(pod *corev1.Pod, nodes []string) []Rated {
-	snapshot := d.View.Snapshot()
-	asked, asks := request.Read(pod, d.Resource)
-	rated := make([]Rated, len(nodes))
-	for i, name := range nodes {
-		rated[i].Node = name
-	}
-	if !asks {
-		return rated
-	}
-	seen, verdicts := make([]*view.Node, len(nodes)), make([]*view.Verdict, len(nodes))
-	judge, scale := d.judge(snapshot, asked), placement.Scale{}
-	for i, name := range nodes {
-		seat := snapshot.Nodes.Seat(growth.NodeName(name))
-		seen[i] = seat.Node
-		if verdicts[i] = judge.of(seat); verdicts[i].Fits() {
-			scale.Add(verdicts[i].Score)
-		}
-	}
-	for i, verdict := range verdicts {
-		if verdict.Fits() {
-			rated[i].Points = scale.Points(verdict.Score)
-		}
-	}
-	d.Decisions.prioritized(asked, nodes, seen)
-	return rated
 }
 
 // place is where on a node a pod would go, and how good that is among all that were compared.

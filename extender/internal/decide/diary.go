@@ -11,10 +11,12 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Bounds of a diary. A node costs a pointer, and its picture where that is of no snapshot any more.
+// Bounds of a diary. A node costs a pointer, and its picture, some KiB, where that is of no snapshot any more: in a large
+// cluster whose jobs all report between two decisions, that is every node of every decision.
 const (
 	maxDecisions = 1024
 	maxSites     = 1 << 19
+	maxOld       = 1 << 14
 )
 
 // Diary keeps the last decision about each of the last pods. It keeps what the decision was taken on, the immutable pictures
@@ -23,13 +25,14 @@ const (
 type Diary struct {
 	mu    sync.Mutex
 	pages []*page // oldest first
-	sites int
 }
 
 // page is the last try to place one pod.
 type page struct {
-	pod                   request.Pod
-	at                    time.Time
+	pod request.Pod
+	at  time.Time
+	// pictures is how many pictures of nodes had ever been made when the last of its questions was answered.
+	pictures              uint64
 	filtered, prioritized sites
 	promised              promise
 	bound                 *bound
@@ -78,8 +81,8 @@ func (s sites) name(i int) string {
 func (p *page) sites() int { return len(p.filtered.nodes) + len(p.prioritized.nodes) }
 
 // filtered begins a page: every try starts with this question.
-func (d *Diary) filtered(pod request.Pod, names []string, nodes []*view.Node) {
-	d.write(&page{pod: pod, at: time.Now(), filtered: noted(names, nodes), promised: d.promised(pod.Ref.UID)})
+func (d *Diary) filtered(pod request.Pod, pictures uint64, names []string, nodes []*view.Node) {
+	d.write(&page{pod: pod, at: time.Now(), pictures: pictures, filtered: noted(names, nodes), promised: d.promised(pod.Ref.UID)})
 }
 
 func (d *Diary) preempted(pod request.Pod, to promise) {
@@ -99,12 +102,12 @@ func (d *Diary) promised(pod growth.PodUID) promise {
 	return promise{}
 }
 
-func (d *Diary) prioritized(pod request.Pod, names []string, nodes []*view.Node) {
+func (d *Diary) prioritized(pod request.Pod, pictures uint64, names []string, nodes []*view.Node) {
 	next := page{pod: pod, at: time.Now()}
 	if last := d.page(func(p *page) bool { return p.pod.Ref.UID == pod.Ref.UID }); last != nil {
 		next = *last
 	}
-	next.prioritized = noted(names, nodes)
+	next.pictures, next.prioritized = pictures, noted(names, nodes)
 	d.write(&next)
 }
 
@@ -123,15 +126,27 @@ func (d *Diary) write(next *page) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if at := slices.IndexFunc(d.pages, func(p *page) bool { return p.pod.Ref.UID == next.pod.Ref.UID }); at >= 0 {
-		d.sites -= d.pages[at].sites()
 		d.pages = slices.Delete(d.pages, at, at+1)
 	}
 	d.pages = append(d.pages, next)
-	d.sites += next.sites()
-	for len(d.pages) > maxDecisions || d.sites > maxSites && len(d.pages) > 1 {
-		d.sites -= d.pages[0].sites()
-		d.pages = slices.Delete(d.pages, 0, 1)
+	d.pages = slices.Delete(d.pages, 0, len(d.pages)-d.kept())
+}
+
+// kept is how many of the newest pages are within the bounds. The last decision always is.
+func (d *Diary) kept() int {
+	old, sites := 0, 0
+	for i, p := range slices.Backward(d.pages) {
+		sites += p.sites()
+		if i+1 < len(d.pages) {
+			// Of its pictures so many at most are not the next page's too.
+			made, since := p.pictures, d.pages[i+1].pictures
+			old += int(min(uint64(p.sites()), max(made, since)-min(made, since)))
+		}
+		if n := len(d.pages) - i; n > 1 && (n > maxDecisions || sites > maxSites || old > maxOld) {
+			return n - 1
+		}
 	}
+	return len(d.pages)
 }
 
 // page returns the newest page that is the one, nil if there is none.

@@ -37,7 +37,7 @@ func TestFilter(t *testing.T) {
 		},
 		"one is crowded": {
 			pod: stage.Pod("p", "20Gi", 20), fit: []string{"large"},
-			crowded: map[string]string{"busy": "GPU memory: 20GiB asked, largest free share 12GiB on busy-a"},
+			crowded: map[string]string{"busy": "GPU memory: 20GiB asked, largest free share 12GiB on gpu-0"},
 			hopeless: map[string]string{
 				"small": "the largest GPU has 4GiB", "plain": "label", "silent": "plugin", "newer": "version", "unheard": "nothing",
 			},
@@ -74,15 +74,16 @@ func TestFilter(t *testing.T) {
 
 				found, err := c.Decider(c.Keeper).Filter(tc.pod, []string{"large", "busy", "small", "plain", "silent", "newer", "unheard"})
 				require.NoError(t, err)
-				require.Equal(t, tc.fit, found.Fit)
-				require.Len(t, found.Crowded, len(tc.crowded))
-				for _, refused := range found.Crowded {
-					require.Equal(t, tc.crowded[refused.Node], refused.Reason)
+				require.Equal(t, tc.fit, found.Fit())
+				crowded, hopeless := found.Refused(false), found.Refused(true)
+				require.Len(t, crowded, len(tc.crowded))
+				for node, reason := range crowded {
+					require.Equal(t, tc.crowded[node], reason)
 				}
-				require.Len(t, found.Hopeless, len(tc.hopeless))
-				for _, refused := range found.Hopeless {
-					require.Contains(t, tc.hopeless, refused.Node)
-					require.Contains(t, refused.Reason, tc.hopeless[refused.Node])
+				require.Len(t, hopeless, len(tc.hopeless))
+				for node, reason := range hopeless {
+					require.Contains(t, tc.hopeless, node)
+					require.Contains(t, reason, tc.hopeless[node])
 				}
 			})
 		})
@@ -120,9 +121,9 @@ func TestPrioritizeFollowsWhatTheCoordinatorPublishes(t *testing.T) {
 		hold("full", "large", 24)
 		rate := func() map[string]int64 {
 			c.Settle()
-			points := map[string]int64{}
-			for _, r := range c.Decider(c.Keeper).Prioritize(stage.Pod("p", "8Gi", 8), []string{"empty", "shared", "full", "unheard"}) {
-				points[r.Node] = r.Points
+			points, nodes := map[string]int64{}, []string{"empty", "shared", "full", "unheard"}
+			for i, p := range c.Decider(c.Keeper).Prioritize(stage.Pod("p", "8Gi", 8), nodes) {
+				points[nodes[i]] = p
 			}
 			return points
 		}

@@ -158,7 +158,7 @@ func TestAPromiseIsKept(t *testing.T) {
 		fit := func(pod *corev1.Pod) []string {
 			found, err := d.Filter(pod, []string{"n"})
 			require.NoError(t, err)
-			return found.Fit
+			return found.Fit()
 		}
 		require.Empty(t, fit(pod))
 		_, err := d.Preempt(pod, []decide.Candidate{candidate("n", 0, "low-uid")})

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -34,6 +35,8 @@ func Connect(c Config, waited func(time.Duration)) (kubernetes.Interface, error)
 	}
 	config.RateLimiter = turns{flowcontrol.NewTokenBucketRateLimiter(c.QPS, c.Burst), waited}
 	config.UserAgent = "trellis-extender"
+	// Protocol buffers: tens of thousands of pods come at the start.
+	config.AcceptContentTypes, config.ContentType = runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON, runtime.ContentTypeProtobuf
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("making a Kubernetes client: %w", err)

@@ -64,10 +64,12 @@ func (b *Books) enter(key bus.Key, entry bus.Entry) error {
 		if err != nil {
 			return err
 		}
-		for _, c := range allocation.Containers {
+		for i, c := range allocation.Containers {
 			if err := placement.Sound(c.GPUs); err != nil {
 				return fmt.Errorf("allocation: container %.60q: %w", c.Name, err)
 			}
+			// The ids are kubelet's and the device plugin's alone, and by far the largest part: one for each GiB.
+			allocation.Containers[i].IDs = nil
 		}
 		b.Allocations[key.Pod] = allocation
 	case bus.KindReservation:

@@ -198,10 +198,11 @@ func (w *world) bind(a, b, c int) {
 		nodes[i] = string(k.node)
 	}
 	found, err := r.decider.Filter(w.api.pods[pod.Ref.Name], nodes)
-	if err != nil || len(found.Fit) == 0 {
+	fit := found.Fit()
+	if err != nil || len(fit) == 0 {
 		return
 	}
-	node := growth.NodeName(found.Fit[c%len(found.Fit)])
+	node := growth.NodeName(fit[c%len(fit)])
 	w.begin(r, patience, func() {
 		err := r.decider.Bind(ctx, pod.Ref, node)
 		now, there := w.api.pods[pod.Ref.Name]

@@ -18,6 +18,8 @@ type Roll struct {
 	names []growth.NodeName
 	pages []*page
 	size  int
+	// pictures is how many the register had numbered.
+	pictures uint64
 }
 
 // Seat is a node at its place.
@@ -67,8 +69,33 @@ func (r Roll) place(name growth.NodeName) int {
 	}
 }
 
+// Seats finds nodes one after another. A question lists them much in the order in which they came to be known, so that the
+// next one's place is mostly next to the last one's.
+type Seats struct {
+	roll Roll
+	next int
+}
+
+// Seats begins at the first place.
+func (r Roll) Seats() *Seats { return &Seats{roll: r} }
+
+// Next is Roll.Seat.
+func (s *Seats) Next(name growth.NodeName) Seat {
+	place := s.next
+	if place >= len(s.roll.names) || s.roll.names[place] != name {
+		if place = s.roll.place(name); place < 0 {
+			return Seat{Place: -1}
+		}
+	}
+	s.next = place + 1
+	return s.roll.pages[place/pageSize][place%pageSize]
+}
+
 // Len counts the nodes.
 func (r Roll) Len() int { return r.size }
+
+// Pictures counts the pictures of nodes that were ever made. What two Rolls do not share is no more than the difference.
+func (r Roll) Pictures() uint64 { return r.pictures }
 
 // Places counts the places, which are as many as the nodes or more.
 func (r Roll) Places() int { return len(r.names) }
@@ -87,7 +114,8 @@ func (r Roll) All() iter.Seq2[growth.NodeName, *Node] {
 // With is the Roll after nodes have changed; now tells what a node has become, nil for nothing. Rolls are made one from
 // another, never two from the same.
 func (r Roll) With(changed iter.Seq[growth.NodeName], now func(growth.NodeName) *Node) Roll {
-	next := Roll{register: r.register, names: r.names, pages: append([]*page(nil), r.pages...), size: r.size}
+	next := r
+	next.pages = append([]*page(nil), r.pages...)
 	copied := make(map[int]bool)
 	for name := range changed {
 		here := now(name)
@@ -108,6 +136,7 @@ func (r Roll) With(changed iter.Seq[growth.NodeName], now func(growth.NodeName) 
 		seat := &next.pages[at][place%pageSize]
 		next.size += count(here) - count(seat.Node)
 		*seat = Seat{Node: here, Place: place, picture: next.register.pictures}
+		next.pictures = next.register.pictures
 	}
 	if len(next.names) > pageSize && next.size < len(next.names)/2 {
 		return next.rebuilt()
@@ -172,5 +201,6 @@ func (r Roll) rebuilt() Roll {
 		next.pages[place/pageSize][place%pageSize] = Seat{Node: here, Place: place, picture: next.register.pictures}
 		next.size++
 	}
+	next.pictures = next.register.pictures
 	return next
 }

@@ -39,9 +39,12 @@ func TestRollIsAMapThatNeverChanges(t *testing.T) {
 				}
 				twin[name] = &Node{}
 			}
+			before := roll.Pictures()
 			roll = roll.With(slices.Values(changed), func(name growth.NodeName) *Node { return twin[name] })
+			require.GreaterOrEqual(t, roll.Pictures(), before)
+			seats := roll.Seats()
 			for name, here := range twin {
-				seat := roll.Seat(name)
+				seat := seats.Next(name)
 				before, known := seen[spot{seat.Place, seat.picture}]
 				require.True(t, !known || before == here, "a verdict on one picture would be taken for one on another")
 				seen[spot{seat.Place, seat.picture}] = here
@@ -51,9 +54,16 @@ func TestRollIsAMapThatNeverChanges(t *testing.T) {
 		for i := range rolls {
 			require.Equal(t, twins[i], maps.Collect(rolls[i].All()))
 			require.Equal(t, len(twins[i]), rolls[i].Len())
+			inOrder, seats := slices.Collect(maps.Keys(maps.Collect(rolls[i].All()))), rolls[i].Seats()
+			for name := range rolls[i].All() {
+				inOrder = append(inOrder, name)
+			}
 			for n := range 400 {
-				name := growth.NodeName(strconv.Itoa(n))
+				inOrder = append(inOrder, growth.NodeName(strconv.Itoa(n)))
+			}
+			for _, name := range inOrder { // in any order, in the Roll's own, and those that are not there
 				require.Same(t, twins[i][name], rolls[i].Seat(name).Node)
+				require.Same(t, twins[i][name], seats.Next(name).Node)
 			}
 		}
 	}

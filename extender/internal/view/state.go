@@ -2,6 +2,7 @@ package view
 
 import (
 	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -123,9 +124,15 @@ func (s *state) applyJobs(batch bus.Batch) {
 			s.refused[entry.Key] = err
 			continue
 		}
-		s.samples[key.Pod] = sample
+		s.samples[key.Pod] = slim(sample)
 		s.touched[sample.Node] = struct{}{}
 	}
+}
+
+// slim leaves out of a sample what no decision here is made of: curves and histories are most of it.
+func slim(s bus.Sample) bus.Sample {
+	s.History, s.Work, s.Trial, s.Pressure, s.BatchSize, s.Loaders, s.Duty, s.Tunable = nil, nil, nil, nil, nil, nil, nil, nil
+	return s
 }
 
 func (s *state) forgetSample(pod growth.PodUID) {
@@ -199,7 +206,8 @@ func (s *state) snapshot(last *Snapshot) *Snapshot {
 		next.Samples = last.Samples.With(maps.Keys(s.samplesMoved), s.sample)
 	}
 	if len(s.touched) > 0 {
-		next.Nodes = last.Nodes.With(maps.Keys(s.touched), func(name growth.NodeName) *Node {
+		// Sorted, so that the first snapshot's places are in the order in which nodes are mostly named.
+		next.Nodes = last.Nodes.With(slices.Values(slices.Sorted(maps.Keys(s.touched))), func(name growth.NodeName) *Node {
 			before, after := last.Node(name), s.remake(name)
 			s.refusedOnNodes += after.refusals() - before.refusals()
 			s.claim(before, -1)

@@ -29,7 +29,7 @@ func TestTheLastSnapshotStaysWhileTheBusIsAway(t *testing.T) {
 		require.Len(t, s.Node("n").GPUs, 1)
 		found, err := c.Decider(c.Keeper).Filter(stage.Pod("p", "1Gi", 1), []string{"n"})
 		require.NoError(t, err)
-		require.Equal(t, []string{"n"}, found.Fit)
+		require.Equal(t, []string{"n"}, found.Fit())
 
 		c.Mem.Fail(nil)
 		c.Node("m", 24)
@@ -115,7 +115,7 @@ func TestWhoHasEndedIsNotInTheWay(t *testing.T) {
 				room := func() []string {
 					found, err := decider.Filter(waiting, []string{"n"})
 					require.NoError(t, err)
-					return found.Fit
+					return found.Fit()
 				}
 				require.Empty(t, room())
 				ends(c, old)

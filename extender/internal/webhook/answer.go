@@ -17,54 +17,70 @@ type sorted decide.Filtered
 
 func (f sorted) appendJSON(to []byte) []byte {
 	to = append(to, `{"NodeNames":[`...)
-	for i, name := range f.Fit {
-		if i > 0 {
+	first := len(to)
+	for i, verdict := range f.Verdicts {
+		if !verdict.Fits() {
+			continue
+		}
+		if len(to) > first {
 			to = append(to, ',')
 		}
-		to = appendString(to, name)
+		to = appendString(to, f.Nodes[i])
 	}
 	to = append(to, `],"FailedNodes":`...)
-	to = appendReasons(to, f.Crowded)
+	to = f.appendRefused(to, false)
 	to = append(to, `,"FailedAndUnresolvableNodes":`...)
-	to = appendReasons(to, f.Hopeless)
+	to = f.appendRefused(to, true)
 	return append(to, '}')
 }
 
-func appendReasons(to []byte, refused []decide.Refused) []byte {
+// appendRefused writes nodes and reasons. In a full cluster one reason holds for many nodes: it is encoded once in a row.
+func (f sorted) appendRefused(to []byte, hopelessly bool) []byte {
 	to = append(to, '{')
-	for i, r := range refused {
-		if i > 0 {
+	first, last, from, end := len(to), "", 0, 0
+	for i, verdict := range f.Verdicts {
+		if verdict.Fits() || verdict.Hopeless != hopelessly {
+			continue
+		}
+		if len(to) > first {
 			to = append(to, ',')
 		}
-		to = append(appendString(to, r.Node), ':')
-		to = appendString(to, r.Reason)
+		to = append(appendString(to, f.Nodes[i]), ':')
+		if verdict.Reason == last && end > 0 {
+			to = append(to, to[from:end]...)
+			continue
+		}
+		last, from = verdict.Reason, len(to)
+		to = appendString(to, last)
+		end = len(to)
 	}
 	return append(to, '}')
 }
 
 // rated is a HostPriorityList.
-type rated []decide.Rated
+type rated struct {
+	nodes  []string
+	points []int64
+}
 
-func (list rated) appendJSON(to []byte) []byte {
+func (r rated) appendJSON(to []byte) []byte {
 	to = append(to, '[')
-	for i, r := range list {
+	for i, node := range r.nodes {
 		if i > 0 {
 			to = append(to, ',')
 		}
 		to = append(to, `{"Host":`...)
-		to = append(appendString(to, r.Node), `,"Score":`...)
-		to = append(strconv.AppendInt(to, r.Points, 10), '}')
+		to = append(appendString(to, node), `,"Score":`...)
+		to = append(strconv.AppendInt(to, r.points[i], 10), '}')
 	}
 	return append(to, ']')
 }
 
 // appendString writes printable ASCII as it is, and leaves the rest to encoding/json.
 func appendString(to []byte, s string) []byte {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
-			encoded, _ := json.Marshal(s) // a string is always encodable
-			return append(to, encoded...)
-		}
+	if !plain(s) {
+		encoded, _ := json.Marshal(s) // a string is always encodable
+		return append(to, encoded...)
 	}
 	to = append(to, '"')
 	to = append(to, s...)

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-
-	corev1 "k8s.io/api/core/v1"
 )
 
 // keep is the largest buffer that is kept for the next body: 15,000 names with their reasons fit.
@@ -19,41 +17,40 @@ const keep = 4 << 20
 // bodies reads and writes long bodies. The zero value is ready.
 type bodies struct {
 	buffers sync.Pool
-	// last is the pod that was asked about last: prioritize asks about the one that filter asked about.
-	last atomic.Pointer[readPod]
+	last    atomic.Pointer[understood]
 }
 
-type readPod struct {
-	text string
-	pod  *corev1.Pod
+// understood is a body and what it says. Where all nodes have room, prioritize asks in the words that filter asked in; where
+// not, about the same pod.
+type understood struct {
+	body, podText string
+	candidates
 }
 
-// args reads the body of filter and prioritize. The names are parts of one string, the pod must not be changed.
+// args reads the body of filter and prioritize. The names are parts of one string; pod and names must not be changed.
 func (b *bodies) args(r *http.Request) (candidates, error) {
 	buffer := b.take()
 	defer b.give(buffer)
 	if _, err := buffer.ReadFrom(r.Body); err != nil {
 		return candidates{}, fmt.Errorf("reading the body: %w", err)
 	}
+	last := b.last.Load()
+	if last != nil && last.body == string(buffer.Bytes()) {
+		return last.candidates, nil
+	}
 	body := buffer.String()
-	if p, ok := scan(body); ok {
-		if pod, err := b.pod(p.pod); err == nil {
-			return candidates{pod: pod, names: p.names}, nil
-		}
+	p, ok := scan(body)
+	if !ok {
+		return decodeArgs(strings.NewReader(body))
 	}
-	return decodeArgs(strings.NewReader(body))
-}
-
-func (b *bodies) pod(text string) (*corev1.Pod, error) {
-	if last := b.last.Load(); last != nil && last.text == text {
-		return last.pod, nil
+	next := &understood{body: body, podText: p.pod, candidates: candidates{names: p.names}}
+	if last != nil && last.podText == p.pod {
+		next.pod = last.pod
+	} else if err := json.Unmarshal([]byte(p.pod), &next.pod); err != nil {
+		return decodeArgs(strings.NewReader(body))
 	}
-	pod := &corev1.Pod{}
-	if err := json.Unmarshal([]byte(text), pod); err != nil {
-		return nil, err
-	}
-	b.last.Store(&readPod{strings.Clone(text), pod}) // not the whole body that the text is a part of
-	return pod, nil
+	b.last.Store(next)
+	return next.candidates, nil
 }
 
 // write sends a long answer. A scheduler that hangs up in the middle is no error of ours.

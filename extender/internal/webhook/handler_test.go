@@ -19,11 +19,13 @@ import (
 
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
+	"github.com/trellis-gpu/trellis/extender/internal/view"
 	"github.com/trellis-gpu/trellis/extender/internal/webhook"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/gpushare/aliyun"
+	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
 // judge finds node-2 crowded and node-3 hopeless, remembers what it was asked, and counts what is observed.
@@ -40,27 +42,27 @@ type judge struct {
 
 func (j *judge) Filter(pod *corev1.Pod, nodes []string) (decide.Filtered, error) {
 	j.pod, j.nodes = pod, nodes
-	found := decide.Filtered{Fit: []string{}}
+	found := decide.Filtered{Nodes: nodes}
 	for _, node := range nodes {
+		verdict := &view.Verdict{}
 		switch node {
 		case "node-2":
-			found.Crowded = append(found.Crowded, decide.Refused{Node: node, Reason: "crowded"})
+			verdict.Reason = "crowded"
 		case "node-3":
-			found.Hopeless = append(found.Hopeless, decide.Refused{Node: node, Reason: "hopeless"})
-		default:
-			found.Fit = append(found.Fit, node)
+			verdict.Misfit = placement.Misfit{Reason: "hopeless", Hopeless: true}
 		}
+		found.Verdicts = append(found.Verdicts, verdict)
 	}
 	return found, j.err
 }
 
-func (j *judge) Prioritize(pod *corev1.Pod, nodes []string) []decide.Rated {
+func (j *judge) Prioritize(pod *corev1.Pod, nodes []string) []int64 {
 	j.pod, j.nodes = pod, nodes
-	rated := make([]decide.Rated, len(nodes))
-	for i, node := range nodes {
-		rated[i] = decide.Rated{Node: node, Points: int64(i)}
+	points := make([]int64, len(nodes))
+	for i := range nodes {
+		points[i] = int64(i)
 	}
-	return rated
+	return points
 }
 
 func (j *judge) Bind(_ context.Context, pod growth.PodRef, node growth.NodeName) error {

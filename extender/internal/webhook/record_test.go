@@ -28,6 +28,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/stock"
+	"github.com/trellis-gpu/trellis/extender/internal/view"
 	"github.com/trellis-gpu/trellis/extender/internal/webhook"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
@@ -183,15 +184,15 @@ func (p *tape) save(t *testing.T, folder string) {
 type binder struct{ client kubernetes.Interface }
 
 func (binder) Filter(_ *corev1.Pod, nodes []string) (decide.Filtered, error) {
-	return decide.Filtered{Fit: nodes}, nil
+	return decide.Filtered{Nodes: nodes, Verdicts: slices.Repeat([]*view.Verdict{{}}, len(nodes))}, nil
 }
 
-func (binder) Prioritize(_ *corev1.Pod, nodes []string) []decide.Rated {
-	rated := make([]decide.Rated, len(nodes))
-	for i, name := range nodes {
-		rated[i] = decide.Rated{Node: name, Points: int64(10 - i)}
+func (binder) Prioritize(_ *corev1.Pod, nodes []string) []int64 {
+	points := make([]int64, len(nodes))
+	for i := range nodes {
+		points[i] = int64(10 - i)
 	}
-	return rated
+	return points
 }
 
 func (b binder) Bind(ctx context.Context, pod growth.PodRef, node growth.NodeName) error {

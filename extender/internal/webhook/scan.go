@@ -21,7 +21,7 @@ func scan(body string) (parts, bool) {
 		if !first {
 			s.expect(',')
 		}
-		key := s.plain()
+		key := s.name()
 		s.expect(':')
 		switch {
 		case key == "Pod" && p.pod == "":
@@ -67,21 +67,16 @@ func (s *scanner) expect(c byte) {
 	}
 }
 
-// plain reads a string of printable ASCII without escapes, which is what names are made of.
-func (s *scanner) plain() string {
+// name reads a string of printable ASCII without escapes, which is what names are made of.
+func (s *scanner) name() string {
 	s.expect('"')
-	for from := s.at; s.at < len(s.text); s.at++ {
-		switch c := s.text[s.at]; {
-		case c == '"':
-			s.at++
-			return s.text[from : s.at-1]
-		case c < ' ' || c > '~' || c == '\\':
-			s.failed = true
-			return ""
-		}
+	name, _, ended := strings.Cut(s.text[s.at:], `"`)
+	if !ended || !plain(name) {
+		s.failed = true
+		return ""
 	}
-	s.failed = true
-	return ""
+	s.at += len(name) + 1
+	return name
 }
 
 func (s *scanner) list() []string {
@@ -91,7 +86,7 @@ func (s *scanner) list() []string {
 		if len(names) > 0 {
 			s.expect(',')
 		}
-		names = append(names, s.plain())
+		names = append(names, s.name())
 	}
 	return names
 }

@@ -13,6 +13,8 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
+	"github.com/trellis-gpu/trellis/extender/internal/view"
+	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
 // agrees compares what is understood of a body with what encoding/json alone understands of it.
@@ -20,11 +22,29 @@ func agrees(t *testing.T, body string) {
 	t.Helper()
 	want, refused := decodeArgs(strings.NewReader(body))
 	b := &bodies{}
-	for range 2 { // the second time the pod is remembered
+	for range 2 { // the second time the body is remembered
 		got, err := b.args(httptest.NewRequest(http.MethodPost, "/filter", strings.NewReader(body)))
 		require.Equal(t, refused == nil, err == nil, "%v, but encoding/json: %v", err, refused)
 		require.Equal(t, want, got)
 	}
+}
+
+// TestThePodIsRememberedBeyondOneBody asks about one pod and two sets of nodes, as filter and prioritize do in a full cluster,
+// and then about another pod.
+func TestThePodIsRememberedBeyondOneBody(t *testing.T) {
+	b := &bodies{}
+	ask := func(body string) candidates {
+		got, err := b.args(httptest.NewRequest(http.MethodPost, "/filter", strings.NewReader(body)))
+		require.NoError(t, err)
+		want, err := decodeArgs(strings.NewReader(body))
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+		return got
+	}
+	all := ask(`{"Pod":{"metadata":{"name":"p"}},"Nodes":null,"NodeNames":["a","b"]}`)
+	fit := ask(`{"Pod":{"metadata":{"name":"p"}},"Nodes":null,"NodeNames":["b"]}`)
+	require.Same(t, all.pod, fit.pod)
+	ask(`{"Pod":{"metadata":{"name":"q"}},"Nodes":null,"NodeNames":["b"]}`)
 }
 
 func FuzzArgs(f *testing.F) {
@@ -68,6 +88,7 @@ func bodiesOfAllSorts() map[string]string {
 		"a pod that ends early":     `{"Pod":}{,"NodeNames":["a"]}`,
 		"something after the end":   `{"Pod":{},"NodeNames":["a"]}{}`,
 		"whole nodes":               `{"Pod":{},"Nodes":{"items":[{"metadata":{"name":"a"}}]},"NodeNames":null}`,
+		"a name with a tab":         "{\"Pod\":{},\"NodeNames\":[\"a\tb\"]}",
 		"nodes that are no value":   `{"Pod":{},"Nodes":nul,"NodeNames":["a"]}`,
 	}
 }
@@ -96,16 +117,31 @@ func FuzzAnswers(f *testing.F) {
 	f.Add("node-1", "GPU memory: 8GiB asked", int64(10))
 	f.Add("\"\\\x00<ä\xff", "\n", int64(-1))
 	f.Fuzz(func(t *testing.T, node, reason string, points int64) {
-		for _, refused := range [][]decide.Refused{nil, {{Node: node, Reason: reason}}, {{Node: "a"}, {Node: node + "b", Reason: reason}}} {
-			fit := []string{node, "other"}[:len(refused)]
-			names := append([]string{}, fit...)
-			same[extenderv1.ExtenderFilterResult](t, sorted{Fit: fit, Crowded: refused, Hopeless: refused}, extenderv1.ExtenderFilterResult{
-				NodeNames: &names, FailedNodes: reasons(refused), FailedAndUnresolvableNodes: reasons(refused),
+		crowded := &view.Verdict{Misfit: placement.Misfit{Reason: reason + "c"}}
+		hopeless := &view.Verdict{Misfit: placement.Misfit{Reason: reason + "h", Hopeless: true}}
+		for names, verdicts := range map[int][]*view.Verdict{
+			0: {}, 1: {{}}, 2: {crowded, crowded}, 3: {hopeless, {}, hopeless}, 4: {{}, hopeless, crowded, crowded}, 5: {crowded, hopeless, crowded, {}, {}},
+		} {
+			found := decide.Filtered{Nodes: []string{node, node + "b", "c", "d" + node, "e"}[:names], Verdicts: verdicts}
+			fit := found.Fit()
+			same[extenderv1.ExtenderFilterResult](t, sorted(found), extenderv1.ExtenderFilterResult{
+				NodeNames: &fit, FailedNodes: found.Refused(false), FailedAndUnresolvableNodes: found.Refused(true),
 			})
 		}
 		same[extenderv1.HostPriorityList](t, rated{}, extenderv1.HostPriorityList{})
-		same[extenderv1.HostPriorityList](t, rated{{Node: node, Points: points}, {Node: "b"}},
+		same[extenderv1.HostPriorityList](t, rated{[]string{node, "b"}, []int64{points, 0}},
 			extenderv1.HostPriorityList{{Host: node, Score: points}, {Host: "b"}})
+	})
+}
+
+// FuzzPlain compares what is taken for plain with a look at one character after another.
+func FuzzPlain(f *testing.F) {
+	for _, text := range []string{"", "node-1", "gpu-node-00001", "12345678", "a\\345678", "1234567\"", "\x7f2345678", "1234567\x80", "\x1f", "~ ~ ~ ~ ~ ~ ~ ~ \x00"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		want := !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' })
+		require.Equal(t, want, plain(text), "%q", text)
 	})
 }
 

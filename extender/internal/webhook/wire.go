@@ -103,20 +103,11 @@ func (c candidates) filterResult(found decide.Filtered, err error) wholeResult {
 	if err != nil {
 		return wholeResult{Error: err.Error()}
 	}
-	fit := &wholeNodes{Items: make([]json.RawMessage, 0, len(found.Fit))}
-	left := found.Fit // in the order of the question
-	for i, name := range c.names {
-		if len(left) > 0 && left[0] == name {
-			fit.Items, left = append(fit.Items, c.whole[i]), left[1:]
+	fit := &wholeNodes{Items: make([]json.RawMessage, 0, len(found.Nodes))}
+	for i, verdict := range found.Verdicts {
+		if verdict.Fits() {
+			fit.Items = append(fit.Items, c.whole[i])
 		}
 	}
-	return wholeResult{Nodes: fit, FailedNodes: reasons(found.Crowded), FailedAndUnresolvableNodes: reasons(found.Hopeless)}
-}
-
-func reasons(refused []decide.Refused) extenderv1.FailedNodesMap {
-	reasons := make(extenderv1.FailedNodesMap, len(refused))
-	for _, r := range refused {
-		reasons[r.Node] = r.Reason
-	}
-	return reasons
+	return wholeResult{Nodes: fit, FailedNodes: found.Refused(false), FailedAndUnresolvableNodes: found.Refused(true)}
 }
