@@ -81,6 +81,18 @@ func TestAClusterFromUpToDown(t *testing.T) {
 		require.Eventually(t, func() bool { return weight() > 4*before }, time.Minute, time.Second)
 		require.Equal(t, "0", l.kubectl(name, "get", "pod", "shell", "-o", "jsonpath={.status.containerStatuses[0].restartCount}"))
 	})
+	t.Run("a kubelet that is killed comes back, and its pod did not notice", func(t *testing.T) {
+		require.Contains(t, l.run("restart-kubelet", "--name="+name), "node-1/kubelet started again")
+		l.run("status", "--name="+name)
+		require.Eventually(t, func() bool {
+			out, err := l.try("kubectl", "--name="+name, "--", "exec", "shell", "--", "hostname")
+			return err == nil && strings.HasSuffix(out, "shell")
+		}, time.Minute, 100*time.Millisecond)
+		require.Equal(t, "0", l.kubectl(name, "get", "pod", "shell", "-o", "jsonpath={.status.containerStatuses[0].restartCount}"))
+		out, err := l.try("restart-kubelet", "--name="+name, "--node=node-9")
+		require.Error(t, err)
+		require.Contains(t, out, `no node "node-9" that runs`)
+	})
 	t.Run("after a crash, down finds everything, and only its own", func(t *testing.T) {
 		other := l.up("--nodes=2")
 		require.NoError(t, syscall.Kill(l.supervisor(name), syscall.SIGKILL))

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"os"
+	"os/signal"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
@@ -52,7 +53,9 @@ func nodeCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return layout.Run(cmd.Context(), newLog(), inherited(3), inherited(4))
+			restart := make(chan os.Signal, 1)
+			signal.Notify(restart, cluster.RestartKubelet)
+			return layout.Run(cmd.Context(), newLog(), inherited(3), inherited(4), restart)
 		},
 	}
 	f.addName(cmd.Flags())

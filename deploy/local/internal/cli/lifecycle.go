@@ -62,6 +62,25 @@ func downCommand() *cobra.Command {
 	return cmd
 }
 
+func restartCommand() *cobra.Command {
+	var f flags
+	var node string
+	cmd := &cobra.Command{
+		Use:   "restart-kubelet",
+		Short: "Kill a node's kubelet with -9 and start it again, or start one that has ended; pods go on",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.validate(); err != nil {
+				return err
+			}
+			return cluster.Restart(cmd.Context(), state.Root(f.root), f.name, node, cmd.OutOrStdout())
+		},
+	}
+	f.addName(cmd.Flags())
+	cmd.Flags().StringVar(&node, "node", "node-1", "the node")
+	return cmd
+}
+
 func statusCommand() *cobra.Command {
 	var f flags
 	var output string

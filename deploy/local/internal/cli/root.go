@@ -54,7 +54,7 @@ Every flag may also be given as an environment variable: --stock-dir is TRELLIS_
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return fromEnvironment(cmd.Flags(), os.LookupEnv) },
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(buildCommand(), upCommand(), downCommand(), statusCommand(), listCommand(), kubeconfigCommand(),
+	root.AddCommand(buildCommand(), upCommand(), downCommand(), restartCommand(), statusCommand(), listCommand(), kubeconfigCommand(),
 		kubectlCommand(), loadCommand(), imageCommand(), certsCommand(), installCommand(), uninstallCommand(),
 		superviseCommand(), nodeCommand())
 	return root

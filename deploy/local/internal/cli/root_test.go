@@ -38,14 +38,15 @@ func TestWhatIsRefused(t *testing.T) {
 		args []string
 		want string
 	}{
-		"a bad name":              {[]string{"down", "--name=../x", root}, "lower-case"},
-		"a relative root":         {[]string{"status", "--state-root=x"}, "absolute"},
-		"an unknown form":         {[]string{"status", "-o", "yaml", root}, "only json"},
-		"an absent cluster":       {[]string{"kubeconfig", "--name=never", root}, "no such cluster (local up --name never)"},
-		"a target that is none":   {[]string{"build", "--only=lunch"}, "controlplane or node"},
-		"a stock folder too bare": {[]string{"build", "--stock-dir", t.TempDir()}, "lacks etcd"},
-		"no image":                {[]string{"load", root}, "requires at least 1 arg"},
-		"an unknown command":      {[]string{"explode"}, "unknown command"},
+		"a bad name":               {[]string{"down", "--name=../x", root}, "lower-case"},
+		"a relative root":          {[]string{"status", "--state-root=x"}, "absolute"},
+		"an unknown form":          {[]string{"status", "-o", "yaml", root}, "only json"},
+		"an absent cluster":        {[]string{"kubeconfig", "--name=never", root}, "no such cluster (local up --name never)"},
+		"no cluster to restart in": {[]string{"restart-kubelet", "--name=never", root}, "no such cluster"},
+		"a target that is none":    {[]string{"build", "--only=lunch"}, "controlplane or node"},
+		"a stock folder too bare":  {[]string{"build", "--stock-dir", t.TempDir()}, "lacks etcd"},
+		"no image":                 {[]string{"load", root}, "requires at least 1 arg"},
+		"an unknown command":       {[]string{"explode"}, "unknown command"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

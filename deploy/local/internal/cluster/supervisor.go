@@ -17,6 +17,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/deploy/local/internal/cgroup"
 	"github.com/trellis-gpu/trellis/deploy/local/internal/controlplane"
+	"github.com/trellis-gpu/trellis/deploy/local/internal/node"
 	"github.com/trellis-gpu/trellis/deploy/local/internal/process"
 	"github.com/trellis-gpu/trellis/deploy/local/internal/state"
 )
@@ -93,10 +94,30 @@ func (s *Supervisor) keep(ctx context.Context) {
 		case exit := <-s.starter.Exits():
 			s.noteEnd(exit.Name, exit.Error())
 		case report := <-s.reports:
-			program, _, _ := strings.Cut(report, " ended")
-			s.noteEnd(program, report)
+			s.noteReport(report)
 		}
 	}
+}
+
+// noteReport records what a node says of a program of its.
+func (s *Supervisor) noteReport(report string) {
+	if program, again := strings.CutSuffix(report, node.StartedAgain); again {
+		s.noteRestart(program)
+		return
+	}
+	program, _, _ := strings.Cut(report, " ended")
+	s.noteEnd(program, report)
+}
+
+// noteRestart records that a program was started again by request: it is not missing any more.
+func (s *Supervisor) noteRestart(program string) {
+	s.log.Info("a program was started again", "program", program)
+	if s.record.Restarted == nil {
+		s.record.Restarted = map[string]int{}
+	}
+	s.record.Restarted[program]++
+	delete(s.record.Ended, program)
+	s.write()
 }
 
 // noteEnd records that a program ended unasked. It is not started again: what a cluster lost should be seen.
@@ -106,6 +127,10 @@ func (s *Supervisor) noteEnd(program, how string) {
 		s.record.Ended = map[string]string{}
 	}
 	s.record.Ended[program] = how
+	s.write()
+}
+
+func (s *Supervisor) write() {
 	if err := s.folder.Write(s.record); err != nil {
 		s.log.Error("can not write the record", "error", err)
 	}

@@ -21,10 +21,10 @@ import (
 // Namespaces are the clone flags of a node's init.
 const Namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWPID | unix.CLONE_NEWUTS
 
-// Run is a node's init. It begins when cable reaches its end (the supervisor has connected the network), writes the
-// first unexpected end of one of its programs to report, and returns only on a failure or when ctx ends; with it
-// the kernel ends all that runs in the node.
-func (l Layout) Run(ctx context.Context, log *slog.Logger, cable io.Reader, report io.Writer) error {
+// Run is a node's init. It begins when cable reaches its end (the supervisor has connected the network), writes each
+// unexpected end of one of its programs to report, kills and starts kubelet again at each value of restart, and returns
+// only on a failure or when ctx ends; with it the kernel ends all that runs in the node.
+func (l Layout) Run(ctx context.Context, log *slog.Logger, cable io.Reader, report io.Writer, restart <-chan os.Signal) error {
 	if _, err := io.Copy(io.Discard, cable); err != nil {
 		return fmt.Errorf("wait for the network: %w", err)
 	}
@@ -44,15 +44,8 @@ func (l Layout) Run(ctx context.Context, log *slog.Logger, cable io.Reader, repo
 	if err := l.startAll(ctx, log, starter); err != nil {
 		return err
 	}
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case exit := <-starter.Exits():
-			log.Error("program ended, it is not restarted", "program", exit.Name, "error", exit.Err)
-			fmt.Fprintln(report, exit.Error())
-		}
-	}
+	w := warden{starter: starter, kubelet: l.Kubelet(), runs: true, report: report, log: log}
+	return w.keep(ctx, restart)
 }
 
 func (l Layout) startAll(ctx context.Context, log *slog.Logger, starter *process.Starter) error {

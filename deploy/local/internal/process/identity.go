@@ -26,27 +26,39 @@ func Of(pid int) (Identity, error) {
 	if err != nil {
 		return Identity{}, err
 	}
-	_, start, err := parseStat(stat)
+	s, err := parseStat(stat)
 	if err != nil {
 		return Identity{}, fmt.Errorf("process %d: %w", pid, err)
 	}
-	return Identity{PID: pid, Start: start}, nil
+	return Identity{PID: pid, Start: s.start}, nil
 }
 
-// parseStat reads the state and start time. The program's name comes first, in brackets, and may hold anything,
-// brackets included.
-func parseStat(stat []byte) (state byte, start uint64, err error) {
-	const stateField, startField = 3, 22
+// status is the part of /proc/PID/stat that matters here.
+type status struct {
+	state  byte
+	parent int
+	start  uint64
+}
+
+// ended says whether the process waits for nothing but to be collected.
+func (s status) ended() bool { return s.state == 'Z' || s.state == 'X' }
+
+// parseStat reads it. The program's name comes first, in brackets, and may hold anything, brackets included.
+func parseStat(stat []byte) (s status, err error) {
+	const stateField, parentField, startField = 3, 4, 22
 	end := bytes.LastIndexByte(stat, ')')
 	if end < 0 {
-		return 0, 0, errors.New("malformed /proc stat line")
+		return s, errors.New("malformed /proc stat line")
 	}
 	fields := bytes.Fields(stat[end+1:])
 	if len(fields) <= startField-stateField || len(fields[0]) != 1 {
-		return 0, 0, errors.New("short /proc stat line")
+		return s, errors.New("short /proc stat line")
 	}
-	start, err = strconv.ParseUint(string(fields[startField-stateField]), 10, 64)
-	return fields[0][0], start, err
+	s.state = fields[0][0]
+	if s.parent, err = strconv.Atoi(string(fields[parentField-stateField])); err == nil {
+		s.start, err = strconv.ParseUint(string(fields[startField-stateField]), 10, 64)
+	}
+	return s, err
 }
 
 // Alive says whether this very process still runs; one that has ended but was not collected does not.
@@ -58,8 +70,8 @@ func (id Identity) Alive() bool {
 	if err != nil {
 		return false
 	}
-	state, start, err := parseStat(stat)
-	return err == nil && start == id.Start && state != 'Z' && state != 'X'
+	s, err := parseStat(stat)
+	return err == nil && s.start == id.Start && !s.ended()
 }
 
 // Signal sends a signal to this very process and to no other: the number is checked while a handle holds it.

@@ -28,14 +28,13 @@ func TestParseStat(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			state, start, err := parseStat([]byte(tc.line))
+			got, err := parseStat([]byte(tc.line))
 			if tc.want != "" {
 				require.ErrorContains(t, err, tc.want)
 				return
 			}
 			require.NoError(t, err)
-			require.Equal(t, tc.state, state)
-			require.Equal(t, tc.start, start)
+			require.Equal(t, status{state: tc.state, parent: 1, start: tc.start}, got)
 		})
 	}
 }
@@ -43,7 +42,7 @@ func TestParseStat(t *testing.T) {
 func FuzzParseStat(f *testing.F) {
 	f.Add([]byte("12 (a) b) S 1 2 3 0 -1 4194560 1 0 0 0 5 6 0 0 20 0 1 0 98765 4096"))
 	f.Add([]byte("()"))
-	f.Fuzz(func(_ *testing.T, line []byte) { _, _, _ = parseStat(line) })
+	f.Fuzz(func(_ *testing.T, line []byte) { _, _ = parseStat(line) })
 }
 
 func TestASignalReachesOnlyTheProcessThatWasMeant(t *testing.T) {

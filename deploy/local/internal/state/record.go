@@ -43,7 +43,8 @@ type Record struct {
 	WithPID     *process.Identity           `json:"withPID,omitempty"`
 	Supervisor  process.Identity            `json:"supervisor"`
 	Processes   map[string]process.Identity `json:"processes"`
-	Ended       map[string]string           `json:"ended,omitempty"` // program → how it ended, unasked
+	Ended       map[string]string           `json:"ended,omitempty"`     // program → how it ended, unasked
+	Restarted   map[string]int              `json:"restarted,omitempty"` // program → how often it was, when asked
 }
 
 // Node finds a node's place in the plan.
