@@ -70,8 +70,13 @@ bench-gate: ## Microbenchmarks against BASE (default: the previous commit), in t
 	scripts/bench-gate $(BASE)
 
 .PHONY: bench-deviceplugin
-bench-deviceplugin: build ## What the device plugin costs kubelet: latencies, its list, memory (ARGS="--quick", "--check")
+bench-deviceplugin: build ## What the device plugin costs kubelet: latencies, its list, memory; bench-storm is the other half (ARGS="--quick", "--check")
 	bin/benchmarks deviceplugin --stock-dir $$(bin/local build --only controlplane | tail -n 1) $(ARGS)
+
+.PHONY: bench-storm
+bench-storm: build ## Who got which GPU on real kubelets that are killed: 20 rounds of 200 pods (ARGS="--quick", "--rounds 3")
+	scripts/install-deps
+	bin/benchmarks storm $(ARGS)
 
 .PHONY: gpu-check
 gpu-check: build ## What can only be seen on a card; says that it skipped where there is none

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"testing"
@@ -154,6 +155,35 @@ func TestVictimsAreThisClustersAlone(t *testing.T) {
 	found, err := chaos.Victims(proc, "demo", "tuner")
 	require.NoError(t, err)
 	require.ElementsMatch(t, []int{11, 12}, found)
+	found, err = chaos.Victims(proc, "demo/node-2", "tuner")
+	require.NoError(t, err)
+	require.Equal(t, []int{12}, found, "one node's alone")
+}
+
+func TestAChildIsItsParentsOwn(t *testing.T) {
+	proc := t.TempDir()
+	for pid, process := range map[int]struct{ name, parent string }{
+		5: {"kubelet", "40"}, 6: {"kubelet", "41"}, 7: {"kubelets", "4"}, 8: {"containerd", "4"}, 9: {"kubelet", "4"},
+	} {
+		folder := filepath.Join(proc, strconv.Itoa(pid))
+		require.NoError(t, os.MkdirAll(folder, 0o755))
+		status := "Name:\t" + process.name + "\nState:\tS (sleeping)\nPid:\t" + strconv.Itoa(pid) + "\nPPid:\t" + process.parent + "\nTracerPid:\t0\n"
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "status"), []byte(status), 0o644))
+	}
+	require.NoError(t, os.MkdirAll(filepath.Join(proc, "99"), 0o755), "ended meanwhile")
+	found, err := chaos.Child(proc, 4, "kubelet")
+	require.NoError(t, err)
+	require.Equal(t, 9, found)
+	_, err = chaos.Child(proc, 3, "kubelet")
+	require.ErrorContains(t, err, "process 3 runs no kubelet")
+}
+
+func TestAChildIsKilled(t *testing.T) {
+	sleep := exec.Command("sleep", "60")
+	require.NoError(t, sleep.Start())
+	require.NoError(t, chaos.KillChild(os.Getpid(), "sleep"))
+	require.ErrorContains(t, sleep.Wait(), "signal: killed")
+	require.Error(t, chaos.KillChild(os.Getpid(), "sleep"))
 }
 
 func TestNobodyIsKilledWhereThereIsNoCluster(t *testing.T) {

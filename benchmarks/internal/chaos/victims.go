@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -13,7 +14,8 @@ import (
 // Proc is where the kernel tells of its processes.
 const Proc = "/proc"
 
-// Victims finds, below a proc file system, the processes of a binary in the cgroups of the local cluster of that name.
+// Victims finds, below a proc file system, the processes of a binary in the cgroups of the local cluster of that name, or of
+// one of its nodes alone: "<cluster>/<node>".
 func Victims(proc, cluster, binary string) ([]int, error) {
 	folders, err := filepath.Glob(filepath.Join(proc, "[0-9]*"))
 	if err != nil {
@@ -67,4 +69,44 @@ func kill(pid int, cluster, binary string) error {
 		return os.ErrProcessDone
 	}
 	return process.Signal(syscall.SIGKILL)
+}
+
+// KillChild sends SIGKILL to the one program of that name that a process started itself, and nothing else.
+func KillChild(parent int, program string) error {
+	child, err := Child(Proc, parent, program)
+	if err != nil {
+		return err
+	}
+	process, err := os.FindProcess(child)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = process.Release() }()
+	if !begotten(filepath.Join(Proc, strconv.Itoa(child)), parent, program) { // numbers are given out again
+		return fmt.Errorf("%s, process %d, has just ended", program, child)
+	}
+	if err := process.Signal(syscall.SIGKILL); err != nil {
+		return fmt.Errorf("killing %s, process %d: %w", program, child, err)
+	}
+	return nil
+}
+
+// Child finds, below a proc file system, the program of that name that a process started itself.
+func Child(proc string, parent int, program string) (int, error) {
+	folders, err := filepath.Glob(filepath.Join(proc, "[0-9]*"))
+	if err != nil {
+		return 0, err
+	}
+	for _, folder := range folders {
+		if pid, err := strconv.Atoi(filepath.Base(folder)); err == nil && begotten(folder, parent, program) {
+			return pid, nil
+		}
+	}
+	return 0, fmt.Errorf("process %d runs no %s", parent, program)
+}
+
+// begotten reads a process's folder: the name of its program, and who started it.
+func begotten(folder string, parent int, program string) bool {
+	status, _ := os.ReadFile(filepath.Join(folder, "status"))
+	return bytes.HasPrefix(status, []byte("Name:\t"+program+"\n")) && bytes.Contains(status, []byte("\nPPid:\t"+strconv.Itoa(parent)+"\n"))
 }

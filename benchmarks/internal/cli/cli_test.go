@@ -52,6 +52,24 @@ func TestBadFlagsAreNamedBeforeAnythingIsDone(t *testing.T) {
 	}
 }
 
+func TestBadFlagsOfAStormAreNamed(t *testing.T) {
+	for name, tc := range map[string]struct {
+		args      []string
+		complaint string
+	}{
+		"no round":          {[]string{"--rounds=0"}, "--rounds 0: 1 to 1000"},
+		"too few pods":      {[]string{"--pods=7"}, "--pods 7: 8 to 999"},
+		"no nodes":          {[]string{"--nodes=0"}, "--nodes 0: 1 to 16"},
+		"an unknown output": {[]string{"-o", "xml"}, `--output "xml"`},
+		"no bin/local":      {[]string{"--quick"}, "make build"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := run(t, append([]string{"storm"}, tc.args...)...)
+			require.ErrorContains(t, err, tc.complaint)
+		})
+	}
+}
+
 func TestFlagsHaveEnvironmentTwins(t *testing.T) {
 	t.Setenv("KUBECONFIG", "")
 	t.Setenv("TRELLIS_NODES", "99")

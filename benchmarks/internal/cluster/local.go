@@ -3,6 +3,7 @@ package cluster
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -85,6 +86,44 @@ func (l Local) Down(ctx context.Context) error {
 		return fmt.Errorf("taking the cluster down: %w (try again: %s down --name %s)", err, l.Program, l.Name)
 	}
 	return nil
+}
+
+// RestartKubelet starts a node's kubelet again: one that runs is killed first.
+func (l Local) RestartKubelet(ctx context.Context, node string) error {
+	quiet := l
+	quiet.Out = io.Discard
+	if err := quiet.run(ctx, "restart-kubelet", "--name", l.Name, "--node", node); err != nil {
+		return fmt.Errorf("starting %s's kubelet again: %w", node, err)
+	}
+	return nil
+}
+
+// LocalStatus is where a local cluster keeps its files and what its nodes are.
+type LocalStatus struct {
+	State  string      `json:"state"`
+	Folder string      `json:"folder"`
+	Nodes  []LocalNode `json:"nodes"`
+	// Ended are programs that ended and stayed so, with how.
+	Ended map[string]string `json:"ended"`
+}
+
+// LocalNode is a node with the process that all of it runs below.
+type LocalNode struct {
+	Name string `json:"name"`
+	PID  int    `json:"pid"`
+}
+
+// Status asks how the cluster is, up or not.
+func (l Local) Status(ctx context.Context) (LocalStatus, error) {
+	var out bytes.Buffer
+	quiet := l
+	quiet.Out, quiet.Err = &out, io.Discard
+	asked := quiet.run(ctx, "status", "--name", l.Name, "-o", "json") // fails where it is not up, and tells all the same
+	var status LocalStatus
+	if err := json.Unmarshal(out.Bytes(), &status); err != nil {
+		return status, errors.Join(fmt.Errorf("asking how cluster %s is: %w", l.Name, err), asked)
+	}
+	return status, nil
 }
 
 // Kubeconfig is the path of the administrator's kubeconfig.

@@ -1,0 +1,175 @@
+package storm_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/benchmarks/internal/storm"
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+const (
+	left  = growth.GPU("GPU-left")
+	right = growth.GPU("GPU-right")
+)
+
+func said(began, ended float64, gpu growth.GPU, gib int) string {
+	return fmt.Sprintf("%.2f %.2f %s %d\n", began, ended, gpu, gib*1024)
+}
+
+// calm is a round without a fault: three pods, of which two share a GPU and two follow one another on it.
+func calm() storm.Evidence {
+	e := storm.Evidence{
+		Pods:  []storm.Pod{{Name: "a", Units: 12}, {Name: "b", Units: 12}, {Name: "c", Units: 16}},
+		Fates: map[string]storm.Fate{}, Kubelet: map[growth.PodUID]storm.Share{}, Ledger: map[growth.PodUID]storm.Share{},
+		Memory: map[growth.GPU]growth.MiB{left: 24 * growth.GiB, right: 24 * growth.GiB},
+	}
+	times := map[string][2]float64{"a": {100, 110}, "b": {105, 120}, "c": {120, 130}}
+	for _, p := range e.Pods {
+		uid := growth.PodUID("uid-" + p.Name)
+		e.Fates[p.Name] = storm.Fate{
+			UID: uid, Node: "node-1", Well: true, Annotated: string(left), Said: said(times[p.Name][0], times[p.Name][1], left, p.Units),
+		}
+		share := storm.Share{left: growth.MiB(p.Units) * growth.GiB}
+		e.Kubelet[uid], e.Ledger[uid] = share, share
+	}
+	return e
+}
+
+func TestARoundWithoutAFault(t *testing.T) {
+	require.Equal(t, storm.Findings{}, storm.Judge(calm()))
+}
+
+func TestWhatIsPlantedIsFound(t *testing.T) {
+	change := func(e storm.Evidence, pod string, how func(*storm.Fate)) {
+		fate := e.Fates[pod]
+		how(&fate)
+		e.Fates[pod] = fate
+	}
+	for name, tc := range map[string]struct {
+		plant func(storm.Evidence)
+		found func(storm.Findings) []string
+		want  []string
+	}{
+		"a container on another GPU than everybody believes": {
+			func(e storm.Evidence) {
+				change(e, "a", func(f *storm.Fate) { f.Said = said(100, 110, right, 12) })
+			},
+			wrongGPU, []string{"a on node-1 had 12GiB of GPU-right, but kubelet gave it 12GiB of GPU-left, our ledger has 12GiB of GPU-left, its annotation says \"GPU-left\""},
+		},
+		"kubelet's checkpoint alone has another GPU": {
+			func(e storm.Evidence) { e.Kubelet["uid-b"] = storm.Share{right: 12 * growth.GiB} },
+			wrongGPU, []string{"b on node-1 had 12GiB of GPU-left, but kubelet gave it 12GiB of GPU-right"},
+		},
+		"our ledger alone has another size": {
+			func(e storm.Evidence) { e.Ledger["uid-b"] = storm.Share{left: 11 * growth.GiB} },
+			wrongGPU, []string{"b on node-1 had 12GiB of GPU-left, but our ledger has 11GiB of GPU-left"},
+		},
+		"the annotation alone has another GPU": {
+			func(e storm.Evidence) { change(e, "c", func(f *storm.Fate) { f.Annotated = string(right) }) },
+			wrongGPU, []string{"c on node-1 had 16GiB of GPU-left, but its annotation says \"GPU-right\""},
+		},
+		"all agree on less than was asked for": {
+			func(e storm.Evidence) {
+				change(e, "c", func(f *storm.Fate) { f.Said = said(120, 130, left, 8) })
+				e.Kubelet["uid-c"], e.Ledger["uid-c"] = storm.Share{left: 8 * growth.GiB}, storm.Share{left: 8 * growth.GiB}
+			},
+			wrongGPU, []string{"c on node-1 had 8GiB of GPU-left, but it asked for 16GiB of one GPU"},
+		},
+		"three at once on one GPU": {
+			func(e storm.Evidence) {
+				change(e, "c", func(f *storm.Fate) { f.Said = said(109.99, 130, left, 16) })
+			},
+			overCommitted, []string{"GPU GPU-left has 24GiB, but a, b, c had 40GiB of it at one moment"},
+		},
+		"one hundredth of a second of two at once": {
+			func(e storm.Evidence) {
+				change(e, "b", func(f *storm.Fate) { f.Said = said(105, 120.01, left, 12) })
+			},
+			overCommitted, []string{"GPU GPU-left has 24GiB, but b, c had 28GiB of it at one moment"},
+		},
+		"a GPU that is none of the nodes'": {
+			func(e storm.Evidence) {
+				change(e, "c", func(f *storm.Fate) { f.Said, f.Annotated = said(120, 130, "GPU-void", 16), "GPU-void" })
+				e.Kubelet["uid-c"], e.Ledger["uid-c"] = storm.Share{"GPU-void": 16 * growth.GiB}, storm.Share{"GPU-void": 16 * growth.GiB}
+			},
+			overCommitted, []string{"GPU GPU-void has 0MiB, but c had 16GiB of it at one moment"},
+		},
+		"a pod that kubelet refused": {
+			func(e storm.Evidence) {
+				change(e, "b", func(f *storm.Fate) {
+					f.Well, f.Said, f.Why = false, "", "Failed UnexpectedAdmissionError no healthy devices"
+				})
+			},
+			lost, []string{"b (12 GiB, node-1): Failed UnexpectedAdmissionError no healthy devices"},
+		},
+		"a pod that was never bound": {
+			func(e storm.Evidence) {
+				change(e, "b", func(f *storm.Fate) { *f = storm.Fate{UID: "uid-b", Why: "Pending"} })
+			},
+			lost, []string{"b (12 GiB, bound nowhere): Pending"},
+		},
+		"a pod that somebody deleted": {
+			func(e storm.Evidence) { delete(e.Fates, "a") },
+			lost, []string{"a (12 GiB, bound nowhere): it is gone from the API server"},
+		},
+		"a container that did not say what it had": {
+			func(e storm.Evidence) { change(e, "a", func(f *storm.Fate) { f.Said = "" }) },
+			untold, []string{`a: the container left "": it does not say which GPU it had`},
+		},
+		"a container that kubelet's checkpoint was never seen with": {
+			func(e storm.Evidence) { delete(e.Kubelet, "uid-a") },
+			untold, []string{"a had 12GiB of GPU-left: kubelet's checkpoint was never seen with it"},
+		},
+		"a container that our ledger was never seen with": {
+			func(e storm.Evidence) { delete(e.Ledger, "uid-a") },
+			untold, []string{"a had 12GiB of GPU-left: our ledger was never seen with it"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := calm()
+			tc.plant(e)
+			f := storm.Judge(e)
+			require.Equal(t, tc.want, tc.found(f))
+			others := 0
+			for _, of := range []func(storm.Findings) []string{wrongGPU, overCommitted, lost, untold} {
+				others += len(of(f))
+			}
+			require.Equal(t, len(tc.want), others, "%+v", f)
+		})
+	}
+}
+
+func wrongGPU(f storm.Findings) []string      { return f.WrongGPU }
+func overCommitted(f storm.Findings) []string { return f.OverCommitted }
+func lost(f storm.Findings) []string          { return f.Lost }
+func untold(f storm.Findings) []string        { return f.Untold }
+
+func TestALostPodThatRanIsJudgedAllTheSame(t *testing.T) {
+	e := calm()
+	fate := e.Fates["a"]
+	fate.Well, fate.Why, fate.Said = false, "Failed Error exit code 1", said(100, 110, right, 12)
+	e.Fates["a"] = fate
+	f := storm.Judge(e)
+	require.Len(t, f.Lost, 1)
+	require.Len(t, f.WrongGPU, 1)
+}
+
+func TestAContainersLastWords(t *testing.T) {
+	w, err := storm.ParseWitness("12.50 13.75 GPU-left,GPU-right 1024,2048\n")
+	require.NoError(t, err)
+	require.Equal(t, []growth.GPU{left, right}, w.GPUs)
+	require.Equal(t, []growth.MiB{1024, 2048}, w.Memory)
+	require.EqualValues(t, 1250, (w.Ended - w.Began).Milliseconds())
+	for name, words := range map[string]string{
+		"nothing": "", "no GPU": "12.5 13.5", "a clock that is none": "now 13 GPU-left 1024", "an end that is none": "12 then GPU-left 1024",
+		"memory that is none": "12 13 GPU-left much", "backwards": "13 12 GPU-left 1024", "fewer memories than GPUs": "12 13 GPU-left,GPU-right 1024",
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := storm.ParseWitness(words)
+			require.Error(t, err)
+		})
+	}
+}

@@ -1,0 +1,122 @@
+package storm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/trellis-gpu/trellis/benchmarks/internal/cluster"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/bus/etcdbus"
+)
+
+// ledger follows what our parties write about nodes on the bus.
+type ledger struct {
+	mu sync.Mutex
+	// now are the allocations there are, last those that were seen last of each pod, gone ones included.
+	now, last map[growth.PodUID]bus.Allocation
+	memory    map[growth.GPU]growth.MiB
+}
+
+// openBus connects to the installation's own bus, with the tuner's certificate, which is put into folder.
+func openBus(ctx context.Context, c *cluster.Connection, folder string) (*etcdbus.Bus, error) {
+	config := etcdbus.Config{
+		ServerName: "trellis-etcd", CAFile: filepath.Join(folder, "ca.crt"),
+		CertFile: filepath.Join(folder, corev1.TLSCertKey), KeyFile: filepath.Join(folder, corev1.TLSPrivateKeyKey),
+	}
+	for _, name := range []string{"trellis-bus-ca", "trellis-bus-" + cluster.Tuner} {
+		secret, err := c.Kubernetes.CoreV1().Secrets(cluster.Namespace).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return nil, fmt.Errorf("the bus's certificates: %w", err)
+		}
+		for file, content := range secret.Data {
+			if err := os.WriteFile(filepath.Join(folder, filepath.Base(file)), content, 0o600); err != nil {
+				return nil, err
+			}
+		}
+	}
+	pods, err := c.Kubernetes.CoreV1().Pods(cluster.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=trellis-etcd"})
+	if err != nil || len(pods.Items) == 0 {
+		return nil, errors.Join(errors.New("the bus's pod is not there"), err)
+	}
+	config.Endpoints = []string{"https://" + pods.Items[0].Status.PodIP + ":2379"}
+	return etcdbus.Open(config)
+}
+
+// follow takes batches until ctx ends.
+func (l *ledger) follow(ctx context.Context, from *etcdbus.Bus) {
+	for batch := range from.Watch(ctx, bus.Nodes) {
+		l.take(batch)
+	}
+}
+
+func (l *ledger) take(batch bus.Batch) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.now == nil || batch.Reset {
+		l.now = map[growth.PodUID]bus.Allocation{}
+	}
+	if l.last == nil {
+		l.last, l.memory = map[growth.PodUID]bus.Allocation{}, map[growth.GPU]growth.MiB{}
+	}
+	for _, key := range batch.Deleted {
+		if parsed, err := bus.ParseKey(key); err == nil && parsed.Kind == bus.KindAllocation {
+			delete(l.now, parsed.Pod)
+		}
+	}
+	for _, entry := range batch.Entries {
+		key, err := bus.ParseKey(entry.Key)
+		if err != nil {
+			continue
+		}
+		switch key.Kind {
+		case bus.KindAllocation:
+			if a, err := bus.Decode[bus.Allocation](entry.Value); err == nil {
+				l.now[key.Pod], l.last[key.Pod] = a, a
+			}
+		case bus.KindGPUs:
+			if gpus, err := bus.Decode[bus.NodeGPUs](entry.Value); err == nil {
+				for _, gpu := range gpus.GPUs {
+					l.memory[gpu.UUID] = gpu.Memory
+				}
+			}
+		}
+	}
+}
+
+// shares are the allocations that were seen last of each pod, and the memory of the GPUs.
+func (l *ledger) shares() (map[growth.PodUID]Share, map[growth.GPU]growth.MiB) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	shares := map[growth.PodUID]Share{}
+	for uid, a := range l.last {
+		s := Share{}
+		for _, part := range a.GPUs() {
+			s[part.GPU] += part.Memory
+		}
+		shares[uid] = s
+	}
+	return shares, maps.Clone(l.memory)
+}
+
+// held are the ids of the allocations there are.
+func (l *ledger) held() map[growth.PodUID][]string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	held := map[growth.PodUID][]string{}
+	for uid, a := range l.now {
+		for _, container := range a.Containers {
+			held[uid] = slices.Concat(held[uid], container.IDs)
+		}
+	}
+	return held
+}

@@ -1,0 +1,282 @@
+package storm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+const (
+	// pollEvery is how often the API server is asked for the round's pods.
+	pollEvery = time.Second
+	// stallWithin is how long nothing may change before those that have not ended are given up.
+	stallWithin = 4 * time.Minute
+	// restWithin is how long the books may take to agree once nothing happens any more.
+	restWithin = time.Minute
+	// goneWithin is how long deleted pods may take to go.
+	goneWithin = 2 * time.Minute
+)
+
+// Round is what a round brought.
+type Round struct {
+	Plan
+	Number  int     `json:"round"`
+	Count   int     `json:"pods"`
+	Seconds float64 `json:"seconds"`
+	// Settled is how many seconds the books took to agree, with some pods standing and with none.
+	Settled [2]float64 `json:"settled"`
+	// Gauged is the most that our own gauge of over-committed memory read, in bytes, Looks how often it could be read.
+	Gauged float64 `json:"gaugedBytes"`
+	Looks  int     `json:"gaugeLooks"`
+	Findings
+}
+
+// String is one line for people, and one for each finding.
+func (r Round) String() string {
+	text := fmt.Sprintf("round %d, %s: %d pods in %.0f s, %d kills; wrong GPU %d, over-committed %d, drift %d, lost %d",
+		r.Number, r.Sizes(), r.Count, r.Seconds, len(r.Strikes), len(r.WrongGPU), len(r.OverCommitted), len(r.Drift), len(r.Lost))
+	if len(r.Untold) > 0 {
+		text += fmt.Sprintf(", not to be judged %d", len(r.Untold))
+	}
+	for _, finding := range slices.Concat(r.WrongGPU, r.OverCommitted, r.Drift, r.Lost, r.Untold) {
+		text += "\n      " + finding
+	}
+	return text
+}
+
+func (s *Storm) round(ctx context.Context, number int) (Round, error) {
+	names := make([]string, len(s.nodes))
+	for i, n := range s.nodes {
+		names[i] = n.name
+	}
+	plan := NewPlan(s.Seed, number, s.Pods, names)
+	r := Round{Plan: plan, Number: number + 1, Count: s.Pods}
+	if err := s.shut(); err != nil {
+		return r, err
+	}
+	began := time.Now()
+	broken, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		if err := s.arrive(broken, plan); err != nil {
+			cancel(err)
+		}
+	}()
+	pods, err := s.play(broken, plan, &r)
+	if err != nil {
+		return r, err
+	}
+	r.Seconds = time.Since(began).Seconds()
+	drift, took, err := s.rest(ctx, pods)
+	if err != nil {
+		return r, err
+	}
+	r.Drift, r.Settled[0] = drift, took.Seconds()
+	if err := s.open(); err != nil {
+		return r, err
+	}
+	if pods, err = s.await(ctx, plan, func(pods []corev1.Pod) bool { return !slices.ContainsFunc(pods, alive) }); err != nil {
+		return r, err
+	}
+	r.Findings = s.judge(plan, pods)
+	r.Drift = drift
+	if err := s.remove(ctx); err != nil {
+		return r, err
+	}
+	drift, took, err = s.rest(ctx, nil)
+	r.Drift, r.Settled[1] = slices.Concat(r.Drift, drift), took.Seconds()
+	return r, err
+}
+
+// arrive submits the bursts.
+func (s *Storm) arrive(ctx context.Context, plan Plan) error {
+	for i, burst := range plan.Bursts {
+		select {
+		case <-time.After(plan.Pauses[i]):
+		case <-ctx.Done():
+			return nil
+		}
+		for _, pod := range burst {
+			if _, err := s.connection.Kubernetes.CoreV1().Pods(s.namespace).Create(ctx, s.pod(pod), metav1.CreateOptions{}); err != nil {
+				return fmt.Errorf("submitting %s: %w", pod.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// play strikes as planned, and returns once all pods have ended but the standing ones, which run.
+func (s *Storm) play(ctx context.Context, plan Plan, r *Round) ([]corev1.Pod, error) {
+	stands := map[string]bool{}
+	for _, p := range plan.Pods() {
+		stands[p.Name] = p.Standing
+	}
+	next := 0
+	struck := make(chan error, len(plan.Strikes))
+	pods, err := s.await(ctx, plan, func(pods []corev1.Pod) bool {
+		if bytes, known := s.overCommitted(ctx); known {
+			r.Gauged, r.Looks = max(r.Gauged, bytes), r.Looks+1
+		}
+		ended, settled := 0, 0
+		for i := range pods {
+			if over(&pods[i]) {
+				ended++
+			}
+			if over(&pods[i]) || stands[pods[i].Name] && running(&pods[i]) {
+				settled++
+			}
+		}
+		for ; next < len(plan.Strikes) && (ended >= plan.Strikes[next].After || settled == len(stands)); next++ {
+			what := plan.Strikes[next]
+			s.notice("%d of %d pods have ended: kill -9 of %s's %s", ended, len(stands), what.Node, what.Victim)
+			go func() { struck <- s.strike(ctx, what) }()
+		}
+		return settled == len(stands)
+	})
+	for range next {
+		err = errors.Join(err, <-struck)
+	}
+	return pods, err
+}
+
+// await looks at the round's pods until all of them are there and done is true of them, or nothing has changed for long.
+func (s *Storm) await(ctx context.Context, plan Plan, done func([]corev1.Pod) bool) ([]corev1.Pod, error) {
+	before, changed := "", time.Now()
+	for {
+		found, err := s.connection.Kubernetes.CoreV1().Pods(s.namespace).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+		if err != nil {
+			return nil, fmt.Errorf("listing the round's pods: %w", err)
+		}
+		if done(found.Items) && len(found.Items) == len(plan.Pods()) {
+			return found.Items, nil
+		}
+		if found.ResourceVersion != before {
+			before, changed = found.ResourceVersion, time.Now()
+		}
+		if time.Since(changed) > stallWithin {
+			s.notice("nothing has changed for %s: the round is judged as it is", stallWithin)
+			return found.Items, nil
+		}
+		select {
+		case <-time.After(pollEvery):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// rest waits until the books agree, and says where they still do not after a while, and how long it took.
+func (s *Storm) rest(ctx context.Context, pods []corev1.Pod) ([]string, time.Duration, error) {
+	living := map[growth.PodUID]string{}
+	for _, pod := range pods {
+		if alive(pod) {
+			living[growth.PodUID(pod.UID)] = pod.Name
+		}
+	}
+	began := time.Now()
+	for {
+		drift := []string{}
+		books, err := s.books(ctx, living)
+		if err == nil {
+			drift = Drift(books)
+		} else {
+			drift = append(drift, err.Error()) // a kubelet that is not back yet
+		}
+		if took := time.Since(began); len(drift) == 0 || took > restWithin {
+			return drift, took, nil
+		}
+		select {
+		case <-time.After(pollEvery):
+		case <-ctx.Done():
+			return nil, 0, context.Cause(ctx)
+		}
+	}
+}
+
+func alive(pod corev1.Pod) bool { return !over(&pod) }
+
+// books reads all of them anew.
+func (s *Storm) books(ctx context.Context, living map[growth.PodUID]string) (Books, error) {
+	b := Books{Living: living, Checkpoint: map[growth.PodUID][]string{}, Resources: map[string][]string{}, Ledger: s.ledger.held()}
+	for _, n := range s.nodes {
+		resources, err := n.resources(ctx, s.namespace)
+		if err != nil {
+			return b, err
+		}
+		all, old, err := n.slots(time.Now())
+		if err != nil {
+			return b, err
+		}
+		b.Slots, b.Old = slices.Concat(b.Slots, all), slices.Concat(b.Old, old)
+		for pod, ids := range resources {
+			b.Resources[pod] = ids
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, held := range s.present {
+		for uid, ids := range held {
+			b.Checkpoint[uid] = ids
+		}
+	}
+	return b, nil
+}
+
+func (s *Storm) judge(plan Plan, pods []corev1.Pod) Findings {
+	e := Evidence{Pods: plan.Pods(), Fates: map[string]Fate{}, Kubelet: map[growth.PodUID]Share{}}
+	e.Ledger, e.Memory = s.ledger.shares()
+	for i := range pods {
+		e.Fates[pods[i].Name] = fate(&pods[i])
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for uid, ids := range s.kubelet {
+		e.Kubelet[uid] = ShareOf(ids)
+	}
+	return Judge(e)
+}
+
+// remove deletes the round's pods, and waits until they are gone.
+func (s *Storm) remove(ctx context.Context) error {
+	now := int64(0)
+	pods := s.connection.Kubernetes.CoreV1().Pods(s.namespace)
+	if err := pods.DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &now}, metav1.ListOptions{}); err != nil {
+		return fmt.Errorf("deleting the round's pods: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, goneWithin)
+	defer cancel()
+	for {
+		left, err := pods.List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return fmt.Errorf("deleting the round's pods: %w", err)
+		}
+		if len(left.Items) == 0 {
+			return nil
+		}
+		select {
+		case <-time.After(pollEvery):
+		case <-ctx.Done():
+			return fmt.Errorf("%d of the round's pods do not go: %w", len(left.Items), ctx.Err())
+		}
+	}
+}
+
+// shut keeps standing pods where they are, open lets them go.
+func (s *Storm) shut() error {
+	if err := os.Remove(filepath.Join(s.gate(), "open")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func (s *Storm) open() error { return os.WriteFile(filepath.Join(s.gate(), "open"), nil, 0o644) }

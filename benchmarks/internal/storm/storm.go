@@ -1,0 +1,204 @@
+package storm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/trellis-gpu/trellis/benchmarks/internal/cluster"
+	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+const (
+	// readyWithin is how long an installation may take until it is ready for pods, imageWithin kubelet to list an image.
+	readyWithin, imageWithin = 3 * time.Minute, time.Minute
+	// lookEvery is how often kubelet's checkpoints are looked at: no container lives as short.
+	lookEvery = 200 * time.Millisecond
+	// interval is that of the coordinators.
+	interval = 5 * time.Second
+	// policy is theirs too. The pods here have nothing to be tuned.
+	policy = "harmless"
+)
+
+// Storm is the whole of it.
+type Storm struct {
+	Local *cluster.Local
+	// Rounds of so many Pods each, drawn from Seed.
+	Rounds, Pods int
+	Seed         uint64
+	// Keep leaves the cluster up.
+	Keep bool
+	// Notices is told how it goes.
+	Notices io.Writer
+	Summary *results.Summary
+
+	connection *cluster.Connection
+	namespace  string
+	image      string
+	nodes      []*node
+	inits      map[string]int // the process that a node runs below
+	ledger     ledger
+	// files is a folder of our own on this machine; pods see its subfolder gate.
+	files string
+	// extender is its address, once it is known.
+	extender string
+
+	mu      sync.Mutex
+	kubelet map[growth.PodUID][]string // what the checkpoints had, gone pods included
+	present map[string]map[growth.PodUID][]string
+}
+
+// Run plays the rounds, and returns those that came to their end, also with an error. Whatever happens, the cluster is left
+// as it was found.
+func (s *Storm) Run(ctx context.Context) (rounds []Round, err error) {
+	after := context.WithoutCancel(ctx)
+	takeDown, err := s.bringUp(ctx)
+	defer func() { err = errors.Join(err, takeDown(after)) }()
+	if err != nil {
+		return nil, err
+	}
+	if s.files, err = os.MkdirTemp("", "storm"); err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(s.files) }()
+	if err := s.prepare(ctx); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.clear(after)) }()
+
+	ctx, cancel := context.WithCancel(ctx)
+	var watchers sync.WaitGroup
+	defer watchers.Wait()
+	defer cancel()
+	allocations, err := openBus(ctx, s.connection, s.files)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = allocations.Close() }()
+	watchers.Go(func() { s.ledger.follow(ctx, allocations) })
+	watchers.Go(func() { s.watchCheckpoints(ctx) })
+
+	for i := range s.Rounds {
+		round, err := s.round(ctx, i)
+		if err != nil {
+			return rounds, fmt.Errorf("round %d: %w", i+1, err)
+		}
+		rounds = append(rounds, round)
+		s.notice("%s", round)
+	}
+	return rounds, nil
+}
+
+// bringUp returns how to undo it, also when it fails. A cluster that was up before is left up.
+func (s *Storm) bringUp(ctx context.Context) (takeDown func(context.Context) error, err error) {
+	takeDown = func(context.Context) error { return nil }
+	began := time.Now()
+	if s.Local.IsUp(ctx) {
+		s.notice("cluster %s is up already: it is used, and left up", s.Local.Name)
+	} else {
+		withPID := os.Getpid()
+		if s.Keep {
+			withPID = 0
+		} else {
+			takeDown = func(after context.Context) error {
+				if !s.Local.Exists(after) {
+					return nil // it never came up, and bin/local has said why
+				}
+				return s.Local.Down(after)
+			}
+		}
+		s.notice("bringing cluster %s up", s.Local.Name)
+		if err := s.Local.Up(ctx, withPID); err != nil {
+			return takeDown, err
+		}
+	}
+	s.notice("installing Trellis")
+	if err := s.Local.Install(ctx, policy, interval); err != nil {
+		return takeDown, err
+	}
+	s.Summary.Took("up and installed", time.Since(began))
+	kubeconfig, err := s.Local.Kubeconfig(ctx)
+	if err != nil {
+		return takeDown, err
+	}
+	s.connection, err = cluster.Connect(kubeconfig)
+	return takeDown, err
+}
+
+// prepare finds out where the nodes are, and makes the namespace and the gate.
+func (s *Storm) prepare(ctx context.Context) error {
+	status, err := s.Local.Status(ctx)
+	if err != nil {
+		return err
+	}
+	s.inits, s.kubelet, s.present = map[string]int{}, map[growth.PodUID][]string{}, map[string]map[growth.PodUID][]string{}
+	for _, n := range status.Nodes {
+		s.nodes = append(s.nodes, &node{name: n.Name, folder: filepath.Join(status.Folder, "nodes", n.Name)})
+		s.inits[n.Name] = n.PID
+	}
+	if s.image, err = s.connection.MachineImage(ctx, imageWithin); err != nil {
+		return err
+	}
+	if err := os.Mkdir(s.gate(), 0o755); err != nil {
+		return err
+	}
+	if err := os.Chmod(s.files, 0o755); err != nil { // a temporary folder is its owner's alone
+		return err
+	}
+	s.namespace = "storm-" + time.Now().UTC().Format("150405")
+	room := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.namespace}}
+	if _, err := s.connection.Kubernetes.CoreV1().Namespaces().Create(ctx, room, metav1.CreateOptions{}); err != nil {
+		return fmt.Errorf("making a namespace: %w", err)
+	}
+	ready, cancel := context.WithTimeout(ctx, readyWithin)
+	defer cancel()
+	want := cluster.Expectation{Nodes: s.Local.Nodes, Policy: policy, Probe: s.pod(Pod{Name: "probe", Units: 1})}
+	return s.connection.AwaitReady(ready, want, func(text string) { s.notice("%s", text) })
+}
+
+func (s *Storm) clear(ctx context.Context) error {
+	now := int64(0)
+	return s.connection.Kubernetes.CoreV1().Namespaces().Delete(ctx, s.namespace, metav1.DeleteOptions{GracePeriodSeconds: &now})
+}
+
+// watchCheckpoints keeps what each pod was given, until ctx ends.
+func (s *Storm) watchCheckpoints(ctx context.Context) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		for _, n := range s.nodes {
+			held, err := n.checkpoint()
+			if err != nil {
+				s.notice("%s: %v", n.name, err)
+			}
+			if held == nil {
+				continue
+			}
+			s.mu.Lock()
+			s.present[n.name] = held
+			for uid, ids := range held {
+				s.kubelet[uid] = ids
+			}
+			s.mu.Unlock()
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+func (s *Storm) gate() string { return filepath.Join(s.files, "gate") }
+
+func (s *Storm) notice(format string, values ...any) {
+	fmt.Fprintf(s.Notices, "==> %s %s\n", time.Now().Format("15:04:05"), fmt.Sprintf(format, values...))
+}

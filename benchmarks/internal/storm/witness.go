@@ -1,0 +1,56 @@
+package storm
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+// Witness is what a container said of itself.
+type Witness struct {
+	// Began and Ended are the machine's uptime.
+	Began, Ended time.Duration
+	GPUs         []growth.GPU
+	// Memory is that on each GPU.
+	Memory []growth.MiB
+}
+
+// testimony makes a container say what ParseWitness reads, and stay as long as it should.
+const testimony = `read began _ </proc/uptime
+if [ "$1" = gate ]; then while [ ! -e /gate/open ]; do sleep 0.5; done; else sleep "$1"; fi
+read ended _ </proc/uptime
+printf '%s %s %s %s\n' "$began" "$ended" "$GPUSHARE_GPU_UUIDS" "$GPUSHARE_GPU_MEM_MIB" >/dev/termination-log
+`
+
+// ParseWitness reads a container's termination message: its begin and end, its GPUs, and its memory on each.
+func ParseWitness(message string) (Witness, error) {
+	fields := strings.Fields(message)
+	if len(fields) != 4 {
+		return Witness{}, fmt.Errorf("the container left %.100q: it does not say which GPU it had", message)
+	}
+	var w Witness
+	for i, at := range []*time.Duration{&w.Began, &w.Ended} {
+		seconds, err := strconv.ParseFloat(fields[i], 64)
+		if err != nil {
+			return Witness{}, fmt.Errorf("the container's clock: %w", err)
+		}
+		*at = time.Duration(seconds * float64(time.Second)).Round(time.Millisecond)
+	}
+	for gpu := range strings.SplitSeq(fields[2], ",") {
+		w.GPUs = append(w.GPUs, growth.GPU(gpu))
+	}
+	for memory := range strings.SplitSeq(fields[3], ",") {
+		mib, err := strconv.ParseInt(memory, 10, 64)
+		if err != nil {
+			return Witness{}, fmt.Errorf("the container's memory: %w", err)
+		}
+		w.Memory = append(w.Memory, growth.MiB(mib))
+	}
+	if len(w.Memory) != len(w.GPUs) || w.Ended < w.Began {
+		return Witness{}, fmt.Errorf("the container left %.100q, which makes no sense", message)
+	}
+	return w, nil
+}
