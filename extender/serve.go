@@ -68,7 +68,7 @@ func serve(s settings.Settings, log *slog.Logger) error {
 	}
 	parts.Add(until(rivals.Run))
 	parts.Add(until(sweeper.Run))
-	parts.Add(until(func(ctx context.Context) error { return keeper.Inform(ctx, factory) }))
+	parts.Add(until(func(ctx context.Context) error { return keeper.Inform(ctx, client, factory) }))
 	parts.Add(until(keeper.Run))
 	if err := listen(&parts, s.HealthListen, nil, probes.Handler()); err != nil {
 		return err

@@ -74,7 +74,7 @@ func (d *Decider) undo(ctx context.Context, ref growth.PodRef, node growth.NodeN
 // pod returns the pod, from the snapshot or, where that lags, from the API server.
 func (d *Decider) pod(ctx context.Context, ref growth.PodRef) (request.Pod, error) {
 	if pod, ok := d.View.Snapshot().Pods.Get(ref.UID); ok {
-		return sensible(pod)
+		return sensible(*pod)
 	}
 	return d.fetch(ctx, ref)
 }

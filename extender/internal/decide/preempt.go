@@ -138,7 +138,7 @@ func (d *Decider) evictable(snapshot *view.Snapshot, here *view.Node, asked requ
 			job := preempt.Job{
 				Pod: r.Pod, Priority: pod.Priority, Growth: left(snapshot, r.Pod), Since: pod.Created, CPU: pod.CPU, Memory: pod.Memory,
 			}
-			budgets, err := d.guards(pod, allowed)
+			budgets, err := d.guards(*pod, allowed)
 			if err != nil {
 				return nil, nil, err
 			}

@@ -13,8 +13,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/util/flowcontrol"
-
-	"github.com/trellis-gpu/trellis/extender/internal/request"
 )
 
 // Config says how to reach the API server.
@@ -73,7 +71,8 @@ func load(kubeconfig string) (*rest.Config, error) {
 	return config, nil
 }
 
-// Informers makes informers that never resync and keep slim pods.
+// Informers makes informers that never resync and keep slim nodes. Pods are not for them: package view follows those
+// without keeping them.
 func Informers(client kubernetes.Interface) informers.SharedInformerFactory {
 	return informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(slim))
 }
@@ -81,7 +80,7 @@ func Informers(client kubernetes.Interface) informers.SharedInformerFactory {
 func slim(object any) (any, error) {
 	node, ok := object.(*corev1.Node)
 	if !ok {
-		return request.Slim(object)
+		return object, nil
 	}
 	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{
 		Name: node.Name, UID: node.UID, ResourceVersion: node.ResourceVersion, Labels: node.Labels,

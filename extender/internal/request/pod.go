@@ -1,7 +1,6 @@
 package request
 
 import (
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -118,56 +117,4 @@ func Annotation(shares []growth.GPUShare) string {
 		gpus[i] = share.GPU
 	}
 	return gpushare.FormatGPUs(gpus)
-}
-
-// Slim drops what Read does not look at. It is the informers' transform. Most pods of a cluster ask for no extended resource:
-// of those next to nothing is kept.
-func Slim(object any) (any, error) {
-	pod, ok := object.(*corev1.Pod)
-	if !ok {
-		return object, nil
-	}
-	slim := &corev1.Pod{TypeMeta: pod.TypeMeta}
-	slim.Namespace, slim.Name, slim.UID, slim.ResourceVersion = pod.Namespace, pod.Name, pod.UID, pod.ResourceVersion
-	slim.Spec.NodeName, slim.Status.Phase = pod.Spec.NodeName, pod.Status.Phase
-	slim.Annotations = wishes(pod.Annotations)
-	if slim.Annotations == nil && !extended(pod.Spec.InitContainers) && !extended(pod.Spec.Containers) {
-		return slim, nil
-	}
-	slim.CreationTimestamp, slim.Labels, slim.Spec.Priority = pod.CreationTimestamp, pod.Labels, pod.Spec.Priority
-	slim.Spec.InitContainers, slim.Spec.Containers = bare(pod.Spec.InitContainers), bare(pod.Spec.Containers)
-	return slim, nil
-}
-
-// extended tells whether a container has a limit on an extended resource.
-func extended(containers []corev1.Container) bool {
-	for i := range containers {
-		for name := range containers[i].Resources.Limits {
-			if strings.Contains(string(name), "/") {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func wishes(annotations map[string]string) map[string]string {
-	var kept map[string]string
-	for name, value := range annotations {
-		if strings.HasPrefix(name, "gpushare/") {
-			if kept == nil {
-				kept = map[string]string{}
-			}
-			kept[name] = value
-		}
-	}
-	return kept
-}
-
-func bare(containers []corev1.Container) []corev1.Container {
-	bare := make([]corev1.Container, len(containers))
-	for i, c := range containers {
-		bare[i].Name, bare[i].RestartPolicy, bare[i].Resources = c.Name, c.RestartPolicy, c.Resources
-	}
-	return bare
 }

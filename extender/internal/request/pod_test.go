@@ -56,33 +56,6 @@ func TestRead(t *testing.T) {
 	}, got)
 }
 
-func TestSlimKeepsAllThatIsRead(t *testing.T) {
-	want, _ := request.Read(pod(), gpushare.Resource)
-	slim, err := request.Slim(pod())
-	require.NoError(t, err)
-	kept := slim.(*corev1.Pod)
-	got, asks := request.Read(kept, gpushare.Resource)
-	require.True(t, asks)
-	require.Equal(t, want, got)
-	require.Empty(t, kept.ManagedFields)
-	require.NotContains(t, kept.Annotations, "other")
-	require.Empty(t, kept.Spec.Containers[0].Env)
-}
-
-func TestSlimKeepsNextToNothingOfOtherPods(t *testing.T) {
-	other := pod()
-	clear(other.Annotations)
-	other.Spec.InitContainers = nil
-	other.Spec.Containers = []corev1.Container{{Name: "web", Image: "web"}}
-	slim, err := request.Slim(other)
-	require.NoError(t, err)
-	kept := slim.(*corev1.Pod)
-	require.Equal(t, "p", kept.Name)
-	require.Equal(t, "n", kept.Spec.NodeName)
-	require.Empty(t, kept.Labels)
-	require.Empty(t, kept.Spec.Containers)
-}
-
 func TestWhoAsks(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change   func(*corev1.Pod)

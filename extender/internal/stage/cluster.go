@@ -79,7 +79,7 @@ func (c *Cluster) Replica() *view.Keeper {
 	go func() { _ = keeper.Run(ctx) }()
 	factory := kube.Informers(c.Client)
 	c.budgets = kube.BudgetsOf(factory)
-	go func() { _ = keeper.Inform(ctx, factory) }()
+	go func() { _ = keeper.Inform(ctx, c.Client, factory) }()
 	return keeper
 }
 

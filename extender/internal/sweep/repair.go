@@ -32,7 +32,7 @@ func (s *Sweeper) write(ctx context.Context, snapshot *view.Snapshot) {
 		case !known, pod.Ended, pod.Node != "" && pod.Node != waiting.Node, allocated(snapshot, waiting, uid):
 			log.Info("a held reservation is not needed any more")
 		default:
-			written, _, err := s.Reserver.Reserve(ctx, pod, waiting.Node)
+			written, _, err := s.Reserver.Reserve(ctx, *pod, waiting.Node)
 			if err != nil && !errors.Is(err, decide.ErrNoRoom) {
 				log.Warn("a held reservation could not be written", "reason", err)
 				continue
@@ -104,7 +104,7 @@ func (s *Sweeper) plan(ctx context.Context, snapshot *view.Snapshot, node *view.
 	if !known || pod.Ended {
 		return false
 	}
-	written, _, err := s.Reserver.Reserve(ctx, pod, node.Name)
+	written, _, err := s.Reserver.Reserve(ctx, *pod, node.Name)
 	if err != nil {
 		if tell {
 			s.Log.Warn("no reservation can be made for a bound pod: kubelet decides", "pod", pod.Ref, "node", node.Name, "reason", err)

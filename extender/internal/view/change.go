@@ -3,6 +3,8 @@ package view
 import (
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/trellis-gpu/trellis/extender/internal/request"
+	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
@@ -21,7 +23,31 @@ func OnJobs(batch bus.Batch) Change {
 
 // OnPod is a pod as the API server has it, or had it last if it is not present any more.
 func OnPod(pod *corev1.Pod, present bool) Change {
-	return func(k *Keeper) { k.state.setPod(pod, present) }
+	return func(k *Keeper) {
+		seen := see(pod, k.state.resource)
+		if !present {
+			seen.pod = nil
+		}
+		onSeen(seen)(k)
+	}
+}
+
+// seen is a pod as the view needs it. Of one that asks for no share, and of one that is gone, only its name is left.
+type seen struct {
+	uid growth.PodUID
+	pod *request.Pod
+}
+
+func see(pod *corev1.Pod, resource corev1.ResourceName) seen {
+	s := seen{uid: growth.PodUID(pod.UID)}
+	if p, asks := request.Read(pod, resource); asks {
+		s.pod = &p
+	}
+	return s
+}
+
+func onSeen(s seen) Change {
+	return func(k *Keeper) { k.state.setPod(s.uid, s.pod) }
 }
 
 // OnNode is a node as the API server has it, or had it last if it is not present any more.

@@ -14,8 +14,8 @@ import (
 // Snapshot is one instant of the cluster. Nothing in it ever changes.
 type Snapshot struct {
 	Nodes   Roll
-	Pods    Table[growth.PodUID, request.Pod]
-	Samples Table[growth.PodUID, bus.Sample]
+	Pods    Table[growth.PodUID, *request.Pod]
+	Samples Table[growth.PodUID, *bus.Sample]
 	// Claims counts the records by which a pod holds memory, on all nodes.
 	Claims Table[growth.PodUID, int]
 	// Revision is the bus's, up to which Nodes are complete.
@@ -88,7 +88,7 @@ func (s *Snapshot) With(n *Node, reservations map[growth.PodUID]bus.Reservation)
 		return n.Node
 	}
 	records := n.records
-	records.Sample = s.Samples.Get
+	records.Sample = s.sample
 	records.Reservations = maps.Clone(records.Reservations)
 	maps.Copy(records.Reservations, reservations)
 	return placement.Take(n.Name, records)
@@ -100,7 +100,14 @@ func (s *Snapshot) Reread(name growth.NodeName, books *ledger.Books) *Node {
 	if known := s.Node(name); known != nil {
 		bound = known.Bound
 	}
-	return picture(name, books, bound, s.Samples.Get)
+	return picture(name, books, bound, s.sample)
+}
+
+func (s *Snapshot) sample(pod growth.PodUID) (bus.Sample, bool) {
+	if sample, ok := s.Samples.Get(pod); ok {
+		return *sample, true
+	}
+	return bus.Sample{}, false
 }
 
 // OverCommitted is the memory held beyond what there is, on all GPUs. It must be nothing.

@@ -20,8 +20,8 @@ import (
 type state struct {
 	resource corev1.ResourceName
 	sites    map[growth.NodeName]*site
-	pods     map[growth.PodUID]request.Pod
-	samples  map[growth.PodUID]bus.Sample
+	pods     map[growth.PodUID]*request.Pod
+	samples  map[growth.PodUID]*bus.Sample
 	// refused are the job records that can not be read, refusedOnNodes counts those of the nodes as last published.
 	refused        map[string]error
 	refusedOnNodes int
@@ -62,8 +62,8 @@ func newState(resource corev1.ResourceName) *state {
 	return &state{
 		resource: resource,
 		sites:    map[growth.NodeName]*site{},
-		pods:     map[growth.PodUID]request.Pod{},
-		samples:  map[growth.PodUID]bus.Sample{},
+		pods:     map[growth.PodUID]*request.Pod{},
+		samples:  map[growth.PodUID]*bus.Sample{},
 		refused:  map[string]error{},
 
 		touched:   map[growth.NodeName]struct{}{},
@@ -130,9 +130,9 @@ func (s *state) applyJobs(batch bus.Batch) {
 }
 
 // slim leaves out of a sample what no decision here is made of: curves and histories are most of it.
-func slim(s bus.Sample) bus.Sample {
+func slim(s bus.Sample) *bus.Sample {
 	s.History, s.Work, s.Trial, s.Pressure, s.BatchSize, s.Loaders, s.Duty, s.Tunable = nil, nil, nil, nil, nil, nil, nil, nil
-	return s
+	return &s
 }
 
 func (s *state) forgetSample(pod growth.PodUID) {
@@ -143,24 +143,22 @@ func (s *state) forgetSample(pod growth.PodUID) {
 	}
 }
 
-// setPod replaces what is known of a pod; present is false for one that is gone.
-func (s *state) setPod(pod *corev1.Pod, present bool) {
-	uid := growth.PodUID(pod.UID)
-	p, asks := request.Read(pod, s.resource)
+// setPod replaces what is known of a pod; nil is for one that is gone.
+func (s *state) setPod(uid growth.PodUID, p *request.Pod) {
 	if old, ok := s.pods[uid]; ok {
-		if present && earlier(pod.ResourceVersion, old.ResourceVersion) {
+		if p != nil && earlier(p.ResourceVersion, old.ResourceVersion) {
 			return
 		}
 		s.podsMoved[uid] = struct{}{}
 		delete(s.pods, uid)
 		if old.Node != "" {
 			delete(s.at(old.Node).bound, uid)
-			if !present || p.Ended {
+			if p == nil || p.Ended {
 				s.at(old.Node).over[uid] = struct{}{}
 			}
 		}
 	}
-	if !present || !asks {
+	if p == nil {
 		return
 	}
 	s.podsMoved[uid] = struct{}{}
@@ -199,11 +197,14 @@ func (s *state) snapshot(last *Snapshot) *Snapshot {
 	if next.Away == nil && s.jobsBus.away != nil {
 		next.Away, next.Since = s.jobsBus.away, s.jobsBus.since
 	}
+	if !next.Synced { // nobody decides on half of the cluster: at the start there is much to tell, and nothing to show
+		return &next
+	}
 	if len(s.podsMoved) > 0 {
-		next.Pods = last.Pods.With(maps.Keys(s.podsMoved), func(pod growth.PodUID) (request.Pod, bool) { p, ok := s.pods[pod]; return p, ok })
+		next.Pods = last.Pods.With(maps.Keys(s.podsMoved), func(pod growth.PodUID) (*request.Pod, bool) { p, ok := s.pods[pod]; return p, ok })
 	}
 	if len(s.samplesMoved) > 0 {
-		next.Samples = last.Samples.With(maps.Keys(s.samplesMoved), s.sample)
+		next.Samples = last.Samples.With(maps.Keys(s.samplesMoved), func(pod growth.PodUID) (*bus.Sample, bool) { sample, ok := s.samples[pod]; return sample, ok })
 	}
 	if len(s.touched) > 0 {
 		// Sorted, so that the first snapshot's places are in the order in which nodes are mostly named.
@@ -250,8 +251,10 @@ func (s *state) remake(name growth.NodeName) *Node {
 }
 
 func (s *state) sample(pod growth.PodUID) (bus.Sample, bool) {
-	sample, ok := s.samples[pod]
-	return sample, ok
+	if sample, ok := s.samples[pod]; ok {
+		return *sample, true
+	}
+	return bus.Sample{}, false
 }
 
 // claim counts the claims on a node, or takes them back.
