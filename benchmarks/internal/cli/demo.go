@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -112,7 +111,7 @@ func (o *demoOptions) run(cmd *cobra.Command) error {
 		Timeout: o.timeout, Report: cmd.OutOrStdout(), Notices: cmd.OutOrStdout(),
 		Summary: results.Summary{
 			Name: "demo", Quick: o.quick, Commit: o.commit, Date: time.Now().UTC().Truncate(time.Second), Seeds: list.Seeds(),
-			Command: strings.Join(append([]string{filepath.Base(os.Args[0])}, os.Args[1:]...), " "),
+			Command: o.command(cmd),
 		},
 	}
 	if o.chaos {
@@ -153,6 +152,15 @@ func (o *demoOptions) jobs() (workload.Workload, error) {
 		list = list.Quick()
 	}
 	return list, err
+}
+
+// command is what a reader types. A cluster of the reader's own is named by KUBECONFIG, as make knows it.
+func (o *demoOptions) command(cmd *cobra.Command) string {
+	command := results.Command("demo", cmd.Flags(), "name", "kubeconfig", "out", "output", "keep")
+	if o.kubeconfig != "" {
+		return "KUBECONFIG=… " + command
+	}
+	return command
 }
 
 func (o *demoOptions) local(d *demo.Demo) (*cluster.Local, error) {

@@ -53,7 +53,7 @@ itself (bin/local build --only controlplane makes them), and writes every figure
 			}
 			summary := results.Summary{
 				Name: "extender", Quick: o.Quick, Commit: commit, Date: time.Now().UTC(), Machine: results.ThisMachine(nil), Seeds: []uint32{uint32(o.Seed)},
-				Command: strings.Join(os.Args, " "), Goals: measured.Goals(), Phases: phases, Details: measured,
+				Command: results.Command("bench-extender", cmd.Flags(), "stock-dir", "bin", "out"), Goals: measured.Goals(), Phases: phases, Details: measured,
 			}
 			if err := errors.Join(summary.Write(out), results.Table(cmd.OutOrStdout(), summary.Goals)); err != nil {
 				return err

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -59,7 +58,7 @@ func (o *simOptions) run(cmd *cobra.Command) error {
 	}
 	report := sim.Report{
 		Name: "sim", Quick: o.quick, Commit: o.commit, Date: began.UTC().Truncate(time.Second), Machine: results.ThisMachine(nil),
-		Command: "benchmarks " + strings.Join(os.Args[1:], " "), Seconds: time.Since(began).Round(time.Second / 10).Seconds(),
+		Command: results.Command("sim", cmd.Flags(), "out"), Seconds: time.Since(began).Round(time.Second / 10).Seconds(),
 		Goals: sim.Goals(cells), Cells: cells,
 	}
 	for seed := range o.seeds {

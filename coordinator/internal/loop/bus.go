@@ -14,7 +14,7 @@ func (l *Loop) FollowAllocations(ctx context.Context, b Watcher, node growth.Nod
 	}}
 	for batch := range b.Watch(ctx, bus.AllocationsOn(node)) {
 		view := mirror.Apply(batch)
-		l.refusals(batch, view.Refused)
+		l.unread(batch, view.Refused)
 		l.post(func() {
 			l.allocations = view
 			l.syncSlots()
@@ -34,7 +34,7 @@ func (l *Loop) FollowJobs(ctx context.Context, b Watcher, node growth.NodeName) 
 	for batch := range b.Watch(ctx, bus.Jobs) {
 		advice, samples := parted(batch)
 		view := mirror.Apply(advice)
-		l.refusals(advice, view.Refused)
+		l.unread(advice, view.Refused)
 		var past []bus.Sample
 		if first && batch.Reset {
 			past, first = ours(samples, node), false
@@ -89,8 +89,8 @@ func (l *Loop) jobsChanged(view *bus.View[bus.Advice], past []bus.Sample) {
 	}
 }
 
-// refusals logs the records of a batch that this build can not read, once each time they are written.
-func (l *Loop) refusals(batch bus.Batch, refused map[string]error) {
+// unread logs the records of a batch that this build can not read, once each time they are written.
+func (l *Loop) unread(batch bus.Batch, refused map[string]error) {
 	for _, e := range batch.Entries {
 		if err := refused[e.Key]; err != nil {
 			l.log.Error("a record on the bus is left alone", "key", e.Key, "reason", err)

@@ -270,10 +270,14 @@ func atLeast(name string, value float64, unit string, target float64) goal {
 func report(t *testing.T, goals []goal) {
 	commit, _ := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
 	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease")
+	command := "make bench-coordinator"
+	if *costQuick {
+		command += ` ARGS="-quick"`
+	}
 	content, err := json.MarshalIndent(map[string]any{
 		"name": "coordinator", "quick": *costQuick, "commit": strings.TrimSpace(string(commit)), "date": time.Now().UTC().Format(time.RFC3339),
 		"machine": map[string]any{"cpus": runtime.NumCPU(), "kernel": strings.TrimSpace(string(kernel))}, "seeds": []int{},
-		"command": "make bench-coordinator", "goals": goals,
+		"command": command, "goals": goals,
 	}, "", "  ")
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(*costFile, append(content, '\n'), 0o644))

@@ -1,0 +1,39 @@
+package results
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// Command is what a reader types to have the figures again: the target of make, and in ARGS the flags that were given,
+// without those in places, which only say where things lie on this machine. Of any other path there is the name alone.
+func Command(target string, given *pflag.FlagSet, places ...string) string {
+	var words []string
+	given.Visit(func(f *pflag.Flag) {
+		if slices.Contains(places, f.Name) || f.Value.String() == f.DefValue {
+			return
+		}
+		words = append(words, word(f))
+	})
+	if len(words) == 0 {
+		return "make " + target
+	}
+	return "make " + target + ` ARGS="` + strings.Join(words, " ") + `"`
+}
+
+func word(f *pflag.Flag) string {
+	value := f.Value.String()
+	if list, ok := f.Value.(pflag.SliceValue); ok {
+		value = strings.Join(list.GetSlice(), ",")
+	}
+	if f.Value.Type() == "bool" && value == "true" {
+		return "--" + f.Name
+	}
+	if filepath.IsAbs(value) {
+		value = "…/" + filepath.Base(value)
+	}
+	return "--" + f.Name + "=" + value
+}
