@@ -30,6 +30,7 @@ type Process interface {
 func Run(t *testing.T, open func(t *testing.T) Harness) {
 	for name, test := range map[string]func(*testing.T, Harness){
 		"an entry is listed with its revision":                                 listed,
+		"a long list is of one instant":                                        ofOneInstant,
 		"an absent key can be claimed once":                                    claimedOnce,
 		"an unchanged key can be replaced once":                                replacedOnce,
 		"nobody may have written below a guarded prefix":                       noneNewer,
@@ -95,6 +96,48 @@ func listed(t *testing.T, h Harness) {
 	entries, revision, err := b.List(t.Context(), "/")
 	if err != nil || len(entries) != 2 || entries[0].Key != "/a" || entries[0].Revision != first || revision < first {
 		t.Fatalf("got %+v at %d, %v", entries, revision, err)
+	}
+}
+
+// ofOneInstant lists thousands of entries while the first and the last of them change, always both at once.
+func ofOneInstant(t *testing.T, h Harness) {
+	const entries = 2500
+	b, key := h.Open(t), func(n int) string { return fmt.Sprintf("/n/%04d", n) }
+	for n := 0; n < entries; n += 100 {
+		var writes []bus.Write
+		for i := range 100 {
+			writes = append(writes, bus.Write{Key: key(n + i), Value: []byte("0")})
+		}
+		if _, err := b.Commit(t.Context(), writes); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	change := func(n int) {
+		value := []byte(fmt.Sprint(n))
+		if _, err := b.Commit(ctx, []bus.Write{{Key: key(0), Value: value}, {Key: key(entries - 1), Value: value}}); err != nil && ctx.Err() == nil {
+			t.Errorf("round %d: %v", n, err)
+		}
+	}
+	change(1)
+	var writer sync.WaitGroup
+	defer writer.Wait()
+	defer cancel()
+	writer.Go(func() {
+		for n := 2; ctx.Err() == nil; n++ {
+			change(n)
+		}
+	})
+	reader := h.Open(t)
+	for range 10 {
+		all, revision, err := reader.List(t.Context(), "/n/")
+		if err != nil || len(all) != entries {
+			t.Fatalf("got %d entries, %v, want %d", len(all), err, entries)
+		}
+		first, last := all[0], all[entries-1]
+		if first.Key != key(0) || last.Key != key(entries-1) || first.Revision != last.Revision || last.Revision > revision {
+			t.Fatalf("got %s=%s of %d and %s=%s of %d in a list of %d, want the ends, of one revision", first.Key, first.Value, first.Revision, last.Key, last.Value, last.Revision, revision)
+		}
 	}
 }
 

@@ -65,19 +65,6 @@ func (b *Bus) Close() error {
 	return b.client.Close()
 }
 
-// List implements bus.Bus.
-func (b *Bus) List(ctx context.Context, prefix string) ([]bus.Entry, bus.Revision, error) {
-	reply, err := b.client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithSort(clientv3.SortByKey, clientv3.SortAscend))
-	if err != nil {
-		return nil, 0, mapped("listing "+prefix, err)
-	}
-	entries := make([]bus.Entry, len(reply.Kvs))
-	for i, kv := range reply.Kvs {
-		entries[i] = bus.Entry{Key: string(kv.Key), Value: kv.Value, Revision: bus.Revision(kv.ModRevision)}
-	}
-	return entries, bus.Revision(reply.Header.Revision), nil
-}
-
 // Put implements bus.Bus.
 func (b *Bus) Put(ctx context.Context, key string, value []byte, life bus.Life, guards ...bus.Guard) (bus.Revision, error) {
 	return b.Commit(ctx, []bus.Write{{Key: key, Value: value, Life: life}}, guards...)

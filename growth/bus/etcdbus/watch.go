@@ -78,9 +78,7 @@ func (b *Bus) follow(ctx context.Context, prefix string, out chan<- bus.Batch) e
 }
 
 func (b *Bus) relist(ctx context.Context, prefix string, out chan<- bus.Batch) (bus.Revision, error) {
-	attempt, cancel := context.WithTimeout(ctx, 2*probeTimeout)
-	defer cancel()
-	entries, revision, err := b.List(attempt, prefix)
+	entries, revision, err := b.List(ctx, prefix)
 	if err != nil {
 		return 0, err
 	}

@@ -1,0 +1,12 @@
+package etcdbus
+
+import clientv3 "go.etcd.io/etcd/client/v3"
+
+// Through puts something between the bus and what it reads and writes.
+func (b *Bus) Through(between func(clientv3.KV) clientv3.KV) { b.client.KV = between(b.client.KV) }
+
+// The bounds of a list.
+const (
+	PageSize     = pageSize
+	ListAttempts = listAttempts
+)

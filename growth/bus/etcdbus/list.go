@@ -1,0 +1,86 @@
+package etcdbus
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/trellis-gpu/trellis/growth/bus"
+)
+
+const (
+	// pageSize is how many entries are asked for at once: about a MiB of what there is most of.
+	pageSize = 1000
+	// pageTimeout is how long one page may take.
+	pageTimeout = 2 * probeTimeout
+	// listAttempts bounds how often a list begins again. Each time etcd has compacted what it was being read from, which it
+	// does every few minutes.
+	listAttempts = 3
+)
+
+// List implements bus.Bus.
+func (b *Bus) List(ctx context.Context, prefix string) ([]bus.Entry, bus.Revision, error) {
+	var err error
+	for range listAttempts {
+		var entries []bus.Entry
+		var revision bus.Revision
+		if entries, revision, err = b.pages(ctx, prefix); !errors.Is(err, rpctypes.ErrCompacted) {
+			return entries, revision, err
+		}
+	}
+	return nil, 0, err
+}
+
+// pages reads all pages at the revision of the first. A page that is more than a message may hold is asked for in halves.
+func (b *Bus) pages(ctx context.Context, prefix string) ([]bus.Entry, bus.Revision, error) {
+	entries, revision := []bus.Entry{}, bus.Revision(0)
+	for from, size := cmp.Or(prefix, "\x00"), int64(pageSize); ; {
+		reply, err := b.page(ctx, prefix, from, revision, size)
+		if tooLarge(err) && size > 1 {
+			size /= 2
+			continue
+		}
+		if err != nil {
+			return nil, 0, mapped("listing "+prefix, err)
+		}
+		if revision == 0 {
+			revision = bus.Revision(reply.Header.Revision)
+		}
+		for _, kv := range reply.Kvs {
+			entries = append(entries, entry(kv))
+		}
+		if !reply.More {
+			return entries, revision, nil
+		}
+		if len(reply.Kvs) == 0 {
+			return nil, 0, fmt.Errorf("listing %s: etcd says that there is more, and gives nothing", prefix)
+		}
+		from = entries[len(entries)-1].Key + "\x00"
+	}
+}
+
+// page reads up to size entries below prefix, of those from a key on; at the present revision if it is to be none.
+func (b *Bus) page(ctx context.Context, prefix, from string, revision bus.Revision, size int64) (*clientv3.GetResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
+	defer cancel()
+	return b.client.Get(ctx, from, clientv3.WithRange(clientv3.GetPrefixRangeEnd(prefix)), clientv3.WithLimit(size), clientv3.WithRev(int64(revision)),
+		clientv3.WithSort(clientv3.SortByKey, clientv3.SortAscend))
+}
+
+func entry(kv *mvccpb.KeyValue) bus.Entry {
+	return bus.Entry{Key: string(kv.Key), Value: kv.Value, Revision: bus.Revision(kv.ModRevision)}
+}
+
+// tooLarge tells that gRPC, here or on the way, would not carry an answer. What etcd itself says under the same code is that
+// it has too much to do.
+func tooLarge(err error) bool {
+	var fromEtcd rpctypes.EtcdError
+	return !errors.As(err, &fromEtcd) && status.Code(err) == codes.ResourceExhausted
+}
