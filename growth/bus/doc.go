@@ -5,7 +5,7 @@
 //	nodes/<node>/gpus                       deviceplugin   NodeGPUs      while the writer lives
 //	nodes/<node>/allocations/<pod uid>      deviceplugin   Allocation    while the pod lives
 //	nodes/<node>/reservations/<pod uid>     extender       Reservation   until allocated, pod gone, or expired
-//	nodes/<node>/epochs/<gpu uuid>          extender       Epoch         for ever
+//	nodes/<node>/epochs/<gpu uuid>          extender       Epoch         until its GPU is gone
 //	nodes/<node>/load                       coordinator    NodeLoad      while the writer lives
 //	jobs/<pod uid>/sample                   coordinator    Sample        while the writer lives
 //	jobs/<pod uid>/advice                   tuner          Advice        until the job ends

@@ -39,7 +39,7 @@ func (d *Decider) reserve(ctx context.Context, pod request.Pod, node growth.Node
 		if err != nil {
 			return bus.Reservation{}, 0, fmt.Errorf("node %s: %w", node, err)
 		}
-		basis := ledger.Basis{Node: vacant, Seen: seen, Own: here.Reservations[pod.Ref.UID].Revision}
+		basis := ledger.Basis{Node: vacant, Seen: seen, Published: here.Published, Own: here.Reservations[pod.Ref.UID].Revision}
 		revision, err := d.Ledger.Reserve(ctx, basis, planned)
 		if err == nil || !errors.Is(err, bus.ErrConflict) {
 			return planned, revision, err

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
@@ -10,10 +11,13 @@ import (
 
 // Books are one node's records.
 type Books struct {
-	// Inventory is nil while no device plugin is alive on the node.
+	// Inventory is nil while no device plugin is alive on the node, Published is the revision that wrote it.
 	Inventory    *bus.NodeGPUs
+	Published    bus.Revision
 	Allocations  map[growth.PodUID]bus.Allocation
 	Reservations map[growth.PodUID]Reserved
+	// Epochs are the GPUs that have one.
+	Epochs map[growth.GPU]struct{}
 	// Refused holds the records that this build can not read, by key.
 	Refused map[string]error
 }
@@ -29,6 +33,7 @@ func NewBooks() *Books {
 	return &Books{
 		Allocations:  map[growth.PodUID]bus.Allocation{},
 		Reservations: map[growth.PodUID]Reserved{},
+		Epochs:       map[growth.GPU]struct{}{},
 		Refused:      map[string]error{},
 	}
 }
@@ -38,6 +43,21 @@ func (b *Books) Holds(pod growth.PodUID) bool {
 	_, allocated := b.Allocations[pod]
 	_, reserved := b.Reservations[pod]
 	return allocated || reserved
+}
+
+// Gone are the GPUs with an epoch that the node does not have any more. Of an inventory that can not be read nobody knows.
+func (b *Books) Gone() []growth.GPU {
+	if b.Inventory == nil && b.Published != 0 {
+		return nil
+	}
+	var gone []growth.GPU
+	for gpu := range b.Epochs {
+		if b.Inventory == nil || !slices.ContainsFunc(b.Inventory.GPUs, func(g bus.GPU) bool { return g.UUID == gpu }) {
+			gone = append(gone, gpu)
+		}
+	}
+	slices.Sort(gone)
+	return gone
 }
 
 // Enter puts a record into the books. One that can not be read leaves what it replaces, and is remembered as refused.
@@ -51,6 +71,7 @@ func (b *Books) Enter(key bus.Key, entry bus.Entry) {
 func (b *Books) enter(key bus.Key, entry bus.Entry) error {
 	switch key.Kind {
 	case bus.KindGPUs:
+		b.Published = entry.Revision
 		inventory, err := bus.Decode[bus.NodeGPUs](entry.Value)
 		if err != nil {
 			return err
@@ -86,6 +107,8 @@ func (b *Books) enter(key bus.Key, entry bus.Entry) error {
 			}
 		}
 		b.Reservations[key.Pod] = Reserved{reservation, entry.Revision}
+	case bus.KindEpoch:
+		b.Epochs[key.GPU] = struct{}{}
 	}
 	return nil
 }
@@ -95,11 +118,13 @@ func (b *Books) Remove(key bus.Key) {
 	delete(b.Refused, key.String())
 	switch key.Kind {
 	case bus.KindGPUs:
-		b.Inventory = nil
+		b.Inventory, b.Published = nil, 0
 	case bus.KindAllocation:
 		delete(b.Allocations, key.Pod)
 	case bus.KindReservation:
 		delete(b.Reservations, key.Pod)
+	case bus.KindEpoch:
+		delete(b.Epochs, key.GPU)
 	}
 }
 

@@ -6,10 +6,14 @@
 //
 //   - nobody has reserved on the same GPUs (their epochs are not newer),
 //   - nobody has reserved for the same pod (its own reservation is the one that was seen, or still absent),
-//   - the node's inventory was not published anew.
+//   - the node's inventory is there and was not published anew.
 //
 // Pods on different GPUs of one node do not meet. An epoch outlives the reservation, so that one which was made, served
 // and given back since is noticed too. bus.ErrConflict means: read the node again and decide again.
+//
+// An epoch goes when its GPU has gone (Forget), with the node or from its inventory; package sweep sees to that. Whoever
+// decided before can not come after it: the inventory that named the GPU is not there any more, and one that names it again
+// is newer. So no time has to pass for this to be safe.
 //
 // Allocations are not guarded against. One that follows its reservation changes nothing. One that does not was decided
 // by kubelet before anybody could hear of it: it is drift, which package sweep repairs, and kubelet's own accounting

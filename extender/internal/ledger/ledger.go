@@ -35,8 +35,8 @@ type Ledger struct {
 type Basis struct {
 	// Node is the node as it is without the pod.
 	Node placement.Node
-	// Seen is the revision up to which the books were known.
-	Seen bus.Revision
+	// Seen is the revision up to which the books were known, Published the one that wrote their inventory.
+	Seen, Published bus.Revision
 	// Own is the revision of the pod's reservation on the node, zero if it had none.
 	Own bus.Revision
 }
@@ -90,7 +90,7 @@ func transition(on Basis, r bus.Reservation) ([]bus.Write, []bus.Guard, error) {
 	}
 	node, own := on.Node.Name, bus.ReservationKey(on.Node.Name, r.Pod.UID)
 	writes := []bus.Write{{Key: own, Value: reservation, Life: bus.Life{For: Life}}}
-	guards := []bus.Guard{bus.Unchanged(own, on.Own), bus.NotNewer(bus.GPUsKey(node), on.Seen)}
+	guards := []bus.Guard{bus.Unchanged(own, on.Own), bus.Unchanged(bus.GPUsKey(node), on.Published)}
 	for _, share := range r.GPUs {
 		key := bus.EpochKey(node, share.GPU)
 		writes = append(writes, bus.Write{Key: key, Value: epoch, Life: bus.Persistent})
@@ -106,6 +106,16 @@ func (l Ledger) Release(ctx context.Context, node growth.NodeName, pod growth.Po
 	key := bus.ReservationKey(node, pod.UID)
 	if err := l.Bus.Delete(ctx, key, bus.Unchanged(key, revision)); err != nil {
 		return fmt.Errorf("releasing the reservation of pod %s on node %s: %w", pod, node, err)
+	}
+	return nil
+}
+
+// Forget deletes the epoch of a GPU that the node's inventory of that revision does not have; zero is no inventory at all.
+func (l Ledger) Forget(ctx context.Context, node growth.NodeName, gpu growth.GPU, published bus.Revision) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	if err := l.Bus.Delete(ctx, bus.EpochKey(node, gpu), bus.Unchanged(bus.GPUsKey(node), published)); err != nil {
+		return fmt.Errorf("forgetting the epoch of GPU %s on node %s: %w", gpu, node, err)
 	}
 	return nil
 }

@@ -8,6 +8,9 @@
 //	unreserved   a bound pod waits for kubelet without a reservation       reserve what its Binding said, or what is free
 //	overdrawn    kubelet gave a pod a GPU that was kept for another one     move the other's reservation to where there is room
 //
+// It also forgets the epochs of GPUs that have been gone for ten minutes: a node that was taken out of the cluster leaves
+// nothing behind. That a device plugin may be back any moment is the only reason to wait.
+//
 // Kubelet's word always wins: an allocation is never questioned, only plans move. Where nothing is free to move to, the
 // plan stays as it is; kubelet will refuse the pod, and the metric shows it until then.
 //

@@ -22,9 +22,10 @@ import (
 // every is how often the snapshot is looked through.
 const every = time.Second
 
-// Ledger gives reservations back.
+// Ledger gives back what is not needed any more.
 type Ledger interface {
 	Release(ctx context.Context, node growth.NodeName, pod growth.PodRef, revision bus.Revision) error
+	Forget(ctx context.Context, node growth.NodeName, gpu growth.GPU, published bus.Revision) error
 }
 
 // Reserver plans for a pod that has its node.
@@ -50,9 +51,12 @@ type Sweeper struct {
 	Log      *slog.Logger
 	// Repaired is told of every repair of drift, by its word in doc.go.
 	Repaired func(kind string)
+	// ForgetAfter is for how many sweeps on end a GPU must have been gone before its epoch goes; 0 for ten minutes.
+	ForgetAfter int
 
-	// waiting counts in how many sweeps on end a pod was unreserved.
+	// waiting counts in how many sweeps on end a pod was unreserved, missing in how many the GPU of an epoch was.
 	waiting map[growth.PodUID]int
+	missing map[string]int
 }
 
 // Kinds are all the words that Repaired is told.
@@ -80,8 +84,8 @@ func (s *Sweeper) Once(ctx context.Context) {
 	}
 	// 1. What was decided while the bus was away.
 	s.write(ctx, snapshot)
-	waiting := map[growth.PodUID]int{}
-	for _, name := range unsettled(snapshot) {
+	waiting, names := map[growth.PodUID]int{}, unsettled(snapshot)
+	for _, name := range names {
 		node := snapshot.Node(name)
 		// 2. Reservations that nobody needs any more.
 		s.release(ctx, snapshot, node)
@@ -91,13 +95,15 @@ func (s *Sweeper) Once(ctx context.Context) {
 		s.relieve(ctx, snapshot, node)
 	}
 	s.waiting = waiting
+	// 5. Epochs of GPUs that are gone.
+	s.forget(ctx, snapshot, names)
 }
 
 // unsettled lists the nodes with anything to look at.
 func unsettled(snapshot *view.Snapshot) []growth.NodeName {
 	var names []growth.NodeName
 	for name, node := range snapshot.Nodes.All() {
-		if len(node.Reservations) > 0 || !node.Drift.None() {
+		if len(node.Reservations)+len(node.Gone) > 0 || !node.Drift.None() {
 			names = append(names, name)
 		}
 	}

@@ -40,6 +40,9 @@ type Node struct {
 	Bound map[growth.PodUID]placement.Bound
 	// Drift is where plans and reality differ.
 	Drift placement.Drift
+	// Published is the revision of the inventory, Gone are the GPUs that had an epoch and are not in it.
+	Published bus.Revision
+	Gone      []growth.GPU
 
 	// soon is the node without pods that have ended; nil where there is none.
 	soon *placement.Node
@@ -123,6 +126,7 @@ func (s *Snapshot) OverCommitted() growth.MiB {
 func picture(name growth.NodeName, books *ledger.Books, bound map[growth.PodUID]placement.Bound, sample func(growth.PodUID) (bus.Sample, bool)) *Node {
 	n := &Node{
 		Node: placement.Node{Name: name}, Reservations: books.Reservations, Allocations: books.Allocations, Bound: bound,
+		Published: books.Published, Gone: books.Gone(),
 		refused: len(books.Refused),
 	}
 	if books.Inventory == nil {

@@ -47,7 +47,7 @@ type site struct {
 }
 
 func (s *site) empty() bool {
-	return !s.registered && s.books.Inventory == nil && len(s.bound)+len(s.books.Allocations)+len(s.books.Reservations)+len(s.books.Refused) == 0
+	return !s.registered && s.books.Inventory == nil && len(s.bound)+len(s.books.Allocations)+len(s.books.Reservations)+len(s.books.Epochs)+len(s.books.Refused) == 0
 }
 
 // link is the state of one watch on the bus.
@@ -236,7 +236,7 @@ func (s *state) remake(name growth.NodeName) *Node {
 		return nil
 	}
 	frozen := &ledger.Books{
-		Inventory: site.books.Inventory, Refused: site.books.Refused,
+		Inventory: site.books.Inventory, Published: site.books.Published, Epochs: site.books.Epochs, Refused: site.books.Refused,
 		Allocations: maps.Clone(site.books.Allocations), Reservations: maps.Clone(site.books.Reservations),
 	}
 	node := picture(name, frozen, maps.Clone(site.bound), s.sample)
