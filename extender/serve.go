@@ -40,7 +40,7 @@ func serve(s settings.Settings, log *slog.Logger) error {
 	resource := corev1.ResourceName(s.Resource)
 	keeper := view.NewKeeper(etcd, resource, log)
 	held := &ledger.Held{}
-	metrics := telemetry.NewMetrics(keeper, held, decide.Outcomes(), sweep.Kinds())
+	metrics := telemetry.NewMetrics(keeper, held, decide.Outcomes(), sweep.Kinds(), sweep.Failures())
 	client, err := kube.Connect(s.Kube, metrics.Waited)
 	if err != nil {
 		return err
@@ -58,6 +58,7 @@ func serve(s settings.Settings, log *slog.Logger) error {
 	}
 	sweeper := &sweep.Sweeper{
 		View: keeper, Ledger: books, Reserver: decider, Held: held, Pods: api, Log: log, Repaired: metrics.Repaired,
+		Mismatched: metrics.Mismatched,
 	}
 
 	var parts run.Group

@@ -33,7 +33,7 @@ func newReplica(c *stage.Cluster) replica {
 	r := replica{keeper: c.Replica(), sweeper: c.Sweeper()}
 	r.decider = c.Decider(r.keeper)
 	r.decider.Held, r.sweeper.Held, r.sweeper.View, r.sweeper.Reserver = held, held, r.keeper, r.decider
-	r.probes = &telemetry.Probes{View: r.keeper, Held: held, Metrics: telemetry.NewMetrics(r.keeper, held, decide.Outcomes(), sweep.Kinds())}
+	r.probes = &telemetry.Probes{View: r.keeper, Held: held, Metrics: telemetry.NewMetrics(r.keeper, held, decide.Outcomes(), sweep.Kinds(), sweep.Failures())}
 	return r
 }
 

@@ -56,6 +56,7 @@ func (r *replica) start() {
 	}
 	r.sweeper = &sweep.Sweeper{
 		View: r.keeper, Ledger: books, Reserver: r.decider, Held: r.held, Pods: api{r.w}, Log: quiet, Repaired: func(string) {},
+		Mismatched:  func(string) {},
 		ForgetAfter: 1, // as early as can be
 	}
 	r.busQueue, r.podQueue, r.known = nil, nil, map[growth.PodUID]*corev1.Pod{}

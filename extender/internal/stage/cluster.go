@@ -97,7 +97,7 @@ func (c *Cluster) Decider(keeper *view.Keeper) *decide.Decider {
 func (c *Cluster) Sweeper() *sweep.Sweeper {
 	return &sweep.Sweeper{
 		View: c.Keeper, Ledger: c.ledger(), Reserver: c.Decider(c.Keeper), Held: c.Held, Pods: kube.API{Client: c.Client},
-		Log: slog.New(slog.DiscardHandler), Repaired: func(string) {},
+		Log: slog.New(slog.DiscardHandler), Repaired: func(string) {}, Mismatched: func(string) {},
 	}
 }
 

@@ -8,6 +8,13 @@
 //	unreserved   a bound pod waits for kubelet without a reservation       reserve what its Binding said, or what is free
 //	overdrawn    kubelet gave a pod a GPU that was kept for another one     move the other's reservation to where there is room
 //
+// What kubelet has given and nobody meant is told and not repaired (match failures):
+//
+//	elsewhere    a pod has a GPU that neither its reservation nor, without one, its Binding named
+//	unknown      an allocation has been there for a minute and belongs to no pod of the node
+//
+// Each replica tells each of them once, and one that was started anew those that it finds.
+//
 // It also forgets the epochs of GPUs that have been gone for ten minutes: a node that was taken out of the cluster leaves
 // nothing behind. That a device plugin may be back any moment is the only reason to wait.
 //

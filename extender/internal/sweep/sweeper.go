@@ -51,12 +51,16 @@ type Sweeper struct {
 	Log      *slog.Logger
 	// Repaired is told of every repair of drift, by its word in doc.go.
 	Repaired func(kind string)
+	// Mismatched is told of every allocation that is not the one that was meant, once, by its word in doc.go.
+	Mismatched func(kind string)
 	// ForgetAfter is for how many sweeps on end a GPU must have been gone before its epoch goes; 0 for ten minutes.
 	ForgetAfter int
 
 	// waiting counts in how many sweeps on end a pod was unreserved, missing in how many the GPU of an epoch was.
 	waiting map[growth.PodUID]int
 	missing map[string]int
+	// odd counts in how many sweeps on end an allocation was not the one that was meant.
+	odd map[oddity]int
 }
 
 // Kinds are all the words that Repaired is told.
@@ -84,18 +88,20 @@ func (s *Sweeper) Once(ctx context.Context) {
 	}
 	// 1. What was decided while the bus was away.
 	s.write(ctx, snapshot)
-	waiting, names := map[growth.PodUID]int{}, unsettled(snapshot)
+	waiting, odd, names := map[growth.PodUID]int{}, map[oddity]int{}, unsettled(snapshot)
 	for _, name := range names {
 		node := snapshot.Node(name)
-		// 2. Reservations that nobody needs any more.
+		// 2. Allocations that are not as was meant.
+		s.match(ctx, snapshot, node, odd)
+		// 3. Reservations that nobody needs any more.
 		s.release(ctx, snapshot, node)
-		// 3. Pods that nothing is kept for.
+		// 4. Pods that nothing is kept for.
 		s.reserve(ctx, snapshot, node, waiting)
-		// 4. GPUs that kubelet gave to others.
+		// 5. GPUs that kubelet gave to others.
 		s.relieve(ctx, snapshot, node)
 	}
-	s.waiting = waiting
-	// 5. Epochs of GPUs that are gone.
+	s.waiting, s.odd = waiting, odd
+	// 6. Epochs of GPUs that are gone.
 	s.forget(ctx, snapshot, names)
 }
 
@@ -103,7 +109,7 @@ func (s *Sweeper) Once(ctx context.Context) {
 func unsettled(snapshot *view.Snapshot) []growth.NodeName {
 	var names []growth.NodeName
 	for name, node := range snapshot.Nodes.All() {
-		if len(node.Reservations)+len(node.Gone) > 0 || !node.Drift.None() {
+		if len(node.Reservations)+len(node.Gone) > 0 || !node.Drift.None() || !node.Mismatch.None() {
 			names = append(names, name)
 		}
 	}

@@ -21,6 +21,7 @@ type Metrics struct {
 	conflicts prometheus.Counter
 	waits     prometheus.Histogram
 	repairs   *prometheus.CounterVec
+	failures  *prometheus.CounterVec
 	refusals  prometheus.Counter
 }
 
@@ -28,8 +29,8 @@ type Metrics struct {
 type Held interface{ Len() int }
 
 // NewMetrics registers all metrics; outcomes are the results that a bind may have, drifts the kinds of drift that are
-// repaired.
-func NewMetrics(v View, held Held, outcomes, drifts []string) *Metrics {
+// repaired, failures the ways in which an allocation may not be the one that was meant.
+func NewMetrics(v View, held Held, outcomes, drifts, failures []string) *Metrics {
 	m := &Metrics{
 		Registry: prometheus.NewRegistry(),
 		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -49,6 +50,10 @@ func NewMetrics(v View, held Held, outcomes, drifts []string) *Metrics {
 		repairs: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "trellis_extender_drift_repaired_total", Help: "Plans that were brought into line with kubelet and the API server.",
 		}, []string{"kind"}),
+		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "trellis_extender_match_failures_total",
+			Help: "Allocations that are not as was meant: elsewhere, on another GPU than reservation or Binding named; unknown, of no pod of the node. Every replica counts all of them.",
+		}, []string{"kind"}),
 		refusals: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "trellis_extender_unbalanced_total", Help: "Reservations refused because 0 <= used <= total would not have held. Must be 0.",
 		}),
@@ -59,7 +64,10 @@ func NewMetrics(v View, held Held, outcomes, drifts []string) *Metrics {
 	for _, kind := range drifts {
 		m.repairs.WithLabelValues(kind)
 	}
-	m.Registry.MustRegister(m.latency, m.binds, m.conflicts, m.waits, m.repairs, m.refusals, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+	for _, kind := range failures {
+		m.failures.WithLabelValues(kind)
+	}
+	m.Registry.MustRegister(m.latency, m.binds, m.conflicts, m.waits, m.repairs, m.failures, m.refusals, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "trellis_extender_held_reservations", Help: "Reservations held in memory until the bus is back.",
 	}, func() float64 { return float64(held.Len()) }), collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -120,6 +128,9 @@ func (m *Metrics) Bound(outcome string) { m.binds.WithLabelValues(outcome).Inc()
 
 // Repaired counts a repair of drift.
 func (m *Metrics) Repaired(kind string) { m.repairs.WithLabelValues(kind).Inc() }
+
+// Mismatched counts an allocation that is not the one that was meant.
+func (m *Metrics) Mismatched(kind string) { m.failures.WithLabelValues(kind).Inc() }
 
 // Unbalanced counts a reservation that would have broken the balance.
 func (m *Metrics) Unbalanced() { m.refusals.Inc() }

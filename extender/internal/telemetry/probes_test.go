@@ -20,7 +20,7 @@ import (
 func TestProbesTellTheStateOfTheView(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := stage.New(t)
-		metrics := telemetry.NewMetrics(c.Keeper, c.Held, decide.Outcomes(), sweep.Kinds())
+		metrics := telemetry.NewMetrics(c.Keeper, c.Held, decide.Outcomes(), sweep.Kinds(), sweep.Failures())
 		probes := &telemetry.Probes{View: c.Keeper, Held: c.Held, Metrics: metrics}
 		probe := func(path string) (int, string) {
 			answer := httptest.NewRecorder()
@@ -51,6 +51,7 @@ func TestProbesTellTheStateOfTheView(t *testing.T) {
 		c.Put(bus.SampleKey("p"), []byte(`{"v":9}`))
 		metrics.Bound("bound")
 		metrics.Conflicted()
+		metrics.Mismatched("elsewhere")
 		metrics.Waited(3 * time.Millisecond)
 		metrics.Answered("filter", 3*time.Millisecond)
 		c.Settle()
@@ -60,7 +61,8 @@ func TestProbesTellTheStateOfTheView(t *testing.T) {
 			"trellis_extender_overcommitted_bytes 1.073741824e+09\n", "trellis_extender_reservations 1\n",
 			`trellis_extender_binds_total{result="bound"} 1`, `trellis_extender_binds_total{result="no_room"} 0`,
 			"trellis_extender_api_wait_seconds_count 1\n", "trellis_extender_reservation_conflicts_total 1\n", "trellis_extender_drift 1\n", "trellis_extender_unbalanced_total 0\n",
-			`trellis_extender_drift_repaired_total{kind="overdrawn"} 0`, "trellis_extender_held_reservations 0\n", `trellis_extender_request_duration_seconds_count{verb="filter"} 1`,
+			`trellis_extender_drift_repaired_total{kind="overdrawn"} 0`,
+			`trellis_extender_match_failures_total{kind="elsewhere"} 1`, `trellis_extender_match_failures_total{kind="unknown"} 0`, "trellis_extender_held_reservations 0\n", `trellis_extender_request_duration_seconds_count{verb="filter"} 1`,
 		} {
 			require.Contains(t, text, line)
 		}

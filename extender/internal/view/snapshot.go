@@ -40,6 +40,8 @@ type Node struct {
 	Bound map[growth.PodUID]placement.Bound
 	// Drift is where plans and reality differ.
 	Drift placement.Drift
+	// Mismatch is where kubelet did not as was planned.
+	Mismatch placement.Mismatch
 	// Published is the revision of the inventory, Gone are the GPUs that had an epoch and are not in it.
 	Published bus.Revision
 	Gone      []growth.GPU
@@ -122,6 +124,17 @@ func (s *Snapshot) OverCommitted() growth.MiB {
 	return over
 }
 
+// compare notes what kubelet did not as was planned, by what was noted before.
+func (n *Node) compare(before *Node) {
+	switch {
+	case n == nil:
+	case before == nil:
+		n.Mismatch = placement.Mismatch{}.Next(placement.Records{}, n.records)
+	default:
+		n.Mismatch = before.Mismatch.Next(before.records, n.records)
+	}
+}
+
 // picture makes a node's part of a snapshot.
 func picture(name growth.NodeName, books *ledger.Books, bound map[growth.PodUID]placement.Bound, sample func(growth.PodUID) (bus.Sample, bool)) *Node {
 	n := &Node{
@@ -129,6 +142,11 @@ func picture(name growth.NodeName, books *ledger.Books, bound map[growth.PodUID]
 		Published: books.Published, Gone: books.Gone(),
 		refused: len(books.Refused),
 	}
+	reservations := make(map[growth.PodUID]bus.Reservation, len(books.Reservations))
+	for pod, r := range books.Reservations {
+		reservations[pod] = r.Reservation
+	}
+	n.records = placement.Records{Allocations: books.Allocations, Reservations: reservations, Bound: bound}
 	if books.Inventory == nil {
 		n.Obstacle = "no live device plugin on the node"
 		if err, refused := books.Refused[bus.GPUsKey(name)]; refused {
@@ -136,16 +154,10 @@ func picture(name growth.NodeName, books *ledger.Books, bound map[growth.PodUID]
 		}
 		return n
 	}
-	reservations := make(map[growth.PodUID]bus.Reservation, len(books.Reservations))
-	for pod, r := range books.Reservations {
-		reservations[pod] = r.Reservation
-	}
-	records := placement.Records{
-		Inventory: *books.Inventory, Allocations: books.Allocations, Reservations: reservations, Bound: bound, Sample: sample,
-	}
+	n.records.Inventory = *books.Inventory
+	records := n.records
+	records.Sample = sample // which n.records must not have: it may look at what changes
 	n.Node = placement.Take(name, records)
 	n.Drift = placement.Compare(n.Node, records)
-	n.records = records
-	n.records.Sample = nil // it may look at what changes
 	return n
 }

@@ -210,6 +210,7 @@ func (s *state) snapshot(last *Snapshot) *Snapshot {
 		// Sorted, so that the first snapshot's places are in the order in which nodes are mostly named.
 		next.Nodes = last.Nodes.With(slices.Values(slices.Sorted(maps.Keys(s.touched))), func(name growth.NodeName) *Node {
 			before, after := last.Node(name), s.remake(name)
+			after.compare(before)
 			s.refusedOnNodes += after.refusals() - before.refusals()
 			s.claim(before, -1)
 			s.claim(after, 1)
