@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -90,7 +89,7 @@ func (o *stormOptions) run(cmd *cobra.Command) error {
 	}
 	summary := results.Summary{
 		Name: "storm", Quick: o.quick, Commit: o.commit, Date: time.Now().UTC().Truncate(time.Second), Machine: results.ThisMachine(nil),
-		Seeds: []uint32{uint32(o.storm.Seed)}, Command: strings.Join(append([]string{filepath.Base(os.Args[0])}, os.Args[1:]...), " "), Phases: []results.Phase{},
+		Seeds: []uint32{uint32(o.storm.Seed)}, Command: results.Command("bench-storm", cmd.Flags(), "name", "out", "output", "keep"), Phases: []results.Phase{},
 	}
 	summary.Machine.GPU = fmt.Sprintf("%d nodes, %s each", o.local.Nodes, o.local.GPUs)
 	o.storm.Local, o.storm.Notices, o.storm.Summary = &o.local, people, &summary
