@@ -28,6 +28,9 @@ type Bus interface {
 	// holds all of them; another one follows any gap, so a reader that applies batches in order is never wrong. A
 	// batch with only Err says that the bus can not be reached just now.
 	Watch(ctx context.Context, prefix string) <-chan Batch
+	// WatchInParts is Watch for readers that understand Batch.More: a long list comes in parts, so that nobody ever holds all
+	// of it beside what is made of it.
+	WatchInParts(ctx context.Context, prefix string) <-chan Batch
 }
 
 // Revision numbers the states of the bus; every write makes the next one.
@@ -50,7 +53,10 @@ type Write struct {
 // Batch is what changed below a watched prefix between two revisions.
 type Batch struct {
 	// Reset says that Entries are all there is: whatever else the reader holds is gone.
-	Reset    bool
+	Reset bool
+	// More says that this is a part of such a list and that the next batch goes on with it: what the reader has until then
+	// is no instant of the bus. Only readers that ask for it are told so.
+	More     bool
 	Revision Revision
 	Entries  []Entry
 	Deleted  []string

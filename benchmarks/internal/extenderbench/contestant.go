@@ -12,6 +12,9 @@ type contestant struct {
 	url, ready string
 }
 
+// asDeployed is the environment that deploy/base gives the extender, as far as it matters to what is measured.
+var asDeployed = []string{"GOGC=50"}
+
 // ours starts the real extender on a bus. It does not wait until it is ready.
 func (b *bench) ours(p *plane, on *bus, policy string) (contestant, error) {
 	ask, err := freeAddress()
@@ -22,7 +25,7 @@ func (b *bench) ours(p *plane, on *bus, policy string) (contestant, error) {
 	if err != nil {
 		return contestant{}, err
 	}
-	started, err := launch(b.dir, filepath.Join(b.Binaries, "extender"), "--listen="+ask, "--health-listen="+health, "--policy="+policy,
+	started, err := launchWith(b.dir, asDeployed, filepath.Join(b.Binaries, "extender"), "--listen="+ask, "--health-listen="+health, "--policy="+policy,
 		"--kubeconfig="+p.kubeconfig(extenderUser), "--etcd-endpoints="+on.url)
 	return contestant{started, "http://" + ask, "http://" + health + "/readyz"}, err
 }

@@ -25,6 +25,10 @@ type process struct {
 
 // launch starts a program; what it says goes to a file in dir.
 func launch(dir, program string, arguments ...string) (*process, error) {
+	return launchWith(dir, nil, program, arguments...)
+}
+
+func launchWith(dir string, environment []string, program string, arguments ...string) (*process, error) {
 	name := filepath.Base(program)
 	log, err := os.CreateTemp(dir, name+"-*.log")
 	if err != nil {
@@ -32,6 +36,7 @@ func launch(dir, program string, arguments ...string) (*process, error) {
 	}
 	defer log.Close()
 	p := &process{name: name, log: log.Name(), command: exec.Command(program, arguments...), ended: make(chan struct{})}
+	p.command.Env = append(os.Environ(), environment...)
 	p.command.Stdout, p.command.Stderr = log, log
 	if err := p.command.Start(); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", name, err)

@@ -11,9 +11,9 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-// Bus is the part of the bus that the view follows.
+// Bus is the part of the bus that the view follows. Lists may come in parts: a large cluster's is larger than the view.
 type Bus interface {
-	Watch(ctx context.Context, prefix string) <-chan bus.Batch
+	WatchInParts(ctx context.Context, prefix string) <-chan bus.Batch
 }
 
 // Keeper keeps the view. Its informer handlers are in kube.go.
@@ -37,7 +37,7 @@ func (k *Keeper) Snapshot() *Snapshot { return k.current.Load() }
 
 // Run follows the bus and applies all changes until ctx ends.
 func (k *Keeper) Run(ctx context.Context) error {
-	nodes, jobs := k.bus.Watch(ctx, bus.Nodes), k.bus.Watch(ctx, bus.Jobs)
+	nodes, jobs := k.bus.WatchInParts(ctx, bus.Nodes), k.bus.WatchInParts(ctx, bus.Jobs)
 	for {
 		select {
 		case change := <-k.changes:
@@ -83,7 +83,8 @@ func (k *Keeper) follow(link *link, batch bus.Batch, apply func(bus.Batch)) {
 	if link.away != nil {
 		k.log.Info("the bus is back", "away", time.Since(link.since).Round(time.Millisecond))
 	}
-	link.away, link.synced = nil, link.synced || batch.Reset
+	link.away, link.listing = nil, batch.More
+	link.synced = link.synced || !batch.More // the first batch is of a list
 	if batch.Reset {
 		link.revision = batch.Revision // also if it is smaller: a bus that was restored counts anew
 	}

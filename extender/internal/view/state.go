@@ -52,7 +52,10 @@ func (s *site) empty() bool {
 
 // link is the state of one watch on the bus.
 type link struct {
-	synced   bool
+	synced bool
+	// listing says that a list has come in part: what the state has is no instant of the bus. A list that broke off begins
+	// again.
+	listing  bool
 	revision bus.Revision
 	away     error
 	since    time.Time
@@ -191,15 +194,15 @@ func (s *state) setNode(node *corev1.Node, present bool) {
 // snapshot publishes the state: what did not change is shared with the last snapshot, what changed is made anew.
 func (s *state) snapshot(last *Snapshot) *Snapshot {
 	next := *last
-	next.Revision = s.nodesBus.revision
 	next.Synced = s.informed && s.nodesBus.synced && s.jobsBus.synced
 	next.Away, next.Since = s.nodesBus.away, s.nodesBus.since
 	if next.Away == nil && s.jobsBus.away != nil {
 		next.Away, next.Since = s.jobsBus.away, s.jobsBus.since
 	}
-	if !next.Synced { // nobody decides on half of the cluster: at the start there is much to tell, and nothing to show
+	if !next.Synced || s.nodesBus.listing || s.jobsBus.listing { // nobody decides on half of a cluster
 		return &next
 	}
+	next.Revision = s.nodesBus.revision
 	if len(s.podsMoved) > 0 {
 		next.Pods = last.Pods.With(maps.Keys(s.podsMoved), func(pod growth.PodUID) (*request.Pod, bool) { p, ok := s.pods[pod]; return p, ok })
 	}

@@ -1,6 +1,7 @@
 package view_test
 
 import (
+	"log/slog"
 	"testing"
 	"testing/synctest"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/stage"
+	"github.com/trellis-gpu/trellis/extender/internal/view"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
@@ -159,4 +161,37 @@ func TestALabelMakesANodeOneThatShares(t *testing.T) {
 		c.Settle()
 		require.Equal(t, "no live device plugin on the node", c.Keeper.Snapshot().Node("n").Obstacle)
 	})
+}
+
+// TestHalfAListIsNotShown lets the bus tell of its nodes anew in parts, and break off in between.
+func TestHalfAListIsNotShown(t *testing.T) {
+	inventory := func(node growth.NodeName) bus.Entry {
+		value, err := bus.Encode(bus.NodeGPUs{Unit: growth.GiB, GPUs: []bus.GPU{{UUID: "GPU-" + growth.GPU(node), Memory: growth.GiB, Healthy: true}}})
+		require.NoError(t, err)
+		return bus.Entry{Key: bus.GPUsKey(node), Value: value}
+	}
+	k := view.NewKeeper(nil, gpushare.Resource, slog.New(slog.DiscardHandler))
+	shown := func(batch bus.Batch) []growth.NodeName {
+		k.Step(view.OnNodes(batch))
+		var names []growth.NodeName
+		for name := range k.Snapshot().Nodes.All() {
+			names = append(names, name)
+		}
+		return names
+	}
+	k.Step(view.OnJobs(bus.Batch{Reset: true}))
+	k.Step(view.Informed())
+	require.Empty(t, shown(bus.Batch{Reset: true, More: true, Revision: 3, Entries: []bus.Entry{inventory("a")}}))
+	require.False(t, k.Snapshot().Synced)
+	require.Equal(t, []growth.NodeName{"a", "b"}, shown(bus.Batch{Revision: 3, Entries: []bus.Entry{inventory("b")}}))
+	require.True(t, k.Snapshot().Synced)
+
+	require.Equal(t, []growth.NodeName{"a", "b"}, shown(bus.Batch{Reset: true, More: true, Revision: 9, Entries: []bus.Entry{inventory("c")}}))
+	require.Equal(t, []growth.NodeName{"a", "b"}, shown(bus.Batch{Err: bus.ErrUnavailable}), "broken off")
+	require.ErrorIs(t, k.Snapshot().Away, bus.ErrUnavailable)
+	require.Equal(t, bus.Revision(3), k.Snapshot().Revision)
+	require.Equal(t, []growth.NodeName{"a", "b"}, shown(bus.Batch{Reset: true, More: true, Revision: 12, Entries: []bus.Entry{inventory("c")}}))
+	require.Equal(t, []growth.NodeName{"c", "d"}, shown(bus.Batch{Revision: 12, Entries: []bus.Entry{inventory("d")}}))
+	require.NoError(t, k.Snapshot().Away)
+	require.Equal(t, bus.Revision(12), k.Snapshot().Revision)
 }

@@ -34,11 +34,11 @@ func (b *bodies) args(r *http.Request) (candidates, error) {
 	if _, err := buffer.ReadFrom(r.Body); err != nil {
 		return candidates{}, fmt.Errorf("reading the body: %w", err)
 	}
-	last := b.last.Load()
-	if last != nil && last.body == string(buffer.Bytes()) {
+	read, last := buffer.Bytes(), b.last.Load()
+	if last != nil && last.body == string(read) { // compared where they are
 		return last.candidates, nil
 	}
-	body := buffer.String()
+	body := string(read)
 	p, ok := scan(body)
 	if !ok {
 		return decodeArgs(strings.NewReader(body))

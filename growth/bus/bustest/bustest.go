@@ -42,6 +42,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		"of many claims on one prefix one wins a round":                        race,
 		"a watch starts with everything and then follows":                      follows,
 		"a watch sees only its prefix":                                         prefixOnly,
+		"a list in parts is the whole list":                                    inParts,
 		"what a process leaves behind goes with it":                            whileAlive,
 		"an entry with an end ends":                                            expires,
 		"a rewrite outlives the first write's end":                             persistentAfterExpiring,
@@ -323,6 +324,51 @@ func follows(t *testing.T, h Harness) {
 		t.Fatal(err)
 	}
 	mirrored(t, batches, m, holds("/n/b", "1"))
+}
+
+// inParts reads a list that is longer than any part of it, and what changes after it.
+func inParts(t *testing.T, h Harness) {
+	const many = 2500
+	b := h.Open(t)
+	for n := range many / 100 {
+		var writes []bus.Write
+		for i := range 100 {
+			writes = append(writes, bus.Write{Key: fmt.Sprintf("/n/%02d%02d", n, i), Life: bus.Persistent})
+		}
+		if _, err := b.Commit(t.Context(), writes); err != nil {
+			t.Fatal(err)
+		}
+	}
+	batches := h.Open(t).WatchInParts(t.Context(), "/n/")
+	seen, count := map[string]bool{}, 0
+	next := func() bus.Batch {
+		select {
+		case batch := <-batches:
+			return batch
+		case <-time.After(patience):
+			t.Fatalf("the watch stood still after %d entries", len(seen))
+		}
+		return bus.Batch{}
+	}
+	for first := true; ; first = false {
+		batch := next()
+		if batch.Err != nil || batch.Reset != first || len(batch.Deleted) > 0 {
+			t.Fatalf("part %d of a list: reset %v, error %v", count, batch.Reset, batch.Err)
+		}
+		for _, e := range batch.Entries {
+			seen[e.Key] = true
+		}
+		if count++; !batch.More {
+			break
+		}
+	}
+	if len(seen) != many || count < 2 {
+		t.Fatalf("%d of %d entries came in %d parts", len(seen), many, count)
+	}
+	put(t, b, "/n/new", "1", bus.Persistent)
+	if batch := next(); batch.Reset || batch.More || len(batch.Entries) != 1 || batch.Entries[0].Key != "/n/new" {
+		t.Fatalf("after the list came %+v", batch)
+	}
 }
 
 func prefixOnly(t *testing.T, h Harness) {

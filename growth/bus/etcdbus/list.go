@@ -27,20 +27,35 @@ const (
 
 // List implements bus.Bus.
 func (b *Bus) List(ctx context.Context, prefix string) ([]bus.Entry, bus.Revision, error) {
+	var entries []bus.Entry
+	revision, err := b.list(ctx, prefix, func(page bus.Batch) error {
+		if page.Reset {
+			entries = []bus.Entry{}
+		}
+		entries = append(entries, page.Entries...)
+		return nil
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	return entries, revision, nil
+}
+
+// list hands a list on in pages. It begins again, with a Reset, where etcd has compacted what it was reading.
+func (b *Bus) list(ctx context.Context, prefix string, hand func(page bus.Batch) error) (bus.Revision, error) {
+	var revision bus.Revision
 	var err error
 	for range listAttempts {
-		var entries []bus.Entry
-		var revision bus.Revision
-		if entries, revision, err = b.pages(ctx, prefix); !errors.Is(err, rpctypes.ErrCompacted) {
-			return entries, revision, err
+		if revision, err = b.pages(ctx, prefix, hand); !errors.Is(err, rpctypes.ErrCompacted) {
+			break
 		}
 	}
-	return nil, 0, err
+	return revision, err
 }
 
 // pages reads all pages at the revision of the first. A page that is more than a message may hold is asked for in halves.
-func (b *Bus) pages(ctx context.Context, prefix string) ([]bus.Entry, bus.Revision, error) {
-	entries, revision := []bus.Entry{}, bus.Revision(0)
+func (b *Bus) pages(ctx context.Context, prefix string, hand func(page bus.Batch) error) (bus.Revision, error) {
+	revision := bus.Revision(0)
 	for from, size := cmp.Or(prefix, "\x00"), int64(pageSize); ; {
 		reply, err := b.page(ctx, prefix, from, revision, size)
 		if tooLarge(err) && size > 1 {
@@ -48,21 +63,22 @@ func (b *Bus) pages(ctx context.Context, prefix string) ([]bus.Entry, bus.Revisi
 			continue
 		}
 		if err != nil {
-			return nil, 0, mapped("listing "+prefix, err)
+			return 0, mapped("listing "+prefix, err)
 		}
-		if revision == 0 {
-			revision = bus.Revision(reply.Header.Revision)
+		page := bus.Batch{Reset: revision == 0, More: reply.More, Revision: revision}
+		if page.Reset {
+			page.Revision = bus.Revision(reply.Header.Revision)
 		}
 		for _, kv := range reply.Kvs {
-			entries = append(entries, entry(kv))
+			page.Entries = append(page.Entries, entry(kv))
 		}
-		if !reply.More {
-			return entries, revision, nil
+		if err := hand(page); err != nil || !page.More {
+			return page.Revision, err
 		}
 		if len(reply.Kvs) == 0 {
-			return nil, 0, fmt.Errorf("listing %s: etcd says that there is more, and gives nothing", prefix)
+			return 0, fmt.Errorf("listing %s: etcd says that there is more, and gives nothing", prefix)
 		}
-		from = entries[len(entries)-1].Key + "\x00"
+		revision, from = page.Revision, string(reply.Kvs[len(reply.Kvs)-1].Key)+"\x00"
 	}
 }
 

@@ -19,11 +19,23 @@ const (
 
 // Watch implements bus.Bus.
 func (b *Bus) Watch(ctx context.Context, prefix string) <-chan bus.Batch {
+	return b.watch(ctx, prefix, b.relist)
+}
+
+// WatchInParts implements bus.Bus: a part is a page.
+func (b *Bus) WatchInParts(ctx context.Context, prefix string) <-chan bus.Batch {
+	return b.watch(ctx, prefix, b.relistInParts)
+}
+
+// relister sends a list and returns its revision.
+type relister func(ctx context.Context, prefix string, out chan<- bus.Batch) (bus.Revision, error)
+
+func (b *Bus) watch(ctx context.Context, prefix string, relist relister) <-chan bus.Batch {
 	out := make(chan bus.Batch)
 	go func() {
 		defer close(out)
 		for ctx.Err() == nil {
-			err := b.follow(ctx, prefix, out)
+			err := b.follow(ctx, prefix, relist, out)
 			if ctx.Err() != nil || !send(ctx, out, bus.Batch{Err: err}) {
 				return
 			}
@@ -38,8 +50,8 @@ func (b *Bus) Watch(ctx context.Context, prefix string) <-chan bus.Batch {
 }
 
 // follow lists once and streams changes until something breaks.
-func (b *Bus) follow(ctx context.Context, prefix string, out chan<- bus.Batch) error {
-	revision, err := b.relist(ctx, prefix, out)
+func (b *Bus) follow(ctx context.Context, prefix string, relist relister, out chan<- bus.Batch) error {
+	revision, err := relist(ctx, prefix, out)
 	if err != nil {
 		return err
 	}
@@ -86,6 +98,15 @@ func (b *Bus) relist(ctx context.Context, prefix string, out chan<- bus.Batch) (
 		return 0, ctx.Err()
 	}
 	return revision, nil
+}
+
+func (b *Bus) relistInParts(ctx context.Context, prefix string, out chan<- bus.Batch) (bus.Revision, error) {
+	return b.list(ctx, prefix, func(page bus.Batch) error {
+		if !send(ctx, out, page) {
+			return ctx.Err()
+		}
+		return nil
+	})
 }
 
 func (b *Bus) reachable(ctx context.Context, prefix string) error {

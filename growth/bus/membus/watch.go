@@ -2,6 +2,7 @@ package membus
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/trellis-gpu/trellis/growth/bus"
@@ -72,4 +73,38 @@ func (b *Bus) forget(w *watch) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.watches, w)
+}
+
+// part is how many entries of a list come at a time: few, so that readers meet parts in every test.
+const part = 3
+
+// WatchInParts implements bus.Bus.
+func (s *Session) WatchInParts(ctx context.Context, prefix string) <-chan bus.Batch {
+	whole, out := s.Watch(ctx, prefix), make(chan bus.Batch)
+	go func() {
+		defer close(out)
+		for b := range whole {
+			for _, p := range parts(b) {
+				select {
+				case out <- p:
+				case <-ctx.Done():
+					return
+				}
+			}
+		}
+	}()
+	return out
+}
+
+// parts cuts a list up; other batches are of one part.
+func parts(b bus.Batch) []bus.Batch {
+	if !b.Reset || len(b.Entries) <= part {
+		return []bus.Batch{b}
+	}
+	var all []bus.Batch
+	for entries := range slices.Chunk(b.Entries, part) {
+		all = append(all, bus.Batch{Reset: len(all) == 0, More: true, Revision: b.Revision, Entries: entries})
+	}
+	all[len(all)-1].More = false
+	return all
 }
