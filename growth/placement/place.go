@@ -59,6 +59,32 @@ func Place(n Node, r Request, p Policy) (Choice, Misfit) {
 	return choice, Misfit{}
 }
 
+// Rate is the score of the place that Place would choose. It names no GPU: thousands of nodes are rated for each that is chosen.
+func Rate(n Node, r Request, p Policy) (Score, Misfit) {
+	if r.Count != 1 {
+		choice, misfit := Place(n, r, p)
+		return choice.Score, misfit
+	}
+	memory, misfit := r.On(n.Unit)
+	if !misfit.Fits() {
+		return 0, misfit
+	}
+	var best Score
+	room := false
+	for _, g := range n.GPUs {
+		if !g.Healthy || g.Free() < memory {
+			continue
+		}
+		if worth := p.Worth(g, memory, 1); !room || cmp.Compare(worth, best) > 0 {
+			best, room = worth, true
+		}
+	}
+	if !room {
+		return 0, explain(n, memory, 1)
+	}
+	return best, Misfit{}
+}
+
 // Keep confirms GPUs that were chosen before, if the request still fits there. The node is as it is without the job.
 func Keep(n Node, r Request, gpus []growth.GPUShare) bool {
 	memory, misfit := r.On(n.Unit)

@@ -163,6 +163,8 @@ func TestPlace(t *testing.T) {
 				chosen = append(chosen, share.GPU)
 			}
 			require.Equal(t, tc.want, chosen)
+			rated, _ := placement.Rate(node(tc.gpus...), asks(8*gib, tc.count, 8*tc.count), policy)
+			require.Equal(t, choice.Score, rated)
 			require.InDelta(t, tc.score, float64(choice.Score), 0.001)
 		})
 	}

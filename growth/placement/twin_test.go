@@ -21,6 +21,9 @@ func TestPlaceAgainstEverySet(t *testing.T) {
 		count := 1 + dice.IntN(3)
 		r := asks(4*gib, count, 4*count)
 		choice, misfit := placement.Place(n, r, policy)
+		score, unfit := placement.Rate(n, r, policy)
+		require.Equal(t, misfit, unfit)
+		require.Equal(t, choice.Score, score, "rated as it would be chosen")
 		best, found := bestSet(n, count, 4*gib)
 		require.Equal(t, found, misfit.Fits(), "%+v", n)
 		if found {

@@ -40,6 +40,6 @@ func (j *judge) afresh(here *view.Node) view.Verdict {
 	if !misfit.Fits() {
 		return view.Verdict{Misfit: misfit}
 	}
-	choice, misfit := placement.Place(n, j.pod.Request, j.question.Policy)
-	return view.Verdict{Misfit: misfit, Score: choice.Score}
+	score, misfit := placement.Rate(n, j.pod.Request, j.question.Policy)
+	return view.Verdict{Misfit: misfit, Score: score}
 }

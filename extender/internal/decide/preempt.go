@@ -151,7 +151,7 @@ func (d *Decider) evictable(snapshot *view.Snapshot, here *view.Node, asked requ
 
 // left is what a job still learns: everything, until it has reported.
 func left(snapshot *view.Snapshot, pod growth.PodUID) growth.Growth {
-	s, known := snapshot.Samples.Get(pod)
+	s, known := snapshot.Sample(pod)
 	if !known || !s.Reported {
 		return placement.New
 	}

@@ -13,6 +13,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/util/flowcontrol"
+
+	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
 // Config says how to reach the API server.
@@ -82,9 +84,11 @@ func slim(object any) (any, error) {
 	if !ok {
 		return object, nil
 	}
-	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{
-		Name: node.Name, UID: node.UID, ResourceVersion: node.ResourceVersion, Labels: node.Labels,
-	}}, nil
+	kept := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node.Name, UID: node.UID, ResourceVersion: node.ResourceVersion}}
+	if value, labelled := node.Labels[gpushare.NodeLabel]; labelled {
+		kept.Labels = map[string]string{gpushare.NodeLabel: value}
+	}
+	return kept, nil
 }
 
 // API makes the calls of a Bind.

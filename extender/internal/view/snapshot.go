@@ -13,9 +13,8 @@ import (
 
 // Snapshot is one instant of the cluster. Nothing in it ever changes.
 type Snapshot struct {
-	Nodes   Roll
-	Pods    Table[growth.PodUID, *request.Pod]
-	Samples Table[growth.PodUID, *bus.Sample]
+	Nodes Roll
+	Pods  Table[growth.PodUID, *request.Pod]
 	// Claims counts the records by which a pod holds memory, on all nodes.
 	Claims Table[growth.PodUID, int]
 	// Revision is the bus's, up to which Nodes are complete.
@@ -27,6 +26,8 @@ type Snapshot struct {
 	Since time.Time
 	// Refused counts records on the bus that this build can not read.
 	Refused int
+
+	samples Table[growth.PodUID, observation]
 }
 
 // Node is one node at that instant.
@@ -93,7 +94,7 @@ func (s *Snapshot) With(n *Node, reservations map[growth.PodUID]bus.Reservation)
 		return n.Node
 	}
 	records := n.records
-	records.Sample = s.sample
+	records.Sample = s.Sample
 	records.Reservations = maps.Clone(records.Reservations)
 	maps.Copy(records.Reservations, reservations)
 	return placement.Take(n.Name, records)
@@ -105,14 +106,13 @@ func (s *Snapshot) Reread(name growth.NodeName, books *ledger.Books) *Node {
 	if known := s.Node(name); known != nil {
 		bound = known.Bound
 	}
-	return picture(name, books, bound, s.sample)
+	return picture(name, books, bound, s.Sample)
 }
 
-func (s *Snapshot) sample(pod growth.PodUID) (bus.Sample, bool) {
-	if sample, ok := s.Samples.Get(pod); ok {
-		return *sample, true
-	}
-	return bus.Sample{}, false
+// Sample is what its coordinator last said of a job, as far as decisions are made of it.
+func (s *Snapshot) Sample(pod growth.PodUID) (bus.Sample, bool) {
+	o, ok := s.samples.Get(pod)
+	return o.sample(), ok
 }
 
 // OverCommitted is the memory held beyond what there is, on all GPUs. It must be nothing.

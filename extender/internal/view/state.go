@@ -21,7 +21,7 @@ type state struct {
 	resource corev1.ResourceName
 	sites    map[growth.NodeName]*site
 	pods     map[growth.PodUID]*request.Pod
-	samples  map[growth.PodUID]*bus.Sample
+	samples  map[growth.PodUID]observation
 	// refused are the job records that can not be read, refusedOnNodes counts those of the nodes as last published.
 	refused        map[string]error
 	refusedOnNodes int
@@ -66,7 +66,7 @@ func newState(resource corev1.ResourceName) *state {
 		resource: resource,
 		sites:    map[growth.NodeName]*site{},
 		pods:     map[growth.PodUID]*request.Pod{},
-		samples:  map[growth.PodUID]*bus.Sample{},
+		samples:  map[growth.PodUID]observation{},
 		refused:  map[string]error{},
 
 		touched:   map[growth.NodeName]struct{}{},
@@ -127,21 +127,15 @@ func (s *state) applyJobs(batch bus.Batch) {
 			s.refused[entry.Key] = err
 			continue
 		}
-		s.samples[key.Pod] = slim(sample)
+		s.samples[key.Pod] = observe(sample)
 		s.touched[sample.Node] = struct{}{}
 	}
-}
-
-// slim leaves out of a sample what no decision here is made of: curves and histories are most of it.
-func slim(s bus.Sample) *bus.Sample {
-	s.History, s.Work, s.Trial, s.Pressure, s.BatchSize, s.Loaders, s.Duty, s.Tunable = nil, nil, nil, nil, nil, nil, nil, nil
-	return &s
 }
 
 func (s *state) forgetSample(pod growth.PodUID) {
 	s.samplesMoved[pod] = struct{}{}
 	if old, ok := s.samples[pod]; ok {
-		s.touched[old.Node] = struct{}{}
+		s.touched[old.node] = struct{}{}
 		delete(s.samples, pod)
 	}
 }
@@ -207,7 +201,7 @@ func (s *state) snapshot(last *Snapshot) *Snapshot {
 		next.Pods = last.Pods.With(maps.Keys(s.podsMoved), func(pod growth.PodUID) (*request.Pod, bool) { p, ok := s.pods[pod]; return p, ok })
 	}
 	if len(s.samplesMoved) > 0 {
-		next.Samples = last.Samples.With(maps.Keys(s.samplesMoved), func(pod growth.PodUID) (*bus.Sample, bool) { sample, ok := s.samples[pod]; return sample, ok })
+		next.samples = last.samples.With(maps.Keys(s.samplesMoved), func(pod growth.PodUID) (observation, bool) { o, ok := s.samples[pod]; return o, ok })
 	}
 	if len(s.touched) > 0 {
 		// Sorted, so that the first snapshot's places are in the order in which nodes are mostly named.
@@ -255,10 +249,8 @@ func (s *state) remake(name growth.NodeName) *Node {
 }
 
 func (s *state) sample(pod growth.PodUID) (bus.Sample, bool) {
-	if sample, ok := s.samples[pod]; ok {
-		return *sample, true
-	}
-	return bus.Sample{}, false
+	o, ok := s.samples[pod]
+	return o.sample(), ok
 }
 
 // claim counts the claims on a node, or takes them back.
