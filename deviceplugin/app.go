@@ -154,16 +154,16 @@ func (a *app) serve(c config, client *apiserver.Client, registry *prometheus.Reg
 	a.ledger = ledger.New(ledger.Config{
 		Node: name, Unit: a.stock.unit, Kubelet: resources, Pods: a.pods, Slots: slots, Bus: a.bus, Inventory: a.stock, Metrics: ledger.NewMetrics(registry), Log: log,
 	})
+	metrics := plugin.NewMetrics(registry)
+	server := &plugin.Server{
+		Unit: a.stock.unit, Emulated: a.stock.emulated, CDI: c.delivery == deliverCDI, Inventory: a.stock, Ledger: a.ledger, Slots: slots, Metrics: metrics, Log: log,
+	}
 	announcer := ledger.Announcer{
-		Node: name, Unit: a.stock.unit, Resource: c.resource, Emulated: a.stock.emulated, Inventory: a.stock, Bus: a.bus, Log: log,
+		Node: name, Unit: a.stock.unit, Resource: c.resource, Emulated: a.stock.emulated, Inventory: a.stock, Audience: &server.Audience, Bus: a.bus, Log: log,
 	}
 	inherited := c.resource != gpushare.Resource // nobody else offers ours
 	if inherited {
 		announcer.Ready = a.ledger.Booked
-	}
-	metrics := plugin.NewMetrics(registry)
-	server := &plugin.Server{
-		Unit: a.stock.unit, Emulated: a.stock.emulated, CDI: c.delivery == deliverCDI, Inventory: a.stock, Ledger: a.ledger, Slots: slots, Metrics: metrics, Log: log,
 	}
 	if c.sharing == shareByMPS {
 		server.MPS = c.stateDir

@@ -17,8 +17,11 @@ type NodeGPUs struct {
 	Unit     growth.MiB `json:"unitMiB"`
 	Resource string     `json:"resource"`
 	// Emulated says that no driver stands behind these GPUs. It is shown wherever they are.
-	Emulated bool  `json:"emulated,omitempty"`
-	GPUs     []GPU `json:"gpus"`
+	Emulated bool `json:"emulated,omitempty"`
+	// Unheard says that the node's kubelet does not listen to the device plugin just now, because one of them has only
+	// begun: pods that are bound to the node meanwhile it would refuse, or give to another GPU than was planned.
+	Unheard bool  `json:"unheard,omitempty"`
+	GPUs    []GPU `json:"gpus"`
 }
 
 // GPU is one device.

@@ -21,13 +21,19 @@ type Inventory interface {
 	Devices() ([]gpu.Device, <-chan struct{})
 }
 
-// Announcer publishes the node's GPUs for as long as this process lives.
+// Audience tells whether kubelet listens to the device plugin, with a channel that is closed when that changes.
+type Audience interface {
+	Heard() (bool, <-chan struct{})
+}
+
+// Announcer publishes the node's GPUs, and whether kubelet listens, for as long as this process lives.
 type Announcer struct {
 	Node      growth.NodeName
 	Unit      growth.MiB
 	Resource  string
 	Emulated  bool
 	Inventory Inventory
+	Audience  Audience
 	Bus       Bus
 	// Ready returns when the node may be offered: what pods hold there that others started is on the bus. Nil for at once.
 	Ready func(context.Context) error
@@ -41,14 +47,16 @@ func (a Announcer) Run(ctx context.Context) error {
 	}
 	for ctx.Err() == nil {
 		devices, changed := a.Inventory.Devices()
+		heard, turned := a.Audience.Heard()
 		again := time.After(announceAgain)
-		if err := a.publish(ctx, devices); err != nil {
+		if err := a.publish(ctx, devices, heard); err != nil {
 			a.Log.Warn("the node's GPUs could not be published", "reason", err)
 		} else {
 			again = nil
 		}
 		select {
 		case <-changed:
+		case <-turned:
 		case <-again:
 		case <-ctx.Done():
 		}
@@ -56,8 +64,8 @@ func (a Announcer) Run(ctx context.Context) error {
 	return nil
 }
 
-func (a Announcer) publish(ctx context.Context, devices []gpu.Device) error {
-	value, err := bus.Encode(a.record(devices))
+func (a Announcer) publish(ctx context.Context, devices []gpu.Device, heard bool) error {
+	value, err := bus.Encode(a.record(devices, heard))
 	if err != nil {
 		return fmt.Errorf("encoding the inventory: %w", err)
 	}
@@ -67,8 +75,8 @@ func (a Announcer) publish(ctx context.Context, devices []gpu.Device) error {
 	return err
 }
 
-func (a Announcer) record(devices []gpu.Device) bus.NodeGPUs {
-	record := bus.NodeGPUs{Unit: a.Unit, Resource: a.Resource, Emulated: a.Emulated, GPUs: make([]bus.GPU, len(devices))}
+func (a Announcer) record(devices []gpu.Device, heard bool) bus.NodeGPUs {
+	record := bus.NodeGPUs{Unit: a.Unit, Resource: a.Resource, Emulated: a.Emulated, Unheard: !heard, GPUs: make([]bus.GPU, len(devices))}
 	for i, d := range devices {
 		record.GPUs[i] = bus.GPU{UUID: d.UUID, Model: d.Model, Memory: d.Memory, Healthy: d.Healthy}
 	}

@@ -52,8 +52,10 @@ type Server struct {
 	Inventory Inventory
 	Ledger    Ledger
 	Slots     Slots
-	Metrics   *Metrics
-	Log       *slog.Logger
+	// Audience is told whether kubelet listens.
+	Audience Audience
+	Metrics  *Metrics
+	Log      *slog.Logger
 }
 
 // options are what kubelet must know before it asks.
@@ -68,11 +70,15 @@ func (s *Server) GetDevicePluginOptions(context.Context, *deviceplugin.Empty) (*
 
 // ListAndWatch implements the API: it ends with kubelet's stream, or with the server.
 func (s *Server) ListAndWatch(_ *deviceplugin.Empty, stream grpc.ServerStreamingServer[deviceplugin.ListAndWatchResponse]) error {
-	for {
+	for listens := false; ; listens = true {
 		devices, changed := s.Inventory.Devices()
 		list := advertised(devices, s.Unit)
 		if err := stream.Send(list); err != nil {
 			return err
+		}
+		if !listens {
+			s.Audience.count(1)
+			defer s.Audience.count(-1)
 		}
 		s.Log.Info("advertised", "gpus", len(devices), "units", len(list.Devices), "emulated", s.Emulated)
 		select {

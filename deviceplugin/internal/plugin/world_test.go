@@ -120,7 +120,7 @@ func (w *world) start(gpus string) (*plugin.Life, *ledger.Ledger) {
 	life := &plugin.Life{Dir: w.kubelet.Dir, Resource: w.resource, Served: client, Metrics: metrics, Log: log, Server: &plugin.Server{
 		Unit: growth.GiB, Emulated: true, Inventory: w.stock, Ledger: books, Slots: slots, Metrics: metrics, Log: log,
 	}, Inherited: w.resource != gpushare.Resource}
-	announcer := ledger.Announcer{Node: node, Unit: growth.GiB, Resource: w.resource, Emulated: true, Inventory: w.stock, Bus: w.session, Log: log}
+	announcer := ledger.Announcer{Node: node, Unit: growth.GiB, Resource: w.resource, Emulated: true, Inventory: w.stock, Audience: &life.Server.Audience, Bus: w.session, Log: log}
 	if life.Inherited {
 		announcer.Ready = books.Booked
 	}

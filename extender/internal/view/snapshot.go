@@ -159,5 +159,8 @@ func picture(name growth.NodeName, books *ledger.Books, bound map[growth.PodUID]
 	records.Sample = sample // which n.records must not have: it may look at what changes
 	n.Node = placement.Take(name, records)
 	n.Drift = placement.Compare(n.Node, records)
+	if books.Inventory.Unheard {
+		n.Obstacle = "the node's kubelet does not listen to its device plugin just now: it would refuse the pod"
+	}
 	return n
 }

@@ -196,3 +196,29 @@ func TestHalfAListIsNotShown(t *testing.T) {
 	require.NoError(t, k.Snapshot().Away)
 	require.Equal(t, bus.Revision(12), k.Snapshot().Revision)
 }
+
+func TestANodeWhoseKubeletDoesNotListenTakesNoPods(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := stage.New(t)
+		c.Node("n", 24)
+		stage.Record(c, bus.AllocationKey("n", "p"), bus.Allocation{Containers: []bus.ContainerAllocation{
+			{Name: "c0", GPUs: []growth.GPUShare{{GPU: "n-a", Memory: 8 * growth.GiB}}},
+		}})
+		c.Settle()
+		before := c.Keeper.Snapshot().Node("n")
+		require.Empty(t, before.Obstacle)
+
+		deaf := before.Inventory()
+		deaf.Unheard = true
+		stage.Record(c, bus.GPUsKey("n"), deaf)
+		c.Settle()
+		now := c.Keeper.Snapshot().Node("n")
+		require.Contains(t, now.Obstacle, "kubelet does not listen to its device plugin")
+		require.Equal(t, before.GPUs, now.GPUs, "what runs there is still counted")
+
+		deaf.Unheard = false
+		stage.Record(c, bus.GPUsKey("n"), deaf)
+		c.Settle()
+		require.Empty(t, c.Keeper.Snapshot().Node("n").Obstacle)
+	})
+}
