@@ -48,6 +48,7 @@ type Life struct {
 	Metrics   *Metrics
 	Log       *slog.Logger
 
+	accepted   bool // once, by some kubelet
 	registered atomic.Bool
 	kubelet    atomic.Pointer[time.Time]
 }
@@ -125,10 +126,14 @@ func (l *Life) listen() (net.Listener, error) {
 	return listener, nil
 }
 
-// register tries until kubelet accepts, then holds on until the life ends. It does not take another plugin's place.
+// register tries until kubelet accepts, then holds on until the life ends. It does not take another plugin's place. A
+// kubelet that was restarted is not asked for one first: it refuses the pods that it finds until it has heard of us, and
+// begins with them some tens of milliseconds after it has made its socket.
 func (l *Life) register(ctx context.Context) error {
-	if err := l.rival(ctx); err != nil {
-		return err
+	if !l.accepted {
+		if err := l.rival(ctx); err != nil {
+			return err
+		}
 	}
 	if l.Inherited {
 		if err := l.Server.Ledger.Looked(ctx); err != nil {
@@ -154,6 +159,7 @@ func (l *Life) register(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
+	l.accepted = true
 	l.registered.Store(true)
 	l.Metrics.Registered.Set(1)
 	l.Metrics.Registrations.Inc()

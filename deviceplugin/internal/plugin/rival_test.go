@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -76,4 +77,25 @@ func TestWhatKubeletHasNotForgottenYetIsNoRival(t *testing.T) {
 	require.Eventually(t, life.Registered, 15*time.Second, 10*time.Millisecond)
 	cancel()
 	require.NoError(t, <-done)
+}
+
+// counted is asked for rivals so often.
+type counted struct{ atomic.Int32 }
+
+func (c *counted) Served(context.Context) ([]string, error) { c.Add(1); return nil, nil }
+
+func TestAKubeletThatWasRestartedIsNotAskedForRivalsFirst(t *testing.T) {
+	w := newWorld(t, "emulated:2x24GiB")
+	w.ends()
+	asked := &counted{}
+	life := lifeIn(t, w, asked)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- life.Run(ctx) }()
+	w.eventually(func() bool { return w.kubelet.Registrations() == 2 && w.kubelet.Allocatable() > 0 && life.Registered() }, "registers, as the one that ended did")
+	w.kubelet.Restart()
+	w.eventually(func() bool { return w.kubelet.Registrations() == 3 }, "registers again")
+	cancel()
+	require.NoError(t, <-done)
+	require.EqualValues(t, 1, asked.Load(), "every moment that kubelet does not know us costs pods")
 }
