@@ -2,6 +2,8 @@ package loop
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
@@ -18,8 +20,8 @@ func (l *Loop) FollowAllocations(ctx context.Context, b Watcher, node growth.Nod
 		l.post(func() {
 			l.allocations = view
 			l.syncSlots()
-			for _, j := range l.sorted() {
-				l.amend(j)
+			for _, uid := range slices.Sorted(maps.Keys(l.placed)) {
+				l.amend(l.placed[uid])
 			}
 		})
 	}

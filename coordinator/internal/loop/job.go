@@ -72,7 +72,6 @@ type job struct {
 	trial         trial.State
 	restarted     bool // since the last look
 
-	amended   []growth.GPU // what its pod was last made to say of its GPUs
 	told      map[string]time.Time
 	decisions explain.Ring
 }

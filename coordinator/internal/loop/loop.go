@@ -33,6 +33,7 @@ type Loop struct {
 	// What follows belongs to Run's goroutine.
 	ctx         context.Context
 	jobs        map[growth.PodUID]*job
+	placed      map[growth.PodUID]*placed
 	refused     map[growth.PodUID]string // why a pod's annotations were
 	allocations *bus.View[bus.Allocation]
 	owners      map[string]growth.PodUID // of open slots
@@ -58,7 +59,7 @@ func New(config Config, m *metrics.Metrics, log *slog.Logger) *Loop {
 	soon.Stop()
 	return &Loop{
 		config: config, metrics: m, log: log, inbox: make(chan func(), 256), done: make(chan struct{}),
-		jobs: map[growth.PodUID]*job{}, refused: map[growth.PodUID]string{}, owners: map[string]growth.PodUID{},
+		jobs: map[growth.PodUID]*job{}, placed: map[growth.PodUID]*placed{}, refused: map[growth.PodUID]string{}, owners: map[string]growth.PodUID{},
 		ended: map[growth.PodUID]bool{}, past: map[growth.PodUID]bus.Sample{},
 		allocations: &bus.View[bus.Allocation]{}, advice: &bus.View[bus.Advice]{}, interval: config.FlowCon.Interval, soon: soon,
 	}

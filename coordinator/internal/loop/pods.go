@@ -21,6 +21,7 @@ import (
 const always = 1 << 62
 
 func (l *Loop) podChanged(pod pods.Pod, now time.Time) {
+	l.see(pod)
 	uid := pod.Ref.UID
 	j := l.jobs[uid]
 	switch {
@@ -71,7 +72,6 @@ func (l *Loop) arrive(pod pods.Pod, now time.Time) {
 	}
 	l.log.Info("a job has arrived", "job", pod.Ref.String(), "uid", uid, "category", j.category, "progress", wish.Progress.Source)
 	l.syncSlots()
-	l.amend(j)
 	l.deliver(j)
 	l.interrupt("arrival", true)
 }
@@ -146,6 +146,7 @@ func (l *Loop) follow(j *job) {
 
 func (l *Loop) podGone(uid growth.PodUID) {
 	delete(l.refused, uid)
+	delete(l.placed, uid)
 	delete(l.past, uid)
 	if j := l.jobs[uid]; j != nil {
 		l.leave(j)

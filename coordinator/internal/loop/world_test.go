@@ -262,7 +262,13 @@ func (w *world) arrive(name string, annotations ...string) {
 		pod.Annotations[key] = value
 	}
 	w.apply(pod)
-	w.put(bus.AllocationKey("node", pod.Ref.UID), encode(w.t, bus.Allocation{Pod: pod.Ref, Containers: []bus.ContainerAllocation{{
+	w.allocate(name)
+}
+
+// allocate is kubelet giving a pod its GPU.
+func (w *world) allocate(name string) {
+	pod := ref(name)
+	w.put(bus.AllocationKey("node", pod.UID), encode(w.t, bus.Allocation{Pod: pod, Containers: []bus.ContainerAllocation{{
 		Name: "train", Slot: "slot-" + name, GPUs: []growth.GPUShare{{GPU: "GPU-1", Memory: 1024}},
 	}}}))
 }
