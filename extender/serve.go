@@ -12,6 +12,7 @@ import (
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/kube"
 	"github.com/trellis-gpu/trellis/extender/internal/ledger"
+	"github.com/trellis-gpu/trellis/extender/internal/resubmit"
 	"github.com/trellis-gpu/trellis/extender/internal/rival"
 	"github.com/trellis-gpu/trellis/extender/internal/settings"
 	"github.com/trellis-gpu/trellis/extender/internal/sweep"
@@ -69,6 +70,9 @@ func serve(s settings.Settings, log *slog.Logger) error {
 	}
 	parts.Add(until(rivals.Run))
 	parts.Add(until(sweeper.Run))
+	if s.Resubmit {
+		parts.Add(until((&resubmit.Resubmitter{Client: client, Bus: etcd, Resource: resource, Log: log}).Run))
+	}
 	parts.Add(until(func(ctx context.Context) error { return keeper.Inform(ctx, client, factory) }))
 	parts.Add(until(keeper.Run))
 	if err := listen(&parts, s.HealthListen, nil, probes.Handler()); err != nil {

@@ -11,6 +11,7 @@
 //	jobs/<pod uid>/advice                   tuner          Advice        until the job ends
 //	models/<name>                           tuner          –             for ever
 //	moves/<pod uid>                         mover          –             until done, and an hour
+//	refusals/<pod uid>                      extender       Refusal       until the pod is submitted again
 //
 // All keys are below Prefix. One writer per key; everybody else watches. Liveness is a lease, never a time stamp
 // compared across machines. A decision is a Put with guards: it fails with ErrConflict when the state it was taken on

@@ -24,6 +24,7 @@ const (
 	KindAdvice      Kind = "advice"
 	KindModel       Kind = "models"
 	KindMove        Kind = "moves"
+	KindRefusal     Kind = "refusals"
 )
 
 // Key is a key, taken apart. Which fields are set depends on the kind.
@@ -37,10 +38,11 @@ type Key struct {
 
 // Prefixes to list and watch.
 const (
-	Nodes  = Prefix + "nodes/"
-	Jobs   = Prefix + "jobs/"
-	Models = Prefix + "models/"
-	Moves  = Prefix + "moves/"
+	Nodes    = Prefix + "nodes/"
+	Jobs     = Prefix + "jobs/"
+	Models   = Prefix + "models/"
+	Moves    = Prefix + "moves/"
+	Refusals = Prefix + "refusals/"
 )
 
 // OnNode is the prefix of all that is known about one node.
@@ -89,6 +91,9 @@ func ModelKey(name string) string { return Models + name }
 // MoveKey holds the state of a move.
 func MoveKey(pod growth.PodUID) string { return Moves + string(pod) }
 
+// RefusalKey holds a pod that kubelet refused, until it is submitted again.
+func RefusalKey(pod growth.PodUID) string { return Refusals + string(pod) }
+
 // ParseKey takes a key apart. It accepts exactly what the functions above build from well-formed names.
 func ParseKey(key string) (Key, error) {
 	rest, ok := strings.CutPrefix(key, Prefix)
@@ -111,6 +116,8 @@ func ParseKey(key string) (Key, error) {
 		parsed = Key{Kind: KindModel, Name: parts[1]}
 	case parts[0] == string(KindMove) && len(parts) == 2:
 		parsed = Key{Kind: KindMove, Pod: growth.PodUID(parts[1])}
+	case parts[0] == string(KindRefusal) && len(parts) == 2:
+		parsed = Key{Kind: KindRefusal, Pod: growth.PodUID(parts[1])}
 	}
 	// Building it again is the check: only what this schema would build is its own.
 	if parsed.String() != key {
@@ -153,6 +160,8 @@ func (k Key) String() string {
 		return ModelKey(k.Name)
 	case KindMove:
 		return MoveKey(k.Pod)
+	case KindRefusal:
+		return RefusalKey(k.Pod)
 	}
 	return Prefix
 }

@@ -24,6 +24,7 @@ func TestEveryKeyIsParsedAsItWasBuilt(t *testing.T) {
 		"advice":      {bus.AdviceKey("0f4b-11"), bus.Key{Kind: bus.KindAdvice, Pod: "0f4b-11"}},
 		"model":       {bus.ModelKey("interference"), bus.Key{Kind: bus.KindModel, Name: "interference"}},
 		"move":        {bus.MoveKey("uid"), bus.Key{Kind: bus.KindMove, Pod: "uid"}},
+		"refusal":     {bus.RefusalKey("uid"), bus.Key{Kind: bus.KindRefusal, Pod: "uid"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := bus.ParseKey(k.key)
@@ -75,7 +76,7 @@ func FuzzBuiltKeys(f *testing.F) {
 		for _, key := range []bus.Key{
 			{Kind: bus.KindGPUs, Node: node}, {Kind: bus.KindLoad, Node: node}, {Kind: bus.KindAllocation, Node: node, Pod: pod},
 			{Kind: bus.KindReservation, Node: node, Pod: pod}, {Kind: bus.KindEpoch, Node: node, GPU: growth.GPU(b)},
-			{Kind: bus.KindSample, Pod: pod}, {Kind: bus.KindAdvice, Pod: pod}, {Kind: bus.KindMove, Pod: pod}, {Kind: bus.KindModel, Name: b},
+			{Kind: bus.KindSample, Pod: pod}, {Kind: bus.KindAdvice, Pod: pod}, {Kind: bus.KindMove, Pod: pod}, {Kind: bus.KindRefusal, Pod: pod}, {Kind: bus.KindModel, Name: b},
 		} {
 			got, err := bus.ParseKey(key.String())
 			fine := (key.Node == "" || bus.Keyed(key.Node)) && (key.Pod == "" || bus.Keyed(key.Pod))

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
@@ -88,6 +89,14 @@ func (a Allocation) GPUs() []growth.GPUShare {
 		}
 	}
 	return sum
+}
+
+// Refusal is a pod that kubelet refused, written before it is deleted and removed once it is submitted again.
+type Refusal struct {
+	Header
+	Ref growth.PodRef `json:"pod"`
+	// Again is the pod to submit, as the API server takes it.
+	Again json.RawMessage `json:"again"`
 }
 
 // NodeLoad is how busy a node is, as its coordinator sees it.

@@ -43,6 +43,8 @@ const (
 	CategoryAnnotation = "gpushare/category"
 	// RequestAnnotation keeps the CPU request a pod was created with, since resizing it overwrites the spec's.
 	RequestAnnotation = "gpushare/cpu-request"
+	// RefusalsAnnotation counts how often kubelet has refused a pod that Trellis has submitted again.
+	RefusalsAnnotation = "gpushare/refusals"
 	// NodeLabel is "true" on nodes whose GPUs are shared.
 	NodeLabel = "gpushare"
 )

@@ -27,8 +27,10 @@ type Settings struct {
 	TLS credentials.Files
 	// Policy names the placement policy, Resource the extended resource that pods ask for.
 	Policy, Resource string
-	Kube             kube.Config
-	Etcd             etcdbus.Config
+	// Resubmit makes pods anew that kubelet refused and that no controller makes anew.
+	Resubmit bool
+	Kube     kube.Config
+	Etcd     etcdbus.Config
 	// LogLevel is debug, info, warn or error.
 	LogLevel string
 	// Version asks for the version alone.
@@ -61,6 +63,9 @@ func Parse(arguments []string) (Settings, error) {
 			"iadeep (least interference), binpack (fullest GPU), spread (emptiest GPU) [TRELLIS_POLICY]")
 	flags.StringVar(&s.Resource, "resource", env("RESOURCE", gpushare.Resource),
 		"extended resource that pods ask for GPU memory by [TRELLIS_RESOURCE]")
+	flags.BoolVar(&s.Resubmit, "resubmit", env("RESUBMIT", "false") == "true",
+		"make bare pods anew that kubelet refused before they ran, while it or its device plugin was restarting; needs the right to "+
+			"make and delete pods (deploy/components/resubmit) [TRELLIS_RESUBMIT]")
 	flags.StringVar(&s.Kube.Kubeconfig, "kubeconfig", env("KUBECONFIG", ""),
 		"file that says how to reach the API server; empty inside a cluster [TRELLIS_KUBECONFIG]")
 	flags.Float32Var(&s.Kube.QPS, "kube-qps", float32(number("KUBE_QPS", 200)),

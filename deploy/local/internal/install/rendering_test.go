@@ -144,6 +144,21 @@ func TestNobodyMayMoreThanHeNeeds(t *testing.T) {
 	}
 }
 
+func TestOnlyWhereItIsAskedForMayTheExtenderMakePods(t *testing.T) {
+	for _, m := range build(t, "../../../base") {
+		require.NotEqual(t, "trellis-resubmit", m.Metadata.Name)
+	}
+	all := build(t, "../../overlay")
+	role := find(t, all, "ClusterRole", "trellis-resubmit")
+	require.Len(t, role.Rules, 1)
+	require.Equal(t, []string{"pods"}, role.Rules[0].Resources)
+	require.ElementsMatch(t, []string{"create", "delete"}, role.Rules[0].Verbs)
+	told := slices.ContainsFunc(all, func(m manifest) bool {
+		return m.Kind == "ConfigMap" && strings.HasPrefix(m.Metadata.Name, "extender") && m.Data["TRELLIS_RESUBMIT"] == "true"
+	})
+	require.True(t, told)
+}
+
 func TestAnInstallationLaysItsChoicesOverTheOverlay(t *testing.T) {
 	overlay, err := filepath.Abs("../../overlay")
 	require.NoError(t, err)
