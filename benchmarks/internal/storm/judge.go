@@ -19,6 +19,8 @@ type Fate struct {
 	// Well tells that it ran to its good end; Why what is known where it did not.
 	Well bool
 	Why  string
+	// Refusals is how often kubelet refused it before and it was submitted again.
+	Refusals int
 	// Annotated is the annotation gpushare/gpu at the end, Said the container's termination message.
 	Annotated, Said string
 }
@@ -28,11 +30,18 @@ type Evidence struct {
 	Pods []Pod
 	// Fates are by the pod's name; one that is not there is gone.
 	Fates map[string]Fate
-	// Kubelet is what its checkpoint had for a pod, Ledger what our allocations had: memory by GPU. Both are the last that
-	// was seen.
-	Kubelet, Ledger map[growth.PodUID]Share
+	// Kubelet is all that its checkpoint ever had for a pod, Ledger all that our allocations had, in turn. Neither is to change
+	// while a container runs. Once it has ended it may: a kubelet that died before it could tell the API server of the end takes
+	// the pod in once more, and finds the end again.
+	Kubelet, Ledger map[growth.PodUID][]Given
 	// Memory is what each GPU has.
 	Memory map[growth.GPU]growth.MiB
+}
+
+// Given is a share that somebody was seen to have written down for a pod, and the machine's uptime then.
+type Given struct {
+	Share Share
+	At    time.Duration
 }
 
 // Share is memory by GPU.
@@ -60,6 +69,17 @@ type Findings struct {
 	Untold []string `json:"untold"`
 }
 
+// Resubmitted are the pods that were submitted again, each with how often.
+func (e Evidence) Resubmitted() []string {
+	names := []string{}
+	for _, pod := range e.Pods {
+		if times := e.Fates[pod.Name].Refusals; times > 0 {
+			names = append(names, fmt.Sprintf("%s %d×", pod.Name, times))
+		}
+	}
+	return names
+}
+
 // Judge says what is wrong with a round.
 func Judge(e Evidence) Findings {
 	var f Findings
@@ -85,7 +105,7 @@ func Judge(e Evidence) Findings {
 		if untold := e.untold(fate.UID); untold != "" {
 			f.Untold = append(f.Untold, fmt.Sprintf("%s had %s: %s", pod.Name, had, untold))
 		}
-		if wrong := e.disagreement(pod, fate, had); len(wrong) > 0 {
+		if wrong := e.disagreement(pod, fate, had, said.Ended); len(wrong) > 0 {
 			f.WrongGPU = append(f.WrongGPU, fmt.Sprintf("%s on %s had %s, but %s", pod.Name, fate.Node, had, strings.Join(wrong, ", ")))
 		}
 		lives = append(lives, life{pod.Name, said.Began, said.Ended, had})
@@ -113,23 +133,36 @@ func (e Evidence) untold(pod growth.PodUID) string {
 }
 
 // disagreement says who believes something else than what the container had.
-func (e Evidence) disagreement(pod Pod, fate Fate, had Share) []string {
+func (e Evidence) disagreement(pod Pod, fate Fate, had Share, ended time.Duration) []string {
 	var wrong []string
 	if asked := growth.MiB(pod.Units) * growth.GiB; len(had) != 1 || sum(had) != asked {
 		wrong = append(wrong, fmt.Sprintf("it asked for %s of one GPU", asked))
 	}
-	if kubelet := e.Kubelet[fate.UID]; kubelet != nil && !maps.Equal(kubelet, had) {
-		wrong = append(wrong, fmt.Sprintf("kubelet gave it %s", kubelet))
+	for who, given := range map[string][]Given{"kubelet": e.Kubelet[fate.UID], "our ledger": e.Ledger[fate.UID]} {
+		wrong = append(wrong, contradictions(who, given, had, ended)...)
 	}
-	if ledger := e.Ledger[fate.UID]; ledger != nil && !maps.Equal(ledger, had) {
-		wrong = append(wrong, fmt.Sprintf("our ledger has %s", ledger))
-	}
+	slices.Sort(wrong)
 	var names []string
 	for _, gpu := range slices.Sorted(maps.Keys(had)) {
 		names = append(names, string(gpu))
 	}
 	if fate.Annotated != strings.Join(names, ",") {
 		wrong = append(wrong, fmt.Sprintf("its annotation says %q", fate.Annotated))
+	}
+	return wrong
+}
+
+// contradictions are what somebody had down for a container while it ran, and that it did not have. What was seen first
+// counts in any case.
+func contradictions(who string, given []Given, had Share, ended time.Duration) (wrong []string) {
+	for i, g := range given {
+		switch {
+		case i > 0 && g.At >= ended:
+		case i > 0:
+			wrong = append(wrong, fmt.Sprintf("%s had it down for %s later on", who, g.Share))
+		case !maps.Equal(g.Share, had):
+			wrong = append(wrong, fmt.Sprintf("%s had it down for %s", who, g.Share))
+		}
 	}
 	return wrong
 }

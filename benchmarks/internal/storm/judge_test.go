@@ -3,6 +3,7 @@ package storm_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -15,6 +16,10 @@ const (
 	right = growth.GPU("GPU-right")
 )
 
+func given(share storm.Share) []storm.Given {
+	return []storm.Given{{Share: share, At: 99 * time.Second}}
+}
+
 func said(began, ended float64, gpu growth.GPU, gib int) string {
 	return fmt.Sprintf("%.2f %.2f %s %d\n", began, ended, gpu, gib*1024)
 }
@@ -23,7 +28,7 @@ func said(began, ended float64, gpu growth.GPU, gib int) string {
 func calm() storm.Evidence {
 	e := storm.Evidence{
 		Pods:  []storm.Pod{{Name: "a", Units: 12}, {Name: "b", Units: 12}, {Name: "c", Units: 16}},
-		Fates: map[string]storm.Fate{}, Kubelet: map[growth.PodUID]storm.Share{}, Ledger: map[growth.PodUID]storm.Share{},
+		Fates: map[string]storm.Fate{}, Kubelet: map[growth.PodUID][]storm.Given{}, Ledger: map[growth.PodUID][]storm.Given{},
 		Memory: map[growth.GPU]growth.MiB{left: 24 * growth.GiB, right: 24 * growth.GiB},
 	}
 	times := map[string][2]float64{"a": {100, 110}, "b": {105, 120}, "c": {120, 130}}
@@ -33,13 +38,20 @@ func calm() storm.Evidence {
 			UID: uid, Node: "node-1", Well: true, Annotated: string(left), Said: said(times[p.Name][0], times[p.Name][1], left, p.Units),
 		}
 		share := storm.Share{left: growth.MiB(p.Units) * growth.GiB}
-		e.Kubelet[uid], e.Ledger[uid] = share, share
+		e.Kubelet[uid], e.Ledger[uid] = given(share), given(share)
 	}
 	return e
 }
 
 func TestARoundWithoutAFault(t *testing.T) {
 	require.Equal(t, storm.Findings{}, storm.Judge(calm()))
+}
+
+func TestWhatIsWrittenDownAfterTheEndIsNoContainers(t *testing.T) {
+	e := calm()
+	e.Kubelet["uid-b"] = append(e.Kubelet["uid-b"], storm.Given{Share: storm.Share{right: 12 * growth.GiB}, At: 120 * time.Second})
+	e.Ledger["uid-b"] = append(e.Ledger["uid-b"], storm.Given{Share: storm.Share{right: 12 * growth.GiB}, At: 121 * time.Second})
+	require.Equal(t, storm.Findings{}, storm.Judge(e))
 }
 
 func TestWhatIsPlantedIsFound(t *testing.T) {
@@ -57,15 +69,27 @@ func TestWhatIsPlantedIsFound(t *testing.T) {
 			func(e storm.Evidence) {
 				change(e, "a", func(f *storm.Fate) { f.Said = said(100, 110, right, 12) })
 			},
-			wrongGPU, []string{"a on node-1 had 12GiB of GPU-right, but kubelet gave it 12GiB of GPU-left, our ledger has 12GiB of GPU-left, its annotation says \"GPU-left\""},
+			wrongGPU, []string{"a on node-1 had 12GiB of GPU-right, but kubelet had it down for 12GiB of GPU-left, our ledger had it down for 12GiB of GPU-left, its annotation says \"GPU-left\""},
 		},
 		"kubelet's checkpoint alone has another GPU": {
-			func(e storm.Evidence) { e.Kubelet["uid-b"] = storm.Share{right: 12 * growth.GiB} },
-			wrongGPU, []string{"b on node-1 had 12GiB of GPU-left, but kubelet gave it 12GiB of GPU-right"},
+			func(e storm.Evidence) { e.Kubelet["uid-b"] = given(storm.Share{right: 12 * growth.GiB}) },
+			wrongGPU, []string{"b on node-1 had 12GiB of GPU-left, but kubelet had it down for 12GiB of GPU-right"},
+		},
+		"kubelet has given a container's memory away and found it some more": {
+			func(e storm.Evidence) {
+				e.Kubelet["uid-b"] = append(e.Kubelet["uid-b"], storm.Given{Share: storm.Share{left: 12 * growth.GiB}, At: 119 * time.Second})
+			},
+			wrongGPU, []string{"b on node-1 had 12GiB of GPU-left, but kubelet had it down for 12GiB of GPU-left later on"},
+		},
+		"our ledger has moved a container that runs": {
+			func(e storm.Evidence) {
+				e.Ledger["uid-b"] = append(e.Ledger["uid-b"], storm.Given{Share: storm.Share{right: 12 * growth.GiB}, At: 119 * time.Second})
+			},
+			wrongGPU, []string{"b on node-1 had 12GiB of GPU-left, but our ledger had it down for 12GiB of GPU-right later on"},
 		},
 		"our ledger alone has another size": {
-			func(e storm.Evidence) { e.Ledger["uid-b"] = storm.Share{left: 11 * growth.GiB} },
-			wrongGPU, []string{"b on node-1 had 12GiB of GPU-left, but our ledger has 11GiB of GPU-left"},
+			func(e storm.Evidence) { e.Ledger["uid-b"] = given(storm.Share{left: 11 * growth.GiB}) },
+			wrongGPU, []string{"b on node-1 had 12GiB of GPU-left, but our ledger had it down for 11GiB of GPU-left"},
 		},
 		"the annotation alone has another GPU": {
 			func(e storm.Evidence) { change(e, "c", func(f *storm.Fate) { f.Annotated = string(right) }) },
@@ -74,7 +98,7 @@ func TestWhatIsPlantedIsFound(t *testing.T) {
 		"all agree on less than was asked for": {
 			func(e storm.Evidence) {
 				change(e, "c", func(f *storm.Fate) { f.Said = said(120, 130, left, 8) })
-				e.Kubelet["uid-c"], e.Ledger["uid-c"] = storm.Share{left: 8 * growth.GiB}, storm.Share{left: 8 * growth.GiB}
+				e.Kubelet["uid-c"], e.Ledger["uid-c"] = given(storm.Share{left: 8 * growth.GiB}), given(storm.Share{left: 8 * growth.GiB})
 			},
 			wrongGPU, []string{"c on node-1 had 8GiB of GPU-left, but it asked for 16GiB of one GPU"},
 		},
@@ -93,7 +117,7 @@ func TestWhatIsPlantedIsFound(t *testing.T) {
 		"a GPU that is none of the nodes'": {
 			func(e storm.Evidence) {
 				change(e, "c", func(f *storm.Fate) { f.Said, f.Annotated = said(120, 130, "GPU-void", 16), "GPU-void" })
-				e.Kubelet["uid-c"], e.Ledger["uid-c"] = storm.Share{"GPU-void": 16 * growth.GiB}, storm.Share{"GPU-void": 16 * growth.GiB}
+				e.Kubelet["uid-c"], e.Ledger["uid-c"] = given(storm.Share{"GPU-void": 16 * growth.GiB}), given(storm.Share{"GPU-void": 16 * growth.GiB})
 			},
 			overCommitted, []string{"GPU GPU-void has 0MiB, but c had 16GiB of it at one moment"},
 		},
@@ -172,4 +196,14 @@ func TestAContainersLastWords(t *testing.T) {
 			require.Error(t, err)
 		})
 	}
+}
+
+func TestPodsThatWereSubmittedAgainAreNamed(t *testing.T) {
+	e := calm()
+	require.Empty(t, e.Resubmitted())
+	fate := e.Fates["b"]
+	fate.Refusals = 2
+	e.Fates["b"] = fate
+	require.Equal(t, []string{"b 2×"}, e.Resubmitted())
+	require.Empty(t, storm.Judge(e).Lost, "it ended well")
 }

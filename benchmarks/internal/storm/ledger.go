@@ -22,9 +22,10 @@ import (
 // ledger follows what our parties write about nodes on the bus.
 type ledger struct {
 	mu sync.Mutex
-	// now are the allocations there are, last those that were seen last of each pod, gone ones included.
-	now, last map[growth.PodUID]bus.Allocation
-	memory    map[growth.GPU]growth.MiB
+	// now are the allocations there are, ever all that were seen of each pod, gone ones included.
+	now    map[growth.PodUID]bus.Allocation
+	ever   map[growth.PodUID][]Given
+	memory map[growth.GPU]growth.MiB
 }
 
 // openBus connects to the installation's own bus, with the tuner's certificate, which is put into folder.
@@ -65,8 +66,8 @@ func (l *ledger) take(batch bus.Batch) {
 	if l.now == nil || batch.Reset {
 		l.now = map[growth.PodUID]bus.Allocation{}
 	}
-	if l.last == nil {
-		l.last, l.memory = map[growth.PodUID]bus.Allocation{}, map[growth.GPU]growth.MiB{}
+	if l.ever == nil {
+		l.ever, l.memory = map[growth.PodUID][]Given{}, map[growth.GPU]growth.MiB{}
 	}
 	for _, key := range batch.Deleted {
 		if parsed, err := bus.ParseKey(key); err == nil && parsed.Kind == bus.KindAllocation {
@@ -81,7 +82,8 @@ func (l *ledger) take(batch bus.Batch) {
 		switch key.Kind {
 		case bus.KindAllocation:
 			if a, err := bus.Decode[bus.Allocation](entry.Value); err == nil {
-				l.now[key.Pod], l.last[key.Pod] = a, a
+				l.now[key.Pod] = a
+				l.ever[key.Pod] = noted(l.ever[key.Pod], shareOf(a), uptime())
 			}
 		case bus.KindGPUs:
 			if gpus, err := bus.Decode[bus.NodeGPUs](entry.Value); err == nil {
@@ -93,19 +95,19 @@ func (l *ledger) take(batch bus.Batch) {
 	}
 }
 
-// shares are the allocations that were seen last of each pod, and the memory of the GPUs.
-func (l *ledger) shares() (map[growth.PodUID]Share, map[growth.GPU]growth.MiB) {
+func shareOf(a bus.Allocation) Share {
+	s := Share{}
+	for _, part := range a.GPUs() {
+		s[part.GPU] += part.Memory
+	}
+	return s
+}
+
+// shares are all that was ever seen of each pod, and the memory of the GPUs.
+func (l *ledger) shares() (map[growth.PodUID][]Given, map[growth.GPU]growth.MiB) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	shares := map[growth.PodUID]Share{}
-	for uid, a := range l.last {
-		s := Share{}
-		for _, part := range a.GPUs() {
-			s[part.GPU] += part.Memory
-		}
-		shares[uid] = s
-	}
-	return shares, maps.Clone(l.memory)
+	return maps.Clone(l.ever), maps.Clone(l.memory)
 }
 
 // held are the ids of the allocations there are.

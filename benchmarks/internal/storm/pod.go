@@ -2,6 +2,7 @@ package storm
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -56,6 +57,7 @@ func fate(pod *corev1.Pod) Fate {
 		UID: growth.PodUID(pod.UID), Node: pod.Spec.NodeName, Well: pod.Status.Phase == corev1.PodSucceeded,
 		Annotated: pod.Annotations[gpushare.GPUAnnotation],
 	}
+	f.Refusals, _ = strconv.Atoi(pod.Annotations[gpushare.RefusalsAnnotation])
 	why := []string{string(pod.Status.Phase), pod.Status.Reason, pod.Status.Message}
 	for _, c := range pod.Status.ContainerStatuses {
 		if ended := c.State.Terminated; ended != nil {
@@ -69,10 +71,6 @@ func fate(pod *corev1.Pod) Fate {
 		f.Why = strings.Join(strings.Fields(strings.Join(why, " ")), " ")
 	}
 	return f
-}
-
-func over(pod *corev1.Pod) bool {
-	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
 func running(pod *corev1.Pod) bool {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,6 +22,8 @@ const (
 	pollEvery = time.Second
 	// stallWithin is how long nothing may change before those that have not ended are given up.
 	stallWithin = 4 * time.Minute
+	// againWithin is how long a pod that failed may take to be submitted again: longer than anybody waits with that.
+	againWithin = 40 * time.Second
 	// restWithin is how long the books may take to agree once nothing happens any more.
 	restWithin = time.Minute
 	// goneWithin is how long deleted pods may take to go.
@@ -35,16 +38,20 @@ type Round struct {
 	Seconds float64 `json:"seconds"`
 	// Settled is how many seconds the books took to agree, with some pods standing and with none.
 	Settled [2]float64 `json:"settled"`
-	// Gauged is the most that our own gauge of over-committed memory read, in bytes, Looks how often it could be read.
+	// Gauged is the most that our own gauge of over-committed memory read, in bytes, Looks how often it could be read. It
+	// counts plans too, which kubelet may overtake: what counts is AtRest.
 	Gauged float64 `json:"gaugedBytes"`
+	AtRest float64 `json:"gaugedAtRestBytes"`
 	Looks  int     `json:"gaugeLooks"`
+	// Resubmitted are pods that kubelet refused and that were submitted again.
+	Resubmitted []string `json:"resubmitted"`
 	Findings
 }
 
 // String is one line for people, and one for each finding.
 func (r Round) String() string {
-	text := fmt.Sprintf("round %d, %s: %d pods in %.0f s, %d kills; wrong GPU %d, over-committed %d, drift %d, lost %d",
-		r.Number, r.Sizes(), r.Count, r.Seconds, len(r.Strikes), len(r.WrongGPU), len(r.OverCommitted), len(r.Drift), len(r.Lost))
+	text := fmt.Sprintf("round %d, %s: %d pods in %.0f s, %d kills, %d pods submitted again; wrong GPU %d, over-committed %d, drift %d, lost %d",
+		r.Number, r.Sizes(), r.Count, r.Seconds, len(r.Strikes), len(r.Resubmitted), len(r.WrongGPU), len(r.OverCommitted), len(r.Drift), len(r.Lost))
 	if len(r.Untold) > 0 {
 		text += fmt.Sprintf(", not to be judged %d", len(r.Untold))
 	}
@@ -81,14 +88,21 @@ func (s *Storm) round(ctx context.Context, number int) (Round, error) {
 	if err != nil {
 		return r, err
 	}
-	r.Drift, r.Settled[0] = drift, took.Seconds()
+	r.Settled[0] = took.Seconds()
+	if bytes, known := s.overCommitted(ctx); known {
+		r.AtRest = bytes
+	}
 	if err := s.open(); err != nil {
 		return r, err
 	}
-	if pods, err = s.await(ctx, plan, func(pods []corev1.Pod) bool { return !slices.ContainsFunc(pods, alive) }); err != nil {
+	all := func(pods []corev1.Pod) bool {
+		return !slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return !s.over(&pod) })
+	}
+	if pods, err = s.await(ctx, plan, all); err != nil {
 		return r, err
 	}
-	r.Findings = s.judge(plan, pods)
+	e := s.evidence(plan, pods)
+	r.Findings, r.Resubmitted = Judge(e), e.Resubmitted()
 	r.Drift = drift
 	if err := s.remove(ctx); err != nil {
 		return r, err
@@ -129,10 +143,10 @@ func (s *Storm) play(ctx context.Context, plan Plan, r *Round) ([]corev1.Pod, er
 		}
 		ended, settled := 0, 0
 		for i := range pods {
-			if over(&pods[i]) {
+			if s.over(&pods[i]) {
 				ended++
 			}
-			if over(&pods[i]) || stands[pods[i].Name] && running(&pods[i]) {
+			if s.over(&pods[i]) || stands[pods[i].Name] && running(&pods[i]) {
 				settled++
 			}
 		}
@@ -203,7 +217,22 @@ func (s *Storm) rest(ctx context.Context, pods []corev1.Pod) ([]string, time.Dur
 	}
 }
 
-func alive(pod corev1.Pod) bool { return !over(&pod) }
+func alive(pod corev1.Pod) bool {
+	return pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
+}
+
+// over tells whether a pod has ended for good. One that failed may be about to be submitted again.
+func (s *Storm) over(pod *corev1.Pod) bool {
+	if pod.Status.Phase != corev1.PodFailed {
+		return !alive(*pod)
+	}
+	first, known := s.failed[pod.UID]
+	if !known {
+		first = time.Now()
+		s.failed[pod.UID] = first
+	}
+	return time.Since(first) > againWithin
+}
 
 // books reads all of them anew.
 func (s *Storm) books(ctx context.Context, living map[growth.PodUID]string) (Books, error) {
@@ -232,18 +261,16 @@ func (s *Storm) books(ctx context.Context, living map[growth.PodUID]string) (Boo
 	return b, nil
 }
 
-func (s *Storm) judge(plan Plan, pods []corev1.Pod) Findings {
-	e := Evidence{Pods: plan.Pods(), Fates: map[string]Fate{}, Kubelet: map[growth.PodUID]Share{}}
+func (s *Storm) evidence(plan Plan, pods []corev1.Pod) Evidence {
+	e := Evidence{Pods: plan.Pods(), Fates: map[string]Fate{}}
 	e.Ledger, e.Memory = s.ledger.shares()
 	for i := range pods {
 		e.Fates[pods[i].Name] = fate(&pods[i])
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for uid, ids := range s.kubelet {
-		e.Kubelet[uid] = ShareOf(ids)
-	}
-	return Judge(e)
+	e.Kubelet = maps.Clone(s.kubelet)
+	return e
 }
 
 // remove deletes the round's pods, and waits until they are gone.

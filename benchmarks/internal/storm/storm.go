@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"sync"
@@ -12,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/trellis-gpu/trellis/benchmarks/internal/cluster"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
@@ -49,11 +51,13 @@ type Storm struct {
 	ledger     ledger
 	// files is a folder of our own on this machine; pods see its subfolder gate.
 	files string
+	// failed is when pods were first seen to have failed.
+	failed map[types.UID]time.Time
 	// extender is its address, once it is known.
 	extender string
 
 	mu      sync.Mutex
-	kubelet map[growth.PodUID][]string // what the checkpoints had, gone pods included
+	kubelet map[growth.PodUID][]Given // what the checkpoints ever had, gone pods included
 	present map[string]map[growth.PodUID][]string
 }
 
@@ -140,7 +144,8 @@ func (s *Storm) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.inits, s.kubelet, s.present = map[string]int{}, map[growth.PodUID][]string{}, map[string]map[growth.PodUID][]string{}
+	s.inits, s.kubelet, s.present = map[string]int{}, map[growth.PodUID][]Given{}, map[string]map[growth.PodUID][]string{}
+	s.failed = map[types.UID]time.Time{}
 	for _, n := range status.Nodes {
 		s.nodes = append(s.nodes, &node{name: n.Name, folder: filepath.Join(status.Folder, "nodes", n.Name)})
 		s.inits[n.Name] = n.PID
@@ -184,9 +189,10 @@ func (s *Storm) watchCheckpoints(ctx context.Context) {
 				continue
 			}
 			s.mu.Lock()
+			now := uptime()
 			s.present[n.name] = held
 			for uid, ids := range held {
-				s.kubelet[uid] = ids
+				s.kubelet[uid] = noted(s.kubelet[uid], ShareOf(ids), now)
 			}
 			s.mu.Unlock()
 		}
@@ -195,6 +201,22 @@ func (s *Storm) watchCheckpoints(ctx context.Context) {
 		case <-ctx.Done():
 		}
 	}
+}
+
+// noted adds a share where it is another one than before.
+func noted(before []Given, share Share, now time.Duration) []Given {
+	if len(before) > 0 && maps.Equal(before[len(before)-1].Share, share) {
+		return before
+	}
+	return append(before, Given{Share: share, At: now})
+}
+
+// uptime is the clock that containers tell the time by.
+func uptime() time.Duration {
+	var seconds float64
+	text, _ := os.ReadFile("/proc/uptime")
+	_, _ = fmt.Sscan(string(text), &seconds)
+	return time.Duration(seconds * float64(time.Second)).Round(time.Millisecond)
 }
 
 func (s *Storm) gate() string { return filepath.Join(s.files, "gate") }
