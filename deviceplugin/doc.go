@@ -7,6 +7,8 @@
 //	internal/ledger   the books: kubelet's PodResources compared with the state bus and the slots on disk
 //	internal/slice    the pure part: device ids, and the choice among them
 //
+// What it relies on in kubelet is written down as tests: internal/kubelet/contract.
+//
 // An id names its GPU, and kubelet's own accounting of ids is the lock: no GPU memory is handed out twice, whatever
 // races. Allocate needs nothing but the ids. Whose they are is learned before the container starts, from kubelet.
 package main

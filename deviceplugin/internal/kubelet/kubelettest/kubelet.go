@@ -1,9 +1,6 @@
 package kubelettest
 
 import (
-	"context"
-	"fmt"
-	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -13,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 	deviceplugin "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 	podresources "k8s.io/kubelet/pkg/apis/podresources/v1"
 )
@@ -29,11 +25,13 @@ type Kubelet struct {
 	t       *testing.T
 	servers []*grpc.Server
 
+	admission sync.Mutex // pods come one after the other
+
 	mu            sync.Mutex
-	plugin        deviceplugin.DevicePluginClient
-	connection    *grpc.ClientConn
+	run           int       // how often it was stopped
+	endpoint      *endpoint // of the plugin that registered last, nil where none has since kubelet started
 	resource      string
-	healthy       map[string]bool
+	devices       map[string]bool // healthy; nil where no plugin has ever registered
 	registrations int
 	message       int // bytes of the last ListAndWatch message
 	pods          []*Pod
@@ -68,7 +66,7 @@ func (k *Kubelet) start() {
 	}
 }
 
-// Stop ends it, as when kubelet is away.
+// Stop ends it, as when kubelet is away. It remembers its pods, and that there was a plugin.
 func (k *Kubelet) Stop() {
 	for _, server := range k.servers {
 		server.Stop()
@@ -76,13 +74,14 @@ func (k *Kubelet) Stop() {
 	k.servers = nil
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.connection != nil {
-		_ = k.connection.Close()
+	k.run++
+	if k.endpoint != nil {
+		k.endpoint.close()
+		k.endpoint, k.devices = nil, map[string]bool{}
 	}
-	k.plugin, k.connection, k.healthy = nil, nil, nil
 }
 
-// Restart ends it and starts it again: it clears its folder of sockets, and remembers its pods.
+// Restart ends it and starts it again: it clears its folder of sockets.
 func (k *Kubelet) Restart() {
 	k.Stop()
 	sockets, err := filepath.Glob(filepath.Join(k.Dir, "*.sock"))
@@ -91,51 +90,6 @@ func (k *Kubelet) Restart() {
 		require.NoError(k.t, os.Remove(socket))
 	}
 	k.start()
-}
-
-// Register implements kubelet's API for plugins.
-func (k *Kubelet) Register(_ context.Context, r *deviceplugin.RegisterRequest) (*deviceplugin.Empty, error) {
-	if r.GetVersion() != deviceplugin.Version || !r.GetOptions().GetPreStartRequired() || !r.GetOptions().GetGetPreferredAllocationAvailable() {
-		return nil, fmt.Errorf("unexpected registration %v", r)
-	}
-	connection, err := grpc.NewClient("unix://"+filepath.Join(k.Dir, r.GetEndpoint()), grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		return nil, err
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.connection != nil {
-		_ = k.connection.Close()
-	}
-	k.connection, k.plugin, k.resource = connection, deviceplugin.NewDevicePluginClient(connection), r.GetResourceName()
-	k.registrations++
-	go k.follow(k.plugin)
-	return &deviceplugin.Empty{}, nil
-}
-
-// follow keeps the list of devices, until the plugin goes.
-func (k *Kubelet) follow(plugin deviceplugin.DevicePluginClient) {
-	stream, err := plugin.ListAndWatch(context.Background(), &deviceplugin.Empty{})
-	if err != nil {
-		return
-	}
-	for {
-		list, err := stream.Recv()
-		k.mu.Lock()
-		if k.plugin != plugin {
-			k.mu.Unlock()
-			return
-		}
-		k.healthy = map[string]bool{}
-		for _, d := range list.GetDevices() {
-			k.healthy[d.GetID()] = err == nil && d.GetHealth() == deviceplugin.Healthy
-		}
-		k.message = sizeOf(list)
-		k.mu.Unlock()
-		if err != nil {
-			return
-		}
-	}
 }
 
 // Adopt makes pods run that another plugin of the resource gave their ids, before ours is there.
@@ -159,70 +113,41 @@ func (k *Kubelet) Message() int {
 	return k.message
 }
 
+// Capacity counts the devices.
+func (k *Kubelet) Capacity() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.devices)
+}
+
 // Allocatable counts the healthy devices.
 func (k *Kubelet) Allocatable() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	n := 0
-	for _, healthy := range k.healthy {
-		if healthy {
-			n++
-		}
-	}
-	return n
+	return len(k.healthy())
 }
 
-// List implements kubelet's API for resources: one entry per id, no ordinary init containers.
-func (k *Kubelet) List(context.Context, *podresources.ListPodResourcesRequest) (*podresources.ListPodResourcesResponse, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	reply := &podresources.ListPodResourcesResponse{}
-	for _, pod := range k.pods {
-		listed := &podresources.PodResources{Namespace: pod.Namespace, Name: pod.Name}
-		for _, c := range pod.Containers {
-			if c.Init {
-				continue
-			}
-			entry := &podresources.ContainerResources{Name: c.Name}
-			for _, id := range c.IDs {
-				entry.Devices = append(entry.Devices, &podresources.ContainerDevices{ResourceName: k.resource, DeviceIds: []string{id}})
-			}
-			listed.Containers = append(listed.Containers, entry)
+// healthy are the ids of healthy devices, in order.
+func (k *Kubelet) healthy() []string {
+	var ids []string
+	for id, healthy := range k.devices {
+		if healthy {
+			ids = append(ids, id)
 		}
-		reply.PodResources = append(reply.PodResources, listed)
 	}
-	return reply, nil
+	slices.Sort(ids)
+	return ids
 }
 
-// GetAllocatableResources implements kubelet's API for resources: healthy devices of a plugin that is there.
-func (k *Kubelet) GetAllocatableResources(context.Context, *podresources.AllocatableResourcesRequest) (*podresources.AllocatableResourcesResponse, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	reply := &podresources.AllocatableResourcesResponse{}
-	for id, healthy := range k.healthy {
-		if healthy {
-			reply.Devices = append(reply.Devices, &podresources.ContainerDevices{ResourceName: k.resource, DeviceIds: []string{id}})
-		}
-	}
-	return reply, nil
-}
-
-// free lists healthy devices that nobody holds.
-func (k *Kubelet) free() map[string]struct{} {
-	free := map[string]struct{}{}
-	for id, healthy := range k.healthy {
-		if healthy {
-			free[id] = struct{}{}
-		}
-	}
+// free are healthy devices that nobody holds, in order.
+func (k *Kubelet) free() []string {
+	held := map[string]bool{}
 	for _, pod := range k.pods {
 		for _, c := range pod.Containers {
 			for _, id := range c.IDs {
-				delete(free, id)
+				held[id] = true
 			}
 		}
 	}
-	return free
+	return slices.DeleteFunc(k.healthy(), func(id string) bool { return held[id] })
 }
-
-func ordered(set map[string]struct{}) []string { return slices.Sorted(maps.Keys(set)) }

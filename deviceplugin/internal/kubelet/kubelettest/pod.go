@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"google.golang.org/protobuf/proto"
 	deviceplugin "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 )
 
@@ -29,6 +28,8 @@ type Container struct {
 
 // Admit takes a pod in, or says why not.
 func (k *Kubelet) Admit(ctx context.Context, pod *Pod) error {
+	k.admission.Lock()
+	defer k.admission.Unlock()
 	k.mu.Lock()
 	k.pods = append(k.pods, pod)
 	k.mu.Unlock()
@@ -38,8 +39,9 @@ func (k *Kubelet) Admit(ctx context.Context, pod *Pod) error {
 			k.Remove(pod)
 			return fmt.Errorf("pod %s, container %s: %w", pod.Name, c.Name, err)
 		}
+		reusable = slices.DeleteFunc(reusable, func(id string) bool { return slices.Contains(c.IDs, id) })
 		if c.Init {
-			reusable = c.IDs
+			reusable = append(reusable, c.IDs...)
 		}
 	}
 	return nil
@@ -47,22 +49,28 @@ func (k *Kubelet) Admit(ctx context.Context, pod *Pod) error {
 
 func (k *Kubelet) allocate(ctx context.Context, c *Container, reusable []string) error {
 	k.mu.Lock()
-	plugin, free := k.plugin, k.free()
+	e, free, known := k.endpoint, k.free(), k.devices != nil
+	healthy, adopted := len(k.healthy()), slices.ContainsFunc(k.pods, func(p *Pod) bool { return p.holds() })
 	k.mu.Unlock()
-	if plugin == nil {
+	switch {
+	case !known && adopted:
 		return fmt.Errorf("cannot allocate unregistered device %s", k.resource)
+	case !known || c.Units == 0:
+		return nil // a resource that is no plugin's is none of kubelet's business
+	case healthy == 0:
+		return fmt.Errorf("no healthy devices present; cannot allocate unhealthy devices %s", k.resource)
 	}
 	chosen := slices.Clone(reusable[:min(len(reusable), c.Units)])
 	if need := c.Units - len(chosen); need > len(free) {
-		return fmt.Errorf("requested number of devices unavailable: %d, available %d", need, len(free))
+		return fmt.Errorf("requested number of devices unavailable for %s. Requested: %d, Available: %d", k.resource, need, len(free))
 	} else if need > 0 {
-		rest, err := prefer(ctx, plugin, chosen, free, c.Units)
+		rest, err := e.prefer(ctx, chosen, free, c.Units)
 		if err != nil {
 			return err
 		}
 		chosen = append(chosen, rest...)
 	}
-	reply, err := plugin.Allocate(ctx, &deviceplugin.AllocateRequest{
+	reply, err := e.Allocate(ctx, &deviceplugin.AllocateRequest{
 		ContainerRequests: []*deviceplugin.ContainerAllocateRequest{{DevicesIds: chosen}},
 	})
 	if err != nil {
@@ -74,14 +82,13 @@ func (k *Kubelet) allocate(ctx context.Context, c *Container, reusable []string)
 	return nil
 }
 
-// prefer asks the plugin, and fills up with whatever is free.
-func prefer(ctx context.Context, plugin deviceplugin.DevicePluginClient, chosen []string, free map[string]struct{}, units int) ([]string, error) {
-	need := units - len(chosen)
+// prefer asks the plugin where it offers that, and fills up with whatever is free.
+func (e *endpoint) prefer(ctx context.Context, chosen, free []string, units int) ([]string, error) {
 	var preferred []string
-	if need < len(free) { // as kubelet: where all are needed there is nothing to prefer
-		reply, err := plugin.GetPreferredAllocation(ctx, &deviceplugin.PreferredAllocationRequest{
+	if e.options.GetGetPreferredAllocationAvailable() {
+		reply, err := e.GetPreferredAllocation(ctx, &deviceplugin.PreferredAllocationRequest{
 			ContainerRequests: []*deviceplugin.ContainerPreferredAllocationRequest{{
-				AvailableDeviceIDs: append(ordered(free), chosen...), MustIncludeDeviceIDs: chosen, AllocationSize: int32(units),
+				AvailableDeviceIDs: slices.Concat(free, chosen), MustIncludeDeviceIDs: chosen, AllocationSize: int32(units),
 			}},
 		})
 		if err != nil {
@@ -90,25 +97,39 @@ func prefer(ctx context.Context, plugin deviceplugin.DevicePluginClient, chosen 
 		preferred = reply.GetContainerResponses()[0].GetDeviceIDs()
 	}
 	var rest []string
-	for _, id := range append(preferred, ordered(free)...) {
-		if _, ok := free[id]; ok && len(rest) < need && !slices.Contains(rest, id) {
+	for _, id := range slices.Concat(preferred, free) {
+		if slices.Contains(free, id) && len(rest) < units-len(chosen) && !slices.Contains(rest, id) {
 			rest = append(rest, id)
 		}
 	}
 	return rest, nil
 }
 
-// StartContainers calls PreStartContainer for each container, as before every start.
+// StartContainers starts each container, as before every start with PreStartContainer.
 func (k *Kubelet) StartContainers(ctx context.Context, pod *Pod) error {
-	k.mu.Lock()
-	plugin := k.plugin
-	k.mu.Unlock()
 	for _, c := range pod.Containers {
-		if _, err := plugin.PreStartContainer(ctx, &deviceplugin.PreStartContainerRequest{DevicesIds: c.IDs}); err != nil {
+		if err := k.StartContainer(ctx, c); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// StartContainer starts one of a pod that was admitted. Where kubelet has restarted and no plugin has registered since, it
+// does not know that one would want to hear of it.
+func (k *Kubelet) StartContainer(ctx context.Context, c *Container) error {
+	k.mu.Lock()
+	e := k.endpoint
+	stopped := e != nil && e.stopped
+	k.mu.Unlock()
+	if e == nil || len(c.IDs) == 0 || !e.options.GetPreStartRequired() {
+		return nil
+	}
+	if stopped {
+		return fmt.Errorf("the plugin of %s has been stopped", k.resource)
+	}
+	_, err := e.PreStartContainer(ctx, &deviceplugin.PreStartContainerRequest{DevicesIds: c.IDs})
+	return err
 }
 
 // Remove forgets a pod and frees its devices.
@@ -118,4 +139,6 @@ func (k *Kubelet) Remove(pod *Pod) {
 	k.pods = slices.DeleteFunc(k.pods, func(p *Pod) bool { return p == pod })
 }
 
-func sizeOf(list *deviceplugin.ListAndWatchResponse) int { return proto.Size(list) }
+func (p *Pod) holds() bool {
+	return slices.ContainsFunc(p.Containers, func(c *Container) bool { return len(c.IDs) > 0 })
+}

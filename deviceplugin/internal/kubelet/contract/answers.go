@@ -1,0 +1,114 @@
+package contract
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"google.golang.org/grpc"
+	deviceplugin "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
+)
+
+// GetDevicePluginOptions implements the API.
+func (p *probe) GetDevicePluginOptions(context.Context, *deviceplugin.Empty) (*deviceplugin.DevicePluginOptions, error) {
+	p.note(call{what: options})
+	return p.offers, nil
+}
+
+// ListAndWatch implements the API.
+func (p *probe) ListAndWatch(_ *deviceplugin.Empty, stream grpc.ServerStreamingServer[deviceplugin.ListAndWatchResponse]) error {
+	p.note(call{what: watch})
+	p.listens(1)
+	defer p.listens(-1)
+	for {
+		list, changed := p.list()
+		if err := stream.Send(list); err != nil {
+			return err
+		}
+		select {
+		case <-changed:
+		case <-stream.Context().Done():
+			return nil
+		}
+	}
+}
+
+func (p *probe) listens(streams int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.streams += streams
+}
+
+// heard tells whether kubelet listens.
+func (p *probe) heard() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.streams > 0
+}
+
+func (p *probe) list() (*deviceplugin.ListAndWatchResponse, <-chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	list := &deviceplugin.ListAndWatchResponse{}
+	for _, id := range slices.Sorted(maps.Keys(p.devices)) {
+		health := deviceplugin.Healthy
+		if !p.devices[id] {
+			health = deviceplugin.Unhealthy
+		}
+		list.Devices = append(list.Devices, &deviceplugin.Device{ID: id, Health: health})
+	}
+	return list, p.changed
+}
+
+// GetPreferredAllocation implements the API: nothing in particular, unless it was told otherwise.
+func (p *probe) GetPreferredAllocation(_ context.Context, r *deviceplugin.PreferredAllocationRequest) (*deviceplugin.PreferredAllocationResponse, error) {
+	reply := &deviceplugin.PreferredAllocationResponse{}
+	for _, c := range r.GetContainerRequests() {
+		asked := call{
+			what: prefer, size: int(c.GetAllocationSize()),
+			available: sorted(c.GetAvailableDeviceIDs()), must: sorted(c.GetMustIncludeDeviceIDs()),
+		}
+		var ids []string
+		if answer := p.note(asked).preferred; answer != nil {
+			var err error
+			if ids, err = answer(asked); err != nil {
+				return nil, err
+			}
+		}
+		reply.ContainerResponses = append(reply.ContainerResponses, &deviceplugin.ContainerPreferredAllocationResponse{DeviceIDs: ids})
+	}
+	return reply, nil
+}
+
+// Allocate implements the API: the container is told its ids, and sees a folder.
+func (p *probe) Allocate(_ context.Context, r *deviceplugin.AllocateRequest) (*deviceplugin.AllocateResponse, error) {
+	reply := &deviceplugin.AllocateResponse{}
+	for _, c := range r.GetContainerRequests() {
+		asked := call{what: allocate, ids: sorted(c.GetDevicesIds())}
+		if answer := p.note(asked).allocated; answer != nil {
+			if err := answer(asked); err != nil {
+				return nil, err
+			}
+		}
+		reply.ContainerResponses = append(reply.ContainerResponses, &deviceplugin.ContainerAllocateResponse{
+			Envs:   map[string]string{idsVariable: strings.Join(asked.ids, ",")},
+			Mounts: []*deviceplugin.Mount{{ContainerPath: Folder, HostPath: p.mounted, ReadOnly: true}},
+		})
+	}
+	return reply, nil
+}
+
+// idsVariable names a container's ids to it.
+const idsVariable = "CONTRACT_IDS"
+
+// PreStartContainer implements the API.
+func (p *probe) PreStartContainer(_ context.Context, r *deviceplugin.PreStartContainerRequest) (*deviceplugin.PreStartContainerResponse, error) {
+	asked := call{what: preStart, ids: sorted(r.GetDevicesIds())}
+	if answer := p.note(asked).started; answer != nil {
+		if err := answer(asked); err != nil {
+			return nil, err
+		}
+	}
+	return &deviceplugin.PreStartContainerResponse{}, nil
+}

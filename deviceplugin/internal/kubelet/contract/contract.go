@@ -1,0 +1,115 @@
+package contract
+
+import (
+	"fmt"
+	"testing"
+)
+
+// Kubelet is a kubelet on trial, and the node that it runs. What goes wrong without being said here fails the test.
+type Kubelet struct {
+	// Plugins is the folder where it and its device plugins listen, Resources the socket where it says who holds what.
+	Plugins, Resources string
+	// Pods are its pods.
+	Pods Pods
+	// Node is what the node's status says of a resource.
+	Node func(resource string) (capacity, allocatable int)
+	// Restart kills kubelet and starts it again; its containers go on. It returns before kubelet serves.
+	Restart func()
+}
+
+// Pods are what a kubelet runs. Their containers do nothing, and init containers end at once.
+type Pods interface {
+	// Start has a pod run, and returns once its containers do, or kubelet's reason to refuse it.
+	Start(Pod) error
+	// End ends a pod, and returns once kubelet is through with it.
+	End(pod string)
+	// Kill kills a container, and returns once it runs again.
+	Kill(pod, container string)
+	// Look looks into a container, if that runs.
+	Look(pod, container string) (View, bool)
+}
+
+// Namespace is where all pods are.
+const Namespace = "default"
+
+// Pod is a pod, bound to the node without a scheduler's leave.
+type Pod struct {
+	Name       string
+	Resource   string
+	Containers []Container
+}
+
+// Container asks for units of its pod's resource. Init containers come before all others.
+type Container struct {
+	Name  string
+	Units int
+	Kind  Kind
+}
+
+// Kind is when a container runs.
+type Kind int
+
+// The kinds of containers.
+const (
+	App     Kind = iota
+	Init         // ends before the next container starts
+	Sidecar      // an init container that goes on
+)
+
+// View is what a container finds.
+type View struct {
+	Environment map[string]string
+	// Files are the names in the folder that the plugin had mounted, at Folder.
+	Files []string
+}
+
+// Folder is where the plugin of these tests has a folder mounted.
+const Folder = "/contract"
+
+// Run holds a kubelet to the contract. open gives it to one case; cases run beside one another, each with a resource and a
+// plugin of its own, but those that restart kubelet run alone, and last.
+func Run(t *testing.T, open func(t *testing.T) Kubelet) {
+	number := 0
+	each := func(t *testing.T, cases map[string]func(*stage), parallel bool) {
+		for name, test := range cases {
+			number++
+			resource := fmt.Sprintf("contract.test/units-%d", number)
+			t.Run(name, func(t *testing.T) {
+				if parallel {
+					t.Parallel()
+				}
+				test(&stage{t: t, Kubelet: open(t), resource: resource})
+			})
+		}
+	}
+	t.Run("while kubelet runs", func(t *testing.T) {
+		each(t, map[string]func(*stage){
+			"a plugin's devices are the node's capacity, once it has registered":            registers,
+			"a registration that makes no sense is refused":                                 refusesNonsense,
+			"an unhealthy device is not allocatable, stays capacity, and may come back":     unhealthy,
+			"a plugin that ends leaves capacity, and nothing to allocate":                   pluginEnds,
+			"a plugin that dies may come back at once":                                      pluginComesBack,
+			"a plugin takes another's place, and has to register again once that ends":      takenOver,
+			"Allocate comes once a container, with as many ids as it asks for":              allocates,
+			"what Allocate answers reaches the container":                                   reaches,
+			"an id has one holder at a time":                                                oneHolder,
+			"preferred ids are asked for before Allocate, and are the ones allocated":       prefers,
+			"preferred ids are asked for where there is no choice left":                     prefersWithoutChoice,
+			"preferred ids that are not free are passed over, and what they lack is added":  overrules,
+			"a plugin that offers no preference and no start is asked for neither":          asksForWhatIsOffered,
+			"init containers hand their ids on, each to one container":                      handsOn,
+			"a sidecar keeps its ids":                                                       sidecar,
+			"PreStartContainer comes before each start, when it is known whose the ids are": announcesStarts,
+			"a start that the plugin fails is tried again":                                  triesStartsAgain,
+			"a pod that the plugin refuses fails with its words, and holds nothing":         refuses,
+			"a pod whose preference fails is refused":                                       refusesWithoutPreference,
+			"a resource that no plugin ever offered is looked at by nobody":                 neverOffered,
+		}, true)
+	})
+	t.Run("kubelet restarts", func(t *testing.T) {
+		each(t, map[string]func(*stage){
+			"plugins register again and are asked anew; containers keep their ids and are not allocated again": restarts,
+			"a container that starts before its plugin has registered again is not announced":                  restartsUnannounced,
+		}, false)
+	})
+}

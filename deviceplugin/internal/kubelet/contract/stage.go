@@ -1,0 +1,158 @@
+package contract
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	deviceplugin "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
+	podresources "k8s.io/kubelet/pkg/apis/podresources/v1"
+
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet"
+)
+
+// patience is for what a real node does in its own time: it reports its status every ten seconds.
+const patience = time.Minute
+
+// stage is where one case plays: a kubelet, and a resource that is nobody else's.
+type stage struct {
+	t *testing.T
+	Kubelet
+	resource string
+	client   *kubelet.Client
+}
+
+// probe is a plugin of so many units that has registered.
+func (s *stage) probe(units int, offers *deviceplugin.DevicePluginOptions) *probe {
+	s.t.Helper()
+	return s.probeAt(filepath.Base(s.resource)+".sock", units, offers)
+}
+
+// probeAt is the same with a socket of that name.
+func (s *stage) probeAt(socket string, units int, offers *deviceplugin.DevicePluginOptions) *probe {
+	s.t.Helper()
+	p := &probe{s: s, socket: socket, offers: offers, devices: map[string]bool{}, changed: make(chan struct{}), mounted: s.t.TempDir()}
+	require.NoError(s.t, os.WriteFile(filepath.Join(p.mounted, filepath.Base(s.resource)), nil, 0o600))
+	for i := range units {
+		p.devices[fmt.Sprintf("GPU-%s/%d", filepath.Base(s.resource), i)] = true
+	}
+	p.serve()
+	s.t.Cleanup(func() { p.server.Stop() })
+	p.register()
+	return p
+}
+
+// pod is a pod of app containers a, b, c that ask for so many units each.
+func (s *stage) pod(name string, units ...int) Pod {
+	pod := Pod{Name: name + "-" + filepath.Base(s.resource), Resource: s.resource}
+	for i, n := range units {
+		pod.Containers = append(pod.Containers, Container{Name: string(rune('a' + i)), Units: n})
+	}
+	return pod
+}
+
+// runs starts a pod that must run. It ends with the case.
+func (s *stage) runs(pod Pod) Pod {
+	s.t.Helper()
+	require.NoError(s.t, s.Pods.Start(pod))
+	return pod
+}
+
+func (s *stage) kubelet() *kubelet.Client {
+	if s.client == nil {
+		client, err := kubelet.Dial(s.Resources, s.resource)
+		require.NoError(s.t, err)
+		s.t.Cleanup(func() { _ = client.Close() })
+		s.client = client
+	}
+	return s.client
+}
+
+// served are the ids that kubelet could hand out; none while it does not answer.
+func (s *stage) served() []string {
+	ids, err := s.kubelet().Served(s.t.Context())
+	if err != nil {
+		return nil
+	}
+	return ids
+}
+
+// held is what kubelet says that a pod holds, by container. Pods that hold nothing are not told from those that are not there.
+func (s *stage) held(pod Pod) map[string][]string {
+	s.t.Helper()
+	held, err := s.holds(pod)
+	require.NoError(s.t, err)
+	return held
+}
+
+func (s *stage) holds(pod Pod) (map[string][]string, error) {
+	all, err := s.kubelet().Holdings(s.t.Context())
+	if err != nil {
+		return nil, err
+	}
+	held := map[string][]string{}
+	for _, h := range all {
+		if h.Namespace == Namespace && h.Pod == pod.Name {
+			held[h.Container] = h.IDs
+		}
+	}
+	return held, nil
+}
+
+// got is the same, from the answer about one pod.
+func (s *stage) got(pod Pod) (map[string][]string, error) {
+	connection, err := grpc.NewClient("unix://"+s.Resources, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	require.NoError(s.t, err)
+	defer func() { _ = connection.Close() }()
+	reply, err := podresources.NewPodResourcesListerClient(connection).Get(s.t.Context(),
+		&podresources.GetPodResourcesRequest{PodNamespace: Namespace, PodName: pod.Name})
+	held := map[string][]string{}
+	for _, c := range reply.GetPodResources().GetContainers() {
+		for _, d := range c.GetDevices() {
+			if d.GetResourceName() == s.resource {
+				held[c.GetName()] = sorted(append(held[c.GetName()], d.GetDeviceIds()...))
+			}
+		}
+	}
+	return held, err
+}
+
+func (s *stage) eventually(holds func() bool, what string) {
+	s.t.Helper()
+	require.Eventually(s.t, holds, patience, 20*time.Millisecond, what)
+}
+
+// reports waits until the node's status says so of the resource.
+func (s *stage) reports(capacity, allocatable int) {
+	s.t.Helper()
+	s.eventually(func() bool {
+		c, a := s.Node(s.resource)
+		return c == capacity && a == allocatable
+	}, fmt.Sprintf("the node reports %d units, %d of them allocatable", capacity, allocatable))
+}
+
+func kinds(calls []call) []string {
+	var what []string
+	for _, c := range calls {
+		what = append(what, c.what)
+	}
+	return what
+}
+
+// without are the ids that are not among others.
+func without(ids []string, others ...string) []string {
+	left := slices.Clone(ids)
+	return slices.DeleteFunc(left, func(id string) bool { return slices.Contains(others, id) })
+}
+
+// union are all ids of all containers.
+func union(held map[string][]string) []string {
+	return sorted(slices.Concat(slices.Collect(maps.Values(held))...))
+}

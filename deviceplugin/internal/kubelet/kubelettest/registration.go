@@ -1,0 +1,85 @@
+package kubelettest
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/proto"
+	deviceplugin "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
+)
+
+// endpoint is a plugin that has registered.
+type endpoint struct {
+	deviceplugin.DevicePluginClient
+	connection *grpc.ClientConn
+	options    *deviceplugin.DevicePluginOptions
+	stopped    bool
+}
+
+func (e *endpoint) close() { _ = e.connection.Close() }
+
+// Register implements kubelet's API for plugins: it calls the plugin back before it answers.
+func (k *Kubelet) Register(ctx context.Context, r *deviceplugin.RegisterRequest) (*deviceplugin.Empty, error) {
+	if r.GetVersion() != deviceplugin.Version {
+		return nil, fmt.Errorf("requested API version %q is not supported by kubelet", r.GetVersion())
+	}
+	if !strings.Contains(r.GetResourceName(), "/") {
+		return nil, fmt.Errorf("the ResourceName %q is invalid", r.GetResourceName())
+	}
+	connection, err := grpc.NewClient("unix://"+filepath.Join(k.Dir, r.GetEndpoint()), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return nil, err
+	}
+	e := &endpoint{DevicePluginClient: deviceplugin.NewDevicePluginClient(connection), connection: connection}
+	if e.options, err = e.GetDevicePluginOptions(ctx, &deviceplugin.Empty{}, grpc.WaitForReady(true)); err != nil {
+		e.close()
+		return nil, fmt.Errorf("failed to get device plugin options: %w", err)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.endpoint, k.resource = e, r.GetResourceName()
+	if k.devices == nil {
+		k.devices = map[string]bool{}
+	}
+	k.registrations++
+	go k.follow(e, k.run)
+	return &deviceplugin.Empty{}, nil
+}
+
+// follow keeps the list of devices until the plugin goes, and from then on none of them is healthy. As the real kubelet, it
+// then takes leave of whichever plugin has the resource by now.
+func (k *Kubelet) follow(e *endpoint, run int) {
+	stream, err := e.ListAndWatch(context.Background(), &deviceplugin.Empty{})
+	for err == nil {
+		var list *deviceplugin.ListAndWatchResponse
+		if list, err = stream.Recv(); err == nil {
+			k.took(run, list)
+		}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.run != run {
+		return
+	}
+	k.endpoint.stopped = true
+	k.endpoint.close()
+	for id := range k.devices {
+		k.devices[id] = false
+	}
+}
+
+func (k *Kubelet) took(run int, list *deviceplugin.ListAndWatchResponse) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.run != run {
+		return
+	}
+	k.devices, k.message = map[string]bool{}, proto.Size(list)
+	for _, d := range list.GetDevices() {
+		k.devices[d.GetID()] = d.GetHealth() == deviceplugin.Healthy
+	}
+}

@@ -1,0 +1,57 @@
+package kubelettest
+
+import (
+	"context"
+	"fmt"
+
+	podresources "k8s.io/kubelet/pkg/apis/podresources/v1"
+)
+
+// List implements kubelet's API for resources: one entry per id, no ordinary init containers.
+func (k *Kubelet) List(context.Context, *podresources.ListPodResourcesRequest) (*podresources.ListPodResourcesResponse, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	reply := &podresources.ListPodResourcesResponse{}
+	for _, pod := range k.pods {
+		reply.PodResources = append(reply.PodResources, k.listed(pod))
+	}
+	return reply, nil
+}
+
+// Get implements kubelet's API for resources: the same of one pod.
+func (k *Kubelet) Get(_ context.Context, r *podresources.GetPodResourcesRequest) (*podresources.GetPodResourcesResponse, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, pod := range k.pods {
+		if pod.Namespace == r.GetPodNamespace() && pod.Name == r.GetPodName() {
+			return &podresources.GetPodResourcesResponse{PodResources: k.listed(pod)}, nil
+		}
+	}
+	return nil, fmt.Errorf("pod %s in namespace %s not found", r.GetPodName(), r.GetPodNamespace())
+}
+
+func (k *Kubelet) listed(pod *Pod) *podresources.PodResources {
+	listed := &podresources.PodResources{Namespace: pod.Namespace, Name: pod.Name}
+	for _, c := range pod.Containers {
+		if c.Init {
+			continue
+		}
+		entry := &podresources.ContainerResources{Name: c.Name}
+		for _, id := range c.IDs {
+			entry.Devices = append(entry.Devices, &podresources.ContainerDevices{ResourceName: k.resource, DeviceIds: []string{id}})
+		}
+		listed.Containers = append(listed.Containers, entry)
+	}
+	return listed
+}
+
+// GetAllocatableResources implements kubelet's API for resources: healthy devices of a plugin that is there.
+func (k *Kubelet) GetAllocatableResources(context.Context, *podresources.AllocatableResourcesRequest) (*podresources.AllocatableResourcesResponse, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	reply := &podresources.AllocatableResourcesResponse{}
+	for _, id := range k.healthy() {
+		reply.Devices = append(reply.Devices, &podresources.ContainerDevices{ResourceName: k.resource, DeviceIds: []string{id}})
+	}
+	return reply, nil
+}
