@@ -1,0 +1,129 @@
+//go:build e2e && linux
+
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/apiserver"
+)
+
+// nodeName is that of the only node.
+const nodeName = "node-1"
+
+// node is a cluster's only one, and what the API server says of it.
+type node struct {
+	program, name, state string
+	api                  *apiserver.Client
+
+	mu      sync.Mutex
+	itself  corev1.Node
+	pods    map[string]corev1.Pod
+	changed chan struct{}
+}
+
+// newNode brings a cluster up; it goes down, checked by bin/local itself, when the test ends.
+func newNode(t *testing.T) *node {
+	if os.Geteuid() != 0 {
+		t.Skip("SKIPPED: a local cluster needs root")
+	}
+	n := &node{
+		program: filepath.Join(t.TempDir(), "local"), name: fmt.Sprintf("contract-%06x", rand.IntN(1<<24)),
+		pods: map[string]corev1.Pod{}, changed: make(chan struct{}),
+	}
+	out, err := exec.Command("go", "build", "-C", "../../deploy/local", "-o", n.program, ".").CombinedOutput()
+	require.NoError(t, err, string(out))
+	t.Cleanup(func() { t.Log(n.local(t, "down")) })
+	t.Log(n.local(t, "up", "--nodes=1", "--with-pid", fmt.Sprint(os.Getpid())))
+	var status struct{ Folder string }
+	require.NoError(t, json.Unmarshal([]byte(n.local(t, "status", "-o", "json")), &status))
+	n.state = status.Folder
+	n.api, err = apiserver.Open(n.local(t, "kubeconfig"))
+	require.NoError(t, err)
+	n.follow(t)
+	return n
+}
+
+// local is a call of bin/local for this cluster.
+func (n *node) local(t *testing.T, command string, args ...string) string {
+	t.Helper()
+	out, err := exec.Command(n.program, append([]string{command, "--name", n.name}, args...)...).CombinedOutput()
+	require.NoError(t, err, "local %s: %s", command, out)
+	return strings.TrimSpace(string(out))
+}
+
+// folder is a path below /var/lib/kubelet of the node.
+func (n *node) folder(parts ...string) string {
+	return filepath.Join(append([]string{n.state, "nodes", nodeName, "kubelet"}, parts...)...)
+}
+
+// follow keeps what the API server says, until the test ends.
+func (n *node) follow(t *testing.T) {
+	failed := func(err error) { t.Log(err) }
+	var following sync.WaitGroup
+	t.Cleanup(following.Wait)
+	following.Go(func() {
+		apiserver.Follow(t.Context(), n.api, "/api/v1/nodes", url.Values{}, func(c apiserver.Change[corev1.Node]) {
+			n.change(func() {
+				if !c.Listed {
+					n.itself = c.One
+				} else if len(c.All) > 0 {
+					n.itself = c.All[0]
+				}
+			})
+		}, failed)
+	})
+	following.Go(func() {
+		apiserver.Follow(t.Context(), n.api, podsPath, url.Values{}, func(c apiserver.Change[corev1.Pod]) {
+			n.change(func() {
+				switch {
+				case c.Gone:
+					delete(n.pods, c.One.Name)
+				case c.Listed:
+					clear(n.pods)
+					for _, pod := range c.All {
+						n.pods[pod.Name] = pod
+					}
+				default:
+					n.pods[c.One.Name] = c.One
+				}
+			})
+		}, failed)
+	})
+}
+
+func (n *node) change(f func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	f()
+	close(n.changed)
+	n.changed = make(chan struct{})
+}
+
+// pod is what is known of a pod, and a channel that is closed when more is.
+func (n *node) pod(name string) (pod corev1.Pod, there bool, changed <-chan struct{}) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	pod, there = n.pods[name]
+	return pod, there, n.changed
+}
+
+// reported is what the node's status says of a resource.
+func (n *node) reported(resource string) (capacity, allocatable int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	c, a := n.itself.Status.Capacity[corev1.ResourceName(resource)], n.itself.Status.Allocatable[corev1.ResourceName(resource)]
+	return int(c.Value()), int(a.Value())
+}

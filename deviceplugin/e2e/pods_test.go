@@ -1,0 +1,191 @@
+//go:build e2e && linux
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet/contract"
+)
+
+const (
+	podsPath = "/api/v1/namespaces/" + contract.Namespace + "/pods"
+	// patience is for a pod to run, or to end: many cases share a core, and kubelet takes its time to try again.
+	patience = 2 * time.Minute
+)
+
+// pods are the node's, made through the API server and bound by name.
+type pods struct {
+	t    *testing.T
+	node *node
+}
+
+func (p *pods) Start(pod contract.Pod) error {
+	p.t.Helper()
+	made := manifest(pod)
+	// A namespace has its service account a moment after it is there itself.
+	require.Eventually(p.t, func() bool { return p.node.api.Create(p.t.Context(), podsPath, made) == nil }, patience, 200*time.Millisecond, pod.Name)
+	p.t.Cleanup(func() { p.evict(pod.Name) })
+	var refusal error
+	p.await(pod.Name, "runs, or is refused", func(now corev1.Pod, there bool) bool {
+		if there && now.Status.Phase == corev1.PodFailed {
+			refusal = errors.New(now.Status.Reason + ": " + now.Status.Message)
+		}
+		return there && (refusal != nil || now.Status.Phase == corev1.PodRunning && running(now))
+	})
+	return refusal
+}
+
+func running(pod corev1.Pod) bool {
+	for _, c := range pod.Status.ContainerStatuses {
+		if c.State.Running == nil {
+			return false
+		}
+	}
+	return len(pod.Status.ContainerStatuses) > 0
+}
+
+func (p *pods) End(pod string) {
+	p.t.Helper()
+	p.evict(pod)
+	p.await(pod, "is gone", func(_ corev1.Pod, there bool) bool { return !there })
+}
+
+// evict has a pod deleted, by the one way that is a POST; what is gone already is gone.
+func (p *pods) evict(pod string) {
+	_ = p.node.api.Create(context.WithoutCancel(p.t.Context()), podsPath+"/"+pod+"/eviction", policyv1.Eviction{
+		TypeMeta: metav1.TypeMeta{APIVersion: "policy/v1", Kind: "Eviction"}, ObjectMeta: metav1.ObjectMeta{Name: pod},
+	})
+}
+
+func (p *pods) Kill(pod, container string) {
+	p.t.Helper()
+	before, _, _ := p.node.pod(pod)
+	pids := p.processes(pod, container)
+	require.NotEmpty(p.t, pids)
+	for _, pid := range pids {
+		require.NoError(p.t, syscall.Kill(pid, syscall.SIGKILL))
+	}
+	p.await(pod, container+" runs again", func(now corev1.Pod, _ bool) bool {
+		return status(now, container).RestartCount > status(before, container).RestartCount && status(now, container).State.Running != nil
+	})
+}
+
+func (p *pods) Look(pod, container string) (contract.View, bool) {
+	pids := p.processes(pod, container)
+	if len(pids) == 0 {
+		return contract.View{}, false
+	}
+	view, process := contract.View{Environment: map[string]string{}}, filepath.Join("/proc", strconv.Itoa(pids[0]))
+	text, err := os.ReadFile(filepath.Join(process, "environ"))
+	require.NoError(p.t, err)
+	for variable := range strings.SplitSeq(string(text), "\x00") {
+		name, value, _ := strings.Cut(variable, "=")
+		view.Environment[name] = value
+	}
+	files, err := os.ReadDir(filepath.Join(process, "root", contract.Folder))
+	require.NoError(p.t, err)
+	for _, f := range files {
+		view.Files = append(view.Files, f.Name())
+	}
+	return view, true
+}
+
+// processes finds a container's by the cgroups that they are in: the API server is told of them later.
+func (p *pods) processes(pod, container string) []int {
+	now, _, _ := p.node.pod(pod)
+	_, id, ok := strings.Cut(status(now, container).ContainerID, "://")
+	if !ok {
+		return nil
+	}
+	folders, _ := filepath.Glob("/proc/[0-9]*")
+	var pids []int
+	for _, folder := range folders {
+		if cgroups, _ := os.ReadFile(filepath.Join(folder, "cgroup")); bytes.Contains(cgroups, []byte(id)) {
+			pid, err := strconv.Atoi(filepath.Base(folder))
+			require.NoError(p.t, err)
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+func status(pod corev1.Pod, container string) corev1.ContainerStatus {
+	for _, s := range pod.Status.ContainerStatuses {
+		if s.Name == container {
+			return s
+		}
+	}
+	return corev1.ContainerStatus{}
+}
+
+// await waits until a pod is as it should be.
+func (p *pods) await(name, what string, holds func(pod corev1.Pod, there bool) bool) {
+	p.t.Helper()
+	timeout := time.After(patience)
+	for {
+		pod, there, changed := p.node.pod(name)
+		if holds(pod, there) {
+			return
+		}
+		select {
+		case <-changed:
+		case <-timeout:
+			require.FailNow(p.t, fmt.Sprintf("%s %s: not within %s", name, what, patience), "%+v", pod.Status)
+		}
+	}
+}
+
+// manifest is a pod that sleeps; its init containers end at once.
+func manifest(p contract.Pod) *corev1.Pod {
+	no, grace, always := false, int64(1), corev1.ContainerRestartPolicyAlways
+	made := &corev1.Pod{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: metav1.ObjectMeta{Name: p.Name},
+		Spec: corev1.PodSpec{
+			NodeName: nodeName, HostNetwork: true, TerminationGracePeriodSeconds: &grace,
+			AutomountServiceAccountToken: &no, EnableServiceLinks: &no,
+		},
+	}
+	for _, folder := range []string{"usr", "bin", "lib", "lib64"} {
+		made.Spec.Volumes = append(made.Spec.Volumes, corev1.Volume{
+			Name: folder, VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/" + folder}},
+		})
+	}
+	for _, c := range p.Containers {
+		one := corev1.Container{
+			Name: c.Name, Image: "trellis.local/pause:1", Command: []string{"/bin/sleep", "3600"},
+			Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceName(p.Resource): *resource.NewQuantity(int64(c.Units), resource.DecimalSI)}},
+		}
+		for _, v := range made.Spec.Volumes {
+			one.VolumeMounts = append(one.VolumeMounts, corev1.VolumeMount{Name: v.Name, MountPath: v.HostPath.Path, ReadOnly: true})
+		}
+		switch c.Kind {
+		case contract.App:
+			made.Spec.Containers = append(made.Spec.Containers, one)
+			continue
+		case contract.Init:
+			one.Command = []string{"/bin/true"}
+		case contract.Sidecar:
+			one.RestartPolicy = &always
+		}
+		made.Spec.InitContainers = append(made.Spec.InitContainers, one)
+	}
+	return made
+}
