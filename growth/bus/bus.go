@@ -26,7 +26,8 @@ type Bus interface {
 	Delete(ctx context.Context, key string, guards ...Guard) error
 	// Watch follows the entries below prefix until ctx ends, then closes the channel. The first batch with Reset set
 	// holds all of them; another one follows any gap, so a reader that applies batches in order is never wrong. A
-	// batch with only Err says that the bus can not be reached just now.
+	// batch with only Err says that the bus can not be reached just now. A reader that is slow gets fewer and larger batches:
+	// of several changes to one key it may see the last alone.
 	Watch(ctx context.Context, prefix string) <-chan Batch
 	// WatchInParts is Watch for readers that understand Batch.More: a long list comes in parts, so that nobody ever holds all
 	// of it beside what is made of it.

@@ -35,7 +35,11 @@ func (b *Bus) watch(ctx context.Context, prefix string, relist relister) <-chan 
 	go func() {
 		defer close(out)
 		for ctx.Err() == nil {
-			err := b.follow(ctx, prefix, relist, out)
+			var next pending
+			err := b.follow(ctx, prefix, relist, &next, out)
+			if next.offered(out) != nil && !send(ctx, out, next.batch) { // an older view may be all there is for long
+				return
+			}
 			if ctx.Err() != nil || !send(ctx, out, bus.Batch{Err: err}) {
 				return
 			}
@@ -49,8 +53,8 @@ func (b *Bus) watch(ctx context.Context, prefix string, relist relister) <-chan 
 	return out
 }
 
-// follow lists once and streams changes until something breaks.
-func (b *Bus) follow(ctx context.Context, prefix string, relist relister, out chan<- bus.Batch) error {
+// follow lists once and streams changes until something breaks. What it has not sent by then it leaves in next.
+func (b *Bus) follow(ctx context.Context, prefix string, relist relister, next *pending, out chan<- bus.Batch) error {
 	revision, err := relist(ctx, prefix, out)
 	if err != nil {
 		return err
@@ -76,9 +80,9 @@ func (b *Bus) follow(ctx context.Context, prefix string, relist relister, out ch
 			if err := reply.Err(); err != nil { // compaction too
 				return mapped("watching "+prefix, err)
 			}
-			if len(reply.Events) > 0 && !send(ctx, out, collapsed(reply)) {
-				return ctx.Err()
-			}
+			next.add(reply.Events)
+		case next.offered(out) <- next.batch:
+			*next = pending{}
 		case <-probe.C:
 			if err := b.reachable(ctx, prefix); err != nil {
 				return err
@@ -116,29 +120,6 @@ func (b *Bus) reachable(ctx context.Context, prefix string) error {
 		return mapped("reaching the bus", err)
 	}
 	return nil
-}
-
-// collapsed makes one batch of a reply: of several changes to one key the last counts. The batch is of the revision of its
-// last event: a watch that catches up in parts has the store's own, newer one in its header.
-func collapsed(reply clientv3.WatchResponse) bus.Batch {
-	last := make(map[string]int, len(reply.Events))
-	for i, event := range reply.Events {
-		last[string(event.Kv.Key)] = i
-	}
-	batch := bus.Batch{}
-	for i, event := range reply.Events {
-		batch.Revision = max(batch.Revision, bus.Revision(event.Kv.ModRevision))
-		key := string(event.Kv.Key)
-		if last[key] != i {
-			continue
-		}
-		if event.Type == clientv3.EventTypeDelete {
-			batch.Deleted = append(batch.Deleted, key)
-		} else {
-			batch.Entries = append(batch.Entries, bus.Entry{Key: key, Value: event.Kv.Value, Revision: bus.Revision(event.Kv.ModRevision)})
-		}
-	}
-	return batch
 }
 
 func send(ctx context.Context, out chan<- bus.Batch, b bus.Batch) bool {
