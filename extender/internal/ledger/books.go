@@ -2,7 +2,10 @@ package ledger
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
+	"unique"
 
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
@@ -20,6 +23,9 @@ type Books struct {
 	Epochs map[growth.GPU]struct{}
 	// Refused holds the records that this build can not read, by key.
 	Refused map[string]error
+
+	// lent says that Allocations and Reservations are those of a copy, too.
+	lent bool
 }
 
 // Reserved is a reservation and the revision that wrote it.
@@ -28,14 +34,26 @@ type Reserved struct {
 	Revision bus.Revision
 }
 
-// NewBooks returns empty books.
-func NewBooks() *Books {
-	return &Books{
-		Allocations:  map[growth.PodUID]bus.Allocation{},
-		Reservations: map[growth.PodUID]Reserved{},
-		Epochs:       map[growth.GPU]struct{}{},
-		Refused:      map[string]error{},
+// Now returns the books as they are. What they hold is shared until b changes, for most nodes never change again.
+func (b *Books) Now() *Books {
+	b.lent = true
+	now := *b
+	return &now
+}
+
+// own makes sure that what changes is nobody else's.
+func (b *Books) own() {
+	if b.lent {
+		b.Allocations, b.Reservations, b.lent = maps.Clone(b.Allocations), maps.Clone(b.Reservations), false
 	}
+}
+
+// put enters a value into a map that may not be there yet: tens of thousands of books are mostly empty.
+func put[K comparable, V any](m *map[K]V, key K, value V) {
+	if *m == nil {
+		*m = map[K]V{}
+	}
+	(*m)[key] = value
 }
 
 // Holds tells whether a pod has anything, or is to have it.
@@ -64,7 +82,7 @@ func (b *Books) Gone() []growth.GPU {
 func (b *Books) Enter(key bus.Key, entry bus.Entry) {
 	b.Remove(key)
 	if err := b.enter(key, entry); err != nil {
-		b.Refused[entry.Key] = err
+		put(&b.Refused, entry.Key, err)
 	}
 }
 
@@ -85,14 +103,14 @@ func (b *Books) enter(key bus.Key, entry bus.Entry) error {
 		if err != nil {
 			return err
 		}
-		for i, c := range allocation.Containers {
+		for _, c := range allocation.Containers {
 			if err := placement.Sound(c.GPUs); err != nil {
 				return fmt.Errorf("allocation: container %.60q: %w", c.Name, err)
 			}
-			// The ids are kubelet's and the device plugin's alone, and by far the largest part: one for each GiB.
-			allocation.Containers[i].IDs = nil
 		}
-		b.Allocations[key.Pod] = allocation
+		b.own()
+		uid := growth.PodUID(strings.Clone(string(key.Pod))) // not the whole key that it is a part of
+		put(&b.Allocations, uid, slim(allocation, uid))
 	case bus.KindReservation:
 		reservation, err := bus.Decode[bus.Reservation](entry.Value)
 		if err != nil {
@@ -106,9 +124,10 @@ func (b *Books) enter(key bus.Key, entry bus.Entry) error {
 				return fmt.Errorf("reservation: container %.60q with %d units", c.Name, c.Units)
 			}
 		}
-		b.Reservations[key.Pod] = Reserved{reservation, entry.Revision}
+		b.own()
+		put(&b.Reservations, key.Pod, Reserved{reservation, entry.Revision})
 	case bus.KindEpoch:
-		b.Epochs[key.GPU] = struct{}{}
+		put(&b.Epochs, key.GPU, struct{}{})
 	}
 	return nil
 }
@@ -120,8 +139,10 @@ func (b *Books) Remove(key bus.Key) {
 	case bus.KindGPUs:
 		b.Inventory, b.Published = nil, 0
 	case bus.KindAllocation:
+		b.own()
 		delete(b.Allocations, key.Pod)
 	case bus.KindReservation:
+		b.own()
 		delete(b.Reservations, key.Pod)
 	case bus.KindEpoch:
 		delete(b.Epochs, key.GPU)
@@ -142,3 +163,22 @@ func sane(inventory bus.NodeGPUs) error {
 	}
 	return nil
 }
+
+// slim is what decisions are made of in an allocation, in as little memory as may be: a large cluster has tens of thousands.
+// The ids are kubelet's and the device plugin's alone, and by far the largest part, one for each GiB; the slot is the device
+// plugin's. The names are the same ones again and again.
+func slim(a bus.Allocation, uid growth.PodUID) bus.Allocation {
+	a.Pod.UID, a.Pod.Namespace = uid, same(a.Pod.Namespace)
+	a.Containers = slices.Clone(a.Containers) // without the room that decoding left
+	for i, c := range a.Containers {
+		gpus := slices.Clone(c.GPUs)
+		for g := range gpus {
+			gpus[g].GPU = same(gpus[g].GPU)
+		}
+		a.Containers[i] = bus.ContainerAllocation{Name: same(c.Name), GPUs: gpus}
+	}
+	return a
+}
+
+// same returns the one copy of a text that everyone shares.
+func same[T ~string](text T) T { return unique.Make(text).Value() }

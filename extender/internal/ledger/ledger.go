@@ -49,7 +49,7 @@ func (l Ledger) Read(ctx context.Context, node growth.NodeName) (*Books, bus.Rev
 	if err != nil {
 		return nil, 0, fmt.Errorf("reading the books of node %s: %w", node, err)
 	}
-	books := NewBooks()
+	books := &Books{}
 	for _, entry := range entries {
 		if key, err := bus.ParseKey(entry.Key); err == nil {
 			books.Enter(key, entry)

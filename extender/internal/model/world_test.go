@@ -59,7 +59,7 @@ func newWorld(f faults) *world {
 		newKubelet("n1", map[growth.GPU]growth.MiB{"n1-a": 8 * growth.GiB, "n1-b": 4 * growth.GiB}),
 	}
 	for _, k := range w.kubes {
-		w.books[k.node] = ledger.NewBooks()
+		w.books[k.node] = &ledger.Books{}
 		w.publish(k)
 	}
 	w.heard()

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -32,8 +33,9 @@ type state struct {
 	// claims are Snapshot.Claims as last published.
 	claims map[growth.PodUID]int
 	// touched are the nodes to remake for the next snapshot, the others what else has changed.
-	touched                              map[growth.NodeName]struct{}
-	podsMoved, samplesMoved, claimsMoved map[growth.PodUID]struct{}
+	touched                 map[growth.NodeName]struct{}
+	podsMoved, samplesMoved map[growth.PodUID]struct{}
+	claimsMoved             map[growth.PodUID]int // by how many
 }
 
 // site is one node's sources.
@@ -44,10 +46,30 @@ type site struct {
 	over map[growth.PodUID]struct{}
 	// registered says that the API server knows the node, unlabelled that it does so and that the node shares no GPUs.
 	registered, unlabelled bool
+	// lent says that bound is a picture's, too.
+	lent bool
+}
+
+// own makes sure that what changes is no picture's.
+func (s *site) own() {
+	if s.lent || s.bound == nil {
+		s.bound, s.lent = maps.Clone(s.bound), false
+	}
+	if s.bound == nil {
+		s.bound = map[growth.PodUID]placement.Bound{}
+	}
 }
 
 func (s *site) empty() bool {
 	return !s.registered && s.books.Inventory == nil && len(s.bound)+len(s.books.Allocations)+len(s.books.Reservations)+len(s.books.Epochs)+len(s.books.Refused) == 0
+}
+
+// end notes that a pod is over.
+func (s *site) end(pod growth.PodUID) {
+	if s.over == nil {
+		s.over = map[growth.PodUID]struct{}{}
+	}
+	s.over[pod] = struct{}{}
 }
 
 // link is the state of one watch on the bus.
@@ -71,7 +93,7 @@ func newState(resource corev1.ResourceName) *state {
 
 		touched:   map[growth.NodeName]struct{}{},
 		claims:    map[growth.PodUID]int{},
-		podsMoved: map[growth.PodUID]struct{}{}, samplesMoved: map[growth.PodUID]struct{}{}, claimsMoved: map[growth.PodUID]struct{}{},
+		podsMoved: map[growth.PodUID]struct{}{}, samplesMoved: map[growth.PodUID]struct{}{}, claimsMoved: map[growth.PodUID]int{},
 	}
 }
 
@@ -79,7 +101,7 @@ func newState(resource corev1.ResourceName) *state {
 func (s *state) at(name growth.NodeName) *site {
 	s.touched[name] = struct{}{}
 	if s.sites[name] == nil {
-		s.sites[name] = &site{books: ledger.NewBooks(), bound: map[growth.PodUID]placement.Bound{}, over: map[growth.PodUID]struct{}{}}
+		s.sites[name] = &site{books: &ledger.Books{}}
 	}
 	return s.sites[name]
 }
@@ -87,7 +109,7 @@ func (s *state) at(name growth.NodeName) *site {
 func (s *state) applyNodes(batch bus.Batch) {
 	if batch.Reset {
 		for name := range s.sites {
-			s.at(name).books = ledger.NewBooks()
+			s.at(name).books = &ledger.Books{}
 		}
 	}
 	for _, name := range batch.Deleted {
@@ -149,9 +171,11 @@ func (s *state) setPod(uid growth.PodUID, p *request.Pod) {
 		s.podsMoved[uid] = struct{}{}
 		delete(s.pods, uid)
 		if old.Node != "" {
-			delete(s.at(old.Node).bound, uid)
+			was := s.at(old.Node)
+			was.own()
+			delete(was.bound, uid)
 			if p == nil || p.Ended {
-				s.at(old.Node).over[uid] = struct{}{}
+				was.end(uid)
 			}
 		}
 	}
@@ -161,7 +185,9 @@ func (s *state) setPod(uid growth.PodUID, p *request.Pod) {
 	s.podsMoved[uid] = struct{}{}
 	s.pods[uid] = p
 	if p.Node != "" && !p.Ended && len(p.GPUs) > 0 {
-		s.at(p.Node).bound[uid] = placement.Bound{GPUs: p.GPUs, Request: p.Request}
+		is := s.at(p.Node)
+		is.own()
+		is.bound[uid] = placement.Bound{GPUs: p.GPUs, Request: p.Request}
 	}
 }
 
@@ -213,7 +239,7 @@ func (s *state) snapshot(last *Snapshot) *Snapshot {
 			s.claim(after, 1)
 			return after
 		})
-		next.Claims = last.Claims.With(maps.Keys(s.claimsMoved), func(pod growth.PodUID) (int, bool) { n, ok := s.claims[pod]; return n, ok })
+		next.Claims = last.Claims.With(s.claimed(), func(pod growth.PodUID) (int, bool) { n, ok := s.claims[pod]; return n, ok })
 	}
 	next.Refused = len(s.refused) + s.refusedOnNodes
 	clear(s.podsMoved)
@@ -233,12 +259,9 @@ func (s *state) remake(name growth.NodeName) *Node {
 		delete(s.sites, name)
 		return nil
 	}
-	frozen := &ledger.Books{
-		Inventory: site.books.Inventory, Published: site.books.Published, Epochs: site.books.Epochs, Refused: site.books.Refused,
-		Allocations: maps.Clone(site.books.Allocations), Reservations: maps.Clone(site.books.Reservations),
-	}
-	node := picture(name, frozen, maps.Clone(site.bound), s.sample)
-	maps.DeleteFunc(site.over, func(pod growth.PodUID, _ struct{}) bool { return !frozen.Holds(pod) })
+	site.lent = true
+	node := picture(name, site.books.Now(), site.bound, s.sample)
+	maps.DeleteFunc(site.over, func(pod growth.PodUID, _ struct{}) bool { return !site.books.Holds(pod) })
 	if len(site.over) > 0 {
 		node.expect(site.over, s.sample)
 	}
@@ -258,21 +281,26 @@ func (s *state) claim(n *Node, by int) {
 	if n == nil {
 		return
 	}
-	count := func(pod growth.PodUID) {
-		s.claimsMoved[pod] = struct{}{}
+	for pod := range n.Reservations {
+		s.claimsMoved[pod] += by
+	}
+	for pod := range n.Allocations {
+		s.claimsMoved[pod] += by
+	}
+	for pod := range n.Bound {
+		s.claimsMoved[pod] += by
+	}
+}
+
+// claimed brings the claims up to date and returns the pods that have others than before: of a node that changed, few.
+func (s *state) claimed() iter.Seq[growth.PodUID] {
+	maps.DeleteFunc(s.claimsMoved, func(_ growth.PodUID, by int) bool { return by == 0 })
+	for pod, by := range s.claimsMoved {
 		if s.claims[pod] += by; s.claims[pod] == 0 {
 			delete(s.claims, pod)
 		}
 	}
-	for pod := range n.Reservations {
-		count(pod)
-	}
-	for pod := range n.Allocations {
-		count(pod)
-	}
-	for pod := range n.Bound {
-		count(pod)
-	}
+	return maps.Keys(s.claimsMoved)
 }
 
 // refusals counts the node's records that can not be read.

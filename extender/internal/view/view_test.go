@@ -89,6 +89,18 @@ func TestASnapshotNeverChanges(t *testing.T) {
 		after := c.Keeper.Snapshot()
 		require.Equal(t, 16*growth.GiB, after.Node("n").GPUs[0].Free())
 		require.Equal(t, growth.Growth(0.5), after.Node("n").GPUs[0].Residents[0].Growth)
+
+		c.Delete(pod)
+		stage.Record(c, bus.AllocationKey("n", "q-uid"), bus.Allocation{Pod: growth.PodRef{UID: "q-uid"}})
+		require.NoError(t, c.Bus.Delete(t.Context(), bus.ReservationKey("n", "p-uid")))
+		c.Settle()
+		require.Contains(t, after.Node("n").Reservations, growth.PodUID("p-uid"))
+		require.Contains(t, after.Node("n").Bound, growth.PodUID("p-uid"))
+		require.Empty(t, after.Node("n").Allocations)
+		last := c.Keeper.Snapshot().Node("n")
+		require.Empty(t, last.Reservations)
+		require.Empty(t, last.Bound)
+		require.Len(t, last.Allocations, 1)
 	})
 }
 
