@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
+	"runtime/debug"
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
@@ -61,6 +63,9 @@ func (b *bench) serviceAt(ctx context.Context, p *plane, null contestant, nodes 
 		if err := occupy(ctx, on, f.fill(full)); err != nil {
 			return err
 		}
+		if err := seen(ctx, ours, f); err != nil {
+			return err
+		}
 		measured := Service{Nodes: nodes, Full: full}
 		if err := b.serve(ctx, on, f, []contestant{ours, null}, &measured); err != nil {
 			return err
@@ -104,6 +109,8 @@ func (b *bench) serve(ctx context.Context, on *bus, f *fleet, both []contestant,
 
 // askAll asks filter and then prioritize about so many pods, and returns their sums.
 func askAll(ctx context.Context, a *asker, q *questions, nodes json.RawMessage, pods int) (times, error) {
+	runtime.GC() // now, and not while it is measured how long somebody else takes
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	var all times
 	for range pods {
 		body, err := q.about(nodes)

@@ -65,7 +65,7 @@ func (b *bench) start(ctx context.Context, p *plane) error {
 		b.out.Start = append(b.out.Start, measured)
 		b.say("cold start: %.2f s, peak memory %.0f MB", measured.Seconds, measured.PeakMB)
 	}
-	return p.clear(ctx)
+	return nil
 }
 
 // register creates node objects that are ready and offer their GPU memory.
@@ -96,14 +96,6 @@ func (p *plane) run(ctx context.Context, jobs []occupant) error {
 		_, err = p.client.CoreV1().Pods("default").UpdateStatus(ctx, made, metav1.UpdateOptions{})
 		return err
 	})
-}
-
-// clear removes all pods and nodes.
-func (p *plane) clear(ctx context.Context) error {
-	if err := p.clearPods(ctx); err != nil {
-		return err
-	}
-	return p.client.CoreV1().Nodes().DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
 }
 
 func (p *plane) clearPods(ctx context.Context) error {

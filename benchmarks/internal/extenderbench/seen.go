@@ -1,0 +1,64 @@
+package extenderbench
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+// seen waits until an extender's books are the fleet's: a hundred thousand jobs came within seconds, as they never do, and
+// what is measured is the work that they leave, not their arrival.
+func seen(ctx context.Context, c contestant, f *fleet) error {
+	want := growth.MiB(0)
+	for _, gpus := range f.used {
+		for _, used := range gpus {
+			want += used
+		}
+	}
+	var last error
+	err := c.await(ctx, func(ctx context.Context) bool {
+		var used growth.MiB
+		used, last = shown(ctx, c.url)
+		if last == nil && used != want {
+			last = fmt.Errorf("%s are used, and the extender has seen %s", want, used)
+		}
+		if last != nil {
+			time.Sleep(500 * time.Millisecond) // the question is no small one
+		}
+		return last == nil
+	})
+	if err != nil {
+		return fmt.Errorf("%w (%w)", err, last)
+	}
+	return nil
+}
+
+// shown is the memory that an extender says is used on all nodes.
+func shown(ctx context.Context, url string) (growth.MiB, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/inspect", http.NoBody)
+	if err != nil {
+		return 0, err
+	}
+	reply, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, err
+	}
+	defer reply.Body.Close()
+	var inspected struct {
+		Nodes []struct {
+			Used int `json:"usedGPU"`
+		} `json:"nodes"`
+	}
+	if err := json.NewDecoder(reply.Body).Decode(&inspected); err != nil {
+		return 0, fmt.Errorf("/inspect: %w", err)
+	}
+	units := 0
+	for _, node := range inspected.Nodes {
+		units += node.Used
+	}
+	return growth.MiB(units) * growth.GiB, nil
+}
