@@ -41,6 +41,13 @@ func TestFieldsOfANewerBuildSurviveARewrite(t *testing.T) {
 	}
 }
 
+func TestFieldsOfANewerBuildWithinAKnownOneAreReadOver(t *testing.T) {
+	out, err := rewrite[bus.Allocation]([]byte(`{"v":1,"pod":{"uid":"u","mood":1},"zeal":7}`))
+	require.NoError(t, err)
+	require.Contains(t, string(out), `"uid":"u"`)
+	require.Contains(t, string(out), `"zeal":7`)
+}
+
 func TestAKnownFieldIsNotKeptAsAnUnknownOne(t *testing.T) {
 	advice, err := bus.Decode[bus.Advice]([]byte(`{"v":1,"GENERATION":3,"loaders":2,"x":1}`))
 	require.NoError(t, err)
