@@ -3,6 +3,7 @@ package loop_test
 import (
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -39,5 +40,56 @@ func TestAPodThatIsNeverSeenRunningSaysItAllTheSame(t *testing.T) {
 		w.pass(interval)
 		require.Equal(t, 1, w.told("brief OtherGPU: kubelet gave it GPU-1, where GPU-2 was planned"))
 		require.Zero(t, w.told("brief BadAnnotation"))
+	})
+}
+
+// Kubelet dies when a container has ended and before it could say so. It takes the pod in once more, and gives it GPU-2.
+func TestAPodSaysWhichGPUItsContainerHad(t *testing.T) {
+	for name, told := range map[string]struct{ began, afterwards bool }{
+		"the container was seen to begin": {began: true},
+		"it is told of afterwards":        {afterwards: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, flowcon.Fair, func(t *testing.T, w *world) {
+				pod := pods.Pod{Ref: ref("brief"), Annotations: map[string]string{gpushare.MemoryAnnotation: "1", gpushare.GPUAnnotation: "GPU-1"}}
+				w.apply(pod) // bound
+				w.allocate("brief")
+				w.pass(2 * time.Second)
+				began := time.Now()
+				if told.began {
+					pod.Began = began
+					w.apply(pod)
+				}
+				w.pass(20 * time.Second)
+				w.allocateOn("brief", "GPU-2")
+				w.pass(time.Second)
+				if told.afterwards {
+					require.Equal(t, "GPU-2", w.noted["brief"][gpushare.GPUAnnotation], "nobody can know yet")
+					pod.Began = began
+					w.apply(pod)
+					w.pass(time.Second)
+					require.Equal(t, "GPU-1", w.noted["brief"][gpushare.GPUAnnotation])
+					return
+				}
+				require.NotContains(t, w.noted, "brief")
+				require.Zero(t, w.told("OtherGPU"))
+			})
+		})
+	}
+}
+
+func TestAPodThatIsTakenInAgainBeforeItBeganHasWhatItGetsThen(t *testing.T) {
+	in(t, flowcon.Fair, func(t *testing.T, w *world) {
+		pod := pods.Pod{Ref: ref("slow"), Annotations: map[string]string{gpushare.MemoryAnnotation: "1", gpushare.GPUAnnotation: "GPU-1"}}
+		w.apply(pod)
+		w.allocate("slow")
+		w.pass(20 * time.Second)
+		w.allocateOn("slow", "GPU-2")
+		w.pass(5 * time.Second)
+		pod.Began = time.Now()
+		w.apply(pod)
+		w.pass(time.Second)
+		require.Equal(t, "GPU-2", w.noted["slow"][gpushare.GPUAnnotation])
+		require.Equal(t, 1, w.told("slow OtherGPU: kubelet gave it GPU-2, where GPU-1 was planned"))
 	})
 }

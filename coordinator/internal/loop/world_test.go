@@ -266,10 +266,12 @@ func (w *world) arrive(name string, annotations ...string) {
 }
 
 // allocate is kubelet giving a pod its GPU.
-func (w *world) allocate(name string) {
+func (w *world) allocate(name string) { w.allocateOn(name, "GPU-1") }
+
+func (w *world) allocateOn(name string, gpu growth.GPU) {
 	pod := ref(name)
 	w.put(bus.AllocationKey("node", pod.UID), encode(w.t, bus.Allocation{Pod: pod, Containers: []bus.ContainerAllocation{{
-		Name: "train", Slot: "slot-" + name, GPUs: []growth.GPUShare{{GPU: "GPU-1", Memory: 1024}},
+		Name: "train", Slot: "slot-" + name, GPUs: []growth.GPUShare{{GPU: gpu, Memory: 1024}},
 	}}}))
 }
 

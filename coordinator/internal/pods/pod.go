@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -16,6 +17,8 @@ type Pod struct {
 	Ref         growth.PodRef
 	Annotations map[string]string
 	Running     bool
+	// Began is when its first container began, zero while none has.
+	Began time.Time
 	// HostNetwork says that the pod has no network of its own.
 	HostNetwork bool
 	// Containers are the ordinary ones, in the pod's order.
@@ -50,6 +53,7 @@ func Read(p *corev1.Pod) Pod {
 		Ref:         growth.PodRef{Namespace: p.Namespace, Name: p.Name, UID: growth.PodUID(p.UID)},
 		Annotations: maps.Clone(p.Annotations),
 		Running:     p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp == nil,
+		Began:       began(p),
 		HostNetwork: p.Spec.HostNetwork,
 		Refusal:     refusal(p),
 	}
@@ -75,6 +79,27 @@ func running(statuses []corev1.ContainerStatus, name string) string {
 		}
 	}
 	return ""
+}
+
+// began is when the first of a pod's containers began, as kubelet tells it: in whole seconds.
+func began(p *corev1.Pod) time.Time {
+	var first time.Time
+	earlier := func(at time.Time) {
+		if !at.IsZero() && (first.IsZero() || at.Before(first)) {
+			first = at
+		}
+	}
+	for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+		for _, state := range []corev1.ContainerState{s.LastTerminationState, s.State} {
+			if state.Running != nil {
+				earlier(state.Running.StartedAt.Time)
+			}
+			if state.Terminated != nil {
+				earlier(state.Terminated.StartedAt.Time)
+			}
+		}
+	}
+	return first
 }
 
 // Ours tells whether a pod asks for a share of a GPU.

@@ -2,6 +2,7 @@ package pods_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -154,5 +155,38 @@ func TestDivide(t *testing.T) {
 	require.Equal(t, pods.Requests{"train": 1000, "side": 119}, p.Divide(1200, original), "never a limit's equal")
 	for total := growth.MilliCPU(10); total < 1000; total += 7 {
 		require.LessOrEqual(t, p.Divide(total, original).Sum(), total)
+	}
+}
+
+func TestAPodBeganWithItsFirstContainer(t *testing.T) {
+	at := func(second int) metav1.Time { return metav1.NewTime(time.Date(2026, 1, 2, 3, 4, second, 0, time.UTC)) }
+	runs := func(second int) corev1.ContainerState {
+		return corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at(second)}}
+	}
+	ended := func(second int) corev1.ContainerState {
+		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{StartedAt: at(second)}}
+	}
+	for name, tc := range map[string]struct {
+		status corev1.PodStatus
+		want   int // the second, -1 for never
+	}{
+		"nothing is known yet":   {corev1.PodStatus{}, -1},
+		"its container waits":    {corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}}}}, -1},
+		"it was never started":   {corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}}}, -1},
+		"its container runs":     {corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{State: runs(7)}}}, 7},
+		"it runs anew":           {corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{State: runs(9), LastTerminationState: ended(5)}}}, 5},
+		"it has ended":           {corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{State: ended(6)}}}, 6},
+		"one came first to init": {corev1.PodStatus{InitContainerStatuses: []corev1.ContainerStatus{{State: ended(3)}}, ContainerStatuses: []corev1.ContainerStatus{{State: runs(8)}}}, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := pod(container("train", "500m", ""))
+			p.Status = tc.status
+			began := pods.Read(p).Began
+			if tc.want < 0 {
+				require.True(t, began.IsZero())
+				return
+			}
+			require.Equal(t, at(tc.want).Time, began)
+		})
 	}
 }
