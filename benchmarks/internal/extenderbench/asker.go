@@ -14,7 +14,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"github.com/trellis-gpu/trellis/growth/gpushare"
@@ -103,7 +102,6 @@ func job(name string, gib int) *corev1.Pod {
 // running is an occupant as the API server has it.
 func running(o occupant) *corev1.Pod {
 	pod := job(o.name, int(o.size>>10))
-	pod.UID = types.UID(o.uid)
 	pod.Spec.NodeName = string(o.node)
 	pod.Annotations[gpushare.GPUAnnotation] = string(o.gpu)
 	return pod

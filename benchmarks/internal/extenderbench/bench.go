@@ -68,13 +68,13 @@ func Run(ctx context.Context, o Options) (Measured, []results.Phase, error) {
 	var phases []results.Phase
 	for _, part := range []struct {
 		name    string
-		measure func(context.Context, *plane) error
-	}{{"service", b.service}, {"linear", b.linear}, {"throughput", b.throughput}, {"start", b.start}} {
+		measure func(context.Context) error
+	}{{"service", b.service}, {"linear", b.on(b.linear)}, {"throughput", b.on(b.throughput)}, {"start", b.on(b.start)}} {
 		if len(o.Only) > 0 && !slices.Contains(o.Only, part.name) {
 			continue
 		}
 		begun := time.Now()
-		if err := b.on(ctx, part.measure); err != nil {
+		if err := part.measure(ctx); err != nil {
 			return b.out, phases, fmt.Errorf("measuring %s: %w", part.name, err)
 		}
 		phases = append(phases, results.Phase{Name: part.name, Seconds: time.Since(begun).Round(time.Second).Seconds()})
@@ -83,19 +83,21 @@ func Run(ctx context.Context, o Options) (Measured, []results.Phase, error) {
 }
 
 // on measures on a fresh control plane.
-func (b *bench) on(ctx context.Context, measure func(context.Context, *plane) error) error {
-	dir, err := os.MkdirTemp(b.dir, "plane-")
-	if err != nil {
-		return err
+func (b *bench) on(measure func(context.Context, *plane) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		dir, err := os.MkdirTemp(b.dir, "plane-")
+		if err != nil {
+			return err
+		}
+		p, err := openPlane(ctx, b.Stock, dir)
+		if p != nil {
+			defer p.close()
+		}
+		if err != nil {
+			return err
+		}
+		return measure(ctx, p)
 	}
-	p, err := openPlane(ctx, b.Stock, dir)
-	if p != nil {
-		defer p.close()
-	}
-	if err != nil {
-		return err
-	}
-	return measure(ctx, p)
 }
 
 func (b *bench) say(format string, arguments ...any) {

@@ -23,8 +23,18 @@ type Service struct {
 	P50, P99, NullP99 float64
 }
 
-// service measures worlds of the sizes that are asked for, at 0, 50 and 95 per cent.
-func (b *bench) service(ctx context.Context, p *plane) error {
+// service measures worlds of the sizes that are asked for, each on a control plane of its own.
+func (b *bench) service(ctx context.Context) error {
+	for _, nodes := range b.scale.serviceNodes {
+		if err := b.on(func(ctx context.Context, p *plane) error { return b.serviceAt(ctx, p, nodes) })(ctx); err != nil {
+			return fmt.Errorf("%d nodes: %w", nodes, err)
+		}
+	}
+	return nil
+}
+
+// serviceAt measures one world at 0, 50 and 95 per cent.
+func (b *bench) serviceAt(ctx context.Context, p *plane, nodes int) error {
 	null, err := b.null(p)
 	if err != nil {
 		return err
@@ -33,15 +43,6 @@ func (b *bench) service(ctx context.Context, p *plane) error {
 	if err := null.wait(ctx); err != nil {
 		return err
 	}
-	for _, nodes := range b.scale.serviceNodes {
-		if err := b.serviceAt(ctx, p, null, nodes); err != nil {
-			return fmt.Errorf("%d nodes: %w", nodes, err)
-		}
-	}
-	return nil
-}
-
-func (b *bench) serviceAt(ctx context.Context, p *plane, null contestant, nodes int) error {
 	on, err := openBus(ctx, p.stock, b.dir)
 	if err != nil {
 		return err
@@ -51,6 +52,27 @@ func (b *bench) serviceAt(ctx context.Context, p *plane, null contestant, nodes 
 	if err := announce(ctx, on, f.grow(nodes)); err != nil {
 		return err
 	}
+	for _, full := range []float64{0, 0.5, 0.95} {
+		jobs := f.fill(full)
+		// Their pods as well: an allocation whose pod nobody knows is a thing to look into, and thousands of them are no cluster.
+		if err := p.bound(ctx, jobs); err != nil {
+			return err
+		}
+		if err := occupy(ctx, on, jobs); err != nil {
+			return err
+		}
+		measured := Service{Nodes: nodes, Full: full}
+		if err := b.serveIn(ctx, p, on, f, null, &measured); err != nil {
+			return err
+		}
+		b.out.Service = append(b.out.Service, measured)
+		b.say("%d nodes, %.0f %% full: %.2f ms, null %.2f ms", nodes, 100*full, median(measured.Ours), median(measured.Null))
+	}
+	return nil
+}
+
+// serveIn measures a new extender, which has not seen how the world came about.
+func (b *bench) serveIn(ctx context.Context, p *plane, on *bus, f *fleet, null contestant, into *Service) error {
 	ours, err := b.ours(p, on, "growth")
 	if err != nil {
 		return err
@@ -59,21 +81,10 @@ func (b *bench) serviceAt(ctx context.Context, p *plane, null contestant, nodes 
 	if err := ours.wait(ctx); err != nil {
 		return err
 	}
-	for _, full := range []float64{0, 0.5, 0.95} {
-		if err := occupy(ctx, on, f.fill(full)); err != nil {
-			return err
-		}
-		if err := seen(ctx, ours, f); err != nil {
-			return err
-		}
-		measured := Service{Nodes: nodes, Full: full}
-		if err := b.serve(ctx, on, f, []contestant{ours, null}, &measured); err != nil {
-			return err
-		}
-		b.out.Service = append(b.out.Service, measured)
-		b.say("%d nodes, %.0f %% full: %.2f ms, null %.2f ms", nodes, 100*full, median(measured.Ours), median(measured.Null))
+	if err := seen(ctx, ours, f); err != nil {
+		return err
 	}
-	return nil
+	return b.serve(ctx, on, f, []contestant{ours, null}, into)
 }
 
 // serve asks both, in turns, while the books change.
@@ -141,7 +152,10 @@ func churn(ctx context.Context, on *bus, f *fleet) error {
 	for i := 0; ; i++ {
 		select {
 		case <-ctx.Done():
-			return nil
+			if last == "" {
+				return nil
+			}
+			return on.Delete(context.WithoutCancel(ctx), last)
 		case <-tick.C:
 		}
 		var err error

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
@@ -85,16 +86,33 @@ func (p *plane) register(ctx context.Context, nodes []string) error {
 	})
 }
 
+// bound creates pods that are bound; their nodes need not be there. The API server gives them their UIDs, which the jobs
+// have from then on.
+func (p *plane) bound(ctx context.Context, jobs []occupant) error {
+	return p.create(ctx, jobs, func(context.Context, *corev1.Pod) error { return nil })
+}
+
 // run creates pods that are bound and run.
 func (p *plane) run(ctx context.Context, jobs []occupant) error {
-	return each(ctx, jobs, func(ctx context.Context, o occupant) error {
-		made, err := p.client.CoreV1().Pods("default").Create(ctx, running(o), metav1.CreateOptions{})
+	return p.create(ctx, jobs, func(ctx context.Context, made *corev1.Pod) error {
+		made.Status.Phase = corev1.PodRunning
+		_, err := p.client.CoreV1().Pods("default").UpdateStatus(ctx, made, metav1.UpdateOptions{})
+		return err
+	})
+}
+
+func (p *plane) create(ctx context.Context, jobs []occupant, then func(context.Context, *corev1.Pod) error) error {
+	all := make([]*occupant, len(jobs))
+	for i := range jobs {
+		all[i] = &jobs[i]
+	}
+	return each(ctx, all, func(ctx context.Context, o *occupant) error {
+		made, err := p.client.CoreV1().Pods("default").Create(ctx, running(*o), metav1.CreateOptions{})
 		if err != nil {
 			return err
 		}
-		made.Status.Phase = corev1.PodRunning
-		_, err = p.client.CoreV1().Pods("default").UpdateStatus(ctx, made, metav1.UpdateOptions{})
-		return err
+		o.uid = growth.PodUID(made.UID)
+		return then(ctx, made)
 	})
 }
 
