@@ -11,8 +11,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Bounds of a diary. A node costs a pointer, and its picture, some KiB, where that is of no snapshot any more: in a large
-// cluster whose jobs all report between two decisions, that is every node of every decision.
+// Bounds of a diary. A node that a question was about costs a number, and one whose picture is of no snapshot any more some
+// KiB: in a large cluster whose jobs all report between two decisions, that is every node of every decision.
 const (
 	maxDecisions = 1024
 	maxSites     = 1 << 19
@@ -29,10 +29,8 @@ type Diary struct {
 
 // page is the last try to place one pod.
 type page struct {
-	pod request.Pod
-	at  time.Time
-	// pictures is how many pictures of nodes had ever been made when the last of its questions was answered.
-	pictures              uint64
+	pod                   request.Pod
+	at                    time.Time
 	filtered, prioritized sites
 	promised              promise
 	bound                 *bound
@@ -44,9 +42,10 @@ type promise struct {
 	victims []growth.PodUID
 }
 
-// sites are the nodes that a question was about. unknown holds the names of those there was no picture of.
+// sites are the nodes that a question was about, by their places. unknown holds the names of those there was no picture of.
 type sites struct {
-	nodes   []*view.Node
+	roll    view.Roll
+	places  []int32
 	unknown map[int]string
 }
 
@@ -58,31 +57,55 @@ type bound struct {
 	err  error
 }
 
-func noted(names []string, nodes []*view.Node) sites {
-	s := sites{nodes: nodes}
-	for i, here := range nodes {
-		if here == nil {
-			if s.unknown == nil {
-				s.unknown = map[int]string{}
-			}
-			s.unknown[i] = strings.Clone(names[i]) // not the whole body that it is a part of
+func onSites(roll view.Roll, count int) sites {
+	return sites{roll: roll, places: make([]int32, 0, count)}
+}
+
+// add notes the next node of the question.
+func (s *sites) add(name string, seat view.Seat) {
+	if seat.Node == nil {
+		if s.unknown == nil {
+			s.unknown = map[int]string{}
 		}
+		s.unknown[len(s.places)] = strings.Clone(name) // not the whole body that it is a part of
 	}
-	return s
+	s.places = append(s.places, int32(seat.Place))
+}
+
+// node is the i-th node of the question, nil for one that nothing was known of.
+func (s sites) node(i int) *view.Node {
+	if _, unknown := s.unknown[i]; unknown {
+		return nil
+	}
+	return s.roll.At(int(s.places[i])).Node
 }
 
 func (s sites) name(i int) string {
 	if name, unknown := s.unknown[i]; unknown {
 		return name
 	}
-	return string(s.nodes[i].Name)
+	return string(s.node(i).Name)
 }
 
-func (p *page) sites() int { return len(p.filtered.nodes) + len(p.prioritized.nodes) }
+// nodes are all of them.
+func (s sites) nodes() []*view.Node {
+	all := make([]*view.Node, len(s.places))
+	for i := range all {
+		all[i] = s.node(i)
+	}
+	return all
+}
+
+func (p *page) sites() int { return len(p.filtered.places) + len(p.prioritized.places) }
+
+// pictures is how many pictures of nodes had ever been made when the last of its questions was answered.
+func (p *page) pictures() uint64 {
+	return max(p.filtered.roll.Pictures(), p.prioritized.roll.Pictures())
+}
 
 // filtered begins a page: every try starts with this question.
-func (d *Diary) filtered(pod request.Pod, pictures uint64, names []string, nodes []*view.Node) {
-	d.write(&page{pod: pod, at: time.Now(), pictures: pictures, filtered: noted(names, nodes), promised: d.promised(pod.Ref.UID)})
+func (d *Diary) filtered(pod request.Pod, on sites) {
+	d.write(&page{pod: pod, at: time.Now(), filtered: on, promised: d.promised(pod.Ref.UID)})
 }
 
 func (d *Diary) preempted(pod request.Pod, to promise) {
@@ -102,12 +125,12 @@ func (d *Diary) promised(pod growth.PodUID) promise {
 	return promise{}
 }
 
-func (d *Diary) prioritized(pod request.Pod, pictures uint64, names []string, nodes []*view.Node) {
+func (d *Diary) prioritized(pod request.Pod, on sites) {
 	next := page{pod: pod, at: time.Now()}
 	if last := d.page(func(p *page) bool { return p.pod.Ref.UID == pod.Ref.UID }); last != nil {
 		next = *last
 	}
-	next.pictures, next.prioritized = pictures, noted(names, nodes)
+	next.prioritized = on
 	d.write(&next)
 }
 
@@ -138,9 +161,10 @@ func (d *Diary) kept() int {
 	for i, p := range slices.Backward(d.pages) {
 		sites += p.sites()
 		if i+1 < len(d.pages) {
-			// Of its pictures so many at most are not the next page's too.
-			made, since := p.pictures, d.pages[i+1].pictures
-			old += int(min(uint64(p.sites()), max(made, since)-min(made, since)))
+			// Of the pictures that its rolls hold so many at most are not the next page's too.
+			made, since := p.pictures(), d.pages[i+1].pictures()
+			held := p.filtered.roll.Len() + p.prioritized.roll.Len()
+			old += int(min(uint64(held), max(made, since)-min(made, since)))
 		}
 		if n := len(d.pages) - i; n > 1 && (n > maxDecisions || sites > maxSites || old > maxOld) {
 			return n - 1

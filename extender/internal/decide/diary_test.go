@@ -10,17 +10,27 @@ import (
 	"github.com/trellis-gpu/trellis/extender/internal/request"
 	"github.com/trellis-gpu/trellis/extender/internal/view"
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
 // TestADiaryKeepsNoWorldsThatAreGone lets twenty decisions about 5,000 nodes follow one another. Where no node has changed
 // between them they are all about the same pictures; where all have, each keeps a whole cluster in memory.
 func TestADiaryKeepsNoWorldsThatAreGone(t *testing.T) {
-	nodes := slices.Repeat([]*view.Node{{}}, 5000)
-	for changed, kept := range map[uint64]int{0: 20, 10: 20, 5000: 4, 1 << 30: 4} {
-		d := &Diary{}
-		for i := range uint64(20) {
-			pod := request.Pod{Ref: growth.PodRef{UID: growth.PodUID(fmt.Sprint(i))}}
-			d.filtered(pod, i*changed, nil, nodes)
+	const nodes = 5000
+	names := make([]growth.NodeName, nodes)
+	for i := range names {
+		names[i] = growth.NodeName(fmt.Sprint("n", i))
+	}
+	picture := func(name growth.NodeName) *view.Node { return &view.Node{Node: placement.Node{Name: name}} }
+	for changed, kept := range map[int]int{0: 20, 10: 20, nodes: 4} {
+		d, roll := &Diary{}, view.Roll{}.With(slices.Values(names), picture)
+		for i := range 20 {
+			roll = roll.With(slices.Values(names[:changed]), picture)
+			pod, on := request.Pod{Ref: growth.PodRef{UID: growth.PodUID(fmt.Sprint(i))}}, onSites(roll, nodes)
+			for _, name := range names {
+				on.add(string(name), roll.Seat(name))
+			}
+			d.filtered(pod, on)
 			d.ended(pod.Ref, "n", nil, nil)
 		}
 		require.Len(t, d.pages, kept, "%d nodes changed between two decisions", changed)

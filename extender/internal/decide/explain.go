@@ -67,12 +67,12 @@ func (d *Decider) Explain(namespace, name string) (Explanation, bool) {
 		e.Units = p.pod.Request.Shape().Units
 	}
 	rated := map[string]bool{}
-	for i, found := range places(p.prioritized.nodes, p.pod, d.Policy) {
+	for i, found := range places(p.prioritized.nodes(), p.pod, d.Policy) {
 		name := p.prioritized.name(i)
 		rated[name] = true
-		e.Nodes = append(e.Nodes, d.explain(name, p.prioritized.nodes[i], p.pod, found))
+		e.Nodes = append(e.Nodes, d.explain(name, p.prioritized.node(i), p.pod, found))
 	}
-	for i, here := range p.filtered.nodes {
+	for i, here := range p.filtered.nodes() {
 		if name := p.filtered.name(i); !rated[name] {
 			misfit := fit(here, p.pod)
 			e.Nodes = append(e.Nodes, ExplainedNode{Node: name, Unfit: misfit.Reason, Hopeless: misfit.Hopeless})

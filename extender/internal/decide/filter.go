@@ -51,17 +51,17 @@ func (d *Decider) Filter(pod *corev1.Pod, nodes []string) (Filtered, error) {
 		}
 		return found, nil
 	}
-	seen, seats := make([]*view.Node, len(nodes)), snapshot.Nodes.Seats()
+	seen, seats := onSites(snapshot.Nodes, len(nodes)), snapshot.Nodes.Seats()
 	judge, promised := d.judge(snapshot, asked), d.Decisions.promised(asked.Ref.UID)
 	for i, name := range nodes {
 		seat := seats.Next(growth.NodeName(name))
-		seen[i] = seat.Node
+		seen.add(name, seat)
 		found.Verdicts[i] = judge.of(seat)
 		if name == promised.node && !found.Verdicts[i].Fits() && promised.kept(seat.Node, asked) {
 			found.Verdicts[i] = welcome
 		}
 	}
-	d.Decisions.filtered(asked, snapshot.Nodes.Pictures(), nodes, seen)
+	d.Decisions.filtered(asked, seen)
 	d.Log.Debug("filtered", "pod", asked.Ref, "asked", len(nodes))
 	return found, nil
 }

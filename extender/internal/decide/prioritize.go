@@ -18,11 +18,11 @@ func (d *Decider) Prioritize(pod *corev1.Pod, nodes []string) []int64 {
 	if !asks {
 		return points
 	}
-	seen, verdicts := make([]*view.Node, len(nodes)), make([]*view.Verdict, len(nodes))
+	seen, verdicts := onSites(snapshot.Nodes, len(nodes)), make([]*view.Verdict, len(nodes))
 	judge, scale, seats := d.judge(snapshot, asked), placement.Scale{}, snapshot.Nodes.Seats()
 	for i, name := range nodes {
 		seat := seats.Next(growth.NodeName(name))
-		seen[i] = seat.Node
+		seen.add(name, seat)
 		if verdicts[i] = judge.of(seat); verdicts[i].Fits() {
 			scale.Add(verdicts[i].Score)
 		}
@@ -32,6 +32,6 @@ func (d *Decider) Prioritize(pod *corev1.Pod, nodes []string) []int64 {
 			points[i] = scale.Points(verdict.Score)
 		}
 	}
-	d.Decisions.prioritized(asked, snapshot.Nodes.Pictures(), nodes, seen)
+	d.Decisions.prioritized(asked, seen)
 	return points
 }

@@ -46,10 +46,13 @@ type register struct {
 // Seat returns a node's seat; its Node is nil where nothing is known of it.
 func (r Roll) Seat(name growth.NodeName) Seat {
 	if place := r.place(name); place >= 0 {
-		return r.pages[place/pageSize][place%pageSize]
+		return r.At(place)
 	}
 	return Seat{Place: -1}
 }
+
+// At returns the seat at a place that there is.
+func (r Roll) At(place int) Seat { return r.pages[place/pageSize][place%pageSize] }
 
 // place looks a name up; -1 for one that is not known.
 func (r Roll) place(name growth.NodeName) int {
@@ -88,7 +91,7 @@ func (s *Seats) Next(name growth.NodeName) Seat {
 		}
 	}
 	s.next = place + 1
-	return s.roll.pages[place/pageSize][place%pageSize]
+	return s.roll.At(place)
 }
 
 // Len counts the nodes.
@@ -104,7 +107,7 @@ func (r Roll) Places() int { return len(r.names) }
 func (r Roll) All() iter.Seq2[growth.NodeName, *Node] {
 	return func(yield func(growth.NodeName, *Node) bool) {
 		for place, name := range r.names {
-			if here := r.pages[place/pageSize][place%pageSize].Node; here != nil && !yield(name, here) {
+			if here := r.At(place).Node; here != nil && !yield(name, here) {
 				return
 			}
 		}
