@@ -50,6 +50,8 @@ type Decider struct {
 	Verdicts view.Verdicts
 	// Decisions are the last ones, for Explain.
 	Decisions Diary
+
+	slates slates
 }
 
 func fit(here *view.Node, pod request.Pod) placement.Misfit {

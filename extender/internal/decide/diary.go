@@ -42,9 +42,11 @@ type promise struct {
 	victims []growth.PodUID
 }
 
-// sites are the nodes that a question was about, by their places. unknown holds the names of those there was no picture of.
+// sites are the nodes that a question was about, by their places: those from the first place on, one after another, as all
+// nodes of a cluster mostly are, or those in places. unknown holds the names of those there was no picture of.
 type sites struct {
 	roll    view.Roll
+	count   int
 	places  []int32
 	unknown map[int]string
 }
@@ -57,19 +59,24 @@ type bound struct {
 	err  error
 }
 
-func onSites(roll view.Roll, count int) sites {
-	return sites{roll: roll, places: make([]int32, 0, count)}
-}
-
 // add notes the next node of the question.
 func (s *sites) add(name string, seat view.Seat) {
 	if seat.Node == nil {
 		if s.unknown == nil {
 			s.unknown = map[int]string{}
 		}
-		s.unknown[len(s.places)] = strings.Clone(name) // not the whole body that it is a part of
+		s.unknown[s.count] = strings.Clone(name) // not the whole body that it is a part of
 	}
-	s.places = append(s.places, int32(seat.Place))
+	if s.places == nil && seat.Place != s.count {
+		s.places = make([]int32, s.count, s.roll.Places())
+		for i := range s.places {
+			s.places[i] = int32(i)
+		}
+	}
+	if s.places != nil {
+		s.places = append(s.places, int32(seat.Place))
+	}
+	s.count++
 }
 
 // node is the i-th node of the question, nil for one that nothing was known of.
@@ -77,7 +84,10 @@ func (s sites) node(i int) *view.Node {
 	if _, unknown := s.unknown[i]; unknown {
 		return nil
 	}
-	return s.roll.At(int(s.places[i])).Node
+	if s.places != nil {
+		i = int(s.places[i])
+	}
+	return s.roll.At(i).Node
 }
 
 func (s sites) name(i int) string {
@@ -89,14 +99,14 @@ func (s sites) name(i int) string {
 
 // nodes are all of them.
 func (s sites) nodes() []*view.Node {
-	all := make([]*view.Node, len(s.places))
+	all := make([]*view.Node, s.count)
 	for i := range all {
 		all[i] = s.node(i)
 	}
 	return all
 }
 
-func (p *page) sites() int { return len(p.filtered.places) + len(p.prioritized.places) }
+func (p *page) sites() int { return p.filtered.count + p.prioritized.count }
 
 // pictures is how many pictures of nodes had ever been made when the last of its questions was answered.
 func (p *page) pictures() uint64 {

@@ -26,7 +26,7 @@ func TestADiaryKeepsNoWorldsThatAreGone(t *testing.T) {
 		d, roll := &Diary{}, view.Roll{}.With(slices.Values(names), picture)
 		for i := range 20 {
 			roll = roll.With(slices.Values(names[:changed]), picture)
-			pod, on := request.Pod{Ref: growth.PodRef{UID: growth.PodUID(fmt.Sprint(i))}}, onSites(roll, nodes)
+			pod, on := request.Pod{Ref: growth.PodRef{UID: growth.PodUID(fmt.Sprint(i))}}, sites{roll: roll}
 			for _, name := range names {
 				on.add(string(name), roll.Seat(name))
 			}
@@ -35,5 +35,26 @@ func TestADiaryKeepsNoWorldsThatAreGone(t *testing.T) {
 		}
 		require.Len(t, d.pages, kept, "%d nodes changed between two decisions", changed)
 		require.Equal(t, growth.PodUID("19"), d.pages[kept-1].pod.Ref.UID, "the last decision is always kept")
+	}
+}
+
+func TestSitesAreNotedAsTheyWereAskedAbout(t *testing.T) {
+	roll := view.Roll{}.With(slices.Values([]growth.NodeName{"a", "b", "c", "d"}), func(name growth.NodeName) *view.Node {
+		return &view.Node{Node: placement.Node{Name: name}}
+	})
+	for _, asked := range [][]string{{}, {"a", "b", "c", "d"}, {"a", "c"}, {"b"}, {"x", "a"}, {"a", "b", "x", "d"}, {"d", "c", "b", "a"}, {"a", "a"}} {
+		on := sites{roll: roll}
+		for _, name := range asked {
+			on.add(name, roll.Seat(growth.NodeName(name)))
+		}
+		require.Len(t, on.nodes(), len(asked))
+		for i, name := range asked {
+			require.Equal(t, name, on.name(i))
+			if name == "x" {
+				require.Nil(t, on.node(i))
+			} else {
+				require.Equal(t, growth.NodeName(name), on.node(i).Name)
+			}
+		}
 	}
 }

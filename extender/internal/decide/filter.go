@@ -12,6 +12,15 @@ import (
 type Filtered struct {
 	Nodes    []string
 	Verdicts []*view.Verdict
+
+	from *slates
+}
+
+// Release says that the verdicts are not needed any more: their list is used again.
+func (f Filtered) Release() {
+	if f.from != nil {
+		f.from.give(f.Verdicts)
+	}
 }
 
 // Fit are the nodes with room.
@@ -42,7 +51,7 @@ func (d *Decider) Filter(pod *corev1.Pod, nodes []string) (Filtered, error) {
 	if !snapshot.Synced {
 		return Filtered{}, errUnsynced
 	}
-	found := Filtered{Nodes: nodes, Verdicts: make([]*view.Verdict, len(nodes))}
+	found := Filtered{Nodes: nodes, Verdicts: d.slates.take(len(nodes)), from: &d.slates}
 	asked, asks := request.Read(pod, d.Resource)
 	welcome := &view.Verdict{}
 	if !asks {
@@ -51,7 +60,7 @@ func (d *Decider) Filter(pod *corev1.Pod, nodes []string) (Filtered, error) {
 		}
 		return found, nil
 	}
-	seen, seats := onSites(snapshot.Nodes, len(nodes)), snapshot.Nodes.Seats()
+	seen, seats := sites{roll: snapshot.Nodes}, snapshot.Nodes.Seats()
 	judge, promised := d.judge(snapshot, asked), d.Decisions.promised(asked.Ref.UID)
 	for i, name := range nodes {
 		seat := seats.Next(growth.NodeName(name))

@@ -119,21 +119,21 @@ func TestPrioritizeFollowsWhatTheCoordinatorPublishes(t *testing.T) {
 		}
 		hold("shared", "resident", 8)
 		hold("full", "large", 24)
-		rate := func() map[string]int64 {
+		rate := func() map[string]int8 {
 			c.Settle()
-			points, nodes := map[string]int64{}, []string{"empty", "shared", "full", "unheard"}
+			points, nodes := map[string]int8{}, []string{"empty", "shared", "full", "unheard"}
 			for i, p := range c.Decider(c.Keeper).Prioritize(stage.Pod("p", "8Gi", 8), nodes) {
 				points[nodes[i]] = p
 			}
 			return points
 		}
-		require.Equal(t, map[string]int64{"empty": 10, "shared": 4, "full": 0, "unheard": 0}, rate())
+		require.Equal(t, map[string]int8{"empty": 10, "shared": 4, "full": 0, "unheard": 0}, rate())
 
 		stage.Record(c, bus.SampleKey("resident"), bus.Sample{Node: "shared", Reported: true, Growth: 0.01, Category: growth.Converged})
-		require.Equal(t, int64(7), rate()["shared"], "a converged job has less to lose")
+		require.Equal(t, int8(7), rate()["shared"], "a converged job has less to lose")
 
 		require.NoError(t, c.Bus.Delete(t.Context(), bus.AllocationKey("shared", "resident")))
-		require.Equal(t, int64(10), rate()["shared"], "it has left")
+		require.Equal(t, int8(10), rate()["shared"], "it has left")
 	})
 }
 

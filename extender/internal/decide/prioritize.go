@@ -4,21 +4,21 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/trellis-gpu/trellis/extender/internal/request"
-	"github.com/trellis-gpu/trellis/extender/internal/view"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
 // Prioritize rates the nodes against one another, 0..10, in the order of the question. One without room gets no points: it
 // may have lost its room since it was filtered.
-func (d *Decider) Prioritize(pod *corev1.Pod, nodes []string) []int64 {
+func (d *Decider) Prioritize(pod *corev1.Pod, nodes []string) []int8 {
 	snapshot := d.View.Snapshot()
-	points := make([]int64, len(nodes))
+	points := make([]int8, len(nodes))
 	asked, asks := request.Read(pod, d.Resource)
 	if !asks {
 		return points
 	}
-	seen, verdicts := onSites(snapshot.Nodes, len(nodes)), make([]*view.Verdict, len(nodes))
+	seen, verdicts := sites{roll: snapshot.Nodes}, d.slates.take(len(nodes))
+	defer d.slates.give(verdicts)
 	judge, scale, seats := d.judge(snapshot, asked), placement.Scale{}, snapshot.Nodes.Seats()
 	for i, name := range nodes {
 		seat := seats.Next(growth.NodeName(name))
@@ -29,7 +29,7 @@ func (d *Decider) Prioritize(pod *corev1.Pod, nodes []string) []int64 {
 	}
 	for i, verdict := range verdicts {
 		if verdict.Fits() {
-			points[i] = scale.Points(verdict.Score)
+			points[i] = int8(scale.Points(verdict.Score))
 		}
 	}
 	d.Decisions.prioritized(asked, seen)

@@ -10,10 +10,14 @@ import (
 // text is an answer that writes itself as JSON, for the verbs whose answers are long.
 type text interface {
 	appendJSON(to []byte) []byte
+	// release says that it has been written.
+	release()
 }
 
 // sorted is an ExtenderFilterResult in names.
 type sorted decide.Filtered
+
+func (f sorted) release() { decide.Filtered(f).Release() }
 
 func (f sorted) appendJSON(to []byte) []byte {
 	to = append(to, `{"NodeNames":[`...)
@@ -60,8 +64,10 @@ func (f sorted) appendRefused(to []byte, hopelessly bool) []byte {
 // rated is a HostPriorityList.
 type rated struct {
 	nodes  []string
-	points []int64
+	points []int8
 }
+
+func (rated) release() {}
 
 func (r rated) appendJSON(to []byte) []byte {
 	to = append(to, '[')
@@ -71,7 +77,7 @@ func (r rated) appendJSON(to []byte) []byte {
 		}
 		to = append(to, `{"Host":`...)
 		to = append(appendString(to, node), `,"Score":`...)
-		to = append(strconv.AppendInt(to, r.points[i], 10), '}')
+		to = append(strconv.AppendInt(to, int64(r.points[i]), 10), '}')
 	}
 	return append(to, ']')
 }

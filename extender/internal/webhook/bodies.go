@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 // keep is the largest buffer that is kept for the next body: 15,000 names with their reasons fit.
@@ -20,37 +21,46 @@ type bodies struct {
 	last    atomic.Pointer[understood]
 }
 
-// understood is a body and what it says. Where all nodes have room, prioritize asks in the words that filter asked in; where
-// not, about the same pod.
+// understood is what bodies said lately. Kube-scheduler asks about the same nodes again and again, all of the cluster for
+// filter and those with room for prioritize, and twice about each pod: once about each of the lists.
 type understood struct {
-	body, podText string
-	candidates
+	podText string
+	pod     *corev1.Pod
+	lists   []*nameList // the last one first
 }
 
-// args reads the body of filter and prioritize. The names are parts of one string; pod and names must not be changed.
+// args reads the body of filter and prioritize. Pod and names must not be changed.
 func (b *bodies) args(r *http.Request) (candidates, error) {
 	buffer := b.take()
 	defer b.give(buffer)
+	if r.ContentLength > 0 && r.ContentLength <= keep {
+		buffer.Grow(int(r.ContentLength) + bytes.MinRead)
+	}
 	if _, err := buffer.ReadFrom(r.Body); err != nil {
 		return candidates{}, fmt.Errorf("reading the body: %w", err)
 	}
-	read, last := buffer.Bytes(), b.last.Load()
-	if last != nil && last.body == string(read) { // compared where they are
-		return last.candidates, nil
+	last := b.last.Load()
+	if last == nil {
+		last = &understood{}
 	}
-	body := string(read)
-	p, ok := scan(body)
+	p, ok := scan(buffer.Bytes(), last.lists)
 	if !ok {
-		return decodeArgs(strings.NewReader(body))
+		return decodeArgs(bytes.NewReader(buffer.Bytes()))
 	}
-	next := &understood{body: body, podText: p.pod, candidates: candidates{names: p.names}}
-	if last != nil && last.podText == p.pod {
-		next.pod = last.pod
-	} else if err := json.Unmarshal([]byte(p.pod), &next.pod); err != nil {
-		return decodeArgs(strings.NewReader(body))
+	asked := candidates{pod: last.pod, names: p.names.names}
+	if last.pod != nil && string(p.pod) == last.podText && first(last.lists, p.names) {
+		return asked, nil
+	}
+	next := &understood{podText: last.podText, pod: last.pod, lists: remembered(last.lists, p.names)}
+	if last.pod == nil || string(p.pod) != last.podText {
+		next.podText, next.pod = string(p.pod), nil
+		if err := json.Unmarshal(p.pod, &next.pod); err != nil {
+			return decodeArgs(bytes.NewReader(buffer.Bytes()))
+		}
 	}
 	b.last.Store(next)
-	return next.candidates, nil
+	asked.pod = next.pod
+	return asked, nil
 }
 
 // write sends a long answer. A scheduler that hangs up in the middle is no error of ours.

@@ -23,7 +23,7 @@ const maxBody = 64 << 20
 // Decider answers the questions.
 type Decider interface {
 	Filter(pod *corev1.Pod, nodes []string) (decide.Filtered, error)
-	Prioritize(pod *corev1.Pod, nodes []string) []int64
+	Prioritize(pod *corev1.Pod, nodes []string) []int8
 	Bind(ctx context.Context, pod growth.PodRef, node growth.NodeName) error
 	Preempt(pod *corev1.Pod, offered []decide.Candidate) ([]decide.Candidate, error)
 	Explain(namespace, name string) (decide.Explanation, bool)
@@ -82,6 +82,7 @@ func (h *handler) timed(verb string, answer answer) httprouter.Handle {
 		}
 		if long, ok := result.(text); ok {
 			h.bodies.write(w, long)
+			long.release()
 			return
 		}
 		reply(w, http.StatusOK, result)
@@ -97,6 +98,7 @@ func (h *handler) filter(r *http.Request) (any, error) {
 	if err == nil && asked.whole == nil {
 		return sorted(found), nil
 	}
+	defer found.Release()
 	return asked.filterResult(found, err), nil
 }
 

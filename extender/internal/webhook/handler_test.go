@@ -56,11 +56,11 @@ func (j *judge) Filter(pod *corev1.Pod, nodes []string) (decide.Filtered, error)
 	return found, j.err
 }
 
-func (j *judge) Prioritize(pod *corev1.Pod, nodes []string) []int64 {
+func (j *judge) Prioritize(pod *corev1.Pod, nodes []string) []int8 {
 	j.pod, j.nodes = pod, nodes
-	points := make([]int64, len(nodes))
+	points := make([]int8, len(nodes))
 	for i := range nodes {
-		points[i] = int64(i)
+		points[i] = int8(i)
 	}
 	return points
 }

@@ -8,7 +8,7 @@ const (
 
 // plain tells whether a text is the same in JSON: printable ASCII without quotes and backslashes. Names and reasons are,
 // and there are thousands of them in every question and answer.
-func plain(s string) bool {
+func plain[Text string | []byte](s Text) bool {
 	if len(s) < 8 {
 		for i := range len(s) {
 			if odd(ones*' ' ^ ' ' | uint64(s[i])) {
@@ -25,7 +25,7 @@ func plain(s string) bool {
 	return !odd(word(s[len(s)-8:])) // some of it for the second time
 }
 
-func word(s string) uint64 {
+func word[Text string | []byte](s Text) uint64 {
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }

@@ -187,10 +187,10 @@ func (binder) Filter(_ *corev1.Pod, nodes []string) (decide.Filtered, error) {
 	return decide.Filtered{Nodes: nodes, Verdicts: slices.Repeat([]*view.Verdict{{}}, len(nodes))}, nil
 }
 
-func (binder) Prioritize(_ *corev1.Pod, nodes []string) []int64 {
-	points := make([]int64, len(nodes))
+func (binder) Prioritize(_ *corev1.Pod, nodes []string) []int8 {
+	points := make([]int8, len(nodes))
 	for i := range nodes {
-		points[i] = int64(10 - i)
+		points[i] = int8(10 - i)
 	}
 	return points
 }

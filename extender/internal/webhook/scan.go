@@ -1,19 +1,19 @@
 package webhook
 
-import "strings"
+import "bytes"
 
 // parts is the body of filter or prioritize in the form that schedulers with nodeCacheCapable: true send, not looked
-// into further than to find the names. All of it are parts of the body: nothing is copied.
+// into further than to find the names.
 type parts struct {
-	// pod is the text of the pod. It may be no JSON at all.
-	pod   string
-	names []string
+	// pod is the text of the pod, a part of the body. It may be no JSON at all.
+	pod   []byte
+	names *nameList
 }
 
 // scan takes such a body apart. It returns false for every body that it does not know to be of that form, down to the
 // last byte: then the general decoder has to say what it is. Thousands of names are what makes these bodies large, and
-// the scheduler waits for each answer.
-func scan(body string) (parts, bool) {
+// the scheduler waits for each answer; a list that is known is not read again.
+func scan(body []byte, known []*nameList) (parts, bool) {
 	var p parts
 	s := scanner{text: body}
 	s.expect('{')
@@ -24,29 +24,29 @@ func scan(body string) (parts, bool) {
 		key := s.name()
 		s.expect(':')
 		switch {
-		case key == "Pod" && p.pod == "":
+		case string(key) == "Pod" && p.pod == nil:
 			p.pod = s.object()
-		case key == "NodeNames" && p.names == nil:
-			p.names = s.list()
-		case key == "Nodes":
+		case string(key) == "NodeNames" && p.names == nil:
+			p.names = s.list(known)
+		case string(key) == "Nodes":
 			s.null()
 		default: // also what is there twice
 			return parts{}, false
 		}
 	}
 	s.blank()
-	return p, !s.failed && s.at == len(s.text) && p.pod != "" && p.names != nil
+	return p, !s.failed && s.at == len(s.text) && p.pod != nil && p.names != nil
 }
 
 // scanner reads a text from its beginning. After a failure what it returns means nothing.
 type scanner struct {
-	text   string
+	text   []byte
 	at     int
 	failed bool
 }
 
 func (s *scanner) blank() {
-	for s.at < len(s.text) && strings.IndexByte(" \t\r\n", s.text[s.at]) >= 0 {
+	for s.at < len(s.text) && bytes.IndexByte([]byte(" \t\r\n"), s.text[s.at]) >= 0 {
 		s.at++
 	}
 }
@@ -68,32 +68,44 @@ func (s *scanner) expect(c byte) {
 }
 
 // name reads a string of printable ASCII without escapes, which is what names are made of.
-func (s *scanner) name() string {
+func (s *scanner) name() []byte {
 	s.expect('"')
-	name, _, ended := strings.Cut(s.text[s.at:], `"`)
+	name, _, ended := bytes.Cut(s.text[s.at:], []byte(`"`))
 	if !ended || !plain(name) {
 		s.failed = true
-		return ""
+		return nil
 	}
 	s.at += len(name) + 1
 	return name
 }
 
-func (s *scanner) list() []string {
-	names := make([]string, 0, min(1+strings.Count(s.text[s.at:], ","), 1<<15)) // counting is cheap, growing is not
+// list reads names, and finds them among the known lists first.
+func (s *scanner) list(known []*nameList) *nameList {
+	s.blank()
+	for _, k := range known {
+		if len(k.text) <= len(s.text)-s.at && string(s.text[s.at:s.at+len(k.text)]) == k.text { // compared where they are
+			s.at += len(k.text)
+			return k
+		}
+	}
+	from, count := s.at, 0
 	s.expect('[')
 	for !s.failed && !s.next(']') {
-		if len(names) > 0 {
+		if count > 0 {
 			s.expect(',')
 		}
-		names = append(names, s.name())
+		s.name()
+		count++
 	}
-	return names
+	if s.failed {
+		return nil
+	}
+	return newNameList(string(s.text[from:s.at]), count)
 }
 
 func (s *scanner) null() {
 	s.blank()
-	if !strings.HasPrefix(s.text[s.at:], "null") {
+	if !bytes.HasPrefix(s.text[s.at:], []byte("null")) {
 		s.failed = true
 		return
 	}
@@ -101,7 +113,7 @@ func (s *scanner) null() {
 }
 
 // object finds the end of an object, by its braces outside of strings. What is between them is for the JSON decoder.
-func (s *scanner) object() string {
+func (s *scanner) object() []byte {
 	s.blank()
 	from, depth := s.at, 0
 	for ; s.at < len(s.text); s.at++ {
@@ -121,7 +133,7 @@ func (s *scanner) object() string {
 		}
 	}
 	s.failed = true
-	return ""
+	return nil
 }
 
 // pastString returns where the string that began before at ends.

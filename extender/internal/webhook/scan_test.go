@@ -2,10 +2,12 @@ package webhook
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -45,6 +47,29 @@ func TestThePodIsRememberedBeyondOneBody(t *testing.T) {
 	fit := ask(`{"Pod":{"metadata":{"name":"p"}},"Nodes":null,"NodeNames":["b"]}`)
 	require.Same(t, all.pod, fit.pod)
 	ask(`{"Pod":{"metadata":{"name":"q"}},"Nodes":null,"NodeNames":["b"]}`)
+}
+
+// TestListsAreRemembered asks about the same pod and two lists in turn, then about ever new lists.
+func TestListsAreRemembered(t *testing.T) {
+	b := &bodies{}
+	ask := func(list string) []string {
+		got, err := b.args(httptest.NewRequest(http.MethodPost, "/filter", strings.NewReader(`{"Pod":{},"NodeNames":`+list+`}`)))
+		require.NoError(t, err)
+		return got.names
+	}
+	all, fit := ask(`["a", "b"]`), ask(`["b"]`)
+	require.Equal(t, []string{"a", "b"}, all)
+	require.Equal(t, []string{"b"}, fit)
+	require.Same(t, &all[0], &ask(`["a", "b"]`)[0])
+	require.Same(t, &fit[0], &ask(`["b"]`)[0])
+	require.Equal(t, []string{"a"}, ask(`["a"]`), "which the other one begins with, but for a bracket")
+	for i := range 3 * mostLists {
+		require.Equal(t, []string{strconv.Itoa(i)}, ask(fmt.Sprintf(`["%d"]`, i)))
+	}
+	require.Len(t, b.last.Load().lists, mostLists)
+	require.Empty(t, ask(`[]`))
+	require.Equal(t, []string{strings.Repeat("x", mostText)}, ask(`["`+strings.Repeat("x", mostText)+`"]`))
+	require.Less(t, len(b.last.Load().lists[0].text), 10, "a list of that size is not kept")
 }
 
 func FuzzArgs(f *testing.F) {
@@ -107,16 +132,16 @@ func TestTheUsualBodiesAreScanned(t *testing.T) {
 	for _, name := range recorded {
 		body, err := os.ReadFile(name)
 		require.NoError(t, err)
-		p, ok := scan(string(body))
+		p, ok := scan(body, nil)
 		require.True(t, ok, name)
-		require.ElementsMatch(t, []string{"node-1", "node-2", "node-3"}, p.names)
+		require.ElementsMatch(t, []string{"node-1", "node-2", "node-3"}, p.names.names)
 	}
 }
 
 func FuzzAnswers(f *testing.F) {
-	f.Add("node-1", "GPU memory: 8GiB asked", int64(10))
-	f.Add("\"\\\x00<ä\xff", "\n", int64(-1))
-	f.Fuzz(func(t *testing.T, node, reason string, points int64) {
+	f.Add("node-1", "GPU memory: 8GiB asked", int8(10))
+	f.Add("\"\\\x00<ä\xff", "\n", int8(-1))
+	f.Fuzz(func(t *testing.T, node, reason string, points int8) {
 		crowded := &view.Verdict{Misfit: placement.Misfit{Reason: reason + "c"}}
 		hopeless := &view.Verdict{Misfit: placement.Misfit{Reason: reason + "h", Hopeless: true}}
 		for names, verdicts := range map[int][]*view.Verdict{
@@ -129,8 +154,8 @@ func FuzzAnswers(f *testing.F) {
 			})
 		}
 		same[extenderv1.HostPriorityList](t, rated{}, extenderv1.HostPriorityList{})
-		same[extenderv1.HostPriorityList](t, rated{[]string{node, "b"}, []int64{points, 0}},
-			extenderv1.HostPriorityList{{Host: node, Score: points}, {Host: "b"}})
+		same[extenderv1.HostPriorityList](t, rated{[]string{node, "b"}, []int8{points, 0}},
+			extenderv1.HostPriorityList{{Host: node, Score: int64(points)}, {Host: "b"}})
 	})
 }
 
