@@ -148,29 +148,29 @@ const churnEvery = 25 * time.Millisecond
 func churn(ctx context.Context, on *bus, f *fleet) error {
 	dice, tick := rand.New(rand.NewPCG(99, 0)), time.NewTicker(churnEvery)
 	defer tick.Stop()
-	last := ""
+	last, whole := "", context.WithoutCancel(ctx) // what was begun is ended: it leaves nothing behind
 	for i := 0; ; i++ {
 		select {
 		case <-ctx.Done():
 			if last == "" {
 				return nil
 			}
-			return on.Delete(context.WithoutCancel(ctx), last)
+			return on.Delete(whole, last)
 		case <-tick.C:
 		}
 		var err error
 		if last != "" {
-			err, last = on.Delete(ctx, last), ""
+			err, last = on.Delete(whole, last), ""
 		} else {
 			node := f.nodes[dice.IntN(len(f.nodes))]
 			o := occupant{uid: growth.PodUID(fmt.Sprint("churn-", i)), name: fmt.Sprint("churn-", i), node: growth.NodeName(node), gpu: gpuOf(node, i%gpusPerNode), size: growth.GiB}
 			var value []byte
 			if value, err = state.Encode(allocated(o)); err == nil {
 				last = state.AllocationKey(o.node, o.uid)
-				_, err = on.Put(ctx, last, value, state.Persistent)
+				_, err = on.Put(whole, last, value, state.Persistent)
 			}
 		}
-		if err != nil && ctx.Err() == nil {
+		if err != nil {
 			return fmt.Errorf("changing the books: %w", err)
 		}
 	}
