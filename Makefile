@@ -78,6 +78,11 @@ bench-storm: build ## Who got which GPU on real kubelets that are killed: 20 rou
 	scripts/install-deps
 	bin/benchmarks storm $(ARGS)
 
+.PHONY: bench-flowcon
+bench-flowcon: build ## FlowCon's schedules on a real kubelet under each policy; takes hours, and goes on where it ended (ARGS="--within 2h", "--dry-run")
+	scripts/install-deps
+	bin/benchmarks flowcon $(ARGS)
+
 .PHONY: gpu-check
 gpu-check: build ## What can only be seen on a card; says that it skipped where there is none
 	scripts/gpu-check

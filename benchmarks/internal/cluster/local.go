@@ -28,6 +28,8 @@ type Local struct {
 	Nodes   int
 	// GPUs as local install takes them: "emulated:2x24GiB".
 	GPUs string
+	// Objective is what policy harmless spends slack on; empty for its default.
+	Objective string
 	// Out and Err get what the program writes, as it writes it.
 	Out, Err io.Writer
 }
@@ -74,7 +76,11 @@ func (l Local) Up(ctx context.Context, withPID int) error {
 
 // Install puts Trellis on the cluster, or changes its share policy.
 func (l Local) Install(ctx context.Context, policy string, interval time.Duration) error {
-	if err := l.run(ctx, "install", "--name", l.Name, "--gpus", l.GPUs, "--policy", policy, "--interval", interval.String()); err != nil {
+	args := []string{"install", "--name", l.Name, "--gpus", l.GPUs, "--policy", policy, "--interval", interval.String()}
+	if l.Objective != "" {
+		args = append(args, "--objective", l.Objective)
+	}
+	if err := l.run(ctx, args...); err != nil {
 		return fmt.Errorf("installing Trellis: %w", err)
 	}
 	return nil

@@ -29,6 +29,10 @@ func (r Rendering) Kustomization(resource string) ([]byte, error) {
 	for i, written := range r.Images {
 		images[i] = object{"name": image.Repository + written.Name, "newTag": written.Tag}
 	}
+	coordinator := []string{"TRELLIS_POLICY=" + r.Settings.Policy, "TRELLIS_INTERVAL=" + r.Settings.Interval.String()}
+	if r.Settings.Objective != "" {
+		coordinator = append(coordinator, "TRELLIS_OBJECTIVE="+r.Settings.Objective)
+	}
 	setting := func(name string, literals ...string) object {
 		return object{"name": name, "namespace": Namespace, "behavior": "merge", "literals": literals}
 	}
@@ -39,7 +43,7 @@ func (r Rendering) Kustomization(resource string) ([]byte, error) {
 		"images":     images,
 		"configMapGenerator": []object{
 			setting("deviceplugin", "TRELLIS_GPUS="+r.Settings.GPUs),
-			setting("coordinator", "TRELLIS_POLICY="+r.Settings.Policy, "TRELLIS_INTERVAL="+r.Settings.Interval.String()),
+			setting("coordinator", coordinator...),
 		},
 		"commonAnnotations": object{authorityAnnotation: r.Authority},
 	}, "", "  ")

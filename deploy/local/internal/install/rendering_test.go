@@ -165,7 +165,7 @@ func TestAnInstallationLaysItsChoicesOverTheOverlay(t *testing.T) {
 	folder := t.TempDir()
 	require.NoError(t, install.Rendering{
 		Images:    []image.Written{{Name: "extender", Tag: "0123456789ab"}},
-		Settings:  install.Settings{GPUs: "emulated:4x16GiB", Policy: "fair", Interval: 7 * time.Second},
+		Settings:  install.Settings{GPUs: "emulated:4x16GiB", Policy: "fair", Objective: "0.25", Interval: 7 * time.Second},
 		Authority: "f00d",
 	}.Render(folder, overlay))
 	all := build(t, folder)
@@ -190,9 +190,10 @@ func TestSettingsThatMeanNothing(t *testing.T) {
 	good := install.Settings{GPUs: "emulated:2x24GiB", Policy: "flowcon", Interval: 5 * time.Second}
 	require.NoError(t, good.Validate())
 	for flag, bad := range map[string]install.Settings{
-		"--gpus":     {GPUs: "emulated:two", Policy: "flowcon", Interval: time.Second},
-		"--policy":   {GPUs: "nvml", Policy: "Flow Con", Interval: time.Second},
-		"--interval": {GPUs: "nvml", Policy: "flowcon", Interval: time.Millisecond},
+		"--gpus":      {GPUs: "emulated:two", Policy: "flowcon", Interval: time.Second},
+		"--policy":    {GPUs: "nvml", Policy: "Flow Con", Interval: time.Second},
+		"--objective": {GPUs: "nvml", Policy: "harmless", Objective: "2", Interval: time.Second},
+		"--interval":  {GPUs: "nvml", Policy: "flowcon", Interval: time.Millisecond},
 	} {
 		require.ErrorContains(t, bad.Validate(), flag)
 	}

@@ -1,0 +1,186 @@
+package flowcon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/trellis-gpu/trellis/benchmarks/internal/cluster"
+	"github.com/trellis-gpu/trellis/benchmarks/internal/demo"
+	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
+	"github.com/trellis-gpu/trellis/benchmarks/internal/training"
+)
+
+const (
+	// interval is how often coordinators decide: the study's shortest is 20 s, of jobs twice as long.
+	interval = 5 * time.Second
+	// readyWithin is how long an installation may take until it is ready for pods, imageWithin kubelet to list an image,
+	// clearWithin the objects of a pass to go.
+	readyWithin, imageWithin, clearWithin = 3 * time.Minute, time.Minute, time.Minute
+	// passWithin is how long one pass may take.
+	passWithin = time.Hour
+)
+
+// Bench plays passes on a local cluster. Each of its nodes, of one core, plays a repeat of its own at the same time.
+type Bench struct {
+	Local   *cluster.Local
+	Journal Journal
+	Scripts map[string]string
+	Seed    uint64
+	Quick   bool
+	Commit  string
+	// Until is when no further pass begins; zero for never.
+	Until   time.Time
+	Notices io.Writer
+
+	connection *cluster.Connection
+	installed  string
+}
+
+// Play plays the passes and writes each into the journal when it is over.
+func (b *Bench) Play(ctx context.Context, passes []Pass) (err error) {
+	if len(passes) == 0 {
+		return nil
+	}
+	after := context.WithoutCancel(ctx)
+	b.say("bringing cluster %s up", b.Local.Name)
+	defer func() {
+		if b.Local.Exists(after) {
+			err = errors.Join(err, b.Local.Down(after))
+		}
+	}()
+	if err := b.Local.Up(ctx, os.Getpid()); err != nil {
+		return err
+	}
+	kubeconfig, err := b.Local.Kubeconfig(ctx)
+	if err != nil {
+		return err
+	}
+	if b.connection, err = cluster.Connect(kubeconfig); err != nil {
+		return err
+	}
+	for i, p := range passes {
+		if !b.Until.IsZero() && time.Now().After(b.Until) {
+			b.say("the time is up: %d passes are left for another time", len(passes)-i)
+			return nil
+		}
+		b.say("pass %d of %d: %s", i+1, len(passes), p)
+		if err := b.pass(ctx, after, p); err != nil {
+			return fmt.Errorf("%s: %w", p, err)
+		}
+	}
+	return nil
+}
+
+// pass plays one, on every node.
+func (b *Bench) pass(ctx, after context.Context, p Pass) error {
+	if err := b.install(ctx, p.Variant); err != nil {
+		return err
+	}
+	image, err := b.connection.MachineImage(ctx, imageWithin)
+	if err != nil {
+		return err
+	}
+	records, errs := make([]Record, b.Local.Nodes), make([]error, b.Local.Nodes)
+	var playing sync.WaitGroup
+	for n := range records {
+		playing.Go(func() { records[n], errs[n] = b.play(ctx, after, p, image, n) })
+	}
+	playing.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	for _, r := range records {
+		b.say("%s: mean completion %.1f s, makespan %.1f s", Pass{p.Schedule, p.Variant, r.Repeat}, mean(r.Jobs), r.Makespan)
+	}
+	return b.Journal.Add(records...)
+}
+
+func (b *Bench) install(ctx context.Context, variant string) error {
+	if b.installed == variant {
+		return nil
+	}
+	policy, objective := split(variant)
+	b.Local.Objective = objective
+	if err := b.Local.Install(ctx, policy, interval); err != nil {
+		return err
+	}
+	b.installed = variant
+	return nil
+}
+
+// play plays a pass on the n-th node, in a namespace of its own.
+func (b *Bench) play(ctx, after context.Context, p Pass, image string, n int) (_ Record, err error) {
+	folder, err := os.MkdirTemp("", "flowcon-")
+	if err != nil {
+		return Record{}, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	files, err := results.Create(filepath.Join(folder, "pass"))
+	if err != nil {
+		return Record{}, err
+	}
+	defer func() { err = errors.Join(err, files.Close()) }()
+	run := b.newRun(p, image, n)
+	run.Folder = files
+	if err := run.Prepare(ctx); err != nil {
+		return Record{}, err
+	}
+	defer func() {
+		after, cancel := context.WithTimeout(after, clearWithin)
+		defer cancel()
+		err = errors.Join(err, run.Clear(after))
+	}()
+	if err := b.awaitReady(ctx, run, p); err != nil {
+		return Record{}, err
+	}
+	line, err := run.Watch(ctx)
+	if err = errors.Join(err, results.Failures(line)); err != nil {
+		return Record{}, err
+	}
+	r := Record{
+		Schedule: p.Schedule.Name, Policy: p.Variant, Repeat: run.Round, Seed: b.Seed, Quick: b.Quick, Commit: b.Commit,
+		Date: time.Now().UTC().Truncate(time.Second), Machine: results.ThisMachine(line.Last().Nodes),
+	}
+	r.Jobs, r.Makespan = recorded(line)
+	return r, nil
+}
+
+// newRun is a pass on the n-th node, which all of its jobs are to run on.
+func (b *Bench) newRun(p Pass, image string, n int) *demo.Run {
+	id, nodes := fmt.Sprintf("flowcon-%s-%d", time.Now().UTC().Format("150405"), n+1), map[string]string{}
+	for _, j := range p.Schedule.Jobs {
+		nodes[j.Name] = fmt.Sprintf("node-%d", n+1)
+	}
+	return &demo.Run{
+		Policy: p.Variant, Round: p.Repeat + n, Jobs: p.Schedule.Jobs, Scripts: b.Scripts, Cluster: b.connection, Screen: silent{}, Timeout: passWithin,
+		Setup: training.Setup{
+			Namespace: id, Run: id, Image: image, Python: "/usr/bin/python3", MachineFolders: training.MachineFolders(), Nodes: nodes,
+		},
+	}
+}
+
+func (b *Bench) awaitReady(ctx context.Context, run *demo.Run, p Pass) error {
+	ctx, cancel := context.WithTimeout(ctx, readyWithin)
+	defer cancel()
+	policy, _ := split(p.Variant)
+	want := cluster.Expectation{Nodes: b.Local.Nodes, Policy: policy, Probe: run.Setup.Pod(p.Schedule.Jobs[0])}
+	return b.connection.AwaitReady(ctx, want, func(string) {})
+}
+
+func (b *Bench) say(format string, values ...any) {
+	fmt.Fprintf(b.Notices, "==> "+time.Now().Format(time.TimeOnly)+" "+format+"\n", values...)
+}
+
+func mean(jobs []Job) float64 {
+	sum := 0.0
+	for _, j := range jobs {
+		sum += j.Completion
+	}
+	return sum / float64(len(jobs))
+}

@@ -1,0 +1,11 @@
+// Package flowcon plays the schedules of FlowCon's evaluation (ICPP 2019, section 5) on a real kubelet with real jobs: three
+// jobs at fixed times, and five, ten and fifteen at random ones, on a node of one core, under each policy.
+//
+//	Schedules ──> Plan: which passes are still to do ──> Bench plays one ──> Journal: a line of JSON for each ──> Goals
+//
+// All of it takes hours. So the journal is what counts: whoever begins again with the same one goes on where it ends, and
+// Goals are of whatever it has. A schedule is the same in all passes; policies take turns within a repeat, forward in one
+// and backward in the next, so that a machine that slowly becomes slower favours nobody.
+//
+// Jobs take about a minute alone, half as long as in the study, and arrive within half its time; see Schedules.
+package flowcon

@@ -1,0 +1,110 @@
+package flowcon_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/benchmarks/internal/flowcon"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+)
+
+func TestSchedulesAreTheStudys(t *testing.T) {
+	all := flowcon.Schedules(1)
+	require.Equal(t, all, flowcon.Schedules(1), "the seed decides")
+	require.NotEqual(t, all, flowcon.Schedules(2))
+	for i, tc := range []struct {
+		name string
+		jobs int
+	}{{"3 fixed", 3}, {"5 random", 5}, {"10 random", 10}, {"15 random", 15}} {
+		s := all[i]
+		require.Equal(t, tc.name, s.Name)
+		require.Len(t, s.Jobs, tc.jobs)
+		require.Zero(t, s.Jobs[0].Arrival)
+		var memory int64
+		for j, job := range s.Jobs {
+			require.LessOrEqual(t, job.Arrival, 100*time.Second)
+			require.True(t, j == 0 || s.Jobs[j-1].Arrival <= job.Arrival)
+			asked, err := gpushare.Memory(job.GPUMemory)
+			require.NoError(t, err)
+			memory += int64(asked)
+		}
+		require.LessOrEqual(t, memory, int64(48<<10), "all of them fit on one node")
+		require.Len(t, s.Quick().Jobs, tc.jobs)
+		require.Less(t, s.Quick().Jobs[0].Steps, s.Jobs[0].Steps/7)
+	}
+}
+
+func record(schedule, policy string, repeat int, completions ...float64) flowcon.Record {
+	r := flowcon.Record{Schedule: schedule, Policy: policy, Repeat: repeat, Makespan: completions[len(completions)-1]}
+	for i, c := range completions {
+		r.Jobs = append(r.Jobs, flowcon.Job{Name: string(rune('a' + i)), Completion: c, Good: c / 2})
+	}
+	return r
+}
+
+func TestThePlanIsWhatTheJournalDoesNotHave(t *testing.T) {
+	schedules, policies := flowcon.Schedules(1)[:2], []string{"fair", "harmless"}
+	said := func(passes []flowcon.Pass) (all []string) {
+		for _, p := range passes {
+			all = append(all, p.String())
+		}
+		return all
+	}
+	require.Equal(t, []string{
+		"3 fixed, fair, repeat 1", "3 fixed, harmless, repeat 1", "5 random, fair, repeat 1", "5 random, harmless, repeat 1",
+		"3 fixed, harmless, repeat 2", "3 fixed, fair, repeat 2", "5 random, harmless, repeat 2", "5 random, fair, repeat 2",
+	}, said(flowcon.Plan(schedules, policies, 2, 1, nil)), "policies take turns, forward and backward")
+	done := []flowcon.Record{record("3 fixed", "fair", 1, 1), record("5 random", "harmless", 1, 1), record("3 fixed", "fair", 2, 1)}
+	require.Equal(t, []string{
+		"3 fixed, harmless, repeat 1", "5 random, fair, repeat 1", "3 fixed, harmless, repeat 2", "5 random, harmless, repeat 2", "5 random, fair, repeat 2",
+	}, said(flowcon.Plan(schedules, policies, 2, 1, done)))
+	require.Len(t, flowcon.Plan(schedules, policies, 4, 2, nil), 8, "two nodes play two repeats at once")
+}
+
+func TestGoalsCompareWithinARepeat(t *testing.T) {
+	goals := flowcon.Goals([]flowcon.Record{
+		record("10 random", "fair", 1, 100, 200), record("10 random", "harmless", 1, 10, 190),
+		record("10 random", "fair", 2, 200, 400), record("10 random", "harmless", 2, 100, 420),
+		record("10 random", "harmless", 3, 1, 1), // which there is nothing to compare with
+		record("3 fixed", "fair", 1, 100), record("3 fixed", "flowcon", 1, 110),
+	})
+	values := map[string][3]float64{}
+	met := map[string]bool{}
+	for _, g := range goals {
+		values[g.Name] = [3]float64{g.Low, g.Value, g.High}
+		if g.Met != nil {
+			met[g.Name] = *g.Met
+		}
+	}
+	require.Equal(t, [3]float64{-33.33, -23.33, -13.33}, values["10 random, harmless: mean completion"])
+	require.Equal(t, [3]float64{-90, -70, -50}, values["10 random, harmless: best job"])
+	require.Equal(t, [3]float64{-5, 0, 5}, values["10 random, harmless: worst job"])
+	require.Equal(t, [3]float64{10, 10, 10}, values["3 fixed, flowcon: mean time to 95 % of the metric"])
+	require.Equal(t, map[string]bool{
+		"10 random, harmless: mean completion": false, "10 random, harmless: mean time to 95 % of the metric": false, "10 random, harmless: best job": false,
+		"10 random, harmless: worst job": true, "10 random, harmless: makespan": true,
+	}, met, "only ten jobs are judged")
+}
+
+func TestAJournalIsGoneOnWith(t *testing.T) {
+	journal := flowcon.Journal{Path: filepath.Join(t.TempDir(), "results", "flowcon.jsonl")}
+	none, err := journal.Read()
+	require.NoError(t, err)
+	require.Empty(t, none)
+	first, second := record("3 fixed", "fair", 1, 1, 2), record("3 fixed", "harmless", 1, 3)
+	require.NoError(t, journal.Add(first))
+	require.NoError(t, journal.Add(second))
+	read, err := journal.Read()
+	require.NoError(t, err)
+	require.Equal(t, []flowcon.Record{first, second}, read)
+
+	text, err := os.ReadFile(journal.Path)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(journal.Path, text[:len(text)-20], 0o600))
+	_, err = journal.Read()
+	require.ErrorContains(t, err, "line 2", "a line that was cut off is named")
+}

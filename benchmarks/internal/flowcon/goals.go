@@ -1,0 +1,127 @@
+package flowcon
+
+import (
+	"math"
+	"slices"
+
+	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
+)
+
+// target is what a figure must reach, in the schedule of ten jobs.
+type target struct {
+	variant, figure string
+	atMost          float64
+}
+
+// judged is the schedule that has targets; the others are told.
+const judged = "10 random"
+
+// The figures, in per cent of fair sharing's.
+const (
+	meanCompletion = "mean completion"
+	meanGood       = "mean time to 95 % of the metric"
+	bestJob        = "best job"
+	worstJob       = "worst job"
+	makespan       = "makespan"
+)
+
+func figures() []string { return []string{meanCompletion, meanGood, bestJob, worstJob, makespan} }
+
+func targets() []target {
+	return []target{
+		{"harmless", meanCompletion, -32}, {"harmless", meanGood, -25}, {"harmless", bestJob, -80}, {"harmless", worstJob, 5}, {"harmless", makespan, 1},
+		{"harmless:finish", meanCompletion, -40}, {"harmless:growth", meanGood, -50},
+	}
+}
+
+// Goals compares each policy with the baseline, repeat by repeat.
+func Goals(records []Record) []results.Goal {
+	var goals []results.Goal
+	for _, schedule := range distinct(records, func(r Record) string { return r.Schedule }) {
+		for _, variant := range distinct(records, func(r Record) string { return r.Policy }) {
+			if variant == Baseline {
+				continue
+			}
+			for _, figure := range figures() {
+				if goal, known := compared(records, schedule, variant, figure); known {
+					goals = append(goals, goal)
+				}
+			}
+		}
+	}
+	return goals
+}
+
+func compared(records []Record, schedule, variant, figure string) (results.Goal, bool) {
+	var values []float64
+	for _, r := range records {
+		if r.Schedule != schedule || r.Policy != variant {
+			continue
+		}
+		at := slices.IndexFunc(records, func(b Record) bool {
+			return b.Schedule == schedule && b.Policy == Baseline && b.Repeat == r.Repeat
+		})
+		if at < 0 {
+			continue
+		}
+		if value := against(r, records[at])[figure]; !math.IsNaN(value) {
+			values = append(values, value)
+		}
+	}
+	if len(values) == 0 {
+		return results.Goal{}, false
+	}
+	goal := results.Measured(schedule+", "+variant+": "+figure, "%", values)
+	for _, t := range targets() {
+		if schedule == judged && t.variant == variant && t.figure == figure {
+			goal = goal.AtMost(t.atMost)
+		}
+	}
+	return goal, true
+}
+
+// against is each figure of a record in per cent of the baseline's, NaN where there is nothing to compare.
+func against(r, base Record) map[string]float64 {
+	var ours, theirs, oursGood, theirsGood float64
+	best, worst := math.NaN(), math.NaN()
+	for _, j := range r.Jobs {
+		at := slices.IndexFunc(base.Jobs, func(b Job) bool { return b.Name == j.Name })
+		if at < 0 {
+			continue
+		}
+		b := base.Jobs[at]
+		ours, theirs = ours+j.Completion, theirs+b.Completion
+		if j.Good > 0 && b.Good > 0 {
+			oursGood, theirsGood = oursGood+j.Good, theirsGood+b.Good
+		}
+		change := percent(j.Completion, b.Completion)
+		if math.IsNaN(best) || change < best {
+			best = change
+		}
+		if math.IsNaN(worst) || change > worst {
+			worst = change
+		}
+	}
+	return map[string]float64{
+		meanCompletion: percent(ours, theirs), meanGood: percent(oursGood, theirsGood), bestJob: best, worstJob: worst,
+		makespan: percent(r.Makespan, base.Makespan),
+	}
+}
+
+func percent(ours, theirs float64) float64 {
+	if theirs == 0 {
+		return math.NaN()
+	}
+	return 100 * (ours - theirs) / theirs
+}
+
+// distinct lists the values that records have, in order of first appearance.
+func distinct(records []Record, of func(Record) string) []string {
+	var all []string
+	for _, r := range records {
+		if value := of(r); !slices.Contains(all, value) {
+			all = append(all, value)
+		}
+	}
+	return all
+}

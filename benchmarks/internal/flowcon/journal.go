@@ -1,0 +1,87 @@
+package flowcon
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
+	"github.com/trellis-gpu/trellis/benchmarks/internal/timeline"
+)
+
+// Record is one schedule, played once under one policy.
+type Record struct {
+	Schedule string          `json:"schedule"`
+	Policy   string          `json:"policy"`
+	Repeat   int             `json:"repeat"`
+	Seed     uint64          `json:"seed"`
+	Quick    bool            `json:"quick,omitempty"`
+	Commit   string          `json:"commit"`
+	Date     time.Time       `json:"date"`
+	Machine  results.Machine `json:"machine"`
+	Jobs     []Job           `json:"jobs"`
+	Makespan float64         `json:"makespanSeconds"`
+}
+
+// Job is what became of one job.
+type Job struct {
+	Name string `json:"name"`
+	Kind string `json:"kind"`
+	// Completion is from submission to the end, Good until the metric had made 95 % of its way; 0 where that is not known.
+	Completion float64 `json:"completionSeconds"`
+	Good       float64 `json:"goodSeconds,omitempty"`
+}
+
+// recorded reads a run that has come to its end.
+func recorded(line *timeline.Timeline) (jobs []Job, makespan float64) {
+	for _, j := range line.Last().Jobs {
+		jobs = append(jobs, Job{Name: j.Name, Kind: j.Kind, Completion: j.Completion().Seconds(), Good: line.GoodAfter(j.Name).Seconds()})
+	}
+	return jobs, line.Makespan().Seconds()
+}
+
+// Journal is a file of records, one a line.
+type Journal struct{ Path string }
+
+// Read returns what there is; a journal that does not exist yet is empty. A line that was cut off in the middle, by a crash,
+// is an error that names it: to leave it out silently would leave it in the way of the next.
+func (j Journal) Read() ([]Record, error) {
+	file, err := os.Open(j.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	var records []Record
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<20)
+	for n := 1; lines.Scan(); n++ {
+		var r Record
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			return nil, fmt.Errorf("%s, line %d: %w: delete that line", j.Path, n, err)
+		}
+		records = append(records, r)
+	}
+	return records, lines.Err()
+}
+
+// Add appends records.
+func (j Journal) Add(records ...Record) error {
+	if err := os.MkdirAll(filepath.Dir(j.Path), 0o755); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(j.Path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	for _, r := range records {
+		err = errors.Join(err, json.NewEncoder(file).Encode(r))
+	}
+	return errors.Join(err, file.Close())
+}

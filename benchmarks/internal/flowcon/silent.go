@@ -1,0 +1,13 @@
+package flowcon
+
+import (
+	"github.com/trellis-gpu/trellis/benchmarks/internal/table"
+	"github.com/trellis-gpu/trellis/benchmarks/internal/timeline"
+)
+
+// silent is a screen that shows nothing: several runs at once for hours are nothing to watch.
+type silent struct{}
+
+func (silent) Say(table.Event)         {}
+func (silent) Show(*timeline.Timeline) {}
+func (silent) Done()                   {}
