@@ -77,9 +77,14 @@ func (p *process) answers(ctx context.Context, url string) error {
 
 // await waits until a look shows that the program is ready.
 func (p *process) await(ctx context.Context, ready func(context.Context) bool) error {
+	return p.awaitEvery(ctx, 20*time.Millisecond, ready)
+}
+
+// awaitEvery is await for looks that are not to be had for nothing.
+func (p *process) awaitEvery(ctx context.Context, every time.Duration, ready func(context.Context) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for !ready(ctx) {
 		select {

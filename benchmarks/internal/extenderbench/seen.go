@@ -20,14 +20,11 @@ func seen(ctx context.Context, c contestant, f *fleet) error {
 		}
 	}
 	var last error
-	err := c.await(ctx, func(ctx context.Context) bool {
+	err := c.awaitEvery(ctx, 500*time.Millisecond, func(ctx context.Context) bool {
 		var used growth.MiB
 		used, last = shown(ctx, c.url)
 		if last == nil && used != want {
 			last = fmt.Errorf("%s are used, and the extender has seen %s", want, used)
-		}
-		if last != nil {
-			time.Sleep(500 * time.Millisecond) // the question is no small one
 		}
 		return last == nil
 	})

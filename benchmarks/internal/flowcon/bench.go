@@ -77,7 +77,7 @@ func (b *Bench) Play(ctx context.Context, passes []Pass) (err error) {
 	return nil
 }
 
-// pass plays one, on every node.
+// pass plays one: each repeat on the next node.
 func (b *Bench) pass(ctx, after context.Context, p Pass) error {
 	if err := b.install(ctx, p.Variant); err != nil {
 		return err
@@ -86,7 +86,7 @@ func (b *Bench) pass(ctx, after context.Context, p Pass) error {
 	if err != nil {
 		return err
 	}
-	records, errs := make([]Record, b.Local.Nodes), make([]error, b.Local.Nodes)
+	records, errs := make([]Record, len(p.Repeats)), make([]error, len(p.Repeats))
 	var playing sync.WaitGroup
 	for n := range records {
 		playing.Go(func() { records[n], errs[n] = b.play(ctx, after, p, image, n) })
@@ -96,7 +96,7 @@ func (b *Bench) pass(ctx, after context.Context, p Pass) error {
 		return err
 	}
 	for _, r := range records {
-		b.say("%s: mean completion %.1f s, makespan %.1f s", Pass{p.Schedule, p.Variant, r.Repeat}, mean(r.Jobs), r.Makespan)
+		b.say("%s: mean completion %.1f s, makespan %.1f s", Pass{p.Schedule, p.Variant, []int{r.Repeat}}, mean(r.Jobs), r.Makespan)
 	}
 	return b.Journal.Add(records...)
 }
@@ -158,7 +158,7 @@ func (b *Bench) newRun(p Pass, image string, n int) *demo.Run {
 		nodes[j.Name] = fmt.Sprintf("node-%d", n+1)
 	}
 	return &demo.Run{
-		Policy: p.Variant, Round: p.Repeat + n, Jobs: p.Schedule.Jobs, Scripts: b.Scripts, Cluster: b.connection, Screen: silent{}, Timeout: passWithin,
+		Policy: p.Variant, Round: p.Repeats[n], Jobs: p.Schedule.Jobs, Scripts: b.Scripts, Cluster: b.connection, Screen: silent{}, Timeout: passWithin,
 		Setup: training.Setup{
 			Namespace: id, Run: id, Image: image, Python: "/usr/bin/python3", MachineFolders: training.MachineFolders(), Nodes: nodes,
 		},

@@ -1,4 +1,4 @@
-// Package flowcon plays the schedules of FlowCon's evaluation (ICPP 2019, section 5) on a real kubelet with real jobs: three
+// Package flowcon plays the schedules of FlowCon's evaluation (ICPP 2019) on a real kubelet with real jobs: three
 // jobs at fixed times, and five, ten and fifteen at random ones, on a node of one core, under each policy.
 //
 //	Schedules ──> Plan: which passes are still to do ──> Bench plays one ──> Journal: a line of JSON for each ──> Goals

@@ -63,6 +63,10 @@ func TestThePlanIsWhatTheJournalDoesNotHave(t *testing.T) {
 		"3 fixed, harmless, repeat 1", "5 random, fair, repeat 1", "3 fixed, harmless, repeat 2", "5 random, harmless, repeat 2", "5 random, fair, repeat 2",
 	}, said(flowcon.Plan(schedules, policies, 2, 1, done)))
 	require.Len(t, flowcon.Plan(schedules, policies, 4, 2, nil), 8, "two nodes play two repeats at once")
+	require.Equal(t, []string{
+		"3 fixed, fair, repeat 1 2", "3 fixed, harmless, repeat 2", "3 fixed, harmless, repeat 3", "3 fixed, fair, repeat 3",
+	}, said(flowcon.Plan(schedules[:1], policies, 3, 2, []flowcon.Record{record("3 fixed", "harmless", 1, 1)})),
+		"nothing is left out and nothing is played twice when the number of nodes changes")
 }
 
 func TestGoalsCompareWithinARepeat(t *testing.T) {

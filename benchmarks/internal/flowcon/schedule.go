@@ -19,8 +19,7 @@ type Schedule struct {
 // window is the time in which random schedules have their jobs arrive: half of the study's 200 s.
 const window = 100 * time.Second
 
-// Steps in which a job of each kind takes about 65 s on one core alone (jobs/README.md, "Measured alone"), and is good
-// (95 % of its loss's way) after a quarter to a half of them.
+// aMinute is the steps in which a job of each kind takes about 65 s on one core alone (jobs/README.md, "Measured alone").
 var aMinute = map[string]int{"vae": 1450, "cnn": 1850, "rnn": 2150, "gru": 2000, "birnn": 2050, "lstm": 1850}
 
 // Schedules are the study's four. Where it drew arrivals at random and did not publish them, the seed draws them, and how

@@ -24,7 +24,7 @@ func (g Goal) AtMost(target float64) Goal { return g.atMost(target) }
 
 // AtLeast gives a figure a target that its median must reach.
 func (g Goal) AtLeast(target float64) Goal {
-	met := g.Value >= target
+	met := g.exact >= target
 	g.Target, g.Met = &target, &met
 	return g
 }

@@ -157,3 +157,9 @@ func TestResultsAreNotOverwritten(t *testing.T) {
 	_, err = results.Create(path)
 	require.ErrorContains(t, err, "--out")
 }
+
+func TestTargetsAreHeldAgainstWhatWasMeasuredNotAgainstWhatIsPrinted(t *testing.T) {
+	require.False(t, *results.Measured("throughput", "×", []float64{0.946}).AtLeast(0.95).Met)
+	require.True(t, *results.Measured("throughput", "×", []float64{0.95}).AtLeast(0.95).Met)
+	require.False(t, *results.Measured("p99 over p50", "×", []float64{3.004}).AtMost(3).Met)
+}

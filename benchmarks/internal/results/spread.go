@@ -32,7 +32,7 @@ func (s spread) median() float64 {
 }
 
 func (s spread) goal(name, unit string) Goal {
-	return Goal{Name: name, Value: rounded(s.median()), Low: rounded(s[0]), High: rounded(s[len(s)-1]), Unit: unit}
+	return Goal{Name: name, Value: rounded(s.median()), Low: rounded(s[0]), High: rounded(s[len(s)-1]), Unit: unit, exact: s.median()}
 }
 
 // atLeast gives a goal its target, which the worst round must meet.
@@ -44,7 +44,7 @@ func (g Goal) atLeast(target float64) Goal {
 
 // atMost gives a goal its target, which the median must meet: single rounds of a comparison differ by chance.
 func (g Goal) atMost(target float64) Goal {
-	met := g.Value <= target
+	met := g.exact <= target
 	g.Target, g.Met = &target, &met
 	return g
 }

@@ -42,6 +42,9 @@ type Goal struct {
 	Unit   string   `json:"unit"`
 	Target *float64 `json:"target"`
 	Met    *bool    `json:"met"`
+
+	// exact is Value before it was rounded: targets are held against it.
+	exact float64
 }
 
 // Kind is what was seen of one kind of job.
