@@ -1,26 +1,36 @@
 package devicebench
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 )
 
-// apiServer lists the node's pods, changes nothing, and takes whatever it is sent.
+// apiServer lists the node's pods and tells of those that are replaced. It takes whatever it is sent.
 type apiServer struct {
 	http.Server
 	pods []corev1.Pod
+	news chan event
+}
+
+// event is a line of a watch.
+type event struct {
+	Type   watch.EventType `json:"type"`
+	Object corev1.Pod      `json:"object"`
 }
 
 func startAPIServer(pods, units int) (*apiServer, string, error) {
-	a := &apiServer{}
+	a := &apiServer{news: make(chan event, 2*pods)}
 	for i := range pods {
 		a.pods = append(a.pods, pod(i, units))
 	}
@@ -32,6 +42,12 @@ func startAPIServer(pods, units int) (*apiServer, string, error) {
 	a.ReadHeaderTimeout = time.Minute
 	go func() { _ = a.Serve(listener) }()
 	return a, "http://" + listener.Addr().String(), nil
+}
+
+// replace says that a pod is gone and that another is bound to the node.
+func (a *apiServer) replace(gone, bound int) {
+	a.news <- event{watch.Deleted, pod(gone, units)}
+	a.news <- event{watch.Added, pod(bound, units)}
 }
 
 func podName(i int) string { return fmt.Sprintf("job-%03d", i) }
@@ -47,6 +63,7 @@ func pod(i, units int) corev1.Pod {
 	return corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "default", Name: podName(i), UID: types.UID(fmt.Sprintf("00000000-0000-4000-8000-%012d", i)),
+			ResourceVersion:   strconv.Itoa(i + 1),
 			CreationTimestamp: metav1.NewTime(time.Unix(int64(1_800_000_000+i), 0)),
 			Annotations:       map[string]string{"gpushare/gpu-mem": fmt.Sprintf("%dGi", units)},
 			ManagedFields: []metav1.ManagedFieldsEntry{
@@ -68,6 +85,8 @@ func (a *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method != http.MethodGet:
 		_, _ = fmt.Fprint(w, "{}")
+	case r.URL.Query().Get("watch") != "" && r.URL.Path == "/api/v1/pods":
+		a.tell(r.Context(), w)
 	case r.URL.Query().Get("watch") != "":
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
@@ -75,5 +94,18 @@ func (a *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}, Items: a.pods})
 	default:
 		_, _ = fmt.Fprint(w, `{"metadata":{"resourceVersion":"1"},"items":[]}`)
+	}
+}
+
+// tell serves the one watch of pods that there is.
+func (a *apiServer) tell(ctx context.Context, w http.ResponseWriter) {
+	for lines := json.NewEncoder(w); ; {
+		w.(http.Flusher).Flush()
+		select {
+		case e := <-a.news:
+			_ = lines.Encode(e)
+		case <-ctx.Done():
+			return
+		}
 	}
 }

@@ -94,7 +94,7 @@ func (o Options) round(ctx context.Context, f *Figures) error {
 	if err := ready(ctx, k, health); err != nil {
 		return fmt.Errorf("%w; the plugin said:\n%s", err, plugin.said())
 	}
-	allocate, prestart, err := o.drive(ctx, k)
+	allocate, prestart, err := o.drive(ctx, k, api)
 	if err != nil {
 		return fmt.Errorf("%w; the plugin said:\n%s", err, plugin.said())
 	}
@@ -106,23 +106,25 @@ func (o Options) round(ctx context.Context, f *Figures) error {
 	return err
 }
 
-// drive fills the node, then replaces pods and starts containers again.
-func (o Options) drive(ctx context.Context, k *kubelet) (allocate, prestart []time.Duration, err error) {
+// drive fills the node, then replaces pods, the oldest first, and starts containers again.
+func (o Options) drive(ctx context.Context, k *kubelet, api *apiServer) (allocate, prestart []time.Duration, err error) {
 	for i := range pods + o.Churn {
-		name := podName(i % pods)
-		k.end(name)
-		took, err := k.admit(ctx, name, units)
-		if err != nil {
-			return nil, nil, fmt.Errorf("admitting %s: %w", name, err)
+		if i >= pods {
+			k.end(podName(i - pods))
+			api.replace(i-pods, i)
 		}
-		first, err := k.start(ctx, name)
+		took, err := k.admit(ctx, podName(i), units)
 		if err != nil {
-			return nil, nil, fmt.Errorf("starting %s: %w", name, err)
+			return nil, nil, fmt.Errorf("admitting %s: %w", podName(i), err)
+		}
+		first, err := k.start(ctx, podName(i))
+		if err != nil {
+			return nil, nil, fmt.Errorf("starting %s: %w", podName(i), err)
 		}
 		if i < pods {
 			continue
 		}
-		again, err := k.start(ctx, podName((i*7)%pods))
+		again, err := k.start(ctx, podName(i-(i*7)%pods))
 		if err != nil {
 			return nil, nil, fmt.Errorf("starting a container again: %w", err)
 		}

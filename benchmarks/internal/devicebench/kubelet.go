@@ -100,13 +100,28 @@ func (k *kubelet) List(context.Context, *podresources.ListPodResourcesRequest) (
 	defer k.mu.Unlock()
 	reply := &podresources.ListPodResourcesResponse{}
 	for pod, ids := range k.held {
-		c := &podresources.ContainerResources{Name: "main"}
-		for _, id := range ids {
-			c.Devices = append(c.Devices, &podresources.ContainerDevices{ResourceName: served, DeviceIds: []string{id}})
-		}
-		reply.PodResources = append(reply.PodResources, &podresources.PodResources{Namespace: "default", Name: pod, Containers: []*podresources.ContainerResources{c}})
+		reply.PodResources = append(reply.PodResources, resources(pod, ids))
 	}
 	return reply, nil
+}
+
+// Get implements kubelet's API for resources.
+func (k *kubelet) Get(_ context.Context, r *podresources.GetPodResourcesRequest) (*podresources.GetPodResourcesResponse, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	ids, ok := k.held[r.GetPodName()]
+	if !ok {
+		return nil, fmt.Errorf("pod %s in namespace %s not found", r.GetPodName(), r.GetPodNamespace())
+	}
+	return &podresources.GetPodResourcesResponse{PodResources: resources(r.GetPodName(), ids)}, nil
+}
+
+func resources(pod string, ids []string) *podresources.PodResources {
+	c := &podresources.ContainerResources{Name: "main"}
+	for _, id := range ids {
+		c.Devices = append(c.Devices, &podresources.ContainerDevices{ResourceName: served, DeviceIds: []string{id}})
+	}
+	return &podresources.PodResources{Namespace: "default", Name: pod, Containers: []*podresources.ContainerResources{c}}
 }
 
 // GetAllocatableResources implements kubelet's API for resources. Nobody else is registered.

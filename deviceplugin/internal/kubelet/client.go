@@ -53,15 +53,29 @@ func (c *Client) Holdings(ctx context.Context) ([]Holding, error) {
 	}
 	var holdings []Holding
 	for _, pod := range reply.GetPodResources() {
-		for _, container := range pod.GetContainers() {
-			if ids := c.of(container.GetDevices()); len(ids) > 0 {
-				holdings = append(holdings, Holding{
-					Namespace: pod.GetNamespace(), Pod: pod.GetName(), Container: container.GetName(), IDs: ids,
-				})
-			}
-		}
+		holdings = append(holdings, c.holdings(pod)...)
 	}
 	return holdings, nil
+}
+
+// Of lists the containers of one pod that hold some of the resource. Kubelets before 1.34 do not answer, and none does
+// about a pod that it does not know: both are errors.
+func (c *Client) Of(ctx context.Context, namespace, pod string) ([]Holding, error) {
+	reply, err := c.lister.Get(ctx, &podresources.GetPodResourcesRequest{PodNamespace: namespace, PodName: pod})
+	if err != nil {
+		return nil, fmt.Errorf("asking kubelet which devices pod %s/%s holds: %w", namespace, pod, err)
+	}
+	return c.holdings(reply.GetPodResources()), nil
+}
+
+func (c *Client) holdings(pod *podresources.PodResources) []Holding {
+	var holdings []Holding
+	for _, container := range pod.GetContainers() {
+		if ids := c.of(container.GetDevices()); len(ids) > 0 {
+			holdings = append(holdings, Holding{Namespace: pod.GetNamespace(), Pod: pod.GetName(), Container: container.GetName(), IDs: ids})
+		}
+	}
+	return holdings
 }
 
 // Served lists the ids of the resource that kubelet could hand out, because a plugin advertises them as healthy now.

@@ -3,7 +3,6 @@ package ledger
 import (
 	"cmp"
 	"fmt"
-	"reflect"
 	"slices"
 	"time"
 
@@ -52,41 +51,36 @@ func (c Corrections) Drift() int { return len(c.Write) + len(c.Forget) }
 
 // Balance compares the books.
 func Balance(b Books) Corrections {
-	c := Corrections{Settled: map[slice.Key]struct{}{}, Pending: map[string]error{}}
-	actual := b.actual(&c)
+	pods, listed := byName(b.Pods), byPod(b.Holdings)
+	c := Corrections{Settled: settled(b.Holdings, pods), Pending: map[string]error{}}
+	actual := b.actual(listed, pods, c.Pending)
 	for _, a := range actual {
 		if recorded, ok := b.Recorded[a.Pod.UID]; !ok || !same(a, recorded) {
 			c.Write = append(c.Write, a)
-		}
-		for _, container := range a.Containers {
-			c.Settled[slice.Key{Pod: a.Pod.UID, Container: container.Name}] = struct{}{}
 		}
 	}
 	slices.SortFunc(c.Write, func(x, y bus.Allocation) int { return cmp.Compare(x.Pod.UID, y.Pod.UID) })
 	c.Imported = b.imports(actual)
 	c.Forget = b.forgotten(actual)
-	c.Remove = b.unheld()
+	c.Remove = b.unheld(listed)
 	return c
 }
 
 // actual turns holdings into allocations, as far as the pods' UIDs are known.
-func (b Books) actual(c *Corrections) map[growth.PodUID]bus.Allocation {
-	actual := map[growth.PodUID]bus.Allocation{}
-	for key, holdings := range byPod(b.Holdings) {
-		pod, ok := holder(b.Pods, key)
+func (b Books) actual(listed map[podName][]kubelet.Holding, pods map[podName]*Pod, pending map[string]error) map[growth.PodUID]bus.Allocation {
+	actual := make(map[growth.PodUID]bus.Allocation, len(b.Pods))
+	for name, holdings := range listed {
+		pod, ok := pods[name]
 		if !ok {
-			c.Pending[key] = fmt.Errorf("kubelet lists it, the API server does not (yet)")
+			pending[name.String()] = fmt.Errorf("kubelet lists it, the API server does not (yet)")
 			continue
 		}
 		if pod.Finished { // older kubelets list it for a while
 			continue
 		}
-		a, err := b.allocation(pod, holdings)
+		a, err := b.allocation(*pod, holdings)
 		if err != nil {
-			c.Pending[key] = err
-			for _, h := range holdings { // wherever its units are: it will not ask for them again
-				c.Settled[slice.Key{Pod: pod.Ref.UID, Container: h.Container}] = struct{}{}
-			}
+			pending[name.String()] = err
 			continue
 		}
 		actual[pod.Ref.UID] = a
@@ -94,29 +88,11 @@ func (b Books) actual(c *Corrections) map[growth.PodUID]bus.Allocation {
 	return actual
 }
 
-func byPod(holdings []kubelet.Holding) map[string][]kubelet.Holding {
-	pods := map[string][]kubelet.Holding{}
-	for _, h := range holdings {
-		key := growth.PodRef{Namespace: h.Namespace, Name: h.Pod}.String()
-		pods[key] = append(pods[key], h)
-	}
-	return pods
-}
-
-// holder finds the pod of a name: of two, the one that has not ended.
-func holder(pods []Pod, key string) (Pod, bool) {
-	var found Pod
-	for _, p := range pods {
-		if p.Ref.String() == key && (found.Ref.UID == "" || found.Finished) {
-			found = p
-		}
-	}
-	return found, found.Ref.UID != ""
-}
-
 // same compares what is written, whatever version or unknown fields the record bears.
 func same(a, b bus.Allocation) bool {
-	return a.Pod == b.Pod && reflect.DeepEqual(a.Containers, b.Containers)
+	return a.Pod == b.Pod && slices.EqualFunc(a.Containers, b.Containers, func(a, b bus.ContainerAllocation) bool {
+		return a.Name == b.Name && a.Slot == b.Slot && slices.Equal(a.GPUs, b.GPUs) && slices.Equal(a.IDs, b.IDs)
+	})
 }
 
 // forgotten lists what the bus holds for pods that are gone, and for pods whose ids are in other hands.
@@ -156,30 +132,36 @@ func lost(a bus.Allocation, taken map[string]growth.PodUID) bool {
 
 // unheld lists the slots that no container can have mounted: none of their ids is held, and no pod that kubelet does
 // not list (because it is about to start, or because only an init container of it asks) could have been given them.
-func (b Books) unheld() []string {
+func (b Books) unheld(listed map[podName][]kubelet.Holding) []string {
 	if !b.PodsKnown {
 		return nil
 	}
-	held, listed := map[string]struct{}{}, byPod(b.Holdings)
+	held := make(map[string]struct{}, 4*len(b.Holdings))
 	for _, h := range b.Holdings {
-		held[slice.Slot(h.IDs)] = struct{}{}
 		for _, id := range h.IDs {
 			held[id] = struct{}{}
 		}
 	}
 	var remove []string
 	for _, folder := range b.Slots {
-		isHeld := func(id string) bool { _, ok := held[id]; return ok }
-		if !isHeld(folder.Name) && !slices.ContainsFunc(folder.IDs, isHeld) && b.Now.Sub(folder.Made) > slotGrace && !b.unlisted(listed, len(folder.IDs)) {
+		if b.Now.Sub(folder.Made) > slotGrace && !b.mounted(folder, held) && !b.unlisted(listed, len(folder.IDs)) {
 			remove = append(remove, folder.Name)
 		}
 	}
 	return remove
 }
 
-func (b Books) unlisted(listed map[string][]kubelet.Holding, units int) bool {
+// mounted tells whether a container holds an id of the slot or, where the slot does not say its ids, all of them.
+func (b Books) mounted(folder slot.Folder, held map[string]struct{}) bool {
+	if len(folder.IDs) == 0 {
+		return slices.ContainsFunc(b.Holdings, func(h kubelet.Holding) bool { return slice.Slot(h.IDs) == folder.Name })
+	}
+	return slices.ContainsFunc(folder.IDs, func(id string) bool { _, ok := held[id]; return ok })
+}
+
+func (b Books) unlisted(listed map[podName][]kubelet.Holding, units int) bool {
 	return slices.ContainsFunc(b.Pods, func(p Pod) bool {
-		_, ok := listed[p.Ref.String()]
+		_, ok := listed[p.name()]
 		return !ok && !p.Finished && slices.ContainsFunc(p.Containers, func(c Container) bool { return c.Units == units })
 	})
 }

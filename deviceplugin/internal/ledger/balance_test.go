@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"encoding/json"
+	"reflect"
 	"testing"
 	"time"
 
@@ -249,4 +250,9 @@ func TestDemands(t *testing.T) {
 			require.Equal(t, tc.want, ledger.Demands(tc.pods, tc.reservations, tc.settled))
 		})
 	}
+}
+
+// What is written down is compared field by field: a new field has to be.
+func TestAllOfAnAllocationIsCompared(t *testing.T) {
+	require.Equal(t, 4, reflect.TypeFor[bus.ContainerAllocation]().NumField(), "ledger.same must know it")
 }

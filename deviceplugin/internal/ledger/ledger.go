@@ -19,11 +19,13 @@ import (
 // Kubelet says who holds which devices.
 type Kubelet interface {
 	Holdings(ctx context.Context) ([]kubelet.Holding, error)
+	// Of is the same of one pod. Older kubelets fail it.
+	Of(ctx context.Context, namespace, pod string) ([]kubelet.Holding, error)
 }
 
 // Pods are the pods bound to this node, as the API server has them.
 type Pods interface {
-	// Pods returns them; known is false until all have been listed once.
+	// Pods returns them, not to be written to; known is false until all have been listed once.
 	Pods() (pods []Pod, known bool)
 	// Changed is closed at the next change.
 	Changed() <-chan struct{}
@@ -78,6 +80,7 @@ type Ledger struct {
 
 // claim is a demand that an allocation seems to answer, until kubelet lists who really holds the ids.
 type claim struct {
+	ids    []string // sorted, as holdings are
 	demand slice.Key
 	on     []growth.GPU
 	made   time.Time
@@ -192,7 +195,7 @@ func (l *Ledger) Claim(ids []string, parts []slice.Part) {
 	if _, again := l.claims[name]; !ok || again {
 		return
 	}
-	c := claim{demand: demand.Key(), made: time.Now()}
+	c := claim{ids: slices.Sorted(slices.Values(ids)), demand: demand.Key(), made: time.Now()}
 	for _, p := range parts {
 		c.on = append(c.on, p.GPU)
 	}
@@ -216,10 +219,9 @@ func (l *Ledger) holdings(ctx context.Context) ([]kubelet.Holding, func(settled 
 			return
 		}
 		l.newest, l.settled = ticket, settled
-		for _, h := range holdings {
-			delete(l.claims, slice.Slot(h.IDs))
-		}
-		maps.DeleteFunc(l.claims, func(_ string, c claim) bool { return time.Since(c.made) > claimGrace })
+		maps.DeleteFunc(l.claims, func(_ string, c claim) bool {
+			return time.Since(c.made) > claimGrace || slices.ContainsFunc(holdings, func(h kubelet.Holding) bool { return slices.Equal(h.IDs, c.ids) })
+		})
 	}
 	return holdings, settle, nil
 }

@@ -26,59 +26,99 @@ func (l *Ledger) Observe(ctx context.Context, ids []string) {
 	defer cancel()
 	log := l.Log.With("slot", slice.Slot(ids), "units", len(ids))
 	defer l.rouse()
-	holdings, settle, err := l.holdings(ctx)
+	name, of, settle, err := l.whose(ctx, ids)
 	if err != nil {
 		log.Warn("whose container starts is not known yet", "reason", err)
 		return
 	}
-	key, of := holderOf(ids, holdings)
-	if key == "" {
+	if len(of) == 0 {
 		log.Info("whose container starts is not known yet", "reason", "kubelet does not list its devices: an init container")
 		return
 	}
-	pod, ok := l.await(ctx, key)
+	pod, ok := l.await(ctx, name)
 	if !ok {
-		log.Info("whose container starts is not known yet", "pod", key, "reason", "the API server has not told us of it")
+		log.Info("whose container starts is not known yet", "pod", name.String(), "reason", "the API server has not told us of it")
 		return
 	}
-	pods, known := l.Pods.Pods()
-	books := Books{Holdings: holdings, Pods: pods, PodsKnown: known, Unit: l.Unit, GPUs: l.gpus()}
-	settle(Balance(books).Settled)
-	a, err := books.allocation(pod, of)
+	settle()
+	a, err := Books{Unit: l.Unit, GPUs: l.gpus()}.allocation(pod, of)
 	if err != nil {
-		log.Error("kubelet's devices make no sense", "pod", key, "reason", err)
+		log.Error("kubelet's devices make no sense", "pod", name.String(), "reason", err)
 		return
 	}
 	if err := l.write(ctx, a); err != nil {
-		log.Warn("an allocation waits for the bus", "pod", key, "uid", pod.Ref.UID, "reason", err)
+		log.Warn("an allocation waits for the bus", "pod", name.String(), "uid", pod.Ref.UID, "reason", err)
 		return
 	}
-	log.Info("a container starts", "pod", key, "uid", pod.Ref.UID, "gpus", a.GPUs())
+	log.Info("a container starts", "pod", name.String(), "uid", pod.Ref.UID, "gpus", a.GPUs())
 }
 
-// holderOf finds the pod that holds any of ids, with all its holdings. Ids are never shared between pods, and an init
-// container's are used again by the containers after it, so one common id is proof.
-func holderOf(ids []string, holdings []kubelet.Holding) (string, []kubelet.Holding) {
-	for key, of := range byPod(holdings) {
-		if slices.ContainsFunc(of, func(h kubelet.Holding) bool {
-			return slices.ContainsFunc(h.IDs, func(id string) bool { return slices.Contains(ids, id) })
-		}) {
-			return key, of
+// whose finds the pod that holds ids, with all its holdings. The pod that the ids are likely to be of is asked about
+// first: kubelet's list of a full node is long, and read on every start.
+//
+// settle notes whose demands the answer settles. One about a single pod settles none: its claim lasts until the list is
+// read.
+func (l *Ledger) whose(ctx context.Context, ids []string) (name podName, of []kubelet.Holding, settle func(), err error) {
+	if likely, ok := l.likely(ids); ok {
+		if of, err := l.Kubelet.Of(ctx, likely.namespace, likely.pod); err == nil && hold(of, ids) {
+			return likely, of, func() {}, nil
 		}
 	}
-	return "", nil
+	holdings, note, err := l.holdings(ctx)
+	if err != nil {
+		return podName{}, nil, nil, err
+	}
+	for name, of := range byPod(holdings) {
+		if hold(of, ids) {
+			return name, of, func() {
+				pods, _ := l.Pods.Pods()
+				note(settled(holdings, byName(pods)))
+			}, nil
+		}
+	}
+	return podName{}, nil, nil, nil
+}
+
+// likely is the pod to which ids were handed out lately, as far as one can tell, or that was seen to hold them before.
+func (l *Ledger) likely(ids []string) (podName, bool) {
+	slot := slice.Slot(ids)
+	l.mu.Lock()
+	c, claimed := l.claims[slot]
+	l.mu.Unlock()
+	if claimed {
+		pods, _ := l.Pods.Pods()
+		at := slices.IndexFunc(pods, func(p Pod) bool { return p.Ref.UID == c.demand.Pod })
+		if at < 0 {
+			return podName{}, false
+		}
+		return pods[at].name(), true
+	}
+	for _, a := range l.allocations.View().Values {
+		if slices.ContainsFunc(a.Containers, func(c bus.ContainerAllocation) bool { return c.Slot == slot }) {
+			return podName{a.Pod.Namespace, a.Pod.Name}, true
+		}
+	}
+	return podName{}, false
+}
+
+// hold tells whether a pod holds any of ids. Ids are never shared between pods, and an init container's are used again by
+// the containers after it, so one common id is proof.
+func hold(of []kubelet.Holding, ids []string) bool {
+	return slices.ContainsFunc(of, func(h kubelet.Holding) bool {
+		return slices.ContainsFunc(h.IDs, func(id string) bool { return slices.Contains(ids, id) })
+	})
 }
 
 // await looks a pod up, and waits a moment for the API server's news of it. A pod that is leaving is taken for the
 // predecessor of the one that starts.
-func (l *Ledger) await(ctx context.Context, key string) (Pod, bool) {
+func (l *Ledger) await(ctx context.Context, name podName) (Pod, bool) {
 	ctx, cancel := context.WithTimeout(ctx, podWithin)
 	defer cancel()
 	for {
 		changed := l.Pods.Changed()
 		pods, known := l.Pods.Pods()
-		if pod, ok := holder(pods, key); ok && !pod.Finished && !pod.Leaving {
-			return pod, true
+		if pod, ok := byName(pods)[name]; ok && !pod.Finished && !pod.Leaving {
+			return *pod, true
 		}
 		if !known { // the API server is away: no use in waiting
 			return Pod{}, false

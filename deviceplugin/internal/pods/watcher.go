@@ -22,6 +22,7 @@ type Watcher struct {
 
 	mu      sync.Mutex
 	pods    map[growth.PodUID]ledger.Pod
+	list    []ledger.Pod // what pods are now, nil until somebody asks
 	known   bool
 	changed chan struct{}
 }
@@ -59,6 +60,7 @@ func (w *Watcher) apply(c apiserver.Change[pod]) {
 	default:
 		w.pods[uid] = converted(c.One, w.resource)
 	}
+	w.list = nil
 	close(w.changed)
 	w.changed = make(chan struct{})
 }
@@ -70,9 +72,12 @@ func (w *Watcher) Changed() <-chan struct{} {
 	return w.changed
 }
 
-// Pods implements ledger.Pods.
+// Pods implements ledger.Pods. All callers share one list.
 func (w *Watcher) Pods() ([]ledger.Pod, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return slices.Collect(maps.Values(w.pods)), w.known
+	if w.list == nil {
+		w.list = slices.AppendSeq(make([]ledger.Pod, 0, len(w.pods)), maps.Values(w.pods))
+	}
+	return w.list, w.known
 }

@@ -25,7 +25,8 @@ func Parse(id string) (growth.GPU, int, error) {
 		return "", 0, fmt.Errorf("device id %.80q is not of the form <GPU uuid>/<unit>", id)
 	}
 	n, err := strconv.Atoi(number)
-	if err != nil || n < 0 || n >= maxUnits || strconv.Itoa(n) != number {
+	odd := number == "" || number[0] == '+' || number[0] == '-' || number[0] == '0' && len(number) > 1
+	if err != nil || odd || n >= maxUnits {
 		return "", 0, fmt.Errorf("device id %.80q: %q is no unit of a GPU", id, number)
 	}
 	return gpu, n, nil

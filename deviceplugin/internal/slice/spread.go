@@ -19,22 +19,21 @@ type Part struct {
 
 // Spread says on which GPUs a set of ids lies, ordered by GPU. An id that is none, or that comes twice, is an error.
 func Spread(ids []string) ([]Part, error) {
-	seen := make(map[string]struct{}, len(ids))
-	units := map[growth.GPU]int{}
-	for _, id := range ids {
+	sorted, parts := slices.Clone(ids), []Part(nil)
+	slices.Sort(sorted)
+	for i, id := range sorted {
 		gpu, _, err := Parse(id)
 		if err != nil {
 			return nil, err
 		}
-		if _, twice := seen[id]; twice {
+		if i > 0 && id == sorted[i-1] {
 			return nil, fmt.Errorf("device id %s comes twice", id)
 		}
-		seen[id] = struct{}{}
-		units[gpu]++
-	}
-	parts := make([]Part, 0, len(units))
-	for gpu, n := range units {
-		parts = append(parts, Part{GPU: gpu, Units: n})
+		if at := slices.IndexFunc(parts, func(p Part) bool { return p.GPU == gpu }); at >= 0 {
+			parts[at].Units++
+			continue
+		}
+		parts = append(parts, Part{GPU: gpu, Units: 1})
 	}
 	slices.SortFunc(parts, func(a, b Part) int { return cmp.Compare(a.GPU, b.GPU) })
 	return parts, nil
@@ -57,7 +56,9 @@ func Shares(parts []Part, unit growth.MiB) []growth.GPUShare {
 // Slot names the folder that belongs to a set of ids: the first 128 bits of the SHA-256 of the sorted ids, in hex.
 // It depends on nothing else, so that Allocate, PreStartContainer and a restarted plugin come to the same name.
 func Slot(ids []string) string {
-	sum := sha256.Sum256([]byte(strings.Join(slices.Compact(slices.Sorted(slices.Values(ids))), "\n")))
+	sorted := slices.Clone(ids)
+	slices.Sort(sorted)
+	sum := sha256.Sum256([]byte(strings.Join(slices.Compact(sorted), "\n")))
 	return hex.EncodeToString(sum[:16])
 }
 

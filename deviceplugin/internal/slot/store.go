@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/slice"
@@ -31,7 +32,12 @@ type Folder struct {
 }
 
 // Store is the folder of slots.
-type Store struct{ root string }
+type Store struct {
+	root string
+
+	mu    sync.Mutex
+	known map[string][]string // the ids that slots said when they were last listed: a slot's never change
+}
 
 // Open makes the folder of slots below the state folder.
 func Open(stateDir string) (*Store, error) {
@@ -103,13 +109,24 @@ func (s *Store) List() ([]Folder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listing slots: %w", err)
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := s.known
+	s.known = make(map[string][]string, len(entries))
 	var folders []Folder
 	for _, entry := range entries {
 		info, err := entry.Info()
 		if err != nil || !entry.IsDir() || !slice.IsSlot(entry.Name()) {
 			continue
 		}
-		folders = append(folders, Folder{Name: entry.Name(), IDs: s.ids(entry.Name()), Made: info.ModTime()})
+		ids, read := before[entry.Name()]
+		if !read {
+			ids = s.ids(entry.Name())
+		}
+		if ids != nil {
+			s.known[entry.Name()] = ids
+		}
+		folders = append(folders, Folder{Name: entry.Name(), IDs: ids, Made: info.ModTime()})
 	}
 	return folders, nil
 }

@@ -10,10 +10,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 	deviceplugin "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
-	podresources "k8s.io/kubelet/pkg/apis/podresources/v1"
 
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet"
 )
@@ -94,34 +91,23 @@ func (s *stage) held(pod Pod) map[string][]string {
 
 func (s *stage) holds(pod Pod) (map[string][]string, error) {
 	all, err := s.kubelet().Holdings(s.t.Context())
-	if err != nil {
-		return nil, err
-	}
-	held := map[string][]string{}
-	for _, h := range all {
-		if h.Namespace == Namespace && h.Pod == pod.Name {
-			held[h.Container] = h.IDs
-		}
-	}
-	return held, nil
+	return byContainer(pod, all), err
 }
 
 // got is the same, from the answer about one pod.
 func (s *stage) got(pod Pod) (map[string][]string, error) {
-	connection, err := grpc.NewClient("unix://"+s.Resources, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	require.NoError(s.t, err)
-	defer func() { _ = connection.Close() }()
-	reply, err := podresources.NewPodResourcesListerClient(connection).Get(s.t.Context(),
-		&podresources.GetPodResourcesRequest{PodNamespace: Namespace, PodName: pod.Name})
+	of, err := s.kubelet().Of(s.t.Context(), Namespace, pod.Name)
+	return byContainer(pod, of), err
+}
+
+func byContainer(pod Pod, holdings []kubelet.Holding) map[string][]string {
 	held := map[string][]string{}
-	for _, c := range reply.GetPodResources().GetContainers() {
-		for _, d := range c.GetDevices() {
-			if d.GetResourceName() == s.resource {
-				held[c.GetName()] = sorted(append(held[c.GetName()], d.GetDeviceIds()...))
-			}
+	for _, h := range holdings {
+		if h.Namespace == Namespace && h.Pod == pod.Name {
+			held[h.Container] = h.IDs
 		}
 	}
-	return held, err
+	return held
 }
 
 func (s *stage) eventually(holds func() bool, what string) {

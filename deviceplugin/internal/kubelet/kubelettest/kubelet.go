@@ -35,6 +35,7 @@ type Kubelet struct {
 	registrations int
 	message       int // bytes of the last ListAndWatch message
 	pods          []*Pod
+	refuses       map[string]bool // methods of its API for resources
 }
 
 // Start runs a kubelet until the test ends.
@@ -97,6 +98,16 @@ func (k *Kubelet) Adopt(resource string, pods ...*Pod) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.resource, k.pods = resource, append(k.pods, pods...)
+}
+
+// Refuse makes methods of its API for resources fail: List when it is busy, Get in kubelets before 1.27.
+func (k *Kubelet) Refuse(methods ...string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.refuses = map[string]bool{}
+	for _, m := range methods {
+		k.refuses[m] = true
+	}
 }
 
 // Registrations counts how often a plugin registered.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	podresources "k8s.io/kubelet/pkg/apis/podresources/v1"
 )
 
@@ -11,6 +13,9 @@ import (
 func (k *Kubelet) List(context.Context, *podresources.ListPodResourcesRequest) (*podresources.ListPodResourcesResponse, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.refuses["List"] {
+		return nil, status.Error(codes.Unavailable, "not now")
+	}
 	reply := &podresources.ListPodResourcesResponse{}
 	for _, pod := range k.pods {
 		reply.PodResources = append(reply.PodResources, k.listed(pod))
@@ -22,6 +27,9 @@ func (k *Kubelet) List(context.Context, *podresources.ListPodResourcesRequest) (
 func (k *Kubelet) Get(_ context.Context, r *podresources.GetPodResourcesRequest) (*podresources.GetPodResourcesResponse, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.refuses["Get"] {
+		return nil, status.Error(codes.Unimplemented, "unknown method Get")
+	}
 	for _, pod := range k.pods {
 		if pod.Namespace == r.GetPodNamespace() && pod.Name == r.GetPodName() {
 			return &podresources.GetPodResourcesResponse{PodResources: k.listed(pod)}, nil
