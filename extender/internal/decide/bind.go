@@ -68,7 +68,9 @@ func (d *Decider) undo(ctx context.Context, ref growth.PodRef, node growth.NodeN
 	}
 	if err := d.Ledger.Release(ctx, node, ref, revision); err != nil {
 		d.Log.Warn("a reservation stays until it expires", "pod", ref, "node", node, "reason", err)
+		return
 	}
+	d.own.Released(node, ref.UID)
 }
 
 // pod returns the pod, from the snapshot or, where that lags, from the API server.

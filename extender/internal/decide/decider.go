@@ -51,6 +51,7 @@ type Decider struct {
 	// Decisions are the last ones, for Explain.
 	Decisions Diary
 
+	own    ledger.Own
 	slates slates
 }
 

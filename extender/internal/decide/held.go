@@ -34,7 +34,7 @@ func (d *Decider) hold(pod request.Pod, node growth.NodeName, tried bus.Reservat
 			held[pod.Ref.UID] = tried
 		}
 		snapshot := d.View.Snapshot()
-		planned, _, err := d.plan(snapshot, snapshot.Node(node), pod, held)
+		planned, _, err := d.plan(snapshot, snapshot.Node(node), pod, beside(held, d.own.Since(node, snapshot.Revision)))
 		return planned, err
 	})
 	if err != nil {

@@ -35,12 +35,19 @@ func (d *Decider) reserve(ctx context.Context, pod request.Pod, node growth.Node
 	}
 	here, seen := snapshot.Node(node), snapshot.Revision
 	for range attempts {
-		planned, vacant, err := d.plan(snapshot, here, pod, d.Held.On(node))
+		later := d.own.Since(node, seen)
+		planned, vacant, err := d.plan(snapshot, here, pod, beside(d.Held.On(node), later))
 		if err != nil {
 			return bus.Reservation{}, 0, fmt.Errorf("node %s: %w", node, err)
 		}
-		basis := ledger.Basis{Node: vacant, Seen: seen, Published: here.Published, Own: here.Reservations[pod.Ref.UID].Revision}
+		basis := ledger.Basis{Node: vacant, Seen: seen, Later: later, Published: here.Published, Own: here.Reservations[pod.Ref.UID].Revision}
+		if mine, again := later[pod.Ref.UID]; again {
+			basis.Own = mine.Revision
+		}
 		revision, err := d.Ledger.Reserve(ctx, basis, planned)
+		if err == nil {
+			d.own.Wrote(node, seen, ledger.Reserved{Reservation: planned, Revision: revision})
+		}
 		if err == nil || !errors.Is(err, bus.ErrConflict) {
 			return planned, revision, err
 		}
@@ -56,7 +63,17 @@ func (d *Decider) reserve(ctx context.Context, pod request.Pod, node growth.Node
 	return bus.Reservation{}, 0, fmt.Errorf("node %s: %w", node, ErrOvertaken)
 }
 
-// plan chooses on one instant of the node, beside what is held in memory there: the GPUs that are the pod's already, if
+// beside adds what we have written ourselves to what is held in memory.
+func beside(held map[growth.PodUID]bus.Reservation, written map[growth.PodUID]ledger.Reserved) map[growth.PodUID]bus.Reservation {
+	for pod, r := range written {
+		if _, again := held[pod]; !again {
+			held[pod] = r.Reservation
+		}
+	}
+	return held
+}
+
+// plan chooses on one instant of the node, beside what is held there that the instant does not show: the GPUs that are the pod's already, if
 // they still do. It returns the node as it is without the pod as well.
 func (d *Decider) plan(s *view.Snapshot, here *view.Node, pod request.Pod, held map[growth.PodUID]bus.Reservation) (bus.Reservation, placement.Node, error) {
 	if here == nil {
@@ -76,14 +93,14 @@ func (d *Decider) plan(s *view.Snapshot, here *view.Node, pod request.Pod, held 
 	return reservation(pod, choice.GPUs), vacant, nil
 }
 
-// before is what was chosen for the pod on the node earlier: what is reserved on the bus, else what is held in memory,
-// else what its Binding said.
+// before is what was chosen for the pod on the node earlier: what is held, else what is reserved on the bus, else what its
+// Binding said.
 func before(here *view.Node, pod request.Pod, held map[growth.PodUID]bus.Reservation) []growth.GPUShare {
-	if reserved, ok := here.Reservations[pod.Ref.UID]; ok {
-		return reserved.GPUs
-	}
 	if waiting, ok := held[pod.Ref.UID]; ok {
 		return waiting.GPUs
+	}
+	if reserved, ok := here.Reservations[pod.Ref.UID]; ok {
+		return reserved.GPUs
 	}
 	if pod.Node != here.Name {
 		return nil

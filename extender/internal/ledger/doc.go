@@ -11,6 +11,9 @@
 // Pods on different GPUs of one node do not meet. An epoch outlives the reservation, so that one which was made, served
 // and given back since is noticed too. bus.ErrConflict means: read the node again and decide again.
 //
+// What a replica writes reaches its own view milliseconds later, and is known to it before (Own), so that pod after pod can
+// be bound to one GPU without a conflict.
+//
 // An epoch goes when its GPU has gone (Forget), with the node or from its inventory; package sweep sees to that. Whoever
 // decided before can not come after it: the inventory that named the GPU is not there any more, and one that names it again
 // is newer. So no time has to pass for this to be safe.

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
@@ -39,6 +40,19 @@ type Basis struct {
 	Seen, Published bus.Revision
 	// Own is the revision of the pod's reservation on the node, zero if it had none.
 	Own bus.Revision
+	// Later are reservations that were written after Seen and are in Node all the same.
+	Later map[growth.PodUID]Reserved
+}
+
+// seen is the revision up to which the books of one GPU were known.
+func (b Basis) seen(gpu growth.GPU) bus.Revision {
+	seen := b.Seen
+	for _, r := range b.Later {
+		if r.Revision > seen && slices.ContainsFunc(r.GPUs, func(s growth.GPUShare) bool { return s.GPU == gpu }) {
+			seen = r.Revision
+		}
+	}
+	return seen
 }
 
 // Read returns a node's books as they are now.
@@ -94,7 +108,7 @@ func transition(on Basis, r bus.Reservation) ([]bus.Write, []bus.Guard, error) {
 	for _, share := range r.GPUs {
 		key := bus.EpochKey(node, share.GPU)
 		writes = append(writes, bus.Write{Key: key, Value: epoch, Life: bus.Persistent})
-		guards = append(guards, bus.NotNewer(key, on.Seen))
+		guards = append(guards, bus.NotNewer(key, on.seen(share.GPU)))
 	}
 	return writes, guards, nil
 }
