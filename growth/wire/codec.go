@@ -50,13 +50,8 @@ func Decode(line []byte) (Message, error) {
 	if len(line) > MaxLine || !utf8.Valid(line) {
 		return nil, fmt.Errorf("%w: longer than %d bytes or not UTF-8", ErrMalformed, MaxLine)
 	}
-	// Nearly all lines are progress: those are parsed once.
-	var progress struct {
-		envelope
-		Progress
-	}
-	if json.Unmarshal(line, &progress) == nil && progress.Version == Version && progress.Type == "progress" {
-		return checked(progress.Progress, Progress.check)
+	if p, ok := quick(line); ok { // nearly all lines
+		return checked(p, Progress.check)
 	}
 	var head envelope
 	if err := json.Unmarshal(line, &head); err != nil {
