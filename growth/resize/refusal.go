@@ -18,12 +18,13 @@ const (
 // Refusal is a job's request that can not be. The zero value is none.
 type Refusal struct {
 	// Asked is what was asked for, InForce what the job has instead.
-	Asked, InForce growth.MilliCPU
+	Asked   growth.MilliCPU `json:"asked"`
+	InForce growth.MilliCPU `json:"inForce"`
 	// At is when it was refused, Times how often in a row.
-	At    time.Time
-	Times int
+	At    time.Time `json:"at"`
+	Times int       `json:"times"`
 	// Stirred says that the pod or the node has changed since, so that it may be worth asking.
-	Stirred bool
+	Stirred bool `json:"stirred,omitempty"`
 }
 
 // Again is the refusal after one more.

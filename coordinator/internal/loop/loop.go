@@ -16,6 +16,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/fairfinish"
+	"github.com/trellis-gpu/trellis/growth/resize"
 )
 
 // settle is how long an interruption waits for others: pods come in groups.
@@ -39,6 +40,7 @@ type Loop struct {
 	owners      map[string]growth.PodUID // of open slots
 	ended       map[growth.PodUID]bool
 	past        map[growth.PodUID]bus.Sample
+	denied      map[growth.PodUID]resize.Refusal // of jobs in past
 	advice      *bus.View[bus.Advice]
 	allocatable growth.MilliCPU // what the node gives to pods; 0 while unknown
 	pool        growth.MilliCPU
@@ -110,7 +112,7 @@ func (l *Loop) Resized(r enforce.Result) { l.post(func() { l.resized(r) }) }
 // Allocatable tells how much CPU the node can give to pods.
 func (l *Loop) Allocatable(cpu growth.MilliCPU) {
 	l.post(func() {
-		if cpu != l.allocatable {
+		if cpu != l.allocatable && l.allocatable != 0 { // the first word is no change
 			l.stir()
 		}
 		l.allocatable = cpu

@@ -58,7 +58,9 @@ func (l *Loop) arrive(pod pods.Pod, now time.Time) {
 	}
 	j.meet(pod)
 	l.jobs[uid] = j
-	l.stir()
+	if _, here := l.past[uid]; !here { // to the node: it may be new to this coordinator only
+		l.stir()
+	}
 	delete(l.ended, uid)
 	l.resume(j)
 	l.follow(j)
@@ -81,7 +83,9 @@ func (l *Loop) resume(j *job) {
 	category := growth.Category(j.pod.Annotations[gpushare.CategoryAnnotation])
 	memory := efficiency.Memory{Category: category}
 	if s, ok := l.past[j.pod.Ref.UID]; ok {
+		j.refusal = l.denied[j.pod.Ref.UID]
 		delete(l.past, j.pod.Ref.UID)
+		delete(l.denied, j.pod.Ref.UID)
 		if s.History != nil && s.Metric == j.wish.Metric {
 			memory = *s.History
 		}
@@ -148,6 +152,7 @@ func (l *Loop) podGone(uid growth.PodUID) {
 	delete(l.refused, uid)
 	delete(l.placed, uid)
 	delete(l.past, uid)
+	delete(l.denied, uid)
 	if j := l.jobs[uid]; j != nil {
 		l.leave(j)
 	}

@@ -2,6 +2,7 @@ package loop_test
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -59,6 +60,31 @@ func TestWhatCanNotBeGoesBackToWhatIs(t *testing.T) {
 		w.train(7, 60, uneven)
 		require.Equal(t, []growth.MilliCPU{750, 500, 750, 500, 750, 500}, w.to("young"), "ten minutes, with one, two and four between")
 		require.Equal(t, map[string]growth.MilliCPU{"young": 500, "old": 250}, w.requests())
+	})
+}
+
+func TestARestartedCoordinatorRemembersWhatCouldNotBe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		stop := w.start(flowcon.Corrected)
+		most := growth.MilliCPU(600)
+		w.kubelet = refusing("young", corev1.PodReasonInfeasible, &most)
+		w.arrive("young")
+		w.arrive("old")
+		w.train(0, 40, uneven)
+		stop()
+		w.resizes()
+
+		w.start(flowcon.Corrected)
+		for _, pod := range w.pods {
+			w.loop.PodChanged(pod)
+		}
+		w.train(40, 6, uneven)
+		require.Empty(t, w.to("young"), "its patience is minutes by now")
+		most = 10_000
+		w.arrive("new")
+		w.train(46, 6, uneven)
+		require.NotEmpty(t, w.to("young"), "who is new to the node is a change, as before")
 	})
 }
 

@@ -12,8 +12,10 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/fairfinish"
+	"github.com/trellis-gpu/trellis/growth/resize"
 )
 
 const (
@@ -31,13 +33,16 @@ const (
 type Memory struct {
 	Samples []bus.Sample
 	Fair    fairfinish.State
+	// Refusals are what was asked for jobs and can not be, for now.
+	Refusals map[growth.PodUID]resize.Refusal
 }
 
 // written is the file. Samples are encoded as on the bus, with versions of their own.
 type written struct {
-	Version int               `json:"v"`
-	Samples []json.RawMessage `json:"samples"`
-	Fair    fairfinish.State  `json:"fair"`
+	Version  int                              `json:"v"`
+	Samples  []json.RawMessage                `json:"samples"`
+	Fair     fairfinish.State                 `json:"fair"`
+	Refusals map[growth.PodUID]resize.Refusal `json:"refusals,omitempty"`
 }
 
 // File keeps one node's memory.
@@ -79,7 +84,7 @@ func (f *File) Read() (Memory, error) {
 			m.Samples = append(m.Samples, s)
 		}
 	}
-	m.Fair = w.Fair
+	m.Fair, m.Refusals = w.Fair, w.Refusals
 	return m, nil
 }
 
@@ -119,7 +124,7 @@ func (f *File) Run(ctx context.Context) error {
 }
 
 func (f *File) write(m Memory) error {
-	w := written{Version: version, Samples: make([]json.RawMessage, 0, len(m.Samples)), Fair: m.Fair}
+	w := written{Version: version, Samples: make([]json.RawMessage, 0, len(m.Samples)), Fair: m.Fair, Refusals: m.Refusals}
 	for _, s := range m.Samples {
 		value, err := bus.Encode(s)
 		if err != nil {

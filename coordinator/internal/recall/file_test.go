@@ -16,6 +16,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/fairfinish"
 	"github.com/trellis-gpu/trellis/growth/remaining"
+	"github.com/trellis-gpu/trellis/growth/resize"
 )
 
 func TestWhatIsKeptIsRecalled(t *testing.T) {
@@ -32,6 +33,7 @@ func TestWhatIsKeptIsRecalled(t *testing.T) {
 		Fair: fairfinish.State{At: time.Unix(1_700_000_000, 0).UTC(), Accounts: map[growth.PodUID]fairfinish.Account{
 			"a": {Arrived: time.Unix(1_600_000_000, 0).UTC(), Fair: 3, Real: 4, Left: remaining.Exactly(9), Weight: 1, Limit: 2},
 		}},
+		Refusals: map[growth.PodUID]resize.Refusal{"a": {Asked: 750, InForce: 500, At: time.Unix(1_700_000_000, 0).UTC(), Times: 3}},
 	}
 	file.Keep(recall.Memory{})
 	file.Keep(want)
