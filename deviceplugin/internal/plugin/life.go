@@ -126,9 +126,9 @@ func (l *Life) listen() (net.Listener, error) {
 	return listener, nil
 }
 
-// register tries until kubelet accepts, then holds on until the life ends. It does not take another plugin's place. A
-// kubelet that was restarted is not asked for one first: it refuses the pods that it finds until it has heard of us, and
-// begins with them some tens of milliseconds after it has made its socket.
+// register keeps us registered until the life ends. It does not take another plugin's place. A kubelet that was restarted
+// is not asked for one first: it refuses the pods that it finds until it has heard of us, and begins with them some tens of
+// milliseconds after it has made its socket.
 func (l *Life) register(ctx context.Context) error {
 	if !l.accepted {
 		if err := l.rival(ctx); err != nil {
@@ -140,6 +140,22 @@ func (l *Life) register(ctx context.Context) error {
 			return err
 		}
 	}
+	for {
+		if err := l.introduce(ctx); err != nil {
+			return err
+		}
+		if err := l.ignored(ctx); err != nil {
+			return err
+		}
+		l.Log.Warn("kubelet knows us and does not listen: registering again", "silent", silence)
+		if err := l.rival(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// introduce tries until kubelet accepts.
+func (l *Life) introduce(ctx context.Context) error {
 	request := &deviceplugin.RegisterRequest{
 		Version: deviceplugin.Version, Endpoint: SocketName, ResourceName: l.Resource, Options: options(),
 	}
@@ -164,8 +180,7 @@ func (l *Life) register(ctx context.Context) error {
 	l.Metrics.Registered.Set(1)
 	l.Metrics.Registrations.Inc()
 	l.Log.Info("registered with kubelet", "resource", l.Resource, "socket", SocketName)
-	<-ctx.Done()
-	return ctx.Err()
+	return nil
 }
 
 // lookOut ends the life when kubelet makes its socket anew, or ours is gone: a kubelet that starts clears its folder.

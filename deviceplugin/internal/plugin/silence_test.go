@@ -1,0 +1,69 @@
+package plugin_test
+
+import (
+	"context"
+	"net"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	deviceplugin "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
+
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet"
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+// predecessor is a plugin that was here before ours, in a folder of its own making.
+type predecessor struct {
+	deviceplugin.UnimplementedDevicePluginServer
+	listened chan struct{}
+}
+
+func (*predecessor) GetDevicePluginOptions(context.Context, *deviceplugin.Empty) (*deviceplugin.DevicePluginOptions, error) {
+	return &deviceplugin.DevicePluginOptions{}, nil
+}
+
+func (p *predecessor) ListAndWatch(_ *deviceplugin.Empty, stream grpc.ServerStreamingServer[deviceplugin.ListAndWatchResponse]) error {
+	close(p.listened)
+	<-stream.Context().Done()
+	return nil
+}
+
+// precede registers a predecessor, and returns what ends it.
+func (w *world) precede() (end func()) {
+	p, server := &predecessor{listened: make(chan struct{})}, grpc.NewServer()
+	deviceplugin.RegisterDevicePluginServer(server, p)
+	listener, err := net.Listen("unix", filepath.Join(w.kubelet.Dir, "old.sock"))
+	require.NoError(w.t, err)
+	go func() { _ = server.Serve(listener) }()
+	w.t.Cleanup(server.Stop)
+	require.NoError(w.t, kubelet.Register(w.t.Context(), filepath.Join(w.kubelet.Dir, "kubelet.sock"), &deviceplugin.RegisterRequest{
+		Version: deviceplugin.Version, Endpoint: "old.sock", ResourceName: w.resource,
+	}))
+	<-p.listened
+	return server.Stop
+}
+
+// An upgrade whose old plugin lets go of kubelet only after the new one has registered.
+func TestAPluginThatKubeletTookLeaveOfRegistersAgain(t *testing.T) {
+	w := emptyWorld(t, "gpushare/gpu-mem")
+	end := w.precede()
+	w.plug("emulated:2x24GiB")
+	w.eventually(func() bool { unheard, known := w.unheard(); return known && !unheard }, "kubelet listens to the new one")
+	end()
+	w.eventually(func() bool { return w.kubelet.Allocatable() == 0 }, "kubelet takes leave of both")
+	w.eventually(func() bool { unheard, known := w.unheard(); return known && !unheard && w.kubelet.Allocatable() == 48 }, "it is registered with again")
+	require.Equal(t, 3, w.kubelet.Registrations())
+	w.run(w.bind("p", 1, []growth.GPU{w.gpus[1]}, main(8)))
+}
+
+func TestAKubeletThatIsAwayIsNotRegisteredWith(t *testing.T) {
+	w := newWorld(t, "emulated:2x24GiB")
+	w.kubelet.Stop()
+	w.eventually(func() bool { unheard, _ := w.unheard(); return unheard }, "nobody listens")
+	require.Equal(t, 1, w.kubelet.Registrations())
+	w.kubelet.Restart()
+	w.eventually(func() bool { unheard, known := w.unheard(); return known && !unheard }, "it is registered with once it is there")
+	require.Equal(t, 2, w.kubelet.Registrations())
+}
