@@ -68,7 +68,8 @@ type Batch struct {
 type Life struct {
 	// WhileAlive ties the entry to the writing process: gone when it has been silent for the bus's session TTL.
 	WhileAlive bool
-	// For removes the entry after a fixed time, rounded up to whole seconds. Zero means that it does not.
+	// For removes the entry after a fixed time, or up to a thirtieth of it later, rounded up to whole seconds. Zero means that
+	// it does not.
 	For time.Duration
 }
 

@@ -25,6 +25,7 @@ type Bus struct {
 	client  *clientv3.Client
 	log     *slog.Logger
 	session *session
+	leases  *leases
 }
 
 var _ bus.Bus = (*Bus)(nil)
@@ -54,7 +55,7 @@ func Open(c Config) (*Bus, error) {
 		return nil, fmt.Errorf("opening etcd client: %w", err)
 	}
 	log := cmp.Or(c.Log, slog.New(slog.DiscardHandler))
-	b := &Bus{client: client, log: log}
+	b := &Bus{client: client, log: log, leases: openLeases(client)}
 	b.session = openSession(client, log, cmp.Or(c.SessionTTL, 15*time.Second))
 	return b, nil
 }
@@ -72,29 +73,28 @@ func (b *Bus) Put(ctx context.Context, key string, value []byte, life bus.Life, 
 
 // Commit implements bus.Bus: one transaction.
 func (b *Bus) Commit(ctx context.Context, writes []bus.Write, guards ...bus.Guard) (bus.Revision, error) {
-	leases := map[bus.Life]clientv3.LeaseID{}
-	release := func() {}
+	revision, err := b.commit(ctx, writes, guards)
+	if errors.Is(err, rpctypes.ErrLeaseNotFound) { // revoked by hand, or of before etcd was restored
+		b.leases.forget()
+		revision, err = b.commit(ctx, writes, guards)
+	}
+	return revision, err
+}
+
+func (b *Bus) commit(ctx context.Context, writes []bus.Write, guards []bus.Guard) (bus.Revision, error) {
 	ops, keys := make([]clientv3.Op, len(writes)), make([]string, len(writes))
 	for i, w := range writes {
-		lease, known := leases[w.Life]
-		if !known {
-			granted, undo, err := b.lease(ctx, w.Life)
-			if err != nil {
-				release()
-				return 0, mapped("leasing "+w.Key, err)
-			}
-			before := release
-			leases[w.Life], lease, release = granted, granted, func() { undo(); before() }
+		lease, err := b.lease(ctx, w.Life)
+		if err != nil {
+			return 0, mapped("leasing "+w.Key, err)
 		}
 		ops[i], keys[i] = clientv3.OpPut(w.Key, string(w.Value), clientv3.WithLease(lease)), w.Key
 	}
 	reply, err := b.client.Txn(ctx).If(compiled(guards)...).Then(ops...).Commit()
 	if err != nil {
-		release()
 		return 0, mapped("writing "+strings.Join(keys, ", "), err)
 	}
 	if !reply.Succeeded {
-		release()
 		return 0, fmt.Errorf("writing %s: %w", strings.Join(keys, ", "), bus.ErrConflict)
 	}
 	for _, w := range writes {
@@ -107,21 +107,15 @@ func (b *Bus) Commit(ctx context.Context, writes []bus.Write, guards ...bus.Guar
 	return bus.Revision(reply.Header.Revision), nil
 }
 
-// lease returns the lease for a life, and what undoes it when the write did not happen.
-func (b *Bus) lease(ctx context.Context, life bus.Life) (clientv3.LeaseID, func(), error) {
-	nothing := func() {}
+// lease returns the lease for a life.
+func (b *Bus) lease(ctx context.Context, life bus.Life) (clientv3.LeaseID, error) {
 	switch {
 	case life.WhileAlive:
-		id, err := b.session.lease(ctx)
-		return id, nothing, err
+		return b.session.lease(ctx)
 	case life.For > 0:
-		grant, err := b.client.Grant(ctx, int64((life.For+time.Second-1)/time.Second))
-		if err != nil {
-			return 0, nothing, err
-		}
-		return grant.ID, func() { _, _ = b.client.Revoke(context.WithoutCancel(ctx), grant.ID) }, nil
+		return b.leases.lasting(ctx, life.For)
 	}
-	return clientv3.NoLease, nothing, nil
+	return clientv3.NoLease, nil
 }
 
 // Delete implements bus.Bus.

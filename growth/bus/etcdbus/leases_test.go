@@ -1,0 +1,52 @@
+package etcdbus_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/trellis-gpu/trellis/growth/bus"
+)
+
+func TestEntriesOfOneTimeShareALease(t *testing.T) {
+	server := start(t, t.TempDir(), "http://127.0.0.1:0")
+	t.Cleanup(server.Close)
+	b := open(t, server)
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{"http://" + server.Clients[0].Addr().String()}})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = client.Close() })
+	granted := func() (temporary []clientv3.LeaseID) {
+		all, err := client.Leases(t.Context())
+		require.NoError(t, err)
+		for _, l := range all.Leases {
+			if of, err := client.TimeToLive(t.Context(), l.ID); err == nil && of.GrantedTTL > 60 { // and not a session's
+				temporary = append(temporary, l.ID)
+			}
+		}
+		return temporary
+	}
+	put := func(name string, life time.Duration) {
+		_, err := b.Put(t.Context(), "/"+name, []byte("1"), bus.Life{For: life})
+		require.NoError(t, err)
+	}
+	for i := range 20 {
+		put(fmt.Sprint("five-minutes-", i), 5*time.Minute)
+	}
+	require.Len(t, granted(), 1)
+	lasts, err := client.TimeToLive(t.Context(), granted()[0], clientv3.WithAttachedKeys())
+	require.NoError(t, err)
+	require.EqualValues(t, 310, lasts.GrantedTTL, "the last one has its five minutes too")
+	require.Len(t, lasts.Keys, 20)
+	put("an-hour", time.Hour)
+	require.Len(t, granted(), 2)
+
+	for _, id := range granted() {
+		_, err := client.Revoke(t.Context(), id)
+		require.NoError(t, err)
+	}
+	put("after", 5*time.Minute)
+	require.Len(t, granted(), 1, "a lease that is gone is made anew")
+}
