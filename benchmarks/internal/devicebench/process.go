@@ -102,7 +102,7 @@ func startPlugin(program, dir string, k *kubelet, api, bus string) (*process, st
 		return nil, "", err
 	}
 	health := freeAddress()
-	p, err := run(program, []string{"GOGC=50"}, "--node-name", node, "--gpus", gpus, "--plugin-dir", dir, "--pod-resources", k.resources(),
+	p, err := run(program, []string{"GOGC=75"}, "--node-name", node, "--gpus", gpus, "--plugin-dir", dir, "--pod-resources", k.resources(),
 		"--state-dir", filepath.Join(dir, "state"), "--health-listen", strings.TrimPrefix(health, "http://"), "--kubeconfig", config,
 		"--etcd-endpoints", bus)
 	return p, health, err

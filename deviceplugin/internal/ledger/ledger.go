@@ -74,8 +74,11 @@ type Ledger struct {
 	nowhere  map[string]struct{}
 	// asked numbers the questions to kubelet, newest is the one whose answer settled comes from.
 	asked, newest int
-	settled       map[slice.Key]struct{}
-	claims        map[string]claim // by slot
+	settled       map[slice.Key]struct{} // never written to
+	claims        map[string]claim       // by slot
+	listed        []kubelet.Holding      // that answer
+
+	turns turns
 }
 
 // claim is a demand that an allocation seems to answer, until kubelet lists who really holds the ids.
@@ -128,14 +131,14 @@ func (l *Ledger) known() map[growth.PodUID]bus.Allocation {
 func (l *Ledger) Demands() []slice.Demand {
 	pods, _ := l.Pods.Pods()
 	l.mu.Lock()
-	settled := maps.Clone(l.settled)
+	settled, claimed := l.settled, map[slice.Key]struct{}{}
 	begun := map[growth.PodUID][]growth.GPU{} // where a pod's first containers went, the others follow
 	for _, c := range l.claims {
-		settled[c.demand] = struct{}{}
+		claimed[c.demand] = struct{}{}
 		begun[c.demand.Pod] = c.on
 	}
 	l.mu.Unlock()
-	demands := Demands(pods, byUID(l.reservations.View().Values), settled)
+	demands := Demands(pods, byUID(l.reservations.View().Values), settled, claimed)
 	for i, d := range demands {
 		if len(d.On) == 0 {
 			demands[i].On = begun[d.Pod]
@@ -186,6 +189,12 @@ func (l *Ledger) Informed() bool {
 	return known && l.reservations.View().Synced
 }
 
+// Allocating says that kubelet has begun to allocate for a container.
+func (l *Ledger) Allocating(ctx context.Context) { l.turns.allocating(ctx) }
+
+// Allocated says that it has been answered.
+func (l *Ledger) Allocated() { l.turns.allocated() }
+
 // Claim notes that ids were handed out: the next request of that size is somebody else's.
 func (l *Ledger) Claim(ids []string, parts []slice.Part) {
 	name := slice.Slot(ids)
@@ -204,11 +213,16 @@ func (l *Ledger) Claim(ids []string, parts []slice.Part) {
 
 // holdings asks kubelet, and drops the claims that its answer settles.
 func (l *Ledger) holdings(ctx context.Context) ([]kubelet.Holding, func(settled map[slice.Key]struct{}), error) {
+	done, err := l.turns.list(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
 	l.mu.Lock()
 	l.asked++
 	ticket := l.asked
 	l.mu.Unlock()
 	holdings, err := l.Kubelet.Holdings(ctx)
+	done()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -218,7 +232,7 @@ func (l *Ledger) holdings(ctx context.Context) ([]kubelet.Holding, func(settled 
 		if ticket < l.newest { // answers may overtake one another
 			return
 		}
-		l.newest, l.settled = ticket, settled
+		l.newest, l.settled, l.listed = ticket, settled, holdings
 		maps.DeleteFunc(l.claims, func(_ string, c claim) bool {
 			return time.Since(c.made) > claimGrace || slices.ContainsFunc(holdings, func(h kubelet.Holding) bool { return slices.Equal(h.IDs, c.ids) })
 		})

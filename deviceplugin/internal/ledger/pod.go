@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"slices"
 	"time"
 
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet"
@@ -38,13 +39,11 @@ type Container struct {
 }
 
 // Demands lists what kubelet will be asked for: by pods that are bound here, reserved for or not, and by pods that
-// have a reservation but are not seen yet. Containers in settled hold their units already.
-func Demands(pods []Pod, reservations map[growth.PodUID]bus.Reservation, settled map[slice.Key]struct{}) []slice.Demand {
+// have a reservation but are not seen yet. Containers that are settled hold their units already, or seem to.
+func Demands(pods []Pod, reservations map[growth.PodUID]bus.Reservation, settled ...map[slice.Key]struct{}) []slice.Demand {
 	var demands []slice.Demand
-	add := func(d slice.Demand) {
-		if _, ok := settled[d.Key()]; !ok && d.Units > 0 {
-			demands = append(demands, d)
-		}
+	open := func(pod growth.PodUID, container string) bool {
+		return !slices.ContainsFunc(settled, func(s map[slice.Key]struct{}) bool { _, ok := s[slice.Key{Pod: pod, Container: container}]; return ok })
 	}
 	seen := map[growth.PodUID]struct{}{}
 	for _, p := range pods {
@@ -52,12 +51,18 @@ func Demands(pods []Pod, reservations map[growth.PodUID]bus.Reservation, settled
 		if p.Finished || p.Leaving {
 			continue
 		}
+		if !slices.ContainsFunc(p.Containers, func(c Container) bool { return open(p.Ref.UID, c.Name) }) {
+			continue // nearly all
+		}
 		on := reserved(reservations[p.Ref.UID])
 		if len(on) == 0 && len(p.Planned) == p.Count { // not seen yet, though the pod is: the bus and the API server are two watches
 			on = p.Planned
 		}
 		for i, c := range p.Containers {
-			add(slice.Demand{
+			if c.Units == 0 || !open(p.Ref.UID, c.Name) {
+				continue
+			}
+			demands = append(demands, slice.Demand{
 				Pod: p.Ref.UID, Container: c.Name, Created: p.Created, Units: c.Units, Count: max(p.Count, len(on), 1),
 				Room: room(p.Containers[i:]), On: on, Cores: p.Cores, Init: c.Init,
 			})
@@ -69,7 +74,9 @@ func Demands(pods []Pod, reservations map[growth.PodUID]bus.Reservation, settled
 		}
 		on := reserved(r)
 		for _, c := range r.Containers {
-			add(slice.Demand{Pod: uid, Container: c.Name, Created: r.Created, Units: c.Units, Count: max(len(on), 1), On: on})
+			if c.Units > 0 && open(uid, c.Name) {
+				demands = append(demands, slice.Demand{Pod: uid, Container: c.Name, Created: r.Created, Units: c.Units, Count: max(len(on), 1), On: on})
+			}
 		}
 	}
 	return demands

@@ -20,7 +20,11 @@ import (
 // Allocate implements the API. The same ids get the same answer, however often kubelet asks.
 func (s *Server) Allocate(ctx context.Context, r *deviceplugin.AllocateRequest) (*deviceplugin.AllocateResponse, error) {
 	begin := time.Now()
-	defer func() { s.Metrics.Allocate.Observe(time.Since(begin).Seconds()) }()
+	s.Ledger.Allocating(ctx)
+	defer func() {
+		s.Ledger.Allocated()
+		s.Metrics.Allocate.Observe(time.Since(begin).Seconds())
+	}()
 	reply := &deviceplugin.AllocateResponse{}
 	for _, c := range r.GetContainerRequests() {
 		container, err := s.allocate(ctx, c.GetDevicesIds())
@@ -44,6 +48,9 @@ func (s *Server) allocate(ctx context.Context, ids []string) (*deviceplugin.Cont
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
 	if err := s.unheld(ids, devices); err != nil {
+		return nil, status.Error(codes.FailedPrecondition, err.Error())
+	}
+	if err := s.free(ctx, ids); err != nil {
 		return nil, status.Error(codes.FailedPrecondition, err.Error())
 	}
 	if err := s.together(ctx, ids, parts); err != nil {
@@ -104,6 +111,18 @@ func (s *Server) unheld(ids []string, devices []gpu.Device) error {
 			return fmt.Errorf("pods that another device plugin started hold %s of GPU %s, too little is left of it: the pod fits elsewhere, or once they have ended",
 				growth.MiB(held[d.UUID])*s.Unit, d.UUID)
 		}
+	}
+	return nil
+}
+
+// free refuses ids that a container holds: a kubelet that is refused counts anew what is allocated, and is right again.
+func (s *Server) free(ctx context.Context, ids []string) error {
+	if vetted := s.vetted.Swap(nil); vetted != nil && *vetted == slice.Slot(ids) {
+		return nil
+	}
+	if taken := s.Ledger.Taken(ctx, ids); len(taken) > 0 {
+		s.Metrics.Offered.Add(float64(len(taken)))
+		return fmt.Errorf("kubelet has given %d of these units to another container, such as %s: submit the pod again, kubelet's count is right from now on", len(taken), taken[0])
 	}
 	return nil
 }

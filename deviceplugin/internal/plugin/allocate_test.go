@@ -31,14 +31,20 @@ type crowd struct {
 	demands  []slice.Demand
 	informed bool
 	held     slice.Held
+	taken    []string
 }
 
 func (c crowd) Expect(context.Context, int) []slice.Demand { return c.demands }
 func (c crowd) Informed() bool                             { return c.informed }
 func (crowd) Claim([]string, []slice.Part)                 {}
-func (c crowd) Held() slice.Held                           { return c.held }
-func (crowd) Looked(context.Context) error                 { return nil }
-func (crowd) Observe(context.Context, []string)            {}
+func (crowd) Allocating(context.Context)                   {}
+func (crowd) Allocated()                                   {}
+func (c crowd) Taken(_ context.Context, ids []string) []string {
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !slices.Contains(c.taken, id) })
+}
+func (c crowd) Held() slice.Held                { return c.held }
+func (crowd) Looked(context.Context) error      { return nil }
+func (crowd) Observe(context.Context, []string) {}
 
 func server(t testing.TB, c crowd) *plugin.Server {
 	slots, err := slot.Open(t.TempDir())

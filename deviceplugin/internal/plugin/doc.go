@@ -11,6 +11,9 @@
 //	Allocate                environment and mount, from the ids alone; needs neither bus nor API server
 //	PreStartContainer       tells the ledger that a container starts; never an error
 //
-// Allocate refuses one thing: ids on several GPUs for a container that asked for one. Kubelet takes whatever ids are
-// left when a node is nearly full, and half a job's memory on another GPU is of no use to it.
+// Allocate refuses two things. Ids on several GPUs for a container that asked for one: kubelet takes whatever ids are left
+// when a node is nearly full, and half a job's memory on another GPU is of no use to it. And ids that a container holds: a
+// kubelet that is asked for its books while it allocates may forget what it is just giving away, and offer it again
+// (kubernetes/kubernetes#137534). Such ids are not preferred either, so that a refusal is rare; and we do not ask for its
+// books while it allocates.
 package plugin

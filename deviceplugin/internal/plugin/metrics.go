@@ -7,6 +7,7 @@ type Metrics struct {
 	Allocate      prometheus.Histogram
 	PreStart      prometheus.Histogram
 	Refused       prometheus.Counter
+	Offered       prometheus.Counter
 	Registrations prometheus.Counter
 	Registered    prometheus.Gauge
 }
@@ -24,6 +25,9 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 		Refused: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "trellis_deviceplugin_allocations_refused_total", Help: "Allocations that were refused, each with a pod that failed.",
 		}),
+		Offered: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "trellis_deviceplugin_units_offered_twice_total", Help: "Units that kubelet would have given away though a container holds them; they were not.",
+		}),
 		Registrations: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "trellis_deviceplugin_registrations_total", Help: "Registrations with kubelet; all but the first follow a restart of kubelet.",
 		}),
@@ -31,6 +35,6 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 			Name: "trellis_deviceplugin_registered", Help: "1 while kubelet knows this plugin.",
 		}),
 	}
-	registry.MustRegister(m.Allocate, m.PreStart, m.Refused, m.Registrations, m.Registered)
+	registry.MustRegister(m.Allocate, m.PreStart, m.Refused, m.Offered, m.Registrations, m.Registered)
 	return m
 }

@@ -3,6 +3,8 @@ package plugin
 import (
 	"context"
 	"log/slog"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -24,6 +26,11 @@ type Ledger interface {
 	// Informed tells whether what is not listed does not exist.
 	Expect(ctx context.Context, units int) []slice.Demand
 	Informed() bool
+	// Allocating and Allocated enclose what kubelet does to allocate for a container.
+	Allocating(ctx context.Context)
+	Allocated()
+	// Taken are those of ids that a container holds, although kubelet offers them.
+	Taken(ctx context.Context, ids []string) []string
 	// Claim notes that ids were handed out.
 	Claim(ids []string, parts []slice.Part)
 	// Held is what pods hold that another device plugin started; Looked returns when that is known.
@@ -56,6 +63,9 @@ type Server struct {
 	Audience Audience
 	Metrics  *Metrics
 	Log      *slog.Logger
+
+	// vetted is the slot that was preferred last: nobody else holds its ids.
+	vetted atomic.Pointer[string]
 }
 
 // options are what kubelet must know before it asks.
@@ -105,15 +115,31 @@ func advertised(devices []gpu.Device, unit growth.MiB) *deviceplugin.ListAndWatc
 
 // GetPreferredAllocation implements the API.
 func (s *Server) GetPreferredAllocation(ctx context.Context, r *deviceplugin.PreferredAllocationRequest) (*deviceplugin.PreferredAllocationResponse, error) {
+	s.Ledger.Allocating(ctx)
 	reply := &deviceplugin.PreferredAllocationResponse{}
 	for _, c := range r.GetContainerRequests() {
-		size := int(c.GetAllocationSize())
-		ids := slice.Choose(slice.Request{
-			Available: s.Ledger.Held().Spare(c.GetAvailableDeviceIDs()), Must: c.GetMustIncludeDeviceIDs(), Size: size,
-		}, s.Ledger.Expect(ctx, size))
+		ids := s.prefer(ctx, slice.Request{
+			Available: s.Ledger.Held().Spare(c.GetAvailableDeviceIDs()), Must: c.GetMustIncludeDeviceIDs(), Size: int(c.GetAllocationSize()),
+		})
 		reply.ContainerResponses = append(reply.ContainerResponses, &deviceplugin.ContainerPreferredAllocationResponse{DeviceIDs: ids})
 	}
 	return reply, nil
+}
+
+// prefer chooses among what is free: kubelet may offer what it has given away already.
+func (s *Server) prefer(ctx context.Context, r slice.Request) []string {
+	demands := s.Ledger.Expect(ctx, r.Size)
+	for {
+		ids := slice.Choose(r, demands)
+		taken := s.Ledger.Taken(ctx, ids)
+		if len(taken) == 0 {
+			s.vetted.Store(new(slice.Slot(ids)))
+			return ids
+		}
+		s.Log.Warn("kubelet offers units that it has given to a container: others are preferred", "units", len(taken), "first", taken[0])
+		s.Metrics.Offered.Add(float64(len(taken)))
+		r.Available = slices.DeleteFunc(slices.Clone(r.Available), func(id string) bool { return slices.Contains(taken, id) })
+	}
 }
 
 // PreStartContainer implements the API.

@@ -2,6 +2,7 @@ package slot
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -34,6 +35,7 @@ type Folder struct {
 // Store is the folder of slots.
 type Store struct {
 	root string
+	shim []byte
 
 	mu    sync.Mutex
 	known map[string][]string // the ids that slots said when they were last listed: a slot's never change
@@ -48,7 +50,7 @@ func Open(stateDir string) (*Store, error) {
 	if err := os.Chmod(root, 0o711); err != nil { // a slot's name is a secret of its job: nobody else lists them
 		return nil, fmt.Errorf("closing the folder of slots: %w", err)
 	}
-	return &Store{root: root}, nil
+	return &Store{root: root, shim: shim.Source()}, nil
 }
 
 // Ensure makes the slot of a set of ids and returns its path. Made already, it is only marked as handed out anew.
@@ -65,7 +67,7 @@ func (s *Store) Ensure(ids []string) (string, error) {
 		name    string
 		content []byte
 		mode    os.FileMode
-	}{{idsFile, []byte(list), 0o600}, {shim.FileName, shim.Source(), 0o644}} {
+	}{{idsFile, []byte(list), 0o600}, {shim.FileName, s.shim, 0o644}} {
 		if err := place(filepath.Join(folder, file.name), file.content, file.mode); err != nil {
 			return "", err
 		}
@@ -79,7 +81,7 @@ func (s *Store) Ensure(ids []string) (string, error) {
 
 // place writes a file in one step: a job that imports it at this moment sees the old one or the new one.
 func place(path string, content []byte, mode os.FileMode) error {
-	if old, err := read(path); err == nil && bytes.Equal(old, content) {
+	if has(path, content) {
 		return nil
 	}
 	temporary, err := os.CreateTemp(filepath.Dir(path), ".new-*")
@@ -101,6 +103,26 @@ func place(path string, content []byte, mode os.FileMode) error {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	return nil
+}
+
+// has tells whether a file is there with just that content.
+func has(path string, content []byte) bool {
+	file, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = file.Close() }()
+	var piece [8 << 10]byte
+	for {
+		n, err := file.Read(piece[:])
+		if n > len(content) || !bytes.Equal(piece[:n], content[:n]) {
+			return false
+		}
+		content = content[n:]
+		if err != nil {
+			return errors.Is(err, io.EOF) && len(content) == 0
+		}
+	}
 }
 
 // List returns all slots on disk. What is no slot is left out.

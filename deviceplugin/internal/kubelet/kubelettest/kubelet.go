@@ -35,6 +35,9 @@ type Kubelet struct {
 	registrations int
 	message       int // bytes of the last ListAndWatch message
 	pods          []*Pod
+	allocated     map[string]bool // what it believes to be held or about to be
+	ended         bool            // a pod has, and allocated does not know of it
+	between       func()          // called once, after ids were chosen and before the plugin is asked for them
 	refuses       map[string]bool // methods of its API for resources
 }
 
@@ -98,6 +101,7 @@ func (k *Kubelet) Adopt(resource string, pods ...*Pod) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.resource, k.pods = resource, append(k.pods, pods...)
+	k.count()
 }
 
 // Refuse makes methods of its API for resources fail: List when it is busy, Get in kubelets before 1.27.
@@ -150,15 +154,33 @@ func (k *Kubelet) healthy() []string {
 	return ids
 }
 
-// free are healthy devices that nobody holds, in order.
+// free are healthy devices that it believes to be nobody's, in order.
 func (k *Kubelet) free() []string {
-	held := map[string]bool{}
+	return slices.DeleteFunc(k.healthy(), func(id string) bool { return k.allocated[id] })
+}
+
+// recount counts anew what is held, if a pod has ended since. As the real kubelet, it then forgets what it is just about to
+// give away.
+func (k *Kubelet) recount() {
+	if k.ended {
+		k.count()
+	}
+}
+
+func (k *Kubelet) count() {
+	k.ended, k.allocated = false, map[string]bool{}
 	for _, pod := range k.pods {
 		for _, c := range pod.Containers {
 			for _, id := range c.IDs {
-				held[id] = true
+				k.allocated[id] = true
 			}
 		}
 	}
-	return slices.DeleteFunc(k.healthy(), func(id string) bool { return held[id] })
+}
+
+// Between has something happen once, while it allocates.
+func (k *Kubelet) Between(happens func()) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.between = happens
 }

@@ -49,6 +49,7 @@ func (k *Kubelet) Admit(ctx context.Context, pod *Pod) error {
 
 func (k *Kubelet) allocate(ctx context.Context, c *Container, reusable []string) error {
 	k.mu.Lock()
+	k.recount()
 	e, free, known := k.endpoint, k.free(), k.devices != nil
 	healthy, adopted := len(k.healthy()), slices.ContainsFunc(k.pods, func(p *Pod) bool { return p.holds() })
 	k.mu.Unlock()
@@ -70,16 +71,34 @@ func (k *Kubelet) allocate(ctx context.Context, c *Container, reusable []string)
 		}
 		chosen = append(chosen, rest...)
 	}
+	k.reserve(chosen)
 	reply, err := e.Allocate(ctx, &deviceplugin.AllocateRequest{
 		ContainerRequests: []*deviceplugin.ContainerAllocateRequest{{DevicesIds: chosen}},
 	})
-	if err != nil {
-		return err
-	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if err != nil {
+		k.count()
+		return err
+	}
 	c.IDs, c.Env, c.Mounts = chosen, reply.GetContainerResponses()[0].GetEnvs(), reply.GetContainerResponses()[0].GetMounts()
 	return nil
+}
+
+func (k *Kubelet) reserve(ids []string) {
+	k.mu.Lock()
+	if k.allocated == nil {
+		k.allocated = map[string]bool{}
+	}
+	for _, id := range ids {
+		k.allocated[id] = true
+	}
+	happens := k.between
+	k.between = nil
+	k.mu.Unlock()
+	if happens != nil {
+		happens()
+	}
 }
 
 // prefer asks the plugin where it offers that, and fills up with whatever is free.
@@ -137,6 +156,7 @@ func (k *Kubelet) Remove(pod *Pod) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.pods = slices.DeleteFunc(k.pods, func(p *Pod) bool { return p == pod })
+	k.ended = true
 }
 
 func (p *Pod) holds() bool {

@@ -16,6 +16,7 @@ func (k *Kubelet) List(context.Context, *podresources.ListPodResourcesRequest) (
 	if k.refuses["List"] {
 		return nil, status.Error(codes.Unavailable, "not now")
 	}
+	k.recount()
 	reply := &podresources.ListPodResourcesResponse{}
 	for _, pod := range k.pods {
 		reply.PodResources = append(reply.PodResources, k.listed(pod))
