@@ -73,8 +73,8 @@ func beside(held map[growth.PodUID]bus.Reservation, written map[growth.PodUID]le
 	return held
 }
 
-// plan chooses on one instant of the node, beside what is held there that the instant does not show: the GPUs that are the pod's already, if
-// they still do. It returns the node as it is without the pod as well.
+// plan chooses on one instant of the node, beside what is held there that the instant does not show: the GPUs that are the
+// pod's already, if they still do. It returns the node as it is without the pod as well.
 func (d *Decider) plan(s *view.Snapshot, here *view.Node, pod request.Pod, held map[growth.PodUID]bus.Reservation) (bus.Reservation, placement.Node, error) {
 	if here == nil {
 		return bus.Reservation{}, placement.Node{}, fmt.Errorf("%w: nothing is known about the node", ErrNoRoom)

@@ -84,7 +84,10 @@ func (id Identity) Signal(sig unix.Signal) error {
 	if !id.Alive() {
 		return nil
 	}
-	return unix.PidfdSendSignal(fd, sig, nil, 0)
+	if err := unix.PidfdSendSignal(fd, sig, nil, 0); !errors.Is(err, unix.ESRCH) { // gone since
+		return err
+	}
+	return nil
 }
 
 // WaitGone waits until this very process has ended, at most so long, and says whether it has.
