@@ -61,6 +61,8 @@ func (c *Client) Holdings(ctx context.Context) ([]Holding, error) {
 // Of lists the containers of one pod that hold some of the resource. Kubelets before 1.34 do not answer, and none does
 // about a pod that it does not know: both are errors.
 func (c *Client) Of(ctx context.Context, namespace, pod string) ([]Holding, error) {
+	ctx, cancel := context.WithTimeout(ctx, servedWithin)
+	defer cancel()
 	reply, err := c.lister.Get(ctx, &podresources.GetPodResourcesRequest{PodNamespace: namespace, PodName: pod})
 	if err != nil {
 		return nil, fmt.Errorf("asking kubelet which devices pod %s/%s holds: %w", namespace, pod, err)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/slice"
 )
 
 // Taken are those of ids, which kubelet offers, that a container holds by kubelet's own word.
@@ -48,9 +49,12 @@ func (l *Ledger) suspects(ids []string) []podName {
 		if !slices.ContainsFunc(c.ids, func(id string) bool { return slices.Contains(ids, id) }) {
 			continue
 		}
-		// Whose claim it is was a guess among those that ask for as much.
+		// Whose claim it is was a guess among those that ask for as much and are not known to hold anything yet.
 		for _, p := range pods {
-			if !p.Finished && slices.ContainsFunc(p.Containers, func(of Container) bool { return of.Units == len(c.ids) }) {
+			if !p.Finished && slices.ContainsFunc(p.Containers, func(of Container) bool {
+				_, settled := l.settled[slice.Key{Pod: p.Ref.UID, Container: of.Name}]
+				return of.Units == len(c.ids) && !settled
+			}) {
 				add(p.name())
 			}
 		}
