@@ -47,7 +47,7 @@ func scaled(quick bool) scale {
 	if quick {
 		return scale{[]int{1000}, []int{500, 2000}, 4, 10, 200, 60, 1, 500, 1000, 1}
 	}
-	return scale{[]int{1000, 5000}, []int{500, 1000, 5000, 15000}, 20, 16, 1000, 300, 5, 5000, 20_000, 3}
+	return scale{[]int{1000, 5000}, []int{500, 1000, 5000, 15000}, 20, 16, 1000, 300, 15, 5000, 20_000, 3}
 }
 
 type bench struct {
