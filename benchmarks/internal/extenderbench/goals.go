@@ -63,6 +63,9 @@ func (m Measured) throughputGoals() []results.Goal {
 			results.Measured("pods per second, "+policy, "pods/s", of(policy, rate)),
 			results.Measured("create to bound p50, "+policy, "ms", of(policy, func(t Throughput) float64 { return t.P50 })),
 			results.Measured("create to bound p99, "+policy, "ms", of(policy, func(t Throughput) float64 { return t.P99 })))
+		for _, program := range []string{"extender", "bus", "API server", "its etcd", "scheduler"} {
+			goals = append(goals, results.Measured("CPU for a pod, "+program+", "+policy, "ms", of(policy, func(t Throughput) float64 { return t.CPU[program] })))
+		}
 		if policy == "null" {
 			continue
 		}

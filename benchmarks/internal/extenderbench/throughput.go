@@ -30,6 +30,8 @@ type Throughput struct {
 	// Writes are those of the extender to the API server, WritesBy the same by what was written.
 	Writes   int            `json:"writes"`
 	WritesBy map[string]int `json:"writesBy"`
+	// CPU is what each program computed for a pod, in milliseconds: where time goes that the machine has only once.
+	CPU map[string]float64 `json:"cpuPerPod"`
 	// OverCommitted counts GPUs that were given to more than they hold.
 	OverCommitted int `json:"overCommitted"`
 }
@@ -87,10 +89,12 @@ func (b *bench) through(ctx context.Context, p *plane, on *bus, name string) (Th
 	if err != nil {
 		return Throughput{}, err
 	}
+	spent := meter(map[string]*process{"extender": c.process, "scheduler": scheduler, "API server": p.api, "its etcd": p.etcd, "bus": on.etcd})
 	measured, err := b.bind(ctx, p, "measured", b.scale.throughputPods)
 	if err != nil {
 		return Throughput{}, fmt.Errorf("%w: %s", err, scheduler.said())
 	}
+	measured.CPU = spent(measured.Pods)
 	after, err := p.written()
 	if err != nil {
 		return Throughput{}, err
