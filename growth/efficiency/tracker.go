@@ -137,7 +137,7 @@ func (t *Tracker) Tick(now time.Time, usage Usage) Reading {
 		return t.reading(true, "first sample: growth is not known yet")
 	}
 	cores := used.cores(t.config.IdleCores)
-	t.raw = PerCoreSecond(math.Abs(t.memory.Last-previous.Last) / elapsed / cores)
+	t.raw = PerCoreSecond(over(math.Abs(t.memory.Last-previous.Last), elapsed, cores))
 	if relapse != "" {
 		return t.reading(true, relapse)
 	}
@@ -182,8 +182,8 @@ func (t *Tracker) grow(best, elapsed, cores float64) {
 	if gain <= rounding*max(math.Abs(best), math.Abs(m.Smoothed)) {
 		gain = 0
 	}
-	t.progress = growth.PerSecond(gain / elapsed)
-	efficiency := PerCoreSecond(gain / elapsed / cores)
+	t.progress = growth.PerSecond(over(gain, elapsed))
+	efficiency := PerCoreSecond(over(gain, elapsed, cores))
 	m.Peak = max(PerCoreSecond(t.config.Forgetting)*m.Peak, efficiency)
 	m.Growth = 0
 	if m.Peak > 0 {
@@ -220,6 +220,15 @@ func down(c growth.Category) growth.Category {
 func (t *Tracker) reading(sampled bool, reason string) Reading {
 	m := t.memory
 	return Reading{Sampled: sampled, Samples: m.Samples, Growth: m.Growth, Category: m.Category, Raw: t.raw, Progress: t.progress, Per: t.per, Reason: reason}
+}
+
+// over divides a number that is not negative by others that are positive. What a job reports may be as large as numbers get,
+// and what comes of it must stay one.
+func over(number float64, by ...float64) float64 {
+	for _, b := range by {
+		number = min(number/b, math.MaxFloat64)
+	}
+	return number
 }
 
 func finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }

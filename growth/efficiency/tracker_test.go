@@ -1,6 +1,7 @@
 package efficiency_test
 
 import (
+	"encoding/json"
 	"math"
 	"testing"
 	"time"
@@ -261,6 +262,9 @@ func FuzzTracker(f *testing.F) {
 			r := tracker.Tick(start.Add(time.Duration(i)*time.Duration(seconds)), busy(i))
 			if !(r.Growth >= 0 && r.Growth <= 1) || !r.Category.Valid() {
 				t.Fatalf("%+v", r)
+			}
+			if _, err := json.Marshal(r); err != nil { // nobody could be told of it
+				t.Fatalf("%+v: %v", r, err)
 			}
 		}
 	})

@@ -53,15 +53,15 @@ func (u used) cores(idle float64) float64 {
 }
 
 func (u used) efficiencies(p growth.PerSecond) PerResource {
-	over := func(use float64) float64 {
+	by := func(use float64) float64 {
 		if use <= 0 {
 			return 0
 		}
-		return float64(p) / use
+		return over(float64(p), use)
 	}
-	per := PerResource{Memory: over(u.memory), BlockIO: over(u.io), NetworkIO: over(u.net)}
+	per := PerResource{Memory: by(u.memory), BlockIO: by(u.io), NetworkIO: by(u.net)}
 	if u.known {
-		per.CPU = PerCoreSecond(over(u.cpu))
+		per.CPU = PerCoreSecond(by(u.cpu))
 	}
 	return per
 }
