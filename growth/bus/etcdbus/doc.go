@@ -11,4 +11,6 @@
 //
 // Watch lists at a revision and follows from the next; after a compaction, an error, or an etcd that was away, it
 // lists again. Opening a Bus never waits for etcd: a binary starts, and goes on, on what it has.
+//
+// What lives for a time shares leases with what was written shortly before: a lease is a write of its own in etcd.
 package etcdbus
