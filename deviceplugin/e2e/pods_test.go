@@ -41,7 +41,7 @@ func (p *pods) Start(pod contract.Pod) error {
 	made := manifest(pod)
 	// A namespace has its service account a moment after it is there itself.
 	require.Eventually(p.t, func() bool { return p.node.api.Create(p.t.Context(), podsPath, made) == nil }, patience, 200*time.Millisecond, pod.Name)
-	p.t.Cleanup(func() { p.evict(pod.Name) })
+	p.t.Cleanup(func() { p.evict(pod.Name, nil) })
 	var refusal error
 	p.await(pod.Name, "runs, or is refused", func(now corev1.Pod, there bool) bool {
 		if there && now.Status.Phase == corev1.PodFailed {
@@ -63,14 +63,20 @@ func running(pod corev1.Pod) bool {
 
 func (p *pods) End(pod string) {
 	p.t.Helper()
-	p.evict(pod)
+	p.evict(pod, nil)
 	p.await(pod, "is gone", func(_ corev1.Pod, there bool) bool { return !there })
 }
 
-// evict has a pod deleted, by the one way that is a POST; what is gone already is gone.
-func (p *pods) evict(pod string) {
+// Ending gives the pod, which does not mind being told to end, time for the next one to arrive.
+func (p *pods) Ending(pod string) {
+	p.evict(pod, new(int64(10)))
+}
+
+// evict has a pod deleted, by the one way that is a POST; what is gone already is gone. grace is in seconds, nil for the pod's own.
+func (p *pods) evict(pod string, grace *int64) {
 	_ = p.node.api.Create(context.WithoutCancel(p.t.Context()), podsPath+"/"+pod+"/eviction", policyv1.Eviction{
 		TypeMeta: metav1.TypeMeta{APIVersion: "policy/v1", Kind: "Eviction"}, ObjectMeta: metav1.ObjectMeta{Name: pod},
+		DeleteOptions: &metav1.DeleteOptions{GracePeriodSeconds: grace},
 	})
 }
 

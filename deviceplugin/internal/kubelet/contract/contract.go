@@ -23,6 +23,8 @@ type Pods interface {
 	Start(Pod) error
 	// End ends a pod, and returns once kubelet is through with it.
 	End(pod string)
+	// Ending begins to end a pod, and returns at once. Kubelet can be through with it once the next pod is being allocated.
+	Ending(pod string)
 	// Kill kills a container, and returns once it runs again.
 	Kill(pod, container string)
 	// Look looks into a container, if that runs.
@@ -105,6 +107,12 @@ func Run(t *testing.T, open func(t *testing.T) Kubelet) {
 			"a pod whose preference fails is refused":                                       refusesWithoutPreference,
 			"a resource that no plugin ever offered is looked at by nobody":                 neverOffered,
 		}, true)
+	})
+	t.Run("kubelet allocates slowly", func(t *testing.T) { // and does nothing else as long
+		each(t, map[string]func(*stage){
+			"what it is about to give away is forgotten where somebody lists just as a pod has ended": forgets,
+			"it is not where somebody asks about one pod":                                             remembers,
+		}, false)
 	})
 	t.Run("kubelet restarts", func(t *testing.T) {
 		each(t, map[string]func(*stage){

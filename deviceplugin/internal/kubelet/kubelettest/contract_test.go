@@ -87,6 +87,10 @@ func (p *pods) End(pod string) {
 	p.kubelet.Remove(p.all[pod])
 }
 
+func (p *pods) Ending(pod string) {
+	p.kubelet.Between(func() { p.End(pod) })
+}
+
 func (p *pods) Kill(pod, container string) {
 	p.set(pod, container, false)
 	p.start(p.find(pod, container))
