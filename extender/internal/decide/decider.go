@@ -51,8 +51,9 @@ type Decider struct {
 	// Decisions are the last ones, for Explain.
 	Decisions Diary
 
-	own    ledger.Own
-	slates slates
+	own     ledger.Own
+	misfits slates[*placement.Misfit]
+	scores  slates[placement.Score]
 }
 
 func fit(here *view.Node, pod request.Pod) placement.Misfit {

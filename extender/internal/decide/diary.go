@@ -24,7 +24,16 @@ const (
 // holds a lock of its own, which no watcher takes.
 type Diary struct {
 	mu    sync.Mutex
-	pages []*page // oldest first
+	pages []entry // oldest first
+	byPod map[growth.PodUID]*page
+	// sites and old are the sums over pages that are bounded.
+	sites, old int
+}
+
+// entry is a page and how many pictures it keeps that the page after it does not, at most.
+type entry struct {
+	*page
+	old int
 }
 
 // page is the last try to place one pod.
@@ -120,7 +129,7 @@ func (d *Diary) filtered(pod request.Pod, on sites) {
 
 func (d *Diary) preempted(pod request.Pod, to promise) {
 	next := page{pod: pod, at: time.Now()}
-	if last := d.page(func(p *page) bool { return p.pod.Ref.UID == pod.Ref.UID }); last != nil {
+	if last := d.of(pod.Ref.UID); last != nil {
 		next = *last
 	}
 	next.promised = to
@@ -129,7 +138,7 @@ func (d *Diary) preempted(pod request.Pod, to promise) {
 
 // promised is what the pod was promised last.
 func (d *Diary) promised(pod growth.PodUID) promise {
-	if last := d.page(func(p *page) bool { return p.pod.Ref.UID == pod }); last != nil {
+	if last := d.of(pod); last != nil {
 		return last.promised
 	}
 	return promise{}
@@ -137,7 +146,7 @@ func (d *Diary) promised(pod growth.PodUID) promise {
 
 func (d *Diary) prioritized(pod request.Pod, on sites) {
 	next := page{pod: pod, at: time.Now()}
-	if last := d.page(func(p *page) bool { return p.pod.Ref.UID == pod.Ref.UID }); last != nil {
+	if last := d.of(pod.Ref.UID); last != nil {
 		next = *last
 	}
 	next.prioritized = on
@@ -145,7 +154,7 @@ func (d *Diary) prioritized(pod request.Pod, on sites) {
 }
 
 func (d *Diary) ended(pod growth.PodRef, node growth.NodeName, gpus []growth.GPUShare, err error) {
-	last := d.page(func(p *page) bool { return p.pod.Ref.UID == pod.UID })
+	last := d.of(pod.UID)
 	if last == nil {
 		return // another replica was asked before
 	}
@@ -154,42 +163,67 @@ func (d *Diary) ended(pod growth.PodRef, node growth.NodeName, gpus []growth.GPU
 	d.write(&next)
 }
 
-// write replaces the pod's page, and drops the oldest ones beyond the bounds. A page never changes once it is written.
+// write replaces the pod's page, and drops the oldest ones beyond the bounds, never the last. A page never changes once it
+// is written.
 func (d *Diary) write(next *page) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if at := slices.IndexFunc(d.pages, func(p *page) bool { return p.pod.Ref.UID == next.pod.Ref.UID }); at >= 0 {
-		d.pages = slices.Delete(d.pages, at, at+1)
+	if before := d.byPod[next.pod.Ref.UID]; before != nil {
+		at := len(d.pages) - 1
+		for d.pages[at].page != before { // mostly one of the last
+			at--
+		}
+		d.remove(at)
 	}
-	d.pages = append(d.pages, next)
-	d.pages = slices.Delete(d.pages, 0, len(d.pages)-d.kept())
+	if d.byPod == nil {
+		d.byPod = map[growth.PodUID]*page{}
+	}
+	d.pages, d.byPod[next.pod.Ref.UID] = append(d.pages, entry{page: next}), next
+	d.sites += next.sites()
+	d.weigh(len(d.pages) - 2)
+	for len(d.pages) > 1 && (len(d.pages) > maxDecisions || d.sites > maxSites || d.old > maxOld) {
+		d.remove(0)
+	}
 }
 
-// kept is how many of the newest pages are within the bounds. The last decision always is.
-func (d *Diary) kept() int {
-	old, sites := 0, 0
-	for i, p := range slices.Backward(d.pages) {
-		sites += p.sites()
-		if i+1 < len(d.pages) {
-			// Of the pictures that its rolls hold so many at most are not the next page's too.
-			made, since := p.pictures(), d.pages[i+1].pictures()
-			held := p.filtered.roll.Len() + p.prioritized.roll.Len()
-			old += int(min(uint64(held), max(made, since)-min(made, since)))
-		}
-		if n := len(d.pages) - i; n > 1 && (n > maxDecisions || sites > maxSites || old > maxOld) {
-			return n - 1
-		}
+func (d *Diary) remove(at int) {
+	gone := d.pages[at]
+	delete(d.byPod, gone.pod.Ref.UID)
+	d.sites, d.old = d.sites-gone.sites(), d.old-gone.old
+	d.pages = slices.Delete(d.pages, at, at+1)
+	d.weigh(at - 1)
+}
+
+// weigh counts the pictures that an entry keeps: of those that its rolls hold so many at most are not the next page's too.
+func (d *Diary) weigh(at int) {
+	if at < 0 {
+		return
 	}
-	return len(d.pages)
+	e := &d.pages[at]
+	d.old -= e.old
+	e.old = 0
+	if at+1 < len(d.pages) {
+		made, since := e.pictures(), d.pages[at+1].pictures()
+		held := e.filtered.roll.Len() + e.prioritized.roll.Len()
+		e.old = int(min(uint64(held), max(made, since)-min(made, since)))
+	}
+	d.old += e.old
+}
+
+// of returns the page of a pod, nil if there is none.
+func (d *Diary) of(pod growth.PodUID) *page {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.byPod[pod]
 }
 
 // page returns the newest page that is the one, nil if there is none.
 func (d *Diary) page(is func(*page) bool) *page {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, p := range slices.Backward(d.pages) {
-		if is(p) {
-			return p
+	for _, e := range slices.Backward(d.pages) {
+		if is(e.page) {
+			return e.page
 		}
 	}
 	return nil

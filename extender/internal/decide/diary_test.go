@@ -2,6 +2,7 @@ package decide
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -57,4 +58,50 @@ func TestSitesAreNotedAsTheyWereAskedAbout(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestADiaryCountsAsItsDumbTwin compares sums that are kept up with a look at all pages.
+func TestADiaryCountsAsItsDumbTwin(t *testing.T) {
+	const nodes = 2000
+	names := make([]growth.NodeName, nodes)
+	for i := range names {
+		names[i] = growth.NodeName(fmt.Sprint("n", i))
+	}
+	picture := func(name growth.NodeName) *view.Node { return &view.Node{Node: placement.Node{Name: name}} }
+	dice := rand.New(rand.NewPCG(1, 0))
+	d, roll, dropped := &Diary{}, view.Roll{}.With(slices.Values(names), picture), 0
+	var twin []*page
+	for range 400 {
+		roll = roll.With(slices.Values(names[:dice.IntN(1+dice.IntN(nodes))]), picture)
+		next := &page{pod: request.Pod{Ref: growth.PodRef{UID: growth.PodUID(fmt.Sprint(dice.IntN(40)))}}, filtered: sites{roll: roll, count: dice.IntN(60_000)}}
+		d.write(next)
+		twin = append(slices.DeleteFunc(twin, func(p *page) bool { return p.pod.Ref.UID == next.pod.Ref.UID }), next)
+		before := len(twin)
+		twin = twin[before-bounded(twin):]
+		dropped += before - len(twin)
+		kept := make([]*page, len(d.pages))
+		for i, e := range d.pages {
+			kept[i] = e.page
+			require.Same(t, e.page, d.of(e.pod.Ref.UID))
+		}
+		require.True(t, slices.Equal(twin, kept))
+		require.Len(t, d.byPod, len(kept))
+	}
+	require.Greater(t, dropped, 100)
+}
+
+// bounded is how many of the newest pages are within the bounds.
+func bounded(pages []*page) int {
+	old, sites := 0, 0
+	for i, p := range slices.Backward(pages) {
+		sites += p.sites()
+		if i+1 < len(pages) {
+			made, since := p.pictures(), pages[i+1].pictures()
+			old += int(min(uint64(p.filtered.roll.Len()+p.prioritized.roll.Len()), max(made, since)-min(made, since)))
+		}
+		if n := len(pages) - i; n > 1 && (n > maxDecisions || sites > maxSites || old > maxOld) {
+			return n - 1
+		}
+	}
+	return len(pages)
 }

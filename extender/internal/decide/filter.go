@@ -4,30 +4,31 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/trellis-gpu/trellis/extender/internal/request"
-	"github.com/trellis-gpu/trellis/extender/internal/view"
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
-// Filtered is what Filter found: what each of the nodes is to the pod, in the order in which it was asked about them.
+// Filtered is what Filter found: what stands against each of the nodes, nil for nothing, in the order in which it was asked
+// about them.
 type Filtered struct {
-	Nodes    []string
-	Verdicts []*view.Verdict
+	Nodes   []string
+	Misfits []*placement.Misfit
 
-	from *slates
+	from *slates[*placement.Misfit]
 }
 
-// Release says that the verdicts are not needed any more: their list is used again.
+// Release says that the misfits are not needed any more: their list is used again.
 func (f Filtered) Release() {
 	if f.from != nil {
-		f.from.give(f.Verdicts)
+		f.from.give(f.Misfits)
 	}
 }
 
 // Fit are the nodes with room.
 func (f Filtered) Fit() []string {
 	fit := make([]string, 0, len(f.Nodes))
-	for i, verdict := range f.Verdicts {
-		if verdict.Fits() {
+	for i, misfit := range f.Misfits {
+		if misfit == nil {
 			fit = append(fit, f.Nodes[i])
 		}
 	}
@@ -37,9 +38,9 @@ func (f Filtered) Fit() []string {
 // Refused are the nodes without room, and why: now, or hopelessly, for they would have none if they were empty.
 func (f Filtered) Refused(hopelessly bool) map[string]string {
 	refused := map[string]string{}
-	for i, verdict := range f.Verdicts {
-		if !verdict.Fits() && verdict.Hopeless == hopelessly {
-			refused[f.Nodes[i]] = verdict.Reason
+	for i, misfit := range f.Misfits {
+		if misfit != nil && misfit.Hopeless == hopelessly {
+			refused[f.Nodes[i]] = misfit.Reason
 		}
 	}
 	return refused
@@ -51,13 +52,9 @@ func (d *Decider) Filter(pod *corev1.Pod, nodes []string) (Filtered, error) {
 	if !snapshot.Synced {
 		return Filtered{}, errUnsynced
 	}
-	found := Filtered{Nodes: nodes, Verdicts: d.slates.take(len(nodes)), from: &d.slates}
+	found := Filtered{Nodes: nodes, Misfits: d.misfits.take(len(nodes)), from: &d.misfits}
 	asked, asks := request.Read(pod, d.Resource)
-	welcome := &view.Verdict{}
 	if !asks {
-		for i := range found.Verdicts {
-			found.Verdicts[i] = welcome
-		}
 		return found, nil
 	}
 	seen, seats := sites{roll: snapshot.Nodes}, snapshot.Nodes.Seats()
@@ -65,10 +62,11 @@ func (d *Decider) Filter(pod *corev1.Pod, nodes []string) (Filtered, error) {
 	for i, name := range nodes {
 		seat := seats.Next(growth.NodeName(name))
 		seen.add(name, seat)
-		found.Verdicts[i] = judge.of(seat)
-		if name == promised.node && !found.Verdicts[i].Fits() && promised.kept(seat.Node, asked) {
-			found.Verdicts[i] = welcome
+		misfit := judge.of(seat).Misfit
+		if misfit != nil && name == promised.node && promised.kept(seat.Node, asked) {
+			misfit = nil
 		}
+		found.Misfits[i] = misfit
 	}
 	d.Decisions.filtered(asked, seen)
 	d.Log.Debug("filtered", "pod", asked.Ref, "asked", len(nodes))

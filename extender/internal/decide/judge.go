@@ -25,21 +25,26 @@ func (d *Decider) judge(snapshot *view.Snapshot, pod request.Pod) *judge {
 }
 
 // of is what the node is to the pod.
-func (j *judge) of(here view.Seat) *view.Verdict {
+func (j *judge) of(here view.Seat) view.Verdict {
 	if here.Node == nil || j.sheet == nil {
-		return new(j.afresh(here.Node))
+		return j.afresh(here.Node)
 	}
-	if verdict := j.sheet.Recall(here); verdict != nil {
-		return verdict
+	verdict, known := j.sheet.Recall(here)
+	if !known {
+		verdict = j.afresh(here.Node)
+		j.sheet.Remember(here, verdict)
 	}
-	return j.sheet.Remember(here, j.afresh(here.Node))
+	return verdict
 }
 
 func (j *judge) afresh(here *view.Node) view.Verdict {
 	n, misfit := site(here, j.pod)
 	if !misfit.Fits() {
-		return view.Verdict{Misfit: misfit}
+		return view.Verdict{Misfit: &misfit}
 	}
 	score, misfit := placement.Rate(n, j.pod.Request, j.question.Policy)
-	return view.Verdict{Misfit: misfit, Score: score}
+	if !misfit.Fits() {
+		return view.Verdict{Misfit: &misfit}
+	}
+	return view.Verdict{Score: score}
 }

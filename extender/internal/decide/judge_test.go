@@ -43,7 +43,7 @@ func TestWhatIsRememberedIsWhatWouldBeFound(t *testing.T) {
 					require.NoError(t, err)
 					got, err := follower.Filter(pod, nodes)
 					require.NoError(t, err)
-					require.Equal(t, want.Verdicts, got.Verdicts)
+					require.Equal(t, want.Misfits, got.Misfits)
 					want.Release() // so that what is used again is looked at, too
 					got.Release()
 					require.Equal(t, newcomer.Prioritize(pod, nodes), follower.Prioritize(pod, nodes))

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -22,6 +23,7 @@ const lag = 10 * time.Second
 type Own struct {
 	mu    sync.Mutex
 	nodes map[growth.NodeName]*recent
+	swept time.Time
 }
 
 // recent is what was written for one node.
@@ -42,12 +44,17 @@ func (o *Own) Wrote(node growth.NodeName, basis bus.Revision, written Reserved) 
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	now := time.Now()
-	for name, of := range o.nodes {
-		if now.Sub(of.at) > lag {
-			delete(o.nodes, name)
-		}
-	}
+	o.sweep(now)
 	put(&o.nodes, node, o.nodes[node].with(basis, own{written, now}))
+}
+
+// sweep forgets what is of no use any more, now and then.
+func (o *Own) sweep(now time.Time) {
+	if now.Sub(o.swept) < lag {
+		return
+	}
+	o.swept = now
+	maps.DeleteFunc(o.nodes, func(_ growth.NodeName, of *recent) bool { return now.Sub(of.at) > lag })
 }
 
 func (r *recent) with(basis bus.Revision, w own) *recent {

@@ -3,6 +3,7 @@ package view
 import (
 	"hash/maphash"
 	"iter"
+	"strings"
 	"sync/atomic"
 
 	"github.com/trellis-gpu/trellis/growth"
@@ -41,6 +42,21 @@ type register struct {
 	seed     maphash.Seed
 	slots    []atomic.Int32 // open addressing: place + 1, 0 for nothing
 	pictures uint64         // how many were numbered; the maker's alone
+	text     *strings.Builder
+}
+
+// sideBySide is how much text of names is kept in a piece: read in a row, they come from few cache lines.
+const sideBySide = 4 << 10
+
+// keep returns a copy of a name that lies beside the last one's. What a Builder has returned it does not change any more.
+func (g *register) keep(name growth.NodeName) growth.NodeName {
+	if g.text == nil || g.text.Cap()-g.text.Len() < len(name) {
+		g.text = &strings.Builder{}
+		g.text.Grow(max(sideBySide, len(name)))
+	}
+	from := g.text.Len()
+	g.text.WriteString(string(name))
+	return growth.NodeName(g.text.String()[from:])
 }
 
 // Seat returns a node's seat; its Node is nil where nothing is known of it.
@@ -156,12 +172,15 @@ func count(n *Node) int {
 
 // enter gives a name a place.
 func (r *Roll) enter(name growth.NodeName) int {
+	if r.register == nil {
+		r.register = registered(nil, nil)
+	}
 	place := len(r.names)
-	r.names = append(r.names, name)
+	r.names = append(r.names, r.register.keep(name))
 	if place/pageSize == len(r.pages) {
 		r.pages = append(r.pages, &page{})
 	}
-	if r.register == nil || 2*len(r.names) > len(r.register.slots) {
+	if 2*len(r.names) > len(r.register.slots) {
 		r.register = registered(r.names, r.register)
 		return place
 	}
@@ -177,7 +196,7 @@ func registered(names []growth.NodeName, before *register) *register {
 	}
 	next := &register{seed: maphash.MakeSeed(), slots: make([]atomic.Int32, size)}
 	if before != nil {
-		next.pictures = before.pictures
+		next.pictures, next.text = before.pictures, before.text
 	}
 	for place, name := range names {
 		next.put(name, place)

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"math"
 	"sync/atomic"
 
 	"github.com/trellis-gpu/trellis/growth/placement"
@@ -17,7 +18,8 @@ type Question struct {
 
 // Verdict is what a node is to pods that hold nothing on it.
 type Verdict struct {
-	placement.Misfit
+	// Misfit is what stands against it, nil where the pod fits. It must not be changed.
+	Misfit *placement.Misfit
 	// Score is that of the best place, nothing where there is none.
 	Score placement.Score
 }
@@ -28,15 +30,26 @@ type Verdicts struct {
 	sheets atomic.Pointer[[]*Sheet]
 }
 
-// Sheet is the verdicts on one question. What a concurrent reader overwrites is reached again.
+// Sheet is the verdicts on one question, by place. What a concurrent reader overwrites is reached again.
 type Sheet struct {
 	question Question
-	cells    []atomic.Pointer[cell] // by place
+	fits     []fit
+	misfits  []atomic.Pointer[misfit]
 }
 
-type cell struct {
+// fit is the score of a picture on which there is room: two words, so that thousands of places lie side by side. Most nodes
+// fit most of the time, and after each pod other programs have had the processor's caches.
+type fit struct {
+	picture atomic.Uint64 // 0 for none, inWriting while score is not that of any
+	score   atomic.Uint64
+}
+
+// inWriting is the number of no picture.
+const inWriting = math.MaxUint64
+
+type misfit struct {
 	picture uint64
-	verdict Verdict
+	placement.Misfit
 }
 
 // On returns the sheet of a question, with room for so many places.
@@ -51,7 +64,7 @@ func (v *Verdicts) On(q Question, places int) *Sheet {
 		switch {
 		case sheet.question != q:
 			kept = append(kept, sheet)
-		case len(sheet.cells) >= places:
+		case len(sheet.fits) >= places:
 			return sheet
 		default:
 			next = sheet
@@ -63,24 +76,50 @@ func (v *Verdicts) On(q Question, places int) *Sheet {
 }
 
 func (s *Sheet) grown(places int) *Sheet {
-	next := &Sheet{question: s.question, cells: make([]atomic.Pointer[cell], places)}
-	for i := range s.cells {
-		next.cells[i].Store(s.cells[i].Load())
+	next := &Sheet{question: s.question, fits: make([]fit, places), misfits: make([]atomic.Pointer[misfit], places)}
+	for i := range s.fits {
+		if picture := s.fits[i].picture.Load(); picture != 0 {
+			if score, known := s.fits[i].of(picture); known {
+				next.fits[i].write(picture, score)
+			}
+		}
+		next.misfits[i].Store(s.misfits[i].Load())
 	}
 	return next
 }
 
-// Recall returns the verdict on a seat's picture, nil if there is none. It must not be changed.
-func (s *Sheet) Recall(seat Seat) *Verdict {
-	if known := s.cells[seat.Place].Load(); known != nil && known.picture == seat.picture {
-		return &known.verdict
+// Recall returns the verdict on a seat's picture, false if there is none.
+func (s *Sheet) Recall(seat Seat) (Verdict, bool) {
+	if score, known := s.fits[seat.Place].of(seat.picture); known {
+		return Verdict{Score: score}, true
 	}
-	return nil
+	if known := s.misfits[seat.Place].Load(); known != nil && known.picture == seat.picture {
+		return Verdict{Misfit: &known.Misfit}, true
+	}
+	return Verdict{}, false
 }
 
 // Remember keeps the verdict on a seat's picture.
-func (s *Sheet) Remember(seat Seat, v Verdict) *Verdict {
-	known := &cell{seat.picture, v}
-	s.cells[seat.Place].Store(known)
-	return &known.verdict
+func (s *Sheet) Remember(seat Seat, v Verdict) {
+	if v.Misfit != nil {
+		s.misfits[seat.Place].Store(&misfit{seat.picture, *v.Misfit})
+		return
+	}
+	s.fits[seat.Place].write(seat.picture, v.Score)
+}
+
+func (f *fit) of(picture uint64) (placement.Score, bool) {
+	if picture == inWriting || f.picture.Load() != picture {
+		return 0, false
+	}
+	score := f.score.Load()
+	return placement.Score(math.Float64frombits(score)), f.picture.Load() == picture // nobody wrote in between
+}
+
+// write gives way to whoever writes at the same time: then nothing is remembered, or that.
+func (f *fit) write(picture uint64, score placement.Score) {
+	if before := f.picture.Load(); before != inWriting && f.picture.CompareAndSwap(before, inWriting) {
+		f.score.Store(math.Float64bits(float64(score)))
+		f.picture.Store(picture)
+	}
 }

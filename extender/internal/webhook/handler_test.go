@@ -19,7 +19,6 @@ import (
 
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
-	"github.com/trellis-gpu/trellis/extender/internal/view"
 	"github.com/trellis-gpu/trellis/extender/internal/webhook"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
@@ -44,14 +43,14 @@ func (j *judge) Filter(pod *corev1.Pod, nodes []string) (decide.Filtered, error)
 	j.pod, j.nodes = pod, nodes
 	found := decide.Filtered{Nodes: nodes}
 	for _, node := range nodes {
-		verdict := &view.Verdict{}
+		var misfit *placement.Misfit
 		switch node {
 		case "node-2":
-			verdict.Reason = "crowded"
+			misfit = &placement.Misfit{Reason: "crowded"}
 		case "node-3":
-			verdict.Misfit = placement.Misfit{Reason: "hopeless", Hopeless: true}
+			misfit = &placement.Misfit{Reason: "hopeless", Hopeless: true}
 		}
-		found.Verdicts = append(found.Verdicts, verdict)
+		found.Misfits = append(found.Misfits, misfit)
 	}
 	return found, j.err
 }
@@ -138,8 +137,7 @@ func TestBodiesOfStockSchedulers(t *testing.T) {
 
 			for _, form := range []string{"names", "nodes"} {
 				rated := read[extenderv1.HostPriorityList](t, post(j, "/prioritize", body(form+"-prioritize.json")))
-				require.Len(t, rated, 3)
-				require.Equal(t, extenderv1.HostPriority{Host: j.nodes[2], Score: 2}, rated[2])
+				require.Equal(t, extenderv1.HostPriorityList{{Host: j.nodes[1], Score: 1}, {Host: j.nodes[2], Score: 2}}, rated, "without points, no line")
 			}
 
 			require.Empty(t, read[extenderv1.ExtenderBindingResult](t, post(j, "/bind", body("names-bind.json"))).Error)

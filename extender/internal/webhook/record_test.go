@@ -28,11 +28,11 @@ import (
 
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/stock"
-	"github.com/trellis-gpu/trellis/extender/internal/view"
 	"github.com/trellis-gpu/trellis/extender/internal/webhook"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/gpushare/aliyun"
+	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
 var record = flag.Bool("record", false, "record testdata from the stock binaries in the folder TRELLIS_STOCK_DIR")
@@ -184,7 +184,7 @@ func (p *tape) save(t *testing.T, folder string) {
 type binder struct{ client kubernetes.Interface }
 
 func (binder) Filter(_ *corev1.Pod, nodes []string) (decide.Filtered, error) {
-	return decide.Filtered{Nodes: nodes, Verdicts: slices.Repeat([]*view.Verdict{{}}, len(nodes))}, nil
+	return decide.Filtered{Nodes: nodes, Misfits: make([]*placement.Misfit, len(nodes))}, nil
 }
 
 func (binder) Prioritize(_ *corev1.Pod, nodes []string) []int8 {

@@ -15,7 +15,6 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
-	"github.com/trellis-gpu/trellis/extender/internal/view"
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
@@ -142,20 +141,20 @@ func FuzzAnswers(f *testing.F) {
 	f.Add("node-1", "GPU memory: 8GiB asked", int8(10))
 	f.Add("\"\\\x00<ä\xff", "\n", int8(-1))
 	f.Fuzz(func(t *testing.T, node, reason string, points int8) {
-		crowded := &view.Verdict{Misfit: placement.Misfit{Reason: reason + "c"}}
-		hopeless := &view.Verdict{Misfit: placement.Misfit{Reason: reason + "h", Hopeless: true}}
-		for names, verdicts := range map[int][]*view.Verdict{
-			0: {}, 1: {{}}, 2: {crowded, crowded}, 3: {hopeless, {}, hopeless}, 4: {{}, hopeless, crowded, crowded}, 5: {crowded, hopeless, crowded, {}, {}},
+		crowded := &placement.Misfit{Reason: reason + "c"}
+		hopeless := &placement.Misfit{Reason: reason + "h", Hopeless: true}
+		for names, misfits := range map[int][]*placement.Misfit{
+			0: {}, 1: {nil}, 2: {crowded, crowded}, 3: {hopeless, nil, hopeless}, 4: {nil, hopeless, crowded, crowded}, 5: {crowded, hopeless, crowded, nil, nil},
 		} {
-			found := decide.Filtered{Nodes: []string{node, node + "b", "c", "d" + node, "e"}[:names], Verdicts: verdicts}
+			found := decide.Filtered{Nodes: []string{node, node + "b", "c", "d" + node, "e"}[:names], Misfits: misfits}
 			fit := found.Fit()
 			same[extenderv1.ExtenderFilterResult](t, sorted(found), extenderv1.ExtenderFilterResult{
 				NodeNames: &fit, FailedNodes: found.Refused(false), FailedAndUnresolvableNodes: found.Refused(true),
 			})
 		}
 		same[extenderv1.HostPriorityList](t, rated{}, extenderv1.HostPriorityList{})
-		same[extenderv1.HostPriorityList](t, rated{[]string{node, "b"}, []int8{points, 0}},
-			extenderv1.HostPriorityList{{Host: node, Score: int64(points)}, {Host: "b"}})
+		same[extenderv1.HostPriorityList](t, rated{[]string{"a", node, "b", node}, []int8{0, points | 1, 0, 1}},
+			extenderv1.HostPriorityList{{Host: node, Score: int64(points | 1)}, {Host: node, Score: 1}})
 	})
 }
 

@@ -104,8 +104,8 @@ func (c candidates) filterResult(found decide.Filtered, err error) wholeResult {
 		return wholeResult{Error: err.Error()}
 	}
 	fit := &wholeNodes{Items: make([]json.RawMessage, 0, len(found.Nodes))}
-	for i, verdict := range found.Verdicts {
-		if verdict.Fits() {
+	for i, misfit := range found.Misfits {
+		if misfit == nil {
 			fit.Items = append(fit.Items, c.whole[i])
 		}
 	}
