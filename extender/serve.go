@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
+	"github.com/trellis-gpu/trellis/extender/internal/heap"
 	"github.com/trellis-gpu/trellis/extender/internal/kube"
 	"github.com/trellis-gpu/trellis/extender/internal/ledger"
 	"github.com/trellis-gpu/trellis/extender/internal/resubmit"
@@ -75,6 +76,7 @@ func serve(s settings.Settings, log *slog.Logger) error {
 	}
 	parts.Add(until(func(ctx context.Context) error { return keeper.Inform(ctx, client, factory) }))
 	parts.Add(until(keeper.Run))
+	parts.Add(until(heap.Keep))
 	if err := listen(&parts, s.HealthListen, nil, probes.Handler()); err != nil {
 		return err
 	}
