@@ -3,7 +3,9 @@ package gpushare
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/big"
+	"strconv"
 	"strings"
 
 	"github.com/trellis-gpu/trellis/growth"
@@ -44,20 +46,37 @@ func Memory(value string) (growth.MiB, error) {
 	if !known || digits == "" || len(digits) > 20 || strings.Trim(digits, "0123456789.-") != "" {
 		return 0, errMemory
 	}
+	if n, err := strconv.ParseInt(digits, 10, 64); err == nil && n >= 0 && n <= (math.MaxInt64-mib)/unit {
+		return bounded((n*unit + mib - 1) / mib) // what people write
+	}
+	return fraction(digits, unit)
+}
+
+// mib is one MiB in bytes.
+const mib = 1 << 20
+
+// fraction is the amount where it, or what comes of it, is no int64.
+func fraction(digits string, unit int64) (growth.MiB, error) {
 	amount, ok := new(big.Rat).SetString(digits)
 	if !ok {
 		return 0, errMemory
 	}
-	bytes := amount.Mul(amount, new(big.Rat).SetInt64(unit))
-	if bytes.Sign() <= 0 {
-		return 0, fmt.Errorf("is not more than nothing: ask for at least 1Mi")
+	amount.Mul(amount, big.NewRat(unit, mib))
+	whole := new(big.Int).Add(amount.Num(), new(big.Int).Sub(amount.Denom(), big.NewInt(1)))
+	if whole.Div(whole, amount.Denom()); !whole.IsInt64() {
+		whole.SetInt64(int64(maxMemory+1) * int64(whole.Sign()))
 	}
-	mib := new(big.Rat).Quo(bytes, new(big.Rat).SetInt64(1<<20))
-	whole := new(big.Int).Div(new(big.Int).Add(mib.Num(), new(big.Int).Sub(mib.Denom(), big.NewInt(1))), mib.Denom())
-	if !whole.IsInt64() || growth.MiB(whole.Int64()) > maxMemory {
+	return bounded(whole.Int64())
+}
+
+func bounded(amount int64) (growth.MiB, error) {
+	switch {
+	case amount <= 0:
+		return 0, fmt.Errorf("is not more than nothing: ask for at least 1Mi")
+	case growth.MiB(amount) > maxMemory:
 		return 0, fmt.Errorf("is more than any GPU has")
 	}
-	return growth.MiB(whole.Int64()), nil
+	return growth.MiB(amount), nil
 }
 
 // Units is how many devices of size unit cover memory, rounded up: what the pod's resource limit asks kubelet for.

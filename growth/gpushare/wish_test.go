@@ -25,6 +25,18 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// TestWholeAmountsAreNoOthers writes the same amounts as fractions, which are computed in another way.
+func TestWholeAmountsAreNoOthers(t *testing.T) {
+	for _, suffix := range []string{"", "k", "Ki", "M", "Mi", "G", "Gi", "T", "Ti"} {
+		for _, whole := range []string{"0", "1", "7", "999", "1024", "1048575", "1048576", "1048577", "8589934592", "922337203685477580"} {
+			want, refusal := gpushare.Memory(whole + ".0" + suffix)
+			got, err := gpushare.Memory(whole + suffix)
+			require.Equal(t, want, got, whole+suffix)
+			require.Equal(t, refusal, err, whole+suffix)
+		}
+	}
+}
+
 func TestUnitsRoundUp(t *testing.T) {
 	require.Equal(t, 8, gpushare.Units(8192, growth.GiB))
 	require.Equal(t, 1, gpushare.Units(500, growth.GiB))

@@ -88,25 +88,35 @@ func (r Roll) place(name growth.NodeName) int {
 	}
 }
 
-// Seats finds nodes one after another. A question lists them much in the order in which they came to be known, so that the
-// next one's place is mostly next to the last one's.
+// Seats finds nodes one after another. Kube-scheduler lists them as its workers found them, each a stretch of the order in
+// which nodes came to be known: the next one's place is mostly next to one of the last ones'.
 type Seats struct {
 	roll Roll
-	next int
+	// next are the places after those that were found, the latest first.
+	next [stretches]int
 }
+
+// stretches is how many are followed at once.
+const stretches = 4
 
 // Seats begins at the first place.
 func (r Roll) Seats() *Seats { return &Seats{roll: r} }
 
 // Next is Roll.Seat.
 func (s *Seats) Next(name growth.NodeName) Seat {
-	place := s.next
-	if place >= len(s.roll.names) || s.roll.names[place] != name {
-		if place = s.roll.place(name); place < 0 {
-			return Seat{Place: -1}
+	for i, place := range s.next {
+		if place < len(s.roll.names) && s.roll.names[place] == name {
+			copy(s.next[1:i+1], s.next[:i])
+			s.next[0] = place + 1
+			return s.roll.At(place)
 		}
 	}
-	s.next = place + 1
+	place := s.roll.place(name)
+	if place < 0 {
+		return Seat{Place: -1}
+	}
+	copy(s.next[1:], s.next[:stretches-1])
+	s.next[0] = place + 1
 	return s.roll.At(place)
 }
 
