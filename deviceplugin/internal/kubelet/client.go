@@ -19,6 +19,12 @@ const maxReply = 16 << 20
 // servedWithin bounds one look at what kubelet has.
 const servedWithin = 2 * time.Second
 
+// again has a question that kubelet had too many of asked again: it answers a hundred a second, and ten at once, of all who
+// ask together. A node's pods start many at a time.
+const again = `{"methodConfig": [{"name": [{"service": "v1.PodResourcesLister"}], "retryPolicy": {
+	"maxAttempts": 5, "initialBackoff": "0.02s", "maxBackoff": "0.3s", "backoffMultiplier": 2,
+	"retryableStatusCodes": ["RESOURCE_EXHAUSTED"]}}]}`
+
 // Holding is what one container holds.
 type Holding struct {
 	Namespace, Pod, Container string
@@ -35,7 +41,7 @@ type Client struct {
 
 // Dial prepares a connection. It does not wait for kubelet; a connection that breaks is made again.
 func Dial(socket, resource string) (*Client, error) {
-	connection, err := dial(socket, grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxReply)))
+	connection, err := dial(socket, grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxReply)), grpc.WithDefaultServiceConfig(again))
 	if err != nil {
 		return nil, err
 	}

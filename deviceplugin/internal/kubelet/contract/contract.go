@@ -106,6 +106,7 @@ func Run(t *testing.T, open func(t *testing.T) Kubelet) {
 			"a pod that the plugin refuses fails with its words, and holds nothing":         refuses,
 			"a pod whose preference fails is refused":                                       refusesWithoutPreference,
 			"a resource that no plugin ever offered is looked at by nobody":                 neverOffered,
+			"many questions at once are all answered, if they are asked again":              answersAll,
 		}, true)
 	})
 	t.Run("kubelet allocates slowly", func(t *testing.T) { // and does nothing else as long

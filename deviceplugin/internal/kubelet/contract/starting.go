@@ -3,8 +3,10 @@ package contract
 import (
 	"errors"
 	"strings"
+	"sync"
 	"sync/atomic"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -92,6 +94,21 @@ func restartsUnannounced(s *stage) {
 	p.serve()
 	p.register()
 	require.Equal(s.t, before, s.held(pod))
+}
+
+func answersAll(s *stage) {
+	s.probe(1, everything())
+	pod := s.runs(s.pod("pod", 1))
+	want := s.held(pod)
+	var asking sync.WaitGroup
+	for range 25 {
+		asking.Go(func() {
+			got, err := s.got(pod)
+			assert.NoError(s.t, err)
+			assert.Equal(s.t, want, got)
+		})
+	}
+	asking.Wait()
 }
 
 func listed(ids string) []string { return strings.Split(ids, ",") }
