@@ -40,11 +40,11 @@ func (j *judge) of(here view.Seat) view.Verdict {
 func (j *judge) afresh(here *view.Node) view.Verdict {
 	n, misfit := site(here, j.pod)
 	if !misfit.Fits() {
-		return view.Verdict{Misfit: &misfit}
+		return view.Verdict{Misfit: new(misfit)}
 	}
 	score, misfit := placement.Rate(n, j.pod.Request, j.question.Policy)
 	if !misfit.Fits() {
-		return view.Verdict{Misfit: &misfit}
+		return view.Verdict{Misfit: new(misfit)}
 	}
 	return view.Verdict{Score: score}
 }
