@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/trellis-gpu/trellis/growth"
 )
@@ -44,7 +45,7 @@ func (s *scanner) name() ([]byte, bool) {
 	}
 	name := (*s)[:end]
 	*s = (*s)[end+1:]
-	odd := bytes.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == '\\' })
+	odd := bytes.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == '\\' || r == utf8.RuneError })
 	return name, !odd && s.skip(":")
 }
 
