@@ -63,20 +63,38 @@ func (s *Store) Ensure(ids []string) (string, error) {
 		return "", fmt.Errorf("opening a slot to its job: %w", err)
 	}
 	list := strings.Join(slices.Sorted(slices.Values(ids)), "\n") + "\n"
-	for _, file := range []struct {
-		name    string
-		content []byte
-		mode    os.FileMode
-	}{{idsFile, []byte(list), 0o600}, {shim.FileName, s.shim, 0o644}} {
-		if err := place(filepath.Join(folder, file.name), file.content, file.mode); err != nil {
-			return "", err
-		}
+	if err := place(filepath.Join(folder, idsFile), []byte(list), 0o600); err != nil {
+		return "", err
+	}
+	if err := s.lend(filepath.Join(folder, shim.FileName)); err != nil {
+		return "", err
 	}
 	now := time.Now()
 	if err := os.Chtimes(folder, now, now); err != nil {
 		return "", fmt.Errorf("marking a slot: %w", err)
 	}
 	return folder, nil
+}
+
+// lend links the shim into a slot, in one step. All slots share one file, which their containers can not write to: tens of
+// KiB to write for each container are what a disk makes kubelet wait for.
+func (s *Store) lend(path string) error {
+	if has(path, s.shim) {
+		return nil
+	}
+	shared := filepath.Join(s.root, shim.FileName)
+	if err := place(shared, s.shim, 0o644); err != nil {
+		return err
+	}
+	linked := path + ".new"
+	_ = os.Remove(linked) // of a plugin that was killed
+	if err := os.Link(shared, linked); err != nil {
+		return place(path, s.shim, 0o644) // a file has so many links at most, and some filesystems know none
+	}
+	if err := os.Rename(linked, path); err != nil {
+		return fmt.Errorf("lending %s: %w", path, err)
+	}
+	return nil
 }
 
 // place writes a file in one step: a job that imports it at this moment sees the old one or the new one.

@@ -65,6 +65,34 @@ func TestEnsureKeepsAMountedFolder(t *testing.T) {
 	require.WithinDuration(t, time.Now(), folders[0].Made, time.Minute, "handed out anew")
 }
 
+// TestSlotsShareTheShim and none is left with what was done to another's.
+func TestSlotsShareTheShim(t *testing.T) {
+	store, err := slot.Open(t.TempDir())
+	require.NoError(t, err)
+	var infos []os.FileInfo
+	var paths []string
+	for _, id := range []string{"A/1", "A/2"} {
+		folder, err := store.Ensure([]string{id})
+		require.NoError(t, err)
+		paths = append(paths, filepath.Join(folder, shim.FileName))
+		info, err := os.Stat(paths[len(paths)-1])
+		require.NoError(t, err)
+		infos = append(infos, info)
+	}
+	require.True(t, os.SameFile(infos[0], infos[1]))
+
+	require.NoError(t, os.WriteFile(paths[0], []byte("spoilt"), 0o600))
+	for _, id := range []string{"A/1", "A/2"} {
+		_, err := store.Ensure([]string{id})
+		require.NoError(t, err)
+	}
+	for _, path := range paths {
+		source, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, shim.Source(), source)
+	}
+}
+
 func TestOnlySlotsAreListedAndRemoved(t *testing.T) {
 	dir := t.TempDir()
 	store, err := slot.Open(dir)
