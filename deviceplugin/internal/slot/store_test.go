@@ -65,7 +65,7 @@ func TestEnsureKeepsAMountedFolder(t *testing.T) {
 	require.WithinDuration(t, time.Now(), folders[0].Made, time.Minute, "handed out anew")
 }
 
-// TestSlotsShareTheShim and none is left with what was done to another's.
+// TestSlotsShareTheShim also spoils it in one slot: the next Ensure of each makes it good.
 func TestSlotsShareTheShim(t *testing.T) {
 	store, err := slot.Open(t.TempDir())
 	require.NoError(t, err)

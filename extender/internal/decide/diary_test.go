@@ -14,15 +14,24 @@ import (
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
-// TestADiaryKeepsNoWorldsThatAreGone lets twenty decisions about 5,000 nodes follow one another. Where no node has changed
-// between them they are all about the same pictures; where all have, each keeps a whole cluster in memory.
-func TestADiaryKeepsNoWorldsThatAreGone(t *testing.T) {
-	const nodes = 5000
+// many are the names of so many nodes, and picture makes a new picture of one.
+func many(nodes int) []growth.NodeName {
 	names := make([]growth.NodeName, nodes)
 	for i := range names {
 		names[i] = growth.NodeName(fmt.Sprint("n", i))
 	}
-	picture := func(name growth.NodeName) *view.Node { return &view.Node{Node: placement.Node{Name: name}} }
+	return names
+}
+
+func picture(name growth.NodeName) *view.Node {
+	return &view.Node{Node: placement.Node{Name: name}}
+}
+
+// TestADiaryKeepsNoWorldsThatAreGone lets twenty decisions about 5,000 nodes follow one another. Where no node has changed
+// between them they are all about the same pictures; where all have, each keeps a whole cluster in memory.
+func TestADiaryKeepsNoWorldsThatAreGone(t *testing.T) {
+	const nodes = 5000
+	names := many(nodes)
 	for changed, kept := range map[int]int{0: 20, 10: 20, nodes: 4} {
 		d, roll := &Diary{}, view.Roll{}.With(slices.Values(names), picture)
 		for i := range 20 {
@@ -40,9 +49,7 @@ func TestADiaryKeepsNoWorldsThatAreGone(t *testing.T) {
 }
 
 func TestSitesAreNotedAsTheyWereAskedAbout(t *testing.T) {
-	roll := view.Roll{}.With(slices.Values([]growth.NodeName{"a", "b", "c", "d"}), func(name growth.NodeName) *view.Node {
-		return &view.Node{Node: placement.Node{Name: name}}
-	})
+	roll := view.Roll{}.With(slices.Values([]growth.NodeName{"a", "b", "c", "d"}), picture)
 	for _, asked := range [][]string{{}, {"a", "b", "c", "d"}, {"a", "c"}, {"b"}, {"x", "a"}, {"a", "b", "x", "d"}, {"d", "c", "b", "a"}, {"a", "a"}} {
 		on := sites{roll: roll}
 		for _, name := range asked {
@@ -63,11 +70,7 @@ func TestSitesAreNotedAsTheyWereAskedAbout(t *testing.T) {
 // TestADiaryCountsAsItsDumbTwin compares sums that are kept up with a look at all pages.
 func TestADiaryCountsAsItsDumbTwin(t *testing.T) {
 	const nodes = 2000
-	names := make([]growth.NodeName, nodes)
-	for i := range names {
-		names[i] = growth.NodeName(fmt.Sprint("n", i))
-	}
-	picture := func(name growth.NodeName) *view.Node { return &view.Node{Node: placement.Node{Name: name}} }
+	names := many(nodes)
 	dice := rand.New(rand.NewPCG(1, 0))
 	d, roll, dropped := &Diary{}, view.Roll{}.With(slices.Values(names), picture), 0
 	var twin []*page

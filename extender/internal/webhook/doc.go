@@ -9,7 +9,8 @@
 //
 // ExtenderArgs name the nodes (NodeNames, where the scheduler was configured with nodeCacheCapable: true) or hold them
 // whole (Nodes); the answer takes the same form. What the decision says goes out with status 200, in the result's own
-// fields, because kube-scheduler reads no other body. A body that is none of the above is answered with a 4xx status
+// fields, because kube-scheduler reads no other body. Prioritize lists the nodes that have points: one that is not listed has
+// none. A body that is none of the above is answered with a 4xx status
 // and {"error": …}; so is a preemption that can not be judged yet (503), whose result has no field for errors.
 //
 // # What preemption can not do here

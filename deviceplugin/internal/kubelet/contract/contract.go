@@ -69,7 +69,7 @@ type View struct {
 const Folder = "/contract"
 
 // Run holds a kubelet to the contract. open gives it to one case; cases run beside one another, each with a resource and a
-// plugin of its own, but those that restart kubelet run alone, and last.
+// plugin of its own, but those that hold kubelet up or restart it run alone, and last.
 func Run(t *testing.T, open func(t *testing.T) Kubelet) {
 	number := 0
 	each := func(t *testing.T, cases map[string]func(*stage), parallel bool) {
