@@ -2,8 +2,9 @@
 //
 // GOGC is a proportion. The one that keeps a cluster of thousands of nodes within its memory limit has the heap of a small
 // one, a few MiB, collected several times a second while pods arrive, and marking it is a tenth of all that the extender
-// computes then. With a floor the heap grows to that size first, however little of it is alive; where GOGC lets it grow
-// further by itself, nothing changes.
+// computes then. With a floor the heap grows to that size first, however little of it is alive. Above it the heap may be
+// somewhat more than twice what is alive, for who is asked while it is marked answers three times as slowly, until that
+// reaches a ceiling; from where GOGC lets it grow further by itself, nothing changes.
 package heap
 
 import (
@@ -14,10 +15,15 @@ import (
 	"time"
 )
 
-// Floor is what a heap may grow to that has little in it, in bytes.
-const Floor = 48 << 20
+const (
+	// Floor is what a heap may grow to that has little in it, in bytes, Ceiling one with more.
+	Floor   = 48 << 20
+	Ceiling = 112 << 20
+	// most is what a heap meets that grows faster than it is looked at.
+	most = Ceiling + 16<<20
+)
 
-// every is how often the heap is looked at. A heap that grows faster than that meets a limit of twice the floor meanwhile.
+// every is how often the heap is looked at.
 const every = 5 * time.Second
 
 // Keep keeps the floor until ctx ends. It leaves a process alone whose operator has turned the collector off or limits
@@ -38,19 +44,20 @@ func Keep(ctx context.Context) error {
 			return nil
 		}
 		if now := roomy(read("/gc/heap/live:bytes"), percent); now > percent {
-			set(int(now), 2*Floor)
+			set(int(now), most)
 		} else {
 			set(int(percent), math.MaxInt64)
 		}
 	}
 }
 
-// roomy is the percentage by which a heap with so much alive grows to the floor, or percent if that is more.
+// roomy is the percentage by which a heap with so much alive may grow, or percent if that is more.
 func roomy(live, percent uint64) uint64 {
-	if live == 0 || live >= Floor {
+	goal := max(Floor, min(live*9/4, Ceiling))
+	if live == 0 || live >= goal {
 		return percent
 	}
-	return max(percent, 100*(Floor-live)/live)
+	return max(percent, 100*(goal-live)/live)
 }
 
 func set(percent int, limit int64) {

@@ -14,12 +14,14 @@ import (
 
 func TestRoomy(t *testing.T) {
 	for name, tc := range map[string]struct{ live, percent, want uint64 }{
-		"nothing was ever collected":         {0, 50, 50},
-		"a quarter of the floor":             {Floor / 4, 50, 300},
-		"half of it may double":              {Floor / 2, 50, 100},
-		"two thirds: what GOGC says is more": {Floor * 2 / 3, 50, 50},
-		"an operator's larger GOGC holds":    {Floor / 4, 400, 400},
-		"a large heap":                       {10 * Floor, 50, 50},
+		"nothing was ever collected":      {0, 50, 50},
+		"a quarter of the floor":          {Floor / 4, 50, 300},
+		"more than twice what is alive":   {Floor / 2, 50, 125},
+		"the floor itself":                {Floor, 50, 125},
+		"up to the ceiling":               {Ceiling / 2, 50, 100},
+		"what GOGC says is more":          {Ceiling * 3 / 4, 50, 50},
+		"an operator's larger GOGC holds": {Floor / 4, 400, 400},
+		"a large heap":                    {10 * Floor, 50, 50},
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, tc.want, roomy(tc.live, tc.percent)) })
 	}
@@ -44,9 +46,9 @@ func TestAFloorIsKeptWhileTheHeapIsSmall(t *testing.T) {
 		}
 		looked()
 		require.Greater(t, read("/gc/gogc:percent"), uint64(100))
-		require.Equal(t, uint64(2*Floor), read("/gc/gomemlimit:bytes"))
+		require.Equal(t, uint64(most), read("/gc/gomemlimit:bytes"))
 
-		large := make([]byte, Floor)
+		large := make([]byte, Ceiling)
 		looked()
 		asBefore(t)
 		runtime.KeepAlive(large)

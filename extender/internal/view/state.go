@@ -235,8 +235,8 @@ func (s *state) snapshot(last *Snapshot) *Snapshot {
 			before, after := last.Node(name), s.remake(name)
 			after.compare(before)
 			s.refusedOnNodes += after.refusals() - before.refusals()
-			s.claim(before, -1)
-			s.claim(after, 1)
+			s.claim(before, after, 1)
+			s.claim(after, before, -1)
 			return after
 		})
 		next.Claims = last.Claims.With(s.claimed(), func(pod growth.PodUID) (int, bool) { n, ok := s.claims[pod]; return n, ok })
@@ -276,19 +276,24 @@ func (s *state) sample(pod growth.PodUID) (bus.Sample, bool) {
 	return o.sample(), ok
 }
 
-// claim counts the claims on a node, or takes them back.
-func (s *state) claim(n *Node, by int) {
-	if n == nil {
+// claim counts the claims on a node that were not there before, by so much each: most of a node's stay as they are.
+func (s *state) claim(before, now *Node, by int) {
+	if now == nil {
 		return
 	}
-	for pod := range n.Reservations {
-		s.claimsMoved[pod] += by
+	if before == nil {
+		before = &Node{}
 	}
-	for pod := range n.Allocations {
-		s.claimsMoved[pod] += by
-	}
-	for pod := range n.Bound {
-		s.claimsMoved[pod] += by
+	note(s.claimsMoved, before.Reservations, now.Reservations, by)
+	note(s.claimsMoved, before.Allocations, now.Allocations, by)
+	note(s.claimsMoved, before.Bound, now.Bound, by)
+}
+
+func note[V any](moved map[growth.PodUID]int, before, now map[growth.PodUID]V, by int) {
+	for pod := range now {
+		if _, there := before[pod]; !there {
+			moved[pod] += by
+		}
 	}
 }
 
