@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/trellis-gpu/trellis/benchmarks/internal/extenderbench"
+	"github.com/trellis-gpu/trellis/benchmarks/internal/hiccup"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/nullextender"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
 )
@@ -28,7 +29,8 @@ func extenderCommand(commit string) *cobra.Command {
 		Use:   "extender",
 		Short: "What the extender costs, beside one that does nothing",
 		Long: `extender measures the extender binary beside this program, on a stock etcd, API server and scheduler that it starts
-itself (bin/local build --only controlplane makes them), and writes every figure with its goal. It needs no root.`,
+itself (bin/local build --only controlplane makes them), and writes every figure with its goal. It needs no root; as
+root it can tell the tail of the extender's service times from the times at which the machine stood still.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.Out = cmd.ErrOrStderr()
@@ -99,6 +101,14 @@ func nullCommand() *cobra.Command {
 	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "address on which kube-scheduler asks")
 	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "file that says how to reach the API server")
 	return cmd
+}
+
+// hiccupsCommand notices when the machine stands still, as a process of its own. The benchmark starts it.
+func hiccupsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "hiccups", Short: "When the machine stands still, a line each time; as root", Hidden: true, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return hiccup.Watch(cmd.Context(), cmd.OutOrStdout()) },
+	}
 }
 
 func serveUntil(ctx context.Context, address string, handler http.Handler) error {

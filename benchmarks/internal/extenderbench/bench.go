@@ -45,16 +45,16 @@ type scale struct {
 
 func scaled(quick bool) scale {
 	if quick {
-		return scale{[]int{1000}, []int{500, 2000}, 4, 10, 200, 60, 1, 500, 1000, 1}
+		return scale{[]int{1000}, []int{500, 2000}, 4, 50, 200, 60, 1, 500, 1000, 1}
 	}
-	return scale{[]int{1000, 5000}, []int{500, 1000, 5000, 15000}, 20, 16, 1000, 300, 15, 5000, 20_000, 3}
+	return scale{[]int{1000, 5000}, []int{500, 1000, 5000, 15000}, 20, 200, 1000, 300, 15, 5000, 20_000, 3}
 }
 
 type bench struct {
 	Options
 	scale scale
 	dir   string
-	out   Measured
+	out     Measured
 }
 
 // Run measures. What was measured before an error is returned with it.

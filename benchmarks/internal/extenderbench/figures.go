@@ -17,6 +17,9 @@ func (t times) quantile(q float64) time.Duration {
 	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
 }
 
+// tail is the smallest that all but the slowest per cent do not exceed, over the median.
+func (t times) tail() float64 { return float64(t.quantile(0.99)) / float64(t.quantile(0.5)) }
+
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 func ratios(ours, theirs []float64) []float64 {

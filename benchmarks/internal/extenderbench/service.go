@@ -2,11 +2,8 @@ package extenderbench
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
-	"runtime/debug"
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
@@ -19,8 +16,8 @@ type Service struct {
 	Full  float64 `json:"full"`
 	// Ours and Null are the medians of each round, Ratios one over the other.
 	Ours, Null, Ratios []float64
-	// P50 and P99 are over all of our questions, NullP99 over all of the other's.
-	P50, P99, NullP99 float64
+	// Tail is of our questions in all rounds, NullTail of the other's.
+	Tail, NullTail Tail
 }
 
 // service measures worlds of the sizes that are asked for, each on a control plane of its own.
@@ -91,11 +88,16 @@ func (b *bench) serveIn(ctx context.Context, p *plane, on *bus, f *fleet, null c
 func (b *bench) serve(ctx context.Context, on *bus, f *fleet, both []contestant, into *Service) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	watching, err := b.watch()
+	if err != nil {
+		return err
+	}
+	defer watching.stop()
 	changing := make(chan error, 1)
 	go func() { changing <- churn(ctx, on, f) }()
 	names, q := named(f.nodes), &questions{dice: rand.New(rand.NewPCG(b.Seed, 1))}
 	askers := []*asker{newAsker(both[0].url), newAsker(both[1].url)}
-	all := make([]times, len(both))
+	all := make([]answers, len(both))
 	for round := -1; round < b.scale.rounds; round++ { // the first one only warms up
 		medians := make([]float64, len(both))
 		for _, who := range interleaved(len(both), round+2) {
@@ -103,7 +105,7 @@ func (b *bench) serve(ctx context.Context, on *bus, f *fleet, both []contestant,
 			if err != nil {
 				return err
 			}
-			if medians[who] = milliseconds(taken.quantile(0.5)); round >= 0 {
+			if medians[who] = milliseconds(taken.times().quantile(0.5)); round >= 0 {
 				all[who] = append(all[who], taken...)
 			}
 		}
@@ -112,33 +114,13 @@ func (b *bench) serve(ctx context.Context, on *bus, f *fleet, both []contestant,
 		}
 	}
 	into.Ratios = ratios(into.Ours, into.Null)
-	into.P50, into.P99 = milliseconds(all[0].quantile(0.5)), milliseconds(all[0].quantile(0.99))
-	into.NullP99 = milliseconds(all[1].quantile(0.99))
+	still, err := watching.seen()
+	if err != nil {
+		b.say("questions that met a hiccup of the machine stay in the tail, for nobody could notice it (root can): %v", err)
+	}
+	into.Tail, into.NullTail = all[0].tail(still), all[1].tail(still)
 	cancel()
 	return <-changing
-}
-
-// askAll asks filter and then prioritize about so many pods, and returns their sums.
-func askAll(ctx context.Context, a *asker, q *questions, nodes json.RawMessage, pods int) (times, error) {
-	runtime.GC() // now, and not while it is measured how long somebody else takes
-	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	var all times
-	for range pods {
-		body, err := q.about(nodes)
-		if err != nil {
-			return nil, err
-		}
-		var sum time.Duration
-		for _, verb := range []string{"filter", "prioritize"} {
-			took, err := a.time(ctx, verb, body)
-			if err != nil {
-				return nil, err
-			}
-			sum += took
-		}
-		all = append(all, sum)
-	}
-	return all, nil
 }
 
 // churnEvery is how often a node's books change while service times are taken: as often as a busy scheduler binds.

@@ -13,6 +13,9 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
+// startQuestions are asked before memory is looked at.
+const startQuestions = 16
+
 // Start is a cold start: seconds from the start of the process to its readiness, and the most memory it has had in MB,
 // after it has been asked about all nodes too.
 type Start struct {
@@ -52,7 +55,7 @@ func (b *bench) start(ctx context.Context, p *plane) error {
 		if err = ours.wait(ctx); err == nil {
 			measured.Seconds = time.Since(begun).Seconds()
 			q := &questions{dice: rand.New(rand.NewPCG(b.Seed, 3))}
-			_, err = askAll(ctx, newAsker(ours.url), q, named(nodes), b.scale.pods)
+			_, err = askAll(ctx, newAsker(ours.url), q, named(nodes), startQuestions)
 		}
 		peak, unread := ours.peak()
 		ours.stop()
