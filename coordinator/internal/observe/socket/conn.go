@@ -136,16 +136,18 @@ func (c *conn) read(ctx context.Context) {
 }
 
 // rest lets lines gather in the kernel's buffer after a look: taking them one by one as they come costs several times
-// what they do together. The first look does not wait.
+// what they do together. All connections look at the same moments, for each that woke alone would cost a switch of
+// threads. The first look does not wait.
 func (c *conn) rest(ctx context.Context) bool {
 	if !c.looked {
 		c.looked = true
 		return true
 	}
+	rest := c.server.limits.Rest
 	select {
 	case <-ctx.Done():
 		return false
-	case <-time.After(c.server.limits.Rest):
+	case <-time.After(rest - time.Since(c.server.began)%rest):
 		return true
 	}
 }

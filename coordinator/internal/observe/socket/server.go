@@ -46,6 +46,8 @@ type Server struct {
 	handle  func(slot string, e Event)
 	limits  Limits
 	log     *slog.Logger
+	// began is when connections were first looked at; see Limits.Rest.
+	began time.Time
 
 	mu   sync.Mutex
 	open map[string]*listener
@@ -72,7 +74,7 @@ type listener struct {
 func New(stateDir string, limits Limits, log *slog.Logger, handle func(slot string, e Event)) (*Server, error) {
 	s := &Server{
 		slots: filepath.Join(stateDir, gpushare.SlotsDir), private: filepath.Join(stateDir, "coordinator"),
-		handle: handle, limits: limits, log: log, open: map[string]*listener{},
+		handle: handle, limits: limits, log: log, began: time.Now(), open: map[string]*listener{},
 	}
 	if err := os.MkdirAll(s.private, 0o700); err != nil {
 		return nil, fmt.Errorf("making the folder where sockets are made: %w", err)
