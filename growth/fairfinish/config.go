@@ -15,7 +15,7 @@ type Objective float64
 // The objectives that have a name.
 const (
 	Finish   Objective = 0
-	Balanced Objective = 0.43
+	Balanced Objective = 0.45
 	Growth   Objective = 1
 )
 

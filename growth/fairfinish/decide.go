@@ -135,3 +135,14 @@ func (t *table) need(job int) float64 {
 	}
 	return math.Inf(1)
 }
+
+// least is the size from which on a job may end any time: the lower end of its interval, and further down the more the
+// objective is growth. Where everybody waits behind those whose metric is not good yet, a job that ends sooner than
+// was thought is late the most.
+func (t *table) least(job int) growth.CoreSeconds {
+	low, likely := t.accounts[job].size()
+	if math.IsInf(float64(likely), 1) {
+		return low
+	}
+	return likely - growth.CoreSeconds(max(1, caution*t.config.Objective))*(likely-low)
+}

@@ -22,7 +22,8 @@
 // # A decision
 //
 //  1. What is due, and when (serve.go): each job all of its work at d; at any time the floor, a twentieth of what Fair
-//     grows by; and where the size is uncertain, from its lower end on, Fair itself, for the job may end any time. A job
+//     grows by; and where the size is uncertain, from its lower end on, Fair itself, for the job may end any time. The
+//     nearer the objective is to growth, the lower that end: a job that is good already waits for all that are not. A job
 //     of unknown size is the extreme: it is due what fair sharing gives it, always.
 //  2. Jobs that are late, done virtually and not really, have the time that they would need by sharing the node among
 //     themselves, so that one whose size was predicted too small keeps nobody waiting (PSBS, Dell'Amico et al.).

@@ -14,6 +14,8 @@ const (
 	tolerance = 1e-6
 	// instant is the time, in seconds, below which two times are one.
 	instant = 1e-6
+	// caution is how many times as far as the lower end of its interval a job's size may be off, at the objective 1.
+	caution = 2
 	// attempts bounds the search for the work that a job can be given; it seldom takes more than two.
 	attempts = 8
 )
@@ -103,9 +105,8 @@ func (t *table) yield(p *plan) {
 // plan is what is owed to each job, and when.
 func (t *table) plan(horizon float64) *plan {
 	ends := []float64{horizon}
-	for i, a := range t.accounts {
-		low, _ := a.size()
-		for _, at := range []float64{t.forecast.when(i, low), t.finish[i]} {
+	for i := range t.accounts {
+		for _, at := range []float64{t.forecast.when(i, t.least(i)), t.finish[i]} {
 			if at > horizon && !math.IsInf(at, 1) {
 				ends = append(ends, at)
 			}
@@ -128,8 +129,7 @@ func (t *table) plan(horizon float64) *plan {
 // owe enters what is due to a job at each end: what fair sharing will have done of it from when its size may be reached,
 // all of it at its end there, and at any time the floor.
 func (t *table) owe(p *plan, job int, ends []float64) {
-	a, left := t.accounts[job], t.left(job)
-	low, _ := a.size()
+	a, left, least := t.accounts[job], t.left(job), t.least(job)
 	due, floor := make([]float64, len(ends)), make([]float64, len(ends))
 	for s, end := range ends {
 		fair := growth.CoreSeconds(t.forecast.at(job, end))
@@ -137,7 +137,7 @@ func (t *table) owe(p *plan, job int, ends []float64) {
 		switch {
 		case end >= t.finish[job]-instant:
 			due[s] = left
-		case !t.late[job] && fair >= low-2*dust:
+		case !t.late[job] && fair >= least-2*dust:
 			due[s] = min(max(0, float64(fair-a.Real)), left)
 		}
 	}
