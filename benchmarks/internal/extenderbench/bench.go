@@ -54,7 +54,7 @@ type bench struct {
 	Options
 	scale scale
 	dir   string
-	out     Measured
+	out   Measured
 }
 
 // Run measures. What was measured before an error is returned with it.

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -53,22 +54,17 @@ func TestOtherProgramsAreNoHiccup(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can have a thread that goes before all others")
 	}
-	done := make(chan struct{})
+	var done atomic.Bool
 	for range 3 * runtime.NumCPU() {
 		go func() {
-			for {
-				select {
-				case <-done:
-					return
-				default:
-				}
+			for !done.Load() {
 			}
 		}()
 	}
 	watch := exec.Command(os.Args[0])
 	watch.Env = append(os.Environ(), "HICCUP_TEST_WATCH=1")
 	said, err := watch.Output()
-	close(done)
+	done.Store(true)
 	require.NoError(t, err, string(said))
 	all, err := Read(bytes.NewReader(said))
 	require.NoError(t, err)

@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	// Floor is what a heap may grow to that has little in it, in bytes, Ceiling one with more.
-	Floor   = 48 << 20
+	// Floor is what a heap may grow to that has little in it, in bytes.
+	Floor = 48 << 20
+	// Ceiling is what one with more in it may grow to by this; then GOGC alone decides.
 	Ceiling = 112 << 20
 	// most is what a heap meets that grows faster than it is looked at.
 	most = Ceiling + 16<<20
