@@ -136,6 +136,9 @@ func (t *table) need(job int) float64 {
 	return math.Inf(1)
 }
 
+// caution is how many times as far as the lower end of its interval a job's size may be off, at the objective 1.
+const caution = 2
+
 // least is the size from which on a job may end any time: the lower end of its interval, and further down the more the
 // objective is growth. Where everybody waits behind those whose metric is not good yet, a job that ends sooner than
 // was thought is late the most.

@@ -14,8 +14,6 @@ const (
 	tolerance = 1e-6
 	// instant is the time, in seconds, below which two times are one.
 	instant = 1e-6
-	// caution is how many times as far as the lower end of its interval a job's size may be off, at the objective 1.
-	caution = 2
 	// attempts bounds the search for the work that a job can be given; it seldom takes more than two.
 	attempts = 8
 )

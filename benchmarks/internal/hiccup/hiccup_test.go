@@ -65,6 +65,9 @@ func TestOtherProgramsAreNoHiccup(t *testing.T) {
 	watch.Env = append(os.Environ(), "HICCUP_TEST_WATCH=1")
 	said, err := watch.Output()
 	done.Store(true)
+	if bytes.Contains(said, []byte("operation not permitted")) {
+		t.Skip("this root may not go before others")
+	}
 	require.NoError(t, err, string(said))
 	all, err := Read(bytes.NewReader(said))
 	require.NoError(t, err)
