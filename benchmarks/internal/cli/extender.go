@@ -30,7 +30,7 @@ func extenderCommand(commit string) *cobra.Command {
 		Short: "What the extender costs, beside one that does nothing",
 		Long: `extender measures the extender binary beside this program, on a stock etcd, API server and scheduler that it starts
 itself (bin/local build --only controlplane makes them), and writes every figure with its goal. It needs no root; as
-root it can tell the tail of the extender's service times from the times at which the machine stood still.`,
+root it tells the tail of service times without the questions during which the machine stood still as well.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.Out = cmd.ErrOrStderr()

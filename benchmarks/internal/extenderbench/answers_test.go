@@ -9,7 +9,7 @@ import (
 	"github.com/trellis-gpu/trellis/benchmarks/internal/hiccup"
 )
 
-func TestTailIsWithoutWhatMetAHiccup(t *testing.T) {
+func TestTailIsToldWithAndWithoutHiccups(t *testing.T) {
 	const ms = time.Millisecond
 	var asked answers
 	for i := range 100 { // ten milliseconds apart, one each
@@ -18,6 +18,6 @@ func TestTailIsWithoutWhatMetAHiccup(t *testing.T) {
 	}
 	asked[40] = answer{9 * ms, hiccup.Span{From: 400 * ms, To: 409 * ms}}
 	asked[70] = answer{5 * ms, hiccup.Span{From: 700 * ms, To: 705 * ms}} // nobody but who was asked is to blame
-	require.Equal(t, Tail{P99OverP50: 9, AsSeen: 9}, asked.tail(nil), "nobody watched")
-	require.Equal(t, Tail{P99OverP50: 5, AsSeen: 9, Still: 1}, asked.tail(hiccup.Spans{{From: 402 * ms, To: 408 * ms}, {From: 706 * ms, To: 709 * ms}}))
+	require.Equal(t, Tail{P99OverP50: 9, Calm: 9}, asked.tail(nil), "nobody watched")
+	require.Equal(t, Tail{P99OverP50: 9, Calm: 5, Still: 1}, asked.tail(hiccup.Spans{{From: 402 * ms, To: 408 * ms}, {From: 706 * ms, To: 709 * ms}}))
 }

@@ -116,7 +116,7 @@ func (b *bench) serve(ctx context.Context, on *bus, f *fleet, both []contestant,
 	into.Ratios = ratios(into.Ours, into.Null)
 	still, err := watching.seen()
 	if err != nil {
-		b.say("questions that met a hiccup of the machine stay in the tail, for nobody could notice it (root can): %v", err)
+		b.say("which questions met a hiccup of the machine is not known, only root can notice it: %v", err)
 	}
 	into.Tail, into.NullTail = all[0].tail(still), all[1].tail(still)
 	cancel()

@@ -6,5 +6,7 @@
 //
 // On each processor a thread that goes before all others sleeps for half a millisecond and looks how late it wakes up, as
 // jHiccup does (Gil Tene). Others that want the processor do not make it late, since it goes before them; so what
-// programs do to each other stays in the figures.
+// programs do to each other is none. Two things are counted that are not the hypervisor's: a kernel that is busy and does
+// not let go, and what goes first with more right. And to leave out what met a hiccup flatters whoever is slow, for what
+// takes long meets one more easily: such a figure explains, it does not judge.
 package hiccup

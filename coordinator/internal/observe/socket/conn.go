@@ -139,11 +139,11 @@ func (c *conn) read(ctx context.Context) {
 // what they do together. All connections look at the same moments, for each that woke alone would cost a switch of
 // threads. The first look does not wait.
 func (c *conn) rest(ctx context.Context) bool {
-	if !c.looked {
+	rest := c.server.limits.Rest
+	if !c.looked || rest <= 0 {
 		c.looked = true
 		return true
 	}
-	rest := c.server.limits.Rest
 	select {
 	case <-ctx.Done():
 		return false
