@@ -15,6 +15,9 @@ type Job struct {
 	// Used is the CPU that the job has consumed in its life, as its cgroup counts it. A count that falls is a
 	// container that started again: it counts from zero.
 	Used growth.CoreSeconds
+	// Queued is for how long, in its life, the job has been ready to run while others ran.
+	Queued      growth.Seconds
+	QueuedKnown bool
 	// Left is the work to its end. A job for which it is not Known gets what fair sharing gives it.
 	Left remaining.Estimate
 	// Need is the work until its metric is at 95 % of its final value; Known and 0 once it is.
@@ -46,6 +49,9 @@ type Account struct {
 	Real growth.CoreSeconds `json:"real"`
 	// Used is the counter that Real was last read from.
 	Used growth.CoreSeconds `json:"used"`
+	// Queued is the job's counter of that name, as last read.
+	Queued      growth.Seconds `json:"queued,omitempty"`
+	QueuedKnown bool           `json:"queuedKnown,omitempty"`
 	// Left is what was last predicted.
 	Left   remaining.Estimate `json:"left"`
 	Weight float64            `json:"weight"`
@@ -120,7 +126,9 @@ func (s State) next(c Config, now time.Time, jobs []Job) State {
 // charged takes in what is known of a job now.
 func (a Account) charged(j Job, seen sight) Account {
 	used, counter := a.since(j)
+	queued := a.queued(j, seen.seconds)
 	a.Real, a.Used, a.Left, a.Ended = a.Real+used, counter, j.Left, j.Finished
+	a.Queued, a.QueuedKnown = j.Queued, j.QueuedKnown
 	a.Weight, a.Limit = 1, seen.cores
 	if j.Weight > 0 {
 		a.Weight = min(max(j.Weight, 0.001), 1000)
@@ -129,7 +137,7 @@ func (a Account) charged(j Job, seen sight) Account {
 		a.Limit = min(a.Limit, j.Limit.Cores())
 	}
 	if seen.seconds > 0 {
-		a.Usable = seen.usable(a, float64(used)/seen.seconds)
+		a.Usable = seen.usable(a, float64(used)/seen.seconds, queued)
 	}
 	if a.Usable > 0 {
 		a.Limit = min(a.Limit, a.Usable)
@@ -146,6 +154,15 @@ func (a Account) since(j Job) (used, counter growth.CoreSeconds) {
 		return j.Used, j.Used
 	}
 	return j.Used - a.Used, j.Used
+}
+
+// queued is for which part of the time since it was last seen the job has stood in the queue.
+func (a Account) queued(j Job, seconds float64) part {
+	since := float64(j.Queued - a.Queued)
+	if !a.QueuedKnown || !j.QueuedKnown || seconds <= 0 || !(since >= 0) {
+		return part{}
+	}
+	return part{min(since/seconds, 1), true}
 }
 
 // sorted are the accounts that keep holds for, in the order of their identities.

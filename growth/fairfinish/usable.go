@@ -9,6 +9,8 @@ const (
 	full, wider = 0.95, 1.5
 	// quiet is the part of the node in use below which nobody can have been held down.
 	quiet = 0.3
+	// crowded is the part of the time in the queue for a processor above which the rest is too little to tell anything by.
+	crowded = 0.75
 )
 
 // sight is what the time since the last decision has shown of all jobs together.
@@ -55,16 +57,49 @@ func (s State) look(c Config, jobs []Job, seconds float64) sight {
 }
 
 // usable is the most cores that the job is believed to be able to use, after it has used some on average; 0 for any
-// number. Weights leave nothing idle that somebody wants: who used much less of its grant than others did of theirs, or
-// than it could have on an idle node, waited for something else.
-func (seen sight) usable(a Account, used float64) float64 {
+// number.
+func (seen sight) usable(a Account, used float64, queued part) float64 {
+	if queued.known {
+		return seen.alone(a, used, queued.of)
+	}
+	return seen.compared(a, used)
+}
+
+// part is a part of the time since the last decision, as far as it is known.
+type part struct {
+	of    float64
+	known bool
+}
+
+// alone goes by what the job does while it need not queue: then it runs, or waits for something else than a processor. A
+// grant takes seconds to reach the kernel, but who has not got it yet queues.
+func (seen sight) alone(a Account, used, queued float64) float64 {
+	switch could := room * used / (1 - queued); {
+	case queued > crowded: // it could use more, nobody knows how much
+		return seen.any(wider * a.Usable)
+	case used < leaves*a.Granted, a.Usable > 0 && could > a.Usable:
+		return seen.any(max(could, a.Limit/100))
+	}
+	return a.Usable
+}
+
+// compared goes by what others do, where the kernel does not say who queues. Weights leave nothing idle that somebody
+// wants: who used much less of its grant than others did of theirs, or than it could have on an idle node, waited for
+// something else.
+func (seen sight) compared(a Account, used float64) float64 {
 	switch grant := leaves * a.Granted; {
 	case used < grant && (seen.idle || used < grant*seen.top):
 		return max(room*used, a.Limit/100)
-	case a.Usable == 0 || a.Usable >= seen.cores:
-		return 0
-	case used > full*a.Usable*min(seen.top, 1): // it uses what it is believed to: perhaps it could use more
-		return wider * a.Usable
+	case a.Usable > 0 && used > full*a.Usable*min(seen.top, 1): // it uses what it is believed to: perhaps it could use more
+		return seen.any(wider * a.Usable)
 	}
-	return a.Usable
+	return seen.any(a.Usable)
+}
+
+// any is 0 for all there is or more.
+func (seen sight) any(cores float64) float64 {
+	if cores >= seen.cores {
+		return 0
+	}
+	return cores
 }

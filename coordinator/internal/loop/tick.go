@@ -43,10 +43,11 @@ func (l *Loop) observe(j *job, now time.Time) {
 	j.observe(usage, now)
 }
 
-// meter reads what a job has used up to now.
+// meter reads what a job has used up to now, and for how long it has waited for it.
 func (l *Loop) meter(j *job, now time.Time) {
 	if usage, err := l.ports.Usages.Usage(j.pod.Ref.UID, now); err == nil && usage.CPUKnown {
 		j.usage.CPU, j.usage.CPUKnown = usage.CPU, true
+		j.usage.Queued, j.usage.QueuedKnown = usage.Queued, usage.QueuedKnown
 	}
 }
 

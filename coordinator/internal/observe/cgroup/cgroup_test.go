@@ -147,7 +147,7 @@ func TestEverythingThatIsObserved(t *testing.T) {
 		"v1": {CPU: 812.5, CPUKnown: true, Memory: 3072, Weight: 512, Version: 1, BlockIO: 3<<20 + 1<<12, NetworkIO: 7_000_003},
 		"v2": {
 			CPU: 812.5, CPUKnown: true, Memory: 3072, Weight: 59, Version: 2, BlockIO: 3<<20 + 1<<12, NetworkIO: 7_000_003,
-			Stalled: cgroup.Stalled{CPU: 41.25, Memory: 0.5, IO: 2},
+			Stalled: cgroup.Stalled{CPU: 41.25, Memory: 0.5, IO: 2}, Queued: 41.25, QueuedKnown: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -161,16 +161,17 @@ func TestEverythingThatIsObserved(t *testing.T) {
 }
 
 func FuzzUsage(f *testing.F) {
-	f.Add("some avg10=0.00 avg60=0.00 avg300=0.00 total=5", "8:0 rbytes=1 wbytes=9223372036854775807", "eth0: 1 2 3 4 5 6 7 8 9")
-	f.Add("total=", "8:0 Read 18446744073709551615", ":::")
-	f.Fuzz(func(t *testing.T, pressure, io, dev string) {
+	f.Add("some avg10=0.00 avg60=0.00 avg300=0.00 total=5", "8:0 rbytes=1 wbytes=9223372036854775807", "eth0: 1 2 3 4 5 6 7 8 9", "7", "1 2 3")
+	f.Add("total=", "8:0 Read 18446744073709551615", ":::", "../7", "1 18446744073709551615 1")
+	f.Fuzz(func(t *testing.T, pressure, io, dev, threads, schedstat string) {
 		const pod = "kubepods/pod" + string(uid) + "/"
 		root := tree(t, map[string]string{
 			"cgroup.controllers": "", pod + "cgroup.procs": "7", pod + "cpu.pressure": pressure, pod + "io.stat": io,
 			pod + "blkio.throttle.io_service_bytes_recursive": io, "proc/7/net/dev": dev,
+			pod + "cgroup.threads": threads, "proc/7/schedstat": schedstat,
 		})
 		got, err := cgroup.New(root, filepath.Join(root, "proc")).Usage(uid, now)
-		if err != nil || got.BlockIO < 0 || got.NetworkIO < 0 || got.Stalled.CPU < 0 {
+		if err != nil || got.BlockIO < 0 || got.NetworkIO < 0 || got.Stalled.CPU < 0 || got.Queued < 0 {
 			t.Fatalf("%+v, %v", got, err)
 		}
 	})

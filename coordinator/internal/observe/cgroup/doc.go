@@ -9,9 +9,10 @@
 //	memory       memory.usage_in_bytes − inactive file  memory.current − inactive file
 //	block I/O    blkio.throttle.io_service_bytes_…      io.stat rbytes, wbytes
 //	pressure     –                                      {cpu,memory,io}.pressure
+//	queued       its threads' /proc/<tid>/schedstat     cpu.pressure
 //
 // Network I/O belongs to no cgroup: it is read as one of the pod's processes sees its interfaces, which takes the node's
-// process IDs (hostPID) and is unknown without them.
+// process IDs (hostPID) and is unknown without them. To read threads' queues takes these as well.
 //
 // A weight is read, never computed: runtimes disagree on how a request becomes one.
 package cgroup

@@ -29,6 +29,10 @@ type Usage struct {
 	// Stalled is for how long some process of the pod has waited for a resource that others had (PSI); zero where the
 	// kernel does not say: on cgroup v1, or without PSI.
 	Stalled Stalled
+	// Queued is for how long the pod has been ready to run while others ran: Stalled.CPU, or where the kernel does not tell
+	// that the sum over its threads, which is more where several wait at once.
+	Queued      growth.Seconds
+	QueuedKnown bool
 }
 
 // Stalled is time spent waiting, in seconds, by resource.
@@ -49,6 +53,7 @@ func (t *Tree) Usage(pod growth.PodUID, now time.Time) (Usage, error) {
 		u.Stalled.add(folder)
 	}
 	u.NetworkIO = t.network(folders)
+	u.Queued, u.QueuedKnown = t.waited(pod, folders)
 	return u, nil
 }
 
