@@ -40,8 +40,12 @@ type cost struct {
 	cpu   growth.Seconds
 }
 
-// note takes in how many steps have been made, and what CPU has been used, since the job began.
+// note takes in how many steps have been made, and what CPU has been used, since the job began. What was used before the
+// first step, to import and to read data, is no step's.
 func (c *cost) note(steps int64, cpu growth.Seconds) {
+	if !c.known && steps == 0 {
+		return
+	}
 	made, used := float64(steps-c.steps), float64(cpu-c.cpu)
 	if c.known && made == 0 && used >= 0 {
 		return // let it add up to the next step

@@ -33,8 +33,10 @@ func TestOdometer(t *testing.T) {
 func TestCost(t *testing.T) {
 	var c cost
 	require.False(t, c.left(0, 100).Known, "nothing is known yet")
+	c.note(0, 1)
+	c.note(0, 90)
 	c.note(10, 100)
-	require.False(t, c.left(10, 100).Known, "what was before us is not counted")
+	require.False(t, c.left(10, 100).Known, "what was before us, or before its first step, is not counted")
 	c.note(20, 120)
 	got := c.left(20, 100)
 	require.Equal(t, growth.CoreSeconds(160), got.Likely)
