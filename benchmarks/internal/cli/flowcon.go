@@ -50,6 +50,7 @@ The figures are of everything that the journal has.`,
 	f.StringVar(&o.local.GPUs, "gpus", "emulated:2x24GiB", "GPUs of each node")
 	f.DurationVar(&o.within, "within", 0, "begin no further pass after this time (0: play all)")
 	f.BoolVar(&o.bench.Quick, "quick", false, "an eighth of the steps: to see that it works, not to judge by")
+	f.StringVar(&o.bench.Keep, "keep", "", "folder that each pass leaves its samples in (default: they are not kept)")
 	f.BoolVar(&o.dryRun, "dry-run", false, "only list the passes that are still to be played")
 	f.BoolVar(&o.check, "check", false, "fail if a goal is missed")
 	f.StringVar(&o.bench.Journal.Path, "journal", "benchmarks/results/flowcon.jsonl", "file with a line for every pass")
@@ -127,7 +128,7 @@ func (o *flowconOptions) conclude(cmd *cobra.Command, began time.Time) error {
 	}
 	summary := results.Summary{
 		Name: "flowcon", Quick: o.bench.Quick, Commit: o.bench.Commit, Date: time.Now().UTC().Truncate(time.Second), Machine: records[len(records)-1].Machine,
-		Seeds: []uint32{uint32(o.bench.Seed)}, Command: results.Command("bench-flowcon", cmd.Flags(), "name", "journal", "out", "within"),
+		Seeds: []uint32{uint32(o.bench.Seed)}, Command: results.Command("bench-flowcon", cmd.Flags(), "name", "journal", "keep", "out", "within"),
 		Goals: flowcon.Goals(records), Details: records,
 	}
 	summary.Took("this time", time.Since(began))

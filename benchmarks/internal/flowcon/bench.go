@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// interval is how often coordinators decide: the study's shortest is 20 s, of jobs twice as long.
+	// interval is how often coordinators decide: the study's shortest is 20 s, of jobs four times as long.
 	interval = 5 * time.Second
 	// readyWithin is how long an installation may take until it is ready for pods, imageWithin kubelet to list an image,
 	// clearWithin the objects of a pass to go.
@@ -34,6 +34,8 @@ type Bench struct {
 	Seed    uint64
 	Quick   bool
 	Commit  string
+	// Keep is where each pass leaves its samples and chart; empty for nowhere.
+	Keep string
 	// Until is when no further pass begins; zero for never.
 	Until   time.Time
 	Notices io.Writer
@@ -116,17 +118,19 @@ func (b *Bench) install(ctx context.Context, variant string) error {
 
 // play plays a pass on the n-th node, in a namespace of its own.
 func (b *Bench) play(ctx, after context.Context, p Pass, image string, n int) (_ Record, err error) {
-	folder, err := os.MkdirTemp("", "flowcon-")
-	if err != nil {
-		return Record{}, err
+	run := b.newRun(p, image, n)
+	folder := b.Keep
+	if folder == "" {
+		if folder, err = os.MkdirTemp("", "flowcon-"); err != nil {
+			return Record{}, err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	files, err := results.Create(filepath.Join(folder, "pass"))
+	files, err := results.Create(filepath.Join(folder, run.Setup.Run))
 	if err != nil {
 		return Record{}, err
 	}
 	defer func() { err = errors.Join(err, files.Close()) }()
-	run := b.newRun(p, image, n)
 	run.Folder = files
 	if err := run.Prepare(ctx); err != nil {
 		return Record{}, err

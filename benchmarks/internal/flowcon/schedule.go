@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/trellis-gpu/trellis/benchmarks/internal/workload"
+	"github.com/trellis-gpu/trellis/growth"
 )
 
 // Schedule is which jobs arrive when.
@@ -16,18 +17,25 @@ type Schedule struct {
 	Jobs workload.Workload
 }
 
-// window is the time in which random schedules have their jobs arrive: half of the study's 200 s.
-const window = 100 * time.Second
+const (
+	// window is the time in which random schedules have their jobs arrive: a quarter of the study's 200 s.
+	window = 50 * time.Second
+	// batch is half of the jobs' default, and so is what a step takes.
+	batch = 32
+	// request leaves room for fifteen jobs beside Trellis itself.
+	request growth.MilliCPU = 50
+)
 
-// aMinute is the steps in which a job of each kind takes about 65 s on one core alone (jobs/README.md, "Measured alone").
-var aMinute = map[string]int{"vae": 1450, "cnn": 1850, "rnn": 2150, "gru": 2000, "birnn": 2050, "lstm": 1850}
+// usual is the steps in which a job of each kind takes about half a minute on one core alone (jobs/README.md, "Measured
+// alone").
+var usual = map[string]int{"vae": 1450, "cnn": 1850, "rnn": 2150, "gru": 2000, "birnn": 2050, "lstm": 1850}
 
 // Schedules are the study's four. Where it drew arrivals at random and did not publish them, the seed draws them, and how
 // long each job is: 0.5 to 1.5 times the usual.
 func Schedules(seed uint64) []Schedule {
 	fixed := Schedule{Name: "3 fixed"}
 	for i, kind := range []string{"vae", "cnn", "cnn"} { // the study's VAE, MNIST and MNIST in another framework
-		fixed.Jobs = append(fixed.Jobs, job(i, kind, time.Duration(i)*20*time.Second, 1))
+		fixed.Jobs = append(fixed.Jobs, job(i, kind, time.Duration(i)*10*time.Second, 1))
 	}
 	return []Schedule{
 		fixed,
@@ -63,8 +71,8 @@ func cycled(n int) []string {
 
 func job(i int, kind string, arrival time.Duration, length float64) workload.Job {
 	return workload.Job{
-		Name: fmt.Sprintf("job-%d", i+1), Kind: kind, Arrival: arrival, Steps: int(length * float64(aMinute[kind])), Batch: 64,
-		GPUMemory: "3Gi", Metric: "loss:min", Progress: "socket", CPU: 20, Seed: uint32(i + 1),
+		Name: fmt.Sprintf("job-%d", i+1), Kind: kind, Arrival: arrival, Steps: int(length * float64(usual[kind])), Batch: batch,
+		GPUMemory: "3Gi", Metric: "loss:min", Progress: "socket", CPU: request, Seed: uint32(i + 1),
 	}
 }
 
