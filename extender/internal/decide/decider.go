@@ -54,6 +54,7 @@ type Decider struct {
 	own     ledger.Own
 	misfits slates[*placement.Misfit]
 	scores  slates[placement.Score]
+	points  slates[int8]
 }
 
 func fit(here *view.Node, pod request.Pod) placement.Misfit {

@@ -107,7 +107,7 @@ func TestAPodThatAsksForNothingLeavesNoTrace(t *testing.T) {
 		clear(pod.Annotations)
 		_, err := d.Filter(pod, []string{"n"})
 		require.NoError(t, err)
-		require.Equal(t, []int8{0}, d.Prioritize(pod, []string{"n"}))
+		require.Equal(t, []int8{0}, d.Prioritize(pod, []string{"n"}).Points)
 		_, known := d.Explain("default", "plain")
 		require.False(t, known)
 		_, known = d.Explain("default", strings.Repeat("x", 300))

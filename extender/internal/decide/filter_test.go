@@ -122,7 +122,7 @@ func TestPrioritizeFollowsWhatTheCoordinatorPublishes(t *testing.T) {
 		rate := func() map[string]int8 {
 			c.Settle()
 			points, nodes := map[string]int8{}, []string{"empty", "shared", "full", "unheard"}
-			for i, p := range c.Decider(c.Keeper).Prioritize(stage.Pod("p", "8Gi", 8), nodes) {
+			for i, p := range c.Decider(c.Keeper).Prioritize(stage.Pod("p", "8Gi", 8), nodes).Points {
 				points[nodes[i]] = p
 			}
 			return points

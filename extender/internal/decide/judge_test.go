@@ -46,7 +46,7 @@ func TestWhatIsRememberedIsWhatWouldBeFound(t *testing.T) {
 					require.Equal(t, want.Misfits, got.Misfits)
 					want.Release() // so that what is used again is looked at, too
 					got.Release()
-					require.Equal(t, newcomer.Prioritize(pod, nodes), follower.Prioritize(pod, nodes))
+					require.Equal(t, newcomer.Prioritize(pod, nodes).Points, follower.Prioritize(pod, nodes).Points)
 				}
 			}
 		})

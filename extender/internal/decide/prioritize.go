@@ -13,14 +13,29 @@ import (
 // nowhere is the score of a node without room. It gets no points.
 var nowhere = placement.Score(math.NaN())
 
-// Prioritize rates the nodes against one another, 0..10, in the order of the question. One without room gets no points: it
+// Rated is what Prioritize found: points of each of the nodes, 0..10, in the order in which it was asked about them.
+type Rated struct {
+	Nodes  []string
+	Points []int8
+
+	from *slates[int8]
+}
+
+// Release says that the points are not needed any more: their list is used again.
+func (r Rated) Release() {
+	if r.from != nil {
+		r.from.give(r.Points)
+	}
+}
+
+// Prioritize rates the nodes against one another. One without room gets no points: it
 // may have lost its room since it was filtered.
-func (d *Decider) Prioritize(pod *corev1.Pod, nodes []string) []int8 {
+func (d *Decider) Prioritize(pod *corev1.Pod, nodes []string) Rated {
 	snapshot := d.View.Snapshot()
-	points := make([]int8, len(nodes))
+	rated := Rated{Nodes: nodes, Points: d.points.take(len(nodes)), from: &d.points}
 	asked, asks := request.Read(pod, d.Resource)
 	if !asks {
-		return points
+		return rated
 	}
 	seen, scores := sites{roll: snapshot.Nodes}, d.scores.take(len(nodes))
 	defer d.scores.give(scores)
@@ -36,8 +51,8 @@ func (d *Decider) Prioritize(pod *corev1.Pod, nodes []string) []int8 {
 		scale.Add(verdict.Score)
 	}
 	for i, score := range scores {
-		points[i] = int8(scale.Points(score))
+		rated.Points[i] = int8(scale.Points(score))
 	}
 	d.Decisions.prioritized(asked, seen)
-	return points
+	return rated
 }

@@ -33,7 +33,7 @@ func TestAPodOfGpusharesIsServedUnchanged(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []string{"n"}, found.Fit())
 		require.Equal(t, "GPU memory: 3GiB asked, largest free share 2GiB on gpu-0", found.Refused(false)["full"])
-		require.Equal(t, int8(10), d.Prioritize(pod, found.Fit())[0])
+		require.Equal(t, int8(10), d.Prioritize(pod, found.Fit()).Points[0])
 		require.NoError(t, d.Bind(t.Context(), stage.Ref(pod), "n"))
 
 		require.Len(t, c.Bindings.Posted(), 1, "one write, annotations and all")

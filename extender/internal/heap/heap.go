@@ -3,8 +3,8 @@
 // GOGC is a proportion. The one that keeps a cluster of thousands of nodes within its memory limit has the heap of a small
 // one, a few MiB, collected several times a second while pods arrive, and marking it is a tenth of all that the extender
 // computes then. With a floor the heap grows to that size first, however little of it is alive. Above it the heap may be
-// somewhat more than twice what is alive, for who is asked while it is marked answers three times as slowly, until that
-// reaches a ceiling; from where GOGC lets it grow further by itself, nothing changes.
+// four times what is alive, for who is asked while it is marked answers three times as slowly, until that reaches a
+// ceiling; from where GOGC lets it grow further by itself, nothing changes.
 package heap
 
 import (
@@ -54,7 +54,7 @@ func Keep(ctx context.Context) error {
 
 // roomy is the percentage by which a heap with so much alive may grow, or percent if that is more.
 func roomy(live, percent uint64) uint64 {
-	goal := max(Floor, min(live*9/4, Ceiling))
+	goal := max(Floor, min(4*live, Ceiling))
 	if live == 0 || live >= goal {
 		return percent
 	}

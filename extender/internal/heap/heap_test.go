@@ -16,8 +16,8 @@ func TestRoomy(t *testing.T) {
 	for name, tc := range map[string]struct{ live, percent, want uint64 }{
 		"nothing was ever collected":      {0, 50, 50},
 		"a quarter of the floor":          {Floor / 4, 50, 300},
-		"more than twice what is alive":   {Floor / 2, 50, 125},
-		"the floor itself":                {Floor, 50, 125},
+		"four times what is alive":        {Floor / 2, 50, 300},
+		"the floor itself":                {Floor, 50, 133},
 		"up to the ceiling":               {Ceiling / 2, 50, 100},
 		"what GOGC says is more":          {Ceiling * 3 / 4, 50, 50},
 		"an operator's larger GOGC holds": {Floor / 4, 400, 400},

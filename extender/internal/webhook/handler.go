@@ -23,7 +23,7 @@ const maxBody = 64 << 20
 // Decider answers the questions.
 type Decider interface {
 	Filter(pod *corev1.Pod, nodes []string) (decide.Filtered, error)
-	Prioritize(pod *corev1.Pod, nodes []string) []int8
+	Prioritize(pod *corev1.Pod, nodes []string) decide.Rated
 	Bind(ctx context.Context, pod growth.PodRef, node growth.NodeName) error
 	Preempt(pod *corev1.Pod, offered []decide.Candidate) ([]decide.Candidate, error)
 	Explain(namespace, name string) (decide.Explanation, bool)
@@ -107,7 +107,7 @@ func (h *handler) prioritize(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rated{asked.names, h.decider.Prioritize(asked.pod, asked.names)}, nil
+	return rated(h.decider.Prioritize(asked.pod, asked.names)), nil
 }
 
 func (h *handler) bind(r *http.Request) (any, error) {

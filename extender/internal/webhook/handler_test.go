@@ -55,13 +55,13 @@ func (j *judge) Filter(pod *corev1.Pod, nodes []string) (decide.Filtered, error)
 	return found, j.err
 }
 
-func (j *judge) Prioritize(pod *corev1.Pod, nodes []string) []int8 {
+func (j *judge) Prioritize(pod *corev1.Pod, nodes []string) decide.Rated {
 	j.pod, j.nodes = pod, nodes
 	points := make([]int8, len(nodes))
 	for i := range nodes {
 		points[i] = int8(i)
 	}
-	return points
+	return decide.Rated{Nodes: nodes, Points: points}
 }
 
 func (j *judge) Bind(_ context.Context, pod growth.PodRef, node growth.NodeName) error {

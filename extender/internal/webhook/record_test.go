@@ -187,12 +187,12 @@ func (binder) Filter(_ *corev1.Pod, nodes []string) (decide.Filtered, error) {
 	return decide.Filtered{Nodes: nodes, Misfits: make([]*placement.Misfit, len(nodes))}, nil
 }
 
-func (binder) Prioritize(_ *corev1.Pod, nodes []string) []int8 {
+func (binder) Prioritize(_ *corev1.Pod, nodes []string) decide.Rated {
 	points := make([]int8, len(nodes))
 	for i := range nodes {
 		points[i] = int8(10 - i)
 	}
-	return points
+	return decide.Rated{Nodes: nodes, Points: points}
 }
 
 func (b binder) Bind(ctx context.Context, pod growth.PodRef, node growth.NodeName) error {

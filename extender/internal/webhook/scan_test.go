@@ -153,7 +153,7 @@ func FuzzAnswers(f *testing.F) {
 			})
 		}
 		same[extenderv1.HostPriorityList](t, rated{}, extenderv1.HostPriorityList{})
-		same[extenderv1.HostPriorityList](t, rated{[]string{"a", node, "b", node}, []int8{0, points | 1, 0, 1}},
+		same[extenderv1.HostPriorityList](t, rated{Nodes: []string{"a", node, "b", node}, Points: []int8{0, points | 1, 0, 1}},
 			extenderv1.HostPriorityList{{Host: node, Score: int64(points | 1)}, {Host: node, Score: 1}})
 	})
 }
