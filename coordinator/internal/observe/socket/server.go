@@ -34,7 +34,7 @@ type Limits struct {
 }
 
 // DefaultLimits are ten times what the shim sends.
-var DefaultLimits = Limits{Lines: 200, Bytes: 1 << 20, BadLines: 100, Connections: 4, Rest: 250 * time.Millisecond, Write: time.Second}
+var DefaultLimits = Limits{Lines: 200, Bytes: 1 << 20, BadLines: 100, Connections: 4, Rest: 500 * time.Millisecond, Write: time.Second}
 
 // accepts is how many connections a second a slot may open.
 const accepts = 10
