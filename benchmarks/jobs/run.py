@@ -31,6 +31,7 @@ def arguments(argv):
     parser.add_argument("--workers", type=count(0), default=1, help="data loaders, unless Trellis wishes otherwise (default: 1)")
     parser.add_argument("--seed", type=count(0), default=1)
     parser.add_argument("--preprocess", type=factor, default=1.0, help="CPU spent on each image, relative to the default")
+    parser.add_argument("--learning-rate", type=factor, default=1e-3, help="at the beginning; it falls every 250 steps (default: 0.001)")
     parser.add_argument("--metric-every", type=count(1), help="steps between two evaluations on held-out images")
     parser.add_argument("--save-every", type=count(0), default=0, help="steps between two checkpoints (default: 0, only when asked)")
     parser.add_argument("--checkpoint-dir", help="where checkpoints are written and looked for (default: none)")
@@ -58,7 +59,7 @@ def plan_of(options):
     steps, batch_size, metric_every = DEFAULTS[options.kind]
     return Plan(options.kind, options.steps or steps, options.epochs, options.batch_size or batch_size, options.workers,
                 options.seed, options.preprocess, options.metric_every or metric_every, options.save_every,
-                options.checkpoint_dir)
+                options.checkpoint_dir, options.learning_rate)
 
 
 def main(argv):

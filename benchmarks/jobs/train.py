@@ -11,7 +11,7 @@ from models import MODELS
 
 
 class Plan(NamedTuple):
-    """What to train, and for how long. The run's result depends on kind, seed, preprocess and batch sizes only."""
+    """What to train, and for how long. The run's result depends on kind, seed, preprocess, batch sizes and learning rate only."""
 
     kind: str
     steps: int
@@ -23,6 +23,7 @@ class Plan(NamedTuple):
     metric_every: int = 20
     save_every: int = 0
     checkpoint_dir: Optional[str] = None
+    learning_rate: float = 1e-3
 
 
 class Trainer:
@@ -36,7 +37,7 @@ class Trainer:
         torch.set_num_threads(1)
         random.seed(plan.seed), np.random.seed(plan.seed), torch.manual_seed(plan.seed)
         self.model = MODELS[plan.kind]()
-        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=1e-3)
+        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=plan.learning_rate)
         self.schedule = torch.optim.lr_scheduler.StepLR(self.optimizer, step_size=250, gamma=0.7)
         self.step = 0
         training, held_out = digits(plan.seed, plan.preprocess)

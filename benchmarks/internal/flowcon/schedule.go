@@ -26,6 +26,10 @@ const (
 	request growth.MilliCPU = 50
 )
 
+// early has jobs learn as the study's did, most of it soon: these have made 61 to 93 % of their way after a fifth of the usual
+// steps (VAE 69, GRU 87, bidirectional RNN 70 %), the study's VAE 65, GRU 90 and bidirectional RNN 98 %.
+var early = []string{"--learning-rate", "0.003"}
+
 // usual is the steps in which a job of each kind takes about half a minute on one core alone (jobs/README.md, "Measured
 // alone").
 var usual = map[string]int{"vae": 1450, "cnn": 1850, "rnn": 2150, "gru": 2000, "birnn": 2050, "lstm": 1850}
@@ -72,7 +76,7 @@ func cycled(n int) []string {
 func job(i int, kind string, arrival time.Duration, length float64) workload.Job {
 	return workload.Job{
 		Name: fmt.Sprintf("job-%d", i+1), Kind: kind, Arrival: arrival, Steps: int(length * float64(usual[kind])), Batch: batch,
-		GPUMemory: "3Gi", Metric: "loss:min", Progress: "socket", CPU: request, Seed: uint32(i + 1),
+		GPUMemory: "3Gi", Metric: "loss:min", Progress: "socket", CPU: request, Seed: uint32(i + 1), Further: early,
 	}
 }
 

@@ -113,7 +113,7 @@ func arguments(job workload.Job) []string {
 	if !job.UsesShim() {
 		progress = "log"
 	}
-	return []string{
+	return append([]string{
 		scriptsFolder + "/run.py", job.Kind,
 		"--steps", strconv.Itoa(job.Steps),
 		"--batch-size", strconv.Itoa(job.Batch),
@@ -122,7 +122,7 @@ func arguments(job workload.Job) []string {
 		"--save-every", strconv.Itoa(saveEvery),
 		"--checkpoint-dir", checkpointsFolder,
 		"--progress", progress,
-	}
+	}, job.Further...)
 }
 
 func (s Setup) mount(pod *corev1.Pod, folder string, source corev1.VolumeSource, readOnly bool) {

@@ -24,6 +24,8 @@ type Job struct {
 	Progress  string
 	CPU       growth.MilliCPU
 	Seed      uint32
+	// Further are more arguments of its program.
+	Further []string
 }
 
 // UsesShim tells whether the job reports on its socket; otherwise its log is all there is.

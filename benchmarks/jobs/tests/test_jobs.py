@@ -278,7 +278,7 @@ class Program(JobTest):
         self.assertTrue(all(float(LOG.search(line).group(1)) > 0 for line in lines))
 
     def test_bad_arguments_and_bad_checkpoints_end_with_a_sentence(self):
-        for options in (["--steps", "0"], ["--preprocess", "nan"], ["--steps", "3", "--epochs", "3"], ["--workers", "-1"]):
+        for options in (["--steps", "0"], ["--preprocess", "nan"], ["--steps", "3", "--epochs", "3"], ["--workers", "-1"], ["--learning-rate", "0"]):
             process = self.start(*options)
             self.assertEqual((process.communicate()[1].count("usage:"), process.returncode), (1, 2), options)
         pathlib.Path(self.folder, checkpoint.NAME).write_bytes(b"garbage")
