@@ -28,8 +28,9 @@ func (o *odometer) note(p wire.Progress) {
 	o.steps = o.earlier + p.Step
 }
 
-// forgetting is what an interval leaves of the ones before it.
-const forgetting = 0.7
+// forgetting is what an interval leaves of the ones before it, one that has a good part of their steps: a job that waits for
+// its turn makes a few, dearer ones in each, and must not forget what they cost when it is served.
+const forgetting, goodPart = 0.7, 0.25
 
 // cost learns what a step costs in CPU. Intervals count by their steps: one in which hardly a step was made says little.
 type cost struct {
@@ -55,11 +56,12 @@ func (c *cost) note(steps int64, cpu growth.Seconds) {
 	if !known || made <= 0 || used <= 0 {
 		return
 	}
-	off := used / 4 // the first interval says little
+	off, left := used/4, 0.0 // the first interval says little
 	if c.made > 0 {
 		off = math.Abs(used - made*c.used/c.made)
+		left = math.Pow(forgetting, min(1, made/c.made/goodPart))
 	}
-	c.made, c.used, c.off = forgetting*c.made+made, forgetting*c.used+used, forgetting*c.off+off
+	c.made, c.used, c.off = left*c.made+made, left*c.used+used, left*c.off+off
 }
 
 // perStep is what a step costs, and how sure that is: half the mean distance of an interval from it. Zero is not known.

@@ -57,6 +57,13 @@ func TestCost(t *testing.T) {
 	got = c.left(100, 200)
 	require.InDelta(t, 400, float64(got.Likely), 1, "it follows what steps cost now")
 	require.InDelta(t, 400, float64(got.Low), 5, "and is sure of it")
+	for i := range int64(30) {
+		c.note(62+20*i, 300+40*growth.Seconds(i)) // served: two a step
+	}
+	for i := range int64(30) {
+		c.note(643+i, 1460+3*growth.Seconds(1+i)) // waiting: a step now and then, at three
+	}
+	require.InDelta(t, 2.2, float64(c.left(700, 701).Likely), 0.2, "what it costs while it waits says little")
 	require.False(t, c.left(5, 0).Known, "no total, no end")
 	require.True(t, c.left(300, 200).Known)
 	require.Zero(t, c.left(300, 200).Likely)
