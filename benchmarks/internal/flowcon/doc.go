@@ -7,5 +7,5 @@
 // Goals are of whatever it has. A schedule is the same in all passes; policies take turns within a repeat, forward in one
 // and backward in the next, so that a machine that slowly becomes slower favours nobody.
 //
-// Jobs take about a minute alone, half as long as in the study, and arrive within half its time; see Schedules.
+// Jobs take about half a minute alone and arrive within a quarter of the study's time; see Schedules.
 package flowcon
