@@ -30,12 +30,12 @@ type Tree struct {
 	found    map[growth.PodUID][]string
 	tops     int // hierarchies when last searched
 	searched time.Time
-	waits    map[growth.PodUID]waits
+	delays   map[growth.PodUID]runDelays
 }
 
 // New reads below root, usually /sys/fs/cgroup, and what processes tell below proc, usually /proc.
 func New(root, proc string) *Tree {
-	return &Tree{root: root, proc: proc, found: map[growth.PodUID][]string{}, waits: map[growth.PodUID]waits{}}
+	return &Tree{root: root, proc: proc, found: map[growth.PodUID][]string{}, delays: map[growth.PodUID]runDelays{}}
 }
 
 // ErrNotFound means that the pod has no cgroup here: it is not running yet, or no longer.
@@ -55,7 +55,7 @@ func (t *Tree) folders(pod growth.PodUID, now time.Time) ([]string, error) {
 	whole := len(known) > 0 && len(known) == t.tops
 	if since := now.Sub(t.searched); !whole && (since < 0 || since >= searchEvery) {
 		t.searched, t.found = now, t.search()
-		maps.DeleteFunc(t.waits, func(pod growth.PodUID, _ waits) bool { return t.found[pod] == nil })
+		maps.DeleteFunc(t.delays, func(pod growth.PodUID, _ runDelays) bool { return t.found[pod] == nil })
 		known = t.found[pod]
 	}
 	if len(known) == 0 {

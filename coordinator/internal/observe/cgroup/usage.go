@@ -53,7 +53,7 @@ func (t *Tree) Usage(pod growth.PodUID, now time.Time) (Usage, error) {
 		u.Stalled.add(folder)
 	}
 	u.NetworkIO = t.network(folders)
-	u.Queued, u.QueuedKnown = t.waited(pod, folders)
+	u.Queued, u.QueuedKnown = t.queued(pod, folders)
 	return u, nil
 }
 

@@ -8,19 +8,19 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// mostThreads is how many threads of a pod are looked at. What more of them wait for is not known.
+// mostThreads is how many threads of a pod are looked at. How long more of them queue is not known.
 const mostThreads = 128
 
-// waits adds up for how long a pod's threads have stood in the processor's queue. A thread takes its count with it when it
-// ends, so that only what each has waited between two looks counts.
-type waits struct {
+// runDelays adds up for how long a pod's threads have stood in the processor's run queue. A thread takes its count with it
+// when it ends, so that only what each has been delayed between two looks counts.
+type runDelays struct {
 	threads map[string]growth.Seconds
 	total   growth.Seconds
 }
 
-// waited is for how long the pod has been ready to run without running, as far as it is known: where the kernel keeps
+// queued is for how long the pod has been ready to run without running, as far as it is known: where the kernel keeps
 // cgroups' pressure some process of it, else the sum over its threads, which is more where several wait at once.
-func (t *Tree) waited(pod growth.PodUID, folders []string) (growth.Seconds, bool) {
+func (t *Tree) queued(pod growth.PodUID, folders []string) (growth.Seconds, bool) {
 	for _, folder := range folders {
 		if s, ok := stalled(folder, "cpu.pressure"); ok {
 			return s, true
@@ -28,27 +28,27 @@ func (t *Tree) waited(pod growth.PodUID, folders []string) (growth.Seconds, bool
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	queued, ok := t.queued(folders)
+	threads, ok := t.threadDelays(folders)
 	if !ok {
 		return 0, false
 	}
-	w := t.waits[pod]
-	for thread, now := range queued {
-		if before := w.threads[thread]; now > before {
-			w.total += now - before
+	d := t.delays[pod]
+	for thread, now := range threads {
+		if before := d.threads[thread]; now > before {
+			d.total += now - before
 		}
 	}
-	w.threads = queued
-	t.waits[pod] = w
-	return w.total, true
+	d.threads = threads
+	t.delays[pod] = d
+	return d.total, true
 }
 
-// queued reads for how long each of the pod's threads has been queued. It is not known where the kernel does not count it,
+// threadDelays reads for how long each of the pod's threads has been queued. It is not known where the kernel does not count it,
 // without the node's process IDs, or with too many threads.
-func (t *Tree) queued(folders []string) (map[string]growth.Seconds, bool) {
-	queued := map[string]growth.Seconds{}
+func (t *Tree) threadDelays(folders []string) (map[string]growth.Seconds, bool) {
+	delays := map[string]growth.Seconds{}
 	for _, thread := range threads(folders) {
-		if len(queued) == mostThreads {
+		if len(delays) == mostThreads {
 			return nil, false
 		}
 		content, running := read(filepath.Join(t.proc, thread), "schedstat") // time run, time queued, in ns, and times run
@@ -63,9 +63,9 @@ func (t *Tree) queued(folders []string) (map[string]growth.Seconds, bool) {
 		if !ok {
 			return nil, false
 		}
-		queued[thread] = growth.Seconds(float64(ns) / 1e9)
+		delays[thread] = growth.Seconds(float64(ns) / 1e9)
 	}
-	return queued, len(queued) > 0
+	return delays, len(delays) > 0
 }
 
 // threads lists those of a pod, by the first of its hierarchies that has some.
