@@ -16,7 +16,6 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/trellis-gpu/trellis/benchmarks/internal/extenderbench"
-	"github.com/trellis-gpu/trellis/benchmarks/internal/hiccup"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/nullextender"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
 )
@@ -29,8 +28,8 @@ func extenderCommand(commit string) *cobra.Command {
 		Use:   "extender",
 		Short: "What the extender costs, beside one that does nothing",
 		Long: `extender measures the extender binary beside this program, on a stock etcd, API server and scheduler that it starts
-itself (bin/local build --only controlplane makes them), and writes every figure with its goal. It needs no root; as
-root it tells the tail of service times without the questions during which the machine stood still as well.`,
+itself (bin/local build --only controlplane makes them), and writes every figure with its goal. It needs no root. The tail
+of service times is that of the machine as well: beside it stands what a hypervisor gave of its time to others.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.Out = cmd.ErrOrStderr()
@@ -101,14 +100,6 @@ func nullCommand() *cobra.Command {
 	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "address on which kube-scheduler asks")
 	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "file that says how to reach the API server")
 	return cmd
-}
-
-// hiccupsCommand notices when the machine stands still, as a process of its own. The benchmark starts it.
-func hiccupsCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "hiccups", Short: "When the machine stands still, a line each time; as root", Hidden: true, Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return hiccup.Watch(cmd.Context(), cmd.OutOrStdout()) },
-	}
 }
 
 func serveUntil(ctx context.Context, address string, handler http.Handler) error {

@@ -9,8 +9,9 @@
 //
 // A node has 8 GPUs of 80 GiB. Nodes are records without kubelets, so that what is measured is the extender and not they.
 // While service times are taken, the books change all the time (see churn). Rounds are interleaved (A B B A); a figure is
-// the median over rounds, and its range is told with it. The tail of service times is of all rounds, and told
-// without the questions during which the machine stood still as well (hiccup); it is judged with them.
+// the median over rounds, and its range is told with it. The tail of service times is of all questions of all rounds.
+// It is that of the machine as well: a hypervisor that gives its processors to others stops whatever runs there for
+// milliseconds. How much of the time it did is told beside the tail (stolen.go); nothing is left out for it.
 //
 // What flatters everybody alike: etcd without fsync, no webhooks, no TLS to the extender, everything on the loopback.
 package extenderbench

@@ -17,15 +17,13 @@ func (m Measured) serviceGoals() []results.Goal {
 	for _, s := range m.Service {
 		where := fmt.Sprintf(", %d names, %.0f %% full", s.Nodes, 100*s.Full)
 		share := results.Measured("filter + prioritize, share of the null extender's"+where, "×", s.Ratios)
-		tail := results.Measured("filter + prioritize, p99 over p50"+where, "×", []float64{s.Tail.P99OverP50}).AtMost(3)
+		tail := results.Measured("filter + prioritize, p99 over p50"+where, "×", []float64{s.Tail}).AtMost(3)
 		if s.Nodes == 5000 {
 			share = share.AtMost(0.6)
 		}
 		goals = append(goals, share, tail,
-			results.Measured("the same, null extender"+where, "×", []float64{s.NullTail.P99OverP50}),
-			results.Measured("the same, without all during which the machine stood still"+where, "×", []float64{s.Tail.Calm}),
-			results.Measured("the same, null extender, without all those"+where, "×", []float64{s.NullTail.Calm}),
-			results.Measured("questions during which the machine stood still"+where, "%", []float64{s.Tail.Still}),
+			results.Measured("the same, null extender"+where, "×", []float64{s.NullTail}),
+			results.Measured("time of the machine that its hypervisor gave to others"+where, "%", []float64{s.Stolen}),
 			results.Measured("filter + prioritize"+where, "ms", s.Ours),
 			results.Measured("filter + prioritize, null extender"+where, "ms", s.Null))
 	}

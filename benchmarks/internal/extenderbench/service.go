@@ -16,8 +16,10 @@ type Service struct {
 	Full  float64 `json:"full"`
 	// Ours and Null are the medians of each round, Ratios one over the other.
 	Ours, Null, Ratios []float64
-	// Tail is of our questions in all rounds, NullTail of the other's.
-	Tail, NullTail Tail
+	// Tail is p99 over p50 of our questions in all rounds, NullTail of the other's.
+	Tail, NullTail float64
+	// Stolen is which part of the machine's time its hypervisor gave to others meanwhile, in per cent.
+	Stolen float64
 }
 
 // service measures worlds of the sizes that are asked for, each on a control plane of its own.
@@ -88,16 +90,11 @@ func (b *bench) serveIn(ctx context.Context, p *plane, on *bus, f *fleet, null c
 func (b *bench) serve(ctx context.Context, on *bus, f *fleet, both []contestant, into *Service) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	watching, err := b.watch()
-	if err != nil {
-		return err
-	}
-	defer watching.stop()
 	changing := make(chan error, 1)
 	go func() { changing <- churn(ctx, on, f) }()
 	names, q := named(f.nodes), &questions{dice: rand.New(rand.NewPCG(b.Seed, 1))}
 	askers := []*asker{newAsker(both[0].url), newAsker(both[1].url)}
-	all := make([]answers, len(both))
+	all, before := make([]times, len(both)), clocks()
 	for round := -1; round < b.scale.rounds; round++ { // the first one only warms up
 		medians := make([]float64, len(both))
 		for _, who := range interleaved(len(both), round+2) {
@@ -105,7 +102,7 @@ func (b *bench) serve(ctx context.Context, on *bus, f *fleet, both []contestant,
 			if err != nil {
 				return err
 			}
-			if medians[who] = milliseconds(taken.times().quantile(0.5)); round >= 0 {
+			if medians[who] = milliseconds(taken.quantile(0.5)); round >= 0 {
 				all[who] = append(all[who], taken...)
 			}
 		}
@@ -114,11 +111,7 @@ func (b *bench) serve(ctx context.Context, on *bus, f *fleet, both []contestant,
 		}
 	}
 	into.Ratios = ratios(into.Ours, into.Null)
-	still, err := watching.seen()
-	if err != nil {
-		b.say("which questions met a hiccup of the machine is not known, only root can notice it: %v", err)
-	}
-	into.Tail, into.NullTail = all[0].tail(still), all[1].tail(still)
+	into.Tail, into.NullTail, into.Stolen = all[0].tail(), all[1].tail(), clocks().stolenSince(before)
 	cancel()
 	return <-changing
 }
