@@ -66,7 +66,8 @@ func serve(s settings.Settings, log *slog.Logger) error {
 	var parts run.Group
 	parts.Add(run.SignalHandler(context.Background(), syscall.SIGINT, syscall.SIGTERM))
 	parts.Add(waiting(probes.Stop))
-	if err := answer(&parts, s, webhook.Handler(decider, metrics, log), log); err != nil {
+	pauses := &heap.Pauses{}
+	if err := answer(&parts, s, pauses.Around(webhook.Handler(decider, metrics, log)), log); err != nil {
 		return err
 	}
 	parts.Add(until(rivals.Run))
@@ -76,7 +77,7 @@ func serve(s settings.Settings, log *slog.Logger) error {
 	}
 	parts.Add(until(func(ctx context.Context) error { return keeper.Inform(ctx, client, factory) }))
 	parts.Add(until(keeper.Run))
-	parts.Add(until(heap.Keep))
+	parts.Add(until(func(ctx context.Context) error { return heap.Keep(ctx, pauses.Pause) }))
 	if err := listen(&parts, s.HealthListen, nil, probes.Handler()); err != nil {
 		return err
 	}

@@ -1,15 +1,20 @@
-// Package heap has a small heap collected as seldom as a large one.
+// Package heap has the extender's heap collected seldom, and while nobody asks.
 //
-// GOGC is a proportion. The one that keeps a cluster of thousands of nodes within its memory limit has the heap of a small
-// one, a few MiB, collected several times a second while pods arrive, and marking it is a tenth of all that the extender
-// computes then. With a floor the heap grows to that size first, however little of it is alive. Above it the heap may be
-// four times what is alive, for who is asked while it is marked answers three times as slowly, until that reaches a
-// ceiling; from where GOGC lets it grow further by itself, nothing changes.
+// Seldom: GOGC is a proportion. The one that keeps a cluster of thousands of nodes within its memory limit has the heap of a
+// small one, a few MiB, collected several times a second while pods arrive, and marking it is a tenth of all that the
+// extender computes then. With a floor the heap grows to that size first, however little of it is alive. Above it the heap
+// may be four times what is alive, until that reaches a ceiling; from where GOGC lets it grow further by itself, nothing
+// changes.
+//
+// While nobody asks: who is asked while it is marked answers three times as slowly, and with tens of thousands of pods that
+// lasts for half a second. Pods come in bursts. So once half of the room to grow is used, the next pause is used to collect
+// it, and what is left is enough for some thousand questions.
 package heap
 
 import (
 	"context"
 	"math"
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
@@ -24,30 +29,39 @@ const (
 	most = Ceiling + 16<<20
 )
 
-// every is how often the heap is looked at.
-const every = 5 * time.Second
+const (
+	// every is how often it is decided how far the heap may grow.
+	every = 5 * time.Second
+	// often is how often it is looked for a pause, and how long nobody asks in one.
+	often = 100 * time.Millisecond
+)
 
-// Keep keeps the floor until ctx ends. It leaves a process alone whose operator has turned the collector off or limits
-// memory.
-func Keep(ctx context.Context) error {
+// Keep looks after the heap until ctx ends; pause tells for how long nobody has asked. It leaves a process alone whose
+// operator has turned the collector off or limits memory.
+func Keep(ctx context.Context, pause func() time.Duration) error {
 	percent, limit := read("/gc/gogc:percent"), read("/gc/gomemlimit:bytes")
 	if percent >= math.MaxInt32 || limit != math.MaxInt64 {
 		<-ctx.Done()
 		return nil
 	}
 	defer set(int(percent), math.MaxInt64)
-	tick := time.NewTicker(every)
-	defer tick.Stop()
+	decide, look := time.NewTicker(every), time.NewTicker(often)
+	defer decide.Stop()
+	defer look.Stop()
 	for {
 		select {
-		case <-tick.C: // not before: a large cluster's heap grows at once
+		case <-decide.C: // not before: a large cluster's heap grows at once
+			if now := roomy(read("/gc/heap/live:bytes"), percent); now > percent {
+				set(int(now), most)
+			} else {
+				set(int(percent), math.MaxInt64)
+			}
+		case <-look.C:
+			if pause() >= often && halfFull() {
+				runtime.GC()
+			}
 		case <-ctx.Done():
 			return nil
-		}
-		if now := roomy(read("/gc/heap/live:bytes"), percent); now > percent {
-			set(int(now), most)
-		} else {
-			set(int(percent), math.MaxInt64)
 		}
 	}
 }
@@ -59,6 +73,12 @@ func roomy(live, percent uint64) uint64 {
 		return percent
 	}
 	return max(percent, 100*(goal-live)/live)
+}
+
+// halfFull tells whether half of the room between what was alive and where the collector begins by itself is used.
+func halfFull() bool {
+	live, goal := read("/gc/heap/live:bytes"), read("/gc/heap/goal:bytes")
+	return live > 0 && read("/memory/classes/heap/objects:bytes") > live+(max(goal, live)-live)/2
 }
 
 func set(percent int, limit int64) {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"runtime"
 	"runtime/debug"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,6 +28,9 @@ func TestRoomy(t *testing.T) {
 	}
 }
 
+func never() time.Duration  { return 0 }
+func always() time.Duration { return time.Hour }
+
 // TestAFloorIsKeptWhileTheHeapIsSmall looks at what the collector is told, in virtual time but about a real heap.
 func TestAFloorIsKeptWhileTheHeapIsSmall(t *testing.T) {
 	before := debug.SetGCPercent(50)
@@ -38,7 +42,7 @@ func TestAFloorIsKeptWhileTheHeapIsSmall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
-		go func() { done <- Keep(ctx) }()
+		go func() { done <- Keep(ctx, never) }()
 		looked := func() {
 			runtime.GC() // so that it is known what lives
 			time.Sleep(every)
@@ -61,13 +65,46 @@ func TestAFloorIsKeptWhileTheHeapIsSmall(t *testing.T) {
 	})
 }
 
+// TestThePauseIsUsed fills half of a real heap's room, first while somebody asks all the time.
+func TestThePauseIsUsed(t *testing.T) {
+	before := debug.SetGCPercent(400)
+	t.Cleanup(func() { debug.SetGCPercent(before) })
+	held := make([]byte, 32<<20)
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var pause atomic.Int64
+		done := make(chan error)
+		go func() { done <- Keep(ctx, func() time.Duration { return time.Duration(pause.Load()) }) }()
+		collected := func() uint64 {
+			time.Sleep(often)
+			synctest.Wait()
+			return read("/gc/cycles/forced:gc-cycles")
+		}
+		runtime.GC()
+		so := collected()
+		pause.Store(int64(time.Minute))
+		require.Equal(t, so, collected(), "next to nothing has come since")
+
+		garbage := make([]byte, 80<<20) // of 4 × 32 MiB of room
+		pause.Store(int64(often - 1))
+		require.Equal(t, so, collected(), "they ask all the time")
+		pause.Store(int64(often))
+		require.Equal(t, so+1, collected())
+		runtime.KeepAlive(garbage)
+		require.Equal(t, so+1, collected(), "there is room again")
+		cancel()
+		require.NoError(t, <-done)
+	})
+	runtime.KeepAlive(held)
+}
+
 func TestALimitOfTheOperatorsIsLeftAlone(t *testing.T) {
 	before := debug.SetMemoryLimit(1 << 30)
 	t.Cleanup(func() { debug.SetMemoryLimit(before) })
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*every)
 		defer cancel()
-		require.NoError(t, Keep(ctx))
+		require.NoError(t, Keep(ctx, always))
 		require.Equal(t, uint64(1<<30), read("/gc/gomemlimit:bytes"))
 	})
 }
