@@ -128,9 +128,16 @@ func (t *table) left(job int) float64 {
 	return float64(size - a.Real)
 }
 
-// need is the work until a job's metric is good; infinite where it is not known.
+// perhaps is what the most that a job may need counts for beside what it likely needs.
+const perhaps = 1. / 3
+
+// need is the work until a job's metric is good; infinite where it is not known. One that is likely good but perhaps not
+// still needs something: taken for good too soon it would wait behind all others, with little missing.
 func (t *table) need(job int) float64 {
 	if n := t.jobs[job].Need; sane(n) {
+		if most := perhaps * float64(n.High); most > float64(n.Likely) && !math.IsInf(most, 1) {
+			return most
+		}
 		return float64(n.Likely)
 	}
 	return math.Inf(1)
