@@ -180,9 +180,8 @@ type Work struct {
 	// StepCost is what a step takes, StepSpread how far that is thought to be off.
 	StepCost   growth.CoreSeconds `json:"stepCost,omitempty"`
 	StepSpread growth.CoreSeconds `json:"stepSpread,omitempty"`
-	// Curve is the metric against the work since the job began, or began again at Began of its CPU time.
-	Curve *remaining.Curve `json:"curve,omitempty"`
-	Began growth.Seconds   `json:"began,omitempty"`
+	// Curve is the metric against the steps since the job began, or began again.
+	Curve *remaining.Curve `json:"curveBySteps,omitempty"`
 	// Fair is the job's part of the policy's virtual state; absent under policies that keep none.
 	Fair *fairfinish.State `json:"fair,omitempty"`
 }

@@ -8,14 +8,16 @@ import (
 
 // Point is the mean of some reports of a metric.
 type Point struct {
-	// Work had been done by then, in core-seconds since the job, or the curve, began.
-	Work  float64 `json:"work"`
+	// Step is how many steps the job had made by then, since it, or the curve, began.
+	Step  float64 `json:"step"`
 	Value float64 `json:"value"`
 	// Reports are how many it is the mean of.
 	Reports int `json:"reports"`
 }
 
-// Curve is a metric against work. Its zero value is empty; as JSON it survives a restart.
+// Curve is a metric against the steps that were made. Steps, and not what they cost: that is known of an interval, in which a
+// job that has a core for itself makes hundreds, and the best of a curve may be over in one. Its zero value is empty; as
+// JSON it survives a restart.
 type Curve struct {
 	Points []Point `json:"points,omitempty"`
 	// Each is how many reports become a point; it doubles whenever there are too many points.
@@ -25,19 +27,18 @@ type Curve struct {
 // most points are kept, however long a job runs.
 const most = 64
 
-// Add takes in a report. One that is not finite, or whose work goes backwards, says nothing and is left out.
-func (c *Curve) Add(work growth.CoreSeconds, value float64) {
-	x := float64(work)
-	if !(x >= 0) || math.IsInf(x, 0) || math.IsNaN(value) || math.IsInf(value, 0) {
+// Add takes in a report. One that is not finite, or whose step goes backwards, says nothing and is left out.
+func (c *Curve) Add(step, value float64) {
+	if !(step >= 0) || math.IsInf(step, 0) || math.IsNaN(value) || math.IsInf(value, 0) {
 		return
 	}
 	last := len(c.Points) - 1
-	if last >= 0 && x < c.Points[last].Work {
+	if last >= 0 && step < c.Points[last].Step {
 		return
 	}
 	c.Each = max(c.Each, 1)
 	if last >= 0 && c.Points[last].Reports < c.Each {
-		c.Points[last] = merged(c.Points[last], Point{x, value, 1})
+		c.Points[last] = merged(c.Points[last], Point{step, value, 1})
 		return
 	}
 	if len(c.Points) >= most {
@@ -47,7 +48,7 @@ func (c *Curve) Add(work growth.CoreSeconds, value float64) {
 		}
 		c.Points, c.Each = half, 2*c.Each
 	}
-	c.Points = append(c.Points, Point{x, value, 1})
+	c.Points = append(c.Points, Point{step, value, 1})
 }
 
 // Restart forgets the curve: the job has begun anew.
@@ -56,33 +57,44 @@ func (c *Curve) Restart() { *c = Curve{} }
 func merged(a, b Point) Point {
 	n := float64(a.Reports + b.Reports)
 	wa, wb := float64(a.Reports)/n, float64(b.Reports)/n
-	return Point{Work: wa*a.Work + wb*b.Work, Value: wa*a.Value + wb*b.Value, Reports: a.Reports + b.Reports}
+	return Point{Step: wa*a.Step + wb*b.Step, Value: wa*a.Value + wb*b.Value, Reports: a.Reports + b.Reports}
 }
 
-// Need is the work from done until the metric has made 95 % of the way that it will have made after total, or ever, if
-// total is 0.
-func (c *Curve) Need(direction growth.Direction, done, total growth.CoreSeconds) Estimate {
-	return c.estimate(direction, done, total, [3]float64{0.95, 0.95, 0.95})
+// Progress is how far a job is: steps that it has made, steps that it will make, 0 where that is not known, and what a step
+// costs.
+type Progress struct {
+	Done, Total float64
+	PerStep     growth.CoreSeconds
 }
 
-// Left is the work from done to the end of a job that has declared no total.
-func (c *Curve) Left(direction growth.Direction, done growth.CoreSeconds) Estimate {
-	return c.estimate(direction, done, 0, [3]float64{0.97, 0.99, 0.999})
+// Need is the work until the metric has made 95 % of the way that it will have made at the job's end, or ever, where that
+// is not known.
+func (c *Curve) Need(direction growth.Direction, p Progress) Estimate {
+	return c.estimate(direction, p, [3]float64{0.95, 0.95, 0.95}, doubt*spread)
 }
 
-// estimate is the work to three parts of the way: at least, likely, at most.
-func (c *Curve) estimate(direction growth.Direction, done, total growth.CoreSeconds, parts [3]float64) Estimate {
+// Left is the work to the end of a job that has declared no total.
+func (c *Curve) Left(direction growth.Direction, p Progress) Estimate {
+	p.Total = 0
+	return c.estimate(direction, p, [3]float64{0.97, 0.99, 0.999}, spread)
+}
+
+// estimate is the work to three parts of the way, at least, likely and at most, by the curves that fit within a spread.
+func (c *Curve) estimate(direction growth.Direction, p Progress, parts [3]float64, spread float64) Estimate {
+	if !(p.PerStep > 0) {
+		return Estimate{}
+	}
 	low, high, odds, logs := math.Inf(1), 0.0, 0.0, 0.0
-	for _, f := range c.fit(direction) {
-		low = min(low, f.reaches(parts[0], float64(total)))
-		high = max(high, f.reaches(parts[2], float64(total)))
+	for _, f := range c.fit(direction, spread) {
+		low = min(low, f.reaches(parts[0], p.Total))
+		high = max(high, f.reaches(parts[2], p.Total))
 		odds += f.odds
-		logs += f.odds * math.Log(f.reaches(parts[1], float64(total)))
+		logs += f.odds * math.Log(f.reaches(parts[1], p.Total))
 	}
 	if odds == 0 {
 		return Estimate{}
 	}
 	likely := math.Exp(logs / odds)
-	from := func(x float64) growth.CoreSeconds { return max(0, growth.CoreSeconds(x)-done) }
+	from := func(x float64) growth.CoreSeconds { return growth.CoreSeconds(max(0, x-p.Done)) * p.PerStep }
 	return Estimate{Low: from(low), Likely: from(likely), High: from(max(high, likely)), Known: true}
 }

@@ -12,30 +12,34 @@ const (
 	// spread is how much greater the squared error may be, in units of the noise. χ² would have it 1.6 for 80 %; but two
 	// shapes are tried, wild points count less, and the tests ask for what the interval really holds.
 	spread = 5
+	// doubt is how many times that is taken for what is missing to a good metric, where to be wrong is dear: a learning rate
+	// falls, reports go wrong together, and a curve that looks flat for a while need not be flat. From 5 to 8 each does
+	// as well on recorded curves (benchmarks/internal/sim).
+	doubt = 8
 	// significant is how many times its own noise a curve must explain, per parameter.
 	significant = 6
-	// scales are tried between a thirtieth and ten times of the work that was seen.
+	// scales are tried between a thirtieth and ten times of the steps that were seen.
 	scales, shortest, longest = 60, 1.0 / 30, 10.0
 )
 
 // fit is one shape and scale of a curve.
 type fit struct {
 	power bool    // 1/(1+u), else exp(−u)
-	scale float64 // τ, in core-seconds
+	scale float64 // τ, in steps
 	error float64 // the weighted sum of squares
 	slope float64 // a: what is missing at the beginning
 	odds  float64 // how likely it is, over the best
 }
 
-// left is s: the part of the way that is missing after work.
-func (f fit) left(work float64) float64 {
+// left is s: the part of the way that is missing after so many steps.
+func (f fit) left(steps float64) float64 {
 	if f.power {
-		return 1 / (1 + work/f.scale)
+		return 1 / (1 + steps/f.scale)
 	}
-	return math.Exp(-work / f.scale)
+	return math.Exp(-steps / f.scale)
 }
 
-// reaches is the work after which a part of the way is made; of the way to total, if that is not 0.
+// reaches is the number of steps after which a part of the way is made; of the way to total, if that is not 0.
 func (f fit) reaches(part, total float64) float64 {
 	if total > 0 {
 		part *= 1 - f.left(total)
@@ -46,20 +50,21 @@ func (f fit) reaches(part, total float64) float64 {
 	return -f.scale * math.Log(1-part)
 }
 
-// fit returns the curves that are not significantly worse than the best; none if nothing can be said.
-func (c *Curve) fit(direction growth.Direction) (all []fit) {
+// fit returns the curves whose error is greater than the best one's by no more than so much, in units of the noise; none if
+// nothing can be said.
+func (c *Curve) fit(direction growth.Direction, spread float64) (all []fit) {
 	n := len(c.Points)
 	if n < fewest {
 		return nil
 	}
-	weights := make([]float64, n)
+	weights, left := make([]float64, n), make([]float64, n)
 	for i, p := range c.Points {
 		weights[i] = float64(p.Reports)
 	}
-	c.distrust(c.scan(weights)[0], weights)
-	tried := c.scan(weights)
+	c.distrust(c.scan(weights, left)[0], weights)
+	tried := c.scan(weights, left)
 	best := tried[0]
-	flat := c.regress(fit{scale: math.Inf(1)}, weights) // s = 1 everywhere: the mean alone
+	flat := c.regress(fit{scale: math.Inf(1)}, weights, left) // s = 1 everywhere: the mean alone
 	noise := best.error / float64(n-3)
 	if best.slope*float64(direction) <= 0 || flat.error-best.error <= 3*significant*noise {
 		return nil
@@ -74,13 +79,13 @@ func (c *Curve) fit(direction growth.Direction) (all []fit) {
 }
 
 // scan tries every scale and shape; the best is the first.
-func (c *Curve) scan(weights []float64) []fit {
-	span := c.Points[len(c.Points)-1].Work
+func (c *Curve) scan(weights, left []float64) []fit {
+	span := c.Points[len(c.Points)-1].Step
 	var tried []fit
 	for i := range scales {
 		scale := span * shortest * math.Pow(longest/shortest, float64(i)/(scales-1))
 		for _, power := range []bool{false, true} {
-			f := c.regress(fit{power: power, scale: scale}, weights)
+			f := c.regress(fit{power: power, scale: scale}, weights, left)
 			if tried = append(tried, f); f.error < tried[0].error {
 				tried[0], tried[len(tried)-1] = f, tried[0]
 			}
@@ -89,15 +94,16 @@ func (c *Curve) scan(weights []float64) []fit {
 	return tried
 }
 
-// regress finds c and a for a shape and scale by weighted least squares.
-func (c *Curve) regress(f fit, weights []float64) fit {
+// regress finds c and a for a shape and scale by weighted least squares. To find what is left at each point is most of what
+// that costs: it is noted in left, which is as long as there are points.
+func (c *Curve) regress(f fit, weights, left []float64) fit {
 	var w, s, e, ss, se, ee float64
 	for i, p := range c.Points {
-		x := f.left(p.Work)
-		w, s, e = w+weights[i], s+weights[i]*x, e+weights[i]*p.Value
+		left[i] = f.left(p.Step)
+		w, s, e = w+weights[i], s+weights[i]*left[i], e+weights[i]*p.Value
 	}
 	for i, p := range c.Points {
-		x, y := f.left(p.Work)-s/w, p.Value-e/w
+		x, y := left[i]-s/w, p.Value-e/w
 		ss, se, ee = ss+weights[i]*x*x, se+weights[i]*x*y, ee+weights[i]*y*y
 	}
 	f.error = ee
@@ -112,12 +118,12 @@ func (c *Curve) regress(f fit, weights []float64) fit {
 func (c *Curve) distrust(f fit, weights []float64) {
 	var w, s, e float64
 	for i, p := range c.Points {
-		w, s, e = w+weights[i], s+weights[i]*f.left(p.Work), e+weights[i]*p.Value
+		w, s, e = w+weights[i], s+weights[i]*f.left(p.Step), e+weights[i]*p.Value
 	}
 	off := make([]float64, len(c.Points))
 	sum := 0.0
 	for i, p := range c.Points {
-		off[i] = math.Abs(p.Value - e/w - f.slope*(f.left(p.Work)-s/w))
+		off[i] = math.Abs(p.Value - e/w - f.slope*(f.left(p.Step)-s/w))
 		sum += off[i]
 	}
 	usual := 1.5 * 1.25 * sum / float64(len(off)) // 1.5 standard deviations, of which 1.25 mean deviations are one

@@ -51,8 +51,7 @@ func TestPresumed(t *testing.T) {
 	}
 }
 
-// shapes are metrics against work, and the work after which they have made 95 % of their way (to 1000 core-seconds, or
-// ever).
+// shapes are metrics against steps, and the steps after which they have made 95 % of their way (to 1000 steps, or ever).
 var shapes = map[string]struct {
 	left      func(x float64) float64
 	good      float64
@@ -69,14 +68,15 @@ func TestNeedWithoutNoise(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var c remaining.Curve
 			for x := 0.0; x <= 150; x += 2 {
-				c.Add(growth.CoreSeconds(x), shape.left(x))
+				c.Add(float64(x), shape.left(x))
 			}
-			total := growth.CoreSeconds(1000)
-			got := c.Need(shape.direction, 150, total)
+			at := func(done float64) remaining.Progress { return remaining.Progress{Done: done, Total: 1000, PerStep: 2} }
+			got := c.Need(shape.direction, at(150))
 			require.True(t, got.Known)
-			require.InEpsilon(t, shape.good-150, float64(got.Likely), 0.15)
-			require.Zero(t, c.Need(shape.direction, 700, total).Likely, "reached")
-			require.False(t, c.Need(-shape.direction, 150, total).Known, "it goes the wrong way")
+			require.InEpsilon(t, 2*(shape.good-150), float64(got.Likely), 0.15)
+			require.Zero(t, c.Need(shape.direction, at(700)).Likely, "reached")
+			require.False(t, c.Need(-shape.direction, at(150)).Known, "it goes the wrong way")
+			require.False(t, c.Need(shape.direction, remaining.Progress{Done: 150, Total: 1000}).Known, "what a step costs is not known")
 		})
 	}
 }
@@ -99,9 +99,9 @@ func TestCoverage(t *testing.T) {
 					if dice.IntN(50) == 0 {
 						noise *= 10
 					}
-					c.Add(growth.CoreSeconds(x), shape.left(x)+noise)
+					c.Add(float64(x), shape.left(x)+noise)
 				}
-				got := c.Need(shape.direction, growth.CoreSeconds(done), 1000)
+				got := c.Need(shape.direction, remaining.Progress{Done: done, Total: 1000, PerStep: 1})
 				if !got.Known {
 					continue
 				}
@@ -125,30 +125,30 @@ func TestNothingIsKnownOf(t *testing.T) {
 		"nothing": func(*remaining.Curve) {},
 		"few reports": func(c *remaining.Curve) {
 			for x := range 5 {
-				c.Add(growth.CoreSeconds(x), float64(-x))
+				c.Add(float64(x), float64(-x))
 			}
 		},
 		"a constant": func(c *remaining.Curve) {
 			for x := range 100 {
-				c.Add(growth.CoreSeconds(x), 3)
+				c.Add(float64(x), 3)
 			}
 		},
 		"noise": func(c *remaining.Curve) {
 			dice := rand.New(rand.NewPCG(1, 6))
 			for x := range 100 {
-				c.Add(growth.CoreSeconds(x), dice.NormFloat64())
+				c.Add(float64(x), dice.NormFloat64())
 			}
 		},
 		"what is not a number": func(c *remaining.Curve) {
 			for x := range 100 {
-				c.Add(growth.CoreSeconds(x), math.NaN())
-				c.Add(growth.CoreSeconds(math.Inf(1)), 1)
-				c.Add(growth.CoreSeconds(math.NaN()), float64(-x))
+				c.Add(float64(x), math.NaN())
+				c.Add(math.Inf(1), 1)
+				c.Add(math.NaN(), float64(-x))
 			}
 		},
 		"a job that began anew": func(c *remaining.Curve) {
 			for x := range 100 {
-				c.Add(growth.CoreSeconds(x), math.Exp(-float64(x)/20))
+				c.Add(float64(x), math.Exp(-float64(x)/20))
 			}
 			c.Restart()
 		},
@@ -156,8 +156,8 @@ func TestNothingIsKnownOf(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var c remaining.Curve
 			feed(&c)
-			require.False(t, c.Need(growth.Minimize, 0, 0).Known)
-			require.False(t, c.Left(growth.Minimize, 0).Known)
+			require.False(t, c.Need(growth.Minimize, remaining.Progress{PerStep: 1}).Known)
+			require.False(t, c.Left(growth.Minimize, remaining.Progress{PerStep: 1}).Known)
 		})
 	}
 }
@@ -166,15 +166,15 @@ func TestNothingIsKnownOf(t *testing.T) {
 func TestACurveIsBounded(t *testing.T) {
 	var c remaining.Curve
 	for x := range 100_000 {
-		c.Add(growth.CoreSeconds(x), math.Exp(-float64(x)/2e4))
+		c.Add(float64(x), math.Exp(-float64(x)/2e4))
 	}
 	require.LessOrEqual(t, len(c.Points), 64)
 	text, err := json.Marshal(c)
 	require.NoError(t, err)
 	var again remaining.Curve
 	require.NoError(t, json.Unmarshal(text, &again))
-	require.Equal(t, c.Left(growth.Minimize, 1e5), again.Left(growth.Minimize, 1e5))
-	got := c.Left(growth.Minimize, 0)
+	require.Equal(t, c.Left(growth.Minimize, remaining.Progress{Done: 1e5, PerStep: 1}), again.Left(growth.Minimize, remaining.Progress{Done: 1e5, PerStep: 1}))
+	got := c.Left(growth.Minimize, remaining.Progress{PerStep: 1})
 	require.InEpsilon(t, 2e4*math.Log(100), float64(got.Likely), 0.15)
 	require.Less(t, got.Low, got.Likely)
 	require.Greater(t, got.High, got.Likely)

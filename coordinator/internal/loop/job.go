@@ -46,7 +46,6 @@ type job struct {
 	usage   cgroup.Usage
 	cost    cost
 	curve   remaining.Curve
-	began   growth.Seconds // of usage.CPU, when the job began what it does now
 	usedAt  time.Time
 	used    growth.MilliCPU
 	io      traffic
@@ -97,21 +96,20 @@ func (j *job) trainer() string { return *j.container.Load() }
 // tunable tells whether the job takes part in dividing the CPU.
 func (j *job) tunable() bool { return j.fixed() == "" }
 
-// done is the work since the job began what it does now.
-func (j *job) done() growth.CoreSeconds { return growth.CoreSeconds(max(j.usage.CPU-j.began, 0)) }
-
 // estimates are the work to the job's end, by the steps that it has said it will make, else by its curve, and the work
 // until its metric is almost as good as it will be; each as far as it is known.
 func (j *job) estimates() (left, need remaining.Estimate) {
+	perStep, _ := j.cost.perStep()
+	p := remaining.Progress{Done: float64(j.odometer.steps), Total: float64(j.latest.TotalSteps), PerStep: perStep}
 	left = j.cost.left(j.odometer.steps, j.latest.TotalSteps)
-	if left.Known {
-		need = j.curve.Need(j.wish.Direction, j.done(), j.done()+left.Likely)
-		if !need.Known && len(j.curve.Points) > 0 { // without a metric nothing becomes good
-			need = remaining.Presumed(j.done(), left)
-		}
-		return left, need
+	need = j.curve.Need(j.wish.Direction, p)
+	switch {
+	case !left.Known:
+		left = j.curve.Left(j.wish.Direction, p)
+	case !need.Known && len(j.curve.Points) > 0: // without a metric nothing becomes good
+		need = remaining.Presumed(growth.CoreSeconds(p.Done)*perStep, left)
 	}
-	return j.curve.Left(j.wish.Direction, j.done()), j.curve.Need(j.wish.Direction, j.done(), 0)
+	return left, need
 }
 
 // observe takes in what the pod's cgroup says.
@@ -135,7 +133,6 @@ func (j *job) sample(gpus []growth.GPU, fair fairfinish.State) bus.Sample {
 	var work bus.Work
 	work.StepCost, work.StepSpread = j.cost.perStep()
 	work.Curve = &remaining.Curve{Points: slices.Clone(j.curve.Points), Each: j.curve.Each}
-	work.Began = j.began
 	if account, ok := fair.Accounts[j.pod.Ref.UID]; ok {
 		work.Fair = &fairfinish.State{At: fair.At, Accounts: map[growth.PodUID]fairfinish.Account{j.pod.Ref.UID: account}}
 	}

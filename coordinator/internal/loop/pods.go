@@ -102,6 +102,7 @@ func (l *Loop) resume(j *job) {
 		l.resumeTrial(j, s.Trial)
 		j.counted = s.Step
 		j.odometer = odometer{steps: s.Step, last: j.latest}
+		j.odometer.resume(j.curve)
 	}
 	if !category.Valid() {
 		return
@@ -117,7 +118,6 @@ func (l *Loop) resume(j *job) {
 // resumeWork takes up what the job's work was known to be.
 func (l *Loop) resumeWork(j *job, w bus.Work) {
 	j.cost.resume(w.StepCost, w.StepSpread)
-	j.began = w.Began
 	if w.Curve != nil {
 		j.curve = *w.Curve
 	}

@@ -79,6 +79,7 @@ func (l *Loop) report(j *job, p wire.Progress, from gpushare.Source) {
 		l.begunAgain(j, "its step went backwards")
 	}
 	j.window.measure(value)
+	j.curve.Add(float64(j.odometer.steps), value)
 	first := !j.reported
 	j.value, j.reported = value, true
 	if first {
@@ -90,7 +91,6 @@ func (l *Loop) report(j *job, p wire.Progress, from gpushare.Source) {
 func (l *Loop) begunAgain(j *job, why string) {
 	j.weight, j.arrived, j.restarted = 1, time.Now(), true
 	j.curve.Restart()
-	j.began = j.usage.CPU
 	l.log.Info("a job has restarted", "job", j.pod.Ref.String(), "reason", why)
 }
 

@@ -65,9 +65,6 @@ func (l *Loop) classify(j *job, now time.Time) {
 		CoreSeconds: j.usage.CPU, Known: j.usage.CPUKnown, Memory: j.usage.Memory, BlockIO: j.usage.BlockIO, NetworkIO: j.usage.NetworkIO,
 	}
 	j.reading = j.tracker.Tick(now, usage)
-	if j.reading.Sampled && j.usage.CPUKnown {
-		j.curve.Add(j.done(), j.value)
-	}
 	l.log.Debug("classified", "job", j.pod.Ref.String(), "growth", float64(j.reading.Growth), "category", j.reading.Category,
 		"samples", j.reading.Samples, "reason", j.reading.Reason)
 	if l.config.FlowCon.Policy != flowcon.Literal { // which keeps lists of its own

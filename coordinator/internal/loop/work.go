@@ -28,6 +28,14 @@ func (o *odometer) note(p wire.Progress) {
 	o.steps = o.earlier + p.Step
 }
 
+// resume goes on where a curve ends, whose steps those of epochs that ended were counted among.
+func (o *odometer) resume(c remaining.Curve) {
+	if n := len(c.Points); n > 0 {
+		o.earlier += max(0, int64(c.Points[n-1].Step)-o.steps)
+		o.steps = o.earlier + o.last.Step
+	}
+}
+
 // forgetting is what an interval leaves of the ones before it, one that has a good part of their steps: a job that waits for
 // its turn makes a few, dearer ones in each, and must not forget what they cost when it is served.
 const forgetting, goodPart = 0.7, 0.25

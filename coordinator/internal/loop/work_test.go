@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/remaining"
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
@@ -25,6 +26,24 @@ func TestOdometer(t *testing.T) {
 			for _, p := range tc.reports {
 				o.note(p)
 			}
+			require.Equal(t, tc.want, o.steps)
+		})
+	}
+}
+
+func TestTheOdometerGoesOnAfterARestart(t *testing.T) {
+	for name, tc := range map[string]struct {
+		curve remaining.Curve
+		want  int64 // after a report of step 6 of the epoch
+	}{
+		"of a job that counts on":        {remaining.Curve{Points: []remaining.Point{{Step: 2}, {Step: 5}}}, 6},
+		"of one in its third epoch":      {remaining.Curve{Points: []remaining.Point{{Step: 2}, {Step: 25}}}, 26},
+		"of one whose metric is unknown": {remaining.Curve{}, 6},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := odometer{steps: 5, last: wire.Progress{Step: 5, Epoch: 2}}
+			o.resume(tc.curve)
+			o.note(wire.Progress{Step: 6, Epoch: 2})
 			require.Equal(t, tc.want, o.steps)
 		})
 	}
