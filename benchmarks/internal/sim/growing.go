@@ -58,10 +58,15 @@ func (p *growing) Decide(now float64, running, ended []*Running) ([]float64, flo
 	return shares, d.Interval.Seconds()
 }
 
-// sample reports the loss, which falls exponentially and has made 95 % of its way after Need.
+// sample reports the loss: that which is recorded, else one that falls exponentially and has made 95 % of its way after Need.
+// It is finite, which is all that Report can object to.
 func (p *growing) sample(now float64, r *Running) efficiency.Reading {
 	t := p.trackers[r.Index]
-	// The loss is finite, which is all that Report can object to.
-	_, _ = t.Report(int64(1000*r.Done), math.Exp(math.Log(0.05)*r.Done/r.Need))
+	for _, report := range r.heard() {
+		_, _ = t.Report(int64(report.After*r.Steps), report.Value)
+	}
+	if r.Losses == nil {
+		_, _ = t.Report(int64(1000*r.Done), math.Exp(math.Log(0.05)*r.Done/r.Need))
+	}
 	return t.Tick(date(now), efficiency.Usage{CoreSeconds: growth.Seconds(r.Done), Known: true})
 }

@@ -15,6 +15,9 @@ type Job struct {
 	Limit float64
 	// Wrong is what is believed about Work and Need, over the truth.
 	Wrong float64
+	// Steps and Losses are those of a job whose loss is a recorded one: its Need is not believed, but learned from them.
+	Steps  float64
+	Losses []Loss
 }
 
 // Machine is a node and the kinds of job it gets.
@@ -22,9 +25,12 @@ type Machine struct {
 	Cores float64 `json:"cores"`
 	// Limits are those of its jobs, in cores, all as frequent.
 	Limits []float64 `json:"limits"`
+	// Recorded says that its jobs' losses are those of real ones.
+	Recorded bool `json:"recorded,omitempty"`
 }
 
-// Machines are those that are measured. The last is the hard one: all of its jobs leave cores idle at the end.
+// Machines are those that are measured. The last but one is a hard one: all of its jobs leave cores idle at the end. So is
+// the last: nobody tells when a loss is good.
 func Machines() []Machine {
 	return []Machine{
 		{Cores: 1, Limits: []float64{1}},
@@ -32,6 +38,7 @@ func Machines() []Machine {
 		{Cores: 8, Limits: []float64{1, 2, 4, 8}},
 		{Cores: 64, Limits: []float64{4, 16, 64}},
 		{Cores: 2, Limits: []float64{1}},
+		{Cores: 1, Limits: []float64{1}, Recorded: true},
 	}
 }
 
@@ -56,6 +63,9 @@ func (m Machine) Jobs() int {
 // the same seed is the same jobs with any errors.
 func (m Machine) Draw(seed uint64, errors float64) []Job {
 	dice, mistakes := rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, 2))
+	if m.Recorded {
+		return m.drawRecorded(dice, mistakes, errors)
+	}
 	jobs := make([]Job, m.Jobs())
 	for i := range jobs {
 		j := Job{Arrival: arrivals * dice.Float64(), Limit: m.Limits[dice.IntN(len(m.Limits))]}

@@ -10,6 +10,17 @@ type Running struct {
 	Job
 	Index int
 	Done  float64
+
+	told int
+}
+
+// heard are the reports since it was last asked for them.
+func (r *Running) heard() []Loss {
+	from := r.told
+	for r.told < len(r.Losses) && r.Losses[r.told].After*r.Work <= r.Done {
+		r.told++
+	}
+	return r.Losses[from:r.told]
 }
 
 // Policy divides the machine among the jobs that run, at least one; others have ended since it was last asked. It

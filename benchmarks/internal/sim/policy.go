@@ -40,7 +40,7 @@ const (
 
 func objective(o fairfinish.Objective) func(cores, errors float64) Policy {
 	return func(cores, errors float64) Policy {
-		return &harmless{errors: errors, config: fairfinish.Config{
+		return &harmless{errors: errors, curves: map[int]*remaining.Curve{}, config: fairfinish.Config{
 			Objective: o, Floor: fairfinish.DefaultFloor, Interval: interval, Cores: growth.MilliCPU(1000 * cores),
 		}}
 	}
@@ -63,6 +63,7 @@ type harmless struct {
 	config fairfinish.Config
 	errors float64
 	state  fairfinish.State
+	curves map[int]*remaining.Curve
 }
 
 func (p *harmless) Decide(now float64, running, ended []*Running) ([]float64, float64) {
@@ -70,9 +71,13 @@ func (p *harmless) Decide(now float64, running, ended []*Running) ([]float64, fl
 	for _, r := range running {
 		j := identified(r)
 		j.Left = remaining.Declared(growth.CoreSeconds(r.Work*r.Wrong), growth.CoreSeconds(r.Done), p.errors)
-		j.Need = remaining.Exactly(0) // that it is reached is seen, not believed
-		if r.Done < r.Need-dust {
+		switch {
+		case r.Losses != nil:
+			j.Need = p.learn(r, j.Left)
+		case r.Done < r.Need-dust:
 			j.Need = remaining.Declared(growth.CoreSeconds(r.Need*r.Wrong), growth.CoreSeconds(r.Done), p.errors)
+		default:
+			j.Need = remaining.Exactly(0) // that it is reached is seen, not believed
 		}
 		jobs = append(jobs, j)
 	}
@@ -88,6 +93,25 @@ func (p *harmless) Decide(now float64, running, ended []*Running) ([]float64, fl
 		shares[i] = float64(g.Share)
 	}
 	return shares, d.Next.Seconds()
+}
+
+// learn is what a job needs by what it has reported, as the coordinator learns it.
+func (p *harmless) learn(r *Running, left remaining.Estimate) remaining.Estimate {
+	c := p.curves[r.Index]
+	if c == nil {
+		c = &remaining.Curve{}
+		p.curves[r.Index] = c
+	}
+	for _, report := range r.heard() {
+		c.Add(report.After*r.Steps, report.Value)
+	}
+	need := c.Need(growth.Minimize, remaining.Progress{
+		Done: r.Steps * r.Done / r.Work, Total: r.Steps, PerStep: growth.CoreSeconds(r.Work * r.Wrong / r.Steps),
+	})
+	if !need.Known {
+		return remaining.Presumed(growth.CoreSeconds(r.Done), left)
+	}
+	return need
 }
 
 func identified(r *Running) fairfinish.Job {

@@ -39,6 +39,9 @@ func Goals(cells []Cell) []results.Goal {
 		default:
 			continue
 		}
+		if c.Machine.Recorded { // told, and no part of what is promised
+			continue
+		}
 		one := c.Machine.Cores == 1
 		harmed, completion, good := 1.0, -30.0, -25.0
 		if c.Errors > 0 {
@@ -76,6 +79,9 @@ func (c Cell) where() string {
 
 // String is such as "8 cores, jobs of 1/2/4/8".
 func (m Machine) String() string {
+	if m.Recorded {
+		return fmt.Sprintf("%g core, recorded losses", m.Cores)
+	}
 	if m.Cores == 1 {
 		return "1 core"
 	}

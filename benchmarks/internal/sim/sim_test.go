@@ -69,15 +69,19 @@ func TestHarmlessHoldsItsPromises(t *testing.T) {
 			require.Less(t, c.Makespan.Value, 1.001, where)
 		}
 		require.Less(t, c.Makespan.Value, 1.02, where)
+		completion, good, best := -26.0, -17.0, -42.0
+		if c.Machine.Recorded { // to learn when a loss is good costs much of what is to be gained
+			completion, good, best = -26, -5, -20
+		}
 		switch c.Policy {
 		case sim.Finish:
 			require.Less(t, c.Completion.Value, -30.0, where)
 		case sim.Balanced:
 			require.Less(t, c.Harmed.Value, 5.0, where)
-			require.Less(t, c.Completion.Value, -26.0, where)
-			require.Less(t, c.Good.Value, -17.0, where)
+			require.Less(t, c.Completion.Value, completion, where)
+			require.Less(t, c.Good.Value, good, where)
 		case sim.Growth:
-			require.Less(t, c.Good.Value, -42.0, where)
+			require.Less(t, c.Good.Value, best, where)
 		}
 	}
 }
