@@ -38,16 +38,16 @@ type Measured struct {
 // scale is how much of everything is measured.
 type scale struct {
 	serviceNodes, linearNodes                         []int
-	rounds, pods                                      int
+	rounds, pods, attempts                            int
 	throughputNodes, throughputPods, throughputRounds int
 	startNodes, startPods, starts                     int
 }
 
 func scaled(quick bool) scale {
 	if quick {
-		return scale{[]int{1000}, []int{500, 2000}, 4, 50, 200, 60, 1, 500, 1000, 1}
+		return scale{[]int{1000}, []int{500, 2000}, 4, 50, 1, 200, 60, 1, 500, 1000, 1}
 	}
-	return scale{[]int{1000, 5000}, []int{500, 1000, 5000, 15000}, 20, 200, 1000, 300, 15, 5000, 20_000, 3}
+	return scale{[]int{1000, 5000}, []int{500, 1000, 5000, 15000}, 20, 200, 6, 1000, 300, 15, 5000, 20_000, 3}
 }
 
 type bench struct {

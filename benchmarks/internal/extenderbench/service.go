@@ -20,6 +20,8 @@ type Service struct {
 	Tail, NullTail float64
 	// Stolen is which part of the machine's time its hypervisor gave to others meanwhile, in per cent.
 	Stolen float64
+	// Attempt is which measurement of this world it is.
+	Attempt int
 }
 
 // service measures worlds of the sizes that are asked for, each on a control plane of its own.
@@ -60,14 +62,40 @@ func (b *bench) serviceAt(ctx context.Context, p *plane, nodes int) error {
 		if err := occupy(ctx, on, jobs); err != nil {
 			return err
 		}
-		measured := Service{Nodes: nodes, Full: full}
-		if err := b.serveIn(ctx, p, on, f, null, &measured); err != nil {
+		measured, err := b.calmest(func() (Service, error) {
+			s := Service{Nodes: nodes, Full: full}
+			err := b.serveIn(ctx, p, on, f, null, &s)
+			return s, err
+		})
+		if err != nil {
 			return err
 		}
 		b.out.Service = append(b.out.Service, measured)
-		b.say("%d nodes, %.0f %% full: %.2f ms, null %.2f ms", nodes, 100*full, median(measured.Ours), median(measured.Null))
 	}
 	return nil
+}
+
+// calm is the part of the machine's time, in per cent, that its hypervisor may give to others without a world being measured
+// again.
+const calm = 1
+
+// calmest measures a world until the machine was calm meanwhile, a few times at most, and returns the calmest. It goes by what
+// the hypervisor took alone, and never by what was answered.
+func (b *bench) calmest(measure func() (Service, error)) (best Service, err error) {
+	for attempt := 1; attempt <= b.scale.attempts; attempt++ {
+		s, err := measure()
+		if err != nil {
+			return Service{}, err
+		}
+		b.say("%d nodes, %.0f %% full: %.2f ms, null %.2f ms; %.1f %% of the machine's time was others'", s.Nodes, 100*s.Full, median(s.Ours), median(s.Null), s.Stolen)
+		if s.Attempt = attempt; attempt == 1 || s.Stolen < best.Stolen {
+			best = s
+		}
+		if best.Stolen <= calm {
+			break
+		}
+	}
+	return best, nil
 }
 
 // serveIn measures a new extender, which has not seen how the world came about.
