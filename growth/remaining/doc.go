@@ -21,9 +21,9 @@
 // significantly better than no change at all, or that goes the wrong way, is not known.
 //
 // need follows from τ and shape alone: the x at which s has made 95 % of the way that it will have made at the end of the
-// job, or ever, where the end is not known; times what a step costs. Its interval is eight times as wide: whoever takes a
-// job for good that is not has it wait behind all others with little missing. left, where no total was declared, is the work to 99 % of the way: nobody can
-// know when a user will stop, so its interval reaches from 97 to 99.9 %.
+// job, or ever, where the end is not known; times what a step costs. Its interval is eight times as generous: a job that is
+// taken for good too soon waits behind all others, with little missing. left, where no total was declared, is the work to
+// 99 % of the way: nobody can know when a user will stop, so its interval reaches from 97 to 99.9 %.
 //
 // Before a curve says anything, a job whose end is known is Presumed to need three tenths of its whole work.
 //

@@ -12,9 +12,9 @@ const (
 	// spread is how much greater the squared error may be, in units of the noise. χ² would have it 1.6 for 80 %; but two
 	// shapes are tried, wild points count less, and the tests ask for what the interval really holds.
 	spread = 5
-	// doubt is how many times that is taken for what is missing to a good metric, where to be wrong is dear: a learning rate
-	// falls, reports go wrong together, and a curve that looks flat for a while need not be flat. From 5 to 8 each does
-	// as well on recorded curves (benchmarks/internal/sim).
+	// doubt is how many times spread is allowed where it is asked when a metric is good, since to be wrong is dear there: a
+	// learning rate falls, reports go wrong together, and a curve that looks flat for a while need not be flat. 5 does as
+	// well as 8 on recorded losses (benchmarks/internal/sim), 2 and 16 do not.
 	doubt = 8
 	// significant is how many times its own noise a curve must explain, per parameter.
 	significant = 6
