@@ -20,6 +20,8 @@ type Point struct {
 // JSON it survives a restart.
 type Curve struct {
 	Points []Point `json:"points,omitempty"`
+	// First is the first report, which Points hold only in a mean; nil in a curve kept by an older coordinator.
+	First *float64 `json:"first,omitempty"`
 	// Each is how many reports become a point; it doubles whenever there are too many points.
 	Each int `json:"each,omitempty"`
 }
@@ -37,6 +39,9 @@ func (c *Curve) Add(step, value float64) {
 		return
 	}
 	c.Each = max(c.Each, 1)
+	if last < 0 {
+		c.First = &value
+	}
 	if last >= 0 && c.Points[last].Reports < c.Each {
 		c.Points[last] = merged(c.Points[last], Point{step, value, 1})
 		return

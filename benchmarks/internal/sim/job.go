@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
 // Job is one training job as it really is. Work is in core-seconds, times are in seconds.
@@ -15,9 +17,12 @@ type Job struct {
 	Limit float64
 	// Wrong is what is believed about Work and Need, over the truth.
 	Wrong float64
-	// Steps and Losses are those of a job whose loss is a recorded one: its Need is not believed, but learned from them.
+	// Steps and Losses are those of a job whose loss is a recorded one: its Need is not believed, but learned from them and
+	// from jobs of its Kind; Before are curves of such that ran before.
 	Steps  float64
 	Losses []Loss
+	Kind   string
+	Before []remaining.Curve
 }
 
 // Machine is a node and the kinds of job it gets.
@@ -27,10 +32,12 @@ type Machine struct {
 	Limits []float64 `json:"limits"`
 	// Recorded says that its jobs' losses are those of real ones.
 	Recorded bool `json:"recorded,omitempty"`
+	// Again says that one job of each kind has run there before.
+	Again bool `json:"again,omitempty"`
 }
 
-// Machines are those that are measured. The last but one is a hard one: all of its jobs leave cores idle at the end. So is
-// the last: nobody tells when a loss is good.
+// Machines are those that are measured. The last but two is a hard one: all of its jobs leave cores idle at the end. So are
+// the last two: nobody tells when a loss is good.
 func Machines() []Machine {
 	return []Machine{
 		{Cores: 1, Limits: []float64{1}},
@@ -39,6 +46,7 @@ func Machines() []Machine {
 		{Cores: 64, Limits: []float64{4, 16, 64}},
 		{Cores: 2, Limits: []float64{1}},
 		{Cores: 1, Limits: []float64{1}, Recorded: true},
+		{Cores: 1, Limits: []float64{1}, Recorded: true, Again: true},
 	}
 }
 

@@ -1,7 +1,9 @@
 package sim
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -40,7 +42,7 @@ const (
 
 func objective(o fairfinish.Objective) func(cores, errors float64) Policy {
 	return func(cores, errors float64) Policy {
-		return &harmless{errors: errors, curves: map[int]*remaining.Curve{}, config: fairfinish.Config{
+		return &harmless{errors: errors, curves: map[int]*remaining.Curve{}, kinds: map[int]string{}, config: fairfinish.Config{
 			Objective: o, Floor: fairfinish.DefaultFloor, Interval: interval, Cores: growth.MilliCPU(1000 * cores),
 		}}
 	}
@@ -64,6 +66,7 @@ type harmless struct {
 	errors float64
 	state  fairfinish.State
 	curves map[int]*remaining.Curve
+	kinds  map[int]string
 }
 
 func (p *harmless) Decide(now float64, running, ended []*Running) ([]float64, float64) {
@@ -100,18 +103,35 @@ func (p *harmless) learn(r *Running, left remaining.Estimate) remaining.Estimate
 	c := p.curves[r.Index]
 	if c == nil {
 		c = &remaining.Curve{}
-		p.curves[r.Index] = c
+		p.curves[r.Index], p.kinds[r.Index] = c, r.Kind
 	}
 	for _, report := range r.heard() {
 		c.Add(report.After*r.Steps, report.Value)
 	}
-	need := c.Need(growth.Minimize, remaining.Progress{
-		Done: r.Steps * r.Done / r.Work, Total: r.Steps, PerStep: growth.CoreSeconds(r.Work * r.Wrong / r.Steps),
-	})
+	at := remaining.Progress{Done: r.Steps * r.Done / r.Work, Total: r.Steps, PerStep: growth.CoreSeconds(r.Work * r.Wrong / r.Steps)}
+	others := p.others(r)
+	var need remaining.Estimate
+	if i := c.Like(others, r.Steps); i >= 0 {
+		need = c.NeedLike(others[i], growth.Minimize, at)
+	}
+	if !need.Known {
+		need = c.Need(growth.Minimize, at)
+	}
 	if !need.Known {
 		return remaining.Presumed(growth.CoreSeconds(r.Done), left)
 	}
 	return need
+}
+
+// others are the curves of jobs of the same kind: those that run, those that have ended, and one that ran before if any did.
+func (p *harmless) others(r *Running) []remaining.Curve {
+	all := slices.Clone(r.Before)
+	for _, i := range slices.Sorted(maps.Keys(p.curves)) {
+		if i != r.Index && p.kinds[i] == r.Kind {
+			all = append(all, *p.curves[i])
+		}
+	}
+	return all
 }
 
 func identified(r *Running) fairfinish.Job {

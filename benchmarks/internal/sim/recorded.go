@@ -6,17 +6,18 @@ import (
 	"encoding/csv"
 	"fmt"
 	"math/rand/v2"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
 // The loss of each kind of example job on images that it was not trained on, each 20 steps, as
 //
-//	benchmarks/jobs/run.py KIND --steps 1.5×USUAL --batch-size 32 --learning-rate 0.003 --seed 1 --progress log
+//	benchmarks/jobs/run.py KIND --steps 1.5×USUAL --batch-size 32 --learning-rate 0.003 --seed SEED --progress log
 //
-// tells it: what bench-flowcon plays, alone on a core.
+// tells it: what bench-flowcon plays, alone on a core. Each is recorded twice, with seeds 1 and 2.
 //
 //go:embed recordings/*.csv
 var recordings embed.FS
@@ -30,25 +31,39 @@ var usual = []struct {
 // Loss is what a job reports after some part of its work.
 type Loss struct{ After, Value float64 }
 
-// drawRecorded makes the jobs of one seed from recordings, each kind as often as the next.
+// drawRecorded makes the jobs of one seed from recordings, each kind as often as the next, no recording twice.
 func (m Machine) drawRecorded(dice, mistakes *rand.Rand, errors float64) []Job {
 	jobs := make([]Job, m.Jobs())
 	for i := range jobs {
-		kind := usual[i%len(usual)]
+		kind, take := usual[i%len(usual)], i/len(usual)%2
 		length := 0.5 + dice.Float64()
 		j := Job{Arrival: arrivals * dice.Float64(), Limit: 1, Work: 172 * length, Wrong: 1 + errors*(2*mistakes.Float64()-1)}
-		j.Steps = kind.steps * length
-		j.Losses = recorded(kind.kind, j)
+		j.Kind, j.Steps = kind.kind, kind.steps*length
+		j.Losses = recorded(kind.kind, take, j.Steps)
 		j.Need = j.Work * goodAfter(j.Losses)
+		if m.Again {
+			j.Before = []remaining.Curve{curve(recorded(kind.kind, 1-take, longest*kind.steps), longest*kind.steps)}
+		}
 		jobs[i] = j
 	}
 	slices.SortFunc(jobs, func(a, b Job) int { return cmp.Compare(a.Arrival, b.Arrival) })
 	return jobs
 }
 
-// recorded are the reports of a job of a kind, as far as it goes.
-func recorded(kind string, j Job) (all []Loss) {
-	text, err := recordings.ReadFile(path.Join("recordings", kind+".csv"))
+// longest is how many times the usual steps a recording has.
+const longest = 1.5
+
+// curve is what is known of a job that has reported losses over so many steps.
+func curve(losses []Loss, steps float64) (c remaining.Curve) {
+	for _, report := range losses {
+		c.Add(report.After*steps, report.Value)
+	}
+	return c
+}
+
+// recorded are the reports of a job of a kind that makes so many steps.
+func recorded(kind string, take int, steps float64) (all []Loss) {
+	text, err := recordings.ReadFile(fmt.Sprintf("recordings/%s-%d.csv", kind, take+1))
 	if err != nil {
 		panic(err) // it is in this program
 	}
@@ -59,8 +74,8 @@ func recorded(kind string, j Job) (all []Loss) {
 	for _, row := range rows[1:] {
 		step, _ := strconv.ParseFloat(row[0], 64)
 		loss, _ := strconv.ParseFloat(row[1], 64)
-		if step <= j.Steps {
-			all = append(all, Loss{After: step / j.Steps, Value: loss})
+		if step <= steps {
+			all = append(all, Loss{After: step / steps, Value: loss})
 		}
 	}
 	return all

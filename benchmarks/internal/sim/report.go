@@ -79,7 +79,10 @@ func (c Cell) where() string {
 
 // String is such as "8 cores, jobs of 1/2/4/8".
 func (m Machine) String() string {
-	if m.Recorded {
+	switch {
+	case m.Again:
+		return fmt.Sprintf("%g core, recorded losses, kinds that ran before", m.Cores)
+	case m.Recorded:
 		return fmt.Sprintf("%g core, recorded losses", m.Cores)
 	}
 	if m.Cores == 1 {

@@ -50,9 +50,11 @@ type Inputs struct {
 	Used  growth.MilliCPU `json:"cpuUsedMilli"`
 	Limit growth.MilliCPU `json:"cpuLimitMilli,omitempty"`
 	// Left is the work to the job's end, Need to the point where its metric is almost as good as it will be; Due is
-	// when fair sharing would end the job, in seconds from the decision, 0 where that is not known.
+	// when fair sharing would end the job, in seconds from the decision, 0 where that is not known. Like is the job that runs
+	// the same and whose curve Need comes from; empty where it comes from its own.
 	Left remaining.Estimate `json:"left,omitzero"`
 	Need remaining.Estimate `json:"need,omitzero"`
+	Like string             `json:"needLike,omitempty"`
 	Due  growth.Seconds     `json:"dueSeconds,omitempty"`
 	Late bool               `json:"late,omitempty"`
 }

@@ -29,6 +29,7 @@ var told = explain.Explanation{
 			Inputs: explain.Inputs{
 				Step: 17, TotalSteps: 90, Value: .5, Growth: .04, Samples: 7, Category: growth.Watching, Used: 480, Limit: 1000,
 				Left: remaining.Estimate{Low: 60, Likely: 70, High: 80, Known: true}, Due: 140, Late: true,
+				Need: remaining.Estimate{Low: 5, Likely: 6, High: 8, Known: true}, Like: "ns/before",
 			},
 		},
 	},
@@ -39,9 +40,9 @@ func TestTable(t *testing.T) {
 	require.NoError(t, explain.Print(&out, told, explain.Table))
 	require.Equal(t, `ns/job  Watching  share 25%  CPU request 250m, its cgroup's weight 256
 
-TIME      BECAUSE   STEP   VALUE  GROWTH  CATEGORY     USED  LIMIT  LEFT               DUE            SHARE      REASON                                           OUTCOME
-12:00:00  arrival   0      0      –       Progressing  0m    –      –                  –              50% → 50%  harmless: its size is not known: its fair share  –
-12:00:20  interval  17/90  0.5    0.040   Watching     480m  1000m  70 core-s (60–80)  late in 140 s  50% → 25%  harmless: it can wait                            request 500m → 250m: its cgroup's weight is 256
+TIME      BECAUSE   STEP   VALUE  GROWTH  CATEGORY     USED  LIMIT  LEFT               NEED                         DUE            SHARE      REASON                                           OUTCOME
+12:00:00  arrival   0      0      –       Progressing  0m    –      –                  –                            –              50% → 50%  harmless: its size is not known: its fair share  –
+12:00:20  interval  17/90  0.5    0.040   Watching     480m  1000m  70 core-s (60–80)  6 core-s (5–8), as ns/before  late in 140 s  50% → 25%  harmless: it can wait                            request 500m → 250m: its cgroup's weight is 256
 `, out.String())
 }
 

@@ -53,12 +53,12 @@ func table(w io.Writer, e Explanation) error {
 	}
 	fmt.Fprintln(w)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "TIME\tBECAUSE\tSTEP\tVALUE\tGROWTH\tCATEGORY\tUSED\tLIMIT\tLEFT\tDUE\tSHARE\tREASON\tOUTCOME")
+	fmt.Fprintln(t, "TIME\tBECAUSE\tSTEP\tVALUE\tGROWTH\tCATEGORY\tUSED\tLIMIT\tLEFT\tNEED\tDUE\tSHARE\tREASON\tOUTCOME")
 	for _, d := range e.Decisions {
 		in := d.Inputs
-		fmt.Fprintf(t, "%s\t%s\t%s\t%.4g\t%s\t%s\t%s\t%s\t%s\t%s\t%s → %s\t%s: %s\t%s\n",
+		fmt.Fprintf(t, "%s\t%s\t%s\t%.4g\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s → %s\t%s: %s\t%s\n",
 			d.At.Format(time.TimeOnly), d.Because, steps(in), in.Value, grown(in), in.Category, in.Used, known(in.Limit > 0, in.Limit.String()),
-			work(in.Left), due(in), d.From, d.To, d.Policy, d.Reason, known(d.Outcome != "", d.Outcome))
+			work(in.Left), need(in), due(in), d.From, d.To, d.Policy, d.Reason, known(d.Outcome != "", d.Outcome))
 	}
 	return t.Flush()
 }
@@ -86,6 +86,13 @@ func grown(in Inputs) string {
 
 func work(e remaining.Estimate) string {
 	return known(e.Known, fmt.Sprintf("%.0f core-s (%.0f–%.0f)", e.Likely, e.Low, e.High))
+}
+
+func need(in Inputs) string {
+	if in.Like != "" {
+		return work(in.Need) + ", as " + in.Like
+	}
+	return work(in.Need)
 }
 
 func due(in Inputs) string {

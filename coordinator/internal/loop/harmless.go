@@ -18,10 +18,11 @@ const (
 
 // harmless divides by package fairfinish, whose State goes from decision to decision.
 func (l *Loop) harmless(jobs []*job, originals []pods.Requests, interrupted bool, now time.Time) division {
-	in := make([]fairfinish.Job, len(jobs))
+	in, like := make([]fairfinish.Job, len(jobs)), make([]string, len(jobs))
 	for i, j := range jobs {
 		l.meter(j, now)
-		left, need := j.estimates()
+		left, need, alike := l.estimates(j)
+		like[i] = alike
 		in[i] = fairfinish.Job{
 			ID: j.pod.Ref.UID, Used: growth.CoreSeconds(j.usage.CPU), Queued: j.usage.Queued, QueuedKnown: j.usage.QueuedKnown, Left: left, Need: need,
 			// Plain Kubernetes divides a busy node in proportion to requests: that is what nobody may be harmed against.
@@ -34,7 +35,7 @@ func (l *Loop) harmless(jobs []*job, originals []pods.Requests, interrupted bool
 	moved := growth.Share(0)
 	for i, g := range decision.Grants {
 		inputs := jobs[i].inputs()
-		inputs.Left, inputs.Need, inputs.Due, inputs.Late = in[i].Left, in[i].Need, finite(g.Due), g.Late
+		inputs.Left, inputs.Need, inputs.Like, inputs.Due, inputs.Late = in[i].Left, in[i].Need, like[i], finite(g.Due), g.Late
 		inputs.Limit = growth.MilliCPU(1000 * l.fair.Accounts[g.ID].Limit)
 		moved = max(moved, growth.Share(math.Abs(float64(g.Share-jobs[i].share))))
 		d.grants = append(d.grants, grant{jobs[i].category, float64(g.Share), g.Share, g.Reason, inputs})

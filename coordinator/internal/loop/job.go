@@ -96,22 +96,6 @@ func (j *job) trainer() string { return *j.container.Load() }
 // tunable tells whether the job takes part in dividing the CPU.
 func (j *job) tunable() bool { return j.fixed() == "" }
 
-// estimates are the work to the job's end, by the steps that it has said it will make, else by its curve, and the work
-// until its metric is almost as good as it will be; each as far as it is known.
-func (j *job) estimates() (left, need remaining.Estimate) {
-	perStep, _ := j.cost.perStep()
-	p := remaining.Progress{Done: float64(j.odometer.steps), Total: float64(j.latest.TotalSteps), PerStep: perStep}
-	left = j.cost.left(j.odometer.steps, j.latest.TotalSteps)
-	need = j.curve.Need(j.wish.Direction, p)
-	switch {
-	case !left.Known:
-		left = j.curve.Left(j.wish.Direction, p)
-	case !need.Known && len(j.curve.Points) > 0: // without a metric nothing becomes good
-		need = remaining.Presumed(growth.CoreSeconds(p.Done)*perStep, left)
-	}
-	return left, need
-}
-
 // observe takes in what the pod's cgroup says.
 func (j *job) observe(usage cgroup.Usage, now time.Time) {
 	elapsed := now.Sub(j.usedAt).Seconds()
@@ -132,7 +116,7 @@ func (j *job) sample(gpus []growth.GPU, fair fairfinish.State) bus.Sample {
 	history := j.tracker.Memory()
 	var work bus.Work
 	work.StepCost, work.StepSpread = j.cost.perStep()
-	work.Curve = &remaining.Curve{Points: slices.Clone(j.curve.Points), Each: j.curve.Each}
+	work.Curve = &remaining.Curve{First: j.curve.First, Points: slices.Clone(j.curve.Points), Each: j.curve.Each}
 	if account, ok := fair.Accounts[j.pod.Ref.UID]; ok {
 		work.Fair = &fairfinish.State{At: fair.At, Accounts: map[growth.PodUID]fairfinish.Account{j.pod.Ref.UID: account}}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/cgroup"
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/socket"
 	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
+	"github.com/trellis-gpu/trellis/coordinator/internal/recall"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/fairfinish"
@@ -39,6 +40,7 @@ type Loop struct {
 	allocations *bus.View[bus.Allocation]
 	owners      map[string]growth.PodUID // of open slots
 	ended       map[growth.PodUID]bool
+	retired     []recall.Ended // of ended jobs, those from which others may be foretold
 	past        map[growth.PodUID]bus.Sample
 	denied      map[growth.PodUID]resize.Refusal // of jobs in past
 	advice      *bus.View[bus.Advice]

@@ -162,6 +162,10 @@ func (l *Loop) leave(j *job) {
 	uid := j.pod.Ref.UID
 	j.stopText()
 	delete(l.jobs, uid)
+	l.retire(j)
+	if len(l.jobs) == 0 {
+		l.remember()
+	}
 	l.stir()
 	l.ended[uid] = true
 	l.ports.Records.Forget(uid)

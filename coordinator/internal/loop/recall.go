@@ -2,6 +2,7 @@ package loop
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/trellis-gpu/trellis/coordinator/internal/recall"
 	"github.com/trellis-gpu/trellis/growth"
@@ -14,7 +15,7 @@ func (l *Loop) Recall(m recall.Memory) {
 	for _, s := range m.Samples {
 		l.past[s.Pod.UID] = s
 	}
-	l.fair = m.Fair
+	l.fair, l.retired = m.Fair, m.Ended
 	l.denied = maps.Clone(m.Refusals)
 }
 
@@ -23,8 +24,13 @@ func (l *Loop) keep() {
 	if len(l.jobs) == 0 {
 		return // nobody yet, or nobody any more
 	}
+	l.remember()
+}
+
+func (l *Loop) remember() {
 	m := recall.Memory{
 		Fair: fairfinish.State{At: l.fair.At, Accounts: maps.Clone(l.fair.Accounts)}, Refusals: map[growth.PodUID]resize.Refusal{},
+		Ended: slices.Clone(l.retired),
 	}
 	for _, j := range l.sorted() {
 		if j.refusal.Times > 0 {

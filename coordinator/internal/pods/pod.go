@@ -19,6 +19,8 @@ type Pod struct {
 	Running     bool
 	// Began is when its first container began, zero while none has.
 	Began time.Time
+	// Runs names what its containers run: pods for which it is the same do the same, with other numbers.
+	Runs string
 	// HostNetwork says that the pod has no network of its own.
 	HostNetwork bool
 	// Containers are the ordinary ones, in the pod's order.
@@ -54,6 +56,7 @@ func Read(p *corev1.Pod) Pod {
 		Annotations: maps.Clone(p.Annotations),
 		Running:     p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp == nil,
 		Began:       began(p),
+		Runs:        runs(p),
 		HostNetwork: p.Spec.HostNetwork,
 		Refusal:     refusal(p),
 	}

@@ -33,6 +33,36 @@ func pod(containers ...corev1.Container) *corev1.Pod {
 	}
 }
 
+func TestPodsThatRunTheSame(t *testing.T) {
+	of := func(change func(*corev1.Pod)) string {
+		p := pod(container("train", "500m", ""))
+		p.Spec.Containers[0].Image = "train:1"
+		p.Spec.Containers[0].Command = []string{"python3", "train.py", "--model=gru", "--lr", "1e-3", "--seed=7"}
+		change(p)
+		return pods.Read(p).Runs
+	}
+	for name, tc := range map[string]struct {
+		change func(*corev1.Pod)
+		same   bool
+	}{
+		"another name":       {func(p *corev1.Pod) { p.Name, p.UID = "other", "v" }, true},
+		"another rate":       {func(p *corev1.Pod) { p.Spec.Containers[0].Command[4] = "0.05" }, true},
+		"another seed":       {func(p *corev1.Pod) { p.Spec.Containers[0].Command[5] = "--seed=1234" }, true},
+		"another model":      {func(p *corev1.Pod) { p.Spec.Containers[0].Command[2] = "--model=vae" }, false},
+		"another image":      {func(p *corev1.Pod) { p.Spec.Containers[0].Image = "train:2" }, false},
+		"arguments":          {func(p *corev1.Pod) { p.Spec.Containers[0].Args = []string{"--fast"} }, false},
+		"words elsewhere":    {func(p *corev1.Pod) { c := &p.Spec.Containers[0]; c.Command, c.Args = c.Command[:2], c.Command[2:] }, false},
+		"a second container": {func(p *corev1.Pod) { p.Spec.Containers = append(p.Spec.Containers, container("log", "", "")) }, false},
+		"another namespace":  {func(p *corev1.Pod) { p.Namespace = "theirs" }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plain := of(func(*corev1.Pod) {})
+			require.NotEmpty(t, plain)
+			require.Equal(t, tc.same, plain == of(tc.change))
+		})
+	}
+}
+
 func TestFixed(t *testing.T) {
 	for name, tc := range map[string]struct {
 		spoil func(*corev1.Pod)

@@ -15,6 +15,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/fairfinish"
+	"github.com/trellis-gpu/trellis/growth/remaining"
 	"github.com/trellis-gpu/trellis/growth/resize"
 )
 
@@ -35,6 +36,16 @@ type Memory struct {
 	Fair    fairfinish.State
 	// Refusals are what was asked for jobs and can not be, for now.
 	Refusals map[growth.PodUID]resize.Refusal
+	// Ended are jobs from whose curves those like them are foretold, the newest first.
+	Ended []Ended
+}
+
+// Ended is what is kept of a job that is gone.
+type Ended struct {
+	// Job is its namespace and name, Runs what it ran and what it was judged by.
+	Job   string          `json:"job"`
+	Runs  string          `json:"runs"`
+	Curve remaining.Curve `json:"curve"`
 }
 
 // written is the file. Samples are encoded as on the bus, with versions of their own.
@@ -43,6 +54,7 @@ type written struct {
 	Samples  []json.RawMessage                `json:"samples"`
 	Fair     fairfinish.State                 `json:"fair"`
 	Refusals map[growth.PodUID]resize.Refusal `json:"refusals,omitempty"`
+	Ended    []Ended                          `json:"ended,omitempty"`
 }
 
 // File keeps one node's memory.
@@ -84,7 +96,7 @@ func (f *File) Read() (Memory, error) {
 			m.Samples = append(m.Samples, s)
 		}
 	}
-	m.Fair, m.Refusals = w.Fair, w.Refusals
+	m.Fair, m.Refusals, m.Ended = w.Fair, w.Refusals, w.Ended
 	return m, nil
 }
 
@@ -124,7 +136,7 @@ func (f *File) Run(ctx context.Context) error {
 }
 
 func (f *File) write(m Memory) error {
-	w := written{Version: version, Samples: make([]json.RawMessage, 0, len(m.Samples)), Fair: m.Fair, Refusals: m.Refusals}
+	w := written{Version: version, Samples: make([]json.RawMessage, 0, len(m.Samples)), Fair: m.Fair, Refusals: m.Refusals, Ended: m.Ended}
 	for _, s := range m.Samples {
 		value, err := bus.Encode(s)
 		if err != nil {

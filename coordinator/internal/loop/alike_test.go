@@ -1,0 +1,131 @@
+package loop_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/coordinator/internal/explain"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/flowcon"
+	"github.com/trellis-gpu/trellis/growth/wire"
+)
+
+// plateau is a loss that falls a little at once, and most of its way after two thirds of 90 steps: what no fit of its
+// beginning foresees.
+func plateau(step float64) float64 { return 1 + 0.3*math.Exp(-step/3) + 1/(1+math.Exp((step-60)/2)) }
+
+// alike runs a job of 90 steps, one a second while it is alone, for so many of them; the pod runs what is said.
+func (w *world) alike(name, runs string, from, to int, loss func(step float64) float64) {
+	if from == 0 {
+		w.arrive(name)
+		pod, _ := w.pod(ref(name).UID)
+		pod.Runs = runs
+		w.apply(pod)
+		w.pass(time.Second) // its socket opens
+	}
+	for step := from; step < to; step++ {
+		w.mu.Lock()
+		w.machine.used[ref(name).UID]++
+		w.mu.Unlock()
+		w.say(name, wire.Progress{Step: int64(step + 1), TotalSteps: 90, Steps: 1, Metrics: map[string]float64{"loss": loss(float64(step))}})
+		w.pass(time.Second)
+	}
+}
+
+// foretold is what the last decision about a job went by.
+func (w *world) foretold(name string) explain.Inputs {
+	e, err := w.loop.Explain(w.t.Context(), ref(name).String())
+	require.NoError(w.t, err)
+	require.NotEmpty(w.t, e.Decisions)
+	return e.Decisions[len(e.Decisions)-1].Inputs
+}
+
+func worldOfOneCore(t *testing.T) *world {
+	w := newWorld(t)
+	w.machine = &machine{cores: 1, used: map[growth.PodUID]growth.Seconds{}}
+	return w
+}
+
+func TestAJobIsForetoldByOneThatRanTheSame(t *testing.T) {
+	for name, tc := range map[string]struct {
+		runs  string // by the second one
+		loss  func(step float64) float64
+		alike bool
+	}{
+		"it goes as the first did":       {"train #", plateau, true},
+		"it runs something else":         {"test #", plateau, false},
+		"what it runs is not known":      {"", plateau, false},
+		"it learns in another way":       {"train #", func(step float64) float64 { return plateau(step / 30) }, false},
+		"its loss is on another scale":   {"train #", func(step float64) float64 { return 100 * plateau(step) }, false},
+		"the first one's was a flat lie": {"lie", plateau, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := worldOfOneCore(t)
+				w.start(flowcon.Harmless)
+				w.alike("liar", "lie", 0, 90, func(float64) float64 { return 7 })
+				w.remove("liar")
+				w.alike("first", "train #", 0, 90, plateau)
+				w.remove("first")
+				w.alike("second", tc.runs, 0, 32, tc.loss)
+				got := w.foretold("second")
+				if !tc.alike {
+					require.Empty(t, got.Like)
+					return
+				}
+				require.Equal(t, "ns/first", got.Like)
+				require.InDelta(t, 66-30, float64(got.Need.Likely), 5, "%+v", got)
+			})
+		})
+	}
+}
+
+func TestAJobIsForetoldByOneThatIsAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := worldOfOneCore(t)
+		w.start(flowcon.Harmless)
+		w.alike("ahead", "train #", 0, 80, plateau)
+		w.alike("behind", "train #", 0, 22, plateau)
+		require.Equal(t, "ns/ahead", w.foretold("behind").Like)
+		require.Empty(t, w.foretold("ahead").Like)
+	})
+}
+
+func TestWhatRanIsRememberedAfterARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := worldOfOneCore(t)
+		stop := w.start(flowcon.Harmless)
+		w.alike("first", "train #", 0, 90, plateau)
+		w.remove("first")
+		w.pass(interval)
+		stop()
+		w.start(flowcon.Harmless)
+		w.alike("second", "train #", 0, 22, plateau)
+		require.Equal(t, "ns/first", w.foretold("second").Like)
+	})
+}
+
+func TestOfJobsThatEndedFewAreRemembered(t *testing.T) {
+	in(t, flowcon.Harmless, func(t *testing.T, w *world) {
+		w.machine = &machine{cores: 1, used: map[growth.PodUID]growth.Seconds{}}
+		for i := range 10 {
+			w.alike(fmt.Sprint("same-", i), "same", 0, 1, plateau)
+			w.remove(fmt.Sprint("same-", i))
+		}
+		w.pass(interval)
+		require.Len(t, w.memory.Ended, 4)
+		require.Equal(t, "ns/same-9", w.memory.Ended[0].Job)
+		for i := range 100 {
+			w.alike(fmt.Sprint("other-", i), fmt.Sprint("other-", i), 0, 1, plateau)
+			w.remove(fmt.Sprint("other-", i))
+		}
+		w.pass(interval)
+		require.Len(t, w.memory.Ended, 64)
+		require.Equal(t, "ns/other-99", w.memory.Ended[0].Job)
+	})
+}

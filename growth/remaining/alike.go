@@ -1,0 +1,182 @@
+package remaining
+
+import (
+	"math"
+	"slices"
+
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+const (
+	// alike is how far apart two curves may be where both are known, as a part of the way that the longer one has made, to
+	// be those of jobs alike. Another seed keeps well below, another learning rate does not.
+	alike = 0.1
+	// further is how many times as far as a job itself another must have come for its curve to say more; and how much further
+	// than the other's curve goes a job may go for that to be the whole of it still.
+	further = 1.1
+	// head is the part of a job by which a curve must have begun to tell where its way begins.
+	head = 0.05
+	// near and final are how many reports make a metric's present and its final value: what a single one says is noise.
+	near, final = 5, 10
+	// atLeast, almost and atMost are the parts of the way between which another's curve is thought to tell when a metric is good.
+	atLeast, almost, atMost = 0.9, 0.95, 0.98
+)
+
+// Like returns which of others' curves tells most of what a job that makes total steps still needs: the one closest to its
+// own as far as that goes, of those that go further; the furthest, as long as it has no report itself. It returns −1 if none
+// is like it.
+func (c *Curve) Like(others []Curve, total float64) int {
+	closest, distance := -1, alike
+	for i := range others {
+		o := &others[i]
+		if len(o.Points) < fewest || o.Points[0].Step > head*max(total, o.steps()) || o.steps() < further*c.steps() {
+			continue
+		}
+		if d := c.apart(o); d < distance || d == distance && (closest < 0 || o.steps() > others[closest].steps()) {
+			closest, distance = i, d
+		}
+	}
+	return closest
+}
+
+// steps is how far a curve goes.
+func (c *Curve) steps() float64 {
+	if len(c.Points) == 0 {
+		return 0
+	}
+	return c.Points[len(c.Points)-1].Step
+}
+
+// apart is the mean distance of a curve from one that goes further, as a part of the way that that one has made.
+func (c *Curve) apart(longer *Curve) float64 {
+	way := math.Abs(longer.final(len(longer.Points)) - longer.begin())
+	sum, reports := 0.0, 0.0
+	for _, p := range c.Points {
+		n := float64(p.Reports)
+		sum, reports = sum+n*math.Abs(p.Value-longer.at(p.Step)), reports+n
+	}
+	switch {
+	case reports == 0:
+		return 0
+	case way == 0:
+		return math.Inf(1)
+	}
+	return sum / reports / way
+}
+
+// at is a curve's value at a step, between two points in proportion.
+func (c *Curve) at(step float64) float64 {
+	i, exact := slices.BinarySearchFunc(c.Points, step, func(p Point, step float64) int {
+		switch {
+		case p.Step < step:
+			return -1
+		case p.Step > step:
+			return 1
+		}
+		return 0
+	})
+	switch {
+	case exact || i == 0:
+		return c.Points[i].Value
+	case i == len(c.Points):
+		return c.Points[i-1].Value
+	}
+	a, b := c.Points[i-1], c.Points[i]
+	return a.Value + (b.Value-a.Value)*(step-a.Step)/(b.Step-a.Step)
+}
+
+// begin is where a curve's way begins: its first report, in which a metric often falls the most.
+func (c *Curve) begin() float64 {
+	if c.First != nil {
+		return *c.First
+	}
+	return c.Points[0].Value
+}
+
+// final is the value that a curve has come to before a point.
+func (c *Curve) final(point int) float64 {
+	first, reports := point, 0
+	for first > 0 && reports < final {
+		first--
+		reports += c.Points[first].Reports
+	}
+	return mean(c.Points[first:point])
+}
+
+// present is a metric's value where points begin, and of how many reports it is the mean.
+func present(points []Point) (value float64, reports int) {
+	n := 0
+	for n < len(points) && reports < near {
+		reports += points[n].Reports
+		n++
+	}
+	return mean(points[:n]), reports
+}
+
+func mean(points []Point) float64 {
+	all := points[0]
+	for _, p := range points[1:] {
+		all = merged(all, p)
+	}
+	return all.Value
+}
+
+// NeedLike is what a job at progress p still needs if it goes on as another's curve has gone: both from the step at which it
+// is and from where the other was as good as it is now, half-way between the two; nothing once it is as good as is asked.
+// Where the other has not come to the job's end yet, or that is not known, it is what the other's fit says.
+func (c *Curve) NeedLike(other Curve, direction growth.Direction, p Progress) Estimate {
+	if p.Total == 0 || p.Total > further*other.steps() {
+		return other.Need(direction, p)
+	}
+	w := other.way(p.Total)
+	if !(p.PerStep > 0) || (w.begin-w.end)*float64(direction) <= 0 {
+		return Estimate{}
+	}
+	made, here := w.made(c.Points), p.Done
+	if made >= almost {
+		return Exactly(0)
+	}
+	if len(c.Points) > 0 {
+		here = (here + w.reaches(made)) / 2
+	}
+	need := func(part float64) growth.CoreSeconds {
+		return growth.CoreSeconds(max(0, w.reaches(part)-here)) * p.PerStep
+	}
+	return Estimate{Low: need(atLeast), Likely: need(almost), High: need(atMost), Known: true}
+}
+
+// way is that of a metric from its first report to the end of a job.
+type way struct {
+	begin, end float64
+	points     []Point // up to there
+	total      float64
+}
+
+// way is a curve's, for a job that makes total steps.
+func (c *Curve) way(total float64) way {
+	n := 1
+	for n < len(c.Points) && c.Points[n].Step <= total {
+		n++
+	}
+	return way{begin: c.begin(), end: c.final(n), points: c.Points[:n], total: total}
+}
+
+// made is the greatest part of the way that points have made at any time.
+func (w way) made(points []Point) (most float64) {
+	for i := range points {
+		if value, reports := present(points[i:]); reports >= near || i == 0 {
+			most = max(most, (w.begin-value)/(w.begin-w.end))
+		}
+	}
+	return most
+}
+
+// reaches is the step at which a part of the way is made.
+func (w way) reaches(part float64) float64 {
+	for i, p := range w.points {
+		if value, _ := present(w.points[i:]); (w.begin-value)/(w.begin-w.end) >= part {
+			return p.Step
+		}
+	}
+	return w.total
+}

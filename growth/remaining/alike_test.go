@@ -1,0 +1,128 @@
+package remaining_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/remaining"
+)
+
+// falling is the curve, up to a step, of a loss that falls by a half, twice: at once, and after the plateau that recurrent
+// networks stay on for long, which no fit of its beginning foresees.
+func falling(from, to float64, noise func() float64) (c remaining.Curve) {
+	for step := from; step <= to; step += 10 {
+		c.Add(step, 1+math.Exp(-step/50)+1/(1+math.Exp((step-1000)/50))+noise())
+	}
+	return c
+}
+
+func silent() float64 { return 0 }
+
+func TestNeedLike(t *testing.T) {
+	// It has made 95 % of its way from 3 to 1 where the second half of that is 90 % over: 110 steps after its middle.
+	const good = 1110.
+	for name, tc := range map[string]struct {
+		seen        float64 // of the other one
+		own         float64 // of its own curve
+		done, total float64
+		want        float64 // in steps
+		wrong       float64
+	}{
+		"it has gone as far":                       {2000, 300, 300, 2000, good - 300, 100},
+		"it goes further":                          {4000, 300, 300, 2000, good - 300, 100},
+		"without a report of its own":              {2000, 0, 300, 2000, good - 300, 60},
+		"it is past":                               {2000, 1500, 1500, 2000, 0, 0},
+		"by the other's steps it would be past":    {2000, 900, 1200, 2000, 100, 50}, // had it gone as that did
+		"its end is before the second half begins": {2000, 50, 50, 500, 100, 40},     // of half of the way
+	} {
+		t.Run(name, func(t *testing.T) {
+			other, own := falling(10, tc.seen, silent), falling(10, tc.own, silent)
+			at := remaining.Progress{Done: tc.done, Total: tc.total, PerStep: 2}
+			got := own.NeedLike(other, growth.Minimize, at)
+			require.True(t, got.Known)
+			require.InDelta(t, 2*tc.want, float64(got.Likely), 2*tc.wrong)
+			require.LessOrEqual(t, got.Low, got.Likely)
+			require.LessOrEqual(t, got.Likely, got.High)
+			require.False(t, own.NeedLike(other, growth.Maximize, at).Known, "it goes the wrong way")
+			at.PerStep = 0
+			require.False(t, own.NeedLike(other, growth.Minimize, at).Known, "what a step costs is not known")
+		})
+	}
+}
+
+func TestNeedLikeByAFit(t *testing.T) {
+	other := falling(10, 600, silent)
+	for name, at := range map[string]remaining.Progress{
+		"its end is not known":          {Done: 300, PerStep: 2},
+		"the other has not gone as far": {Done: 300, Total: 2000, PerStep: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			own := falling(10, 300, silent)
+			got := own.NeedLike(other, growth.Minimize, at)
+			require.True(t, got.Known)
+			require.Equal(t, other.Need(growth.Minimize, at), got)
+		})
+	}
+}
+
+func TestLike(t *testing.T) {
+	dice := rand.New(rand.NewPCG(1, 1))
+	noisy := func() float64 { return 0.05 * dice.NormFloat64() }
+	slower := falling(10, 2000, noisy)
+	for i := range slower.Points {
+		slower.Points[i].Step *= 3
+	}
+	worse := falling(10, 2000, func() float64 { return 1 })
+	for name, tc := range map[string]struct {
+		own    remaining.Curve
+		others []remaining.Curve
+		want   int
+	}{
+		"nobody":                              {falling(10, 200, noisy), nil, -1},
+		"another seed":                        {falling(10, 200, noisy), []remaining.Curve{falling(10, 2000, noisy)}, 0},
+		"the closest":                         {falling(10, 200, silent), []remaining.Curve{falling(10, 1000, noisy), falling(10, 1000, silent), worse}, 1},
+		"another learning rate":               {falling(10, 200, noisy), []remaining.Curve{slower}, -1},
+		"another scale":                       {falling(10, 200, noisy), []remaining.Curve{worse}, -1},
+		"it is behind":                        {falling(10, 200, noisy), []remaining.Curve{falling(10, 200, noisy)}, -1},
+		"it began in the middle":              {falling(10, 200, noisy), []remaining.Curve{falling(500, 2000, noisy)}, -1},
+		"no report yet: the furthest":         {remaining.Curve{}, []remaining.Curve{falling(10, 500, noisy), falling(10, 800, noisy), falling(10, 300, noisy)}, 1},
+		"hardly anything is known of another": {remaining.Curve{}, []remaining.Curve{falling(10, 50, noisy)}, -1},
+		"no report anywhere":                  {remaining.Curve{}, make([]remaining.Curve, 2), -1},
+		"it does not move": {falling(10, 200, noisy), []remaining.Curve{{Points: []remaining.Point{
+			{1, 1, 1}, {2, 1, 1}, {3, 1, 1}, {4, 1, 1}, {5, 1, 1}, {900, 1, 1},
+		}}}, -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, tc.want, tc.own.Like(tc.others, 2000))
+		})
+	}
+}
+
+// Whatever stands in a file of curves, what is said of a job is an interval or nothing.
+func FuzzNeedLike(f *testing.F) {
+	f.Add([]byte{1, 9, 2, 8, 3, 7, 4, 6, 5, 5, 6, 4, 7, 3}, 3., 6., true)
+	f.Add([]byte{1, 1, 1, 1}, 0., 0., false)
+	f.Fuzz(func(t *testing.T, raw []byte, done, total float64, first bool) {
+		var other remaining.Curve
+		for i := 0; i+1 < len(raw); i += 2 {
+			other.Points = append(other.Points, remaining.Point{Step: float64(raw[i]), Value: float64(int8(raw[i+1])), Reports: i % 7})
+		}
+		if first {
+			value := done
+			other.First = &value
+		}
+		var own remaining.Curve
+		own.Add(1, 9)
+		if own.Like([]remaining.Curve{other}, total) < 0 {
+			return
+		}
+		got := own.NeedLike(other, growth.Minimize, remaining.Progress{Done: done, Total: total, PerStep: 1})
+		if got.Known {
+			require.True(t, 0 <= got.Low && got.Low <= got.Likely && got.Likely <= got.High, "%+v", got)
+		}
+	})
+}
