@@ -1,4 +1,4 @@
-"""Whom a job tells how it is getting on: Trellis through the shim, its own log, or nobody. All three answer to the same calls."""
+"""Whom a job tells how it is getting on: Trellis through the shim, its own log, or nobody. All answer to the same calls."""
 
 
 class Alone:
@@ -35,12 +35,26 @@ class Log(Alone):
             print("step=%d loss=%.4f%s" % (step, loss, more), flush=True)
 
 
+class Both:
+    """Trellis, and the log for people: what the shim gives goes through as it is."""
+
+    def __init__(self, shim):
+        self._shim, self._log = shim, Log()
+
+    def __getattr__(self, name):
+        return getattr(self._shim, name)
+
+    def step(self, *told, **more):
+        self._shim.step(*told, **more)
+        self._log.step(*told, **more)
+
+
 def listener(kind):
-    """The one that --progress names; without the shim's module, `shim` means nobody."""
+    """The one that --progress names; without the shim's module, `shim` is the log alone."""
     if kind == "log":
         return Log()
     try:
         import gpushare
     except ImportError:
-        return Alone()
-    return gpushare
+        return Log()
+    return Both(gpushare)

@@ -16,7 +16,7 @@ const (
 	further = 1.1
 	// head is the part of a job by which a curve must have begun to tell where its way begins.
 	head = 0.05
-	// near and final are how many reports make a metric's present and its final value: what a single one says is noise.
+	// near and final are how many reports make a metric's present and its final value: fewer may be noise.
 	near, final = 5, 10
 	// atLeast, almost and atMost are the parts of the way between which another's curve is thought to tell when a metric is good.
 	atLeast, almost, atMost = 0.9, 0.95, 0.98
@@ -164,7 +164,7 @@ func (c *Curve) way(total float64) way {
 // made is the greatest part of the way that points have made at any time.
 func (w way) made(points []Point) (most float64) {
 	for i := range points {
-		if value, reports := present(points[i:]); reports >= near || i == 0 {
+		if value, reports := present(points[i:]); reports >= near {
 			most = max(most, (w.begin-value)/(w.begin-w.end))
 		}
 	}

@@ -6,6 +6,14 @@
 // Where a job says how many steps it will make, left is those steps times what a step has cost. Declared is for a total
 // that may be wrong.
 //
+// # From a job like it
+//
+// What no fit of a beginning foresees, such as that a plateau ends, another run of the same program tells. Like picks the
+// curve closest to a job's own of those that go further; NeedLike is where that one had made 95 % of its way to the job's
+// end, from half-way between the step at which the job is and the one at which the other was as good as it is. A job is
+// done when its own reports have come as far as the other's did. Which jobs are offered is for the caller to say; one that is
+// not alike after all is dropped once its curve is a tenth of its way off.
+//
 // # From the curve
 //
 // A Curve collects the metric E against the steps x that were made, every report of it, and fits E(x) = c + a·s(x/τ), with
@@ -25,7 +33,7 @@
 // taken for good too soon waits behind all others, with little missing. left, where no total was declared, is the work to
 // 99 % of the way: nobody can know when a user will stop, so its interval reaches from 97 to 99.9 %.
 //
-// Before a curve says anything, a job whose end is known is Presumed to need three tenths of its whole work.
+// Before a curve says anything, its own or another's, a job whose end is known is Presumed to need three tenths of its whole work.
 //
 // How good that is: half-way to 95 %, with noise of 5 % of the whole way and a wild report in fifty, the interval holds
 // the truth in all of 100 synthetic curves; the likely value is 17 % off for a power law, and more than twice too much for

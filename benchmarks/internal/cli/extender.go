@@ -41,6 +41,9 @@ of service times is that of the machine as well: beside it stands what a hypervi
 			if o.Stock == "" {
 				return errors.New("--stock-dir must name the folder with etcd, kube-apiserver and kube-scheduler: bin/local build --only controlplane prints it")
 			}
+			if o.Attempts < 1 {
+				return fmt.Errorf("--attempts %d must be at least 1", o.Attempts)
+			}
 			if o.Binaries == "" {
 				self, err := os.Executable()
 				if err != nil {
@@ -71,6 +74,7 @@ of service times is that of the machine as well: beside it stands what a hypervi
 	f.StringSliceVar(&o.Only, "only", nil, "parts to measure: "+strings.Join(extenderbench.Parts(), ", ")+" (default: all)")
 	f.BoolVar(&o.Quick, "quick", false, "fewer nodes, pods and rounds: to see that it works, not to judge by")
 	f.Uint64Var(&o.Seed, "seed", 1, "decides who asks for what")
+	f.IntVar(&o.Attempts, "attempts", 6, "how often service is measured at most, until the hypervisor gives others no more than 1 % of the machine's time")
 	f.StringVar(&out, "out", "benchmarks/results/extender.json", "file for the figures")
 	f.BoolVar(&check, "check", false, "fail if a goal is missed")
 	return cmd

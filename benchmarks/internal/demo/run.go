@@ -99,6 +99,7 @@ func (r *Run) Watch(ctx context.Context) (*timeline.Timeline, error) {
 			return &r.line, err
 		}
 		if r.over() {
+			r.line.Reports = r.reports(ctx)
 			return &r.line, nil
 		}
 		select {

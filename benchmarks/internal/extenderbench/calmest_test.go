@@ -19,7 +19,7 @@ func TestTheCalmestMeasurementCounts(t *testing.T) {
 		"calm, but too late": {[]float64{7, 4, 9, 5, 0}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b, asked := &bench{Options: Options{Out: io.Discard}, scale: scale{attempts: 4}}, 0
+			b, asked := &bench{Options: Options{Out: io.Discard, Attempts: 4}}, 0
 			best, err := b.calmest(func() (Service, error) {
 				asked++
 				return Service{Stolen: tc.stolen[asked-1], Tail: 100 - tc.stolen[asked-1]}, nil
@@ -29,6 +29,6 @@ func TestTheCalmestMeasurementCounts(t *testing.T) {
 		})
 	}
 	broken := errors.New("broken")
-	_, err := (&bench{scale: scale{attempts: 4}}).calmest(func() (Service, error) { return Service{}, broken })
+	_, err := (&bench{Options: Options{Attempts: 4}}).calmest(func() (Service, error) { return Service{}, broken })
 	require.ErrorIs(t, err, broken)
 }

@@ -12,7 +12,7 @@
 // the median over rounds, and its range is told with it. The tail of service times is of all questions of all rounds.
 // It is that of the machine as well: a hypervisor that gives its processors to others stops whatever runs there for
 // milliseconds. How much of the time it did is told beside the tail (stolen.go), and a world in which that was more than a
-// per cent is measured again, up to five times; the calmest one counts, with all of its questions, whatever was answered.
+// per cent is measured again, --attempts times at most; the calmest one counts, with all of its questions, whatever was answered.
 //
 // What flatters everybody alike: etcd without fsync, no webhooks, no TLS to the extender, everything on the loopback.
 package extenderbench

@@ -79,10 +79,10 @@ func (b *bench) serviceAt(ctx context.Context, p *plane, nodes int) error {
 // again.
 const calm = 1
 
-// calmest measures a world until the machine was calm meanwhile, a few times at most, and returns the calmest. It goes by what
+// calmest measures a world until the machine was calm meanwhile, Attempts times at most, and returns the calmest. It goes by what
 // the hypervisor took alone, and never by what was answered.
 func (b *bench) calmest(measure func() (Service, error)) (best Service, err error) {
-	for attempt := 1; attempt <= b.scale.attempts; attempt++ {
+	for attempt := 1; attempt <= b.Attempts; attempt++ {
 		s, err := measure()
 		if err != nil {
 			return Service{}, err

@@ -30,10 +30,6 @@ const (
 // steps (VAE 69, GRU 87, bidirectional RNN 70 %), the study's VAE 65, GRU 90 and bidirectional RNN 98 %.
 var early = []string{"--learning-rate", "0.003"}
 
-// usual is the steps in which a job of each kind takes about half a minute on one core alone (jobs/README.md, "Measured
-// alone").
-var usual = map[string]int{"vae": 1450, "cnn": 1850, "rnn": 2150, "gru": 2000, "birnn": 2050, "lstm": 1850}
-
 // Schedules are the study's four. Where it drew arrivals at random and did not publish them, the seed draws them, and how
 // long each job is: 0.5 to 1.5 times the usual.
 func Schedules(seed uint64) []Schedule {
@@ -75,7 +71,7 @@ func cycled(n int) []string {
 
 func job(i int, kind string, arrival time.Duration, length float64) workload.Job {
 	return workload.Job{
-		Name: fmt.Sprintf("job-%d", i+1), Kind: kind, Arrival: arrival, Steps: int(length * float64(usual[kind])), Batch: batch,
+		Name: fmt.Sprintf("job-%d", i+1), Kind: kind, Arrival: arrival, Steps: int(length * float64(workload.UsualSteps(kind))), Batch: batch,
 		GPUMemory: "3Gi", Metric: "loss:min", Progress: "socket", CPU: request, Seed: uint32(i + 1), Further: early,
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/trellis-gpu/trellis/benchmarks/internal/timeline"
+	"github.com/trellis-gpu/trellis/benchmarks/internal/workload"
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
@@ -22,27 +24,22 @@ import (
 //go:embed recordings/*.csv
 var recordings embed.FS
 
-// usual is how many steps bench-flowcon gives a kind; jobs make 0.5 to 1.5 times as many.
-var usual = []struct {
-	kind  string
-	steps float64
-}{{"birnn", 2050}, {"cnn", 1850}, {"gru", 2000}, {"lstm", 1850}, {"rnn", 2150}, {"vae", 1450}}
-
 // Loss is what a job reports after some part of its work.
 type Loss struct{ After, Value float64 }
 
 // drawRecorded makes the jobs of one seed from recordings, each kind as often as the next, no recording twice.
 func (m Machine) drawRecorded(dice, mistakes *rand.Rand, errors float64) []Job {
-	jobs := make([]Job, m.Jobs())
+	jobs, kinds := make([]Job, m.Jobs()), workload.Kinds()
 	for i := range jobs {
-		kind, take := usual[i%len(usual)], i/len(usual)%2
+		kind, take := kinds[i%len(kinds)], i/len(kinds)%2
+		usual := float64(workload.UsualSteps(kind))
 		length := 0.5 + dice.Float64()
 		j := Job{Arrival: arrivals * dice.Float64(), Limit: 1, Work: 172 * length, Wrong: 1 + errors*(2*mistakes.Float64()-1)}
-		j.Kind, j.Steps = kind.kind, kind.steps*length
-		j.Losses = recorded(kind.kind, take, j.Steps)
+		j.Kind, j.Steps = kind, usual*length
+		j.Losses = recorded(kind, take, j.Steps)
 		j.Need = j.Work * goodAfter(j.Losses)
 		if m.Again {
-			j.Before = []remaining.Curve{curve(recorded(kind.kind, 1-take, longest*kind.steps), longest*kind.steps)}
+			j.Before = []remaining.Curve{curve(recorded(kind, 1-take, longest*usual), longest*usual)}
 		}
 		jobs[i] = j
 	}
@@ -81,19 +78,14 @@ func recorded(kind string, take int, steps float64) (all []Loss) {
 	return all
 }
 
-// goodAfter is the part of the work after which the loss, the median of five reports, has made 95 % of its way from the first
-// report to the last ten: what bench-flowcon calls good.
+// goodAfter is the part of the work after which the loss is what bench-flowcon calls good.
 func goodAfter(all []Loss) float64 {
-	first, last := all[0].Value, median(all[len(all)-10:])
-	for i := range all {
-		if (first-median(all[i:min(i+5, len(all))]))/(first-last) >= 0.95 {
-			return all[i].After
-		}
+	values := make([]float64, len(all))
+	for i, report := range all {
+		values[i] = report.Value
+	}
+	if i, ok := timeline.GoodAt(values); ok {
+		return all[i].After
 	}
 	return 1
-}
-
-func median(all []Loss) float64 {
-	sorted := slices.SortedFunc(slices.Values(all), func(a, b Loss) int { return cmp.Compare(a.Value, b.Value) })
-	return (sorted[(len(sorted)-1)/2].Value + sorted[len(sorted)/2].Value) / 2
 }

@@ -14,7 +14,8 @@ const (
 )
 
 // GoodAfter is the time from a job's submission until its metric had made 95 % of its way from the first report to the last
-// ones; zero for a job that told too little.
+// ones; zero for a job that told too little. It goes by all that the job has said where that is known, else by what was seen of
+// it at each look, which is little of a job that had a core for itself.
 func (t *Timeline) GoodAfter(name string) time.Duration {
 	var at []time.Time
 	var values []float64
@@ -25,20 +26,31 @@ func (t *Timeline) GoodAfter(name string) time.Duration {
 			continue
 		}
 		submitted = job.Submitted
-		if job.Reported && (len(values) == 0 || values[len(values)-1] != job.Value) {
+		if t.Reports[name] == nil && job.Reported && (len(values) == 0 || values[len(values)-1] != job.Value) {
 			at, values = append(at, r.At), append(values, job.Value)
 		}
+	}
+	for _, report := range t.Reports[name] {
+		at, values = append(at, report.At), append(values, report.Value)
 	}
 	if len(values) < 2*final || submitted.IsZero() {
 		return 0
 	}
-	first, last := values[0], median(values[len(values)-final:])
-	for i := range values {
-		if way := (first - median(values[i:min(i+near, len(values))])) / (first - last); way >= most {
-			return at[i].Sub(submitted)
-		}
+	if i, ok := GoodAt(values); ok {
+		return at[i].Sub(submitted)
 	}
 	return 0
+}
+
+// GoodAt is the first of a metric's reports from which on it, smoothed, has made 95 % of its way from the first to the last ones.
+func GoodAt(values []float64) (report int, ok bool) {
+	first, last := values[0], median(values[max(0, len(values)-final):])
+	for i := range values {
+		if (first-median(values[i:min(i+near, len(values))]))/(first-last) >= most {
+			return i, true
+		}
+	}
+	return 0, false
 }
 
 func median(values []float64) float64 {

@@ -14,6 +14,15 @@ type Timeline struct {
 	Began    time.Time
 	Readings []Reading
 	Changes  []Change
+	// Reports are all that a job has said of its metric, by its name; none of a job whose log could not be had.
+	Reports map[string][]Report
+}
+
+// Report is one thing that a job has said of its metric.
+type Report struct {
+	At    time.Time
+	Step  int
+	Value float64
 }
 
 // Add takes a reading and returns what has changed since the one before.

@@ -11,6 +11,12 @@ import (
 // Kinds are the models that benchmarks/jobs can train.
 func Kinds() []string { return []string{"vae", "cnn", "rnn", "gru", "birnn", "lstm"} }
 
+// UsualSteps are those in which a job of a kind takes about half a minute on one core alone, in batches of 32 (jobs/README.md,
+// "Measured alone"); 0 for a kind there is not.
+func UsualSteps(kind string) int {
+	return map[string]int{"vae": 1450, "cnn": 1850, "rnn": 2150, "gru": 2000, "birnn": 2050, "lstm": 1850}[kind]
+}
+
 // Job is one row of a workload.
 type Job struct {
 	Name    string
