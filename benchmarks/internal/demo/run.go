@@ -100,7 +100,7 @@ func (r *Run) Watch(ctx context.Context) (*timeline.Timeline, error) {
 		}
 		if r.over() {
 			r.line.Reports = r.reports(ctx)
-			return &r.line, nil
+			return &r.line, r.Folder.Reports(&r.line, r.Round)
 		}
 		select {
 		case <-ctx.Done():

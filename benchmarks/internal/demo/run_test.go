@@ -86,6 +86,28 @@ func TestARunSeesItsJobsToTheirEnd(t *testing.T) {
 	})
 }
 
+func TestWhatJobsPrintIsKept(t *testing.T) {
+	for name, tc := range map[string]struct {
+		log  string
+		want int
+	}{
+		"all of it":                            {"2026-01-02T03:04:05Z step=2 loss=3\n2026-01-02T03:04:06Z step=4 loss=1\n", 2},
+		"a job that went on where it had been": {"2026-01-02T03:04:05Z step=60 loss=3\n", 0},
+		"nothing":                              {"2026-01-02T03:04:05Z hello\n", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			watch(t, func() *world { w := newWorld(30 * time.Second); w.log = tc.log; return w }, func(line *timeline.Timeline, _ *teller, folder string, err error) {
+				require.NoError(t, err)
+				require.Len(t, line.Reports["vae-1"], tc.want)
+				reports, err := os.ReadFile(filepath.Join(folder, "reports.csv"))
+				require.NoError(t, err)
+				require.Equal(t, 1+2*tc.want, strings.Count(string(reports), "\n"))
+				require.Contains(t, string(reports), "policy,job,seconds,step,value,round\n")
+			})
+		})
+	}
+}
+
 // mortal is a cluster whose binaries come back by the second look after they were killed.
 type mortal struct{ away, restarts int }
 

@@ -31,6 +31,8 @@ type world struct {
 	deaf     time.Duration
 	// refuses is how many pods kubelet refuses before they run.
 	refuses int
+	// log is what every pod's log says.
+	log string
 	// ends is the phase in which pods end.
 	ends corev1.PodPhase
 
@@ -45,6 +47,9 @@ func newWorld(lasts time.Duration) *world {
 			return true, nil, errors.New("not yet")
 		}
 		return true, &corev1.ServiceAccount{}, nil
+	})
+	w.client.PrependReactor("get", "pods", func(action core.Action) (bool, runtime.Object, error) {
+		return action.GetSubresource() == "log", &runtime.Unknown{Raw: []byte(w.log)}, nil
 	})
 	w.client.PrependReactor("create", "pods", func(action core.Action) (bool, runtime.Object, error) {
 		pod := action.(core.CreateAction).GetObject().(*corev1.Pod).DeepCopy()

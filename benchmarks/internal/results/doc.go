@@ -2,6 +2,7 @@
 //
 //	demo.log      every change and event, a JSON object a line
 //	samples.csv   every job at every reading
+//	reports.csv   what every job has said of its metric
 //	jobs.csv      a row a job and policy: submission, start, end, completion, place, restarts
 //	summary.json  goals with their values, the machine, the command, the seeds, the commit
 //	plot.svg      package plot

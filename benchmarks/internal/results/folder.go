@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -84,6 +87,27 @@ func (f *Folder) Sample(policy string, round int, since time.Duration, r timelin
 	}
 	f.samples.Flush()
 	return f.samples.Error()
+}
+
+// Reports adds to reports.csv what jobs have said of their metric in a run. Times are seconds since its beginning.
+func (f *Folder) Reports(run *timeline.Timeline, round int) error {
+	path := filepath.Join(f.Path, "reports.csv")
+	var rows [][]string
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		rows = append(rows, []string{"policy", "job", "seconds", "step", "value", "round"})
+	}
+	for _, job := range slices.Sorted(maps.Keys(run.Reports)) {
+		for _, report := range run.Reports[job] {
+			rows = append(rows, []string{
+				run.Name, job, decimal(report.At.Sub(run.Began).Seconds()), strconv.Itoa(report.Step), decimal(report.Value), strconv.Itoa(round),
+			})
+		}
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	return errors.Join(csv.NewWriter(file).WriteAll(rows), file.Close())
 }
 
 // Jobs writes jobs.csv. Times are seconds since the run's beginning.

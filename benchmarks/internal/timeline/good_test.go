@@ -44,3 +44,15 @@ func TestWhenAMetricWasGood(t *testing.T) {
 	require.InDelta(t, -0.5, d.Relative(), 0.02)
 	require.False(t, reported(time.Second, 3, falling).Good(reported(time.Second, 200, falling)).Known())
 }
+
+// A job that has a core for itself is over after a few looks, but has said all that was to be said.
+func TestWhenAMetricWasGoodByWhatTheJobSaid(t *testing.T) {
+	run := reported(time.Second, 10, func(int) float64 { return 7 })
+	require.Zero(t, run.GoodAfter("j"))
+	run.Reports = map[string][]timeline.Report{}
+	for i := range 200 {
+		at := time.Unix(1_000, 0).Add(time.Duration(i+1) * 50 * time.Millisecond)
+		run.Reports["j"] = append(run.Reports["j"], timeline.Report{At: at, Step: 20 * i, Value: math.Exp(-float64(i) / 20)})
+	}
+	require.InDelta(t, 59*.05, run.GoodAfter("j").Seconds(), 0.2)
+}

@@ -322,6 +322,9 @@ class Program(JobTest):
         self.assertEqual(final["sha256"], hashlib.sha256(pathlib.Path(file).read_bytes()).hexdigest())
         out = self.finish(job)
         self.assertEqual(self.state(out), self.state(steady), "a wish of the agent changed the result")
+        printed = [float(line.group(1)) for line in map(LOG.search, out.splitlines()) if line]
+        told = [m["metrics"]["loss"] for m in seen if m["type"] == "progress" and "loss" in m["metrics"]]
+        self.assertTrue(set("%.4f" % loss for loss in told) <= set("%.4f" % loss for loss in printed), "the log says less than the shim")
         reports = [m for m in seen if m["type"] == "progress"]
         self.assertGreater(len([m for m in reports if "loss" in m["metrics"]]), 2)
         self.assertTrue(all(m["total_steps"] == 120 and m["load_seconds"] <= m["step_seconds"] for m in reports))
