@@ -39,6 +39,17 @@ func (c *Curve) Like(others []Curve, total float64) int {
 	return closest
 }
 
+// NeedAmong is what a job at progress p still needs by the curve of the one of others that is Like it, else by its own; like
+// is which one that is, −1 for its own.
+func (c *Curve) NeedAmong(others []Curve, direction growth.Direction, p Progress) (need Estimate, like int) {
+	if like = c.Like(others, p.Total); like >= 0 {
+		if need = c.NeedLike(others[like], direction, p); need.Known {
+			return need, like
+		}
+	}
+	return c.Need(direction, p), -1
+}
+
 // steps is how far a curve goes.
 func (c *Curve) steps() float64 {
 	if len(c.Points) == 0 {

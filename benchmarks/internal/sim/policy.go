@@ -109,14 +109,7 @@ func (p *harmless) learn(r *Running, left remaining.Estimate) remaining.Estimate
 		c.Add(report.After*r.Steps, report.Value)
 	}
 	at := remaining.Progress{Done: r.Steps * r.Done / r.Work, Total: r.Steps, PerStep: growth.CoreSeconds(r.Work * r.Wrong / r.Steps)}
-	others := p.others(r)
-	var need remaining.Estimate
-	if i := c.Like(others, r.Steps); i >= 0 {
-		need = c.NeedLike(others[i], growth.Minimize, at)
-	}
-	if !need.Known {
-		need = c.Need(growth.Minimize, at)
-	}
+	need, _ := c.NeedAmong(p.others(r), growth.Minimize, at)
 	if !need.Known {
 		return remaining.Presumed(growth.CoreSeconds(r.Done), left)
 	}

@@ -40,8 +40,8 @@ func TestTable(t *testing.T) {
 	require.NoError(t, explain.Print(&out, told, explain.Table))
 	require.Equal(t, `ns/job  Watching  share 25%  CPU request 250m, its cgroup's weight 256
 
-TIME      BECAUSE   STEP   VALUE  GROWTH  CATEGORY     USED  LIMIT  LEFT               NEED                         DUE            SHARE      REASON                                           OUTCOME
-12:00:00  arrival   0      0      –       Progressing  0m    –      –                  –                            –              50% → 50%  harmless: its size is not known: its fair share  –
+TIME      BECAUSE   STEP   VALUE  GROWTH  CATEGORY     USED  LIMIT  LEFT               NEED                          DUE            SHARE      REASON                                           OUTCOME
+12:00:00  arrival   0      0      –       Progressing  0m    –      –                  –                             –              50% → 50%  harmless: its size is not known: its fair share  –
 12:00:20  interval  17/90  0.5    0.040   Watching     480m  1000m  70 core-s (60–80)  6 core-s (5–8), as ns/before  late in 140 s  50% → 25%  harmless: it can wait                            request 500m → 250m: its cgroup's weight is 256
 `, out.String())
 }

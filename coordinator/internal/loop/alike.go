@@ -39,15 +39,13 @@ func (l *Loop) retire(j *job) {
 	l.retired = l.retired[:min(len(l.retired), mostEnded)]
 }
 
-// foretell is what a job still needs by the curve of one that runs the same and is ahead of it or has ended, and which one
-// that is.
-func (l *Loop) foretell(j *job, p remaining.Progress) (need remaining.Estimate, by string) {
+// alike are the curves of jobs that run the same as another, of those that have ended and of those that still run, with
+// their names.
+func (l *Loop) alike(j *job) (names []string, curves []remaining.Curve) {
 	runs := j.runs()
 	if runs == "" {
-		return need, ""
+		return nil, nil
 	}
-	var names []string
-	var curves []remaining.Curve
 	for _, e := range l.retired {
 		if e.Runs == runs {
 			names, curves = append(names, e.Job), append(curves, e.Curve)
@@ -58,27 +56,25 @@ func (l *Loop) foretell(j *job, p remaining.Progress) (need remaining.Estimate, 
 			names, curves = append(names, other.pod.Ref.String()), append(curves, other.curve)
 		}
 	}
-	like := j.curve.Like(curves, p.Total)
-	if like < 0 {
-		return remaining.Estimate{}, ""
-	}
-	return j.curve.NeedLike(curves[like], j.wish.Direction, p), names[like]
+	return names, curves
 }
 
 // estimates are the work to the job's end, by the steps that it has said it will make, else by its curve, and the work
-// until its metric is almost as good as it will be, by a job like it, else by its curve; each as far as it is known.
+// until its metric is almost as good as it will be, by a job like it, whose name is told, else by its curve; each as far as
+// it is known.
 func (l *Loop) estimates(j *job) (left, need remaining.Estimate, like string) {
 	perStep, _ := j.cost.perStep()
 	p := remaining.Progress{Done: float64(j.odometer.steps), Total: float64(j.latest.TotalSteps), PerStep: perStep}
 	if left = j.cost.left(j.odometer.steps, j.latest.TotalSteps); !left.Known {
 		left = j.curve.Left(j.wish.Direction, p)
 	}
-	if need, like = l.foretell(j, p); need.Known {
-		return left, need, like
-	}
-	need = j.curve.Need(j.wish.Direction, p)
-	if !need.Known && p.Total > 0 && len(j.curve.Points) > 0 { // without a metric nothing becomes good
+	names, curves := l.alike(j)
+	need, by := j.curve.NeedAmong(curves, j.wish.Direction, p)
+	switch {
+	case by >= 0:
+		like = names[by]
+	case !need.Known && p.Total > 0 && len(j.curve.Points) > 0: // without a metric nothing becomes good
 		need = remaining.Presumed(growth.CoreSeconds(p.Done)*perStep, left)
 	}
-	return left, need, ""
+	return left, need, like
 }

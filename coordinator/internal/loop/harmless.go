@@ -7,6 +7,7 @@ import (
 	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/fairfinish"
+	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
 const (
@@ -21,8 +22,8 @@ func (l *Loop) harmless(jobs []*job, originals []pods.Requests, interrupted bool
 	in, like := make([]fairfinish.Job, len(jobs)), make([]string, len(jobs))
 	for i, j := range jobs {
 		l.meter(j, now)
-		left, need, alike := l.estimates(j)
-		like[i] = alike
+		var left, need remaining.Estimate
+		left, need, like[i] = l.estimates(j)
 		in[i] = fairfinish.Job{
 			ID: j.pod.Ref.UID, Used: growth.CoreSeconds(j.usage.CPU), Queued: j.usage.Queued, QueuedKnown: j.usage.QueuedKnown, Left: left, Need: need,
 			// Plain Kubernetes divides a busy node in proportion to requests: that is what nobody may be harmed against.
