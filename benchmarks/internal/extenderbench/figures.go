@@ -29,15 +29,3 @@ func ratios(ours, theirs []float64) []float64 {
 	}
 	return ratios
 }
-
-// interleaved is the order in which rounds take n contestants: forward, backward, forward …
-func interleaved(n, round int) []int {
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
-	}
-	if round%2 == 1 {
-		slices.Reverse(order)
-	}
-	return order
-}

@@ -20,11 +20,6 @@ func TestQuantiles(t *testing.T) {
 	require.Zero(t, times(nil).quantile(0.5))
 }
 
-func TestRoundsAreInterleaved(t *testing.T) {
-	require.Equal(t, []int{0, 1, 2}, interleaved(3, 0))
-	require.Equal(t, []int{2, 1, 0}, interleaved(3, 1))
-}
-
 func TestAFleetIsAsFullAsItIsSaidToBe(t *testing.T) {
 	f := newFleet(1)
 	f.grow(10)

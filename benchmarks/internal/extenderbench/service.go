@@ -16,12 +16,13 @@ type Service struct {
 	Full  float64 `json:"full"`
 	// Ours and Null are the medians of each round, Ratios one over the other.
 	Ours, Null, Ratios []float64
-	// Tail is p99 over p50 of our questions in all rounds, NullTail of the other's.
-	Tail, NullTail float64
-	// Stolen is which part of the machine's time its hypervisor gave to others meanwhile, in per cent.
-	Stolen float64
-	// Attempt is which measurement of this world it is.
-	Attempt int
+	// Tail is p99 over p50 of our questions in the rounds that count, NullTail of the other's; AllTail and AllNullTail are of all
+	// rounds that were asked.
+	Tail, NullTail, AllTail, AllNullTail float64
+	// Stolen is which part of the machine's time its hypervisor gave to others in each round that counts, in per cent.
+	Stolen []float64
+	// Asked is how many rounds were asked to have those.
+	Asked int
 }
 
 // service measures worlds of the sizes that are asked for, each on a control plane of its own.
@@ -62,40 +63,13 @@ func (b *bench) serviceAt(ctx context.Context, p *plane, nodes int) error {
 		if err := occupy(ctx, on, jobs); err != nil {
 			return err
 		}
-		measured, err := b.calmest(func() (Service, error) {
-			s := Service{Nodes: nodes, Full: full}
-			err := b.serveIn(ctx, p, on, f, null, &s)
-			return s, err
-		})
-		if err != nil {
+		measured := Service{Nodes: nodes, Full: full}
+		if err := b.serveIn(ctx, p, on, f, null, &measured); err != nil {
 			return err
 		}
 		b.out.Service = append(b.out.Service, measured)
 	}
 	return nil
-}
-
-// calm is the part of the machine's time, in per cent, that its hypervisor may give to others without a world being measured
-// again.
-const calm = 1
-
-// calmest measures a world until the machine was calm meanwhile, Attempts times at most, and returns the calmest. It goes by what
-// the hypervisor took alone, and never by what was answered.
-func (b *bench) calmest(measure func() (Service, error)) (best Service, err error) {
-	for attempt := 1; attempt <= b.Attempts; attempt++ {
-		s, err := measure()
-		if err != nil {
-			return Service{}, err
-		}
-		b.say("%d nodes, %.0f %% full: %.2f ms, null %.2f ms; %.1f %% of the machine's time was others'", s.Nodes, 100*s.Full, median(s.Ours), median(s.Null), s.Stolen)
-		if s.Attempt = attempt; attempt == 1 || s.Stolen < best.Stolen {
-			best = s
-		}
-		if best.Stolen <= calm {
-			break
-		}
-	}
-	return best, nil
 }
 
 // serveIn measures a new extender, which has not seen how the world came about.
@@ -122,26 +96,35 @@ func (b *bench) serve(ctx context.Context, on *bus, f *fleet, both []contestant,
 	go func() { changing <- churn(ctx, on, f) }()
 	names, q := named(f.nodes), &questions{dice: rand.New(rand.NewPCG(b.Seed, 1))}
 	askers := []*asker{newAsker(both[0].url), newAsker(both[1].url)}
-	all, before := make([]times, len(both)), clocks()
-	for round := -1; round < b.scale.rounds; round++ { // the first one only warms up
-		medians := make([]float64, len(both))
-		for _, who := range interleaved(len(both), round+2) {
-			taken, err := askAll(ctx, askers[who], q, names, b.scale.pods)
-			if err != nil {
-				return err
-			}
-			if medians[who] = milliseconds(taken.quantile(0.5)); round >= 0 {
-				all[who] = append(all[who], taken...)
-			}
+	turn := func(who int) (times, error) { return askAll(ctx, askers[who], q, names, b.scale.pods) }
+	if _, err := askRound(0, len(both), turn); err != nil { // warms up
+		return err
+	}
+	var counted, asked []round
+	for i := range b.scale.rounds {
+		calmest, all, err := b.calmest(func() (round, error) { return askRound(i+1, len(both), turn) })
+		if err != nil {
+			return err
 		}
-		if round >= 0 {
-			into.Ours, into.Null = append(into.Ours, medians[0]), append(into.Null, medians[1])
+		counted, asked = append(counted, calmest), append(asked, all...)
+		if (i+1)%10 == 0 {
+			b.say("%d nodes, %.0f %% full: %d of %d rounds, %d asked", into.Nodes, 100*into.Full, i+1, b.scale.rounds, len(asked))
 		}
 	}
-	into.Ratios = ratios(into.Ours, into.Null)
-	into.Tail, into.NullTail, into.Stolen = all[0].tail(), all[1].tail(), clocks().stolenSince(before)
+	into.conclude(counted, asked)
 	cancel()
 	return <-changing
+}
+
+// conclude has the figures of the rounds that count, and what those of all would be.
+func (s *Service) conclude(counted, asked []round) {
+	for _, r := range counted {
+		s.Ours, s.Null = append(s.Ours, milliseconds(r.turns[0].quantile(0.5))), append(s.Null, milliseconds(r.turns[1].quantile(0.5)))
+		s.Stolen = append(s.Stolen, r.stolen)
+	}
+	s.Ratios, s.Asked = ratios(s.Ours, s.Null), len(asked)
+	s.Tail, s.NullTail = turnsOf(counted, 0).tail(), turnsOf(counted, 1).tail()
+	s.AllTail, s.AllNullTail = turnsOf(asked, 0).tail(), turnsOf(asked, 1).tail()
 }
 
 // churnEvery is how often a node's books change while service times are taken: as often as a busy scheduler binds.
