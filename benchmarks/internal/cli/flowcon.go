@@ -50,6 +50,7 @@ The figures are of everything that the journal has.`,
 	f.StringVar(&o.local.GPUs, "gpus", "emulated:2x24GiB", "GPUs of each node")
 	f.DurationVar(&o.within, "within", 0, "begin no further pass after this time (0: play all)")
 	f.BoolVar(&o.bench.Quick, "quick", false, "an eighth of the steps: to see that it works, not to judge by")
+	f.BoolVar(&o.bench.Remember, "remember", false, "all repeats of a policy in one namespace: later ones are foretold by jobs like theirs")
 	f.StringVar(&o.bench.Keep, "keep", "", "folder that each pass leaves its samples in (default: they are not kept)")
 	f.BoolVar(&o.dryRun, "dry-run", false, "only list the passes that are still to be played")
 	f.BoolVar(&o.check, "check", false, "fail if a goal is missed")
@@ -115,8 +116,10 @@ func (o *flowconOptions) plan() ([]flowcon.Pass, error) {
 	if err != nil {
 		return nil, err
 	}
-	if slices.ContainsFunc(done, func(r flowcon.Record) bool { return r.Seed != o.bench.Seed || r.Quick != o.bench.Quick }) {
-		return nil, fmt.Errorf("%s is of another seed or size: name another one by --journal", o.bench.Journal.Path)
+	if slices.ContainsFunc(done, func(r flowcon.Record) bool {
+		return r.Seed != o.bench.Seed || r.Quick != o.bench.Quick || r.Remember != o.bench.Remember
+	}) {
+		return nil, fmt.Errorf("%s is of another seed or size, or of other memories: name another one by --journal", o.bench.Journal.Path)
 	}
 	return flowcon.Plan(schedules, o.policies, o.repeats, o.local.Nodes, done), nil
 }

@@ -228,7 +228,7 @@ func (r *Run) tell(stories []cluster.Story, changes []timeline.Change) error {
 	return nil
 }
 
-// Clear deletes the namespace and waits until its pods are gone, so that nothing of this run disturbs what comes next.
+// Clear deletes the namespace and waits until it is gone, with its pods, so that nothing of this run disturbs what comes next.
 func (r *Run) Clear(ctx context.Context) error {
 	core := r.Cluster.Kubernetes.CoreV1()
 	err := core.Namespaces().Delete(ctx, r.Setup.Namespace, metav1.DeleteOptions{})
@@ -236,8 +236,7 @@ func (r *Run) Clear(ctx context.Context) error {
 		return fmt.Errorf("deleting namespace %s: %w", r.Setup.Namespace, err)
 	}
 	for {
-		pods, err := core.Pods(r.Setup.Namespace).List(ctx, metav1.ListOptions{})
-		if err == nil && len(pods.Items) == 0 {
+		if _, err := core.Namespaces().Get(ctx, r.Setup.Namespace, metav1.GetOptions{}); apierrors.IsNotFound(err) {
 			return nil
 		}
 		select {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -36,6 +37,8 @@ type Bench struct {
 	Commit  string
 	// Keep is where each pass leaves its samples and chart; empty for nowhere.
 	Keep string
+	// Remember has all repeats of a variant in one namespace: jobs of later ones are foretold by those that ran there before.
+	Remember bool
 	// Until is when no further pass begins; zero for never.
 	Until   time.Time
 	Notices io.Writer
@@ -116,7 +119,7 @@ func (b *Bench) install(ctx context.Context, variant string) error {
 	return nil
 }
 
-// play plays a pass on the n-th node, in a namespace of its own.
+// play plays a pass on the n-th node.
 func (b *Bench) play(ctx, after context.Context, p Pass, image string, n int) (_ Record, err error) {
 	run := b.newRun(p, image, n)
 	folder := b.Keep
@@ -148,23 +151,28 @@ func (b *Bench) play(ctx, after context.Context, p Pass, image string, n int) (_
 		return Record{}, err
 	}
 	r := Record{
-		Schedule: p.Schedule.Name, Policy: p.Variant, Repeat: run.Round, Seed: b.Seed, Quick: b.Quick, Commit: b.Commit,
+		Schedule: p.Schedule.Name, Policy: p.Variant, Repeat: run.Round, Seed: b.Seed, Quick: b.Quick, Remember: b.Remember, Commit: b.Commit,
 		Date: time.Now().UTC().Truncate(time.Second), Machine: results.ThisMachine(line.Last().Nodes),
 	}
 	r.Jobs, r.Makespan = recorded(line)
 	return r, nil
 }
 
-// newRun is a pass on the n-th node, which all of its jobs are to run on.
+// newRun is a pass on the n-th node, which all of its jobs are to run on, in a namespace of its own, or of its variant.
 func (b *Bench) newRun(p Pass, image string, n int) *demo.Run {
 	id, nodes := fmt.Sprintf("flowcon-%s-%d", time.Now().UTC().Format("150405"), n+1), map[string]string{}
-	for _, j := range p.Schedule.Jobs {
+	namespace := id
+	if b.Remember {
+		namespace = fmt.Sprintf("flowcon-%s-%d", strings.ReplaceAll(p.Variant, ":", "-"), n+1)
+	}
+	schedule := p.Schedule.Repeated(p.Repeats[n])
+	for _, j := range schedule.Jobs {
 		nodes[j.Name] = fmt.Sprintf("node-%d", n+1)
 	}
 	return &demo.Run{
-		Policy: p.Variant, Round: p.Repeats[n], Jobs: p.Schedule.Jobs, Scripts: b.Scripts, Cluster: b.connection, Screen: silent{}, Timeout: passWithin,
+		Policy: p.Variant, Round: p.Repeats[n], Jobs: schedule.Jobs, Scripts: b.Scripts, Cluster: b.connection, Screen: silent{}, Timeout: passWithin,
 		Setup: training.Setup{
-			Namespace: id, Run: id, Image: image, Python: "/usr/bin/python3", MachineFolders: training.MachineFolders(), Nodes: nodes,
+			Namespace: namespace, Run: id, Image: image, Python: "/usr/bin/python3", MachineFolders: training.MachineFolders(), Nodes: nodes,
 		},
 	}
 }

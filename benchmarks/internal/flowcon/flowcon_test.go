@@ -38,6 +38,21 @@ func TestSchedulesAreTheStudys(t *testing.T) {
 	}
 }
 
+func TestARepeatIsTheSameJobsWithOtherDraws(t *testing.T) {
+	s := flowcon.Schedules(1)[3]
+	require.Equal(t, s, s.Repeated(1))
+	seen := map[uint32]bool{}
+	for n := range 5 {
+		repeated := s.Repeated(n + 1)
+		for i := range repeated.Jobs {
+			require.False(t, seen[repeated.Jobs[i].Seed], "nothing is run twice")
+			seen[repeated.Jobs[i].Seed] = true
+			repeated.Jobs[i].Seed = s.Jobs[i].Seed
+		}
+		require.Equal(t, s, repeated)
+	}
+}
+
 func record(schedule, policy string, repeat int, completions ...float64) flowcon.Record {
 	r := flowcon.Record{Schedule: schedule, Policy: policy, Repeat: repeat, Makespan: completions[len(completions)-1]}
 	for i, c := range completions {

@@ -21,6 +21,7 @@ type Record struct {
 	Repeat   int             `json:"repeat"`
 	Seed     uint64          `json:"seed"`
 	Quick    bool            `json:"quick,omitempty"`
+	Remember bool            `json:"remember,omitempty"`
 	Commit   string          `json:"commit"`
 	Date     time.Time       `json:"date"`
 	Machine  results.Machine `json:"machine"`

@@ -76,6 +76,16 @@ func job(i int, kind string, arrival time.Duration, length float64) workload.Job
 	}
 }
 
+// Repeated is the n-th repeat, from 1 on: the same jobs at the same times, which draw other weights and other data. Who has seen
+// one repeat has not seen the next.
+func (s Schedule) Repeated(n int) Schedule {
+	repeated := Schedule{Name: s.Name, Jobs: slices.Clone(s.Jobs)}
+	for i := range repeated.Jobs {
+		repeated.Jobs[i].Seed += uint32(100 * (n - 1))
+	}
+	return repeated
+}
+
 // Quick is the schedule with an eighth of the steps, arriving four times as fast.
 func (s Schedule) Quick() Schedule {
 	quick := Schedule{Name: s.Name, Jobs: slices.Clone(s.Jobs)}
