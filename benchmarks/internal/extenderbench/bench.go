@@ -20,7 +20,7 @@ type Options struct {
 	// Quick measures less of everything, Seed decides who asks for what.
 	Quick bool
 	Seed  uint64
-	// Attempts are how often a round of service times is asked at most, until the machine is calm.
+	// Attempts are how often a turn is taken at most, until the machine is calm.
 	Attempts int
 	// Out is told of every figure as it comes.
 	Out io.Writer

@@ -9,11 +9,11 @@
 //
 // A node has 8 GPUs of 80 GiB. Nodes are records without kubelets, so that what is measured is the extender and not they.
 // While service times are taken, the books change all the time (see churn). Rounds are interleaved (A B B A); a figure is
-// the median over rounds, and its range is told with it. The tail of service times is of all questions of these rounds.
+// the median over rounds, and its range is told with it. The tail of service times is of all questions of a contestant.
 // It is that of the machine as well: a hypervisor that gives its processors to others stops whatever runs there for
-// milliseconds, and a few such stops in a second are the slowest per cent. So a round in which others had more than a per cent
-// of the machine's time (stolen.go) is asked again, --attempts times at most, and the calmest counts, with all of its
-// questions, whatever was answered. The tail of all rounds that were asked is told beside it.
+// milliseconds, and a few such stops in a second are the slowest per cent. So a turn in which others had more than a per cent
+// of the machine's time (stolen.go) is taken again, --attempts times at most, and the calmest counts, with all of its
+// questions, whatever was answered. The tail of all turns that were taken is told beside it.
 //
 // What flatters everybody alike: etcd without fsync, no webhooks, no TLS to the extender, everything on the loopback.
 package extenderbench

@@ -23,9 +23,9 @@ func (m Measured) serviceGoals() []results.Goal {
 		}
 		goals = append(goals, share, tail,
 			results.Measured("the same, null extender"+where, "×", []float64{s.NullTail}),
-			results.Measured("the same, of all rounds asked"+where, "×", []float64{s.AllTail}),
-			results.Measured("the same, of all rounds asked, null extender"+where, "×", []float64{s.AllNullTail}),
-			results.Measured("rounds asked"+where, "rounds", []float64{float64(s.Asked)}),
+			results.Measured("the same, of all turns taken"+where, "×", []float64{s.AllTail}),
+			results.Measured("the same, of all turns taken, null extender"+where, "×", []float64{s.AllNullTail}),
+			results.Measured("turns taken"+where, "turns", []float64{float64(s.Taken)}),
 			results.Measured("time of the machine that its hypervisor gave to others"+where, "%", s.Stolen),
 			results.Measured("filter + prioritize"+where, "ms", s.Ours),
 			results.Measured("filter + prioritize, null extender"+where, "ms", s.Null))

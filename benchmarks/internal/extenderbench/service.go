@@ -16,13 +16,13 @@ type Service struct {
 	Full  float64 `json:"full"`
 	// Ours and Null are the medians of each round, Ratios one over the other.
 	Ours, Null, Ratios []float64
-	// Tail is p99 over p50 of our questions in the rounds that count, NullTail of the other's; AllTail and AllNullTail are of all
-	// rounds that were asked.
+	// Tail is p99 over p50 of our questions in the turns that count, NullTail of the other's; AllTail and AllNullTail are of all
+	// turns that were taken.
 	Tail, NullTail, AllTail, AllNullTail float64
-	// Stolen is which part of the machine's time its hypervisor gave to others in each round that counts, in per cent.
+	// Stolen is which part of the machine's time its hypervisor gave to others in each of our turns that count, in per cent.
 	Stolen []float64
-	// Asked is how many rounds were asked to have those.
-	Asked int
+	// Taken is how many turns we took to have those.
+	Taken int
 }
 
 // service measures worlds of the sizes that are asked for, each on a control plane of its own.
@@ -96,35 +96,42 @@ func (b *bench) serve(ctx context.Context, on *bus, f *fleet, both []contestant,
 	go func() { changing <- churn(ctx, on, f) }()
 	names, q := named(f.nodes), &questions{dice: rand.New(rand.NewPCG(b.Seed, 1))}
 	askers := []*asker{newAsker(both[0].url), newAsker(both[1].url)}
-	turn := func(who int) (times, error) { return askAll(ctx, askers[who], q, names, b.scale.pods) }
-	if _, err := askRound(0, len(both), turn); err != nil { // warms up
-		return err
-	}
-	var counted, asked []round
-	for i := range b.scale.rounds {
-		calmest, all, err := b.calmest(func() (round, error) { return askRound(i+1, len(both), turn) })
-		if err != nil {
-			return err
+	counted, all := make([][]turn, len(both)), make([][]turn, len(both))
+	for round := -1; round < b.scale.rounds; round++ { // the first one only warms up
+		for _, who := range interleaved(len(both), round+1) {
+			ask := func() (times, error) { return askAll(ctx, askers[who], q, names, b.scale.pods) }
+			calmest, tries, err := b.calmest(func() (turn, error) { return watched(ask) })
+			if err != nil {
+				return err
+			}
+			if round >= 0 {
+				counted[who], all[who] = append(counted[who], calmest), append(all[who], tries...)
+			}
 		}
-		counted, asked = append(counted, calmest), append(asked, all...)
-		if (i+1)%10 == 0 {
-			b.say("%d nodes, %.0f %% full: %d of %d rounds, %d asked", into.Nodes, 100*into.Full, i+1, b.scale.rounds, len(asked))
+		if round%10 == 9 {
+			b.say("%d nodes, %.0f %% full: %d of %d rounds, with %d of our turns", into.Nodes, 100*into.Full, round+1, b.scale.rounds, len(all[0]))
 		}
 	}
-	into.conclude(counted, asked)
+	into.conclude(counted, all)
 	cancel()
 	return <-changing
 }
 
-// conclude has the figures of the rounds that count, and what those of all would be.
-func (s *Service) conclude(counted, asked []round) {
-	for _, r := range counted {
-		s.Ours, s.Null = append(s.Ours, milliseconds(r.turns[0].quantile(0.5))), append(s.Null, milliseconds(r.turns[1].quantile(0.5)))
-		s.Stolen = append(s.Stolen, r.stolen)
+// conclude has the figures of the turns that count, and what those of all would be: ours first, then the other's.
+func (s *Service) conclude(counted, all [][]turn) {
+	medians := func(turns []turn) (all []float64) {
+		for _, t := range turns {
+			all = append(all, milliseconds(t.took.quantile(0.5)))
+		}
+		return all
 	}
-	s.Ratios, s.Asked = ratios(s.Ours, s.Null), len(asked)
-	s.Tail, s.NullTail = turnsOf(counted, 0).tail(), turnsOf(counted, 1).tail()
-	s.AllTail, s.AllNullTail = turnsOf(asked, 0).tail(), turnsOf(asked, 1).tail()
+	s.Ours, s.Null = medians(counted[0]), medians(counted[1])
+	s.Ratios, s.Taken = ratios(s.Ours, s.Null), len(all[0])
+	s.Tail, s.NullTail = taken(counted[0]).tail(), taken(counted[1]).tail()
+	s.AllTail, s.AllNullTail = taken(all[0]).tail(), taken(all[1]).tail()
+	for _, t := range counted[0] {
+		s.Stolen = append(s.Stolen, t.stolen)
+	}
 }
 
 // churnEvery is how often a node's books change while service times are taken: as often as a busy scheduler binds.
