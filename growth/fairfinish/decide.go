@@ -143,16 +143,14 @@ func (t *table) need(job int) float64 {
 	return math.Inf(1)
 }
 
-// caution is how many times as far as the lower end of its interval a job's size may be off, at the objective 1.
-const caution = 2
-
-// least is the size from which on a job may end any time: the lower end of its interval, and further down the more the
-// objective is growth. Where everybody waits behind those whose metric is not good yet, a job that ends sooner than
-// was thought is late the most.
+// least is the size from which on a job may end any time: the lower end of its interval for the objective balanced. Where
+// everybody waits behind those whose metric is not good yet, a job that ends sooner than was thought is late the most;
+// where those that end soonest go first, the least. So it is about half as far down for finish, and twice for growth.
 func (t *table) least(job int) growth.CoreSeconds {
 	low, likely := t.accounts[job].size()
 	if math.IsInf(float64(likely), 1) {
 		return low
 	}
-	return likely - growth.CoreSeconds(max(1, caution*t.config.Objective))*(likely-low)
+	caution := math.Exp2(2 * float64(t.config.Objective-Balanced))
+	return likely - growth.CoreSeconds(caution)*(likely-low)
 }
