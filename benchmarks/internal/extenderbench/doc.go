@@ -8,8 +8,8 @@
 //	linear      time of filter by the names sent and by the nodes there are
 //
 // A node has 8 GPUs of 80 GiB. Nodes are records without kubelets, so that what is measured is the extender and not they.
-// While service times are taken, the books change all the time (see churn). Rounds are interleaved (A B B A); a figure is
-// the median over rounds, and its range is told with it. The tail of service times is of all questions of a contestant.
+// Before service times are taken all programs come to rest (rested.go). While they are taken, the books change all the time
+// (see churn). Rounds are interleaved (A B B A); a figure is the median over rounds, and its range is told with it. The tail of service times is of all questions of a contestant.
 // It is that of the machine as well: a hypervisor that gives its processors to others stops whatever runs there for
 // milliseconds, and a few such stops in a second are the slowest per cent. So a turn in which others had more than a per cent
 // of the machine's time (stolen.go) is taken again, --attempts times at most, and the calmest counts, with all of its

@@ -85,6 +85,9 @@ func (b *bench) serveIn(ctx context.Context, p *plane, on *bus, f *fleet, null c
 	if err := seen(ctx, ours, f); err != nil {
 		return err
 	}
+	if err := rested(ctx, func() time.Duration { return p.api.cpu() + p.etcd.cpu() + on.etcd.cpu() + ours.cpu() }); err != nil {
+		return err
+	}
 	return b.serve(ctx, on, f, []contestant{ours, null}, into)
 }
 
