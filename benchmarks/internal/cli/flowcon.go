@@ -100,17 +100,9 @@ func (o *flowconOptions) plan() ([]flowcon.Pass, error) {
 			return nil, fmt.Errorf("--policies: %q is none of %q", policy, flowcon.Variants())
 		}
 	}
-	var schedules []flowcon.Schedule
-	for _, s := range flowcon.Schedules(o.bench.Seed) {
-		if o.bench.Quick {
-			s = s.Quick()
-		}
-		if len(o.schedules) == 0 || slices.Contains(o.schedules, s.Name) {
-			schedules = append(schedules, s)
-		}
-	}
-	if len(schedules) < len(o.schedules) || len(schedules) == 0 {
-		return nil, fmt.Errorf("--schedules %q: there are %q", o.schedules, []string{"3 fixed", "5 random", "10 random", "15 random"})
+	schedules, err := o.chosen()
+	if err != nil {
+		return nil, err
 	}
 	done, err := o.bench.Journal.Read()
 	if err != nil {
@@ -122,6 +114,24 @@ func (o *flowconOptions) plan() ([]flowcon.Pass, error) {
 		return nil, fmt.Errorf("%s is of another seed or size, or of other memories: name another one by --journal", o.bench.Journal.Path)
 	}
 	return flowcon.Plan(schedules, o.policies, o.repeats, o.local.Nodes, done), nil
+}
+
+// chosen are the schedules that --schedules names, all of them if it names none.
+func (o *flowconOptions) chosen() ([]flowcon.Schedule, error) {
+	var schedules, names = []flowcon.Schedule{}, []string{}
+	for _, s := range flowcon.Schedules(o.bench.Seed) {
+		names = append(names, s.Name)
+		if o.bench.Quick {
+			s = s.Quick()
+		}
+		if len(o.schedules) == 0 || slices.Contains(o.schedules, s.Name) {
+			schedules = append(schedules, s)
+		}
+	}
+	if len(schedules) < len(o.schedules) || len(schedules) == 0 {
+		return nil, fmt.Errorf("--schedules %q: there are %q", o.schedules, names)
+	}
+	return schedules, nil
 }
 
 func (o *flowconOptions) conclude(cmd *cobra.Command, began time.Time) error {

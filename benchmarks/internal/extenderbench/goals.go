@@ -96,5 +96,3 @@ func (m Measured) startGoals() []results.Goal {
 		results.Measured("peak memory", "MB", peaks).AtMost(150),
 	}
 }
-
-func median(values []float64) float64 { return results.Measured("", "", values).Value }
