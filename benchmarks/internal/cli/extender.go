@@ -74,7 +74,7 @@ of service times is that of the machine as well: beside it stands what a hypervi
 	f.StringSliceVar(&o.Only, "only", nil, "parts to measure: "+strings.Join(extenderbench.Parts(), ", ")+" (default: all)")
 	f.BoolVar(&o.Quick, "quick", false, "fewer nodes, pods and rounds: to see that it works, not to judge by")
 	f.Uint64Var(&o.Seed, "seed", 1, "decides who asks for what")
-	f.IntVar(&o.Attempts, "attempts", 6, "how often a turn of service times is taken at most, until the hypervisor gives others no more than 1 % of the machine's time")
+	f.IntVar(&o.Attempts, "attempts", 6, "how often a turn of service times is taken at most, until others have no more than 1 % of the machine meanwhile, and the API server no more than 10 % of a core")
 	f.StringVar(&out, "out", "benchmarks/results/extender.json", "file for the figures")
 	f.BoolVar(&check, "check", false, "fail if a goal is missed")
 	return cmd

@@ -71,6 +71,18 @@ func (q *questions) about(nodes json.RawMessage) ([]byte, error) {
 	}{Pod: pod, NodeNames: nodes})
 }
 
+// aboutEach names nodes and so many new pods.
+func (q *questions) aboutEach(nodes json.RawMessage, pods int) ([][]byte, error) {
+	bodies := make([][]byte, pods)
+	for i := range bodies {
+		var err error
+		if bodies[i], err = q.about(nodes); err != nil {
+			return nil, err
+		}
+	}
+	return bodies, nil
+}
+
 // named lists nodes as JSON.
 func named(nodes []string) json.RawMessage {
 	encoded, _ := json.Marshal(nodes) // strings are always encodable

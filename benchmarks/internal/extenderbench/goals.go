@@ -27,6 +27,7 @@ func (m Measured) serviceGoals() []results.Goal {
 			results.Measured("the same, of all turns taken, null extender"+where, "×", []float64{s.AllNullTail}),
 			results.Measured("turns taken"+where, "turns", []float64{float64(s.Taken)}),
 			results.Measured("time of the machine that its hypervisor gave to others"+where, "%", s.Stolen),
+			results.Measured("one core's time that the API server and its etcd took"+where, "%", s.Aside),
 			results.Measured("filter + prioritize"+where, "ms", s.Ours),
 			results.Measured("filter + prioritize, null extender"+where, "ms", s.Null))
 	}

@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"time"
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -76,6 +77,9 @@ func (p *plane) close() {
 	p.api.stop()
 	p.etcd.stop()
 }
+
+// cpu is what it has computed so far.
+func (p *plane) cpu() time.Duration { return p.etcd.cpu() + p.api.cpu() }
 
 func (p *plane) audit() string { return filepath.Join(p.dir, "audit.log") }
 

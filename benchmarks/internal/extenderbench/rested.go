@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	// restless is the part of one core that programs may compute together and be at rest.
+	// restless is the part of one core for which programs may compute together and be at rest.
 	restless = 0.1
 	// restEvery is how often it is looked, restWithin how long it is waited.
 	restEvery, restWithin = time.Second, time.Minute

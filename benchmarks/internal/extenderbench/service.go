@@ -19,8 +19,9 @@ type Service struct {
 	// Tail is p99 over p50 of our questions in the turns that count, NullTail of the other's; AllTail and AllNullTail are of all
 	// turns that were taken.
 	Tail, NullTail, AllTail, AllNullTail float64
-	// Stolen is which part of the machine's time its hypervisor gave to others in each of our turns that count, in per cent.
-	Stolen []float64
+	// Stolen is which part of the machine's time its hypervisor gave to others in each of our turns that count, and Aside which
+	// part of one core the API server and its etcd took, both in per cent.
+	Stolen, Aside []float64
 	// Taken is how many turns we took to have those.
 	Taken int
 }
@@ -85,14 +86,14 @@ func (b *bench) serveIn(ctx context.Context, p *plane, on *bus, f *fleet, null c
 	if err := seen(ctx, ours, f); err != nil {
 		return err
 	}
-	if err := rested(ctx, func() time.Duration { return p.api.cpu() + p.etcd.cpu() + on.etcd.cpu() + ours.cpu() }); err != nil {
+	if err := rested(ctx, func() time.Duration { return p.cpu() + on.etcd.cpu() + ours.cpu() }); err != nil {
 		return err
 	}
-	return b.serve(ctx, on, f, []contestant{ours, null}, into)
+	return b.serve(ctx, p, on, f, []contestant{ours, null}, into)
 }
 
 // serve asks both, in turns, while the books change.
-func (b *bench) serve(ctx context.Context, on *bus, f *fleet, both []contestant, into *Service) error {
+func (b *bench) serve(ctx context.Context, p *plane, on *bus, f *fleet, both []contestant, into *Service) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	changing := make(chan error, 1)
@@ -102,8 +103,13 @@ func (b *bench) serve(ctx context.Context, on *bus, f *fleet, both []contestant,
 	counted, all := make([][]turn, len(both)), make([][]turn, len(both))
 	for round := -1; round < b.scale.rounds; round++ { // the first one only warms up
 		for _, who := range interleaved(len(both), round+1) {
-			ask := func() (times, error) { return askAll(ctx, askers[who], q, names, b.scale.pods) }
-			calmest, tries, err := b.calmest(func() (turn, error) { return watched(ask) })
+			calmest, tries, err := b.calmest(func() (turn, error) {
+				bodies, err := q.aboutEach(names, b.scale.pods)
+				if err != nil {
+					return turn{}, err
+				}
+				return watched(p.cpu, func() (times, error) { return askAll(ctx, askers[who], bodies) })
+			})
 			if err != nil {
 				return err
 			}
@@ -133,7 +139,7 @@ func (s *Service) conclude(counted, all [][]turn) {
 	s.Tail, s.NullTail = taken(counted[0]).tail(), taken(counted[1]).tail()
 	s.AllTail, s.AllNullTail = taken(all[0]).tail(), taken(all[1]).tail()
 	for _, t := range counted[0] {
-		s.Stolen = append(s.Stolen, t.stolen)
+		s.Stolen, s.Aside = append(s.Stolen, t.stolen), append(s.Aside, 100*t.aside)
 	}
 }
 

@@ -54,8 +54,7 @@ func (b *bench) start(ctx context.Context, p *plane) error {
 		measured := Start{}
 		if err = ours.wait(ctx); err == nil {
 			measured.Seconds = time.Since(begun).Seconds()
-			q := &questions{dice: rand.New(rand.NewPCG(b.Seed, 3))}
-			_, err = askAll(ctx, newAsker(ours.url), q, named(nodes), startQuestions)
+			err = b.askSome(ctx, ours, nodes)
 		}
 		peak, unread := ours.peak()
 		ours.stop()
@@ -122,4 +121,15 @@ func (p *plane) create(ctx context.Context, jobs []occupant, then func(context.C
 func (p *plane) clearPods(ctx context.Context) error {
 	now := int64(0)
 	return p.client.CoreV1().Pods("default").DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &now}, metav1.ListOptions{})
+}
+
+// askSome lets the extender have answered, as one in use has.
+func (b *bench) askSome(ctx context.Context, ours contestant, nodes []string) error {
+	q := &questions{dice: rand.New(rand.NewPCG(b.Seed, 3))}
+	bodies, err := q.aboutEach(named(nodes), startQuestions)
+	if err != nil {
+		return err
+	}
+	_, err = askAll(ctx, newAsker(ours.url), bodies)
+	return err
 }

@@ -1,36 +1,45 @@
 package extenderbench
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // turn is what one contestant took for its answers in one round.
 type turn struct {
 	took times
 	// stolen is which part of the machine's time its hypervisor gave to others meanwhile, in per cent.
 	stolen float64
-}
-
-// watched asks, and sees what is stolen meanwhile.
-func watched(ask func() (times, error)) (turn, error) {
-	before := clocks()
-	took, err := ask()
-	return turn{took, clocks().stolenSince(before)}, err
+	// aside is which part of one core programs computed for meanwhile that have no part in the answers.
+	aside float64
 }
 
 // calm is the part of the machine's time, in per cent, that its hypervisor may give to others without a turn being taken again.
 const calm = 1
 
+// unrest is how far the machine was from calm meanwhile; up to 1 it was.
+func (t turn) unrest() float64 { return max(t.stolen/calm, t.aside/restless) }
+
+// watched asks, and sees what the machine does meanwhile for others, of whose programs aside is what they have computed in
+// their lives.
+func watched(aside func() time.Duration, ask func() (times, error)) (turn, error) {
+	clocksBefore, asideBefore, begun := clocks(), aside(), time.Now()
+	took, err := ask()
+	return turn{took, clocks().stolenSince(clocksBefore), float64(aside()-asideBefore) / float64(time.Since(begun))}, err
+}
+
 // calmest has a turn taken until the machine was calm meanwhile, Attempts times at most. It returns the calmest one, and all of
-// them. It goes by what the hypervisor took alone, and never by how long an answer took.
+// them. It never goes by how long an answer took.
 func (b *bench) calmest(take func() (turn, error)) (best turn, all []turn, err error) {
 	for range b.Attempts {
 		t, err := take()
 		if err != nil {
 			return turn{}, nil, err
 		}
-		if all = append(all, t); len(all) == 1 || t.stolen < best.stolen {
+		if all = append(all, t); len(all) == 1 || t.unrest() < best.unrest() {
 			best = t
 		}
-		if best.stolen <= calm {
+		if best.unrest() <= 1 {
 			break
 		}
 	}
