@@ -103,7 +103,7 @@ func (b *bench) serve(ctx context.Context, p *plane, on *bus, f *fleet, both []c
 	counted, all := make([][]turn, len(both)), make([][]turn, len(both))
 	for round := -1; round < b.scale.rounds; round++ { // the first one only warms up
 		for _, who := range interleaved(len(both), round+1) {
-			calmest, tries, err := b.calmest(func() (turn, error) {
+			calmest, tries, err := b.calmest(ctx, func() (turn, error) {
 				bodies, err := q.aboutEach(names, b.scale.pods)
 				if err != nil {
 					return turn{}, err

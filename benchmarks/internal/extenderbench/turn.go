@@ -1,6 +1,7 @@
 package extenderbench
 
 import (
+	"context"
 	"slices"
 	"time"
 )
@@ -28,10 +29,22 @@ func watched(aside func() time.Duration, ask func() (times, error)) (turn, error
 	return turn{took, clocks().stolenSince(clocksBefore), float64(aside()-asideBefore) / float64(time.Since(begun))}, err
 }
 
+// Unrest comes in waves of some ten seconds. Between attempts it is waited, twice as long each time, until it may have passed.
+const (
+	firstPause = 250 * time.Millisecond
+	mostPause  = 10 * time.Second
+)
+
 // calmest has a turn taken until the machine was calm meanwhile, Attempts times at most. It returns the calmest one, and all of
 // them. It never goes by how long an answer took.
-func (b *bench) calmest(take func() (turn, error)) (best turn, all []turn, err error) {
-	for range b.Attempts {
+func (b *bench) calmest(ctx context.Context, take func() (turn, error)) (best turn, all []turn, err error) {
+	for pause := firstPause; len(all) < b.Attempts; {
+		if len(all) > 0 {
+			if err := wait(ctx, pause); err != nil {
+				return turn{}, nil, err
+			}
+			pause = min(2*pause, mostPause)
+		}
 		t, err := take()
 		if err != nil {
 			return turn{}, nil, err
@@ -44,6 +57,15 @@ func (b *bench) calmest(take func() (turn, error)) (best turn, all []turn, err e
 		}
 	}
 	return best, all, nil
+}
+
+func wait(ctx context.Context, pause time.Duration) error {
+	select {
+	case <-time.After(pause):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // taken are all times of some turns.

@@ -1,6 +1,7 @@
 package extenderbench
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -23,19 +24,38 @@ func TestTheCalmestTurnCounts(t *testing.T) {
 		"now the one, now the other": {[]float64{0, 3, 0, 9}, []float64{0.9, 0, 0.5, 0}, 2, 4},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b, taken := &bench{Options: Options{Attempts: 4}}, 0
-			best, all, err := b.calmest(func() (turn, error) {
-				taken++ // a later one is slower: that must not matter
-				return turn{times{time.Duration(taken)}, tc.stolen[taken-1], tc.aside[taken-1]}, nil
+			synctest.Test(t, func(t *testing.T) {
+				b, taken := &bench{Options: Options{Attempts: 4}}, 0
+				best, all, err := b.calmest(t.Context(), func() (turn, error) {
+					taken++ // a later one is slower: that must not matter
+					return turn{times{time.Duration(taken)}, tc.stolen[taken-1], tc.aside[taken-1]}, nil
+				})
+				require.NoError(t, err)
+				require.Equal(t, turn{times{time.Duration(tc.want)}, tc.stolen[tc.want-1], tc.aside[tc.want-1]}, best)
+				require.Len(t, all, tc.taken)
 			})
-			require.NoError(t, err)
-			require.Equal(t, turn{times{time.Duration(tc.want)}, tc.stolen[tc.want-1], tc.aside[tc.want-1]}, best)
-			require.Len(t, all, tc.taken)
 		})
 	}
 	broken := errors.New("broken")
-	_, _, err := (&bench{Options: Options{Attempts: 4}}).calmest(func() (turn, error) { return watched(asleep, func() (times, error) { return nil, broken }) })
+	_, _, err := (&bench{Options: Options{Attempts: 4}}).calmest(t.Context(), func() (turn, error) { return watched(asleep, func() (times, error) { return nil, broken }) })
 	require.ErrorIs(t, err, broken)
+}
+
+func TestUnrestIsGivenTimeToPass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun, taken := time.Now(), 0
+		passes := 8 * time.Second
+		best, all, err := (&bench{Options: Options{Attempts: 12}}).calmest(t.Context(), func() (turn, error) {
+			taken++
+			return turn{stolen: max(0, (passes - time.Since(begun)).Seconds())}, nil
+		})
+		require.NoError(t, err)
+		require.Equal(t, 0.25, best.stolen)
+		require.Len(t, all, 6, "at 0, 0.25, 0.75, 1.75, 3.75 and 7.75 s")
+		ctx, cancel := context.WithCancel(t.Context())
+		_, _, err = (&bench{Options: Options{Attempts: 12}}).calmest(ctx, func() (turn, error) { cancel(); return turn{stolen: 2}, nil })
+		require.ErrorIs(t, err, context.Canceled)
+	})
 }
 
 func TestATurnTellsWhatOtherProgramsComputed(t *testing.T) {
