@@ -103,6 +103,7 @@ func TestGoalsCompareWithinARepeat(t *testing.T) {
 	require.Equal(t, [3]float64{-90, -70, -50}, values["10 random, harmless: best job"])
 	require.Equal(t, [3]float64{-5, 0, 5}, values["10 random, harmless: worst job"])
 	require.Equal(t, [3]float64{10, 10, 10}, values["3 fixed, flowcon: mean time to 95 % of the metric"])
+	require.Equal(t, [3]float64{2, 2, 2}, values["10 random, harmless: jobs with a time to 95 %"])
 	require.Equal(t, map[string]bool{
 		"10 random, harmless: mean completion": false, "10 random, harmless: mean time to 95 % of the metric": false, "10 random, harmless: best job": false,
 		"10 random, harmless: worst job": true, "10 random, harmless: makespan": true,

@@ -16,16 +16,27 @@ type target struct {
 // judged is the schedule that has targets; the others are told.
 const judged = "10 random"
 
-// The figures, in per cent of fair sharing's.
+// The figures: in per cent of fair sharing's, but for toldGood, which is how many jobs meanGood is of. A job that tells too
+// little of its metric is in no such mean.
 const (
 	meanCompletion = "mean completion"
 	meanGood       = "mean time to 95 % of the metric"
+	toldGood       = "jobs with a time to 95 %"
 	bestJob        = "best job"
 	worstJob       = "worst job"
 	makespan       = "makespan"
 )
 
-func figures() []string { return []string{meanCompletion, meanGood, bestJob, worstJob, makespan} }
+func figures() []string {
+	return []string{meanCompletion, meanGood, toldGood, bestJob, worstJob, makespan}
+}
+
+func unit(figure string) string {
+	if figure == toldGood {
+		return "jobs"
+	}
+	return "%"
+}
 
 func targets() []target {
 	return []target{
@@ -71,7 +82,7 @@ func compared(records []Record, schedule, variant, figure string) (results.Goal,
 	if len(values) == 0 {
 		return results.Goal{}, false
 	}
-	goal := results.Measured(schedule+", "+variant+": "+figure, "%", values)
+	goal := results.Measured(schedule+", "+variant+": "+figure, unit(figure), values)
 	for _, t := range targets() {
 		if schedule == judged && t.variant == variant && t.figure == figure {
 			goal = goal.AtMost(t.atMost)
@@ -82,7 +93,7 @@ func compared(records []Record, schedule, variant, figure string) (results.Goal,
 
 // against is each figure of a record in per cent of the baseline's, NaN where there is nothing to compare.
 func against(r, base Record) map[string]float64 {
-	var ours, theirs, oursGood, theirsGood float64
+	var ours, theirs, oursGood, theirsGood, told float64
 	best, worst := math.NaN(), math.NaN()
 	for _, j := range r.Jobs {
 		at := slices.IndexFunc(base.Jobs, func(b Job) bool { return b.Name == j.Name })
@@ -92,7 +103,7 @@ func against(r, base Record) map[string]float64 {
 		b := base.Jobs[at]
 		ours, theirs = ours+j.Completion, theirs+b.Completion
 		if j.Good > 0 && b.Good > 0 {
-			oursGood, theirsGood = oursGood+j.Good, theirsGood+b.Good
+			oursGood, theirsGood, told = oursGood+j.Good, theirsGood+b.Good, told+1
 		}
 		change := percent(j.Completion, b.Completion)
 		if math.IsNaN(best) || change < best {
@@ -103,7 +114,7 @@ func against(r, base Record) map[string]float64 {
 		}
 	}
 	return map[string]float64{
-		meanCompletion: percent(ours, theirs), meanGood: percent(oursGood, theirsGood), bestJob: best, worstJob: worst,
+		meanCompletion: percent(ours, theirs), meanGood: percent(oursGood, theirsGood), toldGood: told, bestJob: best, worstJob: worst,
 		makespan: percent(r.Makespan, base.Makespan),
 	}
 }
