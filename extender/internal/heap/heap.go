@@ -7,8 +7,8 @@
 // changes.
 //
 // While nobody asks: who is asked while it is marked answers three times as slowly, and with tens of thousands of pods that
-// lasts for half a second. Pods come in bursts. So once half of the room to grow is used, the next pause is used to collect
-// it, and what is left is enough for some thousand questions.
+// lasts for half a second. Pods come in bursts. So once half of the room to grow is used, the next long pause is used to
+// collect it, and what is left is enough for some thousand questions.
 package heap
 
 import (
@@ -36,6 +36,10 @@ const (
 	often = 100 * time.Millisecond
 )
 
+// enough is how long nobody has asked in a pause that is used by a heap whose last collection took so long. A pause mostly
+// lasts as long again as it has lasted, and more: one that was twice as long as a collection is not over before that is.
+func enough(took time.Duration) time.Duration { return max(often, 2*took) }
+
 // Keep looks after the heap until ctx ends; pause tells for how long nobody has asked. It leaves a process alone whose
 // operator has turned the collector off or limits memory.
 func Keep(ctx context.Context, pause func() time.Duration) error {
@@ -48,6 +52,7 @@ func Keep(ctx context.Context, pause func() time.Duration) error {
 	decide, look := time.NewTicker(every), time.NewTicker(often)
 	defer decide.Stop()
 	defer look.Stop()
+	took := time.Duration(0)
 	for {
 		select {
 		case <-decide.C: // not before: a large cluster's heap grows at once
@@ -57,13 +62,20 @@ func Keep(ctx context.Context, pause func() time.Duration) error {
 				set(int(percent), math.MaxInt64)
 			}
 		case <-look.C:
-			if pause() >= often && halfFull() {
-				runtime.GC()
+			if pause() >= enough(took) && halfFull() {
+				took = collect()
 			}
 		case <-ctx.Done():
 			return nil
 		}
 	}
+}
+
+// collect collects, and returns how long that took.
+func collect() time.Duration {
+	begun := time.Now()
+	runtime.GC()
+	return time.Since(begun)
 }
 
 // roomy is the percentage by which a heap with so much alive may grow, or percent if that is more.

@@ -28,6 +28,18 @@ func TestRoomy(t *testing.T) {
 	}
 }
 
+func TestAHeapThatIsCollectedLongWaitsForALongPause(t *testing.T) {
+	for took, want := range map[time.Duration]time.Duration{
+		0:                      often, // none was collected yet
+		10 * time.Millisecond:  often,
+		50 * time.Millisecond:  often,
+		300 * time.Millisecond: 600 * time.Millisecond,
+	} {
+		require.Equal(t, want, enough(took), took)
+	}
+	require.Positive(t, collect())
+}
+
 func never() time.Duration  { return 0 }
 func always() time.Duration { return time.Hour }
 
