@@ -17,18 +17,19 @@ const (
 func Plot(cells []Cell) string {
 	var b strings.Builder
 	add := func(format string, values ...any) { fmt.Fprintf(&b, format+"\n", values...) }
-	at := map[string]int{}
+	at, machines := map[string]int{}, []string{}
 	for _, c := range cells {
 		if name := c.Machine.String(); at[name] == 0 {
-			at[name] = len(at) + 1
+			machines = append(machines, name)
+			at[name] = len(machines)
 		}
 	}
-	width := 2*margin + float64(len(at))*(panel+gap)
+	width := 2*margin + float64(len(machines))*(panel+gap)
 	add(`<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" font-family="sans-serif" font-size="12">`, width, panel+2*margin+20)
 	add(`<rect width="100%%" height="100%%" fill="#ffffff"/>`)
-	add(`<text x="%.0f" y="24" font-size="16">Change against fair sharing, per cent: mean completion across, mean time to 95 %% of the metric up</text>`, margin)
-	for name, i := range at {
-		frame(add, left(i), name)
+	add(`<text x="%.0f" y="24" font-size="16">Change against fair sharing, per cent: mean completion across, mean time to 95 %% of the metric up; hollow: sizes wrong</text>`, margin)
+	for _, name := range machines {
+		frame(add, left(at[name]), name)
 	}
 	for _, c := range cells {
 		x, y := left(at[c.Machine.String()])+scale(c.Completion.Value), margin+panel-scale(c.Good.Value)

@@ -88,7 +88,7 @@ func TestHarmlessHoldsItsPromises(t *testing.T) {
 
 // A study depends on its seeds alone, and its report can be read and drawn.
 func TestStudyIsReproducible(t *testing.T) {
-	machines := sim.Machines()[1:2]
+	machines := sim.Machines()[1:3]
 	once, err := sim.Study(context.Background(), 3, machines, sim.Policies())
 	require.NoError(t, err)
 	again, err := sim.Study(context.Background(), 3, machines, sim.Policies())
@@ -103,6 +103,7 @@ func TestStudyIsReproducible(t *testing.T) {
 	sim.Table(&table, once, goals)
 	require.Contains(t, table.String(), "2 cores, jobs of 1/2, sizes ±30 %")
 	require.Contains(t, sim.Plot(once), sim.Balanced)
+	require.Equal(t, sim.Plot(once), sim.Plot(again), "the same to the byte")
 }
 
 func TestStudyEndsWithItsContext(t *testing.T) {
