@@ -29,7 +29,8 @@ func extenderCommand(commit string) *cobra.Command {
 		Short: "What the extender costs, beside one that does nothing",
 		Long: `extender measures the extender binary beside this program, on a stock etcd, API server and scheduler that it starts
 itself (bin/local build --only controlplane makes them), and writes every figure with its goal. It needs no root. The tail
-of service times is that of the machine as well: beside it stands what a hypervisor gave of its time to others.`,
+of service times is that of the machine as well: a turn of questions while others had much of it is taken again
+(--attempts), and beside the tail of those that count stands that of all.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.Out = cmd.ErrOrStderr()

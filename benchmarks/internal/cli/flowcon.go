@@ -118,7 +118,8 @@ func (o *flowconOptions) plan() ([]flowcon.Pass, error) {
 
 // chosen are the schedules that --schedules names, all of them if it names none.
 func (o *flowconOptions) chosen() ([]flowcon.Schedule, error) {
-	var schedules, names = []flowcon.Schedule{}, []string{}
+	var schedules []flowcon.Schedule
+	var names []string
 	for _, s := range flowcon.Schedules(o.bench.Seed) {
 		names = append(names, s.Name)
 		if o.bench.Quick {

@@ -13,7 +13,7 @@ const (
 )
 
 // rested waits until programs have come to rest, of which cpu is what they have computed in their lives. An API server that was
-// given ten thousand pods has garbage to collect for seconds after it, on cores that whoever is measured wants. Who does not
+// given tens of thousands of pods has garbage to collect for seconds after it, on cores that whoever is measured wants. Who does not
 // come to rest within a minute is measured as it is.
 func rested(ctx context.Context, cpu func() time.Duration) error {
 	tick, give := time.NewTicker(restEvery), time.After(restWithin)

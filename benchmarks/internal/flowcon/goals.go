@@ -91,7 +91,7 @@ func compared(records []Record, schedule, variant, figure string) (results.Goal,
 	return goal, true
 }
 
-// against is each figure of a record in per cent of the baseline's, NaN where there is nothing to compare.
+// against is each figure of a record beside the baseline's, NaN where there is nothing to compare.
 func against(r, base Record) map[string]float64 {
 	var ours, theirs, oursGood, theirsGood, told float64
 	best, worst := math.NaN(), math.NaN()

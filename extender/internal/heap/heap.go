@@ -32,13 +32,9 @@ const (
 const (
 	// every is how often it is decided how far the heap may grow.
 	every = 5 * time.Second
-	// often is how often it is looked for a pause, and how long nobody asks in one.
+	// often is how often it is looked for a pause, and how long nobody asks in one at least.
 	often = 100 * time.Millisecond
 )
-
-// enough is how long nobody has asked in a pause that is used by a heap whose last collection took so long. A pause mostly
-// lasts as long again as it has lasted, and more: one that was twice as long as a collection is not over before that is.
-func enough(took time.Duration) time.Duration { return max(often, 2*took) }
 
 // Keep looks after the heap until ctx ends; pause tells for how long nobody has asked. It leaves a process alone whose
 // operator has turned the collector off or limits memory.
@@ -70,6 +66,10 @@ func Keep(ctx context.Context, pause func() time.Duration) error {
 		}
 	}
 }
+
+// enough is how long nobody must have asked for a heap to be collected whose last collection took so long. A pause mostly lasts
+// as long again as it has lasted: one that was twice as long as a collection is seldom over before that is.
+func enough(took time.Duration) time.Duration { return max(often, 2*took) }
 
 // collect collects, and returns how long that took.
 func collect() time.Duration {
