@@ -9,7 +9,7 @@
 //
 // A node has 8 GPUs of 80 GiB. Nodes are records without kubelets, so that what is measured is the extender and not they.
 // Before service times are taken all programs come to rest (rested.go). While they are taken, the books change all the time
-// (see churn). Rounds are interleaved (A B B A); a figure is the median over rounds, and its range is told with it. The tail of
+// (see churn), and processors wait awake (awake.go). Rounds are interleaved (A B B A); a figure is the median over rounds, and its range is told with it. The tail of
 // service times is of all questions of a contestant. It is that of the machine as well. A hypervisor that gives its processors
 // to others stops whatever runs there for milliseconds, and a few such stops in a second are the slowest per cent. An API
 // server with tens of thousands of pods collects its heap every two minutes, for seconds, on the cores of whoever is asked. So a
