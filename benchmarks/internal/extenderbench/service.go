@@ -28,16 +28,16 @@ type Service struct {
 
 // service measures worlds of the sizes that are asked for, each on a control plane of its own.
 func (b *bench) service(ctx context.Context) error {
-	for _, nodes := range b.scale.serviceNodes {
-		if err := b.on(func(ctx context.Context, p *plane) error { return b.serviceAt(ctx, p, nodes) })(ctx); err != nil {
-			return fmt.Errorf("%d nodes: %w", nodes, err)
+	for _, w := range b.scale.worlds {
+		if err := b.on(func(ctx context.Context, p *plane) error { return b.serviceAt(ctx, p, w) })(ctx); err != nil {
+			return fmt.Errorf("%d nodes: %w", w.nodes, err)
 		}
 	}
 	return nil
 }
 
 // serviceAt measures one world at 0, 50 and 95 per cent.
-func (b *bench) serviceAt(ctx context.Context, p *plane, nodes int) error {
+func (b *bench) serviceAt(ctx context.Context, p *plane, w world) error {
 	null, err := b.null(p)
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func (b *bench) serviceAt(ctx context.Context, p *plane, nodes int) error {
 	}
 	defer on.close()
 	f := newFleet(b.Seed)
-	if err := announce(ctx, on, f.grow(nodes)); err != nil {
+	if err := announce(ctx, on, f.grow(w.nodes)); err != nil {
 		return err
 	}
 	for _, full := range []float64{0, 0.5, 0.95} {
@@ -64,8 +64,8 @@ func (b *bench) serviceAt(ctx context.Context, p *plane, nodes int) error {
 		if err := occupy(ctx, on, jobs); err != nil {
 			return err
 		}
-		measured := Service{Nodes: nodes, Full: full}
-		if err := b.serveIn(ctx, p, on, f, null, &measured); err != nil {
+		measured := Service{Nodes: w.nodes, Full: full}
+		if err := b.serveIn(ctx, p, on, f, null, w.questions, &measured); err != nil {
 			return err
 		}
 		b.out.Service = append(b.out.Service, measured)
@@ -74,7 +74,7 @@ func (b *bench) serviceAt(ctx context.Context, p *plane, nodes int) error {
 }
 
 // serveIn measures a new extender, which has not seen how the world came about.
-func (b *bench) serveIn(ctx context.Context, p *plane, on *bus, f *fleet, null contestant, into *Service) error {
+func (b *bench) serveIn(ctx context.Context, p *plane, on *bus, f *fleet, null contestant, questions int, into *Service) error {
 	ours, err := b.ours(p, on, "growth")
 	if err != nil {
 		return err
@@ -94,11 +94,11 @@ func (b *bench) serveIn(ctx context.Context, p *plane, on *bus, f *fleet, null c
 	} else {
 		b.say("processors may fall asleep between questions, which only root can keep them from: %v", err)
 	}
-	return b.serve(ctx, p, on, f, []contestant{ours, null}, into)
+	return b.serve(ctx, p, on, f, []contestant{ours, null}, questions, into)
 }
 
 // serve asks both, in turns, while the books change.
-func (b *bench) serve(ctx context.Context, p *plane, on *bus, f *fleet, both []contestant, into *Service) error {
+func (b *bench) serve(ctx context.Context, p *plane, on *bus, f *fleet, both []contestant, asked int, into *Service) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	changing := make(chan error, 1)
@@ -109,7 +109,7 @@ func (b *bench) serve(ctx context.Context, p *plane, on *bus, f *fleet, both []c
 	for round := -1; round < b.scale.rounds; round++ { // the first one only warms up
 		for _, who := range interleaved(len(both), round+1) {
 			calmest, tries, err := b.calmest(ctx, func() (turn, error) {
-				bodies, err := q.aboutEach(names, b.scale.pods)
+				bodies, err := q.aboutEach(names, asked)
 				if err != nil {
 					return turn{}, err
 				}
