@@ -15,7 +15,7 @@ type Objective float64
 // The objectives that have a name.
 const (
 	Finish   Objective = 0
-	Balanced Objective = 0.45
+	Balanced Objective = 0.43
 	Growth   Objective = 1
 )
 
@@ -46,8 +46,8 @@ type Config struct {
 	Cores growth.MilliCPU
 }
 
-// DefaultFloor keeps progress measurable: with ten jobs on a node, half a per cent of it each.
-const DefaultFloor = 0.05
+// DefaultFloor keeps progress measurable: with ten jobs on a node, a fifth of a per cent of it each.
+const DefaultFloor = 0.02
 
 // Validate names the first parameter that is out of bounds.
 func (c Config) Validate() error {

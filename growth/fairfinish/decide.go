@@ -44,7 +44,7 @@ func Decide(c Config, s State, now time.Time, jobs []Job) (State, Decision) {
 	for _, w := range work {
 		sum += w
 	}
-	d := Decision{Next: growth.Seconds(horizon).Duration()}
+	d := Decision{Next: growth.Seconds(t.until(horizon, work)).Duration()}
 	for i, j := range running {
 		share := work[i] / sum
 		d.Grants = append(d.Grants, Grant{ID: j.ID, Share: growth.Share(share), Due: growth.Seconds(t.finish[i]), Late: t.late[i], Reason: reasons[i]})
@@ -58,6 +58,7 @@ func Decide(c Config, s State, now time.Time, jobs []Job) (State, Decision) {
 // table is everything about the running jobs that a decision is made of. Times are seconds from now.
 type table struct {
 	config   Config
+	now      time.Time
 	cores    float64
 	jobs     []Job
 	accounts []Account
@@ -68,7 +69,7 @@ type table struct {
 }
 
 func lay(c Config, s State, jobs []Job) *table {
-	t := &table{config: c, cores: s.Served * c.Cores.Cores(), jobs: jobs}
+	t := &table{config: c, now: s.At, cores: s.Served * c.Cores.Cores(), jobs: jobs}
 	for i, j := range jobs {
 		t.accounts = append(t.accounts, s.Accounts[j.ID])
 		t.order = append(t.order, i)
@@ -121,6 +122,23 @@ func (t *table) horizon() float64 {
 	return max(h, interval/10)
 }
 
+// until is how long a decision holds: to its horizon, or until a job that is served has an end or a good metric before. On
+// many cores that is seldom the first in the order.
+func (t *table) until(horizon float64, work []float64) float64 {
+	next := horizon
+	for i := range t.jobs {
+		if work[i] < t.accounts[i].Limit*horizon/10 {
+			continue // hardly served: it is some other decision that will bring it there
+		}
+		for _, rest := range []float64{t.left(i), t.need(i)} {
+			if rest > 0 {
+				next = min(next, rest/work[i]*horizon)
+			}
+		}
+	}
+	return max(next, min(horizon, t.config.Interval.Seconds()/10))
+}
+
 // left is the work to a job's end, in core-seconds; infinite where it is not known.
 func (t *table) left(job int) float64 {
 	a := t.accounts[job]
@@ -141,16 +159,4 @@ func (t *table) need(job int) float64 {
 		return float64(n.Likely)
 	}
 	return math.Inf(1)
-}
-
-// least is the size from which on a job may end any time: the lower end of its interval for the objective balanced. Where
-// everybody waits behind those whose metric is not good yet, a job that ends sooner than was thought is late the most;
-// where those that end soonest go first, the least. So it is about half as far down for finish, and twice for growth.
-func (t *table) least(job int) growth.CoreSeconds {
-	low, likely := t.accounts[job].size()
-	if math.IsInf(float64(likely), 1) {
-		return low
-	}
-	caution := math.Exp2(2 * float64(t.config.Objective-Balanced))
-	return likely - growth.CoreSeconds(caution)*(likely-low)
 }

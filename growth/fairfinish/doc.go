@@ -21,10 +21,12 @@
 //
 // # A decision
 //
-//  1. What is due, and when (serve.go): each job all of its work at d; at any time the floor, a twentieth of what Fair
-//     grows by; and where the size is uncertain, from its lower end on, Fair itself, for the job may end any time. The
-//     nearer the objective is to growth, the lower that end: a job that is good already waits for all that are not. A job
-//     of unknown size is the extreme: it is due what fair sharing gives it, always.
+//  1. What is due, and when (serve.go): each job all of its work at d; at any time the floor, a fiftieth of what Fair
+//     grows by; and where the size is uncertain, from its lower end on, Fair itself, for the job may end any time
+//     (doubt.go). The nearer the objective is to growth, the lower that end: a job that is good already waits for all that
+//     are not. Meanwhile a job may lag Fair by 2.5 % of its time, less beyond balanced, and not at all for growth: that gives
+//     back most of the slack that such caution costs, and who ends early is late by no more than that. A job of unknown
+//     size is the extreme: it is due what fair sharing gives it, always.
 //  2. Jobs that are late, done virtually and not really, have the time that they would need by sharing the node among
 //     themselves, so that one whose size was predicted too small keeps nobody waiting (PSBS, Dell'Amico et al.).
 //  3. Whether all dues can be met (plan.go) is a flow problem, solved going backwards through time and keeping the jobs
@@ -62,6 +64,7 @@
 // new-comer. It is the worst of 80,000 random cases; nearly all others are within a second. What is tested to hold is an
 // interval and 5 % of the job's own time.
 //
-// With sizes that are wrong no bound holds. How many jobs are harmed then, and what everyone gains, is measured in virtual
+// With sizes that are wrong no bound holds; who ends later than fair sharing would have let it is mostly a job that said it
+// were a quarter larger than it is. How many jobs are harmed then, and what everyone gains, is measured in virtual
 // time: make sim.
 package fairfinish

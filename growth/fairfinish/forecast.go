@@ -56,12 +56,10 @@ func foresee(accounts []Account, cores float64) forecast {
 
 func (f forecast) last(job int) float64 { return f.fair[job][len(f.fair[job])-1] }
 
-// at is the job's Fair some seconds from now.
+// at is the job's Fair some seconds from now. Before now, which is a negative time, it is thought to have grown as it does.
 func (f forecast) at(job int, seconds float64) float64 {
-	if seconds <= 0 {
-		return f.fair[job][0]
-	}
 	k, _ := slices.BinarySearch(f.times, seconds)
+	k = max(k, 1)
 	if k == len(f.times) {
 		return f.last(job) + f.rate[job]*(seconds-f.times[k-1])
 	}

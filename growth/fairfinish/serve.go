@@ -104,7 +104,7 @@ func (t *table) yield(p *plan) {
 func (t *table) plan(horizon float64) *plan {
 	ends := []float64{horizon}
 	for i := range t.accounts {
-		for _, at := range []float64{t.forecast.when(i, t.least(i)), t.finish[i]} {
+		for _, at := range []float64{t.caught(i, t.forecast.when(i, t.least(i))), t.finish[i]} {
 			if at > horizon && !math.IsInf(at, 1) {
 				ends = append(ends, at)
 			}
@@ -124,18 +124,18 @@ func (t *table) plan(horizon float64) *plan {
 	return p
 }
 
-// owe enters what is due to a job at each end: what fair sharing will have done of it from when its size may be reached,
-// all of it at its end there, and at any time the floor.
+// owe enters what is due to a job at each end: from when its size may be reached what fair sharing will have done of it,
+// or a little before where that is not sure; all of it at its end there; and at any time the floor.
 func (t *table) owe(p *plan, job int, ends []float64) {
 	a, left, least := t.accounts[job], t.left(job), t.least(job)
 	due, floor := make([]float64, len(ends)), make([]float64, len(ends))
 	for s, end := range ends {
-		fair := growth.CoreSeconds(t.forecast.at(job, end))
-		floor[s] = t.config.Floor * float64(fair-a.Fair)
+		floor[s] = t.config.Floor * (t.forecast.at(job, end) - float64(a.Fair))
+		fair := growth.CoreSeconds(t.forecast.at(job, t.lagged(job, end)))
 		switch {
 		case end >= t.finish[job]-instant:
 			due[s] = left
-		case !t.late[job] && fair >= least-2*dust:
+		case !t.late[job] && fair >= least-tolerance:
 			due[s] = min(max(0, float64(fair-a.Real)), left)
 		}
 	}

@@ -131,36 +131,52 @@ func delayed(late float64, decide decider) decider {
 	}
 }
 
-// Jobs alike, whose sizes are estimated anew each time and up to a tenth off: whoever is first stays it.
-func TestJobsAlikeDoNotChangePlaces(t *testing.T) {
-	changes := 0
-	for seed := range uint64(20) {
-		dice := rand.New(rand.NewPCG(seed, 1))
-		tasks := make([]task, 4)
-		for i := range tasks {
-			tasks[i] = task{work: 200, need: 100, limit: 1, weight: 1}
-		}
-		var first growth.PodUID
-		policy := harmless(t, config(fairfinish.Balanced, 1), false, func(d fairfinish.Decision) {
-			if len(d.Grants) == 0 {
-				return
+// Jobs alike, whose sizes are estimated anew each time: whoever is first stays it for some intervals. Nobody is done at one go
+// where sizes are uncertain, for he might be smaller than is thought, and so might those who wait.
+func TestJobsAlikeSeldomChangePlaces(t *testing.T) {
+	for name, tc := range map[string]struct{ off, most float64 }{
+		"sizes known":          {0, 4},
+		"up to a fiftieth off": {0.02, 7},
+		"up to a tenth off":    {0.1, 18},
+	} {
+		t.Run(name, func(t *testing.T) {
+			changes := 0
+			for seed := range uint64(20) {
+				changes += changesOfPlace(t, seed, tc.off)
 			}
-			top := slices.MaxFunc(d.Grants, func(a, b fairfinish.Grant) int { return cmp.Compare(a.Share, b.Share) })
-			if top.ID != first {
-				changes++
-			}
-			first = top.ID
-		})
-		run(t, 1, tasks, func(now float64, jobs []fairfinish.Job) ([]float64, float64) {
-			for i := range jobs {
-				off := growth.CoreSeconds(0.9 + 0.2*dice.Float64())
-				for _, e := range []*remaining.Estimate{&jobs[i].Left, &jobs[i].Need} {
-					*e = remaining.Estimate{Low: e.Likely * 9 / 10, Likely: e.Likely * off, High: e.Likely * 11 / 10, Known: true}
-				}
-			}
-			return policy(now, jobs)
+			t.Logf("%.1f jobs were first in turn, of 4", float64(changes)/20)
+			require.LessOrEqual(t, float64(changes)/20, tc.most)
 		})
 	}
-	t.Logf("%.1f jobs were first in turn, of 4", float64(changes)/20)
-	require.Less(t, float64(changes)/20, 11.0)
+}
+
+// changesOfPlace is how often another of four jobs alike is first, until all have ended.
+func changesOfPlace(t *testing.T, seed uint64, off float64) (changes int) {
+	dice := rand.New(rand.NewPCG(seed, 1))
+	tasks := make([]task, 4)
+	for i := range tasks {
+		tasks[i] = task{work: 200, need: 100, limit: 1, weight: 1}
+	}
+	var first growth.PodUID
+	policy := harmless(t, config(fairfinish.Balanced, 1), false, func(d fairfinish.Decision) {
+		if len(d.Grants) == 0 {
+			return
+		}
+		top := slices.MaxFunc(d.Grants, func(a, b fairfinish.Grant) int { return cmp.Compare(a.Share, b.Share) })
+		if top.ID != first {
+			changes++
+		}
+		first = top.ID
+	})
+	run(t, 1, tasks, func(now float64, jobs []fairfinish.Job) ([]float64, float64) {
+		for i := range jobs {
+			wrong := growth.CoreSeconds(1 - off + 2*off*dice.Float64())
+			for _, e := range []*remaining.Estimate{&jobs[i].Left, &jobs[i].Need} {
+				part := growth.CoreSeconds(off)
+				*e = remaining.Estimate{Low: e.Likely * (1 - part), Likely: e.Likely * wrong, High: e.Likely * (1 + part), Known: true}
+			}
+		}
+		return policy(now, jobs)
+	})
+	return changes
 }

@@ -14,6 +14,15 @@ type Running struct {
 	told int
 }
 
+// milestone is the work until something happens that is seen at once: the job ends, or its metric is good, where it is
+// told when that is and the policy is alert to it.
+func (r *Running) milestone(alert bool) float64 {
+	if alert && r.Losses == nil && r.Done < r.Need-dust {
+		return r.Need - r.Done
+	}
+	return r.Work - r.Done
+}
+
 // heard are the reports since it was last asked for them.
 func (r *Running) heard() []Loss {
 	from := r.told
@@ -37,12 +46,13 @@ type Outcome struct {
 // dust is work too small to matter, in core-seconds.
 const dust = 1e-7
 
-// Run lets the jobs, in the order of their arrival, run under a policy, which is asked at each arrival, each end, and
-// when its time is over. It returns what became of each, and when the last one ended.
+// Run lets the jobs, in the order of their arrival, run under a policy, which is asked at each arrival, each end, when its
+// time is over, and, if it is alert to that, when a metric is told to be good. It returns what became of each, and when the last one ended.
 func Run(jobs []Job, cores float64, policy Policy) (outcomes []Outcome, makespan float64) {
 	outcomes = make([]Outcome, len(jobs))
 	var running, ended []*Running
 	now := 0.0
+	_, alert := policy.(interface{ alert() })
 	for arrived := 0; arrived < len(jobs) || len(running) > 0; {
 		if len(running) == 0 {
 			now = max(now, jobs[arrived].Arrival)
@@ -57,11 +67,11 @@ func Run(jobs []Job, cores float64, policy Policy) (outcomes []Outcome, makespan
 			step = min(step, jobs[arrived].Arrival-now)
 		}
 		for i, j := range running {
-			step = min(step, (j.Work-j.Done)/rates[i])
+			step = min(step, j.milestone(alert)/rates[i])
 		}
 		ended = nil
 		for i, j := range running {
-			if o := &outcomes[j.Index]; o.Good == 0 && j.Done+rates[i]*step >= j.Need {
+			if o := &outcomes[j.Index]; o.Good == 0 && j.Done+rates[i]*step >= j.Need-dust {
 				o.Good = now + (j.Need-j.Done)/rates[i] - j.Arrival
 			}
 			if j.Done += rates[i] * step; j.Done >= j.Work-dust {

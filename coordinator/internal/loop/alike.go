@@ -61,7 +61,7 @@ func (l *Loop) alike(j *job) (names []string, curves []remaining.Curve) {
 
 // estimates are the work to the job's end, by the steps that it has said it will make, else by its curve, and the work
 // until its metric is almost as good as it will be, by a job like it, whose name is told, else by its curve; each as far as
-// it is known.
+// it is known. The job like it sets this one's goal, too.
 func (l *Loop) estimates(j *job) (left, need remaining.Estimate, like string) {
 	perStep, _ := j.cost.perStep()
 	p := remaining.Progress{Done: float64(j.odometer.steps), Total: float64(j.latest.TotalSteps), PerStep: perStep}
@@ -70,9 +70,13 @@ func (l *Loop) estimates(j *job) (left, need remaining.Estimate, like string) {
 	}
 	names, curves := l.alike(j)
 	need, by := j.curve.NeedAmong(curves, j.wish.Direction, p)
+	j.goal = nil
 	switch {
 	case by >= 0:
 		like = names[by]
+		if need.Likely > 0 && !j.good {
+			j.goal = curves[by].Goal(j.wish.Direction, p.Total)
+		}
 	case !need.Known && p.Total > 0 && len(j.curve.Points) > 0: // without a metric nothing becomes good
 		need = remaining.Presumed(growth.CoreSeconds(p.Done)*perStep, left)
 	}

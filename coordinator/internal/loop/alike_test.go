@@ -37,13 +37,15 @@ func (w *world) alike(name, runs string, from, to int, loss func(step float64) f
 	}
 }
 
-// foretold is what the last decision about a job went by.
-func (w *world) foretold(name string) explain.Inputs {
+// decided is the last decision about a job, foretold what it went by.
+func (w *world) decided(name string) explain.Decision {
 	e, err := w.loop.Explain(w.t.Context(), ref(name).String())
 	require.NoError(w.t, err)
 	require.NotEmpty(w.t, e.Decisions)
-	return e.Decisions[len(e.Decisions)-1].Inputs
+	return e.Decisions[len(e.Decisions)-1]
 }
+
+func (w *world) foretold(name string) explain.Inputs { return w.decided(name).Inputs }
 
 func worldOfOneCore(t *testing.T) *world {
 	w := newWorld(t)
@@ -128,4 +130,32 @@ func TestOfJobsThatEndedFewAreRemembered(t *testing.T) {
 		require.Len(t, w.memory.Ended, 64)
 		require.Equal(t, "ns/other-99", w.memory.Ended[0].Job)
 	})
+}
+
+// Its interval is ten seconds, and a job that is good keeps the others waiting for none of them.
+func TestAJobAsGoodAsOneLikeItEndsTheInterval(t *testing.T) {
+	for name, tc := range map[string]struct {
+		runs string
+		ends bool
+	}{
+		"foretold":     {"train #", true},
+		"not foretold": {"test #", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := worldOfOneCore(t)
+				w.start(flowcon.Harmless)
+				w.alike("first", "train #", 0, 90, plateau)
+				w.remove("first")
+				w.alike("second", tc.runs, 0, 61, plateau)
+				because := map[string]bool{}
+				for step := 61; step < 80; step++ {
+					w.alike("second", tc.runs, step, step+1, plateau)
+					because[w.decided("second").Because] = true
+				}
+				require.Equal(t, tc.ends, because["good"], "%v", because)
+				require.True(t, because["interval"])
+			})
+		})
+	}
 }

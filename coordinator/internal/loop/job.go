@@ -46,6 +46,8 @@ type job struct {
 	usage   cgroup.Usage
 	cost    cost
 	curve   remaining.Curve
+	goal    *remaining.Goal // nil where none is known, and once it was met
+	good    bool            // it was: that interrupts once, whatever the job reports after
 	usedAt  time.Time
 	used    growth.MilliCPU
 	io      traffic
