@@ -21,7 +21,7 @@ func (c *Curve) Goal(direction growth.Direction, total float64) *Goal {
 // Met takes in a report and tells whether enough in a row were good. One may be noise.
 func (g *Goal) Met(value float64) bool {
 	g.reports++
-	if (g.value-value)*float64(g.direction) < 0 {
+	if !((g.value-value)*float64(g.direction) >= 0) { // worse, or no number
 		g.reports = 0
 	}
 	return g.reports >= near
