@@ -28,9 +28,10 @@ func extenderCommand(commit string) *cobra.Command {
 		Use:   "extender",
 		Short: "What the extender costs, beside one that does nothing",
 		Long: `extender measures the extender binary beside this program, on a stock etcd, API server and scheduler that it starts
-itself (bin/local build --only controlplane makes them), and writes every figure with its goal. It needs no root. The tail
-of service times is that of the machine as well: a turn of questions while others had much of it is taken again
-(--attempts), and beside the tail of those that count stands that of all.`,
+itself (bin/local build --only controlplane makes them), and writes every figure with its goal. The tail of service
+times is that of the machine as well: a turn of questions while others had much of it is taken again (--attempts), and
+beside the tail of those that count stands that of all. It needs no root, but only root can keep processors awake between
+two questions; where they sleep on a virtual machine, the tail is longer.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.Out = cmd.ErrOrStderr()

@@ -13,8 +13,8 @@ const (
 )
 
 // rested waits until programs have come to rest, of which cpu is what they have computed in their lives. An API server that was
-// given tens of thousands of pods has garbage to collect for seconds after it, on cores that whoever is measured wants. Who does not
-// come to rest within a minute is measured as it is.
+// given tens of thousands of pods has garbage to collect for seconds after it, on cores that whoever is measured wants. Who
+// does not come to rest within a minute is measured as it is.
 func rested(ctx context.Context, cpu func() time.Duration) error {
 	tick, give := time.NewTicker(restEvery), time.After(restWithin)
 	defer tick.Stop()

@@ -47,7 +47,8 @@ type Outcome struct {
 const dust = 1e-7
 
 // Run lets the jobs, in the order of their arrival, run under a policy, which is asked at each arrival, each end, when its
-// time is over, and, if it is alert to that, when a metric is told to be good. It returns what became of each, and when the last one ended.
+// time is over, and, if it is alert to that, when a metric is told to be good. It returns what became of each, and when the
+// last one ended.
 func Run(jobs []Job, cores float64, policy Policy) (outcomes []Outcome, makespan float64) {
 	outcomes = make([]Outcome, len(jobs))
 	var running, ended []*Running

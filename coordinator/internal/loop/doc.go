@@ -3,7 +3,8 @@
 //	observe   reports from sockets and logs, use from cgroups        as they come
 //	classify  growth and category of each job                        every interval
 //	decide    shares of the node's CPU                               every interval, backed off by the policy, and at
-//	                                                                 once on an arrival, a departure, a new category
+//	                                                                 once on an arrival, a departure, a new category, or
+//	                                                                 reports as good as those of a job alike ever were
 //	enforce   requests by in-place resize, advice over the sockets   when they differ from what is
 //	publish   samples, load, events, annotations                     every interval and on changes
 //

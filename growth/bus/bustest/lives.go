@@ -1,0 +1,40 @@
+package bustest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth/bus"
+)
+
+func whileAlive(t *testing.T, h Harness) {
+	survivor, dying, m := h.Open(t), h.Open(t), mirror()
+	put(t, survivor, "/n/stays", "1", bus.WhileAlive)
+	put(t, dying, "/n/goes", "1", bus.WhileAlive)
+	batches := survivor.Watch(t.Context(), "/n/")
+	mirrored(t, batches, m, holds("/n/stays", "1", "/n/goes", "1"))
+	if err := dying.Close(); err != nil {
+		t.Fatal(err)
+	}
+	mirrored(t, batches, m, holds("/n/stays", "1"))
+}
+
+func expires(t *testing.T, h Harness) {
+	b, m := h.Open(t), mirror()
+	put(t, b, "/n/a", "1", bus.Life{For: time.Second})
+	batches := b.Watch(t.Context(), "/n/")
+	mirrored(t, batches, m, holds("/n/a", "1"))
+	h.Pass(2 * time.Second)
+	mirrored(t, batches, m, holds())
+}
+
+func persistentAfterExpiring(t *testing.T, h Harness) {
+	b := h.Open(t)
+	put(t, b, "/n/short", "1", bus.Life{For: time.Second})
+	put(t, b, "/n/a", "1", bus.Life{For: time.Second})
+	put(t, b, "/n/a", "2", bus.Persistent)
+	m := mirror()
+	batches := b.Watch(t.Context(), "/n/")
+	h.Pass(2 * time.Second)
+	mirrored(t, batches, m, holds("/n/a", "2"))
+}
