@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// leastRequest is the smallest CPU request a job is given. It is for more than progress: a job that has made all its steps
-	// and was served ahead of others is owed nothing, and still has to save and to leave. At 2m that took it half a minute.
-	leastRequest growth.MilliCPU = 10
+	// leastRequest is the smallest CPU request a job is given, and the smallest that the kernel tells from less. What a job
+	// that waits must have is the policy's to say: ten of them at a hundredth of a core would cost a one-core node a tenth.
+	leastRequest growth.MilliCPU = 2
 	// silentAfter is how many intervals a job has for its first two reports.
 	silentAfter = 3
 	// furthest is the longest a decision can be put off, for a policy that knows no bound.

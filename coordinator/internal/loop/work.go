@@ -47,6 +47,7 @@ type cost struct {
 	known bool // the two below are from an earlier interval of this job
 	steps int64
 	cpu   growth.Seconds
+	since growth.Seconds // CPU used after that, without a step
 }
 
 // note takes in how many steps have been made, and what CPU has been used, since the job began. What was used before the
@@ -57,10 +58,11 @@ func (c *cost) note(steps int64, cpu growth.Seconds) {
 	}
 	made, used := float64(steps-c.steps), float64(cpu-c.cpu)
 	if c.known && made == 0 && used >= 0 {
+		c.since = growth.Seconds(used)
 		return // let it add up to the next step
 	}
 	known := c.known
-	c.known, c.steps, c.cpu = true, steps, cpu
+	c.known, c.steps, c.cpu, c.since = true, steps, cpu, 0
 	if !known || made <= 0 || used <= 0 {
 		return
 	}
@@ -87,12 +89,23 @@ func (c *cost) resume(mean, spread growth.CoreSeconds) {
 	}
 }
 
-// left is the work to the end of a job that has said how many steps it will take.
+// leaving is what a job is thought to need after its last step, to save and to end. Without it such a job has no end that is
+// known; if it was served ahead of others, it is owed nothing either, and waits with nothing but the door before it.
+const leaving growth.CoreSeconds = 2
+
+// left is the work to the end of a job that has said how many steps it will take. The end of one that makes more of them,
+// or that stays when it has used what it was to leave with, is not known any more.
 func (c *cost) left(steps, total int64) remaining.Estimate {
 	mean, spread := c.perStep()
 	if total <= 0 || mean <= 0 {
 		return remaining.Estimate{}
 	}
-	rest := growth.CoreSeconds(max(total-steps, 0))
-	return remaining.Estimate{Low: rest * max(mean-spread, 0), Likely: rest * mean, High: rest * (mean + spread), Known: true}
+	rest, end := growth.CoreSeconds(max(total-steps, 0)), leaving
+	switch {
+	case steps > total:
+		end = 0
+	case steps == total:
+		end = max(leaving-growth.CoreSeconds(c.since), 0)
+	}
+	return remaining.Estimate{Low: rest * max(mean-spread, 0), Likely: rest*mean + end, High: rest*(mean+spread) + end, Known: true}
 }

@@ -58,15 +58,15 @@ func TestCost(t *testing.T) {
 	require.False(t, c.left(10, 100).Known, "what was before us, or before its first step, is not counted")
 	c.note(20, 120)
 	got := c.left(20, 100)
-	require.Equal(t, growth.CoreSeconds(160), got.Likely)
+	require.Equal(t, 160+leaving, got.Likely)
 	require.Less(t, got.Low, got.Likely)
 	require.Greater(t, got.High, got.Likely)
 	c.note(20, 121)
 	c.note(20, 122)
 	c.note(22, 124)
-	require.InDelta(t, 78*2, float64(c.left(22, 100).Likely), 1e-9, "use without a step belongs to the next step")
+	require.InDelta(t, 78*2, float64(c.left(22, 100).Likely-leaving), 1e-9, "use without a step belongs to the next step")
 	c.note(1, 5)
-	require.InDelta(t, 99*2, float64(c.left(1, 100).Likely), 1e-9, "a restart teaches nothing")
+	require.InDelta(t, 99*2, float64(c.left(1, 100).Likely-leaving), 1e-9, "a restart teaches nothing")
 	var again cost
 	again.resume(c.perStep())
 	require.Equal(t, c.left(1, 100), again.left(1, 100), "a restarted coordinator knows it too")
@@ -74,7 +74,7 @@ func TestCost(t *testing.T) {
 		c.note(2+i, 5+4*growth.Seconds(1+i))
 	}
 	got = c.left(100, 200)
-	require.InDelta(t, 400, float64(got.Likely), 1, "it follows what steps cost now")
+	require.InDelta(t, 400, float64(got.Likely-leaving), 1, "it follows what steps cost now")
 	require.InDelta(t, 400, float64(got.Low), 5, "and is sure of it")
 	for i := range int64(30) {
 		c.note(62+20*i, 300+40*growth.Seconds(i)) // served: two a step
@@ -82,8 +82,24 @@ func TestCost(t *testing.T) {
 	for i := range int64(30) {
 		c.note(643+i, 1460+3*growth.Seconds(1+i)) // waiting: a step now and then, at three
 	}
-	require.InDelta(t, 2.2, float64(c.left(700, 701).Likely), 0.2, "what it costs while it waits says little")
+	require.InDelta(t, 2.2, float64(c.left(700, 701).Likely-leaving), 0.2, "what it costs while it waits says little")
 	require.False(t, c.left(5, 0).Known, "no total, no end")
-	require.True(t, c.left(300, 200).Known)
-	require.Zero(t, c.left(300, 200).Likely)
+}
+
+func TestAJobThatHasMadeAllItsStepsHasStillToLeave(t *testing.T) {
+	var c cost
+	c.note(50, 50)
+	c.note(98, 98)
+	require.Equal(t, 2+leaving, c.left(98, 100).Likely)
+	c.note(100, 100)
+	require.Equal(t, leaving, c.left(100, 100).Likely)
+	require.Zero(t, c.left(100, 100).Low, "it may end at once")
+	c.note(100, 101.5)
+	require.Equal(t, leaving-1.5, c.left(100, 100).Likely)
+	require.Equal(t, 1+leaving, c.left(100, 101).Likely, "what it has used without a step goes to its next")
+	c.note(100, 130)
+	require.True(t, c.left(100, 100).Known)
+	require.Zero(t, c.left(100, 100).Likely, "who stays has no end that is known")
+	c.note(101, 131)
+	require.Zero(t, c.left(101, 100).Likely, "nor has who trains on")
 }
