@@ -21,7 +21,7 @@ func TestDirect(t *testing.T) {
 		says string
 	}{
 		"v1":        {"cpu/kubepods/pod" + string(uid) + "/cpu.shares", 256, ""},
-		"v2":        {"kubepods/pod" + string(uid) + "/cpu.weight", 25, ""},
+		"v2":        {"kubepods/pod" + string(uid) + "/cpu.weight", 10, ""},
 		"no weight": {"kubepods/pod" + string(uid) + "/cgroup.procs", 0, "no CPU weight"},
 		"no pod":    {"kubepods/x", 0, "no cgroup on this node"},
 	} {

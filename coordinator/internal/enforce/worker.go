@@ -166,8 +166,8 @@ func (w *Worker) readBack(ctx context.Context, resized []*pending) {
 	}
 }
 
-// look reads once. On cgroup v1 kubelet's formula says what the weight must be; on v2 it depends on the runtime, and
-// a weight counts as new when it has moved.
+// look reads once. kubelet's formula says what the weight must be; on v2 it has been talked of changing it, so that there a
+// weight that has moved counts as new, too.
 func (w *Worker) look(p *pending) bool {
 	now, err := w.weights.Usage(p.target.Pod.UID, time.Now())
 	if err != nil {
@@ -177,7 +177,7 @@ func (w *Worker) look(p *pending) bool {
 	if now.Version == 1 {
 		p.ok = now.Weight == cgroup.SharesOf(p.target.To)
 	} else {
-		p.ok = now.Weight != p.before.Weight
+		p.ok = now.Weight == cgroup.WeightOf(p.target.To) || now.Weight != p.before.Weight
 	}
 	return p.ok
 }

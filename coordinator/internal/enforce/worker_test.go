@@ -33,6 +33,7 @@ type node struct {
 	mu      sync.Mutex
 	client  *fake.Clientset
 	version int
+	weigh   func(growth.MilliCPU) int64
 	deaf    bool
 	order   []string
 	weights map[growth.PodUID]int64
@@ -59,10 +60,7 @@ func (n *node) resized(action clienttesting.Action) (bool, runtime.Object, error
 	if err := json.Unmarshal(patch.GetPatch(), &body); err != nil {
 		return true, nil, err
 	}
-	weight := cgroup.SharesOf(pods.Read(&body).Request())
-	if n.version == 2 {
-		weight /= 10
-	}
+	weight := n.weigh(pods.Read(&body).Request())
 	time.AfterFunc(time.Second, func() {
 		n.mu.Lock()
 		defer n.mu.Unlock()
@@ -72,7 +70,10 @@ func (n *node) resized(action clienttesting.Action) (bool, runtime.Object, error
 }
 
 func newNode(version int, requests map[string]string) *node {
-	n := &node{version: version, weights: map[growth.PodUID]int64{}}
+	n := &node{version: version, weigh: cgroup.SharesOf, weights: map[growth.PodUID]int64{}}
+	if version == 2 {
+		n.weigh = cgroup.WeightOf
+	}
 	var objects []runtime.Object
 	for name, request := range requests {
 		quantity := resource.MustParse(request)
@@ -82,7 +83,7 @@ func newNode(version int, requests map[string]string) *node {
 				Name: "train", Image: "job", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: quantity}},
 			}}},
 		})
-		n.weights[growth.PodUID("uid-"+name)] = cgroup.SharesOf(growth.MilliCPU(quantity.MilliValue()))
+		n.weights[growth.PodUID("uid-"+name)] = n.weigh(growth.MilliCPU(quantity.MilliValue()))
 	}
 	n.client = fake.NewClientset(objects...)
 	n.client.PrependReactor("patch", "pods", n.resized)
@@ -115,7 +116,7 @@ func work(t *testing.T, n *node, targets ...enforce.Target) map[string]enforce.R
 }
 
 func TestWeightsAreReadBack(t *testing.T) {
-	for version, want := range map[int]int64{1: 768, 2: 76} {
+	for version, want := range map[int]int64{1: 768, 2: 30} {
 		t.Run(fmt.Sprintf("cgroup v%d", version), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				n := newNode(version, map[string]string{"a": "500m"})
@@ -127,6 +128,27 @@ func TestWeightsAreReadBack(t *testing.T) {
 				require.Equal(t, "750m", pod.Spec.Containers[0].Resources.Requests.Cpu().String())
 				require.Equal(t, "job", pod.Spec.Containers[0].Image, "containers merge by name")
 				require.Empty(t, pod.Spec.Containers[0].Resources.Limits)
+			})
+		})
+	}
+}
+
+func TestWeightsOnV2(t *testing.T) {
+	for name, tc := range map[string]struct {
+		weigh func(growth.MilliCPU) int64
+		to    growth.MilliCPU
+		want  bool
+	}{
+		"too little of a change for another weight": {cgroup.WeightOf, 505, true},
+		"a kubelet of another formula":              {func(r growth.MilliCPU) int64 { return int64(r) / 10 }, 750, true},
+		"of another formula, and nothing moved":     {func(growth.MilliCPU) int64 { return 50 }, 750, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := newNode(2, map[string]string{"a": "500m"})
+				n.weigh = tc.weigh
+				n.weights["uid-a"] = tc.weigh(500)
+				require.Equal(t, tc.want, work(t, n, target("a", 500, tc.to))["a"].Verified)
 			})
 		})
 	}

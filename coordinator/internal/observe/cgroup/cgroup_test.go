@@ -118,6 +118,12 @@ func TestSharesOf(t *testing.T) {
 	}
 }
 
+func TestWeightOf(t *testing.T) {
+	for request, want := range map[growth.MilliCPU]int64{0: 1, 2: 1, 28: 1, 29: 2, 100: 4, 500: 20, 1000: 39, 1 << 30: 10000} {
+		require.Equal(t, want, cgroup.WeightOf(request), request)
+	}
+}
+
 func TestProcessesOfAContainer(t *testing.T) {
 	const (
 		pod       = "kubepods/burstable/pod0f2b6a5c-8a37-4f0e-9a51-3a2f0c9d7e11/"

@@ -12,9 +12,10 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// WeightOf is the cpu.weight that Weigh writes on cgroup v2 for a request: a hundred a core, which is the kernel's own
-// default and what newer runtimes give one core. Theirs is no straight line; shares are, so this is.
-func WeightOf(request growth.MilliCPU) int64 { return min(max(int64(request)/10, 1), 10000) }
+// WeightOf is the cpu.weight that kubelet gives a pod's cgroup for a request on cgroup v2, its own formula: one for each 26m.
+// Runtimes have another one by now, for the containers within; between pods it is kubelet's that counts. Of a node of one
+// core there are 40 to divide, so that nine jobs that wait have a fifth of it together, whatever was decided.
+func WeightOf(request growth.MilliCPU) int64 { return 1 + (SharesOf(request)-2)*9999/262142 }
 
 // Weigh writes the weight of a request into a pod's cgroup. It takes a cgroup tree that may be written to.
 func (t *Tree) Weigh(pod growth.PodUID, request growth.MilliCPU) error {
