@@ -89,6 +89,7 @@ func TestGoalsCompareWithinARepeat(t *testing.T) {
 		record("10 random", "fair", 1, 100, 200), record("10 random", "harmless", 1, 10, 190),
 		record("10 random", "fair", 2, 200, 400), record("10 random", "harmless", 2, 100, 420),
 		record("10 random", "harmless", 3, 1, 1), // which there is nothing to compare with
+		record("10 random", "flowcon", 2, 150, 410),
 		record("3 fixed", "fair", 1, 100), record("3 fixed", "flowcon", 1, 110),
 	})
 	values := map[string][3]float64{}
@@ -107,7 +108,10 @@ func TestGoalsCompareWithinARepeat(t *testing.T) {
 	require.Equal(t, map[string]bool{
 		"10 random, harmless: mean completion": false, "10 random, harmless: mean time to 95 % of the metric": false, "10 random, harmless: best job": false,
 		"10 random, harmless: worst job": true, "10 random, harmless: makespan": true,
+		"10 random, harmless less flowcon: mean completion": true, "10 random, harmless less flowcon: mean time to 95 % of the metric": true,
+		"10 random, harmless less flowcon: best job": true, "10 random, harmless less flowcon: worst job": false, "10 random, harmless less flowcon: makespan": false,
 	}, met, "only ten jobs are judged")
+	require.Equal(t, [3]float64{-25, -25, -25}, values["10 random, harmless less flowcon: best job"], "of the repeats that both have played")
 }
 
 func TestAJournalIsGoneOnWith(t *testing.T) {

@@ -1,6 +1,7 @@
 package flowcon
 
 import (
+	"maps"
 	"math"
 	"slices"
 
@@ -45,7 +46,10 @@ func targets() []target {
 	}
 }
 
-// Goals compares each policy with the baseline, repeat by repeat.
+// beaten is whom harmless is to be no worse than in any of its figures, in the schedule of ten jobs.
+const beaten = "flowcon"
+
+// Goals compares each policy with the baseline, repeat by repeat, and the default one with FlowCon's, too.
 func Goals(records []Record) []results.Goal {
 	var goals []results.Goal
 	for _, schedule := range distinct(records, func(r Record) string { return r.Schedule }) {
@@ -54,17 +58,49 @@ func Goals(records []Record) []results.Goal {
 				continue
 			}
 			for _, figure := range figures() {
-				if goal, known := compared(records, schedule, variant, figure); known {
-					goals = append(goals, goal)
+				if values := compared(records, schedule, variant, figure); len(values) > 0 {
+					goal := results.Measured(schedule+", "+variant+": "+figure, unit(figure), slices.Collect(maps.Values(values)))
+					goals = append(goals, judge(goal, schedule, variant, figure))
 				}
 			}
+		}
+	}
+	return append(goals, beside(records)...)
+}
+
+func judge(goal results.Goal, schedule, variant, figure string) results.Goal {
+	for _, t := range targets() {
+		if schedule == judged && t.variant == variant && t.figure == figure {
+			return goal.AtMost(t.atMost)
+		}
+	}
+	return goal
+}
+
+// beside is how far harmless' figures are from those of the policy that it is to beat.
+func beside(records []Record) []results.Goal {
+	var goals []results.Goal
+	for _, figure := range figures() {
+		if figure == toldGood {
+			continue
+		}
+		ours, theirs := compared(records, judged, "harmless", figure), compared(records, judged, beaten, figure)
+		var apart []float64
+		for repeat, value := range ours {
+			if other, played := theirs[repeat]; played {
+				apart = append(apart, value-other)
+			}
+		}
+		if len(apart) > 0 {
+			goals = append(goals, results.Measured(judged+", harmless less "+beaten+": "+figure, "points", apart).AtMost(0))
 		}
 	}
 	return goals
 }
 
-func compared(records []Record, schedule, variant, figure string) (results.Goal, bool) {
-	var values []float64
+// compared is a figure of each repeat that the baseline has played, too.
+func compared(records []Record, schedule, variant, figure string) map[int]float64 {
+	values := map[int]float64{}
 	for _, r := range records {
 		if r.Schedule != schedule || r.Policy != variant {
 			continue
@@ -76,19 +112,10 @@ func compared(records []Record, schedule, variant, figure string) (results.Goal,
 			continue
 		}
 		if value := against(r, records[at])[figure]; !math.IsNaN(value) {
-			values = append(values, value)
+			values[r.Repeat] = value
 		}
 	}
-	if len(values) == 0 {
-		return results.Goal{}, false
-	}
-	goal := results.Measured(schedule+", "+variant+": "+figure, unit(figure), values)
-	for _, t := range targets() {
-		if schedule == judged && t.variant == variant && t.figure == figure {
-			goal = goal.AtMost(t.atMost)
-		}
-	}
-	return goal, true
+	return values
 }
 
 // against is each figure of a record beside the baseline's, NaN where there is nothing to compare.
