@@ -9,14 +9,12 @@ import (
 )
 
 // Objective says what the slack is spent on, 0..1: at 0 on jobs that end soonest, at 1 on jobs whose metric is good
-// soonest. In between it is what a good metric is worth, and an end the rest; but for Balanced, which leaves that open.
+// soonest.
 type Objective float64
 
 // The objectives that have a name.
 const (
-	Finish Objective = 0
-	// Balanced gains about as much in the time to a good metric as in the time to the end, whatever that takes with the jobs
-	// that there are. Its number is what it takes with most.
+	Finish   Objective = 0
 	Balanced Objective = 0.43
 	Growth   Objective = 1
 )

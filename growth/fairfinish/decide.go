@@ -1,6 +1,7 @@
 package fairfinish
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -37,7 +38,6 @@ func Decide(c Config, s State, now time.Time, jobs []Job) (State, Decision) {
 		return next, Decision{Next: c.Interval}
 	}
 	t := lay(c, next, running)
-	next.Worth = t.worth
 	horizon := t.horizon()
 	work, reasons := t.serve(horizon)
 	sum := 0.0
@@ -62,29 +62,27 @@ type table struct {
 	cores    float64
 	jobs     []Job
 	accounts []Account
-	ghosts   []Account // of jobs that have ended, and are still there under fair sharing
-	forecast forecast  // of accounts, and then of ghosts
+	forecast forecast
 	finish   []float64 // when fair sharing finishes the job; where it has already, when the late jobs alone would
 	late     []bool
-	worth    float64 // of a good metric; an end is worth the rest of 1
-	order    []int   // jobs by their index, the greatest first
+	order    []int // jobs by their index, the greatest first
 }
 
 func lay(c Config, s State, jobs []Job) *table {
-	t := &table{config: c, now: s.At, cores: s.Served * c.Cores.Cores(), jobs: jobs, worth: s.Worth}
+	t := &table{config: c, now: s.At, cores: s.Served * c.Cores.Cores(), jobs: jobs}
 	for i, j := range jobs {
 		t.accounts = append(t.accounts, s.Accounts[j.ID])
 		t.order = append(t.order, i)
 	}
-	_, t.ghosts = s.sorted(func(a Account) bool { return a.Ended && a.active() })
-	t.forecast = foresee(slices.Concat(t.accounts, t.ghosts), t.cores)
+	// Those that have really ended are still there under fair sharing.
+	_, ghosts := s.sorted(func(a Account) bool { return a.Ended && a.active() })
+	t.forecast = foresee(slices.Concat(t.accounts, ghosts), t.cores)
 	for i, a := range t.accounts {
 		_, size := a.size()
 		t.finish = append(t.finish, t.forecast.when(i, size))
 		t.late = append(t.late, !a.active())
 	}
 	t.hurry()
-	t.balance()
 	t.sort()
 	return t
 }
@@ -148,5 +146,17 @@ func (t *table) left(job int) float64 {
 	return float64(size - a.Real)
 }
 
-// need is the work until a job's metric is good; infinite where it is not known.
-func (t *table) need(job int) float64 { return t.jobs[job].need() }
+// perhaps is what the most that a job may need counts for beside what it likely needs.
+const perhaps = 1. / 3
+
+// need is the work until a job's metric is good; infinite where it is not known. One that is likely good but perhaps not
+// still needs something: taken for good too soon it would wait behind all others, with little missing.
+func (t *table) need(job int) float64 {
+	if n := t.jobs[job].Need; sane(n) {
+		if most := perhaps * float64(n.High); most > float64(n.Likely) && !math.IsInf(most, 1) {
+			return most
+		}
+		return float64(n.Likely)
+	}
+	return math.Inf(1)
+}

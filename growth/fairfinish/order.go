@@ -24,18 +24,14 @@ func (t *table) sort() {
 	})
 }
 
-// index is a job's at what a good metric is worth now.
+// index is the greatest reward per core-second that a job can still earn. A good metric is worth the objective, the end
+// the rest; up to the end it earns both. It is Gittins' index of a job with two milestones, which for one core and no
+// deadlines minimises the weighted sum of the times at which they are reached.
 func (t *table) index(job int) float64 {
-	return index(t.worth, t.accounts[job].Weight, t.need(job), t.left(job))
-}
-
-// index is the greatest reward per core-second that a job can still earn. A good metric is worth so much, the end the rest; up
-// to the end it earns both. It is Gittins' index of a job with two milestones, which for one core and no deadlines minimises
-// the weighted sum of the times at which they are reached.
-func index(worth, weight, need, left float64) float64 {
-	left = max(left, dust)
+	o, weight, left := float64(t.config.Objective), t.accounts[job].Weight, max(t.left(job), dust)
+	need := t.need(job)
 	if need <= 0 {
-		return weight * (1 - worth) / left
+		return weight * (1 - o) / left
 	}
-	return weight * max(worth/need, 1/left)
+	return weight * max(o/need, 1/left)
 }

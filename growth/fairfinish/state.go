@@ -31,29 +31,12 @@ type Job struct {
 	Finished bool
 }
 
-// perhaps is what the most that a job may need counts for beside what it likely needs.
-const perhaps = 1. / 3
-
-// need is the work until the metric is good, in core-seconds; infinite where it is not known. A job that is likely good but
-// perhaps not still needs something: taken for good too soon it would wait behind all others, with little missing.
-func (j Job) need() float64 {
-	switch most := perhaps * float64(j.Need.High); {
-	case !sane(j.Need):
-		return math.Inf(1)
-	case most > float64(j.Need.Likely) && !math.IsInf(most, 1):
-		return most
-	}
-	return float64(j.Need.Likely)
-}
-
 // State is what must survive between decisions, as JSON if need be. The zero value is a node without jobs.
 type State struct {
 	At time.Time `json:"at"`
 	// Served is the part of Config.Cores that the jobs could really have when last they wanted all of it; 0 before that.
 	// Others may run on the node, and what these use shifts from second to second.
 	Served float64 `json:"served,omitempty"`
-	// Worth is what the last decision thought a good metric worth, where the objective leaves that open.
-	Worth float64 `json:"worth,omitempty"`
 	// Accounts are those of the jobs that run, and of those that have ended but would still run under fair sharing.
 	Accounts map[growth.PodUID]Account `json:"accounts"`
 }
@@ -77,12 +60,7 @@ type Account struct {
 	// Granted is what the last decision gave it, Usable what it was seen to be able to use, in cores.
 	Granted float64 `json:"granted,omitempty"`
 	Usable  float64 `json:"usable,omitempty"`
-	// Good is how old it was when its metric was good, 0 while it is not, and GoodWork what it had done by then; End how old it
-	// was when it ended.
-	Good     growth.Seconds     `json:"good,omitempty"`
-	GoodWork growth.CoreSeconds `json:"goodWork,omitempty"`
-	End      growth.Seconds     `json:"end,omitempty"`
-	Ended    bool               `json:"ended,omitempty"`
+	Ended   bool    `json:"ended,omitempty"`
 }
 
 // dust is work, in core-seconds, too small to matter: rounding.
@@ -113,7 +91,7 @@ func (a Account) active() bool {
 func (s State) next(c Config, now time.Time, jobs []Job) State {
 	elapsed := now.Sub(s.At).Seconds()
 	seen := s.look(c, jobs, elapsed)
-	n := State{At: now, Served: seen.cores / c.Cores.Cores(), Worth: s.Worth, Accounts: make(map[growth.PodUID]Account, len(jobs))}
+	n := State{At: now, Served: seen.cores / c.Cores.Cores(), Accounts: make(map[growth.PodUID]Account, len(jobs))}
 	for id, a := range s.Accounts {
 		n.Accounts[id] = a
 	}
@@ -123,17 +101,11 @@ func (s State) next(c Config, now time.Time, jobs []Job) State {
 	for _, j := range jobs {
 		present[j.ID] = true
 		if a, known := n.Accounts[j.ID]; known && !a.Ended {
-			if a = a.charged(j, seen); !j.Finished {
-				a = a.reached(now, j.need() <= 0)
-			}
-			n.Accounts[j.ID] = a
+			n.Accounts[j.ID] = a.charged(j, seen)
 		}
 	}
 	for id, a := range n.Accounts {
-		if a.Ended = a.Ended || !present[id]; a.Ended && a.End == 0 {
-			a = a.reached(now, true)
-			a.End = a.age(now)
-		}
+		a.Ended = a.Ended || !present[id]
 		n.Accounts[id] = a
 	}
 	n.share(seen.cores, elapsed)
@@ -171,21 +143,6 @@ func (a Account) charged(j Job, seen sight) Account {
 		a.Limit = min(a.Limit, a.Usable)
 	}
 	return a
-}
-
-// reached notes when the metric was good first; one that is not good after all has yet to be.
-func (a Account) reached(now time.Time, good bool) Account {
-	switch {
-	case !good:
-		a.Good, a.GoodWork = 0, 0
-	case a.Good == 0:
-		a.Good, a.GoodWork = a.age(now), a.Real
-	}
-	return a
-}
-
-func (a Account) age(now time.Time) growth.Seconds {
-	return growth.Seconds(now.Sub(a.Arrived).Seconds())
 }
 
 // since is what a job has used since it was last seen, and its counter now.
