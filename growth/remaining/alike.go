@@ -22,22 +22,29 @@ const (
 	atLeast, almost, atMost = 0.9, 0.95, 0.98
 )
 
-// Like returns which of others' curves tells most of what a job that makes total steps still needs: the one closest to its
-// own as far as that goes, of those that go further; the furthest, as long as it has no report itself. It returns −1 if none
-// is like it.
+// Like returns which of others' curves tells most of what a job that makes total steps still needs: of those that are like its
+// own as far as that goes, and go further, one that goes to the job's end before one that does not, whose end is itself only
+// foretold; then the closest; the furthest, as long as the job has no report itself. It returns −1 if none is like it.
 func (c *Curve) Like(others []Curve, total float64) int {
-	closest, distance := -1, alike
+	best, ends, distance := -1, false, alike
 	for i := range others {
 		o := &others[i]
 		if len(o.Points) < fewest || o.Points[0].Step > head*max(total, o.steps()) || o.steps() < further*c.steps() {
 			continue
 		}
-		if d := c.apart(o); d < distance || d == distance && (closest < 0 || o.steps() > others[closest].steps()) {
-			closest, distance = i, d
+		d, whole := c.apart(o), o.tells(total)
+		switch {
+		case !(d < alike) || ends && !whole:
+			continue
+		case best < 0, whole && !ends, d < distance, d == distance && o.steps() > others[best].steps():
+			best, ends, distance = i, whole, d
 		}
 	}
-	return closest
+	return best
 }
+
+// tells tells whether a curve goes to the end of a job that makes total steps, or almost.
+func (c *Curve) tells(total float64) bool { return total > 0 && total <= further*c.steps() }
 
 // NeedAmong is what a job at progress p still needs by the curve of the one of others that is Like it, else by its own; like
 // is which one that is, −1 for its own.
@@ -136,7 +143,7 @@ func mean(points []Point) float64 {
 // is and from where the other was as good as it is now, half-way between the two; nothing once it is as good as is asked.
 // Where the other has not come to the job's end yet, or that is not known, it is what the other's fit says.
 func (c *Curve) NeedLike(other Curve, direction growth.Direction, p Progress) Estimate {
-	if p.Total == 0 || p.Total > further*other.steps() {
+	if !other.tells(p.Total) {
 		return other.Need(direction, p)
 	}
 	w := other.way(p.Total)
@@ -153,7 +160,9 @@ func (c *Curve) NeedLike(other Curve, direction growth.Direction, p Progress) Es
 	need := func(part float64) growth.CoreSeconds {
 		return growth.CoreSeconds(max(0, w.reaches(part)-here)) * p.PerStep
 	}
-	return Estimate{Low: need(atLeast), Likely: need(almost), High: need(atMost), Known: true}
+	low := need(atLeast)
+	likely := max(low, need(almost)) // points that somebody has kept for us need not be in order
+	return Estimate{Low: low, Likely: likely, High: max(likely, need(atMost)), Known: true}
 }
 
 // way is that of a metric from its first report to the end of a job.
