@@ -32,7 +32,7 @@ func (c *Curve) Like(others []Curve, total float64) int {
 		if len(o.Points) < fewest || o.Points[0].Step > head*max(total, o.steps()) || o.steps() < further*c.steps() {
 			continue
 		}
-		d, whole := c.apart(o), o.tells(total)
+		d, whole := c.apart(o), o.goesTo(total)
 		switch {
 		case !(d < alike) || ends && !whole:
 			continue
@@ -43,8 +43,8 @@ func (c *Curve) Like(others []Curve, total float64) int {
 	return best
 }
 
-// tells tells whether a curve goes to the end of a job that makes total steps, or almost.
-func (c *Curve) tells(total float64) bool { return total > 0 && total <= further*c.steps() }
+// goesTo tells whether a curve goes to the end of a job that makes total steps, or almost.
+func (c *Curve) goesTo(total float64) bool { return total > 0 && total <= further*c.steps() }
 
 // NeedAmong is what a job at progress p still needs by the curve of the one of others that is Like it, else by its own; like
 // is which one that is, −1 for its own.
@@ -143,7 +143,7 @@ func mean(points []Point) float64 {
 // is and from where the other was as good as it is now, half-way between the two; nothing once it is as good as is asked.
 // Where the other has not come to the job's end yet, or that is not known, it is what the other's fit says.
 func (c *Curve) NeedLike(other Curve, direction growth.Direction, p Progress) Estimate {
-	if !other.tells(p.Total) {
+	if !other.goesTo(p.Total) {
 		return other.Need(direction, p)
 	}
 	w := other.way(p.Total)

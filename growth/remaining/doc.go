@@ -9,8 +9,9 @@
 // # From a job like it
 //
 // What no fit of a beginning foresees, such as that a plateau ends, another run of the same program tells. Like picks the
-// curve closest to a job's own of those that go further; NeedLike is where that one had made 95 % of its way to the job's
-// end, from half-way between the step at which the job is and the one at which the other was as good as it is. A job is
+// curve closest to a job's own of those that go further, and of those that go to its end if any does; NeedLike is where that
+// one had made 95 % of its way to the job's end, from half-way between the step at which the job is and the one at which the
+// other was as good as it is. A job is
 // done when its own reports have come as far as the other's did. Which jobs are offered is for the caller to say; one that is
 // not alike after all is dropped once its curve is a tenth of its way off. Goal is the value that the other was good at, to hold
 // a job's reports against as they come.

@@ -166,8 +166,8 @@ func (w *Worker) readBack(ctx context.Context, resized []*pending) {
 	}
 }
 
-// look reads once. kubelet's formula says what the weight must be; on v2 it has been talked of changing it, so that there a
-// weight that has moved counts as new, too.
+// look reads once. kubelet's formula says what the weight must be; on v2, where another kubelet may have another one, a weight
+// that has moved counts as new, too.
 func (w *Worker) look(p *pending) bool {
 	now, err := w.weights.Usage(p.target.Pod.UID, time.Now())
 	if err != nil {
