@@ -177,7 +177,8 @@ type Pressure struct {
 
 // Work is what a coordinator has learned about how much CPU a job needs.
 type Work struct {
-	// StepCost is what a step takes, StepSpread how far that is thought to be off.
+	// Start is what it took to the first step, StepCost what a step takes, StepSpread how far that is thought to be off.
+	Start      growth.CoreSeconds `json:"start,omitempty"`
 	StepCost   growth.CoreSeconds `json:"stepCost,omitempty"`
 	StepSpread growth.CoreSeconds `json:"stepSpread,omitempty"`
 	// Curve is the metric against the steps since the job began, or began again.

@@ -20,8 +20,10 @@ type Job struct {
 	QueuedKnown bool
 	// Left is the work to its end. A job for which it is not Known gets what fair sharing gives it.
 	Left remaining.Estimate
-	// Need is the work until its metric is at 95 % of its final value; Known and 0 once it is.
-	Need remaining.Estimate
+	// Need is the work until its metric is at 95 % of its final value; Known and 0 once it is. Foretold says that another job
+	// tells it, and not a beginning.
+	Need     remaining.Estimate
+	Foretold bool
 	// Weight is the job's part of a fair division relative to others', 0.001 to 1000; 0 means 1.
 	Weight float64
 	// Limit is the most CPU that the job can use at once; 0 means all there is.

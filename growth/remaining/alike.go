@@ -158,7 +158,7 @@ func (c *Curve) NeedLike(other Curve, direction growth.Direction, p Progress) Es
 		here = (here + w.reaches(made)) / 2
 	}
 	need := func(part float64) growth.CoreSeconds {
-		return growth.CoreSeconds(max(0, w.reaches(part)-here)) * p.PerStep
+		return p.Start + growth.CoreSeconds(max(0, w.reaches(part)-here))*p.PerStep
 	}
 	low := need(atLeast)
 	likely := max(low, need(almost)) // points that somebody has kept for us need not be in order

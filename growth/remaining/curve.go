@@ -65,11 +65,11 @@ func merged(a, b Point) Point {
 	return Point{Step: wa*a.Step + wb*b.Step, Value: wa*a.Value + wb*b.Value, Reports: a.Reports + b.Reports}
 }
 
-// Progress is how far a job is: steps that it has made, steps that it will make, 0 where that is not known, and what a step
-// costs.
+// Progress is how far a job is: steps that it has made, steps that it will make, 0 where that is not known, what a step
+// costs, and what is to be done before the first one.
 type Progress struct {
-	Done, Total float64
-	PerStep     growth.CoreSeconds
+	Done, Total    float64
+	PerStep, Start growth.CoreSeconds
 }
 
 // Need is the work until the metric has made 95 % of the way that it will have made at the job's end, or ever, where that
@@ -100,6 +100,6 @@ func (c *Curve) estimate(direction growth.Direction, p Progress, parts [3]float6
 		return Estimate{}
 	}
 	likely := math.Exp(logs / odds)
-	from := func(x float64) growth.CoreSeconds { return growth.CoreSeconds(max(0, x-p.Done)) * p.PerStep }
+	from := func(x float64) growth.CoreSeconds { return p.Start + growth.CoreSeconds(max(0, x-p.Done))*p.PerStep }
 	return Estimate{Low: from(low), Likely: from(likely), High: from(max(high, likely)), Known: true}
 }

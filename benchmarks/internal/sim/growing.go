@@ -63,7 +63,7 @@ func (p *growing) Decide(now float64, running, ended []*Running) ([]float64, flo
 func (p *growing) sample(now float64, r *Running) efficiency.Reading {
 	t := p.trackers[r.Index]
 	for _, report := range r.heard() {
-		_, _ = t.Report(int64(report.After*r.Steps), report.Value)
+		_, _ = t.Report(int64(r.steps(report.After*r.Work)), report.Value)
 	}
 	if r.Losses == nil {
 		_, _ = t.Report(int64(1000*r.Done), math.Exp(math.Log(0.05)*r.Done/r.Need))

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 
+	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
@@ -18,11 +20,29 @@ type Job struct {
 	// Wrong is what is believed about Work and Need, over the truth.
 	Wrong float64
 	// Steps and Losses are those of a job whose loss is a recorded one: its Need is not believed, but learned from them and
-	// from jobs of its Kind; Before are curves of such that ran before.
-	Steps  float64
-	Losses []Loss
-	Kind   string
-	Before []remaining.Curve
+	// from jobs of its Kind; Before are such that ran before. Start is the part of Work before its first step, in which
+	// nothing else is known of it.
+	Steps, Start float64
+	Losses       []Loss
+	Kind         string
+	Before       []Past
+}
+
+// Past is what a job has shown of itself.
+type Past struct {
+	Curve remaining.Curve
+	Whole remaining.Whole
+}
+
+// steps are those that it has made.
+func (j Job) steps(done float64) float64 { return j.Steps * max(0, done-j.Start) / (j.Work - j.Start) }
+
+// whole is what is believed of its work once it has made steps.
+func (j Job) whole() remaining.Whole {
+	return remaining.Whole{
+		Numbers: []string{strconv.FormatFloat(j.Steps, 'g', -1, 64)},
+		Total:   j.Steps, Start: growth.CoreSeconds(j.Start), PerStep: growth.CoreSeconds((j.Work - j.Start) * j.Wrong / j.Steps),
+	}
 }
 
 // Machine is a node and the kinds of job it gets.

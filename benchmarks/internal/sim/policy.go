@@ -1,9 +1,7 @@
 package sim
 
 import (
-	"maps"
 	"math"
-	"slices"
 	"strconv"
 	"time"
 
@@ -42,7 +40,7 @@ const (
 
 func objective(o fairfinish.Objective) func(cores, errors float64) Policy {
 	return func(cores, errors float64) Policy {
-		return &harmless{errors: errors, curves: map[int]*remaining.Curve{}, kinds: map[int]string{}, config: fairfinish.Config{
+		return &harmless{errors: errors, learned: map[int]*learned{}, config: fairfinish.Config{
 			Objective: o, Floor: fairfinish.DefaultFloor, Interval: interval, Cores: growth.MilliCPU(1000 * cores),
 		}}
 	}
@@ -62,11 +60,10 @@ func (Fair) Decide(_ float64, running, _ []*Running) ([]float64, float64) {
 
 // harmless is package fairfinish.
 type harmless struct {
-	config fairfinish.Config
-	errors float64
-	state  fairfinish.State
-	curves map[int]*remaining.Curve
-	kinds  map[int]string
+	config  fairfinish.Config
+	errors  float64
+	state   fairfinish.State
+	learned map[int]*learned
 }
 
 // alert says that it is asked, too, when a metric is told to be good.
@@ -79,7 +76,7 @@ func (p *harmless) Decide(now float64, running, ended []*Running) ([]float64, fl
 		j.Left = remaining.Declared(growth.CoreSeconds(r.Work*r.Wrong), growth.CoreSeconds(r.Done), p.errors)
 		switch {
 		case r.Losses != nil:
-			j.Need = p.learn(r, j.Left)
+			j.Left, j.Need, j.Foretold = p.learn(r, j.Left)
 		case r.Done < r.Need-dust:
 			j.Need = remaining.Declared(growth.CoreSeconds(r.Need*r.Wrong), growth.CoreSeconds(r.Done), p.errors)
 		default:
@@ -99,35 +96,6 @@ func (p *harmless) Decide(now float64, running, ended []*Running) ([]float64, fl
 		shares[i] = float64(g.Share)
 	}
 	return shares, d.Next.Seconds()
-}
-
-// learn is what a job needs by what it has reported, as the coordinator learns it.
-func (p *harmless) learn(r *Running, left remaining.Estimate) remaining.Estimate {
-	c := p.curves[r.Index]
-	if c == nil {
-		c = &remaining.Curve{}
-		p.curves[r.Index], p.kinds[r.Index] = c, r.Kind
-	}
-	for _, report := range r.heard() {
-		c.Add(report.After*r.Steps, report.Value)
-	}
-	at := remaining.Progress{Done: r.Steps * r.Done / r.Work, Total: r.Steps, PerStep: growth.CoreSeconds(r.Work * r.Wrong / r.Steps)}
-	need, _ := c.NeedAmong(p.others(r), growth.Minimize, at)
-	if !need.Known {
-		return remaining.Presumed(growth.CoreSeconds(r.Done), left)
-	}
-	return need
-}
-
-// others are the curves of jobs of the same kind: those that run, those that have ended, and one that ran before if any did.
-func (p *harmless) others(r *Running) []remaining.Curve {
-	all := slices.Clone(r.Before)
-	for _, i := range slices.Sorted(maps.Keys(p.curves)) {
-		if i != r.Index && p.kinds[i] == r.Kind {
-			all = append(all, *p.curves[i])
-		}
-	}
-	return all
 }
 
 func identified(r *Running) fairfinish.Job {

@@ -35,11 +35,13 @@ func (m Machine) drawRecorded(dice, mistakes *rand.Rand, errors float64) []Job {
 		usual := float64(workload.UsualSteps(kind))
 		length := 0.5 + dice.Float64()
 		j := Job{Arrival: arrivals * dice.Float64(), Limit: 1, Work: 172 * length, Wrong: 1 + errors*(2*mistakes.Float64()-1)}
-		j.Kind, j.Steps = kind, usual*length
-		j.Losses = recorded(kind, take, j.Steps)
+		j.Kind, j.Steps, j.Start = kind, usual*length, start
+		j.Losses = j.recorded(take)
 		j.Need = j.Work * goodAfter(j.Losses)
 		if m.Again {
-			j.Before = []remaining.Curve{curve(recorded(kind, 1-take, longest*usual), longest*usual)}
+			before := Job{Work: 172 * longest, Wrong: 1, Kind: kind, Steps: usual * longest, Start: start}
+			before.Losses = before.recorded(1 - take)
+			j.Before = []Past{{before.curve(), before.whole()}}
 		}
 		jobs[i] = j
 	}
@@ -47,32 +49,36 @@ func (m Machine) drawRecorded(dice, mistakes *rand.Rand, errors float64) []Job {
 	return jobs
 }
 
-// longest is how many times the usual steps a recording has.
-const longest = 1.5
+const (
+	// longest is how many times the usual steps a recording has.
+	longest = 1.5
+	// start is what such a job takes before its first step, in core-seconds, as bench-flowcon's jobs do.
+	start = 4
+)
 
-// curve is what is known of a job that has reported losses over so many steps.
-func curve(losses []Loss, steps float64) (c remaining.Curve) {
-	for _, report := range losses {
-		c.Add(report.After*steps, report.Value)
+// curve is what is known of a job that has ended.
+func (j Job) curve() (c remaining.Curve) {
+	for _, report := range j.Losses {
+		c.Add(j.steps(report.After*j.Work), report.Value)
 	}
 	return c
 }
 
-// recorded are the reports of a job of a kind that makes so many steps.
-func recorded(kind string, take int, steps float64) (all []Loss) {
-	text, err := recordings.ReadFile(fmt.Sprintf("recordings/%s-%d.csv", kind, take+1))
+// recorded are the reports of a job.
+func (j Job) recorded(take int) (all []Loss) {
+	text, err := recordings.ReadFile(fmt.Sprintf("recordings/%s-%d.csv", j.Kind, take+1))
 	if err != nil {
 		panic(err) // it is in this program
 	}
 	rows, err := csv.NewReader(strings.NewReader(string(text))).ReadAll()
 	if err != nil {
-		panic(fmt.Sprintf("recording of %s: %v", kind, err))
+		panic(fmt.Sprintf("recording of %s: %v", j.Kind, err))
 	}
 	for _, row := range rows[1:] {
 		step, _ := strconv.ParseFloat(row[0], 64)
 		loss, _ := strconv.ParseFloat(row[1], 64)
-		if step <= steps {
-			all = append(all, Loss{After: step / steps, Value: loss})
+		if step <= j.Steps {
+			all = append(all, Loss{After: (j.Start + (j.Work-j.Start)*step/j.Steps) / j.Work, Value: loss})
 		}
 	}
 	return all

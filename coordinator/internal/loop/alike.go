@@ -24,13 +24,13 @@ func (j *job) runs() string {
 
 // retire remembers a job that has ended, in place of older ones.
 func (l *Loop) retire(j *job) {
-	ended := recall.Ended{Job: j.pod.Ref.String(), Runs: j.runs(), Curve: j.curve}
+	ended := recall.Run{Job: j.pod.Ref.String(), Runs: j.runs(), Curve: j.curve, Whole: j.whole()}
 	if ended.Runs == "" || len(j.curve.Points) == 0 {
 		return
 	}
 	l.retired = slices.Insert(l.retired, 0, ended)
 	same := 0
-	l.retired = slices.DeleteFunc(l.retired, func(e recall.Ended) bool {
+	l.retired = slices.DeleteFunc(l.retired, func(e recall.Run) bool {
 		if e.Runs == ended.Runs {
 			same++
 		}
@@ -39,46 +39,78 @@ func (l *Loop) retire(j *job) {
 	l.retired = l.retired[:min(len(l.retired), mostEnded)]
 }
 
-// alike are the curves of jobs that run the same as another, of those that have ended and of those that still run, with
-// their names.
-func (l *Loop) alike(j *job) (names []string, curves []remaining.Curve) {
+// whole is what is known of a job's whole work.
+func (j *job) whole() remaining.Whole {
+	perStep, _ := j.cost.perStep()
+	return remaining.Whole{Numbers: j.pod.Numbers, Total: float64(j.latest.TotalSteps), Start: j.cost.start(), PerStep: perStep}
+}
+
+// alike are the jobs that run the same as another: those that have ended, the newest first, and those that still run.
+func (l *Loop) alike(j *job) (others []recall.Run) {
 	runs := j.runs()
 	if runs == "" {
-		return nil, nil
+		return nil
 	}
 	for _, e := range l.retired {
 		if e.Runs == runs {
-			names, curves = append(names, e.Job), append(curves, e.Curve)
+			others = append(others, e)
 		}
 	}
 	for _, other := range l.sorted() {
 		if other != j && other.runs() == runs {
-			names, curves = append(names, other.pod.Ref.String()), append(curves, other.curve)
+			others = append(others, recall.Run{Job: other.pod.Ref.String(), Runs: runs, Curve: other.curve, Whole: other.whole()})
 		}
 	}
-	return names, curves
+	return others
 }
 
 // estimates are the work to the job's end, by the steps that it has said it will make, else by its curve, and the work
 // until its metric is almost as good as it will be, by a job like it, whose name is told, else by its curve; each as far as
-// it is known. The job like it sets this one's goal, too.
+// it is known. What its steps cost is another's to tell before it has made any. The job like it sets this one's goal, too.
 func (l *Loop) estimates(j *job) (left, need remaining.Estimate, like string) {
-	perStep, _ := j.cost.perStep()
-	p := remaining.Progress{Done: float64(j.odometer.steps), Total: float64(j.latest.TotalSteps), PerStep: perStep}
-	if left = j.cost.left(j.odometer.steps, j.latest.TotalSteps); !left.Known {
-		left = j.curve.Left(j.wish.Direction, p)
+	others := l.alike(j)
+	p, left := l.progress(j, others)
+	curves := make([]remaining.Curve, len(others))
+	for i, other := range others {
+		curves[i] = other.Curve
 	}
-	names, curves := l.alike(j)
 	need, by := j.curve.NeedAmong(curves, j.wish.Direction, p)
 	j.goal = nil
 	switch {
 	case by >= 0:
-		like = names[by]
+		like = others[by].Job
 		if need.Likely > 0 && !j.good {
 			j.goal = curves[by].Goal(j.wish.Direction, p.Total)
 		}
 	case !need.Known && p.Total > 0 && len(j.curve.Points) > 0: // without a metric nothing becomes good
-		need = remaining.Presumed(growth.CoreSeconds(p.Done)*perStep, left)
+		need = remaining.Presumed(growth.CoreSeconds(p.Done)*p.PerStep, left)
 	}
 	return left, need, like
+}
+
+// progress is how far a job is, and what is left of it. Of others the one with the very same numbers tells most, else the first
+// one by which anything is known.
+func (l *Loop) progress(j *job, others []recall.Run) (p remaining.Progress, left remaining.Estimate) {
+	p = remaining.Progress{Done: float64(j.odometer.steps), Total: float64(j.latest.TotalSteps)}
+	p.PerStep, _ = j.cost.perStep()
+	if left = j.cost.left(j.odometer.steps, j.latest.TotalSteps); !left.Known {
+		left = j.curve.Left(j.wish.Direction, p)
+	}
+	if p.PerStep > 0 || left.Known {
+		return p, left
+	}
+	own := p
+	for _, other := range others {
+		same := slices.Equal(other.Whole.Numbers, j.pod.Numbers)
+		if left.Known && !same {
+			continue
+		}
+		if q, foretold := other.Whole.Foretell(own, j.pod.Numbers, growth.CoreSeconds(j.usage.CPU)); foretold.Known {
+			p, left = q, foretold
+			if same {
+				break
+			}
+		}
+	}
+	return p, left
 }

@@ -3,6 +3,7 @@ package loop_test
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -84,6 +85,57 @@ func TestAJobIsForetoldByOneThatRanTheSame(t *testing.T) {
 				require.InDelta(t, 66-30, float64(got.Need.Likely), 5, "%+v", got)
 			})
 		})
+	}
+}
+
+// A job of 90 steps takes five core-seconds before the first of them. Of the next ones nothing is known yet but what they run.
+func TestAJobIsForetoldBeforeItsFirstStep(t *testing.T) {
+	for name, tc := range map[string]struct {
+		was, runs, is string
+		left          float64 // core-seconds; 0 for not known
+	}{
+		"the same once more":               {"90 7", "train #", "90 7", 95},
+		"with fewer steps":                 {"90 7", "train #", "60 8", 65},
+		"its numbers do not tell":          {"3 7", "train #", "2 7", 0},
+		"of another program nothing holds": {"90 7", "test #", "90 7", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := worldOfOneCore(t)
+				stop := w.start(flowcon.Harmless)
+				w.begin("first", "train #", tc.was, 5)
+				w.alike("first", "train #", 1, 91, plateau)
+				w.remove("first")
+				w.pass(interval)
+				stop()
+				w.start(flowcon.Harmless)
+				w.begin("second", tc.runs, tc.is, 0)
+				w.pass(interval)
+				got := w.foretold("second")
+				require.InDelta(t, tc.left, float64(got.Left.Likely), 1, "%+v", got)
+				require.Equal(t, tc.left > 0, got.Left.Known)
+				require.InDelta(t, tc.left/2, float64(got.Left.Low), 1)
+				if tc.left == 95 {
+					require.Equal(t, "ns/first", got.Like)
+					require.InDelta(t, 5+66, float64(got.Need.Likely), 5)
+				}
+			})
+		})
+	}
+}
+
+// begin lets a job arrive that uses a core for some seconds and has made no step.
+func (w *world) begin(name, runs, numbers string, seconds int) {
+	w.arrive(name)
+	pod, _ := w.pod(ref(name).UID)
+	pod.Runs, pod.Numbers = runs, strings.Fields(numbers)
+	w.apply(pod)
+	w.pass(time.Second)
+	for range seconds {
+		w.mu.Lock()
+		w.machine.used[ref(name).UID]++
+		w.mu.Unlock()
+		w.pass(time.Second)
 	}
 }
 

@@ -25,7 +25,8 @@ func (l *Loop) harmless(jobs []*job, originals []pods.Requests, interrupted bool
 		var left, need remaining.Estimate
 		left, need, like[i] = l.estimates(j)
 		in[i] = fairfinish.Job{
-			ID: j.pod.Ref.UID, Used: growth.CoreSeconds(j.usage.CPU), Queued: j.usage.Queued, QueuedKnown: j.usage.QueuedKnown, Left: left, Need: need,
+			ID: j.pod.Ref.UID, Used: growth.CoreSeconds(j.usage.CPU), Queued: j.usage.Queued, QueuedKnown: j.usage.QueuedKnown,
+			Left: left, Need: need, Foretold: like[i] != "",
 			// Plain Kubernetes divides a busy node in proportion to requests: that is what nobody may be harmed against.
 			Weight: originals[i].Sum().Cores(), Limit: j.pod.Limit(),
 		}

@@ -117,6 +117,7 @@ func (j *job) observe(usage cgroup.Usage, now time.Time) {
 func (j *job) sample(gpus []growth.GPU, fair fairfinish.State) bus.Sample {
 	history := j.tracker.Memory()
 	var work bus.Work
+	work.Start = j.cost.start()
 	work.StepCost, work.StepSpread = j.cost.perStep()
 	work.Curve = &remaining.Curve{First: j.curve.First, Points: slices.Clone(j.curve.Points), Each: j.curve.Each}
 	if account, ok := fair.Accounts[j.pod.Ref.UID]; ok {

@@ -40,7 +40,7 @@ type Loop struct {
 	allocations *bus.View[bus.Allocation]
 	owners      map[string]growth.PodUID // of open slots
 	ended       map[growth.PodUID]bool
-	retired     []recall.Ended // of ended jobs, those from which others may be foretold
+	retired     []recall.Run // of ended jobs, those from which others may be foretold
 	past        map[growth.PodUID]bus.Sample
 	denied      map[growth.PodUID]resize.Refusal // of jobs in past
 	advice      *bus.View[bus.Advice]

@@ -117,7 +117,7 @@ func (l *Loop) resume(j *job) {
 
 // resumeWork takes up what the job's work was known to be.
 func (l *Loop) resumeWork(j *job, w bus.Work) {
-	j.cost.resume(w.StepCost, w.StepSpread)
+	j.cost.resume(w.Start, w.StepCost, w.StepSpread)
 	if w.Curve != nil {
 		j.curve = *w.Curve
 	}

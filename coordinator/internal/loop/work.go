@@ -48,6 +48,9 @@ type cost struct {
 	steps int64
 	cpu   growth.Seconds
 	since growth.Seconds // CPU used after that, without a step
+
+	first growth.CoreSeconds // used when steps were first seen
+	begun float64            // how many those were
 }
 
 // note takes in how many steps have been made, and what CPU has been used, since the job began. What was used before the
@@ -62,6 +65,9 @@ func (c *cost) note(steps int64, cpu growth.Seconds) {
 		return // let it add up to the next step
 	}
 	known := c.known
+	if !known && c.made == 0 {
+		c.first, c.begun = growth.CoreSeconds(cpu), float64(steps)
+	}
 	c.known, c.steps, c.cpu, c.since = true, steps, cpu, 0
 	if !known || made <= 0 || used <= 0 {
 		return
@@ -82,10 +88,16 @@ func (c *cost) perStep() (mean, spread growth.CoreSeconds) {
 	return growth.CoreSeconds(c.used / c.made), growth.CoreSeconds(c.off / c.made / 2)
 }
 
+// start is what the job took to its first step, as far as its steps have cost what they do now.
+func (c *cost) start() growth.CoreSeconds {
+	mean, _ := c.perStep()
+	return max(0, c.first-growth.CoreSeconds(c.begun)*mean)
+}
+
 // resume takes up what was known, as if learned in one step: the next interval knows better.
-func (c *cost) resume(mean, spread growth.CoreSeconds) {
+func (c *cost) resume(start, mean, spread growth.CoreSeconds) {
 	if mean > 0 && spread >= 0 {
-		c.made, c.used, c.off = 1, float64(mean), 2*float64(spread)
+		c.made, c.used, c.off, c.first = 1, float64(mean), 2*float64(spread), start
 	}
 }
 

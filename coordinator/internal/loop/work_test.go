@@ -68,7 +68,9 @@ func TestCost(t *testing.T) {
 	c.note(1, 5)
 	require.InDelta(t, 99*2, float64(c.left(1, 100).Likely-leaving), 1e-9, "a restart teaches nothing")
 	var again cost
-	again.resume(c.perStep())
+	mean, spread := c.perStep()
+	again.resume(c.start(), mean, spread)
+	require.Equal(t, c.start(), again.start())
 	require.Equal(t, c.left(1, 100), again.left(1, 100), "a restarted coordinator knows it too")
 	for i := range int64(60) {
 		c.note(2+i, 5+4*growth.Seconds(1+i))
@@ -84,6 +86,22 @@ func TestCost(t *testing.T) {
 	}
 	require.InDelta(t, 2.2, float64(c.left(700, 701).Likely-leaving), 0.2, "what it costs while it waits says little")
 	require.False(t, c.left(5, 0).Known, "no total, no end")
+}
+
+func TestWhatAJobTakesToItsFirstStep(t *testing.T) {
+	var c cost
+	c.note(0, 30)
+	require.Zero(t, c.start(), "it has made none")
+	c.note(5, 50)
+	c.note(10, 60)
+	require.Equal(t, growth.CoreSeconds(40), c.start(), "50, less five steps of 2")
+	c.note(20, 80)
+	require.Equal(t, growth.CoreSeconds(40), c.start())
+
+	var late cost // its first steps were not seen, or were another's before a checkpoint
+	late.note(700, 50)
+	late.note(710, 70)
+	require.Zero(t, late.start())
 }
 
 func TestAJobThatHasMadeAllItsStepsHasStillToLeave(t *testing.T) {

@@ -21,6 +21,8 @@ type Pod struct {
 	Began time.Time
 	// Runs names what its containers run: pods for which it is the same do the same, with other numbers.
 	Runs string
+	// Numbers are those, in the order in which they stand there.
+	Numbers []string
 	// HostNetwork says that the pod has no network of its own.
 	HostNetwork bool
 	// Containers are the ordinary ones, in the pod's order.
@@ -56,10 +58,10 @@ func Read(p *corev1.Pod) Pod {
 		Annotations: maps.Clone(p.Annotations),
 		Running:     p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp == nil,
 		Began:       began(p),
-		Runs:        runs(p),
 		HostNetwork: p.Spec.HostNetwork,
 		Refusal:     refusal(p),
 	}
+	pod.Runs, pod.Numbers = runs(p)
 	for _, c := range p.Spec.Containers {
 		pod.Containers = append(pod.Containers, Container{
 			Name:    c.Name,

@@ -1,6 +1,8 @@
 package pods_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -61,6 +63,16 @@ func TestPodsThatRunTheSame(t *testing.T) {
 			require.Equal(t, tc.same, plain == of(tc.change))
 		})
 	}
+}
+
+func TestNumbersOfAPod(t *testing.T) {
+	p := pod(container("train", "500m", ""), container("log", "", ""))
+	p.Spec.Containers[0].Image = "train:1"
+	p.Spec.Containers[0].Command = []string{"python3.12", "train.py", "--lr=1e-3", "--layers=2x64"}
+	p.Spec.Containers[1].Args = []string{strings.Repeat("7", 100)}
+	require.Equal(t, []string{"3.12", "1e-3", "2", "64", strings.Repeat("7", 32)}, pods.Read(p).Numbers, "none of an image, and of none too many digits")
+	p.Spec.Containers[0].Args = slices.Repeat([]string{"9"}, 1000)
+	require.Len(t, pods.Read(p).Numbers, 64)
 }
 
 func TestFixed(t *testing.T) {

@@ -12,9 +12,12 @@ import (
 // number is what differs between runs of one program: seeds, sizes, rates, the names of their outputs.
 var number = regexp.MustCompile(`[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?`)
 
-// runs digests the namespace, and each container's image, command and arguments without their numbers. Of another namespace
-// nothing is learned: its owner may lie.
-func runs(p *corev1.Pod) string {
+// mostNumbers bounds the numbers that are kept of a pod, longest the digits of each.
+const mostNumbers, longest = 64, 32
+
+// runs digests the namespace, and each container's image, command and arguments without their numbers, and returns these, too.
+// Of another namespace nothing is learned: its owner may lie.
+func runs(p *corev1.Pod) (digested string, numbers []string) {
 	digest := sha256.New()
 	write := func(parts ...string) { _, _ = fmt.Fprintf(digest, "%q\n", parts) } // which never fails
 	write(p.Namespace)
@@ -23,10 +26,15 @@ func runs(p *corev1.Pod) string {
 		for _, words := range [][]string{c.Command, c.Args} {
 			plain := make([]string, len(words))
 			for i, word := range words {
-				plain[i] = number.ReplaceAllString(word, "#")
+				plain[i] = number.ReplaceAllStringFunc(word, func(n string) string {
+					if len(numbers) < mostNumbers {
+						numbers = append(numbers, n[:min(len(n), longest)])
+					}
+					return "#"
+				})
 			}
 			write(plain...)
 		}
 	}
-	return hex.EncodeToString(digest.Sum(nil)[:8])
+	return hex.EncodeToString(digest.Sum(nil)[:8]), numbers
 }

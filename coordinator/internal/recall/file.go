@@ -36,16 +36,17 @@ type Memory struct {
 	Fair    fairfinish.State
 	// Refusals are what was asked for jobs and can not be, for now.
 	Refusals map[growth.PodUID]resize.Refusal
-	// Ended are jobs from whose curves those like them are foretold, the newest first.
-	Ended []Ended
+	// Ended are jobs by which those like them are foretold, the newest first.
+	Ended []Run
 }
 
-// Ended is what is kept of a job that is gone.
-type Ended struct {
-	// Job is its namespace and name, Runs what it ran and what it was judged by.
+// Run is what a job has shown, by which those like it are foretold.
+type Run struct {
+	// Job is its namespace and name, Runs what it runs and what it is judged by.
 	Job   string          `json:"job"`
 	Runs  string          `json:"runs"`
 	Curve remaining.Curve `json:"curve"`
+	Whole remaining.Whole `json:"whole,omitzero"`
 }
 
 // written is the file. Samples are encoded as on the bus, with versions of their own.
@@ -54,7 +55,7 @@ type written struct {
 	Samples  []json.RawMessage                `json:"samples"`
 	Fair     fairfinish.State                 `json:"fair"`
 	Refusals map[growth.PodUID]resize.Refusal `json:"refusals,omitempty"`
-	Ended    []Ended                          `json:"ended,omitempty"`
+	Ended    []Run                            `json:"ended,omitempty"`
 }
 
 // File keeps one node's memory.

@@ -1,0 +1,39 @@
+package fairfinish_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/fairfinish"
+	"github.com/trellis-gpu/trellis/growth/remaining"
+)
+
+// Half-way to its end a job's metric will be good; another ends a little sooner. If another job tells the first one's need, it
+// is worth to be served first for; if its beginning does, it is not. The objectives at both ends do not care who tells.
+func TestAForetoldNeedIsWorthMore(t *testing.T) {
+	for name, tc := range map[string]struct {
+		objective fairfinish.Objective
+		foretold  bool
+		first     growth.PodUID
+	}{
+		"balanced, foretold": {fairfinish.Balanced, true, "early"},
+		"balanced, guessed":  {fairfinish.Balanced, false, "short"},
+		"finish, foretold":   {fairfinish.Finish, true, "short"},
+		"growth, guessed":    {fairfinish.Growth, false, "early"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			jobs := []fairfinish.Job{
+				{ID: "early", Left: remaining.Exactly(200), Need: remaining.Exactly(94), Foretold: tc.foretold},
+				{ID: "short", Left: remaining.Exactly(190), Need: remaining.Exactly(180)},
+			}
+			_, d := fairfinish.Decide(config(tc.objective, 1), fairfinish.State{}, at(0), jobs)
+			first := d.Grants[0]
+			if d.Grants[1].Share > first.Share {
+				first = d.Grants[1]
+			}
+			require.Equal(t, tc.first, first.ID)
+		})
+	}
+}

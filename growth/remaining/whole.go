@@ -1,0 +1,67 @@
+package remaining
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+// Whole is all of a job, from its start: what another of the same program is foretold by as long as that one has not shown
+// what its own steps cost.
+type Whole struct {
+	// Numbers are those of its command line, in their order.
+	Numbers []string `json:"numbers,omitempty"`
+	// Total is how many steps it makes, Start what it takes before the first of them, and PerStep what each takes.
+	Total   float64            `json:"total,omitempty"`
+	Start   growth.CoreSeconds `json:"start,omitempty"`
+	PerStep growth.CoreSeconds `json:"perStep,omitempty"`
+}
+
+// atWorst is the part of what it is foretold that a job takes at least.
+const atWorst = 0.5
+
+// Foretell completes the progress of a job of the same program, which has so far told at most its steps, and says what is left
+// to it, after it has used some work. A total that it has not told is the other's where all of their numbers are the
+// same, else the number that stands where that one's total stands. What is left is not known where there is none.
+func (w Whole) Foretell(p Progress, numbers []string, used growth.CoreSeconds) (Progress, Estimate) {
+	if p.Total == 0 {
+		p.Total = w.total(numbers)
+	}
+	if p.PerStep = w.PerStep; !(p.PerStep > 0) || !(p.Total > 0) {
+		return p, Estimate{}
+	}
+	if p.Done == 0 {
+		p.Start = max(0, w.Start-used)
+	}
+	left := p.Start + growth.CoreSeconds(max(0, p.Total-p.Done))*p.PerStep
+	whole := w.Start + growth.CoreSeconds(p.Total)*p.PerStep
+	return p, Estimate{Low: min(left, max(0, atWorst*whole-used)), Likely: left, High: left / atWorst, Known: true}
+}
+
+// total is how many steps a job with other numbers makes; 0 where they do not tell.
+func (w Whole) total(numbers []string) (total float64) {
+	if slices.Equal(numbers, w.Numbers) {
+		return w.Total
+	}
+	for i := range min(len(numbers), len(w.Numbers)) {
+		if w.Total <= 0 || number(w.Numbers[i]) != w.Total {
+			continue
+		}
+		here := number(numbers[i])
+		if total > 0 && here != total {
+			return 0 // two numbers might be it
+		}
+		total = here
+	}
+	return total
+}
+
+// number is what a word says; 0 for none.
+func number(word string) float64 {
+	n, err := strconv.ParseFloat(word, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}

@@ -1,0 +1,93 @@
+package remaining_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/remaining"
+)
+
+// What ran before: --steps 100 --seed 7, 6 core-seconds to its first step and 2 for each.
+func ran() remaining.Whole {
+	return remaining.Whole{Numbers: []string{"100", "7"}, Total: 100, Start: 6, PerStep: 2}
+}
+
+func TestAJobIsForetoldBeforeItsFirstStep(t *testing.T) {
+	for name, tc := range map[string]struct {
+		numbers string
+		told    remaining.Progress
+		used    growth.CoreSeconds
+		want    remaining.Estimate
+	}{
+		"the same once more":                {"100 7", remaining.Progress{}, 0, remaining.Estimate{Low: 103, Likely: 206, High: 412, Known: true}},
+		"it has begun":                      {"100 7", remaining.Progress{}, 4, remaining.Estimate{Low: 99, Likely: 202, High: 404, Known: true}},
+		"it takes longer to begin":          {"100 7", remaining.Progress{}, 50, remaining.Estimate{Low: 53, Likely: 200, High: 400, Known: true}},
+		"so long that it may be another":    {"100 7", remaining.Progress{}, 150, remaining.Estimate{Low: 0, Likely: 200, High: 400, Known: true}},
+		"with other steps and another seed": {"40 8", remaining.Progress{}, 0, remaining.Estimate{Low: 43, Likely: 86, High: 172, Known: true}},
+		"it has told its steps itself":      {"9 9", remaining.Progress{Done: 10, Total: 50}, 20, remaining.Estimate{Low: 33, Likely: 80, High: 160, Known: true}},
+		"it is past its end":                {"9 9", remaining.Progress{Done: 60, Total: 50}, 20, remaining.Estimate{Known: true}},
+		"of no number that it tells":        {"many 7", remaining.Progress{}, 0, remaining.Estimate{}},
+		"of fewer numbers":                  {"", remaining.Progress{}, 0, remaining.Estimate{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, left := ran().Foretell(tc.told, strings.Fields(tc.numbers), tc.used)
+			require.Equal(t, tc.want, left)
+			if left.Known {
+				require.Equal(t, growth.CoreSeconds(2), p.PerStep)
+			}
+		})
+	}
+}
+
+func TestWhichNumberIsTheSteps(t *testing.T) {
+	for name, tc := range map[string]struct {
+		was, is string
+		want    float64
+	}{
+		"all the same, and none of them":   {"5 20", "5 20", 100},
+		"none of them":                     {"5 20", "5 30", 0},
+		"two alike, that agree":            {"100 100", "30 30", 30},
+		"two alike, that do not":           {"100 100", "30 100", 0},
+		"written in another way":           {"1e2", "3e1", 30},
+		"the new one is none":              {"100", "1e999", 0},
+		"no numbers at all: the same once": {"", "", 100},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := ran()
+			w.Numbers = strings.Fields(tc.was)
+			p, left := w.Foretell(remaining.Progress{}, strings.Fields(tc.is), 0)
+			require.Equal(t, tc.want, p.Total)
+			require.Equal(t, tc.want > 0, left.Known)
+		})
+	}
+}
+
+func TestNothingIsForetoldByWhatIsNotKnown(t *testing.T) {
+	for name, w := range map[string]remaining.Whole{
+		"nothing":                 {},
+		"what a step takes":       {Total: 100, Numbers: []string{"100"}},
+		"how many steps it makes": {PerStep: 2, Numbers: []string{"0"}},
+		"a step of no number":     {Total: 100, Numbers: []string{"100"}, PerStep: growth.CoreSeconds(math.NaN())},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, left := w.Foretell(remaining.Progress{}, []string{"5"}, 0)
+			require.Zero(t, left)
+		})
+	}
+}
+
+// What a job takes before its first step is part of what it needs.
+func TestNeedBeforeTheFirstStep(t *testing.T) {
+	var none remaining.Curve
+	other := falling(10, 2000, silent)
+	at := remaining.Progress{Total: 2000, PerStep: 2}
+	later := at
+	later.Start = 30
+	now, then := none.NeedLike(other, growth.Minimize, at), none.NeedLike(other, growth.Minimize, later)
+	require.True(t, now.Known)
+	require.Equal(t, remaining.Estimate{Low: now.Low + 30, Likely: now.Likely + 30, High: now.High + 30, Known: true}, then)
+}
