@@ -47,14 +47,14 @@ func (c *Curve) Like(others []Curve, total float64) int {
 func (c *Curve) goesTo(total float64) bool { return total > 0 && total <= further*c.steps() }
 
 // NeedAmong is what a job at progress p still needs by the curve of the one of others that is Like it, else by its own; like
-// is which one that is, −1 for its own.
-func (c *Curve) NeedAmong(others []Curve, direction growth.Direction, p Progress) (need Estimate, like int) {
+// is which one that is, −1 for its own, and foretold says that it has come to this one's end: else its need is a guess, too.
+func (c *Curve) NeedAmong(others []Curve, direction growth.Direction, p Progress) (need Estimate, like int, foretold bool) {
 	if like = c.Like(others, p.Total); like >= 0 {
 		if need = c.NeedLike(others[like], direction, p); need.Known {
-			return need, like
+			return need, like, others[like].goesTo(p.Total)
 		}
 	}
-	return c.Need(direction, p), -1
+	return c.Need(direction, p), -1, false
 }
 
 // steps is how far a curve goes.

@@ -16,6 +16,10 @@
 // not alike after all is dropped once its curve is a tenth of its way off. Goal is the value that the other was good at, to hold
 // a job's reports against as they come.
 //
+// A Whole tells even of a job that has not made a step yet, and whose size would else not be known while it begins, how many
+// steps it will make, what it takes to the first one, and what each will cost. Its interval reaches down to half of that: by
+// then, at the latest, such a job gets what fair sharing gives it, and can show what its own steps cost.
+//
 // # From the curve
 //
 // A Curve collects the metric E against the steps x that were made, every report of it, and fits E(x) = c + a·s(x/τ), with

@@ -18,8 +18,12 @@ type Whole struct {
 	PerStep growth.CoreSeconds `json:"perStep,omitempty"`
 }
 
-// atWorst is the part of what it is foretold that a job takes at least.
-const atWorst = 0.5
+const (
+	// atWorst is the part of what it is foretold that a job takes at least.
+	atWorst = 0.5
+	// mostSteps are more than a job makes in its life.
+	mostSteps = 1e12
+)
 
 // Foretell completes the progress of a job of the same program, which has so far told at most its steps, and says what is left
 // to it, after it has used some work. A total that it has not told is the other's where all of their numbers are the
@@ -57,10 +61,10 @@ func (w Whole) total(numbers []string) (total float64) {
 	return total
 }
 
-// number is what a word says; 0 for none.
+// number is what a word says; 0 for none, and for more than any job makes steps.
 func number(word string) float64 {
 	n, err := strconv.ParseFloat(word, 64)
-	if err != nil {
+	if err != nil || !(n <= mostSteps) {
 		return 0
 	}
 	return n

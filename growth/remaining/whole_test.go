@@ -1,6 +1,7 @@
 package remaining_test
 
 import (
+	"encoding/json"
 	"math"
 	"strings"
 	"testing"
@@ -54,6 +55,7 @@ func TestWhichNumberIsTheSteps(t *testing.T) {
 		"two alike, that do not":           {"100 100", "30 100", 0},
 		"written in another way":           {"1e2", "3e1", 30},
 		"the new one is none":              {"100", "1e999", 0},
+		"the new one is too large":         {"100", "1e300", 0},
 		"no numbers at all: the same once": {"", "", 100},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -78,6 +80,26 @@ func TestNothingIsForetoldByWhatIsNotKnown(t *testing.T) {
 			require.Zero(t, left)
 		})
 	}
+}
+
+// A command line is what its user wrote: whatever its numbers are, what comes of them is an estimate, and can be stored.
+func FuzzForetell(f *testing.F) {
+	f.Add("100 7", "40 8", 100.0, 6.0, 2.0, 0.0, 0.0, 3.0)
+	f.Add("1e9", "1e308", 1e9, 1e9, 1e9, 5.0, 0.0, 1e9)
+	f.Fuzz(func(t *testing.T, was, is string, total, start, perStep, done, told, used float64) {
+		for _, known := range []float64{total, start, perStep, done, told, used} {
+			if !(known >= 0 && known <= 1e18) {
+				return
+			}
+		}
+		w := remaining.Whole{Numbers: strings.Fields(was), Total: total, Start: growth.CoreSeconds(start), PerStep: growth.CoreSeconds(perStep)}
+		_, left := w.Foretell(remaining.Progress{Done: done, Total: told}, strings.Fields(is), growth.CoreSeconds(used))
+		require.GreaterOrEqual(t, left.Low, growth.CoreSeconds(0))
+		require.LessOrEqual(t, left.Low, left.Likely)
+		require.LessOrEqual(t, left.Likely, left.High)
+		_, err := json.Marshal(left)
+		require.NoError(t, err)
+	})
 }
 
 // What a job takes before its first step is part of what it needs.

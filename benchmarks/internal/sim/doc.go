@@ -14,9 +14,10 @@
 // are reached is seen when it happens. A job that goes on beyond what was believed is expected to need half of what it
 // can still need.
 //
-// One more machine has jobs whose loss is recorded, of each of the example jobs (recordings/). Nobody tells there when a loss
+// Two more machines have jobs whose loss is recorded, of each of the example jobs (recordings/). Nobody tells there when a loss
 // is good: the policy learns it from what is reported, by the code of the coordinator (growth/remaining). It is good when
-// it has made 95 % of the way that it has made at the job's end.
+// it has made 95 % of the way that it has made at the job's end. These jobs take a while to their first step, and until then
+// nothing is known of their sizes but what another job of the kind tells (learn.go).
 //
 // # Comparison
 //

@@ -36,11 +36,11 @@ func (p *harmless) learn(r *Running, believed remaining.Estimate) (left, need re
 	for i, other := range others {
 		curves[i] = other.Curve
 	}
-	need, like := own.Curve.NeedAmong(curves, growth.Minimize, at)
+	need, _, foretold = own.Curve.NeedAmong(curves, growth.Minimize, at)
 	if !need.Known && at.Done > 0 {
 		need = remaining.Presumed(growth.CoreSeconds(r.Done), left)
 	}
-	return left, need, like >= 0
+	return left, need, foretold
 }
 
 // foretell is where a job begins and what is left to it, by the first of others that tells.

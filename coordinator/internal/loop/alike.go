@@ -64,39 +64,49 @@ func (l *Loop) alike(j *job) (others []recall.Run) {
 	return others
 }
 
-// estimates are the work to the job's end, by the steps that it has said it will make, else by its curve, and the work
-// until its metric is almost as good as it will be, by a job like it, whose name is told, else by its curve; each as far as
-// it is known. What its steps cost is another's to tell before it has made any. The job like it sets this one's goal, too.
-func (l *Loop) estimates(j *job) (left, need remaining.Estimate, like string) {
+// outlook is what is foreseen of a job.
+type outlook struct {
+	// left is the work to its end, need that until its metric is almost as good as it will be, each as far as it is known.
+	left, need remaining.Estimate
+	// like names the job that tells need; it is empty where the job's own curve does. It is foretold, and not guessed, where
+	// that job has come as far as this one will.
+	like     string
+	foretold bool
+}
+
+// foresee goes by the steps that the job has said it will make, and by a job like it, else by its curve. What its steps cost is
+// another's to tell before it has made any. The job like it sets this one's goal, too.
+func (l *Loop) foresee(j *job) (o outlook) {
 	others := l.alike(j)
-	p, left := l.progress(j, others)
+	var p remaining.Progress
+	p, o.left = l.progress(j, others)
 	curves := make([]remaining.Curve, len(others))
 	for i, other := range others {
 		curves[i] = other.Curve
 	}
-	need, by := j.curve.NeedAmong(curves, j.wish.Direction, p)
+	var by int
+	o.need, by, o.foretold = j.curve.NeedAmong(curves, j.wish.Direction, p)
 	j.goal = nil
 	switch {
 	case by >= 0:
-		like = others[by].Job
-		if need.Likely > 0 && !j.good {
+		o.like = others[by].Job
+		if o.need.Likely > 0 && !j.good {
 			j.goal = curves[by].Goal(j.wish.Direction, p.Total)
 		}
-	case !need.Known && p.Total > 0 && len(j.curve.Points) > 0: // without a metric nothing becomes good
-		need = remaining.Presumed(growth.CoreSeconds(p.Done)*p.PerStep, left)
+	case !o.need.Known && p.Total > 0 && len(j.curve.Points) > 0: // without a metric nothing becomes good
+		o.need = remaining.Presumed(growth.CoreSeconds(p.Done)*p.PerStep, o.left)
 	}
-	return left, need, like
+	return o
 }
 
-// progress is how far a job is, and what is left of it. Of others the one with the very same numbers tells most, else the first
-// one by which anything is known.
+// progress is how far a job is, and what is left of it: by its own steps once it is known what these cost, else by another job.
+// The one with the very same numbers tells most, else the first one by which anything is known.
 func (l *Loop) progress(j *job, others []recall.Run) (p remaining.Progress, left remaining.Estimate) {
 	p = remaining.Progress{Done: float64(j.odometer.steps), Total: float64(j.latest.TotalSteps)}
-	p.PerStep, _ = j.cost.perStep()
-	if left = j.cost.left(j.odometer.steps, j.latest.TotalSteps); !left.Known {
-		left = j.curve.Left(j.wish.Direction, p)
-	}
-	if p.PerStep > 0 || left.Known {
+	if p.PerStep, _ = j.cost.perStep(); p.PerStep > 0 {
+		if left = j.cost.left(j.odometer.steps, j.latest.TotalSteps); !left.Known {
+			left = j.curve.Left(j.wish.Direction, p)
+		}
 		return p, left
 	}
 	own := p

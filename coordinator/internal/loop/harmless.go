@@ -7,7 +7,6 @@ import (
 	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/fairfinish"
-	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
 const (
@@ -19,14 +18,14 @@ const (
 
 // harmless divides by package fairfinish, whose State goes from decision to decision.
 func (l *Loop) harmless(jobs []*job, originals []pods.Requests, interrupted bool, now time.Time) division {
-	in, like := make([]fairfinish.Job, len(jobs)), make([]string, len(jobs))
+	in, foreseen := make([]fairfinish.Job, len(jobs)), make([]outlook, len(jobs))
 	for i, j := range jobs {
 		l.meter(j, now)
-		var left, need remaining.Estimate
-		left, need, like[i] = l.estimates(j)
+		o := l.foresee(j)
+		foreseen[i] = o
 		in[i] = fairfinish.Job{
 			ID: j.pod.Ref.UID, Used: growth.CoreSeconds(j.usage.CPU), Queued: j.usage.Queued, QueuedKnown: j.usage.QueuedKnown,
-			Left: left, Need: need, Foretold: like[i] != "",
+			Left: o.left, Need: o.need, Foretold: o.foretold,
 			// Plain Kubernetes divides a busy node in proportion to requests: that is what nobody may be harmed against.
 			Weight: originals[i].Sum().Cores(), Limit: j.pod.Limit(),
 		}
@@ -37,7 +36,8 @@ func (l *Loop) harmless(jobs []*job, originals []pods.Requests, interrupted bool
 	moved := growth.Share(0)
 	for i, g := range decision.Grants {
 		inputs := jobs[i].inputs()
-		inputs.Left, inputs.Need, inputs.Like, inputs.Due, inputs.Late = in[i].Left, in[i].Need, like[i], finite(g.Due), g.Late
+		inputs.Left, inputs.Need, inputs.Like = foreseen[i].left, foreseen[i].need, foreseen[i].like
+		inputs.Due, inputs.Late = finite(g.Due), g.Late
 		inputs.Limit = growth.MilliCPU(1000 * l.fair.Accounts[g.ID].Limit)
 		moved = max(moved, growth.Share(math.Abs(float64(g.Share-jobs[i].share))))
 		d.grants = append(d.grants, grant{jobs[i].category, float64(g.Share), g.Share, g.Reason, inputs})
