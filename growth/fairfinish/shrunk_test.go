@@ -1,7 +1,6 @@
 package fairfinish_test
 
 import (
-	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -157,16 +156,16 @@ func changesOfPlace(t *testing.T, seed uint64, off float64) (changes int) {
 	for i := range tasks {
 		tasks[i] = task{work: 200, need: 100, limit: 1, weight: 1}
 	}
-	var first growth.PodUID
+	var before growth.PodUID
 	policy := harmless(t, config(fairfinish.Balanced, 1), false, func(d fairfinish.Decision) {
 		if len(d.Grants) == 0 {
 			return
 		}
-		top := slices.MaxFunc(d.Grants, func(a, b fairfinish.Grant) int { return cmp.Compare(a.Share, b.Share) })
-		if top.ID != first {
+		now := first(d)
+		if now != before {
 			changes++
 		}
-		first = top.ID
+		before = now
 	})
 	run(t, 1, tasks, func(now float64, jobs []fairfinish.Job) ([]float64, float64) {
 		for i := range jobs {

@@ -1,8 +1,10 @@
 package fairfinish_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -30,6 +32,11 @@ func (k *task) job(i int) fairfinish.Job {
 		Left: remaining.Exactly(growth.CoreSeconds(k.work - k.done)), Need: remaining.Exactly(growth.CoreSeconds(max(0, k.need-k.done))),
 		Finished: k.end > 0,
 	}
+}
+
+// first is whose share is the greatest.
+func first(d fairfinish.Decision) growth.PodUID {
+	return slices.MaxFunc(d.Grants, func(a, b fairfinish.Grant) int { return cmp.Compare(a.Share, b.Share) }).ID
 }
 
 // split divides cores by weight, the plain way: nobody more than its limit, again and again until nothing is left over.

@@ -54,6 +54,27 @@ func TestNeedLike(t *testing.T) {
 	}
 }
 
+// A job that has not come to this one's end tells by its fit what this one needs: that is a guess, like this one's own.
+func TestWhoForetells(t *testing.T) {
+	for name, tc := range map[string]struct {
+		others   []remaining.Curve
+		like     int
+		foretold bool
+	}{
+		"one that has come to the end": {[]remaining.Curve{falling(10, 600, silent), falling(10, 2000, silent)}, 1, true},
+		"one that is on its way":       {[]remaining.Curve{falling(10, 600, silent)}, 0, false},
+		"nobody":                       {nil, -1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			own := falling(10, 300, silent)
+			need, like, foretold := own.NeedAmong(tc.others, growth.Minimize, remaining.Progress{Done: 300, Total: 2000, PerStep: 2})
+			require.True(t, need.Known)
+			require.Equal(t, tc.like, like)
+			require.Equal(t, tc.foretold, foretold)
+		})
+	}
+}
+
 func TestNeedLikeByAFit(t *testing.T) {
 	other := falling(10, 600, silent)
 	for name, at := range map[string]remaining.Progress{
