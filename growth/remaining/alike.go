@@ -18,8 +18,10 @@ const (
 	head = 0.05
 	// near and final are how many reports make a metric's present and its final value: fewer may be noise.
 	near, final = 5, 10
-	// atLeast, almost and atMost are the parts of the way between which another's curve is thought to tell when a metric is good.
-	atLeast, almost, atMost = 0.9, 0.95, 0.98
+	// almost is the part of the way after which a metric is good.
+	almost = 0.95
+	// slow is the part of its steps that a job is believed to have made at least, by what its metric has come to.
+	slow = 0.8
 )
 
 // Like returns which of others' curves tells most of what a job that makes total steps still needs: of those that are like its
@@ -139,9 +141,11 @@ func mean(points []Point) float64 {
 	return all.Value
 }
 
-// NeedLike is what a job at progress p still needs if it goes on as another's curve has gone: both from the step at which it
-// is and from where the other was as good as it is now, half-way between the two; nothing once it is as good as is asked.
-// Where the other has not come to the job's end yet, or that is not known, it is what the other's fit says.
+// NeedLike is what a job at progress p still needs if it goes on as another's curve has gone: what is left of the steps after
+// which the other was good. By steps, for jobs alike come to ends that are a few per cent apart: a job that is as good as another
+// became may be far from its own end, and one that never gets there may have come to it. One that is worse than the other was at
+// its step is given up to a quarter more. Where the other has not come to the job's end yet, or that is not known, it is what
+// the other's fit says.
 func (c *Curve) NeedLike(other Curve, direction growth.Direction, p Progress) Estimate {
 	if !other.goesTo(p.Total) {
 		return other.Need(direction, p)
@@ -150,19 +154,11 @@ func (c *Curve) NeedLike(other Curve, direction growth.Direction, p Progress) Es
 	if !(p.PerStep > 0) || (w.begin-w.end)*float64(direction) <= 0 {
 		return Estimate{}
 	}
-	made, here := w.made(c.Points), p.Done
-	if made >= almost {
-		return Exactly(0)
-	}
+	here := p.Done
 	if len(c.Points) > 0 {
-		here = (here + w.reaches(made)) / 2
+		here = min(max((here+w.reaches(w.made(c.Points)))/2, slow*here), here)
 	}
-	need := func(part float64) growth.CoreSeconds {
-		return p.Start + growth.CoreSeconds(max(0, w.reaches(part)-here))*p.PerStep
-	}
-	low := need(atLeast)
-	likely := max(low, need(almost)) // points that somebody has kept for us need not be in order
-	return Estimate{Low: low, Likely: likely, High: max(likely, need(atMost)), Known: true}
+	return Exactly(p.Start + growth.CoreSeconds(max(0, w.reaches(almost)-here))*p.PerStep)
 }
 
 // way is that of a metric from its first report to the end of a job.

@@ -2,6 +2,7 @@ package remaining
 
 import (
 	"math"
+	"slices"
 
 	"github.com/trellis-gpu/trellis/growth"
 )
@@ -22,12 +23,14 @@ type Curve struct {
 	Points []Point `json:"points,omitempty"`
 	// First is the first report, which Points hold only in a mean; nil in a curve kept by an older coordinator.
 	First *float64 `json:"first,omitempty"`
-	// Each is how many reports become a point; it doubles whenever there are too many points.
-	Each int `json:"each,omitempty"`
 }
 
-// most points are kept, however long a job runs.
-const most = 64
+const (
+	// most points are kept, however long a job runs.
+	most = 64
+	// finer is how much finer the beginning is kept: points at the end lie 1+2·finer times as far apart.
+	finer = 4
+)
 
 // Add takes in a report. One that is not finite, or whose step goes backwards, says nothing and is left out.
 func (c *Curve) Add(step, value float64) {
@@ -38,22 +41,25 @@ func (c *Curve) Add(step, value float64) {
 	if last >= 0 && step < c.Points[last].Step {
 		return
 	}
-	c.Each = max(c.Each, 1)
 	if last < 0 {
 		c.First = &value
 	}
-	if last >= 0 && c.Points[last].Reports < c.Each {
-		c.Points[last] = merged(c.Points[last], Point{step, value, 1})
-		return
+	if c.Points = append(c.Points, Point{step, value, 1}); len(c.Points) > most {
+		c.thin()
 	}
-	if len(c.Points) >= most {
-		half := c.Points[:0]
-		for i := 0; i+1 < len(c.Points); i += 2 {
-			half = append(half, merged(c.Points[i], c.Points[i+1]))
+}
+
+// thin merges the two neighbours that lie closest for where they lie: most of a metric's way is near the beginning.
+func (c *Curve) thin() {
+	closest, least := 0, math.Inf(1)
+	for i := range len(c.Points) - 1 {
+		a, b := c.Points[i].Step, c.Points[i+1].Step
+		if d := (b - a) / (a + b + c.steps()/finer); d < least {
+			closest, least = i, d
 		}
-		c.Points, c.Each = half, 2*c.Each
 	}
-	c.Points = append(c.Points, Point{step, value, 1})
+	c.Points[closest] = merged(c.Points[closest], c.Points[closest+1])
+	c.Points = slices.Delete(c.Points, closest+1, closest+2)
 }
 
 // Restart forgets the curve: the job has begun anew.

@@ -9,12 +9,9 @@
 // # From a job like it
 //
 // What no fit of a beginning foresees, such as that a plateau ends, another run of the same program tells. Like picks the
-// curve closest to a job's own of those that go further, and of those that go to its end if any does; NeedLike is where that
-// one had made 95 % of its way to the job's end, from half-way between the step at which the job is and the one at which the
-// other was as good as it is. A job is
-// done when its own reports have come as far as the other's did. Which jobs are offered is for the caller to say; one that is
-// not alike after all is dropped once its curve is a tenth of its way off. Goal is the value that the other was good at, to hold
-// a job's reports against as they come.
+// curve closest to a job's own of those that go further, and of those that go to its end if any does; NeedLike is what is left
+// of the steps after which that one had made 95 % of its way to the job's end. Which jobs are offered is for the caller to say;
+// one that is not alike after all is dropped once its curve is a tenth of its way off.
 //
 // A Whole tells even of a job that has not made a step yet, and whose size would else not be known while it begins, how many
 // steps it will make, what it takes to the first one, and what each will cost. Its interval reaches down to half of that: by

@@ -75,7 +75,7 @@ type outlook struct {
 }
 
 // foresee goes by the steps that the job has said it will make, and by a job like it, else by its curve. What its steps cost is
-// another's to tell before it has made any. The job like it sets this one's goal, too.
+// another's to tell before it has made any.
 func (l *Loop) foresee(j *job) (o outlook) {
 	others := l.alike(j)
 	var p remaining.Progress
@@ -86,13 +86,9 @@ func (l *Loop) foresee(j *job) (o outlook) {
 	}
 	var by int
 	o.need, by, o.foretold = j.curve.NeedAmong(curves, j.wish.Direction, p)
-	j.goal = nil
 	switch {
 	case by >= 0:
 		o.like = others[by].Job
-		if o.need.Likely > 0 && !j.good {
-			j.goal = curves[by].Goal(j.wish.Direction, p.Total)
-		}
 	case !o.need.Known && p.Total > 0 && len(j.curve.Points) > 0: // without a metric nothing becomes good
 		o.need = remaining.Presumed(growth.CoreSeconds(p.Done)*p.PerStep, o.left)
 	}

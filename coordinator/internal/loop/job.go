@@ -46,8 +46,6 @@ type job struct {
 	usage   cgroup.Usage
 	cost    cost
 	curve   remaining.Curve
-	goal    *remaining.Goal // nil where none is known, and once it was met
-	good    bool            // it was: that interrupts once, whatever the job reports after
 	usedAt  time.Time
 	used    growth.MilliCPU
 	io      traffic
@@ -119,7 +117,7 @@ func (j *job) sample(gpus []growth.GPU, fair fairfinish.State) bus.Sample {
 	var work bus.Work
 	work.Start = j.cost.start()
 	work.StepCost, work.StepSpread = j.cost.perStep()
-	work.Curve = &remaining.Curve{First: j.curve.First, Points: slices.Clone(j.curve.Points), Each: j.curve.Each}
+	work.Curve = &remaining.Curve{First: j.curve.First, Points: slices.Clone(j.curve.Points)}
 	if account, ok := fair.Accounts[j.pod.Ref.UID]; ok {
 		work.Fair = &fairfinish.State{At: fair.At, Accounts: map[growth.PodUID]fairfinish.Account{j.pod.Ref.UID: account}}
 	}

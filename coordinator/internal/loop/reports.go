@@ -80,10 +80,6 @@ func (l *Loop) report(j *job, p wire.Progress, from gpushare.Source) {
 	}
 	j.window.measure(value)
 	j.curve.Add(float64(j.odometer.steps), value)
-	if j.goal != nil && j.goal.Met(value) {
-		j.goal, j.good = nil, true
-		l.interrupt("good", false)
-	}
 	first := !j.reported
 	j.value, j.reported = value, true
 	if first {
@@ -95,7 +91,6 @@ func (l *Loop) report(j *job, p wire.Progress, from gpushare.Source) {
 func (l *Loop) begunAgain(j *job, why string) {
 	j.weight, j.arrived, j.restarted = 1, time.Now(), true
 	j.curve.Restart()
-	j.good = false
 	l.log.Info("a job has restarted", "job", j.pod.Ref.String(), "reason", why)
 }
 

@@ -35,7 +35,7 @@ func TestWhatIsKeptIsRecalled(t *testing.T) {
 		}},
 		Refusals: map[growth.PodUID]resize.Refusal{"a": {Asked: 750, InForce: 500, At: time.Unix(1_700_000_000, 0).UTC(), Times: 3}},
 		Ended: []recall.Run{{
-			Job: "ns/b", Runs: "train", Curve: remaining.Curve{Points: []remaining.Point{{Step: 3, Value: 2, Reports: 2}}, Each: 2},
+			Job: "ns/b", Runs: "train", Curve: remaining.Curve{Points: []remaining.Point{{Step: 3, Value: 2, Reports: 2}}},
 			Whole: remaining.Whole{Numbers: []string{"90", "1e-3"}, Total: 90, Start: 4, PerStep: 2},
 		}},
 	}
