@@ -179,3 +179,25 @@ func TestACurveIsBounded(t *testing.T) {
 	require.Less(t, got.Low, got.Likely)
 	require.Greater(t, got.High, got.Likely)
 }
+
+// What was hardly anything of a job's way when it began is told apart after it has gone on for long. No report is lost.
+func TestACurveKeepsItsBeginningFiner(t *testing.T) {
+	const total = 100_000
+	var c remaining.Curve
+	for x := range total {
+		c.Add(float64(x), 0)
+	}
+	reports, widest := 0, [2]float64{} // gaps in the first and in the last tenth
+	for i, p := range c.Points {
+		reports += p.Reports
+		for part, within := range []bool{p.Step < total/10, p.Step > total-total/10} {
+			if within && i > 0 {
+				widest[part] = max(widest[part], p.Step-c.Points[i-1].Step)
+			}
+		}
+	}
+	require.Equal(t, total, reports)
+	require.Less(t, widest[0], total/50.)
+	require.Less(t, 2*widest[0], widest[1])
+	require.Less(t, widest[1], total/10.)
+}
