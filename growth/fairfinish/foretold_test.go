@@ -33,3 +33,16 @@ func TestAForetoldNeedIsWorthMore(t *testing.T) {
 		})
 	}
 }
+
+// The interval is ten seconds, and a job that needs less keeps the others waiting only for that.
+func TestADecisionHoldsUntilTheServedJobIsGood(t *testing.T) {
+	for need, next := range map[growth.CoreSeconds]float64{4: 4, 100: 10, 0.1: 1} {
+		jobs := []fairfinish.Job{
+			{ID: "served", Left: remaining.Exactly(190), Need: remaining.Exactly(need)},
+			{ID: "waiting", Left: remaining.Exactly(200), Need: remaining.Exactly(150)},
+		}
+		_, d := fairfinish.Decide(config(fairfinish.Growth, 1), fairfinish.State{}, at(0), jobs)
+		require.Equal(t, growth.PodUID("served"), first(d))
+		require.InDelta(t, next, d.Next.Seconds(), 0.1, "it needs %g core-seconds", float64(need))
+	}
+}

@@ -105,7 +105,7 @@ func (c *Curve) estimate(direction growth.Direction, p Progress, parts [3]float6
 	if odds == 0 {
 		return Estimate{}
 	}
-	likely := math.Exp(logs / odds)
+	likely := min(max(low, math.Exp(logs/odds)), high) // which rounding may leave
 	from := func(x float64) growth.CoreSeconds { return p.Start + growth.CoreSeconds(max(0, x-p.Done))*p.PerStep }
-	return Estimate{Low: from(low), Likely: from(likely), High: from(max(high, likely)), Known: true}
+	return Estimate{Low: from(low), Likely: from(likely), High: from(high), Known: true}
 }
