@@ -146,17 +146,15 @@ func (t *table) left(job int) float64 {
 	return float64(size - a.Real)
 }
 
-// perhaps is what the most that a job may need counts for beside what it likely needs.
-const perhaps = 1. / 3
-
-// need is the work until a job's metric is good; infinite where it is not known. One that is likely good but perhaps not
-// still needs something: taken for good too soon it would wait behind all others, with little missing.
+// need is the work until a job's metric is good; infinite where it is not known. One that is likely good, but perhaps not, is
+// thought to need the most that it may: taken for good too soon it would wait behind all others, with little missing.
 func (t *table) need(job int) float64 {
-	if n := t.jobs[job].Need; sane(n) {
-		if most := perhaps * float64(n.High); most > float64(n.Likely) && !math.IsInf(most, 1) {
-			return most
-		}
-		return float64(n.Likely)
+	n := t.jobs[job].Need
+	switch {
+	case !sane(n):
+		return math.Inf(1)
+	case n.Likely <= 0 && !math.IsInf(float64(n.High), 1):
+		return float64(n.High)
 	}
-	return math.Inf(1)
+	return float64(n.Likely)
 }

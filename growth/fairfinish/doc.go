@@ -36,8 +36,7 @@
 //     plan working, and so on until all cores are used. Index: weight · max(o/need, 1/left) until the metric is good, and
 //     weight · (1−o)/left then, with o the objective, need and left the core-seconds to 95 % of the metric and to the end. Where
 //     another job tells the need, o is almost a quarter greater for balanced: what is surely near is worth more.
-//     Where need is uncertain it is at least a third of the most that it may be, so that a job which looks good is served
-//     until it surely is.
+//     Of a job that looks good, but perhaps is not, need is the most that it may be, so that it is served until it surely is.
 //     Whoever is being served and not good yet counts a quarter more, so that jobs alike do not change places with every new estimate.
 //
 // A job that leaves CPU of its grant, and is not in the queue for a processor either, waits for something else: it is taken

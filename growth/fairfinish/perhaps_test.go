@@ -22,8 +22,9 @@ func TestPerhapsNotGoodYet(t *testing.T) {
 	}{
 		"surely good":                   {likely(0, 0), "fresh"},
 		"perhaps with much missing":     {likely(0, 150), "fresh"},
-		"perhaps with a little missing": {likely(0, 60), "doubtful"},
-		"what it likely needs is less":  {likely(30, 60), "doubtful"},
+		"perhaps with more missing":     {likely(0, 50), "fresh"},
+		"perhaps with a little missing": {likely(0, 30), "doubtful"},
+		"what it likely needs is less":  {likely(30, 150), "doubtful"},
 		"and is more":                   {likely(50, 60), "fresh"},
 		"no bound is known":             {remaining.Estimate{Known: true, High: growth.CoreSeconds(math.Inf(1))}, "fresh"},
 	} {

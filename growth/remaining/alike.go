@@ -22,6 +22,8 @@ const (
 	almost = 0.95
 	// slow is the part of its steps that a job is believed to have made at least, by what its metric has come to.
 	slow = 0.8
+	// later is how many times as many steps as another a job may need: alike, two come to within a seventh or so of each other.
+	later = 1.1
 )
 
 // Like returns which of others' curves tells most of what a job that makes total steps still needs: of those that are like its
@@ -144,8 +146,8 @@ func mean(points []Point) float64 {
 // NeedLike is what a job at progress p still needs if it goes on as another's curve has gone: what is left of the steps after
 // which the other was good. By steps, for jobs alike come to ends that are a few per cent apart: a job that is as good as another
 // became may be far from its own end, and one that never gets there may have come to it. One that is worse than the other was at
-// its step is given up to a quarter more. Where the other has not come to the job's end yet, or that is not known, it is what
-// the other's fit says.
+// its step is given up to a quarter more, and any may need a tenth more of the steps. Where the other has not come to the job's
+// end yet, or that is not known, it is what the other's fit says.
 func (c *Curve) NeedLike(other Curve, direction growth.Direction, p Progress) Estimate {
 	if !other.goesTo(p.Total) {
 		return other.Need(direction, p)
@@ -158,7 +160,11 @@ func (c *Curve) NeedLike(other Curve, direction growth.Direction, p Progress) Es
 	if len(c.Points) > 0 {
 		here = min(max((here+w.reaches(w.made(c.Points)))/2, slow*here), here)
 	}
-	return Exactly(p.Start + growth.CoreSeconds(max(0, w.reaches(almost)-here))*p.PerStep)
+	need := func(step float64) growth.CoreSeconds {
+		return p.Start + growth.CoreSeconds(max(0, step-here))*p.PerStep
+	}
+	good := w.reaches(almost)
+	return Estimate{Low: need(good), Likely: need(good), High: need(max(good, min(later*good, w.total))), Known: true}
 }
 
 // way is that of a metric from its first report to the end of a job.

@@ -29,17 +29,18 @@ func TestNeedLike(t *testing.T) {
 		seen        float64 // of the other one
 		own         float64 // of its own curve
 		done, total float64
-		want        float64 // in steps
+		want, most  float64 // in steps
 		wrong       float64
 	}{
-		"it has gone as far":                       {2000, 300, 300, 2000, good - 300, 100},
-		"it goes further":                          {4000, 300, 300, 2000, good - 300, 100},
-		"without a report of its own":              {2000, 0, 300, 2000, good - 300, 60},
-		"it is past":                               {2000, 1500, 1500, 2000, 0, 0},
-		"it is worse than the other was":           {2000, 900, 1200, 2000, 100, 30}, // as that was at 830
-		"it is far worse":                          {2000, 100, 1200, 2000, good - 0.8*1200, 30},
-		"it is better":                             {2000, 1080, 900, 2000, good - 900, 30},
-		"its end is before the second half begins": {2000, 50, 50, 500, 100, 40}, // of half of the way
+		"it has gone as far":                       {2000, 300, 300, 2000, good - 300, 1.1*good - 300, 100},
+		"it goes further":                          {4000, 300, 300, 2000, good - 300, 1.1*good - 300, 100},
+		"without a report of its own":              {2000, 0, 300, 2000, good - 300, 1.1*good - 300, 60},
+		"it is past":                               {2000, 1500, 1500, 2000, 0, 0, 0},
+		"it may be past":                           {2000, 1150, 1150, 2000, 0, 71, 30},
+		"it is worse than the other was":           {2000, 900, 1200, 2000, 100, 211, 30}, // as that was at 830
+		"it is far worse":                          {2000, 100, 1200, 2000, good - 0.8*1200, 1.1*good - 0.8*1200, 30},
+		"it is better":                             {2000, 1080, 900, 2000, good - 900, 1.1*good - 900, 30},
+		"its end is before the second half begins": {2000, 50, 50, 500, 100, 115, 40}, // of half of the way
 	} {
 		t.Run(name, func(t *testing.T) {
 			other, own := falling(10, tc.seen, silent), falling(10, tc.own, silent)
@@ -47,6 +48,7 @@ func TestNeedLike(t *testing.T) {
 			got := own.NeedLike(other, growth.Minimize, at)
 			require.True(t, got.Known)
 			require.InDelta(t, 2*tc.want, float64(got.Likely), 2*tc.wrong)
+			require.InDelta(t, 2*tc.most, float64(got.High), 2*tc.wrong)
 			require.False(t, own.NeedLike(other, growth.Maximize, at).Known, "it goes the wrong way")
 			at.PerStep = 0
 			require.False(t, own.NeedLike(other, growth.Minimize, at).Known, "what a step costs is not known")
