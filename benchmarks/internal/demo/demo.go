@@ -80,11 +80,12 @@ func (d *Demo) Do(ctx context.Context) (err error) {
 	after := context.WithoutCancel(ctx)
 	defer func() { err = errors.Join(err, d.conclude()) }()
 	if d.Local != nil {
-		takeDown, upErr := d.bringUp(ctx)
-		defer func() { err = errors.Join(err, takeDown(after)) }()
+		borrowed, upErr := d.borrow(ctx)
+		defer func() { err = errors.Join(err, d.giveBack(after, borrowed)) }()
 		if upErr != nil {
 			return upErr
 		}
+		d.Kubeconfig, d.goes = borrowed.Kubeconfig, borrowed.Goes
 	}
 	if d.connection, err = cluster.Connect(d.Kubeconfig); err != nil {
 		return err
@@ -109,6 +110,18 @@ func (d *Demo) Do(ctx context.Context) (err error) {
 		}
 	}
 	return errors.Join(d.missed...)
+}
+
+func (d *Demo) borrow(ctx context.Context) (b cluster.Borrowed, err error) {
+	err = d.timed("up", func() error { b, err = d.Local.Borrow(ctx, d.Keep, d.notice); return err })
+	return b, err
+}
+
+func (d *Demo) giveBack(ctx context.Context, b cluster.Borrowed) error {
+	if !b.Goes {
+		return b.GiveBack(ctx)
+	}
+	return d.timed("down", func() error { return b.GiveBack(ctx) })
 }
 
 // pass is one run to come: under which policy, in which round, and whether it is there to be compared with.

@@ -53,20 +53,12 @@ func (b *Bench) Play(ctx context.Context, passes []Pass) (err error) {
 		return nil
 	}
 	after := context.WithoutCancel(ctx)
-	b.say("bringing cluster %s up", b.Local.Name)
-	defer func() {
-		if b.Local.Exists(after) {
-			err = errors.Join(err, b.Local.Down(after))
-		}
-	}()
-	if err := b.Local.Up(ctx, os.Getpid()); err != nil {
-		return err
-	}
-	kubeconfig, err := b.Local.Kubeconfig(ctx)
+	borrowed, err := b.Local.Borrow(ctx, false, b.say)
+	defer func() { err = errors.Join(err, borrowed.GiveBack(after)) }()
 	if err != nil {
 		return err
 	}
-	if b.connection, err = cluster.Connect(kubeconfig); err != nil {
+	if b.connection, err = cluster.Connect(borrowed.Kubeconfig); err != nil {
 		return err
 	}
 	for i, p := range passes {

@@ -65,11 +65,16 @@ type Storm struct {
 // as it was found.
 func (s *Storm) Run(ctx context.Context) (rounds []Round, err error) {
 	after := context.WithoutCancel(ctx)
-	takeDown, err := s.bringUp(ctx)
-	defer func() { err = errors.Join(err, takeDown(after)) }()
+	began := time.Now()
+	borrowed, err := s.Local.Borrow(ctx, s.Keep, s.notice)
+	defer func() { err = errors.Join(err, borrowed.GiveBack(after)) }()
 	if err != nil {
 		return nil, err
 	}
+	if err := s.install(ctx, borrowed.Kubeconfig); err != nil {
+		return nil, err
+	}
+	s.Summary.Took("up and installed", time.Since(began))
 	if s.files, err = os.MkdirTemp("", "storm"); err != nil {
 		return nil, err
 	}
@@ -102,40 +107,14 @@ func (s *Storm) Run(ctx context.Context) (rounds []Round, err error) {
 	return rounds, nil
 }
 
-// bringUp returns how to undo it, also when it fails. A cluster that was up before is left up.
-func (s *Storm) bringUp(ctx context.Context) (takeDown func(context.Context) error, err error) {
-	takeDown = func(context.Context) error { return nil }
-	began := time.Now()
-	if s.Local.IsUp(ctx) {
-		s.notice("cluster %s is up already: it is used, and left up", s.Local.Name)
-	} else {
-		withPID := os.Getpid()
-		if s.Keep {
-			withPID = 0
-		} else {
-			takeDown = func(after context.Context) error {
-				if !s.Local.Exists(after) {
-					return nil // it never came up, and bin/local has said why
-				}
-				return s.Local.Down(after)
-			}
-		}
-		s.notice("bringing cluster %s up", s.Local.Name)
-		if err := s.Local.Up(ctx, withPID); err != nil {
-			return takeDown, err
-		}
-	}
+// install puts Trellis on the cluster and connects to it.
+func (s *Storm) install(ctx context.Context, kubeconfig string) (err error) {
 	s.notice("installing Trellis")
 	if err := s.Local.Install(ctx, policy, interval); err != nil {
-		return takeDown, err
-	}
-	s.Summary.Took("up and installed", time.Since(began))
-	kubeconfig, err := s.Local.Kubeconfig(ctx)
-	if err != nil {
-		return takeDown, err
+		return err
 	}
 	s.connection, err = cluster.Connect(kubeconfig)
-	return takeDown, err
+	return err
 }
 
 // prepare finds out where the nodes are, and makes the namespace and the gate.

@@ -1,0 +1,52 @@
+package cluster
+
+import (
+	"context"
+	"os"
+)
+
+// Borrowed is a local cluster for as long as a benchmark takes.
+type Borrowed struct {
+	// Kubeconfig is the path of the administrator's kubeconfig.
+	Kubeconfig string
+	// Goes tells that the cluster, and every object on it, goes when it is given back.
+	Goes bool
+
+	local Local
+	stays bool
+	say   func(format string, values ...any)
+}
+
+// Borrow uses the cluster if it is up, else it brings it up, to go when it is given back or when this process ends; with keep
+// it stays. It has to be given back also where there is an error. say is told what goes on.
+func (l Local) Borrow(ctx context.Context, keep bool, say func(format string, values ...any)) (b Borrowed, err error) {
+	b = Borrowed{local: l, say: say}
+	if l.IsUp(ctx) {
+		say("cluster %s is up already: it is used, and left up", l.Name)
+	} else {
+		withPID := os.Getpid()
+		if b.Goes = !keep; keep {
+			withPID = 0
+		}
+		say("bringing cluster %s up", l.Name)
+		if err := l.Up(ctx, withPID); err != nil {
+			return b, err
+		}
+		b.stays = keep
+	}
+	b.Kubeconfig, err = l.Kubeconfig(ctx)
+	return b, err
+}
+
+// GiveBack leaves all as it was found: a cluster that was brought up is taken down.
+func (b Borrowed) GiveBack(ctx context.Context) error {
+	switch {
+	case b.stays:
+		b.say("cluster %s stays: export KUBECONFIG=%s; take it down by %s down --name %s", b.local.Name, b.Kubeconfig, b.local.Program, b.local.Name)
+		return nil
+	case !b.Goes, !b.local.Exists(ctx): // or it never came up, and bin/local has said why
+		return nil
+	}
+	b.say("taking cluster %s down", b.local.Name)
+	return b.local.Down(ctx)
+}
