@@ -1,6 +1,7 @@
 package remaining
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -16,25 +17,27 @@ const (
 	head = 0.05
 )
 
-// Like returns which of others' curves tells most of what a job that makes total steps still needs: of those that are like its
-// own as far as that goes, and go further, one that goes to the job's end before one that does not, whose end is itself only
-// foretold; then the closest; the furthest, as long as the job has no report itself. It returns −1 if none is like it.
-func (c *Curve) Like(others []Curve, total float64) int {
-	best, ends, distance := -1, false, alike
+// Like returns which of others' curves tell most of what a job that makes total steps still needs, of those that are like its own
+// as far as that goes, and go further: all that go to the job's end, the closest first; where none does, the closest one, whose
+// end is itself only foretold. As long as the job has no report itself, all are as close, and the furthest comes first.
+func (c *Curve) Like(others []Curve, total float64) (like []int) {
+	distance := make([]float64, len(others))
 	for i := range others {
 		o := &others[i]
 		if len(o.Points) < fewest || o.Points[0].Step > head*max(total, o.steps()) || o.steps() < further*c.steps() {
 			continue
 		}
-		d, whole := c.apart(o), o.goesTo(total)
-		switch {
-		case !(d < alike) || ends && !whole:
-			continue
-		case best < 0, whole && !ends, d < distance, d == distance && o.steps() > others[best].steps():
-			best, ends, distance = i, whole, d
+		if distance[i] = c.apart(o); distance[i] < alike {
+			like = append(like, i)
 		}
 	}
-	return best
+	slices.SortStableFunc(like, func(i, j int) int {
+		return cmp.Or(cmp.Compare(distance[i], distance[j]), cmp.Compare(others[j].steps(), others[i].steps()))
+	})
+	if whole := slices.DeleteFunc(slices.Clone(like), func(i int) bool { return !others[i].goesTo(total) }); len(whole) > 0 {
+		return whole
+	}
+	return like[:min(len(like), 1)]
 }
 
 // goesTo tells whether a curve goes to the end of a job that makes total steps, or almost.

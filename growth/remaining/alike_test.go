@@ -32,24 +32,24 @@ func TestLike(t *testing.T) {
 	for name, tc := range map[string]struct {
 		own    remaining.Curve
 		others []remaining.Curve
-		want   int
+		want   []int
 	}{
-		"nobody":                              {falling(10, 200, noisy), nil, -1},
-		"another seed":                        {falling(10, 200, noisy), []remaining.Curve{falling(10, 2000, noisy)}, 0},
-		"the closest":                         {falling(10, 200, silent), []remaining.Curve{falling(10, 1000, noisy), falling(10, 1000, silent), worse}, 1},
-		"the end before what is closer":       {falling(10, 200, silent), []remaining.Curve{falling(10, 1000, silent), falling(10, 2000, noisy), falling(10, 1000, silent)}, 1},
-		"the closest of those with the end":   {falling(10, 200, silent), []remaining.Curve{falling(10, 2000, noisy), falling(10, 2000, silent), worse}, 1},
-		"the end of one unlike":               {falling(10, 200, silent), []remaining.Curve{slower, falling(10, 1000, noisy)}, 1},
-		"another learning rate":               {falling(10, 200, noisy), []remaining.Curve{slower}, -1},
-		"another scale":                       {falling(10, 200, noisy), []remaining.Curve{worse}, -1},
-		"it is behind":                        {falling(10, 200, noisy), []remaining.Curve{falling(10, 200, noisy)}, -1},
-		"it began in the middle":              {falling(10, 200, noisy), []remaining.Curve{falling(500, 2000, noisy)}, -1},
-		"no report yet: the furthest":         {remaining.Curve{}, []remaining.Curve{falling(10, 500, noisy), falling(10, 800, noisy), falling(10, 300, noisy)}, 1},
-		"hardly anything is known of another": {remaining.Curve{}, []remaining.Curve{falling(10, 50, noisy)}, -1},
-		"no report anywhere":                  {remaining.Curve{}, make([]remaining.Curve, 2), -1},
+		"nobody":                              {falling(10, 200, noisy), nil, nil},
+		"another seed":                        {falling(10, 200, noisy), []remaining.Curve{falling(10, 2000, noisy)}, []int{0}},
+		"the closest":                         {falling(10, 200, silent), []remaining.Curve{falling(10, 1000, noisy), falling(10, 1000, silent), worse}, []int{1}},
+		"the end before what is closer":       {falling(10, 200, silent), []remaining.Curve{falling(10, 1000, silent), falling(10, 2000, noisy), falling(10, 1000, silent)}, []int{1}},
+		"all with the end, the closest first": {falling(10, 200, silent), []remaining.Curve{falling(10, 2000, noisy), falling(10, 2000, silent), worse}, []int{1, 0}},
+		"the end of one unlike":               {falling(10, 200, silent), []remaining.Curve{slower, falling(10, 1000, noisy)}, []int{1}},
+		"another learning rate":               {falling(10, 200, noisy), []remaining.Curve{slower}, nil},
+		"another scale":                       {falling(10, 200, noisy), []remaining.Curve{worse}, nil},
+		"it is behind":                        {falling(10, 200, noisy), []remaining.Curve{falling(10, 200, noisy)}, nil},
+		"it began in the middle":              {falling(10, 200, noisy), []remaining.Curve{falling(500, 2000, noisy)}, nil},
+		"no report yet: the furthest":         {remaining.Curve{}, []remaining.Curve{falling(10, 500, noisy), falling(10, 800, noisy), falling(10, 300, noisy)}, []int{1}},
+		"hardly anything is known of another": {remaining.Curve{}, []remaining.Curve{falling(10, 50, noisy)}, nil},
+		"no report anywhere":                  {remaining.Curve{}, make([]remaining.Curve, 2), nil},
 		"it does not move": {falling(10, 200, noisy), []remaining.Curve{{Points: []remaining.Point{
 			{1, 1, 1}, {2, 1, 1}, {3, 1, 1}, {4, 1, 1}, {5, 1, 1}, {900, 1, 1},
-		}}}, -1},
+		}}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, tc.want, tc.own.Like(tc.others, 2000))

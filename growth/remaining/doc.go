@@ -6,11 +6,11 @@
 // Where a job says how many steps it will make, left is those steps times what a step has cost. Declared is for a total
 // that may be wrong.
 //
-// # From a job like it
+// # From jobs like it
 //
-// What no fit of a beginning foresees, such as that a plateau ends, another run of the same program tells. Like picks the
-// curve closest to a job's own of those that go further, and of those that go to its end if any does; NeedLike is what is left
-// of the steps after which that one had made 95 % of its way to the job's end. Which jobs are offered is for the caller to say;
+// What no fit of a beginning foresees, such as that a plateau ends, other runs of the same program tell. Like picks the
+// curves close to a job's own that go to its end, or else the closest that goes further; NeedAmong is what is left of the steps
+// after which those had made 95 % of their way to the job's end, in the mean. Which jobs are offered is for the caller to say;
 // one that is not alike after all is dropped once its curve is a tenth of its way off.
 //
 // A Whole tells even of a job that has not made a step yet, and whose size would else not be known while it begins, how many

@@ -9,43 +9,55 @@ const (
 	almost = 0.95
 	// slow is the part of its steps that a job is believed to have made at least, by what its metric has come to.
 	slow = 0.8
-	// later is how many times as many steps as another a job may need: alike, two come to within a seventh or so of each other.
+	// later is how many times as many steps as others a job may need.
 	later = 1.1
 )
 
-// NeedAmong is what a job at progress p still needs by the curve of the one of others that is Like it, else by its own; like
-// is which one that is, −1 for its own, and foretold says that it has come to this one's end: else its need is a guess, too.
-func (c *Curve) NeedAmong(others []Curve, direction growth.Direction, p Progress) (need Estimate, like int, foretold bool) {
-	if like = c.Like(others, p.Total); like >= 0 {
-		if need = c.NeedLike(others[like], direction, p); need.Known {
-			return need, like, others[like].goesTo(p.Total)
+// NeedAmong is what a job at progress p still needs by the curves of those of others that are Like it, else by its own; like is
+// which ones these are, and foretold says that they have come to this one's end: else its need is a guess, too.
+func (c *Curve) NeedAmong(others []Curve, direction growth.Direction, p Progress) (need Estimate, like []int, foretold bool) {
+	if like = c.Like(others, p.Total); len(like) > 0 {
+		first := others[like[0]]
+		if foretold = first.goesTo(p.Total); foretold {
+			need = c.needLike(others, like, direction, p)
+		} else {
+			need = first.Need(direction, p)
+		}
+		if need.Known {
+			return need, like, foretold
 		}
 	}
-	return c.Need(direction, p), -1, false
+	return c.Need(direction, p), nil, false
 }
 
-// NeedLike is what a job at progress p still needs if it goes on as another's curve has gone: what is left of the steps after
-// which the other was good. By steps, for jobs alike come to ends that are a few per cent apart: a job that is as good as another
-// became may be far from its own end, and one that never gets there may have come to it. One that is worse than the other was at
-// its step is given up to a quarter more, and any may need a tenth more of the steps. Where the other has not come to the job's
-// end yet, or that is not known, it is what the other's fit says.
-func (c *Curve) NeedLike(other Curve, direction growth.Direction, p Progress) Estimate {
-	if !other.goesTo(p.Total) {
-		return other.Need(direction, p)
+// needLike is what a job at progress p still needs if it goes on as others' curves have gone to its end: what is left of the
+// steps after which they were good, in the mean. Two that are alike come to that a seventh of it apart, and how close they
+// are up to there does not tell which one another will follow. By steps, for they come to ends that are a few per cent
+// apart: a job that is as good as another became may be far from its own end, and one that never gets there may have come to it.
+// One that is worse than the others were at its step is given up to a quarter more, and any may need a tenth more of the steps.
+func (c *Curve) needLike(others []Curve, like []int, direction growth.Direction, p Progress) Estimate {
+	var good, here, n float64
+	for _, i := range like {
+		if w := others[i].way(p.Total); (w.begin-w.end)*float64(direction) > 0 {
+			good, here, n = good+w.reaches(almost), here+c.reached(w, p), n+1
+		}
 	}
-	w := other.way(p.Total)
-	if !(p.PerStep > 0) || (w.begin-w.end)*float64(direction) <= 0 {
+	if n == 0 || !(p.PerStep > 0) {
 		return Estimate{}
 	}
-	here := p.Done
-	if len(c.Points) > 0 {
-		here = min(max((here+w.reaches(w.made(c.Points)))/2, slow*here), here)
-	}
+	good, here = good/n, here/n
 	need := func(step float64) growth.CoreSeconds {
 		return p.Start + growth.CoreSeconds(max(0, step-here))*p.PerStep
 	}
-	good := w.reaches(almost)
-	return Estimate{Low: need(good), Likely: need(good), High: need(max(good, min(later*good, w.total))), Known: true}
+	return Estimate{Low: need(good), Likely: need(good), High: need(max(good, min(later*good, p.Total))), Known: true}
+}
+
+// reached is the step of another's way that a job is at, by the steps it has made and, as far, by what its metric has come to.
+func (c *Curve) reached(w way, p Progress) float64 {
+	if len(c.Points) == 0 {
+		return p.Done
+	}
+	return min(max((p.Done+w.reaches(w.made(c.Points)))/2, slow*p.Done), p.Done)
 }
 
 // way is that of a metric from its first report to the end of a job.

@@ -9,7 +9,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
-func TestNeedLike(t *testing.T) {
+func TestNeedAmong(t *testing.T) {
 	// It has made 95 % of its way from 3 to 1 where the second half of that is 90 % over: 110 steps after its middle.
 	const good = 1110.
 	for name, tc := range map[string]struct {
@@ -32,27 +32,55 @@ func TestNeedLike(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			other, own := falling(10, tc.seen, silent), falling(10, tc.own, silent)
 			at := remaining.Progress{Done: tc.done, Total: tc.total, PerStep: 2}
-			got := own.NeedLike(other, growth.Minimize, at)
+			others := []remaining.Curve{other}
+			got, like, foretold := own.NeedAmong(others, growth.Minimize, at)
 			require.True(t, got.Known)
+			require.True(t, foretold)
+			require.Equal(t, []int{0}, like)
 			require.InDelta(t, 2*tc.want, float64(got.Likely), 2*tc.wrong)
 			require.InDelta(t, 2*tc.most, float64(got.High), 2*tc.wrong)
-			require.False(t, own.NeedLike(other, growth.Maximize, at).Known, "it goes the wrong way")
+			got, _, _ = own.NeedAmong(others, growth.Maximize, at)
+			require.False(t, got.Known, "it goes the wrong way")
 			at.PerStep = 0
-			require.False(t, own.NeedLike(other, growth.Minimize, at).Known, "what a step costs is not known")
+			got, _, _ = own.NeedAmong(others, growth.Minimize, at)
+			require.False(t, got.Known, "what a step costs is not known")
 		})
 	}
+}
+
+// Which of those alike another follows is not known: what they needed in the mean is closer than what the closest did.
+func TestNeedIsTheMeanOfThoseAlike(t *testing.T) {
+	exact, later := falling(10, 2000, silent), falling(10, 2000, silent)
+	for i := range later.Points {
+		later.Points[i].Step *= 1.1
+	}
+	risen := falling(10, 2000, silent)
+	risen.First = new(float64)
+	own, at := falling(10, 200, silent), remaining.Progress{Done: 200, Total: 2000, PerStep: 1}
+	need := func(others ...remaining.Curve) float64 {
+		got, _, foretold := own.NeedAmong(others, growth.Minimize, at)
+		require.True(t, foretold)
+		return float64(got.Likely)
+	}
+	require.Greater(t, need(later), 1.05*need(exact))
+	require.InDelta(t, (need(exact)+need(later))/2, need(exact, risen, later), 1)
+
+	own = remaining.Curve{}
+	at = remaining.Progress{Done: 0, Total: 2000, PerStep: 1}
+	require.InDelta(t, (need(exact)+need(later))/2, need(exact, risen, later), 1, "before the first report all are as like, but one that rises")
 }
 
 // A job that has not come to this one's end tells by its fit what this one needs: that is a guess, like this one's own.
 func TestWhoForetells(t *testing.T) {
 	for name, tc := range map[string]struct {
 		others   []remaining.Curve
-		like     int
+		like     []int
 		foretold bool
 	}{
-		"one that has come to the end": {[]remaining.Curve{falling(10, 600, silent), falling(10, 2000, silent)}, 1, true},
-		"one that is on its way":       {[]remaining.Curve{falling(10, 600, silent)}, 0, false},
-		"nobody":                       {nil, -1, false},
+		"one that has come to the end":     {[]remaining.Curve{falling(10, 600, silent), falling(10, 2000, silent)}, []int{1}, true},
+		"all that have come to the end":    {[]remaining.Curve{falling(10, 2000, silent), falling(10, 600, silent), falling(10, 2500, silent)}, []int{0, 2}, true},
+		"one of those that are on the way": {[]remaining.Curve{falling(10, 600, silent), falling(10, 700, silent)}, []int{1}, false},
+		"nobody":                           {nil, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			own := falling(10, 300, silent)
@@ -64,7 +92,7 @@ func TestWhoForetells(t *testing.T) {
 	}
 }
 
-func TestNeedLikeByAFit(t *testing.T) {
+func TestNeedByAnothersFit(t *testing.T) {
 	other := falling(10, 600, silent)
 	for name, at := range map[string]remaining.Progress{
 		"its end is not known":          {Done: 300, PerStep: 2},
@@ -72,15 +100,16 @@ func TestNeedLikeByAFit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			own := falling(10, 300, silent)
-			got := own.NeedLike(other, growth.Minimize, at)
+			got, _, foretold := own.NeedAmong([]remaining.Curve{other}, growth.Minimize, at)
 			require.True(t, got.Known)
+			require.False(t, foretold)
 			require.Equal(t, other.Need(growth.Minimize, at), got)
 		})
 	}
 }
 
 // Whatever stands in a file of curves, what is said of a job is an interval or nothing.
-func FuzzNeedLike(f *testing.F) {
+func FuzzNeedAmong(f *testing.F) {
 	f.Add([]byte{1, 9, 2, 8, 3, 7, 4, 6, 5, 5, 6, 4, 7, 3}, 3., 6., true)
 	f.Add([]byte{1, 1, 1, 1}, 0., 0., false)
 	f.Fuzz(func(t *testing.T, raw []byte, done, total float64, first bool) {
@@ -94,10 +123,8 @@ func FuzzNeedLike(f *testing.F) {
 		}
 		var own remaining.Curve
 		own.Add(1, 9)
-		if own.Like([]remaining.Curve{other}, total) < 0 {
-			return
-		}
-		got := own.NeedLike(other, growth.Minimize, remaining.Progress{Done: done, Total: total, PerStep: 1})
+		got, like, foretold := own.NeedAmong([]remaining.Curve{other, own}, growth.Minimize, remaining.Progress{Done: done, Total: total, PerStep: 1})
+		require.False(t, foretold && len(like) == 0)
 		if got.Known {
 			require.True(t, 0 <= got.Low && got.Low <= got.Likely && got.Likely <= got.High, "%+v", got)
 		}

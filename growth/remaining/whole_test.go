@@ -109,7 +109,8 @@ func TestNeedBeforeTheFirstStep(t *testing.T) {
 	at := remaining.Progress{Total: 2000, PerStep: 2}
 	later := at
 	later.Start = 30
-	now, then := none.NeedLike(other, growth.Minimize, at), none.NeedLike(other, growth.Minimize, later)
+	now, _, _ := none.NeedAmong([]remaining.Curve{other}, growth.Minimize, at)
+	then, _, _ := none.NeedAmong([]remaining.Curve{other}, growth.Minimize, later)
 	require.True(t, now.Known)
 	require.Equal(t, remaining.Estimate{Low: now.Low + 30, Likely: now.Likely + 30, High: now.High + 30, Known: true}, then)
 }

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/trellis-gpu/trellis/coordinator/internal/recall"
@@ -68,13 +69,13 @@ func (l *Loop) alike(j *job) (others []recall.Run) {
 type outlook struct {
 	// left is the work to its end, need that until its metric is almost as good as it will be, each as far as it is known.
 	left, need remaining.Estimate
-	// like names the job that tells need; it is empty where the job's own curve does. It is foretold, and not guessed, where
-	// that job has come as far as this one will.
+	// like names the jobs that tell need; it is empty where the job's own curve does. It is foretold, and not guessed, where
+	// they have come as far as this one will.
 	like     string
 	foretold bool
 }
 
-// foresee goes by the steps that the job has said it will make, and by a job like it, else by its curve. What its steps cost is
+// foresee goes by the steps that the job has said it will make, and by jobs like it, else by its curve. What its steps cost is
 // another's to tell before it has made any.
 func (l *Loop) foresee(j *job) (o outlook) {
 	others := l.alike(j)
@@ -84,11 +85,13 @@ func (l *Loop) foresee(j *job) (o outlook) {
 	for i, other := range others {
 		curves[i] = other.Curve
 	}
-	var by int
+	var by []int
 	o.need, by, o.foretold = j.curve.NeedAmong(curves, j.wish.Direction, p)
 	switch {
-	case by >= 0:
-		o.like = others[by].Job
+	case len(by) > 1:
+		o.like = fmt.Sprintf("%s and %d more", others[by[0]].Job, len(by)-1)
+	case len(by) == 1:
+		o.like = others[by[0]].Job
 	case !o.need.Known && p.Total > 0 && len(j.curve.Points) > 0: // without a metric nothing becomes good
 		o.need = remaining.Presumed(growth.CoreSeconds(p.Done)*p.PerStep, o.left)
 	}
