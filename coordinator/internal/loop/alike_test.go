@@ -88,6 +88,19 @@ func TestAJobIsForetoldByOneThatRanTheSame(t *testing.T) {
 	}
 }
 
+func TestAJobIsForetoldByAllThatRanTheSame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := worldOfOneCore(t)
+		w.start(flowcon.Harmless)
+		for _, name := range []string{"first", "again"} {
+			w.alike(name, "train #", 0, 90, plateau)
+			w.remove(name)
+		}
+		w.alike("third", "train #", 0, 32, plateau)
+		require.Regexp(t, "^ns/(first|again) and 1 more$", w.foretold("third").Like)
+	})
+}
+
 // A job of 90 steps takes five core-seconds before the first of them. Of the next ones nothing is known yet but what they run.
 func TestAJobIsForetoldBeforeItsFirstStep(t *testing.T) {
 	for name, tc := range map[string]struct {
