@@ -10,7 +10,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
-// Half-way to its end a job's metric will be good; another ends a little sooner. If another job tells the first one's need, it
+// A little before half of its work is done a job's metric will be good; another ends a little sooner. If another job tells the first one's need, it
 // is worth to be served first for; if its beginning does, it is not. The objectives at both ends do not care who tells.
 func TestAForetoldNeedIsWorthMore(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -25,7 +25,7 @@ func TestAForetoldNeedIsWorthMore(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			jobs := []fairfinish.Job{
-				{ID: "early", Left: remaining.Exactly(200), Need: remaining.Exactly(94), Foretold: tc.foretold},
+				{ID: "early", Left: remaining.Exactly(200), Need: remaining.Exactly(86), Foretold: tc.foretold},
 				{ID: "short", Left: remaining.Exactly(190), Need: remaining.Exactly(180)},
 			}
 			_, d := fairfinish.Decide(config(tc.objective, 1), fairfinish.State{}, at(0), jobs)
