@@ -31,7 +31,7 @@ func (c *Curve) NeedAmong(others []Curve, direction growth.Direction, p Progress
 }
 
 // needLike is what a job at progress p still needs if it goes on as others' curves have gone to its end: what is left of the
-// steps after which they were good, in the mean. Two that are alike come to that a seventh of it apart, and how close they
+// steps after which they were good, in the mean. Two that are alike may come to that a seventh of it apart, and how close they
 // are up to there does not tell which one another will follow. By steps, for they come to ends that are a few per cent
 // apart: a job that is as good as another became may be far from its own end, and one that never gets there may have come to it.
 // One that is worse than the others were at its step is given up to a quarter more, and any may need a tenth more of the steps.
