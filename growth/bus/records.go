@@ -107,7 +107,7 @@ type NodeLoad struct {
 	CPUUsed growth.MilliCPU `json:"cpuUsedMilli"`
 	// Pressure is the whole node's, over the last interval; absent where its kernel does not say.
 	Pressure *Pressure `json:"pressure,omitempty"`
-	// LoaderBudget is how many cores data-loader workers may keep busy.
+	// LoaderBudget is how many cores data-loader workers may keep busy: those that training processes leave.
 	LoaderBudget int `json:"loaderBudget"`
 	// Policy is the node's share policy.
 	Policy string `json:"policy"`

@@ -39,5 +39,6 @@
 //
 // Rebuilding a DataLoader costs seconds of loading, not a restart. Patience holds a change back until it repays that,
 // and until the jobs it touches have kept their last one for a while. A node that runs more workers than its budget
-// is changed at once.
+// is changed at once: workers that have no core cost the jobs beside them more than they bring, and a job may be over before
+// it has been measured.
 package loader

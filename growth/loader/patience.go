@@ -2,6 +2,7 @@ package loader
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
@@ -44,13 +45,16 @@ type Plan struct {
 	Reason string
 }
 
-// Divide divides budget cores, or leaves things as they are where a change is not worth its cost.
+// Divide divides budget cores, or leaves things as they are where a change is not worth its cost. Of a job without a Curve
+// nothing is known yet: it keeps its workers until it has been measured, and on a node that runs too many an equal part of
+// the budget at most.
 func (p Patience) Divide(running []Running, budget int) Plan {
 	jobs, now := make([]Job, len(running)), Allocation{}
 	for i, r := range running {
 		jobs[i], now[r.UID] = r.Job, r.Loaders
 	}
-	best := Allocate(jobs, budget)
+	cores := now.Cores(jobs)
+	best := divided(running, budget, cores > budget)
 	plan := Plan{Loaders: best, Before: now.Value(jobs), After: best.Value(jobs)}
 	stay := func(format string, args ...any) Plan {
 		return Plan{Loaders: now, Before: plan.Before, After: plan.Before, Reason: fmt.Sprintf(format, args...)}
@@ -60,7 +64,7 @@ func (p Patience) Divide(running []Running, budget int) Plan {
 	if len(changed) == 0 {
 		return stay("the division is the best already")
 	}
-	if cores := now.Cores(jobs); cores > budget {
+	if cores > budget {
 		plan.Reason = fmt.Sprintf("%d workers ran on a budget of %s", cores, countedCores(budget))
 		return plan
 	}
@@ -75,6 +79,26 @@ func (p Patience) Divide(running []Running, budget int) Plan {
 	}
 	plan.Reason = fmt.Sprintf("the node gains %s by it", percent(plan))
 	return plan
+}
+
+// divided is the best division of what those that were not measured yet leave to the others.
+func divided(running []Running, budget int, crowded bool) Allocation {
+	unknown, left := Allocation{}, budget
+	var known []Job
+	for _, r := range running {
+		if len(r.Curve) > 0 {
+			known = append(known, r.Job)
+			continue
+		}
+		unknown[r.UID] = r.Loaders
+		if width := max(1, r.Width); crowded {
+			unknown[r.UID] = min(r.Loaders, max(0, budget)/len(running)/width)
+		}
+		left -= max(1, r.Width) * unknown[r.UID]
+	}
+	best := Allocate(known, left)
+	maps.Copy(best, unknown)
+	return best
 }
 
 func differing(running []Running, best Allocation) []Running {

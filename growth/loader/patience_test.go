@@ -17,6 +17,9 @@ func TestPatience(t *testing.T) {
 			Job: loader.Job{UID: uid, Weight: weight, Width: 1, Curve: curve}, Loaders: loaders, Kept: kept, Remaining: remaining,
 		}
 	}
+	unmeasured := func(uid growth.PodUID, loaders int) loader.Running {
+		return loader.Running{Job: loader.Job{UID: uid, Width: 1}, Loaders: loaders}
+	}
 	for name, c := range map[string]struct {
 		running []loader.Running
 		budget  int
@@ -46,6 +49,15 @@ func TestPatience(t *testing.T) {
 		},
 		"one sample more is not worth a rebuild": {
 			[]loader.Running{job("a", 1, 3, time.Minute, 600)}, 4, loader.Allocation{"a": 3}, "too little",
+		},
+		"who is not measured keeps what there is room for": {
+			[]loader.Running{job("a", 1, 1, time.Hour, 600), unmeasured("new", 2)}, 3, loader.Allocation{"a": 1, "new": 2}, "best already",
+		},
+		"and has an equal part of a crowded node, unless it wants less": {
+			[]loader.Running{job("a", 1, 3, 0, 1), unmeasured("big", 4), unmeasured("small", 1)}, 6, loader.Allocation{"a": 3, "big": 2, "small": 1}, "8 workers ran on a budget of 6 cores",
+		},
+		"of no cores nobody has any": {
+			[]loader.Running{job("a", 1, 1, 0, 1), unmeasured("new", 2)}, 0, loader.Allocation{"a": 0, "new": 0}, "3 workers ran on a budget of 0 cores",
 		},
 		"nobody": {nil, 4, loader.Allocation{}, "best already"},
 	} {

@@ -1,6 +1,7 @@
 package loop_test
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,6 +37,33 @@ func TestAdviceIsDeliveredAndAcknowledged(t *testing.T) {
 		got := w.sample("a")
 		require.Equal(t, []int64{7, 7, 4}, []int64{got.Generation, got.Applied, int64(*got.Loaders)})
 		require.Equal(t, 1, w.told("a LoadersChanged: Data-loader workers: 2 → 4, acknowledged by the job (more cores)"))
+	})
+}
+
+func TestWhatAJobLoadsWithIsNewsThatDoesNotWait(t *testing.T) {
+	in(t, flowcon.Corrected, func(t *testing.T, w *world) {
+		w.arrive("a")
+		w.arrive("b")
+		w.pass(time.Second)
+		two, one := 2, 1
+		w.say("b", wire.Progress{Step: 1})
+		w.say("a", wire.Progress{Step: 1, Loaders: &two})
+		synctest.Wait()
+		require.Equal(t, []string{"a"}, w.hurried)
+		require.Equal(t, 2, *w.sample("a").Loaders)
+		w.say("a", wire.Progress{Step: 2, Loaders: &one})
+		synctest.Wait()
+		require.Len(t, w.hurried, 1, "a job that changes its mind all the time has no more writes than others")
+	})
+}
+
+func TestTrainingLeavesTheRestOfTheCoresForLoading(t *testing.T) {
+	in(t, flowcon.Corrected, func(t *testing.T, w *world) {
+		for jobs, budget := range []int{2, 1, 0, 0} {
+			w.pass(6 * time.Second)
+			require.Equal(t, budget, w.load.LoaderBudget, "%d jobs on two cores", jobs)
+			w.arrive(fmt.Sprint(jobs))
+		}
 	})
 }
 

@@ -37,7 +37,7 @@ func TestAConvergedJobGivesToOneThatGrows(t *testing.T) {
 		require.Equal(t, growth.Seconds(0.5), old.StepSeconds)
 		require.Equal(t, growth.Seconds(0.125), old.LoadSeconds)
 		require.Equal(t, string(growth.Converged), w.noted["old"][gpushare.CategoryAnnotation])
-		require.Equal(t, bus.NodeLoad{CPUPool: 1000, CPUUsed: 2000, LoaderBudget: 2, Policy: "flowcon"}, w.load)
+		require.Equal(t, bus.NodeLoad{CPUPool: 1000, CPUUsed: 2000, LoaderBudget: 0, Policy: "flowcon"}, w.load)
 		require.Equal(t, "train=500m", w.pods[ref("old").UID].Annotations[gpushare.RequestAnnotation])
 		require.Equal(t, 1, w.told("old CategoryChanged: Progressing → Watching"))
 		require.Equal(t, 1, w.told("old CategoryChanged: Watching → Converged"))

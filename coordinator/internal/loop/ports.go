@@ -46,6 +46,8 @@ type Enforcer interface {
 // Records publishes on the bus. It never blocks.
 type Records interface {
 	Sample(s bus.Sample)
+	// Hurry is Sample for what others wait for.
+	Hurry(s bus.Sample)
 	Load(l bus.NodeLoad)
 	Forget(pod growth.PodUID)
 }

@@ -36,7 +36,11 @@ func (l *Loop) socket(slot string, e socket.Event) {
 func (l *Loop) received(j *job, message wire.Message) {
 	switch m := message.(type) {
 	case wire.Progress:
+		asked := j.running.Loaders != nil
 		l.report(j, m, gpushare.FromSocket)
+		if !asked && j.running.Loaders != nil {
+			l.ports.Records.Hurry(l.sample(j)) // its workers may be more than there are cores for, and a short job is over soon
+		}
 	case wire.Ack:
 		l.acked(j, m)
 	case wire.Saved:

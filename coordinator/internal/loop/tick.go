@@ -110,15 +110,21 @@ func (l *Loop) publish() {
 	l.keep()
 }
 
-func (l *Loop) publishJob(j *job) { l.ports.Records.Sample(j.sample(l.gpus(j.pod.Ref.UID), l.fair)) }
+func (l *Loop) publishJob(j *job) { l.ports.Records.Sample(l.sample(j)) }
+
+func (l *Loop) sample(j *job) bus.Sample { return j.sample(l.gpus(j.pod.Ref.UID), l.fair) }
 
 func (l *Loop) publishLoad() {
 	if l.allocatable == 0 {
 		return // a budget that is not known yet is better not told
 	}
+	// A training process keeps a core busy by itself, one for each of its devices: a worker beside it on that core would not
+	// load while it computes, but only cost both. Where there are as many as cores, they load while others compute.
 	var used growth.MilliCPU
-	for _, j := range l.jobs {
+	left := int(l.allocatable / growth.Core)
+	for uid, j := range l.jobs {
 		used += j.used
+		left -= max(1, len(l.gpus(uid)))
 	}
-	l.ports.Records.Load(bus.NodeLoad{CPUPool: l.pool, CPUUsed: used, Pressure: l.pressure, LoaderBudget: int(max(l.allocatable/growth.Core, 1)), Policy: string(l.config.FlowCon.Policy)})
+	l.ports.Records.Load(bus.NodeLoad{CPUPool: l.pool, CPUUsed: used, Pressure: l.pressure, LoaderBudget: max(0, left), Policy: string(l.config.FlowCon.Policy)})
 }

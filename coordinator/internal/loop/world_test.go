@@ -43,6 +43,7 @@ type world struct {
 	mu      sync.Mutex
 	pods    map[growth.PodUID]pods.Pod
 	samples map[growth.PodUID]bus.Sample
+	hurried []string // whose samples waited for nothing
 	load    bus.NodeLoad
 	events  []string
 	noted   map[string]map[string]string // annotations, by pod
@@ -210,6 +211,13 @@ func (w *world) Sample(s bus.Sample) {
 	defer w.mu.Unlock()
 	s.Node = "node"
 	w.samples[s.Pod.UID] = s
+}
+
+func (w *world) Hurry(s bus.Sample) {
+	w.mu.Lock()
+	w.hurried = append(w.hurried, s.Pod.Name)
+	w.mu.Unlock()
+	w.Sample(s)
 }
 
 func (w *world) Load(l bus.NodeLoad) { w.mu.Lock(); defer w.mu.Unlock(); w.load = l }

@@ -86,6 +86,23 @@ func TestOnlyTheNewestIsWrittenOnceInAGap(t *testing.T) {
 	})
 }
 
+func TestWhatIsUrgentIsWrittenAtOnceAndPaidForAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &counted{Session: membus.New().Session()}
+		records := publish.NewRecords(c, "node", 5*time.Second, silent)
+		running(t, records.Run)
+		var written []int
+		for step := range int64(20) {
+			if records.Sample(sample(step)); step == 2 {
+				records.Hurry(sample(step))
+			}
+			pass(time.Second)
+			written = append(written, c.writes)
+		}
+		require.Equal(t, []int{1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 4, 4, 4, 4, 4}, written)
+	})
+}
+
 func TestABusThatWasAwayGetsThePresent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := membus.New()

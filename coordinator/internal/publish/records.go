@@ -32,13 +32,14 @@ type Records struct {
 
 	mu      sync.Mutex
 	dirty   map[string][]byte    // nil: to be deleted
-	written map[string]time.Time // when each record was, last
+	urgent  map[string]bool      // those of them that wait for no gap
+	written map[string]time.Time // when each record was, last; later than that where it did not wait
 }
 
 // NewRecords returns a writer for one node, which leaves at least a gap between two writes of one record; Run makes it
 // write.
 func NewRecords(b Bus, node growth.NodeName, gap time.Duration, log *slog.Logger) *Records {
-	return &Records{bus: b, node: node, gap: gap, log: log, dirty: map[string][]byte{}, written: map[string]time.Time{}}
+	return &Records{bus: b, node: node, gap: gap, log: log, dirty: map[string][]byte{}, urgent: map[string]bool{}, written: map[string]time.Time{}}
 }
 
 // Sample publishes a job as it is now.
@@ -46,6 +47,15 @@ func (r *Records) Sample(s bus.Sample) {
 	s.Node = r.node
 	value, err := bus.Encode(s)
 	r.put(bus.SampleKey(s.Pod.UID), value, err)
+}
+
+// Hurry publishes a job as Sample does, and does not wait for the gap to pass. The next write waits for that much longer: in
+// the long run there are no more writes than gaps.
+func (r *Records) Hurry(s bus.Sample) {
+	r.Sample(s)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.urgent[bus.SampleKey(s.Pod.UID)] = true
 }
 
 // Load publishes the node as it is now.
@@ -112,11 +122,15 @@ func (r *Records) due(now time.Time) map[string][]byte {
 	defer r.mu.Unlock()
 	due := map[string][]byte{}
 	for key, value := range r.dirty {
+		at := now
 		if last, ok := r.written[key]; value != nil && ok && now.Sub(last) < r.gap {
-			continue
+			if at = last.Add(r.gap); !r.urgent[key] {
+				continue
+			}
 		}
-		due[key], r.written[key] = value, now
+		due[key], r.written[key] = value, at
 		delete(r.dirty, key)
+		delete(r.urgent, key)
 		if value == nil {
 			delete(r.written, key)
 		}

@@ -39,6 +39,9 @@ func job(uid growth.PodUID, g growth.Growth, loaders int, options ...func(*histo
 	return j
 }
 
+// justStarted has been measured once, which is often of a job still warming up.
+func justStarted(j *history.Job) { j.Measured = j.Measured[:1] }
+
 func advised(generation int64, loaders int) func(*history.Job) {
 	return func(j *history.Job) {
 		j.Advice = &bus.Advice{Header: bus.Header{Version: 1}, Generation: generation, Loaders: &loaders}
@@ -82,7 +85,23 @@ func TestAdvice(t *testing.T) {
 			oneCore(job("a", .9, 2, func(j *history.Job) { j.Sample.Loaders = nil })), wishes{},
 		},
 		"a job just started is measured first": {
-			oneCore(job("a", .9, 2, func(j *history.Job) { j.Measured = j.Measured[:1] })), wishes{},
+			oneCore(job("a", .9, 1, justStarted)), wishes{},
+		},
+		"unless its workers are more than the node has cores for": {
+			oneCore(job("a", .9, 2, justStarted)), wishes{"a": 1},
+		},
+		"its part is an equal one then, and what nobody has goes to those that were measured": {
+			oneCore(job("a", .1, 0), job("new", .9, 2, justStarted)), wishes{"a": 1, "new": 0},
+		},
+		"what it keeps is nobody else's": {
+			oneCore(job("a", .9, 0), job("new", .9, 1, justStarted)), wishes{},
+		},
+		"a node whose cores all train has none for loading": {
+			func() *history.Snapshot {
+				s := oneCore(job("a", .9, 1), job("new", .9, 2, justStarted))
+				s.Nodes[0].Load = &bus.NodeLoad{LoaderBudget: 0}
+				return s
+			}(), wishes{"a": 0, "new": 0},
 		},
 		"advice under way is not given again": {oneCore(job("a", .9, 2, advised(1, 1))), wishes{}},
 		"advice of a newer version is not overwritten": {
@@ -125,6 +144,9 @@ func TestAdviceIsGuardedAndCountsOn(t *testing.T) {
 	require.Equal(t, int64(1), first[0].Advice.Generation)
 	require.Regexp(t, `^2 → 1 data-loader workers: 2 workers ran on a budget of 1 core; \d+ → \d+ samples/s predicted, 200 if data cost nothing, growth 0.90$`,
 		first[0].Advice.Reason)
+
+	unmeasured := a.Decide(oneCore(job("b", .9, 2, justStarted)), start)
+	require.Equal(t, "2 → 1 data-loader workers: 2 workers ran on a budget of 1 core; not measured yet", unmeasured[0].Advice.Reason)
 
 	batch := 64
 	later := job("a", .9, 3, advised(41, 3), func(j *history.Job) { j.Advice.BatchSize = &batch })

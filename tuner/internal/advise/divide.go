@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// enough measurements to divide by: the first one after a start is often of a job still warming up.
+	// enough measurements to predict by: the first one after a start is often of a job still warming up.
 	enough = 2
 	// most workers per device that are predicted for.
 	most = 32
@@ -42,7 +42,7 @@ func (a *Adviser) divide(node history.Node, jobs []history.Job, now time.Time) [
 		case !ok:
 		case !slices.Contains(j.Sample.Tunable, string(gpushare.TuneLoaders)):
 			budget -= loaders * width(j)
-		case len(j.Measured) >= enough:
+		default:
 			candidates = append(candidates, a.candidate(j, loaders, now))
 		}
 	}
@@ -61,11 +61,15 @@ func (a *Adviser) divide(node history.Node, jobs []history.Job, now time.Time) [
 }
 
 func (a *Adviser) candidate(j history.Job, loaders int, now time.Time) candidate {
-	model := loader.Fit(loader.Published(), j.Measured)
-	return candidate{Job: j, model: model, running: loader.Running{
-		Job:     loader.Job{UID: j.UID, Weight: weight(*j.Sample, model), Width: width(j), Curve: model.Curve(most)},
+	c := candidate{Job: j, running: loader.Running{
+		Job:     loader.Job{UID: j.UID, Width: width(j)},
 		Loaders: loaders, Kept: now.Sub(a.kept[j.UID].since), Remaining: remaining(*j.Sample),
 	}}
+	if len(j.Measured) >= enough {
+		c.model = loader.Fit(loader.Published(), j.Measured)
+		c.running.Weight, c.running.Curve = weight(*j.Sample, c.model), c.model.Curve(most)
+	}
+	return c
 }
 
 // weight makes a sample per second worth the job's growth over its full speed.
@@ -96,7 +100,15 @@ func (c candidate) change(loaders int, why string) Change {
 	}
 	change.Advice.Generation = 1 + min(math.MaxInt64-1, max(change.Advice.Generation, c.Sample.Generation))
 	change.Advice.Loaders = &loaders
-	change.Advice.Reason = fmt.Sprintf("%d → %d data-loader workers: %s; %.0f → %.0f samples/s predicted, %.0f if data cost nothing, growth %.2f",
-		c.running.Loaders, loaders, why, c.model.Rate(c.running.Loaders), c.model.Rate(loaders), c.model.Cap(), c.Sample.Growth)
+	change.Advice.Reason = fmt.Sprintf("%d → %d data-loader workers: %s; %s", c.running.Loaders, loaders, why, c.outlook(loaders))
 	return change
+}
+
+// outlook says what is expected of the change.
+func (c candidate) outlook(loaders int) string {
+	if len(c.running.Curve) == 0 {
+		return "not measured yet"
+	}
+	return fmt.Sprintf("%.0f → %.0f samples/s predicted, %.0f if data cost nothing, growth %.2f",
+		c.model.Rate(c.running.Loaders), c.model.Rate(loaders), c.model.Cap(), c.Sample.Growth)
 }

@@ -43,7 +43,7 @@ func Parse(args []string, getenv func(string) string) (Options, error) {
 	o.Etcd.AddFlags(flags)
 	flags.StringVar(&o.Listen, "listen", ":8080", "address of the page and the API for people")
 	flags.StringVar(&o.HealthListen, "health-listen", ":9443", "address of /livez, /readyz and /metrics")
-	flags.DurationVar(&o.Every, "interval", 5*time.Second, "how often every node's cores are divided anew, 1s to 10m")
+	flags.DurationVar(&o.Every, "interval", 2*time.Second, "how often every node's cores are divided anew, 1s to 10m")
 	flags.BoolVar(&o.LeaderElect, "leader-elect", getenv("KUBERNETES_SERVICE_HOST") != "",
 		"advise only while holding a Lease; by default where there is a cluster to hold it in (in a pod, or with --kubeconfig)")
 	flags.StringVar(&o.LeaseNamespace, "lease-namespace", getenv("POD_NAMESPACE"), "namespace of that Lease [POD_NAMESPACE]")
