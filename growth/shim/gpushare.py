@@ -29,7 +29,7 @@ What a job may rely on:
 The wire: newline-delimited JSON over a unix socket, at most 64 KiB a line, every line with "v": 1 and a "type".
   job to agent  progress  step, epoch, total_steps, metrics, steps and samples since the last report, step_seconds and
                           load_seconds (means per step), batch_size, loaders
-                ack       generation, applied: the job has fetched every changed value of that generation
+                ack       generation, applied: the job has fetched every changed value of that generation that it ever asks for
                 saved     path, sha256, step
   agent to job  config    generation, loaders, batch_size: what is absent stays as it is; duty: absent means 1
                 save      reason, deadline_seconds
@@ -283,11 +283,13 @@ class _Wishes:
         return value
 
     def ack(self):
-        """The ack that is owed now, once, or None."""
-        if self._acknowledged or any(self.in_use.get(key) != value for key, value in self._wished.items()):
+        """The ack that is owed now, once, or None. What the job has never asked for holds up nothing, and is not applied."""
+        applied = {key: value for key, value in self._wished.items() if key in self.in_use}
+        unheard = self._wished and not applied
+        if self._acknowledged or unheard or any(self.in_use[key] != value for key, value in applied.items()):
             return None
         self._acknowledged = True
-        return {"type": "ack", "generation": self._generation, "applied": dict(self._wished)}
+        return {"type": "ack", "generation": self._generation, "applied": applied}
 
     def _compare(self):
         self.changed = any(self._wished.get(key, value) != value for key, value in self.in_use.items())

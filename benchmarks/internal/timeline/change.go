@@ -28,8 +28,11 @@ type Change struct {
 	To   string    `json:"to"`
 }
 
+// Own is the number of loaders that a job would have run with, had it not been told another before it asked.
+const Own = "its own"
+
 // changes compares one job in two readings. A value that is seen for the first time is no change of category, share or
-// loaders: there was nothing before it.
+// loaders: there was nothing before it, unless the job has been told it.
 func changes(at time.Time, was, is Job) []Change {
 	var found []Change
 	add := func(what Aspect, from, to string) {
@@ -48,8 +51,12 @@ func changes(at time.Time, was, is Job) []Change {
 	if was.Request > 0 && is.Request > 0 {
 		add(ShareChange, was.Request.String(), is.Request.String())
 	}
-	if was.Loaders != nil && is.Loaders != nil {
+	switch {
+	case is.Loaders == nil:
+	case was.Loaders != nil:
 		add(LoaderChange, strconv.Itoa(*was.Loaders), strconv.Itoa(*is.Loaders))
+	case is.Acknowledged > 0:
+		add(LoaderChange, Own, strconv.Itoa(*is.Loaders))
 	}
 	return found
 }

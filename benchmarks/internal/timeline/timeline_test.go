@@ -30,6 +30,10 @@ func TestWhatIsAChange(t *testing.T) {
 		"progress alone":               {running, with(func(j *timeline.Job) { j.Step = 9; j.Growth = 0.5 }), nil},
 		"the first category":           {running, with(func(j *timeline.Job) { j.Category = growth.Progressing }), nil},
 		"loaders, seen the first time": {running, with(func(j *timeline.Job) { j.Loaders = two() }), nil},
+		"loaders that it was told before it asked": {
+			running, with(func(j *timeline.Job) { j.Loaders, j.Acknowledged = two(), 1 }),
+			[]timeline.Change{{What: timeline.LoaderChange, From: timeline.Own, To: "2"}},
+		},
 		"a resize that kubelet has applied": {
 			running, with(func(j *timeline.Job) { j.Request = 500 }),
 			[]timeline.Change{{What: timeline.ShareChange, From: "150m", To: "500m"}},

@@ -70,6 +70,16 @@ class Wishes(ShimTest):
         wishes.offer(2, {"loaders": 3})
         self.assertEqual(ack["applied"], {"loaders": 2})
 
+    def test_what_a_job_never_asks_for_holds_up_no_acknowledgement(self):
+        wishes = self.job._Wishes()
+        wishes.offer(1, {"loaders": 0})
+        self.assertIsNone(wishes.ack(), "it may ask yet")
+        wishes.offer(2, {"batch_size": 64})
+        wishes.fetch("batch_size", 32)
+        self.assertEqual(wishes.ack()["applied"], {"batch_size": 64})
+        self.assertEqual(wishes.fetch("loaders", 2), 0)
+        self.assertIsNone(wishes.ack(), "once")
+
     def test_a_new_agent_hears_no_acknowledgement_of_what_it_never_sent(self):
         for when in ("before it comes", "after"):
             agent, peer = self.connected()

@@ -98,10 +98,17 @@ func TestAdvice(t *testing.T) {
 		},
 		"a node whose cores all train has none for loading": {
 			func() *history.Snapshot {
-				s := oneCore(job("a", .9, 1), job("new", .9, 2, justStarted))
+				s := oneCore(job("a", .9, 1), job("new", .9, 2, justStarted), job("fixed", .9, 2, func(j *history.Job) { j.Sample.Tunable = nil }))
 				s.Nodes[0].Load = &bus.NodeLoad{LoaderBudget: 0}
 				return s
 			}(), wishes{"a": 0, "new": 0},
+		},
+		"and a job is told before it asks": {
+			func() *history.Snapshot {
+				s := oneCore(job("silent", 0, 0, func(j *history.Job) { j.Sample.Loaders, j.Measured = nil, nil }))
+				s.Nodes[0].Load = &bus.NodeLoad{LoaderBudget: 0}
+				return s
+			}(), wishes{"silent": 0},
 		},
 		"advice under way is not given again": {oneCore(job("a", .9, 2, advised(1, 1))), wishes{}},
 		"advice of a newer version is not overwritten": {

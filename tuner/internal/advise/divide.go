@@ -35,15 +35,16 @@ type candidate struct {
 // divide advises one node's jobs.
 func (a *Adviser) divide(node history.Node, jobs []history.Job, now time.Time) []Change {
 	budget := node.Load.LoaderBudget
-	var candidates []candidate
+	var candidates, silent []candidate
 	for _, j := range jobs {
-		loaders, ok := present(j)
-		switch {
-		case !ok:
-		case !slices.Contains(j.Sample.Tunable, string(gpushare.TuneLoaders)):
-			budget -= loaders * width(j)
-		default:
+		loaders, asked := present(j)
+		switch tunable := slices.Contains(j.Sample.Tunable, string(gpushare.TuneLoaders)); {
+		case tunable && asked:
 			candidates = append(candidates, a.candidate(j, loaders, now))
+		case tunable:
+			silent = append(silent, candidate{Job: j})
+		case asked:
+			budget -= loaders * width(j)
 		}
 	}
 	running := make([]loader.Running, len(candidates))
@@ -54,7 +55,12 @@ func (a *Adviser) divide(node history.Node, jobs []history.Job, now time.Time) [
 	var changes []Change
 	for _, c := range candidates {
 		if loaders := plan.Loaders[c.UID]; loaders != c.running.Loaders {
-			changes = append(changes, c.change(loaders, plan.Reason))
+			changes = append(changes, c.change(loaders, fmt.Sprintf("%d → %d data-loader workers: %s; %s", c.running.Loaders, loaders, plan.Reason, c.outlook(loaders))))
+		}
+	}
+	if budget <= 0 { // whatever they will ask for is too many, and workers that were never started cost nothing
+		for _, c := range silent {
+			changes = append(changes, c.change(0, "no data-loader workers: every core of the node has a job of its own that trains"))
 		}
 	}
 	return changes
@@ -92,15 +98,14 @@ func remaining(s bus.Sample) growth.Seconds {
 }
 
 // change is the advice to run with loaders, guarded by the advice before it.
-func (c candidate) change(loaders int, why string) Change {
+func (c candidate) change(loaders int, reason string) Change {
 	key := bus.AdviceKey(c.UID)
 	change := Change{Job: c.UID, Pod: c.Sample.Pod, Advice: &bus.Advice{}, Guard: bus.Absent(key)}
 	if c.Advice != nil {
 		*change.Advice, change.Guard = *c.Advice, bus.Unchanged(key, c.AdviceRevision)
 	}
 	change.Advice.Generation = 1 + min(math.MaxInt64-1, max(change.Advice.Generation, c.Sample.Generation))
-	change.Advice.Loaders = &loaders
-	change.Advice.Reason = fmt.Sprintf("%d → %d data-loader workers: %s; %s", c.running.Loaders, loaders, why, c.outlook(loaders))
+	change.Advice.Loaders, change.Advice.Reason = &loaders, reason
 	return change
 }
 
