@@ -19,8 +19,9 @@ type Whole struct {
 }
 
 const (
-	// atWorst is the part of what it is foretold that a job takes at least.
-	atWorst = 0.5
+	// atWorst is the part of what it is foretold that a job takes at least. From there on it may end any time, and is served as
+	// fair sharing would before others are: at a half, good jobs with seconds to go waited for one that was not a third through.
+	atWorst = 0.75
 	// mostSteps are more than a job makes in its life.
 	mostSteps = 1e12
 )

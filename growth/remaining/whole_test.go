@@ -24,12 +24,12 @@ func TestAJobIsForetoldBeforeItsFirstStep(t *testing.T) {
 		used    growth.CoreSeconds
 		want    remaining.Estimate
 	}{
-		"the same once more":                {"100 7", remaining.Progress{}, 0, remaining.Estimate{Low: 103, Likely: 206, High: 412, Known: true}},
-		"it has begun":                      {"100 7", remaining.Progress{}, 4, remaining.Estimate{Low: 99, Likely: 202, High: 404, Known: true}},
-		"it takes longer to begin":          {"100 7", remaining.Progress{}, 50, remaining.Estimate{Low: 53, Likely: 200, High: 400, Known: true}},
-		"so long that it may be another":    {"100 7", remaining.Progress{}, 150, remaining.Estimate{Low: 0, Likely: 200, High: 400, Known: true}},
-		"with other steps and another seed": {"40 8", remaining.Progress{}, 0, remaining.Estimate{Low: 43, Likely: 86, High: 172, Known: true}},
-		"it has told its steps itself":      {"9 9", remaining.Progress{Done: 10, Total: 50}, 20, remaining.Estimate{Low: 33, Likely: 80, High: 160, Known: true}},
+		"the same once more":                {"100 7", remaining.Progress{}, 0, remaining.Estimate{Low: 154.5, Likely: 206, High: 206 / 0.75, Known: true}},
+		"it has begun":                      {"100 7", remaining.Progress{}, 4, remaining.Estimate{Low: 150.5, Likely: 202, High: 202 / 0.75, Known: true}},
+		"it takes longer to begin":          {"100 7", remaining.Progress{}, 50, remaining.Estimate{Low: 104.5, Likely: 200, High: 200 / 0.75, Known: true}},
+		"so long that it may be another":    {"100 7", remaining.Progress{}, 160, remaining.Estimate{Low: 0, Likely: 200, High: 200 / 0.75, Known: true}},
+		"with other steps and another seed": {"40 8", remaining.Progress{}, 0, remaining.Estimate{Low: 64.5, Likely: 86, High: 86 / 0.75, Known: true}},
+		"it has told its steps itself":      {"9 9", remaining.Progress{Done: 10, Total: 50}, 20, remaining.Estimate{Low: 59.5, Likely: 80, High: 80 / 0.75, Known: true}},
 		"it is past its end":                {"9 9", remaining.Progress{Done: 60, Total: 50}, 20, remaining.Estimate{Known: true}},
 		"of no number that it tells":        {"many 7", remaining.Progress{}, 0, remaining.Estimate{}},
 		"of fewer numbers":                  {"", remaining.Progress{}, 0, remaining.Estimate{}},

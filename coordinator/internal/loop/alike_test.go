@@ -127,7 +127,7 @@ func TestAJobIsForetoldBeforeItsFirstStep(t *testing.T) {
 				got := w.foretold("second")
 				require.InDelta(t, tc.left, float64(got.Left.Likely), 1, "%+v", got)
 				require.Equal(t, tc.left > 0, got.Left.Known)
-				require.InDelta(t, tc.left/2, float64(got.Left.Low), 1)
+				require.InDelta(t, 0.75*tc.left, float64(got.Left.Low), 1)
 				if tc.left == 95 {
 					require.Equal(t, "ns/first", got.Like)
 					require.InDelta(t, 5+66, float64(got.Need.Likely), 5)
