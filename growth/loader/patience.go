@@ -30,6 +30,8 @@ type Running struct {
 	Job
 	// Loaders is what it runs with now, or has been told to.
 	Loaders int
+	// Told says that it has been told, and may have chosen another number itself.
+	Told bool
 	// Kept is how long it has had that many.
 	Kept time.Duration
 	// Remaining is how long it will go on, as far as is known.
@@ -46,18 +48,23 @@ type Plan struct {
 }
 
 // Divide divides budget cores, or leaves things as they are where a change is not worth its cost. Of a job without a Curve
-// nothing is known yet: it keeps its workers until it has been measured, and on a node that runs too many an equal part of
-// the budget at most.
+// nothing is known yet: see unmeasured.
 func (p Patience) Divide(running []Running, budget int) Plan {
 	jobs, now := make([]Job, len(running)), Allocation{}
 	for i, r := range running {
 		jobs[i], now[r.UID] = r.Job, r.Loaders
 	}
 	cores := now.Cores(jobs)
-	best := divided(running, budget, cores > budget)
+	best, left := p.unmeasured(running, budget, cores > budget)
+	keep := maps.Clone(now)
+	maps.Copy(keep, best)
+	maps.Copy(best, Allocate(measured(running), left))
 	plan := Plan{Loaders: best, Before: now.Value(jobs), After: best.Value(jobs)}
 	stay := func(format string, args ...any) Plan {
-		return Plan{Loaders: now, Before: plan.Before, After: plan.Before, Reason: fmt.Sprintf(format, args...)}
+		if len(differing(running, keep)) > 0 {
+			format, args = "%d cores have no worker", []any{budget - cores}
+		}
+		return Plan{Loaders: keep, Before: plan.Before, After: plan.Before, Reason: fmt.Sprintf(format, args...)}
 	}
 
 	changed := differing(running, best)
@@ -81,24 +88,40 @@ func (p Patience) Divide(running []Running, budget int) Plan {
 	return plan
 }
 
-// divided is the best division of what those that were not measured yet leave to the others.
-func divided(running []Running, budget int, crowded bool) Allocation {
-	unknown, left := Allocation{}, budget
-	var known []Job
+// usual is how many workers a job is given of which nobody knows what they bring: what is commonly advised for a device.
+const usual = 4
+
+// unmeasured divides among the jobs of which nothing is known, and returns what is left to the others. They keep their workers,
+// on a node that runs too many an equal part of the budget at most. Who was told to run with fewer than that, and does not tell
+// how long it waits for data, is given as many when there are cores again: its own number is not known any more.
+func (p Patience) unmeasured(running []Running, budget int, crowded bool) (given Allocation, left int) {
+	given, left = Allocation{}, budget
 	for _, r := range running {
 		if len(r.Curve) > 0 {
-			known = append(known, r.Job)
 			continue
 		}
-		unknown[r.UID] = r.Loaders
-		if width := max(1, r.Width); crowded {
-			unknown[r.UID] = min(r.Loaders, max(0, budget)/len(running)/width)
+		loaders, width := r.Loaders, max(1, r.Width)
+		part := max(0, budget) / len(running) / width
+		switch {
+		case crowded:
+			loaders = min(loaders, part)
+		case r.Told && r.Kept >= p.Dwell:
+			loaders = max(loaders, min(part, usual))
 		}
-		left -= max(1, r.Width) * unknown[r.UID]
+		given[r.UID] = loaders
+		left -= width * loaders
 	}
-	best := Allocate(known, left)
-	maps.Copy(best, unknown)
-	return best
+	return given, left
+}
+
+func measured(running []Running) []Job {
+	var jobs []Job
+	for _, r := range running {
+		if len(r.Curve) > 0 {
+			jobs = append(jobs, r.Job)
+		}
+	}
+	return jobs
 }
 
 func differing(running []Running, best Allocation) []Running {

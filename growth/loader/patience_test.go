@@ -20,6 +20,9 @@ func TestPatience(t *testing.T) {
 	unmeasured := func(uid growth.PodUID, loaders int) loader.Running {
 		return loader.Running{Job: loader.Job{UID: uid, Width: 1}, Loaders: loaders}
 	}
+	told := func(uid growth.PodUID, loaders int, kept time.Duration) loader.Running {
+		return loader.Running{Job: loader.Job{UID: uid, Width: 1}, Loaders: loaders, Told: true, Kept: kept}
+	}
 	for name, c := range map[string]struct {
 		running []loader.Running
 		budget  int
@@ -55,6 +58,18 @@ func TestPatience(t *testing.T) {
 		},
 		"and has an equal part of a crowded node, unless it wants less": {
 			[]loader.Running{job("a", 1, 3, 0, 1), unmeasured("big", 4), unmeasured("small", 1)}, 6, loader.Allocation{"a": 3, "big": 2, "small": 1}, "8 workers ran on a budget of 6 cores",
+		},
+		"who was told to have none has some once there are cores": {
+			[]loader.Running{job("a", 1, 3, time.Second, 600), told("new", 0, time.Hour)}, 8, loader.Allocation{"a": 3, "new": 4}, "5 cores have no worker",
+		},
+		"as far as they go round": {
+			[]loader.Running{job("a", 1, 3, time.Second, 600), told("new", 0, time.Hour)}, 7, loader.Allocation{"a": 3, "new": 3}, "4 cores have no worker",
+		},
+		"but not while it may still be measured": {
+			[]loader.Running{told("new", 0, time.Second)}, 8, loader.Allocation{"new": 0}, "best already",
+		},
+		"who chose to have none keeps that": {
+			[]loader.Running{unmeasured("new", 0)}, 8, loader.Allocation{"new": 0}, "best already",
 		},
 		"of no cores nobody has any": {
 			[]loader.Running{job("a", 1, 1, 0, 1), unmeasured("new", 2)}, 0, loader.Allocation{"a": 0, "new": 0}, "3 workers ran on a budget of 0 cores",

@@ -69,7 +69,7 @@ func (a *Adviser) divide(node history.Node, jobs []history.Job, now time.Time) [
 func (a *Adviser) candidate(j history.Job, loaders int, now time.Time) candidate {
 	c := candidate{Job: j, running: loader.Running{
 		Job:     loader.Job{UID: j.UID, Width: width(j)},
-		Loaders: loaders, Kept: now.Sub(a.kept[j.UID].since), Remaining: remaining(*j.Sample),
+		Loaders: loaders, Told: j.Advice != nil && j.Advice.Loaders != nil, Kept: now.Sub(a.kept[j.UID].since), Remaining: remaining(*j.Sample),
 	}}
 	if len(j.Measured) >= enough {
 		c.model = loader.Fit(loader.Published(), j.Measured)
