@@ -9,6 +9,13 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
+// Budget is how many cores of a node are left for workers by the training processes on it, one for each device of each job. Such
+// a process keeps a core busy by itself: a worker beside it on that core would not load while it computes, but only cost both.
+// Where there are as many as cores, they load while others compute.
+func Budget(cores growth.MilliCPU, processes int) int {
+	return max(0, int(cores/growth.Core)-processes)
+}
+
 // Weight is what one sample per second of a job is worth, ≥ 0.
 type Weight float64
 

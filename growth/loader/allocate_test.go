@@ -168,3 +168,14 @@ func BenchmarkAllocateManyCores(b *testing.B) {
 		loader.Allocate(jobs, 512)
 	}
 }
+
+func TestBudgetIsWhatTrainingLeaves(t *testing.T) {
+	for _, c := range []struct {
+		cores           growth.MilliCPU
+		processes, want int
+	}{
+		{1000, 0, 1}, {1000, 1, 0}, {1000, 10, 0}, {7900, 2, 5}, {500, 0, 0}, {0, 0, 0},
+	} {
+		require.Equal(t, c.want, loader.Budget(c.cores, c.processes), "%+v", c)
+	}
+}

@@ -25,7 +25,7 @@
 //
 //	Σ v_i·T_i(w_i)    subject to    Σ D_i·w_i ≤ C,    0 ≤ w_i
 //
-// where C is the node's budget in cores: a busy worker keeps one core busy. T_i is made monotone first (its running
+// where C is the node's budget in cores (see Budget): a busy worker keeps one core busy. T_i is made monotone first (its running
 // maximum), and a worker that adds nothing is never given: unused cores stay unused. Equal D and concave curves: a
 // heap of marginal gains. Else a grouped knapsack. Both are exact; ties go to the lower UID.
 //

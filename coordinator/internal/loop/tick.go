@@ -10,6 +10,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/efficiency"
 	"github.com/trellis-gpu/trellis/growth/flowcon"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/loader"
 )
 
 // tick is one round: observe, classify, decide where it is time, enforce what is not yet so, publish.
@@ -118,13 +119,14 @@ func (l *Loop) publishLoad() {
 	if l.allocatable == 0 {
 		return // a budget that is not known yet is better not told
 	}
-	// A training process keeps a core busy by itself, one for each of its devices: a worker beside it on that core would not
-	// load while it computes, but only cost both. Where there are as many as cores, they load while others compute.
 	var used growth.MilliCPU
-	left := int(l.allocatable / growth.Core)
+	processes := 0
 	for uid, j := range l.jobs {
 		used += j.used
-		left -= max(1, len(l.gpus(uid)))
+		processes += max(1, len(l.gpus(uid)))
 	}
-	l.ports.Records.Load(bus.NodeLoad{CPUPool: l.pool, CPUUsed: used, Pressure: l.pressure, LoaderBudget: max(0, left), Policy: string(l.config.FlowCon.Policy)})
+	l.ports.Records.Load(bus.NodeLoad{
+		CPUPool: l.pool, CPUUsed: used, Pressure: l.pressure, LoaderBudget: loader.Budget(l.allocatable, processes),
+		Policy: string(l.config.FlowCon.Policy),
+	})
 }

@@ -8,7 +8,8 @@
 //
 // Left as they are: jobs that do not let their loaders be tuned (their workers come out of the budget first), jobs
 // that never asked for a number of loaders, and jobs measured fewer than two times, unless their node runs more workers than
-// its budget. Where that is nothing at all a new job is told so before it asks, and starts none.
+// its budget. Where that is nothing at all a new job is told so before it asks. Who was told to have none, and is not measured
+// after a while, has some again once there are cores.
 //
 // Loop acts: it writes the advice to the bus, each record only if it is still what was decided upon, and withdraws the
 // advice of jobs whose sample has been gone for a minute. Only the leader runs it. It holds nothing that a new leader
