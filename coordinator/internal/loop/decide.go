@@ -26,7 +26,6 @@ const (
 func (l *Loop) decide(now time.Time) {
 	why, rearranged := cmp.Or(l.interrupted, "interval"), l.rearrange
 	l.interrupted, l.rearrange = "", false
-	l.soon.Stop()
 
 	// 1. Who shares, and what.
 	jobs, originals := l.sharers()
@@ -38,10 +37,8 @@ func (l *Loop) decide(now time.Time) {
 
 	// 2. The shares.
 	d := l.divide(jobs, originals, why != "interval", rearranged, now)
-	l.due = now.Add(min(d.next, furthest))
-	if d.next < l.config.FlowCon.Interval {
-		l.soon.Reset(d.next)
-	}
+	next := min(d.next, furthest)
+	l.due = now.Add(next)
 
 	// 3. What they come to.
 	shares := make([]growth.Share, len(jobs))
@@ -64,6 +61,7 @@ func (l *Loop) decide(now time.Time) {
 	}
 
 	// 4. Make it so.
+	l.soon.Reset(next + settle) // a tick about then has the later readings
 	l.reconcile()
 	l.gate(jobs)
 }
@@ -103,6 +101,5 @@ func (l *Loop) grant(j *job, g grant, why string, now time.Time) {
 	if g.category != j.category { // the literal policy's own lists
 		l.categorise(j, g.category, g.reason)
 		l.interrupted = "" // decided already
-		l.soon.Stop()
 	}
 }

@@ -77,6 +77,19 @@ func TestOneInOneOutIsNoticed(t *testing.T) {
 	})
 }
 
+// Who arrives shifts the decisions against the ticks.
+func TestNoDecisionWaitsLongerThanAnInterval(t *testing.T) {
+	in(t, flowcon.Harmless, func(t *testing.T, w *world) {
+		w.arrive("first")
+		w.pass(2*interval + interval/3)
+		w.arrive("second")
+		for range 60 {
+			w.pass(time.Second)
+			require.LessOrEqual(t, time.Since(w.decided("first").At), interval+time.Second)
+		}
+	})
+}
+
 func TestFairLeavesEqualJobsAlone(t *testing.T) {
 	in(t, flowcon.Fair, func(t *testing.T, w *world) {
 		w.arrive("young")

@@ -23,7 +23,7 @@ func (l *Loop) tick(now time.Time) {
 	l.learn()
 	l.watchNode(now)
 	l.syncSlots()
-	if l.interrupted != "" || !now.Before(l.due) {
+	if l.interrupted != "" || !now.Before(l.due.Add(-settle)) { // two ticks are seldom an interval apart to the millisecond
 		l.decide(now)
 	} else {
 		l.reconcile()
