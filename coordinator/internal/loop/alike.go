@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -29,6 +30,7 @@ func (l *Loop) retire(j *job) {
 	if ended.Runs == "" || len(j.curve.Points) == 0 {
 		return
 	}
+	ended.Whole.PerStep = j.cost.overall()
 	l.retired = slices.Insert(l.retired, 0, ended)
 	same := 0
 	l.retired = slices.DeleteFunc(l.retired, func(e recall.Run) bool {
@@ -63,6 +65,23 @@ func (l *Loop) alike(j *job) (others []recall.Run) {
 		}
 	}
 	return others
+}
+
+// supposed is the part of its steps that a job counts what another's have cost for.
+const supposed = 0.1
+
+// suppose tells a job whose own steps have shown nothing yet what those of another have cost, the one with the very same
+// numbers if there is one.
+func (l *Loop) suppose(j *job) {
+	var whole remaining.Whole
+	for _, other := range l.alike(j) {
+		if same := slices.Equal(other.Whole.Numbers, j.pod.Numbers); other.Whole.PerStep > 0 && (same || whole.PerStep == 0) {
+			if whole = other.Whole; same {
+				break
+			}
+		}
+	}
+	j.cost.suppose(whole.PerStep, supposed*cmp.Or(float64(j.latest.TotalSteps), whole.Total))
 }
 
 // outlook is what is foreseen of a job.

@@ -58,6 +58,9 @@ func (l *Loop) learn() {
 		if j.usage.CPUKnown {
 			j.cost.note(j.odometer.steps, j.usage.CPU)
 		}
+		if j.cost.begun > 0 && j.cost.made == 0 {
+			l.suppose(j)
+		}
 	}
 }
 

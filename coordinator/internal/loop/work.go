@@ -65,7 +65,7 @@ func (c *cost) note(steps int64, cpu growth.Seconds) {
 		return // let it add up to the next step
 	}
 	known := c.known
-	if !known && c.made == 0 {
+	if !known && c.made == 0 || made < 0 {
 		c.first, c.begun = growth.CoreSeconds(cpu), float64(steps)
 	}
 	c.known, c.steps, c.cpu, c.since = true, steps, cpu, 0
@@ -78,6 +78,24 @@ func (c *cost) note(steps int64, cpu growth.Seconds) {
 		left = math.Pow(forgetting, min(1, made/c.made/goodPart))
 	}
 	c.made, c.used, c.off = left*c.made+made, left*c.used+used, left*c.off+off
+}
+
+// suppose takes up, before anything is known of this job's own steps, what another's have cost: as if learned from some. The
+// first of its own are often made in a crowd, a few in each interval, at twice what they cost when it is served.
+func (c *cost) suppose(perStep growth.CoreSeconds, steps float64) {
+	if c.known && c.made == 0 && perStep > 0 && steps > 0 {
+		used := float64(perStep) * steps
+		c.made, c.used, c.off = steps, used, used/4
+	}
+}
+
+// overall is what a step has cost in the job's whole life, which the steps of another are foretold by.
+func (c *cost) overall() growth.CoreSeconds {
+	if made, used := float64(c.steps)-c.begun, growth.CoreSeconds(c.cpu)-c.first; c.known && made > 0 && used > 0 {
+		return used / growth.CoreSeconds(made)
+	}
+	mean, _ := c.perStep()
+	return mean
 }
 
 // perStep is what a step costs, and how sure that is: half the mean distance of an interval from it. Zero is not known.
@@ -112,12 +130,12 @@ func (c *cost) left(steps, total int64) remaining.Estimate {
 	if total <= 0 || mean <= 0 {
 		return remaining.Estimate{}
 	}
-	rest, end := growth.CoreSeconds(max(total-steps, 0)), leaving
+	rest, end, least := growth.CoreSeconds(max(total-steps, 0)), leaving, leaving/2
 	switch {
 	case steps > total:
-		end = 0
-	case steps == total:
-		end = max(leaving-growth.CoreSeconds(c.since), 0)
+		end, least = 0, 0
+	case steps == total: // it may end at once
+		end, least = max(leaving-growth.CoreSeconds(c.since), 0), 0
 	}
-	return remaining.Estimate{Low: rest * max(mean-spread, 0), Likely: rest*mean + end, High: rest*(mean+spread) + end, Known: true}
+	return remaining.Estimate{Low: rest*max(mean-spread, 0) + least, Likely: rest*mean + end, High: rest*(mean+spread) + end, Known: true}
 }

@@ -88,6 +88,42 @@ func TestCost(t *testing.T) {
 	require.False(t, c.left(5, 0).Known, "no total, no end")
 }
 
+// One that is not served makes its first steps in a crowd, at more than they will cost: another's tell better, for a while.
+func TestTheFirstStepsCountBesideAnothers(t *testing.T) {
+	var c cost
+	c.suppose(2, 100)
+	mean, _ := c.perStep()
+	require.Zero(t, mean, "it has made none")
+	c.note(4, 20)
+	c.suppose(2, 100)
+	c.note(8, 40)
+	mean, spread := c.perStep()
+	require.InDelta(t, 2.1, float64(mean), 0.05, "four at five beside a hundred at two")
+	require.Greater(t, spread, growth.CoreSeconds(0))
+	c.suppose(1, 1000)
+	again, _ := c.perStep()
+	require.Equal(t, mean, again, "its own are known")
+	for i := range int64(20) {
+		c.note(28+20*i, 40+100*growth.Seconds(1+i))
+	}
+	mean, _ = c.perStep()
+	require.InDelta(t, 5, float64(mean), 0.1, "these do cost five")
+	require.InDelta(t, 5, float64(c.overall()), 1e-9)
+}
+
+func TestWhatAStepHasCostInAll(t *testing.T) {
+	var c cost
+	require.Zero(t, c.overall())
+	c.note(10, 30)
+	require.Zero(t, c.overall(), "its start is no step's")
+	c.note(20, 50)
+	c.note(120, 150)
+	require.InDelta(t, 120./110, float64(c.overall()), 1e-9)
+	c.note(5, 10) // from a checkpoint that was none
+	c.note(15, 40)
+	require.InDelta(t, 3, float64(c.overall()), 1e-9, "it has begun again")
+}
+
 func TestWhatAJobTakesToItsFirstStep(t *testing.T) {
 	var c cost
 	c.note(0, 30)
