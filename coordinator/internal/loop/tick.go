@@ -58,7 +58,7 @@ func (l *Loop) learn() {
 		if j.usage.CPUKnown {
 			j.cost.note(j.odometer.steps, j.usage.CPU)
 		}
-		if j.cost.begun > 0 && j.cost.made == 0 {
+		if j.cost.bare() {
 			l.suppose(j)
 		}
 	}

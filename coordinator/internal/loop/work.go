@@ -51,7 +51,11 @@ type cost struct {
 
 	first growth.CoreSeconds // used when steps were first seen
 	begun float64            // how many those were
+	anew  bool               // the job or the coordinator began again: those two are of an earlier life
 }
+
+// bare tells that first steps have been seen, and nothing yet of what they cost.
+func (c *cost) bare() bool { return c.known && c.begun > 0 && c.made == 0 }
 
 // note takes in how many steps have been made, and what CPU has been used, since the job began. What was used before the
 // first step, to import and to read data, is no step's.
@@ -65,10 +69,10 @@ func (c *cost) note(steps int64, cpu growth.Seconds) {
 		return // let it add up to the next step
 	}
 	known := c.known
-	if !known && c.made == 0 || made < 0 {
+	if !known && c.made == 0 {
 		c.first, c.begun = growth.CoreSeconds(cpu), float64(steps)
 	}
-	c.known, c.steps, c.cpu, c.since = true, steps, cpu, 0
+	c.known, c.steps, c.cpu, c.since, c.anew = true, steps, cpu, 0, c.anew || known && (made < 0 || used < 0)
 	if !known || made <= 0 || used <= 0 {
 		return
 	}
@@ -83,7 +87,7 @@ func (c *cost) note(steps int64, cpu growth.Seconds) {
 // suppose takes up, before anything is known of this job's own steps, what another's have cost: as if learned from some. The
 // first of its own are often made in a crowd, a few in each interval, at twice what they cost when it is served.
 func (c *cost) suppose(perStep growth.CoreSeconds, steps float64) {
-	if c.known && c.made == 0 && perStep > 0 && steps > 0 {
+	if c.bare() && perStep > 0 && steps > 0 {
 		used := float64(perStep) * steps
 		c.made, c.used, c.off = steps, used, used/4
 	}
@@ -91,7 +95,7 @@ func (c *cost) suppose(perStep growth.CoreSeconds, steps float64) {
 
 // overall is what a step has cost in the job's whole life, which the steps of another are foretold by.
 func (c *cost) overall() growth.CoreSeconds {
-	if made, used := float64(c.steps)-c.begun, growth.CoreSeconds(c.cpu)-c.first; c.known && made > 0 && used > 0 {
+	if made, used := float64(c.steps)-c.begun, growth.CoreSeconds(c.cpu)-c.first; !c.anew && made > 0 && used > 0 {
 		return used / growth.CoreSeconds(made)
 	}
 	mean, _ := c.perStep()
@@ -115,7 +119,7 @@ func (c *cost) start() growth.CoreSeconds {
 // resume takes up what was known, as if learned in one step: the next interval knows better.
 func (c *cost) resume(start, mean, spread growth.CoreSeconds) {
 	if mean > 0 && spread >= 0 {
-		c.made, c.used, c.off, c.first = 1, float64(mean), 2*float64(spread), start
+		c.made, c.used, c.off, c.first, c.anew = 1, float64(mean), 2*float64(spread), start, true
 	}
 }
 

@@ -119,9 +119,11 @@ func TestWhatAStepHasCostInAll(t *testing.T) {
 	c.note(20, 50)
 	c.note(120, 150)
 	require.InDelta(t, 120./110, float64(c.overall()), 1e-9)
-	c.note(5, 10) // from a checkpoint that was none
-	c.note(15, 40)
-	require.InDelta(t, 3, float64(c.overall()), 1e-9, "it has begun again")
+	c.note(5, 160) // a checkpoint was lost
+	c.note(125, 280)
+	mean, _ := c.perStep()
+	require.Equal(t, mean, c.overall(), "how often it made which step is not known any more")
+	require.InDelta(t, 30-10*float64(mean), float64(c.start()), 1e-9, "its start is what it was")
 }
 
 func TestWhatAJobTakesToItsFirstStep(t *testing.T) {
