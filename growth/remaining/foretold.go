@@ -1,6 +1,10 @@
 package remaining
 
-import "github.com/trellis-gpu/trellis/growth"
+import (
+	"slices"
+
+	"github.com/trellis-gpu/trellis/growth"
+)
 
 const (
 	// near and final are how many reports make a metric's present and its final value: fewer may be noise.
@@ -19,7 +23,8 @@ func (c *Curve) NeedAmong(others []Curve, direction growth.Direction, p Progress
 	if like = c.Like(others, p.Total); len(like) > 0 {
 		first := others[like[0]]
 		if foretold = first.goesTo(p.Total); foretold {
-			need = c.needLike(others, like, direction, p)
+			like = slices.DeleteFunc(like, func(i int) bool { return !others[i].way(p.Total).improves(direction) })
+			need = c.needLike(others, like, p)
 		} else {
 			need = first.Need(direction, p)
 		}
@@ -35,17 +40,16 @@ func (c *Curve) NeedAmong(others []Curve, direction growth.Direction, p Progress
 // are up to there does not tell which one another will follow. By steps, for they come to ends that are a few per cent
 // apart: a job that is as good as another became may be far from its own end, and one that never gets there may have come to it.
 // One that is worse than the others were at its step is given up to a quarter more, and any may need a tenth more of the steps.
-func (c *Curve) needLike(others []Curve, like []int, direction growth.Direction, p Progress) Estimate {
-	var good, here, n float64
-	for _, i := range like {
-		if w := others[i].way(p.Total); (w.begin-w.end)*float64(direction) > 0 {
-			good, here, n = good+w.reaches(almost), here+c.reached(w, p), n+1
-		}
-	}
-	if n == 0 || !(p.PerStep > 0) {
+func (c *Curve) needLike(others []Curve, like []int, p Progress) Estimate {
+	if len(like) == 0 || !(p.PerStep > 0) {
 		return Estimate{}
 	}
-	good, here = good/n, here/n
+	var good, here float64
+	for _, i := range like {
+		w := others[i].way(p.Total)
+		good, here = good+w.reaches(almost), here+c.reached(w, p)
+	}
+	good, here = good/float64(len(like)), here/float64(len(like))
 	need := func(step float64) growth.CoreSeconds {
 		return p.Start + growth.CoreSeconds(max(0, step-here))*p.PerStep
 	}
@@ -75,6 +79,9 @@ func (c *Curve) way(total float64) way {
 	}
 	return way{begin: c.begin(), end: c.final(n), points: c.Points[:n], total: total}
 }
+
+// improves tells whether the way goes to where the metric is better.
+func (w way) improves(direction growth.Direction) bool { return (w.begin-w.end)*float64(direction) > 0 }
 
 // made is the greatest part of the way that points have made at any time.
 func (w way) made(points []Point) (most float64) {

@@ -64,6 +64,8 @@ func TestNeedIsTheMeanOfThoseAlike(t *testing.T) {
 	}
 	require.Greater(t, need(later), 1.05*need(exact))
 	require.InDelta(t, (need(exact)+need(later))/2, need(exact, risen, later), 1)
+	_, like, _ := own.NeedAmong([]remaining.Curve{exact, risen, later}, growth.Minimize, at)
+	require.Equal(t, []int{0, 2}, like, "one that rises says nothing")
 
 	own = remaining.Curve{}
 	at = remaining.Progress{Done: 0, Total: 2000, PerStep: 1}
