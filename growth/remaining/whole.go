@@ -10,7 +10,7 @@ import (
 // Whole is all of a job, from its start: what another of the same program is foretold by as long as that one has not shown
 // what its own steps cost.
 type Whole struct {
-	// Numbers are those of its command line, in their order.
+	// Numbers are those of its command line, in their order, and what else tells its runs apart.
 	Numbers []string `json:"numbers,omitempty"`
 	// Total is how many steps it makes, Start what it takes before the first of them, and PerStep what each takes.
 	Total   float64            `json:"total,omitempty"`

@@ -21,7 +21,7 @@ type Pod struct {
 	Began time.Time
 	// Runs names what its containers run: pods for which it is the same do the same, with other numbers.
 	Runs string
-	// Numbers are those, in the order in which they stand there.
+	// Numbers are those, in the order in which they stand there, and then what the environment says.
 	Numbers []string
 	// HostNetwork says that the pod has no network of its own.
 	HostNetwork bool

@@ -40,6 +40,7 @@ func TestPodsThatRunTheSame(t *testing.T) {
 		p := pod(container("train", "500m", ""))
 		p.Spec.Containers[0].Image = "train:1"
 		p.Spec.Containers[0].Command = []string{"python3", "train.py", "--model=gru", "--lr", "1e-3", "--seed=7"}
+		p.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "RUN", Value: "run-a"}}
 		change(p)
 		return pods.Read(p).Runs
 	}
@@ -56,6 +57,10 @@ func TestPodsThatRunTheSame(t *testing.T) {
 		"words elsewhere":    {func(p *corev1.Pod) { c := &p.Spec.Containers[0]; c.Command, c.Args = c.Command[:2], c.Command[2:] }, false},
 		"a second container": {func(p *corev1.Pod) { p.Spec.Containers = append(p.Spec.Containers, container("log", "", "")) }, false},
 		"another namespace":  {func(p *corev1.Pod) { p.Namespace = "theirs" }, false},
+		"one more variable": {func(p *corev1.Pod) {
+			p.Spec.Containers[0].Env = append(p.Spec.Containers[0].Env, corev1.EnvVar{Name: "FAST"})
+		}, false},
+		"another value": {func(p *corev1.Pod) { p.Spec.Containers[0].Env[0].Value = "run-b" }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			plain := of(func(*corev1.Pod) {})
@@ -73,6 +78,29 @@ func TestNumbersOfAPod(t *testing.T) {
 	require.Equal(t, []string{"3.12", "1e-3", "2", "64", strings.Repeat("7", 32)}, pods.Read(p).Numbers, "none of an image, and of none too many digits")
 	p.Spec.Containers[0].Args = slices.Repeat([]string{"9"}, 1000)
 	require.Len(t, pods.Read(p).Numbers, 64)
+}
+
+func TestTheEnvironmentIsAmongTheNumbers(t *testing.T) {
+	of := func(env ...corev1.EnvVar) []string {
+		p := pod(container("train", "500m", ""), container("log", "", ""))
+		p.Spec.Containers[0].Env, p.Spec.Containers[1].Args = env, []string{"7"}
+		return pods.Read(p).Numbers
+	}
+	from := func(key string) *corev1.EnvVarSource {
+		return &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{Key: key}}
+	}
+	require.Equal(t, []string{"7", "5000", "1e-3", ""}, of(
+		corev1.EnvVar{Name: "STEPS", Value: "5000"}, corev1.EnvVar{Name: "LR", Value: "1e-3"}, corev1.EnvVar{Name: "EMPTY"}))
+	token := corev1.EnvVar{Name: "TOKEN", Value: "hunter2"}
+	require.NotContains(t, of(token), token.Value, "it may be a secret")
+	require.Equal(t, of(token), of(token))
+	require.NotEqual(t, of(token), of(corev1.EnvVar{Name: "TOKEN", Value: "hunter3"}))
+	require.NotEqual(t, of(corev1.EnvVar{Name: "TOKEN", ValueFrom: from("a")}), of(corev1.EnvVar{Name: "TOKEN", ValueFrom: from("b")}))
+
+	p := pod(container("train", "500m", ""))
+	without := pods.Read(p).Numbers
+	p.Spec.Containers[0].EnvFrom = []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}}}
+	require.Len(t, pods.Read(p).Numbers, len(without)+1)
 }
 
 func TestFixed(t *testing.T) {
