@@ -35,6 +35,7 @@ func flowconCommand(commit string) *cobra.Command {
 		Long: `flowcon brings up a real Kubernetes on this machine (as root; bin/local does it) and plays FlowCon's four schedules on a
 node of one core, under fair sharing and under each of Trellis' policies. All of it takes many hours: whatever was
 played is in the journal, and who starts it again with the same one goes on where it ended. --within ends it in time.
+Policies are compared where one boot of a machine has played both: on another one, what a repeat lacks is played anew.
 
 The figures are of everything that the journal has.`,
 		Args: cobra.NoArgs,
@@ -113,7 +114,7 @@ func (o *flowconOptions) plan() ([]flowcon.Pass, error) {
 	}) {
 		return nil, fmt.Errorf("%s is of another seed or size, or of other memories: name another one by --journal", o.bench.Journal.Path)
 	}
-	return flowcon.Plan(schedules, o.policies, o.repeats, o.local.Nodes, done), nil
+	return flowcon.Plan(schedules, o.policies, o.repeats, o.local.Nodes, done, results.Boot()), nil
 }
 
 // chosen are the schedules that --schedules names, all of them if it names none.

@@ -144,7 +144,7 @@ func (b *Bench) play(ctx, after context.Context, p Pass, image string, n int) (_
 	}
 	r := Record{
 		Schedule: p.Schedule.Name, Policy: p.Variant, Repeat: run.Round, Seed: b.Seed, Quick: b.Quick, Remember: b.Remember, Commit: b.Commit,
-		Date: time.Now().UTC().Truncate(time.Second), Machine: results.ThisMachine(line.Last().Nodes),
+		Date: time.Now().UTC().Truncate(time.Second), Machine: results.ThisMachine(line.Last().Nodes), Boot: results.Boot(),
 	}
 	r.Jobs, r.Makespan = recorded(line)
 	return r, nil

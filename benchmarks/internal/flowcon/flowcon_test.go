@@ -72,16 +72,45 @@ func TestThePlanIsWhatTheJournalDoesNotHave(t *testing.T) {
 	require.Equal(t, []string{
 		"3 fixed, fair, repeat 1", "3 fixed, harmless, repeat 1", "5 random, fair, repeat 1", "5 random, harmless, repeat 1",
 		"3 fixed, harmless, repeat 2", "3 fixed, fair, repeat 2", "5 random, harmless, repeat 2", "5 random, fair, repeat 2",
-	}, said(flowcon.Plan(schedules, policies, 2, 1, nil)), "policies take turns, forward and backward")
+	}, said(flowcon.Plan(schedules, policies, 2, 1, nil, "")), "policies take turns, forward and backward")
 	done := []flowcon.Record{record("3 fixed", "fair", 1, 1), record("5 random", "harmless", 1, 1), record("3 fixed", "fair", 2, 1)}
 	require.Equal(t, []string{
 		"3 fixed, harmless, repeat 1", "5 random, fair, repeat 1", "3 fixed, harmless, repeat 2", "5 random, harmless, repeat 2", "5 random, fair, repeat 2",
-	}, said(flowcon.Plan(schedules, policies, 2, 1, done)))
-	require.Len(t, flowcon.Plan(schedules, policies, 4, 2, nil), 8, "two nodes play two repeats at once")
+	}, said(flowcon.Plan(schedules, policies, 2, 1, done, "")))
+	require.Len(t, flowcon.Plan(schedules, policies, 4, 2, nil, ""), 8, "two nodes play two repeats at once")
 	require.Equal(t, []string{
 		"3 fixed, fair, repeat 1 2", "3 fixed, harmless, repeat 2", "3 fixed, harmless, repeat 3", "3 fixed, fair, repeat 3",
-	}, said(flowcon.Plan(schedules[:1], policies, 3, 2, []flowcon.Record{record("3 fixed", "harmless", 1, 1)})),
+	}, said(flowcon.Plan(schedules[:1], policies, 3, 2, []flowcon.Record{record("3 fixed", "harmless", 1, 1)}, "")),
 		"nothing is left out and nothing is played twice when the number of nodes changes")
+}
+
+func TestWhatABootLeftUnfinishedIsPlayedAnew(t *testing.T) {
+	schedules, policies := flowcon.Schedules(1)[:1], []string{"fair", "harmless"}
+	in := func(boot string, r flowcon.Record) flowcon.Record {
+		r.Boot = boot
+		return r
+	}
+	done := []flowcon.Record{
+		in("monday", record("3 fixed", "fair", 1, 100)), in("monday", record("3 fixed", "harmless", 1, 50)),
+		in("monday", record("3 fixed", "fair", 2, 100)),
+	}
+	left := func(boot string) (all []string) {
+		for _, p := range flowcon.Plan(schedules, policies, 2, 1, done, boot) {
+			all = append(all, p.String())
+		}
+		return all
+	}
+	require.Equal(t, []string{"3 fixed, harmless, repeat 2"}, left("monday"))
+	require.Equal(t, []string{"3 fixed, harmless, repeat 2", "3 fixed, fair, repeat 2"}, left("tuesday"))
+
+	done = append(done, in("tuesday", record("3 fixed", "harmless", 2, 200)))
+	require.Equal(t, []string{"3 fixed, fair, repeat 2"}, left("tuesday"))
+	for _, g := range flowcon.Goals(done) {
+		require.Zero(t, g.High-g.Low, "%s: of the one repeat that a boot has played under both", g.Name)
+	}
+	done = append(done, in("tuesday", record("3 fixed", "fair", 2, 400)))
+	require.Empty(t, left("tuesday"))
+	require.Equal(t, -50., flowcon.Goals(done)[0].High, "tuesday's by tuesday's")
 }
 
 func TestGoalsCompareWithinARepeat(t *testing.T) {

@@ -98,7 +98,7 @@ func beside(records []Record) []results.Goal {
 	return goals
 }
 
-// compared is a figure of each repeat that the baseline has played, too.
+// compared is a figure of each repeat that the baseline has played, too, in the same boot of a machine.
 func compared(records []Record, schedule, variant, figure string) map[int]float64 {
 	values := map[int]float64{}
 	for _, r := range records {
@@ -106,7 +106,7 @@ func compared(records []Record, schedule, variant, figure string) map[int]float6
 			continue
 		}
 		at := slices.IndexFunc(records, func(b Record) bool {
-			return b.Schedule == schedule && b.Policy == Baseline && b.Repeat == r.Repeat
+			return b.Schedule == schedule && b.Policy == Baseline && b.Repeat == r.Repeat && b.Boot == r.Boot
 		})
 		if at < 0 {
 			continue

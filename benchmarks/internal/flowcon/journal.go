@@ -25,8 +25,10 @@ type Record struct {
 	Commit   string          `json:"commit"`
 	Date     time.Time       `json:"date"`
 	Machine  results.Machine `json:"machine"`
-	Jobs     []Job           `json:"jobs"`
-	Makespan float64         `json:"makespanSeconds"`
+	// Boot is the kernel's name for this run of the machine. What two of them have played is not compared.
+	Boot     string  `json:"boot,omitempty"`
+	Jobs     []Job   `json:"jobs"`
+	Makespan float64 `json:"makespanSeconds"`
 }
 
 // Job is what became of one job.

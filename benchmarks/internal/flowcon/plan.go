@@ -31,8 +31,9 @@ func (p Pass) String() string {
 	return fmt.Sprintf("%s, %s, repeat %s", p.Schedule.Name, p.Variant, strings.Trim(fmt.Sprint(p.Repeats), "[]"))
 }
 
-// Plan lists the passes that the journal does not have, repeat by repeat, so that what is there at any time is balanced.
-func Plan(schedules []Schedule, variants []string, repeats, nodes int, done []Record) []Pass {
+// Plan lists the passes that the journal does not have, repeat by repeat, so that what is there at any time is balanced. A
+// repeat that another machine, or this one before its last boot, has not come to the end of is played anew.
+func Plan(schedules []Schedule, variants []string, repeats, nodes int, done []Record, boot string) []Pass {
 	var passes []Pass
 	for first, turn := 1, 0; first <= repeats; first, turn = first+nodes, turn+1 {
 		for _, s := range schedules {
@@ -41,7 +42,13 @@ func Plan(schedules []Schedule, variants []string, repeats, nodes int, done []Re
 				slices.Reverse(order)
 			}
 			for _, variant := range order {
-				if left := missing(done, s.Name, variant, first, min(first+nodes-1, repeats)); len(left) > 0 {
+				var left []int
+				for repeat := first; repeat <= min(first+nodes-1, repeats); repeat++ {
+					if policies := played(done, s.Name, repeat, variants, boot); !slices.Contains(policies, variant) {
+						left = append(left, repeat)
+					}
+				}
+				if len(left) > 0 {
 					passes = append(passes, Pass{s, variant, left})
 				}
 			}
@@ -50,15 +57,18 @@ func Plan(schedules []Schedule, variants []string, repeats, nodes int, done []Re
 	return passes
 }
 
-// missing lists the repeats from first to last that there is no record of.
-func missing(done []Record, schedule, variant string, first, last int) []int {
-	var left []int
-	for repeat := first; repeat <= last; repeat++ {
-		if !slices.ContainsFunc(done, func(r Record) bool {
-			return r.Schedule == schedule && r.Policy == variant && r.Repeat == repeat
-		}) {
-			left = append(left, repeat)
+// played are the policies that a repeat was played under: in the boot that has played it under all variants, else in this one.
+func played(done []Record, schedule string, repeat int, variants []string, boot string) []string {
+	in := map[string][]string{}
+	for _, r := range done {
+		if r.Schedule == schedule && r.Repeat == repeat {
+			in[r.Boot] = append(in[r.Boot], r.Policy)
 		}
 	}
-	return left
+	for _, policies := range in {
+		if !slices.ContainsFunc(variants, func(v string) bool { return !slices.Contains(policies, v) }) {
+			return policies
+		}
+	}
+	return in[boot]
 }

@@ -25,6 +25,12 @@ func ThisMachine(nodes []timeline.Node) Machine {
 	return Machine{CPUs: runtime.NumCPU(), Memory: memory(), Kernel: strings.TrimSpace(string(kernel)), GPU: gpus(nodes)}
 }
 
+// Boot is the kernel's name for this run of the machine, another one after each start; empty where the kernel does not say.
+func Boot() string {
+	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return strings.TrimSpace(string(id))
+}
+
 func memory() int64 {
 	file, err := os.Open("/proc/meminfo")
 	if err != nil {
