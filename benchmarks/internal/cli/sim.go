@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -56,35 +55,23 @@ func (o *simOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	report := sim.Report{
+	summary := results.Summary{
 		Name: "sim", Quick: o.quick, Commit: o.commit, Date: began.UTC().Truncate(time.Second), Machine: results.ThisMachine(nil),
-		Command: results.Command("sim", cmd.Flags(), "out"), Seconds: time.Since(began).Round(time.Second / 10).Seconds(),
-		Goals: sim.Goals(cells), Cells: cells,
+		Command: results.Command("sim", cmd.Flags(), "out"), Goals: sim.Goals(cells), Details: cells,
 	}
 	for seed := range o.seeds {
-		report.Seeds = append(report.Seeds, uint32(seed+1))
+		summary.Seeds = append(summary.Seeds, uint32(seed+1))
 	}
-	sim.Table(cmd.OutOrStdout(), cells, report.Goals)
-	if err := o.write(report); err != nil {
+	summary.Took("all seeds", time.Since(began))
+	sim.Table(cmd.OutOrStdout(), cells, summary.Goals)
+	figures := filepath.Join(o.out, "sim.json")
+	err = errors.Join(summary.Write(figures), os.WriteFile(filepath.Join(o.out, "sim.svg"), []byte(sim.Plot(cells)), 0o644))
+	if err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%d seeds in %.0f s. The figures are in %s.\n", o.seeds, report.Seconds, filepath.Join(o.out, "sim.json"))
-	for _, g := range report.Goals {
-		if o.strict && !*g.Met {
-			return errors.New("not every goal was met")
-		}
+	fmt.Fprintf(cmd.OutOrStdout(), "%d seeds in %.0f s. The figures are in %s.\n", o.seeds, time.Since(began).Seconds(), figures)
+	if missed := summary.Missed(); o.strict && len(missed) > 0 {
+		return fmt.Errorf("%d goals were missed: %q", len(missed), missed)
 	}
 	return nil
-}
-
-func (o *simOptions) write(report sim.Report) error {
-	text, err := json.MarshalIndent(report, "", "  ")
-	if err != nil {
-		return fmt.Errorf("sim.json: %w", err)
-	}
-	return errors.Join(
-		os.MkdirAll(o.out, 0o755),
-		os.WriteFile(filepath.Join(o.out, "sim.json"), append(text, '\n'), 0o644),
-		os.WriteFile(filepath.Join(o.out, "sim.svg"), []byte(sim.Plot(report.Cells)), 0o644),
-	)
 }

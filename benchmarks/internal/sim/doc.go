@@ -24,4 +24,6 @@
 // Fair sharing, the baseline, is true processor sharing with limits: equal weights at all times, no decisions and no
 // interval to wait for. Every other policy decides each 10 s and at arrivals and ends, and has its own jobs of the same
 // seed beside it. Means are over seeds, with 95 % intervals; a job is harmed when it ends more than 5 % later.
+//
+// Two of them are no policies for a node: known.go knows all sizes and promises nothing, and so tells what there was to be had.
 package sim

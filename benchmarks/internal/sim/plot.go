@@ -71,6 +71,10 @@ func colour(policy string) string {
 		return "#2ca02c"
 	case Growth:
 		return "#9467bd"
+	case KnownBalanced:
+		return "#98df8a"
+	case KnownGrowth:
+		return "#c5b0d5"
 	case "flowcon":
 		return "#ff7f0e"
 	}

@@ -28,14 +28,18 @@ func Policies() []Named {
 		{Finish, objective(fairfinish.Finish)},
 		{Balanced, objective(fairfinish.Balanced)},
 		{Growth, objective(fairfinish.Growth)},
+		{KnownBalanced, knowing(fairfinish.Balanced)},
+		{KnownGrowth, knowing(fairfinish.Growth)},
 	}
 }
 
-// The names of harmless under its three objectives.
+// The names of harmless under its three objectives, and of what bounds two of them.
 const (
-	Finish   = "harmless finish"
-	Balanced = "harmless balanced"
-	Growth   = "harmless growth"
+	Finish        = "harmless finish"
+	Balanced      = "harmless balanced"
+	Growth        = "harmless growth"
+	KnownBalanced = "known balanced"
+	KnownGrowth   = "known growth"
 )
 
 func objective(o fairfinish.Objective) func(cores, errors float64) Policy {
@@ -44,6 +48,10 @@ func objective(o fairfinish.Objective) func(cores, errors float64) Policy {
 			Objective: o, Floor: fairfinish.DefaultFloor, Interval: interval, Cores: growth.MilliCPU(1000 * cores),
 		}}
 	}
+}
+
+func knowing(o fairfinish.Objective) func(cores, errors float64) Policy {
+	return func(cores, _ float64) Policy { return known{o, cores} }
 }
 
 // Fair is processor sharing: the same weight for everyone at all times.

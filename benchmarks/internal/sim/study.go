@@ -16,8 +16,8 @@ func Study(ctx context.Context, seeds int, machines []Machine, policies []Named)
 	for _, m := range machines {
 		for _, errors := range Errors() {
 			for _, p := range policies {
-				if _, blind := p.New(m.Cores, errors).(*growing); blind && errors > 0 {
-					continue // it does not look at sizes
+				if errors > 0 && !believes(p.New(m.Cores, errors)) {
+					continue
 				}
 				c := cell(repeat(ctx, seeds, m, errors, p))
 				c.Machine, c.Errors, c.Policy = m, errors, p.Name
@@ -29,6 +29,12 @@ func Study(ctx context.Context, seeds int, machines []Machine, policies []Named)
 		}
 	}
 	return cells, nil
+}
+
+// believes tells whether a policy looks at what is believed about sizes.
+func believes(p Policy) bool {
+	_, ok := p.(*harmless)
+	return ok
 }
 
 // repeat compares a policy with fair sharing once for each seed, on all of this computer's cores.

@@ -1,0 +1,44 @@
+package sim
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/trellis-gpu/trellis/growth/fairfinish"
+)
+
+// known promises nobody anything and knows everything but who is still to come: it serves in the order of package
+// fairfinish's index, of true sizes and needs, each job as wide as it can go. It is no policy for a node. What harmless lacks
+// to it is the price of its promise and of what it can not know.
+type known struct {
+	objective fairfinish.Objective
+	cores     float64
+}
+
+func (p known) Decide(_ float64, running, _ []*Running) ([]float64, float64) {
+	order := make([]int, len(running))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(p.index(running[j]), p.index(running[i])) })
+	shares, next, free := make([]float64, len(running)), interval.Seconds(), p.cores
+	for _, i := range order {
+		r := running[i]
+		shares[i] = max(min(r.Limit, free), dust) // a cgroup's weight is never 0
+		free -= shares[i]
+		for _, rest := range []float64{r.Need - r.Done, r.Work - r.Done} {
+			if shares[i] > dust && rest > dust {
+				next = min(next, rest/shares[i])
+			}
+		}
+	}
+	return shares, next
+}
+
+func (p known) index(r *Running) float64 {
+	o, left := float64(p.objective), max(r.Work-r.Done, dust)
+	if need := r.Need - r.Done; need > dust {
+		return max(o/need, 1/left)
+	}
+	return (1 - o) / left
+}
