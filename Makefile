@@ -83,6 +83,11 @@ bench-flowcon: build ## FlowCon's schedules on a real kubelet under each policy;
 	scripts/install-deps
 	bin/benchmarks flowcon $(ARGS)
 
+.PHONY: results
+results: ## Write benchmarks/RESULTS.md from the figures that are published in benchmarks/measured
+	go build -o bin/ ./benchmarks
+	bin/benchmarks results
+
 .PHONY: gpu-check
 gpu-check: build ## What can only be seen on a card; says that it skipped where there is none
 	scripts/gpu-check

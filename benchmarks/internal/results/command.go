@@ -35,5 +35,8 @@ func word(f *pflag.Flag) string {
 	if filepath.IsAbs(value) {
 		value = "…/" + filepath.Base(value)
 	}
+	if strings.Contains(value, " ") {
+		value = "'" + value + "'"
+	}
 	return "--" + f.Name + "=" + value
 }

@@ -19,6 +19,7 @@ func TestTheCommandIsWhatAReaderTypes(t *testing.T) {
 		"a switch that is off":        {[]string{"--live=false"}, `make bench ARGS="--live=false"`},
 		"what would be so anyway":     {[]string{"--seeds", "200", "--quick=false"}, `make bench`},
 		"values, in one order":        {[]string{"--seeds", "8", "--only", "service", "--only=plain"}, `make bench ARGS="--only=service,plain --seeds=8"`},
+		"of several words":            {[]string{"--only", "10 random,plain"}, `make bench ARGS="--only='10 random,plain'"`},
 		"where things lie":            {[]string{"--stock-dir=/home/me/.cache/stock", "--out", "/tmp/x.json", "--quick"}, `make bench ARGS="--quick"`},
 		"a path of this machine":      {[]string{"--workload=/home/me/jobs.csv"}, `make bench ARGS="--workload=…/jobs.csv"`},
 		"a path within the checkout":  {[]string{"--workload=benchmarks/workloads/a.csv"}, `make bench ARGS="--workload=benchmarks/workloads/a.csv"`},

@@ -1,0 +1,181 @@
+package results
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Published reads the summaries that a folder holds as JSON, in the order of their names. What is of a quick run is refused:
+// it is there to see that something works, and says nothing about how well.
+func Published(folder fs.FS) ([]Summary, error) {
+	names, err := fs.Glob(folder, "*.json")
+	if err != nil {
+		return nil, err
+	}
+	var all []Summary
+	for _, name := range names {
+		text, err := fs.ReadFile(folder, name)
+		if err != nil {
+			return nil, err
+		}
+		var s Summary
+		switch err := json.Unmarshal(text, &s); {
+		case err != nil:
+			return nil, fmt.Errorf("%s: %w", name, err)
+		case s.Name == "" || len(s.Goals) == 0:
+			return nil, fmt.Errorf("%s: it names no benchmark or holds no figure", name)
+		case s.Quick:
+			return nil, fmt.Errorf("%s: of a quick run, which is not published", name)
+		}
+		all = append(all, s)
+	}
+	slices.SortStableFunc(all, func(a, b Summary) int { return cmp.Compare(a.Name, b.Name) })
+	return all, nil
+}
+
+// Page writes published summaries as Markdown: what was measured, by which command, where, and what came out. Figures that
+// are all named "subject: figure" make a table with a line a subject, others a line each.
+func Page(w io.Writer, all []Summary) error {
+	p := &page{Writer: w}
+	p.print("# Results\n\nWritten by `make results` from the files in [measured](measured); a figure is the median or mean that its command\n" +
+		"prints, in brackets the range over repeats or the 95 %% interval over seeds. **Bold** is a goal that was missed.\n")
+	for _, s := range all {
+		p.print("\n## %s\n\n`%s` at %s, %s; %s; %s.\n\n", s.Name, s.Command, s.Commit, s.Date.Format("2 January 2006"), s.Machine, seeds(s.Seeds))
+		if lines := bySubject(s.Goals); lines != nil {
+			p.table(lines)
+			continue
+		}
+		p.table(singly(s.Goals))
+	}
+	return p.err
+}
+
+// page remembers the first error of writing.
+type page struct {
+	io.Writer
+	err error
+}
+
+func (p *page) print(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p, format, args...)
+	}
+}
+
+// table writes lines of cells, the first of which is the head.
+func (p *page) table(lines [][]string) {
+	for i, cells := range lines {
+		p.print("| %s |\n", strings.Join(cells, " | "))
+		if i == 0 {
+			p.print("|%s\n", strings.Repeat("---|", len(cells)))
+		}
+	}
+}
+
+func singly(goals []Goal) [][]string {
+	lines := [][]string{{"figure", "measured"}}
+	for _, g := range goals {
+		lines = append(lines, []string{g.Name, g.cell()})
+	}
+	return lines
+}
+
+// bySubject is nil where not every figure is of a subject. A column's unit stands at its head, another one in its cell.
+func bySubject(goals []Goal) [][]string {
+	lines, units := [][]string{{""}}, []string{""}
+	at := map[string]int{}
+	for _, g := range goals {
+		subject, figure, ok := strings.Cut(g.Name, ": ")
+		if !ok {
+			return nil
+		}
+		if at[subject] == 0 {
+			at[subject] = len(lines)
+			lines = append(lines, []string{subject})
+		}
+		column := slices.Index(lines[0], figure)
+		if column < 0 {
+			column = len(lines[0])
+			lines[0], units = append(lines[0], figure), append(units, g.Unit)
+		}
+		if g.Unit == units[column] {
+			g.Unit = ""
+		}
+		line := &lines[at[subject]]
+		for len(*line) <= column {
+			*line = append(*line, "")
+		}
+		(*line)[column] = g.cell()
+	}
+	for i, line := range lines {
+		lines[i] = append(line, make([]string, len(units)-len(line))...)
+	}
+	for i, unit := range units[1:] {
+		lines[0][i+1] += ", " + unit
+	}
+	return lines
+}
+
+// cell is such as "**−28.8 % (−29.4 – −28.3), goal −30**".
+func (g Goal) cell() string {
+	text := strings.TrimSpace(brief(g.Value) + " " + g.Unit)
+	if brief(g.Low) != brief(g.High) {
+		text += fmt.Sprintf(" (%s – %s)", brief(g.Low), brief(g.High))
+	}
+	if g.Target != nil {
+		text += ", goal " + brief(*g.Target)
+	}
+	if g.Met != nil && !*g.Met {
+		text = "**" + text + "**"
+	}
+	return text
+}
+
+// brief has as many digits as say something, and a true minus.
+func brief(x float64) string {
+	digits := 1000.0
+	if math.Abs(x) >= 10 {
+		digits = 10
+	}
+	return strings.Replace(strconv.FormatFloat(math.Round(x*digits)/digits, 'f', -1, 64), "-", "−", 1)
+}
+
+// String is such as "2 CPUs, 24 GiB, 4 GPUs (emulated 24GiB), Linux 6.1".
+func (m Machine) String() string {
+	text := fmt.Sprintf("%d CPUs", m.CPUs)
+	if m.Memory > 0 {
+		text += fmt.Sprintf(", %.0f GiB", float64(m.Memory)/(1<<30))
+	}
+	if m.GPU != "" {
+		var models []string
+		all := strings.Split(m.GPU, ", ")
+		for _, gpu := range all {
+			_, model, _ := strings.Cut(gpu, ": ") // of which node it is does not matter here
+			models = append(models, model)
+		}
+		slices.Sort(models)
+		text += fmt.Sprintf(", %d GPUs (%s)", len(all), strings.Join(slices.Compact(models), ", "))
+	}
+	return text + ", Linux " + m.Kernel
+}
+
+// seeds is such as "seeds 1–200".
+func seeds(all []uint32) string {
+	switch n := len(all); {
+	case n == 0:
+		return "no seed"
+	case n == 1:
+		return fmt.Sprint("seed ", all[0])
+	case slices.IsSorted(all) && int(all[n-1]-all[0]) == n-1:
+		return fmt.Sprintf("seeds %d–%d", all[0], all[n-1])
+	default:
+		return "seeds " + strings.Trim(fmt.Sprint(all), "[]")
+	}
+}

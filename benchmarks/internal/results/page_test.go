@@ -1,0 +1,64 @@
+package results_test
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
+)
+
+const (
+	storm = `{"name": "storm", "commit": "abc1234", "date": "2026-11-23T10:00:00Z", "command": "make bench-storm", "seeds": [1],
+		"machine": {"cpus": 2, "memory": 25769803776, "kernel": "6.1", "gpu": ""}, "goals": [
+		{"name": "pods lost", "value": 0, "low": 0, "high": 0, "unit": "pods", "target": 0, "met": true},
+		{"name": "drift: at rest", "value": 1.5, "low": -0.25, "high": 2, "unit": "s", "target": 1, "met": false}]}`
+	sim = `{"name": "sim", "commit": "abc1234", "date": "2026-11-22T10:00:00Z", "command": "make sim", "seeds": [1, 2, 3], "details": [1],
+		"machine": {"cpus": 2, "kernel": "6.1", "gpu": "node-1: emulated 24GiB, node-2: emulated 24GiB"}, "goals": [
+		{"name": "1 core, fair: mean completion", "value": -33.123456, "low": -34, "high": -32, "unit": "%", "target": null, "met": null},
+		{"name": "1 core, growth: makespan", "value": 1.001, "low": 1.001, "high": 1.001, "unit": "×", "target": 1.01, "met": true},
+		{"name": "fair less growth: mean completion", "value": -9.5, "low": -9.5, "high": -9.5, "unit": "points", "target": null, "met": null}]}`
+)
+
+func TestThePage(t *testing.T) {
+	all, err := results.Published(fstest.MapFS{"a.json": {Data: []byte(storm)}, "z.json": {Data: []byte(sim)}, "a.jsonl": {Data: []byte("no summary")}})
+	require.NoError(t, err)
+	var page strings.Builder
+	require.NoError(t, results.Page(&page, all))
+	_, tables, _ := strings.Cut(page.String(), "\n\n##")
+	require.Equal(t, ` sim
+
+`+"`make sim`"+` at abc1234, 22 November 2026; 2 CPUs, 2 GPUs (emulated 24GiB), Linux 6.1; seeds 1–3.
+
+|  | mean completion, % | makespan, × |
+|---|---|---|
+| 1 core, fair | −33.1 (−34 – −32) |  |
+| 1 core, growth |  | 1.001, goal 1.01 |
+| fair less growth | −9.5 points |  |
+
+## storm
+
+`+"`make bench-storm`"+` at abc1234, 23 November 2026; 2 CPUs, 24 GiB, Linux 6.1; seed 1.
+
+| figure | measured |
+|---|---|
+| pods lost | 0 pods, goal 0 |
+| drift: at rest | **1.5 s (−0.25 – 2), goal 1** |
+`, tables)
+}
+
+func TestWhatIsNotPublished(t *testing.T) {
+	for name, text := range map[string]string{
+		"no JSON":     `pods lost: 0`,
+		"no figure":   `{"name": "storm", "goals": []}`,
+		"no name":     strings.Replace(storm, `"storm"`, `""`, 1),
+		"a quick run": strings.Replace(storm, `"commit"`, `"quick": true, "commit"`, 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := results.Published(fstest.MapFS{"it.json": {Data: []byte(text)}})
+			require.ErrorContains(t, err, "it.json")
+		})
+	}
+}
