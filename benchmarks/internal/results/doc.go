@@ -9,4 +9,6 @@
 //
 // demo.log and samples.csv are written as things happen, so that they are there after a crash too. Report is the same
 // conclusion for people. It states harm as plainly as gain, and what was not seen as plainly as what was.
+//
+// Every benchmark concludes in the same form, Summary. Page makes one page of tables of those that are published.
 package results
