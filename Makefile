@@ -92,6 +92,11 @@ results: ## Write benchmarks/RESULTS.md from the figures that are published in b
 gpu-check: build ## What can only be seen on a card; says that it skipped where there is none
 	scripts/gpu-check
 
+.PHONY: check-cgroup2
+check-cgroup2: build ## Two jobs on a local cluster with cgroup v2; on a virtual machine where this one has v1 (no KVM: five minutes)
+	scripts/install-deps
+	scripts/check-cgroup2
+
 ##@ A local cluster
 .PHONY: cluster-up
 cluster-up: build ## Stock Kubernetes with NODES nodes on this machine, Trellis installed
