@@ -18,6 +18,8 @@ type Target struct {
 	// From and To are the whole pod's requests, Requests the new ones by container.
 	From, To growth.MilliCPU
 	Requests pods.Requests
+	// Share is the part of the node's pool that To is.
+	Share growth.Share
 	// Keep is the annotation with the requests the pod was made with; empty where it is on the pod already.
 	Keep string
 }

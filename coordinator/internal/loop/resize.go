@@ -39,7 +39,7 @@ func (l *Loop) reconcile() {
 }
 
 func (l *Loop) target(j *job, c resize.Change) enforce.Target {
-	t := enforce.Target{Pod: j.pod.Ref, From: c.From, To: c.To, Requests: j.want}
+	t := enforce.Target{Pod: j.pod.Ref, From: c.From, To: c.To, Requests: j.want, Share: j.share}
 	if original, kept := j.pod.Original(); !kept && !l.config.Direct {
 		t.Keep = j.pod.Kept(original)
 	}
@@ -83,7 +83,7 @@ func (l *Loop) resized(r enforce.Result) {
 			read = fmt.Sprintf("kubelet has not applied it yet, its cgroup's weight is still %d", r.Weight)
 		}
 		j.decisions.Outcome(fmt.Sprintf("request %s → %s: %s", r.Target.From, r.Target.To, read))
-		l.tell(j, time.Second, false, "CPUShareChanged", fmt.Sprintf("CPU request %s → %s, %s of the node's pool: %s", r.Target.From, r.Target.To, j.share, read))
+		l.tell(j, time.Second, false, "CPUShareChanged", fmt.Sprintf("CPU request %s → %s, %s of the node's pool: %s", r.Target.From, r.Target.To, r.Target.Share, read))
 		l.publishJob(j)
 	}
 	l.metrics.Resizes.WithLabelValues(result).Inc()

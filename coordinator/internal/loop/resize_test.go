@@ -71,3 +71,22 @@ func TestRequestsStayWithinThePoolWhateverIsNotWorthAResize(t *testing.T) {
 		require.Equal(t, map[string]growth.MilliCPU{"a": 996, "b": 996}, w.requests(), "which nobody needs back")
 	})
 }
+
+func TestAResizeThatComesLateTellsTheShareThatItWasFor(t *testing.T) {
+	in(t, flowcon.Fair, func(t *testing.T, w *world) {
+		w.ask("a", 600)
+		w.ask("b", 200)
+		w.pass(time.Second)
+		late := w.resizes()
+		require.Len(t, late, 2)
+		w.remove("b")
+		w.pass(2 * interval)
+		require.Equal(t, growth.Share(1), w.sample("a").Share)
+		before := w.told("a CPUShareChanged: CPU request 600m → 400m, 50% of the node's pool")
+		for _, target := range late {
+			w.loop.Resized(enforce.Result{Target: target, Weight: int64(target.To), Verified: true})
+		}
+		w.pass(time.Second)
+		require.Equal(t, before+1, w.told("a CPUShareChanged: CPU request 600m → 400m, 50% of the node's pool"))
+	})
+}
