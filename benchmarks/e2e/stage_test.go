@@ -34,11 +34,12 @@ const (
 	gpu      = 24 * growth.GiB
 )
 
-// workloadFile is small: five jobs that run long enough to be seen through the faults.
+// workloadFile is small: five jobs that run long enough to be seen through the faults, and two of them until they have
+// converged, however fast the machine is.
 const workloadFile = `name,kind,arrival_seconds,steps,batch_size,gpu_mem,cpu,metric,progress,seed
-vae,vae,0,700,64,8Gi,150m,loss:min,socket,1
+vae,vae,0,1200,64,8Gi,150m,loss:min,socket,1
 cnn,cnn,0,700,64,6Gi,150m,loss:min,socket,2
-gru,gru,2,800,64,7Gi,150m,loss:min,socket,3
+gru,gru,2,1600,64,7Gi,150m,loss:min,socket,3
 rnn,rnn,4,900,64,4Gi,150m,loss:min,socket,4
 quiet,lstm,6,600,64,500Mi,150m,loss:min,log:loss=([0-9.eE+-]+),5
 `
