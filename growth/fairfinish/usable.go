@@ -90,7 +90,7 @@ func (seen sight) compared(a Account, used float64) float64 {
 	switch grant := leaves * a.Granted; {
 	case used < grant && (seen.idle || used < grant*seen.top):
 		return max(room*used, a.Limit/100)
-	case a.Usable > 0 && used > full*a.Usable*min(seen.top, 1): // it uses what it is believed to: perhaps it could use more
+	case a.Usable > 0 && used > full*min(a.Usable, a.Granted)*min(seen.top, 1): // all that it may: perhaps it could use more
 		return seen.any(wider * a.Usable)
 	}
 	return seen.any(a.Usable)
