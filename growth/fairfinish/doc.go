@@ -35,14 +35,14 @@
 //  4. In the order of the index (order.go) each job is given as much until the next decision as leaves the rest of the
 //     plan working, and so on until all cores are used. Index: weight · max(o/need, 1/left) until the metric is good, and
 //     weight · (1−o)/left then, with o the objective, need and left the core-seconds to 95 % of the metric and to the end. Where
-//     another job tells the need, o is a tenth greater for balanced: what is surely near is worth more.
+//     another job tells the need, o is a third greater for balanced: what is surely near is worth more.
 //     Of a job that looks good, but perhaps is not, need is the most that it may be, so that it is served until it surely is.
 //     Whoever is being served and not good yet counts a quarter more, so that jobs alike do not change places with every new estimate.
 //
 // A job that leaves CPU of its grant, and is not in the queue for a processor either, waits for something else: it is taken
 // for as narrow as it is seen to be while it need not queue, on both nodes, until it uses more (usable.go). Where the
 // kernel does not say who queues, one that uses much less of its grant than others do of theirs is taken for narrow; a
-// grant that comes late is then mistaken for a narrow job now and again. Where all of them together use less than there should be, though
+// grant that comes late is then mistaken for a narrow job now and again, until it has used all it got for some decisions. Where all of them together use less than there should be, though
 // they could use it, others run on the node: both nodes are then as large as what was served (usable.go). Measured
 // against the node's nominal cores every job would look narrow, be given just what it used, and use just that for ever.
 //

@@ -36,7 +36,7 @@
 // taken for good too soon waits behind all others, with little missing. left, where no total was declared, is the work to
 // 99 % of the way: nobody can know when a user will stop, so its interval reaches from 97 to 99.9 %.
 //
-// Before a curve says anything, its own or another's, a job whose end is known is Presumed to need three tenths of its whole work.
+// Before a curve says anything, its own or another's, a job whose end is known is Presumed to need two fifths of its whole work.
 //
 // How good that is: half-way to 95 %, with noise of 5 % of the whole way and a wild report in fifty, the interval holds
 // the truth in all of 100 synthetic curves; the likely value is 17 % off for a power law, and more than twice too much for

@@ -39,9 +39,9 @@ func TestPresumed(t *testing.T) {
 		left remaining.Estimate
 		want remaining.Estimate
 	}{
-		"at the beginning":         {0, remaining.Exactly(100), remaining.Estimate{Low: 15, Likely: 30, High: 50, Known: true}},
-		"some of it is done":       {20, remaining.Exactly(80), remaining.Estimate{Low: 0, Likely: 10, High: 30, Known: true}},
-		"it should have told":      {30, remaining.Exactly(70), remaining.Estimate{}},
+		"at the beginning":         {0, remaining.Exactly(100), remaining.Estimate{Low: 20, Likely: 40, High: 60, Known: true}},
+		"some of it is done":       {20, remaining.Exactly(80), remaining.Estimate{Low: 0, Likely: 20, High: 40, Known: true}},
+		"it should have told":      {40, remaining.Exactly(60), remaining.Estimate{}},
 		"its end is not known":     {5, remaining.Estimate{}, remaining.Estimate{}},
 		"it goes on after its end": {100, remaining.Exactly(0), remaining.Estimate{}},
 	} {
