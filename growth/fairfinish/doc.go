@@ -35,7 +35,7 @@
 //  4. In the order of the index (order.go) each job is given as much until the next decision as leaves the rest of the
 //     plan working, and so on until all cores are used. Index: weight · max(o/need, 1/left) until the metric is good, and
 //     weight · (1−o)/left then, with o the objective, need and left the core-seconds to 95 % of the metric and to the end. Where
-//     another job tells the need, o is a third greater for balanced: what is surely near is worth more.
+//     another job tells the need, o is a quarter greater for balanced: what is surely near is worth more.
 //     Of a job that looks good, but perhaps is not, need is the most that it may be, so that it is served until it surely is.
 //     Whoever is being served and not good yet counts a quarter more, so that jobs alike do not change places with every new estimate.
 //

@@ -13,8 +13,8 @@ const sticky = 1.25
 
 // surely is the power to which the objective is raised for a job whose need is foretold. That is off by a tenth, where one that
 // is guessed from a beginning is off by half; what is worth waiting for is worth more if it comes when it is thought to. Balanced
-// is 0.58 then, and finish and growth are what they are.
-const surely = 0.65
+// is 0.53 then, and finish and growth are what they are.
+const surely = 0.75
 
 // sort puts the jobs in the order in which the slack is offered to them.
 func (t *table) sort() {
