@@ -42,9 +42,10 @@
 // A job that leaves CPU of its grant, and is not in the queue for a processor either, waits for something else: it is taken
 // for as narrow as it is seen to be while it need not queue, on both nodes, until it uses more (usable.go). Where the
 // kernel does not say who queues, one that uses much less of its grant than others do of theirs is taken for narrow; a
-// grant that comes late is then mistaken for a narrow job now and again, until it has used all it got for some decisions. Where all of them together use less than there should be, though
-// they could use it, others run on the node: both nodes are then as large as what was served (usable.go). Measured
-// against the node's nominal cores every job would look narrow, be given just what it used, and use just that for ever.
+// grant that comes late is then mistaken for a narrow job now and again, until it has used all it got for some decisions.
+// Where all of them together use less than there should be, though they could use it, others run on the node: both nodes
+// are then as large as what was served (usable.go). Measured against the node's nominal cores every job would look narrow,
+// be given just what it used, and use just that for ever.
 //
 // # What is promised
 //
