@@ -2,7 +2,6 @@ package fairfinish
 
 import (
 	"math"
-	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/remaining"
@@ -10,7 +9,8 @@ import (
 
 // Account is what one job has had, and what fair sharing would have given it.
 type Account struct {
-	Arrived time.Time `json:"arrived"`
+	// Age is the time since it arrived, as decisions have counted it: a clock that is set changes nothing of it.
+	Age growth.Seconds `json:"age,omitempty"`
 	// Fair is the work it would have done under fair sharing since it arrived, Real what it has done.
 	Fair growth.CoreSeconds `json:"fair"`
 	Real growth.CoreSeconds `json:"real"`

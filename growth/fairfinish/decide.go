@@ -58,7 +58,6 @@ func Decide(c Config, s State, now time.Time, jobs []Job) (State, Decision) {
 // table is everything about the running jobs that a decision is made of. Times are seconds from now.
 type table struct {
 	config   Config
-	now      time.Time
 	cores    float64
 	jobs     []Job
 	accounts []Account
@@ -69,7 +68,7 @@ type table struct {
 }
 
 func lay(c Config, s State, jobs []Job) *table {
-	t := &table{config: c, now: s.At, cores: s.Served * c.Cores.Cores(), jobs: jobs}
+	t := &table{config: c, cores: s.Served * c.Cores.Cores(), jobs: jobs}
 	for i, j := range jobs {
 		t.accounts = append(t.accounts, s.Accounts[j.ID])
 		t.order = append(t.order, i)

@@ -40,4 +40,4 @@ func (t *table) caught(job int, at float64) float64 {
 }
 
 // age is the time since a job has come, in seconds.
-func (t *table) age(job int) float64 { return t.now.Sub(t.accounts[job].Arrived).Seconds() }
+func (t *table) age(job int) float64 { return float64(t.accounts[job].Age) }

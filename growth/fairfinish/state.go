@@ -44,10 +44,11 @@ type State struct {
 
 // next is the state at now: what was used is charged, fair sharing has gone on, jobs have come and gone.
 func (s State) next(c Config, now time.Time, jobs []Job) State {
-	elapsed := now.Sub(s.At).Seconds()
+	elapsed := max(0, now.Sub(s.At).Seconds()) // a clock that has gone back tells nothing
 	seen := s.look(c, jobs, elapsed)
 	n := State{At: now, Served: seen.cores / c.Cores.Cores(), Accounts: make(map[growth.PodUID]Account, len(jobs))}
 	for id, a := range s.Accounts {
+		a.Age += growth.Seconds(elapsed)
 		n.Accounts[id] = a
 	}
 	// 1. What happened to those that were here. Their sizes are those that are known now: what fair sharing would have
@@ -67,7 +68,7 @@ func (s State) next(c Config, now time.Time, jobs []Job) State {
 	// 2. Who has come begins now. Who has gone from both worlds is forgotten.
 	for _, j := range jobs {
 		if _, known := n.Accounts[j.ID]; !known && !j.Finished {
-			n.Accounts[j.ID] = Account{Arrived: now, Used: j.Used}.charged(j, sight{cores: seen.cores})
+			n.Accounts[j.ID] = Account{Used: j.Used}.charged(j, sight{cores: seen.cores})
 		}
 	}
 	for id, a := range n.Accounts {

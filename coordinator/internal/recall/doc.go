@@ -5,4 +5,7 @@
 // The bus has the samples too, but forgets them when a coordinator has been away for longer than its session, and may
 // itself be away when the next one starts. The file is written beside its place and moved there, so that a reader finds
 // the old or the new one; what can not be read is no reason not to start.
+//
+// Clocks are set, also while no coordinator runs. What counts is how long ago something was, so the file says what time it
+// was by the node's other clock, too, which only goes on (clock.go).
 package recall

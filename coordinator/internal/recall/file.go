@@ -52,6 +52,7 @@ type Run struct {
 // written is the file. Samples are encoded as on the bus, with versions of their own.
 type written struct {
 	Version  int                              `json:"v"`
+	Clock    clock                            `json:"clock,omitzero"`
 	Samples  []json.RawMessage                `json:"samples"`
 	Fair     fairfinish.State                 `json:"fair"`
 	Refusals map[growth.PodUID]resize.Refusal `json:"refusals,omitempty"`
@@ -98,6 +99,7 @@ func (f *File) Read() (Memory, error) {
 		}
 	}
 	m.Fair, m.Refusals, m.Ended = w.Fair, w.Refusals, w.Ended
+	m.Fair.At = w.Clock.translate(m.Fair.At, read())
 	return m, nil
 }
 
@@ -137,7 +139,9 @@ func (f *File) Run(ctx context.Context) error {
 }
 
 func (f *File) write(m Memory) error {
-	w := written{Version: version, Samples: make([]json.RawMessage, 0, len(m.Samples)), Fair: m.Fair, Refusals: m.Refusals, Ended: m.Ended}
+	now := read()
+	m.Fair.At = now.Set.Add(-now.Set.Sub(m.Fair.At)) // by the clock as it is set now, and not as it was then
+	w := written{Version: version, Clock: now, Samples: make([]json.RawMessage, 0, len(m.Samples)), Fair: m.Fair, Refusals: m.Refusals, Ended: m.Ended}
 	for _, s := range m.Samples {
 		value, err := bus.Encode(s)
 		if err != nil {
