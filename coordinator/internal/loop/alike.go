@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// mostEnded bounds the jobs that are remembered after their end, mostAlike those of them that ran the same.
+	// mostEnded bounds the jobs that are remembered after their end, mostAlike those of them that ran the same. So they are
+	// four of each of sixteen programs, or the newest of each of sixty-four.
 	mostEnded, mostAlike = 64, 4
 )
 
@@ -24,7 +25,7 @@ func (j *job) runs() string {
 	return j.pod.Runs + " " + j.wish.Metric + ":" + j.wish.Direction.String()
 }
 
-// retire remembers a job that has ended, in place of older ones.
+// retire remembers a job that has ended, in place of older ones: of the same program, or of the one that has most.
 func (l *Loop) retire(j *job) {
 	ended := recall.Run{Job: j.pod.Ref.String(), Runs: j.runs(), Curve: j.curve, Whole: j.whole()}
 	if ended.Runs == "" || len(j.curve.Points) == 0 {
@@ -32,14 +33,20 @@ func (l *Loop) retire(j *job) {
 	}
 	ended.Whole.PerStep = j.cost.overall()
 	l.retired = slices.Insert(l.retired, 0, ended)
-	same := 0
-	l.retired = slices.DeleteFunc(l.retired, func(e recall.Run) bool {
-		if e.Runs == ended.Runs {
-			same++
+	same, most := map[string]int{}, 0
+	for _, e := range l.retired {
+		same[e.Runs]++
+		most = max(most, same[e.Runs])
+	}
+	if most <= mostAlike && len(l.retired) <= mostEnded {
+		return
+	}
+	for i, e := range slices.Backward(l.retired) { // the oldest first
+		if same[e.Runs] == most {
+			l.retired = slices.Delete(l.retired, i, i+1)
+			return
 		}
-		return e.Runs == ended.Runs && same > mostAlike
-	})
-	l.retired = l.retired[:min(len(l.retired), mostEnded)]
+	}
 }
 
 // whole is what is known of a job's whole work.

@@ -187,12 +187,20 @@ func TestOfJobsThatEndedFewAreRemembered(t *testing.T) {
 		w.pass(interval)
 		require.Len(t, w.memory.Ended, 4)
 		require.Equal(t, "ns/same-9", w.memory.Ended[0].Job)
-		for i := range 100 {
-			w.alike(fmt.Sprint("other-", i), fmt.Sprint("other-", i), 0, 1, plateau)
-			w.remove(fmt.Sprint("other-", i))
+		others := func(from, to int) {
+			for i := from; i < to; i++ {
+				w.alike(fmt.Sprint("other-", i), fmt.Sprint("other-", i), 0, 1, plateau)
+				w.remove(fmt.Sprint("other-", i))
+			}
+			w.pass(interval)
+			require.Len(t, w.memory.Ended, min(to+4, 64))
+			require.Equal(t, fmt.Sprint("ns/other-", to-1), w.memory.Ended[0].Job)
 		}
-		w.pass(interval)
-		require.Len(t, w.memory.Ended, 64)
-		require.Equal(t, "ns/other-99", w.memory.Ended[0].Job)
+		others(0, 60)
+		require.Equal(t, "ns/same-6", w.memory.Ended[63].Job)
+		others(60, 63)
+		require.Equal(t, "ns/same-9", w.memory.Ended[63].Job, "who ran once is not forgotten for who ran four times")
+		others(63, 64)
+		require.Equal(t, "ns/other-0", w.memory.Ended[63].Job)
 	})
 }
