@@ -74,7 +74,7 @@ func (b *Bench) Play(ctx context.Context, passes []Pass) (err error) {
 	return nil
 }
 
-// pass plays one: each repeat on the next node.
+// pass plays one: each repeat on a node of its own.
 func (b *Bench) pass(ctx, after context.Context, p Pass) error {
 	if err := b.install(ctx, p.Variant); err != nil {
 		return err
@@ -85,8 +85,8 @@ func (b *Bench) pass(ctx, after context.Context, p Pass) error {
 	}
 	records, errs := make([]Record, len(p.Repeats)), make([]error, len(p.Repeats))
 	var playing sync.WaitGroup
-	for n := range records {
-		playing.Go(func() { records[n], errs[n] = b.play(ctx, after, p, image, n) })
+	for i, repeat := range p.Repeats {
+		playing.Go(func() { records[i], errs[i] = b.play(ctx, after, p, image, repeat) })
 	}
 	playing.Wait()
 	if err := errors.Join(errs...); err != nil {
@@ -111,9 +111,9 @@ func (b *Bench) install(ctx context.Context, variant string) error {
 	return nil
 }
 
-// play plays a pass on the n-th node.
-func (b *Bench) play(ctx, after context.Context, p Pass, image string, n int) (_ Record, err error) {
-	run := b.newRun(p, image, n)
+// play plays a repeat of a pass.
+func (b *Bench) play(ctx, after context.Context, p Pass, image string, repeat int) (_ Record, err error) {
+	run := b.newRun(p, image, repeat)
 	folder := b.Keep
 	if folder == "" {
 		if folder, err = os.MkdirTemp("", "flowcon-"); err != nil {
@@ -150,19 +150,20 @@ func (b *Bench) play(ctx, after context.Context, p Pass, image string, n int) (_
 	return r, nil
 }
 
-// newRun is a pass on the n-th node, which all of its jobs are to run on, in a namespace of its own, or of its variant.
-func (b *Bench) newRun(p Pass, image string, n int) *demo.Run {
-	id, nodes := fmt.Sprintf("flowcon-%s-%d", time.Now().UTC().Format("150405"), n+1), map[string]string{}
+// newRun is a repeat on its node, which all of its jobs are to run on, in a namespace of its own, or of its variant.
+func (b *Bench) newRun(p Pass, image string, repeat int) *demo.Run {
+	node, nodes := nodeOf(repeat, b.Local.Nodes), map[string]string{}
+	id := fmt.Sprintf("flowcon-%s-%d", time.Now().UTC().Format("150405"), node)
 	namespace := id
 	if b.Remember {
-		namespace = fmt.Sprintf("flowcon-%s-%d", strings.ReplaceAll(p.Variant, ":", "-"), n+1)
+		namespace = fmt.Sprintf("flowcon-%s-%d", strings.ReplaceAll(p.Variant, ":", "-"), node)
 	}
-	schedule := p.Schedule.Repeated(p.Repeats[n])
+	schedule := p.Schedule.Repeated(repeat)
 	for _, j := range schedule.Jobs {
-		nodes[j.Name] = fmt.Sprintf("node-%d", n+1)
+		nodes[j.Name] = fmt.Sprintf("node-%d", node)
 	}
 	return &demo.Run{
-		Policy: p.Variant, Round: p.Repeats[n], Jobs: schedule.Jobs, Scripts: b.Scripts, Cluster: b.connection, Screen: silent{}, Timeout: passWithin,
+		Policy: p.Variant, Round: repeat, Jobs: schedule.Jobs, Scripts: b.Scripts, Cluster: b.connection, Screen: silent{}, Timeout: passWithin,
 		Setup: training.Setup{
 			Namespace: namespace, Run: id, Image: image, Python: "/usr/bin/python3", MachineFolders: training.MachineFolders(), Nodes: nodes,
 		},

@@ -31,6 +31,10 @@ func (p Pass) String() string {
 	return fmt.Sprintf("%s, %s, repeat %s", p.Schedule.Name, p.Variant, strings.Trim(fmt.Sprint(p.Repeats), "[]"))
 }
 
+// nodeOf is the node, from 1 on, that plays a repeat: under every policy the same one, so that their difference is not that of two
+// cores, and that a node which remembers has seen the repeats before it.
+func nodeOf(repeat, nodes int) int { return (repeat-1)%nodes + 1 }
+
 // Plan lists the passes that the journal does not have, repeat by repeat, so that what is there at any time is balanced. A
 // repeat that another machine, or this one before its last boot, has not come to the end of is played anew.
 func Plan(schedules []Schedule, variants []string, repeats, nodes int, done []Record, boot string) []Pass {
