@@ -21,8 +21,9 @@ import (
 const Baseline = "fair"
 
 const (
-	// interval is how often coordinators decide: short, since the demo is.
-	interval = 5 * time.Second
+	// interval is how often coordinators decide: short, since the demo is. A job that is served alone is over within seconds, and
+	// takes half a dozen looks to be seen to grow less.
+	interval = 2 * time.Second
 	// readyWithin is how long an installation may take until it is ready for pods.
 	readyWithin = 3 * time.Minute
 	// imageWithin is how long kubelet may take to list an image that it has.
