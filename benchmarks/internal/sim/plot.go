@@ -13,7 +13,8 @@ const (
 )
 
 // Plot draws, for each machine, what each policy makes of the mean completion (across) and of the mean time to 95 % (up):
-// the more to the left and the lower, the better. Filled is with exact sizes, hollow with errors. It is an SVG file.
+// the more to the left and the lower, the better. Filled is with exact sizes, hollow with errors; what lies beyond the axes is
+// drawn on the frame. It is an SVG file.
 func Plot(cells []Cell) string {
 	var b strings.Builder
 	add := func(format string, values ...any) { fmt.Fprintf(&b, format+"\n", values...) }
@@ -27,7 +28,7 @@ func Plot(cells []Cell) string {
 	width := 2*margin + float64(len(machines))*(panel+gap)
 	add(`<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" font-family="sans-serif" font-size="12">`, width, panel+2*margin+20)
 	add(`<rect width="100%%" height="100%%" fill="#ffffff"/>`)
-	add(`<text x="%.0f" y="24" font-size="16">Change against fair sharing, per cent: mean completion across, mean time to 95 %% of the metric up; hollow: sizes wrong</text>`, margin)
+	add(`<text x="%.0f" y="24" font-size="16">Change against fair sharing, per cent: mean completion across, mean time to 95 %% of the metric up; hollow: sizes wrong; on the frame: beyond it</text>`, margin)
 	for _, name := range machines {
 		frame(add, left(at[name]), name)
 	}
@@ -61,7 +62,9 @@ func frame(add func(string, ...any), x float64, name string) {
 
 func left(i int) float64 { return margin + float64(i-1)*(panel+gap) }
 
-func scale(v float64) float64 { return panel * (v - lowest) / (highest - lowest) }
+func scale(v float64) float64 {
+	return panel * (min(max(v, lowest), highest) - lowest) / (highest - lowest)
+}
 
 func colour(policy string) string {
 	switch policy {

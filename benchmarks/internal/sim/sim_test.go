@@ -107,6 +107,17 @@ func TestStudyIsReproducible(t *testing.T) {
 	require.Equal(t, sim.Plot(once), sim.Plot(again), "the same to the byte")
 }
 
+// Beside a machine's panel is the next one's: a point that left its own would be taken for that machine's.
+func TestWhatIsBeyondTheAxesIsDrawnOnTheFrame(t *testing.T) {
+	drawn := func(completion float64) string {
+		return sim.Plot([]sim.Cell{{Machine: sim.Machines()[0], Policy: sim.KnownGrowth, Completion: sim.Mean{Value: completion}}})
+	}
+	at := func(svg string) string { return strings.SplitN(strings.SplitN(svg, `<circle cx="`, 2)[1], `"`, 2)[0] }
+	require.Equal(t, at(drawn(30)), at(drawn(64)))
+	require.Equal(t, at(drawn(-70)), at(drawn(-99)))
+	require.NotEqual(t, at(drawn(-70)), at(drawn(30)))
+}
+
 func TestStudyEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
