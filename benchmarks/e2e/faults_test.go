@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/trellis-gpu/trellis/benchmarks/internal/cluster"
+	"github.com/trellis-gpu/trellis/benchmarks/internal/training"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
@@ -51,7 +52,7 @@ func (s *stage) hostileJob(t *testing.T) {
 	job := s.jobs[0]
 	job.Name, job.GPUMemory = "hostile", "1Gi"
 	pod := s.run.Setup.Pod(job)
-	pod.Spec.Containers[0].Command = []string{"/usr/bin/python3", "-c", hostileProgram}
+	pod.Spec.Containers[0].Command = []string{training.MachinePython, "-c", hostileProgram}
 	s.create(t, pod)
 	eventually(t, "what the job finds in its container", time.Minute, func() bool {
 		return s.pod(t, "hostile").Status.Phase == corev1.PodRunning && strings.Contains(s.log(t, "hostile"), "GPU ")

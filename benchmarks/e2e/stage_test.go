@@ -90,7 +90,7 @@ func (s *stage) prepare(t *testing.T) {
 		Policy: "flowcon", Jobs: s.jobs, Scripts: scripts, Cluster: s.Connection, Folder: folder, Timeout: 10 * time.Minute,
 		Screen: &table.Plain{Out: os.Stderr, Every: 20 * time.Second},
 		Setup: training.Setup{
-			Namespace: "path", Run: "path", Image: image, Python: "/usr/bin/python3", MachineFolders: training.MachineFolders(),
+			Namespace: "path", Run: "path", Image: image, Python: training.MachinePython, MachineFolders: training.MachineFolders(),
 		},
 	}
 	require.NoError(t, s.run.Prepare(t.Context()))

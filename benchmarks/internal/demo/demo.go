@@ -55,6 +55,8 @@ type Demo struct {
 
 	Jobs    workload.Workload
 	Scripts map[string]string
+	// Pace times the machine first, and a faster one is given longer jobs; nil: the jobs are run as they are.
+	Pace *Pace
 	// Image and Python say what jobs run in; empty: this machine's own Python, on a local cluster.
 	Image, Python string
 	Timeout       time.Duration
@@ -80,6 +82,9 @@ type Demo struct {
 func (d *Demo) Do(ctx context.Context) (err error) {
 	after := context.WithoutCancel(ctx)
 	defer func() { err = errors.Join(err, d.conclude()) }()
+	if err := d.stretch(ctx); err != nil {
+		return err
+	}
 	if d.Local != nil {
 		borrowed, upErr := d.borrow(ctx)
 		defer func() { err = errors.Join(err, d.giveBack(after, borrowed)) }()
@@ -199,7 +204,7 @@ func (d *Demo) newRun(ctx context.Context, p pass) (*Run, error) {
 		if image, err = d.connection.MachineImage(ctx, imageWithin); err != nil {
 			return nil, err
 		}
-		python, folders = "/usr/bin/python3", training.MachineFolders()
+		python, folders = training.MachinePython, training.MachineFolders()
 	}
 	id := "demo-" + time.Now().UTC().Format("150405")
 	run := &Run{

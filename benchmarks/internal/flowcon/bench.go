@@ -165,7 +165,7 @@ func (b *Bench) newRun(p Pass, image string, repeat int) *demo.Run {
 	return &demo.Run{
 		Policy: p.Variant, Round: repeat, Jobs: schedule.Jobs, Scripts: b.Scripts, Cluster: b.connection, Screen: silent{}, Timeout: passWithin,
 		Setup: training.Setup{
-			Namespace: namespace, Run: id, Image: image, Python: "/usr/bin/python3", MachineFolders: training.MachineFolders(), Nodes: nodes,
+			Namespace: namespace, Run: id, Image: image, Python: training.MachinePython, MachineFolders: training.MachineFolders(), Nodes: nodes,
 		},
 	}
 }

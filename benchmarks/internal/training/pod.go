@@ -47,6 +47,9 @@ type Setup struct {
 	Nodes map[string]string
 }
 
+// MachinePython is the distribution's interpreter.
+const MachinePython = "/usr/bin/python3"
+
 // MachineFolders is what a program of the distribution needs of it.
 func MachineFolders() []string { return []string{"/usr", "/lib", "/lib64", "/bin", "/etc"} }
 

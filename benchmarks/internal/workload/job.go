@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -64,4 +65,13 @@ func (w Workload) Quick() Workload {
 		quick[i].Steps = max(quick[i].Steps/3, 1)
 	}
 	return quick
+}
+
+// Longer is the same workload with so many times the steps.
+func (w Workload) Longer(times float64) Workload {
+	longer := slices.Clone(w)
+	for i := range longer {
+		longer[i].Steps = min(int(math.Round(float64(longer[i].Steps)*times)), maxSteps)
+	}
+	return longer
 }
