@@ -1,7 +1,6 @@
 package results
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -34,20 +33,20 @@ func Published(folder fs.FS) ([]Summary, error) {
 		case s.Quick:
 			return nil, fmt.Errorf("%s: of a quick run, which is not published", name)
 		}
+		s.file = name
 		all = append(all, s)
 	}
-	slices.SortStableFunc(all, func(a, b Summary) int { return cmp.Compare(a.Name, b.Name) })
 	return all, nil
 }
 
-// Page writes published summaries as Markdown: what was measured, by which command, where, and what came out. Figures that
-// are all named "subject: figure" make a table with a line a subject, others a line each.
+// Page writes published summaries as Markdown, each under its file's name: what was measured, by which command, where, and
+// what came out. Figures that are all named "subject: figure" make a table with a line a subject, others a line each.
 func Page(w io.Writer, all []Summary) error {
 	p := &page{Writer: w}
 	p.print("# Results\n\nWritten by `make results` from the files in [measured](measured); a figure is the median or mean that its command\n" +
 		"prints, in brackets the range over repeats or the 95 %% interval over seeds. **Bold** is a goal that was missed.\n")
 	for _, s := range all {
-		p.print("\n## %s\n\n`%s` at %s, %s; %s; %s.\n\n", s.Name, s.Command, s.Commit, s.Date.Format("2 January 2006"), s.Machine, seeds(s.Seeds))
+		p.print("\n## %s\n\n`%s` at %s, %s; %s; %s.\n\n", strings.TrimSuffix(s.file, ".json"), s.Command, s.Commit, s.Date.Format("2 January 2006"), s.Machine, seeds(s.Seeds))
 		if lines := bySubject(s.Goals); lines != nil {
 			p.table(lines)
 			continue

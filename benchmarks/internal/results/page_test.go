@@ -23,7 +23,7 @@ const (
 )
 
 func TestThePage(t *testing.T) {
-	all, err := results.Published(fstest.MapFS{"a.json": {Data: []byte(storm)}, "z.json": {Data: []byte(sim)}, "a.jsonl": {Data: []byte("no summary")}})
+	all, err := results.Published(fstest.MapFS{"storm.json": {Data: []byte(storm)}, "sim.json": {Data: []byte(sim)}, "sim.jsonl": {Data: []byte("no summary")}})
 	require.NoError(t, err)
 	var page strings.Builder
 	require.NoError(t, results.Page(&page, all))

@@ -32,6 +32,9 @@ type Summary struct {
 	Phases []Phase `json:"phases"`
 	// Details are the benchmark's own.
 	Details any `json:"details,omitempty"`
+
+	// file is where a published one was read from.
+	file string
 }
 
 // Goal is one figure: the median over the rounds, with their range in Low and High. A figure without a target is told, not
