@@ -17,5 +17,5 @@ func TestAMachineIsTimedByARealJob(t *testing.T) {
 	require.NoError(t, err)
 	times, err := demo.Pace{Python: training.MachinePython, Scripts: scripts}.Measure(t.Context())
 	require.NoError(t, err)
-	require.GreaterOrEqual(t, times, 1.0)
+	require.Positive(t, times)
 }

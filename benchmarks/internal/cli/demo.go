@@ -49,7 +49,8 @@ func demoCommand(commit string) *cobra.Command {
 training jobs as they arrive, shows them live, and takes everything down again. With KUBECONFIG set it
 uses that cluster instead, which must have Trellis installed.
 
-The demo's own jobs are made for a certain machine, and have more steps on a faster one, which a short job tells first.
+The demo's own jobs are made for a certain machine; on a faster one they have more steps, on a slower one fewer. A short
+job tells first.
 
 The exit code is 0 if every job finished, and, in a full run of the demo's own jobs, each kind of job saw at least
 one change of CPU share, of data loaders and of category; with --chaos, if every binary came back as well.`,

@@ -55,7 +55,7 @@ type Demo struct {
 
 	Jobs    workload.Workload
 	Scripts map[string]string
-	// Pace times the machine first, and a faster one is given longer jobs; nil: the jobs are run as they are.
+	// Pace times the machine first, and the jobs are made as much longer as it is faster; nil: they are run as they are.
 	Pace *Pace
 	// Image and Python say what jobs run in; empty: this machine's own Python, on a local cluster.
 	Image, Python string

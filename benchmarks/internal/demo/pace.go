@@ -3,25 +3,49 @@ package demo
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"time"
+
+	"github.com/trellis-gpu/trellis/growth"
 )
 
 const (
-	// paceKind and paceSteps are the job by which a machine is timed: some seconds.
-	paceKind, paceSteps = "gru", 200
-	// meant is what one of its steps takes on a core of the machine that the demo's jobs are made for of 2026 (AMD EPYC, two of its cores as a virtual machine): on that one
+	// paceKind and paceSteps are the job by which a machine is timed, paceTimes how often: the fastest counts, as others may use
+	// the machine just then.
+	paceKind, paceSteps, paceTimes = "gru", 100, 3
+	// meant is what one of its steps takes on the machine that the demo's jobs are made for, a core of an AMD EPYC of 2026: there
 	// they run for as long as it takes to see each kind grow less.
 	meant = 20 * time.Millisecond
-	// noise is how many times as fast a machine may seem and still be taken for that one, fastest what is believed at most.
-	noise, fastest = 1.25, 20
+	// noise is how many times as fast or as slow a machine may seem and still be taken for that one.
+	noise = 1.25
+	// slowest and fastest are what is believed. With half of their steps jobs have not learned all that there is to learn.
+	slowest, fastest = 0.6, 20
 	// paceWithin is how long it may take.
-	paceWithin = 2 * time.Minute
+	paceWithin = 3 * time.Minute
 )
+
+// stretch gives jobs as many times their steps as this machine is faster than the one that they are made for. Changes come
+// with time: a job that is over too soon has not seen them, and on a slow machine all would have been seen long before the
+// end. It is done while nothing else runs.
+func (d *Demo) stretch(ctx context.Context) error {
+	if d.Pace == nil {
+		return nil
+	}
+	return d.timed("timing this machine", func() error {
+		times, err := d.Pace.Measure(ctx)
+		if err != nil || times == 1 {
+			return err
+		}
+		d.notice("this machine trains %.2g times as fast as the one that the jobs are made for: each has that many times its steps", times)
+		d.Jobs, d.Summary.Stretch = d.Jobs.Stretched(times), times
+		return nil
+	})
+}
 
 // Pace times a machine.
 type Pace struct {
@@ -30,11 +54,8 @@ type Pace struct {
 	Scripts map[string]string
 }
 
-// finished is the last line of a training program.
-var finished = regexp.MustCompile(`(?m)^finished ` + paceKind + ` at step (\d+) after (\d+\.\d+) s`)
-
 // Measure trains a short job and returns how many times as fast this machine is as the one that the demo's jobs are made for;
-// 1 where it is not faster.
+// exactly 1 where there is hardly a difference.
 func (p Pace) Measure(ctx context.Context) (float64, error) {
 	folder, err := os.MkdirTemp("", "trellis-pace-")
 	if err != nil {
@@ -48,46 +69,52 @@ func (p Pace) Measure(ctx context.Context) (float64, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, paceWithin)
 	defer cancel()
-	job := exec.CommandContext(ctx, p.Python, "run.py", paceKind, "--steps", strconv.Itoa(paceSteps), "--batch-size", "64", "--workers", "0", "--progress", "log")
+	best := time.Duration(math.MaxInt64)
+	for range paceTimes {
+		step, err := p.train(ctx, folder)
+		if err != nil {
+			return 0, fmt.Errorf("a short training job, to see how fast this machine is: %w", err)
+		}
+		best = min(best, step)
+	}
+	return against(best), nil
+}
+
+// train is the time that a step of the job takes.
+func (p Pace) train(ctx context.Context, folder string) (time.Duration, error) {
+	job := exec.CommandContext(ctx, p.Python, "run.py", paceKind, "--steps", strconv.Itoa(paceSteps), "--workers", "0", "--progress", "log")
 	job.Dir = folder
 	output, err := job.CombinedOutput()
 	if err != nil {
-		return 0, fmt.Errorf("a short training job, to see how fast this machine is: %w: %s", err, last(output, 500))
+		return 0, fmt.Errorf("%w: %s", err, last(output, 500))
 	}
-	return faster(output)
+	return stepTime(output)
 }
 
-// stretch gives jobs as many times their steps as this machine is faster than the one that they are made for: changes come
-// with time, and a job that is over too soon has not seen them. It is done while nothing else runs.
-func (d *Demo) stretch(ctx context.Context) error {
-	if d.Pace == nil {
-		return nil
-	}
-	return d.timed("timing this machine", func() error {
-		times, err := d.Pace.Measure(ctx)
-		if err == nil && times > 1 {
-			d.notice("this machine trains %.1f times as fast as the one that the jobs are made for: each has %.1f times its steps", times, times)
-			d.Jobs, d.Summary.Longer = d.Jobs.Longer(times), times
-		}
-		return err
-	})
-}
+// finished is the last line of a training program.
+var finished = regexp.MustCompile(`(?m)^finished ` + paceKind + ` at step (\d+) after (\d+\.\d+) s`)
 
-// faster reads from a job's output how long its steps took.
-func faster(output []byte) (float64, error) {
+// stepTime reads from a job's output how long its steps took.
+func stepTime(output []byte) (time.Duration, error) {
 	line := finished.FindSubmatch(output)
 	if line == nil {
-		return 0, fmt.Errorf("a short training job did not say how long it took: %s", last(output, 500))
+		return 0, fmt.Errorf("it did not say how long it took: %s", last(output, 500))
 	}
 	steps, _ := strconv.ParseFloat(string(line[1]), 64)
 	seconds, _ := strconv.ParseFloat(string(line[2]), 64)
 	if seconds <= 0 || steps < 1 {
-		return 0, fmt.Errorf("a short training job says that it took no time: %s", line[0])
+		return 0, fmt.Errorf("it says that it took no time: %s", line[0])
 	}
-	if times := meant.Seconds() * steps / seconds; times > noise {
-		return min(times, fastest), nil
+	return growth.Seconds(seconds / steps).Duration(), nil
+}
+
+// against is how many times as fast a machine is on which a step takes so long.
+func against(step time.Duration) float64 {
+	times := meant.Seconds() / step.Seconds()
+	if times < noise && times > 1/noise {
+		return 1
 	}
-	return 1, nil
+	return min(max(times, slowest), fastest)
 }
 
 // last is the end of a text.

@@ -21,10 +21,10 @@ type Summary struct {
 	Machine Machine   `json:"machine"`
 	Seeds   []uint32  `json:"seeds"`
 	Command string    `json:"command"`
-	// Longer is how many times their steps the jobs had, where the machine is faster than the one that they are made for.
-	Longer float64 `json:"longer,omitempty"`
-	Goals  []Goal  `json:"goals"`
-	Kinds  []Kind  `json:"kinds,omitempty"`
+	// Stretch is how many times their steps the jobs had, on a machine that is faster or slower than the one that they are made for.
+	Stretch float64 `json:"stretch,omitempty"`
+	Goals   []Goal  `json:"goals"`
+	Kinds   []Kind  `json:"kinds,omitempty"`
 	// Kills is what became of each kill -9, where there were some; ChaosSeed decided when they fell.
 	Kills     []Kill `json:"kills,omitempty"`
 	ChaosSeed uint64 `json:"chaosSeed,omitempty"`

@@ -67,11 +67,11 @@ func (w Workload) Quick() Workload {
 	return quick
 }
 
-// Longer is the same workload with so many times the steps.
-func (w Workload) Longer(times float64) Workload {
-	longer := slices.Clone(w)
-	for i := range longer {
-		longer[i].Steps = min(int(math.Round(float64(longer[i].Steps)*times)), maxSteps)
+// Stretched is the same workload with so many times the steps.
+func (w Workload) Stretched(times float64) Workload {
+	stretched := slices.Clone(w)
+	for i := range stretched {
+		stretched[i].Steps = min(max(int(math.Round(float64(stretched[i].Steps)*times)), 1), maxSteps)
 	}
-	return longer
+	return stretched
 }
