@@ -36,12 +36,13 @@ func (d *Demo) stretch(ctx context.Context) error {
 	if d.Pace == nil {
 		return nil
 	}
-	return d.timed("timing this machine", func() error {
+	d.notice("timing this machine with a short training job")
+	return d.timed("timing", func() error {
 		times, err := d.Pace.Measure(ctx)
 		if err != nil || times == 1 {
 			return err
 		}
-		d.notice("this machine trains %.2g times as fast as the one that the jobs are made for: each has that many times its steps", times)
+		d.notice("this machine is faster or slower than the one that the jobs are made for: each has %.2g times its steps", times)
 		d.Jobs, d.Summary.Stretch = d.Jobs.Stretched(times), times
 		return nil
 	})
