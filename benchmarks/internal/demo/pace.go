@@ -86,7 +86,10 @@ func (p Pace) train(ctx context.Context, folder string) (time.Duration, error) {
 	job := exec.CommandContext(ctx, p.Python, "run.py", paceKind, "--steps", strconv.Itoa(paceSteps), "--workers", "0", "--progress", "log")
 	job.Dir = folder
 	output, err := job.CombinedOutput()
-	if err != nil {
+	switch {
+	case ctx.Err() != nil: // the job was killed for it
+		return 0, context.Cause(ctx)
+	case err != nil:
 		return 0, fmt.Errorf("%w: %s", err, last(output, 500))
 	}
 	return stepTime(output)

@@ -1,6 +1,8 @@
 package demo
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -53,4 +55,12 @@ func TestTheFastestOfSeveralTimesCounts(t *testing.T) {
 func TestAMachineWithoutPyTorch(t *testing.T) {
 	_, err := Pace{"/bin/sh", map[string]string{"run.py": "echo no module named torch >&2; exit 1"}}.Measure(t.Context())
 	require.ErrorContains(t, err, "no module named torch")
+}
+
+func TestTimingIsBrokenOff(t *testing.T) {
+	why := errors.New("interrupted")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(why)
+	_, err := Pace{"/bin/sh", map[string]string{"run.py": "exit 0"}}.Measure(ctx)
+	require.ErrorIs(t, err, why)
 }
