@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 
+import memory
 from interrupts import Interrupts
 from progress import Alone
 from run import DEFAULTS, arguments, plan_of
@@ -35,6 +36,7 @@ class Watch(Alone):
 
 
 def measure(kind, steps):
+    memory.keep()
     from train import Trainer
     plan = plan_of(arguments([kind, "--workers", "0"] + (["--steps", str(steps)] if steps else [])))
     watch = Watch()

@@ -8,6 +8,7 @@ import math
 import sys
 import time
 
+import memory
 from interrupts import EXIT_TERMINATED, Interrupts
 
 # kind: (steps, batch size, steps between two evaluations); measured alone, see README.md
@@ -65,6 +66,7 @@ def plan_of(options):
 def main(argv):
     options = arguments(argv)
     interrupts = Interrupts().install()
+    memory.keep()
     from checkpoint import CheckpointError, fingerprint   # torch: slow to import
     from progress import listener
     from train import Trainer
