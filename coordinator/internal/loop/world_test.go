@@ -78,6 +78,7 @@ func (w *world) start(policy flowcon.Policy) (stop func()) {
 	m := metrics.New(prometheus.NewRegistry(), func() time.Duration { return 0 })
 	l := loop.New(config, m, slog.New(slog.DiscardHandler))
 	w.loop = l
+	l.Recall(w.memory)
 	ctx, cancel := context.WithCancel(w.t.Context())
 	var wg sync.WaitGroup
 	session := w.bus.Session()
@@ -95,7 +96,6 @@ func (w *world) start(policy flowcon.Policy) (stop func()) {
 	w.kill = cancel
 	stop = func() { cancel(); wg.Wait() }
 	w.t.Cleanup(stop)
-	l.Recall(w.memory)
 	l.Allocatable(2 * growth.Core)
 	return stop
 }

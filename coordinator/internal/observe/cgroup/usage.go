@@ -2,10 +2,7 @@ package cgroup
 
 import (
 	"fmt"
-	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -88,19 +85,6 @@ func (u *Usage) addMemory(folder string) {
 // SharesOf is the cpu.shares that kubelet writes on cgroup v1 for a request, its own formula.
 func SharesOf(request growth.MilliCPU) int64 {
 	return min(max(int64(request)*1024/1000, 2), 262144)
-}
-
-// maxFile bounds what is read of a cgroup file.
-const maxFile = 16 << 10
-
-func read(folder, name string) (string, bool) {
-	f, err := os.Open(filepath.Join(folder, name))
-	if err != nil {
-		return "", false
-	}
-	defer func() { _ = f.Close() }()
-	content, err := io.ReadAll(io.LimitReader(f, maxFile))
-	return strings.TrimSpace(string(content)), err == nil
 }
 
 func number(folder, name string) (int64, bool) {

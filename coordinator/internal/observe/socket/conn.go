@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"net"
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth/wire"
@@ -42,13 +41,12 @@ var errDirection = errors.New("a message that only the coordinator sends")
 const faultsEvery = time.Second
 
 type conn struct {
-	net.Conn
+	*stream
 	server   *Server
 	slot     string
 	listener *listener
 	configs  chan wire.Config
 
-	looked bool
 	faults Faults
 	bad    int
 	told   time.Time
@@ -83,8 +81,7 @@ func (c *conn) write(ctx context.Context) {
 				c.server.log.Error("a config can not be said", "slot", c.slot, "reason", err)
 				continue
 			}
-			_ = c.SetWriteDeadline(time.Now().Add(c.server.limits.Write))
-			if _, err := c.Write(line); err != nil {
+			if err := c.WriteBefore(ctx, time.Now().Add(c.server.limits.Write), line); err != nil {
 				c.server.log.Info("a job does not read its socket: connection closed", "slot", c.slot, "reason", err)
 				_ = c.Close()
 				return
@@ -104,12 +101,9 @@ func (c *conn) read(ctx context.Context) {
 		c.tell(true)
 	}()
 	c.server.handle(c.slot, Connected{})
-	lines := bufio.NewReaderSize(c, wire.MaxLine)
+	lines := bufio.NewReaderSize(&looks{stream: c.stream, ctx: ctx, every: c.server.limits.Rest, since: c.server.began, more: true}, wire.MaxLine)
 	tooLong := false
 	for {
-		if lines.Buffered() == 0 && !c.rest(ctx) {
-			return
-		}
 		piece, err := lines.ReadSlice('\n')
 		if c.listener.bytes.WaitN(ctx, len(piece)) != nil {
 			return
@@ -132,23 +126,6 @@ func (c *conn) read(ctx context.Context) {
 			return
 		}
 		c.tell(false)
-	}
-}
-
-// rest lets lines gather in the kernel's buffer after a look: taking them one by one as they come costs several times
-// what they do together. All connections look at the same moments, for each that woke alone would cost a switch of
-// threads. The first look does not wait.
-func (c *conn) rest(ctx context.Context) bool {
-	rest := c.server.limits.Rest
-	if !c.looked || rest <= 0 {
-		c.looked = true
-		return true
-	}
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(rest - time.Since(c.server.began)%rest):
-		return true
 	}
 }
 

@@ -6,6 +6,9 @@
 // closed; a job that does not read loses its connection after the write timeout. Each slot has its own goroutines and
 // its own limits, so only the job itself feels any of it.
 //
+// What jobs write is looked at twice a second, for all of them in the same moment, and nothing wakes in between: jobs say
+// much that nobody is in a hurry for. A config is written at once.
+//
 // The socket is made in a folder of the coordinator's own, opened to every user there, and moved into the slot: a job
 // that may write to its slot could otherwise put a link in its place between the two and have us open a file of the
 // host to everyone.

@@ -27,7 +27,7 @@ type Limits struct {
 	BadLines int
 	// Connections is how many a slot may hold; one more closes the oldest.
 	Connections int
-	// Rest is how long lines may gather before they are read.
+	// Rest is how long lines may gather before they are read; more than 0.
 	Rest time.Duration
 	// Write is how long a job may take to read a line of ours.
 	Write time.Duration
@@ -46,7 +46,7 @@ type Server struct {
 	handle  func(slot string, e Event)
 	limits  Limits
 	log     *slog.Logger
-	// began is when connections were first looked at; see Limits.Rest.
+	// began is when connections were first looked at.
 	began time.Time
 
 	mu   sync.Mutex
@@ -57,7 +57,7 @@ type Server struct {
 
 // listener is one slot's socket.
 type listener struct {
-	net.Listener
+	*net.UnixListener
 	path  string
 	file  os.FileInfo
 	lines *rate.Limiter
@@ -133,7 +133,7 @@ func (s *Server) listen(slot string) (*listener, error) {
 		return nil, fmt.Errorf("putting the socket into slot %s: %w", slot, err)
 	}
 	return &listener{
-		Listener: sock, path: path, file: file,
+		UnixListener: sock, path: path, file: file,
 		lines: rate.NewLimiter(rate.Limit(s.limits.Lines), 2*s.limits.Lines),
 		bytes: rate.NewLimiter(rate.Limit(s.limits.Bytes), max(s.limits.Bytes, wire.MaxLine)),
 	}, nil
@@ -201,7 +201,7 @@ func (l *listener) shut() {
 func (s *Server) accept(ctx context.Context, slot string, l *listener) {
 	pace := rate.NewLimiter(accepts, 2*accepts)
 	for pace.Wait(ctx) == nil {
-		accepted, err := l.Accept()
+		stream, err := l.next()
 		if err != nil {
 			if ctx.Err() == nil && !errors.Is(err, net.ErrClosed) {
 				s.log.Warn("accepting a job's connection", "slot", slot, "reason", err)
@@ -209,12 +209,20 @@ func (s *Server) accept(ctx context.Context, slot string, l *listener) {
 			}
 			return
 		}
-		c := &conn{Conn: accepted, server: s, slot: slot, listener: l, configs: make(chan wire.Config, 1)}
+		c := &conn{stream: stream, server: s, slot: slot, listener: l, configs: make(chan wire.Config, 1)}
 		l.add(c, s.limits.Connections)
 		s.wg.Add(2)
 		go func() { defer s.wg.Done(); c.write(ctx) }()
 		go func() { defer s.wg.Done(); c.read(ctx) }()
 	}
+}
+
+func (l *listener) next() (*stream, error) {
+	accepted, err := l.AcceptUnix()
+	if err != nil {
+		return nil, err
+	}
+	return unwatched(accepted)
 }
 
 func (l *listener) add(c *conn, most int) {
