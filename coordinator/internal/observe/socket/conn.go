@@ -101,7 +101,8 @@ func (c *conn) read(ctx context.Context) {
 		c.tell(true)
 	}()
 	c.server.handle(c.slot, Connected{})
-	lines := bufio.NewReaderSize(&looks{stream: c.stream, ctx: ctx, every: c.server.limits.Rest, since: c.server.began, more: true}, wire.MaxLine)
+	looks := &looks{stream: c.stream, ctx: ctx, every: c.server.limits.Rest, since: c.server.began}
+	lines := bufio.NewReaderSize(looks, wire.MaxLine)
 	tooLong := false
 	for {
 		piece, err := lines.ReadSlice('\n')

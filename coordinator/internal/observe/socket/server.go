@@ -201,7 +201,7 @@ func (l *listener) shut() {
 func (s *Server) accept(ctx context.Context, slot string, l *listener) {
 	pace := rate.NewLimiter(accepts, 2*accepts)
 	for pace.Wait(ctx) == nil {
-		stream, err := l.next()
+		accepted, err := l.next()
 		if err != nil {
 			if ctx.Err() == nil && !errors.Is(err, net.ErrClosed) {
 				s.log.Warn("accepting a job's connection", "slot", slot, "reason", err)
@@ -209,7 +209,7 @@ func (s *Server) accept(ctx context.Context, slot string, l *listener) {
 			}
 			return
 		}
-		c := &conn{stream: stream, server: s, slot: slot, listener: l, configs: make(chan wire.Config, 1)}
+		c := &conn{stream: accepted, server: s, slot: slot, listener: l, configs: make(chan wire.Config, 1)}
 		l.add(c, s.limits.Connections)
 		s.wg.Add(2)
 		go func() { defer s.wg.Done(); c.write(ctx) }()

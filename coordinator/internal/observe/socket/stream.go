@@ -16,8 +16,8 @@ import (
 const retry = 10 * time.Millisecond
 
 // stream is a job's connection that the runtime's poller does not watch. The poller would wake for every line that a job
-// writes, though nobody wants to read it before the next look: that was a quarter of what the coordinator costs. Reading
-// and writing never block in the kernel, so that closing never waits and no descriptor is used after it.
+// writes, though nobody wants to read it before the next look. Reading and writing never block in the kernel, so that
+// closing never waits and no descriptor is used after it.
 type stream struct {
 	mu sync.RWMutex
 	fd int // -1: closed
@@ -107,14 +107,14 @@ type looks struct {
 	every time.Duration
 	// since is when the first look of all was.
 	since time.Time
-	// more says that there may be more than the last read has taken.
-	more bool
+	// empty says that the last read has taken all that there was. The first look does not wait.
+	empty bool
 }
 
 // Read waits for the next look that finds something.
 func (l *looks) Read(into []byte) (int, error) {
 	for {
-		if !l.more {
+		if l.empty {
 			select {
 			case <-l.ctx.Done():
 				return 0, context.Cause(l.ctx)
@@ -122,7 +122,7 @@ func (l *looks) Read(into []byte) (int, error) {
 			}
 		}
 		n, err := l.stream.Read(into)
-		l.more = n == len(into)
+		l.empty = n < len(into)
 		if !errors.Is(err, unix.EAGAIN) {
 			return n, err
 		}

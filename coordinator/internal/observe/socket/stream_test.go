@@ -116,7 +116,7 @@ func TestLooksAreAtTheSameMomentsForAll(t *testing.T) {
 		const every = 500 * time.Millisecond
 		began := time.Now()
 		s, job := pair(t)
-		looks := &looks{stream: s, ctx: t.Context(), every: every, since: began, more: true}
+		looks := &looks{stream: s, ctx: t.Context(), every: every, since: began}
 		look := func() (string, time.Duration) {
 			into := make([]byte, 4)
 			n, err := looks.Read(into)
