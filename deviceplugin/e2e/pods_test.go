@@ -28,6 +28,8 @@ const (
 	podsPath = "/api/v1/namespaces/" + contract.Namespace + "/pods"
 	// patience is for a pod to run, or to end: many cases share a core, and kubelet takes its time to try again.
 	patience = 2 * time.Minute
+	// program is what a container does.
+	program = "/bin/sleep"
 )
 
 // pods are the node's, made through the API server and bound by name.
@@ -99,9 +101,7 @@ func (p *pods) Look(pod, container string) (contract.View, bool) {
 		return contract.View{}, false
 	}
 	view, process := contract.View{Environment: map[string]string{}}, filepath.Join("/proc", strconv.Itoa(pids[0]))
-	text, err := os.ReadFile(filepath.Join(process, "environ"))
-	require.NoError(p.t, err)
-	for variable := range strings.SplitSeq(string(text), "\x00") {
+	for variable := range strings.SplitSeq(p.environment(process), "\x00") {
 		name, value, _ := strings.Cut(variable, "=")
 		view.Environment[name] = value
 	}
@@ -111,6 +111,20 @@ func (p *pods) Look(pod, container string) (contract.View, bool) {
 		view.Files = append(view.Files, f.Name())
 	}
 	return view, true
+}
+
+// environment is a process's, once it has become the container's program. On a busy node it may still be the runtime's own,
+// or have no environment yet, when the API server says that the container runs.
+func (p *pods) environment(process string) string {
+	var text []byte
+	require.Eventually(p.t, func() bool {
+		if command, _ := os.ReadFile(filepath.Join(process, "cmdline")); !bytes.HasPrefix(command, []byte(program)) {
+			return false
+		}
+		text, _ = os.ReadFile(filepath.Join(process, "environ"))
+		return len(text) > 0
+	}, patience, 5*time.Millisecond, "%s becomes %s", process, program)
+	return string(text)
 }
 
 // processes finds a container's by the cgroups that they are in: the API server is told of them later.
@@ -176,7 +190,7 @@ func manifest(p contract.Pod) *corev1.Pod {
 	}
 	for _, c := range p.Containers {
 		one := corev1.Container{
-			Name: c.Name, Image: "trellis.local/pause:1", Command: []string{"/bin/sleep", "3600"},
+			Name: c.Name, Image: "trellis.local/pause:1", Command: []string{program, "3600"},
 			Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceName(p.Resource): *resource.NewQuantity(int64(c.Units), resource.DecimalSI)}},
 		}
 		for _, v := range made.Spec.Volumes {
