@@ -3,12 +3,7 @@
 package e2e
 
 import (
-	"os/exec"
-	"path/filepath"
-	"strconv"
 	"testing"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet/contract"
 )
@@ -22,14 +17,4 @@ func TestTheRealKubeletPassesTheContract(t *testing.T) {
 			Restart: func() { n.local(t, "restart-kubelet", "--node", nodeName) },
 		}
 	})
-}
-
-// A container is said to run before it does: that its environment is read then must not depend on who is faster.
-func TestAnEnvironmentIsThatOfTheContainersProgram(t *testing.T) {
-	process := exec.CommandContext(t.Context(), "/bin/sh", "-c", "sleep 0.2; OF=program exec "+program+" 60")
-	process.Env = []string{"OF=runtime"}
-	require.NoError(t, process.Start())
-	t.Cleanup(func() { _ = process.Wait() })
-	environment := (&pods{t: t}).environment(filepath.Join("/proc", strconv.Itoa(process.Process.Pid)))
-	require.Contains(t, environment, "OF=program\x00")
 }

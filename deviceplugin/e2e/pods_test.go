@@ -3,14 +3,9 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -28,8 +23,6 @@ const (
 	podsPath = "/api/v1/namespaces/" + contract.Namespace + "/pods"
 	// patience is for a pod to run, or to end: many cases share a core, and kubelet takes its time to try again.
 	patience = 2 * time.Minute
-	// program is what a container does.
-	program = "/bin/sleep"
 )
 
 // pods are the node's, made through the API server and bound by name.
@@ -93,57 +86,6 @@ func (p *pods) Kill(pod, container string) {
 	p.await(pod, container+" runs again", func(now corev1.Pod, _ bool) bool {
 		return status(now, container).RestartCount > status(before, container).RestartCount && status(now, container).State.Running != nil
 	})
-}
-
-func (p *pods) Look(pod, container string) (contract.View, bool) {
-	pids := p.processes(pod, container)
-	if len(pids) == 0 {
-		return contract.View{}, false
-	}
-	view, process := contract.View{Environment: map[string]string{}}, filepath.Join("/proc", strconv.Itoa(pids[0]))
-	for variable := range strings.SplitSeq(p.environment(process), "\x00") {
-		name, value, _ := strings.Cut(variable, "=")
-		view.Environment[name] = value
-	}
-	files, err := os.ReadDir(filepath.Join(process, "root", contract.Folder))
-	require.NoError(p.t, err)
-	for _, f := range files {
-		view.Files = append(view.Files, f.Name())
-	}
-	return view, true
-}
-
-// environment is a process's, once it has become the container's program. On a busy node it may still be the runtime's own,
-// or have no environment yet, when the API server says that the container runs.
-func (p *pods) environment(process string) string {
-	var text []byte
-	require.Eventually(p.t, func() bool {
-		if command, _ := os.ReadFile(filepath.Join(process, "cmdline")); !bytes.HasPrefix(command, []byte(program)) {
-			return false
-		}
-		text, _ = os.ReadFile(filepath.Join(process, "environ"))
-		return len(text) > 0
-	}, patience, 5*time.Millisecond, "%s becomes %s", process, program)
-	return string(text)
-}
-
-// processes finds a container's by the cgroups that they are in: the API server is told of them later.
-func (p *pods) processes(pod, container string) []int {
-	now, _, _ := p.node.pod(pod)
-	_, id, ok := strings.Cut(status(now, container).ContainerID, "://")
-	if !ok {
-		return nil
-	}
-	folders, _ := filepath.Glob("/proc/[0-9]*")
-	var pids []int
-	for _, folder := range folders {
-		if cgroups, _ := os.ReadFile(filepath.Join(folder, "cgroup")); bytes.Contains(cgroups, []byte(id)) {
-			pid, err := strconv.Atoi(filepath.Base(folder))
-			require.NoError(p.t, err)
-			pids = append(pids, pid)
-		}
-	}
-	return pids
 }
 
 func status(pod corev1.Pod, container string) corev1.ContainerStatus {

@@ -1,0 +1,82 @@
+//go:build e2e && linux
+
+package e2e
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet/contract"
+)
+
+// program is what a container does.
+const program = "/bin/sleep"
+
+func (p *pods) Look(pod, container string) (contract.View, bool) {
+	pids := p.processes(pod, container)
+	if len(pids) == 0 {
+		return contract.View{}, false
+	}
+	view, process := contract.View{Environment: map[string]string{}}, filepath.Join("/proc", strconv.Itoa(pids[0]))
+	for variable := range strings.SplitSeq(p.environment(process), "\x00") {
+		name, value, _ := strings.Cut(variable, "=")
+		view.Environment[name] = value
+	}
+	files, err := os.ReadDir(filepath.Join(process, "root", contract.Folder))
+	require.NoError(p.t, err)
+	for _, f := range files {
+		view.Files = append(view.Files, f.Name())
+	}
+	return view, true
+}
+
+// environment is a process's, once it has become the container's program. On a busy node it may still be the runtime's own,
+// or have no environment yet, when the API server says that the container runs.
+func (p *pods) environment(process string) string {
+	var text []byte
+	require.Eventually(p.t, func() bool {
+		if command, _ := os.ReadFile(filepath.Join(process, "cmdline")); !bytes.HasPrefix(command, []byte(program)) {
+			return false
+		}
+		text, _ = os.ReadFile(filepath.Join(process, "environ"))
+		return len(text) > 0
+	}, patience, 5*time.Millisecond, "%s becomes %s", process, program)
+	return string(text)
+}
+
+// processes finds a container's by the cgroups that they are in: the API server is told of them later.
+func (p *pods) processes(pod, container string) []int {
+	now, _, _ := p.node.pod(pod)
+	_, id, ok := strings.Cut(status(now, container).ContainerID, "://")
+	if !ok {
+		return nil
+	}
+	folders, _ := filepath.Glob("/proc/[0-9]*")
+	var pids []int
+	for _, folder := range folders {
+		if cgroups, _ := os.ReadFile(filepath.Join(folder, "cgroup")); bytes.Contains(cgroups, []byte(id)) {
+			pid, err := strconv.Atoi(filepath.Base(folder))
+			require.NoError(p.t, err)
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// A container is said to run before it does: that its environment is read then must not depend on who is faster.
+func TestAnEnvironmentIsThatOfTheContainersProgram(t *testing.T) {
+	process := exec.CommandContext(t.Context(), "/bin/sh", "-c", "sleep 0.2; OF=program exec "+program+" 60")
+	process.Env = []string{"OF=runtime"}
+	require.NoError(t, process.Start())
+	t.Cleanup(func() { _ = process.Wait() })
+	environment := (&pods{t: t}).environment(filepath.Join("/proc", strconv.Itoa(process.Process.Pid)))
+	require.Contains(t, environment, "OF=program\x00")
+}
