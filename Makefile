@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
-MODULES := growth extender deviceplugin coordinator tuner benchmarks deploy/local
+MODULES := growth daemon extender deviceplugin coordinator tuner benchmarks deploy/local
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 NAME ?= trellis
 NODES ?= 2

@@ -6,6 +6,7 @@ require (
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.10
 	github.com/stretchr/testify v1.11.1
+	github.com/trellis-gpu/trellis/daemon v0.0.0
 	github.com/trellis-gpu/trellis/growth v0.0.0
 	golang.org/x/sys v0.49.0
 	golang.org/x/term v0.47.0
@@ -76,4 +77,7 @@ require (
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.2 // indirect
 )
 
-replace github.com/trellis-gpu/trellis/growth => ../growth
+replace (
+	github.com/trellis-gpu/trellis/daemon => ../daemon
+	github.com/trellis-gpu/trellis/growth => ../growth
+)

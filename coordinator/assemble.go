@@ -22,8 +22,8 @@ import (
 	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
 	"github.com/trellis-gpu/trellis/coordinator/internal/publish"
 	"github.com/trellis-gpu/trellis/coordinator/internal/recall"
+	"github.com/trellis-gpu/trellis/daemon/etcdbus"
 	"github.com/trellis-gpu/trellis/growth"
-	"github.com/trellis-gpu/trellis/growth/bus/etcdbus"
 )
 
 // Requests to the API server: one node's pods, generously.

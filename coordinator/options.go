@@ -13,7 +13,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/coordinator/internal/explain"
 	"github.com/trellis-gpu/trellis/coordinator/internal/loop"
-	"github.com/trellis-gpu/trellis/growth/bus/etcdbus"
+	"github.com/trellis-gpu/trellis/daemon/etcdbus"
 	"github.com/trellis-gpu/trellis/growth/efficiency"
 	"github.com/trellis-gpu/trellis/growth/fairfinish"
 	"github.com/trellis-gpu/trellis/growth/flowcon"

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"github.com/trellis-gpu/trellis/daemon/etcdbus"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/apiserver"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/cdi"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpu"
@@ -25,7 +26,6 @@ import (
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/slot"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/usage"
 	"github.com/trellis-gpu/trellis/growth"
-	"github.com/trellis-gpu/trellis/growth/bus/etcdbus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 

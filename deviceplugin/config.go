@@ -13,10 +13,10 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/trellis-gpu/trellis/daemon/etcdbus"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpu"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/health"
 	"github.com/trellis-gpu/trellis/growth"
-	"github.com/trellis-gpu/trellis/growth/bus/etcdbus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 

@@ -10,6 +10,7 @@ require (
 	github.com/prometheus/client_golang v1.23.2
 	github.com/spf13/pflag v1.0.10
 	github.com/stretchr/testify v1.12.1
+	github.com/trellis-gpu/trellis/daemon v0.0.0
 	github.com/trellis-gpu/trellis/growth v0.0.0
 	golang.org/x/sys v0.49.0
 	google.golang.org/grpc v1.83.2
@@ -62,4 +63,7 @@ require (
 	sigs.k8s.io/structured-merge-diff/v6 v6.3.3 // indirect
 )
 
-replace github.com/trellis-gpu/trellis/growth => ../growth
+replace (
+	github.com/trellis-gpu/trellis/daemon => ../daemon
+	github.com/trellis-gpu/trellis/growth => ../growth
+)

@@ -8,6 +8,7 @@ require (
 	github.com/prometheus/client_golang v1.23.2
 	github.com/spf13/pflag v1.0.10
 	github.com/stretchr/testify v1.11.1
+	github.com/trellis-gpu/trellis/daemon v0.0.0
 	github.com/trellis-gpu/trellis/growth v0.0.0
 	k8s.io/api v0.36.4
 	k8s.io/apimachinery v0.36.4
@@ -114,4 +115,7 @@ require (
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
 
-replace github.com/trellis-gpu/trellis/growth => ../growth
+replace (
+	github.com/trellis-gpu/trellis/daemon => ../daemon
+	github.com/trellis-gpu/trellis/growth => ../growth
+)

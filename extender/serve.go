@@ -9,6 +9,7 @@ import (
 	"github.com/oklog/run"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/trellis-gpu/trellis/daemon/etcdbus"
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/heap"
 	"github.com/trellis-gpu/trellis/extender/internal/kube"
@@ -20,7 +21,6 @@ import (
 	"github.com/trellis-gpu/trellis/extender/internal/telemetry"
 	"github.com/trellis-gpu/trellis/extender/internal/view"
 	"github.com/trellis-gpu/trellis/extender/internal/webhook"
-	"github.com/trellis-gpu/trellis/growth/bus/etcdbus"
 	"github.com/trellis-gpu/trellis/growth/interference"
 	"github.com/trellis-gpu/trellis/growth/placement"
 )

@@ -22,13 +22,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/trellis-gpu/trellis/daemon/etcdbus"
 	"github.com/trellis-gpu/trellis/extender/internal/credentials/credentialstest"
 	"github.com/trellis-gpu/trellis/extender/internal/kube"
 	"github.com/trellis-gpu/trellis/extender/internal/settings"
 	"github.com/trellis-gpu/trellis/extender/internal/stock"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
-	"github.com/trellis-gpu/trellis/growth/bus/etcdbus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 

@@ -3,7 +3,7 @@
 // The module around it is the model. Its packages decide; they never act. None of them does I/O, reads a clock,
 // starts a goroutine, logs, or keeps package-level state: time comes in as an argument, reasons go out as values.
 // That is what lets the same code run beside a real Kubernetes, in a unit test, and in virtual time. purity_test.go
-// is the fence; the one exception is bus/etcdbus, the adapter to etcd.
+// checks the imports. The client of the bus is in the module daemon.
 //
 // # Flow
 //

@@ -14,7 +14,7 @@ import (
 	"github.com/oklog/run"
 	"github.com/spf13/pflag"
 
-	"github.com/trellis-gpu/trellis/growth/bus/etcdbus"
+	"github.com/trellis-gpu/trellis/daemon/etcdbus"
 	"github.com/trellis-gpu/trellis/growth/loader"
 
 	"github.com/trellis-gpu/trellis/tuner/internal/advise"

@@ -5,6 +5,7 @@ ARG BASE=debian:bookworm-slim
 FROM ${GO} AS build
 ARG VERSION=dev
 WORKDIR /src
+COPY daemon daemon
 COPY growth growth
 COPY deviceplugin deviceplugin
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/gocache \

@@ -6,6 +6,7 @@ ARG BINARY
 ARG VERSION=dev
 WORKDIR /src
 # Only the model and the binary: without go.work, each module builds by the replaces in its own go.mod.
+COPY daemon daemon
 COPY growth growth
 COPY ${BINARY} ${BINARY}
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/gocache \

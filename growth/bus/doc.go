@@ -21,5 +21,6 @@
 // meet only where they want the same GPU, and one that is gone again has still left its mark for whoever decided before
 // it. Reservations that were written before there were epochs are read like any other.
 //
-// etcdbus implements Bus on etcd, membus in memory; bustest is the contract that both pass.
+// Package daemon/etcdbus implements Bus on etcd and package membus in memory. Package bustest is the contract that both
+// pass.
 package bus

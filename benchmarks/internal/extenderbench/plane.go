@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/trellis-gpu/trellis/growth/bus/etcdbus"
+	"github.com/trellis-gpu/trellis/daemon/etcdbus"
 )
 
 // Users of the API server: the benchmark itself, and whichever extender is measured, so that its writes can be counted.

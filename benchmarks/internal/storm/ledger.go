@@ -14,9 +14,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/trellis-gpu/trellis/benchmarks/internal/cluster"
+	"github.com/trellis-gpu/trellis/daemon/etcdbus"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
-	"github.com/trellis-gpu/trellis/growth/bus/etcdbus"
 )
 
 // ledger follows what our parties write about nodes on the bus.

@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/trellis-gpu/trellis/daemon/etcdbus"
 	"github.com/trellis-gpu/trellis/extender/internal/credentials"
 	"github.com/trellis-gpu/trellis/extender/internal/kube"
-	"github.com/trellis-gpu/trellis/growth/bus/etcdbus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/interference"
 	"github.com/trellis-gpu/trellis/growth/placement"

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.etcd.io/etcd/server/v3/embed"
 
+	"github.com/trellis-gpu/trellis/daemon/etcdbus"
 	"github.com/trellis-gpu/trellis/growth/bus"
-	"github.com/trellis-gpu/trellis/growth/bus/etcdbus"
 )
 
 // Etcd is a real etcd inside the test, which can be stopped and started.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/trellis-gpu/trellis/growth/bus/etcdbus"
+	"github.com/trellis-gpu/trellis/daemon/etcdbus"
 )
 
 // Options is what the tuner is told.

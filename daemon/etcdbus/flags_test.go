@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
-	"github.com/trellis-gpu/trellis/growth/bus/etcdbus"
+	"github.com/trellis-gpu/trellis/daemon/etcdbus"
 )
 
 func TestFlagsOverrideTheEnvironment(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/grpc"
 
+	"github.com/trellis-gpu/trellis/daemon/etcdbus"
 	"github.com/trellis-gpu/trellis/growth/bus"
-	"github.com/trellis-gpu/trellis/growth/bus/etcdbus"
 )
 
 // mute answers reads, and takes watches without ever confirming one: etcd in the moment in which it goes away.

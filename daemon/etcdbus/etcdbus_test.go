@@ -9,9 +9,9 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/server/v3/embed"
 
+	"github.com/trellis-gpu/trellis/daemon/etcdbus"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/bus/bustest"
-	"github.com/trellis-gpu/trellis/growth/bus/etcdbus"
 )
 
 // start runs a real etcd inside the test.

@@ -1,4 +1,4 @@
-// Package etcdbus is the bus on etcd: the one package of this module that touches the world.
+// Package etcdbus implements the bus on etcd. It is the only package of the project that imports etcd's client.
 //
 // One Bus is one long-lived client with one session lease. What is written bus.WhileAlive hangs on that lease and is
 // written again by the Bus itself when the lease was lost, so that a writer survives an etcd that was away for longer

@@ -19,8 +19,8 @@ import (
 	"go.etcd.io/etcd/client/pkg/v3/transport"
 	"go.etcd.io/etcd/server/v3/embed"
 
+	"github.com/trellis-gpu/trellis/daemon/etcdbus"
 	"github.com/trellis-gpu/trellis/growth/bus"
-	"github.com/trellis-gpu/trellis/growth/bus/etcdbus"
 )
 
 // TestTheServerIsKnownByItsNameNotByItsAddress is how a pod reaches the bus: by an IP address, which is on no
