@@ -16,7 +16,7 @@ import (
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/apiserver"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/cdi"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpu"
-	"github.com/trellis-gpu/trellis/deviceplugin/internal/health"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpuhealth"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/ledger"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/mps"
@@ -62,9 +62,9 @@ func build(ctx context.Context, c config, log *slog.Logger) (a *app, err error) 
 			a.close()
 		}
 	}()
-	policy, _ := health.ParsePolicy(c.xidPolicy) // validated
-	monitor := health.New(health.Config{Policy: policy, RecoverAfter: c.recoverAfter, LossAfter: c.lossAfter})
-	memory := health.Memory{Dir: c.stateDir, BootID: bootID}
+	policy, _ := gpuhealth.ParsePolicy(c.xidPolicy) // validated
+	monitor := gpuhealth.New(gpuhealth.Config{Policy: policy, RecoverAfter: c.recoverAfter, LossAfter: c.lossAfter})
+	memory := gpuhealth.Memory{Dir: c.stateDir, BootID: bootID}
 	faults, err := memory.Load()
 	if err != nil {
 		return a, err
@@ -110,7 +110,7 @@ func build(ctx context.Context, c config, log *slog.Logger) (a *app, err error) 
 		})
 	})
 	a.add(node.Labeller{Client: client, Node: name, Inventory: a.stock, Driver: a.stock.version(), Emulated: a.stock.emulated, Log: log}.Run)
-	a.add(health.Herald{Node: name, Inventory: a.stock, Holders: a.ledger.Holders, People: client, Log: log}.Run)
+	a.add(gpuhealth.Herald{Node: name, Inventory: a.stock, Holders: a.ledger.Holders, People: client, Log: log}.Run)
 	if c.sharing == shareByMPS {
 		a.add(func(ctx context.Context) error { return fleet.Run(ctx, a.stock) })
 	}
@@ -119,7 +119,7 @@ func build(ctx context.Context, c config, log *slog.Logger) (a *app, err error) 
 		a.add(cdi.Writer{Dir: c.cdiDir, Host: host, Inventory: a.stock, Log: log}.Run)
 	}
 	if a.stock.driver != nil {
-		listener := &health.Listener{Ear: a.stock.driver, Monitor: monitor, Inventory: a.stock, Memory: memory, XIDs: health.NewXIDs(registry), Log: log}
+		listener := &gpuhealth.Listener{Ear: a.stock.driver, Monitor: monitor, Inventory: a.stock, Memory: memory, XIDs: gpuhealth.NewXIDs(registry), Log: log}
 		a.add(listener.Run)
 		meter := a.meter(c, client, log)
 		registry.MustRegister(meter)

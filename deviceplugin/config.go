@@ -15,7 +15,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/daemon/etcdbus"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpu"
-	"github.com/trellis-gpu/trellis/deviceplugin/internal/health"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpuhealth"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
@@ -171,7 +171,7 @@ func (c config) choices() []error {
 			wrong = append(wrong, fmt.Errorf("--%s: %q is neither %s", flag, value, strings.Join(choice, " nor ")))
 		}
 	}
-	if _, err := health.ParsePolicy(c.xidPolicy); err != nil {
+	if _, err := gpuhealth.ParsePolicy(c.xidPolicy); err != nil {
 		wrong = append(wrong, fmt.Errorf("--xid-policy: %w", err))
 	}
 	if _, err := gpushare.Memory(c.excessSlack); err != nil {

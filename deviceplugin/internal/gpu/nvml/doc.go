@@ -4,7 +4,7 @@
 //	Faults     XID errors and double-bit ECC errors, from an NVML event set
 //	Processes  who computes on which device, with what memory and how busy
 //
-// Nothing here decides: a value that a GPU does not tell is left out, and what an error number means is package health's.
+// Nothing here decides: a value that a GPU does not tell is left out, and what an error number means is package gpuhealth's.
 // Calls have no deadline of their own; gpu.Patient gives the caller one.
 //
 // go-nvml loads libnvidia-ml.so.1 at run time, which takes cgo. A static build (CGO_ENABLED=0) has no NVML: Open then

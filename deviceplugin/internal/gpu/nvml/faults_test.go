@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpu"
-	"github.com/trellis-gpu/trellis/deviceplugin/internal/health"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpuhealth"
 	"github.com/trellis-gpu/trellis/growth"
 )
 
@@ -98,7 +98,7 @@ func stocked(ctx context.Context, t *testing.T, s *dgxa100.Server) (*gpu.Stock, 
 	opened, err := open(s, host)
 	require.NoError(t, err)
 	source := &still{Source: opened}
-	monitor := health.New(health.Config{Policy: health.Default, RecoverAfter: time.Minute, LossAfter: 2 * time.Minute})
+	monitor := gpuhealth.New(gpuhealth.Config{Policy: gpuhealth.Default, RecoverAfter: time.Minute, LossAfter: 2 * time.Minute})
 	stock, err := gpu.Open(ctx, &gpu.Patient{Source: source, Within: 5 * time.Second}, growth.GiB, slog.New(slog.DiscardHandler), monitor)
 	require.NoError(t, err)
 	go func() { _ = stock.Run(ctx, 10*time.Second, time.Second) }()

@@ -1,4 +1,4 @@
-package health_test
+package gpuhealth_test
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpu"
-	"github.com/trellis-gpu/trellis/deviceplugin/internal/health"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpuhealth"
 	"github.com/trellis-gpu/trellis/growth"
 )
 
@@ -22,14 +22,14 @@ var (
 
 // story drives a monitor of one GPU, and says whether the GPU is healthy after each step.
 type story struct {
-	monitor *health.Monitor
+	monitor *gpuhealth.Monitor
 	now     time.Time
 	last    gpu.Device
 }
 
 func newStory() *story {
-	s := &story{now: time.Unix(0, 0), last: fine, monitor: health.New(health.Config{
-		Policy: health.Default, RecoverAfter: time.Minute, LossAfter: 2 * time.Minute,
+	s := &story{now: time.Unix(0, 0), last: fine, monitor: gpuhealth.New(gpuhealth.Config{
+		Policy: gpuhealth.Default, RecoverAfter: time.Minute, LossAfter: 2 * time.Minute,
 	})}
 	s.list(fine)
 	return s
@@ -102,7 +102,7 @@ func TestMonitor(t *testing.T) {
 }
 
 func TestAGPUThatIsBadAtTheStartIsNotDoubted(t *testing.T) {
-	m := health.New(health.Config{Policy: health.Default, RecoverAfter: time.Minute, LossAfter: time.Minute})
+	m := gpuhealth.New(gpuhealth.Config{Policy: gpuhealth.Default, RecoverAfter: time.Minute, LossAfter: time.Minute})
 	require.False(t, m.Listed(time.Unix(0, 0), []gpu.Device{bad}, nil))
 	judged := m.Judged(time.Unix(0, 0), []gpu.Device{bad})
 	require.False(t, judged[0].Healthy)
@@ -124,7 +124,7 @@ func TestAFaultHitsWhatItIsAbout(t *testing.T) {
 		"an ignored one, too": {gpu.Fault{Board: "B", XID: 13}, []growth.GPU{"B"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := health.New(health.Config{Policy: health.Default, RecoverAfter: time.Minute, LossAfter: time.Minute})
+			m := gpuhealth.New(gpuhealth.Config{Policy: gpuhealth.Default, RecoverAfter: time.Minute, LossAfter: time.Minute})
 			m.Listed(time.Unix(0, 0), []gpu.Device{whole, one, two}, nil)
 			_, hit := m.Fault(time.Unix(1, 0), tc.fault)
 			require.Equal(t, tc.want, hit)
@@ -133,13 +133,13 @@ func TestAFaultHitsWhatItIsAbout(t *testing.T) {
 }
 
 func TestPolicy(t *testing.T) {
-	p, err := health.ParsePolicy(" 109=ignore, 74=unhealthy-until-reset ,other=ignore")
+	p, err := gpuhealth.ParsePolicy(" 109=ignore, 74=unhealthy-until-reset ,other=ignore")
 	require.NoError(t, err)
-	require.Equal(t, health.Ignore, p.Of(109))
-	require.Equal(t, health.UntilReset, p.Of(74))
-	require.Equal(t, health.UntilReset, p.Of(79), "what is not named stays")
-	require.Equal(t, health.Ignore, p.Of(4711))
-	require.Equal(t, health.Unhealthy, health.Default.Of(109), "and the default is nobody's to change")
+	require.Equal(t, gpuhealth.Ignore, p.Of(109))
+	require.Equal(t, gpuhealth.UntilReset, p.Of(74))
+	require.Equal(t, gpuhealth.UntilReset, p.Of(79), "what is not named stays")
+	require.Equal(t, gpuhealth.Ignore, p.Of(4711))
+	require.Equal(t, gpuhealth.Unhealthy, gpuhealth.Default.Of(109), "and the default is nobody's to change")
 
 	for text, words := range map[string]string{
 		"79":         "action is none of",
@@ -148,7 +148,7 @@ func TestPolicy(t *testing.T) {
 		"0=ignore":   "neither the number",
 		"-1=ignore":  "neither the number",
 	} {
-		_, err := health.ParsePolicy(text)
+		_, err := gpuhealth.ParsePolicy(text)
 		require.ErrorContains(t, err, words, text)
 	}
 }
@@ -157,7 +157,7 @@ func FuzzParsePolicy(f *testing.F) {
 	f.Add("79=ignore,other=unhealthy")
 	f.Add("=,=")
 	f.Fuzz(func(t *testing.T, text string) {
-		if p, err := health.ParsePolicy(text); err == nil {
+		if p, err := gpuhealth.ParsePolicy(text); err == nil {
 			require.NotEmpty(t, p.Of(79))
 		}
 	})

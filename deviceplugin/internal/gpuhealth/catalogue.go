@@ -1,4 +1,4 @@
-package health
+package gpuhealth
 
 // Default follows the immediate action in NVIDIA's catalogue of XID errors for Ampere and newer
 // (docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html, as read for drivers up to R580):

@@ -1,4 +1,4 @@
-// Package health decides which GPUs may be given to new jobs. Nothing here stops a job that runs: an unhealthy GPU's
+// Package gpuhealth decides which GPUs may be given to new jobs. Nothing here stops a job that runs: an unhealthy GPU's
 // units are taken from what kubelet and the extender count as free, and that is all.
 //
 // Three things condemn a GPU:
@@ -15,4 +15,4 @@
 //
 // One bad list condemns nobody: it is doubted, and the driver asked again a moment later. Policy and Monitor are pure;
 // Listener feeds them from the driver, and Herald tells people.
-package health
+package gpuhealth

@@ -1,4 +1,4 @@
-package health_test
+package gpuhealth_test
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/apiserver"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpu"
-	"github.com/trellis-gpu/trellis/deviceplugin/internal/health"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpuhealth"
 	"github.com/trellis-gpu/trellis/growth"
 )
 
@@ -71,19 +71,19 @@ func TestAFaultTakesAGPUOutAndTimeBringsItBack(t *testing.T) {
 	dir := t.TempDir()
 	bootID := filepath.Join(dir, "boot_id")
 	require.NoError(t, os.WriteFile(bootID, []byte("this boot\n"), 0o600))
-	memory := health.Memory{Dir: dir, BootID: bootID}
+	memory := gpuhealth.Memory{Dir: dir, BootID: bootID}
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		log := slog.New(slog.DiscardHandler)
 		d := &driver{faults: make(chan gpu.Fault)}
-		monitor := health.New(health.Config{Policy: health.Default, RecoverAfter: time.Minute, LossAfter: time.Minute})
+		monitor := gpuhealth.New(gpuhealth.Config{Policy: gpuhealth.Default, RecoverAfter: time.Minute, LossAfter: time.Minute})
 		stock, err := gpu.Open(ctx, d, 1024, log, monitor)
 		require.NoError(t, err)
-		xids := health.NewXIDs(prometheus.NewRegistry())
+		xids := gpuhealth.NewXIDs(prometheus.NewRegistry())
 		audience := &people{}
-		listener := &health.Listener{Ear: d, Monitor: monitor, Inventory: stock, Memory: memory, XIDs: xids, Log: log}
-		herald := health.Herald{Node: "n1", Inventory: stock, People: audience, Log: log, Holders: func(g growth.GPU) []growth.PodRef {
+		listener := &gpuhealth.Listener{Ear: d, Monitor: monitor, Inventory: stock, Memory: memory, XIDs: xids, Log: log}
+		herald := gpuhealth.Herald{Node: "n1", Inventory: stock, People: audience, Log: log, Holders: func(g growth.GPU) []growth.PodRef {
 			require.Equal(t, growth.GPU("A"), g)
 			return []growth.PodRef{{Namespace: "ns", Name: "p", UID: "u"}}
 		}}
@@ -125,7 +125,7 @@ func TestADeafDriverIsAskedAgainAndThatIsAll(t *testing.T) {
 		d := &driver{deaf: errors.New("not supported")}
 		stock, err := gpu.Open(ctx, d, 1024, log)
 		require.NoError(t, err)
-		l := &health.Listener{Ear: d, Monitor: health.New(health.Config{}), Inventory: stock, Log: log}
+		l := &gpuhealth.Listener{Ear: d, Monitor: gpuhealth.New(gpuhealth.Config{}), Inventory: stock, Log: log}
 		require.NoError(t, l.Run(ctx))
 		require.Equal(t, 7, d.ears)
 	})
@@ -133,18 +133,18 @@ func TestADeafDriverIsAskedAgainAndThatIsAll(t *testing.T) {
 
 func TestFaultsOutliveThePluginAndNotTheBoot(t *testing.T) {
 	dir := t.TempDir()
-	k := health.Memory{Dir: dir, BootID: filepath.Join(dir, "boot_id")}
+	k := gpuhealth.Memory{Dir: dir, BootID: filepath.Join(dir, "boot_id")}
 	require.NoError(t, os.WriteFile(k.BootID, []byte("one"), 0o600))
 	none, err := k.Load()
 	require.NoError(t, err)
 	require.Empty(t, none)
 
-	held := map[growth.GPU]health.Fault{"A": {XID: 79, At: time.Unix(5, 0).UTC(), Action: health.UntilReset, Strikes: 1}}
+	held := map[growth.GPU]gpuhealth.Fault{"A": {XID: 79, At: time.Unix(5, 0).UTC(), Action: gpuhealth.UntilReset, Strikes: 1}}
 	require.NoError(t, k.Save(held))
 	again, err := k.Load()
 	require.NoError(t, err)
 	require.Equal(t, held, again)
-	m := health.New(health.Config{Policy: health.Default, RecoverAfter: time.Minute, LossAfter: time.Minute})
+	m := gpuhealth.New(gpuhealth.Config{Policy: gpuhealth.Default, RecoverAfter: time.Minute, LossAfter: time.Minute})
 	m.Remember(again)
 	m.Listed(time.Unix(9, 0), []gpu.Device{fine}, nil)
 	require.Contains(t, m.Judged(time.Unix(9, 0), []gpu.Device{fine})[0].Reason, "XID 79")
@@ -154,7 +154,7 @@ func TestFaultsOutliveThePluginAndNotTheBoot(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, after)
 
-	require.NoError(t, os.WriteFile(filepath.Join(dir, health.MemoryFile), []byte("{"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, gpuhealth.MemoryFile), []byte("{"), 0o600))
 	_, err = k.Load()
 	require.ErrorContains(t, err, "remove it")
 }
