@@ -14,10 +14,9 @@ import (
 	"github.com/trellis-gpu/trellis/coordinator/internal/explain"
 	"github.com/trellis-gpu/trellis/coordinator/internal/loop"
 	"github.com/trellis-gpu/trellis/daemon/etcdbus"
-	"github.com/trellis-gpu/trellis/growth/efficiency"
 	"github.com/trellis-gpu/trellis/growth/fairfinish"
-	"github.com/trellis-gpu/trellis/growth/flowcon"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/policy"
 )
 
 // options are the command line. Each flag's default comes from the environment: --interval from TRELLIS_INTERVAL.
@@ -61,7 +60,7 @@ func parse(args []string) (options, error) {
 	flags.Usage = func() { fmt.Fprint(os.Stderr, about+flags.FlagUsages()) }
 	var bad []error
 	flags.StringVar(&o.node, "node-name", cmp.Or(os.Getenv("NODE_NAME"), os.Getenv("TRELLIS_NODE_NAME")), "the node to watch [NODE_NAME]")
-	flags.StringVar(&o.policy, "policy", env("POLICY", string(flowcon.Harmless)), "how CPU is divided: harmless, flowcon, flowcon-literal, fair [TRELLIS_POLICY]")
+	flags.StringVar(&o.policy, "policy", env("POLICY", string(policy.Harmless)), "how CPU is divided: harmless, flowcon, flowcon-literal, fair [TRELLIS_POLICY]")
 	flags.StringVar(&o.objective, "objective", env("OBJECTIVE", "balanced"), "what harmless spends slack on: finish (jobs that end soonest), growth (metrics that are good soonest), balanced, or a number between, 0 to 1 [TRELLIS_OBJECTIVE]")
 	flags.BoolVar(&o.gpuTime, "gpu-time", envAs("GPU_TIME", false, strconv.ParseBool, &bad), "let shares rule how much of the time jobs on one GPU may compute, by the shim's step gate; of no use on emulated GPUs [TRELLIS_GPU_TIME]")
 	flags.StringVar(&o.enforce, "enforce", env("ENFORCE", byResize), "how CPU shares are carried to the kernel: resize (pods' requests, in place), or cgroup (weights, for clusters before 1.33; needs --cgroup-root writable) [TRELLIS_ENFORCE]")
@@ -114,11 +113,13 @@ func (o options) Validate() error {
 func (o options) loop() loop.Config {
 	objective, _ := fairfinish.ParseObjective(o.objective) // Validate has
 	return loop.Config{
-		Efficiency: efficiency.Config{Alpha: o.alpha},
-		FlowCon:    flowcon.Config{Policy: flowcon.Policy(o.policy), Alpha: o.alpha, Beta: o.beta, Interval: o.interval},
-		Objective:  objective,
-		GPUTime:    o.gpuTime,
-		Direct:     o.enforce == byCgroup,
+		Policy:    policy.Name(o.policy),
+		Interval:  o.interval,
+		Alpha:     o.alpha,
+		Beta:      o.beta,
+		Objective: objective,
+		GPUTime:   o.gpuTime,
+		Direct:    o.enforce == byCgroup,
 	}
 }
 

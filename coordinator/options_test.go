@@ -48,7 +48,7 @@ func TestOptions(t *testing.T) {
 	t.Setenv("NODE_NAME", "from-the-downward-api")
 	o, err := parse(valid[1:])
 	require.NoError(t, err)
-	require.Equal(t, 7*time.Second, o.loop().FlowCon.Interval)
+	require.Equal(t, 7*time.Second, o.loop().Interval)
 	require.Equal(t, "from-the-downward-api", o.node)
 	o, err = parse([]string{"--version"})
 	require.NoError(t, err, "a version needs nothing else")

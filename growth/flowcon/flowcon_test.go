@@ -12,6 +12,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/efficiency"
 	"github.com/trellis-gpu/trellis/growth/flowcon"
+	"github.com/trellis-gpu/trellis/growth/policy"
 )
 
 const (
@@ -23,8 +24,8 @@ const (
 
 var now = time.Unix(1_700_000_000, 0)
 
-func config(policy flowcon.Policy) flowcon.Config {
-	return flowcon.Config{Policy: policy, Alpha: 0.05, Beta: 2, Interval: base}
+func config() flowcon.Config {
+	return flowcon.Config{Alpha: 0.05, Beta: 2, Interval: base}
 }
 
 // job is one that has been sampled often, is held by no dwell, and has the same growth in both readings.
@@ -45,32 +46,32 @@ func shares(d flowcon.Decision) []float64 {
 func TestDecisions(t *testing.T) {
 	third := 1.0 / 3
 	for name, tc := range map[string]struct {
-		policy flowcon.Policy
+		policy policy.Name
 		jobs   []flowcon.Job
 		want   []float64
 	}{
-		"fair is equal whatever grows":               {flowcon.Fair, []flowcon.Job{job(p, 1, 0, 0), job(c, 0, 0, 0)}, []float64{.5, .5}},
-		"FD1 g, not G, decides":                      {flowcon.Corrected, []flowcon.Job{{Samples: 9, Category: p, Growth: .5, Raw: 1e6}, {Samples: 9, Category: p, Growth: .5, Raw: 1e-6}}, []float64{.5, .5}},
-		"FD1 literally, the scale of a loss decides": {flowcon.Literal, []flowcon.Job{{Samples: 9, Category: p, Growth: .5, Raw: 1e6}, {Samples: 9, Category: p, Growth: .5, Raw: .1}}, []float64{1, 1e-7}},
-		"FD3 the sum is over all jobs":               {flowcon.Corrected, []flowcon.Job{job(p, .6, 1, 0), job(c, .4, 1, 0)}, []float64{.6, .4}},
-		"FD4 the thesis' example: VAE at 1/(2·2)":    {flowcon.Corrected, []flowcon.Job{job(c, 0, 1, 0), newcomer()}, []float64{.25, .75}},
-		"FD5 the floor holds for CL":                 {flowcon.Corrected, []flowcon.Job{job(p, 1, 1, 0), job(c, 0, 1, 0), job(c, 0, 1, 0)}, []float64{2 * third, third / 2, third / 2}},
-		"FD6 and for NL with one bad sample":         {flowcon.Corrected, []flowcon.Job{job(p, 1, 1, 0), job(p, 0, 1, 0)}, []float64{.75, .25}},
-		"FD6 literally, it starves":                  {flowcon.Literal, []flowcon.Job{job(p, 1, 1, .5), {Samples: 1, Category: p}, job(p, .05, 1, .5)}, []float64{1 / 1.05 / 2, .5, .05 / 1.05 / 2}},
-		"FD6 newcomers are equal to one another":     {flowcon.Corrected, []flowcon.Job{newcomer(), newcomer(), newcomer()}, []float64{third, third, third}},
-		"a silent job gets its fair part":            {flowcon.Corrected, []flowcon.Job{{Category: p, Silent: true}, job(p, .5, 1, 0)}, []float64{.25 + .25/1*.5, .25 + .75/1*.5}},
-		"FD7 WL inherits its weight":                 {flowcon.Corrected, []flowcon.Job{job(w, .04, .625, 0), job(p, .96, .5, 0)}, []float64{.25 + .375/1.085*.5, .25 + .71/1.085*.5}},
-		"FD7 WL starts at 1":                         {flowcon.Corrected, []flowcon.Job{job(w, 0, 0, 0), newcomer()}, []float64{.5, .5}},
-		"FD7 literally, limits above 1 are relative": {flowcon.Literal, []flowcon.Job{job(p, .01, .8, .8), job(p, 1, .2, .2)}, []float64{.8 / (.8 + 1/1.01), 1 / 1.01 / (.8 + 1/1.01)}},
-		"FD9 CL with low growth stays in CL":         {flowcon.Literal, []flowcon.Job{job(c, .01, 1, 0), job(p, .19, 1, 0)}, []float64{.25 / 1.2, .95 / 1.2}},
-		"FD13 normalising leaves floors exact":       {flowcon.Corrected, []flowcon.Job{job(c, 0, 1, 0), newcomer(), newcomer(), newcomer()}, []float64{.125, .875 / 3, .875 / 3, .875 / 3}},
-		"all growth zero divides nothing by zero":    {flowcon.Corrected, []flowcon.Job{job(p, 0, 1, 0), job(p, 0, 1, 0)}, []float64{.5, .5}},
-		"nor does it literally":                      {flowcon.Literal, []flowcon.Job{job(p, 0, 1, 0), job(c, 0, 1, 0)}, []float64{.8, .2}},
-		"one job has the node":                       {flowcon.Corrected, []flowcon.Job{job(p, .3, 1, 0)}, []float64{1}},
-		"all converged are equal":                    {flowcon.Corrected, []flowcon.Job{job(c, .04, .9, .9), job(c, 0, .1, .1)}, []float64{.5, .5}},
+		"fair is equal whatever grows":               {policy.Fair, []flowcon.Job{job(p, 1, 0, 0), job(c, 0, 0, 0)}, []float64{.5, .5}},
+		"FD1 g, not G, decides":                      {policy.FlowCon, []flowcon.Job{{Samples: 9, Category: p, Growth: .5, Raw: 1e6}, {Samples: 9, Category: p, Growth: .5, Raw: 1e-6}}, []float64{.5, .5}},
+		"FD1 literally, the scale of a loss decides": {policy.FlowConLiteral, []flowcon.Job{{Samples: 9, Category: p, Growth: .5, Raw: 1e6}, {Samples: 9, Category: p, Growth: .5, Raw: .1}}, []float64{1, 1e-7}},
+		"FD3 the sum is over all jobs":               {policy.FlowCon, []flowcon.Job{job(p, .6, 1, 0), job(c, .4, 1, 0)}, []float64{.6, .4}},
+		"FD4 the thesis' example: VAE at 1/(2·2)":    {policy.FlowCon, []flowcon.Job{job(c, 0, 1, 0), newcomer()}, []float64{.25, .75}},
+		"FD5 the floor holds for CL":                 {policy.FlowCon, []flowcon.Job{job(p, 1, 1, 0), job(c, 0, 1, 0), job(c, 0, 1, 0)}, []float64{2 * third, third / 2, third / 2}},
+		"FD6 and for NL with one bad sample":         {policy.FlowCon, []flowcon.Job{job(p, 1, 1, 0), job(p, 0, 1, 0)}, []float64{.75, .25}},
+		"FD6 literally, it starves":                  {policy.FlowConLiteral, []flowcon.Job{job(p, 1, 1, .5), {Samples: 1, Category: p}, job(p, .05, 1, .5)}, []float64{1 / 1.05 / 2, .5, .05 / 1.05 / 2}},
+		"FD6 newcomers are equal to one another":     {policy.FlowCon, []flowcon.Job{newcomer(), newcomer(), newcomer()}, []float64{third, third, third}},
+		"a silent job gets its fair part":            {policy.FlowCon, []flowcon.Job{{Category: p, Silent: true}, job(p, .5, 1, 0)}, []float64{.25 + .25/1*.5, .25 + .75/1*.5}},
+		"FD7 WL inherits its weight":                 {policy.FlowCon, []flowcon.Job{job(w, .04, .625, 0), job(p, .96, .5, 0)}, []float64{.25 + .375/1.085*.5, .25 + .71/1.085*.5}},
+		"FD7 WL starts at 1":                         {policy.FlowCon, []flowcon.Job{job(w, 0, 0, 0), newcomer()}, []float64{.5, .5}},
+		"FD7 literally, limits above 1 are relative": {policy.FlowConLiteral, []flowcon.Job{job(p, .01, .8, .8), job(p, 1, .2, .2)}, []float64{.8 / (.8 + 1/1.01), 1 / 1.01 / (.8 + 1/1.01)}},
+		"FD9 CL with low growth stays in CL":         {policy.FlowConLiteral, []flowcon.Job{job(c, .01, 1, 0), job(p, .19, 1, 0)}, []float64{.25 / 1.2, .95 / 1.2}},
+		"FD13 normalising leaves floors exact":       {policy.FlowCon, []flowcon.Job{job(c, 0, 1, 0), newcomer(), newcomer(), newcomer()}, []float64{.125, .875 / 3, .875 / 3, .875 / 3}},
+		"all growth zero divides nothing by zero":    {policy.FlowCon, []flowcon.Job{job(p, 0, 1, 0), job(p, 0, 1, 0)}, []float64{.5, .5}},
+		"nor does it literally":                      {policy.FlowConLiteral, []flowcon.Job{job(p, 0, 1, 0), job(c, 0, 1, 0)}, []float64{.8, .2}},
+		"one job has the node":                       {policy.FlowCon, []flowcon.Job{job(p, .3, 1, 0)}, []float64{1}},
+		"all converged are equal":                    {policy.FlowCon, []flowcon.Job{job(c, .04, .9, .9), job(c, 0, .1, .1)}, []float64{.5, .5}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := flowcon.Decide(config(tc.policy), now, flowcon.Input{Jobs: tc.jobs, Interval: base})
+			got := flowcon.Decide(tc.policy, config(), now, flowcon.Input{Jobs: tc.jobs, Interval: base})
 			require.InDeltaSlice(t, tc.want, shares(got), 1e-6)
 			for _, g := range got.Grants {
 				require.NotEmpty(t, g.Reason)
@@ -80,7 +81,7 @@ func TestDecisions(t *testing.T) {
 }
 
 func TestNoJobsNoDecision(t *testing.T) {
-	require.Equal(t, flowcon.Decision{Interval: base}, flowcon.Decide(config(flowcon.Corrected), now, flowcon.Input{}))
+	require.Equal(t, flowcon.Decision{Interval: base}, flowcon.Decide(policy.FlowCon, config(), now, flowcon.Input{}))
 }
 
 // FD8: the interval doubles while all are converged, to 16 times its base, and comes back.
@@ -88,26 +89,26 @@ func TestBackoff(t *testing.T) {
 	converged, mixed := []flowcon.Job{job(c, 0, 1, .5), job(c, 0, 1, .5)}, []flowcon.Job{job(c, 0, 1, .5), job(p, 1, 1, .5)}
 	in := flowcon.Input{Jobs: converged, Interval: base}
 	for _, want := range []time.Duration{2, 4, 8, 16, 16, 16} {
-		in.Interval = flowcon.Decide(config(flowcon.Corrected), now, in).Interval
+		in.Interval = flowcon.Decide(policy.FlowCon, config(), now, in).Interval
 		require.Equal(t, want*base, in.Interval)
 	}
-	back := flowcon.Decide(config(flowcon.Corrected), now, flowcon.Input{Jobs: mixed, Interval: in.Interval})
+	back := flowcon.Decide(policy.FlowCon, config(), now, flowcon.Input{Jobs: mixed, Interval: in.Interval})
 	require.Equal(t, base, back.Interval, "a return to Progressing resets it")
 	in.Interrupted = true
-	require.Equal(t, base, flowcon.Decide(config(flowcon.Corrected), now, in).Interval, "so does an arrival or a departure")
+	require.Equal(t, base, flowcon.Decide(policy.FlowCon, config(), now, in).Interval, "so does an arrival or a departure")
 }
 
 // FD8, as printed: no cap, and a CL→NL return leaves the interval where it is.
 func TestLiteralBackoffKnowsNoEnd(t *testing.T) {
 	in := flowcon.Input{Jobs: []flowcon.Job{job(c, 0, 1, 1)}, Interval: base}
 	for range 100 {
-		next := flowcon.Decide(config(flowcon.Literal), now, in).Interval
+		next := flowcon.Decide(policy.FlowConLiteral, config(), now, in).Interval
 		require.GreaterOrEqual(t, next, in.Interval)
 		in.Interval = next
 	}
 	require.Equal(t, time.Duration(math.MaxInt64), in.Interval)
 	in.Jobs[0] = job(c, 1, 1, 1)
-	got := flowcon.Decide(config(flowcon.Literal), now, in)
+	got := flowcon.Decide(policy.FlowConLiteral, config(), now, in)
 	require.Equal(t, p, got.Grants[0].Category)
 	require.Equal(t, in.Interval, got.Interval)
 }
@@ -127,7 +128,7 @@ func TestLiteralLists(t *testing.T) {
 		"the classifier's own word is ignored": {flowcon.Job{Samples: 9, Category: p, Growth: 1, Raw: 0}, w},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := flowcon.Decide(config(flowcon.Literal), now, flowcon.Input{Jobs: []flowcon.Job{tc.job}, Interval: base})
+			got := flowcon.Decide(policy.FlowConLiteral, config(), now, flowcon.Input{Jobs: []flowcon.Job{tc.job}, Interval: base})
 			require.Equal(t, tc.want, got.Grants[0].Category)
 		})
 	}
@@ -149,7 +150,7 @@ func TestSmallAndHastyChangesAreNotMade(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.in.Interval = base
-			require.InDeltaSlice(t, tc.want, shares(flowcon.Decide(config(flowcon.Corrected), now, tc.in)), 1e-9)
+			require.InDeltaSlice(t, tc.want, shares(flowcon.Decide(policy.FlowCon, config(), now, tc.in)), 1e-9)
 		})
 	}
 }
@@ -165,7 +166,7 @@ func TestCorrectedAlwaysAddsUp(t *testing.T) {
 			j.ID = growth.PodUID(fmt.Sprint(i))
 			jobs = append(jobs, j)
 		}
-		got := flowcon.Decide(config(flowcon.Corrected), now, flowcon.Input{Jobs: jobs, Interval: base})
+		got := flowcon.Decide(policy.FlowCon, config(), now, flowcon.Input{Jobs: jobs, Interval: base})
 		sum, floor := 0.0, 1/(2*float64(len(jobs)))
 		parts := make([]growth.Share, len(jobs))
 		for i, g := range got.Grants {
@@ -206,14 +207,13 @@ func TestRequests(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	require.NoError(t, config(flowcon.Corrected).Validate())
+	require.NoError(t, config().Validate())
 	for name, spoil := range map[string]func(*flowcon.Config){
-		"policy":   func(c *flowcon.Config) { c.Policy = "magic" },
 		"alpha":    func(c *flowcon.Config) { c.Alpha = math.NaN() },
 		"beta":     func(c *flowcon.Config) { c.Beta = 0.5 },
 		"interval": func(c *flowcon.Config) { c.Interval = 0 },
 	} {
-		bad := config(flowcon.Corrected)
+		bad := config()
 		spoil(&bad)
 		require.ErrorContains(t, bad.Validate(), name)
 	}

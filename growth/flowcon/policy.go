@@ -6,24 +6,12 @@ import (
 
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/efficiency"
-)
-
-// Policy says how shares are decided.
-type Policy string
-
-// The policies there are.
-const (
-	Fair      Policy = "fair"
-	Literal   Policy = "flowcon-literal"
-	Corrected Policy = "flowcon"
-	// Harmless is decided by package fairfinish, which needs to remember more; here it is as Fair.
-	Harmless Policy = "harmless"
+	"github.com/trellis-gpu/trellis/growth/policy"
 )
 
 // Config are the parameters of every policy.
 type Config struct {
-	Policy Policy
-	// Alpha is FlowCon's threshold, of raw G: only Literal compares with it here.
+	// Alpha is FlowCon's threshold of raw G. Only policy.FlowConLiteral uses it.
 	Alpha float64
 	// Beta sets the floor 1/(β·n), 1 to 4. The thesis gives no value; its example shows 2.
 	Beta float64
@@ -43,8 +31,6 @@ const (
 // Validate names the first parameter that is out of bounds.
 func (c Config) Validate() error {
 	switch {
-	case c.Policy != Fair && c.Policy != Literal && c.Policy != Corrected && c.Policy != Harmless:
-		return fmt.Errorf("policy %q: one of %s, %s, %s, %s", c.Policy, Fair, Literal, Corrected, Harmless)
 	case !(c.Alpha > 0 && c.Alpha < 1):
 		return fmt.Errorf("alpha %g: more than 0 and less than 1", c.Alpha)
 	case !(c.Beta >= 1 && c.Beta <= 4):
@@ -95,22 +81,22 @@ type Decision struct {
 // Grant is one job's part.
 type Grant struct {
 	ID growth.PodUID
-	// Category is the input's, except under Literal, which keeps its own lists.
+	// Category is the input's, except under policy.FlowConLiteral, which keeps its own lists.
 	Category growth.Category
 	Weight   float64
 	Share    growth.Share
 	Reason   string
 }
 
-// Decide divides a node.
-func Decide(c Config, now time.Time, in Input) Decision {
+// Decide divides a node by one of the policies of this package. Any other name divides it as policy.Fair does.
+func Decide(name policy.Name, c Config, now time.Time, in Input) Decision {
 	if len(in.Jobs) == 0 {
 		return Decision{Interval: c.Interval}
 	}
-	switch c.Policy {
-	case Literal:
+	switch name {
+	case policy.FlowConLiteral:
 		return literal(c, in)
-	case Corrected:
+	case policy.FlowCon:
 		return corrected(c, now, in)
 	}
 	return Decision{Grants: equal(in.Jobs, "fair: every job the same"), Interval: c.Interval}

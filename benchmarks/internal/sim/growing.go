@@ -7,19 +7,22 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/efficiency"
 	"github.com/trellis-gpu/trellis/growth/flowcon"
+	"github.com/trellis-gpu/trellis/growth/policy"
 )
 
 // growing is package flowcon, fed by the classifier as the coordinator feeds it: one report of the loss an interval.
 type growing struct {
+	policy   policy.Name
 	config   flowcon.Config
 	interval time.Duration
 	trackers map[int]*efficiency.Tracker
 	jobs     map[int]flowcon.Job
 }
 
-func newGrowing(policy flowcon.Policy) *growing {
+func newGrowing(name policy.Name) *growing {
 	return &growing{
-		config:   flowcon.Config{Policy: policy, Alpha: 0.05, Beta: 2, Interval: interval},
+		policy:   name,
+		config:   flowcon.Config{Alpha: 0.05, Beta: 2, Interval: interval},
 		trackers: map[int]*efficiency.Tracker{}, jobs: map[int]flowcon.Job{},
 	}
 }
@@ -33,7 +36,7 @@ func (p *growing) Decide(now float64, running, ended []*Running) ([]float64, flo
 			in.Interrupted = true
 		}
 		reading := p.sample(now, r)
-		if p.config.Policy != flowcon.Literal || !known { // which keeps lists of its own
+		if p.policy != policy.FlowConLiteral || !known { // which keeps lists of its own
 			in.Interrupted = in.Interrupted || job.Category != reading.Category
 			job.Category = reading.Category
 		}
@@ -43,7 +46,7 @@ func (p *growing) Decide(now float64, running, ended []*Running) ([]float64, flo
 	if in.Interrupted {
 		in.Interval = p.config.Interval
 	}
-	d := flowcon.Decide(p.config, date(now), in)
+	d := flowcon.Decide(p.policy, p.config, date(now), in)
 	p.interval = d.Interval
 	shares := make([]float64, len(running))
 	for i, g := range d.Grants {

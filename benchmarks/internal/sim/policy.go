@@ -7,7 +7,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/fairfinish"
-	"github.com/trellis-gpu/trellis/growth/flowcon"
+	"github.com/trellis-gpu/trellis/growth/policy"
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
@@ -23,8 +23,8 @@ type Named struct {
 // Policies are those that are compared with fair sharing.
 func Policies() []Named {
 	return []Named{
-		{string(flowcon.Literal), func(float64, float64) Policy { return newGrowing(flowcon.Literal) }},
-		{string(flowcon.Corrected), func(float64, float64) Policy { return newGrowing(flowcon.Corrected) }},
+		{string(policy.FlowConLiteral), func(float64, float64) Policy { return newGrowing(policy.FlowConLiteral) }},
+		{string(policy.FlowCon), func(float64, float64) Policy { return newGrowing(policy.FlowCon) }},
 		{Finish, objective(fairfinish.Finish)},
 		{Balanced, objective(fairfinish.Balanced)},
 		{Growth, objective(fairfinish.Growth)},

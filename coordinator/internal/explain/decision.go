@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
-	"github.com/trellis-gpu/trellis/growth/flowcon"
+	"github.com/trellis-gpu/trellis/growth/policy"
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
@@ -27,13 +27,13 @@ type Explanation struct {
 
 // Decision is one, with what it was taken on.
 type Decision struct {
-	At      time.Time      `json:"at"`
-	Policy  flowcon.Policy `json:"policy"`
-	Because string         `json:"because"`
-	Inputs  Inputs         `json:"inputs"`
-	From    growth.Share   `json:"from"`
-	To      growth.Share   `json:"to"`
-	Reason  string         `json:"reason"`
+	At      time.Time    `json:"at"`
+	Policy  policy.Name  `json:"policy"`
+	Because string       `json:"because"`
+	Inputs  Inputs       `json:"inputs"`
+	From    growth.Share `json:"from"`
+	To      growth.Share `json:"to"`
+	Reason  string       `json:"reason"`
 	// Outcome is what became of it: "" while nothing had to change or nothing is known yet.
 	Outcome string `json:"outcome,omitempty"`
 }

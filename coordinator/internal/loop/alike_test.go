@@ -12,7 +12,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/coordinator/internal/explain"
 	"github.com/trellis-gpu/trellis/growth"
-	"github.com/trellis-gpu/trellis/growth/flowcon"
+	"github.com/trellis-gpu/trellis/growth/policy"
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
@@ -70,7 +70,7 @@ func TestAJobIsForetoldByOneThatRanTheSame(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := worldOfOneCore(t)
-				w.start(flowcon.Harmless)
+				w.start(policy.Harmless)
 				w.alike("liar", "lie", 0, 90, func(float64) float64 { return 7 })
 				w.remove("liar")
 				w.alike("first", "train #", 0, 90, plateau)
@@ -91,7 +91,7 @@ func TestAJobIsForetoldByOneThatRanTheSame(t *testing.T) {
 func TestAJobIsForetoldByAllThatRanTheSame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := worldOfOneCore(t)
-		w.start(flowcon.Harmless)
+		w.start(policy.Harmless)
 		for _, name := range []string{"first", "again"} {
 			w.alike(name, "train #", 0, 90, plateau)
 			w.remove(name)
@@ -115,13 +115,13 @@ func TestAJobIsForetoldBeforeItsFirstStep(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := worldOfOneCore(t)
-				stop := w.start(flowcon.Harmless)
+				stop := w.start(policy.Harmless)
 				w.begin("first", "train #", tc.was, 5)
 				w.alike("first", "train #", 1, 91, plateau)
 				w.remove("first")
 				w.pass(interval)
 				stop()
-				w.start(flowcon.Harmless)
+				w.start(policy.Harmless)
 				w.begin("second", tc.runs, tc.is, 0)
 				w.pass(interval)
 				got := w.foretold("second")
@@ -155,7 +155,7 @@ func (w *world) begin(name, runs, numbers string, seconds int) {
 func TestAJobIsForetoldByOneThatIsAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := worldOfOneCore(t)
-		w.start(flowcon.Harmless)
+		w.start(policy.Harmless)
 		w.alike("ahead", "train #", 0, 80, plateau)
 		w.alike("behind", "train #", 0, 22, plateau)
 		require.Equal(t, "ns/ahead", w.foretold("behind").Like)
@@ -166,19 +166,19 @@ func TestAJobIsForetoldByOneThatIsAhead(t *testing.T) {
 func TestWhatRanIsRememberedAfterARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := worldOfOneCore(t)
-		stop := w.start(flowcon.Harmless)
+		stop := w.start(policy.Harmless)
 		w.alike("first", "train #", 0, 90, plateau)
 		w.remove("first")
 		w.pass(interval)
 		stop()
-		w.start(flowcon.Harmless)
+		w.start(policy.Harmless)
 		w.alike("second", "train #", 0, 22, plateau)
 		require.Equal(t, "ns/first", w.foretold("second").Like)
 	})
 }
 
 func TestOfJobsThatEndedFewAreRemembered(t *testing.T) {
-	in(t, flowcon.Harmless, func(t *testing.T, w *world) {
+	in(t, policy.Harmless, func(t *testing.T, w *world) {
 		w.machine = &machine{cores: 1, used: map[growth.PodUID]growth.Seconds{}}
 		for i := range 10 {
 			w.alike(fmt.Sprint("same-", i), "same", 0, 1, plateau)

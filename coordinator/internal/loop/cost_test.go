@@ -31,8 +31,8 @@ import (
 	"github.com/trellis-gpu/trellis/coordinator/internal/recall"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
-	"github.com/trellis-gpu/trellis/growth/flowcon"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/policy"
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
@@ -92,7 +92,7 @@ func newCrowd(t *testing.T, interval time.Duration) *crowdOfJobs {
 	n := &crowdOfJobs{world: newWorld(t), t: t, state: t.TempDir(), writes: &writes{by: map[string]int{}}}
 	quiet := slog.New(slog.DiscardHandler)
 	n.metrics = metrics.New(prometheus.NewRegistry(), func() time.Duration { return 0 })
-	l := loop.New(loop.Config{FlowCon: flowcon.Config{Policy: flowcon.Harmless, Alpha: .05, Beta: 2, Interval: interval}, Objective: .4}, n.metrics, quiet)
+	l := loop.New(loop.Config{Policy: policy.Harmless, Alpha: .05, Beta: 2, Interval: interval, Objective: .4}, n.metrics, quiet)
 	n.loop = l
 	sockets, err := socket.New(n.state, socket.DefaultLimits, quiet, l.Socket)
 	require.NoError(t, err)

@@ -23,8 +23,8 @@ import (
 	"github.com/trellis-gpu/trellis/coordinator/internal/recall"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
-	"github.com/trellis-gpu/trellis/growth/flowcon"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/policy"
 )
 
 // four jobs of half a core each: half of them stop growing.
@@ -140,11 +140,11 @@ func (c *cluster) asked() (sum growth.MilliCPU) {
 }
 
 // begin is a coordinator's start: it lists the pods.
-func (c *cluster) begin(policy flowcon.Policy) (stop func()) {
+func (c *cluster) begin(name policy.Name) (stop func()) {
 	c.mu.Lock()
 	c.dead = false
 	c.mu.Unlock()
-	stop = c.start(policy)
+	stop = c.start(name)
 	for _, pod := range c.all() {
 		c.apply(pod)
 		c.put(bus.AllocationKey("node", pod.Ref.UID), encode(c.t, bus.Allocation{Pod: pod.Ref, Containers: []bus.ContainerAllocation{{
@@ -178,7 +178,7 @@ func TestACoordinatorIsKilledAtAnyMomentOfAResize(t *testing.T) {
 	t.Run("it is not", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c := newCluster(t)
-			c.begin(flowcon.Corrected)
+			c.begin(policy.FlowCon)
 			c.train(0, 8, four)
 			c.consistent(t)
 			require.Equal(t, want, c.requests())
@@ -192,7 +192,7 @@ func TestACoordinatorIsKilledAtAnyMomentOfAResize(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						c := newCluster(t)
 						c.dies, c.after = call, after
-						stop := c.begin(flowcon.Corrected)
+						stop := c.begin(policy.FlowCon)
 						intervals := 0
 						for ; !c.killed(); intervals++ {
 							require.Less(t, intervals, 10)
@@ -204,7 +204,7 @@ func TestACoordinatorIsKilledAtAnyMomentOfAResize(t *testing.T) {
 							c.memory = c.atDeath
 						}
 						c.pass(3 * time.Second)
-						c.begin(flowcon.Corrected)
+						c.begin(policy.FlowCon)
 						c.train(intervals, 1, four)
 						c.pass(carrying)
 						c.consistent(t)

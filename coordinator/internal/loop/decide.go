@@ -83,17 +83,17 @@ func (l *Loop) input(j *job, now time.Time) flowcon.Job {
 	}
 	return flowcon.Job{
 		ID: j.pod.Ref.UID, Samples: j.reading.Samples, Growth: j.reading.Growth, Raw: j.reading.Raw, Category: j.category,
-		Silent: now.Sub(j.arrived) > silentAfter*l.config.FlowCon.Interval,
+		Silent: now.Sub(j.arrived) > silentAfter*l.config.Interval,
 		Weight: j.weight, Share: j.share, Changed: j.changed,
 	}
 }
 
 // grant notes what was decided for one job, with what it was decided on.
 func (l *Loop) grant(j *job, g grant, why string, now time.Time) {
-	l.log.Info("decided", "job", j.pod.Ref.String(), "policy", l.config.FlowCon.Policy, "because", why,
+	l.log.Info("decided", "job", j.pod.Ref.String(), "policy", l.config.Policy, "because", why,
 		"growth", float64(j.reading.Growth), "raw", float64(j.reading.Raw), "samples", j.reading.Samples, "category", g.category,
 		"from", j.share.String(), "to", g.share.String(), "reason", g.reason)
-	j.decisions.Add(explain.Decision{At: now, Policy: l.config.FlowCon.Policy, Because: why, Inputs: g.inputs, From: j.share, To: g.share, Reason: g.reason})
+	j.decisions.Add(explain.Decision{At: now, Policy: l.config.Policy, Because: why, Inputs: g.inputs, From: j.share, To: g.share, Reason: g.reason})
 	if math.Abs(float64(g.share-j.share)) > 1e-9 {
 		j.changed = now
 	}

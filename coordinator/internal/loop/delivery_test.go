@@ -12,13 +12,13 @@ import (
 	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
-	"github.com/trellis-gpu/trellis/growth/flowcon"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/policy"
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
 func TestAdviceIsDeliveredAndAcknowledged(t *testing.T) {
-	in(t, flowcon.Corrected, func(t *testing.T, w *world) {
+	in(t, policy.FlowCon, func(t *testing.T, w *world) {
 		w.arrive("a")
 		w.pass(time.Second)
 		two, four := 2, 4
@@ -41,7 +41,7 @@ func TestAdviceIsDeliveredAndAcknowledged(t *testing.T) {
 }
 
 func TestWhatAJobLoadsWithIsNewsThatDoesNotWait(t *testing.T) {
-	in(t, flowcon.Corrected, func(t *testing.T, w *world) {
+	in(t, policy.FlowCon, func(t *testing.T, w *world) {
 		w.arrive("a")
 		w.arrive("b")
 		w.pass(time.Second)
@@ -58,7 +58,7 @@ func TestWhatAJobLoadsWithIsNewsThatDoesNotWait(t *testing.T) {
 }
 
 func TestTrainingLeavesTheRestOfTheCoresForLoading(t *testing.T) {
-	in(t, flowcon.Corrected, func(t *testing.T, w *world) {
+	in(t, policy.FlowCon, func(t *testing.T, w *world) {
 		for jobs, budget := range []int{2, 1, 0, 0} {
 			w.pass(6 * time.Second)
 			require.Equal(t, budget, w.load.LoaderBudget, "%d jobs on two cores", jobs)
@@ -71,7 +71,7 @@ func TestGPUTimeFollowsTheShares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.config.GPUTime = true
-		w.start(flowcon.Corrected)
+		w.start(policy.FlowCon)
 		w.arrive("young")
 		w.arrive("old")
 		w.arrive("private", gpushare.TuneAnnotation+"=none")
@@ -109,7 +109,7 @@ func TestAGateIsNotLeftClosedByARestart(t *testing.T) {
 				half := growth.Share(.5)
 				w.put(bus.SampleKey(ref("a").UID), encode(t, bus.Sample{Pod: ref("a"), Node: "node", Metric: "loss", Category: growth.Watching, Share: 1, Duty: &half}))
 				w.config.GPUTime = divided
-				w.start(flowcon.Corrected)
+				w.start(policy.FlowCon)
 				w.arrive("a")
 				w.pass(2 * interval)
 				require.Equal(t, growth.Share(1), *w.sent["slot-a"].Duty)
@@ -123,7 +123,7 @@ func TestWeightsWrittenDirectlyLeaveRequestsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.config.Direct, w.direct = true, map[growth.PodUID]growth.MilliCPU{}
-		w.start(flowcon.Corrected)
+		w.start(policy.FlowCon)
 		w.arrive("young")
 		w.arrive("old")
 		w.train(0, 9, map[string]func(int) float64{"young": falling, "old": flat})
@@ -142,7 +142,7 @@ func TestWeightsWrittenDirectlyLeaveRequestsAlone(t *testing.T) {
 }
 
 func TestAdviceThatIsNonsenseIsNotPassedOn(t *testing.T) {
-	in(t, flowcon.Corrected, func(t *testing.T, w *world) {
+	in(t, policy.FlowCon, func(t *testing.T, w *world) {
 		w.arrive("a")
 		many := 1000
 		w.put(bus.AdviceKey(ref("a").UID), encode(t, bus.Advice{Generation: 1, Loaders: &many}))
@@ -155,7 +155,7 @@ func TestAdviceThatIsNonsenseIsNotPassedOn(t *testing.T) {
 }
 
 func TestASlotThatIsUsedAgainKnowsNothingOfItsFormerJob(t *testing.T) {
-	in(t, flowcon.Corrected, func(t *testing.T, w *world) {
+	in(t, policy.FlowCon, func(t *testing.T, w *world) {
 		w.arrive("a")
 		four := 4
 		w.put(bus.AdviceKey(ref("a").UID), encode(t, bus.Advice{Generation: 7, Loaders: &four}))

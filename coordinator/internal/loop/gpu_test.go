@@ -8,13 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
-	"github.com/trellis-gpu/trellis/growth/flowcon"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/policy"
 )
 
 // Every job of this world gets GPU-1 from its kubelet.
 func TestAPodSaysWhichGPUKubeletGaveIt(t *testing.T) {
-	in(t, flowcon.Fair, func(t *testing.T, w *world) {
+	in(t, policy.Fair, func(t *testing.T, w *world) {
 		w.arrive("swapped", gpushare.GPUAnnotation+"=GPU-2")
 		w.arrive("kept", gpushare.GPUAnnotation+"=GPU-1")
 		w.arrive("never-planned")
@@ -28,7 +28,7 @@ func TestAPodSaysWhichGPUKubeletGaveIt(t *testing.T) {
 }
 
 func TestAPodThatIsNeverSeenRunningSaysItAllTheSame(t *testing.T) {
-	in(t, flowcon.Fair, func(t *testing.T, w *world) {
+	in(t, policy.Fair, func(t *testing.T, w *world) {
 		brief := pods.Pod{Ref: ref("brief"), Annotations: map[string]string{gpushare.MemoryAnnotation: "1", gpushare.GPUAnnotation: "GPU-2"}}
 		w.apply(brief) // bound
 		synctest.Wait()
@@ -50,7 +50,7 @@ func TestAPodSaysWhichGPUItsContainerHad(t *testing.T) {
 		"it is told of afterwards":        {afterwards: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in(t, flowcon.Fair, func(t *testing.T, w *world) {
+			in(t, policy.Fair, func(t *testing.T, w *world) {
 				pod := pods.Pod{Ref: ref("brief"), Annotations: map[string]string{gpushare.MemoryAnnotation: "1", gpushare.GPUAnnotation: "GPU-1"}}
 				w.apply(pod) // bound
 				w.allocate("brief")
@@ -79,7 +79,7 @@ func TestAPodSaysWhichGPUItsContainerHad(t *testing.T) {
 }
 
 func TestAPodThatIsTakenInAgainBeforeItBeganHasWhatItGetsThen(t *testing.T) {
-	in(t, flowcon.Fair, func(t *testing.T, w *world) {
+	in(t, policy.Fair, func(t *testing.T, w *world) {
 		pod := pods.Pod{Ref: ref("slow"), Annotations: map[string]string{gpushare.MemoryAnnotation: "1", gpushare.GPUAnnotation: "GPU-1"}}
 		w.apply(pod)
 		w.allocate("slow")

@@ -32,7 +32,7 @@ func (l *Loop) harmless(jobs []*job, originals []pods.Requests, interrupted bool
 	}
 	var decision fairfinish.Decision
 	l.fair, decision = fairfinish.Decide(l.config.fairFinish(l.capacity()), l.fair, now, in)
-	d := division{next: max(decision.Next, min(flowDwell, l.config.FlowCon.Interval/2))}
+	d := division{next: max(decision.Next, min(flowDwell, l.config.Interval/2))}
 	moved := growth.Share(0)
 	for i, g := range decision.Grants {
 		inputs := jobs[i].inputs()

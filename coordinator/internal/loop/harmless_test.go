@@ -13,8 +13,8 @@ import (
 
 	"github.com/trellis-gpu/trellis/coordinator/internal/explain"
 	"github.com/trellis-gpu/trellis/growth"
-	"github.com/trellis-gpu/trellis/growth/flowcon"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/policy"
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
@@ -130,8 +130,8 @@ func TestHarmlessHarmsHardlyAnybody(t *testing.T) {
 			jobs, harmed := 0, 0
 			for seed := range seeds {
 				var under [2]completed
-				for i, policy := range []flowcon.Policy{flowcon.Fair, flowcon.Harmless} {
-					in(t, policy, func(t *testing.T, w *world) { under[i] = complete(t, w, cores, schedule(seed), nil) })
+				for i, name := range []policy.Name{policy.Fair, policy.Harmless} {
+					in(t, name, func(t *testing.T, w *world) { under[i] = complete(t, w, cores, schedule(seed), nil) })
 				}
 				for name, took := range under[0].took {
 					fair, harmless, jobs = fair+took, harmless+under[1].took[name], jobs+1
@@ -156,7 +156,7 @@ func TestHarmlessHarmsHardlyAnybody(t *testing.T) {
 func TestHarmlessGoesOnAfterARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		stop := w.start(flowcon.Harmless)
+		stop := w.start(policy.Harmless)
 		jobs := schedule(3)
 		took := complete(t, w, 1, jobs, func(second int) {
 			if second != 100 {
@@ -166,7 +166,7 @@ func TestHarmlessGoesOnAfterARestart(t *testing.T) {
 			w.mu.Lock()
 			before, all := w.memory, maps.Clone(w.pods)
 			w.mu.Unlock()
-			stop = w.start(flowcon.Harmless)
+			stop = w.start(policy.Harmless)
 			for _, pod := range all {
 				w.loop.PodChanged(pod)
 			}
@@ -184,7 +184,7 @@ func TestHarmlessGoesOnAfterARestart(t *testing.T) {
 }
 
 func TestWhoeverHasNoSizeGetsItsFairPart(t *testing.T) {
-	in(t, flowcon.Harmless, func(t *testing.T, w *world) {
+	in(t, policy.Harmless, func(t *testing.T, w *world) {
 		w.arrive("known")
 		w.arrive("unknown")
 		w.arrive("silent", gpushare.ProgressAnnotation+"=file:/nowhere")
@@ -205,12 +205,12 @@ func TestWhoeverHasNoSizeGetsItsFairPart(t *testing.T) {
 		require.Equal(t, growth.Progressing, w.sample("silent").Category, "a job without progress is never converged")
 		require.NotNil(t, w.sample("known").Work.Fair)
 		require.InDelta(t, 1, float64(w.sample("known").Work.StepCost), .2)
-		require.Equal(t, string(flowcon.Harmless), w.load.Policy)
+		require.Equal(t, string(policy.Harmless), w.load.Policy)
 	})
 }
 
 func TestWhyAShareIsWhatItIs(t *testing.T) {
-	in(t, flowcon.Harmless, func(t *testing.T, w *world) {
+	in(t, policy.Harmless, func(t *testing.T, w *world) {
 		jobs := schedule(1)
 		complete(t, w, 1, jobs[:3], func(second int) {
 			if second != 200 {

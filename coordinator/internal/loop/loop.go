@@ -65,7 +65,7 @@ func New(config Config, m *metrics.Metrics, log *slog.Logger) *Loop {
 		config: config, metrics: m, log: log, inbox: make(chan func(), 256), done: make(chan struct{}),
 		jobs: map[growth.PodUID]*job{}, placed: map[growth.PodUID]*placed{}, refused: map[growth.PodUID]string{}, owners: map[string]growth.PodUID{},
 		ended: map[growth.PodUID]bool{}, past: map[growth.PodUID]bus.Sample{},
-		allocations: &bus.View[bus.Allocation]{}, advice: &bus.View[bus.Advice]{}, interval: config.FlowCon.Interval, soon: soon,
+		allocations: &bus.View[bus.Allocation]{}, advice: &bus.View[bus.Advice]{}, interval: config.Interval, soon: soon,
 	}
 }
 
@@ -73,7 +73,7 @@ func New(config Config, m *metrics.Metrics, log *slog.Logger) *Loop {
 func (l *Loop) Run(ctx context.Context, ports Ports) error {
 	defer close(l.done)
 	l.ctx, l.ports = ctx, ports
-	ticker := time.NewTicker(l.config.FlowCon.Interval)
+	ticker := time.NewTicker(l.config.Interval)
 	defer ticker.Stop()
 	defer l.soon.Stop()
 	for {

@@ -12,12 +12,12 @@ import (
 	"github.com/trellis-gpu/trellis/coordinator/internal/recall"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
-	"github.com/trellis-gpu/trellis/growth/flowcon"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/policy"
 )
 
 func TestAConvergedJobGivesToOneThatGrows(t *testing.T) {
-	in(t, flowcon.Corrected, func(t *testing.T, w *world) {
+	in(t, policy.FlowCon, func(t *testing.T, w *world) {
 		w.arrive("young")
 		w.arrive("old")
 		w.pass(time.Second)
@@ -46,7 +46,7 @@ func TestAConvergedJobGivesToOneThatGrows(t *testing.T) {
 }
 
 func TestArrivalAndDepartureWaitForNoInterval(t *testing.T) {
-	in(t, flowcon.Corrected, func(t *testing.T, w *world) {
+	in(t, policy.FlowCon, func(t *testing.T, w *world) {
 		w.arrive("young")
 		w.arrive("old")
 		w.train(0, 7, map[string]func(int) float64{"young": falling, "old": flat})
@@ -66,7 +66,7 @@ func TestArrivalAndDepartureWaitForNoInterval(t *testing.T) {
 }
 
 func TestOneInOneOutIsNoticed(t *testing.T) {
-	in(t, flowcon.Corrected, func(t *testing.T, w *world) {
+	in(t, policy.FlowCon, func(t *testing.T, w *world) {
 		w.arrive("a")
 		w.arrive("b")
 		w.train(0, 7, map[string]func(int) float64{"a": falling, "b": flat})
@@ -79,7 +79,7 @@ func TestOneInOneOutIsNoticed(t *testing.T) {
 
 // Who arrives shifts the decisions against the ticks.
 func TestNoDecisionWaitsLongerThanAnInterval(t *testing.T) {
-	in(t, flowcon.Harmless, func(t *testing.T, w *world) {
+	in(t, policy.Harmless, func(t *testing.T, w *world) {
 		w.arrive("first")
 		w.pass(2*interval + interval/3)
 		w.arrive("second")
@@ -91,7 +91,7 @@ func TestNoDecisionWaitsLongerThanAnInterval(t *testing.T) {
 }
 
 func TestFairLeavesEqualJobsAlone(t *testing.T) {
-	in(t, flowcon.Fair, func(t *testing.T, w *world) {
+	in(t, policy.Fair, func(t *testing.T, w *world) {
 		w.arrive("young")
 		w.arrive("old")
 		w.train(0, 9, map[string]func(int) float64{"young": falling, "old": flat})
@@ -101,7 +101,7 @@ func TestFairLeavesEqualJobsAlone(t *testing.T) {
 }
 
 func TestLiteralKeepsItsOwnLists(t *testing.T) {
-	in(t, flowcon.Literal, func(t *testing.T, w *world) {
+	in(t, policy.FlowConLiteral, func(t *testing.T, w *world) {
 		w.arrive("young")
 		w.arrive("old")
 		w.train(0, 5, map[string]func(int) float64{"young": falling, "old": flat})
@@ -112,7 +112,7 @@ func TestLiteralKeepsItsOwnLists(t *testing.T) {
 }
 
 func TestWhoeverMayNotBeTunedIsLeftAlone(t *testing.T) {
-	in(t, flowcon.Corrected, func(t *testing.T, w *world) {
+	in(t, policy.FlowCon, func(t *testing.T, w *world) {
 		w.arrive("young")
 		w.arrive("old")
 		w.arrive("private", gpushare.TuneAnnotation+"=loaders")
@@ -129,7 +129,7 @@ func TestWhoeverMayNotBeTunedIsLeftAlone(t *testing.T) {
 }
 
 func TestNonsenseOnAPodIsTold(t *testing.T) {
-	in(t, flowcon.Corrected, func(t *testing.T, w *world) {
+	in(t, policy.FlowCon, func(t *testing.T, w *world) {
 		w.arrive("bad", gpushare.ProgressAnnotation+"=log:[")
 		w.arrive("bad", gpushare.ProgressAnnotation+"=log:[")
 		w.arrive("good")
@@ -141,7 +141,7 @@ func TestNonsenseOnAPodIsTold(t *testing.T) {
 }
 
 func TestAnAPIServerThatIsAwayIsTriedAgain(t *testing.T) {
-	in(t, flowcon.Corrected, func(t *testing.T, w *world) {
+	in(t, policy.FlowCon, func(t *testing.T, w *world) {
 		w.arrive("young")
 		w.arrive("old")
 		w.refuse = context.DeadlineExceeded
@@ -157,7 +157,7 @@ func TestAnAPIServerThatIsAwayIsTriedAgain(t *testing.T) {
 }
 
 func TestABusThatIsAwayStopsNothing(t *testing.T) {
-	in(t, flowcon.Corrected, func(t *testing.T, w *world) {
+	in(t, policy.FlowCon, func(t *testing.T, w *world) {
 		w.arrive("young")
 		w.arrive("old")
 		w.pass(time.Second)
@@ -174,7 +174,7 @@ func TestARestartedCoordinatorGoesOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t)
-				stop := w.start(flowcon.Corrected)
+				stop := w.start(policy.FlowCon)
 				w.arrive("young")
 				w.arrive("old")
 				w.train(0, 7, map[string]func(int) float64{"young": falling, "old": flat})
@@ -192,7 +192,7 @@ func TestARestartedCoordinatorGoesOn(t *testing.T) {
 				if !from.node {
 					w.memory = recall.Memory{}
 				}
-				w.start(flowcon.Corrected)
+				w.start(policy.FlowCon)
 				for _, pod := range w.pods {
 					w.loop.PodChanged(pod)
 				}

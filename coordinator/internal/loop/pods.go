@@ -47,7 +47,7 @@ func (l *Loop) arrive(pod pods.Pod, now time.Time) {
 	delete(l.refused, uid)
 	j := &job{
 		wish: wish, arrived: now, window: window{since: now},
-		tracker: efficiency.New(l.config.Efficiency, wish.Direction), category: growth.Progressing, told: map[string]time.Time{},
+		tracker: efficiency.New(l.config.efficiency(), wish.Direction), category: growth.Progressing, told: map[string]time.Time{},
 	}
 	j.meet(pod)
 	l.jobs[uid] = j

@@ -12,13 +12,13 @@ import (
 	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
-	"github.com/trellis-gpu/trellis/growth/flowcon"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/policy"
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
 func TestProgressFromTheLog(t *testing.T) {
-	in(t, flowcon.Corrected, func(t *testing.T, w *world) {
+	in(t, policy.FlowCon, func(t *testing.T, w *world) {
 		w.arrive("a", gpushare.ProgressAnnotation+`=log:loss=(\S+)`)
 		w.pass(time.Second)
 		w.sinks[ref("a").UID].Report(wire.Progress{Step: 3, Metrics: map[string]float64{"loss": 0.5}}, true)
@@ -34,7 +34,7 @@ func TestProgressFromTheLog(t *testing.T) {
 }
 
 func TestProgressFromAFile(t *testing.T) {
-	in(t, flowcon.Corrected, func(t *testing.T, w *world) {
+	in(t, policy.FlowCon, func(t *testing.T, w *world) {
 		w.arrive("a", gpushare.ProgressAnnotation+"=file:/results/loss")
 		w.pass(time.Second)
 		file := w.files[ref("a").UID]
@@ -62,7 +62,7 @@ func TestStepsCountedInALogGoOnAfterARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.put(bus.SampleKey(ref("a").UID), encode(t, bus.Sample{Pod: ref("a"), Node: "node", Metric: "loss", Step: 40, Reported: true, Category: growth.Watching, Share: 1}))
-		w.start(flowcon.Corrected)
+		w.start(policy.FlowCon)
 		w.arrive("a", gpushare.ProgressAnnotation+`=log:loss=(\S+)`)
 		w.pass(time.Second)
 		w.sinks[ref("a").UID].Report(wire.Progress{Step: 1, Metrics: map[string]float64{"loss": 0.5}}, true)
@@ -77,7 +77,7 @@ func TestStepsCountedInALogGoOnAfterARestart(t *testing.T) {
 }
 
 func TestAMetricThatIsNeverReported(t *testing.T) {
-	in(t, flowcon.Corrected, func(t *testing.T, w *world) {
+	in(t, policy.FlowCon, func(t *testing.T, w *world) {
 		w.arrive("a", gpushare.MetricAnnotation+"=accuracy:max")
 		w.arrive("b")
 		w.train(0, 9, map[string]func(int) float64{"a": falling, "b": falling})
@@ -88,7 +88,7 @@ func TestAMetricThatIsNeverReported(t *testing.T) {
 }
 
 func TestBadLinesAreToldOnceAMinute(t *testing.T) {
-	in(t, flowcon.Corrected, func(t *testing.T, w *world) {
+	in(t, policy.FlowCon, func(t *testing.T, w *world) {
 		w.arrive("a")
 		for range 30 {
 			w.loop.Socket("slot-a", socket.Faults{Malformed: 9, Last: wire.ErrMalformed})

@@ -12,7 +12,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
 	"github.com/trellis-gpu/trellis/growth"
-	"github.com/trellis-gpu/trellis/growth/flowcon"
+	"github.com/trellis-gpu/trellis/growth/policy"
 )
 
 // refusing is a kubelet that does not make a pod's request more than most, or says that it will when there is room.
@@ -41,7 +41,7 @@ func (w *world) to(name string) (asked []growth.MilliCPU) {
 var uneven = map[string]func(int) float64{"young": falling, "old": flat}
 
 func TestWhatCanNotBeGoesBackToWhatIs(t *testing.T) {
-	in(t, flowcon.Corrected, func(t *testing.T, w *world) {
+	in(t, policy.FlowCon, func(t *testing.T, w *world) {
 		most := growth.MilliCPU(600)
 		w.kubelet = refusing("young", corev1.PodReasonInfeasible, &most)
 		w.arrive("young")
@@ -66,7 +66,7 @@ func TestWhatCanNotBeGoesBackToWhatIs(t *testing.T) {
 func TestARestartedCoordinatorRemembersWhatCouldNotBe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		stop := w.start(flowcon.Corrected)
+		stop := w.start(policy.FlowCon)
 		most := growth.MilliCPU(600)
 		w.kubelet = refusing("young", corev1.PodReasonInfeasible, &most)
 		w.arrive("young")
@@ -75,7 +75,7 @@ func TestARestartedCoordinatorRemembersWhatCouldNotBe(t *testing.T) {
 		stop()
 		w.resizes()
 
-		w.start(flowcon.Corrected)
+		w.start(policy.FlowCon)
 		for _, pod := range w.pods {
 			w.loop.PodChanged(pod)
 		}
@@ -99,7 +99,7 @@ func TestWhatCouldNotBeIsAskedAgainWhenTheNodeHasChanged(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in(t, flowcon.Corrected, func(t *testing.T, w *world) {
+			in(t, policy.FlowCon, func(t *testing.T, w *world) {
 				most := growth.MilliCPU(600)
 				w.kubelet = refusing("young", corev1.PodReasonInfeasible, &most)
 				w.arrive("young")
@@ -120,7 +120,7 @@ func TestWhatCouldNotBeIsAskedAgainWhenTheNodeHasChanged(t *testing.T) {
 
 // kubelet keeps a deferred resize in its books and makes it as soon as there is room: asking again would not help.
 func TestWhatMustWaitIsLeftToKubelet(t *testing.T) {
-	in(t, flowcon.Corrected, func(t *testing.T, w *world) {
+	in(t, policy.FlowCon, func(t *testing.T, w *world) {
 		most := growth.MilliCPU(600)
 		w.kubelet = refusing("young", corev1.PodReasonDeferred, &most)
 		w.arrive("young")
@@ -133,7 +133,7 @@ func TestWhatMustWaitIsLeftToKubelet(t *testing.T) {
 }
 
 func TestARequestThatCanNotFallIsKeptAtTheOthersCost(t *testing.T) {
-	in(t, flowcon.Corrected, func(t *testing.T, w *world) {
+	in(t, policy.FlowCon, func(t *testing.T, w *world) {
 		w.kubelet = func(before, asked pods.Pod) pods.Pod {
 			asked.Containers[0].Given = asked.Containers[0].Request
 			if before.Ref.Name == "old" && asked.Request() < 500 {
@@ -151,7 +151,7 @@ func TestARequestThatCanNotFallIsKeptAtTheOthersCost(t *testing.T) {
 
 // A quota is as good a reason as a full node.
 func TestWhatTheAPIServerWillNotHaveIsNotAskedAllTheTime(t *testing.T) {
-	in(t, flowcon.Corrected, func(t *testing.T, w *world) {
+	in(t, policy.FlowCon, func(t *testing.T, w *world) {
 		w.refuse = apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "young", nil)
 		w.arrive("young")
 		w.arrive("old")
@@ -164,7 +164,7 @@ func TestWhatTheAPIServerWillNotHaveIsNotAskedAllTheTime(t *testing.T) {
 
 // A coordinator that died in between finds a request standing that can not be, and takes it back.
 func TestAnInfeasibleRequestIsTakenBackByTheNextCoordinator(t *testing.T) {
-	in(t, flowcon.Corrected, func(t *testing.T, w *world) {
+	in(t, policy.FlowCon, func(t *testing.T, w *world) {
 		w.arrive("old")
 		pod := w.pods[ref("old").UID]
 		pod.Ref = ref("young")

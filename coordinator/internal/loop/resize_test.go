@@ -9,8 +9,8 @@ import (
 	"github.com/trellis-gpu/trellis/coordinator/internal/enforce"
 	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
 	"github.com/trellis-gpu/trellis/growth"
-	"github.com/trellis-gpu/trellis/growth/flowcon"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/policy"
 )
 
 // ask starts a pod with a request of its own, that reports nothing.
@@ -31,7 +31,7 @@ func (w *world) resizes() []enforce.Target {
 }
 
 func TestAResizeThatHardlyChangesAnythingIsNotMade(t *testing.T) {
-	in(t, flowcon.Fair, func(t *testing.T, w *world) {
+	in(t, policy.Fair, func(t *testing.T, w *world) {
 		w.ask("a", 500)
 		w.ask("b", 504)
 		w.pass(time.Second)
@@ -58,7 +58,7 @@ func TestAResizeThatHardlyChangesAnythingIsNotMade(t *testing.T) {
 }
 
 func TestRequestsStayWithinThePoolWhateverIsNotWorthAResize(t *testing.T) {
-	in(t, flowcon.Fair, func(t *testing.T, w *world) {
+	in(t, policy.Fair, func(t *testing.T, w *world) {
 		w.ask("a", 1000)
 		w.ask("b", 1010)
 		w.pass(time.Second)
@@ -73,7 +73,7 @@ func TestRequestsStayWithinThePoolWhateverIsNotWorthAResize(t *testing.T) {
 }
 
 func TestAResizeThatComesLateTellsTheShareThatItWasFor(t *testing.T) {
-	in(t, flowcon.Fair, func(t *testing.T, w *world) {
+	in(t, policy.Fair, func(t *testing.T, w *world) {
 		w.ask("a", 600)
 		w.ask("b", 200)
 		w.pass(time.Second)

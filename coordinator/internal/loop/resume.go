@@ -5,8 +5,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/efficiency"
 	"github.com/trellis-gpu/trellis/growth/fairfinish"
-	"github.com/trellis-gpu/trellis/growth/flowcon"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/policy"
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
@@ -42,7 +42,7 @@ func (l *Loop) resume(j *job) {
 	if !memory.Category.Valid() {
 		memory.Category = category
 	}
-	j.tracker = efficiency.Resume(l.config.Efficiency, j.wish.Direction, memory)
+	j.tracker = efficiency.Resume(l.config.efficiency(), j.wish.Direction, memory)
 	j.category = category
 	j.reading = efficiency.Reading{Samples: memory.Samples, Growth: memory.Growth, Category: category}
 }
@@ -53,7 +53,7 @@ func (l *Loop) resumeWork(j *job, w bus.Work) {
 	if w.Curve != nil {
 		j.curve = *w.Curve
 	}
-	if w.Fair == nil || l.config.FlowCon.Policy != flowcon.Harmless {
+	if w.Fair == nil || l.config.Policy != policy.Harmless {
 		return
 	}
 	if account, ok := w.Fair.Accounts[j.pod.Ref.UID]; ok {

@@ -8,9 +8,9 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/efficiency"
-	"github.com/trellis-gpu/trellis/growth/flowcon"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/loader"
+	"github.com/trellis-gpu/trellis/growth/policy"
 )
 
 // tick is one round: observe, classify, decide where it is time, enforce what is not yet so, publish.
@@ -71,7 +71,7 @@ func (l *Loop) classify(j *job, now time.Time) {
 	j.reading = j.tracker.Tick(now, usage)
 	l.log.Debug("classified", "job", j.pod.Ref.String(), "growth", float64(j.reading.Growth), "category", j.reading.Category,
 		"samples", j.reading.Samples, "reason", j.reading.Reason)
-	if l.config.FlowCon.Policy != flowcon.Literal { // which keeps lists of its own
+	if l.config.Policy != policy.FlowConLiteral { // which keeps lists of its own
 		l.categorise(j, j.reading.Category, j.reading.Reason)
 	}
 }
@@ -130,6 +130,6 @@ func (l *Loop) publishLoad() {
 	}
 	l.ports.Records.Load(bus.NodeLoad{
 		CPUPool: l.pool, CPUUsed: used, Pressure: l.pressure, LoaderBudget: loader.Budget(l.allocatable, processes),
-		Policy: string(l.config.FlowCon.Policy),
+		Policy: string(l.config.Policy),
 	})
 }

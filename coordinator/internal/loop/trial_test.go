@@ -10,8 +10,8 @@ import (
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/socket"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
-	"github.com/trellis-gpu/trellis/growth/flowcon"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/policy"
 	"github.com/trellis-gpu/trellis/growth/trial"
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
@@ -76,7 +76,7 @@ func (j *trainee) advise(generation int64, batch, loaders int) {
 }
 
 func TestABatchSizeIsTriedAndKept(t *testing.T) {
-	in(t, flowcon.Corrected, func(t *testing.T, w *world) {
+	in(t, policy.FlowCon, func(t *testing.T, w *world) {
 		j := newTrainee(w)
 		j.advise(7, 128, 0)
 		j.run(2)
@@ -95,7 +95,7 @@ func TestABatchSizeIsTriedAndKept(t *testing.T) {
 }
 
 func TestABatchSizeThatMakesAJobWorseIsTakenBackForGood(t *testing.T) {
-	in(t, flowcon.Corrected, func(t *testing.T, w *world) {
+	in(t, policy.FlowCon, func(t *testing.T, w *world) {
 		j := newTrainee(w)
 		j.worse = .5
 		j.advise(7, 128, 0)
@@ -120,7 +120,7 @@ func TestABatchSizeThatMakesAJobWorseIsTakenBackForGood(t *testing.T) {
 }
 
 func TestLoadersWaitWhileABatchSizeIsTried(t *testing.T) {
-	in(t, flowcon.Corrected, func(t *testing.T, w *world) {
+	in(t, policy.FlowCon, func(t *testing.T, w *world) {
 		j := newTrainee(w)
 		j.advise(7, 128, 0)
 		j.run(5)
@@ -135,7 +135,7 @@ func TestLoadersWaitWhileABatchSizeIsTried(t *testing.T) {
 }
 
 func TestABatchSizeThatTheUserKeepsIsLeftAlone(t *testing.T) {
-	in(t, flowcon.Corrected, func(t *testing.T, w *world) {
+	in(t, policy.FlowCon, func(t *testing.T, w *world) {
 		w.arrive("a", gpushare.TuneAnnotation+"=cpu,loaders")
 		w.pass(time.Second)
 		j := &trainee{world: w, name: "a", batch: 64, loaders: 2}
@@ -151,7 +151,7 @@ func TestATrialGoesOnAfterARestart(t *testing.T) {
 	for after := range 13 {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t)
-			stop := w.start(flowcon.Corrected)
+			stop := w.start(policy.FlowCon)
 			j := newTrainee(w)
 			j.worse = .5
 			j.advise(7, 128, 0)
@@ -161,7 +161,7 @@ func TestATrialGoesOnAfterARestart(t *testing.T) {
 				w.put(bus.SampleKey(uid), encode(t, s))
 			}
 			w.sent, j.generation = map[string]wire.Config{}, 0 // a new connection starts over
-			w.start(flowcon.Corrected)
+			w.start(policy.FlowCon)
 			pod, _ := w.pod(ref("a").UID)
 			w.apply(pod)
 			w.pass(time.Second)

@@ -27,8 +27,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/bus/membus"
 	"github.com/trellis-gpu/trellis/growth/fairfinish"
-	"github.com/trellis-gpu/trellis/growth/flowcon"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/policy"
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
@@ -72,9 +72,9 @@ func newWorld(t *testing.T) *world {
 }
 
 // start begins a coordinator's life; the function it returns ends it.
-func (w *world) start(policy flowcon.Policy) (stop func()) {
+func (w *world) start(name policy.Name) (stop func()) {
 	config := w.config
-	config.FlowCon, config.Objective = flowcon.Config{Policy: policy, Alpha: 0.05, Beta: 2, Interval: interval}, fairfinish.Balanced
+	config.Policy, config.Alpha, config.Beta, config.Interval, config.Objective = name, 0.05, 2, interval, fairfinish.Balanced
 	m := metrics.New(prometheus.NewRegistry(), func() time.Duration { return 0 })
 	l := loop.New(config, m, slog.New(slog.DiscardHandler))
 	w.loop = l
@@ -357,11 +357,11 @@ var (
 	flat    = func(int) float64 { return 1 }
 )
 
-func in(t *testing.T, policy flowcon.Policy, test func(t *testing.T, w *world)) {
+func in(t *testing.T, name policy.Name, test func(t *testing.T, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.start(policy)
+		w.start(name)
 		test(t, w)
 	})
 }

@@ -1,0 +1,17 @@
+package policy_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth/policy"
+)
+
+func TestName_Validate(t *testing.T) {
+	for _, known := range []policy.Name{policy.Fair, policy.FlowConLiteral, policy.FlowCon, policy.Harmless} {
+		require.NoError(t, known.Validate())
+	}
+	require.EqualError(t, policy.Name("greedy").Validate(), `policy "greedy": one of fair, flowcon-literal, flowcon, harmless`)
+	require.Error(t, policy.Name("").Validate())
+}
