@@ -60,7 +60,7 @@ func tune(ctx context.Context, o options.Options, log *slog.Logger) error {
 	recorder := history.NewRecorder(state, log)
 	counted := metrics.New(recorder, version)
 	loop := &advise.Loop{
-		Source: recorder, Writer: state, Meter: counted, Adviser: &advise.Adviser{Patience: loader.Patient()}, Every: o.Every, Log: log,
+		Source: recorder, Writer: state, Meter: counted, Adviser: &advise.Adviser{Patience: loader.DefaultChangePolicy()}, Every: o.Every, Log: log,
 	}
 	advising, err := office(o, log, func(ctx context.Context) {
 		counted.Leading(true)

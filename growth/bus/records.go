@@ -133,7 +133,7 @@ type Sample struct {
 	Growth   growth.Growth   `json:"growth"`
 	Category growth.Category `json:"category"`
 	// History lets a coordinator that was restarted go on judging where it stopped.
-	History *efficiency.Memory `json:"history,omitempty"`
+	History *efficiency.State `json:"history,omitempty"`
 	// Work does the same for what the job's steps cost and what fair sharing would have given it.
 	Work *Work `json:"work,omitempty"`
 

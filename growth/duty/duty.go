@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// Least is the smallest duty: a step is not to take more than twenty times as long.
-	Least growth.Share = 0.05
-	// Stir is the smallest change that is made.
-	Stir growth.Share = 0.05
+	// Min is the smallest duty: a step is not to take more than twenty times as long.
+	Min growth.Share = 0.05
+	// MinChange is the smallest change that is made.
+	MinChange growth.Share = 0.05
 )
 
 // Job is one job that shares.
@@ -44,7 +44,7 @@ func Decide(jobs []Job) []growth.Share {
 		goal := growth.Share(1)
 		for _, gpu := range j.GPUs {
 			if greatest[gpu] > 0 {
-				goal = min(goal, max(j.Share/greatest[gpu], Least))
+				goal = min(goal, max(j.Share/greatest[gpu], Min))
 			}
 		}
 		duties[i] = towards(goal, j.Duty)
@@ -56,7 +56,7 @@ func towards(goal, now growth.Share) growth.Share {
 	if now <= 0 || now > 1 {
 		now = 1
 	}
-	if math.Abs(float64(goal-now)) < float64(Stir) {
+	if math.Abs(float64(goal-now)) < float64(MinChange) {
 		if goal == 1 { // a gate that hardly holds is opened
 			return 1
 		}

@@ -49,7 +49,7 @@ func TestDecide(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got, _ := settled(tc.jobs)
 			for i := range got {
-				require.InDelta(t, tc.want[i], float64(got[i]), float64(duty.Stir), "job %d of %v", i, got)
+				require.InDelta(t, tc.want[i], float64(got[i]), float64(duty.MinChange), "job %d of %v", i, got)
 			}
 		})
 	}
@@ -77,7 +77,7 @@ func TestAlways(t *testing.T) {
 		duties, rounds := settled(jobs)
 		open := map[growth.GPU]bool{}
 		for i, j := range jobs {
-			if duties[i] < duty.Least || duties[i] > 1 {
+			if duties[i] < duty.Min || duties[i] > 1 {
 				return false
 			}
 			open[j.GPUs[0]] = open[j.GPUs[0]] || duties[i] == 1

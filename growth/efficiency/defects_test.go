@@ -22,7 +22,7 @@ const (
 // The defects of the published algorithms that concern the classifier, FlowCon's as FD and SpeCon's as SD, with what it
 // makes of each. Those of the shares are in package flowcon, those of the listener and the carrier in the coordinator.
 func TestDefects(t *testing.T) {
-	exact := efficiency.Config{Alpha: 0.25, Smoothing: 1, Forgetting: 1}
+	exact := efficiency.Config{Alpha: 0.25, Smoothing: 1, PeakDecay: 1}
 	steps := func(gains ...float64) []float64 { // a loss that falls by so much in each interval
 		values := []float64{100}
 		for _, gain := range gains {
@@ -82,7 +82,7 @@ func TestCPUAloneDecides(t *testing.T) {
 
 // SD7: a job that was moved is not young again.
 func TestACategoryTravelsWithItsJob(t *testing.T) {
-	moved := efficiency.Resume(efficiency.Config{}, growth.Minimize, efficiency.Memory{Category: c})
+	moved := efficiency.Resume(efficiency.Config{}, growth.Minimize, efficiency.State{Category: c})
 	require.Equal(t, []growth.Category{c, c, c, c}, categories(follow(moved, []float64{1, 1, 1, 1})))
 }
 
@@ -135,7 +135,7 @@ func TestNoiseIsNoReset(t *testing.T) {
 }
 
 func TestAMemoryOfAnOlderBuildIsTakenUp(t *testing.T) {
-	old := efficiency.Memory{Smoothed: .3, Best: .3, Last: .3, Peak: .01, Samples: 50, Step: 50, Category: c}
+	old := efficiency.State{Smoothed: .3, Best: .3, Last: .3, Peak: .01, Samples: 50, Step: 50, Category: c}
 	readings := follow(efficiency.Resume(efficiency.Config{}, growth.Minimize, old), []float64{.3, .6, .6, .6})
 	require.Equal(t, []growth.Category{c, c, c, c}, categories(readings), "without what it had gained, nothing is a relapse")
 }

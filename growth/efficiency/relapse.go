@@ -15,15 +15,15 @@ const (
 )
 
 // relapsed notes by how much a sample is worse than the best, and tells whether to measure anew.
-func (m *Memory) relapsed(worse float64) bool {
+func (m *State) relapsed(worse float64) bool {
 	if m.Gained > 0 && worse > relapseGained*m.Gained && worse > relapseNoise*m.Noise {
-		m.Relapsed++
+		m.RelapseStreak++
 	} else {
-		m.Relapsed = 0
+		m.RelapseStreak = 0
 	}
-	if m.Relapsed < relapseSamples {
+	if m.RelapseStreak < relapseSamples {
 		return false
 	}
-	m.Relapsed = 0
+	m.RelapseStreak = 0
 	return true
 }

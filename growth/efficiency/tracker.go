@@ -16,30 +16,30 @@ var ErrNotFinite = errors.New("the metric is not a finite number")
 // literal reading with others.
 type PerCoreSecond float64
 
-// Memory is what a tracker knows about a job's past, for whoever restarts and wants to go on.
-type Memory struct {
-	Smoothed float64         `json:"smoothed"`
-	Best     float64         `json:"best"`
-	Last     float64         `json:"last"`
-	Peak     PerCoreSecond   `json:"peak"`
-	Growth   growth.Growth   `json:"growth"`
-	Samples  int             `json:"samples"`
-	Low      int             `json:"low"`
-	Step     int64           `json:"step"`
-	Category growth.Category `json:"category"`
+// State is what a tracker knows about a job's past, for whoever restarts and wants to go on.
+type State struct {
+	Smoothed  float64         `json:"smoothed"`
+	Best      float64         `json:"best"`
+	Last      float64         `json:"last"`
+	Peak      PerCoreSecond   `json:"peak"`
+	Growth    growth.Growth   `json:"growth"`
+	Samples   int             `json:"samples"`
+	LowStreak int             `json:"low"`
+	Step      int64           `json:"step"`
+	Category  growth.Category `json:"category"`
 	// Gained is how much the best value has improved since the first, Noise the mean distance of a sample from the
 	// smoothed metric, both in the metric's unit; Relapsed is for how many samples in a row the metric has been far
 	// worse than its best.
-	Gained   float64 `json:"gained,omitempty"`
-	Noise    float64 `json:"noise,omitempty"`
-	Relapsed int     `json:"relapsed,omitempty"`
+	Gained        float64 `json:"gained,omitempty"`
+	Noise         float64 `json:"noise,omitempty"`
+	RelapseStreak int     `json:"relapsed,omitempty"`
 }
 
 // Tracker follows one job.
 type Tracker struct {
 	config    Config
 	direction float64
-	memory    Memory
+	memory    State
 	raw       PerCoreSecond
 	progress  growth.PerSecond
 	per       PerResource
@@ -72,13 +72,13 @@ type Reading struct {
 
 // New follows a job from its start.
 func New(config Config, direction growth.Direction) *Tracker {
-	return Resume(config, direction, Memory{})
+	return Resume(config, direction, State{})
 }
 
 // Resume follows a job whose past is known. What is not valid in memory is forgotten.
-func Resume(config Config, direction growth.Direction, memory Memory) *Tracker {
+func Resume(config Config, direction growth.Direction, memory State) *Tracker {
 	if !memory.valid() {
-		memory = Memory{}
+		memory = State{}
 	}
 	if !memory.Category.Valid() {
 		memory.Category = growth.Progressing
@@ -86,14 +86,14 @@ func Resume(config Config, direction growth.Direction, memory Memory) *Tracker {
 	return &Tracker{config: config.withDefaults(), direction: float64(direction), memory: memory}
 }
 
-func (m Memory) valid() bool {
+func (m State) valid() bool {
 	return finite(m.Smoothed) && finite(m.Best) && finite(m.Last) && finite(float64(m.Peak)) && finite(float64(m.Growth)) &&
 		finite(m.Gained) && finite(m.Noise) &&
-		m.Peak >= 0 && m.Samples >= 0 && m.Low >= 0 && m.Step >= 0 && m.Gained >= 0 && m.Noise >= 0 && m.Relapsed >= 0
+		m.Peak >= 0 && m.Samples >= 0 && m.LowStreak >= 0 && m.Step >= 0 && m.Gained >= 0 && m.Noise >= 0 && m.RelapseStreak >= 0
 }
 
-// Memory returns what Resume needs.
-func (t *Tracker) Memory() Memory { return t.memory }
+// State returns what Resume needs.
+func (t *Tracker) State() State { return t.memory }
 
 // Category returns the present one.
 func (t *Tracker) Category() growth.Category { return t.memory.Category }
@@ -115,7 +115,7 @@ func (t *Tracker) Report(step int64, value float64) (restarted bool, err error) 
 
 // Restart begins again with the smoothing and the best value, for a job whose container has.
 func (t *Tracker) Restart() {
-	t.memory.Samples, t.memory.Low, t.memory.Step, t.memory.Relapsed = 0, 0, 0, 0
+	t.memory.Samples, t.memory.LowStreak, t.memory.Step, t.memory.RelapseStreak = 0, 0, 0, 0
 	t.sum, t.count, t.anchored = 0, 0, false
 }
 
@@ -136,7 +136,7 @@ func (t *Tracker) Tick(now time.Time, usage Usage) Reading {
 	if !judged {
 		return t.reading(true, "first sample: growth is not known yet")
 	}
-	cores := used.cores(t.config.IdleCores)
+	cores := used.cores(t.config.MinCores)
 	t.raw = PerCoreSecond(over(math.Abs(t.memory.Last-previous.Last), elapsed, cores))
 	if relapse != "" {
 		return t.reading(true, relapse)
@@ -161,7 +161,7 @@ func (t *Tracker) absorb() (relapse string) {
 		m.Smoothed, m.Best, m.Gained = mean, mean, 0
 		return relapse
 	}
-	if m.Relapsed == 0 { // else it is not known yet whether this is noise
+	if m.RelapseStreak == 0 { // else it is not known yet whether this is noise
 		m.Noise += noiseSmoothing * (math.Abs(mean-m.Smoothed) - m.Noise)
 	}
 	m.Smoothed += t.config.Smoothing * (mean - m.Smoothed)
@@ -184,7 +184,7 @@ func (t *Tracker) grow(best, elapsed, cores float64) {
 	}
 	t.progress = growth.PerSecond(over(gain, elapsed))
 	efficiency := PerCoreSecond(over(gain, elapsed, cores))
-	m.Peak = max(PerCoreSecond(t.config.Forgetting)*m.Peak, efficiency)
+	m.Peak = max(PerCoreSecond(t.config.PeakDecay)*m.Peak, efficiency)
 	m.Growth = 0
 	if m.Peak > 0 {
 		m.Growth = growth.Growth(efficiency / m.Peak)
@@ -195,19 +195,19 @@ func (t *Tracker) judge() string {
 	m, c := &t.memory, t.config
 	g := float64(m.Growth)
 	switch {
-	case g > c.Return*c.Alpha:
-		m.Category, m.Low = growth.Progressing, 0
-		return fmt.Sprintf("growth %.3f is above %.3f", g, c.Return*c.Alpha)
+	case g > c.ReturnFactor*c.Alpha:
+		m.Category, m.LowStreak = growth.Progressing, 0
+		return fmt.Sprintf("growth %.3f is above %.3f", g, c.ReturnFactor*c.Alpha)
 	case g >= c.Alpha:
-		m.Low = 0
-		return fmt.Sprintf("growth %.3f is between %.3f and %.3f: stays", g, c.Alpha, c.Return*c.Alpha)
+		m.LowStreak = 0
+		return fmt.Sprintf("growth %.3f is between %.3f and %.3f: stays", g, c.Alpha, c.ReturnFactor*c.Alpha)
 	}
-	m.Low++
-	if m.Low < c.Strikes {
-		return fmt.Sprintf("growth %.3f is below %.3f, %d of %d times", g, c.Alpha, m.Low, c.Strikes)
+	m.LowStreak++
+	if m.LowStreak < c.LowSamples {
+		return fmt.Sprintf("growth %.3f is below %.3f, %d of %d times", g, c.Alpha, m.LowStreak, c.LowSamples)
 	}
-	m.Low, m.Category = 0, down(m.Category)
-	return fmt.Sprintf("growth %.3f was below %.3f for %d samples", g, c.Alpha, c.Strikes)
+	m.LowStreak, m.Category = 0, down(m.Category)
+	return fmt.Sprintf("growth %.3f was below %.3f for %d samples", g, c.Alpha, c.LowSamples)
 }
 
 func down(c growth.Category) growth.Category {

@@ -224,13 +224,13 @@ func TestResumeGoesOnWhereItStopped(t *testing.T) {
 	first := efficiency.New(efficiency.Config{}, growth.Minimize)
 	follow(first, curve(40, learning))
 	require.Equal(t, growth.Converged, first.Category())
-	second := efficiency.Resume(efficiency.Config{}, growth.Minimize, first.Memory())
+	second := efficiency.Resume(efficiency.Config{}, growth.Minimize, first.State())
 	for i := 40; i < 60; i++ {
 		_, _ = second.Report(int64(i+1), learning(i))
 		reading := second.Tick(start.Add(time.Duration(i)*interval), busy(i))
 		require.Equal(t, whole[i].Category, reading.Category)
 	}
-	require.Equal(t, growth.Progressing, efficiency.Resume(efficiency.Config{}, growth.Minimize, efficiency.Memory{Peak: -1, Category: growth.Converged}).Category())
+	require.Equal(t, growth.Progressing, efficiency.Resume(efficiency.Config{}, growth.Minimize, efficiency.State{Peak: -1, Category: growth.Converged}).Category())
 }
 
 func TestConfigValidate(t *testing.T) {
@@ -239,11 +239,11 @@ func TestConfigValidate(t *testing.T) {
 		"alpha":      {Alpha: 1},
 		"negative":   {Alpha: -0.1},
 		"NaN":        {Alpha: math.NaN()},
-		"strikes":    {Strikes: -1},
-		"return":     {Return: 0.5},
+		"strikes":    {LowSamples: -1},
+		"return":     {ReturnFactor: 0.5},
 		"smoothing":  {Smoothing: 2},
-		"forgetting": {Forgetting: 1.1},
-		"idle":       {IdleCores: -1},
+		"forgetting": {PeakDecay: 1.1},
+		"idle":       {MinCores: -1},
 	} {
 		require.Error(t, c.Validate(), name)
 	}

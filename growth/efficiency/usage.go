@@ -7,7 +7,7 @@ import "github.com/trellis-gpu/trellis/growth"
 type Usage struct {
 	CoreSeconds growth.Seconds
 	Known       bool
-	// Memory is what is resident now.
+	// State is what is resident now.
 	Memory growth.MiB
 	// BlockIO and NetworkIO are bytes, read and written, received and sent.
 	BlockIO, NetworkIO int64
@@ -18,7 +18,7 @@ type Usage struct {
 // for who wants to know what a job's learning costs.
 type PerResource struct {
 	CPU PerCoreSecond
-	// Memory is per GiB resident and second, BlockIO and NetworkIO per MiB moved, all in the metric's unit.
+	// State is per GiB resident and second, BlockIO and NetworkIO per MiB moved, all in the metric's unit.
 	Memory, BlockIO, NetworkIO float64
 }
 

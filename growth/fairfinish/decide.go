@@ -21,10 +21,10 @@ type Decision struct {
 type Grant struct {
 	ID    growth.PodUID
 	Share growth.Share
-	// Due is the time in which fair sharing would finish the job if nobody arrived; +Inf where its size is not known.
-	Due growth.Seconds
-	// Late says that fair sharing would have finished the job already. Due is then what the late jobs need alone.
-	Late bool
+	// FairFinish is the time in which fair sharing would finish the job if nobody arrived; +Inf where its size is not known.
+	FairFinish growth.Seconds
+	// Overdue says that fair sharing would have finished the job already. Due is then what the late jobs need alone.
+	Overdue bool
 	// Reason says in words why the share is what it is.
 	Reason string
 }
@@ -47,9 +47,9 @@ func Decide(c Config, s State, now time.Time, jobs []Job) (State, Decision) {
 	d := Decision{Next: growth.Seconds(t.until(horizon, work)).Duration()}
 	for i, j := range running {
 		share := work[i] / sum
-		d.Grants = append(d.Grants, Grant{ID: j.ID, Share: growth.Share(share), Due: growth.Seconds(t.finish[i]), Late: t.late[i], Reason: reasons[i]})
+		d.Grants = append(d.Grants, Grant{ID: j.ID, Share: growth.Share(share), FairFinish: growth.Seconds(t.finish[i]), Overdue: t.late[i], Reason: reasons[i]})
 		a := next.Accounts[j.ID]
-		a.Granted = min(share*t.cores, a.Limit)
+		a.GrantedCores = min(share*t.cores, a.Limit)
 		next.Accounts[j.ID] = a
 	}
 	return next, d
@@ -93,7 +93,7 @@ func (t *table) hurry() {
 	var which []int
 	for i, a := range t.accounts {
 		if t.late[i] {
-			alone, which = append(alone, Account{Left: a.Left, Weight: a.Weight, Limit: a.Limit}), append(which, i)
+			alone, which = append(alone, Account{Remaining: a.Remaining, Weight: a.Weight, Limit: a.Limit}), append(which, i)
 		}
 	}
 	f := foresee(alone, t.cores)
@@ -142,13 +142,13 @@ func (t *table) until(horizon float64, work []float64) float64 {
 func (t *table) left(job int) float64 {
 	a := t.accounts[job]
 	_, size := a.size()
-	return float64(size - a.Real)
+	return float64(size - a.RealWork)
 }
 
 // need is the work until a job's metric is good; infinite where it is not known. One that is likely good, but perhaps not, is
 // thought to need the most that it may: taken for good too soon it would wait behind all others, with little missing.
 func (t *table) need(job int) float64 {
-	n := t.jobs[job].Need
+	n := t.jobs[job].ToTarget
 	switch {
 	case !sane(n):
 		return math.Inf(1)

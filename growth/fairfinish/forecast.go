@@ -21,7 +21,7 @@ func foresee(accounts []Account, cores float64) forecast {
 	f := forecast{times: []float64{0}, fair: make([][]float64, len(accounts)), rate: make([]float64, len(accounts))}
 	left := make([]int, 0, len(accounts)) // by index
 	for i, a := range accounts {
-		f.fair[i] = append(f.fair[i], float64(a.Fair))
+		f.fair[i] = append(f.fair[i], float64(a.FairWork))
 		if a.active() {
 			left = append(left, i)
 		}

@@ -25,8 +25,8 @@ func TestAForetoldNeedIsWorthMore(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			jobs := []fairfinish.Job{
-				{ID: "early", Left: remaining.Exactly(200), Need: remaining.Exactly(86), Foretold: tc.foretold},
-				{ID: "short", Left: remaining.Exactly(190), Need: remaining.Exactly(180)},
+				{ID: "early", Remaining: remaining.Exact(200), ToTarget: remaining.Exact(86), TargetFromSimilar: tc.foretold},
+				{ID: "short", Remaining: remaining.Exact(190), ToTarget: remaining.Exact(180)},
 			}
 			_, d := fairfinish.Decide(config(tc.objective, 1), fairfinish.State{}, at(0), jobs)
 			require.Equal(t, tc.first, first(d))
@@ -38,8 +38,8 @@ func TestAForetoldNeedIsWorthMore(t *testing.T) {
 func TestADecisionHoldsUntilTheServedJobIsGood(t *testing.T) {
 	for need, next := range map[growth.CoreSeconds]float64{4: 4, 100: 10, 0.1: 1} {
 		jobs := []fairfinish.Job{
-			{ID: "served", Left: remaining.Exactly(190), Need: remaining.Exactly(need)},
-			{ID: "waiting", Left: remaining.Exactly(200), Need: remaining.Exactly(150)},
+			{ID: "served", Remaining: remaining.Exact(190), ToTarget: remaining.Exact(need)},
+			{ID: "waiting", Remaining: remaining.Exact(200), ToTarget: remaining.Exact(150)},
 		}
 		_, d := fairfinish.Decide(config(fairfinish.Growth, 1), fairfinish.State{}, at(0), jobs)
 		require.Equal(t, growth.PodUID("served"), first(d))

@@ -21,7 +21,7 @@ func (t *table) sort() {
 	index := make([]float64, len(t.jobs))
 	for i, a := range t.accounts {
 		index[i] = t.index(i)
-		if a.Granted > a.Limit/2 && t.need(i) > 0 {
+		if a.GrantedCores > a.Limit/2 && t.need(i) > 0 {
 			index[i] *= sticky
 		}
 	}
@@ -44,7 +44,7 @@ func (t *table) index(job int) float64 {
 
 // worth is what a good metric of a job is worth beside its end, 0 to 1.
 func (t *table) worth(job int) float64 {
-	if t.jobs[job].Foretold {
+	if t.jobs[job].TargetFromSimilar {
 		return math.Pow(float64(t.config.Objective), surely)
 	}
 	return float64(t.config.Objective)

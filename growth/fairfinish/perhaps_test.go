@@ -30,8 +30,8 @@ func TestPerhapsNotGoodYet(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			jobs := []fairfinish.Job{
-				{ID: "doubtful", Left: remaining.Exactly(200), Need: tc.doubtful},
-				{ID: "fresh", Left: remaining.Exactly(200), Need: remaining.Exactly(40)},
+				{ID: "doubtful", Remaining: remaining.Exact(200), ToTarget: tc.doubtful},
+				{ID: "fresh", Remaining: remaining.Exact(200), ToTarget: remaining.Exact(40)},
 			}
 			_, d := fairfinish.Decide(config(fairfinish.Growth, 1), fairfinish.State{}, at(0), jobs)
 			require.Equal(t, tc.first, first(d))

@@ -130,13 +130,13 @@ func (t *table) owe(p *plan, job int, ends []float64) {
 	a, left, least := t.accounts[job], t.left(job), t.least(job)
 	due, floor := make([]float64, len(ends)), make([]float64, len(ends))
 	for s, end := range ends {
-		floor[s] = t.config.Floor * (t.forecast.at(job, end) - float64(a.Fair))
+		floor[s] = t.config.Floor * (t.forecast.at(job, end) - float64(a.FairWork))
 		fair := growth.CoreSeconds(t.forecast.at(job, t.lagged(job, end)))
 		switch {
 		case end >= t.finish[job]-instant:
 			due[s] = left
 		case !t.late[job] && fair >= least-tolerance:
-			due[s] = min(max(0, float64(fair-a.Real)), left)
+			due[s] = min(max(0, float64(fair-a.RealWork)), left)
 		}
 	}
 	due[0] = min(due[0], a.Limit*ends[0]) // what can not be done by then is still to be done after

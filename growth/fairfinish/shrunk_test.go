@@ -54,7 +54,7 @@ func TestLimitsThatNobodyDeclared(t *testing.T) {
 							arrived[j.ID] = now
 						}
 						if queues {
-							jobs[i].Queued, jobs[i].QueuedKnown = growth.Seconds(now-arrived[j.ID]-float64(j.Used)/j.Limit.Cores()), true
+							jobs[i].CPUWait, jobs[i].CPUWaitKnown = growth.Seconds(now-arrived[j.ID]-float64(j.Used)/j.Limit.Cores()), true
 						}
 						jobs[i].Limit = 0
 					}
@@ -105,7 +105,7 @@ func delayed(late float64, decide decider) decider {
 			if _, known := arrived[j.ID]; !known {
 				arrived[j.ID], changed = now, true
 			}
-			jobs[i].Queued, jobs[i].QueuedKnown = growth.Seconds(now-arrived[j.ID]-float64(j.Used)), true
+			jobs[i].CPUWait, jobs[i].CPUWaitKnown = growth.Seconds(now-arrived[j.ID]-float64(j.Used)), true
 		}
 		if changed || now >= due-1e-9 {
 			had, next = next, map[growth.PodUID]float64{}
@@ -170,7 +170,7 @@ func changesOfPlace(t *testing.T, seed uint64, off float64) (changes int) {
 	run(t, 1, tasks, func(now float64, jobs []fairfinish.Job) ([]float64, float64) {
 		for i := range jobs {
 			wrong := growth.CoreSeconds(1 - off + 2*off*dice.Float64())
-			for _, e := range []*remaining.Estimate{&jobs[i].Left, &jobs[i].Need} {
+			for _, e := range []*remaining.Estimate{&jobs[i].Remaining, &jobs[i].ToTarget} {
 				part := growth.CoreSeconds(off)
 				*e = remaining.Estimate{Low: e.Likely * (1 - part), Likely: e.Likely * wrong, High: e.Likely * (1 + part), Known: true}
 			}

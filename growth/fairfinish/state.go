@@ -11,18 +11,18 @@ import (
 // Job is one job as it stands before a decision.
 type Job struct {
 	ID growth.PodUID
-	// Used is the CPU that the job has consumed in its life, as its cgroup counts it. A count that falls is a
+	// Counter is the CPU that the job has consumed in its life, as its cgroup counts it. A count that falls is a
 	// container that started again: it counts from zero.
 	Used growth.CoreSeconds
-	// Queued is for how long, in its life, the job has been ready to run while others ran.
-	Queued      growth.Seconds
-	QueuedKnown bool
-	// Left is the work to its end. A job for which it is not Known gets what fair sharing gives it.
-	Left remaining.Estimate
-	// Need is the work until its metric is at 95 % of its final value; Known and 0 once it is. Foretold says that another job
+	// CPUWait is for how long, in its life, the job has been ready to run while others ran.
+	CPUWait      growth.Seconds
+	CPUWaitKnown bool
+	// Remaining is the work to its end. A job for which it is not Known gets what fair sharing gives it.
+	Remaining remaining.Estimate
+	// ToTarget is the work until its metric is at 95 % of its final value; Known and 0 once it is. Foretold says that another job
 	// tells it, and not a beginning.
-	Need     remaining.Estimate
-	Foretold bool
+	ToTarget          remaining.Estimate
+	TargetFromSimilar bool
 	// Weight is the job's part of a fair division relative to others', 0.001 to 1000; 0 means 1.
 	Weight float64
 	// Limit is the most CPU that the job can use at once; 0 means all there is.
@@ -68,7 +68,7 @@ func (s State) next(c Config, now time.Time, jobs []Job) State {
 	// 2. Who has come begins now. Who has gone from both worlds is forgotten.
 	for _, j := range jobs {
 		if _, known := n.Accounts[j.ID]; !known && !j.Finished {
-			n.Accounts[j.ID] = Account{Used: j.Used}.charged(j, sight{cores: seen.cores})
+			n.Accounts[j.ID] = Account{Counter: j.Used}.charged(j, sight{cores: seen.cores})
 		}
 	}
 	for id, a := range n.Accounts {

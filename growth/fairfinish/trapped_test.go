@@ -19,13 +19,13 @@ func TestWhoGetsLittleIsNotNarrowForEver(t *testing.T) {
 	var d fairfinish.Decision
 	for n := range 20 {
 		jobs := []fairfinish.Job{
-			{ID: "first", Used: used["first"], Left: remaining.Exactly(1000 - used["first"])},
-			{ID: "misjudged", Used: used["misjudged"], Left: remaining.Exactly(2000 - used["misjudged"])},
+			{ID: "first", Used: used["first"], Remaining: remaining.Exact(1000 - used["first"])},
+			{ID: "misjudged", Used: used["misjudged"], Remaining: remaining.Exact(2000 - used["misjudged"])},
 		}
 		state, d = fairfinish.Decide(config(fairfinish.Finish, 1), state, at(float64(n)*interval), jobs)
 		if n == 0 {
 			a := state.Accounts["misjudged"]
-			a.Usable, a.Real = 0.01, 500
+			a.UsableCores, a.RealWork = 0.01, 500
 			state.Accounts["misjudged"] = a
 		}
 		for _, g := range d.Grants {

@@ -103,11 +103,11 @@ func TestShareAndForecastAgainstSmallSteps(t *testing.T) {
 		c := Config{Cores: growth.MilliCPU(1000 * (1 + dice.IntN(4))), Interval: time.Second}
 		s := State{Accounts: map[growth.PodUID]Account{}}
 		for i := range 1 + dice.IntN(5) {
-			left := remaining.Exactly(growth.CoreSeconds(1 + dice.IntN(20)))
+			left := remaining.Exact(growth.CoreSeconds(1 + dice.IntN(20)))
 			if dice.IntN(6) == 0 {
 				left = remaining.Estimate{}
 			}
-			s.Accounts[growth.PodUID('a'+rune(i))] = Account{Left: left, Weight: float64(1 + dice.IntN(3)), Limit: float64(1 + dice.IntN(3))}
+			s.Accounts[growth.PodUID('a'+rune(i))] = Account{Remaining: left, Weight: float64(1 + dice.IntN(3)), Limit: float64(1 + dice.IntN(3))}
 		}
 		ids, accounts := s.sorted(func(Account) bool { return true })
 		f := foresee(accounts, c.Cores.Cores())
@@ -123,15 +123,15 @@ func TestShareAndForecastAgainstSmallSteps(t *testing.T) {
 			for k, rate := range rates(running, c.Cores.Cores()) {
 				a := &slow[here[k]]
 				_, size := a.size()
-				a.Fair = min(a.Fair+growth.CoreSeconds(rate*step), size)
+				a.FairWork = min(a.FairWork+growth.CoreSeconds(rate*step), size)
 			}
 			for i := range slow {
-				require.InDelta(t, float64(slow[i].Fair), f.at(i, float64(n)*step), 0.2, "seed %d", seed)
+				require.InDelta(t, float64(slow[i].FairWork), f.at(i, float64(n)*step), 0.2, "seed %d", seed)
 			}
 		}
 		s.share(c.Cores.Cores(), 40)
 		for i, id := range ids {
-			require.InDelta(t, float64(slow[i].Fair), float64(s.Accounts[id].Fair), 0.2)
+			require.InDelta(t, float64(slow[i].FairWork), float64(s.Accounts[id].FairWork), 0.2)
 		}
 	}
 }

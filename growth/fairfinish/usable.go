@@ -45,8 +45,8 @@ func (s State) look(c Config, jobs []Job, seconds float64) sight {
 		used, _ := a.since(j)
 		sum += float64(used) / seconds
 		wanted += a.Limit
-		if a.Granted > 0 {
-			seen.top = max(seen.top, float64(used)/seconds/a.Granted)
+		if a.GrantedCores > 0 {
+			seen.top = max(seen.top, float64(used)/seconds/a.GrantedCores)
 		}
 	}
 	seen.seconds, seen.idle = seconds, sum < quiet*cores
@@ -76,24 +76,24 @@ type part struct {
 func (seen sight) alone(a Account, used, queued float64) float64 {
 	switch could := room * used / (1 - queued); {
 	case queued > crowded: // it could use more, nobody knows how much
-		return seen.any(wider * a.Usable)
-	case used < leaves*a.Granted, a.Usable > 0 && could > a.Usable:
+		return seen.any(wider * a.UsableCores)
+	case used < leaves*a.GrantedCores, a.UsableCores > 0 && could > a.UsableCores:
 		return seen.any(max(could, a.Limit/100))
 	}
-	return a.Usable
+	return a.UsableCores
 }
 
 // compared goes by what others do, where the kernel does not say who queues. Weights leave nothing idle that somebody
 // wants: who used much less of its grant than others did of theirs, or than it could have on an idle node, waited for
 // something else.
 func (seen sight) compared(a Account, used float64) float64 {
-	switch grant := leaves * a.Granted; {
+	switch grant := leaves * a.GrantedCores; {
 	case used < grant && (seen.idle || used < grant*seen.top):
 		return max(room*used, a.Limit/100)
-	case a.Usable > 0 && used > full*min(a.Usable, a.Granted)*min(seen.top, 1): // all that it may: perhaps it could use more
-		return seen.any(wider * a.Usable)
+	case a.UsableCores > 0 && used > full*min(a.UsableCores, a.GrantedCores)*min(seen.top, 1): // all that it may: perhaps it could use more
+		return seen.any(wider * a.UsableCores)
 	}
-	return seen.any(a.Usable)
+	return seen.any(a.UsableCores)
 }
 
 // any is 0 for all there is or more.

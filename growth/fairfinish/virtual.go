@@ -47,12 +47,12 @@ func (s State) share(cores, seconds float64) {
 		step := seconds
 		for i, a := range accounts {
 			_, size := a.size()
-			step = min(step, float64(size-a.Fair)/got[i])
+			step = min(step, float64(size-a.FairWork)/got[i])
 		}
 		for i, a := range accounts {
-			a.Fair += growth.CoreSeconds(got[i] * step)
-			if _, size := a.size(); a.Fair > size-dust && !math.IsInf(float64(size), 1) {
-				a.Fair = size
+			a.FairWork += growth.CoreSeconds(got[i] * step)
+			if _, size := a.size(); a.FairWork > size-dust && !math.IsInf(float64(size), 1) {
+				a.FairWork = size
 			}
 			s.Accounts[ids[i]] = a
 		}

@@ -29,7 +29,7 @@ type task struct {
 func (k *task) job(i int) fairfinish.Job {
 	return fairfinish.Job{
 		ID: growth.PodUID("job-" + strconv.Itoa(i)), Used: growth.CoreSeconds(k.done), Weight: k.weight, Limit: growth.MilliCPU(1000 * k.limit),
-		Left: remaining.Exactly(growth.CoreSeconds(k.work - k.done)), Need: remaining.Exactly(growth.CoreSeconds(max(0, k.need-k.done))),
+		Remaining: remaining.Exact(growth.CoreSeconds(k.work - k.done)), ToTarget: remaining.Exact(growth.CoreSeconds(max(0, k.need-k.done))),
 		Finished: k.end > 0,
 	}
 }

@@ -116,8 +116,8 @@ func (m Model) loading(loaders int) float64 {
 	return math.Max(float64(m.Parallel)*inverse(loaders)+float64(m.Serial), 1/maxRate)
 }
 
-// Cap is the rate at which the job would train if data cost nothing.
-func (m Model) Cap() growth.PerSecond {
+// MaxRate is the rate at which the job would train if data cost nothing.
+func (m Model) MaxRate() growth.PerSecond {
 	return growth.PerSecond(1 / math.Max(float64(m.Compute), 1/maxRate))
 }
 
@@ -125,7 +125,7 @@ func (m Model) Cap() growth.PerSecond {
 func (m Model) Rate(loaders int) growth.PerSecond {
 	predicted := 1 / (m.loading(0) + float64(m.Compute))
 	if loaders > 0 {
-		predicted = math.Min(1/m.loading(loaders), float64(m.Cap()))
+		predicted = math.Min(1/m.loading(loaders), float64(m.MaxRate()))
 	}
 	if at, ok := m.seen[loaders]; ok {
 		predicted = (at.sum + trust*predicted) / (at.weight + trust)

@@ -49,7 +49,7 @@ func TestAWrongPriorIsCorrectedByAFewMeasurements(t *testing.T) {
 			for w := 1; w <= 8; w++ {
 				require.InEpsilon(t, float64(c.truth.Rate(w)), float64(fitted.Rate(w)), c.error, "with %d workers: %+v", w, fitted)
 			}
-			require.InEpsilon(t, float64(c.truth.Cap()), float64(fitted.Cap()), .05)
+			require.InEpsilon(t, float64(c.truth.MaxRate()), float64(fitted.MaxRate()), .05)
 		})
 	}
 }

@@ -8,21 +8,21 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Patience is when a better allocation is worth changing to.
-type Patience struct {
-	// Rebuild is how long a job trains nothing while its DataLoader is rebuilt, Factor how many times a change must
+// ChangePolicy is when a better allocation is worth changing to.
+type ChangePolicy struct {
+	// RebuildTime is how long a job trains nothing while its DataLoader is rebuilt, Factor how many times a change must
 	// repay that within the time the jobs have left.
-	Rebuild growth.Seconds
-	Factor  float64
-	// Least is the smallest part of the present value that a change must add: less is noise.
-	Least growth.Share
+	RebuildTime   growth.Seconds
+	PaybackFactor float64
+	// MinGain is the smallest part of the present value that a change must add: less is noise.
+	MinGain growth.Share
 	// Dwell is how long a job keeps what it has before it is changed again.
 	Dwell time.Duration
 }
 
-// Patient is the default: two seconds to rebuild, repaid three times, for 3 % or more, at most twice a minute.
-func Patient() Patience {
-	return Patience{Rebuild: 2, Factor: 3, Least: 0.03, Dwell: 30 * time.Second}
+// DefaultChangePolicy is the default: two seconds to rebuild, repaid three times, for 3 % or more, at most twice a minute.
+func DefaultChangePolicy() ChangePolicy {
+	return ChangePolicy{RebuildTime: 2, PaybackFactor: 3, MinGain: 0.03, Dwell: 30 * time.Second}
 }
 
 // Running is a job with what it runs with.
@@ -30,10 +30,10 @@ type Running struct {
 	Job
 	// Loaders is what it runs with now, or has been told to.
 	Loaders int
-	// Told says that it has been told, and may have chosen another number itself.
-	Told bool
-	// Kept is how long it has had that many.
-	Kept time.Duration
+	// Advised says that it has been told, and may have chosen another number itself.
+	Advised bool
+	// Unchanged is how long it has had that many.
+	Unchanged time.Duration
 	// Remaining is how long it will go on, as far as is known.
 	Remaining growth.Seconds
 }
@@ -49,7 +49,7 @@ type Plan struct {
 
 // Divide divides budget cores, or leaves things as they are where a change is not worth its cost. Of a job without a Curve
 // nothing is known yet: see unmeasured.
-func (p Patience) Divide(running []Running, budget int) Plan {
+func (p ChangePolicy) Divide(running []Running, budget int) Plan {
 	jobs, now := make([]Job, len(running)), Allocation{}
 	for i, r := range running {
 		jobs[i], now[r.UID] = r.Job, r.Loaders
@@ -76,12 +76,12 @@ func (p Patience) Divide(running []Running, budget int) Plan {
 		return plan
 	}
 	for _, r := range changed {
-		if r.Kept < p.Dwell {
+		if r.Unchanged < p.Dwell {
 			return stay("a job keeps its workers for %s before they change again", p.Dwell)
 		}
 	}
 	gain, cost := p.gain(running, best), p.cost(changed)
-	if plan.After < plan.Before*(1+float64(p.Least)) || gain <= p.Factor*cost {
+	if plan.After < plan.Before*(1+float64(p.MinGain)) || gain <= p.PaybackFactor*cost {
 		return stay("another division would gain %s, too little to change", percent(plan))
 	}
 	plan.Reason = fmt.Sprintf("the node gains %s by it", percent(plan))
@@ -94,7 +94,7 @@ const usual = 4
 // unmeasured divides among the jobs of which nothing is known, and returns what is left to the others. They keep their workers,
 // on a node that runs too many an equal part of the budget at most. Who was told to run with fewer than that, and does not tell
 // how long it waits for data, is given as many when there are cores again: its own number is not known any more.
-func (p Patience) unmeasured(running []Running, budget int, crowded bool) (given Allocation, left int) {
+func (p ChangePolicy) unmeasured(running []Running, budget int, crowded bool) (given Allocation, left int) {
 	given, left = Allocation{}, budget
 	for _, r := range running {
 		if len(r.Curve) > 0 {
@@ -105,7 +105,7 @@ func (p Patience) unmeasured(running []Running, budget int, crowded bool) (given
 		switch {
 		case crowded:
 			loaders = min(loaders, part)
-		case r.Told && r.Kept >= p.Dwell:
+		case r.Advised && r.Unchanged >= p.Dwell:
 			loaders = max(loaders, min(part, usual))
 		}
 		given[r.UID] = loaders
@@ -135,7 +135,7 @@ func differing(running []Running, best Allocation) []Running {
 }
 
 // gain is what best adds over the time the jobs have left.
-func (p Patience) gain(running []Running, best Allocation) float64 {
+func (p ChangePolicy) gain(running []Running, best Allocation) float64 {
 	gain := 0.0
 	for _, r := range running {
 		gain += (r.Value(best[r.UID]) - r.Value(r.Loaders)) * max(0, float64(r.Remaining))
@@ -144,10 +144,10 @@ func (p Patience) gain(running []Running, best Allocation) float64 {
 }
 
 // cost is what the changed jobs lose while they rebuild.
-func (p Patience) cost(changed []Running) float64 {
+func (p ChangePolicy) cost(changed []Running) float64 {
 	cost := 0.0
 	for _, r := range changed {
-		cost += r.Value(r.Loaders) * float64(p.Rebuild)
+		cost += r.Value(r.Loaders) * float64(p.RebuildTime)
 	}
 	return cost
 }

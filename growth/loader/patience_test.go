@@ -14,14 +14,14 @@ func TestPatience(t *testing.T) {
 	curve := loader.Curve{100, 150, 200, 250, 251}
 	job := func(uid growth.PodUID, weight loader.Weight, loaders int, kept time.Duration, remaining growth.Seconds) loader.Running {
 		return loader.Running{
-			Job: loader.Job{UID: uid, Weight: weight, Width: 1, Curve: curve}, Loaders: loaders, Kept: kept, Remaining: remaining,
+			Job: loader.Job{UID: uid, Weight: weight, Width: 1, Curve: curve}, Loaders: loaders, Unchanged: kept, Remaining: remaining,
 		}
 	}
 	unmeasured := func(uid growth.PodUID, loaders int) loader.Running {
 		return loader.Running{Job: loader.Job{UID: uid, Width: 1}, Loaders: loaders}
 	}
 	told := func(uid growth.PodUID, loaders int, kept time.Duration) loader.Running {
-		return loader.Running{Job: loader.Job{UID: uid, Width: 1}, Loaders: loaders, Told: true, Kept: kept}
+		return loader.Running{Job: loader.Job{UID: uid, Width: 1}, Loaders: loaders, Advised: true, Unchanged: kept}
 	}
 	for name, c := range map[string]struct {
 		running []loader.Running
@@ -77,7 +77,7 @@ func TestPatience(t *testing.T) {
 		"nobody": {nil, 4, loader.Allocation{}, "best already"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			plan := loader.Patient().Divide(c.running, c.budget)
+			plan := loader.DefaultChangePolicy().Divide(c.running, c.budget)
 			require.Equal(t, c.want, plan.Loaders)
 			require.Contains(t, plan.Reason, c.reason)
 
@@ -86,7 +86,7 @@ func TestPatience(t *testing.T) {
 				r.Loaders = plan.Loaders[r.UID]
 				again[i] = r
 			}
-			require.Equal(t, plan.Loaders, loader.Patient().Divide(again, c.budget).Loaders, "a second look changes nothing")
+			require.Equal(t, plan.Loaders, loader.DefaultChangePolicy().Divide(again, c.budget).Loaders, "a second look changes nothing")
 		})
 	}
 }

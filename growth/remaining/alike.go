@@ -17,10 +17,10 @@ const (
 	head = 0.05
 )
 
-// Like returns which of others' curves tell most of what a job that makes total steps still needs, of those that are like its own
+// Similar returns which of others' curves tell most of what a job that makes total steps still needs, of those that are like its own
 // as far as that goes, and go further: all that go to the job's end, the closest first; where none does, the closest one, whose
 // end is itself only foretold. As long as the job has no report itself, all are as close, and the furthest comes first.
-func (c *Curve) Like(others []Curve, total float64) (like []int) {
+func (c *Curve) Similar(others []Curve, total float64) (like []int) {
 	distance := make([]float64, len(others))
 	for i := range others {
 		o := &others[i]

@@ -52,7 +52,7 @@ func TestLike(t *testing.T) {
 		}}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, tc.want, tc.own.Like(tc.others, 2000))
+			require.Equal(t, tc.want, tc.own.Similar(tc.others, 2000))
 		})
 	}
 }

@@ -62,8 +62,8 @@ func (c *Curve) thin() {
 	c.Points = slices.Delete(c.Points, closest+1, closest+2)
 }
 
-// Restart forgets the curve: the job has begun anew.
-func (c *Curve) Restart() { *c = Curve{} }
+// Reset forgets the curve: the job has begun anew.
+func (c *Curve) Reset() { *c = Curve{} }
 
 func merged(a, b Point) Point {
 	n := float64(a.Reports + b.Reports)
@@ -74,25 +74,25 @@ func merged(a, b Point) Point {
 // Progress is how far a job is: steps that it has made, steps that it will make, 0 where that is not known, what a step
 // costs, and what is to be done before the first one.
 type Progress struct {
-	Done, Total    float64
-	PerStep, Start growth.CoreSeconds
+	Done, Total           float64
+	StepCost, StartupCost growth.CoreSeconds
 }
 
-// Need is the work until the metric has made 95 % of the way that it will have made at the job's end, or ever, where that
+// WorkToTarget is the work until the metric has made 95 % of the way that it will have made at the job's end, or ever, where that
 // is not known.
-func (c *Curve) Need(direction growth.Direction, p Progress) Estimate {
+func (c *Curve) WorkToTarget(direction growth.Direction, p Progress) Estimate {
 	return c.estimate(direction, p, [3]float64{0.95, 0.95, 0.95}, doubt*spread)
 }
 
-// Left is the work to the end of a job that has declared no total.
-func (c *Curve) Left(direction growth.Direction, p Progress) Estimate {
+// RemainingWork is the work to the end of a job that has declared no total.
+func (c *Curve) RemainingWork(direction growth.Direction, p Progress) Estimate {
 	p.Total = 0
 	return c.estimate(direction, p, [3]float64{0.97, 0.99, 0.999}, spread)
 }
 
 // estimate is the work to three parts of the way, at least, likely and at most, by the curves that fit within a spread.
 func (c *Curve) estimate(direction growth.Direction, p Progress, parts [3]float64, spread float64) Estimate {
-	if !(p.PerStep > 0) {
+	if !(p.StepCost > 0) {
 		return Estimate{}
 	}
 	low, high, odds, logs := math.Inf(1), 0.0, 0.0, 0.0
@@ -106,6 +106,8 @@ func (c *Curve) estimate(direction growth.Direction, p Progress, parts [3]float6
 		return Estimate{}
 	}
 	likely := min(max(low, math.Exp(logs/odds)), high) // which rounding may leave
-	from := func(x float64) growth.CoreSeconds { return p.Start + growth.CoreSeconds(max(0, x-p.Done))*p.PerStep }
+	from := func(x float64) growth.CoreSeconds {
+		return p.StartupCost + growth.CoreSeconds(max(0, x-p.Done))*p.StepCost
+	}
 	return Estimate{Low: from(low), Likely: from(likely), High: from(high), Known: true}
 }

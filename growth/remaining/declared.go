@@ -2,10 +2,10 @@ package remaining
 
 import "github.com/trellis-gpu/trellis/growth"
 
-// Declared is what is left of a total that somebody declared, and that may be wrong by a part of the truth: 0.3 for
+// FromDeclared is what is left of a total that somebody declared, and that may be wrong by a part of the truth: 0.3 for
 // ±30 %. Low and High bound the middle half of what is possible. A job that goes on beyond its total needs most likely
 // half of what it can still need; one that goes beyond all that is possible is not known any more.
-func Declared(total, done growth.CoreSeconds, wrong float64) Estimate {
+func FromDeclared(total, done growth.CoreSeconds, wrong float64) Estimate {
 	part := growth.CoreSeconds(wrong)
 	least, most := total/(1+part/2), total/(1-part/2)
 	likely := total

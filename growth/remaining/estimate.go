@@ -11,7 +11,7 @@ type Estimate struct {
 	Known  bool               `json:"known"`
 }
 
-// Exactly is work known without error.
-func Exactly(work growth.CoreSeconds) Estimate {
+// Exact is work known without error.
+func Exact(work growth.CoreSeconds) Estimate {
 	return Estimate{Low: work, Likely: work, High: work, Known: true}
 }

@@ -17,22 +17,22 @@ const (
 	later = 1.1
 )
 
-// NeedAmong is what a job at progress p still needs by the curves of those of others that are Like it, else by its own; like is
+// WorkToTargetAmong is what a job at progress p still needs by the curves of those of others that are Like it, else by its own; like is
 // which ones these are, and foretold says that they have come to this one's end: else its need is a guess, too.
-func (c *Curve) NeedAmong(others []Curve, direction growth.Direction, p Progress) (need Estimate, like []int, foretold bool) {
-	if like = c.Like(others, p.Total); len(like) > 0 {
+func (c *Curve) WorkToTargetAmong(others []Curve, direction growth.Direction, p Progress) (need Estimate, like []int, foretold bool) {
+	if like = c.Similar(others, p.Total); len(like) > 0 {
 		first := others[like[0]]
 		if foretold = first.goesTo(p.Total); foretold {
 			like = slices.DeleteFunc(like, func(i int) bool { return !others[i].way(p.Total).improves(direction) })
 			need = c.needLike(others, like, p)
 		} else {
-			need = first.Need(direction, p)
+			need = first.WorkToTarget(direction, p)
 		}
 		if need.Known {
 			return need, like, foretold
 		}
 	}
-	return c.Need(direction, p), nil, false
+	return c.WorkToTarget(direction, p), nil, false
 }
 
 // needLike is what a job at progress p still needs if it goes on as others' curves have gone to its end: what is left of the
@@ -41,7 +41,7 @@ func (c *Curve) NeedAmong(others []Curve, direction growth.Direction, p Progress
 // apart: a job that is as good as another became may be far from its own end, and one that never gets there may have come to it.
 // One that is worse than the others were at its step is given up to a quarter more, and any may need a tenth more of the steps.
 func (c *Curve) needLike(others []Curve, like []int, p Progress) Estimate {
-	if len(like) == 0 || !(p.PerStep > 0) {
+	if len(like) == 0 || !(p.StepCost > 0) {
 		return Estimate{}
 	}
 	var good, here float64
@@ -51,7 +51,7 @@ func (c *Curve) needLike(others []Curve, like []int, p Progress) Estimate {
 	}
 	good, here = good/float64(len(like)), here/float64(len(like))
 	need := func(step float64) growth.CoreSeconds {
-		return p.Start + growth.CoreSeconds(max(0, step-here))*p.PerStep
+		return p.StartupCost + growth.CoreSeconds(max(0, step-here))*p.StepCost
 	}
 	return Estimate{Low: need(good), Likely: need(good), High: need(max(good, min(later*good, p.Total))), Known: true}
 }

@@ -31,18 +31,18 @@ func TestNeedAmong(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			other, own := falling(10, tc.seen, silent), falling(10, tc.own, silent)
-			at := remaining.Progress{Done: tc.done, Total: tc.total, PerStep: 2}
+			at := remaining.Progress{Done: tc.done, Total: tc.total, StepCost: 2}
 			others := []remaining.Curve{other}
-			got, like, foretold := own.NeedAmong(others, growth.Minimize, at)
+			got, like, foretold := own.WorkToTargetAmong(others, growth.Minimize, at)
 			require.True(t, got.Known)
 			require.True(t, foretold)
 			require.Equal(t, []int{0}, like)
 			require.InDelta(t, 2*tc.want, float64(got.Likely), 2*tc.wrong)
 			require.InDelta(t, 2*tc.most, float64(got.High), 2*tc.wrong)
-			got, _, _ = own.NeedAmong(others, growth.Maximize, at)
+			got, _, _ = own.WorkToTargetAmong(others, growth.Maximize, at)
 			require.False(t, got.Known, "it goes the wrong way")
-			at.PerStep = 0
-			got, _, _ = own.NeedAmong(others, growth.Minimize, at)
+			at.StepCost = 0
+			got, _, _ = own.WorkToTargetAmong(others, growth.Minimize, at)
 			require.False(t, got.Known, "what a step costs is not known")
 		})
 	}
@@ -56,19 +56,19 @@ func TestNeedIsTheMeanOfThoseAlike(t *testing.T) {
 	}
 	risen := falling(10, 2000, silent)
 	risen.First = new(float64)
-	own, at := falling(10, 200, silent), remaining.Progress{Done: 200, Total: 2000, PerStep: 1}
+	own, at := falling(10, 200, silent), remaining.Progress{Done: 200, Total: 2000, StepCost: 1}
 	need := func(others ...remaining.Curve) float64 {
-		got, _, foretold := own.NeedAmong(others, growth.Minimize, at)
+		got, _, foretold := own.WorkToTargetAmong(others, growth.Minimize, at)
 		require.True(t, foretold)
 		return float64(got.Likely)
 	}
 	require.Greater(t, need(later), 1.05*need(exact))
 	require.InDelta(t, (need(exact)+need(later))/2, need(exact, risen, later), 1)
-	_, like, _ := own.NeedAmong([]remaining.Curve{exact, risen, later}, growth.Minimize, at)
+	_, like, _ := own.WorkToTargetAmong([]remaining.Curve{exact, risen, later}, growth.Minimize, at)
 	require.Equal(t, []int{0, 2}, like, "one that rises says nothing")
 
 	own = remaining.Curve{}
-	at = remaining.Progress{Done: 0, Total: 2000, PerStep: 1}
+	at = remaining.Progress{Done: 0, Total: 2000, StepCost: 1}
 	require.InDelta(t, (need(exact)+need(later))/2, need(exact, risen, later), 1, "before the first report all are as like, but one that rises")
 }
 
@@ -86,7 +86,7 @@ func TestWhoForetells(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			own := falling(10, 300, silent)
-			need, like, foretold := own.NeedAmong(tc.others, growth.Minimize, remaining.Progress{Done: 300, Total: 2000, PerStep: 2})
+			need, like, foretold := own.WorkToTargetAmong(tc.others, growth.Minimize, remaining.Progress{Done: 300, Total: 2000, StepCost: 2})
 			require.True(t, need.Known)
 			require.Equal(t, tc.like, like)
 			require.Equal(t, tc.foretold, foretold)
@@ -97,15 +97,15 @@ func TestWhoForetells(t *testing.T) {
 func TestNeedByAnothersFit(t *testing.T) {
 	other := falling(10, 600, silent)
 	for name, at := range map[string]remaining.Progress{
-		"its end is not known":          {Done: 300, PerStep: 2},
-		"the other has not gone as far": {Done: 300, Total: 2000, PerStep: 2},
+		"its end is not known":          {Done: 300, StepCost: 2},
+		"the other has not gone as far": {Done: 300, Total: 2000, StepCost: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			own := falling(10, 300, silent)
-			got, _, foretold := own.NeedAmong([]remaining.Curve{other}, growth.Minimize, at)
+			got, _, foretold := own.WorkToTargetAmong([]remaining.Curve{other}, growth.Minimize, at)
 			require.True(t, got.Known)
 			require.False(t, foretold)
-			require.Equal(t, other.Need(growth.Minimize, at), got)
+			require.Equal(t, other.WorkToTarget(growth.Minimize, at), got)
 		})
 	}
 }
@@ -125,7 +125,7 @@ func FuzzNeedAmong(f *testing.F) {
 		}
 		var own remaining.Curve
 		own.Add(1, 9)
-		got, like, foretold := own.NeedAmong([]remaining.Curve{other, own}, growth.Minimize, remaining.Progress{Done: done, Total: total, PerStep: 1})
+		got, like, foretold := own.WorkToTargetAmong([]remaining.Curve{other, own}, growth.Minimize, remaining.Progress{Done: done, Total: total, StepCost: 1})
 		require.False(t, foretold && len(like) == 0)
 		if got.Known {
 			require.True(t, 0 <= got.Low && got.Low <= got.Likely && got.Likely <= got.High, "%+v", got)

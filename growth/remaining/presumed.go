@@ -5,10 +5,10 @@ import "github.com/trellis-gpu/trellis/growth"
 // Parts of a job's whole work in which most have made 95 % of their metric's way: at least, most likely, at most.
 const earliest, usual, latest = 0.2, 0.4, 0.6
 
-// Presumed is the need of a job whose curve says nothing yet, while its end is known: what most jobs need. Without it the
+// TypicalWorkToTarget is the need of a job whose curve says nothing yet, while its end is known: what most jobs need. Without it the
 // youngest, who have most to gain, would be taken for those with the least. A job that has done more than that and whose
 // curve still says nothing may have no such point: nothing is known of it.
-func Presumed(done growth.CoreSeconds, left Estimate) Estimate {
+func TypicalWorkToTarget(done growth.CoreSeconds, left Estimate) Estimate {
 	if !left.Known {
 		return Estimate{}
 	}

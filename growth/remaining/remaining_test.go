@@ -18,14 +18,14 @@ func TestDeclared(t *testing.T) {
 		wrong       float64
 		want        remaining.Estimate
 	}{
-		"exact":                       {100, 30, 0, remaining.Exactly(70)},
+		"exact":                       {100, 30, 0, remaining.Exact(70)},
 		"±30 %: the middle half":      {115, 0, 0.3, remaining.Estimate{Low: 100, Likely: 115, High: 115 / 0.85, Known: true}},
 		"beyond what was declared":    {70, 80, 0.3, remaining.Estimate{Low: 0, Likely: 10, High: 20, Known: true}},
 		"beyond all that is possible": {70, 100, 0.3, remaining.Estimate{}},
 		"exact, and goes on":          {70, 70, 0, remaining.Estimate{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := remaining.Declared(tc.total, tc.done, tc.wrong)
+			got := remaining.FromDeclared(tc.total, tc.done, tc.wrong)
 			require.Equal(t, tc.want.Known, got.Known)
 			require.InDeltaSlice(t, []float64{float64(tc.want.Low), float64(tc.want.Likely), float64(tc.want.High)},
 				[]float64{float64(got.Low), float64(got.Likely), float64(got.High)}, 1e-9)
@@ -39,14 +39,14 @@ func TestPresumed(t *testing.T) {
 		left remaining.Estimate
 		want remaining.Estimate
 	}{
-		"at the beginning":         {0, remaining.Exactly(100), remaining.Estimate{Low: 20, Likely: 40, High: 60, Known: true}},
-		"some of it is done":       {20, remaining.Exactly(80), remaining.Estimate{Low: 0, Likely: 20, High: 40, Known: true}},
-		"it should have told":      {40, remaining.Exactly(60), remaining.Estimate{}},
+		"at the beginning":         {0, remaining.Exact(100), remaining.Estimate{Low: 20, Likely: 40, High: 60, Known: true}},
+		"some of it is done":       {20, remaining.Exact(80), remaining.Estimate{Low: 0, Likely: 20, High: 40, Known: true}},
+		"it should have told":      {40, remaining.Exact(60), remaining.Estimate{}},
 		"its end is not known":     {5, remaining.Estimate{}, remaining.Estimate{}},
-		"it goes on after its end": {100, remaining.Exactly(0), remaining.Estimate{}},
+		"it goes on after its end": {100, remaining.Exact(0), remaining.Estimate{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, tc.want, remaining.Presumed(tc.done, tc.left))
+			require.Equal(t, tc.want, remaining.TypicalWorkToTarget(tc.done, tc.left))
 		})
 	}
 }
@@ -70,13 +70,13 @@ func TestNeedWithoutNoise(t *testing.T) {
 			for x := 0.0; x <= 150; x += 2 {
 				c.Add(float64(x), shape.left(x))
 			}
-			at := func(done float64) remaining.Progress { return remaining.Progress{Done: done, Total: 1000, PerStep: 2} }
-			got := c.Need(shape.direction, at(150))
+			at := func(done float64) remaining.Progress { return remaining.Progress{Done: done, Total: 1000, StepCost: 2} }
+			got := c.WorkToTarget(shape.direction, at(150))
 			require.True(t, got.Known)
 			require.InEpsilon(t, 2*(shape.good-150), float64(got.Likely), 0.15)
-			require.Zero(t, c.Need(shape.direction, at(700)).Likely, "reached")
-			require.False(t, c.Need(-shape.direction, at(150)).Known, "it goes the wrong way")
-			require.False(t, c.Need(shape.direction, remaining.Progress{Done: 150, Total: 1000}).Known, "what a step costs is not known")
+			require.Zero(t, c.WorkToTarget(shape.direction, at(700)).Likely, "reached")
+			require.False(t, c.WorkToTarget(-shape.direction, at(150)).Known, "it goes the wrong way")
+			require.False(t, c.WorkToTarget(shape.direction, remaining.Progress{Done: 150, Total: 1000}).Known, "what a step costs is not known")
 		})
 	}
 }
@@ -101,7 +101,7 @@ func TestCoverage(t *testing.T) {
 					}
 					c.Add(float64(x), shape.left(x)+noise)
 				}
-				got := c.Need(shape.direction, remaining.Progress{Done: done, Total: 1000, PerStep: 1})
+				got := c.WorkToTarget(shape.direction, remaining.Progress{Done: done, Total: 1000, StepCost: 1})
 				if !got.Known {
 					continue
 				}
@@ -150,14 +150,14 @@ func TestNothingIsKnownOf(t *testing.T) {
 			for x := range 100 {
 				c.Add(float64(x), math.Exp(-float64(x)/20))
 			}
-			c.Restart()
+			c.Reset()
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var c remaining.Curve
 			feed(&c)
-			require.False(t, c.Need(growth.Minimize, remaining.Progress{PerStep: 1}).Known)
-			require.False(t, c.Left(growth.Minimize, remaining.Progress{PerStep: 1}).Known)
+			require.False(t, c.WorkToTarget(growth.Minimize, remaining.Progress{StepCost: 1}).Known)
+			require.False(t, c.RemainingWork(growth.Minimize, remaining.Progress{StepCost: 1}).Known)
 		})
 	}
 }
@@ -173,8 +173,8 @@ func TestACurveIsBounded(t *testing.T) {
 	require.NoError(t, err)
 	var again remaining.Curve
 	require.NoError(t, json.Unmarshal(text, &again))
-	require.Equal(t, c.Left(growth.Minimize, remaining.Progress{Done: 1e5, PerStep: 1}), again.Left(growth.Minimize, remaining.Progress{Done: 1e5, PerStep: 1}))
-	got := c.Left(growth.Minimize, remaining.Progress{PerStep: 1})
+	require.Equal(t, c.RemainingWork(growth.Minimize, remaining.Progress{Done: 1e5, StepCost: 1}), again.RemainingWork(growth.Minimize, remaining.Progress{Done: 1e5, StepCost: 1}))
+	got := c.RemainingWork(growth.Minimize, remaining.Progress{StepCost: 1})
 	require.InEpsilon(t, 2e4*math.Log(100), float64(got.Likely), 0.15)
 	require.Less(t, got.Low, got.Likely)
 	require.Greater(t, got.High, got.Likely)

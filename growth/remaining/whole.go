@@ -7,15 +7,15 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Whole is all of a job, from its start: what another of the same program is foretold by as long as that one has not shown
+// Profile is all of a job, from its start: what another of the same program is foretold by as long as that one has not shown
 // what its own steps cost.
-type Whole struct {
+type Profile struct {
 	// Numbers are those of its command line, in their order, and what else tells its runs apart.
 	Numbers []string `json:"numbers,omitempty"`
 	// Total is how many steps it makes, Start what it takes before the first of them, and PerStep what each takes.
-	Total   float64            `json:"total,omitempty"`
-	Start   growth.CoreSeconds `json:"start,omitempty"`
-	PerStep growth.CoreSeconds `json:"perStep,omitempty"`
+	Total       float64            `json:"total,omitempty"`
+	StartupCost growth.CoreSeconds `json:"start,omitempty"`
+	StepCost    growth.CoreSeconds `json:"perStep,omitempty"`
 }
 
 const (
@@ -26,26 +26,26 @@ const (
 	mostSteps = 1e12
 )
 
-// Foretell completes the progress of a job of the same program, which has so far told at most its steps, and says what is left
+// Predict completes the progress of a job of the same program, which has so far told at most its steps, and says what is left
 // to it, after it has used some work. A total that it has not told is the other's where all of their numbers are the
 // same, else the number that stands where that one's total stands. What is left is not known where there is none.
-func (w Whole) Foretell(p Progress, numbers []string, used growth.CoreSeconds) (Progress, Estimate) {
+func (w Profile) Predict(p Progress, numbers []string, used growth.CoreSeconds) (Progress, Estimate) {
 	if p.Total == 0 {
 		p.Total = w.total(numbers)
 	}
-	if p.PerStep = w.PerStep; !(p.PerStep > 0) || !(p.Total > 0) {
+	if p.StepCost = w.StepCost; !(p.StepCost > 0) || !(p.Total > 0) {
 		return p, Estimate{}
 	}
 	if p.Done == 0 {
-		p.Start = max(0, w.Start-used)
+		p.StartupCost = max(0, w.StartupCost-used)
 	}
-	left := p.Start + growth.CoreSeconds(max(0, p.Total-p.Done))*p.PerStep
-	whole := w.Start + growth.CoreSeconds(p.Total)*p.PerStep
+	left := p.StartupCost + growth.CoreSeconds(max(0, p.Total-p.Done))*p.StepCost
+	whole := w.StartupCost + growth.CoreSeconds(p.Total)*p.StepCost
 	return p, Estimate{Low: min(left, max(0, atWorst*whole-used)), Likely: left, High: left / atWorst, Known: true}
 }
 
 // total is how many steps a job with other numbers makes; 0 where they do not tell.
-func (w Whole) total(numbers []string) (total float64) {
+func (w Profile) total(numbers []string) (total float64) {
 	if slices.Equal(numbers, w.Numbers) {
 		return w.Total
 	}

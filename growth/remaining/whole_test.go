@@ -13,8 +13,8 @@ import (
 )
 
 // What ran before: --steps 100 --seed 7, 6 core-seconds to its first step and 2 for each.
-func ran() remaining.Whole {
-	return remaining.Whole{Numbers: []string{"100", "7"}, Total: 100, Start: 6, PerStep: 2}
+func ran() remaining.Profile {
+	return remaining.Profile{Numbers: []string{"100", "7"}, Total: 100, StartupCost: 6, StepCost: 2}
 }
 
 func TestAJobIsForetoldBeforeItsFirstStep(t *testing.T) {
@@ -35,10 +35,10 @@ func TestAJobIsForetoldBeforeItsFirstStep(t *testing.T) {
 		"of fewer numbers":                  {"", remaining.Progress{}, 0, remaining.Estimate{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, left := ran().Foretell(tc.told, strings.Fields(tc.numbers), tc.used)
+			p, left := ran().Predict(tc.told, strings.Fields(tc.numbers), tc.used)
 			require.Equal(t, tc.want, left)
 			if left.Known {
-				require.Equal(t, growth.CoreSeconds(2), p.PerStep)
+				require.Equal(t, growth.CoreSeconds(2), p.StepCost)
 			}
 		})
 	}
@@ -61,7 +61,7 @@ func TestWhichNumberIsTheSteps(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := ran()
 			w.Numbers = strings.Fields(tc.was)
-			p, left := w.Foretell(remaining.Progress{}, strings.Fields(tc.is), 0)
+			p, left := w.Predict(remaining.Progress{}, strings.Fields(tc.is), 0)
 			require.Equal(t, tc.want, p.Total)
 			require.Equal(t, tc.want > 0, left.Known)
 		})
@@ -69,14 +69,14 @@ func TestWhichNumberIsTheSteps(t *testing.T) {
 }
 
 func TestNothingIsForetoldByWhatIsNotKnown(t *testing.T) {
-	for name, w := range map[string]remaining.Whole{
+	for name, w := range map[string]remaining.Profile{
 		"nothing":                 {},
 		"what a step takes":       {Total: 100, Numbers: []string{"100"}},
-		"how many steps it makes": {PerStep: 2, Numbers: []string{"0"}},
-		"a step of no number":     {Total: 100, Numbers: []string{"100"}, PerStep: growth.CoreSeconds(math.NaN())},
+		"how many steps it makes": {StepCost: 2, Numbers: []string{"0"}},
+		"a step of no number":     {Total: 100, Numbers: []string{"100"}, StepCost: growth.CoreSeconds(math.NaN())},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, left := w.Foretell(remaining.Progress{}, []string{"5"}, 0)
+			_, left := w.Predict(remaining.Progress{}, []string{"5"}, 0)
 			require.Zero(t, left)
 		})
 	}
@@ -92,8 +92,8 @@ func FuzzForetell(f *testing.F) {
 				return
 			}
 		}
-		w := remaining.Whole{Numbers: strings.Fields(was), Total: total, Start: growth.CoreSeconds(start), PerStep: growth.CoreSeconds(perStep)}
-		_, left := w.Foretell(remaining.Progress{Done: done, Total: told}, strings.Fields(is), growth.CoreSeconds(used))
+		w := remaining.Profile{Numbers: strings.Fields(was), Total: total, StartupCost: growth.CoreSeconds(start), StepCost: growth.CoreSeconds(perStep)}
+		_, left := w.Predict(remaining.Progress{Done: done, Total: told}, strings.Fields(is), growth.CoreSeconds(used))
 		require.GreaterOrEqual(t, left.Low, growth.CoreSeconds(0))
 		require.LessOrEqual(t, left.Low, left.Likely)
 		require.LessOrEqual(t, left.Likely, left.High)
@@ -106,11 +106,11 @@ func FuzzForetell(f *testing.F) {
 func TestNeedBeforeTheFirstStep(t *testing.T) {
 	var none remaining.Curve
 	other := falling(10, 2000, silent)
-	at := remaining.Progress{Total: 2000, PerStep: 2}
+	at := remaining.Progress{Total: 2000, StepCost: 2}
 	later := at
-	later.Start = 30
-	now, _, _ := none.NeedAmong([]remaining.Curve{other}, growth.Minimize, at)
-	then, _, _ := none.NeedAmong([]remaining.Curve{other}, growth.Minimize, later)
+	later.StartupCost = 30
+	now, _, _ := none.WorkToTargetAmong([]remaining.Curve{other}, growth.Minimize, at)
+	then, _, _ := none.WorkToTargetAmong([]remaining.Curve{other}, growth.Minimize, later)
 	require.True(t, now.Known)
 	require.Equal(t, remaining.Estimate{Low: now.Low + 30, Likely: now.Likely + 30, High: now.High + 30, Known: true}, then)
 }

@@ -8,54 +8,54 @@ import (
 )
 
 const (
-	// Patience is how long what was refused once is not asked for again, whatever changes; twice as long after each time
+	// MinBackoff is how long what was refused once is not asked for again, whatever changes; twice as long after each time
 	// more.
-	Patience = 30 * time.Second
-	// MostPatience is the longest that it ever is.
-	MostPatience = 16 * time.Minute
+	MinBackoff = 30 * time.Second
+	// MaxBackoff is the longest that it ever is.
+	MaxBackoff = 16 * time.Minute
 )
 
 // Refusal is a job's request that can not be. The zero value is none.
 type Refusal struct {
-	// Asked is what was asked for, InForce what the job has instead.
-	Asked   growth.MilliCPU `json:"asked"`
-	InForce growth.MilliCPU `json:"inForce"`
+	// Requested is what was asked for, InForce what the job has instead.
+	Requested growth.MilliCPU `json:"asked"`
+	InForce   growth.MilliCPU `json:"inForce"`
 	// At is when it was refused, Times how often in a row.
 	At    time.Time `json:"at"`
 	Times int       `json:"times"`
-	// Stirred says that the pod or the node has changed since, so that it may be worth asking.
-	Stirred bool `json:"stirred,omitempty"`
+	// Changed says that the pod or the node has changed since, so that it may be worth asking.
+	Changed bool `json:"stirred,omitempty"`
 }
 
-// Again is the refusal after one more.
-func (r Refusal) Again(asked, inForce growth.MilliCPU, now time.Time) Refusal {
-	return Refusal{Asked: asked, InForce: inForce, At: now, Times: r.Times + 1}
+// Refused is the refusal after one more.
+func (r Refusal) Refused(asked, inForce growth.MilliCPU, now time.Time) Refusal {
+	return Refusal{Requested: asked, InForce: inForce, At: now, Times: r.Times + 1}
 }
 
-// Until is when it may be asked again, unless the pod or the node changes.
-func (r Refusal) Until() time.Time {
-	patience := Patience
-	for i := 1; i < r.Times && patience < MostPatience; i++ {
+// RetryAt is when it may be asked again, unless the pod or the node changes.
+func (r Refusal) RetryAt() time.Time {
+	patience := MinBackoff
+	for i := 1; i < r.Times && patience < MaxBackoff; i++ {
 		patience *= 2
 	}
-	if r.Stirred {
-		patience = Patience
+	if r.Changed {
+		patience = MinBackoff
 	}
-	return r.At.Add(min(patience, MostPatience))
+	return r.At.Add(min(patience, MaxBackoff))
 }
 
-// Stands tells that what was refused is not to be asked for yet. A clock that went back ends it: then nobody knows.
-func (r Refusal) Stands(now time.Time) bool {
-	return r.Times > 0 && now.Before(r.Until()) && !now.Before(r.At)
+// Active tells that what was refused is not to be asked for yet. A clock that went back ends it: then nobody knows.
+func (r Refusal) Active(now time.Time) bool {
+	return r.Times > 0 && now.Before(r.RetryAt()) && !now.Before(r.At)
 }
 
-// Past tells that the job has meanwhile got what it was refused, or more of it.
-func (r Refusal) Past(inForce growth.MilliCPU) bool {
-	return r.Times > 0 && (inForce > r.InForce) == (r.Asked > r.InForce) && inForce != r.InForce
+// Resolved tells that the job has meanwhile got what it was refused, or more of it.
+func (r Refusal) Resolved(inForce growth.MilliCPU) bool {
+	return r.Times > 0 && (inForce > r.InForce) == (r.Requested > r.InForce) && inForce != r.InForce
 }
 
 // raise tells that it was more that was refused, and not less.
-func (r Refusal) raise() bool { return r.Asked > r.InForce }
+func (r Refusal) raise() bool { return r.Requested > r.InForce }
 
 // Divide turns shares of a pool into requests, none below least, as far as refusals that stand allow, and tells what is
 // left of the pool. Who can not have more leaves the rest of its part unused: others may not be able to give it back. Who
@@ -68,14 +68,14 @@ func Divide(shares []growth.Share, refusals []Refusal, pool, least growth.MilliC
 		}
 		again = false
 		for i, r := range refusals {
-			if !fixed[i] && r.Stands(now) && !r.raise() && requests[i] < r.InForce {
+			if !fixed[i] && r.Active(now) && !r.raise() && requests[i] < r.InForce {
 				fixed[i], again = true, true
 			}
 		}
 	}
 	left = pool
 	for i, r := range refusals {
-		if r.Stands(now) && r.raise() && requests[i] > r.InForce {
+		if r.Active(now) && r.raise() && requests[i] > r.InForce {
 			left -= requests[i] - r.InForce
 			requests[i] = r.InForce
 		}

@@ -16,11 +16,11 @@ var now = time.Unix(1_700_000_000, 0)
 func TestARefusalStands(t *testing.T) {
 	refused := func(times int) (r resize.Refusal) {
 		for range times {
-			r = r.Again(750, 500, now)
+			r = r.Refused(750, 500, now)
 		}
 		return r
 	}
-	stirred := func(r resize.Refusal) resize.Refusal { r.Stirred = true; return r }
+	stirred := func(r resize.Refusal) resize.Refusal { r.Changed = true; return r }
 	for name, tc := range map[string]struct {
 		refusal resize.Refusal
 		after   time.Duration
@@ -38,24 +38,24 @@ func TestARefusalStands(t *testing.T) {
 		"a clock that went back ends it too":   {refused(10), -time.Hour, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, tc.want, tc.refusal.Stands(now.Add(tc.after)))
+			require.Equal(t, tc.want, tc.refusal.Active(now.Add(tc.after)))
 		})
 	}
 }
 
 func TestARefusalIsPast(t *testing.T) {
-	raise, fall := resize.Refusal{}.Again(750, 500, now), resize.Refusal{}.Again(250, 500, now)
-	require.False(t, raise.Past(500))
-	require.False(t, raise.Past(400), "less was never refused")
-	require.True(t, raise.Past(600))
-	require.False(t, fall.Past(500))
-	require.False(t, fall.Past(600))
-	require.True(t, fall.Past(400))
-	require.False(t, resize.Refusal{}.Past(400))
+	raise, fall := resize.Refusal{}.Refused(750, 500, now), resize.Refusal{}.Refused(250, 500, now)
+	require.False(t, raise.Resolved(500))
+	require.False(t, raise.Resolved(400), "less was never refused")
+	require.True(t, raise.Resolved(600))
+	require.False(t, fall.Resolved(500))
+	require.False(t, fall.Resolved(600))
+	require.True(t, fall.Resolved(400))
+	require.False(t, resize.Refusal{}.Resolved(400))
 }
 
 func TestDivide(t *testing.T) {
-	none, more, less := resize.Refusal{}, resize.Refusal{}.Again(750, 500, now), resize.Refusal{}.Again(100, 500, now)
+	none, more, less := resize.Refusal{}, resize.Refusal{}.Refused(750, 500, now), resize.Refusal{}.Refused(100, 500, now)
 	for name, tc := range map[string]struct {
 		shares   []growth.Share
 		refusals []resize.Refusal
@@ -70,7 +70,7 @@ func TestDivide(t *testing.T) {
 		"what can not be taken others do without":  {[]growth.Share{.2, .6, .2}, []resize.Refusal{less, none, none}, 0, []growth.MilliCPU{500, 375, 125}, 1000},
 		"both at once":                             {[]growth.Share{.1, .9}, []resize.Refusal{less, more}, 0, []growth.MilliCPU{500, 500}, 1000},
 		"two that keep too much":                   {[]growth.Share{.4, .5, .1}, []resize.Refusal{less, less, none}, 0, nil, 1000},
-		"one that keeps makes another one keep":    {[]growth.Share{.3, .6, .1}, []resize.Refusal{less, resize.Refusal{}.Again(100, 440, now), none}, 0, []growth.MilliCPU{500, 440, 60}, 1000},
+		"one that keeps makes another one keep":    {[]growth.Share{.3, .6, .1}, []resize.Refusal{less, resize.Refusal{}.Refused(100, 440, now), none}, 0, []growth.MilliCPU{500, 440, 60}, 1000},
 		"nobody":                                   {nil, nil, 0, []growth.MilliCPU{}, 1000},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -92,7 +92,7 @@ func TestDivideAlwaysKeepsToThePool(t *testing.T) {
 		for i := range n {
 			shares[i] = (growth.Share(parts[i]) + 1) / sum
 			if asked[i] != inForce[i] && asked[i]%3 > 0 {
-				refusals[i] = refusals[i].Again(growth.MilliCPU(asked[i])+10, growth.MilliCPU(inForce[i])+10, now)
+				refusals[i] = refusals[i].Refused(growth.MilliCPU(asked[i])+10, growth.MilliCPU(inForce[i])+10, now)
 			}
 		}
 		requests, left := resize.Divide(shares, refusals, 2000, 10, now)
@@ -102,7 +102,7 @@ func TestDivideAlwaysKeepsToThePool(t *testing.T) {
 		total := growth.MilliCPU(0)
 		for i, r := range refusals {
 			total += requests[i]
-			if r.Times > 0 && ((r.Asked > r.InForce && requests[i] > r.InForce) || (r.Asked < r.InForce && requests[i] < r.InForce)) {
+			if r.Times > 0 && ((r.Requested > r.InForce && requests[i] > r.InForce) || (r.Requested < r.InForce && requests[i] < r.InForce)) {
 				return false
 			}
 		}

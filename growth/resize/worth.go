@@ -13,9 +13,9 @@ const (
 // Change is one job's request as it stands and as it was decided.
 type Change struct {
 	From, To growth.MilliCPU
-	// Apart is how far apart the two are, container by container: more than the difference of their sums if somebody
+	// Distance is how far apart the two are, container by container: more than the difference of their sums if somebody
 	// else has divided the request otherwise.
-	Apart growth.MilliCPU
+	Distance growth.MilliCPU
 	// Exact says that the change is made however little it is.
 	Exact bool
 }
@@ -25,11 +25,11 @@ func Deadband(from, pool growth.MilliCPU) growth.MilliCPU {
 	return max(least.Of(from), min(slight, slightPart.Of(pool)))
 }
 
-// Worth tells of each change whether it is made.
-func Worth(pool growth.MilliCPU, changes []Change) []bool {
+// Select tells of each change whether it is made.
+func Select(pool growth.MilliCPU, changes []Change) []bool {
 	made, sum := make([]bool, len(changes)), growth.MilliCPU(0)
 	for i, c := range changes {
-		made[i] = c.Apart > 0 && (c.Exact || c.Apart >= Deadband(c.From, pool))
+		made[i] = c.Distance > 0 && (c.Exact || c.Distance >= Deadband(c.From, pool))
 		if made[i] {
 			sum += c.To
 		} else {

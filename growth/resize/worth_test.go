@@ -11,7 +11,7 @@ import (
 )
 
 func change(from, to growth.MilliCPU) resize.Change {
-	return resize.Change{From: from, To: to, Apart: max(from-to, to-from)}
+	return resize.Change{From: from, To: to, Distance: max(from-to, to-from)}
 }
 
 func TestWorth(t *testing.T) {
@@ -30,7 +30,7 @@ func TestWorth(t *testing.T) {
 		"of a small pool, a hundredth":           {200, []resize.Change{change(20, 21), change(20, 22)}, []bool{false, true}},
 		"of a tiny one, all":                     {60, []resize.Change{change(20, 21)}, []bool{true}},
 		"a job's first resize is exact":          {1000, []resize.Change{exactly(change(500, 499)), change(498, 500)}, []bool{true, false}},
-		"a container's part may be off alone":    {1000, []resize.Change{{From: 500, To: 500, Apart: 100}}, []bool{true}},
+		"a container's part may be off alone":    {1000, []resize.Change{{From: 500, To: 500, Distance: 100}}, []bool{true}},
 		"a rise that is made lowers who must":    {1000, []resize.Change{change(400, 397), change(400, 397), change(200, 206)}, []bool{true, true, true}},
 		"and nobody else":                        {1003, []resize.Change{change(400, 397), change(400, 398), change(200, 206)}, []bool{true, false, true}},
 		"rises that are not made need no room":   {1000, []resize.Change{change(500, 503), change(500, 497)}, []bool{false, false}},
@@ -39,7 +39,7 @@ func TestWorth(t *testing.T) {
 		"nobody":                                 {0, nil, []bool{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, tc.want, resize.Worth(tc.pool, tc.changes))
+			require.Equal(t, tc.want, resize.Select(tc.pool, tc.changes))
 		})
 	}
 }
@@ -55,14 +55,14 @@ func TestWorthKeepsToThePool(t *testing.T) {
 			pool += growth.MilliCPU(to[i])
 		}
 		sum := growth.MilliCPU(0)
-		for i, made := range resize.Worth(pool, changes) {
+		for i, made := range resize.Select(pool, changes) {
 			c := changes[i]
 			if made {
 				sum += c.To
 				continue
 			}
 			sum += c.From
-			if c.Apart >= resize.Deadband(c.From, pool) && c.Apart > 0 {
+			if c.Distance >= resize.Deadband(c.From, pool) && c.Distance > 0 {
 				return false
 			}
 		}
@@ -75,7 +75,7 @@ func TestWorthKeepsToThePool(t *testing.T) {
 func TestSmallChangesAddUp(t *testing.T) {
 	stands, resizes := growth.MilliCPU(500), 0
 	for to := stands; to > 300; to-- {
-		if resize.Worth(1000, []resize.Change{change(stands, to)})[0] {
+		if resize.Select(1000, []resize.Change{change(stands, to)})[0] {
 			stands, resizes = to, resizes+1
 		}
 		require.Less(t, stands-to, growth.MilliCPU(15))

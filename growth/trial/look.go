@@ -6,14 +6,14 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Look is what an interval has shown of a job.
-type Look struct {
+// Observation is what an interval has shown of a job.
+type Observation struct {
 	// Reported says that the job has said anything; without it nothing else counts but Restarted.
 	Reported bool             `json:"-"`
 	Samples  growth.PerSecond `json:"samples,omitempty"`
 	// Value is the mean of the metric, Valued whether there was any.
-	Value  float64 `json:"value,omitempty"`
-	Valued bool    `json:"valued,omitempty"`
+	Value    float64 `json:"value,omitempty"`
+	HasValue bool    `json:"valued,omitempty"`
 	// Share is the CPU that the job was entitled to, a part of the pool.
 	Share growth.Share `json:"share,omitempty"`
 	// Batch and Loaders are what the job says it runs with; 0 and -1 for a job that never said.
@@ -23,27 +23,27 @@ type Look struct {
 	Restarted bool `json:"-"`
 }
 
-// Looks are some in a row.
-type Looks []Look
+// Observations are some in a row.
+type Observations []Observation
 
 // with adds one to the last few. Of others than like it nothing is left.
-func (ls Looks) with(l Look) Looks {
+func (ls Observations) with(l Observation) Observations {
 	if n := len(ls); l.Restarted || (n > 0 && (ls[n-1].Batch != l.Batch || ls[n-1].Loaders != l.Loaders)) {
 		ls = nil
 	}
 	if len(ls) >= window {
 		ls = ls[len(ls)-window+1:]
 	}
-	return append(append(Looks{}, ls...), l)
+	return append(append(Observations{}, ls...), l)
 }
 
 // comparable tells that there is something to compare with.
-func (ls Looks) comparable() bool {
+func (ls Observations) comparable() bool {
 	_, _, valued := ls.values()
 	return len(ls) == window && (valued || ls.samples() > 0)
 }
 
-func (ls Looks) samples() growth.PerSecond {
+func (ls Observations) samples() growth.PerSecond {
 	sum := growth.PerSecond(0)
 	for _, l := range ls {
 		sum += l.Samples
@@ -51,7 +51,7 @@ func (ls Looks) samples() growth.PerSecond {
 	return sum / growth.PerSecond(max(len(ls), 1))
 }
 
-func (ls Looks) share() growth.Share {
+func (ls Observations) share() growth.Share {
 	sum := growth.Share(0)
 	for _, l := range ls {
 		sum += l.Share
@@ -60,10 +60,10 @@ func (ls Looks) share() growth.Share {
 }
 
 // values are the metric's mean, and how far apart its values were.
-func (ls Looks) values() (mean, spread float64, valued bool) {
+func (ls Observations) values() (mean, spread float64, valued bool) {
 	least, most, n := math.Inf(1), math.Inf(-1), 0.0
 	for _, l := range ls {
-		if l.Valued {
+		if l.HasValue {
 			n++
 			mean += (l.Value - mean) / n
 			least, most = min(least, l.Value), max(most, l.Value)

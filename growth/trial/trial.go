@@ -11,8 +11,8 @@ const (
 	window = 3
 	// silence is how many looks without a report a trial survives.
 	silence = 3
-	// Slack is what a job may lose by it.
-	Slack growth.Share = 0.1
+	// Tolerance is what a job may lose by it.
+	Tolerance growth.Share = 0.1
 )
 
 // Phase is where a trial stands.
@@ -20,33 +20,33 @@ type Phase string
 
 // The phases there are.
 const (
-	Idle    Phase = ""
-	Offered Phase = "offered"
-	Trying  Phase = "trying"
-	Back    Phase = "back"
+	Idle        Phase = ""
+	Offered     Phase = "offered"
+	Trying      Phase = "trying"
+	RollingBack Phase = "back"
 )
 
 // State is what is known of one job's trials. The zero value is of one that has had none. It goes over restarts.
 type State struct {
 	Phase Phase `json:"phase,omitempty"`
 	// From and To are batch sizes, Wish the one the job is to be told; 0 for none.
-	From int `json:"from,omitempty"`
-	To   int `json:"to,omitempty"`
-	Wish int `json:"wish,omitempty"`
+	From      int `json:"from,omitempty"`
+	To        int `json:"to,omitempty"`
+	Requested int `json:"wish,omitempty"`
 	// Before are the last looks before the trial, After those of it.
-	Before Looks `json:"before,omitempty"`
-	After  Looks `json:"after,omitempty"`
-	// Mixed says that the look which is of both sizes has been, Silent counts those without a report.
-	Mixed  bool `json:"mixed,omitempty"`
-	Silent int  `json:"silent,omitempty"`
+	Before Observations `json:"before,omitempty"`
+	After  Observations `json:"after,omitempty"`
+	// MixedSeen says that the look which is of both sizes has been, Silent counts those without a report.
+	MixedSeen bool `json:"mixed,omitempty"`
+	Silent    int  `json:"silent,omitempty"`
 	// Above and Below bound what is offered: sizes from Above on and from Below down have made the job worse; 0 for
 	// no bound.
-	Above int `json:"above,omitempty"`
-	Below int `json:"below,omitempty"`
+	RejectedFrom int `json:"above,omitempty"`
+	RejectedUpTo int `json:"below,omitempty"`
 }
 
-// Underway tells that a trial is on, in which nothing else should change.
-func (s State) Underway() bool { return s.Phase == Offered || s.Phase == Trying }
+// InProgress tells that a trial is on, in which nothing else should change.
+func (s State) InProgress() bool { return s.Phase == Offered || s.Phase == Trying }
 
 // Verdict is what a look has led to.
 type Verdict string
@@ -62,13 +62,13 @@ const (
 
 // Next takes a look. advised is the size that is wished for, 0 for none; better the way the metric improves. reason is a
 // sentence for people.
-func (s State) Next(l Look, advised int, better growth.Direction) (next State, verdict Verdict, reason string) {
+func (s State) Next(l Observation, advised int, better growth.Direction) (next State, verdict Verdict, reason string) {
 	switch s.Phase {
 	case Offered:
 		return s.offered(l, advised)
 	case Trying:
 		return s.trying(l, better)
-	case Back:
+	case RollingBack:
 		if l.Reported && l.Batch == s.From {
 			s.Phase = Idle
 		}
@@ -80,28 +80,28 @@ func (s State) Next(l Look, advised int, better growth.Direction) (next State, v
 	if advised <= 0 || l.Batch <= 0 || advised == l.Batch || s.refused(advised) || !s.Before.comparable() {
 		return s, None, ""
 	}
-	s.Phase, s.From, s.To, s.Wish = Offered, l.Batch, advised, advised
+	s.Phase, s.From, s.To, s.Requested = Offered, l.Batch, advised, advised
 	return s, Offering, fmt.Sprintf("batch size %d is offered in place of %d", s.To, s.From)
 }
 
 func (s State) refused(size int) bool {
-	return (s.Above > 0 && size >= s.Above) || (s.Below > 0 && size <= s.Below)
+	return (s.RejectedFrom > 0 && size >= s.RejectedFrom) || (s.RejectedUpTo > 0 && size <= s.RejectedUpTo)
 }
 
-func (s State) offered(l Look, advised int) (State, Verdict, string) {
+func (s State) offered(l Observation, advised int) (State, Verdict, string) {
 	switch {
 	case l.Restarted:
 		return s.back("the job has restarted")
 	case l.Reported && l.Batch == s.To:
-		s.Phase, s.After, s.Mixed, s.Silent = Trying, nil, false, 0
+		s.Phase, s.After, s.MixedSeen, s.Silent = Trying, nil, false, 0
 	case advised != s.To:
-		s.Phase, s.Wish = Idle, s.From
+		s.Phase, s.Requested = Idle, s.From
 		return s, Withdrawn, fmt.Sprintf("batch size %d is not advised any more", s.To)
 	}
 	return s, None, ""
 }
 
-func (s State) trying(l Look, better growth.Direction) (State, Verdict, string) {
+func (s State) trying(l Observation, better growth.Direction) (State, Verdict, string) {
 	switch {
 	case l.Restarted:
 		return s.back("the job has restarted")
@@ -111,14 +111,14 @@ func (s State) trying(l Look, better growth.Direction) (State, Verdict, string) 
 		}
 		return s, None, ""
 	case l.Batch != s.To: // its own will
-		s.Phase, s.Wish, s.Before, s.After = Idle, 0, Looks{l}, nil
+		s.Phase, s.Requested, s.Before, s.After = Idle, 0, Observations{l}, nil
 		return s, Withdrawn, fmt.Sprintf("the job has gone on to batch size %d by itself", l.Batch)
-	case !s.Mixed:
-		s.Mixed, s.Silent = true, 0
+	case !s.MixedSeen:
+		s.MixedSeen, s.Silent = true, 0
 		return s, None, ""
 	}
 	s.Silent = 0
-	if s.After = append(append(Looks{}, s.After...), l); len(s.After) < window {
+	if s.After = append(append(Observations{}, s.After...), l); len(s.After) < window {
 		return s, None, ""
 	}
 	if why := worse(s.Before, s.After, better); why != "" {
@@ -132,10 +132,10 @@ func (s State) trying(l Look, better growth.Direction) (State, Verdict, string) 
 // back gives up, for good.
 func (s State) back(why string) (State, Verdict, string) {
 	if s.To > s.From {
-		s.Above = s.To
+		s.RejectedFrom = s.To
 	} else {
-		s.Below = s.To
+		s.RejectedUpTo = s.To
 	}
-	s.Phase, s.Wish, s.Before, s.After = Back, s.From, nil, nil
+	s.Phase, s.Requested, s.Before, s.After = RollingBack, s.From, nil, nil
 	return s, RolledBack, fmt.Sprintf("batch size %d goes back to %d, and is not tried again: %s", s.To, s.From, why)
 }

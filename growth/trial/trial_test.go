@@ -14,19 +14,19 @@ import (
 )
 
 // look is of a job with half of the node and a loss.
-func look(batch int, samples growth.PerSecond, loss float64) trial.Look {
-	return trial.Look{Reported: true, Samples: samples, Value: loss, Valued: true, Share: .5, Batch: batch, Loaders: 2}
+func look(batch int, samples growth.PerSecond, loss float64) trial.Observation {
+	return trial.Observation{Reported: true, Samples: samples, Value: loss, HasValue: true, Share: .5, Batch: batch, Loaders: 2}
 }
 
-func times(n int, l trial.Look) []trial.Look {
-	all := make([]trial.Look, n)
+func times(n int, l trial.Observation) []trial.Observation {
+	all := make([]trial.Observation, n)
 	for i := range all {
 		all[i] = l
 	}
 	return all
 }
 
-func script(parts ...[]trial.Look) (all []trial.Look) {
+func script(parts ...[]trial.Observation) (all []trial.Observation) {
 	for _, p := range parts {
 		all = append(all, p...)
 	}
@@ -34,7 +34,7 @@ func script(parts ...[]trial.Look) (all []trial.Look) {
 }
 
 // through takes looks one after another and returns the verdicts that are any, and the last reason.
-func through(s trial.State, advised int, better growth.Direction, looks []trial.Look) (trial.State, []trial.Verdict, string) {
+func through(s trial.State, advised int, better growth.Direction, looks []trial.Observation) (trial.State, []trial.Verdict, string) {
 	verdicts, last := []trial.Verdict{}, ""
 	for _, l := range looks {
 		next, verdict, reason := s.Next(l, advised, better)
@@ -46,24 +46,24 @@ func through(s trial.State, advised int, better growth.Direction, looks []trial.
 }
 
 func TestTrials(t *testing.T) {
-	before, silent := times(3, look(64, 100, 1)), trial.Look{Share: .5}
+	before, silent := times(3, look(64, 100, 1)), trial.Observation{Share: .5}
 	restarted := look(64, 100, 1)
 	restarted.Restarted = true
-	with := func(l trial.Look, change func(*trial.Look)) trial.Look { change(&l); return l }
+	with := func(l trial.Observation, change func(*trial.Observation)) trial.Observation { change(&l); return l }
 	offering, kept, back, withdrawn := trial.Offering, trial.Kept, trial.RolledBack, trial.Withdrawn
 	for name, tc := range map[string]struct {
-		looks []trial.Look
+		looks []trial.Observation
 		want  []trial.Verdict
 		wish  int
 		says  string
 	}{
 		"two looks are too few":                        {before[:2], []trial.Verdict{}, 0, ""},
 		"three will do":                                {before, []trial.Verdict{offering}, 128, "128 is offered in place of 64"},
-		"not with other loaders":                       {script(before[:2], times(1, with(before[0], func(l *trial.Look) { l.Loaders = 3 }))), []trial.Verdict{}, 0, ""},
+		"not with other loaders":                       {script(before[:2], times(1, with(before[0], func(l *trial.Observation) { l.Loaders = 3 }))), []trial.Verdict{}, 0, ""},
 		"nor over a restart":                           {script(before[:2], times(1, restarted)), []trial.Verdict{}, 0, ""},
 		"silence between does not matter":              {script(before[:2], times(9, silent), before[:1]), []trial.Verdict{offering}, 128, "offered"},
 		"nothing to go back to":                        {times(9, look(0, 100, 1)), []trial.Verdict{}, 0, ""},
-		"nothing to compare with":                      {times(9, trial.Look{Reported: true, Batch: 64}), []trial.Verdict{}, 0, ""},
+		"nothing to compare with":                      {times(9, trial.Observation{Reported: true, Batch: 64}), []trial.Verdict{}, 0, ""},
 		"a job that has it already":                    {times(9, look(128, 100, 1)), []trial.Verdict{}, 0, ""},
 		"an epoch may be long":                         {script(before, times(500, before[0])), []trial.Verdict{offering}, 128, "offered"},
 		"one that stays as it was":                     {script(before, times(4, look(128, 100, 1))), []trial.Verdict{offering}, 128, "offered"},
@@ -71,13 +71,13 @@ func TestTrials(t *testing.T) {
 		"the first look is of both":                    {script(before, times(1, look(128, 100, 1)), times(1, look(128, 1, 9)), times(3, look(128, 100, 1))), []trial.Verdict{offering, kept}, 128, "stays"},
 		"a tenth less is within the bound":             {script(before, times(5, look(128, 91, 1))), []trial.Verdict{offering, kept}, 128, "stays"},
 		"more is not":                                  {script(before, times(5, look(128, 89, 1))), []trial.Verdict{offering, back}, 64, "89.0 samples/s, and at least 90.0 of the 100.0 before were to stay"},
-		"unless the share has shrunk as well":          {script(before, times(5, with(look(128, 60, 1), func(l *trial.Look) { l.Share = .3 }))), []trial.Verdict{offering, kept}, 128, "stays"},
-		"a share that grew excuses nothing":            {script(before, times(5, with(look(128, 60, 1), func(l *trial.Look) { l.Share = 1 }))), []trial.Verdict{offering, back}, 64, "60.0 samples/s"},
+		"unless the share has shrunk as well":          {script(before, times(5, with(look(128, 60, 1), func(l *trial.Observation) { l.Share = .3 }))), []trial.Verdict{offering, kept}, 128, "stays"},
+		"a share that grew excuses nothing":            {script(before, times(5, with(look(128, 60, 1), func(l *trial.Observation) { l.Share = 1 }))), []trial.Verdict{offering, back}, 64, "60.0 samples/s"},
 		"a loss that rises":                            {script(before, times(5, look(128, 200, 1.2))), []trial.Verdict{offering, back}, 64, "its metric went from 1 to 1.2"},
 		"a loss that falls":                            {script(before, times(5, look(128, 200, .2))), []trial.Verdict{offering, kept}, 128, "stays"},
-		"a loss that varied as much before":            {script([]trial.Look{look(64, 100, 1), look(64, 100, 1.2), look(64, 100, .8)}, times(5, look(128, 100, 1.5))), []trial.Verdict{offering, kept}, 128, "stays"},
-		"a loss that is not finite is not said":        {script(before, times(5, with(look(128, 100, 0), func(l *trial.Look) { l.Valued = false }))), []trial.Verdict{offering, back}, 64, "not reported any more"},
-		"a job without a metric goes by its speed":     {script(times(3, with(before[0], func(l *trial.Look) { l.Valued = false })), times(5, look(128, 50, 0))), []trial.Verdict{offering, back}, 64, "50.0 samples/s"},
+		"a loss that varied as much before":            {script([]trial.Observation{look(64, 100, 1), look(64, 100, 1.2), look(64, 100, .8)}, times(5, look(128, 100, 1.5))), []trial.Verdict{offering, kept}, 128, "stays"},
+		"a loss that is not finite is not said":        {script(before, times(5, with(look(128, 100, 0), func(l *trial.Observation) { l.HasValue = false }))), []trial.Verdict{offering, back}, 64, "not reported any more"},
+		"a job without a metric goes by its speed":     {script(times(3, with(before[0], func(l *trial.Observation) { l.HasValue = false })), times(5, look(128, 50, 0))), []trial.Verdict{offering, back}, 64, "50.0 samples/s"},
 		"one without samples goes by its metric":       {script(times(3, look(64, 0, 1)), times(5, look(128, 0, 1))), []trial.Verdict{offering, kept}, 128, "stays"},
 		"a restart while it is offered":                {script(before, times(1, restarted)), []trial.Verdict{offering, back}, 64, "restarted"},
 		"a restart while it is tried":                  {script(before, times(2, look(128, 100, 1)), times(1, restarted)), []trial.Verdict{offering, back}, 64, "restarted"},
@@ -90,7 +90,7 @@ func TestTrials(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, verdicts, reason := through(trial.State{}, 128, growth.Minimize, tc.looks)
 			require.Equal(t, tc.want, verdicts)
-			require.Equal(t, tc.wish, s.Wish)
+			require.Equal(t, tc.wish, s.Requested)
 			require.Contains(t, reason, tc.says)
 		})
 	}
@@ -123,8 +123,8 @@ func TestAWishMayChangeUntilItIsFollowed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			next, verdicts, _ := through(s, advised, growth.Minimize, times(2, look(64, 100, 1)))
 			require.Equal(t, trial.Withdrawn, verdicts[0])
-			require.Equal(t, advised == 96, next.Underway())
-			require.Equal(t, map[int]int{96: 96, 0: 64}[advised], next.Wish, "and what was wished for is taken back")
+			require.Equal(t, advised == 96, next.InProgress())
+			require.Equal(t, map[int]int{96: 96, 0: 64}[advised], next.Requested, "and what was wished for is taken back")
 		})
 	}
 	tried, _, _ := through(s, 128, growth.Minimize, times(2, look(128, 100, 1)))
@@ -143,8 +143,8 @@ func TestTrialsOfAnyJob(t *testing.T) {
 	holds := func(saids []said) bool {
 		s, failed := trial.State{}, map[int]bool{}
 		for _, x := range saids {
-			l := trial.Look{
-				Reported: x.Flags&3 > 0, Restarted: x.Flags&12 == 12, Valued: x.Flags&16 > 0, Samples: growth.PerSecond(x.Samples),
+			l := trial.Observation{
+				Reported: x.Flags&3 > 0, Restarted: x.Flags&12 == 12, HasValue: x.Flags&16 > 0, Samples: growth.PerSecond(x.Samples),
 				Batch: int(x.Batch % 4), Loaders: int(x.Loaders % 2), Value: math.Mod(x.Value, 1e300), Share: .5,
 			}
 			next, verdict, reason := s.Next(l, int(x.Advised%4), growth.Minimize)
@@ -161,7 +161,7 @@ func TestTrialsOfAnyJob(t *testing.T) {
 			}
 			s = back
 		}
-		return s.Wish >= 0 && s.Wish < 4
+		return s.Requested >= 0 && s.Requested < 4
 	}
 	require.NoError(t, quick.Check(holds, &quick.Config{MaxCount: 3000}))
 }

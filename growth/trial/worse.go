@@ -8,8 +8,8 @@ import (
 )
 
 // worse says what has become worse; nothing where nothing has.
-func worse(before, after Looks, better growth.Direction) string {
-	least := float64(before.samples()) * float64(1-Slack)
+func worse(before, after Observations, better growth.Direction) string {
+	least := float64(before.samples()) * float64(1-Tolerance)
 	if was := before.share(); was > 0 {
 		least *= min(1, float64(after.share()/was))
 	}
@@ -28,7 +28,7 @@ func worse(before, after Looks, better growth.Direction) string {
 	if better == growth.Maximize {
 		lost = -lost
 	}
-	if lost > max(float64(Slack)*math.Abs(was), 2*spread) {
+	if lost > max(float64(Tolerance)*math.Abs(was), 2*spread) {
 		return fmt.Sprintf("its metric went from %.4g to %.4g", was, is)
 	}
 	return ""

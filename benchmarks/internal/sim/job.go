@@ -31,17 +31,17 @@ type Job struct {
 // Past is what a job has shown of itself.
 type Past struct {
 	Curve remaining.Curve
-	Whole remaining.Whole
+	Whole remaining.Profile
 }
 
 // steps are those that it has made.
 func (j Job) steps(done float64) float64 { return j.Steps * max(0, done-j.Start) / (j.Work - j.Start) }
 
 // whole is what is believed of its work once it has made steps.
-func (j Job) whole() remaining.Whole {
-	return remaining.Whole{
+func (j Job) whole() remaining.Profile {
+	return remaining.Profile{
 		Numbers: []string{strconv.FormatFloat(j.Steps, 'g', -1, 64)},
-		Total:   j.Steps, Start: growth.CoreSeconds(j.Start), PerStep: growth.CoreSeconds((j.Work - j.Start) * j.Wrong / j.Steps),
+		Total:   j.Steps, StartupCost: growth.CoreSeconds(j.Start), StepCost: growth.CoreSeconds((j.Work - j.Start) * j.Wrong / j.Steps),
 	}
 }
 

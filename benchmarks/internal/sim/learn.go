@@ -26,7 +26,7 @@ func (p *harmless) learn(r *Running, believed remaining.Estimate) (left, need re
 		own.Curve.Add(r.steps(report.After*r.Work), report.Value)
 	}
 	others := p.others(r)
-	at := remaining.Progress{Done: r.steps(r.Done), Total: r.Steps, PerStep: r.whole().PerStep}
+	at := remaining.Progress{Done: r.steps(r.Done), Total: r.Steps, StepCost: r.whole().StepCost}
 	if left = believed; at.Done > 0 {
 		own.Whole = r.whole()
 	} else {
@@ -36,9 +36,9 @@ func (p *harmless) learn(r *Running, believed remaining.Estimate) (left, need re
 	for i, other := range others {
 		curves[i] = other.Curve
 	}
-	need, _, foretold = own.Curve.NeedAmong(curves, growth.Minimize, at)
+	need, _, foretold = own.Curve.WorkToTargetAmong(curves, growth.Minimize, at)
 	if !need.Known && at.Done > 0 {
-		need = remaining.Presumed(growth.CoreSeconds(r.Done), left)
+		need = remaining.TypicalWorkToTarget(growth.CoreSeconds(r.Done), left)
 	}
 	return left, need, foretold
 }
@@ -46,7 +46,7 @@ func (p *harmless) learn(r *Running, believed remaining.Estimate) (left, need re
 // foretell is where a job begins and what is left to it, by the first of others that tells.
 func foretell(others []Past, r *Running) (at remaining.Progress, left remaining.Estimate) {
 	for _, other := range others {
-		if at, left = other.Whole.Foretell(remaining.Progress{}, r.whole().Numbers, growth.CoreSeconds(r.Done)); left.Known {
+		if at, left = other.Whole.Predict(remaining.Progress{}, r.whole().Numbers, growth.CoreSeconds(r.Done)); left.Known {
 			return at, left
 		}
 	}

@@ -81,14 +81,14 @@ func (p *harmless) Decide(now float64, running, ended []*Running) ([]float64, fl
 	var jobs []fairfinish.Job
 	for _, r := range running {
 		j := identified(r)
-		j.Left = remaining.Declared(growth.CoreSeconds(r.Work*r.Wrong), growth.CoreSeconds(r.Done), p.errors)
+		j.Remaining = remaining.FromDeclared(growth.CoreSeconds(r.Work*r.Wrong), growth.CoreSeconds(r.Done), p.errors)
 		switch {
 		case r.Losses != nil:
-			j.Left, j.Need, j.Foretold = p.learn(r, j.Left)
+			j.Remaining, j.ToTarget, j.TargetFromSimilar = p.learn(r, j.Remaining)
 		case r.Done < r.Need-dust:
-			j.Need = remaining.Declared(growth.CoreSeconds(r.Need*r.Wrong), growth.CoreSeconds(r.Done), p.errors)
+			j.ToTarget = remaining.FromDeclared(growth.CoreSeconds(r.Need*r.Wrong), growth.CoreSeconds(r.Done), p.errors)
 		default:
-			j.Need = remaining.Exactly(0) // that it is reached is seen, not believed
+			j.ToTarget = remaining.Exact(0) // that it is reached is seen, not believed
 		}
 		jobs = append(jobs, j)
 	}

@@ -33,11 +33,11 @@ func (l *Loop) wanted(j *job) (config wire.Config, any bool) {
 	advice, ok := l.advice.Values[bus.AdviceKey(j.pod.Ref.UID)]
 	if ok {
 		j.advice = advice
-		if j.wish.Allows(gpushare.TuneLoaders) && !j.trial.Underway() { // which would not know what came of what
+		if j.wish.Allows(gpushare.TuneLoaders) && !j.trial.InProgress() { // which would not know what came of what
 			config.Loaders = advice.Loaders
 		}
 	}
-	if size := j.trial.Wish; size > 0 {
+	if size := j.trial.Requested; size > 0 {
 		config.BatchSize = &size
 	}
 	config.Generation = l.generation(j)
@@ -75,7 +75,7 @@ func (l *Loop) acked(j *job, a wire.Ack) {
 	}
 	l.changed(j, "LoadersChanged", "Data-loader workers", before.Loaders, j.running.Loaders, j.advice.Reason)
 	why := j.advice.Reason
-	if j.trial.Phase == trial.Back {
+	if j.trial.Phase == trial.RollingBack {
 		why = "as before the trial"
 	}
 	l.changed(j, "BatchSizeChanged", "Batch size", before.BatchSize, j.running.BatchSize, why)

@@ -31,7 +31,7 @@ func (l *Loop) retire(j *job) {
 	if ended.Runs == "" || len(j.curve.Points) == 0 {
 		return
 	}
-	ended.Whole.PerStep = j.cost.overall()
+	ended.Whole.StepCost = j.cost.overall()
 	l.retired = slices.Insert(l.retired, 0, ended)
 	same, most := map[string]int{}, 0
 	for _, e := range l.retired {
@@ -50,9 +50,9 @@ func (l *Loop) retire(j *job) {
 }
 
 // whole is what is known of a job's whole work.
-func (j *job) whole() remaining.Whole {
+func (j *job) whole() remaining.Profile {
 	perStep, _ := j.cost.perStep()
-	return remaining.Whole{Numbers: j.pod.Numbers, Total: float64(j.latest.TotalSteps), Start: j.cost.start(), PerStep: perStep}
+	return remaining.Profile{Numbers: j.pod.Numbers, Total: float64(j.latest.TotalSteps), StartupCost: j.cost.start(), StepCost: perStep}
 }
 
 // alike are the jobs that run the same as another: those that have ended, the newest first, and those that still run.
@@ -80,15 +80,15 @@ const supposed = 0.1
 // suppose tells a job whose own steps have shown nothing yet what those of another have cost, the one with the very same
 // numbers if there is one.
 func (l *Loop) suppose(j *job) {
-	var whole remaining.Whole
+	var whole remaining.Profile
 	for _, other := range l.alike(j) {
-		if same := slices.Equal(other.Whole.Numbers, j.pod.Numbers); other.Whole.PerStep > 0 && (same || whole.PerStep == 0) {
+		if same := slices.Equal(other.Whole.Numbers, j.pod.Numbers); other.Whole.StepCost > 0 && (same || whole.StepCost == 0) {
 			if whole = other.Whole; same {
 				break
 			}
 		}
 	}
-	j.cost.suppose(whole.PerStep, supposed*cmp.Or(float64(j.latest.TotalSteps), whole.Total))
+	j.cost.suppose(whole.StepCost, supposed*cmp.Or(float64(j.latest.TotalSteps), whole.Total))
 }
 
 // outlook is what is foreseen of a job.
@@ -112,14 +112,14 @@ func (l *Loop) foresee(j *job) (o outlook) {
 		curves[i] = other.Curve
 	}
 	var by []int
-	o.need, by, o.foretold = j.curve.NeedAmong(curves, j.wish.Direction, p)
+	o.need, by, o.foretold = j.curve.WorkToTargetAmong(curves, j.wish.Direction, p)
 	switch {
 	case len(by) > 1:
 		o.like = fmt.Sprintf("%s and %d more", others[by[0]].Job, len(by)-1)
 	case len(by) == 1:
 		o.like = others[by[0]].Job
 	case !o.need.Known && p.Total > 0 && len(j.curve.Points) > 0: // without a metric nothing becomes good
-		o.need = remaining.Presumed(growth.CoreSeconds(p.Done)*p.PerStep, o.left)
+		o.need = remaining.TypicalWorkToTarget(growth.CoreSeconds(p.Done)*p.StepCost, o.left)
 	}
 	return o
 }
@@ -128,9 +128,9 @@ func (l *Loop) foresee(j *job) (o outlook) {
 // The one with the very same numbers tells most, else the first one by which anything is known.
 func (l *Loop) progress(j *job, others []recall.Run) (p remaining.Progress, left remaining.Estimate) {
 	p = remaining.Progress{Done: float64(j.odometer.steps), Total: float64(j.latest.TotalSteps)}
-	if p.PerStep, _ = j.cost.perStep(); p.PerStep > 0 {
+	if p.StepCost, _ = j.cost.perStep(); p.StepCost > 0 {
 		if left = j.cost.left(j.odometer.steps, j.latest.TotalSteps); !left.Known {
-			left = j.curve.Left(j.wish.Direction, p)
+			left = j.curve.RemainingWork(j.wish.Direction, p)
 		}
 		return p, left
 	}
@@ -140,7 +140,7 @@ func (l *Loop) progress(j *job, others []recall.Run) (p remaining.Progress, left
 		if left.Known && !same {
 			continue
 		}
-		if q, foretold := other.Whole.Foretell(own, j.pod.Numbers, growth.CoreSeconds(j.usage.CPU)); foretold.Known {
+		if q, foretold := other.Whole.Predict(own, j.pod.Numbers, growth.CoreSeconds(j.usage.CPU)); foretold.Known {
 			p, left = q, foretold
 			if same {
 				break

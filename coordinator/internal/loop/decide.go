@@ -55,7 +55,7 @@ func (l *Loop) decide(now time.Time) {
 		if requests != nil {
 			jobs[i].want = jobs[i].pod.Divide(requests[i], originals[i])
 		}
-		if jobs[i].refusal.Stands(now) {
+		if jobs[i].refusal.Active(now) {
 			jobs[i].decisions.Outcome(jobs[i].refusedAs)
 		}
 	}

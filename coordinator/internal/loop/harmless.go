@@ -24,8 +24,8 @@ func (l *Loop) harmless(jobs []*job, originals []pods.Requests, interrupted bool
 		o := l.foresee(j)
 		foreseen[i] = o
 		in[i] = fairfinish.Job{
-			ID: j.pod.Ref.UID, Used: growth.CoreSeconds(j.usage.CPU), Queued: j.usage.Queued, QueuedKnown: j.usage.QueuedKnown,
-			Left: o.left, Need: o.need, Foretold: o.foretold,
+			ID: j.pod.Ref.UID, Used: growth.CoreSeconds(j.usage.CPU), CPUWait: j.usage.Queued, CPUWaitKnown: j.usage.QueuedKnown,
+			Remaining: o.left, ToTarget: o.need, TargetFromSimilar: o.foretold,
 			// Plain Kubernetes divides a busy node in proportion to requests: that is what nobody may be harmed against.
 			Weight: originals[i].Sum().Cores(), Limit: j.pod.Limit(),
 		}
@@ -37,7 +37,7 @@ func (l *Loop) harmless(jobs []*job, originals []pods.Requests, interrupted bool
 	for i, g := range decision.Grants {
 		inputs := jobs[i].inputs()
 		inputs.Left, inputs.Need, inputs.Like = foreseen[i].left, foreseen[i].need, foreseen[i].like
-		inputs.Due, inputs.Late = finite(g.Due), g.Late
+		inputs.Due, inputs.Late = finite(g.FairFinish), g.Overdue
 		inputs.Limit = growth.MilliCPU(1000 * l.fair.Accounts[g.ID].Limit)
 		moved = max(moved, growth.Share(math.Abs(float64(g.Share-jobs[i].share))))
 		d.grants = append(d.grants, grant{jobs[i].category, float64(g.Share), g.Share, g.Reason, inputs})

@@ -176,7 +176,7 @@ func TestHarmlessGoesOnAfterARestart(t *testing.T) {
 				was, is := before.Fair.Accounts[s.Pod.UID], s.Work.Fair.Accounts[s.Pod.UID]
 				require.Positive(t, float64(was.Age))
 				require.GreaterOrEqual(t, is.Age, was.Age, "who was here before is not new")
-				require.GreaterOrEqual(t, is.Fair, was.Fair, "what it was owed is owed")
+				require.GreaterOrEqual(t, is.FairWork, was.FairWork, "what it was owed is owed")
 			}
 		})
 		require.Len(t, took.took, len(jobs))

@@ -113,7 +113,7 @@ func (j *job) observe(usage cgroup.Usage, now time.Time) {
 
 // sample is the job as others see it.
 func (j *job) sample(gpus []growth.GPU, fair fairfinish.State) bus.Sample {
-	history := j.tracker.Memory()
+	history := j.tracker.State()
 	var work bus.Work
 	work.Start = j.cost.start()
 	work.StepCost, work.StepSpread = j.cost.perStep()

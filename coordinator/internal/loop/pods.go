@@ -26,7 +26,7 @@ func (l *Loop) podChanged(pod pods.Pod, now time.Time) {
 	default:
 		before := j.pod
 		j.meet(pod)
-		j.refusal.Stirred = j.refusal.Stirred || another(before, pod)
+		j.refusal.Changed = j.refusal.Changed || another(before, pod)
 		if pod.Refusal != before.Refusal && pod.Refusal.Reason != "" {
 			l.reconcile()
 			l.tell(j, time.Minute, true, "Resize"+pod.Refusal.Reason, fmt.Sprintf("kubelet has not made the CPU resize to %s yet: %s", pod.Request(), pod.Refusal.Message))

@@ -16,7 +16,7 @@ func (l *Loop) heed(j *job, now time.Time) {
 	asked, given := j.pod.Requests(), j.pod.InForce()
 	switch {
 	case l.config.Direct: // kubelet was not asked
-	case j.refusal.Past(given.Sum()):
+	case j.refusal.Resolved(given.Sum()):
 		j.refusal = resize.Refusal{}
 	case !j.pod.Refusal.Infeasible() || j.want == nil || !maps.Equal(asked, j.want) || maps.Equal(asked, given):
 		// Nothing was refused, or somebody else's request, or it is on its way back.
@@ -28,9 +28,9 @@ func (l *Loop) heed(j *job, now time.Time) {
 // refuse gives up for now what was asked for a job, and leaves it with what is in force.
 func (l *Loop) refuse(j *job, inForce pods.Requests, why string, now time.Time) {
 	asked := j.want.Sum()
-	j.refusal = j.refusal.Again(asked, inForce.Sum(), now)
+	j.refusal = j.refusal.Refused(asked, inForce.Sum(), now)
 	j.want = inForce
-	wait := j.refusal.Until().Sub(now)
+	wait := j.refusal.RetryAt().Sub(now)
 	j.refusedAs = fmt.Sprintf("A CPU request of %s can not be, it goes back to %s. Until the pod or the node changes, or for %s, it is not asked for again. %s", asked, inForce.Sum(), wait, why)
 	j.decisions.Outcome(j.refusedAs)
 	l.log.Warn("a CPU request can not be", "job", j.pod.Ref.String(), "asked", asked.String(), "in force", inForce.Sum().String(), "times", j.refusal.Times, "wait", wait.String(), "reason", why)
@@ -41,7 +41,7 @@ func (l *Loop) refuse(j *job, inForce pods.Requests, why string, now time.Time) 
 // stir tells all jobs that were refused something that the node has changed.
 func (l *Loop) stir() {
 	for _, j := range l.jobs {
-		j.refusal.Stirred = true
+		j.refusal.Changed = true
 	}
 }
 

@@ -94,7 +94,7 @@ func (l *Loop) report(j *job, p wire.Progress, from gpushare.Source) {
 // begunAgain gives a job that has restarted the weight of one that is new.
 func (l *Loop) begunAgain(j *job, why string) {
 	j.weight, j.arrived, j.restarted = 1, time.Now(), true
-	j.curve.Restart()
+	j.curve.Reset()
 	l.log.Info("a job has restarted", "job", j.pod.Ref.String(), "reason", why)
 }
 

@@ -21,15 +21,15 @@ func (l *Loop) reconcile() {
 		}
 		now := l.stands(j)
 		jobs, changes = append(jobs, j), append(changes, resize.Change{
-			From: now.Sum(), To: j.want.Sum(), Apart: now.Apart(j.want), Exact: !l.resizedBefore(j) || j.pod.Refusal.Infeasible(),
+			From: now.Sum(), To: j.want.Sum(), Distance: now.Apart(j.want), Exact: !l.resizedBefore(j) || j.pod.Refusal.Infeasible(),
 		})
 	}
 	var targets []enforce.Target
-	for i, made := range resize.Worth(l.pool, changes) {
+	for i, made := range resize.Select(l.pool, changes) {
 		switch c := changes[i]; {
 		case made:
 			targets = append(targets, l.target(jobs[i], c))
-		case c.Apart > 0:
+		case c.Distance > 0:
 			jobs[i].decisions.Outcome(fmt.Sprintf("the request stays %s: %s is too little of a change", c.From, c.To))
 		}
 	}

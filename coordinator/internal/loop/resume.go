@@ -13,7 +13,7 @@ import (
 // resume takes up what an earlier coordinator knew, the bus first, then the pod.
 func (l *Loop) resume(j *job) {
 	category := growth.Category(j.pod.Annotations[gpushare.CategoryAnnotation])
-	memory := efficiency.Memory{Category: category}
+	memory := efficiency.State{Category: category}
 	if s, ok := l.past[j.pod.Ref.UID]; ok {
 		j.refusal = l.denied[j.pod.Ref.UID]
 		delete(l.past, j.pod.Ref.UID)

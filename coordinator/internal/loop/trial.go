@@ -10,9 +10,9 @@ import (
 )
 
 // look is what the interval that ends now has shown of a job.
-func (j *job) look(now time.Time) trial.Look {
-	look := trial.Look{
-		Reported: j.window.reports > 0, Value: j.window.value, Valued: j.window.values > 0, Share: j.share, Loaders: -1, Restarted: j.restarted,
+func (j *job) look(now time.Time) trial.Observation {
+	look := trial.Observation{
+		Reported: j.window.reports > 0, Value: j.window.value, HasValue: j.window.values > 0, Share: j.share, Loaders: -1, Restarted: j.restarted,
 	}
 	j.restarted = false
 	if elapsed := now.Sub(j.window.since).Seconds(); elapsed > 0 {
@@ -28,7 +28,7 @@ func (j *job) look(now time.Time) trial.Look {
 }
 
 // try takes what is tried of batch sizes a look further, as far as the job's user allows it.
-func (l *Loop) try(j *job, look trial.Look) {
+func (l *Loop) try(j *job, look trial.Observation) {
 	if !j.wish.Allows(gpushare.TuneBatchSize) {
 		return
 	}

@@ -104,7 +104,7 @@ func TestABatchSizeThatMakesAJobWorseIsTakenBackForGood(t *testing.T) {
 		require.Equal(t, 1, w.told("a BatchSizeRolledBack: On trial: batch size 128 goes back to 64, and is not tried again: 50.0 samples/s, and at least 90.0 of the 100.0 before were to stay"))
 		require.Equal(t, 2, w.told("a BatchSizeChanged"))
 		require.Equal(t, 1, w.told("a BatchSizeChanged: Batch size: 128 → 64, acknowledged by the job (as before the trial)"))
-		require.Equal(t, 128, w.sample("a").Trial.Above, "the tuner may know")
+		require.Equal(t, 128, w.sample("a").Trial.RejectedFrom, "the tuner may know")
 
 		j.advise(8, 128, 0)
 		j.run(12)

@@ -43,10 +43,10 @@ type Memory struct {
 // Run is what a job has shown, by which those like it are foretold.
 type Run struct {
 	// Job is its namespace and name, Runs what it runs and what it is judged by.
-	Job   string          `json:"job"`
-	Runs  string          `json:"runs"`
-	Curve remaining.Curve `json:"curve"`
-	Whole remaining.Whole `json:"whole,omitzero"`
+	Job   string            `json:"job"`
+	Runs  string            `json:"runs"`
+	Curve remaining.Curve   `json:"curve"`
+	Whole remaining.Profile `json:"whole,omitzero"`
 }
 
 // written is the file. Samples are encoded as on the bus, with versions of their own.

@@ -31,12 +31,12 @@ func TestWhatIsKeptIsRecalled(t *testing.T) {
 	want := recall.Memory{
 		Samples: []bus.Sample{{Pod: growth.PodRef{UID: "a"}, Step: 7, Category: growth.Watching}},
 		Fair: fairfinish.State{At: time.Unix(1_700_000_000, 0).UTC(), Accounts: map[growth.PodUID]fairfinish.Account{
-			"a": {Age: 90, Fair: 3, Real: 4, Left: remaining.Exactly(9), Weight: 1, Limit: 2},
+			"a": {Age: 90, FairWork: 3, RealWork: 4, Remaining: remaining.Exact(9), Weight: 1, Limit: 2},
 		}},
-		Refusals: map[growth.PodUID]resize.Refusal{"a": {Asked: 750, InForce: 500, At: time.Unix(1_700_000_000, 0).UTC(), Times: 3}},
+		Refusals: map[growth.PodUID]resize.Refusal{"a": {Requested: 750, InForce: 500, At: time.Unix(1_700_000_000, 0).UTC(), Times: 3}},
 		Ended: []recall.Run{{
 			Job: "ns/b", Runs: "train", Curve: remaining.Curve{Points: []remaining.Point{{Step: 3, Value: 2, Reports: 2}}},
-			Whole: remaining.Whole{Numbers: []string{"90", "1e-3"}, Total: 90, Start: 4, PerStep: 2},
+			Whole: remaining.Profile{Numbers: []string{"90", "1e-3"}, Total: 90, StartupCost: 4, StepCost: 2},
 		}},
 	}
 	file.Keep(recall.Memory{})

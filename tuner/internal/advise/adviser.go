@@ -16,7 +16,7 @@ const goneFor = time.Minute
 
 // Adviser decides. It remembers between rounds since when things are as they are.
 type Adviser struct {
-	Patience loader.Patience
+	Patience loader.ChangePolicy
 
 	kept map[growth.PodUID]kept
 	gone map[growth.PodUID]time.Time

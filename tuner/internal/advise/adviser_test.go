@@ -137,14 +137,14 @@ func TestAdvice(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := advise.Adviser{Patience: loader.Patient()}
+			a := advise.Adviser{Patience: loader.DefaultChangePolicy()}
 			require.Equal(t, c.want, loadersOf(a.Decide(c.snapshot, start)))
 		})
 	}
 }
 
 func TestAdviceIsGuardedAndCountsOn(t *testing.T) {
-	a := advise.Adviser{Patience: loader.Patient()}
+	a := advise.Adviser{Patience: loader.DefaultChangePolicy()}
 	first := a.Decide(oneCore(job("a", .9, 2)), start)
 	require.Len(t, first, 1)
 	require.Equal(t, bus.Absent(bus.AdviceKey("a")), first[0].Guard)
@@ -165,7 +165,7 @@ func TestAdviceIsGuardedAndCountsOn(t *testing.T) {
 }
 
 func TestTheCoreMovesWhenGrowthDoesAndNotTooSoon(t *testing.T) {
-	a := advise.Adviser{Patience: loader.Patient()}
+	a := advise.Adviser{Patience: loader.DefaultChangePolicy()}
 	before := oneCore(job("a", .9, 1), job("b", .1, 0))
 	after := oneCore(job("a", .1, 1), job("b", .9, 0))
 	require.Empty(t, a.Decide(before, start))
@@ -177,7 +177,7 @@ func TestTheCoreMovesWhenGrowthDoesAndNotTooSoon(t *testing.T) {
 
 func TestAdviceOutlivesItsJobByAMinute(t *testing.T) {
 	gone := oneCore(history.Job{UID: "a", Advice: &bus.Advice{Generation: 3}, AdviceRevision: 9})
-	a := advise.Adviser{Patience: loader.Patient()}
+	a := advise.Adviser{Patience: loader.DefaultChangePolicy()}
 	require.Empty(t, a.Decide(gone, start))
 	require.Empty(t, a.Decide(gone, start.Add(time.Minute)))
 	require.Equal(t, []advise.Change{{Job: "a", Guard: bus.Unchanged(bus.AdviceKey("a"), 9)}}, a.Decide(gone, start.Add(61*time.Second)))

@@ -69,7 +69,7 @@ func (a *Adviser) divide(node history.Node, jobs []history.Job, now time.Time) [
 func (a *Adviser) candidate(j history.Job, loaders int, now time.Time) candidate {
 	c := candidate{Job: j, running: loader.Running{
 		Job:     loader.Job{UID: j.UID, Width: width(j)},
-		Loaders: loaders, Told: j.Advice != nil && j.Advice.Loaders != nil, Kept: now.Sub(a.kept[j.UID].since), Remaining: remaining(*j.Sample),
+		Loaders: loaders, Advised: j.Advice != nil && j.Advice.Loaders != nil, Unchanged: now.Sub(a.kept[j.UID].since), Remaining: remaining(*j.Sample),
 	}}
 	if len(j.Measured) >= enough {
 		c.model = loader.Fit(loader.Published(), j.Measured)
@@ -84,7 +84,7 @@ func weight(s bus.Sample, model loader.Model) loader.Weight {
 	if s.Reported {
 		g = min(1, max(leastGrowth, s.Growth))
 	}
-	return loader.Weight(float64(g) / float64(model.Cap()))
+	return loader.Weight(float64(g) / float64(model.MaxRate()))
 }
 
 // width is how many devices, hence processes with a DataLoader each, a job has.
@@ -115,5 +115,5 @@ func (c candidate) outlook(loaders int) string {
 		return "not measured yet"
 	}
 	return fmt.Sprintf("%.0f → %.0f samples/s predicted, %.0f if data cost nothing, growth %.2f",
-		c.model.Rate(c.running.Loaders), c.model.Rate(loaders), c.model.Cap(), c.Sample.Growth)
+		c.model.Rate(c.running.Loaders), c.model.Rate(loaders), c.model.MaxRate(), c.Sample.Growth)
 }

@@ -1,7 +1,7 @@
 // Package advise turns what was measured into advice: how many data-loader workers each job should run with.
 //
 // Adviser decides, purely: per node, it fits a loader.Model to each job's measurements and divides the node's
-// LoaderBudget by loader.Patience. What a job is worth to it is growth × the part of its full speed that it runs at:
+// LoaderBudget by loader.ChangePolicy. What a job is worth to it is growth × the part of its full speed that it runs at:
 // growth is scale-free, samples per second are not (an image is not a sentence), so a job's weight is its growth over
 // its compute cap. A job that has not reported its metric yet counts as growing fully, a converged one keeps a small
 // worth, so that cores nobody else wants still help it to its end.

@@ -43,7 +43,7 @@ func (w *world) tune() (stop func()) {
 	session, log := w.bus.Session(), slog.New(slog.DiscardHandler)
 	recorder := history.NewRecorder(session, log)
 	loop := advise.Loop{
-		Source: recorder, Writer: session, Meter: w.counted, Adviser: &advise.Adviser{Patience: loader.Patient()}, Every: 5 * time.Second, Log: log,
+		Source: recorder, Writer: session, Meter: w.counted, Adviser: &advise.Adviser{Patience: loader.DefaultChangePolicy()}, Every: 5 * time.Second, Log: log,
 	}
 	go recorder.Run(ctx) // it ends with ctx
 	go loop.Run(ctx)
