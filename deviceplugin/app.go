@@ -13,12 +13,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/trellis-gpu/trellis/daemon/etcdbus"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/allocations"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/apiserver"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/cdi"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpu"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpuhealth"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet"
-	"github.com/trellis-gpu/trellis/deviceplugin/internal/ledger"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/mps"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/node"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/plugin"
@@ -49,7 +49,7 @@ type app struct {
 
 	bus    *etcdbus.Bus
 	pods   *pods.Watcher
-	ledger *ledger.Ledger
+	ledger *allocations.Ledger
 	life   *plugin.Life
 }
 
@@ -151,14 +151,14 @@ func (a *app) serve(c config, client *apiserver.Client, registry *prometheus.Reg
 	}
 	a.ends = append(a.ends, a.bus.Close) // drops at once what lives only as long as we do
 	a.pods = pods.New(client, name, c.resource, log)
-	a.ledger = ledger.New(ledger.Config{
-		Node: name, Unit: a.stock.unit, Kubelet: resources, Pods: a.pods, Slots: slots, Bus: a.bus, Inventory: a.stock, Metrics: ledger.NewMetrics(registry), Log: log,
+	a.ledger = allocations.New(allocations.Config{
+		Node: name, Unit: a.stock.unit, Kubelet: resources, Pods: a.pods, Slots: slots, Bus: a.bus, Inventory: a.stock, Metrics: allocations.NewMetrics(registry), Log: log,
 	})
 	metrics := plugin.NewMetrics(registry)
 	server := &plugin.Server{
 		Unit: a.stock.unit, Emulated: a.stock.emulated, CDI: c.delivery == deliverCDI, Inventory: a.stock, Ledger: a.ledger, Slots: slots, Metrics: metrics, Log: log,
 	}
-	announcer := ledger.Announcer{
+	announcer := allocations.Announcer{
 		Node: name, Unit: a.stock.unit, Resource: c.resource, Emulated: a.stock.emulated, Inventory: a.stock, Audience: &server.Audience, Bus: a.bus, Log: log,
 	}
 	inherited := c.resource != gpushare.Resource // nobody else offers ours

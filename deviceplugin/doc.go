@@ -4,7 +4,7 @@
 //
 //	internal/gpu      the inventory: NVML, or GPUs that are emulated and say so
 //	internal/plugin   kubelet's questions: registration, ListAndWatch, preferred ids, Allocate, PreStartContainer
-//	internal/ledger   the books: kubelet's PodResources compared with the state bus and the slots on disk
+//	internal/allocations  the books: kubelet's PodResources compared with the state bus and the slots on disk
 //	internal/slice    the pure part: device ids, and the choice among them
 //
 // What it relies on in kubelet is written down as tests: internal/kubelet/contract.

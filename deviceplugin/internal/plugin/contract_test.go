@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/allocations"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet/kubelettest"
-	"github.com/trellis-gpu/trellis/deviceplugin/internal/ledger"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
@@ -69,7 +69,7 @@ func TestPodsThatKubeletSwappedAreRecordedAsTheyAre(t *testing.T) {
 
 func TestAllContainersOfAPodAreOneAllocation(t *testing.T) {
 	w := newWorld(t, "emulated:2x24GiB")
-	pod := w.bind("p", 1, []growth.GPU{w.gpus[1]}, main(8), ledger.Container{Name: "side", Units: 4})
+	pod := w.bind("p", 1, []growth.GPU{w.gpus[1]}, main(8), allocations.Container{Name: "side", Units: 4})
 	w.run(pod)
 	a, ok := w.allocation("p")
 	require.True(t, ok)
@@ -80,7 +80,7 @@ func TestAllContainersOfAPodAreOneAllocation(t *testing.T) {
 
 func TestInitContainersLendTheirIDs(t *testing.T) {
 	w := newWorld(t, "emulated:2x24GiB")
-	pod := w.bind("p", 1, []growth.GPU{w.gpus[1]}, ledger.Container{Name: "init", Units: 4, Init: true}, main(8))
+	pod := w.bind("p", 1, []growth.GPU{w.gpus[1]}, allocations.Container{Name: "init", Units: 4, Init: true}, main(8))
 	w.run(pod)
 	a, ok := w.allocation("p")
 	require.True(t, ok)
@@ -90,8 +90,8 @@ func TestInitContainersLendTheirIDs(t *testing.T) {
 func TestAPodWithoutAReservationStaysOnOneGPU(t *testing.T) {
 	w := newWorld(t, "emulated:2x24GiB")
 	w.run(w.bind("other", 1, []growth.GPU{w.gpus[1]}, main(20)))
-	pod := w.bind("p", 2, nil, ledger.Container{Name: "init", Units: 4, Init: true},
-		ledger.Container{Name: "one", Units: 3}, ledger.Container{Name: "two", Units: 3})
+	pod := w.bind("p", 2, nil, allocations.Container{Name: "init", Units: 4, Init: true},
+		allocations.Container{Name: "one", Units: 3}, allocations.Container{Name: "two", Units: 3})
 	w.run(pod)
 	a, ok := w.allocation("p")
 	require.True(t, ok)
@@ -103,7 +103,7 @@ func TestAPodThatKubeletHearsOfFirstIsWaitedFor(t *testing.T) {
 	w.run(w.bind("other", 1, []growth.GPU{w.gpus[1]}, main(20)))
 	early := &kubelettest.Pod{Namespace: "ns", Name: "p", Containers: []*kubelettest.Container{{Name: "one", Units: 3}, {Name: "two", Units: 4}}}
 	time.AfterFunc(10*time.Millisecond, func() {
-		w.bind("p", 2, nil, ledger.Container{Name: "one", Units: 3}, ledger.Container{Name: "two", Units: 4})
+		w.bind("p", 2, nil, allocations.Container{Name: "one", Units: 3}, allocations.Container{Name: "two", Units: 4})
 	})
 	w.run(early)
 	require.Equal(t, string(w.gpus[0]), early.Containers[0].Env["GPUSHARE_GPU_UUIDS"], "the other has 4 GiB left, the pod needs 7")
@@ -192,7 +192,7 @@ func TestAnAPIServerThatIsAwayDelaysTheRecordAlone(t *testing.T) {
 	w := newWorld(t, "emulated:2x24GiB")
 	w.run(w.bind("old", 1, []growth.GPU{w.gpus[0]}, main(4)))
 	pod := &kubelettest.Pod{Namespace: "ns", Name: "p", Containers: []*kubelettest.Container{{Name: "main", Units: 8}}}
-	var kept []ledger.Pod
+	var kept []allocations.Pod
 	w.api.change(func() { w.api.away, kept, w.api.pods = true, w.api.pods, nil })
 	w.run(pod)
 	_, ok := w.allocation("p")
@@ -201,7 +201,7 @@ func TestAnAPIServerThatIsAwayDelaysTheRecordAlone(t *testing.T) {
 
 	w.api.change(func() {
 		w.api.away = false
-		w.api.pods = append(kept, ledger.Pod{Ref: growth.PodRef{Namespace: "ns", Name: "p", UID: "uid-p"}, Containers: []ledger.Container{main(8)}})
+		w.api.pods = append(kept, allocations.Pod{Ref: growth.PodRef{Namespace: "ns", Name: "p", UID: "uid-p"}, Containers: []allocations.Container{main(8)}})
 	})
 	w.eventually(func() bool { _, ok := w.allocation("p"); return ok }, "written once its UID is known")
 }
@@ -213,7 +213,7 @@ func TestAStaticPodIsRecordedOnceItsMirrorIsThere(t *testing.T) {
 	_, ok := w.allocation("static-n1")
 	require.False(t, ok)
 	w.api.change(func() {
-		w.api.pods = append(w.api.pods, ledger.Pod{Ref: growth.PodRef{Namespace: "ns", Name: "static-n1", UID: "uid-static-n1"}, Containers: []ledger.Container{main(8)}})
+		w.api.pods = append(w.api.pods, allocations.Pod{Ref: growth.PodRef{Namespace: "ns", Name: "static-n1", UID: "uid-static-n1"}, Containers: []allocations.Container{main(8)}})
 	})
 	w.eventually(func() bool { _, ok := w.allocation("static-n1"); return ok }, "by the UID of its mirror pod")
 }

@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/allocations"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet/kubelettest"
-	"github.com/trellis-gpu/trellis/deviceplugin/internal/ledger"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare/aliyun"
@@ -22,9 +22,9 @@ func (w *world) inherit(name string, units, number int) *kubelettest.Pod {
 	}
 	w.kubelet.Adopt(w.resource, pod)
 	w.api.change(func() {
-		w.api.pods = append(w.api.pods, ledger.Pod{
+		w.api.pods = append(w.api.pods, allocations.Pod{
 			Ref:   growth.PodRef{Namespace: "ns", Name: name, UID: growth.PodUID("uid-" + name)},
-			Count: 1, Number: &number, Containers: []ledger.Container{main(units)},
+			Count: 1, Number: &number, Containers: []allocations.Container{main(units)},
 		})
 	})
 	return pod

@@ -12,10 +12,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/allocations"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpu"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet/kubelettest"
-	"github.com/trellis-gpu/trellis/deviceplugin/internal/ledger"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/plugin"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/slot"
 	"github.com/trellis-gpu/trellis/growth"
@@ -29,12 +29,12 @@ const node growth.NodeName = "n1"
 // apiServer is the API server's pods, as the informer has them.
 type apiServer struct {
 	mu      sync.Mutex
-	pods    []ledger.Pod
+	pods    []allocations.Pod
 	away    bool
 	changed chan struct{}
 }
 
-func (a *apiServer) Pods() ([]ledger.Pod, bool) {
+func (a *apiServer) Pods() ([]allocations.Pod, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.pods), !a.away
@@ -95,7 +95,7 @@ func (w *world) plug(gpus string) {
 	w.eventually(func() bool { return w.kubelet.Allocatable() > 0 && life.Registered() && books.Informed() != w.api.away }, "the plugin registers")
 }
 
-func (w *world) start(gpus string) (*plugin.Life, *ledger.Ledger) {
+func (w *world) start(gpus string) (*plugin.Life, *allocations.Ledger) {
 	t, log := w.t, slog.New(slog.NewTextHandler(testWriter{w.t}, nil))
 	source, ok, err := gpu.ParseEmulated(gpus, node)
 	require.NoError(t, err)
@@ -113,14 +113,14 @@ func (w *world) start(gpus string) (*plugin.Life, *ledger.Ledger) {
 	client, err := kubelet.Dial(w.kubelet.PodResources, w.resource)
 	require.NoError(t, err)
 	registry := prometheus.NewRegistry()
-	books := ledger.New(ledger.Config{
-		Node: node, Unit: growth.GiB, Kubelet: client, Pods: w.api, Slots: slots, Bus: w.session, Inventory: w.stock, Metrics: ledger.NewMetrics(registry), Log: log,
+	books := allocations.New(allocations.Config{
+		Node: node, Unit: growth.GiB, Kubelet: client, Pods: w.api, Slots: slots, Bus: w.session, Inventory: w.stock, Metrics: allocations.NewMetrics(registry), Log: log,
 	})
 	metrics := plugin.NewMetrics(registry)
 	life := &plugin.Life{Dir: w.kubelet.Dir, Resource: w.resource, Served: client, Metrics: metrics, Log: log, Server: &plugin.Server{
 		Unit: growth.GiB, Emulated: true, Inventory: w.stock, Ledger: books, Slots: slots, Metrics: metrics, Log: log,
 	}, Inherited: w.resource != gpushare.Resource}
-	announcer := ledger.Announcer{Node: node, Unit: growth.GiB, Resource: w.resource, Emulated: true, Inventory: w.stock, Audience: &life.Server.Audience, Bus: w.session, Log: log}
+	announcer := allocations.Announcer{Node: node, Unit: growth.GiB, Resource: w.resource, Emulated: true, Inventory: w.stock, Audience: &life.Server.Audience, Bus: w.session, Log: log}
 	if life.Inherited {
 		announcer.Ready = books.Booked
 	}
@@ -150,7 +150,7 @@ func (w *world) eventually(ok func() bool, what string) {
 }
 
 // bind makes a pod at the API server, bound to this node, with the extender's reservation.
-func (w *world) bind(name string, created int, on []growth.GPU, containers ...ledger.Container) *kubelettest.Pod {
+func (w *world) bind(name string, created int, on []growth.GPU, containers ...allocations.Container) *kubelettest.Pod {
 	w.t.Helper()
 	ref := growth.PodRef{Namespace: "ns", Name: name, UID: growth.PodUID("uid-" + name)}
 	pod := &kubelettest.Pod{Namespace: ref.Namespace, Name: ref.Name}
@@ -170,7 +170,7 @@ func (w *world) bind(name string, created int, on []growth.GPU, containers ...le
 		time.Sleep(20 * time.Millisecond) // the reservation is on the bus long before kubelet hears of the pod
 	}
 	w.api.change(func() {
-		w.api.pods = append(w.api.pods, ledger.Pod{Ref: ref, Created: r.Created, Count: max(len(on), 1), Containers: containers})
+		w.api.pods = append(w.api.pods, allocations.Pod{Ref: ref, Created: r.Created, Count: max(len(on), 1), Containers: containers})
 	})
 	return pod
 }
@@ -178,7 +178,7 @@ func (w *world) bind(name string, created int, on []growth.GPU, containers ...le
 func (w *world) end(pod *kubelettest.Pod) {
 	w.kubelet.Remove(pod)
 	w.api.change(func() {
-		w.api.pods = slices.DeleteFunc(w.api.pods, func(p ledger.Pod) bool { return p.Ref.Name == pod.Name })
+		w.api.pods = slices.DeleteFunc(w.api.pods, func(p allocations.Pod) bool { return p.Ref.Name == pod.Name })
 	})
 }
 
@@ -198,4 +198,4 @@ func (w *world) allocation(name string) (bus.Allocation, bool) {
 	return a, true
 }
 
-func main(units int) ledger.Container { return ledger.Container{Name: "main", Units: units} }
+func main(units int) allocations.Container { return allocations.Container{Name: "main", Units: units} }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/trellis-gpu/trellis/deviceplugin/internal/ledger"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/allocations"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/gpushare/aliyun"
@@ -35,8 +35,8 @@ type container struct {
 
 // converted keeps what the books need of a pod. Annotations that make no sense ask for one GPU: what kubelet counts is
 // the resource limit, and admission has already said what is wrong.
-func converted(p pod, resource string) ledger.Pod {
-	kept := ledger.Pod{
+func converted(p pod, resource string) allocations.Pod {
+	kept := allocations.Pod{
 		Ref:      growth.PodRef{Namespace: p.Metadata.Namespace, Name: p.Metadata.Name, UID: growth.PodUID(p.Metadata.UID)},
 		Created:  p.Metadata.CreationTimestamp,
 		Finished: p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed",
@@ -59,9 +59,9 @@ func converted(p pod, resource string) ledger.Pod {
 	return kept
 }
 
-func appended(asking []ledger.Container, c container, resource string, init bool) []ledger.Container {
+func appended(asking []allocations.Container, c container, resource string, init bool) []allocations.Container {
 	if units := whole(c.Resources.Limits[resource]); units > 0 {
-		asking = append(asking, ledger.Container{Name: c.Name, Units: units, Init: init})
+		asking = append(asking, allocations.Container{Name: c.Name, Units: units, Init: init})
 	}
 	return asking
 }

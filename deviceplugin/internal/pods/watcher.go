@@ -8,12 +8,12 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/allocations"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/apiserver"
-	"github.com/trellis-gpu/trellis/deviceplugin/internal/ledger"
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Watcher follows one node's pods. It implements ledger.Pods.
+// Watcher follows one node's pods. It implements allocations.Pods.
 type Watcher struct {
 	client   *apiserver.Client
 	node     growth.NodeName
@@ -21,8 +21,8 @@ type Watcher struct {
 	log      *slog.Logger
 
 	mu      sync.Mutex
-	pods    map[growth.PodUID]ledger.Pod
-	list    []ledger.Pod // what pods are now, nil until somebody asks
+	pods    map[growth.PodUID]allocations.Pod
+	list    []allocations.Pod // what pods are now, nil until somebody asks
 	known   bool
 	changed chan struct{}
 }
@@ -31,7 +31,7 @@ type Watcher struct {
 func New(client *apiserver.Client, node growth.NodeName, resource string, log *slog.Logger) *Watcher {
 	return &Watcher{
 		client: client, node: node, resource: resource, log: log,
-		pods: map[growth.PodUID]ledger.Pod{}, changed: make(chan struct{}),
+		pods: map[growth.PodUID]allocations.Pod{}, changed: make(chan struct{}),
 	}
 }
 
@@ -65,19 +65,19 @@ func (w *Watcher) apply(c apiserver.Change[pod]) {
 	w.changed = make(chan struct{})
 }
 
-// Changed implements ledger.Pods.
+// Changed implements allocations.Pods.
 func (w *Watcher) Changed() <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.changed
 }
 
-// Pods implements ledger.Pods. All callers share one list.
-func (w *Watcher) Pods() ([]ledger.Pod, bool) {
+// Pods implements allocations.Pods. All callers share one list.
+func (w *Watcher) Pods() ([]allocations.Pod, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.list == nil {
-		w.list = slices.AppendSeq(make([]ledger.Pod, 0, len(w.pods)), maps.Values(w.pods))
+		w.list = slices.AppendSeq(make([]allocations.Pod, 0, len(w.pods)), maps.Values(w.pods))
 	}
 	return w.list, w.known
 }

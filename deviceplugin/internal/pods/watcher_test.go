@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/allocations"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/apiserver"
-	"github.com/trellis-gpu/trellis/deviceplugin/internal/ledger"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/pods"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
@@ -76,7 +76,7 @@ func TestPodsAreFollowed(t *testing.T) {
 	_, known := w.Pods()
 	require.False(t, known)
 	go func() { _ = w.Run(t.Context()) }()
-	until := func(ok func([]ledger.Pod, bool) bool) {
+	until := func(ok func([]allocations.Pod, bool) bool) {
 		t.Helper()
 		for {
 			changed := w.Changed()
@@ -90,25 +90,25 @@ func TestPodsAreFollowed(t *testing.T) {
 			}
 		}
 	}
-	until(func(got []ledger.Pod, known bool) bool { return known && len(got) == 0 })
+	until(func(got []allocations.Pod, known bool) bool { return known && len(got) == 0 })
 
 	tell("ADDED")
-	until(func(got []ledger.Pod, _ bool) bool { return len(got) == 1 })
+	until(func(got []allocations.Pod, _ bool) bool { return len(got) == 1 })
 	got, _ := w.Pods()
 	require.True(t, created.Time.Equal(got[0].Created))
 	got[0].Created = time.Time{}
-	require.Equal(t, ledger.Pod{
+	require.Equal(t, allocations.Pod{
 		Ref: growth.PodRef{Namespace: "ns", Name: "p", UID: "u"}, Count: 2,
-		Containers: []ledger.Container{{Name: "init", Units: 4, Init: true}, {Name: "sidecar", Units: 1}, {Name: "main", Units: 8}},
+		Containers: []allocations.Container{{Name: "init", Units: 4, Init: true}, {Name: "sidecar", Units: 1}, {Name: "main", Units: 8}},
 	}, got[0])
 
 	p.Status.Phase = corev1.PodSucceeded
 	tell("MODIFIED")
-	until(func(got []ledger.Pod, _ bool) bool { return len(got) == 1 && got[0].Finished })
+	until(func(got []allocations.Pod, _ bool) bool { return len(got) == 1 && got[0].Finished })
 	now := metav1.Now()
 	p.DeletionTimestamp = &now
 	tell("MODIFIED")
-	until(func(got []ledger.Pod, _ bool) bool { return len(got) == 1 && got[0].Leaving })
+	until(func(got []allocations.Pod, _ bool) bool { return len(got) == 1 && got[0].Leaving })
 	tell("DELETED")
-	until(func(got []ledger.Pod, _ bool) bool { return len(got) == 0 })
+	until(func(got []allocations.Pod, _ bool) bool { return len(got) == 0 })
 }

@@ -1,12 +1,12 @@
-package ledger_test
+package allocations_test
 
 import (
 	"fmt"
 	"testing"
 	"time"
 
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/allocations"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet"
-	"github.com/trellis-gpu/trellis/deviceplugin/internal/ledger"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/slice"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/slot"
 	"github.com/trellis-gpu/trellis/growth"
@@ -16,7 +16,7 @@ import (
 // BenchmarkBalance compares the books of a node with 200 pods of four units each, all in line. It is done at each start of
 // a container, so that what it costs is felt by the next Allocate.
 func BenchmarkBalance(b *testing.B) {
-	books := ledger.Books{PodsKnown: true, Recorded: map[growth.PodUID]bus.Allocation{}, Unit: growth.GiB, Now: now}
+	books := allocations.Books{PodsKnown: true, Recorded: map[growth.PodUID]bus.Allocation{}, Unit: growth.GiB, Now: now}
 	for i := range 200 {
 		p, ids := pod(fmt.Sprintf("job-%03d", i)), []string(nil)
 		for n := range 4 {
@@ -32,7 +32,7 @@ func BenchmarkBalance(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if c := ledger.Balance(books); c.Drift() != 0 || len(c.Remove) != 0 {
+		if c := allocations.Balance(books); c.Drift() != 0 || len(c.Remove) != 0 {
 			b.Fatal("the books are in line")
 		}
 	}

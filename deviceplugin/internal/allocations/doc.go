@@ -15,4 +15,4 @@
 // It also tells what kubelet will be asked for next (Demands): the containers of pods that are bound here, with their
 // reservations, less those that hold their units already. And it knows better than kubelet what is free (Taken): one that is
 // asked for its books while it allocates may offer twice what it has, so it is not asked then (turns).
-package ledger
+package allocations

@@ -1,4 +1,4 @@
-package ledger_test
+package allocations_test
 
 import (
 	"encoding/json"
@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/allocations"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet"
-	"github.com/trellis-gpu/trellis/deviceplugin/internal/ledger"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/slice"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/slot"
 	"github.com/trellis-gpu/trellis/growth"
@@ -18,10 +18,10 @@ import (
 
 var now = time.Unix(10_000, 0)
 
-func pod(name string, change ...func(*ledger.Pod)) ledger.Pod {
-	p := ledger.Pod{
+func pod(name string, change ...func(*allocations.Pod)) allocations.Pod {
+	p := allocations.Pod{
 		Ref: growth.PodRef{Namespace: "ns", Name: name, UID: growth.PodUID("uid-" + name)}, Count: 1,
-		Containers: []ledger.Container{{Name: "main", Units: 2}},
+		Containers: []allocations.Container{{Name: "main", Units: 2}},
 	}
 	for _, f := range change {
 		f(&p)
@@ -29,7 +29,7 @@ func pod(name string, change ...func(*ledger.Pod)) ledger.Pod {
 	return p
 }
 
-func numbered(n int) func(*ledger.Pod) { return func(p *ledger.Pod) { p.Number = &n } }
+func numbered(n int) func(*allocations.Pod) { return func(p *allocations.Pod) { p.Number = &n } }
 
 // imported is recorded for a pod of another plugin: there is no slot.
 func imported(name string, ids ...string) bus.Allocation {
@@ -38,7 +38,7 @@ func imported(name string, ids ...string) bus.Allocation {
 	return a
 }
 
-func finished(p *ledger.Pod) { p.Finished = true }
+func finished(p *allocations.Pod) { p.Finished = true }
 
 func holds(name string, ids ...string) kubelet.Holding {
 	return kubelet.Holding{Namespace: "ns", Pod: name, Container: "main", IDs: ids}
@@ -56,33 +56,33 @@ func folder(age time.Duration, ids ...string) slot.Folder {
 
 func TestBalance(t *testing.T) {
 	for name, tc := range map[string]struct {
-		books   ledger.Books
+		books   allocations.Books
 		write   []bus.Allocation
 		forget  []growth.PodUID
 		remove  []string
 		pending int
 	}{
 		"all is in line": {
-			books: ledger.Books{
-				Holdings: []kubelet.Holding{holds("p", "A/0", "A/1")}, Pods: []ledger.Pod{pod("p")}, PodsKnown: true,
+			books: allocations.Books{
+				Holdings: []kubelet.Holding{holds("p", "A/0", "A/1")}, Pods: []allocations.Pod{pod("p")}, PodsKnown: true,
 				Recorded: map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0", "A/1")},
 				Slots:    []slot.Folder{folder(time.Hour, "A/0", "A/1")},
 			},
 		},
 		"not written yet": {
-			books: ledger.Books{Holdings: []kubelet.Holding{holds("p", "A/0")}, Pods: []ledger.Pod{pod("p")}, PodsKnown: true},
+			books: allocations.Books{Holdings: []kubelet.Holding{holds("p", "A/0")}, Pods: []allocations.Pod{pod("p")}, PodsKnown: true},
 			write: []bus.Allocation{recorded("p", "A/0")},
 		},
 		"written otherwise": {
-			books: ledger.Books{
-				Holdings: []kubelet.Holding{holds("p", "A/0")}, Pods: []ledger.Pod{pod("p")}, PodsKnown: true,
+			books: allocations.Books{
+				Holdings: []kubelet.Holding{holds("p", "A/0")}, Pods: []allocations.Pod{pod("p")}, PodsKnown: true,
 				Recorded: map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/7")},
 			},
 			write: []bus.Allocation{recorded("p", "A/0")},
 		},
 		"a newer writer's fields are no difference": {
-			books: ledger.Books{
-				Holdings: []kubelet.Holding{holds("p", "A/0")}, Pods: []ledger.Pod{pod("p")}, PodsKnown: true,
+			books: allocations.Books{
+				Holdings: []kubelet.Holding{holds("p", "A/0")}, Pods: []allocations.Pod{pod("p")}, PodsKnown: true,
 				Recorded: map[growth.PodUID]bus.Allocation{"uid-p": func() bus.Allocation {
 					a := recorded("p", "A/0")
 					a.Header = bus.Header{Version: 1, Unknown: map[string]json.RawMessage{"colour": json.RawMessage(`"red"`)}}
@@ -91,88 +91,88 @@ func TestBalance(t *testing.T) {
 			},
 		},
 		"the API server has not told of the pod": {
-			books:   ledger.Books{Holdings: []kubelet.Holding{holds("p", "A/0")}, PodsKnown: true},
+			books:   allocations.Books{Holdings: []kubelet.Holding{holds("p", "A/0")}, PodsKnown: true},
 			pending: 1,
 		},
 		"an older kubelet lists a pod that has ended": {
-			books: ledger.Books{
-				Holdings: []kubelet.Holding{holds("p", "A/0")}, Pods: []ledger.Pod{pod("p", finished)}, PodsKnown: true,
+			books: allocations.Books{
+				Holdings: []kubelet.Holding{holds("p", "A/0")}, Pods: []allocations.Pod{pod("p", finished)}, PodsKnown: true,
 				Recorded: map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0")},
 			},
 			forget: []growth.PodUID{"uid-p"},
 		},
 		"the pod is gone": {
-			books: ledger.Books{
+			books: allocations.Books{
 				PodsKnown: true, Recorded: map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0")},
 				Slots: []slot.Folder{folder(time.Hour, "A/0")},
 			},
 			forget: []growth.PodUID{"uid-p"}, remove: []string{slice.Slot([]string{"A/0"})},
 		},
 		"a pod of the same name is another pod": {
-			books: ledger.Books{
+			books: allocations.Books{
 				Holdings: []kubelet.Holding{holds("p", "A/0")}, PodsKnown: true,
-				Pods:     []ledger.Pod{pod("p", finished, func(p *ledger.Pod) { p.Ref.UID = "uid-before" }), pod("p")},
+				Pods:     []allocations.Pod{pod("p", finished, func(p *allocations.Pod) { p.Ref.UID = "uid-before" }), pod("p")},
 				Recorded: map[growth.PodUID]bus.Allocation{"uid-before": recorded("p", "A/0"), "uid-p": recorded("p", "A/0")},
 			},
 			forget: []growth.PodUID{"uid-before"},
 		},
 		"its ids are in other hands": {
-			books: ledger.Books{
-				Holdings: []kubelet.Holding{holds("q", "A/0")}, Pods: []ledger.Pod{pod("p"), pod("q")}, PodsKnown: true,
+			books: allocations.Books{
+				Holdings: []kubelet.Holding{holds("q", "A/0")}, Pods: []allocations.Pod{pod("p"), pod("q")}, PodsKnown: true,
 				Recorded: map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0"), "uid-q": recorded("q", "A/0")},
 			},
 			forget: []growth.PodUID{"uid-p"},
 		},
 		"nothing is destroyed while the pods are not known": {
-			books: ledger.Books{
+			books: allocations.Books{
 				Recorded: map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0")}, Slots: []slot.Folder{folder(time.Hour, "A/0")},
 			},
 		},
 		"a slot that was just handed out": {
-			books: ledger.Books{PodsKnown: true, Slots: []slot.Folder{folder(time.Second, "A/0")}},
+			books: allocations.Books{PodsKnown: true, Slots: []slot.Folder{folder(time.Second, "A/0")}},
 		},
 		"an init container's slot, whose ids the next container uses": {
-			books: ledger.Books{
-				Holdings: []kubelet.Holding{holds("p", "A/0")}, Pods: []ledger.Pod{pod("p")}, PodsKnown: true,
+			books: allocations.Books{
+				Holdings: []kubelet.Holding{holds("p", "A/0")}, Pods: []allocations.Pod{pod("p")}, PodsKnown: true,
 				Recorded: map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0")},
 				Slots:    []slot.Folder{folder(time.Hour, "A/0", "A/1")},
 			},
 		},
 		"an init container's slot, whose ids nobody else uses": {
-			books: ledger.Books{
-				Pods: []ledger.Pod{pod("p", func(p *ledger.Pod) { p.Containers[0].Init = true })}, PodsKnown: true,
+			books: allocations.Books{
+				Pods: []allocations.Pod{pod("p", func(p *allocations.Pod) { p.Containers[0].Init = true })}, PodsKnown: true,
 				Slots: []slot.Folder{folder(time.Hour, "A/0", "A/1")},
 			},
 		},
 		"a slot that does not say what it is, and is held": {
-			books: ledger.Books{
-				Holdings: []kubelet.Holding{holds("p", "A/0")}, Pods: []ledger.Pod{pod("p")}, PodsKnown: true,
+			books: allocations.Books{
+				Holdings: []kubelet.Holding{holds("p", "A/0")}, Pods: []allocations.Pod{pod("p")}, PodsKnown: true,
 				Recorded: map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0")},
 				Slots:    []slot.Folder{{Name: slice.Slot([]string{"A/0"})}, {Name: slice.Slot([]string{"A/1"})}},
 			},
 			remove: []string{slice.Slot([]string{"A/1"})},
 		},
 		"kubelet's ids make no sense": {
-			books:   ledger.Books{Holdings: []kubelet.Holding{holds("p", "nonsense")}, Pods: []ledger.Pod{pod("p")}, PodsKnown: true},
+			books:   allocations.Books{Holdings: []kubelet.Holding{holds("p", "nonsense")}, Pods: []allocations.Pod{pod("p")}, PodsKnown: true},
 			pending: 1,
 		},
 		"another plugin's pod, on the GPU that its annotation names": {
-			books: ledger.Books{Holdings: []kubelet.Holding{holds("p", "X-_-0")}, Pods: []ledger.Pod{pod("p", numbered(1))}, PodsKnown: true},
+			books: allocations.Books{Holdings: []kubelet.Holding{holds("p", "X-_-0")}, Pods: []allocations.Pod{pod("p", numbered(1))}, PodsKnown: true},
 			write: []bus.Allocation{imported("p", "X-_-0")},
 		},
 		"another plugin's pod, on a GPU that is not there": {
-			books:   ledger.Books{Holdings: []kubelet.Holding{holds("p", "X-_-0")}, Pods: []ledger.Pod{pod("p", numbered(2))}, PodsKnown: true},
+			books:   allocations.Books{Holdings: []kubelet.Holding{holds("p", "X-_-0")}, Pods: []allocations.Pod{pod("p", numbered(2))}, PodsKnown: true},
 			pending: 1,
 		},
 		"another plugin's pod is written down already": {
-			books: ledger.Books{
-				Holdings: []kubelet.Holding{holds("p", "X-_-0")}, Pods: []ledger.Pod{pod("p", numbered(1))}, PodsKnown: true,
+			books: allocations.Books{
+				Holdings: []kubelet.Holding{holds("p", "X-_-0")}, Pods: []allocations.Pod{pod("p", numbered(1))}, PodsKnown: true,
 				Recorded: map[growth.PodUID]bus.Allocation{"uid-p": imported("p", "X-_-0")},
 			},
 		},
 		"another plugin's pod has ended": {
-			books: ledger.Books{
-				Pods: []ledger.Pod{pod("p", numbered(1), finished)}, PodsKnown: true,
+			books: allocations.Books{
+				Pods: []allocations.Pod{pod("p", numbered(1), finished)}, PodsKnown: true,
 				Recorded: map[growth.PodUID]bus.Allocation{"uid-p": imported("p", "X-_-0")},
 			},
 			forget: []growth.PodUID{"uid-p"},
@@ -181,7 +181,7 @@ func TestBalance(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tc.books.Unit, tc.books.Now = growth.GiB, now
 			tc.books.GPUs = []growth.GPU{"B", "A"}
-			c := ledger.Balance(tc.books)
+			c := allocations.Balance(tc.books)
 			require.Equal(t, tc.write, c.Write)
 			require.Equal(t, tc.forget, c.Forget)
 			require.Equal(t, tc.remove, c.Remove)
@@ -198,30 +198,30 @@ func TestDemands(t *testing.T) {
 	}
 	main := slice.Key{Pod: "uid-p", Container: "main"}
 	for name, tc := range map[string]struct {
-		pods         []ledger.Pod
+		pods         []allocations.Pod
 		reservations map[growth.PodUID]bus.Reservation
 		settled      map[slice.Key]struct{}
 		want         []slice.Demand
 	}{
 		"a pod with its reservation": {
-			pods: []ledger.Pod{pod("p")}, reservations: map[growth.PodUID]bus.Reservation{"uid-p": reservation},
+			pods: []allocations.Pod{pod("p")}, reservations: map[growth.PodUID]bus.Reservation{"uid-p": reservation},
 			want: []slice.Demand{{Pod: "uid-p", Container: "main", Units: 2, Count: 1, Room: 2, On: []growth.GPU{"B"}}},
 		},
 		"its reservation is not seen yet, but its Binding named the GPU": {
-			pods: []ledger.Pod{pod("p", func(p *ledger.Pod) { p.Planned = []growth.GPU{"A"} })},
+			pods: []allocations.Pod{pod("p", func(p *allocations.Pod) { p.Planned = []growth.GPU{"A"} })},
 			want: []slice.Demand{{Pod: "uid-p", Container: "main", Units: 2, Count: 1, Room: 2, On: []growth.GPU{"A"}}},
 		},
 		"its reservation was moved since it was bound": {
-			pods:         []ledger.Pod{pod("p", func(p *ledger.Pod) { p.Planned = []growth.GPU{"A"} })},
+			pods:         []allocations.Pod{pod("p", func(p *allocations.Pod) { p.Planned = []growth.GPU{"A"} })},
 			reservations: map[growth.PodUID]bus.Reservation{"uid-p": reservation},
 			want:         []slice.Demand{{Pod: "uid-p", Container: "main", Units: 2, Count: 1, Room: 2, On: []growth.GPU{"B"}}},
 		},
 		"the annotation names more GPUs than the pod may have": {
-			pods: []ledger.Pod{pod("p", func(p *ledger.Pod) { p.Planned = []growth.GPU{"A", "B"} })},
+			pods: []allocations.Pod{pod("p", func(p *allocations.Pod) { p.Planned = []growth.GPU{"A", "B"} })},
 			want: []slice.Demand{{Pod: "uid-p", Container: "main", Units: 2, Count: 1, Room: 2}},
 		},
 		"a pod bound without the extender": {
-			pods: []ledger.Pod{pod("p", func(p *ledger.Pod) { p.Count = 2 })},
+			pods: []allocations.Pod{pod("p", func(p *allocations.Pod) { p.Count = 2 })},
 			want: []slice.Demand{{Pod: "uid-p", Container: "main", Units: 2, Count: 2, Room: 2}},
 		},
 		"a reservation whose pod is not seen yet": {
@@ -229,15 +229,15 @@ func TestDemands(t *testing.T) {
 			want:         []slice.Demand{{Pod: "uid-p", Container: "main", Created: created, Units: 2, Count: 1, On: []growth.GPU{"B"}}},
 		},
 		"it has what it asked for": {
-			pods: []ledger.Pod{pod("p")}, reservations: map[growth.PodUID]bus.Reservation{"uid-p": reservation},
+			pods: []allocations.Pod{pod("p")}, reservations: map[growth.PodUID]bus.Reservation{"uid-p": reservation},
 			settled: map[slice.Key]struct{}{main: {}},
 		},
 		"it has ended, and its reservation lingers": {
-			pods: []ledger.Pod{pod("p", finished)}, reservations: map[growth.PodUID]bus.Reservation{"uid-p": reservation},
+			pods: []allocations.Pod{pod("p", finished)}, reservations: map[growth.PodUID]bus.Reservation{"uid-p": reservation},
 		},
 		"containers need room for those after them": {
-			pods: []ledger.Pod{pod("p", func(p *ledger.Pod) {
-				p.Containers = []ledger.Container{{Name: "init", Units: 4, Init: true}, {Name: "a", Units: 3}, {Name: "b", Units: 2}}
+			pods: []allocations.Pod{pod("p", func(p *allocations.Pod) {
+				p.Containers = []allocations.Container{{Name: "init", Units: 4, Init: true}, {Name: "a", Units: 3}, {Name: "b", Units: 2}}
 			})},
 			want: []slice.Demand{
 				{Pod: "uid-p", Container: "init", Units: 4, Count: 1, Room: 5, Init: true},
@@ -247,12 +247,12 @@ func TestDemands(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, tc.want, ledger.Demands(tc.pods, tc.reservations, tc.settled))
+			require.Equal(t, tc.want, allocations.Demands(tc.pods, tc.reservations, tc.settled))
 		})
 	}
 }
 
 // What is written down is compared field by field: a new field has to be.
 func TestAllOfAnAllocationIsCompared(t *testing.T) {
-	require.Equal(t, 4, reflect.TypeFor[bus.ContainerAllocation]().NumField(), "ledger.same must know it")
+	require.Equal(t, 4, reflect.TypeFor[bus.ContainerAllocation]().NumField(), "allocations.same must know it")
 }

@@ -1,4 +1,4 @@
-package ledger
+package allocations
 
 import (
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet"
