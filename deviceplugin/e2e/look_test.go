@@ -25,7 +25,8 @@ func (p *pods) Look(pod, container string) (contract.View, bool) {
 	if len(pids) == 0 {
 		return contract.View{}, false
 	}
-	view, process := contract.View{Environment: map[string]string{}}, filepath.Join("/proc", strconv.Itoa(pids[0]))
+	view := contract.View{Environment: map[string]string{}}
+	process := filepath.Join("/proc", strconv.Itoa(pids[0]))
 	for variable := range strings.SplitSeq(p.environment(process), "\x00") {
 		name, value, _ := strings.Cut(variable, "=")
 		view.Environment[name] = value

@@ -124,6 +124,7 @@ func (n *node) pod(name string) (pod corev1.Pod, there bool, changed <-chan stru
 func (n *node) reported(resource string) (capacity, allocatable int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	c, a := n.itself.Status.Capacity[corev1.ResourceName(resource)], n.itself.Status.Allocatable[corev1.ResourceName(resource)]
+	c := n.itself.Status.Capacity[corev1.ResourceName(resource)]
+	a := n.itself.Status.Allocatable[corev1.ResourceName(resource)]
 	return int(c.Value()), int(a.Value())
 }

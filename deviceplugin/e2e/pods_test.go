@@ -116,7 +116,9 @@ func (p *pods) await(name, what string, holds func(pod corev1.Pod, there bool) b
 
 // manifest is a pod that sleeps; its init containers end at once.
 func manifest(p contract.Pod) *corev1.Pod {
-	no, grace, always := false, int64(1), corev1.ContainerRestartPolicyAlways
+	no := false
+	grace := int64(1)
+	always := corev1.ContainerRestartPolicyAlways
 	made := &corev1.Pod{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{Name: p.Name},
@@ -136,7 +138,11 @@ func manifest(p contract.Pod) *corev1.Pod {
 			Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceName(p.Resource): *resource.NewQuantity(int64(c.Units), resource.DecimalSI)}},
 		}
 		for _, v := range made.Spec.Volumes {
-			one.VolumeMounts = append(one.VolumeMounts, corev1.VolumeMount{Name: v.Name, MountPath: v.HostPath.Path, ReadOnly: true})
+			one.VolumeMounts = append(one.VolumeMounts, corev1.VolumeMount{
+				Name:      v.Name,
+				MountPath: v.HostPath.Path,
+				ReadOnly:  true,
+			})
 		}
 		switch c.Kind {
 		case contract.App:

@@ -76,9 +76,20 @@ func (a Announcer) publish(ctx context.Context, devices []gpu.Device, heard bool
 }
 
 func (a Announcer) record(devices []gpu.Device, heard bool) bus.NodeGPUs {
-	record := bus.NodeGPUs{Unit: a.Unit, Resource: a.Resource, Emulated: a.Emulated, Unheard: !heard, GPUs: make([]bus.GPU, len(devices))}
+	record := bus.NodeGPUs{
+		Unit:     a.Unit,
+		Resource: a.Resource,
+		Emulated: a.Emulated,
+		Unheard:  !heard,
+		GPUs:     make([]bus.GPU, len(devices)),
+	}
 	for i, d := range devices {
-		record.GPUs[i] = bus.GPU{UUID: d.UUID, Model: d.Model, Memory: d.Memory, Healthy: d.Healthy}
+		record.GPUs[i] = bus.GPU{
+			UUID:    d.UUID,
+			Model:   d.Model,
+			Memory:  d.Memory,
+			Healthy: d.Healthy,
+		}
 	}
 	return record
 }

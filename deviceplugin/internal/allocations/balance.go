@@ -51,7 +51,8 @@ func (c Corrections) Drift() int { return len(c.Write) + len(c.Forget) }
 
 // Balance compares the books.
 func Balance(b Books) Corrections {
-	pods, listed := byName(b.Pods), byPod(b.Holdings)
+	pods := byName(b.Pods)
+	listed := byPod(b.Holdings)
 	c := Corrections{Settled: settled(b.Holdings, pods), Pending: map[string]error{}}
 	actual := b.actual(listed, pods, c.Pending)
 	for _, a := range actual {
@@ -156,7 +157,10 @@ func (b Books) mounted(folder slot.Folder, held map[string]struct{}) bool {
 	if len(folder.IDs) == 0 {
 		return slices.ContainsFunc(b.Holdings, func(h kubelet.Holding) bool { return slice.Slot(h.IDs) == folder.Name })
 	}
-	return slices.ContainsFunc(folder.IDs, func(id string) bool { _, ok := held[id]; return ok })
+	return slices.ContainsFunc(folder.IDs, func(id string) bool {
+		_, ok := held[id]
+		return ok
+	})
 }
 
 func (b Books) unlisted(listed map[podName][]kubelet.Holding, units int) bool {

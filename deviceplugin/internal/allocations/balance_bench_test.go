@@ -16,18 +16,36 @@ import (
 // BenchmarkBalance compares the books of a node with 200 pods of four units each, all in line. It is done at each start of
 // a container, so that what it costs is felt by the next Allocate.
 func BenchmarkBalance(b *testing.B) {
-	books := allocations.Books{PodsKnown: true, Recorded: map[growth.PodUID]bus.Allocation{}, Unit: growth.GiB, Now: now}
+	books := allocations.Books{
+		PodsKnown: true,
+		Recorded:  map[growth.PodUID]bus.Allocation{},
+		Unit:      growth.GiB,
+		Now:       now,
+	}
 	for i := range 200 {
-		p, ids := pod(fmt.Sprintf("job-%03d", i)), []string(nil)
+		p := pod(fmt.Sprintf("job-%03d", i))
+		ids := []string(nil)
 		for n := range 4 {
 			ids = append(ids, slice.ID("GPU-6b8f9e2c-0000-4000-8000-000000000000", 4*i+n))
 		}
 		p.Containers[0].Units = len(ids)
 		a := bus.Allocation{Pod: p.Ref, Containers: []bus.ContainerAllocation{{
-			Name: "main", IDs: ids, Slot: slice.Slot(ids), GPUs: []growth.GPUShare{{GPU: "GPU-6b8f9e2c-0000-4000-8000-000000000000", Memory: 4 * growth.GiB}},
+			Name: "main",
+			IDs:  ids,
+			Slot: slice.Slot(ids),
+			GPUs: []growth.GPUShare{{
+				GPU:    "GPU-6b8f9e2c-0000-4000-8000-000000000000",
+				Memory: 4 * growth.GiB,
+			}},
 		}}}
-		books.Pods, books.Recorded[p.Ref.UID] = append(books.Pods, p), a
-		books.Holdings = append(books.Holdings, kubelet.Holding{Namespace: "ns", Pod: p.Ref.Name, Container: "main", IDs: ids})
+		books.Pods = append(books.Pods, p)
+		books.Recorded[p.Ref.UID] = a
+		books.Holdings = append(books.Holdings, kubelet.Holding{
+			Namespace: "ns",
+			Pod:       p.Ref.Name,
+			Container: "main",
+			IDs:       ids,
+		})
 		books.Slots = append(books.Slots, slot.Folder{Name: slice.Slot(ids), IDs: ids, Made: now.Add(-time.Hour)})
 	}
 	b.ReportAllocs()

@@ -41,12 +41,23 @@ func imported(name string, ids ...string) bus.Allocation {
 func finished(p *allocations.Pod) { p.Finished = true }
 
 func holds(name string, ids ...string) kubelet.Holding {
-	return kubelet.Holding{Namespace: "ns", Pod: name, Container: "main", IDs: ids}
+	return kubelet.Holding{
+		Namespace: "ns",
+		Pod:       name,
+		Container: "main",
+		IDs:       ids,
+	}
 }
 
 func recorded(name string, ids ...string) bus.Allocation {
 	return bus.Allocation{Pod: pod(name).Ref, Containers: []bus.ContainerAllocation{{
-		Name: "main", GPUs: []growth.GPUShare{{GPU: "A", Memory: growth.MiB(len(ids)) * growth.GiB}}, IDs: ids, Slot: slice.Slot(ids),
+		Name: "main",
+		GPUs: []growth.GPUShare{{
+			GPU:    "A",
+			Memory: growth.MiB(len(ids)) * growth.GiB,
+		}},
+		IDs:  ids,
+		Slot: slice.Slot(ids),
 	}}}
 }
 
@@ -64,13 +75,19 @@ func TestBalance(t *testing.T) {
 	}{
 		"all is in line": {
 			books: allocations.Books{
-				Holdings: []kubelet.Holding{holds("p", "A/0", "A/1")}, Pods: []allocations.Pod{pod("p")}, PodsKnown: true,
-				Recorded: map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0", "A/1")},
-				Slots:    []slot.Folder{folder(time.Hour, "A/0", "A/1")},
+				Holdings:  []kubelet.Holding{holds("p", "A/0", "A/1")},
+				Pods:      []allocations.Pod{pod("p")},
+				PodsKnown: true,
+				Recorded:  map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0", "A/1")},
+				Slots:     []slot.Folder{folder(time.Hour, "A/0", "A/1")},
 			},
 		},
 		"not written yet": {
-			books: allocations.Books{Holdings: []kubelet.Holding{holds("p", "A/0")}, Pods: []allocations.Pod{pod("p")}, PodsKnown: true},
+			books: allocations.Books{
+				Holdings:  []kubelet.Holding{holds("p", "A/0")},
+				Pods:      []allocations.Pod{pod("p")},
+				PodsKnown: true,
+			},
 			write: []bus.Allocation{recorded("p", "A/0")},
 		},
 		"written otherwise": {
@@ -85,7 +102,10 @@ func TestBalance(t *testing.T) {
 				Holdings: []kubelet.Holding{holds("p", "A/0")}, Pods: []allocations.Pod{pod("p")}, PodsKnown: true,
 				Recorded: map[growth.PodUID]bus.Allocation{"uid-p": func() bus.Allocation {
 					a := recorded("p", "A/0")
-					a.Header = bus.Header{Version: 1, Unknown: map[string]json.RawMessage{"colour": json.RawMessage(`"red"`)}}
+					a.Header = bus.Header{
+						Version: 1,
+						Unknown: map[string]json.RawMessage{"colour": json.RawMessage(`"red"`)},
+					}
 					return a
 				}()},
 			},
@@ -96,8 +116,10 @@ func TestBalance(t *testing.T) {
 		},
 		"an older kubelet lists a pod that has ended": {
 			books: allocations.Books{
-				Holdings: []kubelet.Holding{holds("p", "A/0")}, Pods: []allocations.Pod{pod("p", finished)}, PodsKnown: true,
-				Recorded: map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0")},
+				Holdings:  []kubelet.Holding{holds("p", "A/0")},
+				Pods:      []allocations.Pod{pod("p", finished)},
+				PodsKnown: true,
+				Recorded:  map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0")},
 			},
 			forget: []growth.PodUID{"uid-p"},
 		},
@@ -118,14 +140,17 @@ func TestBalance(t *testing.T) {
 		},
 		"its ids are in other hands": {
 			books: allocations.Books{
-				Holdings: []kubelet.Holding{holds("q", "A/0")}, Pods: []allocations.Pod{pod("p"), pod("q")}, PodsKnown: true,
-				Recorded: map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0"), "uid-q": recorded("q", "A/0")},
+				Holdings:  []kubelet.Holding{holds("q", "A/0")},
+				Pods:      []allocations.Pod{pod("p"), pod("q")},
+				PodsKnown: true,
+				Recorded:  map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0"), "uid-q": recorded("q", "A/0")},
 			},
 			forget: []growth.PodUID{"uid-p"},
 		},
 		"nothing is destroyed while the pods are not known": {
 			books: allocations.Books{
-				Recorded: map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0")}, Slots: []slot.Folder{folder(time.Hour, "A/0")},
+				Recorded: map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0")},
+				Slots:    []slot.Folder{folder(time.Hour, "A/0")},
 			},
 		},
 		"a slot that was just handed out": {
@@ -140,8 +165,9 @@ func TestBalance(t *testing.T) {
 		},
 		"an init container's slot, whose ids nobody else uses": {
 			books: allocations.Books{
-				Pods: []allocations.Pod{pod("p", func(p *allocations.Pod) { p.Containers[0].Init = true })}, PodsKnown: true,
-				Slots: []slot.Folder{folder(time.Hour, "A/0", "A/1")},
+				Pods:      []allocations.Pod{pod("p", func(p *allocations.Pod) { p.Containers[0].Init = true })},
+				PodsKnown: true,
+				Slots:     []slot.Folder{folder(time.Hour, "A/0", "A/1")},
 			},
 		},
 		"a slot that does not say what it is, and is held": {
@@ -153,21 +179,35 @@ func TestBalance(t *testing.T) {
 			remove: []string{slice.Slot([]string{"A/1"})},
 		},
 		"kubelet's ids make no sense": {
-			books:   allocations.Books{Holdings: []kubelet.Holding{holds("p", "nonsense")}, Pods: []allocations.Pod{pod("p")}, PodsKnown: true},
+			books: allocations.Books{
+				Holdings:  []kubelet.Holding{holds("p", "nonsense")},
+				Pods:      []allocations.Pod{pod("p")},
+				PodsKnown: true,
+			},
 			pending: 1,
 		},
 		"another plugin's pod, on the GPU that its annotation names": {
-			books: allocations.Books{Holdings: []kubelet.Holding{holds("p", "X-_-0")}, Pods: []allocations.Pod{pod("p", numbered(1))}, PodsKnown: true},
+			books: allocations.Books{
+				Holdings:  []kubelet.Holding{holds("p", "X-_-0")},
+				Pods:      []allocations.Pod{pod("p", numbered(1))},
+				PodsKnown: true,
+			},
 			write: []bus.Allocation{imported("p", "X-_-0")},
 		},
 		"another plugin's pod, on a GPU that is not there": {
-			books:   allocations.Books{Holdings: []kubelet.Holding{holds("p", "X-_-0")}, Pods: []allocations.Pod{pod("p", numbered(2))}, PodsKnown: true},
+			books: allocations.Books{
+				Holdings:  []kubelet.Holding{holds("p", "X-_-0")},
+				Pods:      []allocations.Pod{pod("p", numbered(2))},
+				PodsKnown: true,
+			},
 			pending: 1,
 		},
 		"another plugin's pod is written down already": {
 			books: allocations.Books{
-				Holdings: []kubelet.Holding{holds("p", "X-_-0")}, Pods: []allocations.Pod{pod("p", numbered(1))}, PodsKnown: true,
-				Recorded: map[growth.PodUID]bus.Allocation{"uid-p": imported("p", "X-_-0")},
+				Holdings:  []kubelet.Holding{holds("p", "X-_-0")},
+				Pods:      []allocations.Pod{pod("p", numbered(1))},
+				PodsKnown: true,
+				Recorded:  map[growth.PodUID]bus.Allocation{"uid-p": imported("p", "X-_-0")},
 			},
 		},
 		"another plugin's pod has ended": {
@@ -179,7 +219,8 @@ func TestBalance(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tc.books.Unit, tc.books.Now = growth.GiB, now
+			tc.books.Unit = growth.GiB
+			tc.books.Now = now
 			tc.books.GPUs = []growth.GPU{"B", "A"}
 			c := allocations.Balance(tc.books)
 			require.Equal(t, tc.write, c.Write)
@@ -194,7 +235,15 @@ func TestBalance(t *testing.T) {
 func TestDemands(t *testing.T) {
 	created := time.Unix(7, 0)
 	reservation := bus.Reservation{
-		Created: created, GPUs: []growth.GPUShare{{GPU: "B", Memory: 2048}}, Containers: []bus.ContainerRequest{{Name: "main", Units: 2}},
+		Created: created,
+		GPUs: []growth.GPUShare{{
+			GPU:    "B",
+			Memory: 2048,
+		}},
+		Containers: []bus.ContainerRequest{{
+			Name:  "main",
+			Units: 2,
+		}},
 	}
 	main := slice.Key{Pod: "uid-p", Container: "main"}
 	for name, tc := range map[string]struct {
@@ -205,44 +254,114 @@ func TestDemands(t *testing.T) {
 	}{
 		"a pod with its reservation": {
 			pods: []allocations.Pod{pod("p")}, reservations: map[growth.PodUID]bus.Reservation{"uid-p": reservation},
-			want: []slice.Demand{{Pod: "uid-p", Container: "main", Units: 2, Count: 1, Room: 2, On: []growth.GPU{"B"}}},
+			want: []slice.Demand{{
+				Pod:       "uid-p",
+				Container: "main",
+				Units:     2,
+				Count:     1,
+				Room:      2,
+				On:        []growth.GPU{"B"},
+			}},
 		},
 		"its reservation is not seen yet, but its Binding named the GPU": {
 			pods: []allocations.Pod{pod("p", func(p *allocations.Pod) { p.Planned = []growth.GPU{"A"} })},
-			want: []slice.Demand{{Pod: "uid-p", Container: "main", Units: 2, Count: 1, Room: 2, On: []growth.GPU{"A"}}},
+			want: []slice.Demand{{
+				Pod:       "uid-p",
+				Container: "main",
+				Units:     2,
+				Count:     1,
+				Room:      2,
+				On:        []growth.GPU{"A"},
+			}},
 		},
 		"its reservation was moved since it was bound": {
 			pods:         []allocations.Pod{pod("p", func(p *allocations.Pod) { p.Planned = []growth.GPU{"A"} })},
 			reservations: map[growth.PodUID]bus.Reservation{"uid-p": reservation},
-			want:         []slice.Demand{{Pod: "uid-p", Container: "main", Units: 2, Count: 1, Room: 2, On: []growth.GPU{"B"}}},
+			want: []slice.Demand{{
+				Pod:       "uid-p",
+				Container: "main",
+				Units:     2,
+				Count:     1,
+				Room:      2,
+				On:        []growth.GPU{"B"},
+			}},
 		},
 		"the annotation names more GPUs than the pod may have": {
 			pods: []allocations.Pod{pod("p", func(p *allocations.Pod) { p.Planned = []growth.GPU{"A", "B"} })},
-			want: []slice.Demand{{Pod: "uid-p", Container: "main", Units: 2, Count: 1, Room: 2}},
+			want: []slice.Demand{{
+				Pod:       "uid-p",
+				Container: "main",
+				Units:     2,
+				Count:     1,
+				Room:      2,
+			}},
 		},
 		"a pod bound without the extender": {
 			pods: []allocations.Pod{pod("p", func(p *allocations.Pod) { p.Count = 2 })},
-			want: []slice.Demand{{Pod: "uid-p", Container: "main", Units: 2, Count: 2, Room: 2}},
+			want: []slice.Demand{{
+				Pod:       "uid-p",
+				Container: "main",
+				Units:     2,
+				Count:     2,
+				Room:      2,
+			}},
 		},
 		"a reservation whose pod is not seen yet": {
 			reservations: map[growth.PodUID]bus.Reservation{"uid-p": reservation},
-			want:         []slice.Demand{{Pod: "uid-p", Container: "main", Created: created, Units: 2, Count: 1, On: []growth.GPU{"B"}}},
+			want: []slice.Demand{{
+				Pod:       "uid-p",
+				Container: "main",
+				Created:   created,
+				Units:     2,
+				Count:     1,
+				On:        []growth.GPU{"B"},
+			}},
 		},
 		"it has what it asked for": {
 			pods: []allocations.Pod{pod("p")}, reservations: map[growth.PodUID]bus.Reservation{"uid-p": reservation},
 			settled: map[slice.Key]struct{}{main: {}},
 		},
 		"it has ended, and its reservation lingers": {
-			pods: []allocations.Pod{pod("p", finished)}, reservations: map[growth.PodUID]bus.Reservation{"uid-p": reservation},
+			pods:         []allocations.Pod{pod("p", finished)},
+			reservations: map[growth.PodUID]bus.Reservation{"uid-p": reservation},
 		},
 		"containers need room for those after them": {
 			pods: []allocations.Pod{pod("p", func(p *allocations.Pod) {
-				p.Containers = []allocations.Container{{Name: "init", Units: 4, Init: true}, {Name: "a", Units: 3}, {Name: "b", Units: 2}}
+				p.Containers = []allocations.Container{{
+					Name:  "init",
+					Units: 4,
+					Init:  true,
+				}, {
+					Name:  "a",
+					Units: 3,
+				}, {
+					Name:  "b",
+					Units: 2,
+				}}
 			})},
 			want: []slice.Demand{
-				{Pod: "uid-p", Container: "init", Units: 4, Count: 1, Room: 5, Init: true},
-				{Pod: "uid-p", Container: "a", Units: 3, Count: 1, Room: 5},
-				{Pod: "uid-p", Container: "b", Units: 2, Count: 1, Room: 2},
+				{
+					Pod:       "uid-p",
+					Container: "init",
+					Units:     4,
+					Count:     1,
+					Room:      5,
+					Init:      true,
+				},
+				{
+					Pod:       "uid-p",
+					Container: "a",
+					Units:     3,
+					Count:     1,
+					Room:      5,
+				},
+				{
+					Pod:       "uid-p",
+					Container: "b",
+					Units:     2,
+					Count:     1,
+					Room:      2,
+				},
 			},
 		},
 	} {

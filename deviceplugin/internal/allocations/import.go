@@ -43,7 +43,8 @@ func (b Books) imports(actual map[growth.PodUID]bus.Allocation) map[growth.PodUI
 		}
 	}
 	for uid, a := range actual {
-		if delete(imports, uid); foreign(a) {
+		delete(imports, uid)
+		if foreign(a) {
 			imports[uid] = a
 		}
 	}

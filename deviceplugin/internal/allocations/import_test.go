@@ -13,7 +13,8 @@ import (
 )
 
 func TestImports(t *testing.T) {
-	old, ours := imported("p", "X-_-0", "X-_-1"), recorded("p", "A/0")
+	old := imported("p", "X-_-0", "X-_-1")
+	ours := recorded("p", "A/0")
 	known := map[growth.PodUID]bus.Allocation{"uid-p": old}
 	listed := []kubelet.Holding{holds("p", "X-_-0", "X-_-1")}
 	for name, tc := range map[string]struct {
@@ -21,21 +22,54 @@ func TestImports(t *testing.T) {
 		want  map[growth.PodUID]bus.Allocation
 	}{
 		"kubelet lists it": {
-			books: allocations.Books{Holdings: listed, Pods: []allocations.Pod{pod("p", numbered(1))}, PodsKnown: true}, want: known,
+			books: allocations.Books{
+				Holdings:  listed,
+				Pods:      []allocations.Pod{pod("p", numbered(1))},
+				PodsKnown: true,
+			},
+			want: known,
 		},
 		"on the only GPU, without a number": {
-			books: allocations.Books{Holdings: listed, Pods: []allocations.Pod{pod("p")}, PodsKnown: true, GPUs: []growth.GPU{"A"}}, want: known,
+			books: allocations.Books{
+				Holdings:  listed,
+				Pods:      []allocations.Pod{pod("p")},
+				PodsKnown: true,
+				GPUs:      []growth.GPU{"A"},
+			},
+			want: known,
 		},
-		"on one of two, without a number": {books: allocations.Books{Holdings: listed, Pods: []allocations.Pod{pod("p")}, PodsKnown: true}},
+		"on one of two, without a number": {books: allocations.Books{
+			Holdings:  listed,
+			Pods:      []allocations.Pod{pod("p")},
+			PodsKnown: true,
+		}},
 		"a kubelet that has just started lists nobody; the bus knows": {
-			books: allocations.Books{Pods: []allocations.Pod{pod("p", numbered(1))}, PodsKnown: true, Recorded: known}, want: known,
+			books: allocations.Books{
+				Pods:      []allocations.Pod{pod("p", numbered(1))},
+				PodsKnown: true,
+				Recorded:  known,
+			},
+			want: known,
 		},
-		"the bus is away as well":    {books: allocations.Books{Imported: known}, want: known},
-		"its pod is gone":            {books: allocations.Books{PodsKnown: true, Imported: known, Recorded: known}},
-		"its pod has ended":          {books: allocations.Books{Pods: []allocations.Pod{pod("p", finished)}, PodsKnown: true, Imported: known}},
-		"a pod of ours is no import": {books: allocations.Books{Pods: []allocations.Pod{pod("p")}, PodsKnown: true, Recorded: map[growth.PodUID]bus.Allocation{"uid-p": ours}}},
+		"the bus is away as well": {books: allocations.Books{Imported: known}, want: known},
+		"its pod is gone":         {books: allocations.Books{PodsKnown: true, Imported: known, Recorded: known}},
+		"its pod has ended": {books: allocations.Books{
+			Pods:      []allocations.Pod{pod("p", finished)},
+			PodsKnown: true,
+			Imported:  known,
+		}},
+		"a pod of ours is no import": {books: allocations.Books{
+			Pods:      []allocations.Pod{pod("p")},
+			PodsKnown: true,
+			Recorded:  map[growth.PodUID]bus.Allocation{"uid-p": ours},
+		}},
 		"what kubelet lists now is what it holds": {
-			books: allocations.Books{Holdings: []kubelet.Holding{holds("p", "A/0")}, Pods: []allocations.Pod{pod("p")}, PodsKnown: true, Imported: known},
+			books: allocations.Books{
+				Holdings:  []kubelet.Holding{holds("p", "A/0")},
+				Pods:      []allocations.Pod{pod("p")},
+				PodsKnown: true,
+				Imported:  known,
+			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -53,7 +87,11 @@ func TestImports(t *testing.T) {
 
 func TestAPodThatCanNotBeCountedAsksForNothingMore(t *testing.T) {
 	c := allocations.Balance(allocations.Books{
-		Holdings: []kubelet.Holding{holds("p", "X-_-0")}, Pods: []allocations.Pod{pod("p")}, PodsKnown: true, Unit: growth.GiB, GPUs: []growth.GPU{"A", "B"},
+		Holdings:  []kubelet.Holding{holds("p", "X-_-0")},
+		Pods:      []allocations.Pod{pod("p")},
+		PodsKnown: true,
+		Unit:      growth.GiB,
+		GPUs:      []growth.GPU{"A", "B"},
 	})
 	require.ErrorContains(t, c.Pending["ns/p"], "ALIYUN_COM_GPU_MEM_IDX names none of this node's GPUs")
 	require.Contains(t, c.Settled, slice.Key{Pod: "uid-p", Container: "main"})

@@ -43,7 +43,13 @@ type Container struct {
 func Demands(pods []Pod, reservations map[growth.PodUID]bus.Reservation, settled ...map[slice.Key]struct{}) []slice.Demand {
 	var demands []slice.Demand
 	open := func(pod growth.PodUID, container string) bool {
-		return !slices.ContainsFunc(settled, func(s map[slice.Key]struct{}) bool { _, ok := s[slice.Key{Pod: pod, Container: container}]; return ok })
+		return !slices.ContainsFunc(settled, func(s map[slice.Key]struct{}) bool {
+			_, ok := s[slice.Key{
+				Pod:       pod,
+				Container: container,
+			}]
+			return ok
+		})
 	}
 	seen := map[growth.PodUID]struct{}{}
 	for _, p := range pods {
@@ -63,8 +69,15 @@ func Demands(pods []Pod, reservations map[growth.PodUID]bus.Reservation, settled
 				continue
 			}
 			demands = append(demands, slice.Demand{
-				Pod: p.Ref.UID, Container: c.Name, Created: p.Created, Units: c.Units, Count: max(p.Count, len(on), 1),
-				Room: room(p.Containers[i:]), On: on, Cores: p.Cores, Init: c.Init,
+				Pod:       p.Ref.UID,
+				Container: c.Name,
+				Created:   p.Created,
+				Units:     c.Units,
+				Count:     max(p.Count, len(on), 1),
+				Room:      room(p.Containers[i:]),
+				On:        on,
+				Cores:     p.Cores,
+				Init:      c.Init,
 			})
 		}
 	}
@@ -75,7 +88,14 @@ func Demands(pods []Pod, reservations map[growth.PodUID]bus.Reservation, settled
 		on := reserved(r)
 		for _, c := range r.Containers {
 			if c.Units > 0 && open(uid, c.Name) {
-				demands = append(demands, slice.Demand{Pod: uid, Container: c.Name, Created: r.Created, Units: c.Units, Count: max(len(on), 1), On: on})
+				demands = append(demands, slice.Demand{
+					Pod:       uid,
+					Container: c.Name,
+					Created:   r.Created,
+					Units:     c.Units,
+					Count:     max(len(on), 1),
+					On:        on,
+				})
 			}
 		}
 	}
@@ -84,7 +104,8 @@ func Demands(pods []Pod, reservations map[growth.PodUID]bus.Reservation, settled
 
 // room is what a pod's containers need from the first of these on. Init containers need no room of their own.
 func room(containers []Container) int {
-	sum, initial := 0, 0
+	sum := 0
+	initial := 0
 	for _, c := range containers {
 		if c.Init {
 			initial = max(initial, c.Units)
@@ -120,7 +141,10 @@ func (b Books) allocation(pod Pod, holdings []kubelet.Holding) (bus.Allocation, 
 			return bus.Allocation{}, err
 		}
 		a.Containers = append(a.Containers, bus.ContainerAllocation{
-			Name: h.Container, GPUs: slice.Shares(parts, b.Unit), IDs: h.IDs, Slot: slice.Slot(h.IDs),
+			Name: h.Container,
+			GPUs: slice.Shares(parts, b.Unit),
+			IDs:  h.IDs,
+			Slot: slice.Slot(h.IDs),
 		})
 	}
 	return a, nil

@@ -104,8 +104,15 @@ func (l *Ledger) compare(ctx context.Context) {
 	}
 	pods, known := l.Pods.Pods()
 	books := Books{
-		Holdings: holdings, Pods: pods, PodsKnown: known, Recorded: byUID(view.Values), Imported: l.known(), Slots: folders,
-		Unit: l.Unit, GPUs: l.gpus(), Now: time.Now(),
+		Holdings:  holdings,
+		Pods:      pods,
+		PodsKnown: known,
+		Recorded:  byUID(view.Values),
+		Imported:  l.known(),
+		Slots:     folders,
+		Unit:      l.Unit,
+		GPUs:      l.gpus(),
+		Now:       time.Now(),
 	}
 	c := Balance(books)
 	settle(c.Settled)
@@ -119,7 +126,8 @@ func (l *Ledger) compare(ctx context.Context) {
 		l.corrected("slot", l.Slots.Remove(name), "slot", name)
 	}
 	if view.Synced && view.Err == nil {
-		if l.correct(ctx, c); books.looked() && len(c.Write) == 0 { // the bus itself has told us of what was written
+		l.correct(ctx, c)
+		if books.looked() && len(c.Write) == 0 { // the bus itself has told us of what was written
 			l.booked.reach()
 		}
 	}

@@ -131,7 +131,8 @@ func (l *Ledger) known() map[growth.PodUID]bus.Allocation {
 func (l *Ledger) Demands() []slice.Demand {
 	pods, _ := l.Pods.Pods()
 	l.mu.Lock()
-	settled, claimed := l.settled, map[slice.Key]struct{}{}
+	settled := l.settled
+	claimed := map[slice.Key]struct{}{}
 	begun := map[growth.PodUID][]growth.GPU{} // where a pod's first containers went, the others follow
 	for _, c := range l.claims {
 		claimed[c.demand] = struct{}{}
@@ -232,7 +233,9 @@ func (l *Ledger) holdings(ctx context.Context) ([]kubelet.Holding, func(settled 
 		if ticket < l.newest { // answers may overtake one another
 			return
 		}
-		l.newest, l.settled, l.listed = ticket, settled, holdings
+		l.newest = ticket
+		l.settled = settled
+		l.listed = holdings
 		maps.DeleteFunc(l.claims, func(_ string, c claim) bool {
 			return time.Since(c.made) > claimGrace || slices.ContainsFunc(holdings, func(h kubelet.Holding) bool { return slices.Equal(h.IDs, c.ids) })
 		})

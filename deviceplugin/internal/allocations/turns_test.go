@@ -14,10 +14,13 @@ func TestAListWaitsWhileKubeletAllocates(t *testing.T) {
 		kubelet func(turns *turns)
 		waits   time.Duration
 	}{
-		"kubelet allocates nothing":       {func(*turns) {}, 0},
-		"it wrote down what it allocated": {func(turns *turns) { turns.allocating(context.Background()); turns.allocated() }, bookedWithin},
-		"it asked, and never allocated":   {func(turns *turns) { turns.allocating(context.Background()) }, admissionWithin},
-		"it allocates for pod after pod":  {func(turns *turns) { go busily(turns) }, listWithin},
+		"kubelet allocates nothing": {func(*turns) {}, 0},
+		"it wrote down what it allocated": {func(turns *turns) {
+			turns.allocating(context.Background())
+			turns.allocated()
+		}, bookedWithin},
+		"it asked, and never allocated":  {func(turns *turns) { turns.allocating(context.Background()) }, admissionWithin},
+		"it allocates for pod after pod": {func(turns *turns) { go busily(turns) }, listWithin},
 		"it takes its time, and is through": {func(turns *turns) {
 			turns.allocating(context.Background())
 			time.AfterFunc(45*time.Millisecond, turns.allocated)
@@ -58,7 +61,10 @@ func TestKubeletWaitsForAListThatIsUnderway(t *testing.T) {
 				var turns turns
 				done, err := turns.list(t.Context())
 				require.NoError(t, err)
-				go func() { time.Sleep(tc.takes); done() }()
+				go func() {
+					time.Sleep(tc.takes)
+					done()
+				}()
 				synctest.Wait()
 				began := time.Now()
 				turns.allocating(t.Context())

@@ -49,7 +49,8 @@ func Open(kubeconfig string) (*Client, error) {
 
 // inPod is the access of a pod's service account.
 func inPod() (access, error) {
-	host, port := os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT")
+	host := os.Getenv("KUBERNETES_SERVICE_HOST")
+	port := os.Getenv("KUBERNETES_SERVICE_PORT")
 	if host == "" || port == "" {
 		return access{}, errors.New("this is no pod (KUBERNETES_SERVICE_HOST is not set): give --kubeconfig")
 	}
@@ -57,7 +58,11 @@ func inPod() (access, error) {
 	if err != nil {
 		return access{}, fmt.Errorf("the pod has no service account: %w", err)
 	}
-	return access{server: "https://" + net.JoinHostPort(host, port), ca: ca, tokenFile: filepath.Join(serviceAccount, "token")}, nil
+	return access{
+		server:    "https://" + net.JoinHostPort(host, port),
+		ca:        ca,
+		tokenFile: filepath.Join(serviceAccount, "token"),
+	}, nil
 }
 
 func (a access) transport() (http.RoundTripper, error) {
@@ -106,7 +111,8 @@ func (b *bearer) present() (string, error) {
 			return "", fmt.Errorf("reading the service account's token: %w", err)
 		}
 		if err == nil {
-			b.token, b.read = strings.TrimSpace(string(content)), time.Now()
+			b.token = strings.TrimSpace(string(content))
+			b.read = time.Now()
 		}
 	}
 	return b.token, nil

@@ -79,7 +79,10 @@ func TestFollow(t *testing.T) {
 		"a list of several pages is one list": {
 			steps: []step{
 				{body: `{"metadata":{"resourceVersion":"5","continue":"more"},"items":[{"metadata":{"name":"a"}}]}`},
-				{query: map[string]string{"continue": "more"}, body: `{"metadata":{"resourceVersion":"5"},"items":[{"metadata":{"name":"b"}}]}`},
+				{
+					query: map[string]string{"continue": "more"},
+					body:  `{"metadata":{"resourceVersion":"5"},"items":[{"metadata":{"name":"b"}}]}`,
+				},
 			},
 			want: "=a,b",
 		},
@@ -114,7 +117,10 @@ func TestFollow(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &script{t: t, steps: tc.steps, done: make(chan struct{})}
 				ctx, cancel := context.WithCancel(t.Context())
-				go func() { <-s.done; cancel() }()
+				go func() {
+					<-s.done
+					cancel()
+				}()
 				var got []string
 				failed := 0
 				apiserver.Follow(ctx, apiserver.New(&http.Client{Transport: s}, "http://server"), "/api/v1/pods",
@@ -144,7 +150,10 @@ func TestAServerThatIsAwayIsAskedLessAndLess(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()
 		asked := 0
-		away := transport(func(*http.Request) (*http.Response, error) { asked++; return nil, io.ErrUnexpectedEOF })
+		away := transport(func(*http.Request) (*http.Response, error) {
+			asked++
+			return nil, io.ErrUnexpectedEOF
+		})
 		apiserver.Follow(ctx, apiserver.New(&http.Client{Transport: away}, "http://server"), "/x", nil, func(apiserver.Change[thing]) {}, func(error) {})
 		require.Greater(t, asked, 40, "at least every 15 s")
 		require.Less(t, asked, 200)
@@ -160,7 +169,9 @@ func TestWhatIsSent(t *testing.T) {
 	var body map[string]any
 	refuse := false
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		method, path, contentType = r.Method, r.URL.String(), r.Header.Get("Content-Type")
+		method = r.Method
+		path = r.URL.String()
+		contentType = r.Header.Get("Content-Type")
 		body = nil
 		require.NoError(t, json.NewDecoder(r.Body).Decode(&body))
 		if refuse {
@@ -180,7 +191,12 @@ func TestWhatIsSent(t *testing.T) {
 	require.Equal(t, map[string]any{"kind": "Node", "name": "n1", "uid": "n1"}, body["involvedObject"])
 	require.Equal(t, "Warning", body["type"])
 
-	require.NoError(t, c.Notice(t.Context(), apiserver.About{Kind: "Pod", Namespace: "ns", Name: "p", UID: "u"}, "GPUHealthy", "again"))
+	require.NoError(t, c.Notice(t.Context(), apiserver.About{
+		Kind:      "Pod",
+		Namespace: "ns",
+		Name:      "p",
+		UID:       "u",
+	}, "GPUHealthy", "again"))
 	require.Contains(t, path, "/namespaces/ns/")
 
 	refuse = true

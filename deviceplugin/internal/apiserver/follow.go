@@ -37,7 +37,12 @@ type Change[T any] struct {
 // an interruption the watch goes on where it stopped; where the server no longer knows that far back, the collection is
 // listed again. failed hears of each interruption.
 func Follow[T any](ctx context.Context, c *Client, path string, selector url.Values, apply func(Change[T]), failed func(error)) {
-	f := follower[T]{client: c, path: path, selector: selector, apply: apply}
+	f := follower[T]{
+		client:   c,
+		path:     path,
+		selector: selector,
+		apply:    apply,
+	}
 	pause := firstRest
 	for ctx.Err() == nil {
 		began := time.Now()
@@ -109,7 +114,8 @@ func (f *follower[T]) list(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("listing: %w", err)
 		}
-		page.Items, page.Metadata.Continue = nil, ""
+		page.Items = nil
+		page.Metadata.Continue = ""
 		err = json.NewDecoder(io.LimitReader(reply.Body, maxPage)).Decode(&page)
 		_ = reply.Body.Close()
 		if err != nil {

@@ -60,10 +60,12 @@ func fromFile(path string) (access, error) {
 
 func (k kubeconfig) access(dir string) (access, error) {
 	var a access
-	cluster, user := "", ""
+	cluster := ""
+	user := ""
 	for _, c := range k.Contexts {
 		if c.Name == k.CurrentContext {
-			cluster, user = c.Context.Cluster, c.Context.User
+			cluster = c.Context.Cluster
+			user = c.Context.User
 		}
 	}
 	for _, c := range k.Clusters {
@@ -74,7 +76,8 @@ func (k kubeconfig) access(dir string) (access, error) {
 		if err != nil {
 			return access{}, err
 		}
-		a.server, a.ca = c.Cluster.Server, ca
+		a.server = c.Cluster.Server
+		a.ca = ca
 	}
 	if a.server == "" {
 		return access{}, fmt.Errorf("the current context %q names no server", k.CurrentContext)

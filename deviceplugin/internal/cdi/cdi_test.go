@@ -40,7 +40,12 @@ var devices = list{
 func injected(t *testing.T, h cdi.Host, devices list, names ...string) *oci.Spec {
 	t.Helper()
 	dir := t.TempDir()
-	require.NoError(t, cdi.Writer{Dir: dir, Host: h, Inventory: devices, Log: slog.New(slog.DiscardHandler)}.Write())
+	require.NoError(t, cdi.Writer{
+		Dir:       dir,
+		Host:      h,
+		Inventory: devices,
+		Log:       slog.New(slog.DiscardHandler),
+	}.Write())
 	cache, err := library.NewCache(library.WithSpecDirs(dir))
 	require.NoError(t, err)
 	require.Empty(t, cache.GetErrors())

@@ -120,10 +120,14 @@ func Merge(known, now []Device) []Device {
 		i := slices.IndexFunc(now, func(d Device) bool { return d.UUID == old.UUID })
 		switch {
 		case i < 0:
-			old.Healthy, old.Reason, old.Absent = false, "the driver no longer lists it", true
+			old.Healthy = false
+			old.Reason = "the driver no longer lists it"
+			old.Absent = true
 			merged = append(merged, old)
 		case now[i].Memory <= 0:
-			old.Healthy, old.Reason, old.Absent = false, now[i].Reason, false
+			old.Healthy = false
+			old.Reason = now[i].Reason
+			old.Absent = false
 			merged = append(merged, old)
 		default:
 			merged = append(merged, now[i].completed(old))

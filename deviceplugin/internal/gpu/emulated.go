@@ -51,9 +51,12 @@ func (e Emulated) Devices(context.Context) ([]Device, error) {
 	for i := range devices {
 		sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", e.Node, i))
 		devices[i] = Device{
-			UUID:   growth.GPU(fmt.Sprintf("EMU-%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])),
-			Model:  "emulated " + e.Memory.String(),
-			Memory: e.Memory, Healthy: true, Minor: i, NUMA: -1,
+			UUID:    growth.GPU(fmt.Sprintf("EMU-%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])),
+			Model:   "emulated " + e.Memory.String(),
+			Memory:  e.Memory,
+			Healthy: true,
+			Minor:   i,
+			NUMA:    -1,
 		}
 	}
 	return devices, nil

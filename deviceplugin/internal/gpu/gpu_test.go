@@ -42,8 +42,18 @@ func TestEmulationMustBeAskedForInFull(t *testing.T) {
 }
 
 func TestMergeForgetsNoGPU(t *testing.T) {
-	a := gpu.Device{UUID: "A", Model: "m", Memory: 1024, Healthy: true}
-	b := gpu.Device{UUID: "B", Model: "m", Memory: 2048, Healthy: true}
+	a := gpu.Device{
+		UUID:    "A",
+		Model:   "m",
+		Memory:  1024,
+		Healthy: true,
+	}
+	b := gpu.Device{
+		UUID:    "B",
+		Model:   "m",
+		Memory:  2048,
+		Healthy: true,
+	}
 	for name, tc := range map[string]struct{ known, now, want []gpu.Device }{
 		"nothing new": {[]gpu.Device{a, b}, []gpu.Device{a, b}, []gpu.Device{a, b}},
 		"another order": {
@@ -51,13 +61,28 @@ func TestMergeForgetsNoGPU(t *testing.T) {
 		},
 		"one is gone": {
 			[]gpu.Device{a, b}, []gpu.Device{b},
-			[]gpu.Device{{UUID: "A", Model: "m", Memory: 1024, Reason: "the driver no longer lists it", Absent: true}, b},
+			[]gpu.Device{{
+				UUID:   "A",
+				Model:  "m",
+				Memory: 1024,
+				Reason: "the driver no longer lists it",
+				Absent: true,
+			}, b},
 		},
 		"one can not be read": {
 			[]gpu.Device{a}, []gpu.Device{{UUID: "A", Reason: "lost"}},
-			[]gpu.Device{{UUID: "A", Model: "m", Memory: 1024, Reason: "lost"}},
+			[]gpu.Device{{
+				UUID:   "A",
+				Model:  "m",
+				Memory: 1024,
+				Reason: "lost",
+			}},
 		},
-		"one comes back":                         {[]gpu.Device{{UUID: "A", Memory: 1024, Reason: "lost"}}, []gpu.Device{a}, []gpu.Device{a}},
+		"one comes back": {[]gpu.Device{{
+			UUID:   "A",
+			Memory: 1024,
+			Reason: "lost",
+		}}, []gpu.Device{a}, []gpu.Device{a}},
 		"one is plugged in":                      {[]gpu.Device{a}, []gpu.Device{a, b}, []gpu.Device{a, b}},
 		"one that never said its size is no GPU": {nil, []gpu.Device{a, {UUID: "C"}}, []gpu.Device{a}},
 	} {
@@ -87,7 +112,8 @@ func TestStockOutlivesItsSource(t *testing.T) {
 	after, _ := stock.Devices()
 	require.Equal(t, before, after, "a transient error must not take GPUs away")
 
-	s.err, s.devices = nil, []gpu.Device{{UUID: "A", Memory: 4096, Healthy: true}, {UUID: "A", Memory: 4096, Healthy: true}}
+	s.err = nil
+	s.devices = []gpu.Device{{UUID: "A", Memory: 4096, Healthy: true}, {UUID: "A", Memory: 4096, Healthy: true}}
 	stock.Refresh(t.Context())
 	after, _ = stock.Devices()
 	require.Equal(t, before, after, "nonsense must not either")

@@ -29,13 +29,15 @@ func (p *Patient) Devices(ctx context.Context) ([]Device, error) {
 	p.mu.Lock()
 	late := p.pending != nil
 	if !late {
-		p.pending, p.since = make(chan answer, 1), time.Now()
+		p.pending = make(chan answer, 1)
+		p.since = time.Now()
 		go func(reply chan<- answer) {
 			devices, err := p.Source.Devices(context.WithoutCancel(ctx))
 			reply <- answer{devices, err}
 		}(p.pending)
 	}
-	pending, since := p.pending, p.since
+	pending := p.pending
+	since := p.since
 	p.mu.Unlock()
 
 	wait := time.NewTimer(p.Within)

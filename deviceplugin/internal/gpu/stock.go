@@ -50,8 +50,14 @@ func Open(ctx context.Context, source Source, unit growth.MiB, log *slog.Logger,
 		return nil, err
 	}
 	s := &Stock{
-		source: source, unit: unit, judges: judges, log: log, wake: make(chan struct{}, 1), listed: devices,
-		resized: map[growth.GPU]growth.MiB{}, changed: make(chan struct{}),
+		source:  source,
+		unit:    unit,
+		judges:  judges,
+		log:     log,
+		wake:    make(chan struct{}, 1),
+		listed:  devices,
+		resized: map[growth.GPU]growth.MiB{},
+		changed: make(chan struct{}),
 	}
 	s.hear(nil)
 	s.devices = s.judged()
@@ -112,11 +118,14 @@ func (s *Stock) Refresh(ctx context.Context) {
 	merged := s.listed
 	if err == nil {
 		merged = Merge(s.listed, s.confirmed(now))
-		if err = Check(merged, s.unit); err != nil {
-			err, merged = fmt.Errorf("the list of GPUs makes no sense: %w", err), s.listed
+		err = Check(merged, s.unit)
+		if err != nil {
+			err = fmt.Errorf("the list of GPUs makes no sense: %w", err)
+			merged = s.listed
 		}
 	}
-	if s.failing = err != nil; s.failing {
+	s.failing = err != nil
+	if s.failing {
 		s.log.Warn("GPUs could not be listed, the last list stays", "reason", err)
 	}
 	s.listed = merged
@@ -136,14 +145,17 @@ func (s *Stock) confirmed(now []Device) []Device {
 	seen := map[growth.GPU]growth.MiB{}
 	for i, d := range now {
 		if err := slice.CheckSize(d.UUID, d.Memory, s.unit); err != nil && d.Memory != 0 {
-			now[i].Memory, now[i].Healthy, now[i].Reason = 0, false, err.Error()
+			now[i].Memory = 0
+			now[i].Healthy = false
+			now[i].Reason = err.Error()
 			continue
 		}
 		old := slices.IndexFunc(s.listed, func(known Device) bool { return known.UUID == d.UUID })
 		if old < 0 || d.Memory <= 0 || d.Memory == s.listed[old].Memory || d.Memory == s.resized[d.UUID] {
 			continue
 		}
-		seen[d.UUID], now[i].Memory = d.Memory, s.listed[old].Memory
+		seen[d.UUID] = d.Memory
+		now[i].Memory = s.listed[old].Memory
 	}
 	s.resized = seen
 	return now

@@ -77,20 +77,40 @@ func TestAFaultTakesAGPUOutAndTimeBringsItBack(t *testing.T) {
 		defer cancel()
 		log := slog.New(slog.DiscardHandler)
 		d := &driver{faults: make(chan gpu.Fault)}
-		monitor := gpuhealth.New(gpuhealth.Config{Policy: gpuhealth.Default, RecoverAfter: time.Minute, LossAfter: time.Minute})
+		monitor := gpuhealth.New(gpuhealth.Config{
+			Policy:       gpuhealth.Default,
+			RecoverAfter: time.Minute,
+			LossAfter:    time.Minute,
+		})
 		stock, err := gpu.Open(ctx, d, 1024, log, monitor)
 		require.NoError(t, err)
 		xids := gpuhealth.NewXIDs(prometheus.NewRegistry())
 		audience := &people{}
-		listener := &gpuhealth.Listener{Ear: d, Monitor: monitor, Inventory: stock, Memory: memory, XIDs: xids, Log: log}
-		herald := gpuhealth.Herald{Node: "n1", Inventory: stock, People: audience, Log: log, Holders: func(g growth.GPU) []growth.PodRef {
-			require.Equal(t, growth.GPU("A"), g)
-			return []growth.PodRef{{Namespace: "ns", Name: "p", UID: "u"}}
-		}}
+		listener := &gpuhealth.Listener{
+			Ear:       d,
+			Monitor:   monitor,
+			Inventory: stock,
+			Memory:    memory,
+			XIDs:      xids,
+			Log:       log,
+		}
+		herald := gpuhealth.Herald{
+			Node:      "n1",
+			Inventory: stock,
+			People:    audience,
+			Log:       log,
+			Holders: func(g growth.GPU) []growth.PodRef {
+				require.Equal(t, growth.GPU("A"), g)
+				return []growth.PodRef{{Namespace: "ns", Name: "p", UID: "u"}}
+			},
+		}
 		go func() { _ = stock.Run(ctx, 10*time.Second, time.Second) }()
 		go func() { _ = listener.Run(ctx) }()
 		go func() { _ = herald.Run(ctx) }()
-		healthy := func() bool { devices, _ := stock.Devices(); return devices[0].Healthy }
+		healthy := func() bool {
+			devices, _ := stock.Devices()
+			return devices[0].Healthy
+		}
 
 		d.faults <- gpu.Fault{Board: "A", XID: 13}
 		synctest.Wait()
@@ -125,7 +145,12 @@ func TestADeafDriverIsAskedAgainAndThatIsAll(t *testing.T) {
 		d := &driver{deaf: errors.New("not supported")}
 		stock, err := gpu.Open(ctx, d, 1024, log)
 		require.NoError(t, err)
-		l := &gpuhealth.Listener{Ear: d, Monitor: gpuhealth.New(gpuhealth.Config{}), Inventory: stock, Log: log}
+		l := &gpuhealth.Listener{
+			Ear:       d,
+			Monitor:   gpuhealth.New(gpuhealth.Config{}),
+			Inventory: stock,
+			Log:       log,
+		}
 		require.NoError(t, l.Run(ctx))
 		require.Equal(t, 7, d.ears)
 	})
@@ -139,7 +164,12 @@ func TestFaultsOutliveThePluginAndNotTheBoot(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, none)
 
-	held := map[growth.GPU]gpuhealth.Fault{"A": {XID: 79, At: time.Unix(5, 0).UTC(), Action: gpuhealth.UntilReset, Strikes: 1}}
+	held := map[growth.GPU]gpuhealth.Fault{"A": {
+		XID:     79,
+		At:      time.Unix(5, 0).UTC(),
+		Action:  gpuhealth.UntilReset,
+		Strikes: 1,
+	}}
 	require.NoError(t, k.Save(held))
 	again, err := k.Load()
 	require.NoError(t, err)

@@ -41,7 +41,8 @@ func (h Herald) Run(ctx context.Context) error {
 			if d.Healthy != (told[d.UUID] == "") {
 				h.tell(ctx, d)
 			}
-			if told[d.UUID] = ""; !d.Healthy {
+			told[d.UUID] = ""
+			if !d.Healthy {
 				told[d.UUID] = d.Reason
 			}
 		}
@@ -56,7 +57,12 @@ func (h Herald) Run(ctx context.Context) error {
 func (h Herald) tell(ctx context.Context, d gpu.Device) {
 	about := []apiserver.About{apiserver.Node(string(h.Node))}
 	for _, pod := range h.Holders(d.UUID) {
-		about = append(about, apiserver.About{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: string(pod.UID)})
+		about = append(about, apiserver.About{
+			Kind:      "Pod",
+			Namespace: pod.Namespace,
+			Name:      pod.Name,
+			UID:       string(pod.UID),
+		})
 	}
 	for _, object := range about {
 		ctx, cancel := context.WithTimeout(ctx, tellWithin)

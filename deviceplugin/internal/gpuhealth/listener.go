@@ -41,7 +41,8 @@ type Listener struct {
 // NewXIDs registers the counter of faults.
 func NewXIDs(registry prometheus.Registerer) *prometheus.CounterVec {
 	xids := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "trellis_deviceplugin_gpu_faults_total", Help: "XID errors that the driver reported, with what was done about them.",
+		Name: "trellis_deviceplugin_gpu_faults_total",
+		Help: "XID errors that the driver reported, with what was done about them.",
 	}, []string{"gpu", "xid", "action"})
 	registry.MustRegister(xids)
 	return xids
@@ -78,7 +79,8 @@ func (l *Listener) until(ctx context.Context, ended <-chan error) error {
 		case <-ctx.Done():
 			return nil
 		case <-changed:
-			if devices, changed = l.Inventory.Devices(); !slices.Equal(boards(devices), heard) {
+			devices, changed = l.Inventory.Devices()
+			if !slices.Equal(boards(devices), heard) {
 				return nil
 			}
 		}

@@ -87,7 +87,8 @@ func (m *Monitor) Listed(now time.Time, devices []gpu.Device, err error) bool {
 		r.bad++
 		r.fine = time.Time{}
 		if r.bad >= confirm || first {
-			r.condemned, r.gone = d.Reason, d.Absent
+			r.condemned = d.Reason
+			r.gone = d.Absent
 		} else {
 			doubt = true
 		}
@@ -102,7 +103,8 @@ func (r *record) found(now time.Time, recoverAfter time.Duration) {
 		r.fine = now
 	}
 	if r.gone {
-		r.gone, r.fault = false, nil
+		r.gone = false
+		r.fault = nil
 	}
 	if now.Sub(r.fine) >= recoverAfter {
 		r.condemned = ""
@@ -116,7 +118,8 @@ func (m *Monitor) silence(now time.Time, err error) bool {
 	}
 	if now.Sub(m.silent) >= m.config.LossAfter {
 		for _, r := range m.records {
-			r.condemned, r.fine = fmt.Sprintf("the driver has not listed it since %s: %v", m.silent.UTC().Format(time.TimeOnly), err), time.Time{}
+			r.condemned = fmt.Sprintf("the driver has not listed it since %s: %v", m.silent.UTC().Format(time.TimeOnly), err)
+			r.fine = time.Time{}
 		}
 	}
 	return now.Sub(m.silent) < doubtFor
@@ -134,7 +137,12 @@ func (m *Monitor) Fault(now time.Time, f gpu.Fault) (Action, []growth.GPU) {
 		}
 		hit = append(hit, d.UUID)
 		if r := m.records[d.UUID]; action != Ignore {
-			r.fault = worse(r.fault, Fault{XID: f.XID, At: now, Action: action, Strikes: 1}, longest)
+			r.fault = worse(r.fault, Fault{
+				XID:     f.XID,
+				At:      now,
+				Action:  action,
+				Strikes: 1,
+			}, longest)
 		}
 	}
 	return action, hit
@@ -147,7 +155,8 @@ func worse(old *Fault, f Fault, forget time.Duration) *Fault {
 	}
 	f.Strikes = old.Strikes + 1
 	if old.Action == UntilReset {
-		f.XID, f.Action = old.XID, UntilReset
+		f.XID = old.XID
+		f.Action = UntilReset
 	}
 	return &f
 }
@@ -160,7 +169,9 @@ func (m *Monitor) Judged(now time.Time, devices []gpu.Device) []gpu.Device {
 	for i, d := range judged {
 		if r, ok := m.records[d.UUID]; ok {
 			reason := r.verdict(now, m.config.RecoverAfter)
-			judged[i].Healthy, judged[i].Reason, judged[i].Absent = reason == "", reason, d.Absent && reason != ""
+			judged[i].Healthy = reason == ""
+			judged[i].Reason = reason
+			judged[i].Absent = d.Absent && reason != ""
 		}
 	}
 	return judged
@@ -184,7 +195,8 @@ func (r *record) verdict(now time.Time, recoverAfter time.Duration) string {
 func (f Fault) wait(first time.Duration) time.Duration {
 	wait := first
 	for range f.Strikes - 1 {
-		if wait = 2 * wait; wait >= longest {
+		wait = 2 * wait
+		if wait >= longest {
 			return longest
 		}
 	}

@@ -14,9 +14,14 @@ import (
 )
 
 var (
-	fine      = gpu.Device{UUID: "A", Memory: 1024, Healthy: true}
-	bad       = gpu.Device{UUID: "A", Memory: 1024, Reason: "its memory can not be read"}
-	absent    = gpu.Device{UUID: "A", Memory: 1024, Reason: "the driver no longer lists it", Absent: true}
+	fine   = gpu.Device{UUID: "A", Memory: 1024, Healthy: true}
+	bad    = gpu.Device{UUID: "A", Memory: 1024, Reason: "its memory can not be read"}
+	absent = gpu.Device{
+		UUID:   "A",
+		Memory: 1024,
+		Reason: "the driver no longer lists it",
+		Absent: true,
+	}
 	errSilent = errors.New("the driver has not answered for 5s")
 )
 
@@ -35,7 +40,10 @@ func newStory() *story {
 	return s
 }
 
-func (s *story) list(d gpu.Device) { s.last = d; s.monitor.Listed(s.now, []gpu.Device{d}, nil) }
+func (s *story) list(d gpu.Device) {
+	s.last = d
+	s.monitor.Listed(s.now, []gpu.Device{d}, nil)
+}
 
 func (s *story) healthy() bool {
 	return s.monitor.Judged(s.now, []gpu.Device{s.last})[0].Healthy
@@ -117,14 +125,25 @@ func TestAFaultHitsWhatItIsAbout(t *testing.T) {
 		fault gpu.Fault
 		want  []growth.GPU
 	}{
-		"a whole GPU":         {gpu.Fault{Board: "B", XID: 79}, []growth.GPU{"B"}},
-		"all of a cut GPU":    {gpu.Fault{Board: "A", XID: 79}, []growth.GPU{"MIG-1", "MIG-2"}},
-		"one instance of it":  {gpu.Fault{Board: "A", XID: 79, Instance: &gpu.Instance{Parent: "A", GPU: 8}}, []growth.GPU{"MIG-2"}},
+		"a whole GPU":      {gpu.Fault{Board: "B", XID: 79}, []growth.GPU{"B"}},
+		"all of a cut GPU": {gpu.Fault{Board: "A", XID: 79}, []growth.GPU{"MIG-1", "MIG-2"}},
+		"one instance of it": {gpu.Fault{
+			Board: "A",
+			XID:   79,
+			Instance: &gpu.Instance{
+				Parent: "A",
+				GPU:    8,
+			},
+		}, []growth.GPU{"MIG-2"}},
 		"a GPU nobody knows":  {gpu.Fault{Board: "C", XID: 79}, nil},
 		"an ignored one, too": {gpu.Fault{Board: "B", XID: 13}, []growth.GPU{"B"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := gpuhealth.New(gpuhealth.Config{Policy: gpuhealth.Default, RecoverAfter: time.Minute, LossAfter: time.Minute})
+			m := gpuhealth.New(gpuhealth.Config{
+				Policy:       gpuhealth.Default,
+				RecoverAfter: time.Minute,
+				LossAfter:    time.Minute,
+			})
 			m.Listed(time.Unix(0, 0), []gpu.Device{whole, one, two}, nil)
 			_, hit := m.Fault(time.Unix(1, 0), tc.fault)
 			require.Equal(t, tc.want, hit)

@@ -41,7 +41,8 @@ const maxXID = 1023
 func ParsePolicy(text string) (Policy, error) {
 	p := Policy{ByXID: maps.Clone(Default.ByXID), Other: Default.Other}
 	for part := range strings.SplitSeq(text, ",") {
-		if part = strings.TrimSpace(part); part == "" {
+		part = strings.TrimSpace(part)
+		if part == "" {
 			continue
 		}
 		name, value, _ := strings.Cut(part, "=")

@@ -45,7 +45,11 @@ func Dial(socket, resource string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{resource: resource, connection: connection, lister: podresources.NewPodResourcesListerClient(connection)}, nil
+	return &Client{
+		resource:   resource,
+		connection: connection,
+		lister:     podresources.NewPodResourcesListerClient(connection),
+	}, nil
 }
 
 // Close ends the connection.
@@ -80,7 +84,12 @@ func (c *Client) holdings(pod *podresources.PodResources) []Holding {
 	var holdings []Holding
 	for _, container := range pod.GetContainers() {
 		if ids := c.of(container.GetDevices()); len(ids) > 0 {
-			holdings = append(holdings, Holding{Namespace: pod.GetNamespace(), Pod: pod.GetName(), Container: container.GetName(), IDs: ids})
+			holdings = append(holdings, Holding{
+				Namespace: pod.GetNamespace(),
+				Pod:       pod.GetName(),
+				Container: container.GetName(),
+				IDs:       ids,
+			})
 		}
 	}
 	return holdings
@@ -123,7 +132,8 @@ func Register(ctx context.Context, socket string, request *deviceplugin.Register
 
 func dial(socket string, options ...grpc.DialOption) (*grpc.ClientConn, error) {
 	patience := backoff.DefaultConfig
-	patience.BaseDelay, patience.MaxDelay = 100*time.Millisecond, time.Second // kubelet is on this machine, and back soon
+	patience.BaseDelay = 100 * time.Millisecond
+	patience.MaxDelay = time.Second // kubelet is on this machine, and back soon
 	connection, err := grpc.NewClient("unix://"+socket, append(options,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: patience, MinConnectTimeout: time.Second}))...)

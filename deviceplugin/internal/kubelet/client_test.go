@@ -27,16 +27,30 @@ func (b *busy) Get(context.Context, *podresources.GetPodResourcesRequest) (*podr
 	if b.refuses.Add(-1) >= 0 {
 		return nil, status.Error(codes.ResourceExhausted, "rejected by rate limit")
 	}
-	return &podresources.GetPodResourcesResponse{PodResources: &podresources.PodResources{Namespace: "ns", Name: "pod", Containers: []*podresources.ContainerResources{
-		{Name: "main", Devices: []*podresources.ContainerDevices{{ResourceName: "r", DeviceIds: []string{"b", "a"}}, {ResourceName: "other", DeviceIds: []string{"c"}}}},
-	}}}, nil
+	return &podresources.GetPodResourcesResponse{PodResources: &podresources.PodResources{
+		Namespace: "ns",
+		Name:      "pod",
+		Containers: []*podresources.ContainerResources{
+			{
+				Name: "main",
+				Devices: []*podresources.ContainerDevices{{
+					ResourceName: "r",
+					DeviceIds:    []string{"b", "a"},
+				}, {
+					ResourceName: "other",
+					DeviceIds:    []string{"c"},
+				}},
+			},
+		},
+	}}, nil
 }
 
 func TestAKubeletThatIsBusyIsAskedAgain(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "kubelet.sock")
 	listener, err := net.Listen("unix", socket)
 	require.NoError(t, err)
-	server, b := grpc.NewServer(), &busy{}
+	server := grpc.NewServer()
+	b := &busy{}
 	podresources.RegisterPodResourcesListerServer(server, b)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(server.Stop)
@@ -47,7 +61,12 @@ func TestAKubeletThatIsBusyIsAskedAgain(t *testing.T) {
 	b.refuses.Store(4)
 	of, err := client.Of(t.Context(), "ns", "pod")
 	require.NoError(t, err)
-	require.Equal(t, []kubelet.Holding{{Namespace: "ns", Pod: "pod", Container: "main", IDs: []string{"a", "b"}}}, of)
+	require.Equal(t, []kubelet.Holding{{
+		Namespace: "ns",
+		Pod:       "pod",
+		Container: "main",
+		IDs:       []string{"a", "b"},
+	}}, of)
 	require.Equal(t, int32(5), b.asked.Load())
 
 	b.refuses.Store(1000)

@@ -68,7 +68,8 @@ func (d *Daemon) State() (bool, string) {
 func (d *Daemon) set(ready bool, why string) {
 	d.mu.Lock()
 	changed := d.ready != ready || d.why != why
-	d.ready, d.why = ready, why
+	d.ready = ready
+	d.why = why
 	d.mu.Unlock()
 	if changed && d.Changed != nil {
 		d.Changed()
@@ -101,7 +102,8 @@ func (d *Daemon) Run(ctx context.Context) error {
 
 // live is one process: started, waited for until it serves, and then until it ends.
 func (d *Daemon) live(ctx context.Context) error {
-	pipe, logs := filepath.Join(d.Dir, "pipe"), filepath.Join(d.Dir, "log")
+	pipe := filepath.Join(d.Dir, "pipe")
+	logs := filepath.Join(d.Dir, "log")
 	if err := os.RemoveAll(pipe); err != nil { // a pipe of a daemon that is gone answers nobody
 		return err
 	}
@@ -141,7 +143,8 @@ func (d *Daemon) live(ctx context.Context) error {
 
 // await waits for the control pipe.
 func await(ctx context.Context, pipe string, ended chan error) error {
-	poll, late := time.NewTicker(readyPoll), time.NewTimer(readyWithin)
+	poll := time.NewTicker(readyPoll)
+	late := time.NewTimer(readyWithin)
 	defer poll.Stop()
 	defer late.Stop()
 	for {

@@ -61,7 +61,13 @@ func (f *Fleet) enlist(d gpu.Device, changed func()) *Daemon {
 	if f.daemons == nil {
 		f.daemons = map[growth.GPU]*Daemon{}
 	}
-	daemon := &Daemon{GPU: d.UUID, Program: f.Program, Dir: folder(f.StateDir, d.UUID), Log: f.Log, Changed: changed}
+	daemon := &Daemon{
+		GPU:     d.UUID,
+		Program: f.Program,
+		Dir:     folder(f.StateDir, d.UUID),
+		Log:     f.Log,
+		Changed: changed,
+	}
 	f.daemons[d.UUID] = daemon
 	return daemon
 }
@@ -78,12 +84,14 @@ func (f *Fleet) Judged(_ time.Time, devices []gpu.Device) []gpu.Device {
 		if d.Instance != nil || !d.Healthy {
 			continue
 		}
-		ready, why := false, "its MPS control daemon has not started yet"
+		ready := false
+		why := "its MPS control daemon has not started yet"
 		if daemon := f.daemons[d.UUID]; daemon != nil {
 			ready, why = daemon.State()
 		}
 		if !ready {
-			judged[i].Healthy, judged[i].Reason = false, why
+			judged[i].Healthy = false
+			judged[i].Reason = why
 		}
 	}
 	return judged

@@ -43,17 +43,29 @@ func (l list) Devices(context.Context) ([]gpu.Device, error) { return l, nil }
 // fleet runs daemons for two GPUs and a MIG instance.
 func fleet(t *testing.T, script string) (*gpu.Stock, string) {
 	t.Helper()
-	log, state := slog.New(slog.DiscardHandler), t.TempDir()
+	log := slog.New(slog.DiscardHandler)
+	state := t.TempDir()
 	f := &mps.Fleet{Program: program(t, script), StateDir: state, Log: log}
 	ctx, cancel := context.WithCancel(context.Background())
 	stock, err := gpu.Open(ctx, list{
 		{UUID: "GPU-a", Memory: 1024, Healthy: true}, {UUID: "GPU-b", Memory: 1024, Healthy: true},
-		{UUID: "MIG-1", Memory: 1024, Healthy: true, Instance: &gpu.Instance{Parent: "GPU-c"}},
+		{
+			UUID:     "MIG-1",
+			Memory:   1024,
+			Healthy:  true,
+			Instance: &gpu.Instance{Parent: "GPU-c"},
+		},
 	}, 1024, log, f)
 	require.NoError(t, err)
 	done := make(chan struct{}, 2)
-	go func() { _ = stock.Run(ctx, time.Hour, time.Hour); done <- struct{}{} }()
-	go func() { _ = f.Run(ctx, stock); done <- struct{}{} }()
+	go func() {
+		_ = stock.Run(ctx, time.Hour, time.Hour)
+		done <- struct{}{}
+	}()
+	go func() {
+		_ = f.Run(ctx, stock)
+		done <- struct{}{}
+	}()
 	t.Cleanup(func() {
 		cancel()
 		<-done
@@ -121,7 +133,12 @@ func TestAGPUWithoutItsDaemonSaysWhatIsLost(t *testing.T) {
 }
 
 func TestAProgramThatIsNotThereIsNamed(t *testing.T) {
-	d := &mps.Daemon{GPU: "GPU-a", Program: "/none/nvidia-cuda-mps-control", Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)}
+	d := &mps.Daemon{
+		GPU:     "GPU-a",
+		Program: "/none/nvidia-cuda-mps-control",
+		Dir:     t.TempDir(),
+		Log:     slog.New(slog.DiscardHandler),
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	d.Changed = func() {
 		if _, why := d.State(); strings.Contains(why, "is the MPS package") {

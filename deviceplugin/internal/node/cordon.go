@@ -42,7 +42,8 @@ func (c *Cordon) Read(annotations map[string]string) bool {
 func parsed(value string) map[growth.GPU]struct{} {
 	named := map[growth.GPU]struct{}{}
 	for uuid := range strings.SplitSeq(value, ",") {
-		if uuid = strings.TrimSpace(uuid); uuid != "" {
+		uuid = strings.TrimSpace(uuid)
+		if uuid != "" {
 			named[growth.GPU(uuid)] = struct{}{}
 		}
 	}
@@ -61,7 +62,8 @@ func (c *Cordon) Judged(_ time.Time, devices []gpu.Device) []gpu.Device {
 		_, itself := c.named[d.UUID]
 		_, board := c.named[d.Board()]
 		if (itself || board) && d.Healthy {
-			judged[i].Healthy, judged[i].Reason = false, "cordoned by the node's annotation "+gpushare.CordonAnnotation
+			judged[i].Healthy = false
+			judged[i].Reason = "cordoned by the node's annotation " + gpushare.CordonAnnotation
 		}
 	}
 	return judged

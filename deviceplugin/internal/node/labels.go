@@ -35,7 +35,8 @@ func Labels(devices []gpu.Device, driver string, emulated bool) map[string]strin
 		labels[gpushare.DriverLabel] = value(driver)
 	}
 	for i, d := range devices {
-		model, smallest := value(d.Model), labels[gpushare.MemoryLabel]
+		model := value(d.Model)
+		smallest := labels[gpushare.MemoryLabel]
 		if i > 0 && labels[gpushare.ModelLabel] != model {
 			model = "mixed"
 		}

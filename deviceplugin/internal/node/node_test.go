@@ -43,7 +43,15 @@ func TestLabels(t *testing.T) {
 		"emulated": {[]gpu.Device{{Model: "emulated 24GiB", Memory: 24576}}, "", true, map[string]string{
 			"gpushare/gpu-count": "1", "gpushare/gpu-model": "emulated-24GiB", "gpushare/gpu-memory": "24576", "gpushare/gpu-emulated": "true",
 		}},
-		"cut and linked": {[]gpu.Device{{Model: "m", Memory: 1, Instance: &gpu.Instance{}}, {Model: "m", Memory: 1, Links: []growth.GPU{"A"}}}, "", false, map[string]string{
+		"cut and linked": {[]gpu.Device{{
+			Model:    "m",
+			Memory:   1,
+			Instance: &gpu.Instance{},
+		}, {
+			Model:  "m",
+			Memory: 1,
+			Links:  []growth.GPU{"A"},
+		}}, "", false, map[string]string{
 			"gpushare/gpu-count": "2", "gpushare/gpu-model": "m", "gpushare/gpu-memory": "1", "gpushare/gpu-mig": "true", "gpushare/gpu-nvlink": "true",
 		}},
 	} {
@@ -124,7 +132,12 @@ func TestACordonIsLive(t *testing.T) {
 	cordon := node.NewCordon(log)
 	stock, err := gpu.Open(ctx, list{
 		{UUID: "A", Memory: 1024, Healthy: true}, {UUID: "B", Memory: 1024, Healthy: true},
-		{UUID: "MIG-1", Memory: 1024, Healthy: true, Instance: &gpu.Instance{Parent: "C"}},
+		{
+			UUID:     "MIG-1",
+			Memory:   1024,
+			Healthy:  true,
+			Instance: &gpu.Instance{Parent: "C"},
+		},
 	}, 1024, log, cordon)
 	require.NoError(t, err)
 	go func() { _ = stock.Run(ctx, time.Hour, time.Hour) }()
@@ -163,6 +176,13 @@ func TestACordonIsLive(t *testing.T) {
 	objection := errors.New("not beside that")
 	require.ErrorIs(t, watch.Run(ctx, func(map[string]string) error { return objection }), objection)
 
-	go func() { _ = node.Labeller{Client: client, Node: "n1", Inventory: stock, Log: log}.Run(ctx) }()
+	go func() {
+		_ = node.Labeller{
+			Client:    client,
+			Node:      "n1",
+			Inventory: stock,
+			Log:       log,
+		}.Run(ctx)
+	}()
 	require.Equal(t, "3", (<-c.labels)["gpushare/gpu-count"])
 }

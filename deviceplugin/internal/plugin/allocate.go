@@ -63,15 +63,23 @@ func (s *Server) allocate(ctx context.Context, ids []string) (*deviceplugin.Cont
 	if err != nil {
 		return nil, status.Errorf(codes.Internal, "preparing %s for the container: %v", gpushare.MountPath, err)
 	}
-	d := delivery{parts: parts, devices: devices, unit: s.Unit, emulated: s.Emulated, cdi: s.CDI}
+	d := delivery{
+		parts:    parts,
+		devices:  devices,
+		unit:     s.Unit,
+		emulated: s.Emulated,
+		cdi:      s.CDI,
+	}
 	reply := &deviceplugin.ContainerAllocateResponse{
 		Mounts: []*deviceplugin.Mount{{ContainerPath: gpushare.MountPath, HostPath: folder, ReadOnly: true}},
 	}
 	if s.MPS != "" && d.of(parts[0]).Instance == nil {
-		d.mps, d.cores = true, cores(s.Ledger.Expect(ctx, len(ids)), len(ids))
+		d.mps = true
+		d.cores = cores(s.Ledger.Expect(ctx, len(ids)), len(ids))
 		reply.Mounts = append(reply.Mounts, d.clientMounts(s.MPS)...)
 	}
-	reply.Envs, reply.CdiDevices = d.environment(), d.cdiDevices()
+	reply.Envs = d.environment()
+	reply.CdiDevices = d.cdiDevices()
 	s.Ledger.Claim(ids, parts)
 	s.Log.Info("allocated", "slot", slice.Slot(ids), "gpus", slice.Shares(parts, s.Unit))
 	return reply, nil

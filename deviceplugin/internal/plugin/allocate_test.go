@@ -50,8 +50,12 @@ func server(t testing.TB, c crowd) *plugin.Server {
 	slots, err := slot.Open(t.TempDir())
 	require.NoError(t, err)
 	return &plugin.Server{
-		Unit: growth.GiB, Inventory: shelf{}, Ledger: c, Slots: slots,
-		Metrics: plugin.NewMetrics(prometheus.NewRegistry()), Log: slog.New(slog.DiscardHandler),
+		Unit:      growth.GiB,
+		Inventory: shelf{},
+		Ledger:    c,
+		Slots:     slots,
+		Metrics:   plugin.NewMetrics(prometheus.NewRegistry()),
+		Log:       slog.New(slog.DiscardHandler),
 	}
 }
 
@@ -92,8 +96,14 @@ func TestOnSeveralGPUs(t *testing.T) {
 		ids     string
 		refused bool
 	}{
-		"somebody asks for two":                 {crowd{demands: asks, informed: true}, "GPU-a/0 GPU-a/1 GPU-b/0 GPU-b/1", false},
-		"but not for an uneven spread":          {crowd{demands: asks, informed: true}, "GPU-a/0 GPU-a/1 GPU-a/2 GPU-b/1", true},
+		"somebody asks for two": {crowd{
+			demands:  asks,
+			informed: true,
+		}, "GPU-a/0 GPU-a/1 GPU-b/0 GPU-b/1", false},
+		"but not for an uneven spread": {crowd{
+			demands:  asks,
+			informed: true,
+		}, "GPU-a/0 GPU-a/1 GPU-a/2 GPU-b/1", true},
 		"nobody does":                           {crowd{informed: true}, "GPU-a/0 GPU-b/0", true},
 		"nobody is known: an even one is good":  {crowd{}, "GPU-a/0 GPU-b/0", false},
 		"nobody is known: an uneven one is not": {crowd{}, "GPU-a/0 GPU-a/1 GPU-b/0", true},
@@ -147,11 +157,38 @@ func TestAnMPSClientHasLimits(t *testing.T) {
 		demands []slice.Demand
 		percent string
 	}{
-		"as its pod asks":                        {[]slice.Demand{{Units: 2, Count: 1, Cores: 40}}, "40"},
-		"all who ask for so much agree":          {[]slice.Demand{{Units: 2, Count: 1, Cores: 40}, {Units: 2, Count: 1, Cores: 40}, {Units: 1, Count: 1, Cores: 9}}, "40"},
-		"they do not: none is better than wrong": {[]slice.Demand{{Units: 2, Count: 1, Cores: 40}, {Units: 2, Count: 1, Cores: 50}}, ""},
-		"one of them asks for none":              {[]slice.Demand{{Units: 2, Count: 1, Cores: 40}, {Units: 2, Count: 1}}, ""},
-		"nobody is known, as after a reboot":     {nil, ""},
+		"as its pod asks": {[]slice.Demand{{Units: 2, Count: 1, Cores: 40}}, "40"},
+		"all who ask for so much agree": {[]slice.Demand{{
+			Units: 2,
+			Count: 1,
+			Cores: 40,
+		}, {
+			Units: 2,
+			Count: 1,
+			Cores: 40,
+		}, {
+			Units: 1,
+			Count: 1,
+			Cores: 9,
+		}}, "40"},
+		"they do not: none is better than wrong": {[]slice.Demand{{
+			Units: 2,
+			Count: 1,
+			Cores: 40,
+		}, {
+			Units: 2,
+			Count: 1,
+			Cores: 50,
+		}}, ""},
+		"one of them asks for none": {[]slice.Demand{{
+			Units: 2,
+			Count: 1,
+			Cores: 40,
+		}, {
+			Units: 2,
+			Count: 1,
+		}}, ""},
+		"nobody is known, as after a reboot": {nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := server(t, crowd{demands: tc.demands, informed: true})
@@ -196,10 +233,23 @@ func FuzzBooking(f *testing.F) {
 	f.Add([]byte{7, 1, 7, 1, 0xff, 0xff, 1, 0, 1, 0})
 	capacity := map[string]int{"GPU-a": 4, "GPU-b": 3}
 	f.Fuzz(func(t *testing.T, script []byte) {
-		s := server(t, crowd{demands: []slice.Demand{{Pod: "p", Units: 2, Count: 2}, {Pod: "q", Units: 3, Count: 1, On: []growth.GPU{"GPU-b"}}}, informed: true})
+		s := server(t, crowd{
+			demands: []slice.Demand{{
+				Pod:   "p",
+				Units: 2,
+				Count: 2,
+			}, {
+				Pod:   "q",
+				Units: 3,
+				Count: 1,
+				On:    []growth.GPU{"GPU-b"},
+			}},
+			informed: true,
+		})
 		held := map[string]int{} // by id, the booking that holds it
 		for booking := 0; booking+1 < len(script) && booking < 64; booking += 2 {
-			size, how := int(script[booking]), script[booking+1]
+			size := int(script[booking])
+			how := script[booking+1]
 			if size >= 0x80 { // give back a booking
 				maps.DeleteFunc(held, func(_ string, of int) bool { return of == 2*(size-0x80) })
 				continue
@@ -215,7 +265,11 @@ func FuzzBooking(f *testing.F) {
 			slices.Sort(available)
 			must := available[:min(int(how&3), len(available), size)]
 			preferred, err := s.GetPreferredAllocation(t.Context(), &deviceplugin.PreferredAllocationRequest{
-				ContainerRequests: []*deviceplugin.ContainerPreferredAllocationRequest{{AvailableDeviceIDs: available, MustIncludeDeviceIDs: must, AllocationSize: int32(size)}},
+				ContainerRequests: []*deviceplugin.ContainerPreferredAllocationRequest{{
+					AvailableDeviceIDs:   available,
+					MustIncludeDeviceIDs: must,
+					AllocationSize:       int32(size),
+				}},
 			})
 			require.NoError(t, err)
 			ids := preferred.GetContainerResponses()[0].GetDeviceIDs()

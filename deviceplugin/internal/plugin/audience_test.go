@@ -22,11 +22,17 @@ func (w *world) unheard() (unheard, known bool) {
 
 func TestTheBusKnowsAtOnceWhetherKubeletListens(t *testing.T) {
 	w := newWorld(t, "emulated:2x24GiB")
-	heard := func() bool { unheard, known := w.unheard(); return known && !unheard }
+	heard := func() bool {
+		unheard, known := w.unheard()
+		return known && !unheard
+	}
 	w.eventually(heard, "kubelet listens")
 
 	w.kubelet.Stop()
-	w.eventually(func() bool { unheard, _ := w.unheard(); return unheard }, "kubelet died: no lease ends here, the plugin lives")
+	w.eventually(func() bool {
+		unheard, _ := w.unheard()
+		return unheard
+	}, "kubelet died: no lease ends here, the plugin lives")
 
 	w.kubelet.Restart()
 	w.eventually(heard, "it is registered with again")
@@ -38,5 +44,8 @@ func TestAPluginThatBeginsIsNotHeardYet(t *testing.T) {
 	w.kubelet.Stop()
 	w.start("emulated:2x24GiB")
 	t.Cleanup(func() { w.ends() })
-	w.eventually(func() bool { unheard, known := w.unheard(); return known && unheard }, "published, and nobody listens")
+	w.eventually(func() bool {
+		unheard, known := w.unheard()
+		return known && unheard
+	}, "published, and nobody listens")
 }

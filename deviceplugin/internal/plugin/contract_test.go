@@ -101,7 +101,17 @@ func TestAPodWithoutAReservationStaysOnOneGPU(t *testing.T) {
 func TestAPodThatKubeletHearsOfFirstIsWaitedFor(t *testing.T) {
 	w := newWorld(t, "emulated:2x24GiB")
 	w.run(w.bind("other", 1, []growth.GPU{w.gpus[1]}, main(20)))
-	early := &kubelettest.Pod{Namespace: "ns", Name: "p", Containers: []*kubelettest.Container{{Name: "one", Units: 3}, {Name: "two", Units: 4}}}
+	early := &kubelettest.Pod{
+		Namespace: "ns",
+		Name:      "p",
+		Containers: []*kubelettest.Container{{
+			Name:  "one",
+			Units: 3,
+		}, {
+			Name:  "two",
+			Units: 4,
+		}},
+	}
 	time.AfterFunc(10*time.Millisecond, func() {
 		w.bind("p", 2, nil, allocations.Container{Name: "one", Units: 3}, allocations.Container{Name: "two", Units: 4})
 	})
@@ -115,7 +125,13 @@ func TestAPodOfTwoGPUs(t *testing.T) {
 	pod := w.bind("p", 1, []growth.GPU{w.gpus[0], w.gpus[2]}, main(8))
 	w.run(pod)
 	a, _ := w.allocation("p")
-	require.ElementsMatch(t, []growth.GPUShare{{GPU: w.gpus[0], Memory: 4096}, {GPU: w.gpus[2], Memory: 4096}}, a.GPUs())
+	require.ElementsMatch(t, []growth.GPUShare{{
+		GPU:    w.gpus[0],
+		Memory: 4096,
+	}, {
+		GPU:    w.gpus[2],
+		Memory: 4096,
+	}}, a.GPUs())
 	require.Equal(t, "4096,4096", pod.Containers[0].Env["GPUSHARE_GPU_MEM_MIB"])
 	require.Equal(t, "4096m", pod.Containers[0].Env["CUDA_DEVICE_MEMORY_LIMIT_1"])
 }
@@ -148,7 +164,8 @@ func TestANewKubeletIsRegisteredWith(t *testing.T) {
 
 func TestAPluginThatDiedTakesUpItsBooks(t *testing.T) {
 	w := newWorld(t, "emulated:2x24GiB")
-	stays, goes := w.bind("stays", 1, []growth.GPU{w.gpus[0]}, main(8)), w.bind("goes", 2, []growth.GPU{w.gpus[1]}, main(8))
+	stays := w.bind("stays", 1, []growth.GPU{w.gpus[0]}, main(8))
+	goes := w.bind("goes", 2, []growth.GPU{w.gpus[1]}, main(8))
 	w.run(stays)
 	require.NoError(t, w.kubelet.Admit(t.Context(), goes)) // dies before PreStartContainer
 	w.ends()
@@ -168,12 +185,18 @@ func TestWhatIsGoneIsForgotten(t *testing.T) {
 	w.run(pod)
 	folder := pod.Containers[0].Mounts[0].GetHostPath()
 	w.end(pod)
-	w.eventually(func() bool { _, ok := w.allocation("p"); return !ok }, "the allocation goes")
+	w.eventually(func() bool {
+		_, ok := w.allocation("p")
+		return !ok
+	}, "the allocation goes")
 	require.DirExists(t, folder, "the slot is kept for a while")
 	old := time.Now().Add(-time.Hour)
 	require.NoError(t, os.Chtimes(folder, old, old))
 	w.api.change(func() {})
-	w.eventually(func() bool { _, err := os.Stat(folder); return errors.Is(err, os.ErrNotExist) }, "then the slot goes")
+	w.eventually(func() bool {
+		_, err := os.Stat(folder)
+		return errors.Is(err, os.ErrNotExist)
+	}, "then the slot goes")
 }
 
 func TestABusThatIsAwayDelaysTheRecordAlone(t *testing.T) {
@@ -185,7 +208,10 @@ func TestABusThatIsAwayDelaysTheRecordAlone(t *testing.T) {
 	require.Less(t, time.Since(begin), 3*time.Second)
 	require.Equal(t, string(w.gpus[1]), pod.Containers[0].Env["GPUSHARE_GPU_UUIDS"], "steered by the last snapshot")
 	w.bus.Fail(nil)
-	w.eventually(func() bool { _, ok := w.allocation("p"); return ok }, "written once the bus is back")
+	w.eventually(func() bool {
+		_, ok := w.allocation("p")
+		return ok
+	}, "written once the bus is back")
 }
 
 func TestAnAPIServerThatIsAwayDelaysTheRecordAlone(t *testing.T) {
@@ -193,29 +219,63 @@ func TestAnAPIServerThatIsAwayDelaysTheRecordAlone(t *testing.T) {
 	w.run(w.bind("old", 1, []growth.GPU{w.gpus[0]}, main(4)))
 	pod := &kubelettest.Pod{Namespace: "ns", Name: "p", Containers: []*kubelettest.Container{{Name: "main", Units: 8}}}
 	var kept []allocations.Pod
-	w.api.change(func() { w.api.away, kept, w.api.pods = true, w.api.pods, nil })
+	w.api.change(func() {
+		w.api.away = true
+		kept = w.api.pods
+		w.api.pods = nil
+	})
 	w.run(pod)
 	_, ok := w.allocation("p")
 	require.False(t, ok, "nobody knows its UID")
-	require.Never(t, func() bool { _, ok := w.allocation("old"); return !ok }, 500*time.Millisecond, 50*time.Millisecond, "nothing is destroyed on ignorance")
+	require.Never(t, func() bool {
+		_, ok := w.allocation("old")
+		return !ok
+	}, 500*time.Millisecond, 50*time.Millisecond, "nothing is destroyed on ignorance")
 
 	w.api.change(func() {
 		w.api.away = false
-		w.api.pods = append(kept, allocations.Pod{Ref: growth.PodRef{Namespace: "ns", Name: "p", UID: "uid-p"}, Containers: []allocations.Container{main(8)}})
+		w.api.pods = append(kept, allocations.Pod{
+			Ref: growth.PodRef{
+				Namespace: "ns",
+				Name:      "p",
+				UID:       "uid-p",
+			},
+			Containers: []allocations.Container{main(8)},
+		})
 	})
-	w.eventually(func() bool { _, ok := w.allocation("p"); return ok }, "written once its UID is known")
+	w.eventually(func() bool {
+		_, ok := w.allocation("p")
+		return ok
+	}, "written once its UID is known")
 }
 
 func TestAStaticPodIsRecordedOnceItsMirrorIsThere(t *testing.T) {
 	w := newWorld(t, "emulated:2x24GiB")
-	pod := &kubelettest.Pod{Namespace: "ns", Name: "static-n1", Containers: []*kubelettest.Container{{Name: "main", Units: 8}}}
+	pod := &kubelettest.Pod{
+		Namespace: "ns",
+		Name:      "static-n1",
+		Containers: []*kubelettest.Container{{
+			Name:  "main",
+			Units: 8,
+		}},
+	}
 	w.run(pod) // kubelet needs nobody's leave to run it
 	_, ok := w.allocation("static-n1")
 	require.False(t, ok)
 	w.api.change(func() {
-		w.api.pods = append(w.api.pods, allocations.Pod{Ref: growth.PodRef{Namespace: "ns", Name: "static-n1", UID: "uid-static-n1"}, Containers: []allocations.Container{main(8)}})
+		w.api.pods = append(w.api.pods, allocations.Pod{
+			Ref: growth.PodRef{
+				Namespace: "ns",
+				Name:      "static-n1",
+				UID:       "uid-static-n1",
+			},
+			Containers: []allocations.Container{main(8)},
+		})
 	})
-	w.eventually(func() bool { _, ok := w.allocation("static-n1"); return ok }, "by the UID of its mirror pod")
+	w.eventually(func() bool {
+		_, ok := w.allocation("static-n1")
+		return ok
+	}, "by the UID of its mirror pod")
 }
 
 func TestAfterARebootAllocateNeedsNobody(t *testing.T) {
@@ -228,7 +288,14 @@ func TestAfterARebootAllocateNeedsNobody(t *testing.T) {
 	w.api.change(func() { w.api.away = true })
 	w.plug("emulated:2x24GiB")
 	w.kubelet.Remove(pod)
-	again := &kubelettest.Pod{Namespace: "ns", Name: "p", Containers: []*kubelettest.Container{{Name: "main", Units: 8}}}
+	again := &kubelettest.Pod{
+		Namespace: "ns",
+		Name:      "p",
+		Containers: []*kubelettest.Container{{
+			Name:  "main",
+			Units: 8,
+		}},
+	}
 	require.NoError(t, w.kubelet.Admit(t.Context(), again))
 	require.Len(t, again.Containers[0].IDs, 8)
 	require.Equal(t, before.Env["GPUSHARE_GPU_MEM_MIB"], again.Containers[0].Env["GPUSHARE_GPU_MEM_MIB"])

@@ -44,7 +44,9 @@ type delivery struct {
 //	ALIYUN_COM_GPU_MEM_*, CUDA_DEVICE_MEMORY_LIMIT_*  jobs written for gpushare and for HAMi
 //	CUDA_MPS_*                                    the driver's own limits, where MPS is on
 func (d delivery) environment() map[string]string {
-	uuids, mebibytes, fractions := d.each(uuid), d.each(memory), d.each(fraction)
+	uuids := d.each(uuid)
+	mebibytes := d.each(memory)
+	fractions := d.each(fraction)
 	units := 0
 	env := map[string]string{
 		"NVIDIA_VISIBLE_DEVICES":         strings.Join(uuids, ","),

@@ -16,7 +16,14 @@ import (
 
 // inherit makes a pod run that gpushare's plugin gave so many ids of a GPU: they say nothing of where it is, number does.
 func (w *world) inherit(name string, units, number int) *kubelettest.Pod {
-	pod := &kubelettest.Pod{Namespace: "ns", Name: name, Containers: []*kubelettest.Container{{Name: "main", Units: units}}}
+	pod := &kubelettest.Pod{
+		Namespace: "ns",
+		Name:      name,
+		Containers: []*kubelettest.Container{{
+			Name:  "main",
+			Units: units,
+		}},
+	}
 	for i := range units {
 		pod.Containers[0].IDs = append(pod.Containers[0].IDs, fmt.Sprintf("GPU-of-%s-_-%d", name, i))
 	}
@@ -50,7 +57,10 @@ func TestPodsOfTheOldPluginGoOnAndAreCounted(t *testing.T) {
 
 	w.run(w.bind("four", 1, []growth.GPU{w.gpus[1]}, main(4)))
 	four, _ := w.allocation("four")
-	require.Equal(t, []growth.GPUShare{{GPU: w.gpus[1], Memory: 4 * growth.GiB}}, four.GPUs(), "what the old pod leaves")
+	require.Equal(t, []growth.GPUShare{{
+		GPU:    w.gpus[1],
+		Memory: 4 * growth.GiB,
+	}}, four.GPUs(), "what the old pod leaves")
 	late := w.bind("late", 2, []growth.GPU{w.gpus[1]}, main(1))
 	w.run(late)
 	moved, _ := w.allocation("late")
@@ -65,7 +75,10 @@ func TestPodsOfTheOldPluginGoOnAndAreCounted(t *testing.T) {
 	require.ErrorContains(t, w.kubelet.Admit(t.Context(), w.bind("again", 4, nil, main(24))), "another device plugin started hold 20GiB")
 
 	w.end(old)
-	w.eventually(func() bool { _, there := w.allocation("old"); return !there }, "forgotten")
+	w.eventually(func() bool {
+		_, there := w.allocation("old")
+		return !there
+	}, "forgotten")
 	w.run(w.bind("after", 5, []growth.GPU{w.gpus[1]}, main(20)))
 	after, _ := w.allocation("after")
 	require.Equal(t, []growth.GPUShare{{GPU: w.gpus[1], Memory: 20 * growth.GiB}}, after.GPUs())

@@ -157,7 +157,10 @@ func (l *Life) register(ctx context.Context) error {
 // introduce tries until kubelet accepts.
 func (l *Life) introduce(ctx context.Context) error {
 	request := &deviceplugin.RegisterRequest{
-		Version: deviceplugin.Version, Endpoint: SocketName, ResourceName: l.Resource, Options: options(),
+		Version:      deviceplugin.Version,
+		Endpoint:     SocketName,
+		ResourceName: l.Resource,
+		Options:      options(),
 	}
 	for {
 		made := l.stamp()

@@ -20,16 +20,21 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 			Name: "trellis_deviceplugin_allocate_seconds", Help: "Time to answer kubelet's Allocate.", Buckets: buckets,
 		}),
 		PreStart: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "trellis_deviceplugin_prestart_seconds", Help: "Time to answer kubelet's PreStartContainer.", Buckets: buckets,
+			Name:    "trellis_deviceplugin_prestart_seconds",
+			Help:    "Time to answer kubelet's PreStartContainer.",
+			Buckets: buckets,
 		}),
 		Refused: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "trellis_deviceplugin_allocations_refused_total", Help: "Allocations that were refused, each with a pod that failed.",
+			Name: "trellis_deviceplugin_allocations_refused_total",
+			Help: "Allocations that were refused, each with a pod that failed.",
 		}),
 		Offered: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "trellis_deviceplugin_units_offered_twice_total", Help: "Units that kubelet would have given away though a container holds them; they were not.",
+			Name: "trellis_deviceplugin_units_offered_twice_total",
+			Help: "Units that kubelet would have given away though a container holds them; they were not.",
 		}),
 		Registrations: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "trellis_deviceplugin_registrations_total", Help: "Registrations with kubelet; all but the first follow a restart of kubelet.",
+			Name: "trellis_deviceplugin_registrations_total",
+			Help: "Registrations with kubelet; all but the first follow a restart of kubelet.",
 		}),
 		Registered: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "trellis_deviceplugin_registered", Help: "1 while kubelet knows this plugin.",

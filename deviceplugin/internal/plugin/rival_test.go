@@ -30,8 +30,12 @@ func (s *served) Served(context.Context) ([]string, error) {
 func lifeIn(t *testing.T, w *world, s plugin.Served) *plugin.Life {
 	own := server(t, crowd{})
 	return &plugin.Life{
-		Dir: w.kubelet.Dir, Resource: gpushare.Resource, Server: own, Served: s,
-		Metrics: plugin.NewMetrics(prometheus.NewRegistry()), Log: slog.New(slog.DiscardHandler),
+		Dir:      w.kubelet.Dir,
+		Resource: gpushare.Resource,
+		Server:   own,
+		Served:   s,
+		Metrics:  plugin.NewMetrics(prometheus.NewRegistry()),
+		Log:      slog.New(slog.DiscardHandler),
 	}
 }
 
@@ -82,7 +86,10 @@ func TestWhatKubeletHasNotForgottenYetIsNoRival(t *testing.T) {
 // counted is asked for rivals so often.
 type counted struct{ atomic.Int32 }
 
-func (c *counted) Served(context.Context) ([]string, error) { c.Add(1); return nil, nil }
+func (c *counted) Served(context.Context) ([]string, error) {
+	c.Add(1)
+	return nil, nil
+}
 
 func TestAKubeletThatWasRestartedIsNotAskedForRivalsFirst(t *testing.T) {
 	w := newWorld(t, "emulated:2x24GiB")

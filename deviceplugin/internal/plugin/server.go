@@ -119,7 +119,9 @@ func (s *Server) GetPreferredAllocation(ctx context.Context, r *deviceplugin.Pre
 	reply := &deviceplugin.PreferredAllocationResponse{}
 	for _, c := range r.GetContainerRequests() {
 		ids := s.prefer(ctx, slice.Request{
-			Available: s.Ledger.Held().Spare(c.GetAvailableDeviceIDs()), Must: c.GetMustIncludeDeviceIDs(), Size: int(c.GetAllocationSize()),
+			Available: s.Ledger.Held().Spare(c.GetAvailableDeviceIDs()),
+			Must:      c.GetMustIncludeDeviceIDs(),
+			Size:      int(c.GetAllocationSize()),
 		})
 		reply.ContainerResponses = append(reply.ContainerResponses, &deviceplugin.ContainerPreferredAllocationResponse{DeviceIDs: ids})
 	}

@@ -32,7 +32,8 @@ func (p *predecessor) ListAndWatch(_ *deviceplugin.Empty, stream grpc.ServerStre
 
 // precede registers a predecessor, and returns what ends it.
 func (w *world) precede() (end func()) {
-	p, server := &predecessor{listened: make(chan struct{})}, grpc.NewServer()
+	p := &predecessor{listened: make(chan struct{})}
+	server := grpc.NewServer()
 	deviceplugin.RegisterDevicePluginServer(server, p)
 	listener, err := net.Listen("unix", filepath.Join(w.kubelet.Dir, "old.sock"))
 	require.NoError(w.t, err)
@@ -50,10 +51,16 @@ func TestAPluginThatKubeletTookLeaveOfRegistersAgain(t *testing.T) {
 	w := emptyWorld(t, "gpushare/gpu-mem")
 	end := w.precede()
 	w.plug("emulated:2x24GiB")
-	w.eventually(func() bool { unheard, known := w.unheard(); return known && !unheard }, "kubelet listens to the new one")
+	w.eventually(func() bool {
+		unheard, known := w.unheard()
+		return known && !unheard
+	}, "kubelet listens to the new one")
 	end()
 	w.eventually(func() bool { return w.kubelet.Allocatable() == 0 }, "kubelet takes leave of both")
-	w.eventually(func() bool { unheard, known := w.unheard(); return known && !unheard && w.kubelet.Allocatable() == 48 }, "it is registered with again")
+	w.eventually(func() bool {
+		unheard, known := w.unheard()
+		return known && !unheard && w.kubelet.Allocatable() == 48
+	}, "it is registered with again")
 	require.Equal(t, 3, w.kubelet.Registrations())
 	w.run(w.bind("p", 1, []growth.GPU{w.gpus[1]}, main(8)))
 }
@@ -61,9 +68,15 @@ func TestAPluginThatKubeletTookLeaveOfRegistersAgain(t *testing.T) {
 func TestAKubeletThatIsAwayIsNotRegisteredWith(t *testing.T) {
 	w := newWorld(t, "emulated:2x24GiB")
 	w.kubelet.Stop()
-	w.eventually(func() bool { unheard, _ := w.unheard(); return unheard }, "nobody listens")
+	w.eventually(func() bool {
+		unheard, _ := w.unheard()
+		return unheard
+	}, "nobody listens")
 	require.Equal(t, 1, w.kubelet.Registrations())
 	w.kubelet.Restart()
-	w.eventually(func() bool { unheard, known := w.unheard(); return known && !unheard }, "it is registered with once it is there")
+	w.eventually(func() bool {
+		unheard, known := w.unheard()
+		return known && !unheard
+	}, "it is registered with once it is there")
 	require.Equal(t, 2, w.kubelet.Registrations())
 }

@@ -30,7 +30,8 @@ func TestWhatKubeletForgotIsNotPreferred(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, "emulated:1x24GiB")
 			on := []growth.GPU{w.gpus[0]}
-			low, high := w.bind("low", 1, on, main(8)), w.bind("high", 2, on, main(8))
+			low := w.bind("low", 1, on, main(8))
+			high := w.bind("high", 2, on, main(8))
 			w.run(low)
 			w.run(high)
 			w.end(low)
@@ -40,7 +41,10 @@ func TestWhatKubeletForgotIsNotPreferred(t *testing.T) {
 			w.kubelet.Refuse(refused...)
 			if refused == nil {
 				require.NoError(t, w.kubelet.StartContainers(t.Context(), victim))
-				w.eventually(func() bool { _, ok := w.allocation("victim"); return ok }, "it is recorded")
+				w.eventually(func() bool {
+					_, ok := w.allocation("victim")
+					return ok
+				}, "it is recorded")
 			}
 
 			next := w.bind("next", 4, on, main(8))

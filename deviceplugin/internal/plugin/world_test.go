@@ -80,8 +80,13 @@ func newWorld(t *testing.T, gpus string) *world {
 func emptyWorld(t *testing.T, resource string) *world {
 	t.Helper()
 	w := &world{
-		t: t, kubelet: kubelettest.Start(t), api: &apiServer{changed: make(chan struct{})}, bus: membus.New(), state: t.TempDir(),
-		resource: resource, ends: func() {},
+		t:        t,
+		kubelet:  kubelettest.Start(t),
+		api:      &apiServer{changed: make(chan struct{})},
+		bus:      membus.New(),
+		state:    t.TempDir(),
+		resource: resource,
+		ends:     func() {},
 	}
 	w.session = w.bus.Session()
 	t.Cleanup(func() { w.ends() })
@@ -114,13 +119,44 @@ func (w *world) start(gpus string) (*plugin.Life, *allocations.Ledger) {
 	require.NoError(t, err)
 	registry := prometheus.NewRegistry()
 	books := allocations.New(allocations.Config{
-		Node: node, Unit: growth.GiB, Kubelet: client, Pods: w.api, Slots: slots, Bus: w.session, Inventory: w.stock, Metrics: allocations.NewMetrics(registry), Log: log,
+		Node:      node,
+		Unit:      growth.GiB,
+		Kubelet:   client,
+		Pods:      w.api,
+		Slots:     slots,
+		Bus:       w.session,
+		Inventory: w.stock,
+		Metrics:   allocations.NewMetrics(registry),
+		Log:       log,
 	})
 	metrics := plugin.NewMetrics(registry)
-	life := &plugin.Life{Dir: w.kubelet.Dir, Resource: w.resource, Served: client, Metrics: metrics, Log: log, Server: &plugin.Server{
-		Unit: growth.GiB, Emulated: true, Inventory: w.stock, Ledger: books, Slots: slots, Metrics: metrics, Log: log,
-	}, Inherited: w.resource != gpushare.Resource}
-	announcer := allocations.Announcer{Node: node, Unit: growth.GiB, Resource: w.resource, Emulated: true, Inventory: w.stock, Audience: &life.Server.Audience, Bus: w.session, Log: log}
+	life := &plugin.Life{
+		Dir:      w.kubelet.Dir,
+		Resource: w.resource,
+		Served:   client,
+		Metrics:  metrics,
+		Log:      log,
+		Server: &plugin.Server{
+			Unit:      growth.GiB,
+			Emulated:  true,
+			Inventory: w.stock,
+			Ledger:    books,
+			Slots:     slots,
+			Metrics:   metrics,
+			Log:       log,
+		},
+		Inherited: w.resource != gpushare.Resource,
+	}
+	announcer := allocations.Announcer{
+		Node:      node,
+		Unit:      growth.GiB,
+		Resource:  w.resource,
+		Emulated:  true,
+		Inventory: w.stock,
+		Audience:  &life.Server.Audience,
+		Bus:       w.session,
+		Log:       log,
+	}
 	if life.Inherited {
 		announcer.Ready = books.Booked
 	}
@@ -170,7 +206,12 @@ func (w *world) bind(name string, created int, on []growth.GPU, containers ...al
 		time.Sleep(20 * time.Millisecond) // the reservation is on the bus long before kubelet hears of the pod
 	}
 	w.api.change(func() {
-		w.api.pods = append(w.api.pods, allocations.Pod{Ref: ref, Created: r.Created, Count: max(len(on), 1), Containers: containers})
+		w.api.pods = append(w.api.pods, allocations.Pod{
+			Ref:        ref,
+			Created:    r.Created,
+			Count:      max(len(on), 1),
+			Containers: containers,
+		})
 	})
 	return pod
 }

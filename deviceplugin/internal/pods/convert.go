@@ -37,7 +37,11 @@ type container struct {
 // the resource limit, and admission has already said what is wrong.
 func converted(p pod, resource string) allocations.Pod {
 	kept := allocations.Pod{
-		Ref:      growth.PodRef{Namespace: p.Metadata.Namespace, Name: p.Metadata.Name, UID: growth.PodUID(p.Metadata.UID)},
+		Ref: growth.PodRef{
+			Namespace: p.Metadata.Namespace,
+			Name:      p.Metadata.Name,
+			UID:       growth.PodUID(p.Metadata.UID),
+		},
 		Created:  p.Metadata.CreationTimestamp,
 		Finished: p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed",
 		Leaving:  p.Metadata.DeletionTimestamp != nil,
@@ -48,7 +52,8 @@ func converted(p pod, resource string) allocations.Pod {
 		kept.Number = &number
 	}
 	if wish, err := gpushare.Parse(p.Metadata.Annotations); err == nil {
-		kept.Count, kept.Cores = wish.Count, wish.Cores
+		kept.Count = wish.Count
+		kept.Cores = wish.Cores
 	}
 	for _, c := range p.Spec.InitContainers { // kubelet admits them first
 		kept.Containers = appended(kept.Containers, c, resource, c.RestartPolicy != "Always")
@@ -72,7 +77,8 @@ func whole(quantity string) int {
 	factor := 1
 	for suffix, times := range map[string]int{"k": 1e3, "M": 1e6, "Ki": 1 << 10, "Mi": 1 << 20} {
 		if number, ok := strings.CutSuffix(quantity, suffix); ok {
-			quantity, factor = number, times
+			quantity = number
+			factor = times
 		}
 	}
 	n, err := strconv.ParseInt(quantity, 10, 32)

@@ -30,8 +30,12 @@ type Watcher struct {
 // New prepares a watcher; Run starts it.
 func New(client *apiserver.Client, node growth.NodeName, resource string, log *slog.Logger) *Watcher {
 	return &Watcher{
-		client: client, node: node, resource: resource, log: log,
-		pods: map[growth.PodUID]allocations.Pod{}, changed: make(chan struct{}),
+		client:   client,
+		node:     node,
+		resource: resource,
+		log:      log,
+		pods:     map[growth.PodUID]allocations.Pod{},
+		changed:  make(chan struct{}),
 	}
 }
 

@@ -55,9 +55,15 @@ func TestPodsAreFollowed(t *testing.T) {
 	always := corev1.ContainerRestartPolicyAlways
 	sidecar.RestartPolicy = &always
 	p := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", UID: "u", CreationTimestamp: created, Annotations: map[string]string{
-			gpushare.MemoryAnnotation: "4Gi", gpushare.CountAnnotation: "2",
-		}},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace:         "ns",
+			Name:              "p",
+			UID:               "u",
+			CreationTimestamp: created,
+			Annotations: map[string]string{
+				gpushare.MemoryAnnotation: "4Gi", gpushare.CountAnnotation: "2",
+			},
+		},
 		Spec: corev1.PodSpec{
 			NodeName:       "n1",
 			InitContainers: []corev1.Container{asks("init", "4"), sidecar},
@@ -99,7 +105,17 @@ func TestPodsAreFollowed(t *testing.T) {
 	got[0].Created = time.Time{}
 	require.Equal(t, allocations.Pod{
 		Ref: growth.PodRef{Namespace: "ns", Name: "p", UID: "u"}, Count: 2,
-		Containers: []allocations.Container{{Name: "init", Units: 4, Init: true}, {Name: "sidecar", Units: 1}, {Name: "main", Units: 8}},
+		Containers: []allocations.Container{{
+			Name:  "init",
+			Units: 4,
+			Init:  true,
+		}, {
+			Name:  "sidecar",
+			Units: 1,
+		}, {
+			Name:  "main",
+			Units: 8,
+		}},
 	}, got[0])
 
 	p.Status.Phase = corev1.PodSucceeded

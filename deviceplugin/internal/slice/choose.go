@@ -66,7 +66,12 @@ type choice struct {
 }
 
 func newChoice(r Request) *choice {
-	c := &choice{free: map[growth.GPU][]string{}, held: map[growth.GPU]int{}, chosen: []string{}, need: max(r.Size, 0)}
+	c := &choice{
+		free:   map[growth.GPU][]string{},
+		held:   map[growth.GPU]int{},
+		chosen: []string{},
+		need:   max(r.Size, 0),
+	}
 	available := make(map[string]struct{}, len(r.Available))
 	for _, id := range r.Available {
 		available[id] = struct{}{}

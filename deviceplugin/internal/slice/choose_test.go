@@ -27,7 +27,14 @@ func free(units map[growth.GPU]int) []string {
 }
 
 func demand(pod string, created, units int, on ...growth.GPU) slice.Demand {
-	return slice.Demand{Pod: growth.PodUID(pod), Container: "main", Created: at(created), Units: units, Count: max(len(on), 1), On: on}
+	return slice.Demand{
+		Pod:       growth.PodUID(pod),
+		Container: "main",
+		Created:   at(created),
+		Units:     units,
+		Count:     max(len(on), 1),
+		On:        on,
+	}
 }
 
 func TestChoose(t *testing.T) {
@@ -94,8 +101,13 @@ func TestChoose(t *testing.T) {
 		},
 		"later containers of the pod find room on the same GPU": {
 			free: map[growth.GPU]int{"A": 6, "B": 4}, size: 4,
-			demands: []slice.Demand{{Pod: "p", Units: 4, Count: 1, Room: 6}},
-			want:    map[growth.GPU]int{"A": 4},
+			demands: []slice.Demand{{
+				Pod:   "p",
+				Units: 4,
+				Count: 1,
+				Room:  6,
+			}},
+			want: map[growth.GPU]int{"A": 4},
 		},
 		"an init container's ids are used again": {
 			free: map[growth.GPU]int{"A": 24, "B": 9}, size: 8, must: []string{"A/7", "A/3"},
@@ -103,8 +115,14 @@ func TestChoose(t *testing.T) {
 		},
 		"an init container reserves nothing": {
 			free: map[growth.GPU]int{"A": 24, "B": 9}, size: 8,
-			demands: []slice.Demand{{Pod: "p", Units: 9, Count: 1, On: []growth.GPU{"B"}, Init: true}},
-			want:    map[growth.GPU]int{"B": 8},
+			demands: []slice.Demand{{
+				Pod:   "p",
+				Units: 9,
+				Count: 1,
+				On:    []growth.GPU{"B"},
+				Init:  true,
+			}},
+			want: map[growth.GPU]int{"B": 8},
 		},
 		"nothing sound is possible: as few GPUs as possible": {
 			free: map[growth.GPU]int{"A": 3, "B": 4, "C": 5}, size: 8,
@@ -194,7 +212,8 @@ func twin(units map[growth.GPU]int, size int, demands []slice.Demand) (growth.GP
 		planned = mine.On[0]
 	}
 	var best growth.GPU
-	bestWaste, found := 0, false
+	bestWaste := 0
+	found := false
 	for _, gpu := range []growth.GPU{"A", "B", "C", "D"} {
 		if units[gpu] < size {
 			continue
@@ -215,7 +234,9 @@ func twin(units map[growth.GPU]int, size int, demands []slice.Demand) (growth.GP
 			waste = 2_000_000 - left
 		}
 		if !found || waste < bestWaste {
-			best, bestWaste, found = gpu, waste, true
+			best = gpu
+			bestWaste = waste
+			found = true
 		}
 	}
 	return best, found
@@ -230,7 +251,10 @@ func FuzzChoose(f *testing.F) {
 		var demands []slice.Demand
 		for word := range strings.FieldsSeq(wishes) {
 			demands = append(demands, slice.Demand{
-				Pod: growth.PodUID(word), Units: len(word), Count: len(demands), On: []growth.GPU{growth.GPU(word), growth.GPU(available), "A"}[:len(demands)%4],
+				Pod:   growth.PodUID(word),
+				Units: len(word),
+				Count: len(demands),
+				On:    []growth.GPU{growth.GPU(word), growth.GPU(available), "A"}[:len(demands)%4],
 			})
 		}
 		got := slice.Choose(r, demands)

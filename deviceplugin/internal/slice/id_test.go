@@ -56,7 +56,13 @@ func TestSpread(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []slice.Part{{GPU: "A", Units: 1}, {GPU: "B", Units: 2}}, parts)
 	require.False(t, slice.Even(parts))
-	require.Equal(t, []growth.GPUShare{{GPU: "A", Memory: 1024}, {GPU: "B", Memory: 2048}}, slice.Shares(parts, growth.GiB))
+	require.Equal(t, []growth.GPUShare{{
+		GPU:    "A",
+		Memory: 1024,
+	}, {
+		GPU:    "B",
+		Memory: 2048,
+	}}, slice.Shares(parts, growth.GiB))
 
 	_, err = slice.Spread([]string{"A/1", "A/1"})
 	require.ErrorContains(t, err, "twice")

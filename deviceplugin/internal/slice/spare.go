@@ -40,5 +40,8 @@ func On(id string, gpu growth.GPU) bool { return gpuOf(id) == gpu }
 
 // Foreign tells whether a set of ids is another device plugin's.
 func Foreign(ids []string) bool {
-	return slices.ContainsFunc(ids, func(id string) bool { _, _, err := Parse(id); return err != nil })
+	return slices.ContainsFunc(ids, func(id string) bool {
+		_, _, err := Parse(id)
+		return err != nil
+	})
 }

@@ -19,7 +19,8 @@ type Part struct {
 
 // Spread says on which GPUs a set of ids lies, ordered by GPU. An id that is none, or that comes twice, is an error.
 func Spread(ids []string) ([]Part, error) {
-	sorted, parts := slices.Clone(ids), []Part(nil)
+	sorted := slices.Clone(ids)
+	parts := []Part(nil)
 	slices.Sort(sorted)
 	for i, id := range sorted {
 		gpu, _, err := Parse(id)

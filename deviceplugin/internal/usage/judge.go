@@ -37,7 +37,8 @@ func Sum(processes []gpu.Process, podOf func(pid int) (growth.PodUID, bool)) []U
 			u = Use{Key: key}
 		}
 		u.Processes++
-		u.Memory, u.Busy = plus(u.Memory, p.Memory), plus(u.Busy, p.Busy)
+		u.Memory = plus(u.Memory, p.Memory)
+		u.Busy = plus(u.Busy, p.Busy)
 		uses[key] = u
 	}
 	sorted := make([]Use, 0, len(uses))
@@ -108,10 +109,12 @@ func (j *Judge) Judged(now time.Time, uses []Use, asked map[Key]growth.MiB) []Ex
 func (j *Judge) act(now time.Time, e *episode, x Excess) Excess {
 	long := now.Sub(e.since)
 	if long >= j.WarnAfter && (e.warned.IsZero() || now.Sub(e.warned) >= j.AgainAfter) {
-		x.Warn, e.warned = true, now
+		x.Warn = true
+		e.warned = now
 	}
 	if j.EvictAfter > 0 && long >= j.EvictAfter && (e.evicted.IsZero() || now.Sub(e.evicted) >= j.AgainAfter) {
-		x.Evict, e.evicted = true, now
+		x.Evict = true
+		e.evicted = now
 	}
 	return x
 }

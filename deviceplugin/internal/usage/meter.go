@@ -97,7 +97,8 @@ func (m *Meter) ask(ctx context.Context, results chan<- []gpu.Process) {
 
 // take works one measurement in.
 func (m *Meter) take(ctx context.Context, now time.Time, processes []gpu.Process) {
-	pods, asked := map[growth.PodUID]growth.PodRef{}, map[Key]growth.MiB{}
+	pods := map[growth.PodUID]growth.PodRef{}
+	asked := map[Key]growth.MiB{}
 	for uid, a := range m.Allocations() {
 		pods[uid] = a.Pod
 		for _, share := range a.GPUs() {
@@ -125,7 +126,12 @@ func (m *Meter) act(ctx context.Context, pod growth.PodRef, x Excess) {
 	log := m.Log.With("pod", pod.String(), "uid", pod.UID, "gpu", x.GPU, "used", x.Memory.String(), "asked", x.Asked.String())
 	if x.Warn {
 		log.Warn("a job uses more GPU memory than it asked for")
-		about := apiserver.About{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: string(pod.UID)}
+		about := apiserver.About{
+			Kind:      "Pod",
+			Namespace: pod.Namespace,
+			Name:      pod.Name,
+			UID:       string(pod.UID),
+		}
 		message := fmt.Sprintf("The job uses %s on GPU %s and asked for %s: others there may run out of memory. Ask for more, or let it use less.", x.Memory, x.GPU, x.Asked)
 		if err := m.API.Warning(ctx, about, "GPUMemoryExceeded", message); err != nil {
 			log.Warn("nobody was told", "reason", err)

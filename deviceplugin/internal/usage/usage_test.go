@@ -68,12 +68,46 @@ func TestProcessesAreSummedByPodAndGPU(t *testing.T) {
 		return name, name != ""
 	}
 	require.Equal(t, []usage.Use{
-		{Key: usage.Key{Pod: "p", GPU: "A"}, Memory: 300, Busy: 30, Processes: 2},
-		{Key: usage.Key{Pod: "p", GPU: "B"}, Memory: 7, Busy: -1, Processes: 1},
-		{Key: usage.Key{Pod: "q", GPU: "A"}, Memory: -1, Busy: 0, Processes: 1},
+		{
+			Key:       usage.Key{Pod: "p", GPU: "A"},
+			Memory:    300,
+			Busy:      30,
+			Processes: 2,
+		},
+		{
+			Key:       usage.Key{Pod: "p", GPU: "B"},
+			Memory:    7,
+			Busy:      -1,
+			Processes: 1,
+		},
+		{
+			Key:       usage.Key{Pod: "q", GPU: "A"},
+			Memory:    -1,
+			Busy:      0,
+			Processes: 1,
+		},
 	}, usage.Sum([]gpu.Process{
-		{PID: 3, Device: "A", Memory: -1}, {PID: 1, Device: "A", Memory: 100, Busy: 10}, {PID: 2, Device: "A", Memory: 200, Busy: 20},
-		{PID: 1, Device: "B", Memory: 7, Busy: -1}, {PID: 99, Device: "A", Memory: 5000},
+		{
+			PID:    3,
+			Device: "A",
+			Memory: -1,
+		}, {
+			PID:    1,
+			Device: "A",
+			Memory: 100,
+			Busy:   10,
+		}, {
+			PID:    2,
+			Device: "A",
+			Memory: 200,
+			Busy:   20,
+		},
+		{
+			PID:    1,
+			Device: "B",
+			Memory: 7,
+			Busy:   -1,
+		}, {PID: 99, Device: "A", Memory: 5000},
 	}, podOf))
 }
 
@@ -89,14 +123,22 @@ func TestJudge(t *testing.T) {
 		"unknown stays as it was":       {"2000 ? 2000", ". . w"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			j := usage.Judge{Config: usage.Config{Slack: 100, WarnAfter: 20 * time.Second, AgainAfter: time.Minute, EvictAfter: 40 * time.Second}}
+			j := usage.Judge{Config: usage.Config{
+				Slack:      100,
+				WarnAfter:  20 * time.Second,
+				AgainAfter: time.Minute,
+				EvictAfter: 40 * time.Second,
+			}}
 			key := usage.Key{Pod: "p", GPU: "A"}
 			var got []string
 			for i, word := range strings.Fields(tc.uses) {
 				memory := growth.MiB(-1)
 				_, _ = fmt.Sscan(word, &memory)
 				said := "."
-				for _, x := range j.Judged(time.Unix(int64(10*i), 0), []usage.Use{{Key: key, Memory: memory}}, map[usage.Key]growth.MiB{key: 1000}) {
+				for _, x := range j.Judged(time.Unix(int64(10*i), 0), []usage.Use{{
+					Key:    key,
+					Memory: memory,
+				}}, map[usage.Key]growth.MiB{key: 1000}) {
 					require.Equal(t, growth.MiB(1000), x.Asked)
 					if x.Warn {
 						said = "w"
@@ -158,14 +200,36 @@ func TestAPodOverItsRequestIsToldAndThenEvicted(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(proc, pid, "cgroup"), []byte(cgroup), 0o600))
 	}
 	synctest.Test(t, func(t *testing.T) {
-		c := &card{processes: []gpu.Process{{PID: 10, Device: "A", Memory: 3000, Busy: 50}, {PID: 11, Device: "A", Memory: 9000}}}
+		c := &card{processes: []gpu.Process{{
+			PID:    10,
+			Device: "A",
+			Memory: 3000,
+			Busy:   50,
+		}, {
+			PID:    11,
+			Device: "A",
+			Memory: 9000,
+		}}}
 		people := &api{}
 		ref := growth.PodRef{Namespace: "ns", Name: "p", UID: uid}
 		m := &usage.Meter{
-			Driver: c, Proc: usage.Proc(proc), API: people, Log: slog.New(slog.DiscardHandler),
-			Judge: &usage.Judge{Config: usage.Config{WarnAfter: 20 * time.Second, AgainAfter: 1000 * time.Hour, EvictAfter: 40 * time.Second}},
+			Driver: c,
+			Proc:   usage.Proc(proc),
+			API:    people,
+			Log:    slog.New(slog.DiscardHandler),
+			Judge: &usage.Judge{Config: usage.Config{
+				WarnAfter:  20 * time.Second,
+				AgainAfter: 1000 * time.Hour,
+				EvictAfter: 40 * time.Second,
+			}},
 			Allocations: func() map[growth.PodUID]bus.Allocation {
-				return map[growth.PodUID]bus.Allocation{uid: {Pod: ref, Containers: []bus.ContainerAllocation{{GPUs: []growth.GPUShare{{GPU: "A", Memory: 2048}}}}}}
+				return map[growth.PodUID]bus.Allocation{uid: {
+					Pod: ref,
+					Containers: []bus.ContainerAllocation{{GPUs: []growth.GPUShare{{
+						GPU:    "A",
+						Memory: 2048,
+					}}}},
+				}}
 			},
 		}
 		ctx, cancel := context.WithCancel(t.Context())

@@ -26,8 +26,14 @@ func job(uid growth.PodUID, g growth.Growth, loaders int, options ...func(*histo
 	j := history.Job{
 		UID: uid,
 		Sample: &bus.Sample{
-			Pod: growth.PodRef{Namespace: "ns", Name: string(uid), UID: uid}, Node: "n1", GPUs: []growth.GPU{"GPU-0"},
-			Step: 100, Reported: true, Growth: g, Loaders: &loaders, Tunable: []string{"cpu", "loaders"},
+			Pod:      growth.PodRef{Namespace: "ns", Name: string(uid), UID: uid},
+			Node:     "n1",
+			GPUs:     []growth.GPU{"GPU-0"},
+			Step:     100,
+			Reported: true,
+			Growth:   g,
+			Loaders:  &loaders,
+			Tunable:  []string{"cpu", "loaders"},
 		},
 	}
 	for range 4 {
@@ -52,7 +58,13 @@ func advised(generation int64, loaders int) func(*history.Job) {
 // oneCore is a node whose jobs share one core for loading.
 func oneCore(jobs ...history.Job) *history.Snapshot {
 	return &history.Snapshot{
-		Synced: true, Nodes: []history.Node{{Name: "n1", Load: &bus.NodeLoad{LoaderBudget: 1}}}, Jobs: jobs, Refused: map[string]error{},
+		Synced: true,
+		Nodes: []history.Node{{
+			Name: "n1",
+			Load: &bus.NodeLoad{LoaderBudget: 1},
+		}},
+		Jobs:    jobs,
+		Refused: map[string]error{},
 	}
 }
 
@@ -105,7 +117,10 @@ func TestAdvice(t *testing.T) {
 		},
 		"and a job is told before it asks": {
 			func() *history.Snapshot {
-				s := oneCore(job("silent", 0, 0, func(j *history.Job) { j.Sample.Loaders, j.Measured = nil, nil }))
+				s := oneCore(job("silent", 0, 0, func(j *history.Job) {
+					j.Sample.Loaders = nil
+					j.Measured = nil
+				}))
 				s.Nodes[0].Load = &bus.NodeLoad{LoaderBudget: 0}
 				return s
 			}(), wishes{"silent": 0},
@@ -119,7 +134,11 @@ func TestAdvice(t *testing.T) {
 			}(), wishes{},
 		},
 		"a node whose coordinator is silent is not divided": {
-			func() *history.Snapshot { s := oneCore(job("a", .9, 2)); s.Nodes[0].Load = nil; return s }(), wishes{},
+			func() *history.Snapshot {
+				s := oneCore(job("a", .9, 2))
+				s.Nodes[0].Load = nil
+				return s
+			}(), wishes{},
 		},
 		"another node's jobs do not count": {
 			oneCore(job("a", .1, 2), job("b", .9, 2, func(j *history.Job) { j.Sample.Node = "n2" })), wishes{"a": 1},
@@ -133,7 +152,11 @@ func TestAdvice(t *testing.T) {
 		},
 		"a bus not read yet decides nothing": {&history.Snapshot{}, wishes{}},
 		"nor one that is away": {
-			func() *history.Snapshot { s := oneCore(job("a", .9, 2)); s.Err = errors.New("away"); return s }(), wishes{},
+			func() *history.Snapshot {
+				s := oneCore(job("a", .9, 2))
+				s.Err = errors.New("away")
+				return s
+			}(), wishes{},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -180,7 +203,10 @@ func TestAdviceOutlivesItsJobByAMinute(t *testing.T) {
 	a := advise.Adviser{Patience: loader.DefaultChangePolicy()}
 	require.Empty(t, a.Decide(gone, start))
 	require.Empty(t, a.Decide(gone, start.Add(time.Minute)))
-	require.Equal(t, []advise.Change{{Job: "a", Guard: bus.Unchanged(bus.AdviceKey("a"), 9)}}, a.Decide(gone, start.Add(61*time.Second)))
+	require.Equal(t, []advise.Change{{
+		Job:   "a",
+		Guard: bus.Unchanged(bus.AdviceKey("a"), 9),
+	}}, a.Decide(gone, start.Add(61*time.Second)))
 
 	require.Empty(t, a.Decide(oneCore(job("a", .9, 1, advised(3, 1))), start.Add(2*time.Minute)))
 	require.Empty(t, a.Decide(gone, start.Add(3*time.Minute)), "a job that came back starts the minute anew")

@@ -68,12 +68,16 @@ func (a *Adviser) divide(node history.Node, jobs []history.Job, now time.Time) [
 
 func (a *Adviser) candidate(j history.Job, loaders int, now time.Time) candidate {
 	c := candidate{Job: j, running: loader.Running{
-		Job:     loader.Job{UID: j.UID, Width: width(j)},
-		Loaders: loaders, Advised: j.Advice != nil && j.Advice.Loaders != nil, Unchanged: now.Sub(a.kept[j.UID].since), Remaining: remaining(*j.Sample),
+		Job:       loader.Job{UID: j.UID, Width: width(j)},
+		Loaders:   loaders,
+		Advised:   j.Advice != nil && j.Advice.Loaders != nil,
+		Unchanged: now.Sub(a.kept[j.UID].since),
+		Remaining: remaining(*j.Sample),
 	}}
 	if len(j.Measured) >= enough {
 		c.model = loader.Fit(loader.Published(), j.Measured)
-		c.running.Weight, c.running.Curve = weight(*j.Sample, c.model), c.model.Curve(most)
+		c.running.Weight = weight(*j.Sample, c.model)
+		c.running.Curve = c.model.Curve(most)
 	}
 	return c
 }
@@ -100,12 +104,18 @@ func remaining(s bus.Sample) growth.Seconds {
 // change is the advice to run with loaders, guarded by the advice before it.
 func (c candidate) change(loaders int, reason string) Change {
 	key := bus.AdviceKey(c.UID)
-	change := Change{Job: c.UID, Pod: c.Sample.Pod, Advice: &bus.Advice{}, Guard: bus.Absent(key)}
+	change := Change{
+		Job:    c.UID,
+		Pod:    c.Sample.Pod,
+		Advice: &bus.Advice{},
+		Guard:  bus.Absent(key),
+	}
 	if c.Advice != nil {
 		*change.Advice, change.Guard = *c.Advice, bus.Unchanged(key, c.AdviceRevision)
 	}
 	change.Advice.Generation = 1 + min(math.MaxInt64-1, max(change.Advice.Generation, c.Sample.Generation))
-	change.Advice.Loaders, change.Advice.Reason = &loaders, reason
+	change.Advice.Loaders = &loaders
+	change.Advice.Reason = reason
 	return change
 }
 

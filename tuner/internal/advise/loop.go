@@ -90,9 +90,11 @@ func (l *Loop) apply(ctx context.Context, change Change) (action string, err err
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if change.Advice == nil {
-		action, err = Withdrawn, l.Writer.Delete(ctx, bus.AdviceKey(change.Job), change.Guard)
+		action = Withdrawn
+		err = l.Writer.Delete(ctx, bus.AdviceKey(change.Job), change.Guard)
 	} else {
-		action, err = Written, l.put(ctx, change)
+		action = Written
+		err = l.put(ctx, change)
 	}
 	switch {
 	case errors.Is(err, bus.ErrConflict):

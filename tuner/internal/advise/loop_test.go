@@ -34,16 +34,27 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	b := membus.New()
-	return &world{t: t, bus: b, agent: b.Session(), counted: counts{}}
+	return &world{
+		t:       t,
+		bus:     b,
+		agent:   b.Session(),
+		counted: counts{},
+	}
 }
 
 // tune runs a tuner until what it returns is called.
 func (w *world) tune() (stop func()) {
 	ctx, cancel := context.WithCancel(w.t.Context())
-	session, log := w.bus.Session(), slog.New(slog.DiscardHandler)
+	session := w.bus.Session()
+	log := slog.New(slog.DiscardHandler)
 	recorder := history.NewRecorder(session, log)
 	loop := advise.Loop{
-		Source: recorder, Writer: session, Meter: w.counted, Adviser: &advise.Adviser{Patience: loader.DefaultChangePolicy()}, Every: 5 * time.Second, Log: log,
+		Source:  recorder,
+		Writer:  session,
+		Meter:   w.counted,
+		Adviser: &advise.Adviser{Patience: loader.DefaultChangePolicy()},
+		Every:   5 * time.Second,
+		Log:     log,
 	}
 	go recorder.Run(ctx) // it ends with ctx
 	go loop.Run(ctx)
@@ -63,12 +74,20 @@ func (w *world) live(d time.Duration, jobs map[growth.PodUID]growth.Growth) {
 		w.step++
 		put(w, bus.LoadKey("n1"), bus.NodeLoad{LoaderBudget: 1})
 		for uid, g := range jobs {
-			loaders, batch := w.loaders(uid), 32
+			loaders := w.loaders(uid)
+			batch := 32
 			rate := loader.Model{Parallel: .01, Serial: 1e-4, Compute: .005}.Rate(loaders)
 			step := growth.Seconds(32 / float64(rate))
 			put(w, bus.SampleKey(uid), bus.Sample{
-				Node: "n1", Step: w.step, Reported: true, Growth: g, StepSeconds: step, LoadSeconds: max(step-32*.005, step/100),
-				BatchSize: &batch, Loaders: &loaders, Tunable: []string{"loaders"},
+				Node:        "n1",
+				Step:        w.step,
+				Reported:    true,
+				Growth:      g,
+				StepSeconds: step,
+				LoadSeconds: max(step-32*.005, step/100),
+				BatchSize:   &batch,
+				Loaders:     &loaders,
+				Tunable:     []string{"loaders"},
 			})
 		}
 		time.Sleep(time.Second)

@@ -23,7 +23,15 @@ func FuzzSample(f *testing.F) {
 			good, err := bus.Encode(steady(int64(i)))
 			require.NoError(t, err)
 			view := m.Apply(bus.Batch{Revision: bus.Revision(i + 1), Entries: []bus.Entry{
-				{Key: bus.SampleKey("fuzzed"), Value: value, Revision: 1}, {Key: bus.SampleKey("good"), Value: good, Revision: 1},
+				{
+					Key:      bus.SampleKey("fuzzed"),
+					Value:    value,
+					Revision: 1,
+				}, {
+					Key:      bus.SampleKey("good"),
+					Value:    good,
+					Revision: 1,
+				},
 			}})
 			history = follow(history, view)
 			_, err = json.Marshal(take(view, view, history).Jobs[0].Sample)

@@ -31,8 +31,12 @@ type Recorder struct {
 // NewRecorder returns a recorder that knows nothing yet.
 func NewRecorder(watcher Watcher, log *slog.Logger) *Recorder {
 	return &Recorder{
-		watcher: watcher, log: log, nodes: bus.Mirror[entry]{Decode: decode}, jobs: bus.Mirror[entry]{Decode: decode},
-		now: &Snapshot{}, changed: make(chan struct{}),
+		watcher: watcher,
+		log:     log,
+		nodes:   bus.Mirror[entry]{Decode: decode},
+		jobs:    bus.Mirror[entry]{Decode: decode},
+		now:     &Snapshot{},
+		changed: make(chan struct{}),
 	}
 }
 
@@ -40,7 +44,8 @@ func NewRecorder(watcher Watcher, log *slog.Logger) *Recorder {
 func (r *Recorder) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	nodes, jobs := r.watcher.Watch(ctx, bus.Nodes), r.watcher.Watch(ctx, bus.Jobs)
+	nodes := r.watcher.Watch(ctx, bus.Nodes)
+	jobs := r.watcher.Watch(ctx, bus.Jobs)
 	for {
 		select {
 		case batch, ok := <-nodes:

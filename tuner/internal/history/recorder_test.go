@@ -53,10 +53,16 @@ func seen(r *history.Recorder) *history.Snapshot {
 }
 
 func sample(namespace, name string, step int64) bus.Sample {
-	loaders, batch := 2, 32
+	loaders := 2
+	batch := 32
 	return bus.Sample{
-		Pod: growth.PodRef{Namespace: namespace, Name: name, UID: growth.PodUID(name)}, Node: "n1", Step: step,
-		StepSeconds: .1, LoadSeconds: .05, Loaders: &loaders, BatchSize: &batch,
+		Pod:         growth.PodRef{Namespace: namespace, Name: name, UID: growth.PodUID(name)},
+		Node:        "n1",
+		Step:        step,
+		StepSeconds: .1,
+		LoadSeconds: .05,
+		Loaders:     &loaders,
+		BatchSize:   &batch,
 	}
 }
 

@@ -54,7 +54,8 @@ func take(nodes, jobs *bus.View[entry], tracks map[growth.PodUID]track) *Snapsho
 			s.Refused[key] = err
 		}
 	}
-	s.Nodes, s.Jobs = gatherNodes(nodes), gatherJobs(jobs, tracks)
+	s.Nodes = gatherNodes(nodes)
+	s.Jobs = gatherJobs(jobs, tracks)
 	return s
 }
 
@@ -65,7 +66,9 @@ func gatherNodes(view *bus.View[entry]) []Node {
 			continue
 		}
 		n := byName[e.key.Node]
-		n.Name, n.GPUs, n.Load = e.key.Node, cmp.Or(e.gpus, n.GPUs), cmp.Or(e.load, n.Load)
+		n.Name = e.key.Node
+		n.GPUs = cmp.Or(e.gpus, n.GPUs)
+		n.Load = cmp.Or(e.load, n.Load)
 		byName[n.Name] = n
 	}
 	nodes := make([]Node, 0, len(byName))
@@ -80,9 +83,11 @@ func gatherJobs(view *bus.View[entry], tracks map[growth.PodUID]track) []Job {
 	byUID := map[growth.PodUID]Job{}
 	for _, e := range view.Values {
 		j := byUID[e.key.Pod]
-		j.UID, j.Sample = e.key.Pod, cmp.Or(e.sample, j.Sample)
+		j.UID = e.key.Pod
+		j.Sample = cmp.Or(e.sample, j.Sample)
 		if e.advice != nil {
-			j.Advice, j.AdviceRevision = e.advice, e.revision
+			j.Advice = e.advice
+			j.AdviceRevision = e.revision
 		}
 		byUID[j.UID] = j
 	}

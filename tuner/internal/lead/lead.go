@@ -38,7 +38,8 @@ func Client(kubeconfig string) (kubernetes.Interface, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reaching the API server for leader election (--leader-elect=false does without): %w", err)
 	}
-	config.Timeout, config.UserAgent = renewDeadline/2, "trellis-tuner"
+	config.Timeout = renewDeadline / 2
+	config.UserAgent = "trellis-tuner"
 	return kubernetes.NewForConfig(config)
 }
 
@@ -76,7 +77,11 @@ func candidacy(client kubernetes.Interface, namespace, identity string, log *slo
 			LeaseMeta: metav1.ObjectMeta{Namespace: namespace, Name: LeaseName}, Client: client.CoordinationV1(),
 			LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
 		},
-		LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod, ReleaseOnCancel: true, Name: LeaseName,
+		LeaseDuration:   leaseDuration,
+		RenewDeadline:   renewDeadline,
+		RetryPeriod:     retryPeriod,
+		ReleaseOnCancel: true,
+		Name:            LeaseName,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: term,
 			OnStoppedLeading: func() {},

@@ -32,7 +32,8 @@ func New(source Source, version string) *Metrics {
 			Name: "trellis_tuner_advice_total", Help: "Changes of advice, by what came of them.",
 		}, []string{"action"}),
 		divided: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "trellis_tuner_allocation_duration_seconds", Help: "Time to fit all models and divide all nodes' cores once.",
+			Name:    "trellis_tuner_allocation_duration_seconds",
+			Help:    "Time to fit all models and divide all nodes' cores once.",
 			Buckets: prometheus.ExponentialBuckets(1e-5, 4, 9),
 		}),
 		leader: prometheus.NewGauge(prometheus.GaugeOpts{
@@ -40,7 +41,9 @@ func New(source Source, version string) *Metrics {
 		}),
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "trellis_tuner_build_info", Help: "1, with the build's version as a label.", ConstLabels: prometheus.Labels{"version": version},
+		Name:        "trellis_tuner_build_info",
+		Help:        "1, with the build's version as a label.",
+		ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
 	m.registry.MustRegister(m.changes, m.divided, m.leader, build, collectors.NewGoCollector(),

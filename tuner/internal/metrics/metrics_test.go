@@ -23,8 +23,18 @@ func (f fixed) Snapshot() (*history.Snapshot, <-chan struct{}) { return f.snapsh
 
 func TestWhatIsCounted(t *testing.T) {
 	m := metrics.New(fixed{&history.Snapshot{
-		Nodes: []history.Node{{Name: "n"}}, Refused: map[string]error{"k": bus.ErrVersion}, Err: bus.ErrUnavailable, AwaySince: time.Now().Add(-time.Hour),
-		Jobs: []history.Job{{UID: "gone"}, {UID: "a", Sample: &bus.Sample{}}, {UID: "b", Sample: &bus.Sample{}, Measured: []loader.Measurement{{}}}},
+		Nodes:     []history.Node{{Name: "n"}},
+		Refused:   map[string]error{"k": bus.ErrVersion},
+		Err:       bus.ErrUnavailable,
+		AwaySince: time.Now().Add(-time.Hour),
+		Jobs: []history.Job{{UID: "gone"}, {
+			UID:    "a",
+			Sample: &bus.Sample{},
+		}, {
+			UID:      "b",
+			Sample:   &bus.Sample{},
+			Measured: []loader.Measurement{{}},
+		}},
 	}}, "v1.2.3")
 	m.Divided(time.Millisecond)
 	m.Changed(advise.Written)

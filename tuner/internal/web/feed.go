@@ -52,7 +52,8 @@ func (f *feed) follow(w http.ResponseWriter, r *http.Request) {
 		var event []byte
 		switch {
 		case !bytes.Equal(doc, last):
-			event, last = fmt.Appendf(nil, "data: %s\n\n", doc), doc
+			event = fmt.Appendf(nil, "data: %s\n\n", doc)
+			last = doc
 		case time.Since(spoke) >= breath:
 			event = []byte(": still here\n\n")
 		}

@@ -20,7 +20,8 @@ var page embed.FS
 // People serves the page and the API.
 func People(source Source) http.Handler {
 	router := httprouter.New()
-	router.RedirectTrailingSlash, router.RedirectFixedPath = false, false
+	router.RedirectTrailingSlash = false
+	router.RedirectFixedPath = false
 	feed := &feed{source: source, places: make(chan struct{}, maxWatches)}
 	router.GET("/api/v1/state", func(w http.ResponseWriter, r *http.Request, _ httprouter.Params) {
 		switch watch := r.URL.Query().Get("watch"); watch {

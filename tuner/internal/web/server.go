@@ -30,9 +30,13 @@ func ServeOn(ctx context.Context, listener net.Listener, handler http.Handler) e
 	requests, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	server := &http.Server{
-		Handler: handler, BaseContext: func(net.Listener) context.Context { return requests },
-		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 15 * time.Second, IdleTimeout: time.Minute,
-		MaxHeaderBytes: maxHeaders,
+		Handler:           handler,
+		BaseContext:       func(net.Listener) context.Context { return requests },
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       10 * time.Second,
+		WriteTimeout:      15 * time.Second,
+		IdleTimeout:       time.Minute,
+		MaxHeaderBytes:    maxHeaders,
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()

@@ -54,7 +54,9 @@ func (s *source) set(now *history.Snapshot) {
 }
 
 func snapshot() *history.Snapshot {
-	loaders, wished, batch := 0, 1, 64
+	loaders := 0
+	wished := 1
+	batch := 64
 	return &history.Snapshot{
 		Synced: true,
 		Refused: map[string]error{
@@ -64,24 +66,82 @@ func snapshot() *history.Snapshot {
 			{
 				Name: "node-1",
 				GPUs: &bus.NodeGPUs{
-					Header: bus.Header{Version: 1}, Unit: growth.GiB, Resource: "gpushare/gpu-mem", Emulated: true,
-					GPUs: []bus.GPU{{UUID: "GPU-1", Model: "Emulated", Memory: 24 * growth.GiB, Healthy: true}},
+					Header:   bus.Header{Version: 1},
+					Unit:     growth.GiB,
+					Resource: "gpushare/gpu-mem",
+					Emulated: true,
+					GPUs: []bus.GPU{{
+						UUID:    "GPU-1",
+						Model:   "Emulated",
+						Memory:  24 * growth.GiB,
+						Healthy: true,
+					}},
 				},
-				Load: &bus.NodeLoad{Header: bus.Header{Version: 1}, CPUPool: 1000, CPUUsed: 940, LoaderBudget: 1, Policy: "flowcon"},
+				Load: &bus.NodeLoad{
+					Header:       bus.Header{Version: 1},
+					CPUPool:      1000,
+					CPUUsed:      940,
+					LoaderBudget: 1,
+					Policy:       "flowcon",
+				},
 			},
 			{Name: "node-2", GPUs: &bus.NodeGPUs{Header: bus.Header{Version: 1}, GPUs: []bus.GPU{}}},
 		},
 		Jobs: []history.Job{
 			{
-				UID: "u1", AdviceRevision: 12, Advice: &bus.Advice{Header: bus.Header{Version: 1}, Generation: 2, Loaders: &wished, Reason: "0 → 1"},
+				UID:            "u1",
+				AdviceRevision: 12,
+				Advice: &bus.Advice{
+					Header:     bus.Header{Version: 1},
+					Generation: 2,
+					Loaders:    &wished,
+					Reason:     "0 → 1",
+				},
 				Sample: &bus.Sample{
-					Header: bus.Header{Version: 1}, Pod: growth.PodRef{Namespace: "demo", Name: "vae", UID: "u1"}, Node: "node-1", GPUs: []growth.GPU{"GPU-1"},
-					Step: 420, Epoch: 3, TotalSteps: 1000, Metric: "loss", Value: .25, Reported: true, Growth: .5, Category: growth.Progressing,
-					CPUUsed: 480, Share: .6, CPURequest: 600, Weight: 24, MemoryUsed: 410,
-					SamplesPerSecond: 512, StepSeconds: .125, LoadSeconds: .05, BatchSize: &batch, Loaders: &loaders, Generation: 2, Applied: 1, Tunable: []string{"cpu", "loaders"},
+					Header: bus.Header{Version: 1},
+					Pod: growth.PodRef{
+						Namespace: "demo",
+						Name:      "vae",
+						UID:       "u1",
+					},
+					Node:             "node-1",
+					GPUs:             []growth.GPU{"GPU-1"},
+					Step:             420,
+					Epoch:            3,
+					TotalSteps:       1000,
+					Metric:           "loss",
+					Value:            .25,
+					Reported:         true,
+					Growth:           .5,
+					Category:         growth.Progressing,
+					CPUUsed:          480,
+					Share:            .6,
+					CPURequest:       600,
+					Weight:           24,
+					MemoryUsed:       410,
+					SamplesPerSecond: 512,
+					StepSeconds:      .125,
+					LoadSeconds:      .05,
+					BatchSize:        &batch,
+					Loaders:          &loaders,
+					Generation:       2,
+					Applied:          1,
+					Tunable:          []string{"cpu", "loaders"},
 				},
 			},
-			{UID: "u2", Sample: &bus.Sample{Header: bus.Header{Version: 1}, Pod: growth.PodRef{Namespace: "demo", Name: "young", UID: "u2"}, Node: "node-1", Category: growth.Progressing}},
+			{
+				UID: "u2",
+				Sample: &bus.Sample{
+					Header: bus.Header{Version: 1},
+					Pod: growth.PodRef{
+						Namespace: "demo",
+						Name:      "young",
+						UID:       "u2",
+					},
+					Node:     "node-1",
+					Category: growth.Progressing,
+				},
+			},
 			{UID: "gone", Advice: &bus.Advice{Generation: 1}},
 		},
 	}
@@ -178,7 +238,8 @@ func (r *reader) SetWriteDeadline(time.Time) error { return nil }
 func (r *reader) Write(p []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.events, r.times = append(r.events, string(p)), append(r.times, time.Now())
+	r.events = append(r.events, string(p))
+	r.times = append(r.times, time.Now())
 	return len(p), r.err
 }
 
@@ -192,9 +253,13 @@ func (r *reader) told() ([]string, []time.Time) {
 func follow(t *testing.T, handler http.Handler) (*reader, context.CancelFunc, <-chan struct{}) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	r, done := &reader{header: http.Header{}}, make(chan struct{})
+	r := &reader{header: http.Header{}}
+	done := make(chan struct{})
 	request := httptest.NewRequestWithContext(ctx, http.MethodGet, "/api/v1/state?watch=1", nil)
-	go func() { defer close(done); handler.ServeHTTP(r, request) }()
+	go func() {
+		defer close(done)
+		handler.ServeHTTP(r, request)
+	}()
 	synctest.Wait()
 	return r, cancel, done
 }

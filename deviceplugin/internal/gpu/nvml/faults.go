@@ -84,7 +84,11 @@ func meaning(event nvml.EventData) (gpu.Fault, bool) {
 	}
 	fault.Board = growth.GPU(uuid)
 	if event.GpuInstanceId != everywhere && event.ComputeInstanceId != everywhere {
-		fault.Instance = &gpu.Instance{Parent: fault.Board, GPU: int(event.GpuInstanceId), Compute: int(event.ComputeInstanceId)}
+		fault.Instance = &gpu.Instance{
+			Parent:  fault.Board,
+			GPU:     int(event.GpuInstanceId),
+			Compute: int(event.ComputeInstanceId),
+		}
 	}
 	return fault, true
 }

@@ -98,8 +98,15 @@ func stocked(ctx context.Context, t *testing.T, s *dgxa100.Server) (*gpu.Stock, 
 	opened, err := open(s, host)
 	require.NoError(t, err)
 	source := &still{Source: opened}
-	monitor := gpuhealth.New(gpuhealth.Config{Policy: gpuhealth.Default, RecoverAfter: time.Minute, LossAfter: 2 * time.Minute})
-	stock, err := gpu.Open(ctx, &gpu.Patient{Source: source, Within: 5 * time.Second}, growth.GiB, slog.New(slog.DiscardHandler), monitor)
+	monitor := gpuhealth.New(gpuhealth.Config{
+		Policy:       gpuhealth.Default,
+		RecoverAfter: time.Minute,
+		LossAfter:    2 * time.Minute,
+	})
+	stock, err := gpu.Open(ctx, &gpu.Patient{
+		Source: source,
+		Within: 5 * time.Second,
+	}, growth.GiB, slog.New(slog.DiscardHandler), monitor)
 	require.NoError(t, err)
 	go func() { _ = stock.Run(ctx, 10*time.Second, time.Second) }()
 	return stock, source

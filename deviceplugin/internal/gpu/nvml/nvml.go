@@ -52,7 +52,12 @@ func open(l library, sys fs.FS) (*Source, error) {
 		_ = l.Shutdown()
 		return nil, err
 	}
-	return &Source{library: l, sys: sys, version: version, busy: map[growth.GPU]uint64{}}, nil
+	return &Source{
+		library: l,
+		sys:     sys,
+		version: version,
+		busy:    map[growth.GPU]uint64{},
+	}, nil
 }
 
 // oldest is the first driver branch with CUDA 11 and MIG, and with every call that is made here.
@@ -147,13 +152,19 @@ func read(h nvml.Device) (gpu.Device, bool) {
 	if code != nvml.SUCCESS || !named(uuid) {
 		return gpu.Device{}, false
 	}
-	device := gpu.Device{UUID: growth.GPU(uuid), Healthy: true, Minor: -1, NUMA: -1}
+	device := gpu.Device{
+		UUID:    growth.GPU(uuid),
+		Healthy: true,
+		Minor:   -1,
+		NUMA:    -1,
+	}
 	if model, code := h.GetName(); code == nvml.SUCCESS {
 		device.Model = model
 	}
 	memory, code := h.GetMemoryInfo()
 	if code != nvml.SUCCESS || memory.Total == 0 {
-		device.Healthy, device.Reason = false, "its memory can not be read: "+code.Error()
+		device.Healthy = false
+		device.Reason = "its memory can not be read: " + code.Error()
 		return device, true
 	}
 	device.Memory = growth.MiB(memory.Total >> 20)

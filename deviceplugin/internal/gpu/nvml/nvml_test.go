@@ -116,7 +116,11 @@ func TestACutGPUIsItsInstances(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, devices, 2+6, "the second is cut into nothing")
 	require.Equal(t, gpu.Device{
-		UUID: "MIG-2", Model: "A100 MIG 1g.5gb", Memory: 5 * growth.GiB, Healthy: true, NUMA: 1,
+		UUID:     "MIG-2",
+		Model:    "A100 MIG 1g.5gb",
+		Memory:   5 * growth.GiB,
+		Healthy:  true,
+		NUMA:     1,
 		Instance: &gpu.Instance{Parent: growth.GPU(device(0).UUID), GPU: 2},
 	}, devices[0])
 	require.Equal(t, growth.GPU("MIG-5"), devices[1].UUID)
@@ -180,7 +184,10 @@ func TestAReloadedDriverIsOpenedAgain(t *testing.T) {
 	source, err := open(s, host)
 	require.NoError(t, err)
 	inits := 0
-	s.InitFunc = func() nvml.Return { inits++; return nvml.SUCCESS }
+	s.InitFunc = func() nvml.Return {
+		inits++
+		return nvml.SUCCESS
+	}
 	s.DeviceGetCountFunc = func() (int, nvml.Return) {
 		if inits == 0 {
 			return 0, nvml.ERROR_UNINITIALIZED
@@ -213,7 +220,13 @@ func TestFaultsAreHeard(t *testing.T) {
 	s, device := server()
 	says := func(kind, data uint64, gi, ci uint32) func() (nvml.EventData, nvml.Return) {
 		return func() (nvml.EventData, nvml.Return) {
-			return nvml.EventData{Device: device(3), EventType: kind, EventData: data, GpuInstanceId: gi, ComputeInstanceId: ci}, nvml.SUCCESS
+			return nvml.EventData{
+				Device:            device(3),
+				EventType:         kind,
+				EventData:         data,
+				GpuInstanceId:     gi,
+				ComputeInstanceId: ci,
+			}, nvml.SUCCESS
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -236,7 +249,20 @@ func TestFaultsAreHeard(t *testing.T) {
 	require.NoError(t, source.Faults(ctx, func(f gpu.Fault) { heard = append(heard, f) }))
 	board := growth.GPU(device(3).UUID)
 	require.Equal(t, []gpu.Fault{
-		{Board: board, XID: 79}, {Board: board, XID: 48}, {Board: board, XID: 95, Instance: &gpu.Instance{Parent: board, GPU: 2}},
+		{
+			Board: board,
+			XID:   79,
+		}, {
+			Board: board,
+			XID:   48,
+		}, {
+			Board: board,
+			XID:   95,
+			Instance: &gpu.Instance{
+				Parent: board,
+				GPU:    2,
+			},
+		},
 	}, heard)
 }
 
@@ -261,13 +287,31 @@ func TestADriverThatCanNotBeHeardSaysSo(t *testing.T) {
 func TestProcessesAreListed(t *testing.T) {
 	s, device := server()
 	device(0).GetComputeRunningProcessesFunc = func() ([]nvml.ProcessInfo, nvml.Return) {
-		return []nvml.ProcessInfo{{Pid: 10, UsedGpuMemory: 3 << 30}, {Pid: 11, UsedGpuMemory: unknown}, {Pid: 12}}, nvml.SUCCESS
+		return []nvml.ProcessInfo{{
+			Pid:           10,
+			UsedGpuMemory: 3 << 30,
+		}, {
+			Pid:           11,
+			UsedGpuMemory: unknown,
+		}, {Pid: 12}}, nvml.SUCCESS
 	}
 	var since []uint64
 	device(0).GetProcessUtilizationFunc = func(last uint64) ([]nvml.ProcessUtilizationSample, nvml.Return) {
 		since = append(since, last)
 		return []nvml.ProcessUtilizationSample{
-			{Pid: 10, TimeStamp: 5, SmUtil: 40}, {Pid: 10, TimeStamp: 9, SmUtil: 60}, {Pid: 11, TimeStamp: 7, SmUtil: 4_000_000},
+			{
+				Pid:       10,
+				TimeStamp: 5,
+				SmUtil:    40,
+			}, {
+				Pid:       10,
+				TimeStamp: 9,
+				SmUtil:    60,
+			}, {
+				Pid:       11,
+				TimeStamp: 7,
+				SmUtil:    4_000_000,
+			},
 		}, nvml.SUCCESS
 	}
 	device(1).GetComputeRunningProcessesFunc = func() ([]nvml.ProcessInfo, nvml.Return) { return nil, nvml.ERROR_UNKNOWN }
@@ -278,8 +322,18 @@ func TestProcessesAreListed(t *testing.T) {
 		processes, err := source.Processes(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, []gpu.Process{
-			{PID: 10, Device: uuid, Memory: 3 * growth.GiB, Busy: 50},
-			{PID: 11, Device: uuid, Memory: -1, Busy: 0},
+			{
+				PID:    10,
+				Device: uuid,
+				Memory: 3 * growth.GiB,
+				Busy:   50,
+			},
+			{
+				PID:    11,
+				Device: uuid,
+				Memory: -1,
+				Busy:   0,
+			},
 			{PID: 12, Device: uuid, Busy: 0},
 		}, processes)
 	}

@@ -28,7 +28,12 @@ func (s *Source) Processes(ctx context.Context) ([]gpu.Process, error) {
 		}
 		busy := s.use(h)
 		for _, info := range infos {
-			p := gpu.Process{PID: int(info.Pid), Device: h.UUID, Memory: -1, Busy: -1}
+			p := gpu.Process{
+				PID:    int(info.Pid),
+				Device: h.UUID,
+				Memory: -1,
+				Busy:   -1,
+			}
 			if info.UsedGpuMemory != unknown {
 				p.Memory = growth.MiB(info.UsedGpuMemory >> 20)
 			}
@@ -58,7 +63,8 @@ func (s *Source) use(h handle) map[uint32]int {
 	if code != nvml.SUCCESS {
 		return nil
 	}
-	sum, count := map[uint32]int{}, map[uint32]int{}
+	sum := map[uint32]int{}
+	count := map[uint32]int{}
 	for _, sample := range samples {
 		s.busy[h.UUID] = max(s.busy[h.UUID], sample.TimeStamp)
 		if sample.SmUtil <= 100 {

@@ -97,7 +97,9 @@ func cut(board handle) []handle {
 	case code == nvml.ERROR_NOT_SUPPORTED, code == nvml.ERROR_FUNCTION_NOT_FOUND, code == nvml.SUCCESS && mode != nvml.DEVICE_MIG_ENABLE:
 		return []handle{board}
 	case code != nvml.SUCCESS:
-		board.Memory, board.Healthy, board.Reason = 0, false, "it does not say whether it is in MIG mode: "+code.Error()
+		board.Memory = 0
+		board.Healthy = false
+		board.Reason = "it does not say whether it is in MIG mode: " + code.Error()
 		return []handle{board}
 	}
 	count, code := board.nvml.GetMaxMigDeviceCount()
@@ -117,7 +119,8 @@ func cut(board handle) []handle {
 			continue
 		}
 		d.Instance = &gpu.Instance{Parent: board.UUID, GPU: gi, Compute: ci}
-		d.Minor, d.NUMA = board.Minor, board.NUMA
+		d.Minor = board.Minor
+		d.NUMA = board.NUMA
 		instances = append(instances, handle{d, h})
 	}
 	return instances

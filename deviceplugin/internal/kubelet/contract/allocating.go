@@ -96,11 +96,22 @@ func asksForWhatIsOffered(s *stage) {
 func handsOn(s *stage) {
 	p := s.probe(8, everything())
 	pod := s.pod("pod", 3, 3)
-	pod.Containers = append([]Container{{Name: "first", Units: 2, Kind: Init}, {Name: "second", Units: 4, Kind: Init}}, pod.Containers...)
+	pod.Containers = append([]Container{{
+		Name:  "first",
+		Units: 2,
+		Kind:  Init,
+	}, {
+		Name:  "second",
+		Units: 4,
+		Kind:  Init,
+	}}, pod.Containers...)
 	s.runs(pod)
 	calls := p.asked(allocate)
 	require.Len(s.t, calls, 4)
-	first, second, a, b := calls[0].ids, calls[1].ids, calls[2].ids, calls[3].ids
+	first := calls[0].ids
+	second := calls[1].ids
+	a := calls[2].ids
+	b := calls[3].ids
 	require.Subset(s.t, second, first, "the second uses what the first had")
 	require.Subset(s.t, second, a)
 	left := without(second, a...)

@@ -72,7 +72,8 @@ func (p *probe) GetPreferredAllocation(_ context.Context, r *deviceplugin.Prefer
 		var ids []string
 		if answer := p.note(asked).preferred; answer != nil {
 			var err error
-			if ids, err = answer(asked); err != nil {
+			ids, err = answer(asked)
+			if err != nil {
 				return nil, err
 			}
 		}

@@ -78,7 +78,10 @@ func (p *probe) register() {
 // apply is one attempt to register.
 func (s *stage) apply(version, resource string, p *probe) error {
 	return kubelet.Register(s.t.Context(), filepath.Join(s.Plugins, "kubelet.sock"), &deviceplugin.RegisterRequest{
-		Version: version, Endpoint: p.socket, ResourceName: resource, Options: p.offers,
+		Version:      version,
+		Endpoint:     p.socket,
+		ResourceName: resource,
+		Options:      p.offers,
 	})
 }
 

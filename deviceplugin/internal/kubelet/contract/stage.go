@@ -35,7 +35,14 @@ func (s *stage) probe(units int, offers *deviceplugin.DevicePluginOptions) *prob
 // probeAt is the same with a socket of that name.
 func (s *stage) probeAt(socket string, units int, offers *deviceplugin.DevicePluginOptions) *probe {
 	s.t.Helper()
-	p := &probe{s: s, socket: socket, offers: offers, devices: map[string]bool{}, changed: make(chan struct{}), mounted: s.t.TempDir()}
+	p := &probe{
+		s:       s,
+		socket:  socket,
+		offers:  offers,
+		devices: map[string]bool{},
+		changed: make(chan struct{}),
+		mounted: s.t.TempDir(),
+	}
 	require.NoError(s.t, os.WriteFile(filepath.Join(p.mounted, filepath.Base(s.resource)), nil, 0o600))
 	for i := range units {
 		p.devices[fmt.Sprintf("GPU-%s/%d", filepath.Base(s.resource), i)] = true

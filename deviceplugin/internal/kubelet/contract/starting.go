@@ -60,7 +60,10 @@ func restarts(s *stage) {
 	before := s.held(pod)
 	s.Restart()
 	p.forgotten()
-	s.eventually(func() bool { held, err := s.holds(pod); return err == nil && len(held) > 0 }, "kubelet has its pods again")
+	s.eventually(func() bool {
+		held, err := s.holds(pod)
+		return err == nil && len(held) > 0
+	}, "kubelet has its pods again")
 	require.Equal(s.t, before, s.held(pod), "known before the plugin is")
 	require.Empty(s.t, s.served())
 	require.ErrorContains(s.t, s.Pods.Start(s.pod("early", 1)), "no healthy devices present; cannot allocate unhealthy devices "+s.resource)

@@ -17,7 +17,12 @@ func TestContract(t *testing.T) {
 		k := kubelettest.Start(t)
 		return contract.Kubelet{
 			Plugins: k.Dir, Resources: k.PodResources, Restart: k.Restart,
-			Pods: &pods{t: t, kubelet: k, all: map[string]*kubelettest.Pod{}, running: map[string]bool{}},
+			Pods: &pods{
+				t:       t,
+				kubelet: k,
+				all:     map[string]*kubelettest.Pod{},
+				running: map[string]bool{},
+			},
 			Node: func(string) (capacity, allocatable int) { return k.Capacity(), k.Allocatable() },
 		}
 	})
@@ -36,7 +41,11 @@ type pods struct {
 func (p *pods) Start(pod contract.Pod) error {
 	made := &kubelettest.Pod{Namespace: contract.Namespace, Name: pod.Name}
 	for _, c := range pod.Containers {
-		made.Containers = append(made.Containers, &kubelettest.Container{Name: c.Name, Units: c.Units, Init: c.Kind == contract.Init})
+		made.Containers = append(made.Containers, &kubelettest.Container{
+			Name:  c.Name,
+			Units: c.Units,
+			Init:  c.Kind == contract.Init,
+		})
 	}
 	if err := p.kubelet.Admit(p.t.Context(), made); err != nil {
 		return err

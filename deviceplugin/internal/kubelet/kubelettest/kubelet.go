@@ -81,7 +81,8 @@ func (k *Kubelet) Stop() {
 	k.run++
 	if k.endpoint != nil {
 		k.endpoint.close()
-		k.endpoint, k.devices = nil, map[string]bool{}
+		k.endpoint = nil
+		k.devices = map[string]bool{}
 	}
 }
 
@@ -100,7 +101,8 @@ func (k *Kubelet) Restart() {
 func (k *Kubelet) Adopt(resource string, pods ...*Pod) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.resource, k.pods = resource, append(k.pods, pods...)
+	k.resource = resource
+	k.pods = append(k.pods, pods...)
 	k.count()
 }
 
@@ -168,7 +170,8 @@ func (k *Kubelet) recount() {
 }
 
 func (k *Kubelet) count() {
-	k.ended, k.allocated = false, map[string]bool{}
+	k.ended = false
+	k.allocated = map[string]bool{}
 	for _, pod := range k.pods {
 		for _, c := range pod.Containers {
 			for _, id := range c.IDs {

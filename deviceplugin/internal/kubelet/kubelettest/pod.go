@@ -50,7 +50,9 @@ func (k *Kubelet) Admit(ctx context.Context, pod *Pod) error {
 func (k *Kubelet) allocate(ctx context.Context, c *Container, reusable []string) error {
 	k.mu.Lock()
 	k.recount()
-	e, free, known := k.endpoint, k.free(), k.devices != nil
+	e := k.endpoint
+	free := k.free()
+	known := k.devices != nil
 	healthy, adopted := len(k.healthy()), slices.ContainsFunc(k.pods, func(p *Pod) bool { return p.holds() })
 	k.mu.Unlock()
 	switch {
@@ -81,7 +83,9 @@ func (k *Kubelet) allocate(ctx context.Context, c *Container, reusable []string)
 		k.count()
 		return err
 	}
-	c.IDs, c.Env, c.Mounts = chosen, reply.GetContainerResponses()[0].GetEnvs(), reply.GetContainerResponses()[0].GetMounts()
+	c.IDs = chosen
+	c.Env = reply.GetContainerResponses()[0].GetEnvs()
+	c.Mounts = reply.GetContainerResponses()[0].GetMounts()
 	return nil
 }
 
@@ -107,7 +111,9 @@ func (e *endpoint) prefer(ctx context.Context, chosen, free []string, units int)
 	if e.options.GetGetPreferredAllocationAvailable() {
 		reply, err := e.GetPreferredAllocation(ctx, &deviceplugin.PreferredAllocationRequest{
 			ContainerRequests: []*deviceplugin.ContainerPreferredAllocationRequest{{
-				AvailableDeviceIDs: slices.Concat(free, chosen), MustIncludeDeviceIDs: chosen, AllocationSize: int32(units),
+				AvailableDeviceIDs:   slices.Concat(free, chosen),
+				MustIncludeDeviceIDs: chosen,
+				AllocationSize:       int32(units),
 			}},
 		})
 		if err != nil {

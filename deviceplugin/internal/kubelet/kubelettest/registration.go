@@ -35,13 +35,15 @@ func (k *Kubelet) Register(ctx context.Context, r *deviceplugin.RegisterRequest)
 		return nil, err
 	}
 	e := &endpoint{DevicePluginClient: deviceplugin.NewDevicePluginClient(connection), connection: connection}
-	if e.options, err = e.GetDevicePluginOptions(ctx, &deviceplugin.Empty{}, grpc.WaitForReady(true)); err != nil {
+	e.options, err = e.GetDevicePluginOptions(ctx, &deviceplugin.Empty{}, grpc.WaitForReady(true))
+	if err != nil {
 		e.close()
 		return nil, fmt.Errorf("failed to get device plugin options: %w", err)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.endpoint, k.resource = e, r.GetResourceName()
+	k.endpoint = e
+	k.resource = r.GetResourceName()
 	if k.devices == nil {
 		k.devices = map[string]bool{}
 	}
@@ -56,7 +58,8 @@ func (k *Kubelet) follow(e *endpoint, run int) {
 	stream, err := e.ListAndWatch(context.Background(), &deviceplugin.Empty{})
 	for err == nil {
 		var list *deviceplugin.ListAndWatchResponse
-		if list, err = stream.Recv(); err == nil {
+		list, err = stream.Recv()
+		if err == nil {
 			k.took(run, list)
 		}
 	}
@@ -78,7 +81,8 @@ func (k *Kubelet) took(run int, list *deviceplugin.ListAndWatchResponse) {
 	if k.run != run {
 		return
 	}
-	k.devices, k.message = map[string]bool{}, proto.Size(list)
+	k.devices = map[string]bool{}
+	k.message = proto.Size(list)
 	for _, d := range list.GetDevices() {
 		k.devices[d.GetID()] = d.GetHealth() == deviceplugin.Healthy
 	}

@@ -47,7 +47,10 @@ func (k *Kubelet) listed(pod *Pod) *podresources.PodResources {
 		}
 		entry := &podresources.ContainerResources{Name: c.Name}
 		for _, id := range c.IDs {
-			entry.Devices = append(entry.Devices, &podresources.ContainerDevices{ResourceName: k.resource, DeviceIds: []string{id}})
+			entry.Devices = append(entry.Devices, &podresources.ContainerDevices{
+				ResourceName: k.resource,
+				DeviceIds:    []string{id},
+			})
 		}
 		listed.Containers = append(listed.Containers, entry)
 	}
@@ -60,7 +63,10 @@ func (k *Kubelet) GetAllocatableResources(context.Context, *podresources.Allocat
 	defer k.mu.Unlock()
 	reply := &podresources.AllocatableResourcesResponse{}
 	for _, id := range k.healthy() {
-		reply.Devices = append(reply.Devices, &podresources.ContainerDevices{ResourceName: k.resource, DeviceIds: []string{id}})
+		reply.Devices = append(reply.Devices, &podresources.ContainerDevices{
+			ResourceName: k.resource,
+			DeviceIds:    []string{id},
+		})
 	}
 	return reply, nil
 }
