@@ -12,7 +12,6 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/trellis-gpu/trellis/coordinator/internal/enforce"
-	"github.com/trellis-gpu/trellis/coordinator/internal/health"
 	"github.com/trellis-gpu/trellis/coordinator/internal/loop"
 	"github.com/trellis-gpu/trellis/coordinator/internal/metrics"
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/cgroup"
@@ -20,6 +19,7 @@ import (
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/podlog"
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/socket"
 	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
+	"github.com/trellis-gpu/trellis/coordinator/internal/probes"
 	"github.com/trellis-gpu/trellis/coordinator/internal/publish"
 	"github.com/trellis-gpu/trellis/coordinator/internal/recall"
 	"github.com/trellis-gpu/trellis/daemon/etcdbus"
@@ -45,7 +45,7 @@ type parts struct {
 	node      growth.NodeName
 	log       *slog.Logger
 	client    kubernetes.Interface
-	reach     *health.Reach
+	reach     *probes.Reach
 	loop      *loop.Loop
 	informer  *pods.Informer
 	sockets   *socket.Server
@@ -54,7 +54,7 @@ type parts struct {
 	diary     *publish.Diary
 	memory    *recall.File
 	ports     loop.Ports
-	health    health.Server
+	health    probes.Server
 	endEvents func()
 }
 
@@ -73,7 +73,7 @@ func assemble(o options, log *slog.Logger) (*parts, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.reach = health.NewReach(bus, time.Now())
+	p.reach = probes.NewReach(bus, time.Now())
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	p.loop = loop.New(o.loop(), metrics.New(registry, p.reach.Age), log)
@@ -103,7 +103,7 @@ func assemble(o options, log *slog.Logger) (*parts, error) {
 		Files:    jobfile.Files{Proc: "/proc", Processes: cgroups, Log: log},
 		Enforcer: p.enforcer, Records: p.records, Diary: p.diary, Memory: p.memory,
 	}
-	p.health = health.Server{Listen: o.health, Alive: p.loop.Alive, Synced: p.informer.Synced, Age: p.reach.Age, Metrics: registry, Explain: p.loop.Explain}
+	p.health = probes.Server{Listen: o.health, Alive: p.loop.Alive, Synced: p.informer.Synced, Age: p.reach.Age, Metrics: registry, Explain: p.loop.Explain}
 	return p, nil
 }
 

@@ -13,15 +13,15 @@ import (
 
 	"github.com/oklog/run"
 
-	"github.com/trellis-gpu/trellis/extender/internal/credentials"
-	"github.com/trellis-gpu/trellis/extender/internal/settings"
+	"github.com/trellis-gpu/trellis/daemon/credentials"
+	"github.com/trellis-gpu/trellis/extender/internal/config"
 )
 
 // drain bounds how long a shutdown waits for answers that are being written.
 const drain = 15 * time.Second
 
 // answer adds the server that the scheduler asks, with TLS where there are credentials.
-func answer(parts *run.Group, s settings.Settings, handler http.Handler, log *slog.Logger) error {
+func answer(parts *run.Group, s config.Config, handler http.Handler, log *slog.Logger) error {
 	if !s.TLS.Given() {
 		return listen(parts, s.Listen, nil, handler)
 	}

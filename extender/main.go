@@ -10,14 +10,14 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/trellis-gpu/trellis/extender/internal/settings"
+	"github.com/trellis-gpu/trellis/extender/internal/config"
 )
 
 // version is set when a release is linked.
 var version = "dev"
 
 func main() {
-	s, err := settings.Parse(os.Args[1:])
+	s, err := config.Parse(os.Args[1:])
 	switch {
 	case errors.Is(err, pflag.ErrHelp):
 		return

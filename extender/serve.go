@@ -10,15 +10,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/trellis-gpu/trellis/daemon/etcdbus"
+	"github.com/trellis-gpu/trellis/extender/internal/config"
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/heap"
 	"github.com/trellis-gpu/trellis/extender/internal/kube"
 	"github.com/trellis-gpu/trellis/extender/internal/ledger"
+	"github.com/trellis-gpu/trellis/extender/internal/metrics"
+	"github.com/trellis-gpu/trellis/extender/internal/probes"
 	"github.com/trellis-gpu/trellis/extender/internal/resubmit"
 	"github.com/trellis-gpu/trellis/extender/internal/rival"
-	"github.com/trellis-gpu/trellis/extender/internal/settings"
 	"github.com/trellis-gpu/trellis/extender/internal/sweep"
-	"github.com/trellis-gpu/trellis/extender/internal/telemetry"
 	"github.com/trellis-gpu/trellis/extender/internal/view"
 	"github.com/trellis-gpu/trellis/extender/internal/webhook"
 	"github.com/trellis-gpu/trellis/growth/interference"
@@ -27,7 +28,7 @@ import (
 
 // serve builds the parts and runs them until a signal, or until one of them ends. The group interrupts in the order in
 // which the parts were added: readiness fails, HTTP drains, then what answers are decided on stops.
-func serve(s settings.Settings, log *slog.Logger) error {
+func serve(s config.Config, log *slog.Logger) error {
 	s.Etcd.Log = log
 	etcd, err := etcdbus.Open(s.Etcd)
 	if err != nil {
@@ -42,8 +43,8 @@ func serve(s settings.Settings, log *slog.Logger) error {
 	resource := corev1.ResourceName(s.Resource)
 	keeper := view.NewKeeper(etcd, resource, log)
 	held := &ledger.Held{}
-	metrics := telemetry.NewMetrics(keeper, held, decide.Outcomes(), sweep.Kinds(), sweep.Failures())
-	client, err := kube.Connect(s.Kube, metrics.Waited)
+	counted := metrics.New(keeper, held, decide.Outcomes(), sweep.Kinds(), sweep.Failures())
+	client, err := kube.Connect(s.Kube, counted.Waited)
 	if err != nil {
 		return err
 	}
@@ -52,22 +53,22 @@ func serve(s settings.Settings, log *slog.Logger) error {
 		return err
 	}
 	factory, api := kube.Informers(client), kube.API{Client: client}
-	books := ledger.Ledger{Bus: etcd, Unbalanced: metrics.Unbalanced}
-	probes := &telemetry.Probes{View: keeper, Held: held, Metrics: metrics}
+	books := ledger.Ledger{Bus: etcd, Unbalanced: counted.Unbalanced}
+	p := &probes.Probes{View: keeper, Held: held, Metrics: counted.Registry}
 	decider := &decide.Decider{
 		View: keeper, Policy: policy, PolicyName: s.Policy, Ledger: books, Held: held, API: api,
-		Budgets: kube.BudgetsOf(factory), Resource: resource, Log: log, Conflicted: metrics.Conflicted,
+		Budgets: kube.BudgetsOf(factory), Resource: resource, Log: log, Conflicted: counted.Conflicted,
 	}
 	sweeper := &sweep.Sweeper{
-		View: keeper, Ledger: books, Reserver: decider, Held: held, Pods: api, Log: log, Repaired: metrics.Repaired,
-		Mismatched: metrics.Mismatched,
+		View: keeper, Ledger: books, Reserver: decider, Held: held, Pods: api, Log: log, Repaired: counted.Repaired,
+		Mismatched: counted.Mismatched,
 	}
 
 	var parts run.Group
 	parts.Add(run.SignalHandler(context.Background(), syscall.SIGINT, syscall.SIGTERM))
-	parts.Add(waiting(probes.Stop))
+	parts.Add(waiting(p.Stop))
 	pauses := &heap.Pauses{}
-	if err := answer(&parts, s, pauses.Around(webhook.Handler(decider, metrics, log)), log); err != nil {
+	if err := answer(&parts, s, pauses.Around(webhook.Handler(decider, counted, log)), log); err != nil {
 		return err
 	}
 	parts.Add(until(rivals.Run))
@@ -78,7 +79,7 @@ func serve(s settings.Settings, log *slog.Logger) error {
 	parts.Add(until(func(ctx context.Context) error { return keeper.Inform(ctx, client, factory) }))
 	parts.Add(until(keeper.Run))
 	parts.Add(until(func(ctx context.Context) error { return heap.Keep(ctx, pauses.Pause) }))
-	if err := listen(&parts, s.HealthListen, nil, probes.Handler()); err != nil {
+	if err := listen(&parts, s.HealthListen, nil, p.Handler()); err != nil {
 		return err
 	}
 	if s.PprofListen != "" {

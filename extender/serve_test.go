@@ -22,10 +22,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/trellis-gpu/trellis/daemon/credentials/credentialstest"
 	"github.com/trellis-gpu/trellis/daemon/etcdbus"
-	"github.com/trellis-gpu/trellis/extender/internal/credentials/credentialstest"
+	"github.com/trellis-gpu/trellis/extender/internal/config"
 	"github.com/trellis-gpu/trellis/extender/internal/kube"
-	"github.com/trellis-gpu/trellis/extender/internal/settings"
 	"github.com/trellis-gpu/trellis/extender/internal/stock"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
@@ -115,7 +115,7 @@ func TestAnUrgentJobEvictsOthers(t *testing.T) {
 
 // stops ends the extender in the middle of a question: it is ready no more, takes no new questions, answers this one, and
 // then ends.
-func stops(t *testing.T, s settings.Settings, ended chan error) {
+func stops(t *testing.T, s config.Config, ended chan error) {
 	t.Helper()
 	asking, err := net.Dial("tcp", s.Listen)
 	require.NoError(t, err)
@@ -152,7 +152,7 @@ func stops(t *testing.T, s settings.Settings, ended chan error) {
 
 // beside starts a control plane, so many nodes that offer a resource, the extender and a stock scheduler that asks it, over
 // HTTPS where there is an authority.
-func beside(t *testing.T, nodes int, offered corev1.ResourceName, secure *credentialstest.Authority) (*stock.Plane, settings.Settings, chan error) {
+func beside(t *testing.T, nodes int, offered corev1.ResourceName, secure *credentialstest.Authority) (*stock.Plane, config.Config, chan error) {
 	t.Helper()
 	plane := stock.Start(t)
 	state := etcdbus.Config{Endpoints: []string{plane.Etcd}} // Trellis's keys lie beside the API server's in these tests alone
@@ -162,7 +162,7 @@ func beside(t *testing.T, nodes int, offered corev1.ResourceName, secure *creden
 	for i := range nodes {
 		publish(t, plane, b, fmt.Sprintf("node-%d", i), offered)
 	}
-	s := settings.Settings{
+	s := config.Config{
 		Listen: free(t), HealthListen: free(t), Policy: "growth", Resource: string(offered), LogLevel: "info",
 		Kube: kube.Config{Kubeconfig: plane.Kubeconfig, QPS: 200, Burst: 400}, Etcd: state,
 	}

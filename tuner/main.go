@@ -18,10 +18,10 @@ import (
 	"github.com/trellis-gpu/trellis/growth/loader"
 
 	"github.com/trellis-gpu/trellis/tuner/internal/advise"
+	"github.com/trellis-gpu/trellis/tuner/internal/config"
 	"github.com/trellis-gpu/trellis/tuner/internal/history"
 	"github.com/trellis-gpu/trellis/tuner/internal/lead"
 	"github.com/trellis-gpu/trellis/tuner/internal/metrics"
-	"github.com/trellis-gpu/trellis/tuner/internal/options"
 	"github.com/trellis-gpu/trellis/tuner/internal/web"
 )
 
@@ -29,7 +29,7 @@ import (
 var version = "dev"
 
 func main() {
-	o, err := options.Parse(os.Args[1:], os.Getenv)
+	o, err := config.Parse(os.Args[1:], os.Getenv)
 	switch {
 	case errors.Is(err, pflag.ErrHelp):
 		return
@@ -50,7 +50,7 @@ func main() {
 }
 
 // tune runs the parts until one of them fails or ctx ends.
-func tune(ctx context.Context, o options.Options, log *slog.Logger) error {
+func tune(ctx context.Context, o config.Config, log *slog.Logger) error {
 	o.Etcd.Log = log
 	state, err := etcdbus.Open(o.Etcd)
 	if err != nil {
@@ -88,7 +88,7 @@ func tune(ctx context.Context, o options.Options, log *slog.Logger) error {
 }
 
 // office returns what runs advise when it is this process's turn: at once, or when elected.
-func office(o options.Options, log *slog.Logger, advise func(context.Context)) (func(context.Context) error, error) {
+func office(o config.Config, log *slog.Logger, advise func(context.Context)) (func(context.Context) error, error) {
 	if !o.LeaderElect {
 		return func(ctx context.Context) error { advise(ctx); return context.Cause(ctx) }, nil
 	}

@@ -12,9 +12,10 @@ import (
 
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/ledger"
+	"github.com/trellis-gpu/trellis/extender/internal/metrics"
+	"github.com/trellis-gpu/trellis/extender/internal/probes"
 	"github.com/trellis-gpu/trellis/extender/internal/stage"
 	"github.com/trellis-gpu/trellis/extender/internal/sweep"
-	"github.com/trellis-gpu/trellis/extender/internal/telemetry"
 	"github.com/trellis-gpu/trellis/extender/internal/view"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
@@ -25,7 +26,7 @@ type replica struct {
 	keeper  *view.Keeper
 	decider *decide.Decider
 	sweeper *sweep.Sweeper
-	probes  *telemetry.Probes
+	probes  *probes.Probes
 }
 
 func newReplica(c *stage.Cluster) replica {
@@ -33,7 +34,8 @@ func newReplica(c *stage.Cluster) replica {
 	r := replica{keeper: c.Replica(), sweeper: c.Sweeper()}
 	r.decider = c.Decider(r.keeper)
 	r.decider.Held, r.sweeper.Held, r.sweeper.View, r.sweeper.Reserver = held, held, r.keeper, r.decider
-	r.probes = &telemetry.Probes{View: r.keeper, Held: held, Metrics: telemetry.NewMetrics(r.keeper, held, decide.Outcomes(), sweep.Kinds(), sweep.Failures())}
+	registry := metrics.New(r.keeper, held, decide.Outcomes(), sweep.Kinds(), sweep.Failures()).Registry
+	r.probes = &probes.Probes{View: r.keeper, Held: held, Metrics: registry}
 	return r
 }
 

@@ -1,4 +1,4 @@
-package telemetry
+package metrics
 
 import (
 	"time"
@@ -28,9 +28,9 @@ type Metrics struct {
 // Held counts the reservations that wait in memory for the bus.
 type Held interface{ Len() int }
 
-// NewMetrics registers all metrics; outcomes are the results that a bind may have, drifts the kinds of drift that are
+// New registers all metrics; outcomes are the results that a bind may have, drifts the kinds of drift that are
 // repaired, failures the ways in which an allocation may not be the one that was meant.
-func NewMetrics(v View, held Held, outcomes, drifts, failures []string) *Metrics {
+func New(v View, held Held, outcomes, drifts, failures []string) *Metrics {
 	m := &Metrics{
 		Registry: prometheus.NewRegistry(),
 		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{

@@ -17,7 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/trellis-gpu/trellis/extender/internal/credentials"
+	"github.com/trellis-gpu/trellis/daemon/credentials"
 )
 
 // Authority signs certificates for one test.

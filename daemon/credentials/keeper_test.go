@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/trellis-gpu/trellis/extender/internal/credentials"
-	"github.com/trellis-gpu/trellis/extender/internal/credentials/credentialstest"
+	"github.com/trellis-gpu/trellis/daemon/credentials"
+	"github.com/trellis-gpu/trellis/daemon/credentials/credentialstest"
 )
 
 // shake connects a client to the keeper, and returns the name on the certificate that it is shown. Both sides must agree.

@@ -1,4 +1,4 @@
-package telemetry_test
+package probes_test
 
 import (
 	"net/http"
@@ -10,9 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
+	"github.com/trellis-gpu/trellis/extender/internal/metrics"
+	"github.com/trellis-gpu/trellis/extender/internal/probes"
 	"github.com/trellis-gpu/trellis/extender/internal/stage"
 	"github.com/trellis-gpu/trellis/extender/internal/sweep"
-	"github.com/trellis-gpu/trellis/extender/internal/telemetry"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
@@ -20,11 +21,11 @@ import (
 func TestProbesTellTheStateOfTheView(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := stage.New(t)
-		metrics := telemetry.NewMetrics(c.Keeper, c.Held, decide.Outcomes(), sweep.Kinds(), sweep.Failures())
-		probes := &telemetry.Probes{View: c.Keeper, Held: c.Held, Metrics: metrics}
+		counted := metrics.New(c.Keeper, c.Held, decide.Outcomes(), sweep.Kinds(), sweep.Failures())
+		p := &probes.Probes{View: c.Keeper, Held: c.Held, Metrics: counted.Registry}
 		probe := func(path string) (int, string) {
 			answer := httptest.NewRecorder()
-			probes.Handler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, http.NoBody))
+			p.Handler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, http.NoBody))
 			return answer.Code, answer.Body.String()
 		}
 		expect := func(code int, says string) {
@@ -49,11 +50,11 @@ func TestProbesTellTheStateOfTheView(t *testing.T) {
 		c.Node("n", 8)
 		stage.Record(c, bus.ReservationKey("n", "greedy"), bus.Reservation{GPUs: []growth.GPUShare{{GPU: "n-a", Memory: 9 * growth.GiB}}})
 		c.Put(bus.SampleKey("p"), []byte(`{"v":9}`))
-		metrics.Bound("bound")
-		metrics.Conflicted()
-		metrics.Mismatched("elsewhere")
-		metrics.Waited(3 * time.Millisecond)
-		metrics.Answered("filter", 3*time.Millisecond)
+		counted.Bound("bound")
+		counted.Conflicted()
+		counted.Mismatched("elsewhere")
+		counted.Waited(3 * time.Millisecond)
+		counted.Answered("filter", 3*time.Millisecond)
 		c.Settle()
 		_, text = probe("/metrics")
 		for _, line := range []string{
@@ -66,7 +67,7 @@ func TestProbesTellTheStateOfTheView(t *testing.T) {
 		} {
 			require.Contains(t, text, line)
 		}
-		probes.Stop()
+		p.Stop()
 		expect(503, "stopping")
 		code, _ := probe("/livez")
 		require.Equal(t, 200, code)

@@ -1,4 +1,4 @@
-package telemetry
+package probes
 
 import (
 	"fmt"
@@ -6,14 +6,23 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/trellis-gpu/trellis/extender/internal/view"
 )
+
+// View shows the cluster as it is now.
+type View interface{ Snapshot() *view.Snapshot }
+
+// Held counts the reservations that wait in memory for the bus.
+type Held interface{ Len() int }
 
 // Probes answer /livez, /readyz and /metrics.
 type Probes struct {
 	View     View
 	Held     Held
-	Metrics  *Metrics
+	Metrics  prometheus.Gatherer
 	stopping atomic.Bool
 }
 
@@ -25,7 +34,7 @@ func (p *Probes) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", p.ready)
-	mux.Handle("GET /metrics", promhttp.HandlerFor(p.Metrics.Registry, promhttp.HandlerOpts{}))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(p.Metrics, promhttp.HandlerOpts{}))
 	return mux
 }
 

@@ -1,4 +1,4 @@
-package options
+package config
 
 import (
 	"errors"
@@ -14,8 +14,8 @@ import (
 	"github.com/trellis-gpu/trellis/daemon/etcdbus"
 )
 
-// Options is what the tuner is told.
-type Options struct {
+// Config is what the tuner is told.
+type Config struct {
 	Listen, HealthListen       string
 	Every                      time.Duration
 	LeaderElect                bool
@@ -35,8 +35,8 @@ Every flag can be given in the environment too: --listen as TRELLIS_LISTEN, and 
 `
 
 // Parse reads the command line, with the environment below it. The error is pflag.ErrHelp where help was asked for.
-func Parse(args []string, getenv func(string) string) (Options, error) {
-	var o Options
+func Parse(args []string, getenv func(string) string) (Config, error) {
+	var o Config
 	flags := pflag.NewFlagSet("tuner", pflag.ContinueOnError)
 	flags.SortFlags = false
 	flags.Usage = func() { fmt.Fprint(flags.Output(), usage, flags.FlagUsages()) }
@@ -51,13 +51,13 @@ func Parse(args []string, getenv func(string) string) (Options, error) {
 	flags.TextVar(&o.LogLevel, "log-level", slog.LevelInfo, "debug, info, warn or error")
 	flags.BoolVar(&o.Version, "version", false, "print the version and exit")
 	if err := fromEnvironment(flags, getenv); err != nil {
-		return Options{}, err
+		return Config{}, err
 	}
 	if err := flags.Parse(args); err != nil {
-		return Options{}, err
+		return Config{}, err
 	}
 	if flags.NArg() > 0 {
-		return Options{}, fmt.Errorf("%q is no flag: see tuner --help", flags.Arg(0))
+		return Config{}, fmt.Errorf("%q is no flag: see tuner --help", flags.Arg(0))
 	}
 	if o.Kubeconfig != "" && !flags.Changed("leader-elect") {
 		o.LeaderElect = true
@@ -84,7 +84,7 @@ func fromEnvironment(flags *pflag.FlagSet, getenv func(string) string) (err erro
 }
 
 // Validate names everything that is wrong.
-func (o Options) Validate() error {
+func (o Config) Validate() error {
 	var wrong []error
 	for name, address := range map[string]string{"--listen": o.Listen, "--health-listen": o.HealthListen} {
 		if _, _, err := net.SplitHostPort(address); err != nil {

@@ -1,4 +1,4 @@
-package settings_test
+package config_test
 
 import (
 	"testing"
@@ -6,13 +6,13 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
-	"github.com/trellis-gpu/trellis/extender/internal/settings"
+	"github.com/trellis-gpu/trellis/extender/internal/config"
 )
 
 const etcd = "--etcd-endpoints=http://127.0.0.1:2379"
 
 func TestDefaultsServe(t *testing.T) {
-	s, err := settings.Parse([]string{etcd})
+	s, err := config.Parse([]string{etcd})
 	require.NoError(t, err)
 	require.Equal(t, "127.0.0.1:12346", s.Listen)
 	require.Equal(t, ":9440", s.HealthListen)
@@ -25,7 +25,7 @@ func TestFlagsGoOverTheEnvironment(t *testing.T) {
 	t.Setenv("TRELLIS_POLICY", "spread")
 	t.Setenv("TRELLIS_KUBE_QPS", "50")
 	t.Setenv("TRELLIS_LISTEN", "127.0.0.2:1")
-	s, err := settings.Parse([]string{etcd, "--listen=[::1]:2"})
+	s, err := config.Parse([]string{etcd, "--listen=[::1]:2"})
 	require.NoError(t, err)
 	require.Equal(t, "spread", s.Policy)
 	require.Equal(t, float32(50), s.Kube.QPS)
@@ -53,25 +53,25 @@ func TestNonsenseIsNamed(t *testing.T) {
 		"an unknown flag":           {[]string{etcd, "--fast"}, "unknown flag"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := settings.Parse(tc.arguments)
+			_, err := config.Parse(tc.arguments)
 			require.ErrorContains(t, err, tc.says)
 		})
 	}
 	t.Setenv("TRELLIS_KUBE_BURST", "many")
-	_, err := settings.Parse([]string{etcd})
+	_, err := config.Parse([]string{etcd})
 	require.ErrorContains(t, err, "must be more than nothing")
 }
 
 func TestHTTPSServesEverybodyWithACertificate(t *testing.T) {
-	s, err := settings.Parse([]string{etcd, "--listen=:12346", "--tls-cert=/a", "--tls-key=/b", "--client-ca=/c", "--pprof-listen=[::1]:6060"})
+	s, err := config.Parse([]string{etcd, "--listen=:12346", "--tls-cert=/a", "--tls-key=/b", "--client-ca=/c", "--pprof-listen=[::1]:6060"})
 	require.NoError(t, err)
 	require.True(t, s.TLS.Given())
 }
 
 func TestHelpAndVersionNeedNoBus(t *testing.T) {
-	_, err := settings.Parse([]string{"--help"})
+	_, err := config.Parse([]string{"--help"})
 	require.ErrorIs(t, err, pflag.ErrHelp)
-	s, err := settings.Parse([]string{"--version"})
+	s, err := config.Parse([]string{"--version"})
 	require.NoError(t, err)
 	require.True(t, s.Version)
 }

@@ -1,4 +1,4 @@
-package options_test
+package config_test
 
 import (
 	"log/slog"
@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
-	"github.com/trellis-gpu/trellis/tuner/internal/options"
+	"github.com/trellis-gpu/trellis/tuner/internal/config"
 )
 
 const etcd = "--etcd-endpoints=http://etcd:2379"
@@ -18,7 +18,7 @@ func environment(pairs map[string]string) func(string) string {
 }
 
 func TestFlagsGoAboveTheEnvironmentAndThatAboveDefaults(t *testing.T) {
-	o, err := options.Parse([]string{etcd, "--interval=9s"}, environment(map[string]string{
+	o, err := config.Parse([]string{etcd, "--interval=9s"}, environment(map[string]string{
 		"TRELLIS_INTERVAL": "7s", "TRELLIS_LISTEN": ":1", "TRELLIS_LOG_LEVEL": "debug", "TRELLIS_VERSION": "true",
 	}))
 	require.NoError(t, err)
@@ -31,7 +31,7 @@ func TestFlagsGoAboveTheEnvironmentAndThatAboveDefaults(t *testing.T) {
 
 func TestLeaderElectionIsWhereThereIsACluster(t *testing.T) {
 	inPod := map[string]string{"KUBERNETES_SERVICE_HOST": "10.0.0.1", "POD_NAMESPACE": "trellis"}
-	kubeconfig := "--kubeconfig=options.go" // some file that exists
+	kubeconfig := "--kubeconfig=config.go" // some file that exists
 	for name, c := range map[string]struct {
 		args []string
 		env  map[string]string
@@ -45,7 +45,7 @@ func TestLeaderElectionIsWhereThereIsACluster(t *testing.T) {
 		"with a kubeconfig, told not to":     {[]string{kubeconfig, "--leader-elect=false"}, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o, err := options.Parse(append(c.args, etcd), environment(c.env))
+			o, err := config.Parse(append(c.args, etcd), environment(c.env))
 			require.NoError(t, err)
 			require.Equal(t, c.want, o.LeaderElect)
 		})
@@ -69,16 +69,16 @@ func TestNonsenseIsNamed(t *testing.T) {
 		"a bad level":            {[]string{etcd, "--log-level=loud"}, nil, "log-level"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := options.Parse(c.args, environment(c.env))
+			_, err := config.Parse(c.args, environment(c.env))
 			require.ErrorContains(t, err, c.says)
 		})
 	}
 }
 
 func TestHelpAndVersionNeedNothingElse(t *testing.T) {
-	_, err := options.Parse([]string{"--help"}, environment(nil))
+	_, err := config.Parse([]string{"--help"}, environment(nil))
 	require.ErrorIs(t, err, pflag.ErrHelp)
-	o, err := options.Parse([]string{"--version"}, environment(nil))
+	o, err := config.Parse([]string{"--version"}, environment(nil))
 	require.NoError(t, err)
 	require.True(t, o.Version)
 }

@@ -1,4 +1,4 @@
-package settings
+package config
 
 import (
 	"errors"
@@ -11,16 +11,16 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/trellis-gpu/trellis/daemon/credentials"
 	"github.com/trellis-gpu/trellis/daemon/etcdbus"
-	"github.com/trellis-gpu/trellis/extender/internal/credentials"
 	"github.com/trellis-gpu/trellis/extender/internal/kube"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/interference"
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
-// Settings are the extender's.
-type Settings struct {
+// Config are the extender's.
+type Config struct {
 	// Listen is where the scheduler asks, HealthListen where probes and metrics are, PprofListen where profiles are, if anywhere.
 	Listen, HealthListen, PprofListen string
 	// TLS are the files for HTTPS with client certificates on Listen. Without them it must be a loopback address.
@@ -38,8 +38,8 @@ type Settings struct {
 }
 
 // Parse reads flags over their environment twins. pflag.ErrHelp means that help was asked for and printed.
-func Parse(arguments []string) (Settings, error) {
-	var s Settings
+func Parse(arguments []string) (Config, error) {
+	var s Config
 	flags := pflag.NewFlagSet("extender", pflag.ContinueOnError)
 	flags.SortFlags = false
 	flags.Usage = func() {
@@ -89,7 +89,7 @@ func Parse(arguments []string) (Settings, error) {
 }
 
 // Validate names everything that makes no sense.
-func (s Settings) Validate() error {
+func (s Config) Validate() error {
 	_, policy := placement.Named(s.Policy, interference.Prior())
 	_, level := s.Level()
 	problems := []error{address("listen", s.Listen), s.TLS.Validate(), address("health-listen", s.HealthListen), policy, level}
@@ -110,7 +110,7 @@ func (s Settings) Validate() error {
 }
 
 // Level is the log level.
-func (s Settings) Level() (slog.Level, error) {
+func (s Config) Level() (slog.Level, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(s.LogLevel)); err != nil {
 		return level, fmt.Errorf("--log-level %q is none of debug, info, warn, error", s.LogLevel)

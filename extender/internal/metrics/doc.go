@@ -1,0 +1,2 @@
+// Package metrics counts what the extender does, for Prometheus.
+package metrics

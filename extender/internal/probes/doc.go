@@ -1,0 +1,2 @@
+// Package probes answers /livez and /readyz for the extender.
+package probes

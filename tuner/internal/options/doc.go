@@ -1,2 +1,0 @@
-// Package options is the tuner's command line. Each flag has a twin in the environment: --listen is TRELLIS_LISTEN.
-package options
