@@ -39,8 +39,12 @@ bench-harmless: sim ## The same
 build: ## The four binaries, the bench command and the local cluster's tool, into bin/
 	go build -ldflags="-s -w -X main.version=$(VERSION)" -o bin/ work
 
+.PHONY: unit
+unit: ## Unit tests of all modules and of the shim: no race detector, no cluster, under two minutes
+	scripts/unit $(ARGS)
+
 .PHONY: verify
-verify: ## What CI checks besides tests: format, vet, lint, tidy, each module alone, generated files
+verify: ## What CI checks besides tests: format, vet, words, lint, tidy, each module alone, generated files
 	scripts/verify
 
 .PHONY: lint
