@@ -177,7 +177,7 @@ func (a *app) serve(c config, client *apiserver.Client, registry *prometheus.Reg
 
 func (a *app) meter(c config, client *apiserver.Client, log *slog.Logger) *usage.Meter {
 	config := excess
-	config.Slack, _ = gpushare.Memory(c.excessSlack) // validated
+	config.Slack, _ = gpushare.ParseMemory(c.excessSlack) // validated
 	if c.onExcess == excessWarn {
 		config.EvictAfter = 0
 	}

@@ -174,7 +174,7 @@ func (c config) choices() []error {
 	if _, err := gpuhealth.ParsePolicy(c.xidPolicy); err != nil {
 		wrong = append(wrong, fmt.Errorf("--xid-policy: %w", err))
 	}
-	if _, err := gpushare.Memory(c.excessSlack); err != nil {
+	if _, err := gpushare.ParseMemory(c.excessSlack); err != nil {
 		wrong = append(wrong, fmt.Errorf("--excess-slack: %q %w", c.excessSlack, err))
 	}
 	if c.recoverAfter <= 0 || c.lossAfter <= 0 {
@@ -187,7 +187,7 @@ func (c config) choices() []error {
 }
 
 func (c config) unit() (growth.MiB, error) {
-	unit, err := gpushare.Memory(c.memoryUnit)
+	unit, err := gpushare.ParseMemory(c.memoryUnit)
 	if err != nil {
 		return 0, fmt.Errorf("--memory-unit: %q %w", c.memoryUnit, err)
 	}

@@ -35,7 +35,7 @@ func serve(s config.Config, log *slog.Logger) error {
 		return err
 	}
 	defer func() { _ = etcd.Close() }()
-	policy, err := placement.Named(s.Policy, interference.Prior())
+	policy, err := placement.NewPolicy(s.Policy, interference.Prior())
 	if err != nil {
 		return err
 	}

@@ -211,7 +211,7 @@ func publish(t *testing.T, plane *stock.Plane, b bus.Bus, name string, offered c
 	}
 	value, err := bus.Encode(inventory)
 	require.NoError(t, err)
-	_, err = b.Put(t.Context(), bus.GPUsKey(growth.NodeName(name)), value, bus.WhileAlive)
+	_, err = b.Put(t.Context(), bus.GPUsKey(growth.NodeName(name)), value, bus.Ephemeral)
 	require.NoError(t, err)
 }
 

@@ -85,7 +85,7 @@ func (s *stage) limitIsSet(t *testing.T) {
 			_, err := s.Kubernetes.CoreV1().Pods(s.run.Setup.Namespace).Get(t.Context(), job.Name, metav1.GetOptions{})
 			return err == nil
 		})
-		memory, err := gpushare.Memory(job.GPUMemory)
+		memory, err := gpushare.ParseMemory(job.GPUMemory)
 		require.NoError(t, err)
 		pod := s.pod(t, job.Name)
 		limit := pod.Spec.Containers[0].Resources.Limits[gpushare.Resource]

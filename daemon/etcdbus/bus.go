@@ -60,15 +60,15 @@ func Open(c Config) (*Bus, error) {
 	return b, nil
 }
 
-// Close ends the session at once, and with it what was written bus.WhileAlive.
+// Close ends the session at once, and with it what was written bus.Ephemeral.
 func (b *Bus) Close() error {
 	b.session.close()
 	return b.client.Close()
 }
 
 // Put implements bus.Bus.
-func (b *Bus) Put(ctx context.Context, key string, value []byte, life bus.Life, guards ...bus.Guard) (bus.Revision, error) {
-	return b.Commit(ctx, []bus.Write{{Key: key, Value: value, Life: life}}, guards...)
+func (b *Bus) Put(ctx context.Context, key string, value []byte, life bus.Lifetime, guards ...bus.Guard) (bus.Revision, error) {
+	return b.Commit(ctx, []bus.Write{{Key: key, Value: value, Lifetime: life}}, guards...)
 }
 
 // Commit implements bus.Bus: one transaction.
@@ -84,7 +84,7 @@ func (b *Bus) Commit(ctx context.Context, writes []bus.Write, guards ...bus.Guar
 func (b *Bus) commit(ctx context.Context, writes []bus.Write, guards []bus.Guard) (bus.Revision, error) {
 	ops, keys := make([]clientv3.Op, len(writes)), make([]string, len(writes))
 	for i, w := range writes {
-		lease, err := b.lease(ctx, w.Life)
+		lease, err := b.lease(ctx, w.Lifetime)
 		if err != nil {
 			return 0, mapped("leasing "+w.Key, err)
 		}
@@ -98,7 +98,7 @@ func (b *Bus) commit(ctx context.Context, writes []bus.Write, guards []bus.Guard
 		return 0, fmt.Errorf("writing %s: %w", strings.Join(keys, ", "), bus.ErrConflict)
 	}
 	for _, w := range writes {
-		if w.Life.WhileAlive {
+		if w.Lifetime.Ephemeral {
 			b.session.remember(w.Key, w.Value)
 		} else {
 			b.session.forget(w.Key)
@@ -108,12 +108,12 @@ func (b *Bus) commit(ctx context.Context, writes []bus.Write, guards []bus.Guard
 }
 
 // lease returns the lease for a life.
-func (b *Bus) lease(ctx context.Context, life bus.Life) (clientv3.LeaseID, error) {
+func (b *Bus) lease(ctx context.Context, life bus.Lifetime) (clientv3.LeaseID, error) {
 	switch {
-	case life.WhileAlive:
+	case life.Ephemeral:
 		return b.session.lease(ctx)
-	case life.For > 0:
-		return b.leases.lasting(ctx, life.For)
+	case life.TTL > 0:
+		return b.leases.lasting(ctx, life.TTL)
 	}
 	return clientv3.NoLease, nil
 }
@@ -135,9 +135,9 @@ func compiled(guards []bus.Guard) []clientv3.Cmp {
 	compiled := make([]clientv3.Cmp, len(guards))
 	for i, g := range guards {
 		switch {
-		case g.Below:
+		case g.Prefix:
 			compiled[i] = clientv3.Compare(clientv3.ModRevision(g.Key).WithPrefix(), "<", int64(g.Revision)+1)
-		case g.Older:
+		case g.AllowOlder:
 			compiled[i] = clientv3.Compare(clientv3.ModRevision(g.Key), "<", int64(g.Revision)+1)
 		default:
 			compiled[i] = clientv3.Compare(clientv3.ModRevision(g.Key), "=", int64(g.Revision))

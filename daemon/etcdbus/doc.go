@@ -1,6 +1,6 @@
 // Package etcdbus implements the bus on etcd. It is the only package of the project that imports etcd's client.
 //
-// One Bus is one long-lived client with one session lease. What is written bus.WhileAlive hangs on that lease and is
+// One Bus is one long-lived client with one session lease. What is written bus.Ephemeral hangs on that lease and is
 // written again by the Bus itself when the lease was lost, so that a writer survives an etcd that was away for longer
 // than its TTL. Guards become the comparisons of one transaction; bus.NoneNewer is a comparison over a range, which
 // lets any number of replicas decide on one node without a lock.

@@ -53,7 +53,7 @@ func TestContract(t *testing.T) {
 		server := start(t, t.TempDir(), "http://127.0.0.1:0")
 		t.Cleanup(server.Close)
 		// etcd's leases run on wall-clock time: nothing to advance, the suite waits for what must come.
-		return bustest.Harness{Open: func(t *testing.T) bustest.Process { return open(t, server) }, Pass: func(time.Duration) {}}
+		return bustest.Harness{Open: func(t *testing.T) bustest.Process { return open(t, server) }, Advance: func(time.Duration) {}}
 	})
 }
 
@@ -62,7 +62,7 @@ func TestAnEtcdThatWasAwayIsCaughtUpWith(t *testing.T) {
 	server := start(t, dir, "http://127.0.0.1:0")
 	address := "http://" + server.Clients[0].Addr().String()
 	b := open(t, server)
-	_, err := b.Put(t.Context(), "/n/alive", []byte("1"), bus.WhileAlive)
+	_, err := b.Put(t.Context(), "/n/alive", []byte("1"), bus.Ephemeral)
 	require.NoError(t, err)
 	m := &bus.Mirror[string]{Decode: func(e bus.Entry) (string, error) { return string(e.Value), nil }}
 	batches := b.Watch(t.Context(), "/n/")
@@ -85,7 +85,7 @@ func TestALostLeaseIsWrittenAgain(t *testing.T) {
 	server := start(t, t.TempDir(), "http://127.0.0.1:0")
 	t.Cleanup(server.Close)
 	b := open(t, server)
-	_, err := b.Put(t.Context(), "/n/alive", []byte("1"), bus.WhileAlive)
+	_, err := b.Put(t.Context(), "/n/alive", []byte("1"), bus.Ephemeral)
 	require.NoError(t, err)
 	m := &bus.Mirror[string]{Decode: func(e bus.Entry) (string, error) { return string(e.Value), nil }}
 	batches := b.Watch(t.Context(), "/n/")

@@ -29,7 +29,7 @@ func TestEntriesOfOneTimeShareALease(t *testing.T) {
 		return temporary
 	}
 	put := func(name string, life time.Duration) {
-		_, err := b.Put(t.Context(), "/"+name, []byte("1"), bus.Life{For: life})
+		_, err := b.Put(t.Context(), "/"+name, []byte("1"), bus.Lifetime{TTL: life})
 		require.NoError(t, err)
 	}
 	for i := range 20 {

@@ -22,8 +22,8 @@ func (b *Bus) Watch(ctx context.Context, prefix string) <-chan bus.Batch {
 	return b.watch(ctx, prefix, b.relist)
 }
 
-// WatchInParts implements bus.Bus: a part is a page.
-func (b *Bus) WatchInParts(ctx context.Context, prefix string) <-chan bus.Batch {
+// WatchChunked implements bus.Bus: a part is a page.
+func (b *Bus) WatchChunked(ctx context.Context, prefix string) <-chan bus.Batch {
 	return b.watch(ctx, prefix, b.relistInParts)
 }
 

@@ -18,7 +18,7 @@ type Bus interface {
 	// List returns all entries below prefix at one revision, ordered by key.
 	List(ctx context.Context, prefix string) ([]Entry, Revision, error)
 	// Put writes value, for as long as life says, if all guards hold at that instant; else ErrConflict.
-	Put(ctx context.Context, key string, value []byte, life Life, guards ...Guard) (Revision, error)
+	Put(ctx context.Context, key string, value []byte, life Lifetime, guards ...Guard) (Revision, error)
 	// Commit makes all writes at one instant, and so at one revision, if all guards hold then; else it makes none of
 	// them and returns ErrConflict. An error other than ErrConflict leaves open whether they were made.
 	Commit(ctx context.Context, writes []Write, guards ...Guard) (Revision, error)
@@ -29,9 +29,9 @@ type Bus interface {
 	// batch with only Err says that the bus can not be reached just now. A reader that is slow gets fewer and larger batches:
 	// of several changes to one key it may see the last alone.
 	Watch(ctx context.Context, prefix string) <-chan Batch
-	// WatchInParts is Watch for readers that understand Batch.More: a long list comes in parts, so that nobody ever holds all
+	// WatchChunked is Watch for readers that understand Batch.More: a long list comes in parts, so that nobody ever holds all
 	// of it beside what is made of it.
-	WatchInParts(ctx context.Context, prefix string) <-chan Batch
+	WatchChunked(ctx context.Context, prefix string) <-chan Batch
 }
 
 // Revision numbers the states of the bus; every write makes the next one.
@@ -46,9 +46,9 @@ type Entry struct {
 
 // Write is one entry to be written. Entries of one Commit that end by themselves end together.
 type Write struct {
-	Key   string
-	Value []byte
-	Life  Life
+	Key      string
+	Value    []byte
+	Lifetime Lifetime
 }
 
 // Batch is what changed below a watched prefix between two revisions.
@@ -64,30 +64,30 @@ type Batch struct {
 	Err      error
 }
 
-// Life says how long an entry stays.
-type Life struct {
-	// WhileAlive ties the entry to the writing process: gone when it has been silent for the bus's session TTL.
-	WhileAlive bool
-	// For removes the entry after a fixed time, or up to a thirtieth of it later, rounded up to whole seconds. Zero means that
+// Lifetime says how long an entry stays.
+type Lifetime struct {
+	// Ephemeral ties the entry to the writing process: gone when it has been silent for the bus's session TTL.
+	Ephemeral bool
+	// TTL removes the entry after a fixed time, or up to a thirtieth of it later, rounded up to whole seconds. Zero means that
 	// it does not.
-	For time.Duration
+	TTL time.Duration
 }
 
 // The lives most entries have.
 var (
 	// Persistent entries stay until deleted.
-	Persistent = Life{}
+	Persistent = Lifetime{}
 	// WhileAlive entries live as long as their writer.
-	WhileAlive = Life{WhileAlive: true}
+	Ephemeral = Lifetime{Ephemeral: true}
 )
 
 // Guard is a condition on the state of the bus at the instant of a write. The functions below make them.
 type Guard struct {
 	// Key is a whole key, or a prefix where Below is set.
-	Key   string
-	Below bool
-	// Older lets what is guarded be older than Revision, or absent. A prefix is always guarded so.
-	Older bool
+	Key    string
+	Prefix bool
+	// AllowOlder lets what is guarded be older than Revision, or absent. A prefix is always guarded so.
+	AllowOlder bool
 	// Revision is the newest the guarded entries may have. Zero without Older: the key must be absent.
 	Revision Revision
 }
@@ -100,11 +100,11 @@ func Unchanged(key string, revision Revision) Guard { return Guard{Key: key, Rev
 
 // NotNewer holds when key was not written after revision. Its deletion does not break it.
 func NotNewer(key string, revision Revision) Guard {
-	return Guard{Key: key, Older: true, Revision: revision}
+	return Guard{Key: key, AllowOlder: true, Revision: revision}
 }
 
 // NoneNewer holds when nothing below prefix was written after revision. Deletions do not break it: they only make
 // room.
 func NoneNewer(prefix string, revision Revision) Guard {
-	return Guard{Key: prefix, Below: true, Older: true, Revision: revision}
+	return Guard{Key: prefix, Prefix: true, AllowOlder: true, Revision: revision}
 }

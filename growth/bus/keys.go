@@ -45,38 +45,38 @@ const (
 	Refusals = Prefix + "refusals/"
 )
 
-// OnNode is the prefix of all that is known about one node.
-func OnNode(node growth.NodeName) string { return Nodes + string(node) + "/" }
+// NodePrefix is the prefix of all that is known about one node.
+func NodePrefix(node growth.NodeName) string { return Nodes + string(node) + "/" }
 
-// AllocationsOn is the prefix of one node's allocations.
-func AllocationsOn(node growth.NodeName) string {
-	return OnNode(node) + string(KindAllocation) + "/"
+// AllocationsPrefix is the prefix of one node's allocations.
+func AllocationsPrefix(node growth.NodeName) string {
+	return NodePrefix(node) + string(KindAllocation) + "/"
 }
 
-// ReservationsOn is the prefix of one node's reservations.
-func ReservationsOn(node growth.NodeName) string {
-	return OnNode(node) + string(KindReservation) + "/"
+// ReservationsPrefix is the prefix of one node's reservations.
+func ReservationsPrefix(node growth.NodeName) string {
+	return NodePrefix(node) + string(KindReservation) + "/"
 }
 
 // GPUsKey holds a node's GPUs.
-func GPUsKey(node growth.NodeName) string { return OnNode(node) + string(KindGPUs) }
+func GPUsKey(node growth.NodeName) string { return NodePrefix(node) + string(KindGPUs) }
 
 // LoadKey holds a node's load.
-func LoadKey(node growth.NodeName) string { return OnNode(node) + string(KindLoad) }
+func LoadKey(node growth.NodeName) string { return NodePrefix(node) + string(KindLoad) }
 
 // AllocationKey holds what kubelet gave a pod.
 func AllocationKey(node growth.NodeName, pod growth.PodUID) string {
-	return AllocationsOn(node) + string(pod)
+	return AllocationsPrefix(node) + string(pod)
 }
 
 // ReservationKey holds what the extender planned for a pod.
 func ReservationKey(node growth.NodeName, pod growth.PodUID) string {
-	return ReservationsOn(node) + string(pod)
+	return ReservationsPrefix(node) + string(pod)
 }
 
 // EpochKey holds a GPU's epoch.
 func EpochKey(node growth.NodeName, gpu growth.GPU) string {
-	return OnNode(node) + string(KindEpoch) + "/" + string(gpu)
+	return NodePrefix(node) + string(KindEpoch) + "/" + string(gpu)
 }
 
 // SampleKey holds a job's latest observation.
@@ -166,8 +166,8 @@ func (k Key) String() string {
 	return Prefix
 }
 
-// Keyed tells whether a name can be part of a key.
-func Keyed[Name ~string](name Name) bool { return wellFormed(string(name)) }
+// ValidName tells whether a name can be part of a key.
+func ValidName[Name ~string](name Name) bool { return wellFormed(string(name)) }
 
 // wellFormed accepts node names (RFC 1123), UIDs (RFC 4122, and the API server's other forms), the UUIDs of
 // GPUs and model names.

@@ -36,10 +36,10 @@ func TestEveryKeyIsParsedAsItWasBuilt(t *testing.T) {
 }
 
 func TestAKeyIsBelowThePrefixesItIsWatchedBy(t *testing.T) {
-	require.True(t, strings.HasPrefix(bus.AllocationKey("n1", "u"), bus.AllocationsOn("n1")))
-	require.True(t, strings.HasPrefix(bus.ReservationKey("n1", "u"), bus.ReservationsOn("n1")))
-	require.True(t, strings.HasPrefix(bus.LoadKey("n1"), bus.OnNode("n1")))
-	require.False(t, strings.HasPrefix(bus.LoadKey("n10"), bus.OnNode("n1")), "a node whose name continues another's")
+	require.True(t, strings.HasPrefix(bus.AllocationKey("n1", "u"), bus.AllocationsPrefix("n1")))
+	require.True(t, strings.HasPrefix(bus.ReservationKey("n1", "u"), bus.ReservationsPrefix("n1")))
+	require.True(t, strings.HasPrefix(bus.LoadKey("n1"), bus.NodePrefix("n1")))
+	require.False(t, strings.HasPrefix(bus.LoadKey("n10"), bus.NodePrefix("n1")), "a node whose name continues another's")
 }
 
 func TestAKeyOfNoSchemaIsRefused(t *testing.T) {
@@ -79,11 +79,11 @@ func FuzzBuiltKeys(f *testing.F) {
 			{Kind: bus.KindSample, Pod: pod}, {Kind: bus.KindAdvice, Pod: pod}, {Kind: bus.KindMove, Pod: pod}, {Kind: bus.KindRefusal, Pod: pod}, {Kind: bus.KindModel, Name: b},
 		} {
 			got, err := bus.ParseKey(key.String())
-			fine := (key.Node == "" || bus.Keyed(key.Node)) && (key.Pod == "" || bus.Keyed(key.Pod))
+			fine := (key.Node == "" || bus.ValidName(key.Node)) && (key.Pod == "" || bus.ValidName(key.Pod))
 			switch {
 			case err == nil:
 				require.Equal(t, key.String(), got.String())
-			case fine && a != "" && bus.Keyed(b):
+			case fine && a != "" && bus.ValidName(b):
 				t.Fatalf("%s: %v", key, err)
 			}
 		}

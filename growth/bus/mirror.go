@@ -23,8 +23,8 @@ type View[T any] struct {
 	Synced bool
 	// Err is set while the bus can not be reached: the view ages.
 	Err error
-	// Refused counts entries of unknown versions and other nonsense in this view, by key.
-	Refused map[string]error
+	// Undecodable counts entries of unknown versions and other nonsense in this view, by key.
+	Undecodable map[string]error
 }
 
 // View returns the present instant. It is never nil.
@@ -43,22 +43,22 @@ func (m *Mirror[T]) Apply(b Batch) *View[T] {
 		next.Revision, next.Synced = b.Revision, old.Synced || b.Reset
 	}
 	if b.Reset {
-		next.Values, next.Refused = make(map[string]T, len(b.Entries)), map[string]error{}
+		next.Values, next.Undecodable = make(map[string]T, len(b.Entries)), map[string]error{}
 	} else {
-		next.Values, next.Refused = cloned(old.Values), cloned(old.Refused)
+		next.Values, next.Undecodable = cloned(old.Values), cloned(old.Undecodable)
 	}
 	for _, key := range b.Deleted {
 		delete(next.Values, key)
-		delete(next.Refused, key)
+		delete(next.Undecodable, key)
 	}
 	for _, entry := range b.Entries {
 		value, err := m.Decode(entry)
 		if err != nil {
 			delete(next.Values, entry.Key)
-			next.Refused[entry.Key] = err
+			next.Undecodable[entry.Key] = err
 			continue
 		}
-		delete(next.Refused, entry.Key)
+		delete(next.Undecodable, entry.Key)
 		next.Values[entry.Key] = value
 	}
 	m.current.Store(next)

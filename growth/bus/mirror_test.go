@@ -44,45 +44,45 @@ func TestMirror(t *testing.T) {
 		"nothing yet": {nil, bus.View[string]{}},
 		"the first list syncs": {
 			[]bus.Batch{reset(3, "a", "1")},
-			bus.View[string]{Values: map[string]string{"a": "1"}, Refused: map[string]error{}, Revision: 3, Synced: true},
+			bus.View[string]{Values: map[string]string{"a": "1"}, Undecodable: map[string]error{}, Revision: 3, Synced: true},
 		},
 		"changes and deletions follow": {
 			[]bus.Batch{reset(3, "a", "1", "b", "1"), change(4, "a", "2"), {Revision: 5, Deleted: []string{"b", "never"}}},
-			bus.View[string]{Values: map[string]string{"a": "2"}, Refused: map[string]error{}, Revision: 5, Synced: true},
+			bus.View[string]{Values: map[string]string{"a": "2"}, Undecodable: map[string]error{}, Revision: 5, Synced: true},
 		},
 		"a reset forgets what it does not list": {
 			[]bus.Batch{reset(3, "a", "1", "b", "rotten"), reset(9, "c", "1")},
-			bus.View[string]{Values: map[string]string{"c": "1"}, Refused: map[string]error{}, Revision: 9, Synced: true},
+			bus.View[string]{Values: map[string]string{"c": "1"}, Undecodable: map[string]error{}, Revision: 9, Synced: true},
 		},
 		"what can not be read is kept out and counted": {
 			[]bus.Batch{reset(3, "a", "rotten", "b", "1")},
-			bus.View[string]{Values: map[string]string{"b": "1"}, Refused: map[string]error{"a": errRotten}, Revision: 3, Synced: true},
+			bus.View[string]{Values: map[string]string{"b": "1"}, Undecodable: map[string]error{"a": errRotten}, Revision: 3, Synced: true},
 		},
 		"a value that turns unreadable is not served any longer": {
 			[]bus.Batch{reset(3, "a", "1"), change(4, "a", "rotten")},
-			bus.View[string]{Values: map[string]string{}, Refused: map[string]error{"a": errRotten}, Revision: 4, Synced: true},
+			bus.View[string]{Values: map[string]string{}, Undecodable: map[string]error{"a": errRotten}, Revision: 4, Synced: true},
 		},
 		"a value that turns readable is no longer counted": {
 			[]bus.Batch{reset(3, "a", "rotten"), change(4, "a", "1")},
-			bus.View[string]{Values: map[string]string{"a": "1"}, Refused: map[string]error{}, Revision: 4, Synced: true},
+			bus.View[string]{Values: map[string]string{"a": "1"}, Undecodable: map[string]error{}, Revision: 4, Synced: true},
 		},
 		"a refused entry that is deleted is no longer counted": {
 			[]bus.Batch{reset(3, "a", "rotten"), {Revision: 4, Deleted: []string{"a"}}},
-			bus.View[string]{Values: map[string]string{}, Refused: map[string]error{}, Revision: 4, Synced: true},
+			bus.View[string]{Values: map[string]string{}, Undecodable: map[string]error{}, Revision: 4, Synced: true},
 		},
 		"a bus that is away ages the view and keeps it": {
 			[]bus.Batch{reset(3, "a", "1", "b", "rotten"), away},
 			bus.View[string]{
-				Values: map[string]string{"a": "1"}, Refused: map[string]error{"b": errRotten}, Revision: 3, Synced: true, Err: bus.ErrUnavailable,
+				Values: map[string]string{"a": "1"}, Undecodable: map[string]error{"b": errRotten}, Revision: 3, Synced: true, Err: bus.ErrUnavailable,
 			},
 		},
 		"a bus that comes back is fresh": {
 			[]bus.Batch{reset(3, "a", "1"), away, reset(7, "a", "2")},
-			bus.View[string]{Values: map[string]string{"a": "2"}, Refused: map[string]error{}, Revision: 7, Synced: true},
+			bus.View[string]{Values: map[string]string{"a": "2"}, Undecodable: map[string]error{}, Revision: 7, Synced: true},
 		},
 		"a bus that was never there is not synced": {
 			[]bus.Batch{away},
-			bus.View[string]{Values: map[string]string{}, Refused: map[string]error{}, Err: bus.ErrUnavailable},
+			bus.View[string]{Values: map[string]string{}, Undecodable: map[string]error{}, Err: bus.ErrUnavailable},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -101,6 +101,6 @@ func TestAViewOnceSeenNeverChanges(t *testing.T) {
 	m.Apply(change(4, "a", "2", "b", "2", "c", "rotten"))
 	m.Apply(bus.Batch{Revision: 5, Deleted: []string{"a"}})
 	require.Equal(t, &bus.View[string]{
-		Values: map[string]string{"a": "1"}, Refused: map[string]error{"b": errRotten}, Revision: 3, Synced: true,
+		Values: map[string]string{"a": "1"}, Undecodable: map[string]error{"b": errRotten}, Revision: 3, Synced: true,
 	}, seen)
 }

@@ -39,8 +39,8 @@ func unitBytes(suffix string) (int64, bool) {
 	return 0, false
 }
 
-// Memory reads an amount of GPU memory, rounded up to whole MiB. Zero, negative and absurd amounts are errors.
-func Memory(value string) (growth.MiB, error) {
+// ParseMemory reads an amount of GPU memory, rounded up to whole MiB. Zero, negative and absurd amounts are errors.
+func ParseMemory(value string) (growth.MiB, error) {
 	digits := strings.TrimRight(value, "KMGTik")
 	unit, known := unitBytes(value[len(digits):])
 	if !known || digits == "" || len(digits) > 20 || strings.Trim(digits, "0123456789.-") != "" {

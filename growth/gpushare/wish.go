@@ -10,9 +10,9 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Wish is what a pod's annotations ask for, validated.
-type Wish struct {
-	// Memory is asked for on each of Count GPUs of one node.
+// Spec is what a pod's annotations ask for, validated.
+type Spec struct {
+	// ParseMemory is asked for on each of Count GPUs of one node.
 	Memory growth.MiB
 	Count  int
 	// Cores is per cent of a GPU's compute, 0 for no wish.
@@ -37,7 +37,7 @@ const (
 )
 
 // Allows tells whether the user lets Trellis turn knob.
-func (w Wish) Allows(knob Knob) bool { return slices.Contains(w.Tune, knob) }
+func (w Spec) Allows(knob Knob) bool { return slices.Contains(w.Tune, knob) }
 
 // Source is a kind of progress report.
 type Source string
@@ -69,12 +69,15 @@ const (
 
 var metricName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
 
-// Asks tells whether the annotations ask for a share at all.
-func Asks(annotations map[string]string) bool { _, ok := annotations[MemoryAnnotation]; return ok }
+// RequestsShare tells whether the annotations ask for a share at all.
+func RequestsShare(annotations map[string]string) bool {
+	_, ok := annotations[MemoryAnnotation]
+	return ok
+}
 
-// Silent tells whether the annotations wish for nothing. Such a pod may still ask for GPU memory by its containers' limits
+// Unannotated tells whether the annotations wish for nothing. Such a pod may still ask for GPU memory by its containers' limits
 // alone, as pods written for other sharers do: on one GPU, as much as the limits say.
-func Silent(annotations map[string]string) bool {
+func Unannotated(annotations map[string]string) bool {
 	for _, wish := range []string{MemoryAnnotation, CountAnnotation, CoresAnnotation, MetricAnnotation, ProgressAnnotation, TuneAnnotation} {
 		if _, ok := annotations[wish]; ok {
 			return false
@@ -85,11 +88,11 @@ func Silent(annotations map[string]string) bool {
 
 // Parse reads a pod's annotations. Its errors name the annotation, quote the value, and say what would be right:
 // they reach the user as an event.
-func Parse(annotations map[string]string) (Wish, error) {
-	w := Wish{Count: 1, Metric: "loss", Direction: growth.Minimize}
+func Parse(annotations map[string]string) (Spec, error) {
+	w := Spec{Count: 1, Metric: "loss", Direction: growth.Minimize}
 	for _, p := range []struct {
 		name  string
-		parse func(string, *Wish) error
+		parse func(string, *Spec) error
 	}{
 		{MemoryAnnotation, parseMemory},
 		{CountAnnotation, parseCount},
@@ -100,23 +103,23 @@ func Parse(annotations map[string]string) (Wish, error) {
 	} {
 		value, ok := annotations[p.name]
 		if !ok && p.name == MemoryAnnotation {
-			return Wish{}, fmt.Errorf("annotation %s is missing: it asks for GPU memory, such as \"8Gi\"", p.name)
+			return Spec{}, fmt.Errorf("annotation %s is missing: it asks for GPU memory, such as \"8Gi\"", p.name)
 		}
 		if err := p.parse(strings.TrimSpace(value), &w); ok && err != nil {
-			return Wish{}, fmt.Errorf("annotation %s: %q %w", p.name, value, err)
+			return Spec{}, fmt.Errorf("annotation %s: %q %w", p.name, value, err)
 		} else if err != nil {
-			return Wish{}, fmt.Errorf("annotation %s: %w", p.name, err)
+			return Spec{}, fmt.Errorf("annotation %s: %w", p.name, err)
 		}
 	}
 	return w, nil
 }
 
-func parseMemory(value string, w *Wish) (err error) {
-	w.Memory, err = Memory(value)
+func parseMemory(value string, w *Spec) (err error) {
+	w.Memory, err = ParseMemory(value)
 	return err
 }
 
-func parseCount(value string, w *Wish) error {
+func parseCount(value string, w *Spec) error {
 	if value == "" {
 		return nil
 	}
@@ -128,7 +131,7 @@ func parseCount(value string, w *Wish) error {
 	return nil
 }
 
-func parseCores(value string, w *Wish) error {
+func parseCores(value string, w *Spec) error {
 	if value == "" {
 		return nil
 	}
@@ -140,7 +143,7 @@ func parseCores(value string, w *Wish) error {
 	return nil
 }
 
-func parseMetric(value string, w *Wish) error {
+func parseMetric(value string, w *Spec) error {
 	if value == "" {
 		return nil
 	}
@@ -160,7 +163,7 @@ func parseMetric(value string, w *Wish) error {
 	return nil
 }
 
-func parseProgress(value string, w *Wish) (err error) {
+func parseProgress(value string, w *Spec) (err error) {
 	kind, rest, _ := strings.Cut(value, ":")
 	switch Source(kind) {
 	case "", FromSocket:
@@ -196,7 +199,7 @@ func pattern(expression string) (*regexp.Regexp, error) {
 	return p, nil
 }
 
-func parseTune(value string, w *Wish) error {
+func parseTune(value string, w *Spec) error {
 	switch value {
 	case "":
 		w.Tune = []Knob{TuneCPU, TuneLoaders}

@@ -13,14 +13,14 @@ func TestMemory(t *testing.T) {
 	for value, want := range map[string]growth.MiB{
 		"8Gi": 8192, "8": 8192, "500Mi": 500, "1.5Gi": 1536, "1Ki": 1, "0.5": 512, "2G": 1908, "1Ti": 1 << 20,
 	} {
-		got, err := gpushare.Memory(value)
+		got, err := gpushare.ParseMemory(value)
 		require.NoError(t, err, value)
 		require.Equal(t, want, got, value)
 	}
 	for _, nonsense := range []string{
 		"", "-8Gi", "0", "0Gi", "8GB", "Gi", "eight", "8 Gi", "1e9", "99999999999999999999", "2Ti", "NaN", "1/2", "--1", "8Gii", "0x10",
 	} {
-		_, err := gpushare.Memory(nonsense)
+		_, err := gpushare.ParseMemory(nonsense)
 		require.Error(t, err, nonsense)
 	}
 }
@@ -29,8 +29,8 @@ func TestMemory(t *testing.T) {
 func TestWholeAmountsAreNoOthers(t *testing.T) {
 	for _, suffix := range []string{"", "k", "Ki", "M", "Mi", "G", "Gi", "T", "Ti"} {
 		for _, whole := range []string{"0", "1", "7", "999", "1024", "1048575", "1048576", "1048577", "8589934592", "922337203685477580"} {
-			want, refusal := gpushare.Memory(whole + ".0" + suffix)
-			got, err := gpushare.Memory(whole + suffix)
+			want, refusal := gpushare.ParseMemory(whole + ".0" + suffix)
+			got, err := gpushare.ParseMemory(whole + suffix)
 			require.Equal(t, want, got, whole+suffix)
 			require.Equal(t, refusal, err, whole+suffix)
 		}
@@ -46,12 +46,12 @@ func TestUnitsRoundUp(t *testing.T) {
 func TestParse(t *testing.T) {
 	for name, tc := range map[string]struct {
 		annotations map[string]string
-		wants       func(*testing.T, gpushare.Wish)
+		wants       func(*testing.T, gpushare.Spec)
 	}{
 		"memory alone gets the defaults": {
 			annotations: map[string]string{gpushare.MemoryAnnotation: "8Gi"},
-			wants: func(t *testing.T, w gpushare.Wish) {
-				require.Equal(t, gpushare.Wish{
+			wants: func(t *testing.T, w gpushare.Spec) {
+				require.Equal(t, gpushare.Spec{
 					Memory: 8192, Count: 1, Metric: "loss", Direction: growth.Minimize,
 					Progress: gpushare.Progress{Source: gpushare.FromSocket},
 					Tune:     []gpushare.Knob{gpushare.TuneCPU, gpushare.TuneLoaders},
@@ -62,7 +62,7 @@ func TestParse(t *testing.T) {
 			annotations: map[string]string{
 				gpushare.MemoryAnnotation: "2", gpushare.MetricAnnotation: "accuracy:max", gpushare.ProgressAnnotation: `log:acc=([0-9.]+)`,
 			},
-			wants: func(t *testing.T, w gpushare.Wish) {
+			wants: func(t *testing.T, w gpushare.Spec) {
 				require.Equal(t, growth.Maximize, w.Direction)
 				require.Equal(t, gpushare.FromLog, w.Progress.Source)
 				require.Equal(t, "0.5", w.Progress.Pattern.FindStringSubmatch("acc=0.5")[1])
@@ -70,14 +70,14 @@ func TestParse(t *testing.T) {
 		},
 		"nothing may be tuned": {
 			annotations: map[string]string{gpushare.MemoryAnnotation: "2", gpushare.TuneAnnotation: "none"},
-			wants: func(t *testing.T, w gpushare.Wish) {
+			wants: func(t *testing.T, w gpushare.Spec) {
 				require.False(t, w.Allows(gpushare.TuneCPU))
 				require.False(t, w.Allows(gpushare.TuneLoaders))
 			},
 		},
 		"two GPUs": {
 			annotations: map[string]string{gpushare.MemoryAnnotation: "2", gpushare.CountAnnotation: "2", gpushare.CoresAnnotation: "50%"},
-			wants: func(t *testing.T, w gpushare.Wish) {
+			wants: func(t *testing.T, w gpushare.Spec) {
 				require.Equal(t, 2, w.Count)
 				require.Equal(t, 50, w.Cores)
 			},

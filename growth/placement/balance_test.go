@@ -28,13 +28,13 @@ func TestHoldRefusesWhatWouldNotBalance(t *testing.T) {
 		"on a GPU that is not there":   {[]growth.GPUShare{{GPU: "GPU-x", Memory: 1}}, `no GPU "GPU-x"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			held, err := n.Hold("newcomer", tc.shares)
+			held, err := n.With("newcomer", tc.shares)
 			if tc.says == "" {
 				require.NoError(t, err)
 				require.Equal(t, n, held.Without("newcomer"), "Hold and Without undo one another")
 				return
 			}
-			require.ErrorIs(t, err, placement.ErrOverdrawn)
+			require.ErrorIs(t, err, placement.ErrOverCommitted)
 			require.ErrorContains(t, err, tc.says)
 		})
 	}
@@ -56,7 +56,7 @@ func TestTransitionsKeepTheBalance(t *testing.T) {
 				sum += other.Memory
 			}
 		}
-		next, err := n.Hold(pod, []growth.GPUShare{share})
+		next, err := n.With(pod, []growth.GPUShare{share})
 		require.Equal(t, sum <= 24*gib, err == nil)
 		if err == nil {
 			n, held[pod] = next, share
@@ -78,7 +78,7 @@ func TestDriftIsFound(t *testing.T) {
 	reserved := func(pod growth.PodUID, shares []growth.GPUShare) map[growth.PodUID]bus.Reservation {
 		return map[growth.PodUID]bus.Reservation{pod: {GPUs: shares, Containers: []bus.ContainerRequest{{Name: "c", Units: 8}}}}
 	}
-	bound := map[growth.PodUID]placement.Bound{"p": {GPUs: []growth.GPU{"GPU-a"}, Request: asks(8*gib, 1, 8)}}
+	bound := map[growth.PodUID]placement.BoundPod{"p": {GPUs: []growth.GPU{"GPU-a"}, Request: asks(8*gib, 1, 8)}}
 	for name, tc := range map[string]struct {
 		records placement.Records
 		want    placement.Drift
@@ -86,19 +86,19 @@ func TestDriftIsFound(t *testing.T) {
 		"nothing":                     {},
 		"a plan that kubelet follows": {placement.Records{Allocations: allocated(on("GPU-a", gib)), Reservations: reserved("p", on("GPU-a", gib)), Bound: bound}, placement.Drift{}},
 		"a plan that waits":           {placement.Records{Reservations: reserved("p", on("GPU-a", gib)), Bound: bound}, placement.Drift{}},
-		"a stray":                     {placement.Records{Allocations: allocated(on("GPU-b", gib)), Reservations: reserved("p", on("GPU-a", gib))}, placement.Drift{Strays: []growth.PodUID{"p"}}},
+		"a stray":                     {placement.Records{Allocations: allocated(on("GPU-b", gib)), Reservations: reserved("p", on("GPU-a", gib))}, placement.Drift{Misplaced: []growth.PodUID{"p"}}},
 		"a stray that has served":     {placement.Records{Allocations: allocated(on("GPU-b", gib)), Bound: bound}, placement.Drift{}},
 		"bound without a reservation": {placement.Records{Bound: bound}, placement.Drift{Unreserved: []growth.PodUID{"p"}}},
 		"two on one GPU": {
 			placement.Records{Allocations: allocated(on("GPU-a", 20*gib)), Reservations: reserved("q", on("GPU-a", 8*gib))},
-			placement.Drift{Overdrawn: []growth.GPU{"GPU-a"}},
+			placement.Drift{OverCommitted: []growth.GPU{"GPU-a"}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.records.Inventory = bus.NodeGPUs{Unit: gib, GPUs: []bus.GPU{{UUID: "GPU-a", Memory: 24 * gib}, {UUID: "GPU-b", Memory: 24 * gib}}}
-			d := placement.Compare(placement.Take("n", tc.records), tc.records)
+			d := placement.FindDrift(placement.NewNode("n", tc.records), tc.records)
 			require.Equal(t, tc.want, d)
-			require.Equal(t, name == "nothing" || len(d.Strays)+len(d.Unreserved)+len(d.Overdrawn) == 0, d.None())
+			require.Equal(t, name == "nothing" || len(d.Misplaced)+len(d.Unreserved)+len(d.OverCommitted) == 0, d.Empty())
 		})
 	}
 }

@@ -13,20 +13,20 @@ type Records struct {
 	Inventory    bus.NodeGPUs
 	Allocations  map[growth.PodUID]bus.Allocation
 	Reservations map[growth.PodUID]bus.Reservation
-	// Bound are the pods that the API server says were bound here with their GPUs, and that still run.
-	Bound map[growth.PodUID]Bound
+	// BoundPod are the pods that the API server says were bound here with their GPUs, and that still run.
+	Bound map[growth.PodUID]BoundPod
 	// Sample returns a job's last observation.
 	Sample func(growth.PodUID) (bus.Sample, bool)
 }
 
-// Bound is what a bound pod's annotation and spec tell.
-type Bound struct {
+// BoundPod is what a bound pod's annotation and spec tell.
+type BoundPod struct {
 	GPUs    []growth.GPU
 	Request Request
 }
 
-// Take makes the node's books: who holds what, each pod once.
-func Take(name growth.NodeName, records Records) Node {
+// NewNode makes the node's books: who holds what, each pod once.
+func NewNode(name growth.NodeName, records Records) Node {
 	n := Node{Name: name, Unit: records.Inventory.Unit, GPUs: make([]GPU, 0, len(records.Inventory.GPUs))}
 	for i, g := range records.Inventory.GPUs {
 		n.GPUs = append(n.GPUs, GPU{UUID: g.UUID, Index: i, Memory: g.Memory, Healthy: g.Healthy})
@@ -77,7 +77,7 @@ func (r Records) held(pod growth.PodUID) []growth.GPUShare {
 		return merged(reservation.GPUs)
 	}
 	bound := r.Bound[pod]
-	memory, misfit := bound.Request.On(r.Inventory.Unit)
+	memory, misfit := bound.Request.MemoryPerGPU(r.Inventory.Unit)
 	if !misfit.Fits() {
 		return nil // kubelet will have refused it as well
 	}
@@ -95,8 +95,8 @@ func (r Records) asked(pod growth.PodUID, a bus.Allocation) bus.Reservation {
 	if !known {
 		return bus.Reservation{}
 	}
-	memory, _ := bound.Request.On(r.Inventory.Unit)
-	asked := bus.Reservation{Containers: bound.Request.Lasting()}
+	memory, _ := bound.Request.MemoryPerGPU(r.Inventory.Unit)
+	asked := bus.Reservation{Containers: bound.Request.ContainerRequests()}
 	for _, given := range a.GPUs() {
 		asked.GPUs = append(asked.GPUs, growth.GPUShare{GPU: given.GPU, Memory: memory})
 	}
@@ -136,7 +136,7 @@ func merged(lists ...[]growth.GPUShare) []growth.GPUShare {
 
 // observed reads a job's growth, activity and category. A job that nobody has heard of yet has all its learning before it.
 func observed(sample func(growth.PodUID) (bus.Sample, bool), pod growth.PodUID) Resident {
-	unknown := Resident{Growth: New, Activity: Busy}
+	unknown := Resident{Growth: NewJobGrowth, Activity: NewJobActivity}
 	if sample == nil {
 		return unknown
 	}
@@ -144,7 +144,7 @@ func observed(sample func(growth.PodUID) (bus.Sample, bool), pod growth.PodUID) 
 	if !ok || !s.Reported {
 		return unknown
 	}
-	activity := Busy
+	activity := NewJobActivity
 	if s.StepSeconds > 0 {
 		activity = growth.Share(1 - s.LoadSeconds/s.StepSeconds)
 	}

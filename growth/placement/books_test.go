@@ -23,8 +23,8 @@ func TestTakeCountsEachPodOnce(t *testing.T) {
 	planned := func(shares []growth.GPUShare, containers ...bus.ContainerRequest) map[growth.PodUID]bus.Reservation {
 		return map[growth.PodUID]bus.Reservation{"p": {GPUs: shares, Containers: containers}}
 	}
-	annotated := func(g ...growth.GPU) map[growth.PodUID]placement.Bound {
-		return map[growth.PodUID]placement.Bound{"p": {GPUs: g, Request: asks(8*gib, len(g), 8*len(g))}}
+	annotated := func(g ...growth.GPU) map[growth.PodUID]placement.BoundPod {
+		return map[growth.PodUID]placement.BoundPod{"p": {GPUs: g, Request: asks(8*gib, len(g), 8*len(g))}}
 	}
 	first, second := bus.ContainerRequest{Name: "a", Units: 8}, bus.ContainerRequest{Name: "b", Units: 4}
 	for name, tc := range map[string]struct {
@@ -60,7 +60,7 @@ func TestTakeCountsEachPodOnce(t *testing.T) {
 		"the second container waits, and the reservation has expired": {
 			records: placement.Records{
 				Allocations: given(bus.ContainerAllocation{Name: "a", GPUs: on("GPU-b", 8*gib)}),
-				Bound: map[growth.PodUID]placement.Bound{"p": {GPUs: []growth.GPU{"GPU-a"}, Request: placement.Request{
+				Bound: map[growth.PodUID]placement.BoundPod{"p": {GPUs: []growth.GPU{"GPU-a"}, Request: placement.Request{
 					Memory: 12 * gib, Count: 1, Containers: []placement.Container{{Name: "a", Units: 8}, {Name: "b", Units: 4}},
 				}}},
 			}, b: 12 * gib,
@@ -71,7 +71,7 @@ func TestTakeCountsEachPodOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.records.Inventory = inventory
-			n := placement.Take("n", tc.records)
+			n := placement.NewNode("n", tc.records)
 			require.Equal(t, []growth.GPU{"GPU-a", "GPU-b"}, []growth.GPU{n.GPUs[0].UUID, n.GPUs[1].UUID})
 			require.Equal(t, tc.a, n.GPUs[0].Used())
 			require.Equal(t, tc.b, n.GPUs[1].Used())
@@ -99,7 +99,7 @@ func TestResidentsGrowAsLastObserved(t *testing.T) {
 		"unknown": {Growth: 1, Activity: 1}, "silent": {Growth: 1, Activity: 1}, "busy": {Growth: 0.4, Activity: 0.75, Category: growth.Watching},
 		"converged": {Growth: 0, Activity: 1}, "mad": {Growth: 1, Activity: 0},
 	} {
-		n := placement.Take("n", placement.Records{
+		n := placement.NewNode("n", placement.Records{
 			Inventory:    bus.NodeGPUs{Unit: gib, GPUs: []bus.GPU{{UUID: "GPU-a", Memory: gib}, {UUID: "GPU-b", Memory: gib}}},
 			Reservations: map[growth.PodUID]bus.Reservation{pod: {GPUs: []growth.GPUShare{{GPU: "GPU-a", Memory: 1}, {GPU: "GPU-b", Memory: 1}}}},
 			Sample:       sample,

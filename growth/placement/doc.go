@@ -5,7 +5,7 @@
 //
 // # Books
 //
-// Take makes a Node from what the bus and the API server know. Memory on a GPU is held by
+// NewNode makes a Node from what the bus and the API server know. Memory on a GPU is held by
 //
 //	allocations                      what kubelet really gave
 //	∪ reservations                   for containers that kubelet has not reached yet

@@ -10,26 +10,26 @@ import (
 // Mismatch is where kubelet's allocations are not those that were meant. Kubelet has the last word, so that there is
 // nothing to repair: it is for people to know.
 type Mismatch struct {
-	// Elsewhere are the pods with a GPU that was not named for them: by their reservation or, where there was none any
+	// Misplaced are the pods with a GPU that was not named for them: by their reservation or, where there was none any
 	// more, by their Binding.
-	Elsewhere []growth.PodUID
-	// Unclaimed are the pods with an allocation of which the API server does not say that they were bound here with GPUs.
-	Unclaimed []growth.PodUID
+	Misplaced []growth.PodUID
+	// Unbound are the pods with an allocation of which the API server does not say that they were bound here with GPUs.
+	Unbound []growth.PodUID
 }
 
-// None tells whether every allocation is the one that was meant.
-func (m Mismatch) None() bool { return len(m.Elsewhere)+len(m.Unclaimed) == 0 }
+// Empty tells whether every allocation is the one that was meant.
+func (m Mismatch) Empty() bool { return len(m.Misplaced)+len(m.Unbound) == 0 }
 
-// Next finds the mismatches in a node's records, when m are those in the records before. An allocation is judged when it is
+// Update finds the mismatches in a node's records, when m are those in the records before. An allocation is judged when it is
 // first seen and as long as its reservation is there; later the Binding's annotation says nothing more, since the
 // coordinator has corrected it.
-func (m Mismatch) Next(before, now Records) Mismatch {
+func (m Mismatch) Update(before, now Records) Mismatch {
 	var next Mismatch
 	for pod, allocation := range now.Allocations {
 		reservation, reserved := now.Reservations[pod]
 		bound, known := now.Bound[pod]
 		judged := before.judged(pod) && len(before.Allocations[pod].Containers) == len(allocation.Containers)
-		elsewhere := slices.Contains(m.Elsewhere, pod)
+		elsewhere := slices.Contains(m.Misplaced, pod)
 		switch {
 		case reserved:
 			elsewhere = elsewhere || astray(allocation, reservation)
@@ -37,14 +37,14 @@ func (m Mismatch) Next(before, now Records) Mismatch {
 			elsewhere = elsewhere || astray(allocation, named(bound))
 		}
 		if elsewhere {
-			next.Elsewhere = append(next.Elsewhere, pod)
+			next.Misplaced = append(next.Misplaced, pod)
 		}
 		if !reserved && !known {
-			next.Unclaimed = append(next.Unclaimed, pod)
+			next.Unbound = append(next.Unbound, pod)
 		}
 	}
-	slices.Sort(next.Elsewhere)
-	slices.Sort(next.Unclaimed)
+	slices.Sort(next.Misplaced)
+	slices.Sort(next.Unbound)
 	return next
 }
 
@@ -56,7 +56,7 @@ func (r Records) judged(pod growth.PodUID) bool {
 }
 
 // named is the reservation that a Binding tells of.
-func named(b Bound) bus.Reservation {
+func named(b BoundPod) bus.Reservation {
 	var r bus.Reservation
 	for _, gpu := range b.GPUs {
 		r.GPUs = append(r.GPUs, growth.GPUShare{GPU: gpu})

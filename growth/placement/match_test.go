@@ -37,7 +37,7 @@ func TestMismatchesAreFoundAndRemembered(t *testing.T) {
 			for _, share := range shares(bound) {
 				gpus = append(gpus, share.GPU)
 			}
-			r.Bound = map[growth.PodUID]placement.Bound{"p": {GPUs: gpus}}
+			r.Bound = map[growth.PodUID]placement.BoundPod{"p": {GPUs: gpus}}
 		}
 		return r
 	}
@@ -71,17 +71,17 @@ func TestMismatchesAreFoundAndRemembered(t *testing.T) {
 			var m placement.Mismatch
 			var before placement.Records
 			for _, now := range tc.story {
-				m, before = m.Next(before, now), now
+				m, before = m.Update(before, now), now
 			}
 			var want placement.Mismatch
 			if tc.elsewhere {
-				want.Elsewhere = []growth.PodUID{"p"}
+				want.Misplaced = []growth.PodUID{"p"}
 			}
 			if tc.unclaimed {
-				want.Unclaimed = []growth.PodUID{"p"}
+				want.Unbound = []growth.PodUID{"p"}
 			}
 			require.Equal(t, want, m)
-			require.Equal(t, !tc.elsewhere && !tc.unclaimed, m.None())
+			require.Equal(t, !tc.elsewhere && !tc.unclaimed, m.Empty())
 		})
 	}
 }

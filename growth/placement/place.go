@@ -15,8 +15,8 @@ type Choice struct {
 }
 
 // Fit tells whether the request fits the node, without choosing.
-func Fit(n Node, r Request) Misfit {
-	memory, misfit := r.On(n.Unit)
+func Fit(n Node, r Request) Status {
+	memory, misfit := r.MemoryPerGPU(n.Unit)
 	if !misfit.Fits() {
 		return misfit
 	}
@@ -27,17 +27,17 @@ func Fit(n Node, r Request) Misfit {
 		}
 	}
 	if room >= r.Count {
-		return Misfit{}
+		return Status{}
 	}
 	return explain(n, memory, r.Count)
 }
 
 // Place chooses the best GPUs of the node, or says why the request does not fit.
-func Place(n Node, r Request, p Policy) (Choice, Misfit) {
+func Place(n Node, r Request, p Policy) (Choice, Status) {
 	if misfit := Fit(n, r); !misfit.Fits() {
 		return Choice{}, misfit
 	}
-	memory, _ := r.On(n.Unit)
+	memory, _ := r.MemoryPerGPU(n.Unit)
 	type option struct {
 		gpu   growth.GPU
 		worth Score
@@ -45,7 +45,7 @@ func Place(n Node, r Request, p Policy) (Choice, Misfit) {
 	var options []option
 	for _, g := range n.GPUs {
 		if g.Healthy && g.Free() >= memory {
-			options = append(options, option{g.UUID, p.Worth(g, memory, r.Count)})
+			options = append(options, option{g.UUID, p.Score(g, memory, r.Count)})
 		}
 	}
 	slices.SortFunc(options, func(a, b option) int {
@@ -56,16 +56,16 @@ func Place(n Node, r Request, p Policy) (Choice, Misfit) {
 		choice.GPUs = append(choice.GPUs, growth.GPUShare{GPU: o.gpu, Memory: memory})
 		choice.Score += o.worth / Score(r.Count)
 	}
-	return choice, Misfit{}
+	return choice, Status{}
 }
 
-// Rate is the score of the place that Place would choose. It names no GPU: thousands of nodes are rated for each that is chosen.
-func Rate(n Node, r Request, p Policy) (Score, Misfit) {
+// ScoreNode is the score of the place that Place would choose. It names no GPU: thousands of nodes are rated for each that is chosen.
+func ScoreNode(n Node, r Request, p Policy) (Score, Status) {
 	if r.Count != 1 {
 		choice, misfit := Place(n, r, p)
 		return choice.Score, misfit
 	}
-	memory, misfit := r.On(n.Unit)
+	memory, misfit := r.MemoryPerGPU(n.Unit)
 	if !misfit.Fits() {
 		return 0, misfit
 	}
@@ -75,19 +75,19 @@ func Rate(n Node, r Request, p Policy) (Score, Misfit) {
 		if !g.Healthy || g.Free() < memory {
 			continue
 		}
-		if worth := p.Worth(g, memory, 1); !room || cmp.Compare(worth, best) > 0 {
+		if worth := p.Score(g, memory, 1); !room || cmp.Compare(worth, best) > 0 {
 			best, room = worth, true
 		}
 	}
 	if !room {
 		return 0, explain(n, memory, 1)
 	}
-	return best, Misfit{}
+	return best, Status{}
 }
 
-// Keep confirms GPUs that were chosen before, if the request still fits there. The node is as it is without the job.
-func Keep(n Node, r Request, gpus []growth.GPUShare) bool {
-	memory, misfit := r.On(n.Unit)
+// StillFits confirms GPUs that were chosen before, if the request still fits there. The node is as it is without the job.
+func StillFits(n Node, r Request, gpus []growth.GPUShare) bool {
+	memory, misfit := r.MemoryPerGPU(n.Unit)
 	if !misfit.Fits() || len(gpus) != r.Count {
 		return false
 	}
@@ -105,7 +105,7 @@ func Keep(n Node, r Request, gpus []growth.GPUShare) bool {
 
 // explain says in which way a node that has no room has none, in the same words for nodes that are alike: the scheduler tells
 // the user each reason once, with how many nodes it holds for. Hopeless reasons come first: they are what to act on.
-func explain(n Node, memory growth.MiB, count int) Misfit {
+func explain(n Node, memory growth.MiB, count int) Status {
 	if len(n.GPUs) == 0 {
 		return hopeless("the node has no GPU")
 	}

@@ -95,7 +95,7 @@ func TestFit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			misfit := placement.Fit(tc.node, tc.request)
-			require.Equal(t, placement.Misfit{Reason: tc.reason, Hopeless: tc.hopeless}, misfit)
+			require.Equal(t, placement.Status{Reason: tc.reason, Unresolvable: tc.hopeless}, misfit)
 			_, again := placement.Place(tc.node, tc.request, placement.Spread{})
 			require.Equal(t, misfit, again, "Place and Fit agree")
 		})
@@ -114,7 +114,7 @@ func TestUnitsOfARequest(t *testing.T) {
 		"sidecars keep theirs":           {placement.Request{Memory: gib, Count: 1, Containers: []placement.Container{{Units: 2, Role: placement.Sidecar}, {Units: 3, Role: placement.Init}, {Units: 4}}}, 6 * gib},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, misfit := tc.request.On(gib)
+			got, misfit := tc.request.MemoryPerGPU(gib)
 			require.True(t, misfit.Fits(), misfit.Reason)
 			require.Equal(t, tc.want, got)
 		})
@@ -153,7 +153,7 @@ func TestPlace(t *testing.T) {
 		"spread: the emptiest":                                                       {"spread", []placement.GPU{gpu("GPU-a", 4*gib), gpu("GPU-b", 1*gib)}, 1, []growth.GPU{"GPU-b"}, 0.625},
 	} {
 		t.Run(name, func(t *testing.T) {
-			policy, err := placement.Named(tc.policy, interference.Prior())
+			policy, err := placement.NewPolicy(tc.policy, interference.Prior())
 			require.NoError(t, err)
 			choice, misfit := placement.Place(node(tc.gpus...), asks(8*gib, tc.count, 8*tc.count), policy)
 			require.True(t, misfit.Fits(), misfit.Reason)
@@ -163,12 +163,12 @@ func TestPlace(t *testing.T) {
 				chosen = append(chosen, share.GPU)
 			}
 			require.Equal(t, tc.want, chosen)
-			rated, _ := placement.Rate(node(tc.gpus...), asks(8*gib, tc.count, 8*tc.count), policy)
+			rated, _ := placement.ScoreNode(node(tc.gpus...), asks(8*gib, tc.count, 8*tc.count), policy)
 			require.Equal(t, choice.Score, rated)
 			require.InDelta(t, tc.score, float64(choice.Score), 0.001)
 		})
 	}
-	_, err := placement.Named("fastest", interference.Prior())
+	_, err := placement.NewPolicy("fastest", interference.Prior())
 	require.EqualError(t, err, `policy "fastest" is none of growth, specon, iadeep, binpack, spread`)
 }
 
@@ -182,20 +182,20 @@ func TestEveryPolicyGivesItsReason(t *testing.T) {
 		"binpack": "20GiB of 24GiB used with the pod",
 		"spread":  "4GiB of 24GiB free with the pod",
 	}
-	for _, name := range placement.Names() {
-		policy, err := placement.Named(name, interference.Prior())
+	for _, name := range placement.PolicyNames() {
+		policy, err := placement.NewPolicy(name, interference.Prior())
 		require.NoError(t, err)
-		require.Equal(t, reasons[name], policy.Reason(crowded, 8*gib, 1), name)
+		require.Equal(t, reasons[name], policy.Explain(crowded, 8*gib, 1), name)
 	}
 	alone := placement.MarginalGrowth{Interference: interference.Prior()}
-	require.Equal(t, "+1.00 growth: alone on the GPU", alone.Reason(gpu("GPU-a"), 8*gib, 1))
+	require.Equal(t, "+1.00 growth: alone on the GPU", alone.Explain(gpu("GPU-a"), 8*gib, 1))
 }
 
 // TestCautionCosts has two models that expect the same. The one that is less sure makes a shared place worth less.
 func TestCautionCosts(t *testing.T) {
 	worth := func(deviation growth.Slowdown) placement.Score {
 		policy := placement.MarginalGrowth{Interference: interference.Model{Contention: 0.3, Deviation: deviation}}
-		return policy.Worth(gpu("GPU-a", gib), gib, 1)
+		return policy.Score(gpu("GPU-a", gib), gib, 1)
 	}
 	require.Less(t, worth(0.2), worth(0))
 }
@@ -218,7 +218,7 @@ func TestPoints(t *testing.T) {
 		"only what is no number":                   {[]placement.Score{nan}, []int64{0}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var scale placement.Scale
+			var scale placement.Normalizer
 			for _, s := range tc.scores {
 				scale.Add(s)
 			}
@@ -244,7 +244,7 @@ func TestKeep(t *testing.T) {
 		"nothing":          {nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, tc.kept, placement.Keep(n, asks(8*gib, 1, 8), tc.gpus))
+			require.Equal(t, tc.kept, placement.StillFits(n, asks(8*gib, 1, 8), tc.gpus))
 		})
 	}
 }

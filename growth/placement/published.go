@@ -11,14 +11,14 @@ import (
 // memory, where the paper ranks by an undefined consumption of resources.
 type SpeCon struct{}
 
-// Worth is 1 on an empty GPU and 1/2 beside one job that progresses.
-func (SpeCon) Worth(g GPU, _ growth.MiB, _ int) Score {
+// Score is 1 on an empty GPU and 1/2 beside one job that progresses.
+func (SpeCon) Score(g GPU, _ growth.MiB, _ int) Score {
 	const less = 1e-6 // than any difference between two counts
 	return Score(1/(1+counted(g)/2) - less*float64(g.Used())/float64(max(1, g.Memory)))
 }
 
-// Reason names the weighted count.
-func (SpeCon) Reason(g GPU, _ growth.MiB, _ int) string {
+// Explain names the weighted count.
+func (SpeCon) Explain(g GPU, _ growth.MiB, _ int) string {
 	return fmt.Sprintf("weighted count %g: %d there already, 2 for each that progresses, 1.5 watched, 1 converged", counted(g), len(g.Residents))
 }
 
@@ -46,19 +46,19 @@ func weight(c growth.Category) float64 {
 // job types and takes a constant for sets it does not know; here they are predicted like those of the growth policy.
 type IADeep struct{ Interference Predictor }
 
-// Worth is 1 on an empty GPU and falls with the sum of all increases.
-func (p IADeep) Worth(g GPU, _ growth.MiB, _ int) Score { return Score(1 / (1 + p.increase(g))) }
+// Score is 1 on an empty GPU and falls with the sum of all increases.
+func (p IADeep) Score(g GPU, _ growth.MiB, _ int) Score { return Score(1 / (1 + p.increase(g))) }
 
-// Reason names the sum of increases.
-func (p IADeep) Reason(g GPU, _ growth.MiB, _ int) string {
+// Explain names the sum of increases.
+func (p IADeep) Explain(g GPU, _ growth.MiB, _ int) string {
 	return fmt.Sprintf("%.2f: how much longer the steps of %d jobs take, in sum", p.increase(g), len(g.Residents)+1)
 }
 
 func (p IADeep) increase(g GPU) growth.Slowdown {
 	crowd := activity(g)
-	increase := p.Interference.Slowdown(Busy, crowd).Cautious() - 1
+	increase := p.Interference.Slowdown(NewJobActivity, crowd).Cautious() - 1
 	for _, r := range g.Residents {
-		increase += p.Interference.Slowdown(r.Activity, crowd-r.Activity+Busy).Cautious() - 1
+		increase += p.Interference.Slowdown(r.Activity, crowd-r.Activity+NewJobActivity).Cautious() - 1
 	}
 	return increase
 }

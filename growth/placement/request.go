@@ -35,8 +35,8 @@ const (
 	Init
 )
 
-// On is the memory that the request holds on each GPU of a node that accounts in units, or why it can not be had.
-func (r Request) On(unit growth.MiB) (growth.MiB, Misfit) {
+// MemoryPerGPU is the memory that the request holds on each GPU of a node that accounts in units, or why it can not be had.
+func (r Request) MemoryPerGPU(unit growth.MiB) (growth.MiB, Status) {
 	if unit <= 0 {
 		return 0, hopeless("the node publishes no unit of GPU memory")
 	}
@@ -52,7 +52,7 @@ func (r Request) On(unit growth.MiB) (growth.MiB, Misfit) {
 		return 0, hopeless("GPU memory: %s asked, but the containers' limits are %d units of %s: the admission policy and the node disagree about the unit",
 			r.Memory, units, unit)
 	}
-	return held, Misfit{}
+	return held, Status{}
 }
 
 // Shape is all of a request that a place depends on: requests of one shape fit, and are worth, the same everywhere.
@@ -80,28 +80,28 @@ func (r Request) peak() int {
 
 func ceil(a, b int) int { return (a + b - 1) / b }
 
-// Misfit says why a request does not fit a node. The zero value means that it does.
-type Misfit struct {
-	// Reason is a sentence for the user.
+// Status says why a request does not fit a node. The zero value means that it does.
+type Status struct {
+	// Explain is a sentence for the user.
 	Reason string
-	// Hopeless says that no job's leaving would change it.
-	Hopeless bool
+	// Unresolvable says that no job's leaving would change it.
+	Unresolvable bool
 }
 
 // Fits tells whether there is nothing against it.
-func (m Misfit) Fits() bool { return m.Reason == "" }
+func (m Status) Fits() bool { return m.Reason == "" }
 
-func hopeless(format string, args ...any) Misfit {
-	return Misfit{Reason: fmt.Sprintf(format, args...), Hopeless: true}
+func hopeless(format string, args ...any) Status {
+	return Status{Reason: fmt.Sprintf(format, args...), Unresolvable: true}
 }
 
-func crowded(format string, args ...any) Misfit {
-	return Misfit{Reason: fmt.Sprintf(format, args...)}
+func crowded(format string, args ...any) Status {
+	return Status{Reason: fmt.Sprintf(format, args...)}
 }
 
-// Lasting lists what the containers that stay will ask kubelet for. Ordinary init containers are left out: their devices
+// ContainerRequests lists what the containers that stay will ask kubelet for. Ordinary init containers are left out: their devices
 // pass on to the containers after them, and kubelet does not list them.
-func (r Request) Lasting() []bus.ContainerRequest {
+func (r Request) ContainerRequests() []bus.ContainerRequest {
 	var lasting []bus.ContainerRequest
 	for _, c := range r.Containers {
 		if c.Role != Init {

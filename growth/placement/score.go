@@ -8,19 +8,19 @@ type Score float64
 // MaxPoints is the top of the extender API's range.
 const MaxPoints = 10
 
-// Scale turns the scores of all places that a job could go to into points: the best place gets MaxPoints, a place worth half
+// Normalizer turns the scores of all places that a job could go to into points: the best place gets MaxPoints, a place worth half
 // of it half of them, and one that is worth nothing, or less than that, none. Where all places are bad the worst of them
 // gets none. The zero value is an empty scale.
 //
 // Points are relative because a full cluster is where choosing well matters most: there all scores lie close together, and
 // rounded by themselves they would all be the same.
-type Scale struct {
+type Normalizer struct {
 	best, worst Score
 	started     bool
 }
 
 // Add takes a score into account.
-func (s *Scale) Add(score Score) {
+func (s *Normalizer) Add(score Score) {
 	if !score.known() {
 		return
 	}
@@ -32,7 +32,7 @@ func (s *Scale) Add(score Score) {
 }
 
 // Points are those of one of the scores that were added.
-func (s Scale) Points(score Score) int64 {
+func (s Normalizer) Points(score Score) int64 {
 	if !score.known() || !s.started {
 		return 0
 	}

@@ -21,7 +21,7 @@ func TestPlaceAgainstEverySet(t *testing.T) {
 		count := 1 + dice.IntN(3)
 		r := asks(4*gib, count, 4*count)
 		choice, misfit := placement.Place(n, r, policy)
-		score, unfit := placement.Rate(n, r, policy)
+		score, unfit := placement.ScoreNode(n, r, policy)
 		require.Equal(t, misfit, unfit)
 		require.Equal(t, choice.Score, score, "rated as it would be chosen")
 		best, found := bestSet(n, count, 4*gib)
@@ -60,7 +60,7 @@ func gain(n placement.Node, shares []growth.GPUShare, count int) float64 {
 	for _, share := range shares {
 		for _, g := range n.GPUs {
 			if g.UUID == share.GPU {
-				newcomer := placement.Resident{Growth: placement.New / growth.Growth(count), Activity: placement.Busy}
+				newcomer := placement.Resident{Growth: placement.NewJobGrowth / growth.Growth(count), Activity: placement.NewJobActivity}
 				change += total(append(append([]placement.Resident{}, g.Residents...), newcomer)) - total(g.Residents)
 			}
 		}

@@ -10,8 +10,8 @@ import (
 
 // Choose returns the plan that makes room for the request and loses least, or says why no eviction would make any. jobs are all
 // that may be evicted, dry those of them that the scheduler's dry run chose.
-func Choose(n placement.Node, r placement.Request, jobs, dry []Job, allowed Allowed) (Plan, placement.Misfit) {
-	memory, misfit := r.On(n.Unit)
+func Choose(n placement.Node, r placement.Request, jobs, dry []Job, allowed DisruptionsAllowed) (Plan, placement.Status) {
+	memory, misfit := r.MemoryPerGPU(n.Unit)
 	if misfit.Fits() {
 		misfit = placement.Fit(without(n, jobs), r)
 	}
@@ -25,7 +25,7 @@ func Choose(n placement.Node, r placement.Request, jobs, dry []Job, allowed Allo
 			best = &plan
 		}
 	}
-	return *best, placement.Misfit{}
+	return *best, placement.Status{}
 }
 
 type chooser struct {
@@ -33,7 +33,7 @@ type chooser struct {
 	request   placement.Request
 	memory    growth.MiB
 	jobs, dry []Job
-	allowed   Allowed
+	allowed   DisruptionsAllowed
 }
 
 // options are sets of victims of which each makes room. There is at least one.

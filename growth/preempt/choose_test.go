@@ -67,7 +67,7 @@ func names(jobs []preempt.Job) []string {
 
 func TestChoose(t *testing.T) {
 	old, young := job("old", 0, 1), job("young", 0, 1)
-	old.Since, young.Since = time.Unix(1, 0), time.Unix(2, 0)
+	old.Created, young.Created = time.Unix(1, 0), time.Unix(2, 0)
 	guarded := func(j preempt.Job, budgets ...preempt.Budget) preempt.Job { j.Budgets = budgets; return j }
 	fed := func(j preempt.Job, cpu growth.MilliCPU) preempt.Job { j.CPU = cpu; return j }
 	elsewhere := []held{on(job("y", 9, 1), 8, "GPU-b"), on(job("z", 9, 1), 8, "GPU-c")}
@@ -76,7 +76,7 @@ func TestChoose(t *testing.T) {
 		memory  int
 		count   int
 		dry     []string
-		allowed preempt.Allowed
+		allowed preempt.DisruptionsAllowed
 		victims []string
 		misfit  string
 	}{
@@ -109,7 +109,7 @@ func TestChoose(t *testing.T) {
 		},
 		"a budget may be used up": {
 			jobs:    append([]held{on(guarded(job("guarded", 0, 0), "b"), 8, "GPU-a")}, on(job("free", 3, 1), 8, "GPU-b"), elsewhere[1]),
-			allowed: preempt.Allowed{"b": 1}, memory: 8, dry: []string{"guarded"}, victims: []string{"guarded"},
+			allowed: preempt.DisruptionsAllowed{"b": 1}, memory: 8, dry: []string{"guarded"}, victims: []string{"guarded"},
 		},
 		"where every way violates a budget, the one with the fewest": {
 			jobs: append([]held{on(guarded(job("a1", 0, 0), "b"), 4, "GPU-a"), on(guarded(job("a2", 0, 0), "b"), 4, "GPU-a")},
@@ -156,7 +156,7 @@ func TestViolationsAreCountedBeyondWhatIsAllowed(t *testing.T) {
 		{Pod: "p", Budgets: []preempt.Budget{"b"}}, {Pod: "q", Budgets: []preempt.Budget{"b", "c"}}, {Pod: "r", Budgets: []preempt.Budget{"c"}}, {Pod: "s"},
 	}
 	for allowed, want := range map[int]int{0: 3, 1: 2, 2: 0} {
-		require.Equal(t, want, preempt.Allowed{"b": allowed, "c": allowed}.Violations(jobs), "%d allowed", allowed)
+		require.Equal(t, want, preempt.DisruptionsAllowed{"b": allowed, "c": allowed}.Violations(jobs), "%d allowed", allowed)
 	}
 }
 

@@ -13,8 +13,8 @@ type Job struct {
 	Pod      growth.PodUID
 	Priority int32
 	// Growth is what the job would lose, Since when it was made: of equals the younger goes.
-	Growth growth.Growth
-	Since  time.Time
+	Growth  growth.Growth
+	Created time.Time
 	// CPU and Memory are what it holds of its node beside the GPU.
 	CPU    growth.MilliCPU
 	Memory growth.MiB
@@ -25,21 +25,21 @@ type Job struct {
 // Budget names a disruption budget.
 type Budget string
 
-// Allowed says how many more disruptions each budget allows. A budget that it does not list allows none.
-type Allowed map[Budget]int
+// DisruptionsAllowed says how many more disruptions each budget allows. A budget that it does not list allows none.
+type DisruptionsAllowed map[Budget]int
 
 // dearest orders jobs by what is kept first. It is total: no two jobs are equal.
 func dearest(a, b Job) int {
 	return cmp.Or(
 		-cmp.Compare(a.Priority, b.Priority),
 		-cmp.Compare(a.Growth, b.Growth),
-		a.Since.Compare(b.Since),
+		a.Created.Compare(b.Created),
 		cmp.Compare(a.Pod, b.Pod),
 	)
 }
 
 // violating tells which of the victims, dearest first, are beyond what their budgets allow.
-func (a Allowed) violating(victims []Job) map[growth.PodUID]bool {
+func (a DisruptionsAllowed) violating(victims []Job) map[growth.PodUID]bool {
 	used, beyond := map[Budget]int{}, map[growth.PodUID]bool{}
 	for _, job := range victims {
 		for _, budget := range job.Budgets {
@@ -52,6 +52,6 @@ func (a Allowed) violating(victims []Job) map[growth.PodUID]bool {
 }
 
 // Violations counts the victims that are beyond what their budgets allow.
-func (a Allowed) Violations(victims []Job) int {
+func (a DisruptionsAllowed) Violations(victims []Job) int {
 	return len(a.violating(slices.SortedFunc(slices.Values(victims), dearest)))
 }

@@ -15,7 +15,7 @@ type Plan struct {
 	Growth     growth.Growth
 }
 
-func (a Allowed) plan(victims []Job) Plan {
+func (a DisruptionsAllowed) plan(victims []Job) Plan {
 	victims = slices.SortedFunc(slices.Values(victims), dearest)
 	p := Plan{Victims: victims, Violations: a.Violations(victims)}
 	for _, job := range victims {

@@ -28,7 +28,7 @@ func TestSchedulesAreTheStudys(t *testing.T) {
 		for j, job := range s.Jobs {
 			require.LessOrEqual(t, job.Arrival, 100*time.Second)
 			require.True(t, j == 0 || s.Jobs[j-1].Arrival <= job.Arrival)
-			asked, err := gpushare.Memory(job.GPUMemory)
+			asked, err := gpushare.ParseMemory(job.GPUMemory)
 			require.NoError(t, err)
 			memory += int64(asked)
 		}

@@ -40,7 +40,7 @@ func Reading(jobs workload.Workload, submitted int, s Sight) timeline.Reading {
 	}
 	for i, job := range jobs {
 		row := timeline.Job{Name: job.Name, Kind: job.Kind, Steps: int64(job.Steps), State: timeline.Expected}
-		row.GPUMemory, _ = gpushare.Memory(job.GPUMemory)
+		row.GPUMemory, _ = gpushare.ParseMemory(job.GPUMemory)
 		if pod, ok := pods[job.Name]; ok {
 			fromPod(&row, pod)
 			if seen, ok := samples[growth.PodUID(pod.UID)]; ok {

@@ -49,7 +49,7 @@ func columns() []column {
 		{"batch_size", func(v string, j *Job) error { return whole(v, maxBatch, &j.Batch) }},
 		{"gpu_mem", func(v string, j *Job) error {
 			j.GPUMemory = v
-			if _, err := gpushare.Memory(v); err != nil {
+			if _, err := gpushare.ParseMemory(v); err != nil {
 				return fmt.Errorf("%q %w", v, err)
 			}
 			return nil

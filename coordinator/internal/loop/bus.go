@@ -14,9 +14,9 @@ func (l *Loop) FollowAllocations(ctx context.Context, b Watcher, node growth.Nod
 	mirror := bus.Mirror[bus.Allocation]{Decode: func(e bus.Entry) (bus.Allocation, error) {
 		return bus.Decode[bus.Allocation](e.Value)
 	}}
-	for batch := range b.Watch(ctx, bus.AllocationsOn(node)) {
+	for batch := range b.Watch(ctx, bus.AllocationsPrefix(node)) {
 		view := mirror.Apply(batch)
-		l.unread(batch, view.Refused)
+		l.unread(batch, view.Undecodable)
 		l.post(func() {
 			l.allocations = view
 			l.syncSlots()
@@ -36,7 +36,7 @@ func (l *Loop) FollowJobs(ctx context.Context, b Watcher, node growth.NodeName) 
 	for batch := range b.Watch(ctx, bus.Jobs) {
 		advice, samples := parted(batch)
 		view := mirror.Apply(advice)
-		l.unread(advice, view.Refused)
+		l.unread(advice, view.Undecodable)
 		var past []bus.Sample
 		if first && batch.Reset {
 			past, first = ours(samples, node), false

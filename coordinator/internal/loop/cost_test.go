@@ -207,7 +207,7 @@ type writes struct {
 	by map[string]int
 }
 
-func (w *writes) Put(_ context.Context, key string, _ []byte, _ bus.Life, _ ...bus.Guard) (bus.Revision, error) {
+func (w *writes) Put(_ context.Context, key string, _ []byte, _ bus.Lifetime, _ ...bus.Guard) (bus.Revision, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.by[key]++

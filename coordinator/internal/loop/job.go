@@ -23,7 +23,7 @@ import (
 // job is what the loop knows about one running pod.
 type job struct {
 	pod     pods.Pod
-	wish    gpushare.Wish
+	wish    gpushare.Spec
 	arrived time.Time
 
 	// Progress.

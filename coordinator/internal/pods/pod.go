@@ -108,7 +108,7 @@ func began(p *corev1.Pod) time.Time {
 }
 
 // Ours tells whether a pod asks for a share of a GPU.
-func Ours(p *corev1.Pod) bool { return gpushare.Asks(p.Annotations) }
+func Ours(p *corev1.Pod) bool { return gpushare.RequestsShare(p.Annotations) }
 
 // refusal is what kubelet says of the resize that stands, not of one before.
 func refusal(p *corev1.Pod) Refusal {

@@ -33,7 +33,7 @@ type counted struct {
 	writes int
 }
 
-func (c *counted) Put(ctx context.Context, key string, value []byte, life bus.Life, guards ...bus.Guard) (bus.Revision, error) {
+func (c *counted) Put(ctx context.Context, key string, value []byte, life bus.Lifetime, guards ...bus.Guard) (bus.Revision, error) {
 	c.mu.Lock()
 	c.writes++
 	c.mu.Unlock()

@@ -19,7 +19,7 @@ const (
 
 // Bus is the part of the bus that is written to.
 type Bus interface {
-	Put(ctx context.Context, key string, value []byte, life bus.Life, guards ...bus.Guard) (bus.Revision, error)
+	Put(ctx context.Context, key string, value []byte, life bus.Lifetime, guards ...bus.Guard) (bus.Revision, error)
 	Delete(ctx context.Context, key string, guards ...bus.Guard) error
 }
 
@@ -144,7 +144,7 @@ func (r *Records) write(ctx context.Context, key string, value []byte) error {
 	if value == nil {
 		return r.bus.Delete(ctx, key)
 	}
-	_, err := r.bus.Put(ctx, key, value, bus.WhileAlive)
+	_, err := r.bus.Put(ctx, key, value, bus.Ephemeral)
 	return err
 }
 

@@ -71,7 +71,7 @@ func (a Announcer) publish(ctx context.Context, devices []gpu.Device, heard bool
 	}
 	ctx, cancel := context.WithTimeout(ctx, announceWithin)
 	defer cancel()
-	_, err = a.Bus.Put(ctx, bus.GPUsKey(a.Node), value, bus.WhileAlive)
+	_, err = a.Bus.Put(ctx, bus.GPUsKey(a.Node), value, bus.Ephemeral)
 	return err
 }
 

@@ -39,8 +39,8 @@ func (l *Ledger) Run(ctx context.Context) error {
 
 // Follow mirrors this node's allocations and reservations until ctx ends.
 func (l *Ledger) Follow(ctx context.Context) error {
-	allocations := l.Bus.Watch(ctx, bus.AllocationsOn(l.Node))
-	reservations := l.Bus.Watch(ctx, bus.ReservationsOn(l.Node))
+	allocations := l.Bus.Watch(ctx, bus.AllocationsPrefix(l.Node))
+	reservations := l.Bus.Watch(ctx, bus.ReservationsPrefix(l.Node))
 	for allocations != nil || reservations != nil {
 		select {
 		case batch, ok := <-allocations:
@@ -48,7 +48,7 @@ func (l *Ledger) Follow(ctx context.Context) error {
 				allocations = nil
 				continue
 			}
-			l.refused(l.allocations.Apply(batch).Refused)
+			l.refused(l.allocations.Apply(batch).Undecodable)
 			l.Metrics.BusUp.Set(up(batch.Err))
 			l.rouse()
 		case batch, ok := <-reservations:
@@ -56,7 +56,7 @@ func (l *Ledger) Follow(ctx context.Context) error {
 				reservations = nil
 				continue
 			}
-			l.refused(l.reservations.Apply(batch).Refused)
+			l.refused(l.reservations.Apply(batch).Undecodable)
 		}
 	}
 	return nil

@@ -39,7 +39,7 @@ type Slots interface {
 
 // Bus is the part of the state bus in use.
 type Bus interface {
-	Put(ctx context.Context, key string, value []byte, life bus.Life, guards ...bus.Guard) (bus.Revision, error)
+	Put(ctx context.Context, key string, value []byte, life bus.Lifetime, guards ...bus.Guard) (bus.Revision, error)
 	Delete(ctx context.Context, key string, guards ...bus.Guard) error
 	Watch(ctx context.Context, prefix string) <-chan bus.Batch
 }

@@ -38,7 +38,7 @@ func ParseEmulated(value string, node growth.NodeName) (Emulated, bool, error) {
 	if !ok || err != nil || n < 1 || n > maxEmulated {
 		return Emulated{}, true, fmt.Errorf("%q: write emulated:<count>x<memory>, such as emulated:2x24GiB, with 1 to %d GPUs", value, maxEmulated)
 	}
-	mib, err := gpushare.Memory(strings.TrimSuffix(memory, "B"))
+	mib, err := gpushare.ParseMemory(strings.TrimSuffix(memory, "B"))
 	if err != nil {
 		return Emulated{}, true, fmt.Errorf("%q: %q %w", value, memory, err)
 	}

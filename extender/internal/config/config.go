@@ -90,7 +90,7 @@ func Parse(arguments []string) (Config, error) {
 
 // Validate names everything that makes no sense.
 func (s Config) Validate() error {
-	_, policy := placement.Named(s.Policy, interference.Prior())
+	_, policy := placement.NewPolicy(s.Policy, interference.Prior())
 	_, level := s.Level()
 	problems := []error{address("listen", s.Listen), s.TLS.Validate(), address("health-listen", s.HealthListen), policy, level}
 	if !s.TLS.Given() && !loopback(s.Listen) {

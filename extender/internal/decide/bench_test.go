@@ -48,7 +48,7 @@ func BenchmarkBind(b *testing.B) {
 	keeper.Step(view.OnNodes(bus.Batch{Reset: true, Revision: revision, Entries: entries}))
 	keeper.Step(view.OnJobs(bus.Batch{Reset: true, Revision: revision}))
 	keeper.Step(view.Informed())
-	policy, err := placement.Named("growth", interference.Prior())
+	policy, err := placement.NewPolicy("growth", interference.Prior())
 	if err != nil {
 		b.Fatal(err)
 	}

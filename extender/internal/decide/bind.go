@@ -157,5 +157,5 @@ func joined(gpus []growth.GPU) string {
 
 // reservation is what is written for a pod.
 func reservation(pod request.Pod, gpus []growth.GPUShare) bus.Reservation {
-	return bus.Reservation{Pod: pod.Ref, Created: pod.Created, GPUs: gpus, Containers: pod.Request.Lasting()}
+	return bus.Reservation{Pod: pod.Ref, Created: pod.Created, GPUs: gpus, Containers: pod.Request.ContainerRequests()}
 }

@@ -52,12 +52,12 @@ type Decider struct {
 	Decisions Diary
 
 	own     ledger.Own
-	misfits slates[*placement.Misfit]
+	misfits slates[*placement.Status]
 	scores  slates[placement.Score]
 	points  slates[int8]
 }
 
-func fit(here *view.Node, pod request.Pod) placement.Misfit {
+func fit(here *view.Node, pod request.Pod) placement.Status {
 	n, misfit := site(here, pod)
 	if !misfit.Fits() {
 		return misfit
@@ -66,29 +66,29 @@ func fit(here *view.Node, pod request.Pod) placement.Misfit {
 }
 
 // site is the node as it would be without the pod, or what stands against placing the pod there at all.
-func site(here *view.Node, pod request.Pod) (placement.Node, placement.Misfit) {
+func site(here *view.Node, pod request.Pod) (placement.Node, placement.Status) {
 	switch {
 	case pod.Nonsense != nil:
-		return placement.Node{}, placement.Misfit{Reason: pod.Nonsense.Error(), Hopeless: true}
+		return placement.Node{}, placement.Status{Reason: pod.Nonsense.Error(), Unresolvable: true}
 	case here == nil:
-		return placement.Node{}, placement.Misfit{Reason: "nothing is known about the node yet", Hopeless: true}
+		return placement.Node{}, placement.Status{Reason: "nothing is known about the node yet", Unresolvable: true}
 	case here.Obstacle != "":
-		return placement.Node{}, placement.Misfit{Reason: here.Obstacle, Hopeless: true}
+		return placement.Node{}, placement.Status{Reason: here.Obstacle, Unresolvable: true}
 	}
-	return here.Expected().Without(pod.Ref.UID), placement.Misfit{}
+	return here.Expected().Without(pod.Ref.UID), placement.Status{}
 }
 
 // place is where on a node a pod would go, and how good that is among all that were compared.
 type place struct {
 	choice placement.Choice
-	misfit placement.Misfit
+	misfit placement.Status
 	points int64
 }
 
 // places compares the nodes.
 func places(nodes []*view.Node, pod request.Pod, policy placement.Policy) []place {
 	found := make([]place, len(nodes))
-	var scale placement.Scale
+	var scale placement.Normalizer
 	for i, here := range nodes {
 		n, misfit := site(here, pod)
 		if misfit.Fits() {

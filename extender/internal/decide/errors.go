@@ -34,7 +34,7 @@ func Outcome(err error) string {
 		err  error
 		word string
 	}{
-		{nil, "bound"}, {ErrNoRoom, "no_room"}, {ErrOvertaken, "overtaken"}, {ErrAway, "bus_away"}, {ledger.ErrFull, "bus_away"}, {placement.ErrOverdrawn, "unbalanced"},
+		{nil, "bound"}, {ErrNoRoom, "no_room"}, {ErrOvertaken, "overtaken"}, {ErrAway, "bus_away"}, {ledger.ErrFull, "bus_away"}, {placement.ErrOverCommitted, "unbalanced"},
 		{ErrGone, "gone"}, {ErrElsewhere, "elsewhere"}, {ErrRefused, "refused"},
 	} {
 		if errors.Is(err, known.err) {

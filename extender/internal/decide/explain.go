@@ -75,7 +75,7 @@ func (d *Decider) Explain(namespace, name string) (Explanation, bool) {
 	for i, here := range p.filtered.nodes() {
 		if name := p.filtered.name(i); !rated[name] {
 			misfit := fit(here, p.pod)
-			e.Nodes = append(e.Nodes, ExplainedNode{Node: name, Unfit: misfit.Reason, Hopeless: misfit.Hopeless})
+			e.Nodes = append(e.Nodes, ExplainedNode{Node: name, Unfit: misfit.Reason, Hopeless: misfit.Unresolvable})
 		}
 	}
 	slices.SortFunc(e.Nodes, func(a, b ExplainedNode) int {
@@ -106,14 +106,14 @@ func rank(n ExplainedNode) int {
 
 func (d *Decider) explain(name string, here *view.Node, pod request.Pod, found place) ExplainedNode {
 	if !found.misfit.Fits() {
-		return ExplainedNode{Node: name, Unfit: found.misfit.Reason, Hopeless: found.misfit.Hopeless}
+		return ExplainedNode{Node: name, Unfit: found.misfit.Reason, Hopeless: found.misfit.Unresolvable}
 	}
 	e := ExplainedNode{Node: name, Scored: true, Points: found.points, Score: found.choice.Score}
 	n := here.Without(pod.Ref.UID)
 	for _, share := range found.choice.GPUs {
 		for _, g := range n.GPUs {
 			if g.UUID == share.GPU {
-				e.GPUs = append(e.GPUs, ExplainedGPU{GPU: g.UUID, Why: d.Policy.Reason(g, share.Memory, pod.Request.Count)})
+				e.GPUs = append(e.GPUs, ExplainedGPU{GPU: g.UUID, Why: d.Policy.Explain(g, share.Memory, pod.Request.Count)})
 			}
 		}
 	}

@@ -12,9 +12,9 @@ import (
 // about them.
 type Filtered struct {
 	Nodes   []string
-	Misfits []*placement.Misfit
+	Misfits []*placement.Status
 
-	from *slates[*placement.Misfit]
+	from *slates[*placement.Status]
 }
 
 // Release says that the misfits are not needed any more: their list is used again.
@@ -39,7 +39,7 @@ func (f Filtered) Fit() []string {
 func (f Filtered) Refused(hopelessly bool) map[string]string {
 	refused := map[string]string{}
 	for i, misfit := range f.Misfits {
-		if misfit != nil && misfit.Hopeless == hopelessly {
+		if misfit != nil && misfit.Unresolvable == hopelessly {
 			refused[f.Nodes[i]] = misfit.Reason
 		}
 	}

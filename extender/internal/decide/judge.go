@@ -42,7 +42,7 @@ func (j *judge) afresh(here *view.Node) view.Verdict {
 	if !misfit.Fits() {
 		return view.Verdict{Misfit: new(misfit)}
 	}
-	score, misfit := placement.Rate(n, j.pod.Request, j.question.Policy)
+	score, misfit := placement.ScoreNode(n, j.pod.Request, j.question.Policy)
 	if !misfit.Fits() {
 		return view.Verdict{Misfit: new(misfit)}
 	}

@@ -124,9 +124,9 @@ func (d *Decider) correct(snapshot *view.Snapshot, asked request.Pod, c Candidat
 }
 
 // evictable lists who holds GPU memory on the node and matters less than the pod, and what their budgets allow.
-func (d *Decider) evictable(snapshot *view.Snapshot, here *view.Node, asked request.Pod) ([]preempt.Job, preempt.Allowed, error) {
+func (d *Decider) evictable(snapshot *view.Snapshot, here *view.Node, asked request.Pod) ([]preempt.Job, preempt.DisruptionsAllowed, error) {
 	var jobs []preempt.Job
-	allowed := preempt.Allowed{}
+	allowed := preempt.DisruptionsAllowed{}
 	seen := map[growth.PodUID]bool{}
 	for _, g := range here.GPUs {
 		for _, r := range g.Residents {
@@ -136,7 +136,7 @@ func (d *Decider) evictable(snapshot *view.Snapshot, here *view.Node, asked requ
 			}
 			seen[r.Pod] = true
 			job := preempt.Job{
-				Pod: r.Pod, Priority: pod.Priority, Growth: left(snapshot, r.Pod), Since: pod.Created, CPU: pod.CPU, Memory: pod.Memory,
+				Pod: r.Pod, Priority: pod.Priority, Growth: left(snapshot, r.Pod), Created: pod.Created, CPU: pod.CPU, Memory: pod.Memory,
 			}
 			budgets, err := d.guards(*pod, allowed)
 			if err != nil {
@@ -153,14 +153,14 @@ func (d *Decider) evictable(snapshot *view.Snapshot, here *view.Node, asked requ
 func left(snapshot *view.Snapshot, pod growth.PodUID) growth.Growth {
 	s, known := snapshot.Sample(pod)
 	if !known || !s.Reported {
-		return placement.New
+		return placement.NewJobGrowth
 	}
 	return s.Growth
 }
 
 // guards names the budgets that select the pod, and notes what they allow. A pod that is being disrupted already is counted by
 // its budget no more.
-func (d *Decider) guards(pod request.Pod, allowed preempt.Allowed) ([]preempt.Budget, error) {
+func (d *Decider) guards(pod request.Pod, allowed preempt.DisruptionsAllowed) ([]preempt.Budget, error) {
 	budgets, err := d.Budgets.In(pod.Ref.Namespace)
 	if err != nil {
 		return nil, fmt.Errorf("listing disruption budgets: %w", err)

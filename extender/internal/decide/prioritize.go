@@ -39,7 +39,7 @@ func (d *Decider) Prioritize(pod *corev1.Pod, nodes []string) Rated {
 	}
 	seen, scores := sites{roll: snapshot.Nodes}, d.scores.take(len(nodes))
 	defer d.scores.give(scores)
-	judge, scale, seats := d.judge(snapshot, asked), placement.Scale{}, snapshot.Nodes.Seats()
+	judge, scale, seats := d.judge(snapshot, asked), placement.Normalizer{}, snapshot.Nodes.Seats()
 	for i, name := range nodes {
 		seat := seats.Next(growth.NodeName(name))
 		seen.add(name, seat)

@@ -83,7 +83,7 @@ func (d *Decider) plan(s *view.Snapshot, here *view.Node, pod request.Pod, held 
 		return bus.Reservation{}, placement.Node{}, fmt.Errorf("%w: %s", ErrNoRoom, here.Obstacle)
 	}
 	vacant := s.With(here, held).Without(pod.Ref.UID)
-	if before := before(here, pod, held); placement.Keep(vacant, pod.Request, before) {
+	if before := before(here, pod, held); placement.StillFits(vacant, pod.Request, before) {
 		return reservation(pod, before), vacant, nil
 	}
 	choice, misfit := placement.Place(vacant, pod.Request, d.policy(s))
@@ -105,7 +105,7 @@ func before(here *view.Node, pod request.Pod, held map[growth.PodUID]bus.Reserva
 	if pod.Node != here.Name {
 		return nil
 	}
-	memory, _ := pod.Request.On(here.Unit)
+	memory, _ := pod.Request.MemoryPerGPU(here.Unit)
 	said := make([]growth.GPUShare, len(pod.GPUs))
 	for i, g := range pod.GPUs {
 		said[i] = growth.GPUShare{GPU: g, Memory: memory}

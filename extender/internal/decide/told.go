@@ -16,8 +16,8 @@ func (d *Decider) told(pod request.Pod, node growth.NodeName, gpus []growth.GPUS
 	told := map[string]string{gpushare.GPUAnnotation: request.Annotation(gpus)}
 	if here := d.View.Snapshot().Node(node); d.Resource == aliyun.Resource && len(gpus) == 1 && here != nil {
 		inventory := here.Inventory()
-		if index, units, known := aliyun.Number(inventory, gpus[0].GPU); known {
-			placed := aliyun.Placed{Index: index, Units: gpushare.Units(gpus[0].Memory, inventory.Unit), GPUUnits: units, Assumed: time.Now()}
+		if index, units, known := aliyun.DeviceIndex(inventory, gpus[0].GPU); known {
+			placed := aliyun.Assignment{Index: index, Units: gpushare.Units(gpus[0].Memory, inventory.Unit), GPUUnits: units, Assumed: time.Now()}
 			maps.Copy(told, placed.Annotations())
 		}
 	}

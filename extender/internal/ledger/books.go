@@ -104,7 +104,7 @@ func (b *Books) enter(key bus.Key, entry bus.Entry) error {
 			return err
 		}
 		for _, c := range allocation.Containers {
-			if err := placement.Sound(c.GPUs); err != nil {
+			if err := placement.ValidateShares(c.GPUs); err != nil {
 				return fmt.Errorf("allocation: container %.60q: %w", c.Name, err)
 			}
 		}
@@ -116,11 +116,11 @@ func (b *Books) enter(key bus.Key, entry bus.Entry) error {
 		if err != nil {
 			return err
 		}
-		if err := placement.Sound(reservation.GPUs); err != nil {
+		if err := placement.ValidateShares(reservation.GPUs); err != nil {
 			return fmt.Errorf("reservation: %w", err)
 		}
 		for _, c := range reservation.Containers {
-			if c.Units < 0 || growth.MiB(c.Units) > placement.MostMemory {
+			if c.Units < 0 || growth.MiB(c.Units) > placement.MaxMemory {
 				return fmt.Errorf("reservation: container %.60q with %d units", c.Name, c.Units)
 			}
 		}
@@ -151,12 +151,12 @@ func (b *Books) Remove(key bus.Key) {
 
 // sane refuses inventories that no arithmetic should be done on.
 func sane(inventory bus.NodeGPUs) error {
-	if inventory.Unit <= 0 || inventory.Unit > placement.MostMemory {
+	if inventory.Unit <= 0 || inventory.Unit > placement.MaxMemory {
 		return fmt.Errorf("inventory: a unit of %s", inventory.Unit)
 	}
 	seen := map[growth.GPU]bool{}
 	for _, g := range inventory.GPUs {
-		if g.Memory <= 0 || g.Memory > placement.MostMemory || !bus.Keyed(g.UUID) || seen[g.UUID] {
+		if g.Memory <= 0 || g.Memory > placement.MaxMemory || !bus.ValidName(g.UUID) || seen[g.UUID] {
 			return fmt.Errorf("inventory: GPU %.60q with %s", g.UUID, g.Memory)
 		}
 		seen[g.UUID] = true

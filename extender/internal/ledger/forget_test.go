@@ -46,7 +46,7 @@ func (s shelf) books() *ledger.Books {
 func (s shelf) decides(pod growth.PodUID, gpu growth.GPU) func() error {
 	books, seen, err := s.Read(s.Context(), "n")
 	require.NoError(s, err)
-	on := ledger.Basis{Node: placement.Take("n", placement.Records{Inventory: *books.Inventory}), Seen: seen, Published: books.Published}
+	on := ledger.Basis{Node: placement.NewNode("n", placement.Records{Inventory: *books.Inventory}), Seen: seen, Published: books.Published}
 	return func() error {
 		_, err := s.Reserve(s.Context(), on, bus.Reservation{Pod: growth.PodRef{UID: pod}, GPUs: []growth.GPUShare{{GPU: gpu, Memory: 8 * growth.GiB}}})
 		return err

@@ -59,7 +59,7 @@ func (b Basis) seen(gpu growth.GPU) bus.Revision {
 func (l Ledger) Read(ctx context.Context, node growth.NodeName) (*Books, bus.Revision, error) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	entries, revision, err := l.Bus.List(ctx, bus.OnNode(node))
+	entries, revision, err := l.Bus.List(ctx, bus.NodePrefix(node))
 	if err != nil {
 		return nil, 0, fmt.Errorf("reading the books of node %s: %w", node, err)
 	}
@@ -73,9 +73,9 @@ func (l Ledger) Read(ctx context.Context, node growth.NodeName) (*Books, bus.Rev
 }
 
 // Reserve writes a reservation for Life, in place of the pod's own. It is bus.ErrConflict when the basis has moved on,
-// and placement.ErrOverdrawn when the books would not balance.
+// and placement.ErrOverCommitted when a GPU would be over-committed.
 func (l Ledger) Reserve(ctx context.Context, on Basis, r bus.Reservation) (bus.Revision, error) {
-	if _, err := on.Node.Hold(r.Pod.UID, r.GPUs); err != nil {
+	if _, err := on.Node.With(r.Pod.UID, r.GPUs); err != nil {
 		l.Unbalanced()
 		return 0, fmt.Errorf("reserving on node %s for pod %s: %w", on.Node.Name, r.Pod, err)
 	}
@@ -103,11 +103,11 @@ func transition(on Basis, r bus.Reservation) ([]bus.Write, []bus.Guard, error) {
 		return nil, nil, err
 	}
 	node, own := on.Node.Name, bus.ReservationKey(on.Node.Name, r.Pod.UID)
-	writes := []bus.Write{{Key: own, Value: reservation, Life: bus.Life{For: Life}}}
+	writes := []bus.Write{{Key: own, Value: reservation, Lifetime: bus.Lifetime{TTL: Life}}}
 	guards := []bus.Guard{bus.Unchanged(own, on.Own), bus.Unchanged(bus.GPUsKey(node), on.Published)}
 	for _, share := range r.GPUs {
 		key := bus.EpochKey(node, share.GPU)
-		writes = append(writes, bus.Write{Key: key, Value: epoch, Life: bus.Persistent})
+		writes = append(writes, bus.Write{Key: key, Value: epoch, Lifetime: bus.Persistent})
 		guards = append(guards, bus.NotNewer(key, on.seen(share.GPU)))
 	}
 	return writes, guards, nil

@@ -111,7 +111,7 @@ func gauges(v View) []prometheus.Collector {
 		gauge("drift", "Places where plans differ from kubelet and the API server and are not repaired yet.", func(s *view.Snapshot) float64 {
 			places := 0
 			for _, n := range s.Nodes.All() {
-				places += len(n.Drift.Strays) + len(n.Drift.Unreserved) + len(n.Drift.Overdrawn)
+				places += len(n.Drift.Misplaced) + len(n.Drift.Unreserved) + len(n.Drift.OverCommitted)
 			}
 			return float64(places)
 		}),

@@ -17,7 +17,7 @@ func (w *world) truth(k *kubelet) placement.Node {
 	books := w.books[k.node]
 	records := placement.Records{
 		Inventory: bus.NodeGPUs{Unit: growth.GiB}, Allocations: books.Allocations, Reservations: map[growth.PodUID]bus.Reservation{},
-		Bound: map[growth.PodUID]placement.Bound{},
+		Bound: map[growth.PodUID]placement.BoundPod{},
 	}
 	for _, g := range k.gpus() {
 		records.Inventory.GPUs = append(records.Inventory.GPUs, bus.GPU{UUID: g, Memory: k.memory[g], Healthy: !k.ill[g]})
@@ -26,9 +26,9 @@ func (w *world) truth(k *kubelet) placement.Node {
 		records.Reservations[uid] = r.Reservation
 	}
 	for _, p := range w.api.list(func(p request.Pod) bool { return running(p) && p.Node == k.node }) {
-		records.Bound[p.Ref.UID] = placement.Bound{GPUs: p.GPUs, Request: p.Request}
+		records.Bound[p.Ref.UID] = placement.BoundPod{GPUs: p.GPUs, Request: p.Request}
 	}
-	return placement.Take(k.node, records)
+	return placement.NewNode(k.node, records)
 }
 
 // check holds at every step.
@@ -141,7 +141,7 @@ func (w *world) atRest() {
 			if len(w.books[k.node].Reservations) > 0 {
 				w.breaks("rest: %s has reservations nobody needs", k.node)
 			}
-			if !here.Drift.None() {
+			if !here.Drift.Empty() {
 				w.breaks("rest: drift on %s: %+v", k.node, here.Drift)
 			}
 			if over := truth.OverCommitted(); over > 0 {

@@ -90,7 +90,7 @@ func (w *world) admits(k *kubelet, strays bool) bool {
 			planned = append(planned, share.GPU)
 		}
 	}
-	memory, _ := p.Request.On(growth.GiB)
+	memory, _ := p.Request.MemoryPerGPU(growth.GiB)
 	on := k.choose(planned, memory, p.Request.Count, strays)
 	if on == nil {
 		w.api.write(ended(w.api.pods[p.Ref.Name], corev1.PodFailed))
@@ -100,7 +100,7 @@ func (w *world) admits(k *kubelet, strays bool) bool {
 		w.excused[p.Ref.UID] = true
 	}
 	var containers []bus.ContainerAllocation
-	for _, c := range p.Request.Lasting() {
+	for _, c := range p.Request.ContainerRequests() {
 		given := bus.ContainerAllocation{Name: c.Name}
 		for _, g := range on {
 			units := (c.Units + p.Request.Count - 1) / p.Request.Count

@@ -63,7 +63,7 @@ func (f faults) commit(writes []bus.Write, guards []bus.Guard) ([]bus.Write, []b
 		writes = writes[:1]
 	case f.noExpiry:
 		for i := range writes {
-			writes[i].Life = bus.Persistent
+			writes[i].Lifetime = bus.Persistent
 		}
 	}
 	return writes, guards

@@ -35,7 +35,7 @@ type Pod struct {
 // Read takes a pod apart. It returns false for one that asks for no share of the extended resource.
 func Read(pod *corev1.Pod, resource corev1.ResourceName) (Pod, bool) {
 	containers := limits(pod, resource)
-	if len(containers) == 0 && !gpushare.Asks(pod.Annotations) {
+	if len(containers) == 0 && !gpushare.RequestsShare(pod.Annotations) {
 		return Pod{}, false
 	}
 	p := Pod{
@@ -52,7 +52,7 @@ func Read(pod *corev1.Pod, resource corev1.ResourceName) (Pod, bool) {
 	}
 	p.CPU, p.Memory = requests(pod)
 	p.Request = placement.Request{Count: 1, Containers: containers} // by the limits alone
-	if gpushare.Silent(pod.Annotations) {
+	if gpushare.Unannotated(pod.Annotations) {
 		return p, true
 	}
 	wish, err := gpushare.Parse(pod.Annotations)

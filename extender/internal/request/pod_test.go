@@ -80,7 +80,7 @@ func TestWhoAsks(t *testing.T) {
 			}
 			require.NoError(t, got.Nonsense)
 			if asks {
-				memory, misfit := got.Request.On(growth.GiB)
+				memory, misfit := got.Request.MemoryPerGPU(growth.GiB)
 				require.True(t, misfit.Fits())
 				require.Positive(t, memory)
 			}

@@ -31,7 +31,7 @@ const (
 // Bus is the part of the state bus in use.
 type Bus interface {
 	List(ctx context.Context, prefix string) ([]bus.Entry, bus.Revision, error)
-	Put(ctx context.Context, key string, value []byte, life bus.Life, guards ...bus.Guard) (bus.Revision, error)
+	Put(ctx context.Context, key string, value []byte, life bus.Lifetime, guards ...bus.Guard) (bus.Revision, error)
 	Delete(ctx context.Context, key string, guards ...bus.Guard) error
 }
 

@@ -85,7 +85,7 @@ func (c *Cluster) Replica() *view.Keeper {
 
 // Decider decides on a view of the stage.
 func (c *Cluster) Decider(keeper *view.Keeper) *decide.Decider {
-	policy, err := placement.Named("growth", interference.Prior())
+	policy, err := placement.NewPolicy("growth", interference.Prior())
 	require.NoError(c.T, err)
 	return &decide.Decider{
 		View: keeper, Policy: policy, PolicyName: "growth", Ledger: c.ledger(), Held: c.Held, API: kube.API{Client: c.Client},
@@ -141,7 +141,7 @@ func Record[T any, R bus.Record[T]](c *Cluster, key string, record T) {
 // Reservations lists what is reserved on a node, by pod.
 func (c *Cluster) Reservations(node growth.NodeName) map[growth.PodUID]bus.Reservation {
 	c.T.Helper()
-	entries, _, err := c.Bus.List(c.T.Context(), bus.ReservationsOn(node))
+	entries, _, err := c.Bus.List(c.T.Context(), bus.ReservationsPrefix(node))
 	require.NoError(c.T, err)
 	found := map[growth.PodUID]bus.Reservation{}
 	for _, entry := range entries {

@@ -68,7 +68,7 @@ func TestGPUsThatAreGoneAreForgotten(t *testing.T) {
 
 // epochs lists the GPUs of node n that have one.
 func epochs(t *testing.T, c *stage.Cluster) []growth.GPU {
-	entries, _, err := c.Bus.List(t.Context(), bus.OnNode("n"))
+	entries, _, err := c.Bus.List(t.Context(), bus.NodePrefix("n"))
 	require.NoError(t, err)
 	var gpus []growth.GPU
 	for _, e := range entries {

@@ -30,13 +30,13 @@ type oddity struct {
 
 // match tells of allocations that are not the ones that were meant, each once.
 func (s *Sweeper) match(ctx context.Context, snapshot *view.Snapshot, node *view.Node, odd map[oddity]int) {
-	for _, uid := range node.Mismatch.Elsewhere {
+	for _, uid := range node.Mismatch.Misplaced {
 		this := oddity{uid, elsewhere}
 		if odd[this] = s.odd[this] + 1; odd[this] == 1 {
 			s.mismatch(node, this)
 		}
 	}
-	for _, uid := range node.Mismatch.Unclaimed {
+	for _, uid := range node.Mismatch.Unbound {
 		pod, known := snapshot.Pods.Get(uid)
 		if known && !pod.Ended && pod.Node == node.Name {
 			continue // bound by somebody who names no GPU

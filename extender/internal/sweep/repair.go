@@ -54,7 +54,7 @@ func allocated(snapshot *view.Snapshot, waiting ledger.Waiting, uid growth.PodUI
 		return false
 	}
 	allocation, given := here.Allocations[uid]
-	return given && placement.Covers(allocation, waiting.Reservation)
+	return given && placement.FullyAllocated(allocation, waiting.Reservation)
 }
 
 // reserve keeps room for bound pods that kubelet has not reached yet and that lost their reservation: it expired, or the
@@ -72,7 +72,7 @@ func (s *Sweeper) reserve(ctx context.Context, snapshot *view.Snapshot, node *vi
 // relieve moves reservations away from GPUs on which more is held than they have: the youngest pod's first, since kubelet
 // admits pods in the order in which they were made.
 func (s *Sweeper) relieve(ctx context.Context, snapshot *view.Snapshot, node *view.Node) {
-	for _, gpu := range node.Drift.Overdrawn {
+	for _, gpu := range node.Drift.OverCommitted {
 		for _, uid := range movable(node, gpu) {
 			if s.plan(ctx, snapshot, node, uid, "overdrawn", false) {
 				break // the next sweep sees what is left to do

@@ -60,7 +60,7 @@ func TestDriftRepairsItself(t *testing.T) {
 				require.NotContains(t, c.Reservations("n"), growth.PodUID("first-uid"), "it has served")
 				if tc.want != "" {
 					require.Equal(t, share(tc.want), c.Reservations("n")["second-uid"].GPUs)
-					require.True(t, c.Keeper.Snapshot().Node("n").Drift.None())
+					require.True(t, c.Keeper.Snapshot().Node("n").Drift.Empty())
 				}
 				require.Zero(t, c.Keeper.Snapshot().OverCommitted())
 			})

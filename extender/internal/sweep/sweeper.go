@@ -109,7 +109,7 @@ func (s *Sweeper) Once(ctx context.Context) {
 func unsettled(snapshot *view.Snapshot) []growth.NodeName {
 	var names []growth.NodeName
 	for name, node := range snapshot.Nodes.All() {
-		if len(node.Reservations)+len(node.Gone) > 0 || !node.Drift.None() || !node.Mismatch.None() {
+		if len(node.Reservations)+len(node.Gone) > 0 || !node.Drift.Empty() || !node.Mismatch.Empty() {
 			names = append(names, name)
 		}
 	}
@@ -152,9 +152,9 @@ func (s *Sweeper) served(ctx context.Context, snapshot *view.Snapshot, node *vie
 		return "orphaned", "its pod has ended"
 	case pod.Node != "" && pod.Node != node.Name:
 		return "orphaned", "its pod is on another node"
-	case allocated && placement.Covers(allocation, r.Reservation) && slices.Contains(node.Drift.Strays, uid):
+	case allocated && placement.FullyAllocated(allocation, r.Reservation) && slices.Contains(node.Drift.Misplaced, uid):
 		return "stray", "kubelet has allocated elsewhere"
-	case allocated && placement.Covers(allocation, r.Reservation):
+	case allocated && placement.FullyAllocated(allocation, r.Reservation):
 		return "", "kubelet has allocated"
 	}
 	return "", ""

@@ -13,7 +13,7 @@ import (
 
 // Bus is the part of the bus that the view follows. Lists may come in parts: a large cluster's is larger than the view.
 type Bus interface {
-	WatchInParts(ctx context.Context, prefix string) <-chan bus.Batch
+	WatchChunked(ctx context.Context, prefix string) <-chan bus.Batch
 }
 
 // Keeper keeps the view. Its informer handlers are in kube.go.
@@ -37,7 +37,7 @@ func (k *Keeper) Snapshot() *Snapshot { return k.current.Load() }
 
 // Run follows the bus and applies all changes until ctx ends.
 func (k *Keeper) Run(ctx context.Context) error {
-	nodes, jobs := k.bus.WatchInParts(ctx, bus.Nodes), k.bus.WatchInParts(ctx, bus.Jobs)
+	nodes, jobs := k.bus.WatchChunked(ctx, bus.Nodes), k.bus.WatchChunked(ctx, bus.Jobs)
 	for {
 		select {
 		case change := <-k.changes:

@@ -38,7 +38,7 @@ type Node struct {
 	Reservations map[growth.PodUID]ledger.Reserved
 	Allocations  map[growth.PodUID]bus.Allocation
 	// Bound are the running pods that the API server says have GPUs here.
-	Bound map[growth.PodUID]placement.Bound
+	Bound map[growth.PodUID]placement.BoundPod
 	// Drift is where plans and reality differ.
 	Drift placement.Drift
 	// Mismatch is where kubelet did not as was planned.
@@ -82,7 +82,7 @@ func (n *Node) expect(over map[growth.PodUID]struct{}, sample func(growth.PodUID
 		delete(records.Allocations, pod)
 		delete(records.Reservations, pod)
 	}
-	n.soon = new(placement.Take(n.Name, records))
+	n.soon = new(placement.NewNode(n.Name, records))
 }
 
 // Inventory is what the node's device plugin publishes, nothing where there is none.
@@ -97,12 +97,12 @@ func (s *Snapshot) With(n *Node, reservations map[growth.PodUID]bus.Reservation)
 	records.Sample = s.Sample
 	records.Reservations = maps.Clone(records.Reservations)
 	maps.Copy(records.Reservations, reservations)
-	return placement.Take(n.Name, records)
+	return placement.NewNode(n.Name, records)
 }
 
 // Reread is the node by books that are newer than the snapshot.
 func (s *Snapshot) Reread(name growth.NodeName, books *ledger.Books) *Node {
-	var bound map[growth.PodUID]placement.Bound
+	var bound map[growth.PodUID]placement.BoundPod
 	if known := s.Node(name); known != nil {
 		bound = known.Bound
 	}
@@ -129,14 +129,14 @@ func (n *Node) compare(before *Node) {
 	switch {
 	case n == nil:
 	case before == nil:
-		n.Mismatch = placement.Mismatch{}.Next(placement.Records{}, n.records)
+		n.Mismatch = placement.Mismatch{}.Update(placement.Records{}, n.records)
 	default:
-		n.Mismatch = before.Mismatch.Next(before.records, n.records)
+		n.Mismatch = before.Mismatch.Update(before.records, n.records)
 	}
 }
 
 // picture makes a node's part of a snapshot.
-func picture(name growth.NodeName, books *ledger.Books, bound map[growth.PodUID]placement.Bound, sample func(growth.PodUID) (bus.Sample, bool)) *Node {
+func picture(name growth.NodeName, books *ledger.Books, bound map[growth.PodUID]placement.BoundPod, sample func(growth.PodUID) (bus.Sample, bool)) *Node {
 	n := &Node{
 		Node: placement.Node{Name: name}, Reservations: books.Reservations, Allocations: books.Allocations, Bound: bound,
 		Published: books.Published, Gone: books.Gone(),
@@ -157,8 +157,8 @@ func picture(name growth.NodeName, books *ledger.Books, bound map[growth.PodUID]
 	n.records.Inventory = *books.Inventory
 	records := n.records
 	records.Sample = sample // which n.records must not have: it may look at what changes
-	n.Node = placement.Take(name, records)
-	n.Drift = placement.Compare(n.Node, records)
+	n.Node = placement.NewNode(name, records)
+	n.Drift = placement.FindDrift(n.Node, records)
 	if books.Inventory.Unheard {
 		n.Obstacle = "the node's kubelet does not listen to its device plugin just now: it would refuse the pod"
 	}

@@ -41,7 +41,7 @@ type state struct {
 // site is one node's sources.
 type site struct {
 	books *ledger.Books
-	bound map[growth.PodUID]placement.Bound
+	bound map[growth.PodUID]placement.BoundPod
 	// over are the pods that have ended or are gone while the books still have what they held.
 	over map[growth.PodUID]struct{}
 	// registered says that the API server knows the node, unlabelled that it does so and that the node shares no GPUs.
@@ -56,7 +56,7 @@ func (s *site) own() {
 		s.bound, s.lent = maps.Clone(s.bound), false
 	}
 	if s.bound == nil {
-		s.bound = map[growth.PodUID]placement.Bound{}
+		s.bound = map[growth.PodUID]placement.BoundPod{}
 	}
 }
 
@@ -187,7 +187,7 @@ func (s *state) setPod(uid growth.PodUID, p *request.Pod) {
 	if p.Node != "" && !p.Ended && len(p.GPUs) > 0 {
 		is := s.at(p.Node)
 		is.own()
-		is.bound[uid] = placement.Bound{GPUs: p.GPUs, Request: p.Request}
+		is.bound[uid] = placement.BoundPod{GPUs: p.GPUs, Request: p.Request}
 	}
 }
 

@@ -19,7 +19,7 @@ type Question struct {
 // Verdict is what a node is to pods that hold nothing on it.
 type Verdict struct {
 	// Misfit is what stands against it, nil where the pod fits. It must not be changed.
-	Misfit *placement.Misfit
+	Misfit *placement.Status
 	// Score is that of the best place, nothing where there is none.
 	Score placement.Score
 }
@@ -49,7 +49,7 @@ const inWriting = math.MaxUint64
 
 type misfit struct {
 	picture uint64
-	placement.Misfit
+	placement.Status
 }
 
 // On returns the sheet of a question, with room for so many places.
@@ -94,7 +94,7 @@ func (s *Sheet) Recall(seat Seat) (Verdict, bool) {
 		return Verdict{Score: score}, true
 	}
 	if known := s.misfits[seat.Place].Load(); known != nil && known.picture == seat.picture {
-		return Verdict{Misfit: &known.Misfit}, true
+		return Verdict{Misfit: &known.Status}, true
 	}
 	return Verdict{}, false
 }

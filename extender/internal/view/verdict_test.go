@@ -17,7 +17,7 @@ func TestAVerdictIsOfItsPicture(t *testing.T) {
 	const places, pictures = 4, 50
 	about := func(picture uint64) Verdict {
 		if picture%3 == 0 {
-			return Verdict{Misfit: &placement.Misfit{Reason: strconv.FormatUint(picture, 10)}}
+			return Verdict{Misfit: &placement.Status{Reason: strconv.FormatUint(picture, 10)}}
 		}
 		return Verdict{Score: placement.Score(picture)}
 	}
@@ -49,7 +49,7 @@ func TestWhatIsRememberedOutlivesGrowth(t *testing.T) {
 	fits, crowded := Seat{Place: 0, picture: 1}, Seat{Place: 1, picture: 2}
 	sheet := verdicts.On(Question{}, 2)
 	sheet.Remember(fits, Verdict{Score: 0.5})
-	sheet.Remember(crowded, Verdict{Misfit: &placement.Misfit{Reason: "full"}})
+	sheet.Remember(crowded, Verdict{Misfit: &placement.Status{Reason: "full"}})
 	sheet = verdicts.On(Question{}, 100)
 	verdict, known := sheet.Recall(fits)
 	require.True(t, known)

@@ -43,7 +43,7 @@ func (f sorted) appendRefused(to []byte, hopelessly bool) []byte {
 	to = append(to, '{')
 	first, last, from, end := len(to), "", 0, 0
 	for i, misfit := range f.Misfits {
-		if misfit == nil || misfit.Hopeless != hopelessly {
+		if misfit == nil || misfit.Unresolvable != hopelessly {
 			continue
 		}
 		if len(to) > first {

@@ -69,7 +69,7 @@ func BenchmarkVerbs(b *testing.B) {
 	for _, verb := range []string{"filter", "prioritize"} {
 		for _, full := range []int{0, 40, 76} {
 			keeper, names := cluster(b, benchNodes, full)
-			policy, err := placement.Named("growth", interference.Prior())
+			policy, err := placement.NewPolicy("growth", interference.Prior())
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -48,7 +48,7 @@ func bounded(t *testing.T, j *judge) {
 		return
 	}
 	if pod, asks := request.Read(j.pod, gpushare.Resource); asks {
-		if held, misfit := pod.Request.On(growth.GiB); misfit.Fits() && held <= 0 {
+		if held, misfit := pod.Request.MemoryPerGPU(growth.GiB); misfit.Fits() && held <= 0 {
 			t.Fatalf("a request for %s", held)
 		}
 	}

@@ -43,12 +43,12 @@ func (j *judge) Filter(pod *corev1.Pod, nodes []string) (decide.Filtered, error)
 	j.pod, j.nodes = pod, nodes
 	found := decide.Filtered{Nodes: nodes}
 	for _, node := range nodes {
-		var misfit *placement.Misfit
+		var misfit *placement.Status
 		switch node {
 		case "node-2":
-			misfit = &placement.Misfit{Reason: "crowded"}
+			misfit = &placement.Status{Reason: "crowded"}
 		case "node-3":
-			misfit = &placement.Misfit{Reason: "hopeless", Hopeless: true}
+			misfit = &placement.Status{Reason: "hopeless", Unresolvable: true}
 		}
 		found.Misfits = append(found.Misfits, misfit)
 	}
@@ -127,7 +127,7 @@ func TestBodiesOfStockSchedulers(t *testing.T) {
 			require.True(t, asks)
 			require.NoError(t, pod.Nonsense)
 			require.Equal(t, 8*growth.GiB, pod.Request.Memory)
-			require.Equal(t, wanted[filepath.Base(folder)], pod.Request.Lasting())
+			require.Equal(t, wanted[filepath.Base(folder)], pod.Request.ContainerRequests())
 
 			whole := read[extenderv1.ExtenderFilterResult](t, post(j, "/filter", body("nodes-filter.json")))
 			require.Nil(t, whole.NodeNames)

@@ -184,7 +184,7 @@ func (p *tape) save(t *testing.T, folder string) {
 type binder struct{ client kubernetes.Interface }
 
 func (binder) Filter(_ *corev1.Pod, nodes []string) (decide.Filtered, error) {
-	return decide.Filtered{Nodes: nodes, Misfits: make([]*placement.Misfit, len(nodes))}, nil
+	return decide.Filtered{Nodes: nodes, Misfits: make([]*placement.Status, len(nodes))}, nil
 }
 
 func (binder) Prioritize(_ *corev1.Pod, nodes []string) decide.Rated {

@@ -141,9 +141,9 @@ func FuzzAnswers(f *testing.F) {
 	f.Add("node-1", "GPU memory: 8GiB asked", int8(10))
 	f.Add("\"\\\x00<ä\xff", "\n", int8(-1))
 	f.Fuzz(func(t *testing.T, node, reason string, points int8) {
-		crowded := &placement.Misfit{Reason: reason + "c"}
-		hopeless := &placement.Misfit{Reason: reason + "h", Hopeless: true}
-		for names, misfits := range map[int][]*placement.Misfit{
+		crowded := &placement.Status{Reason: reason + "c"}
+		hopeless := &placement.Status{Reason: reason + "h", Unresolvable: true}
+		for names, misfits := range map[int][]*placement.Status{
 			0: {}, 1: {nil}, 2: {crowded, crowded}, 3: {hopeless, nil, hopeless}, 4: {nil, hopeless, crowded, crowded}, 5: {crowded, hopeless, crowded, nil, nil},
 		} {
 			found := decide.Filtered{Nodes: []string{node, node + "b", "c", "d" + node, "e"}[:names], Misfits: misfits}

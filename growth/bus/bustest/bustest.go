@@ -15,8 +15,8 @@ import (
 type Harness struct {
 	// Open connects a process of its own to the same, initially empty, bus.
 	Open func(t *testing.T) Process
-	// Pass lets time pass.
-	Pass func(time.Duration)
+	// Advance lets time pass.
+	Advance func(time.Duration)
 }
 
 // Process is a connected adapter whose process can end.
@@ -53,7 +53,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 
 const patience = 10 * time.Second
 
-func put(t *testing.T, b bus.Bus, key, value string, life bus.Life, guards ...bus.Guard) bus.Revision {
+func put(t *testing.T, b bus.Bus, key, value string, life bus.Lifetime, guards ...bus.Guard) bus.Revision {
 	t.Helper()
 	revision, err := b.Put(t.Context(), key, []byte(value), life, guards...)
 	if err != nil {

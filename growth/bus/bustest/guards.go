@@ -71,7 +71,7 @@ func commits(t *testing.T, h Harness) {
 	b, m := h.Open(t), mirror()
 	batches := h.Open(t).Watch(t.Context(), "/n/")
 	mirrored(t, batches, m, holds())
-	both := []bus.Write{{Key: "/n/a", Value: []byte("1"), Life: bus.Life{For: time.Second}}, {Key: "/n/b", Value: []byte("1")}}
+	both := []bus.Write{{Key: "/n/a", Value: []byte("1"), Lifetime: bus.Lifetime{TTL: time.Second}}, {Key: "/n/b", Value: []byte("1")}}
 	first, err := b.Commit(t.Context(), both, bus.Absent("/n/a"))
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func commits(t *testing.T, h Harness) {
 		t.Fatalf("got %v, want a conflict", err)
 	}
 	mirrored(t, batches, m, holds("/n/a", "1", "/n/b", "1"))
-	h.Pass(2 * time.Second)
+	h.Advance(2 * time.Second)
 	mirrored(t, batches, m, holds("/n/b", "1"))
 }
 

@@ -9,8 +9,8 @@ import (
 
 func whileAlive(t *testing.T, h Harness) {
 	survivor, dying, m := h.Open(t), h.Open(t), mirror()
-	put(t, survivor, "/n/stays", "1", bus.WhileAlive)
-	put(t, dying, "/n/goes", "1", bus.WhileAlive)
+	put(t, survivor, "/n/stays", "1", bus.Ephemeral)
+	put(t, dying, "/n/goes", "1", bus.Ephemeral)
 	batches := survivor.Watch(t.Context(), "/n/")
 	mirrored(t, batches, m, holds("/n/stays", "1", "/n/goes", "1"))
 	if err := dying.Close(); err != nil {
@@ -21,20 +21,20 @@ func whileAlive(t *testing.T, h Harness) {
 
 func expires(t *testing.T, h Harness) {
 	b, m := h.Open(t), mirror()
-	put(t, b, "/n/a", "1", bus.Life{For: time.Second})
+	put(t, b, "/n/a", "1", bus.Lifetime{TTL: time.Second})
 	batches := b.Watch(t.Context(), "/n/")
 	mirrored(t, batches, m, holds("/n/a", "1"))
-	h.Pass(2 * time.Second)
+	h.Advance(2 * time.Second)
 	mirrored(t, batches, m, holds())
 }
 
 func persistentAfterExpiring(t *testing.T, h Harness) {
 	b := h.Open(t)
-	put(t, b, "/n/short", "1", bus.Life{For: time.Second})
-	put(t, b, "/n/a", "1", bus.Life{For: time.Second})
+	put(t, b, "/n/short", "1", bus.Lifetime{TTL: time.Second})
+	put(t, b, "/n/a", "1", bus.Lifetime{TTL: time.Second})
 	put(t, b, "/n/a", "2", bus.Persistent)
 	m := mirror()
 	batches := b.Watch(t.Context(), "/n/")
-	h.Pass(2 * time.Second)
+	h.Advance(2 * time.Second)
 	mirrored(t, batches, m, holds("/n/a", "2"))
 }

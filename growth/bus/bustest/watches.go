@@ -65,13 +65,13 @@ func inParts(t *testing.T, h Harness) {
 	for n := range many / 100 {
 		var writes []bus.Write
 		for i := range 100 {
-			writes = append(writes, bus.Write{Key: fmt.Sprintf("/n/%02d%02d", n, i), Life: bus.Persistent})
+			writes = append(writes, bus.Write{Key: fmt.Sprintf("/n/%02d%02d", n, i), Lifetime: bus.Persistent})
 		}
 		if _, err := b.Commit(t.Context(), writes); err != nil {
 			t.Fatal(err)
 		}
 	}
-	batches := h.Open(t).WatchInParts(t.Context(), "/n/")
+	batches := h.Open(t).WatchChunked(t.Context(), "/n/")
 	seen, parts := map[string]bool{}, 0
 	for more := true; more; parts++ {
 		batch := next(t, batches)

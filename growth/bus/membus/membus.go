@@ -38,7 +38,7 @@ func New() *Bus {
 // Session is one process's connection. It implements bus.Bus.
 type Session struct{ bus *Bus }
 
-// Session opens a connection of its own: what it writes bus.WhileAlive ends with it.
+// Session opens a connection of its own: what it writes bus.Ephemeral ends with it.
 func (b *Bus) Session() *Session { return &Session{bus: b} }
 
 // Close ends the session as if the process had died and its lease had run out.
@@ -131,8 +131,8 @@ func (b *Bus) reset(prefix string) bus.Batch {
 
 func (b *Bus) holds(guards []bus.Guard) bool {
 	for _, g := range guards {
-		if !g.Below {
-			if at := b.entries[g.Key].Revision; at > g.Revision || at < g.Revision && !g.Older {
+		if !g.Prefix {
+			if at := b.entries[g.Key].Revision; at > g.Revision || at < g.Revision && !g.AllowOlder {
 				return false
 			}
 			continue
@@ -157,8 +157,8 @@ func (s *Session) List(ctx context.Context, prefix string) ([]bus.Entry, bus.Rev
 }
 
 // Put implements bus.Bus.
-func (s *Session) Put(ctx context.Context, key string, value []byte, life bus.Life, guards ...bus.Guard) (bus.Revision, error) {
-	return s.Commit(ctx, []bus.Write{{Key: key, Value: value, Life: life}}, guards...)
+func (s *Session) Put(ctx context.Context, key string, value []byte, life bus.Lifetime, guards ...bus.Guard) (bus.Revision, error) {
+	return s.Commit(ctx, []bus.Write{{Key: key, Value: value, Lifetime: life}}, guards...)
 }
 
 // Commit implements bus.Bus.
@@ -174,11 +174,11 @@ func (s *Session) Commit(ctx context.Context, writes []bus.Write, guards ...bus.
 	s.bus.revision++
 	for _, w := range writes {
 		e := entry{Entry: bus.Entry{Key: w.Key, Value: slices.Clone(w.Value), Revision: s.bus.revision}}
-		if w.Life.WhileAlive {
+		if w.Lifetime.Ephemeral {
 			e.owner = s
 		}
-		if w.Life.For > 0 {
-			e.expires = s.bus.now + w.Life.For
+		if w.Lifetime.TTL > 0 {
+			e.expires = s.bus.now + w.Lifetime.TTL
 		}
 		s.bus.entries[w.Key] = e
 	}

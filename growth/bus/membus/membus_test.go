@@ -10,6 +10,6 @@ import (
 func TestContract(t *testing.T) {
 	bustest.Run(t, func(*testing.T) bustest.Harness {
 		b := membus.New()
-		return bustest.Harness{Open: func(*testing.T) bustest.Process { return b.Session() }, Pass: b.Advance}
+		return bustest.Harness{Open: func(*testing.T) bustest.Process { return b.Session() }, Advance: b.Advance}
 	})
 }

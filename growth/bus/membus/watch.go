@@ -78,8 +78,8 @@ func (b *Bus) forget(w *watch) {
 // part is how many entries of a list come at a time: few, so that readers meet parts in every test.
 const part = 3
 
-// WatchInParts implements bus.Bus.
-func (s *Session) WatchInParts(ctx context.Context, prefix string) <-chan bus.Batch {
+// WatchChunked implements bus.Bus.
+func (s *Session) WatchChunked(ctx context.Context, prefix string) <-chan bus.Batch {
 	whole, out := s.Watch(ctx, prefix), make(chan bus.Batch)
 	go func() {
 		defer close(out)

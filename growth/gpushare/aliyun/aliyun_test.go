@@ -19,7 +19,7 @@ import (
 const gib = growth.GiB
 
 func TestWhatAPlacedPodBears(t *testing.T) {
-	placed := aliyun.Placed{Index: 3, Units: 10, GPUUnits: 80, Assumed: time.Unix(1763663763, 5)}
+	placed := aliyun.Assignment{Index: 3, Units: 10, GPUUnits: 80, Assumed: time.Unix(1763663763, 5)}
 	annotations := placed.Annotations()
 	require.Equal(t, map[string]string{
 		"ALIYUN_COM_GPU_MEM_IDX": "3", "ALIYUN_COM_GPU_MEM_POD": "10", "ALIYUN_COM_GPU_MEM_DEV": "80",
@@ -66,7 +66,7 @@ func TestInspectKeepsItsShape(t *testing.T) {
 	on := func(shares ...growth.GPUShare) bus.Allocation {
 		return bus.Allocation{Containers: []bus.ContainerAllocation{{Name: "c", GPUs: shares}}}
 	}
-	node := placement.Take("node-1", placement.Records{Inventory: inventory, Allocations: map[growth.PodUID]bus.Allocation{
+	node := placement.NewNode("node-1", placement.Records{Inventory: inventory, Allocations: map[growth.PodUID]bus.Allocation{
 		"u1": on(growth.GPUShare{GPU: "GPU-z", Memory: 3 * gib}),
 		"u2": on(growth.GPUShare{GPU: "GPU-z", Memory: 8 * gib}, growth.GPUShare{GPU: "GPU-a", Memory: 8 * gib}),
 	}})
@@ -84,12 +84,12 @@ func TestInspectKeepsItsShape(t *testing.T) {
 
 func TestAGPUsNumber(t *testing.T) {
 	inventory := bus.NodeGPUs{Unit: gib, GPUs: []bus.GPU{{UUID: "GPU-z", Memory: 24*gib - 1}, {UUID: "GPU-a", Memory: 16 * gib}}}
-	index, units, known := aliyun.Number(inventory, "GPU-a")
+	index, units, known := aliyun.DeviceIndex(inventory, "GPU-a")
 	require.Equal(t, []any{1, 16, true}, []any{index, units, known})
-	_, units, _ = aliyun.Number(inventory, "GPU-z")
+	_, units, _ = aliyun.DeviceIndex(inventory, "GPU-z")
 	require.Equal(t, 23, units, "what does not make a unit is not advertised")
-	_, _, known = aliyun.Number(inventory, "GPU-x")
+	_, _, known = aliyun.DeviceIndex(inventory, "GPU-x")
 	require.False(t, known)
-	_, units, _ = aliyun.Number(bus.NodeGPUs{GPUs: inventory.GPUs}, "GPU-a")
+	_, units, _ = aliyun.DeviceIndex(bus.NodeGPUs{GPUs: inventory.GPUs}, "GPU-a")
 	require.Zero(t, units, "an inventory without a unit")
 }

@@ -60,8 +60,8 @@ func Inspect(n placement.Node, inventory bus.NodeGPUs, named func(growth.PodUID)
 	return shown
 }
 
-// Number is a GPU's place in the inventory, with what it has in units.
-func Number(inventory bus.NodeGPUs, gpu growth.GPU) (index, units int, known bool) {
+// DeviceIndex is a GPU's place in the inventory, with what it has in units.
+func DeviceIndex(inventory bus.NodeGPUs, gpu growth.GPU) (index, units int, known bool) {
 	i := slices.IndexFunc(inventory.GPUs, func(g bus.GPU) bool { return g.UUID == gpu })
 	if i < 0 {
 		return 0, 0, false

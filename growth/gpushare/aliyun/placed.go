@@ -23,8 +23,8 @@ const (
 // mostGPUs bounds a GPU's number: no node has as many.
 const mostGPUs = 1024
 
-// Placed is a pod's place.
-type Placed struct {
+// Assignment is a pod's place.
+type Assignment struct {
 	// Index is the number of its GPU, from 0.
 	Index int
 	// Units is what the pod holds, GPUUnits what its GPU has.
@@ -36,7 +36,7 @@ type Placed struct {
 // Annotations are what a placed pod bears. There ASSIGNED was "false" until the device plugin had matched the pod to a call
 // of kubelet's, and had written once more. Here ids name their GPU and nothing is matched: one write says it all, and a
 // device plugin of old that is started again by mistake does not take the pod for one of its own.
-func (p Placed) Annotations() map[string]string {
+func (p Assignment) Annotations() map[string]string {
 	return map[string]string{
 		indexAnnotation:    strconv.Itoa(p.Index),
 		podAnnotation:      strconv.Itoa(p.Units),

@@ -13,7 +13,7 @@ import (
 
 // Writer is the part of the bus that is written.
 type Writer interface {
-	Put(ctx context.Context, key string, value []byte, life bus.Life, guards ...bus.Guard) (bus.Revision, error)
+	Put(ctx context.Context, key string, value []byte, life bus.Lifetime, guards ...bus.Guard) (bus.Revision, error)
 	Delete(ctx context.Context, key string, guards ...bus.Guard) error
 }
 

@@ -65,7 +65,7 @@ func (w *world) tune() (stop func()) {
 func put[T any, R bus.Record[T]](w *world, key string, record T) {
 	value, err := bus.Encode[T, R](record)
 	require.NoError(w.t, err)
-	_, _ = w.agent.Put(w.t.Context(), key, value, bus.WhileAlive) // refused while the bus is away
+	_, _ = w.agent.Put(w.t.Context(), key, value, bus.Ephemeral) // refused while the bus is away
 }
 
 // live lets jobs of the given growth train for a while, each with the loaders it was advised, two by default.

@@ -94,7 +94,7 @@ func (r *Recorder) publish(now time.Time) {
 // note logs the records of a batch that could not be read.
 func (r *Recorder) note(batch bus.Batch, view *bus.View[entry]) {
 	for _, e := range batch.Entries {
-		if err := view.Refused[e.Key]; err != nil {
+		if err := view.Undecodable[e.Key]; err != nil {
 			r.log.Warn("a record is left out", "key", e.Key, "reason", err)
 		}
 	}

@@ -49,7 +49,7 @@ func take(nodes, jobs *bus.View[entry], tracks map[growth.PodUID]track) *Snapsho
 	if s.Err == nil {
 		s.Err = jobs.Err
 	}
-	for _, refused := range []map[string]error{nodes.Refused, jobs.Refused} {
+	for _, refused := range []map[string]error{nodes.Undecodable, jobs.Undecodable} {
 		for key, err := range refused {
 			s.Refused[key] = err
 		}
