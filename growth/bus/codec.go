@@ -67,7 +67,7 @@ func Decode[T any, R Record[T]](value []byte) (T, error) {
 	if len(value) > MaxValue {
 		return none, fmt.Errorf("decoding %T: %d bytes, a record has at most %d", record, len(value), MaxValue)
 	}
-	if record, ok := plain[T, R](value); ok {
+	if record, ok := decodeKnown[T, R](value); ok {
 		return record, nil
 	}
 	var version struct {
@@ -86,7 +86,7 @@ func Decode[T any, R Record[T]](value []byte) (T, error) {
 	if err := json.Unmarshal(value, &unknown); err != nil {
 		return none, fmt.Errorf("decoding %T: %w", record, err)
 	}
-	forget(unknown, reflect.TypeFor[T]())
+	removeKnown(unknown, reflect.TypeFor[T]())
 	if len(unknown) > 0 {
 		R(&record).header().Unknown = unknown
 	}
@@ -95,7 +95,7 @@ func Decode[T any, R Record[T]](value []byte) (T, error) {
 
 // plain reads a record of this version in which everything is known: nearly all, and in one pass over the text instead of
 // three.
-func plain[T any, R Record[T]](value []byte) (record T, ok bool) {
+func decodeKnown[T any, R Record[T]](value []byte) (record T, ok bool) {
 	decoder := json.NewDecoder(bytes.NewReader(value))
 	decoder.DisallowUnknownFields()
 	if decoder.Decode(&record) != nil || R(&record).header().Version != Version {
@@ -106,11 +106,11 @@ func plain[T any, R Record[T]](value []byte) (record T, ok bool) {
 }
 
 // forget removes the fields that record knows. encoding/json matches names without regard to case, and so does this.
-func forget(fields map[string]json.RawMessage, record reflect.Type) {
+func removeKnown(fields map[string]json.RawMessage, record reflect.Type) {
 	for i := range record.NumField() {
 		field := record.Field(i)
 		if field.Anonymous {
-			forget(fields, field.Type)
+			removeKnown(fields, field.Type)
 			continue
 		}
 		known, _, _ := strings.Cut(field.Tag.Get("json"), ",")

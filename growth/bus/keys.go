@@ -102,7 +102,7 @@ func ParseKey(key string) (Key, error) {
 	}
 	parts := strings.Split(rest, "/")
 	for _, part := range parts {
-		if !wellFormed(part) {
+		if !validName(part) {
 			return Key{}, fmt.Errorf("key %.100q: %.60q is no name", key, part)
 		}
 	}
@@ -167,11 +167,11 @@ func (k Key) String() string {
 }
 
 // ValidName tells whether a name can be part of a key.
-func ValidName[Name ~string](name Name) bool { return wellFormed(string(name)) }
+func ValidName[Name ~string](name Name) bool { return validName(string(name)) }
 
 // wellFormed accepts node names (RFC 1123), UIDs (RFC 4122, and the API server's other forms), the UUIDs of
 // GPUs and model names.
-func wellFormed(part string) bool {
+func validName(part string) bool {
 	if part == "" || len(part) > 253 {
 		return false
 	}

@@ -45,7 +45,7 @@ func (m *Mirror[T]) Apply(b Batch) *View[T] {
 	if b.Reset {
 		next.Values, next.Undecodable = make(map[string]T, len(b.Entries)), map[string]error{}
 	} else {
-		next.Values, next.Undecodable = cloned(old.Values), cloned(old.Undecodable)
+		next.Values, next.Undecodable = cloneOrEmpty(old.Values), cloneOrEmpty(old.Undecodable)
 	}
 	for _, key := range b.Deleted {
 		delete(next.Values, key)
@@ -65,7 +65,7 @@ func (m *Mirror[T]) Apply(b Batch) *View[T] {
 	return next
 }
 
-func cloned[V any](m map[string]V) map[string]V {
+func cloneOrEmpty[V any](m map[string]V) map[string]V {
 	if m == nil {
 		return map[string]V{}
 	}

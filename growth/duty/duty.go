@@ -47,12 +47,12 @@ func Decide(jobs []Job) []growth.Share {
 				goal = min(goal, max(j.Share/greatest[gpu], Min))
 			}
 		}
-		duties[i] = towards(goal, j.Duty)
+		duties[i] = approach(goal, j.Duty)
 	}
 	return duties
 }
 
-func towards(goal, now growth.Share) growth.Share {
+func approach(goal, now growth.Share) growth.Share {
 	if now <= 0 || now > 1 {
 		now = 1
 	}

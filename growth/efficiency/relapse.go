@@ -15,7 +15,7 @@ const (
 )
 
 // relapsed notes by how much a sample is worse than the best, and tells whether to measure anew.
-func (m *State) relapsed(worse float64) bool {
+func (m *State) updateRelapse(worse float64) bool {
 	if m.Gained > 0 && worse > relapseGained*m.Gained && worse > relapseNoise*m.Noise {
 		m.RelapseStreak++
 	} else {

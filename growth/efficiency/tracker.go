@@ -48,9 +48,9 @@ type Tracker struct {
 	count int
 	last  float64
 
-	anchored bool // at is known: a sample was taken by this tracker itself
-	at       time.Time
-	usage    Usage
+	hasSample bool // at is known: a sample was taken by this tracker itself
+	sampledAt time.Time
+	usage     Usage
 }
 
 // Reading is what one tick made of a job.
@@ -116,38 +116,38 @@ func (t *Tracker) Report(step int64, value float64) (restarted bool, err error) 
 // Restart begins again with the smoothing and the best value, for a job whose container has.
 func (t *Tracker) Restart() {
 	t.memory.Samples, t.memory.LowStreak, t.memory.Step, t.memory.RelapseStreak = 0, 0, 0, 0
-	t.sum, t.count, t.anchored = 0, 0, false
+	t.sum, t.count, t.hasSample = 0, 0, false
 }
 
 // Tick makes a sample of the reports since the last one and judges it.
 func (t *Tracker) Tick(now time.Time, usage Usage) Reading {
-	elapsed := now.Sub(t.at).Seconds()
+	elapsed := now.Sub(t.sampledAt).Seconds()
 	switch {
 	case t.count == 0:
 		return t.reading(false, "no report since the last sample")
-	case t.anchored && elapsed <= 0:
-		t.at = now
+	case t.hasSample && elapsed <= 0:
+		t.sampledAt = now
 		return t.reading(false, "the clock has not advanced")
 	}
 	previous, used := t.memory, usage.since(t.usage, elapsed)
-	relapse := t.absorb()
-	judged := t.anchored
-	t.anchored, t.at, t.usage = true, now, usage
+	relapse := t.addSample()
+	judged := t.hasSample
+	t.hasSample, t.sampledAt, t.usage = true, now, usage
 	if !judged {
 		return t.reading(true, "first sample: growth is not known yet")
 	}
 	cores := used.cores(t.config.MinCores)
-	t.raw = PerCoreSecond(over(math.Abs(t.memory.Last-previous.Last), elapsed, cores))
+	t.raw = PerCoreSecond(divide(math.Abs(t.memory.Last-previous.Last), elapsed, cores))
 	if relapse != "" {
 		return t.reading(true, relapse)
 	}
-	t.grow(previous.Best, elapsed, cores)
+	t.updateGrowth(previous.Best, elapsed, cores)
 	t.per = used.efficiencies(t.progress)
-	return t.reading(true, t.judge())
+	return t.reading(true, t.updateCategory())
 }
 
 // absorb smooths the window's mean in and keeps the best. It says so if what it sees is a relapse.
-func (t *Tracker) absorb() (relapse string) {
+func (t *Tracker) addSample() (relapse string) {
 	m, mean := &t.memory, t.sum/float64(t.count)
 	t.sum, t.count = 0, 0
 	m.Last = t.last
@@ -156,7 +156,7 @@ func (t *Tracker) absorb() (relapse string) {
 		m.Smoothed, m.Best, m.Gained, m.Noise = mean, mean, 0, 0
 		return ""
 	}
-	if m.relapsed(t.direction * (mean - m.Best)) {
+	if m.updateRelapse(t.direction * (mean - m.Best)) {
 		relapse = fmt.Sprintf("from %.4g at its best back to %.4g: measured anew from there", m.Best, mean)
 		m.Smoothed, m.Best, m.Gained = mean, mean, 0
 		return relapse
@@ -176,14 +176,14 @@ func (t *Tracker) absorb() (relapse string) {
 // a peak of one last digit.
 const rounding = 1e-9
 
-func (t *Tracker) grow(best, elapsed, cores float64) {
+func (t *Tracker) updateGrowth(best, elapsed, cores float64) {
 	m := &t.memory
 	gain := t.direction * (best - m.Smoothed)
 	if gain <= rounding*max(math.Abs(best), math.Abs(m.Smoothed)) {
 		gain = 0
 	}
-	t.progress = growth.PerSecond(over(gain, elapsed))
-	efficiency := PerCoreSecond(over(gain, elapsed, cores))
+	t.progress = growth.PerSecond(divide(gain, elapsed))
+	efficiency := PerCoreSecond(divide(gain, elapsed, cores))
 	m.Peak = max(PerCoreSecond(t.config.PeakDecay)*m.Peak, efficiency)
 	m.Growth = 0
 	if m.Peak > 0 {
@@ -191,7 +191,7 @@ func (t *Tracker) grow(best, elapsed, cores float64) {
 	}
 }
 
-func (t *Tracker) judge() string {
+func (t *Tracker) updateCategory() string {
 	m, c := &t.memory, t.config
 	g := float64(m.Growth)
 	switch {
@@ -206,11 +206,11 @@ func (t *Tracker) judge() string {
 	if m.LowStreak < c.LowSamples {
 		return fmt.Sprintf("growth %.3f is below %.3f, %d of %d times", g, c.Alpha, m.LowStreak, c.LowSamples)
 	}
-	m.LowStreak, m.Category = 0, down(m.Category)
+	m.LowStreak, m.Category = 0, demote(m.Category)
 	return fmt.Sprintf("growth %.3f was below %.3f for %d samples", g, c.Alpha, c.LowSamples)
 }
 
-func down(c growth.Category) growth.Category {
+func demote(c growth.Category) growth.Category {
 	if c == growth.Progressing {
 		return growth.Watching
 	}
@@ -224,7 +224,7 @@ func (t *Tracker) reading(sampled bool, reason string) Reading {
 
 // over divides a number that is not negative by others that are positive. What a job reports may be as large as numbers get,
 // and what comes of it must stay one.
-func over(number float64, by ...float64) float64 {
+func divide(number float64, by ...float64) float64 {
 	for _, b := range by {
 		number = min(number/b, math.MaxFloat64)
 	}

@@ -23,7 +23,7 @@ type PerResource struct {
 }
 
 // used is the mean use over a time.
-type used struct {
+type meanUse struct {
 	known   bool
 	cpu     float64 // cores
 	memory  float64 // GiB
@@ -33,9 +33,9 @@ type used struct {
 const mebibyte = 1 << 20
 
 // since is the use between before and now. A counter that went back has begun anew.
-func (u Usage) since(before Usage, elapsed float64) used {
+func (u Usage) since(before Usage, elapsed float64) meanUse {
 	rate := func(now, then float64) float64 { return max(now-then, 0) / elapsed }
-	return used{
+	return meanUse{
 		known:  u.Known && before.Known,
 		cpu:    rate(float64(u.CoreSeconds), float64(before.CoreSeconds)),
 		memory: float64(u.Memory) / float64(growth.GiB),
@@ -45,19 +45,19 @@ func (u Usage) since(before Usage, elapsed float64) used {
 }
 
 // cores is the mean CPU use, at least idle. Unknown use counts as one core: a constant cancels out of g.
-func (u used) cores(idle float64) float64 {
+func (u meanUse) cores(idle float64) float64 {
 	if !u.known {
 		return 1
 	}
 	return max(u.cpu, idle)
 }
 
-func (u used) efficiencies(p growth.PerSecond) PerResource {
+func (u meanUse) efficiencies(p growth.PerSecond) PerResource {
 	by := func(use float64) float64 {
 		if use <= 0 {
 			return 0
 		}
-		return over(float64(p), use)
+		return divide(float64(p), use)
 	}
 	per := PerResource{Memory: by(u.memory), BlockIO: by(u.io), NetworkIO: by(u.net)}
 	if u.known {

@@ -31,33 +31,33 @@ type Account struct {
 }
 
 // dust is work, in core-seconds, too small to matter: rounding.
-const dust = 1e-9
+const epsilon = 1e-9
 
 // size is the job's whole work: at least, and most likely. It is infinite where it is not known.
 func (a Account) size() (low, likely growth.CoreSeconds) {
 	switch {
 	case a.Ended:
 		return a.RealWork, a.RealWork
-	case !sane(a.Remaining) || a.Remaining.Likely <= 0: // a job that goes on after its end has another one
+	case !valid(a.Remaining) || a.Remaining.Likely <= 0: // a job that goes on after its end has another one
 		return a.RealWork, growth.CoreSeconds(math.Inf(1))
 	}
 	return a.RealWork + max(0, min(a.Remaining.Low, a.Remaining.Likely)), a.RealWork + a.Remaining.Likely
 }
 
-func sane(e remaining.Estimate) bool {
+func valid(e remaining.Estimate) bool {
 	return e.Known && e.Likely >= 0 && !math.IsInf(float64(e.Likely), 1) && !math.IsNaN(float64(e.Low))
 }
 
 // active tells whether the job would still run under fair sharing.
 func (a Account) active() bool {
 	_, likely := a.size()
-	return a.FairWork < likely-dust
+	return a.FairWork < likely-epsilon
 }
 
 // charged takes in what is known of a job now.
-func (a Account) charged(j Job, seen sight) Account {
-	used, counter := a.since(j)
-	queued := a.queued(j, seen.seconds)
+func (a Account) update(j Job, seen observation) Account {
+	used, counter := a.usedSince(j)
+	queued := a.waitFraction(j, seen.seconds)
 	a.RealWork, a.Counter, a.Remaining, a.Ended = a.RealWork+used, counter, j.Remaining, j.Finished
 	a.CPUWait, a.CPUWaitKnown = j.CPUWait, j.CPUWaitKnown
 	a.Weight, a.Limit = 1, seen.cores
@@ -77,7 +77,7 @@ func (a Account) charged(j Job, seen sight) Account {
 }
 
 // since is what a job has used since it was last seen, and its counter now.
-func (a Account) since(j Job) (used, counter growth.CoreSeconds) {
+func (a Account) usedSince(j Job) (used, counter growth.CoreSeconds) {
 	switch {
 	case !(j.Used >= 0) || math.IsInf(float64(j.Used), 1): // nothing that could be read
 		return 0, a.Counter
@@ -88,10 +88,10 @@ func (a Account) since(j Job) (used, counter growth.CoreSeconds) {
 }
 
 // queued is for which part of the time since it was last seen the job has stood in the queue.
-func (a Account) queued(j Job, seconds float64) part {
+func (a Account) waitFraction(j Job, seconds float64) fraction {
 	since := float64(j.CPUWait - a.CPUWait)
 	if !a.CPUWaitKnown || !j.CPUWaitKnown || seconds <= 0 || !(since >= 0) {
-		return part{}
+		return fraction{}
 	}
-	return part{min(since/seconds, 1), true}
+	return fraction{min(since/seconds, 1), true}
 }

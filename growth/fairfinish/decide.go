@@ -37,14 +37,14 @@ func Decide(c Config, s State, now time.Time, jobs []Job) (State, Decision) {
 	if len(running) == 0 {
 		return next, Decision{Next: c.Interval}
 	}
-	t := lay(c, next, running)
+	t := newInstance(c, next, running)
 	horizon := t.horizon()
-	work, reasons := t.serve(horizon)
+	work, reasons := t.allocate(horizon)
 	sum := 0.0
 	for _, w := range work {
 		sum += w
 	}
-	d := Decision{Next: growth.Seconds(t.until(horizon, work)).Duration()}
+	d := Decision{Next: growth.Seconds(t.holdTime(horizon, work)).Duration()}
 	for i, j := range running {
 		share := work[i] / sum
 		d.Grants = append(d.Grants, Grant{ID: j.ID, Share: growth.Share(share), FairFinish: growth.Seconds(t.finish[i]), Overdue: t.late[i], Reason: reasons[i]})
@@ -56,7 +56,7 @@ func Decide(c Config, s State, now time.Time, jobs []Job) (State, Decision) {
 }
 
 // table is everything about the running jobs that a decision is made of. Times are seconds from now.
-type table struct {
+type instance struct {
 	config   Config
 	cores    float64
 	jobs     []Job
@@ -67,28 +67,28 @@ type table struct {
 	order    []int // jobs by their index, the greatest first
 }
 
-func lay(c Config, s State, jobs []Job) *table {
-	t := &table{config: c, cores: s.Served * c.Cores.Cores(), jobs: jobs}
+func newInstance(c Config, s State, jobs []Job) *instance {
+	t := &instance{config: c, cores: s.Served * c.Cores.Cores(), jobs: jobs}
 	for i, j := range jobs {
 		t.accounts = append(t.accounts, s.Accounts[j.ID])
 		t.order = append(t.order, i)
 	}
 	// Those that have really ended are still there under fair sharing.
 	_, ghosts := s.sorted(func(a Account) bool { return a.Ended && a.active() })
-	t.forecast = foresee(slices.Concat(t.accounts, ghosts), t.cores)
+	t.forecast = newForecast(slices.Concat(t.accounts, ghosts), t.cores)
 	for i, a := range t.accounts {
 		_, size := a.size()
-		t.finish = append(t.finish, t.forecast.when(i, size))
+		t.finish = append(t.finish, t.forecast.timeAt(i, size))
 		t.late = append(t.late, !a.active())
 	}
-	t.hurry()
+	t.setLateFinish()
 	t.sort()
 	return t
 }
 
 // hurry gives late jobs their time: they share the node among themselves, so that one whose size was predicted too small
 // does not keep the others waiting.
-func (t *table) hurry() {
+func (t *instance) setLateFinish() {
 	var alone []Account
 	var which []int
 	for i, a := range t.accounts {
@@ -96,15 +96,15 @@ func (t *table) hurry() {
 			alone, which = append(alone, Account{Remaining: a.Remaining, Weight: a.Weight, Limit: a.Limit}), append(which, i)
 		}
 	}
-	f := foresee(alone, t.cores)
+	f := newForecast(alone, t.cores)
 	for k, i := range which {
 		_, size := alone[k].size()
-		t.finish[i] = f.when(k, size)
+		t.finish[i] = f.timeAt(k, size)
 	}
 }
 
 // horizon is how far ahead the decision is made: an interval, or to the first thing before that changes what is best.
-func (t *table) horizon() float64 {
+func (t *instance) horizon() float64 {
 	interval := t.config.Interval.Seconds()
 	h := interval
 	for _, at := range t.finish {
@@ -113,7 +113,7 @@ func (t *table) horizon() float64 {
 		}
 	}
 	first := t.order[0]
-	for _, work := range []float64{t.left(first), t.need(first)} {
+	for _, work := range []float64{t.remaining(first), t.toTarget(first)} {
 		if work > 0 {
 			h = min(h, work/t.accounts[first].Limit)
 		}
@@ -123,13 +123,13 @@ func (t *table) horizon() float64 {
 
 // until is how long a decision holds: to its horizon, or until a job that is served has an end or a good metric before. On
 // many cores that is seldom the first in the order.
-func (t *table) until(horizon float64, work []float64) float64 {
+func (t *instance) holdTime(horizon float64, work []float64) float64 {
 	next := horizon
 	for i := range t.jobs {
 		if work[i] < t.accounts[i].Limit*horizon/10 {
 			continue // hardly served: it is some other decision that will bring it there
 		}
-		for _, rest := range []float64{t.left(i), t.need(i)} {
+		for _, rest := range []float64{t.remaining(i), t.toTarget(i)} {
 			if rest > 0 {
 				next = min(next, rest/work[i]*horizon)
 			}
@@ -139,7 +139,7 @@ func (t *table) until(horizon float64, work []float64) float64 {
 }
 
 // left is the work to a job's end, in core-seconds; infinite where it is not known.
-func (t *table) left(job int) float64 {
+func (t *instance) remaining(job int) float64 {
 	a := t.accounts[job]
 	_, size := a.size()
 	return float64(size - a.RealWork)
@@ -147,10 +147,10 @@ func (t *table) left(job int) float64 {
 
 // need is the work until a job's metric is good; infinite where it is not known. One that is likely good, but perhaps not, is
 // thought to need the most that it may: taken for good too soon it would wait behind all others, with little missing.
-func (t *table) need(job int) float64 {
+func (t *instance) toTarget(job int) float64 {
 	n := t.jobs[job].ToTarget
 	switch {
-	case !sane(n):
+	case !valid(n):
 		return math.Inf(1)
 	case n.Likely <= 0 && !math.IsInf(float64(n.High), 1):
 		return float64(n.High)

@@ -17,7 +17,7 @@ type forecast struct {
 }
 
 // foresee lets the jobs that are active under fair sharing run out.
-func foresee(accounts []Account, cores float64) forecast {
+func newForecast(accounts []Account, cores float64) forecast {
 	f := forecast{times: []float64{0}, fair: make([][]float64, len(accounts)), rate: make([]float64, len(accounts))}
 	left := make([]int, 0, len(accounts)) // by index
 	for i, a := range accounts {
@@ -32,7 +32,7 @@ func foresee(accounts []Account, cores float64) forecast {
 		for k, i := range left {
 			running[k] = accounts[i]
 		}
-		got := rates(running, cores)
+		got := fairRates(running, cores)
 		step := math.Inf(1)
 		for k, i := range left {
 			f.rate[i] = got[k]
@@ -49,7 +49,7 @@ func foresee(accounts []Account, cores float64) forecast {
 		}
 		left = slices.DeleteFunc(left, func(i int) bool {
 			_, size := accounts[i].size()
-			return f.last(i) >= float64(size)-dust
+			return f.last(i) >= float64(size)-epsilon
 		})
 	}
 }
@@ -57,7 +57,7 @@ func foresee(accounts []Account, cores float64) forecast {
 func (f forecast) last(job int) float64 { return f.fair[job][len(f.fair[job])-1] }
 
 // at is the job's Fair some seconds from now. Before now, which is a negative time, it is thought to have grown as it does.
-func (f forecast) at(job int, seconds float64) float64 {
+func (f forecast) fairAt(job int, seconds float64) float64 {
 	k, _ := slices.BinarySearch(f.times, seconds)
 	k = max(k, 1)
 	if k == len(f.times) {
@@ -68,8 +68,8 @@ func (f forecast) at(job int, seconds float64) float64 {
 }
 
 // when is the time at which the job's Fair reaches work; infinite if it never does.
-func (f forecast) when(job int, work growth.CoreSeconds) float64 {
-	target := float64(work) - dust
+func (f forecast) timeAt(job int, work growth.CoreSeconds) float64 {
+	target := float64(work) - epsilon
 	k, _ := slices.BinarySearch(f.fair[job], target)
 	switch {
 	case k == 0:

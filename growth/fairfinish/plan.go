@@ -10,18 +10,18 @@ import (
 type plan struct {
 	cores float64
 	// lengths of the segments, in seconds from now on.
-	lengths []float64
-	limits  []float64   // of each job, in cores
-	due     [][]float64 // by job: the work owed at the end of each segment, cumulative and in core-seconds
-	floor   [][]float64 // by job: what it is served at least by then
-	left    []float64   // of each job
+	lengths   []float64
+	limits    []float64   // of each job, in cores
+	due       [][]float64 // by job: the work owed at the end of each segment, cumulative and in core-seconds
+	floor     [][]float64 // by job: what it is served at least by then
+	remaining []float64   // of each job
 }
 
 // lift makes some work of a job due in the first segment. Its floor after that comes on top.
-func (p *plan) lift(job int, work float64) {
+func (p *plan) require(job int, work float64) {
 	due, floor := p.due[job], p.floor[job]
 	for s := range due {
-		due[s] = max(due[s], min(work+floor[s]-floor[0], p.left[job]))
+		due[s] = max(due[s], min(work+floor[s]-floor[0], p.remaining[job]))
 	}
 }
 
@@ -36,7 +36,7 @@ func (p *plan) deficit() float64 {
 	height := make([]float64, n) // all that is to be done up to here
 	room := make([]float64, n)   // what can be served of it in this segment
 	done := make([]float64, n)
-	order := make([]corner, 0, 2*n)
+	order := make([]breakpoint, 0, 2*n)
 	for i, due := range p.due {
 		height[i] = due[last]
 	}
@@ -67,19 +67,19 @@ func (p *plan) deficit() float64 {
 }
 
 // corner is a height at which a job begins (at its top) or ends (at its bottom) to be served.
-type corner struct {
+type breakpoint struct {
 	height, slope float64
 }
 
 // level serves capacity from the top: down to one height, in seconds at its limit, for all jobs, each within its room.
-func (p *plan) level(height, room, done []float64, capacity float64, corners []corner) []corner {
+func (p *plan) level(height, room, done []float64, capacity float64, corners []breakpoint) []breakpoint {
 	for i, limit := range p.limits {
 		if room[i] > 0 {
 			top := height[i] / limit
-			corners = append(corners, corner{top, limit}, corner{top - room[i]/limit, -limit})
+			corners = append(corners, breakpoint{top, limit}, breakpoint{top - room[i]/limit, -limit})
 		}
 	}
-	slices.SortFunc(corners, func(a, b corner) int { return cmp.Compare(b.height, a.height) })
+	slices.SortFunc(corners, func(a, b breakpoint) int { return cmp.Compare(b.height, a.height) })
 	water, slope, served := 0.0, 0.0, 0.0
 	for i, c := range corners {
 		if i > 0 {

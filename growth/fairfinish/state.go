@@ -45,7 +45,7 @@ type State struct {
 // next is the state at now: what was used is charged, fair sharing has gone on, jobs have come and gone.
 func (s State) next(c Config, now time.Time, jobs []Job) State {
 	elapsed := max(0, now.Sub(s.At).Seconds()) // a clock that has gone back tells nothing
-	seen := s.look(c, jobs, elapsed)
+	seen := s.observe(c, jobs, elapsed)
 	n := State{At: now, Served: seen.cores / c.Cores.Cores(), Accounts: make(map[growth.PodUID]Account, len(jobs))}
 	for id, a := range s.Accounts {
 		a.Age += growth.Seconds(elapsed)
@@ -57,18 +57,18 @@ func (s State) next(c Config, now time.Time, jobs []Job) State {
 	for _, j := range jobs {
 		present[j.ID] = true
 		if a, known := n.Accounts[j.ID]; known && !a.Ended {
-			n.Accounts[j.ID] = a.charged(j, seen)
+			n.Accounts[j.ID] = a.update(j, seen)
 		}
 	}
 	for id, a := range n.Accounts {
 		a.Ended = a.Ended || !present[id]
 		n.Accounts[id] = a
 	}
-	n.share(seen.cores, elapsed)
+	n.advanceFair(seen.cores, elapsed)
 	// 2. Who has come begins now. Who has gone from both worlds is forgotten.
 	for _, j := range jobs {
 		if _, known := n.Accounts[j.ID]; !known && !j.Finished {
-			n.Accounts[j.ID] = Account{Counter: j.Used}.charged(j, sight{cores: seen.cores})
+			n.Accounts[j.ID] = Account{Counter: j.Used}.update(j, observation{cores: seen.cores})
 		}
 	}
 	for id, a := range n.Accounts {

@@ -18,9 +18,9 @@ func corrected(c Config, now time.Time, in Input) Decision {
 		return Decision{Grants: equal(in.Jobs, "all jobs have converged: equal shares"), Interval: interval}
 	}
 	floor := 1 / (c.Beta * float64(len(in.Jobs)))
-	grants := weigh(in.Jobs, floor)
-	share(grants, floor)
-	if why, hold := settled(in, grants, now); hold {
+	grants := weights(in.Jobs, floor)
+	normalize(grants, floor)
+	if why, hold := keepShares(in, grants, now); hold {
 		for i, j := range in.Jobs {
 			grants[i].Weight, grants[i].Share, grants[i].Reason = j.Weight, j.Share, why
 		}
@@ -28,7 +28,7 @@ func corrected(c Config, now time.Time, in Input) Decision {
 	return Decision{Grants: grants, Interval: c.Interval}
 }
 
-func weigh(jobs []Job, floor float64) []Grant {
+func weights(jobs []Job, floor float64) []Grant {
 	sum := 0.0
 	for _, j := range jobs {
 		sum += float64(j.Growth)
@@ -37,9 +37,9 @@ func weigh(jobs []Job, floor float64) []Grant {
 	for i, j := range jobs {
 		g := Grant{ID: j.ID, Category: j.Category}
 		switch {
-		case j.newcomer() && j.Silent:
+		case j.unrated() && j.Silent:
 			g.Weight, g.Reason = 1/float64(len(jobs)), "reports nothing: its fair part"
-		case j.newcomer():
+		case j.unrated():
 			g.Weight, g.Reason = cmp.Or(j.Weight, 1), fmt.Sprintf("%d of 2 samples: growth is not known yet", j.Samples)
 		case j.Category == growth.Watching:
 			g.Weight, g.Reason = cmp.Or(j.Weight, 1), "watching: keeps its weight"
@@ -54,7 +54,7 @@ func weigh(jobs []Job, floor float64) []Grant {
 }
 
 // share makes weights add up to 1 and leaves nobody below the floor.
-func share(grants []Grant, floor float64) {
+func normalize(grants []Grant, floor float64) {
 	above := 0.0
 	for _, g := range grants {
 		above += max(g.Weight-floor, 0)
@@ -70,7 +70,7 @@ func share(grants []Grant, floor float64) {
 }
 
 // settled tells that the old shares are good enough, and why.
-func settled(in Input, grants []Grant, now time.Time) (string, bool) {
+func keepShares(in Input, grants []Grant, now time.Time) (string, bool) {
 	if in.Interrupted {
 		return "", false
 	}

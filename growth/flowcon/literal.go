@@ -13,11 +13,11 @@ import (
 func literal(c Config, in Input) Decision {
 	jobs := make([]Job, len(in.Jobs))
 	for i, j := range in.Jobs {
-		j.Category = listed(c.Alpha, j)
+		j.Category = nextCategory(c.Alpha, j)
 		jobs[i] = j
 	}
 	if allConverged(jobs) { // lines 14–17
-		return Decision{Grants: equal(jobs, "every job is in CL: limit 1"), Interval: doubled(max(in.Interval, c.Interval))}
+		return Decision{Grants: equal(jobs, "every job is in CL: limit 1"), Interval: double(max(in.Interval, c.Interval))}
 	}
 	sum, n := 0.0, float64(len(jobs))
 	for _, j := range jobs {
@@ -31,7 +31,7 @@ func literal(c Config, in Input) Decision {
 		}
 		g := Grant{ID: j.ID, Category: j.Category}
 		switch {
-		case j.newcomer():
+		case j.unrated():
 			g.Weight, g.Reason = 1, "no G yet: limit 1"
 		case j.Category == growth.Converged:
 			g.Weight, g.Reason = max(part, 1/(c.Beta*n)), fmt.Sprintf("CL: G %.4g of %.4g, at least 1/(β·n)", j.Raw, sum)
@@ -42,16 +42,16 @@ func literal(c Config, in Input) Decision {
 		}
 		grants[i] = g
 	}
-	relative(grants)
+	normalizeLimits(grants)
 	// Algorithm 2 restores the interval on arrivals and departures; a return to NL, as printed, does not. The caller
 	// passes the base after those.
 	return Decision{Grants: grants, Interval: max(in.Interval, c.Interval)}
 }
 
 // listed is lines 3–13: one low interval a list down, one high interval to the top.
-func listed(alpha float64, j Job) growth.Category {
+func nextCategory(alpha float64, j Job) growth.Category {
 	switch {
-	case j.newcomer() || float64(j.Raw) >= alpha:
+	case j.unrated() || float64(j.Raw) >= alpha:
 		return growth.Progressing
 	case j.Category == growth.Progressing:
 		return growth.Watching
@@ -60,7 +60,7 @@ func listed(alpha float64, j Job) growth.Category {
 }
 
 // relative turns limits into shares of the pool.
-func relative(grants []Grant) {
+func normalizeLimits(grants []Grant) {
 	sum := 0.0
 	for _, g := range grants {
 		sum += g.Weight
@@ -74,7 +74,7 @@ func relative(grants []Grant) {
 }
 
 // doubled has no cap but the largest duration there is.
-func doubled(d time.Duration) time.Duration {
+func double(d time.Duration) time.Duration {
 	if d > math.MaxInt64/2 {
 		return math.MaxInt64
 	}

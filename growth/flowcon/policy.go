@@ -59,7 +59,7 @@ type Job struct {
 }
 
 // newcomer tells that the job's growth is not known yet.
-func (j Job) newcomer() bool { return j.Samples < 2 }
+func (j Job) unrated() bool { return j.Samples < 2 }
 
 // Input is what a decision is taken on.
 type Input struct {

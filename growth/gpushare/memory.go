@@ -47,16 +47,16 @@ func ParseMemory(value string) (growth.MiB, error) {
 		return 0, errMemory
 	}
 	if n, err := strconv.ParseInt(digits, 10, 64); err == nil && n >= 0 && n <= (math.MaxInt64-mib)/unit {
-		return bounded((n*unit + mib - 1) / mib) // what people write
+		return checkBounds((n*unit + mib - 1) / mib) // what people write
 	}
-	return fraction(digits, unit)
+	return parseFraction(digits, unit)
 }
 
 // mib is one MiB in bytes.
 const mib = 1 << 20
 
 // fraction is the amount where it, or what comes of it, is no int64.
-func fraction(digits string, unit int64) (growth.MiB, error) {
+func parseFraction(digits string, unit int64) (growth.MiB, error) {
 	amount, ok := new(big.Rat).SetString(digits)
 	if !ok {
 		return 0, errMemory
@@ -66,10 +66,10 @@ func fraction(digits string, unit int64) (growth.MiB, error) {
 	if whole.Div(whole, amount.Denom()); !whole.IsInt64() {
 		whole.SetInt64(int64(maxMemory+1) * int64(whole.Sign()))
 	}
-	return bounded(whole.Int64())
+	return checkBounds(whole.Int64())
 }
 
-func bounded(amount int64) (growth.MiB, error) {
+func checkBounds(amount int64) (growth.MiB, error) {
 	switch {
 	case amount <= 0:
 		return 0, fmt.Errorf("is not more than nothing: ask for at least 1Mi")

@@ -67,21 +67,21 @@ func Allocate(jobs []Job, budget int) Allocation {
 		hulls[i] = Job{UID: j.UID, Weight: j.Weight, Width: max(1, j.Width), Curve: j.Curve.Hull()}
 	}
 	slices.SortFunc(hulls, func(a, b Job) int { return cmp.Compare(a.UID, b.UID) })
-	if simple(hulls) {
+	if greedyIsExact(hulls) {
 		return greedy(hulls, budget)
 	}
 	return knapsack(hulls, budget)
 }
 
 // simple tells whether taking the best next worker each time is exact.
-func simple(jobs []Job) bool {
+func greedyIsExact(jobs []Job) bool {
 	return !slices.ContainsFunc(jobs, func(j Job) bool { return j.Width != jobs[0].Width || !j.Curve.concave() })
 }
 
 // greedy gives one worker at a time to the job that gains the most by it.
 func greedy(jobs []Job, budget int) Allocation {
 	given := Allocation{}
-	queue := make(gains, 0, len(jobs))
+	queue := make(gainQueue, 0, len(jobs))
 	for _, j := range jobs {
 		given[j.UID] = 0
 		queue = append(queue, nextGain(j, 0))
@@ -98,26 +98,26 @@ func greedy(jobs []Job, budget int) Allocation {
 }
 
 // gain is what a job's next worker adds.
-type gain struct {
+type marginalGain struct {
 	job  Job
 	gain float64
 }
 
-func nextGain(j Job, w int) gain { return gain{j, j.Value(w+1) - j.Value(w)} }
+func nextGain(j Job, w int) marginalGain { return marginalGain{j, j.Value(w+1) - j.Value(w)} }
 
 // gains is a heap, the largest first.
-type gains []gain
+type gainQueue []marginalGain
 
-func (g gains) Len() int      { return len(g) }
-func (g gains) Swap(a, b int) { g[a], g[b] = g[b], g[a] }
-func (g gains) Less(a, b int) bool {
+func (g gainQueue) Len() int      { return len(g) }
+func (g gainQueue) Swap(a, b int) { g[a], g[b] = g[b], g[a] }
+func (g gainQueue) Less(a, b int) bool {
 	if g[a].gain != g[b].gain {
 		return g[a].gain > g[b].gain
 	}
 	return g[a].job.UID < g[b].job.UID
 }
-func (g *gains) Push(x any) { *g = append(*g, x.(gain)) }
-func (g *gains) Pop() any {
+func (g *gainQueue) Push(x any) { *g = append(*g, x.(marginalGain)) }
+func (g *gainQueue) Pop() any {
 	last := (*g)[len(*g)-1]
 	*g = (*g)[:len(*g)-1]
 	return last

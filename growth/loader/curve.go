@@ -14,7 +14,7 @@ func (c Curve) At(w int) growth.PerSecond {
 	if len(c) == 0 || w < 0 {
 		return 0
 	}
-	return finite(c[min(w, len(c)-1)])
+	return clampRate(c[min(w, len(c)-1)])
 }
 
 // Hull returns the curve's running maximum, cut off after the worker that is the last to add anything.
@@ -42,7 +42,7 @@ func (c Curve) concave() bool {
 }
 
 // finite makes nothing of what is no rate.
-func finite(rate growth.PerSecond) growth.PerSecond {
+func clampRate(rate growth.PerSecond) growth.PerSecond {
 	if rate >= 0 && float64(rate) <= math.MaxFloat64/1e12 {
 		return rate
 	}

@@ -33,10 +33,10 @@ func Measured(loaders, samples int, step, load growth.Seconds) (Measurement, boo
 		return Measurement{}, false
 	}
 	m := Measurement{Loaders: loaders, Rate: growth.PerSecond(float64(samples) / float64(step)), Waiting: growth.Share(load / step)}
-	return m, m.believable()
+	return m, m.valid()
 }
 
-func (m Measurement) believable() bool {
+func (m Measurement) valid() bool {
 	return m.Loaders >= 0 && m.Loaders <= MaxLoaders && m.Rate >= minRate && m.Rate <= maxRate && m.Waiting >= 0 && m.Waiting <= 1
 }
 
@@ -44,10 +44,10 @@ func (m Measurement) believable() bool {
 func (m Measurement) perSample() float64 { return 1 / float64(m.Rate) }
 
 // computing is c as this interval saw it.
-func (m Measurement) computing() float64 { return (1 - float64(m.Waiting)) * m.perSample() }
+func (m Measurement) computeTime() float64 { return (1 - float64(m.Waiting)) * m.perSample() }
 
 // loading is y(w) as this interval saw it. exact is false where only an upper bound could be seen.
-func (m Measurement) loading() (y float64, exact bool) {
+func (m Measurement) loadTime() (y float64, exact bool) {
 	if m.Loaders == 0 {
 		return math.Max(float64(m.Waiting)*m.perSample(), 1/maxRate), true
 	}

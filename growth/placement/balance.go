@@ -32,7 +32,7 @@ func (n Node) With(pod growth.PodUID, shares []growth.GPUShare) (Node, error) {
 		if share.Memory < 0 || share.Memory > MaxMemory || before < 0 || after > g.Memory {
 			return Node{}, fmt.Errorf("%w: %s of %s used on %s, %s more asked", ErrOverCommitted, before, g.Memory, g.UUID, share.Memory)
 		}
-		g.Residents = append(slices.Clone(g.Residents), Resident{Pod: pod, Memory: share.Memory, Growth: part(NewJobGrowth, len(shares)), Activity: 1})
+		g.Residents = append(slices.Clone(g.Residents), Resident{Pod: pod, Memory: share.Memory, Growth: growthPerGPU(NewJobGrowth, len(shares)), Activity: 1})
 	}
 	return held, nil
 }
@@ -64,7 +64,7 @@ func (d Drift) Empty() bool { return len(d.Misplaced)+len(d.Unreserved)+len(d.Ov
 func FindDrift(n Node, records Records) Drift {
 	var d Drift
 	for pod, allocation := range records.Allocations {
-		if reservation, reserved := records.Reservations[pod]; reserved && astray(allocation, reservation) {
+		if reservation, reserved := records.Reservations[pod]; reserved && onOtherGPU(allocation, reservation) {
 			d.Misplaced = append(d.Misplaced, pod)
 		}
 	}
@@ -86,7 +86,7 @@ func FindDrift(n Node, records Records) Drift {
 }
 
 // astray tells whether an allocation has a GPU that its reservation has not.
-func astray(a bus.Allocation, r bus.Reservation) bool {
+func onOtherGPU(a bus.Allocation, r bus.Reservation) bool {
 	return slices.ContainsFunc(a.GPUs(), func(given growth.GPUShare) bool {
 		return !slices.ContainsFunc(r.GPUs, func(planned growth.GPUShare) bool { return planned.GPU == given.GPU })
 	})

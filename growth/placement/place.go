@@ -29,7 +29,7 @@ func Fit(n Node, r Request) Status {
 	if room >= r.Count {
 		return Status{}
 	}
-	return explain(n, memory, r.Count)
+	return whyNot(n, memory, r.Count)
 }
 
 // Place chooses the best GPUs of the node, or says why the request does not fit.
@@ -80,7 +80,7 @@ func ScoreNode(n Node, r Request, p Policy) (Score, Status) {
 		}
 	}
 	if !room {
-		return 0, explain(n, memory, 1)
+		return 0, whyNot(n, memory, 1)
 	}
 	return best, Status{}
 }
@@ -105,9 +105,9 @@ func StillFits(n Node, r Request, gpus []growth.GPUShare) bool {
 
 // explain says in which way a node that has no room has none, in the same words for nodes that are alike: the scheduler tells
 // the user each reason once, with how many nodes it holds for. Hopeless reasons come first: they are what to act on.
-func explain(n Node, memory growth.MiB, count int) Status {
+func whyNot(n Node, memory growth.MiB, count int) Status {
 	if len(n.GPUs) == 0 {
-		return hopeless("the node has no GPU")
+		return unresolvable("the node has no GPU")
 	}
 	var healthy, large int
 	most, free := n.GPUs[0], GPU{}
@@ -128,15 +128,15 @@ func explain(n Node, memory growth.MiB, count int) Status {
 	}
 	switch {
 	case len(n.GPUs) < count:
-		return hopeless("GPUs: %d asked, the node has %d", count, len(n.GPUs))
+		return unresolvable("GPUs: %d asked, the node has %d", count, len(n.GPUs))
 	case large == 0:
-		return hopeless("GPU memory: %s asked, the largest GPU has %s", memory, most.Memory)
+		return unresolvable("GPU memory: %s asked, the largest GPU has %s", memory, most.Memory)
 	case large < count:
-		return hopeless("GPU memory: %s asked on each of %d GPUs, only %d of %d are that large", memory, count, large, len(n.GPUs))
+		return unresolvable("GPU memory: %s asked on each of %d GPUs, only %d of %d are that large", memory, count, large, len(n.GPUs))
 	case healthy < count:
-		return hopeless("GPUs: %d asked, %d of %d are healthy", count, healthy, len(n.GPUs))
+		return unresolvable("GPUs: %d asked, %d of %d are healthy", count, healthy, len(n.GPUs))
 	case count == 1:
-		return crowded("GPU memory: %s asked, largest free share %s on gpu-%d", memory, max(0, free.Free()), free.Index)
+		return unschedulable("GPU memory: %s asked, largest free share %s on gpu-%d", memory, max(0, free.Free()), free.Index)
 	}
-	return crowded("GPU memory: %s asked on each of %d GPUs, too few of %d have it free", memory, count, len(n.GPUs))
+	return unschedulable("GPU memory: %s asked on each of %d GPUs, too few of %d have it free", memory, count, len(n.GPUs))
 }

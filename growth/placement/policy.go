@@ -58,7 +58,7 @@ func (p MarginalGrowth) Score(g GPU, _ growth.MiB, count int) Score {
 // Change is what the newcomer would grow by on the GPU, and what its neighbours would lose by it.
 func (p MarginalGrowth) Change(g GPU, count int) (gain, loss growth.Growth) {
 	crowd := activity(g)
-	gain = slowed(part(NewJobGrowth, count), p.Interference.Slowdown(NewJobActivity, crowd))
+	gain = slowed(growthPerGPU(NewJobGrowth, count), p.Interference.Slowdown(NewJobActivity, crowd))
 	for _, r := range g.Residents {
 		others := crowd - r.Activity
 		loss += slowed(r.Growth, p.Interference.Slowdown(r.Activity, others)) -

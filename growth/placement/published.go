@@ -14,15 +14,15 @@ type SpeCon struct{}
 // Score is 1 on an empty GPU and 1/2 beside one job that progresses.
 func (SpeCon) Score(g GPU, _ growth.MiB, _ int) Score {
 	const less = 1e-6 // than any difference between two counts
-	return Score(1/(1+counted(g)/2) - less*float64(g.Used())/float64(max(1, g.Memory)))
+	return Score(1/(1+weightedCount(g)/2) - less*float64(g.Used())/float64(max(1, g.Memory)))
 }
 
 // Explain names the weighted count.
 func (SpeCon) Explain(g GPU, _ growth.MiB, _ int) string {
-	return fmt.Sprintf("weighted count %g: %d there already, 2 for each that progresses, 1.5 watched, 1 converged", counted(g), len(g.Residents))
+	return fmt.Sprintf("weighted count %g: %d there already, 2 for each that progresses, 1.5 watched, 1 converged", weightedCount(g), len(g.Residents))
 }
 
-func counted(g GPU) float64 {
+func weightedCount(g GPU) float64 {
 	var count float64
 	for _, r := range g.Residents {
 		count += weight(r.Category)

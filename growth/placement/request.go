@@ -38,18 +38,18 @@ const (
 // MemoryPerGPU is the memory that the request holds on each GPU of a node that accounts in units, or why it can not be had.
 func (r Request) MemoryPerGPU(unit growth.MiB) (growth.MiB, Status) {
 	if unit <= 0 {
-		return 0, hopeless("the node publishes no unit of GPU memory")
+		return 0, unresolvable("the node publishes no unit of GPU memory")
 	}
 	if r.Count < 1 {
-		return 0, hopeless("GPUs: %d asked, at least 1 is needed", r.Count)
+		return 0, unresolvable("GPUs: %d asked, at least 1 is needed", r.Count)
 	}
-	units := r.peak()
+	units := r.peakUnits()
 	if units == 0 {
-		return 0, hopeless("no container has a limit on GPU memory: is Trellis's admission policy installed?")
+		return 0, unresolvable("no container has a limit on GPU memory: is Trellis's admission policy installed?")
 	}
 	held := growth.MiB(units) * unit
 	if held < r.Memory {
-		return 0, hopeless("GPU memory: %s asked, but the containers' limits are %d units of %s: the admission policy and the node disagree about the unit",
+		return 0, unresolvable("GPU memory: %s asked, but the containers' limits are %d units of %s: the admission policy and the node disagree about the unit",
 			r.Memory, units, unit)
 	}
 	return held, Status{}
@@ -62,13 +62,13 @@ type Shape struct {
 }
 
 // Shape returns the request's.
-func (r Request) Shape() Shape { return Shape{Memory: r.Memory, Count: r.Count, Units: r.peak()} }
+func (r Request) Shape() Shape { return Shape{Memory: r.Memory, Count: r.Count, Units: r.peakUnits()} }
 
 // peak is the most units that the containers hold on each GPU at any time.
-func (r Request) peak() int {
+func (r Request) peakUnits() int {
 	staying, most := 0, 0
 	for _, c := range r.Containers {
-		here := ceil(c.Units, r.Count)
+		here := ceilDiv(c.Units, r.Count)
 		if c.Role == Init {
 			most = max(most, staying+here)
 			continue
@@ -78,7 +78,7 @@ func (r Request) peak() int {
 	return max(most, staying)
 }
 
-func ceil(a, b int) int { return (a + b - 1) / b }
+func ceilDiv(a, b int) int { return (a + b - 1) / b }
 
 // Status says why a request does not fit a node. The zero value means that it does.
 type Status struct {
@@ -91,11 +91,11 @@ type Status struct {
 // Fits tells whether there is nothing against it.
 func (m Status) Fits() bool { return m.Reason == "" }
 
-func hopeless(format string, args ...any) Status {
+func unresolvable(format string, args ...any) Status {
 	return Status{Reason: fmt.Sprintf(format, args...), Unresolvable: true}
 }
 
-func crowded(format string, args ...any) Status {
+func unschedulable(format string, args ...any) Status {
 	return Status{Reason: fmt.Sprintf(format, args...)}
 }
 

@@ -21,7 +21,7 @@ type Normalizer struct {
 
 // Add takes a score into account.
 func (s *Normalizer) Add(score Score) {
-	if !score.known() {
+	if !score.finite() {
 		return
 	}
 	if !s.started {
@@ -33,7 +33,7 @@ func (s *Normalizer) Add(score Score) {
 
 // Points are those of one of the scores that were added.
 func (s Normalizer) Points(score Score) int64 {
-	if !score.known() || !s.started {
+	if !score.finite() || !s.started {
 		return 0
 	}
 	floor := Score(0)
@@ -48,4 +48,4 @@ func (s Normalizer) Points(score Score) int64 {
 }
 
 // known is false for what is not a number.
-func (s Score) known() bool { return !math.IsNaN(float64(s)) && !math.IsInf(float64(s), 0) }
+func (s Score) finite() bool { return !math.IsNaN(float64(s)) && !math.IsInf(float64(s), 0) }

@@ -18,9 +18,9 @@ func Choose(n placement.Node, r placement.Request, jobs, dry []Job, allowed Disr
 	if !misfit.Fits() {
 		return Plan{}, misfit
 	}
-	c := chooser{node: n, request: r, memory: memory, jobs: jobs, dry: dry, allowed: allowed}
+	c := search{node: n, request: r, memory: memory, jobs: jobs, proposed: dry, allowed: allowed}
 	var best *Plan
-	for _, victims := range c.options() {
+	for _, victims := range c.candidates() {
 		if plan := allowed.plan(victims); best == nil || plan.Compare(*best) < 0 {
 			best = &plan
 		}
@@ -28,34 +28,34 @@ func Choose(n placement.Node, r placement.Request, jobs, dry []Job, allowed Disr
 	return *best, placement.Status{}
 }
 
-type chooser struct {
-	node      placement.Node
-	request   placement.Request
-	memory    growth.MiB
-	jobs, dry []Job
-	allowed   DisruptionsAllowed
+type search struct {
+	node           placement.Node
+	request        placement.Request
+	memory         growth.MiB
+	jobs, proposed []Job
+	allowed        DisruptionsAllowed
 }
 
 // options are sets of victims of which each makes room. There is at least one.
-func (c chooser) options() [][]Job {
+func (c search) candidates() [][]Job {
 	var options [][]Job
-	if c.fits(c.dry) {
-		options = append(options, c.dry)
+	if c.fits(c.proposed) {
+		options = append(options, c.proposed)
 	}
-	gpus := c.gpus()
+	gpus := c.plansPerGPU()
 	for i := range gpus {
 		victims := gpus[i].Victims
 		others := slices.Delete(slices.Clone(gpus), i, i+1)
 		for _, other := range others[:c.request.Count-1] {
 			victims = union(victims, other.Victims)
 		}
-		options = append(options, c.whole(c.thin(victims, c.fits)))
+		options = append(options, c.coverDryRun(c.reprieve(victims, c.fits)))
 	}
 	return options
 }
 
 // gpus lists the plans to make room on one GPU each, those that lose least first.
-func (c chooser) gpus() []Plan {
+func (c search) plansPerGPU() []Plan {
 	var plans []Plan
 	for _, g := range c.node.GPUs {
 		makesRoom := func(victims []Job) bool {
@@ -68,7 +68,7 @@ func (c chooser) gpus() []Plan {
 			return g.Healthy && room >= c.memory
 		}
 		if makesRoom(c.jobs) {
-			plans = append(plans, c.allowed.plan(c.thin(c.jobs, makesRoom)))
+			plans = append(plans, c.allowed.plan(c.reprieve(c.jobs, makesRoom)))
 		}
 	}
 	slices.SortStableFunc(plans, Plan.Compare)
@@ -76,13 +76,13 @@ func (c chooser) gpus() []Plan {
 }
 
 // thin puts victims back as long as there is room enough without them.
-func (c chooser) thin(victims []Job, enough func([]Job) bool) []Job {
-	order := slices.SortedFunc(slices.Values(victims), dearest)
-	beyond := c.allowed.violating(order)
-	slices.SortStableFunc(order, func(a, b Job) int { return -cmp.Compare(flag(beyond[a.Pod]), flag(beyond[b.Pod])) })
+func (c search) reprieve(victims []Job, enough func([]Job) bool) []Job {
+	order := slices.SortedFunc(slices.Values(victims), moreImportant)
+	beyond := c.allowed.violatingPods(order)
+	slices.SortStableFunc(order, func(a, b Job) int { return -cmp.Compare(toInt(beyond[a.Pod]), toInt(beyond[b.Pod])) })
 	left := slices.Clone(order)
 	for _, job := range order {
-		if fewer := minus(left, job); enough(fewer) {
+		if fewer := remove(left, job); enough(fewer) {
 			left = fewer
 		}
 	}
@@ -90,16 +90,16 @@ func (c chooser) thin(victims []Job, enough func([]Job) bool) []Job {
 }
 
 // whole adds the dry run's victims to a plan that frees less beside GPUs than they do, or nothing at all.
-func (c chooser) whole(victims []Job) []Job {
-	cpu, memory := frees(victims)
-	wantedCPU, wantedMemory := frees(c.dry)
+func (c search) coverDryRun(victims []Job) []Job {
+	cpu, memory := freedResources(victims)
+	wantedCPU, wantedMemory := freedResources(c.proposed)
 	if len(victims) == 0 || cpu < wantedCPU || memory < wantedMemory {
-		return union(victims, c.dry)
+		return union(victims, c.proposed)
 	}
 	return victims
 }
 
-func (c chooser) fits(victims []Job) bool {
+func (c search) fits(victims []Job) bool {
 	return placement.Fit(without(c.node, victims), c.request).Fits()
 }
 
@@ -120,11 +120,11 @@ func union(a, b []Job) []Job {
 	return all
 }
 
-func minus(jobs []Job, job Job) []Job {
+func remove(jobs []Job, job Job) []Job {
 	return slices.DeleteFunc(slices.Clone(jobs), func(have Job) bool { return have.Pod == job.Pod })
 }
 
-func flag(b bool) int {
+func toInt(b bool) int {
 	if b {
 		return 1
 	}

@@ -29,7 +29,7 @@ type Budget string
 type DisruptionsAllowed map[Budget]int
 
 // dearest orders jobs by what is kept first. It is total: no two jobs are equal.
-func dearest(a, b Job) int {
+func moreImportant(a, b Job) int {
 	return cmp.Or(
 		-cmp.Compare(a.Priority, b.Priority),
 		-cmp.Compare(a.Growth, b.Growth),
@@ -39,7 +39,7 @@ func dearest(a, b Job) int {
 }
 
 // violating tells which of the victims, dearest first, are beyond what their budgets allow.
-func (a DisruptionsAllowed) violating(victims []Job) map[growth.PodUID]bool {
+func (a DisruptionsAllowed) violatingPods(victims []Job) map[growth.PodUID]bool {
 	used, beyond := map[Budget]int{}, map[growth.PodUID]bool{}
 	for _, job := range victims {
 		for _, budget := range job.Budgets {
@@ -53,5 +53,5 @@ func (a DisruptionsAllowed) violating(victims []Job) map[growth.PodUID]bool {
 
 // Violations counts the victims that are beyond what their budgets allow.
 func (a DisruptionsAllowed) Violations(victims []Job) int {
-	return len(a.violating(slices.SortedFunc(slices.Values(victims), dearest)))
+	return len(a.violatingPods(slices.SortedFunc(slices.Values(victims), moreImportant)))
 }

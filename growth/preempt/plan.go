@@ -16,7 +16,7 @@ type Plan struct {
 }
 
 func (a DisruptionsAllowed) plan(victims []Job) Plan {
-	victims = slices.SortedFunc(slices.Values(victims), dearest)
+	victims = slices.SortedFunc(slices.Values(victims), moreImportant)
 	p := Plan{Victims: victims, Violations: a.Violations(victims)}
 	for _, job := range victims {
 		p.Growth += job.Growth
@@ -29,14 +29,14 @@ func (p Plan) Compare(q Plan) int {
 	return cmp.Or(
 		cmp.Compare(p.Violations, q.Violations),
 		cmp.Compare(min(1, len(p.Victims)), min(1, len(q.Victims))),
-		cmp.Compare(p.highest(), q.highest()),
+		cmp.Compare(p.highestPriority(), q.highestPriority()),
 		cmp.Compare(p.Growth, q.Growth),
 		cmp.Compare(len(p.Victims), len(q.Victims)),
-		slices.CompareFunc(p.Victims, q.Victims, func(a, b Job) int { return -dearest(a, b) }),
+		slices.CompareFunc(p.Victims, q.Victims, func(a, b Job) int { return -moreImportant(a, b) }),
 	)
 }
 
-func (p Plan) highest() int32 {
+func (p Plan) highestPriority() int32 {
 	if len(p.Victims) == 0 {
 		return 0
 	}
@@ -44,7 +44,7 @@ func (p Plan) highest() int32 {
 }
 
 // frees sums what the victims hold beside GPUs.
-func frees(victims []Job) (cpu growth.MilliCPU, memory growth.MiB) {
+func freedResources(victims []Job) (cpu growth.MilliCPU, memory growth.MiB) {
 	for _, job := range victims {
 		cpu, memory = cpu+job.CPU, memory+job.Memory
 	}

@@ -27,9 +27,9 @@ type Curve struct {
 
 const (
 	// most points are kept, however long a job runs.
-	most = 64
+	maxPoints = 64
 	// finer is how much finer the beginning is kept: points at the end lie 1+2·finer times as far apart.
-	finer = 4
+	headDensity = 4
 )
 
 // Add takes in a report. One that is not finite, or whose step goes backwards, says nothing and is left out.
@@ -44,28 +44,28 @@ func (c *Curve) Add(step, value float64) {
 	if last < 0 {
 		c.First = &value
 	}
-	if c.Points = append(c.Points, Point{step, value, 1}); len(c.Points) > most {
-		c.thin()
+	if c.Points = append(c.Points, Point{step, value, 1}); len(c.Points) > maxPoints {
+		c.compact()
 	}
 }
 
 // thin merges the two neighbours that lie closest for where they lie: most of a metric's way is near the beginning.
-func (c *Curve) thin() {
+func (c *Curve) compact() {
 	closest, least := 0, math.Inf(1)
 	for i := range len(c.Points) - 1 {
 		a, b := c.Points[i].Step, c.Points[i+1].Step
-		if d := (b - a) / (a + b + c.steps()/finer); d < least {
+		if d := (b - a) / (a + b + c.lastStep()/headDensity); d < least {
 			closest, least = i, d
 		}
 	}
-	c.Points[closest] = merged(c.Points[closest], c.Points[closest+1])
+	c.Points[closest] = merge(c.Points[closest], c.Points[closest+1])
 	c.Points = slices.Delete(c.Points, closest+1, closest+2)
 }
 
 // Reset forgets the curve: the job has begun anew.
 func (c *Curve) Reset() { *c = Curve{} }
 
-func merged(a, b Point) Point {
+func merge(a, b Point) Point {
 	n := float64(a.Reports + b.Reports)
 	wa, wb := float64(a.Reports)/n, float64(b.Reports)/n
 	return Point{Step: wa*a.Step + wb*b.Step, Value: wa*a.Value + wb*b.Value, Reports: a.Reports + b.Reports}
@@ -81,13 +81,13 @@ type Progress struct {
 // WorkToTarget is the work until the metric has made 95 % of the way that it will have made at the job's end, or ever, where that
 // is not known.
 func (c *Curve) WorkToTarget(direction growth.Direction, p Progress) Estimate {
-	return c.estimate(direction, p, [3]float64{0.95, 0.95, 0.95}, doubt*spread)
+	return c.estimate(direction, p, [3]float64{0.95, 0.95, 0.95}, targetTolerance*tolerance)
 }
 
 // RemainingWork is the work to the end of a job that has declared no total.
 func (c *Curve) RemainingWork(direction growth.Direction, p Progress) Estimate {
 	p.Total = 0
-	return c.estimate(direction, p, [3]float64{0.97, 0.99, 0.999}, spread)
+	return c.estimate(direction, p, [3]float64{0.97, 0.99, 0.999}, tolerance)
 }
 
 // estimate is the work to three parts of the way, at least, likely and at most, by the curves that fit within a spread.
@@ -97,10 +97,10 @@ func (c *Curve) estimate(direction growth.Direction, p Progress, parts [3]float6
 	}
 	low, high, odds, logs := math.Inf(1), 0.0, 0.0, 0.0
 	for _, f := range c.fit(direction, spread) {
-		low = min(low, f.reaches(parts[0], p.Total))
-		high = max(high, f.reaches(parts[2], p.Total))
-		odds += f.odds
-		logs += f.odds * math.Log(f.reaches(parts[1], p.Total))
+		low = min(low, f.stepsTo(parts[0], p.Total))
+		high = max(high, f.stepsTo(parts[2], p.Total))
+		odds += f.likelihood
+		logs += f.likelihood * math.Log(f.stepsTo(parts[1], p.Total))
 	}
 	if odds == 0 {
 		return Estimate{}

@@ -55,7 +55,7 @@ func (r Refusal) Resolved(inForce growth.MilliCPU) bool {
 }
 
 // raise tells that it was more that was refused, and not less.
-func (r Refusal) raise() bool { return r.Requested > r.InForce }
+func (r Refusal) isIncrease() bool { return r.Requested > r.InForce }
 
 // Divide turns shares of a pool into requests, none below least, as far as refusals that stand allow, and tells what is
 // left of the pool. Who can not have more leaves the rest of its part unused: others may not be able to give it back. Who
@@ -63,19 +63,19 @@ func (r Refusal) raise() bool { return r.Requested > r.InForce }
 func Divide(shares []growth.Share, refusals []Refusal, pool, least growth.MilliCPU, now time.Time) (requests []growth.MilliCPU, left growth.MilliCPU) {
 	fixed := make([]bool, len(shares))
 	for again := true; again; {
-		if requests = divided(shares, refusals, fixed, pool, least); requests == nil {
+		if requests = divideRest(shares, refusals, fixed, pool, least); requests == nil {
 			return nil, pool
 		}
 		again = false
 		for i, r := range refusals {
-			if !fixed[i] && r.Active(now) && !r.raise() && requests[i] < r.InForce {
+			if !fixed[i] && r.Active(now) && !r.isIncrease() && requests[i] < r.InForce {
 				fixed[i], again = true, true
 			}
 		}
 	}
 	left = pool
 	for i, r := range refusals {
-		if r.Active(now) && r.raise() && requests[i] > r.InForce {
+		if r.Active(now) && r.isIncrease() && requests[i] > r.InForce {
 			left -= requests[i] - r.InForce
 			requests[i] = r.InForce
 		}
@@ -84,7 +84,7 @@ func Divide(shares []growth.Share, refusals []Refusal, pool, least growth.MilliC
 }
 
 // divided gives the fixed ones what they have, and the others their parts of the rest.
-func divided(shares []growth.Share, refusals []Refusal, fixed []bool, pool, least growth.MilliCPU) []growth.MilliCPU {
+func divideRest(shares []growth.Share, refusals []Refusal, fixed []bool, pool, least growth.MilliCPU) []growth.MilliCPU {
 	var free []growth.Share
 	for i, share := range shares {
 		if fixed[i] {

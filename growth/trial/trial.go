@@ -10,7 +10,7 @@ const (
 	// window is how many looks are compared with as many.
 	window = 3
 	// silence is how many looks without a report a trial survives.
-	silence = 3
+	maxSilent = 3
 	// Tolerance is what a job may lose by it.
 	Tolerance growth.Share = 0.1
 )
@@ -65,9 +65,9 @@ const (
 func (s State) Next(l Observation, advised int, better growth.Direction) (next State, verdict Verdict, reason string) {
 	switch s.Phase {
 	case Offered:
-		return s.offered(l, advised)
+		return s.whileOffered(l, advised)
 	case Trying:
-		return s.trying(l, better)
+		return s.whileTrying(l, better)
 	case RollingBack:
 		if l.Reported && l.Batch == s.From {
 			s.Phase = Idle
@@ -75,23 +75,23 @@ func (s State) Next(l Observation, advised int, better growth.Direction) (next S
 		return s, None, ""
 	}
 	if l.Restarted || l.Reported {
-		s.Before = s.Before.with(l)
+		s.Before = s.Before.push(l)
 	}
-	if advised <= 0 || l.Batch <= 0 || advised == l.Batch || s.refused(advised) || !s.Before.comparable() {
+	if advised <= 0 || l.Batch <= 0 || advised == l.Batch || s.rejected(advised) || !s.Before.sufficient() {
 		return s, None, ""
 	}
 	s.Phase, s.From, s.To, s.Requested = Offered, l.Batch, advised, advised
 	return s, Offering, fmt.Sprintf("batch size %d is offered in place of %d", s.To, s.From)
 }
 
-func (s State) refused(size int) bool {
+func (s State) rejected(size int) bool {
 	return (s.RejectedFrom > 0 && size >= s.RejectedFrom) || (s.RejectedUpTo > 0 && size <= s.RejectedUpTo)
 }
 
-func (s State) offered(l Observation, advised int) (State, Verdict, string) {
+func (s State) whileOffered(l Observation, advised int) (State, Verdict, string) {
 	switch {
 	case l.Restarted:
-		return s.back("the job has restarted")
+		return s.rollBack("the job has restarted")
 	case l.Reported && l.Batch == s.To:
 		s.Phase, s.After, s.MixedSeen, s.Silent = Trying, nil, false, 0
 	case advised != s.To:
@@ -101,13 +101,13 @@ func (s State) offered(l Observation, advised int) (State, Verdict, string) {
 	return s, None, ""
 }
 
-func (s State) trying(l Observation, better growth.Direction) (State, Verdict, string) {
+func (s State) whileTrying(l Observation, better growth.Direction) (State, Verdict, string) {
 	switch {
 	case l.Restarted:
-		return s.back("the job has restarted")
+		return s.rollBack("the job has restarted")
 	case !l.Reported:
-		if s.Silent++; s.Silent >= silence {
-			return s.back("the job reports nothing any more")
+		if s.Silent++; s.Silent >= maxSilent {
+			return s.rollBack("the job reports nothing any more")
 		}
 		return s, None, ""
 	case l.Batch != s.To: // its own will
@@ -121,16 +121,16 @@ func (s State) trying(l Observation, better growth.Direction) (State, Verdict, s
 	if s.After = append(append(Observations{}, s.After...), l); len(s.After) < window {
 		return s, None, ""
 	}
-	if why := worse(s.Before, s.After, better); why != "" {
-		return s.back(why)
+	if why := whyWorse(s.Before, s.After, better); why != "" {
+		return s.rollBack(why)
 	}
-	was, is := s.Before.samples(), s.After.samples()
+	was, is := s.Before.meanRate(), s.After.meanRate()
 	s.Phase, s.Before, s.After = Idle, s.After, nil
 	return s, Kept, fmt.Sprintf("batch size %d stays: %.1f samples/s, with %d %.1f", s.To, float64(is), s.From, float64(was))
 }
 
 // back gives up, for good.
-func (s State) back(why string) (State, Verdict, string) {
+func (s State) rollBack(why string) (State, Verdict, string) {
 	if s.To > s.From {
 		s.RejectedFrom = s.To
 	} else {

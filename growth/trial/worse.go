@@ -8,19 +8,19 @@ import (
 )
 
 // worse says what has become worse; nothing where nothing has.
-func worse(before, after Observations, better growth.Direction) string {
-	least := float64(before.samples()) * float64(1-Tolerance)
-	if was := before.share(); was > 0 {
-		least *= min(1, float64(after.share()/was))
+func whyWorse(before, after Observations, better growth.Direction) string {
+	least := float64(before.meanRate()) * float64(1-Tolerance)
+	if was := before.meanShare(); was > 0 {
+		least *= min(1, float64(after.meanShare()/was))
 	}
-	if is := float64(after.samples()); is < least {
-		return fmt.Sprintf("%.1f samples/s, and at least %.1f of the %.1f before were to stay", is, least, float64(before.samples()))
+	if is := float64(after.meanRate()); is < least {
+		return fmt.Sprintf("%.1f samples/s, and at least %.1f of the %.1f before were to stay", is, least, float64(before.meanRate()))
 	}
-	was, spread, valued := before.values()
+	was, spread, valued := before.metricStats()
 	if !valued {
 		return ""
 	}
-	is, _, valued := after.values()
+	is, _, valued := after.metricStats()
 	if !valued {
 		return "its metric is not reported any more"
 	}

@@ -43,12 +43,12 @@ type Pod struct {
 func Inspect(n placement.Node, inventory bus.NodeGPUs, named func(growth.PodUID) growth.PodRef) Node {
 	shown := Node{Name: string(n.Name), GPUs: make([]GPU, 0, len(inventory.GPUs))}
 	for i, device := range inventory.GPUs {
-		gpu := GPU{ID: i, Total: whole(device.Memory, n.Unit), Pods: []Pod{}}
+		gpu := GPU{ID: i, Total: unitsIn(device.Memory, n.Unit), Pods: []Pod{}}
 		if at := slices.IndexFunc(n.GPUs, func(g placement.GPU) bool { return g.UUID == device.UUID }); at >= 0 {
-			gpu.Used = begun(n.GPUs[at].Used(), n.Unit)
+			gpu.Used = unitsFor(n.GPUs[at].Used(), n.Unit)
 			for _, r := range n.GPUs[at].Residents {
 				ref := named(r.Pod)
-				gpu.Pods = append(gpu.Pods, Pod{Name: ref.Name, Namespace: ref.Namespace, Used: begun(r.Memory, n.Unit)})
+				gpu.Pods = append(gpu.Pods, Pod{Name: ref.Name, Namespace: ref.Namespace, Used: unitsFor(r.Memory, n.Unit)})
 			}
 		}
 		slices.SortFunc(gpu.Pods, func(a, b Pod) int {
@@ -66,11 +66,11 @@ func DeviceIndex(inventory bus.NodeGPUs, gpu growth.GPU) (index, units int, know
 	if i < 0 {
 		return 0, 0, false
 	}
-	return i, whole(inventory.GPUs[i].Memory, inventory.Unit), true
+	return i, unitsIn(inventory.GPUs[i].Memory, inventory.Unit), true
 }
 
 // whole counts the units that memory makes, as the device plugin advertises them.
-func whole(memory, unit growth.MiB) int {
+func unitsIn(memory, unit growth.MiB) int {
 	if unit <= 0 || memory <= 0 {
 		return 0
 	}
@@ -78,7 +78,7 @@ func whole(memory, unit growth.MiB) int {
 }
 
 // begun counts the units that memory takes.
-func begun(memory, unit growth.MiB) int {
+func unitsFor(memory, unit growth.MiB) int {
 	if unit <= 0 || memory <= 0 {
 		return 0
 	}

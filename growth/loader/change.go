@@ -55,19 +55,19 @@ func (p ChangePolicy) Divide(running []Running, budget int) Plan {
 		jobs[i], now[r.UID] = r.Job, r.Loaders
 	}
 	cores := now.Cores(jobs)
-	best, left := p.unmeasured(running, budget, cores > budget)
+	best, left := p.assignUnmeasured(running, budget, cores > budget)
 	keep := maps.Clone(now)
 	maps.Copy(keep, best)
-	maps.Copy(best, Allocate(measured(running), left))
+	maps.Copy(best, Allocate(measuredJobs(running), left))
 	plan := Plan{Loaders: best, Before: now.Value(jobs), After: best.Value(jobs)}
 	stay := func(format string, args ...any) Plan {
-		if len(differing(running, keep)) > 0 {
+		if len(changedJobs(running, keep)) > 0 {
 			format, args = "%d cores have no worker", []any{budget - cores}
 		}
 		return Plan{Loaders: keep, Before: plan.Before, After: plan.Before, Reason: fmt.Sprintf(format, args...)}
 	}
 
-	changed := differing(running, best)
+	changed := changedJobs(running, best)
 	if len(changed) == 0 {
 		return stay("the division is the best already")
 	}
@@ -89,12 +89,12 @@ func (p ChangePolicy) Divide(running []Running, budget int) Plan {
 }
 
 // usual is how many workers a job is given of which nobody knows what they bring: what is commonly advised for a device.
-const usual = 4
+const defaultLoaders = 4
 
 // unmeasured divides among the jobs of which nothing is known, and returns what is left to the others. They keep their workers,
 // on a node that runs too many an equal part of the budget at most. Who was told to run with fewer than that, and does not tell
 // how long it waits for data, is given as many when there are cores again: its own number is not known any more.
-func (p ChangePolicy) unmeasured(running []Running, budget int, crowded bool) (given Allocation, left int) {
+func (p ChangePolicy) assignUnmeasured(running []Running, budget int, crowded bool) (given Allocation, left int) {
 	given, left = Allocation{}, budget
 	for _, r := range running {
 		if len(r.Curve) > 0 {
@@ -106,7 +106,7 @@ func (p ChangePolicy) unmeasured(running []Running, budget int, crowded bool) (g
 		case crowded:
 			loaders = min(loaders, part)
 		case r.Advised && r.Unchanged >= p.Dwell:
-			loaders = max(loaders, min(part, usual))
+			loaders = max(loaders, min(part, defaultLoaders))
 		}
 		given[r.UID] = loaders
 		left -= width * loaders
@@ -114,7 +114,7 @@ func (p ChangePolicy) unmeasured(running []Running, budget int, crowded bool) (g
 	return given, left
 }
 
-func measured(running []Running) []Job {
+func measuredJobs(running []Running) []Job {
 	var jobs []Job
 	for _, r := range running {
 		if len(r.Curve) > 0 {
@@ -124,7 +124,7 @@ func measured(running []Running) []Job {
 	return jobs
 }
 
-func differing(running []Running, best Allocation) []Running {
+func changedJobs(running []Running, best Allocation) []Running {
 	var changed []Running
 	for _, r := range running {
 		if best[r.UID] != r.Loaders {

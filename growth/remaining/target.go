@@ -8,13 +8,13 @@ import (
 
 const (
 	// near and final are how many reports make a metric's present and its final value: fewer may be noise.
-	near, final = 5, 10
+	presentReports, finalReports = 5, 10
 	// almost is the part of the way after which a metric is good.
-	almost = 0.95
+	targetFraction = 0.95
 	// slow is the part of its steps that a job is believed to have made at least, by what its metric has come to.
-	slow = 0.8
+	minProgress = 0.8
 	// later is how many times as many steps as others a job may need.
-	later = 1.1
+	maxExtraSteps = 1.1
 )
 
 // WorkToTargetAmong is what a job at progress p still needs by the curves of those of others that are Like it, else by its own; like is
@@ -22,9 +22,9 @@ const (
 func (c *Curve) WorkToTargetAmong(others []Curve, direction growth.Direction, p Progress) (need Estimate, like []int, foretold bool) {
 	if like = c.Similar(others, p.Total); len(like) > 0 {
 		first := others[like[0]]
-		if foretold = first.goesTo(p.Total); foretold {
-			like = slices.DeleteFunc(like, func(i int) bool { return !others[i].way(p.Total).improves(direction) })
-			need = c.needLike(others, like, p)
+		if foretold = first.covers(p.Total); foretold {
+			like = slices.DeleteFunc(like, func(i int) bool { return !others[i].trajectory(p.Total).improves(direction) })
+			need = c.workToTargetLike(others, like, p)
 		} else {
 			need = first.WorkToTarget(direction, p)
 		}
@@ -40,53 +40,55 @@ func (c *Curve) WorkToTargetAmong(others []Curve, direction growth.Direction, p 
 // are up to there does not tell which one another will follow. By steps, for they come to ends that are a few per cent
 // apart: a job that is as good as another became may be far from its own end, and one that never gets there may have come to it.
 // One that is worse than the others were at its step is given up to a quarter more, and any may need a tenth more of the steps.
-func (c *Curve) needLike(others []Curve, like []int, p Progress) Estimate {
+func (c *Curve) workToTargetLike(others []Curve, like []int, p Progress) Estimate {
 	if len(like) == 0 || !(p.StepCost > 0) {
 		return Estimate{}
 	}
 	var good, here float64
 	for _, i := range like {
-		w := others[i].way(p.Total)
-		good, here = good+w.reaches(almost), here+c.reached(w, p)
+		w := others[i].trajectory(p.Total)
+		good, here = good+w.stepAt(targetFraction), here+c.position(w, p)
 	}
 	good, here = good/float64(len(like)), here/float64(len(like))
 	need := func(step float64) growth.CoreSeconds {
 		return p.StartupCost + growth.CoreSeconds(max(0, step-here))*p.StepCost
 	}
-	return Estimate{Low: need(good), Likely: need(good), High: need(max(good, min(later*good, p.Total))), Known: true}
+	return Estimate{Low: need(good), Likely: need(good), High: need(max(good, min(maxExtraSteps*good, p.Total))), Known: true}
 }
 
 // reached is the step of another's way that a job is at, by the steps it has made and, as far, by what its metric has come to.
-func (c *Curve) reached(w way, p Progress) float64 {
+func (c *Curve) position(w trajectory, p Progress) float64 {
 	if len(c.Points) == 0 {
 		return p.Done
 	}
-	return min(max((p.Done+w.reaches(w.made(c.Points)))/2, slow*p.Done), p.Done)
+	return min(max((p.Done+w.stepAt(w.fractionDone(c.Points)))/2, minProgress*p.Done), p.Done)
 }
 
 // way is that of a metric from its first report to the end of a job.
-type way struct {
+type trajectory struct {
 	begin, end float64
 	points     []Point // up to there
 	total      float64
 }
 
 // way is a curve's, for a job that makes total steps.
-func (c *Curve) way(total float64) way {
+func (c *Curve) trajectory(total float64) trajectory {
 	n := 1
 	for n < len(c.Points) && c.Points[n].Step <= total {
 		n++
 	}
-	return way{begin: c.begin(), end: c.final(n), points: c.Points[:n], total: total}
+	return trajectory{begin: c.firstValue(), end: c.finalValue(n), points: c.Points[:n], total: total}
 }
 
 // improves tells whether the way goes to where the metric is better.
-func (w way) improves(direction growth.Direction) bool { return (w.begin-w.end)*float64(direction) > 0 }
+func (w trajectory) improves(direction growth.Direction) bool {
+	return (w.begin-w.end)*float64(direction) > 0
+}
 
 // made is the greatest part of the way that points have made at any time.
-func (w way) made(points []Point) (most float64) {
+func (w trajectory) fractionDone(points []Point) (most float64) {
 	for i := range points {
-		if value, reports := present(points[i:]); reports >= near {
+		if value, reports := presentValue(points[i:]); reports >= presentReports {
 			most = max(most, (w.begin-value)/(w.begin-w.end))
 		}
 	}
@@ -94,9 +96,9 @@ func (w way) made(points []Point) (most float64) {
 }
 
 // reaches is the step at which a part of the way is made.
-func (w way) reaches(part float64) float64 {
+func (w trajectory) stepAt(part float64) float64 {
 	for i, p := range w.points {
-		if value, _ := present(w.points[i:]); (w.begin-value)/(w.begin-w.end) >= part {
+		if value, _ := presentValue(w.points[i:]); (w.begin-value)/(w.begin-w.end) >= part {
 			return p.Step
 		}
 	}
@@ -104,7 +106,7 @@ func (w way) reaches(part float64) float64 {
 }
 
 // begin is where a curve's way begins: its first report, in which a metric often falls the most.
-func (c *Curve) begin() float64 {
+func (c *Curve) firstValue() float64 {
 	if c.First != nil {
 		return *c.First
 	}
@@ -112,9 +114,9 @@ func (c *Curve) begin() float64 {
 }
 
 // final is the value that a curve has come to before a point.
-func (c *Curve) final(point int) float64 {
+func (c *Curve) finalValue(point int) float64 {
 	first, reports := point, 0
-	for first > 0 && reports < final {
+	for first > 0 && reports < finalReports {
 		first--
 		reports += c.Points[first].Reports
 	}
@@ -122,9 +124,9 @@ func (c *Curve) final(point int) float64 {
 }
 
 // present is a metric's value where points begin, and of how many reports it is the mean.
-func present(points []Point) (value float64, reports int) {
+func presentValue(points []Point) (value float64, reports int) {
 	n := 0
-	for n < len(points) && reports < near {
+	for n < len(points) && reports < presentReports {
 		reports += points[n].Reports
 		n++
 	}
@@ -134,7 +136,7 @@ func present(points []Point) (value float64, reports int) {
 func mean(points []Point) float64 {
 	all := points[0]
 	for _, p := range points[1:] {
-		all = merged(all, p)
+		all = merge(all, p)
 	}
 	return all.Value
 }

@@ -3,7 +3,7 @@ package remaining
 import "github.com/trellis-gpu/trellis/growth"
 
 // Parts of a job's whole work in which most have made 95 % of their metric's way: at least, most likely, at most.
-const earliest, usual, latest = 0.2, 0.4, 0.6
+const earliestTarget, typicalTarget, latestTarget = 0.2, 0.4, 0.6
 
 // TypicalWorkToTarget is the need of a job whose curve says nothing yet, while its end is known: what most jobs need. Without it the
 // youngest, who have most to gain, would be taken for those with the least. A job that has done more than that and whose
@@ -13,8 +13,8 @@ func TypicalWorkToTarget(done growth.CoreSeconds, left Estimate) Estimate {
 		return Estimate{}
 	}
 	whole := done + left.Likely
-	if done >= usual*whole {
+	if done >= typicalTarget*whole {
 		return Estimate{}
 	}
-	return Estimate{Low: max(0, earliest*whole-done), Likely: usual*whole - done, High: latest*whole - done, Known: true}
+	return Estimate{Low: max(0, earliestTarget*whole-done), Likely: typicalTarget*whole - done, High: latestTarget*whole - done, Known: true}
 }

@@ -27,7 +27,7 @@ type Observation struct {
 type Observations []Observation
 
 // with adds one to the last few. Of others than like it nothing is left.
-func (ls Observations) with(l Observation) Observations {
+func (ls Observations) push(l Observation) Observations {
 	if n := len(ls); l.Restarted || (n > 0 && (ls[n-1].Batch != l.Batch || ls[n-1].Loaders != l.Loaders)) {
 		ls = nil
 	}
@@ -38,12 +38,12 @@ func (ls Observations) with(l Observation) Observations {
 }
 
 // comparable tells that there is something to compare with.
-func (ls Observations) comparable() bool {
-	_, _, valued := ls.values()
-	return len(ls) == window && (valued || ls.samples() > 0)
+func (ls Observations) sufficient() bool {
+	_, _, valued := ls.metricStats()
+	return len(ls) == window && (valued || ls.meanRate() > 0)
 }
 
-func (ls Observations) samples() growth.PerSecond {
+func (ls Observations) meanRate() growth.PerSecond {
 	sum := growth.PerSecond(0)
 	for _, l := range ls {
 		sum += l.Samples
@@ -51,7 +51,7 @@ func (ls Observations) samples() growth.PerSecond {
 	return sum / growth.PerSecond(max(len(ls), 1))
 }
 
-func (ls Observations) share() growth.Share {
+func (ls Observations) meanShare() growth.Share {
 	sum := growth.Share(0)
 	for _, l := range ls {
 		sum += l.Share
@@ -60,7 +60,7 @@ func (ls Observations) share() growth.Share {
 }
 
 // values are the metric's mean, and how far apart its values were.
-func (ls Observations) values() (mean, spread float64, valued bool) {
+func (ls Observations) metricStats() (mean, spread float64, valued bool) {
 	least, most, n := math.Inf(1), math.Inf(-1), 0.0
 	for _, l := range ls {
 		if l.HasValue {

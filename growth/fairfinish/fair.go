@@ -9,7 +9,7 @@ import (
 
 // rates divides cores fairly: everyone in proportion to its weight, nobody more than its limit, and what a limit leaves
 // over to the others.
-func rates(accounts []Account, cores float64) []float64 {
+func fairRates(accounts []Account, cores float64) []float64 {
 	order := make([]int, len(accounts))
 	weights := 0.0
 	for i, a := range accounts {
@@ -37,13 +37,13 @@ func rates(accounts []Account, cores float64) []float64 {
 }
 
 // share lets fair sharing go on for some seconds on what the node really had: Fair grows, and who reaches its size leaves.
-func (s State) share(cores, seconds float64) {
-	for seconds > dust {
+func (s State) advanceFair(cores, seconds float64) {
+	for seconds > epsilon {
 		ids, accounts := s.sorted(Account.active)
 		if len(ids) == 0 {
 			return
 		}
-		got := rates(accounts, cores)
+		got := fairRates(accounts, cores)
 		step := seconds
 		for i, a := range accounts {
 			_, size := a.size()
@@ -51,7 +51,7 @@ func (s State) share(cores, seconds float64) {
 		}
 		for i, a := range accounts {
 			a.FairWork += growth.CoreSeconds(got[i] * step)
-			if _, size := a.size(); a.FairWork > size-dust && !math.IsInf(float64(size), 1) {
+			if _, size := a.size(); a.FairWork > size-epsilon && !math.IsInf(float64(size), 1) {
 				a.FairWork = size
 			}
 			s.Accounts[ids[i]] = a

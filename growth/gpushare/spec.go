@@ -173,7 +173,7 @@ func parseProgress(value string, w *Spec) (err error) {
 		w.Progress = Progress{Source: FromSocket}
 	case FromLog:
 		w.Progress = Progress{Source: FromLog}
-		w.Progress.Pattern, err = pattern(rest)
+		w.Progress.Pattern, err = parsePattern(rest)
 	case FromFile:
 		if !strings.HasPrefix(rest, "/") || strings.Contains(rest, "/../") || len(rest) > maxPath {
 			return fmt.Errorf("needs an absolute path inside the container, as in \"file:/results/loss.log\"")
@@ -185,7 +185,7 @@ func parseProgress(value string, w *Spec) (err error) {
 	return err
 }
 
-func pattern(expression string) (*regexp.Regexp, error) {
+func parsePattern(expression string) (*regexp.Regexp, error) {
 	if expression == "" || len(expression) > maxPattern {
 		return nil, fmt.Errorf("needs a regular expression of at most %d bytes, as in \"log:loss=([0-9.]+)\"", maxPattern)
 	}

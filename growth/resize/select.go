@@ -4,10 +4,10 @@ import "github.com/trellis-gpu/trellis/growth"
 
 const (
 	// least is the part of a request below which a change is too little.
-	least growth.Share = 0.03
+	relativeDeadband growth.Share = 0.03
 	// slight is the change below which any is too little, of a pool that is not small: there it is a part of the pool.
-	slight     growth.MilliCPU = 5
-	slightPart growth.Share    = 0.01
+	absoluteDeadband growth.MilliCPU = 5
+	poolDeadband     growth.Share    = 0.01
 )
 
 // Change is one job's request as it stands and as it was decided.
@@ -22,7 +22,7 @@ type Change struct {
 
 // Deadband is the change from which a request is resized.
 func Deadband(from, pool growth.MilliCPU) growth.MilliCPU {
-	return max(least.Of(from), min(slight, slightPart.Of(pool)))
+	return max(relativeDeadband.Of(from), min(absoluteDeadband, poolDeadband.Of(pool)))
 }
 
 // Select tells of each change whether it is made.
@@ -37,7 +37,7 @@ func Select(pool growth.MilliCPU, changes []Change) []bool {
 		}
 	}
 	for sum > pool {
-		at := furthest(changes, made)
+		at := largestReduction(changes, made)
 		if at < 0 {
 			break
 		}
@@ -48,7 +48,7 @@ func Select(pool growth.MilliCPU, changes []Change) []bool {
 }
 
 // furthest is the request that should fall most of those that would not; -1 if none would.
-func furthest(changes []Change, made []bool) int {
+func largestReduction(changes []Change, made []bool) int {
 	at := -1
 	for i, c := range changes {
 		if !made[i] && c.To < c.From && (at < 0 || c.From-c.To > changes[at].From-changes[at].To) {

@@ -9,12 +9,12 @@ import (
 const (
 	// alike is how far apart two curves may be where both are known, as a part of the way that the longer one has made, to
 	// be those of jobs alike. Another seed keeps well below, another learning rate does not.
-	alike = 0.1
+	maxDistance = 0.1
 	// further is how many times as far as a job itself another must have come for its curve to say more; and how much further
 	// than the other's curve goes a job may go for that to be the whole of it still.
-	further = 1.1
+	minLead = 1.1
 	// head is the part of a job by which a curve must have begun to tell where its way begins.
-	head = 0.05
+	latestStart = 0.05
 )
 
 // Similar returns which of others' curves tell most of what a job that makes total steps still needs, of those that are like its own
@@ -24,27 +24,27 @@ func (c *Curve) Similar(others []Curve, total float64) (like []int) {
 	distance := make([]float64, len(others))
 	for i := range others {
 		o := &others[i]
-		if len(o.Points) < fewest || o.Points[0].Step > head*max(total, o.steps()) || o.steps() < further*c.steps() {
+		if len(o.Points) < minPoints || o.Points[0].Step > latestStart*max(total, o.lastStep()) || o.lastStep() < minLead*c.lastStep() {
 			continue
 		}
-		if distance[i] = c.apart(o); distance[i] < alike {
+		if distance[i] = c.distance(o); distance[i] < maxDistance {
 			like = append(like, i)
 		}
 	}
 	slices.SortStableFunc(like, func(i, j int) int {
-		return cmp.Or(cmp.Compare(distance[i], distance[j]), cmp.Compare(others[j].steps(), others[i].steps()))
+		return cmp.Or(cmp.Compare(distance[i], distance[j]), cmp.Compare(others[j].lastStep(), others[i].lastStep()))
 	})
-	if whole := slices.DeleteFunc(slices.Clone(like), func(i int) bool { return !others[i].goesTo(total) }); len(whole) > 0 {
+	if whole := slices.DeleteFunc(slices.Clone(like), func(i int) bool { return !others[i].covers(total) }); len(whole) > 0 {
 		return whole
 	}
 	return like[:min(len(like), 1)]
 }
 
 // goesTo tells whether a curve goes to the end of a job that makes total steps, or almost.
-func (c *Curve) goesTo(total float64) bool { return total > 0 && total <= further*c.steps() }
+func (c *Curve) covers(total float64) bool { return total > 0 && total <= minLead*c.lastStep() }
 
 // steps is how far a curve goes.
-func (c *Curve) steps() float64 {
+func (c *Curve) lastStep() float64 {
 	if len(c.Points) == 0 {
 		return 0
 	}
@@ -52,12 +52,12 @@ func (c *Curve) steps() float64 {
 }
 
 // apart is the mean distance of a curve from one that goes further, as a part of the way that that one has made.
-func (c *Curve) apart(longer *Curve) float64 {
-	way := math.Abs(longer.final(len(longer.Points)) - longer.begin())
+func (c *Curve) distance(longer *Curve) float64 {
+	way := math.Abs(longer.finalValue(len(longer.Points)) - longer.firstValue())
 	sum, reports := 0.0, 0.0
 	for _, p := range c.Points {
 		n := float64(p.Reports)
-		sum, reports = sum+n*math.Abs(p.Value-longer.at(p.Step)), reports+n
+		sum, reports = sum+n*math.Abs(p.Value-longer.valueAt(p.Step)), reports+n
 	}
 	switch {
 	case reports == 0:
@@ -69,7 +69,7 @@ func (c *Curve) apart(longer *Curve) float64 {
 }
 
 // at is a curve's value at a step, between two points in proportion.
-func (c *Curve) at(step float64) float64 {
+func (c *Curve) valueAt(step float64) float64 {
 	i, exact := slices.BinarySearchFunc(c.Points, step, func(p Point, step float64) int {
 		switch {
 		case p.Step < step:

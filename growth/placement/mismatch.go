@@ -28,13 +28,13 @@ func (m Mismatch) Update(before, now Records) Mismatch {
 	for pod, allocation := range now.Allocations {
 		reservation, reserved := now.Reservations[pod]
 		bound, known := now.Bound[pod]
-		judged := before.judged(pod) && len(before.Allocations[pod].Containers) == len(allocation.Containers)
+		judged := before.comparable(pod) && len(before.Allocations[pod].Containers) == len(allocation.Containers)
 		elsewhere := slices.Contains(m.Misplaced, pod)
 		switch {
 		case reserved:
-			elsewhere = elsewhere || astray(allocation, reservation)
+			elsewhere = elsewhere || onOtherGPU(allocation, reservation)
 		case known && !judged:
-			elsewhere = elsewhere || astray(allocation, named(bound))
+			elsewhere = elsewhere || onOtherGPU(allocation, plannedBy(bound))
 		}
 		if elsewhere {
 			next.Misplaced = append(next.Misplaced, pod)
@@ -49,14 +49,14 @@ func (m Mismatch) Update(before, now Records) Mismatch {
 }
 
 // judged tells whether there was anything that an allocation could be held against.
-func (r Records) judged(pod growth.PodUID) bool {
+func (r Records) comparable(pod growth.PodUID) bool {
 	_, reserved := r.Reservations[pod]
 	_, known := r.Bound[pod]
 	return reserved || known
 }
 
 // named is the reservation that a Binding tells of.
-func named(b BoundPod) bus.Reservation {
+func plannedBy(b BoundPod) bus.Reservation {
 	var r bus.Reservation
 	for _, gpu := range b.GPUs {
 		r.GPUs = append(r.GPUs, growth.GPUShare{GPU: gpu})

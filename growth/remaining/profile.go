@@ -21,9 +21,9 @@ type Profile struct {
 const (
 	// atWorst is the part of what it is foretold that a job takes at least. From there on it may end any time, and is served as
 	// fair sharing would before others are: at a half, good jobs with seconds to go waited for one that was not a third through.
-	atWorst = 0.75
+	minFraction = 0.75
 	// mostSteps are more than a job makes in its life.
-	mostSteps = 1e12
+	maxSteps = 1e12
 )
 
 // Predict completes the progress of a job of the same program, which has so far told at most its steps, and says what is left
@@ -31,7 +31,7 @@ const (
 // same, else the number that stands where that one's total stands. What is left is not known where there is none.
 func (w Profile) Predict(p Progress, numbers []string, used growth.CoreSeconds) (Progress, Estimate) {
 	if p.Total == 0 {
-		p.Total = w.total(numbers)
+		p.Total = w.totalSteps(numbers)
 	}
 	if p.StepCost = w.StepCost; !(p.StepCost > 0) || !(p.Total > 0) {
 		return p, Estimate{}
@@ -41,31 +41,31 @@ func (w Profile) Predict(p Progress, numbers []string, used growth.CoreSeconds) 
 	}
 	left := p.StartupCost + growth.CoreSeconds(max(0, p.Total-p.Done))*p.StepCost
 	whole := w.StartupCost + growth.CoreSeconds(p.Total)*p.StepCost
-	return p, Estimate{Low: min(left, max(0, atWorst*whole-used)), Likely: left, High: left / atWorst, Known: true}
+	return p, Estimate{Low: min(left, max(0, minFraction*whole-used)), Likely: left, High: left / minFraction, Known: true}
 }
 
 // total is how many steps a job with other numbers makes; 0 where they do not tell.
-func (w Profile) total(numbers []string) (total float64) {
+func (w Profile) totalSteps(numbers []string) (totalSteps float64) {
 	if slices.Equal(numbers, w.Numbers) {
 		return w.Total
 	}
 	for i := range min(len(numbers), len(w.Numbers)) {
-		if w.Total <= 0 || number(w.Numbers[i]) != w.Total {
+		if w.Total <= 0 || parseSteps(w.Numbers[i]) != w.Total {
 			continue
 		}
-		here := number(numbers[i])
-		if total > 0 && here != total {
+		here := parseSteps(numbers[i])
+		if totalSteps > 0 && here != totalSteps {
 			return 0 // two numbers might be it
 		}
-		total = here
+		totalSteps = here
 	}
-	return total
+	return totalSteps
 }
 
 // number is what a word says; 0 for none, and for more than any job makes steps.
-func number(word string) float64 {
+func parseSteps(word string) float64 {
 	n, err := strconv.ParseFloat(word, 64)
-	if err != nil || !(n <= mostSteps) {
+	if err != nil || !(n <= maxSteps) {
 		return 0
 	}
 	return n

@@ -33,15 +33,15 @@ func NewNode(name growth.NodeName, records Records) Node {
 	}
 	slices.SortStableFunc(n.GPUs, byUUID)
 	for _, pod := range records.pods() {
-		job := observed(records.Sample, pod)
-		held := records.held(pod)
+		job := observedJob(records.Sample, pod)
+		held := records.heldBy(pod)
 		for _, share := range held {
 			i, known := slices.BinarySearchFunc(n.GPUs, GPU{UUID: share.GPU}, byUUID)
 			if !known {
 				continue // a GPU that is gone holds nothing
 			}
 			n.GPUs[i].Residents = append(n.GPUs[i].Residents, Resident{
-				Pod: pod, Memory: share.Memory, Growth: part(job.Growth, len(held)), Activity: job.Activity, Category: job.Category,
+				Pod: pod, Memory: share.Memory, Growth: growthPerGPU(job.Growth, len(held)), Activity: job.Activity, Category: job.Category,
 			})
 		}
 	}
@@ -65,16 +65,16 @@ func (r Records) pods() []growth.PodUID {
 }
 
 // held is what one pod holds, by the best evidence there is.
-func (r Records) held(pod growth.PodUID) []growth.GPUShare {
+func (r Records) heldBy(pod growth.PodUID) []growth.GPUShare {
 	allocation, allocated := r.Allocations[pod]
 	reservation, reserved := r.Reservations[pod]
 	switch {
 	case allocated && reserved:
-		return merged(allocation.GPUs(), Outstanding(reservation, allocation, r.Inventory.Unit))
+		return sumByGPU(allocation.GPUs(), Outstanding(reservation, allocation, r.Inventory.Unit))
 	case allocated:
-		return merged(allocation.GPUs(), Outstanding(r.asked(pod, allocation), allocation, r.Inventory.Unit))
+		return sumByGPU(allocation.GPUs(), Outstanding(r.requestedBy(pod, allocation), allocation, r.Inventory.Unit))
 	case reserved:
-		return merged(reservation.GPUs)
+		return sumByGPU(reservation.GPUs)
 	}
 	bound := r.Bound[pod]
 	memory, misfit := bound.Request.MemoryPerGPU(r.Inventory.Unit)
@@ -85,12 +85,12 @@ func (r Records) held(pod growth.PodUID) []growth.GPUShare {
 	for i, g := range bound.GPUs {
 		shares[i] = growth.GPUShare{GPU: g, Memory: memory}
 	}
-	return merged(shares)
+	return sumByGPU(shares)
 }
 
 // asked is what a bound pod would have reserved on the GPUs that its first containers were given, where its others follow.
 // Its own reservation has expired.
-func (r Records) asked(pod growth.PodUID, a bus.Allocation) bus.Reservation {
+func (r Records) requestedBy(pod growth.PodUID, a bus.Allocation) bus.Reservation {
 	bound, known := r.Bound[pod]
 	if !known {
 		return bus.Reservation{}
@@ -111,7 +111,7 @@ func Outstanding(r bus.Reservation, a bus.Allocation, unit growth.MiB) []growth.
 			continue
 		}
 		for _, share := range r.GPUs {
-			memory := growth.MiB(ceil(wanted.Units, len(r.GPUs))) * unit
+			memory := growth.MiB(ceilDiv(wanted.Units, len(r.GPUs))) * unit
 			kept = append(kept, growth.GPUShare{GPU: share.GPU, Memory: min(memory, share.Memory)})
 		}
 	}
@@ -119,7 +119,7 @@ func Outstanding(r bus.Reservation, a bus.Allocation, unit growth.MiB) []growth.
 }
 
 // merged sums shares by GPU, ordered by UUID. Amounts below nothing come from no writer of ours and count as nothing.
-func merged(lists ...[]growth.GPUShare) []growth.GPUShare {
+func sumByGPU(lists ...[]growth.GPUShare) []growth.GPUShare {
 	all := slices.Concat(lists...)
 	slices.SortStableFunc(all, func(a, b growth.GPUShare) int { return cmp.Compare(a.GPU, b.GPU) })
 	sums := all[:0]
@@ -135,7 +135,7 @@ func merged(lists ...[]growth.GPUShare) []growth.GPUShare {
 }
 
 // observed reads a job's growth, activity and category. A job that nobody has heard of yet has all its learning before it.
-func observed(sample func(growth.PodUID) (bus.Sample, bool), pod growth.PodUID) Resident {
+func observedJob(sample func(growth.PodUID) (bus.Sample, bool), pod growth.PodUID) Resident {
 	unknown := Resident{Growth: NewJobGrowth, Activity: NewJobActivity}
 	if sample == nil {
 		return unknown
@@ -151,7 +151,7 @@ func observed(sample func(growth.PodUID) (bus.Sample, bool), pod growth.PodUID) 
 	return Resident{Growth: clamp(s.Growth), Activity: clamp(activity), Category: s.Category}
 }
 
-func part(g growth.Growth, gpus int) growth.Growth { return g / growth.Growth(max(1, gpus)) }
+func growthPerGPU(g growth.Growth, gpus int) growth.Growth { return g / growth.Growth(max(1, gpus)) }
 
 // clamp keeps a fraction in 0..1, and takes what is not a number for 1: unknown is young and busy.
 func clamp[F ~float64](f F) F {

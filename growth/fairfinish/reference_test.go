@@ -110,7 +110,7 @@ func TestShareAndForecastAgainstSmallSteps(t *testing.T) {
 			s.Accounts[growth.PodUID('a'+rune(i))] = Account{Remaining: left, Weight: float64(1 + dice.IntN(3)), Limit: float64(1 + dice.IntN(3))}
 		}
 		ids, accounts := s.sorted(func(Account) bool { return true })
-		f := foresee(accounts, c.Cores.Cores())
+		f := newForecast(accounts, c.Cores.Cores())
 		slow := append([]Account(nil), accounts...)
 		for n := 1; n <= 64*40; n++ {
 			var here []int
@@ -120,16 +120,16 @@ func TestShareAndForecastAgainstSmallSteps(t *testing.T) {
 					here, running = append(here, i), append(running, a)
 				}
 			}
-			for k, rate := range rates(running, c.Cores.Cores()) {
+			for k, rate := range fairRates(running, c.Cores.Cores()) {
 				a := &slow[here[k]]
 				_, size := a.size()
 				a.FairWork = min(a.FairWork+growth.CoreSeconds(rate*step), size)
 			}
 			for i := range slow {
-				require.InDelta(t, float64(slow[i].FairWork), f.at(i, float64(n)*step), 0.2, "seed %d", seed)
+				require.InDelta(t, float64(slow[i].FairWork), f.fairAt(i, float64(n)*step), 0.2, "seed %d", seed)
 			}
 		}
-		s.share(c.Cores.Cores(), 40)
+		s.advanceFair(c.Cores.Cores(), 40)
 		for i, id := range ids {
 			require.InDelta(t, float64(slow[i].FairWork), float64(s.Accounts[id].FairWork), 0.2)
 		}
@@ -151,7 +151,7 @@ func TestRates(t *testing.T) {
 		"a heavy one at its limit":     {4, []Account{of(9, 1), of(1, 9)}, []float64{1, 3}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.InDeltaSlice(t, tc.want, rates(tc.accounts, tc.cores), 1e-12)
+			require.InDeltaSlice(t, tc.want, fairRates(tc.accounts, tc.cores), 1e-12)
 		})
 	}
 }
