@@ -49,8 +49,8 @@ type app struct {
 
 	bus    *etcdbus.Bus
 	pods   *pods.Watcher
-	ledger *allocations.Ledger
-	life   *plugin.Life
+	ledger *allocations.Tracker
+	life   *plugin.Registrar
 }
 
 // build lists the GPUs and makes the parts. It waits for nobody: kubelet, the bus and the API server may all come later.
@@ -156,19 +156,19 @@ func (a *app) serve(c config, client *apiserver.Client, registry *prometheus.Reg
 	})
 	metrics := plugin.NewMetrics(registry)
 	server := &plugin.Server{
-		Unit: a.stock.unit, Emulated: a.stock.emulated, CDI: c.delivery == deliverCDI, Inventory: a.stock, Ledger: a.ledger, Slots: slots, Metrics: metrics, Log: log,
+		Unit: a.stock.unit, Emulated: a.stock.emulated, CDI: c.delivery == deliverCDI, Inventory: a.stock, Allocations: a.ledger, Slots: slots, Metrics: metrics, Log: log,
 	}
-	announcer := allocations.Announcer{
-		Node: name, Unit: a.stock.unit, Resource: c.resource, Emulated: a.stock.emulated, Inventory: a.stock, Audience: &server.Audience, Bus: a.bus, Log: log,
+	announcer := allocations.Publisher{
+		Node: name, Unit: a.stock.unit, Resource: c.resource, Emulated: a.stock.emulated, Inventory: a.stock, Streams: &server.Streams, Bus: a.bus, Log: log,
 	}
 	inherited := c.resource != gpushare.Resource // nobody else offers ours
 	if inherited {
-		announcer.Ready = a.ledger.Booked
+		announcer.Ready = a.ledger.AwaitImportsPublished
 	}
 	if c.sharing == shareByMPS {
 		server.MPS = c.stateDir
 	}
-	a.life = &plugin.Life{Dir: c.pluginDir, Resource: c.resource, Server: server, Served: resources, Inherited: inherited, Metrics: metrics, Log: log}
+	a.life = &plugin.Registrar{Dir: c.pluginDir, Resource: c.resource, Server: server, Lister: resources, AwaitImports: inherited, Metrics: metrics, Log: log}
 	for _, live := range []func(context.Context) error{a.pods.Run, a.ledger.Follow, a.ledger.Run, announcer.Run, a.life.Run} {
 		a.add(live)
 	}

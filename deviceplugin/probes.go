@@ -42,7 +42,7 @@ func (a *app) readyz(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	_, _ = fmt.Fprintln(w, "ok")
-	if reason := a.ledger.Away(); reason != nil {
+	if reason := a.ledger.BusErr(); reason != nil {
 		_, _ = fmt.Fprintln(w, "degraded: the bus is away, allocations wait:", reason)
 	}
 	if _, known := a.pods.Pods(); !known {

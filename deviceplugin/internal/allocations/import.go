@@ -13,63 +13,63 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-// errNowhere is about a pod whose GPU nobody can tell.
-var errNowhere = errors.New("another device plugin gave it units, and its annotation ALIYUN_COM_GPU_MEM_IDX names none of this node's GPUs: " +
+// errUnknownGPU is about a pod whose GPU nobody can tell.
+var errUnknownGPU = errors.New("another device plugin gave it units, and its annotation ALIYUN_COM_GPU_MEM_IDX names none of this node's GPUs: " +
 	"what it holds can not be counted; delete it to have its memory accounted")
 
 // imported writes down what another device plugin gave to a container. Its ids say how much; where that is, the pod's
 // annotation says, and on a node with one GPU nobody has to. It has no slot: nothing of ours is mounted into it.
-func (b Books) imported(pod Pod, h kubelet.Holding) (bus.ContainerAllocation, error) {
-	number := 0
-	if pod.Number != nil {
-		number = *pod.Number
+func (b Snapshot) imported(pod Pod, h kubelet.ContainerDevices) (bus.ContainerAllocation, error) {
+	index := 0
+	if pod.GPUIndex != nil {
+		index = *pod.GPUIndex
 	}
-	if number >= len(b.GPUs) || pod.Number == nil && len(b.GPUs) != 1 {
-		return bus.ContainerAllocation{}, errNowhere
+	if index >= len(b.GPUs) || pod.GPUIndex == nil && len(b.GPUs) != 1 {
+		return bus.ContainerAllocation{}, errUnknownGPU
 	}
-	share := growth.GPUShare{GPU: b.GPUs[number], Memory: growth.MiB(len(h.IDs)) * b.Unit}
+	share := growth.GPUShare{GPU: b.GPUs[index], Memory: growth.MiB(len(h.IDs)) * b.Unit}
 	return bus.ContainerAllocation{Name: h.Container, GPUs: []growth.GPUShare{share}, IDs: h.IDs}, nil
 }
 
 // imports are the allocations with containers that another device plugin gave their units: those that kubelet lists, and
 // those it listed before, until their pod is known to be gone. A kubelet that has just started lists nobody.
-func (b Books) imports(actual map[growth.PodUID]bus.Allocation) map[growth.PodUID]bus.Allocation {
+func (b Snapshot) imports(actual map[growth.PodUID]bus.Allocation) map[growth.PodUID]bus.Allocation {
 	imports := map[growth.PodUID]bus.Allocation{}
 	for _, known := range []map[growth.PodUID]bus.Allocation{b.Recorded, b.Imported} {
 		for uid, a := range known {
-			if foreign(a) && (!b.PodsKnown || b.alive(uid)) {
+			if isImported(a) && (!b.PodsSynced || b.alive(uid)) {
 				imports[uid] = a
 			}
 		}
 	}
 	for uid, a := range actual {
 		delete(imports, uid)
-		if foreign(a) {
+		if isImported(a) {
 			imports[uid] = a
 		}
 	}
 	return imports
 }
 
-func foreign(a bus.Allocation) bool {
-	return slices.ContainsFunc(a.Containers, func(c bus.ContainerAllocation) bool { return slice.Foreign(c.IDs) })
+func isImported(a bus.Allocation) bool {
+	return slices.ContainsFunc(a.Containers, func(c bus.ContainerAllocation) bool { return slice.HasForeign(c.IDs) })
 }
 
-func (b Books) alive(uid growth.PodUID) bool {
+func (b Snapshot) alive(uid growth.PodUID) bool {
 	return slices.ContainsFunc(b.Pods, func(p Pod) bool { return p.Ref.UID == uid && !p.Finished })
 }
 
-// looked tells whether the books say all there is to know about imports: there are none, or the pods have been listed.
-func (b Books) looked() bool {
-	return b.PodsKnown || !slices.ContainsFunc(b.Holdings, func(h kubelet.Holding) bool { return slice.Foreign(h.IDs) })
+// importsComplete tells whether the books say all there is to know about imports: there are none, or the pods have been listed.
+func (b Snapshot) importsComplete() bool {
+	return b.PodsSynced || !slices.ContainsFunc(b.Devices, func(h kubelet.ContainerDevices) bool { return slice.HasForeign(h.IDs) })
 }
 
-// held sums what imports hold, in units.
-func held(imports map[growth.PodUID]bus.Allocation, unit growth.MiB) slice.Held {
-	units := slice.Held{}
+// importedUnits sums what imports hold, in units.
+func importedUnits(imports map[growth.PodUID]bus.Allocation, unit growth.MiB) slice.Withheld {
+	units := slice.Withheld{}
 	for _, a := range imports {
 		for _, c := range a.Containers {
-			if !slice.Foreign(c.IDs) {
+			if !slice.HasForeign(c.IDs) {
 				continue
 			}
 			for _, share := range c.GPUs {
@@ -80,40 +80,42 @@ func held(imports map[growth.PodUID]bus.Allocation, unit growth.MiB) slice.Held 
 	return units
 }
 
-// milestone is something that is reached once.
-type milestone struct {
-	once    sync.Once
-	reached chan struct{}
+// latch is something that is reached once.
+type latch struct {
+	once sync.Once
+	done chan struct{}
 }
 
-func newMilestone() *milestone { return &milestone{reached: make(chan struct{})} }
+func newLatch() *latch { return &latch{done: make(chan struct{})} }
 
-func (m *milestone) reach() { m.once.Do(func() { close(m.reached) }) }
+func (m *latch) set() { m.once.Do(func() { close(m.done) }) }
 
-func (m *milestone) wait(ctx context.Context) error {
+func (m *latch) wait(ctx context.Context) error {
 	select {
-	case <-m.reached:
+	case <-m.done:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// Held is what pods of another device plugin hold of each GPU, as far as it is known.
-func (l *Ledger) Held() slice.Held {
+// ImportedUnits is what pods of another device plugin hold of each GPU, as far as it is known.
+func (l *Tracker) ImportedUnits() slice.Withheld {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return held(l.imported, l.Unit)
+	return importedUnits(l.imported, l.Unit)
 }
 
-// Looked returns when it is known what pods of another device plugin hold.
-func (l *Ledger) Looked(ctx context.Context) error { return l.looked.wait(ctx) }
+// AwaitImports returns when it is known what pods of another device plugin hold.
+func (l *Tracker) AwaitImports(ctx context.Context) error { return l.importsKnown.wait(ctx) }
 
-// Booked returns when that is on the bus.
-func (l *Ledger) Booked(ctx context.Context) error { return l.booked.wait(ctx) }
+// AwaitImportsPublished returns when that is on the bus.
+func (l *Tracker) AwaitImportsPublished(ctx context.Context) error {
+	return l.importsPublished.wait(ctx)
+}
 
-// adopt takes over what a comparison found out about pods of another device plugin.
-func (l *Ledger) adopt(b Books, c Corrections) {
+// setImports takes over what a comparison found out about pods of another device plugin.
+func (l *Tracker) setImports(b Snapshot, c Corrections) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for uid, a := range c.Imported {
@@ -122,13 +124,13 @@ func (l *Ledger) adopt(b Books, c Corrections) {
 		}
 	}
 	l.imported = c.Imported
-	for pod, reason := range c.Pending {
-		if _, told := l.nowhere[pod]; !told && errors.Is(reason, errNowhere) {
-			l.nowhere[pod] = struct{}{}
-			l.Log.Warn("a pod's memory is not counted", "pod", pod, "reason", reason)
+	for pod, err := range c.Pending {
+		if _, warned := l.warned[pod]; !warned && errors.Is(err, errUnknownGPU) {
+			l.warned[pod] = struct{}{}
+			l.Log.Warn("a pod's memory is not counted", "pod", pod, "reason", err)
 		}
 	}
-	if b.looked() {
-		l.looked.reach()
+	if b.importsComplete() {
+		l.importsKnown.set()
 	}
 }

@@ -12,87 +12,87 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-func TestImports(t *testing.T) {
+func TestReconcile_TracksImportedPods(t *testing.T) {
 	old := imported("p", "X-_-0", "X-_-1")
 	ours := recorded("p", "A/0")
 	known := map[growth.PodUID]bus.Allocation{"uid-p": old}
-	listed := []kubelet.Holding{holds("p", "X-_-0", "X-_-1")}
+	listed := []kubelet.ContainerDevices{holds("p", "X-_-0", "X-_-1")}
 	for name, tc := range map[string]struct {
-		books allocations.Books
-		want  map[growth.PodUID]bus.Allocation
+		snapshot allocations.Snapshot
+		want     map[growth.PodUID]bus.Allocation
 	}{
 		"kubelet lists it": {
-			books: allocations.Books{
-				Holdings:  listed,
-				Pods:      []allocations.Pod{pod("p", numbered(1))},
-				PodsKnown: true,
+			snapshot: allocations.Snapshot{
+				Devices:    listed,
+				Pods:       []allocations.Pod{pod("p", numbered(1))},
+				PodsSynced: true,
 			},
 			want: known,
 		},
 		"on the only GPU, without a number": {
-			books: allocations.Books{
-				Holdings:  listed,
-				Pods:      []allocations.Pod{pod("p")},
-				PodsKnown: true,
-				GPUs:      []growth.GPU{"A"},
+			snapshot: allocations.Snapshot{
+				Devices:    listed,
+				Pods:       []allocations.Pod{pod("p")},
+				PodsSynced: true,
+				GPUs:       []growth.GPU{"A"},
 			},
 			want: known,
 		},
-		"on one of two, without a number": {books: allocations.Books{
-			Holdings:  listed,
-			Pods:      []allocations.Pod{pod("p")},
-			PodsKnown: true,
+		"on one of two, without a number": {snapshot: allocations.Snapshot{
+			Devices:    listed,
+			Pods:       []allocations.Pod{pod("p")},
+			PodsSynced: true,
 		}},
 		"a kubelet that has just started lists nobody; the bus knows": {
-			books: allocations.Books{
-				Pods:      []allocations.Pod{pod("p", numbered(1))},
-				PodsKnown: true,
-				Recorded:  known,
+			snapshot: allocations.Snapshot{
+				Pods:       []allocations.Pod{pod("p", numbered(1))},
+				PodsSynced: true,
+				Recorded:   known,
 			},
 			want: known,
 		},
-		"the bus is away as well": {books: allocations.Books{Imported: known}, want: known},
-		"its pod is gone":         {books: allocations.Books{PodsKnown: true, Imported: known, Recorded: known}},
-		"its pod has ended": {books: allocations.Books{
-			Pods:      []allocations.Pod{pod("p", finished)},
-			PodsKnown: true,
-			Imported:  known,
+		"the bus is away as well": {snapshot: allocations.Snapshot{Imported: known}, want: known},
+		"its pod is gone":         {snapshot: allocations.Snapshot{PodsSynced: true, Imported: known, Recorded: known}},
+		"its pod has ended": {snapshot: allocations.Snapshot{
+			Pods:       []allocations.Pod{pod("p", finished)},
+			PodsSynced: true,
+			Imported:   known,
 		}},
-		"a pod of ours is no import": {books: allocations.Books{
-			Pods:      []allocations.Pod{pod("p")},
-			PodsKnown: true,
-			Recorded:  map[growth.PodUID]bus.Allocation{"uid-p": ours},
+		"a pod of ours is no import": {snapshot: allocations.Snapshot{
+			Pods:       []allocations.Pod{pod("p")},
+			PodsSynced: true,
+			Recorded:   map[growth.PodUID]bus.Allocation{"uid-p": ours},
 		}},
 		"what kubelet lists now is what it holds": {
-			books: allocations.Books{
-				Holdings:  []kubelet.Holding{holds("p", "A/0")},
-				Pods:      []allocations.Pod{pod("p")},
-				PodsKnown: true,
-				Imported:  known,
+			snapshot: allocations.Snapshot{
+				Devices:    []kubelet.ContainerDevices{holds("p", "A/0")},
+				Pods:       []allocations.Pod{pod("p")},
+				PodsSynced: true,
+				Imported:   known,
 			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tc.books.Unit = growth.GiB
-			if tc.books.GPUs == nil {
-				tc.books.GPUs = []growth.GPU{"B", "A"}
+			tc.snapshot.Unit = growth.GiB
+			if tc.snapshot.GPUs == nil {
+				tc.snapshot.GPUs = []growth.GPU{"B", "A"}
 			}
 			if tc.want == nil {
 				tc.want = map[growth.PodUID]bus.Allocation{}
 			}
-			require.Equal(t, tc.want, allocations.Balance(tc.books).Imported)
+			require.Equal(t, tc.want, allocations.Reconcile(tc.snapshot).Imported)
 		})
 	}
 }
 
-func TestAPodThatCanNotBeCountedAsksForNothingMore(t *testing.T) {
-	c := allocations.Balance(allocations.Books{
-		Holdings:  []kubelet.Holding{holds("p", "X-_-0")},
-		Pods:      []allocations.Pod{pod("p")},
-		PodsKnown: true,
-		Unit:      growth.GiB,
-		GPUs:      []growth.GPU{"A", "B"},
+func TestReconcile_PodOnUnknownGPUHasNoDemand(t *testing.T) {
+	c := allocations.Reconcile(allocations.Snapshot{
+		Devices:    []kubelet.ContainerDevices{holds("p", "X-_-0")},
+		Pods:       []allocations.Pod{pod("p")},
+		PodsSynced: true,
+		Unit:       growth.GiB,
+		GPUs:       []growth.GPU{"A", "B"},
 	})
 	require.ErrorContains(t, c.Pending["ns/p"], "ALIYUN_COM_GPU_MEM_IDX names none of this node's GPUs")
-	require.Contains(t, c.Settled, slice.Key{Pod: "uid-p", Container: "main"})
+	require.Contains(t, c.Satisfied, slice.Key{Pod: "uid-p", Container: "main"})
 }

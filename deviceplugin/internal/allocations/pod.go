@@ -16,14 +16,14 @@ type Pod struct {
 	Created time.Time
 	// Finished pods have ended for good: kubelet takes their units back.
 	Finished bool
-	// Leaving pods are being deleted.
-	Leaving bool
+	// Terminating pods are being deleted.
+	Terminating bool
 	// Count is on how many GPUs together a container's units are asked for.
 	Count int
 	// Planned are the GPUs that its Binding named.
 	Planned []growth.GPU
-	// Number is the number of the GPU that another sharer's scheduler wrote down, nil where none did.
-	Number *int
+	// GPUIndex is the number of the GPU that another sharer's scheduler wrote down, nil where none did.
+	GPUIndex *int
 	// Cores is per cent of a GPU's compute, 0 for no wish.
 	Cores int
 	// Containers lists those that ask for units, in the order in which kubelet admits them.
@@ -40,10 +40,10 @@ type Container struct {
 
 // Demands lists what kubelet will be asked for: by pods that are bound here, reserved for or not, and by pods that
 // have a reservation but are not seen yet. Containers that are settled hold their units already, or seem to.
-func Demands(pods []Pod, reservations map[growth.PodUID]bus.Reservation, settled ...map[slice.Key]struct{}) []slice.Demand {
+func Demands(pods []Pod, reservations map[growth.PodUID]bus.Reservation, satisfied ...map[slice.Key]struct{}) []slice.Demand {
 	var demands []slice.Demand
-	open := func(pod growth.PodUID, container string) bool {
-		return !slices.ContainsFunc(settled, func(s map[slice.Key]struct{}) bool {
+	unsatisfied := func(pod growth.PodUID, container string) bool {
+		return !slices.ContainsFunc(satisfied, func(s map[slice.Key]struct{}) bool {
 			_, ok := s[slice.Key{
 				Pod:       pod,
 				Container: container,
@@ -54,18 +54,18 @@ func Demands(pods []Pod, reservations map[growth.PodUID]bus.Reservation, settled
 	seen := map[growth.PodUID]struct{}{}
 	for _, p := range pods {
 		seen[p.Ref.UID] = struct{}{}
-		if p.Finished || p.Leaving {
+		if p.Finished || p.Terminating {
 			continue
 		}
-		if !slices.ContainsFunc(p.Containers, func(c Container) bool { return open(p.Ref.UID, c.Name) }) {
+		if !slices.ContainsFunc(p.Containers, func(c Container) bool { return unsatisfied(p.Ref.UID, c.Name) }) {
 			continue // nearly all
 		}
-		on := reserved(reservations[p.Ref.UID])
-		if len(on) == 0 && len(p.Planned) == p.Count { // not seen yet, though the pod is: the bus and the API server are two watches
-			on = p.Planned
+		gpus := reservedGPUs(reservations[p.Ref.UID])
+		if len(gpus) == 0 && len(p.Planned) == p.Count { // not seen yet, though the pod is: the bus and the API server are two watches
+			gpus = p.Planned
 		}
 		for i, c := range p.Containers {
-			if c.Units == 0 || !open(p.Ref.UID, c.Name) {
+			if c.Units == 0 || !unsatisfied(p.Ref.UID, c.Name) {
 				continue
 			}
 			demands = append(demands, slice.Demand{
@@ -73,9 +73,9 @@ func Demands(pods []Pod, reservations map[growth.PodUID]bus.Reservation, settled
 				Container: c.Name,
 				Created:   p.Created,
 				Units:     c.Units,
-				Count:     max(p.Count, len(on), 1),
-				Room:      room(p.Containers[i:]),
-				On:        on,
+				Count:     max(p.Count, len(gpus), 1),
+				Room:      roomFrom(p.Containers[i:]),
+				GPUs:      gpus,
 				Cores:     p.Cores,
 				Init:      c.Init,
 			})
@@ -85,16 +85,16 @@ func Demands(pods []Pod, reservations map[growth.PodUID]bus.Reservation, settled
 		if _, ok := seen[uid]; ok {
 			continue
 		}
-		on := reserved(r)
+		gpus := reservedGPUs(r)
 		for _, c := range r.Containers {
-			if c.Units > 0 && open(uid, c.Name) {
+			if c.Units > 0 && unsatisfied(uid, c.Name) {
 				demands = append(demands, slice.Demand{
 					Pod:       uid,
 					Container: c.Name,
 					Created:   r.Created,
 					Units:     c.Units,
-					Count:     max(len(on), 1),
-					On:        on,
+					Count:     max(len(gpus), 1),
+					GPUs:      gpus,
 				})
 			}
 		}
@@ -102,49 +102,49 @@ func Demands(pods []Pod, reservations map[growth.PodUID]bus.Reservation, settled
 	return demands
 }
 
-// room is what a pod's containers need from the first of these on. Init containers need no room of their own.
-func room(containers []Container) int {
+// roomFrom is what a pod's containers need from the first of these on. Init containers need no room of their own.
+func roomFrom(containers []Container) int {
 	sum := 0
-	initial := 0
+	init := 0
 	for _, c := range containers {
 		if c.Init {
-			initial = max(initial, c.Units)
+			init = max(init, c.Units)
 		} else {
 			sum += c.Units
 		}
 	}
-	return max(sum, initial)
+	return max(sum, init)
 }
 
-func reserved(r bus.Reservation) []growth.GPU {
-	var on []growth.GPU
+func reservedGPUs(r bus.Reservation) []growth.GPU {
+	var gpus []growth.GPU
 	for _, share := range r.GPUs {
-		on = append(on, share.GPU)
+		gpus = append(gpus, share.GPU)
 	}
-	return on
+	return gpus
 }
 
 // allocation writes down what kubelet gave to a pod's containers.
-func (b Books) allocation(pod Pod, holdings []kubelet.Holding) (bus.Allocation, error) {
+func (b Snapshot) allocation(pod Pod, devices []kubelet.ContainerDevices) (bus.Allocation, error) {
 	a := bus.Allocation{Pod: pod.Ref}
-	for _, h := range holdings {
-		if slice.Foreign(h.IDs) {
-			imported, err := b.imported(pod, h)
+	for _, d := range devices {
+		if slice.HasForeign(d.IDs) {
+			imported, err := b.imported(pod, d)
 			if err != nil {
 				return bus.Allocation{}, err
 			}
 			a.Containers = append(a.Containers, imported)
 			continue
 		}
-		parts, err := slice.Spread(h.IDs)
+		parts, err := slice.Spread(d.IDs)
 		if err != nil {
 			return bus.Allocation{}, err
 		}
 		a.Containers = append(a.Containers, bus.ContainerAllocation{
-			Name: h.Container,
+			Name: d.Container,
 			GPUs: slice.Shares(parts, b.Unit),
-			IDs:  h.IDs,
-			Slot: slice.Slot(h.IDs),
+			IDs:  d.IDs,
+			Slot: slice.Slot(d.IDs),
 		})
 	}
 	return a, nil

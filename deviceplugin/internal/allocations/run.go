@@ -9,19 +9,19 @@ import (
 )
 
 const (
-	// compareEvery is how often the books are compared when nothing happens.
-	compareEvery = 5 * time.Second
-	// settleFor lets a burst of changes become one comparison.
-	settleFor = 200 * time.Millisecond
+	// resyncInterval is how often the books are compared when nothing happens.
+	resyncInterval = 5 * time.Second
+	// debounce lets a burst of changes become one comparison.
+	debounce = 200 * time.Millisecond
 )
 
 // Run compares the books at each change and every few seconds, until ctx ends.
-func (l *Ledger) Run(ctx context.Context) error {
-	tick := time.NewTicker(compareEvery)
+func (l *Tracker) Run(ctx context.Context) error {
+	tick := time.NewTicker(resyncInterval)
 	defer tick.Stop()
 	for {
 		changed := l.Pods.Changed()
-		l.compare(ctx)
+		l.reconcile(ctx)
 		select {
 		case <-tick.C:
 		case <-changed:
@@ -30,7 +30,7 @@ func (l *Ledger) Run(ctx context.Context) error {
 			return nil
 		}
 		select {
-		case <-time.After(settleFor):
+		case <-time.After(debounce):
 		case <-ctx.Done():
 			return nil
 		}
@@ -38,7 +38,7 @@ func (l *Ledger) Run(ctx context.Context) error {
 }
 
 // Follow mirrors this node's allocations and reservations until ctx ends.
-func (l *Ledger) Follow(ctx context.Context) error {
+func (l *Tracker) Follow(ctx context.Context) error {
 	allocations := l.Bus.Watch(ctx, bus.AllocationsPrefix(l.Node))
 	reservations := l.Bus.Watch(ctx, bus.ReservationsPrefix(l.Node))
 	for allocations != nil || reservations != nil {
@@ -48,15 +48,15 @@ func (l *Ledger) Follow(ctx context.Context) error {
 				allocations = nil
 				continue
 			}
-			l.refused(l.allocations.Apply(batch).Undecodable)
+			l.logRejected(l.allocations.Apply(batch).Undecodable)
 			l.Metrics.BusUp.Set(up(batch.Err))
-			l.rouse()
+			l.wakeUp()
 		case batch, ok := <-reservations:
 			if !ok {
 				reservations = nil
 				continue
 			}
-			l.refused(l.reservations.Apply(batch).Undecodable)
+			l.logRejected(l.reservations.Apply(batch).Undecodable)
 		}
 	}
 	return nil
@@ -69,85 +69,85 @@ func up(err error) float64 {
 	return 1
 }
 
-func (l *Ledger) refused(entries map[string]error) {
-	for key, reason := range entries {
-		l.Log.Warn("a record on the bus is left alone", "key", key, "reason", reason)
+func (l *Tracker) logRejected(entries map[string]error) {
+	for key, err := range entries {
+		l.Log.Warn("a record on the bus is left alone", "key", key, "reason", err)
 	}
 }
 
-// Away says why the bus can not be reached, or nil.
-func (l *Ledger) Away() error { return l.allocations.View().Err }
+// BusErr says why the bus can not be reached, or nil.
+func (l *Tracker) BusErr() error { return l.allocations.View().Err }
 
-// rouse asks for a comparison soon.
-func (l *Ledger) rouse() {
+// wakeUp asks for a comparison soon.
+func (l *Tracker) wakeUp() {
 	select {
 	case l.wake <- struct{}{}:
 	default:
 	}
 }
 
-// compare takes the books as they are now and corrects what differs from kubelet's.
-func (l *Ledger) compare(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, 2*observeWithin)
+// reconcile takes the books as they are now and corrects what differs from kubelet's.
+func (l *Tracker) reconcile(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 2*observeTimeout)
 	defer cancel()
 	// Slots before holdings: a slot that is handed out in between is not on this list.
-	folders, err := l.Slots.List()
+	slots, err := l.Slots.List()
 	if err != nil {
 		l.Log.Warn("slots could not be listed", "reason", err)
-		folders = []slot.Folder{}
+		slots = []slot.Folder{}
 	}
 	view := l.allocations.View()
-	holdings, settle, err := l.holdings(ctx)
+	devices, markSatisfied, err := l.listDevices(ctx)
 	if err != nil {
 		l.Log.Warn("the books could not be compared", "reason", err)
 		return
 	}
-	pods, known := l.Pods.Pods()
-	books := Books{
-		Holdings:  holdings,
-		Pods:      pods,
-		PodsKnown: known,
-		Recorded:  byUID(view.Values),
-		Imported:  l.known(),
-		Slots:     folders,
-		Unit:      l.Unit,
-		GPUs:      l.gpus(),
-		Now:       time.Now(),
+	pods, synced := l.Pods.Pods()
+	snapshot := Snapshot{
+		Devices:    devices,
+		Pods:       pods,
+		PodsSynced: synced,
+		Recorded:   byUID(view.Values),
+		Imported:   l.importedPods(),
+		Slots:      slots,
+		Unit:       l.Unit,
+		GPUs:       l.gpus(),
+		Now:        time.Now(),
 	}
-	c := Balance(books)
-	settle(c.Settled)
-	l.adopt(books, c)
+	c := Reconcile(snapshot)
+	markSatisfied(c.Satisfied)
+	l.setImports(snapshot, c)
 	l.Metrics.Pending.Set(float64(len(c.Pending)))
 	l.Metrics.Drift.Set(float64(c.Drift()))
-	for pod, reason := range c.Pending {
-		l.Log.Debug("a pod can not be written down yet", "pod", pod, "reason", reason)
+	for pod, err := range c.Pending {
+		l.Log.Debug("a pod can not be written down yet", "pod", pod, "reason", err)
 	}
-	for _, name := range c.Remove {
-		l.corrected("slot", l.Slots.Remove(name), "slot", name)
+	for _, name := range c.RemoveSlots {
+		l.logCorrection("slot", l.Slots.Remove(name), "slot", name)
 	}
 	if view.Synced && view.Err == nil {
-		l.correct(ctx, c)
-		if books.looked() && len(c.Write) == 0 { // the bus itself has told us of what was written
-			l.booked.reach()
+		l.applyToBus(ctx, c)
+		if snapshot.importsComplete() && len(c.Put) == 0 { // the bus itself has told us of what was written
+			l.importsPublished.set()
 		}
 	}
 }
 
-// correct brings the bus in line.
-func (l *Ledger) correct(ctx context.Context, c Corrections) {
-	for _, a := range c.Write {
-		l.corrected("write", l.write(ctx, a), "pod", a.Pod.String(), "uid", a.Pod.UID)
+// applyToBus brings the bus in line.
+func (l *Tracker) applyToBus(ctx context.Context, c Corrections) {
+	for _, a := range c.Put {
+		l.logCorrection("write", l.put(ctx, a), "pod", a.Pod.String(), "uid", a.Pod.UID)
 	}
-	for _, uid := range c.Forget {
-		l.corrected("forget", l.Bus.Delete(ctx, bus.AllocationKey(l.Node, uid)), "uid", uid)
+	for _, uid := range c.Delete {
+		l.logCorrection("forget", l.Bus.Delete(ctx, bus.AllocationKey(l.Node, uid)), "uid", uid)
 	}
 }
 
-func (l *Ledger) corrected(kind string, err error, about ...any) {
+func (l *Tracker) logCorrection(kind string, err error, attrs ...any) {
 	if err != nil {
-		l.Log.Warn("a correction must wait", append(about, "kind", kind, "reason", err)...)
+		l.Log.Warn("a correction must wait", append(attrs, "kind", kind, "reason", err)...)
 		return
 	}
 	l.Metrics.Corrected.WithLabelValues(kind).Inc()
-	l.Log.Info("corrected", append(about, "kind", kind)...)
+	l.Log.Info("corrected", append(attrs, "kind", kind)...)
 }

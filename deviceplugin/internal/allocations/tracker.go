@@ -16,11 +16,11 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-// Kubelet says who holds which devices.
-type Kubelet interface {
-	Holdings(ctx context.Context) ([]kubelet.Holding, error)
-	// Of is the same of one pod. Older kubelets fail it.
-	Of(ctx context.Context, namespace, pod string) ([]kubelet.Holding, error)
+// PodResources says who holds which devices.
+type PodResources interface {
+	List(ctx context.Context) ([]kubelet.ContainerDevices, error)
+	// Get is the same of one pod. Older kubelets fail it.
+	Get(ctx context.Context, namespace, pod string) ([]kubelet.ContainerDevices, error)
 }
 
 // Pods are the pods bound to this node, as the API server has them.
@@ -48,7 +48,7 @@ type Bus interface {
 type Config struct {
 	Node    growth.NodeName
 	Unit    growth.MiB
-	Kubelet Kubelet
+	Kubelet PodResources
 	Pods    Pods
 	Slots   Slots
 	Bus     Bus
@@ -58,60 +58,60 @@ type Config struct {
 	Log       *slog.Logger
 }
 
-// Ledger keeps the books of one node.
-type Ledger struct {
+// Tracker keeps the books of one node.
+type Tracker struct {
 	Config
 
 	allocations  bus.Mirror[bus.Allocation]
 	reservations bus.Mirror[bus.Reservation]
 	wake         chan struct{}
-	// looked and booked are reached when it is known what pods of another device plugin hold, and when the bus knows.
-	looked, booked *milestone
+	// importsKnown and booked are reached when it is known what pods of another device plugin hold, and when the bus knows.
+	importsKnown, importsPublished *latch
 
 	mu sync.Mutex
 	// imported are those pods' allocations, nowhere those that can not be counted and were told of.
 	imported map[growth.PodUID]bus.Allocation
-	nowhere  map[string]struct{}
-	// asked numbers the questions to kubelet, newest is the one whose answer settled comes from.
-	asked, newest int
-	settled       map[slice.Key]struct{} // never written to
-	claims        map[string]claim       // by slot
-	listed        []kubelet.Holding      // that answer
+	warned   map[string]struct{}
+	// listSequence numbers the questions to kubelet, newest is the one whose answer settled comes from.
+	listSequence, latestSequence int
+	satisfied                    map[slice.Key]struct{}     // never written to
+	claims                       map[string]claim           // by slot
+	devices                      []kubelet.ContainerDevices // that answer
 
-	turns turns
+	gate listGate
 }
 
 // claim is a demand that an allocation seems to answer, until kubelet lists who really holds the ids.
 type claim struct {
-	ids    []string // sorted, as holdings are
-	demand slice.Key
-	on     []growth.GPU
-	made   time.Time
+	ids     []string // sorted, as holdings are
+	demand  slice.Key
+	gpus    []growth.GPU
+	created time.Time
 }
 
-// claimGrace is how long a claim lasts that kubelet never confirms: its pod was refused after Allocate.
-const claimGrace = time.Minute
+// claimGracePeriod is how long a claim lasts that kubelet never confirms: its pod was refused after Allocate.
+const claimGracePeriod = time.Minute
 
-// expectWithin bounds the wait for a pod that kubelet knows already. Admission is serial: it must stay short.
-const expectWithin = 200 * time.Millisecond
+// demandTimeout bounds the wait for a pod that kubelet knows already. Admission is serial: it must stay short.
+const demandTimeout = 200 * time.Millisecond
 
 // New returns a ledger with empty books.
-func New(c Config) *Ledger {
-	return &Ledger{
-		Config:       c,
-		allocations:  bus.Mirror[bus.Allocation]{Decode: decodeAllocation},
-		reservations: bus.Mirror[bus.Reservation]{Decode: decodeReservation},
-		wake:         make(chan struct{}, 1),
-		settled:      map[slice.Key]struct{}{},
-		claims:       map[string]claim{},
-		looked:       newMilestone(),
-		booked:       newMilestone(),
-		nowhere:      map[string]struct{}{},
+func New(c Config) *Tracker {
+	return &Tracker{
+		Config:           c,
+		allocations:      bus.Mirror[bus.Allocation]{Decode: decodeAllocation},
+		reservations:     bus.Mirror[bus.Reservation]{Decode: decodeReservation},
+		wake:             make(chan struct{}, 1),
+		satisfied:        map[slice.Key]struct{}{},
+		claims:           map[string]claim{},
+		importsKnown:     newLatch(),
+		importsPublished: newLatch(),
+		warned:           map[string]struct{}{},
 	}
 }
 
 // gpus are the node's, in the driver's order.
-func (l *Ledger) gpus() []growth.GPU {
+func (l *Tracker) gpus() []growth.GPU {
 	devices, _ := l.Inventory.Devices()
 	gpus := make([]growth.GPU, len(devices))
 	for i, d := range devices {
@@ -120,44 +120,44 @@ func (l *Ledger) gpus() []growth.GPU {
 	return gpus
 }
 
-// known is what pods of another device plugin were found to hold.
-func (l *Ledger) known() map[growth.PodUID]bus.Allocation {
+// importedPods is what pods of another device plugin were found to hold.
+func (l *Tracker) importedPods() map[growth.PodUID]bus.Allocation {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.imported
 }
 
 // Demands lists what kubelet will be asked for next.
-func (l *Ledger) Demands() []slice.Demand {
+func (l *Tracker) Demands() []slice.Demand {
 	pods, _ := l.Pods.Pods()
 	l.mu.Lock()
-	settled := l.settled
+	satisfied := l.satisfied
 	claimed := map[slice.Key]struct{}{}
-	begun := map[growth.PodUID][]growth.GPU{} // where a pod's first containers went, the others follow
+	started := map[growth.PodUID][]growth.GPU{} // where a pod's first containers went, the others follow
 	for _, c := range l.claims {
 		claimed[c.demand] = struct{}{}
-		begun[c.demand.Pod] = c.on
+		started[c.demand.Pod] = c.gpus
 	}
 	l.mu.Unlock()
-	demands := Demands(pods, byUID(l.reservations.View().Values), settled, claimed)
+	demands := Demands(pods, byUID(l.reservations.View().Values), satisfied, claimed)
 	for i, d := range demands {
-		if len(d.On) == 0 {
-			demands[i].On = begun[d.Pod]
+		if len(d.GPUs) == 0 {
+			demands[i].GPUs = started[d.Pod]
 		}
 	}
 	return demands
 }
 
-// Expect returns the demands once one of them asks for so many units. Kubelet may hear of a pod some milliseconds
+// AwaitDemand returns the demands once one of them asks for so many units. Kubelet may hear of a pod some milliseconds
 // before we do; while we hear nothing at all there is no use in waiting.
-func (l *Ledger) Expect(ctx context.Context, units int) []slice.Demand {
-	ctx, cancel := context.WithTimeout(ctx, expectWithin)
+func (l *Tracker) AwaitDemand(ctx context.Context, units int) []slice.Demand {
+	ctx, cancel := context.WithTimeout(ctx, demandTimeout)
 	defer cancel()
-	poll := time.NewTicker(expectWithin / 20)
+	poll := time.NewTicker(demandTimeout / 20)
 	defer poll.Stop()
 	for {
 		demands := l.Demands()
-		if slices.ContainsFunc(demands, func(d slice.Demand) bool { return d.Units == units }) || !l.Informed() || l.Away() != nil {
+		if slices.ContainsFunc(demands, func(d slice.Demand) bool { return d.Units == units }) || !l.Synced() || l.BusErr() != nil {
 			return demands
 		}
 		select {
@@ -169,12 +169,12 @@ func (l *Ledger) Expect(ctx context.Context, units int) []slice.Demand {
 }
 
 // Allocations are what the bus says kubelet gave to the pods of this node.
-func (l *Ledger) Allocations() map[growth.PodUID]bus.Allocation {
+func (l *Tracker) Allocations() map[growth.PodUID]bus.Allocation {
 	return byUID(l.allocations.View().Values)
 }
 
 // Holders lists the pods that hold memory on a GPU.
-func (l *Ledger) Holders(gpu growth.GPU) []growth.PodRef {
+func (l *Tracker) Holders(gpu growth.GPU) []growth.PodRef {
 	var pods []growth.PodRef
 	for _, a := range l.Allocations() {
 		if slices.ContainsFunc(a.GPUs(), func(s growth.GPUShare) bool { return s.GPU == gpu }) {
@@ -184,73 +184,73 @@ func (l *Ledger) Holders(gpu growth.GPU) []growth.PodRef {
 	return pods
 }
 
-// Informed tells whether pods and reservations are known, so that a demand which is not listed does not exist.
-func (l *Ledger) Informed() bool {
+// Synced tells whether pods and reservations are known, so that a demand which is not listed does not exist.
+func (l *Tracker) Synced() bool {
 	_, known := l.Pods.Pods()
 	return known && l.reservations.View().Synced
 }
 
-// Allocating says that kubelet has begun to allocate for a container.
-func (l *Ledger) Allocating(ctx context.Context) { l.turns.allocating(ctx) }
+// BeginAllocate says that kubelet has begun to allocate for a container.
+func (l *Tracker) BeginAllocate(ctx context.Context) { l.gate.beginAllocate(ctx) }
 
-// Allocated says that it has been answered.
-func (l *Ledger) Allocated() { l.turns.allocated() }
+// EndAllocate says that it has been answered.
+func (l *Tracker) EndAllocate() { l.gate.endAllocate() }
 
 // Claim notes that ids were handed out: the next request of that size is somebody else's.
-func (l *Ledger) Claim(ids []string, parts []slice.Part) {
+func (l *Tracker) Claim(ids []string, parts []slice.Part) {
 	name := slice.Slot(ids)
-	demand, ok := slice.Claimed(parts, l.Demands())
+	demand, ok := slice.MatchAllocation(parts, l.Demands())
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, again := l.claims[name]; !ok || again {
+	if _, claimed := l.claims[name]; !ok || claimed {
 		return
 	}
-	c := claim{ids: slices.Sorted(slices.Values(ids)), demand: demand.Key(), made: time.Now()}
+	c := claim{ids: slices.Sorted(slices.Values(ids)), demand: demand.Key(), created: time.Now()}
 	for _, p := range parts {
-		c.on = append(c.on, p.GPU)
+		c.gpus = append(c.gpus, p.GPU)
 	}
 	l.claims[name] = c
 }
 
-// holdings asks kubelet, and drops the claims that its answer settles.
-func (l *Ledger) holdings(ctx context.Context) ([]kubelet.Holding, func(settled map[slice.Key]struct{}), error) {
-	done, err := l.turns.list(ctx)
+// listDevices asks kubelet, and drops the claims that its answer settles.
+func (l *Tracker) listDevices(ctx context.Context) ([]kubelet.ContainerDevices, func(satisfied map[slice.Key]struct{}), error) {
+	finishList, err := l.gate.beginList(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	l.mu.Lock()
-	l.asked++
-	ticket := l.asked
+	l.listSequence++
+	sequence := l.listSequence
 	l.mu.Unlock()
-	holdings, err := l.Kubelet.Holdings(ctx)
-	done()
+	devices, err := l.Kubelet.List(ctx)
+	finishList()
 	if err != nil {
 		return nil, nil, err
 	}
-	settle := func(settled map[slice.Key]struct{}) {
+	markSatisfied := func(satisfied map[slice.Key]struct{}) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if ticket < l.newest { // answers may overtake one another
+		if sequence < l.latestSequence { // answers may overtake one another
 			return
 		}
-		l.newest = ticket
-		l.settled = settled
-		l.listed = holdings
+		l.latestSequence = sequence
+		l.satisfied = satisfied
+		l.devices = devices
 		maps.DeleteFunc(l.claims, func(_ string, c claim) bool {
-			return time.Since(c.made) > claimGrace || slices.ContainsFunc(holdings, func(h kubelet.Holding) bool { return slices.Equal(h.IDs, c.ids) })
+			return time.Since(c.created) > claimGracePeriod || slices.ContainsFunc(devices, func(h kubelet.ContainerDevices) bool { return slices.Equal(h.IDs, c.ids) })
 		})
 	}
-	return holdings, settle, nil
+	return devices, markSatisfied, nil
 }
 
 func byUID[T any](values map[string]T) map[growth.PodUID]T {
-	sorted := make(map[growth.PodUID]T, len(values))
+	result := make(map[growth.PodUID]T, len(values))
 	for key, value := range values {
 		if parsed, err := bus.ParseKey(key); err == nil {
-			sorted[parsed.Pod] = value
+			result[parsed.Pod] = value
 		}
 	}
-	return sorted
+	return result
 }
 
 func decodeAllocation(e bus.Entry) (bus.Allocation, error) {
@@ -258,7 +258,7 @@ func decodeAllocation(e bus.Entry) (bus.Allocation, error) {
 	if err != nil {
 		return bus.Allocation{}, err
 	}
-	return a, owned(e.Key, a.Pod)
+	return a, checkOwner(e.Key, a.Pod)
 }
 
 func decodeReservation(e bus.Entry) (bus.Reservation, error) {
@@ -269,11 +269,11 @@ func decodeReservation(e bus.Entry) (bus.Reservation, error) {
 	if slices.ContainsFunc(r.Containers, func(c bus.ContainerRequest) bool { return c.Units < 0 }) {
 		return bus.Reservation{}, fmt.Errorf("%s reserves less than nothing", e.Key)
 	}
-	return r, owned(e.Key, r.Pod)
+	return r, checkOwner(e.Key, r.Pod)
 }
 
-// owned checks that a record lies under its own pod's key.
-func owned(key string, pod growth.PodRef) error {
+// checkOwner checks that a record lies under its own pod's key.
+func checkOwner(key string, pod growth.PodRef) error {
 	if parsed, err := bus.ParseKey(key); err != nil || parsed.Pod != pod.UID {
 		return fmt.Errorf("%s holds a record of pod %s (%s)", key, pod, pod.UID)
 	}

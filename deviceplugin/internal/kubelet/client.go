@@ -25,8 +25,8 @@ const again = `{"methodConfig": [{"name": [{"service": "v1.PodResourcesLister"}]
 	"maxAttempts": 5, "initialBackoff": "0.02s", "maxBackoff": "0.3s", "backoffMultiplier": 2,
 	"retryableStatusCodes": ["RESOURCE_EXHAUSTED"]}}]}`
 
-// Holding is what one container holds.
-type Holding struct {
+// ContainerDevices is what one container holds.
+type ContainerDevices struct {
 	Namespace, Pod, Container string
 	// IDs are sorted.
 	IDs []string
@@ -55,22 +55,22 @@ func Dial(socket, resource string) (*Client, error) {
 // Close ends the connection.
 func (c *Client) Close() error { return c.connection.Close() }
 
-// Holdings lists the containers that hold some of the resource.
-func (c *Client) Holdings(ctx context.Context) ([]Holding, error) {
+// List lists the containers that hold some of the resource.
+func (c *Client) List(ctx context.Context) ([]ContainerDevices, error) {
 	reply, err := c.lister.List(ctx, &podresources.ListPodResourcesRequest{})
 	if err != nil {
 		return nil, fmt.Errorf("asking kubelet who holds which devices: %w", err)
 	}
-	var holdings []Holding
+	var holdings []ContainerDevices
 	for _, pod := range reply.GetPodResources() {
 		holdings = append(holdings, c.holdings(pod)...)
 	}
 	return holdings, nil
 }
 
-// Of lists the containers of one pod that hold some of the resource. Kubelets before 1.34 do not answer, and none does
+// Get lists the containers of one pod that hold some of the resource. Kubelets before 1.34 do not answer, and none does
 // about a pod that it does not know: both are errors.
-func (c *Client) Of(ctx context.Context, namespace, pod string) ([]Holding, error) {
+func (c *Client) Get(ctx context.Context, namespace, pod string) ([]ContainerDevices, error) {
 	ctx, cancel := context.WithTimeout(ctx, servedWithin)
 	defer cancel()
 	reply, err := c.lister.Get(ctx, &podresources.GetPodResourcesRequest{PodNamespace: namespace, PodName: pod})
@@ -80,11 +80,11 @@ func (c *Client) Of(ctx context.Context, namespace, pod string) ([]Holding, erro
 	return c.holdings(reply.GetPodResources()), nil
 }
 
-func (c *Client) holdings(pod *podresources.PodResources) []Holding {
-	var holdings []Holding
+func (c *Client) holdings(pod *podresources.PodResources) []ContainerDevices {
+	var holdings []ContainerDevices
 	for _, container := range pod.GetContainers() {
 		if ids := c.of(container.GetDevices()); len(ids) > 0 {
-			holdings = append(holdings, Holding{
+			holdings = append(holdings, ContainerDevices{
 				Namespace: pod.GetNamespace(),
 				Pod:       pod.GetName(),
 				Container: container.GetName(),
@@ -95,8 +95,8 @@ func (c *Client) holdings(pod *podresources.PodResources) []Holding {
 	return holdings
 }
 
-// Served lists the ids of the resource that kubelet could hand out, because a plugin advertises them as healthy now.
-func (c *Client) Served(ctx context.Context) ([]string, error) {
+// Allocatable lists the ids of the resource that kubelet could hand out, because a plugin advertises them as healthy now.
+func (c *Client) Allocatable(ctx context.Context) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, servedWithin)
 	defer cancel()
 	reply, err := c.lister.GetAllocatableResources(ctx, &podresources.AllocatableResourcesRequest{})

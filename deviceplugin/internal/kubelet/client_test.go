@@ -59,9 +59,9 @@ func TestAKubeletThatIsBusyIsAskedAgain(t *testing.T) {
 	t.Cleanup(func() { _ = client.Close() })
 
 	b.refuses.Store(4)
-	of, err := client.Of(t.Context(), "ns", "pod")
+	of, err := client.Get(t.Context(), "ns", "pod")
 	require.NoError(t, err)
-	require.Equal(t, []kubelet.Holding{{
+	require.Equal(t, []kubelet.ContainerDevices{{
 		Namespace: "ns",
 		Pod:       "pod",
 		Container: "main",
@@ -70,6 +70,6 @@ func TestAKubeletThatIsBusyIsAskedAgain(t *testing.T) {
 	require.Equal(t, int32(5), b.asked.Load())
 
 	b.refuses.Store(1000)
-	_, err = client.Of(t.Context(), "ns", "pod")
+	_, err = client.Get(t.Context(), "ns", "pod")
 	require.ErrorContains(t, err, "rejected by rate limit", "and not for ever")
 }

@@ -19,11 +19,11 @@ import (
 
 // Allocate implements the API. The same ids get the same answer, however often kubelet asks.
 func (s *Server) Allocate(ctx context.Context, r *deviceplugin.AllocateRequest) (*deviceplugin.AllocateResponse, error) {
-	begin := time.Now()
-	s.Ledger.Allocating(ctx)
+	start := time.Now()
+	s.Allocations.BeginAllocate(ctx)
 	defer func() {
-		s.Ledger.Allocated()
-		s.Metrics.Allocate.Observe(time.Since(begin).Seconds())
+		s.Allocations.EndAllocate()
+		s.Metrics.Allocate.Observe(time.Since(start).Seconds())
 	}()
 	reply := &deviceplugin.AllocateResponse{}
 	for _, c := range r.GetContainerRequests() {
@@ -44,16 +44,16 @@ func (s *Server) allocate(ctx context.Context, ids []string) (*deviceplugin.Cont
 		return nil, status.Errorf(codes.InvalidArgument, "kubelet asked for what was never advertised: %v", err)
 	}
 	devices, _ := s.Inventory.Devices()
-	if err := known(ids, parts, devices, s.Unit); err != nil {
+	if err := checkAdvertised(ids, parts, devices, s.Unit); err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
-	if err := s.unheld(ids, devices); err != nil {
+	if err := s.checkImported(ids, devices); err != nil {
 		return nil, status.Error(codes.FailedPrecondition, err.Error())
 	}
-	if err := s.free(ctx, ids); err != nil {
+	if err := s.checkNotInUse(ctx, ids); err != nil {
 		return nil, status.Error(codes.FailedPrecondition, err.Error())
 	}
-	if err := s.together(ctx, ids, parts); err != nil {
+	if err := s.checkSpread(ctx, ids, parts); err != nil {
 		return nil, status.Error(codes.FailedPrecondition, err.Error())
 	}
 	if s.MPS != "" && len(parts) > 1 {
@@ -73,20 +73,20 @@ func (s *Server) allocate(ctx context.Context, ids []string) (*deviceplugin.Cont
 	reply := &deviceplugin.ContainerAllocateResponse{
 		Mounts: []*deviceplugin.Mount{{ContainerPath: gpushare.MountPath, HostPath: folder, ReadOnly: true}},
 	}
-	if s.MPS != "" && d.of(parts[0]).Instance == nil {
+	if s.MPS != "" && d.device(parts[0]).Instance == nil {
 		d.mps = true
-		d.cores = cores(s.Ledger.Expect(ctx, len(ids)), len(ids))
+		d.cores = agreedCores(s.Allocations.AwaitDemand(ctx, len(ids)), len(ids))
 		reply.Mounts = append(reply.Mounts, d.clientMounts(s.MPS)...)
 	}
 	reply.Envs = d.environment()
 	reply.CdiDevices = d.cdiDevices()
-	s.Ledger.Claim(ids, parts)
+	s.Allocations.Claim(ids, parts)
 	s.Log.Info("allocated", "slot", slice.Slot(ids), "gpus", slice.Shares(parts, s.Unit))
 	return reply, nil
 }
 
-// known checks that all ids are of GPUs in the inventory. A GPU's health is kubelet's to judge.
-func known(ids []string, parts []slice.Part, devices []gpu.Device, unit growth.MiB) error {
+// checkAdvertised checks that all ids are of GPUs in the inventory. A GPU's health is kubelet's to judge.
+func checkAdvertised(ids []string, parts []slice.Part, devices []gpu.Device, unit growth.MiB) error {
 	if len(ids) == 0 {
 		return fmt.Errorf("kubelet asked for no device at all")
 	}
@@ -107,42 +107,42 @@ func known(ids []string, parts []slice.Part, devices []gpu.Device, unit growth.M
 	return nil
 }
 
-// unheld refuses ids that stand for memory which pods of another device plugin hold. What was handed out before stays so.
-func (s *Server) unheld(ids []string, devices []gpu.Device) error {
-	held := s.Ledger.Held()
-	if len(held) == 0 || s.Slots.Has(ids) {
+// checkImported refuses ids that stand for memory which pods of another device plugin hold. What was handed out before stays so.
+func (s *Server) checkImported(ids []string, devices []gpu.Device) error {
+	imported := s.Allocations.ImportedUnits()
+	if len(imported) == 0 || s.Slots.Exists(ids) {
 		return nil
 	}
 	for _, d := range devices {
 		units := slice.Units(d.Memory, s.Unit)
-		if slices.ContainsFunc(ids, func(id string) bool { return slice.On(id, d.UUID) && held.Covers(id, units) }) {
+		if slices.ContainsFunc(ids, func(id string) bool { return slice.OnGPU(id, d.UUID) && imported.Covers(id, units) }) {
 			return fmt.Errorf("pods that another device plugin started hold %s of GPU %s, too little is left of it: the pod fits elsewhere, or once they have ended",
-				growth.MiB(held[d.UUID])*s.Unit, d.UUID)
+				growth.MiB(imported[d.UUID])*s.Unit, d.UUID)
 		}
 	}
 	return nil
 }
 
-// free refuses ids that a container holds: a kubelet that is refused counts anew what is allocated, and is right again.
-func (s *Server) free(ctx context.Context, ids []string) error {
-	if vetted := s.vetted.Swap(nil); vetted != nil && *vetted == slice.Slot(ids) {
+// checkNotInUse refuses ids that a container holds: a kubelet that is refused counts anew what is allocated, and is right again.
+func (s *Server) checkNotInUse(ctx context.Context, ids []string) error {
+	if preferred := s.lastPreferred.Swap(nil); preferred != nil && *preferred == slice.Slot(ids) {
 		return nil
 	}
-	if taken := s.Ledger.Taken(ctx, ids); len(taken) > 0 {
-		s.Metrics.Offered.Add(float64(len(taken)))
-		return fmt.Errorf("kubelet has given %d of these units to another container, such as %s: submit the pod again, kubelet's count is right from now on", len(taken), taken[0])
+	if inUse := s.Allocations.InUse(ctx, ids); len(inUse) > 0 {
+		s.Metrics.OfferedTwice.Add(float64(len(inUse)))
+		return fmt.Errorf("kubelet has given %d of these units to another container, such as %s: submit the pod again, kubelet's count is right from now on", len(inUse), inUse[0])
 	}
 	return nil
 }
 
-// together refuses ids on more GPUs than were asked for. Who asked is known from pods and reservations; while neither
+// checkSpread refuses ids on more GPUs than were asked for. Who asked is known from pods and reservations; while neither
 // has been heard of (kubelet starts before the network does, after a reboot), an even spread is believed, as is one
 // that was handed out before.
-func (s *Server) together(ctx context.Context, ids []string, parts []slice.Part) error {
+func (s *Server) checkSpread(ctx context.Context, ids []string, parts []slice.Part) error {
 	switch {
-	case len(parts) == 1, s.Slots.Has(ids):
+	case len(parts) == 1, s.Slots.Exists(ids):
 		return nil
-	case slice.Even(parts) && (slice.Spans(s.Ledger.Expect(ctx, len(ids)), len(ids), len(parts)) || !s.Ledger.Informed()):
+	case slice.Even(parts) && (slice.Spans(s.Allocations.AwaitDemand(ctx, len(ids)), len(ids), len(parts)) || !s.Allocations.Synced()):
 		return nil
 	}
 	where := make([]string, len(parts))

@@ -19,43 +19,43 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// shelf is an inventory of two real GPUs of 4 and 3 units.
-type shelf struct{}
+// twoGPUs is an inventory of two real GPUs of 4 and 3 units.
+type twoGPUs struct{}
 
-func (shelf) Devices() ([]gpu.Device, <-chan struct{}) {
+func (twoGPUs) Devices() ([]gpu.Device, <-chan struct{}) {
 	return []gpu.Device{{UUID: "GPU-a", Memory: 4500, Healthy: true}, {UUID: "GPU-b", Memory: 3072}}, nil
 }
 
-// crowd is a ledger that knows what it is told.
-type crowd struct {
+// fakeAllocations is a ledger that knows what it is told.
+type fakeAllocations struct {
 	demands  []slice.Demand
-	informed bool
-	held     slice.Held
-	taken    []string
+	synced   bool
+	imported slice.Withheld
+	inUse    []string
 }
 
-func (c crowd) Expect(context.Context, int) []slice.Demand { return c.demands }
-func (c crowd) Informed() bool                             { return c.informed }
-func (crowd) Claim([]string, []slice.Part)                 {}
-func (crowd) Allocating(context.Context)                   {}
-func (crowd) Allocated()                                   {}
-func (c crowd) Taken(_ context.Context, ids []string) []string {
-	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !slices.Contains(c.taken, id) })
+func (c fakeAllocations) AwaitDemand(context.Context, int) []slice.Demand { return c.demands }
+func (c fakeAllocations) Synced() bool                                    { return c.synced }
+func (fakeAllocations) Claim([]string, []slice.Part)                      {}
+func (fakeAllocations) BeginAllocate(context.Context)                     {}
+func (fakeAllocations) EndAllocate()                                      {}
+func (c fakeAllocations) InUse(_ context.Context, ids []string) []string {
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !slices.Contains(c.inUse, id) })
 }
-func (c crowd) Held() slice.Held                { return c.held }
-func (crowd) Looked(context.Context) error      { return nil }
-func (crowd) Observe(context.Context, []string) {}
+func (c fakeAllocations) ImportedUnits() slice.Withheld    { return c.imported }
+func (fakeAllocations) AwaitImports(context.Context) error { return nil }
+func (fakeAllocations) Observe(context.Context, []string)  {}
 
-func server(t testing.TB, c crowd) *plugin.Server {
+func server(t testing.TB, c fakeAllocations) *plugin.Server {
 	slots, err := slot.Open(t.TempDir())
 	require.NoError(t, err)
 	return &plugin.Server{
-		Unit:      growth.GiB,
-		Inventory: shelf{},
-		Ledger:    c,
-		Slots:     slots,
-		Metrics:   plugin.NewMetrics(prometheus.NewRegistry()),
-		Log:       slog.New(slog.DiscardHandler),
+		Unit:        growth.GiB,
+		Inventory:   twoGPUs{},
+		Allocations: c,
+		Slots:       slots,
+		Metrics:     plugin.NewMetrics(prometheus.NewRegistry()),
+		Log:         slog.New(slog.DiscardHandler),
 	}
 }
 
@@ -65,8 +65,8 @@ func allocate(s *plugin.Server, ids ...string) (*deviceplugin.AllocateResponse, 
 	})
 }
 
-func TestRealGPUsAreNamedToTheContainer(t *testing.T) {
-	reply, err := allocate(server(t, crowd{}), "GPU-a/3", "GPU-a/0")
+func TestAllocate_SetsGPUEnvironment(t *testing.T) {
+	reply, err := allocate(server(t, fakeAllocations{}), "GPU-a/3", "GPU-a/0")
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{
 		"NVIDIA_VISIBLE_DEVICES": "GPU-a", "GPUSHARE_GPU_UUIDS": "GPU-a", "GPUSHARE_GPU_MEM_MIB": "2048",
@@ -76,7 +76,7 @@ func TestRealGPUsAreNamedToTheContainer(t *testing.T) {
 	}, reply.GetContainerResponses()[0].GetEnvs())
 }
 
-func TestWhatWasNeverAdvertisedIsRefused(t *testing.T) {
+func TestAllocate_RejectsUnadvertisedIDs(t *testing.T) {
 	for ids, words := range map[string]string{
 		"":                "no device at all",
 		"GPU-c/0":         "no GPU GPU-c",
@@ -84,42 +84,42 @@ func TestWhatWasNeverAdvertisedIsRefused(t *testing.T) {
 		"GPU-a/0 GPU-a/0": "twice",
 		"rubbish":         "rubbish",
 	} {
-		_, err := allocate(server(t, crowd{}), strings.Fields(ids)...)
+		_, err := allocate(server(t, fakeAllocations{}), strings.Fields(ids)...)
 		require.ErrorContains(t, err, words, ids)
 	}
 }
 
-func TestOnSeveralGPUs(t *testing.T) {
+func TestAllocate_SeveralGPUs(t *testing.T) {
 	asks := []slice.Demand{{Units: 4, Count: 2}}
 	for name, tc := range map[string]struct {
-		crowd   crowd
-		ids     string
-		refused bool
+		allocations fakeAllocations
+		ids         string
+		rejected    bool
 	}{
-		"somebody asks for two": {crowd{
-			demands:  asks,
-			informed: true,
+		"somebody asks for two": {fakeAllocations{
+			demands: asks,
+			synced:  true,
 		}, "GPU-a/0 GPU-a/1 GPU-b/0 GPU-b/1", false},
-		"but not for an uneven spread": {crowd{
-			demands:  asks,
-			informed: true,
+		"but not for an uneven spread": {fakeAllocations{
+			demands: asks,
+			synced:  true,
 		}, "GPU-a/0 GPU-a/1 GPU-a/2 GPU-b/1", true},
-		"nobody does":                           {crowd{informed: true}, "GPU-a/0 GPU-b/0", true},
-		"nobody is known: an even one is good":  {crowd{}, "GPU-a/0 GPU-b/0", false},
-		"nobody is known: an uneven one is not": {crowd{}, "GPU-a/0 GPU-a/1 GPU-b/0", true},
+		"nobody does":                           {fakeAllocations{synced: true}, "GPU-a/0 GPU-b/0", true},
+		"nobody is known: an even one is good":  {fakeAllocations{}, "GPU-a/0 GPU-b/0", false},
+		"nobody is known: an uneven one is not": {fakeAllocations{}, "GPU-a/0 GPU-a/1 GPU-b/0", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := allocate(server(t, tc.crowd), strings.Fields(tc.ids)...)
-			require.Equal(t, tc.refused, err != nil, "%v", err)
+			_, err := allocate(server(t, tc.allocations), strings.Fields(tc.ids)...)
+			require.Equal(t, tc.rejected, err != nil, "%v", err)
 		})
 	}
 }
 
-func TestWhatPodsOfAnotherPluginHoldIsNotHandedOut(t *testing.T) {
-	s := server(t, crowd{})
+func TestAllocate_RejectsImportedMemory(t *testing.T) {
+	s := server(t, fakeAllocations{})
 	_, err := allocate(s, "GPU-a/3")
 	require.NoError(t, err, "before anybody knew")
-	s.Ledger = crowd{held: slice.Held{"GPU-a": 3}}
+	s.Allocations = fakeAllocations{imported: slice.Withheld{"GPU-a": 3}}
 	_, err = allocate(s, "GPU-a/0")
 	require.NoError(t, err)
 	_, err = allocate(s, "GPU-a/0", "GPU-a/1")
@@ -130,17 +130,17 @@ func TestWhatPodsOfAnotherPluginHoldIsNotHandedOut(t *testing.T) {
 	require.NoError(t, err, "what was handed out stays so")
 }
 
-func TestWhatWasHandedOutBeforeIsHandedOutAgain(t *testing.T) {
-	s := server(t, crowd{})
+func TestAllocate_AcceptsEarlierAllocation(t *testing.T) {
+	s := server(t, fakeAllocations{})
 	_, err := allocate(s, "GPU-a/0", "GPU-b/0")
 	require.NoError(t, err, "at boot nobody is known")
-	s.Ledger = crowd{informed: true}
+	s.Allocations = fakeAllocations{synced: true}
 	_, err = allocate(s, "GPU-b/0", "GPU-a/0")
 	require.NoError(t, err)
 }
 
-func TestDeliveryByCDI(t *testing.T) {
-	s := server(t, crowd{demands: []slice.Demand{{Units: 2, Count: 2}}, informed: true})
+func TestAllocate_CDI(t *testing.T) {
+	s := server(t, fakeAllocations{demands: []slice.Demand{{Units: 2, Count: 2}}, synced: true})
 	s.CDI = true
 	reply, err := allocate(s, "GPU-a/0", "GPU-b/0")
 	require.NoError(t, err)
@@ -152,7 +152,7 @@ func TestDeliveryByCDI(t *testing.T) {
 	require.Equal(t, "0.2275", c.GetEnvs()["XLA_PYTHON_CLIENT_MEM_FRACTION"], "the smaller one: JAX has one for all")
 }
 
-func TestAnMPSClientHasLimits(t *testing.T) {
+func TestAllocate_MPSLimits(t *testing.T) {
 	for name, tc := range map[string]struct {
 		demands []slice.Demand
 		percent string
@@ -191,7 +191,7 @@ func TestAnMPSClientHasLimits(t *testing.T) {
 		"nobody is known, as after a reboot": {nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := server(t, crowd{demands: tc.demands, informed: true})
+			s := server(t, fakeAllocations{demands: tc.demands, synced: true})
 			s.MPS = "/state"
 			reply, err := allocate(s, "GPU-a/0", "GPU-a/1")
 			require.NoError(t, err)
@@ -203,14 +203,14 @@ func TestAnMPSClientHasLimits(t *testing.T) {
 			require.Equal(t, "/dev/shm", c.GetMounts()[2].GetContainerPath())
 		})
 	}
-	s := server(t, crowd{demands: []slice.Demand{{Units: 2, Count: 2}}, informed: true})
+	s := server(t, fakeAllocations{demands: []slice.Demand{{Units: 2, Count: 2}}, synced: true})
 	s.MPS = "/state"
 	_, err := allocate(s, "GPU-a/0", "GPU-b/0")
 	require.ErrorContains(t, err, "--sharing=timeslice")
 }
 
 func FuzzAllocate(f *testing.F) {
-	s := server(f, crowd{})
+	s := server(f, fakeAllocations{})
 	f.Add("GPU-a/0 GPU-a/1")
 	f.Add("GPU-a/0 GPU-b/0 GPU-b/0 ../.. /")
 	f.Fuzz(func(t *testing.T, words string) {
@@ -226,14 +226,14 @@ func FuzzAllocate(f *testing.F) {
 	})
 }
 
-// FuzzBooking plays kubelet with requests of any shape: sizes, what is released, what must be included and whether the
+// FuzzAllocateSequence plays kubelet with requests of any shape: sizes, what is released, what must be included and whether the
 // preference is followed are bytes. Whatever is asked, no id is handed out twice and no GPU holds more than it has.
-func FuzzBooking(f *testing.F) {
+func FuzzAllocateSequence(f *testing.F) {
 	f.Add([]byte{2, 0, 3, 0, 0x81, 1, 4, 0})
 	f.Add([]byte{7, 1, 7, 1, 0xff, 0xff, 1, 0, 1, 0})
 	capacity := map[string]int{"GPU-a": 4, "GPU-b": 3}
 	f.Fuzz(func(t *testing.T, script []byte) {
-		s := server(t, crowd{
+		s := server(t, fakeAllocations{
 			demands: []slice.Demand{{
 				Pod:   "p",
 				Units: 2,
@@ -242,14 +242,14 @@ func FuzzBooking(f *testing.F) {
 				Pod:   "q",
 				Units: 3,
 				Count: 1,
-				On:    []growth.GPU{"GPU-b"},
+				GPUs:  []growth.GPU{"GPU-b"},
 			}},
-			informed: true,
+			synced: true,
 		})
 		held := map[string]int{} // by id, the booking that holds it
-		for booking := 0; booking+1 < len(script) && booking < 64; booking += 2 {
-			size := int(script[booking])
-			how := script[booking+1]
+		for sequence := 0; sequence+1 < len(script) && sequence < 64; sequence += 2 {
+			size := int(script[sequence])
+			how := script[sequence+1]
 			if size >= 0x80 { // give back a booking
 				maps.DeleteFunc(held, func(_ string, of int) bool { return of == 2*(size-0x80) })
 				continue
@@ -284,18 +284,18 @@ func FuzzBooking(f *testing.F) {
 			}
 			for _, id := range ids {
 				require.NotContains(t, held, id, "handed out twice")
-				held[id] = booking
+				held[id] = sequence
 			}
 			named := strings.Split(reply.GetContainerResponses()[0].GetEnvs()["GPUSHARE_GPU_UUIDS"], ",")
 			for _, id := range ids {
 				require.Contains(t, named, strings.Split(id, "/")[0], "a GPU that its ids do not lie on")
 			}
 		}
-		booked := map[string]int{}
+		units := map[string]int{}
 		for id := range held {
-			booked[strings.Split(id, "/")[0]]++
+			units[strings.Split(id, "/")[0]]++
 		}
-		for gpu, n := range booked {
+		for gpu, n := range units {
 			require.LessOrEqual(t, n, capacity[gpu])
 		}
 	})

@@ -44,9 +44,9 @@ type delivery struct {
 //	ALIYUN_COM_GPU_MEM_*, CUDA_DEVICE_MEMORY_LIMIT_*  jobs written for gpushare and for HAMi
 //	CUDA_MPS_*                                    the driver's own limits, where MPS is on
 func (d delivery) environment() map[string]string {
-	uuids := d.each(uuid)
-	mebibytes := d.each(memory)
-	fractions := d.each(fraction)
+	uuids := d.forEachPart(uuid)
+	mebibytes := d.forEachPart(memory)
+	fractions := d.forEachPart(fraction)
 	units := 0
 	env := map[string]string{
 		"NVIDIA_VISIBLE_DEVICES":         strings.Join(uuids, ","),
@@ -62,7 +62,7 @@ func (d delivery) environment() map[string]string {
 		units += p.Units
 	}
 	env["ALIYUN_COM_GPU_MEM_CONTAINER"] = strconv.Itoa(units)
-	env["ALIYUN_COM_GPU_MEM_DEV"] = strconv.Itoa(slice.Units(d.of(d.parts[0]).Memory, d.unit))
+	env["ALIYUN_COM_GPU_MEM_DEV"] = strconv.Itoa(slice.Units(d.device(d.parts[0]).Memory, d.unit))
 	if d.mps {
 		env["CUDA_MPS_PIPE_DIRECTORY"] = mpsPath
 		env["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"] = "0=" + mebibytes[0] + "M"
@@ -79,13 +79,13 @@ func (d delivery) environment() map[string]string {
 	return env
 }
 
-// each says something of every GPU that is given.
-func (d delivery) each(say func(delivery, slice.Part) string) []string {
-	said := make([]string, len(d.parts))
+// forEachPart says something of every GPU that is given.
+func (d delivery) forEachPart(format func(delivery, slice.Part) string) []string {
+	values := make([]string, len(d.parts))
 	for i, p := range d.parts {
-		said[i] = say(d, p)
+		values[i] = format(d, p)
 	}
-	return said
+	return values
 }
 
 func uuid(_ delivery, p slice.Part) string { return string(p.GPU) }
@@ -96,12 +96,12 @@ func memory(d delivery, p slice.Part) string {
 
 // fraction is the part of a GPU's memory, rounded down to four places: a sum of fractions is never more than the GPU.
 func fraction(d delivery, p slice.Part) string {
-	tenThousandths := 10_000 * int64(growth.MiB(p.Units)*d.unit) / int64(d.of(p).Memory)
+	tenThousandths := 10_000 * int64(growth.MiB(p.Units)*d.unit) / int64(d.device(p).Memory)
 	return fmt.Sprintf("%d.%04d", tenThousandths/10_000, tenThousandths%10_000)
 }
 
-// of is the device that a part lies on. That it is known was checked before.
-func (d delivery) of(p slice.Part) gpu.Device {
+// device is the device that a part lies on. That it is known was checked before.
+func (d delivery) device(p slice.Part) gpu.Device {
 	return d.devices[slices.IndexFunc(d.devices, func(g gpu.Device) bool { return g.UUID == p.GPU })]
 }
 
@@ -109,11 +109,11 @@ func (d delivery) cdiDevices() []*deviceplugin.CDIDevice {
 	if !d.cdi {
 		return nil
 	}
-	named := make([]*deviceplugin.CDIDevice, len(d.parts))
+	devices := make([]*deviceplugin.CDIDevice, len(d.parts))
 	for i, p := range d.parts {
-		named[i] = &deviceplugin.CDIDevice{Name: cdi.Name(p.GPU)}
+		devices[i] = &deviceplugin.CDIDevice{Name: cdi.Name(p.GPU)}
 	}
-	return named
+	return devices
 }
 
 // clientMounts make a container a client of its GPU's MPS daemon.
@@ -124,9 +124,9 @@ func (d delivery) clientMounts(stateDir string) []*deviceplugin.Mount {
 	}
 }
 
-// cores is the limit of compute that all who ask for so many units agree on, 0 where they do not: Allocate names no
+// agreedCores is the limit of compute that all who ask for so many units agree on, 0 where they do not: Allocate names no
 // pod, and a limit that is somebody else's is worse than none.
-func cores(demands []slice.Demand, units int) int {
+func agreedCores(demands []slice.Demand, units int) int {
 	agreed := -1
 	for _, d := range demands {
 		if d.Units != units {

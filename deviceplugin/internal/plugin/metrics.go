@@ -7,7 +7,7 @@ type Metrics struct {
 	Allocate      prometheus.Histogram
 	PreStart      prometheus.Histogram
 	Refused       prometheus.Counter
-	Offered       prometheus.Counter
+	OfferedTwice  prometheus.Counter
 	Registrations prometheus.Counter
 	Registered    prometheus.Gauge
 }
@@ -28,7 +28,7 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 			Name: "trellis_deviceplugin_allocations_refused_total",
 			Help: "Allocations that were refused, each with a pod that failed.",
 		}),
-		Offered: prometheus.NewCounter(prometheus.CounterOpts{
+		OfferedTwice: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "trellis_deviceplugin_units_offered_twice_total",
 			Help: "Units that kubelet would have given away though a container holds them; they were not.",
 		}),
@@ -40,6 +40,6 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 			Name: "trellis_deviceplugin_registered", Help: "1 while kubelet knows this plugin.",
 		}),
 	}
-	registry.MustRegister(m.Allocate, m.PreStart, m.Refused, m.Offered, m.Registrations, m.Registered)
+	registry.MustRegister(m.Allocate, m.PreStart, m.Refused, m.OfferedTwice, m.Registrations, m.Registered)
 	return m
 }

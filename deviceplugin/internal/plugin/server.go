@@ -20,22 +20,22 @@ type Inventory interface {
 	Devices() ([]gpu.Device, <-chan struct{})
 }
 
-// Ledger knows who asks for units and who holds them.
-type Ledger interface {
-	// Expect lists what kubelet will be asked for, after waiting a moment for somebody who asks for so many units.
+// Allocations knows who asks for units and who holds them.
+type Allocations interface {
+	// AwaitDemand lists what kubelet will be asked for, after waiting a moment for somebody who asks for so many units.
 	// Informed tells whether what is not listed does not exist.
-	Expect(ctx context.Context, units int) []slice.Demand
-	Informed() bool
-	// Allocating and Allocated enclose what kubelet does to allocate for a container.
-	Allocating(ctx context.Context)
-	Allocated()
-	// Taken are those of ids that a container holds, although kubelet offers them.
-	Taken(ctx context.Context, ids []string) []string
+	AwaitDemand(ctx context.Context, units int) []slice.Demand
+	Synced() bool
+	// BeginAllocate and Allocated enclose what kubelet does to allocate for a container.
+	BeginAllocate(ctx context.Context)
+	EndAllocate()
+	// InUse are those of ids that a container holds, although kubelet offers them.
+	InUse(ctx context.Context, ids []string) []string
 	// Claim notes that ids were handed out.
 	Claim(ids []string, parts []slice.Part)
-	// Held is what pods hold that another device plugin started; Looked returns when that is known.
-	Held() slice.Held
-	Looked(ctx context.Context) error
+	// ImportedUnits is what pods hold that another device plugin started; Looked returns when that is known.
+	ImportedUnits() slice.Withheld
+	AwaitImports(ctx context.Context) error
 	// Observe writes down who holds ids. It may take a few seconds, and fails silently.
 	Observe(ctx context.Context, ids []string)
 }
@@ -43,7 +43,7 @@ type Ledger interface {
 // Slots are the folders that are mounted into containers.
 type Slots interface {
 	Ensure(ids []string) (path string, err error)
-	Has(ids []string) bool
+	Exists(ids []string) bool
 }
 
 // Server answers kubelet.
@@ -55,17 +55,17 @@ type Server struct {
 	// CDI delivers GPUs as CDI devices instead of by NVIDIA_VISIBLE_DEVICES.
 	CDI bool
 	// MPS is the state folder of the MPS daemons whose clients containers become; empty for none.
-	MPS       string
-	Inventory Inventory
-	Ledger    Ledger
-	Slots     Slots
-	// Audience is told whether kubelet listens.
-	Audience Audience
-	Metrics  *Metrics
-	Log      *slog.Logger
+	MPS         string
+	Inventory   Inventory
+	Allocations Allocations
+	Slots       Slots
+	// Streams is told whether kubelet listens.
+	Streams StreamTracker
+	Metrics *Metrics
+	Log     *slog.Logger
 
-	// vetted is the slot that was preferred last: nobody else holds its ids.
-	vetted atomic.Pointer[string]
+	// lastPreferred is the slot that was preferred last: nobody else holds its ids.
+	lastPreferred atomic.Pointer[string]
 }
 
 // options are what kubelet must know before it asks.
@@ -80,15 +80,15 @@ func (s *Server) GetDevicePluginOptions(context.Context, *deviceplugin.Empty) (*
 
 // ListAndWatch implements the API: it ends with kubelet's stream, or with the server.
 func (s *Server) ListAndWatch(_ *deviceplugin.Empty, stream grpc.ServerStreamingServer[deviceplugin.ListAndWatchResponse]) error {
-	for listens := false; ; listens = true {
+	for sent := false; ; sent = true {
 		devices, changed := s.Inventory.Devices()
 		list := advertised(devices, s.Unit)
 		if err := stream.Send(list); err != nil {
 			return err
 		}
-		if !listens {
-			s.Audience.count(1)
-			defer s.Audience.count(-1)
+		if !sent {
+			s.Streams.add(1)
+			defer s.Streams.add(-1)
 		}
 		s.Log.Info("advertised", "gpus", len(devices), "units", len(list.Devices), "emulated", s.Emulated)
 		select {
@@ -115,39 +115,39 @@ func advertised(devices []gpu.Device, unit growth.MiB) *deviceplugin.ListAndWatc
 
 // GetPreferredAllocation implements the API.
 func (s *Server) GetPreferredAllocation(ctx context.Context, r *deviceplugin.PreferredAllocationRequest) (*deviceplugin.PreferredAllocationResponse, error) {
-	s.Ledger.Allocating(ctx)
+	s.Allocations.BeginAllocate(ctx)
 	reply := &deviceplugin.PreferredAllocationResponse{}
 	for _, c := range r.GetContainerRequests() {
-		ids := s.prefer(ctx, slice.Request{
-			Available: s.Ledger.Held().Spare(c.GetAvailableDeviceIDs()),
-			Must:      c.GetMustIncludeDeviceIDs(),
-			Size:      int(c.GetAllocationSize()),
+		ids := s.preferredIDs(ctx, slice.Request{
+			Available:   s.Allocations.ImportedUnits().Filter(c.GetAvailableDeviceIDs()),
+			MustInclude: c.GetMustIncludeDeviceIDs(),
+			Size:        int(c.GetAllocationSize()),
 		})
 		reply.ContainerResponses = append(reply.ContainerResponses, &deviceplugin.ContainerPreferredAllocationResponse{DeviceIDs: ids})
 	}
 	return reply, nil
 }
 
-// prefer chooses among what is free: kubelet may offer what it has given away already.
-func (s *Server) prefer(ctx context.Context, r slice.Request) []string {
-	demands := s.Ledger.Expect(ctx, r.Size)
+// preferredIDs chooses among what is free: kubelet may offer what it has given away already.
+func (s *Server) preferredIDs(ctx context.Context, r slice.Request) []string {
+	demands := s.Allocations.AwaitDemand(ctx, r.Size)
 	for {
 		ids := slice.Choose(r, demands)
-		taken := s.Ledger.Taken(ctx, ids)
-		if len(taken) == 0 {
-			s.vetted.Store(new(slice.Slot(ids)))
+		inUse := s.Allocations.InUse(ctx, ids)
+		if len(inUse) == 0 {
+			s.lastPreferred.Store(new(slice.Slot(ids)))
 			return ids
 		}
-		s.Log.Warn("kubelet offers units that it has given to a container: others are preferred", "units", len(taken), "first", taken[0])
-		s.Metrics.Offered.Add(float64(len(taken)))
-		r.Available = slices.DeleteFunc(slices.Clone(r.Available), func(id string) bool { return slices.Contains(taken, id) })
+		s.Log.Warn("kubelet offers units that it has given to a container: others are preferred", "units", len(inUse), "first", inUse[0])
+		s.Metrics.OfferedTwice.Add(float64(len(inUse)))
+		r.Available = slices.DeleteFunc(slices.Clone(r.Available), func(id string) bool { return slices.Contains(inUse, id) })
 	}
 }
 
 // PreStartContainer implements the API.
 func (s *Server) PreStartContainer(ctx context.Context, r *deviceplugin.PreStartContainerRequest) (*deviceplugin.PreStartContainerResponse, error) {
-	begin := time.Now()
-	s.Ledger.Observe(ctx, r.GetDevicesIds())
-	s.Metrics.PreStart.Observe(time.Since(begin).Seconds())
+	start := time.Now()
+	s.Allocations.Observe(ctx, r.GetDevicesIds())
+	s.Metrics.PreStart.Observe(time.Since(start).Seconds())
 	return &deviceplugin.PreStartContainerResponse{}, nil
 }

@@ -42,14 +42,14 @@ func converted(p pod, resource string) allocations.Pod {
 			Name:      p.Metadata.Name,
 			UID:       growth.PodUID(p.Metadata.UID),
 		},
-		Created:  p.Metadata.CreationTimestamp,
-		Finished: p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed",
-		Leaving:  p.Metadata.DeletionTimestamp != nil,
-		Count:    1,
-		Planned:  gpushare.ParseGPUs(p.Metadata.Annotations[gpushare.GPUAnnotation]),
+		Created:     p.Metadata.CreationTimestamp,
+		Finished:    p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed",
+		Terminating: p.Metadata.DeletionTimestamp != nil,
+		Count:       1,
+		Planned:     gpushare.ParseGPUs(p.Metadata.Annotations[gpushare.GPUAnnotation]),
 	}
 	if number, ok := aliyun.Index(p.Metadata.Annotations); ok {
-		kept.Number = &number
+		kept.GPUIndex = &number
 	}
 	if wish, err := gpushare.Parse(p.Metadata.Annotations); err == nil {
 		kept.Count = wish.Count

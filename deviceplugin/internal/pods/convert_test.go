@@ -9,9 +9,9 @@ import (
 
 func TestTheGPUsNumberIsKept(t *testing.T) {
 	var p pod
-	require.Nil(t, converted(p, "aliyun.com/gpu-mem").Number)
+	require.Nil(t, converted(p, "aliyun.com/gpu-mem").GPUIndex)
 	p.Metadata.Annotations = map[string]string{"ALIYUN_COM_GPU_MEM_IDX": "3"}
-	require.Equal(t, 3, *converted(p, "aliyun.com/gpu-mem").Number)
+	require.Equal(t, 3, *converted(p, "aliyun.com/gpu-mem").GPUIndex)
 }
 
 func TestQuantitiesAreReadAsTheAPIServerWritesThem(t *testing.T) {

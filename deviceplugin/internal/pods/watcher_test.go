@@ -124,7 +124,7 @@ func TestPodsAreFollowed(t *testing.T) {
 	now := metav1.Now()
 	p.DeletionTimestamp = &now
 	tell("MODIFIED")
-	until(func(got []allocations.Pod, _ bool) bool { return len(got) == 1 && got[0].Leaving })
+	until(func(got []allocations.Pod, _ bool) bool { return len(got) == 1 && got[0].Terminating })
 	tell("DELETED")
 	until(func(got []allocations.Pod, _ bool) bool { return len(got) == 0 })
 }

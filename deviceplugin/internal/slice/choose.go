@@ -11,9 +11,9 @@ import (
 // Request is kubelet's question for one container.
 type Request struct {
 	Available []string
-	// Must holds ids that are to be among the chosen: those of the pod's init containers, which are used again.
-	Must []string
-	Size int
+	// MustInclude holds ids that are to be among the chosen: those of the pod's init containers, which are used again.
+	MustInclude []string
+	Size        int
 }
 
 // Choose returns the ids that kubelet should take, at most Size of those available, the Must ids first. It returns
@@ -26,28 +26,28 @@ func Choose(r Request, demands []Demand) []string {
 	if c.need == 0 {
 		return c.chosen
 	}
-	demand, reserved := outlook(r.Size, demands)
-	planned := c.reduced(demand.on(r.Size))
-	fitting := c.reduced(c.fit(r.Size, max(demand.Count, 1), demand.Room, reserved))
-	for _, plan := range [][]Part{c.sparing(planned, reserved), c.sparing(fitting, reserved), planned, fitting} {
+	demand, reserved := matchRequest(r.Size, demands)
+	planned := c.subtractTaken(demand.split(r.Size))
+	fitting := c.subtractTaken(c.bestFit(r.Size, max(demand.Count, 1), demand.Room, reserved))
+	for _, plan := range [][]Part{c.outsideReserved(planned, reserved), c.outsideReserved(fitting, reserved), planned, fitting} {
 		if c.takeParts(plan) {
 			return c.chosen
 		}
 	}
-	c.spill()
+	c.takeRest()
 	return c.chosen
 }
 
-// outlook finds whose request this is likely to be, and how much room the others have reserved.
-func outlook(size int, demands []Demand) (Demand, map[growth.GPU]int) {
-	ordered := inOrder(demands)
+// matchRequest finds whose request this is likely to be, and how much room the others have reserved.
+func matchRequest(size int, demands []Demand) (Demand, map[growth.GPU]int) {
+	ordered := inAdmissionOrder(demands)
 	mine := slices.IndexFunc(ordered, func(d Demand) bool { return d.Units == size })
 	reserved := map[growth.GPU]int{}
 	for i, d := range ordered {
 		if i == mine || d.Init {
 			continue
 		}
-		for _, p := range d.on(d.Units) {
+		for _, p := range d.split(d.Units) {
 			reserved[p.GPU] += p.Units
 		}
 	}
@@ -60,7 +60,7 @@ func outlook(size int, demands []Demand) (Demand, map[growth.GPU]int) {
 // choice is one answer in the making.
 type choice struct {
 	free   map[growth.GPU][]string // in the order they are taken
-	held   map[growth.GPU]int      // chosen so far
+	taken  map[growth.GPU]int      // chosen so far
 	chosen []string
 	need   int
 }
@@ -68,7 +68,7 @@ type choice struct {
 func newChoice(r Request) *choice {
 	c := &choice{
 		free:   map[growth.GPU][]string{},
-		held:   map[growth.GPU]int{},
+		taken:  map[growth.GPU]int{},
 		chosen: []string{},
 		need:   max(r.Size, 0),
 	}
@@ -76,7 +76,7 @@ func newChoice(r Request) *choice {
 	for _, id := range r.Available {
 		available[id] = struct{}{}
 	}
-	for _, id := range r.Must {
+	for _, id := range r.MustInclude {
 		if _, ok := available[id]; ok && c.need > 0 {
 			delete(available, id)
 			c.take(gpuOf(id), id)
@@ -101,29 +101,29 @@ func gpuOf(id string) growth.GPU {
 
 func (c *choice) take(gpu growth.GPU, id string) {
 	c.chosen = append(c.chosen, id)
-	c.held[gpu]++
+	c.taken[gpu]++
 	c.need--
 }
 
-// reduced takes off a plan what is held already. A plan that does not cover what is held is none.
-func (c *choice) reduced(plan []Part) []Part {
-	left := maps.Clone(c.held)
-	rest := make([]Part, 0, len(plan))
+// subtractTaken takes off a plan what is held already. A plan that does not cover what is held is none.
+func (c *choice) subtractTaken(plan []Part) []Part {
+	taken := maps.Clone(c.taken)
+	remaining := make([]Part, 0, len(plan))
 	for _, p := range plan {
-		if left[p.GPU] > p.Units {
+		if taken[p.GPU] > p.Units {
 			return nil
 		}
-		rest = append(rest, Part{GPU: p.GPU, Units: p.Units - left[p.GPU]})
-		delete(left, p.GPU)
+		remaining = append(remaining, Part{GPU: p.GPU, Units: p.Units - taken[p.GPU]})
+		delete(taken, p.GPU)
 	}
-	if len(left) > 0 {
+	if len(taken) > 0 {
 		return nil
 	}
-	return rest
+	return remaining
 }
 
-// sparing returns a plan that takes no reserved room away, or nothing.
-func (c *choice) sparing(plan []Part, reserved map[growth.GPU]int) []Part {
+// outsideReserved returns a plan that takes no reserved room away, or nothing.
+func (c *choice) outsideReserved(plan []Part, reserved map[growth.GPU]int) []Part {
 	if slices.ContainsFunc(plan, func(p Part) bool { return len(c.free[p.GPU])-reserved[p.GPU] < p.Units }) {
 		return nil
 	}
@@ -144,16 +144,16 @@ func (c *choice) takeParts(plan []Part) bool {
 	return true
 }
 
-// fit plans size units, evenly over count GPUs: those that hold some already, then the tightest fits for the room the
+// bestFit plans size units, evenly over count GPUs: those that hold some already, then the tightest fits for the room the
 // pod needs beside reserved room, then those where least is missing. Ties break by name. Nil without such a plan.
-func (c *choice) fit(size, count, room int, reserved map[growth.GPU]int) []Part {
+func (c *choice) bestFit(size, count, room int, reserved map[growth.GPU]int) []Part {
 	if size%count != 0 {
 		return nil
 	}
 	each := size / count
 	var candidates []growth.GPU
 	for _, gpu := range c.gpus() {
-		if c.held[gpu]+len(c.free[gpu]) >= each {
+		if c.taken[gpu]+len(c.free[gpu]) >= each {
 			candidates = append(candidates, gpu)
 		}
 	}
@@ -161,10 +161,10 @@ func (c *choice) fit(size, count, room int, reserved map[growth.GPU]int) []Part 
 		return nil
 	}
 	slack := func(gpu growth.GPU) int {
-		return c.held[gpu] + len(c.free[gpu]) - reserved[gpu] - max(each, room/count)
+		return c.taken[gpu] + len(c.free[gpu]) - reserved[gpu] - max(each, room/count)
 	}
 	slices.SortStableFunc(candidates, func(a, b growth.GPU) int {
-		return cmp.Or(-cmp.Compare(c.held[a], c.held[b]), tightness(slack(a), slack(b)))
+		return cmp.Or(-cmp.Compare(c.taken[a], c.taken[b]), compareSlack(slack(a), slack(b)))
 	})
 	plan := make([]Part, count)
 	for i, gpu := range candidates[:count] {
@@ -173,21 +173,21 @@ func (c *choice) fit(size, count, room int, reserved map[growth.GPU]int) []Part 
 	return plan
 }
 
-// tightness orders room left over: the least first, but what takes reserved room away (negative) last, the most
+// compareSlack orders room left over: the least first, but what takes reserved room away (negative) last, the most
 // negative last of all.
-func tightness(a, b int) int {
+func compareSlack(a, b int) int {
 	if a < 0 || b < 0 {
 		return cmp.Compare(b, a)
 	}
 	return cmp.Compare(a, b)
 }
 
-// spill takes what is left to take from as few GPUs as possible, where no sound answer exists: kubelet would choose
+// takeRest takes what is left to take from as few GPUs as possible, where no sound answer exists: kubelet would choose
 // at random otherwise, and Allocate says what is wrong.
-func (c *choice) spill() {
+func (c *choice) takeRest() {
 	gpus := c.gpus()
 	slices.SortStableFunc(gpus, func(a, b growth.GPU) int {
-		return cmp.Or(-cmp.Compare(c.held[a], c.held[b]), -cmp.Compare(len(c.free[a]), len(c.free[b])))
+		return cmp.Or(-cmp.Compare(c.taken[a], c.taken[b]), -cmp.Compare(len(c.free[a]), len(c.free[b])))
 	})
 	for _, gpu := range gpus {
 		for _, id := range c.free[gpu][:min(c.need, len(c.free[gpu]))] {
@@ -198,7 +198,7 @@ func (c *choice) spill() {
 
 // gpus lists the GPUs at hand, by name.
 func (c *choice) gpus() []growth.GPU {
-	all := maps.Clone(c.held)
+	all := maps.Clone(c.taken)
 	for gpu := range c.free {
 		all[gpu] = 0
 	}

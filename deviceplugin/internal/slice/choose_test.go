@@ -15,8 +15,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// at is the n-th second of the test's own epoch.
-func at(n int) time.Time { return time.Unix(int64(n), 0) }
+// second is the n-th second of the test's own epoch.
+func second(n int) time.Time { return time.Unix(int64(n), 0) }
 
 func free(units map[growth.GPU]int) []string {
 	var ids []string
@@ -30,10 +30,10 @@ func demand(pod string, created, units int, on ...growth.GPU) slice.Demand {
 	return slice.Demand{
 		Pod:       growth.PodUID(pod),
 		Container: "main",
-		Created:   at(created),
+		Created:   second(created),
 		Units:     units,
 		Count:     max(len(on), 1),
-		On:        on,
+		GPUs:      on,
 	}
 }
 
@@ -119,7 +119,7 @@ func TestChoose(t *testing.T) {
 				Pod:   "p",
 				Units: 9,
 				Count: 1,
-				On:    []growth.GPU{"B"},
+				GPUs:  []growth.GPU{"B"},
 				Init:  true,
 			}},
 			want: map[growth.GPU]int{"B": 8},
@@ -140,8 +140,8 @@ func TestChoose(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := slice.Choose(slice.Request{Available: free(tc.free), Must: tc.must, Size: tc.size}, tc.demands)
-			require.Equal(t, tc.want, counted(t, got))
+			got := slice.Choose(slice.Request{Available: free(tc.free), MustInclude: tc.must, Size: tc.size}, tc.demands)
+			require.Equal(t, tc.want, unitsByGPU(t, got))
 			for _, id := range tc.must {
 				require.Contains(t, got, id)
 			}
@@ -149,7 +149,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-func TestClaimed(t *testing.T) {
+func TestMatchAllocation(t *testing.T) {
 	demands := []slice.Demand{demand("a", 1, 4, "A"), demand("b", 2, 4, "B"), demand("c", 3, 8, "A", "B")}
 	for name, tc := range map[string]struct {
 		parts []slice.Part
@@ -161,33 +161,33 @@ func TestClaimed(t *testing.T) {
 		"nobody asks for so much":              {[]slice.Part{{GPU: "A", Units: 5}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, ok := slice.Claimed(tc.parts, demands)
+			d, ok := slice.MatchAllocation(tc.parts, demands)
 			require.Equal(t, tc.want, d.Pod)
 			require.Equal(t, tc.want != "", ok)
 		})
 	}
 }
 
-// TestChooseAgainstTheTwin compares with a twin that weighs every GPU by the plain words of the rule.
-func TestChooseAgainstTheTwin(t *testing.T) {
-	dice := rand.New(rand.NewPCG(1, 2))
+// TestChoose_MatchesReference compares with a twin that weighs every GPU by the plain words of the rule.
+func TestChoose_MatchesReference(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
 	for range 20_000 {
-		gpus := []growth.GPU{"A", "B", "C", "D"}[:1+dice.IntN(4)]
+		gpus := []growth.GPU{"A", "B", "C", "D"}[:1+random.IntN(4)]
 		units := map[growth.GPU]int{}
 		for _, gpu := range gpus {
-			units[gpu] = dice.IntN(10)
+			units[gpu] = random.IntN(10)
 		}
 		var demands []slice.Demand
-		for i := range dice.IntN(4) {
-			d := demand(fmt.Sprint(dice.IntN(3), i), dice.IntN(3), 1+dice.IntN(6))
-			if dice.IntN(3) > 0 {
-				d.On = []growth.GPU{gpus[dice.IntN(len(gpus))]}
+		for i := range random.IntN(4) {
+			d := demand(fmt.Sprint(random.IntN(3), i), random.IntN(3), 1+random.IntN(6))
+			if random.IntN(3) > 0 {
+				d.GPUs = []growth.GPU{gpus[random.IntN(len(gpus))]}
 			}
 			demands = append(demands, d)
 		}
-		size := 1 + dice.IntN(8)
-		got := counted(t, slice.Choose(slice.Request{Available: free(units), Size: size}, demands))
-		want, sound := twin(units, size, demands)
+		size := 1 + random.IntN(8)
+		got := unitsByGPU(t, slice.Choose(slice.Request{Available: free(units), Size: size}, demands))
+		want, sound := reference(units, size, demands)
 		if sound {
 			require.Equal(t, map[growth.GPU]int{want: size}, got, "%v %d %+v", units, size, demands)
 		} else {
@@ -198,8 +198,8 @@ func TestChooseAgainstTheTwin(t *testing.T) {
 	}
 }
 
-// twin answers for demands on one GPU: which GPU, and whether there is a sound answer at all.
-func twin(units map[growth.GPU]int, size int, demands []slice.Demand) (growth.GPU, bool) {
+// reference answers for demands on one GPU: which GPU, and whether there is a sound answer at all.
+func reference(units map[growth.GPU]int, size int, demands []slice.Demand) (growth.GPU, bool) {
 	var mine *slice.Demand
 	for i, d := range demands {
 		older := mine == nil || cmp.Or(d.Created.Compare(mine.Created), strings.Compare(string(d.Pod), string(mine.Pod))) < 0
@@ -208,8 +208,8 @@ func twin(units map[growth.GPU]int, size int, demands []slice.Demand) (growth.GP
 		}
 	}
 	var planned growth.GPU
-	if mine != nil && len(mine.On) == 1 && units[mine.On[0]] >= size {
-		planned = mine.On[0]
+	if mine != nil && len(mine.GPUs) == 1 && units[mine.GPUs[0]] >= size {
+		planned = mine.GPUs[0]
 	}
 	var best growth.GPU
 	bestWaste := 0
@@ -220,7 +220,7 @@ func twin(units map[growth.GPU]int, size int, demands []slice.Demand) (growth.GP
 		}
 		left := units[gpu] - size
 		for i, d := range demands {
-			if &demands[i] != mine && len(d.On) == 1 && d.On[0] == gpu {
+			if &demands[i] != mine && len(d.GPUs) == 1 && d.GPUs[0] == gpu {
 				left -= d.Units
 			}
 		}
@@ -246,15 +246,15 @@ func FuzzChoose(f *testing.F) {
 	f.Add("A/0 A/1 B/0", "A/1", 2, "p A 2 1")
 	f.Add("A/0 A/0 x / //", "zz A/0", -3, "p  2 0 q B 1 9")
 	f.Add("", "", 1<<30, "")
-	f.Fuzz(func(t *testing.T, available, must string, size int, wishes string) {
-		r := slice.Request{Available: strings.Fields(available), Must: strings.Fields(must), Size: size}
+	f.Fuzz(func(t *testing.T, available, must string, size int, requests string) {
+		r := slice.Request{Available: strings.Fields(available), MustInclude: strings.Fields(must), Size: size}
 		var demands []slice.Demand
-		for word := range strings.FieldsSeq(wishes) {
+		for word := range strings.FieldsSeq(requests) {
 			demands = append(demands, slice.Demand{
 				Pod:   growth.PodUID(word),
 				Units: len(word),
 				Count: len(demands),
-				On:    []growth.GPU{growth.GPU(word), growth.GPU(available), "A"}[:len(demands)%4],
+				GPUs:  []growth.GPU{growth.GPU(word), growth.GPU(available), "A"}[:len(demands)%4],
 			})
 		}
 		got := slice.Choose(r, demands)
@@ -266,15 +266,15 @@ func FuzzChoose(f *testing.F) {
 		}
 		all := slices.Compact(slices.Sorted(slices.Values(r.Available)))
 		require.Len(t, got, min(max(size, 0), len(all)))
-		for _, id := range r.Must {
-			if slices.Contains(r.Available, id) && len(r.Must) <= size {
+		for _, id := range r.MustInclude {
+			if slices.Contains(r.Available, id) && len(r.MustInclude) <= size {
 				require.Contains(t, got, id, "an id that must be included")
 			}
 		}
 	})
 }
 
-func counted(t *testing.T, ids []string) map[growth.GPU]int {
+func unitsByGPU(t *testing.T, ids []string) map[growth.GPU]int {
 	t.Helper()
 	parts, err := slice.Spread(ids)
 	require.NoError(t, err)

@@ -20,8 +20,8 @@ type Demand struct {
 	// Room is what its pod needs in all from this container on, where that is more: later containers of the pod are to
 	// find room on the same GPU.
 	Room int
-	// On names the GPUs reserved for it. Empty for a pod that was bound without the extender.
-	On []growth.GPU
+	// GPUs names the GPUs reserved for it. Empty for a pod that was bound without the extender.
+	GPUs []growth.GPU
 	// Cores is how much of a GPU's compute its pod asks for at most, in per cent; 0 for no limit.
 	Cores int
 	// Init marks an init container: its units are used again by the containers after it, so they reserve nothing.
@@ -37,9 +37,9 @@ type Key struct {
 // Key returns the demand's identity.
 func (d Demand) Key() Key { return Key{Pod: d.Pod, Container: d.Container} }
 
-// on divides the demanded units over its GPUs; the first ones get what does not divide.
-func (d Demand) on(units int) []Part {
-	gpus := slices.Compact(slices.Sorted(slices.Values(d.On)))
+// split divides the demanded units over its GPUs; the first ones get what does not divide.
+func (d Demand) split(units int) []Part {
+	gpus := slices.Compact(slices.Sorted(slices.Values(d.GPUs)))
 	parts := make([]Part, len(gpus))
 	for i, gpu := range gpus {
 		parts[i] = Part{GPU: gpu, Units: units / len(gpus)}
@@ -50,8 +50,8 @@ func (d Demand) on(units int) []Part {
 	return parts
 }
 
-// inOrder returns demands in kubelet's order of admission. Containers of one pod keep the order they are given in.
-func inOrder(demands []Demand) []Demand {
+// inAdmissionOrder returns demands in kubelet's order of admission. Containers of one pod keep the order they are given in.
+func inAdmissionOrder(demands []Demand) []Demand {
 	sorted := slices.Clone(demands)
 	slices.SortStableFunc(sorted, func(a, b Demand) int {
 		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Pod, b.Pod))
@@ -59,16 +59,16 @@ func inOrder(demands []Demand) []Demand {
 	return sorted
 }
 
-// Claimed finds the demand that an allocation most likely answers: the first that asks for so many units on exactly
+// MatchAllocation finds the demand that an allocation most likely answers: the first that asks for so many units on exactly
 // these GPUs, else the first that asks for so many. It only keeps the next choice from steering to the same
 // reservation again; who really holds the ids is learned from kubelet.
-func Claimed(parts []Part, demands []Demand) (Demand, bool) {
+func MatchAllocation(parts []Part, demands []Demand) (Demand, bool) {
 	var fallback *Demand
 	units := 0
 	for _, p := range parts {
 		units += p.Units
 	}
-	ordered := inOrder(demands)
+	ordered := inAdmissionOrder(demands)
 	for i, d := range ordered {
 		if d.Units != units {
 			continue
@@ -76,7 +76,7 @@ func Claimed(parts []Part, demands []Demand) (Demand, bool) {
 		if fallback == nil {
 			fallback = &ordered[i]
 		}
-		if len(d.On) == len(parts) && !slices.ContainsFunc(parts, func(p Part) bool { return !slices.Contains(d.On, p.GPU) }) {
+		if len(d.GPUs) == len(parts) && !slices.ContainsFunc(parts, func(p Part) bool { return !slices.Contains(d.GPUs, p.GPU) }) {
 			return d, true
 		}
 	}

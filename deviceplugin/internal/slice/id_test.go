@@ -10,7 +10,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-func TestAnIDNamesItsGPU(t *testing.T) {
+func TestParse_RoundTrip(t *testing.T) {
 	for _, gpu := range []growth.GPU{"GPU-1", "GPU-8dcd427f-483b-b48f-d7e5-75fb19a52b76", "MIG-GPU-1/7/0"} {
 		got, n, err := slice.Parse(slice.ID(gpu, 12))
 		require.NoError(t, err)
@@ -19,14 +19,14 @@ func TestAnIDNamesItsGPU(t *testing.T) {
 	}
 }
 
-func TestNoIDIsNamed(t *testing.T) {
+func TestParse_RejectsInvalidIDs(t *testing.T) {
 	for _, id := range []string{"", "/", "/1", "GPU-1", "GPU-1/", "GPU-1/x", "GPU-1/-1", "GPU-1/01", "GPU-1/+1", "GPU-1/4096", strings.Repeat("G", 70) + "/1"} {
 		_, _, err := slice.Parse(id)
 		require.Error(t, err, "%q", id)
 	}
 }
 
-func TestGPUsAreCutIntoWholeUnits(t *testing.T) {
+func TestUnits_RoundsDown(t *testing.T) {
 	for name, tc := range map[string]struct {
 		memory, unit growth.MiB
 		want         int
@@ -44,7 +44,7 @@ func TestGPUsAreCutIntoWholeUnits(t *testing.T) {
 	}
 }
 
-func TestUnitsThatDoNotFitTheGPUAreNamed(t *testing.T) {
+func TestCheckSize_ExplainsInvalidUnit(t *testing.T) {
 	require.NoError(t, slice.CheckSize("GPU-1", 143771, growth.GiB))
 	require.ErrorContains(t, slice.CheckSize("GPU-1", 512, growth.GiB), "smaller --memory-unit")
 	require.ErrorContains(t, slice.CheckSize("GPU-1", 143771, 1), "larger --memory-unit")
@@ -70,7 +70,7 @@ func TestSpread(t *testing.T) {
 	require.ErrorContains(t, err, "nonsense")
 }
 
-func TestASlotBelongsToASetOfIDs(t *testing.T) {
+func TestSlot_DependsOnTheSetOfIDs(t *testing.T) {
 	slot := slice.Slot([]string{"A/1", "A/2"})
 	require.Equal(t, slot, slice.Slot([]string{"A/2", "A/1", "A/1"}), "neither order nor repetition matters")
 	require.True(t, slice.IsSlot(slot))

@@ -28,8 +28,8 @@ type Folder struct {
 	Name string
 	// IDs are the device ids it was made for. Empty where the folder does not say, or says what does not fit its name.
 	IDs []string
-	// Made is when it was last handed out or written to.
-	Made time.Time
+	// Modified is when it was last handed out or written to.
+	Modified time.Time
 }
 
 // Store is the folder of slots.
@@ -37,8 +37,8 @@ type Store struct {
 	root string
 	shim []byte
 
-	mu    sync.Mutex
-	known map[string][]string // the ids that slots said when they were last listed: a slot's never change
+	mu        sync.Mutex
+	idsByName map[string][]string // the ids that slots said when they were last listed: a slot's never change
 }
 
 // Open makes the folder of slots below the state folder.
@@ -63,10 +63,10 @@ func (s *Store) Ensure(ids []string) (string, error) {
 		return "", fmt.Errorf("opening a slot to its job: %w", err)
 	}
 	list := strings.Join(slices.Sorted(slices.Values(ids)), "\n") + "\n"
-	if err := place(filepath.Join(folder, idsFile), []byte(list), 0o600); err != nil {
+	if err := writeAtomically(filepath.Join(folder, idsFile), []byte(list), 0o600); err != nil {
 		return "", err
 	}
-	if err := s.lend(filepath.Join(folder, shim.FileName)); err != nil {
+	if err := s.linkShim(filepath.Join(folder, shim.FileName)); err != nil {
 		return "", err
 	}
 	now := time.Now()
@@ -76,20 +76,20 @@ func (s *Store) Ensure(ids []string) (string, error) {
 	return folder, nil
 }
 
-// lend links the shim into a slot, in one step. All slots share one file, which their containers can not write to: tens of
+// linkShim links the shim into a slot, in one step. All slots share one file, which their containers can not write to: tens of
 // KiB to write for each container are what a disk makes kubelet wait for.
-func (s *Store) lend(path string) error {
-	if has(path, s.shim) {
+func (s *Store) linkShim(path string) error {
+	if hasContent(path, s.shim) {
 		return nil
 	}
 	shared := filepath.Join(s.root, shim.FileName)
-	if err := place(shared, s.shim, 0o644); err != nil {
+	if err := writeAtomically(shared, s.shim, 0o644); err != nil {
 		return err
 	}
 	linked := path + ".new"
 	_ = os.Remove(linked) // of a plugin that was killed
 	if err := os.Link(shared, linked); err != nil {
-		return place(path, s.shim, 0o644) // a file has so many links at most, and some filesystems know none
+		return writeAtomically(path, s.shim, 0o644) // a file has so many links at most, and some filesystems know none
 	}
 	if err := os.Rename(linked, path); err != nil {
 		return fmt.Errorf("lending %s: %w", path, err)
@@ -97,9 +97,9 @@ func (s *Store) lend(path string) error {
 	return nil
 }
 
-// place writes a file in one step: a job that imports it at this moment sees the old one or the new one.
-func place(path string, content []byte, mode os.FileMode) error {
-	if has(path, content) {
+// writeAtomically writes a file in one step: a job that imports it at this moment sees the old one or the new one.
+func writeAtomically(path string, content []byte, mode os.FileMode) error {
+	if hasContent(path, content) {
 		return nil
 	}
 	temporary, err := os.CreateTemp(filepath.Dir(path), ".new-*")
@@ -123,8 +123,8 @@ func place(path string, content []byte, mode os.FileMode) error {
 	return nil
 }
 
-// has tells whether a file is there with just that content.
-func has(path string, content []byte) bool {
+// hasContent tells whether a file is there with just that content.
+func hasContent(path string, content []byte) bool {
 	file, err := os.Open(path)
 	if err != nil {
 		return false
@@ -151,22 +151,22 @@ func (s *Store) List() ([]Folder, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before := s.known
-	s.known = make(map[string][]string, len(entries))
+	previous := s.idsByName
+	s.idsByName = make(map[string][]string, len(entries))
 	var folders []Folder
 	for _, entry := range entries {
 		info, err := entry.Info()
 		if err != nil || !entry.IsDir() || !slice.IsSlot(entry.Name()) {
 			continue
 		}
-		ids, read := before[entry.Name()]
-		if !read {
+		ids, cached := previous[entry.Name()]
+		if !cached {
 			ids = s.ids(entry.Name())
 		}
 		if ids != nil {
-			s.known[entry.Name()] = ids
+			s.idsByName[entry.Name()] = ids
 		}
-		folders = append(folders, Folder{Name: entry.Name(), IDs: ids, Made: info.ModTime()})
+		folders = append(folders, Folder{Name: entry.Name(), IDs: ids, Modified: info.ModTime()})
 	}
 	return folders, nil
 }
@@ -192,8 +192,8 @@ func read(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, maxFile))
 }
 
-// Has tells whether the slot of these ids was handed out before.
-func (s *Store) Has(ids []string) bool {
+// Exists tells whether the slot of these ids was handed out before.
+func (s *Store) Exists(ids []string) bool {
 	return s.ids(slice.Slot(ids)) != nil
 }
 

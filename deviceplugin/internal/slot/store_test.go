@@ -13,16 +13,16 @@ import (
 	"github.com/trellis-gpu/trellis/growth/shim"
 )
 
-func TestASlotHoldsTheShim(t *testing.T) {
+func TestEnsure_CreatesSlotWithShim(t *testing.T) {
 	dir := t.TempDir()
 	store, err := slot.Open(dir)
 	require.NoError(t, err)
 	ids := []string{"A/1", "A/0"}
-	require.False(t, store.Has(ids))
+	require.False(t, store.Exists(ids))
 	path, err := store.Ensure(ids)
 	require.NoError(t, err)
 	require.Equal(t, filepath.Join(dir, "slots", slice.Slot(ids)), path)
-	require.True(t, store.Has([]string{"A/0", "A/1"}))
+	require.True(t, store.Exists([]string{"A/0", "A/1"}))
 
 	source, err := os.ReadFile(filepath.Join(path, shim.FileName))
 	require.NoError(t, err)
@@ -34,7 +34,7 @@ func TestASlotHoldsTheShim(t *testing.T) {
 	}
 }
 
-func TestEnsureKeepsAMountedFolder(t *testing.T) {
+func TestEnsure_KeepsMountedFolder(t *testing.T) {
 	store, err := slot.Open(t.TempDir())
 	require.NoError(t, err)
 	path, err := store.Ensure([]string{"A/1"})
@@ -62,11 +62,11 @@ func TestEnsureKeepsAMountedFolder(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, folders, 1)
 	require.Equal(t, []string{"A/1"}, folders[0].IDs)
-	require.WithinDuration(t, time.Now(), folders[0].Made, time.Minute, "handed out anew")
+	require.WithinDuration(t, time.Now(), folders[0].Modified, time.Minute, "handed out anew")
 }
 
-// TestSlotsShareTheShim also spoils it in one slot: the next Ensure of each makes it good.
-func TestSlotsShareTheShim(t *testing.T) {
+// TestEnsure_SharesShimBetweenSlots also spoils it in one slot: the next Ensure of each makes it good.
+func TestEnsure_SharesShimBetweenSlots(t *testing.T) {
 	store, err := slot.Open(t.TempDir())
 	require.NoError(t, err)
 	var infos []os.FileInfo
@@ -93,7 +93,7 @@ func TestSlotsShareTheShim(t *testing.T) {
 	}
 }
 
-func TestOnlySlotsAreListedAndRemoved(t *testing.T) {
+func TestStore_ListsAndRemovesOnlySlots(t *testing.T) {
 	dir := t.TempDir()
 	store, err := slot.Open(dir)
 	require.NoError(t, err)

@@ -81,7 +81,7 @@ func (s *stage) kubelet() *kubelet.Client {
 
 // served are the ids that kubelet could hand out; none while it does not answer.
 func (s *stage) served() []string {
-	ids, err := s.kubelet().Served(s.t.Context())
+	ids, err := s.kubelet().Allocatable(s.t.Context())
 	if err != nil {
 		return nil
 	}
@@ -97,17 +97,17 @@ func (s *stage) held(pod Pod) map[string][]string {
 }
 
 func (s *stage) holds(pod Pod) (map[string][]string, error) {
-	all, err := s.kubelet().Holdings(s.t.Context())
+	all, err := s.kubelet().List(s.t.Context())
 	return byContainer(pod, all), err
 }
 
 // got is the same, from the answer about one pod.
 func (s *stage) got(pod Pod) (map[string][]string, error) {
-	of, err := s.kubelet().Of(s.t.Context(), Namespace, pod.Name)
+	of, err := s.kubelet().Get(s.t.Context(), Namespace, pod.Name)
 	return byContainer(pod, of), err
 }
 
-func byContainer(pod Pod, holdings []kubelet.Holding) map[string][]string {
+func byContainer(pod Pod, holdings []kubelet.ContainerDevices) map[string][]string {
 	held := map[string][]string{}
 	for _, h := range holdings {
 		if h.Namespace == Namespace && h.Pod == pod.Name {

@@ -17,7 +17,7 @@ import (
 // predecessor is a plugin that was here before ours, in a folder of its own making.
 type predecessor struct {
 	deviceplugin.UnimplementedDevicePluginServer
-	listened chan struct{}
+	connected chan struct{}
 }
 
 func (*predecessor) GetDevicePluginOptions(context.Context, *deviceplugin.Empty) (*deviceplugin.DevicePluginOptions, error) {
@@ -25,14 +25,14 @@ func (*predecessor) GetDevicePluginOptions(context.Context, *deviceplugin.Empty)
 }
 
 func (p *predecessor) ListAndWatch(_ *deviceplugin.Empty, stream grpc.ServerStreamingServer[deviceplugin.ListAndWatchResponse]) error {
-	close(p.listened)
+	close(p.connected)
 	<-stream.Context().Done()
 	return nil
 }
 
-// precede registers a predecessor, and returns what ends it.
-func (w *world) precede() (end func()) {
-	p := &predecessor{listened: make(chan struct{})}
+// startPredecessor registers a predecessor, and returns what ends it.
+func (w *harness) startPredecessor() (end func()) {
+	p := &predecessor{connected: make(chan struct{})}
 	server := grpc.NewServer()
 	deviceplugin.RegisterDevicePluginServer(server, p)
 	listener, err := net.Listen("unix", filepath.Join(w.kubelet.Dir, "old.sock"))
@@ -42,41 +42,41 @@ func (w *world) precede() (end func()) {
 	require.NoError(w.t, kubelet.Register(w.t.Context(), filepath.Join(w.kubelet.Dir, "kubelet.sock"), &deviceplugin.RegisterRequest{
 		Version: deviceplugin.Version, Endpoint: "old.sock", ResourceName: w.resource,
 	}))
-	<-p.listened
+	<-p.connected
 	return server.Stop
 }
 
 // An upgrade whose old plugin lets go of kubelet only after the new one has registered.
-func TestAPluginThatKubeletTookLeaveOfRegistersAgain(t *testing.T) {
-	w := emptyWorld(t, "gpushare/gpu-mem")
-	end := w.precede()
-	w.plug("emulated:2x24GiB")
+func TestRegistrar_RegistersAgainWhenKubeletDisconnects(t *testing.T) {
+	w := newNode(t, "gpushare/gpu-mem")
+	end := w.startPredecessor()
+	w.startPlugin("emulated:2x24GiB")
 	w.eventually(func() bool {
-		unheard, known := w.unheard()
-		return known && !unheard
+		disconnected, known := w.kubeletDisconnected()
+		return known && !disconnected
 	}, "kubelet listens to the new one")
 	end()
 	w.eventually(func() bool { return w.kubelet.Allocatable() == 0 }, "kubelet takes leave of both")
 	w.eventually(func() bool {
-		unheard, known := w.unheard()
-		return known && !unheard && w.kubelet.Allocatable() == 48
+		disconnected, known := w.kubeletDisconnected()
+		return known && !disconnected && w.kubelet.Allocatable() == 48
 	}, "it is registered with again")
 	require.Equal(t, 3, w.kubelet.Registrations())
-	w.run(w.bind("p", 1, []growth.GPU{w.gpus[1]}, main(8)))
+	w.runPod(w.bindPod("p", 1, []growth.GPU{w.gpus[1]}, main(8)))
 }
 
-func TestAKubeletThatIsAwayIsNotRegisteredWith(t *testing.T) {
-	w := newWorld(t, "emulated:2x24GiB")
+func TestRegistrar_WaitsForStoppedKubelet(t *testing.T) {
+	w := newHarness(t, "emulated:2x24GiB")
 	w.kubelet.Stop()
 	w.eventually(func() bool {
-		unheard, _ := w.unheard()
-		return unheard
+		disconnected, _ := w.kubeletDisconnected()
+		return disconnected
 	}, "nobody listens")
 	require.Equal(t, 1, w.kubelet.Registrations())
 	w.kubelet.Restart()
 	w.eventually(func() bool {
-		unheard, known := w.unheard()
-		return known && !unheard
+		disconnected, known := w.kubeletDisconnected()
+		return known && !disconnected
 	}, "it is registered with once it is there")
 	require.Equal(t, 2, w.kubelet.Registrations())
 }

@@ -29,7 +29,7 @@ func pod(name string, change ...func(*allocations.Pod)) allocations.Pod {
 	return p
 }
 
-func numbered(n int) func(*allocations.Pod) { return func(p *allocations.Pod) { p.Number = &n } }
+func numbered(n int) func(*allocations.Pod) { return func(p *allocations.Pod) { p.GPUIndex = &n } }
 
 // imported is recorded for a pod of another plugin: there is no slot.
 func imported(name string, ids ...string) bus.Allocation {
@@ -40,8 +40,8 @@ func imported(name string, ids ...string) bus.Allocation {
 
 func finished(p *allocations.Pod) { p.Finished = true }
 
-func holds(name string, ids ...string) kubelet.Holding {
-	return kubelet.Holding{
+func holds(name string, ids ...string) kubelet.ContainerDevices {
+	return kubelet.ContainerDevices{
 		Namespace: "ns",
 		Pod:       name,
 		Container: "main",
@@ -62,44 +62,44 @@ func recorded(name string, ids ...string) bus.Allocation {
 }
 
 func folder(age time.Duration, ids ...string) slot.Folder {
-	return slot.Folder{Name: slice.Slot(ids), IDs: ids, Made: now.Add(-age)}
+	return slot.Folder{Name: slice.Slot(ids), IDs: ids, Modified: now.Add(-age)}
 }
 
-func TestBalance(t *testing.T) {
+func TestReconcile(t *testing.T) {
 	for name, tc := range map[string]struct {
-		books   allocations.Books
-		write   []bus.Allocation
-		forget  []growth.PodUID
-		remove  []string
-		pending int
+		snapshot allocations.Snapshot
+		write    []bus.Allocation
+		del      []growth.PodUID
+		remove   []string
+		pending  int
 	}{
 		"all is in line": {
-			books: allocations.Books{
-				Holdings:  []kubelet.Holding{holds("p", "A/0", "A/1")},
-				Pods:      []allocations.Pod{pod("p")},
-				PodsKnown: true,
-				Recorded:  map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0", "A/1")},
-				Slots:     []slot.Folder{folder(time.Hour, "A/0", "A/1")},
+			snapshot: allocations.Snapshot{
+				Devices:    []kubelet.ContainerDevices{holds("p", "A/0", "A/1")},
+				Pods:       []allocations.Pod{pod("p")},
+				PodsSynced: true,
+				Recorded:   map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0", "A/1")},
+				Slots:      []slot.Folder{folder(time.Hour, "A/0", "A/1")},
 			},
 		},
 		"not written yet": {
-			books: allocations.Books{
-				Holdings:  []kubelet.Holding{holds("p", "A/0")},
-				Pods:      []allocations.Pod{pod("p")},
-				PodsKnown: true,
+			snapshot: allocations.Snapshot{
+				Devices:    []kubelet.ContainerDevices{holds("p", "A/0")},
+				Pods:       []allocations.Pod{pod("p")},
+				PodsSynced: true,
 			},
 			write: []bus.Allocation{recorded("p", "A/0")},
 		},
 		"written otherwise": {
-			books: allocations.Books{
-				Holdings: []kubelet.Holding{holds("p", "A/0")}, Pods: []allocations.Pod{pod("p")}, PodsKnown: true,
+			snapshot: allocations.Snapshot{
+				Devices: []kubelet.ContainerDevices{holds("p", "A/0")}, Pods: []allocations.Pod{pod("p")}, PodsSynced: true,
 				Recorded: map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/7")},
 			},
 			write: []bus.Allocation{recorded("p", "A/0")},
 		},
 		"a newer writer's fields are no difference": {
-			books: allocations.Books{
-				Holdings: []kubelet.Holding{holds("p", "A/0")}, Pods: []allocations.Pod{pod("p")}, PodsKnown: true,
+			snapshot: allocations.Snapshot{
+				Devices: []kubelet.ContainerDevices{holds("p", "A/0")}, Pods: []allocations.Pod{pod("p")}, PodsSynced: true,
 				Recorded: map[growth.PodUID]bus.Allocation{"uid-p": func() bus.Allocation {
 					a := recorded("p", "A/0")
 					a.Header = bus.Header{
@@ -111,123 +111,123 @@ func TestBalance(t *testing.T) {
 			},
 		},
 		"the API server has not told of the pod": {
-			books:   allocations.Books{Holdings: []kubelet.Holding{holds("p", "A/0")}, PodsKnown: true},
-			pending: 1,
+			snapshot: allocations.Snapshot{Devices: []kubelet.ContainerDevices{holds("p", "A/0")}, PodsSynced: true},
+			pending:  1,
 		},
 		"an older kubelet lists a pod that has ended": {
-			books: allocations.Books{
-				Holdings:  []kubelet.Holding{holds("p", "A/0")},
-				Pods:      []allocations.Pod{pod("p", finished)},
-				PodsKnown: true,
-				Recorded:  map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0")},
+			snapshot: allocations.Snapshot{
+				Devices:    []kubelet.ContainerDevices{holds("p", "A/0")},
+				Pods:       []allocations.Pod{pod("p", finished)},
+				PodsSynced: true,
+				Recorded:   map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0")},
 			},
-			forget: []growth.PodUID{"uid-p"},
+			del: []growth.PodUID{"uid-p"},
 		},
 		"the pod is gone": {
-			books: allocations.Books{
-				PodsKnown: true, Recorded: map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0")},
+			snapshot: allocations.Snapshot{
+				PodsSynced: true, Recorded: map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0")},
 				Slots: []slot.Folder{folder(time.Hour, "A/0")},
 			},
-			forget: []growth.PodUID{"uid-p"}, remove: []string{slice.Slot([]string{"A/0"})},
+			del: []growth.PodUID{"uid-p"}, remove: []string{slice.Slot([]string{"A/0"})},
 		},
 		"a pod of the same name is another pod": {
-			books: allocations.Books{
-				Holdings: []kubelet.Holding{holds("p", "A/0")}, PodsKnown: true,
+			snapshot: allocations.Snapshot{
+				Devices: []kubelet.ContainerDevices{holds("p", "A/0")}, PodsSynced: true,
 				Pods:     []allocations.Pod{pod("p", finished, func(p *allocations.Pod) { p.Ref.UID = "uid-before" }), pod("p")},
 				Recorded: map[growth.PodUID]bus.Allocation{"uid-before": recorded("p", "A/0"), "uid-p": recorded("p", "A/0")},
 			},
-			forget: []growth.PodUID{"uid-before"},
+			del: []growth.PodUID{"uid-before"},
 		},
 		"its ids are in other hands": {
-			books: allocations.Books{
-				Holdings:  []kubelet.Holding{holds("q", "A/0")},
-				Pods:      []allocations.Pod{pod("p"), pod("q")},
-				PodsKnown: true,
-				Recorded:  map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0"), "uid-q": recorded("q", "A/0")},
+			snapshot: allocations.Snapshot{
+				Devices:    []kubelet.ContainerDevices{holds("q", "A/0")},
+				Pods:       []allocations.Pod{pod("p"), pod("q")},
+				PodsSynced: true,
+				Recorded:   map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0"), "uid-q": recorded("q", "A/0")},
 			},
-			forget: []growth.PodUID{"uid-p"},
+			del: []growth.PodUID{"uid-p"},
 		},
 		"nothing is destroyed while the pods are not known": {
-			books: allocations.Books{
+			snapshot: allocations.Snapshot{
 				Recorded: map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0")},
 				Slots:    []slot.Folder{folder(time.Hour, "A/0")},
 			},
 		},
 		"a slot that was just handed out": {
-			books: allocations.Books{PodsKnown: true, Slots: []slot.Folder{folder(time.Second, "A/0")}},
+			snapshot: allocations.Snapshot{PodsSynced: true, Slots: []slot.Folder{folder(time.Second, "A/0")}},
 		},
 		"an init container's slot, whose ids the next container uses": {
-			books: allocations.Books{
-				Holdings: []kubelet.Holding{holds("p", "A/0")}, Pods: []allocations.Pod{pod("p")}, PodsKnown: true,
+			snapshot: allocations.Snapshot{
+				Devices: []kubelet.ContainerDevices{holds("p", "A/0")}, Pods: []allocations.Pod{pod("p")}, PodsSynced: true,
 				Recorded: map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0")},
 				Slots:    []slot.Folder{folder(time.Hour, "A/0", "A/1")},
 			},
 		},
 		"an init container's slot, whose ids nobody else uses": {
-			books: allocations.Books{
-				Pods:      []allocations.Pod{pod("p", func(p *allocations.Pod) { p.Containers[0].Init = true })},
-				PodsKnown: true,
-				Slots:     []slot.Folder{folder(time.Hour, "A/0", "A/1")},
+			snapshot: allocations.Snapshot{
+				Pods:       []allocations.Pod{pod("p", func(p *allocations.Pod) { p.Containers[0].Init = true })},
+				PodsSynced: true,
+				Slots:      []slot.Folder{folder(time.Hour, "A/0", "A/1")},
 			},
 		},
 		"a slot that does not say what it is, and is held": {
-			books: allocations.Books{
-				Holdings: []kubelet.Holding{holds("p", "A/0")}, Pods: []allocations.Pod{pod("p")}, PodsKnown: true,
+			snapshot: allocations.Snapshot{
+				Devices: []kubelet.ContainerDevices{holds("p", "A/0")}, Pods: []allocations.Pod{pod("p")}, PodsSynced: true,
 				Recorded: map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0")},
 				Slots:    []slot.Folder{{Name: slice.Slot([]string{"A/0"})}, {Name: slice.Slot([]string{"A/1"})}},
 			},
 			remove: []string{slice.Slot([]string{"A/1"})},
 		},
 		"kubelet's ids make no sense": {
-			books: allocations.Books{
-				Holdings:  []kubelet.Holding{holds("p", "nonsense")},
-				Pods:      []allocations.Pod{pod("p")},
-				PodsKnown: true,
+			snapshot: allocations.Snapshot{
+				Devices:    []kubelet.ContainerDevices{holds("p", "nonsense")},
+				Pods:       []allocations.Pod{pod("p")},
+				PodsSynced: true,
 			},
 			pending: 1,
 		},
 		"another plugin's pod, on the GPU that its annotation names": {
-			books: allocations.Books{
-				Holdings:  []kubelet.Holding{holds("p", "X-_-0")},
-				Pods:      []allocations.Pod{pod("p", numbered(1))},
-				PodsKnown: true,
+			snapshot: allocations.Snapshot{
+				Devices:    []kubelet.ContainerDevices{holds("p", "X-_-0")},
+				Pods:       []allocations.Pod{pod("p", numbered(1))},
+				PodsSynced: true,
 			},
 			write: []bus.Allocation{imported("p", "X-_-0")},
 		},
 		"another plugin's pod, on a GPU that is not there": {
-			books: allocations.Books{
-				Holdings:  []kubelet.Holding{holds("p", "X-_-0")},
-				Pods:      []allocations.Pod{pod("p", numbered(2))},
-				PodsKnown: true,
+			snapshot: allocations.Snapshot{
+				Devices:    []kubelet.ContainerDevices{holds("p", "X-_-0")},
+				Pods:       []allocations.Pod{pod("p", numbered(2))},
+				PodsSynced: true,
 			},
 			pending: 1,
 		},
 		"another plugin's pod is written down already": {
-			books: allocations.Books{
-				Holdings:  []kubelet.Holding{holds("p", "X-_-0")},
-				Pods:      []allocations.Pod{pod("p", numbered(1))},
-				PodsKnown: true,
-				Recorded:  map[growth.PodUID]bus.Allocation{"uid-p": imported("p", "X-_-0")},
+			snapshot: allocations.Snapshot{
+				Devices:    []kubelet.ContainerDevices{holds("p", "X-_-0")},
+				Pods:       []allocations.Pod{pod("p", numbered(1))},
+				PodsSynced: true,
+				Recorded:   map[growth.PodUID]bus.Allocation{"uid-p": imported("p", "X-_-0")},
 			},
 		},
 		"another plugin's pod has ended": {
-			books: allocations.Books{
-				Pods: []allocations.Pod{pod("p", numbered(1), finished)}, PodsKnown: true,
+			snapshot: allocations.Snapshot{
+				Pods: []allocations.Pod{pod("p", numbered(1), finished)}, PodsSynced: true,
 				Recorded: map[growth.PodUID]bus.Allocation{"uid-p": imported("p", "X-_-0")},
 			},
-			forget: []growth.PodUID{"uid-p"},
+			del: []growth.PodUID{"uid-p"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tc.books.Unit = growth.GiB
-			tc.books.Now = now
-			tc.books.GPUs = []growth.GPU{"B", "A"}
-			c := allocations.Balance(tc.books)
-			require.Equal(t, tc.write, c.Write)
-			require.Equal(t, tc.forget, c.Forget)
-			require.Equal(t, tc.remove, c.Remove)
+			tc.snapshot.Unit = growth.GiB
+			tc.snapshot.Now = now
+			tc.snapshot.GPUs = []growth.GPU{"B", "A"}
+			c := allocations.Reconcile(tc.snapshot)
+			require.Equal(t, tc.write, c.Put)
+			require.Equal(t, tc.del, c.Delete)
+			require.Equal(t, tc.remove, c.RemoveSlots)
 			require.Len(t, c.Pending, tc.pending)
-			require.Equal(t, len(tc.write)+len(tc.forget), c.Drift())
+			require.Equal(t, len(tc.write)+len(tc.del), c.Drift())
 		})
 	}
 }
@@ -260,7 +260,7 @@ func TestDemands(t *testing.T) {
 				Units:     2,
 				Count:     1,
 				Room:      2,
-				On:        []growth.GPU{"B"},
+				GPUs:      []growth.GPU{"B"},
 			}},
 		},
 		"its reservation is not seen yet, but its Binding named the GPU": {
@@ -271,7 +271,7 @@ func TestDemands(t *testing.T) {
 				Units:     2,
 				Count:     1,
 				Room:      2,
-				On:        []growth.GPU{"A"},
+				GPUs:      []growth.GPU{"A"},
 			}},
 		},
 		"its reservation was moved since it was bound": {
@@ -283,7 +283,7 @@ func TestDemands(t *testing.T) {
 				Units:     2,
 				Count:     1,
 				Room:      2,
-				On:        []growth.GPU{"B"},
+				GPUs:      []growth.GPU{"B"},
 			}},
 		},
 		"the annotation names more GPUs than the pod may have": {
@@ -314,7 +314,7 @@ func TestDemands(t *testing.T) {
 				Created:   created,
 				Units:     2,
 				Count:     1,
-				On:        []growth.GPU{"B"},
+				GPUs:      []growth.GPU{"B"},
 			}},
 		},
 		"it has what it asked for": {
@@ -372,6 +372,6 @@ func TestDemands(t *testing.T) {
 }
 
 // What is written down is compared field by field: a new field has to be.
-func TestAllOfAnAllocationIsCompared(t *testing.T) {
+func TestSame_ComparesEveryField(t *testing.T) {
 	require.Equal(t, 4, reflect.TypeFor[bus.ContainerAllocation]().NumField(), "allocations.same must know it")
 }

@@ -7,13 +7,13 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Held is how many units of each GPU pods hold that another device plugin started. Kubelet does not subtract them: it
+// Withheld is how many units of each GPU pods hold that another device plugin started. Kubelet does not subtract them: it
 // knows them by ids that nobody advertises any more. So that many of our ids per GPU must stay unused, and the last ones
 // do. What is held only ever shrinks: nobody hands out more of it.
-type Held map[growth.GPU]int
+type Withheld map[growth.GPU]int
 
-// Spare leaves the last ids of each GPU out, as many as are held of it.
-func (h Held) Spare(available []string) []string {
+// Filter leaves the last ids of each GPU out, as many as are held of it.
+func (h Withheld) Filter(available []string) []string {
 	if len(h) == 0 {
 		return available
 	}
@@ -30,16 +30,16 @@ func (h Held) Spare(available []string) []string {
 }
 
 // Covers tells whether an id is one of those that stay unused on a GPU of so many units.
-func (h Held) Covers(id string, units int) bool {
+func (h Withheld) Covers(id string, units int) bool {
 	gpu, n, err := Parse(id)
 	return err == nil && n >= units-h[gpu]
 }
 
-// On tells whether an id is of a GPU.
-func On(id string, gpu growth.GPU) bool { return gpuOf(id) == gpu }
+// OnGPU tells whether an id is of a GPU.
+func OnGPU(id string, gpu growth.GPU) bool { return gpuOf(id) == gpu }
 
-// Foreign tells whether a set of ids is another device plugin's.
-func Foreign(ids []string) bool {
+// HasForeign tells whether a set of ids is another device plugin's.
+func HasForeign(ids []string) bool {
 	return slices.ContainsFunc(ids, func(id string) bool {
 		_, _, err := Parse(id)
 		return err != nil

@@ -13,14 +13,14 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-// BenchmarkBalance compares the books of a node with 200 pods of four units each, all in line. It is done at each start of
+// BenchmarkReconcile compares the books of a node with 200 pods of four units each, all in line. It is done at each start of
 // a container, so that what it costs is felt by the next Allocate.
-func BenchmarkBalance(b *testing.B) {
-	books := allocations.Books{
-		PodsKnown: true,
-		Recorded:  map[growth.PodUID]bus.Allocation{},
-		Unit:      growth.GiB,
-		Now:       now,
+func BenchmarkReconcile(b *testing.B) {
+	snapshot := allocations.Snapshot{
+		PodsSynced: true,
+		Recorded:   map[growth.PodUID]bus.Allocation{},
+		Unit:       growth.GiB,
+		Now:        now,
 	}
 	for i := range 200 {
 		p := pod(fmt.Sprintf("job-%03d", i))
@@ -38,19 +38,19 @@ func BenchmarkBalance(b *testing.B) {
 				Memory: 4 * growth.GiB,
 			}},
 		}}}
-		books.Pods = append(books.Pods, p)
-		books.Recorded[p.Ref.UID] = a
-		books.Holdings = append(books.Holdings, kubelet.Holding{
+		snapshot.Pods = append(snapshot.Pods, p)
+		snapshot.Recorded[p.Ref.UID] = a
+		snapshot.Devices = append(snapshot.Devices, kubelet.ContainerDevices{
 			Namespace: "ns",
 			Pod:       p.Ref.Name,
 			Container: "main",
 			IDs:       ids,
 		})
-		books.Slots = append(books.Slots, slot.Folder{Name: slice.Slot(ids), IDs: ids, Made: now.Add(-time.Hour)})
+		snapshot.Slots = append(snapshot.Slots, slot.Folder{Name: slice.Slot(ids), IDs: ids, Modified: now.Add(-time.Hour)})
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if c := allocations.Balance(books); c.Drift() != 0 || len(c.Remove) != 0 {
+		if c := allocations.Reconcile(snapshot); c.Drift() != 0 || len(c.RemoveSlots) != 0 {
 			b.Fatal("the books are in line")
 		}
 	}

@@ -16,12 +16,12 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-func TestAPodIsGivenTheGPUReservedForIt(t *testing.T) {
-	w := newWorld(t, "emulated:2x24GiB")
+func TestPlugin_FollowsReservation(t *testing.T) {
+	w := newHarness(t, "emulated:2x24GiB")
 	for i, g := range w.gpus {
 		name := []string{"a", "b"}[i]
-		pod := w.bind(name, i, []growth.GPU{g}, main(8))
-		w.run(pod)
+		pod := w.bindPod(name, i, []growth.GPU{g}, main(8))
+		w.runPod(pod)
 
 		c := pod.Containers[0]
 		require.Equal(t, map[string]string{
@@ -44,22 +44,22 @@ func TestAPodIsGivenTheGPUReservedForIt(t *testing.T) {
 	}
 }
 
-func TestPodsAdmittedBeforeTheyStartKeepTheirOwnReservations(t *testing.T) {
-	w := newWorld(t, "emulated:2x24GiB")
-	first := w.bind("first", 1, []growth.GPU{w.gpus[1]}, main(8))
-	second := w.bind("second", 2, []growth.GPU{w.gpus[0]}, main(8))
+func TestPlugin_AdmittedPodsKeepReservations(t *testing.T) {
+	w := newHarness(t, "emulated:2x24GiB")
+	first := w.bindPod("first", 1, []growth.GPU{w.gpus[1]}, main(8))
+	second := w.bindPod("second", 2, []growth.GPU{w.gpus[0]}, main(8))
 	require.NoError(t, w.kubelet.Admit(t.Context(), first))
 	require.NoError(t, w.kubelet.Admit(t.Context(), second))
 	require.Equal(t, string(w.gpus[1]), first.Containers[0].Env["GPUSHARE_GPU_UUIDS"])
 	require.Equal(t, string(w.gpus[0]), second.Containers[0].Env["GPUSHARE_GPU_UUIDS"])
 }
 
-func TestPodsThatKubeletSwappedAreRecordedAsTheyAre(t *testing.T) {
-	w := newWorld(t, "emulated:2x8GiB")
-	first := w.bind("first", 1, []growth.GPU{w.gpus[0]}, main(8))
-	second := w.bind("second", 2, []growth.GPU{w.gpus[1]}, main(8))
-	w.run(second) // against the order of creation
-	w.run(first)
+func TestPlugin_RecordsActualDevicesOfSwappedPods(t *testing.T) {
+	w := newHarness(t, "emulated:2x8GiB")
+	first := w.bindPod("first", 1, []growth.GPU{w.gpus[0]}, main(8))
+	second := w.bindPod("second", 2, []growth.GPU{w.gpus[1]}, main(8))
+	w.runPod(second) // against the order of creation
+	w.runPod(first)
 	for name, g := range map[string]growth.GPU{"second": w.gpus[0], "first": w.gpus[1]} {
 		a, ok := w.allocation(name)
 		require.True(t, ok)
@@ -67,10 +67,10 @@ func TestPodsThatKubeletSwappedAreRecordedAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestAllContainersOfAPodAreOneAllocation(t *testing.T) {
-	w := newWorld(t, "emulated:2x24GiB")
-	pod := w.bind("p", 1, []growth.GPU{w.gpus[1]}, main(8), allocations.Container{Name: "side", Units: 4})
-	w.run(pod)
+func TestPlugin_OneAllocationPerPod(t *testing.T) {
+	w := newHarness(t, "emulated:2x24GiB")
+	pod := w.bindPod("p", 1, []growth.GPU{w.gpus[1]}, main(8), allocations.Container{Name: "side", Units: 4})
+	w.runPod(pod)
 	a, ok := w.allocation("p")
 	require.True(t, ok)
 	require.Len(t, a.Containers, 2)
@@ -78,29 +78,29 @@ func TestAllContainersOfAPodAreOneAllocation(t *testing.T) {
 	require.NotEqual(t, a.Containers[0].Slot, a.Containers[1].Slot)
 }
 
-func TestInitContainersLendTheirIDs(t *testing.T) {
-	w := newWorld(t, "emulated:2x24GiB")
-	pod := w.bind("p", 1, []growth.GPU{w.gpus[1]}, allocations.Container{Name: "init", Units: 4, Init: true}, main(8))
-	w.run(pod)
+func TestPlugin_ReusesInitContainerDevices(t *testing.T) {
+	w := newHarness(t, "emulated:2x24GiB")
+	pod := w.bindPod("p", 1, []growth.GPU{w.gpus[1]}, allocations.Container{Name: "init", Units: 4, Init: true}, main(8))
+	w.runPod(pod)
 	a, ok := w.allocation("p")
 	require.True(t, ok)
 	require.Equal(t, []growth.GPUShare{{GPU: w.gpus[1], Memory: 8 * growth.GiB}}, a.GPUs(), "counted once")
 }
 
-func TestAPodWithoutAReservationStaysOnOneGPU(t *testing.T) {
-	w := newWorld(t, "emulated:2x24GiB")
-	w.run(w.bind("other", 1, []growth.GPU{w.gpus[1]}, main(20)))
-	pod := w.bind("p", 2, nil, allocations.Container{Name: "init", Units: 4, Init: true},
+func TestPlugin_PodWithoutReservationUsesOneGPU(t *testing.T) {
+	w := newHarness(t, "emulated:2x24GiB")
+	w.runPod(w.bindPod("other", 1, []growth.GPU{w.gpus[1]}, main(20)))
+	pod := w.bindPod("p", 2, nil, allocations.Container{Name: "init", Units: 4, Init: true},
 		allocations.Container{Name: "one", Units: 3}, allocations.Container{Name: "two", Units: 3})
-	w.run(pod)
+	w.runPod(pod)
 	a, ok := w.allocation("p")
 	require.True(t, ok)
 	require.Equal(t, []growth.GPUShare{{GPU: w.gpus[0], Memory: 6 * growth.GiB}}, a.GPUs())
 }
 
-func TestAPodThatKubeletHearsOfFirstIsWaitedFor(t *testing.T) {
-	w := newWorld(t, "emulated:2x24GiB")
-	w.run(w.bind("other", 1, []growth.GPU{w.gpus[1]}, main(20)))
+func TestPlugin_WaitsForPodKubeletSeesFirst(t *testing.T) {
+	w := newHarness(t, "emulated:2x24GiB")
+	w.runPod(w.bindPod("other", 1, []growth.GPU{w.gpus[1]}, main(20)))
 	early := &kubelettest.Pod{
 		Namespace: "ns",
 		Name:      "p",
@@ -113,17 +113,17 @@ func TestAPodThatKubeletHearsOfFirstIsWaitedFor(t *testing.T) {
 		}},
 	}
 	time.AfterFunc(10*time.Millisecond, func() {
-		w.bind("p", 2, nil, allocations.Container{Name: "one", Units: 3}, allocations.Container{Name: "two", Units: 4})
+		w.bindPod("p", 2, nil, allocations.Container{Name: "one", Units: 3}, allocations.Container{Name: "two", Units: 4})
 	})
-	w.run(early)
+	w.runPod(early)
 	require.Equal(t, string(w.gpus[0]), early.Containers[0].Env["GPUSHARE_GPU_UUIDS"], "the other has 4 GiB left, the pod needs 7")
 	require.Equal(t, string(w.gpus[0]), early.Containers[1].Env["GPUSHARE_GPU_UUIDS"])
 }
 
-func TestAPodOfTwoGPUs(t *testing.T) {
-	w := newWorld(t, "emulated:3x24GiB")
-	pod := w.bind("p", 1, []growth.GPU{w.gpus[0], w.gpus[2]}, main(8))
-	w.run(pod)
+func TestPlugin_PodOnTwoGPUs(t *testing.T) {
+	w := newHarness(t, "emulated:3x24GiB")
+	pod := w.bindPod("p", 1, []growth.GPU{w.gpus[0], w.gpus[2]}, main(8))
+	w.runPod(pod)
 	a, _ := w.allocation("p")
 	require.ElementsMatch(t, []growth.GPUShare{{
 		GPU:    w.gpus[0],
@@ -136,41 +136,41 @@ func TestAPodOfTwoGPUs(t *testing.T) {
 	require.Equal(t, "4096m", pod.Containers[0].Env["CUDA_DEVICE_MEMORY_LIMIT_1"])
 }
 
-func TestAJobIsNotTornOverTwoGPUs(t *testing.T) {
-	w := newWorld(t, "emulated:2x4GiB")
-	w.run(w.bind("a", 1, []growth.GPU{w.gpus[0]}, main(2)))
-	w.run(w.bind("b", 2, []growth.GPU{w.gpus[1]}, main(2)))
-	torn := w.bind("torn", 3, nil, main(4))
+func TestPlugin_RejectsSplitAcrossGPUs(t *testing.T) {
+	w := newHarness(t, "emulated:2x4GiB")
+	w.runPod(w.bindPod("a", 1, []growth.GPU{w.gpus[0]}, main(2)))
+	w.runPod(w.bindPod("b", 2, []growth.GPU{w.gpus[1]}, main(2)))
+	torn := w.bindPod("torn", 3, nil, main(4))
 	err := w.kubelet.Admit(t.Context(), torn)
 	require.ErrorContains(t, err, "no single GPU of this node has 4GiB left")
 	require.ErrorContains(t, err, "2GiB on "+string(w.gpus[0]))
 	require.ErrorContains(t, err, gpushare.CountAnnotation)
-	w.end(torn)
-	w.run(w.bind("small", 4, nil, main(2)))
+	w.endPod(torn)
+	w.runPod(w.bindPod("small", 4, nil, main(2)))
 }
 
-func TestANewKubeletIsRegisteredWith(t *testing.T) {
-	w := newWorld(t, "emulated:2x24GiB")
-	pod := w.bind("before", 1, []growth.GPU{w.gpus[1]}, main(8))
-	w.run(pod)
-	begin := time.Now()
+func TestRegistrar_RegistersAfterKubeletRestart(t *testing.T) {
+	w := newHarness(t, "emulated:2x24GiB")
+	pod := w.bindPod("before", 1, []growth.GPU{w.gpus[1]}, main(8))
+	w.runPod(pod)
+	start := time.Now()
 	w.kubelet.Restart()
 	w.eventually(func() bool { return w.kubelet.Registrations() == 2 && w.kubelet.Allocatable() == 48 }, "registers again")
-	require.Less(t, time.Since(begin), 2*time.Second)
+	require.Less(t, time.Since(start), 2*time.Second)
 	require.NoError(t, w.kubelet.StartContainers(t.Context(), pod), "a container that restarts")
-	w.run(w.bind("after", 2, []growth.GPU{w.gpus[0]}, main(8)))
+	w.runPod(w.bindPod("after", 2, []growth.GPU{w.gpus[0]}, main(8)))
 	require.Never(t, func() bool { return w.kubelet.Registrations() > 2 }, 300*time.Millisecond, 50*time.Millisecond, "once is enough")
 }
 
-func TestAPluginThatDiedTakesUpItsBooks(t *testing.T) {
-	w := newWorld(t, "emulated:2x24GiB")
-	stays := w.bind("stays", 1, []growth.GPU{w.gpus[0]}, main(8))
-	goes := w.bind("goes", 2, []growth.GPU{w.gpus[1]}, main(8))
-	w.run(stays)
+func TestPlugin_RestoresAllocationsAfterCrash(t *testing.T) {
+	w := newHarness(t, "emulated:2x24GiB")
+	stays := w.bindPod("stays", 1, []growth.GPU{w.gpus[0]}, main(8))
+	goes := w.bindPod("goes", 2, []growth.GPU{w.gpus[1]}, main(8))
+	w.runPod(stays)
 	require.NoError(t, w.kubelet.Admit(t.Context(), goes)) // dies before PreStartContainer
-	w.ends()
+	w.stopPlugin()
 	require.NoError(t, w.session.Delete(t.Context(), bus.AllocationKey(node, "uid-stays")))
-	w.plug("emulated:2x24GiB")
+	w.startPlugin("emulated:2x24GiB")
 	w.eventually(func() bool {
 		a, ok := w.allocation("stays")
 		b, ok2 := w.allocation("goes")
@@ -179,12 +179,12 @@ func TestAPluginThatDiedTakesUpItsBooks(t *testing.T) {
 	require.NoError(t, w.kubelet.StartContainers(t.Context(), stays))
 }
 
-func TestWhatIsGoneIsForgotten(t *testing.T) {
-	w := newWorld(t, "emulated:2x24GiB")
-	pod := w.bind("p", 1, []growth.GPU{w.gpus[0]}, main(8))
-	w.run(pod)
+func TestPlugin_RemovesAllocationAndSlotOfDeletedPod(t *testing.T) {
+	w := newHarness(t, "emulated:2x24GiB")
+	pod := w.bindPod("p", 1, []growth.GPU{w.gpus[0]}, main(8))
+	w.runPod(pod)
 	folder := pod.Containers[0].Mounts[0].GetHostPath()
-	w.end(pod)
+	w.endPod(pod)
 	w.eventually(func() bool {
 		_, ok := w.allocation("p")
 		return !ok
@@ -199,13 +199,13 @@ func TestWhatIsGoneIsForgotten(t *testing.T) {
 	}, "then the slot goes")
 }
 
-func TestABusThatIsAwayDelaysTheRecordAlone(t *testing.T) {
-	w := newWorld(t, "emulated:2x24GiB")
-	pod := w.bind("p", 1, []growth.GPU{w.gpus[1]}, main(8))
+func TestPlugin_BusUnavailableDelaysRecordOnly(t *testing.T) {
+	w := newHarness(t, "emulated:2x24GiB")
+	pod := w.bindPod("p", 1, []growth.GPU{w.gpus[1]}, main(8))
 	w.bus.Fail(bus.ErrUnavailable)
-	begin := time.Now()
-	w.run(pod)
-	require.Less(t, time.Since(begin), 3*time.Second)
+	start := time.Now()
+	w.runPod(pod)
+	require.Less(t, time.Since(start), 3*time.Second)
 	require.Equal(t, string(w.gpus[1]), pod.Containers[0].Env["GPUSHARE_GPU_UUIDS"], "steered by the last snapshot")
 	w.bus.Fail(nil)
 	w.eventually(func() bool {
@@ -214,17 +214,17 @@ func TestABusThatIsAwayDelaysTheRecordAlone(t *testing.T) {
 	}, "written once the bus is back")
 }
 
-func TestAnAPIServerThatIsAwayDelaysTheRecordAlone(t *testing.T) {
-	w := newWorld(t, "emulated:2x24GiB")
-	w.run(w.bind("old", 1, []growth.GPU{w.gpus[0]}, main(4)))
+func TestPlugin_APIServerUnavailableDelaysRecordOnly(t *testing.T) {
+	w := newHarness(t, "emulated:2x24GiB")
+	w.runPod(w.bindPod("old", 1, []growth.GPU{w.gpus[0]}, main(4)))
 	pod := &kubelettest.Pod{Namespace: "ns", Name: "p", Containers: []*kubelettest.Container{{Name: "main", Units: 8}}}
 	var kept []allocations.Pod
 	w.api.change(func() {
-		w.api.away = true
+		w.api.unavailable = true
 		kept = w.api.pods
 		w.api.pods = nil
 	})
-	w.run(pod)
+	w.runPod(pod)
 	_, ok := w.allocation("p")
 	require.False(t, ok, "nobody knows its UID")
 	require.Never(t, func() bool {
@@ -233,7 +233,7 @@ func TestAnAPIServerThatIsAwayDelaysTheRecordAlone(t *testing.T) {
 	}, 500*time.Millisecond, 50*time.Millisecond, "nothing is destroyed on ignorance")
 
 	w.api.change(func() {
-		w.api.away = false
+		w.api.unavailable = false
 		w.api.pods = append(kept, allocations.Pod{
 			Ref: growth.PodRef{
 				Namespace: "ns",
@@ -249,8 +249,8 @@ func TestAnAPIServerThatIsAwayDelaysTheRecordAlone(t *testing.T) {
 	}, "written once its UID is known")
 }
 
-func TestAStaticPodIsRecordedOnceItsMirrorIsThere(t *testing.T) {
-	w := newWorld(t, "emulated:2x24GiB")
+func TestPlugin_RecordsStaticPodByMirrorPod(t *testing.T) {
+	w := newHarness(t, "emulated:2x24GiB")
 	pod := &kubelettest.Pod{
 		Namespace: "ns",
 		Name:      "static-n1",
@@ -259,7 +259,7 @@ func TestAStaticPodIsRecordedOnceItsMirrorIsThere(t *testing.T) {
 			Units: 8,
 		}},
 	}
-	w.run(pod) // kubelet needs nobody's leave to run it
+	w.runPod(pod) // kubelet needs nobody's leave to run it
 	_, ok := w.allocation("static-n1")
 	require.False(t, ok)
 	w.api.change(func() {
@@ -278,15 +278,15 @@ func TestAStaticPodIsRecordedOnceItsMirrorIsThere(t *testing.T) {
 	}, "by the UID of its mirror pod")
 }
 
-func TestAfterARebootAllocateNeedsNobody(t *testing.T) {
-	w := newWorld(t, "emulated:2x24GiB")
-	pod := w.bind("p", 1, []growth.GPU{w.gpus[1]}, main(8))
-	w.run(pod)
+func TestPlugin_AllocatesOfflineAfterReboot(t *testing.T) {
+	w := newHarness(t, "emulated:2x24GiB")
+	pod := w.bindPod("p", 1, []growth.GPU{w.gpus[1]}, main(8))
+	w.runPod(pod)
 	before := *pod.Containers[0]
-	w.ends()
+	w.stopPlugin()
 	w.bus.Fail(bus.ErrUnavailable)
-	w.api.change(func() { w.api.away = true })
-	w.plug("emulated:2x24GiB")
+	w.api.change(func() { w.api.unavailable = true })
+	w.startPlugin("emulated:2x24GiB")
 	w.kubelet.Remove(pod)
 	again := &kubelettest.Pod{
 		Namespace: "ns",
@@ -302,10 +302,10 @@ func TestAfterARebootAllocateNeedsNobody(t *testing.T) {
 	require.NoError(t, w.kubelet.StartContainers(t.Context(), again), "and neither does a start")
 }
 
-func TestAllocateIsIdempotent(t *testing.T) {
-	w := newWorld(t, "emulated:1x24GiB")
-	pod := w.bind("p", 1, nil, main(8))
-	w.run(pod)
+func TestPlugin_AllocateIsIdempotent(t *testing.T) {
+	w := newHarness(t, "emulated:1x24GiB")
+	pod := w.bindPod("p", 1, nil, main(8))
+	w.runPod(pod)
 	again := &kubelettest.Pod{Containers: []*kubelettest.Container{{Name: "main", Units: 8}}}
 	w.kubelet.Remove(pod)
 	require.NoError(t, w.kubelet.Admit(t.Context(), again))
@@ -314,8 +314,8 @@ func TestAllocateIsIdempotent(t *testing.T) {
 	require.Equal(t, pod.Containers[0].Mounts[0].GetHostPath(), again.Containers[0].Mounts[0].GetHostPath())
 }
 
-func TestTheInventoryIsOnTheBusWhileThePluginLives(t *testing.T) {
-	w := newWorld(t, "emulated:2x24GiB")
+func TestPlugin_InventoryExpiresWithPlugin(t *testing.T) {
+	w := newHarness(t, "emulated:2x24GiB")
 	var entries []bus.Entry
 	w.eventually(func() bool {
 		entries, _, _ = w.session.List(t.Context(), bus.GPUsKey(node))
@@ -332,8 +332,8 @@ func TestTheInventoryIsOnTheBusWhileThePluginLives(t *testing.T) {
 	require.Empty(t, entries, "gone with its writer")
 }
 
-func TestALargeNodeFitsOneMessage(t *testing.T) {
-	w := newWorld(t, "emulated:8x141GiB")
+func TestPlugin_LargeNodeFitsOneMessage(t *testing.T) {
+	w := newHarness(t, "emulated:8x141GiB")
 	require.Equal(t, 8*141, w.kubelet.Allocatable())
 	require.Less(t, w.kubelet.Message(), 256<<10)
 	t.Logf("%d bytes", w.kubelet.Message())

@@ -16,10 +16,10 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-// served is what kubelet says it has, one answer after another.
-type served [][]string
+// fakeLister is what kubelet says it has, one answer after another.
+type fakeLister [][]string
 
-func (s *served) Served(context.Context) ([]string, error) {
+func (s *fakeLister) Allocatable(context.Context) ([]string, error) {
 	now := (*s)[0]
 	if len(*s) > 1 {
 		*s = (*s)[1:]
@@ -27,79 +27,81 @@ func (s *served) Served(context.Context) ([]string, error) {
 	return now, nil
 }
 
-func lifeIn(t *testing.T, w *world, s plugin.Served) *plugin.Life {
-	own := server(t, crowd{})
-	return &plugin.Life{
+func newRegistrar(t *testing.T, w *harness, s plugin.AllocatableLister) *plugin.Registrar {
+	own := server(t, fakeAllocations{})
+	return &plugin.Registrar{
 		Dir:      w.kubelet.Dir,
 		Resource: gpushare.Resource,
 		Server:   own,
-		Served:   s,
+		Lister:   s,
 		Metrics:  plugin.NewMetrics(prometheus.NewRegistry()),
 		Log:      slog.New(slog.DiscardHandler),
 	}
 }
 
-func TestASecondPluginDoesNotTakeTheFirstOnesPlace(t *testing.T) {
-	w := newWorld(t, "emulated:2x24GiB")
-	second := lifeIn(t, w, &served{nil})
+func TestRegistrar_SecondInstanceFails(t *testing.T) {
+	w := newHarness(t, "emulated:2x24GiB")
+	second := newRegistrar(t, w, &fakeLister{nil})
 	err := second.Run(t.Context())
 	require.ErrorContains(t, err, "another device plugin is in our place")
 	require.ErrorContains(t, err, "plugin.test", "told by its name: it is this very process")
 	require.ErrorContains(t, err, plugin.SocketName)
-	w.run(w.bind("p", 1, nil, main(8)))
+	w.runPod(w.bindPod("p", 1, nil, main(8)))
 	require.Equal(t, 1, w.kubelet.Registrations(), "the first was not disturbed")
 }
 
-func TestASocketThatACrashLeftIsNoRival(t *testing.T) {
-	w := newWorld(t, "emulated:2x24GiB")
-	w.ends()
+func TestRegistrar_ReplacesStaleSocket(t *testing.T) {
+	w := newHarness(t, "emulated:2x24GiB")
+	w.stopPlugin()
 	path := filepath.Join(w.kubelet.Dir, plugin.SocketName)
 	left, err := net.Listen("unix", path)
 	require.NoError(t, err)
 	left.(*net.UnixListener).SetUnlinkOnClose(false)
 	require.NoError(t, left.Close())
-	w.plug("emulated:2x24GiB")
+	w.startPlugin("emulated:2x24GiB")
 	require.Equal(t, 2, w.kubelet.Registrations())
 }
 
-func TestAnotherPluginOfTheSameResourceIsNamed(t *testing.T) {
-	w := newWorld(t, "emulated:2x24GiB")
-	w.ends()
-	err := lifeIn(t, w, &served{{"GPU-a/0", "gpu-0_slice-7"}}).Run(t.Context())
+func TestRegistrar_NamesPluginOfSameResource(t *testing.T) {
+	w := newHarness(t, "emulated:2x24GiB")
+	w.stopPlugin()
+	err := newRegistrar(t, w, &fakeLister{{"GPU-a/0", "gpu-0_slice-7"}}).Run(t.Context())
 	require.ErrorContains(t, err, `such as "gpu-0_slice-7"`)
 	require.ErrorContains(t, err, "--resource")
 }
 
-func TestWhatKubeletHasNotForgottenYetIsNoRival(t *testing.T) {
-	w := newWorld(t, "emulated:2x24GiB")
-	w.ends()
+func TestRegistrar_WaitsForStaleDevicesToExpire(t *testing.T) {
+	w := newHarness(t, "emulated:2x24GiB")
+	w.stopPlugin()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	life := lifeIn(t, w, &served{{"an old one"}, nil})
+	registrar := newRegistrar(t, w, &fakeLister{{"an old one"}, nil})
 	done := make(chan error, 1)
-	go func() { done <- life.Run(ctx) }()
-	require.Eventually(t, life.Registered, 15*time.Second, 10*time.Millisecond)
+	go func() { done <- registrar.Run(ctx) }()
+	require.Eventually(t, registrar.Registered, 15*time.Second, 10*time.Millisecond)
 	cancel()
 	require.NoError(t, <-done)
 }
 
-// counted is asked for rivals so often.
-type counted struct{ atomic.Int32 }
+// countingLister is asked for rivals so often.
+type countingLister struct{ atomic.Int32 }
 
-func (c *counted) Served(context.Context) ([]string, error) {
+func (c *countingLister) Allocatable(context.Context) ([]string, error) {
 	c.Add(1)
 	return nil, nil
 }
 
-func TestAKubeletThatWasRestartedIsNotAskedForRivalsFirst(t *testing.T) {
-	w := newWorld(t, "emulated:2x24GiB")
-	w.ends()
-	asked := &counted{}
-	life := lifeIn(t, w, asked)
+func TestRegistrar_RegistersBeforeConflictCheckAfterRestart(t *testing.T) {
+	w := newHarness(t, "emulated:2x24GiB")
+	w.stopPlugin()
+	asked := &countingLister{}
+	registrar := newRegistrar(t, w, asked)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- life.Run(ctx) }()
-	w.eventually(func() bool { return w.kubelet.Registrations() == 2 && w.kubelet.Allocatable() > 0 && life.Registered() }, "registers, as the one that ended did")
+	go func() { done <- registrar.Run(ctx) }()
+	w.eventually(func() bool {
+		return w.kubelet.Registrations() == 2 && w.kubelet.Allocatable() > 0 && registrar.Registered()
+	}, "registers, as the one that ended did")
 	w.kubelet.Restart()
 	w.eventually(func() bool { return w.kubelet.Registrations() == 3 }, "registers again")
 	cancel()

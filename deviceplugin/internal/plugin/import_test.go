@@ -14,8 +14,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare/aliyun"
 )
 
-// inherit makes a pod run that gpushare's plugin gave so many ids of a GPU: they say nothing of where it is, number does.
-func (w *world) inherit(name string, units, number int) *kubelettest.Pod {
+// adoptForeignPod makes a pod run that gpushare's plugin gave so many ids of a GPU: they say nothing of where it is, number does.
+func (w *harness) adoptForeignPod(name string, units, number int) *kubelettest.Pod {
 	pod := &kubelettest.Pod{
 		Namespace: "ns",
 		Name:      name,
@@ -31,22 +31,22 @@ func (w *world) inherit(name string, units, number int) *kubelettest.Pod {
 	w.api.change(func() {
 		w.api.pods = append(w.api.pods, allocations.Pod{
 			Ref:   growth.PodRef{Namespace: "ns", Name: name, UID: growth.PodUID("uid-" + name)},
-			Count: 1, Number: &number, Containers: []allocations.Container{main(units)},
+			Count: 1, GPUIndex: &number, Containers: []allocations.Container{main(units)},
 		})
 	})
 	return pod
 }
 
-func (w *world) published() bool {
+func (w *harness) published() bool {
 	entries, _, err := w.bus.Session().List(w.t.Context(), bus.GPUsKey(node))
 	return err == nil && len(entries) > 0
 }
 
-// TestPodsOfTheOldPluginGoOnAndAreCounted changes gpushare's device plugin for ours under running pods.
-func TestPodsOfTheOldPluginGoOnAndAreCounted(t *testing.T) {
-	w := emptyWorld(t, aliyun.Resource)
-	old := w.inherit("old", 20, 1)
-	w.plug("emulated:2x24GiB")
+// TestImport_RunningPodsOfPreviousPlugin changes gpushare's device plugin for ours under running pods.
+func TestImport_RunningPodsOfPreviousPlugin(t *testing.T) {
+	w := newNode(t, aliyun.Resource)
+	old := w.adoptForeignPod("old", 20, 1)
+	w.startPlugin("emulated:2x24GiB")
 	w.eventually(w.published, "the node is offered")
 	a, ok := w.allocation("old")
 	require.True(t, ok, "on the bus before the node is")
@@ -55,43 +55,43 @@ func TestPodsOfTheOldPluginGoOnAndAreCounted(t *testing.T) {
 	require.ElementsMatch(t, old.Containers[0].IDs, a.Containers[0].IDs)
 	require.Equal(t, 48, w.kubelet.Allocatable(), "kubelet subtracts running pods' requests itself")
 
-	w.run(w.bind("four", 1, []growth.GPU{w.gpus[1]}, main(4)))
+	w.runPod(w.bindPod("four", 1, []growth.GPU{w.gpus[1]}, main(4)))
 	four, _ := w.allocation("four")
 	require.Equal(t, []growth.GPUShare{{
 		GPU:    w.gpus[1],
 		Memory: 4 * growth.GiB,
 	}}, four.GPUs(), "what the old pod leaves")
-	late := w.bind("late", 2, []growth.GPU{w.gpus[1]}, main(1))
-	w.run(late)
+	late := w.bindPod("late", 2, []growth.GPU{w.gpus[1]}, main(1))
+	w.runPod(late)
 	moved, _ := w.allocation("late")
 	require.Equal(t, w.gpus[0], moved.GPUs()[0].GPU, "whatever was reserved: that GPU is full")
-	large := w.bind("large", 3, nil, main(24))
+	large := w.bindPod("large", 3, nil, main(24))
 	require.ErrorContains(t, w.kubelet.Admit(t.Context(), large), "another device plugin started hold 20GiB of GPU "+string(w.gpus[1]))
-	w.end(large)
+	w.endPod(large)
 	require.NoError(t, w.kubelet.StartContainers(t.Context(), old), "a container of it that restarts")
 
-	w.ends()
-	w.plug("emulated:2x24GiB") // our plugin restarts: the old pod is still there
-	require.ErrorContains(t, w.kubelet.Admit(t.Context(), w.bind("again", 4, nil, main(24))), "another device plugin started hold 20GiB")
+	w.stopPlugin()
+	w.startPlugin("emulated:2x24GiB") // our plugin restarts: the old pod is still there
+	require.ErrorContains(t, w.kubelet.Admit(t.Context(), w.bindPod("again", 4, nil, main(24))), "another device plugin started hold 20GiB")
 
-	w.end(old)
+	w.endPod(old)
 	w.eventually(func() bool {
 		_, there := w.allocation("old")
 		return !there
 	}, "forgotten")
-	w.run(w.bind("after", 5, []growth.GPU{w.gpus[1]}, main(20)))
+	w.runPod(w.bindPod("after", 5, []growth.GPU{w.gpus[1]}, main(20)))
 	after, _ := w.allocation("after")
 	require.Equal(t, []growth.GPUShare{{GPU: w.gpus[1], Memory: 20 * growth.GiB}}, after.GPUs())
 }
 
-// TestNothingIsOfferedBeforeItIsKnownWhatOldPodsHold has the API server away while the plugin starts.
-func TestNothingIsOfferedBeforeItIsKnownWhatOldPodsHold(t *testing.T) {
-	w := emptyWorld(t, aliyun.Resource)
-	w.inherit("old", 20, 1)
-	w.api.away = true
-	life, books := w.start("emulated:2x24GiB")
+// TestImport_BlocksRegistration has the API server away while the plugin starts.
+func TestImport_BlocksRegistration(t *testing.T) {
+	w := newNode(t, aliyun.Resource)
+	w.adoptForeignPod("old", 20, 1)
+	w.api.unavailable = true
+	registrar, tracker := w.start("emulated:2x24GiB")
 	require.Never(t, func() bool { return w.kubelet.Registrations() > 0 || w.published() }, 500*time.Millisecond, 50*time.Millisecond)
-	w.api.change(func() { w.api.away = false })
-	w.eventually(func() bool { return life.Registered() && w.published() }, "offered")
-	require.Equal(t, map[growth.GPU]int{w.gpus[1]: 20}, map[growth.GPU]int(books.Held()))
+	w.api.change(func() { w.api.unavailable = false })
+	w.eventually(func() bool { return registrar.Registered() && w.published() }, "offered")
+	require.Equal(t, map[growth.GPU]int{w.gpus[1]: 20}, map[growth.GPU]int(tracker.ImportedUnits()))
 }

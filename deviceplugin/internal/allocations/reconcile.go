@@ -13,15 +13,15 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-// slotGrace is how long a slot that nobody seems to hold is kept: kubelet lists a container only after Allocate.
-const slotGrace = time.Minute
+// slotGracePeriod is how long a slot that nobody seems to hold is kept: kubelet lists a container only after Allocate.
+const slotGracePeriod = time.Minute
 
-// Books are all that is known at one instant.
-type Books struct {
-	Holdings []kubelet.Holding
+// Snapshot are all that is known at one instant.
+type Snapshot struct {
+	Devices []kubelet.ContainerDevices
 	// Pods are this node's; PodsKnown is false until all of them have been listed once.
-	Pods      []Pod
-	PodsKnown bool
+	Pods       []Pod
+	PodsSynced bool
 	// Recorded is what the bus says.
 	Recorded map[growth.PodUID]bus.Allocation
 	// Imported is what pods of another device plugin were known to hold before.
@@ -35,11 +35,11 @@ type Books struct {
 
 // Corrections bring the bus and the disk in line with kubelet.
 type Corrections struct {
-	Write  []bus.Allocation
-	Forget []growth.PodUID
-	Remove []string
-	// Settled are the containers that hold their units.
-	Settled map[slice.Key]struct{}
+	Put         []bus.Allocation
+	Delete      []growth.PodUID
+	RemoveSlots []string
+	// Satisfied are the containers that hold their units.
+	Satisfied map[slice.Key]struct{}
 	// Imported is what pods hold that another device plugin started.
 	Imported map[growth.PodUID]bus.Allocation
 	// Pending says, for each pod that can not be written down yet, why.
@@ -47,28 +47,28 @@ type Corrections struct {
 }
 
 // Drift counts the allocations in which the bus differs from kubelet.
-func (c Corrections) Drift() int { return len(c.Write) + len(c.Forget) }
+func (c Corrections) Drift() int { return len(c.Put) + len(c.Delete) }
 
-// Balance compares the books.
-func Balance(b Books) Corrections {
+// Reconcile compares the books.
+func Reconcile(b Snapshot) Corrections {
 	pods := byName(b.Pods)
-	listed := byPod(b.Holdings)
-	c := Corrections{Settled: settled(b.Holdings, pods), Pending: map[string]error{}}
+	listed := byPod(b.Devices)
+	c := Corrections{Satisfied: satisfiedContainers(b.Devices, pods), Pending: map[string]error{}}
 	actual := b.actual(listed, pods, c.Pending)
 	for _, a := range actual {
 		if recorded, ok := b.Recorded[a.Pod.UID]; !ok || !same(a, recorded) {
-			c.Write = append(c.Write, a)
+			c.Put = append(c.Put, a)
 		}
 	}
-	slices.SortFunc(c.Write, func(x, y bus.Allocation) int { return cmp.Compare(x.Pod.UID, y.Pod.UID) })
+	slices.SortFunc(c.Put, func(x, y bus.Allocation) int { return cmp.Compare(x.Pod.UID, y.Pod.UID) })
 	c.Imported = b.imports(actual)
-	c.Forget = b.forgotten(actual)
-	c.Remove = b.unheld(listed)
+	c.Delete = b.stale(actual)
+	c.RemoveSlots = b.unusedSlots(listed)
 	return c
 }
 
 // actual turns holdings into allocations, as far as the pods' UIDs are known.
-func (b Books) actual(listed map[podName][]kubelet.Holding, pods map[podName]*Pod, pending map[string]error) map[growth.PodUID]bus.Allocation {
+func (b Snapshot) actual(listed map[podName][]kubelet.ContainerDevices, pods map[podName]*Pod, pending map[string]error) map[growth.PodUID]bus.Allocation {
 	actual := make(map[growth.PodUID]bus.Allocation, len(b.Pods))
 	for name, holdings := range listed {
 		pod, ok := pods[name]
@@ -96,34 +96,34 @@ func same(a, b bus.Allocation) bool {
 	})
 }
 
-// forgotten lists what the bus holds for pods that are gone, and for pods whose ids are in other hands.
-func (b Books) forgotten(actual map[growth.PodUID]bus.Allocation) []growth.PodUID {
-	if !b.PodsKnown {
+// stale lists what the bus holds for pods that are gone, and for pods whose ids are in other hands.
+func (b Snapshot) stale(actual map[growth.PodUID]bus.Allocation) []growth.PodUID {
+	if !b.PodsSynced {
 		return nil
 	}
-	taken := map[string]growth.PodUID{}
+	holders := map[string]growth.PodUID{}
 	for uid, a := range actual {
 		for _, container := range a.Containers {
 			for _, id := range container.IDs {
-				taken[id] = uid
+				holders[id] = uid
 			}
 		}
 	}
-	var forget []growth.PodUID
+	var del []growth.PodUID
 	for uid, recorded := range b.Recorded {
 		_, holds := actual[uid]
-		if !holds && (!b.alive(uid) || lost(recorded, taken)) {
-			forget = append(forget, uid)
+		if !holds && (!b.alive(uid) || reassigned(recorded, holders)) {
+			del = append(del, uid)
 		}
 	}
-	slices.Sort(forget)
-	return forget
+	slices.Sort(del)
+	return del
 }
 
-func lost(a bus.Allocation, taken map[string]growth.PodUID) bool {
+func reassigned(a bus.Allocation, holders map[string]growth.PodUID) bool {
 	for _, container := range a.Containers {
 		for _, id := range container.IDs {
-			if holder, ok := taken[id]; ok && holder != a.Pod.UID {
+			if holder, ok := holders[id]; ok && holder != a.Pod.UID {
 				return true
 			}
 		}
@@ -131,39 +131,39 @@ func lost(a bus.Allocation, taken map[string]growth.PodUID) bool {
 	return false
 }
 
-// unheld lists the slots that no container can have mounted: none of their ids is held, and no pod that kubelet does
+// unusedSlots lists the slots that no container can have mounted: none of their ids is held, and no pod that kubelet does
 // not list (because it is about to start, or because only an init container of it asks) could have been given them.
-func (b Books) unheld(listed map[podName][]kubelet.Holding) []string {
-	if !b.PodsKnown {
+func (b Snapshot) unusedSlots(listed map[podName][]kubelet.ContainerDevices) []string {
+	if !b.PodsSynced {
 		return nil
 	}
-	held := make(map[string]struct{}, 4*len(b.Holdings))
-	for _, h := range b.Holdings {
+	inUse := make(map[string]struct{}, 4*len(b.Devices))
+	for _, h := range b.Devices {
 		for _, id := range h.IDs {
-			held[id] = struct{}{}
+			inUse[id] = struct{}{}
 		}
 	}
-	var remove []string
-	for _, folder := range b.Slots {
-		if b.Now.Sub(folder.Made) > slotGrace && !b.mounted(folder, held) && !b.unlisted(listed, len(folder.IDs)) {
-			remove = append(remove, folder.Name)
+	var unused []string
+	for _, s := range b.Slots {
+		if b.Now.Sub(s.Modified) > slotGracePeriod && !b.slotInUse(s, inUse) && !b.mayReceive(listed, len(s.IDs)) {
+			unused = append(unused, s.Name)
 		}
 	}
-	return remove
+	return unused
 }
 
-// mounted tells whether a container holds an id of the slot or, where the slot does not say its ids, all of them.
-func (b Books) mounted(folder slot.Folder, held map[string]struct{}) bool {
-	if len(folder.IDs) == 0 {
-		return slices.ContainsFunc(b.Holdings, func(h kubelet.Holding) bool { return slice.Slot(h.IDs) == folder.Name })
+// slotInUse tells whether a container holds an id of the slot or, where the slot does not say its ids, all of them.
+func (b Snapshot) slotInUse(s slot.Folder, inUse map[string]struct{}) bool {
+	if len(s.IDs) == 0 {
+		return slices.ContainsFunc(b.Devices, func(h kubelet.ContainerDevices) bool { return slice.Slot(h.IDs) == s.Name })
 	}
-	return slices.ContainsFunc(folder.IDs, func(id string) bool {
-		_, ok := held[id]
+	return slices.ContainsFunc(s.IDs, func(id string) bool {
+		_, ok := inUse[id]
 		return ok
 	})
 }
 
-func (b Books) unlisted(listed map[podName][]kubelet.Holding, units int) bool {
+func (b Snapshot) mayReceive(listed map[podName][]kubelet.ContainerDevices, units int) bool {
 	return slices.ContainsFunc(b.Pods, func(p Pod) bool {
 		_, ok := listed[p.name()]
 		return !ok && !p.Finished && slices.ContainsFunc(p.Containers, func(c Container) bool { return c.Units == units })

@@ -9,16 +9,16 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-func TestAStartIsRecordedByEitherOfKubeletsAnswers(t *testing.T) {
-	for name, refused := range map[string][]string{
+func TestPreStart_RecordsByGetOrList(t *testing.T) {
+	for name, rejected := range map[string][]string{
 		"a kubelet that is asked about one pod":       {"List"},
 		"an old one, that tells of all pods together": {"Get"},
 		"one that answers both":                       {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, "emulated:2x16GiB")
-			w.kubelet.Refuse(refused...)
-			w.run(w.bind("p", 1, []growth.GPU{w.gpus[1]}, main(4)))
+			w := newHarness(t, "emulated:2x16GiB")
+			w.kubelet.Refuse(rejected...)
+			w.runPod(w.bindPod("p", 1, []growth.GPU{w.gpus[1]}, main(4)))
 			a, ok := w.allocation("p")
 			require.True(t, ok, "the start waits for the record")
 			require.Equal(t, w.gpus[1], a.Containers[0].GPUs[0].GPU)
@@ -27,12 +27,12 @@ func TestAStartIsRecordedByEitherOfKubeletsAnswers(t *testing.T) {
 }
 
 // Two pods of one size are admitted in the other order: the first guess is wrong, and the list corrects it.
-func TestAWrongGuessIsCorrectedByTheList(t *testing.T) {
-	w := newWorld(t, "emulated:2x16GiB")
-	first := w.bind("first", 1, []growth.GPU{w.gpus[0]}, main(4))
-	second := w.bind("second", 2, []growth.GPU{w.gpus[0]}, main(4))
-	w.run(second)
-	w.run(first)
+func TestPreStart_ListCorrectsWrongClaim(t *testing.T) {
+	w := newHarness(t, "emulated:2x16GiB")
+	first := w.bindPod("first", 1, []growth.GPU{w.gpus[0]}, main(4))
+	second := w.bindPod("second", 2, []growth.GPU{w.gpus[0]}, main(4))
+	w.runPod(second)
+	w.runPod(first)
 	for name, pod := range map[string]*kubelettest.Pod{"first": first, "second": second} {
 		a, ok := w.allocation(name)
 		require.True(t, ok)

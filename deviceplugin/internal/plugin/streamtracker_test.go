@@ -9,8 +9,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-// unheard is what the bus says of the node's kubelet.
-func (w *world) unheard() (unheard, known bool) {
+// kubeletDisconnected is what the bus says of the node's kubelet.
+func (w *harness) kubeletDisconnected() (disconnected, known bool) {
 	entries, _, err := w.bus.Session().List(w.t.Context(), bus.GPUsKey(node))
 	if err != nil || len(entries) == 0 {
 		return false, false
@@ -20,32 +20,32 @@ func (w *world) unheard() (unheard, known bool) {
 	return record.Unheard, true
 }
 
-func TestTheBusKnowsAtOnceWhetherKubeletListens(t *testing.T) {
-	w := newWorld(t, "emulated:2x24GiB")
+func TestPublisher_ReportsKubeletConnection(t *testing.T) {
+	w := newHarness(t, "emulated:2x24GiB")
 	heard := func() bool {
-		unheard, known := w.unheard()
-		return known && !unheard
+		disconnected, known := w.kubeletDisconnected()
+		return known && !disconnected
 	}
 	w.eventually(heard, "kubelet listens")
 
 	w.kubelet.Stop()
 	w.eventually(func() bool {
-		unheard, _ := w.unheard()
-		return unheard
+		disconnected, _ := w.kubeletDisconnected()
+		return disconnected
 	}, "kubelet died: no lease ends here, the plugin lives")
 
 	w.kubelet.Restart()
 	w.eventually(heard, "it is registered with again")
-	w.run(w.bind("p", 1, []growth.GPU{w.gpus[1]}, main(8)))
+	w.runPod(w.bindPod("p", 1, []growth.GPU{w.gpus[1]}, main(8)))
 }
 
-func TestAPluginThatBeginsIsNotHeardYet(t *testing.T) {
-	w := emptyWorld(t, "gpushare/gpu-mem")
+func TestPublisher_StartsDisconnected(t *testing.T) {
+	w := newNode(t, "gpushare/gpu-mem")
 	w.kubelet.Stop()
 	w.start("emulated:2x24GiB")
-	t.Cleanup(func() { w.ends() })
+	t.Cleanup(func() { w.stopPlugin() })
 	w.eventually(func() bool {
-		unheard, known := w.unheard()
-		return known && unheard
+		disconnected, known := w.kubeletDisconnected()
+		return known && disconnected
 	}, "published, and nobody listens")
 }

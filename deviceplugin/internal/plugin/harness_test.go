@@ -28,16 +28,16 @@ const node growth.NodeName = "n1"
 
 // apiServer is the API server's pods, as the informer has them.
 type apiServer struct {
-	mu      sync.Mutex
-	pods    []allocations.Pod
-	away    bool
-	changed chan struct{}
+	mu          sync.Mutex
+	pods        []allocations.Pod
+	unavailable bool
+	changed     chan struct{}
 }
 
 func (a *apiServer) Pods() ([]allocations.Pod, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return slices.Clone(a.pods), !a.away
+	return slices.Clone(a.pods), !a.unavailable
 }
 
 func (a *apiServer) Changed() <-chan struct{} {
@@ -54,53 +54,55 @@ func (a *apiServer) change(f func()) {
 	a.changed = make(chan struct{})
 }
 
-// world is a node: a kubelet, a plugin with all its parts, and a bus.
-type world struct {
-	t       *testing.T
-	kubelet *kubelettest.Kubelet
-	api     *apiServer
-	bus     *membus.Bus
-	session *membus.Session
-	state   string
-	stock   *gpu.Stock
-	ends    func()
-	gpus    []growth.GPU
+// harness is a node: a kubelet, a plugin with all its parts, and a bus.
+type harness struct {
+	t          *testing.T
+	kubelet    *kubelettest.Kubelet
+	api        *apiServer
+	bus        *membus.Bus
+	session    *membus.Session
+	state      string
+	stock      *gpu.Stock
+	stopPlugin func()
+	gpus       []growth.GPU
 	// resource is what the plugin offers; any but ours may have been another plugin's before.
 	resource string
 }
 
-func newWorld(t *testing.T, gpus string) *world {
+func newHarness(t *testing.T, gpus string) *harness {
 	t.Helper()
-	w := emptyWorld(t, gpushare.Resource)
-	w.plug(gpus)
+	w := newNode(t, gpushare.Resource)
+	w.startPlugin(gpus)
 	return w
 }
 
-// emptyWorld is a node without a plugin.
-func emptyWorld(t *testing.T, resource string) *world {
+// newNode is a node without a plugin.
+func newNode(t *testing.T, resource string) *harness {
 	t.Helper()
-	w := &world{
-		t:        t,
-		kubelet:  kubelettest.Start(t),
-		api:      &apiServer{changed: make(chan struct{})},
-		bus:      membus.New(),
-		state:    t.TempDir(),
-		resource: resource,
-		ends:     func() {},
+	w := &harness{
+		t:          t,
+		kubelet:    kubelettest.Start(t),
+		api:        &apiServer{changed: make(chan struct{})},
+		bus:        membus.New(),
+		state:      t.TempDir(),
+		resource:   resource,
+		stopPlugin: func() {},
 	}
 	w.session = w.bus.Session()
-	t.Cleanup(func() { w.ends() })
+	t.Cleanup(func() { w.stopPlugin() })
 	return w
 }
 
-// plug starts a plugin, and waits until it is registered.
-func (w *world) plug(gpus string) {
+// startPlugin starts a plugin, and waits until it is registered.
+func (w *harness) startPlugin(gpus string) {
 	w.t.Helper()
-	life, books := w.start(gpus)
-	w.eventually(func() bool { return w.kubelet.Allocatable() > 0 && life.Registered() && books.Informed() != w.api.away }, "the plugin registers")
+	registrar, tracker := w.start(gpus)
+	w.eventually(func() bool {
+		return w.kubelet.Allocatable() > 0 && registrar.Registered() && tracker.Synced() != w.api.unavailable
+	}, "the plugin registers")
 }
 
-func (w *world) start(gpus string) (*plugin.Life, *allocations.Ledger) {
+func (w *harness) start(gpus string) (*plugin.Registrar, *allocations.Tracker) {
 	t, log := w.t, slog.New(slog.NewTextHandler(testWriter{w.t}, nil))
 	source, ok, err := gpu.ParseEmulated(gpus, node)
 	require.NoError(t, err)
@@ -118,7 +120,7 @@ func (w *world) start(gpus string) (*plugin.Life, *allocations.Ledger) {
 	client, err := kubelet.Dial(w.kubelet.PodResources, w.resource)
 	require.NoError(t, err)
 	registry := prometheus.NewRegistry()
-	books := allocations.New(allocations.Config{
+	tracker := allocations.New(allocations.Config{
 		Node:      node,
 		Unit:      growth.GiB,
 		Kubelet:   client,
@@ -130,46 +132,46 @@ func (w *world) start(gpus string) (*plugin.Life, *allocations.Ledger) {
 		Log:       log,
 	})
 	metrics := plugin.NewMetrics(registry)
-	life := &plugin.Life{
+	registrar := &plugin.Registrar{
 		Dir:      w.kubelet.Dir,
 		Resource: w.resource,
-		Served:   client,
+		Lister:   client,
 		Metrics:  metrics,
 		Log:      log,
 		Server: &plugin.Server{
-			Unit:      growth.GiB,
-			Emulated:  true,
-			Inventory: w.stock,
-			Ledger:    books,
-			Slots:     slots,
-			Metrics:   metrics,
-			Log:       log,
+			Unit:        growth.GiB,
+			Emulated:    true,
+			Inventory:   w.stock,
+			Allocations: tracker,
+			Slots:       slots,
+			Metrics:     metrics,
+			Log:         log,
 		},
-		Inherited: w.resource != gpushare.Resource,
+		AwaitImports: w.resource != gpushare.Resource,
 	}
-	announcer := allocations.Announcer{
+	publisher := allocations.Publisher{
 		Node:      node,
 		Unit:      growth.GiB,
 		Resource:  w.resource,
 		Emulated:  true,
 		Inventory: w.stock,
-		Audience:  &life.Server.Audience,
+		Streams:   &registrar.Server.Streams,
 		Bus:       w.session,
 		Log:       log,
 	}
-	if life.Inherited {
-		announcer.Ready = books.Booked
+	if registrar.AwaitImports {
+		publisher.Ready = tracker.AwaitImportsPublished
 	}
 	var running sync.WaitGroup
-	for _, live := range []func(context.Context) error{life.Run, books.Run, books.Follow, announcer.Run} {
+	for _, live := range []func(context.Context) error{registrar.Run, tracker.Run, tracker.Follow, publisher.Run} {
 		running.Go(func() { _ = live(ctx) })
 	}
-	w.ends = func() {
+	w.stopPlugin = func() {
 		cancel()
 		running.Wait()
 		_ = client.Close()
 	}
-	return life, books
+	return registrar, tracker
 }
 
 // testWriter logs into the test while it runs.
@@ -180,25 +182,25 @@ func (w testWriter) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-func (w *world) eventually(ok func() bool, what string) {
+func (w *harness) eventually(ok func() bool, what string) {
 	w.t.Helper()
 	require.Eventually(w.t, ok, 15*time.Second, 5*time.Millisecond, what)
 }
 
-// bind makes a pod at the API server, bound to this node, with the extender's reservation.
-func (w *world) bind(name string, created int, on []growth.GPU, containers ...allocations.Container) *kubelettest.Pod {
+// bindPod makes a pod at the API server, bound to this node, with the extender's reservation.
+func (w *harness) bindPod(name string, created int, gpus []growth.GPU, containers ...allocations.Container) *kubelettest.Pod {
 	w.t.Helper()
 	ref := growth.PodRef{Namespace: "ns", Name: name, UID: growth.PodUID("uid-" + name)}
 	pod := &kubelettest.Pod{Namespace: ref.Namespace, Name: ref.Name}
 	r := bus.Reservation{Pod: ref, Created: time.Unix(int64(created), 0)}
-	for _, g := range on {
+	for _, g := range gpus {
 		r.GPUs = append(r.GPUs, growth.GPUShare{GPU: g, Memory: 1})
 	}
 	for _, c := range containers {
 		pod.Containers = append(pod.Containers, &kubelettest.Container{Name: c.Name, Units: c.Units, Init: c.Init})
 		r.Containers = append(r.Containers, bus.ContainerRequest{Name: c.Name, Units: c.Units})
 	}
-	if len(on) > 0 {
+	if len(gpus) > 0 {
 		value, err := bus.Encode(r)
 		require.NoError(w.t, err)
 		_, err = w.bus.Session().Put(w.t.Context(), bus.ReservationKey(node, ref.UID), value, bus.Persistent)
@@ -209,27 +211,27 @@ func (w *world) bind(name string, created int, on []growth.GPU, containers ...al
 		w.api.pods = append(w.api.pods, allocations.Pod{
 			Ref:        ref,
 			Created:    r.Created,
-			Count:      max(len(on), 1),
+			Count:      max(len(gpus), 1),
 			Containers: containers,
 		})
 	})
 	return pod
 }
 
-func (w *world) end(pod *kubelettest.Pod) {
+func (w *harness) endPod(pod *kubelettest.Pod) {
 	w.kubelet.Remove(pod)
 	w.api.change(func() {
 		w.api.pods = slices.DeleteFunc(w.api.pods, func(p allocations.Pod) bool { return p.Ref.Name == pod.Name })
 	})
 }
 
-func (w *world) run(pod *kubelettest.Pod) {
+func (w *harness) runPod(pod *kubelettest.Pod) {
 	w.t.Helper()
 	require.NoError(w.t, w.kubelet.Admit(w.t.Context(), pod))
 	require.NoError(w.t, w.kubelet.StartContainers(w.t.Context(), pod))
 }
 
-func (w *world) allocation(name string) (bus.Allocation, bool) {
+func (w *harness) allocation(name string) (bus.Allocation, bool) {
 	entries, _, err := w.bus.Session().List(w.t.Context(), bus.AllocationKey(node, growth.PodUID("uid-"+name)))
 	if err != nil || len(entries) == 0 {
 		return bus.Allocation{}, false
