@@ -60,13 +60,13 @@ func parse(args []string) (options, error) {
 	flags.Usage = func() { fmt.Fprint(os.Stderr, about+flags.FlagUsages()) }
 	var bad []error
 	flags.StringVar(&o.node, "node-name", cmp.Or(os.Getenv("NODE_NAME"), os.Getenv("TRELLIS_NODE_NAME")), "the node to watch [NODE_NAME]")
-	flags.StringVar(&o.policy, "policy", env("POLICY", string(policy.Harmless)), "how CPU is divided: harmless, flowcon, flowcon-literal, fair [TRELLIS_POLICY]")
+	flags.StringVar(&o.policy, "policy", env("POLICY", string(policy.Default)), "how CPU is divided: harmless, flowcon, flowcon-literal, fair [TRELLIS_POLICY]")
 	flags.StringVar(&o.objective, "objective", env("OBJECTIVE", "balanced"), "what harmless spends slack on: finish (jobs that end soonest), growth (metrics that are good soonest), balanced, or a number between, 0 to 1 [TRELLIS_OBJECTIVE]")
 	flags.BoolVar(&o.gpuTime, "gpu-time", envAs("GPU_TIME", false, strconv.ParseBool, &bad), "let shares rule how much of the time jobs on one GPU may compute, by the shim's step gate; of no use on emulated GPUs [TRELLIS_GPU_TIME]")
 	flags.StringVar(&o.enforce, "enforce", env("ENFORCE", byResize), "how CPU shares are carried to the kernel: resize (pods' requests, in place), or cgroup (weights, for clusters before 1.33; needs --cgroup-root writable) [TRELLIS_ENFORCE]")
-	flags.DurationVar(&o.interval, "interval", envAs("INTERVAL", 20*time.Second, time.ParseDuration, &bad), "time between two rounds of observing and deciding [TRELLIS_INTERVAL]")
-	flags.Float64Var(&o.alpha, "alpha", envAs("ALPHA", 0.05, float, &bad), "growth below this part of a job's own peak is low [TRELLIS_ALPHA]")
-	flags.Float64Var(&o.beta, "beta", envAs("BETA", 2, float, &bad), "no job of n falls below 1/(beta·n) of the CPU, 1 to 4 [TRELLIS_BETA]")
+	flags.DurationVar(&o.interval, "interval", envAs("INTERVAL", policy.DefaultInterval, time.ParseDuration, &bad), "time between two rounds of observing and deciding [TRELLIS_INTERVAL]")
+	flags.Float64Var(&o.alpha, "alpha", envAs("ALPHA", policy.DefaultAlpha, float, &bad), "growth below this part of a job's own peak is low [TRELLIS_ALPHA]")
+	flags.Float64Var(&o.beta, "beta", envAs("BETA", policy.DefaultBeta, float, &bad), "no job of n falls below 1/(beta·n) of the CPU, 1 to 4 [TRELLIS_BETA]")
 	flags.StringVar(&o.stateDir, "state-dir", env("STATE_DIR", gpushare.StateDir), "folder shared with the device plugin, holding the jobs' slots [TRELLIS_STATE_DIR]")
 	flags.StringVar(&o.podLogs, "pod-logs", env("POD_LOGS", "/var/log/pods"), "where kubelet keeps containers' logs [TRELLIS_POD_LOGS]")
 	flags.StringVar(&o.cgroupRoot, "cgroup-root", env("CGROUP_ROOT", "/sys/fs/cgroup"), "the node's cgroups, version 1 or 2 [TRELLIS_CGROUP_ROOT]")

@@ -54,9 +54,9 @@ func TestCost(t *testing.T) {
 	if *costFile == "" {
 		t.Skip("`make bench-coordinator` measures")
 	}
-	interval, lasts := 20*time.Second, 120*time.Second
+	interval, lasts := policy.DefaultInterval, 120*time.Second
 	if *costQuick {
-		interval, lasts = 5*time.Second, 20*time.Second
+		lasts = 20 * time.Second
 	}
 	n := newCrowd(t, interval)
 	n.talk(perSecond, 5*time.Second) // everybody has arrived, and the heap has its size
@@ -92,7 +92,7 @@ func newCrowd(t *testing.T, interval time.Duration) *crowdOfJobs {
 	n := &crowdOfJobs{world: newWorld(t), t: t, state: t.TempDir(), writes: &writes{by: map[string]int{}}}
 	quiet := slog.New(slog.DiscardHandler)
 	n.metrics = metrics.New(prometheus.NewRegistry(), func() time.Duration { return 0 })
-	l := loop.New(loop.Config{Policy: policy.Harmless, Alpha: .05, Beta: 2, Interval: interval, Objective: .4}, n.metrics, quiet)
+	l := loop.New(loop.Config{Policy: policy.Default, Alpha: policy.DefaultAlpha, Beta: policy.DefaultBeta, Interval: interval, Objective: .4}, n.metrics, quiet)
 	n.loop = l
 	sockets, err := socket.New(n.state, socket.DefaultLimits, quiet, l.Socket)
 	require.NoError(t, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/trellis-gpu/trellis/deploy/local/internal/install"
 	"github.com/trellis-gpu/trellis/deploy/local/internal/state"
 	"github.com/trellis-gpu/trellis/deploy/local/internal/stock"
+	"github.com/trellis-gpu/trellis/growth/policy"
 )
 
 func installCommand() *cobra.Command {
@@ -41,9 +42,9 @@ func installCommand() *cobra.Command {
 	f.addName(cmd.Flags())
 	cmd.Flags().StringVar(&wish.Programs, "bin-dir", "", "folder with the four binaries; nothing is built then")
 	cmd.Flags().StringVar(&wish.Settings.GPUs, "gpus", "emulated:2x24GiB", `GPUs of each node: "nvml", or "emulated:<n>x<m>GiB"`)
-	cmd.Flags().StringVar(&wish.Settings.Policy, "policy", "harmless", "how the coordinator shares a node's CPU among its jobs")
+	cmd.Flags().StringVar(&wish.Settings.Policy, "policy", string(policy.Default), "how the coordinator shares a node's CPU among its jobs")
 	cmd.Flags().StringVar(&wish.Settings.Objective, "objective", "", "what policy harmless spends slack on: finish, balanced, growth, or a number from 0 to 1 (default: the coordinator's)")
-	cmd.Flags().DurationVar(&wish.Settings.Interval, "interval", 5*time.Second, "how often the coordinator decides at least")
+	cmd.Flags().DurationVar(&wish.Settings.Interval, "interval", policy.DefaultInterval, "how often the coordinator decides at least")
 	cmd.Flags().DurationVar(&wish.Patience, "wait", 5*time.Minute, "how long to wait until everything is ready")
 	return cmd
 }
