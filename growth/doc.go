@@ -1,32 +1,54 @@
-// Package growth is the vocabulary of Trellis: the quantities, names and categories that every decision speaks in.
+// Package growth defines the quantities, names and categories that every decision uses.
 //
-// The module around it is the model. Its packages decide; they never act. None of them does I/O, reads a clock,
-// starts a goroutine, logs, or keeps package-level state: time comes in as an argument, reasons go out as values.
-// That is what lets the same code run beside a real Kubernetes, in a unit test, and in virtual time. purity_test.go
-// checks the imports. The client of the bus is in the module daemon.
+// The module around it is the model of Trellis. Its packages decide and never act: none does I/O, reads a clock, logs,
+// or keeps mutable package-level state. Time is an argument and a reason is a result. The same code therefore runs on
+// a Kubernetes node, in a unit test and in virtual time. purity_test.go enforces this.
 //
-// # Flow
+// # Data flow on one node
 //
-// A job reports its evaluation function E (a loss, an accuracy) as it trains. From that and from what it used:
+// The coordinator turns sockets, logs, cgroups and informers into events. Package node is a state machine that maps
+// an event and the current time to effects, and calls the other packages on the way:
 //
-//	P = improvement of E per second               growth/efficiency, FlowCon eq. 4.1
-//	G = P / cores in use                          growth/efficiency, FlowCon eq. 4.2
-//	g = G / the job's own decaying peak of G      scale-free, 0..1
+//	pods, progress reports, CPU usage, kubelet's answers, advice, ticks
+//	   │
+//	   ▼
+//	node.Step(now, event)
+//	   │
+//	   ├─► efficiency     growth and category of each job, from its metric and its CPU usage
+//	   ├─► remaining      work to the end and work to the target, from totals, curves and similar jobs
+//	   │      │
+//	   │      ▼
+//	   ├─► flowcon        CPU shares by growth          ┐  package policy names
+//	   ├─► fairfinish     CPU shares by remaining work  ┘  the policies
+//	   │      │
+//	   │      ▼ shares
+//	   ├─► resize         CPU requests that are worth a resize, and retries after a refusal
+//	   ├─► duty           the fraction of time in which each job may use its GPU
+//	   ├─► trial          an advised batch size: keep it or roll it back
+//	   │
+//	   ▼
+//	effects: resizes, job configuration, samples on the bus, Kubernetes events, the next wake-up
 //
-// g sorts jobs into categories (Progressing, Watching, Converged). Shares of the node come from categories and g
-// (growth/flowcon), or from what each job still needs (growth/remaining) inside the slack that fair sharing leaves
-// (growth/fairfinish). Of the CPU requests that they come to, growth/resize says which are worth asking kubelet for, and
-// what to do where it says no. GPU time follows the shares (growth/duty), and they bound the data-loader workers that the
-// tuner gives each job (growth/loader); a batch size that is advised is tried, and kept or taken back (growth/trial). The
-// extender places the next job where the sum of growth suffers least (growth/placement, by growth/interference's
-// slowdowns), and makes room where growth is lost least (growth/preempt).
+// Four packages decide outside a node. The tuner assigns data-loader workers with loader. The extender places a pod
+// with placement, which uses the slowdowns of interference, and chooses victims with preempt. Package gpushare
+// defines the annotations of a pod; gpushare/aliyun is the compatibility layer for Aliyun gpushare.
 //
-// What one binary writes and the others read travels as records on the bus (growth/bus), what a job and its
-// coordinator say to one another as lines on a socket (growth/wire), and what a user may ask for as annotations
-// on a pod (growth/gpushare; gpushare/aliyun for pods and tools of the project of that name).
+// Binaries exchange records over the bus (package bus). A job and its coordinator exchange lines on a socket (package
+// wire); package shim embeds the Python side of that protocol.
+//
+// # Growth
+//
+// A job reports its evaluation function E, a loss or an accuracy, while it trains. Growth follows from E and from the
+// CPU that the job used:
+//
+//	P = improvement of E per second                    metric/s         FlowCon eq. 4.1
+//	G = P / cores in use                               metric/core-s    FlowCon eq. 4.2
+//	g = G / the job's own decaying peak of G           0..1, scale-free
+//
+// Categories (Progressing, Watching, Converged) follow from g.
 //
 // # Units
 //
-// Quantities bear their unit in their type (MiB, MilliCPU, Seconds, PerSecond) or are dimensionless by definition
-// (Share and Growth in 0..1). A bare float64 does not cross a package boundary.
+// The type of a quantity states its unit (MiB, MilliCPU, Seconds, PerSecond, CoreSeconds) or makes it dimensionless
+// (Share and Growth, both 0..1). No exported function takes or returns a bare float64 for a quantity with a unit.
 package growth

@@ -13,36 +13,36 @@ import (
 	"testing/fstest"
 )
 
-// module is what this module's own packages start with; they may import one another.
+// module is the import path prefix of this module's packages. They may import one another.
 const module = "github.com/trellis-gpu/trellis/growth"
 
-// impure lists the standard library's packages through which a decision could see or touch the world.
+// impure lists the standard library packages that give access to state outside the process or to randomness.
 var impure = []string{
 	"os", "net", "log", "syscall", "runtime", "plugin", "unsafe", "database/sql", "io/ioutil", "math/rand", "crypto/rand",
 }
 
-// TestModelIsPure parses the imports of every file in this module, in this process: a subprocess's reads would be
-// invisible to the test cache, and a leak would pass as "ok (cached)".
-func TestModelIsPure(t *testing.T) {
+// TestImports_ArePure parses the imports of every file in this module. It does so in this process because the test
+// cache does not see what a subprocess reads: a new import would pass as "ok (cached)".
+func TestImports_ArePure(t *testing.T) {
 	for _, leak := range leaks(t, os.DirFS(".")) {
 		t.Error(leak)
 	}
 }
 
-// TestFenceHolds plants one leak of each kind and expects the fence to name it.
-func TestFenceHolds(t *testing.T) {
+// TestLeaks_FindsEveryKindOfImpureImport checks the check itself: one file with an impure import of each kind.
+func TestLeaks_FindsEveryKindOfImpureImport(t *testing.T) {
 	for name, src := range map[string]string{
-		"third party":     `import _ "go.uber.org/zap"`,
-		"file system":     `import _ "os"`,
-		"below a package": `import _ "net/http"`,
-		"a logger":        `import _ "log/slog"`,
-		"another module":  `import _ "github.com/trellis-gpu/trellis/daemon/etcdbus"`,
-		"dice":            `import _ "math/rand/v2"`,
+		"third party":    `import _ "go.uber.org/zap"`,
+		"file system":    `import _ "os"`,
+		"a subpackage":   `import _ "net/http"`,
+		"a logger":       `import _ "log/slog"`,
+		"another module": `import _ "github.com/trellis-gpu/trellis/daemon/etcdbus"`,
+		"randomness":     `import _ "math/rand/v2"`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			tree := fstest.MapFS{"flowcon/planted.go": {Data: []byte("package flowcon\n" + src)}}
 			if len(leaks(t, tree)) != 1 {
-				t.Errorf("the fence let through %s", src)
+				t.Errorf("%s was not reported", src)
 			}
 		})
 	}
@@ -51,12 +51,12 @@ func TestFenceHolds(t *testing.T) {
 		"flowcon/fine_test.go": {Data: []byte("package flowcon\nimport _ \"os\"")},
 	}
 	if got := leaks(t, legitimate); len(got) != 0 {
-		t.Errorf("the fence refused what is fine: %v", got)
+		t.Errorf("pure imports were reported: %v", got)
 	}
 }
 
-// TestRequiresOnlyTheTestLibrary reads go.mod: what growth requires, every binary and every reader gets too.
-func TestRequiresOnlyTheTestLibrary(t *testing.T) {
+// TestGoMod_RequiresOnlyTheTestLibrary reads go.mod. Every dependency of growth is a dependency of every binary.
+func TestGoMod_RequiresOnlyTheTestLibrary(t *testing.T) {
 	mod, err := os.ReadFile("go.mod")
 	if err != nil {
 		t.Fatal(err)

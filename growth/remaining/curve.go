@@ -7,32 +7,35 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Point is the mean of some reports of a metric.
+// Point is the mean of several reports of a metric.
 type Point struct {
-	// Step is how many steps the job had made by then, since it, or the curve, began.
+	// Step is the number of steps since the job or the curve started.
 	Step  float64 `json:"step"`
 	Value float64 `json:"value"`
-	// Reports are how many it is the mean of.
+	// Reports is the number of reports in the mean.
 	Reports int `json:"reports"`
 }
 
-// Curve is a metric against the steps that were made. Steps, and not what they cost: that is known of an interval, in which a
-// job that has a core for itself makes hundreds, and the best of a curve may be over in one. Its zero value is empty; as
-// JSON it survives a restart.
+// Curve is a metric over the steps of a job. The x-axis is steps and not work: work is known per interval, and a job
+// with a core of its own makes hundreds of steps in one, which can span the steepest part of the curve.
+//
+// The zero value is an empty curve. A Curve survives a restart as JSON.
 type Curve struct {
 	Points []Point `json:"points,omitempty"`
-	// First is the first report, which Points hold only in a mean; nil in a curve kept by an older coordinator.
+	// First is the first report, which Points contain only as part of a mean. It is nil in a curve from an older
+	// coordinator.
 	First *float64 `json:"first,omitempty"`
 }
 
 const (
-	// most points are kept, however long a job runs.
+	// maxPoints bounds the size of a curve.
 	maxPoints = 64
-	// finer is how much finer the beginning is kept: points at the end lie 1+2·finer times as far apart.
+	// headDensity controls how much finer the beginning of a curve is: points at its end are 1+2·headDensity times as
+	// far apart.
 	headDensity = 4
 )
 
-// Add takes in a report. One that is not finite, or whose step goes backwards, says nothing and is left out.
+// Add adds a report. It ignores a report that is not finite or whose step goes backwards.
 func (c *Curve) Add(step, value float64) {
 	if !(step >= 0) || math.IsInf(step, 0) || math.IsNaN(value) || math.IsInf(value, 0) {
 		return
@@ -44,70 +47,95 @@ func (c *Curve) Add(step, value float64) {
 	if last < 0 {
 		c.First = &value
 	}
-	if c.Points = append(c.Points, Point{step, value, 1}); len(c.Points) > maxPoints {
+	c.Points = append(c.Points, Point{Step: step, Value: value, Reports: 1})
+	if len(c.Points) > maxPoints {
 		c.compact()
 	}
 }
 
-// thin merges the two neighbours that lie closest for where they lie: most of a metric's way is near the beginning.
+// compact merges the two neighbours that are closest relative to their position. A metric improves most near the
+// beginning, so points may be closer together there.
 func (c *Curve) compact() {
-	closest, least := 0, math.Inf(1)
+	closest := 0
+	least := math.Inf(1)
 	for i := range len(c.Points) - 1 {
 		a, b := c.Points[i].Step, c.Points[i+1].Step
-		if d := (b - a) / (a + b + c.lastStep()/headDensity); d < least {
-			closest, least = i, d
+		distance := (b - a) / (a + b + c.lastStep()/headDensity)
+		if distance < least {
+			closest = i
+			least = distance
 		}
 	}
 	c.Points[closest] = merge(c.Points[closest], c.Points[closest+1])
 	c.Points = slices.Delete(c.Points, closest+1, closest+2)
 }
 
-// Reset forgets the curve: the job has begun anew.
+// Reset empties the curve because the job starts from the beginning.
 func (c *Curve) Reset() { *c = Curve{} }
 
+// merge returns the mean of two points, weighted by their reports.
 func merge(a, b Point) Point {
 	n := float64(a.Reports + b.Reports)
 	wa, wb := float64(a.Reports)/n, float64(b.Reports)/n
-	return Point{Step: wa*a.Step + wb*b.Step, Value: wa*a.Value + wb*b.Value, Reports: a.Reports + b.Reports}
+	return Point{
+		Step:    wa*a.Step + wb*b.Step,
+		Value:   wa*a.Value + wb*b.Value,
+		Reports: a.Reports + b.Reports,
+	}
 }
 
-// Progress is how far a job is: steps that it has made, steps that it will make, 0 where that is not known, what a step
-// costs, and what is to be done before the first one.
+// Progress is the position of a job in its run.
 type Progress struct {
-	Done, Total           float64
+	// Done is the number of completed steps, Total the number of all steps; 0 if unknown.
+	Done, Total float64
+	// StepCost is the work of one step, StartupCost the work that remains before the first one.
 	StepCost, StartupCost growth.CoreSeconds
 }
 
-// WorkToTarget is the work until the metric has made 95 % of the way that it will have made at the job's end, or ever, where that
-// is not known.
+// WorkToTarget estimates the work until the metric has made 95 % of its improvement until the job's end, or of its
+// total improvement if the end is unknown.
 func (c *Curve) WorkToTarget(direction growth.Direction, p Progress) Estimate {
-	return c.estimate(direction, p, [3]float64{0.95, 0.95, 0.95}, targetTolerance*tolerance)
+	return c.estimate(direction, p, fractions{low: 0.95, likely: 0.95, high: 0.95}, targetTolerance*tolerance)
 }
 
-// RemainingWork is the work to the end of a job that has declared no total.
+// RemainingWork estimates the work to the end of a job that has not declared a total.
 func (c *Curve) RemainingWork(direction growth.Direction, p Progress) Estimate {
 	p.Total = 0
-	return c.estimate(direction, p, [3]float64{0.97, 0.99, 0.999}, tolerance)
+	return c.estimate(direction, p, fractions{low: 0.97, likely: 0.99, high: 0.999}, tolerance)
 }
 
-// estimate is the work to three parts of the way, at least, likely and at most, by the curves that fit within a spread.
-func (c *Curve) estimate(direction growth.Direction, p Progress, parts [3]float64, spread float64) Estimate {
+// fractions are the fractions of the improvement that define the three values of an estimate.
+type fractions struct {
+	low, likely, high float64
+}
+
+// estimate estimates the work until the metric has made the given fractions of its improvement. It uses all fits whose
+// error is within tolerance of the best fit's.
+func (c *Curve) estimate(direction growth.Direction, p Progress, at fractions, tolerance float64) Estimate {
 	if !(p.StepCost > 0) {
 		return Estimate{}
 	}
-	low, high, odds, logs := math.Inf(1), 0.0, 0.0, 0.0
-	for _, f := range c.fit(direction, spread) {
-		low = min(low, f.stepsTo(parts[0], p.Total))
-		high = max(high, f.stepsTo(parts[2], p.Total))
-		odds += f.likelihood
-		logs += f.likelihood * math.Log(f.stepsTo(parts[1], p.Total))
+	low := math.Inf(1)
+	high := 0.0
+	sumLikelihood, sumLog := 0.0, 0.0
+	for _, f := range c.fit(direction, tolerance) {
+		low = min(low, f.stepsTo(at.low, p.Total))
+		high = max(high, f.stepsTo(at.high, p.Total))
+		sumLikelihood += f.likelihood
+		sumLog += f.likelihood * math.Log(f.stepsTo(at.likely, p.Total))
 	}
-	if odds == 0 {
+	if sumLikelihood == 0 {
 		return Estimate{}
 	}
-	likely := min(max(low, math.Exp(logs/odds)), high) // which rounding may leave
-	from := func(x float64) growth.CoreSeconds {
-		return p.StartupCost + growth.CoreSeconds(max(0, x-p.Done))*p.StepCost
+	likely := math.Exp(sumLog / sumLikelihood)
+	likely = min(max(low, likely), high) // rounding may move it out of the interval
+	work := func(steps float64) growth.CoreSeconds {
+		return p.StartupCost + growth.CoreSeconds(max(0, steps-p.Done))*p.StepCost
 	}
-	return Estimate{Low: from(low), Likely: from(likely), High: from(high), Known: true}
+	return Estimate{
+		Low:    work(low),
+		Likely: work(likely),
+		High:   work(high),
+		Known:  true,
+	}
 }

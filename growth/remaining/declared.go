@@ -2,19 +2,28 @@ package remaining
 
 import "github.com/trellis-gpu/trellis/growth"
 
-// FromDeclared is what is left of a total that somebody declared, and that may be wrong by a part of the truth: 0.3 for
-// ±30 %. Low and High bound the middle half of what is possible. A job that goes on beyond its total needs most likely
-// half of what it can still need; one that goes beyond all that is possible is not known any more.
-func FromDeclared(total, done growth.CoreSeconds, wrong float64) Estimate {
-	part := growth.CoreSeconds(wrong)
-	least, most := total/(1+part/2), total/(1-part/2)
+// FromDeclared estimates the remaining work of a job with a declared total. relativeError bounds the error of the
+// declaration: 0.3 means ±30 % of the true total.
+//
+// Low and High span the middle half of the possible range. A job that exceeds its declared total most likely needs half
+// of the work that is still possible. A job that exceeds the largest possible total is unknown.
+func FromDeclared(total, done growth.CoreSeconds, relativeError float64) Estimate {
+	e := growth.CoreSeconds(relativeError)
+	low := total / (1 + e/2)
 	likely := total
-	if possible := total / (1 - part); likely <= done {
-		likely = (done + possible) / 2
-		most = possible
-		if done >= possible {
+	high := total / (1 - e/2)
+	if likely <= done {
+		largest := total / (1 - e)
+		if done >= largest {
 			return Estimate{}
 		}
+		likely = (done + largest) / 2
+		high = largest
 	}
-	return Estimate{Low: max(least-done, 0), Likely: likely - done, High: max(most-done, likely-done), Known: true}
+	return Estimate{
+		Low:    max(low-done, 0),
+		Likely: likely - done,
+		High:   max(high-done, likely-done),
+		Known:  true,
+	}
 }

@@ -1,48 +1,60 @@
-// Package remaining predicts how much work a training job still needs, in core-seconds: to its end (left), and to the
-// point where its metric has made 95 % of its way (need). It is what growth/fairfinish decides on.
+// Package remaining predicts how much work a training job still has to do, in core-seconds. It makes two predictions:
 //
-// # From a declared total
+//   - the remaining work: to the end of the job
+//   - the work to target: until the metric has made 95 % of its total improvement
 //
-// Where a job says how many steps it will make, left is those steps times what a step has cost. Declared is for a total
-// that may be wrong.
+// Package fairfinish divides a node's CPU by them.
 //
-// # From jobs like it
+// # Remaining work
 //
-// What no fit of a beginning foresees, such as that a plateau ends, other runs of the same program tell. Like picks the
-// curves close to a job's own that go to its end, or else the closest that goes further; NeedAmong is what is left of the steps
-// after which those had made 95 % of their way to the job's end, in the mean. Which jobs are offered is for the caller to say;
-// one that is not alike after all is dropped once its curve is a tenth of its way off.
+// Where a job declares its total number of steps, the remaining work is the remaining steps times the measured cost of
+// a step. FromDeclared handles a declared total that may be wrong.
 //
-// A Whole tells even of a job that has not made a step yet, and whose size would else not be known while it begins, how many
-// steps it will make, what it takes to the first one, and what each will cost. Its interval reaches down to half of that: by
-// then, at the latest, such a job gets what fair sharing gives it, and can show what its own steps cost.
+// Before its first step a job has no measured cost. Profile.Predict then uses the Profile of another run of the same
+// program: the number of steps, the startup cost and the cost of a step. The lower end of the interval is 75 % of the
+// prediction. From that point on at the latest, the job receives at least its fair share and reveals its own cost.
 //
-// # From the curve
+// Where no total is known, Curve.RemainingWork extrapolates the metric: the job ends when the metric has made 99 % of
+// its improvement. The user may stop it at any time, so the interval spans 97 % to 99.9 %.
 //
-// A Curve collects the metric E against the steps x that were made, every report of it, and fits E(x) = c + a·s(x/τ), with
-// two shapes:
+// # Work to target, from similar jobs
 //
-//	s(u) = exp(−u)        what is missing falls by the same part with each step
-//	s(u) = 1/(1+u)        a power law: it falls ever more slowly
+// The beginning of a curve does not show that a plateau will end. Other runs of the same program do. Curve.Similar
+// selects the curves that are close to the job's own and reach the job's end. If there is none, it selects the closest
+// curve that is longer. Curve.WorkToTargetAmong averages the steps at which these curves reached the target. The caller
+// chooses which runs to offer. A curve stops being similar once its mean distance exceeds 10 % of its total
+// improvement.
 //
-// For each τ of a grid, c and a are a linear regression, done twice: the second time points that lie far off count
-// little, so that a few wild reports decide nothing. The likely result is the geometric mean over all τ and both shapes,
-// by their likelihood: early on, a curve that levels off soon and one that never does look the same. All whose squared error
-// is not significantly greater (a profile likelihood) span the interval; TestCoverage measures how often it holds the truth. A curve whose fit is not
-// significantly better than no change at all, or that goes the wrong way, is not known.
+// # Work to target, from the job's own curve
 //
-// need follows from τ and shape alone: the x at which s has made 95 % of the way that it will have made at the end of the
-// job, or ever, where the end is not known; times what a step costs. Its interval is eight times as generous: a job that is
-// taken for good too soon waits behind all others, with little missing. left, where no total was declared, is the work to
-// 99 % of the way: nobody can know when a user will stop, so its interval reaches from 97 to 99.9 %.
+// A Curve collects the metric E over the steps x. The model is E(x) = c + a·s(x/τ), with two shapes:
 //
-// Before a curve says anything, its own or another's, a job whose end is known is Presumed to need two fifths of its whole work.
+//	s(u) = exp(−u)     exponential: each step removes a constant fraction of the distance to the final value
+//	s(u) = 1/(1+u)     power law: the fraction shrinks with every step
 //
-// How good that is: half-way to 95 %, with noise of 5 % of the whole way and a wild report in fifty, the interval holds
-// the truth in all of 100 synthetic curves; the likely value is 17 % off for a power law, and more than twice too much for
-// an exponential, whose levelling off can not be seen yet. TestCoverage prints the figures. What it is worth on the losses
-// of real jobs, whose learning rate falls in steps, make sim tells ("recorded losses").
+//	x    steps since the start          c    final value of the metric, in its unit
+//	τ    scale, in steps                a    amplitude, in the metric's unit
+//	u    x/τ, dimensionless             s    fraction of the improvement that is missing, 0..1
 //
-// A learning rate that drops late, and lets the metric fall once more, is not foreseen, only doubted. A warm restart or a
-// container's begins a new curve.
+// For each τ of a grid, c and a follow from a weighted linear regression. A second pass reduces the weight of outliers
+// (Huber). The likely value is the geometric mean over all shapes and scales, weighted by likelihood: early in
+// training, a curve that levels off soon looks like one that never does. The interval spans all fits whose squared
+// error is not significantly larger than the best one's (profile likelihood). A curve is unknown if its best fit is not
+// significantly better than a constant, or if it moves in the wrong direction.
+//
+// The target depends on τ and the shape alone: it is the x at which s has made 95 % of its improvement until the job's
+// end, or of its total improvement if the end is unknown. The tolerance of this interval is eight times as large. A job
+// that is wrongly taken to have reached its target waits behind all others with little work left.
+//
+// A job whose curve says nothing yet gets TypicalWorkToTarget, 40 % of its whole work.
+//
+// # Accuracy
+//
+// TestCurve_WorkToTargetCoverage prints the figures: halfway to the target, with noise of 5 % of the total improvement
+// and 2 % outliers, the interval contains the true value for all of 100 synthetic curves. The likely value is off by 17
+// % for a power law, and too large by a factor above 2 for an exponential, which does not level off visibly at that
+// point. "make sim" measures the accuracy on recorded losses of real jobs.
+//
+// A late drop of the learning rate improves the metric again. No fit predicts this; only the wide interval allows for
+// it. A warm restart, or a restart of the container, starts a new curve.
 package remaining

@@ -2,8 +2,8 @@ package remaining
 
 import "github.com/trellis-gpu/trellis/growth"
 
-// Estimate is a prediction of work, 0 ≤ Low ≤ Likely ≤ High, in core-seconds. The zero value says that nothing is
-// known; zero work that is Known says that it is done.
+// Estimate is a prediction of work in core-seconds, 0 ≤ Low ≤ Likely ≤ High. The zero value is an unknown amount of
+// work. Known work of zero means that nothing is left to do.
 type Estimate struct {
 	Low    growth.CoreSeconds `json:"low"`
 	Likely growth.CoreSeconds `json:"likely"`
@@ -11,7 +11,12 @@ type Estimate struct {
 	Known  bool               `json:"known"`
 }
 
-// Exact is work known without error.
+// Exact returns an estimate without error.
 func Exact(work growth.CoreSeconds) Estimate {
-	return Estimate{Low: work, Likely: work, High: work, Known: true}
+	return Estimate{
+		Low:    work,
+		Likely: work,
+		High:   work,
+		Known:  true,
+	}
 }

@@ -7,31 +7,34 @@ import (
 )
 
 const (
-	// fewest points that are fitted.
+	// minPoints is the smallest number of points that are fitted.
 	minPoints = 6
-	// spread is how much greater the squared error may be, in units of the noise. χ² would have it 1.6 for 80 %; but two
-	// shapes are tried, wild points count less, and the tests ask for what the interval really holds.
+	// tolerance is the excess squared error of an accepted fit, in units of the noise variance. The χ² distribution
+	// gives 1.6 for 80 % coverage. The value is larger because two shapes are fitted and outliers have less weight; the
+	// tests measure the actual coverage.
 	tolerance = 5
-	// doubt is how many times spread is allowed where it is asked when a metric is good, since to be wrong is dear there: a
-	// learning rate falls, reports go wrong together, and a curve that looks flat for a while need not be flat. 5 does as
-	// well as 8 on recorded losses (benchmarks/internal/sim), 2 and 16 do not.
+	// targetTolerance multiplies tolerance for the work to target, where an error is expensive: learning rates fall,
+	// errors of neighbouring reports correlate, and a curve that is flat for a while may improve again. On recorded
+	// losses 5 is as good as 8; 2 and 16 are worse.
 	targetTolerance = 8
-	// significant is how many times its own noise a curve must explain, per parameter.
+	// significant is the variance that each parameter of a fit must explain, in units of the noise variance.
 	significant = 6
-	// scales are tried between a thirtieth and ten times of the steps that were seen.
-	scales, shortestScale, longestScale = 60, 1.0 / 30, 10.0
+	// scales is the number of values of τ. They span shortestScale to longestScale times the observed steps.
+	scales        = 60
+	shortestScale = 1.0 / 30
+	longestScale  = 10.0
 )
 
-// fit is one shape and scale of a curve.
+// fit is a curve c + a·s(x/τ) with a given shape and scale.
 type fit struct {
-	powerLaw   bool    // 1/(1+u), else exp(−u)
+	powerLaw   bool    // s(u) is 1/(1+u), else exp(−u)
 	scale      float64 // τ, in steps
-	error      float64 // the weighted sum of squares
-	amplitude  float64 // a: what is missing at the beginning
-	likelihood float64 // how likely it is, over the best
+	error      float64 // weighted sum of squared residuals
+	amplitude  float64 // a
+	likelihood float64 // relative to the best fit
 }
 
-// left is s: the part of the way that is missing after so many steps.
+// missing returns s(steps/τ), the fraction of the improvement that is missing after some steps.
 func (f fit) missing(steps float64) float64 {
 	if f.powerLaw {
 		return 1 / (1 + steps/f.scale)
@@ -39,97 +42,111 @@ func (f fit) missing(steps float64) float64 {
 	return math.Exp(-steps / f.scale)
 }
 
-// reaches is the number of steps after which a part of the way is made; of the way to total, if that is not 0.
-func (f fit) stepsTo(part, total float64) float64 {
+// stepsTo returns the number of steps after which a fraction of the improvement is made. The improvement is the one
+// within total steps, or the whole one if total is 0.
+func (f fit) stepsTo(fraction, total float64) float64 {
 	if total > 0 {
-		part *= 1 - f.missing(total)
+		fraction *= 1 - f.missing(total)
 	}
 	if f.powerLaw {
-		return f.scale * (1/(1-part) - 1)
+		return f.scale * (1/(1-fraction) - 1)
 	}
-	return -f.scale * math.Log(1-part)
+	return -f.scale * math.Log(1-fraction)
 }
 
-// fit returns the curves whose error is greater than the best one's by no more than so much, in units of the noise; none if
-// nothing can be said.
-func (c *Curve) fit(direction growth.Direction, spread float64) (all []fit) {
+// fit returns all fits whose error exceeds the best fit's by at most tolerance, in units of the noise variance. It
+// returns none if the curve is not significantly better than a constant or moves in the wrong direction.
+func (c *Curve) fit(direction growth.Direction, tolerance float64) (accepted []fit) {
 	n := len(c.Points)
 	if n < minPoints {
 		return nil
 	}
-	weights, left := make([]float64, n), make([]float64, n)
+	weights, missing := make([]float64, n), make([]float64, n)
 	for i, p := range c.Points {
 		weights[i] = float64(p.Reports)
 	}
-	c.downweight(c.scan(weights, left)[0], weights)
-	tried := c.scan(weights, left)
-	best := tried[0]
-	flat := c.regress(fit{scale: math.Inf(1)}, weights, left) // s = 1 everywhere: the mean alone
+	c.downweight(c.scan(weights, missing)[0], weights)
+	fits := c.scan(weights, missing)
+	best := fits[0]
+	constant := c.regress(fit{scale: math.Inf(1)}, weights, missing) // s = 1 everywhere
 	noise := best.error / float64(n-3)
-	if best.amplitude*float64(direction) <= 0 || flat.error-best.error <= 3*significant*noise {
+	if best.amplitude*float64(direction) <= 0 || constant.error-best.error <= 3*significant*noise {
 		return nil
 	}
-	for _, f := range tried {
-		if f.error <= best.error+spread*noise && f.amplitude*best.amplitude > 0 {
+	for _, f := range fits {
+		if f.error <= best.error+tolerance*noise && f.amplitude*best.amplitude > 0 {
 			f.likelihood = math.Exp((best.error - f.error) / max(2*noise, math.SmallestNonzeroFloat64))
-			all = append(all, f)
+			accepted = append(accepted, f)
 		}
 	}
-	return all
+	return accepted
 }
 
-// scan tries every scale and shape; the best is the first.
-func (c *Curve) scan(weights, left []float64) []fit {
+// scan fits every scale and shape and returns the fits, the best one first.
+func (c *Curve) scan(weights, missing []float64) []fit {
 	span := c.Points[len(c.Points)-1].Step
-	var tried []fit
+	var fits []fit
 	for i := range scales {
 		scale := span * shortestScale * math.Pow(longestScale/shortestScale, float64(i)/(scales-1))
-		for _, power := range []bool{false, true} {
-			f := c.regress(fit{powerLaw: power, scale: scale}, weights, left)
-			if tried = append(tried, f); f.error < tried[0].error {
-				tried[0], tried[len(tried)-1] = f, tried[0]
+		for _, powerLaw := range []bool{false, true} {
+			f := c.regress(fit{powerLaw: powerLaw, scale: scale}, weights, missing)
+			fits = append(fits, f)
+			if f.error < fits[0].error {
+				last := len(fits) - 1
+				fits[0], fits[last] = fits[last], fits[0]
 			}
 		}
 	}
-	return tried
+	return fits
 }
 
-// regress finds c and a for a shape and scale by weighted least squares. To find what is left at each point is most of what
-// that costs: it is noted in left, which is as long as there are points.
-func (c *Curve) regress(f fit, weights, left []float64) fit {
-	var w, s, e, ss, se, ee float64
+// regress finds c and a for a shape and scale by weighted least squares. missing is scratch space of one value per
+// point: computing s dominates the cost, so regress computes it once.
+func (c *Curve) regress(f fit, weights, missing []float64) fit {
+	var sumW, sumS, sumE float64
 	for i, p := range c.Points {
-		left[i] = f.missing(p.Step)
-		w, s, e = w+weights[i], s+weights[i]*left[i], e+weights[i]*p.Value
+		w := weights[i]
+		missing[i] = f.missing(p.Step)
+		sumW += w
+		sumS += w * missing[i]
+		sumE += w * p.Value
 	}
+	var ss, se, ee float64
 	for i, p := range c.Points {
-		x, y := left[i]-s/w, p.Value-e/w
-		ss, se, ee = ss+weights[i]*x*x, se+weights[i]*x*y, ee+weights[i]*y*y
+		w := weights[i]
+		s, e := missing[i]-sumS/sumW, p.Value-sumE/sumW
+		ss += w * s * s
+		se += w * s * e
+		ee += w * e * e
 	}
 	f.error = ee
-	if ss > 1e-12*w {
+	if ss > 1e-12*sumW {
 		f.amplitude = se / ss
 		f.error = max(0, ee-se*se/ss)
 	}
 	return f
 }
 
-// distrust lowers the weights of points that lie far from a fit, as Huber does.
+// downweight reduces the weights of outliers, points that are far from a fit, with Huber's function.
 func (c *Curve) downweight(f fit, weights []float64) {
-	var w, s, e float64
+	var sumW, sumS, sumE float64
 	for i, p := range c.Points {
-		w, s, e = w+weights[i], s+weights[i]*f.missing(p.Step), e+weights[i]*p.Value
+		w := weights[i]
+		sumW += w
+		sumS += w * f.missing(p.Step)
+		sumE += w * p.Value
 	}
-	off := make([]float64, len(c.Points))
+	residuals := make([]float64, len(c.Points))
 	sum := 0.0
 	for i, p := range c.Points {
-		off[i] = math.Abs(p.Value - e/w - f.amplitude*(f.missing(p.Step)-s/w))
-		sum += off[i]
+		residuals[i] = math.Abs(p.Value - sumE/sumW - f.amplitude*(f.missing(p.Step)-sumS/sumW))
+		sum += residuals[i]
 	}
-	usual := 1.5 * 1.25 * sum / float64(len(off)) // 1.5 standard deviations, of which 1.25 mean deviations are one
-	for i := range off {
-		if off[i] > usual {
-			weights[i] *= usual / off[i]
+	// The limit is 1.5 standard deviations; a standard deviation is 1.25 mean absolute deviations.
+	limit := 1.5 * 1.25 * sum / float64(len(residuals))
+	for i, r := range residuals {
+		if r > limit {
+			weights[i] *= limit / r
 		}
 	}
 }

@@ -7,33 +7,40 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Profile is all of a job, from its start: what another of the same program is foretold by as long as that one has not shown
-// what its own steps cost.
+// Profile describes a whole run of a job. It predicts other runs of the same program that have not yet measured the
+// cost of their own steps.
 type Profile struct {
-	// Numbers are those of its command line, in their order, and what else tells its runs apart.
+	// Numbers are the numbers on the command line, in order, and other arguments that differ between runs.
 	Numbers []string `json:"numbers,omitempty"`
-	// Total is how many steps it makes, Start what it takes before the first of them, and PerStep what each takes.
-	Total       float64            `json:"total,omitempty"`
+	// Total is the number of steps of the run; 0 if unknown.
+	Total float64 `json:"total,omitempty"`
+	// StartupCost is the work before the first step.
 	StartupCost growth.CoreSeconds `json:"start,omitempty"`
-	StepCost    growth.CoreSeconds `json:"perStep,omitempty"`
+	// StepCost is the work of one step.
+	StepCost growth.CoreSeconds `json:"perStep,omitempty"`
 }
 
 const (
-	// atWorst is the part of what it is foretold that a job takes at least. From there on it may end any time, and is served as
-	// fair sharing would before others are: at a half, good jobs with seconds to go waited for one that was not a third through.
+	// minFraction is the smallest fraction of the predicted work that a job may take. From that point on the job counts
+	// as possibly finished and is served at least its fair share. With a fraction of 0.5, jobs that had reached their
+	// target and were seconds from their end waited for jobs in their first third.
 	minFraction = 0.75
-	// mostSteps are more than a job makes in its life.
+	// maxSteps is an upper bound on the steps of any job.
 	maxSteps = 1e12
 )
 
-// Predict completes the progress of a job of the same program, which has so far told at most its steps, and says what is left
-// to it, after it has used some work. A total that it has not told is the other's where all of their numbers are the
-// same, else the number that stands where that one's total stands. What is left is not known where there is none.
+// Predict estimates the remaining work of a job with other command-line numbers that has used some work so far. It
+// returns p with the missing parts filled in from the profile.
+//
+// If the job has not declared its total, the profile provides it. With equal numbers the total is the same. Otherwise
+// it is the number in the position where the profile's numbers contain the profile's total. Without a total the
+// remaining work is unknown.
 func (w Profile) Predict(p Progress, numbers []string, used growth.CoreSeconds) (Progress, Estimate) {
 	if p.Total == 0 {
 		p.Total = w.totalSteps(numbers)
 	}
-	if p.StepCost = w.StepCost; !(p.StepCost > 0) || !(p.Total > 0) {
+	p.StepCost = w.StepCost
+	if !(p.StepCost > 0) || !(p.Total > 0) {
 		return p, Estimate{}
 	}
 	if p.Done == 0 {
@@ -41,11 +48,16 @@ func (w Profile) Predict(p Progress, numbers []string, used growth.CoreSeconds) 
 	}
 	left := p.StartupCost + growth.CoreSeconds(max(0, p.Total-p.Done))*p.StepCost
 	whole := w.StartupCost + growth.CoreSeconds(p.Total)*p.StepCost
-	return p, Estimate{Low: min(left, max(0, minFraction*whole-used)), Likely: left, High: left / minFraction, Known: true}
+	return p, Estimate{
+		Low:    min(left, max(0, minFraction*whole-used)),
+		Likely: left,
+		High:   left / minFraction,
+		Known:  true,
+	}
 }
 
-// total is how many steps a job with other numbers makes; 0 where they do not tell.
-func (w Profile) totalSteps(numbers []string) (totalSteps float64) {
+// totalSteps returns the number of steps of a job with other numbers; 0 if the numbers do not determine it.
+func (w Profile) totalSteps(numbers []string) (total float64) {
 	if slices.Equal(numbers, w.Numbers) {
 		return w.Total
 	}
@@ -53,16 +65,16 @@ func (w Profile) totalSteps(numbers []string) (totalSteps float64) {
 		if w.Total <= 0 || parseSteps(w.Numbers[i]) != w.Total {
 			continue
 		}
-		here := parseSteps(numbers[i])
-		if totalSteps > 0 && here != totalSteps {
-			return 0 // two numbers might be it
+		steps := parseSteps(numbers[i])
+		if total > 0 && steps != total {
+			return 0 // two positions match, with different values
 		}
-		totalSteps = here
+		total = steps
 	}
-	return totalSteps
+	return total
 }
 
-// number is what a word says; 0 for none, and for more than any job makes steps.
+// parseSteps parses a number of steps. It returns 0 for a word that is not a number or exceeds maxSteps.
 func parseSteps(word string) float64 {
 	n, err := strconv.ParseFloat(word, 64)
 	if err != nil || !(n <= maxSteps) {

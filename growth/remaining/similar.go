@@ -7,43 +7,53 @@ import (
 )
 
 const (
-	// alike is how far apart two curves may be where both are known, as a part of the way that the longer one has made, to
-	// be those of jobs alike. Another seed keeps well below, another learning rate does not.
+	// maxDistance is the largest distance between two similar curves, as a fraction of the longer curve's improvement.
+	// Runs that differ only in their random seed stay well below it; runs with different learning rates do not.
 	maxDistance = 0.1
-	// further is how many times as far as a job itself another must have come for its curve to say more; and how much further
-	// than the other's curve goes a job may go for that to be the whole of it still.
+	// minLead is the factor by which another curve must be longer than the job's own to add information. A job may also
+	// exceed a curve by this factor and still count as covered by it.
 	minLead = 1.1
-	// head is the part of a job by which a curve must have begun to tell where its way begins.
+	// latestStart is the fraction of a job by which a curve must have started to show where the metric began.
 	latestStart = 0.05
 )
 
-// Similar returns which of others' curves tell most of what a job that makes total steps still needs, of those that are like its own
-// as far as that goes, and go further: all that go to the job's end, the closest first; where none does, the closest one, whose
-// end is itself only foretold. As long as the job has no report itself, all are as close, and the furthest comes first.
-func (c *Curve) Similar(others []Curve, total float64) (like []int) {
+// Similar returns the indices of the curves that best predict a job with total steps, of which c is the curve so far.
+//
+// Candidates are longer than c and similar to it where both are known. If some reach the job's end, Similar returns all
+// of these, the closest first. Otherwise it returns the closest candidate. Before the job's first report all candidates
+// are equally close, and the longest comes first.
+func (c *Curve) Similar(others []Curve, total float64) (similar []int) {
 	distance := make([]float64, len(others))
 	for i := range others {
-		o := &others[i]
-		if len(o.Points) < minPoints || o.Points[0].Step > latestStart*max(total, o.lastStep()) || o.lastStep() < minLead*c.lastStep() {
+		other := &others[i]
+		if len(other.Points) < minPoints || other.lastStep() < minLead*c.lastStep() {
 			continue
 		}
-		if distance[i] = c.distance(o); distance[i] < maxDistance {
-			like = append(like, i)
+		if other.Points[0].Step > latestStart*max(total, other.lastStep()) {
+			continue
+		}
+		distance[i] = c.distance(other)
+		if distance[i] < maxDistance {
+			similar = append(similar, i)
 		}
 	}
-	slices.SortStableFunc(like, func(i, j int) int {
-		return cmp.Or(cmp.Compare(distance[i], distance[j]), cmp.Compare(others[j].lastStep(), others[i].lastStep()))
+	slices.SortStableFunc(similar, func(i, j int) int {
+		return cmp.Or(
+			cmp.Compare(distance[i], distance[j]),
+			cmp.Compare(others[j].lastStep(), others[i].lastStep()),
+		)
 	})
-	if whole := slices.DeleteFunc(slices.Clone(like), func(i int) bool { return !others[i].covers(total) }); len(whole) > 0 {
-		return whole
+	complete := slices.DeleteFunc(slices.Clone(similar), func(i int) bool { return !others[i].covers(total) })
+	if len(complete) > 0 {
+		return complete
 	}
-	return like[:min(len(like), 1)]
+	return similar[:min(len(similar), 1)]
 }
 
-// goesTo tells whether a curve goes to the end of a job that makes total steps, or almost.
+// covers reports whether the curve reaches the end of a job with total steps, or almost.
 func (c *Curve) covers(total float64) bool { return total > 0 && total <= minLead*c.lastStep() }
 
-// steps is how far a curve goes.
+// lastStep returns the last step of the curve; 0 if it is empty.
 func (c *Curve) lastStep() float64 {
 	if len(c.Points) == 0 {
 		return 0
@@ -51,24 +61,25 @@ func (c *Curve) lastStep() float64 {
 	return c.Points[len(c.Points)-1].Step
 }
 
-// apart is the mean distance of a curve from one that goes further, as a part of the way that that one has made.
+// distance returns the mean distance from a longer curve, as a fraction of the longer curve's improvement.
 func (c *Curve) distance(longer *Curve) float64 {
-	way := math.Abs(longer.finalValue(len(longer.Points)) - longer.firstValue())
+	improvement := math.Abs(longer.finalValue(len(longer.Points)) - longer.firstValue())
 	sum, reports := 0.0, 0.0
 	for _, p := range c.Points {
 		n := float64(p.Reports)
-		sum, reports = sum+n*math.Abs(p.Value-longer.valueAt(p.Step)), reports+n
+		sum += n * math.Abs(p.Value-longer.valueAt(p.Step))
+		reports += n
 	}
 	switch {
 	case reports == 0:
 		return 0
-	case way == 0:
+	case improvement == 0:
 		return math.Inf(1)
 	}
-	return sum / reports / way
+	return sum / reports / improvement
 }
 
-// at is a curve's value at a step, between two points in proportion.
+// valueAt interpolates the metric linearly at a step.
 func (c *Curve) valueAt(step float64) float64 {
 	i, exact := slices.BinarySearchFunc(c.Points, step, func(p Point, step float64) int {
 		switch {

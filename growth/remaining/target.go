@@ -7,105 +7,134 @@ import (
 )
 
 const (
-	// near and final are how many reports make a metric's present and its final value: fewer may be noise.
+	// presentReports is the number of reports that form the present value of a metric, finalReports the number that
+	// form its final value. Smaller numbers would follow the noise.
 	presentReports, finalReports = 5, 10
-	// almost is the part of the way after which a metric is good.
+	// targetFraction is the fraction of the improvement that defines the target.
 	targetFraction = 0.95
-	// slow is the part of its steps that a job is believed to have made at least, by what its metric has come to.
+	// minProgress is a lower bound on a job's position on a similar curve, as a fraction of its completed steps.
 	minProgress = 0.8
-	// later is how many times as many steps as others a job may need.
+	// maxExtraSteps is the factor by which a job may need more steps than similar jobs.
 	maxExtraSteps = 1.1
 )
 
-// WorkToTargetAmong is what a job at progress p still needs by the curves of those of others that are Like it, else by its own; like is
-// which ones these are, and foretold says that they have come to this one's end: else its need is a guess, too.
-func (c *Curve) WorkToTargetAmong(others []Curve, direction growth.Direction, p Progress) (need Estimate, like []int, foretold bool) {
-	if like = c.Similar(others, p.Total); len(like) > 0 {
-		first := others[like[0]]
-		if foretold = first.covers(p.Total); foretold {
-			like = slices.DeleteFunc(like, func(i int) bool { return !others[i].trajectory(p.Total).improves(direction) })
-			need = c.workToTargetLike(others, like, p)
+// WorkToTargetAmong estimates the work to target of a job at progress p from the similar curves among others, or from
+// the job's own curve if there is none.
+//
+// similar are the indices of the curves that the estimate is based on. complete reports that these curves reach the
+// job's end; otherwise the estimate is an extrapolation.
+func (c *Curve) WorkToTargetAmong(others []Curve, direction growth.Direction, p Progress) (work Estimate, similar []int, complete bool) {
+	similar = c.Similar(others, p.Total)
+	if len(similar) > 0 {
+		first := others[similar[0]]
+		complete = first.covers(p.Total)
+		if complete {
+			similar = slices.DeleteFunc(similar, func(i int) bool {
+				return !others[i].trajectory(p.Total).improves(direction)
+			})
+			work = c.workToTargetLike(others, similar, p)
 		} else {
-			need = first.WorkToTarget(direction, p)
+			work = first.WorkToTarget(direction, p)
 		}
-		if need.Known {
-			return need, like, foretold
+		if work.Known {
+			return work, similar, complete
 		}
 	}
 	return c.WorkToTarget(direction, p), nil, false
 }
 
-// needLike is what a job at progress p still needs if it goes on as others' curves have gone to its end: what is left of the
-// steps after which they were good, in the mean. Two that are alike may come to that a seventh of it apart, and how close they
-// are up to there does not tell which one another will follow. By steps, for they come to ends that are a few per cent
-// apart: a job that is as good as another became may be far from its own end, and one that never gets there may have come to it.
-// One that is worse than the others were at its step is given up to a quarter more, and any may need a tenth more of the steps.
-func (c *Curve) workToTargetLike(others []Curve, like []int, p Progress) Estimate {
-	if len(like) == 0 || !(p.StepCost > 0) {
+// workToTargetLike estimates the work to target from the mean number of steps at which similar curves reached it.
+//
+// The mean is used because the closest curve is not a better predictor: similar runs may reach the target at steps that
+// differ by a seventh. The estimate counts steps and not metric values because runs end at values that differ by a few
+// per cent: a job may never reach another run's target value and still be at its own end. A job whose metric is worse
+// than the similar runs' at the same step is moved back by up to a fifth of its steps, and High allows 10 % more steps
+// for any job.
+func (c *Curve) workToTargetLike(others []Curve, similar []int, p Progress) Estimate {
+	if len(similar) == 0 || !(p.StepCost > 0) {
 		return Estimate{}
 	}
-	var good, here float64
-	for _, i := range like {
-		w := others[i].trajectory(p.Total)
-		good, here = good+w.stepAt(targetFraction), here+c.position(w, p)
+	var target, position float64
+	for _, i := range similar {
+		t := others[i].trajectory(p.Total)
+		target += t.stepAt(targetFraction)
+		position += c.position(t, p)
 	}
-	good, here = good/float64(len(like)), here/float64(len(like))
-	need := func(step float64) growth.CoreSeconds {
-		return p.StartupCost + growth.CoreSeconds(max(0, step-here))*p.StepCost
+	target /= float64(len(similar))
+	position /= float64(len(similar))
+	work := func(step float64) growth.CoreSeconds {
+		return p.StartupCost + growth.CoreSeconds(max(0, step-position))*p.StepCost
 	}
-	return Estimate{Low: need(good), Likely: need(good), High: need(max(good, min(maxExtraSteps*good, p.Total))), Known: true}
+	return Estimate{
+		Low:    work(target),
+		Likely: work(target),
+		High:   work(max(target, min(maxExtraSteps*target, p.Total))),
+		Known:  true,
+	}
 }
 
-// reached is the step of another's way that a job is at, by the steps it has made and, as far, by what its metric has come to.
-func (c *Curve) position(w trajectory, p Progress) float64 {
+// position returns the step of another run's trajectory at which the job is: the mean of its own steps and of the step
+// at which the other metric had improved as much.
+func (c *Curve) position(t trajectory, p Progress) float64 {
 	if len(c.Points) == 0 {
 		return p.Done
 	}
-	return min(max((p.Done+w.stepAt(w.fractionDone(c.Points)))/2, minProgress*p.Done), p.Done)
+	byMetric := t.stepAt(t.fractionDone(c.Points))
+	return min(max((p.Done+byMetric)/2, minProgress*p.Done), p.Done)
 }
 
-// way is that of a metric from its first report to the end of a job.
+// trajectory is a metric from its first report to the end of a job.
 type trajectory struct {
-	begin, end float64
-	points     []Point // up to there
-	total      float64
+	begin, end float64 // values of the metric
+	points     []Point // up to the end of the job
+	total      float64 // steps of the job
 }
 
-// way is a curve's, for a job that makes total steps.
+// trajectory returns the trajectory of a job with total steps.
 func (c *Curve) trajectory(total float64) trajectory {
 	n := 1
 	for n < len(c.Points) && c.Points[n].Step <= total {
 		n++
 	}
-	return trajectory{begin: c.firstValue(), end: c.finalValue(n), points: c.Points[:n], total: total}
+	return trajectory{
+		begin:  c.firstValue(),
+		end:    c.finalValue(n),
+		points: c.Points[:n],
+		total:  total,
+	}
 }
 
-// improves tells whether the way goes to where the metric is better.
-func (w trajectory) improves(direction growth.Direction) bool {
-	return (w.begin-w.end)*float64(direction) > 0
+// improves reports whether the metric ends better than it began.
+func (t trajectory) improves(direction growth.Direction) bool {
+	return (t.begin-t.end)*float64(direction) > 0
 }
 
-// made is the greatest part of the way that points have made at any time.
-func (w trajectory) fractionDone(points []Point) (most float64) {
+// fraction returns the fraction of the trajectory's improvement at a value of the metric.
+func (t trajectory) fraction(value float64) float64 { return (t.begin - value) / (t.begin - t.end) }
+
+// fractionDone returns the largest fraction of the improvement that the points of another curve have made.
+func (t trajectory) fractionDone(points []Point) (largest float64) {
 	for i := range points {
-		if value, reports := presentValue(points[i:]); reports >= presentReports {
-			most = max(most, (w.begin-value)/(w.begin-w.end))
+		value, reports := presentValue(points[i:])
+		if reports >= presentReports {
+			largest = max(largest, t.fraction(value))
 		}
 	}
-	return most
+	return largest
 }
 
-// reaches is the step at which a part of the way is made.
-func (w trajectory) stepAt(part float64) float64 {
-	for i, p := range w.points {
-		if value, _ := presentValue(w.points[i:]); (w.begin-value)/(w.begin-w.end) >= part {
+// stepAt returns the step at which a fraction of the improvement was made.
+func (t trajectory) stepAt(fraction float64) float64 {
+	for i, p := range t.points {
+		value, _ := presentValue(t.points[i:])
+		if t.fraction(value) >= fraction {
 			return p.Step
 		}
 	}
-	return w.total
+	return t.total
 }
 
-// begin is where a curve's way begins: its first report, in which a metric often falls the most.
+// firstValue returns the first report, after which a metric often improves the most.
 func (c *Curve) firstValue() float64 {
 	if c.First != nil {
 		return *c.First
@@ -113,17 +142,18 @@ func (c *Curve) firstValue() float64 {
 	return c.Points[0].Value
 }
 
-// final is the value that a curve has come to before a point.
-func (c *Curve) finalValue(point int) float64 {
-	first, reports := point, 0
+// finalValue returns the mean of the last reports of the first n points.
+func (c *Curve) finalValue(n int) float64 {
+	first := n
+	reports := 0
 	for first > 0 && reports < finalReports {
 		first--
 		reports += c.Points[first].Reports
 	}
-	return mean(c.Points[first:point])
+	return mean(c.Points[first:n])
 }
 
-// present is a metric's value where points begin, and of how many reports it is the mean.
+// presentValue returns the mean of the first reports of points, and the number of reports in it.
 func presentValue(points []Point) (value float64, reports int) {
 	n := 0
 	for n < len(points) && reports < presentReports {
@@ -134,9 +164,9 @@ func presentValue(points []Point) (value float64, reports int) {
 }
 
 func mean(points []Point) float64 {
-	all := points[0]
+	sum := points[0]
 	for _, p := range points[1:] {
-		all = merge(all, p)
+		sum = merge(sum, p)
 	}
-	return all.Value
+	return sum.Value
 }
