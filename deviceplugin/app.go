@@ -37,7 +37,7 @@ const (
 )
 
 // excess is when a job that uses more than it asked for is told, and when it has to go where that is the policy.
-var excess = usage.Config{WarnAfter: 30 * time.Second, AgainAfter: 30 * time.Minute, EvictAfter: 2 * time.Minute}
+var excess = usage.Config{WarnAfter: 30 * time.Second, WarnInterval: 30 * time.Minute, EvictAfter: 2 * time.Minute}
 
 // app is the parts, built.
 type app struct {
@@ -64,12 +64,12 @@ func build(ctx context.Context, c config, log *slog.Logger) (a *app, err error) 
 	}()
 	policy, _ := gpuhealth.ParsePolicy(c.xidPolicy) // validated
 	monitor := gpuhealth.New(gpuhealth.Config{Policy: policy, RecoverAfter: c.recoverAfter, LossAfter: c.lossAfter})
-	memory := gpuhealth.Memory{Dir: c.stateDir, BootID: bootID}
+	memory := gpuhealth.FaultStore{Dir: c.stateDir, BootID: bootID}
 	faults, err := memory.Load()
 	if err != nil {
 		return a, err
 	}
-	monitor.Remember(faults)
+	monitor.Restore(faults)
 	if c.dryRun {
 		a.stock, err = inventory(ctx, c, log, monitor)
 		return a, err
@@ -81,8 +81,8 @@ func build(ctx context.Context, c config, log *slog.Logger) (a *app, err error) 
 	}
 	name := growth.NodeName(c.node)
 	cordon := node.NewCordon(log)
-	judges := []gpu.Judge{monitor, cordon}
-	fleet := &mps.Fleet{Program: c.mpsProgram, StateDir: c.stateDir, Log: log}
+	judges := []gpu.HealthCheck{monitor, cordon}
+	fleet := &mps.Supervisor{Program: c.mpsProgram, StateDir: c.stateDir, Log: log}
 	if c.sharing == shareByMPS {
 		if _, err := exec.LookPath(c.mpsProgram); err != nil {
 			return a, fmt.Errorf("--sharing=mps: %w: run the container with the nvidia runtime and NVIDIA_DRIVER_CAPABILITIES=compute,utility", err)
@@ -100,17 +100,17 @@ func build(ctx context.Context, c config, log *slog.Logger) (a *app, err error) 
 	a.add(func(ctx context.Context) error { return a.stock.Run(ctx, inventoryEvery, inventorySoon) })
 	a.add(func(ctx context.Context) error {
 		return node.Watch{Client: client, Node: name, Log: log}.Run(ctx, func(annotations map[string]string) error {
-			if cordon.Read(annotations) {
-				a.stock.Rejudge()
+			if cordon.Update(annotations) {
+				a.stock.Reevaluate()
 			}
 			if a.stock.emulated {
 				return nil // nobody else can hand those out
 			}
-			return node.Locked(annotations, time.Now())
+			return node.CheckLock(annotations, time.Now())
 		})
 	})
 	a.add(node.Labeller{Client: client, Node: name, Inventory: a.stock, Driver: a.stock.version(), Emulated: a.stock.emulated, Log: log}.Run)
-	a.add(gpuhealth.Herald{Node: name, Inventory: a.stock, Holders: a.ledger.Holders, People: client, Log: log}.Run)
+	a.add(gpuhealth.EventRecorder{Node: name, Inventory: a.stock, Holders: a.ledger.Holders, Events: client, Log: log}.Run)
 	if c.sharing == shareByMPS {
 		a.add(func(ctx context.Context) error { return fleet.Run(ctx, a.stock) })
 	}
@@ -119,7 +119,7 @@ func build(ctx context.Context, c config, log *slog.Logger) (a *app, err error) 
 		a.add(cdi.Writer{Dir: c.cdiDir, Host: host, Inventory: a.stock, Log: log}.Run)
 	}
 	if a.stock.driver != nil {
-		listener := &gpuhealth.Listener{Ear: a.stock.driver, Monitor: monitor, Inventory: a.stock, Memory: memory, XIDs: gpuhealth.NewXIDs(registry), Log: log}
+		listener := &gpuhealth.Listener{Source: a.stock.driver, Monitor: monitor, Inventory: a.stock, Store: memory, XIDs: gpuhealth.NewXIDs(registry), Log: log}
 		a.add(listener.Run)
 		meter := a.meter(c, client, log)
 		registry.MustRegister(meter)
@@ -182,7 +182,7 @@ func (a *app) meter(c config, client *apiserver.Client, log *slog.Logger) *usage
 		config.EvictAfter = 0
 	}
 	return &usage.Meter{
-		Driver: a.stock.driver, Proc: usage.Proc(c.proc), Allocations: a.ledger.Allocations, Judge: &usage.Judge{Config: config}, API: client, Log: log,
+		Driver: a.stock.driver, Proc: usage.Proc(c.proc), Allocations: a.ledger.Allocations, Detector: &usage.ExcessDetector{Config: config}, API: client, Log: log,
 	}
 }
 

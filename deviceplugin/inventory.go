@@ -20,7 +20,7 @@ const (
 
 // stocked is the inventory with how it was come by.
 type stocked struct {
-	*gpu.Stock
+	*gpu.Inventory
 	unit     growth.MiB
 	resource string
 	emulated bool
@@ -29,7 +29,7 @@ type stocked struct {
 }
 
 // inventory opens the source that was chosen and lists it once, before judges.
-func inventory(ctx context.Context, c config, log *slog.Logger, judges ...gpu.Judge) (*stocked, error) {
+func inventory(ctx context.Context, c config, log *slog.Logger, judges ...gpu.HealthCheck) (*stocked, error) {
 	unit, err := c.unit()
 	if err != nil {
 		return nil, err
@@ -46,9 +46,9 @@ func inventory(ctx context.Context, c config, log *slog.Logger, judges ...gpu.Ju
 		if s.driver, err = nvml.Open(); err != nil {
 			return nil, err
 		}
-		source = &gpu.Patient{Source: s.driver, Within: driverWithin}
+		source = &gpu.TimeoutSource{Source: s.driver, Timeout: driverWithin}
 	}
-	if s.Stock, err = gpu.Open(ctx, source, unit, log, judges...); err != nil {
+	if s.Inventory, err = gpu.Open(ctx, source, unit, log, judges...); err != nil {
 		s.close()
 		return nil, err
 	}

@@ -19,8 +19,8 @@ import (
 
 	"github.com/trellis-gpu/trellis/tuner/internal/advise"
 	"github.com/trellis-gpu/trellis/tuner/internal/config"
+	"github.com/trellis-gpu/trellis/tuner/internal/election"
 	"github.com/trellis-gpu/trellis/tuner/internal/history"
-	"github.com/trellis-gpu/trellis/tuner/internal/lead"
 	"github.com/trellis-gpu/trellis/tuner/internal/metrics"
 	"github.com/trellis-gpu/trellis/tuner/internal/web"
 )
@@ -59,8 +59,8 @@ func tune(ctx context.Context, o config.Config, log *slog.Logger) error {
 	defer state.Close() // nothing of ours hangs on the session
 	recorder := history.NewRecorder(state, log)
 	counted := metrics.New(recorder, version)
-	loop := &advise.Loop{
-		Source: recorder, Writer: state, Meter: counted, Adviser: &advise.Adviser{Patience: loader.DefaultChangePolicy()}, Every: o.Every, Log: log,
+	loop := &advise.Controller{
+		Source: recorder, Writer: state, Metrics: counted, Adviser: &advise.Adviser{Policy: loader.DefaultChangePolicy()}, Interval: o.Every, Log: log,
 	}
 	advising, err := office(o, log, func(ctx context.Context) {
 		counted.Leading(true)
@@ -76,7 +76,7 @@ func tune(ctx context.Context, o config.Config, log *slog.Logger) error {
 	for _, part := range []func(context.Context) error{
 		recorder.Run,
 		advising,
-		func(ctx context.Context) error { return web.Serve(ctx, o.Listen, web.People(recorder)) },
+		func(ctx context.Context) error { return web.Serve(ctx, o.Listen, web.Dashboard(recorder)) },
 		func(ctx context.Context) error {
 			return web.Serve(ctx, o.HealthListen, web.Health(recorder, counted.Handler()))
 		},
@@ -92,9 +92,9 @@ func office(o config.Config, log *slog.Logger, advise func(context.Context)) (fu
 	if !o.LeaderElect {
 		return func(ctx context.Context) error { advise(ctx); return context.Cause(ctx) }, nil
 	}
-	client, err := lead.Client(o.Kubeconfig)
+	client, err := election.NewClient(o.Kubeconfig)
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context) error { return lead.Elected(ctx, client, o.LeaseNamespace, log, advise) }, nil
+	return func(ctx context.Context) error { return election.Run(ctx, client, o.LeaseNamespace, log, advise) }, nil
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet/contract"
 )
 
-func TestTheRealKubeletPassesTheContract(t *testing.T) {
+func TestContract_RealKubelet(t *testing.T) {
 	n := newNode(t)
 	contract.Run(t, func(t *testing.T) contract.Kubelet {
 		return contract.Kubelet{
-			Plugins: n.folder("device-plugins"), Resources: n.folder("pod-resources", "kubelet.sock"),
-			Pods: &pods{t: t, node: n}, Node: n.reported,
+			PluginDir: n.folder("device-plugins"), PodResources: n.folder("pod-resources", "kubelet.sock"),
+			Pods: &pods{t: t, node: n}, NodeStatus: n.status,
 			Restart: func() { n.local(t, "restart-kubelet", "--node", nodeName) },
 		}
 	})

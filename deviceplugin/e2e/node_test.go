@@ -29,7 +29,7 @@ type node struct {
 	api                  *apiserver.Client
 
 	mu      sync.Mutex
-	itself  corev1.Node
+	object  corev1.Node
 	pods    map[string]corev1.Pod
 	changed chan struct{}
 }
@@ -75,29 +75,29 @@ func (n *node) follow(t *testing.T) {
 	var following sync.WaitGroup
 	t.Cleanup(following.Wait)
 	following.Go(func() {
-		apiserver.Follow(t.Context(), n.api, "/api/v1/nodes", url.Values{}, func(c apiserver.Change[corev1.Node]) {
+		apiserver.ListAndWatch(t.Context(), n.api, "/api/v1/nodes", url.Values{}, func(c apiserver.Change[corev1.Node]) {
 			n.change(func() {
-				if !c.Listed {
-					n.itself = c.One
-				} else if len(c.All) > 0 {
-					n.itself = c.All[0]
+				if !c.IsList {
+					n.object = c.Object
+				} else if len(c.Items) > 0 {
+					n.object = c.Items[0]
 				}
 			})
 		}, failed)
 	})
 	following.Go(func() {
-		apiserver.Follow(t.Context(), n.api, podsPath, url.Values{}, func(c apiserver.Change[corev1.Pod]) {
+		apiserver.ListAndWatch(t.Context(), n.api, podsPath, url.Values{}, func(c apiserver.Change[corev1.Pod]) {
 			n.change(func() {
 				switch {
-				case c.Gone:
-					delete(n.pods, c.One.Name)
-				case c.Listed:
+				case c.Deleted:
+					delete(n.pods, c.Object.Name)
+				case c.IsList:
 					clear(n.pods)
-					for _, pod := range c.All {
+					for _, pod := range c.Items {
 						n.pods[pod.Name] = pod
 					}
 				default:
-					n.pods[c.One.Name] = c.One
+					n.pods[c.Object.Name] = c.Object
 				}
 			})
 		}, failed)
@@ -120,11 +120,11 @@ func (n *node) pod(name string) (pod corev1.Pod, there bool, changed <-chan stru
 	return pod, there, n.changed
 }
 
-// reported is what the node's status says of a resource.
-func (n *node) reported(resource string) (capacity, allocatable int) {
+// status is what the node's status says of a resource.
+func (n *node) status(resource string) (capacity, allocatable int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	c := n.itself.Status.Capacity[corev1.ResourceName(resource)]
-	a := n.itself.Status.Allocatable[corev1.ResourceName(resource)]
+	c := n.object.Status.Capacity[corev1.ResourceName(resource)]
+	a := n.object.Status.Allocatable[corev1.ResourceName(resource)]
 	return int(c.Value()), int(a.Value())
 }

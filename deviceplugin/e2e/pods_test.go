@@ -21,8 +21,8 @@ import (
 
 const (
 	podsPath = "/api/v1/namespaces/" + contract.Namespace + "/pods"
-	// patience is for a pod to run, or to end: many cases share a core, and kubelet takes its time to try again.
-	patience = 2 * time.Minute
+	// timeout is for a pod to run, or to end: many cases share a core, and kubelet takes its time to try again.
+	timeout = 2 * time.Minute
 )
 
 // pods are the node's, made through the API server and bound by name.
@@ -35,10 +35,10 @@ func (p *pods) Start(pod contract.Pod) error {
 	p.t.Helper()
 	made := manifest(pod)
 	// A namespace has its service account a moment after it is there itself.
-	require.Eventually(p.t, func() bool { return p.node.api.Create(p.t.Context(), podsPath, made) == nil }, patience, 200*time.Millisecond, pod.Name)
+	require.Eventually(p.t, func() bool { return p.node.api.Create(p.t.Context(), podsPath, made) == nil }, timeout, 200*time.Millisecond, pod.Name)
 	p.t.Cleanup(func() { p.evict(pod.Name, nil) })
 	var refusal error
-	p.await(pod.Name, "runs, or is refused", func(now corev1.Pod, there bool) bool {
+	p.awaitPod(pod.Name, "runs, or is refused", func(now corev1.Pod, there bool) bool {
 		if there && now.Status.Phase == corev1.PodFailed {
 			refusal = errors.New(now.Status.Reason + ": " + now.Status.Message)
 		}
@@ -59,11 +59,11 @@ func running(pod corev1.Pod) bool {
 func (p *pods) End(pod string) {
 	p.t.Helper()
 	p.evict(pod, nil)
-	p.await(pod, "is gone", func(_ corev1.Pod, there bool) bool { return !there })
+	p.awaitPod(pod, "is gone", func(_ corev1.Pod, there bool) bool { return !there })
 }
 
-// Ending gives the pod, which does not mind being told to end, time for the next one to arrive.
-func (p *pods) Ending(pod string) {
+// EndAsync gives the pod, which does not mind being told to end, time for the next one to arrive.
+func (p *pods) EndAsync(pod string) {
 	p.evict(pod, new(int64(10)))
 }
 
@@ -83,7 +83,7 @@ func (p *pods) Kill(pod, container string) {
 	for _, pid := range pids {
 		require.NoError(p.t, syscall.Kill(pid, syscall.SIGKILL))
 	}
-	p.await(pod, container+" runs again", func(now corev1.Pod, _ bool) bool {
+	p.awaitPod(pod, container+" runs again", func(now corev1.Pod, _ bool) bool {
 		return status(now, container).RestartCount > status(before, container).RestartCount && status(now, container).State.Running != nil
 	})
 }
@@ -97,10 +97,10 @@ func status(pod corev1.Pod, container string) corev1.ContainerStatus {
 	return corev1.ContainerStatus{}
 }
 
-// await waits until a pod is as it should be.
-func (p *pods) await(name, what string, holds func(pod corev1.Pod, there bool) bool) {
+// awaitPod waits until a pod is as it should be.
+func (p *pods) awaitPod(name, what string, holds func(pod corev1.Pod, there bool) bool) {
 	p.t.Helper()
-	timeout := time.After(patience)
+	expired := time.After(timeout)
 	for {
 		pod, there, changed := p.node.pod(name)
 		if holds(pod, there) {
@@ -108,15 +108,15 @@ func (p *pods) await(name, what string, holds func(pod corev1.Pod, there bool) b
 		}
 		select {
 		case <-changed:
-		case <-timeout:
-			require.FailNow(p.t, fmt.Sprintf("%s %s: not within %s", name, what, patience), "%+v", pod.Status)
+		case <-expired:
+			require.FailNow(p.t, fmt.Sprintf("%s %s: not within %s", name, what, timeout), "%+v", pod.Status)
 		}
 	}
 }
 
 // manifest is a pod that sleeps; its init containers end at once.
 func manifest(p contract.Pod) *corev1.Pod {
-	no := false
+	disabled := false
 	grace := int64(1)
 	always := corev1.ContainerRestartPolicyAlways
 	made := &corev1.Pod{
@@ -124,7 +124,7 @@ func manifest(p contract.Pod) *corev1.Pod {
 		ObjectMeta: metav1.ObjectMeta{Name: p.Name},
 		Spec: corev1.PodSpec{
 			NodeName: nodeName, HostNetwork: true, TerminationGracePeriodSeconds: &grace,
-			AutomountServiceAccountToken: &no, EnableServiceLinks: &no,
+			AutomountServiceAccountToken: &disabled, EnableServiceLinks: &disabled,
 		},
 	}
 	for _, folder := range []string{"usr", "bin", "lib", "lib64"} {

@@ -7,11 +7,11 @@ import (
 
 // State is all that the tuner knows at one instant.
 type State struct {
-	Synced  bool     `json:"synced"`
-	Error   string   `json:"error,omitempty"`
-	Refused []string `json:"refused,omitempty"`
-	Nodes   []Node   `json:"nodes"`
-	Jobs    []Job    `json:"jobs"`
+	Synced      bool     `json:"synced"`
+	Error       string   `json:"error,omitempty"`
+	Undecodable []string `json:"refused,omitempty"`
+	Nodes       []Node   `json:"nodes"`
+	Jobs        []Job    `json:"jobs"`
 }
 
 // Node is one node, with what its device plugin and its coordinator publish.

@@ -17,8 +17,8 @@ import (
 // serviceAccount is where kubelet puts a pod's credentials.
 const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
 
-// tokenFor is how long a token that was read is used before its file is read again. Kubelet renews it long before it ends.
-const tokenFor = time.Minute
+// tokenTTL is how long a token that was read is used before its file is read again. Kubelet renews it long before it ends.
+const tokenTTL = time.Minute
 
 // access is how to reach the server and what to show it.
 type access struct {
@@ -32,9 +32,9 @@ type access struct {
 
 // Open finds the API server: the one of the pod it runs in, or that of a kubeconfig file. It does not connect yet.
 func Open(kubeconfig string) (*Client, error) {
-	find := inPod
+	find := inClusterAccess
 	if kubeconfig != "" {
-		find = func() (access, error) { return fromFile(kubeconfig) }
+		find = func() (access, error) { return kubeconfigAccess(kubeconfig) }
 	}
 	a, err := find()
 	if err != nil {
@@ -47,8 +47,8 @@ func Open(kubeconfig string) (*Client, error) {
 	return New(&http.Client{Transport: transport}, a.server), nil
 }
 
-// inPod is the access of a pod's service account.
-func inPod() (access, error) {
+// inClusterAccess is the access of a pod's service account.
+func inClusterAccess() (access, error) {
 	host := os.Getenv("KUBERNETES_SERVICE_HOST")
 	port := os.Getenv("KUBERNETES_SERVICE_PORT")
 	if host == "" || port == "" {
@@ -77,22 +77,22 @@ func (a access) transport() (http.RoundTripper, error) {
 	if a.token == "" && a.tokenFile == "" {
 		return t, nil
 	}
-	return &bearer{next: t, token: a.token, file: a.tokenFile}, nil
+	return &tokenTransport{next: t, token: a.token, file: a.tokenFile}, nil
 }
 
-// bearer shows a token with each request.
-type bearer struct {
+// tokenTransport shows a token with each request.
+type tokenTransport struct {
 	next http.RoundTripper
 	file string
 
-	mu    sync.Mutex
-	token string
-	read  time.Time
+	mu     sync.Mutex
+	token  string
+	readAt time.Time
 }
 
 // RoundTrip implements http.RoundTripper.
-func (b *bearer) RoundTrip(r *http.Request) (*http.Response, error) {
-	token, err := b.present()
+func (b *tokenTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	token, err := b.currentToken()
 	if err != nil {
 		return nil, err
 	}
@@ -101,18 +101,18 @@ func (b *bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.next.RoundTrip(r)
 }
 
-// present returns the token. One that can not be read again is used as long as the server takes it.
-func (b *bearer) present() (string, error) {
+// currentToken returns the token. One that can not be read again is used as long as the server takes it.
+func (b *tokenTransport) currentToken() (string, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.file != "" && time.Since(b.read) > tokenFor {
+	if b.file != "" && time.Since(b.readAt) > tokenTTL {
 		content, err := os.ReadFile(b.file)
 		if err != nil && b.token == "" {
 			return "", fmt.Errorf("reading the service account's token: %w", err)
 		}
 		if err == nil {
 			b.token = strings.TrimSpace(string(content))
-			b.read = time.Now()
+			b.readAt = time.Now()
 		}
 	}
 	return b.token, nil

@@ -16,8 +16,8 @@ import (
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/apiserver"
 )
 
-// written is a kubeconfig for a server, with a user as given.
-func written(t *testing.T, s *httptest.Server, user string) string {
+// writeKubeconfig is a kubeconfig for a server, with a user as given.
+func writeKubeconfig(t *testing.T, s *httptest.Server, user string) string {
 	t.Helper()
 	dir := t.TempDir()
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
@@ -32,7 +32,7 @@ users: [{name: u, user: `+user+`}]
 	return path
 }
 
-func TestAKubeconfigIsFollowed(t *testing.T) {
+func TestOpen_Kubeconfig(t *testing.T) {
 	shown := ""
 	s := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { shown = r.Header.Get("Authorization") }))
 	defer s.Close()
@@ -41,14 +41,14 @@ func TestAKubeconfigIsFollowed(t *testing.T) {
 		"{token: secret}":    "Bearer secret",
 		"{tokenFile: token}": "Bearer from-file",
 	} {
-		c, err := apiserver.Open(written(t, s, user))
+		c, err := apiserver.Open(writeKubeconfig(t, s, user))
 		require.NoError(t, err)
 		require.NoError(t, c.Create(context.Background(), "/x", 1), user)
 		require.Equal(t, want, shown)
 	}
 }
 
-func TestAccessThatCanNotBeIsNamed(t *testing.T) {
+func TestOpen_ExplainsMissingAccess(t *testing.T) {
 	s := httptest.NewTLSServer(http.NotFoundHandler())
 	defer s.Close()
 	for user, words := range map[string]string{
@@ -56,7 +56,7 @@ func TestAccessThatCanNotBeIsNamed(t *testing.T) {
 		"{client-certificate: gone, client-key: k}": "gone",
 		"{client-certificate-data: eA==}":           "user \"u\"",
 	} {
-		_, err := apiserver.Open(written(t, s, user))
+		_, err := apiserver.Open(writeKubeconfig(t, s, user))
 		require.ErrorContains(t, err, words)
 	}
 	_, err := apiserver.Open(filepath.Join(t.TempDir(), "none"))

@@ -18,11 +18,11 @@ import (
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/apiserver"
 )
 
-// thing is all that the tests want of an object.
-type thing struct{ Metadata struct{ Name string } }
+// object is all that the tests want of an object.
+type object struct{ Metadata struct{ Name string } }
 
-// script answers one request after the other, as written; each step is one request.
-type script struct {
+// scriptedServer answers one request after the other, as written; each step is one request.
+type scriptedServer struct {
 	t     *testing.T
 	steps []step
 	done  chan struct{}
@@ -36,7 +36,7 @@ type step struct {
 }
 
 // RoundTrip implements http.RoundTripper. After the last step it keeps a watch open.
-func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s *scriptedServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	if len(s.steps) == 0 {
 		close(s.done)
 		<-r.Context().Done()
@@ -65,7 +65,7 @@ func event(kind, name, version string) string {
 
 const first = `{"metadata":{"resourceVersion":"5"},"items":[{"metadata":{"name":"a"}}]}`
 
-func TestFollow(t *testing.T) {
+func TestListAndWatch(t *testing.T) {
 	for name, tc := range map[string]struct {
 		steps  []step
 		want   string
@@ -115,7 +115,7 @@ func TestFollow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &script{t: t, steps: tc.steps, done: make(chan struct{})}
+				s := &scriptedServer{t: t, steps: tc.steps, done: make(chan struct{})}
 				ctx, cancel := context.WithCancel(t.Context())
 				go func() {
 					<-s.done
@@ -123,19 +123,19 @@ func TestFollow(t *testing.T) {
 				}()
 				var got []string
 				failed := 0
-				apiserver.Follow(ctx, apiserver.New(&http.Client{Transport: s}, "http://server"), "/api/v1/pods",
-					url.Values{"fieldSelector": {"spec.nodeName=n1"}}, func(c apiserver.Change[thing]) {
+				apiserver.ListAndWatch(ctx, apiserver.New(&http.Client{Transport: s}, "http://server"), "/api/v1/pods",
+					url.Values{"fieldSelector": {"spec.nodeName=n1"}}, func(c apiserver.Change[object]) {
 						switch {
-						case c.Listed:
+						case c.IsList:
 							var names []string
-							for _, one := range c.All {
+							for _, one := range c.Items {
 								names = append(names, one.Metadata.Name)
 							}
 							got = append(got, "="+strings.Join(names, ","))
-						case c.Gone:
-							got = append(got, "-"+c.One.Metadata.Name)
+						case c.Deleted:
+							got = append(got, "-"+c.Object.Metadata.Name)
 						default:
-							got = append(got, "+"+c.One.Metadata.Name)
+							got = append(got, "+"+c.Object.Metadata.Name)
 						}
 					}, func(error) { failed++ })
 				require.Equal(t, tc.want, strings.Join(got, " "))
@@ -145,7 +145,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-func TestAServerThatIsAwayIsAskedLessAndLess(t *testing.T) {
+func TestListAndWatch_BacksOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()
@@ -154,7 +154,7 @@ func TestAServerThatIsAwayIsAskedLessAndLess(t *testing.T) {
 			asked++
 			return nil, io.ErrUnexpectedEOF
 		})
-		apiserver.Follow(ctx, apiserver.New(&http.Client{Transport: away}, "http://server"), "/x", nil, func(apiserver.Change[thing]) {}, func(error) {})
+		apiserver.ListAndWatch(ctx, apiserver.New(&http.Client{Transport: away}, "http://server"), "/x", nil, func(apiserver.Change[object]) {}, func(error) {})
 		require.Greater(t, asked, 40, "at least every 15 s")
 		require.Less(t, asked, 200)
 	})
@@ -164,7 +164,7 @@ type transport func(*http.Request) (*http.Response, error)
 
 func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-func TestWhatIsSent(t *testing.T) {
+func TestClient_Requests(t *testing.T) {
 	var method, path, contentType string
 	var body map[string]any
 	refuse := false
@@ -191,7 +191,7 @@ func TestWhatIsSent(t *testing.T) {
 	require.Equal(t, map[string]any{"kind": "Node", "name": "n1", "uid": "n1"}, body["involvedObject"])
 	require.Equal(t, "Warning", body["type"])
 
-	require.NoError(t, c.Notice(t.Context(), apiserver.About{
+	require.NoError(t, c.Normal(t.Context(), apiserver.ObjectRef{
 		Kind:      "Pod",
 		Namespace: "ns",
 		Name:      "p",
@@ -202,6 +202,6 @@ func TestWhatIsSent(t *testing.T) {
 	refuse = true
 	err := c.Create(t.Context(), "/x", map[string]any{})
 	require.ErrorContains(t, err, `403: nodes "n1" is forbidden`)
-	var refusal *apiserver.Refusal
+	var refusal *apiserver.StatusError
 	require.ErrorAs(t, err, &refusal)
 }

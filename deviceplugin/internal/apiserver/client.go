@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// maxComplaint bounds how much of an error's body is read.
-	maxComplaint = 4 << 10
+	// maxErrorBody bounds how much of an error's body is read.
+	maxErrorBody = 4 << 10
 	userAgent    = "trellis-deviceplugin"
 )
 
@@ -28,14 +28,14 @@ func New(c *http.Client, base string) *Client {
 	return &Client{http: c, base: strings.TrimSuffix(base, "/")}
 }
 
-// Refusal is an answer other than success.
-type Refusal struct {
+// StatusError is an answer other than success.
+type StatusError struct {
 	Code    int
 	Message string
 }
 
 // Error implements error.
-func (r *Refusal) Error() string {
+func (r *StatusError) Error() string {
 	return fmt.Sprintf("the API server answered %d: %s", r.Code, r.Message)
 }
 
@@ -81,14 +81,14 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 	}
 	if reply.StatusCode/100 != 2 {
 		defer func() { _ = reply.Body.Close() }()
-		complaint, _ := io.ReadAll(io.LimitReader(reply.Body, maxComplaint))
-		return nil, &Refusal{Code: reply.StatusCode, Message: said(complaint)}
+		complaint, _ := io.ReadAll(io.LimitReader(reply.Body, maxErrorBody))
+		return nil, &StatusError{Code: reply.StatusCode, Message: statusMessage(complaint)}
 	}
 	return reply, nil
 }
 
-// said is the message of a Status object, or whatever was answered instead.
-func said(body []byte) string {
+// statusMessage is the message of a Status object, or whatever was answered instead.
+func statusMessage(body []byte) string {
 	var status struct{ Message string }
 	if json.Unmarshal(body, &status) == nil && status.Message != "" {
 		return status.Message

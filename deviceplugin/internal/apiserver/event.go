@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// About names an object of the core API group that an event is about.
-type About struct {
+// ObjectRef names an object of the core API group that an event is about.
+type ObjectRef struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
@@ -16,20 +16,20 @@ type About struct {
 
 // Node is about a node. Its events carry its name for a UID, as kubelet's own do: `kubectl describe node` finds
 // them by that.
-func Node(name string) About { return About{Kind: "Node", Name: name, UID: name} }
+func Node(name string) ObjectRef { return ObjectRef{Kind: "Node", Name: name, UID: name} }
 
 // Warning tells the people who look at an object what happened to it. reason is one word in CamelCase, message a
 // sentence.
-func (c *Client) Warning(ctx context.Context, about About, reason, message string) error {
+func (c *Client) Warning(ctx context.Context, about ObjectRef, reason, message string) error {
 	return c.event(ctx, about, "Warning", reason, message)
 }
 
-// Notice is a Warning of what is no trouble.
-func (c *Client) Notice(ctx context.Context, about About, reason, message string) error {
+// Normal is a Warning of what is no trouble.
+func (c *Client) Normal(ctx context.Context, about ObjectRef, reason, message string) error {
 	return c.event(ctx, about, "Normal", reason, message)
 }
 
-func (c *Client) event(ctx context.Context, about About, kind, reason, message string) error {
+func (c *Client) event(ctx context.Context, about ObjectRef, kind, reason, message string) error {
 	namespace := about.Namespace
 	if namespace == "" {
 		namespace = "default" // where the events of objects without a namespace lie

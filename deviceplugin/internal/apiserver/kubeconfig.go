@@ -41,8 +41,8 @@ type kubeconfig struct {
 	} `json:"users"`
 }
 
-// fromFile is the access that a kubeconfig's current context describes.
-func fromFile(path string) (access, error) {
+// kubeconfigAccess is the access that a kubeconfig's current context describes.
+func kubeconfigAccess(path string) (access, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return access{}, fmt.Errorf("--kubeconfig: %w", err)
@@ -72,7 +72,7 @@ func (k kubeconfig) access(dir string) (access, error) {
 		if c.Name != cluster {
 			continue
 		}
-		ca, err := inline(c.Cluster.CAData, dir, c.Cluster.CA)
+		ca, err := dataOrFile(c.Cluster.CAData, dir, c.Cluster.CA)
 		if err != nil {
 			return access{}, err
 		}
@@ -91,13 +91,13 @@ func (k kubeconfig) access(dir string) (access, error) {
 		}
 		a.token = u.User.Token
 		if u.User.TokenFile != "" {
-			a.tokenFile = under(dir, u.User.TokenFile)
+			a.tokenFile = resolvePath(dir, u.User.TokenFile)
 		}
-		certificate, err := inline(u.User.CertificateData, dir, u.User.Certificate)
+		certificate, err := dataOrFile(u.User.CertificateData, dir, u.User.Certificate)
 		if err != nil {
 			return access{}, err
 		}
-		key, err := inline(u.User.KeyData, dir, u.User.Key)
+		key, err := dataOrFile(u.User.KeyData, dir, u.User.Key)
 		if err != nil || len(certificate) == 0 {
 			return a, err
 		}
@@ -110,16 +110,16 @@ func (k kubeconfig) access(dir string) (access, error) {
 	return a, nil
 }
 
-// inline returns data, or else what the file holds, or nothing where there is neither.
-func inline(data []byte, dir, file string) ([]byte, error) {
+// dataOrFile returns data, or else what the file holds, or nothing where there is neither.
+func dataOrFile(data []byte, dir, file string) ([]byte, error) {
 	if len(data) > 0 || file == "" {
 		return data, nil
 	}
-	return os.ReadFile(under(dir, file))
+	return os.ReadFile(resolvePath(dir, file))
 }
 
-// under resolves a path as kubectl does: relative to the kubeconfig.
-func under(dir, path string) string {
+// resolvePath resolves a path as kubectl does: relative to the kubeconfig.
+func resolvePath(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return path
 	}

@@ -36,8 +36,8 @@ var devices = list{
 	{UUID: "MIG-GPU-b/7/0", Minor: 1, Instance: &gpu.Instance{Parent: "GPU-b", GPU: 7}},
 }
 
-// injected is what a runtime makes of a container that is given a device.
-func injected(t *testing.T, h cdi.Host, devices list, names ...string) *oci.Spec {
+// inject is what a runtime makes of a container that is given a device.
+func inject(t *testing.T, h cdi.Host, devices list, names ...string) *oci.Spec {
 	t.Helper()
 	dir := t.TempDir()
 	require.NoError(t, cdi.Writer{
@@ -60,13 +60,13 @@ func injected(t *testing.T, h cdi.Host, devices list, names ...string) *oci.Spec
 	return spec
 }
 
-func TestARuntimeFindsTheDevices(t *testing.T) {
-	injected(t, host, devices, cdi.Name("GPU-a"), cdi.Name("MIG-GPU-b/7/0"))
-	spec := injected(t, cdi.Host{}, devices, cdi.Name("GPU-a"))
+func TestWriter_RuntimeFindsDevices(t *testing.T) {
+	inject(t, host, devices, cdi.Name("GPU-a"), cdi.Name("MIG-GPU-b/7/0"))
+	spec := inject(t, cdi.Host{}, devices, cdi.Name("GPU-a"))
 	require.Equal(t, []string{"GPUSHARE_EMULATED=1"}, spec.Process.Env)
 }
 
-func TestTheSpecification(t *testing.T) {
+func TestSpec(t *testing.T) {
 	spec, err := host.Spec(devices)
 	require.NoError(t, err)
 	var nodes, mounts []string
@@ -89,7 +89,7 @@ func TestTheSpecification(t *testing.T) {
 	require.Equal(t, []string{"/dev/nvidia1", "/dev/nvidia-caps/nvidia-cap66", "/dev/nvidia-caps/nvidia-cap67"}, nodes)
 }
 
-func TestADeviceThatCanNotBeDescribedIsNamed(t *testing.T) {
+func TestSpec_NamesIncompleteDevice(t *testing.T) {
 	_, err := host.Spec([]gpu.Device{{UUID: "GPU-x", Minor: -1}})
 	require.ErrorContains(t, err, "GPU-x")
 	_, err = host.Spec([]gpu.Device{{UUID: "MIG-x", Minor: 1, Instance: &gpu.Instance{GPU: 9}}})

@@ -21,10 +21,10 @@ const Kind = "gpushare/gpu"
 const version = "0.6.0"
 
 // Name is the qualified name under which a runtime finds a GPU.
-func Name(uuid growth.GPU) string { return Kind + "=" + local(uuid) }
+func Name(uuid growth.GPU) string { return Kind + "=" + deviceName(uuid) }
 
-// local is a UUID in the letters that a CDI device's name may have: those of older MIG instances hold slashes.
-func local(uuid growth.GPU) string { return strings.ReplaceAll(string(uuid), "/", "_") }
+// deviceName is a UUID in the letters that a CDI device's name may have: those of older MIG instances hold slashes.
+func deviceName(uuid growth.GPU) string { return strings.ReplaceAll(string(uuid), "/", "_") }
 
 // Host is what of the host a specification depends on.
 type Host struct {
@@ -38,20 +38,20 @@ type Host struct {
 func (h Host) Spec(devices []gpu.Device) (*specs.Spec, error) {
 	spec := &specs.Spec{Version: version, Kind: Kind}
 	if h.Driver != "" {
-		spec.ContainerEdits = h.common()
+		spec.ContainerEdits = h.commonEdits()
 	}
 	for _, d := range devices {
-		edits, err := h.edits(d)
+		edits, err := h.deviceEdits(d)
 		if err != nil {
 			return nil, err
 		}
-		spec.Devices = append(spec.Devices, specs.Device{Name: local(d.UUID), ContainerEdits: edits})
+		spec.Devices = append(spec.Devices, specs.Device{Name: deviceName(d.UUID), ContainerEdits: edits})
 	}
 	return spec, nil
 }
 
-// edits are what one device needs.
-func (h Host) edits(d gpu.Device) (specs.ContainerEdits, error) {
+// deviceEdits are what one device needs.
+func (h Host) deviceEdits(d gpu.Device) (specs.ContainerEdits, error) {
 	if h.Driver == "" {
 		return specs.ContainerEdits{Env: []string{"GPUSHARE_EMULATED=1"}}, nil
 	}
@@ -64,7 +64,7 @@ func (h Host) edits(d gpu.Device) (specs.ContainerEdits, error) {
 	}
 	gi := fmt.Sprintf("proc/driver/nvidia/capabilities/gpu%d/mig/gi%d", d.Minor, d.Instance.GPU)
 	for _, capability := range []string{gi + "/access", fmt.Sprintf("%s/ci%d/access", gi, d.Instance.Compute)} {
-		minor, err := h.capability(capability)
+		minor, err := h.capabilityMinor(capability)
 		if err != nil {
 			return specs.ContainerEdits{}, fmt.Errorf("MIG instance %s: %w", d.UUID, err)
 		}
@@ -73,8 +73,8 @@ func (h Host) edits(d gpu.Device) (specs.ContainerEdits, error) {
 	return specs.ContainerEdits{DeviceNodes: nodes}, nil
 }
 
-// capability reads the number of the device node that grants access to a MIG instance.
-func (h Host) capability(file string) (int, error) {
+// capabilityMinor reads the number of the device node that grants access to a MIG instance.
+func (h Host) capabilityMinor(file string) (int, error) {
 	content, err := fs.ReadFile(h.Root, file)
 	if err != nil {
 		return 0, err
@@ -87,11 +87,11 @@ func (h Host) capability(file string) (int, error) {
 	return 0, fmt.Errorf("%s names no device node", file)
 }
 
-// folders are where distributions keep the driver's libraries.
-var folders = []string{"usr/lib/x86_64-linux-gnu", "usr/lib/aarch64-linux-gnu", "usr/lib64", "usr/lib"}
+// libraryDirs are where distributions keep the driver's libraries.
+var libraryDirs = []string{"usr/lib/x86_64-linux-gnu", "usr/lib/aarch64-linux-gnu", "usr/lib64", "usr/lib"}
 
-// common is what every container with a GPU needs: the control devices and the driver's libraries.
-func (h Host) common() specs.ContainerEdits {
+// commonEdits is what every container with a GPU needs: the control devices and the driver's libraries.
+func (h Host) commonEdits() specs.ContainerEdits {
 	edits := specs.ContainerEdits{Env: []string{"NVIDIA_VISIBLE_DEVICES=void"}} // the runtime hook has nothing to add
 	for _, node := range []string{"nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia-modeset"} {
 		if _, err := fs.Stat(h.Root, "dev/"+node); err == nil {
@@ -110,7 +110,7 @@ func (h Host) common() specs.ContainerEdits {
 // of a link, the file that it leads to is found without ldconfig.
 func (h Host) libraries() []string {
 	var found []string
-	for _, folder := range folders {
+	for _, folder := range libraryDirs {
 		entries, err := fs.ReadDir(h.Root, folder)
 		if err != nil {
 			continue

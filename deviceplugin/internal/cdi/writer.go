@@ -14,7 +14,7 @@ import (
 const (
 	// specName is our file's, without its ending.
 	specName   = "gpushare-gpu"
-	writeAgain = 5 * time.Second
+	writeRetry = 5 * time.Second
 )
 
 // Writer keeps the specification true for as long as it runs.
@@ -50,15 +50,15 @@ func (w Writer) Write() error {
 func (w Writer) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		_, changed := w.Inventory.Devices()
-		again := time.After(writeAgain)
+		retry := time.After(writeRetry)
 		if err := w.Write(); err != nil {
 			w.Log.Warn("the CDI specification is not up to date", "reason", err)
 		} else {
-			again = nil
+			retry = nil
 		}
 		select {
 		case <-changed:
-		case <-again:
+		case <-retry:
 		case <-ctx.Done():
 		}
 	}

@@ -37,15 +37,15 @@ type Instance struct {
 	GPU, Compute int
 }
 
-// Board is the GPU that a device is, or is a part of.
-func (d Device) Board() growth.GPU {
+// PhysicalGPU is the GPU that a device is, or is a part of.
+func (d Device) PhysicalGPU() growth.GPU {
 	if d.Instance != nil {
 		return d.Instance.Parent
 	}
 	return d.UUID
 }
 
-func same(a, b []Device) bool { return reflect.DeepEqual(a, b) }
+func equal(a, b []Device) bool { return reflect.DeepEqual(a, b) }
 
 // Source finds GPUs.
 type Source interface {
@@ -55,19 +55,19 @@ type Source interface {
 
 // Fault is what a driver reports of a GPU while it runs.
 type Fault struct {
-	// Board is the GPU; Instance the MIG instance of it that alone is affected, or nil for all of it.
-	Board    growth.GPU
+	// GPU is the GPU; Instance the MIG instance of it that alone is affected, or nil for all of it.
+	GPU      growth.GPU
 	Instance *Instance
 	// XID is NVIDIA's number of the error.
 	XID uint64
 }
 
-// Hits tells whether a fault affects a device.
-func (f Fault) Hits(d Device) bool {
+// Affects tells whether a fault affects a device.
+func (f Fault) Affects(d Device) bool {
 	if f.Instance != nil {
 		return d.Instance != nil && *d.Instance == *f.Instance
 	}
-	return d.Board() == f.Board
+	return d.PhysicalGPU() == f.GPU
 }
 
 // Process is a process that computes on a GPU.
@@ -93,8 +93,8 @@ type Driver interface {
 	Close()
 }
 
-// Check tells whether devices can be advertised in units of this size.
-func Check(devices []Device, unit growth.MiB) error {
+// Validate tells whether devices can be advertised in units of this size.
+func Validate(devices []Device, unit growth.MiB) error {
 	if len(devices) == 0 {
 		return fmt.Errorf("the node has no GPU: remove its gpushare label, or choose --gpus=emulated:2x24GiB to try Trellis without one")
 	}
@@ -130,7 +130,7 @@ func Merge(known, now []Device) []Device {
 			old.Absent = false
 			merged = append(merged, old)
 		default:
-			merged = append(merged, now[i].completed(old))
+			merged = append(merged, now[i].withDefaults(old))
 		}
 	}
 	for _, d := range now {
@@ -141,8 +141,8 @@ func Merge(known, now []Device) []Device {
 	return merged
 }
 
-// completed takes from an earlier list what a GPU did not tell now.
-func (d Device) completed(old Device) Device {
+// withDefaults takes from an earlier list what a GPU did not tell now.
+func (d Device) withDefaults(old Device) Device {
 	if d.Model == "" {
 		d.Model = old.Model
 	}

@@ -12,14 +12,14 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-func TestEmulatedGPUsAreTheSameAfterARestart(t *testing.T) {
+func TestEmulated_StableUUIDs(t *testing.T) {
 	e, ok, err := gpu.ParseEmulated("emulated:2x24GiB", "node-1")
 	require.NoError(t, err)
 	require.True(t, ok)
 	devices, err := e.Devices(t.Context())
 	require.NoError(t, err)
 	require.Len(t, devices, 2)
-	require.NoError(t, gpu.Check(devices, growth.GiB))
+	require.NoError(t, gpu.Validate(devices, growth.GiB))
 	require.NotEqual(t, devices[0].UUID, devices[1].UUID)
 	require.Equal(t, 24*growth.GiB, devices[0].Memory)
 	require.Equal(t, growth.GPU("EMU-2cac81b6-af3a-565c-59e4-84056ee909eb"), devices[0].UUID, "restarts would lose every allocation")
@@ -30,18 +30,18 @@ func TestEmulatedGPUsAreTheSameAfterARestart(t *testing.T) {
 	require.NotEqual(t, devices[0].UUID, others[0].UUID)
 }
 
-func TestEmulationMustBeAskedForInFull(t *testing.T) {
+func TestParseEmulated_RejectsIncompleteValues(t *testing.T) {
 	_, ok, err := gpu.ParseEmulated("nvml", "n")
 	require.False(t, ok)
 	require.NoError(t, err)
-	for _, nonsense := range []string{"emulated:", "emulated:2", "emulated:0x8Gi", "emulated:65x8Gi", "emulated:-1x8Gi", "emulated:2x", "emulated:2xlots", "emulated:2x0"} {
-		_, ok, err := gpu.ParseEmulated(nonsense, "n")
+	for _, invalid := range []string{"emulated:", "emulated:2", "emulated:0x8Gi", "emulated:65x8Gi", "emulated:-1x8Gi", "emulated:2x", "emulated:2xlots", "emulated:2x0"} {
+		_, ok, err := gpu.ParseEmulated(invalid, "n")
 		require.True(t, ok)
-		require.Error(t, err, nonsense)
+		require.Error(t, err, invalid)
 	}
 }
 
-func TestMergeForgetsNoGPU(t *testing.T) {
+func TestMerge_KeepsKnownGPUs(t *testing.T) {
 	a := gpu.Device{
 		UUID:    "A",
 		Model:   "m",
@@ -90,32 +90,32 @@ func TestMergeForgetsNoGPU(t *testing.T) {
 	}
 }
 
-// source says what it is told to.
-type source struct {
+// fakeSource says what it is told to.
+type fakeSource struct {
 	devices []gpu.Device
 	err     error
 }
 
-func (s *source) Devices(context.Context) ([]gpu.Device, error) { return s.devices, s.err }
+func (s *fakeSource) Devices(context.Context) ([]gpu.Device, error) { return s.devices, s.err }
 
-func TestStockOutlivesItsSource(t *testing.T) {
+func TestInventory_KeepsLastListOnFailure(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
-	s := &source{devices: []gpu.Device{{UUID: "A", Memory: 4096, Healthy: true}}}
-	stock, err := gpu.Open(t.Context(), s, growth.GiB, log)
+	s := &fakeSource{devices: []gpu.Device{{UUID: "A", Memory: 4096, Healthy: true}}}
+	inventory, err := gpu.Open(t.Context(), s, growth.GiB, log)
 	require.NoError(t, err)
-	before, changed := stock.Devices()
+	before, changed := inventory.Devices()
 	require.Len(t, before, 1)
 
 	s.err = errors.New("NVML hangs")
-	stock.Refresh(t.Context())
-	require.True(t, stock.Failing())
-	after, _ := stock.Devices()
+	inventory.Refresh(t.Context())
+	require.True(t, inventory.Failing())
+	after, _ := inventory.Devices()
 	require.Equal(t, before, after, "a transient error must not take GPUs away")
 
 	s.err = nil
 	s.devices = []gpu.Device{{UUID: "A", Memory: 4096, Healthy: true}, {UUID: "A", Memory: 4096, Healthy: true}}
-	stock.Refresh(t.Context())
-	after, _ = stock.Devices()
+	inventory.Refresh(t.Context())
+	after, _ = inventory.Devices()
 	require.Equal(t, before, after, "nonsense must not either")
 	select {
 	case <-changed:
@@ -124,21 +124,21 @@ func TestStockOutlivesItsSource(t *testing.T) {
 	}
 
 	s.devices = nil
-	stock.Refresh(t.Context())
-	require.False(t, stock.Failing())
+	inventory.Refresh(t.Context())
+	require.False(t, inventory.Failing())
 	<-changed
-	after, _ = stock.Devices()
+	after, _ = inventory.Devices()
 	require.Len(t, after, 1)
 	require.False(t, after[0].Healthy)
 }
 
-func TestANodeWithoutGPUsIsNamedAtTheStart(t *testing.T) {
+func TestOpen_ExplainsInvalidInventory(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
-	_, err := gpu.Open(t.Context(), &source{}, growth.GiB, log)
+	_, err := gpu.Open(t.Context(), &fakeSource{}, growth.GiB, log)
 	require.ErrorContains(t, err, "no GPU")
-	_, err = gpu.Open(t.Context(), &source{err: errors.New("driver")}, growth.GiB, log)
+	_, err = gpu.Open(t.Context(), &fakeSource{err: errors.New("driver")}, growth.GiB, log)
 	require.ErrorContains(t, err, "driver")
-	_, err = gpu.Open(t.Context(), &source{devices: []gpu.Device{{UUID: "A", Memory: 512}}}, growth.GiB, log)
+	_, err = gpu.Open(t.Context(), &fakeSource{devices: []gpu.Device{{UUID: "A", Memory: 512}}}, growth.GiB, log)
 	require.ErrorContains(t, err, "--memory-unit")
 }
 

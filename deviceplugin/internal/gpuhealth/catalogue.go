@@ -14,7 +14,7 @@ package gpuhealth
 // add to what another error has said already. 167 and 169 have no action yet; their names say fatal and halt.
 var Default = Policy{
 	Other: Unhealthy,
-	ByXID: table(map[Action][]uint64{
+	ByXID: actionsByXID(map[Action][]uint64{
 		Ignore: {
 			8, 11, 13, 31, 32, 37, 38, 39, 40, 41, 43, 44, 45, 60, 63, 66, 67, 68, 69, 70, 71, 72, 75, 76, 77, 78, 80,
 			82, 83, 84, 85, 86, 88, 89, 92, 93, 94, 96, 97, 98, 99, 100, 101, 102, 103, 104, 105, 106, 107, 108, 121,
@@ -26,7 +26,7 @@ var Default = Policy{
 	}),
 }
 
-func table(actions map[Action][]uint64) map[uint64]Action {
+func actionsByXID(actions map[Action][]uint64) map[uint64]Action {
 	byXID := map[uint64]Action{}
 	for action, xids := range actions {
 		for _, xid := range xids {

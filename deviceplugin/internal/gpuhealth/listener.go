@@ -13,26 +13,26 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// listenAgain is the pause after the driver could not be listened to.
-const listenAgain = 10 * time.Second
+// listenRetry is the pause after the driver could not be listened to.
+const listenRetry = 10 * time.Second
 
-// Ear hears a driver's faults, until ctx ends or it can not any more.
-type Ear interface {
+// FaultSource hears a driver's faults, until ctx ends or it can not any more.
+type FaultSource interface {
 	Faults(ctx context.Context, tell func(gpu.Fault)) error
 }
 
 // Inventory is the list of GPUs, which a verdict changes.
 type Inventory interface {
 	Devices() ([]gpu.Device, <-chan struct{})
-	Rejudge()
+	Reevaluate()
 }
 
 // Listener brings faults to the monitor, and keeps them over a restart.
 type Listener struct {
-	Ear       Ear
+	Source    FaultSource
 	Monitor   *Monitor
 	Inventory Inventory
-	Memory    Memory
+	Store     FaultStore
 	// XIDs counts faults, by GPU, xid and action.
 	XIDs *prometheus.CounterVec
 	Log  *slog.Logger
@@ -51,27 +51,27 @@ func NewXIDs(registry prometheus.Registerer) *prometheus.CounterVec {
 // Run listens until ctx ends. GPUs that are plugged in are listened to from the next list on.
 func (l *Listener) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
-		hearing, stop := context.WithCancel(ctx)
+		listening, stop := context.WithCancel(ctx)
 		ended := make(chan error, 1)
-		go func() { ended <- l.Ear.Faults(hearing, l.hear) }()
-		err := l.until(ctx, ended)
+		go func() { ended <- l.Source.Faults(listening, l.handle) }()
+		err := l.awaitChange(ctx, ended)
 		stop()
 		if err == nil {
 			continue
 		}
 		l.Log.Warn("faults of GPUs are not heard", "reason", err)
 		select {
-		case <-time.After(listenAgain):
+		case <-time.After(listenRetry):
 		case <-ctx.Done():
 		}
 	}
 	return nil
 }
 
-// until waits for other GPUs, or for an ear that goes deaf.
-func (l *Listener) until(ctx context.Context, ended <-chan error) error {
+// awaitChange waits for other GPUs, or for an ear that goes deaf.
+func (l *Listener) awaitChange(ctx context.Context, ended <-chan error) error {
 	devices, changed := l.Inventory.Devices()
-	heard := boards(devices)
+	watched := physicalGPUs(devices)
 	for {
 		select {
 		case err := <-ended:
@@ -80,39 +80,39 @@ func (l *Listener) until(ctx context.Context, ended <-chan error) error {
 			return nil
 		case <-changed:
 			devices, changed = l.Inventory.Devices()
-			if !slices.Equal(boards(devices), heard) {
+			if !slices.Equal(physicalGPUs(devices), watched) {
 				return nil
 			}
 		}
 	}
 }
 
-func boards(devices []gpu.Device) []growth.GPU {
+func physicalGPUs(devices []gpu.Device) []growth.GPU {
 	var all []growth.GPU
 	for _, d := range devices {
-		all = append(all, d.Board())
+		all = append(all, d.PhysicalGPU())
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-func (l *Listener) hear(f gpu.Fault) {
-	action, hit := l.Monitor.Fault(time.Now(), f)
-	for _, uuid := range hit {
-		l.XIDs.WithLabelValues(string(uuid), number(f.XID), string(action)).Inc()
+func (l *Listener) handle(f gpu.Fault) {
+	action, affected := l.Monitor.RecordFault(time.Now(), f)
+	for _, uuid := range affected {
+		l.XIDs.WithLabelValues(string(uuid), parseNumber(f.XID), string(action)).Inc()
 	}
-	l.Log.Warn("a GPU reports a fault", "gpu", f.Board, "xid", f.XID, "action", action, "devices", hit)
+	l.Log.Warn("a GPU reports a fault", "gpu", f.GPU, "xid", f.XID, "action", action, "devices", affected)
 	if action == Ignore {
 		return
 	}
-	if err := l.Memory.Save(l.Monitor.Faults()); err != nil {
+	if err := l.Store.Save(l.Monitor.Faults()); err != nil {
 		l.Log.Warn("a restart of this plugin will forget a fault", "reason", err)
 	}
-	l.Inventory.Rejudge()
+	l.Inventory.Reevaluate()
 }
 
-// number keeps a label's values few, whatever the driver says.
-func number(xid uint64) string {
+// parseNumber keeps a label's values few, whatever the driver says.
+func parseNumber(xid uint64) string {
 	if xid > maxXID {
 		return "other"
 	}

@@ -20,33 +20,33 @@ type Config struct {
 }
 
 const (
-	// longest is the limit up to which repetition doubles the wait.
-	longest = time.Hour
-	// confirm is how many lists in a row must say so before a GPU is condemned.
-	confirm = 2
-	// doubtFor is how long a silent driver is asked again soon, and not only in its turn.
-	doubtFor = 10 * time.Second
+	// maxQuietPeriod is the limit up to which repetition doubles the wait.
+	maxQuietPeriod = time.Hour
+	// confirmations is how many lists in a row must say so before a GPU is condemned.
+	confirmations = 2
+	// recheckPeriod is how long a silent driver is asked again soon, and not only in its turn.
+	recheckPeriod = 10 * time.Second
 )
 
 // Monitor follows the health of a node's GPUs. It implements gpu.Judge.
 type Monitor struct {
 	config Config
 
-	mu      sync.Mutex
-	devices []gpu.Device // as listed last
-	records map[growth.GPU]*record
-	silent  time.Time // since when the driver has not answered; zero while it does
+	mu           sync.Mutex
+	devices      []gpu.Device // as listed last
+	records      map[growth.GPU]*record
+	failingSince time.Time // since when the driver has not answered; zero while it does
 }
 
 // record is what is held against one GPU.
 type record struct {
 	listed bool
-	// bad counts the lists in a row that found something wrong; fine is since when none did.
-	bad  int
-	fine time.Time
-	// condemned says what the lists found; it stays for a while after they are fine again. gone says it was absence.
-	condemned string
-	gone      bool
+	// failures counts the lists in a row that found something wrong; fine is since when none did.
+	failures     int
+	healthySince time.Time
+	// reason says what the lists found; it stays for a while after they are fine again. gone says it was absence.
+	reason string
+	absent bool
 	// fault is the last that counts, nil for none.
 	fault *Fault
 }
@@ -62,16 +62,16 @@ type Fault struct {
 // New returns a monitor that holds nothing against anybody.
 func New(c Config) *Monitor { return &Monitor{config: c, records: map[growth.GPU]*record{}} }
 
-// Listed implements gpu.Judge.
-func (m *Monitor) Listed(now time.Time, devices []gpu.Device, err error) bool {
+// Observe implements gpu.Judge.
+func (m *Monitor) Observe(now time.Time, devices []gpu.Device, err error) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.devices = devices
 	if err != nil {
-		return m.silence(now, err)
+		return m.observeFailure(now, err)
 	}
-	m.silent = time.Time{}
-	doubt := false
+	m.failingSince = time.Time{}
+	recheck := false
 	for _, d := range devices {
 		r := m.records[d.UUID]
 		if r == nil {
@@ -81,76 +81,76 @@ func (m *Monitor) Listed(now time.Time, devices []gpu.Device, err error) bool {
 		first := !r.listed
 		r.listed = true
 		if d.Healthy {
-			r.found(now, m.config.RecoverAfter)
+			r.observeHealthy(now, m.config.RecoverAfter)
 			continue
 		}
-		r.bad++
-		r.fine = time.Time{}
-		if r.bad >= confirm || first {
-			r.condemned = d.Reason
-			r.gone = d.Absent
+		r.failures++
+		r.healthySince = time.Time{}
+		if r.failures >= confirmations || first {
+			r.reason = d.Reason
+			r.absent = d.Absent
 		} else {
-			doubt = true
+			recheck = true
 		}
 	}
-	return doubt
+	return recheck
 }
 
-// found notes that a list had nothing against a GPU. One that was gone and is back has been reset.
-func (r *record) found(now time.Time, recoverAfter time.Duration) {
-	r.bad = 0
-	if r.fine.IsZero() {
-		r.fine = now
+// observeHealthy notes that a list had nothing against a GPU. One that was gone and is back has been reset.
+func (r *record) observeHealthy(now time.Time, recoverAfter time.Duration) {
+	r.failures = 0
+	if r.healthySince.IsZero() {
+		r.healthySince = now
 	}
-	if r.gone {
-		r.gone = false
+	if r.absent {
+		r.absent = false
 		r.fault = nil
 	}
-	if now.Sub(r.fine) >= recoverAfter {
-		r.condemned = ""
+	if now.Sub(r.healthySince) >= recoverAfter {
+		r.reason = ""
 	}
 }
 
-// silence notes that the driver did not answer.
-func (m *Monitor) silence(now time.Time, err error) bool {
-	if m.silent.IsZero() {
-		m.silent = now
+// observeFailure notes that the driver did not answer.
+func (m *Monitor) observeFailure(now time.Time, err error) bool {
+	if m.failingSince.IsZero() {
+		m.failingSince = now
 	}
-	if now.Sub(m.silent) >= m.config.LossAfter {
+	if now.Sub(m.failingSince) >= m.config.LossAfter {
 		for _, r := range m.records {
-			r.condemned = fmt.Sprintf("the driver has not listed it since %s: %v", m.silent.UTC().Format(time.TimeOnly), err)
-			r.fine = time.Time{}
+			r.reason = fmt.Sprintf("the driver has not listed it since %s: %v", m.failingSince.UTC().Format(time.TimeOnly), err)
+			r.healthySince = time.Time{}
 		}
 	}
-	return now.Sub(m.silent) < doubtFor
+	return now.Sub(m.failingSince) < recheckPeriod
 }
 
-// Fault takes a fault in and returns what is done about it, and on which devices.
-func (m *Monitor) Fault(now time.Time, f gpu.Fault) (Action, []growth.GPU) {
+// RecordFault takes a fault in and returns what is done about it, and on which devices.
+func (m *Monitor) RecordFault(now time.Time, f gpu.Fault) (Action, []growth.GPU) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	action := m.config.Policy.Of(f.XID)
-	var hit []growth.GPU
+	var affected []growth.GPU
 	for _, d := range m.devices {
-		if !f.Hits(d) {
+		if !f.Affects(d) {
 			continue
 		}
-		hit = append(hit, d.UUID)
+		affected = append(affected, d.UUID)
 		if r := m.records[d.UUID]; action != Ignore {
-			r.fault = worse(r.fault, Fault{
+			r.fault = mergeFaults(r.fault, Fault{
 				XID:     f.XID,
 				At:      now,
 				Action:  action,
 				Strikes: 1,
-			}, longest)
+			}, maxQuietPeriod)
 		}
 	}
-	return action, hit
+	return action, affected
 }
 
-// worse adds a fault to the one before it. What only a reset mends stays the reason.
-func worse(old *Fault, f Fault, forget time.Duration) *Fault {
-	if old == nil || f.At.Sub(old.At) > 2*forget {
+// mergeFaults adds a fault to the one before it. What only a reset mends stays the reason.
+func mergeFaults(old *Fault, f Fault, window time.Duration) *Fault {
+	if old == nil || f.At.Sub(old.At) > 2*window {
 		return &f
 	}
 	f.Strikes = old.Strikes + 1
@@ -161,43 +161,43 @@ func worse(old *Fault, f Fault, forget time.Duration) *Fault {
 	return &f
 }
 
-// Judged implements gpu.Judge.
-func (m *Monitor) Judged(now time.Time, devices []gpu.Device) []gpu.Device {
+// Apply implements gpu.Judge.
+func (m *Monitor) Apply(now time.Time, devices []gpu.Device) []gpu.Device {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	judged := slices.Clone(devices)
-	for i, d := range judged {
+	result := slices.Clone(devices)
+	for i, d := range result {
 		if r, ok := m.records[d.UUID]; ok {
-			reason := r.verdict(now, m.config.RecoverAfter)
-			judged[i].Healthy = reason == ""
-			judged[i].Reason = reason
-			judged[i].Absent = d.Absent && reason != ""
+			reason := r.unhealthyReason(now, m.config.RecoverAfter)
+			result[i].Healthy = reason == ""
+			result[i].Reason = reason
+			result[i].Absent = d.Absent && reason != ""
 		}
 	}
-	return judged
+	return result
 }
 
-// verdict says what is held against a GPU now, or nothing.
-func (r *record) verdict(now time.Time, recoverAfter time.Duration) string {
+// unhealthyReason says what is held against a GPU now, or nothing.
+func (r *record) unhealthyReason(now time.Time, recoverAfter time.Duration) string {
 	if f := r.fault; f != nil {
-		wait := f.wait(recoverAfter)
+		quiet := f.quietPeriod(recoverAfter)
 		switch {
 		case f.Action == UntilReset:
 			return fmt.Sprintf("XID %d at %s: it needs a reset", f.XID, f.At.UTC().Format(time.DateTime))
-		case now.Sub(f.At) < wait:
-			return fmt.Sprintf("XID %d at %s: not used before it has been quiet for %s", f.XID, f.At.UTC().Format(time.DateTime), wait)
+		case now.Sub(f.At) < quiet:
+			return fmt.Sprintf("XID %d at %s: not used before it has been quiet for %s", f.XID, f.At.UTC().Format(time.DateTime), quiet)
 		}
 	}
-	return r.condemned
+	return r.reason
 }
 
-// wait is how long a GPU must be quiet after a fault: twice as long each time.
-func (f Fault) wait(first time.Duration) time.Duration {
+// quietPeriod is how long a GPU must be quiet after a fault: twice as long each time.
+func (f Fault) quietPeriod(first time.Duration) time.Duration {
 	wait := first
 	for range f.Strikes - 1 {
 		wait = 2 * wait
-		if wait >= longest {
-			return longest
+		if wait >= maxQuietPeriod {
+			return maxQuietPeriod
 		}
 	}
 	return wait
@@ -207,20 +207,20 @@ func (f Fault) wait(first time.Duration) time.Duration {
 func (m *Monitor) Faults() map[growth.GPU]Fault {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	held := map[growth.GPU]Fault{}
+	faults := map[growth.GPU]Fault{}
 	for uuid, r := range m.records {
 		if r.fault != nil {
-			held[uuid] = *r.fault
+			faults[uuid] = *r.fault
 		}
 	}
-	return held
+	return faults
 }
 
-// Remember takes up what an earlier process held against GPUs.
-func (m *Monitor) Remember(held map[growth.GPU]Fault) {
+// Restore takes up what an earlier process held against GPUs.
+func (m *Monitor) Restore(faults map[growth.GPU]Fault) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for uuid, f := range held {
+	for uuid, f := range faults {
 		if m.records[uuid] == nil {
 			m.records[uuid] = &record{}
 		}

@@ -14,9 +14,9 @@ import (
 )
 
 var (
-	fine   = gpu.Device{UUID: "A", Memory: 1024, Healthy: true}
-	bad    = gpu.Device{UUID: "A", Memory: 1024, Reason: "its memory can not be read"}
-	absent = gpu.Device{
+	healthyGPU    = gpu.Device{UUID: "A", Memory: 1024, Healthy: true}
+	unreadableGPU = gpu.Device{UUID: "A", Memory: 1024, Reason: "its memory can not be read"}
+	absentGPU     = gpu.Device{
 		UUID:   "A",
 		Memory: 1024,
 		Reason: "the driver no longer lists it",
@@ -25,55 +25,55 @@ var (
 	errSilent = errors.New("the driver has not answered for 5s")
 )
 
-// story drives a monitor of one GPU, and says whether the GPU is healthy after each step.
-type story struct {
+// scenario drives a monitor of one GPU, and says whether the GPU is healthy after each step.
+type scenario struct {
 	monitor *gpuhealth.Monitor
 	now     time.Time
 	last    gpu.Device
 }
 
-func newStory() *story {
-	s := &story{now: time.Unix(0, 0), last: fine, monitor: gpuhealth.New(gpuhealth.Config{
+func newScenario() *scenario {
+	s := &scenario{now: time.Unix(0, 0), last: healthyGPU, monitor: gpuhealth.New(gpuhealth.Config{
 		Policy: gpuhealth.Default, RecoverAfter: time.Minute, LossAfter: 2 * time.Minute,
 	})}
-	s.list(fine)
+	s.list(healthyGPU)
 	return s
 }
 
-func (s *story) list(d gpu.Device) {
+func (s *scenario) list(d gpu.Device) {
 	s.last = d
-	s.monitor.Listed(s.now, []gpu.Device{d}, nil)
+	s.monitor.Observe(s.now, []gpu.Device{d}, nil)
 }
 
-func (s *story) healthy() bool {
-	return s.monitor.Judged(s.now, []gpu.Device{s.last})[0].Healthy
+func (s *scenario) healthy() bool {
+	return s.monitor.Apply(s.now, []gpu.Device{s.last})[0].Healthy
 }
 
 // play runs a script of words: f, b, a list a fine, bad, absent GPU; e is a driver that does not answer; xN an XID;
 // a number passes so many seconds; + and - say that the GPU must be healthy, or not, now.
-func (s *story) play(t *testing.T, script string) {
+func (s *scenario) play(t *testing.T, script string) {
 	t.Helper()
 	for i, word := range strings.Fields(script) {
 		switch {
 		case word == "f":
-			s.list(fine)
+			s.list(healthyGPU)
 		case word == "b":
-			s.list(bad)
+			s.list(unreadableGPU)
 		case word == "a":
-			s.list(absent)
+			s.list(absentGPU)
 		case word == "e":
-			s.monitor.Listed(s.now, []gpu.Device{s.last}, errSilent)
+			s.monitor.Observe(s.now, []gpu.Device{s.last}, errSilent)
 		case word == "+" || word == "-":
 			require.Equal(t, word == "+", s.healthy(), "after %v", strings.Fields(script)[:i])
 		case word[0] == 'x':
-			s.monitor.Fault(s.now, gpu.Fault{Board: "A", XID: number(t, word[1:])})
+			s.monitor.RecordFault(s.now, gpu.Fault{GPU: "A", XID: parseNumber(t, word[1:])})
 		default:
-			s.now = s.now.Add(time.Duration(number(t, word)) * time.Second)
+			s.now = s.now.Add(time.Duration(parseNumber(t, word)) * time.Second)
 		}
 	}
 }
 
-func number(t *testing.T, text string) uint64 {
+func parseNumber(t *testing.T, text string) uint64 {
 	n := uint64(0)
 	for _, r := range text {
 		require.True(t, r >= '0' && r <= '9', text)
@@ -105,19 +105,19 @@ func TestMonitor(t *testing.T) {
 		"a driver that answers now and then is not silent":           "e 100 e f 100 e + 100 e +",
 		"a GPU that is absent and unreadable in turn is not healthy": "a b - a b -",
 	} {
-		t.Run(name, func(t *testing.T) { newStory().play(t, script) })
+		t.Run(name, func(t *testing.T) { newScenario().play(t, script) })
 	}
 }
 
-func TestAGPUThatIsBadAtTheStartIsNotDoubted(t *testing.T) {
+func TestMonitor_BelievesFirstList(t *testing.T) {
 	m := gpuhealth.New(gpuhealth.Config{Policy: gpuhealth.Default, RecoverAfter: time.Minute, LossAfter: time.Minute})
-	require.False(t, m.Listed(time.Unix(0, 0), []gpu.Device{bad}, nil))
-	judged := m.Judged(time.Unix(0, 0), []gpu.Device{bad})
+	require.False(t, m.Observe(time.Unix(0, 0), []gpu.Device{unreadableGPU}, nil))
+	judged := m.Apply(time.Unix(0, 0), []gpu.Device{unreadableGPU})
 	require.False(t, judged[0].Healthy)
-	require.Equal(t, bad.Reason, judged[0].Reason)
+	require.Equal(t, unreadableGPU.Reason, judged[0].Reason)
 }
 
-func TestAFaultHitsWhatItIsAbout(t *testing.T) {
+func TestMonitor_FaultAffectsItsDevices(t *testing.T) {
 	whole := gpu.Device{UUID: "B", Healthy: true}
 	one := gpu.Device{UUID: "MIG-1", Healthy: true, Instance: &gpu.Instance{Parent: "A", GPU: 7}}
 	two := gpu.Device{UUID: "MIG-2", Healthy: true, Instance: &gpu.Instance{Parent: "A", GPU: 8}}
@@ -125,18 +125,18 @@ func TestAFaultHitsWhatItIsAbout(t *testing.T) {
 		fault gpu.Fault
 		want  []growth.GPU
 	}{
-		"a whole GPU":      {gpu.Fault{Board: "B", XID: 79}, []growth.GPU{"B"}},
-		"all of a cut GPU": {gpu.Fault{Board: "A", XID: 79}, []growth.GPU{"MIG-1", "MIG-2"}},
+		"a whole GPU":      {gpu.Fault{GPU: "B", XID: 79}, []growth.GPU{"B"}},
+		"all of a cut GPU": {gpu.Fault{GPU: "A", XID: 79}, []growth.GPU{"MIG-1", "MIG-2"}},
 		"one instance of it": {gpu.Fault{
-			Board: "A",
-			XID:   79,
+			GPU: "A",
+			XID: 79,
 			Instance: &gpu.Instance{
 				Parent: "A",
 				GPU:    8,
 			},
 		}, []growth.GPU{"MIG-2"}},
-		"a GPU nobody knows":  {gpu.Fault{Board: "C", XID: 79}, nil},
-		"an ignored one, too": {gpu.Fault{Board: "B", XID: 13}, []growth.GPU{"B"}},
+		"a GPU nobody knows":  {gpu.Fault{GPU: "C", XID: 79}, nil},
+		"an ignored one, too": {gpu.Fault{GPU: "B", XID: 13}, []growth.GPU{"B"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := gpuhealth.New(gpuhealth.Config{
@@ -144,14 +144,14 @@ func TestAFaultHitsWhatItIsAbout(t *testing.T) {
 				RecoverAfter: time.Minute,
 				LossAfter:    time.Minute,
 			})
-			m.Listed(time.Unix(0, 0), []gpu.Device{whole, one, two}, nil)
-			_, hit := m.Fault(time.Unix(1, 0), tc.fault)
+			m.Observe(time.Unix(0, 0), []gpu.Device{whole, one, two}, nil)
+			_, hit := m.RecordFault(time.Unix(1, 0), tc.fault)
 			require.Equal(t, tc.want, hit)
 		})
 	}
 }
 
-func TestPolicy(t *testing.T) {
+func TestParsePolicy(t *testing.T) {
 	p, err := gpuhealth.ParsePolicy(" 109=ignore, 74=unhealthy-until-reset ,other=ignore")
 	require.NoError(t, err)
 	require.Equal(t, gpuhealth.Ignore, p.Of(109))

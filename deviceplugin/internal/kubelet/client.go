@@ -16,12 +16,12 @@ import (
 // maxReply bounds kubelet's list of resources, as kubelet's own client does.
 const maxReply = 16 << 20
 
-// servedWithin bounds one look at what kubelet has.
-const servedWithin = 2 * time.Second
+// requestTimeout bounds one look at what kubelet has.
+const requestTimeout = 2 * time.Second
 
-// again has a question that kubelet had too many of asked again: it answers a hundred a second, and ten at once, of all who
+// retryPolicy has a question that kubelet had too many of asked again: it answers a hundred a second, and ten at once, of all who
 // ask together. A node's pods start many at a time.
-const again = `{"methodConfig": [{"name": [{"service": "v1.PodResourcesLister"}], "retryPolicy": {
+const retryPolicy = `{"methodConfig": [{"name": [{"service": "v1.PodResourcesLister"}], "retryPolicy": {
 	"maxAttempts": 5, "initialBackoff": "0.02s", "maxBackoff": "0.3s", "backoffMultiplier": 2,
 	"retryableStatusCodes": ["RESOURCE_EXHAUSTED"]}}]}`
 
@@ -41,7 +41,7 @@ type Client struct {
 
 // Dial prepares a connection. It does not wait for kubelet; a connection that breaks is made again.
 func Dial(socket, resource string) (*Client, error) {
-	connection, err := dial(socket, grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxReply)), grpc.WithDefaultServiceConfig(again))
+	connection, err := dial(socket, grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxReply)), grpc.WithDefaultServiceConfig(retryPolicy))
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (c *Client) List(ctx context.Context) ([]ContainerDevices, error) {
 	}
 	var holdings []ContainerDevices
 	for _, pod := range reply.GetPodResources() {
-		holdings = append(holdings, c.holdings(pod)...)
+		holdings = append(holdings, c.containerDevices(pod)...)
 	}
 	return holdings, nil
 }
@@ -71,20 +71,20 @@ func (c *Client) List(ctx context.Context) ([]ContainerDevices, error) {
 // Get lists the containers of one pod that hold some of the resource. Kubelets before 1.34 do not answer, and none does
 // about a pod that it does not know: both are errors.
 func (c *Client) Get(ctx context.Context, namespace, pod string) ([]ContainerDevices, error) {
-	ctx, cancel := context.WithTimeout(ctx, servedWithin)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	reply, err := c.lister.Get(ctx, &podresources.GetPodResourcesRequest{PodNamespace: namespace, PodName: pod})
 	if err != nil {
 		return nil, fmt.Errorf("asking kubelet which devices pod %s/%s holds: %w", namespace, pod, err)
 	}
-	return c.holdings(reply.GetPodResources()), nil
+	return c.containerDevices(reply.GetPodResources()), nil
 }
 
-func (c *Client) holdings(pod *podresources.PodResources) []ContainerDevices {
-	var holdings []ContainerDevices
+func (c *Client) containerDevices(pod *podresources.PodResources) []ContainerDevices {
+	var containers []ContainerDevices
 	for _, container := range pod.GetContainers() {
-		if ids := c.of(container.GetDevices()); len(ids) > 0 {
-			holdings = append(holdings, ContainerDevices{
+		if ids := c.deviceIDs(container.GetDevices()); len(ids) > 0 {
+			containers = append(containers, ContainerDevices{
 				Namespace: pod.GetNamespace(),
 				Pod:       pod.GetName(),
 				Container: container.GetName(),
@@ -92,21 +92,21 @@ func (c *Client) holdings(pod *podresources.PodResources) []ContainerDevices {
 			})
 		}
 	}
-	return holdings
+	return containers
 }
 
 // Allocatable lists the ids of the resource that kubelet could hand out, because a plugin advertises them as healthy now.
 func (c *Client) Allocatable(ctx context.Context) ([]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, servedWithin)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	reply, err := c.lister.GetAllocatableResources(ctx, &podresources.AllocatableResourcesRequest{})
 	if err != nil {
 		return nil, fmt.Errorf("asking kubelet which devices it has: %w", err)
 	}
-	return c.of(reply.GetDevices()), nil
+	return c.deviceIDs(reply.GetDevices()), nil
 }
 
-func (c *Client) of(all []*podresources.ContainerDevices) []string {
+func (c *Client) deviceIDs(all []*podresources.ContainerDevices) []string {
 	var ids []string
 	for _, devices := range all {
 		if devices.GetResourceName() == c.resource {
@@ -131,12 +131,12 @@ func Register(ctx context.Context, socket string, request *deviceplugin.Register
 }
 
 func dial(socket string, options ...grpc.DialOption) (*grpc.ClientConn, error) {
-	patience := backoff.DefaultConfig
-	patience.BaseDelay = 100 * time.Millisecond
-	patience.MaxDelay = time.Second // kubelet is on this machine, and back soon
+	backoffConfig := backoff.DefaultConfig
+	backoffConfig.BaseDelay = 100 * time.Millisecond
+	backoffConfig.MaxDelay = time.Second // kubelet is on this machine, and back soon
 	connection, err := grpc.NewClient("unix://"+socket, append(options,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithConnectParams(grpc.ConnectParams{Backoff: patience, MinConnectTimeout: time.Second}))...)
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoffConfig, MinConnectTimeout: time.Second}))...)
 	if err != nil {
 		return nil, fmt.Errorf("connecting to kubelet at %s: %w", socket, err)
 	}

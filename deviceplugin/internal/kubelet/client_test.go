@@ -16,15 +16,15 @@ import (
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet"
 )
 
-// busy is a kubelet that has too many questions: so many of the next ones it refuses.
-type busy struct {
+// rateLimitedKubelet is a kubelet that has too many questions: so many of the next ones it refuses.
+type rateLimitedKubelet struct {
 	podresources.UnimplementedPodResourcesListerServer
-	refuses, asked atomic.Int32
+	rejections, calls atomic.Int32
 }
 
-func (b *busy) Get(context.Context, *podresources.GetPodResourcesRequest) (*podresources.GetPodResourcesResponse, error) {
-	b.asked.Add(1)
-	if b.refuses.Add(-1) >= 0 {
+func (b *rateLimitedKubelet) Get(context.Context, *podresources.GetPodResourcesRequest) (*podresources.GetPodResourcesResponse, error) {
+	b.calls.Add(1)
+	if b.rejections.Add(-1) >= 0 {
 		return nil, status.Error(codes.ResourceExhausted, "rejected by rate limit")
 	}
 	return &podresources.GetPodResourcesResponse{PodResources: &podresources.PodResources{
@@ -45,12 +45,12 @@ func (b *busy) Get(context.Context, *podresources.GetPodResourcesRequest) (*podr
 	}}, nil
 }
 
-func TestAKubeletThatIsBusyIsAskedAgain(t *testing.T) {
+func TestGet_RetriesRateLimit(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "kubelet.sock")
 	listener, err := net.Listen("unix", socket)
 	require.NoError(t, err)
 	server := grpc.NewServer()
-	b := &busy{}
+	b := &rateLimitedKubelet{}
 	podresources.RegisterPodResourcesListerServer(server, b)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(server.Stop)
@@ -58,7 +58,7 @@ func TestAKubeletThatIsBusyIsAskedAgain(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = client.Close() })
 
-	b.refuses.Store(4)
+	b.rejections.Store(4)
 	of, err := client.Get(t.Context(), "ns", "pod")
 	require.NoError(t, err)
 	require.Equal(t, []kubelet.ContainerDevices{{
@@ -67,9 +67,9 @@ func TestAKubeletThatIsBusyIsAskedAgain(t *testing.T) {
 		Container: "main",
 		IDs:       []string{"a", "b"},
 	}}, of)
-	require.Equal(t, int32(5), b.asked.Load())
+	require.Equal(t, int32(5), b.calls.Load())
 
-	b.refuses.Store(1000)
+	b.rejections.Store(1000)
 	_, err = client.Get(t.Context(), "ns", "pod")
 	require.ErrorContains(t, err, "rejected by rate limit", "and not for ever")
 }

@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	// readyWithin is how long a daemon may take to make its control pipe, looked for every readyPoll.
-	readyWithin = 15 * time.Second
-	readyPoll   = 50 * time.Millisecond
-	// firstRest and longestRest bound the pause before a daemon that died is started again.
-	firstRest   = 500 * time.Millisecond
-	longestRest = 30 * time.Second
-	// stopWithin is how long a daemon has to end in its own way.
-	stopWithin = 5 * time.Second
+	// readyTimeout is how long a daemon may take to make its control pipe, looked for every readyPoll.
+	readyTimeout      = 15 * time.Second
+	readyPollInterval = 50 * time.Millisecond
+	// minBackoff and longestRest bound the pause before a daemon that died is started again.
+	minBackoff = 500 * time.Millisecond
+	maxBackoff = 30 * time.Second
+	// stopTimeout is how long a daemon has to end in its own way.
+	stopTimeout = 5 * time.Second
 	// control is the pipe by which clients find a daemon.
 	control = "control"
 )
@@ -40,21 +40,21 @@ type Daemon struct {
 	// Changed is called when the daemon becomes ready, or stops being so.
 	Changed func()
 
-	mu    sync.Mutex
-	ready bool
-	why   string // not ready
-	lives int
+	mu     sync.Mutex
+	ready  bool
+	reason string // not ready
+	starts int
 }
 
 // PipeDir is the folder that clients of a GPU's daemon need.
 func PipeDir(stateDir string, gpu growth.GPU) string {
-	return filepath.Join(folder(stateDir, gpu), "pipe")
+	return filepath.Join(daemonDir(stateDir, gpu), "pipe")
 }
 
 // ShmDir is what a daemon and its clients have at /dev/shm.
 func ShmDir(stateDir string) string { return filepath.Join(stateDir, "mps", "shm") }
 
-func folder(stateDir string, gpu growth.GPU) string {
+func daemonDir(stateDir string, gpu growth.GPU) string {
 	return filepath.Join(stateDir, "mps", filepath.Base(string(gpu)))
 }
 
@@ -62,14 +62,14 @@ func folder(stateDir string, gpu growth.GPU) string {
 func (d *Daemon) State() (bool, string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.ready, d.why
+	return d.ready, d.reason
 }
 
-func (d *Daemon) set(ready bool, why string) {
+func (d *Daemon) setState(ready bool, why string) {
 	d.mu.Lock()
-	changed := d.ready != ready || d.why != why
+	changed := d.ready != ready || d.reason != why
 	d.ready = ready
-	d.why = why
+	d.reason = why
 	d.mu.Unlock()
 	if changed && d.Changed != nil {
 		d.Changed()
@@ -78,30 +78,30 @@ func (d *Daemon) set(ready bool, why string) {
 
 // Run keeps the daemon alive until ctx ends.
 func (d *Daemon) Run(ctx context.Context) error {
-	d.set(false, "its MPS control daemon has not started yet")
-	pause := firstRest
+	d.setState(false, "its MPS control daemon has not started yet")
+	backoff := minBackoff
 	for {
-		began := time.Now()
-		err := d.live(ctx)
+		start := time.Now()
+		err := d.runOnce(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
-		d.set(false, fmt.Sprintf("its MPS control daemon ended (%v): the CUDA contexts of its jobs are lost, they must be started again", err))
+		d.setState(false, fmt.Sprintf("its MPS control daemon ended (%v): the CUDA contexts of its jobs are lost, they must be started again", err))
 		d.Log.Error("an MPS control daemon ended, every job on its GPU loses its CUDA context", "gpu", d.GPU, "reason", err)
-		if time.Since(began) > longestRest {
-			pause = firstRest
+		if time.Since(start) > maxBackoff {
+			backoff = minBackoff
 		}
 		select {
-		case <-time.After(pause):
+		case <-time.After(backoff):
 		case <-ctx.Done():
 			return nil
 		}
-		pause = min(2*pause, longestRest)
+		backoff = min(2*backoff, maxBackoff)
 	}
 }
 
-// live is one process: started, waited for until it serves, and then until it ends.
-func (d *Daemon) live(ctx context.Context) error {
+// runOnce is one process: started, waited for until it serves, and then until it ends.
+func (d *Daemon) runOnce(ctx context.Context) error {
 	pipe := filepath.Join(d.Dir, "pipe")
 	logs := filepath.Join(d.Dir, "log")
 	if err := os.RemoveAll(pipe); err != nil { // a pipe of a daemon that is gone answers nobody
@@ -119,21 +119,21 @@ func (d *Daemon) live(ctx context.Context) error {
 		"CUDA_VISIBLE_DEVICES="+string(d.GPU), "CUDA_MPS_PIPE_DIRECTORY="+pipe, "CUDA_MPS_LOG_DIRECTORY="+logs)
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGTERM) }
-	command.WaitDelay = stopWithin
+	command.WaitDelay = stopTimeout
 	if err := command.Start(); err != nil {
 		return fmt.Errorf("starting %s: %w: is the MPS package of the driver in this container?", d.Program, err)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- command.Wait() }()
 	d.Log.Info("started an MPS control daemon", "gpu", d.GPU, "pid", command.Process.Pid)
-	if err := await(ctx, filepath.Join(pipe, control), ended); err != nil {
+	if err := awaitPipe(ctx, filepath.Join(pipe, control), ended); err != nil {
 		cancel()
 		return err
 	}
 	d.mu.Lock()
-	d.lives++
+	d.starts++
 	d.mu.Unlock()
-	d.set(true, "")
+	d.setState(true, "")
 	err := <-ended
 	if err == nil {
 		err = errors.New("it exited")
@@ -141,12 +141,12 @@ func (d *Daemon) live(ctx context.Context) error {
 	return err
 }
 
-// await waits for the control pipe.
-func await(ctx context.Context, pipe string, ended chan error) error {
-	poll := time.NewTicker(readyPoll)
-	late := time.NewTimer(readyWithin)
+// awaitPipe waits for the control pipe.
+func awaitPipe(ctx context.Context, pipe string, ended chan error) error {
+	poll := time.NewTicker(readyPollInterval)
+	timeout := time.NewTimer(readyTimeout)
 	defer poll.Stop()
-	defer late.Stop()
+	defer timeout.Stop()
 	for {
 		if _, err := os.Stat(pipe); err == nil {
 			return nil
@@ -157,8 +157,8 @@ func await(ctx context.Context, pipe string, ended chan error) error {
 		case err := <-ended:
 			ended <- err
 			return fmt.Errorf("it ended before it served: %w", err)
-		case <-late.C:
-			return fmt.Errorf("it made no control pipe within %s", readyWithin)
+		case <-timeout.C:
+			return fmt.Errorf("it made no control pipe within %s", readyTimeout)
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-poll.C:

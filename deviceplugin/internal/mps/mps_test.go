@@ -19,9 +19,9 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// standIn behaves like nvidia-cuda-mps-control in the foreground, as far as a supervisor sees: it makes its control
+// fakeDaemon behaves like nvidia-cuda-mps-control in the foreground, as far as a supervisor sees: it makes its control
 // pipe, writes down what it was told, and lives until it is stopped.
-const standIn = `#!/bin/sh
+const fakeDaemon = `#!/bin/sh
 [ "$1" = -f ] || exit 64
 echo "$$ $CUDA_VISIBLE_DEVICES $CUDA_MPS_LOG_DIRECTORY" >> "$CUDA_MPS_PIPE_DIRECTORY/../lives"
 mkfifo "$CUDA_MPS_PIPE_DIRECTORY/control"
@@ -40,14 +40,14 @@ type list []gpu.Device
 
 func (l list) Devices(context.Context) ([]gpu.Device, error) { return l, nil }
 
-// fleet runs daemons for two GPUs and a MIG instance.
-func fleet(t *testing.T, script string) (*gpu.Stock, string) {
+// runSupervisor runs daemons for two GPUs and a MIG instance.
+func runSupervisor(t *testing.T, script string) (*gpu.Inventory, string) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	state := t.TempDir()
-	f := &mps.Fleet{Program: program(t, script), StateDir: state, Log: log}
+	f := &mps.Supervisor{Program: program(t, script), StateDir: state, Log: log}
 	ctx, cancel := context.WithCancel(context.Background())
-	stock, err := gpu.Open(ctx, list{
+	inventory, err := gpu.Open(ctx, list{
 		{UUID: "GPU-a", Memory: 1024, Healthy: true}, {UUID: "GPU-b", Memory: 1024, Healthy: true},
 		{
 			UUID:     "MIG-1",
@@ -59,11 +59,11 @@ func fleet(t *testing.T, script string) (*gpu.Stock, string) {
 	require.NoError(t, err)
 	done := make(chan struct{}, 2)
 	go func() {
-		_ = stock.Run(ctx, time.Hour, time.Hour)
+		_ = inventory.Run(ctx, time.Hour, time.Hour)
 		done <- struct{}{}
 	}()
 	go func() {
-		_ = f.Run(ctx, stock)
+		_ = f.Run(ctx, inventory)
 		done <- struct{}{}
 	}()
 	t.Cleanup(func() {
@@ -71,13 +71,13 @@ func fleet(t *testing.T, script string) (*gpu.Stock, string) {
 		<-done
 		<-done
 	})
-	return stock, state
+	return inventory, state
 }
 
-func until(t *testing.T, stock *gpu.Stock, ok func([]gpu.Device) bool) []gpu.Device {
+func until(t *testing.T, inventory *gpu.Inventory, ok func([]gpu.Device) bool) []gpu.Device {
 	t.Helper()
 	for {
-		devices, changed := stock.Devices()
+		devices, changed := inventory.Devices()
 		if ok(devices) {
 			return devices
 		}
@@ -89,8 +89,8 @@ func until(t *testing.T, stock *gpu.Stock, ok func([]gpu.Device) bool) []gpu.Dev
 	}
 }
 
-// lives lists the processes that a GPU's daemon has had.
-func lives(t *testing.T, state string, gpu growth.GPU) []int {
+// startedPIDs lists the processes that a GPU's daemon has had.
+func startedPIDs(t *testing.T, state string, gpu growth.GPU) []int {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(mps.PipeDir(state, gpu), "..", "lives"))
 	require.NoError(t, err)
@@ -106,33 +106,33 @@ func lives(t *testing.T, state string, gpu growth.GPU) []int {
 	return pids
 }
 
-func TestADaemonThatDiesIsStartedAgain(t *testing.T) {
-	stock, state := fleet(t, standIn)
-	devices := until(t, stock, func(d []gpu.Device) bool { return d[0].Healthy && d[1].Healthy })
+func TestSupervisor_RestartsDaemon(t *testing.T) {
+	inventory, state := runSupervisor(t, fakeDaemon)
+	devices := until(t, inventory, func(d []gpu.Device) bool { return d[0].Healthy && d[1].Healthy })
 	require.True(t, devices[2].Healthy, "a MIG instance needs no daemon")
 	info, err := os.Stat(mps.ShmDir(state))
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o777), info.Mode().Perm())
 
-	first := lives(t, state, "GPU-a")
+	first := startedPIDs(t, state, "GPU-a")
 	require.Len(t, first, 1)
-	_, changed := stock.Devices()
+	_, changed := inventory.Devices()
 	require.NoError(t, syscall.Kill(first[0], syscall.SIGKILL))
 	<-changed
-	until(t, stock, func(d []gpu.Device) bool { return d[0].Healthy })
-	require.Len(t, lives(t, state, "GPU-a"), 2)
-	require.Len(t, lives(t, state, "GPU-b"), 1, "the neighbour's was left alone")
+	until(t, inventory, func(d []gpu.Device) bool { return d[0].Healthy })
+	require.Len(t, startedPIDs(t, state, "GPU-a"), 2)
+	require.Len(t, startedPIDs(t, state, "GPU-b"), 1, "the neighbour's was left alone")
 }
 
-func TestAGPUWithoutItsDaemonSaysWhatIsLost(t *testing.T) {
-	stock, _ := fleet(t, "#!/bin/sh\nexit 3\n")
-	devices := until(t, stock, func(d []gpu.Device) bool { return strings.Contains(d[0].Reason, "exit status 3") })
+func TestSupervisor_ReportsFailedDaemon(t *testing.T) {
+	inventory, _ := runSupervisor(t, "#!/bin/sh\nexit 3\n")
+	devices := until(t, inventory, func(d []gpu.Device) bool { return strings.Contains(d[0].Reason, "exit status 3") })
 	require.False(t, devices[0].Healthy)
 	require.Contains(t, devices[0].Reason, "CUDA contexts of its jobs are lost")
 	require.True(t, devices[2].Healthy)
 }
 
-func TestAProgramThatIsNotThereIsNamed(t *testing.T) {
+func TestDaemon_NamesMissingProgram(t *testing.T) {
 	d := &mps.Daemon{
 		GPU:     "GPU-a",
 		Program: "/none/nvidia-cuda-mps-control",
@@ -149,12 +149,12 @@ func TestAProgramThatIsNotThereIsNamed(t *testing.T) {
 	require.Error(t, ctx.Err())
 }
 
-func TestEndingEndsTheDaemons(t *testing.T) {
+func TestSupervisor_StopsDaemons(t *testing.T) {
 	var pid int
 	t.Run("while it runs", func(t *testing.T) {
-		stock, state := fleet(t, standIn)
-		until(t, stock, func(d []gpu.Device) bool { return d[0].Healthy })
-		pid = lives(t, state, "GPU-a")[0]
+		inventory, state := runSupervisor(t, fakeDaemon)
+		until(t, inventory, func(d []gpu.Device) bool { return d[0].Healthy })
+		pid = startedPIDs(t, state, "GPU-a")[0]
 	})
 	_, err := os.Stat(fmt.Sprintf("/proc/%d", pid))
 	require.ErrorIs(t, err, os.ErrNotExist)

@@ -18,53 +18,53 @@ import (
 type Cordon struct {
 	log *slog.Logger
 
-	mu    sync.Mutex
-	named map[growth.GPU]struct{}
+	mu       sync.Mutex
+	cordoned map[growth.GPU]struct{}
 }
 
 // NewCordon returns one that cordons nothing yet.
 func NewCordon(log *slog.Logger) *Cordon { return &Cordon{log: log} }
 
-// Read takes the node's annotations, and tells whether other GPUs are cordoned now.
-func (c *Cordon) Read(annotations map[string]string) bool {
-	named := parsed(annotations[gpushare.CordonAnnotation])
+// Update takes the node's annotations, and tells whether other GPUs are cordoned now.
+func (c *Cordon) Update(annotations map[string]string) bool {
+	cordoned := parseUUIDs(annotations[gpushare.CordonAnnotation])
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if maps.Equal(named, c.named) {
+	if maps.Equal(cordoned, c.cordoned) {
 		return false
 	}
-	c.named = named
-	c.log.Info("the node's cordoned GPUs changed", "gpus", slices.Sorted(maps.Keys(named)))
+	c.cordoned = cordoned
+	c.log.Info("the node's cordoned GPUs changed", "gpus", slices.Sorted(maps.Keys(cordoned)))
 	return true
 }
 
-// parsed reads a list of UUIDs. What names no GPU of the node cordons nothing.
-func parsed(value string) map[growth.GPU]struct{} {
-	named := map[growth.GPU]struct{}{}
+// parseUUIDs reads a list of UUIDs. What names no GPU of the node cordons nothing.
+func parseUUIDs(value string) map[growth.GPU]struct{} {
+	uuids := map[growth.GPU]struct{}{}
 	for uuid := range strings.SplitSeq(value, ",") {
 		uuid = strings.TrimSpace(uuid)
 		if uuid != "" {
-			named[growth.GPU(uuid)] = struct{}{}
+			uuids[growth.GPU(uuid)] = struct{}{}
 		}
 	}
-	return named
+	return uuids
 }
 
-// Listed implements gpu.Judge.
-func (*Cordon) Listed(time.Time, []gpu.Device, error) bool { return false }
+// Observe implements gpu.Judge.
+func (*Cordon) Observe(time.Time, []gpu.Device, error) bool { return false }
 
-// Judged implements gpu.Judge. A GPU that is cut is cordoned with all its instances.
-func (c *Cordon) Judged(_ time.Time, devices []gpu.Device) []gpu.Device {
+// Apply implements gpu.Judge. A GPU that is cut is cordoned with all its instances.
+func (c *Cordon) Apply(_ time.Time, devices []gpu.Device) []gpu.Device {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	judged := slices.Clone(devices)
-	for i, d := range judged {
-		_, itself := c.named[d.UUID]
-		_, board := c.named[d.Board()]
+	result := slices.Clone(devices)
+	for i, d := range result {
+		_, itself := c.cordoned[d.UUID]
+		_, board := c.cordoned[d.PhysicalGPU()]
 		if (itself || board) && d.Healthy {
-			judged[i].Healthy = false
-			judged[i].Reason = "cordoned by the node's annotation " + gpushare.CordonAnnotation
+			result[i].Healthy = false
+			result[i].Reason = "cordoned by the node's annotation " + gpushare.CordonAnnotation
 		}
 	}
-	return judged
+	return result
 }

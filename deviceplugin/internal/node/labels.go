@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// owner is who the API server says the labels belong to.
-	owner       = "trellis-deviceplugin"
-	labelWithin = 10 * time.Second
-	labelAgain  = 15 * time.Second
+	// fieldManager is who the API server says the labels belong to.
+	fieldManager = "trellis-deviceplugin"
+	applyTimeout = 10 * time.Second
+	applyRetry   = 15 * time.Second
 	// maxLabel is the longest value that Kubernetes allows.
 	maxLabel = 63
 )
@@ -32,10 +32,10 @@ func Labels(devices []gpu.Device, driver string, emulated bool) map[string]strin
 	}
 	set(gpushare.EmulatedLabel, emulated)
 	if driver != "" {
-		labels[gpushare.DriverLabel] = value(driver)
+		labels[gpushare.DriverLabel] = labelValue(driver)
 	}
 	for i, d := range devices {
-		model := value(d.Model)
+		model := labelValue(d.Model)
 		smallest := labels[gpushare.MemoryLabel]
 		if i > 0 && labels[gpushare.ModelLabel] != model {
 			model = "mixed"
@@ -50,8 +50,8 @@ func Labels(devices []gpu.Device, driver string, emulated bool) map[string]strin
 	return labels
 }
 
-// value makes a label's value of any text: what Kubernetes does not allow becomes a dash.
-func value(text string) string {
+// labelValue makes a label's value of any text: what Kubernetes does not allow becomes a dash.
+func labelValue(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '.' || r == '_' {
 			return r
@@ -81,15 +81,15 @@ type Labeller struct {
 func (l Labeller) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		devices, changed := l.Inventory.Devices()
-		again := time.After(labelAgain)
+		retry := time.After(applyRetry)
 		if err := l.apply(ctx, Labels(devices, l.Driver, l.Emulated)); err != nil {
 			l.Log.Warn("the node was not labelled", "reason", err)
 		} else {
-			again = nil
+			retry = nil
 		}
 		select {
 		case <-changed:
-		case <-again:
+		case <-retry:
 		case <-ctx.Done():
 		}
 	}
@@ -97,9 +97,9 @@ func (l Labeller) Run(ctx context.Context) error {
 }
 
 func (l Labeller) apply(ctx context.Context, labels map[string]string) error {
-	ctx, cancel := context.WithTimeout(ctx, labelWithin)
+	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()
-	return l.Client.Apply(ctx, "/api/v1/nodes/"+string(l.Node), owner, map[string]any{
+	return l.Client.Apply(ctx, "/api/v1/nodes/"+string(l.Node), fieldManager, map[string]any{
 		"apiVersion": "v1", "kind": "Node", "metadata": map[string]any{"name": string(l.Node), "labels": labels},
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/node"
 )
 
-func TestALockOfHAMisThatIsLive(t *testing.T) {
+func TestCheckLock(t *testing.T) {
 	now := time.Date(2026, 11, 20, 18, 30, 0, 0, time.UTC)
 	for name, tc := range map[string]struct {
 		lock string
@@ -24,7 +24,7 @@ func TestALockOfHAMisThatIsLive(t *testing.T) {
 		"something else":              {"yes", false},
 		"something else with a comma": {",,2026-11-20T18:30:00Z", false},
 	} {
-		err := node.Locked(map[string]string{"hami.io/mutex.lock": tc.lock}, now)
+		err := node.CheckLock(map[string]string{"hami.io/mutex.lock": tc.lock}, now)
 		if !tc.live {
 			require.NoError(t, err, name)
 			continue
@@ -33,14 +33,14 @@ func TestALockOfHAMisThatIsLive(t *testing.T) {
 		require.ErrorContains(t, err, "uninstall HAMi", name)
 		require.ErrorContains(t, err, tc.lock, name)
 	}
-	require.NoError(t, node.Locked(nil, now))
+	require.NoError(t, node.CheckLock(nil, now))
 }
 
-func FuzzLocked(f *testing.F) {
+func FuzzCheckLock(f *testing.F) {
 	f.Add("2026-11-20T18:30:00Z,default,eh-0")
 	f.Add("0000-00-00T00:00:00Z")
 	f.Fuzz(func(t *testing.T, lock string) {
-		if err := node.Locked(map[string]string{"hami.io/mutex.lock": lock}, time.Date(2026, 11, 20, 18, 30, 0, 0, time.UTC)); err != nil {
+		if err := node.CheckLock(map[string]string{"hami.io/mutex.lock": lock}, time.Date(2026, 11, 20, 18, 30, 0, 0, time.UTC)); err != nil {
 			require.Less(t, len(err.Error()), 1500)
 		}
 	})

@@ -70,15 +70,15 @@ func FuzzLabels(f *testing.F) {
 	})
 }
 
-// cluster is an API server with one node, whose annotation can be set.
-type cluster struct {
+// fakeAPIServer is an API server with one node, whose annotation can be set.
+type fakeAPIServer struct {
 	mu      sync.Mutex
 	cordon  string
 	changed chan struct{}
 	labels  chan map[string]any
 }
 
-func (c *cluster) set(cordon string) {
+func (c *fakeAPIServer) set(cordon string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.cordon = cordon
@@ -86,14 +86,14 @@ func (c *cluster) set(cordon string) {
 	c.changed = make(chan struct{})
 }
 
-func (c *cluster) now() (string, <-chan struct{}) {
+func (c *fakeAPIServer) current() (string, <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return fmt.Sprintf(`{"metadata":{"name":"n1","resourceVersion":"1","annotations":{"gpushare/cordon":%q}}}`, c.cordon), c.changed
 }
 
-func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	object, changed := c.now()
+func (c *fakeAPIServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	object, changed := c.current()
 	switch {
 	case r.Method == http.MethodPatch:
 		var applied struct {
@@ -109,7 +109,7 @@ func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			w.(http.Flusher).Flush()
 			select {
 			case <-changed:
-				object, changed = c.now()
+				object, changed = c.current()
 			case <-r.Context().Done():
 				return
 			}
@@ -121,8 +121,8 @@ type list []gpu.Device
 
 func (l list) Devices(context.Context) ([]gpu.Device, error) { return l, nil }
 
-func TestACordonIsLive(t *testing.T) {
-	c := &cluster{cordon: "B", changed: make(chan struct{}), labels: make(chan map[string]any, 9)}
+func TestCordon_FollowsAnnotation(t *testing.T) {
+	c := &fakeAPIServer{cordon: "B", changed: make(chan struct{}), labels: make(chan map[string]any, 9)}
 	server := httptest.NewServer(c)
 	defer server.Close()
 	log := slog.New(slog.DiscardHandler)
@@ -130,7 +130,7 @@ func TestACordonIsLive(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	cordon := node.NewCordon(log)
-	stock, err := gpu.Open(ctx, list{
+	inventory, err := gpu.Open(ctx, list{
 		{UUID: "A", Memory: 1024, Healthy: true}, {UUID: "B", Memory: 1024, Healthy: true},
 		{
 			UUID:     "MIG-1",
@@ -140,12 +140,12 @@ func TestACordonIsLive(t *testing.T) {
 		},
 	}, 1024, log, cordon)
 	require.NoError(t, err)
-	go func() { _ = stock.Run(ctx, time.Hour, time.Hour) }()
+	go func() { _ = inventory.Run(ctx, time.Hour, time.Hour) }()
 	watch := node.Watch{Client: client, Node: "n1", Log: log}
 	go func() {
 		_ = watch.Run(ctx, func(annotations map[string]string) error {
-			if cordon.Read(annotations) {
-				stock.Rejudge()
+			if cordon.Update(annotations) {
+				inventory.Reevaluate()
 			}
 			return nil
 		})
@@ -153,7 +153,7 @@ func TestACordonIsLive(t *testing.T) {
 	until := func(want ...bool) {
 		t.Helper()
 		for {
-			devices, changed := stock.Devices()
+			devices, changed := inventory.Devices()
 			got := []bool{devices[0].Healthy, devices[1].Healthy, devices[2].Healthy}
 			if fmt.Sprint(got) == fmt.Sprint(want) {
 				return
@@ -168,7 +168,7 @@ func TestACordonIsLive(t *testing.T) {
 	until(true, false, true)
 	c.set(" A , C,nobody")
 	until(false, true, false)
-	devices, _ := stock.Devices()
+	devices, _ := inventory.Devices()
 	require.Contains(t, devices[0].Reason, "gpushare/cordon")
 	c.set("")
 	until(true, true, true)
@@ -180,7 +180,7 @@ func TestACordonIsLive(t *testing.T) {
 		_ = node.Labeller{
 			Client:    client,
 			Node:      "n1",
-			Inventory: stock,
+			Inventory: inventory,
 			Log:       log,
 		}.Run(ctx)
 	}()

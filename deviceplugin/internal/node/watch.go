@@ -23,24 +23,24 @@ type Watch struct {
 
 // Run tells the annotations whenever the node has changed, until ctx ends, or until tell objects: that is its error. A node
 // that is gone has none.
-func (w Watch) Run(ctx context.Context, tell func(annotations map[string]string) error) error {
-	ctx, end := context.WithCancel(ctx)
-	defer end()
-	var objection error
+func (w Watch) Run(ctx context.Context, handle func(annotations map[string]string) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var handleErr error
 	self := url.Values{"fieldSelector": {"metadata.name=" + string(w.Node)}}
-	apiserver.Follow(ctx, w.Client, "/api/v1/nodes", self, func(change apiserver.Change[object]) {
-		o := change.One
-		if change.Listed && len(change.All) > 0 {
-			o = change.All[0]
+	apiserver.ListAndWatch(ctx, w.Client, "/api/v1/nodes", self, func(change apiserver.Change[object]) {
+		o := change.Object
+		if change.IsList && len(change.Items) > 0 {
+			o = change.Items[0]
 		}
-		if objection == nil {
-			objection = tell(o.Metadata.Annotations)
+		if handleErr == nil {
+			handleErr = handle(o.Metadata.Annotations)
 		}
-		if objection != nil {
-			end()
+		if handleErr != nil {
+			cancel()
 		}
 	}, func(err error) {
 		w.Log.Warn("watching this node was interrupted, what it said last stays", "reason", err)
 	})
-	return objection
+	return handleErr
 }

@@ -62,7 +62,7 @@ type harness struct {
 	bus        *membus.Bus
 	session    *membus.Session
 	state      string
-	stock      *gpu.Stock
+	stock      *gpu.Inventory
 	stopPlugin func()
 	gpus       []growth.GPU
 	// resource is what the plugin offers; any but ours may have been another plugin's before.

@@ -16,7 +16,7 @@ func (w *harness) loseNextAllocation(ended *kubelettest.Pod) {
 	observer, err := kubelet.Dial(w.kubelet.PodResources, w.resource)
 	require.NoError(w.t, err)
 	w.t.Cleanup(func() { _ = observer.Close() })
-	w.kubelet.Between(func() {
+	w.kubelet.DuringAllocate(func() {
 		w.endPod(ended)
 		_, err := observer.List(w.t.Context())
 		require.NoError(w.t, err)
@@ -38,7 +38,7 @@ func TestPreferred_SkipsDevicesInUse(t *testing.T) {
 			victim := w.bindPod("victim", 3, on, main(8))
 			w.loseNextAllocation(high)
 			require.NoError(t, w.kubelet.Admit(t.Context(), victim))
-			w.kubelet.Refuse(rejected...)
+			w.kubelet.FailMethods(rejected...)
 			if rejected == nil {
 				require.NoError(t, w.kubelet.StartContainers(t.Context(), victim))
 				w.eventually(func() bool {

@@ -335,6 +335,6 @@ func TestPlugin_InventoryExpiresWithPlugin(t *testing.T) {
 func TestPlugin_LargeNodeFitsOneMessage(t *testing.T) {
 	w := newHarness(t, "emulated:8x141GiB")
 	require.Equal(t, 8*141, w.kubelet.Allocatable())
-	require.Less(t, w.kubelet.Message(), 256<<10)
-	t.Logf("%d bytes", w.kubelet.Message())
+	require.Less(t, w.kubelet.ListSize(), 256<<10)
+	t.Logf("%d bytes", w.kubelet.ListSize())
 }

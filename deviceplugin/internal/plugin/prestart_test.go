@@ -17,7 +17,7 @@ func TestPreStart_RecordsByGetOrList(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newHarness(t, "emulated:2x16GiB")
-			w.kubelet.Refuse(rejected...)
+			w.kubelet.FailMethods(rejected...)
 			w.runPod(w.bindPod("p", 1, []growth.GPU{w.gpus[1]}, main(4)))
 			a, ok := w.allocation("p")
 			require.True(t, ok, "the start waits for the record")

@@ -33,10 +33,10 @@ type container struct {
 	}
 }
 
-// converted keeps what the books need of a pod. Annotations that make no sense ask for one GPU: what kubelet counts is
+// convert keeps what the books need of a pod. Annotations that make no sense ask for one GPU: what kubelet counts is
 // the resource limit, and admission has already said what is wrong.
-func converted(p pod, resource string) allocations.Pod {
-	kept := allocations.Pod{
+func convert(p pod, resource string) allocations.Pod {
+	result := allocations.Pod{
 		Ref: growth.PodRef{
 			Namespace: p.Metadata.Namespace,
 			Name:      p.Metadata.Name,
@@ -49,36 +49,36 @@ func converted(p pod, resource string) allocations.Pod {
 		Planned:     gpushare.ParseGPUs(p.Metadata.Annotations[gpushare.GPUAnnotation]),
 	}
 	if number, ok := aliyun.Index(p.Metadata.Annotations); ok {
-		kept.GPUIndex = &number
+		result.GPUIndex = &number
 	}
-	if wish, err := gpushare.Parse(p.Metadata.Annotations); err == nil {
-		kept.Count = wish.Count
-		kept.Cores = wish.Cores
+	if request, err := gpushare.Parse(p.Metadata.Annotations); err == nil {
+		result.Count = request.Count
+		result.Cores = request.Cores
 	}
 	for _, c := range p.Spec.InitContainers { // kubelet admits them first
-		kept.Containers = appended(kept.Containers, c, resource, c.RestartPolicy != "Always")
+		result.Containers = appendContainer(result.Containers, c, resource, c.RestartPolicy != "Always")
 	}
 	for _, c := range p.Spec.Containers {
-		kept.Containers = appended(kept.Containers, c, resource, false)
+		result.Containers = appendContainer(result.Containers, c, resource, false)
 	}
-	return kept
+	return result
 }
 
-func appended(asking []allocations.Container, c container, resource string, init bool) []allocations.Container {
-	if units := whole(c.Resources.Limits[resource]); units > 0 {
-		asking = append(asking, allocations.Container{Name: c.Name, Units: units, Init: init})
+func appendContainer(containers []allocations.Container, c container, resource string, init bool) []allocations.Container {
+	if units := parseQuantity(c.Resources.Limits[resource]); units > 0 {
+		containers = append(containers, allocations.Container{Name: c.Name, Units: units, Init: init})
 	}
-	return asking
+	return containers
 }
 
-// whole reads the quantity of an extended resource, 0 where there is none. The API server takes whole numbers only, and
+// parseQuantity reads the quantity of an extended resource, 0 where there is none. The API server takes whole numbers only, and
 // writes them in its shortest form: 1000 is "1k".
-func whole(quantity string) int {
+func parseQuantity(quantity string) int {
 	factor := 1
-	for suffix, times := range map[string]int{"k": 1e3, "M": 1e6, "Ki": 1 << 10, "Mi": 1 << 20} {
+	for suffix, multiplier := range map[string]int{"k": 1e3, "M": 1e6, "Ki": 1 << 10, "Mi": 1 << 20} {
 		if number, ok := strings.CutSuffix(quantity, suffix); ok {
 			quantity = number
-			factor = times
+			factor = multiplier
 		}
 	}
 	n, err := strconv.ParseInt(quantity, 10, 32)

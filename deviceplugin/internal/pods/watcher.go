@@ -23,7 +23,7 @@ type Watcher struct {
 	mu      sync.Mutex
 	pods    map[growth.PodUID]allocations.Pod
 	list    []allocations.Pod // what pods are now, nil until somebody asks
-	known   bool
+	synced  bool
 	changed chan struct{}
 }
 
@@ -42,7 +42,7 @@ func New(client *apiserver.Client, node growth.NodeName, resource string, log *s
 // Run watches until ctx ends.
 func (w *Watcher) Run(ctx context.Context) error {
 	bound := url.Values{"fieldSelector": {"spec.nodeName=" + string(w.node)}}
-	apiserver.Follow(ctx, w.client, "/api/v1/pods", bound, w.apply, func(err error) {
+	apiserver.ListAndWatch(ctx, w.client, "/api/v1/pods", bound, w.apply, func(err error) {
 		w.log.Warn("watching pods was interrupted, the last list stays", "reason", err)
 	})
 	return nil
@@ -51,18 +51,18 @@ func (w *Watcher) Run(ctx context.Context) error {
 func (w *Watcher) apply(c apiserver.Change[pod]) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	uid := growth.PodUID(c.One.Metadata.UID)
+	uid := growth.PodUID(c.Object.Metadata.UID)
 	switch {
-	case c.Listed:
-		w.known = true
+	case c.IsList:
+		w.synced = true
 		clear(w.pods)
-		for _, p := range c.All {
-			w.pods[growth.PodUID(p.Metadata.UID)] = converted(p, w.resource)
+		for _, p := range c.Items {
+			w.pods[growth.PodUID(p.Metadata.UID)] = convert(p, w.resource)
 		}
-	case c.Gone:
+	case c.Deleted:
 		delete(w.pods, uid)
 	default:
-		w.pods[uid] = converted(c.One, w.resource)
+		w.pods[uid] = convert(c.Object, w.resource)
 	}
 	w.list = nil
 	close(w.changed)
@@ -83,5 +83,5 @@ func (w *Watcher) Pods() ([]allocations.Pod, bool) {
 	if w.list == nil {
 		w.list = slices.AppendSeq(make([]allocations.Pod, 0, len(w.pods)), maps.Values(w.pods))
 	}
-	return w.list, w.known
+	return w.list, w.synced
 }

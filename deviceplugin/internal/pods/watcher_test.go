@@ -20,14 +20,14 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-func asks(name, units string) corev1.Container {
+func container(name, units string) corev1.Container {
 	return corev1.Container{Name: name, Resources: corev1.ResourceRequirements{
 		Limits: corev1.ResourceList{gpushare.Resource: resource.MustParse(units), corev1.ResourceCPU: resource.MustParse("1")},
 	}}
 }
 
 // server is an API server that lists nothing and then tells what it is given, in the words of the real types.
-func server(t *testing.T, news <-chan metav1.WatchEvent) *apiserver.Client {
+func server(t *testing.T, events <-chan metav1.WatchEvent) *apiserver.Client {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		require.Equal(t, "spec.nodeName=n1", r.URL.Query().Get("fieldSelector"))
 		out := json.NewEncoder(w)
@@ -38,7 +38,7 @@ func server(t *testing.T, news <-chan metav1.WatchEvent) *apiserver.Client {
 		for {
 			w.(http.Flusher).Flush()
 			select {
-			case n := <-news:
+			case n := <-events:
 				_ = out.Encode(n)
 			case <-r.Context().Done():
 				return
@@ -49,9 +49,9 @@ func server(t *testing.T, news <-chan metav1.WatchEvent) *apiserver.Client {
 	return apiserver.New(s.Client(), s.URL)
 }
 
-func TestPodsAreFollowed(t *testing.T) {
+func TestWatcher_FollowsPods(t *testing.T) {
 	created := metav1.NewTime(time.Unix(7, 0).UTC())
-	sidecar := asks("sidecar", "1")
+	sidecar := container("sidecar", "1")
 	always := corev1.ContainerRestartPolicyAlways
 	sidecar.RestartPolicy = &always
 	p := &corev1.Pod{
@@ -66,19 +66,19 @@ func TestPodsAreFollowed(t *testing.T) {
 		},
 		Spec: corev1.PodSpec{
 			NodeName:       "n1",
-			InitContainers: []corev1.Container{asks("init", "4"), sidecar},
-			Containers:     []corev1.Container{asks("main", "8"), {Name: "plain"}},
+			InitContainers: []corev1.Container{container("init", "4"), sidecar},
+			Containers:     []corev1.Container{container("main", "8"), {Name: "plain"}},
 		},
 	}
-	news := make(chan metav1.WatchEvent, 1)
-	tell := func(kind string) {
+	events := make(chan metav1.WatchEvent, 1)
+	send := func(kind string) {
 		raw, err := json.Marshal(p)
 		require.NoError(t, err)
 		event := metav1.WatchEvent{Type: kind}
 		event.Object.Raw = raw
-		news <- event
+		events <- event
 	}
-	w := pods.New(server(t, news), "n1", gpushare.Resource, slog.New(slog.DiscardHandler))
+	w := pods.New(server(t, events), "n1", gpushare.Resource, slog.New(slog.DiscardHandler))
 	_, known := w.Pods()
 	require.False(t, known)
 	go func() { _ = w.Run(t.Context()) }()
@@ -98,7 +98,7 @@ func TestPodsAreFollowed(t *testing.T) {
 	}
 	until(func(got []allocations.Pod, known bool) bool { return known && len(got) == 0 })
 
-	tell("ADDED")
+	send("ADDED")
 	until(func(got []allocations.Pod, _ bool) bool { return len(got) == 1 })
 	got, _ := w.Pods()
 	require.True(t, created.Time.Equal(got[0].Created))
@@ -119,12 +119,12 @@ func TestPodsAreFollowed(t *testing.T) {
 	}, got[0])
 
 	p.Status.Phase = corev1.PodSucceeded
-	tell("MODIFIED")
+	send("MODIFIED")
 	until(func(got []allocations.Pod, _ bool) bool { return len(got) == 1 && got[0].Finished })
 	now := metav1.Now()
 	p.DeletionTimestamp = &now
-	tell("MODIFIED")
+	send("MODIFIED")
 	until(func(got []allocations.Pod, _ bool) bool { return len(got) == 1 && got[0].Terminating })
-	tell("DELETED")
+	send("DELETED")
 	until(func(got []allocations.Pod, _ bool) bool { return len(got) == 0 })
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-// tellWithin bounds one event or eviction.
-const tellWithin = 5 * time.Second
+// apiTimeout bounds one event or eviction.
+const apiTimeout = 5 * time.Second
 
 // Processes lists who computes now.
 type Processes interface {
@@ -25,7 +25,7 @@ type Processes interface {
 
 // API is where a pod that is over its request is told, and evicted.
 type API interface {
-	Warning(ctx context.Context, about apiserver.About, reason, message string) error
+	Warning(ctx context.Context, about apiserver.ObjectRef, reason, message string) error
 	Create(ctx context.Context, path string, object any) error
 }
 
@@ -35,25 +35,25 @@ type Meter struct {
 	Proc   Proc
 	// Allocations are what kubelet gave, by pod.
 	Allocations func() map[growth.PodUID]bus.Allocation
-	Judge       *Judge
+	Detector    *ExcessDetector
 	API         API
 	Log         *slog.Logger
 
-	mu   sync.Mutex
-	last []reading
-	busy bool // a measurement hangs in the driver
+	mu       sync.Mutex
+	readings []reading
+	busy     bool // a measurement hangs in the driver
 }
 
 // reading is a use with what people know its pod by.
 type reading struct {
 	Use
-	pod   growth.PodRef
-	asked growth.MiB
+	pod       growth.PodRef
+	requested growth.MiB
 }
 
 // Run measures until ctx ends. A driver that hangs delays the next measurement, nothing else.
-func (m *Meter) Run(ctx context.Context, every time.Duration) error {
-	tick := time.NewTicker(every)
+func (m *Meter) Run(ctx context.Context, interval time.Duration) error {
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	results := make(chan []gpu.Process)
 	for {
@@ -63,9 +63,9 @@ func (m *Meter) Run(ctx context.Context, every time.Duration) error {
 				m.Log.Warn("use of GPUs is not known: the driver has not answered yet")
 				continue
 			}
-			go m.ask(ctx, results)
+			go m.query(ctx, results)
 		case processes := <-results:
-			m.take(ctx, time.Now(), processes)
+			m.record(ctx, time.Now(), processes)
 		case <-ctx.Done():
 			return nil
 		}
@@ -80,7 +80,7 @@ func (m *Meter) begin() bool {
 	return free
 }
 
-func (m *Meter) ask(ctx context.Context, results chan<- []gpu.Process) {
+func (m *Meter) query(ctx context.Context, results chan<- []gpu.Process) {
 	processes, err := m.Driver.Processes(ctx)
 	m.mu.Lock()
 	m.busy = false
@@ -95,44 +95,44 @@ func (m *Meter) ask(ctx context.Context, results chan<- []gpu.Process) {
 	}
 }
 
-// take works one measurement in.
-func (m *Meter) take(ctx context.Context, now time.Time, processes []gpu.Process) {
+// record works one measurement in.
+func (m *Meter) record(ctx context.Context, now time.Time, processes []gpu.Process) {
 	pods := map[growth.PodUID]growth.PodRef{}
-	asked := map[Key]growth.MiB{}
+	requested := map[Key]growth.MiB{}
 	for uid, a := range m.Allocations() {
 		pods[uid] = a.Pod
 		for _, share := range a.GPUs() {
-			asked[Key{uid, share.GPU}] += share.Memory
+			requested[Key{uid, share.GPU}] += share.Memory
 		}
 	}
 	uses := Sum(processes, m.Proc.Pod)
-	last := make([]reading, len(uses))
+	readings := make([]reading, len(uses))
 	for i, u := range uses {
-		last[i] = reading{Use: u, pod: pods[u.Pod], asked: asked[u.Key]}
+		readings[i] = reading{Use: u, pod: pods[u.Pod], requested: requested[u.Key]}
 	}
 	m.mu.Lock()
-	m.last = last
+	m.readings = readings
 	m.mu.Unlock()
-	for _, x := range m.Judge.Judged(now, uses, asked) {
+	for _, x := range m.Detector.Detect(now, uses, requested) {
 		if pod, known := pods[x.Pod]; known { // whoever is no pod of ours did not ask us for anything
-			m.act(ctx, pod, x)
+			m.handle(ctx, pod, x)
 		}
 	}
 }
 
-func (m *Meter) act(ctx context.Context, pod growth.PodRef, x Excess) {
-	ctx, cancel := context.WithTimeout(ctx, tellWithin)
+func (m *Meter) handle(ctx context.Context, pod growth.PodRef, x Excess) {
+	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
-	log := m.Log.With("pod", pod.String(), "uid", pod.UID, "gpu", x.GPU, "used", x.Memory.String(), "asked", x.Asked.String())
+	log := m.Log.With("pod", pod.String(), "uid", pod.UID, "gpu", x.GPU, "used", x.Memory.String(), "asked", x.Requested.String())
 	if x.Warn {
 		log.Warn("a job uses more GPU memory than it asked for")
-		about := apiserver.About{
+		about := apiserver.ObjectRef{
 			Kind:      "Pod",
 			Namespace: pod.Namespace,
 			Name:      pod.Name,
 			UID:       string(pod.UID),
 		}
-		message := fmt.Sprintf("The job uses %s on GPU %s and asked for %s: others there may run out of memory. Ask for more, or let it use less.", x.Memory, x.GPU, x.Asked)
+		message := fmt.Sprintf("The job uses %s on GPU %s and asked for %s: others there may run out of memory. Ask for more, or let it use less.", x.Memory, x.GPU, x.Requested)
 		if err := m.API.Warning(ctx, about, "GPUMemoryExceeded", message); err != nil {
 			log.Warn("nobody was told", "reason", err)
 		}
@@ -148,16 +148,16 @@ func (m *Meter) act(ctx context.Context, pod growth.PodRef, x Excess) {
 }
 
 var (
-	podLabels  = []string{"namespace", "pod", "gpu"}
-	usedDesc   = prometheus.NewDesc("trellis_deviceplugin_pod_gpu_memory_bytes", "GPU memory that a pod's processes hold.", podLabels, nil)
-	askedDesc  = prometheus.NewDesc("trellis_deviceplugin_pod_gpu_memory_requested_bytes", "GPU memory that a pod asked for.", podLabels, nil)
-	busyDesc   = prometheus.NewDesc("trellis_deviceplugin_pod_gpu_busy_ratio", "How much of the time a pod's processes kept a GPU busy, 0 to 1.", podLabels, nil)
-	processesD = prometheus.NewDesc("trellis_deviceplugin_pod_gpu_processes", "Processes of a pod that compute on a GPU.", podLabels, nil)
+	podLabels     = []string{"namespace", "pod", "gpu"}
+	usedDesc      = prometheus.NewDesc("trellis_deviceplugin_pod_gpu_memory_bytes", "GPU memory that a pod's processes hold.", podLabels, nil)
+	requestedDesc = prometheus.NewDesc("trellis_deviceplugin_pod_gpu_memory_requested_bytes", "GPU memory that a pod asked for.", podLabels, nil)
+	busyDesc      = prometheus.NewDesc("trellis_deviceplugin_pod_gpu_busy_ratio", "How much of the time a pod's processes kept a GPU busy, 0 to 1.", podLabels, nil)
+	processesDesc = prometheus.NewDesc("trellis_deviceplugin_pod_gpu_processes", "Processes of a pod that compute on a GPU.", podLabels, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (*Meter) Describe(descs chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{usedDesc, askedDesc, busyDesc, processesD} {
+	for _, d := range []*prometheus.Desc{usedDesc, requestedDesc, busyDesc, processesDesc} {
 		descs <- d
 	}
 }
@@ -166,15 +166,15 @@ func (*Meter) Describe(descs chan<- *prometheus.Desc) {
 func (m *Meter) Collect(metrics chan<- prometheus.Metric) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, r := range m.last {
+	for _, r := range m.readings {
 		if r.pod.Name == "" {
 			continue
 		}
 		gauge := func(d *prometheus.Desc, value float64) {
 			metrics <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, r.pod.Namespace, r.pod.Name, string(r.GPU))
 		}
-		gauge(askedDesc, float64(r.asked)*(1<<20))
-		gauge(processesD, float64(r.Processes))
+		gauge(requestedDesc, float64(r.requested)*(1<<20))
+		gauge(processesDesc, float64(r.Processes))
 		if r.Memory >= 0 {
 			gauge(usedDesc, float64(r.Memory)*(1<<20))
 		}

@@ -29,7 +29,7 @@ const uid = "1b4e28ba-2fa1-11d2-883f-0016d3cca427"
 
 var underscored = strings.ReplaceAll(uid, "-", "_")
 
-func TestAProcessIsFoundInItsPod(t *testing.T) {
+func TestPodOf(t *testing.T) {
 	for name, tc := range map[string]struct{ cgroup, want string }{
 		"v1, cgroupfs":           {"12:memory:/kubepods/burstable/pod" + uid + "/9f86d081\n11:cpu,cpuacct:/kubepods/burstable/pod" + uid + "/9f86d081\n", uid},
 		"v1, systemd":            {"4:memory:/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod" + underscored + ".slice/cri-containerd-9f86.scope", uid},
@@ -62,7 +62,7 @@ func FuzzPodOf(f *testing.F) {
 	})
 }
 
-func TestProcessesAreSummedByPodAndGPU(t *testing.T) {
+func TestSum_ByPodAndGPU(t *testing.T) {
 	podOf := func(pid int) (growth.PodUID, bool) {
 		name := map[int]growth.PodUID{1: "p", 2: "p", 3: "q"}[pid]
 		return name, name != ""
@@ -111,7 +111,7 @@ func TestProcessesAreSummedByPodAndGPU(t *testing.T) {
 	}, podOf))
 }
 
-func TestJudge(t *testing.T) {
+func TestExcessDetector(t *testing.T) {
 	// Each word is what a pod that asked for 1000 uses, ten seconds apart; slack is 100, a warning comes after 20 s and
 	// again after a minute, an eviction after 40 s.
 	for name, tc := range map[string]struct{ uses, want string }{
@@ -123,84 +123,84 @@ func TestJudge(t *testing.T) {
 		"unknown stays as it was":       {"2000 ? 2000", ". . w"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			j := usage.Judge{Config: usage.Config{
-				Slack:      100,
-				WarnAfter:  20 * time.Second,
-				AgainAfter: time.Minute,
-				EvictAfter: 40 * time.Second,
+			j := usage.ExcessDetector{Config: usage.Config{
+				Slack:        100,
+				WarnAfter:    20 * time.Second,
+				WarnInterval: time.Minute,
+				EvictAfter:   40 * time.Second,
 			}}
 			key := usage.Key{Pod: "p", GPU: "A"}
 			var got []string
 			for i, word := range strings.Fields(tc.uses) {
 				memory := growth.MiB(-1)
 				_, _ = fmt.Sscan(word, &memory)
-				said := "."
-				for _, x := range j.Judged(time.Unix(int64(10*i), 0), []usage.Use{{
+				action := "."
+				for _, x := range j.Detect(time.Unix(int64(10*i), 0), []usage.Use{{
 					Key:    key,
 					Memory: memory,
 				}}, map[usage.Key]growth.MiB{key: 1000}) {
-					require.Equal(t, growth.MiB(1000), x.Asked)
+					require.Equal(t, growth.MiB(1000), x.Requested)
 					if x.Warn {
-						said = "w"
+						action = "w"
 					}
 					if x.Evict {
-						said = "e"
+						action = "e"
 					}
 				}
-				got = append(got, said)
+				got = append(got, action)
 			}
 			require.Equal(t, tc.want, strings.Join(got, " "))
 		})
 	}
 }
 
-// card is a GPU whose processes are set.
-type card struct {
+// fakeGPU is a GPU whose processes are set.
+type fakeGPU struct {
 	processes []gpu.Process
 	hang      atomic.Int64 // nanoseconds
 }
 
-func (c *card) Processes(context.Context) ([]gpu.Process, error) {
+func (c *fakeGPU) Processes(context.Context) ([]gpu.Process, error) {
 	time.Sleep(time.Duration(c.hang.Load()))
 	return c.processes, nil
 }
 
-// api remembers what it was told.
-type api struct {
-	mu   sync.Mutex
-	said []string
+// fakeAPI remembers what it was told.
+type fakeAPI struct {
+	mu       sync.Mutex
+	requests []string
 }
 
-func (a *api) say(what string) {
+func (a *fakeAPI) add(what string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.said = append(a.said, what)
+	a.requests = append(a.requests, what)
 }
 
-func (a *api) told() []string {
+func (a *fakeAPI) recorded() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return slices.Clone(a.said)
+	return slices.Clone(a.requests)
 }
 
-func (a *api) Warning(_ context.Context, about apiserver.About, reason, message string) error {
-	a.say(reason + " " + about.Name + ": " + message)
+func (a *fakeAPI) Warning(_ context.Context, about apiserver.ObjectRef, reason, message string) error {
+	a.add(reason + " " + about.Name + ": " + message)
 	return nil
 }
 
-func (a *api) Create(_ context.Context, path string, object any) error {
-	a.say(fmt.Sprint(path, object))
+func (a *fakeAPI) Create(_ context.Context, path string, object any) error {
+	a.add(fmt.Sprint(path, object))
 	return nil
 }
 
-func TestAPodOverItsRequestIsToldAndThenEvicted(t *testing.T) {
+func TestMeter_WarnsThenEvicts(t *testing.T) {
 	proc := t.TempDir()
 	for pid, cgroup := range map[string]string{"10": "0::/kubepods/pod" + uid + "/c", "11": "0::/system.slice/x.service"} {
 		require.NoError(t, os.Mkdir(filepath.Join(proc, pid), 0o700))
 		require.NoError(t, os.WriteFile(filepath.Join(proc, pid, "cgroup"), []byte(cgroup), 0o600))
 	}
 	synctest.Test(t, func(t *testing.T) {
-		c := &card{processes: []gpu.Process{{
+		c := &fakeGPU{processes: []gpu.Process{{
 			PID:    10,
 			Device: "A",
 			Memory: 3000,
@@ -210,17 +210,17 @@ func TestAPodOverItsRequestIsToldAndThenEvicted(t *testing.T) {
 			Device: "A",
 			Memory: 9000,
 		}}}
-		people := &api{}
+		api := &fakeAPI{}
 		ref := growth.PodRef{Namespace: "ns", Name: "p", UID: uid}
 		m := &usage.Meter{
 			Driver: c,
 			Proc:   usage.Proc(proc),
-			API:    people,
+			API:    api,
 			Log:    slog.New(slog.DiscardHandler),
-			Judge: &usage.Judge{Config: usage.Config{
-				WarnAfter:  20 * time.Second,
-				AgainAfter: 1000 * time.Hour,
-				EvictAfter: 40 * time.Second,
+			Detector: &usage.ExcessDetector{Config: usage.Config{
+				WarnAfter:    20 * time.Second,
+				WarnInterval: 1000 * time.Hour,
+				EvictAfter:   40 * time.Second,
 			}},
 			Allocations: func() map[growth.PodUID]bus.Allocation {
 				return map[growth.PodUID]bus.Allocation{uid: {
@@ -237,13 +237,13 @@ func TestAPodOverItsRequestIsToldAndThenEvicted(t *testing.T) {
 		go func() { _ = m.Run(ctx, 10*time.Second) }()
 		time.Sleep(35 * time.Second)
 		synctest.Wait()
-		require.Len(t, people.told(), 1)
-		require.Contains(t, people.told()[0], "GPUMemoryExceeded p: The job uses 3000MiB on GPU A and asked for 2GiB")
+		require.Len(t, api.recorded(), 1)
+		require.Contains(t, api.recorded()[0], "GPUMemoryExceeded p: The job uses 3000MiB on GPU A and asked for 2GiB")
 		time.Sleep(20 * time.Second)
 		synctest.Wait()
-		require.Len(t, people.told(), 2)
-		require.Contains(t, people.told()[1], "/api/v1/namespaces/ns/pods/p/eviction")
-		require.Contains(t, people.told()[1], "uid:"+uid, "the very pod, not its namesake")
+		require.Len(t, api.recorded(), 2)
+		require.Contains(t, api.recorded()[1], "/api/v1/namespaces/ns/pods/p/eviction")
+		require.Contains(t, api.recorded()[1], "uid:"+uid, "the very pod, not its namesake")
 
 		registry := prometheus.NewRegistry()
 		registry.MustRegister(m)
@@ -259,7 +259,7 @@ trellis_deviceplugin_pod_gpu_busy_ratio{gpu="A",namespace="ns",pod="p"} 0.5
 		c.hang.Store(int64(time.Hour))
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
-		require.Len(t, people.told(), 2, "a driver that hangs stops nothing else")
+		require.Len(t, api.recorded(), 2, "a driver that hangs stops nothing else")
 		cancel()
 		time.Sleep(time.Hour)
 	})

@@ -10,20 +10,20 @@ import (
 	"github.com/trellis-gpu/trellis/tuner/internal/history"
 )
 
-// goneFor is how long a job's sample must be gone before its advice is withdrawn: longer than a coordinator takes to
+// withdrawAfter is how long a job's sample must be gone before its advice is withdrawn: longer than a coordinator takes to
 // restart and its lease to run out.
-const goneFor = time.Minute
+const withdrawAfter = time.Minute
 
 // Adviser decides. It remembers between rounds since when things are as they are.
 type Adviser struct {
-	Patience loader.ChangePolicy
+	Policy loader.ChangePolicy
 
-	kept map[growth.PodUID]kept
-	gone map[growth.PodUID]time.Time
+	running      map[growth.PodUID]loaderState
+	missingSince map[growth.PodUID]time.Time
 }
 
-// kept is what a job has been running with, since when.
-type kept struct {
+// loaderState is what a job has been running with, since when.
+type loaderState struct {
 	loaders int
 	since   time.Time
 }
@@ -42,31 +42,31 @@ func (a *Adviser) Decide(s *history.Snapshot, now time.Time) []Change {
 	if !s.Synced || s.Err != nil {
 		return nil
 	}
-	a.remember(s, now)
+	a.trackLoaders(s, now)
 	var changes []Change
 	for _, node := range s.Nodes {
 		if node.Load != nil {
-			changes = append(changes, a.divide(node, jobsOn(s, node.Name), now)...)
+			changes = append(changes, a.allocate(node, jobsOn(s, node.Name), now)...)
 		}
 	}
 	return append(changes, a.withdraw(s, now)...)
 }
 
-// remember notes what each job runs with and since when.
-func (a *Adviser) remember(s *history.Snapshot, now time.Time) {
-	next := make(map[growth.PodUID]kept, len(s.Jobs))
+// trackLoaders notes what each job runs with and since when.
+func (a *Adviser) trackLoaders(s *history.Snapshot, now time.Time) {
+	next := make(map[growth.PodUID]loaderState, len(s.Jobs))
 	for _, j := range s.Jobs {
-		loaders, ok := present(j)
+		loaders, ok := currentLoaders(j)
 		if !ok {
 			continue
 		}
-		k, known := a.kept[j.UID]
-		if !known || k.loaders != loaders {
-			k = kept{loaders: loaders, since: now}
+		state, known := a.running[j.UID]
+		if !known || state.loaders != loaders {
+			state = loaderState{loaders: loaders, since: now}
 		}
-		next[j.UID] = k
+		next[j.UID] = state
 	}
-	a.kept = next
+	a.running = next
 }
 
 // withdraw removes the advice of jobs that have been gone for long enough.
@@ -74,19 +74,19 @@ func (a *Adviser) withdraw(s *history.Snapshot, now time.Time) []Change {
 	next := map[growth.PodUID]time.Time{}
 	var changes []Change
 	for _, j := range s.Jobs {
-		if j.Sample != nil || j.Advice == nil || s.Refused[bus.SampleKey(j.UID)] != nil {
+		if j.Sample != nil || j.Advice == nil || s.Undecodable[bus.SampleKey(j.UID)] != nil {
 			continue
 		}
-		since, known := a.gone[j.UID]
+		since, known := a.missingSince[j.UID]
 		if !known {
 			since = now
 		}
 		next[j.UID] = since
-		if now.Sub(since) > goneFor {
+		if now.Sub(since) > withdrawAfter {
 			changes = append(changes, Change{Job: j.UID, Guard: bus.Unchanged(bus.AdviceKey(j.UID), j.AdviceRevision)})
 		}
 	}
-	a.gone = next
+	a.missingSince = next
 	return changes
 }
 
@@ -94,15 +94,15 @@ func jobsOn(s *history.Snapshot, node growth.NodeName) []history.Job {
 	var jobs []history.Job
 	for _, j := range s.Jobs {
 		// Advice that this build can not read is not rewritten by it, so its job is none of ours.
-		if j.Sample != nil && j.Sample.Node == node && s.Refused[bus.AdviceKey(j.UID)] == nil {
+		if j.Sample != nil && j.Sample.Node == node && s.Undecodable[bus.AdviceKey(j.UID)] == nil {
 			jobs = append(jobs, j)
 		}
 	}
 	return jobs
 }
 
-// present is what a job runs with, or has been told to.
-func present(j history.Job) (loaders int, ok bool) {
+// currentLoaders is what a job runs with, or has been told to.
+func currentLoaders(j history.Job) (loaders int, ok bool) {
 	switch {
 	case j.Advice != nil && j.Advice.Loaders != nil:
 		loaders = *j.Advice.Loaders

@@ -37,7 +37,7 @@ func job(uid growth.PodUID, g growth.Growth, loaders int, options ...func(*histo
 		},
 	}
 	for range 4 {
-		j.Measured = append(j.Measured, loader.Measurement{Loaders: loaders, Rate: rate, Waiting: waiting})
+		j.Measurements = append(j.Measurements, loader.Measurement{Loaders: loaders, Rate: rate, Waiting: waiting})
 	}
 	for _, option := range options {
 		option(&j)
@@ -46,7 +46,7 @@ func job(uid growth.PodUID, g growth.Growth, loaders int, options ...func(*histo
 }
 
 // justStarted has been measured once, which is often of a job still warming up.
-func justStarted(j *history.Job) { j.Measured = j.Measured[:1] }
+func justStarted(j *history.Job) { j.Measurements = j.Measurements[:1] }
 
 func advised(generation int64, loaders int) func(*history.Job) {
 	return func(j *history.Job) {
@@ -63,111 +63,111 @@ func oneCore(jobs ...history.Job) *history.Snapshot {
 			Name: "n1",
 			Load: &bus.NodeLoad{LoaderBudget: 1},
 		}},
-		Jobs:    jobs,
-		Refused: map[string]error{},
+		Jobs:        jobs,
+		Undecodable: map[string]error{},
 	}
 }
 
 func loadersOf(changes []advise.Change) map[growth.PodUID]int {
-	wished := map[growth.PodUID]int{}
+	advised := map[growth.PodUID]int{}
 	for _, c := range changes {
-		wished[c.Job] = *c.Advice.Loaders
+		advised[c.Job] = *c.Advice.Loaders
 	}
-	return wished
+	return advised
 }
 
-type wishes = map[growth.PodUID]int
+type loaders = map[growth.PodUID]int
 
-func TestAdvice(t *testing.T) {
+func TestDecide(t *testing.T) {
 	for name, c := range map[string]struct {
 		snapshot *history.Snapshot
-		want     wishes
+		want     loaders
 	}{
-		"a new job is brought down to the budget":         {oneCore(job("a", .9, 2)), wishes{"a": 1}},
-		"the one core goes to the one that grows":         {oneCore(job("a", .1, 2), job("b", .9, 2), job("c", .2, 2)), wishes{"a": 0, "b": 1, "c": 0}},
-		"what is as it should be is left alone":           {oneCore(job("a", .1, 0), job("b", .9, 1)), wishes{}},
-		"a converged job may have what nobody else needs": {oneCore(job("a", 0, 2)), wishes{"a": 1}},
+		"a new job is brought down to the budget":         {oneCore(job("a", .9, 2)), loaders{"a": 1}},
+		"the one core goes to the one that grows":         {oneCore(job("a", .1, 2), job("b", .9, 2), job("c", .2, 2)), loaders{"a": 0, "b": 1, "c": 0}},
+		"what is as it should be is left alone":           {oneCore(job("a", .1, 0), job("b", .9, 1)), loaders{}},
+		"a converged job may have what nobody else needs": {oneCore(job("a", 0, 2)), loaders{"a": 1}},
 		"a job that has not reported is not converged": {
-			oneCore(job("a", .5, 2), job("new", 0, 2, func(j *history.Job) { j.Sample.Reported = false })), wishes{"a": 0, "new": 1},
+			oneCore(job("a", .5, 2), job("new", 0, 2, func(j *history.Job) { j.Sample.Reported = false })), loaders{"a": 0, "new": 1},
 		},
 		"a job that may not be tuned is left alone, its workers come out of the budget": {
-			oneCore(job("a", .9, 2), job("fixed", .1, 1, func(j *history.Job) { j.Sample.Tunable = []string{"cpu"} })), wishes{"a": 0},
+			oneCore(job("a", .9, 2), job("fixed", .1, 1, func(j *history.Job) { j.Sample.Tunable = []string{"cpu"} })), loaders{"a": 0},
 		},
 		"a job that never asked is left alone": {
-			oneCore(job("a", .9, 2, func(j *history.Job) { j.Sample.Loaders = nil })), wishes{},
+			oneCore(job("a", .9, 2, func(j *history.Job) { j.Sample.Loaders = nil })), loaders{},
 		},
 		"a job just started is measured first": {
-			oneCore(job("a", .9, 1, justStarted)), wishes{},
+			oneCore(job("a", .9, 1, justStarted)), loaders{},
 		},
 		"unless its workers are more than the node has cores for": {
-			oneCore(job("a", .9, 2, justStarted)), wishes{"a": 1},
+			oneCore(job("a", .9, 2, justStarted)), loaders{"a": 1},
 		},
 		"its part is an equal one then, and what nobody has goes to those that were measured": {
-			oneCore(job("a", .1, 0), job("new", .9, 2, justStarted)), wishes{"a": 1, "new": 0},
+			oneCore(job("a", .1, 0), job("new", .9, 2, justStarted)), loaders{"a": 1, "new": 0},
 		},
 		"what it keeps is nobody else's": {
-			oneCore(job("a", .9, 0), job("new", .9, 1, justStarted)), wishes{},
+			oneCore(job("a", .9, 0), job("new", .9, 1, justStarted)), loaders{},
 		},
 		"a node whose cores all train has none for loading": {
 			func() *history.Snapshot {
 				s := oneCore(job("a", .9, 1), job("new", .9, 2, justStarted), job("fixed", .9, 2, func(j *history.Job) { j.Sample.Tunable = nil }))
 				s.Nodes[0].Load = &bus.NodeLoad{LoaderBudget: 0}
 				return s
-			}(), wishes{"a": 0, "new": 0},
+			}(), loaders{"a": 0, "new": 0},
 		},
 		"and a job is told before it asks": {
 			func() *history.Snapshot {
 				s := oneCore(job("silent", 0, 0, func(j *history.Job) {
 					j.Sample.Loaders = nil
-					j.Measured = nil
+					j.Measurements = nil
 				}))
 				s.Nodes[0].Load = &bus.NodeLoad{LoaderBudget: 0}
 				return s
-			}(), wishes{"silent": 0},
+			}(), loaders{"silent": 0},
 		},
-		"advice under way is not given again": {oneCore(job("a", .9, 2, advised(1, 1))), wishes{}},
+		"advice under way is not given again": {oneCore(job("a", .9, 2, advised(1, 1))), loaders{}},
 		"advice of a newer version is not overwritten": {
 			func() *history.Snapshot {
 				s := oneCore(job("a", .9, 2))
-				s.Refused[bus.AdviceKey("a")] = bus.ErrVersion
+				s.Undecodable[bus.AdviceKey("a")] = bus.ErrVersion
 				return s
-			}(), wishes{},
+			}(), loaders{},
 		},
 		"a node whose coordinator is silent is not divided": {
 			func() *history.Snapshot {
 				s := oneCore(job("a", .9, 2))
 				s.Nodes[0].Load = nil
 				return s
-			}(), wishes{},
+			}(), loaders{},
 		},
 		"another node's jobs do not count": {
-			oneCore(job("a", .1, 2), job("b", .9, 2, func(j *history.Job) { j.Sample.Node = "n2" })), wishes{"a": 1},
+			oneCore(job("a", .1, 2), job("b", .9, 2, func(j *history.Job) { j.Sample.Node = "n2" })), loaders{"a": 1},
 		},
 		"nonsense on the bus is survived": {
 			oneCore(job("a", -5, 2), job("b", 1e300, 2, func(j *history.Job) {
 				n := math.MinInt
 				j.Advice = &bus.Advice{Generation: math.MaxInt64, Loaders: &n}
 				j.Sample.GPUs = make([]growth.GPU, 1<<12)
-			})), wishes{"a": 1},
+			})), loaders{"a": 1},
 		},
-		"a bus not read yet decides nothing": {&history.Snapshot{}, wishes{}},
+		"a bus not read yet decides nothing": {&history.Snapshot{}, loaders{}},
 		"nor one that is away": {
 			func() *history.Snapshot {
 				s := oneCore(job("a", .9, 2))
 				s.Err = errors.New("away")
 				return s
-			}(), wishes{},
+			}(), loaders{},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := advise.Adviser{Patience: loader.DefaultChangePolicy()}
+			a := advise.Adviser{Policy: loader.DefaultChangePolicy()}
 			require.Equal(t, c.want, loadersOf(a.Decide(c.snapshot, start)))
 		})
 	}
 }
 
-func TestAdviceIsGuardedAndCountsOn(t *testing.T) {
-	a := advise.Adviser{Patience: loader.DefaultChangePolicy()}
+func TestDecide_GuardsAdviceAndContinuesGeneration(t *testing.T) {
+	a := advise.Adviser{Policy: loader.DefaultChangePolicy()}
 	first := a.Decide(oneCore(job("a", .9, 2)), start)
 	require.Len(t, first, 1)
 	require.Equal(t, bus.Absent(bus.AdviceKey("a")), first[0].Guard)
@@ -187,20 +187,20 @@ func TestAdviceIsGuardedAndCountsOn(t *testing.T) {
 	require.Equal(t, 3, *later.Advice.Loaders, "the snapshot is left alone")
 }
 
-func TestTheCoreMovesWhenGrowthDoesAndNotTooSoon(t *testing.T) {
-	a := advise.Adviser{Patience: loader.DefaultChangePolicy()}
+func TestDecide_MovesCoreAfterMinimumTime(t *testing.T) {
+	a := advise.Adviser{Policy: loader.DefaultChangePolicy()}
 	before := oneCore(job("a", .9, 1), job("b", .1, 0))
 	after := oneCore(job("a", .1, 1), job("b", .9, 0))
 	require.Empty(t, a.Decide(before, start))
 	require.Empty(t, a.Decide(after, start.Add(time.Second)), "a job keeps its workers for a while")
-	require.Equal(t, wishes{"a": 0, "b": 1}, loadersOf(a.Decide(after, start.Add(time.Minute))))
+	require.Equal(t, loaders{"a": 0, "b": 1}, loadersOf(a.Decide(after, start.Add(time.Minute))))
 	done := oneCore(job("b", .9, 0))
-	require.Equal(t, wishes{"b": 1}, loadersOf(a.Decide(done, start.Add(time.Minute))), "a departure's core is taken up")
+	require.Equal(t, loaders{"b": 1}, loadersOf(a.Decide(done, start.Add(time.Minute))), "a departure's core is taken up")
 }
 
-func TestAdviceOutlivesItsJobByAMinute(t *testing.T) {
+func TestDecide_WithdrawsAdviceOfMissingJob(t *testing.T) {
 	gone := oneCore(history.Job{UID: "a", Advice: &bus.Advice{Generation: 3}, AdviceRevision: 9})
-	a := advise.Adviser{Patience: loader.DefaultChangePolicy()}
+	a := advise.Adviser{Policy: loader.DefaultChangePolicy()}
 	require.Empty(t, a.Decide(gone, start))
 	require.Empty(t, a.Decide(gone, start.Add(time.Minute)))
 	require.Equal(t, []advise.Change{{
@@ -211,6 +211,6 @@ func TestAdviceOutlivesItsJobByAMinute(t *testing.T) {
 	require.Empty(t, a.Decide(oneCore(job("a", .9, 1, advised(3, 1))), start.Add(2*time.Minute)))
 	require.Empty(t, a.Decide(gone, start.Add(3*time.Minute)), "a job that came back starts the minute anew")
 
-	gone.Refused[bus.SampleKey("a")] = bus.ErrVersion
+	gone.Undecodable[bus.SampleKey("a")] = bus.ErrVersion
 	require.Empty(t, a.Decide(gone, start.Add(time.Hour)), "a job whose sample can not be read is not gone")
 }

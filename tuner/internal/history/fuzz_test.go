@@ -18,9 +18,9 @@ func FuzzSample(f *testing.F) {
 	f.Add([]byte(`{"v":1,"loaders":-1,"batchSize":-4}`), []byte(`{"v":1,"step":9223372036854775807,"samplesPerSecond":1e300,"stepSeconds":1e300,"loaders":-1}`))
 	f.Fuzz(func(t *testing.T, first, second []byte) {
 		m := bus.Mirror[entry]{Decode: decode}
-		history := follow(nil, m.View())
+		history := updateHistories(nil, m.View())
 		for i, value := range [][]byte{first, second, first, second} {
-			good, err := bus.Encode(steady(int64(i)))
+			good, err := bus.Encode(steadySample(int64(i)))
 			require.NoError(t, err)
 			view := m.Apply(bus.Batch{Revision: bus.Revision(i + 1), Entries: []bus.Entry{
 				{
@@ -33,12 +33,12 @@ func FuzzSample(f *testing.F) {
 					Revision: 1,
 				},
 			}})
-			history = follow(history, view)
-			_, err = json.Marshal(take(view, view, history).Jobs[0].Sample)
+			history = updateHistories(history, view)
+			_, err = json.Marshal(newSnapshot(view, view, history).Jobs[0].Sample)
 			require.NoError(t, err)
 		}
-		require.Len(t, history["good"].measured, 3)
-		for _, rate := range loader.Fit(loader.Published(), history["fuzzed"].measured).Curve(8) {
+		require.Len(t, history["good"].measurements, 3)
+		for _, rate := range loader.Fit(loader.Published(), history["fuzzed"].measurements).Curve(8) {
 			require.Greater(t, float64(rate), 0.)
 		}
 	})

@@ -21,22 +21,22 @@ type Recorder struct {
 	log     *slog.Logger
 
 	nodes, jobs bus.Mirror[entry]
-	tracks      map[growth.PodUID]track
+	histories   map[growth.PodUID]jobHistory
 
-	mu      sync.Mutex
-	now     *Snapshot
-	changed chan struct{}
+	mu       sync.Mutex
+	snapshot *Snapshot
+	changed  chan struct{}
 }
 
 // NewRecorder returns a recorder that knows nothing yet.
 func NewRecorder(watcher Watcher, log *slog.Logger) *Recorder {
 	return &Recorder{
-		watcher: watcher,
-		log:     log,
-		nodes:   bus.Mirror[entry]{Decode: decode},
-		jobs:    bus.Mirror[entry]{Decode: decode},
-		now:     &Snapshot{},
-		changed: make(chan struct{}),
+		watcher:  watcher,
+		log:      log,
+		nodes:    bus.Mirror[entry]{Decode: decode},
+		jobs:     bus.Mirror[entry]{Decode: decode},
+		snapshot: &Snapshot{},
+		changed:  make(chan struct{}),
 	}
 }
 
@@ -52,13 +52,13 @@ func (r *Recorder) Run(ctx context.Context) error {
 			if !ok {
 				return context.Cause(ctx)
 			}
-			r.note(batch, r.nodes.Apply(batch))
+			r.logUndecodable(batch, r.nodes.Apply(batch))
 		case batch, ok := <-jobs:
 			if !ok {
 				return context.Cause(ctx)
 			}
-			r.note(batch, r.jobs.Apply(batch))
-			r.tracks = follow(r.tracks, r.jobs.View())
+			r.logUndecodable(batch, r.jobs.Apply(batch))
+			r.histories = updateHistories(r.histories, r.jobs.View())
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -70,29 +70,29 @@ func (r *Recorder) Run(ctx context.Context) error {
 func (r *Recorder) Snapshot() (*Snapshot, <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.now, r.changed
+	return r.snapshot, r.changed
 }
 
 func (r *Recorder) publish(now time.Time) {
-	s := take(r.nodes.View(), r.jobs.View(), r.tracks)
+	s := newSnapshot(r.nodes.View(), r.jobs.View(), r.histories)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if s.Err != nil {
-		s.AwaySince = r.now.AwaySince
-		if s.AwaySince.IsZero() {
-			s.AwaySince = now
+		s.UnavailableSince = r.snapshot.UnavailableSince
+		if s.UnavailableSince.IsZero() {
+			s.UnavailableSince = now
 			r.log.Warn("the bus is away: serving what was last seen", "reason", s.Err)
 		}
-	} else if r.now.Err != nil {
-		r.log.Info("the bus is back", "away", now.Sub(r.now.AwaySince).Round(time.Second))
+	} else if r.snapshot.Err != nil {
+		r.log.Info("the bus is back", "away", now.Sub(r.snapshot.UnavailableSince).Round(time.Second))
 	}
-	r.now = s
+	r.snapshot = s
 	close(r.changed)
 	r.changed = make(chan struct{})
 }
 
-// note logs the records of a batch that could not be read.
-func (r *Recorder) note(batch bus.Batch, view *bus.View[entry]) {
+// logUndecodable logs the records of a batch that could not be read.
+func (r *Recorder) logUndecodable(batch bus.Batch, view *bus.View[entry]) {
 	for _, e := range batch.Entries {
 		if err := view.Undecodable[e.Key]; err != nil {
 			r.log.Warn("a record is left out", "key", e.Key, "reason", err)

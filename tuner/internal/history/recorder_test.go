@@ -30,8 +30,8 @@ func raw(t *testing.T, b bus.Bus, key, value string) {
 	require.NoError(t, err)
 }
 
-// following runs a recorder on a bus in memory until the test ends.
-func following(t *testing.T) (*membus.Bus, *membus.Session, *history.Recorder) {
+// runRecorder runs a recorder on a bus in memory until the test ends.
+func runRecorder(t *testing.T) (*membus.Bus, *membus.Session, *history.Recorder) {
 	t.Helper()
 	b := membus.New()
 	r := history.NewRecorder(b.Session(), slog.New(slog.DiscardHandler))
@@ -46,7 +46,7 @@ func following(t *testing.T) (*membus.Bus, *membus.Session, *history.Recorder) {
 	return b, b.Session(), r
 }
 
-func seen(r *history.Recorder) *history.Snapshot {
+func currentSnapshot(r *history.Recorder) *history.Snapshot {
 	synctest.Wait()
 	s, _ := r.Snapshot()
 	return s
@@ -66,9 +66,9 @@ func sample(namespace, name string, step int64) bus.Sample {
 	}
 }
 
-func TestASnapshotIsInTheOrderPeopleExpect(t *testing.T) {
+func TestRecorder_SortsSnapshot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, b, r := following(t)
+		_, b, r := runRecorder(t)
 		put(t, b, bus.LoadKey("n2"), bus.NodeLoad{LoaderBudget: 2})
 		put(t, b, bus.GPUsKey("n1"), bus.NodeGPUs{Emulated: true})
 		put(t, b, bus.AllocationKey("n3", "u"), bus.Allocation{})
@@ -77,7 +77,7 @@ func TestASnapshotIsInTheOrderPeopleExpect(t *testing.T) {
 		put(t, b, bus.SampleKey("c"), sample("a", "c", 1))
 		put(t, b, bus.SampleKey("a"), sample("z", "a", 1))
 
-		s := seen(r)
+		s := currentSnapshot(r)
 		require.True(t, s.Synced)
 		require.Len(t, s.Nodes, 2, "an allocation alone makes no node")
 		require.True(t, s.Nodes[0].GPUs.Emulated)
@@ -93,66 +93,66 @@ func TestASnapshotIsInTheOrderPeopleExpect(t *testing.T) {
 	})
 }
 
-func TestARecordOfANewerVersionDisturbsNothingElse(t *testing.T) {
+func TestRecorder_SkipsUndecodableRecords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, b, r := following(t)
+		_, b, r := runRecorder(t)
 		raw(t, b, bus.SampleKey("new"), `{"v":99}`)
 		raw(t, b, bus.Jobs+"what/is/this", `{"v":1}`)
 		raw(t, b, bus.AdviceKey("broken"), `]`)
 		put(t, b, bus.SampleKey("a"), sample("z", "a", 1))
 		put(t, b, bus.SampleKey("a"), sample("z", "a", 2))
 
-		s := seen(r)
+		s := currentSnapshot(r)
 		require.Len(t, s.Jobs, 1)
-		require.Len(t, s.Jobs[0].Measured, 1)
-		require.Len(t, s.Refused, 3)
-		require.ErrorIs(t, s.Refused[bus.SampleKey("new")], bus.ErrVersion)
+		require.Len(t, s.Jobs[0].Measurements, 1)
+		require.Len(t, s.Undecodable, 3)
+		require.ErrorIs(t, s.Undecodable[bus.SampleKey("new")], bus.ErrVersion)
 	})
 }
 
-func TestABusThatIsAwayLeavesTheLastSnapshotMarked(t *testing.T) {
+func TestRecorder_KeepsSnapshotWhileBusUnavailable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, writer, r := following(t)
+		b, writer, r := runRecorder(t)
 		put(t, writer, bus.SampleKey("a"), sample("z", "a", 1))
-		require.NoError(t, seen(r).Err)
+		require.NoError(t, currentSnapshot(r).Err)
 
 		away := time.Now()
 		b.Fail(bus.ErrUnavailable)
 		synctest.Wait()
 		time.Sleep(time.Minute)
 		b.Fail(errors.Join(bus.ErrUnavailable, errors.New("still")))
-		s := seen(r)
+		s := currentSnapshot(r)
 		require.ErrorIs(t, s.Err, bus.ErrUnavailable)
-		require.Equal(t, away, s.AwaySince, "away since the first failure")
+		require.Equal(t, away, s.UnavailableSince, "away since the first failure")
 		require.True(t, s.Synced)
 		require.Len(t, s.Jobs, 1)
 
 		b.Fail(nil)
-		s = seen(r)
+		s = currentSnapshot(r)
 		require.NoError(t, s.Err)
-		require.Zero(t, s.AwaySince)
+		require.Zero(t, s.UnavailableSince)
 		put(t, writer, bus.SampleKey("a"), sample("z", "a", 2))
-		require.Len(t, seen(r).Jobs[0].Measured, 1, "measuring goes on")
+		require.Len(t, currentSnapshot(r).Jobs[0].Measurements, 1, "measuring goes on")
 	})
 }
 
-func TestAJobThatIsGoneIsForgotten(t *testing.T) {
+func TestRecorder_ForgetsDeletedJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, b, r := following(t)
+		_, b, r := runRecorder(t)
 		for step := range int64(4) {
 			put(t, b, bus.SampleKey("a"), sample("z", "a", step))
 		}
-		require.Len(t, seen(r).Jobs[0].Measured, 3)
+		require.Len(t, currentSnapshot(r).Jobs[0].Measurements, 3)
 		require.NoError(t, b.Delete(t.Context(), bus.SampleKey("a")))
-		require.Empty(t, seen(r).Jobs)
+		require.Empty(t, currentSnapshot(r).Jobs)
 		put(t, b, bus.SampleKey("a"), sample("z", "a", 9))
-		require.Empty(t, seen(r).Jobs[0].Measured)
+		require.Empty(t, currentSnapshot(r).Jobs[0].Measurements)
 	})
 }
 
-func TestAReaderIsToldOfChanges(t *testing.T) {
+func TestRecorder_NotifiesReaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, b, r := following(t)
+		_, b, r := runRecorder(t)
 		synctest.Wait()
 		_, changed := r.Snapshot()
 		select {

@@ -15,10 +15,10 @@ type Snapshot struct {
 	// Synced is false until the bus has been read once.
 	Synced bool
 	// Err is set while the bus can not be reached, AwaySince since when.
-	Err       error
-	AwaySince time.Time
-	// Refused are the records that could not be read, by key.
-	Refused map[string]error
+	Err              error
+	UnavailableSince time.Time
+	// Undecodable are the records that could not be read, by key.
+	Undecodable map[string]error
 	// Nodes are by name, Jobs by namespace and name.
 	Nodes []Node
 	Jobs  []Job
@@ -39,27 +39,27 @@ type Job struct {
 	// Advice is nil when there is none; AdviceRevision wrote it.
 	Advice         *bus.Advice
 	AdviceRevision bus.Revision
-	// Measured are the job's last measurements, the newest last.
-	Measured []loader.Measurement
+	// Measurements are the job's last measurements, the newest last.
+	Measurements []loader.Measurement
 }
 
-// take makes a snapshot of two views and the measurements so far.
-func take(nodes, jobs *bus.View[entry], tracks map[growth.PodUID]track) *Snapshot {
-	s := &Snapshot{Synced: nodes.Synced && jobs.Synced, Err: nodes.Err, Refused: map[string]error{}}
+// newSnapshot makes a snapshot of two views and the measurements so far.
+func newSnapshot(nodes, jobs *bus.View[entry], histories map[growth.PodUID]jobHistory) *Snapshot {
+	s := &Snapshot{Synced: nodes.Synced && jobs.Synced, Err: nodes.Err, Undecodable: map[string]error{}}
 	if s.Err == nil {
 		s.Err = jobs.Err
 	}
-	for _, refused := range []map[string]error{nodes.Undecodable, jobs.Undecodable} {
-		for key, err := range refused {
-			s.Refused[key] = err
+	for _, undecodable := range []map[string]error{nodes.Undecodable, jobs.Undecodable} {
+		for key, err := range undecodable {
+			s.Undecodable[key] = err
 		}
 	}
-	s.Nodes = gatherNodes(nodes)
-	s.Jobs = gatherJobs(jobs, tracks)
+	s.Nodes = collectNodes(nodes)
+	s.Jobs = collectJobs(jobs, histories)
 	return s
 }
 
-func gatherNodes(view *bus.View[entry]) []Node {
+func collectNodes(view *bus.View[entry]) []Node {
 	byName := map[growth.NodeName]Node{}
 	for _, e := range view.Values {
 		if e.gpus == nil && e.load == nil {
@@ -79,7 +79,7 @@ func gatherNodes(view *bus.View[entry]) []Node {
 	return nodes
 }
 
-func gatherJobs(view *bus.View[entry], tracks map[growth.PodUID]track) []Job {
+func collectJobs(view *bus.View[entry], histories map[growth.PodUID]jobHistory) []Job {
 	byUID := map[growth.PodUID]Job{}
 	for _, e := range view.Values {
 		j := byUID[e.key.Pod]
@@ -93,17 +93,17 @@ func gatherJobs(view *bus.View[entry], tracks map[growth.PodUID]track) []Job {
 	}
 	jobs := make([]Job, 0, len(byUID))
 	for uid, j := range byUID {
-		j.Measured = tracks[uid].measured
+		j.Measurements = histories[uid].measurements
 		jobs = append(jobs, j)
 	}
 	slices.SortFunc(jobs, func(a, b Job) int {
-		return cmp.Or(cmp.Compare(a.name(), b.name()), cmp.Compare(a.UID, b.UID))
+		return cmp.Or(cmp.Compare(a.sortKey(), b.sortKey()), cmp.Compare(a.UID, b.UID))
 	})
 	return jobs
 }
 
-// name sorts jobs that are gone behind all others.
-func (j Job) name() string {
+// sortKey sorts jobs that are gone behind all others.
+func (j Job) sortKey() string {
 	if j.Sample == nil {
 		return "\xff"
 	}

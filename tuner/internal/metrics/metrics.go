@@ -13,10 +13,10 @@ import (
 
 // Metrics counts. Make it with New.
 type Metrics struct {
-	registry *prometheus.Registry
-	changes  *prometheus.CounterVec
-	divided  prometheus.Histogram
-	leader   prometheus.Gauge
+	registry       *prometheus.Registry
+	changes        *prometheus.CounterVec
+	allocationTime prometheus.Histogram
+	leader         prometheus.Gauge
 }
 
 // Source gives the present instant of the bus.
@@ -31,7 +31,7 @@ func New(source Source, version string) *Metrics {
 		changes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "trellis_tuner_advice_total", Help: "Changes of advice, by what came of them.",
 		}, []string{"action"}),
-		divided: prometheus.NewHistogram(prometheus.HistogramOpts{
+		allocationTime: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "trellis_tuner_allocation_duration_seconds",
 			Help:    "Time to fit all models and divide all nodes' cores once.",
 			Buckets: prometheus.ExponentialBuckets(1e-5, 4, 9),
@@ -46,26 +46,26 @@ func New(source Source, version string) *Metrics {
 		ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
-	m.registry.MustRegister(m.changes, m.divided, m.leader, build, collectors.NewGoCollector(),
+	m.registry.MustRegister(m.changes, m.allocationTime, m.leader, build, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		observed(source, "jobs", "Jobs that have a sample on the bus.", jobs),
-		observed(source, "measured_jobs", "Jobs whose throughput was measured.", measured),
-		observed(source, "nodes", "Nodes on the bus.", func(s *history.Snapshot) float64 { return float64(len(s.Nodes)) }),
-		observed(source, "refused_records", "Records on the bus that this build can not read.",
-			func(s *history.Snapshot) float64 { return float64(len(s.Refused)) }),
-		observed(source, "bus_away_seconds", "How long the bus has been away; 0 while it is there.", away),
+		newGaugeFunc(source, "jobs", "Jobs that have a sample on the bus.", countJobs),
+		newGaugeFunc(source, "measured_jobs", "Jobs whose throughput was measured.", countMeasuredJobs),
+		newGaugeFunc(source, "nodes", "Nodes on the bus.", func(s *history.Snapshot) float64 { return float64(len(s.Nodes)) }),
+		newGaugeFunc(source, "refused_records", "Records on the bus that this build can not read.",
+			func(s *history.Snapshot) float64 { return float64(len(s.Undecodable)) }),
+		newGaugeFunc(source, "bus_away_seconds", "How long the bus has been away; 0 while it is there.", unavailableSeconds),
 	)
 	return m
 }
 
-func observed(source Source, name, help string, value func(*history.Snapshot) float64) prometheus.Collector {
+func newGaugeFunc(source Source, name, help string, value func(*history.Snapshot) float64) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "trellis_tuner_" + name, Help: help}, func() float64 {
 		snapshot, _ := source.Snapshot()
 		return value(snapshot)
 	})
 }
 
-func jobs(s *history.Snapshot) (n float64) {
+func countJobs(s *history.Snapshot) (n float64) {
 	for _, j := range s.Jobs {
 		if j.Sample != nil {
 			n++
@@ -74,27 +74,29 @@ func jobs(s *history.Snapshot) (n float64) {
 	return n
 }
 
-func measured(s *history.Snapshot) (n float64) {
+func countMeasuredJobs(s *history.Snapshot) (n float64) {
 	for _, j := range s.Jobs {
-		if len(j.Measured) > 0 {
+		if len(j.Measurements) > 0 {
 			n++
 		}
 	}
 	return n
 }
 
-func away(s *history.Snapshot) float64 {
-	if s.AwaySince.IsZero() {
+func unavailableSeconds(s *history.Snapshot) float64 {
+	if s.UnavailableSince.IsZero() {
 		return 0
 	}
-	return time.Since(s.AwaySince).Seconds()
+	return time.Since(s.UnavailableSince).Seconds()
 }
 
-// Divided counts one round of decisions.
-func (m *Metrics) Divided(took time.Duration) { m.divided.Observe(took.Seconds()) }
+// ObserveAllocation counts one round of decisions.
+func (m *Metrics) ObserveAllocation(duration time.Duration) {
+	m.allocationTime.Observe(duration.Seconds())
+}
 
-// Changed counts one change of advice.
-func (m *Metrics) Changed(action string) { m.changes.WithLabelValues(action).Inc() }
+// CountChange counts one change of advice.
+func (m *Metrics) CountChange(action string) { m.changes.WithLabelValues(action).Inc() }
 
 // Leading tells whether this process advises.
 func (m *Metrics) Leading(leading bool) {

@@ -21,24 +21,24 @@ type fixed struct{ snapshot *history.Snapshot }
 
 func (f fixed) Snapshot() (*history.Snapshot, <-chan struct{}) { return f.snapshot, nil }
 
-func TestWhatIsCounted(t *testing.T) {
+func TestMetrics(t *testing.T) {
 	m := metrics.New(fixed{&history.Snapshot{
-		Nodes:     []history.Node{{Name: "n"}},
-		Refused:   map[string]error{"k": bus.ErrVersion},
-		Err:       bus.ErrUnavailable,
-		AwaySince: time.Now().Add(-time.Hour),
+		Nodes:            []history.Node{{Name: "n"}},
+		Undecodable:      map[string]error{"k": bus.ErrVersion},
+		Err:              bus.ErrUnavailable,
+		UnavailableSince: time.Now().Add(-time.Hour),
 		Jobs: []history.Job{{UID: "gone"}, {
 			UID:    "a",
 			Sample: &bus.Sample{},
 		}, {
-			UID:      "b",
-			Sample:   &bus.Sample{},
-			Measured: []loader.Measurement{{}},
+			UID:          "b",
+			Sample:       &bus.Sample{},
+			Measurements: []loader.Measurement{{}},
 		}},
 	}}, "v1.2.3")
-	m.Divided(time.Millisecond)
-	m.Changed(advise.Written)
-	m.Changed(advise.Written)
+	m.ObserveAllocation(time.Millisecond)
+	m.CountChange(advise.Written)
+	m.CountChange(advise.Written)
 	m.Leading(true)
 
 	recorder := httptest.NewRecorder()

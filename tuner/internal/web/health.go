@@ -13,7 +13,7 @@ func Health(source Source, metrics http.Handler) http.Handler {
 	router.GET("/livez", func(w http.ResponseWriter, _ *http.Request, _ httprouter.Params) { fmt.Fprintln(w, "ok") })
 	router.GET("/readyz", func(w http.ResponseWriter, _ *http.Request, _ httprouter.Params) { ready(source, w) })
 	router.Handler(http.MethodGet, "/metrics", metrics)
-	return secured(router)
+	return secureHeaders(router)
 }
 
 func ready(source Source, w http.ResponseWriter) {

@@ -12,8 +12,8 @@ import (
 const (
 	maxBody    = 1 << 10 // nothing we serve takes a body
 	maxHeaders = 16 << 10
-	// drain is how long requests may take to end when the server does.
-	drain = 3 * time.Second
+	// drainTimeout is how long requests may take to end when the server does.
+	drainTimeout = 3 * time.Second
 )
 
 // Serve answers on address until ctx ends.
@@ -46,7 +46,7 @@ func ServeOn(ctx context.Context, listener net.Listener, handler http.Handler) e
 	case <-ctx.Done():
 	}
 	stop() // watches end now, and with them their requests
-	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
 	return errors.Join(context.Cause(ctx), server.Shutdown(closing))
 }

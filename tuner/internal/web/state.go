@@ -15,10 +15,10 @@ func state(s *history.Snapshot) api.State {
 	if s.Err != nil {
 		doc.Error = "the state bus is away, this is the last that was seen: " + s.Err.Error()
 	}
-	for key, err := range s.Refused {
-		doc.Refused = append(doc.Refused, fmt.Sprintf("%.300q: %.300s", key, err))
+	for key, err := range s.Undecodable {
+		doc.Undecodable = append(doc.Undecodable, fmt.Sprintf("%.300q: %.300s", key, err))
 	}
-	slices.Sort(doc.Refused)
+	slices.Sort(doc.Undecodable)
 	for _, n := range s.Nodes {
 		doc.Nodes = append(doc.Nodes, api.Node{Node: n.Name, GPUs: n.GPUs, Load: n.Load})
 	}
@@ -30,5 +30,5 @@ func state(s *history.Snapshot) api.State {
 	return doc
 }
 
-// document encodes it: one line.
-func document(s *history.Snapshot) ([]byte, error) { return json.Marshal(state(s)) }
+// encode encodes it: one line.
+func encode(s *history.Snapshot) ([]byte, error) { return json.Marshal(state(s)) }

@@ -30,25 +30,27 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write the goldens anew")
 
-// source is the state of a test.
-type source struct {
-	mu      sync.Mutex
-	now     *history.Snapshot
-	changed chan struct{}
+// fakeSource is the state of a test.
+type fakeSource struct {
+	mu       sync.Mutex
+	snapshot *history.Snapshot
+	changed  chan struct{}
 }
 
-func with(s *history.Snapshot) *source { return &source{now: s, changed: make(chan struct{})} }
-
-func (s *source) Snapshot() (*history.Snapshot, <-chan struct{}) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.now, s.changed
+func newSource(s *history.Snapshot) *fakeSource {
+	return &fakeSource{snapshot: s, changed: make(chan struct{})}
 }
 
-func (s *source) set(now *history.Snapshot) {
+func (s *fakeSource) Snapshot() (*history.Snapshot, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.now = now
+	return s.snapshot, s.changed
+}
+
+func (s *fakeSource) set(now *history.Snapshot) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.snapshot = now
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
@@ -59,7 +61,7 @@ func snapshot() *history.Snapshot {
 	batch := 64
 	return &history.Snapshot{
 		Synced: true,
-		Refused: map[string]error{
+		Undecodable: map[string]error{
 			bus.SampleKey("later"): bus.ErrVersion,
 		},
 		Nodes: []history.Node{
@@ -161,8 +163,8 @@ func body(t *testing.T, r *http.Response) string {
 	return string(text)
 }
 
-func TestTheDocumentIsTheGolden(t *testing.T) {
-	reply := get(t, web.People(with(snapshot())), "/api/v1/state")
+func TestState_Golden(t *testing.T) {
+	reply := get(t, web.Dashboard(newSource(snapshot())), "/api/v1/state")
 	require.Equal(t, "application/json", reply.Header.Get("Content-Type"))
 	var pretty bytes.Buffer
 	require.NoError(t, json.Indent(&pretty, []byte(body(t, reply)), "", "  "))
@@ -179,25 +181,25 @@ func TestTheDocumentIsTheGolden(t *testing.T) {
 	require.Nil(t, decoded.Nodes[1].Load)
 }
 
-func TestBeforeTheBusIsReadThereIsAnEmptyDocument(t *testing.T) {
-	reply := get(t, web.People(with(&history.Snapshot{})), "/api/v1/state")
+func TestState_BeforeFirstSync(t *testing.T) {
+	reply := get(t, web.Dashboard(newSource(&history.Snapshot{})), "/api/v1/state")
 	require.JSONEq(t, `{"synced":false,"nodes":[],"jobs":[]}`, body(t, reply))
 }
 
-func TestAStaleDocumentSaysSo(t *testing.T) {
+func TestState_StaleSnapshot(t *testing.T) {
 	s := snapshot()
 	s.Err = bus.ErrUnavailable
 	var doc api.State
-	require.NoError(t, json.Unmarshal([]byte(body(t, get(t, web.People(with(s)), "/api/v1/state"))), &doc))
+	require.NoError(t, json.Unmarshal([]byte(body(t, get(t, web.Dashboard(newSource(s)), "/api/v1/state"))), &doc))
 	require.Contains(t, doc.Error, "away")
 	require.True(t, doc.Synced)
 	require.Len(t, doc.Jobs, 2)
 }
 
-func TestThePageNeedsNobodyElse(t *testing.T) {
-	people := web.People(with(snapshot()))
+func TestPage_LoadsNothingExternal(t *testing.T) {
+	dashboard := web.Dashboard(newSource(snapshot()))
 	for path, kind := range map[string]string{"/": "text/html", "/page.css": "text/css", "/page.js": "text/javascript"} {
-		reply := get(t, people, path)
+		reply := get(t, dashboard, path)
 		require.Equal(t, http.StatusOK, reply.StatusCode, path)
 		require.Contains(t, reply.Header.Get("Content-Type"), kind)
 		require.Contains(t, reply.Header.Get("Content-Security-Policy"), "default-src 'none'")
@@ -208,16 +210,16 @@ func TestThePageNeedsNobodyElse(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotServed(t *testing.T) {
-	people := web.People(with(snapshot()))
+func TestDashboard_RejectsUnknownRequests(t *testing.T) {
+	dashboard := web.Dashboard(newSource(snapshot()))
 	for target, want := range map[string]int{
 		"/api/v1/state?watch=perhaps": http.StatusBadRequest, "/api/v2/state": http.StatusNotFound, "/page": http.StatusNotFound,
 		"/page/": http.StatusNotFound, "/metrics": http.StatusNotFound,
 	} {
-		require.Equal(t, want, get(t, people, target).StatusCode, target)
+		require.Equal(t, want, get(t, dashboard, target).StatusCode, target)
 	}
 	recorder := httptest.NewRecorder()
-	people.ServeHTTP(recorder, httptest.NewRequest(http.MethodPost, "/api/v1/state", strings.NewReader("{}")))
+	dashboard.ServeHTTP(recorder, httptest.NewRequest(http.MethodPost, "/api/v1/state", strings.NewReader("{}")))
 	require.Equal(t, http.StatusMethodNotAllowed, recorder.Code)
 }
 
@@ -243,8 +245,8 @@ func (r *reader) Write(p []byte) (int, error) {
 	return len(p), r.err
 }
 
-// told is what the reader was written so far, and when.
-func (r *reader) told() ([]string, []time.Time) {
+// written is what the reader was written so far, and when.
+func (r *reader) written() ([]string, []time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.events), slices.Clone(r.times)
@@ -264,11 +266,11 @@ func follow(t *testing.T, handler http.Handler) (*reader, context.CancelFunc, <-
 	return r, cancel, done
 }
 
-func TestAWatchIsToldOfChangesAtItsPace(t *testing.T) {
+func TestWatch_LimitsEventRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := with(snapshot())
-		r, cancel, done := follow(t, web.People(s))
-		events, _ := r.told()
+		s := newSource(snapshot())
+		r, cancel, done := follow(t, web.Dashboard(s))
+		events, _ := r.written()
 		require.Len(t, events, 1, "the present state comes at once")
 		for step := range int64(100) { // ten changes a second, for ten seconds
 			next := snapshot()
@@ -277,7 +279,7 @@ func TestAWatchIsToldOfChangesAtItsPace(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 		}
 		time.Sleep(time.Second)
-		events, times := r.told()
+		events, times := r.written()
 		require.InDelta(t, 21, len(events), 1)
 		for i := 1; i < len(times); i++ {
 			require.GreaterOrEqual(t, times[i].Sub(times[i-1]), 500*time.Millisecond)
@@ -286,22 +288,22 @@ func TestAWatchIsToldOfChangesAtItsPace(t *testing.T) {
 		require.True(t, strings.HasPrefix(last, "data: {") && strings.HasSuffix(last, "}\n\n"))
 		require.Contains(t, last, `"step":99`, "the last change is always told")
 
-		s.set(s.now)
+		s.set(s.snapshot)
 		time.Sleep(10 * time.Second)
-		quiet, _ := r.told()
+		quiet, _ := r.written()
 		require.Len(t, quiet, len(events), "what looks the same is not told again")
 		time.Sleep(time.Minute)
-		events, _ = r.told()
+		events, _ = r.written()
 		require.Equal(t, ": still here\n\n", events[len(events)-1])
 		cancel()
 		<-done
 	})
 }
 
-func TestAReaderThatBreaksIsDropped(t *testing.T) {
+func TestWatch_DropsBrokenReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := with(snapshot())
-		r, cancel, done := follow(t, web.People(s))
+		s := newSource(snapshot())
+		r, cancel, done := follow(t, web.Dashboard(s))
 		defer cancel()
 		r.mu.Lock()
 		r.err = errors.New("broken pipe")
@@ -311,17 +313,17 @@ func TestAReaderThatBreaksIsDropped(t *testing.T) {
 	})
 }
 
-func TestTooManyReadersAreTurnedAway(t *testing.T) {
+func TestWatch_LimitsReaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		people := web.People(with(snapshot()))
+		dashboard := web.Dashboard(newSource(snapshot()))
 		for range 64 {
-			_, cancel, _ := follow(t, people)
+			_, cancel, _ := follow(t, dashboard)
 			defer cancel()
 		}
-		r, _, done := follow(t, people)
+		r, _, done := follow(t, dashboard)
 		<-done
 		require.Equal(t, http.StatusServiceUnavailable, r.code)
-		require.Equal(t, http.StatusOK, get(t, people, "/api/v1/state").StatusCode)
+		require.Equal(t, http.StatusOK, get(t, dashboard, "/api/v1/state").StatusCode)
 	})
 }
 
@@ -338,7 +340,7 @@ func TestHealth(t *testing.T) {
 		"stale":        {stale, http.StatusOK, "degraded"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			health := web.Health(with(c.snapshot), http.NotFoundHandler())
+			health := web.Health(newSource(c.snapshot), http.NotFoundHandler())
 			reply := get(t, health, "/readyz")
 			require.Equal(t, c.code, reply.StatusCode)
 			require.Contains(t, body(t, reply), c.says)
@@ -347,12 +349,12 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-func TestAServerEndsWithItsWatches(t *testing.T) {
+func TestServe_EndsWatchesOnShutdown(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	go func() { ended <- web.ServeOn(ctx, listener, web.People(with(snapshot()))) }()
+	go func() { ended <- web.ServeOn(ctx, listener, web.Dashboard(newSource(snapshot()))) }()
 	reply, err := http.Get("http://" + listener.Addr().String() + "/api/v1/state?watch=1")
 	require.NoError(t, err)
 	defer reply.Body.Close()
@@ -364,6 +366,6 @@ func TestAServerEndsWithItsWatches(t *testing.T) {
 	require.ErrorIs(t, <-ended, context.Canceled)
 }
 
-func TestAnAddressInUseIsNamed(t *testing.T) {
+func TestServe_NamesInvalidAddress(t *testing.T) {
 	require.ErrorContains(t, web.Serve(t.Context(), "300.0.0.1:0", http.NotFoundHandler()), "300.0.0.1")
 }

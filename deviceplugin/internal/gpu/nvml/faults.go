@@ -14,48 +14,48 @@ import (
 )
 
 const (
-	// heard are the events that are listened for.
-	heard uint64 = nvml.EventTypeXidCriticalError | nvml.EventTypeDoubleBitEccError
-	// listenFor is how long one wait for an event lasts, in milliseconds: so long may the end of ctx go unnoticed.
-	listenFor = 1000
+	// eventMask are the events that are listened for.
+	eventMask uint64 = nvml.EventTypeXidCriticalError | nvml.EventTypeDoubleBitEccError
+	// eventWaitMillis is how long one wait for an event lasts, in milliseconds: so long may the end of ctx go unnoticed.
+	eventWaitMillis = 1000
 	// doubleBit is the XID that a double-bit ECC error has.
 	doubleBit = 48
-	// everywhere is the id of an instance in an event that is about the whole GPU.
-	everywhere = 0xFFFFFFFF
+	// wholeGPU is the id of an instance in an event that is about the whole GPU.
+	wholeGPU = 0xFFFFFFFF
 )
 
-// ErrDeaf says that no GPU of the node reports faults.
-var ErrDeaf = errors.New("no GPU of this node reports faults: only the list of GPUs tells of their health")
+// ErrNoEvents says that no GPU of the node reports faults.
+var ErrNoEvents = errors.New("no GPU of this node reports faults: only the list of GPUs tells of their health")
 
 // Faults implements gpu.Driver. It hears the GPUs that are there now: call it again when the list has changed.
-func (s *Source) Faults(ctx context.Context, tell func(gpu.Fault)) error {
+func (s *Source) Faults(ctx context.Context, report func(gpu.Fault)) error {
 	set, code := s.library.EventSetCreate()
 	if code != nvml.SUCCESS {
 		return fmt.Errorf("listening for faults: %s: %w", advice(code), code)
 	}
 	defer func() { _ = set.Free() }()
-	boards, err := s.boards(ctx)
+	gpus, err := s.physicalGPUs(ctx)
 	if err != nil {
 		return err
 	}
-	hears := false
-	for _, b := range boards {
-		offered, code := b.nvml.GetSupportedEventTypes()
+	registered := false
+	for _, b := range gpus {
+		supported, code := b.nvml.GetSupportedEventTypes()
 		if code != nvml.SUCCESS {
 			continue
 		}
-		hears = b.nvml.RegisterEvents(offered&heard, set) == nvml.SUCCESS || hears
+		registered = b.nvml.RegisterEvents(supported&eventMask, set) == nvml.SUCCESS || registered
 	}
-	if !hears {
-		return ErrDeaf
+	if !registered {
+		return ErrNoEvents
 	}
 	for ctx.Err() == nil {
-		event, code := set.Wait(listenFor)
+		event, code := set.Wait(eventWaitMillis)
 		switch code {
 		case nvml.ERROR_TIMEOUT:
 		case nvml.SUCCESS:
-			if fault, ok := meaning(event); ok {
-				tell(fault)
+			if fault, ok := parseEvent(event); ok {
+				report(fault)
 			}
 		default:
 			return fmt.Errorf("listening for faults: %s: %w", advice(code), code)
@@ -64,8 +64,8 @@ func (s *Source) Faults(ctx context.Context, tell func(gpu.Fault)) error {
 	return nil
 }
 
-// meaning reads an event. One whose GPU does not tell its name is about nobody we could act on: the next list shows it.
-func meaning(event nvml.EventData) (gpu.Fault, bool) {
+// parseEvent reads an event. One whose GPU does not tell its name is about nobody we could act on: the next list shows it.
+func parseEvent(event nvml.EventData) (gpu.Fault, bool) {
 	var fault gpu.Fault
 	switch event.EventType {
 	case nvml.EventTypeXidCriticalError:
@@ -79,13 +79,13 @@ func meaning(event nvml.EventData) (gpu.Fault, bool) {
 		return fault, false
 	}
 	uuid, code := event.Device.GetUUID()
-	if code != nvml.SUCCESS || !named(uuid) {
+	if code != nvml.SUCCESS || !validUUID(uuid) {
 		return fault, false
 	}
-	fault.Board = growth.GPU(uuid)
-	if event.GpuInstanceId != everywhere && event.ComputeInstanceId != everywhere {
+	fault.GPU = growth.GPU(uuid)
+	if event.GpuInstanceId != wholeGPU && event.ComputeInstanceId != wholeGPU {
 		fault.Instance = &gpu.Instance{
-			Parent:  fault.Board,
+			Parent:  fault.GPU,
 			GPU:     int(event.GpuInstanceId),
 			Compute: int(event.ComputeInstanceId),
 		}

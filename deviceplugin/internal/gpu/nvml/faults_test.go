@@ -21,8 +21,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// ills are ways to go wrong: what a call answers instead of its answer.
-var ills = map[string]nvml.Return{
+// failures are ways to go wrong: what a call answers instead of its answer.
+var failures = map[string]nvml.Return{
 	"lost":    nvml.ERROR_GPU_IS_LOST,
 	"unknown": nvml.ERROR_UNKNOWN,
 	"timeout": nvml.ERROR_TIMEOUT,
@@ -30,101 +30,101 @@ var ills = map[string]nvml.Return{
 	"hangs":   nvml.SUCCESS, // and answers after 10 s
 }
 
-// afflict makes one call of the library ill for as long as ill() says so.
-func afflict(s *dgxa100.Server, device *dgxa100.Device, call string, ill func() (nvml.Return, bool)) {
+// injectFailure makes one call of the library ill for as long as ill() says so.
+func injectFailure(s *dgxa100.Server, device *dgxa100.Device, call string, fail func() (nvml.Return, bool)) {
 	switch call {
 	case "DeviceGetCount":
-		good := s.DeviceGetCountFunc
+		original := s.DeviceGetCountFunc
 		s.DeviceGetCountFunc = func() (int, nvml.Return) {
-			if code, ok := ill(); ok && code != nvml.SUCCESS {
+			if code, ok := fail(); ok && code != nvml.SUCCESS {
 				return 0, code
 			}
-			return good()
+			return original()
 		}
 	case "DeviceGetHandleByIndex":
-		good := s.DeviceGetHandleByIndexFunc
+		original := s.DeviceGetHandleByIndexFunc
 		s.DeviceGetHandleByIndexFunc = func(i int) (nvml.Device, nvml.Return) {
-			if code, ok := ill(); ok && code != nvml.SUCCESS {
+			if code, ok := fail(); ok && code != nvml.SUCCESS {
 				return nil, code
 			}
-			return good(i)
+			return original(i)
 		}
 	case "GetUUID":
-		device.GetUUIDFunc = sick(device.GetUUIDFunc, ill)
+		device.GetUUIDFunc = failing(device.GetUUIDFunc, fail)
 	case "GetName":
-		device.GetNameFunc = sick(device.GetNameFunc, ill)
+		device.GetNameFunc = failing(device.GetNameFunc, fail)
 	case "GetMemoryInfo":
-		device.GetMemoryInfoFunc = sick(device.GetMemoryInfoFunc, ill)
+		device.GetMemoryInfoFunc = failing(device.GetMemoryInfoFunc, fail)
 	case "GetMinorNumber":
-		device.GetMinorNumberFunc = sick(device.GetMinorNumberFunc, ill)
+		device.GetMinorNumberFunc = failing(device.GetMinorNumberFunc, fail)
 	case "GetPciInfo":
-		device.GetPciInfoFunc = sick(device.GetPciInfoFunc, ill)
+		device.GetPciInfoFunc = failing(device.GetPciInfoFunc, fail)
 	case "GetMigMode":
-		good := device.GetMigModeFunc
+		original := device.GetMigModeFunc
 		device.GetMigModeFunc = func() (int, int, nvml.Return) {
-			if code, ok := ill(); ok && code != nvml.SUCCESS {
+			if code, ok := fail(); ok && code != nvml.SUCCESS {
 				return 0, 0, code
 			}
-			return good()
+			return original()
 		}
 	}
 }
 
-func sick[T any](good func() (T, nvml.Return), ill func() (nvml.Return, bool)) func() (T, nvml.Return) {
+func failing[T any](original func() (T, nvml.Return), fail func() (nvml.Return, bool)) func() (T, nvml.Return) {
 	return func() (T, nvml.Return) {
 		var none T
-		if code, ok := ill(); ok && code != nvml.SUCCESS {
+		if code, ok := fail(); ok && code != nvml.SUCCESS {
 			return none, code
 		}
-		return good()
+		return original()
 	}
 }
 
-// still is a source that can be held, so that a test may change what it is made of.
-type still struct {
+// lockedSource is a source that can be held, so that a test may change what it is made of.
+type lockedSource struct {
 	sync.Mutex
 	gpu.Source
 }
 
-func (s *still) Devices(ctx context.Context) ([]gpu.Device, error) {
+func (s *lockedSource) Devices(ctx context.Context) ([]gpu.Device, error) {
 	s.Lock()
 	defer s.Unlock()
 	return s.Source.Devices(ctx)
 }
 
-// stocked is the inventory as the program has it, and its source.
-func stocked(ctx context.Context, t *testing.T, s *dgxa100.Server) (*gpu.Stock, *still) {
+// openInventory is the inventory as the program has it, and its source.
+func openInventory(ctx context.Context, t *testing.T, s *dgxa100.Server) (*gpu.Inventory, *lockedSource) {
 	t.Helper()
 	opened, err := open(s, host)
 	require.NoError(t, err)
-	source := &still{Source: opened}
+	source := &lockedSource{Source: opened}
 	monitor := gpuhealth.New(gpuhealth.Config{
 		Policy:       gpuhealth.Default,
 		RecoverAfter: time.Minute,
 		LossAfter:    2 * time.Minute,
 	})
-	stock, err := gpu.Open(ctx, &gpu.Patient{
-		Source: source,
-		Within: 5 * time.Second,
+	inventory, err := gpu.Open(ctx, &gpu.TimeoutSource{
+		Source:  source,
+		Timeout: 5 * time.Second,
 	}, growth.GiB, slog.New(slog.DiscardHandler), monitor)
 	require.NoError(t, err)
-	go func() { _ = stock.Run(ctx, 10*time.Second, time.Second) }()
-	return stock, source
+	go func() { _ = inventory.Run(ctx, 10*time.Second, time.Second) }()
+	return inventory, source
 }
 
 var calls = []string{"DeviceGetCount", "DeviceGetHandleByIndex", "GetUUID", "GetName", "GetMemoryInfo", "GetMinorNumber", "GetPciInfo", "GetMigMode"}
 
-// TestAPassingIllIsNotAdvertised makes each call ill in each way, once, and looks at what is advertised meanwhile.
-func TestAPassingIllIsNotAdvertised(t *testing.T) {
+// TestInventory_HidesTransientFailures makes each call ill in each way, once, and looks at what is advertised meanwhile.
+func TestInventory_HidesTransientFailures(t *testing.T) {
 	for _, call := range calls {
-		for name, code := range ills {
+		for name, code := range failures {
 			t.Run(call+" "+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					ctx, cancel := context.WithCancel(t.Context())
 					defer cancel()
-					s, device := server()
+					s, device := fakeServer()
 					var armed atomic.Bool
-					afflict(s, device(3), call, func() (nvml.Return, bool) {
+					injectFailure(s, device(3), call, func() (nvml.Return, bool) {
 						if !armed.CompareAndSwap(true, false) {
 							return 0, false
 						}
@@ -133,17 +133,17 @@ func TestAPassingIllIsNotAdvertised(t *testing.T) {
 						}
 						return code, true
 					})
-					stock, _ := stocked(ctx, t, s)
-					before, _ := stock.Devices()
+					inventory, _ := openInventory(ctx, t, s)
+					before, _ := inventory.Devices()
 					require.Len(t, before, 8)
 					armed.Store(true)
 					for range 40 {
 						time.Sleep(700 * time.Millisecond)
-						now, _ := stock.Devices()
+						now, _ := inventory.Devices()
 						require.Equal(t, before, withLinks(now, before), "advertised while %s %s", call, name)
 					}
 					require.False(t, armed.Load(), "the call was never made")
-					require.False(t, stock.Failing())
+					require.False(t, inventory.Failing())
 				})
 			})
 		}
@@ -158,30 +158,30 @@ func withLinks(devices, from []gpu.Device) []gpu.Device {
 	return devices
 }
 
-// TestALastingIllTakesGPUsOutAndBackIn makes each call ill for minutes: no GPU is invented or grows, none is
+// TestInventory_RecoversFromLastingFailures makes each call ill for minutes: no GPU is invented or grows, none is
 // forgotten, and all are healthy again a while after.
-func TestALastingIllTakesGPUsOutAndBackIn(t *testing.T) {
+func TestInventory_RecoversFromLastingFailures(t *testing.T) {
 	for _, call := range calls {
-		for name, code := range ills {
+		for name, code := range failures {
 			t.Run(call+" "+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					ctx, cancel := context.WithCancel(t.Context())
 					defer cancel()
-					s, device := server()
+					s, device := fakeServer()
 					var armed atomic.Bool
-					afflict(s, device(3), call, func() (nvml.Return, bool) {
+					injectFailure(s, device(3), call, func() (nvml.Return, bool) {
 						if armed.Load() && code == nvml.SUCCESS {
 							time.Sleep(10 * time.Second)
 						}
 						return code, armed.Load()
 					})
-					stock, _ := stocked(ctx, t, s)
-					before, _ := stock.Devices()
+					inventory, _ := openInventory(ctx, t, s)
+					before, _ := inventory.Devices()
 					armed.Store(true)
 					out := false
 					for range 40 {
 						time.Sleep(7 * time.Second)
-						now, _ := stock.Devices()
+						now, _ := inventory.Devices()
 						for i, d := range now {
 							out = out || !d.Healthy
 							require.Equal(t, before[i].UUID, d.UUID)
@@ -189,11 +189,11 @@ func TestALastingIllTakesGPUsOutAndBackIn(t *testing.T) {
 							require.Equal(t, before[i].Minor, d.Minor)
 						}
 					}
-					told := strings.Contains("GetName GetMinorNumber GetPciInfo", call) && code != nvml.SUCCESS
-					require.Equal(t, !told, out, "memory that can not be vouched for is not given away")
+					cosmetic := strings.Contains("GetName GetMinorNumber GetPciInfo", call) && code != nvml.SUCCESS
+					require.Equal(t, !cosmetic, out, "memory that can not be vouched for is not given away")
 					armed.Store(false)
 					time.Sleep(2 * time.Minute)
-					now, _ := stock.Devices()
+					now, _ := inventory.Devices()
 					require.Equal(t, before, withLinks(now, before))
 				})
 			})
@@ -201,9 +201,9 @@ func TestALastingIllTakesGPUsOutAndBackIn(t *testing.T) {
 	}
 }
 
-func TestNonsenseIsNotAdvertised(t *testing.T) {
+func TestInventory_RejectsImplausibleValues(t *testing.T) {
 	for name, tc := range map[string]struct {
-		say     func(s *dgxa100.Server, device *dgxa100.Device)
+		change  func(s *dgxa100.Server, device *dgxa100.Device)
 		healthy int
 	}{
 		"a GPU of 0 bytes":       {func(_ *dgxa100.Server, d *dgxa100.Device) { d.MemoryInfo.Total = 0 }, 7},
@@ -212,24 +212,24 @@ func TestNonsenseIsNotAdvertised(t *testing.T) {
 		"another's UUID":         {func(s *dgxa100.Server, d *dgxa100.Device) { d.UUID = s.Devices[0].(*dgxa100.Device).UUID }, 7},
 		"a UUID that is a path":  {func(_ *dgxa100.Server, d *dgxa100.Device) { d.UUID = "../../x y" }, 7},
 		"an endless UUID":        {func(_ *dgxa100.Server, d *dgxa100.Device) { d.UUID = strings.Repeat("G", 4096) }, 7},
-		"fewer GPUs":             {func(s *dgxa100.Server, _ *dgxa100.Device) { s.DeviceGetCountFunc = counts(5) }, 5},
-		"no GPUs":                {func(s *dgxa100.Server, _ *dgxa100.Device) { s.DeviceGetCountFunc = counts(0) }, 0},
-		"more GPUs than there":   {func(s *dgxa100.Server, _ *dgxa100.Device) { s.DeviceGetCountFunc = counts(9) }, 8},
-		"a negative number":      {func(s *dgxa100.Server, _ *dgxa100.Device) { s.DeviceGetCountFunc = counts(-1) }, 0},
+		"fewer GPUs":             {func(s *dgxa100.Server, _ *dgxa100.Device) { s.DeviceGetCountFunc = returnCount(5) }, 5},
+		"no GPUs":                {func(s *dgxa100.Server, _ *dgxa100.Device) { s.DeviceGetCountFunc = returnCount(0) }, 0},
+		"more GPUs than there":   {func(s *dgxa100.Server, _ *dgxa100.Device) { s.DeviceGetCountFunc = returnCount(9) }, 8},
+		"a negative number":      {func(s *dgxa100.Server, _ *dgxa100.Device) { s.DeviceGetCountFunc = returnCount(-1) }, 0},
 		"a name with line feeds": {func(_ *dgxa100.Server, d *dgxa100.Device) { d.Name = "A100\n\x00\xff" }, 8},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
-				s, device := server()
-				stock, source := stocked(ctx, t, s)
-				before, _ := stock.Devices()
+				s, device := fakeServer()
+				inventory, source := openInventory(ctx, t, s)
+				before, _ := inventory.Devices()
 				source.Lock()
-				tc.say(s, device(3))
+				tc.change(s, device(3))
 				source.Unlock()
 				time.Sleep(5 * time.Minute)
-				now, _ := stock.Devices()
+				now, _ := inventory.Devices()
 				healthy := 0
 				for i, d := range now[:8] {
 					require.Equal(t, before[i].Memory, d.Memory)
@@ -244,25 +244,25 @@ func TestNonsenseIsNotAdvertised(t *testing.T) {
 	}
 }
 
-func counts(n int) func() (int, nvml.Return) {
+func returnCount(n int) func() (int, nvml.Return) {
 	return func() (int, nvml.Return) { return n, nvml.SUCCESS }
 }
 
-func TestAGPUThatIsPluggedInIsAdvertised(t *testing.T) {
+func TestInventory_AddsHotpluggedGPU(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		s, _ := server()
+		s, _ := fakeServer()
 		var plugged atomic.Int32
 		plugged.Store(7)
 		s.DeviceGetCountFunc = func() (int, nvml.Return) { return int(plugged.Load()), nvml.SUCCESS }
-		stock, _ := stocked(ctx, t, s)
-		before, changed := stock.Devices()
+		inventory, _ := openInventory(ctx, t, s)
+		before, changed := inventory.Devices()
 		require.Len(t, before, 7)
 		plugged.Store(8)
 		time.Sleep(11 * time.Second)
 		<-changed
-		now, _ := stock.Devices()
+		now, _ := inventory.Devices()
 		require.Len(t, now, 8)
 	})
 }

@@ -32,8 +32,8 @@ type Source struct {
 	sys     fs.FS // the host's /sys
 	version string
 
-	mu   sync.Mutex
-	busy map[growth.GPU]uint64 // until when a GPU's use was read, in the driver's microseconds
+	mu         sync.Mutex
+	lastSample map[growth.GPU]uint64 // until when a GPU's use was read, in the driver's microseconds
 }
 
 // Open loads the driver's library.
@@ -48,28 +48,28 @@ func open(l library, sys fs.FS) (*Source, error) {
 		_ = l.Shutdown()
 		return nil, fmt.Errorf("asking for the driver's version: %s: %w", advice(code), code)
 	}
-	if err := recent(version); err != nil {
+	if err := checkVersion(version); err != nil {
 		_ = l.Shutdown()
 		return nil, err
 	}
 	return &Source{
-		library: l,
-		sys:     sys,
-		version: version,
-		busy:    map[growth.GPU]uint64{},
+		library:    l,
+		sys:        sys,
+		version:    version,
+		lastSample: map[growth.GPU]uint64{},
 	}, nil
 }
 
-// oldest is the first driver branch with CUDA 11 and MIG, and with every call that is made here.
-const oldest = 450
+// minDriver is the first driver branch with CUDA 11 and MIG, and with every call that is made here.
+const minDriver = 450
 
-func recent(version string) error {
+func checkVersion(version string) error {
 	branch := 0
 	if _, err := fmt.Sscanf(version, "%d.", &branch); err != nil {
 		return fmt.Errorf("the driver calls itself version %.40q, which is no version: reinstall it", version)
 	}
-	if branch < oldest {
-		return fmt.Errorf("the NVIDIA driver %s is too old: install %d or newer on the node", version, oldest)
+	if branch < minDriver {
+		return fmt.Errorf("the NVIDIA driver %s is too old: install %d or newer on the node", version, minDriver)
 	}
 	return nil
 }
@@ -98,27 +98,27 @@ func (s *Source) Devices(ctx context.Context) ([]gpu.Device, error) {
 
 // handles lists all devices. A driver that was reloaded under us is opened again.
 func (s *Source) handles(ctx context.Context) ([]handle, error) {
-	boards, err := s.boards(ctx)
+	gpus, err := s.physicalGPUs(ctx)
 	if errors.Is(err, nvml.ERROR_UNINITIALIZED) || errors.Is(err, nvml.ERROR_DRIVER_NOT_LOADED) {
 		_ = s.library.Shutdown()
 		if code := s.library.Init(); code != nvml.SUCCESS {
 			return nil, fmt.Errorf("starting NVML again: %s: %w", advice(code), code)
 		}
-		boards, err = s.boards(ctx)
+		gpus, err = s.physicalGPUs(ctx)
 	}
 	if err != nil {
 		return nil, err
 	}
-	linked(boards)
+	setLinks(gpus)
 	var all []handle
-	for _, b := range boards {
-		all = append(all, cut(b)...)
+	for _, b := range gpus {
+		all = append(all, expandMIG(b)...)
 	}
 	return all, nil
 }
 
-// boards lists whole GPUs.
-func (s *Source) boards(ctx context.Context) ([]handle, error) {
+// physicalGPUs lists whole GPUs.
+func (s *Source) physicalGPUs(ctx context.Context) ([]handle, error) {
 	count, code := s.library.DeviceGetCount()
 	if code != nvml.SUCCESS {
 		return nil, fmt.Errorf("counting GPUs: %s: %w", advice(code), code)
@@ -126,7 +126,7 @@ func (s *Source) boards(ctx context.Context) ([]handle, error) {
 	if count < 0 || count > maxGPUs {
 		return nil, fmt.Errorf("the driver speaks of %d GPUs", count)
 	}
-	boards := make([]handle, 0, count)
+	gpus := make([]handle, 0, count)
 	for i := range count {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("listing GPUs: %w", err)
@@ -135,21 +135,21 @@ func (s *Source) boards(ctx context.Context) ([]handle, error) {
 		if code != nvml.SUCCESS {
 			continue // lost: Merge keeps it by its UUID, unhealthy
 		}
-		if d, ok := read(device); ok {
-			d.NUMA = s.nearest(device)
-			boards = append(boards, handle{d, device})
+		if d, ok := queryDevice(device); ok {
+			d.NUMA = s.numaNode(device)
+			gpus = append(gpus, handle{d, device})
 		}
 	}
-	return boards, nil
+	return gpus, nil
 }
 
 // maxGPUs is more than any machine has.
 const maxGPUs = 256
 
-// read asks one GPU about itself. Without a UUID it is nobody.
-func read(h nvml.Device) (gpu.Device, bool) {
+// queryDevice asks one GPU about itself. Without a UUID it is nobody.
+func queryDevice(h nvml.Device) (gpu.Device, bool) {
 	uuid, code := h.GetUUID()
-	if code != nvml.SUCCESS || !named(uuid) {
+	if code != nvml.SUCCESS || !validUUID(uuid) {
 		return gpu.Device{}, false
 	}
 	device := gpu.Device{
@@ -174,8 +174,8 @@ func read(h nvml.Device) (gpu.Device, bool) {
 	return device, true
 }
 
-// named tells whether a UUID has the letters of one. It becomes part of device ids, labels and files.
-func named(uuid string) bool {
+// validUUID tells whether a UUID has the letters of one. It becomes part of device ids, labels and files.
+func validUUID(uuid string) bool {
 	for _, r := range uuid {
 		if (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && r != '-' && r != '/' {
 			return false
@@ -198,7 +198,7 @@ func advice(code nvml.Return) string {
 	case nvml.ERROR_GPU_IS_LOST:
 		return "a GPU has fallen off the bus: see `dmesg` on the node"
 	case nvml.ERROR_FUNCTION_NOT_FOUND:
-		return fmt.Sprintf("the NVIDIA driver is too old: install %d or newer on the node", oldest)
+		return fmt.Sprintf("the NVIDIA driver is too old: install %d or newer on the node", minDriver)
 	}
 	return "the driver refused"
 }

@@ -17,20 +17,20 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// server is go-nvml's picture of a DGX A100, completed by what it leaves out: every GPU has a place on the bus and one
+// fakeServer is go-nvml's picture of a DGX A100, completed by what it leaves out: every GPU has a place on the bus and one
 // NVLink to a switch that all share. Its methods can be made to fail.
-func server() (*dgxa100.Server, func(i int) *dgxa100.Device) {
+func fakeServer() (*dgxa100.Server, func(i int) *dgxa100.Device) {
 	s := dgxa100.New()
 	device := func(i int) *dgxa100.Device { return s.Devices[i].(*dgxa100.Device) }
 	for i := range s.Devices {
-		device(i).GetPciInfoFunc = func() (nvml.PciInfo, nvml.Return) { return at(i), nvml.SUCCESS }
+		device(i).GetPciInfoFunc = func() (nvml.PciInfo, nvml.Return) { return pciInfo(i), nvml.SUCCESS }
 		device(i).GetNvLinkStateFunc = func(link int) (nvml.EnableState, nvml.Return) {
 			if link > 1 {
 				return 0, nvml.ERROR_INVALID_ARGUMENT
 			}
 			return nvml.EnableState(1 - link), nvml.SUCCESS // the second is down
 		}
-		device(i).GetNvLinkRemotePciInfoFunc = func(int) (nvml.PciInfo, nvml.Return) { return at(100), nvml.SUCCESS }
+		device(i).GetNvLinkRemotePciInfoFunc = func(int) (nvml.PciInfo, nvml.Return) { return pciInfo(100), nvml.SUCCESS }
 		device(i).GetSupportedEventTypesFunc = func() (uint64, nvml.Return) { return nvml.EventTypeAll, nvml.SUCCESS }
 		device(i).RegisterEventsFunc = func(uint64, nvml.EventSet) nvml.Return { return nvml.SUCCESS }
 		device(i).GetComputeRunningProcessesFunc = func() ([]nvml.ProcessInfo, nvml.Return) { return nil, nvml.SUCCESS }
@@ -41,17 +41,17 @@ func server() (*dgxa100.Server, func(i int) *dgxa100.Device) {
 	return s, device
 }
 
-func at(bus int) nvml.PciInfo {
+func pciInfo(bus int) nvml.PciInfo {
 	info := nvml.PciInfo{Bus: uint32(bus)}
-	copy(info.BusId[:], address(nvml.PciInfo{})+string(rune('a'+bus)))
+	copy(info.BusId[:], busAddress(nvml.PciInfo{})+string(rune('a'+bus)))
 	return info
 }
 
 // host's kernel knows where the first GPU is.
 var host = fstest.MapFS{"bus/pci/devices/0000:00:00.0/numa_node": {Data: []byte("1\n")}}
 
-func TestADGXIsListed(t *testing.T) {
-	s, device := server()
+func TestDevices_ListsDGX(t *testing.T) {
+	s, device := fakeServer()
 	source, err := open(s, host)
 	require.NoError(t, err)
 	defer source.Close()
@@ -72,10 +72,10 @@ func TestADGXIsListed(t *testing.T) {
 	require.Equal(t, -1, devices[1].NUMA, "the kernel does not say")
 }
 
-func TestGPUsThatAreLinkedInPairs(t *testing.T) {
-	s, device := server()
+func TestDevices_DirectLinks(t *testing.T) {
+	s, device := fakeServer()
 	for i := range s.Devices {
-		device(i).GetNvLinkRemotePciInfoFunc = func(int) (nvml.PciInfo, nvml.Return) { return at(i ^ 1), nvml.SUCCESS }
+		device(i).GetNvLinkRemotePciInfoFunc = func(int) (nvml.PciInfo, nvml.Return) { return pciInfo(i ^ 1), nvml.SUCCESS }
 	}
 	source, err := open(s, host)
 	require.NoError(t, err)
@@ -86,8 +86,8 @@ func TestGPUsThatAreLinkedInPairs(t *testing.T) {
 	}
 }
 
-// instance is a MIG instance's handle.
-func instance(uuid string, gi, ci int) *mock.Device {
+// migHandle is a MIG instance's handle.
+func migHandle(uuid string, gi, ci int) *mock.Device {
 	return &mock.Device{
 		GetUUIDFunc:              func() (string, nvml.Return) { return uuid, nvml.SUCCESS },
 		GetNameFunc:              func() (string, nvml.Return) { return "A100 MIG 1g.5gb", nvml.SUCCESS },
@@ -98,15 +98,15 @@ func instance(uuid string, gi, ci int) *mock.Device {
 	}
 }
 
-func TestACutGPUIsItsInstances(t *testing.T) {
-	s, device := server()
+func TestDevices_ReplacesGPUByMIGInstances(t *testing.T) {
+	s, device := fakeServer()
 	device(0).GetMigModeFunc = func() (int, int, nvml.Return) { return nvml.DEVICE_MIG_ENABLE, 0, nvml.SUCCESS }
 	device(0).GetMaxMigDeviceCountFunc = func() (int, nvml.Return) { return 7, nvml.SUCCESS }
 	device(0).GetMigDeviceHandleByIndexFunc = func(i int) (nvml.Device, nvml.Return) {
 		if i != 2 && i != 5 {
 			return nil, nvml.ERROR_NOT_FOUND
 		}
-		return instance("MIG-"+string(rune('0'+i)), i, 0), nvml.SUCCESS
+		return migHandle("MIG-"+string(rune('0'+i)), i, 0), nvml.SUCCESS
 	}
 	device(1).GetMigModeFunc = device(0).GetMigModeFunc
 	device(1).GetMaxMigDeviceCountFunc = func() (int, nvml.Return) { return 0, nvml.SUCCESS }
@@ -126,8 +126,8 @@ func TestACutGPUIsItsInstances(t *testing.T) {
 	require.Equal(t, growth.GPU("MIG-5"), devices[1].UUID)
 }
 
-func TestOneGPUsFaultIsItsOwn(t *testing.T) {
-	s, device := server()
+func TestDevices_IsolatesFailingGPU(t *testing.T) {
+	s, device := fakeServer()
 	device(1).GetMemoryInfoFunc = func() (nvml.Memory, nvml.Return) { return nvml.Memory{}, nvml.ERROR_GPU_IS_LOST }
 	device(2).GetUUIDFunc = func() (string, nvml.Return) { return "", nvml.ERROR_UNKNOWN }
 	device(3).GetNameFunc = func() (string, nvml.Return) { return "", nvml.ERROR_UNKNOWN }
@@ -143,7 +143,7 @@ func TestOneGPUsFaultIsItsOwn(t *testing.T) {
 	require.Empty(t, devices[2].Model)
 }
 
-func TestFailuresSayWhatToDo(t *testing.T) {
+func TestOpen_ErrorsExplainWhatToDo(t *testing.T) {
 	for code, words := range map[nvml.Return]string{
 		nvml.ERROR_LIBRARY_NOT_FOUND:       "install the NVIDIA driver",
 		nvml.ERROR_DRIVER_NOT_LOADED:       "not loaded",
@@ -152,13 +152,13 @@ func TestFailuresSayWhatToDo(t *testing.T) {
 		nvml.ERROR_FUNCTION_NOT_FOUND:      "too old",
 		nvml.ERROR_UNKNOWN:                 "refused",
 	} {
-		s, _ := server()
+		s, _ := fakeServer()
 		s.InitFunc = func() nvml.Return { return code }
 		_, err := open(s, host)
 		require.ErrorContains(t, err, words)
 		require.ErrorIs(t, err, code)
 
-		s, _ = server()
+		s, _ = fakeServer()
 		s.DeviceGetCountFunc = func() (int, nvml.Return) { return 0, code }
 		source, err := open(s, host)
 		require.NoError(t, err)
@@ -166,12 +166,12 @@ func TestFailuresSayWhatToDo(t *testing.T) {
 		require.ErrorContains(t, err, words)
 	}
 	for version, words := range map[string]string{"418.87.00": "too old: install 450", "nonsense": "is no version"} {
-		s, _ := server()
+		s, _ := fakeServer()
 		s.DriverVersion = version
 		_, err := open(s, host)
 		require.ErrorContains(t, err, words)
 	}
-	s, _ := server()
+	s, _ := fakeServer()
 	s.DeviceGetCountFunc = func() (int, nvml.Return) { return 1 << 30, nvml.SUCCESS }
 	source, err := open(s, host)
 	require.NoError(t, err)
@@ -179,8 +179,8 @@ func TestFailuresSayWhatToDo(t *testing.T) {
 	require.ErrorContains(t, err, "1073741824 GPUs")
 }
 
-func TestAReloadedDriverIsOpenedAgain(t *testing.T) {
-	s, _ := server()
+func TestDevices_ReopensReloadedDriver(t *testing.T) {
+	s, _ := fakeServer()
 	source, err := open(s, host)
 	require.NoError(t, err)
 	inits := 0
@@ -200,8 +200,8 @@ func TestAReloadedDriverIsOpenedAgain(t *testing.T) {
 	require.Equal(t, 1, inits)
 }
 
-// wait is an event set that says one thing after another, then ends the listening.
-func wait(end context.CancelFunc, events ...func() (nvml.EventData, nvml.Return)) *mock.EventSet {
+// eventSet is an event set that says one thing after another, then ends the listening.
+func eventSet(end context.CancelFunc, events ...func() (nvml.EventData, nvml.Return)) *mock.EventSet {
 	return &mock.EventSet{
 		FreeFunc: func() nvml.Return { return nvml.SUCCESS },
 		WaitFunc: func(uint32) (nvml.EventData, nvml.Return) {
@@ -216,9 +216,9 @@ func wait(end context.CancelFunc, events ...func() (nvml.EventData, nvml.Return)
 	}
 }
 
-func TestFaultsAreHeard(t *testing.T) {
-	s, device := server()
-	says := func(kind, data uint64, gi, ci uint32) func() (nvml.EventData, nvml.Return) {
+func TestFaults_ReportsEvents(t *testing.T) {
+	s, device := fakeServer()
+	event := func(kind, data uint64, gi, ci uint32) func() (nvml.EventData, nvml.Return) {
 		return func() (nvml.EventData, nvml.Return) {
 			return nvml.EventData{
 				Device:            device(3),
@@ -231,12 +231,12 @@ func TestFaultsAreHeard(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	s.EventSetCreateFunc = func() (nvml.EventSet, nvml.Return) {
-		return wait(cancel,
-			says(nvml.EventTypeXidCriticalError, 79, everywhere, everywhere),
+		return eventSet(cancel,
+			event(nvml.EventTypeXidCriticalError, 79, wholeGPU, wholeGPU),
 			func() (nvml.EventData, nvml.Return) { return nvml.EventData{}, nvml.ERROR_TIMEOUT },
-			says(nvml.EventTypeDoubleBitEccError, 1, everywhere, everywhere),
-			says(nvml.EventTypeXidCriticalError, 95, 2, 0),
-			says(nvml.EventTypePState, 7, everywhere, everywhere),
+			event(nvml.EventTypeDoubleBitEccError, 1, wholeGPU, wholeGPU),
+			event(nvml.EventTypeXidCriticalError, 95, 2, 0),
+			event(nvml.EventTypePState, 7, wholeGPU, wholeGPU),
 			func() (nvml.EventData, nvml.Return) {
 				return nvml.EventData{EventType: nvml.EventTypeXidCriticalError}, nvml.SUCCESS
 			},
@@ -245,54 +245,54 @@ func TestFaultsAreHeard(t *testing.T) {
 	device(5).RegisterEventsFunc = func(uint64, nvml.EventSet) nvml.Return { return nvml.ERROR_NOT_SUPPORTED }
 	source, err := open(s, host)
 	require.NoError(t, err)
-	var heard []gpu.Fault
-	require.NoError(t, source.Faults(ctx, func(f gpu.Fault) { heard = append(heard, f) }))
+	var faults []gpu.Fault
+	require.NoError(t, source.Faults(ctx, func(f gpu.Fault) { faults = append(faults, f) }))
 	board := growth.GPU(device(3).UUID)
 	require.Equal(t, []gpu.Fault{
 		{
-			Board: board,
-			XID:   79,
+			GPU: board,
+			XID: 79,
 		}, {
-			Board: board,
-			XID:   48,
+			GPU: board,
+			XID: 48,
 		}, {
-			Board: board,
-			XID:   95,
+			GPU: board,
+			XID: 95,
 			Instance: &gpu.Instance{
 				Parent: board,
 				GPU:    2,
 			},
 		},
-	}, heard)
+	}, faults)
 }
 
-func TestADriverThatCanNotBeHeardSaysSo(t *testing.T) {
-	s, device := server()
+func TestFaults_ExplainsMissingEvents(t *testing.T) {
+	s, device := fakeServer()
 	source, err := open(s, host)
 	require.NoError(t, err)
 	s.EventSetCreateFunc = func() (nvml.EventSet, nvml.Return) { return nil, nvml.ERROR_UNKNOWN }
 	require.ErrorIs(t, source.Faults(t.Context(), nil), nvml.ERROR_UNKNOWN)
 
 	s.EventSetCreateFunc = func() (nvml.EventSet, nvml.Return) {
-		return wait(nil, func() (nvml.EventData, nvml.Return) { return nvml.EventData{}, nvml.ERROR_GPU_IS_LOST }), nvml.SUCCESS
+		return eventSet(nil, func() (nvml.EventData, nvml.Return) { return nvml.EventData{}, nvml.ERROR_GPU_IS_LOST }), nvml.SUCCESS
 	}
 	require.ErrorIs(t, source.Faults(t.Context(), nil), nvml.ERROR_GPU_IS_LOST)
 
 	for i := range s.Devices {
 		device(i).GetSupportedEventTypesFunc = func() (uint64, nvml.Return) { return 0, nvml.ERROR_NOT_SUPPORTED }
 	}
-	require.True(t, errors.Is(source.Faults(t.Context(), nil), ErrDeaf))
+	require.True(t, errors.Is(source.Faults(t.Context(), nil), ErrNoEvents))
 }
 
 func TestProcessesAreListed(t *testing.T) {
-	s, device := server()
+	s, device := fakeServer()
 	device(0).GetComputeRunningProcessesFunc = func() ([]nvml.ProcessInfo, nvml.Return) {
 		return []nvml.ProcessInfo{{
 			Pid:           10,
 			UsedGpuMemory: 3 << 30,
 		}, {
 			Pid:           11,
-			UsedGpuMemory: unknown,
+			UsedGpuMemory: notAvailable,
 		}, {Pid: 12}}, nvml.SUCCESS
 	}
 	var since []uint64

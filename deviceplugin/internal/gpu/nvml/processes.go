@@ -11,8 +11,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// unknown is NVML's word for a value that is not available, in 64 bits.
-const unknown = ^uint64(0)
+// notAvailable is NVML's word for a value that is not available, in 64 bits.
+const notAvailable = ^uint64(0)
 
 // Processes implements gpu.Driver. A GPU that does not tell is left out: its processes are not known, not gone.
 func (s *Source) Processes(ctx context.Context) ([]gpu.Process, error) {
@@ -26,7 +26,7 @@ func (s *Source) Processes(ctx context.Context) ([]gpu.Process, error) {
 		if code != nvml.SUCCESS {
 			continue
 		}
-		busy := s.use(h)
+		busy := s.utilization(h)
 		for _, info := range infos {
 			p := gpu.Process{
 				PID:    int(info.Pid),
@@ -34,7 +34,7 @@ func (s *Source) Processes(ctx context.Context) ([]gpu.Process, error) {
 				Memory: -1,
 				Busy:   -1,
 			}
-			if info.UsedGpuMemory != unknown {
+			if info.UsedGpuMemory != notAvailable {
 				p.Memory = growth.MiB(info.UsedGpuMemory >> 20)
 			}
 			if percent, ok := busy[info.Pid]; ok {
@@ -48,32 +48,32 @@ func (s *Source) Processes(ctx context.Context) ([]gpu.Process, error) {
 	return all, nil
 }
 
-// use is how busy each process kept a GPU since it was asked last, in per cent of the samples' mean; nil where the GPU
+// utilization is how busy each process kept a GPU since it was asked last, in per cent of the samples' mean; nil where the GPU
 // does not say, which MIG instances do not.
-func (s *Source) use(h handle) map[uint32]int {
+func (s *Source) utilization(h handle) map[uint32]int {
 	if h.Instance != nil {
 		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	samples, code := h.nvml.GetProcessUtilization(s.busy[h.UUID])
+	samples, code := h.nvml.GetProcessUtilization(s.lastSample[h.UUID])
 	if code == nvml.ERROR_NOT_FOUND { // nobody since then
 		return map[uint32]int{}
 	}
 	if code != nvml.SUCCESS {
 		return nil
 	}
-	sum := map[uint32]int{}
+	percent := map[uint32]int{}
 	count := map[uint32]int{}
 	for _, sample := range samples {
-		s.busy[h.UUID] = max(s.busy[h.UUID], sample.TimeStamp)
+		s.lastSample[h.UUID] = max(s.lastSample[h.UUID], sample.TimeStamp)
 		if sample.SmUtil <= 100 {
-			sum[sample.Pid] += int(sample.SmUtil)
+			percent[sample.Pid] += int(sample.SmUtil)
 			count[sample.Pid]++
 		}
 	}
 	for pid, n := range count {
-		sum[pid] /= n
+		percent[pid] /= n
 	}
-	return sum
+	return percent
 }

@@ -16,9 +16,9 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// nearest is the NUMA node of a GPU's bus, as the kernel has it, or -1. (NVML's own call of that name is about GPUs
+// numaNode is the NUMA node of a GPU's bus, as the kernel has it, or -1. (NVML's own call of that name is about GPUs
 // that are NUMA nodes themselves.)
-func (s *Source) nearest(h nvml.Device) int {
+func (s *Source) numaNode(h nvml.Device) int {
 	pci, code := h.GetPciInfo()
 	if code != nvml.SUCCESS {
 		return -1
@@ -35,22 +35,22 @@ func (s *Source) nearest(h nvml.Device) int {
 	return node
 }
 
-// linked fills in which GPUs reach each other over NVLink: directly, or through a switch that both are linked to.
-func linked(boards []handle) {
-	at := map[string]growth.GPU{}
-	for _, b := range boards {
+// setLinks fills in which GPUs reach each other over NVLink: directly, or through a switch that both are linked to.
+func setLinks(gpus []handle) {
+	byAddress := map[string]growth.GPU{}
+	for _, b := range gpus {
 		if pci, code := b.nvml.GetPciInfo(); code == nvml.SUCCESS {
-			at[address(pci)] = b.UUID
+			byAddress[busAddress(pci)] = b.UUID
 		}
 	}
 	switched := map[string][]growth.GPU{} // by the switch's address
 	links := map[growth.GPU][]growth.GPU{}
-	for _, b := range boards {
-		for _, far := range ends(b.nvml) {
-			if peer, ok := at[far]; ok {
+	for _, b := range gpus {
+		for _, remote := range remoteAddresses(b.nvml) {
+			if peer, ok := byAddress[remote]; ok {
 				links[b.UUID] = append(links[b.UUID], peer)
 			} else {
-				switched[far] = append(switched[far], b.UUID)
+				switched[remote] = append(switched[remote], b.UUID)
 			}
 		}
 	}
@@ -59,68 +59,68 @@ func linked(boards []handle) {
 			links[one] = append(links[one], group...)
 		}
 	}
-	for i, b := range boards {
+	for i, b := range gpus {
 		peers := slices.DeleteFunc(links[b.UUID], func(peer growth.GPU) bool { return peer == b.UUID })
 		slices.Sort(peers)
-		boards[i].Links = slices.Compact(peers)
+		gpus[i].Links = slices.Compact(peers)
 	}
 }
 
-// ends are the addresses at the other ends of a GPU's NVLinks.
-func ends(h nvml.Device) []string {
-	var far []string
+// remoteAddresses are the addresses at the other ends of a GPU's NVLinks.
+func remoteAddresses(h nvml.Device) []string {
+	var remote []string
 	for link := range nvml.NVLINK_MAX_LINKS {
 		state, code := h.GetNvLinkState(link)
 		if code != nvml.SUCCESS {
-			return far // it has no more links, or none at all
+			return remote // it has no more links, or none at all
 		}
 		if state != nvml.FEATURE_ENABLED {
 			continue
 		}
 		if pci, code := h.GetNvLinkRemotePciInfo(link); code == nvml.SUCCESS {
-			far = append(far, address(pci))
+			remote = append(remote, busAddress(pci))
 		}
 	}
-	return far
+	return remote
 }
 
-func address(pci nvml.PciInfo) string {
+func busAddress(pci nvml.PciInfo) string {
 	text, _, _ := bytes.Cut(pci.BusId[:], []byte{0})
 	return strings.ToLower(string(text))
 }
 
-// cut returns a GPU's MIG instances, or the GPU itself where it is whole. A GPU in MIG mode without instances has no
+// expandMIG returns a GPU's MIG instances, or the GPU itself where it is whole. A GPU in MIG mode without instances has no
 // memory to give, and neither has one that does not say whether it is cut.
-func cut(board handle) []handle {
-	mode, _, code := board.nvml.GetMigMode()
+func expandMIG(parent handle) []handle {
+	mode, _, code := parent.nvml.GetMigMode()
 	switch {
 	case code == nvml.ERROR_NOT_SUPPORTED, code == nvml.ERROR_FUNCTION_NOT_FOUND, code == nvml.SUCCESS && mode != nvml.DEVICE_MIG_ENABLE:
-		return []handle{board}
+		return []handle{parent}
 	case code != nvml.SUCCESS:
-		board.Memory = 0
-		board.Healthy = false
-		board.Reason = "it does not say whether it is in MIG mode: " + code.Error()
-		return []handle{board}
+		parent.Memory = 0
+		parent.Healthy = false
+		parent.Reason = "it does not say whether it is in MIG mode: " + code.Error()
+		return []handle{parent}
 	}
-	count, code := board.nvml.GetMaxMigDeviceCount()
+	count, code := parent.nvml.GetMaxMigDeviceCount()
 	if code != nvml.SUCCESS {
 		return nil
 	}
 	var instances []handle
 	for i := range count {
-		h, code := board.nvml.GetMigDeviceHandleByIndex(i)
+		h, code := parent.nvml.GetMigDeviceHandleByIndex(i)
 		if code != nvml.SUCCESS {
 			continue // a place that is not taken
 		}
-		d, ok := read(h)
+		d, ok := queryDevice(h)
 		gi, first := h.GetGpuInstanceId()
 		ci, second := h.GetComputeInstanceId()
 		if !ok || first != nvml.SUCCESS || second != nvml.SUCCESS {
 			continue
 		}
-		d.Instance = &gpu.Instance{Parent: board.UUID, GPU: gi, Compute: ci}
-		d.Minor = board.Minor
-		d.NUMA = board.NUMA
+		d.Instance = &gpu.Instance{Parent: parent.UUID, GPU: gi, Compute: ci}
+		d.Minor = parent.Minor
+		d.NUMA = parent.NUMA
 		instances = append(instances, handle{d, h})
 	}
 	return instances

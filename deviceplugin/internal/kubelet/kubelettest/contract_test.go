@@ -16,14 +16,14 @@ func TestContract(t *testing.T) {
 	contract.Run(t, func(t *testing.T) contract.Kubelet {
 		k := kubelettest.Start(t)
 		return contract.Kubelet{
-			Plugins: k.Dir, Resources: k.PodResources, Restart: k.Restart,
+			PluginDir: k.Dir, PodResources: k.PodResources, Restart: k.Restart,
 			Pods: &pods{
 				t:       t,
 				kubelet: k,
 				all:     map[string]*kubelettest.Pod{},
 				running: map[string]bool{},
 			},
-			Node: func(string) (capacity, allocatable int) { return k.Capacity(), k.Allocatable() },
+			NodeStatus: func(string) (capacity, allocatable int) { return k.Capacity(), k.Allocatable() },
 		}
 	})
 }
@@ -96,8 +96,8 @@ func (p *pods) End(pod string) {
 	p.kubelet.Remove(p.all[pod])
 }
 
-func (p *pods) Ending(pod string) {
-	p.kubelet.Between(func() { p.End(pod) })
+func (p *pods) EndAsync(pod string) {
+	p.kubelet.DuringAllocate(func() { p.End(pod) })
 }
 
 func (p *pods) Kill(pod, container string) {
@@ -105,7 +105,7 @@ func (p *pods) Kill(pod, container string) {
 	p.start(p.find(pod, container))
 }
 
-func (p *pods) Look(pod, container string) (contract.View, bool) {
+func (p *pods) Inspect(pod, container string) (contract.View, bool) {
 	p.mu.Lock()
 	runs := p.running[pod+"/"+container]
 	p.mu.Unlock()

@@ -27,18 +27,18 @@ type Kubelet struct {
 
 	admission sync.Mutex // pods come one after the other
 
-	mu            sync.Mutex
-	run           int       // how often it was stopped
-	endpoint      *endpoint // of the plugin that registered last, nil where none has since kubelet started
-	resource      string
-	devices       map[string]bool // healthy; nil where no plugin has ever registered
-	registrations int
-	message       int // bytes of the last ListAndWatch message
-	pods          []*Pod
-	allocated     map[string]bool // what it believes to be held or about to be
-	ended         bool            // a pod has, and allocated does not know of it
-	between       func()          // called once, after ids were chosen and before the plugin is asked for them
-	refuses       map[string]bool // methods of its API for resources
+	mu             sync.Mutex
+	generation     int       // how often it was stopped
+	endpoint       *endpoint // of the plugin that registered last, nil where none has since kubelet started
+	resource       string
+	devices        map[string]bool // healthy; nil where no plugin has ever registered
+	registrations  int
+	listSize       int // bytes of the last ListAndWatch message
+	pods           []*Pod
+	allocated      map[string]bool // what it believes to be held or about to be
+	stale          bool            // a pod has, and allocated does not know of it
+	duringAllocate func()          // called once, after ids were chosen and before the plugin is asked for them
+	failing        map[string]bool // methods of its API for resources
 }
 
 // Start runs a kubelet until the test ends.
@@ -78,7 +78,7 @@ func (k *Kubelet) Stop() {
 	k.servers = nil
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.run++
+	k.generation++
 	if k.endpoint != nil {
 		k.endpoint.close()
 		k.endpoint = nil
@@ -103,16 +103,16 @@ func (k *Kubelet) Adopt(resource string, pods ...*Pod) {
 	defer k.mu.Unlock()
 	k.resource = resource
 	k.pods = append(k.pods, pods...)
-	k.count()
+	k.recount()
 }
 
-// Refuse makes methods of its API for resources fail: List when it is busy, Get in kubelets before 1.27.
-func (k *Kubelet) Refuse(methods ...string) {
+// FailMethods makes methods of its API for resources fail: List when it is busy, Get in kubelets before 1.27.
+func (k *Kubelet) FailMethods(methods ...string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.refuses = map[string]bool{}
+	k.failing = map[string]bool{}
 	for _, m := range methods {
-		k.refuses[m] = true
+		k.failing[m] = true
 	}
 }
 
@@ -123,11 +123,11 @@ func (k *Kubelet) Registrations() int {
 	return k.registrations
 }
 
-// Message is the size of the last list of devices, in bytes.
-func (k *Kubelet) Message() int {
+// ListSize is the size of the last list of devices, in bytes.
+func (k *Kubelet) ListSize() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.message
+	return k.listSize
 }
 
 // Capacity counts the devices.
@@ -161,16 +161,16 @@ func (k *Kubelet) free() []string {
 	return slices.DeleteFunc(k.healthy(), func(id string) bool { return k.allocated[id] })
 }
 
-// recount counts anew what is held, if a pod has ended since. As the real kubelet, it then forgets what it is just about to
+// recountIfStale counts anew what is held, if a pod has ended since. As the real kubelet, it then forgets what it is just about to
 // give away.
-func (k *Kubelet) recount() {
-	if k.ended {
-		k.count()
+func (k *Kubelet) recountIfStale() {
+	if k.stale {
+		k.recount()
 	}
 }
 
-func (k *Kubelet) count() {
-	k.ended = false
+func (k *Kubelet) recount() {
+	k.stale = false
 	k.allocated = map[string]bool{}
 	for _, pod := range k.pods {
 		for _, c := range pod.Containers {
@@ -181,9 +181,9 @@ func (k *Kubelet) count() {
 	}
 }
 
-// Between has something happen once, while it allocates.
-func (k *Kubelet) Between(happens func()) {
+// DuringAllocate has something happen once, while it allocates.
+func (k *Kubelet) DuringAllocate(event func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.between = happens
+	k.duringAllocate = event
 }

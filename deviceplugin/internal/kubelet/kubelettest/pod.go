@@ -49,7 +49,7 @@ func (k *Kubelet) Admit(ctx context.Context, pod *Pod) error {
 
 func (k *Kubelet) allocate(ctx context.Context, c *Container, reusable []string) error {
 	k.mu.Lock()
-	k.recount()
+	k.recountIfStale()
 	e := k.endpoint
 	free := k.free()
 	known := k.devices != nil
@@ -80,7 +80,7 @@ func (k *Kubelet) allocate(ctx context.Context, c *Container, reusable []string)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if err != nil {
-		k.count()
+		k.recount()
 		return err
 	}
 	c.IDs = chosen
@@ -97,11 +97,11 @@ func (k *Kubelet) reserve(ids []string) {
 	for _, id := range ids {
 		k.allocated[id] = true
 	}
-	happens := k.between
-	k.between = nil
+	event := k.duringAllocate
+	k.duringAllocate = nil
 	k.mu.Unlock()
-	if happens != nil {
-		happens()
+	if event != nil {
+		event()
 	}
 }
 
@@ -162,7 +162,7 @@ func (k *Kubelet) Remove(pod *Pod) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.pods = slices.DeleteFunc(k.pods, func(p *Pod) bool { return p == pod })
-	k.ended = true
+	k.stale = true
 }
 
 func (p *Pod) holds() bool {

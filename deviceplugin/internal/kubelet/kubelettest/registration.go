@@ -48,24 +48,24 @@ func (k *Kubelet) Register(ctx context.Context, r *deviceplugin.RegisterRequest)
 		k.devices = map[string]bool{}
 	}
 	k.registrations++
-	go k.follow(e, k.run)
+	go k.listAndWatch(e, k.generation)
 	return &deviceplugin.Empty{}, nil
 }
 
-// follow keeps the list of devices until the plugin goes, and from then on none of them is healthy. As the real kubelet, it
+// listAndWatch keeps the list of devices until the plugin goes, and from then on none of them is healthy. As the real kubelet, it
 // then takes leave of whichever plugin has the resource by now.
-func (k *Kubelet) follow(e *endpoint, run int) {
+func (k *Kubelet) listAndWatch(e *endpoint, generation int) {
 	stream, err := e.ListAndWatch(context.Background(), &deviceplugin.Empty{})
 	for err == nil {
 		var list *deviceplugin.ListAndWatchResponse
 		list, err = stream.Recv()
 		if err == nil {
-			k.took(run, list)
+			k.updateDevices(generation, list)
 		}
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.run != run {
+	if k.generation != generation {
 		return
 	}
 	k.endpoint.stopped = true
@@ -75,14 +75,14 @@ func (k *Kubelet) follow(e *endpoint, run int) {
 	}
 }
 
-func (k *Kubelet) took(run int, list *deviceplugin.ListAndWatchResponse) {
+func (k *Kubelet) updateDevices(generation int, list *deviceplugin.ListAndWatchResponse) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.run != run {
+	if k.generation != generation {
 		return
 	}
 	k.devices = map[string]bool{}
-	k.message = proto.Size(list)
+	k.listSize = proto.Size(list)
 	for _, d := range list.GetDevices() {
 		k.devices[d.GetID()] = d.GetHealth() == deviceplugin.Healthy
 	}

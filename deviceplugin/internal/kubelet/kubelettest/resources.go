@@ -13,13 +13,13 @@ import (
 func (k *Kubelet) List(context.Context, *podresources.ListPodResourcesRequest) (*podresources.ListPodResourcesResponse, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.refuses["List"] {
+	if k.failing["List"] {
 		return nil, status.Error(codes.Unavailable, "not now")
 	}
-	k.recount()
+	k.recountIfStale()
 	reply := &podresources.ListPodResourcesResponse{}
 	for _, pod := range k.pods {
-		reply.PodResources = append(reply.PodResources, k.listed(pod))
+		reply.PodResources = append(reply.PodResources, k.podResources(pod))
 	}
 	return reply, nil
 }
@@ -28,19 +28,19 @@ func (k *Kubelet) List(context.Context, *podresources.ListPodResourcesRequest) (
 func (k *Kubelet) Get(_ context.Context, r *podresources.GetPodResourcesRequest) (*podresources.GetPodResourcesResponse, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.refuses["Get"] {
+	if k.failing["Get"] {
 		return nil, status.Error(codes.Unimplemented, "unknown method Get")
 	}
 	for _, pod := range k.pods {
 		if pod.Namespace == r.GetPodNamespace() && pod.Name == r.GetPodName() {
-			return &podresources.GetPodResourcesResponse{PodResources: k.listed(pod)}, nil
+			return &podresources.GetPodResourcesResponse{PodResources: k.podResources(pod)}, nil
 		}
 	}
 	return nil, fmt.Errorf("pod %s in namespace %s not found", r.GetPodName(), r.GetPodNamespace())
 }
 
-func (k *Kubelet) listed(pod *Pod) *podresources.PodResources {
-	listed := &podresources.PodResources{Namespace: pod.Namespace, Name: pod.Name}
+func (k *Kubelet) podResources(pod *Pod) *podresources.PodResources {
+	result := &podresources.PodResources{Namespace: pod.Namespace, Name: pod.Name}
 	for _, c := range pod.Containers {
 		if c.Init {
 			continue
@@ -52,9 +52,9 @@ func (k *Kubelet) listed(pod *Pod) *podresources.PodResources {
 				DeviceIds:    []string{id},
 			})
 		}
-		listed.Containers = append(listed.Containers, entry)
+		result.Containers = append(result.Containers, entry)
 	}
-	return listed
+	return result
 }
 
 // GetAllocatableResources implements kubelet's API for resources: healthy devices of a plugin that is there.

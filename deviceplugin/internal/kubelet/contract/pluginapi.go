@@ -11,16 +11,16 @@ import (
 )
 
 // GetDevicePluginOptions implements the API.
-func (p *probe) GetDevicePluginOptions(context.Context, *deviceplugin.Empty) (*deviceplugin.DevicePluginOptions, error) {
-	p.note(call{what: options})
-	return p.offers, nil
+func (p *fakePlugin) GetDevicePluginOptions(context.Context, *deviceplugin.Empty) (*deviceplugin.DevicePluginOptions, error) {
+	p.record(call{method: options})
+	return p.options, nil
 }
 
 // ListAndWatch implements the API.
-func (p *probe) ListAndWatch(_ *deviceplugin.Empty, stream grpc.ServerStreamingServer[deviceplugin.ListAndWatchResponse]) error {
-	p.note(call{what: watch})
-	p.listens(1)
-	defer p.listens(-1)
+func (p *fakePlugin) ListAndWatch(_ *deviceplugin.Empty, stream grpc.ServerStreamingServer[deviceplugin.ListAndWatchResponse]) error {
+	p.record(call{method: watch})
+	p.addStream(1)
+	defer p.addStream(-1)
 	for {
 		list, changed := p.list()
 		if err := stream.Send(list); err != nil {
@@ -34,20 +34,20 @@ func (p *probe) ListAndWatch(_ *deviceplugin.Empty, stream grpc.ServerStreamingS
 	}
 }
 
-func (p *probe) listens(streams int) {
+func (p *fakePlugin) addStream(streams int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.streams += streams
 }
 
-// heard tells whether kubelet listens.
-func (p *probe) heard() bool {
+// connected tells whether kubelet listens.
+func (p *fakePlugin) connected() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.streams > 0
 }
 
-func (p *probe) list() (*deviceplugin.ListAndWatchResponse, <-chan struct{}) {
+func (p *fakePlugin) list() (*deviceplugin.ListAndWatchResponse, <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	list := &deviceplugin.ListAndWatchResponse{}
@@ -62,15 +62,15 @@ func (p *probe) list() (*deviceplugin.ListAndWatchResponse, <-chan struct{}) {
 }
 
 // GetPreferredAllocation implements the API: nothing in particular, unless it was told otherwise.
-func (p *probe) GetPreferredAllocation(_ context.Context, r *deviceplugin.PreferredAllocationRequest) (*deviceplugin.PreferredAllocationResponse, error) {
+func (p *fakePlugin) GetPreferredAllocation(_ context.Context, r *deviceplugin.PreferredAllocationRequest) (*deviceplugin.PreferredAllocationResponse, error) {
 	reply := &deviceplugin.PreferredAllocationResponse{}
 	for _, c := range r.GetContainerRequests() {
 		asked := call{
-			what: prefer, size: int(c.GetAllocationSize()),
-			available: sorted(c.GetAvailableDeviceIDs()), must: sorted(c.GetMustIncludeDeviceIDs()),
+			method: prefer, size: int(c.GetAllocationSize()),
+			available: sorted(c.GetAvailableDeviceIDs()), mustInclude: sorted(c.GetMustIncludeDeviceIDs()),
 		}
 		var ids []string
-		if answer := p.note(asked).preferred; answer != nil {
+		if answer := p.record(asked).preferred; answer != nil {
 			var err error
 			ids, err = answer(asked)
 			if err != nil {
@@ -83,18 +83,18 @@ func (p *probe) GetPreferredAllocation(_ context.Context, r *deviceplugin.Prefer
 }
 
 // Allocate implements the API: the container is told its ids, and sees a folder.
-func (p *probe) Allocate(_ context.Context, r *deviceplugin.AllocateRequest) (*deviceplugin.AllocateResponse, error) {
+func (p *fakePlugin) Allocate(_ context.Context, r *deviceplugin.AllocateRequest) (*deviceplugin.AllocateResponse, error) {
 	reply := &deviceplugin.AllocateResponse{}
 	for _, c := range r.GetContainerRequests() {
-		asked := call{what: allocate, ids: sorted(c.GetDevicesIds())}
-		if answer := p.note(asked).allocated; answer != nil {
+		asked := call{method: allocate, ids: sorted(c.GetDevicesIds())}
+		if answer := p.record(asked).allocated; answer != nil {
 			if err := answer(asked); err != nil {
 				return nil, err
 			}
 		}
 		reply.ContainerResponses = append(reply.ContainerResponses, &deviceplugin.ContainerAllocateResponse{
 			Envs:   map[string]string{idsVariable: strings.Join(asked.ids, ",")},
-			Mounts: []*deviceplugin.Mount{{ContainerPath: Folder, HostPath: p.mounted, ReadOnly: true}},
+			Mounts: []*deviceplugin.Mount{{ContainerPath: Folder, HostPath: p.mountDir, ReadOnly: true}},
 		})
 	}
 	return reply, nil
@@ -104,9 +104,9 @@ func (p *probe) Allocate(_ context.Context, r *deviceplugin.AllocateRequest) (*d
 const idsVariable = "CONTRACT_IDS"
 
 // PreStartContainer implements the API.
-func (p *probe) PreStartContainer(_ context.Context, r *deviceplugin.PreStartContainerRequest) (*deviceplugin.PreStartContainerResponse, error) {
-	asked := call{what: preStart, ids: sorted(r.GetDevicesIds())}
-	if answer := p.note(asked).started; answer != nil {
+func (p *fakePlugin) PreStartContainer(_ context.Context, r *deviceplugin.PreStartContainerRequest) (*deviceplugin.PreStartContainerResponse, error) {
+	asked := call{method: preStart, ids: sorted(r.GetDevicesIds())}
+	if answer := p.record(asked).started; answer != nil {
 		if err := answer(asked); err != nil {
 			return nil, err
 		}

@@ -1,4 +1,4 @@
-package lead
+package election
 
 import (
 	"context"
@@ -29,8 +29,8 @@ const (
 	retryPeriod   = 2 * time.Second
 )
 
-// Client makes a client from a kubeconfig, or from the pod's own account where there is none.
-func Client(kubeconfig string) (kubernetes.Interface, error) {
+// NewClient makes a client from a kubeconfig, or from the pod's own account where there is none.
+func NewClient(kubeconfig string) (kubernetes.Interface, error) {
 	config, err := rest.InClusterConfig()
 	if kubeconfig != "" {
 		config, err = clientcmd.BuildConfigFromFlags("", kubeconfig)
@@ -43,15 +43,15 @@ func Client(kubeconfig string) (kubernetes.Interface, error) {
 	return kubernetes.NewForConfig(config)
 }
 
-// Elected runs advise whenever this process is the leader, until ctx ends. It never runs it twice at once.
-func Elected(ctx context.Context, client kubernetes.Interface, namespace string, log *slog.Logger, advise func(context.Context)) error {
+// Run runs advise whenever this process is the leader, until ctx ends. It never runs it twice at once.
+func Run(ctx context.Context, client kubernetes.Interface, namespace string, log *slog.Logger, advise func(context.Context)) error {
 	host, err := os.Hostname()
 	if err != nil {
 		return fmt.Errorf("naming this candidate: %w", err)
 	}
 	identity := host + "_" + string(uuid.NewUUID())
 	var leading sync.Mutex
-	term := func(ctx context.Context) {
+	lead := func(ctx context.Context) {
 		leading.Lock()
 		defer leading.Unlock()
 		if ctx.Err() == nil {
@@ -60,7 +60,7 @@ func Elected(ctx context.Context, client kubernetes.Interface, namespace string,
 	}
 	ctx = klog.NewContext(ctx, logr.FromSlogHandler(log.Handler()))
 	for ctx.Err() == nil {
-		elector, err := leaderelection.NewLeaderElector(candidacy(client, namespace, identity, log, term))
+		elector, err := leaderelection.NewLeaderElector(electionConfig(client, namespace, identity, log, lead))
 		if err != nil {
 			return fmt.Errorf("standing for election: %w", err)
 		}
@@ -71,7 +71,7 @@ func Elected(ctx context.Context, client kubernetes.Interface, namespace string,
 	return context.Cause(ctx)
 }
 
-func candidacy(client kubernetes.Interface, namespace, identity string, log *slog.Logger, term func(context.Context)) leaderelection.LeaderElectionConfig {
+func electionConfig(client kubernetes.Interface, namespace, identity string, log *slog.Logger, lead func(context.Context)) leaderelection.LeaderElectionConfig {
 	return leaderelection.LeaderElectionConfig{
 		Lock: &resourcelock.LeaseLock{
 			LeaseMeta: metav1.ObjectMeta{Namespace: namespace, Name: LeaseName}, Client: client.CoordinationV1(),
@@ -83,7 +83,7 @@ func candidacy(client kubernetes.Interface, namespace, identity string, log *slo
 		ReleaseOnCancel: true,
 		Name:            LeaseName,
 		Callbacks: leaderelection.LeaderCallbacks{
-			OnStartedLeading: term,
+			OnStartedLeading: lead,
 			OnStoppedLeading: func() {},
 			OnNewLeader: func(leader string) {
 				log.Info("a leader was elected", "leader", leader, "self", leader == identity)

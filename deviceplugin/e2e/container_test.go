@@ -20,7 +20,7 @@ import (
 // program is what a container does.
 const program = "/bin/sleep"
 
-func (p *pods) Look(pod, container string) (contract.View, bool) {
+func (p *pods) Inspect(pod, container string) (contract.View, bool) {
 	pids := p.processes(pod, container)
 	if len(pids) == 0 {
 		return contract.View{}, false
@@ -49,7 +49,7 @@ func (p *pods) environment(process string) string {
 		}
 		text, _ = os.ReadFile(filepath.Join(process, "environ"))
 		return len(text) > 0
-	}, patience, 5*time.Millisecond, "%s becomes %s", process, program)
+	}, timeout, 5*time.Millisecond, "%s becomes %s", process, program)
 	return string(text)
 }
 
@@ -73,7 +73,7 @@ func (p *pods) processes(pod, container string) []int {
 }
 
 // A container is said to run before it does: that its environment is read then must not depend on who is faster.
-func TestAnEnvironmentIsThatOfTheContainersProgram(t *testing.T) {
+func TestEnvironment_WaitsForProgram(t *testing.T) {
 	process := exec.CommandContext(t.Context(), "/bin/sh", "-c", "sleep 0.2; OF=program exec "+program+" 60")
 	process.Env = []string{"OF=runtime"}
 	require.NoError(t, process.Start())

@@ -17,16 +17,16 @@ type Source interface {
 //go:embed page
 var page embed.FS
 
-// People serves the page and the API.
-func People(source Source) http.Handler {
+// Dashboard serves the page and the API.
+func Dashboard(source Source) http.Handler {
 	router := httprouter.New()
 	router.RedirectTrailingSlash = false
 	router.RedirectFixedPath = false
-	feed := &feed{source: source, places: make(chan struct{}, maxWatches)}
+	feed := &eventStream{source: source, slots: make(chan struct{}, maxWatches)}
 	router.GET("/api/v1/state", func(w http.ResponseWriter, r *http.Request, _ httprouter.Params) {
 		switch watch := r.URL.Query().Get("watch"); watch {
 		case "", "0", "false":
-			now(source, w)
+			serveState(source, w)
 		case "1", "true":
 			feed.ServeHTTP(w, r)
 		default:
@@ -38,12 +38,12 @@ func People(source Source) http.Handler {
 			http.ServeFileFS(w, r, page, file)
 		})
 	}
-	return secured(router)
+	return secureHeaders(router)
 }
 
-func now(source Source, w http.ResponseWriter) {
+func serveState(source Source, w http.ResponseWriter) {
 	snapshot, _ := source.Snapshot()
-	doc, err := document(snapshot)
+	doc, err := encode(snapshot)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
@@ -52,8 +52,8 @@ func now(source Source, w http.ResponseWriter) {
 	_, _ = w.Write(append(doc, '\n')) // a reader that went away is no concern of ours
 }
 
-// secured keeps pages of others from framing, sniffing or scripting ours, and requests small.
-func secured(next http.Handler) http.Handler {
+// secureHeaders keeps pages of others from framing, sniffing or scripting ours, and requests small.
+func secureHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")

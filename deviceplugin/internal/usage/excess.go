@@ -37,8 +37,8 @@ func Sum(processes []gpu.Process, podOf func(pid int) (growth.PodUID, bool)) []U
 			u = Use{Key: key}
 		}
 		u.Processes++
-		u.Memory = plus(u.Memory, p.Memory)
-		u.Busy = plus(u.Busy, p.Busy)
+		u.Memory = addKnown(u.Memory, p.Memory)
+		u.Busy = addKnown(u.Busy, p.Busy)
 		uses[key] = u
 	}
 	sorted := make([]Use, 0, len(uses))
@@ -49,8 +49,8 @@ func Sum(processes []gpu.Process, podOf func(pid int) (growth.PodUID, bool)) []U
 	return sorted
 }
 
-// plus adds, where what is not known makes the sum unknown.
-func plus[T ~int | ~int64](a, b T) T {
+// addKnown adds, where what is not known makes the sum unknown.
+func addKnown[T ~int | ~int64](a, b T) T {
 	if a < 0 || b < 0 {
 		return -1
 	}
@@ -62,7 +62,7 @@ type Config struct {
 	// Slack is granted on top of the request.
 	Slack growth.MiB
 	// WarnAfter is how long a pod must be over before it is told, and AgainAfter before it is told again.
-	WarnAfter, AgainAfter time.Duration
+	WarnAfter, WarnInterval time.Duration
 	// EvictAfter is how long it must be over before it is evicted; 0 never evicts.
 	EvictAfter time.Duration
 }
@@ -70,49 +70,49 @@ type Config struct {
 // Excess is a pod over its request, and what is to be done now.
 type Excess struct {
 	Use
-	Asked growth.MiB
-	Warn  bool
-	Evict bool
+	Requested growth.MiB
+	Warn      bool
+	Evict     bool
 }
 
-// Judge remembers since when who is over. It is not safe for concurrent use.
-type Judge struct {
+// ExcessDetector remembers since when who is over. It is not safe for concurrent use.
+type ExcessDetector struct {
 	Config
-	over map[Key]*episode
+	states map[Key]*excessState
 }
 
-type episode struct{ since, warned, evicted time.Time }
+type excessState struct{ since, warned, evicted time.Time }
 
-// Judged compares uses with what was asked for. A pod that asked for nothing on a GPU is over with all it uses there;
+// Detect compares uses with what was asked for. A pod that asked for nothing on a GPU is over with all it uses there;
 // one whose use is not known stays as it was.
-func (j *Judge) Judged(now time.Time, uses []Use, asked map[Key]growth.MiB) []Excess {
-	was := j.over
-	j.over = map[Key]*episode{}
+func (j *ExcessDetector) Detect(now time.Time, uses []Use, requested map[Key]growth.MiB) []Excess {
+	previous := j.states
+	j.states = map[Key]*excessState{}
 	var excess []Excess
 	for _, u := range uses {
-		e, before := was[u.Key]
-		if u.Memory < 0 && before {
-			j.over[u.Key] = e
+		e, known := previous[u.Key]
+		if u.Memory < 0 && known {
+			j.states[u.Key] = e
 		}
-		if u.Memory < 0 || u.Memory <= asked[u.Key]+j.Slack {
+		if u.Memory < 0 || u.Memory <= requested[u.Key]+j.Slack {
 			continue
 		}
-		if !before {
-			e = &episode{since: now}
+		if !known {
+			e = &excessState{since: now}
 		}
-		j.over[u.Key] = e
-		excess = append(excess, j.act(now, e, Excess{Use: u, Asked: asked[u.Key]}))
+		j.states[u.Key] = e
+		excess = append(excess, j.update(now, e, Excess{Use: u, Requested: requested[u.Key]}))
 	}
 	return excess
 }
 
-func (j *Judge) act(now time.Time, e *episode, x Excess) Excess {
-	long := now.Sub(e.since)
-	if long >= j.WarnAfter && (e.warned.IsZero() || now.Sub(e.warned) >= j.AgainAfter) {
+func (j *ExcessDetector) update(now time.Time, e *excessState, x Excess) Excess {
+	duration := now.Sub(e.since)
+	if duration >= j.WarnAfter && (e.warned.IsZero() || now.Sub(e.warned) >= j.WarnInterval) {
 		x.Warn = true
 		e.warned = now
 	}
-	if j.EvictAfter > 0 && long >= j.EvictAfter && (e.evicted.IsZero() || now.Sub(e.evicted) >= j.AgainAfter) {
+	if j.EvictAfter > 0 && duration >= j.EvictAfter && (e.evicted.IsZero() || now.Sub(e.evicted) >= j.WarnInterval) {
 		x.Evict = true
 		e.evicted = now
 	}

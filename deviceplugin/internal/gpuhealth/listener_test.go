@@ -22,18 +22,20 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// driver lists one GPU and reports what it is given.
-type driver struct {
+// fakeDriver lists one GPU and reports what it is given.
+type fakeDriver struct {
 	faults chan gpu.Fault
-	deaf   error
-	ears   int
+	err    error
+	calls  int
 }
 
-func (*driver) Devices(context.Context) ([]gpu.Device, error) { return []gpu.Device{fine}, nil }
+func (*fakeDriver) Devices(context.Context) ([]gpu.Device, error) {
+	return []gpu.Device{healthyGPU}, nil
+}
 
-func (d *driver) Faults(ctx context.Context, tell func(gpu.Fault)) error {
-	d.ears++
-	for d.deaf == nil {
+func (d *fakeDriver) Faults(ctx context.Context, tell func(gpu.Fault)) error {
+	d.calls++
+	for d.err == nil {
 		select {
 		case f := <-d.faults:
 			tell(f)
@@ -41,88 +43,88 @@ func (d *driver) Faults(ctx context.Context, tell func(gpu.Fault)) error {
 			return nil
 		}
 	}
-	return d.deaf
+	return d.err
 }
 
-// people remember what they are told.
-type people struct {
-	mu    sync.Mutex
-	heard []string
+// fakeEvents remember what they are told.
+type fakeEvents struct {
+	mu     sync.Mutex
+	events []string
 }
 
-func (p *people) told() []string {
+func (p *fakeEvents) recorded() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.Clone(p.heard)
+	return slices.Clone(p.events)
 }
 
-func (p *people) Warning(_ context.Context, about apiserver.About, reason, message string) error {
+func (p *fakeEvents) Warning(_ context.Context, about apiserver.ObjectRef, reason, message string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.heard = append(p.heard, reason+" "+about.Kind+" "+about.Name+": "+message)
+	p.events = append(p.events, reason+" "+about.Kind+" "+about.Name+": "+message)
 	return nil
 }
 
-func (p *people) Notice(ctx context.Context, about apiserver.About, reason, message string) error {
+func (p *fakeEvents) Normal(ctx context.Context, about apiserver.ObjectRef, reason, message string) error {
 	return p.Warning(ctx, about, reason, message)
 }
 
-func TestAFaultTakesAGPUOutAndTimeBringsItBack(t *testing.T) {
+func TestListener_FaultTakesGPUOutUntilQuiet(t *testing.T) {
 	dir := t.TempDir()
 	bootID := filepath.Join(dir, "boot_id")
 	require.NoError(t, os.WriteFile(bootID, []byte("this boot\n"), 0o600))
-	memory := gpuhealth.Memory{Dir: dir, BootID: bootID}
+	memory := gpuhealth.FaultStore{Dir: dir, BootID: bootID}
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		log := slog.New(slog.DiscardHandler)
-		d := &driver{faults: make(chan gpu.Fault)}
+		d := &fakeDriver{faults: make(chan gpu.Fault)}
 		monitor := gpuhealth.New(gpuhealth.Config{
 			Policy:       gpuhealth.Default,
 			RecoverAfter: time.Minute,
 			LossAfter:    time.Minute,
 		})
-		stock, err := gpu.Open(ctx, d, 1024, log, monitor)
+		inventory, err := gpu.Open(ctx, d, 1024, log, monitor)
 		require.NoError(t, err)
 		xids := gpuhealth.NewXIDs(prometheus.NewRegistry())
-		audience := &people{}
+		events := &fakeEvents{}
 		listener := &gpuhealth.Listener{
-			Ear:       d,
+			Source:    d,
 			Monitor:   monitor,
-			Inventory: stock,
-			Memory:    memory,
+			Inventory: inventory,
+			Store:     memory,
 			XIDs:      xids,
 			Log:       log,
 		}
-		herald := gpuhealth.Herald{
+		recorder := gpuhealth.EventRecorder{
 			Node:      "n1",
-			Inventory: stock,
-			People:    audience,
+			Inventory: inventory,
+			Events:    events,
 			Log:       log,
 			Holders: func(g growth.GPU) []growth.PodRef {
 				require.Equal(t, growth.GPU("A"), g)
 				return []growth.PodRef{{Namespace: "ns", Name: "p", UID: "u"}}
 			},
 		}
-		go func() { _ = stock.Run(ctx, 10*time.Second, time.Second) }()
+		go func() { _ = inventory.Run(ctx, 10*time.Second, time.Second) }()
 		go func() { _ = listener.Run(ctx) }()
-		go func() { _ = herald.Run(ctx) }()
+		go func() { _ = recorder.Run(ctx) }()
 		healthy := func() bool {
-			devices, _ := stock.Devices()
+			devices, _ := inventory.Devices()
 			return devices[0].Healthy
 		}
 
-		d.faults <- gpu.Fault{Board: "A", XID: 13}
+		d.faults <- gpu.Fault{GPU: "A", XID: 13}
 		synctest.Wait()
 		require.True(t, healthy())
-		require.Empty(t, audience.told())
+		require.Empty(t, events.recorded())
 
-		d.faults <- gpu.Fault{Board: "A", XID: 74}
+		d.faults <- gpu.Fault{GPU: "A", XID: 74}
 		synctest.Wait()
 		require.False(t, healthy(), "at once")
-		require.Len(t, audience.told(), 2)
-		require.Contains(t, audience.told()[0], "GPUUnhealthy Node n1: GPU A takes no new jobs: XID 74")
-		require.Contains(t, audience.told()[1], "GPUUnhealthy Pod p")
+		require.Len(t, events.recorded(), 2)
+		require.Contains(t, events.recorded()[0], "GPUUnhealthy Node n1: GPU A takes no new jobs: XID 74")
+		require.Contains(t, events.recorded()[1], "GPUUnhealthy Pod p")
 		require.Equal(t, 1.0, testutil.ToFloat64(xids.WithLabelValues("A", "74", "unhealthy")))
 		kept, err := memory.Load()
 		require.NoError(t, err)
@@ -131,34 +133,34 @@ func TestAFaultTakesAGPUOutAndTimeBringsItBack(t *testing.T) {
 		time.Sleep(71 * time.Second)
 		synctest.Wait()
 		require.True(t, healthy())
-		require.Len(t, audience.told(), 4)
-		require.Contains(t, audience.told()[2], "GPUHealthy Node n1")
-		require.Equal(t, 1, d.ears, "one ear all the while")
+		require.Len(t, events.recorded(), 4)
+		require.Contains(t, events.recorded()[2], "GPUHealthy Node n1")
+		require.Equal(t, 1, d.calls, "one ear all the while")
 	})
 }
 
-func TestADeafDriverIsAskedAgainAndThatIsAll(t *testing.T) {
+func TestListener_RetriesUnsupportedDriver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 65*time.Second)
 		defer cancel()
 		log := slog.New(slog.DiscardHandler)
-		d := &driver{deaf: errors.New("not supported")}
-		stock, err := gpu.Open(ctx, d, 1024, log)
+		d := &fakeDriver{err: errors.New("not supported")}
+		inventory, err := gpu.Open(ctx, d, 1024, log)
 		require.NoError(t, err)
 		l := &gpuhealth.Listener{
-			Ear:       d,
+			Source:    d,
 			Monitor:   gpuhealth.New(gpuhealth.Config{}),
-			Inventory: stock,
+			Inventory: inventory,
 			Log:       log,
 		}
 		require.NoError(t, l.Run(ctx))
-		require.Equal(t, 7, d.ears)
+		require.Equal(t, 7, d.calls)
 	})
 }
 
-func TestFaultsOutliveThePluginAndNotTheBoot(t *testing.T) {
+func TestFaultStore_KeepsFaultsUntilReboot(t *testing.T) {
 	dir := t.TempDir()
-	k := gpuhealth.Memory{Dir: dir, BootID: filepath.Join(dir, "boot_id")}
+	k := gpuhealth.FaultStore{Dir: dir, BootID: filepath.Join(dir, "boot_id")}
 	require.NoError(t, os.WriteFile(k.BootID, []byte("one"), 0o600))
 	none, err := k.Load()
 	require.NoError(t, err)
@@ -175,16 +177,16 @@ func TestFaultsOutliveThePluginAndNotTheBoot(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, held, again)
 	m := gpuhealth.New(gpuhealth.Config{Policy: gpuhealth.Default, RecoverAfter: time.Minute, LossAfter: time.Minute})
-	m.Remember(again)
-	m.Listed(time.Unix(9, 0), []gpu.Device{fine}, nil)
-	require.Contains(t, m.Judged(time.Unix(9, 0), []gpu.Device{fine})[0].Reason, "XID 79")
+	m.Restore(again)
+	m.Observe(time.Unix(9, 0), []gpu.Device{healthyGPU}, nil)
+	require.Contains(t, m.Apply(time.Unix(9, 0), []gpu.Device{healthyGPU})[0].Reason, "XID 79")
 
 	require.NoError(t, os.WriteFile(k.BootID, []byte("two"), 0o600))
 	after, err := k.Load()
 	require.NoError(t, err)
 	require.Empty(t, after)
 
-	require.NoError(t, os.WriteFile(filepath.Join(dir, gpuhealth.MemoryFile), []byte("{"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, gpuhealth.FaultFile), []byte("{"), 0o600))
 	_, err = k.Load()
 	require.ErrorContains(t, err, "remove it")
 }

@@ -8,35 +8,35 @@ import (
 	"github.com/trellis-gpu/trellis/growth/loader"
 )
 
-// Kept is how many measurements are held for a job.
-const Kept = 64
+// MaxMeasurements is how many measurements are held for a job.
+const MaxMeasurements = 64
 
-// track is what is remembered of one job. Its slice is never written to again, so that snapshots may share it.
-type track struct {
-	last     bus.Sample
-	measured []loader.Measurement
+// jobHistory is what is remembered of one job. Its slice is never written to again, so that snapshots may share it.
+type jobHistory struct {
+	last         bus.Sample
+	measurements []loader.Measurement
 }
 
-// follow takes in the samples of a view and forgets the jobs that have none.
-func follow(tracks map[growth.PodUID]track, view *bus.View[entry]) map[growth.PodUID]track {
-	next := make(map[growth.PodUID]track, len(tracks))
+// updateHistories takes in the samples of a view and forgets the jobs that have none.
+func updateHistories(histories map[growth.PodUID]jobHistory, view *bus.View[entry]) map[growth.PodUID]jobHistory {
+	next := make(map[growth.PodUID]jobHistory, len(histories))
 	for _, e := range view.Values {
 		if e.sample != nil {
-			next[e.key.Pod] = tracks[e.key.Pod].with(*e.sample)
+			next[e.key.Pod] = histories[e.key.Pod].add(*e.sample)
 		}
 	}
 	return next
 }
 
-// with takes in one sample. Seeing the same one again changes nothing.
-func (t track) with(s bus.Sample) track {
-	next := track{last: s, measured: t.measured}
+// add takes in one sample. Seeing the same one again changes nothing.
+func (t jobHistory) add(s bus.Sample) jobHistory {
+	next := jobHistory{last: s, measurements: t.measurements}
 	if s.Step < t.last.Step { // it started over, with other neighbours perhaps, but with the same code
 		return next
 	}
 	if m, ok := measurement(t.last, s); ok {
-		kept := t.measured[max(0, len(t.measured)-Kept+1):]
-		next.measured = append(kept[:len(kept):len(kept)], m)
+		recent := t.measurements[max(0, len(t.measurements)-MaxMeasurements+1):]
+		next.measurements = append(recent[:len(recent):len(recent)], m)
 	}
 	return next
 }

@@ -15,35 +15,35 @@ import (
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet"
 )
 
-// patience is for what a real node does in its own time: it reports its status every ten seconds.
-const patience = time.Minute
+// timeout is for what a real node does in its own time: it reports its status every ten seconds.
+const timeout = time.Minute
 
-// stage is where one case plays: a kubelet, and a resource that is nobody else's.
-type stage struct {
+// harness is where one case plays: a kubelet, and a resource that is nobody else's.
+type harness struct {
 	t *testing.T
 	Kubelet
 	resource string
 	client   *kubelet.Client
 }
 
-// probe is a plugin of so many units that has registered.
-func (s *stage) probe(units int, offers *deviceplugin.DevicePluginOptions) *probe {
+// startPlugin is a plugin of so many units that has registered.
+func (s *harness) startPlugin(units int, offers *deviceplugin.DevicePluginOptions) *fakePlugin {
 	s.t.Helper()
-	return s.probeAt(filepath.Base(s.resource)+".sock", units, offers)
+	return s.startPluginAt(filepath.Base(s.resource)+".sock", units, offers)
 }
 
-// probeAt is the same with a socket of that name.
-func (s *stage) probeAt(socket string, units int, offers *deviceplugin.DevicePluginOptions) *probe {
+// startPluginAt is the same with a socket of that name.
+func (s *harness) startPluginAt(socket string, units int, offers *deviceplugin.DevicePluginOptions) *fakePlugin {
 	s.t.Helper()
-	p := &probe{
-		s:       s,
-		socket:  socket,
-		offers:  offers,
-		devices: map[string]bool{},
-		changed: make(chan struct{}),
-		mounted: s.t.TempDir(),
+	p := &fakePlugin{
+		s:        s,
+		socket:   socket,
+		options:  offers,
+		devices:  map[string]bool{},
+		changed:  make(chan struct{}),
+		mountDir: s.t.TempDir(),
 	}
-	require.NoError(s.t, os.WriteFile(filepath.Join(p.mounted, filepath.Base(s.resource)), nil, 0o600))
+	require.NoError(s.t, os.WriteFile(filepath.Join(p.mountDir, filepath.Base(s.resource)), nil, 0o600))
 	for i := range units {
 		p.devices[fmt.Sprintf("GPU-%s/%d", filepath.Base(s.resource), i)] = true
 	}
@@ -54,7 +54,7 @@ func (s *stage) probeAt(socket string, units int, offers *deviceplugin.DevicePlu
 }
 
 // pod is a pod of app containers a, b, c that ask for so many units each.
-func (s *stage) pod(name string, units ...int) Pod {
+func (s *harness) pod(name string, units ...int) Pod {
 	pod := Pod{Name: name + "-" + filepath.Base(s.resource), Resource: s.resource}
 	for i, n := range units {
 		pod.Containers = append(pod.Containers, Container{Name: string(rune('a' + i)), Units: n})
@@ -62,16 +62,16 @@ func (s *stage) pod(name string, units ...int) Pod {
 	return pod
 }
 
-// runs starts a pod that must run. It ends with the case.
-func (s *stage) runs(pod Pod) Pod {
+// startPod starts a pod that must run. It ends with the case.
+func (s *harness) startPod(pod Pod) Pod {
 	s.t.Helper()
 	require.NoError(s.t, s.Pods.Start(pod))
 	return pod
 }
 
-func (s *stage) kubelet() *kubelet.Client {
+func (s *harness) kubelet() *kubelet.Client {
 	if s.client == nil {
-		client, err := kubelet.Dial(s.Resources, s.resource)
+		client, err := kubelet.Dial(s.PodResources, s.resource)
 		require.NoError(s.t, err)
 		s.t.Cleanup(func() { _ = client.Close() })
 		s.client = client
@@ -79,8 +79,8 @@ func (s *stage) kubelet() *kubelet.Client {
 	return s.client
 }
 
-// served are the ids that kubelet could hand out; none while it does not answer.
-func (s *stage) served() []string {
+// allocatable are the ids that kubelet could hand out; none while it does not answer.
+func (s *harness) allocatable() []string {
 	ids, err := s.kubelet().Allocatable(s.t.Context())
 	if err != nil {
 		return nil
@@ -88,21 +88,21 @@ func (s *stage) served() []string {
 	return ids
 }
 
-// held is what kubelet says that a pod holds, by container. Pods that hold nothing are not told from those that are not there.
-func (s *stage) held(pod Pod) map[string][]string {
+// mustList is what kubelet says that a pod holds, by container. Pods that hold nothing are not told from those that are not there.
+func (s *harness) mustList(pod Pod) map[string][]string {
 	s.t.Helper()
-	held, err := s.holds(pod)
+	held, err := s.list(pod)
 	require.NoError(s.t, err)
 	return held
 }
 
-func (s *stage) holds(pod Pod) (map[string][]string, error) {
+func (s *harness) list(pod Pod) (map[string][]string, error) {
 	all, err := s.kubelet().List(s.t.Context())
 	return byContainer(pod, all), err
 }
 
-// got is the same, from the answer about one pod.
-func (s *stage) got(pod Pod) (map[string][]string, error) {
+// get is the same, from the answer about one pod.
+func (s *harness) get(pod Pod) (map[string][]string, error) {
 	of, err := s.kubelet().Get(s.t.Context(), Namespace, pod.Name)
 	return byContainer(pod, of), err
 }
@@ -117,24 +117,24 @@ func byContainer(pod Pod, holdings []kubelet.ContainerDevices) map[string][]stri
 	return held
 }
 
-func (s *stage) eventually(holds func() bool, what string) {
+func (s *harness) eventually(holds func() bool, what string) {
 	s.t.Helper()
-	require.Eventually(s.t, holds, patience, 20*time.Millisecond, what)
+	require.Eventually(s.t, holds, timeout, 20*time.Millisecond, what)
 }
 
-// reports waits until the node's status says so of the resource.
-func (s *stage) reports(capacity, allocatable int) {
+// awaitNodeStatus waits until the node's status says so of the resource.
+func (s *harness) awaitNodeStatus(capacity, allocatable int) {
 	s.t.Helper()
 	s.eventually(func() bool {
-		c, a := s.Node(s.resource)
+		c, a := s.NodeStatus(s.resource)
 		return c == capacity && a == allocatable
 	}, fmt.Sprintf("the node reports %d units, %d of them allocatable", capacity, allocatable))
 }
 
-func kinds(calls []call) []string {
+func methods(calls []call) []string {
 	var what []string
 	for _, c := range calls {
-		what = append(what, c.what)
+		what = append(what, c.method)
 	}
 	return what
 }

@@ -22,10 +22,10 @@ type Source interface {
 	Snapshot() (*history.Snapshot, <-chan struct{})
 }
 
-// Meter counts what is done.
-type Meter interface {
-	Divided(took time.Duration)
-	Changed(action string)
+// Metrics counts what is done.
+type Metrics interface {
+	ObserveAllocation(took time.Duration)
+	CountChange(action string)
 }
 
 // What a Meter is told.
@@ -36,25 +36,25 @@ const (
 	Failed    = "failed"
 )
 
-// patience is how long one write may take.
-const patience = 3 * time.Second
+// putTimeout is how long one write may take.
+const putTimeout = 3 * time.Second
 
-// Loop decides at an interval and writes what was decided.
-type Loop struct {
-	Source  Source
-	Writer  Writer
-	Meter   Meter
-	Adviser *Adviser
-	Every   time.Duration
-	Log     *slog.Logger
+// Controller decides at an interval and writes what was decided.
+type Controller struct {
+	Source   Source
+	Writer   Writer
+	Metrics  Metrics
+	Adviser  *Adviser
+	Interval time.Duration
+	Log      *slog.Logger
 }
 
 // Run goes on until ctx ends.
-func (l *Loop) Run(ctx context.Context) {
-	tick := time.NewTicker(l.Every)
+func (l *Controller) Run(ctx context.Context) {
+	tick := time.NewTicker(l.Interval)
 	defer tick.Stop()
 	for {
-		l.round(ctx)
+		l.sync(ctx)
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -63,14 +63,14 @@ func (l *Loop) Run(ctx context.Context) {
 	}
 }
 
-func (l *Loop) round(ctx context.Context) {
+func (l *Controller) sync(ctx context.Context) {
 	snapshot, _ := l.Source.Snapshot()
 	began := time.Now()
 	changes := l.Adviser.Decide(snapshot, began)
-	l.Meter.Divided(time.Since(began))
+	l.Metrics.ObserveAllocation(time.Since(began))
 	for _, change := range changes {
 		action, err := l.apply(ctx, change)
-		l.Meter.Changed(action)
+		l.Metrics.CountChange(action)
 		log := l.Log.With("pod", change.Pod.String(), "uid", change.Job, "action", action)
 		switch {
 		case errors.Is(err, bus.ErrConflict): // our view is behind: the next round sees why
@@ -86,8 +86,8 @@ func (l *Loop) round(ctx context.Context) {
 	}
 }
 
-func (l *Loop) apply(ctx context.Context, change Change) (action string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+func (l *Controller) apply(ctx context.Context, change Change) (action string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, putTimeout)
 	defer cancel()
 	if change.Advice == nil {
 		action = Withdrawn
@@ -105,7 +105,7 @@ func (l *Loop) apply(ctx context.Context, change Change) (action string, err err
 	return action, err
 }
 
-func (l *Loop) put(ctx context.Context, change Change) error {
+func (l *Controller) put(ctx context.Context, change Change) error {
 	value, err := bus.Encode(*change.Advice)
 	if err != nil {
 		return err

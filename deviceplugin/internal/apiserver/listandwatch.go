@@ -16,62 +16,62 @@ const (
 	// maxPage bounds one page of a list, pageSize the objects in it.
 	maxPage  = 64 << 20
 	pageSize = "250"
-	// watchFor is how long a watch lasts before it is made anew: a connection that died silently is noticed by then.
-	watchFor = 4 * time.Minute
-	// firstRest and longestRest bound the pause after a failure.
-	firstRest   = 100 * time.Millisecond
-	longestRest = 10 * time.Second
+	// watchTimeout is how long a watch lasts before it is made anew: a connection that died silently is noticed by then.
+	watchTimeout = 4 * time.Minute
+	// minBackoff and longestRest bound the pause after a failure.
+	minBackoff = 100 * time.Millisecond
+	maxBackoff = 10 * time.Second
 )
 
 // Change is news of a collection.
 type Change[T any] struct {
-	// All, where Listed, is everything there is: what is not among it is gone.
-	All    []T
-	Listed bool
-	// One is what was added or changed, or else Gone.
-	One  T
-	Gone bool
+	// Items, where Listed, is everything there is: what is not among it is gone.
+	Items  []T
+	IsList bool
+	// Object is what was added or changed, or else Gone.
+	Object  T
+	Deleted bool
 }
 
-// Follow lists a collection and watches it from there on, until ctx ends. T names the fields that are wanted. After
+// ListAndWatch lists a collection and watches it from there on, until ctx ends. T names the fields that are wanted. After
 // an interruption the watch goes on where it stopped; where the server no longer knows that far back, the collection is
 // listed again. failed hears of each interruption.
-func Follow[T any](ctx context.Context, c *Client, path string, selector url.Values, apply func(Change[T]), failed func(error)) {
-	f := follower[T]{
+func ListAndWatch[T any](ctx context.Context, c *Client, path string, selector url.Values, apply func(Change[T]), failed func(error)) {
+	f := reflector[T]{
 		client:   c,
 		path:     path,
 		selector: selector,
 		apply:    apply,
 	}
-	pause := firstRest
+	backoff := minBackoff
 	for ctx.Err() == nil {
-		began := time.Now()
-		err := f.once(ctx)
+		start := time.Now()
+		err := f.listAndWatch(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err == nil: // the server ended a watch in its own time
-			pause = firstRest
+			backoff = minBackoff
 			continue
-		case errors.Is(err, errForgotten):
+		case errors.Is(err, errExpired):
 			f.version = ""
 		}
 		failed(err)
-		if time.Since(began) > longestRest {
-			pause = firstRest
+		if time.Since(start) > maxBackoff {
+			backoff = minBackoff
 		}
 		select {
-		case <-time.After(pause/2 + rand.N(pause)):
+		case <-time.After(backoff/2 + rand.N(backoff)):
 		case <-ctx.Done():
 		}
-		pause = min(2*pause, longestRest)
+		backoff = min(2*backoff, maxBackoff)
 	}
 }
 
-// errForgotten says that a watch can not go on from where it stopped.
-var errForgotten = errors.New("the API server no longer knows the version that was seen last")
+// errExpired says that a watch can not go on from where it stopped.
+var errExpired = errors.New("the API server no longer knows the version that was seen last")
 
-type follower[T any] struct {
+type reflector[T any] struct {
 	client   *Client
 	path     string
 	selector url.Values
@@ -79,8 +79,8 @@ type follower[T any] struct {
 	version  string // seen last, "" before the first list
 }
 
-// once lists if there is need to, and watches until the watch ends.
-func (f *follower[T]) once(ctx context.Context) error {
+// listAndWatch lists if there is need to, and watches until the watch ends.
+func (f *reflector[T]) listAndWatch(ctx context.Context) error {
 	if f.version == "" {
 		if err := f.list(ctx); err != nil {
 			return err
@@ -89,7 +89,7 @@ func (f *follower[T]) once(ctx context.Context) error {
 	return f.watch(ctx)
 }
 
-func (f *follower[T]) query(more url.Values) url.Values {
+func (f *reflector[T]) query(more url.Values) url.Values {
 	query := url.Values{}
 	for _, values := range []url.Values{f.selector, more} {
 		for name, value := range values {
@@ -99,7 +99,7 @@ func (f *follower[T]) query(more url.Values) url.Values {
 	return query
 }
 
-func (f *follower[T]) list(ctx context.Context) error {
+func (f *reflector[T]) list(ctx context.Context) error {
 	var all []T
 	var page struct {
 		Metadata struct{ ResourceVersion, Continue string }
@@ -127,47 +127,47 @@ func (f *follower[T]) list(ctx context.Context) error {
 		}
 	}
 	f.version = page.Metadata.ResourceVersion
-	f.apply(Change[T]{All: all, Listed: true})
+	f.apply(Change[T]{Items: all, IsList: true})
 	return nil
 }
 
-// news is one event of a watch.
-type news struct {
+// watchEvent is one event of a watch.
+type watchEvent struct {
 	Type   string
 	Object json.RawMessage
 }
 
-func (f *follower[T]) watch(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, watchFor+longestRest)
+func (f *reflector[T]) watch(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, watchTimeout+maxBackoff)
 	defer cancel()
 	reply, err := f.client.do(ctx, http.MethodGet, f.path, f.query(url.Values{
 		"watch": {"1"}, "resourceVersion": {f.version}, "allowWatchBookmarks": {"true"},
-		"timeoutSeconds": {fmt.Sprint(int(watchFor.Seconds()))},
+		"timeoutSeconds": {fmt.Sprint(int(watchTimeout.Seconds()))},
 	}), "", nil)
 	if err != nil {
-		var refusal *Refusal
+		var refusal *StatusError
 		if errors.As(err, &refusal) && refusal.Code == http.StatusGone {
-			return errForgotten
+			return errExpired
 		}
 		return fmt.Errorf("watching: %w", err)
 	}
 	defer func() { _ = reply.Body.Close() }()
 	events := json.NewDecoder(reply.Body)
 	for {
-		var n news
+		var n watchEvent
 		switch err := events.Decode(&n); {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
 			return fmt.Errorf("watching %s: %w", f.path, err)
 		}
-		if err := f.take(n); err != nil {
+		if err := f.handle(n); err != nil {
 			return err
 		}
 	}
 }
 
-func (f *follower[T]) take(n news) error {
+func (f *reflector[T]) handle(n watchEvent) error {
 	if n.Type == "ERROR" {
 		var status struct {
 			Code    int
@@ -175,9 +175,9 @@ func (f *follower[T]) take(n news) error {
 		}
 		_ = json.Unmarshal(n.Object, &status)
 		if status.Code == http.StatusGone {
-			return errForgotten
+			return errExpired
 		}
-		return fmt.Errorf("watching %s: %w", f.path, &Refusal{Code: status.Code, Message: status.Message})
+		return fmt.Errorf("watching %s: %w", f.path, &StatusError{Code: status.Code, Message: status.Message})
 	}
 	var version struct {
 		Metadata struct{ ResourceVersion string }
@@ -188,9 +188,9 @@ func (f *follower[T]) take(n news) error {
 	}
 	switch n.Type {
 	case "ADDED", "MODIFIED":
-		f.apply(Change[T]{One: one})
+		f.apply(Change[T]{Object: one})
 	case "DELETED":
-		f.apply(Change[T]{One: one, Gone: true})
+		f.apply(Change[T]{Object: one, Deleted: true})
 	}
 	f.version = version.Metadata.ResourceVersion // a bookmark brings nothing else
 	return nil

@@ -1,4 +1,4 @@
-package lead_test
+package election_test
 
 import (
 	"context"
@@ -16,26 +16,26 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
-	"github.com/trellis-gpu/trellis/tuner/internal/lead"
+	"github.com/trellis-gpu/trellis/tuner/internal/election"
 )
 
 // candidate stands for election until it is stopped.
 type candidate struct {
-	leading atomic.Int32
+	leaders atomic.Int32
 	terms   atomic.Int32
 	stop    func()
 }
 
-func stand(t *testing.T, client kubernetes.Interface) *candidate {
+func startCandidate(t *testing.T, client kubernetes.Interface) *candidate {
 	c := &candidate{}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		done <- lead.Elected(ctx, client, "trellis", slog.New(slog.DiscardHandler), func(ctx context.Context) {
+		done <- election.Run(ctx, client, "trellis", slog.New(slog.DiscardHandler), func(ctx context.Context) {
 			c.terms.Add(1)
-			c.leading.Add(1)
+			c.leaders.Add(1)
 			<-ctx.Done()
-			c.leading.Add(-1)
+			c.leaders.Add(-1)
 		})
 	}()
 	c.stop = func() {
@@ -45,58 +45,58 @@ func stand(t *testing.T, client kubernetes.Interface) *candidate {
 	return c
 }
 
-// wait lets time pass and sees that there are never two leaders.
-func wait(t *testing.T, d time.Duration, candidates ...*candidate) {
+// elapse lets time pass and sees that there are never two leaders.
+func elapse(t *testing.T, d time.Duration, candidates ...*candidate) {
 	for range d / (100 * time.Millisecond) {
 		time.Sleep(100 * time.Millisecond)
 		synctest.Wait()
 		leaders := int32(0)
 		for _, c := range candidates {
-			leaders += c.leading.Load()
+			leaders += c.leaders.Load()
 		}
 		require.LessOrEqual(t, leaders, int32(1))
 	}
 }
 
-func TestOneLeadsAndAnotherFollows(t *testing.T) {
+func TestRun_OneLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
-		first := stand(t, client)
-		wait(t, time.Second, first)
-		require.Equal(t, int32(1), first.leading.Load())
-		second := stand(t, client)
-		wait(t, time.Minute, first, second)
-		require.Equal(t, int32(0), second.leading.Load())
+		first := startCandidate(t, client)
+		elapse(t, time.Second, first)
+		require.Equal(t, int32(1), first.leaders.Load())
+		second := startCandidate(t, client)
+		elapse(t, time.Minute, first, second)
+		require.Equal(t, int32(0), second.leaders.Load())
 
 		first.stop()
-		require.Equal(t, int32(0), first.leading.Load(), "Elected returns after the term has ended")
-		wait(t, 10*time.Second, first, second)
-		require.Equal(t, int32(1), second.leading.Load(), "a leader that ends hands over at once")
+		require.Equal(t, int32(0), first.leaders.Load(), "Elected returns after the term has ended")
+		elapse(t, 10*time.Second, first, second)
+		require.Equal(t, int32(1), second.leaders.Load(), "a leader that ends hands over at once")
 		second.stop()
 	})
 }
 
-func TestALeaderThatCanNotRenewStepsDownAndComesBack(t *testing.T) {
+func TestRun_StepsDownWithoutLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
 		var down atomic.Bool
 		client.PrependReactor("*", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
 			return down.Load(), nil, errors.New("the API server is away")
 		})
-		c := stand(t, client)
-		wait(t, 5*time.Second, c)
-		require.Equal(t, int32(1), c.leading.Load())
+		c := startCandidate(t, client)
+		elapse(t, 5*time.Second, c)
+		require.Equal(t, int32(1), c.leaders.Load())
 
 		down.Store(true)
-		wait(t, 15*time.Second, c)
-		require.Equal(t, int32(0), c.leading.Load())
+		elapse(t, 15*time.Second, c)
+		require.Equal(t, int32(0), c.leaders.Load())
 		down.Store(false)
-		wait(t, 30*time.Second, c)
-		require.Equal(t, int32(1), c.leading.Load())
+		elapse(t, 30*time.Second, c)
+		require.Equal(t, int32(1), c.leaders.Load())
 		require.Equal(t, int32(2), c.terms.Load())
 		c.stop()
 
-		lease, err := client.CoordinationV1().Leases("trellis").Get(t.Context(), lead.LeaseName, metav1.GetOptions{})
+		lease, err := client.CoordinationV1().Leases("trellis").Get(t.Context(), election.LeaseName, metav1.GetOptions{})
 		require.NoError(t, err)
 		require.Empty(t, *lease.Spec.HolderIdentity, "released")
 	})

@@ -13,8 +13,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Fleet is the daemons of a node's GPUs. It implements gpu.Judge: a GPU without its daemon takes no new jobs.
-type Fleet struct {
+// Supervisor is the daemons of a node's GPUs. It implements gpu.Judge: a GPU without its daemon takes no new jobs.
+type Supervisor struct {
 	Program  string
 	StateDir string
 	Log      *slog.Logger
@@ -24,9 +24,9 @@ type Fleet struct {
 }
 
 // Run keeps a daemon alive for every GPU of the inventory that is no MIG instance, until ctx ends.
-func (f *Fleet) Run(ctx context.Context, inventory interface {
+func (f *Supervisor) Run(ctx context.Context, inventory interface {
 	Devices() ([]gpu.Device, <-chan struct{})
-	Rejudge()
+	Reevaluate()
 }) error {
 	if err := os.MkdirAll(ShmDir(f.StateDir), 0o755); err != nil {
 		return fmt.Errorf("preparing MPS: %w", err)
@@ -39,7 +39,7 @@ func (f *Fleet) Run(ctx context.Context, inventory interface {
 	for {
 		devices, changed := inventory.Devices()
 		for _, d := range devices {
-			if daemon := f.enlist(d, inventory.Rejudge); daemon != nil {
+			if daemon := f.addDaemon(d, inventory.Reevaluate); daemon != nil {
 				running.Go(func() { _ = daemon.Run(ctx) })
 			}
 		}
@@ -51,8 +51,8 @@ func (f *Fleet) Run(ctx context.Context, inventory interface {
 	}
 }
 
-// enlist returns a daemon that is to be run, or nil where there is one or none is wanted.
-func (f *Fleet) enlist(d gpu.Device, changed func()) *Daemon {
+// addDaemon returns a daemon that is to be run, or nil where there is one or none is wanted.
+func (f *Supervisor) addDaemon(d gpu.Device, changed func()) *Daemon {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.daemons[d.UUID] != nil || d.Instance != nil {
@@ -64,7 +64,7 @@ func (f *Fleet) enlist(d gpu.Device, changed func()) *Daemon {
 	daemon := &Daemon{
 		GPU:     d.UUID,
 		Program: f.Program,
-		Dir:     folder(f.StateDir, d.UUID),
+		Dir:     daemonDir(f.StateDir, d.UUID),
 		Log:     f.Log,
 		Changed: changed,
 	}
@@ -72,27 +72,27 @@ func (f *Fleet) enlist(d gpu.Device, changed func()) *Daemon {
 	return daemon
 }
 
-// Listed implements gpu.Judge.
-func (*Fleet) Listed(time.Time, []gpu.Device, error) bool { return false }
+// Observe implements gpu.Judge.
+func (*Supervisor) Observe(time.Time, []gpu.Device, error) bool { return false }
 
-// Judged implements gpu.Judge.
-func (f *Fleet) Judged(_ time.Time, devices []gpu.Device) []gpu.Device {
+// Apply implements gpu.Judge.
+func (f *Supervisor) Apply(_ time.Time, devices []gpu.Device) []gpu.Device {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	judged := slices.Clone(devices)
-	for i, d := range judged {
+	result := slices.Clone(devices)
+	for i, d := range result {
 		if d.Instance != nil || !d.Healthy {
 			continue
 		}
 		ready := false
-		why := "its MPS control daemon has not started yet"
+		reason := "its MPS control daemon has not started yet"
 		if daemon := f.daemons[d.UUID]; daemon != nil {
-			ready, why = daemon.State()
+			ready, reason = daemon.State()
 		}
 		if !ready {
-			judged[i].Healthy = false
-			judged[i].Reason = why
+			result[i].Healthy = false
+			result[i].Reason = reason
 		}
 	}
-	return judged
+	return result
 }

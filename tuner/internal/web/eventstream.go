@@ -11,24 +11,24 @@ import (
 const (
 	// maxWatches bounds how many readers follow at once.
 	maxWatches = 64
-	// pace is the shortest time between two events of a watch.
-	pace = 500 * time.Millisecond
-	// breath is how often a quiet watch is written to, so that a dead one is noticed.
-	breath = 15 * time.Second
-	// stall is how long a reader may take for one event.
-	stall = 10 * time.Second
+	// minInterval is the shortest time between two events of a watch.
+	minInterval = 500 * time.Millisecond
+	// heartbeat is how often a quiet watch is written to, so that a dead one is noticed.
+	heartbeat = 15 * time.Second
+	// writeTimeout is how long a reader may take for one event.
+	writeTimeout = 10 * time.Second
 )
 
-// feed serves the state as server-sent events.
-type feed struct {
+// eventStream serves the state as server-sent events.
+type eventStream struct {
 	source Source
-	places chan struct{}
+	slots  chan struct{}
 }
 
-func (f *feed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (f *eventStream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	select {
-	case f.places <- struct{}{}:
-		defer func() { <-f.places }()
+	case f.slots <- struct{}{}:
+		defer func() { <-f.slots }()
 	default:
 		w.Header().Set("Retry-After", "30")
 		http.Error(w, fmt.Sprintf("%d readers follow already: try later, or read without watch=1", maxWatches), http.StatusServiceUnavailable)
@@ -40,12 +40,12 @@ func (f *feed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // follow writes the state whenever it differs from what was written last, until the reader or the server ends.
-func (f *feed) follow(w http.ResponseWriter, r *http.Request) {
+func (f *eventStream) follow(w http.ResponseWriter, r *http.Request) {
 	var last []byte
-	var spoke time.Time
+	var lastWrite time.Time
 	for {
 		snapshot, changed := f.source.Snapshot()
-		doc, err := document(snapshot)
+		doc, err := encode(snapshot)
 		if err != nil {
 			return
 		}
@@ -54,14 +54,14 @@ func (f *feed) follow(w http.ResponseWriter, r *http.Request) {
 		case !bytes.Equal(doc, last):
 			event = fmt.Appendf(nil, "data: %s\n\n", doc)
 			last = doc
-		case time.Since(spoke) >= breath:
+		case time.Since(lastWrite) >= heartbeat:
 			event = []byte(": still here\n\n")
 		}
 		if event != nil {
 			if write(w, event) != nil {
 				return
 			}
-			spoke = time.Now()
+			lastWrite = time.Now()
 		}
 		if !pause(r.Context(), changed) {
 			return
@@ -72,13 +72,13 @@ func (f *feed) follow(w http.ResponseWriter, r *http.Request) {
 // pause waits for the pace, then for a change or a breath. It is false when the reader is gone.
 func pause(ctx context.Context, changed <-chan struct{}) bool {
 	select {
-	case <-time.After(pace):
+	case <-time.After(minInterval):
 	case <-ctx.Done():
 		return false
 	}
 	select {
 	case <-changed:
-	case <-time.After(breath):
+	case <-time.After(heartbeat):
 	case <-ctx.Done():
 		return false
 	}
@@ -87,7 +87,7 @@ func pause(ctx context.Context, changed <-chan struct{}) bool {
 
 func write(w http.ResponseWriter, event []byte) error {
 	control := http.NewResponseController(w)
-	if err := control.SetWriteDeadline(time.Now().Add(stall)); err != nil {
+	if err := control.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
 		return err
 	}
 	if _, err := w.Write(event); err != nil {

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// enough measurements to predict by: the first one after a start is often of a job still warming up.
-	enough = 2
-	// most workers per device that are predicted for.
-	most = 32
-	// leastGrowth is what a converged job still counts as.
-	leastGrowth growth.Growth = 0.01
-	// horizon is how long a job is taken to go on when it does not say.
-	horizon growth.Seconds = 600
+	// minMeasurements measurements to predict by: the first one after a start is often of a job still warming up.
+	minMeasurements = 2
+	// maxPredicted workers per device that are predicted for.
+	maxPredicted = 32
+	// minGrowth is what a converged job still counts as.
+	minGrowth growth.Growth = 0.01
+	// defaultRemaining is how long a job is taken to go on when it does not say.
+	defaultRemaining growth.Seconds = 600
 )
 
 // candidate is a job that can be advised.
@@ -32,34 +32,34 @@ type candidate struct {
 	running loader.Running
 }
 
-// divide advises one node's jobs.
-func (a *Adviser) divide(node history.Node, jobs []history.Job, now time.Time) []Change {
+// allocate advises one node's jobs.
+func (a *Adviser) allocate(node history.Node, jobs []history.Job, now time.Time) []Change {
 	budget := node.Load.LoaderBudget
-	var candidates, silent []candidate
+	var candidates, unreported []candidate
 	for _, j := range jobs {
-		loaders, asked := present(j)
+		loaders, reported := currentLoaders(j)
 		switch tunable := slices.Contains(j.Sample.Tunable, string(gpushare.TuneLoaders)); {
-		case tunable && asked:
+		case tunable && reported:
 			candidates = append(candidates, a.candidate(j, loaders, now))
 		case tunable:
-			silent = append(silent, candidate{Job: j})
-		case asked:
-			budget -= loaders * width(j)
+			unreported = append(unreported, candidate{Job: j})
+		case reported:
+			budget -= loaders * processes(j)
 		}
 	}
 	running := make([]loader.Running, len(candidates))
 	for i, c := range candidates {
 		running[i] = c.running
 	}
-	plan := a.Patience.Divide(running, budget)
+	plan := a.Policy.Divide(running, budget)
 	var changes []Change
 	for _, c := range candidates {
 		if loaders := plan.Loaders[c.UID]; loaders != c.running.Loaders {
-			changes = append(changes, c.change(loaders, fmt.Sprintf("%d → %d data-loader workers: %s; %s", c.running.Loaders, loaders, plan.Reason, c.outlook(loaders))))
+			changes = append(changes, c.change(loaders, fmt.Sprintf("%d → %d data-loader workers: %s; %s", c.running.Loaders, loaders, plan.Reason, c.forecast(loaders))))
 		}
 	}
 	if budget <= 0 { // whatever they will ask for is too many, and workers that were never started cost nothing
-		for _, c := range silent {
+		for _, c := range unreported {
 			changes = append(changes, c.change(0, "no data-loader workers: every core of the node has a job of its own that trains"))
 		}
 	}
@@ -68,16 +68,16 @@ func (a *Adviser) divide(node history.Node, jobs []history.Job, now time.Time) [
 
 func (a *Adviser) candidate(j history.Job, loaders int, now time.Time) candidate {
 	c := candidate{Job: j, running: loader.Running{
-		Job:       loader.Job{UID: j.UID, Width: width(j)},
+		Job:       loader.Job{UID: j.UID, Width: processes(j)},
 		Loaders:   loaders,
 		Advised:   j.Advice != nil && j.Advice.Loaders != nil,
-		Unchanged: now.Sub(a.kept[j.UID].since),
+		Unchanged: now.Sub(a.running[j.UID].since),
 		Remaining: remaining(*j.Sample),
 	}}
-	if len(j.Measured) >= enough {
-		c.model = loader.Fit(loader.Published(), j.Measured)
+	if len(j.Measurements) >= minMeasurements {
+		c.model = loader.Fit(loader.Published(), j.Measurements)
 		c.running.Weight = weight(*j.Sample, c.model)
-		c.running.Curve = c.model.Curve(most)
+		c.running.Curve = c.model.Curve(maxPredicted)
 	}
 	return c
 }
@@ -86,19 +86,19 @@ func (a *Adviser) candidate(j history.Job, loaders int, now time.Time) candidate
 func weight(s bus.Sample, model loader.Model) loader.Weight {
 	g := growth.Growth(1)
 	if s.Reported {
-		g = min(1, max(leastGrowth, s.Growth))
+		g = min(1, max(minGrowth, s.Growth))
 	}
 	return loader.Weight(float64(g) / float64(model.MaxRate()))
 }
 
-// width is how many devices, hence processes with a DataLoader each, a job has.
-func width(j history.Job) int { return min(max(1, len(j.Sample.GPUs)), 64) }
+// processes is how many devices, hence processes with a DataLoader each, a job has.
+func processes(j history.Job) int { return min(max(1, len(j.Sample.GPUs)), 64) }
 
 func remaining(s bus.Sample) growth.Seconds {
 	if s.TotalSteps > 0 && s.StepSeconds > 0 {
 		return growth.Seconds(max(0, float64(s.TotalSteps)-float64(s.Step))) * s.StepSeconds
 	}
-	return horizon
+	return defaultRemaining
 }
 
 // change is the advice to run with loaders, guarded by the advice before it.
@@ -119,8 +119,8 @@ func (c candidate) change(loaders int, reason string) Change {
 	return change
 }
 
-// outlook says what is expected of the change.
-func (c candidate) outlook(loaders int) string {
+// forecast says what is expected of the change.
+func (c candidate) forecast(loaders int) string {
 	if len(c.running.Curve) == 0 {
 		return "not measured yet"
 	}

@@ -13,26 +13,26 @@ import (
 )
 
 const (
-	// MemoryFile is what a plugin leaves for the next one, in the state folder. Removing it forgives every GPU.
-	MemoryFile = "gpu-faults.json"
-	maxMemory  = 1 << 20
+	// FaultFile is what a plugin leaves for the next one, in the state folder. Removing it forgives every GPU.
+	FaultFile    = "gpu-faults.json"
+	maxFaultFile = 1 << 20
 )
 
-// memory is the file's content. Faults of an earlier boot are over: booting resets every GPU.
-type memory struct {
+// faultFile is the file's content. Faults of an earlier boot are over: booting resets every GPU.
+type faultFile struct {
 	Boot   string               `json:"boot"`
 	Faults map[growth.GPU]Fault `json:"faults"`
 }
 
-// Memory is where faults are kept over a restart of the plugin.
-type Memory struct {
+// FaultStore is where faults are kept over a restart of the plugin.
+type FaultStore struct {
 	// Dir is the state folder, BootID the kernel's file with the name of this boot.
 	Dir, BootID string
 }
 
 // Load returns the faults of this boot.
-func (k Memory) Load() (map[growth.GPU]Fault, error) {
-	file, err := os.Open(filepath.Join(k.Dir, MemoryFile))
+func (k FaultStore) Load() (map[growth.GPU]Fault, error) {
+	file, err := os.Open(filepath.Join(k.Dir, FaultFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -40,26 +40,26 @@ func (k Memory) Load() (map[growth.GPU]Fault, error) {
 		return nil, fmt.Errorf("reading earlier faults: %w", err)
 	}
 	defer func() { _ = file.Close() }()
-	var m memory
-	if info, err := file.Stat(); err != nil || info.Size() > maxMemory {
+	var m faultFile
+	if info, err := file.Stat(); err != nil || info.Size() > maxFaultFile {
 		return nil, fmt.Errorf("reading earlier faults: %s is no file of ours: remove it", file.Name())
 	}
 	if err := json.NewDecoder(file).Decode(&m); err != nil {
 		return nil, fmt.Errorf("reading earlier faults: %s: %w: remove it", file.Name(), err)
 	}
-	if m.Boot != k.boot() {
+	if m.Boot != k.currentBoot() {
 		return nil, nil
 	}
 	return m.Faults, nil
 }
 
 // Save replaces the file in one step.
-func (k Memory) Save(faults map[growth.GPU]Fault) error {
-	content, err := json.Marshal(memory{Boot: k.boot(), Faults: faults})
+func (k FaultStore) Save(faults map[growth.GPU]Fault) error {
+	content, err := json.Marshal(faultFile{Boot: k.currentBoot(), Faults: faults})
 	if err != nil {
 		return fmt.Errorf("keeping faults: %w", err)
 	}
-	path := filepath.Join(k.Dir, MemoryFile)
+	path := filepath.Join(k.Dir, FaultFile)
 	if err := os.WriteFile(path+".new", content, 0o600); err != nil {
 		return fmt.Errorf("keeping faults: %w", err)
 	}
@@ -69,8 +69,8 @@ func (k Memory) Save(faults map[growth.GPU]Fault) error {
 	return nil
 }
 
-// boot names this boot; empty where the kernel does not say.
-func (k Memory) boot() string {
+// currentBoot names this boot; empty where the kernel does not say.
+func (k FaultStore) currentBoot() string {
 	id, err := os.ReadFile(k.BootID)
 	if err != nil {
 		return ""

@@ -1,0 +1,80 @@
+package gpuhealth
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/apiserver"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpu"
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+// eventTimeout bounds one event.
+const eventTimeout = 5 * time.Second
+
+// EventSink reads events: Kubernetes shows them beside the object that they are about.
+type EventSink interface {
+	Warning(ctx context.Context, about apiserver.ObjectRef, reason, message string) error
+	Normal(ctx context.Context, about apiserver.ObjectRef, reason, message string) error
+}
+
+// EventRecorder tells of each GPU whose health changed: on the node, and on the pods that hold memory of it.
+type EventRecorder struct {
+	Node      growth.NodeName
+	Inventory interface {
+		Devices() ([]gpu.Device, <-chan struct{})
+	}
+	// Holders lists the pods that hold memory on a GPU.
+	Holders func(growth.GPU) []growth.PodRef
+	Events  EventSink
+	Log     *slog.Logger
+}
+
+// Run tells until ctx ends. What is unhealthy at the start is news.
+func (h EventRecorder) Run(ctx context.Context) error {
+	reported := map[growth.GPU]string{}
+	for ctx.Err() == nil {
+		devices, changed := h.Inventory.Devices()
+		for _, d := range devices {
+			if d.Healthy != (reported[d.UUID] == "") {
+				h.record(ctx, d)
+			}
+			reported[d.UUID] = ""
+			if !d.Healthy {
+				reported[d.UUID] = d.Reason
+			}
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+	}
+	return nil
+}
+
+func (h EventRecorder) record(ctx context.Context, d gpu.Device) {
+	objects := []apiserver.ObjectRef{apiserver.Node(string(h.Node))}
+	for _, pod := range h.Holders(d.UUID) {
+		objects = append(objects, apiserver.ObjectRef{
+			Kind:      "Pod",
+			Namespace: pod.Namespace,
+			Name:      pod.Name,
+			UID:       string(pod.UID),
+		})
+	}
+	for _, object := range objects {
+		ctx, cancel := context.WithTimeout(ctx, eventTimeout)
+		var err error
+		if d.Healthy {
+			err = h.Events.Normal(ctx, object, "GPUHealthy", fmt.Sprintf("GPU %s is healthy again and takes new jobs.", d.UUID))
+		} else {
+			err = h.Events.Warning(ctx, object, "GPUUnhealthy", fmt.Sprintf("GPU %s takes no new jobs: %s. What runs on it is left alone.", d.UUID, d.Reason))
+		}
+		cancel()
+		if err != nil {
+			h.Log.Warn("nobody was told of a GPU's health", "gpu", d.UUID, "about", object.Kind, "name", object.Name, "reason", err)
+		}
+	}
+}

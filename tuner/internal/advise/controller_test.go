@@ -1,0 +1,191 @@
+package advise_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/bus/membus"
+	"github.com/trellis-gpu/trellis/growth/loader"
+
+	"github.com/trellis-gpu/trellis/tuner/internal/advise"
+	"github.com/trellis-gpu/trellis/tuner/internal/history"
+)
+
+type counts map[string]int
+
+func (c counts) ObserveAllocation(time.Duration) { c["divided"]++ }
+func (c counts) CountChange(action string)       { c[action]++ }
+
+// harness is a bus with a coordinator on it that does what it is advised to, and a tuner.
+type harness struct {
+	t           *testing.T
+	bus         *membus.Bus
+	coordinator *membus.Session
+	step        int64
+	counts      counts
+}
+
+func newHarness(t *testing.T) *harness {
+	b := membus.New()
+	return &harness{
+		t:           t,
+		bus:         b,
+		coordinator: b.Session(),
+		counts:      counts{},
+	}
+}
+
+// startTuner runs a tuner until what it returns is called.
+func (w *harness) startTuner() (stop func()) {
+	ctx, cancel := context.WithCancel(w.t.Context())
+	session := w.bus.Session()
+	log := slog.New(slog.DiscardHandler)
+	recorder := history.NewRecorder(session, log)
+	loop := advise.Controller{
+		Source:   recorder,
+		Writer:   session,
+		Metrics:  w.counts,
+		Adviser:  &advise.Adviser{Policy: loader.DefaultChangePolicy()},
+		Interval: 5 * time.Second,
+		Log:      log,
+	}
+	go recorder.Run(ctx) // it ends with ctx
+	go loop.Run(ctx)
+	synctest.Wait()
+	return cancel
+}
+
+func put[T any, R bus.Record[T]](w *harness, key string, record T) {
+	value, err := bus.Encode[T, R](record)
+	require.NoError(w.t, err)
+	_, _ = w.coordinator.Put(w.t.Context(), key, value, bus.Ephemeral) // refused while the bus is away
+}
+
+// train lets jobs of the given growth train for a while, each with the loaders it was advised, two by default.
+func (w *harness) train(d time.Duration, jobs map[growth.PodUID]growth.Growth) {
+	for range d / time.Second {
+		w.step++
+		put(w, bus.LoadKey("n1"), bus.NodeLoad{LoaderBudget: 1})
+		for uid, g := range jobs {
+			loaders := w.loaders(uid)
+			batch := 32
+			rate := loader.Model{Parallel: .01, Serial: 1e-4, Compute: .005}.Rate(loaders)
+			step := growth.Seconds(32 / float64(rate))
+			put(w, bus.SampleKey(uid), bus.Sample{
+				Node:        "n1",
+				Step:        w.step,
+				Reported:    true,
+				Growth:      g,
+				StepSeconds: step,
+				LoadSeconds: max(step-32*.005, step/100),
+				BatchSize:   &batch,
+				Loaders:     &loaders,
+				Tunable:     []string{"loaders"},
+			})
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+	}
+}
+
+func (w *harness) loaders(uid growth.PodUID) int {
+	if a, ok := w.advice(uid); ok {
+		return *a.Loaders
+	}
+	return 2
+}
+
+func (w *harness) advice(uid growth.PodUID) (bus.Advice, bool) {
+	entries, _, err := w.coordinator.List(w.t.Context(), bus.AdviceKey(uid))
+	if err != nil || len(entries) == 0 {
+		return bus.Advice{}, false
+	}
+	advice, err := bus.Decode[bus.Advice](entries[0].Value)
+	require.NoError(w.t, err)
+	return advice, true
+}
+
+func TestController_MovesCoreToGrowingJob(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newHarness(t)
+		defer w.startTuner()()
+		w.train(time.Minute, map[growth.PodUID]growth.Growth{"a": .9})
+		require.Equal(t, 1, w.loaders("a"))
+		w.train(time.Minute, map[growth.PodUID]growth.Growth{"a": .2, "b": .8, "c": .1})
+		require.Equal(t, []int{0, 1, 0}, []int{w.loaders("a"), w.loaders("b"), w.loaders("c")})
+		w.train(2*time.Minute, map[growth.PodUID]growth.Growth{"a": .2, "b": .1, "c": .7})
+		require.Equal(t, []int{0, 0, 1}, []int{w.loaders("a"), w.loaders("b"), w.loaders("c")})
+		written := w.counts[advise.Written]
+		w.train(5*time.Minute, map[growth.PodUID]growth.Growth{"a": .2, "b": .1, "c": .7})
+		require.Equal(t, written, w.counts[advise.Written], "nothing flaps")
+		require.Zero(t, w.counts[advise.Conflict])
+	})
+}
+
+func TestController_SecondTunerTakesOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newHarness(t)
+		stop := w.startTuner()
+		w.train(time.Minute, map[growth.PodUID]growth.Growth{"a": .9, "b": .1})
+		before, ok := w.advice("b")
+		require.True(t, ok)
+		stop()
+		defer w.startTuner()()
+		w.train(2*time.Minute, map[growth.PodUID]growth.Growth{"a": .1, "b": .9})
+		after, _ := w.advice("b")
+		require.Equal(t, []int{0, 1}, []int{*before.Loaders, *after.Loaders})
+		require.Equal(t, before.Generation+1, after.Generation)
+	})
+}
+
+func TestController_TwoAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newHarness(t)
+		defer w.startTuner()()
+		other := counts{}
+		w.counts, other = other, w.counts
+		defer w.startTuner()()
+		w.train(2*time.Minute, map[growth.PodUID]growth.Growth{"a": .9, "b": .1})
+		require.Equal(t, []int{1, 0}, []int{w.loaders("a"), w.loaders("b")})
+		require.Equal(t, 2, w.counts[advise.Written]+other[advise.Written], "each piece of advice is written once")
+		a, _ := w.advice("a")
+		require.Equal(t, int64(1), a.Generation)
+	})
+}
+
+func TestController_ResumesAfterBusOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newHarness(t)
+		defer w.startTuner()()
+		w.train(3*time.Second, map[growth.PodUID]growth.Growth{"a": .9})
+		w.bus.Fail(bus.ErrUnavailable)
+		w.train(time.Minute, map[growth.PodUID]growth.Growth{"a": .9})
+		require.Zero(t, w.counts[advise.Failed], "on an old state nothing is even tried")
+		w.bus.Fail(nil)
+		w.train(time.Minute, map[growth.PodUID]growth.Growth{"a": .9})
+		require.Equal(t, 1, w.loaders("a"))
+	})
+}
+
+func TestController_WithdrawsAdviceOfEndedJob(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newHarness(t)
+		defer w.startTuner()()
+		w.train(time.Minute, map[growth.PodUID]growth.Growth{"a": .9})
+		require.NoError(t, w.coordinator.Delete(t.Context(), bus.SampleKey("a")))
+		w.train(50*time.Second, nil)
+		_, ok := w.advice("a")
+		require.True(t, ok)
+		w.train(time.Minute, nil)
+		_, ok = w.advice("a")
+		require.False(t, ok)
+		require.Equal(t, 1, w.counts[advise.Withdrawn])
+	})
+}

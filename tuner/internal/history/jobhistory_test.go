@@ -1,0 +1,103 @@
+package history
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/loader"
+)
+
+// steadySample is a job's sample at a step, with two loaders, 320 samples in a second, half of it waiting.
+func steadySample(step int64) bus.Sample {
+	loaders := 2
+	batch := 32
+	return bus.Sample{
+		Step:        step,
+		StepSeconds: .1,
+		LoadSeconds: .05,
+		BatchSize:   &batch,
+		Loaders:     &loaders,
+	}
+}
+
+func TestAdd_MeasuresSteadyJobs(t *testing.T) {
+	one := loader.Measurement{Loaders: 2, Rate: 320, Waiting: .5}
+	for name, c := range map[string]struct {
+		before, now bus.Sample
+		want        []loader.Measurement
+	}{
+		"a steady job":            {steadySample(1), steadySample(2), []loader.Measurement{one}},
+		"its first sample":        {bus.Sample{}, steadySample(1), nil},
+		"no progress":             {steadySample(2), steadySample(2), nil},
+		"a job that started over": {steadySample(900), steadySample(3), nil},
+		"a job that never told its loaders": {steadySample(1), func() bus.Sample {
+			s := steadySample(2)
+			s.Loaders = nil
+			return s
+		}(), nil},
+		"other loaders than before": {steadySample(1), func() bus.Sample {
+			s := steadySample(2)
+			n := 1
+			s.Loaders = &n
+			return s
+		}(), nil},
+		"a config on its way": {steadySample(1), func() bus.Sample {
+			s := steadySample(2)
+			s.Generation = 4
+			s.Applied = 3
+			return s
+		}(), nil},
+		"no split of a step's time": {steadySample(1), func() bus.Sample {
+			s := steadySample(2)
+			s.LoadSeconds = 0
+			return s
+		}(), nil},
+		"nonsense": {steadySample(1), func() bus.Sample {
+			s := steadySample(2)
+			s.LoadSeconds = -7
+			return s
+		}(), nil},
+		"a batch size never told, computed": {
+			steadySample(1), func() bus.Sample {
+				s := steadySample(2)
+				s.BatchSize = nil
+				s.SamplesPerSecond = 319
+				return s
+			}(),
+			[]loader.Measurement{one},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, c.want, jobHistory{last: c.before}.add(c.now).measurements)
+		})
+	}
+}
+
+func TestAdd_BoundsHistory(t *testing.T) {
+	var tr jobHistory
+	for step := range int64(10 * MaxMeasurements) {
+		tr = tr.add(steadySample(step))
+	}
+	require.Len(t, tr.measurements, MaxMeasurements)
+}
+
+func TestAdd_DoesNotModifySharedHistory(t *testing.T) {
+	var tr jobHistory
+	for step := range int64(MaxMeasurements + 9) {
+		before := tr.measurements
+		seen := len(tr.measurements)
+		tr = tr.add(steadySample(step))
+		other := tr.add(func() bus.Sample {
+			s := steadySample(step + 1)
+			s.StepSeconds = 9
+			return s
+		}())
+		_ = tr.add(steadySample(step + 1))
+		require.Len(t, before, seen)
+		if n := len(other.measurements); n > 0 && step > 0 {
+			require.InDelta(t, 32./9, float64(other.measurements[n-1].Rate), 1e-9)
+		}
+	}
+}
