@@ -26,12 +26,12 @@ import (
 	"github.com/trellis-gpu/trellis/benchmarks/internal/workload"
 	"github.com/trellis-gpu/trellis/benchmarks/jobs"
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/policy"
 )
 
 const (
-	nodes    = 2
-	interval = 3 * time.Second
-	gpu      = 24 * growth.GiB
+	nodes = 2
+	gpu   = 24 * growth.GiB
 )
 
 // workloadFile is small: five jobs that run long enough to be seen through the faults, and two of them until they have
@@ -65,7 +65,7 @@ func newStage(t *testing.T) *stage {
 	}}
 	t.Cleanup(func() { require.NoError(t, s.local.Down(context.Background()), "the cluster left something behind") })
 	require.NoError(t, s.local.Up(t.Context(), os.Getpid()))
-	require.NoError(t, s.local.Install(t.Context(), "flowcon", interval))
+	require.NoError(t, s.local.Install(t.Context(), string(policy.Default), policy.DefaultInterval))
 	kubeconfig, err := s.local.Kubeconfig(t.Context())
 	require.NoError(t, err)
 	s.Connection, err = cluster.Connect(kubeconfig)
@@ -87,7 +87,7 @@ func (s *stage) prepare(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { s.keepLog(t, folder) })
 	s.run = &demo.Run{
-		Policy: "flowcon", Jobs: s.jobs, Scripts: scripts, Cluster: s.Connection, Folder: folder, Timeout: 10 * time.Minute,
+		Policy: string(policy.Default), Jobs: s.jobs, Scripts: scripts, Cluster: s.Connection, Folder: folder, Timeout: 10 * time.Minute,
 		Screen: &table.Plain{Out: os.Stderr, Every: 20 * time.Second},
 		Setup: training.Setup{
 			Namespace: "path", Run: "path", Image: image, Python: training.MachinePython, MachineFolders: training.MachineFolders(),
@@ -96,7 +96,7 @@ func (s *stage) prepare(t *testing.T) {
 	require.NoError(t, s.run.Prepare(t.Context()))
 	ready, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	want := cluster.Expectation{Nodes: nodes, Policy: "flowcon", Probe: s.run.Setup.Pod(s.jobs[0])}
+	want := cluster.Expectation{Nodes: nodes, Policy: string(policy.Default), Probe: s.run.Setup.Pod(s.jobs[0])}
 	require.NoError(t, s.AwaitReady(ready, want, func(text string) { t.Log(text) }))
 }
 

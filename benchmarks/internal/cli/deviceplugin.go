@@ -43,7 +43,7 @@ root and no GPU.`,
 			}
 			summary := results.Summary{
 				Name: "deviceplugin", Quick: quick, Commit: commit, Date: time.Now().UTC(), Machine: results.ThisMachine(nil), Seeds: []uint32{},
-				Command: results.Command("bench-deviceplugin", cmd.Flags(), "stock-dir", "out"), Goals: figures.Goals(), Phases: []results.Phase{},
+				Command: results.Command("bench-deviceplugin", cmd.Flags(), "stock-dir", "out"), Settings: o.Settings(), Goals: figures.Goals(), Phases: []results.Phase{},
 			}
 			if err := errors.Join(summary.Write(out), results.Table(cmd.OutOrStdout(), summary.Goals)); err != nil {
 				return err

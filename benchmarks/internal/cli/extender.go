@@ -59,7 +59,7 @@ two questions; where they sleep on a virtual machine, the tail is longer.`,
 			}
 			summary := results.Summary{
 				Name: "extender", Quick: o.Quick, Commit: commit, Date: time.Now().UTC(), Machine: results.ThisMachine(nil), Seeds: []uint32{uint32(o.Seed)},
-				Command: results.Command("bench-extender", cmd.Flags(), "stock-dir", "bin", "out"), Goals: measured.Goals(), Phases: phases, Details: measured,
+				Command: results.Command("bench-extender", cmd.Flags(), "stock-dir", "bin", "out"), Settings: o.Settings(), Goals: measured.Goals(), Phases: phases, Details: measured,
 			}
 			if err := errors.Join(summary.Write(out), results.Table(cmd.OutOrStdout(), summary.Goals)); err != nil {
 				return err

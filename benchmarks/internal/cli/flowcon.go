@@ -144,7 +144,7 @@ func (o *flowconOptions) conclude(cmd *cobra.Command, began time.Time) error {
 	summary := results.Summary{
 		Name: "flowcon", Quick: o.bench.Quick, Commit: o.bench.Commit, Date: time.Now().UTC().Truncate(time.Second), Machine: records[len(records)-1].Machine,
 		Seeds: []uint32{uint32(o.bench.Seed)}, Command: results.Command("bench-flowcon", cmd.Flags(), "name", "journal", "keep", "out", "within"),
-		Goals: flowcon.Goals(records), Details: records,
+		Settings: flowcon.Settings(records), Goals: flowcon.Goals(records), Details: records,
 	}
 	summary.Took("this time", time.Since(began))
 	err = errors.Join(summary.Write(o.out), results.Table(cmd.OutOrStdout(), summary.Goals))

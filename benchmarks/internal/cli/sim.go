@@ -57,7 +57,7 @@ func (o *simOptions) run(cmd *cobra.Command) error {
 	}
 	summary := results.Summary{
 		Name: "sim", Quick: o.quick, Commit: o.commit, Date: began.UTC().Truncate(time.Second), Machine: results.ThisMachine(nil),
-		Command: results.Command("sim", cmd.Flags(), "out"), Goals: sim.Goals(cells), Details: cells,
+		Command: results.Command("sim", cmd.Flags(), "out"), Settings: sim.Settings(), Goals: sim.Goals(cells), Details: cells,
 	}
 	for seed := range o.seeds {
 		summary.Seeds = append(summary.Seeds, uint32(seed+1))

@@ -8,10 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
+	"github.com/trellis-gpu/trellis/benchmarks/internal/shipped"
 )
 
 const (
@@ -31,6 +33,17 @@ type Options struct {
 	Rounds, Churn int
 	// Log is told how it goes.
 	Log io.Writer
+}
+
+// Settings are those that the figures depend on.
+func (o Options) Settings() map[string]string {
+	return map[string]string{
+		"deviceplugin --gpus": gpus,
+		"deviceplugin GOGC":   shipped.DevicepluginGOGC,
+		"etcd fsync":          "off",
+		"pods":                fmt.Sprintf("%d running, %d replaced in a round", pods, o.Churn),
+		"rounds":              strconv.Itoa(o.Rounds),
+	}
 }
 
 // Figures are what was measured, a value a round.

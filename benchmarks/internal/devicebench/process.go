@@ -11,6 +11,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/trellis-gpu/trellis/benchmarks/internal/shipped"
 )
 
 // process is a program under measurement, or one that it needs.
@@ -104,7 +106,7 @@ func startPlugin(program, dir string, k *kubelet, api, bus string) (*process, st
 		return nil, "", err
 	}
 	health := freeAddress()
-	p, err := run(program, []string{"GOGC=75"}, "--node-name", node, "--gpus", gpus, "--plugin-dir", dir, "--pod-resources", k.resources(),
+	p, err := run(program, []string{"GOGC=" + shipped.DevicepluginGOGC}, "--node-name", node, "--gpus", gpus, "--plugin-dir", dir, "--pod-resources", k.resources(),
 		"--state-dir", filepath.Join(dir, "state"), "--health-listen", strings.TrimPrefix(health, "http://"), "--kubeconfig", config,
 		"--etcd-endpoints", bus)
 	return p, health, err

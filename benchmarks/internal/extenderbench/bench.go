@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
+	"github.com/trellis-gpu/trellis/benchmarks/internal/shipped"
 )
 
 // Options say what to measure with what.
@@ -57,6 +58,20 @@ func scaled(quick bool) scale {
 		return scale{[]world{{1000, 50}}, []int{500, 2000}, 4, 50, 200, 60, 1, 500, 1000, 1}
 	}
 	return scale{[]world{{1000, 1000}, {5000, 500}}, []int{500, 1000, 5000, 15000}, 20, 200, 1000, 300, 15, 5000, 20_000, 3}
+}
+
+// Settings are those that the figures depend on. The extender's policy is growth, where a figure names no other.
+func (o Options) Settings() map[string]string {
+	s := scaled(o.Quick)
+	return map[string]string{
+		"extender GOGC":     shipped.ExtenderGOGC,
+		"extender replicas": "1",
+		"extender TLS":      "off",
+		"etcd fsync":        "off",
+		"kube-scheduler":    "the shipped profile, with qps 1000 and burst 2000",
+		"pods per second":   fmt.Sprintf("%d rounds of %d pods on %d nodes", s.throughputRounds, s.throughputPods, s.throughputNodes),
+		"service times":     fmt.Sprintf("%d turns, each taken %d times at most", s.rounds, o.Attempts),
+	}
 }
 
 type bench struct {

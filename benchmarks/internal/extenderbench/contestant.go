@@ -3,6 +3,8 @@ package extenderbench
 import (
 	"context"
 	"path/filepath"
+
+	"github.com/trellis-gpu/trellis/benchmarks/internal/shipped"
 )
 
 // contestant is an extender that is measured.
@@ -13,7 +15,7 @@ type contestant struct {
 }
 
 // asDeployed is the environment that deploy/base gives the extender, as far as it matters to what is measured.
-var asDeployed = []string{"GOGC=50"}
+var asDeployed = []string{"GOGC=" + shipped.ExtenderGOGC}
 
 // ours starts the real extender on a bus. It does not wait until it is ready.
 func (b *bench) ours(p *plane, on *bus, policy string) (contestant, error) {

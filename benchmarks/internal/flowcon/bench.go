@@ -15,11 +15,10 @@ import (
 	"github.com/trellis-gpu/trellis/benchmarks/internal/demo"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/training"
+	"github.com/trellis-gpu/trellis/growth/policy"
 )
 
 const (
-	// interval is how often coordinators decide: the study's shortest is 20 s, of jobs four times as long.
-	interval = 5 * time.Second
 	// readyWithin is how long an installation may take until it is ready for pods, imageWithin kubelet to list an image,
 	// clearWithin the objects of a pass to go.
 	readyWithin, imageWithin, clearWithin = 3 * time.Minute, time.Minute, time.Minute
@@ -45,6 +44,7 @@ type Bench struct {
 
 	connection *cluster.Connection
 	installed  string
+	settings   map[string]string // of the installed variant
 }
 
 // Play plays the passes and writes each into the journal when it is over.
@@ -102,12 +102,16 @@ func (b *Bench) install(ctx context.Context, variant string) error {
 	if b.installed == variant {
 		return nil
 	}
-	policy, objective := split(variant)
+	name, objective := split(variant)
 	b.Local.Objective = objective
-	if err := b.Local.Install(ctx, policy, interval); err != nil {
+	if err := b.Local.Install(ctx, name, policy.DefaultInterval); err != nil {
 		return err
 	}
-	b.installed = variant
+	settings, err := b.connection.Settings(ctx)
+	if err != nil {
+		return err
+	}
+	b.installed, b.settings = variant, settings
 	return nil
 }
 
@@ -144,7 +148,7 @@ func (b *Bench) play(ctx, after context.Context, p Pass, image string, repeat in
 	}
 	r := Record{
 		Schedule: p.Schedule.Name, Policy: p.Variant, Repeat: run.Round, Seed: b.Seed, Quick: b.Quick, Remember: b.Remember, Commit: b.Commit,
-		Date: time.Now().UTC().Truncate(time.Second), Machine: results.ThisMachine(line.Last().Nodes), Boot: results.Boot(),
+		Date: time.Now().UTC().Truncate(time.Second), Machine: results.ThisMachine(line.Last().Nodes), Boot: results.Boot(), Settings: b.settings,
 	}
 	r.Jobs, r.Makespan = recorded(line)
 	return r, nil
@@ -173,8 +177,8 @@ func (b *Bench) newRun(p Pass, image string, repeat int) *demo.Run {
 func (b *Bench) awaitReady(ctx context.Context, run *demo.Run, p Pass) error {
 	ctx, cancel := context.WithTimeout(ctx, readyWithin)
 	defer cancel()
-	policy, _ := split(p.Variant)
-	want := cluster.Expectation{Nodes: b.Local.Nodes, Policy: policy, Probe: run.Setup.Pod(p.Schedule.Jobs[0])}
+	name, _ := split(p.Variant)
+	want := cluster.Expectation{Nodes: b.Local.Nodes, Policy: name, Probe: run.Setup.Pod(p.Schedule.Jobs[0])}
 	return b.connection.AwaitReady(ctx, want, func(string) {})
 }
 

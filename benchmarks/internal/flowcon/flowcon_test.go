@@ -161,3 +161,12 @@ func TestAJournalIsGoneOnWith(t *testing.T) {
 	_, err = journal.Read()
 	require.ErrorContains(t, err, "line 2", "a line that was cut off is named")
 }
+
+func TestSettings_OfAllRecords(t *testing.T) {
+	require.Nil(t, flowcon.Settings([]flowcon.Record{{}}), "journals of older versions have none")
+	require.Equal(t, map[string]string{"coordinator --interval": "5s"}, flowcon.Settings([]flowcon.Record{
+		{Settings: map[string]string{"coordinator --interval": "5s", "coordinator --policy": "fair", "tuner replicas": "1"}},
+		{},
+		{Settings: map[string]string{"coordinator --interval": "5s", "coordinator --policy": "harmless"}},
+	}))
+}

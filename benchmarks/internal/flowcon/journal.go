@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"time"
@@ -26,9 +27,11 @@ type Record struct {
 	Date     time.Time       `json:"date"`
 	Machine  results.Machine `json:"machine"`
 	// Boot is the kernel's name for this run of the machine. What two of them have played is not compared.
-	Boot     string  `json:"boot,omitempty"`
-	Jobs     []Job   `json:"jobs"`
-	Makespan float64 `json:"makespanSeconds"`
+	Boot string `json:"boot,omitempty"`
+	// Settings are those of Trellis on the cluster, with the policy.
+	Settings map[string]string `json:"settings,omitempty"`
+	Jobs     []Job             `json:"jobs"`
+	Makespan float64           `json:"makespanSeconds"`
 }
 
 // Job is what became of one job.
@@ -46,6 +49,21 @@ func recorded(line *timeline.Timeline) (jobs []Job, makespan float64) {
 		jobs = append(jobs, Job{Name: j.Name, Kind: j.Kind, Completion: j.Completion().Seconds(), Good: line.GoodAfter(j.Name).Seconds()})
 	}
 	return jobs, line.Makespan().Seconds()
+}
+
+// Settings returns the settings that all records with settings have in common. The policy and its objective differ by record.
+func Settings(records []Record) map[string]string {
+	var common map[string]string
+	for _, r := range records {
+		if len(r.Settings) == 0 {
+			continue
+		}
+		if common == nil {
+			common = maps.Clone(r.Settings)
+		}
+		maps.DeleteFunc(common, func(key, value string) bool { return r.Settings[key] != value })
+	}
+	return common
 }
 
 // Journal is a file of records, one a line.

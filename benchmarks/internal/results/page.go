@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -30,6 +31,8 @@ func Published(folder fs.FS) ([]Summary, error) {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		case s.Name == "" || len(s.Goals) == 0:
 			return nil, fmt.Errorf("%s: it names no benchmark or holds no figure", name)
+		case len(s.Settings) == 0:
+			return nil, fmt.Errorf("%s: it has no settings: the benchmark records them", name)
 		case s.Quick:
 			return nil, fmt.Errorf("%s: of a quick run, which is not published", name)
 		}
@@ -46,7 +49,8 @@ func Page(w io.Writer, all []Summary) error {
 	p.print("# Results\n\nWritten by `make results` from the files in [measured](measured); a figure is the median or mean that its command\n" +
 		"prints, in brackets the range over repeats or the 95 %% interval over seeds. **Bold** is a goal that was missed.\n")
 	for _, s := range all {
-		p.print("\n## %s\n\n`%s` at %s, %s; %s; %s.\n\n", strings.TrimSuffix(s.file, ".json"), s.Command, s.Commit, s.Date.Format("2 January 2006"), s.Machine, seeds(s.Seeds))
+		p.print("\n## %s\n\n`%s` at %s, %s; %s; %s.\n", strings.TrimSuffix(s.file, ".json"), s.Command, s.Commit, s.Date.Format("2 January 2006"), s.Machine, seeds(s.Seeds))
+		p.print("Settings: %s.\n\n", settings(s.Settings))
 		if lines := bySubject(s.Goals); lines != nil {
 			p.table(lines)
 			continue
@@ -177,4 +181,27 @@ func seeds(all []uint32) string {
 	default:
 		return "seeds " + strings.Trim(fmt.Sprint(all), "[]")
 	}
+}
+
+// settings lists settings by program, such as "coordinator --alpha 0.1, --interval 5s; rounds 5".
+func settings(all map[string]string) string {
+	var text strings.Builder
+	before := ""
+	for i, key := range slices.Sorted(maps.Keys(all)) {
+		program, name, ok := strings.Cut(key, " ")
+		switch {
+		case i == 0:
+		case ok && program == before:
+			text.WriteString(", ")
+		default:
+			text.WriteString("; ")
+		}
+		shown := key
+		if ok && program == before {
+			shown = name
+		}
+		before = program
+		text.WriteString(shown + " " + all[key])
+	}
+	return text.String()
 }

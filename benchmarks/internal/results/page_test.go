@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	storm = `{"name": "storm", "commit": "abc1234", "date": "2026-11-23T10:00:00Z", "command": "make bench-storm", "seeds": [1],
+	storm = `{"name": "storm", "commit": "abc1234", "date": "2026-11-23T10:00:00Z", "command": "make bench-storm", "seeds": [1], "settings": {"coordinator --interval": "5s", "coordinator hostPID": "true", "rounds": "20"},
 		"machine": {"cpus": 2, "memory": 25769803776, "kernel": "6.1", "gpu": ""}, "goals": [
 		{"name": "pods lost", "value": 0, "low": 0, "high": 0, "unit": "pods", "target": 0, "met": true},
 		{"name": "drift: at rest", "value": 1.5, "low": -0.25, "high": 2, "unit": "s", "target": 1, "met": false}]}`
-	sim = `{"name": "sim", "commit": "abc1234", "date": "2026-11-22T10:00:00Z", "command": "make sim", "seeds": [1, 2, 3], "details": [1],
+	sim = `{"name": "sim", "commit": "abc1234", "date": "2026-11-22T10:00:00Z", "command": "make sim", "seeds": [1, 2, 3], "details": [1], "settings": {"interval": "10s"},
 		"machine": {"cpus": 2, "kernel": "6.1", "gpu": "node-1: emulated 24GiB, node-2: emulated 24GiB"}, "goals": [
 		{"name": "1 core, fair: mean completion", "value": -33.123456, "low": -34, "high": -32, "unit": "%", "target": null, "met": null},
 		{"name": "1 core, growth: makespan", "value": 1.001, "low": 1.001, "high": 1.001, "unit": "×", "target": 1.01, "met": true},
@@ -31,6 +31,7 @@ func TestThePage(t *testing.T) {
 	require.Equal(t, ` sim
 
 `+"`make sim`"+` at abc1234, 22 November 2026; 2 CPUs, 2 GPUs (emulated 24GiB), Linux 6.1; seeds 1–3.
+Settings: interval 10s.
 
 |  | mean completion, % | makespan, × |
 |---|---|---|
@@ -41,6 +42,7 @@ func TestThePage(t *testing.T) {
 ## storm
 
 `+"`make bench-storm`"+` at abc1234, 23 November 2026; 2 CPUs, 24 GiB, Linux 6.1; seed 1.
+Settings: coordinator --interval 5s, hostPID true; rounds 20.
 
 | figure | measured |
 |---|---|
@@ -54,6 +56,7 @@ func TestWhatIsNotPublished(t *testing.T) {
 		"no JSON":     `pods lost: 0`,
 		"no figure":   `{"name": "storm", "goals": []}`,
 		"no name":     strings.Replace(storm, `"storm"`, `""`, 1),
+		"no settings": strings.Replace(storm, `"settings"`, `"set"`, 1),
 		"a quick run": strings.Replace(storm, `"commit"`, `"quick": true, "commit"`, 1),
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -21,6 +21,9 @@ type Summary struct {
 	Machine Machine   `json:"machine"`
 	Seeds   []uint32  `json:"seeds"`
 	Command string    `json:"command"`
+	// Settings are those that the figures depend on. A key names a program and a setting, such as "coordinator --interval",
+	// or a setting of the benchmark, such as "rounds".
+	Settings map[string]string `json:"settings,omitempty"`
 	// Stretch is how many times their steps the jobs had, on a machine that is faster or slower than the one that they are made for.
 	Stretch float64 `json:"stretch,omitempty"`
 	Goals   []Goal  `json:"goals"`

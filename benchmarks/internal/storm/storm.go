@@ -18,6 +18,7 @@ import (
 	"github.com/trellis-gpu/trellis/benchmarks/internal/cluster"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/policy"
 )
 
 const (
@@ -25,10 +26,6 @@ const (
 	readyWithin, imageWithin = 3 * time.Minute, time.Minute
 	// lookEvery is how often kubelet's checkpoints are looked at: no container lives as short.
 	lookEvery = 200 * time.Millisecond
-	// interval is that of the coordinators.
-	interval = 5 * time.Second
-	// policy is theirs too. The pods here have nothing to be tuned.
-	policy = "harmless"
 )
 
 // Storm is the whole of it.
@@ -110,10 +107,13 @@ func (s *Storm) Run(ctx context.Context) (rounds []Round, err error) {
 // install puts Trellis on the cluster and connects to it.
 func (s *Storm) install(ctx context.Context, kubeconfig string) (err error) {
 	s.notice("installing Trellis")
-	if err := s.Local.Install(ctx, policy, interval); err != nil {
+	if err := s.Local.Install(ctx, string(policy.Default), policy.DefaultInterval); err != nil {
 		return err
 	}
-	s.connection, err = cluster.Connect(kubeconfig)
+	if s.connection, err = cluster.Connect(kubeconfig); err != nil {
+		return err
+	}
+	s.Summary.Settings, err = s.connection.Settings(ctx)
 	return err
 }
 
@@ -145,7 +145,7 @@ func (s *Storm) prepare(ctx context.Context) error {
 	}
 	ready, cancel := context.WithTimeout(ctx, readyWithin)
 	defer cancel()
-	want := cluster.Expectation{Nodes: s.Local.Nodes, Policy: policy, Probe: s.pod(Pod{Name: "probe", Units: 1})}
+	want := cluster.Expectation{Nodes: s.Local.Nodes, Policy: string(policy.Default), Probe: s.pod(Pod{Name: "probe", Units: 1})}
 	return s.connection.AwaitReady(ready, want, func(text string) { s.notice("%s", text) })
 }
 

@@ -248,6 +248,16 @@ func resident(t *testing.T) float64 {
 	return 0
 }
 
+// memory is the machine's, in bytes.
+func memory(t *testing.T) int64 {
+	text, err := os.ReadFile("/proc/meminfo")
+	require.NoError(t, err)
+	var kib int64
+	_, err = fmt.Sscanf(string(text), "MemTotal: %d kB", &kib)
+	require.NoError(t, err)
+	return kib << 10
+}
+
 // goal is one figure, in the form that all of Trellis' benchmarks share.
 type goal struct {
 	Name   string  `json:"name"`
@@ -275,9 +285,21 @@ func report(t *testing.T, goals []goal) {
 		command += ` ARGS="-quick"`
 	}
 	content, err := json.MarshalIndent(map[string]any{
-		"name": "coordinator", "quick": *costQuick, "commit": strings.TrimSpace(string(commit)), "date": time.Now().UTC().Format(time.RFC3339),
-		"machine": map[string]any{"cpus": runtime.NumCPU(), "kernel": strings.TrimSpace(string(kernel))}, "seeds": []int{},
-		"command": command, "goals": goals,
+		"name":    "coordinator",
+		"quick":   *costQuick,
+		"commit":  strings.TrimSpace(string(commit)),
+		"date":    time.Now().UTC().Format(time.RFC3339),
+		"machine": map[string]any{"cpus": runtime.NumCPU(), "memory": memory(t), "kernel": strings.TrimSpace(string(kernel)), "gpu": ""},
+		"seeds":   []int{},
+		"command": command,
+		"settings": map[string]string{
+			"coordinator --alpha":    fmt.Sprint(policy.DefaultAlpha),
+			"coordinator --interval": policy.DefaultInterval.String(),
+			"coordinator --policy":   string(policy.Default),
+			"jobs":                   fmt.Sprintf("%d, each with %d reports a second", crowd, perSecond),
+		},
+		"phases": []any{},
+		"goals":  goals,
 	}, "", "  ")
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(*costFile, append(content, '\n'), 0o644))
