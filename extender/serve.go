@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/trellis-gpu/trellis/daemon/etcdbus"
+	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/config"
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/heap"
@@ -20,7 +21,6 @@ import (
 	"github.com/trellis-gpu/trellis/extender/internal/resubmit"
 	"github.com/trellis-gpu/trellis/extender/internal/rival"
 	"github.com/trellis-gpu/trellis/extender/internal/sweep"
-	"github.com/trellis-gpu/trellis/extender/internal/view"
 	"github.com/trellis-gpu/trellis/extender/internal/webhook"
 	"github.com/trellis-gpu/trellis/growth/interference"
 	"github.com/trellis-gpu/trellis/growth/placement"
@@ -41,7 +41,7 @@ func serve(s config.Config, log *slog.Logger) error {
 	}
 
 	resource := corev1.ResourceName(s.Resource)
-	keeper := view.NewKeeper(etcd, resource, log)
+	keeper := cache.NewKeeper(etcd, resource, log)
 	held := &ledger.Held{}
 	counted := metrics.New(keeper, held, decide.Outcomes(), sweep.Kinds(), sweep.Failures())
 	client, err := kube.Connect(s.Kube, counted.Waited)

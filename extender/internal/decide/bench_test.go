@@ -8,10 +8,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/ledger"
 	"github.com/trellis-gpu/trellis/extender/internal/stage"
-	"github.com/trellis-gpu/trellis/extender/internal/view"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/bus/membus"
@@ -44,10 +44,10 @@ func BenchmarkBind(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	keeper := view.NewKeeper(nil, gpushare.Resource, slog.New(slog.DiscardHandler))
-	keeper.Step(view.OnNodes(bus.Batch{Reset: true, Revision: revision, Entries: entries}))
-	keeper.Step(view.OnJobs(bus.Batch{Reset: true, Revision: revision}))
-	keeper.Step(view.Informed())
+	keeper := cache.NewKeeper(nil, gpushare.Resource, slog.New(slog.DiscardHandler))
+	keeper.Step(cache.OnNodes(bus.Batch{Reset: true, Revision: revision, Entries: entries}))
+	keeper.Step(cache.OnJobs(bus.Batch{Reset: true, Revision: revision}))
+	keeper.Step(cache.Informed())
 	policy, err := placement.NewPolicy("growth", interference.Prior())
 	if err != nil {
 		b.Fatal(err)

@@ -12,10 +12,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/ledger"
 	"github.com/trellis-gpu/trellis/extender/internal/stage"
-	"github.com/trellis-gpu/trellis/extender/internal/view"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
@@ -213,9 +213,9 @@ func TestAPodThatWasWrittenToMeanwhileIsBound(t *testing.T) {
 }
 
 // lagging is a view that nothing reaches any more.
-type lagging struct{ snapshot *view.Snapshot }
+type lagging struct{ snapshot *cache.Snapshot }
 
-func (l lagging) Snapshot() *view.Snapshot { return l.snapshot }
+func (l lagging) Snapshot() *cache.Snapshot { return l.snapshot }
 
 func TestARetryUsesItsOwnReservation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -6,16 +6,16 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/ledger"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
-	"github.com/trellis-gpu/trellis/extender/internal/view"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
 // View shows the cluster as it is now.
-type View interface{ Snapshot() *view.Snapshot }
+type View interface{ Snapshot() *cache.Snapshot }
 
 // Ledger reads and writes a node's books.
 type Ledger interface {
@@ -47,7 +47,7 @@ type Decider struct {
 	// Conflicted is told of every decision that was overtaken.
 	Conflicted func()
 	// Verdicts remember what was found out about nodes.
-	Verdicts view.Verdicts
+	Verdicts cache.Verdicts
 	// Decisions are the last ones, for Explain.
 	Decisions Diary
 
@@ -57,7 +57,7 @@ type Decider struct {
 	points  slates[int8]
 }
 
-func fit(here *view.Node, pod request.Pod) placement.Status {
+func fit(here *cache.Node, pod request.Pod) placement.Status {
 	n, misfit := site(here, pod)
 	if !misfit.Fits() {
 		return misfit
@@ -66,7 +66,7 @@ func fit(here *view.Node, pod request.Pod) placement.Status {
 }
 
 // site is the node as it would be without the pod, or what stands against placing the pod there at all.
-func site(here *view.Node, pod request.Pod) (placement.Node, placement.Status) {
+func site(here *cache.Node, pod request.Pod) (placement.Node, placement.Status) {
 	switch {
 	case pod.Nonsense != nil:
 		return placement.Node{}, placement.Status{Reason: pod.Nonsense.Error(), Unresolvable: true}
@@ -86,7 +86,7 @@ type place struct {
 }
 
 // places compares the nodes.
-func places(nodes []*view.Node, pod request.Pod, policy placement.Policy) []place {
+func places(nodes []*cache.Node, pod request.Pod, policy placement.Policy) []place {
 	found := make([]place, len(nodes))
 	var scale placement.Normalizer
 	for i, here := range nodes {

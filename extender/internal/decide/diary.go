@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
-	"github.com/trellis-gpu/trellis/extender/internal/view"
 	"github.com/trellis-gpu/trellis/growth"
 )
 
@@ -54,7 +54,7 @@ type promise struct {
 // sites are the nodes that a question was about, by their places: those from the first place on, one after another, as all
 // nodes of a cluster mostly are, or those in places. unknown holds the names of those there was no picture of.
 type sites struct {
-	roll    view.Roll
+	roll    cache.Roll
 	count   int
 	places  []int32
 	unknown map[int]string
@@ -69,7 +69,7 @@ type bound struct {
 }
 
 // add notes the next node of the question.
-func (s *sites) add(name string, seat view.Seat) {
+func (s *sites) add(name string, seat cache.Seat) {
 	if seat.Node == nil {
 		if s.unknown == nil {
 			s.unknown = map[int]string{}
@@ -89,7 +89,7 @@ func (s *sites) add(name string, seat view.Seat) {
 }
 
 // node is the i-th node of the question, nil for one that nothing was known of.
-func (s sites) node(i int) *view.Node {
+func (s sites) node(i int) *cache.Node {
 	if _, unknown := s.unknown[i]; unknown {
 		return nil
 	}
@@ -107,8 +107,8 @@ func (s sites) name(i int) string {
 }
 
 // nodes are all of them.
-func (s sites) nodes() []*view.Node {
-	all := make([]*view.Node, s.count)
+func (s sites) nodes() []*cache.Node {
+	all := make([]*cache.Node, s.count)
 	for i := range all {
 		all[i] = s.node(i)
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
-	"github.com/trellis-gpu/trellis/extender/internal/view"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
@@ -23,8 +23,8 @@ func many(nodes int) []growth.NodeName {
 	return names
 }
 
-func picture(name growth.NodeName) *view.Node {
-	return &view.Node{Node: placement.Node{Name: name}}
+func picture(name growth.NodeName) *cache.Node {
+	return &cache.Node{Node: placement.Node{Name: name}}
 }
 
 // TestADiaryKeepsNoWorldsThatAreGone lets twenty decisions about 5,000 nodes follow one another. Where no node has changed
@@ -33,7 +33,7 @@ func TestADiaryKeepsNoWorldsThatAreGone(t *testing.T) {
 	const nodes = 5000
 	names := many(nodes)
 	for changed, kept := range map[int]int{0: 20, 10: 20, nodes: 4} {
-		d, roll := &Diary{}, view.Roll{}.With(slices.Values(names), picture)
+		d, roll := &Diary{}, cache.Roll{}.With(slices.Values(names), picture)
 		for i := range 20 {
 			roll = roll.With(slices.Values(names[:changed]), picture)
 			pod, on := request.Pod{Ref: growth.PodRef{UID: growth.PodUID(fmt.Sprint(i))}}, sites{roll: roll}
@@ -49,7 +49,7 @@ func TestADiaryKeepsNoWorldsThatAreGone(t *testing.T) {
 }
 
 func TestSitesAreNotedAsTheyWereAskedAbout(t *testing.T) {
-	roll := view.Roll{}.With(slices.Values([]growth.NodeName{"a", "b", "c", "d"}), picture)
+	roll := cache.Roll{}.With(slices.Values([]growth.NodeName{"a", "b", "c", "d"}), picture)
 	for _, asked := range [][]string{{}, {"a", "b", "c", "d"}, {"a", "c"}, {"b"}, {"x", "a"}, {"a", "b", "x", "d"}, {"d", "c", "b", "a"}, {"a", "a"}} {
 		on := sites{roll: roll}
 		for _, name := range asked {
@@ -72,7 +72,7 @@ func TestADiaryCountsAsItsDumbTwin(t *testing.T) {
 	const nodes = 2000
 	names := many(nodes)
 	dice := rand.New(rand.NewPCG(1, 0))
-	d, roll, dropped := &Diary{}, view.Roll{}.With(slices.Values(names), picture), 0
+	d, roll, dropped := &Diary{}, cache.Roll{}.With(slices.Values(names), picture), 0
 	var twin []*page
 	for range 400 {
 		roll = roll.With(slices.Values(names[:dice.IntN(1+dice.IntN(nodes))]), picture)

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
-	"github.com/trellis-gpu/trellis/extender/internal/view"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
@@ -104,7 +104,7 @@ func rank(n ExplainedNode) int {
 	return 0
 }
 
-func (d *Decider) explain(name string, here *view.Node, pod request.Pod, found place) ExplainedNode {
+func (d *Decider) explain(name string, here *cache.Node, pod request.Pod, found place) ExplainedNode {
 	if !found.misfit.Fits() {
 		return ExplainedNode{Node: name, Unfit: found.misfit.Reason, Hopeless: found.misfit.Unresolvable}
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/stage"
-	"github.com/trellis-gpu/trellis/extender/internal/view"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
@@ -91,8 +91,8 @@ func TestFilter(t *testing.T) {
 }
 
 // blind is a view that has seen nothing yet.
-func blind(c *stage.Cluster) *view.Keeper {
-	return view.NewKeeper(c.Bus, gpushare.Resource, slog.New(slog.DiscardHandler))
+func blind(c *stage.Cluster) *cache.Keeper {
+	return cache.NewKeeper(c.Bus, gpushare.Resource, slog.New(slog.DiscardHandler))
 }
 
 func TestNoAnswerBeforeTheFirstFullView(t *testing.T) {

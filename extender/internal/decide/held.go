@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
-	"github.com/trellis-gpu/trellis/extender/internal/view"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/placement"
@@ -45,7 +45,7 @@ func (d *Decider) hold(pod request.Pod, node growth.NodeName, tried bus.Reservat
 
 // policy is how GPUs are rated on a snapshot. While the bus is away the samples of how jobs grow are old: what counts
 // then is memory alone, and an empty GPU is the one where nobody can be in the way.
-func (d *Decider) policy(s *view.Snapshot) placement.Policy {
+func (d *Decider) policy(s *cache.Snapshot) placement.Policy {
 	if s.Away == nil {
 		return d.Policy
 	}

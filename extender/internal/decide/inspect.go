@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/trellis-gpu/trellis/extender/internal/view"
+	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/gpushare/aliyun"
 )
@@ -41,7 +41,7 @@ func (d *Decider) Inspect(name growth.NodeName) aliyun.Inspection {
 }
 
 // inspect shows one node. A pod that the API server has not told of (any more) bears the name that its record on the bus has.
-func inspect(snapshot *view.Snapshot, here *view.Node) aliyun.Node {
+func inspect(snapshot *cache.Snapshot, here *cache.Node) aliyun.Node {
 	return aliyun.Inspect(here.Node, here.Inventory(), func(uid growth.PodUID) growth.PodRef {
 		if pod, known := snapshot.Pods.Get(uid); known {
 			return pod.Ref

@@ -1,8 +1,8 @@
 package decide
 
 import (
+	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
-	"github.com/trellis-gpu/trellis/extender/internal/view"
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
@@ -10,14 +10,14 @@ import (
 // and soon after about another pod of the same kind: what was found out about a node is remembered with its picture.
 type judge struct {
 	pod      request.Pod
-	question view.Question
+	question cache.Question
 	// sheet remembers; nil for a pod that holds something somewhere, to which a node is not what it is to the pod's like.
-	sheet *view.Sheet
+	sheet *cache.Sheet
 }
 
-func (d *Decider) judge(snapshot *view.Snapshot, pod request.Pod) *judge {
+func (d *Decider) judge(snapshot *cache.Snapshot, pod request.Pod) *judge {
 	_, claims := snapshot.Claims.Get(pod.Ref.UID)
-	j := &judge{pod: pod, question: view.Question{Policy: d.policy(snapshot), Shape: pod.Request.Shape()}}
+	j := &judge{pod: pod, question: cache.Question{Policy: d.policy(snapshot), Shape: pod.Request.Shape()}}
 	if !claims && pod.Nonsense == nil {
 		j.sheet = d.Verdicts.On(j.question, snapshot.Nodes.Places())
 	}
@@ -25,7 +25,7 @@ func (d *Decider) judge(snapshot *view.Snapshot, pod request.Pod) *judge {
 }
 
 // of is what the node is to the pod.
-func (j *judge) of(here view.Seat) view.Verdict {
+func (j *judge) of(here cache.Seat) cache.Verdict {
 	if here.Node == nil || j.sheet == nil {
 		return j.afresh(here.Node)
 	}
@@ -37,14 +37,14 @@ func (j *judge) of(here view.Seat) view.Verdict {
 	return verdict
 }
 
-func (j *judge) afresh(here *view.Node) view.Verdict {
+func (j *judge) afresh(here *cache.Node) cache.Verdict {
 	n, misfit := site(here, j.pod)
 	if !misfit.Fits() {
-		return view.Verdict{Misfit: new(misfit)}
+		return cache.Verdict{Misfit: new(misfit)}
 	}
 	score, misfit := placement.ScoreNode(n, j.pod.Request, j.question.Policy)
 	if !misfit.Fits() {
-		return view.Verdict{Misfit: new(misfit)}
+		return cache.Verdict{Misfit: new(misfit)}
 	}
-	return view.Verdict{Score: score}
+	return cache.Verdict{Score: score}
 }

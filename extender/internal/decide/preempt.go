@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
-	"github.com/trellis-gpu/trellis/extender/internal/view"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/placement"
 	"github.com/trellis-gpu/trellis/growth/preempt"
@@ -72,7 +72,7 @@ func (d *Decider) Preempt(pod *corev1.Pod, offered []Candidate) ([]Candidate, er
 // The scheduler tries again the moment they are gone from the API server, which may be before we hear of it; told then that the
 // node is crowded, it would wait for its next event, minutes maybe. Bind believes no promise: where there is no room yet it
 // says so, and is tried again after a second.
-func (p promise) kept(here *view.Node, asked request.Pod) bool {
+func (p promise) kept(here *cache.Node, asked request.Pod) bool {
 	if here == nil || p.node != string(here.Name) {
 		return false
 	}
@@ -87,7 +87,7 @@ func (p promise) kept(here *view.Node, asked request.Pod) bool {
 }
 
 // correct returns the candidate with victims that make room on GPUs; nil where no eviction would.
-func (d *Decider) correct(snapshot *view.Snapshot, asked request.Pod, c Candidate) (*Candidate, preempt.Plan, error) {
+func (d *Decider) correct(snapshot *cache.Snapshot, asked request.Pod, c Candidate) (*Candidate, preempt.Plan, error) {
 	here := snapshot.Node(growth.NodeName(c.Node))
 	if here == nil {
 		return nil, preempt.Plan{}, nil
@@ -124,7 +124,7 @@ func (d *Decider) correct(snapshot *view.Snapshot, asked request.Pod, c Candidat
 }
 
 // evictable lists who holds GPU memory on the node and matters less than the pod, and what their budgets allow.
-func (d *Decider) evictable(snapshot *view.Snapshot, here *view.Node, asked request.Pod) ([]preempt.Job, preempt.DisruptionsAllowed, error) {
+func (d *Decider) evictable(snapshot *cache.Snapshot, here *cache.Node, asked request.Pod) ([]preempt.Job, preempt.DisruptionsAllowed, error) {
 	var jobs []preempt.Job
 	allowed := preempt.DisruptionsAllowed{}
 	seen := map[growth.PodUID]bool{}
@@ -150,7 +150,7 @@ func (d *Decider) evictable(snapshot *view.Snapshot, here *view.Node, asked requ
 }
 
 // left is what a job still learns: everything, until it has reported.
-func left(snapshot *view.Snapshot, pod growth.PodUID) growth.Growth {
+func left(snapshot *cache.Snapshot, pod growth.PodUID) growth.Growth {
 	s, known := snapshot.Sample(pod)
 	if !known || !s.Reported {
 		return placement.NewJobGrowth

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/ledger"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
-	"github.com/trellis-gpu/trellis/extender/internal/view"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/placement"
@@ -75,7 +75,7 @@ func beside(held map[growth.PodUID]bus.Reservation, written map[growth.PodUID]le
 
 // plan chooses on one instant of the node, beside what is held there that the instant does not show: the GPUs that are the
 // pod's already, if they still do. It returns the node as it is without the pod as well.
-func (d *Decider) plan(s *view.Snapshot, here *view.Node, pod request.Pod, held map[growth.PodUID]bus.Reservation) (bus.Reservation, placement.Node, error) {
+func (d *Decider) plan(s *cache.Snapshot, here *cache.Node, pod request.Pod, held map[growth.PodUID]bus.Reservation) (bus.Reservation, placement.Node, error) {
 	if here == nil {
 		return bus.Reservation{}, placement.Node{}, fmt.Errorf("%w: nothing is known about the node", ErrNoRoom)
 	}
@@ -95,7 +95,7 @@ func (d *Decider) plan(s *view.Snapshot, here *view.Node, pod request.Pod, held 
 
 // before is what was chosen for the pod on the node earlier: what is held, else what is reserved on the bus, else what its
 // Binding said.
-func before(here *view.Node, pod request.Pod, held map[growth.PodUID]bus.Reservation) []growth.GPUShare {
+func before(here *cache.Node, pod request.Pod, held map[growth.PodUID]bus.Reservation) []growth.GPUShare {
 	if waiting, ok := held[pod.Ref.UID]; ok {
 		return waiting.GPUs
 	}

@@ -73,7 +73,7 @@ func load(kubeconfig string) (*rest.Config, error) {
 	return config, nil
 }
 
-// Informers makes informers that never resync and keep slim nodes. Pods are not for them: package view follows those
+// Informers makes informers that never resync and keep slim nodes. Pods are not for them: package cache follows those
 // without keeping them.
 func Informers(client kubernetes.Interface) informers.SharedInformerFactory {
 	return informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(slim))

@@ -10,20 +10,20 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/ledger"
 	"github.com/trellis-gpu/trellis/extender/internal/metrics"
 	"github.com/trellis-gpu/trellis/extender/internal/probes"
 	"github.com/trellis-gpu/trellis/extender/internal/stage"
 	"github.com/trellis-gpu/trellis/extender/internal/sweep"
-	"github.com/trellis-gpu/trellis/extender/internal/view"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
 // replica is an extender with its own view, memory and connections.
 type replica struct {
-	keeper  *view.Keeper
+	keeper  *cache.Keeper
 	decider *decide.Decider
 	sweeper *sweep.Sweeper
 	probes  *probes.Probes

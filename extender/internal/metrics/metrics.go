@@ -6,11 +6,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
-	"github.com/trellis-gpu/trellis/extender/internal/view"
+	"github.com/trellis-gpu/trellis/extender/internal/cache"
 )
 
 // View shows the cluster as it is now.
-type View interface{ Snapshot() *view.Snapshot }
+type View interface{ Snapshot() *cache.Snapshot }
 
 // Metrics counts what the extender does. It is the webhook's observer.
 type Metrics struct {
@@ -78,37 +78,37 @@ func New(v View, held Held, outcomes, drifts, failures []string) *Metrics {
 }
 
 func gauges(v View) []prometheus.Collector {
-	gauge := func(name, help string, read func(*view.Snapshot) float64) prometheus.Collector {
+	gauge := func(name, help string, read func(*cache.Snapshot) float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "trellis_extender_" + name, Help: help},
 			func() float64 { return read(v.Snapshot()) })
 	}
 	return []prometheus.Collector{
-		gauge("bus_up", "1 while the state bus can be reached.", func(s *view.Snapshot) float64 {
+		gauge("bus_up", "1 while the state bus can be reached.", func(s *cache.Snapshot) float64 {
 			if s.Away != nil || !s.Synced {
 				return 0
 			}
 			return 1
 		}),
-		gauge("snapshot_age_seconds", "How long the bus has been away from the snapshot that answers are decided on.", func(s *view.Snapshot) float64 {
+		gauge("snapshot_age_seconds", "How long the bus has been away from the snapshot that answers are decided on.", func(s *cache.Snapshot) float64 {
 			if s.Away == nil {
 				return 0
 			}
 			return time.Since(s.Since).Seconds()
 		}),
-		gauge("overcommitted_bytes", "GPU memory held beyond what GPUs have. Must be 0.", func(s *view.Snapshot) float64 {
+		gauge("overcommitted_bytes", "GPU memory held beyond what GPUs have. Must be 0.", func(s *cache.Snapshot) float64 {
 			return float64(s.OverCommitted()) * (1 << 20)
 		}),
-		gauge("refused_records", "Records on the bus that this build can not read.", func(s *view.Snapshot) float64 {
+		gauge("refused_records", "Records on the bus that this build can not read.", func(s *cache.Snapshot) float64 {
 			return float64(s.Refused)
 		}),
-		gauge("reservations", "Reservations that wait for kubelet.", func(s *view.Snapshot) float64 {
+		gauge("reservations", "Reservations that wait for kubelet.", func(s *cache.Snapshot) float64 {
 			waiting := 0
 			for _, n := range s.Nodes.All() {
 				waiting += len(n.Reservations)
 			}
 			return float64(waiting)
 		}),
-		gauge("drift", "Places where plans differ from kubelet and the API server and are not repaired yet.", func(s *view.Snapshot) float64 {
+		gauge("drift", "Places where plans differ from kubelet and the API server and are not repaired yet.", func(s *cache.Snapshot) float64 {
 			places := 0
 			for _, n := range s.Nodes.All() {
 				places += len(n.Drift.Misplaced) + len(n.Drift.Unreserved) + len(n.Drift.OverCommitted)

@@ -10,10 +10,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/ledger"
 	"github.com/trellis-gpu/trellis/extender/internal/sweep"
-	"github.com/trellis-gpu/trellis/extender/internal/view"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
@@ -25,7 +25,7 @@ var ctx = context.Background()
 // replica is one process of the extender, and what its watches have not delivered yet.
 type replica struct {
 	w       *world
-	keeper  *view.Keeper
+	keeper  *cache.Keeper
 	held    *ledger.Held
 	decider *decide.Decider
 	sweeper *sweep.Sweeper
@@ -48,7 +48,7 @@ type news struct {
 // start begins with nothing in memory and lists everything, as a new process does.
 func (r *replica) start() {
 	quiet := slog.New(slog.DiscardHandler)
-	r.keeper, r.held = view.NewKeeper(nil, gpushare.Resource, quiet), &ledger.Held{}
+	r.keeper, r.held = cache.NewKeeper(nil, gpushare.Resource, quiet), &ledger.Held{}
 	books := ledger.Ledger{Bus: wire{r.w}, Unbalanced: func() { r.w.breaks("a reservation that would not balance got as far as the ledger") }}
 	r.decider = &decide.Decider{
 		View: r.keeper, Policy: placement.Binpack{}, PolicyName: "binpack", Ledger: books, Held: r.held, API: api{r.w},
@@ -62,11 +62,11 @@ func (r *replica) start() {
 	r.busQueue, r.podQueue, r.known = nil, nil, map[growth.PodUID]*corev1.Pod{}
 	for _, k := range r.w.kubes {
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: string(k.node), Labels: map[string]string{gpushare.NodeLabel: "true"}}}
-		r.keeper.Step(view.OnNode(node, true))
+		r.keeper.Step(cache.OnNode(node, true))
 	}
 	r.relistPods()
-	r.keeper.Step(view.Informed())
-	r.keeper.Step(view.OnJobs(bus.Batch{Reset: true}))
+	r.keeper.Step(cache.Informed())
+	r.keeper.Step(cache.OnJobs(bus.Batch{Reset: true}))
 	r.queueBus(r.w.away)
 	for len(r.busQueue) > 0 {
 		r.nextBatch(false)
@@ -90,7 +90,7 @@ func (r *replica) hear(n news) {
 	if r.known[uid] = n.pod; !n.present {
 		delete(r.known, uid)
 	}
-	r.keeper.Step(view.OnPod(n.pod, n.present))
+	r.keeper.Step(cache.OnPod(n.pod, n.present))
 }
 
 func (r *replica) queueBatch(b bus.Batch) {
@@ -123,7 +123,7 @@ func (r *replica) nextBatch(repeated bool) {
 	if r.w.faults.doubled {
 		batch = doubled(batch)
 	}
-	r.keeper.Step(view.OnNodes(batch))
+	r.keeper.Step(cache.OnNodes(batch))
 }
 
 // nextNews delivers the n-th piece of news of pods, but nothing of a pod after its end.

@@ -9,11 +9,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/trellis-gpu/trellis/extender/internal/view"
+	"github.com/trellis-gpu/trellis/extender/internal/cache"
 )
 
 // View shows the cluster as it is now.
-type View interface{ Snapshot() *view.Snapshot }
+type View interface{ Snapshot() *cache.Snapshot }
 
 // Held counts the reservations that wait in memory for the bus.
 type Held interface{ Len() int }

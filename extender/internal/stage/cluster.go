@@ -11,11 +11,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes/fake"
 
+	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/kube"
 	"github.com/trellis-gpu/trellis/extender/internal/ledger"
 	"github.com/trellis-gpu/trellis/extender/internal/sweep"
-	"github.com/trellis-gpu/trellis/extender/internal/view"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/bus/membus"
@@ -31,7 +31,7 @@ type Cluster struct {
 	Mem    *membus.Bus
 	Bus    bus.Bus
 	Client *fake.Clientset
-	Keeper *view.Keeper
+	Keeper *cache.Keeper
 	// Held is shared by the deciders and the sweepers of the stage.
 	Held *ledger.Held
 	// Bindings are those that were posted, in order.
@@ -72,8 +72,8 @@ func set(t *testing.T, open func() bus.Bus, resource corev1.ResourceName) *Clust
 }
 
 // Replica follows the cluster with a view of its own.
-func (c *Cluster) Replica() *view.Keeper {
-	keeper := view.NewKeeper(c.open(), c.resource, slog.New(slog.DiscardHandler))
+func (c *Cluster) Replica() *cache.Keeper {
+	keeper := cache.NewKeeper(c.open(), c.resource, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(context.Background())
 	c.T.Cleanup(cancel)
 	go func() { _ = keeper.Run(ctx) }()
@@ -84,7 +84,7 @@ func (c *Cluster) Replica() *view.Keeper {
 }
 
 // Decider decides on a view of the stage.
-func (c *Cluster) Decider(keeper *view.Keeper) *decide.Decider {
+func (c *Cluster) Decider(keeper *cache.Keeper) *decide.Decider {
 	policy, err := placement.NewPolicy("growth", interference.Prior())
 	require.NoError(c.T, err)
 	return &decide.Decider{

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/trellis-gpu/trellis/extender/internal/view"
+	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
@@ -19,7 +19,7 @@ const (
 )
 
 // forget deletes the epochs of GPUs that are gone.
-func (s *Sweeper) forget(ctx context.Context, snapshot *view.Snapshot, names []growth.NodeName) {
+func (s *Sweeper) forget(ctx context.Context, snapshot *cache.Snapshot, names []growth.NodeName) {
 	missing, left := map[string]int{}, atOnce
 	for _, name := range names {
 		node := snapshot.Node(name)

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
-	"github.com/trellis-gpu/trellis/extender/internal/view"
 	"github.com/trellis-gpu/trellis/growth"
 )
 
@@ -29,7 +29,7 @@ type oddity struct {
 }
 
 // match tells of allocations that are not the ones that were meant, each once.
-func (s *Sweeper) match(ctx context.Context, snapshot *view.Snapshot, node *view.Node, odd map[oddity]int) {
+func (s *Sweeper) match(ctx context.Context, snapshot *cache.Snapshot, node *cache.Node, odd map[oddity]int) {
 	for _, uid := range node.Mismatch.Misplaced {
 		this := oddity{uid, elsewhere}
 		if odd[this] = s.odd[this] + 1; odd[this] == 1 {
@@ -53,7 +53,7 @@ func (s *Sweeper) match(ctx context.Context, snapshot *view.Snapshot, node *view
 	}
 }
 
-func (s *Sweeper) mismatch(node *view.Node, this oddity) {
+func (s *Sweeper) mismatch(node *cache.Node, this oddity) {
 	s.Mismatched(this.kind)
 	allocation := node.Allocations[this.pod]
 	s.Log.Warn("kubelet's allocation is not the one that was meant", "kind", this.kind, "pod", allocation.Pod, "uid", this.pod,

@@ -7,10 +7,10 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/ledger"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
-	"github.com/trellis-gpu/trellis/extender/internal/view"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
@@ -20,7 +20,7 @@ import (
 const grace = 10
 
 // write puts on the bus what is held in memory. Where kubelet or others have decided meanwhile, they win.
-func (s *Sweeper) write(ctx context.Context, snapshot *view.Snapshot) {
+func (s *Sweeper) write(ctx context.Context, snapshot *cache.Snapshot) {
 	held := s.Held.All()
 	for _, uid := range slices.Sorted(maps.Keys(held)) {
 		waiting := held[uid]
@@ -48,7 +48,7 @@ func (s *Sweeper) write(ctx context.Context, snapshot *view.Snapshot) {
 	}
 }
 
-func allocated(snapshot *view.Snapshot, waiting ledger.Waiting, uid growth.PodUID) bool {
+func allocated(snapshot *cache.Snapshot, waiting ledger.Waiting, uid growth.PodUID) bool {
 	here := snapshot.Node(waiting.Node)
 	if here == nil {
 		return false
@@ -59,7 +59,7 @@ func allocated(snapshot *view.Snapshot, waiting ledger.Waiting, uid growth.PodUI
 
 // reserve keeps room for bound pods that kubelet has not reached yet and that lost their reservation: it expired, or the
 // replica that held it in memory died.
-func (s *Sweeper) reserve(ctx context.Context, snapshot *view.Snapshot, node *view.Node, waiting map[growth.PodUID]int) {
+func (s *Sweeper) reserve(ctx context.Context, snapshot *cache.Snapshot, node *cache.Node, waiting map[growth.PodUID]int) {
 	for _, uid := range node.Drift.Unreserved {
 		waiting[uid] = s.waiting[uid] + 1
 		if waiting[uid] < grace {
@@ -71,7 +71,7 @@ func (s *Sweeper) reserve(ctx context.Context, snapshot *view.Snapshot, node *vi
 
 // relieve moves reservations away from GPUs on which more is held than they have: the youngest pod's first, since kubelet
 // admits pods in the order in which they were made.
-func (s *Sweeper) relieve(ctx context.Context, snapshot *view.Snapshot, node *view.Node) {
+func (s *Sweeper) relieve(ctx context.Context, snapshot *cache.Snapshot, node *cache.Node) {
 	for _, gpu := range node.Drift.OverCommitted {
 		for _, uid := range movable(node, gpu) {
 			if s.plan(ctx, snapshot, node, uid, "overdrawn", false) {
@@ -82,7 +82,7 @@ func (s *Sweeper) relieve(ctx context.Context, snapshot *view.Snapshot, node *vi
 }
 
 // movable are the bound pods with a plan for the GPU that kubelet has not begun with, youngest first.
-func movable(node *view.Node, gpu growth.GPU) []growth.PodUID {
+func movable(node *cache.Node, gpu growth.GPU) []growth.PodUID {
 	var pods []growth.PodUID
 	for uid, reserved := range node.Reservations {
 		_, allocated := node.Allocations[uid]
@@ -99,7 +99,7 @@ func movable(node *view.Node, gpu growth.GPU) []growth.PodUID {
 }
 
 // plan reserves anew for a bound pod, and tells whether it could.
-func (s *Sweeper) plan(ctx context.Context, snapshot *view.Snapshot, node *view.Node, uid growth.PodUID, kind string, tell bool) bool {
+func (s *Sweeper) plan(ctx context.Context, snapshot *cache.Snapshot, node *cache.Node, uid growth.PodUID, kind string, tell bool) bool {
 	pod, known := snapshot.Pods.Get(uid)
 	if !known || pod.Ended {
 		return false

@@ -11,9 +11,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/ledger"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
-	"github.com/trellis-gpu/trellis/extender/internal/view"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/placement"
@@ -34,7 +34,7 @@ type Reserver interface {
 }
 
 // View shows the cluster as it is now.
-type View interface{ Snapshot() *view.Snapshot }
+type View interface{ Snapshot() *cache.Snapshot }
 
 // Pods reads pods afresh.
 type Pods interface {
@@ -106,7 +106,7 @@ func (s *Sweeper) Once(ctx context.Context) {
 }
 
 // unsettled lists the nodes with anything to look at.
-func unsettled(snapshot *view.Snapshot) []growth.NodeName {
+func unsettled(snapshot *cache.Snapshot) []growth.NodeName {
 	var names []growth.NodeName
 	for name, node := range snapshot.Nodes.All() {
 		if len(node.Reservations)+len(node.Gone) > 0 || !node.Drift.Empty() || !node.Mismatch.Empty() {
@@ -117,7 +117,7 @@ func unsettled(snapshot *view.Snapshot) []growth.NodeName {
 	return names
 }
 
-func (s *Sweeper) release(ctx context.Context, snapshot *view.Snapshot, node *view.Node) {
+func (s *Sweeper) release(ctx context.Context, snapshot *cache.Snapshot, node *cache.Node) {
 	for _, uid := range slices.Sorted(maps.Keys(node.Reservations)) {
 		reserved := node.Reservations[uid]
 		kind, reason := s.served(ctx, snapshot, node, uid, reserved)
@@ -140,7 +140,7 @@ func (s *Sweeper) release(ctx context.Context, snapshot *view.Snapshot, node *vi
 }
 
 // served says why a reservation is needed no more, or nothing, and which kind of drift that is, if it is one.
-func (s *Sweeper) served(ctx context.Context, snapshot *view.Snapshot, node *view.Node, uid growth.PodUID, r ledger.Reserved) (kind, reason string) {
+func (s *Sweeper) served(ctx context.Context, snapshot *cache.Snapshot, node *cache.Node, uid growth.PodUID, r ledger.Reserved) (kind, reason string) {
 	pod, known := snapshot.Pods.Get(uid)
 	allocation, allocated := node.Allocations[uid]
 	switch {

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/stage"
-	"github.com/trellis-gpu/trellis/extender/internal/view"
 	"github.com/trellis-gpu/trellis/extender/internal/webhook"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
@@ -23,7 +23,7 @@ import (
 const benchNodes = 5000
 
 // cluster is a view of nodes with 8 GPUs of 80 GiB each; a job holds so many GiB on each GPU.
-func cluster(b *testing.B, nodes, held int) (*view.Keeper, []string) {
+func cluster(b *testing.B, nodes, held int) (*cache.Keeper, []string) {
 	b.Helper()
 	names, entries := make([]string, nodes), []bus.Entry(nil)
 	put := func(key string, value []byte, err error) {
@@ -50,10 +50,10 @@ func cluster(b *testing.B, nodes, held int) (*view.Keeper, []string) {
 		value, err := bus.Encode(inventory)
 		put(bus.GPUsKey(node), value, err)
 	}
-	keeper := view.NewKeeper(nil, gpushare.Resource, slog.New(slog.DiscardHandler))
-	keeper.Step(view.OnNodes(bus.Batch{Reset: true, Revision: 1, Entries: entries}))
-	keeper.Step(view.OnJobs(bus.Batch{Reset: true, Revision: 1}))
-	keeper.Step(view.Informed())
+	keeper := cache.NewKeeper(nil, gpushare.Resource, slog.New(slog.DiscardHandler))
+	keeper.Step(cache.OnNodes(bus.Batch{Reset: true, Revision: 1, Entries: entries}))
+	keeper.Step(cache.OnJobs(bus.Batch{Reset: true, Revision: 1}))
+	keeper.Step(cache.Informed())
 	return keeper, names
 }
 

@@ -1,4 +1,4 @@
-package view
+package cache
 
 import (
 	corev1 "k8s.io/api/core/v1"

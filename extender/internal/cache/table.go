@@ -1,4 +1,4 @@
-package view
+package cache
 
 import (
 	"hash/maphash"

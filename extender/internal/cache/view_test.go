@@ -1,4 +1,4 @@
-package view_test
+package cache_test
 
 import (
 	"log/slog"
@@ -9,9 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/stage"
-	"github.com/trellis-gpu/trellis/extender/internal/view"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
@@ -183,17 +183,17 @@ func TestHalfAListIsNotShown(t *testing.T) {
 		require.NoError(t, err)
 		return bus.Entry{Key: bus.GPUsKey(node), Value: value}
 	}
-	k := view.NewKeeper(nil, gpushare.Resource, slog.New(slog.DiscardHandler))
+	k := cache.NewKeeper(nil, gpushare.Resource, slog.New(slog.DiscardHandler))
 	shown := func(batch bus.Batch) []growth.NodeName {
-		k.Step(view.OnNodes(batch))
+		k.Step(cache.OnNodes(batch))
 		var names []growth.NodeName
 		for name := range k.Snapshot().Nodes.All() {
 			names = append(names, name)
 		}
 		return names
 	}
-	k.Step(view.OnJobs(bus.Batch{Reset: true}))
-	k.Step(view.Informed())
+	k.Step(cache.OnJobs(bus.Batch{Reset: true}))
+	k.Step(cache.Informed())
 	require.Empty(t, shown(bus.Batch{Reset: true, More: true, Revision: 3, Entries: []bus.Entry{inventory("a")}}))
 	require.False(t, k.Snapshot().Synced)
 	require.Equal(t, []growth.NodeName{"a", "b"}, shown(bus.Batch{Revision: 3, Entries: []bus.Entry{inventory("b")}}))
