@@ -15,9 +15,9 @@ import (
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/heap"
 	"github.com/trellis-gpu/trellis/extender/internal/kube"
-	"github.com/trellis-gpu/trellis/extender/internal/ledger"
 	"github.com/trellis-gpu/trellis/extender/internal/metrics"
 	"github.com/trellis-gpu/trellis/extender/internal/probes"
+	"github.com/trellis-gpu/trellis/extender/internal/reservations"
 	"github.com/trellis-gpu/trellis/extender/internal/resubmit"
 	"github.com/trellis-gpu/trellis/extender/internal/rival"
 	"github.com/trellis-gpu/trellis/extender/internal/sweep"
@@ -42,7 +42,7 @@ func serve(s config.Config, log *slog.Logger) error {
 
 	resource := corev1.ResourceName(s.Resource)
 	keeper := cache.NewKeeper(etcd, resource, log)
-	held := &ledger.Held{}
+	held := &reservations.Held{}
 	counted := metrics.New(keeper, held, decide.Outcomes(), sweep.Kinds(), sweep.Failures())
 	client, err := kube.Connect(s.Kube, counted.Waited)
 	if err != nil {
@@ -53,7 +53,7 @@ func serve(s config.Config, log *slog.Logger) error {
 		return err
 	}
 	factory, api := kube.Informers(client), kube.API{Client: client}
-	books := ledger.Ledger{Bus: etcd, Unbalanced: counted.Unbalanced}
+	books := reservations.Ledger{Bus: etcd, Unbalanced: counted.Unbalanced}
 	p := &probes.Probes{View: keeper, Held: held, Metrics: counted.Registry}
 	decider := &decide.Decider{
 		View: keeper, Policy: policy, PolicyName: s.Policy, Ledger: books, Held: held, API: api,

@@ -4,8 +4,8 @@ import (
 	"maps"
 	"time"
 
-	"github.com/trellis-gpu/trellis/extender/internal/ledger"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
+	"github.com/trellis-gpu/trellis/extender/internal/reservations"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/placement"
@@ -35,7 +35,7 @@ type Node struct {
 	placement.Node
 	// Obstacle says why no share can be had here at all, empty where one can.
 	Obstacle     string
-	Reservations map[growth.PodUID]ledger.Reserved
+	Reservations map[growth.PodUID]reservations.Reserved
 	Allocations  map[growth.PodUID]bus.Allocation
 	// Bound are the running pods that the API server says have GPUs here.
 	Bound map[growth.PodUID]placement.BoundPod
@@ -101,7 +101,7 @@ func (s *Snapshot) With(n *Node, reservations map[growth.PodUID]bus.Reservation)
 }
 
 // Reread is the node by books that are newer than the snapshot.
-func (s *Snapshot) Reread(name growth.NodeName, books *ledger.Books) *Node {
+func (s *Snapshot) Reread(name growth.NodeName, books *reservations.Books) *Node {
 	var bound map[growth.PodUID]placement.BoundPod
 	if known := s.Node(name); known != nil {
 		bound = known.Bound
@@ -136,7 +136,7 @@ func (n *Node) compare(before *Node) {
 }
 
 // picture makes a node's part of a snapshot.
-func picture(name growth.NodeName, books *ledger.Books, bound map[growth.PodUID]placement.BoundPod, sample func(growth.PodUID) (bus.Sample, bool)) *Node {
+func picture(name growth.NodeName, books *reservations.Books, bound map[growth.PodUID]placement.BoundPod, sample func(growth.PodUID) (bus.Sample, bool)) *Node {
 	n := &Node{
 		Node: placement.Node{Name: name}, Reservations: books.Reservations, Allocations: books.Allocations, Bound: bound,
 		Published: books.Published, Gone: books.Gone(),

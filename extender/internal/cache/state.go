@@ -9,8 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/trellis-gpu/trellis/extender/internal/ledger"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
+	"github.com/trellis-gpu/trellis/extender/internal/reservations"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
@@ -40,7 +40,7 @@ type state struct {
 
 // site is one node's sources.
 type site struct {
-	books *ledger.Books
+	books *reservations.Books
 	bound map[growth.PodUID]placement.BoundPod
 	// over are the pods that have ended or are gone while the books still have what they held.
 	over map[growth.PodUID]struct{}
@@ -101,7 +101,7 @@ func newState(resource corev1.ResourceName) *state {
 func (s *state) at(name growth.NodeName) *site {
 	s.touched[name] = struct{}{}
 	if s.sites[name] == nil {
-		s.sites[name] = &site{books: &ledger.Books{}}
+		s.sites[name] = &site{books: &reservations.Books{}}
 	}
 	return s.sites[name]
 }
@@ -109,7 +109,7 @@ func (s *state) at(name growth.NodeName) *site {
 func (s *state) applyNodes(batch bus.Batch) {
 	if batch.Reset {
 		for name := range s.sites {
-			s.at(name).books = &ledger.Books{}
+			s.at(name).books = &reservations.Books{}
 		}
 	}
 	for _, name := range batch.Deleted {

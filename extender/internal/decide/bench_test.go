@@ -10,7 +10,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
-	"github.com/trellis-gpu/trellis/extender/internal/ledger"
+	"github.com/trellis-gpu/trellis/extender/internal/reservations"
 	"github.com/trellis-gpu/trellis/extender/internal/stage"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
@@ -54,7 +54,7 @@ func BenchmarkBind(b *testing.B) {
 	}
 	pod := stage.Pod("p", "8Gi", 8)
 	d := &decide.Decider{
-		View: keeper, Policy: policy, Ledger: ledger.Ledger{Bus: session, Unbalanced: func() {}}, Held: &ledger.Held{}, API: willing{pod},
+		View: keeper, Policy: policy, Ledger: reservations.Ledger{Bus: session, Unbalanced: func() {}}, Held: &reservations.Held{}, API: willing{pod},
 		Resource: gpushare.Resource, Log: slog.New(slog.DiscardHandler), Conflicted: func() {},
 	}
 	b.ReportAllocs()

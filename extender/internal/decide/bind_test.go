@@ -14,7 +14,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
-	"github.com/trellis-gpu/trellis/extender/internal/ledger"
+	"github.com/trellis-gpu/trellis/extender/internal/reservations"
 	"github.com/trellis-gpu/trellis/extender/internal/stage"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
@@ -49,7 +49,7 @@ func TestBindReservesAndPostsOneBinding(t *testing.T) {
 		require.Len(t, c.Reservations("n"), 1)
 		require.Equal(t, "n", c.Now(pod).Spec.NodeName)
 		require.ErrorIs(t, c.Decider(c.Keeper).Bind(t.Context(), stage.Ref(pod), "elsewhere"), decide.ErrElsewhere)
-		c.Mem.Advance(ledger.Life)
+		c.Mem.Advance(reservations.Life)
 		require.Empty(t, c.Reservations("n"), "a reservation ends by itself")
 	})
 }

@@ -7,8 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/trellis-gpu/trellis/extender/internal/cache"
-	"github.com/trellis-gpu/trellis/extender/internal/ledger"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
+	"github.com/trellis-gpu/trellis/extender/internal/reservations"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/placement"
@@ -19,8 +19,8 @@ type View interface{ Snapshot() *cache.Snapshot }
 
 // Ledger reads and writes a node's books.
 type Ledger interface {
-	Read(ctx context.Context, node growth.NodeName) (*ledger.Books, bus.Revision, error)
-	Reserve(ctx context.Context, on ledger.Basis, r bus.Reservation) (bus.Revision, error)
+	Read(ctx context.Context, node growth.NodeName) (*reservations.Books, bus.Revision, error)
+	Reserve(ctx context.Context, on reservations.Basis, r bus.Reservation) (bus.Revision, error)
 	Release(ctx context.Context, node growth.NodeName, pod growth.PodRef, revision bus.Revision) error
 }
 
@@ -38,7 +38,7 @@ type Decider struct {
 	PolicyName string
 	Ledger     Ledger
 	// Held are the reservations that wait for a bus that is away.
-	Held    *ledger.Held
+	Held    *reservations.Held
 	API     API
 	Budgets Budgets
 	// Resource is the extended resource that pods ask for.
@@ -51,7 +51,7 @@ type Decider struct {
 	// Decisions are the last ones, for Explain.
 	Decisions Diary
 
-	own     ledger.Own
+	own     reservations.Own
 	misfits slates[*placement.Status]
 	scores  slates[placement.Score]
 	points  slates[int8]

@@ -5,7 +5,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/trellis-gpu/trellis/extender/internal/ledger"
+	"github.com/trellis-gpu/trellis/extender/internal/reservations"
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
@@ -34,7 +34,7 @@ func Outcome(err error) string {
 		err  error
 		word string
 	}{
-		{nil, "bound"}, {ErrNoRoom, "no_room"}, {ErrOvertaken, "overtaken"}, {ErrAway, "bus_away"}, {ledger.ErrFull, "bus_away"}, {placement.ErrOverCommitted, "unbalanced"},
+		{nil, "bound"}, {ErrNoRoom, "no_room"}, {ErrOvertaken, "overtaken"}, {ErrAway, "bus_away"}, {reservations.ErrFull, "bus_away"}, {placement.ErrOverCommitted, "unbalanced"},
 		{ErrGone, "gone"}, {ErrElsewhere, "elsewhere"}, {ErrRefused, "refused"},
 	} {
 		if errors.Is(err, known.err) {

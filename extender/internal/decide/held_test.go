@@ -11,7 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
-	"github.com/trellis-gpu/trellis/extender/internal/ledger"
+	"github.com/trellis-gpu/trellis/extender/internal/reservations"
 	"github.com/trellis-gpu/trellis/extender/internal/stage"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
@@ -95,20 +95,20 @@ func TestARefusedBindingIsNotHeld(t *testing.T) {
 }
 
 func TestMemoryIsBounded(t *testing.T) {
-	held := &ledger.Held{}
+	held := &reservations.Held{}
 	hold := func(uid growth.PodUID) error {
 		_, err := held.Hold("n", func(map[growth.PodUID]bus.Reservation) (bus.Reservation, error) {
 			return bus.Reservation{Pod: growth.PodRef{UID: uid}}, nil
 		})
 		return err
 	}
-	for i := range ledger.MostHeld {
+	for i := range reservations.MostHeld {
 		require.NoError(t, hold(growth.PodUID(fmt.Sprint(i))))
 	}
-	require.ErrorIs(t, hold("one more"), ledger.ErrFull)
+	require.ErrorIs(t, hold("one more"), reservations.ErrFull)
 	require.NoError(t, hold("7"), "the same pod again")
 	held.Drop("7", "elsewhere")
-	require.ErrorIs(t, hold("one more"), ledger.ErrFull, "it is held on another node")
+	require.ErrorIs(t, hold("one more"), reservations.ErrFull, "it is held on another node")
 	held.Drop("7", "n")
 	require.NoError(t, hold("one more"))
 	require.Equal(t, "bus_away", decide.Outcome(hold("two more")))

@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/trellis-gpu/trellis/extender/internal/cache"
-	"github.com/trellis-gpu/trellis/extender/internal/ledger"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
+	"github.com/trellis-gpu/trellis/extender/internal/reservations"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/placement"
@@ -40,13 +40,13 @@ func (d *Decider) reserve(ctx context.Context, pod request.Pod, node growth.Node
 		if err != nil {
 			return bus.Reservation{}, 0, fmt.Errorf("node %s: %w", node, err)
 		}
-		basis := ledger.Basis{Node: vacant, Seen: seen, Later: later, Published: here.Published, Own: here.Reservations[pod.Ref.UID].Revision}
+		basis := reservations.Basis{Node: vacant, Seen: seen, Later: later, Published: here.Published, Own: here.Reservations[pod.Ref.UID].Revision}
 		if mine, again := later[pod.Ref.UID]; again {
 			basis.Own = mine.Revision
 		}
 		revision, err := d.Ledger.Reserve(ctx, basis, planned)
 		if err == nil {
-			d.own.Wrote(node, seen, ledger.Reserved{Reservation: planned, Revision: revision})
+			d.own.Wrote(node, seen, reservations.Reserved{Reservation: planned, Revision: revision})
 		}
 		if err == nil || !errors.Is(err, bus.ErrConflict) {
 			return planned, revision, err
@@ -64,7 +64,7 @@ func (d *Decider) reserve(ctx context.Context, pod request.Pod, node growth.Node
 }
 
 // beside adds what we have written ourselves to what is held in memory.
-func beside(held map[growth.PodUID]bus.Reservation, written map[growth.PodUID]ledger.Reserved) map[growth.PodUID]bus.Reservation {
+func beside(held map[growth.PodUID]bus.Reservation, written map[growth.PodUID]reservations.Reserved) map[growth.PodUID]bus.Reservation {
 	for pod, r := range written {
 		if _, again := held[pod]; !again {
 			held[pod] = r.Reservation

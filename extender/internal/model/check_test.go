@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/trellis-gpu/trellis/extender/internal/ledger"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
+	"github.com/trellis-gpu/trellis/extender/internal/reservations"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/placement"
@@ -85,7 +85,7 @@ func (w *world) settle(_, _, _ int) {
 	for range 2 {
 		w.rest()
 		w.passed(time.Second)
-		for range int(ledger.Life/lag) + 1 {
+		for range int(reservations.Life/lag) + 1 {
 			w.passed(lag)
 		}
 	}

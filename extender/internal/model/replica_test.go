@@ -12,7 +12,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
-	"github.com/trellis-gpu/trellis/extender/internal/ledger"
+	"github.com/trellis-gpu/trellis/extender/internal/reservations"
 	"github.com/trellis-gpu/trellis/extender/internal/sweep"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
@@ -26,7 +26,7 @@ var ctx = context.Background()
 type replica struct {
 	w       *world
 	keeper  *cache.Keeper
-	held    *ledger.Held
+	held    *reservations.Held
 	decider *decide.Decider
 	sweeper *sweep.Sweeper
 
@@ -48,8 +48,8 @@ type news struct {
 // start begins with nothing in memory and lists everything, as a new process does.
 func (r *replica) start() {
 	quiet := slog.New(slog.DiscardHandler)
-	r.keeper, r.held = cache.NewKeeper(nil, gpushare.Resource, quiet), &ledger.Held{}
-	books := ledger.Ledger{Bus: wire{r.w}, Unbalanced: func() { r.w.breaks("a reservation that would not balance got as far as the ledger") }}
+	r.keeper, r.held = cache.NewKeeper(nil, gpushare.Resource, quiet), &reservations.Held{}
+	books := reservations.Ledger{Bus: wire{r.w}, Unbalanced: func() { r.w.breaks("a reservation that would not balance got as far as the ledger") }}
 	r.decider = &decide.Decider{
 		View: r.keeper, Policy: placement.Binpack{}, PolicyName: "binpack", Ledger: books, Held: r.held, API: api{r.w},
 		Resource: gpushare.Resource, Log: quiet, Conflicted: func() {},

@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/trellis-gpu/trellis/extender/internal/ledger"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
+	"github.com/trellis-gpu/trellis/extender/internal/reservations"
 	"github.com/trellis-gpu/trellis/extender/internal/stage"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
@@ -34,7 +34,7 @@ type world struct {
 	away    bool
 	api     *server
 	kubes   []*kubelet
-	books   map[growth.NodeName]*ledger.Books // the bus, read back after each step
+	books   map[growth.NodeName]*reservations.Books // the bus, read back after each step
 	seen    map[string]bus.Entry
 	made    int
 	work    []*work
@@ -50,7 +50,7 @@ type world struct {
 func newWorld(f faults) *world {
 	mem := membus.New()
 	w := &world{
-		faults: f, mem: mem, bus: mem.Session(), books: map[growth.NodeName]*ledger.Books{},
+		faults: f, mem: mem, bus: mem.Session(), books: map[growth.NodeName]*reservations.Books{},
 		seen: map[string]bus.Entry{}, excused: map[growth.PodUID]bool{},
 	}
 	w.api = &server{pods: map[string]*corev1.Pod{}, read: map[string]request.Pod{}, told: w.tell}
@@ -59,7 +59,7 @@ func newWorld(f faults) *world {
 		newKubelet("n1", map[growth.GPU]growth.MiB{"n1-a": 8 * growth.GiB, "n1-b": 4 * growth.GiB}),
 	}
 	for _, k := range w.kubes {
-		w.books[k.node] = &ledger.Books{}
+		w.books[k.node] = &reservations.Books{}
 		w.publish(k)
 	}
 	w.heard()

@@ -14,7 +14,7 @@ import (
 	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/kube"
-	"github.com/trellis-gpu/trellis/extender/internal/ledger"
+	"github.com/trellis-gpu/trellis/extender/internal/reservations"
 	"github.com/trellis-gpu/trellis/extender/internal/sweep"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
@@ -33,7 +33,7 @@ type Cluster struct {
 	Client *fake.Clientset
 	Keeper *cache.Keeper
 	// Held is shared by the deciders and the sweepers of the stage.
-	Held *ledger.Held
+	Held *reservations.Held
 	// Bindings are those that were posted, in order.
 	Bindings *Bindings
 
@@ -65,7 +65,7 @@ func On(t *testing.T, open func() bus.Bus) *Cluster {
 
 func set(t *testing.T, open func() bus.Bus, resource corev1.ResourceName) *Cluster {
 	t.Helper()
-	c := &Cluster{T: t, open: open, Bus: open(), Client: fake.NewClientset(), Held: &ledger.Held{}, resource: resource}
+	c := &Cluster{T: t, open: open, Bus: open(), Client: fake.NewClientset(), Held: &reservations.Held{}, resource: resource}
 	c.Bindings = honourBindings(c.Client)
 	c.Keeper = c.Replica()
 	return c
@@ -101,8 +101,8 @@ func (c *Cluster) Sweeper() *sweep.Sweeper {
 	}
 }
 
-func (c *Cluster) ledger() ledger.Ledger {
-	return ledger.Ledger{Bus: c.open(), Unbalanced: func() { c.T.Error("the books would not have balanced") }}
+func (c *Cluster) ledger() reservations.Ledger {
+	return reservations.Ledger{Bus: c.open(), Unbalanced: func() { c.T.Error("the books would not have balanced") }}
 }
 
 // Settle waits until all that happened has reached every view. Informers look once in a while whether they are synced,

@@ -9,8 +9,8 @@ import (
 
 	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
-	"github.com/trellis-gpu/trellis/extender/internal/ledger"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
+	"github.com/trellis-gpu/trellis/extender/internal/reservations"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
@@ -48,7 +48,7 @@ func (s *Sweeper) write(ctx context.Context, snapshot *cache.Snapshot) {
 	}
 }
 
-func allocated(snapshot *cache.Snapshot, waiting ledger.Waiting, uid growth.PodUID) bool {
+func allocated(snapshot *cache.Snapshot, waiting reservations.Waiting, uid growth.PodUID) bool {
 	here := snapshot.Node(waiting.Node)
 	if here == nil {
 		return false

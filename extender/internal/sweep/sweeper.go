@@ -12,8 +12,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/trellis-gpu/trellis/extender/internal/cache"
-	"github.com/trellis-gpu/trellis/extender/internal/ledger"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
+	"github.com/trellis-gpu/trellis/extender/internal/reservations"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/placement"
@@ -46,7 +46,7 @@ type Sweeper struct {
 	View     View
 	Ledger   Ledger
 	Reserver Reserver
-	Held     *ledger.Held
+	Held     *reservations.Held
 	Pods     Pods
 	Log      *slog.Logger
 	// Repaired is told of every repair of drift, by its word in doc.go.
@@ -140,7 +140,7 @@ func (s *Sweeper) release(ctx context.Context, snapshot *cache.Snapshot, node *c
 }
 
 // served says why a reservation is needed no more, or nothing, and which kind of drift that is, if it is one.
-func (s *Sweeper) served(ctx context.Context, snapshot *cache.Snapshot, node *cache.Node, uid growth.PodUID, r ledger.Reserved) (kind, reason string) {
+func (s *Sweeper) served(ctx context.Context, snapshot *cache.Snapshot, node *cache.Node, uid growth.PodUID, r reservations.Reserved) (kind, reason string) {
 	pod, known := snapshot.Pods.Get(uid)
 	allocation, allocated := node.Allocations[uid]
 	switch {

@@ -1,4 +1,4 @@
-// Package ledger reads and writes one node's books on the bus: GPUs, allocations and reservations.
+// Package reservations reads and writes one node's books on the bus: GPUs, allocations and reservations.
 //
 // The extender is the sole writer of reservations, but any number of its replicas may write at once. So each GPU has an
 // epoch, a key that is written in the same commit as every reservation on that GPU, and a reservation is written under
@@ -27,4 +27,4 @@
 // balance is refused and counted, whoever asks for it.
 //
 // While the bus is away reservations are held in memory (Held), up to a bound, and written when it is back.
-package ledger
+package reservations

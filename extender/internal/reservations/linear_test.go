@@ -1,4 +1,4 @@
-package ledger_test
+package reservations_test
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
-	"github.com/trellis-gpu/trellis/extender/internal/ledger"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
+	"github.com/trellis-gpu/trellis/extender/internal/reservations"
 	"github.com/trellis-gpu/trellis/extender/internal/stage"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
@@ -83,11 +83,11 @@ func (b blind) Commit(ctx context.Context, writes []bus.Write, _ ...bus.Guard) (
 // and looks for an order of one after the other that explains every answer.
 func TestReservationsAreLinearizable(t *testing.T) {
 	for name, tc := range map[string]struct {
-		wrap func(bus.Bus) ledger.Bus
+		wrap func(bus.Bus) reservations.Bus
 		want porcupine.CheckResult
 	}{
-		"as they are":              {func(b bus.Bus) ledger.Bus { return b }, porcupine.Ok},
-		"without compare-and-swap": {func(b bus.Bus) ledger.Bus { return blind{b} }, porcupine.Illegal},
+		"as they are":              {func(b bus.Bus) reservations.Bus { return b }, porcupine.Ok},
+		"without compare-and-swap": {func(b bus.Bus) reservations.Bus { return blind{b} }, porcupine.Illegal},
 	} {
 		t.Run(name, func(t *testing.T) {
 			etcd := stage.NewEtcd(t)
@@ -96,7 +96,7 @@ func TestReservationsAreLinearizable(t *testing.T) {
 			var deciders []*decide.Decider
 			for range 3 {
 				r := newReplica(c)
-				r.decider.Ledger = ledger.Ledger{Bus: tc.wrap(etcd.Open()), Unbalanced: func() { t.Error("unbalanced") }}
+				r.decider.Ledger = reservations.Ledger{Bus: tc.wrap(etcd.Open()), Unbalanced: func() { t.Error("unbalanced") }}
 				deciders = append(deciders, r.decider)
 				require.Eventually(t, func() bool {
 					s := r.keeper.Snapshot()

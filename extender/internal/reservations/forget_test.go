@@ -1,4 +1,4 @@
-package ledger_test
+package reservations_test
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/trellis-gpu/trellis/extender/internal/ledger"
+	"github.com/trellis-gpu/trellis/extender/internal/reservations"
 	"github.com/trellis-gpu/trellis/extender/internal/stage"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
@@ -20,7 +20,7 @@ import (
 type shelf struct {
 	*testing.T
 	bus bus.Bus
-	ledger.Ledger
+	reservations.Ledger
 }
 
 func (s shelf) publish(gpus ...growth.GPU) {
@@ -36,7 +36,7 @@ func (s shelf) publish(gpus ...growth.GPU) {
 
 func (s shelf) dies() { require.NoError(s, s.bus.Delete(s.Context(), bus.GPUsKey("n"))) }
 
-func (s shelf) books() *ledger.Books {
+func (s shelf) books() *reservations.Books {
 	books, _, err := s.Read(s.Context(), "n")
 	require.NoError(s, err)
 	return books
@@ -46,7 +46,7 @@ func (s shelf) books() *ledger.Books {
 func (s shelf) decides(pod growth.PodUID, gpu growth.GPU) func() error {
 	books, seen, err := s.Read(s.Context(), "n")
 	require.NoError(s, err)
-	on := ledger.Basis{Node: placement.NewNode("n", placement.Records{Inventory: *books.Inventory}), Seen: seen, Published: books.Published}
+	on := reservations.Basis{Node: placement.NewNode("n", placement.Records{Inventory: *books.Inventory}), Seen: seen, Published: books.Published}
 	return func() error {
 		_, err := s.Reserve(s.Context(), on, bus.Reservation{Pod: growth.PodRef{UID: pod}, GPUs: []growth.GPUShare{{GPU: gpu, Memory: 8 * growth.GiB}}})
 		return err
@@ -79,7 +79,7 @@ func TestAnEpochGoesWithItsGPUAlone(t *testing.T) {
 		} {
 			t.Run(name+", "+on, func(t *testing.T) {
 				b := open(t)
-				s := shelf{t, b, ledger.Ledger{Bus: b, Unbalanced: func() { t.Error("unbalanced") }}}
+				s := shelf{t, b, reservations.Ledger{Bus: b, Unbalanced: func() { t.Error("unbalanced") }}}
 				happens := func(what func(shelf)) {
 					if what != nil {
 						what(s)

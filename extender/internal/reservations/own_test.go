@@ -1,4 +1,4 @@
-package ledger_test
+package reservations_test
 
 import (
 	"maps"
@@ -9,55 +9,55 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/trellis-gpu/trellis/extender/internal/ledger"
+	"github.com/trellis-gpu/trellis/extender/internal/reservations"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
 func TestOwn(t *testing.T) {
-	wrote := func(o *ledger.Own, pod growth.PodUID, basis, revision bus.Revision) {
-		o.Wrote("n", basis, ledger.Reserved{Reservation: bus.Reservation{Pod: growth.PodRef{UID: pod}}, Revision: revision})
+	wrote := func(o *reservations.Own, pod growth.PodUID, basis, revision bus.Revision) {
+		o.Wrote("n", basis, reservations.Reserved{Reservation: bus.Reservation{Pod: growth.PodRef{UID: pod}}, Revision: revision})
 	}
 	for name, tc := range map[string]struct {
-		happens func(o *ledger.Own)
+		happens func(o *reservations.Own)
 		seen    bus.Revision
 		want    []growth.PodUID
 	}{
-		"nothing was written": {func(*ledger.Own) {}, 10, nil},
-		"what the view does not show yet": {func(o *ledger.Own) {
+		"nothing was written": {func(*reservations.Own) {}, 10, nil},
+		"what the view does not show yet": {func(o *reservations.Own) {
 			wrote(o, "a", 10, 11)
 			wrote(o, "b", 10, 12)
 		}, 10, []growth.PodUID{"a", "b"}},
-		"the rest of it": {func(o *ledger.Own) {
+		"the rest of it": {func(o *reservations.Own) {
 			wrote(o, "a", 10, 11)
 			wrote(o, "b", 10, 12)
 		}, 11, []growth.PodUID{"b"}},
-		"nothing that the view shows": {func(o *ledger.Own) { wrote(o, "a", 10, 11) }, 11, nil},
-		"of another node":             {func(o *ledger.Own) { o.Wrote("m", 10, ledger.Reserved{Revision: 11}) }, 10, nil},
-		"a pod that was reserved for again": {func(o *ledger.Own) {
+		"nothing that the view shows": {func(o *reservations.Own) { wrote(o, "a", 10, 11) }, 11, nil},
+		"of another node":             {func(o *reservations.Own) { o.Wrote("m", 10, reservations.Reserved{Revision: 11}) }, 10, nil},
+		"a pod that was reserved for again": {func(o *reservations.Own) {
 			wrote(o, "a", 10, 11)
 			wrote(o, "a", 10, 12)
 		}, 10, []growth.PodUID{"a"}},
-		"a pod whose reservation was taken back": {func(o *ledger.Own) {
+		"a pod whose reservation was taken back": {func(o *reservations.Own) {
 			wrote(o, "a", 10, 11)
 			wrote(o, "b", 10, 12)
 			o.Released("n", "a")
 		}, 10, []growth.PodUID{"b"}},
 		// Somebody else wrote at 12: b was decided on that, the view does not know of it.
-		"a view that is older than what was decided on": {func(o *ledger.Own) {
+		"a view that is older than what was decided on": {func(o *reservations.Own) {
 			wrote(o, "a", 10, 11)
 			wrote(o, "b", 12, 13)
 		}, 10, nil},
-		"a view that has caught up with it": {func(o *ledger.Own) {
+		"a view that has caught up with it": {func(o *reservations.Own) {
 			wrote(o, "a", 10, 11)
 			wrote(o, "b", 12, 13)
 		}, 12, []growth.PodUID{"b"}},
-		"a view that lags too far": {func(o *ledger.Own) {
+		"a view that lags too far": {func(o *reservations.Own) {
 			wrote(o, "a", 10, 11)
 			time.Sleep(11 * time.Second)
 		}, 10, nil},
 		// Without a, b alone would be half of the books.
-		"a view that lags too far for one of them": {func(o *ledger.Own) {
+		"a view that lags too far for one of them": {func(o *reservations.Own) {
 			wrote(o, "a", 10, 11)
 			time.Sleep(8 * time.Second)
 			wrote(o, "b", 10, 12)
@@ -66,7 +66,7 @@ func TestOwn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var o ledger.Own
+				var o reservations.Own
 				tc.happens(&o)
 				require.ElementsMatch(t, tc.want, slices.Collect(maps.Keys(o.Since("n", tc.seen))))
 			})

@@ -1,4 +1,4 @@
-package ledger_test
+package reservations_test
 
 import (
 	"fmt"
@@ -12,9 +12,9 @@ import (
 
 	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
-	"github.com/trellis-gpu/trellis/extender/internal/ledger"
 	"github.com/trellis-gpu/trellis/extender/internal/metrics"
 	"github.com/trellis-gpu/trellis/extender/internal/probes"
+	"github.com/trellis-gpu/trellis/extender/internal/reservations"
 	"github.com/trellis-gpu/trellis/extender/internal/stage"
 	"github.com/trellis-gpu/trellis/extender/internal/sweep"
 	"github.com/trellis-gpu/trellis/growth"
@@ -30,7 +30,7 @@ type replica struct {
 }
 
 func newReplica(c *stage.Cluster) replica {
-	held := &ledger.Held{}
+	held := &reservations.Held{}
 	r := replica{keeper: c.Replica(), sweeper: c.Sweeper()}
 	r.decider = c.Decider(r.keeper)
 	r.decider.Held, r.sweeper.Held, r.sweeper.View, r.sweeper.Reserver = held, held, r.keeper, r.decider
