@@ -10,11 +10,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/trellis-gpu/trellis/daemon/etcdbus"
+	"github.com/trellis-gpu/trellis/extender/internal/apiserver"
 	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/config"
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/heap"
-	"github.com/trellis-gpu/trellis/extender/internal/kube"
 	"github.com/trellis-gpu/trellis/extender/internal/metrics"
 	"github.com/trellis-gpu/trellis/extender/internal/probes"
 	"github.com/trellis-gpu/trellis/extender/internal/reservations"
@@ -44,7 +44,7 @@ func serve(s config.Config, log *slog.Logger) error {
 	keeper := cache.NewKeeper(etcd, resource, log)
 	held := &reservations.Held{}
 	counted := metrics.New(keeper, held, decide.Outcomes(), sweep.Kinds(), sweep.Failures())
-	client, err := kube.Connect(s.Kube, counted.Waited)
+	client, err := apiserver.Connect(s.Kube, counted.Waited)
 	if err != nil {
 		return err
 	}
@@ -52,12 +52,12 @@ func serve(s config.Config, log *slog.Logger) error {
 	if err := rivals.Once(context.Background()); err != nil {
 		return err
 	}
-	factory, api := kube.Informers(client), kube.API{Client: client}
+	factory, api := apiserver.Informers(client), apiserver.API{Client: client}
 	books := reservations.Ledger{Bus: etcd, Unbalanced: counted.Unbalanced}
 	p := &probes.Probes{View: keeper, Held: held, Metrics: counted.Registry}
 	decider := &decide.Decider{
 		View: keeper, Policy: policy, PolicyName: s.Policy, Ledger: books, Held: held, API: api,
-		Budgets: kube.BudgetsOf(factory), Resource: resource, Log: log, Conflicted: counted.Conflicted,
+		Budgets: apiserver.BudgetsOf(factory), Resource: resource, Log: log, Conflicted: counted.Conflicted,
 	}
 	sweeper := &sweep.Sweeper{
 		View: keeper, Ledger: books, Reserver: decider, Held: held, Pods: api, Log: log, Repaired: counted.Repaired,

@@ -24,8 +24,8 @@ import (
 
 	"github.com/trellis-gpu/trellis/daemon/credentials/credentialstest"
 	"github.com/trellis-gpu/trellis/daemon/etcdbus"
+	"github.com/trellis-gpu/trellis/extender/internal/apiserver"
 	"github.com/trellis-gpu/trellis/extender/internal/config"
-	"github.com/trellis-gpu/trellis/extender/internal/kube"
 	"github.com/trellis-gpu/trellis/extender/internal/stock"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
@@ -164,7 +164,7 @@ func beside(t *testing.T, nodes int, offered corev1.ResourceName, secure *creden
 	}
 	s := config.Config{
 		Listen: free(t), HealthListen: free(t), Policy: "growth", Resource: string(offered), LogLevel: "info",
-		Kube: kube.Config{Kubeconfig: plane.Kubeconfig, QPS: 200, Burst: 400}, Etcd: state,
+		Kube: apiserver.Config{Kubeconfig: plane.Kubeconfig, QPS: 200, Burst: 400}, Etcd: state,
 	}
 	scheme, trust := "http", ""
 	if secure != nil {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/daemon/credentials"
 	"github.com/trellis-gpu/trellis/daemon/etcdbus"
-	"github.com/trellis-gpu/trellis/extender/internal/kube"
+	"github.com/trellis-gpu/trellis/extender/internal/apiserver"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/interference"
 	"github.com/trellis-gpu/trellis/growth/placement"
@@ -29,7 +29,7 @@ type Config struct {
 	Policy, Resource string
 	// Resubmit makes pods anew that kubelet refused and that no controller makes anew.
 	Resubmit bool
-	Kube     kube.Config
+	Kube     apiserver.Config
 	Etcd     etcdbus.Config
 	// LogLevel is debug, info, warn or error.
 	LogLevel string

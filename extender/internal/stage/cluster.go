@@ -11,9 +11,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes/fake"
 
+	"github.com/trellis-gpu/trellis/extender/internal/apiserver"
 	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
-	"github.com/trellis-gpu/trellis/extender/internal/kube"
 	"github.com/trellis-gpu/trellis/extender/internal/reservations"
 	"github.com/trellis-gpu/trellis/extender/internal/sweep"
 	"github.com/trellis-gpu/trellis/growth"
@@ -37,7 +37,7 @@ type Cluster struct {
 	// Bindings are those that were posted, in order.
 	Bindings *Bindings
 
-	budgets  kube.Budgets
+	budgets  apiserver.Budgets
 	open     func() bus.Bus
 	resource corev1.ResourceName
 }
@@ -77,8 +77,8 @@ func (c *Cluster) Replica() *cache.Keeper {
 	ctx, cancel := context.WithCancel(context.Background())
 	c.T.Cleanup(cancel)
 	go func() { _ = keeper.Run(ctx) }()
-	factory := kube.Informers(c.Client)
-	c.budgets = kube.BudgetsOf(factory)
+	factory := apiserver.Informers(c.Client)
+	c.budgets = apiserver.BudgetsOf(factory)
 	go func() { _ = keeper.Inform(ctx, c.Client, factory) }()
 	return keeper
 }
@@ -88,7 +88,7 @@ func (c *Cluster) Decider(keeper *cache.Keeper) *decide.Decider {
 	policy, err := placement.NewPolicy("growth", interference.Prior())
 	require.NoError(c.T, err)
 	return &decide.Decider{
-		View: keeper, Policy: policy, PolicyName: "growth", Ledger: c.ledger(), Held: c.Held, API: kube.API{Client: c.Client},
+		View: keeper, Policy: policy, PolicyName: "growth", Ledger: c.ledger(), Held: c.Held, API: apiserver.API{Client: c.Client},
 		Budgets: c.budgets, Resource: c.resource, Log: slog.New(slog.DiscardHandler), Conflicted: func() {},
 	}
 }
@@ -96,7 +96,7 @@ func (c *Cluster) Decider(keeper *cache.Keeper) *decide.Decider {
 // Sweeper sweeps the stage.
 func (c *Cluster) Sweeper() *sweep.Sweeper {
 	return &sweep.Sweeper{
-		View: c.Keeper, Ledger: c.ledger(), Reserver: c.Decider(c.Keeper), Held: c.Held, Pods: kube.API{Client: c.Client},
+		View: c.Keeper, Ledger: c.ledger(), Reserver: c.Decider(c.Keeper), Held: c.Held, Pods: apiserver.API{Client: c.Client},
 		Log: slog.New(slog.DiscardHandler), Repaired: func(string) {}, Mismatched: func(string) {},
 	}
 }

@@ -1,4 +1,4 @@
-package kube_test
+package apiserver_test
 
 import (
 	"net/http"
@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/trellis-gpu/trellis/extender/internal/kube"
+	"github.com/trellis-gpu/trellis/extender/internal/apiserver"
 )
 
 // TestCallsThatWaitForTheirTurnAreSeen makes three calls where one at once and twenty a second are allowed.
@@ -24,10 +24,10 @@ func TestCallsThatWaitForTheirTurnAreSeen(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(`{"apiVersion":"v1","kind":"Config","current-context":"c","contexts":[{"name":"c","context":{"cluster":"c"}}],
 		"clusters":[{"name":"c","cluster":{"server":"`+server.URL+`"}}]}`), 0o600))
 	var waits []time.Duration
-	client, err := kube.Connect(kube.Config{Kubeconfig: file, QPS: 2, Burst: 1}, func(d time.Duration) { waits = append(waits, d) })
+	client, err := apiserver.Connect(apiserver.Config{Kubeconfig: file, QPS: 2, Burst: 1}, func(d time.Duration) { waits = append(waits, d) })
 	require.NoError(t, err)
 	for range 3 {
-		pod, err := kube.API{Client: client}.Pod(t.Context(), "default", "p")
+		pod, err := apiserver.API{Client: client}.Pod(t.Context(), "default", "p")
 		require.NoError(t, err)
 		require.Equal(t, "p", pod.Name)
 	}
