@@ -17,10 +17,10 @@ import (
 	"github.com/trellis-gpu/trellis/extender/internal/heap"
 	"github.com/trellis-gpu/trellis/extender/internal/metrics"
 	"github.com/trellis-gpu/trellis/extender/internal/probes"
+	"github.com/trellis-gpu/trellis/extender/internal/reconcile"
 	"github.com/trellis-gpu/trellis/extender/internal/reservations"
 	"github.com/trellis-gpu/trellis/extender/internal/resubmit"
 	"github.com/trellis-gpu/trellis/extender/internal/rival"
-	"github.com/trellis-gpu/trellis/extender/internal/sweep"
 	"github.com/trellis-gpu/trellis/extender/internal/webhook"
 	"github.com/trellis-gpu/trellis/growth/interference"
 	"github.com/trellis-gpu/trellis/growth/placement"
@@ -43,7 +43,7 @@ func serve(s config.Config, log *slog.Logger) error {
 	resource := corev1.ResourceName(s.Resource)
 	keeper := cache.NewKeeper(etcd, resource, log)
 	held := &reservations.Held{}
-	counted := metrics.New(keeper, held, decide.Outcomes(), sweep.Kinds(), sweep.Failures())
+	counted := metrics.New(keeper, held, decide.Outcomes(), reconcile.Kinds(), reconcile.Failures())
 	client, err := apiserver.Connect(s.Kube, counted.Waited)
 	if err != nil {
 		return err
@@ -59,7 +59,7 @@ func serve(s config.Config, log *slog.Logger) error {
 		View: keeper, Policy: policy, PolicyName: s.Policy, Ledger: books, Held: held, API: api,
 		Budgets: apiserver.BudgetsOf(factory), Resource: resource, Log: log, Conflicted: counted.Conflicted,
 	}
-	sweeper := &sweep.Sweeper{
+	sweeper := &reconcile.Sweeper{
 		View: keeper, Ledger: books, Reserver: decider, Held: held, Pods: api, Log: log, Repaired: counted.Repaired,
 		Mismatched: counted.Mismatched,
 	}

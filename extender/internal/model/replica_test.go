@@ -12,8 +12,8 @@ import (
 
 	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
+	"github.com/trellis-gpu/trellis/extender/internal/reconcile"
 	"github.com/trellis-gpu/trellis/extender/internal/reservations"
-	"github.com/trellis-gpu/trellis/extender/internal/sweep"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
@@ -28,7 +28,7 @@ type replica struct {
 	keeper  *cache.Keeper
 	held    *reservations.Held
 	decider *decide.Decider
-	sweeper *sweep.Sweeper
+	sweeper *reconcile.Sweeper
 
 	busQueue []queued[bus.Batch]
 	podQueue []queued[news]
@@ -54,7 +54,7 @@ func (r *replica) start() {
 		View: r.keeper, Policy: placement.Binpack{}, PolicyName: "binpack", Ledger: books, Held: r.held, API: api{r.w},
 		Resource: gpushare.Resource, Log: quiet, Conflicted: func() {},
 	}
-	r.sweeper = &sweep.Sweeper{
+	r.sweeper = &reconcile.Sweeper{
 		View: r.keeper, Ledger: books, Reserver: r.decider, Held: r.held, Pods: api{r.w}, Log: quiet, Repaired: func(string) {},
 		Mismatched:  func(string) {},
 		ForgetAfter: 1, // as early as can be

@@ -14,12 +14,12 @@
 // What a replica writes reaches its own view milliseconds later, and is known to it before (Own), so that pod after pod can
 // be bound to one GPU without a conflict.
 //
-// An epoch goes when its GPU has gone (Forget), with the node or from its inventory; package sweep sees to that. Whoever
+// An epoch goes when its GPU has gone (Forget), with the node or from its inventory; package reconcile sees to that. Whoever
 // decided before can not come after it: the inventory that named the GPU is not there any more, and one that names it again
 // is newer. So no time has to pass for this to be safe.
 //
 // Allocations are not guarded against. One that follows its reservation changes nothing. One that does not was decided
-// by kubelet before anybody could hear of it: it is drift, which package sweep repairs, and kubelet's own accounting
+// by kubelet before anybody could hear of it: it is drift, which package reconcile repairs, and kubelet's own accounting
 // keeps it harmless.
 //
 // Before anything is written, 0 ≤ used ≤ total is checked on the books that the decision was taken on. Arithmetic is

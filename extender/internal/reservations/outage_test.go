@@ -14,9 +14,9 @@ import (
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/metrics"
 	"github.com/trellis-gpu/trellis/extender/internal/probes"
+	"github.com/trellis-gpu/trellis/extender/internal/reconcile"
 	"github.com/trellis-gpu/trellis/extender/internal/reservations"
 	"github.com/trellis-gpu/trellis/extender/internal/stage"
-	"github.com/trellis-gpu/trellis/extender/internal/sweep"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
@@ -25,7 +25,7 @@ import (
 type replica struct {
 	keeper  *cache.Keeper
 	decider *decide.Decider
-	sweeper *sweep.Sweeper
+	sweeper *reconcile.Sweeper
 	probes  *probes.Probes
 }
 
@@ -34,7 +34,7 @@ func newReplica(c *stage.Cluster) replica {
 	r := replica{keeper: c.Replica(), sweeper: c.Sweeper()}
 	r.decider = c.Decider(r.keeper)
 	r.decider.Held, r.sweeper.Held, r.sweeper.View, r.sweeper.Reserver = held, held, r.keeper, r.decider
-	registry := metrics.New(r.keeper, held, decide.Outcomes(), sweep.Kinds(), sweep.Failures()).Registry
+	registry := metrics.New(r.keeper, held, decide.Outcomes(), reconcile.Kinds(), reconcile.Failures()).Registry
 	r.probes = &probes.Probes{View: r.keeper, Held: held, Metrics: registry}
 	return r
 }

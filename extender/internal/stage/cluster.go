@@ -14,8 +14,8 @@ import (
 	"github.com/trellis-gpu/trellis/extender/internal/apiserver"
 	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
+	"github.com/trellis-gpu/trellis/extender/internal/reconcile"
 	"github.com/trellis-gpu/trellis/extender/internal/reservations"
-	"github.com/trellis-gpu/trellis/extender/internal/sweep"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/bus/membus"
@@ -94,8 +94,8 @@ func (c *Cluster) Decider(keeper *cache.Keeper) *decide.Decider {
 }
 
 // Sweeper sweeps the stage.
-func (c *Cluster) Sweeper() *sweep.Sweeper {
-	return &sweep.Sweeper{
+func (c *Cluster) Sweeper() *reconcile.Sweeper {
+	return &reconcile.Sweeper{
 		View: c.Keeper, Ledger: c.ledger(), Reserver: c.Decider(c.Keeper), Held: c.Held, Pods: apiserver.API{Client: c.Client},
 		Log: slog.New(slog.DiscardHandler), Repaired: func(string) {}, Mismatched: func(string) {},
 	}

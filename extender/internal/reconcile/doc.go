@@ -1,4 +1,4 @@
-// Package sweep keeps the books true: once a second it compares plans with what kubelet and the API server say, and
+// Package reconcile keeps the books true: once a second it compares plans with what kubelet and the API server say, and
 // repairs what differs.
 //
 //	held         a reservation waits in memory since the bus was away      write it, or drop it if kubelet has decided
@@ -24,4 +24,4 @@
 // Every repair is a compare-and-swap, so that any number of replicas may repair at once. A pod that the snapshot does not
 // know is looked up at the API server before its reservation goes: another replica may have reserved for a pod that our
 // informer has not heard of yet.
-package sweep
+package reconcile

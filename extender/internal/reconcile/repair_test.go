@@ -1,4 +1,4 @@
-package sweep_test
+package reconcile_test
 
 import (
 	"testing"
