@@ -18,8 +18,8 @@ import (
 	"github.com/trellis-gpu/trellis/extender/internal/metrics"
 	"github.com/trellis-gpu/trellis/extender/internal/probes"
 	"github.com/trellis-gpu/trellis/extender/internal/reconcile"
+	"github.com/trellis-gpu/trellis/extender/internal/recreate"
 	"github.com/trellis-gpu/trellis/extender/internal/reservations"
-	"github.com/trellis-gpu/trellis/extender/internal/resubmit"
 	"github.com/trellis-gpu/trellis/extender/internal/rival"
 	"github.com/trellis-gpu/trellis/extender/internal/webhook"
 	"github.com/trellis-gpu/trellis/growth/interference"
@@ -74,7 +74,7 @@ func serve(s config.Config, log *slog.Logger) error {
 	parts.Add(until(rivals.Run))
 	parts.Add(until(sweeper.Run))
 	if s.Resubmit {
-		parts.Add(until((&resubmit.Resubmitter{Client: client, Bus: etcd, Resource: resource, Log: log}).Run))
+		parts.Add(until((&recreate.Resubmitter{Client: client, Bus: etcd, Resource: resource, Log: log}).Run))
 	}
 	parts.Add(until(func(ctx context.Context) error { return keeper.Inform(ctx, client, factory) }))
 	parts.Add(until(keeper.Run))

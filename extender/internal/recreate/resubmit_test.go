@@ -1,4 +1,4 @@
-package resubmit_test
+package recreate_test
 
 import (
 	"encoding/json"
@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	core "k8s.io/client-go/testing"
 
-	"github.com/trellis-gpu/trellis/extender/internal/resubmit"
+	"github.com/trellis-gpu/trellis/extender/internal/recreate"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/bus/membus"
@@ -29,14 +29,14 @@ type world struct {
 	t      *testing.T
 	client *fake.Clientset
 	mem    *membus.Bus
-	*resubmit.Resubmitter
+	*recreate.Resubmitter
 	// refuse is what the API server answers to a new pod, tried to each that is only tried.
 	refuse, tried error
 }
 
 func newWorld(t *testing.T, pods ...*corev1.Pod) *world {
 	w := &world{t: t, client: fake.NewClientset(), mem: membus.New()}
-	w.Resubmitter = &resubmit.Resubmitter{Client: w.client, Bus: w.mem.Session(), Resource: gpushare.Resource, Log: slog.New(slog.DiscardHandler)}
+	w.Resubmitter = &recreate.Resubmitter{Client: w.client, Bus: w.mem.Session(), Resource: gpushare.Resource, Log: slog.New(slog.DiscardHandler)}
 	for _, pod := range pods {
 		require.NoError(t, w.client.Tracker().Add(pod))
 	}
@@ -79,7 +79,7 @@ func (w *world) noted() int {
 // took writes down a pod, as a replica does that dies next.
 func (w *world) took(pod *corev1.Pod) {
 	w.t.Helper()
-	text, err := json.Marshal(resubmit.Again(pod))
+	text, err := json.Marshal(recreate.Again(pod))
 	require.NoError(w.t, err)
 	value, err := bus.Encode(bus.Refusal{Ref: growth.PodRef{Namespace: "team", Name: "job", UID: "old"}, Again: text})
 	require.NoError(w.t, err)

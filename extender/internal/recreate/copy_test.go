@@ -1,4 +1,4 @@
-package resubmit_test
+package recreate_test
 
 import (
 	"testing"
@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/trellis-gpu/trellis/extender/internal/resubmit"
+	"github.com/trellis-gpu/trellis/extender/internal/recreate"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
@@ -61,7 +61,7 @@ func TestWhatIsSubmittedAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			pod := refused()
 			tc.change(pod)
-			require.Equal(t, tc.again, resubmit.Refused(pod, gpushare.Resource))
+			require.Equal(t, tc.again, recreate.Refused(pod, gpushare.Resource))
 		})
 	}
 }
@@ -77,7 +77,7 @@ func TestThePodIsAsItsUserMadeIt(t *testing.T) {
 	priority := int32(7)
 	pod.Spec.PriorityClassName, pod.Spec.Priority = "high", &priority
 	before := pod.DeepCopy()
-	again := resubmit.Again(pod)
+	again := recreate.Again(pod)
 	require.Equal(t, before, pod, "it is left as it was")
 	require.Equal(t, metav1.ObjectMeta{
 		Namespace: "team", Name: "job", Labels: map[string]string{"app": "vae"},
@@ -87,7 +87,7 @@ func TestThePodIsAsItsUserMadeIt(t *testing.T) {
 	require.Nil(t, again.Spec.Priority, "follows from the class")
 	require.Equal(t, pod.Spec.Containers, again.Spec.Containers)
 	require.Equal(t, corev1.PodStatus{}, again.Status)
-	require.Equal(t, "2", resubmit.Again(again).Annotations[gpushare.RefusalsAnnotation])
+	require.Equal(t, "2", recreate.Again(again).Annotations[gpushare.RefusalsAnnotation])
 	pod.Annotations = nil
-	require.Equal(t, map[string]string{gpushare.RefusalsAnnotation: "1"}, resubmit.Again(pod).Annotations, "it asked by its limits alone")
+	require.Equal(t, map[string]string{gpushare.RefusalsAnnotation: "1"}, recreate.Again(pod).Annotations, "it asked by its limits alone")
 }

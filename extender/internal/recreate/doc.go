@@ -1,4 +1,4 @@
-// Package resubmit gives pods that kubelet refused a second chance (--resubmit).
+// Package recreate gives pods that kubelet refused a second chance (--resubmit).
 //
 // Kubelet refuses a pod for good when it is asked to admit it while it does not know the device plugin: in the seconds in
 // which that restarts, in its own first moments after a restart, when it takes in again what it found on the node, and
@@ -11,4 +11,4 @@
 //
 // Left alone are pods with a controller, pods that are to run at most once (restartPolicy: Never) of which a container
 // was made, and pods that were refused too often: something is wrong there that does not pass.
-package resubmit
+package recreate

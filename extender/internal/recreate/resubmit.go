@@ -1,4 +1,4 @@
-package resubmit
+package recreate
 
 import (
 	"context"
