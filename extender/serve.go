@@ -14,7 +14,7 @@ import (
 	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/config"
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
-	"github.com/trellis-gpu/trellis/extender/internal/heap"
+	"github.com/trellis-gpu/trellis/extender/internal/gctune"
 	"github.com/trellis-gpu/trellis/extender/internal/metrics"
 	"github.com/trellis-gpu/trellis/extender/internal/probes"
 	"github.com/trellis-gpu/trellis/extender/internal/reconcile"
@@ -67,7 +67,7 @@ func serve(s config.Config, log *slog.Logger) error {
 	var parts run.Group
 	parts.Add(run.SignalHandler(context.Background(), syscall.SIGINT, syscall.SIGTERM))
 	parts.Add(waiting(p.Stop))
-	pauses := &heap.Pauses{}
+	pauses := &gctune.Pauses{}
 	if err := answer(&parts, s, pauses.Around(webhook.Handler(decider, counted, log)), log); err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func serve(s config.Config, log *slog.Logger) error {
 	}
 	parts.Add(until(func(ctx context.Context) error { return keeper.Inform(ctx, client, factory) }))
 	parts.Add(until(keeper.Run))
-	parts.Add(until(func(ctx context.Context) error { return heap.Keep(ctx, pauses.Pause) }))
+	parts.Add(until(func(ctx context.Context) error { return gctune.Keep(ctx, pauses.Pause) }))
 	if err := listen(&parts, s.HealthListen, nil, p.Handler()); err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-// Package heap has the extender's heap collected seldom, and while nobody asks.
+// Package gctune has the extender's heap collected seldom, and while nobody asks.
 //
 // Seldom: GOGC is a proportion. The one that keeps a cluster of thousands of nodes within its memory limit has the heap of a
 // small one, a few MiB, collected several times a second while pods arrive, and marking it is a tenth of all that the
@@ -9,7 +9,7 @@
 // While nobody asks: who is asked while it is marked answers three times as slowly, and with tens of thousands of pods that
 // lasts for half a second. Pods come in bursts. So once half of the room to grow is used, the next long pause is used to
 // collect it, and what is left is enough for some thousand questions.
-package heap
+package gctune
 
 import (
 	"context"
