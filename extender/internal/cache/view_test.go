@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/trellis-gpu/trellis/extender/internal/cache"
+	"github.com/trellis-gpu/trellis/extender/internal/clustertest"
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
-	"github.com/trellis-gpu/trellis/extender/internal/stage"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
@@ -19,7 +19,7 @@ import (
 
 func TestTheLastSnapshotStaysWhileTheBusIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := stage.New(t)
+		c := clustertest.New(t)
 		c.Node("n", 24)
 		c.Settle()
 		c.Mem.Fail(bus.ErrUnavailable)
@@ -29,7 +29,7 @@ func TestTheLastSnapshotStaysWhileTheBusIsAway(t *testing.T) {
 		require.ErrorIs(t, s.Away, bus.ErrUnavailable)
 		require.False(t, s.Since.IsZero())
 		require.Len(t, s.Node("n").GPUs, 1)
-		found, err := c.Decider(c.Keeper).Filter(stage.Pod("p", "1Gi", 1), []string{"n"})
+		found, err := c.Decider(c.Keeper).Filter(clustertest.Pod("p", "1Gi", 1), []string{"n"})
 		require.NoError(t, err)
 		require.Equal(t, []string{"n"}, found.Fit())
 
@@ -43,7 +43,7 @@ func TestTheLastSnapshotStaysWhileTheBusIsAway(t *testing.T) {
 
 func TestRecordsThatCanNotBeReadDisturbNothingElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := stage.New(t)
+		c := clustertest.New(t)
 		c.Node("n", 24)
 		for _, key := range []string{
 			bus.AllocationKey("n", "a"), bus.ReservationKey("n", "b"), bus.SampleKey("c"), bus.LoadKey("n"), bus.AdviceKey("c"),
@@ -59,7 +59,7 @@ func TestRecordsThatCanNotBeReadDisturbNothingElse(t *testing.T) {
 		require.Contains(t, s.Node("m").Obstacle, "can not be understood")
 
 		require.NoError(t, c.Bus.Delete(t.Context(), bus.SampleKey("c")))
-		stage.Record(c, bus.AllocationKey("n", "a"), bus.Allocation{Containers: []bus.ContainerAllocation{
+		clustertest.Record(c, bus.AllocationKey("n", "a"), bus.Allocation{Containers: []bus.ContainerAllocation{
 			{Name: "c", GPUs: []growth.GPUShare{{GPU: "n-a", Memory: growth.GiB}}},
 		}})
 		c.Settle()
@@ -70,13 +70,13 @@ func TestRecordsThatCanNotBeReadDisturbNothingElse(t *testing.T) {
 
 func TestASnapshotNeverChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := stage.New(t)
+		c := clustertest.New(t)
 		c.Node("n", 24)
-		pod := c.Create(stage.Pod("p", "8Gi", 8))
+		pod := c.Create(clustertest.Pod("p", "8Gi", 8))
 		c.Settle()
 		before := c.Keeper.Snapshot()
-		require.NoError(t, c.Decider(c.Keeper).Bind(t.Context(), stage.Ref(pod), "n"))
-		stage.Record(c, bus.SampleKey("p-uid"), bus.Sample{Node: "n", Reported: true, Growth: 0.5})
+		require.NoError(t, c.Decider(c.Keeper).Bind(t.Context(), clustertest.Ref(pod), "n"))
+		clustertest.Record(c, bus.SampleKey("p-uid"), bus.Sample{Node: "n", Reported: true, Growth: 0.5})
 		c.Node("m", 8)
 		c.Settle()
 		require.Equal(t, 1, before.Nodes.Len())
@@ -91,7 +91,7 @@ func TestASnapshotNeverChanges(t *testing.T) {
 		require.Equal(t, growth.Growth(0.5), after.Node("n").GPUs[0].Residents[0].Growth)
 
 		c.Delete(pod)
-		stage.Record(c, bus.AllocationKey("n", "q-uid"), bus.Allocation{Pod: growth.PodRef{UID: "q-uid"}})
+		clustertest.Record(c, bus.AllocationKey("n", "q-uid"), bus.Allocation{Pod: growth.PodRef{UID: "q-uid"}})
 		require.NoError(t, c.Bus.Delete(t.Context(), bus.ReservationKey("n", "p-uid")))
 		c.Settle()
 		require.Contains(t, after.Node("n").Reservations, growth.PodUID("p-uid"))
@@ -107,23 +107,23 @@ func TestASnapshotNeverChanges(t *testing.T) {
 // The device plugin tells of a job's end a moment after the API server does. A pod that waits is let through to Bind, which
 // goes by the books until then.
 func TestWhoHasEndedIsNotInTheWay(t *testing.T) {
-	for name, ends := range map[string]func(*stage.Cluster, *corev1.Pod){
-		"it has ended": func(c *stage.Cluster, pod *corev1.Pod) {
+	for name, ends := range map[string]func(*clustertest.Cluster, *corev1.Pod){
+		"it has ended": func(c *clustertest.Cluster, pod *corev1.Pod) {
 			pod = c.Now(pod).DeepCopy()
 			pod.Status.Phase = corev1.PodSucceeded
 			c.Update(pod)
 		},
-		"it is gone": func(c *stage.Cluster, pod *corev1.Pod) { c.Delete(pod) },
+		"it is gone": func(c *clustertest.Cluster, pod *corev1.Pod) { c.Delete(pod) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := stage.New(t)
+				c := clustertest.New(t)
 				c.Node("n", 24)
-				old, waiting := c.Create(stage.Pod("old", "20Gi", 20)), c.Create(stage.Pod("waiting", "20Gi", 20))
+				old, waiting := c.Create(clustertest.Pod("old", "20Gi", 20)), c.Create(clustertest.Pod("waiting", "20Gi", 20))
 				c.Settle()
 				decider := c.Decider(c.Keeper)
-				require.NoError(t, decider.Bind(t.Context(), stage.Ref(old), "n"))
-				stage.Record(c, bus.AllocationKey("n", "old-uid"), bus.Allocation{Pod: stage.Ref(old), Containers: []bus.ContainerAllocation{
+				require.NoError(t, decider.Bind(t.Context(), clustertest.Ref(old), "n"))
+				clustertest.Record(c, bus.AllocationKey("n", "old-uid"), bus.Allocation{Pod: clustertest.Ref(old), Containers: []bus.ContainerAllocation{
 					{Name: "c0", GPUs: []growth.GPUShare{{GPU: "n-a", Memory: 20 * growth.GiB}}},
 				}})
 				c.Settle()
@@ -136,12 +136,12 @@ func TestWhoHasEndedIsNotInTheWay(t *testing.T) {
 				ends(c, old)
 				c.Settle()
 				require.Equal(t, []string{"n"}, room())
-				require.ErrorIs(t, decider.Bind(t.Context(), stage.Ref(waiting), "n"), decide.ErrNoRoom, "kubelet may not have let go of it yet")
+				require.ErrorIs(t, decider.Bind(t.Context(), clustertest.Ref(waiting), "n"), decide.ErrNoRoom, "kubelet may not have let go of it yet")
 
 				require.NoError(t, c.Bus.Delete(t.Context(), bus.AllocationKey("n", "old-uid")))
 				require.NoError(t, c.Bus.Delete(t.Context(), bus.ReservationKey("n", "old-uid")))
 				c.Settle()
-				require.NoError(t, decider.Bind(t.Context(), stage.Ref(waiting), "n"))
+				require.NoError(t, decider.Bind(t.Context(), clustertest.Ref(waiting), "n"))
 				require.Zero(t, c.Keeper.Snapshot().OverCommitted())
 			})
 		})
@@ -150,7 +150,7 @@ func TestWhoHasEndedIsNotInTheWay(t *testing.T) {
 
 func TestANodeThatIsGoneIsForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := stage.New(t)
+		c := clustertest.New(t)
 		c.Node("n", 24)
 		c.Settle()
 		require.NoError(t, c.Client.CoreV1().Nodes().Delete(t.Context(), "n", metav1.DeleteOptions{}))
@@ -164,7 +164,7 @@ func TestANodeThatIsGoneIsForgotten(t *testing.T) {
 
 func TestALabelMakesANodeOneThatShares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := stage.New(t)
+		c := clustertest.New(t)
 		c.Unshared("n", nil)
 		c.Settle()
 		require.Equal(t, "the node shares no GPUs: label gpushare=true is missing", c.Keeper.Snapshot().Node("n").Obstacle)
@@ -211,9 +211,9 @@ func TestHalfAListIsNotShown(t *testing.T) {
 
 func TestANodeWhoseKubeletDoesNotListenTakesNoPods(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := stage.New(t)
+		c := clustertest.New(t)
 		c.Node("n", 24)
-		stage.Record(c, bus.AllocationKey("n", "p"), bus.Allocation{Containers: []bus.ContainerAllocation{
+		clustertest.Record(c, bus.AllocationKey("n", "p"), bus.Allocation{Containers: []bus.ContainerAllocation{
 			{Name: "c0", GPUs: []growth.GPUShare{{GPU: "n-a", Memory: 8 * growth.GiB}}},
 		}})
 		c.Settle()
@@ -222,14 +222,14 @@ func TestANodeWhoseKubeletDoesNotListenTakesNoPods(t *testing.T) {
 
 		deaf := before.Inventory()
 		deaf.Unheard = true
-		stage.Record(c, bus.GPUsKey("n"), deaf)
+		clustertest.Record(c, bus.GPUsKey("n"), deaf)
 		c.Settle()
 		now := c.Keeper.Snapshot().Node("n")
 		require.Contains(t, now.Obstacle, "kubelet does not listen to its device plugin")
 		require.Equal(t, before.GPUs, now.GPUs, "what runs there is still counted")
 
 		deaf.Unheard = false
-		stage.Record(c, bus.GPUsKey("n"), deaf)
+		clustertest.Record(c, bus.GPUsKey("n"), deaf)
 		c.Settle()
 		require.Empty(t, c.Keeper.Snapshot().Node("n").Obstacle)
 	})

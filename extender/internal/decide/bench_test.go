@@ -9,9 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/trellis-gpu/trellis/extender/internal/cache"
+	"github.com/trellis-gpu/trellis/extender/internal/clustertest"
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/reservations"
-	"github.com/trellis-gpu/trellis/extender/internal/stage"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/bus/membus"
@@ -52,14 +52,14 @@ func BenchmarkBind(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	pod := stage.Pod("p", "8Gi", 8)
+	pod := clustertest.Pod("p", "8Gi", 8)
 	d := &decide.Decider{
 		View: keeper, Policy: policy, Ledger: reservations.Ledger{Bus: session, Unbalanced: func() {}}, Held: &reservations.Held{}, API: willing{pod},
 		Resource: gpushare.Resource, Log: slog.New(slog.DiscardHandler), Conflicted: func() {},
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := d.Bind(b.Context(), stage.Ref(pod), "n"); err != nil {
+		if err := d.Bind(b.Context(), clustertest.Ref(pod), "n"); err != nil {
 			b.Fatal(err)
 		}
 	}

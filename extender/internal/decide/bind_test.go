@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/trellis-gpu/trellis/extender/internal/cache"
+	"github.com/trellis-gpu/trellis/extender/internal/clustertest"
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/reservations"
-	"github.com/trellis-gpu/trellis/extender/internal/stage"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
@@ -23,14 +23,14 @@ import (
 
 func TestBindReservesAndPostsOneBinding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := stage.New(t)
+		c := clustertest.New(t)
 		c.Node("n", 24, 24)
-		pod := stage.Pod("p", "12Gi", 10, 2)
+		pod := clustertest.Pod("p", "12Gi", 10, 2)
 		pod.Annotations[gpushare.CountAnnotation] = "1"
 		pod = c.Create(pod)
 		c.Settle()
 
-		require.NoError(t, c.Decider(c.Keeper).Bind(t.Context(), stage.Ref(pod), "n"))
+		require.NoError(t, c.Decider(c.Keeper).Bind(t.Context(), clustertest.Ref(pod), "n"))
 		posted := c.Bindings.Posted()
 		require.Len(t, posted, 1)
 		require.Equal(t, pod.UID, posted[0].UID)
@@ -38,17 +38,17 @@ func TestBindReservesAndPostsOneBinding(t *testing.T) {
 		require.Equal(t, map[string]string{gpushare.GPUAnnotation: "n-a"}, posted[0].Annotations)
 		require.Equal(t, corev1.ObjectReference{Kind: "Node", Name: "n"}, posted[0].Target)
 		require.Equal(t, bus.Reservation{
-			Header: bus.Header{Version: bus.Version}, Pod: stage.Ref(pod), Created: pod.CreationTimestamp.Time,
+			Header: bus.Header{Version: bus.Version}, Pod: clustertest.Ref(pod), Created: pod.CreationTimestamp.Time,
 			GPUs:       []growth.GPUShare{{GPU: "n-a", Memory: 12 * growth.GiB}},
 			Containers: []bus.ContainerRequest{{Name: "c0", Units: 10}, {Name: "c1", Units: 2}},
 		}, c.Reservations("n")[growth.PodUID(pod.UID)])
 
-		require.NoError(t, c.Decider(c.Keeper).Bind(t.Context(), stage.Ref(pod), "n"), "asked again at once")
+		require.NoError(t, c.Decider(c.Keeper).Bind(t.Context(), clustertest.Ref(pod), "n"), "asked again at once")
 		c.Settle()
-		require.NoError(t, c.Decider(c.Keeper).Bind(t.Context(), stage.Ref(pod), "n"), "asked again later")
+		require.NoError(t, c.Decider(c.Keeper).Bind(t.Context(), clustertest.Ref(pod), "n"), "asked again later")
 		require.Len(t, c.Reservations("n"), 1)
 		require.Equal(t, "n", c.Now(pod).Spec.NodeName)
-		require.ErrorIs(t, c.Decider(c.Keeper).Bind(t.Context(), stage.Ref(pod), "elsewhere"), decide.ErrElsewhere)
+		require.ErrorIs(t, c.Decider(c.Keeper).Bind(t.Context(), clustertest.Ref(pod), "elsewhere"), decide.ErrElsewhere)
 		c.Mem.Advance(reservations.Life)
 		require.Empty(t, c.Reservations("n"), "a reservation ends by itself")
 	})
@@ -56,13 +56,13 @@ func TestBindReservesAndPostsOneBinding(t *testing.T) {
 
 func TestBindOnSeveralGPUs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := stage.New(t)
+		c := clustertest.New(t)
 		c.Node("n", 24, 24, 24)
-		pod := stage.Pod("p", "8Gi", 16)
+		pod := clustertest.Pod("p", "8Gi", 16)
 		pod.Annotations[gpushare.CountAnnotation] = "2"
 		pod = c.Create(pod)
 		c.Settle()
-		require.NoError(t, c.Decider(c.Keeper).Bind(t.Context(), stage.Ref(pod), "n"))
+		require.NoError(t, c.Decider(c.Keeper).Bind(t.Context(), clustertest.Ref(pod), "n"))
 		require.Equal(t, "n-a,n-b", c.Now(pod).Annotations[gpushare.GPUAnnotation])
 		require.Equal(t, []growth.GPUShare{{GPU: "n-a", Memory: 8 * growth.GiB}, {GPU: "n-b", Memory: 8 * growth.GiB}},
 			c.Reservations("n")[growth.PodUID(pod.UID)].GPUs)
@@ -72,22 +72,22 @@ func TestBindOnSeveralGPUs(t *testing.T) {
 // TestOneWinsTheLastGiB lets eight binds, by two replicas, run at once onto a node with room for one of them.
 func TestOneWinsTheLastGiB(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := stage.New(t)
+		c := clustertest.New(t)
 		c.Node("n", 24)
-		stage.Record(c, bus.AllocationKey("n", "old"), bus.Allocation{Containers: []bus.ContainerAllocation{
+		clustertest.Record(c, bus.AllocationKey("n", "old"), bus.Allocation{Containers: []bus.ContainerAllocation{
 			{Name: "c0", GPUs: []growth.GPUShare{{GPU: "n-a", Memory: 23 * growth.GiB}}},
 		}})
 		replicas := []*decide.Decider{c.Decider(c.Keeper), c.Decider(c.Replica())}
 		var pods []*corev1.Pod
 		for i := range 8 {
-			pods = append(pods, c.Create(stage.Pod(fmt.Sprintf("p%d", i), "1Gi", 1)))
+			pods = append(pods, c.Create(clustertest.Pod(fmt.Sprintf("p%d", i), "1Gi", 1)))
 		}
 		c.Settle()
 
 		results := make([]error, len(pods))
 		var all sync.WaitGroup
 		for i, pod := range pods {
-			all.Go(func() { results[i] = replicas[i%2].Bind(t.Context(), stage.Ref(pod), "n") })
+			all.Go(func() { results[i] = replicas[i%2].Bind(t.Context(), clustertest.Ref(pod), "n") })
 		}
 		all.Wait()
 		winners := 0
@@ -112,15 +112,15 @@ func TestOneWinsTheLastGiB(t *testing.T) {
 // TestAllOfManyBindsAtOnceFit has as many binds at once as there are slots.
 func TestAllOfManyBindsAtOnceFit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := stage.New(t)
+		c := clustertest.New(t)
 		c.Node("n", 8, 8)
 		c.Settle()
 		d := c.Decider(c.Keeper)
 		results := make([]error, 16)
 		var all sync.WaitGroup
 		for i := range results {
-			pod := c.Create(stage.Pod(fmt.Sprintf("p%d", i), "1Gi", 1))
-			all.Go(func() { results[i] = d.Bind(t.Context(), stage.Ref(pod), "n") })
+			pod := c.Create(clustertest.Pod(fmt.Sprintf("p%d", i), "1Gi", 1))
+			all.Go(func() { results[i] = d.Bind(t.Context(), clustertest.Ref(pod), "n") })
 		}
 		all.Wait()
 		require.NoError(t, errors.Join(results...))
@@ -133,7 +133,7 @@ func TestAllOfManyBindsAtOnceFit(t *testing.T) {
 
 func TestBindWhenThingsGoWrong(t *testing.T) {
 	for name, tc := range map[string]struct {
-		arrange func(*stage.Cluster, *corev1.Pod)
+		arrange func(*clustertest.Cluster, *corev1.Pod)
 		ref     func(growth.PodRef) growth.PodRef
 		is      error
 		says    string
@@ -141,11 +141,11 @@ func TestBindWhenThingsGoWrong(t *testing.T) {
 		stays bool
 	}{
 		"the pod is gone": {
-			arrange: func(c *stage.Cluster, pod *corev1.Pod) { c.Delete(pod); c.Settle() },
+			arrange: func(c *clustertest.Cluster, pod *corev1.Pod) { c.Delete(pod); c.Settle() },
 			is:      decide.ErrGone, says: "pod default/p with UID p-uid: the pod is gone",
 		},
 		"another pod has its name": {
-			arrange: func(*stage.Cluster, *corev1.Pod) {},
+			arrange: func(*clustertest.Cluster, *corev1.Pod) {},
 			ref: func(ref growth.PodRef) growth.PodRef {
 				ref.UID = "an-earlier-one"
 				return ref
@@ -153,23 +153,23 @@ func TestBindWhenThingsGoWrong(t *testing.T) {
 			is: decide.ErrGone, says: "the pod is gone",
 		},
 		"the API server refuses": {
-			arrange: func(c *stage.Cluster, _ *corev1.Pod) {
+			arrange: func(c *clustertest.Cluster, _ *corev1.Pod) {
 				c.Bindings.Fail(apierrors.NewForbidden(corev1.Resource("pods"), "p", errors.New("no right to bind")))
 			},
 			is: decide.ErrRefused, says: "no right to bind",
 		},
 		"nobody knows whether the Binding arrived": {
-			arrange: func(c *stage.Cluster, _ *corev1.Pod) { c.Bindings.Fail(errors.New("connection reset by peer")) },
+			arrange: func(c *clustertest.Cluster, _ *corev1.Pod) { c.Bindings.Fail(errors.New("connection reset by peer")) },
 			is:      decide.ErrRefused, says: "connection reset by peer", stays: true,
 		},
 		"the server timed out": {
-			arrange: func(c *stage.Cluster, _ *corev1.Pod) {
+			arrange: func(c *clustertest.Cluster, _ *corev1.Pod) {
 				c.Bindings.Fail(apierrors.NewServerTimeout(corev1.Resource("pods"), "create", 1))
 			},
 			is: decide.ErrRefused, stays: true,
 		},
 		"the device plugin has died": {
-			arrange: func(c *stage.Cluster, _ *corev1.Pod) {
+			arrange: func(c *clustertest.Cluster, _ *corev1.Pod) {
 				require.NoError(c.T, c.Bus.Delete(c.T.Context(), bus.GPUsKey("n")))
 				c.Settle()
 			},
@@ -178,12 +178,12 @@ func TestBindWhenThingsGoWrong(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := stage.New(t)
+				c := clustertest.New(t)
 				c.Node("n", 24)
-				pod := c.Create(stage.Pod("p", "8Gi", 8))
+				pod := c.Create(clustertest.Pod("p", "8Gi", 8))
 				c.Settle()
 				tc.arrange(c, pod)
-				ref := stage.Ref(pod)
+				ref := clustertest.Ref(pod)
 				if tc.ref != nil {
 					ref = tc.ref(ref)
 				}
@@ -199,14 +199,14 @@ func TestBindWhenThingsGoWrong(t *testing.T) {
 
 func TestAPodThatWasWrittenToMeanwhileIsBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := stage.New(t)
+		c := clustertest.New(t)
 		c.Node("n", 24)
-		pod := c.Create(stage.Pod("p", "8Gi", 8))
+		pod := c.Create(clustertest.Pod("p", "8Gi", 8))
 		c.Settle()
 		d := c.Decider(c.Keeper)
 		d.View = lagging{c.Keeper.Snapshot()}
 		c.Update(c.Now(pod))
-		require.NoError(t, d.Bind(t.Context(), stage.Ref(pod), "n"))
+		require.NoError(t, d.Bind(t.Context(), clustertest.Ref(pod), "n"))
 		require.Len(t, c.Bindings.Posted(), 2)
 		require.Equal(t, "n", c.Now(pod).Spec.NodeName)
 	})
@@ -219,19 +219,19 @@ func (l lagging) Snapshot() *cache.Snapshot { return l.snapshot }
 
 func TestARetryUsesItsOwnReservation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := stage.New(t)
+		c := clustertest.New(t)
 		c.Node("n", 8)
-		pod := c.Create(stage.Pod("p", "8Gi", 8))
+		pod := c.Create(clustertest.Pod("p", "8Gi", 8))
 		c.Settle()
 		c.Bindings.Fail(errors.New("connection reset by peer"))
-		require.Error(t, c.Decider(c.Keeper).Bind(t.Context(), stage.Ref(pod), "n"))
+		require.Error(t, c.Decider(c.Keeper).Bind(t.Context(), clustertest.Ref(pod), "n"))
 		c.Settle()
 		found, err := c.Decider(c.Keeper).Filter(pod, []string{"n"})
 		require.NoError(t, err)
 		require.Equal(t, []string{"n"}, found.Fit(), "its own reservation is no obstacle")
 
 		c.Bindings.Fail(nil)
-		require.NoError(t, c.Decider(c.Keeper).Bind(t.Context(), stage.Ref(pod), "n"))
+		require.NoError(t, c.Decider(c.Keeper).Bind(t.Context(), clustertest.Ref(pod), "n"))
 		require.Equal(t, types.UID("p-uid"), c.Now(pod).UID)
 		require.Len(t, c.Reservations("n"), 1)
 	})
@@ -239,18 +239,18 @@ func TestARetryUsesItsOwnReservation(t *testing.T) {
 
 func TestAPodThatOnlyItsAnnotationTellsOfHoldsItsMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := stage.New(t)
+		c := clustertest.New(t)
 		c.Node("n", 24)
-		bound := stage.Pod("old", "20Gi", 20)
+		bound := clustertest.Pod("old", "20Gi", 20)
 		bound.Spec.NodeName, bound.Annotations[gpushare.GPUAnnotation] = "n", "n-a"
 		c.Create(bound)
-		pod := c.Create(stage.Pod("p", "8Gi", 8))
+		pod := c.Create(clustertest.Pod("p", "8Gi", 8))
 		c.Settle()
-		require.ErrorIs(t, c.Decider(c.Keeper).Bind(t.Context(), stage.Ref(pod), "n"), decide.ErrNoRoom)
+		require.ErrorIs(t, c.Decider(c.Keeper).Bind(t.Context(), clustertest.Ref(pod), "n"), decide.ErrNoRoom)
 
 		bound.Status.Phase = corev1.PodSucceeded
 		c.Update(bound)
 		c.Settle()
-		require.NoError(t, c.Decider(c.Keeper).Bind(t.Context(), stage.Ref(pod), "n"))
+		require.NoError(t, c.Decider(c.Keeper).Bind(t.Context(), clustertest.Ref(pod), "n"))
 	})
 }

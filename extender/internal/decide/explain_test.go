@@ -9,36 +9,36 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/trellis-gpu/trellis/extender/internal/clustertest"
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
-	"github.com/trellis-gpu/trellis/extender/internal/stage"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
 // tried asks what the scheduler asks about a pod: which nodes fit, and how good those are that also fit otherwise.
-func tried(t *testing.T, d *decide.Decider, c *stage.Cluster, name string, nodes, rated []string) growth.PodRef {
+func tried(t *testing.T, d *decide.Decider, c *clustertest.Cluster, name string, nodes, rated []string) growth.PodRef {
 	t.Helper()
-	pod := c.Create(stage.Pod(name, "8Gi", 8))
+	pod := c.Create(clustertest.Pod(name, "8Gi", 8))
 	c.Settle()
 	_, err := d.Filter(pod, nodes)
 	require.NoError(t, err)
 	d.Prioritize(pod, rated)
-	return stage.Ref(pod)
+	return clustertest.Ref(pod)
 }
 
 func TestExplainTellsWhatTheDecisionWasTakenOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := stage.New(t)
+		c := clustertest.New(t)
 		c.Node("empty", 24)
 		c.Node("shared", 24)
 		c.Node("tainted", 24)
 		c.Node("small", 4)
-		stage.Record(c, bus.ReservationKey("shared", "x"), bus.Reservation{GPUs: []growth.GPUShare{{GPU: "shared-a", Memory: 8 * growth.GiB}}})
+		clustertest.Record(c, bus.ReservationKey("shared", "x"), bus.Reservation{GPUs: []growth.GPUShare{{GPU: "shared-a", Memory: 8 * growth.GiB}}})
 		d := c.Decider(c.Keeper)
 		pod := tried(t, d, c, "p", []string{"unheard", "tainted", "small", "shared", "empty"}, []string{"shared", "empty"})
 
 		// What happens later is no part of why.
-		stage.Record(c, bus.ReservationKey("empty", "y"), bus.Reservation{GPUs: []growth.GPUShare{{GPU: "empty-a", Memory: 24 * growth.GiB}}})
+		clustertest.Record(c, bus.ReservationKey("empty", "y"), bus.Reservation{GPUs: []growth.GPUShare{{GPU: "empty-a", Memory: 24 * growth.GiB}}})
 		c.Settle()
 		e, known := d.Explain("default", "p")
 		require.True(t, known)
@@ -75,12 +75,12 @@ func TestExplainTellsWhatTheDecisionWasTakenOn(t *testing.T) {
 
 func TestTheDiaryIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := stage.New(t)
+		c := clustertest.New(t)
 		c.Node("n", 24)
 		c.Settle()
 		d := c.Decider(c.Keeper)
 		ask := func(name string, nodes []string) {
-			_, err := d.Filter(stage.Pod(name, "8Gi", 8), nodes)
+			_, err := d.Filter(clustertest.Pod(name, "8Gi", 8), nodes)
 			require.NoError(t, err)
 		}
 		for i := range 2000 {
@@ -99,11 +99,11 @@ func TestTheDiaryIsBounded(t *testing.T) {
 
 func TestAPodThatAsksForNothingLeavesNoTrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := stage.New(t)
+		c := clustertest.New(t)
 		c.Node("n", 24)
 		c.Settle()
 		d := c.Decider(c.Keeper)
-		pod := stage.Pod("plain", "8Gi")
+		pod := clustertest.Pod("plain", "8Gi")
 		clear(pod.Annotations)
 		_, err := d.Filter(pod, []string{"n"})
 		require.NoError(t, err)

@@ -10,16 +10,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/trellis-gpu/trellis/extender/internal/cache"
+	"github.com/trellis-gpu/trellis/extender/internal/clustertest"
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
-	"github.com/trellis-gpu/trellis/extender/internal/stage"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
 func TestFilter(t *testing.T) {
-	nonsense := stage.Pod("p", "much", 8)
-	ordinary := stage.Pod("p", "8Gi")
+	nonsense := clustertest.Pod("p", "much", 8)
+	ordinary := clustertest.Pod("p", "8Gi")
 	ordinary.Annotations = nil
 	for name, tc := range map[string]struct {
 		pod     *corev1.Pod
@@ -29,21 +29,21 @@ func TestFilter(t *testing.T) {
 		hopeless map[string]string
 	}{
 		"every GPU node has room, the others say why not": {
-			pod: stage.Pod("p", "8Gi", 8), fit: []string{"large", "busy"},
+			pod: clustertest.Pod("p", "8Gi", 8), fit: []string{"large", "busy"},
 			hopeless: map[string]string{
 				"small": "GPU memory: 8GiB asked, the largest GPU has 4GiB", "plain": "label gpushare=true is missing",
 				"silent": "no live device plugin", "newer": "unknown record version 9", "unheard": "nothing is known",
 			},
 		},
 		"one is crowded": {
-			pod: stage.Pod("p", "20Gi", 20), fit: []string{"large"},
+			pod: clustertest.Pod("p", "20Gi", 20), fit: []string{"large"},
 			crowded: map[string]string{"busy": "GPU memory: 20GiB asked, largest free share 12GiB on gpu-0"},
 			hopeless: map[string]string{
 				"small": "the largest GPU has 4GiB", "plain": "label", "silent": "plugin", "newer": "version", "unheard": "nothing",
 			},
 		},
 		"more than any GPU has": {
-			pod: stage.Pod("p", "80Gi", 80), fit: []string{},
+			pod: clustertest.Pod("p", "80Gi", 80), fit: []string{},
 			hopeless: map[string]string{
 				"large": "GPU memory: 80GiB asked, the largest GPU has 24GiB", "busy": "24GiB", "small": "4GiB",
 				"plain": "label", "silent": "plugin", "newer": "version", "unheard": "nothing",
@@ -62,14 +62,14 @@ func TestFilter(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := stage.New(t)
+				c := clustertest.New(t)
 				c.Node("large", 24)
 				c.Node("busy", 24)
 				c.Node("small", 4)
 				c.Unshared("plain", nil)
 				c.Unshared("silent", map[string]string{gpushare.NodeLabel: "true"})
 				c.Put(bus.GPUsKey("newer"), []byte(`{"v":9,"gpus":"of another kind"}`))
-				stage.Record(c, bus.ReservationKey("busy", "other"), bus.Reservation{GPUs: []growth.GPUShare{{GPU: "busy-a", Memory: 12 * growth.GiB}}})
+				clustertest.Record(c, bus.ReservationKey("busy", "other"), bus.Reservation{GPUs: []growth.GPUShare{{GPU: "busy-a", Memory: 12 * growth.GiB}}})
 				c.Settle()
 
 				found, err := c.Decider(c.Keeper).Filter(tc.pod, []string{"large", "busy", "small", "plain", "silent", "newer", "unheard"})
@@ -91,29 +91,29 @@ func TestFilter(t *testing.T) {
 }
 
 // blind is a view that has seen nothing yet.
-func blind(c *stage.Cluster) *cache.Keeper {
+func blind(c *clustertest.Cluster) *cache.Keeper {
 	return cache.NewKeeper(c.Bus, gpushare.Resource, slog.New(slog.DiscardHandler))
 }
 
 func TestNoAnswerBeforeTheFirstFullView(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := stage.New(t)
+		c := clustertest.New(t)
 		d := c.Decider(blind(c))
-		_, err := d.Filter(stage.Pod("p", "1Gi", 1), []string{"n"})
+		_, err := d.Filter(clustertest.Pod("p", "1Gi", 1), []string{"n"})
 		require.ErrorContains(t, err, "has not seen the whole cluster yet")
-		pod := c.Create(stage.Pod("p", "1Gi", 1))
-		require.ErrorContains(t, d.Bind(t.Context(), stage.Ref(pod), "n"), "has not seen the whole cluster yet")
+		pod := c.Create(clustertest.Pod("p", "1Gi", 1))
+		require.ErrorContains(t, d.Bind(t.Context(), clustertest.Ref(pod), "n"), "has not seen the whole cluster yet")
 	})
 }
 
 func TestPrioritizeFollowsWhatTheCoordinatorPublishes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := stage.New(t)
+		c := clustertest.New(t)
 		c.Node("empty", 24)
 		c.Node("shared", 24)
 		c.Node("full", 24)
 		hold := func(node growth.NodeName, pod growth.PodUID, memory growth.MiB) {
-			stage.Record(c, bus.AllocationKey(node, pod), bus.Allocation{Containers: []bus.ContainerAllocation{
+			clustertest.Record(c, bus.AllocationKey(node, pod), bus.Allocation{Containers: []bus.ContainerAllocation{
 				{Name: "c0", GPUs: []growth.GPUShare{{GPU: growth.GPU(node) + "-a", Memory: memory * growth.GiB}}},
 			}})
 		}
@@ -122,14 +122,14 @@ func TestPrioritizeFollowsWhatTheCoordinatorPublishes(t *testing.T) {
 		rate := func() map[string]int8 {
 			c.Settle()
 			points, nodes := map[string]int8{}, []string{"empty", "shared", "full", "unheard"}
-			for i, p := range c.Decider(c.Keeper).Prioritize(stage.Pod("p", "8Gi", 8), nodes).Points {
+			for i, p := range c.Decider(c.Keeper).Prioritize(clustertest.Pod("p", "8Gi", 8), nodes).Points {
 				points[nodes[i]] = p
 			}
 			return points
 		}
 		require.Equal(t, map[string]int8{"empty": 10, "shared": 4, "full": 0, "unheard": 0}, rate())
 
-		stage.Record(c, bus.SampleKey("resident"), bus.Sample{Node: "shared", Reported: true, Growth: 0.01, Category: growth.Converged})
+		clustertest.Record(c, bus.SampleKey("resident"), bus.Sample{Node: "shared", Reported: true, Growth: 0.01, Category: growth.Converged})
 		require.Equal(t, int8(7), rate()["shared"], "a converged job has less to lose")
 
 		require.NoError(t, c.Bus.Delete(t.Context(), bus.AllocationKey("shared", "resident")))

@@ -10,9 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/trellis-gpu/trellis/extender/internal/clustertest"
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/reservations"
-	"github.com/trellis-gpu/trellis/extender/internal/stage"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
@@ -23,11 +23,11 @@ func TestBindsGoOnWhileTheBusIsAway(t *testing.T) {
 	for name, noticed := range map[string]bool{"away for long": true, "just gone": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := stage.New(t)
+				c := clustertest.New(t)
 				c.Node("n", 8, 8)
 				var pods []*corev1.Pod
 				for i := range 5 {
-					pods = append(pods, c.Create(stage.Pod(fmt.Sprintf("p%d", i), "4Gi", 4)))
+					pods = append(pods, c.Create(clustertest.Pod(fmt.Sprintf("p%d", i), "4Gi", 4)))
 				}
 				c.Settle()
 				c.Mem.Fail(bus.ErrUnavailable)
@@ -37,11 +37,11 @@ func TestBindsGoOnWhileTheBusIsAway(t *testing.T) {
 				d := c.Decider(c.Keeper)
 				perGPU := map[string]int{}
 				for _, pod := range pods[:4] {
-					require.NoError(t, d.Bind(t.Context(), stage.Ref(pod), "n"))
+					require.NoError(t, d.Bind(t.Context(), clustertest.Ref(pod), "n"))
 					perGPU[c.Now(pod).Annotations[gpushare.GPUAnnotation]]++
 				}
 				require.Equal(t, map[string]int{"n-a": 2, "n-b": 2}, perGPU, "what is held in memory counts, though no view shows it yet")
-				require.ErrorIs(t, d.Bind(t.Context(), stage.Ref(pods[4]), "n"), decide.ErrNoRoom)
+				require.ErrorIs(t, d.Bind(t.Context(), clustertest.Ref(pods[4]), "n"), decide.ErrNoRoom)
 				require.Equal(t, 4, c.Held.Len())
 
 				c.Mem.Fail(nil)
@@ -61,16 +61,16 @@ func TestBindsGoOnWhileTheBusIsAway(t *testing.T) {
 
 func TestWhatIsHeldYieldsToKubelet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := stage.New(t)
+		c := clustertest.New(t)
 		c.Node("n", 8, 8)
-		held, sure := c.Create(stage.Pod("held", "8Gi", 8)), c.Create(stage.Pod("sure", "8Gi", 8))
+		held, sure := c.Create(clustertest.Pod("held", "8Gi", 8)), c.Create(clustertest.Pod("sure", "8Gi", 8))
 		c.Settle()
 		c.Mem.Fail(bus.ErrUnavailable)
-		require.NoError(t, c.Decider(c.Keeper).Bind(t.Context(), stage.Ref(held), "n"))
+		require.NoError(t, c.Decider(c.Keeper).Bind(t.Context(), clustertest.Ref(held), "n"))
 		require.Equal(t, "n-a", c.Now(held).Annotations[gpushare.GPUAnnotation])
 		c.Mem.Fail(nil)
 		// Kubelet gave that GPU to another pod meanwhile.
-		stage.Record(c, bus.AllocationKey("n", "sure-uid"), bus.Allocation{Pod: stage.Ref(sure), Containers: []bus.ContainerAllocation{
+		clustertest.Record(c, bus.AllocationKey("n", "sure-uid"), bus.Allocation{Pod: clustertest.Ref(sure), Containers: []bus.ContainerAllocation{
 			{Name: "c0", GPUs: []growth.GPUShare{{GPU: "n-a", Memory: 8 * growth.GiB}}},
 		}})
 		c.Settle()
@@ -83,13 +83,13 @@ func TestWhatIsHeldYieldsToKubelet(t *testing.T) {
 
 func TestARefusedBindingIsNotHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := stage.New(t)
+		c := clustertest.New(t)
 		c.Node("n", 8)
-		pod := c.Create(stage.Pod("p", "8Gi", 8))
+		pod := c.Create(clustertest.Pod("p", "8Gi", 8))
 		c.Settle()
 		c.Mem.Fail(bus.ErrUnavailable)
 		c.Bindings.Fail(apierrors.NewForbidden(corev1.Resource("pods"), "p", errors.New("no right to bind")))
-		require.ErrorIs(t, c.Decider(c.Keeper).Bind(t.Context(), stage.Ref(pod), "n"), decide.ErrRefused)
+		require.ErrorIs(t, c.Decider(c.Keeper).Bind(t.Context(), clustertest.Ref(pod), "n"), decide.ErrRefused)
 		require.Zero(t, c.Held.Len())
 	})
 }
@@ -117,23 +117,23 @@ func TestMemoryIsBounded(t *testing.T) {
 // TestPodsOnDifferentGPUsDoNotMeet has two replicas that know nothing of one another's decisions reserve on one node.
 func TestPodsOnDifferentGPUsDoNotMeet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := stage.New(t)
+		c := clustertest.New(t)
 		c.Node("n", 8, 16)
-		small, large := c.Create(stage.Pod("small", "8Gi", 8)), c.Create(stage.Pod("large", "16Gi", 16))
+		small, large := c.Create(clustertest.Pod("small", "8Gi", 8)), c.Create(clustertest.Pod("large", "16Gi", 16))
 		c.Settle()
 		before := lagging{c.Keeper.Snapshot()}
 		for _, pod := range []*corev1.Pod{small, large} {
 			d := c.Decider(c.Keeper)
 			d.View, d.Conflicted = before, func() { t.Error("a conflict") }
-			require.NoError(t, d.Bind(t.Context(), stage.Ref(pod), "n"))
+			require.NoError(t, d.Bind(t.Context(), clustertest.Ref(pod), "n"))
 		}
 		require.Len(t, c.Reservations("n"), 2)
 
 		conflicts := 0
-		third := c.Create(stage.Pod("third", "1Gi", 1))
+		third := c.Create(clustertest.Pod("third", "1Gi", 1))
 		d := c.Decider(c.Keeper)
 		d.View, d.Conflicted = before, func() { conflicts++ }
-		require.ErrorIs(t, d.Bind(t.Context(), stage.Ref(third), "n"), decide.ErrNoRoom)
+		require.ErrorIs(t, d.Bind(t.Context(), clustertest.Ref(third), "n"), decide.ErrNoRoom)
 		require.Equal(t, 1, conflicts, "on the same GPU they do")
 	})
 }
@@ -142,13 +142,13 @@ func TestPodsOnDifferentGPUsDoNotMeet(t *testing.T) {
 // and that its view of bound pods does not show yet.
 func TestAReservationThatServedLeavesItsMark(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := stage.New(t)
+		c := clustertest.New(t)
 		c.Node("n", 8)
-		first, second := c.Create(stage.Pod("first", "8Gi", 8)), c.Create(stage.Pod("second", "8Gi", 8))
+		first, second := c.Create(clustertest.Pod("first", "8Gi", 8)), c.Create(clustertest.Pod("second", "8Gi", 8))
 		c.Settle()
 		before := lagging{c.Keeper.Snapshot()}
-		require.NoError(t, c.Decider(c.Keeper).Bind(t.Context(), stage.Ref(first), "n"))
-		stage.Record(c, bus.AllocationKey("n", "first-uid"), bus.Allocation{Pod: stage.Ref(first), Containers: []bus.ContainerAllocation{
+		require.NoError(t, c.Decider(c.Keeper).Bind(t.Context(), clustertest.Ref(first), "n"))
+		clustertest.Record(c, bus.AllocationKey("n", "first-uid"), bus.Allocation{Pod: clustertest.Ref(first), Containers: []bus.ContainerAllocation{
 			{Name: "c0", GPUs: []growth.GPUShare{{GPU: "n-a", Memory: 8 * growth.GiB}}},
 		}})
 		c.Settle()
@@ -156,6 +156,6 @@ func TestAReservationThatServedLeavesItsMark(t *testing.T) {
 		require.Empty(t, c.Reservations("n"))
 		d := c.Decider(c.Keeper)
 		d.View = before
-		require.ErrorIs(t, d.Bind(t.Context(), stage.Ref(second), "n"), decide.ErrNoRoom)
+		require.ErrorIs(t, d.Bind(t.Context(), clustertest.Ref(second), "n"), decide.ErrNoRoom)
 	})
 }

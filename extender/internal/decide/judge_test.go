@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/trellis-gpu/trellis/extender/internal/stage"
+	"github.com/trellis-gpu/trellis/extender/internal/clustertest"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
@@ -20,12 +20,12 @@ func TestWhatIsRememberedIsWhatWouldBeFound(t *testing.T) {
 	for seed := range uint64(5) {
 		synctest.Test(t, func(t *testing.T) {
 			dice := rand.New(rand.NewPCG(seed, 0))
-			c := stage.New(t)
+			c := clustertest.New(t)
 			nodes := []string{"a", "b", "c", "unheard"}
 			for _, name := range nodes[:3] {
 				c.Node(name, 24, 16)
 			}
-			pods := []*corev1.Pod{stage.Pod("small", "2Gi", 2), stage.Pod("large", "16Gi", 16), stage.Pod("like-large", "16Gi", 16)}
+			pods := []*corev1.Pod{clustertest.Pod("small", "2Gi", 2), clustertest.Pod("large", "16Gi", 16), clustertest.Pod("like-large", "16Gi", 16)}
 			follower := c.Decider(c.Keeper)
 			for range 30 {
 				node, pod := nodes[dice.IntN(3)], growth.PodUID([]string{"x", "y", "z", "large-uid"}[dice.IntN(4)])
@@ -33,7 +33,7 @@ func TestWhatIsRememberedIsWhatWouldBeFound(t *testing.T) {
 					require.NoError(t, c.Bus.Delete(t.Context(), key))
 				} else {
 					gpu := growth.GPU(fmt.Sprintf("%s-%c", node, 'a'+rune(dice.IntN(2))))
-					stage.Record(c, key, bus.Reservation{GPUs: []growth.GPUShare{{GPU: gpu, Memory: growth.MiB(1+dice.IntN(16)) * growth.GiB}}})
+					clustertest.Record(c, key, bus.Reservation{GPUs: []growth.GPUShare{{GPU: gpu, Memory: growth.MiB(1+dice.IntN(16)) * growth.GiB}}})
 				}
 				c.Settle()
 				newcomer := c.Decider(c.Replica())

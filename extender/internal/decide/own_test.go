@@ -7,19 +7,19 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/trellis-gpu/trellis/extender/internal/clustertest"
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
-	"github.com/trellis-gpu/trellis/extender/internal/stage"
 	"github.com/trellis-gpu/trellis/growth"
 )
 
 // Pod after pod goes to one node before its view shows the first of them.
 func TestAReplicaDoesNotOvertakeItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := stage.New(t)
+		c := clustertest.New(t)
 		c.Node("n", 24, 24)
 		var pods []growth.PodRef
 		for i := range 7 {
-			pods = append(pods, stage.Ref(c.Create(stage.Pod(fmt.Sprintf("p%d", i), "8Gi", 8))))
+			pods = append(pods, clustertest.Ref(c.Create(clustertest.Pod(fmt.Sprintf("p%d", i), "8Gi", 8))))
 		}
 		c.Settle()
 		d := c.Decider(c.Keeper)
@@ -41,11 +41,11 @@ func TestAReplicaDoesNotOvertakeItself(t *testing.T) {
 // What another replica wrote in between is not overlooked.
 func TestAReplicaThatWasOvertakenReadsTheBooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := stage.New(t)
+		c := clustertest.New(t)
 		c.Node("n", 24)
 		var pods []growth.PodRef
 		for i := range 4 {
-			pods = append(pods, stage.Ref(c.Create(stage.Pod(fmt.Sprintf("p%d", i), "8Gi", 8))))
+			pods = append(pods, clustertest.Ref(c.Create(clustertest.Pod(fmt.Sprintf("p%d", i), "8Gi", 8))))
 		}
 		c.Settle()
 		mine, other := c.Decider(c.Keeper), c.Decider(c.Keeper)

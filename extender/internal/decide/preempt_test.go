@@ -10,27 +10,27 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/trellis-gpu/trellis/extender/internal/clustertest"
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
-	"github.com/trellis-gpu/trellis/extender/internal/stage"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
 // runs puts a bound pod on a GPU, node-a for the first one of its node. Its UID is its name and "-uid".
-func runs(c *stage.Cluster, name, node string, gpu growth.GPU, gib int, priority int32) {
-	pod := stage.Pod(name, strconv.Itoa(gib), gib)
+func runs(c *clustertest.Cluster, name, node string, gpu growth.GPU, gib int, priority int32) {
+	pod := clustertest.Pod(name, strconv.Itoa(gib), gib)
 	pod.Spec.NodeName, pod.Spec.Priority = node, &priority
 	pod.Labels = map[string]string{"app": name}
 	pod.Annotations[gpushare.GPUAnnotation] = string(gpu)
 	c.Create(pod)
 }
 
-func learns(c *stage.Cluster, name, node string, g growth.Growth) {
-	stage.Record(c, bus.SampleKey(growth.PodUID(name+"-uid")), bus.Sample{Node: growth.NodeName(node), Reported: true, Growth: g})
+func learns(c *clustertest.Cluster, name, node string, g growth.Growth) {
+	clustertest.Record(c, bus.SampleKey(growth.PodUID(name+"-uid")), bus.Sample{Node: growth.NodeName(node), Reported: true, Growth: g})
 }
 
-func guard(c *stage.Cluster, name string, allowed int32) {
+func guard(c *clustertest.Cluster, name string, allowed int32) {
 	c.T.Helper()
 	_, err := c.Client.PolicyV1().PodDisruptionBudgets("default").Create(c.T.Context(), &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"},
@@ -41,7 +41,7 @@ func guard(c *stage.Cluster, name string, allowed int32) {
 }
 
 func urgent(gib int) *corev1.Pod {
-	pod := stage.Pod("urgent", strconv.Itoa(gib), gib)
+	pod := clustertest.Pod("urgent", strconv.Itoa(gib), gib)
 	pod.Spec.Priority = new(int32(10))
 	return pod
 }
@@ -52,13 +52,13 @@ func candidate(node string, violations int64, victims ...growth.PodUID) decide.C
 
 func TestPreempt(t *testing.T) {
 	for name, tc := range map[string]struct {
-		cluster func(*stage.Cluster)
+		cluster func(*clustertest.Cluster)
 		pod     *corev1.Pod
 		offered []decide.Candidate
 		want    []decide.Candidate
 	}{
 		"one GPU is freed rather than half of two": {
-			cluster: func(c *stage.Cluster) {
+			cluster: func(c *clustertest.Cluster) {
 				runs(c, "a0", "n", "n-a", 4, 0)
 				runs(c, "a5", "n", "n-a", 4, 5)
 				runs(c, "b0", "n", "n-b", 4, 0)
@@ -68,7 +68,7 @@ func TestPreempt(t *testing.T) {
 			want: []decide.Candidate{candidate("n", 0, "b1-uid", "b0-uid")},
 		},
 		"on the node where the least growth is lost, and there alone": {
-			cluster: func(c *stage.Cluster) {
+			cluster: func(c *clustertest.Cluster) {
 				for _, node := range []string{"n", "m"} {
 					runs(c, node+"1", node, growth.GPU(node+"-a"), 8, 0)
 					runs(c, node+"2", node, growth.GPU(node+"-b"), 8, 0)
@@ -81,7 +81,7 @@ func TestPreempt(t *testing.T) {
 			want: []decide.Candidate{candidate("m", 0, "m1-uid")},
 		},
 		"a guarded job is spared, and violations are counted for the victims that are left": {
-			cluster: func(c *stage.Cluster) {
+			cluster: func(c *clustertest.Cluster) {
 				runs(c, "guarded", "n", "n-a", 8, 0)
 				runs(c, "free", "n", "n-b", 8, 5)
 				guard(c, "guarded", 0)
@@ -90,7 +90,7 @@ func TestPreempt(t *testing.T) {
 			want: []decide.Candidate{candidate("n", 0, "free-uid")},
 		},
 		"a violation that can not be helped is said": {
-			cluster: func(c *stage.Cluster) {
+			cluster: func(c *clustertest.Cluster) {
 				runs(c, "guarded", "n", "n-a", 8, 0)
 				runs(c, "peer", "n", "n-b", 8, 10)
 				guard(c, "guarded", 0)
@@ -99,7 +99,7 @@ func TestPreempt(t *testing.T) {
 			want: []decide.Candidate{candidate("n", 1, "guarded-uid")},
 		},
 		"a budget that still allows one": {
-			cluster: func(c *stage.Cluster) {
+			cluster: func(c *clustertest.Cluster) {
 				runs(c, "guarded", "n", "n-a", 8, 0)
 				runs(c, "free", "n", "n-b", 8, 5)
 				guard(c, "guarded", 1)
@@ -108,7 +108,7 @@ func TestPreempt(t *testing.T) {
 			want: []decide.Candidate{candidate("n", 0, "guarded-uid")},
 		},
 		"a victim that holds no share is in the way for another reason: it stays a victim, with its violation": {
-			cluster: func(c *stage.Cluster) {
+			cluster: func(c *clustertest.Cluster) {
 				runs(c, "a", "n", "n-a", 8, 0)
 				runs(c, "b", "n", "n-b", 8, 5)
 			},
@@ -116,7 +116,7 @@ func TestPreempt(t *testing.T) {
 			want: []decide.Candidate{candidate("n", 1, "a-uid", "web-uid")},
 		},
 		"nobody of the same priority goes": {
-			cluster: func(c *stage.Cluster) {
+			cluster: func(c *clustertest.Cluster) {
 				runs(c, "a", "n", "n-a", 4, 10)
 				runs(c, "b", "n", "n-b", 4, 10)
 				runs(c, "c", "n", "n-b", 2, 0)
@@ -124,16 +124,16 @@ func TestPreempt(t *testing.T) {
 			pod: urgent(8), offered: []decide.Candidate{candidate("n", 0, "c-uid")},
 		},
 		"a node that nothing is known of is no candidate": {
-			cluster: func(*stage.Cluster) {}, pod: urgent(8), offered: []decide.Candidate{candidate("x", 0, "c-uid")},
+			cluster: func(*clustertest.Cluster) {}, pod: urgent(8), offered: []decide.Candidate{candidate("x", 0, "c-uid")},
 		},
 		"a pod that asks for nothing takes what the scheduler chose": {
-			cluster: func(*stage.Cluster) {}, pod: &corev1.Pod{}, offered: []decide.Candidate{candidate("n", 0, "c-uid")},
+			cluster: func(*clustertest.Cluster) {}, pod: &corev1.Pod{}, offered: []decide.Candidate{candidate("n", 0, "c-uid")},
 			want: []decide.Candidate{candidate("n", 0, "c-uid")},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := stage.New(t)
+				c := clustertest.New(t)
 				c.Node("n", 8, 8)
 				c.Node("m", 8, 8)
 				tc.cluster(c)
@@ -149,7 +149,7 @@ func TestPreempt(t *testing.T) {
 // TestAPromiseIsKept has the scheduler come back before the books know that the victims are gone.
 func TestAPromiseIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := stage.New(t)
+		c := clustertest.New(t)
 		c.Node("n", 8)
 		runs(c, "low", "n", "n-a", 8, 0)
 		pod := c.Create(urgent(8))
@@ -165,17 +165,17 @@ func TestAPromiseIsKept(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []string{"n"}, fit(pod), "it was promised")
 		require.Equal(t, []string{"n"}, fit(pod), "however often it is tried")
-		require.Empty(t, fit(stage.Pod("other", "1Gi", 1)), "nobody else was")
-		require.ErrorIs(t, d.Bind(t.Context(), stage.Ref(pod), "n"), decide.ErrNoRoom, "there is none yet")
-		c.Delete(stage.Pod("low", "8", 8))
+		require.Empty(t, fit(clustertest.Pod("other", "1Gi", 1)), "nobody else was")
+		require.ErrorIs(t, d.Bind(t.Context(), clustertest.Ref(pod), "n"), decide.ErrNoRoom, "there is none yet")
+		c.Delete(clustertest.Pod("low", "8", 8))
 		c.Settle()
-		require.NoError(t, d.Bind(t.Context(), stage.Ref(pod), "n"))
+		require.NoError(t, d.Bind(t.Context(), clustertest.Ref(pod), "n"))
 	})
 }
 
 func TestNobodyIsEvictedBeforeTheFirstFullView(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := stage.New(t)
+		c := clustertest.New(t)
 		_, err := c.Decider(blind(c)).Preempt(urgent(8), []decide.Candidate{candidate("n", 0, "p-uid")})
 		require.ErrorContains(t, err, "has not seen the whole cluster yet")
 	})

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/trellis-gpu/trellis/extender/internal/stage"
+	"github.com/trellis-gpu/trellis/extender/internal/clustertest"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
@@ -19,13 +19,13 @@ import (
 // TestAPodOfGpusharesIsServedUnchanged takes a pod with a limit of aliyun.com/gpu-mem and nothing else from filter to kubelet.
 func TestAPodOfGpusharesIsServedUnchanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := stage.Asked(t, aliyun.Resource)
+		c := clustertest.Asked(t, aliyun.Resource)
 		c.Node("full", 24)
 		c.Node("n", 2, 24)
-		stage.Record(c, bus.AllocationKey("full", "old"), bus.Allocation{Containers: []bus.ContainerAllocation{
+		clustertest.Record(c, bus.AllocationKey("full", "old"), bus.Allocation{Containers: []bus.ContainerAllocation{
 			{Name: "c0", GPUs: []growth.GPUShare{{GPU: "full-a", Memory: 22 * growth.GiB}}},
 		}})
-		pod := c.Create(stage.ByLimit("binpack-1", aliyun.Resource, 3))
+		pod := c.Create(clustertest.ByLimit("binpack-1", aliyun.Resource, 3))
 		c.Settle()
 
 		d := c.Decider(c.Keeper)
@@ -34,7 +34,7 @@ func TestAPodOfGpusharesIsServedUnchanged(t *testing.T) {
 		require.Equal(t, []string{"n"}, found.Fit())
 		require.Equal(t, "GPU memory: 3GiB asked, largest free share 2GiB on gpu-0", found.Refused(false)["full"])
 		require.Equal(t, int8(10), d.Prioritize(pod, found.Fit()).Points[0])
-		require.NoError(t, d.Bind(t.Context(), stage.Ref(pod), "n"))
+		require.NoError(t, d.Bind(t.Context(), clustertest.Ref(pod), "n"))
 
 		require.Len(t, c.Bindings.Posted(), 1, "one write, annotations and all")
 		require.Equal(t, map[string]string{
@@ -61,13 +61,13 @@ func TestWhoIsToldInGpusharesWay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := stage.Asked(t, tc.by)
+				c := clustertest.Asked(t, tc.by)
 				c.Node("n", 24, 24)
-				pod := stage.ByLimit("p", tc.by, 4)
+				pod := clustertest.ByLimit("p", tc.by, 4)
 				pod.Annotations = map[string]string{gpushare.MemoryAnnotation: "2Gi", gpushare.CountAnnotation: tc.gpus}
 				pod = c.Create(pod)
 				c.Settle()
-				require.NoError(t, c.Decider(c.Keeper).Bind(t.Context(), stage.Ref(pod), "n"))
+				require.NoError(t, c.Decider(c.Keeper).Bind(t.Context(), clustertest.Ref(pod), "n"))
 				_, told := aliyun.Index(c.Now(pod).Annotations)
 				require.Equal(t, tc.told, told)
 			})
@@ -77,19 +77,19 @@ func TestWhoIsToldInGpusharesWay(t *testing.T) {
 
 func TestInspectShowsAllThatHoldMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := stage.Asked(t, aliyun.Resource)
+		c := clustertest.Asked(t, aliyun.Resource)
 		require.Contains(t, c.Decider(c.Keeper).Inspect("").Error, "has not seen the whole cluster yet")
 		c.Node("n", 24)
 		c.Node("empty", 8)
 		c.Unshared("plain", nil)
-		stage.Record(c, bus.AllocationKey("n", "u"), bus.Allocation{
+		clustertest.Record(c, bus.AllocationKey("n", "u"), bus.Allocation{
 			Pod:        growth.PodRef{Namespace: "vision", Name: "old", UID: "u"},
 			Containers: []bus.ContainerAllocation{{Name: "c0", GPUs: []growth.GPUShare{{GPU: "n-a", Memory: 5 * growth.GiB}}}},
 		})
-		pod := c.Create(stage.ByLimit("new", aliyun.Resource, 3))
+		pod := c.Create(clustertest.ByLimit("new", aliyun.Resource, 3))
 		c.Settle()
 		d := c.Decider(c.Keeper)
-		require.NoError(t, d.Bind(t.Context(), stage.Ref(pod), "n"))
+		require.NoError(t, d.Bind(t.Context(), clustertest.Ref(pod), "n"))
 		c.Settle()
 
 		held := aliyun.Node{Name: "n", Total: 24, Used: 8, GPUs: []aliyun.GPU{{Total: 24, Used: 8, Pods: []aliyun.Pod{

@@ -8,9 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/trellis-gpu/trellis/extender/internal/clustertest"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
 	"github.com/trellis-gpu/trellis/extender/internal/reservations"
-	"github.com/trellis-gpu/trellis/extender/internal/stage"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/bus/membus"
@@ -161,7 +161,7 @@ func (w *world) create(a, b, c int) {
 		units[i%containers] += count
 	}
 	units = slices.DeleteFunc(units, func(n int) bool { return n == 0 })
-	pod := stage.Pod(fmt.Sprintf("p%04d", w.made), fmt.Sprintf("%dGi", memory), units...)
+	pod := clustertest.Pod(fmt.Sprintf("p%04d", w.made), fmt.Sprintf("%dGi", memory), units...)
 	pod.Annotations[gpushare.CountAnnotation] = fmt.Sprint(count)
 	pod.CreationTimestamp = metav1.Time{Time: time.Unix(int64(w.made), 0)}
 	w.api.write(pod)

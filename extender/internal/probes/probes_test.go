@@ -9,18 +9,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/trellis-gpu/trellis/extender/internal/clustertest"
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/metrics"
 	"github.com/trellis-gpu/trellis/extender/internal/probes"
 	"github.com/trellis-gpu/trellis/extender/internal/reconcile"
-	"github.com/trellis-gpu/trellis/extender/internal/stage"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
 func TestProbesTellTheStateOfTheView(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := stage.New(t)
+		c := clustertest.New(t)
 		counted := metrics.New(c.Keeper, c.Held, decide.Outcomes(), reconcile.Kinds(), reconcile.Failures())
 		p := &probes.Probes{View: c.Keeper, Held: c.Held, Metrics: counted.Registry}
 		probe := func(path string) (int, string) {
@@ -48,7 +48,7 @@ func TestProbesTellTheStateOfTheView(t *testing.T) {
 
 		c.Mem.Fail(nil)
 		c.Node("n", 8)
-		stage.Record(c, bus.ReservationKey("n", "greedy"), bus.Reservation{GPUs: []growth.GPUShare{{GPU: "n-a", Memory: 9 * growth.GiB}}})
+		clustertest.Record(c, bus.ReservationKey("n", "greedy"), bus.Reservation{GPUs: []growth.GPUShare{{GPU: "n-a", Memory: 9 * growth.GiB}}})
 		c.Put(bus.SampleKey("p"), []byte(`{"v":9}`))
 		counted.Bound("bound")
 		counted.Conflicted()

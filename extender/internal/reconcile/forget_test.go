@@ -6,26 +6,26 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/trellis-gpu/trellis/extender/internal/stage"
+	"github.com/trellis-gpu/trellis/extender/internal/clustertest"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
 func TestGPUsThatAreGoneAreForgotten(t *testing.T) {
 	const after = 5
-	dies := func(c *stage.Cluster) { require.NoError(t, c.Bus.Delete(t.Context(), bus.GPUsKey("n"))) }
-	publish := func(gpus ...growth.GPU) func(*stage.Cluster) {
-		return func(c *stage.Cluster) {
+	dies := func(c *clustertest.Cluster) { require.NoError(t, c.Bus.Delete(t.Context(), bus.GPUsKey("n"))) }
+	publish := func(gpus ...growth.GPU) func(*clustertest.Cluster) {
+		return func(c *clustertest.Cluster) {
 			inventory := bus.NodeGPUs{Unit: growth.GiB}
 			for _, g := range gpus {
 				inventory.GPUs = append(inventory.GPUs, bus.GPU{UUID: g, Memory: 8 * growth.GiB, Healthy: true})
 			}
-			stage.Record(c, bus.GPUsKey("n"), inventory)
+			clustertest.Record(c, bus.GPUsKey("n"), inventory)
 		}
 	}
-	nothing := func(*stage.Cluster) {}
+	nothing := func(*clustertest.Cluster) {}
 	for name, tc := range map[string]struct {
-		first, then     func(*stage.Cluster)
+		first, then     func(*clustertest.Cluster)
 		sweeps, sweeps2 int
 		want            []growth.GPU
 	}{
@@ -39,12 +39,12 @@ func TestGPUsThatAreGoneAreForgotten(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := stage.New(t)
+				c := clustertest.New(t)
 				c.Node("n", 8, 8)
 				for _, pod := range []string{"p", "q"} {
-					bound := c.Create(stage.Pod(pod, "8Gi", 8))
+					bound := c.Create(clustertest.Pod(pod, "8Gi", 8))
 					c.Settle()
-					require.NoError(t, c.Decider(c.Keeper).Bind(t.Context(), stage.Ref(bound), "n"))
+					require.NoError(t, c.Decider(c.Keeper).Bind(t.Context(), clustertest.Ref(bound), "n"))
 					c.Settle()
 				}
 				s := c.Sweeper()
@@ -67,7 +67,7 @@ func TestGPUsThatAreGoneAreForgotten(t *testing.T) {
 }
 
 // epochs lists the GPUs of node n that have one.
-func epochs(t *testing.T, c *stage.Cluster) []growth.GPU {
+func epochs(t *testing.T, c *clustertest.Cluster) []growth.GPU {
 	entries, _, err := c.Bus.List(t.Context(), bus.NodePrefix("n"))
 	require.NoError(t, err)
 	var gpus []growth.GPU

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/trellis-gpu/trellis/extender/internal/stage"
+	"github.com/trellis-gpu/trellis/extender/internal/clustertest"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
@@ -18,16 +18,16 @@ func TestAllocationsThatNobodyMeantAreTold(t *testing.T) {
 	const minute = 60
 	share := func(g growth.GPU) []growth.GPUShare { return []growth.GPUShare{{GPU: g, Memory: 8 * growth.GiB}} }
 	ref := growth.PodRef{Namespace: "default", Name: "p", UID: "p-uid"}
-	reserve := func(c *stage.Cluster) {
-		stage.Record(c, bus.ReservationKey("n", ref.UID), bus.Reservation{Pod: ref, GPUs: share("n-a"), Containers: []bus.ContainerRequest{{Name: "c0", Units: 8}}})
+	reserve := func(c *clustertest.Cluster) {
+		clustertest.Record(c, bus.ReservationKey("n", ref.UID), bus.Reservation{Pod: ref, GPUs: share("n-a"), Containers: []bus.ContainerRequest{{Name: "c0", Units: 8}}})
 	}
-	allocate := func(g growth.GPU) func(*stage.Cluster, *corev1.Pod) {
-		return func(c *stage.Cluster, _ *corev1.Pod) {
-			stage.Record(c, bus.AllocationKey("n", ref.UID), bus.Allocation{Pod: ref, Containers: []bus.ContainerAllocation{{Name: "c0", GPUs: share(g)}}})
+	allocate := func(g growth.GPU) func(*clustertest.Cluster, *corev1.Pod) {
+		return func(c *clustertest.Cluster, _ *corev1.Pod) {
+			clustertest.Record(c, bus.AllocationKey("n", ref.UID), bus.Allocation{Pod: ref, Containers: []bus.ContainerAllocation{{Name: "c0", GPUs: share(g)}}})
 		}
 	}
-	annotate := func(gpus string) func(*stage.Cluster, *corev1.Pod) {
-		return func(c *stage.Cluster, pod *corev1.Pod) {
+	annotate := func(gpus string) func(*clustertest.Cluster, *corev1.Pod) {
+		return func(c *clustertest.Cluster, pod *corev1.Pod) {
 			pod = c.Now(pod).DeepCopy()
 			if pod.Annotations[gpushare.GPUAnnotation] = gpus; gpus == "" {
 				delete(pod.Annotations, gpushare.GPUAnnotation)
@@ -35,22 +35,24 @@ func TestAllocationsThatNobodyMeantAreTold(t *testing.T) {
 			c.Update(pod)
 		}
 	}
-	ends := func(c *stage.Cluster, pod *corev1.Pod) {
+	ends := func(c *clustertest.Cluster, pod *corev1.Pod) {
 		pod = c.Now(pod).DeepCopy()
 		pod.Status.Phase = corev1.PodSucceeded
 		c.Update(pod)
 	}
-	leaves := func(c *stage.Cluster, pod *corev1.Pod) { c.Delete(pod) }
-	hides := func(c *stage.Cluster, pod *corev1.Pod) {
+	leaves := func(c *clustertest.Cluster, pod *corev1.Pod) { c.Delete(pod) }
+	hides := func(c *clustertest.Cluster, pod *corev1.Pod) {
 		pod = c.Now(pod).DeepCopy()
 		pod.Annotations, pod.Spec.Containers = nil, nil
 		c.Update(pod)
 	}
-	dies := func(c *stage.Cluster, _ *corev1.Pod) { require.NoError(t, c.Bus.Delete(t.Context(), bus.GPUsKey("n"))) }
-	returns := func(c *stage.Cluster, _ *corev1.Pod) {
-		stage.Record(c, bus.GPUsKey("n"), bus.NodeGPUs{Unit: growth.GiB, GPUs: []bus.GPU{{UUID: "n-a", Memory: 8 * growth.GiB}, {UUID: "n-b", Memory: 8 * growth.GiB}}})
+	dies := func(c *clustertest.Cluster, _ *corev1.Pod) {
+		require.NoError(t, c.Bus.Delete(t.Context(), bus.GPUsKey("n")))
 	}
-	type steps []func(*stage.Cluster, *corev1.Pod)
+	returns := func(c *clustertest.Cluster, _ *corev1.Pod) {
+		clustertest.Record(c, bus.GPUsKey("n"), bus.NodeGPUs{Unit: growth.GiB, GPUs: []bus.GPU{{UUID: "n-a", Memory: 8 * growth.GiB}, {UUID: "n-b", Memory: 8 * growth.GiB}}})
+	}
+	type steps []func(*clustertest.Cluster, *corev1.Pod)
 	for name, tc := range map[string]struct {
 		reserved bool
 		// happens are steps with sweeps after each.
@@ -75,9 +77,9 @@ func TestAllocationsThatNobodyMeantAreTold(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := stage.New(t)
+				c := clustertest.New(t)
 				c.Node("n", 8, 8)
-				pod := stage.Pod("p", "8Gi", 8)
+				pod := clustertest.Pod("p", "8Gi", 8)
 				pod.Spec.NodeName, pod.Annotations[gpushare.GPUAnnotation] = "n", "n-a"
 				pod = c.Create(pod)
 				if tc.reserved {

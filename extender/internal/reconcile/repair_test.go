@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/trellis-gpu/trellis/extender/internal/stage"
+	"github.com/trellis-gpu/trellis/extender/internal/clustertest"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
@@ -30,24 +30,24 @@ func TestDriftRepairsItself(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := stage.New(t)
+				c := clustertest.New(t)
 				c.Node("n", 8, 8)
 				share := func(g growth.GPU) []growth.GPUShare { return []growth.GPUShare{{GPU: g, Memory: 8 * growth.GiB}} }
 				for name, annotated := range map[string]growth.GPU{"first": "n-a", "second": tc.annotated} {
-					pod := stage.Pod(name, "8Gi", 8)
+					pod := clustertest.Pod(name, "8Gi", 8)
 					pod.Spec.NodeName, pod.Annotations[gpushare.GPUAnnotation] = "n", string(annotated)
 					c.Create(pod)
 				}
 				reserve := func(name string, g growth.GPU) {
 					r := bus.Reservation{GPUs: share(g), Containers: []bus.ContainerRequest{{Name: "c0", Units: 8}}}
 					r.Pod = growth.PodRef{Namespace: "default", Name: name, UID: growth.PodUID(name + "-uid")}
-					stage.Record(c, bus.ReservationKey("n", r.Pod.UID), r)
+					clustertest.Record(c, bus.ReservationKey("n", r.Pod.UID), r)
 				}
 				reserve("first", "n-a")
 				if tc.reserved != "" {
 					reserve("second", tc.reserved)
 				}
-				stage.Record(c, bus.AllocationKey("n", "first-uid"), bus.Allocation{Containers: []bus.ContainerAllocation{{Name: "c0", GPUs: share(tc.given)}}})
+				clustertest.Record(c, bus.AllocationKey("n", "first-uid"), bus.Allocation{Containers: []bus.ContainerAllocation{{Name: "c0", GPUs: share(tc.given)}}})
 				c.Settle()
 				kinds := map[string]int{}
 				s := c.Sweeper()

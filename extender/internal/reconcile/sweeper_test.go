@@ -7,40 +7,40 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/trellis-gpu/trellis/extender/internal/stage"
+	"github.com/trellis-gpu/trellis/extender/internal/clustertest"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
 func TestReservationsGoWhenTheyHaveServed(t *testing.T) {
-	allocate := func(c *stage.Cluster, containers ...string) {
+	allocate := func(c *clustertest.Cluster, containers ...string) {
 		var a bus.Allocation
 		for _, name := range containers {
 			a.Containers = append(a.Containers, bus.ContainerAllocation{Name: name, GPUs: []growth.GPUShare{{GPU: "n-a", Memory: 4 * growth.GiB}}})
 		}
-		stage.Record(c, bus.AllocationKey("n", "p-uid"), a)
+		clustertest.Record(c, bus.AllocationKey("n", "p-uid"), a)
 	}
 	for name, tc := range map[string]struct {
-		happens func(*stage.Cluster, *corev1.Pod)
+		happens func(*clustertest.Cluster, *corev1.Pod)
 		stays   bool
 	}{
-		"nothing has happened":                          {func(*stage.Cluster, *corev1.Pod) {}, true},
-		"kubelet has given every container its devices": {func(c *stage.Cluster, _ *corev1.Pod) { allocate(c, "c0", "c1") }, false},
-		"the second container waits":                    {func(c *stage.Cluster, _ *corev1.Pod) { allocate(c, "c0") }, true},
-		"the pod is gone":                               {func(c *stage.Cluster, pod *corev1.Pod) { c.Delete(pod) }, false},
-		"another pod has its name": {func(c *stage.Cluster, pod *corev1.Pod) {
+		"nothing has happened":                          {func(*clustertest.Cluster, *corev1.Pod) {}, true},
+		"kubelet has given every container its devices": {func(c *clustertest.Cluster, _ *corev1.Pod) { allocate(c, "c0", "c1") }, false},
+		"the second container waits":                    {func(c *clustertest.Cluster, _ *corev1.Pod) { allocate(c, "c0") }, true},
+		"the pod is gone":                               {func(c *clustertest.Cluster, pod *corev1.Pod) { c.Delete(pod) }, false},
+		"another pod has its name": {func(c *clustertest.Cluster, pod *corev1.Pod) {
 			c.Delete(pod)
 			pod = pod.DeepCopy()
 			pod.UID = "another"
 			c.Create(pod)
 		}, false},
-		"the pod has ended": {func(c *stage.Cluster, pod *corev1.Pod) {
+		"the pod has ended": {func(c *clustertest.Cluster, pod *corev1.Pod) {
 			pod = c.Now(pod).DeepCopy()
 			pod.Status.Phase = corev1.PodFailed
 			c.Update(pod)
 		}, false},
-		"the bus is away": {func(c *stage.Cluster, pod *corev1.Pod) {
+		"the bus is away": {func(c *clustertest.Cluster, pod *corev1.Pod) {
 			c.Delete(pod)
 			c.Settle()
 			c.Mem.Fail(bus.ErrUnavailable)
@@ -48,11 +48,11 @@ func TestReservationsGoWhenTheyHaveServed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := stage.New(t)
+				c := clustertest.New(t)
 				c.Node("n", 24)
-				pod := c.Create(stage.Pod("p", "8Gi", 4, 4))
+				pod := c.Create(clustertest.Pod("p", "8Gi", 4, 4))
 				c.Settle()
-				require.NoError(t, c.Decider(c.Keeper).Bind(t.Context(), stage.Ref(pod), "n"))
+				require.NoError(t, c.Decider(c.Keeper).Bind(t.Context(), clustertest.Ref(pod), "n"))
 				c.Settle()
 				tc.happens(c, pod)
 				c.Settle()
@@ -68,12 +68,12 @@ func TestReservationsGoWhenTheyHaveServed(t *testing.T) {
 
 func TestAReservationOnTheWrongNodeGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := stage.New(t)
+		c := clustertest.New(t)
 		c.Node("n", 24)
-		pod := stage.Pod("p", "8Gi", 8)
+		pod := clustertest.Pod("p", "8Gi", 8)
 		pod.Spec.NodeName, pod.Annotations[gpushare.GPUAnnotation] = "m", "m-a"
 		pod = c.Create(pod)
-		stage.Record(c, bus.ReservationKey("n", "p-uid"), bus.Reservation{Pod: stage.Ref(pod)})
+		clustertest.Record(c, bus.ReservationKey("n", "p-uid"), bus.Reservation{Pod: clustertest.Ref(pod)})
 		c.Settle()
 		c.Sweeper().Once(t.Context())
 		require.Empty(t, c.Reservations("n"))
@@ -82,13 +82,13 @@ func TestAReservationOnTheWrongNodeGoes(t *testing.T) {
 
 func TestAPodThatOnlyTheAPIServerKnowsKeepsItsReservation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := stage.New(t)
+		c := clustertest.New(t)
 		c.Node("n", 24)
 		c.Settle()
-		pod := stage.Pod("p", "8Gi", 8)
+		pod := clustertest.Pod("p", "8Gi", 8)
 		pod.Annotations, pod.Spec.Containers[0].Resources.Limits = nil, nil // which is why our view does not show it
 		pod = c.Create(pod)
-		stage.Record(c, bus.ReservationKey("n", "p-uid"), bus.Reservation{Pod: stage.Ref(pod)})
+		clustertest.Record(c, bus.ReservationKey("n", "p-uid"), bus.Reservation{Pod: clustertest.Ref(pod)})
 		c.Settle()
 		c.Sweeper().Once(t.Context())
 		require.Len(t, c.Reservations("n"), 1)

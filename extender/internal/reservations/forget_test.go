@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/trellis-gpu/trellis/extender/internal/clustertest"
 	"github.com/trellis-gpu/trellis/extender/internal/reservations"
-	"github.com/trellis-gpu/trellis/extender/internal/stage"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/bus/membus"
@@ -75,7 +75,7 @@ func TestAnEpochGoesWithItsGPUAlone(t *testing.T) {
 	} {
 		for on, open := range map[string]func(*testing.T) bus.Bus{
 			"in memory": func(*testing.T) bus.Bus { return membus.New().Session() },
-			"on etcd":   func(t *testing.T) bus.Bus { return stage.NewEtcd(t).Open() },
+			"on etcd":   func(t *testing.T) bus.Bus { return clustertest.NewEtcd(t).Open() },
 		} {
 			t.Run(name+", "+on, func(t *testing.T) {
 				b := open(t)

@@ -13,10 +13,10 @@ import (
 	"github.com/anishathalye/porcupine"
 	"github.com/stretchr/testify/require"
 
+	"github.com/trellis-gpu/trellis/extender/internal/clustertest"
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
 	"github.com/trellis-gpu/trellis/extender/internal/reservations"
-	"github.com/trellis-gpu/trellis/extender/internal/stage"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
@@ -90,8 +90,8 @@ func TestReservationsAreLinearizable(t *testing.T) {
 		"without compare-and-swap": {func(b bus.Bus) reservations.Bus { return blind{b} }, porcupine.Illegal},
 	} {
 		t.Run(name, func(t *testing.T) {
-			etcd := stage.NewEtcd(t)
-			c := stage.On(t, etcd.Open)
+			etcd := clustertest.NewEtcd(t)
+			c := clustertest.On(t, etcd.Open)
 			c.Node("n", each/growth.GiB, each/growth.GiB)
 			var deciders []*decide.Decider
 			for range 3 {
@@ -165,7 +165,7 @@ func once(t *testing.T, d *decide.Decider, dice *rand.Rand, name string, mine ma
 		return call{do: "release", pod: uid}, answer{}
 	}
 	memory := 1 + dice.IntN(3)
-	pod, _ := request.Read(stage.Pod(name, fmt.Sprintf("%dGi", memory), memory), gpushare.Resource)
+	pod, _ := request.Read(clustertest.Pod(name, fmt.Sprintf("%dGi", memory), memory), gpushare.Resource)
 	made, revision, err := d.Reserve(ctx, pod, "n")
 	asked := call{do: "reserve", pod: pod.Ref.UID}
 	switch {

@@ -11,12 +11,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/trellis-gpu/trellis/extender/internal/cache"
+	"github.com/trellis-gpu/trellis/extender/internal/clustertest"
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/metrics"
 	"github.com/trellis-gpu/trellis/extender/internal/probes"
 	"github.com/trellis-gpu/trellis/extender/internal/reconcile"
 	"github.com/trellis-gpu/trellis/extender/internal/reservations"
-	"github.com/trellis-gpu/trellis/extender/internal/stage"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
@@ -29,7 +29,7 @@ type replica struct {
 	probes  *probes.Probes
 }
 
-func newReplica(c *stage.Cluster) replica {
+func newReplica(c *clustertest.Cluster) replica {
 	held := &reservations.Held{}
 	r := replica{keeper: c.Replica(), sweeper: c.Sweeper()}
 	r.decider = c.Decider(r.keeper)
@@ -51,8 +51,8 @@ func TestAnEtcdThatIsAwayCostsNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for real time-outs")
 	}
-	etcd := stage.NewEtcd(t)
-	c := stage.On(t, etcd.Open)
+	etcd := clustertest.NewEtcd(t)
+	c := clustertest.On(t, etcd.Open)
 	c.Node("n", 8, 8)
 	c.Node("m", 8, 8)
 	replicas := []replica{newReplica(c), newReplica(c)}
@@ -69,10 +69,10 @@ func TestAnEtcdThatIsAwayCostsNothing(t *testing.T) {
 	var pods []*corev1.Pod
 	bind := func(r replica, node growth.NodeName) {
 		t.Helper()
-		pod := c.Create(stage.Pod(fmt.Sprintf("p%d", len(pods)), "4Gi", 4))
+		pod := c.Create(clustertest.Pod(fmt.Sprintf("p%d", len(pods)), "4Gi", 4))
 		pods = append(pods, pod)
 		begun := time.Now()
-		require.NoError(t, r.decider.Bind(t.Context(), stage.Ref(pod), node))
+		require.NoError(t, r.decider.Bind(t.Context(), clustertest.Ref(pod), node))
 		require.Less(t, time.Since(begun), 4*time.Second, "before the scheduler gives up")
 		eventually("the pod is seen", func(r replica) bool {
 			seen, ok := r.keeper.Snapshot().Pods.Get(growth.PodUID(pod.UID))
@@ -87,10 +87,10 @@ func TestAnEtcdThatIsAwayCostsNothing(t *testing.T) {
 	eventually("the outage is noticed", func(r replica) bool { return r.keeper.Snapshot().Away != nil })
 	bind(replicas[1], "n")
 	bind(replicas[0], "n") // fills n
-	full := c.Create(stage.Pod("too-many", "4Gi", 4))
+	full := c.Create(clustertest.Pod("too-many", "4Gi", 4))
 	eventually("the pod is seen", func(r replica) bool { _, ok := r.keeper.Snapshot().Pods.Get(growth.PodUID(full.UID)); return ok })
 	for _, r := range replicas {
-		require.ErrorIs(t, r.decider.Bind(t.Context(), stage.Ref(full), "n"), decide.ErrNoRoom)
+		require.ErrorIs(t, r.decider.Bind(t.Context(), clustertest.Ref(full), "n"), decide.ErrNoRoom)
 		require.Contains(t, r.says("/readyz"), "2 reservations are held in memory until it is back")
 		require.Contains(t, r.says("/metrics"), "trellis_extender_held_reservations 2\n")
 		require.Contains(t, r.says("/metrics"), "trellis_extender_bus_up 0\n")

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/trellis-gpu/trellis/extender/internal/cache"
+	"github.com/trellis-gpu/trellis/extender/internal/clustertest"
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
-	"github.com/trellis-gpu/trellis/extender/internal/stage"
 	"github.com/trellis-gpu/trellis/extender/internal/webhook"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
@@ -98,7 +98,7 @@ func BenchmarkVerbs(b *testing.B) {
 
 func question(b *testing.B, gib int, names []string) string {
 	b.Helper()
-	pod := stage.Pod("asked", fmt.Sprintf("%dGi", gib), gib)
+	pod := clustertest.Pod("asked", fmt.Sprintf("%dGi", gib), gib)
 	body, err := json.Marshal(map[string]any{"Pod": pod, "Nodes": nil, "NodeNames": names})
 	if err != nil {
 		b.Fatal(err)
