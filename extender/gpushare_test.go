@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/trellis-gpu/trellis/extender/internal/rival"
+	"github.com/trellis-gpu/trellis/extender/internal/conflict"
 	"github.com/trellis-gpu/trellis/extender/internal/stock"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/gpushare/aliyun"
@@ -52,5 +52,5 @@ func TestPodsOfGpusharesThroughTheStockScheduler(t *testing.T) {
 	theirs.Status.Phase = corev1.PodRunning
 	_, err = plane.Client.CoreV1().Pods("default").UpdateStatus(t.Context(), theirs, metav1.UpdateOptions{})
 	require.NoError(t, err)
-	require.ErrorIs(t, serve(s, slog.New(slog.DiscardHandler)), rival.ErrFound, "not beside theirs")
+	require.ErrorIs(t, serve(s, slog.New(slog.DiscardHandler)), conflict.ErrFound, "not beside theirs")
 }

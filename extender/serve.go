@@ -13,6 +13,7 @@ import (
 	"github.com/trellis-gpu/trellis/extender/internal/apiserver"
 	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/config"
+	"github.com/trellis-gpu/trellis/extender/internal/conflict"
 	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/gctune"
 	"github.com/trellis-gpu/trellis/extender/internal/metrics"
@@ -20,7 +21,6 @@ import (
 	"github.com/trellis-gpu/trellis/extender/internal/reconcile"
 	"github.com/trellis-gpu/trellis/extender/internal/recreate"
 	"github.com/trellis-gpu/trellis/extender/internal/reservations"
-	"github.com/trellis-gpu/trellis/extender/internal/rival"
 	"github.com/trellis-gpu/trellis/extender/internal/webhook"
 	"github.com/trellis-gpu/trellis/growth/interference"
 	"github.com/trellis-gpu/trellis/growth/placement"
@@ -48,7 +48,7 @@ func serve(s config.Config, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	rivals := rival.Watch{Client: client, Resource: resource, Log: log}
+	rivals := conflict.Watch{Client: client, Resource: resource, Log: log}
 	if err := rivals.Once(context.Background()); err != nil {
 		return err
 	}

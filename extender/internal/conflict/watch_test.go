@@ -1,4 +1,4 @@
-package rival_test
+package conflict_test
 
 import (
 	"errors"
@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
-	"github.com/trellis-gpu/trellis/extender/internal/rival"
+	"github.com/trellis-gpu/trellis/extender/internal/conflict"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/gpushare/aliyun"
 )
@@ -25,8 +25,8 @@ func extender(component string, phase corev1.PodPhase) *corev1.Pod {
 	}
 }
 
-func watch(resource corev1.ResourceName, pods ...runtime.Object) rival.Watch {
-	return rival.Watch{Client: fake.NewClientset(pods...), Resource: resource, Log: slog.New(slog.DiscardHandler)}
+func watch(resource corev1.ResourceName, pods ...runtime.Object) conflict.Watch {
+	return conflict.Watch{Client: fake.NewClientset(pods...), Resource: resource, Log: slog.New(slog.DiscardHandler)}
 }
 
 func TestGpusharesExtenderIsNamed(t *testing.T) {
@@ -47,7 +47,7 @@ func TestGpusharesExtenderIsNamed(t *testing.T) {
 			require.NoError(t, err, name)
 			continue
 		}
-		require.ErrorIs(t, err, rival.ErrFound, name)
+		require.ErrorIs(t, err, conflict.ErrFound, name)
 		require.ErrorContains(t, err, "kube-system/theirs", name)
 		require.ErrorContains(t, err, "scale its Deployment to 0", name)
 	}
@@ -61,7 +61,7 @@ func TestOneThatComesLaterIsNoticed(t *testing.T) {
 		synctest.Wait()
 		_, err := w.Client.CoreV1().Pods("kube-system").Create(t.Context(), extender("gpushare-schd-extender", corev1.PodRunning), metav1.CreateOptions{})
 		require.NoError(t, err)
-		require.ErrorIs(t, <-ended, rival.ErrFound)
+		require.ErrorIs(t, <-ended, conflict.ErrFound)
 	})
 }
 
@@ -70,5 +70,5 @@ func TestAnAPIServerThatIsAwayHidesNobody(t *testing.T) {
 	client.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, errors.New("connection refused")
 	})
-	require.NoError(t, rival.Watch{Client: client, Resource: aliyun.Resource, Log: slog.New(slog.DiscardHandler)}.Once(t.Context()))
+	require.NoError(t, conflict.Watch{Client: client, Resource: aliyun.Resource, Log: slog.New(slog.DiscardHandler)}.Once(t.Context()))
 }
