@@ -14,13 +14,13 @@ import (
 	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/config"
 	"github.com/trellis-gpu/trellis/extender/internal/conflict"
-	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/gctune"
 	"github.com/trellis-gpu/trellis/extender/internal/metrics"
 	"github.com/trellis-gpu/trellis/extender/internal/probes"
 	"github.com/trellis-gpu/trellis/extender/internal/reconcile"
 	"github.com/trellis-gpu/trellis/extender/internal/recreate"
 	"github.com/trellis-gpu/trellis/extender/internal/reservations"
+	"github.com/trellis-gpu/trellis/extender/internal/scheduler"
 	"github.com/trellis-gpu/trellis/extender/internal/webhook"
 	"github.com/trellis-gpu/trellis/growth/interference"
 	"github.com/trellis-gpu/trellis/growth/placement"
@@ -43,7 +43,7 @@ func serve(s config.Config, log *slog.Logger) error {
 	resource := corev1.ResourceName(s.Resource)
 	keeper := cache.NewKeeper(etcd, resource, log)
 	held := &reservations.Held{}
-	counted := metrics.New(keeper, held, decide.Outcomes(), reconcile.Kinds(), reconcile.Failures())
+	counted := metrics.New(keeper, held, scheduler.Outcomes(), reconcile.Kinds(), reconcile.Failures())
 	client, err := apiserver.Connect(s.Kube, counted.Waited)
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func serve(s config.Config, log *slog.Logger) error {
 	factory, api := apiserver.Informers(client), apiserver.API{Client: client}
 	books := reservations.Ledger{Bus: etcd, Unbalanced: counted.Unbalanced}
 	p := &probes.Probes{View: keeper, Held: held, Metrics: counted.Registry}
-	decider := &decide.Decider{
+	decider := &scheduler.Decider{
 		View: keeper, Policy: policy, PolicyName: s.Policy, Ledger: books, Held: held, API: api,
 		Budgets: apiserver.BudgetsOf(factory), Resource: resource, Log: log, Conflicted: counted.Conflicted,
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/clustertest"
-	"github.com/trellis-gpu/trellis/extender/internal/decide"
+	"github.com/trellis-gpu/trellis/extender/internal/scheduler"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
@@ -136,7 +136,7 @@ func TestWhoHasEndedIsNotInTheWay(t *testing.T) {
 				ends(c, old)
 				c.Settle()
 				require.Equal(t, []string{"n"}, room())
-				require.ErrorIs(t, decider.Bind(t.Context(), clustertest.Ref(waiting), "n"), decide.ErrNoRoom, "kubelet may not have let go of it yet")
+				require.ErrorIs(t, decider.Bind(t.Context(), clustertest.Ref(waiting), "n"), scheduler.ErrNoRoom, "kubelet may not have let go of it yet")
 
 				require.NoError(t, c.Bus.Delete(t.Context(), bus.AllocationKey("n", "old-uid")))
 				require.NoError(t, c.Bus.Delete(t.Context(), bus.ReservationKey("n", "old-uid")))

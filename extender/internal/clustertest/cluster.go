@@ -13,9 +13,9 @@ import (
 
 	"github.com/trellis-gpu/trellis/extender/internal/apiserver"
 	"github.com/trellis-gpu/trellis/extender/internal/cache"
-	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/reconcile"
 	"github.com/trellis-gpu/trellis/extender/internal/reservations"
+	"github.com/trellis-gpu/trellis/extender/internal/scheduler"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/bus/membus"
@@ -84,10 +84,10 @@ func (c *Cluster) Replica() *cache.Keeper {
 }
 
 // Decider decides on a view of the stage.
-func (c *Cluster) Decider(keeper *cache.Keeper) *decide.Decider {
+func (c *Cluster) Decider(keeper *cache.Keeper) *scheduler.Decider {
 	policy, err := placement.NewPolicy("growth", interference.Prior())
 	require.NoError(c.T, err)
-	return &decide.Decider{
+	return &scheduler.Decider{
 		View: keeper, Policy: policy, PolicyName: "growth", Ledger: c.ledger(), Held: c.Held, API: apiserver.API{Client: c.Client},
 		Budgets: c.budgets, Resource: c.resource, Log: slog.New(slog.DiscardHandler), Conflicted: func() {},
 	}

@@ -11,9 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/trellis-gpu/trellis/extender/internal/cache"
-	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/reconcile"
 	"github.com/trellis-gpu/trellis/extender/internal/reservations"
+	"github.com/trellis-gpu/trellis/extender/internal/scheduler"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
@@ -27,7 +27,7 @@ type replica struct {
 	w       *world
 	keeper  *cache.Keeper
 	held    *reservations.Held
-	decider *decide.Decider
+	decider *scheduler.Decider
 	sweeper *reconcile.Sweeper
 
 	busQueue []queued[bus.Batch]
@@ -50,7 +50,7 @@ func (r *replica) start() {
 	quiet := slog.New(slog.DiscardHandler)
 	r.keeper, r.held = cache.NewKeeper(nil, gpushare.Resource, quiet), &reservations.Held{}
 	books := reservations.Ledger{Bus: wire{r.w}, Unbalanced: func() { r.w.breaks("a reservation that would not balance got as far as the ledger") }}
-	r.decider = &decide.Decider{
+	r.decider = &scheduler.Decider{
 		View: r.keeper, Policy: placement.Binpack{}, PolicyName: "binpack", Ledger: books, Held: r.held, API: api{r.w},
 		Resource: gpushare.Resource, Log: quiet, Conflicted: func() {},
 	}

@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/trellis-gpu/trellis/extender/internal/clustertest"
-	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/metrics"
 	"github.com/trellis-gpu/trellis/extender/internal/probes"
 	"github.com/trellis-gpu/trellis/extender/internal/reconcile"
+	"github.com/trellis-gpu/trellis/extender/internal/scheduler"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
@@ -21,7 +21,7 @@ import (
 func TestProbesTellTheStateOfTheView(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t)
-		counted := metrics.New(c.Keeper, c.Held, decide.Outcomes(), reconcile.Kinds(), reconcile.Failures())
+		counted := metrics.New(c.Keeper, c.Held, scheduler.Outcomes(), reconcile.Kinds(), reconcile.Failures())
 		p := &probes.Probes{View: c.Keeper, Held: c.Held, Metrics: counted.Registry}
 		probe := func(path string) (int, string) {
 			answer := httptest.NewRecorder()

@@ -8,9 +8,9 @@ import (
 	"slices"
 
 	"github.com/trellis-gpu/trellis/extender/internal/cache"
-	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
 	"github.com/trellis-gpu/trellis/extender/internal/reservations"
+	"github.com/trellis-gpu/trellis/extender/internal/scheduler"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
@@ -33,7 +33,7 @@ func (s *Sweeper) write(ctx context.Context, snapshot *cache.Snapshot) {
 			log.Info("a held reservation is not needed any more")
 		default:
 			written, _, err := s.Reserver.Reserve(ctx, *pod, waiting.Node)
-			if err != nil && !errors.Is(err, decide.ErrNoRoom) {
+			if err != nil && !errors.Is(err, scheduler.ErrNoRoom) {
 				log.Warn("a held reservation could not be written", "reason", err)
 				continue
 			}

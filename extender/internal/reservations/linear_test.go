@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/trellis-gpu/trellis/extender/internal/clustertest"
-	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
 	"github.com/trellis-gpu/trellis/extender/internal/reservations"
+	"github.com/trellis-gpu/trellis/extender/internal/scheduler"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
@@ -93,7 +93,7 @@ func TestReservationsAreLinearizable(t *testing.T) {
 			etcd := clustertest.NewEtcd(t)
 			c := clustertest.On(t, etcd.Open)
 			c.Node("n", each/growth.GiB, each/growth.GiB)
-			var deciders []*decide.Decider
+			var deciders []*scheduler.Decider
 			for range 3 {
 				r := newReplica(c)
 				r.decider.Ledger = reservations.Ledger{Bus: tc.wrap(etcd.Open()), Unbalanced: func() { t.Error("unbalanced") }}
@@ -112,7 +112,7 @@ func TestReservationsAreLinearizable(t *testing.T) {
 }
 
 // recorded has two clients of each replica make calls, and returns what they saw.
-func recorded(t *testing.T, deciders []*decide.Decider, calls int) []porcupine.Operation {
+func recorded(t *testing.T, deciders []*scheduler.Decider, calls int) []porcupine.Operation {
 	t.Helper()
 	var (
 		mu      sync.Mutex
@@ -139,7 +139,7 @@ func recorded(t *testing.T, deciders []*decide.Decider, calls int) []porcupine.O
 }
 
 // once makes one call. mine are the client's own reservations.
-func once(t *testing.T, d *decide.Decider, dice *rand.Rand, name string, mine map[growth.PodUID]bus.Revision) (call, answer) {
+func once(t *testing.T, d *scheduler.Decider, dice *rand.Rand, name string, mine map[growth.PodUID]bus.Revision) (call, answer) {
 	ctx := context.WithoutCancel(t.Context())
 	roll := dice.IntN(10)
 	if roll < 2 {
@@ -169,7 +169,7 @@ func once(t *testing.T, d *decide.Decider, dice *rand.Rand, name string, mine ma
 	made, revision, err := d.Reserve(ctx, pod, "n")
 	asked := call{do: "reserve", pod: pod.Ref.UID}
 	switch {
-	case errors.Is(err, decide.ErrNoRoom), errors.Is(err, decide.ErrOvertaken):
+	case errors.Is(err, scheduler.ErrNoRoom), errors.Is(err, scheduler.ErrOvertaken):
 		return asked, answer{}
 	case err != nil:
 		t.Errorf("reserving: %v", err)

@@ -12,11 +12,11 @@ import (
 
 	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/clustertest"
-	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/metrics"
 	"github.com/trellis-gpu/trellis/extender/internal/probes"
 	"github.com/trellis-gpu/trellis/extender/internal/reconcile"
 	"github.com/trellis-gpu/trellis/extender/internal/reservations"
+	"github.com/trellis-gpu/trellis/extender/internal/scheduler"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
@@ -24,7 +24,7 @@ import (
 // replica is an extender with its own view, memory and connections.
 type replica struct {
 	keeper  *cache.Keeper
-	decider *decide.Decider
+	decider *scheduler.Decider
 	sweeper *reconcile.Sweeper
 	probes  *probes.Probes
 }
@@ -34,7 +34,7 @@ func newReplica(c *clustertest.Cluster) replica {
 	r := replica{keeper: c.Replica(), sweeper: c.Sweeper()}
 	r.decider = c.Decider(r.keeper)
 	r.decider.Held, r.sweeper.Held, r.sweeper.View, r.sweeper.Reserver = held, held, r.keeper, r.decider
-	registry := metrics.New(r.keeper, held, decide.Outcomes(), reconcile.Kinds(), reconcile.Failures()).Registry
+	registry := metrics.New(r.keeper, held, scheduler.Outcomes(), reconcile.Kinds(), reconcile.Failures()).Registry
 	r.probes = &probes.Probes{View: r.keeper, Held: held, Metrics: registry}
 	return r
 }
@@ -90,7 +90,7 @@ func TestAnEtcdThatIsAwayCostsNothing(t *testing.T) {
 	full := c.Create(clustertest.Pod("too-many", "4Gi", 4))
 	eventually("the pod is seen", func(r replica) bool { _, ok := r.keeper.Snapshot().Pods.Get(growth.PodUID(full.UID)); return ok })
 	for _, r := range replicas {
-		require.ErrorIs(t, r.decider.Bind(t.Context(), clustertest.Ref(full), "n"), decide.ErrNoRoom)
+		require.ErrorIs(t, r.decider.Bind(t.Context(), clustertest.Ref(full), "n"), scheduler.ErrNoRoom)
 		require.Contains(t, r.says("/readyz"), "2 reservations are held in memory until it is back")
 		require.Contains(t, r.says("/metrics"), "trellis_extender_held_reservations 2\n")
 		require.Contains(t, r.says("/metrics"), "trellis_extender_bus_up 0\n")

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"strconv"
 
-	"github.com/trellis-gpu/trellis/extender/internal/decide"
+	"github.com/trellis-gpu/trellis/extender/internal/scheduler"
 )
 
 // text is an answer that writes itself as JSON, for the verbs whose answers are long.
@@ -15,9 +15,9 @@ type text interface {
 }
 
 // sorted is an ExtenderFilterResult in names.
-type sorted decide.Filtered
+type sorted scheduler.Filtered
 
-func (f sorted) release() { decide.Filtered(f).Release() }
+func (f sorted) release() { scheduler.Filtered(f).Release() }
 
 func (f sorted) appendJSON(to []byte) []byte {
 	to = append(to, `{"NodeNames":[`...)
@@ -63,9 +63,9 @@ func (f sorted) appendRefused(to []byte, hopelessly bool) []byte {
 
 // rated is a HostPriorityList. A node without points is left out, for the scheduler adds nothing for a node that is not
 // there, and spends microseconds on each that is: with a policy that few nodes stand out by, all of it is spared.
-type rated decide.Rated
+type rated scheduler.Rated
 
-func (r rated) release() { decide.Rated(r).Release() }
+func (r rated) release() { scheduler.Rated(r).Release() }
 
 func (r rated) appendJSON(to []byte) []byte {
 	to = append(to, '[')

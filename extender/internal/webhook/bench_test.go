@@ -11,7 +11,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/clustertest"
-	"github.com/trellis-gpu/trellis/extender/internal/decide"
+	"github.com/trellis-gpu/trellis/extender/internal/scheduler"
 	"github.com/trellis-gpu/trellis/extender/internal/webhook"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
@@ -73,7 +73,7 @@ func BenchmarkVerbs(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			decider := &decide.Decider{View: keeper, Policy: policy, Resource: gpushare.Resource, Log: slog.New(slog.DiscardHandler)}
+			decider := &scheduler.Decider{View: keeper, Policy: policy, Resource: gpushare.Resource, Log: slog.New(slog.DiscardHandler)}
 			handler := webhook.Handler(decider, ignore{}, slog.New(slog.DiscardHandler))
 			ask := func(gib int) {
 				handler.ServeHTTP(nowhere{http.Header{}}, httptest.NewRequest(http.MethodPost, "/"+verb, strings.NewReader(question(b, gib, names))))

@@ -10,7 +10,7 @@ import (
 
 	"github.com/julienschmidt/httprouter"
 
-	"github.com/trellis-gpu/trellis/extender/internal/decide"
+	"github.com/trellis-gpu/trellis/extender/internal/scheduler"
 )
 
 // explain answers people: a table, or JSON with ?output=json.
@@ -34,7 +34,7 @@ func (h *handler) explain(w http.ResponseWriter, r *http.Request, asked httprout
 }
 
 // write writes an explanation for people.
-func write(w io.Writer, e decide.Explanation) {
+func write(w io.Writer, e scheduler.Explanation) {
 	asked := e.Asked.String()
 	if e.Units > 0 {
 		asked = fmt.Sprintf("%d units", e.Units)

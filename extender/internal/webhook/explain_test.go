@@ -10,22 +10,22 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/trellis-gpu/trellis/extender/internal/decide"
+	"github.com/trellis-gpu/trellis/extender/internal/scheduler"
 	"github.com/trellis-gpu/trellis/extender/internal/webhook"
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-var explanation = decide.Explanation{
+var explanation = scheduler.Explanation{
 	Pod: growth.PodRef{Namespace: "default", Name: "vae", UID: "u"}, Asked: 8 * growth.GiB, GPUs: 2, Policy: "growth",
 	At: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC),
-	Nodes: []decide.ExplainedNode{
-		{Node: "node-1", Scored: true, Points: 10, Score: 1, GPUs: []decide.ExplainedGPU{
+	Nodes: []scheduler.ExplainedNode{
+		{Node: "node-1", Scored: true, Points: 10, Score: 1, GPUs: []scheduler.ExplainedGPU{
 			{GPU: "GPU-a", Why: "alone"}, {GPU: "GPU-b", Why: "alone too"},
 		}},
 		{Node: "node-2"},
 		{Node: "node-3", Unfit: "GPU memory: 12GiB asked, largest free share 8GiB on gpu-2"},
 	},
-	Bind: &decide.ExplainedBind{At: time.Date(2026, 11, 21, 12, 0, 1, 0, time.UTC), Node: "node-1", GPUs: []growth.GPU{"GPU-a", "GPU-b"}},
+	Bind: &scheduler.ExplainedBind{At: time.Date(2026, 11, 21, 12, 0, 1, 0, time.UTC), Node: "node-1", GPUs: []growth.GPU{"GPU-a", "GPU-b"}},
 }
 
 const told = `pod default/vae (UID u)
@@ -44,10 +44,10 @@ bound to node-1 on [GPU-a GPU-b] at 2026-11-21T12:00:01Z
 // explained explains every pod alike.
 type explained struct {
 	judge
-	explanation decide.Explanation
+	explanation scheduler.Explanation
 }
 
-func (e *explained) Explain(string, string) (decide.Explanation, bool) { return e.explanation, true }
+func (e *explained) Explain(string, string) (scheduler.Explanation, bool) { return e.explanation, true }
 
 func TestExplainTellsPeopleAndPrograms(t *testing.T) {
 	ask := func(path string) *httptest.ResponseRecorder {
@@ -57,7 +57,7 @@ func TestExplainTellsPeopleAndPrograms(t *testing.T) {
 	}
 	require.Equal(t, told, ask("/explain/default/vae").Body.String())
 
-	var got decide.Explanation
+	var got scheduler.Explanation
 	require.NoError(t, json.Unmarshal(ask("/explain/default/vae?output=json").Body.Bytes(), &got))
 	require.Equal(t, explanation, got)
 

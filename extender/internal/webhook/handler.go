@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
-	"github.com/trellis-gpu/trellis/extender/internal/decide"
+	"github.com/trellis-gpu/trellis/extender/internal/scheduler"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/gpushare/aliyun"
 )
@@ -22,11 +22,11 @@ const maxBody = 64 << 20
 
 // Decider answers the questions.
 type Decider interface {
-	Filter(pod *corev1.Pod, nodes []string) (decide.Filtered, error)
-	Prioritize(pod *corev1.Pod, nodes []string) decide.Rated
+	Filter(pod *corev1.Pod, nodes []string) (scheduler.Filtered, error)
+	Prioritize(pod *corev1.Pod, nodes []string) scheduler.Rated
 	Bind(ctx context.Context, pod growth.PodRef, node growth.NodeName) error
-	Preempt(pod *corev1.Pod, offered []decide.Candidate) ([]decide.Candidate, error)
-	Explain(namespace, name string) (decide.Explanation, bool)
+	Preempt(pod *corev1.Pod, offered []scheduler.Candidate) ([]scheduler.Candidate, error)
+	Explain(namespace, name string) (scheduler.Explanation, bool)
 	Inspect(node growth.NodeName) aliyun.Inspection
 }
 
@@ -116,7 +116,7 @@ func (h *handler) bind(r *http.Request) (any, error) {
 		return nil, err
 	}
 	err = h.decider.Bind(r.Context(), pod, node)
-	h.observer.Bound(decide.Outcome(err))
+	h.observer.Bound(scheduler.Outcome(err))
 	if err != nil {
 		h.log.Warn("not bound", "pod", pod, "node", node, "reason", err)
 		return extenderv1.ExtenderBindingResult{Error: err.Error()}, nil

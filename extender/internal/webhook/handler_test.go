@@ -17,8 +17,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
-	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
+	"github.com/trellis-gpu/trellis/extender/internal/scheduler"
 	"github.com/trellis-gpu/trellis/extender/internal/webhook"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
@@ -31,7 +31,7 @@ import (
 type judge struct {
 	pod      *corev1.Pod
 	nodes    []string
-	offered  []decide.Candidate
+	offered  []scheduler.Candidate
 	bound    growth.PodRef
 	on       growth.NodeName
 	err      error
@@ -39,9 +39,9 @@ type judge struct {
 	outcomes []string
 }
 
-func (j *judge) Filter(pod *corev1.Pod, nodes []string) (decide.Filtered, error) {
+func (j *judge) Filter(pod *corev1.Pod, nodes []string) (scheduler.Filtered, error) {
 	j.pod, j.nodes = pod, nodes
-	found := decide.Filtered{Nodes: nodes}
+	found := scheduler.Filtered{Nodes: nodes}
 	for _, node := range nodes {
 		var misfit *placement.Status
 		switch node {
@@ -55,13 +55,13 @@ func (j *judge) Filter(pod *corev1.Pod, nodes []string) (decide.Filtered, error)
 	return found, j.err
 }
 
-func (j *judge) Prioritize(pod *corev1.Pod, nodes []string) decide.Rated {
+func (j *judge) Prioritize(pod *corev1.Pod, nodes []string) scheduler.Rated {
 	j.pod, j.nodes = pod, nodes
 	points := make([]int8, len(nodes))
 	for i := range nodes {
 		points[i] = int8(i)
 	}
-	return decide.Rated{Nodes: nodes, Points: points}
+	return scheduler.Rated{Nodes: nodes, Points: points}
 }
 
 func (j *judge) Bind(_ context.Context, pod growth.PodRef, node growth.NodeName) error {
@@ -69,7 +69,7 @@ func (j *judge) Bind(_ context.Context, pod growth.PodRef, node growth.NodeName)
 	return j.err
 }
 
-func (j *judge) Preempt(pod *corev1.Pod, offered []decide.Candidate) ([]decide.Candidate, error) {
+func (j *judge) Preempt(pod *corev1.Pod, offered []scheduler.Candidate) ([]scheduler.Candidate, error) {
 	j.pod, j.offered = pod, offered
 	return offered, j.err
 }
@@ -81,7 +81,7 @@ func (j *judge) Inspect(node growth.NodeName) aliyun.Inspection {
 	return aliyun.Inspection{Nodes: []aliyun.Node{{Name: "of " + string(node), GPUs: []aliyun.GPU{}}}}
 }
 
-func (j *judge) Explain(namespace, name string) (decide.Explanation, bool) {
+func (j *judge) Explain(namespace, name string) (scheduler.Explanation, bool) {
 	return explanation, namespace == "default" && name == "vae"
 }
 
@@ -182,9 +182,9 @@ var wanted = map[string][]bus.ContainerRequest{
 func TestErrorsOfDecisionsGoOutInTheResult(t *testing.T) {
 	j := &judge{err: errors.New("try again")}
 	require.Equal(t, "try again", read[extenderv1.ExtenderFilterResult](t, post(j, "/filter", `{"Pod":{},"NodeNames":[]}`)).Error)
-	j.err = decide.ErrOvertaken
+	j.err = scheduler.ErrOvertaken
 	bind := `{"PodName":"p","PodNamespace":"d","PodUID":"u","Node":"n"}`
-	require.Equal(t, decide.ErrOvertaken.Error(), read[extenderv1.ExtenderBindingResult](t, post(j, "/bind", bind)).Error)
+	require.Equal(t, scheduler.ErrOvertaken.Error(), read[extenderv1.ExtenderBindingResult](t, post(j, "/bind", bind)).Error)
 	require.Equal(t, []string{"overtaken"}, j.outcomes)
 	preempt := post(j, "/preempt", `{"Pod":{},"NodeNameToMetaVictims":{"n":{"Pods":[{"UID":"u"}]}}}`)
 	require.Equal(t, http.StatusServiceUnavailable, preempt.Code, "its result has no field for errors")

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
-	"github.com/trellis-gpu/trellis/extender/internal/decide"
+	"github.com/trellis-gpu/trellis/extender/internal/scheduler"
 	"github.com/trellis-gpu/trellis/growth"
 )
 
@@ -41,7 +41,7 @@ func (h *handler) preempt(r *http.Request) (any, error) {
 
 // decodePreemption reads the body of preempt. It names the victims by UID (nodeCacheCapable: true) or holds them whole; the
 // answer names them in both cases.
-func decodePreemption(r *http.Request) (*corev1.Pod, []decide.Candidate, error) {
+func decodePreemption(r *http.Request) (*corev1.Pod, []scheduler.Candidate, error) {
 	var args extenderv1.ExtenderPreemptionArgs
 	if err := decode(r.Body, &args); err != nil {
 		return nil, nil, err
@@ -52,12 +52,12 @@ func decodePreemption(r *http.Request) (*corev1.Pod, []decide.Candidate, error) 
 	case args.NodeNameToMetaVictims == nil && args.NodeNameToVictims == nil:
 		return nil, nil, errors.New("ExtenderPreemptionArgs with neither NodeNameToMetaVictims nor NodeNameToVictims")
 	}
-	var offered []decide.Candidate
+	var offered []scheduler.Candidate
 	for node, victims := range args.NodeNameToMetaVictims {
 		if victims == nil {
 			continue
 		}
-		c := decide.Candidate{Node: node, Violations: victims.NumPDBViolations}
+		c := scheduler.Candidate{Node: node, Violations: victims.NumPDBViolations}
 		for _, pod := range victims.Pods {
 			if pod != nil {
 				c.Victims = append(c.Victims, growth.PodUID(pod.UID))
@@ -69,7 +69,7 @@ func decodePreemption(r *http.Request) (*corev1.Pod, []decide.Candidate, error) 
 		if victims == nil {
 			continue
 		}
-		c := decide.Candidate{Node: node, Violations: victims.NumPDBViolations}
+		c := scheduler.Candidate{Node: node, Violations: victims.NumPDBViolations}
 		for _, pod := range victims.Pods {
 			if pod != nil {
 				c.Victims = append(c.Victims, growth.PodUID(pod.UID))
@@ -77,6 +77,6 @@ func decodePreemption(r *http.Request) (*corev1.Pod, []decide.Candidate, error) 
 		}
 		offered = append(offered, c)
 	}
-	slices.SortFunc(offered, func(a, b decide.Candidate) int { return cmp.Compare(a.Node, b.Node) })
+	slices.SortFunc(offered, func(a, b scheduler.Candidate) int { return cmp.Compare(a.Node, b.Node) })
 	return args.Pod, offered, nil
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
-	"github.com/trellis-gpu/trellis/extender/internal/decide"
+	"github.com/trellis-gpu/trellis/extender/internal/scheduler"
 	"github.com/trellis-gpu/trellis/growth"
 )
 
@@ -20,7 +20,7 @@ func TestVictimsComeByUIDOrWholeAndGoOutByUID(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			j := &judge{}
 			result := read[extenderv1.ExtenderPreemptionResult](t, post(j, "/preempt", body))
-			require.Equal(t, []decide.Candidate{
+			require.Equal(t, []scheduler.Candidate{
 				{Node: "m", Victims: []growth.PodUID{"c"}}, {Node: "n", Victims: []growth.PodUID{"a", "b"}, Violations: 1},
 			}, j.offered)
 			require.Equal(t, map[string]*extenderv1.MetaVictims{

@@ -26,7 +26,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/trellis-gpu/trellis/extender/internal/decide"
+	"github.com/trellis-gpu/trellis/extender/internal/scheduler"
 	"github.com/trellis-gpu/trellis/extender/internal/stock"
 	"github.com/trellis-gpu/trellis/extender/internal/webhook"
 	"github.com/trellis-gpu/trellis/growth"
@@ -183,16 +183,16 @@ func (p *tape) save(t *testing.T, folder string) {
 // binder fits everything everywhere, prefers the first node, and binds.
 type binder struct{ client kubernetes.Interface }
 
-func (binder) Filter(_ *corev1.Pod, nodes []string) (decide.Filtered, error) {
-	return decide.Filtered{Nodes: nodes, Misfits: make([]*placement.Status, len(nodes))}, nil
+func (binder) Filter(_ *corev1.Pod, nodes []string) (scheduler.Filtered, error) {
+	return scheduler.Filtered{Nodes: nodes, Misfits: make([]*placement.Status, len(nodes))}, nil
 }
 
-func (binder) Prioritize(_ *corev1.Pod, nodes []string) decide.Rated {
+func (binder) Prioritize(_ *corev1.Pod, nodes []string) scheduler.Rated {
 	points := make([]int8, len(nodes))
 	for i := range nodes {
 		points[i] = int8(10 - i)
 	}
-	return decide.Rated{Nodes: nodes, Points: points}
+	return scheduler.Rated{Nodes: nodes, Points: points}
 }
 
 func (b binder) Bind(ctx context.Context, pod growth.PodRef, node growth.NodeName) error {
@@ -202,13 +202,15 @@ func (b binder) Bind(ctx context.Context, pod growth.PodRef, node growth.NodeNam
 	}, metav1.CreateOptions{})
 }
 
-func (binder) Preempt(_ *corev1.Pod, offered []decide.Candidate) ([]decide.Candidate, error) {
+func (binder) Preempt(_ *corev1.Pod, offered []scheduler.Candidate) ([]scheduler.Candidate, error) {
 	return offered, nil
 }
 
 func (binder) Inspect(growth.NodeName) aliyun.Inspection { return aliyun.Inspection{} }
 
-func (binder) Explain(string, string) (decide.Explanation, bool) { return decide.Explanation{}, false }
+func (binder) Explain(string, string) (scheduler.Explanation, bool) {
+	return scheduler.Explanation{}, false
+}
 
 type ignore struct{}
 

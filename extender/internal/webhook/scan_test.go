@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
-	"github.com/trellis-gpu/trellis/extender/internal/decide"
+	"github.com/trellis-gpu/trellis/extender/internal/scheduler"
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
@@ -146,7 +146,7 @@ func FuzzAnswers(f *testing.F) {
 		for names, misfits := range map[int][]*placement.Status{
 			0: {}, 1: {nil}, 2: {crowded, crowded}, 3: {hopeless, nil, hopeless}, 4: {nil, hopeless, crowded, crowded}, 5: {crowded, hopeless, crowded, nil, nil},
 		} {
-			found := decide.Filtered{Nodes: []string{node, node + "b", "c", "d" + node, "e"}[:names], Misfits: misfits}
+			found := scheduler.Filtered{Nodes: []string{node, node + "b", "c", "d" + node, "e"}[:names], Misfits: misfits}
 			fit := found.Fit()
 			same[extenderv1.ExtenderFilterResult](t, sorted(found), extenderv1.ExtenderFilterResult{
 				NodeNames: &fit, FailedNodes: found.Refused(false), FailedAndUnresolvableNodes: found.Refused(true),

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
-	"github.com/trellis-gpu/trellis/extender/internal/decide"
+	"github.com/trellis-gpu/trellis/extender/internal/scheduler"
 	"github.com/trellis-gpu/trellis/growth"
 )
 
@@ -99,7 +99,7 @@ func decode(body io.Reader, into any) error {
 }
 
 // filterResult answers with whole nodes, as it was asked, or with an error.
-func (c candidates) filterResult(found decide.Filtered, err error) wholeResult {
+func (c candidates) filterResult(found scheduler.Filtered, err error) wholeResult {
 	if err != nil {
 		return wholeResult{Error: err.Error()}
 	}

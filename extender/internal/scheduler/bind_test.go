@@ -1,4 +1,4 @@
-package decide_test
+package scheduler_test
 
 import (
 	"errors"
@@ -14,8 +14,8 @@ import (
 
 	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/clustertest"
-	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/reservations"
+	"github.com/trellis-gpu/trellis/extender/internal/scheduler"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
@@ -48,7 +48,7 @@ func TestBindReservesAndPostsOneBinding(t *testing.T) {
 		require.NoError(t, c.Decider(c.Keeper).Bind(t.Context(), clustertest.Ref(pod), "n"), "asked again later")
 		require.Len(t, c.Reservations("n"), 1)
 		require.Equal(t, "n", c.Now(pod).Spec.NodeName)
-		require.ErrorIs(t, c.Decider(c.Keeper).Bind(t.Context(), clustertest.Ref(pod), "elsewhere"), decide.ErrElsewhere)
+		require.ErrorIs(t, c.Decider(c.Keeper).Bind(t.Context(), clustertest.Ref(pod), "elsewhere"), scheduler.ErrElsewhere)
 		c.Mem.Advance(reservations.Life)
 		require.Empty(t, c.Reservations("n"), "a reservation ends by itself")
 	})
@@ -77,7 +77,7 @@ func TestOneWinsTheLastGiB(t *testing.T) {
 		clustertest.Record(c, bus.AllocationKey("n", "old"), bus.Allocation{Containers: []bus.ContainerAllocation{
 			{Name: "c0", GPUs: []growth.GPUShare{{GPU: "n-a", Memory: 23 * growth.GiB}}},
 		}})
-		replicas := []*decide.Decider{c.Decider(c.Keeper), c.Decider(c.Replica())}
+		replicas := []*scheduler.Decider{c.Decider(c.Keeper), c.Decider(c.Replica())}
 		var pods []*corev1.Pod
 		for i := range 8 {
 			pods = append(pods, c.Create(clustertest.Pod(fmt.Sprintf("p%d", i), "1Gi", 1)))
@@ -97,7 +97,7 @@ func TestOneWinsTheLastGiB(t *testing.T) {
 				require.Equal(t, "n", c.Now(pods[i]).Spec.NodeName)
 				continue
 			}
-			require.ErrorIs(t, err, decide.ErrNoRoom)
+			require.ErrorIs(t, err, scheduler.ErrNoRoom)
 			require.ErrorContains(t, err, "GPU memory: 1GiB asked, largest free share 0MiB on gpu-0")
 			require.Empty(t, c.Now(pods[i]).Spec.NodeName)
 		}
@@ -142,7 +142,7 @@ func TestBindWhenThingsGoWrong(t *testing.T) {
 	}{
 		"the pod is gone": {
 			arrange: func(c *clustertest.Cluster, pod *corev1.Pod) { c.Delete(pod); c.Settle() },
-			is:      decide.ErrGone, says: "pod default/p with UID p-uid: the pod is gone",
+			is:      scheduler.ErrGone, says: "pod default/p with UID p-uid: the pod is gone",
 		},
 		"another pod has its name": {
 			arrange: func(*clustertest.Cluster, *corev1.Pod) {},
@@ -150,30 +150,30 @@ func TestBindWhenThingsGoWrong(t *testing.T) {
 				ref.UID = "an-earlier-one"
 				return ref
 			},
-			is: decide.ErrGone, says: "the pod is gone",
+			is: scheduler.ErrGone, says: "the pod is gone",
 		},
 		"the API server refuses": {
 			arrange: func(c *clustertest.Cluster, _ *corev1.Pod) {
 				c.Bindings.Fail(apierrors.NewForbidden(corev1.Resource("pods"), "p", errors.New("no right to bind")))
 			},
-			is: decide.ErrRefused, says: "no right to bind",
+			is: scheduler.ErrRefused, says: "no right to bind",
 		},
 		"nobody knows whether the Binding arrived": {
 			arrange: func(c *clustertest.Cluster, _ *corev1.Pod) { c.Bindings.Fail(errors.New("connection reset by peer")) },
-			is:      decide.ErrRefused, says: "connection reset by peer", stays: true,
+			is:      scheduler.ErrRefused, says: "connection reset by peer", stays: true,
 		},
 		"the server timed out": {
 			arrange: func(c *clustertest.Cluster, _ *corev1.Pod) {
 				c.Bindings.Fail(apierrors.NewServerTimeout(corev1.Resource("pods"), "create", 1))
 			},
-			is: decide.ErrRefused, stays: true,
+			is: scheduler.ErrRefused, stays: true,
 		},
 		"the device plugin has died": {
 			arrange: func(c *clustertest.Cluster, _ *corev1.Pod) {
 				require.NoError(c.T, c.Bus.Delete(c.T.Context(), bus.GPUsKey("n")))
 				c.Settle()
 			},
-			is: decide.ErrNoRoom, says: "no live device plugin",
+			is: scheduler.ErrNoRoom, says: "no live device plugin",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -246,7 +246,7 @@ func TestAPodThatOnlyItsAnnotationTellsOfHoldsItsMemory(t *testing.T) {
 		c.Create(bound)
 		pod := c.Create(clustertest.Pod("p", "8Gi", 8))
 		c.Settle()
-		require.ErrorIs(t, c.Decider(c.Keeper).Bind(t.Context(), clustertest.Ref(pod), "n"), decide.ErrNoRoom)
+		require.ErrorIs(t, c.Decider(c.Keeper).Bind(t.Context(), clustertest.Ref(pod), "n"), scheduler.ErrNoRoom)
 
 		bound.Status.Phase = corev1.PodSucceeded
 		c.Update(bound)

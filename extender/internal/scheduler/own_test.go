@@ -1,4 +1,4 @@
-package decide_test
+package scheduler_test
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/trellis-gpu/trellis/extender/internal/clustertest"
-	"github.com/trellis-gpu/trellis/extender/internal/decide"
+	"github.com/trellis-gpu/trellis/extender/internal/scheduler"
 	"github.com/trellis-gpu/trellis/growth"
 )
 
@@ -28,7 +28,7 @@ func TestAReplicaDoesNotOvertakeItself(t *testing.T) {
 		for _, pod := range pods[:6] {
 			require.NoError(t, d.Bind(t.Context(), pod, "n"))
 		}
-		require.ErrorIs(t, d.Bind(t.Context(), pods[6], "n"), decide.ErrNoRoom)
+		require.ErrorIs(t, d.Bind(t.Context(), pods[6], "n"), scheduler.ErrNoRoom)
 		require.Zero(t, conflicts)
 		on := map[growth.GPU]int{}
 		for _, r := range c.Reservations("n") {
@@ -55,7 +55,7 @@ func TestAReplicaThatWasOvertakenReadsTheBooks(t *testing.T) {
 		require.NoError(t, mine.Bind(t.Context(), pods[0], "n"))
 		require.NoError(t, other.Bind(t.Context(), pods[1], "n"))
 		require.NoError(t, mine.Bind(t.Context(), pods[2], "n"))
-		require.ErrorIs(t, mine.Bind(t.Context(), pods[3], "n"), decide.ErrNoRoom)
+		require.ErrorIs(t, mine.Bind(t.Context(), pods[3], "n"), scheduler.ErrNoRoom)
 		require.Equal(t, 2, conflicts, "for the third pod, and for the fourth, of which the view could not tell either")
 		require.Len(t, c.Reservations("n"), 3)
 	})

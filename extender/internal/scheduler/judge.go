@@ -1,4 +1,4 @@
-package decide
+package scheduler
 
 import (
 	"github.com/trellis-gpu/trellis/extender/internal/cache"

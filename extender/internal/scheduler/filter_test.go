@@ -1,4 +1,4 @@
-package decide_test
+package scheduler_test
 
 import (
 	"errors"
@@ -11,7 +11,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/clustertest"
-	"github.com/trellis-gpu/trellis/extender/internal/decide"
+	"github.com/trellis-gpu/trellis/extender/internal/scheduler"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
@@ -139,9 +139,9 @@ func TestPrioritizeFollowsWhatTheCoordinatorPublishes(t *testing.T) {
 
 func TestOutcomesHaveAWordEach(t *testing.T) {
 	for err, word := range map[error]string{
-		nil: "bound", decide.ErrNoRoom: "no_room", decide.ErrAway: "bus_away", errors.New("?"): "error",
+		nil: "bound", scheduler.ErrNoRoom: "no_room", scheduler.ErrAway: "bus_away", errors.New("?"): "error",
 	} {
-		require.Equal(t, word, decide.Outcome(err))
-		require.Contains(t, decide.Outcomes(), word)
+		require.Equal(t, word, scheduler.Outcome(err))
+		require.Contains(t, scheduler.Outcomes(), word)
 	}
 }

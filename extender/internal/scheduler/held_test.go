@@ -1,4 +1,4 @@
-package decide_test
+package scheduler_test
 
 import (
 	"errors"
@@ -11,8 +11,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/trellis-gpu/trellis/extender/internal/clustertest"
-	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/reservations"
+	"github.com/trellis-gpu/trellis/extender/internal/scheduler"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
@@ -41,7 +41,7 @@ func TestBindsGoOnWhileTheBusIsAway(t *testing.T) {
 					perGPU[c.Now(pod).Annotations[gpushare.GPUAnnotation]]++
 				}
 				require.Equal(t, map[string]int{"n-a": 2, "n-b": 2}, perGPU, "what is held in memory counts, though no view shows it yet")
-				require.ErrorIs(t, d.Bind(t.Context(), clustertest.Ref(pods[4]), "n"), decide.ErrNoRoom)
+				require.ErrorIs(t, d.Bind(t.Context(), clustertest.Ref(pods[4]), "n"), scheduler.ErrNoRoom)
 				require.Equal(t, 4, c.Held.Len())
 
 				c.Mem.Fail(nil)
@@ -89,7 +89,7 @@ func TestARefusedBindingIsNotHeld(t *testing.T) {
 		c.Settle()
 		c.Mem.Fail(bus.ErrUnavailable)
 		c.Bindings.Fail(apierrors.NewForbidden(corev1.Resource("pods"), "p", errors.New("no right to bind")))
-		require.ErrorIs(t, c.Decider(c.Keeper).Bind(t.Context(), clustertest.Ref(pod), "n"), decide.ErrRefused)
+		require.ErrorIs(t, c.Decider(c.Keeper).Bind(t.Context(), clustertest.Ref(pod), "n"), scheduler.ErrRefused)
 		require.Zero(t, c.Held.Len())
 	})
 }
@@ -111,7 +111,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	require.ErrorIs(t, hold("one more"), reservations.ErrFull, "it is held on another node")
 	held.Drop("7", "n")
 	require.NoError(t, hold("one more"))
-	require.Equal(t, "bus_away", decide.Outcome(hold("two more")))
+	require.Equal(t, "bus_away", scheduler.Outcome(hold("two more")))
 }
 
 // TestPodsOnDifferentGPUsDoNotMeet has two replicas that know nothing of one another's decisions reserve on one node.
@@ -133,7 +133,7 @@ func TestPodsOnDifferentGPUsDoNotMeet(t *testing.T) {
 		third := c.Create(clustertest.Pod("third", "1Gi", 1))
 		d := c.Decider(c.Keeper)
 		d.View, d.Conflicted = before, func() { conflicts++ }
-		require.ErrorIs(t, d.Bind(t.Context(), clustertest.Ref(third), "n"), decide.ErrNoRoom)
+		require.ErrorIs(t, d.Bind(t.Context(), clustertest.Ref(third), "n"), scheduler.ErrNoRoom)
 		require.Equal(t, 1, conflicts, "on the same GPU they do")
 	})
 }
@@ -156,6 +156,6 @@ func TestAReservationThatServedLeavesItsMark(t *testing.T) {
 		require.Empty(t, c.Reservations("n"))
 		d := c.Decider(c.Keeper)
 		d.View = before
-		require.ErrorIs(t, d.Bind(t.Context(), clustertest.Ref(second), "n"), decide.ErrNoRoom)
+		require.ErrorIs(t, d.Bind(t.Context(), clustertest.Ref(second), "n"), scheduler.ErrNoRoom)
 	})
 }

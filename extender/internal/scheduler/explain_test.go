@@ -1,4 +1,4 @@
-package decide_test
+package scheduler_test
 
 import (
 	"fmt"
@@ -10,13 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/trellis-gpu/trellis/extender/internal/clustertest"
-	"github.com/trellis-gpu/trellis/extender/internal/decide"
+	"github.com/trellis-gpu/trellis/extender/internal/scheduler"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
 // tried asks what the scheduler asks about a pod: which nodes fit, and how good those are that also fit otherwise.
-func tried(t *testing.T, d *decide.Decider, c *clustertest.Cluster, name string, nodes, rated []string) growth.PodRef {
+func tried(t *testing.T, d *scheduler.Decider, c *clustertest.Cluster, name string, nodes, rated []string) growth.PodRef {
 	t.Helper()
 	pod := c.Create(clustertest.Pod(name, "8Gi", 8))
 	c.Settle()

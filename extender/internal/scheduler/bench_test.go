@@ -1,4 +1,4 @@
-package decide_test
+package scheduler_test
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 
 	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/clustertest"
-	"github.com/trellis-gpu/trellis/extender/internal/decide"
 	"github.com/trellis-gpu/trellis/extender/internal/reservations"
+	"github.com/trellis-gpu/trellis/extender/internal/scheduler"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/bus/membus"
@@ -53,7 +53,7 @@ func BenchmarkBind(b *testing.B) {
 		b.Fatal(err)
 	}
 	pod := clustertest.Pod("p", "8Gi", 8)
-	d := &decide.Decider{
+	d := &scheduler.Decider{
 		View: keeper, Policy: policy, Ledger: reservations.Ledger{Bus: session, Unbalanced: func() {}}, Held: &reservations.Held{}, API: willing{pod},
 		Resource: gpushare.Resource, Log: slog.New(slog.DiscardHandler), Conflicted: func() {},
 	}

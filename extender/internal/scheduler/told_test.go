@@ -1,4 +1,4 @@
-package decide_test
+package scheduler_test
 
 import (
 	"strconv"

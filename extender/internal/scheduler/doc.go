@@ -1,4 +1,4 @@
-// Package decide answers the scheduler's three questions: which nodes have room (Filter), how good each is
+// Package scheduler answers the scheduler's three questions: which nodes have room (Filter), how good each is
 // (Prioritize), and to have a pod bound to one (Bind).
 //
 // Filter and Prioritize read one snapshot and touch nothing. Bind is the only one that acts, in this order:
@@ -12,4 +12,4 @@
 //     scheduler's next try, and ends by itself otherwise. So does one of a pod that turns out to be bound here.
 //
 // Every error is a sentence that the scheduler puts into the pod's event, and every failed Bind may be tried again.
-package decide
+package scheduler

@@ -1,4 +1,4 @@
-package decide_test
+package scheduler_test
 
 import (
 	"strconv"
@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/trellis-gpu/trellis/extender/internal/clustertest"
-	"github.com/trellis-gpu/trellis/extender/internal/decide"
+	"github.com/trellis-gpu/trellis/extender/internal/scheduler"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
@@ -46,16 +46,16 @@ func urgent(gib int) *corev1.Pod {
 	return pod
 }
 
-func candidate(node string, violations int64, victims ...growth.PodUID) decide.Candidate {
-	return decide.Candidate{Node: node, Violations: violations, Victims: victims}
+func candidate(node string, violations int64, victims ...growth.PodUID) scheduler.Candidate {
+	return scheduler.Candidate{Node: node, Violations: violations, Victims: victims}
 }
 
 func TestPreempt(t *testing.T) {
 	for name, tc := range map[string]struct {
 		cluster func(*clustertest.Cluster)
 		pod     *corev1.Pod
-		offered []decide.Candidate
-		want    []decide.Candidate
+		offered []scheduler.Candidate
+		want    []scheduler.Candidate
 	}{
 		"one GPU is freed rather than half of two": {
 			cluster: func(c *clustertest.Cluster) {
@@ -64,8 +64,8 @@ func TestPreempt(t *testing.T) {
 				runs(c, "b0", "n", "n-b", 4, 0)
 				runs(c, "b1", "n", "n-b", 4, 1)
 			},
-			pod: urgent(8), offered: []decide.Candidate{candidate("n", 0, "a0-uid", "b0-uid")},
-			want: []decide.Candidate{candidate("n", 0, "b1-uid", "b0-uid")},
+			pod: urgent(8), offered: []scheduler.Candidate{candidate("n", 0, "a0-uid", "b0-uid")},
+			want: []scheduler.Candidate{candidate("n", 0, "b1-uid", "b0-uid")},
 		},
 		"on the node where the least growth is lost, and there alone": {
 			cluster: func(c *clustertest.Cluster) {
@@ -77,8 +77,8 @@ func TestPreempt(t *testing.T) {
 				learns(c, "n2", "n", 0.4)
 				learns(c, "m1", "m", 0.3)
 			},
-			pod: urgent(8), offered: []decide.Candidate{candidate("m", 0, "m2-uid"), candidate("n", 0, "n1-uid")},
-			want: []decide.Candidate{candidate("m", 0, "m1-uid")},
+			pod: urgent(8), offered: []scheduler.Candidate{candidate("m", 0, "m2-uid"), candidate("n", 0, "n1-uid")},
+			want: []scheduler.Candidate{candidate("m", 0, "m1-uid")},
 		},
 		"a guarded job is spared, and violations are counted for the victims that are left": {
 			cluster: func(c *clustertest.Cluster) {
@@ -86,8 +86,8 @@ func TestPreempt(t *testing.T) {
 				runs(c, "free", "n", "n-b", 8, 5)
 				guard(c, "guarded", 0)
 			},
-			pod: urgent(8), offered: []decide.Candidate{candidate("n", 1, "guarded-uid")},
-			want: []decide.Candidate{candidate("n", 0, "free-uid")},
+			pod: urgent(8), offered: []scheduler.Candidate{candidate("n", 1, "guarded-uid")},
+			want: []scheduler.Candidate{candidate("n", 0, "free-uid")},
 		},
 		"a violation that can not be helped is said": {
 			cluster: func(c *clustertest.Cluster) {
@@ -95,8 +95,8 @@ func TestPreempt(t *testing.T) {
 				runs(c, "peer", "n", "n-b", 8, 10)
 				guard(c, "guarded", 0)
 			},
-			pod: urgent(8), offered: []decide.Candidate{candidate("n", 1, "guarded-uid")},
-			want: []decide.Candidate{candidate("n", 1, "guarded-uid")},
+			pod: urgent(8), offered: []scheduler.Candidate{candidate("n", 1, "guarded-uid")},
+			want: []scheduler.Candidate{candidate("n", 1, "guarded-uid")},
 		},
 		"a budget that still allows one": {
 			cluster: func(c *clustertest.Cluster) {
@@ -104,16 +104,16 @@ func TestPreempt(t *testing.T) {
 				runs(c, "free", "n", "n-b", 8, 5)
 				guard(c, "guarded", 1)
 			},
-			pod: urgent(8), offered: []decide.Candidate{candidate("n", 0, "guarded-uid")},
-			want: []decide.Candidate{candidate("n", 0, "guarded-uid")},
+			pod: urgent(8), offered: []scheduler.Candidate{candidate("n", 0, "guarded-uid")},
+			want: []scheduler.Candidate{candidate("n", 0, "guarded-uid")},
 		},
 		"a victim that holds no share is in the way for another reason: it stays a victim, with its violation": {
 			cluster: func(c *clustertest.Cluster) {
 				runs(c, "a", "n", "n-a", 8, 0)
 				runs(c, "b", "n", "n-b", 8, 5)
 			},
-			pod: urgent(8), offered: []decide.Candidate{candidate("n", 1, "a-uid", "web-uid")},
-			want: []decide.Candidate{candidate("n", 1, "a-uid", "web-uid")},
+			pod: urgent(8), offered: []scheduler.Candidate{candidate("n", 1, "a-uid", "web-uid")},
+			want: []scheduler.Candidate{candidate("n", 1, "a-uid", "web-uid")},
 		},
 		"nobody of the same priority goes": {
 			cluster: func(c *clustertest.Cluster) {
@@ -121,14 +121,14 @@ func TestPreempt(t *testing.T) {
 				runs(c, "b", "n", "n-b", 4, 10)
 				runs(c, "c", "n", "n-b", 2, 0)
 			},
-			pod: urgent(8), offered: []decide.Candidate{candidate("n", 0, "c-uid")},
+			pod: urgent(8), offered: []scheduler.Candidate{candidate("n", 0, "c-uid")},
 		},
 		"a node that nothing is known of is no candidate": {
-			cluster: func(*clustertest.Cluster) {}, pod: urgent(8), offered: []decide.Candidate{candidate("x", 0, "c-uid")},
+			cluster: func(*clustertest.Cluster) {}, pod: urgent(8), offered: []scheduler.Candidate{candidate("x", 0, "c-uid")},
 		},
 		"a pod that asks for nothing takes what the scheduler chose": {
-			cluster: func(*clustertest.Cluster) {}, pod: &corev1.Pod{}, offered: []decide.Candidate{candidate("n", 0, "c-uid")},
-			want: []decide.Candidate{candidate("n", 0, "c-uid")},
+			cluster: func(*clustertest.Cluster) {}, pod: &corev1.Pod{}, offered: []scheduler.Candidate{candidate("n", 0, "c-uid")},
+			want: []scheduler.Candidate{candidate("n", 0, "c-uid")},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -161,12 +161,12 @@ func TestAPromiseIsKept(t *testing.T) {
 			return found.Fit()
 		}
 		require.Empty(t, fit(pod))
-		_, err := d.Preempt(pod, []decide.Candidate{candidate("n", 0, "low-uid")})
+		_, err := d.Preempt(pod, []scheduler.Candidate{candidate("n", 0, "low-uid")})
 		require.NoError(t, err)
 		require.Equal(t, []string{"n"}, fit(pod), "it was promised")
 		require.Equal(t, []string{"n"}, fit(pod), "however often it is tried")
 		require.Empty(t, fit(clustertest.Pod("other", "1Gi", 1)), "nobody else was")
-		require.ErrorIs(t, d.Bind(t.Context(), clustertest.Ref(pod), "n"), decide.ErrNoRoom, "there is none yet")
+		require.ErrorIs(t, d.Bind(t.Context(), clustertest.Ref(pod), "n"), scheduler.ErrNoRoom, "there is none yet")
 		c.Delete(clustertest.Pod("low", "8", 8))
 		c.Settle()
 		require.NoError(t, d.Bind(t.Context(), clustertest.Ref(pod), "n"))
@@ -176,7 +176,7 @@ func TestAPromiseIsKept(t *testing.T) {
 func TestNobodyIsEvictedBeforeTheFirstFullView(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t)
-		_, err := c.Decider(blind(c)).Preempt(urgent(8), []decide.Candidate{candidate("n", 0, "p-uid")})
+		_, err := c.Decider(blind(c)).Preempt(urgent(8), []scheduler.Candidate{candidate("n", 0, "p-uid")})
 		require.ErrorContains(t, err, "has not seen the whole cluster yet")
 	})
 }
