@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	// tolerance is the deficit, in core-seconds, that is taken for rounding.
+	// tolerance is a deficit, in core-seconds, that is attributed to rounding.
 	tolerance = 1e-6
-	// instant is the time, in seconds, below which two times are one.
+	// instant is a difference of times, in seconds, that is attributed to rounding.
 	instant = 1e-6
-	// attempts bounds the search for the work that a job can be given; it seldom takes more than two.
+	// attempts bounds the search for the work that a job can be given. It rarely takes more than two.
 	attempts = 8
 )
 
-// serve decides the work that each job is to get until the horizon: what is due, and then, in the order of the index, as
-// much for each as leaves everybody else in time.
+// allocate returns the work that each job receives until the horizon: the work that is due, and then, in the order of
+// the index, as much as leaves all other jobs in time.
 func (t *instance) allocate(horizon float64) (work []float64, reasons []string) {
 	p := t.plan(horizon)
 	t.makeFeasible(p)
@@ -32,7 +32,8 @@ func (t *instance) allocate(horizon float64) (work []float64, reasons []string) 
 		if total >= t.cores*horizon-tolerance {
 			break
 		}
-		if more := t.raise(p, i, horizon); more > tolerance {
+		more := t.raise(p, i, horizon)
+		if more > tolerance {
 			total += more
 			reasons[i] = t.extraReason(i)
 		}
@@ -43,34 +44,36 @@ func (t *instance) allocate(horizon float64) (work []float64, reasons []string) 
 	return work, reasons
 }
 
-// raise gives a job as much until the horizon as adds nothing to the plan's deficit, and returns what that is more.
+// raise gives a job the most work until the horizon that does not increase the plan's deficit. It returns the increase.
 func (t *instance) raise(p *plan, job int, horizon float64) (more float64) {
 	before := p.due[job]
 	work := min(t.accounts[job].Limit*horizon, p.remaining[job])
-	base, slope, above, excess := p.deficit(), 1.0, 0.0, 0.0
+	base, slope := p.deficit(), 1.0
+	above, excess := 0.0, 0.0
 	for range attempts {
 		if work <= before[0]+tolerance {
 			break
 		}
 		p.due[job] = slices.Clone(before)
 		p.require(job, work)
-		short := p.deficit() - base
-		if short <= tolerance {
+		deficit := p.deficit() - base
+		if deficit <= tolerance {
 			return work - before[0]
 		}
-		// The deficit is convex in the work, so that a secant comes down to the greatest work that works, and not below.
-		if excess > short {
-			slope = (excess - short) / (above - work)
+		// The deficit is convex in the work. The secant method therefore approaches the largest feasible work from
+		// above.
+		if excess > deficit {
+			slope = (excess - deficit) / (above - work)
 		}
-		above, excess = work, short
-		work -= short / slope
+		above, excess = work, deficit
+		work -= deficit / slope
 	}
 	p.due[job] = before
 	return 0
 }
 
-// yield makes a plan that does not work into one that does: in the order in which fair sharing would finish them, each
-// job's due is kept as far as it can be. So whoever would finish last is late, if anybody must be.
+// makeFeasible reduces the due work of an infeasible plan. It keeps as much of each job's due work as possible, in the
+// order in which fair sharing would end the jobs. If a job must be late, it is the one that would end last.
 func (t *instance) makeFeasible(p *plan) {
 	if p.deficit() <= tolerance {
 		return
@@ -87,24 +90,25 @@ func (t *instance) makeFeasible(p *plan) {
 		floor := p.due[i]
 		p.due[i] = due[i]
 		for range attempts {
-			short := p.deficit()
-			if short <= tolerance {
+			deficit := p.deficit()
+			if deficit <= tolerance {
 				break
 			}
 			last := p.due[i][len(floor)-1]
 			p.due[i] = slices.Clone(p.due[i])
 			for s := range floor {
-				p.due[i][s] = max(floor[s], min(p.due[i][s], last-short))
+				p.due[i][s] = max(floor[s], min(p.due[i][s], last-deficit))
 			}
 		}
 	}
 }
 
-// plan is what is owed to each job, and when.
+// plan returns the plan of all due work. Its segments end at the horizon and at each job's deadlines.
 func (t *instance) plan(horizon float64) *plan {
 	ends := []float64{horizon}
 	for i := range t.accounts {
-		for _, at := range []float64{t.catchUpTime(i, t.forecast.timeAt(i, t.minSize(i))), t.finish[i]} {
+		mayEnd := t.forecast.timeAt(i, t.minSize(i))
+		for _, at := range []float64{t.catchUpTime(i, mayEnd), t.finish[i]} {
 			if at > horizon && !math.IsInf(at, 1) {
 				ends = append(ends, at)
 			}
@@ -124,46 +128,49 @@ func (t *instance) plan(horizon float64) *plan {
 	return p
 }
 
-// owe enters what is due to a job at each end: from when its size may be reached what fair sharing will have done of it,
-// or a little before where that is not sure; all of it at its end there; and at any time the floor.
+// addJob adds the due work of a job at the end of each segment: all of it at its deadline, FairWork (minus the lag)
+// once its minimum size is reached, and the floor at all times.
 func (t *instance) addJob(p *plan, job int, ends []float64) {
-	a, left, least := t.accounts[job], t.remaining(job), t.minSize(job)
+	a := t.accounts[job]
+	remaining, minSize := t.remaining(job), t.minSize(job)
 	due, floor := make([]float64, len(ends)), make([]float64, len(ends))
 	for s, end := range ends {
 		floor[s] = t.config.Floor * (t.forecast.fairAt(job, end) - float64(a.FairWork))
 		fair := growth.CoreSeconds(t.forecast.fairAt(job, t.fairTime(job, end)))
 		switch {
 		case end >= t.finish[job]-instant:
-			due[s] = left
-		case !t.late[job] && fair >= least-tolerance:
-			due[s] = min(max(0, float64(fair-a.RealWork)), left)
+			due[s] = remaining
+		case !t.late[job] && fair >= minSize-tolerance:
+			due[s] = min(max(0, float64(fair-a.RealWork)), remaining)
 		}
 	}
-	due[0] = min(due[0], a.Limit*ends[0]) // what can not be done by then is still to be done after
+	due[0] = min(due[0], a.Limit*ends[0]) // the rest is still due in later segments
 	p.limits = append(p.limits, a.Limit)
-	p.due, p.floor, p.remaining = append(p.due, due), append(p.floor, floor), append(p.remaining, left)
+	p.due = append(p.due, due)
+	p.floor = append(p.floor, floor)
+	p.remaining = append(p.remaining, remaining)
 	p.require(job, max(due[0], floor[0]))
 }
 
-// duty says why a job gets what it is owed.
+// dueReason explains why a job receives its due work.
 func (t *instance) dueReason(job int) string {
 	switch {
 	case math.IsInf(t.finish[job], 1):
-		return "its size is not known: what fair sharing gives it"
+		return "its size is unknown: its fair share"
 	case t.late[job]:
 		return "late: fair sharing would have finished it"
 	}
 	return fmt.Sprintf("due in %.0f s", t.finish[job])
 }
 
-// gain says why a job gets more than it is owed.
+// extraReason explains why a job receives more than its due work.
 func (t *instance) extraReason(job int) string {
-	switch need, left := t.toTarget(job), t.remaining(job); {
-	case need > 0 && !math.IsInf(need, 1):
-		return fmt.Sprintf("%.0f core-seconds until its metric is good", need)
-	case math.IsInf(left, 1):
-		return "nobody else needs it"
-	default:
-		return fmt.Sprintf("%.0f core-seconds to its end", left)
+	toTarget, remaining := t.toTarget(job), t.remaining(job)
+	switch {
+	case toTarget > 0 && !math.IsInf(toTarget, 1):
+		return fmt.Sprintf("%.0f core-seconds to its target", toTarget)
+	case math.IsInf(remaining, 1):
+		return "no other job can use it"
 	}
+	return fmt.Sprintf("%.0f core-seconds to its end", remaining)
 }

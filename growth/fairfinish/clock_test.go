@@ -11,8 +11,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
-// Between the two lives of a coordinator somebody may have set the clock back.
-func TestAClockThatGoesBackTakesNothing(t *testing.T) {
+// The clock may have been set back while the coordinator was down.
+func TestDecide_IgnoresAClockThatWasSetBack(t *testing.T) {
 	c := fairfinish.Config{Objective: fairfinish.Balanced, Floor: fairfinish.DefaultFloor, Interval: 10 * time.Second, Cores: growth.Core}
 	began := time.Unix(1_700_000_000, 0)
 	jobs := func(used growth.CoreSeconds) []fairfinish.Job {
@@ -26,6 +26,6 @@ func TestAClockThatGoesBackTakesNothing(t *testing.T) {
 	require.Len(t, d.Grants, 2)
 
 	on, _ := fairfinish.Decide(c, back, began.Add(-time.Hour+10*time.Second), jobs(10))
-	require.InDelta(t, 10, float64(on.Accounts["a"].FairWork), 1e-9, "and from there it goes on")
+	require.InDelta(t, 10, float64(on.Accounts["a"].FairWork), 1e-9, "time counts again from the new clock value")
 	require.Equal(t, growth.Seconds(20), on.Accounts["a"].Age)
 }

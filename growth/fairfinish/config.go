@@ -8,18 +8,18 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Objective says what the slack is spent on, 0..1: at 0 on jobs that end soonest, at 1 on jobs whose metric is good
+// Objective decides which jobs receive the slack, 0..1: at 0 those that end soonest, at 1 those that reach their target
 // soonest.
 type Objective float64
 
-// The objectives that have a name.
+// Named objectives.
 const (
 	Finish   Objective = 0
 	Balanced Objective = 0.43
 	Growth   Objective = 1
 )
 
-// ParseObjective reads a name or a number from 0 to 1.
+// ParseObjective parses the name of an objective or a number from 0 to 1.
 func ParseObjective(text string) (Objective, error) {
 	switch text {
 	case "finish":
@@ -35,21 +35,21 @@ func ParseObjective(text string) (Objective, error) {
 	return 0, fmt.Errorf("objective %q: finish, balanced, growth, or a number from 0 to 1", text)
 }
 
-// Config are the parameters of the policy.
+// Config holds the parameters of the policy.
 type Config struct {
 	Objective Objective
-	// Floor is what every job is served at least, as a part of what fair sharing would give it, 0 to 0.5.
+	// Floor is the smallest share of a job, as a fraction of its fair share, 0 to 0.5.
 	Floor float64
 	// Interval is the longest time between two decisions.
 	Interval time.Duration
-	// Cores is what the jobs can have together: the node's cores, less what others use.
+	// Cores is the capacity for all jobs together: the node's cores minus what other pods use.
 	Cores growth.MilliCPU
 }
 
-// DefaultFloor keeps progress measurable: with ten jobs on a node, a fifth of a per cent of it each.
+// DefaultFloor keeps the progress of every job measurable: with ten jobs on a node, each gets at least 0.2 % of it.
 const DefaultFloor = 0.02
 
-// Validate names the first parameter that is out of bounds.
+// Validate returns an error for the first parameter that is out of bounds.
 func (c Config) Validate() error {
 	switch {
 	case !(c.Objective >= 0 && c.Objective <= 1):

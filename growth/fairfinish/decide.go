@@ -8,29 +8,32 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Decision is how the cores are divided.
+// Decision is a division of the cores.
 type Decision struct {
-	// Grants are one for each job that runs, in the input's order. Their shares add up to 1.
+	// Grants has one grant for each running job, in the order of the input. Their shares add up to 1.
 	Grants []Grant
-	// Next is the time to the next decision, unless a job arrives or ends before. It is an interval, or less where a job is
-	// due or about to reach something, but never less than a tenth.
+	// Next is the time until the next decision, unless a job arrives or ends earlier. It is at most one interval and at
+	// least a tenth of it. It is shorter than an interval if a job is about to end, to reach its target or its
+	// deadline.
 	Next time.Duration
 }
 
-// Grant is one job's part.
+// Grant is the share of one job.
 type Grant struct {
 	ID    growth.PodUID
 	Share growth.Share
-	// FairFinish is the time in which fair sharing would finish the job if nobody arrived; +Inf where its size is not known.
+	// FairFinish is the time from now until the job ends under fair sharing if no further job arrives; +Inf if its size
+	// is unknown. For a job that is overdue, it is the time until it would end if the overdue jobs had the node to
+	// themselves.
 	FairFinish growth.Seconds
-	// Overdue says that fair sharing would have finished the job already. Due is then what the late jobs need alone.
+	// Overdue is set if the job would have ended under fair sharing.
 	Overdue bool
-	// Reason says in words why the share is what it is.
+	// Reason explains the share in words.
 	Reason string
 }
 
-// Decide charges what was used since the last decision, whose State it is given, and divides the cores anew. It changes
-// nothing: the next State is the first result.
+// Decide charges the usage since the last decision to the accounts in s and divides the cores again. It does not modify
+// s; it returns the next state.
 func Decide(c Config, s State, now time.Time, jobs []Job) (State, Decision) {
 	next := s.next(c, now, jobs)
 	running := slices.DeleteFunc(slices.Clone(jobs), func(j Job) bool { return j.Finished })
@@ -47,7 +50,13 @@ func Decide(c Config, s State, now time.Time, jobs []Job) (State, Decision) {
 	d := Decision{Next: growth.Seconds(t.holdTime(horizon, work)).Duration()}
 	for i, j := range running {
 		share := work[i] / sum
-		d.Grants = append(d.Grants, Grant{ID: j.ID, Share: growth.Share(share), FairFinish: growth.Seconds(t.finish[i]), Overdue: t.late[i], Reason: reasons[i]})
+		d.Grants = append(d.Grants, Grant{
+			ID:         j.ID,
+			Share:      growth.Share(share),
+			FairFinish: growth.Seconds(t.finish[i]),
+			Overdue:    t.late[i],
+			Reason:     reasons[i],
+		})
 		a := next.Accounts[j.ID]
 		a.GrantedCores = min(share*t.cores, a.Limit)
 		next.Accounts[j.ID] = a
@@ -55,16 +64,20 @@ func Decide(c Config, s State, now time.Time, jobs []Job) (State, Decision) {
 	return next, d
 }
 
-// table is everything about the running jobs that a decision is made of. Times are seconds from now.
+// instance is the input of one decision, with a simulation of fair sharing. Times are in seconds from now.
 type instance struct {
 	config   Config
 	cores    float64
 	jobs     []Job
 	accounts []Account
 	forecast forecast
-	finish   []float64 // when fair sharing finishes the job; where it has already, when the late jobs alone would
-	late     []bool
-	order    []int // jobs by their index, the greatest first
+	// finish is the time at which each job ends under fair sharing. For a late job it is the time at which it would end
+	// if the late jobs had the node to themselves.
+	finish []float64
+	// late is set for jobs that have ended under fair sharing only.
+	late []bool
+	// order has the indices of the jobs, by falling priority.
+	order []int
 }
 
 func newInstance(c Config, s State, jobs []Job) *instance {
@@ -73,9 +86,9 @@ func newInstance(c Config, s State, jobs []Job) *instance {
 		t.accounts = append(t.accounts, s.Accounts[j.ID])
 		t.order = append(t.order, i)
 	}
-	// Those that have really ended are still there under fair sharing.
-	_, ghosts := s.sorted(func(a Account) bool { return a.Ended && a.active() })
-	t.forecast = newForecast(slices.Concat(t.accounts, ghosts), t.cores)
+	// Jobs that have ended on the real node may still run on the virtual one.
+	_, virtualOnly := s.sorted(func(a Account) bool { return a.Ended && a.active() })
+	t.forecast = newForecast(slices.Concat(t.accounts, virtualOnly), t.cores)
 	for i, a := range t.accounts {
 		_, size := a.size()
 		t.finish = append(t.finish, t.forecast.timeAt(i, size))
@@ -86,24 +99,26 @@ func newInstance(c Config, s State, jobs []Job) *instance {
 	return t
 }
 
-// hurry gives late jobs their time: they share the node among themselves, so that one whose size was predicted too small
-// does not keep the others waiting.
+// setLateFinish sets the finish of late jobs. They share the node among themselves, so that a job whose size was
+// underestimated does not block the others.
 func (t *instance) setLateFinish() {
-	var alone []Account
-	var which []int
+	var accounts []Account
+	var indices []int
 	for i, a := range t.accounts {
 		if t.late[i] {
-			alone, which = append(alone, Account{Remaining: a.Remaining, Weight: a.Weight, Limit: a.Limit}), append(which, i)
+			accounts = append(accounts, Account{Remaining: a.Remaining, Weight: a.Weight, Limit: a.Limit})
+			indices = append(indices, i)
 		}
 	}
-	f := newForecast(alone, t.cores)
-	for k, i := range which {
-		_, size := alone[k].size()
+	f := newForecast(accounts, t.cores)
+	for k, i := range indices {
+		_, size := accounts[k].size()
 		t.finish[i] = f.timeAt(k, size)
 	}
 }
 
-// horizon is how far ahead the decision is made: an interval, or to the first thing before that changes what is best.
+// horizon returns how far ahead the decision looks: one interval, or the time until an earlier event that changes the
+// best division.
 func (t *instance) horizon() float64 {
 	interval := t.config.Interval.Seconds()
 	h := interval
@@ -121,13 +136,13 @@ func (t *instance) horizon() float64 {
 	return max(h, interval/10)
 }
 
-// until is how long a decision holds: to its horizon, or until a job that is served has an end or a good metric before. On
-// many cores that is seldom the first in the order.
+// holdTime returns how long the decision holds: until its horizon, or until a job that receives a substantial grant
+// ends or reaches its target. With many cores that job is often not the first in the order.
 func (t *instance) holdTime(horizon float64, work []float64) float64 {
 	next := horizon
 	for i := range t.jobs {
 		if work[i] < t.accounts[i].Limit*horizon/10 {
-			continue // hardly served: it is some other decision that will bring it there
+			continue // the job will not get there under this decision
 		}
 		for _, rest := range []float64{t.remaining(i), t.toTarget(i)} {
 			if rest > 0 {
@@ -138,22 +153,23 @@ func (t *instance) holdTime(horizon float64, work []float64) float64 {
 	return max(next, min(horizon, t.config.Interval.Seconds()/10))
 }
 
-// left is the work to a job's end, in core-seconds; infinite where it is not known.
+// remaining returns the likely remaining work of a job, in core-seconds; infinite if unknown.
 func (t *instance) remaining(job int) float64 {
 	a := t.accounts[job]
 	_, size := a.size()
 	return float64(size - a.RealWork)
 }
 
-// need is the work until a job's metric is good; infinite where it is not known. One that is likely good, but perhaps not, is
-// thought to need the most that it may: taken for good too soon it would wait behind all others, with little missing.
+// toTarget returns the work until a job reaches its target, in core-seconds; infinite if unknown. If the job has likely
+// but not certainly reached it, the result is the upper bound. A job that is wrongly taken to have reached its target
+// would wait behind all others with little work left.
 func (t *instance) toTarget(job int) float64 {
-	n := t.jobs[job].ToTarget
+	e := t.jobs[job].ToTarget
 	switch {
-	case !valid(n):
+	case !valid(e):
 		return math.Inf(1)
-	case n.Likely <= 0 && !math.IsInf(float64(n.High), 1):
-		return float64(n.High)
+	case e.Likely <= 0 && !math.IsInf(float64(e.High), 1):
+		return float64(e.High)
 	}
-	return float64(n.Likely)
+	return float64(e.Likely)
 }

@@ -1,14 +1,15 @@
 package fairfinish
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// rates divides cores fairly: everyone in proportion to its weight, nobody more than its limit, and what a limit leaves
-// over to the others.
+// fairRates returns the cores of each job under weighted processor sharing with limits: in proportion to the weights,
+// at most the limit of each job. What a limit leaves unused goes to the other jobs.
 func fairRates(accounts []Account, cores float64) []float64 {
 	order := make([]int, len(accounts))
 	weights := 0.0
@@ -16,42 +17,39 @@ func fairRates(accounts []Account, cores float64) []float64 {
 		order[i] = i
 		weights += a.Weight
 	}
+	// Jobs that reach their limit first come first.
 	slices.SortFunc(order, func(i, j int) int {
 		a, b := accounts[i], accounts[j]
-		switch l, r := a.Limit*b.Weight, b.Limit*a.Weight; {
-		case l < r:
-			return -1
-		case l > r:
-			return 1
-		}
-		return i - j
+		return cmp.Or(cmp.Compare(a.Limit*b.Weight, b.Limit*a.Weight), i-j)
 	})
-	got := make([]float64, len(accounts))
-	for _, i := range order { // whoever reaches its limit first
+	rates := make([]float64, len(accounts))
+	for _, i := range order {
 		a := accounts[i]
-		got[i] = min(a.Limit, cores*a.Weight/weights)
-		cores -= got[i]
+		rates[i] = min(a.Limit, cores*a.Weight/weights)
+		cores -= rates[i]
 		weights -= a.Weight
 	}
-	return got
+	return rates
 }
 
-// share lets fair sharing go on for some seconds on what the node really had: Fair grows, and who reaches its size leaves.
+// advanceFair simulates fair sharing for some seconds with the capacity that the jobs really had. FairWork grows, and a
+// job that reaches its size ends.
 func (s State) advanceFair(cores, seconds float64) {
 	for seconds > epsilon {
 		ids, accounts := s.sorted(Account.active)
 		if len(ids) == 0 {
 			return
 		}
-		got := fairRates(accounts, cores)
+		rates := fairRates(accounts, cores)
 		step := seconds
 		for i, a := range accounts {
 			_, size := a.size()
-			step = min(step, float64(size-a.FairWork)/got[i])
+			step = min(step, float64(size-a.FairWork)/rates[i])
 		}
 		for i, a := range accounts {
-			a.FairWork += growth.CoreSeconds(got[i] * step)
-			if _, size := a.size(); a.FairWork > size-epsilon && !math.IsInf(float64(size), 1) {
+			a.FairWork += growth.CoreSeconds(rates[i] * step)
+			_, size := a.size()
+			if a.FairWork > size-epsilon && !math.IsInf(float64(size), 1) {
 				a.FairWork = size
 			}
 			s.Accounts[ids[i]] = a

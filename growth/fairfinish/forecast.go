@@ -7,47 +7,52 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// forecast is what fair sharing will do if nobody arrives.
+// forecast is a simulation of fair sharing from now on, without further arrivals. Times are in seconds from now.
 type forecast struct {
-	// times at which its rates change, in seconds from now, the first 0. After the last nobody is left whose end is known.
+	// times are the times at which rates change, starting with 0. After the last one, only jobs of unknown size run.
 	times []float64
-	// fair is each job's Fair at those times, and rate what it grows by per second after the last.
+	// fair is the FairWork of each job at these times.
 	fair [][]float64
+	// rate is the growth of each job's FairWork after the last time, in cores.
 	rate []float64
 }
 
-// foresee lets the jobs that are active under fair sharing run out.
+// newForecast simulates fair sharing until all jobs of known size have ended.
 func newForecast(accounts []Account, cores float64) forecast {
-	f := forecast{times: []float64{0}, fair: make([][]float64, len(accounts)), rate: make([]float64, len(accounts))}
-	left := make([]int, 0, len(accounts)) // by index
+	f := forecast{
+		times: []float64{0},
+		fair:  make([][]float64, len(accounts)),
+		rate:  make([]float64, len(accounts)),
+	}
+	active := make([]int, 0, len(accounts)) // indices
 	for i, a := range accounts {
 		f.fair[i] = append(f.fair[i], float64(a.FairWork))
 		if a.active() {
-			left = append(left, i)
+			active = append(active, i)
 		}
 	}
-	for at := 0.0; ; {
+	for now := 0.0; ; {
 		clear(f.rate)
-		running := make([]Account, len(left))
-		for k, i := range left {
+		running := make([]Account, len(active))
+		for k, i := range active {
 			running[k] = accounts[i]
 		}
-		got := fairRates(running, cores)
+		rates := fairRates(running, cores)
 		step := math.Inf(1)
-		for k, i := range left {
-			f.rate[i] = got[k]
+		for k, i := range active {
+			f.rate[i] = rates[k]
 			_, size := accounts[i].size()
-			step = min(step, (float64(size)-f.last(i))/got[k])
+			step = min(step, (float64(size)-f.last(i))/rates[k])
 		}
 		if math.IsInf(step, 1) {
 			return f
 		}
-		at += step
-		f.times = append(f.times, at)
+		now += step
+		f.times = append(f.times, now)
 		for i := range accounts {
 			f.fair[i] = append(f.fair[i], f.last(i)+f.rate[i]*step)
 		}
-		left = slices.DeleteFunc(left, func(i int) bool {
+		active = slices.DeleteFunc(active, func(i int) bool {
 			_, size := accounts[i].size()
 			return f.last(i) >= float64(size)-epsilon
 		})
@@ -56,7 +61,7 @@ func newForecast(accounts []Account, cores float64) forecast {
 
 func (f forecast) last(job int) float64 { return f.fair[job][len(f.fair[job])-1] }
 
-// at is the job's Fair some seconds from now. Before now, which is a negative time, it is thought to have grown as it does.
+// fairAt returns the job's FairWork at a time. Negative times extrapolate the present rate.
 func (f forecast) fairAt(job int, seconds float64) float64 {
 	k, _ := slices.BinarySearch(f.times, seconds)
 	k = max(k, 1)
@@ -67,7 +72,7 @@ func (f forecast) fairAt(job int, seconds float64) float64 {
 	return f.fair[job][k-1] + part*(f.fair[job][k]-f.fair[job][k-1])
 }
 
-// when is the time at which the job's Fair reaches work; infinite if it never does.
+// timeAt returns the time at which the job's FairWork reaches an amount of work; infinite if it never does.
 func (f forecast) timeAt(job int, work growth.CoreSeconds) float64 {
 	target := float64(work) - epsilon
 	k, _ := slices.BinarySearch(f.fair[job], target)

@@ -25,8 +25,8 @@ func seeds(t *testing.T, n int) int {
 	return n
 }
 
-// The promise: sizes known, one core, any arrivals, weights and objective.
-func TestOneCoreHarmsNobody(t *testing.T) {
+// The guarantee: exact sizes, one core, any arrivals, weights and objective.
+func TestDecide_HarmsNoJobOnOneCore(t *testing.T) {
 	for seed := range uint64(seeds(t, 150)) {
 		dice := rand.New(rand.NewPCG(seed, 1))
 		tasks := draw(seed, 12, 1, seed%2 == 1)
@@ -38,8 +38,8 @@ func TestOneCoreHarmsNobody(t *testing.T) {
 	}
 }
 
-// The bound that holds on many cores: an interval, and 5 % of the time that the job takes under fair sharing.
-func TestManyCoresHarmNobodyMuch(t *testing.T) {
+// The tested bound on many cores: one interval plus 5 % of the job's time under fair sharing.
+func TestDecide_BoundsTheHarmOnManyCores(t *testing.T) {
 	for seed := range uint64(seeds(t, 150)) {
 		dice := rand.New(rand.NewPCG(seed, 2))
 		cores := []float64{2, 3, 8}[seed%3]
@@ -54,10 +54,10 @@ func TestManyCoresHarmNobodyMuch(t *testing.T) {
 	}
 }
 
-// On many cores no policy that spends its slack can promise to be an interval late at most: what arrives may need cores
-// that fair sharing would have kept free for it. This is the worst of 80,000 random cases (see doc.go); the delay does
+// On many cores, no policy that spends its slack can bound the delay by an interval: a job that arrives later may need
+// cores that fair sharing would have kept free. This is the worst of 80,000 random cases (see doc.go). The delay does
 // not shrink with the interval.
-func TestManyCoresCounterexample(t *testing.T) {
+func TestDecide_CanHarmAJobOnManyCores(t *testing.T) {
 	tasks := []task{
 		{work: 20, limit: 2, weight: 1}, {work: 720, limit: 3, weight: 1}, {work: 100, limit: 4, weight: 1}, {work: 400, limit: 1, weight: 1},
 		{arrival: 90, work: 600, limit: 3, weight: 1}, {arrival: 270, work: 80, limit: 1, weight: 1},
@@ -72,9 +72,9 @@ func TestManyCoresCounterexample(t *testing.T) {
 	}
 }
 
-// Shares add up to 1, everyone has one, and the machine is never idle while somebody can use it: here fair sharing and
-// the policy must be done at the same time on one core.
-func TestNothingIsLeftIdle(t *testing.T) {
+// Shares add up to 1, every job has one, and the node is never idle while a job can use it. On one core the policy
+// therefore finishes all jobs at the same time as fair sharing.
+func TestDecide_IsWorkConserving(t *testing.T) {
 	for seed := range uint64(seeds(t, 100)) {
 		tasks := draw(seed, 12, 1, false)
 		watch := func(d fairfinish.Decision) {
@@ -98,9 +98,9 @@ func end(tasks []task) float64 {
 	return slices.MaxFunc(tasks, func(a, b task) int { return int(1e6 * (a.end - b.end)) }).end
 }
 
-// The same input is the same decision, in whatever order the jobs come; and a coordinator that stores its state and
-// starts again between any two decisions goes on as if nothing had happened.
-func TestDeterministicAndResumable(t *testing.T) {
+// A decision depends on its input only and not on the order of the jobs. A coordinator that stores its state and
+// restarts between any two decisions makes the same decisions.
+func TestDecide_IsDeterministicAndResumable(t *testing.T) {
 	for seed := range uint64(seeds(t, 50)) {
 		tasks := draw(seed, 10, 4, true)
 		c := config(.4, 4)

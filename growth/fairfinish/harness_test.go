@@ -20,26 +20,27 @@ var epoch = time.Unix(1_700_000_000, 0).UTC()
 
 func at(seconds float64) time.Time { return epoch.Add(growth.Seconds(seconds).Duration()) }
 
-// task is a job as it really is: work in core-seconds, times in seconds.
+// task is a job with its true size. Work is in core-seconds, times are in seconds.
 type task struct {
-	arrival, work, need, limit, weight float64
-	done, end                          float64
+	arrival, work, target, limit, weight float64
+	done, end                            float64
 }
 
 func (k *task) job(i int) fairfinish.Job {
 	return fairfinish.Job{
 		ID: growth.PodUID("job-" + strconv.Itoa(i)), Used: growth.CoreSeconds(k.done), Weight: k.weight, Limit: growth.MilliCPU(1000 * k.limit),
-		Remaining: remaining.Exact(growth.CoreSeconds(k.work - k.done)), ToTarget: remaining.Exact(growth.CoreSeconds(max(0, k.need-k.done))),
+		Remaining: remaining.Exact(growth.CoreSeconds(k.work - k.done)), ToTarget: remaining.Exact(growth.CoreSeconds(max(0, k.target-k.done))),
 		Finished: k.end > 0,
 	}
 }
 
-// first is whose share is the greatest.
+// first returns the job with the largest share.
 func first(d fairfinish.Decision) growth.PodUID {
 	return slices.MaxFunc(d.Grants, func(a, b fairfinish.Grant) int { return cmp.Compare(a.Share, b.Share) }).ID
 }
 
-// split divides cores by weight, the plain way: nobody more than its limit, again and again until nothing is left over.
+// split divides cores by weight in the straightforward way: at most the limit for each job, repeated until nothing is
+// left over.
 func split(cores float64, weights, limits []float64) []float64 {
 	got := make([]float64, len(weights))
 	for left := cores; left > 1e-12; {
@@ -65,16 +66,16 @@ func split(cores float64, weights, limits []float64) []float64 {
 	return got
 }
 
-// decider is asked for shares at each arrival, each end, and when the time it named is over.
+// decider returns shares. It is called at each arrival, at each end, and after the time that it returned.
 type decider func(now float64, jobs []fairfinish.Job) (shares []float64, next float64)
 
-// run is a machine that serves tasks by a decider's shares until all have ended.
+// run simulates a node that serves tasks by a decider's shares until all have ended.
 func run(t *testing.T, cores float64, tasks []task, decide decider) []task {
 	t.Helper()
 	tasks = append([]task(nil), tasks...)
 	now := 0.0
 	for steps := 0; ; steps++ {
-		require.Less(t, steps, 100_000, "it never ends")
+		require.Less(t, steps, 100_000, "the simulation does not end")
 		var jobs []fairfinish.Job
 		var here []int
 		next := 1e18
@@ -111,7 +112,7 @@ func run(t *testing.T, cores float64, tasks []task, decide decider) []task {
 	}
 }
 
-// fair is weighted processor sharing.
+// fair implements weighted processor sharing.
 func fair(now float64, jobs []fairfinish.Job) ([]float64, float64) {
 	var shares []float64
 	for _, j := range jobs {
@@ -122,7 +123,8 @@ func fair(now float64, jobs []fairfinish.Job) ([]float64, float64) {
 	return shares, 1e18
 }
 
-// harmless is the policy, its state stored and read again between any two decisions if restart is true.
+// harmless implements the policy of this package. If restart is set, it encodes and decodes its state before each
+// decision.
 func harmless(t *testing.T, c fairfinish.Config, restart bool, watch func(fairfinish.Decision)) decider {
 	var state fairfinish.State
 	return func(now float64, jobs []fairfinish.Job) ([]float64, float64) {
@@ -145,19 +147,19 @@ func harmless(t *testing.T, c fairfinish.Config, restart bool, watch func(fairfi
 	}
 }
 
-// draw makes up to most tasks, of any size, need, weight and time of arrival.
-func draw(seed uint64, most int, cores float64, weighted bool) []task {
+// draw returns up to maxTasks tasks with random sizes, targets, weights and arrivals.
+func draw(seed uint64, maxTasks int, cores float64, weighted bool) []task {
 	dice := rand.New(rand.NewPCG(seed, 7))
-	tasks := make([]task, 1+dice.IntN(most))
+	tasks := make([]task, 1+dice.IntN(maxTasks))
 	for i := range tasks {
 		k := task{arrival: float64(dice.IntN(300)), work: 1 + 200*dice.Float64(), weight: 1, limit: cores}
 		if dice.IntN(3) == 0 {
-			k.arrival = tasks[0].arrival // at once
+			k.arrival = tasks[0].arrival // several at the same time
 		}
 		if dice.IntN(4) == 0 {
 			k.work = 1 + float64(dice.IntN(4))*50
 		}
-		k.need = k.work * dice.Float64()
+		k.target = k.work * dice.Float64()
 		if weighted {
 			k.weight = float64(1 + dice.IntN(5))
 		}

@@ -6,17 +6,18 @@ import (
 	"slices"
 )
 
-// sticky is how much more than the index of a job that is being served another's must be to take its place. Estimates
-// shift a little with every decision, and a change of places costs both jobs what their caches held. A job whose metric is
-// good gives way as before: kept in its place it would cost the others most of what the objective is after.
+// hysteresis is the factor by which another job's index must exceed that of the job being served to replace it.
+// Estimates shift with every decision, and each replacement costs both jobs the contents of their caches. It does not
+// apply to a job that has reached its target: keeping such a job would cost the others most of what the objective
+// gains.
 const hysteresis = 1.25
 
-// surely is the power to which the objective is raised for a job whose need is foretold. That is off by a tenth, where one that
-// is guessed from a beginning is off by half; what is worth waiting for is worth more if it comes when it is thought to. Balanced
-// is 0.53 then, and finish and growth are what they are.
+// similarExponent is the exponent of the objective for a job whose target is predicted by similar jobs. Such a
+// prediction is off by about 10 %, one from the job's own beginning by about 50 %. The exponent turns balanced into
+// 0.53 and leaves finish and growth as they are.
 const similarExponent = 0.75
 
-// sort puts the jobs in the order in which the slack is offered to them.
+// sort orders the jobs by falling index. The slack is offered to them in this order.
 func (t *instance) sort() {
 	index := make([]float64, len(t.jobs))
 	for i, a := range t.accounts {
@@ -26,23 +27,29 @@ func (t *instance) sort() {
 		}
 	}
 	slices.SortFunc(t.order, func(i, j int) int {
-		return cmp.Or(cmp.Compare(index[j], index[i]), cmp.Compare(t.finish[i], t.finish[j]), cmp.Compare(t.jobs[i].ID, t.jobs[j].ID))
+		return cmp.Or(
+			cmp.Compare(index[j], index[i]),
+			cmp.Compare(t.finish[i], t.finish[j]),
+			cmp.Compare(t.jobs[i].ID, t.jobs[j].ID),
+		)
 	})
 }
 
-// index is the greatest reward per core-second that a job can still earn. A good metric is worth so much, the end the
-// rest; up to the end it earns both. It is Gittins' index of a job with two milestones, which for one core and no
-// deadlines minimises the weighted sum of the times at which they are reached.
+// index returns the largest reward per core-second that the job can still earn. Reaching the target earns the target
+// weight, ending earns the rest. This is the Gittins index of a job with two milestones. On one core without deadlines
+// it minimises the weighted sum of the times at which milestones are reached.
 func (t *instance) index(job int) float64 {
-	o, weight, left := t.targetWeight(job), t.accounts[job].Weight, max(t.remaining(job), epsilon)
-	need := t.toTarget(job)
-	if need <= 0 {
-		return weight * (1 - o) / left
+	o := t.targetWeight(job)
+	weight := t.accounts[job].Weight
+	remaining := max(t.remaining(job), epsilon)
+	toTarget := t.toTarget(job)
+	if toTarget <= 0 {
+		return weight * (1 - o) / remaining
 	}
-	return weight * max(o/need, 1/left)
+	return weight * max(o/toTarget, 1/remaining)
 }
 
-// worth is what a good metric of a job is worth beside its end, 0 to 1.
+// targetWeight returns the value of reaching the target relative to the value of both milestones, 0 to 1.
 func (t *instance) targetWeight(job int) float64 {
 	if t.jobs[job].TargetFromSimilar {
 		return math.Pow(float64(t.config.Objective), similarExponent)

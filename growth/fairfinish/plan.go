@@ -5,19 +5,21 @@ import (
 	"slices"
 )
 
-// plan asks whether some schedule does all work in time. Time is cut into segments; within one a job can be served at
-// any constant rate up to its limit.
+// plan checks whether a schedule exists that does all work in time. Time is divided into segments. Within a segment a
+// job can run at any constant rate up to its limit.
 type plan struct {
-	cores float64
-	// lengths of the segments, in seconds from now on.
-	lengths   []float64
-	limits    []float64   // of each job, in cores
-	due       [][]float64 // by job: the work owed at the end of each segment, cumulative and in core-seconds
-	floor     [][]float64 // by job: what it is served at least by then
-	remaining []float64   // of each job
+	cores   float64
+	lengths []float64 // of the segments, in seconds
+	limits  []float64 // of the jobs, in cores
+	// due is, by job, the work that must be done by the end of each segment, cumulative, in core-seconds.
+	due [][]float64
+	// floor is, by job, the work of the guaranteed minimum share by then.
+	floor [][]float64
+	// remaining is the remaining work of each job.
+	remaining []float64
 }
 
-// lift makes some work of a job due in the first segment. Its floor after that comes on top.
+// require adds a requirement: the job must do some work in the first segment, and its floor in later ones.
 func (p *plan) require(job int, work float64) {
 	due, floor := p.due[job], p.floor[job]
 	for s := range due {
@@ -25,18 +27,18 @@ func (p *plan) require(job int, work float64) {
 	}
 }
 
-// deficit is the work that can not be done in time, whatever the order; 0 for a plan that works.
+// deficit returns the amount of work that no schedule can do in time; 0 for a feasible plan.
 //
-// It goes through time backwards, where every due work is an arrival and all have one deadline, now. There it is best
-// to keep the jobs level: to serve those that need the longest at their limit. What is then left at the beginning is
-// what no schedule could have done.
+// It goes backwards in time. Due work then becomes an arrival, and all work has the same deadline: now. In that
+// direction it is optimal to serve the jobs that need the longest at their limit, which keeps the jobs level. The work
+// left at the beginning is the deficit.
 func (p *plan) deficit() float64 {
 	n, last := len(p.limits), len(p.lengths)-1
-	ready := make([]float64, n)  // owed by the end of this segment or later, and not planned for later
-	height := make([]float64, n) // all that is to be done up to here
-	room := make([]float64, n)   // what can be served of it in this segment
+	ready := make([]float64, n)  // due by the end of this segment or later, and not done in a later one
+	height := make([]float64, n) // all work up to this segment
+	room := make([]float64, n)   // the part of ready that fits into this segment
 	done := make([]float64, n)
-	order := make([]breakpoint, 0, 2*n)
+	breakpoints := make([]breakpoint, 0, 2*n)
 	for i, due := range p.due {
 		height[i] = due[last]
 	}
@@ -51,49 +53,54 @@ func (p *plan) deficit() float64 {
 			sum += room[i]
 		}
 		copy(done, room)
-		if capacity := p.cores * p.lengths[s]; sum > capacity {
-			order = p.level(height, room, done, capacity, order[:0])
+		capacity := p.cores * p.lengths[s]
+		if sum > capacity {
+			breakpoints = p.level(height, room, done, capacity, breakpoints[:0])
 		}
 		for i := range done {
 			ready[i] -= done[i]
 			height[i] -= done[i]
 		}
 	}
-	short := 0.0
-	for _, left := range ready {
-		short += left
+	deficit := 0.0
+	for _, work := range ready {
+		deficit += work
 	}
-	return short
+	return deficit
 }
 
-// corner is a height at which a job begins (at its top) or ends (at its bottom) to be served.
+// breakpoint is a height at which the total service rate changes: a job starts to be served at its top and stops at its
+// bottom.
 type breakpoint struct {
 	height, slope float64
 }
 
-// level serves capacity from the top: down to one height, in seconds at its limit, for all jobs, each within its room.
-func (p *plan) level(height, room, done []float64, capacity float64, corners []breakpoint) []breakpoint {
+// level distributes capacity by water filling from the top. Heights are in seconds at a job's limit. All jobs are
+// lowered to one common height, each within its room.
+func (p *plan) level(height, room, done []float64, capacity float64, breakpoints []breakpoint) []breakpoint {
 	for i, limit := range p.limits {
 		if room[i] > 0 {
 			top := height[i] / limit
-			corners = append(corners, breakpoint{top, limit}, breakpoint{top - room[i]/limit, -limit})
+			bottom := top - room[i]/limit
+			breakpoints = append(breakpoints, breakpoint{top, limit}, breakpoint{bottom, -limit})
 		}
 	}
-	slices.SortFunc(corners, func(a, b breakpoint) int { return cmp.Compare(b.height, a.height) })
+	slices.SortFunc(breakpoints, func(a, b breakpoint) int { return cmp.Compare(b.height, a.height) })
 	water, slope, served := 0.0, 0.0, 0.0
-	for i, c := range corners {
+	for i, b := range breakpoints {
 		if i > 0 {
-			if more := slope * (water - c.height); served+more >= capacity {
+			more := slope * (water - b.height)
+			if served+more >= capacity {
 				water -= (capacity - served) / slope
 				break
-			} else {
-				served += more
 			}
+			served += more
 		}
-		water, slope = c.height, slope+c.slope
+		water = b.height
+		slope += b.slope
 	}
 	for i, limit := range p.limits {
 		done[i] = min(room[i], max(0, height[i]-limit*water))
 	}
-	return corners
+	return breakpoints
 }

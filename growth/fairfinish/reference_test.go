@@ -12,13 +12,13 @@ import (
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
-// flow is the plan's dumb twin: work flows from the job's dues to the segments before them, pushed along any path that
-// has room until none has (Ford and Fulkerson). Small whole numbers only.
+// flow is the reference implementation of plan.deficit. Work flows from the due work of each job to the segments before
+// it, along any path with room (Ford and Fulkerson). It handles small integers only.
 func flow(p *plan) (deficit int) {
 	jobs, segments := len(p.limits), len(p.lengths)
-	inner := 1 + jobs*segments      // the dues: job i's at the end of segment s
-	middle := inner + jobs*segments // what job i does in segment s
-	sink := middle + segments       // the segments, and then the end
+	inner := 1 + jobs*segments      // due work of job i at the end of segment s
+	middle := inner + jobs*segments // work of job i in segment s
+	sink := middle + segments       // the segments, then the sink
 	room := make([][]int, sink+1)
 	for i := range room {
 		room[i] = make([]int, sink+1)
@@ -45,7 +45,7 @@ func flow(p *plan) (deficit int) {
 	return deficit
 }
 
-// push moves one unit from a node to the sink, if there is a way.
+// push moves one unit from a node to the sink if there is a path.
 func push(room [][]int, seen []bool, from, sink int) bool {
 	if from == sink {
 		return true
@@ -61,8 +61,8 @@ func push(room [][]int, seen []bool, from, sink int) bool {
 	return false
 }
 
-// any makes a plan of whole numbers; single gives each job one due, else as many as there are segments.
-func anyPlan(dice *rand.Rand, single bool) *plan {
+// randomPlan returns a random plan of integers. With single, each job has due work in one segment only.
+func randomPlan(dice *rand.Rand, single bool) *plan {
 	p := &plan{cores: float64(1 + dice.IntN(4))}
 	for range 1 + dice.IntN(4) {
 		p.lengths = append(p.lengths, float64(1+dice.IntN(4)))
@@ -81,10 +81,10 @@ func anyPlan(dice *rand.Rand, single bool) *plan {
 	return p
 }
 
-func TestDeficitIsWhatNoScheduleCanDo(t *testing.T) {
+func TestPlan_DeficitMatchesMaximumFlow(t *testing.T) {
 	feasible := 0
 	for seed := range uint64(4000) {
-		p := anyPlan(rand.New(rand.NewPCG(seed, 3)), seed%2 == 0)
+		p := randomPlan(rand.New(rand.NewPCG(seed, 3)), seed%2 == 0)
 		want := flow(p)
 		if want == 0 {
 			feasible++
@@ -95,8 +95,8 @@ func TestDeficitIsWhatNoScheduleCanDo(t *testing.T) {
 	require.Less(t, feasible, 3500)
 }
 
-// Fair sharing in small steps, every one of which divides the cores anew.
-func TestShareAndForecastAgainstSmallSteps(t *testing.T) {
+// The reference implementation advances fair sharing in small steps and divides the cores again in each.
+func TestForecast_MatchesASimulationInSmallSteps(t *testing.T) {
 	const step = 1.0 / 64
 	for seed := range uint64(60) {
 		dice := rand.New(rand.NewPCG(seed, 4))
@@ -136,19 +136,19 @@ func TestShareAndForecastAgainstSmallSteps(t *testing.T) {
 	}
 }
 
-func TestRates(t *testing.T) {
+func TestFairRates(t *testing.T) {
 	of := func(weight, limit float64) Account { return Account{Weight: weight, Limit: limit} }
 	for name, tc := range map[string]struct {
 		cores    float64
 		accounts []Account
 		want     []float64
 	}{
-		"nobody":                       {1, nil, []float64{}},
-		"alike":                        {3, []Account{of(1, 9), of(1, 9)}, []float64{1.5, 1.5}},
-		"by weight":                    {3, []Account{of(2, 9), of(1, 9)}, []float64{2, 1}},
-		"a limit leaves the rest":      {4, []Account{of(1, 1), of(1, 9), of(1, 9)}, []float64{1, 1.5, 1.5}},
-		"limits that leave cores idle": {8, []Account{of(1, 1), of(5, 2)}, []float64{1, 2}},
-		"a heavy one at its limit":     {4, []Account{of(9, 1), of(1, 9)}, []float64{1, 3}},
+		"there are no jobs":                         {1, nil, []float64{}},
+		"equal jobs":                                {3, []Account{of(1, 9), of(1, 9)}, []float64{1.5, 1.5}},
+		"in proportion to the weights":              {3, []Account{of(2, 9), of(1, 9)}, []float64{2, 1}},
+		"a limited job leaves the rest to others":   {4, []Account{of(1, 1), of(1, 9), of(1, 9)}, []float64{1, 1.5, 1.5}},
+		"all jobs at their limits leave cores idle": {8, []Account{of(1, 1), of(5, 2)}, []float64{1, 2}},
+		"a heavy job at its limit":                  {4, []Account{of(9, 1), of(1, 9)}, []float64{1, 3}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.InDeltaSlice(t, tc.want, fairRates(tc.accounts, tc.cores), 1e-12)

@@ -8,51 +8,57 @@ import (
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
-// Job is one job as it stands before a decision.
+// Job is a job before a decision.
 type Job struct {
 	ID growth.PodUID
-	// Counter is the CPU that the job has consumed in its life, as its cgroup counts it. A count that falls is a
-	// container that started again: it counts from zero.
+	// Used is the CPU that the job has consumed since it started, from its cgroup. A smaller value than before means
+	// that the container has restarted and counts from zero.
 	Used growth.CoreSeconds
-	// CPUWait is for how long, in its life, the job has been ready to run while others ran.
+	// CPUWait is the time since the job started in which it was ready to run but waited for a CPU. It is valid if
+	// CPUWaitKnown is set.
 	CPUWait      growth.Seconds
 	CPUWaitKnown bool
-	// Remaining is the work to its end. A job for which it is not Known gets what fair sharing gives it.
+	// Remaining is the work to the job's end. A job for which it is unknown gets its fair share.
 	Remaining remaining.Estimate
-	// ToTarget is the work until its metric is at 95 % of its final value; Known and 0 once it is. Foretold says that another job
-	// tells it, and not a beginning.
-	ToTarget          remaining.Estimate
+	// ToTarget is the work until the metric reaches 95 % of its improvement; known and 0 after that.
+	ToTarget remaining.Estimate
+	// TargetFromSimilar is set if ToTarget comes from similar jobs and not from the job's own curve.
 	TargetFromSimilar bool
-	// Weight is the job's part of a fair division relative to others', 0.001 to 1000; 0 means 1.
+	// Weight is the job's weight in fair sharing, 0.001 to 1000; 0 means 1.
 	Weight float64
-	// Limit is the most CPU that the job can use at once; 0 means all there is.
+	// Limit is the most CPU that the job can use at once; 0 means no limit.
 	Limit growth.MilliCPU
-	// Finished says that the job has ended and appears for the last time, with its last Used. A job that is missing
-	// has ended too, at what was last seen of it.
+	// Finished is set for a job that has ended and appears for the last time, with its last Used. A job that is missing
+	// from the input has ended too, with the usage last seen.
 	Finished bool
 }
 
-// State is what must survive between decisions, as JSON if need be. The zero value is a node without jobs.
+// State persists between decisions and survives a restart as JSON. The zero value is a node without jobs.
 type State struct {
+	// At is the time of the last decision.
 	At time.Time `json:"at"`
-	// Served is the part of Config.Cores that the jobs could really have when last they wanted all of it; 0 before that.
-	// Others may run on the node, and what these use shifts from second to second.
+	// Served is the fraction of Config.Cores that the jobs received when they last wanted all of it; 0 if they never
+	// did. Other processes on the node use the rest, and their usage changes from second to second.
 	Served float64 `json:"served,omitempty"`
-	// Accounts are those of the jobs that run, and of those that have ended but would still run under fair sharing.
+	// Accounts has the running jobs, and the jobs that have ended but still run under fair sharing.
 	Accounts map[growth.PodUID]Account `json:"accounts"`
 }
 
-// next is the state at now: what was used is charged, fair sharing has gone on, jobs have come and gone.
+// next returns the state at now: usage is charged, fair sharing has advanced, jobs have arrived and ended.
 func (s State) next(c Config, now time.Time, jobs []Job) State {
-	elapsed := max(0, now.Sub(s.At).Seconds()) // a clock that has gone back tells nothing
+	elapsed := max(0, now.Sub(s.At).Seconds()) // a clock that was set back measures nothing
 	seen := s.observe(c, jobs, elapsed)
-	n := State{At: now, Served: seen.cores / c.Cores.Cores(), Accounts: make(map[growth.PodUID]Account, len(jobs))}
+	n := State{
+		At:       now,
+		Served:   seen.cores / c.Cores.Cores(),
+		Accounts: make(map[growth.PodUID]Account, len(jobs)),
+	}
 	for id, a := range s.Accounts {
 		a.Age += growth.Seconds(elapsed)
 		n.Accounts[id] = a
 	}
-	// 1. What happened to those that were here. Their sizes are those that are known now: what fair sharing would have
-	// given (Fair) never jumps, only the end that it runs towards moves.
+	// 1. Update the jobs that were present. A new prediction changes the size that FairWork grows towards, but never
+	// FairWork itself.
 	present := make(map[growth.PodUID]bool, len(jobs))
 	for _, j := range jobs {
 		present[j.ID] = true
@@ -65,7 +71,7 @@ func (s State) next(c Config, now time.Time, jobs []Job) State {
 		n.Accounts[id] = a
 	}
 	n.advanceFair(seen.cores, elapsed)
-	// 2. Who has come begins now. Who has gone from both worlds is forgotten.
+	// 2. Add the jobs that have arrived, and remove those that have ended on both nodes.
 	for _, j := range jobs {
 		if _, known := n.Accounts[j.ID]; !known && !j.Finished {
 			n.Accounts[j.ID] = Account{Counter: j.Used}.update(j, observation{cores: seen.cores})
@@ -79,7 +85,7 @@ func (s State) next(c Config, now time.Time, jobs []Job) State {
 	return n
 }
 
-// sorted are the accounts that keep holds for, in the order of their identities.
+// sorted returns the accounts for which keep returns true, ordered by ID.
 func (s State) sorted(keep func(Account) bool) (ids []growth.PodUID, accounts []Account) {
 	for id, a := range s.Accounts {
 		if keep(a) {

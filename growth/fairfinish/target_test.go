@@ -10,22 +10,22 @@ import (
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
-// A little before half of its work is done a job's metric will be good; another ends a little sooner. If another job tells the first one's need, it
-// is worth to be served first for; if its beginning does, it is not. The objectives at both ends do not care who tells.
-func TestAForetoldNeedIsWorthMore(t *testing.T) {
+// One job reaches its target a little before half of its work is done; the other ends a little earlier. The first one
+// is served first only if similar jobs predict its target. Finish and growth ignore where the prediction comes from.
+func TestDecide_PrefersATargetPredictedBySimilarJobs(t *testing.T) {
 	for name, tc := range map[string]struct {
 		objective fairfinish.Objective
-		foretold  bool
+		similar   bool
 		first     growth.PodUID
 	}{
-		"balanced, foretold": {fairfinish.Balanced, true, "early"},
-		"balanced, guessed":  {fairfinish.Balanced, false, "short"},
-		"finish, foretold":   {fairfinish.Finish, true, "short"},
-		"growth, guessed":    {fairfinish.Growth, false, "early"},
+		"balanced, target from similar jobs":  {fairfinish.Balanced, true, "early"},
+		"balanced, target from its own curve": {fairfinish.Balanced, false, "short"},
+		"finish, target from similar jobs":    {fairfinish.Finish, true, "short"},
+		"growth, target from its own curve":   {fairfinish.Growth, false, "early"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			jobs := []fairfinish.Job{
-				{ID: "early", Remaining: remaining.Exact(200), ToTarget: remaining.Exact(86), TargetFromSimilar: tc.foretold},
+				{ID: "early", Remaining: remaining.Exact(200), ToTarget: remaining.Exact(86), TargetFromSimilar: tc.similar},
 				{ID: "short", Remaining: remaining.Exact(190), ToTarget: remaining.Exact(180)},
 			}
 			_, d := fairfinish.Decide(config(tc.objective, 1), fairfinish.State{}, at(0), jobs)
@@ -34,15 +34,15 @@ func TestAForetoldNeedIsWorthMore(t *testing.T) {
 	}
 }
 
-// The interval is ten seconds, and a job that needs less keeps the others waiting only for that.
-func TestADecisionHoldsUntilTheServedJobIsGood(t *testing.T) {
-	for need, next := range map[growth.CoreSeconds]float64{4: 4, 100: 10, 0.1: 1} {
+// The interval is ten seconds. A job with less work to target makes the other wait only that long.
+func TestDecide_HoldsUntilTheServedJobReachesItsTarget(t *testing.T) {
+	for toTarget, next := range map[growth.CoreSeconds]float64{4: 4, 100: 10, 0.1: 1} {
 		jobs := []fairfinish.Job{
-			{ID: "served", Remaining: remaining.Exact(190), ToTarget: remaining.Exact(need)},
+			{ID: "served", Remaining: remaining.Exact(190), ToTarget: remaining.Exact(toTarget)},
 			{ID: "waiting", Remaining: remaining.Exact(200), ToTarget: remaining.Exact(150)},
 		}
 		_, d := fairfinish.Decide(config(fairfinish.Growth, 1), fairfinish.State{}, at(0), jobs)
 		require.Equal(t, growth.PodUID("served"), first(d))
-		require.InDelta(t, next, d.Next.Seconds(), 0.1, "it needs %g core-seconds", float64(need))
+		require.InDelta(t, next, d.Next.Seconds(), 0.1, "%g core-seconds to target", float64(toTarget))
 	}
 }

@@ -11,27 +11,27 @@ import (
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
-// A job that is likely good, but perhaps not, competes with one that likely needs 40 core-seconds.
-func TestPerhapsNotGoodYet(t *testing.T) {
-	likely := func(work, most growth.CoreSeconds) remaining.Estimate {
-		return remaining.Estimate{Likely: work, High: most, Known: true}
+// A job that has probably reached its target competes with one that likely has 40 core-seconds to its target.
+func TestDecide_ServesAJobUntilItHasCertainlyReachedItsTarget(t *testing.T) {
+	likely := func(work, high growth.CoreSeconds) remaining.Estimate {
+		return remaining.Estimate{Likely: work, High: high, Known: true}
 	}
 	for name, tc := range map[string]struct {
-		doubtful remaining.Estimate
-		first    growth.PodUID
+		uncertain remaining.Estimate
+		first     growth.PodUID
 	}{
-		"surely good":                   {likely(0, 0), "fresh"},
-		"perhaps with much missing":     {likely(0, 150), "fresh"},
-		"perhaps with more missing":     {likely(0, 50), "fresh"},
-		"perhaps with a little missing": {likely(0, 30), "doubtful"},
-		"what it likely needs is less":  {likely(30, 150), "doubtful"},
-		"and is more":                   {likely(50, 60), "fresh"},
-		"no bound is known":             {remaining.Estimate{Known: true, High: growth.CoreSeconds(math.Inf(1))}, "fresh"},
+		"the target is certainly reached":                   {likely(0, 0), "new"},
+		"the upper bound is far above the other job's work": {likely(0, 150), "new"},
+		"the upper bound is above the other job's work":     {likely(0, 50), "new"},
+		"the upper bound is below the other job's work":     {likely(0, 30), "uncertain"},
+		"the likely work is less":                           {likely(30, 150), "uncertain"},
+		"the likely work is more":                           {likely(50, 60), "new"},
+		"the upper bound is infinite":                       {remaining.Estimate{Known: true, High: growth.CoreSeconds(math.Inf(1))}, "new"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			jobs := []fairfinish.Job{
-				{ID: "doubtful", Remaining: remaining.Exact(200), ToTarget: tc.doubtful},
-				{ID: "fresh", Remaining: remaining.Exact(200), ToTarget: remaining.Exact(40)},
+				{ID: "uncertain", Remaining: remaining.Exact(200), ToTarget: tc.uncertain},
+				{ID: "new", Remaining: remaining.Exact(200), ToTarget: remaining.Exact(40)},
 			}
 			_, d := fairfinish.Decide(config(fairfinish.Growth, 1), fairfinish.State{}, at(0), jobs)
 			require.Equal(t, tc.first, first(d))

@@ -1,32 +1,35 @@
 package fairfinish
 
 const (
-	// leaves is the part of its grant below which a job leaves CPU to others.
+	// underuse is the fraction of its grant below which a job leaves CPU to other jobs.
 	underuse = 0.8
-	// room is what a job is thought to be able to use, of what it did while it left CPU to others.
+	// headroom is the factor by which a job's limit exceeds what it used while it left CPU to others.
 	headroom = 1.2
-	// full is the part of what it was thought able to use from which it may well be able to use more: wider times that.
-	fullUse, growthStep = 0.95, 1.5
-	// quiet is the part of the node in use below which nobody can have been held down.
+	// A job that uses more than fullUse of its limit may be able to use more: its limit grows by limitGrowth.
+	fullUse     = 0.95
+	limitGrowth = 1.5
+	// idleUse is the fraction of the node in use below which no job is constrained by the others.
 	idleUse = 0.3
-	// crowded is the part of the time in the queue for a processor above which the rest is too little to tell anything by.
+	// maxWait is the fraction of time spent waiting for a CPU above which the remaining time is too short to learn
+	// from.
 	maxWait = 0.75
 )
 
-// sight is what the time since the last decision has shown of all jobs together.
+// observation is what the time since the last decision has shown about all jobs together.
 type observation struct {
-	// seconds is how long that was; 0 where it was too short to show anything.
+	// seconds is the length of that time; 0 if it was too short to learn from.
 	seconds float64
-	// idle says that much of the node was not used: nobody was held down.
+	// idle is set if much of the node was unused, so that no job was constrained.
 	idle bool
-	// top is the greatest part of its grant that a job used. Where the node has less for the jobs than was thought, as
-	// others run on it, even that is below 1.
+	// topUse is the largest fraction of its grant that any job used. It is below 1 if other processes take part of the
+	// node.
 	topUse float64
-	// cores is what the jobs have together: what they used where they wanted all there is, else what was thought before.
+	// cores is the capacity of the jobs together: what they used if they could have used all of it, else the previous
+	// value.
 	cores float64
 }
 
-// look compares what jobs used with what they were granted.
+// observe compares the usage of the jobs with their grants.
 func (s State) observe(c Config, jobs []Job, seconds float64) observation {
 	cores := c.Cores.Cores()
 	seen := observation{cores: cores}
@@ -36,7 +39,7 @@ func (s State) observe(c Config, jobs []Job, seconds float64) observation {
 	if seconds < c.Interval.Seconds()/2 {
 		return seen
 	}
-	sum, wanted := 0.0, 0.0
+	sum, limits := 0.0, 0.0
 	for _, j := range jobs {
 		a, known := s.Accounts[j.ID]
 		if !known || a.Ended {
@@ -44,59 +47,62 @@ func (s State) observe(c Config, jobs []Job, seconds float64) observation {
 		}
 		used, _ := a.usedSince(j)
 		sum += float64(used) / seconds
-		wanted += a.Limit
+		limits += a.Limit
 		if a.GrantedCores > 0 {
 			seen.topUse = max(seen.topUse, float64(used)/seconds/a.GrantedCores)
 		}
 	}
-	seen.seconds, seen.idle = seconds, sum < idleUse*cores
-	if !seen.idle && wanted > seen.cores-epsilon {
+	seen.seconds = seconds
+	seen.idle = sum < idleUse*cores
+	if !seen.idle && limits > seen.cores-epsilon {
 		seen.cores = sum
 	}
 	return seen
 }
 
-// usable is the most cores that the job is believed to be able to use, after it has used some on average; 0 for any
-// number.
-func (seen observation) usable(a Account, used float64, queued fraction) float64 {
-	if queued.known {
-		return seen.usableFromWait(a, used, queued.value)
+// usable returns the number of cores that the job can use, given its mean usage in cores; 0 for no limit.
+func (seen observation) usable(a Account, used float64, wait fraction) float64 {
+	if wait.known {
+		return seen.usableFromWait(a, used, wait.value)
 	}
 	return seen.usableFromPeers(a, used)
 }
 
-// part is a part of the time since the last decision, as far as it is known.
+// fraction is a fraction of the time since the last decision, if it is known.
 type fraction struct {
 	value float64
 	known bool
 }
 
-// alone goes by what the job does while it need not queue: then it runs, or waits for something else than a processor. A
-// grant takes seconds to reach the kernel, but who has not got it yet queues.
-func (seen observation) usableFromWait(a Account, used, queued float64) float64 {
-	switch could := headroom * used / (1 - queued); {
-	case queued > maxWait: // it could use more, nobody knows how much
-		return seen.capped(growthStep * a.UsableCores)
-	case used < underuse*a.GrantedCores, a.UsableCores > 0 && could > a.UsableCores:
-		return seen.capped(max(could, a.Limit/100))
+// usableFromWait derives the limit from the time in which the job did not wait for a CPU: then it ran, or waited for
+// something else. A grant takes seconds to reach the kernel, but until then the job waits for a CPU.
+func (seen observation) usableFromWait(a Account, used, wait float64) float64 {
+	alone := headroom * used / (1 - wait)
+	switch {
+	case wait > maxWait: // the job can use more, but it is unknown how much
+		return seen.capped(limitGrowth * a.UsableCores)
+	case used < underuse*a.GrantedCores, a.UsableCores > 0 && alone > a.UsableCores:
+		return seen.capped(max(alone, a.Limit/100))
 	}
 	return a.UsableCores
 }
 
-// compared goes by what others do, where the kernel does not say who queues. Weights leave nothing idle that somebody
-// wants: who used much less of its grant than others did of theirs, or than it could have on an idle node, waited for
-// something else.
+// usableFromPeers derives the limit from a comparison with other jobs, where the kernel does not report the wait. CPU
+// weights leave nothing idle that a job wants. A job that used much less of its grant than others did, or than it could
+// have used on an idle node, therefore waited for something else.
 func (seen observation) usableFromPeers(a Account, used float64) float64 {
-	switch grant := underuse * a.GrantedCores; {
+	grant := underuse * a.GrantedCores
+	full := fullUse * min(a.UsableCores, a.GrantedCores) * min(seen.topUse, 1)
+	switch {
 	case used < grant && (seen.idle || used < grant*seen.topUse):
 		return max(headroom*used, a.Limit/100)
-	case a.UsableCores > 0 && used > fullUse*min(a.UsableCores, a.GrantedCores)*min(seen.topUse, 1): // all that it may: perhaps it could use more
-		return seen.capped(growthStep * a.UsableCores)
+	case a.UsableCores > 0 && used > full: // the job used all that it was allowed to
+		return seen.capped(limitGrowth * a.UsableCores)
 	}
 	return seen.capped(a.UsableCores)
 }
 
-// any is 0 for all there is or more.
+// capped returns 0, for no limit, if cores is at least the capacity.
 func (seen observation) capped(cores float64) float64 {
 	if cores >= seen.cores {
 		return 0

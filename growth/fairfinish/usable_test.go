@@ -10,10 +10,10 @@ import (
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
-// A job was once taken for a hundredth of what it is, for its grant came late and the kernel does not say who queues. It is
-// ahead of fair sharing, gets no more than the floor, and has no chance to use more; but as it uses all that it gets, it is
-// soon believed to be as wide as it is.
-func TestWhoGetsLittleIsNotNarrowForEver(t *testing.T) {
+// The job was once limited to 1 % of a core because its grant took effect late and the kernel does not report the wait.
+// It is ahead of fair sharing, so it gets no more than the floor. It uses all of its grant, so its limit grows back to
+// its true value.
+func TestDecide_RecoversFromALimitThatIsTooSmall(t *testing.T) {
 	state := fairfinish.State{}
 	used := map[growth.PodUID]growth.CoreSeconds{}
 	var d fairfinish.Decision
