@@ -17,7 +17,7 @@ export GOFLAGS := -buildvcs=false -trimpath -tags=netgo,osusergo,grpcnotrace
 
 ##@ The two commands
 .PHONY: demo
-demo: build ## Real jobs on a real local Kubernetes, live; ARGS="--compare" sets it beside fair sharing
+demo: build ## Real jobs on a real local Kubernetes, live; ARGS="--compare" runs them under fair sharing too
 	$(if $(KUBECONFIG),,scripts/install-deps)
 	bin/benchmarks demo --name $(NAME)-demo --nodes $(NODES) --gpus $(GPUS) $(ARGS)
 
@@ -66,7 +66,7 @@ bench-coordinator: ## What the coordinator costs a node with 30 jobs (ARGS=-quic
 	go test ./coordinator/internal/loop -count=1 -run '^TestCost$$' -v -cost=$(CURDIR)/benchmarks/results/coordinator.json $(ARGS)
 
 .PHONY: bench-extender
-bench-extender: build ## What the extender costs, beside one that does nothing (ARGS="--quick", "--check")
+bench-extender: build ## What the extender costs, compared with one that does nothing (ARGS="--quick", "--check")
 	bin/benchmarks extender --stock-dir $$(bin/local build --only controlplane | tail -n 1) $(ARGS)
 
 .PHONY: bench-gate
@@ -78,22 +78,22 @@ bench-deviceplugin: build ## What the device plugin costs kubelet: latencies, it
 	bin/benchmarks deviceplugin --stock-dir $$(bin/local build --only controlplane | tail -n 1) $(ARGS)
 
 .PHONY: bench-storm
-bench-storm: build ## Who got which GPU on real kubelets that are killed: 20 rounds of 200 pods (ARGS="--quick", "--rounds 3")
+bench-storm: build ## Which container got which GPU on real kubelets that are killed: 20 rounds of 200 pods (ARGS="--quick", "--rounds 3")
 	scripts/install-deps
 	bin/benchmarks storm $(ARGS)
 
 .PHONY: bench-flowcon
-bench-flowcon: build ## FlowCon's schedules on a real kubelet under each policy; takes hours, and goes on where it ended (ARGS="--within 2h", "--dry-run")
+bench-flowcon: build ## FlowCon's schedules on a real kubelet under each policy; takes hours, and continues after an interruption (ARGS="--within 2h", "--dry-run")
 	scripts/install-deps
 	bin/benchmarks flowcon $(ARGS)
 
 .PHONY: results
-results: ## Write benchmarks/RESULTS.md from the figures that are published in benchmarks/measured
+results: ## Write benchmarks/RESULTS.md from the figures in benchmarks/measured
 	go build -o bin/ ./benchmarks
 	bin/benchmarks results
 
 .PHONY: gpu-check
-gpu-check: build ## What can only be seen on a card; says that it skipped where there is none
+gpu-check: build ## Checks that need a GPU with its driver; skipped where there is none
 	scripts/gpu-check
 
 .PHONY: check-cgroup2
