@@ -21,10 +21,10 @@ func buildCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			programs, ok := map[string][]stock.Program{
-				"": stock.All(), "controlplane": stock.ControlPlane(), "node": stock.Node(),
+				"": stock.All(), "controlplane": stock.ControlPlane(), "node": stock.Node(), "registry": stock.Registry(),
 			}[only]
 			if !ok {
-				return fmt.Errorf("--only %q: controlplane or node", only)
+				return fmt.Errorf("--only %q: write controlplane, node or registry", only)
 			}
 			dir, err := ensureStock(cmd, f.stockDir, programs)
 			if err != nil {
@@ -35,7 +35,7 @@ func buildCommand() *cobra.Command {
 		},
 	}
 	f.addStock(cmd.Flags())
-	cmd.Flags().StringVar(&only, "only", "", "controlplane or node: build just what that needs")
+	cmd.Flags().StringVar(&only, "only", "", "controlplane, node or registry: build only the programs of that one")
 	return cmd
 }
 

@@ -1,11 +1,11 @@
-// Package image writes container images without Docker and without a registry: one layer of programs, a configuration
-// and a manifest, in one tar file that containerd imports ([Write]).
+// Package image builds container images without Docker: one layer of programs, a configuration and a manifest.
 //
-// [Catalogue] says which images a local Trellis consists of: the four binaries, each with nothing beside it but the
-// shared libraries that it was linked to (most are static and have none); the stock etcd and kube-scheduler, at the
-// paths that their upstream images have them at, so that one manifest fits both; and "machine", an image of empty
-// folders for jobs that mount this machine's own /usr, and with it its Python and PyTorch.
+// [Write] and [WriteAll] write an image as a tar file that containerd imports; [Image.Build] builds it for a registry.
 //
-// An image's tag is a digest of what it holds, unless users name it in their pods (machine:1). So a changed program is
-// a changed tag, which is what makes Kubernetes roll it out, and [WriteAll] need not write again what is there already.
+// [Catalogue] lists the images of a local cluster: the four binaries, with the shared libraries that they are linked to
+// (most are static and have none); the stock etcd and kube-scheduler, at the paths of their upstream images; and
+// "machine", an image of empty folders for jobs that mount this machine's own /usr, and with it its Python and PyTorch.
+//
+// An image's tag is a digest of its content, unless users name the image in their pods (machine:1). A changed program
+// has a changed tag, which makes Kubernetes roll it out; [WriteAll] skips images that exist already.
 package image

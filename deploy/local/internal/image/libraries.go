@@ -12,21 +12,33 @@ import (
 // maxInterpreter bounds the path of a program's loader.
 const maxInterpreter = 4096
 
-// libraryFolders is where the loaders of the common distributions look without being told.
+// libraryFolders are the default search path of the loaders of the common distributions.
 var libraryFolders = []string{
 	"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
 	"/lib64", "/usr/lib64", "/lib", "/usr/lib",
 }
 
-// Libraries maps the loader and every shared library that the program at path needs to where they are on this machine:
-// the same place in the image, so that the loader finds them. A static program has none. What a program opens by
-// itself later (go-nvml opens the driver's library) is not seen: the container runtime brings it.
+// Libraries maps the loader and every shared library that the program at path needs to their paths on this machine.
+// The image has them at the same paths, where the loader finds them. A static program has none. A library that the
+// program loads with dlopen is not in the list: see driverLibraries.
 func Libraries(path string) (map[string]string, error) {
 	found := map[string]string{}
 	if err := follow(path, found); err != nil {
 		return nil, err
 	}
 	return found, nil
+}
+
+// driverLibraries are the parts of the C library that NVIDIA's management library (libnvidia-ml.so.1) is linked to. The
+// container runtime adds that library to the device plugin's container, but not the libraries that it needs.
+func driverLibraries() map[string]string {
+	found := map[string]string{}
+	for _, name := range []string{"libdl.so.2", "libm.so.6", "libpthread.so.0", "librt.so.1"} {
+		if path, err := locate(name); err == nil { // other C libraries have no such parts
+			found[path] = path
+		}
+	}
+	return found
 }
 
 func follow(path string, found map[string]string) error {

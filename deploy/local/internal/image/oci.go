@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path"
 	"runtime"
@@ -19,74 +20,87 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// Write writes to file an image of one layer that containerd can import under the name ref. files maps the path of
-// each program in the image to the program on this machine; a path that ends in / is an empty folder instead. The
-// same input gives the same bytes.
+// Platform is the operating system and architecture of every image: those of the machine that builds it.
+func Platform() v1.Platform { return v1.Platform{OS: "linux", Architecture: runtime.GOARCH} }
+
+// Write writes an image of one layer to file, under the name ref, as a tar that containerd can import. files maps the
+// path of each program in the image to the program on this machine; a path that ends in / is an empty folder instead.
+// The same input gives the same bytes.
 func Write(file, ref string, files map[string]string, entrypoint []string) error {
 	tag, err := name.NewTag(ref, name.WithDefaultRegistry(""))
 	if err != nil {
 		return fmt.Errorf("image name %q: %w", ref, err)
 	}
-	content, err := layerOf(files)
-	if err != nil {
-		return err
-	}
-	layer, err := tarball.LayerFromOpener(
-		func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil },
-		tarball.WithCompressionLevel(gzip.BestSpeed)) // the image travels no further than to this machine's nodes
-	if err != nil {
-		return err
-	}
-	img, err := mutate.AppendLayers(empty.Image, layer)
-	if err != nil {
-		return err
-	}
-	img, err = mutate.ConfigFile(img, &v1.ConfigFile{
-		OS: "linux", Architecture: runtime.GOARCH,
-		Config: v1.Config{Entrypoint: entrypoint},
-		RootFS: rootFS(img),
-	})
+	// The file goes no further than this machine's nodes: speed counts, size does not.
+	img, err := build(files, entrypoint, gzip.BestSpeed)
 	if err != nil {
 		return err
 	}
 	return tarball.WriteToFile(file, tag, img)
 }
 
-func rootFS(img v1.Image) v1.RootFS {
-	config, err := img.ConfigFile()
+// Build builds the image for a registry. The same files give the same digest.
+func (i Image) Build() (v1.Image, error) {
+	img, err := build(i.Files, i.Entrypoint, gzip.DefaultCompression)
 	if err != nil {
-		return v1.RootFS{}
+		return nil, fmt.Errorf("image %s: %w", i.Name, err)
 	}
-	return config.RootFS
+	return img, nil
 }
 
-// layerOf packs the programs, in order of their paths and without times.
+func build(files map[string]string, entrypoint []string, compression int) (v1.Image, error) {
+	content, err := layerOf(files)
+	if err != nil {
+		return nil, err
+	}
+	layer, err := tarball.LayerFromOpener(
+		func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil },
+		tarball.WithCompressionLevel(compression), tarball.WithCompressedCaching)
+	if err != nil {
+		return nil, err
+	}
+	img, err := mutate.AppendLayers(empty.Image, layer)
+	if err != nil {
+		return nil, err
+	}
+	layers, err := img.ConfigFile()
+	if err != nil {
+		return nil, err
+	}
+	platform := Platform()
+	return mutate.ConfigFile(img, &v1.ConfigFile{
+		OS:           platform.OS,
+		Architecture: platform.Architecture,
+		Config:       v1.Config{Entrypoint: entrypoint},
+		RootFS:       layers.RootFS,
+	})
+}
+
+// layerOf packs the programs, sorted by path and without times.
 func layerOf(files map[string]string) ([]byte, error) {
 	var out bytes.Buffer
 	pack := tar.NewWriter(&out)
-	targets := make([]string, 0, len(files))
-	for target := range files {
-		targets = append(targets, target)
-	}
-	slices.Sort(targets)
-	for _, target := range targets {
+	for _, target := range slices.Sorted(maps.Keys(files)) {
 		if err := add(pack, target, files[target]); err != nil {
 			return nil, fmt.Errorf("put %s into the image: %w", target, err)
 		}
 	}
-	return out.Bytes(), pack.Close()
+	if err := pack.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
 }
 
 func add(pack *tar.Writer, target, source string) error {
-	place := strings.TrimPrefix(path.Clean(target), "/")
+	entry := strings.TrimPrefix(path.Clean(target), "/")
 	if strings.HasSuffix(target, "/") {
-		return pack.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: place + "/", Mode: 0o755})
+		return pack.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: entry + "/", Mode: 0o755})
 	}
 	content, err := os.ReadFile(source)
 	if err != nil {
 		return err
 	}
-	if err := pack.WriteHeader(&tar.Header{Name: place, Mode: 0o755, Size: int64(len(content))}); err != nil {
+	if err := pack.WriteHeader(&tar.Header{Name: entry, Mode: 0o755, Size: int64(len(content))}); err != nil {
 		return err
 	}
 	_, err = pack.Write(content)

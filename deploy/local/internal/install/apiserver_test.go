@@ -33,7 +33,7 @@ func stockFolder(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv("TRELLIS_STOCK_DIR")
 	if dir == "" {
-		key, err := stock.Key("../..", runtime.Version())
+		key, err := stock.Key("../..", runtime.Version(), stock.All())
 		require.NoError(t, err)
 		cache, err := stock.CacheRoot(os.Getenv)
 		require.NoError(t, err)

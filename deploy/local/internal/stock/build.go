@@ -27,7 +27,7 @@ func (b Builder) Ensure(ctx context.Context, programs []Program) (string, error)
 	if err != nil {
 		return "", err
 	}
-	key, err := Key(b.Source, version)
+	key, err := Key(b.Source, version, programs)
 	if err != nil {
 		return "", err
 	}

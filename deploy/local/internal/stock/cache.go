@@ -25,10 +25,12 @@ func CacheRoot(env func(string) string) (string, error) {
 	return "", fmt.Errorf("no place for a cache: set TRELLIS_CACHE or HOME")
 }
 
-// pins are the files that decide what a build gives, below the source folder.
-func pins(source string) []string {
+// pins are the files below the source folder that determine the result of a build.
+func pins(source string, programs []Program) []string {
 	var modules []string
-	for _, p := range All() {
+	own := false
+	for _, p := range programs {
+		own = own || p.Module == "."
 		modules = append(modules, p.Module)
 	}
 	slices.Sort(modules)
@@ -38,25 +40,29 @@ func pins(source string) []string {
 			files = append(files, filepath.Join(source, m, "go.mod"), filepath.Join(source, m, "go.sum"))
 		}
 	}
-	return append(files, filepath.Join(source, "internal/pause/main.go"))
+	if own {
+		files = append(files, filepath.Join(source, "internal/pause/main.go"))
+	}
+	return files
 }
 
-// Key names a build: the same pins, flags, toolchain and architecture give the same key.
-func Key(source, goVersion string) (string, error) {
+// Key names the build that the programs belong to: the same pins, flags, toolchain and architecture give the same key.
+func Key(source, goVersion string, programs []Program) (string, error) {
+	prefix, all := release(programs)
 	digest := sha256.New()
-	for _, p := range All() {
+	for _, p := range all {
 		fmt.Fprintf(digest, "%s %s %s %q %q\n", p.Name, p.Module, p.Package, p.LDFlags, p.Tags)
 	}
 	fmt.Fprintf(digest, "%s %s\n", goVersion, runtime.GOARCH)
-	for _, file := range pins(source) {
+	for _, file := range pins(source, all) {
 		content, err := os.ReadFile(file)
 		if err != nil {
-			return "", fmt.Errorf("read what pins the stock programs: %w", err)
+			return "", fmt.Errorf("read the files that pin the stock programs: %w", err)
 		}
 		fmt.Fprintf(digest, "%s %d\n", filepath.Base(filepath.Dir(file)), len(content))
 		digest.Write(content)
 	}
-	return kubernetesVersion + "-" + hex.EncodeToString(digest.Sum(nil))[:12], nil
+	return prefix + "-" + hex.EncodeToString(digest.Sum(nil))[:12], nil
 }
 
 // Missing lists the programs that dir does not hold.

@@ -22,6 +22,7 @@ const (
 	kubernetesFlags = "-s -w -X " + versionPackage + ".gitVersion=" + kubernetesVersion +
 		" -X " + versionPackage + ".gitMajor=1 -X " + versionPackage + ".gitMinor=36"
 	containerdTags = "no_btrfs no_devmapper no_zfs"
+	registryModule = "stock/registry"
 )
 
 func kubernetes(name string, cold time.Duration) Program {
@@ -58,3 +59,17 @@ func Node() []Program {
 
 // All are the programs of a whole cluster.
 func All() []Program { return slices.Concat(ControlPlane(), Node()) }
+
+// Registry is the container registry that tests push to. It has a cache folder of its own, and no cluster needs it.
+func Registry() []Program {
+	return []Program{{Name: "registry", Module: registryModule, Package: "github.com/distribution/distribution/v3/cmd/registry",
+		LDFlags: "-s -w", Cold: 75 * time.Second}}
+}
+
+// release returns the programs that share a cache folder with the given ones, and the folder's prefix.
+func release(programs []Program) (prefix string, all []Program) {
+	if len(programs) > 0 && programs[0].Module == registryModule {
+		return "registry", Registry()
+	}
+	return kubernetesVersion, All()
+}

@@ -11,7 +11,7 @@ import (
 // source lays out files that pin a build.
 func source(t *testing.T) string {
 	dir := t.TempDir()
-	for _, file := range pins(dir) {
+	for _, file := range pins(dir, append(All(), Registry()...)) {
 		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
 		require.NoError(t, os.WriteFile(file, []byte("pinned\n"), 0o644))
 	}
@@ -20,27 +20,38 @@ func source(t *testing.T) string {
 
 func TestTheKeyFollowsWhatDecidesTheBuild(t *testing.T) {
 	dir := source(t)
-	key, err := Key(dir, "go1.26.8")
+	key, err := Key(dir, "go1.26.8", All())
 	require.NoError(t, err)
 	require.Regexp(t, `^v1\.36\.4-[0-9a-f]{12}$`, key)
 
-	elsewhere, err := Key(source(t), "go1.26.8")
+	elsewhere, err := Key(source(t), "go1.26.8", All())
 	require.NoError(t, err)
 	require.Equal(t, key, elsewhere, "where the source lies does not matter")
 
-	other, err := Key(dir, "go1.26.9")
+	other, err := Key(dir, "go1.26.9", All())
 	require.NoError(t, err)
 	require.NotEqual(t, key, other)
 
-	for _, file := range pins(dir) {
+	for _, file := range pins(dir, All()) {
 		require.NoError(t, os.WriteFile(file, []byte("changed\n"), 0o644))
-		changed, err := Key(dir, "go1.26.8")
+		changed, err := Key(dir, "go1.26.8", All())
 		require.NoError(t, err)
 		require.NotEqual(t, key, changed, file)
 		require.NoError(t, os.WriteFile(file, []byte("pinned\n"), 0o644))
 	}
-	_, err = Key(t.TempDir(), "go1.26.8")
-	require.ErrorContains(t, err, "pins the stock programs")
+	_, err = Key(t.TempDir(), "go1.26.8", All())
+	require.ErrorContains(t, err, "pin the stock programs")
+}
+
+func TestKey_OfTheRegistryIsItsOwn(t *testing.T) {
+	dir := source(t)
+	key, err := Key(dir, "go1.26.8", Registry())
+	require.NoError(t, err)
+	require.Regexp(t, `^registry-[0-9a-f]{12}$`, key)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "internal/pause/main.go"), []byte("changed\n"), 0o644))
+	again, err := Key(dir, "go1.26.8", Registry())
+	require.NoError(t, err)
+	require.Equal(t, key, again)
 }
 
 func TestATargetBuildsOnlyWhatItNeeds(t *testing.T) {
