@@ -1,18 +1,26 @@
-// Package ledger keeps the books of a node: who holds which units, on the bus as in kubelet.
+// Package allocations records which pod holds which device ids, on the bus as in kubelet.
 //
-// Kubelet's PodResources are the truth, the API server's pods give names their UIDs, the bus is what the rest of
-// Trellis reads. Balance compares the three, and the slots on disk, and says what is to be written and removed. It is
-// pure, and it destroys nothing on ignorance: as long as the API server has not listed the node's pods, no allocation
-// and no slot is removed.
+// Inputs: kubelet's PodResources (which container holds which ids), the API server's pods (the UID of each name), the
+// bus (the records of earlier runs), and the slots on disk. Outputs: the node's allocation records, the removal of
+// slots that no container uses, and the demands that guide the choice of device ids.
 //
-// Ledger applies that: at once for the pod whose container is about to start (Observe), and for everything every few
-// seconds, on each change of a pod and of the bus, and so after a crash too. A bus or an API server that is away
-// delays what is written, never the start of a container.
+//	kubelet PodResources ─┐
+//	API server pods ──────┼─> Reconcile ─> Corrections ─> allocation records on the bus, slots removed
+//	bus, slots on disk ───┘
 //
-// Pods that another device plugin of the resource started are imported: kubelet says how many units they hold, their
-// annotation on which GPU. They are recorded as they are, and Held keeps as many of our own ids unused, until they end.
+// Reconcile is pure. It never deletes on missing information: until the API server has listed the node's pods, no
+// record and no slot is removed. Invariant: kubelet is the source of truth; a record that differs from kubelet is
+// rewritten.
 //
-// It also tells what kubelet will be asked for next (Demands): the containers of pods that are bound here, with their
-// reservations, less those that hold their units already. And it knows better than kubelet what is free (Taken): one that is
-// asked for its books while it allocates may offer twice what it has, so it is not asked then (turns).
+// Tracker runs Reconcile every few seconds and after each change of a pod or of the bus, so it also recovers from a
+// crash. Observe records one pod at once, before its container starts. An unavailable bus or API server delays the
+// record, never the start of a container.
+//
+// Imported pods were started by another device plugin of the same resource. Kubelet reports how many units they hold,
+// and their annotation names the GPU. Tracker records them as they are, and ImportedUnits keeps as many of our own
+// ids unused.
+//
+// Demands lists the containers that kubelet will allocate for next: those of pods bound to this node, less those that
+// hold their units already. InUse finds ids that kubelet offers although a container holds them. Kubelet can lose an
+// allocation in progress when it serves a List request, so listGate keeps the two apart.
 package allocations

@@ -13,31 +13,32 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-// errUnknownGPU is about a pod whose GPU nobody can tell.
-var errUnknownGPU = errors.New("another device plugin gave it units, and its annotation ALIYUN_COM_GPU_MEM_IDX names none of this node's GPUs: " +
-	"what it holds can not be counted; delete it to have its memory accounted")
+// errUnknownGPU reports an imported pod whose GPU cannot be determined.
+var errUnknownGPU = errors.New("another device plugin gave it units, and its annotation ALIYUN_COM_GPU_MEM_IDX " +
+	"names none of this node's GPUs: what it holds cannot be counted; delete it to have its memory accounted")
 
-// imported writes down what another device plugin gave to a container. Its ids say how much; where that is, the pod's
-// annotation says, and on a node with one GPU nobody has to. It has no slot: nothing of ours is mounted into it.
-func (b Snapshot) imported(pod Pod, h kubelet.ContainerDevices) (bus.ContainerAllocation, error) {
+// imported returns the allocation of a container that another device plugin started. The ids give the amount of
+// memory. The pod's annotation gives the GPU; a node with one GPU needs no annotation. There is no slot, because
+// nothing is mounted.
+func (s Snapshot) imported(pod Pod, h kubelet.ContainerDevices) (bus.ContainerAllocation, error) {
 	index := 0
 	if pod.GPUIndex != nil {
 		index = *pod.GPUIndex
 	}
-	if index >= len(b.GPUs) || pod.GPUIndex == nil && len(b.GPUs) != 1 {
+	if index >= len(s.GPUs) || pod.GPUIndex == nil && len(s.GPUs) != 1 {
 		return bus.ContainerAllocation{}, errUnknownGPU
 	}
-	share := growth.GPUShare{GPU: b.GPUs[index], Memory: growth.MiB(len(h.IDs)) * b.Unit}
+	share := growth.GPUShare{GPU: s.GPUs[index], Memory: growth.MiB(len(h.IDs)) * s.Unit}
 	return bus.ContainerAllocation{Name: h.Container, GPUs: []growth.GPUShare{share}, IDs: h.IDs}, nil
 }
 
-// imports are the allocations with containers that another device plugin gave their units: those that kubelet lists, and
-// those it listed before, until their pod is known to be gone. A kubelet that has just started lists nobody.
-func (b Snapshot) imports(actual map[growth.PodUID]bus.Allocation) map[growth.PodUID]bus.Allocation {
+// imports returns the allocations that another device plugin made: those that kubelet lists, and those known from
+// before whose pod still exists. The earlier ones matter because kubelet lists no pods right after a restart.
+func (s Snapshot) imports(actual map[growth.PodUID]bus.Allocation) map[growth.PodUID]bus.Allocation {
 	imports := map[growth.PodUID]bus.Allocation{}
-	for _, known := range []map[growth.PodUID]bus.Allocation{b.Recorded, b.Imported} {
+	for _, known := range []map[growth.PodUID]bus.Allocation{s.Recorded, s.Imported} {
 		for uid, a := range known {
-			if isImported(a) && (!b.PodsSynced || b.alive(uid)) {
+			if isImported(a) && (!s.PodsSynced || s.alive(uid)) {
 				imports[uid] = a
 			}
 		}
@@ -55,16 +56,17 @@ func isImported(a bus.Allocation) bool {
 	return slices.ContainsFunc(a.Containers, func(c bus.ContainerAllocation) bool { return slice.HasForeign(c.IDs) })
 }
 
-func (b Snapshot) alive(uid growth.PodUID) bool {
-	return slices.ContainsFunc(b.Pods, func(p Pod) bool { return p.Ref.UID == uid && !p.Finished })
+func (s Snapshot) alive(uid growth.PodUID) bool {
+	return slices.ContainsFunc(s.Pods, func(p Pod) bool { return p.Ref.UID == uid && !p.Finished })
 }
 
-// importsComplete tells whether the books say all there is to know about imports: there are none, or the pods have been listed.
-func (b Snapshot) importsComplete() bool {
-	return b.PodsSynced || !slices.ContainsFunc(b.Devices, func(h kubelet.ContainerDevices) bool { return slice.HasForeign(h.IDs) })
+// importsComplete reports whether all imports are known: kubelet lists none, or the pods have been listed.
+func (s Snapshot) importsComplete() bool {
+	foreign := func(d kubelet.ContainerDevices) bool { return slice.HasForeign(d.IDs) }
+	return s.PodsSynced || !slices.ContainsFunc(s.Devices, foreign)
 }
 
-// importedUnits sums what imports hold, in units.
+// importedUnits sums the units of imports by GPU.
 func importedUnits(imports map[growth.PodUID]bus.Allocation, unit growth.MiB) slice.Withheld {
 	units := slice.Withheld{}
 	for _, a := range imports {
@@ -80,7 +82,7 @@ func importedUnits(imports map[growth.PodUID]bus.Allocation, unit growth.MiB) sl
 	return units
 }
 
-// latch is something that is reached once.
+// latch is a condition that becomes true once and stays true.
 type latch struct {
 	once sync.Once
 	done chan struct{}
@@ -99,38 +101,39 @@ func (m *latch) wait(ctx context.Context) error {
 	}
 }
 
-// ImportedUnits is what pods of another device plugin hold of each GPU, as far as it is known.
-func (l *Tracker) ImportedUnits() slice.Withheld {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return importedUnits(l.imported, l.Unit)
+// ImportedUnits returns the units of each GPU that pods of another device plugin hold.
+func (t *Tracker) ImportedUnits() slice.Withheld {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return importedUnits(t.imported, t.Unit)
 }
 
-// AwaitImports returns when it is known what pods of another device plugin hold.
-func (l *Tracker) AwaitImports(ctx context.Context) error { return l.importsKnown.wait(ctx) }
+// AwaitImports returns once the pods of another device plugin are known.
+func (t *Tracker) AwaitImports(ctx context.Context) error { return t.importsKnown.wait(ctx) }
 
-// AwaitImportsPublished returns when that is on the bus.
-func (l *Tracker) AwaitImportsPublished(ctx context.Context) error {
-	return l.importsPublished.wait(ctx)
+// AwaitImportsPublished returns once the allocations of those pods are on the bus.
+func (t *Tracker) AwaitImportsPublished(ctx context.Context) error {
+	return t.importsPublished.wait(ctx)
 }
 
-// setImports takes over what a comparison found out about pods of another device plugin.
-func (l *Tracker) setImports(b Snapshot, c Corrections) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// setImports stores the imported pods that Reconcile found.
+func (t *Tracker) setImports(s Snapshot, c Corrections) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	for uid, a := range c.Imported {
-		if _, known := l.imported[uid]; !known {
-			l.Log.Info("imported a pod that another device plugin started", "pod", a.Pod.String(), "uid", uid, "gpus", fmt.Sprint(a.GPUs()))
+		if _, known := t.imported[uid]; !known {
+			t.Log.Info("imported a pod that another device plugin started",
+				"pod", a.Pod.String(), "uid", uid, "gpus", fmt.Sprint(a.GPUs()))
 		}
 	}
-	l.imported = c.Imported
+	t.imported = c.Imported
 	for pod, err := range c.Pending {
-		if _, warned := l.warned[pod]; !warned && errors.Is(err, errUnknownGPU) {
-			l.warned[pod] = struct{}{}
-			l.Log.Warn("a pod's memory is not counted", "pod", pod, "reason", err)
+		if _, warned := t.warned[pod]; !warned && errors.Is(err, errUnknownGPU) {
+			t.warned[pod] = struct{}{}
+			t.Log.Warn("a pod's memory is not counted", "pod", pod, "err", err)
 		}
 	}
-	if b.importsComplete() {
-		l.importsKnown.set()
+	if s.importsComplete() {
+		t.importsKnown.set()
 	}
 }

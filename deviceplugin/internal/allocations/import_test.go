@@ -21,7 +21,7 @@ func TestReconcile_TracksImportedPods(t *testing.T) {
 		snapshot allocations.Snapshot
 		want     map[growth.PodUID]bus.Allocation
 	}{
-		"kubelet lists it": {
+		"kubelet lists the pod": {
 			snapshot: allocations.Snapshot{
 				Devices:    listed,
 				Pods:       []allocations.Pod{pod("p", numbered(1))},
@@ -29,7 +29,7 @@ func TestReconcile_TracksImportedPods(t *testing.T) {
 			},
 			want: known,
 		},
-		"on the only GPU, without a number": {
+		"the only GPU needs no index": {
 			snapshot: allocations.Snapshot{
 				Devices:    listed,
 				Pods:       []allocations.Pod{pod("p")},
@@ -38,12 +38,12 @@ func TestReconcile_TracksImportedPods(t *testing.T) {
 			},
 			want: known,
 		},
-		"on one of two, without a number": {snapshot: allocations.Snapshot{
+		"one of two GPUs needs an index": {snapshot: allocations.Snapshot{
 			Devices:    listed,
 			Pods:       []allocations.Pod{pod("p")},
 			PodsSynced: true,
 		}},
-		"a kubelet that has just started lists nobody; the bus knows": {
+		"the bus knows the pod when kubelet lists none after a restart": {
 			snapshot: allocations.Snapshot{
 				Pods:       []allocations.Pod{pod("p", numbered(1))},
 				PodsSynced: true,
@@ -51,19 +51,22 @@ func TestReconcile_TracksImportedPods(t *testing.T) {
 			},
 			want: known,
 		},
-		"the bus is away as well": {snapshot: allocations.Snapshot{Imported: known}, want: known},
-		"its pod is gone":         {snapshot: allocations.Snapshot{PodsSynced: true, Imported: known, Recorded: known}},
-		"its pod has ended": {snapshot: allocations.Snapshot{
+		"memory knows the pod when the bus is unavailable": {
+			snapshot: allocations.Snapshot{Imported: known},
+			want:     known,
+		},
+		"the pod is gone": {snapshot: allocations.Snapshot{PodsSynced: true, Imported: known, Recorded: known}},
+		"the pod has ended": {snapshot: allocations.Snapshot{
 			Pods:       []allocations.Pod{pod("p", finished)},
 			PodsSynced: true,
 			Imported:   known,
 		}},
-		"a pod of ours is no import": {snapshot: allocations.Snapshot{
+		"a pod of this plugin is not imported": {snapshot: allocations.Snapshot{
 			Pods:       []allocations.Pod{pod("p")},
 			PodsSynced: true,
 			Recorded:   map[growth.PodUID]bus.Allocation{"uid-p": ours},
 		}},
-		"what kubelet lists now is what it holds": {
+		"kubelet's current list wins over the import": {
 			snapshot: allocations.Snapshot{
 				Devices:    []kubelet.ContainerDevices{holds("p", "A/0")},
 				Pods:       []allocations.Pod{pod("p")},

@@ -8,17 +8,17 @@ import (
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/slice"
 )
 
-// InUse are those of ids, which kubelet offers, that a container holds by kubelet's own word.
+// InUse returns the ids that kubelet offers although a container holds them.
 //
-// Kubelet gives ids away a second time when it is asked to list what is held while it allocates, and a pod has just ended:
-// it then counts anew what is allocated, without what it is just giving away (kubernetes/kubernetes#137534). What it says of
-// a single pod stays right. Kubelets before 1.34 say nothing of a single pod: there nothing is found.
-func (l *Tracker) InUse(ctx context.Context, ids []string) []string {
+// Kubelet can offer ids twice (kubernetes/kubernetes#137534). After a pod has ended, a List request makes kubelet
+// recount its allocated devices, and the recount misses the allocation in progress. Get requests for a single pod are
+// not affected. Kubelets before 1.34 do not serve Get; InUse then finds nothing.
+func (t *Tracker) InUse(ctx context.Context, ids []string) []string {
 	var inUse []string
-	for _, name := range l.possibleHolders(ids) {
-		devices, err := l.Kubelet.Get(ctx, name.namespace, name.pod)
+	for _, name := range t.possibleHolders(ids) {
+		devices, err := t.Kubelet.Get(ctx, name.namespace, name.pod)
 		if err != nil {
-			continue // it has no such pod any more
+			continue // the pod no longer exists
 		}
 		for _, id := range ids {
 			if holdsAny(devices, []string{id}) {
@@ -29,30 +29,31 @@ func (l *Tracker) InUse(ctx context.Context, ids []string) []string {
 	return inUse
 }
 
-// possibleHolders are the pods that held any of ids when kubelet was last asked, or may have been given them since.
-func (l *Tracker) possibleHolders(ids []string) []podName {
-	pods, _ := l.Pods.Pods()
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// possibleHolders returns the pods that held any of the ids at the last List, or that may have received them since.
+func (t *Tracker) possibleHolders(ids []string) []podName {
+	pods, _ := t.Pods.Pods()
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	var names []podName
 	add := func(name podName) {
 		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
-	for _, h := range l.devices {
+	for _, h := range t.devices {
 		if holdsAny([]kubelet.ContainerDevices{h}, ids) {
 			add(podName{h.Namespace, h.Pod})
 		}
 	}
-	for _, c := range l.claims {
+	for _, c := range t.claims {
 		if !slices.ContainsFunc(c.ids, func(id string) bool { return slices.Contains(ids, id) }) {
 			continue
 		}
-		// Whose claim it is was a guess among those that ask for as much and are not known to hold anything yet.
+		// The pod of a claim is a guess. Any pod with a request of the same size that holds nothing yet may be the
+		// holder.
 		for _, p := range pods {
 			if !p.Finished && slices.ContainsFunc(p.Containers, func(container Container) bool {
-				_, satisfied := l.satisfied[slice.Key{Pod: p.Ref.UID, Container: container.Name}]
+				_, satisfied := t.satisfied[slice.Key{Pod: p.Ref.UID, Container: container.Name}]
 				return container.Units == len(c.ids) && !satisfied
 			}) {
 				add(p.name())

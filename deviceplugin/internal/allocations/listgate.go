@@ -7,24 +7,25 @@ import (
 )
 
 const (
-	// admissionTimeout is how long kubelet takes at most from asking for a preference to allocating.
+	// admissionTimeout bounds the time between GetPreferredAllocation and Allocate.
 	admissionTimeout = 300 * time.Millisecond
-	// checkpointDelay is how long it takes at most to write down what it has allocated.
+	// checkpointDelay bounds the time that kubelet takes to record an allocation after Allocate has returned.
 	checkpointDelay = 10 * time.Millisecond
-	// listTimeout bounds how long a list waits, and is waited for.
+	// listTimeout bounds how long a List request waits for allocations, and allocations for a List request.
 	listTimeout = time.Second
 )
 
-// listGate keep us from listing what is held while kubelet allocates: Taken says why. The zero value is ready.
+// listGate delays List requests while kubelet allocates, and allocations while a List request runs. InUse explains
+// why. The zero value is ready to use.
 type listGate struct {
-	serial sync.Mutex // one after the other
+	serial sync.Mutex // one List request at a time
 
 	mu              sync.Mutex
-	allocatingUntil time.Time     // kubelet allocates until then, as far as is known
-	listing         chan struct{} // closed when the list that is underway has come; nil for none
+	allocatingUntil time.Time     // kubelet is assumed to allocate until then
+	listing         chan struct{} // closed when the current List request ends; nil when there is none
 }
 
-// beginAllocate waits for a list to come, and keeps the next one waiting.
+// beginAllocate waits for the current List request and delays the next one.
 func (t *listGate) beginAllocate(ctx context.Context) {
 	t.mu.Lock()
 	listing := t.listing
@@ -40,14 +41,15 @@ func (t *listGate) beginAllocate(ctx context.Context) {
 	}
 }
 
-// endAllocate lets lists go on, once kubelet has written down what it allocated.
+// endAllocate lets List requests continue once kubelet has recorded the allocation.
 func (t *listGate) endAllocate() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.allocatingUntil = time.Now().Add(checkpointDelay)
 }
 
-// beginList begins a list as soon as kubelet allocates nothing, or when that takes too long. Done ends it.
+// beginList returns once kubelet allocates nothing, or after listTimeout. The caller calls done when the request has
+// ended.
 func (t *listGate) beginList(ctx context.Context) (done func(), err error) {
 	t.serial.Lock()
 	for deadline := time.Now().Add(listTimeout); ; {
@@ -67,7 +69,7 @@ func (t *listGate) beginList(ctx context.Context) (done func(), err error) {
 		}
 		t.mu.Unlock()
 		select {
-		case <-time.After(min(wait, checkpointDelay)): // it may be through sooner
+		case <-time.After(min(wait, checkpointDelay)): // the allocation may end earlier
 		case <-ctx.Done():
 			t.serial.Unlock()
 			return nil, ctx.Err()

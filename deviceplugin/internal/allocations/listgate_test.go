@@ -14,14 +14,16 @@ func TestListGate_ListWaitsForAllocation(t *testing.T) {
 		kubelet func(gate *listGate)
 		waits   time.Duration
 	}{
-		"kubelet allocates nothing": {func(*listGate) {}, 0},
-		"it wrote down what it allocated": {func(gate *listGate) {
+		"no allocation": {func(*listGate) {}, 0},
+		"the allocation has ended": {func(gate *listGate) {
 			gate.beginAllocate(context.Background())
 			gate.endAllocate()
 		}, checkpointDelay},
-		"it asked, and never allocated":  {func(gate *listGate) { gate.beginAllocate(context.Background()) }, admissionTimeout},
-		"it allocates for pod after pod": {func(gate *listGate) { go allocateWithoutPause(gate) }, listTimeout},
-		"it takes its time, and is through": {func(gate *listGate) {
+		"a preference without an allocation": {func(gate *listGate) {
+			gate.beginAllocate(context.Background())
+		}, admissionTimeout},
+		"allocations without a pause": {func(gate *listGate) { go allocateWithoutPause(gate) }, listTimeout},
+		"an allocation that ends later": {func(gate *listGate) {
 			gate.beginAllocate(context.Background())
 			time.AfterFunc(45*time.Millisecond, gate.endAllocate)
 		}, 45*time.Millisecond + checkpointDelay},
@@ -36,13 +38,13 @@ func TestListGate_ListWaitsForAllocation(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, tc.waits, time.Since(start))
 				done()
-				time.Sleep(time.Minute) // kubelet comes to an end
+				time.Sleep(time.Minute) // wait for the allocations to end
 			})
 		})
 	}
 }
 
-// allocateWithoutPause allocates without a pause for longer than a list waits.
+// allocateWithoutPause allocates for longer than a List request waits.
 func allocateWithoutPause(gate *listGate) {
 	for range 500 {
 		gate.beginAllocate(context.Background())
@@ -52,9 +54,9 @@ func allocateWithoutPause(gate *listGate) {
 
 func TestListGate_AllocationWaitsForList(t *testing.T) {
 	for name, tc := range map[string]struct{ takes, waits time.Duration }{
-		"a short one":             {20 * time.Millisecond, 20 * time.Millisecond},
-		"one that does not end":   {time.Hour, listTimeout},
-		"one that is through now": {0, 0},
+		"a short List request":             {20 * time.Millisecond, 20 * time.Millisecond},
+		"a List request that does not end": {time.Hour, listTimeout},
+		"a List request that ends at once": {0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -2,7 +2,7 @@ package allocations
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Metrics of the books.
+// Metrics are the metrics of a Tracker.
 type Metrics struct {
 	Pending   prometheus.Gauge
 	Drift     prometheus.Gauge
@@ -10,24 +10,24 @@ type Metrics struct {
 	BusUp     prometheus.Gauge
 }
 
-// NewMetrics registers them.
+// NewMetrics creates the metrics and registers them.
 func NewMetrics(registry prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		Pending: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "trellis_deviceplugin_identities_pending",
-			Help: "Pods that hold devices and are not written down yet.",
+			Help: "Pods that hold devices and have no allocation record yet.",
 		}),
 		Drift: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "trellis_deviceplugin_drift",
-			Help: "Allocations in which the bus differed from kubelet when they were last compared.",
+			Help: "Allocation records that differed from kubelet at the last reconciliation.",
 		}),
 		Corrected: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "trellis_deviceplugin_corrections_total",
-			Help: "What was brought in line with kubelet: allocations written or forgotten, slots removed.",
+			Help: "Corrections after kubelet: allocation records written or deleted, slots removed.",
 		}, []string{"kind"}),
 		BusUp: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "trellis_deviceplugin_bus_up",
-			Help: "1 while the state bus can be reached, 0 while the last snapshot is used.",
+			Help: "1 while the state bus is connected, 0 while the last snapshot is used.",
 		}),
 	}
 	registry.MustRegister(m.Pending, m.Drift, m.Corrected, m.BusUp)

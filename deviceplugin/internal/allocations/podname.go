@@ -5,7 +5,7 @@ import (
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/slice"
 )
 
-// podName is what kubelet knows a pod by. It tells no pod from a later one of the same name.
+// podName is the name by which kubelet knows a pod. A later pod may have the same name.
 type podName struct{ namespace, pod string }
 
 // String implements fmt.Stringer.
@@ -22,7 +22,7 @@ func byPod(devices []kubelet.ContainerDevices) map[podName][]kubelet.ContainerDe
 	return pods
 }
 
-// byName finds the pods of kubelet's names: of two of one name, the one that has not ended.
+// byName indexes pods by name. Of two pods with the same name, the one that has not ended wins.
 func byName(pods []Pod) map[podName]*Pod {
 	found := make(map[podName]*Pod, len(pods))
 	for i, p := range pods {
@@ -33,7 +33,7 @@ func byName(pods []Pod) map[podName]*Pod {
 	return found
 }
 
-// satisfiedContainers are the containers that hold units, wherever those are: they will not ask for them again.
+// satisfiedContainers returns the containers that hold units on any GPU; kubelet will not allocate for them again.
 func satisfiedContainers(devices []kubelet.ContainerDevices, pods map[podName]*Pod) map[slice.Key]struct{} {
 	satisfied := make(map[slice.Key]struct{}, len(devices))
 	for _, d := range devices {

@@ -16,17 +16,17 @@ const (
 	publishRetry   = 2 * time.Second
 )
 
-// Inventory is what GPUs there are, and a channel that is closed when that changes.
+// Inventory lists the GPUs. The channel is closed when the list changes.
 type Inventory interface {
 	Devices() ([]gpu.Device, <-chan struct{})
 }
 
-// StreamTracker tells whether kubelet listens to the device plugin, with a channel that is closed when that changes.
+// StreamTracker reports whether kubelet is connected to the device plugin. The channel is closed when that changes.
 type StreamTracker interface {
 	Connected() (bool, <-chan struct{})
 }
 
-// Publisher publishes the node's GPUs, and whether kubelet listens, for as long as this process lives.
+// Publisher publishes the node's GPUs, and whether kubelet is connected, with the lifetime of this process.
 type Publisher struct {
 	Node      growth.NodeName
 	Unit      growth.MiB
@@ -35,12 +35,13 @@ type Publisher struct {
 	Inventory Inventory
 	Streams   StreamTracker
 	Bus       Bus
-	// Ready returns when the node may be offered: what pods hold there that others started is on the bus. Nil for at once.
+	// Ready returns when the node may be published: the allocations of imported pods are on the bus. Nil publishes at
+	// once.
 	Ready func(context.Context) error
 	Log   *slog.Logger
 }
 
-// Run publishes now and at each change, until ctx ends.
+// Run publishes at the start and after each change, until ctx ends.
 func (a Publisher) Run(ctx context.Context) error {
 	if a.Ready != nil && a.Ready(ctx) != nil {
 		return nil // ctx has ended
@@ -50,7 +51,7 @@ func (a Publisher) Run(ctx context.Context) error {
 		connected, streamsChanged := a.Streams.Connected()
 		retry := time.After(publishRetry)
 		if err := a.publish(ctx, devices, connected); err != nil {
-			a.Log.Warn("the node's GPUs could not be published", "reason", err)
+			a.Log.Warn("the node's GPUs could not be published", "err", err)
 		} else {
 			retry = nil
 		}

@@ -13,63 +13,66 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-// slotGracePeriod is how long a slot that nobody seems to hold is kept: kubelet lists a container only after Allocate.
+// slotGracePeriod is the minimum age of an unused slot before its removal: kubelet lists a container only after
+// Allocate.
 const slotGracePeriod = time.Minute
 
-// Snapshot are all that is known at one instant.
+// Snapshot is the state of kubelet, the API server, the bus and the disk at one instant.
 type Snapshot struct {
 	Devices []kubelet.ContainerDevices
-	// Pods are this node's; PodsKnown is false until all of them have been listed once.
+	// Pods are the pods of this node. PodsSynced is false until they have been listed once.
 	Pods       []Pod
 	PodsSynced bool
-	// Recorded is what the bus says.
+	// Recorded are the allocation records on the bus.
 	Recorded map[growth.PodUID]bus.Allocation
-	// Imported is what pods of another device plugin were known to hold before.
+	// Imported are the known allocations of pods that another device plugin started.
 	Imported map[growth.PodUID]bus.Allocation
-	Slots    []slot.Folder
+	Slots    []slot.Dir
 	Unit     growth.MiB
-	// GPUs are the node's, in the driver's order, by which another sharer numbers them.
+	// GPUs are in the driver's order, which is how other sharers number them.
 	GPUs []growth.GPU
 	Now  time.Time
 }
 
-// Corrections bring the bus and the disk in line with kubelet.
+// Corrections are the changes that make the bus and the disk agree with kubelet.
 type Corrections struct {
 	Put         []bus.Allocation
 	Delete      []growth.PodUID
 	RemoveSlots []string
 	// Satisfied are the containers that hold their units.
 	Satisfied map[slice.Key]struct{}
-	// Imported is what pods hold that another device plugin started.
+	// Imported are the allocations of pods that another device plugin started.
 	Imported map[growth.PodUID]bus.Allocation
-	// Pending says, for each pod that can not be written down yet, why.
+	// Pending explains, by pod, why an allocation cannot be recorded yet.
 	Pending map[string]error
 }
 
-// Drift counts the allocations in which the bus differs from kubelet.
+// Drift counts the allocation records that differ from kubelet.
 func (c Corrections) Drift() int { return len(c.Put) + len(c.Delete) }
 
-// Reconcile compares the books.
-func Reconcile(b Snapshot) Corrections {
-	pods := byName(b.Pods)
-	listed := byPod(b.Devices)
-	c := Corrections{Satisfied: satisfiedContainers(b.Devices, pods), Pending: map[string]error{}}
-	actual := b.actual(listed, pods, c.Pending)
+// Reconcile compares the snapshot's sources and returns the corrections.
+func Reconcile(s Snapshot) Corrections {
+	pods := byName(s.Pods)
+	listed := byPod(s.Devices)
+	c := Corrections{Satisfied: satisfiedContainers(s.Devices, pods), Pending: map[string]error{}}
+	actual := s.actual(listed, pods, c.Pending)
 	for _, a := range actual {
-		if recorded, ok := b.Recorded[a.Pod.UID]; !ok || !same(a, recorded) {
+		if recorded, ok := s.Recorded[a.Pod.UID]; !ok || !same(a, recorded) {
 			c.Put = append(c.Put, a)
 		}
 	}
 	slices.SortFunc(c.Put, func(x, y bus.Allocation) int { return cmp.Compare(x.Pod.UID, y.Pod.UID) })
-	c.Imported = b.imports(actual)
-	c.Delete = b.stale(actual)
-	c.RemoveSlots = b.unusedSlots(listed)
+	c.Imported = s.imports(actual)
+	c.Delete = s.stale(actual)
+	c.RemoveSlots = s.unusedSlots(listed)
 	return c
 }
 
-// actual turns holdings into allocations, as far as the pods' UIDs are known.
-func (b Snapshot) actual(listed map[podName][]kubelet.ContainerDevices, pods map[podName]*Pod, pending map[string]error) map[growth.PodUID]bus.Allocation {
-	actual := make(map[growth.PodUID]bus.Allocation, len(b.Pods))
+// actual converts kubelet's list to allocations, for the pods whose UID is known.
+func (s Snapshot) actual(
+	listed map[podName][]kubelet.ContainerDevices, pods map[podName]*Pod, pending map[string]error,
+) map[growth.PodUID]bus.Allocation {
+	actual := make(map[growth.PodUID]bus.Allocation, len(s.Pods))
 	for name, holdings := range listed {
 		pod, ok := pods[name]
 		if !ok {
@@ -79,7 +82,7 @@ func (b Snapshot) actual(listed map[podName][]kubelet.ContainerDevices, pods map
 		if pod.Finished { // older kubelets list it for a while
 			continue
 		}
-		a, err := b.allocation(*pod, holdings)
+		a, err := s.allocation(*pod, holdings)
 		if err != nil {
 			pending[name.String()] = err
 			continue
@@ -89,16 +92,16 @@ func (b Snapshot) actual(listed map[podName][]kubelet.ContainerDevices, pods map
 	return actual
 }
 
-// same compares what is written, whatever version or unknown fields the record bears.
+// same compares the contents of two records, without their version and unknown fields.
 func same(a, b bus.Allocation) bool {
 	return a.Pod == b.Pod && slices.EqualFunc(a.Containers, b.Containers, func(a, b bus.ContainerAllocation) bool {
 		return a.Name == b.Name && a.Slot == b.Slot && slices.Equal(a.GPUs, b.GPUs) && slices.Equal(a.IDs, b.IDs)
 	})
 }
 
-// stale lists what the bus holds for pods that are gone, and for pods whose ids are in other hands.
-func (b Snapshot) stale(actual map[growth.PodUID]bus.Allocation) []growth.PodUID {
-	if !b.PodsSynced {
+// stale returns the pods whose record must go: the pod is gone, or another pod holds its ids.
+func (s Snapshot) stale(actual map[growth.PodUID]bus.Allocation) []growth.PodUID {
+	if !s.PodsSynced {
 		return nil
 	}
 	holders := map[string]growth.PodUID{}
@@ -110,9 +113,9 @@ func (b Snapshot) stale(actual map[growth.PodUID]bus.Allocation) []growth.PodUID
 		}
 	}
 	var del []growth.PodUID
-	for uid, recorded := range b.Recorded {
+	for uid, recorded := range s.Recorded {
 		_, holds := actual[uid]
-		if !holds && (!b.alive(uid) || reassigned(recorded, holders)) {
+		if !holds && (!s.alive(uid) || reassigned(recorded, holders)) {
 			del = append(del, uid)
 		}
 	}
@@ -120,6 +123,7 @@ func (b Snapshot) stale(actual map[growth.PodUID]bus.Allocation) []growth.PodUID
 	return del
 }
 
+// reassigned reports whether another pod holds an id of the allocation.
 func reassigned(a bus.Allocation, holders map[string]growth.PodUID) bool {
 	for _, container := range a.Containers {
 		for _, id := range container.IDs {
@@ -131,41 +135,48 @@ func reassigned(a bus.Allocation, holders map[string]growth.PodUID) bool {
 	return false
 }
 
-// unusedSlots lists the slots that no container can have mounted: none of their ids is held, and no pod that kubelet does
-// not list (because it is about to start, or because only an init container of it asks) could have been given them.
-func (b Snapshot) unusedSlots(listed map[podName][]kubelet.ContainerDevices) []string {
-	if !b.PodsSynced {
+// unusedSlots returns the slots that no container can have mounted. None of their ids is held, and kubelet lists
+// every pod that could have received them. Kubelet does not list a pod that is about to start, or in which only an
+// init container requests units.
+func (s Snapshot) unusedSlots(listed map[podName][]kubelet.ContainerDevices) []string {
+	if !s.PodsSynced {
 		return nil
 	}
-	inUse := make(map[string]struct{}, 4*len(b.Devices))
-	for _, h := range b.Devices {
+	inUse := make(map[string]struct{}, 4*len(s.Devices))
+	for _, h := range s.Devices {
 		for _, id := range h.IDs {
 			inUse[id] = struct{}{}
 		}
 	}
 	var unused []string
-	for _, s := range b.Slots {
-		if b.Now.Sub(s.Modified) > slotGracePeriod && !b.slotInUse(s, inUse) && !b.mayReceive(listed, len(s.IDs)) {
-			unused = append(unused, s.Name)
+	for _, folder := range s.Slots {
+		if s.Now.Sub(folder.Modified) <= slotGracePeriod || s.slotInUse(folder, inUse) {
+			continue
+		}
+		if !s.mayReceive(listed, len(folder.IDs)) {
+			unused = append(unused, folder.Name)
 		}
 	}
 	return unused
 }
 
-// slotInUse tells whether a container holds an id of the slot or, where the slot does not say its ids, all of them.
-func (b Snapshot) slotInUse(s slot.Folder, inUse map[string]struct{}) bool {
-	if len(s.IDs) == 0 {
-		return slices.ContainsFunc(b.Devices, func(h kubelet.ContainerDevices) bool { return slice.Slot(h.IDs) == s.Name })
+// slotInUse reports whether a container holds an id of the slot. A slot without recorded ids is compared by name.
+func (s Snapshot) slotInUse(folder slot.Dir, inUse map[string]struct{}) bool {
+	if len(folder.IDs) == 0 {
+		mounts := func(d kubelet.ContainerDevices) bool { return slice.Slot(d.IDs) == folder.Name }
+		return slices.ContainsFunc(s.Devices, mounts)
 	}
-	return slices.ContainsFunc(s.IDs, func(id string) bool {
+	return slices.ContainsFunc(folder.IDs, func(id string) bool {
 		_, ok := inUse[id]
 		return ok
 	})
 }
 
-func (b Snapshot) mayReceive(listed map[podName][]kubelet.ContainerDevices, units int) bool {
-	return slices.ContainsFunc(b.Pods, func(p Pod) bool {
+// mayReceive reports whether a pod that kubelet does not list requests that many units.
+func (s Snapshot) mayReceive(listed map[podName][]kubelet.ContainerDevices, units int) bool {
+	requests := func(c Container) bool { return c.Units == units }
+	return slices.ContainsFunc(s.Pods, func(p Pod) bool {
 		_, ok := listed[p.name()]
-		return !ok && !p.Finished && slices.ContainsFunc(p.Containers, func(c Container) bool { return c.Units == units })
+		return !ok && !p.Finished && slices.ContainsFunc(p.Containers, requests)
 	})
 }

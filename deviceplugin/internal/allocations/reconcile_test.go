@@ -31,11 +31,15 @@ func pod(name string, change ...func(*allocations.Pod)) allocations.Pod {
 
 func numbered(n int) func(*allocations.Pod) { return func(p *allocations.Pod) { p.GPUIndex = &n } }
 
-// imported is recorded for a pod of another plugin: there is no slot.
+// imported returns the record of a pod that another plugin started. It has no slot.
 func imported(name string, ids ...string) bus.Allocation {
 	a := recorded(name, ids...)
 	a.Containers[0].Slot = ""
 	return a
+}
+
+func withUID(uid growth.PodUID) func(*allocations.Pod) {
+	return func(p *allocations.Pod) { p.Ref.UID = uid }
 }
 
 func finished(p *allocations.Pod) { p.Finished = true }
@@ -61,8 +65,8 @@ func recorded(name string, ids ...string) bus.Allocation {
 	}}}
 }
 
-func folder(age time.Duration, ids ...string) slot.Folder {
-	return slot.Folder{Name: slice.Slot(ids), IDs: ids, Modified: now.Add(-age)}
+func folder(age time.Duration, ids ...string) slot.Dir {
+	return slot.Dir{Name: slice.Slot(ids), IDs: ids, Modified: now.Add(-age)}
 }
 
 func TestReconcile(t *testing.T) {
@@ -73,16 +77,16 @@ func TestReconcile(t *testing.T) {
 		remove   []string
 		pending  int
 	}{
-		"all is in line": {
+		"no difference": {
 			snapshot: allocations.Snapshot{
 				Devices:    []kubelet.ContainerDevices{holds("p", "A/0", "A/1")},
 				Pods:       []allocations.Pod{pod("p")},
 				PodsSynced: true,
 				Recorded:   map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0", "A/1")},
-				Slots:      []slot.Folder{folder(time.Hour, "A/0", "A/1")},
+				Slots:      []slot.Dir{folder(time.Hour, "A/0", "A/1")},
 			},
 		},
-		"not written yet": {
+		"not recorded yet": {
 			snapshot: allocations.Snapshot{
 				Devices:    []kubelet.ContainerDevices{holds("p", "A/0")},
 				Pods:       []allocations.Pod{pod("p")},
@@ -90,16 +94,20 @@ func TestReconcile(t *testing.T) {
 			},
 			write: []bus.Allocation{recorded("p", "A/0")},
 		},
-		"written otherwise": {
+		"recorded differently": {
 			snapshot: allocations.Snapshot{
-				Devices: []kubelet.ContainerDevices{holds("p", "A/0")}, Pods: []allocations.Pod{pod("p")}, PodsSynced: true,
-				Recorded: map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/7")},
+				Devices:    []kubelet.ContainerDevices{holds("p", "A/0")},
+				Pods:       []allocations.Pod{pod("p")},
+				PodsSynced: true,
+				Recorded:   map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/7")},
 			},
 			write: []bus.Allocation{recorded("p", "A/0")},
 		},
-		"a newer writer's fields are no difference": {
+		"a newer writer's unknown fields are not a difference": {
 			snapshot: allocations.Snapshot{
-				Devices: []kubelet.ContainerDevices{holds("p", "A/0")}, Pods: []allocations.Pod{pod("p")}, PodsSynced: true,
+				Devices:    []kubelet.ContainerDevices{holds("p", "A/0")},
+				Pods:       []allocations.Pod{pod("p")},
+				PodsSynced: true,
 				Recorded: map[growth.PodUID]bus.Allocation{"uid-p": func() bus.Allocation {
 					a := recorded("p", "A/0")
 					a.Header = bus.Header{
@@ -110,7 +118,7 @@ func TestReconcile(t *testing.T) {
 				}()},
 			},
 		},
-		"the API server has not told of the pod": {
+		"the API server has not listed the pod": {
 			snapshot: allocations.Snapshot{Devices: []kubelet.ContainerDevices{holds("p", "A/0")}, PodsSynced: true},
 			pending:  1,
 		},
@@ -126,59 +134,69 @@ func TestReconcile(t *testing.T) {
 		"the pod is gone": {
 			snapshot: allocations.Snapshot{
 				PodsSynced: true, Recorded: map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0")},
-				Slots: []slot.Folder{folder(time.Hour, "A/0")},
+				Slots: []slot.Dir{folder(time.Hour, "A/0")},
 			},
 			del: []growth.PodUID{"uid-p"}, remove: []string{slice.Slot([]string{"A/0"})},
 		},
-		"a pod of the same name is another pod": {
+		"a pod with the same name is another pod": {
 			snapshot: allocations.Snapshot{
 				Devices: []kubelet.ContainerDevices{holds("p", "A/0")}, PodsSynced: true,
-				Pods:     []allocations.Pod{pod("p", finished, func(p *allocations.Pod) { p.Ref.UID = "uid-before" }), pod("p")},
-				Recorded: map[growth.PodUID]bus.Allocation{"uid-before": recorded("p", "A/0"), "uid-p": recorded("p", "A/0")},
+				Pods: []allocations.Pod{pod("p", finished, withUID("uid-before")), pod("p")},
+				Recorded: map[growth.PodUID]bus.Allocation{
+					"uid-before": recorded("p", "A/0"),
+					"uid-p":      recorded("p", "A/0"),
+				},
 			},
 			del: []growth.PodUID{"uid-before"},
 		},
-		"its ids are in other hands": {
+		"another pod holds its ids": {
 			snapshot: allocations.Snapshot{
 				Devices:    []kubelet.ContainerDevices{holds("q", "A/0")},
 				Pods:       []allocations.Pod{pod("p"), pod("q")},
 				PodsSynced: true,
-				Recorded:   map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0"), "uid-q": recorded("q", "A/0")},
+				Recorded: map[growth.PodUID]bus.Allocation{
+					"uid-p": recorded("p", "A/0"),
+					"uid-q": recorded("q", "A/0"),
+				},
 			},
 			del: []growth.PodUID{"uid-p"},
 		},
-		"nothing is destroyed while the pods are not known": {
+		"nothing is deleted until the pods are synced": {
 			snapshot: allocations.Snapshot{
 				Recorded: map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0")},
-				Slots:    []slot.Folder{folder(time.Hour, "A/0")},
+				Slots:    []slot.Dir{folder(time.Hour, "A/0")},
 			},
 		},
-		"a slot that was just handed out": {
-			snapshot: allocations.Snapshot{PodsSynced: true, Slots: []slot.Folder{folder(time.Second, "A/0")}},
+		"a slot within its grace period": {
+			snapshot: allocations.Snapshot{PodsSynced: true, Slots: []slot.Dir{folder(time.Second, "A/0")}},
 		},
-		"an init container's slot, whose ids the next container uses": {
+		"an init container's slot whose ids the next container uses": {
 			snapshot: allocations.Snapshot{
-				Devices: []kubelet.ContainerDevices{holds("p", "A/0")}, Pods: []allocations.Pod{pod("p")}, PodsSynced: true,
-				Recorded: map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0")},
-				Slots:    []slot.Folder{folder(time.Hour, "A/0", "A/1")},
+				Devices:    []kubelet.ContainerDevices{holds("p", "A/0")},
+				Pods:       []allocations.Pod{pod("p")},
+				PodsSynced: true,
+				Recorded:   map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0")},
+				Slots:      []slot.Dir{folder(time.Hour, "A/0", "A/1")},
 			},
 		},
-		"an init container's slot, whose ids nobody else uses": {
+		"an init container's slot whose ids no other container uses": {
 			snapshot: allocations.Snapshot{
 				Pods:       []allocations.Pod{pod("p", func(p *allocations.Pod) { p.Containers[0].Init = true })},
 				PodsSynced: true,
-				Slots:      []slot.Folder{folder(time.Hour, "A/0", "A/1")},
+				Slots:      []slot.Dir{folder(time.Hour, "A/0", "A/1")},
 			},
 		},
-		"a slot that does not say what it is, and is held": {
+		"slots without recorded ids, one of them in use": {
 			snapshot: allocations.Snapshot{
-				Devices: []kubelet.ContainerDevices{holds("p", "A/0")}, Pods: []allocations.Pod{pod("p")}, PodsSynced: true,
-				Recorded: map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0")},
-				Slots:    []slot.Folder{{Name: slice.Slot([]string{"A/0"})}, {Name: slice.Slot([]string{"A/1"})}},
+				Devices:    []kubelet.ContainerDevices{holds("p", "A/0")},
+				Pods:       []allocations.Pod{pod("p")},
+				PodsSynced: true,
+				Recorded:   map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0")},
+				Slots:      []slot.Dir{{Name: slice.Slot([]string{"A/0"})}, {Name: slice.Slot([]string{"A/1"})}},
 			},
 			remove: []string{slice.Slot([]string{"A/1"})},
 		},
-		"kubelet's ids make no sense": {
+		"kubelet's ids are invalid": {
 			snapshot: allocations.Snapshot{
 				Devices:    []kubelet.ContainerDevices{holds("p", "nonsense")},
 				Pods:       []allocations.Pod{pod("p")},
@@ -186,7 +204,7 @@ func TestReconcile(t *testing.T) {
 			},
 			pending: 1,
 		},
-		"another plugin's pod, on the GPU that its annotation names": {
+		"another plugin's pod on the GPU of its annotation": {
 			snapshot: allocations.Snapshot{
 				Devices:    []kubelet.ContainerDevices{holds("p", "X-_-0")},
 				Pods:       []allocations.Pod{pod("p", numbered(1))},
@@ -194,7 +212,7 @@ func TestReconcile(t *testing.T) {
 			},
 			write: []bus.Allocation{imported("p", "X-_-0")},
 		},
-		"another plugin's pod, on a GPU that is not there": {
+		"another plugin's pod on a GPU that does not exist": {
 			snapshot: allocations.Snapshot{
 				Devices:    []kubelet.ContainerDevices{holds("p", "X-_-0")},
 				Pods:       []allocations.Pod{pod("p", numbered(2))},
@@ -202,7 +220,7 @@ func TestReconcile(t *testing.T) {
 			},
 			pending: 1,
 		},
-		"another plugin's pod is written down already": {
+		"another plugin's pod is recorded already": {
 			snapshot: allocations.Snapshot{
 				Devices:    []kubelet.ContainerDevices{holds("p", "X-_-0")},
 				Pods:       []allocations.Pod{pod("p", numbered(1))},
@@ -252,7 +270,7 @@ func TestDemands(t *testing.T) {
 		settled      map[slice.Key]struct{}
 		want         []slice.Demand
 	}{
-		"a pod with its reservation": {
+		"a pod with a reservation": {
 			pods: []allocations.Pod{pod("p")}, reservations: map[growth.PodUID]bus.Reservation{"uid-p": reservation},
 			want: []slice.Demand{{
 				Pod:       "uid-p",
@@ -263,7 +281,7 @@ func TestDemands(t *testing.T) {
 				GPUs:      []growth.GPU{"B"},
 			}},
 		},
-		"its reservation is not seen yet, but its Binding named the GPU": {
+		"the reservation is not known yet, but the Binding names the GPU": {
 			pods: []allocations.Pod{pod("p", func(p *allocations.Pod) { p.Planned = []growth.GPU{"A"} })},
 			want: []slice.Demand{{
 				Pod:       "uid-p",
@@ -274,7 +292,7 @@ func TestDemands(t *testing.T) {
 				GPUs:      []growth.GPU{"A"},
 			}},
 		},
-		"its reservation was moved since it was bound": {
+		"the reservation changed after the Binding": {
 			pods:         []allocations.Pod{pod("p", func(p *allocations.Pod) { p.Planned = []growth.GPU{"A"} })},
 			reservations: map[growth.PodUID]bus.Reservation{"uid-p": reservation},
 			want: []slice.Demand{{
@@ -286,7 +304,7 @@ func TestDemands(t *testing.T) {
 				GPUs:      []growth.GPU{"B"},
 			}},
 		},
-		"the annotation names more GPUs than the pod may have": {
+		"the annotation names more GPUs than the pod requests": {
 			pods: []allocations.Pod{pod("p", func(p *allocations.Pod) { p.Planned = []growth.GPU{"A", "B"} })},
 			want: []slice.Demand{{
 				Pod:       "uid-p",
@@ -306,7 +324,7 @@ func TestDemands(t *testing.T) {
 				Room:      2,
 			}},
 		},
-		"a reservation whose pod is not seen yet": {
+		"a reservation whose pod is not known yet": {
 			reservations: map[growth.PodUID]bus.Reservation{"uid-p": reservation},
 			want: []slice.Demand{{
 				Pod:       "uid-p",
@@ -317,15 +335,15 @@ func TestDemands(t *testing.T) {
 				GPUs:      []growth.GPU{"B"},
 			}},
 		},
-		"it has what it asked for": {
+		"the pod holds its units": {
 			pods: []allocations.Pod{pod("p")}, reservations: map[growth.PodUID]bus.Reservation{"uid-p": reservation},
 			settled: map[slice.Key]struct{}{main: {}},
 		},
-		"it has ended, and its reservation lingers": {
+		"the pod has ended and its reservation has not": {
 			pods:         []allocations.Pod{pod("p", finished)},
 			reservations: map[growth.PodUID]bus.Reservation{"uid-p": reservation},
 		},
-		"containers need room for those after them": {
+		"containers need room for the containers after them": {
 			pods: []allocations.Pod{pod("p", func(p *allocations.Pod) {
 				p.Containers = []allocations.Container{{
 					Name:  "init",
@@ -371,7 +389,8 @@ func TestDemands(t *testing.T) {
 	}
 }
 
-// What is written down is compared field by field: a new field has to be.
+// A new field must be added to same.
 func TestSame_ComparesEveryField(t *testing.T) {
-	require.Equal(t, 4, reflect.TypeFor[bus.ContainerAllocation]().NumField(), "allocations.same must know it")
+	fields := reflect.TypeFor[bus.ContainerAllocation]().NumField()
+	require.Equal(t, 4, fields, "allocations.same must compare the new field")
 }

@@ -9,23 +9,23 @@ import (
 )
 
 const (
-	// resyncInterval is how often the books are compared when nothing happens.
+	// resyncInterval is the time between reconciliations without changes.
 	resyncInterval = 5 * time.Second
-	// debounce lets a burst of changes become one comparison.
+	// debounce joins a burst of changes into one reconciliation.
 	debounce = 200 * time.Millisecond
 )
 
-// Run compares the books at each change and every few seconds, until ctx ends.
-func (l *Tracker) Run(ctx context.Context) error {
+// Run reconciles at each change and at every resyncInterval, until ctx ends.
+func (t *Tracker) Run(ctx context.Context) error {
 	tick := time.NewTicker(resyncInterval)
 	defer tick.Stop()
 	for {
-		changed := l.Pods.Changed()
-		l.reconcile(ctx)
+		changed := t.Pods.Changed()
+		t.reconcile(ctx)
 		select {
 		case <-tick.C:
 		case <-changed:
-		case <-l.wake:
+		case <-t.wake:
 		case <-ctx.Done():
 			return nil
 		}
@@ -37,10 +37,10 @@ func (l *Tracker) Run(ctx context.Context) error {
 	}
 }
 
-// Follow mirrors this node's allocations and reservations until ctx ends.
-func (l *Tracker) Follow(ctx context.Context) error {
-	allocations := l.Bus.Watch(ctx, bus.AllocationsPrefix(l.Node))
-	reservations := l.Bus.Watch(ctx, bus.ReservationsPrefix(l.Node))
+// Follow mirrors this node's allocation records and reservations until ctx ends.
+func (t *Tracker) Follow(ctx context.Context) error {
+	allocations := t.Bus.Watch(ctx, bus.AllocationsPrefix(t.Node))
+	reservations := t.Bus.Watch(ctx, bus.ReservationsPrefix(t.Node))
 	for allocations != nil || reservations != nil {
 		select {
 		case batch, ok := <-allocations:
@@ -48,15 +48,15 @@ func (l *Tracker) Follow(ctx context.Context) error {
 				allocations = nil
 				continue
 			}
-			l.logRejected(l.allocations.Apply(batch).Undecodable)
-			l.Metrics.BusUp.Set(up(batch.Err))
-			l.wakeUp()
+			t.logRejected(t.allocations.Apply(batch).Undecodable)
+			t.Metrics.BusUp.Set(up(batch.Err))
+			t.wakeUp()
 		case batch, ok := <-reservations:
 			if !ok {
 				reservations = nil
 				continue
 			}
-			l.logRejected(l.reservations.Apply(batch).Undecodable)
+			t.logRejected(t.reservations.Apply(batch).Undecodable)
 		}
 	}
 	return nil
@@ -69,85 +69,85 @@ func up(err error) float64 {
 	return 1
 }
 
-func (l *Tracker) logRejected(entries map[string]error) {
+func (t *Tracker) logRejected(entries map[string]error) {
 	for key, err := range entries {
-		l.Log.Warn("a record on the bus is left alone", "key", key, "reason", err)
+		t.Log.Warn("an undecodable record on the bus is ignored", "key", key, "err", err)
 	}
 }
 
-// BusErr says why the bus can not be reached, or nil.
-func (l *Tracker) BusErr() error { return l.allocations.View().Err }
+// BusErr explains why the bus is unavailable; it is nil while the bus is connected.
+func (t *Tracker) BusErr() error { return t.allocations.View().Err }
 
-// wakeUp asks for a comparison soon.
-func (l *Tracker) wakeUp() {
+// wakeUp requests a reconciliation.
+func (t *Tracker) wakeUp() {
 	select {
-	case l.wake <- struct{}{}:
+	case t.wake <- struct{}{}:
 	default:
 	}
 }
 
-// reconcile takes the books as they are now and corrects what differs from kubelet's.
-func (l *Tracker) reconcile(ctx context.Context) {
+// reconcile takes a snapshot and applies its corrections.
+func (t *Tracker) reconcile(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 2*observeTimeout)
 	defer cancel()
-	// Slots before holdings: a slot that is handed out in between is not on this list.
-	slots, err := l.Slots.List()
+	// List slots before devices: a slot created in between is then not a candidate for removal.
+	slots, err := t.Slots.List()
 	if err != nil {
-		l.Log.Warn("slots could not be listed", "reason", err)
-		slots = []slot.Folder{}
+		t.Log.Warn("slots could not be listed", "err", err)
+		slots = []slot.Dir{}
 	}
-	view := l.allocations.View()
-	devices, markSatisfied, err := l.listDevices(ctx)
+	view := t.allocations.View()
+	devices, markSatisfied, err := t.listDevices(ctx)
 	if err != nil {
-		l.Log.Warn("the books could not be compared", "reason", err)
+		t.Log.Warn("kubelet's allocations could not be listed", "err", err)
 		return
 	}
-	pods, synced := l.Pods.Pods()
+	pods, synced := t.Pods.Pods()
 	snapshot := Snapshot{
 		Devices:    devices,
 		Pods:       pods,
 		PodsSynced: synced,
 		Recorded:   byUID(view.Values),
-		Imported:   l.importedPods(),
+		Imported:   t.importedPods(),
 		Slots:      slots,
-		Unit:       l.Unit,
-		GPUs:       l.gpus(),
+		Unit:       t.Unit,
+		GPUs:       t.gpus(),
 		Now:        time.Now(),
 	}
 	c := Reconcile(snapshot)
 	markSatisfied(c.Satisfied)
-	l.setImports(snapshot, c)
-	l.Metrics.Pending.Set(float64(len(c.Pending)))
-	l.Metrics.Drift.Set(float64(c.Drift()))
+	t.setImports(snapshot, c)
+	t.Metrics.Pending.Set(float64(len(c.Pending)))
+	t.Metrics.Drift.Set(float64(c.Drift()))
 	for pod, err := range c.Pending {
-		l.Log.Debug("a pod can not be written down yet", "pod", pod, "reason", err)
+		t.Log.Debug("a pod's allocation cannot be recorded yet", "pod", pod, "err", err)
 	}
 	for _, name := range c.RemoveSlots {
-		l.logCorrection("slot", l.Slots.Remove(name), "slot", name)
+		t.logCorrection("slot", t.Slots.Remove(name), "slot", name)
 	}
 	if view.Synced && view.Err == nil {
-		l.applyToBus(ctx, c)
-		if snapshot.importsComplete() && len(c.Put) == 0 { // the bus itself has told us of what was written
-			l.importsPublished.set()
+		t.applyToBus(ctx, c)
+		if snapshot.importsComplete() && len(c.Put) == 0 { // the bus has confirmed all records
+			t.importsPublished.set()
 		}
 	}
 }
 
-// applyToBus brings the bus in line.
-func (l *Tracker) applyToBus(ctx context.Context, c Corrections) {
+// applyToBus writes and deletes allocation records.
+func (t *Tracker) applyToBus(ctx context.Context, c Corrections) {
 	for _, a := range c.Put {
-		l.logCorrection("write", l.put(ctx, a), "pod", a.Pod.String(), "uid", a.Pod.UID)
+		t.logCorrection("write", t.put(ctx, a), "pod", a.Pod.String(), "uid", a.Pod.UID)
 	}
 	for _, uid := range c.Delete {
-		l.logCorrection("forget", l.Bus.Delete(ctx, bus.AllocationKey(l.Node, uid)), "uid", uid)
+		t.logCorrection("forget", t.Bus.Delete(ctx, bus.AllocationKey(t.Node, uid)), "uid", uid)
 	}
 }
 
-func (l *Tracker) logCorrection(kind string, err error, attrs ...any) {
+func (t *Tracker) logCorrection(kind string, err error, attrs ...any) {
 	if err != nil {
-		l.Log.Warn("a correction must wait", append(attrs, "kind", kind, "reason", err)...)
+		t.Log.Warn("a correction failed and will be tried again", append(attrs, "kind", kind, "err", err)...)
 		return
 	}
-	l.Metrics.Corrected.WithLabelValues(kind).Inc()
-	l.Log.Info("corrected", append(attrs, "kind", kind)...)
+	t.Metrics.Corrected.WithLabelValues(kind).Inc()
+	t.Log.Info("corrected", append(attrs, "kind", kind)...)
 }

@@ -52,7 +52,7 @@ func (w Writer) Run(ctx context.Context) error {
 		_, changed := w.Inventory.Devices()
 		retry := time.After(writeRetry)
 		if err := w.Write(); err != nil {
-			w.Log.Warn("the CDI specification is not up to date", "reason", err)
+			w.Log.Warn("the CDI specification is not up to date", "err", err)
 		} else {
 			retry = nil
 		}

@@ -74,7 +74,7 @@ func (h EventRecorder) record(ctx context.Context, d gpu.Device) {
 		}
 		cancel()
 		if err != nil {
-			h.Log.Warn("nobody was told of a GPU's health", "gpu", d.UUID, "about", object.Kind, "name", object.Name, "reason", err)
+			h.Log.Warn("nobody was told of a GPU's health", "gpu", d.UUID, "about", object.Kind, "name", object.Name, "err", err)
 		}
 	}
 }

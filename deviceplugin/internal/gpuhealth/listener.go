@@ -59,7 +59,7 @@ func (l *Listener) Run(ctx context.Context) error {
 		if err == nil {
 			continue
 		}
-		l.Log.Warn("faults of GPUs are not heard", "reason", err)
+		l.Log.Warn("faults of GPUs are not heard", "err", err)
 		select {
 		case <-time.After(listenRetry):
 		case <-ctx.Done():
@@ -106,7 +106,7 @@ func (l *Listener) handle(f gpu.Fault) {
 		return
 	}
 	if err := l.Store.Save(l.Monitor.Faults()); err != nil {
-		l.Log.Warn("a restart of this plugin will forget a fault", "reason", err)
+		l.Log.Warn("a restart of this plugin will forget a fault", "err", err)
 	}
 	l.Inventory.Reevaluate()
 }

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials/insecure"
-	deviceplugin "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
+	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 	podresources "k8s.io/kubelet/pkg/apis/podresources/v1"
 )
 
@@ -118,13 +118,13 @@ func (c *Client) deviceIDs(all []*podresources.ContainerDevices) []string {
 }
 
 // Register tells kubelet to serve a resource from the socket of that name in its folder of plugins.
-func Register(ctx context.Context, socket string, request *deviceplugin.RegisterRequest) error {
+func Register(ctx context.Context, socket string, request *pluginapi.RegisterRequest) error {
 	connection, err := dial(socket)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = connection.Close() }()
-	if _, err := deviceplugin.NewRegistrationClient(connection).Register(ctx, request); err != nil {
+	if _, err := pluginapi.NewRegistrationClient(connection).Register(ctx, request); err != nil {
 		return fmt.Errorf("registering %s with kubelet at %s: %w", request.GetResourceName(), socket, err)
 	}
 	return nil

@@ -87,7 +87,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 			return nil
 		}
 		d.setState(false, fmt.Sprintf("its MPS control daemon ended (%v): the CUDA contexts of its jobs are lost, they must be started again", err))
-		d.Log.Error("an MPS control daemon ended, every job on its GPU loses its CUDA context", "gpu", d.GPU, "reason", err)
+		d.Log.Error("an MPS control daemon ended, every job on its GPU loses its CUDA context", "gpu", d.GPU, "err", err)
 		if time.Since(start) > maxBackoff {
 			backoff = minBackoff
 		}

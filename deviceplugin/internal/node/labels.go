@@ -83,7 +83,7 @@ func (l Labeller) Run(ctx context.Context) error {
 		devices, changed := l.Inventory.Devices()
 		retry := time.After(applyRetry)
 		if err := l.apply(ctx, Labels(devices, l.Driver, l.Emulated)); err != nil {
-			l.Log.Warn("the node was not labelled", "reason", err)
+			l.Log.Warn("the node was not labelled", "err", err)
 		} else {
 			retry = nil
 		}

@@ -40,7 +40,7 @@ func (w Watch) Run(ctx context.Context, handle func(annotations map[string]strin
 			cancel()
 		}
 	}, func(err error) {
-		w.Log.Warn("watching this node was interrupted, what it said last stays", "reason", err)
+		w.Log.Warn("watching this node was interrupted, what it said last stays", "err", err)
 	})
 	return handleErr
 }

@@ -9,7 +9,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	deviceplugin "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
+	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpu"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/slice"
@@ -17,20 +17,20 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-// Allocate implements the API. The same ids get the same answer, however often kubelet asks.
-func (s *Server) Allocate(ctx context.Context, r *deviceplugin.AllocateRequest) (*deviceplugin.AllocateResponse, error) {
+// Allocate implements the API. The same ids always get the same answer.
+func (s *Server) Allocate(ctx context.Context, r *pluginapi.AllocateRequest) (*pluginapi.AllocateResponse, error) {
 	start := time.Now()
 	s.Allocations.BeginAllocate(ctx)
 	defer func() {
 		s.Allocations.EndAllocate()
 		s.Metrics.Allocate.Observe(time.Since(start).Seconds())
 	}()
-	reply := &deviceplugin.AllocateResponse{}
+	reply := &pluginapi.AllocateResponse{}
 	for _, c := range r.GetContainerRequests() {
 		container, err := s.allocate(ctx, c.GetDevicesIds())
 		if err != nil {
 			s.Metrics.Refused.Inc()
-			s.Log.Error("an allocation was refused", "units", len(c.GetDevicesIds()), "reason", err)
+			s.Log.Error("an allocation was refused", "units", len(c.GetDevicesIds()), "err", err)
 			return nil, err
 		}
 		reply.ContainerResponses = append(reply.ContainerResponses, container)
@@ -38,10 +38,10 @@ func (s *Server) Allocate(ctx context.Context, r *deviceplugin.AllocateRequest) 
 	return reply, nil
 }
 
-func (s *Server) allocate(ctx context.Context, ids []string) (*deviceplugin.ContainerAllocateResponse, error) {
+func (s *Server) allocate(ctx context.Context, ids []string) (*pluginapi.ContainerAllocateResponse, error) {
 	parts, err := slice.Spread(ids)
 	if err != nil {
-		return nil, status.Errorf(codes.InvalidArgument, "kubelet asked for what was never advertised: %v", err)
+		return nil, status.Errorf(codes.InvalidArgument, "kubelet asked for ids that were never advertised: %v", err)
 	}
 	devices, _ := s.Inventory.Devices()
 	if err := checkAdvertised(ids, parts, devices, s.Unit); err != nil {
@@ -57,7 +57,9 @@ func (s *Server) allocate(ctx context.Context, ids []string) (*deviceplugin.Cont
 		return nil, status.Error(codes.FailedPrecondition, err.Error())
 	}
 	if s.MPS != "" && len(parts) > 1 {
-		return nil, status.Error(codes.FailedPrecondition, "this node shares its GPUs by MPS, which has one daemon per GPU: a job on several GPUs can be no client, run it on a node with --sharing=timeslice")
+		return nil, status.Error(codes.FailedPrecondition,
+			"this node shares its GPUs by MPS, which has one daemon per GPU: a job on several GPUs cannot be a "+
+				"client, run it on a node with --sharing=timeslice")
 	}
 	folder, err := s.Slots.Ensure(ids)
 	if err != nil {
@@ -70,8 +72,8 @@ func (s *Server) allocate(ctx context.Context, ids []string) (*deviceplugin.Cont
 		emulated: s.Emulated,
 		cdi:      s.CDI,
 	}
-	reply := &deviceplugin.ContainerAllocateResponse{
-		Mounts: []*deviceplugin.Mount{{ContainerPath: gpushare.MountPath, HostPath: folder, ReadOnly: true}},
+	reply := &pluginapi.ContainerAllocateResponse{
+		Mounts: []*pluginapi.Mount{{ContainerPath: gpushare.MountPath, HostPath: folder, ReadOnly: true}},
 	}
 	if s.MPS != "" && d.device(parts[0]).Instance == nil {
 		d.mps = true
@@ -85,7 +87,7 @@ func (s *Server) allocate(ctx context.Context, ids []string) (*deviceplugin.Cont
 	return reply, nil
 }
 
-// checkAdvertised checks that all ids are of GPUs in the inventory. A GPU's health is kubelet's to judge.
+// checkAdvertised verifies that all ids belong to GPUs in the inventory. It ignores health, which kubelet checks.
 func checkAdvertised(ids []string, parts []slice.Part, devices []gpu.Device, unit growth.MiB) error {
 	if len(ids) == 0 {
 		return fmt.Errorf("kubelet asked for no device at all")
@@ -107,7 +109,8 @@ func checkAdvertised(ids []string, parts []slice.Part, devices []gpu.Device, uni
 	return nil
 }
 
-// checkImported refuses ids that stand for memory which pods of another device plugin hold. What was handed out before stays so.
+// checkImported rejects ids that stand for memory of imported pods. An earlier allocation of the same ids stays
+// valid.
 func (s *Server) checkImported(ids []string, devices []gpu.Device) error {
 	imported := s.Allocations.ImportedUnits()
 	if len(imported) == 0 || s.Slots.Exists(ids) {
@@ -115,40 +118,50 @@ func (s *Server) checkImported(ids []string, devices []gpu.Device) error {
 	}
 	for _, d := range devices {
 		units := slice.Units(d.Memory, s.Unit)
-		if slices.ContainsFunc(ids, func(id string) bool { return slice.OnGPU(id, d.UUID) && imported.Covers(id, units) }) {
-			return fmt.Errorf("pods that another device plugin started hold %s of GPU %s, too little is left of it: the pod fits elsewhere, or once they have ended",
+		covered := func(id string) bool { return slice.OnGPU(id, d.UUID) && imported.Covers(id, units) }
+		if slices.ContainsFunc(ids, covered) {
+			return fmt.Errorf(
+				"pods that another device plugin started hold %s of GPU %s, too little is left of it: the pod fits "+
+					"elsewhere, or once they have ended",
 				growth.MiB(imported[d.UUID])*s.Unit, d.UUID)
 		}
 	}
 	return nil
 }
 
-// checkNotInUse refuses ids that a container holds: a kubelet that is refused counts anew what is allocated, and is right again.
+// checkNotInUse rejects ids that a container holds. After a rejection kubelet recounts its allocations correctly.
 func (s *Server) checkNotInUse(ctx context.Context, ids []string) error {
 	if preferred := s.lastPreferred.Swap(nil); preferred != nil && *preferred == slice.Slot(ids) {
 		return nil
 	}
 	if inUse := s.Allocations.InUse(ctx, ids); len(inUse) > 0 {
 		s.Metrics.OfferedTwice.Add(float64(len(inUse)))
-		return fmt.Errorf("kubelet has given %d of these units to another container, such as %s: submit the pod again, kubelet's count is right from now on", len(inUse), inUse[0])
+		return fmt.Errorf(
+			"kubelet has given %d of these units to another container, such as %s: submit the pod again, kubelet's "+
+				"count is right from now on", len(inUse), inUse[0])
 	}
 	return nil
 }
 
-// checkSpread refuses ids on more GPUs than were asked for. Who asked is known from pods and reservations; while neither
-// has been heard of (kubelet starts before the network does, after a reboot), an even spread is believed, as is one
-// that was handed out before.
+// checkSpread rejects ids on more GPUs than the container requested. The request is known from pods and reservations.
+// While neither is known, for example after a reboot, it accepts ids that are spread evenly. It also accepts ids that
+// were allocated before.
 func (s *Server) checkSpread(ctx context.Context, ids []string, parts []slice.Part) error {
 	switch {
 	case len(parts) == 1, s.Slots.Exists(ids):
 		return nil
-	case slice.Even(parts) && (slice.Spans(s.Allocations.AwaitDemand(ctx, len(ids)), len(ids), len(parts)) || !s.Allocations.Synced()):
-		return nil
+	case slice.Even(parts):
+		demands := s.Allocations.AwaitDemand(ctx, len(ids))
+		if slice.Spans(demands, len(ids), len(parts)) || !s.Allocations.Synced() {
+			return nil
+		}
 	}
 	where := make([]string, len(parts))
 	for i, p := range parts {
 		where[i] = fmt.Sprintf("%s on %s", growth.MiB(p.Units)*s.Unit, p.GPU)
 	}
-	return fmt.Errorf("no single GPU of this node has %s left: kubelet could only find %s, and no pod here asks for that on %d GPUs (annotation %s); it fits elsewhere, or once a job here has ended",
+	return fmt.Errorf(
+		"no single GPU of this node has %s left: kubelet could only find %s, and no pod here asks for that on %d "+
+			"GPUs (annotation %s); it fits elsewhere, or once a job here has ended",
 		growth.MiB(len(ids))*s.Unit, strings.Join(where, " and "), len(parts), gpushare.CountAnnotation)
 }

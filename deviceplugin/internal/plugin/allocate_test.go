@@ -10,7 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
-	deviceplugin "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
+	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpu"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/plugin"
@@ -19,14 +19,14 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// twoGPUs is an inventory of two real GPUs of 4 and 3 units.
+// twoGPUs is an inventory of two real GPUs with 4 and 3 units.
 type twoGPUs struct{}
 
 func (twoGPUs) Devices() ([]gpu.Device, <-chan struct{}) {
 	return []gpu.Device{{UUID: "GPU-a", Memory: 4500, Healthy: true}, {UUID: "GPU-b", Memory: 3072}}, nil
 }
 
-// fakeAllocations is a ledger that knows what it is told.
+// fakeAllocations is an Allocations with fixed answers.
 type fakeAllocations struct {
 	demands  []slice.Demand
 	synced   bool
@@ -59,9 +59,9 @@ func server(t testing.TB, c fakeAllocations) *plugin.Server {
 	}
 }
 
-func allocate(s *plugin.Server, ids ...string) (*deviceplugin.AllocateResponse, error) {
-	return s.Allocate(context.Background(), &deviceplugin.AllocateRequest{
-		ContainerRequests: []*deviceplugin.ContainerAllocateRequest{{DevicesIds: ids}},
+func allocate(s *plugin.Server, ids ...string) (*pluginapi.AllocateResponse, error) {
+	return s.Allocate(context.Background(), &pluginapi.AllocateRequest{
+		ContainerRequests: []*pluginapi.ContainerAllocateRequest{{DevicesIds: ids}},
 	})
 }
 
@@ -71,8 +71,9 @@ func TestAllocate_SetsGPUEnvironment(t *testing.T) {
 	require.Equal(t, map[string]string{
 		"NVIDIA_VISIBLE_DEVICES": "GPU-a", "GPUSHARE_GPU_UUIDS": "GPU-a", "GPUSHARE_GPU_MEM_MIB": "2048",
 		"CUDA_DEVICE_MEMORY_LIMIT_0": "2048m", "ALIYUN_COM_GPU_MEM_CONTAINER": "2", "ALIYUN_COM_GPU_MEM_DEV": "4",
-		"GPUSHARE_GPU_MEM_FRACTION": "0.4551", "XLA_PYTHON_CLIENT_MEM_FRACTION": "0.4551", "TF_FORCE_GPU_ALLOW_GROWTH": "true",
-		"PYTHONPATH": "/run/gpushare",
+		"GPUSHARE_GPU_MEM_FRACTION": "0.4551", "XLA_PYTHON_CLIENT_MEM_FRACTION": "0.4551",
+		"TF_FORCE_GPU_ALLOW_GROWTH": "true",
+		"PYTHONPATH":                "/run/gpushare",
 	}, reply.GetContainerResponses()[0].GetEnvs())
 }
 
@@ -96,17 +97,17 @@ func TestAllocate_SeveralGPUs(t *testing.T) {
 		ids         string
 		rejected    bool
 	}{
-		"somebody asks for two": {fakeAllocations{
+		"a pod requests two GPUs": {fakeAllocations{
 			demands: asks,
 			synced:  true,
 		}, "GPU-a/0 GPU-a/1 GPU-b/0 GPU-b/1", false},
-		"but not for an uneven spread": {fakeAllocations{
+		"an uneven spread is rejected": {fakeAllocations{
 			demands: asks,
 			synced:  true,
 		}, "GPU-a/0 GPU-a/1 GPU-a/2 GPU-b/1", true},
-		"nobody does":                           {fakeAllocations{synced: true}, "GPU-a/0 GPU-b/0", true},
-		"nobody is known: an even one is good":  {fakeAllocations{}, "GPU-a/0 GPU-b/0", false},
-		"nobody is known: an uneven one is not": {fakeAllocations{}, "GPU-a/0 GPU-a/1 GPU-b/0", true},
+		"no pod requests two GPUs":          {fakeAllocations{synced: true}, "GPU-a/0 GPU-b/0", true},
+		"unknown pods and an even spread":   {fakeAllocations{}, "GPU-a/0 GPU-b/0", false},
+		"unknown pods and an uneven spread": {fakeAllocations{}, "GPU-a/0 GPU-a/1 GPU-b/0", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := allocate(server(t, tc.allocations), strings.Fields(tc.ids)...)
@@ -118,7 +119,7 @@ func TestAllocate_SeveralGPUs(t *testing.T) {
 func TestAllocate_RejectsImportedMemory(t *testing.T) {
 	s := server(t, fakeAllocations{})
 	_, err := allocate(s, "GPU-a/3")
-	require.NoError(t, err, "before anybody knew")
+	require.NoError(t, err, "the import is not known yet")
 	s.Allocations = fakeAllocations{imported: slice.Withheld{"GPU-a": 3}}
 	_, err = allocate(s, "GPU-a/0")
 	require.NoError(t, err)
@@ -127,13 +128,13 @@ func TestAllocate_RejectsImportedMemory(t *testing.T) {
 	_, err = allocate(s, "GPU-b/2")
 	require.NoError(t, err, "another GPU")
 	_, err = allocate(s, "GPU-a/3")
-	require.NoError(t, err, "what was handed out stays so")
+	require.NoError(t, err, "an earlier allocation stays valid")
 }
 
 func TestAllocate_AcceptsEarlierAllocation(t *testing.T) {
 	s := server(t, fakeAllocations{})
 	_, err := allocate(s, "GPU-a/0", "GPU-b/0")
-	require.NoError(t, err, "at boot nobody is known")
+	require.NoError(t, err, "no pod is known after a boot")
 	s.Allocations = fakeAllocations{synced: true}
 	_, err = allocate(s, "GPU-b/0", "GPU-a/0")
 	require.NoError(t, err)
@@ -149,7 +150,8 @@ func TestAllocate_CDI(t *testing.T) {
 	require.Equal(t, "gpushare/gpu=GPU-a", c.GetCdiDevices()[0].GetName())
 	require.Equal(t, "gpushare/gpu=GPU-b", c.GetCdiDevices()[1].GetName())
 	require.Equal(t, "0.2275,0.3333", c.GetEnvs()["GPUSHARE_GPU_MEM_FRACTION"])
-	require.Equal(t, "0.2275", c.GetEnvs()["XLA_PYTHON_CLIENT_MEM_FRACTION"], "the smaller one: JAX has one for all")
+	require.Equal(t, "0.2275", c.GetEnvs()["XLA_PYTHON_CLIENT_MEM_FRACTION"],
+		"the smaller fraction: JAX has one value for all GPUs")
 }
 
 func TestAllocate_MPSLimits(t *testing.T) {
@@ -157,8 +159,8 @@ func TestAllocate_MPSLimits(t *testing.T) {
 		demands []slice.Demand
 		percent string
 	}{
-		"as its pod asks": {[]slice.Demand{{Units: 2, Count: 1, Cores: 40}}, "40"},
-		"all who ask for so much agree": {[]slice.Demand{{
+		"the pod's limit": {[]slice.Demand{{Units: 2, Count: 1, Cores: 40}}, "40"},
+		"all requests of this size have the same limit": {[]slice.Demand{{
 			Units: 2,
 			Count: 1,
 			Cores: 40,
@@ -171,7 +173,7 @@ func TestAllocate_MPSLimits(t *testing.T) {
 			Count: 1,
 			Cores: 9,
 		}}, "40"},
-		"they do not: none is better than wrong": {[]slice.Demand{{
+		"requests with different limits get none": {[]slice.Demand{{
 			Units: 2,
 			Count: 1,
 			Cores: 40,
@@ -180,7 +182,7 @@ func TestAllocate_MPSLimits(t *testing.T) {
 			Count: 1,
 			Cores: 50,
 		}}, ""},
-		"one of them asks for none": {[]slice.Demand{{
+		"one of the requests has no limit": {[]slice.Demand{{
 			Units: 2,
 			Count: 1,
 			Cores: 40,
@@ -188,7 +190,7 @@ func TestAllocate_MPSLimits(t *testing.T) {
 			Units: 2,
 			Count: 1,
 		}}, ""},
-		"nobody is known, as after a reboot": {nil, ""},
+		"no pod is known after a reboot": {nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := server(t, fakeAllocations{demands: tc.demands, synced: true})
@@ -220,14 +222,14 @@ func FuzzAllocate(f *testing.F) {
 			return
 		}
 		parts, err := slice.Spread(ids)
-		require.NoError(t, err, "an answer for ids that make no sense")
+		require.NoError(t, err, "an answer for invalid ids")
 		require.True(t, slice.Even(parts))
 		require.Len(t, reply.GetContainerResponses(), 1)
 	})
 }
 
-// FuzzAllocateSequence plays kubelet with requests of any shape: sizes, what is released, what must be included and whether the
-// preference is followed are bytes. Whatever is asked, no id is handed out twice and no GPU holds more than it has.
+// FuzzAllocateSequence plays kubelet. The script's bytes are request sizes, releases, ids that must be included, and
+// whether kubelet follows the preference. No id may be allocated twice, and no GPU may exceed its capacity.
 func FuzzAllocateSequence(f *testing.F) {
 	f.Add([]byte{2, 0, 3, 0, 0x81, 1, 4, 0})
 	f.Add([]byte{7, 1, 7, 1, 0xff, 0xff, 1, 0, 1, 0})
@@ -246,11 +248,11 @@ func FuzzAllocateSequence(f *testing.F) {
 			}},
 			synced: true,
 		})
-		held := map[string]int{} // by id, the booking that holds it
+		held := map[string]int{} // the sequence number that holds an id
 		for sequence := 0; sequence+1 < len(script) && sequence < 64; sequence += 2 {
 			size := int(script[sequence])
 			how := script[sequence+1]
-			if size >= 0x80 { // give back a booking
+			if size >= 0x80 { // release an allocation
 				maps.DeleteFunc(held, func(_ string, of int) bool { return of == 2*(size-0x80) })
 				continue
 			}
@@ -264,8 +266,8 @@ func FuzzAllocateSequence(f *testing.F) {
 			}
 			slices.Sort(available)
 			must := available[:min(int(how&3), len(available), size)]
-			preferred, err := s.GetPreferredAllocation(t.Context(), &deviceplugin.PreferredAllocationRequest{
-				ContainerRequests: []*deviceplugin.ContainerPreferredAllocationRequest{{
+			preferred, err := s.GetPreferredAllocation(t.Context(), &pluginapi.PreferredAllocationRequest{
+				ContainerRequests: []*pluginapi.ContainerPreferredAllocationRequest{{
 					AvailableDeviceIDs:   available,
 					MustIncludeDeviceIDs: must,
 					AllocationSize:       int32(size),
@@ -273,9 +275,9 @@ func FuzzAllocateSequence(f *testing.F) {
 			})
 			require.NoError(t, err)
 			ids := preferred.GetContainerResponses()[0].GetDeviceIDs()
-			require.Subset(t, available, ids, "an id that somebody holds")
+			require.Subset(t, available, ids, "an id that is in use")
 			require.Len(t, ids, min(size, len(available)))
-			if how&4 != 0 { // kubelet may take others
+			if how&4 != 0 { // kubelet may choose other ids
 				ids = available[:min(size, len(available))]
 			}
 			reply, err := allocate(s, ids...)
@@ -283,12 +285,12 @@ func FuzzAllocateSequence(f *testing.F) {
 				continue
 			}
 			for _, id := range ids {
-				require.NotContains(t, held, id, "handed out twice")
+				require.NotContains(t, held, id, "allocated twice")
 				held[id] = sequence
 			}
 			named := strings.Split(reply.GetContainerResponses()[0].GetEnvs()["GPUSHARE_GPU_UUIDS"], ",")
 			for _, id := range ids {
-				require.Contains(t, named, strings.Split(id, "/")[0], "a GPU that its ids do not lie on")
+				require.Contains(t, named, strings.Split(id, "/")[0], "a GPU without any of the ids")
 			}
 		}
 		units := map[string]int{}

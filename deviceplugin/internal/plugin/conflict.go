@@ -15,28 +15,30 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// errConflict ends the plugin: two that serve one resource would take each other's place for ever.
+// errConflict stops the process: two plugins of one resource would replace each other again and again.
 var errConflict = errors.New("another device plugin is in our place")
 
-// conflictRetryDelay is after how long a rival is looked for a second time: kubelet may not have noticed yet that it is gone.
+// conflictRetryDelay is the time before a conflict is checked again: kubelet may not know yet that the other plugin
+// has gone.
 const conflictRetryDelay = 2 * time.Second
 
-// AllocatableLister lists the ids of the healthy devices that kubelet has of our resource, whoever advertised them.
+// AllocatableLister lists kubelet's healthy device ids of the resource, whichever plugin advertised them.
 type AllocatableLister interface {
 	Allocatable(ctx context.Context) ([]string, error)
 }
 
-// checkSocket says who answers at the socket that we are about to make, or nil for nobody.
+// checkSocket returns an error if another process serves on the socket path.
 func checkSocket(path string) error {
 	connection, err := net.DialTimeout("unix", path, time.Second)
 	if err != nil {
-		return nil // nothing there, or what a crash left behind
+		return nil // no socket, or a stale one
 	}
 	defer func() { _ = connection.Close() }()
-	return fmt.Errorf("%w: %s answers at %s: is an older release of Trellis or a second DaemonSet still running here?", errConflict, peerName(connection), path)
+	return fmt.Errorf("%w: %s answers at %s: is an older release of Trellis or a second DaemonSet still running here?",
+		errConflict, peerName(connection), path)
 }
 
-// peerName names the process at the other end of a socket, as far as it can be seen from here.
+// peerName describes the process at the other end of a socket, as far as it is visible from this container.
 func peerName(connection net.Conn) string {
 	raw, err := connection.(*net.UnixConn).SyscallConn()
 	if err != nil {
@@ -55,15 +57,15 @@ func peerName(connection net.Conn) string {
 	return fmt.Sprintf("process %d (%s)", credentials.Pid, strings.TrimSpace(string(name)))
 }
 
-// checkAllocatable looks for another plugin that serves our resource: kubelet lists healthy devices of it that can not be ours.
-// What kubelet does not tell is no rival.
-func (l *Registrar) checkAllocatable(ctx context.Context) error {
+// checkAllocatable looks for another plugin of the same resource: kubelet lists healthy ids that are not ours. If
+// kubelet does not answer, there is no conflict.
+func (r *Registrar) checkAllocatable(ctx context.Context) error {
 	foreignID := func() string {
-		ids, err := l.Lister.Allocatable(ctx)
+		ids, err := r.Lister.Allocatable(ctx)
 		if err != nil {
 			return ""
 		}
-		devices, _ := l.Server.Inventory.Devices()
+		devices, _ := r.Server.Inventory.Devices()
 		own := map[growth.GPU]bool{}
 		for _, d := range devices {
 			own[d.UUID] = true
@@ -84,7 +86,9 @@ func (l *Registrar) checkAllocatable(ctx context.Context) error {
 		return ctx.Err()
 	}
 	if id := foreignID(); id != "" {
-		return fmt.Errorf("%w: kubelet has devices of %s such as %.80q, which are none of this node's GPUs as we see them: stop that plugin, or choose another --resource", errConflict, l.Resource, id)
+		return fmt.Errorf(
+			"%w: kubelet has devices of %s such as %.80q, which are none of this node's GPUs as we see them: stop "+
+				"that plugin, or choose another --resource", errConflict, r.Resource, id)
 	}
 	return nil
 }

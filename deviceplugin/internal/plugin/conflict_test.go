@@ -16,7 +16,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-// fakeLister is what kubelet says it has, one answer after another.
+// fakeLister returns one answer after another.
 type fakeLister [][]string
 
 func (s *fakeLister) Allocatable(context.Context) ([]string, error) {
@@ -44,10 +44,10 @@ func TestRegistrar_SecondInstanceFails(t *testing.T) {
 	second := newRegistrar(t, w, &fakeLister{nil})
 	err := second.Run(t.Context())
 	require.ErrorContains(t, err, "another device plugin is in our place")
-	require.ErrorContains(t, err, "plugin.test", "told by its name: it is this very process")
+	require.ErrorContains(t, err, "plugin.test", "the name of this test process")
 	require.ErrorContains(t, err, plugin.SocketName)
 	w.runPod(w.bindPod("p", 1, nil, main(8)))
-	require.Equal(t, 1, w.kubelet.Registrations(), "the first was not disturbed")
+	require.Equal(t, 1, w.kubelet.Registrations(), "the first plugin was not disturbed")
 }
 
 func TestRegistrar_ReplacesStaleSocket(t *testing.T) {
@@ -75,7 +75,7 @@ func TestRegistrar_WaitsForStaleDevicesToExpire(t *testing.T) {
 	w.stopPlugin()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	registrar := newRegistrar(t, w, &fakeLister{{"an old one"}, nil})
+	registrar := newRegistrar(t, w, &fakeLister{{"a stale id"}, nil})
 	done := make(chan error, 1)
 	go func() { done <- registrar.Run(ctx) }()
 	require.Eventually(t, registrar.Registered, 15*time.Second, 10*time.Millisecond)
@@ -83,7 +83,7 @@ func TestRegistrar_WaitsForStaleDevicesToExpire(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
-// countingLister is asked for rivals so often.
+// countingLister counts its calls.
 type countingLister struct{ atomic.Int32 }
 
 func (c *countingLister) Allocatable(context.Context) ([]string, error) {
@@ -101,10 +101,10 @@ func TestRegistrar_RegistersBeforeConflictCheckAfterRestart(t *testing.T) {
 	go func() { done <- registrar.Run(ctx) }()
 	w.eventually(func() bool {
 		return w.kubelet.Registrations() == 2 && w.kubelet.Allocatable() > 0 && registrar.Registered()
-	}, "registers, as the one that ended did")
+	}, "registers after the first plugin has ended")
 	w.kubelet.Restart()
 	w.eventually(func() bool { return w.kubelet.Registrations() == 3 }, "registers again")
 	cancel()
 	require.NoError(t, <-done)
-	require.EqualValues(t, 1, asked.Load(), "every moment that kubelet does not know us costs pods")
+	require.EqualValues(t, 1, asked.Load(), "kubelet rejects pods until the plugin has registered")
 }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	deviceplugin "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
+	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/cdi"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpu"
@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// mpsPath is where a container finds its GPU's MPS daemon.
+	// mpsPath is the path of the GPU's MPS pipe directory in a container.
 	mpsPath = "/run/gpushare-mps"
-	// shmPath is where a client shares memory with the daemon. CUDA knows no other place.
+	// shmPath is the shared memory of an MPS client and its daemon. CUDA uses no other path.
 	shmPath = "/dev/shm"
 )
 
-// delivery is what one container is given, and how.
+// delivery describes what one container receives and by which mechanism.
 type delivery struct {
 	parts    []slice.Part
 	devices  []gpu.Device
@@ -31,29 +31,31 @@ type delivery struct {
 	emulated bool
 	cdi      bool
 	mps      bool
-	// cores is per cent of a GPU's compute, 0 for no limit.
+	// cores is the limit in percent of a GPU's compute, or 0.
 	cores int
 }
 
-// environment is what the container learns of its share. GPUs are named by UUID, never by an index, which changes when
-// a GPU drops out. A PYTHONPATH of the pod's own takes precedence over ours.
+// environment returns the container's variables. GPUs are named by UUID, because indices change when a GPU is lost. A
+// PYTHONPATH of the pod's own takes precedence.
 //
-//	GPUSHARE_*                                    the shim, which caps PyTorch, and jobs that cap themselves
-//	XLA_PYTHON_CLIENT_MEM_FRACTION                JAX: the most it takes, of the whole GPU
-//	TF_FORCE_GPU_ALLOW_GROWTH                     TensorFlow: no cap from outside, but it takes only what it needs
-//	ALIYUN_COM_GPU_MEM_*, CUDA_DEVICE_MEMORY_LIMIT_*  jobs written for gpushare and for HAMi
-//	CUDA_MPS_*                                    the driver's own limits, where MPS is on
+//	GPUSHARE_*                      for the shim, which caps PyTorch, and for jobs that cap themselves
+//	XLA_PYTHON_CLIENT_MEM_FRACTION  for JAX: its limit, as a fraction of the whole GPU
+//	TF_FORCE_GPU_ALLOW_GROWTH       for TensorFlow: it has no external limit, and allocates only what it needs
+//	ALIYUN_COM_GPU_MEM_*            for jobs written for Aliyun gpushare
+//	CUDA_DEVICE_MEMORY_LIMIT_*      for jobs written for HAMi
+//	CUDA_MPS_*                      limits that the driver enforces, with MPS
 func (d delivery) environment() map[string]string {
 	uuids := d.forEachPart(uuid)
 	mebibytes := d.forEachPart(memory)
 	fractions := d.forEachPart(fraction)
 	units := 0
 	env := map[string]string{
-		"NVIDIA_VISIBLE_DEVICES":         strings.Join(uuids, ","),
-		"GPUSHARE_GPU_UUIDS":             strings.Join(uuids, ","),
-		"GPUSHARE_GPU_MEM_MIB":           strings.Join(mebibytes, ","),
-		"GPUSHARE_GPU_MEM_FRACTION":      strings.Join(fractions, ","),
-		"XLA_PYTHON_CLIENT_MEM_FRACTION": slices.Min(fractions), // one for all GPUs, and of equal length
+		"NVIDIA_VISIBLE_DEVICES":    strings.Join(uuids, ","),
+		"GPUSHARE_GPU_UUIDS":        strings.Join(uuids, ","),
+		"GPUSHARE_GPU_MEM_MIB":      strings.Join(mebibytes, ","),
+		"GPUSHARE_GPU_MEM_FRACTION": strings.Join(fractions, ","),
+		// one value for all GPUs; the strings have equal lengths
+		"XLA_PYTHON_CLIENT_MEM_FRACTION": slices.Min(fractions),
 		"TF_FORCE_GPU_ALLOW_GROWTH":      "true",
 		"PYTHONPATH":                     gpushare.MountPath,
 	}
@@ -70,7 +72,7 @@ func (d delivery) environment() map[string]string {
 			env["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"] = strconv.Itoa(d.cores)
 		}
 	}
-	if d.cdi || d.emulated { // else the runtime hook would add what is given already, or what is not there
+	if d.cdi || d.emulated { // the runtime hook must not add GPUs that CDI adds or that do not exist
 		env["NVIDIA_VISIBLE_DEVICES"] = "void"
 	}
 	if d.emulated {
@@ -79,7 +81,7 @@ func (d delivery) environment() map[string]string {
 	return env
 }
 
-// forEachPart says something of every GPU that is given.
+// forEachPart formats one value per GPU.
 func (d delivery) forEachPart(format func(delivery, slice.Part) string) []string {
 	values := make([]string, len(d.parts))
 	for i, p := range d.parts {
@@ -94,38 +96,39 @@ func memory(d delivery, p slice.Part) string {
 	return strconv.FormatInt(int64(growth.MiB(p.Units)*d.unit), 10)
 }
 
-// fraction is the part of a GPU's memory, rounded down to four places: a sum of fractions is never more than the GPU.
+// fraction is the part of a GPU's memory, rounded down to four digits: the fractions of a GPU never add up to more
+// than 1.
 func fraction(d delivery, p slice.Part) string {
 	tenThousandths := 10_000 * int64(growth.MiB(p.Units)*d.unit) / int64(d.device(p).Memory)
 	return fmt.Sprintf("%d.%04d", tenThousandths/10_000, tenThousandths%10_000)
 }
 
-// device is the device that a part lies on. That it is known was checked before.
+// device returns the device of a part. checkAdvertised has verified that it exists.
 func (d delivery) device(p slice.Part) gpu.Device {
 	return d.devices[slices.IndexFunc(d.devices, func(g gpu.Device) bool { return g.UUID == p.GPU })]
 }
 
-func (d delivery) cdiDevices() []*deviceplugin.CDIDevice {
+func (d delivery) cdiDevices() []*pluginapi.CDIDevice {
 	if !d.cdi {
 		return nil
 	}
-	devices := make([]*deviceplugin.CDIDevice, len(d.parts))
+	devices := make([]*pluginapi.CDIDevice, len(d.parts))
 	for i, p := range d.parts {
-		devices[i] = &deviceplugin.CDIDevice{Name: cdi.Name(p.GPU)}
+		devices[i] = &pluginapi.CDIDevice{Name: cdi.Name(p.GPU)}
 	}
 	return devices
 }
 
-// clientMounts make a container a client of its GPU's MPS daemon.
-func (d delivery) clientMounts(stateDir string) []*deviceplugin.Mount {
-	return []*deviceplugin.Mount{
+// clientMounts returns the mounts that make a container a client of its GPU's MPS daemon.
+func (d delivery) clientMounts(stateDir string) []*pluginapi.Mount {
+	return []*pluginapi.Mount{
 		{ContainerPath: mpsPath, HostPath: mps.PipeDir(stateDir, d.parts[0].GPU)},
 		{ContainerPath: shmPath, HostPath: mps.ShmDir(stateDir)},
 	}
 }
 
-// agreedCores is the limit of compute that all who ask for so many units agree on, 0 where they do not: Allocate names no
-// pod, and a limit that is somebody else's is worse than none.
+// agreedCores returns the compute limit that all requests of this size share, or 0. Allocate does not name the pod,
+// and another pod's limit would be worse than none.
 func agreedCores(demands []slice.Demand, units int) int {
 	agreed := -1
 	for _, d := range demands {

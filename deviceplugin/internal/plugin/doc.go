@@ -1,19 +1,20 @@
-// Package plugin is the device plugin as kubelet sees it.
+// Package plugin implements kubelet's device plugin API.
 //
-// A Life is one registration with one kubelet: a gRPC server on a socket of ours, the call that registers it, and a
-// look-out for kubelet's socket being made anew, which means that kubelet has restarted and forgotten us. The first of
-// the three to end ends the life, and the next begins.
+//	Registrar                registers the Server with kubelet, again after each restart of kubelet
+//	Server
+//	  ListAndWatch           all device ids, again after each change of the inventory
+//	  GetPreferredAllocation slice.Choose with the current demands; never an error, which would fail the pod
+//	  Allocate               environment and mounts, from the ids alone; works without the bus and the API server
+//	  PreStartContainer      records the pod that holds the ids; never an error
 //
-// A Server answers kubelet's questions.
+// Inputs are the GPU inventory, the slots on disk, and Allocations: demands, imported pods and ids in use. Outputs
+// are kubelet's answers, allocation records, and StreamTracker, which reports whether kubelet is connected.
 //
-//	ListAndWatch            all ids, again at each change of the inventory
-//	GetPreferredAllocation  slice.Choose over the demands in the ledger; never an error, which would fail the pod
-//	Allocate                environment and mount, from the ids alone; needs neither bus nor API server
-//	PreStartContainer       tells the ledger that a container starts; never an error
+// Invariant: Allocate depends on nothing but its ids. It rejects two kinds of request:
 //
-// Allocate refuses two things. Ids on several GPUs for a container that asked for one: kubelet takes whatever ids are left
-// when a node is nearly full, and half a job's memory on another GPU is of no use to it. And ids that a container holds: a
-// kubelet that is asked for its books while it allocates may forget what it is just giving away, and offer it again
-// (kubernetes/kubernetes#137534). Such ids are not preferred either, so that a refusal is rare; and we do not ask for its
-// books while it allocates.
+//   - Ids on several GPUs for a container that requests one. On a nearly full node, kubelet takes any remaining ids.
+//   - Ids that a container holds. Kubelet can offer them after a List request during an allocation
+//     (kubernetes/kubernetes#137534). GetPreferredAllocation avoids such ids, so a rejection is rare.
+//
+// A Registrar ends the process when another plugin serves the same resource or the same GPUs.
 package plugin

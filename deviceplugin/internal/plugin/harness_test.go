@@ -26,7 +26,7 @@ import (
 
 const node growth.NodeName = "n1"
 
-// apiServer is the API server's pods, as the informer has them.
+// apiServer is a fake of the pod watch.
 type apiServer struct {
 	mu          sync.Mutex
 	pods        []allocations.Pod
@@ -54,7 +54,7 @@ func (a *apiServer) change(f func()) {
 	a.changed = make(chan struct{})
 }
 
-// harness is a node: a kubelet, a plugin with all its parts, and a bus.
+// harness is a node with a kubelet, a plugin with all its parts, and a bus.
 type harness struct {
 	t          *testing.T
 	kubelet    *kubelettest.Kubelet
@@ -65,7 +65,7 @@ type harness struct {
 	stock      *gpu.Inventory
 	stopPlugin func()
 	gpus       []growth.GPU
-	// resource is what the plugin offers; any but ours may have been another plugin's before.
+	// resource is the plugin's resource. Another plugin may have served any resource but ours before.
 	resource string
 }
 
@@ -76,7 +76,7 @@ func newHarness(t *testing.T, gpus string) *harness {
 	return w
 }
 
-// newNode is a node without a plugin.
+// newNode returns a node without a plugin.
 func newNode(t *testing.T, resource string) *harness {
 	t.Helper()
 	w := &harness{
@@ -93,7 +93,7 @@ func newNode(t *testing.T, resource string) *harness {
 	return w
 }
 
-// startPlugin starts a plugin, and waits until it is registered.
+// startPlugin starts the plugin and waits until it has registered.
 func (w *harness) startPlugin(gpus string) {
 	w.t.Helper()
 	registrar, tracker := w.start(gpus)
@@ -174,7 +174,7 @@ func (w *harness) start(gpus string) (*plugin.Registrar, *allocations.Tracker) {
 	return registrar, tracker
 }
 
-// testWriter logs into the test while it runs.
+// testWriter writes logs to the test's log.
 type testWriter struct{ t *testing.T }
 
 func (w testWriter) Write(line []byte) (int, error) {
@@ -187,8 +187,10 @@ func (w *harness) eventually(ok func() bool, what string) {
 	require.Eventually(w.t, ok, 15*time.Second, 5*time.Millisecond, what)
 }
 
-// bindPod makes a pod at the API server, bound to this node, with the extender's reservation.
-func (w *harness) bindPod(name string, created int, gpus []growth.GPU, containers ...allocations.Container) *kubelettest.Pod {
+// bindPod creates a pod that is bound to this node, with the extender's reservation.
+func (w *harness) bindPod(
+	name string, created int, gpus []growth.GPU, containers ...allocations.Container,
+) *kubelettest.Pod {
 	w.t.Helper()
 	ref := growth.PodRef{Namespace: "ns", Name: name, UID: growth.PodUID("uid-" + name)}
 	pod := &kubelettest.Pod{Namespace: ref.Namespace, Name: ref.Name}
@@ -205,7 +207,7 @@ func (w *harness) bindPod(name string, created int, gpus []growth.GPU, container
 		require.NoError(w.t, err)
 		_, err = w.bus.Session().Put(w.t.Context(), bus.ReservationKey(node, ref.UID), value, bus.Persistent)
 		require.NoError(w.t, err)
-		time.Sleep(20 * time.Millisecond) // the reservation is on the bus long before kubelet hears of the pod
+		time.Sleep(20 * time.Millisecond) // the reservation is on the bus long before kubelet sees the pod
 	}
 	w.api.change(func() {
 		w.api.pods = append(w.api.pods, allocations.Pod{

@@ -14,7 +14,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare/aliyun"
 )
 
-// adoptForeignPod makes a pod run that gpushare's plugin gave so many ids of a GPU: they say nothing of where it is, number does.
+// adoptForeignPod adds a running pod of Aliyun gpushare's plugin. Its ids do not name the GPU; its annotation has the
+// index.
 func (w *harness) adoptForeignPod(name string, units, number int) *kubelettest.Pod {
 	pod := &kubelettest.Pod{
 		Namespace: "ns",
@@ -42,37 +43,39 @@ func (w *harness) published() bool {
 	return err == nil && len(entries) > 0
 }
 
-// TestImport_RunningPodsOfPreviousPlugin changes gpushare's device plugin for ours under running pods.
+// TestImport_RunningPodsOfPreviousPlugin replaces Aliyun gpushare's plugin while its pods run.
 func TestImport_RunningPodsOfPreviousPlugin(t *testing.T) {
 	w := newNode(t, aliyun.Resource)
 	old := w.adoptForeignPod("old", 20, 1)
 	w.startPlugin("emulated:2x24GiB")
-	w.eventually(w.published, "the node is offered")
+	w.eventually(w.published, "the node is published")
 	a, ok := w.allocation("old")
-	require.True(t, ok, "on the bus before the node is")
+	require.True(t, ok, "the record precedes the node")
 	require.Equal(t, []growth.GPUShare{{GPU: w.gpus[1], Memory: 20 * growth.GiB}}, a.GPUs())
 	require.Empty(t, a.Containers[0].Slot)
 	require.ElementsMatch(t, old.Containers[0].IDs, a.Containers[0].IDs)
-	require.Equal(t, 48, w.kubelet.Allocatable(), "kubelet subtracts running pods' requests itself")
+	require.Equal(t, 48, w.kubelet.Allocatable(), "kubelet subtracts the requests of running pods itself")
 
 	w.runPod(w.bindPod("four", 1, []growth.GPU{w.gpus[1]}, main(4)))
 	four, _ := w.allocation("four")
 	require.Equal(t, []growth.GPUShare{{
 		GPU:    w.gpus[1],
 		Memory: 4 * growth.GiB,
-	}}, four.GPUs(), "what the old pod leaves")
+	}}, four.GPUs(), "the units that the imported pod leaves")
 	late := w.bindPod("late", 2, []growth.GPU{w.gpus[1]}, main(1))
 	w.runPod(late)
 	moved, _ := w.allocation("late")
-	require.Equal(t, w.gpus[0], moved.GPUs()[0].GPU, "whatever was reserved: that GPU is full")
+	require.Equal(t, w.gpus[0], moved.GPUs()[0].GPU, "the reserved GPU is full")
 	large := w.bindPod("large", 3, nil, main(24))
-	require.ErrorContains(t, w.kubelet.Admit(t.Context(), large), "another device plugin started hold 20GiB of GPU "+string(w.gpus[1]))
+	require.ErrorContains(t, w.kubelet.Admit(t.Context(), large),
+		"another device plugin started hold 20GiB of GPU "+string(w.gpus[1]))
 	w.endPod(large)
-	require.NoError(t, w.kubelet.StartContainers(t.Context(), old), "a container of it that restarts")
+	require.NoError(t, w.kubelet.StartContainers(t.Context(), old), "a container restarts")
 
 	w.stopPlugin()
-	w.startPlugin("emulated:2x24GiB") // our plugin restarts: the old pod is still there
-	require.ErrorContains(t, w.kubelet.Admit(t.Context(), w.bindPod("again", 4, nil, main(24))), "another device plugin started hold 20GiB")
+	w.startPlugin("emulated:2x24GiB") // our plugin restarts while the imported pod runs
+	require.ErrorContains(t, w.kubelet.Admit(t.Context(), w.bindPod("again", 4, nil, main(24))),
+		"another device plugin started hold 20GiB")
 
 	w.endPod(old)
 	w.eventually(func() bool {
@@ -84,13 +87,14 @@ func TestImport_RunningPodsOfPreviousPlugin(t *testing.T) {
 	require.Equal(t, []growth.GPUShare{{GPU: w.gpus[1], Memory: 20 * growth.GiB}}, after.GPUs())
 }
 
-// TestImport_BlocksRegistration has the API server away while the plugin starts.
+// TestImport_BlocksRegistration starts the plugin while the API server is unavailable.
 func TestImport_BlocksRegistration(t *testing.T) {
 	w := newNode(t, aliyun.Resource)
 	w.adoptForeignPod("old", 20, 1)
 	w.api.unavailable = true
 	registrar, tracker := w.start("emulated:2x24GiB")
-	require.Never(t, func() bool { return w.kubelet.Registrations() > 0 || w.published() }, 500*time.Millisecond, 50*time.Millisecond)
+	require.Never(t, func() bool { return w.kubelet.Registrations() > 0 || w.published() }, 500*time.Millisecond,
+		50*time.Millisecond)
 	w.api.change(func() { w.api.unavailable = false })
 	w.eventually(func() bool { return registrar.Registered() && w.published() }, "offered")
 	require.Equal(t, map[growth.GPU]int{w.gpus[1]: 20}, map[growth.GPU]int(tracker.ImportedUnits()))

@@ -10,8 +10,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// loseNextAllocation makes kubelet forget what it is about to give to the next pod: somebody lists what is held at that moment, and a
-// pod has just ended.
+// loseNextAllocation makes kubelet lose its next allocation: during it, a pod ends and another client sends a List
+// request.
 func (w *harness) loseNextAllocation(ended *kubelettest.Pod) {
 	observer, err := kubelet.Dial(w.kubelet.PodResources, w.resource)
 	require.NoError(w.t, err)
@@ -26,7 +26,7 @@ func (w *harness) loseNextAllocation(ended *kubelettest.Pod) {
 func ids(pod *kubelettest.Pod) []string { return pod.Containers[0].IDs }
 
 func TestPreferred_SkipsDevicesInUse(t *testing.T) {
-	for name, rejected := range map[string][]string{"before a list": {"List"}, "after one": nil} {
+	for name, rejected := range map[string][]string{"before a List": {"List"}, "after a List": nil} {
 		t.Run(name, func(t *testing.T) {
 			w := newHarness(t, "emulated:1x24GiB")
 			on := []growth.GPU{w.gpus[0]}
@@ -44,7 +44,7 @@ func TestPreferred_SkipsDevicesInUse(t *testing.T) {
 				w.eventually(func() bool {
 					_, ok := w.allocation("victim")
 					return ok
-				}, "it is recorded")
+				}, "the allocation is recorded")
 			}
 
 			next := w.bindPod("next", 4, on, main(8))
@@ -69,8 +69,10 @@ func TestAllocate_RejectsDevicesInUse(t *testing.T) {
 		require.Empty(t, intersection(ids(victim), ids(pod)))
 	}
 	late := w.bindPod("late", 5, on, main(8))
-	require.ErrorContains(t, w.kubelet.Admit(t.Context(), late), "kubelet has given 8 of these units to another container")
-	require.ErrorContains(t, w.kubelet.Admit(t.Context(), late), "requested number of devices unavailable", "its count is right again")
+	require.ErrorContains(t, w.kubelet.Admit(t.Context(), late),
+		"kubelet has given 8 of these units to another container")
+	require.ErrorContains(t, w.kubelet.Admit(t.Context(), late), "requested number of devices unavailable",
+		"kubelet's count is correct again")
 }
 
 func intersection(a, b []string) (both []string) {

@@ -11,7 +11,7 @@ import (
 
 func TestRegistrar_NamesRunningPluginOfSameGPUs(t *testing.T) {
 	for socket, words := range map[string][]string{
-		"aliyungpushare.sock": {"gpushare's device plugin", "delete its DaemonSet"},
+		"aliyungpushare.sock": {"Aliyun gpushare's device plugin", "delete its DaemonSet"},
 		"nvidia-gpu.sock":     {"the device plugin of NVIDIA or of HAMi", "keep its DaemonSet off"},
 	} {
 		t.Run(socket, func(t *testing.T) {
@@ -25,11 +25,11 @@ func TestRegistrar_NamesRunningPluginOfSameGPUs(t *testing.T) {
 			err = newRegistrar(t, w, &fakeLister{nil}).Run(t.Context())
 			require.ErrorContains(t, err, "another device plugin is in our place")
 			require.ErrorContains(t, err, path)
-			require.ErrorContains(t, err, "plugin.test", "told by its name: it is this very process")
+			require.ErrorContains(t, err, "plugin.test", "the name of this test process")
 			for _, word := range words {
 				require.ErrorContains(t, err, word)
 			}
-			w.startPlugin("emulated:2x24GiB") // nobody else hands emulated GPUs out
+			w.startPlugin("emulated:2x24GiB") // no other plugin allocates emulated GPUs
 		})
 	}
 }

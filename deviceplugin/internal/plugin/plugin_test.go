@@ -28,7 +28,8 @@ func TestPlugin_FollowsReservation(t *testing.T) {
 			"NVIDIA_VISIBLE_DEVICES": "void", "GPUSHARE_EMULATED": "1",
 			"GPUSHARE_GPU_UUIDS": string(g), "GPUSHARE_GPU_MEM_MIB": "8192", "CUDA_DEVICE_MEMORY_LIMIT_0": "8192m",
 			"ALIYUN_COM_GPU_MEM_CONTAINER": "8", "ALIYUN_COM_GPU_MEM_DEV": "24", "PYTHONPATH": "/run/gpushare",
-			"GPUSHARE_GPU_MEM_FRACTION": "0.3333", "XLA_PYTHON_CLIENT_MEM_FRACTION": "0.3333", "TF_FORCE_GPU_ALLOW_GROWTH": "true",
+			"GPUSHARE_GPU_MEM_FRACTION": "0.3333", "XLA_PYTHON_CLIENT_MEM_FRACTION": "0.3333",
+			"TF_FORCE_GPU_ALLOW_GROWTH": "true",
 		}, c.Env)
 		require.Len(t, c.Mounts, 1)
 		require.Equal(t, "/run/gpushare", c.Mounts[0].GetContainerPath())
@@ -36,7 +37,7 @@ func TestPlugin_FollowsReservation(t *testing.T) {
 		require.FileExists(t, filepath.Join(c.Mounts[0].GetHostPath(), "gpushare.py"))
 
 		a, ok := w.allocation(name)
-		require.True(t, ok, "written before the container starts")
+		require.True(t, ok, "recorded before the container starts")
 		require.Equal(t, growth.PodRef{Namespace: "ns", Name: name, UID: growth.PodUID("uid-" + name)}, a.Pod)
 		require.Equal(t, []growth.GPUShare{{GPU: g, Memory: 8 * growth.GiB}}, a.GPUs())
 		require.Equal(t, filepath.Base(c.Mounts[0].GetHostPath()), a.Containers[0].Slot)
@@ -58,7 +59,7 @@ func TestPlugin_RecordsActualDevicesOfSwappedPods(t *testing.T) {
 	w := newHarness(t, "emulated:2x8GiB")
 	first := w.bindPod("first", 1, []growth.GPU{w.gpus[0]}, main(8))
 	second := w.bindPod("second", 2, []growth.GPU{w.gpus[1]}, main(8))
-	w.runPod(second) // against the order of creation
+	w.runPod(second) // not in order of creation
 	w.runPod(first)
 	for name, g := range map[string]growth.GPU{"second": w.gpus[0], "first": w.gpus[1]} {
 		a, ok := w.allocation(name)
@@ -80,11 +81,12 @@ func TestPlugin_OneAllocationPerPod(t *testing.T) {
 
 func TestPlugin_ReusesInitContainerDevices(t *testing.T) {
 	w := newHarness(t, "emulated:2x24GiB")
-	pod := w.bindPod("p", 1, []growth.GPU{w.gpus[1]}, allocations.Container{Name: "init", Units: 4, Init: true}, main(8))
+	pod := w.bindPod("p", 1, []growth.GPU{w.gpus[1]}, allocations.Container{Name: "init", Units: 4, Init: true},
+		main(8))
 	w.runPod(pod)
 	a, ok := w.allocation("p")
 	require.True(t, ok)
-	require.Equal(t, []growth.GPUShare{{GPU: w.gpus[1], Memory: 8 * growth.GiB}}, a.GPUs(), "counted once")
+	require.Equal(t, []growth.GPUShare{{GPU: w.gpus[1], Memory: 8 * growth.GiB}}, a.GPUs(), "shared units count once")
 }
 
 func TestPlugin_PodWithoutReservationUsesOneGPU(t *testing.T) {
@@ -113,10 +115,12 @@ func TestPlugin_WaitsForPodKubeletSeesFirst(t *testing.T) {
 		}},
 	}
 	time.AfterFunc(10*time.Millisecond, func() {
-		w.bindPod("p", 2, nil, allocations.Container{Name: "one", Units: 3}, allocations.Container{Name: "two", Units: 4})
+		w.bindPod("p", 2, nil, allocations.Container{Name: "one", Units: 3},
+			allocations.Container{Name: "two", Units: 4})
 	})
 	w.runPod(early)
-	require.Equal(t, string(w.gpus[0]), early.Containers[0].Env["GPUSHARE_GPU_UUIDS"], "the other has 4 GiB left, the pod needs 7")
+	require.Equal(t, string(w.gpus[0]), early.Containers[0].Env["GPUSHARE_GPU_UUIDS"],
+		"the other GPU has 4 GiB left, the pod needs 7")
 	require.Equal(t, string(w.gpus[0]), early.Containers[1].Env["GPUSHARE_GPU_UUIDS"])
 }
 
@@ -155,11 +159,13 @@ func TestRegistrar_RegistersAfterKubeletRestart(t *testing.T) {
 	w.runPod(pod)
 	start := time.Now()
 	w.kubelet.Restart()
-	w.eventually(func() bool { return w.kubelet.Registrations() == 2 && w.kubelet.Allocatable() == 48 }, "registers again")
+	w.eventually(func() bool { return w.kubelet.Registrations() == 2 && w.kubelet.Allocatable() == 48 },
+		"registers again")
 	require.Less(t, time.Since(start), 2*time.Second)
-	require.NoError(t, w.kubelet.StartContainers(t.Context(), pod), "a container that restarts")
+	require.NoError(t, w.kubelet.StartContainers(t.Context(), pod), "a container restarts")
 	w.runPod(w.bindPod("after", 2, []growth.GPU{w.gpus[0]}, main(8)))
-	require.Never(t, func() bool { return w.kubelet.Registrations() > 2 }, 300*time.Millisecond, 50*time.Millisecond, "once is enough")
+	require.Never(t, func() bool { return w.kubelet.Registrations() > 2 }, 300*time.Millisecond, 50*time.Millisecond,
+		"registers only once")
 }
 
 func TestPlugin_RestoresAllocationsAfterCrash(t *testing.T) {
@@ -167,7 +173,7 @@ func TestPlugin_RestoresAllocationsAfterCrash(t *testing.T) {
 	stays := w.bindPod("stays", 1, []growth.GPU{w.gpus[0]}, main(8))
 	goes := w.bindPod("goes", 2, []growth.GPU{w.gpus[1]}, main(8))
 	w.runPod(stays)
-	require.NoError(t, w.kubelet.Admit(t.Context(), goes)) // dies before PreStartContainer
+	require.NoError(t, w.kubelet.Admit(t.Context(), goes)) // crash before PreStartContainer
 	w.stopPlugin()
 	require.NoError(t, w.session.Delete(t.Context(), bus.AllocationKey(node, "uid-stays")))
 	w.startPlugin("emulated:2x24GiB")
@@ -175,7 +181,7 @@ func TestPlugin_RestoresAllocationsAfterCrash(t *testing.T) {
 		a, ok := w.allocation("stays")
 		b, ok2 := w.allocation("goes")
 		return ok && ok2 && a.GPUs()[0].GPU == w.gpus[0] && b.GPUs()[0].GPU == w.gpus[1]
-	}, "written again from kubelet's list")
+	}, "recorded again from kubelet's list")
 	require.NoError(t, w.kubelet.StartContainers(t.Context(), stays))
 }
 
@@ -188,15 +194,15 @@ func TestPlugin_RemovesAllocationAndSlotOfDeletedPod(t *testing.T) {
 	w.eventually(func() bool {
 		_, ok := w.allocation("p")
 		return !ok
-	}, "the allocation goes")
-	require.DirExists(t, folder, "the slot is kept for a while")
+	}, "the record is deleted")
+	require.DirExists(t, folder, "the slot is kept for its grace period")
 	old := time.Now().Add(-time.Hour)
 	require.NoError(t, os.Chtimes(folder, old, old))
 	w.api.change(func() {})
 	w.eventually(func() bool {
 		_, err := os.Stat(folder)
 		return errors.Is(err, os.ErrNotExist)
-	}, "then the slot goes")
+	}, "then the slot is removed")
 }
 
 func TestPlugin_BusUnavailableDelaysRecordOnly(t *testing.T) {
@@ -206,12 +212,12 @@ func TestPlugin_BusUnavailableDelaysRecordOnly(t *testing.T) {
 	start := time.Now()
 	w.runPod(pod)
 	require.Less(t, time.Since(start), 3*time.Second)
-	require.Equal(t, string(w.gpus[1]), pod.Containers[0].Env["GPUSHARE_GPU_UUIDS"], "steered by the last snapshot")
+	require.Equal(t, string(w.gpus[1]), pod.Containers[0].Env["GPUSHARE_GPU_UUIDS"], "guided by the last snapshot")
 	w.bus.Fail(nil)
 	w.eventually(func() bool {
 		_, ok := w.allocation("p")
 		return ok
-	}, "written once the bus is back")
+	}, "recorded once the bus is connected")
 }
 
 func TestPlugin_APIServerUnavailableDelaysRecordOnly(t *testing.T) {
@@ -226,11 +232,11 @@ func TestPlugin_APIServerUnavailableDelaysRecordOnly(t *testing.T) {
 	})
 	w.runPod(pod)
 	_, ok := w.allocation("p")
-	require.False(t, ok, "nobody knows its UID")
+	require.False(t, ok, "the pod's UID is unknown")
 	require.Never(t, func() bool {
 		_, ok := w.allocation("old")
 		return !ok
-	}, 500*time.Millisecond, 50*time.Millisecond, "nothing is destroyed on ignorance")
+	}, 500*time.Millisecond, 50*time.Millisecond, "nothing is deleted while the API server is unavailable")
 
 	w.api.change(func() {
 		w.api.unavailable = false
@@ -246,7 +252,7 @@ func TestPlugin_APIServerUnavailableDelaysRecordOnly(t *testing.T) {
 	w.eventually(func() bool {
 		_, ok := w.allocation("p")
 		return ok
-	}, "written once its UID is known")
+	}, "recorded once the UID is known")
 }
 
 func TestPlugin_RecordsStaticPodByMirrorPod(t *testing.T) {
@@ -259,7 +265,7 @@ func TestPlugin_RecordsStaticPodByMirrorPod(t *testing.T) {
 			Units: 8,
 		}},
 	}
-	w.runPod(pod) // kubelet needs nobody's leave to run it
+	w.runPod(pod) // kubelet runs static pods without the API server
 	_, ok := w.allocation("static-n1")
 	require.False(t, ok)
 	w.api.change(func() {
@@ -275,7 +281,7 @@ func TestPlugin_RecordsStaticPodByMirrorPod(t *testing.T) {
 	w.eventually(func() bool {
 		_, ok := w.allocation("static-n1")
 		return ok
-	}, "by the UID of its mirror pod")
+	}, "recorded with the UID of the mirror pod")
 }
 
 func TestPlugin_AllocatesOfflineAfterReboot(t *testing.T) {
@@ -299,7 +305,7 @@ func TestPlugin_AllocatesOfflineAfterReboot(t *testing.T) {
 	require.NoError(t, w.kubelet.Admit(t.Context(), again))
 	require.Len(t, again.Containers[0].IDs, 8)
 	require.Equal(t, before.Env["GPUSHARE_GPU_MEM_MIB"], again.Containers[0].Env["GPUSHARE_GPU_MEM_MIB"])
-	require.NoError(t, w.kubelet.StartContainers(t.Context(), again), "and neither does a start")
+	require.NoError(t, w.kubelet.StartContainers(t.Context(), again), "PreStartContainer succeeds as well")
 }
 
 func TestPlugin_AllocateIsIdempotent(t *testing.T) {
@@ -329,7 +335,7 @@ func TestPlugin_InventoryExpiresWithPlugin(t *testing.T) {
 	require.NoError(t, w.session.Close())
 	entries, _, err = w.session.List(t.Context(), bus.GPUsKey(node))
 	require.NoError(t, err)
-	require.Empty(t, entries, "gone with its writer")
+	require.Empty(t, entries, "the lease has ended with the session")
 }
 
 func TestPlugin_LargeNodeFitsOneMessage(t *testing.T) {

@@ -11,9 +11,9 @@ import (
 
 func TestPreStart_RecordsByGetOrList(t *testing.T) {
 	for name, rejected := range map[string][]string{
-		"a kubelet that is asked about one pod":       {"List"},
-		"an old one, that tells of all pods together": {"Get"},
-		"one that answers both":                       {},
+		"a kubelet that serves Get only":         {"List"},
+		"an older kubelet that serves List only": {"Get"},
+		"a kubelet that serves both":             {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newHarness(t, "emulated:2x16GiB")
@@ -26,7 +26,7 @@ func TestPreStart_RecordsByGetOrList(t *testing.T) {
 	}
 }
 
-// Two pods of one size are admitted in the other order: the first guess is wrong, and the list corrects it.
+// Two pods of one size are admitted in reverse order: the first claims are wrong, and the next List corrects them.
 func TestPreStart_ListCorrectsWrongClaim(t *testing.T) {
 	w := newHarness(t, "emulated:2x16GiB")
 	first := w.bindPod("first", 1, []growth.GPU{w.gpus[0]}, main(4))

@@ -14,54 +14,53 @@ import (
 	"github.com/fsnotify/fsnotify"
 	"github.com/oklog/run"
 	"google.golang.org/grpc"
-	deviceplugin "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
+	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet"
 )
 
 const (
-	// SocketName is the name of our socket in kubelet's folder of plugins.
+	// SocketName is the name of our socket in kubelet's plugin directory.
 	SocketName = "trellis-gpu-mem.sock"
-	// kubeletSocket is the name of kubelet's own.
+	// kubeletSocket is the name of kubelet's registration socket.
 	kubeletSocket = "kubelet.sock"
-	// registerTimeout bounds one attempt to register.
+	// registerTimeout bounds one Register call.
 	registerTimeout = 5 * time.Second
-	// retryDelay is the pause after a life that failed, or an attempt that did.
+	// retryDelay is the delay after a failed registration or session.
 	retryDelay = 500 * time.Millisecond
-	// maxRequest bounds what kubelet may send: the list of all available ids.
+	// maxRequest bounds kubelet's messages: they list all available ids.
 	maxRequest = 4 << 20
 )
 
-// errKubeletRestarted ends a life whose kubelet has restarted.
+// errKubeletRestarted ends a session when kubelet has restarted.
 var errKubeletRestarted = errors.New("kubelet was restarted")
 
-// Registrar keeps a server registered with kubelet.
+// Registrar keeps a Server registered with kubelet.
 type Registrar struct {
-	// Dir is kubelet's folder of plugins.
+	// Dir is kubelet's plugin directory.
 	Dir      string
 	Resource string
 	Server   *Server
 	Lister   AllocatableLister
-	// AwaitImports says that another plugin may have offered the resource before: kubelet hears of us once it is known what
-	// that plugin's pods hold.
+	// AwaitImports delays registration until the pods of an earlier plugin of this resource are known.
 	AwaitImports bool
 	Metrics      *Metrics
 	Log          *slog.Logger
 
-	accepted         bool // once, by some kubelet
+	accepted         bool // a kubelet has accepted this process before
 	registered       atomic.Bool
 	registeredSocket atomic.Pointer[time.Time]
 }
 
-// Registered tells whether kubelet knows us now.
-func (l *Registrar) Registered() bool { return l.registered.Load() }
+// Registered reports whether the plugin is registered with the running kubelet.
+func (r *Registrar) Registered() bool { return r.registered.Load() }
 
-// Run lives one life after another until ctx ends, or another plugin turns out to be in our place.
-func (l *Registrar) Run(ctx context.Context) error {
+// Run serves one session after another until ctx ends or another plugin conflicts with this one.
+func (r *Registrar) Run(ctx context.Context) error {
 	for {
-		err := l.serve(ctx)
-		l.registered.Store(false)
-		l.Metrics.Registered.Set(0)
+		err := r.serve(ctx)
+		r.registered.Store(false)
+		r.Metrics.Registered.Set(0)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -69,10 +68,10 @@ func (l *Registrar) Run(ctx context.Context) error {
 			return err
 		}
 		if errors.Is(err, errKubeletRestarted) {
-			l.Log.Info("registering again", "reason", err)
+			r.Log.Info("registering again", "err", err)
 			continue
 		}
-		l.Log.Warn("serving kubelet was interrupted", "reason", err)
+		r.Log.Warn("serving kubelet was interrupted", "err", err)
 		select {
 		case <-time.After(retryDelay):
 		case <-ctx.Done():
@@ -81,38 +80,39 @@ func (l *Registrar) Run(ctx context.Context) error {
 	}
 }
 
-// serve is one life: three actors, of which the first to return ends all.
-func (l *Registrar) serve(ctx context.Context) error {
-	watcher, err := fsnotify.NewWatcher() // before anything else: a restart from here on is noticed
+// serve runs one session: the gRPC server, the registration, and the watch for a restart. The first to return ends
+// it.
+func (r *Registrar) serve(ctx context.Context) error {
+	watcher, err := fsnotify.NewWatcher() // start watching first, so that no restart is missed
 	if err == nil {
 		defer func() { _ = watcher.Close() }()
-		err = watcher.Add(l.Dir)
+		err = watcher.Add(r.Dir)
 	}
 	if err != nil {
-		return fmt.Errorf("watching kubelet's folder %s: %w", l.Dir, err)
+		return fmt.Errorf("watching kubelet's folder %s: %w", r.Dir, err)
 	}
-	if err := l.checkOtherPlugins(); err != nil {
+	if err := r.checkOtherPlugins(); err != nil {
 		return err
 	}
-	listener, err := l.listen()
+	listener, err := r.listen()
 	if err != nil {
 		return err
 	}
 	server := grpc.NewServer(grpc.MaxRecvMsgSize(maxRequest))
-	deviceplugin.RegisterDevicePluginServer(server, l.Server)
+	pluginapi.RegisterDevicePluginServer(server, r.Server)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 
 	var actors run.Group
 	actors.Add(func() error { return server.Serve(listener) }, func(error) { server.Stop() })
-	actors.Add(func() error { return l.register(ctx) }, func(error) { cancel() })
-	actors.Add(func() error { return l.watchSockets(ctx, watcher) }, func(error) { cancel() })
+	actors.Add(func() error { return r.register(ctx) }, func(error) { cancel() })
+	actors.Add(func() error { return r.watchSockets(ctx, watcher) }, func(error) { cancel() })
 	return actors.Run()
 }
 
-// listen makes our socket, in place of one that a crash left behind.
-func (l *Registrar) listen() (net.Listener, error) {
-	path := filepath.Join(l.Dir, SocketName)
+// listen creates our socket and replaces a stale one.
+func (r *Registrar) listen() (net.Listener, error) {
+	path := filepath.Join(r.Dir, SocketName)
 	if err := checkSocket(path); err != nil {
 		return nil, err
 	}
@@ -126,77 +126,74 @@ func (l *Registrar) listen() (net.Listener, error) {
 	return listener, nil
 }
 
-// register keeps us registered until the life ends. It does not take another plugin's place. A kubelet that was restarted
-// is not asked for one first: it refuses the pods that it finds until it has heard of us, and begins with them some tens of
-// milliseconds after it has made its socket.
-func (l *Registrar) register(ctx context.Context) error {
-	if !l.accepted {
-		if err := l.checkAllocatable(ctx); err != nil {
+// register keeps the plugin registered until the session ends. It checks for another plugin first, but not after a
+// restart of kubelet: kubelet rejects its running pods until the plugin has registered, starting within milliseconds.
+func (r *Registrar) register(ctx context.Context) error {
+	if !r.accepted {
+		if err := r.checkAllocatable(ctx); err != nil {
 			return err
 		}
 	}
-	if l.AwaitImports {
-		if err := l.Server.Allocations.AwaitImports(ctx); err != nil {
+	if r.AwaitImports {
+		if err := r.Server.Allocations.AwaitImports(ctx); err != nil {
 			return err
 		}
 	}
 	for {
-		if err := l.registerWithRetry(ctx); err != nil {
+		if err := r.registerWithRetry(ctx); err != nil {
 			return err
 		}
-		if err := l.awaitSilence(ctx); err != nil {
+		if err := r.awaitSilence(ctx); err != nil {
 			return err
 		}
-		l.Log.Warn("kubelet knows us and does not listen: registering again", "silent", streamTimeout)
-		if err := l.checkAllocatable(ctx); err != nil {
+		r.Log.Warn("kubelet has registered us and does not connect: registering again", "silent", streamTimeout)
+		if err := r.checkAllocatable(ctx); err != nil {
 			return err
 		}
 	}
 }
 
-// registerWithRetry tries until kubelet accepts.
-func (l *Registrar) registerWithRetry(ctx context.Context) error {
-	request := &deviceplugin.RegisterRequest{
-		Version:      deviceplugin.Version,
+// registerWithRetry calls Register until kubelet accepts.
+func (r *Registrar) registerWithRetry(ctx context.Context) error {
+	request := &pluginapi.RegisterRequest{
+		Version:      pluginapi.Version,
 		Endpoint:     SocketName,
-		ResourceName: l.Resource,
+		ResourceName: r.Resource,
 		Options:      options(),
 	}
 	for {
-		created := l.kubeletSocketTime()
-		l.registeredSocket.Store(&created)
+		created := r.kubeletSocketTime()
+		r.registeredSocket.Store(&created)
 		attempt, cancel := context.WithTimeout(ctx, registerTimeout)
-		err := kubelet.Register(attempt, filepath.Join(l.Dir, kubeletSocket), request)
+		err := kubelet.Register(attempt, filepath.Join(r.Dir, kubeletSocket), request)
 		cancel()
 		if err == nil {
 			break
 		}
-		l.Log.Warn("kubelet does not know us yet", "reason", err)
+		r.Log.Warn("kubelet has not registered us yet", "err", err)
 		select {
 		case <-time.After(retryDelay):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
-	l.accepted = true
-	l.registered.Store(true)
-	l.Metrics.Registered.Set(1)
-	l.Metrics.Registrations.Inc()
-	l.Log.Info("registered with kubelet", "resource", l.Resource, "socket", SocketName)
+	r.accepted = true
+	r.registered.Store(true)
+	r.Metrics.Registered.Set(1)
+	r.Metrics.Registrations.Inc()
+	r.Log.Info("registered with kubelet", "resource", r.Resource, "socket", SocketName)
 	return nil
 }
 
-// watchSockets ends the life when kubelet makes its socket anew, or ours is gone: a kubelet that starts clears its folder.
-func (l *Registrar) watchSockets(ctx context.Context, watcher *fsnotify.Watcher) error {
+// watchSockets ends the session when kubelet recreates its socket or removes ours; kubelet does both when it starts.
+func (r *Registrar) watchSockets(ctx context.Context, watcher *fsnotify.Watcher) error {
 	for {
 		select {
 		case event, ok := <-watcher.Events:
-			switch {
-			case !ok:
+			if !ok {
 				return errors.New("watching kubelet's folder ended")
-			case filepath.Base(event.Name) == kubeletSocket && event.Has(fsnotify.Create) && l.Registered() && l.kubeletSocketTime() != *l.registeredSocket.Load():
-				return errKubeletRestarted
-			case filepath.Base(event.Name) == SocketName && event.Has(fsnotify.Remove) && l.socketRemoved():
+			}
+			if r.kubeletRestarted(event) {
 				return errKubeletRestarted
 			}
 		case err := <-watcher.Errors:
@@ -207,17 +204,28 @@ func (l *Registrar) watchSockets(ctx context.Context, watcher *fsnotify.Watcher)
 	}
 }
 
-// kubeletSocketTime tells kubelet's sockets apart by the time each was made; inodes are used again.
-func (l *Registrar) kubeletSocketTime() time.Time {
-	info, err := os.Stat(filepath.Join(l.Dir, kubeletSocket))
+// kubeletRestarted reports whether the event is a recreated socket of kubelet, or the removal of ours.
+func (r *Registrar) kubeletRestarted(event fsnotify.Event) bool {
+	switch name := filepath.Base(event.Name); {
+	case name == kubeletSocket && event.Has(fsnotify.Create):
+		return r.Registered() && r.kubeletSocketTime() != *r.registeredSocket.Load()
+	case name == SocketName && event.Has(fsnotify.Remove):
+		return r.socketRemoved()
+	}
+	return false
+}
+
+// kubeletSocketTime identifies kubelet's socket by its creation time, because inode numbers are reused.
+func (r *Registrar) kubeletSocketTime() time.Time {
+	info, err := os.Stat(filepath.Join(r.Dir, kubeletSocket))
 	if err != nil {
 		return time.Time{}
 	}
 	return info.ModTime()
 }
 
-// socketRemoved tells whether our socket is: an event may be of the one that listen itself removed.
-func (l *Registrar) socketRemoved() bool {
-	_, err := os.Stat(filepath.Join(l.Dir, SocketName))
+// socketRemoved reports whether our socket is gone. An event alone may come from the removal in listen.
+func (r *Registrar) socketRemoved() bool {
+	_, err := os.Stat(filepath.Join(r.Dir, SocketName))
 	return errors.Is(err, os.ErrNotExist)
 }

@@ -8,78 +8,81 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	deviceplugin "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
+	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpu"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/slice"
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Inventory is what GPUs there are, and a channel that is closed when that changes.
+// Inventory lists the GPUs. The channel is closed when the list changes.
 type Inventory interface {
 	Devices() ([]gpu.Device, <-chan struct{})
 }
 
-// Allocations knows who asks for units and who holds them.
+// Allocations knows which pods request units and which hold them.
 type Allocations interface {
-	// AwaitDemand lists what kubelet will be asked for, after waiting a moment for somebody who asks for so many units.
-	// Informed tells whether what is not listed does not exist.
+	// AwaitDemand lists the containers that kubelet will allocate for. It waits briefly for one with this number of
+	// units. Synced reports whether the list is complete.
 	AwaitDemand(ctx context.Context, units int) []slice.Demand
 	Synced() bool
-	// BeginAllocate and Allocated enclose what kubelet does to allocate for a container.
+	// BeginAllocate and EndAllocate enclose kubelet's work on one allocation.
 	BeginAllocate(ctx context.Context)
 	EndAllocate()
-	// InUse are those of ids that a container holds, although kubelet offers them.
+	// InUse returns the ids that a container holds although kubelet offers them.
 	InUse(ctx context.Context, ids []string) []string
-	// Claim notes that ids were handed out.
+	// Claim assigns allocated ids to a demand.
 	Claim(ids []string, parts []slice.Part)
-	// ImportedUnits is what pods hold that another device plugin started; Looked returns when that is known.
+	// ImportedUnits returns the units that pods of another device plugin hold; AwaitImports returns once they are
+	// known.
 	ImportedUnits() slice.Withheld
 	AwaitImports(ctx context.Context) error
-	// Observe writes down who holds ids. It may take a few seconds, and fails silently.
+	// Observe records the pod that holds the ids. It may take a few seconds and never fails.
 	Observe(ctx context.Context, ids []string)
 }
 
-// Slots are the folders that are mounted into containers.
+// Slots are the directories that are mounted into containers.
 type Slots interface {
 	Ensure(ids []string) (path string, err error)
 	Exists(ids []string) bool
 }
 
-// Server answers kubelet.
+// Server implements the device plugin API.
 type Server struct {
-	deviceplugin.UnimplementedDevicePluginServer
+	pluginapi.UnimplementedDevicePluginServer
 
 	Unit     growth.MiB
 	Emulated bool
-	// CDI delivers GPUs as CDI devices instead of by NVIDIA_VISIBLE_DEVICES.
+	// CDI delivers GPUs as CDI devices instead of NVIDIA_VISIBLE_DEVICES.
 	CDI bool
-	// MPS is the state folder of the MPS daemons whose clients containers become; empty for none.
+	// MPS is the state directory of the MPS daemons; empty without MPS.
 	MPS         string
 	Inventory   Inventory
 	Allocations Allocations
 	Slots       Slots
-	// Streams is told whether kubelet listens.
+	// Streams tracks kubelet's ListAndWatch streams.
 	Streams StreamTracker
 	Metrics *Metrics
 	Log     *slog.Logger
 
-	// lastPreferred is the slot that was preferred last: nobody else holds its ids.
+	// lastPreferred is the slot of the last preferred ids, which were verified not to be in use.
 	lastPreferred atomic.Pointer[string]
 }
 
-// options are what kubelet must know before it asks.
-func options() *deviceplugin.DevicePluginOptions {
-	return &deviceplugin.DevicePluginOptions{PreStartRequired: true, GetPreferredAllocationAvailable: true}
+// options are the options that a plugin declares to kubelet.
+func options() *pluginapi.DevicePluginOptions {
+	return &pluginapi.DevicePluginOptions{PreStartRequired: true, GetPreferredAllocationAvailable: true}
 }
 
 // GetDevicePluginOptions implements the API.
-func (s *Server) GetDevicePluginOptions(context.Context, *deviceplugin.Empty) (*deviceplugin.DevicePluginOptions, error) {
+func (s *Server) GetDevicePluginOptions(context.Context, *pluginapi.Empty) (*pluginapi.DevicePluginOptions, error) {
 	return options(), nil
 }
 
-// ListAndWatch implements the API: it ends with kubelet's stream, or with the server.
-func (s *Server) ListAndWatch(_ *deviceplugin.Empty, stream grpc.ServerStreamingServer[deviceplugin.ListAndWatchResponse]) error {
+// ListAndWatch implements the API. It returns when kubelet's stream or the server ends.
+func (s *Server) ListAndWatch(
+	_ *pluginapi.Empty, stream grpc.ServerStreamingServer[pluginapi.ListAndWatchResponse],
+) error {
 	for sent := false; ; sent = true {
 		devices, changed := s.Inventory.Devices()
 		list := advertised(devices, s.Unit)
@@ -99,36 +102,39 @@ func (s *Server) ListAndWatch(_ *deviceplugin.Empty, stream grpc.ServerStreaming
 	}
 }
 
-func advertised(devices []gpu.Device, unit growth.MiB) *deviceplugin.ListAndWatchResponse {
-	list := &deviceplugin.ListAndWatchResponse{}
+func advertised(devices []gpu.Device, unit growth.MiB) *pluginapi.ListAndWatchResponse {
+	list := &pluginapi.ListAndWatchResponse{}
 	for _, d := range devices {
-		health := deviceplugin.Healthy
+		health := pluginapi.Healthy
 		if !d.Healthy {
-			health = deviceplugin.Unhealthy
+			health = pluginapi.Unhealthy
 		}
 		for _, id := range slice.IDs(d.UUID, slice.Units(d.Memory, unit)) {
-			list.Devices = append(list.Devices, &deviceplugin.Device{ID: id, Health: health})
+			list.Devices = append(list.Devices, &pluginapi.Device{ID: id, Health: health})
 		}
 	}
 	return list
 }
 
 // GetPreferredAllocation implements the API.
-func (s *Server) GetPreferredAllocation(ctx context.Context, r *deviceplugin.PreferredAllocationRequest) (*deviceplugin.PreferredAllocationResponse, error) {
+func (s *Server) GetPreferredAllocation(
+	ctx context.Context, r *pluginapi.PreferredAllocationRequest,
+) (*pluginapi.PreferredAllocationResponse, error) {
 	s.Allocations.BeginAllocate(ctx)
-	reply := &deviceplugin.PreferredAllocationResponse{}
+	reply := &pluginapi.PreferredAllocationResponse{}
 	for _, c := range r.GetContainerRequests() {
 		ids := s.preferredIDs(ctx, slice.Request{
 			Available:   s.Allocations.ImportedUnits().Filter(c.GetAvailableDeviceIDs()),
 			MustInclude: c.GetMustIncludeDeviceIDs(),
 			Size:        int(c.GetAllocationSize()),
 		})
-		reply.ContainerResponses = append(reply.ContainerResponses, &deviceplugin.ContainerPreferredAllocationResponse{DeviceIDs: ids})
+		reply.ContainerResponses = append(reply.ContainerResponses,
+			&pluginapi.ContainerPreferredAllocationResponse{DeviceIDs: ids})
 	}
 	return reply, nil
 }
 
-// preferredIDs chooses among what is free: kubelet may offer what it has given away already.
+// preferredIDs chooses ids that no container holds, since kubelet may offer ids twice.
 func (s *Server) preferredIDs(ctx context.Context, r slice.Request) []string {
 	demands := s.Allocations.AwaitDemand(ctx, r.Size)
 	for {
@@ -138,16 +144,20 @@ func (s *Server) preferredIDs(ctx context.Context, r slice.Request) []string {
 			s.lastPreferred.Store(new(slice.Slot(ids)))
 			return ids
 		}
-		s.Log.Warn("kubelet offers units that it has given to a container: others are preferred", "units", len(inUse), "first", inUse[0])
+		s.Log.Warn("kubelet offers units that it has given to a container: others are preferred", "units", len(inUse),
+			"first", inUse[0])
 		s.Metrics.OfferedTwice.Add(float64(len(inUse)))
-		r.Available = slices.DeleteFunc(slices.Clone(r.Available), func(id string) bool { return slices.Contains(inUse, id) })
+		remove := func(id string) bool { return slices.Contains(inUse, id) }
+		r.Available = slices.DeleteFunc(slices.Clone(r.Available), remove)
 	}
 }
 
 // PreStartContainer implements the API.
-func (s *Server) PreStartContainer(ctx context.Context, r *deviceplugin.PreStartContainerRequest) (*deviceplugin.PreStartContainerResponse, error) {
+func (s *Server) PreStartContainer(
+	ctx context.Context, r *pluginapi.PreStartContainerRequest,
+) (*pluginapi.PreStartContainerResponse, error) {
 	start := time.Now()
 	s.Allocations.Observe(ctx, r.GetDevicesIds())
 	s.Metrics.PreStart.Observe(time.Since(start).Seconds())
-	return &deviceplugin.PreStartContainerResponse{}, nil
+	return &pluginapi.PreStartContainerResponse{}, nil
 }

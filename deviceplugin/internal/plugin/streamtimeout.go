@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// streamTimeout is how long kubelet may have registered us and not listen.
+// streamTimeout is the time after registration within which kubelet must open a ListAndWatch stream.
 const streamTimeout = 3 * time.Second
 
-// awaitSilence returns when kubelet, though it is there, has not listened for a while. When the stream of a plugin that was here
-// before us ends, kubelet takes leave of whichever plugin has the resource by then; nothing but registering again makes it
-// listen.
-func (l *Registrar) awaitSilence(ctx context.Context) error {
+// awaitSilence returns when kubelet runs but has had no stream for streamTimeout. When the stream of an earlier
+// plugin ends, kubelet drops whichever plugin currently serves the resource. Only a new registration makes it connect
+// again.
+func (r *Registrar) awaitSilence(ctx context.Context) error {
 	for {
-		connected, changed := l.Server.Streams.Connected()
+		connected, changed := r.Server.Streams.Connected()
 		var timeout <-chan time.Time
 		if !connected {
 			timeout = time.After(streamTimeout)
@@ -23,7 +23,7 @@ func (l *Registrar) awaitSilence(ctx context.Context) error {
 		select {
 		case <-changed:
 		case <-timeout:
-			if l.kubeletAnswers() {
+			if r.kubeletAnswers() {
 				return nil
 			}
 		case <-ctx.Done():
@@ -32,9 +32,9 @@ func (l *Registrar) awaitSilence(ctx context.Context) error {
 	}
 }
 
-// kubeletAnswers tells whether there is a kubelet.
-func (l *Registrar) kubeletAnswers() bool {
-	connection, err := net.DialTimeout("unix", filepath.Join(l.Dir, kubeletSocket), time.Second)
+// kubeletAnswers reports whether kubelet accepts connections.
+func (r *Registrar) kubeletAnswers() bool {
+	connection, err := net.DialTimeout("unix", filepath.Join(r.Dir, kubeletSocket), time.Second)
 	if err != nil {
 		return false
 	}

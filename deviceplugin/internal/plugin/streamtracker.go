@@ -2,15 +2,15 @@ package plugin
 
 import "sync"
 
-// StreamTracker knows whether kubelet listens: it keeps a stream of ours open for as long as both live, and the kernel closes
-// that at once when one of them dies.
+// StreamTracker counts the ListAndWatch streams that kubelet has open. The kernel closes a stream at once when either
+// process dies.
 type StreamTracker struct {
 	mu      sync.Mutex
 	streams int
 	changed chan struct{}
 }
 
-// Connected tells whether kubelet listens, and gives a channel that is closed when that changes.
+// Connected reports whether kubelet has a stream open. The channel is closed when that changes.
 func (a *StreamTracker) Connected() (bool, <-chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -20,7 +20,8 @@ func (a *StreamTracker) Connected() (bool, <-chan struct{}) {
 	return a.streams > 0, a.changed
 }
 
-// add adds streams. A kubelet that is registered with again opens a second one before the first ends.
+// add changes the number of streams. After a new registration, kubelet opens a second stream before the first one
+// ends.
 func (a *StreamTracker) add(streams int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-// kubeletDisconnected is what the bus says of the node's kubelet.
+// kubeletDisconnected returns what the bus says about kubelet's connection.
 func (w *harness) kubeletDisconnected() (disconnected, known bool) {
 	entries, _, err := w.bus.Session().List(w.t.Context(), bus.GPUsKey(node))
 	if err != nil || len(entries) == 0 {
@@ -26,16 +26,16 @@ func TestPublisher_ReportsKubeletConnection(t *testing.T) {
 		disconnected, known := w.kubeletDisconnected()
 		return known && !disconnected
 	}
-	w.eventually(heard, "kubelet listens")
+	w.eventually(heard, "kubelet connects")
 
 	w.kubelet.Stop()
 	w.eventually(func() bool {
 		disconnected, _ := w.kubeletDisconnected()
 		return disconnected
-	}, "kubelet died: no lease ends here, the plugin lives")
+	}, "kubelet stopped; the plugin and its lease live on")
 
 	w.kubelet.Restart()
-	w.eventually(heard, "it is registered with again")
+	w.eventually(heard, "registered again")
 	w.runPod(w.bindPod("p", 1, []growth.GPU{w.gpus[1]}, main(8)))
 }
 
@@ -47,5 +47,5 @@ func TestPublisher_StartsDisconnected(t *testing.T) {
 	w.eventually(func() bool {
 		disconnected, known := w.kubeletDisconnected()
 		return known && disconnected
-	}, "published, and nobody listens")
+	}, "published while kubelet is disconnected")
 }

@@ -43,7 +43,7 @@ func New(client *apiserver.Client, node growth.NodeName, resource string, log *s
 func (w *Watcher) Run(ctx context.Context) error {
 	bound := url.Values{"fieldSelector": {"spec.nodeName=" + string(w.node)}}
 	apiserver.ListAndWatch(ctx, w.client, "/api/v1/pods", bound, w.apply, func(err error) {
-		w.log.Warn("watching pods was interrupted, the last list stays", "reason", err)
+		w.log.Warn("watching pods was interrupted, the last list stays", "err", err)
 	})
 	return nil
 }

@@ -8,19 +8,20 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Request is kubelet's question for one container.
+// Request is kubelet's GetPreferredAllocation request for one container.
 type Request struct {
 	Available []string
-	// MustInclude holds ids that are to be among the chosen: those of the pod's init containers, which are used again.
+	// MustInclude are ids that the answer must contain: kubelet reuses those of the pod's init containers.
 	MustInclude []string
 	Size        int
 }
 
-// Choose returns the ids that kubelet should take, at most Size of those available, the Must ids first. It returns
-// fewer only where fewer are available.
+// Choose returns the ids that kubelet should allocate: Size of the available ones, the MustInclude ids first. It
+// returns fewer only if fewer are available.
 //
-// A reservation is followed as long as that leaves the others' reserved room alone. It does where kubelet follows the
-// order that was foreseen. Where it swapped pods before, a plan that takes nobody's room comes first.
+// Choose prefers, in this order: the reserved GPUs, if that takes no room reserved for others; the tightest fit
+// outside reserved room; the reserved GPUs in any case; the tightest fit in any case. The second comes before the
+// third when kubelet admitted pods in another order than expected.
 func Choose(r Request, demands []Demand) []string {
 	c := newChoice(r)
 	if c.need == 0 {
@@ -29,7 +30,13 @@ func Choose(r Request, demands []Demand) []string {
 	demand, reserved := matchRequest(r.Size, demands)
 	planned := c.subtractTaken(demand.split(r.Size))
 	fitting := c.subtractTaken(c.bestFit(r.Size, max(demand.Count, 1), demand.Room, reserved))
-	for _, plan := range [][]Part{c.outsideReserved(planned, reserved), c.outsideReserved(fitting, reserved), planned, fitting} {
+	plans := [][]Part{
+		c.outsideReserved(planned, reserved),
+		c.outsideReserved(fitting, reserved),
+		planned,
+		fitting,
+	}
+	for _, plan := range plans {
 		if c.takeParts(plan) {
 			return c.chosen
 		}
@@ -38,7 +45,8 @@ func Choose(r Request, demands []Demand) []string {
 	return c.chosen
 }
 
-// matchRequest finds whose request this is likely to be, and how much room the others have reserved.
+// matchRequest returns the demand that the request most likely belongs to, and the units reserved by all other
+// demands.
 func matchRequest(size int, demands []Demand) (Demand, map[growth.GPU]int) {
 	ordered := inAdmissionOrder(demands)
 	mine := slices.IndexFunc(ordered, func(d Demand) bool { return d.Units == size })
@@ -57,9 +65,9 @@ func matchRequest(size int, demands []Demand) (Demand, map[growth.GPU]int) {
 	return ordered[mine], reserved
 }
 
-// choice is one answer in the making.
+// choice is a partial answer.
 type choice struct {
-	free   map[growth.GPU][]string // in the order they are taken
+	free   map[growth.GPU][]string // in the order of use
 	taken  map[growth.GPU]int      // chosen so far
 	chosen []string
 	need   int
@@ -91,7 +99,7 @@ func newChoice(r Request) *choice {
 	return c
 }
 
-// gpuOf groups ids. What is no id of ours is a GPU of its own.
+// gpuOf returns the GPU of an id. An invalid id counts as a GPU of its own.
 func gpuOf(id string) growth.GPU {
 	if gpu, _, ok := cut(id); ok {
 		return gpu
@@ -105,7 +113,7 @@ func (c *choice) take(gpu growth.GPU, id string) {
 	c.need--
 }
 
-// subtractTaken takes off a plan what is held already. A plan that does not cover what is held is none.
+// subtractTaken removes from a plan what is chosen already. It returns nil if the plan does not contain all of that.
 func (c *choice) subtractTaken(plan []Part) []Part {
 	taken := maps.Clone(c.taken)
 	remaining := make([]Part, 0, len(plan))
@@ -122,7 +130,7 @@ func (c *choice) subtractTaken(plan []Part) []Part {
 	return remaining
 }
 
-// outsideReserved returns a plan that takes no reserved room away, or nothing.
+// outsideReserved returns the plan if it takes no reserved room, else nil.
 func (c *choice) outsideReserved(plan []Part, reserved map[growth.GPU]int) []Part {
 	if slices.ContainsFunc(plan, func(p Part) bool { return len(c.free[p.GPU])-reserved[p.GPU] < p.Units }) {
 		return nil
@@ -130,7 +138,7 @@ func (c *choice) outsideReserved(plan []Part, reserved map[growth.GPU]int) []Par
 	return plan
 }
 
-// takeParts takes all of a plan, or nothing of it.
+// takeParts takes all of a plan or nothing.
 func (c *choice) takeParts(plan []Part) bool {
 	if len(plan) == 0 || slices.ContainsFunc(plan, func(p Part) bool { return len(c.free[p.GPU]) < p.Units }) {
 		return false
@@ -144,8 +152,9 @@ func (c *choice) takeParts(plan []Part) bool {
 	return true
 }
 
-// bestFit plans size units, evenly over count GPUs: those that hold some already, then the tightest fits for the room the
-// pod needs beside reserved room, then those where least is missing. Ties break by name. Nil without such a plan.
+// bestFit plans size units evenly on count GPUs, or returns nil if they do not fit. It prefers GPUs with chosen
+// units, then the tightest fit for the pod's room outside reserved room, then the GPUs with the least missing. Ties
+// break by name.
 func (c *choice) bestFit(size, count, room int, reserved map[growth.GPU]int) []Part {
 	if size%count != 0 {
 		return nil
@@ -173,8 +182,8 @@ func (c *choice) bestFit(size, count, room int, reserved map[growth.GPU]int) []P
 	return plan
 }
 
-// compareSlack orders room left over: the least first, but what takes reserved room away (negative) last, the most
-// negative last of all.
+// compareSlack orders by remaining units, least first. Negative values, which take reserved room, come last, the most
+// negative at the end.
 func compareSlack(a, b int) int {
 	if a < 0 || b < 0 {
 		return cmp.Compare(b, a)
@@ -182,8 +191,8 @@ func compareSlack(a, b int) int {
 	return cmp.Compare(a, b)
 }
 
-// takeRest takes what is left to take from as few GPUs as possible, where no sound answer exists: kubelet would choose
-// at random otherwise, and Allocate says what is wrong.
+// takeRest takes the remaining units from as few GPUs as possible. No valid answer exists, and kubelet would choose
+// at random; Allocate explains the error.
 func (c *choice) takeRest() {
 	gpus := c.gpus()
 	slices.SortStableFunc(gpus, func(a, b growth.GPU) int {
@@ -196,7 +205,7 @@ func (c *choice) takeRest() {
 	}
 }
 
-// gpus lists the GPUs at hand, by name.
+// gpus returns all GPUs of the choice by name.
 func (c *choice) gpus() []growth.GPU {
 	all := maps.Clone(c.taken)
 	for gpu := range c.free {

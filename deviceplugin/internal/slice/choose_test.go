@@ -15,7 +15,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// second is the n-th second of the test's own epoch.
+// second returns the n-th second after the Unix epoch.
 func second(n int) time.Time { return time.Unix(int64(n), 0) }
 
 func free(units map[growth.GPU]int) []string {
@@ -50,17 +50,17 @@ func TestChoose(t *testing.T) {
 			demands: []slice.Demand{demand("p", 1, 8, "B")},
 			want:    map[growth.GPU]int{"B": 8},
 		},
-		"of two such pods the older comes first": {
+		"the older of two pods comes first": {
 			free: map[growth.GPU]int{"A": 24, "B": 24}, size: 8,
 			demands: []slice.Demand{demand("young", 2, 8, "A"), demand("old", 1, 8, "B")},
 			want:    map[growth.GPU]int{"B": 8},
 		},
-		"pods of the same second go by UID, as everywhere": {
+		"pods created in the same second are ordered by UID": {
 			free: map[growth.GPU]int{"A": 24, "B": 24}, size: 8,
 			demands: []slice.Demand{demand("q", 1, 8, "A"), demand("p", 1, 8, "B")},
 			want:    map[growth.GPU]int{"B": 8},
 		},
-		"nobody asked for it: the tightest fit": {
+		"no demand takes the tightest fit": {
 			free: map[growth.GPU]int{"A": 24, "B": 9, "C": 7}, size: 8,
 			want: map[growth.GPU]int{"B": 8},
 		},
@@ -69,37 +69,37 @@ func TestChoose(t *testing.T) {
 			demands: []slice.Demand{demand("p", 1, 5, "B")},
 			want:    map[growth.GPU]int{"A": 8},
 		},
-		"no room but reserved room: where least is taken away": {
+		"without unreserved room the least reserved room is taken": {
 			free: map[growth.GPU]int{"A": 10, "B": 9}, size: 8,
 			demands: []slice.Demand{demand("p", 1, 5, "A"), demand("q", 1, 9, "B")},
 			want:    map[growth.GPU]int{"A": 8},
 		},
-		"the reserved GPU is full: the tightest fit": {
+		"a full reserved GPU leads to the tightest fit": {
 			free: map[growth.GPU]int{"A": 24, "B": 3}, size: 8,
 			demands: []slice.Demand{demand("p", 1, 8, "B")},
 			want:    map[growth.GPU]int{"A": 8},
 		},
-		"others were swapped onto the reserved GPU: nobody else's room": {
+		"other pods took the reserved GPU and unreserved room is left": {
 			free: map[growth.GPU]int{"A": 10, "B": 8}, size: 8,
 			demands: []slice.Demand{demand("p", 1, 8, "A"), demand("q", 2, 7, "A")},
 			want:    map[growth.GPU]int{"B": 8},
 		},
-		"others were swapped there, and there is no other room": {
+		"other pods took the reserved GPU and no other room is left": {
 			free: map[growth.GPU]int{"A": 10, "B": 7}, size: 8,
 			demands: []slice.Demand{demand("p", 1, 8, "A"), demand("q", 2, 7, "A")},
 			want:    map[growth.GPU]int{"A": 8},
 		},
-		"two GPUs were asked for: both reserved ones, evenly": {
+		"both reserved GPUs get equal parts": {
 			free: map[growth.GPU]int{"A": 24, "B": 24, "C": 24}, size: 8,
 			demands: []slice.Demand{demand("p", 1, 8, "A", "C")},
 			want:    map[growth.GPU]int{"A": 4, "C": 4},
 		},
-		"two GPUs were asked for without a reservation": {
+		"a demand for two GPUs without a reservation": {
 			free: map[growth.GPU]int{"A": 24, "B": 5, "C": 6, "D": 3}, size: 8,
 			demands: []slice.Demand{{Pod: "p", Units: 8, Count: 2}},
 			want:    map[growth.GPU]int{"B": 4, "C": 4},
 		},
-		"later containers of the pod find room on the same GPU": {
+		"later containers of the pod need room on the same GPU": {
 			free: map[growth.GPU]int{"A": 6, "B": 4}, size: 4,
 			demands: []slice.Demand{{
 				Pod:   "p",
@@ -109,7 +109,7 @@ func TestChoose(t *testing.T) {
 			}},
 			want: map[growth.GPU]int{"A": 4},
 		},
-		"an init container's ids are used again": {
+		"the ids of an init container are reused": {
 			free: map[growth.GPU]int{"A": 24, "B": 9}, size: 8, must: []string{"A/7", "A/3"},
 			want: map[growth.GPU]int{"A": 8},
 		},
@@ -124,15 +124,15 @@ func TestChoose(t *testing.T) {
 			}},
 			want: map[growth.GPU]int{"B": 8},
 		},
-		"nothing sound is possible: as few GPUs as possible": {
+		"without a valid choice as few GPUs as possible": {
 			free: map[growth.GPU]int{"A": 3, "B": 4, "C": 5}, size: 8,
 			want: map[growth.GPU]int{"B": 3, "C": 5},
 		},
-		"more than there is: all there is": {
+		"all ids if fewer are available": {
 			free: map[growth.GPU]int{"A": 1, "B": 2}, size: 8,
 			want: map[growth.GPU]int{"A": 1, "B": 2},
 		},
-		"nothing asked": {free: map[growth.GPU]int{"A": 1}, size: 0, want: map[growth.GPU]int{}},
+		"a request for nothing": {free: map[growth.GPU]int{"A": 1}, size: 0, want: map[growth.GPU]int{}},
 		"a reservation that names a GPU twice": {
 			free: map[growth.GPU]int{"A": 8}, size: 8,
 			demands: []slice.Demand{demand("p", 1, 8, "A", "A")},
@@ -140,7 +140,8 @@ func TestChoose(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := slice.Choose(slice.Request{Available: free(tc.free), MustInclude: tc.must, Size: tc.size}, tc.demands)
+			got := slice.Choose(slice.Request{Available: free(tc.free), MustInclude: tc.must, Size: tc.size},
+				tc.demands)
 			require.Equal(t, tc.want, unitsByGPU(t, got))
 			for _, id := range tc.must {
 				require.Contains(t, got, id)
@@ -155,10 +156,10 @@ func TestMatchAllocation(t *testing.T) {
 		parts []slice.Part
 		want  growth.PodUID
 	}{
-		"the one reserved there":               {[]slice.Part{{GPU: "B", Units: 4}}, "b"},
-		"else the first of that size":          {[]slice.Part{{GPU: "C", Units: 4}}, "a"},
-		"both GPUs of a pod that asks for two": {[]slice.Part{{GPU: "A", Units: 4}, {GPU: "B", Units: 4}}, "c"},
-		"nobody asks for so much":              {[]slice.Part{{GPU: "A", Units: 5}}, ""},
+		"the demand with a reservation there":     {[]slice.Part{{GPU: "B", Units: 4}}, "b"},
+		"otherwise the first demand of that size": {[]slice.Part{{GPU: "C", Units: 4}}, "a"},
+		"both GPUs of a demand for two":           {[]slice.Part{{GPU: "A", Units: 4}, {GPU: "B", Units: 4}}, "c"},
+		"no demand of that size":                  {[]slice.Part{{GPU: "A", Units: 5}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, ok := slice.MatchAllocation(tc.parts, demands)
@@ -168,7 +169,7 @@ func TestMatchAllocation(t *testing.T) {
 	}
 }
 
-// TestChoose_MatchesReference compares with a twin that weighs every GPU by the plain words of the rule.
+// TestChoose_MatchesReference compares Choose with a simple implementation that scores every GPU.
 func TestChoose_MatchesReference(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 20_000 {
@@ -192,17 +193,18 @@ func TestChoose_MatchesReference(t *testing.T) {
 			require.Equal(t, map[growth.GPU]int{want: size}, got, "%v %d %+v", units, size, demands)
 		} else {
 			for _, n := range got {
-				require.Less(t, n, size, "one GPU would have done")
+				require.Less(t, n, size, "one GPU would have been enough")
 			}
 		}
 	}
 }
 
-// reference answers for demands on one GPU: which GPU, and whether there is a sound answer at all.
+// reference chooses a GPU for demands on single GPUs, and reports whether one GPU is enough.
 func reference(units map[growth.GPU]int, size int, demands []slice.Demand) (growth.GPU, bool) {
 	var mine *slice.Demand
 	for i, d := range demands {
-		older := mine == nil || cmp.Or(d.Created.Compare(mine.Created), strings.Compare(string(d.Pod), string(mine.Pod))) < 0
+		older := mine == nil ||
+			cmp.Or(d.Created.Compare(mine.Created), strings.Compare(string(d.Pod), string(mine.Pod))) < 0
 		if d.Units == size && older {
 			mine = &demands[i]
 		}

@@ -8,23 +8,23 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Demand is a container of which kubelet will ask for units, because its pod is bound to this node.
+// Demand is a container that kubelet will allocate units for, because its pod is bound to this node.
 type Demand struct {
 	Pod       growth.PodUID
 	Container string
-	// Created is the pod's creation time: kubelet admits a batch of pods in that order.
+	// Created is the pod's creation time, which is kubelet's order of admission for a batch of pods.
 	Created time.Time
-	// Units are asked for in all, on Count GPUs together.
+	// Units is the total over Count GPUs.
 	Units int
 	Count int
-	// Room is what its pod needs in all from this container on, where that is more: later containers of the pod are to
-	// find room on the same GPU.
+	// Room is the number of units that the pod needs from this container on, if that is more than Units. Later
+	// containers of the pod should fit on the same GPU.
 	Room int
-	// GPUs names the GPUs reserved for it. Empty for a pod that was bound without the extender.
+	// GPUs are the GPUs reserved for the container; empty for a pod that was bound without the extender.
 	GPUs []growth.GPU
-	// Cores is how much of a GPU's compute its pod asks for at most, in per cent; 0 for no limit.
+	// Cores is the requested limit in percent of a GPU's compute, or 0.
 	Cores int
-	// Init marks an init container: its units are used again by the containers after it, so they reserve nothing.
+	// Init marks an init container. It reserves nothing, because later containers reuse its units.
 	Init bool
 }
 
@@ -37,7 +37,7 @@ type Key struct {
 // Key returns the demand's identity.
 func (d Demand) Key() Key { return Key{Pod: d.Pod, Container: d.Container} }
 
-// split divides the demanded units over its GPUs; the first ones get what does not divide.
+// split distributes the units over the demand's GPUs; the first GPUs get the remainder.
 func (d Demand) split(units int) []Part {
 	gpus := slices.Compact(slices.Sorted(slices.Values(d.GPUs)))
 	parts := make([]Part, len(gpus))
@@ -50,7 +50,7 @@ func (d Demand) split(units int) []Part {
 	return parts
 }
 
-// inAdmissionOrder returns demands in kubelet's order of admission. Containers of one pod keep the order they are given in.
+// inAdmissionOrder returns the demands in kubelet's order of admission. Containers of one pod keep their order.
 func inAdmissionOrder(demands []Demand) []Demand {
 	sorted := slices.Clone(demands)
 	slices.SortStableFunc(sorted, func(a, b Demand) int {
@@ -59,9 +59,9 @@ func inAdmissionOrder(demands []Demand) []Demand {
 	return sorted
 }
 
-// MatchAllocation finds the demand that an allocation most likely answers: the first that asks for so many units on exactly
-// these GPUs, else the first that asks for so many. It only keeps the next choice from steering to the same
-// reservation again; who really holds the ids is learned from kubelet.
+// MatchAllocation returns the demand that an allocation most likely answers: the first with the same size and GPUs,
+// else the first with the same size. The match only keeps the next choice from using the same reservation; kubelet's
+// List provides the actual holder.
 func MatchAllocation(parts []Part, demands []Demand) (Demand, bool) {
 	var fallback *Demand
 	units := 0
@@ -76,7 +76,8 @@ func MatchAllocation(parts []Part, demands []Demand) (Demand, bool) {
 		if fallback == nil {
 			fallback = &ordered[i]
 		}
-		if len(d.GPUs) == len(parts) && !slices.ContainsFunc(parts, func(p Part) bool { return !slices.Contains(d.GPUs, p.GPU) }) {
+		elsewhere := func(p Part) bool { return !slices.Contains(d.GPUs, p.GPU) }
+		if len(d.GPUs) == len(parts) && !slices.ContainsFunc(parts, elsewhere) {
 			return d, true
 		}
 	}
@@ -86,7 +87,7 @@ func MatchAllocation(parts []Part, demands []Demand) (Demand, bool) {
 	return *fallback, true
 }
 
-// Spans tells whether some container asks for so many units over so many GPUs.
+// Spans reports whether a demand requests this number of units on this number of GPUs.
 func Spans(demands []Demand, units, gpus int) bool {
 	return slices.ContainsFunc(demands, func(d Demand) bool { return d.Units == units && d.Count == gpus })
 }

@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// maxID is the longest device id that kubelet's API allows.
+	// maxID is the longest device id that the device plugin API allows.
 	maxID = 63
-	// maxUnits bounds the units of one GPU: coarse units keep every message to kubelet small.
+	// maxUnits bounds the units of one GPU, which bounds the size of messages to kubelet.
 	maxUnits = 4096
 )
 
-// ID builds the id of a GPU's n-th unit, counted from 0.
+// ID returns the id of a GPU's n-th unit, counted from 0.
 func ID(gpu growth.GPU, n int) string { return string(gpu) + "/" + strconv.Itoa(n) }
 
-// Parse takes an id apart. It accepts exactly what ID builds.
+// Parse splits an id into its GPU and unit. It accepts exactly the ids that ID returns.
 func Parse(id string) (growth.GPU, int, error) {
 	gpu, number, ok := cut(id)
 	if !ok || len(id) > maxID {
@@ -32,7 +32,7 @@ func Parse(id string) (growth.GPU, int, error) {
 	return gpu, n, nil
 }
 
-// cut splits at the last slash: the UUID of a MIG instance may hold slashes of its own.
+// cut splits at the last slash, because the UUID of a MIG instance may contain slashes.
 func cut(id string) (growth.GPU, string, bool) {
 	slash := strings.LastIndexByte(id, '/')
 	if slash <= 0 {
@@ -41,7 +41,7 @@ func cut(id string) (growth.GPU, string, bool) {
 	return growth.GPU(id[:slash]), id[slash+1:], true
 }
 
-// Units is how many whole units a GPU's memory makes.
+// Units returns the number of whole units in a GPU's memory.
 func Units(memory, unit growth.MiB) int {
 	if unit <= 0 || memory <= 0 {
 		return 0
@@ -49,7 +49,7 @@ func Units(memory, unit growth.MiB) int {
 	return int(memory / unit)
 }
 
-// IDs lists all ids of a GPU.
+// IDs returns all ids of a GPU.
 func IDs(gpu growth.GPU, units int) []string {
 	ids := make([]string, units)
 	for n := range ids {
@@ -58,13 +58,15 @@ func IDs(gpu growth.GPU, units int) []string {
 	return ids
 }
 
-// CheckSize tells whether GPUs of this memory can be advertised in this unit.
+// CheckSize returns an error if a GPU of this memory cannot be advertised in this unit.
 func CheckSize(gpu growth.GPU, memory, unit growth.MiB) error {
 	switch n := Units(memory, unit); {
 	case n == 0:
-		return fmt.Errorf("GPU %s has %s of memory, less than one unit of %s: choose a smaller --memory-unit", gpu, memory, unit)
+		return fmt.Errorf("GPU %s has %s of memory, less than one unit of %s: choose a smaller --memory-unit", gpu,
+			memory, unit)
 	case n > maxUnits:
-		return fmt.Errorf("GPU %s would make %d units of %s, at most %d are allowed: choose a larger --memory-unit", gpu, n, unit, maxUnits)
+		return fmt.Errorf("GPU %s would make %d units of %s, at most %d are allowed: choose a larger --memory-unit",
+			gpu, n, unit, maxUnits)
 	case len(ID(gpu, n)) > maxID:
 		return fmt.Errorf("GPU %s: the name is too long for a device id of %d characters", gpu, maxID)
 	}

@@ -20,7 +20,8 @@ func TestParse_RoundTrip(t *testing.T) {
 }
 
 func TestParse_RejectsInvalidIDs(t *testing.T) {
-	for _, id := range []string{"", "/", "/1", "GPU-1", "GPU-1/", "GPU-1/x", "GPU-1/-1", "GPU-1/01", "GPU-1/+1", "GPU-1/4096", strings.Repeat("G", 70) + "/1"} {
+	for _, id := range []string{"", "/", "/1", "GPU-1", "GPU-1/", "GPU-1/x", "GPU-1/-1", "GPU-1/01", "GPU-1/+1",
+		"GPU-1/4096", strings.Repeat("G", 70) + "/1"} {
 		_, _, err := slice.Parse(id)
 		require.Error(t, err, "%q", id)
 	}
@@ -33,8 +34,8 @@ func TestUnits_RoundsDown(t *testing.T) {
 	}{
 		"an H200 in GiB":       {143771, growth.GiB, 140},
 		"exactly":              {24 * growth.GiB, growth.GiB, 24},
-		"smaller than a unit":  {512, growth.GiB, 0},
-		"a unit of nothing":    {1024, 0, 0},
+		"less than a unit":     {512, growth.GiB, 0},
+		"a unit of zero":       {1024, 0, 0},
 		"a GPU without memory": {0, growth.GiB, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -72,12 +73,12 @@ func TestSpread(t *testing.T) {
 
 func TestSlot_DependsOnTheSetOfIDs(t *testing.T) {
 	slot := slice.Slot([]string{"A/1", "A/2"})
-	require.Equal(t, slot, slice.Slot([]string{"A/2", "A/1", "A/1"}), "neither order nor repetition matters")
+	require.Equal(t, slot, slice.Slot([]string{"A/2", "A/1", "A/1"}), "order and repetition do not matter")
 	require.True(t, slice.IsSlot(slot))
 	for _, other := range [][]string{nil, {"A/1"}, {"A/12"}, {"A/1", "A/2", "A/3"}} {
 		require.NotEqual(t, slot, slice.Slot(other))
 	}
-	require.Equal(t, "82c8d1a6", slice.Slot([]string{"GPU-1/0"})[:8], "a change would orphan the folders of running jobs")
+	require.Equal(t, "82c8d1a6", slice.Slot([]string{"GPU-1/0"})[:8], "a change would orphan the slots of running jobs")
 	for _, name := range []string{"", "..", "lost+found", strings.ToUpper(slot) + "F", slot[1:], slot + "00"} {
 		require.False(t, slice.IsSlot(name), name)
 	}

@@ -11,13 +11,13 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Part is the units of a set that lie on one GPU.
+// Part is the number of units on one GPU.
 type Part struct {
 	GPU   growth.GPU
 	Units int
 }
 
-// Spread says on which GPUs a set of ids lies, ordered by GPU. An id that is none, or that comes twice, is an error.
+// Spread returns the units on each GPU, ordered by GPU. Invalid and repeated ids are errors.
 func Spread(ids []string) ([]Part, error) {
 	sorted := slices.Clone(ids)
 	parts := []Part(nil)
@@ -40,12 +40,12 @@ func Spread(ids []string) ([]Part, error) {
 	return parts, nil
 }
 
-// Even tells whether every GPU of a spread holds the same: the only shape that a pod which asks for several GPUs has.
+// Even reports whether all GPUs have the same number of units, as a request for several GPUs requires.
 func Even(parts []Part) bool {
 	return !slices.ContainsFunc(parts, func(p Part) bool { return p.Units != parts[0].Units })
 }
 
-// Shares turns a spread into memory.
+// Shares converts units to memory.
 func Shares(parts []Part, unit growth.MiB) []growth.GPUShare {
 	shares := make([]growth.GPUShare, len(parts))
 	for i, p := range parts {
@@ -54,8 +54,8 @@ func Shares(parts []Part, unit growth.MiB) []growth.GPUShare {
 	return shares
 }
 
-// Slot names the folder that belongs to a set of ids: the first 128 bits of the SHA-256 of the sorted ids, in hex.
-// It depends on nothing else, so that Allocate, PreStartContainer and a restarted plugin come to the same name.
+// Slot returns the directory name of a set of ids: the first 128 bits of the SHA-256 of the sorted ids, in hex. It
+// depends on the ids alone, so Allocate, PreStartContainer and a restarted plugin use the same name.
 func Slot(ids []string) string {
 	sorted := slices.Clone(ids)
 	slices.Sort(sorted)
@@ -63,7 +63,7 @@ func Slot(ids []string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// IsSlot tells whether a folder's name can be a slot's.
+// IsSlot reports whether a name has the form of a slot name.
 func IsSlot(name string) bool {
 	raw, err := hex.DecodeString(name)
 	return err == nil && len(raw) == 16 && strings.ToLower(name) == name

@@ -7,18 +7,18 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Withheld is how many units of each GPU pods hold that another device plugin started. Kubelet does not subtract them: it
-// knows them by ids that nobody advertises any more. So that many of our ids per GPU must stay unused, and the last ones
-// do. What is held only ever shrinks: nobody hands out more of it.
+// Withheld is the number of units on each GPU that pods of another device plugin hold. Kubelet counts these units
+// under ids that are no longer advertised, so the same number of our ids must stay unused. The last ids of a GPU do.
+// Values only decrease, because no plugin allocates these units any more.
 type Withheld map[growth.GPU]int
 
-// Filter leaves the last ids of each GPU out, as many as are held of it.
+// Filter removes the last withheld ids of each GPU.
 func (h Withheld) Filter(available []string) []string {
 	if len(h) == 0 {
 		return available
 	}
 	sorted := slices.Clone(available)
-	slices.SortFunc(sorted, func(a, b string) int { // the last ones first
+	slices.SortFunc(sorted, func(a, b string) int { // last ids first
 		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(b, a))
 	})
 	left := map[growth.GPU]int{}
@@ -29,16 +29,16 @@ func (h Withheld) Filter(available []string) []string {
 	})
 }
 
-// Covers tells whether an id is one of those that stay unused on a GPU of so many units.
+// Covers reports whether an id is withheld on a GPU with this number of units.
 func (h Withheld) Covers(id string, units int) bool {
 	gpu, n, err := Parse(id)
 	return err == nil && n >= units-h[gpu]
 }
 
-// OnGPU tells whether an id is of a GPU.
+// OnGPU reports whether an id belongs to the GPU.
 func OnGPU(id string, gpu growth.GPU) bool { return gpuOf(id) == gpu }
 
-// HasForeign tells whether a set of ids is another device plugin's.
+// HasForeign reports whether the ids contain one of another device plugin.
 func HasForeign(ids []string) bool {
 	return slices.ContainsFunc(ids, func(id string) bool {
 		_, _, err := Parse(id)

@@ -16,11 +16,11 @@ func TestFilter_RemovesLastIDs(t *testing.T) {
 		held            slice.Withheld
 		available, want []string
 	}{
-		"nothing is held":        {nil, []string{"A/1", "A/0"}, []string{"A/0", "A/1"}},
-		"two of three":           {slice.Withheld{"A": 2}, []string{"A/9", "A/10", "A/2"}, []string{"A/2"}},
-		"of another GPU":         {slice.Withheld{"B": 2}, []string{"A/0", "A/1"}, []string{"A/0", "A/1"}},
+		"nothing is withheld":        {nil, []string{"A/1", "A/0"}, []string{"A/0", "A/1"}},
+		"two of three ids":           {slice.Withheld{"A": 2}, []string{"A/9", "A/10", "A/2"}, []string{"A/2"}},
+		"ids of another GPU":         {slice.Withheld{"B": 2}, []string{"A/0", "A/1"}, []string{"A/0", "A/1"}},
 		"more than is available": {slice.Withheld{"A": 9}, []string{"A/0", "B/0"}, []string{"B/0"}},
-		"what is no id of ours":  {slice.Withheld{"A": 1}, []string{"A_-_0", "A/0"}, []string{"A_-_0"}},
+		"an id of another plugin":  {slice.Withheld{"A": 1}, []string{"A_-_0", "A/0"}, []string{"A_-_0"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := tc.held.Filter(tc.available)
@@ -30,7 +30,7 @@ func TestFilter_RemovesLastIDs(t *testing.T) {
 	}
 }
 
-// TestFilter_AgreesWithCovers hands out units until none is left, in any order, and finds that what is held stays free.
+// TestFilter_AgreesWithCovers allocates random units until none is left and checks that withheld ids stay unused.
 func TestFilter_AgreesWithCovers(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200 {

@@ -1,10 +1,11 @@
-// Package slot keeps the folders through which a container and its node's coordinator meet.
+// Package slot manages the directories that connect a container with its node's coordinator.
 //
-// A slot is <state-dir>/slots/<name>, mounted read-only into one container at /run/gpushare. The name follows from the
-// container's device ids (slice.Slot). The device plugin makes the folder before the container exists and links the
-// shim into it, one file that all slots share; the coordinator adds its socket; the plugin removes the folder once nobody
-// can hold the ids any more. A folder is never replaced while it may be mounted: a container sees the folder it was started with, whatever comes
-// to bear its name later.
+// A slot is <state-dir>/slots/<name>, mounted read-only into one container at /run/gpushare. Its name is derived from
+// the container's device ids (slice.Slot). The device plugin creates the slot before the container and links the shim
+// into it; all slots share one copy of the shim. The coordinator adds its socket. The plugin removes the slot once no
+// container can hold the ids.
 //
-// The file ".ids" lists the ids, so that a plugin which was restarted knows what a folder belongs to.
+// Invariant: a mounted directory is never replaced, so a container keeps the directory that it was started with.
+//
+// The file ".ids" lists the ids, so that a restarted plugin knows what a slot belongs to.
 package slot

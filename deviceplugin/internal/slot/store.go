@@ -19,65 +19,65 @@ import (
 
 const (
 	idsFile = ".ids"
-	// maxFile bounds what is read back: the ids of several large GPUs.
+	// maxFile bounds the file of ids.
 	maxFile = 1 << 20
 )
 
-// Folder is a slot as it lies on disk.
-type Folder struct {
+// Dir is a slot on disk.
+type Dir struct {
 	Name string
-	// IDs are the device ids it was made for. Empty where the folder does not say, or says what does not fit its name.
+	// IDs are the slot's device ids; empty if the file of ids is missing or does not match the name.
 	IDs []string
-	// Modified is when it was last handed out or written to.
+	// Modified is the time of the last Ensure or write.
 	Modified time.Time
 }
 
-// Store is the folder of slots.
+// Store manages the slots below one directory.
 type Store struct {
 	root string
 	shim []byte
 
 	mu        sync.Mutex
-	idsByName map[string][]string // the ids that slots said when they were last listed: a slot's never change
+	idsByName map[string][]string // the ids found by the last List; the ids of a slot never change
 }
 
-// Open makes the folder of slots below the state folder.
+// Open creates the directory of slots below the state directory.
 func Open(stateDir string) (*Store, error) {
 	root := filepath.Join(stateDir, gpushare.SlotsDir)
 	if err := os.MkdirAll(root, 0o755); err != nil {
-		return nil, fmt.Errorf("making the folder of slots: %w", err)
+		return nil, fmt.Errorf("creating the directory of slots: %w", err)
 	}
-	if err := os.Chmod(root, 0o711); err != nil { // a slot's name is a secret of its job: nobody else lists them
-		return nil, fmt.Errorf("closing the folder of slots: %w", err)
+	if err := os.Chmod(root, 0o711); err != nil { // jobs must not list the slots of others
+		return nil, fmt.Errorf("protecting the directory of slots: %w", err)
 	}
 	return &Store{root: root, shim: shim.Source()}, nil
 }
 
-// Ensure makes the slot of a set of ids and returns its path. Made already, it is only marked as handed out anew.
+// Ensure creates the slot of a set of ids and returns its path. An existing slot only gets a new modification time.
 func (s *Store) Ensure(ids []string) (string, error) {
-	folder := filepath.Join(s.root, slice.Slot(ids))
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return "", fmt.Errorf("making a slot: %w", err)
+	dir := filepath.Join(s.root, slice.Slot(ids))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("creating a slot: %w", err)
 	}
-	if err := os.Chmod(folder, 0o755); err != nil { // whatever the umask is: jobs run as any user
+	if err := os.Chmod(dir, 0o755); err != nil { // independent of the umask: jobs run as any user
 		return "", fmt.Errorf("opening a slot to its job: %w", err)
 	}
 	list := strings.Join(slices.Sorted(slices.Values(ids)), "\n") + "\n"
-	if err := writeAtomically(filepath.Join(folder, idsFile), []byte(list), 0o600); err != nil {
+	if err := writeAtomically(filepath.Join(dir, idsFile), []byte(list), 0o600); err != nil {
 		return "", err
 	}
-	if err := s.linkShim(filepath.Join(folder, shim.FileName)); err != nil {
+	if err := s.linkShim(filepath.Join(dir, shim.FileName)); err != nil {
 		return "", err
 	}
 	now := time.Now()
-	if err := os.Chtimes(folder, now, now); err != nil {
+	if err := os.Chtimes(dir, now, now); err != nil {
 		return "", fmt.Errorf("marking a slot: %w", err)
 	}
-	return folder, nil
+	return dir, nil
 }
 
-// linkShim links the shim into a slot, in one step. All slots share one file, which their containers can not write to: tens of
-// KiB to write for each container are what a disk makes kubelet wait for.
+// linkShim atomically links the shim into a slot. All slots share one file, which containers cannot modify: writing
+// tens of KiB per container would make kubelet wait for the disk.
 func (s *Store) linkShim(path string) error {
 	if hasContent(path, s.shim) {
 		return nil
@@ -87,17 +87,17 @@ func (s *Store) linkShim(path string) error {
 		return err
 	}
 	linked := path + ".new"
-	_ = os.Remove(linked) // of a plugin that was killed
+	_ = os.Remove(linked) // left by a killed plugin
 	if err := os.Link(shared, linked); err != nil {
-		return writeAtomically(path, s.shim, 0o644) // a file has so many links at most, and some filesystems know none
+		return writeAtomically(path, s.shim, 0o644) // the limit of links is reached, or the filesystem has no links
 	}
 	if err := os.Rename(linked, path); err != nil {
-		return fmt.Errorf("lending %s: %w", path, err)
+		return fmt.Errorf("linking %s: %w", path, err)
 	}
 	return nil
 }
 
-// writeAtomically writes a file in one step: a job that imports it at this moment sees the old one or the new one.
+// writeAtomically replaces a file: a reader sees the old content or the new content.
 func writeAtomically(path string, content []byte, mode os.FileMode) error {
 	if hasContent(path, content) {
 		return nil
@@ -106,7 +106,7 @@ func writeAtomically(path string, content []byte, mode os.FileMode) error {
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
-	defer func() { _ = os.Remove(temporary.Name()) }() // gone already where all went well
+	defer func() { _ = os.Remove(temporary.Name()) }() // already renamed on success
 	_, err = temporary.Write(content)
 	if err == nil {
 		err = temporary.Chmod(mode)
@@ -123,7 +123,7 @@ func writeAtomically(path string, content []byte, mode os.FileMode) error {
 	return nil
 }
 
-// hasContent tells whether a file is there with just that content.
+// hasContent reports whether the file exists with exactly this content.
 func hasContent(path string, content []byte) bool {
 	file, err := os.Open(path)
 	if err != nil {
@@ -143,8 +143,8 @@ func hasContent(path string, content []byte) bool {
 	}
 }
 
-// List returns all slots on disk. What is no slot is left out.
-func (s *Store) List() ([]Folder, error) {
+// List returns all slots on disk and ignores other entries.
+func (s *Store) List() ([]Dir, error) {
 	entries, err := os.ReadDir(s.root)
 	if err != nil {
 		return nil, fmt.Errorf("listing slots: %w", err)
@@ -153,7 +153,7 @@ func (s *Store) List() ([]Folder, error) {
 	defer s.mu.Unlock()
 	previous := s.idsByName
 	s.idsByName = make(map[string][]string, len(entries))
-	var folders []Folder
+	var dirs []Dir
 	for _, entry := range entries {
 		info, err := entry.Info()
 		if err != nil || !entry.IsDir() || !slice.IsSlot(entry.Name()) {
@@ -166,9 +166,9 @@ func (s *Store) List() ([]Folder, error) {
 		if ids != nil {
 			s.idsByName[entry.Name()] = ids
 		}
-		folders = append(folders, Folder{Name: entry.Name(), IDs: ids, Modified: info.ModTime()})
+		dirs = append(dirs, Dir{Name: entry.Name(), IDs: ids, Modified: info.ModTime()})
 	}
-	return folders, nil
+	return dirs, nil
 }
 
 func (s *Store) ids(name string) []string {
@@ -192,12 +192,12 @@ func read(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, maxFile))
 }
 
-// Exists tells whether the slot of these ids was handed out before.
+// Exists reports whether the slot of these ids exists.
 func (s *Store) Exists(ids []string) bool {
 	return s.ids(slice.Slot(ids)) != nil
 }
 
-// Remove deletes a slot with all that is in it.
+// Remove deletes a slot and its contents.
 func (s *Store) Remove(name string) error {
 	if !slice.IsSlot(name) {
 		return fmt.Errorf("%q is no slot", name)

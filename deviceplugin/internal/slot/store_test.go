@@ -30,7 +30,8 @@ func TestEnsure_CreatesSlotWithShim(t *testing.T) {
 	for file, want := range map[string]os.FileMode{"": 0o755, shim.FileName: 0o644, "..": 0o711, ".ids": 0o600} {
 		info, err := os.Stat(filepath.Join(path, file))
 		require.NoError(t, err)
-		require.Equal(t, want, info.Mode().Perm(), "a job of any user reads its own, and nobody lists the others: %q", file)
+		require.Equal(t, want, info.Mode().Perm(), "a job of any user reads its own slot and cannot list others: %q",
+			file)
 	}
 }
 
@@ -47,9 +48,9 @@ func TestEnsure_KeepsMountedFolder(t *testing.T) {
 	old := time.Now().Add(-time.Hour)
 	require.NoError(t, os.Chtimes(path, old, old))
 
-	again, err := store.Ensure([]string{"A/1"})
+	second, err := store.Ensure([]string{"A/1"})
 	require.NoError(t, err)
-	require.Equal(t, path, again)
+	require.Equal(t, path, second)
 	after, err := os.Stat(path)
 	require.NoError(t, err)
 	require.True(t, os.SameFile(before, after))
@@ -58,14 +59,14 @@ func TestEnsure_KeepsMountedFolder(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, shim.Source(), source, "a newer plugin brings a newer shim")
 
-	folders, err := store.List()
+	dirs, err := store.List()
 	require.NoError(t, err)
-	require.Len(t, folders, 1)
-	require.Equal(t, []string{"A/1"}, folders[0].IDs)
-	require.WithinDuration(t, time.Now(), folders[0].Modified, time.Minute, "handed out anew")
+	require.Len(t, dirs, 1)
+	require.Equal(t, []string{"A/1"}, dirs[0].IDs)
+	require.WithinDuration(t, time.Now(), dirs[0].Modified, time.Minute, "marked again")
 }
 
-// TestEnsure_SharesShimBetweenSlots also spoils it in one slot: the next Ensure of each makes it good.
+// TestEnsure_SharesShimBetweenSlots also damages the shared file: the next Ensure of each slot repairs it.
 func TestEnsure_SharesShimBetweenSlots(t *testing.T) {
 	store, err := slot.Open(t.TempDir())
 	require.NoError(t, err)
@@ -103,15 +104,15 @@ func TestStore_ListsAndRemovesOnlySlots(t *testing.T) {
 	require.NoError(t, os.Mkdir(stranger, 0o755))
 
 	require.NoError(t, os.WriteFile(filepath.Join(path, ".ids"), []byte("B/7\n"), 0o600))
-	folders, err := store.List()
+	dirs, err := store.List()
 	require.NoError(t, err)
-	require.Len(t, folders, 1)
-	require.Empty(t, folders[0].IDs, "a list that does not fit the name is not believed")
+	require.Len(t, dirs, 1)
+	require.Empty(t, dirs[0].IDs, "ids that do not match the name are ignored")
 
 	for _, name := range []string{"", ".", "..", "somebody-elses", "../slots"} {
 		require.Error(t, store.Remove(name), name)
 	}
-	require.NoError(t, store.Remove(folders[0].Name))
+	require.NoError(t, store.Remove(dirs[0].Name))
 	require.NoDirExists(t, path)
 	require.DirExists(t, stranger)
 }

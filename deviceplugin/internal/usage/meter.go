@@ -86,7 +86,7 @@ func (m *Meter) query(ctx context.Context, results chan<- []gpu.Process) {
 	m.busy = false
 	m.mu.Unlock()
 	if err != nil {
-		m.Log.Warn("use of GPUs is not known", "reason", err)
+		m.Log.Warn("use of GPUs is not known", "err", err)
 		return
 	}
 	select {
@@ -134,7 +134,7 @@ func (m *Meter) handle(ctx context.Context, pod growth.PodRef, x Excess) {
 		}
 		message := fmt.Sprintf("The job uses %s on GPU %s and asked for %s: others there may run out of memory. Ask for more, or let it use less.", x.Memory, x.GPU, x.Requested)
 		if err := m.API.Warning(ctx, about, "GPUMemoryExceeded", message); err != nil {
-			log.Warn("nobody was told", "reason", err)
+			log.Warn("nobody was told", "err", err)
 		}
 	}
 	if x.Evict {

@@ -74,9 +74,9 @@ func (l *Controller) sync(ctx context.Context) {
 		log := l.Log.With("pod", change.Pod.String(), "uid", change.Job, "action", action)
 		switch {
 		case errors.Is(err, bus.ErrConflict): // our view is behind: the next round sees why
-			log.Info("advice was decided on an older state", "reason", err)
+			log.Info("advice was decided on an older state", "err", err)
 		case err != nil:
-			log.Warn("advice could not be written", "reason", err)
+			log.Warn("advice could not be written", "err", err)
 			return // the others would fail the same way
 		case change.Advice != nil:
 			log.Info("advice", "loaders", *change.Advice.Loaders, "generation", change.Advice.Generation, "reason", change.Advice.Reason)

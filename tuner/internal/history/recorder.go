@@ -95,7 +95,7 @@ func (r *Recorder) publish(now time.Time) {
 func (r *Recorder) logUndecodable(batch bus.Batch, view *bus.View[entry]) {
 	for _, e := range batch.Entries {
 		if err := view.Undecodable[e.Key]; err != nil {
-			r.log.Warn("a record is left out", "key", e.Key, "reason", err)
+			r.log.Warn("a record is left out", "key", e.Key, "err", err)
 		}
 	}
 }

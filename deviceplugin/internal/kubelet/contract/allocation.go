@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/stretchr/testify/require"
-	deviceplugin "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
+	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 )
 
 func testAllocate(s *harness) {
@@ -87,7 +87,7 @@ func testPreferredOverruled(s *harness) {
 }
 
 func testNoOptions(s *harness) {
-	p := s.startPlugin(3, &deviceplugin.DevicePluginOptions{})
+	p := s.startPlugin(3, &pluginapi.DevicePluginOptions{})
 	pod := s.startPod(s.pod("pod", 2))
 	require.Equal(s.t, []string{options, watch, allocate}, methods(p.recorded()))
 	require.Len(s.t, s.mustList(pod)["a"], 2)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	deviceplugin "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
+	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet"
 )
@@ -27,13 +27,13 @@ type harness struct {
 }
 
 // startPlugin is a plugin of so many units that has registered.
-func (s *harness) startPlugin(units int, offers *deviceplugin.DevicePluginOptions) *fakePlugin {
+func (s *harness) startPlugin(units int, offers *pluginapi.DevicePluginOptions) *fakePlugin {
 	s.t.Helper()
 	return s.startPluginAt(filepath.Base(s.resource)+".sock", units, offers)
 }
 
 // startPluginAt is the same with a socket of that name.
-func (s *harness) startPluginAt(socket string, units int, offers *deviceplugin.DevicePluginOptions) *fakePlugin {
+func (s *harness) startPluginAt(socket string, units int, offers *pluginapi.DevicePluginOptions) *fakePlugin {
 	s.t.Helper()
 	p := &fakePlugin{
 		s:        s,

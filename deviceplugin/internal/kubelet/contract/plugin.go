@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
-	deviceplugin "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
+	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet"
 )
@@ -32,10 +32,10 @@ type call struct {
 
 // fakePlugin is a device plugin that writes down what it is asked, and answers as it is told.
 type fakePlugin struct {
-	deviceplugin.UnimplementedDevicePluginServer
+	pluginapi.UnimplementedDevicePluginServer
 	s        *harness
 	socket   string // its name
-	options  *deviceplugin.DevicePluginOptions
+	options  *pluginapi.DevicePluginOptions
 	mountDir string
 	server   *grpc.Server
 
@@ -54,8 +54,8 @@ type responses struct {
 }
 
 // allOptions is what our device plugin offers.
-func allOptions() *deviceplugin.DevicePluginOptions {
-	return &deviceplugin.DevicePluginOptions{PreStartRequired: true, GetPreferredAllocationAvailable: true}
+func allOptions() *pluginapi.DevicePluginOptions {
+	return &pluginapi.DevicePluginOptions{PreStartRequired: true, GetPreferredAllocationAvailable: true}
 }
 
 // serve listens at its socket.
@@ -63,7 +63,7 @@ func (p *fakePlugin) serve() {
 	listener, err := net.Listen("unix", filepath.Join(p.s.PluginDir, p.socket))
 	require.NoError(p.s.t, err)
 	p.server = grpc.NewServer()
-	deviceplugin.RegisterDevicePluginServer(p.server, p)
+	pluginapi.RegisterDevicePluginServer(p.server, p)
 	go func() { _ = p.server.Serve(listener) }()
 }
 
@@ -71,13 +71,13 @@ func (p *fakePlugin) serve() {
 func (p *fakePlugin) register() {
 	t := p.s.t
 	t.Helper()
-	p.s.eventually(func() bool { return p.s.tryRegister(deviceplugin.Version, p.s.resource, p) == nil }, "kubelet takes a registration")
+	p.s.eventually(func() bool { return p.s.tryRegister(pluginapi.Version, p.s.resource, p) == nil }, "kubelet takes a registration")
 	p.s.eventually(func() bool { return slices.Equal(p.s.allocatable(), p.healthy()) }, "kubelet takes the devices in")
 }
 
 // tryRegister is one attempt to register.
 func (s *harness) tryRegister(version, resource string, p *fakePlugin) error {
-	return kubelet.Register(s.t.Context(), filepath.Join(s.PluginDir, "kubelet.sock"), &deviceplugin.RegisterRequest{
+	return kubelet.Register(s.t.Context(), filepath.Join(s.PluginDir, "kubelet.sock"), &pluginapi.RegisterRequest{
 		Version:      version,
 		Endpoint:     p.socket,
 		ResourceName: resource,

@@ -7,17 +7,17 @@ import (
 	"strings"
 
 	"google.golang.org/grpc"
-	deviceplugin "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
+	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 )
 
 // GetDevicePluginOptions implements the API.
-func (p *fakePlugin) GetDevicePluginOptions(context.Context, *deviceplugin.Empty) (*deviceplugin.DevicePluginOptions, error) {
+func (p *fakePlugin) GetDevicePluginOptions(context.Context, *pluginapi.Empty) (*pluginapi.DevicePluginOptions, error) {
 	p.record(call{method: options})
 	return p.options, nil
 }
 
 // ListAndWatch implements the API.
-func (p *fakePlugin) ListAndWatch(_ *deviceplugin.Empty, stream grpc.ServerStreamingServer[deviceplugin.ListAndWatchResponse]) error {
+func (p *fakePlugin) ListAndWatch(_ *pluginapi.Empty, stream grpc.ServerStreamingServer[pluginapi.ListAndWatchResponse]) error {
 	p.record(call{method: watch})
 	p.addStream(1)
 	defer p.addStream(-1)
@@ -47,23 +47,23 @@ func (p *fakePlugin) connected() bool {
 	return p.streams > 0
 }
 
-func (p *fakePlugin) list() (*deviceplugin.ListAndWatchResponse, <-chan struct{}) {
+func (p *fakePlugin) list() (*pluginapi.ListAndWatchResponse, <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	list := &deviceplugin.ListAndWatchResponse{}
+	list := &pluginapi.ListAndWatchResponse{}
 	for _, id := range slices.Sorted(maps.Keys(p.devices)) {
-		health := deviceplugin.Healthy
+		health := pluginapi.Healthy
 		if !p.devices[id] {
-			health = deviceplugin.Unhealthy
+			health = pluginapi.Unhealthy
 		}
-		list.Devices = append(list.Devices, &deviceplugin.Device{ID: id, Health: health})
+		list.Devices = append(list.Devices, &pluginapi.Device{ID: id, Health: health})
 	}
 	return list, p.changed
 }
 
 // GetPreferredAllocation implements the API: nothing in particular, unless it was told otherwise.
-func (p *fakePlugin) GetPreferredAllocation(_ context.Context, r *deviceplugin.PreferredAllocationRequest) (*deviceplugin.PreferredAllocationResponse, error) {
-	reply := &deviceplugin.PreferredAllocationResponse{}
+func (p *fakePlugin) GetPreferredAllocation(_ context.Context, r *pluginapi.PreferredAllocationRequest) (*pluginapi.PreferredAllocationResponse, error) {
+	reply := &pluginapi.PreferredAllocationResponse{}
 	for _, c := range r.GetContainerRequests() {
 		asked := call{
 			method: prefer, size: int(c.GetAllocationSize()),
@@ -77,14 +77,14 @@ func (p *fakePlugin) GetPreferredAllocation(_ context.Context, r *deviceplugin.P
 				return nil, err
 			}
 		}
-		reply.ContainerResponses = append(reply.ContainerResponses, &deviceplugin.ContainerPreferredAllocationResponse{DeviceIDs: ids})
+		reply.ContainerResponses = append(reply.ContainerResponses, &pluginapi.ContainerPreferredAllocationResponse{DeviceIDs: ids})
 	}
 	return reply, nil
 }
 
 // Allocate implements the API: the container is told its ids, and sees a folder.
-func (p *fakePlugin) Allocate(_ context.Context, r *deviceplugin.AllocateRequest) (*deviceplugin.AllocateResponse, error) {
-	reply := &deviceplugin.AllocateResponse{}
+func (p *fakePlugin) Allocate(_ context.Context, r *pluginapi.AllocateRequest) (*pluginapi.AllocateResponse, error) {
+	reply := &pluginapi.AllocateResponse{}
 	for _, c := range r.GetContainerRequests() {
 		asked := call{method: allocate, ids: sorted(c.GetDevicesIds())}
 		if answer := p.record(asked).allocated; answer != nil {
@@ -92,9 +92,9 @@ func (p *fakePlugin) Allocate(_ context.Context, r *deviceplugin.AllocateRequest
 				return nil, err
 			}
 		}
-		reply.ContainerResponses = append(reply.ContainerResponses, &deviceplugin.ContainerAllocateResponse{
+		reply.ContainerResponses = append(reply.ContainerResponses, &pluginapi.ContainerAllocateResponse{
 			Envs:   map[string]string{idsVariable: strings.Join(asked.ids, ",")},
-			Mounts: []*deviceplugin.Mount{{ContainerPath: Folder, HostPath: p.mountDir, ReadOnly: true}},
+			Mounts: []*pluginapi.Mount{{ContainerPath: Folder, HostPath: p.mountDir, ReadOnly: true}},
 		})
 	}
 	return reply, nil
@@ -104,12 +104,12 @@ func (p *fakePlugin) Allocate(_ context.Context, r *deviceplugin.AllocateRequest
 const idsVariable = "CONTRACT_IDS"
 
 // PreStartContainer implements the API.
-func (p *fakePlugin) PreStartContainer(_ context.Context, r *deviceplugin.PreStartContainerRequest) (*deviceplugin.PreStartContainerResponse, error) {
+func (p *fakePlugin) PreStartContainer(_ context.Context, r *pluginapi.PreStartContainerRequest) (*pluginapi.PreStartContainerResponse, error) {
 	asked := call{method: preStart, ids: sorted(r.GetDevicesIds())}
 	if answer := p.record(asked).started; answer != nil {
 		if err := answer(asked); err != nil {
 			return nil, err
 		}
 	}
-	return &deviceplugin.PreStartContainerResponse{}, nil
+	return &pluginapi.PreStartContainerResponse{}, nil
 }

@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 
 	"github.com/stretchr/testify/require"
-	deviceplugin "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
+	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 )
 
 func testRegistration(s *harness) {
@@ -17,7 +17,7 @@ func testRegistration(s *harness) {
 func testInvalidRegistration(s *harness) {
 	p := s.startPlugin(1, allOptions())
 	require.ErrorContains(s.t, s.tryRegister("v1", s.resource, p), "not supported")
-	require.ErrorContains(s.t, s.tryRegister(deviceplugin.Version, "gpu-mem", p), "invalid")
+	require.ErrorContains(s.t, s.tryRegister(pluginapi.Version, "gpu-mem", p), "invalid")
 	require.Equal(s.t, p.healthy(), s.allocatable(), "the one that is there is not disturbed")
 }
 

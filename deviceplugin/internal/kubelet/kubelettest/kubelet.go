@@ -10,13 +10,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
-	deviceplugin "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
+	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 	podresources "k8s.io/kubelet/pkg/apis/podresources/v1"
 )
 
 // Kubelet is a kubelet for one test.
 type Kubelet struct {
-	deviceplugin.UnimplementedRegistrationServer
+	pluginapi.UnimplementedRegistrationServer
 	podresources.UnimplementedPodResourcesListerServer
 
 	// Dir is its folder of plugins, PodResources its other socket.
@@ -58,7 +58,7 @@ func Start(t *testing.T) *Kubelet {
 
 func (k *Kubelet) start() {
 	for path, register := range map[string]func(*grpc.Server){
-		filepath.Join(k.Dir, "kubelet.sock"): func(s *grpc.Server) { deviceplugin.RegisterRegistrationServer(s, k) },
+		filepath.Join(k.Dir, "kubelet.sock"): func(s *grpc.Server) { pluginapi.RegisterRegistrationServer(s, k) },
 		k.PodResources:                       func(s *grpc.Server) { podresources.RegisterPodResourcesListerServer(s, k) },
 	} {
 		listener, err := net.Listen("unix", path)

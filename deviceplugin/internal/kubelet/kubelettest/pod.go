@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	deviceplugin "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
+	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 )
 
 // Pod is a pod on this kubelet.
@@ -23,7 +23,7 @@ type Container struct {
 
 	IDs    []string
 	Env    map[string]string
-	Mounts []*deviceplugin.Mount
+	Mounts []*pluginapi.Mount
 }
 
 // Admit takes a pod in, or says why not.
@@ -74,8 +74,8 @@ func (k *Kubelet) allocate(ctx context.Context, c *Container, reusable []string)
 		chosen = append(chosen, rest...)
 	}
 	k.reserve(chosen)
-	reply, err := e.Allocate(ctx, &deviceplugin.AllocateRequest{
-		ContainerRequests: []*deviceplugin.ContainerAllocateRequest{{DevicesIds: chosen}},
+	reply, err := e.Allocate(ctx, &pluginapi.AllocateRequest{
+		ContainerRequests: []*pluginapi.ContainerAllocateRequest{{DevicesIds: chosen}},
 	})
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -109,8 +109,8 @@ func (k *Kubelet) reserve(ids []string) {
 func (e *endpoint) prefer(ctx context.Context, chosen, free []string, units int) ([]string, error) {
 	var preferred []string
 	if e.options.GetGetPreferredAllocationAvailable() {
-		reply, err := e.GetPreferredAllocation(ctx, &deviceplugin.PreferredAllocationRequest{
-			ContainerRequests: []*deviceplugin.ContainerPreferredAllocationRequest{{
+		reply, err := e.GetPreferredAllocation(ctx, &pluginapi.PreferredAllocationRequest{
+			ContainerRequests: []*pluginapi.ContainerPreferredAllocationRequest{{
 				AvailableDeviceIDs:   slices.Concat(free, chosen),
 				MustIncludeDeviceIDs: chosen,
 				AllocationSize:       int32(units),
@@ -153,7 +153,7 @@ func (k *Kubelet) StartContainer(ctx context.Context, c *Container) error {
 	if stopped {
 		return fmt.Errorf("the plugin of %s has been stopped", k.resource)
 	}
-	_, err := e.PreStartContainer(ctx, &deviceplugin.PreStartContainerRequest{DevicesIds: c.IDs})
+	_, err := e.PreStartContainer(ctx, &pluginapi.PreStartContainerRequest{DevicesIds: c.IDs})
 	return err
 }
 

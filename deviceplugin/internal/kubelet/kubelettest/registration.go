@@ -9,22 +9,22 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/proto"
-	deviceplugin "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
+	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 )
 
 // endpoint is a plugin that has registered.
 type endpoint struct {
-	deviceplugin.DevicePluginClient
+	pluginapi.DevicePluginClient
 	connection *grpc.ClientConn
-	options    *deviceplugin.DevicePluginOptions
+	options    *pluginapi.DevicePluginOptions
 	stopped    bool
 }
 
 func (e *endpoint) close() { _ = e.connection.Close() }
 
 // Register implements kubelet's API for plugins: it calls the plugin back before it answers.
-func (k *Kubelet) Register(ctx context.Context, r *deviceplugin.RegisterRequest) (*deviceplugin.Empty, error) {
-	if r.GetVersion() != deviceplugin.Version {
+func (k *Kubelet) Register(ctx context.Context, r *pluginapi.RegisterRequest) (*pluginapi.Empty, error) {
+	if r.GetVersion() != pluginapi.Version {
 		return nil, fmt.Errorf("requested API version %q is not supported by kubelet", r.GetVersion())
 	}
 	if !strings.Contains(r.GetResourceName(), "/") {
@@ -34,8 +34,8 @@ func (k *Kubelet) Register(ctx context.Context, r *deviceplugin.RegisterRequest)
 	if err != nil {
 		return nil, err
 	}
-	e := &endpoint{DevicePluginClient: deviceplugin.NewDevicePluginClient(connection), connection: connection}
-	e.options, err = e.GetDevicePluginOptions(ctx, &deviceplugin.Empty{}, grpc.WaitForReady(true))
+	e := &endpoint{DevicePluginClient: pluginapi.NewDevicePluginClient(connection), connection: connection}
+	e.options, err = e.GetDevicePluginOptions(ctx, &pluginapi.Empty{}, grpc.WaitForReady(true))
 	if err != nil {
 		e.close()
 		return nil, fmt.Errorf("failed to get device plugin options: %w", err)
@@ -49,15 +49,15 @@ func (k *Kubelet) Register(ctx context.Context, r *deviceplugin.RegisterRequest)
 	}
 	k.registrations++
 	go k.listAndWatch(e, k.generation)
-	return &deviceplugin.Empty{}, nil
+	return &pluginapi.Empty{}, nil
 }
 
 // listAndWatch keeps the list of devices until the plugin goes, and from then on none of them is healthy. As the real kubelet, it
 // then takes leave of whichever plugin has the resource by now.
 func (k *Kubelet) listAndWatch(e *endpoint, generation int) {
-	stream, err := e.ListAndWatch(context.Background(), &deviceplugin.Empty{})
+	stream, err := e.ListAndWatch(context.Background(), &pluginapi.Empty{})
 	for err == nil {
-		var list *deviceplugin.ListAndWatchResponse
+		var list *pluginapi.ListAndWatchResponse
 		list, err = stream.Recv()
 		if err == nil {
 			k.updateDevices(generation, list)
@@ -75,7 +75,7 @@ func (k *Kubelet) listAndWatch(e *endpoint, generation int) {
 	}
 }
 
-func (k *Kubelet) updateDevices(generation int, list *deviceplugin.ListAndWatchResponse) {
+func (k *Kubelet) updateDevices(generation int, list *pluginapi.ListAndWatchResponse) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.generation != generation {
@@ -84,6 +84,6 @@ func (k *Kubelet) updateDevices(generation int, list *deviceplugin.ListAndWatchR
 	k.devices = map[string]bool{}
 	k.listSize = proto.Size(list)
 	for _, d := range list.GetDevices() {
-		k.devices[d.GetID()] = d.GetHealth() == deviceplugin.Healthy
+		k.devices[d.GetID()] = d.GetHealth() == pluginapi.Healthy
 	}
 }
