@@ -10,34 +10,35 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Device is one GPU, or one MIG instance of a GPU: whatever a job can be given memory on.
+// Device is a GPU or a MIG instance: one device on which jobs can be given memory.
 type Device struct {
 	UUID    growth.GPU
 	Model   string
 	Memory  growth.MiB
 	Healthy bool
-	// Reason says why it is not healthy.
+	// Reason explains why the device is unhealthy.
 	Reason string
-	// Absent says that the driver does not list it (any more).
+	// Absent reports that the driver no longer lists the device.
 	Absent bool
 
-	// Minor is the number in the GPU's device node, /dev/nvidia<Minor>, -1 where the driver does not say.
+	// Minor is the number in the device node /dev/nvidia<Minor>, or -1 if unknown.
 	Minor int
-	// NUMA is the node of host memory the GPU is nearest to, -1 where the host does not say.
+	// NUMA is the GPU's NUMA node, or -1 if unknown.
 	NUMA int
-	// Links are the GPUs that it reaches over NVLink, in order.
+	// Links are the GPUs reachable over NVLink, sorted.
 	Links []growth.GPU
 	// Instance is set for a MIG instance.
 	Instance *Instance
 }
 
-// Instance says where a MIG instance lies: Parent is the GPU that was cut, the ids are the driver's.
+// Instance identifies a MIG instance: its physical GPU, and the driver's ids of the GPU instance and compute
+// instance.
 type Instance struct {
 	Parent       growth.GPU
 	GPU, Compute int
 }
 
-// PhysicalGPU is the GPU that a device is, or is a part of.
+// PhysicalGPU returns the GPU that the device is or belongs to.
 func (d Device) PhysicalGPU() growth.GPU {
 	if d.Instance != nil {
 		return d.Instance.Parent
@@ -47,22 +48,22 @@ func (d Device) PhysicalGPU() growth.GPU {
 
 func equal(a, b []Device) bool { return reflect.DeepEqual(a, b) }
 
-// Source finds GPUs.
+// Source lists GPUs.
 type Source interface {
-	// Devices lists all GPUs in the driver's order. A GPU that is there but can not be read fully is listed unhealthy.
+	// Devices lists all GPUs in the driver's order. A GPU that cannot be read completely is listed as unhealthy.
 	Devices(ctx context.Context) ([]Device, error)
 }
 
-// Fault is what a driver reports of a GPU while it runs.
+// Fault is an error that the driver reports for a GPU.
 type Fault struct {
-	// GPU is the GPU; Instance the MIG instance of it that alone is affected, or nil for all of it.
+	// GPU is the physical GPU. Instance is the only affected MIG instance, or nil if the whole GPU is affected.
 	GPU      growth.GPU
 	Instance *Instance
-	// XID is NVIDIA's number of the error.
+	// XID is NVIDIA's error number.
 	XID uint64
 }
 
-// Affects tells whether a fault affects a device.
+// Affects reports whether the fault affects the device.
 func (f Fault) Affects(d Device) bool {
 	if f.Instance != nil {
 		return d.Instance != nil && *d.Instance == *f.Instance
@@ -75,28 +76,30 @@ type Process struct {
 	PID int
 	// Device is the GPU or the MIG instance.
 	Device growth.GPU
-	// Memory is what it holds there, -1 where the driver does not say.
+	// Memory is the process's GPU memory, or -1 if unknown.
 	Memory growth.MiB
-	// Busy is how much of the time it kept the GPU busy lately, in per cent, -1 where the driver does not say.
+	// Busy is the process's recent utilization of the GPU in percent, or -1 if unknown.
 	Busy int
 }
 
-// Driver is what a real driver offers beyond a list.
+// Driver is a Source with the other functions of a real driver.
 type Driver interface {
 	Source
-	// Faults tells of faults as they happen, until ctx ends or they can no longer be heard.
+	// Faults reports faults until ctx ends or the driver stops reporting them.
 	Faults(ctx context.Context, tell func(Fault)) error
-	// Processes lists who computes now.
+	// Processes lists the processes that compute on GPUs.
 	Processes(ctx context.Context) ([]Process, error)
-	// Version is the driver's own.
+	// Version returns the driver's version.
 	Version() string
 	Close()
 }
 
-// Validate tells whether devices can be advertised in units of this size.
+// Validate returns an error if the devices cannot be advertised in units of this size.
 func Validate(devices []Device, unit growth.MiB) error {
 	if len(devices) == 0 {
-		return fmt.Errorf("the node has no GPU: remove its gpushare label, or choose --gpus=emulated:2x24GiB to try Trellis without one")
+		return fmt.Errorf(
+			"the node has no GPU: remove its gpushare label, or choose --gpus=emulated:2x24GiB to try Trellis " +
+				"without one")
 	}
 	seen := map[growth.GPU]struct{}{}
 	for _, d := range devices {
@@ -111,9 +114,9 @@ func Validate(devices []Device, unit growth.MiB) error {
 	return nil
 }
 
-// Merge brings what was known up to date with what a source says now. A GPU that the source no longer lists stays,
-// unhealthy, since containers may hold units of it; one whose memory can not be read keeps the size it had, and so
-// does what else a GPU fails to tell this time. A changed size is believed.
+// Merge updates the known devices with the current list. A GPU that is no longer listed stays as unhealthy, because
+// containers may hold its units. A GPU whose memory cannot be read keeps its size, and missing values keep theirs. A
+// new size replaces the old one.
 func Merge(known, now []Device) []Device {
 	merged := make([]Device, 0, len(known))
 	for _, old := range known {
@@ -141,7 +144,7 @@ func Merge(known, now []Device) []Device {
 	return merged
 }
 
-// withDefaults takes from an earlier list what a GPU did not tell now.
+// withDefaults fills in missing values from an earlier list.
 func (d Device) withDefaults(old Device) Device {
 	if d.Model == "" {
 		d.Model = old.Model

@@ -1,9 +1,13 @@
-// Package gpu is the inventory: which GPUs a node has, how much memory each, and whether it works.
+// Package gpu keeps the inventory of a node: its GPUs, their memory and their health.
 //
-// There are two sources. Package nvml below it asks the driver. Emulated invents GPUs that nothing stands behind, for
-// machines without any; it must be chosen by name (--gpus=emulated:2x24GiB), and whatever speaks of such GPUs says so:
-// their UUIDs start with EMU-, and the record on the bus, logs, metrics and the containers' environment carry the word.
+//	Source ──list──> Inventory ──Devices──> kubelet, bus, node labels, CDI
+//	                     ^
+//	HealthCheck ─────────┘  overrides the driver's view: gpuhealth, cordon, MPS
 //
-// Stock keeps what a source last said. A source that fails, or a GPU that can not be read, never makes GPUs vanish:
-// kubelet would fail the pods of a node that advertises nothing. Such a GPU stays in the list, unhealthy.
+// There are two sources. Package nvml queries the driver. Emulated provides GPUs without hardware; it must be
+// selected explicitly (--gpus=emulated:2x24GiB). Emulated GPUs are marked everywhere: their UUIDs start with EMU-,
+// and the bus record, logs, metrics and the containers' environment say so.
+//
+// Invariant: an Inventory never drops a GPU. If a source fails or a GPU cannot be read, the last list stays, and the
+// GPU is unhealthy. Kubelet would fail the pods of a node that advertises nothing.
 package gpu

@@ -12,22 +12,22 @@ import (
 )
 
 const (
-	// NVML is the value of --gpus that asks the driver.
+	// NVML is the value of --gpus that selects the driver.
 	NVML = "nvml"
-	// emulatedPrefix starts the values that ask for GPUs which are not there.
+	// emulatedPrefix is the prefix of --gpus values that select emulated GPUs.
 	emulatedPrefix = "emulated:"
-	// maxEmulated bounds their number.
+	// maxEmulated bounds the number of emulated GPUs.
 	maxEmulated = 64
 )
 
-// Emulated is a source of GPUs that nothing stands behind.
+// Emulated is a source of GPUs without hardware.
 type Emulated struct {
 	Node   growth.NodeName
 	Count  int
 	Memory growth.MiB
 }
 
-// ParseEmulated reads "emulated:2x24GiB". It reports false for values that do not ask for emulation.
+// ParseEmulated parses "emulated:2x24GiB". It returns false for values without the prefix.
 func ParseEmulated(value string, node growth.NodeName) (Emulated, bool, error) {
 	rest, ok := strings.CutPrefix(value, emulatedPrefix)
 	if !ok {
@@ -36,7 +36,8 @@ func ParseEmulated(value string, node growth.NodeName) (Emulated, bool, error) {
 	count, memory, ok := strings.Cut(rest, "x")
 	n, err := strconv.Atoi(count)
 	if !ok || err != nil || n < 1 || n > maxEmulated {
-		return Emulated{}, true, fmt.Errorf("%q: write emulated:<count>x<memory>, such as emulated:2x24GiB, with 1 to %d GPUs", value, maxEmulated)
+		return Emulated{}, true, fmt.Errorf(
+			"%q: write emulated:<count>x<memory>, such as emulated:2x24GiB, with 1 to %d GPUs", value, maxEmulated)
 	}
 	mib, err := gpushare.ParseMemory(strings.TrimSuffix(memory, "B"))
 	if err != nil {
@@ -45,7 +46,7 @@ func ParseEmulated(value string, node growth.NodeName) (Emulated, bool, error) {
 	return Emulated{Node: node, Count: n, Memory: mib}, true, nil
 }
 
-// Devices implements Source. UUIDs follow from the node's name, so that a restart finds the same GPUs.
+// Devices implements Source. UUIDs are derived from the node's name, so they survive a restart.
 func (e Emulated) Devices(context.Context) ([]Device, error) {
 	devices := make([]Device, e.Count)
 	for i := range devices {

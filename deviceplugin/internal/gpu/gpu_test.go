@@ -22,7 +22,8 @@ func TestEmulated_StableUUIDs(t *testing.T) {
 	require.NoError(t, gpu.Validate(devices, growth.GiB))
 	require.NotEqual(t, devices[0].UUID, devices[1].UUID)
 	require.Equal(t, 24*growth.GiB, devices[0].Memory)
-	require.Equal(t, growth.GPU("EMU-2cac81b6-af3a-565c-59e4-84056ee909eb"), devices[0].UUID, "restarts would lose every allocation")
+	require.Equal(t, growth.GPU("EMU-2cac81b6-af3a-565c-59e4-84056ee909eb"), devices[0].UUID,
+		"a change would lose every allocation")
 
 	e.Node = "node-2"
 	others, err := e.Devices(t.Context())
@@ -34,7 +35,8 @@ func TestParseEmulated_RejectsIncompleteValues(t *testing.T) {
 	_, ok, err := gpu.ParseEmulated("nvml", "n")
 	require.False(t, ok)
 	require.NoError(t, err)
-	for _, invalid := range []string{"emulated:", "emulated:2", "emulated:0x8Gi", "emulated:65x8Gi", "emulated:-1x8Gi", "emulated:2x", "emulated:2xlots", "emulated:2x0"} {
+	for _, invalid := range []string{"emulated:", "emulated:2", "emulated:0x8Gi", "emulated:65x8Gi", "emulated:-1x8Gi",
+		"emulated:2x", "emulated:2xlots", "emulated:2x0"} {
 		_, ok, err := gpu.ParseEmulated(invalid, "n")
 		require.True(t, ok)
 		require.Error(t, err, invalid)
@@ -55,11 +57,11 @@ func TestMerge_KeepsKnownGPUs(t *testing.T) {
 		Healthy: true,
 	}
 	for name, tc := range map[string]struct{ known, now, want []gpu.Device }{
-		"nothing new": {[]gpu.Device{a, b}, []gpu.Device{a, b}, []gpu.Device{a, b}},
+		"no change": {[]gpu.Device{a, b}, []gpu.Device{a, b}, []gpu.Device{a, b}},
 		"another order": {
 			[]gpu.Device{a, b}, []gpu.Device{b, a}, []gpu.Device{a, b},
 		},
-		"one is gone": {
+		"a GPU is gone": {
 			[]gpu.Device{a, b}, []gpu.Device{b},
 			[]gpu.Device{{
 				UUID:   "A",
@@ -69,7 +71,7 @@ func TestMerge_KeepsKnownGPUs(t *testing.T) {
 				Absent: true,
 			}, b},
 		},
-		"one can not be read": {
+		"a GPU cannot be read": {
 			[]gpu.Device{a}, []gpu.Device{{UUID: "A", Reason: "lost"}},
 			[]gpu.Device{{
 				UUID:   "A",
@@ -78,19 +80,19 @@ func TestMerge_KeepsKnownGPUs(t *testing.T) {
 				Reason: "lost",
 			}},
 		},
-		"one comes back": {[]gpu.Device{{
+		"a GPU comes back": {[]gpu.Device{{
 			UUID:   "A",
 			Memory: 1024,
 			Reason: "lost",
 		}}, []gpu.Device{a}, []gpu.Device{a}},
-		"one is plugged in":                      {[]gpu.Device{a}, []gpu.Device{a, b}, []gpu.Device{a, b}},
-		"one that never said its size is no GPU": {nil, []gpu.Device{a, {UUID: "C"}}, []gpu.Device{a}},
+		"a GPU is added": {[]gpu.Device{a}, []gpu.Device{a, b}, []gpu.Device{a, b}},
+		"a GPU whose size was never known is ignored": {nil, []gpu.Device{a, {UUID: "C"}}, []gpu.Device{a}},
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, tc.want, gpu.Merge(tc.known, tc.now)) })
 	}
 }
 
-// fakeSource says what it is told to.
+// fakeSource returns fixed devices or an error.
 type fakeSource struct {
 	devices []gpu.Device
 	err     error
@@ -116,10 +118,10 @@ func TestInventory_KeepsLastListOnFailure(t *testing.T) {
 	s.devices = []gpu.Device{{UUID: "A", Memory: 4096, Healthy: true}, {UUID: "A", Memory: 4096, Healthy: true}}
 	inventory.Refresh(t.Context())
 	after, _ = inventory.Devices()
-	require.Equal(t, before, after, "nonsense must not either")
+	require.Equal(t, before, after, "an invalid list must not take GPUs away")
 	select {
 	case <-changed:
-		t.Fatal("a change was announced though nothing changed")
+		t.Fatal("a change was reported although nothing changed")
 	default:
 	}
 

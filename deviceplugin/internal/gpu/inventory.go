@@ -12,17 +12,16 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// HealthCheck has a say in what is healthy. It may condemn what the driver lists as healthy, and ask for patience with
-// what it does not.
+// HealthCheck overrides the health that the driver reports. It may mark healthy devices unhealthy and the reverse.
 type HealthCheck interface {
-	// Observe hears what the driver said of the known GPUs, or that it could not be asked. It tells whether something is
-	// in doubt, so that the driver is to be asked again soon.
+	// Observe receives the known devices, or the error of the list. It returns true if the list should be repeated
+	// soon.
 	Observe(now time.Time, devices []Device, err error) (doubt bool)
-	// Apply returns the devices with its own view of their health.
+	// Apply returns the devices with this check's health.
 	Apply(now time.Time, devices []Device) []Device
 }
 
-// Inventory is the inventory as it is known now.
+// Inventory is the current list of GPUs. It is safe for concurrent use.
 type Inventory struct {
 	source Source
 	unit   growth.MiB
@@ -31,16 +30,18 @@ type Inventory struct {
 	wake   chan struct{}
 
 	mu           sync.Mutex
-	listed       []Device // as the driver has them
-	devices      []Device // as they are judged
+	listed       []Device // as the driver reports them
+	devices      []Device // after the health checks
 	pendingSizes map[growth.GPU]growth.MiB
 	changed      chan struct{} // closed at the next change
 	failing      bool
 	recheck      bool
 }
 
-// Open asks the source once: a node whose GPUs can not be listed at the start advertises nothing, and says why.
-func Open(ctx context.Context, source Source, unit growth.MiB, log *slog.Logger, checks ...HealthCheck) (*Inventory, error) {
+// Open lists the GPUs once. It fails if they cannot be listed, since the node would then advertise nothing.
+func Open(
+	ctx context.Context, source Source, unit growth.MiB, log *slog.Logger, checks ...HealthCheck,
+) (*Inventory, error) {
 	devices, err := source.Devices(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("listing GPUs: %w", err)
@@ -64,21 +65,21 @@ func Open(ctx context.Context, source Source, unit growth.MiB, log *slog.Logger,
 	return s, nil
 }
 
-// Devices returns the present list, and a channel that is closed when there is another.
+// Devices returns the current list and a channel that is closed at the next change.
 func (s *Inventory) Devices() ([]Device, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.devices), s.changed
 }
 
-// Failing tells whether the source failed when it was last asked: the list ages.
+// Failing reports whether the last list failed, so that Devices is out of date.
 func (s *Inventory) Failing() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.failing
 }
 
-// Run asks the source again and again until ctx ends: every so often, and within soon when something is in doubt.
+// Run lists the GPUs at every interval until ctx ends, or at recheckInterval while a health check asks for it.
 func (s *Inventory) Run(ctx context.Context, interval, recheckInterval time.Duration) error {
 	for {
 		next := interval
@@ -96,7 +97,7 @@ func (s *Inventory) Run(ctx context.Context, interval, recheckInterval time.Dura
 	}
 }
 
-// Reevaluate lets the judges speak again, soon.
+// Reevaluate requests another evaluation of the health checks.
 func (s *Inventory) Reevaluate() {
 	select {
 	case s.wake <- struct{}{}:
@@ -110,7 +111,7 @@ func (s *Inventory) needsRecheck() bool {
 	return s.recheck || len(s.pendingSizes) > 0
 }
 
-// Refresh asks the source once.
+// Refresh lists the GPUs once.
 func (s *Inventory) Refresh(ctx context.Context) {
 	now, err := s.source.Devices(ctx)
 	s.mu.Lock()
@@ -120,7 +121,7 @@ func (s *Inventory) Refresh(ctx context.Context) {
 		merged = Merge(s.listed, s.confirmSizes(now))
 		err = Validate(merged, s.unit)
 		if err != nil {
-			err = fmt.Errorf("the list of GPUs makes no sense: %w", err)
+			err = fmt.Errorf("the list of GPUs is invalid: %w", err)
 			merged = s.listed
 		}
 	}
@@ -139,7 +140,7 @@ func (s *Inventory) reevaluate() {
 	s.update()
 }
 
-// confirmSizes believes a changed size only when two lists in a row agree on it, and an impossible one not at all.
+// confirmSizes accepts a new size only after two equal lists, and an invalid size never.
 func (s *Inventory) confirmSizes(now []Device) []Device {
 	now = slices.Clone(now)
 	seen := map[growth.GPU]growth.MiB{}
@@ -176,7 +177,7 @@ func (s *Inventory) evaluate() []Device {
 	return devices
 }
 
-// update makes what the judges say the present list.
+// update replaces the current list with the result of the health checks.
 func (s *Inventory) update() {
 	devices := s.evaluate()
 	if equal(devices, s.devices) {
@@ -184,7 +185,8 @@ func (s *Inventory) update() {
 	}
 	for _, d := range devices {
 		if !slices.ContainsFunc(s.devices, func(old Device) bool { return equal([]Device{old}, []Device{d}) }) {
-			s.log.Info("a GPU changed", "gpu", d.UUID, "healthy", d.Healthy, "memory", d.Memory.String(), "reason", d.Reason)
+			s.log.Info("a GPU changed", "gpu", d.UUID, "healthy", d.Healthy, "memory", d.Memory.String(), "reason",
+				d.Reason)
 		}
 	}
 	s.devices = devices

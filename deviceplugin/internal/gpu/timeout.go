@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// TimeoutSource asks a source that may hang. NVML has no deadlines: a call into a driver that waits for a dead GPU can take
-// minutes, or for ever. A call that is given up goes on in the background, and as long as it does no second one is
-// made, so at most one thread is ever lost.
+// TimeoutSource bounds the calls of a source. NVML has no deadlines: a call can block for minutes or forever when a
+// GPU does not respond. A timed-out call continues in the background, and no second one starts meanwhile, so at most
+// one thread is blocked.
 type TimeoutSource struct {
 	Source  Source
 	Timeout time.Duration
 
 	mu      sync.Mutex
-	pending chan result // nil when nobody is asking
+	pending chan result // nil without a call in progress
 	since   time.Time
 }
 
@@ -47,8 +47,9 @@ func (p *TimeoutSource) Devices(ctx context.Context) ([]Device, error) {
 		p.mu.Lock()
 		p.pending = nil
 		p.mu.Unlock()
-		if joined { // it speaks of the time when it was asked
-			return nil, fmt.Errorf("the driver answered after %s, which is too old to be believed", time.Since(since).Round(time.Second))
+		if joined { // the answer is as old as the call
+			return nil, fmt.Errorf("the driver answered after %s, which is too old to be believed",
+				time.Since(since).Round(time.Second))
 		}
 		return a.devices, a.err
 	case <-wait.C:

@@ -1,17 +1,17 @@
 package gpuhealth
 
 // Default follows the immediate action in NVIDIA's catalogue of XID errors for Ampere and newer
-// (docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html, as read for drivers up to R580):
+// (docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html, drivers up to R580):
 //
 //	RESTART_APP, IGNORE                                 ignore
 //	RESET_GPU, RESTART_BM, RESTART_VM                   unhealthy-until-reset
 //	a workflow to decide, CHECK_MECHANICALS, CHECK_UVM  unhealthy
 //	not in the catalogue                                unhealthy
 //
-// It departs in four places. 48 has a workflow, and its text asks for a reset. 109 (context switch timeout, RESET_GPU)
-// and 155 (NVLink set down by software, RESET_GPU) are unhealthy only: a program can bring about the first and an
-// administrator the second, and on a shared GPU no job is to take it from the others for good. 154 and 171, 172 only
-// add to what another error has said already. 167 and 169 have no action yet; their names say fatal and halt.
+// There are four exceptions. 48 has a workflow whose text asks for a reset. 109 (context switch timeout, RESET_GPU)
+// and 155 (NVLink set down by software, RESET_GPU) are only unhealthy: a program can cause the first and an
+// administrator the second, and one job must not take a shared GPU from all others permanently. 154, 171 and 172 only
+// accompany another error. 167 and 169 have no action yet; their names say fatal and halt.
 var Default = Policy{
 	Other: Unhealthy,
 	ByXID: actionsByXID(map[Action][]uint64{

@@ -1,18 +1,22 @@
-// Package gpuhealth decides which GPUs may be given to new jobs. Nothing here stops a job that runs: an unhealthy GPU's
-// units are taken from what kubelet and the extender count as free, and that is all.
+// Package gpuhealth decides which GPUs may be given to new jobs. It never stops a running job: the units of an
+// unhealthy GPU only leave what kubelet and the extender count as free.
 //
-// Three things condemn a GPU:
+// A GPU becomes unhealthy for one of three reasons:
 //
-//	a fault    an XID error whose number the policy holds against it (Default, from NVIDIA's catalogue)
-//	the list   the driver no longer lists it, or can not read it, twice in a row
-//	silence    the driver has answered nothing for LossAfter
+//	fault    an XID error that the policy counts against the GPU (Default, from NVIDIA's catalogue)
+//	list     the driver does not list the GPU or cannot read it, twice in a row
+//	silence  the driver has not answered for LossAfter
 //
-// And it takes time to be trusted again, so that a GPU which comes and goes does not drag jobs along:
+// It becomes healthy again after a delay, so that an unstable GPU does not affect job after job:
 //
-//	after a fault that calls for a reset  when the GPU was seen to go and come back, or the node was booted since
-//	after another fault                   RecoverAfter without a further one, doubled with each repetition up to a limit
-//	after the list or silence             RecoverAfter in which every list was fine
+//	after a fault that needs a reset  once the GPU has disappeared and come back, or the node was rebooted
+//	after another fault               RecoverAfter without a fault, doubled with each repetition up to a limit
+//	after list or silence             RecoverAfter in which every list was good
 //
-// One bad list condemns nobody: it is doubted, and the driver asked again a moment later. Policy and Monitor are pure;
-// Listener feeds them from the driver, and Herald tells people.
+// A single bad list changes nothing; it only makes the inventory list again soon.
+//
+//	driver faults ─> Listener ─> Monitor (a gpu.HealthCheck) ─> gpu.Inventory ─> EventRecorder ─> Kubernetes events
+//	                    └─> FaultStore: faults survive a restart of the plugin, not a reboot
+//
+// Policy and Monitor are pure.
 package gpuhealth

@@ -11,28 +11,28 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// eventTimeout bounds one event.
+// eventTimeout bounds the creation of one event.
 const eventTimeout = 5 * time.Second
 
-// EventSink reads events: Kubernetes shows them beside the object that they are about.
+// EventSink creates Kubernetes events.
 type EventSink interface {
 	Warning(ctx context.Context, about apiserver.ObjectRef, reason, message string) error
 	Normal(ctx context.Context, about apiserver.ObjectRef, reason, message string) error
 }
 
-// EventRecorder tells of each GPU whose health changed: on the node, and on the pods that hold memory of it.
+// EventRecorder records changes of health as events of the node and of the pods that hold memory of the GPU.
 type EventRecorder struct {
 	Node      growth.NodeName
 	Inventory interface {
 		Devices() ([]gpu.Device, <-chan struct{})
 	}
-	// Holders lists the pods that hold memory on a GPU.
+	// Holders returns the pods that hold memory of a GPU.
 	Holders func(growth.GPU) []growth.PodRef
 	Events  EventSink
 	Log     *slog.Logger
 }
 
-// Run tells until ctx ends. What is unhealthy at the start is news.
+// Run records changes until ctx ends. A GPU that is unhealthy at the start counts as a change.
 func (h EventRecorder) Run(ctx context.Context) error {
 	reported := map[growth.GPU]string{}
 	for ctx.Err() == nil {
@@ -68,13 +68,16 @@ func (h EventRecorder) record(ctx context.Context, d gpu.Device) {
 		ctx, cancel := context.WithTimeout(ctx, eventTimeout)
 		var err error
 		if d.Healthy {
-			err = h.Events.Normal(ctx, object, "GPUHealthy", fmt.Sprintf("GPU %s is healthy again and takes new jobs.", d.UUID))
+			err = h.Events.Normal(ctx, object, "GPUHealthy",
+				fmt.Sprintf("GPU %s is healthy again and takes new jobs.", d.UUID))
 		} else {
-			err = h.Events.Warning(ctx, object, "GPUUnhealthy", fmt.Sprintf("GPU %s takes no new jobs: %s. What runs on it is left alone.", d.UUID, d.Reason))
+			err = h.Events.Warning(ctx, object, "GPUUnhealthy",
+				fmt.Sprintf("GPU %s takes no new jobs: %s. What runs on it is left alone.", d.UUID, d.Reason))
 		}
 		cancel()
 		if err != nil {
-			h.Log.Warn("nobody was told of a GPU's health", "gpu", d.UUID, "about", object.Kind, "name", object.Name, "err", err)
+			h.Log.Warn("an event about a GPU's health could not be recorded", "gpu", d.UUID, "about", object.Kind,
+				"name", object.Name, "err", err)
 		}
 	}
 }

@@ -13,20 +13,20 @@ import (
 )
 
 const (
-	// FaultFile is what a plugin leaves for the next one, in the state folder. Removing it forgives every GPU.
+	// FaultFile is the file of faults in the state directory. Removing it clears all faults.
 	FaultFile    = "gpu-faults.json"
 	maxFaultFile = 1 << 20
 )
 
-// faultFile is the file's content. Faults of an earlier boot are over: booting resets every GPU.
+// faultFile is the file's content. Faults of an earlier boot are ignored, because booting resets every GPU.
 type faultFile struct {
 	Boot   string               `json:"boot"`
 	Faults map[growth.GPU]Fault `json:"faults"`
 }
 
-// FaultStore is where faults are kept over a restart of the plugin.
+// FaultStore keeps faults over a restart of the plugin.
 type FaultStore struct {
-	// Dir is the state folder, BootID the kernel's file with the name of this boot.
+	// Dir is the state directory; BootID is the kernel's file with the id of this boot.
 	Dir, BootID string
 }
 
@@ -53,23 +53,23 @@ func (k FaultStore) Load() (map[growth.GPU]Fault, error) {
 	return m.Faults, nil
 }
 
-// Save replaces the file in one step.
+// Save replaces the file atomically.
 func (k FaultStore) Save(faults map[growth.GPU]Fault) error {
 	content, err := json.Marshal(faultFile{Boot: k.currentBoot(), Faults: faults})
 	if err != nil {
-		return fmt.Errorf("keeping faults: %w", err)
+		return fmt.Errorf("storing faults: %w", err)
 	}
 	path := filepath.Join(k.Dir, FaultFile)
 	if err := os.WriteFile(path+".new", content, 0o600); err != nil {
-		return fmt.Errorf("keeping faults: %w", err)
+		return fmt.Errorf("storing faults: %w", err)
 	}
 	if err := os.Rename(path+".new", path); err != nil {
-		return fmt.Errorf("keeping faults: %w", err)
+		return fmt.Errorf("storing faults: %w", err)
 	}
 	return nil
 }
 
-// currentBoot names this boot; empty where the kernel does not say.
+// currentBoot returns the id of this boot, or an empty string if it is unknown.
 func (k FaultStore) currentBoot() string {
 	id, err := os.ReadFile(k.BootID)
 	if err != nil {

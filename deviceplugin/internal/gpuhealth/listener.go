@@ -13,42 +13,42 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// listenRetry is the pause after the driver could not be listened to.
+// listenRetry is the delay after the driver failed to report faults.
 const listenRetry = 10 * time.Second
 
-// FaultSource hears a driver's faults, until ctx ends or it can not any more.
+// FaultSource reports a driver's faults until ctx ends or the driver fails.
 type FaultSource interface {
 	Faults(ctx context.Context, tell func(gpu.Fault)) error
 }
 
-// Inventory is the list of GPUs, which a verdict changes.
+// Inventory is the list of GPUs whose health the Monitor changes.
 type Inventory interface {
 	Devices() ([]gpu.Device, <-chan struct{})
 	Reevaluate()
 }
 
-// Listener brings faults to the monitor, and keeps them over a restart.
+// Listener passes faults to the monitor and stores them.
 type Listener struct {
 	Source    FaultSource
 	Monitor   *Monitor
 	Inventory Inventory
 	Store     FaultStore
-	// XIDs counts faults, by GPU, xid and action.
+	// XIDs counts faults by GPU, XID and action.
 	XIDs *prometheus.CounterVec
 	Log  *slog.Logger
 }
 
-// NewXIDs registers the counter of faults.
+// NewXIDs creates the counter of faults and registers it.
 func NewXIDs(registry prometheus.Registerer) *prometheus.CounterVec {
 	xids := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "trellis_deviceplugin_gpu_faults_total",
-		Help: "XID errors that the driver reported, with what was done about them.",
+		Help: "XID errors that the driver reported, by the action taken.",
 	}, []string{"gpu", "xid", "action"})
 	registry.MustRegister(xids)
 	return xids
 }
 
-// Run listens until ctx ends. GPUs that are plugged in are listened to from the next list on.
+// Run listens until ctx ends. It restarts the source when the set of GPUs changes.
 func (l *Listener) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		listening, stop := context.WithCancel(ctx)
@@ -59,7 +59,7 @@ func (l *Listener) Run(ctx context.Context) error {
 		if err == nil {
 			continue
 		}
-		l.Log.Warn("faults of GPUs are not heard", "err", err)
+		l.Log.Warn("GPU faults are not reported", "err", err)
 		select {
 		case <-time.After(listenRetry):
 		case <-ctx.Done():
@@ -68,7 +68,7 @@ func (l *Listener) Run(ctx context.Context) error {
 	return nil
 }
 
-// awaitChange waits for other GPUs, or for an ear that goes deaf.
+// awaitChange returns nil when the set of GPUs changes or ctx ends, or the source's error.
 func (l *Listener) awaitChange(ctx context.Context, ended <-chan error) error {
 	devices, changed := l.Inventory.Devices()
 	watched := physicalGPUs(devices)
@@ -99,20 +99,20 @@ func physicalGPUs(devices []gpu.Device) []growth.GPU {
 func (l *Listener) handle(f gpu.Fault) {
 	action, affected := l.Monitor.RecordFault(time.Now(), f)
 	for _, uuid := range affected {
-		l.XIDs.WithLabelValues(string(uuid), parseNumber(f.XID), string(action)).Inc()
+		l.XIDs.WithLabelValues(string(uuid), xidLabel(f.XID), string(action)).Inc()
 	}
 	l.Log.Warn("a GPU reports a fault", "gpu", f.GPU, "xid", f.XID, "action", action, "devices", affected)
 	if action == Ignore {
 		return
 	}
 	if err := l.Store.Save(l.Monitor.Faults()); err != nil {
-		l.Log.Warn("a restart of this plugin will forget a fault", "err", err)
+		l.Log.Warn("a fault could not be stored and will be lost at a restart", "err", err)
 	}
 	l.Inventory.Reevaluate()
 }
 
-// parseNumber keeps a label's values few, whatever the driver says.
-func parseNumber(xid uint64) string {
+// xidLabel bounds the number of label values.
+func xidLabel(xid uint64) string {
 	if xid > maxXID {
 		return "other"
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// fakeDriver lists one GPU and reports what it is given.
+// fakeDriver lists one GPU and reports given faults.
 type fakeDriver struct {
 	faults chan gpu.Fault
 	err    error
@@ -46,7 +46,7 @@ func (d *fakeDriver) Faults(ctx context.Context, tell func(gpu.Fault)) error {
 	return d.err
 }
 
-// fakeEvents remember what they are told.
+// fakeEvents records events.
 type fakeEvents struct {
 	mu     sync.Mutex
 	events []string
@@ -135,7 +135,7 @@ func TestListener_FaultTakesGPUOutUntilQuiet(t *testing.T) {
 		require.True(t, healthy())
 		require.Len(t, events.recorded(), 4)
 		require.Contains(t, events.recorded()[2], "GPUHealthy Node n1")
-		require.Equal(t, 1, d.calls, "one ear all the while")
+		require.Equal(t, 1, d.calls, "the source was started once")
 	})
 }
 

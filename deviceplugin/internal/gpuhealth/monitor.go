@@ -10,59 +10,60 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Config is how a monitor judges.
+// Config configures a Monitor.
 type Config struct {
 	Policy Policy
-	// RecoverAfter is how long a GPU must be fine to be trusted again.
+	// RecoverAfter is how long a GPU must be good before it is healthy again.
 	RecoverAfter time.Duration
-	// LossAfter is how long the driver may be silent before its GPUs are given to nobody new.
+	// LossAfter is how long the driver may fail before its GPUs become unhealthy.
 	LossAfter time.Duration
 }
 
 const (
-	// maxQuietPeriod is the limit up to which repetition doubles the wait.
+	// maxQuietPeriod bounds the doubling of the quiet period.
 	maxQuietPeriod = time.Hour
-	// confirmations is how many lists in a row must say so before a GPU is condemned.
+	// confirmations is the number of consecutive bad lists that make a GPU unhealthy.
 	confirmations = 2
-	// recheckPeriod is how long a silent driver is asked again soon, and not only in its turn.
+	// recheckPeriod is how long a failing driver is queried at the short interval.
 	recheckPeriod = 10 * time.Second
 )
 
-// Monitor follows the health of a node's GPUs. It implements gpu.Judge.
+// Monitor tracks the health of a node's GPUs. It implements gpu.HealthCheck.
 type Monitor struct {
 	config Config
 
 	mu           sync.Mutex
-	devices      []gpu.Device // as listed last
+	devices      []gpu.Device // from the last list
 	records      map[growth.GPU]*record
-	failingSince time.Time // since when the driver has not answered; zero while it does
+	failingSince time.Time // start of the driver's failure; zero while it answers
 }
 
-// record is what is held against one GPU.
+// record is the health of one GPU.
 type record struct {
 	listed bool
-	// failures counts the lists in a row that found something wrong; fine is since when none did.
+	// failures counts consecutive bad lists; healthySince is the start of the good ones.
 	failures     int
 	healthySince time.Time
-	// reason says what the lists found; it stays for a while after they are fine again. gone says it was absence.
+	// reason is the finding of the lists; it stays until RecoverAfter has passed. absent means that the GPU was not
+	// listed.
 	reason string
 	absent bool
-	// fault is the last that counts, nil for none.
+	// fault is the current fault, or nil.
 	fault *Fault
 }
 
-// Fault is a fault that is held against a GPU.
+// Fault is a fault that counts against a GPU.
 type Fault struct {
 	XID     uint64    `json:"xid"`
 	At      time.Time `json:"at"`
 	Action  Action    `json:"action"`
-	Strikes int       `json:"strikes"` // how many times in a row
+	Strikes int       `json:"strikes"` // consecutive faults
 }
 
-// New returns a monitor that holds nothing against anybody.
+// New returns a Monitor without findings.
 func New(c Config) *Monitor { return &Monitor{config: c, records: map[growth.GPU]*record{}} }
 
-// Observe implements gpu.Judge.
+// Observe implements gpu.HealthCheck.
 func (m *Monitor) Observe(now time.Time, devices []gpu.Device, err error) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -96,7 +97,7 @@ func (m *Monitor) Observe(now time.Time, devices []gpu.Device, err error) bool {
 	return recheck
 }
 
-// observeHealthy notes that a list had nothing against a GPU. One that was gone and is back has been reset.
+// observeHealthy records a good list. A GPU that was absent has been reset.
 func (r *record) observeHealthy(now time.Time, recoverAfter time.Duration) {
 	r.failures = 0
 	if r.healthySince.IsZero() {
@@ -111,21 +112,22 @@ func (r *record) observeHealthy(now time.Time, recoverAfter time.Duration) {
 	}
 }
 
-// observeFailure notes that the driver did not answer.
+// observeFailure records that the driver did not answer.
 func (m *Monitor) observeFailure(now time.Time, err error) bool {
 	if m.failingSince.IsZero() {
 		m.failingSince = now
 	}
 	if now.Sub(m.failingSince) >= m.config.LossAfter {
 		for _, r := range m.records {
-			r.reason = fmt.Sprintf("the driver has not listed it since %s: %v", m.failingSince.UTC().Format(time.TimeOnly), err)
+			r.reason = fmt.Sprintf("the driver has not listed it since %s: %v",
+				m.failingSince.UTC().Format(time.TimeOnly), err)
 			r.healthySince = time.Time{}
 		}
 	}
 	return now.Sub(m.failingSince) < recheckPeriod
 }
 
-// RecordFault takes a fault in and returns what is done about it, and on which devices.
+// RecordFault records a fault and returns the policy's action and the affected devices.
 func (m *Monitor) RecordFault(now time.Time, f gpu.Fault) (Action, []growth.GPU) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -148,7 +150,7 @@ func (m *Monitor) RecordFault(now time.Time, f gpu.Fault) (Action, []growth.GPU)
 	return action, affected
 }
 
-// mergeFaults adds a fault to the one before it. What only a reset mends stays the reason.
+// mergeFaults combines a fault with the previous one. A fault that needs a reset keeps its number.
 func mergeFaults(old *Fault, f Fault, window time.Duration) *Fault {
 	if old == nil || f.At.Sub(old.At) > 2*window {
 		return &f
@@ -161,7 +163,7 @@ func mergeFaults(old *Fault, f Fault, window time.Duration) *Fault {
 	return &f
 }
 
-// Apply implements gpu.Judge.
+// Apply implements gpu.HealthCheck.
 func (m *Monitor) Apply(now time.Time, devices []gpu.Device) []gpu.Device {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -177,7 +179,7 @@ func (m *Monitor) Apply(now time.Time, devices []gpu.Device) []gpu.Device {
 	return result
 }
 
-// unhealthyReason says what is held against a GPU now, or nothing.
+// unhealthyReason explains why the GPU is unhealthy; it is empty for a healthy GPU.
 func (r *record) unhealthyReason(now time.Time, recoverAfter time.Duration) string {
 	if f := r.fault; f != nil {
 		quiet := f.quietPeriod(recoverAfter)
@@ -185,13 +187,14 @@ func (r *record) unhealthyReason(now time.Time, recoverAfter time.Duration) stri
 		case f.Action == UntilReset:
 			return fmt.Sprintf("XID %d at %s: it needs a reset", f.XID, f.At.UTC().Format(time.DateTime))
 		case now.Sub(f.At) < quiet:
-			return fmt.Sprintf("XID %d at %s: not used before it has been quiet for %s", f.XID, f.At.UTC().Format(time.DateTime), quiet)
+			return fmt.Sprintf("XID %d at %s: not used before it has been quiet for %s", f.XID,
+				f.At.UTC().Format(time.DateTime), quiet)
 		}
 	}
 	return r.reason
 }
 
-// quietPeriod is how long a GPU must be quiet after a fault: twice as long each time.
+// quietPeriod is the required time without faults. It doubles with each fault.
 func (f Fault) quietPeriod(first time.Duration) time.Duration {
 	wait := first
 	for range f.Strikes - 1 {
@@ -203,7 +206,7 @@ func (f Fault) quietPeriod(first time.Duration) time.Duration {
 	return wait
 }
 
-// Faults returns what is held against GPUs because of faults, for keeping.
+// Faults returns the faults that count against GPUs, to be stored.
 func (m *Monitor) Faults() map[growth.GPU]Fault {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -216,7 +219,7 @@ func (m *Monitor) Faults() map[growth.GPU]Fault {
 	return faults
 }
 
-// Restore takes up what an earlier process held against GPUs.
+// Restore adopts the faults stored by an earlier process.
 func (m *Monitor) Restore(faults map[growth.GPU]Fault) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -25,7 +25,7 @@ var (
 	errSilent = errors.New("the driver has not answered for 5s")
 )
 
-// scenario drives a monitor of one GPU, and says whether the GPU is healthy after each step.
+// scenario drives a monitor of one GPU.
 type scenario struct {
 	monitor *gpuhealth.Monitor
 	now     time.Time
@@ -49,8 +49,8 @@ func (s *scenario) healthy() bool {
 	return s.monitor.Apply(s.now, []gpu.Device{s.last})[0].Healthy
 }
 
-// play runs a script of words: f, b, a list a fine, bad, absent GPU; e is a driver that does not answer; xN an XID;
-// a number passes so many seconds; + and - say that the GPU must be healthy, or not, now.
+// play runs a script. f, b and a list a healthy, unreadable or absent GPU; e is a failing list; xN is an XID error; a
+// number lets that many seconds pass; + and - require that the GPU is healthy or unhealthy.
 func (s *scenario) play(t *testing.T, script string) {
 	t.Helper()
 	for i, word := range strings.Fields(script) {
@@ -84,26 +84,27 @@ func parseNumber(t *testing.T, text string) uint64 {
 
 func TestMonitor(t *testing.T) {
 	for name, script := range map[string]string{
-		"one bad list is doubted":                                    "+ b + 1 f +",
-		"two in a row are believed":                                  "b + 1 b -",
-		"bad lists that do not follow one another condemn nobody":    "b f b f b +",
-		"trust takes a minute of fine lists":                         "b b - 10 f - 59 f - 1 f +",
-		"and a bad one in between starts it anew":                    "b b 10 f 50 f b - 20 f - 60 f +",
-		"a job's own error is no fault of the GPU":                   "x13 + x31 + x43 + x94 +",
-		"an error with a way back":                                   "x74 - 59 - 1 +",
-		"which takes twice as long the second time":                  "x74 60 + x74 - 60 - 60 +",
-		"and four times the third":                                   "x74 x74 x74 - 239 - 1 +",
-		"but never more than an hour":                                "x74 x74 x74 x74 x74 x74 x74 x74 x74 x74 x74 3599 - 1 +",
-		"a long quiet makes it a first time again":                   "x74 x74 x74 7300 + x74 60 +",
-		"an error that calls for a reset stays":                      "x79 - 100000 f -",
-		"until the GPU went and came back":                           "x79 - a a - 10 f - 60 f +",
-		"going once is not believed":                                 "x79 a f 60 f -",
-		"a smaller error does not make it forget":                    "x79 x74 - 100000 f -",
-		"an unknown error is held against the GPU for a while":       "x999 - 60 +",
-		"a silent driver is given two minutes":                       "e + 60 e + 60 e -",
-		"and its GPUs a minute of answers":                           "e 120 e - f - 59 f - 1 f +",
-		"a driver that answers now and then is not silent":           "e 100 e f 100 e + 100 e +",
-		"a GPU that is absent and unreadable in turn is not healthy": "a b - a b -",
+		"one bad list changes nothing":                       "+ b + 1 f +",
+		"two bad lists in a row are believed":                "b + 1 b -",
+		"bad lists that are not consecutive change nothing":  "b f b f b +",
+		"recovery takes a minute of good lists":              "b b - 10 f - 59 f - 1 f +",
+		"a bad list restarts the minute":                     "b b 10 f 50 f b - 20 f - 60 f +",
+		"an error of the job does not count against the GPU": "x13 + x31 + x43 + x94 +",
+		"an error with recovery":                             "x74 - 59 - 1 +",
+		"the second error doubles the quiet period":          "x74 60 + x74 - 60 - 60 +",
+		"the third error doubles it again":                   "x74 x74 x74 - 239 - 1 +",
+		"the quiet period is at most an hour": "x74 x74 x74 x74 x74 x74 x74 x74 x74 " +
+			"x74 x74 3599 - 1 +",
+		"a long time without errors resets the doubling":           "x74 x74 x74 7300 + x74 60 +",
+		"an error that needs a reset stays":                        "x79 - 100000 f -",
+		"a reset clears the error":                                 "x79 - a a - 10 f - 60 f +",
+		"one absent list is not a reset":                           "x79 a f 60 f -",
+		"a lesser error does not replace a reset":                  "x79 x74 - 100000 f -",
+		"an unknown error counts against the GPU for a while":      "x999 - 60 +",
+		"a failing driver has two minutes":                         "e + 60 e + 60 e -",
+		"GPUs recover after a minute of answers":                   "e 120 e - f - 59 f - 1 f +",
+		"an intermittent driver is not failing":                    "e 100 e f 100 e + 100 e +",
+		"a GPU that is absent and unreadable in turn is unhealthy": "a b - a b -",
 	} {
 		t.Run(name, func(t *testing.T) { newScenario().play(t, script) })
 	}
@@ -125,9 +126,9 @@ func TestMonitor_FaultAffectsItsDevices(t *testing.T) {
 		fault gpu.Fault
 		want  []growth.GPU
 	}{
-		"a whole GPU":      {gpu.Fault{GPU: "B", XID: 79}, []growth.GPU{"B"}},
-		"all of a cut GPU": {gpu.Fault{GPU: "A", XID: 79}, []growth.GPU{"MIG-1", "MIG-2"}},
-		"one instance of it": {gpu.Fault{
+		"a whole GPU":            {gpu.Fault{GPU: "B", XID: 79}, []growth.GPU{"B"}},
+		"all instances of a GPU": {gpu.Fault{GPU: "A", XID: 79}, []growth.GPU{"MIG-1", "MIG-2"}},
+		"one instance": {gpu.Fault{
 			GPU: "A",
 			XID: 79,
 			Instance: &gpu.Instance{
@@ -135,8 +136,8 @@ func TestMonitor_FaultAffectsItsDevices(t *testing.T) {
 				GPU:    8,
 			},
 		}, []growth.GPU{"MIG-2"}},
-		"a GPU nobody knows":  {gpu.Fault{GPU: "C", XID: 79}, nil},
-		"an ignored one, too": {gpu.Fault{GPU: "B", XID: 13}, []growth.GPU{"B"}},
+		"an unknown GPU":   {gpu.Fault{GPU: "C", XID: 79}, nil},
+		"an ignored error": {gpu.Fault{GPU: "B", XID: 13}, []growth.GPU{"B"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := gpuhealth.New(gpuhealth.Config{
@@ -156,9 +157,9 @@ func TestParsePolicy(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, gpuhealth.Ignore, p.Of(109))
 	require.Equal(t, gpuhealth.UntilReset, p.Of(74))
-	require.Equal(t, gpuhealth.UntilReset, p.Of(79), "what is not named stays")
+	require.Equal(t, gpuhealth.UntilReset, p.Of(79), "errors that are not named keep their action")
 	require.Equal(t, gpuhealth.Ignore, p.Of(4711))
-	require.Equal(t, gpuhealth.Unhealthy, gpuhealth.Default.Of(109), "and the default is nobody's to change")
+	require.Equal(t, gpuhealth.Unhealthy, gpuhealth.Default.Of(109), "the default policy is unchanged")
 
 	for text, words := range map[string]string{
 		"79":         "action is none of",

@@ -10,17 +10,17 @@ import (
 // Action is what an XID error does to its GPU.
 type Action string
 
-// The actions there are.
+// The actions of a policy.
 const (
-	// Ignore holds it against the job, not the GPU.
+	// Ignore attributes the error to the job, not to the GPU.
 	Ignore Action = "ignore"
-	// Unhealthy gives the GPU to no new job until it has been quiet for a while.
+	// Unhealthy withholds the GPU from new jobs until it has been without errors for a while.
 	Unhealthy Action = "unhealthy"
-	// UntilReset gives it to no new job until it has been reset or the node booted.
+	// UntilReset withholds the GPU from new jobs until a reset or a reboot.
 	UntilReset Action = "unhealthy-until-reset"
 )
 
-// Policy says what to do about each XID error. Other is for those that it does not name.
+// Policy maps XID errors to actions. Other applies to errors that are not listed.
 type Policy struct {
 	ByXID map[uint64]Action
 	Other Action
@@ -34,10 +34,10 @@ func (p Policy) Of(xid uint64) Action {
 	return p.Other
 }
 
-// maxXID is more than the catalogue goes up to.
+// maxXID is an upper bound for XID numbers in NVIDIA's catalogue.
 const maxXID = 1023
 
-// ParsePolicy changes the default policy as text says: "109=ignore,74=unhealthy-until-reset,other=ignore".
+// ParsePolicy changes the default policy as described by text: "109=ignore,74=unhealthy-until-reset,other=ignore".
 func ParsePolicy(text string) (Policy, error) {
 	p := Policy{ByXID: maps.Clone(Default.ByXID), Other: Default.Other}
 	for part := range strings.SplitSeq(text, ",") {

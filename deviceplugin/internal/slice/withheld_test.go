@@ -16,11 +16,11 @@ func TestFilter_RemovesLastIDs(t *testing.T) {
 		held            slice.Withheld
 		available, want []string
 	}{
-		"nothing is withheld":        {nil, []string{"A/1", "A/0"}, []string{"A/0", "A/1"}},
-		"two of three ids":           {slice.Withheld{"A": 2}, []string{"A/9", "A/10", "A/2"}, []string{"A/2"}},
-		"ids of another GPU":         {slice.Withheld{"B": 2}, []string{"A/0", "A/1"}, []string{"A/0", "A/1"}},
-		"more than is available": {slice.Withheld{"A": 9}, []string{"A/0", "B/0"}, []string{"B/0"}},
-		"an id of another plugin":  {slice.Withheld{"A": 1}, []string{"A_-_0", "A/0"}, []string{"A_-_0"}},
+		"nothing is withheld":     {nil, []string{"A/1", "A/0"}, []string{"A/0", "A/1"}},
+		"two of three ids":        {slice.Withheld{"A": 2}, []string{"A/9", "A/10", "A/2"}, []string{"A/2"}},
+		"ids of another GPU":      {slice.Withheld{"B": 2}, []string{"A/0", "A/1"}, []string{"A/0", "A/1"}},
+		"more than is available":  {slice.Withheld{"A": 9}, []string{"A/0", "B/0"}, []string{"B/0"}},
+		"an id of another plugin": {slice.Withheld{"A": 1}, []string{"A_-_0", "A/0"}, []string{"A_-_0"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := tc.held.Filter(tc.available)

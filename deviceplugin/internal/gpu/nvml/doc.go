@@ -1,12 +1,12 @@
-// Package nvml asks NVIDIA's driver for the GPUs, through go-nvml. It is the one package that knows NVML.
+// Package nvml reads GPUs from NVIDIA's driver through go-nvml. No other package uses NVML.
 //
-//	Devices    GPUs, and in their place the MIG instances of those that are cut: memory, model, UUID, NUMA node, NVLink
+//	Devices    GPUs, or their MIG instances: memory, model, UUID, NUMA node, NVLinks
 //	Faults     XID errors and double-bit ECC errors, from an NVML event set
-//	Processes  who computes on which device, with what memory and how busy
+//	Processes  processes per device, with memory and utilization
 //
-// Nothing here decides: a value that a GPU does not tell is left out, and what an error number means is package gpuhealth's.
-// Calls have no deadline of their own; gpu.Patient gives the caller one.
+// This package makes no decisions: unknown values stay unset, and package gpuhealth interprets error numbers. Calls
+// have no deadline; gpu.TimeoutSource adds one.
 //
-// go-nvml loads libnvidia-ml.so.1 at run time, which takes cgo. A static build (CGO_ENABLED=0) has no NVML: Open then
-// says so, and emulated GPUs are all it offers. An image for real GPUs is built with cgo, on glibc.
+// go-nvml loads libnvidia-ml.so.1 at run time and needs cgo. In a static build (CGO_ENABLED=0) Open returns an error,
+// and only emulated GPUs are available. Build images for real GPUs with cgo, on glibc.
 package nvml

@@ -14,20 +14,20 @@ import (
 )
 
 const (
-	// eventMask are the events that are listened for.
+	// eventMask are the requested event types.
 	eventMask uint64 = nvml.EventTypeXidCriticalError | nvml.EventTypeDoubleBitEccError
-	// eventWaitMillis is how long one wait for an event lasts, in milliseconds: so long may the end of ctx go unnoticed.
+	// eventWaitMillis bounds one wait for an event in milliseconds, and the delay after the end of ctx.
 	eventWaitMillis = 1000
-	// doubleBit is the XID that a double-bit ECC error has.
+	// doubleBit is the XID of a double-bit ECC error.
 	doubleBit = 48
-	// wholeGPU is the id of an instance in an event that is about the whole GPU.
+	// wholeGPU is the instance id in events that affect the whole GPU.
 	wholeGPU = 0xFFFFFFFF
 )
 
-// ErrNoEvents says that no GPU of the node reports faults.
+// ErrNoEvents reports that no GPU of the node supports fault events.
 var ErrNoEvents = errors.New("no GPU of this node reports faults: only the list of GPUs tells of their health")
 
-// Faults implements gpu.Driver. It hears the GPUs that are there now: call it again when the list has changed.
+// Faults implements gpu.Driver. It covers the current GPUs; call it again after the list has changed.
 func (s *Source) Faults(ctx context.Context, report func(gpu.Fault)) error {
 	set, code := s.library.EventSetCreate()
 	if code != nvml.SUCCESS {
@@ -64,7 +64,7 @@ func (s *Source) Faults(ctx context.Context, report func(gpu.Fault)) error {
 	return nil
 }
 
-// parseEvent reads an event. One whose GPU does not tell its name is about nobody we could act on: the next list shows it.
+// parseEvent converts an event. An event without a valid UUID is dropped; the next list shows the GPU's state.
 func parseEvent(event nvml.EventData) (gpu.Fault, bool) {
 	var fault gpu.Fault
 	switch event.EventType {

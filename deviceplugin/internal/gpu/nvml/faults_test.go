@@ -21,16 +21,16 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// failures are ways to go wrong: what a call answers instead of its answer.
+// failures are the results of failing calls.
 var failures = map[string]nvml.Return{
 	"lost":    nvml.ERROR_GPU_IS_LOST,
 	"unknown": nvml.ERROR_UNKNOWN,
 	"timeout": nvml.ERROR_TIMEOUT,
 	"memory":  nvml.ERROR_MEMORY,
-	"hangs":   nvml.SUCCESS, // and answers after 10 s
+	"hangs":   nvml.SUCCESS, // the call blocks for 10 s
 }
 
-// injectFailure makes one call of the library ill for as long as ill() says so.
+// injectFailure makes one call of the library fail as long as fail returns true.
 func injectFailure(s *dgxa100.Server, device *dgxa100.Device, call string, fail func() (nvml.Return, bool)) {
 	switch call {
 	case "DeviceGetCount":
@@ -80,7 +80,7 @@ func failing[T any](original func() (T, nvml.Return), fail func() (nvml.Return, 
 	}
 }
 
-// lockedSource is a source that can be held, so that a test may change what it is made of.
+// lockedSource is a source that a test can lock while it changes the library.
 type lockedSource struct {
 	sync.Mutex
 	gpu.Source
@@ -92,7 +92,7 @@ func (s *lockedSource) Devices(ctx context.Context) ([]gpu.Device, error) {
 	return s.Source.Devices(ctx)
 }
 
-// openInventory is the inventory as the program has it, and its source.
+// openInventory returns an inventory like the program's, and its source.
 func openInventory(ctx context.Context, t *testing.T, s *dgxa100.Server) (*gpu.Inventory, *lockedSource) {
 	t.Helper()
 	opened, err := open(s, host)
@@ -112,9 +112,10 @@ func openInventory(ctx context.Context, t *testing.T, s *dgxa100.Server) (*gpu.I
 	return inventory, source
 }
 
-var calls = []string{"DeviceGetCount", "DeviceGetHandleByIndex", "GetUUID", "GetName", "GetMemoryInfo", "GetMinorNumber", "GetPciInfo", "GetMigMode"}
+var calls = []string{"DeviceGetCount", "DeviceGetHandleByIndex", "GetUUID", "GetName", "GetMemoryInfo",
+	"GetMinorNumber", "GetPciInfo", "GetMigMode"}
 
-// TestInventory_HidesTransientFailures makes each call ill in each way, once, and looks at what is advertised meanwhile.
+// TestInventory_HidesTransientFailures makes each call fail once in each way: the advertised devices must not change.
 func TestInventory_HidesTransientFailures(t *testing.T) {
 	for _, call := range calls {
 		for name, code := range failures {
@@ -150,7 +151,7 @@ func TestInventory_HidesTransientFailures(t *testing.T) {
 	}
 }
 
-// withLinks leaves out which GPUs are linked: nobody is given another GPU's memory for that.
+// withLinks ignores links, which do not affect memory.
 func withLinks(devices, from []gpu.Device) []gpu.Device {
 	for i := range min(len(devices), len(from)) {
 		devices[i].Links = from[i].Links
@@ -158,8 +159,8 @@ func withLinks(devices, from []gpu.Device) []gpu.Device {
 	return devices
 }
 
-// TestInventory_RecoversFromLastingFailures makes each call ill for minutes: no GPU is invented or grows, none is
-// forgotten, and all are healthy again a while after.
+// TestInventory_RecoversFromLastingFailures makes each call fail for minutes. No GPU may be added, removed or
+// resized, and all must be healthy again later.
 func TestInventory_RecoversFromLastingFailures(t *testing.T) {
 	for _, call := range calls {
 		for name, code := range failures {
@@ -190,7 +191,7 @@ func TestInventory_RecoversFromLastingFailures(t *testing.T) {
 						}
 					}
 					cosmetic := strings.Contains("GetName GetMinorNumber GetPciInfo", call) && code != nvml.SUCCESS
-					require.Equal(t, !cosmetic, out, "memory that can not be vouched for is not given away")
+					require.Equal(t, !cosmetic, out, "memory that cannot be verified is not advertised")
 					armed.Store(false)
 					time.Sleep(2 * time.Minute)
 					now, _ := inventory.Devices()
@@ -206,16 +207,33 @@ func TestInventory_RejectsImplausibleValues(t *testing.T) {
 		change  func(s *dgxa100.Server, device *dgxa100.Device)
 		healthy int
 	}{
-		"a GPU of 0 bytes":       {func(_ *dgxa100.Server, d *dgxa100.Device) { d.MemoryInfo.Total = 0 }, 7},
-		"a GPU of 16 EiB":        {func(_ *dgxa100.Server, d *dgxa100.Device) { d.MemoryInfo.Total = ^uint64(0) }, 7},
-		"a GPU of less than 1":   {func(_ *dgxa100.Server, d *dgxa100.Device) { d.MemoryInfo.Total = 1 << 20 }, 7},
-		"another's UUID":         {func(s *dgxa100.Server, d *dgxa100.Device) { d.UUID = s.Devices[0].(*dgxa100.Device).UUID }, 7},
-		"a UUID that is a path":  {func(_ *dgxa100.Server, d *dgxa100.Device) { d.UUID = "../../x y" }, 7},
-		"an endless UUID":        {func(_ *dgxa100.Server, d *dgxa100.Device) { d.UUID = strings.Repeat("G", 4096) }, 7},
-		"fewer GPUs":             {func(s *dgxa100.Server, _ *dgxa100.Device) { s.DeviceGetCountFunc = returnCount(5) }, 5},
-		"no GPUs":                {func(s *dgxa100.Server, _ *dgxa100.Device) { s.DeviceGetCountFunc = returnCount(0) }, 0},
-		"more GPUs than there":   {func(s *dgxa100.Server, _ *dgxa100.Device) { s.DeviceGetCountFunc = returnCount(9) }, 8},
-		"a negative number":      {func(s *dgxa100.Server, _ *dgxa100.Device) { s.DeviceGetCountFunc = returnCount(-1) }, 0},
+		"a GPU of 0 bytes": {func(_ *dgxa100.Server, d *dgxa100.Device) { d.MemoryInfo.Total = 0 }, 7},
+		"a GPU of 16 EiB": {func(_ *dgxa100.Server, d *dgxa100.Device) { d.MemoryInfo.Total = ^uint64(0) },
+			7},
+		"a GPU of less than one unit": {func(_ *dgxa100.Server, d *dgxa100.Device) { d.MemoryInfo.Total = 1 << 20 }, 7},
+		"another GPU's " +
+			"UUID": {func(s *dgxa100.Server, d *dgxa100.Device) { d.UUID = s.Devices[0].(*dgxa100.Device).UUID }, 7},
+		"a UUID with path separators": {func(_ *dgxa100.Server, d *dgxa100.Device) { d.UUID = "../../x y" }, 7},
+		"a very long UUID": {func(_ *dgxa100.Server, d *dgxa100.Device) {
+			d.UUID = strings.Repeat("G",
+				4096)
+		}, 7},
+		"fewer GPUs": {func(s *dgxa100.Server, _ *dgxa100.Device) {
+			s.DeviceGetCountFunc = returnCount(
+				5)
+		}, 5},
+		"no GPUs": {func(s *dgxa100.Server, _ *dgxa100.Device) {
+			s.DeviceGetCountFunc = returnCount(
+				0)
+		}, 0},
+		"more GPUs than exist": {func(s *dgxa100.Server, _ *dgxa100.Device) {
+			s.DeviceGetCountFunc = returnCount(
+				9)
+		}, 8},
+		"a negative count": {func(s *dgxa100.Server, _ *dgxa100.Device) {
+			s.DeviceGetCountFunc = returnCount(
+				-1)
+		}, 0},
 		"a name with line feeds": {func(_ *dgxa100.Server, d *dgxa100.Device) { d.Name = "A100\n\x00\xff" }, 8},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -238,7 +256,7 @@ func TestInventory_RejectsImplausibleValues(t *testing.T) {
 					}
 				}
 				require.Equal(t, tc.healthy, healthy)
-				require.Len(t, now, 8, "nobody was invented")
+				require.Len(t, now, 8, "no GPU was added")
 			})
 		})
 	}

@@ -33,7 +33,7 @@ type Source struct {
 	version string
 
 	mu         sync.Mutex
-	lastSample map[growth.GPU]uint64 // until when a GPU's use was read, in the driver's microseconds
+	lastSample map[growth.GPU]uint64 // time of the last utilization sample by GPU, in the driver's microseconds
 }
 
 // Open loads the driver's library.
@@ -60,7 +60,7 @@ func open(l library, sys fs.FS) (*Source, error) {
 	}, nil
 }
 
-// minDriver is the first driver branch with CUDA 11 and MIG, and with every call that is made here.
+// minDriver is the first driver branch with CUDA 11, MIG and all calls used here.
 const minDriver = 450
 
 func checkVersion(version string) error {
@@ -80,7 +80,7 @@ func (s *Source) Version() string { return s.version }
 // Close unloads the library.
 func (s *Source) Close() { _ = s.library.Shutdown() }
 
-// handle is a device with the driver's handle of it.
+// handle is a device with its NVML handle.
 type handle struct {
 	gpu.Device
 	nvml nvml.Device
@@ -96,7 +96,7 @@ func (s *Source) Devices(ctx context.Context) ([]gpu.Device, error) {
 	return devices, err
 }
 
-// handles lists all devices. A driver that was reloaded under us is opened again.
+// handles lists all devices. It initializes NVML again after the driver was reloaded.
 func (s *Source) handles(ctx context.Context) ([]handle, error) {
 	gpus, err := s.physicalGPUs(ctx)
 	if errors.Is(err, nvml.ERROR_UNINITIALIZED) || errors.Is(err, nvml.ERROR_DRIVER_NOT_LOADED) {
@@ -117,14 +117,14 @@ func (s *Source) handles(ctx context.Context) ([]handle, error) {
 	return all, nil
 }
 
-// physicalGPUs lists whole GPUs.
+// physicalGPUs lists GPUs without their MIG instances.
 func (s *Source) physicalGPUs(ctx context.Context) ([]handle, error) {
 	count, code := s.library.DeviceGetCount()
 	if code != nvml.SUCCESS {
 		return nil, fmt.Errorf("counting GPUs: %s: %w", advice(code), code)
 	}
 	if count < 0 || count > maxGPUs {
-		return nil, fmt.Errorf("the driver speaks of %d GPUs", count)
+		return nil, fmt.Errorf("the driver reports %d GPUs", count)
 	}
 	gpus := make([]handle, 0, count)
 	for i := range count {
@@ -133,7 +133,7 @@ func (s *Source) physicalGPUs(ctx context.Context) ([]handle, error) {
 		}
 		device, code := s.library.DeviceGetHandleByIndex(i)
 		if code != nvml.SUCCESS {
-			continue // lost: Merge keeps it by its UUID, unhealthy
+			continue // lost: Merge keeps it by its UUID, as unhealthy
 		}
 		if d, ok := queryDevice(device); ok {
 			d.NUMA = s.numaNode(device)
@@ -143,10 +143,10 @@ func (s *Source) physicalGPUs(ctx context.Context) ([]handle, error) {
 	return gpus, nil
 }
 
-// maxGPUs is more than any machine has.
+// maxGPUs is an upper bound for plausible counts.
 const maxGPUs = 256
 
-// queryDevice asks one GPU about itself. Without a UUID it is nobody.
+// queryDevice reads one GPU. It returns false without a valid UUID.
 func queryDevice(h nvml.Device) (gpu.Device, bool) {
 	uuid, code := h.GetUUID()
 	if code != nvml.SUCCESS || !validUUID(uuid) {
@@ -164,7 +164,7 @@ func queryDevice(h nvml.Device) (gpu.Device, bool) {
 	memory, code := h.GetMemoryInfo()
 	if code != nvml.SUCCESS || memory.Total == 0 {
 		device.Healthy = false
-		device.Reason = "its memory can not be read: " + code.Error()
+		device.Reason = "its memory can not be read:" + code.Error()
 		return device, true
 	}
 	device.Memory = growth.MiB(memory.Total >> 20)
@@ -174,7 +174,7 @@ func queryDevice(h nvml.Device) (gpu.Device, bool) {
 	return device, true
 }
 
-// validUUID tells whether a UUID has the letters of one. It becomes part of device ids, labels and files.
+// validUUID reports whether a UUID has only valid characters. UUIDs become part of device ids, labels and file names.
 func validUUID(uuid string) bool {
 	for _, r := range uuid {
 		if (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && r != '-' && r != '/' {
@@ -184,17 +184,19 @@ func validUUID(uuid string) bool {
 	return uuid != ""
 }
 
-// advice says what to do about the usual failures.
+// advice returns what to do about common failures.
 func advice(code nvml.Return) string {
 	switch code {
 	case nvml.ERROR_LIBRARY_NOT_FOUND:
-		return "libnvidia-ml.so.1 was not found: install the NVIDIA driver, run the container with the nvidia runtime, or choose --gpus=emulated:2x24GiB"
+		return "libnvidia-ml.so.1 was not found: install the NVIDIA driver, run the container with the nvidia " +
+			"runtime, or choose --gpus=emulated:2x24GiB"
 	case nvml.ERROR_DRIVER_NOT_LOADED:
 		return "the NVIDIA driver is installed but not loaded: see `nvidia-smi` and `dmesg` on the node"
 	case nvml.ERROR_NO_PERMISSION:
 		return "no permission to use the driver: /dev/nvidiactl must be readable and writable in this container"
 	case nvml.ERROR_LIB_RM_VERSION_MISMATCH:
-		return "the driver's library and kernel module are of different versions: reboot the node or restart this container"
+		return "the driver's library and kernel module are of different versions: reboot the node or restart this " +
+			"container"
 	case nvml.ERROR_GPU_IS_LOST:
 		return "a GPU has fallen off the bus: see `dmesg` on the node"
 	case nvml.ERROR_FUNCTION_NOT_FOUND:

@@ -17,8 +17,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// fakeServer is go-nvml's picture of a DGX A100, completed by what it leaves out: every GPU has a place on the bus and one
-// NVLink to a switch that all share. Its methods can be made to fail.
+// fakeServer returns go-nvml's mock of a DGX A100 with additional calls: every GPU has a bus address and one NVLink
+// to a common switch. Tests can make its methods fail.
 func fakeServer() (*dgxa100.Server, func(i int) *dgxa100.Device) {
 	s := dgxa100.New()
 	device := func(i int) *dgxa100.Device { return s.Devices[i].(*dgxa100.Device) }
@@ -28,9 +28,10 @@ func fakeServer() (*dgxa100.Server, func(i int) *dgxa100.Device) {
 			if link > 1 {
 				return 0, nvml.ERROR_INVALID_ARGUMENT
 			}
-			return nvml.EnableState(1 - link), nvml.SUCCESS // the second is down
+			return nvml.EnableState(1 - link), nvml.SUCCESS // the second link is down
 		}
-		device(i).GetNvLinkRemotePciInfoFunc = func(int) (nvml.PciInfo, nvml.Return) { return pciInfo(100), nvml.SUCCESS }
+		device(
+			i).GetNvLinkRemotePciInfoFunc = func(int) (nvml.PciInfo, nvml.Return) { return pciInfo(100), nvml.SUCCESS }
 		device(i).GetSupportedEventTypesFunc = func() (uint64, nvml.Return) { return nvml.EventTypeAll, nvml.SUCCESS }
 		device(i).RegisterEventsFunc = func(uint64, nvml.EventSet) nvml.Return { return nvml.SUCCESS }
 		device(i).GetComputeRunningProcessesFunc = func() ([]nvml.ProcessInfo, nvml.Return) { return nil, nvml.SUCCESS }
@@ -47,7 +48,7 @@ func pciInfo(bus int) nvml.PciInfo {
 	return info
 }
 
-// host's kernel knows where the first GPU is.
+// host is a kernel that knows the first GPU's NUMA node.
 var host = fstest.MapFS{"bus/pci/devices/0000:00:00.0/numa_node": {Data: []byte("1\n")}}
 
 func TestDevices_ListsDGX(t *testing.T) {
@@ -64,18 +65,22 @@ func TestDevices_ListsDGX(t *testing.T) {
 		require.Equal(t, 40*growth.GiB, d.Memory)
 		require.Equal(t, "Mock NVIDIA A100-SXM4-40GB", d.Model)
 		require.Equal(t, i, d.Minor)
-		require.Len(t, d.Links, 7, "through the switch")
+		require.Len(t, d.Links, 7, "connected through the switch")
 		require.NotContains(t, d.Links, d.UUID)
 		require.True(t, d.Healthy)
 	}
 	require.Equal(t, 1, devices[0].NUMA)
-	require.Equal(t, -1, devices[1].NUMA, "the kernel does not say")
+	require.Equal(t, -1, devices[1].NUMA, "the kernel does not report it")
 }
 
 func TestDevices_DirectLinks(t *testing.T) {
 	s, device := fakeServer()
 	for i := range s.Devices {
-		device(i).GetNvLinkRemotePciInfoFunc = func(int) (nvml.PciInfo, nvml.Return) { return pciInfo(i ^ 1), nvml.SUCCESS }
+		device(
+			i).GetNvLinkRemotePciInfoFunc = func(int) (nvml.PciInfo, nvml.Return) {
+			return pciInfo(
+				i ^ 1), nvml.SUCCESS
+		}
 	}
 	source, err := open(s, host)
 	require.NoError(t, err)
@@ -86,7 +91,7 @@ func TestDevices_DirectLinks(t *testing.T) {
 	}
 }
 
-// migHandle is a MIG instance's handle.
+// migHandle returns the handle of a MIG instance.
 func migHandle(uuid string, gi, ci int) *mock.Device {
 	return &mock.Device{
 		GetUUIDFunc:              func() (string, nvml.Return) { return uuid, nvml.SUCCESS },
@@ -114,7 +119,7 @@ func TestDevices_ReplacesGPUByMIGInstances(t *testing.T) {
 	require.NoError(t, err)
 	devices, err := source.Devices(t.Context())
 	require.NoError(t, err)
-	require.Len(t, devices, 2+6, "the second is cut into nothing")
+	require.Len(t, devices, 2+6, "the second GPU has no instances")
 	require.Equal(t, gpu.Device{
 		UUID:     "MIG-2",
 		Model:    "A100 MIG 1g.5gb",
@@ -136,7 +141,7 @@ func TestDevices_IsolatesFailingGPU(t *testing.T) {
 	require.NoError(t, err)
 	devices, err := source.Devices(t.Context())
 	require.NoError(t, err)
-	require.Len(t, devices, 6, "a GPU without a UUID is nobody")
+	require.Len(t, devices, 6, "a GPU without a UUID is ignored")
 	require.False(t, devices[1].Healthy)
 	require.Contains(t, devices[1].Reason, "memory")
 	require.True(t, devices[2].Healthy)
@@ -200,7 +205,7 @@ func TestDevices_ReopensReloadedDriver(t *testing.T) {
 	require.Equal(t, 1, inits)
 }
 
-// eventSet is an event set that says one thing after another, then ends the listening.
+// eventSet returns an event set that delivers the events and then cancels the wait.
 func eventSet(end context.CancelFunc, events ...func() (nvml.EventData, nvml.Return)) *mock.EventSet {
 	return &mock.EventSet{
 		FreeFunc: func() nvml.Return { return nvml.SUCCESS },
@@ -274,7 +279,8 @@ func TestFaults_ExplainsMissingEvents(t *testing.T) {
 	require.ErrorIs(t, source.Faults(t.Context(), nil), nvml.ERROR_UNKNOWN)
 
 	s.EventSetCreateFunc = func() (nvml.EventSet, nvml.Return) {
-		return eventSet(nil, func() (nvml.EventData, nvml.Return) { return nvml.EventData{}, nvml.ERROR_GPU_IS_LOST }), nvml.SUCCESS
+		return eventSet(nil,
+			func() (nvml.EventData, nvml.Return) { return nvml.EventData{}, nvml.ERROR_GPU_IS_LOST }), nvml.SUCCESS
 	}
 	require.ErrorIs(t, source.Faults(t.Context(), nil), nvml.ERROR_GPU_IS_LOST)
 
@@ -314,7 +320,8 @@ func TestProcessesAreListed(t *testing.T) {
 			},
 		}, nvml.SUCCESS
 	}
-	device(1).GetComputeRunningProcessesFunc = func() ([]nvml.ProcessInfo, nvml.Return) { return nil, nvml.ERROR_UNKNOWN }
+	device(
+		1).GetComputeRunningProcessesFunc = func() ([]nvml.ProcessInfo, nvml.Return) { return nil, nvml.ERROR_UNKNOWN }
 	source, err := open(s, host)
 	require.NoError(t, err)
 	uuid := growth.GPU(device(0).UUID)
@@ -337,5 +344,5 @@ func TestProcessesAreListed(t *testing.T) {
 			{PID: 12, Device: uuid, Busy: 0},
 		}, processes)
 	}
-	require.Equal(t, []uint64{0, 9}, since, "each sample is counted once")
+	require.Equal(t, []uint64{0, 9}, since, "each sample counts once")
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpu"
 )
 
-// Open says that this build can not ask the driver.
+// Open returns an error, since this build cannot use the driver.
 func Open() (gpu.Driver, error) {
-	return nil, errors.New("this is a static build without NVML: use one built with CGO_ENABLED=1, or choose --gpus=emulated:2x24GiB")
+	return nil, errors.New(
+		"this is a static build without NVML: use one built with CGO_ENABLED=1, or choose --gpus=emulated:2x24GiB")
 }

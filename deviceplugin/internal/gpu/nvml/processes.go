@@ -11,10 +11,10 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// notAvailable is NVML's word for a value that is not available, in 64 bits.
+// notAvailable is NVML's 64-bit value for unavailable data.
 const notAvailable = ^uint64(0)
 
-// Processes implements gpu.Driver. A GPU that does not tell is left out: its processes are not known, not gone.
+// Processes implements gpu.Driver. It leaves out GPUs that do not answer: their processes are unknown, not gone.
 func (s *Source) Processes(ctx context.Context) ([]gpu.Process, error) {
 	handles, err := s.handles(ctx)
 	if err != nil {
@@ -48,8 +48,8 @@ func (s *Source) Processes(ctx context.Context) ([]gpu.Process, error) {
 	return all, nil
 }
 
-// utilization is how busy each process kept a GPU since it was asked last, in per cent of the samples' mean; nil where the GPU
-// does not say, which MIG instances do not.
+// utilization returns each process's mean utilization since the last call, in percent. It returns nil if the GPU does
+// not report it, as for MIG instances.
 func (s *Source) utilization(h handle) map[uint32]int {
 	if h.Instance != nil {
 		return nil
@@ -57,7 +57,7 @@ func (s *Source) utilization(h handle) map[uint32]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	samples, code := h.nvml.GetProcessUtilization(s.lastSample[h.UUID])
-	if code == nvml.ERROR_NOT_FOUND { // nobody since then
+	if code == nvml.ERROR_NOT_FOUND { // no samples since the last call
 		return map[uint32]int{}
 	}
 	if code != nvml.SUCCESS {

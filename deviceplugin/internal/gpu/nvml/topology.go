@@ -16,8 +16,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// numaNode is the NUMA node of a GPU's bus, as the kernel has it, or -1. (NVML's own call of that name is about GPUs
-// that are NUMA nodes themselves.)
+// numaNode returns the NUMA node of a GPU's bus address according to the kernel, or -1. NVML's call of that name is
+// for GPUs that are NUMA nodes themselves.
 func (s *Source) numaNode(h nvml.Device) int {
 	pci, code := h.GetPciInfo()
 	if code != nvml.SUCCESS {
@@ -35,7 +35,7 @@ func (s *Source) numaNode(h nvml.Device) int {
 	return node
 }
 
-// setLinks fills in which GPUs reach each other over NVLink: directly, or through a switch that both are linked to.
+// setLinks sets the GPUs that each GPU reaches over NVLink, directly or through a common switch.
 func setLinks(gpus []handle) {
 	byAddress := map[string]growth.GPU{}
 	for _, b := range gpus {
@@ -66,13 +66,13 @@ func setLinks(gpus []handle) {
 	}
 }
 
-// remoteAddresses are the addresses at the other ends of a GPU's NVLinks.
+// remoteAddresses returns the bus addresses at the other ends of a GPU's NVLinks.
 func remoteAddresses(h nvml.Device) []string {
 	var remote []string
 	for link := range nvml.NVLINK_MAX_LINKS {
 		state, code := h.GetNvLinkState(link)
 		if code != nvml.SUCCESS {
-			return remote // it has no more links, or none at all
+			return remote // no more links, or no NVLink
 		}
 		if state != nvml.FEATURE_ENABLED {
 			continue
@@ -89,17 +89,18 @@ func busAddress(pci nvml.PciInfo) string {
 	return strings.ToLower(string(text))
 }
 
-// expandMIG returns a GPU's MIG instances, or the GPU itself where it is whole. A GPU in MIG mode without instances has no
-// memory to give, and neither has one that does not say whether it is cut.
+// expandMIG returns a GPU's MIG instances, or the GPU itself without MIG. A GPU in MIG mode without instances has no
+// memory to advertise, nor has a GPU whose mode is unknown.
 func expandMIG(parent handle) []handle {
 	mode, _, code := parent.nvml.GetMigMode()
 	switch {
-	case code == nvml.ERROR_NOT_SUPPORTED, code == nvml.ERROR_FUNCTION_NOT_FOUND, code == nvml.SUCCESS && mode != nvml.DEVICE_MIG_ENABLE:
+	case code == nvml.ERROR_NOT_SUPPORTED, code == nvml.ERROR_FUNCTION_NOT_FOUND,
+		code == nvml.SUCCESS && mode != nvml.DEVICE_MIG_ENABLE:
 		return []handle{parent}
 	case code != nvml.SUCCESS:
 		parent.Memory = 0
 		parent.Healthy = false
-		parent.Reason = "it does not say whether it is in MIG mode: " + code.Error()
+		parent.Reason = "it does not say whether it is in MIG mode:" + code.Error()
 		return []handle{parent}
 	}
 	count, code := parent.nvml.GetMaxMigDeviceCount()
@@ -110,7 +111,7 @@ func expandMIG(parent handle) []handle {
 	for i := range count {
 		h, code := parent.nvml.GetMigDeviceHandleByIndex(i)
 		if code != nvml.SUCCESS {
-			continue // a place that is not taken
+			continue // an unused index
 		}
 		d, ok := queryDevice(h)
 		gi, first := h.GetGpuInstanceId()
