@@ -8,28 +8,37 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-// Records is all that is known about a node.
+// Records are all records of a node.
 type Records struct {
 	Inventory    bus.NodeGPUs
 	Allocations  map[growth.PodUID]bus.Allocation
 	Reservations map[growth.PodUID]bus.Reservation
-	// BoundPod are the pods that the API server says were bound here with their GPUs, and that still run.
+	// Bound are the running pods that were bound to the node with GPUs, from the API server.
 	Bound map[growth.PodUID]BoundPod
-	// Sample returns a job's last observation.
+	// Sample returns the last sample of a job.
 	Sample func(growth.PodUID) (bus.Sample, bool)
 }
 
-// BoundPod is what a bound pod's annotation and spec tell.
+// BoundPod has the GPUs of a bound pod, from its annotation, and its request, from its spec.
 type BoundPod struct {
 	GPUs    []growth.GPU
 	Request Request
 }
 
-// NewNode makes the node's books: who holds what, each pod once.
+// NewNode builds the Node of some records. It counts the memory of each pod once.
 func NewNode(name growth.NodeName, records Records) Node {
-	n := Node{Name: name, Unit: records.Inventory.Unit, GPUs: make([]GPU, 0, len(records.Inventory.GPUs))}
+	n := Node{
+		Name: name,
+		Unit: records.Inventory.Unit,
+		GPUs: make([]GPU, 0, len(records.Inventory.GPUs)),
+	}
 	for i, g := range records.Inventory.GPUs {
-		n.GPUs = append(n.GPUs, GPU{UUID: g.UUID, Index: i, Memory: g.Memory, Healthy: g.Healthy})
+		n.GPUs = append(n.GPUs, GPU{
+			UUID:    g.UUID,
+			Index:   i,
+			Memory:  g.Memory,
+			Healthy: g.Healthy,
+		})
 	}
 	slices.SortStableFunc(n.GPUs, byUUID)
 	for _, pod := range records.pods() {
@@ -38,17 +47,21 @@ func NewNode(name growth.NodeName, records Records) Node {
 		for _, share := range held {
 			i, known := slices.BinarySearchFunc(n.GPUs, GPU{UUID: share.GPU}, byUUID)
 			if !known {
-				continue // a GPU that is gone holds nothing
+				continue // the GPU has left the node
 			}
 			n.GPUs[i].Residents = append(n.GPUs[i].Residents, Resident{
-				Pod: pod, Memory: share.Memory, Growth: growthPerGPU(job.Growth, len(held)), Activity: job.Activity, Category: job.Category,
+				Pod:      pod,
+				Memory:   share.Memory,
+				Growth:   growthPerGPU(job.Growth, len(held)),
+				Activity: job.Activity,
+				Category: job.Category,
 			})
 		}
 	}
 	return n
 }
 
-// pods lists every pod with a claim, in a fixed order.
+// pods returns the UIDs of all pods with a record, sorted.
 func (r Records) pods() []growth.PodUID {
 	var pods []growth.PodUID
 	for pod := range r.Allocations {
@@ -64,7 +77,8 @@ func (r Records) pods() []growth.PodUID {
 	return slices.Compact(pods)
 }
 
-// held is what one pod holds, by the best evidence there is.
+// heldBy returns the memory that a pod holds, by GPU. An allocation takes precedence over a reservation, and both take
+// precedence over the annotation.
 func (r Records) heldBy(pod growth.PodUID) []growth.GPUShare {
 	allocation, allocated := r.Allocations[pod]
 	reservation, reserved := r.Reservations[pod]
@@ -77,9 +91,9 @@ func (r Records) heldBy(pod growth.PodUID) []growth.GPUShare {
 		return sumByGPU(reservation.GPUs)
 	}
 	bound := r.Bound[pod]
-	memory, misfit := bound.Request.MemoryPerGPU(r.Inventory.Unit)
-	if !misfit.Fits() {
-		return nil // kubelet will have refused it as well
+	memory, status := bound.Request.MemoryPerGPU(r.Inventory.Unit)
+	if !status.Fits() {
+		return nil // kubelet rejects such a pod too
 	}
 	shares := make([]growth.GPUShare, len(bound.GPUs))
 	for i, g := range bound.GPUs {
@@ -88,37 +102,37 @@ func (r Records) heldBy(pod growth.PodUID) []growth.GPUShare {
 	return sumByGPU(shares)
 }
 
-// asked is what a bound pod would have reserved on the GPUs that its first containers were given, where its others follow.
-// Its own reservation has expired.
+// requestedBy reconstructs the reservation of a bound pod after it has expired. Its GPUs are those of the containers
+// that kubelet has already allocated.
 func (r Records) requestedBy(pod growth.PodUID, a bus.Allocation) bus.Reservation {
 	bound, known := r.Bound[pod]
 	if !known {
 		return bus.Reservation{}
 	}
 	memory, _ := bound.Request.MemoryPerGPU(r.Inventory.Unit)
-	asked := bus.Reservation{Containers: bound.Request.ContainerRequests()}
-	for _, given := range a.GPUs() {
-		asked.GPUs = append(asked.GPUs, growth.GPUShare{GPU: given.GPU, Memory: memory})
+	reservation := bus.Reservation{Containers: bound.Request.ContainerRequests()}
+	for _, share := range a.GPUs() {
+		reservation.GPUs = append(reservation.GPUs, growth.GPUShare{GPU: share.GPU, Memory: memory})
 	}
-	return asked
+	return reservation
 }
 
-// Outstanding is what a reservation still keeps for containers that kubelet has given nothing yet.
+// Outstanding returns the part of a reservation whose containers have no allocation yet.
 func Outstanding(r bus.Reservation, a bus.Allocation, unit growth.MiB) []growth.GPUShare {
-	var kept []growth.GPUShare
-	for _, wanted := range r.Containers {
-		if slices.ContainsFunc(a.Containers, func(c bus.ContainerAllocation) bool { return c.Name == wanted.Name }) {
+	var outstanding []growth.GPUShare
+	for _, requested := range r.Containers {
+		if slices.ContainsFunc(a.Containers, func(c bus.ContainerAllocation) bool { return c.Name == requested.Name }) {
 			continue
 		}
 		for _, share := range r.GPUs {
-			memory := growth.MiB(ceilDiv(wanted.Units, len(r.GPUs))) * unit
-			kept = append(kept, growth.GPUShare{GPU: share.GPU, Memory: min(memory, share.Memory)})
+			memory := growth.MiB(ceilDiv(requested.Units, len(r.GPUs))) * unit
+			outstanding = append(outstanding, growth.GPUShare{GPU: share.GPU, Memory: min(memory, share.Memory)})
 		}
 	}
-	return kept
+	return outstanding
 }
 
-// merged sums shares by GPU, ordered by UUID. Amounts below nothing come from no writer of ours and count as nothing.
+// sumByGPU sums shares by GPU, ordered by UUID. Negative amounts are invalid and count as 0.
 func sumByGPU(lists ...[]growth.GPUShare) []growth.GPUShare {
 	all := slices.Concat(lists...)
 	slices.SortStableFunc(all, func(a, b growth.GPUShare) int { return cmp.Compare(a.GPU, b.GPU) })
@@ -134,7 +148,7 @@ func sumByGPU(lists ...[]growth.GPUShare) []growth.GPUShare {
 	return sums
 }
 
-// observed reads a job's growth, activity and category. A job that nobody has heard of yet has all its learning before it.
+// observedJob returns a job's growth, activity and category. A job without a report counts as new.
 func observedJob(sample func(growth.PodUID) (bus.Sample, bool), pod growth.PodUID) Resident {
 	unknown := Resident{Growth: NewJobGrowth, Activity: NewJobActivity}
 	if sample == nil {
@@ -148,12 +162,17 @@ func observedJob(sample func(growth.PodUID) (bus.Sample, bool), pod growth.PodUI
 	if s.StepSeconds > 0 {
 		activity = growth.Share(1 - s.LoadSeconds/s.StepSeconds)
 	}
-	return Resident{Growth: clamp(s.Growth), Activity: clamp(activity), Category: s.Category}
+	return Resident{
+		Growth:   clamp(s.Growth),
+		Activity: clamp(activity),
+		Category: s.Category,
+	}
 }
 
+// growthPerGPU returns the growth that a job has on each of its GPUs.
 func growthPerGPU(g growth.Growth, gpus int) growth.Growth { return g / growth.Growth(max(1, gpus)) }
 
-// clamp keeps a fraction in 0..1, and takes what is not a number for 1: unknown is young and busy.
+// clamp limits a fraction to 0..1. NaN becomes 1, the value of a new job.
 func clamp[F ~float64](f F) F {
 	if f != f {
 		return 1

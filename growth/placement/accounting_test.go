@@ -10,7 +10,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
-func TestTakeCountsEachPodOnce(t *testing.T) {
+func TestNewNode_CountsEachPodOnce(t *testing.T) {
 	inventory := bus.NodeGPUs{Unit: gib, GPUs: []bus.GPU{
 		{UUID: "GPU-b", Memory: 24 * gib, Healthy: true}, {UUID: "GPU-a", Memory: 24 * gib, Healthy: true},
 	}}
@@ -31,33 +31,33 @@ func TestTakeCountsEachPodOnce(t *testing.T) {
 		records placement.Records
 		a, b    growth.MiB
 	}{
-		"nobody": {},
-		"an allocation": {
+		"no pods": {},
+		"an allocation alone": {
 			records: placement.Records{Allocations: given(bus.ContainerAllocation{Name: "a", GPUs: on("GPU-a", 8*gib)})}, a: 8 * gib,
 		},
-		"a reservation":      {records: placement.Records{Reservations: planned(on("GPU-b", 8*gib), first)}, b: 8 * gib},
-		"an annotation":      {records: placement.Records{Bound: annotated("GPU-a")}, a: 8 * gib},
-		"one on two GPUs":    {records: placement.Records{Bound: annotated("GPU-a", "GPU-b")}, a: 8 * gib, b: 8 * gib},
-		"a GPU that is gone": {records: placement.Records{Bound: annotated("GPU-x")}},
-		"all three agree": {
+		"a reservation alone":          {records: placement.Records{Reservations: planned(on("GPU-b", 8*gib), first)}, b: 8 * gib},
+		"an annotation alone":          {records: placement.Records{Bound: annotated("GPU-a")}, a: 8 * gib},
+		"one pod on two GPUs":          {records: placement.Records{Bound: annotated("GPU-a", "GPU-b")}, a: 8 * gib, b: 8 * gib},
+		"a GPU that has left the node": {records: placement.Records{Bound: annotated("GPU-x")}},
+		"all three records agree": {
 			records: placement.Records{
 				Allocations:  given(bus.ContainerAllocation{Name: "a", GPUs: on("GPU-a", 8*gib)}),
 				Reservations: planned(on("GPU-a", 8*gib), first), Bound: annotated("GPU-a"),
 			}, a: 8 * gib,
 		},
-		"kubelet chose another GPU": {
+		"kubelet allocated another GPU": {
 			records: placement.Records{
 				Allocations:  given(bus.ContainerAllocation{Name: "a", GPUs: on("GPU-b", 8*gib)}),
 				Reservations: planned(on("GPU-a", 8*gib), first), Bound: annotated("GPU-a"),
 			}, b: 8 * gib,
 		},
-		"the second container waits": {
+		"the second container has no allocation yet": {
 			records: placement.Records{
 				Allocations:  given(bus.ContainerAllocation{Name: "a", GPUs: on("GPU-b", 8*gib)}),
 				Reservations: planned(on("GPU-a", 12*gib), first, second),
 			}, a: 4 * gib, b: 8 * gib,
 		},
-		"the second container waits, and the reservation has expired": {
+		"the second container has no allocation and the reservation has expired": {
 			records: placement.Records{
 				Allocations: given(bus.ContainerAllocation{Name: "a", GPUs: on("GPU-b", 8*gib)}),
 				Bound: map[growth.PodUID]placement.BoundPod{"p": {GPUs: []growth.GPU{"GPU-a"}, Request: placement.Request{
@@ -65,7 +65,7 @@ func TestTakeCountsEachPodOnce(t *testing.T) {
 				}}},
 			}, b: 12 * gib,
 		},
-		"amounts below nothing count as nothing": {
+		"negative amounts count as 0": {
 			records: placement.Records{Reservations: planned(on("GPU-a", -8*gib), first)},
 		},
 	} {
@@ -78,26 +78,26 @@ func TestTakeCountsEachPodOnce(t *testing.T) {
 			require.Zero(t, n.OverCommitted())
 			empty := n.Without("p")
 			require.Zero(t, empty.GPUs[0].Used()+empty.GPUs[1].Used())
-			require.Equal(t, tc.a, n.GPUs[0].Used(), "Without changed the node it was asked about")
+			require.Equal(t, tc.a, n.GPUs[0].Used(), "Without must not modify its receiver")
 		})
 	}
 }
 
-func TestOverCommitmentIsSeen(t *testing.T) {
+func TestNode_OverCommitted(t *testing.T) {
 	require.Equal(t, 6*gib, node(gpu("GPU-a", 20*gib, 10*gib), gpu("GPU-b", gib)).OverCommitted())
 }
 
-func TestResidentsGrowAsLastObserved(t *testing.T) {
+func TestNewNode_UsesTheLastSample(t *testing.T) {
 	samples := map[growth.PodUID]bus.Sample{
 		"silent":    {},
 		"busy":      {Reported: true, Growth: 0.4, StepSeconds: 2, LoadSeconds: 0.5, Category: growth.Watching},
 		"converged": {Reported: true, Growth: 0},
-		"mad":       {Reported: true, Growth: 17, StepSeconds: 1, LoadSeconds: 30},
+		"invalid":   {Reported: true, Growth: 17, StepSeconds: 1, LoadSeconds: 30},
 	}
 	sample := func(pod growth.PodUID) (bus.Sample, bool) { s, ok := samples[pod]; return s, ok }
 	for pod, want := range map[growth.PodUID]placement.Resident{
 		"unknown": {Growth: 1, Activity: 1}, "silent": {Growth: 1, Activity: 1}, "busy": {Growth: 0.4, Activity: 0.75, Category: growth.Watching},
-		"converged": {Growth: 0, Activity: 1}, "mad": {Growth: 1, Activity: 0},
+		"converged": {Growth: 0, Activity: 1}, "invalid": {Growth: 1, Activity: 0},
 	} {
 		n := placement.NewNode("n", placement.Records{
 			Inventory:    bus.NodeGPUs{Unit: gib, GPUs: []bus.GPU{{UUID: "GPU-a", Memory: gib}, {UUID: "GPU-b", Memory: gib}}},

@@ -9,35 +9,40 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-// MaxMemory bounds the memory of a GPU and of a share: a pebibyte, far beyond any card and far below where the sum of
-// a node's records could overflow.
+// MaxMemory bounds the memory of a GPU and of a share, 1 PiB. It is far above any GPU, and the sum over a node's
+// records cannot overflow.
 const MaxMemory growth.MiB = 1 << 30
 
-// ErrOverCommitted means that after a transition 0 ≤ used ≤ total would not hold on a GPU. The transition is refused.
-var ErrOverCommitted = errors.New("the books would not balance")
+// ErrOverCommitted means that a change would violate 0 ≤ used ≤ total on a GPU. The change is rejected.
+var ErrOverCommitted = errors.New("GPU memory would be over-committed")
 
-// With is the node with a pod that holds shares as well. It refuses shares of unknown GPUs, of less than nothing, and
-// such that a GPU would have less than nothing used or more than it has.
+// With returns the node with shares of another pod. It rejects shares of unknown GPUs, negative shares, and shares that
+// over-commit a GPU.
 func (n Node) With(pod growth.PodUID, shares []growth.GPUShare) (Node, error) {
-	held := n
-	held.GPUs = slices.Clone(n.GPUs)
+	with := n
+	with.GPUs = slices.Clone(n.GPUs)
 	for _, share := range shares {
-		i, known := slices.BinarySearchFunc(held.GPUs, GPU{UUID: share.GPU}, byUUID)
+		i, known := slices.BinarySearchFunc(with.GPUs, GPU{UUID: share.GPU}, byUUID)
 		if !known {
 			return Node{}, fmt.Errorf("%w: node %s has no GPU %.60q", ErrOverCommitted, n.Name, share.GPU)
 		}
-		g := &held.GPUs[i]
+		g := &with.GPUs[i]
 		before := g.Used()
 		after := before + share.Memory
 		if share.Memory < 0 || share.Memory > MaxMemory || before < 0 || after > g.Memory {
 			return Node{}, fmt.Errorf("%w: %s of %s used on %s, %s more asked", ErrOverCommitted, before, g.Memory, g.UUID, share.Memory)
 		}
-		g.Residents = append(slices.Clone(g.Residents), Resident{Pod: pod, Memory: share.Memory, Growth: growthPerGPU(NewJobGrowth, len(shares)), Activity: 1})
+		g.Residents = append(slices.Clone(g.Residents), Resident{
+			Pod:      pod,
+			Memory:   share.Memory,
+			Growth:   growthPerGPU(NewJobGrowth, len(shares)),
+			Activity: NewJobActivity,
+		})
 	}
-	return held, nil
+	return with, nil
 }
 
-// ValidateShares refuses shares that no arithmetic should be done on.
+// ValidateShares returns an error for a share whose memory is outside 0..MaxMemory.
 func ValidateShares(shares []growth.GPUShare) error {
 	for _, share := range shares {
 		if share.Memory < 0 || share.Memory > MaxMemory {
@@ -47,20 +52,20 @@ func ValidateShares(shares []growth.GPUShare) error {
 	return nil
 }
 
-// Drift is how far a node's plans are from what kubelet and the API server say.
+// Drift is the difference between a node's reservations and what kubelet and the API server report.
 type Drift struct {
-	// Misplaced are the pods that kubelet gave another GPU than was reserved for them.
+	// Misplaced are the pods to which kubelet allocated another GPU than was reserved.
 	Misplaced []growth.PodUID
-	// Unreserved are the bound pods that kubelet has given nothing yet and for which nothing is reserved.
+	// Unreserved are the bound pods with neither an allocation nor a reservation.
 	Unreserved []growth.PodUID
-	// OverCommitted are the GPUs on which more is held than they have.
+	// OverCommitted are the GPUs on which more memory is held than they have.
 	OverCommitted []growth.GPU
 }
 
-// Empty tells whether plans and reality agree.
+// Empty reports whether there is no drift.
 func (d Drift) Empty() bool { return len(d.Misplaced)+len(d.Unreserved)+len(d.OverCommitted) == 0 }
 
-// FindDrift finds the drift in a node's records; n is what Take made of them.
+// FindDrift returns the drift in a node's records. n is the result of NewNode for these records.
 func FindDrift(n Node, records Records) Drift {
 	var d Drift
 	for pod, allocation := range records.Allocations {
@@ -85,16 +90,16 @@ func FindDrift(n Node, records Records) Drift {
 	return d
 }
 
-// astray tells whether an allocation has a GPU that its reservation has not.
+// onOtherGPU reports whether an allocation has a GPU that its reservation lacks.
 func onOtherGPU(a bus.Allocation, r bus.Reservation) bool {
-	return slices.ContainsFunc(a.GPUs(), func(given growth.GPUShare) bool {
-		return !slices.ContainsFunc(r.GPUs, func(planned growth.GPUShare) bool { return planned.GPU == given.GPU })
+	return slices.ContainsFunc(a.GPUs(), func(allocated growth.GPUShare) bool {
+		return !slices.ContainsFunc(r.GPUs, func(reserved growth.GPUShare) bool { return reserved.GPU == allocated.GPU })
 	})
 }
 
-// FullyAllocated tells whether kubelet has given every container of a reservation its devices.
+// FullyAllocated reports whether kubelet has allocated devices to every container of a reservation.
 func FullyAllocated(a bus.Allocation, r bus.Reservation) bool {
-	return !slices.ContainsFunc(r.Containers, func(wanted bus.ContainerRequest) bool {
-		return !slices.ContainsFunc(a.Containers, func(c bus.ContainerAllocation) bool { return c.Name == wanted.Name })
+	return !slices.ContainsFunc(r.Containers, func(requested bus.ContainerRequest) bool {
+		return !slices.ContainsFunc(a.Containers, func(c bus.ContainerAllocation) bool { return c.Name == requested.Name })
 	})
 }

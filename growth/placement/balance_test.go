@@ -12,37 +12,37 @@ import (
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
-func TestHoldRefusesWhatWouldNotBalance(t *testing.T) {
+func TestNode_WithRejectsOverCommitment(t *testing.T) {
 	n := node(gpu("GPU-a", 20*gib), gpu("GPU-b", 30*gib))
 	for name, tc := range map[string]struct {
 		shares []growth.GPUShare
-		says   string
+		want   string
 	}{
-		"just fits":                    {[]growth.GPUShare{{GPU: "GPU-a", Memory: 4 * gib}}, ""},
-		"nothing":                      {nil, ""},
-		"a MiB too much":               {[]growth.GPUShare{{GPU: "GPU-a", Memory: 4*gib + 1}}, "20GiB of 24GiB used on GPU-a, 4097MiB more asked"},
-		"twice on one GPU":             {[]growth.GPUShare{{GPU: "GPU-a", Memory: 3 * gib}, {GPU: "GPU-a", Memory: 3 * gib}}, "23GiB of 24GiB used on GPU-a"},
-		"less than nothing":            {[]growth.GPUShare{{GPU: "GPU-a", Memory: -1}}, "-1MiB more asked"},
-		"so much that sums overflow":   {[]growth.GPUShare{{GPU: "GPU-a", Memory: math.MaxInt64}}, "more asked"},
-		"on a GPU that has too little": {[]growth.GPUShare{{GPU: "GPU-b", Memory: 1}}, "30GiB of 24GiB used on GPU-b"},
-		"on a GPU that is not there":   {[]growth.GPUShare{{GPU: "GPU-x", Memory: 1}}, `no GPU "GPU-x"`},
+		"the share just fits":                  {[]growth.GPUShare{{GPU: "GPU-a", Memory: 4 * gib}}, ""},
+		"no shares":                            {nil, ""},
+		"one MiB too much":                     {[]growth.GPUShare{{GPU: "GPU-a", Memory: 4*gib + 1}}, "20GiB of 24GiB used on GPU-a, 4097MiB more asked"},
+		"two shares of one GPU":                {[]growth.GPUShare{{GPU: "GPU-a", Memory: 3 * gib}, {GPU: "GPU-a", Memory: 3 * gib}}, "23GiB of 24GiB used on GPU-a"},
+		"a negative share":                     {[]growth.GPUShare{{GPU: "GPU-a", Memory: -1}}, "-1MiB more asked"},
+		"a share that would overflow":          {[]growth.GPUShare{{GPU: "GPU-a", Memory: math.MaxInt64}}, "more asked"},
+		"a GPU that is over-committed already": {[]growth.GPUShare{{GPU: "GPU-b", Memory: 1}}, "30GiB of 24GiB used on GPU-b"},
+		"an unknown GPU":                       {[]growth.GPUShare{{GPU: "GPU-x", Memory: 1}}, `no GPU "GPU-x"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			held, err := n.With("newcomer", tc.shares)
-			if tc.says == "" {
+			if tc.want == "" {
 				require.NoError(t, err)
-				require.Equal(t, n, held.Without("newcomer"), "Hold and Without undo one another")
+				require.Equal(t, n, held.Without("newcomer"), "Without undoes With")
 				return
 			}
 			require.ErrorIs(t, err, placement.ErrOverCommitted)
-			require.ErrorContains(t, err, tc.says)
+			require.ErrorContains(t, err, tc.want)
 		})
 	}
 }
 
-// TestTransitionsKeepTheBalance holds and gives back at random: whatever is accepted leaves 0 ≤ used ≤ total, and is
-// accepted exactly where a sum by hand says that it fits.
-func TestTransitionsKeepTheBalance(t *testing.T) {
+// The test adds and removes pods at random. A change is accepted exactly if a separate sum says that it fits, and 0 ≤
+// used ≤ total holds after it.
+func TestNode_WithAndWithoutKeepTheBalance(t *testing.T) {
 	dice := rand.New(rand.NewPCG(3, 4))
 	n, held := node(gpu("GPU-a"), gpu("GPU-b")), map[growth.PodUID]growth.GPUShare{}
 	for range 20_000 {
@@ -68,7 +68,7 @@ func TestTransitionsKeepTheBalance(t *testing.T) {
 	}
 }
 
-func TestDriftIsFound(t *testing.T) {
+func TestFindDrift(t *testing.T) {
 	on := func(g growth.GPU, memory growth.MiB) []growth.GPUShare {
 		return []growth.GPUShare{{GPU: g, Memory: memory}}
 	}
@@ -83,13 +83,13 @@ func TestDriftIsFound(t *testing.T) {
 		records placement.Records
 		want    placement.Drift
 	}{
-		"nothing":                     {},
-		"a plan that kubelet follows": {placement.Records{Allocations: allocated(on("GPU-a", gib)), Reservations: reserved("p", on("GPU-a", gib)), Bound: bound}, placement.Drift{}},
-		"a plan that waits":           {placement.Records{Reservations: reserved("p", on("GPU-a", gib)), Bound: bound}, placement.Drift{}},
-		"a stray":                     {placement.Records{Allocations: allocated(on("GPU-b", gib)), Reservations: reserved("p", on("GPU-a", gib))}, placement.Drift{Misplaced: []growth.PodUID{"p"}}},
-		"a stray that has served":     {placement.Records{Allocations: allocated(on("GPU-b", gib)), Bound: bound}, placement.Drift{}},
-		"bound without a reservation": {placement.Records{Bound: bound}, placement.Drift{Unreserved: []growth.PodUID{"p"}}},
-		"two on one GPU": {
+		"no records":                                                {},
+		"kubelet follows the reservation":                           {placement.Records{Allocations: allocated(on("GPU-a", gib)), Reservations: reserved("p", on("GPU-a", gib)), Bound: bound}, placement.Drift{}},
+		"kubelet has not allocated yet":                             {placement.Records{Reservations: reserved("p", on("GPU-a", gib)), Bound: bound}, placement.Drift{}},
+		"kubelet allocated another GPU":                             {placement.Records{Allocations: allocated(on("GPU-b", gib)), Reservations: reserved("p", on("GPU-a", gib))}, placement.Drift{Misplaced: []growth.PodUID{"p"}}},
+		"kubelet allocated another GPU and the reservation is gone": {placement.Records{Allocations: allocated(on("GPU-b", gib)), Bound: bound}, placement.Drift{}},
+		"a bound pod without a reservation":                         {placement.Records{Bound: bound}, placement.Drift{Unreserved: []growth.PodUID{"p"}}},
+		"an over-committed GPU": {
 			placement.Records{Allocations: allocated(on("GPU-a", 20*gib)), Reservations: reserved("q", on("GPU-a", 8*gib))},
 			placement.Drift{OverCommitted: []growth.GPU{"GPU-a"}},
 		},
@@ -98,7 +98,7 @@ func TestDriftIsFound(t *testing.T) {
 			tc.records.Inventory = bus.NodeGPUs{Unit: gib, GPUs: []bus.GPU{{UUID: "GPU-a", Memory: 24 * gib}, {UUID: "GPU-b", Memory: 24 * gib}}}
 			d := placement.FindDrift(placement.NewNode("n", tc.records), tc.records)
 			require.Equal(t, tc.want, d)
-			require.Equal(t, name == "nothing" || len(d.Misplaced)+len(d.Unreserved)+len(d.OverCommitted) == 0, d.Empty())
+			require.Equal(t, name == "no records" || len(d.Misplaced)+len(d.Unreserved)+len(d.OverCommitted) == 0, d.Empty())
 		})
 	}
 }

@@ -1,40 +1,41 @@
-// Package placement decides on which GPUs of a node a job would run, and how good a place that is.
+// Package placement decides on which GPUs of a node a pod would run, and scores that choice.
 //
-// Place answers both: a Choice of GPUs with a Score, or a Misfit that says, in a sentence for the user, why the job
-// does not fit.
+// Place returns a Choice of GPUs with a Score, or a Status that explains to the user why the pod does not fit. The
+// extender calls it for every node of a scheduling cycle; ScoreNode is the faster variant that returns the score only.
 //
-// # Books
+// # Accounting
 //
-// NewNode makes a Node from what the bus and the API server know. Memory on a GPU is held by
+// NewNode builds a Node from the records of the bus and of the API server. Memory on a GPU is held by
 //
-//	allocations                      what kubelet really gave
-//	∪ reservations                   for containers that kubelet has not reached yet
-//	∪ bound pods, by annotation      where neither of the two is known (any more)
+//	allocations     devices that kubelet has allocated
+//	reservations    containers for which kubelet has not allocated devices yet
+//	bound pods      pods without either record, by the GPUs in their annotation
 //
-// with each pod counted once. Balances are signed: a GPU that holds more than it has shows as negative free memory and
-// never as a huge amount of it.
+// Each pod counts once. Free memory is signed: it is negative on an over-committed GPU.
 //
 // # Units
 //
-// Kubelet accounts whole units (bus.NodeGPUs.Unit MiB each) per container. A container that asks for u units on n GPUs
-// holds ⌈u/n⌉ units on each. All containers of a pod share one set of GPUs; ordinary init containers give theirs on
-// to the containers after them, so a pod holds the larger of the two sums, as kubelet does.
+// Kubelet accounts whole units of bus.NodeGPUs.Unit MiB per container. A container with a limit of u units on n GPUs
+// holds ⌈u/n⌉ units on each. All containers of a pod share one set of GPUs. Init containers hand their devices to the
+// containers after them, so a pod holds the larger of the two sums, as in kubelet's own accounting.
 //
 // # Scores
 //
-// The policy "growth" follows the idea that a place is worth what it adds to the growth of all jobs:
+// The policy "growth" scores a GPU by the change of the total growth of all jobs on it:
 //
-//	total(S)  = Σ_{j∈S} growth(j) / slowdown(j | S∖j)
-//	worth(g)  = total(g ∪ new) − total(g)
+//	total(S) = Σ_{j∈S} growth(j) / slowdown(j | S∖j)
+//	score(g) = total(g ∪ new) − total(g)
 //
-// over the jobs S on GPU g. DESIGN.md charges the new job with growth(j)·(1 − 1/slowdown(j | g ∪ new)), which includes
-// what j loses to the jobs that are there already; here it pays for what it changes and nothing else. A job on n GPUs
-// has the n-th part of its growth on each, so the worth of a set of GPUs is the sum of its parts, and the best set is
-// the best GPUs one by one. A new job's growth is 1: it has all its learning before it.
+//	S              the jobs on GPU g
+//	growth(j)      growth of job j, 0..1; 1 for a new job, which has all of its training ahead
+//	slowdown(j|S)  step time of j on a GPU shared with S over its step time alone, ≥ 1
 //
-// Slowdowns are predicted by growth/interference and taken with caution: one deviation worse than expected.
+// A new job is charged only for what it changes. The growth that running jobs lose to one another is not part of its
+// score. A job on n GPUs has the n-th part of its growth on each, so the score of a set of GPUs is the sum of the
+// scores of its parts, and the best set consists of the best GPUs. Slowdowns come from package interference, at their
+// mean plus one standard deviation.
 //
-// "specon" and "iadeep" are the rules of two published systems, for comparison; "binpack" and "spread" prefer the fullest
-// and the emptiest GPU that fits. A node is worth what its best GPUs are, ties between GPUs go by UUID. Scale makes points
-// of the scores of all nodes that one pod could go to, in the range 0..10 of the extender API.
+// The policies "specon" and "iadeep" are the rules of two published systems, for comparison. "binpack" and "spread"
+// prefer the fullest and the emptiest GPU that fits. The score of a node is the score of its best GPUs. Ties between
+// GPUs are broken by UUID. A Normalizer maps the scores of all feasible nodes to the extender API's range, 0..10.
 package placement

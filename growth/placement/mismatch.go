@@ -7,36 +7,36 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-// Mismatch is where kubelet's allocations are not those that were meant. Kubelet has the last word, so that there is
-// nothing to repair: it is for people to know.
+// Mismatch lists the allocations that differ from what was decided. Kubelet's allocation is final, so there is nothing
+// to reconcile. The lists are for operators.
 type Mismatch struct {
-	// Misplaced are the pods with a GPU that was not named for them: by their reservation or, where there was none any
-	// more, by their Binding.
+	// Misplaced are the pods with a GPU that their reservation did not name or, after it expired, their Binding.
 	Misplaced []growth.PodUID
-	// Unbound are the pods with an allocation of which the API server does not say that they were bound here with GPUs.
+	// Unbound are the pods with an allocation that the API server does not list as bound to the node with GPUs.
 	Unbound []growth.PodUID
 }
 
-// Empty tells whether every allocation is the one that was meant.
+// Empty reports whether there is no mismatch.
 func (m Mismatch) Empty() bool { return len(m.Misplaced)+len(m.Unbound) == 0 }
 
-// Update finds the mismatches in a node's records, when m are those in the records before. An allocation is judged when it is
-// first seen and as long as its reservation is there; later the Binding's annotation says nothing more, since the
-// coordinator has corrected it.
+// Update returns the mismatches in a node's records. m are the mismatches in the records before.
+//
+// An allocation is checked when it appears and as long as its reservation exists. After that the annotation of the
+// Binding proves nothing, because the coordinator corrects it.
 func (m Mismatch) Update(before, now Records) Mismatch {
 	var next Mismatch
 	for pod, allocation := range now.Allocations {
 		reservation, reserved := now.Reservations[pod]
 		bound, known := now.Bound[pod]
-		judged := before.comparable(pod) && len(before.Allocations[pod].Containers) == len(allocation.Containers)
-		elsewhere := slices.Contains(m.Misplaced, pod)
+		checked := before.comparable(pod) && len(before.Allocations[pod].Containers) == len(allocation.Containers)
+		misplaced := slices.Contains(m.Misplaced, pod)
 		switch {
 		case reserved:
-			elsewhere = elsewhere || onOtherGPU(allocation, reservation)
-		case known && !judged:
-			elsewhere = elsewhere || onOtherGPU(allocation, plannedBy(bound))
+			misplaced = misplaced || onOtherGPU(allocation, reservation)
+		case known && !checked:
+			misplaced = misplaced || onOtherGPU(allocation, plannedBy(bound))
 		}
-		if elsewhere {
+		if misplaced {
 			next.Misplaced = append(next.Misplaced, pod)
 		}
 		if !reserved && !known {
@@ -48,14 +48,14 @@ func (m Mismatch) Update(before, now Records) Mismatch {
 	return next
 }
 
-// judged tells whether there was anything that an allocation could be held against.
+// comparable reports whether the records contain anything to compare the pod's allocation with.
 func (r Records) comparable(pod growth.PodUID) bool {
 	_, reserved := r.Reservations[pod]
 	_, known := r.Bound[pod]
 	return reserved || known
 }
 
-// named is the reservation that a Binding tells of.
+// plannedBy returns a reservation of the GPUs in a pod's Binding.
 func plannedBy(b BoundPod) bus.Reservation {
 	var r bus.Reservation
 	for _, gpu := range b.GPUs {

@@ -10,8 +10,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
-// TestMismatchesAreFoundAndRemembered tells the story of pod p in records, one after the other. GPUs are a and b.
-func TestMismatchesAreFoundAndRemembered(t *testing.T) {
+// Each case is a sequence of records of pod p. The GPUs are a and b.
+func TestMismatch_Update(t *testing.T) {
 	shares := func(gpus string) []growth.GPUShare {
 		var all []growth.GPUShare
 		for _, g := range gpus {
@@ -19,7 +19,8 @@ func TestMismatchesAreFoundAndRemembered(t *testing.T) {
 		}
 		return all
 	}
-	// given are the GPUs of each container, the others those that are named; nothing is no record.
+	// given are the allocated GPUs of each container; reserved and bound are the GPUs of those records. Empty means no
+	// record.
 	records := func(given []string, reserved, bound string) placement.Records {
 		var r placement.Records
 		if len(given) > 0 {
@@ -41,47 +42,47 @@ func TestMismatchesAreFoundAndRemembered(t *testing.T) {
 		}
 		return r
 	}
-	type story []placement.Records
+	type history []placement.Records
 	on := func(gpus ...string) []string { return gpus }
 	for name, tc := range map[string]struct {
-		story                story
-		elsewhere, unclaimed bool
+		history            history
+		misplaced, unbound bool
 	}{
-		"nothing yet":                        {story{records(nil, "a", "a")}, false, false},
-		"as reserved":                        {story{records(on("a"), "a", "a")}, false, false},
-		"one of those reserved":              {story{records(on("a"), "ab", "ab")}, false, false},
-		"not as reserved":                    {story{records(on("b"), "a", "a")}, true, false},
-		"one of two not as reserved":         {story{records(on("a", "b"), "a", "a")}, true, false},
-		"reserved anew since its Binding":    {story{records(on("b"), "b", "a")}, false, false},
-		"and then the reservation goes":      {story{records(on("b"), "b", "a"), records(on("b"), "", "a")}, false, false},
-		"not as its Binding said":            {story{records(on("b"), "", "a")}, true, false},
-		"which is corrected":                 {story{records(on("b"), "", "a"), records(on("b"), "", "b")}, true, false},
-		"not as reserved, then corrected":    {story{records(on("b"), "a", "a"), records(on("b"), "", "b")}, true, false},
-		"it was reserved when we looked":     {story{records(on("a"), "a", ""), records(on("a"), "", "a")}, false, false},
-		"its second container, later":        {story{records(on("a"), "", "a"), records(on("a", "b"), "", "a")}, true, false},
-		"a pod that is heard of later":       {story{records(on("b"), "", ""), records(on("b"), "", "a")}, true, false},
-		"a pod that nobody knows":            {story{records(on("a"), "", "")}, false, true},
-		"whose reservation is still there":   {story{records(on("a"), "a", "")}, false, false},
-		"which was known":                    {story{records(on("a"), "a", "a"), records(on("a"), "", "")}, false, true},
-		"which was elsewhere when it was":    {story{records(on("b"), "a", "a"), records(on("b"), "", "")}, true, true},
-		"gone with its allocation":           {story{records(on("b"), "a", "a"), records(nil, "", "")}, false, false},
-		"and there again, as its Binding is": {story{records(on("b"), "a", "a"), records(nil, "", ""), records(on("b"), "", "b")}, false, false},
+		"no allocation yet":                              {history{records(nil, "a", "a")}, false, false},
+		"as reserved":                                    {history{records(on("a"), "a", "a")}, false, false},
+		"one of the reserved GPUs":                       {history{records(on("a"), "ab", "ab")}, false, false},
+		"not as reserved":                                {history{records(on("b"), "a", "a")}, true, false},
+		"one of two containers not as reserved":          {history{records(on("a", "b"), "a", "a")}, true, false},
+		"reserved again after the Binding":               {history{records(on("b"), "b", "a")}, false, false},
+		"and then the reservation expires":               {history{records(on("b"), "b", "a"), records(on("b"), "", "a")}, false, false},
+		"not as in the Binding":                          {history{records(on("b"), "", "a")}, true, false},
+		"not as in the Binding, which is then corrected": {history{records(on("b"), "", "a"), records(on("b"), "", "b")}, true, false},
+		"not as reserved, then corrected":                {history{records(on("b"), "a", "a"), records(on("b"), "", "b")}, true, false},
+		"it was reserved when first seen":                {history{records(on("a"), "a", ""), records(on("a"), "", "a")}, false, false},
+		"a second container follows on another GPU":      {history{records(on("a"), "", "a"), records(on("a", "b"), "", "a")}, true, false},
+		"the API server lists the pod later":             {history{records(on("b"), "", ""), records(on("b"), "", "a")}, true, false},
+		"an unknown pod":                                 {history{records(on("a"), "", "")}, false, true},
+		"an unknown pod with a reservation":              {history{records(on("a"), "a", "")}, false, false},
+		"a pod that is no longer listed":                 {history{records(on("a"), "a", "a"), records(on("a"), "", "")}, false, true},
+		"a misplaced pod that is no longer listed":       {history{records(on("b"), "a", "a"), records(on("b"), "", "")}, true, true},
+		"the allocation is deleted":                      {history{records(on("b"), "a", "a"), records(nil, "", "")}, false, false},
+		"the allocation is deleted and created again":    {history{records(on("b"), "a", "a"), records(nil, "", ""), records(on("b"), "", "b")}, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var m placement.Mismatch
 			var before placement.Records
-			for _, now := range tc.story {
+			for _, now := range tc.history {
 				m, before = m.Update(before, now), now
 			}
 			var want placement.Mismatch
-			if tc.elsewhere {
+			if tc.misplaced {
 				want.Misplaced = []growth.PodUID{"p"}
 			}
-			if tc.unclaimed {
+			if tc.unbound {
 				want.Unbound = []growth.PodUID{"p"}
 			}
 			require.Equal(t, want, m)
-			require.Equal(t, !tc.elsewhere && !tc.unclaimed, m.Empty())
+			require.Equal(t, !tc.misplaced && !tc.unbound, m.Empty())
 		})
 	}
 }

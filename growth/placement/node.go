@@ -7,18 +7,19 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Node is a node's GPUs at one instant. It is a value to decide on and is never changed.
+// Node is an immutable snapshot of a node's GPUs, the counterpart of kube-scheduler's NodeInfo.
 type Node struct {
 	Name growth.NodeName
-	// Unit is what kubelet accounts in. GPUs are ordered by UUID.
+	// Unit is the unit in which kubelet accounts GPU memory.
 	Unit growth.MiB
+	// GPUs are ordered by UUID.
 	GPUs []GPU
 }
 
-// GPU is one device and who is on it.
+// GPU is one GPU with the jobs on it.
 type GPU struct {
 	UUID growth.GPU
-	// Index is its number on the node, from 0, in the order of the inventory.
+	// Index is the position of the GPU in the node's inventory, from 0.
 	Index     int
 	Memory    growth.MiB
 	Healthy   bool
@@ -29,15 +30,15 @@ type GPU struct {
 type Resident struct {
 	Pod    growth.PodUID
 	Memory growth.MiB
-	// Growth is the part of the job's growth that happens on this GPU.
+	// Growth is the part of the job's growth on this GPU.
 	Growth growth.Growth
-	// Activity is the part of its step time in which the job does not wait for data.
+	// Activity is the fraction of its step time in which the job does not wait for data.
 	Activity growth.Share
-	// Category is the job's, empty while nobody has classified it.
+	// Category is the job's category; empty before its first sample.
 	Category growth.Category
 }
 
-// Used is the memory that residents hold.
+// Used returns the memory that residents hold.
 func (g GPU) Used() growth.MiB {
 	var used growth.MiB
 	for _, r := range g.Residents {
@@ -46,26 +47,26 @@ func (g GPU) Used() growth.MiB {
 	return used
 }
 
-// Free is what is left; negative when the GPU is over-committed.
+// Free returns the free memory. It is negative if the GPU is over-committed.
 func (g GPU) Free() growth.MiB { return g.Memory - g.Used() }
 
-// Without is the node as it would be if pod were not on it: the node itself, where it is not.
+// Without returns the node without a pod. It returns n itself if the pod is not on it.
 func (n Node) Without(pod growth.PodUID) Node {
-	itself := func(r Resident) bool { return r.Pod == pod }
+	isPod := func(r Resident) bool { return r.Pod == pod }
 	without := n
 	for i, g := range n.GPUs {
-		if !slices.ContainsFunc(g.Residents, itself) {
+		if !slices.ContainsFunc(g.Residents, isPod) {
 			continue
 		}
 		if &without.GPUs[0] == &n.GPUs[0] {
 			without.GPUs = slices.Clone(n.GPUs)
 		}
-		without.GPUs[i].Residents = slices.DeleteFunc(slices.Clone(g.Residents), itself)
+		without.GPUs[i].Residents = slices.DeleteFunc(slices.Clone(g.Residents), isPod)
 	}
 	return without
 }
 
-// OverCommitted is the memory held beyond what the node's GPUs have. It must be nothing.
+// OverCommitted returns the memory that is held in excess of the GPUs' memory. Invariant: it is 0.
 func (n Node) OverCommitted() growth.MiB {
 	var over growth.MiB
 	for _, g := range n.GPUs {

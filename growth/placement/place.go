@@ -7,88 +7,91 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Choice is where on a node a job would go.
+// Choice is a set of GPUs of a node for a pod.
 type Choice struct {
-	// GPUs are the chosen ones, best first, with what the job would hold on each.
+	// GPUs are the chosen GPUs, best first, with the memory that the pod would hold on each.
 	GPUs  []growth.GPUShare
 	Score Score
 }
 
-// Fit tells whether the request fits the node, without choosing.
+// Fit reports whether the request fits the node, without choosing GPUs.
 func Fit(n Node, r Request) Status {
-	memory, misfit := r.MemoryPerGPU(n.Unit)
-	if !misfit.Fits() {
-		return misfit
+	memory, status := r.MemoryPerGPU(n.Unit)
+	if !status.Fits() {
+		return status
 	}
-	room := 0
+	fitting := 0
 	for _, g := range n.GPUs {
 		if g.Healthy && g.Free() >= memory {
-			room++
+			fitting++
 		}
 	}
-	if room >= r.Count {
+	if fitting >= r.Count {
 		return Status{}
 	}
 	return whyNot(n, memory, r.Count)
 }
 
-// Place chooses the best GPUs of the node, or says why the request does not fit.
+// Place chooses the best GPUs of the node. If the request does not fit, the status has the reason.
 func Place(n Node, r Request, p Policy) (Choice, Status) {
-	if misfit := Fit(n, r); !misfit.Fits() {
-		return Choice{}, misfit
+	if status := Fit(n, r); !status.Fits() {
+		return Choice{}, status
 	}
 	memory, _ := r.MemoryPerGPU(n.Unit)
-	type option struct {
+	type candidate struct {
 		gpu   growth.GPU
-		worth Score
+		score Score
 	}
-	var options []option
+	var candidates []candidate
 	for _, g := range n.GPUs {
 		if g.Healthy && g.Free() >= memory {
-			options = append(options, option{g.UUID, p.Score(g, memory, r.Count)})
+			candidates = append(candidates, candidate{g.UUID, p.Score(g, memory, r.Count)})
 		}
 	}
-	slices.SortFunc(options, func(a, b option) int {
-		return cmp.Or(cmp.Compare(b.worth, a.worth), cmp.Compare(a.gpu, b.gpu))
+	slices.SortFunc(candidates, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.gpu, b.gpu))
 	})
 	var choice Choice
-	for _, o := range options[:r.Count] {
-		choice.GPUs = append(choice.GPUs, growth.GPUShare{GPU: o.gpu, Memory: memory})
-		choice.Score += o.worth / Score(r.Count)
+	for _, c := range candidates[:r.Count] {
+		choice.GPUs = append(choice.GPUs, growth.GPUShare{GPU: c.gpu, Memory: memory})
+		choice.Score += c.score / Score(r.Count)
 	}
 	return choice, Status{}
 }
 
-// ScoreNode is the score of the place that Place would choose. It names no GPU: thousands of nodes are rated for each that is chosen.
+// ScoreNode returns the score of the choice that Place would make. It is the fast path for requests of one GPU: the
+// extender scores thousands of nodes for each pod that it places.
 func ScoreNode(n Node, r Request, p Policy) (Score, Status) {
 	if r.Count != 1 {
-		choice, misfit := Place(n, r, p)
-		return choice.Score, misfit
+		choice, status := Place(n, r, p)
+		return choice.Score, status
 	}
-	memory, misfit := r.MemoryPerGPU(n.Unit)
-	if !misfit.Fits() {
-		return 0, misfit
+	memory, status := r.MemoryPerGPU(n.Unit)
+	if !status.Fits() {
+		return 0, status
 	}
 	var best Score
-	room := false
+	found := false
 	for _, g := range n.GPUs {
 		if !g.Healthy || g.Free() < memory {
 			continue
 		}
-		if worth := p.Score(g, memory, 1); !room || cmp.Compare(worth, best) > 0 {
-			best, room = worth, true
+		score := p.Score(g, memory, 1)
+		if !found || cmp.Compare(score, best) > 0 {
+			best = score
+			found = true
 		}
 	}
-	if !room {
+	if !found {
 		return 0, whyNot(n, memory, 1)
 	}
 	return best, Status{}
 }
 
-// StillFits confirms GPUs that were chosen before, if the request still fits there. The node is as it is without the job.
+// StillFits reports whether GPUs that were chosen before still fit the request. The node must not contain the pod.
 func StillFits(n Node, r Request, gpus []growth.GPUShare) bool {
-	memory, misfit := r.MemoryPerGPU(n.Unit)
-	if !misfit.Fits() || len(gpus) != r.Count {
+	memory, status := r.MemoryPerGPU(n.Unit)
+	if !status.Fits() || len(gpus) != r.Count {
 		return false
 	}
 	for i, share := range gpus {
@@ -103,17 +106,18 @@ func StillFits(n Node, r Request, gpus []growth.GPUShare) bool {
 	return true
 }
 
-// explain says in which way a node that has no room has none, in the same words for nodes that are alike: the scheduler tells
-// the user each reason once, with how many nodes it holds for. Hopeless reasons come first: they are what to act on.
+// whyNot returns the reason why a request does not fit the node. It uses the same words for similar nodes, because the
+// scheduler reports each distinct reason once, with its number of nodes. Unresolvable reasons come first: the user must
+// act on them.
 func whyNot(n Node, memory growth.MiB, count int) Status {
 	if len(n.GPUs) == 0 {
 		return unresolvable("the node has no GPU")
 	}
-	var healthy, large int
-	most, free := n.GPUs[0], GPU{}
+	healthy, large := 0, 0
+	largest, freest := n.GPUs[0], GPU{}
 	for _, g := range n.GPUs {
-		if g.Memory > most.Memory {
-			most = g
+		if g.Memory > largest.Memory {
+			largest = g
 		}
 		if g.Memory >= memory {
 			large++
@@ -121,8 +125,8 @@ func whyNot(n Node, memory growth.MiB, count int) Status {
 		if !g.Healthy {
 			continue
 		}
-		if healthy == 0 || g.Free() > free.Free() || g.Free() == free.Free() && g.Index < free.Index {
-			free = g
+		if healthy == 0 || g.Free() > freest.Free() || g.Free() == freest.Free() && g.Index < freest.Index {
+			freest = g
 		}
 		healthy++
 	}
@@ -130,13 +134,13 @@ func whyNot(n Node, memory growth.MiB, count int) Status {
 	case len(n.GPUs) < count:
 		return unresolvable("GPUs: %d asked, the node has %d", count, len(n.GPUs))
 	case large == 0:
-		return unresolvable("GPU memory: %s asked, the largest GPU has %s", memory, most.Memory)
+		return unresolvable("GPU memory: %s asked, the largest GPU has %s", memory, largest.Memory)
 	case large < count:
 		return unresolvable("GPU memory: %s asked on each of %d GPUs, only %d of %d are that large", memory, count, large, len(n.GPUs))
 	case healthy < count:
 		return unresolvable("GPUs: %d asked, %d of %d are healthy", count, healthy, len(n.GPUs))
 	case count == 1:
-		return unschedulable("GPU memory: %s asked, largest free share %s on gpu-%d", memory, max(0, free.Free()), free.Index)
+		return unschedulable("GPU memory: %s asked, largest free share %s on gpu-%d", memory, max(0, freest.Free()), freest.Index)
 	}
 	return unschedulable("GPU memory: %s asked on each of %d GPUs, too few of %d have it free", memory, count, len(n.GPUs))
 }

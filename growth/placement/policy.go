@@ -8,36 +8,38 @@ import (
 	"github.com/trellis-gpu/trellis/growth/interference"
 )
 
-// Policy says what a GPU is worth to a job that would hold memory on it and on count GPUs in all. Only GPUs with room
-// are asked about. Reason tells a person why, in half a sentence that starts with the deciding amount.
+// Policy scores a GPU for a job that would hold memory on it and on count GPUs in all. It is called for GPUs on which
+// the job fits.
 type Policy interface {
 	Score(g GPU, memory growth.MiB, count int) Score
+	// Explain explains the score to the user, starting with the deciding number.
 	Explain(g GPU, memory growth.MiB, count int) string
 }
 
-// NewJobGrowth is the growth of a job that has just begun, and Busy its activity: nothing is known of either yet.
 const (
-	NewJobGrowth   growth.Growth = 1
-	NewJobActivity growth.Share  = 1
+	// NewJobGrowth is the growth of a job without a report.
+	NewJobGrowth growth.Growth = 1
+	// NewJobActivity is the activity of a job without a report.
+	NewJobActivity growth.Share = 1
 )
 
-// Predictor says how much a job of activity own is slowed by neighbours whose activities add up to others.
+// Predictor predicts the slowdown of a job with activity own on a GPU shared with jobs whose activities sum to others.
 type Predictor interface {
 	Slowdown(own, others growth.Share) interference.Prediction
 }
 
-// PolicyNames are the policies that Named knows.
+// PolicyNames returns the names that NewPolicy accepts.
 func PolicyNames() []string { return []string{"growth", "specon", "iadeep", "binpack", "spread"} }
 
-// NewPolicy returns the policy of one of Names, with interference as predicted.
-func NewPolicy(name string, by Predictor) (Policy, error) {
+// NewPolicy returns the policy with a name. Policies that need slowdowns use predictor.
+func NewPolicy(name string, predictor Predictor) (Policy, error) {
 	switch name {
 	case "growth":
-		return MarginalGrowth{Interference: by}, nil
+		return MarginalGrowth{Interference: predictor}, nil
 	case "specon":
 		return SpeCon{}, nil
 	case "iadeep":
-		return IADeep{Interference: by}, nil
+		return IADeep{Interference: predictor}, nil
 	case "binpack":
 		return Binpack{}, nil
 	case "spread":
@@ -46,28 +48,29 @@ func NewPolicy(name string, by Predictor) (Policy, error) {
 	return nil, fmt.Errorf("policy %q is none of %s", name, strings.Join(PolicyNames(), ", "))
 }
 
-// MarginalGrowth prefers the GPU where the sum of all growth gains most.
+// MarginalGrowth prefers the GPU on which the job increases the total growth most.
 type MarginalGrowth struct{ Interference Predictor }
 
-// Score is the change of the total growth, times count: the mean over the GPUs of a job is then the change it makes.
+// Score returns the change of the total growth, multiplied by count. Place averages over the GPUs of a job, so the
+// score of a choice is the change that the job makes.
 func (p MarginalGrowth) Score(g GPU, _ growth.MiB, count int) Score {
 	gain, loss := p.Change(g, count)
 	return Score(float64(gain-loss) * float64(count))
 }
 
-// Change is what the newcomer would grow by on the GPU, and what its neighbours would lose by it.
+// Change returns the growth of the new job on the GPU, and the growth that the jobs on it would lose.
 func (p MarginalGrowth) Change(g GPU, count int) (gain, loss growth.Growth) {
-	crowd := activity(g)
-	gain = slowed(growthPerGPU(NewJobGrowth, count), p.Interference.Slowdown(NewJobActivity, crowd))
+	active := activity(g)
+	gain = slowed(growthPerGPU(NewJobGrowth, count), p.Interference.Slowdown(NewJobActivity, active))
 	for _, r := range g.Residents {
-		others := crowd - r.Activity
+		others := active - r.Activity
 		loss += slowed(r.Growth, p.Interference.Slowdown(r.Activity, others)) -
 			slowed(r.Growth, p.Interference.Slowdown(r.Activity, others+NewJobActivity))
 	}
 	return gain, loss
 }
 
-// Explain names gain, loss and what is expected of the newcomer's steps.
+// Explain names the gain, the loss and the predicted slowdown of the new job.
 func (p MarginalGrowth) Explain(g GPU, _ growth.MiB, count int) string {
 	gain, loss := p.Change(g, count)
 	if len(g.Residents) == 0 {
@@ -78,41 +81,41 @@ func (p MarginalGrowth) Explain(g GPU, _ growth.MiB, count int) string {
 		gain, loss, len(g.Residents), step.Mean, step.Deviation)
 }
 
-func slowed(g growth.Growth, by interference.Prediction) growth.Growth {
-	return g / growth.Growth(by.Cautious())
+func slowed(g growth.Growth, slowdown interference.Prediction) growth.Growth {
+	return g / growth.Growth(slowdown.Cautious())
 }
 
-// activity sums the activities of a GPU's residents.
+// activity returns the sum of the activities of a GPU's residents.
 func activity(g GPU) growth.Share {
-	var crowd growth.Share
+	var sum growth.Share
 	for _, r := range g.Residents {
-		crowd += r.Activity
+		sum += r.Activity
 	}
-	return crowd
+	return sum
 }
 
-// Binpack prefers the GPU that is fullest afterwards.
+// Binpack prefers the GPU with the least free memory.
 type Binpack struct{}
 
-// Score is the used part of the GPU with the job on it.
+// Score returns the used fraction of the GPU with the job on it.
 func (Binpack) Score(g GPU, memory growth.MiB, _ int) Score {
 	return Score(float64(g.Used()+memory) / float64(g.Memory))
 }
 
-// Explain names what is used afterwards.
+// Explain names the used memory with the job on the GPU.
 func (Binpack) Explain(g GPU, memory growth.MiB, _ int) string {
 	return fmt.Sprintf("%s of %s used with the pod", g.Used()+memory, g.Memory)
 }
 
-// Spread prefers the GPU that is emptiest afterwards.
+// Spread prefers the GPU with the most free memory.
 type Spread struct{}
 
-// Score is the free part of the GPU with the job on it.
+// Score returns the free fraction of the GPU with the job on it.
 func (Spread) Score(g GPU, memory growth.MiB, _ int) Score {
 	return Score(float64(g.Free()-memory) / float64(g.Memory))
 }
 
-// Explain names what is free afterwards.
+// Explain names the free memory with the job on the GPU.
 func (Spread) Explain(g GPU, memory growth.MiB, _ int) string {
 	return fmt.Sprintf("%s of %s free with the pod", g.Free()-memory, g.Memory)
 }

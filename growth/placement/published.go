@@ -6,20 +6,21 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// SpeCon prefers the GPU with the lowest weighted count of jobs (SpeCon, arXiv 2010.11307, Algorithm 4). The paper counts on
-// whole workers and places only jobs that move; here it is each GPU, for new jobs too. Ties go to the GPU with the most free
-// memory, where the paper ranks by an undefined consumption of resources.
+// SpeCon prefers the GPU with the lowest weighted count of jobs (SpeCon, arXiv 2010.11307, Algorithm 4). It departs
+// from the paper in two ways. The paper counts the jobs of a worker and places only jobs that move; here the count is
+// per GPU and applies to new jobs as well. The paper breaks ties by an undefined resource consumption; here the GPU
+// with the most free memory wins.
 type SpeCon struct{}
 
-// Score is 1 on an empty GPU and 1/2 beside one job that progresses.
+// Score returns 1 for an empty GPU and 1/2 for a GPU with one progressing job.
 func (SpeCon) Score(g GPU, _ growth.MiB, _ int) Score {
-	const less = 1e-6 // than any difference between two counts
-	return Score(1/(1+weightedCount(g)/2) - less*float64(g.Used())/float64(max(1, g.Memory)))
+	const tieBreak = 1e-6 // smaller than any difference between two counts
+	return Score(1/(1+weightedCount(g)/2) - tieBreak*float64(g.Used())/float64(max(1, g.Memory)))
 }
 
 // Explain names the weighted count.
 func (SpeCon) Explain(g GPU, _ growth.MiB, _ int) string {
-	return fmt.Sprintf("weighted count %g: %d there already, 2 for each that progresses, 1.5 watched, 1 converged", weightedCount(g), len(g.Residents))
+	return fmt.Sprintf("weighted count %g for %d jobs: 2 if progressing, 1.5 if watching, 1 if converged", weightedCount(g), len(g.Residents))
 }
 
 func weightedCount(g GPU) float64 {
@@ -30,7 +31,7 @@ func weightedCount(g GPU) float64 {
 	return count
 }
 
-// weight is what a job counts. One that nobody has classified progresses.
+// weight returns the weight of a job in the count. A job without a category counts as progressing.
 func weight(c growth.Category) float64 {
 	switch c {
 	case growth.Watching:
@@ -41,24 +42,24 @@ func weight(c growth.Category) float64 {
 	return 2
 }
 
-// IADeep prefers the GPU on which all jobs together would be slowed least (IADeep, SC'23: the lowest sum of relative increases of
-// step time; an idle GPU at once). Whether a job still learns plays no part. The published code looks increases up in a table of
-// job types and takes a constant for sets it does not know; here they are predicted like those of the growth policy.
+// IADeep prefers the GPU with the lowest sum of relative increases of step time over all jobs (IADeep, SC'23). An idle
+// GPU comes first. The growth of the jobs does not matter. The published code looks up increases in a table of job
+// types and uses a constant for unknown combinations; here the increases are predicted as in the growth policy.
 type IADeep struct{ Interference Predictor }
 
-// Score is 1 on an empty GPU and falls with the sum of all increases.
+// Score returns 1 for an empty GPU and falls with the sum of all increases.
 func (p IADeep) Score(g GPU, _ growth.MiB, _ int) Score { return Score(1 / (1 + p.increase(g))) }
 
-// Explain names the sum of increases.
+// Explain names the sum of all increases.
 func (p IADeep) Explain(g GPU, _ growth.MiB, _ int) string {
-	return fmt.Sprintf("%.2f: how much longer the steps of %d jobs take, in sum", p.increase(g), len(g.Residents)+1)
+	return fmt.Sprintf("+%.2f step time, summed over %d jobs", p.increase(g), len(g.Residents)+1)
 }
 
 func (p IADeep) increase(g GPU) growth.Slowdown {
-	crowd := activity(g)
-	increase := p.Interference.Slowdown(NewJobActivity, crowd).Cautious() - 1
+	active := activity(g)
+	increase := p.Interference.Slowdown(NewJobActivity, active).Cautious() - 1
 	for _, r := range g.Residents {
-		increase += p.Interference.Slowdown(r.Activity, crowd-r.Activity+NewJobActivity).Cautious() - 1
+		increase += p.Interference.Slowdown(r.Activity, active-r.Activity+NewJobActivity).Cautious() - 1
 	}
 	return increase
 }

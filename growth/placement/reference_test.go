@@ -11,29 +11,29 @@ import (
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
-// TestPlaceAgainstEverySet compares the choice GPU by GPU with the obvious one: try every set of GPUs, add up the growth
-// of all jobs before and after, take the set that gains most.
-func TestPlaceAgainstEverySet(t *testing.T) {
+// Place chooses GPU by GPU. The reference implementation tries every set of GPUs and takes the one that increases the
+// total growth most.
+func TestPlace_MatchesExhaustiveSearch(t *testing.T) {
 	dice := rand.New(rand.NewPCG(1, 2))
 	policy := placement.MarginalGrowth{Interference: interference.Prior()}
 	for range 5_000 {
-		n := anyNode(dice)
+		n := randomNode(dice)
 		count := 1 + dice.IntN(3)
 		r := asks(4*gib, count, 4*count)
-		choice, misfit := placement.Place(n, r, policy)
-		score, unfit := placement.ScoreNode(n, r, policy)
-		require.Equal(t, misfit, unfit)
-		require.Equal(t, choice.Score, score, "rated as it would be chosen")
+		choice, status := placement.Place(n, r, policy)
+		score, scored := placement.ScoreNode(n, r, policy)
+		require.Equal(t, status, scored)
+		require.Equal(t, choice.Score, score, "ScoreNode agrees with Place")
 		best, found := bestSet(n, count, 4*gib)
-		require.Equal(t, found, misfit.Fits(), "%+v", n)
+		require.Equal(t, found, status.Fits(), "%+v", n)
 		if found {
 			require.InDelta(t, best, float64(choice.Score), 1e-9, "%+v", n)
-			require.InDelta(t, best, gain(n, choice.GPUs, count), 1e-9, "the score is the gain of the set that was chosen")
+			require.InDelta(t, best, totalChange(n, choice.GPUs, count), 1e-9, "the score is the change of the chosen set")
 		}
 	}
 }
 
-// bestSet is the twin.
+// bestSet is the reference implementation of Place.
 func bestSet(n placement.Node, count int, memory growth.MiB) (best float64, found bool) {
 	for set := range 1 << len(n.GPUs) {
 		var shares []growth.GPUShare
@@ -47,15 +47,15 @@ func bestSet(n placement.Node, count int, memory growth.MiB) (best float64, foun
 		if len(shares) != count || !fits {
 			continue
 		}
-		if change := gain(n, shares, count); !found || change > best {
+		if change := totalChange(n, shares, count); !found || change > best {
 			best, found = change, true
 		}
 	}
 	return best, found
 }
 
-// gain is the change of the sum of growth(j)/slowdown(j) over all jobs and GPUs.
-func gain(n placement.Node, shares []growth.GPUShare, count int) float64 {
+// totalChange returns the change of the total growth of all jobs on all GPUs.
+func totalChange(n placement.Node, shares []growth.GPUShare, count int) float64 {
 	change := 0.0
 	for _, share := range shares {
 		for _, g := range n.GPUs {
@@ -82,7 +82,7 @@ func total(jobs []placement.Resident) float64 {
 	return sum
 }
 
-func anyNode(dice *rand.Rand) placement.Node {
+func randomNode(dice *rand.Rand) placement.Node {
 	n := placement.Node{Name: "n", Unit: gib}
 	for i := range dice.IntN(6) {
 		g := placement.GPU{UUID: growth.GPU("GPU-" + string(rune('a'+i))), Memory: 16 * gib, Healthy: dice.IntN(8) > 0}

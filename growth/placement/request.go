@@ -7,35 +7,36 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-// Request is what a pod asks of a node.
+// Request is the GPU request of a pod.
 type Request struct {
-	// Memory is asked for on each of Count GPUs; nothing where the containers' limits alone say how much.
+	// Memory is requested on each of Count GPUs; 0 if only the containers' limits define the amount.
 	Memory growth.MiB
 	Count  int
-	// Containers are those with a limit on the resource, in the order in which kubelet allocates: init containers first.
+	// Containers are the containers with a limit, in the order in which kubelet allocates: init containers first.
 	Containers []Container
 }
 
-// Container is one container's limit.
+// Container is the limit of one container.
 type Container struct {
 	Name  string
 	Units int
 	Role  Role
 }
 
-// Role says how long a container holds its devices.
+// Role is the lifecycle of a container. It determines how long the container holds its devices.
 type Role int
 
 const (
-	// App containers hold theirs as long as the pod lives.
+	// App containers hold their devices until the pod ends.
 	App Role = iota
-	// Sidecar containers are init containers that stay. They hold theirs beside the app containers.
+	// Sidecar containers are restartable init containers. They hold their devices until the pod ends.
 	Sidecar
-	// Init containers end before the app containers start, which take over their devices.
+	// Init containers end before the app containers start. The app containers take over their devices.
 	Init
 )
 
-// MemoryPerGPU is the memory that the request holds on each GPU of a node that accounts in units, or why it can not be had.
+// MemoryPerGPU returns the memory that the request holds on each GPU of a node with the given unit, or the reason why
+// the request is invalid there.
 func (r Request) MemoryPerGPU(unit growth.MiB) (growth.MiB, Status) {
 	if unit <= 0 {
 		return 0, unresolvable("the node publishes no unit of GPU memory")
@@ -55,41 +56,42 @@ func (r Request) MemoryPerGPU(unit growth.MiB) (growth.MiB, Status) {
 	return held, Status{}
 }
 
-// Shape is all of a request that a place depends on: requests of one shape fit, and are worth, the same everywhere.
+// Shape is the equivalence class of a request: requests with equal shapes fit and score the same on every node.
 type Shape struct {
 	Memory       growth.MiB
 	Count, Units int
 }
 
-// Shape returns the request's.
+// Shape returns the request's equivalence class.
 func (r Request) Shape() Shape { return Shape{Memory: r.Memory, Count: r.Count, Units: r.peakUnits()} }
 
-// peak is the most units that the containers hold on each GPU at any time.
+// peakUnits returns the largest number of units that the containers hold on each GPU at any time.
 func (r Request) peakUnits() int {
-	staying, most := 0, 0
+	running, peak := 0, 0
 	for _, c := range r.Containers {
-		here := ceilDiv(c.Units, r.Count)
+		units := ceilDiv(c.Units, r.Count)
 		if c.Role == Init {
-			most = max(most, staying+here)
+			peak = max(peak, running+units)
 			continue
 		}
-		staying += here
+		running += units
 	}
-	return max(most, staying)
+	return max(peak, running)
 }
 
 func ceilDiv(a, b int) int { return (a + b - 1) / b }
 
-// Status says why a request does not fit a node. The zero value means that it does.
+// Status is the result of a fit check. The zero value means that the request fits.
 type Status struct {
-	// Explain is a sentence for the user.
+	// Reason explains to the user why the request does not fit.
 	Reason string
-	// Unresolvable says that no job's leaving would change it.
+	// Unresolvable is set if removing pods would not make the request fit, like kube-scheduler's
+	// UnschedulableAndUnresolvable.
 	Unresolvable bool
 }
 
-// Fits tells whether there is nothing against it.
-func (m Status) Fits() bool { return m.Reason == "" }
+// Fits reports whether the request fits.
+func (s Status) Fits() bool { return s.Reason == "" }
 
 func unresolvable(format string, args ...any) Status {
 	return Status{Reason: fmt.Sprintf(format, args...), Unresolvable: true}
@@ -99,14 +101,14 @@ func unschedulable(format string, args ...any) Status {
 	return Status{Reason: fmt.Sprintf(format, args...)}
 }
 
-// ContainerRequests lists what the containers that stay will ask kubelet for. Ordinary init containers are left out: their devices
-// pass on to the containers after them, and kubelet does not list them.
+// ContainerRequests returns the requests of the app and sidecar containers. It omits init containers: they hand their
+// devices to later containers, and kubelet does not list them.
 func (r Request) ContainerRequests() []bus.ContainerRequest {
-	var lasting []bus.ContainerRequest
+	var requests []bus.ContainerRequest
 	for _, c := range r.Containers {
 		if c.Role != Init {
-			lasting = append(lasting, bus.ContainerRequest{Name: c.Name, Units: c.Units})
+			requests = append(requests, bus.ContainerRequest{Name: c.Name, Units: c.Units})
 		}
 	}
-	return lasting
+	return requests
 }

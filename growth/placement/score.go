@@ -2,36 +2,38 @@ package placement
 
 import "math"
 
-// Score is what a place is worth by some policy. Scores compare within one policy; 1 is the best there can be.
+// Score rates a GPU or a choice of GPUs. Scores are comparable within one policy; 1 is the maximum.
 type Score float64
 
-// MaxPoints is the top of the extender API's range.
+// MaxPoints is the upper end of the extender API's range.
 const MaxPoints = 10
 
-// Normalizer turns the scores of all places that a job could go to into points: the best place gets MaxPoints, a place worth half
-// of it half of them, and one that is worth nothing, or less than that, none. Where all places are bad the worst of them
-// gets none. The zero value is an empty scale.
+// Normalizer maps the scores of all feasible nodes to points. The best node gets MaxPoints, a node with half of its
+// score half of the points, and a node with a score of 0 or less none. If all scores are negative, the worst node gets
+// none. The zero value is ready to use.
 //
-// Points are relative because a full cluster is where choosing well matters most: there all scores lie close together, and
-// rounded by themselves they would all be the same.
+// Points are relative to the best score because scores in a full cluster, where the choice matters most, are close
+// together. Absolute points would round to the same number.
 type Normalizer struct {
 	best, worst Score
 	started     bool
 }
 
-// Add takes a score into account.
+// Add adds the score of a node.
 func (s *Normalizer) Add(score Score) {
 	if !score.finite() {
 		return
 	}
 	if !s.started {
-		s.best, s.worst, s.started = score, score, true
+		s.best, s.worst = score, score
+		s.started = true
 		return
 	}
-	s.best, s.worst = max(s.best, score), min(s.worst, score)
+	s.best = max(s.best, score)
+	s.worst = min(s.worst, score)
 }
 
-// Points are those of one of the scores that were added.
+// Points returns the points of a score that was added.
 func (s Normalizer) Points(score Score) int64 {
 	if !score.finite() || !s.started {
 		return 0
@@ -43,9 +45,9 @@ func (s Normalizer) Points(score Score) int64 {
 	if s.best == floor {
 		return MaxPoints
 	}
-	part := float64((score - floor) / (s.best - floor))
-	return int64(math.Round(MaxPoints * min(1, max(0, part))))
+	fraction := float64((score - floor) / (s.best - floor))
+	return int64(math.Round(MaxPoints * min(1, max(0, fraction))))
 }
 
-// known is false for what is not a number.
+// finite reports whether the score is neither NaN nor infinite.
 func (s Score) finite() bool { return !math.IsNaN(float64(s)) && !math.IsInf(float64(s), 0) }
