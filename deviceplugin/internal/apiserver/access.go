@@ -14,23 +14,23 @@ import (
 	"time"
 )
 
-// serviceAccount is where kubelet puts a pod's credentials.
+// serviceAccount is the directory of a pod's credentials.
 const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
 
-// tokenTTL is how long a token that was read is used before its file is read again. Kubelet renews it long before it ends.
+// tokenTTL is how long a token is used before its file is read again. Kubelet renews it long before it expires.
 const tokenTTL = time.Minute
 
-// access is how to reach the server and what to show it.
+// access is the address of an API server with credentials.
 type access struct {
 	server string
-	// ca is in PEM; empty trusts what the system trusts.
+	// ca is in PEM. If it is empty, the system's certificates are trusted.
 	ca           []byte
 	certificates []tls.Certificate
-	// token, or the file it is in.
+	// the token, or the file that contains it
 	token, tokenFile string
 }
 
-// Open finds the API server: the one of the pod it runs in, or that of a kubeconfig file. It does not connect yet.
+// Open returns a client of the pod's own cluster, or of a kubeconfig file's. It does not connect.
 func Open(kubeconfig string) (*Client, error) {
 	find := inClusterAccess
 	if kubeconfig != "" {
@@ -47,7 +47,7 @@ func Open(kubeconfig string) (*Client, error) {
 	return New(&http.Client{Transport: transport}, a.server), nil
 }
 
-// inClusterAccess is the access of a pod's service account.
+// inClusterAccess returns the access of the pod's service account.
 func inClusterAccess() (access, error) {
 	host := os.Getenv("KUBERNETES_SERVICE_HOST")
 	port := os.Getenv("KUBERNETES_SERVICE_PORT")
@@ -80,7 +80,7 @@ func (a access) transport() (http.RoundTripper, error) {
 	return &tokenTransport{next: t, token: a.token, file: a.tokenFile}, nil
 }
 
-// tokenTransport shows a token with each request.
+// tokenTransport adds a bearer token to each request.
 type tokenTransport struct {
 	next http.RoundTripper
 	file string
@@ -101,7 +101,7 @@ func (b *tokenTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.next.RoundTrip(r)
 }
 
-// currentToken returns the token. One that can not be read again is used as long as the server takes it.
+// currentToken returns the token. If the file cannot be read again, the last token stays in use.
 func (b *tokenTransport) currentToken() (string, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/apiserver"
 )
 
-// writeKubeconfig is a kubeconfig for a server, with a user as given.
+// writeKubeconfig writes a kubeconfig for the server with the given user.
 func writeKubeconfig(t *testing.T, s *httptest.Server, user string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -26,7 +26,8 @@ func writeKubeconfig(t *testing.T, s *httptest.Server, user string) string {
 	require.NoError(t, os.WriteFile(path, []byte(`
 current-context: here
 contexts: [{name: elsewhere, context: {cluster: b}}, {name: here, context: {cluster: a, user: u}}]
-clusters: [{name: a, cluster: {server: "`+s.URL+`", certificate-authority-data: `+base64.StdEncoding.EncodeToString(ca)+`}}]
+clusters: [{name: a, cluster: {server: "`+s.URL+`", certificate-authority-data: `+
+		base64.StdEncoding.EncodeToString(ca)+`}}]
 users: [{name: u, user: `+user+`}]
 `), 0o600))
 	return path
@@ -34,7 +35,8 @@ users: [{name: u, user: `+user+`}]
 
 func TestOpen_Kubeconfig(t *testing.T) {
 	shown := ""
-	s := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { shown = r.Header.Get("Authorization") }))
+	s := httptest.NewTLSServer(
+		http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { shown = r.Header.Get("Authorization") }))
 	defer s.Close()
 	for user, want := range map[string]string{
 		"{}":                 "",
@@ -73,11 +75,13 @@ func TestOpen_ExplainsMissingAccess(t *testing.T) {
 }
 
 func FuzzKubeconfig(f *testing.F) {
-	f.Add("current-context: a\ncontexts: [{name: a, context: {cluster: c, user: u}}]\nclusters: [{name: c, cluster: {server: s}}]\n")
+	f.Add(
+		"current-context: a\ncontexts: [{name: a, context: {cluster: c, user: u}}]\nclusters: [{name: c, cluster: " +
+			"{server: s}}]\n")
 	f.Add("users: 7")
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, content string) {
-		if strings.Contains(content, "/dev") { // a kubeconfig may name files, a fuzzer better not
+		if strings.Contains(content, "/dev") { // a kubeconfig can name files; keep the fuzzer away from devices
 			return
 		}
 		path := filepath.Join(dir, "config")

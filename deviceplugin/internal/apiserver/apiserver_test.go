@@ -18,10 +18,10 @@ import (
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/apiserver"
 )
 
-// object is all that the tests want of an object.
+// object is the part of an object that the tests use.
 type object struct{ Metadata struct{ Name string } }
 
-// scriptedServer answers one request after the other, as written; each step is one request.
+// scriptedServer answers requests one after another, one step each.
 type scriptedServer struct {
 	t     *testing.T
 	steps []step
@@ -29,10 +29,10 @@ type scriptedServer struct {
 }
 
 type step struct {
-	query  map[string]string // what must be asked
+	query  map[string]string // required query parameters
 	status int
 	body   string
-	cut    bool // the connection breaks after the body
+	cut    bool // break the connection after the body
 }
 
 // RoundTrip implements http.RoundTripper. After the last step it keeps a watch open.
@@ -71,7 +71,7 @@ func TestListAndWatch(t *testing.T) {
 		want   string
 		failed int
 	}{
-		"a list, then what changes": {
+		"a list and then changes": {
 			steps: []step{{body: first}, {query: map[string]string{"watch": "1", "resourceVersion": "5"},
 				body: event("ADDED", "b", "6") + event("MODIFIED", "b", "7") + event("DELETED", "a", "8")}},
 			want: "=a +b +b -a",
@@ -86,31 +86,33 @@ func TestListAndWatch(t *testing.T) {
 			},
 			want: "=a,b",
 		},
-		"a watch that ends goes on from the last bookmark": {
-			steps: []step{{body: first}, {body: event("BOOKMARK", "", "90")}, {query: map[string]string{"watch": "1", "resourceVersion": "90"}}},
-			want:  "=a",
+		"a watch that ended resumes from the last bookmark": {
+			steps: []step{{body: first}, {body: event("BOOKMARK", "", "90")},
+				{query: map[string]string{"watch": "1", "resourceVersion": "90"}}},
+			want: "=a",
 		},
-		"a connection that breaks costs nothing that was seen": {
+		"a broken connection loses no event": {
 			steps: []step{{body: first}, {body: event("ADDED", "b", "6"), cut: true},
 				{query: map[string]string{"watch": "1", "resourceVersion": "6"}, body: event("ADDED", "c", "7")}},
 			want: "=a +b +c", failed: 1,
 		},
-		"a version that is forgotten leads to a new list": {
+		"an expired version leads to a new list": {
 			steps: []step{{body: first}, {body: `{"type":"ERROR","object":{"code":410,"message":"too old"}}`},
 				{query: map[string]string{"watch": "", "resourceVersion": ""}, body: first}},
 			want: "=a =a", failed: 1,
 		},
-		"so does one that is refused at once": {
+		"an expired version rejected at once leads to a new list": {
 			steps: []step{{body: first}, {status: 410}, {query: map[string]string{"watch": ""}, body: first}},
 			want:  "=a =a", failed: 1,
 		},
-		"a server in trouble is asked again": {
+		"server errors are retried": {
 			steps: []step{{status: 503, body: "sorry"}, {status: 429}, {body: first}},
 			want:  "=a", failed: 2,
 		},
-		"nonsense is no news": {
-			steps: []step{{body: "<html>"}, {body: first}, {body: `{"type":"ADDED","object":7}`}, {query: map[string]string{"watch": "1", "resourceVersion": "5"}}},
-			want:  "=a", failed: 2,
+		"invalid answers are ignored and retried": {
+			steps: []step{{body: "<html>"}, {body: first}, {body: `{"type":"ADDED","object":7}`},
+				{query: map[string]string{"watch": "1", "resourceVersion": "5"}}},
+			want: "=a", failed: 2,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -154,7 +156,8 @@ func TestListAndWatch_BacksOff(t *testing.T) {
 			asked++
 			return nil, io.ErrUnexpectedEOF
 		})
-		apiserver.ListAndWatch(ctx, apiserver.New(&http.Client{Transport: away}, "http://server"), "/x", nil, func(apiserver.Change[object]) {}, func(error) {})
+		apiserver.ListAndWatch(ctx, apiserver.New(&http.Client{Transport: away}, "http://server"), "/x", nil,
+			func(apiserver.Change[object]) {}, func(error) {})
 		require.Greater(t, asked, 40, "at least every 15 s")
 		require.Less(t, asked, 200)
 	})
@@ -183,7 +186,8 @@ func TestClient_Requests(t *testing.T) {
 	c := apiserver.New(server.Client(), server.URL+"/")
 
 	require.NoError(t, c.Apply(t.Context(), "/api/v1/nodes/n1", "us", map[string]any{"kind": "Node"}))
-	require.Equal(t, "PATCH /api/v1/nodes/n1?fieldManager=us&force=true application/apply-patch+yaml", method+" "+path+" "+contentType)
+	require.Equal(t, "PATCH /api/v1/nodes/n1?fieldManager=us&force=true application/apply-patch+yaml",
+		method+" "+path+" "+contentType)
 	require.Equal(t, map[string]any{"kind": "Node"}, body)
 
 	require.NoError(t, c.Warning(t.Context(), apiserver.Node("n1"), "GPUUnhealthy", "why"))

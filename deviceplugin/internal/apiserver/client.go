@@ -12,18 +12,18 @@ import (
 )
 
 const (
-	// maxErrorBody bounds how much of an error's body is read.
+	// maxErrorBody bounds the part of an error's body that is read.
 	maxErrorBody = 4 << 10
 	userAgent    = "trellis-deviceplugin"
 )
 
-// Client speaks to one API server.
+// Client sends requests to one API server.
 type Client struct {
 	http *http.Client
 	base string
 }
 
-// New returns a client of the server at base that speaks through c.
+// New returns a client of the server at base that uses c.
 func New(c *http.Client, base string) *Client {
 	return &Client{http: c, base: strings.TrimSuffix(base, "/")}
 }
@@ -44,28 +44,32 @@ func (c *Client) Create(ctx context.Context, path string, object any) error {
 	return c.send(ctx, http.MethodPost, path, nil, "application/json", object)
 }
 
-// Apply applies an object server-side as owner, taking over fields that others hold. Fields that an earlier Apply of
-// this owner set, and this one does not, are removed.
+// Apply applies an object server-side as owner and takes over fields of other owners. Fields that this owner set
+// earlier and now omits are removed.
 func (c *Client) Apply(ctx context.Context, path, owner string, object any) error {
 	query := url.Values{"fieldManager": {owner}, "force": {"true"}}
-	return c.send(ctx, http.MethodPatch, path, query, "application/apply-patch+yaml", object) // JSON is YAML
+	return c.send(ctx, http.MethodPatch, path, query, "application/apply-patch+yaml", object) // JSON is valid YAML
 }
 
-func (c *Client) send(ctx context.Context, method, path string, query url.Values, contentType string, object any) error {
+func (c *Client) send(
+	ctx context.Context, method, path string, query url.Values, contentType string, object any,
+) error {
 	body, err := json.Marshal(object)
 	if err != nil {
-		return fmt.Errorf("encoding what goes to %s: %w", path, err)
+		return fmt.Errorf("encoding the object for %s: %w", path, err)
 	}
 	reply, err := c.do(ctx, method, path, query, contentType, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(reply.Body, maxPage)) // so that the connection can be used again
+	_, _ = io.Copy(io.Discard, io.LimitReader(reply.Body, maxPage)) // so that the connection is reused
 	return reply.Body.Close()
 }
 
-// do sends a request; any answer but success is a Refusal.
-func (c *Client) do(ctx context.Context, method, path string, query url.Values, contentType string, body io.Reader) (*http.Response, error) {
+// do sends a request. Any answer but success is a StatusError.
+func (c *Client) do(
+	ctx context.Context, method, path string, query url.Values, contentType string, body io.Reader,
+) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.base+path+"?"+query.Encode(), body)
 	if err != nil {
 		return nil, fmt.Errorf("asking the API server for %s: %w", path, err)
@@ -87,7 +91,7 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 	return reply, nil
 }
 
-// statusMessage is the message of a Status object, or whatever was answered instead.
+// statusMessage returns the message of a Status object, or the body if it is something else.
 func statusMessage(body []byte) string {
 	var status struct{ Message string }
 	if json.Unmarshal(body, &status) == nil && status.Message != "" {

@@ -1,9 +1,9 @@
-// Package apiserver makes the few calls to the Kubernetes API that a node's device plugin needs, on plain HTTP and JSON:
-// follow a list, apply an object server-side, create an object.
+// Package apiserver is a small client of the Kubernetes API over HTTP and JSON: list and watch a collection, apply an
+// object server-side, create an object, record an event.
 //
-// Client-go brings every API group there is into the program: 40 MB of a binary of 56 MB, most of it resident on every
-// GPU node. Here the caller says with a struct which fields it wants, and nothing else is ever held.
+// It exists because client-go links all API groups into the binary: 40 MB of 56 MB, most of it resident on every GPU
+// node. Here the caller defines a struct with the fields that it needs, and only these are decoded.
 //
-// Access is a pod's service account, whose token is read again as kubelet renews it, or a kubeconfig with certificates
-// or a token. Kubeconfigs that run programs to log in are for people, and are refused with a sentence.
+// Credentials come from the pod's service account, whose token is read again after kubelet renews it, or from a
+// kubeconfig with certificates or a token. Kubeconfigs that run a program to log in are rejected.
 package apiserver

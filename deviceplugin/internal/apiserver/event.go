@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// ObjectRef names an object of the core API group that an event is about.
+// ObjectRef identifies an object of the core API group that an event is about.
 type ObjectRef struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace,omitempty"`
@@ -14,17 +14,16 @@ type ObjectRef struct {
 	UID       string `json:"uid,omitempty"`
 }
 
-// Node is about a node. Its events carry its name for a UID, as kubelet's own do: `kubectl describe node` finds
-// them by that.
+// Node returns the reference of a node. Like kubelet, it uses the name as UID, by which `kubectl describe node` finds
+// events.
 func Node(name string) ObjectRef { return ObjectRef{Kind: "Node", Name: name, UID: name} }
 
-// Warning tells the people who look at an object what happened to it. reason is one word in CamelCase, message a
-// sentence.
+// Warning records an event of type Warning. reason is one CamelCase word, message a sentence.
 func (c *Client) Warning(ctx context.Context, about ObjectRef, reason, message string) error {
 	return c.event(ctx, about, "Warning", reason, message)
 }
 
-// Normal is a Warning of what is no trouble.
+// Normal records an event of type Normal.
 func (c *Client) Normal(ctx context.Context, about ObjectRef, reason, message string) error {
 	return c.event(ctx, about, "Normal", reason, message)
 }
@@ -32,7 +31,7 @@ func (c *Client) Normal(ctx context.Context, about ObjectRef, reason, message st
 func (c *Client) event(ctx context.Context, about ObjectRef, kind, reason, message string) error {
 	namespace := about.Namespace
 	if namespace == "" {
-		namespace = "default" // where the events of objects without a namespace lie
+		namespace = "default" // the namespace for events of cluster-scoped objects
 	}
 	now := time.Now().UTC().Format(time.RFC3339)
 	return c.Create(ctx, "/api/v1/namespaces/"+namespace+"/events", map[string]any{

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// kubeconfig is what is read of such a file.
+// kubeconfig is the part of a kubeconfig file that is decoded.
 type kubeconfig struct {
 	CurrentContext string `json:"current-context"`
 	Contexts       []struct {
@@ -41,7 +41,7 @@ type kubeconfig struct {
 	} `json:"users"`
 }
 
-// kubeconfigAccess is the access that a kubeconfig's current context describes.
+// kubeconfigAccess returns the access described by the file's current context.
 func kubeconfigAccess(path string) (access, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -87,7 +87,8 @@ func (k kubeconfig) access(dir string) (access, error) {
 			continue
 		}
 		if u.User.Exec != nil {
-			return access{}, fmt.Errorf("user %q logs in through a program: make a kubeconfig with a token or a certificate", user)
+			return access{}, fmt.Errorf(
+				"user %q logs in through a program: make a kubeconfig with a token or a certificate", user)
 		}
 		a.token = u.User.Token
 		if u.User.TokenFile != "" {
@@ -110,7 +111,7 @@ func (k kubeconfig) access(dir string) (access, error) {
 	return a, nil
 }
 
-// dataOrFile returns data, or else what the file holds, or nothing where there is neither.
+// dataOrFile returns data, or the content of the file, or nil if neither is given.
 func dataOrFile(data []byte, dir, file string) ([]byte, error) {
 	if len(data) > 0 || file == "" {
 		return data, nil
@@ -118,7 +119,7 @@ func dataOrFile(data []byte, dir, file string) ([]byte, error) {
 	return os.ReadFile(resolvePath(dir, file))
 }
 
-// resolvePath resolves a path as kubectl does: relative to the kubeconfig.
+// resolvePath resolves a path relative to the kubeconfig, like kubectl.
 func resolvePath(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return path

@@ -13,30 +13,32 @@ import (
 )
 
 const (
-	// maxPage bounds one page of a list, pageSize the objects in it.
+	// maxPage bounds the size of one page of a list, pageSize its number of objects.
 	maxPage  = 64 << 20
 	pageSize = "250"
-	// watchTimeout is how long a watch lasts before it is made anew: a connection that died silently is noticed by then.
+	// watchTimeout is the duration of one watch. It bounds the time until a dead connection is noticed.
 	watchTimeout = 4 * time.Minute
-	// minBackoff and longestRest bound the pause after a failure.
+	// minBackoff and maxBackoff bound the delay after a failure.
 	minBackoff = 100 * time.Millisecond
 	maxBackoff = 10 * time.Second
 )
 
-// Change is news of a collection.
+// Change is a list of a collection, or one change of it.
 type Change[T any] struct {
-	// Items, where Listed, is everything there is: what is not among it is gone.
+	// If IsList is true, Items is the whole collection, and all other objects are deleted.
 	Items  []T
 	IsList bool
-	// Object is what was added or changed, or else Gone.
+	// Otherwise Object was added or modified, or deleted if Deleted is true.
 	Object  T
 	Deleted bool
 }
 
-// ListAndWatch lists a collection and watches it from there on, until ctx ends. T names the fields that are wanted. After
-// an interruption the watch goes on where it stopped; where the server no longer knows that far back, the collection is
-// listed again. failed hears of each interruption.
-func ListAndWatch[T any](ctx context.Context, c *Client, path string, selector url.Values, apply func(Change[T]), failed func(error)) {
+// ListAndWatch lists a collection and watches it until ctx ends. T has the fields to decode. After an interruption
+// the watch resumes from its last version; if that has expired, the collection is listed again. failed receives each
+// error.
+func ListAndWatch[T any](
+	ctx context.Context, c *Client, path string, selector url.Values, apply func(Change[T]), failed func(error),
+) {
 	f := reflector[T]{
 		client:   c,
 		path:     path,
@@ -50,7 +52,7 @@ func ListAndWatch[T any](ctx context.Context, c *Client, path string, selector u
 		switch {
 		case ctx.Err() != nil:
 			return
-		case err == nil: // the server ended a watch in its own time
+		case err == nil: // the server ended the watch after its timeout
 			backoff = minBackoff
 			continue
 		case errors.Is(err, errExpired):
@@ -68,7 +70,7 @@ func ListAndWatch[T any](ctx context.Context, c *Client, path string, selector u
 	}
 }
 
-// errExpired says that a watch can not go on from where it stopped.
+// errExpired reports that a watch cannot resume from its last version.
 var errExpired = errors.New("the API server no longer knows the version that was seen last")
 
 type reflector[T any] struct {
@@ -76,10 +78,10 @@ type reflector[T any] struct {
 	path     string
 	selector url.Values
 	apply    func(Change[T])
-	version  string // seen last, "" before the first list
+	version  string // of the last event; empty before the first list
 }
 
-// listAndWatch lists if there is need to, and watches until the watch ends.
+// listAndWatch lists the collection if necessary and watches until the watch ends.
 func (f *reflector[T]) listAndWatch(ctx context.Context) error {
 	if f.version == "" {
 		if err := f.list(ctx); err != nil {
@@ -192,6 +194,6 @@ func (f *reflector[T]) handle(n watchEvent) error {
 	case "DELETED":
 		f.apply(Change[T]{Object: one, Deleted: true})
 	}
-	f.version = version.Metadata.ResourceVersion // a bookmark brings nothing else
+	f.version = version.Metadata.ResourceVersion // bookmarks have only a version
 	return nil
 }

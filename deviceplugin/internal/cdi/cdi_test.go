@@ -13,17 +13,18 @@ import (
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpu"
 )
 
-// host is a Debian with driver 550.54.15 and one cut GPU.
+// host is a Debian host with driver 550.54.15 and one GPU in MIG mode.
 var host = cdi.Host{Driver: "550.54.15", Root: fstest.MapFS{
 	"dev/nvidiactl":  {},
 	"dev/nvidia-uvm": {},
-	"usr/lib/x86_64-linux-gnu/libcuda.so.550.54.15":           {},
-	"usr/lib/x86_64-linux-gnu/libcuda.so.1":                   {},
-	"usr/lib/x86_64-linux-gnu/libnvidia-ml.so.550.54.15":      {},
-	"usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1":              {},
-	"usr/lib/x86_64-linux-gnu/libc.so.6":                      {},
-	"usr/lib/x86_64-linux-gnu/libcuda.so.470.1":               {},
-	"proc/driver/nvidia/capabilities/gpu1/mig/gi7/access":     {Data: []byte("DeviceFileMinor: 66\nDeviceFileMode: 292\n")},
+	"usr/lib/x86_64-linux-gnu/libcuda.so.550.54.15":      {},
+	"usr/lib/x86_64-linux-gnu/libcuda.so.1":              {},
+	"usr/lib/x86_64-linux-gnu/libnvidia-ml.so.550.54.15": {},
+	"usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1":         {},
+	"usr/lib/x86_64-linux-gnu/libc.so.6":                 {},
+	"usr/lib/x86_64-linux-gnu/libcuda.so.470.1":          {},
+	"proc/driver/nvidia/capabilities/gpu1/mig/gi7/access": {Data: []byte(
+		"DeviceFileMinor: 66\nDeviceFileMode: 292\n")},
 	"proc/driver/nvidia/capabilities/gpu1/mig/gi7/ci0/access": {Data: []byte("DeviceFileMinor: 67\n")},
 }}
 
@@ -36,7 +37,7 @@ var devices = list{
 	{UUID: "MIG-GPU-b/7/0", Minor: 1, Instance: &gpu.Instance{Parent: "GPU-b", GPU: 7}},
 }
 
-// inject is what a runtime makes of a container that is given a device.
+// inject returns the OCI specification after a runtime has added the devices.
 func inject(t *testing.T, h cdi.Host, devices list, names ...string) *oci.Spec {
 	t.Helper()
 	dir := t.TempDir()
@@ -53,7 +54,7 @@ func inject(t *testing.T, h cdi.Host, devices list, names ...string) *oci.Spec {
 		require.NotNil(t, cache.GetDevice(name), "%s is not found in %v", name, cache.ListDevices())
 	}
 	spec := &oci.Spec{}
-	if h.Driver == "" { // device nodes must exist to be injected, and here are none
+	if h.Driver == "" { // only existing device nodes can be injected
 		_, err = cache.InjectDevices(spec, names...)
 		require.NoError(t, err)
 	}

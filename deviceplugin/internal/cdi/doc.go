@@ -1,9 +1,9 @@
-// Package cdi writes the node's GPUs down as a CDI specification (Container Device Interface, tags.cncf.io), so that a
-// container runtime puts them into containers itself: no NVIDIA runtime hook, no environment variable that an image
-// could set too.
+// Package cdi writes a CDI specification (Container Device Interface, tags.cncf.io) of the node's GPUs. With CDI the
+// container runtime adds GPUs to containers, without NVIDIA's runtime hook and without variables that an image could
+// set itself.
 //
-// The specification holds one device per GPU or MIG instance, named by UUID, and what all of them need: the
-// control devices and the driver's user-space libraries, found by the driver's version. It is written through the CDI
-// library, which validates it, again at each change of the inventory. An emulated GPU is a device too, that brings an
-// environment variable and nothing else.
+// The specification has one device per GPU or MIG instance, named by UUID. It also lists what all devices need:
+// control devices, and the user-space libraries of the driver's version. Writer rewrites the file after each change
+// of the inventory through the CDI library, which validates it. An emulated GPU is a device that only sets an
+// environment variable.
 package cdi

@@ -17,24 +17,24 @@ import (
 // Kind is the vendor and class of our devices.
 const Kind = "gpushare/gpu"
 
-// version of the specification: what is used has been in it since 0.6.
+// version is the specification's version. All fields in use exist since 0.6.
 const version = "0.6.0"
 
-// Name is the qualified name under which a runtime finds a GPU.
+// Name returns the qualified name of a GPU.
 func Name(uuid growth.GPU) string { return Kind + "=" + deviceName(uuid) }
 
-// deviceName is a UUID in the letters that a CDI device's name may have: those of older MIG instances hold slashes.
+// deviceName replaces the slashes in UUIDs of older MIG instances, which CDI device names must not contain.
 func deviceName(uuid growth.GPU) string { return strings.ReplaceAll(string(uuid), "/", "_") }
 
-// Host is what of the host a specification depends on.
+// Host is the part of the host that the specification depends on.
 type Host struct {
-	// Root is the host's root folder: where the driver's libraries and /proc/driver/nvidia are.
+	// Root is the host's root directory, with the driver's libraries and /proc/driver/nvidia.
 	Root fs.FS
-	// Driver is its version, empty for emulated GPUs.
+	// Driver is the driver's version, empty for emulated GPUs.
 	Driver string
 }
 
-// Spec describes the devices.
+// Spec returns the specification of the devices.
 func (h Host) Spec(devices []gpu.Device) (*specs.Spec, error) {
 	spec := &specs.Spec{Version: version, Kind: Kind}
 	if h.Driver != "" {
@@ -50,7 +50,7 @@ func (h Host) Spec(devices []gpu.Device) (*specs.Spec, error) {
 	return spec, nil
 }
 
-// deviceEdits are what one device needs.
+// deviceEdits returns the edits for one device.
 func (h Host) deviceEdits(d gpu.Device) (specs.ContainerEdits, error) {
 	if h.Driver == "" {
 		return specs.ContainerEdits{Env: []string{"GPUSHARE_EMULATED=1"}}, nil
@@ -73,7 +73,7 @@ func (h Host) deviceEdits(d gpu.Device) (specs.ContainerEdits, error) {
 	return specs.ContainerEdits{DeviceNodes: nodes}, nil
 }
 
-// capabilityMinor reads the number of the device node that grants access to a MIG instance.
+// capabilityMinor returns the minor number of the device node that grants access to a MIG instance.
 func (h Host) capabilityMinor(file string) (int, error) {
 	content, err := fs.ReadFile(h.Root, file)
 	if err != nil {
@@ -87,12 +87,12 @@ func (h Host) capabilityMinor(file string) (int, error) {
 	return 0, fmt.Errorf("%s names no device node", file)
 }
 
-// libraryDirs are where distributions keep the driver's libraries.
+// libraryDirs are the directories in which distributions install the driver's libraries.
 var libraryDirs = []string{"usr/lib/x86_64-linux-gnu", "usr/lib/aarch64-linux-gnu", "usr/lib64", "usr/lib"}
 
-// commonEdits is what every container with a GPU needs: the control devices and the driver's libraries.
+// commonEdits returns the edits that every container with a GPU needs: control devices and libraries.
 func (h Host) commonEdits() specs.ContainerEdits {
-	edits := specs.ContainerEdits{Env: []string{"NVIDIA_VISIBLE_DEVICES=void"}} // the runtime hook has nothing to add
+	edits := specs.ContainerEdits{Env: []string{"NVIDIA_VISIBLE_DEVICES=void"}} // disables the runtime hook
 	for _, node := range []string{"nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia-modeset"} {
 		if _, err := fs.Stat(h.Root, "dev/"+node); err == nil {
 			edits.DeviceNodes = append(edits.DeviceNodes, &specs.DeviceNode{Path: "/dev/" + node})
@@ -106,8 +106,8 @@ func (h Host) commonEdits() specs.ContainerEdits {
 	return edits
 }
 
-// libraries are the files of the driver's version, and the names by which programs ask for them: mounted under the name
-// of a link, the file that it leads to is found without ldconfig.
+// libraries returns the library files of the driver's version and the links to them. A file mounted under the link's
+// name is found without ldconfig.
 func (h Host) libraries() []string {
 	var found []string
 	for _, folder := range libraryDirs {

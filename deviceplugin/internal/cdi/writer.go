@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// specName is our file's, without its ending.
+	// specName is the file name without its extension.
 	specName   = "gpushare-gpu"
 	writeRetry = 5 * time.Second
 )
 
-// Writer keeps the specification true for as long as it runs.
+// Writer keeps the specification up to date.
 type Writer struct {
-	// Dir is a folder that the runtime reads specifications from, such as /var/run/cdi.
+	// Dir is a directory that the runtime reads specifications from, such as /var/run/cdi.
 	Dir       string
 	Host      Host
 	Inventory interface {
@@ -28,8 +28,7 @@ type Writer struct {
 	Log *slog.Logger
 }
 
-// Write puts the specification of the present devices in place, in one step. What the CDI library does not take for valid
-// is not written.
+// Write atomically writes the specification of the current devices. Invalid specifications are not written.
 func (w Writer) Write() error {
 	devices, _ := w.Inventory.Devices()
 	spec, err := w.Host.Spec(devices)
@@ -46,7 +45,8 @@ func (w Writer) Write() error {
 	return nil
 }
 
-// Run writes at each change of the inventory, until ctx ends. The file stays: containers that are started again need it.
+// Run writes after each change of the inventory, until ctx ends. The file stays, because restarted containers need
+// it.
 func (w Writer) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		_, changed := w.Inventory.Devices()

@@ -17,48 +17,48 @@ import (
 )
 
 const (
-	// readyTimeout is how long a daemon may take to make its control pipe, looked for every readyPoll.
+	// readyTimeout bounds the time until a daemon has created its control pipe, polled at readyPollInterval.
 	readyTimeout      = 15 * time.Second
 	readyPollInterval = 50 * time.Millisecond
-	// minBackoff and longestRest bound the pause before a daemon that died is started again.
+	// minBackoff and maxBackoff bound the delay before a daemon is restarted.
 	minBackoff = 500 * time.Millisecond
 	maxBackoff = 30 * time.Second
-	// stopTimeout is how long a daemon has to end in its own way.
+	// stopTimeout bounds the graceful shutdown of a daemon.
 	stopTimeout = 5 * time.Second
-	// control is the pipe by which clients find a daemon.
+	// control is the name of the pipe through which clients find a daemon.
 	control = "control"
 )
 
-// Daemon supervises the control daemon of one GPU.
+// Daemon supervises the MPS control daemon of one GPU.
 type Daemon struct {
 	GPU growth.GPU
-	// Program is nvidia-cuda-mps-control, or a stand-in.
+	// Program is nvidia-cuda-mps-control, or a fake in tests.
 	Program string
-	// Dir is the GPU's folder: pipe and log below it.
+	// Dir is the GPU's directory, with pipe and log below it.
 	Dir string
 	Log *slog.Logger
-	// Changed is called when the daemon becomes ready, or stops being so.
+	// Changed is called when the daemon becomes ready or stops being ready.
 	Changed func()
 
 	mu     sync.Mutex
 	ready  bool
-	reason string // not ready
+	reason string // why the daemon is not ready
 	starts int
 }
 
-// PipeDir is the folder that clients of a GPU's daemon need.
+// PipeDir returns the directory that clients of a GPU's daemon need.
 func PipeDir(stateDir string, gpu growth.GPU) string {
 	return filepath.Join(daemonDir(stateDir, gpu), "pipe")
 }
 
-// ShmDir is what a daemon and its clients have at /dev/shm.
+// ShmDir returns the directory that a daemon and its clients mount at /dev/shm.
 func ShmDir(stateDir string) string { return filepath.Join(stateDir, "mps", "shm") }
 
 func daemonDir(stateDir string, gpu growth.GPU) string {
 	return filepath.Join(stateDir, "mps", filepath.Base(string(gpu)))
 }
 
-// State tells whether clients can be served, and if not, why.
+// State reports whether the daemon serves clients, and if not, why.
 func (d *Daemon) State() (bool, string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -76,7 +76,7 @@ func (d *Daemon) setState(ready bool, why string) {
 	}
 }
 
-// Run keeps the daemon alive until ctx ends.
+// Run keeps the daemon running until ctx ends.
 func (d *Daemon) Run(ctx context.Context) error {
 	d.setState(false, "its MPS control daemon has not started yet")
 	backoff := minBackoff
@@ -86,8 +86,12 @@ func (d *Daemon) Run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		d.setState(false, fmt.Sprintf("its MPS control daemon ended (%v): the CUDA contexts of its jobs are lost, they must be started again", err))
-		d.Log.Error("an MPS control daemon ended, every job on its GPU loses its CUDA context", "gpu", d.GPU, "err", err)
+		d.setState(false,
+			fmt.Sprintf(
+				"its MPS control daemon ended (%v): the CUDA contexts of its jobs are lost, they must be started "+
+					"again", err))
+		d.Log.Error("an MPS control daemon ended, every job on its GPU loses its CUDA context", "gpu", d.GPU, "err",
+			err)
 		if time.Since(start) > maxBackoff {
 			backoff = minBackoff
 		}
@@ -100,11 +104,11 @@ func (d *Daemon) Run(ctx context.Context) error {
 	}
 }
 
-// runOnce is one process: started, waited for until it serves, and then until it ends.
+// runOnce starts the daemon, waits until it is ready, and then until it ends.
 func (d *Daemon) runOnce(ctx context.Context) error {
 	pipe := filepath.Join(d.Dir, "pipe")
 	logs := filepath.Join(d.Dir, "log")
-	if err := os.RemoveAll(pipe); err != nil { // a pipe of a daemon that is gone answers nobody
+	if err := os.RemoveAll(pipe); err != nil { // remove the pipe of an earlier daemon
 		return err
 	}
 	for path, mode := range map[string]os.FileMode{d.Dir: 0o711, pipe: 0o755, logs: 0o700} {

@@ -1,14 +1,18 @@
-// Package mps keeps one MPS control daemon per GPU alive (--sharing=mps), NVIDIA's Multi-Process Service: the processes of
-// several containers then run on the GPU at once, each within a pinned limit of device memory and a percentage of the
-// GPU's threads that the driver enforces.
+// Package mps runs one control daemon of NVIDIA's Multi-Process Service per GPU (--sharing=mps). The processes of
+// several containers then run on the GPU at the same time. The driver limits each one's device memory and share of
+// GPU threads.
 //
-// What it does not isolate: the clients of one GPU share one server. A fatal fault of one ends all of them, they share
-// /dev/shm, and one that replaces the CUDA libraries in its image escapes its limits. See the README's threat model.
+// Inputs are the GPU inventory and the daemon program. Outputs are the pipe and shared memory directories that
+// Allocate mounts, and the health of each GPU: Supervisor is a gpu.HealthCheck, and a GPU takes no new jobs until its
+// daemon is ready.
 //
-// A Daemon is one process in the foreground with folders of its own. When it dies, every CUDA context on its GPU is lost:
-// the jobs get errors from their next call on and must be started again, which their controllers do. The daemon is
-// started anew, waiting longer each time, and until it answers its GPU takes no new jobs (gpu.Judge).
+// Limits of isolation: the clients of one GPU share a server and /dev/shm. A fatal fault of one client ends all of
+// them. A client that replaces the CUDA libraries in its image escapes its limits. See the threat model in the
+// README.
 //
-// A daemon knows one GPU, so a job on several GPUs can not be a client: Allocate refuses it. MIG instances have no
-// MPS here: they are isolated by hardware already.
+// A Daemon is a foreground process with its own directories. When it dies, every CUDA context on its GPU is lost, and
+// the jobs must be restarted, which their controllers do. The daemon is restarted with exponential backoff.
+//
+// A daemon serves one GPU, so Allocate rejects jobs on several GPUs. MIG instances are isolated by hardware and have
+// no daemon.
 package mps

@@ -19,8 +19,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// fakeDaemon behaves like nvidia-cuda-mps-control in the foreground, as far as a supervisor sees: it makes its control
-// pipe, writes down what it was told, and lives until it is stopped.
+// fakeDaemon behaves like nvidia-cuda-mps-control in the foreground: it creates its control pipe, records its
+// environment, and runs until it is stopped.
 const fakeDaemon = `#!/bin/sh
 [ "$1" = -f ] || exit 64
 echo "$$ $CUDA_VISIBLE_DEVICES $CUDA_MPS_LOG_DIRECTORY" >> "$CUDA_MPS_PIPE_DIRECTORY/../lives"
@@ -40,7 +40,7 @@ type list []gpu.Device
 
 func (l list) Devices(context.Context) ([]gpu.Device, error) { return l, nil }
 
-// runSupervisor runs daemons for two GPUs and a MIG instance.
+// runSupervisor supervises two GPUs and a MIG instance.
 func runSupervisor(t *testing.T, script string) (*gpu.Inventory, string) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
@@ -89,7 +89,7 @@ func until(t *testing.T, inventory *gpu.Inventory, ok func([]gpu.Device) bool) [
 	}
 }
 
-// startedPIDs lists the processes that a GPU's daemon has had.
+// startedPIDs returns the processes started for a GPU.
 func startedPIDs(t *testing.T, state string, gpu growth.GPU) []int {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(mps.PipeDir(state, gpu), "..", "lives"))
@@ -97,7 +97,7 @@ func startedPIDs(t *testing.T, state string, gpu growth.GPU) []int {
 	var pids []int
 	for line := range strings.Lines(string(content)) {
 		words := strings.Fields(line)
-		require.Equal(t, string(gpu), words[1], "it sees its GPU alone")
+		require.Equal(t, string(gpu), words[1], "it sees only its GPU")
 		require.NotEmpty(t, words[2])
 		pid, err := strconv.Atoi(words[0])
 		require.NoError(t, err)
@@ -121,7 +121,7 @@ func TestSupervisor_RestartsDaemon(t *testing.T) {
 	<-changed
 	until(t, inventory, func(d []gpu.Device) bool { return d[0].Healthy })
 	require.Len(t, startedPIDs(t, state, "GPU-a"), 2)
-	require.Len(t, startedPIDs(t, state, "GPU-b"), 1, "the neighbour's was left alone")
+	require.Len(t, startedPIDs(t, state, "GPU-b"), 1, "the other GPU's daemon was not restarted")
 }
 
 func TestSupervisor_ReportsFailedDaemon(t *testing.T) {

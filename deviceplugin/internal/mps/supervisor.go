@@ -13,7 +13,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Supervisor is the daemons of a node's GPUs. It implements gpu.Judge: a GPU without its daemon takes no new jobs.
+// Supervisor runs the daemons of a node's GPUs. It implements gpu.HealthCheck: a GPU without its daemon takes no new
+// jobs.
 type Supervisor struct {
 	Program  string
 	StateDir string
@@ -23,7 +24,7 @@ type Supervisor struct {
 	daemons map[growth.GPU]*Daemon
 }
 
-// Run keeps a daemon alive for every GPU of the inventory that is no MIG instance, until ctx ends.
+// Run keeps a daemon running for every GPU of the inventory, except MIG instances, until ctx ends.
 func (f *Supervisor) Run(ctx context.Context, inventory interface {
 	Devices() ([]gpu.Device, <-chan struct{})
 	Reevaluate()
@@ -31,7 +32,7 @@ func (f *Supervisor) Run(ctx context.Context, inventory interface {
 	if err := os.MkdirAll(ShmDir(f.StateDir), 0o755); err != nil {
 		return fmt.Errorf("preparing MPS: %w", err)
 	}
-	if err := os.Chmod(ShmDir(f.StateDir), 0o1777); err != nil { // as /dev/shm is
+	if err := os.Chmod(ShmDir(f.StateDir), 0o1777); err != nil { // like /dev/shm
 		return fmt.Errorf("preparing MPS: %w", err)
 	}
 	var running sync.WaitGroup
@@ -51,7 +52,7 @@ func (f *Supervisor) Run(ctx context.Context, inventory interface {
 	}
 }
 
-// addDaemon returns a daemon that is to be run, or nil where there is one or none is wanted.
+// addDaemon returns a new daemon, or nil if the GPU has one or needs none.
 func (f *Supervisor) addDaemon(d gpu.Device, changed func()) *Daemon {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -72,10 +73,10 @@ func (f *Supervisor) addDaemon(d gpu.Device, changed func()) *Daemon {
 	return daemon
 }
 
-// Observe implements gpu.Judge.
+// Observe implements gpu.HealthCheck.
 func (*Supervisor) Observe(time.Time, []gpu.Device, error) bool { return false }
 
-// Apply implements gpu.Judge.
+// Apply implements gpu.HealthCheck.
 func (f *Supervisor) Apply(_ time.Time, devices []gpu.Device) []gpu.Device {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-// Cordon keeps GPUs from new jobs that the node's annotation names. It implements gpu.Judge. While the API server is
-// away the last list stays.
+// Cordon withholds the GPUs named in the node's annotation from new jobs. It implements gpu.HealthCheck. While the
+// API server is unavailable, the last value stays.
 type Cordon struct {
 	log *slog.Logger
 
@@ -22,10 +22,10 @@ type Cordon struct {
 	cordoned map[growth.GPU]struct{}
 }
 
-// NewCordon returns one that cordons nothing yet.
+// NewCordon returns a Cordon without GPUs.
 func NewCordon(log *slog.Logger) *Cordon { return &Cordon{log: log} }
 
-// Update takes the node's annotations, and tells whether other GPUs are cordoned now.
+// Update reads the node's annotations and reports whether the cordoned GPUs changed.
 func (c *Cordon) Update(annotations map[string]string) bool {
 	cordoned := parseUUIDs(annotations[gpushare.CordonAnnotation])
 	c.mu.Lock()
@@ -38,7 +38,7 @@ func (c *Cordon) Update(annotations map[string]string) bool {
 	return true
 }
 
-// parseUUIDs reads a list of UUIDs. What names no GPU of the node cordons nothing.
+// parseUUIDs parses a list of UUIDs. UUIDs of unknown GPUs have no effect.
 func parseUUIDs(value string) map[growth.GPU]struct{} {
 	uuids := map[growth.GPU]struct{}{}
 	for uuid := range strings.SplitSeq(value, ",") {
@@ -50,10 +50,10 @@ func parseUUIDs(value string) map[growth.GPU]struct{} {
 	return uuids
 }
 
-// Observe implements gpu.Judge.
+// Observe implements gpu.HealthCheck.
 func (*Cordon) Observe(time.Time, []gpu.Device, error) bool { return false }
 
-// Apply implements gpu.Judge. A GPU that is cut is cordoned with all its instances.
+// Apply implements gpu.HealthCheck. Cordoning a GPU includes its MIG instances.
 func (c *Cordon) Apply(_ time.Time, devices []gpu.Device) []gpu.Device {
 	c.mu.Lock()
 	defer c.mu.Unlock()

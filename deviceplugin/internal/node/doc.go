@@ -1,4 +1,9 @@
-// Package node is the plugin's view of its own Node object: it follows the annotations by which an operator cordons single
-// GPUs, live, and by which HAMi locks the node, and applies the labels that users select nodes by. The labels are server-side applied under a name of
-// our own: one that no longer holds goes away, and nobody else's is touched.
+// Package node reads and labels this node's Node object.
+//
+//	Watch     follows the node's annotations
+//	Cordon    withholds single GPUs from new jobs, as the operator's annotation says
+//	CheckLock detects HAMi, which locks a node by an annotation
+//	Labeller  applies the labels by which users select nodes
+//
+// Labels are applied server-side with their own field manager: outdated labels are removed, and other labels stay.
 package node

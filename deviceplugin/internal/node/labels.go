@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// fieldManager is who the API server says the labels belong to.
+	// fieldManager owns the labels.
 	fieldManager = "trellis-deviceplugin"
 	applyTimeout = 10 * time.Second
 	applyRetry   = 15 * time.Second
-	// maxLabel is the longest value that Kubernetes allows.
+	// maxLabel is the longest label value that Kubernetes allows.
 	maxLabel = 63
 )
 
-// Labels says what users may select a node by.
+// Labels returns the labels by which users select a node.
 func Labels(devices []gpu.Device, driver string, emulated bool) map[string]string {
 	labels := map[string]string{gpushare.CountLabel: strconv.Itoa(len(devices))}
 	set := func(name string, yes bool) {
@@ -50,7 +50,7 @@ func Labels(devices []gpu.Device, driver string, emulated bool) map[string]strin
 	return labels
 }
 
-// labelValue makes a label's value of any text: what Kubernetes does not allow becomes a dash.
+// labelValue converts text to a valid label value. Invalid characters become dashes.
 func labelValue(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '.' || r == '_' {
@@ -65,7 +65,7 @@ func labelValue(text string) string {
 	return text
 }
 
-// Labeller keeps the node's labels true for as long as it runs.
+// Labeller keeps the node's labels up to date.
 type Labeller struct {
 	Client    *apiserver.Client
 	Node      growth.NodeName
@@ -77,13 +77,13 @@ type Labeller struct {
 	Log      *slog.Logger
 }
 
-// Run applies the labels now and at each change of the GPUs, until ctx ends.
+// Run applies the labels at the start and after each change of the GPUs, until ctx ends.
 func (l Labeller) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		devices, changed := l.Inventory.Devices()
 		retry := time.After(applyRetry)
 		if err := l.apply(ctx, Labels(devices, l.Driver, l.Emulated)); err != nil {
-			l.Log.Warn("the node was not labelled", "err", err)
+			l.Log.Warn("the node's labels could not be applied", "err", err)
 		} else {
 			retry = nil
 		}

@@ -31,19 +31,21 @@ func TestLabels(t *testing.T) {
 		emulated bool
 		want     map[string]string
 	}{
-		"two alike": {[]gpu.Device{big, big}, "550.54.15", false, map[string]string{
-			"gpushare/gpu-count": "2", "gpushare/gpu-model": "NVIDIA-A100-SXM4-80GB", "gpushare/gpu-memory": "81920", "gpushare/gpu-driver": "550.54.15",
+		"equal GPUs": {[]gpu.Device{big, big}, "550.54.15", false, map[string]string{
+			"gpushare/gpu-count": "2", "gpushare/gpu-model": "NVIDIA-A100-SXM4-80GB", "gpushare/gpu-memory": "81920",
+			"gpushare/gpu-driver": "550.54.15",
 		}},
-		"two that differ: the smaller one's memory": {[]gpu.Device{big, small}, "", false, map[string]string{
+		"different GPUs have the smaller memory": {[]gpu.Device{big, small}, "", false, map[string]string{
 			"gpushare/gpu-count": "2", "gpushare/gpu-model": "mixed", "gpushare/gpu-memory": "40960",
 		}},
-		"three that differ stay mixed": {[]gpu.Device{big, small, big}, "", false, map[string]string{
+		"three different GPUs are mixed": {[]gpu.Device{big, small, big}, "", false, map[string]string{
 			"gpushare/gpu-count": "3", "gpushare/gpu-model": "mixed", "gpushare/gpu-memory": "40960",
 		}},
 		"emulated": {[]gpu.Device{{Model: "emulated 24GiB", Memory: 24576}}, "", true, map[string]string{
-			"gpushare/gpu-count": "1", "gpushare/gpu-model": "emulated-24GiB", "gpushare/gpu-memory": "24576", "gpushare/gpu-emulated": "true",
+			"gpushare/gpu-count": "1", "gpushare/gpu-model": "emulated-24GiB", "gpushare/gpu-memory": "24576",
+			"gpushare/gpu-emulated": "true",
 		}},
-		"cut and linked": {[]gpu.Device{{
+		"MIG and NVLink": {[]gpu.Device{{
 			Model:    "m",
 			Memory:   1,
 			Instance: &gpu.Instance{},
@@ -52,7 +54,8 @@ func TestLabels(t *testing.T) {
 			Memory: 1,
 			Links:  []growth.GPU{"A"},
 		}}, "", false, map[string]string{
-			"gpushare/gpu-count": "2", "gpushare/gpu-model": "m", "gpushare/gpu-memory": "1", "gpushare/gpu-mig": "true", "gpushare/gpu-nvlink": "true",
+			"gpushare/gpu-count": "2", "gpushare/gpu-model": "m", "gpushare/gpu-memory": "1",
+			"gpushare/gpu-mig": "true", "gpushare/gpu-nvlink": "true",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, tc.want, node.Labels(tc.devices, tc.driver, tc.emulated)) })
@@ -70,7 +73,7 @@ func FuzzLabels(f *testing.F) {
 	})
 }
 
-// fakeAPIServer is an API server with one node, whose annotation can be set.
+// fakeAPIServer serves one node with an annotation that tests can set.
 type fakeAPIServer struct {
 	mu      sync.Mutex
 	cordon  string
@@ -89,7 +92,8 @@ func (c *fakeAPIServer) set(cordon string) {
 func (c *fakeAPIServer) current() (string, <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return fmt.Sprintf(`{"metadata":{"name":"n1","resourceVersion":"1","annotations":{"gpushare/cordon":%q}}}`, c.cordon), c.changed
+	return fmt.Sprintf(`{"metadata":{"name":"n1","resourceVersion":"1","annotations":{"gpushare/cordon":%q}}}`,
+		c.cordon), c.changed
 }
 
 func (c *fakeAPIServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -104,7 +108,7 @@ func (c *fakeAPIServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Query().Get("watch") == "":
 		_, _ = fmt.Fprintf(w, `{"metadata":{"resourceVersion":"1"},"items":[%s]}`, object)
 	default:
-		for { // what changed since the list comes first
+		for { // changes since the list come first
 			_, _ = io.WriteString(w, `{"type":"MODIFIED","object":`+object+"}\n")
 			w.(http.Flusher).Flush()
 			select {
@@ -173,7 +177,7 @@ func TestCordon_FollowsAnnotation(t *testing.T) {
 	c.set("")
 	until(true, true, true)
 
-	objection := errors.New("not beside that")
+	objection := errors.New("rejected")
 	require.ErrorIs(t, watch.Run(ctx, func(map[string]string) error { return objection }), objection)
 
 	go func() {

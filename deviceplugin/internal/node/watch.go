@@ -9,7 +9,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// object is what is read of a Node.
+// object is the part of a Node that is decoded.
 type object struct {
 	Metadata struct{ Annotations map[string]string }
 }
@@ -21,8 +21,8 @@ type Watch struct {
 	Log    *slog.Logger
 }
 
-// Run tells the annotations whenever the node has changed, until ctx ends, or until tell objects: that is its error. A node
-// that is gone has none.
+// Run calls handle with the annotations after every change of the node, until ctx ends or handle returns an error,
+// which Run returns. A deleted node has no annotations.
 func (w Watch) Run(ctx context.Context, handle func(annotations map[string]string) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -40,7 +40,7 @@ func (w Watch) Run(ctx context.Context, handle func(annotations map[string]strin
 			cancel()
 		}
 	}, func(err error) {
-		w.Log.Warn("watching this node was interrupted, what it said last stays", "err", err)
+		w.Log.Warn("watching this node was interrupted, its last annotations stay", "err", err)
 	})
 	return handleErr
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare/aliyun"
 )
 
-// pod is what is read of a Pod: the rest is never held.
+// pod is the part of a Pod that is decoded.
 type pod struct {
 	Metadata struct {
 		Namespace, Name, UID string
@@ -33,8 +33,8 @@ type container struct {
 	}
 }
 
-// convert keeps what the books need of a pod. Annotations that make no sense ask for one GPU: what kubelet counts is
-// the resource limit, and admission has already said what is wrong.
+// convert returns the part of a pod that allocations depend on. Invalid annotations count as a request for one GPU:
+// kubelet counts the resource limit, and admission has already reported the error.
 func convert(p pod, resource string) allocations.Pod {
 	result := allocations.Pod{
 		Ref: growth.PodRef{
@@ -64,15 +64,17 @@ func convert(p pod, resource string) allocations.Pod {
 	return result
 }
 
-func appendContainer(containers []allocations.Container, c container, resource string, init bool) []allocations.Container {
+func appendContainer(
+	containers []allocations.Container, c container, resource string, init bool,
+) []allocations.Container {
 	if units := parseQuantity(c.Resources.Limits[resource]); units > 0 {
 		containers = append(containers, allocations.Container{Name: c.Name, Units: units, Init: init})
 	}
 	return containers
 }
 
-// parseQuantity reads the quantity of an extended resource, 0 where there is none. The API server takes whole numbers only, and
-// writes them in its shortest form: 1000 is "1k".
+// parseQuantity parses the quantity of an extended resource; 0 if there is none. The API server accepts only integers
+// and writes them in the shortest form: 1000 is "1k".
 func parseQuantity(quantity string) int {
 	factor := 1
 	for suffix, multiplier := range map[string]int{"k": 1e3, "M": 1e6, "Ki": 1 << 10, "Mi": 1 << 20} {

@@ -1,3 +1,3 @@
-// Package pods follows the pods bound to one node, so that names which kubelet speaks of get their UIDs. It reads what
-// the books need and nothing else.
+// Package pods watches the pods bound to one node. It provides the UIDs of the names that kubelet uses, and the
+// requests and annotations that allocations depend on. It decodes no other fields.
 package pods

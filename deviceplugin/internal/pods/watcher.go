@@ -13,7 +13,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Watcher follows one node's pods. It implements allocations.Pods.
+// Watcher watches one node's pods. It implements allocations.Pods.
 type Watcher struct {
 	client   *apiserver.Client
 	node     growth.NodeName
@@ -22,12 +22,12 @@ type Watcher struct {
 
 	mu      sync.Mutex
 	pods    map[growth.PodUID]allocations.Pod
-	list    []allocations.Pod // what pods are now, nil until somebody asks
+	list    []allocations.Pod // the values of pods; nil until requested
 	synced  bool
 	changed chan struct{}
 }
 
-// New prepares a watcher; Run starts it.
+// New returns a Watcher; Run starts it.
 func New(client *apiserver.Client, node growth.NodeName, resource string, log *slog.Logger) *Watcher {
 	return &Watcher{
 		client:   client,
@@ -76,7 +76,7 @@ func (w *Watcher) Changed() <-chan struct{} {
 	return w.changed
 }
 
-// Pods implements allocations.Pods. All callers share one list.
+// Pods implements allocations.Pods. All callers share one slice.
 func (w *Watcher) Pods() ([]allocations.Pod, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

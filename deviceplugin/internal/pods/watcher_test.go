@@ -22,11 +22,12 @@ import (
 
 func container(name, units string) corev1.Container {
 	return corev1.Container{Name: name, Resources: corev1.ResourceRequirements{
-		Limits: corev1.ResourceList{gpushare.Resource: resource.MustParse(units), corev1.ResourceCPU: resource.MustParse("1")},
+		Limits: corev1.ResourceList{gpushare.Resource: resource.MustParse(units),
+			corev1.ResourceCPU: resource.MustParse("1")},
 	}}
 }
 
-// server is an API server that lists nothing and then tells what it is given, in the words of the real types.
+// server is an API server without pods that sends the given events, encoded from the real types.
 func server(t *testing.T, events <-chan metav1.WatchEvent) *apiserver.Client {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		require.Equal(t, "spec.nodeName=n1", r.URL.Query().Get("fieldSelector"))
@@ -92,7 +93,7 @@ func TestWatcher_FollowsPods(t *testing.T) {
 			select {
 			case <-changed:
 			case <-time.After(10 * time.Second):
-				t.Fatal("no news of the pods")
+				t.Fatal("no event arrived")
 			}
 		}
 	}

@@ -11,14 +11,16 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// maxCgroup bounds what is read of a process's cgroup file: a dozen lines.
+// maxCgroup bounds the size of a process's cgroup file, which has a dozen lines.
 const maxCgroup = 64 << 10
 
-// podSlice finds a pod's UID in a cgroup's path, as kubelet names it: "pod<uid>" with the cgroupfs driver,
-// "…-pod<uid with underscores>.slice" with systemd's. A static pod's UID is the hash of its manifest, without dashes.
-var podSlice = regexp.MustCompile(`[/-]pod([0-9a-f]{8}([-_])[0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{12}|[0-9a-f]{32})(\.slice)?(/|$)`)
+// podSlice matches the pod's UID in a cgroup path: "pod<uid>" with kubelet's cgroupfs driver, and "…-pod<uid with
+// underscores>.slice" with the systemd driver. A static pod's UID is a hash without dashes.
+var podSlice = regexp.MustCompile(
+	`[/-]pod([0-9a-f]{8}([-_])[0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{12}|[0-9a-f]{32})(\.slice)?(/|$)`)
 
-// PodOf finds the pod in the content of /proc/<pid>/cgroup, of version 1 (one line per controller) or 2 (one line).
+// PodOf returns the pod named in the content of /proc/<pid>/cgroup. Version 1 has one line per controller, version 2
+// one line.
 func PodOf(cgroup string) (growth.PodUID, bool) {
 	for line := range strings.Lines(cgroup) {
 		_, rest, _ := strings.Cut(strings.TrimSpace(line), ":")
@@ -33,10 +35,10 @@ func PodOf(cgroup string) (growth.PodUID, bool) {
 	return "", false
 }
 
-// Proc is the host's /proc.
+// Proc is the path of the host's /proc.
 type Proc string
 
-// Pod finds the pod of a process. One that has ended meanwhile has none.
+// Pod returns the pod of a process. It returns false if the process has ended.
 func (p Proc) Pod(pid int) (growth.PodUID, bool) {
 	file, err := os.Open(filepath.Join(string(p), strconv.Itoa(pid), "cgroup"))
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Key is a pod on a GPU.
+// Key identifies a pod on a GPU.
 type Key struct {
 	Pod growth.PodUID
 	GPU growth.GPU
 }
 
-// Use is what a pod uses of one GPU. Memory and Busy are -1 where the driver does not say.
+// Use is a pod's use of one GPU. Memory and Busy are -1 if unknown.
 type Use struct {
 	Key
 	Memory    growth.MiB
@@ -23,7 +23,7 @@ type Use struct {
 	Processes int
 }
 
-// Sum adds processes up by pod and GPU. Processes of no pod are left out.
+// Sum adds up the processes of each pod and GPU. It ignores processes outside pods.
 func Sum(processes []gpu.Process, podOf func(pid int) (growth.PodUID, bool)) []Use {
 	uses := map[Key]Use{}
 	for _, p := range processes {
@@ -49,7 +49,7 @@ func Sum(processes []gpu.Process, podOf func(pid int) (growth.PodUID, bool)) []U
 	return sorted
 }
 
-// addKnown adds, where what is not known makes the sum unknown.
+// addKnown adds two values. The sum is unknown if either value is.
 func addKnown[T ~int | ~int64](a, b T) T {
 	if a < 0 || b < 0 {
 		return -1
@@ -57,17 +57,17 @@ func addKnown[T ~int | ~int64](a, b T) T {
 	return a + b
 }
 
-// Config is when a pod that is over its request is told, and when it has to go.
+// Config configures an ExcessDetector.
 type Config struct {
-	// Slack is granted on top of the request.
+	// Slack is added to the request.
 	Slack growth.MiB
-	// WarnAfter is how long a pod must be over before it is told, and AgainAfter before it is told again.
+	// WarnAfter is the time over the request before the first warning. WarnInterval is the time between warnings.
 	WarnAfter, WarnInterval time.Duration
-	// EvictAfter is how long it must be over before it is evicted; 0 never evicts.
+	// EvictAfter is the time over the request before the eviction; 0 never evicts.
 	EvictAfter time.Duration
 }
 
-// Excess is a pod over its request, and what is to be done now.
+// Excess is a pod over its request, with the action to take now.
 type Excess struct {
 	Use
 	Requested growth.MiB
@@ -75,7 +75,7 @@ type Excess struct {
 	Evict     bool
 }
 
-// ExcessDetector remembers since when who is over. It is not safe for concurrent use.
+// ExcessDetector tracks since when pods exceed their requests. It is not safe for concurrent use.
 type ExcessDetector struct {
 	Config
 	states map[Key]*excessState
@@ -83,8 +83,8 @@ type ExcessDetector struct {
 
 type excessState struct{ since, warned, evicted time.Time }
 
-// Detect compares uses with what was asked for. A pod that asked for nothing on a GPU is over with all it uses there;
-// one whose use is not known stays as it was.
+// Detect compares uses with requests and returns the pods over their request. A pod without a request on a GPU
+// exceeds it with any use. A pod whose use is unknown keeps its state.
 func (j *ExcessDetector) Detect(now time.Time, uses []Use, requested map[Key]growth.MiB) []Excess {
 	previous := j.states
 	j.states = map[Key]*excessState{}

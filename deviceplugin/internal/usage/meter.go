@@ -18,22 +18,22 @@ import (
 // apiTimeout bounds one event or eviction.
 const apiTimeout = 5 * time.Second
 
-// Processes lists who computes now.
+// Processes lists the processes that compute on GPUs.
 type Processes interface {
 	Processes(ctx context.Context) ([]gpu.Process, error)
 }
 
-// API is where a pod that is over its request is told, and evicted.
+// API creates events and evictions.
 type API interface {
 	Warning(ctx context.Context, about apiserver.ObjectRef, reason, message string) error
 	Create(ctx context.Context, path string, object any) error
 }
 
-// Meter measures every so often.
+// Meter measures the use of GPUs at an interval.
 type Meter struct {
 	Driver Processes
 	Proc   Proc
-	// Allocations are what kubelet gave, by pod.
+	// Allocations returns the allocation records by pod.
 	Allocations func() map[growth.PodUID]bus.Allocation
 	Detector    *ExcessDetector
 	API         API
@@ -41,17 +41,17 @@ type Meter struct {
 
 	mu       sync.Mutex
 	readings []reading
-	busy     bool // a measurement hangs in the driver
+	busy     bool // a call to the driver is in progress
 }
 
-// reading is a use with what people know its pod by.
+// reading is a Use with the pod's name and request.
 type reading struct {
 	Use
 	pod       growth.PodRef
 	requested growth.MiB
 }
 
-// Run measures until ctx ends. A driver that hangs delays the next measurement, nothing else.
+// Run measures until ctx ends. A driver that blocks delays only the next measurement.
 func (m *Meter) Run(ctx context.Context, interval time.Duration) error {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
@@ -60,7 +60,7 @@ func (m *Meter) Run(ctx context.Context, interval time.Duration) error {
 		select {
 		case <-tick.C:
 			if !m.begin() {
-				m.Log.Warn("use of GPUs is not known: the driver has not answered yet")
+				m.Log.Warn("GPU usage is not known: the driver has not answered yet")
 				continue
 			}
 			go m.query(ctx, results)
@@ -86,7 +86,7 @@ func (m *Meter) query(ctx context.Context, results chan<- []gpu.Process) {
 	m.busy = false
 	m.mu.Unlock()
 	if err != nil {
-		m.Log.Warn("use of GPUs is not known", "err", err)
+		m.Log.Warn("GPU usage is not known", "err", err)
 		return
 	}
 	select {
@@ -95,7 +95,7 @@ func (m *Meter) query(ctx context.Context, results chan<- []gpu.Process) {
 	}
 }
 
-// record works one measurement in.
+// record stores a measurement and acts on pods over their request.
 func (m *Meter) record(ctx context.Context, now time.Time, processes []gpu.Process) {
 	pods := map[growth.PodUID]growth.PodRef{}
 	requested := map[Key]growth.MiB{}
@@ -114,7 +114,7 @@ func (m *Meter) record(ctx context.Context, now time.Time, processes []gpu.Proce
 	m.readings = readings
 	m.mu.Unlock()
 	for _, x := range m.Detector.Detect(now, uses, requested) {
-		if pod, known := pods[x.Pod]; known { // whoever is no pod of ours did not ask us for anything
+		if pod, known := pods[x.Pod]; known { // other pods have made no request
 			m.handle(ctx, pod, x)
 		}
 	}
@@ -123,7 +123,8 @@ func (m *Meter) record(ctx context.Context, now time.Time, processes []gpu.Proce
 func (m *Meter) handle(ctx context.Context, pod growth.PodRef, x Excess) {
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
-	log := m.Log.With("pod", pod.String(), "uid", pod.UID, "gpu", x.GPU, "used", x.Memory.String(), "asked", x.Requested.String())
+	log := m.Log.With("pod", pod.String(), "uid", pod.UID, "gpu", x.GPU, "used", x.Memory.String(), "asked",
+		x.Requested.String())
 	if x.Warn {
 		log.Warn("a job uses more GPU memory than it asked for")
 		about := apiserver.ObjectRef{
@@ -132,27 +133,34 @@ func (m *Meter) handle(ctx context.Context, pod growth.PodRef, x Excess) {
 			Name:      pod.Name,
 			UID:       string(pod.UID),
 		}
-		message := fmt.Sprintf("The job uses %s on GPU %s and asked for %s: others there may run out of memory. Ask for more, or let it use less.", x.Memory, x.GPU, x.Requested)
+		message := fmt.Sprintf(
+			"The job uses %s on GPU %s and asked for %s: others there may run out of memory. Ask for more, or let "+
+				"it use less.", x.Memory, x.GPU, x.Requested)
 		if err := m.API.Warning(ctx, about, "GPUMemoryExceeded", message); err != nil {
-			log.Warn("nobody was told", "err", err)
+			log.Warn("the event could not be recorded", "err", err)
 		}
 	}
 	if x.Evict {
-		err := m.API.Create(ctx, fmt.Sprintf("/api/v1/namespaces/%s/pods/%s/eviction", pod.Namespace, pod.Name), map[string]any{
-			"apiVersion": "policy/v1", "kind": "Eviction",
-			"metadata":      map[string]any{"name": pod.Name, "namespace": pod.Namespace},
-			"deleteOptions": map[string]any{"preconditions": map[string]any{"uid": pod.UID}},
-		})
+		err := m.API.Create(ctx, fmt.Sprintf("/api/v1/namespaces/%s/pods/%s/eviction", pod.Namespace, pod.Name),
+			map[string]any{
+				"apiVersion": "policy/v1", "kind": "Eviction",
+				"metadata":      map[string]any{"name": pod.Name, "namespace": pod.Namespace},
+				"deleteOptions": map[string]any{"preconditions": map[string]any{"uid": pod.UID}},
+			})
 		log.Warn("a job that uses more GPU memory than it asked for is evicted", "refused", err)
 	}
 }
 
 var (
-	podLabels     = []string{"namespace", "pod", "gpu"}
-	usedDesc      = prometheus.NewDesc("trellis_deviceplugin_pod_gpu_memory_bytes", "GPU memory that a pod's processes hold.", podLabels, nil)
-	requestedDesc = prometheus.NewDesc("trellis_deviceplugin_pod_gpu_memory_requested_bytes", "GPU memory that a pod asked for.", podLabels, nil)
-	busyDesc      = prometheus.NewDesc("trellis_deviceplugin_pod_gpu_busy_ratio", "How much of the time a pod's processes kept a GPU busy, 0 to 1.", podLabels, nil)
-	processesDesc = prometheus.NewDesc("trellis_deviceplugin_pod_gpu_processes", "Processes of a pod that compute on a GPU.", podLabels, nil)
+	podLabels = []string{"namespace", "pod", "gpu"}
+	usedDesc  = prometheus.NewDesc("trellis_deviceplugin_pod_gpu_memory_bytes",
+		"GPU memory that a pod's processes hold.", podLabels, nil)
+	requestedDesc = prometheus.NewDesc("trellis_deviceplugin_pod_gpu_memory_requested_bytes",
+		"GPU memory that a pod requested.", podLabels, nil)
+	busyDesc = prometheus.NewDesc("trellis_deviceplugin_pod_gpu_busy_ratio",
+		"How much of the time a pod's processes kept a GPU busy, 0 to 1.", podLabels, nil)
+	processesDesc = prometheus.NewDesc("trellis_deviceplugin_pod_gpu_processes",
+		"Processes of a pod that compute on a GPU.", podLabels, nil)
 )
 
 // Describe implements prometheus.Collector.
@@ -171,7 +179,8 @@ func (m *Meter) Collect(metrics chan<- prometheus.Metric) {
 			continue
 		}
 		gauge := func(d *prometheus.Desc, value float64) {
-			metrics <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, r.pod.Namespace, r.pod.Name, string(r.GPU))
+			metrics <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, r.pod.Namespace, r.pod.Name,
+				string(r.GPU))
 		}
 		gauge(requestedDesc, float64(r.requested)*(1<<20))
 		gauge(processesDesc, float64(r.Processes))

@@ -31,18 +31,24 @@ var underscored = strings.ReplaceAll(uid, "-", "_")
 
 func TestPodOf(t *testing.T) {
 	for name, tc := range map[string]struct{ cgroup, want string }{
-		"v1, cgroupfs":           {"12:memory:/kubepods/burstable/pod" + uid + "/9f86d081\n11:cpu,cpuacct:/kubepods/burstable/pod" + uid + "/9f86d081\n", uid},
-		"v1, systemd":            {"4:memory:/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod" + underscored + ".slice/cri-containerd-9f86.scope", uid},
-		"v2, systemd":            {"0::/kubepods.slice/kubepods-pod" + underscored + ".slice/cri-containerd-9f86.scope\n", uid},
-		"v2, cgroupfs":           {"0::/kubepods/guaranteed/pod" + uid + "/9f86\n", uid},
-		"v2, from another tree":  {"0::/../../../kubepods-burstable-pod" + underscored + ".slice/cri-containerd-9f86.scope", uid},
-		"a node inside a node":   {"9:memory:/outer/local/n1/kubepods/burstable/pod" + uid + "/9f86", uid},
-		"a static pod":           {"0::/kubepods/burstable/pod0123456789abcdef0123456789abcdef/9f86", "0123456789abcdef0123456789abcdef"},
-		"the pod's own cgroup":   {"0::/kubepods/pod" + uid, uid},
-		"a service of the host":  {"0::/system.slice/sshd.service", ""},
-		"a container of Docker":  {"0::/docker/9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", ""},
-		"a name that looks near": {"0::/podracer/tripod" + uid + "x", ""},
-		"nothing":                {"", ""},
+		"v1, cgroupfs": {"12:memory:/kubepods/burstable/pod" + uid +
+			"/9f86d081\n11:cpu,cpuacct:/kubepods/burstable/pod" + uid + "/9f86d081\n", uid},
+		"v1, " +
+			"systemd": {"4:memory:/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod" + underscored +
+			".slice/cri-containerd-9f86.scope", uid},
+		"v2, systemd": {"0::/kubepods.slice/kubepods-pod" + underscored +
+			".slice/cri-containerd-9f86.scope\n", uid},
+		"v2, cgroupfs": {"0::/kubepods/guaranteed/pod" + uid + "/9f86\n", uid},
+		"v2, in another cgroup namespace": {"0::/../../../kubepods-burstable-pod" + underscored +
+			".slice/cri-containerd-9f86.scope", uid},
+		"a nested node": {"9:memory:/outer/local/n1/kubepods/burstable/pod" + uid + "/9f86", uid},
+		"a static pod": {"0::/kubepods/burstable/pod0123456789abcdef0123456789abcdef/9f86",
+			"0123456789abcdef0123456789abcdef"},
+		"the pod's own cgroup": {"0::/kubepods/pod" + uid, uid},
+		"a system service":     {"0::/system.slice/sshd.service", ""},
+		"a Docker container":   {"0::/docker/9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", ""},
+		"a similar name":       {"0::/podracer/tripod" + uid + "x", ""},
+		"nothing":              {"", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, ok := usage.PodOf(tc.cgroup)
@@ -112,15 +118,15 @@ func TestSum_ByPodAndGPU(t *testing.T) {
 }
 
 func TestExcessDetector(t *testing.T) {
-	// Each word is what a pod that asked for 1000 uses, ten seconds apart; slack is 100, a warning comes after 20 s and
-	// again after a minute, an eviction after 40 s.
+	// The uses are those of a pod that requested 1000, ten seconds apart. The slack is 100. A warning follows after
+	// 20 s, another after a minute, and an eviction after 40 s.
 	for name, tc := range map[string]struct{ uses, want string }{
-		"within the request":            {"1000 1000 1000 1000", ". . . ."},
-		"within the slack":              {"1100 1100 1100 1100", ". . . ."},
-		"over, briefly":                 {"2000 2000 900 2000", ". . . ."},
-		"over: a warning, then it goes": {"2000 2000 2000 2000 2000 2000", ". . w . e ."},
-		"told again a minute later":     {"2000 2000 2000 2000 2000 2000 2000 2000 2000", ". . w . e . . . w"},
-		"unknown stays as it was":       {"2000 ? 2000", ". . w"},
+		"within the request":             {"1000 1000 1000 1000", ". . . ."},
+		"within the slack":               {"1100 1100 1100 1100", ". . . ."},
+		"briefly over the request":       {"2000 2000 900 2000", ". . . ."},
+		"a warning and then an eviction": {"2000 2000 2000 2000 2000 2000", ". . w . e ."},
+		"another warning after a minute": {"2000 2000 2000 2000 2000 2000 2000 2000 2000", ". . w . e . . . w"},
+		"unknown use keeps the state":    {"2000 ? 2000", ". . w"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := usage.ExcessDetector{Config: usage.Config{
@@ -154,7 +160,7 @@ func TestExcessDetector(t *testing.T) {
 	}
 }
 
-// fakeGPU is a GPU whose processes are set.
+// fakeGPU has a fixed list of processes.
 type fakeGPU struct {
 	processes []gpu.Process
 	hang      atomic.Int64 // nanoseconds
@@ -165,7 +171,7 @@ func (c *fakeGPU) Processes(context.Context) ([]gpu.Process, error) {
 	return c.processes, nil
 }
 
-// fakeAPI remembers what it was told.
+// fakeAPI records requests.
 type fakeAPI struct {
 	mu       sync.Mutex
 	requests []string
@@ -195,7 +201,8 @@ func (a *fakeAPI) Create(_ context.Context, path string, object any) error {
 
 func TestMeter_WarnsThenEvicts(t *testing.T) {
 	proc := t.TempDir()
-	for pid, cgroup := range map[string]string{"10": "0::/kubepods/pod" + uid + "/c", "11": "0::/system.slice/x.service"} {
+	for pid, cgroup := range map[string]string{"10": "0::/kubepods/pod" + uid + "/c",
+		"11": "0::/system.slice/x.service"} {
 		require.NoError(t, os.Mkdir(filepath.Join(proc, pid), 0o700))
 		require.NoError(t, os.WriteFile(filepath.Join(proc, pid, "cgroup"), []byte(cgroup), 0o600))
 	}
@@ -243,7 +250,7 @@ func TestMeter_WarnsThenEvicts(t *testing.T) {
 		synctest.Wait()
 		require.Len(t, api.recorded(), 2)
 		require.Contains(t, api.recorded()[1], "/api/v1/namespaces/ns/pods/p/eviction")
-		require.Contains(t, api.recorded()[1], "uid:"+uid, "the very pod, not its namesake")
+		require.Contains(t, api.recorded()[1], "uid:"+uid, "this pod, not another one with its name")
 
 		registry := prometheus.NewRegistry()
 		registry.MustRegister(m)
@@ -259,7 +266,7 @@ trellis_deviceplugin_pod_gpu_busy_ratio{gpu="A",namespace="ns",pod="p"} 0.5
 		c.hang.Store(int64(time.Hour))
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
-		require.Len(t, api.recorded(), 2, "a driver that hangs stops nothing else")
+		require.Len(t, api.recorded(), 2, "a blocked driver stops nothing else")
 		cancel()
 		time.Sleep(time.Hour)
 	})
