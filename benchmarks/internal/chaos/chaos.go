@@ -8,24 +8,25 @@ import (
 	"time"
 )
 
-// BackWithin is how long a binary has to come back: kubelet's first restarts follow at once, readiness takes some seconds.
+// BackWithin is the time limit for a binary to come back: kubelet's first restarts are immediate, readiness takes
+// some seconds.
 const BackWithin = 2 * time.Minute
 
-// Container is how kubelet says that one container is.
+// Container is the status of one container.
 type Container struct {
 	Ready    bool
 	Restarts int
 }
 
-// Cluster is what is struck.
+// Cluster is the cluster whose binaries are killed.
 type Cluster interface {
-	// Kill ends every process of a binary with SIGKILL and returns whom.
+	// Kill sends SIGKILL to every process of a binary and returns their IDs.
 	Kill(binary string) ([]int, error)
-	// Containers are those that run a binary.
+	// Containers returns the containers that run a binary.
 	Containers(ctx context.Context, binary string) ([]Container, error)
 }
 
-// Outcome is what became of a strike. Times are since the run began; zero is not yet.
+// Outcome is the result of a strike. Times are relative to the start of the run; zero means not yet.
 type Outcome struct {
 	Binary   string
 	Struck   time.Duration
@@ -35,7 +36,7 @@ type Outcome struct {
 	before   int
 }
 
-// Absence is how long the binary was away, as far as turns tell; zero while it has not come back.
+// Absence returns how long the binary was down, to the precision of a turn; zero until it comes back.
 func (o Outcome) Absence() time.Duration {
 	if o.Back == 0 {
 		return 0
@@ -51,14 +52,14 @@ type Chaos struct {
 	Outcomes []Outcome
 }
 
-// News is something that a turn did or found: a strike, or a return.
+// News is an event of a turn: a strike, or a return.
 type News struct {
 	Outcome
 	Returned bool
 }
 
-// Turn strikes what is due by now (the time since the run began) and looks at what was struck before. A binary that is
-// not healthy at its time, or can not be asked, has its turn later.
+// Turn executes the strikes that are due (now is the time since the start of the run) and checks the earlier ones. It
+// postpones the strike of a binary that is unhealthy or whose containers are unknown.
 func (c *Chaos) Turn(ctx context.Context, now time.Duration) ([]News, error) {
 	var news []News
 	var errs []error
@@ -112,7 +113,7 @@ func (c *Chaos) look(ctx context.Context, o *Outcome, now time.Duration) error {
 	return nil
 }
 
-// health sums a binary's containers up.
+// health summarises a binary's containers.
 func (c *Chaos) health(ctx context.Context, binary string) (ready bool, restarts int, err error) {
 	containers, err := c.Cluster.Containers(ctx, binary)
 	for _, container := range containers {
@@ -121,12 +122,12 @@ func (c *Chaos) health(ctx context.Context, binary string) (ready bool, restarts
 	return !slices.ContainsFunc(containers, func(c Container) bool { return !c.Ready }) && len(containers) > 0, restarts, err
 }
 
-// Settled tells whether nothing is left to wait for: each binary that was struck is back, or has had its time.
+// Settled reports whether every binary that was struck is back, or has exceeded its time limit.
 func (c *Chaos) Settled(now time.Duration) bool {
 	return !slices.ContainsFunc(c.Outcomes, func(o Outcome) bool { return o.Back == 0 && now-o.Struck < BackWithin })
 }
 
-// Failures says what keeps the chaos from having been survived: a binary that did not come back, or was never struck.
+// Failures lists the binaries that did not come back or were never struck, as an error.
 func (c *Chaos) Failures() error {
 	var errs []error
 	for _, o := range c.Outcomes {

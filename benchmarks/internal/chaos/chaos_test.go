@@ -15,7 +15,7 @@ import (
 	"github.com/trellis-gpu/trellis/benchmarks/internal/chaos"
 )
 
-// cluster is two nodes' worth of containers for each binary.
+// cluster is a fake with two containers for each binary.
 type cluster struct {
 	containers map[string][]chaos.Container
 	killed     []string
@@ -79,21 +79,21 @@ func TestPlanStrikesEachBinaryOnceAndApart(t *testing.T) {
 	require.Len(t, orders, 12, "every order comes up")
 }
 
-func TestABinaryIsBackOnceAllOfItIsRestartedAndReady(t *testing.T) {
-	world := newCluster()
-	c := one(world)
+func TestChaos_BinaryIsBackOnceRestartedAndReady(t *testing.T) {
+	binaries := newCluster()
+	c := one(binaries)
 	require.Empty(t, turn(t, c, 9*s), "not yet")
 	struck := turn(t, c, 11*s)
 	require.Len(t, struck, 1)
 	require.False(t, struck[0].Returned)
 	require.Equal(t, []int{1, 101}, struck[0].Killed)
-	require.Empty(t, turn(t, c, 12*s), "kubelet still tells of the containers that were killed")
-	world.containers["tuner"][0].Restarts++
+	require.Empty(t, turn(t, c, 12*s), "kubelet still reports the killed containers")
+	binaries.containers["tuner"][0].Restarts++
 	require.Empty(t, turn(t, c, 13*s), "one of two")
-	world.containers["tuner"][1] = chaos.Container{Restarts: 1}
+	binaries.containers["tuner"][1] = chaos.Container{Restarts: 1}
 	require.Empty(t, turn(t, c, 14*s), "restarted, not ready")
 	require.False(t, c.Settled(14*s))
-	world.containers["tuner"][1].Ready = true
+	binaries.containers["tuner"][1].Ready = true
 	back := turn(t, c, 15*s)
 	require.Len(t, back, 1)
 	require.True(t, back[0].Returned)
@@ -102,36 +102,36 @@ func TestABinaryIsBackOnceAllOfItIsRestartedAndReady(t *testing.T) {
 	require.True(t, c.Settled(15*s))
 	require.NoError(t, c.Failures())
 	require.Empty(t, turn(t, c, 16*s))
-	require.Equal(t, []string{"tuner"}, world.killed, "once")
+	require.Equal(t, []string{"tuner"}, binaries.killed, "once")
 }
 
-func TestABinaryThatStaysAwayIsAFailure(t *testing.T) {
-	world := newCluster()
-	c := one(world)
+func TestChaos_FailsIfABinaryStaysAway(t *testing.T) {
+	binaries := newCluster()
+	c := one(binaries)
 	turn(t, c, 10*s)
-	world.restart("tuner", false)
+	binaries.restart("tuner", false)
 	require.Empty(t, turn(t, c, 10*s+chaos.BackWithin))
 	require.True(t, c.Settled(10*s+chaos.BackWithin), "waited long enough")
 	require.ErrorContains(t, c.Failures(), "tuner did not come back after kill -9 at 10s")
 }
 
-func TestAStrikeThatNeverFellIsAFailure(t *testing.T) {
+func TestChaos_FailsIfABinaryWasNotKilled(t *testing.T) {
 	c := one(newCluster())
 	turn(t, c, 9*s)
-	require.True(t, c.Settled(9*s), "nobody waits for it")
+	require.True(t, c.Settled(9*s), "it is not waited for")
 	require.ErrorContains(t, c.Failures(), "tuner was not killed")
 }
 
-func TestWhatIsNotHealthyIsStruckLater(t *testing.T) {
-	world := newCluster()
-	c := one(world)
-	world.deaf = true
+func TestChaos_PostponesUnhealthyBinaries(t *testing.T) {
+	binaries := newCluster()
+	c := one(binaries)
+	binaries.deaf = true
 	_, err := c.Turn(t.Context(), 10*s)
 	require.ErrorContains(t, err, "away")
-	world.deaf = false
-	world.containers["tuner"][0].Ready = false
+	binaries.deaf = false
+	binaries.containers["tuner"][0].Ready = false
 	require.Empty(t, turn(t, c, 11*s))
-	world.containers["tuner"][0].Ready = true
+	binaries.containers["tuner"][0].Ready = true
 	require.Len(t, turn(t, c, 12*s), 1)
 }
 
@@ -160,7 +160,7 @@ func TestVictimsAreThisClustersAlone(t *testing.T) {
 	require.Equal(t, []int{12}, found, "one node's alone")
 }
 
-func TestAChildIsItsParentsOwn(t *testing.T) {
+func TestChild_OfTheParent(t *testing.T) {
 	proc := t.TempDir()
 	for pid, process := range map[int]struct{ name, parent string }{
 		5: {"kubelet", "40"}, 6: {"kubelet", "41"}, 7: {"kubelets", "4"}, 8: {"containerd", "4"}, 9: {"kubelet", "4"},
@@ -178,7 +178,7 @@ func TestAChildIsItsParentsOwn(t *testing.T) {
 	require.ErrorContains(t, err, "process 3 runs no kubelet")
 }
 
-func TestAChildIsKilled(t *testing.T) {
+func TestKillChild(t *testing.T) {
 	sleep := exec.Command("sleep", "60")
 	require.NoError(t, sleep.Start())
 	require.NoError(t, chaos.KillChild(os.Getpid(), "sleep"))
@@ -186,7 +186,7 @@ func TestAChildIsKilled(t *testing.T) {
 	require.Error(t, chaos.KillChild(os.Getpid(), "sleep"))
 }
 
-func TestNobodyIsKilledWhereThereIsNoCluster(t *testing.T) {
+func TestKill_WithoutACluster(t *testing.T) {
 	killed, err := chaos.Kill("no-such-cluster", "tuner")
 	require.NoError(t, err)
 	require.Empty(t, killed)

@@ -1,8 +1,8 @@
-// Package chaos kills Trellis' own binaries with SIGKILL while a benchmark runs, and follows whether they come back.
+// Package chaos kills the binaries of Trellis with SIGKILL while a benchmark runs, and checks that they come back.
 //
-// Plan draws, from a seed, when each binary is struck. Chaos takes turns with the run: each turn it strikes what is due and
-// healthy, and looks at what it struck before. A binary is back when kubelet has restarted each of its containers as often
-// as it was killed, and all of them are ready again.
+// Plan draws the time of each strike from a seed. The run calls Turn once per reading: it executes the strikes that are due
+// and checks the earlier ones. A binary is back when kubelet has restarted each of its containers as often as it was killed,
+// and all of them are ready.
 //
-// Only the processes of one local cluster are touched: Victims finds them in that cluster's cgroups, and nowhere else.
+// Victims finds the processes in the cgroups of one local cluster. No other process is killed.
 package chaos

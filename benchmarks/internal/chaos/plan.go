@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// Binaries are Trellis' own, by the names of their containers and, below /, of their programs.
+// Binaries lists the binaries of Trellis. Their containers and programs have the same names.
 func Binaries() []string { return []string{"coordinator", "deviceplugin", "extender", "tuner"} }
 
-// Strike is one kill to come: of every process of a binary, so long after the run began.
+// Strike is one planned kill of every process of a binary, After the start of the run.
 type Strike struct {
 	Binary string
 	At     time.Duration
 }
 
-// Plan strikes each binary once between from and to. The seed decides the order, and for each the moment within an equal
-// part of that time, so that what one kill brings about is mostly over when the next one comes.
+// Plan strikes each binary once between from and to. The seed decides the order, and the moment of each within an
+// equal part of that time, so that the effects of one kill are mostly over before the next.
 func Plan(seed uint64, from, to time.Duration) []Strike {
 	random := rand.New(rand.NewPCG(seed, 0))
 	binaries := Binaries()

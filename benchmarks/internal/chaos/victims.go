@@ -11,11 +11,11 @@ import (
 	"syscall"
 )
 
-// Proc is where the kernel tells of its processes.
+// Proc is the proc file system.
 const Proc = "/proc"
 
-// Victims finds, below a proc file system, the processes of a binary in the cgroups of the local cluster of that name, or of
-// one of its nodes alone: "<cluster>/<node>".
+// Victims returns the processes of a binary in the cgroups of a local cluster, or of one of its nodes:
+// "<cluster>/<node>".
 func Victims(proc, cluster, binary string) ([]int, error) {
 	folders, err := filepath.Glob(filepath.Join(proc, "[0-9]*"))
 	if err != nil {
@@ -31,7 +31,7 @@ func Victims(proc, cluster, binary string) ([]int, error) {
 	return pids, nil
 }
 
-// belongs reads a process's folder. One that has ended meanwhile belongs nowhere.
+// belongs reports whether a process runs the binary in the cluster. A process that has ended does not.
 func belongs(folder, cluster, binary string) bool {
 	command, _ := os.ReadFile(filepath.Join(folder, "cmdline"))
 	cgroups, _ := os.ReadFile(filepath.Join(folder, "cgroup"))
@@ -39,7 +39,7 @@ func belongs(folder, cluster, binary string) bool {
 	return program == "/"+binary && strings.Contains(string(cgroups), "/trellis-"+cluster+"/")
 }
 
-// Kill sends SIGKILL to every process of a binary of the local cluster, and returns whom.
+// Kill sends SIGKILL to every process of a binary of the local cluster, and returns their IDs.
 func Kill(cluster, binary string) ([]int, error) {
 	pids, err := Victims(Proc, cluster, binary)
 	if err != nil {
@@ -58,7 +58,7 @@ func Kill(cluster, binary string) ([]int, error) {
 	return killed, errors.Join(errs...)
 }
 
-// kill holds on to the process (a pidfd) before it looks once more who that is: numbers are given out again.
+// kill opens the process as a pidfd and checks it once more: IDs are reused.
 func kill(pid int, cluster, binary string) error {
 	process, err := os.FindProcess(pid)
 	if err != nil {
@@ -71,7 +71,7 @@ func kill(pid int, cluster, binary string) error {
 	return process.Signal(syscall.SIGKILL)
 }
 
-// KillChild sends SIGKILL to the one program of that name that a process started itself, and nothing else.
+// KillChild sends SIGKILL to the program of that name which the process started itself.
 func KillChild(parent int, program string) error {
 	child, err := Child(Proc, parent, program)
 	if err != nil {
@@ -91,7 +91,7 @@ func KillChild(parent int, program string) error {
 	return nil
 }
 
-// Child finds, below a proc file system, the program of that name that a process started itself.
+// Child returns the program of that name which the process started itself.
 func Child(proc string, parent int, program string) (int, error) {
 	folders, err := filepath.Glob(filepath.Join(proc, "[0-9]*"))
 	if err != nil {
@@ -105,7 +105,7 @@ func Child(proc string, parent int, program string) (int, error) {
 	return 0, fmt.Errorf("process %d runs no %s", parent, program)
 }
 
-// begotten reads a process's folder: the name of its program, and who started it.
+// begotten returns the name of a process's program and its parent.
 func begotten(folder string, parent int, program string) bool {
 	status, _ := os.ReadFile(filepath.Join(folder, "status"))
 	return bytes.HasPrefix(status, []byte("Name:\t"+program+"\n")) && bytes.Contains(status, []byte("\nPPid:\t"+strconv.Itoa(parent)+"\n"))

@@ -5,11 +5,11 @@ import (
 	"os"
 )
 
-// Borrowed is a local cluster for as long as a benchmark takes.
+// Borrowed is a local cluster that a benchmark uses.
 type Borrowed struct {
 	// Kubeconfig is the path of the administrator's kubeconfig.
 	Kubeconfig string
-	// Goes tells that the cluster, and every object on it, goes when it is given back.
+	// Goes reports whether GiveBack takes the cluster down, with every object on it.
 	Goes bool
 
 	local Local
@@ -17,8 +17,8 @@ type Borrowed struct {
 	say   func(format string, values ...any)
 }
 
-// Borrow uses the cluster if it is up, else it brings it up, to go when it is given back or when this process ends; with keep
-// it stays. It has to be given back also where there is an error. say is told what goes on.
+// Borrow uses the cluster if it is up. Otherwise it brings the cluster up until GiveBack or the end of this process;
+// with keep, for good. The caller calls GiveBack also after an error. say receives progress messages.
 func (l Local) Borrow(ctx context.Context, keep bool, say func(format string, values ...any)) (b Borrowed, err error) {
 	b = Borrowed{local: l, say: say}
 	if l.IsUp(ctx) {
@@ -38,7 +38,7 @@ func (l Local) Borrow(ctx context.Context, keep bool, say func(format string, va
 	return b, err
 }
 
-// GiveBack leaves all as it was found: a cluster that was brought up is taken down.
+// GiveBack takes the cluster down if Borrow brought it up.
 func (b Borrowed) GiveBack(ctx context.Context) error {
 	switch {
 	case b.stays:

@@ -18,18 +18,18 @@ func TestBorrow(t *testing.T) {
 		body  string // of the program
 		keep  bool
 		fails bool
-		asked string // of the program, beside how it is
+		asked string // of the program, except for its status
 		said  []string
 		goes  bool
 	}{
-		"up already":               {"", false, false, "", []string{"is up already"}, false},
-		"up already, and kept":     {"", true, false, "", []string{"is up already"}, false},
-		"brought up":               {isDown + `[ "$1" != list ] || echo demo`, false, false, up(whilePID) + "down --name demo\n", []string{"bringing cluster demo up", "taking cluster demo down"}, true},
-		"brought up, and kept":     {isDown, true, false, up(""), []string{"bringing cluster demo up", "cluster demo stays: export KUBECONFIG=kubeconfig --name demo;"}, false},
-		"half of it came up":       {isDown + `[ "$1" != list ] || echo demo; [ "$1" != up ]`, false, true, up(whilePID) + "down --name demo\n", []string{"bringing cluster demo up", "taking cluster demo down"}, true},
-		"nothing of it came up":    {isDown + `[ "$1" != up ]`, false, true, up(whilePID), []string{"bringing cluster demo up"}, true},
-		"it was to be kept":        {isDown + `[ "$1" != up ]`, true, true, up(""), []string{"bringing cluster demo up"}, false},
-		"nobody knows where it is": {isDown + `[ "$1" != kubeconfig ]`, false, true, up(whilePID), []string{"bringing cluster demo up"}, true},
+		"up already":                {"", false, false, "", []string{"is up already"}, false},
+		"up already, and kept":      {"", true, false, "", []string{"is up already"}, false},
+		"brought up":                {isDown + `[ "$1" != list ] || echo demo`, false, false, up(whilePID) + "down --name demo\n", []string{"bringing cluster demo up", "taking cluster demo down"}, true},
+		"brought up, and kept":      {isDown, true, false, up(""), []string{"bringing cluster demo up", "cluster demo stays: export KUBECONFIG=kubeconfig --name demo;"}, false},
+		"half of it came up":        {isDown + `[ "$1" != list ] || echo demo; [ "$1" != up ]`, false, true, up(whilePID) + "down --name demo\n", []string{"bringing cluster demo up", "taking cluster demo down"}, true},
+		"nothing of it came up":     {isDown + `[ "$1" != up ]`, false, true, up(whilePID), []string{"bringing cluster demo up"}, true},
+		"kept, and did not come up": {isDown + `[ "$1" != up ]`, true, true, up(""), []string{"bringing cluster demo up"}, false},
+		"its kubeconfig is unknown": {isDown + `[ "$1" != kubeconfig ]`, false, true, up(whilePID), []string{"bringing cluster demo up"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			local := script(t, tc.body)

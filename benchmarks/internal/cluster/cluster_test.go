@@ -26,7 +26,7 @@ import (
 
 var tunerService = &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: cluster.Namespace, Name: cluster.Tuner}}
 
-// answering is a connection whose tuner gives one answer after another, the last one for ever.
+// answering returns a connection whose tuner gives one answer after another, and then repeats the last one.
 func answering(objects []runtime.Object, answers ...string) *cluster.Connection {
 	asked := 0
 	return &cluster.Connection{
@@ -57,7 +57,7 @@ var want = cluster.Expectation{Nodes: 1, Policy: "flowcon", Probe: &corev1.Pod{
 
 const oneNode = `{"synced":true,"nodes":[{"node":"n1","gpus":{"v":1,"gpus":[{"uuid":"GPU-1"}]},"load":{"v":1,"policy":"flowcon"}}]}`
 
-func TestAwaitReadySaysWhatItWaitsFor(t *testing.T) {
+func TestAwaitReady_ReportsTheReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := answering([]runtime.Object{tunerService}, "", `{"synced":false}`, `{"synced":true}`, `{"synced":true}`,
 			strings.Replace(oneNode, "flowcon", "fair", 1), oneNode)
@@ -73,7 +73,7 @@ func TestAwaitReadySaysWhatItWaitsFor(t *testing.T) {
 	})
 }
 
-func TestAwaitReadyGivesUpWithTheReason(t *testing.T) {
+func TestAwaitReady_TimesOutWithTheReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := answering([]runtime.Object{tunerService}, oneNode)
 		admitting(c, nil)
@@ -85,7 +85,7 @@ func TestAwaitReadyGivesUpWithTheReason(t *testing.T) {
 	})
 }
 
-func TestAClusterWithoutTrellisIsNotWaitedFor(t *testing.T) {
+func TestAwaitReady_FailsWithoutTrellis(t *testing.T) {
 	err := answering(nil, oneNode).AwaitReady(t.Context(), want, func(string) {})
 	require.ErrorIs(t, err, cluster.ErrNotInstalled)
 }
@@ -128,7 +128,7 @@ func TestStoriesAreToldOnce(t *testing.T) {
 	require.Equal(t, time.Unix(9, 0), fresh[0].At)
 }
 
-// script is a bin/local for these tests: it writes what it was asked to do, and then does what body says.
+// script is a fake bin/local: it records its arguments and runs body.
 func script(t *testing.T, body string) cluster.Local {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "local")

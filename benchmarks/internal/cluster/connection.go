@@ -10,14 +10,14 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Connection is a cluster that can be asked.
+// Connection is a client of a cluster.
 type Connection struct {
 	Kubernetes kubernetes.Interface
-	// Proxy fetches a path from a service in the cluster; the caller closes what it returns.
+	// Proxy fetches a path from a service in the cluster. The caller closes the result.
 	Proxy func(ctx context.Context, namespace, service, port, path string) (io.ReadCloser, error)
 }
 
-// Connect reads a kubeconfig, or several as KUBECONFIG lists them. It does not talk to the cluster yet.
+// Connect reads a kubeconfig, or several as KUBECONFIG lists them. It does not contact the cluster.
 func Connect(kubeconfig string) (*Connection, error) {
 	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: kubeconfig}
 	if paths := filepath.SplitList(kubeconfig); len(paths) > 1 {

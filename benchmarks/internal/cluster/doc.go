@@ -1,6 +1,5 @@
-// Package cluster is the Kubernetes that a benchmark runs on, seen through its API server alone: is Trellis installed
-// there, what does the tuner know (its API, through the API server's service proxy, with the caller's own credentials),
-// what do the pods and their events say.
+// Package cluster is the client of the Kubernetes cluster that a benchmark runs on. It reads whether Trellis is installed,
+// the tuner's state (through the API server's service proxy, with the caller's credentials), pods and events.
 //
-// Local brings up a cluster of this machine's own with the program beside this one, bin/local, and takes it down again.
+// Local brings up a cluster on this machine with the program bin/local, and takes it down.
 package cluster

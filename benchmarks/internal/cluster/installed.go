@@ -14,20 +14,22 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-// ErrNotInstalled is for a cluster that has no Trellis.
+// ErrNotInstalled means that the cluster has no Trellis.
 var ErrNotInstalled = errors.New("this cluster has no Trellis: kubectl apply -k deploy/base, and label the nodes with GPUs gpushare=true")
 
-// Expectation is what a cluster must be like before a benchmark begins.
+// Expectation is the required state of a cluster before a benchmark begins.
 type Expectation struct {
-	// Nodes is how many nodes at least share a GPU, Policy the share policy of all of them ("": whichever).
+	// Nodes is the least number of nodes that share a GPU. Policy is the share policy of all of them; empty means
+	// any.
 	Nodes  int
 	Policy string
-	// Probe is a pod that asks for a share. It is admitted as a dry run; nothing is created.
+	// Probe is a pod that asks for a share. It is created as a dry run.
 	Probe *corev1.Pod
 }
 
-// AwaitReady waits until Trellis is ready for pods: the tuner answers and has read the bus, enough nodes share a GPU under
-// the right policy, and admission turns the probe's annotation into a limit. say is told what it waits for.
+// AwaitReady waits until Trellis is ready for pods: the tuner answers and has read the bus, enough nodes share a GPU
+// under the expected policy, and admission turns the probe's annotation into a limit. say receives the reasons for
+// waiting.
 func (c *Connection) AwaitReady(ctx context.Context, want Expectation, say func(string)) error {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
@@ -51,7 +53,7 @@ func (c *Connection) AwaitReady(ctx context.Context, want Expectation, say func(
 	}
 }
 
-// Installed tells whether the cluster has Trellis at all: ErrNotInstalled, or why it can not be asked.
+// Installed returns ErrNotInstalled if the cluster has no Trellis, or the error of the API server.
 func (c *Connection) Installed(ctx context.Context) error {
 	_, err := c.Kubernetes.CoreV1().Services(Namespace).Get(ctx, Tuner, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -89,7 +91,7 @@ func (c *Connection) ready(ctx context.Context, want Expectation) error {
 	return c.admits(ctx, want.Probe)
 }
 
-// admits asks admission what it makes of probe.
+// admits checks that admission sets the probe's limit.
 func (c *Connection) admits(ctx context.Context, probe *corev1.Pod) error {
 	made, err := c.Kubernetes.CoreV1().Pods(probe.Namespace).Create(ctx, probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	if err != nil {
@@ -103,7 +105,7 @@ func (c *Connection) admits(ctx context.Context, probe *corev1.Pod) error {
 	return fmt.Errorf("admission does not turn annotation %s into a limit yet", gpushare.MemoryAnnotation)
 }
 
-// Containers are those of Trellis that run one of its binaries, as kubelet tells of them.
+// Containers returns the status of the containers of Trellis that run one of its binaries.
 func (c *Connection) Containers(ctx context.Context, binary string) ([]corev1.ContainerStatus, error) {
 	pods, err := c.Kubernetes.CoreV1().Pods(Namespace).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=" + binary})
 	if err != nil {
@@ -120,10 +122,11 @@ func (c *Connection) Containers(ctx context.Context, binary string) ([]corev1.Co
 	return found, nil
 }
 
-// machineImage is how the local cluster's image of empty folders begins, over which pods mount the machine's own.
+// machineImage is the prefix of the local cluster's image of empty folders, over which pods mount the machine's own.
 const machineImage = "trellis.local/machine:"
 
-// MachineImage finds the local cluster's image for jobs. Kubelet lists a new image some seconds after it was loaded.
+// MachineImage returns the local cluster's image for jobs. Kubelet lists a new image some seconds after it was
+// loaded.
 func (c *Connection) MachineImage(ctx context.Context, patience time.Duration) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -17,24 +17,24 @@ import (
 	"time"
 )
 
-// program is the local cluster's tool, built beside this one.
+// program is the local cluster's tool, which is built next to this program.
 const program = "local"
 
-// Local is a cluster on this machine, by way of the program bin/local.
+// Local manages a cluster on this machine with the program bin/local.
 type Local struct {
 	// Program is the path of bin/local.
 	Program string
 	Name    string
 	Nodes   int
-	// GPUs as local install takes them: "emulated:2x24GiB".
+	// GPUs is the --gpus flag of `local install`: "emulated:2x24GiB".
 	GPUs string
-	// Objective is what policy harmless spends slack on; empty for its default.
+	// Objective is the objective of policy harmless; empty means its default.
 	Objective string
-	// Out and Err get what the program writes, as it writes it.
+	// Out and Err receive the output of the program.
 	Out, Err io.Writer
 }
 
-// FindProgram looks for bin/local beside the running program, then on PATH.
+// FindProgram looks for bin/local next to the running program, then on PATH.
 func FindProgram(executable string) (string, error) {
 	beside := filepath.Join(filepath.Dir(executable), program)
 	if info, err := os.Stat(beside); err == nil && info.Mode()&0o111 != 0 {
@@ -46,14 +46,14 @@ func FindProgram(executable string) (string, error) {
 	return "", fmt.Errorf("%s is not there: it brings up the local cluster (make build), or set KUBECONFIG to use a cluster you have", beside)
 }
 
-// IsUp tells whether the cluster is up already.
+// IsUp reports whether the cluster is up.
 func (l Local) IsUp(ctx context.Context) bool {
 	quiet := l
 	quiet.Out, quiet.Err = io.Discard, io.Discard
 	return quiet.run(ctx, "status", "--name", l.Name) == nil
 }
 
-// Exists tells whether there is anything of the cluster, up or not. When it can not be told, there may be.
+// Exists reports whether anything of the cluster exists, up or not. It returns true if that is unknown.
 func (l Local) Exists(ctx context.Context) bool {
 	var out bytes.Buffer
 	quiet := l
@@ -61,8 +61,8 @@ func (l Local) Exists(ctx context.Context) bool {
 	return quiet.run(ctx, "list") != nil || slices.Contains(strings.Fields(out.String()), l.Name)
 }
 
-// Up builds what is missing and brings the cluster up, for good or as long as the process withPID lives. The program's own
-// checks (root, cgroups, disk) come first, and it says what is missing.
+// Up builds missing programs and brings the cluster up, for good or until the process withPID ends. The program
+// checks its requirements (root, cgroups, disk) first and reports what is missing.
 func (l Local) Up(ctx context.Context, withPID int) error {
 	args := []string{"up", "--name", l.Name, "--nodes", strconv.Itoa(l.Nodes)}
 	if withPID > 0 {
@@ -74,7 +74,7 @@ func (l Local) Up(ctx context.Context, withPID int) error {
 	return nil
 }
 
-// Install puts Trellis on the cluster, or changes its share policy.
+// Install installs Trellis on the cluster, or changes its share policy.
 func (l Local) Install(ctx context.Context, policy string, interval time.Duration) error {
 	args := []string{"install", "--name", l.Name, "--gpus", l.GPUs, "--policy", policy, "--interval", interval.String()}
 	if l.Objective != "" {
@@ -94,7 +94,7 @@ func (l Local) Down(ctx context.Context) error {
 	return nil
 }
 
-// RestartKubelet starts a node's kubelet again: one that runs is killed first.
+// RestartKubelet restarts a node's kubelet. It kills a running one first.
 func (l Local) RestartKubelet(ctx context.Context, node string) error {
 	quiet := l
 	quiet.Out = io.Discard
@@ -104,27 +104,27 @@ func (l Local) RestartKubelet(ctx context.Context, node string) error {
 	return nil
 }
 
-// LocalStatus is where a local cluster keeps its files and what its nodes are.
+// LocalStatus has the folder and the nodes of a local cluster.
 type LocalStatus struct {
 	State  string      `json:"state"`
 	Folder string      `json:"folder"`
 	Nodes  []LocalNode `json:"nodes"`
-	// Ended are programs that ended and stayed so, with how.
+	// Ended has the programs that ended and were not restarted, with the reason.
 	Ended map[string]string `json:"ended"`
 }
 
-// LocalNode is a node with the process that all of it runs below.
+// LocalNode is a node and the init process of all its processes.
 type LocalNode struct {
 	Name string `json:"name"`
 	PID  int    `json:"pid"`
 }
 
-// Status asks how the cluster is, up or not.
+// Status returns the state of the cluster, up or not.
 func (l Local) Status(ctx context.Context) (LocalStatus, error) {
 	var out bytes.Buffer
 	quiet := l
 	quiet.Out, quiet.Err = &out, io.Discard
-	asked := quiet.run(ctx, "status", "--name", l.Name, "-o", "json") // fails where it is not up, and tells all the same
+	asked := quiet.run(ctx, "status", "--name", l.Name, "-o", "json") // fails if the cluster is not up, but prints the status
 	var status LocalStatus
 	if err := json.Unmarshal(out.Bytes(), &status); err != nil {
 		return status, errors.Join(fmt.Errorf("asking how cluster %s is: %w", l.Name, err), asked)
@@ -132,7 +132,7 @@ func (l Local) Status(ctx context.Context) (LocalStatus, error) {
 	return status, nil
 }
 
-// Kubeconfig is the path of the administrator's kubeconfig.
+// Kubeconfig returns the path of the administrator's kubeconfig.
 func (l Local) Kubeconfig(ctx context.Context) (string, error) {
 	var out bytes.Buffer
 	quiet := l
@@ -143,8 +143,8 @@ func (l Local) Kubeconfig(ctx context.Context) (string, error) {
 	return strings.TrimSpace(out.String()), nil
 }
 
-// run is one call of the program. It is asked to end, then killed, when ctx ends; it has a process group of its own, so that
-// a terminal's Ctrl-C reaches it by way of ctx alone, once.
+// run runs the program once. When ctx ends, it sends SIGTERM and later SIGKILL. The program has its own process
+// group, so that a terminal's Ctrl-C reaches it through ctx only, once.
 func (l Local) run(ctx context.Context, args ...string) error {
 	command := exec.CommandContext(ctx, l.Program, args...)
 	command.Stdout, command.Stderr = l.Out, l.Err
@@ -157,7 +157,7 @@ func (l Local) run(ctx context.Context, args ...string) error {
 	}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
-		return fmt.Errorf("%s %s: %w; what is wrong is said above", program, args[0], err)
+		return fmt.Errorf("%s %s: %w; the reason is printed above", program, args[0], err)
 	}
 	return err
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-// Where Trellis lives in a cluster.
+// The namespace and the service of Trellis.
 const (
 	Namespace = "trellis"
 	Tuner     = "tuner"
@@ -20,31 +20,31 @@ const (
 // maxState bounds the tuner's answer, in bytes: a few thousand jobs.
 const maxState = 32 << 20
 
-// State is what the tuner knows of the whole cluster.
+// State is the tuner's view of the cluster.
 type State struct {
-	// Synced is false until the tuner has read the bus once; Error says why it can not just now.
+	// Synced is false until the tuner has read the bus once. Error is why it cannot read it now.
 	Synced bool
 	Error  string
 	Nodes  []NodeState
 	Jobs   []JobState
-	// Refused counts records of a version this program does not know.
+	// Refused counts records of a version that this program does not know.
 	Refused int
 }
 
-// NodeState is a node's inventory and load. Either may be nil: its writer does not live.
+// NodeState is a node's inventory and load. Either is nil if its writer is down.
 type NodeState struct {
 	Name growth.NodeName
 	GPUs *bus.NodeGPUs
 	Load *bus.NodeLoad
 }
 
-// JobState is a job's latest sample and the advice it was given, if any.
+// JobState is a job's latest sample and its advice, if any.
 type JobState struct {
 	Sample bus.Sample
 	Advice *bus.Advice
 }
 
-// State asks the tuner.
+// State reads the tuner's state.
 func (c *Connection) State(ctx context.Context) (State, error) {
 	body, err := c.Proxy(ctx, Namespace, Tuner, "http", "/api/v1/state")
 	if err != nil {
@@ -58,7 +58,7 @@ func (c *Connection) State(ctx context.Context) (State, error) {
 	return DecodeState(answer)
 }
 
-// DecodeState reads the tuner's answer.
+// DecodeState decodes the tuner's answer.
 func DecodeState(answer []byte) (State, error) {
 	if len(answer) > maxState {
 		return State{}, fmt.Errorf("the tuner's answer is larger than %d bytes", maxState)
@@ -95,7 +95,8 @@ func DecodeState(answer []byte) (State, error) {
 	return state, nil
 }
 
-// record decodes one record of the bus; nil for one that is absent or of a version unknown here, which is counted.
+// record decodes one record of the bus. It returns nil for an absent record, and for one of an unknown version, which
+// it counts.
 func record[T any, R bus.Record[T]](raw json.RawMessage, refused *int) *T {
 	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
 		return nil

@@ -31,7 +31,7 @@ func TestDecodeState(t *testing.T) {
 	require.Equal(t, 1, state.Refused, "a sample from the future is left out and counted")
 }
 
-func TestTheTunerIsAskedThroughTheAPIServer(t *testing.T) {
+func TestState_ReadsThroughTheAPIServer(t *testing.T) {
 	var asked string
 	connection := cluster.Connection{Proxy: func(_ context.Context, namespace, service, port, path string) (io.ReadCloser, error) {
 		asked = strings.Join([]string{namespace, service, port, path}, " ")
@@ -43,7 +43,7 @@ func TestTheTunerIsAskedThroughTheAPIServer(t *testing.T) {
 	require.Equal(t, "the bus is unavailable", state.Error)
 }
 
-func TestATunerThatIsAwayIsNamed(t *testing.T) {
+func TestState_TunerUnavailable(t *testing.T) {
 	connection := cluster.Connection{Proxy: func(context.Context, string, string, string, string) (io.ReadCloser, error) {
 		return nil, errors.New("no endpoints available")
 	}}

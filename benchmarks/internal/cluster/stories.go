@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Story is one event of Kubernetes, or one more occurrence of it.
+// Story is one Kubernetes event, or one more occurrence of it.
 type Story struct {
 	At      time.Time
 	Object  string
@@ -27,10 +27,10 @@ type Stories struct {
 	told map[types.UID]int32
 }
 
-// maxEvents bounds one look at a namespace's events.
+// maxEvents bounds one list of a namespace's events.
 const maxEvents = 2000
 
-// New returns what has happened since it was last asked, oldest first.
+// New returns the events since the previous call, oldest first.
 func (s *Stories) New(ctx context.Context, c *Connection, namespace string) ([]Story, error) {
 	list, err := c.Kubernetes.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{Limit: maxEvents})
 	if err != nil {

@@ -146,7 +146,7 @@ func (r *Run) step(ctx context.Context) error {
 		return err
 	}
 	sight := training.Sight{At: time.Now(), Pods: pods.Items}
-	sight.State, sight.Blind = r.Cluster.State(ctx)
+	sight.State, sight.Unavailable = r.Cluster.State(ctx)
 	stories, err := r.stories.New(ctx, r.Cluster, r.Setup.Namespace)
 	if err != nil {
 		return err
@@ -217,7 +217,7 @@ func (r *Run) tell(stories []cluster.Story, changes []timeline.Change) error {
 	for _, c := range changes {
 		r.Folder.Log.Info("change", "policy", r.Policy, "job", c.Job, "kind", c.Kind, "what", c.What, "from", c.From, "to", c.To)
 		if !r.rumours.told(c) {
-			r.Screen.Say(table.Told(c))
+			r.Screen.Say(table.Described(c))
 		}
 	}
 	last := r.line.Last()

@@ -154,8 +154,8 @@ func TestARunGoesOnWhileTheTunerIsAway(t *testing.T) {
 	watch(t, func() *world { w := newWorld(30 * time.Second); w.deaf = 20 * time.Second; return w },
 		func(line *timeline.Timeline, _ *teller, _ string, err error) {
 			require.NoError(t, err)
-			require.Contains(t, line.Readings[3].Blind, "no endpoints")
-			require.Empty(t, line.Last().Blind)
+			require.Contains(t, line.Readings[3].Unavailable, "no endpoints")
+			require.Empty(t, line.Last().Unavailable)
 		})
 }
 

@@ -46,7 +46,7 @@ type Job struct {
 // recorded reads a run that has come to its end.
 func recorded(line *timeline.Timeline) (jobs []Job, makespan float64) {
 	for _, j := range line.Last().Jobs {
-		jobs = append(jobs, Job{Name: j.Name, Kind: j.Kind, Completion: j.Completion().Seconds(), Good: line.GoodAfter(j.Name).Seconds()})
+		jobs = append(jobs, Job{Name: j.Name, Kind: j.Kind, Completion: j.Completion().Seconds(), Good: line.TimeToTarget(j.Name).Seconds()})
 	}
 	return jobs, line.Makespan().Seconds()
 }

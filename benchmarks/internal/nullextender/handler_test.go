@@ -15,7 +15,7 @@ import (
 	"github.com/trellis-gpu/trellis/benchmarks/internal/nullextender"
 )
 
-func TestItLetsEverythingThroughAndBindsOnce(t *testing.T) {
+func TestHandler_PassesAllNodesAndBinds(t *testing.T) {
 	client := fake.NewClientset()
 	bindings := 0
 	client.PrependReactor("create", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {

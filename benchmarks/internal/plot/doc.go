@@ -1,9 +1,9 @@
-// Package plot draws a run as an SVG file: one small panel a job, all with the same axes, so that they can be compared at a
-// glance. Both lines of a panel are parts of a whole, 0 to 100 %:
+// Package plot draws a run as an SVG file, with one small panel per job. All panels have the same axes. A panel has two
+// lines, both from 0 to 100 %:
 //
-//	CPU share   the part of its node's CPU that the job was given, a step line; under a second policy, dashed
-//	growth      what a core second gains the job now, over the most it ever gained (growth.Growth)
+//	CPU share   the job's part of its node's CPU, a step line; dashed under a second policy
+//	growth      the job's present gain per core second over its highest gain (growth.Growth)
 //
-// The background tells the job's category at that time. Before its submission and after its end a panel is blank, and a
-// line marks the end. It is pure: a timeline in, text out, with no dependency.
+// The background colour shows the job's category. A panel is blank before submission and after the end, and a line marks
+// the end. The package is pure and has no dependencies.
 package plot

@@ -8,7 +8,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// panel is one job's drawing: where it lies, and the end of its time axis.
+// panel is the drawing area of one job, with the end of its time axis.
 type panel struct {
 	*canvas
 	x, y float64
@@ -30,8 +30,8 @@ func (p panel) draw(job timeline.Job, run, other *timeline.Timeline) {
 	p.axes()
 	if other != nil {
 		p.path(p.steps(other.Course(job.Name)), "other")
-		if twin, ok := other.Last().Job(job.Name); ok {
-			p.ending(twin, other, "otherend")
+		if same, ok := other.Last().Job(job.Name); ok {
+			p.ending(same, other, "otherend")
 		}
 	}
 	p.path(p.growth(course), "growth")
@@ -49,8 +49,8 @@ func caption(job timeline.Job, run, other *timeline.Timeline) string {
 	}
 	text += ": " + seconds(job.Completion())
 	if other != nil {
-		if twin, ok := other.Last().Job(job.Name); ok && twin.State == timeline.Finished {
-			text += fmt.Sprintf(" (%s: %s)", other.Name, seconds(twin.Completion()))
+		if same, ok := other.Last().Job(job.Name); ok && same.State == timeline.Finished {
+			text += fmt.Sprintf(" (%s: %s)", other.Name, seconds(same.Completion()))
 		}
 	}
 	return text
@@ -97,7 +97,7 @@ func (p panel) axes() {
 	p.line(p.x, p.y+panelH, p.x+panelW, p.y+panelH, "axis")
 }
 
-// steps draws shares, which hold from one reading to the next. Corners are kept, what lies on a straight line is not.
+// steps draws shares, which are constant between two readings. It keeps corners and drops points on a straight line.
 func (p panel) steps(course []timeline.Point) []point {
 	var line []point
 	for i, c := range course {
@@ -112,7 +112,7 @@ func (p panel) steps(course []timeline.Point) []point {
 	return line
 }
 
-// growth draws a measured value: at most one point a pixel.
+// growth draws a measured value, with at most one point per pixel.
 func (p panel) growth(course []timeline.Point) []point {
 	var line []point
 	for i, c := range course {

@@ -20,7 +20,7 @@ const (
 	marginBottom       = 52.0
 )
 
-// SVG draws a run; where there is a second one, under another policy, its shares and ends are added, dashed.
+// SVG draws a run. Shares and ends of a second run, under another policy, are dashed.
 func SVG(run, other *timeline.Timeline) string {
 	jobs := run.Last().Jobs
 	rows := (len(jobs) + columns - 1) / columns
@@ -92,7 +92,7 @@ func fill(category growth.Category) string {
 	return "#f8fafc"
 }
 
-// axisEnd is where the time axis of every panel ends: past the last thing that was seen in any run.
+// axisEnd is the end of every panel's time axis: after the last reading of any run.
 func axisEnd(runs ...*timeline.Timeline) time.Duration {
 	end := 10 * time.Second
 	for _, run := range runs {
@@ -104,7 +104,7 @@ func axisEnd(runs ...*timeline.Timeline) time.Duration {
 	return (end + step - 1) / step * step
 }
 
-// tick is a round distance of about six to an axis.
+// tick returns a round distance, for about six ticks per axis.
 func tick(end time.Duration) time.Duration {
 	for _, step := range []int{5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600} {
 		if d := time.Duration(step) * time.Second; end <= 7*d {

@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "write the golden files instead of compa
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// run makes up four jobs whose growth decays; weighted, those that grow more have the greater share.
+// run returns four jobs whose growth decays. With weighted, a growing job has a larger share.
 func run(name string, weighted bool) *timeline.Timeline {
 	line := &timeline.Timeline{Name: name, Began: start}
 	nodes := []timeline.Node{{Name: "demo-1", Emulated: true, GPUs: []timeline.GPU{{UUID: "GPU-a"}, {UUID: "GPU-b"}}}}
@@ -83,7 +83,7 @@ func TestSVG(t *testing.T) {
 	}
 }
 
-func TestWhatThereIsNothingToDrawOf(t *testing.T) {
+func TestSVG_OfAnEmptyRun(t *testing.T) {
 	require.NoError(t, wellFormed(plot.SVG(&timeline.Timeline{Name: "flowcon"}, nil)))
 	line := &timeline.Timeline{Name: "<&>"}
 	line.Add(timeline.Reading{At: start, Jobs: []timeline.Job{{Name: "a<b", Kind: "vae", State: timeline.Gone}}})

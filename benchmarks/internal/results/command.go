@@ -8,8 +8,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Command is what a reader types to have the figures again: the target of make, and in ARGS the flags that were given,
-// without those in places, which only say where things lie on this machine. Of any other path there is the name alone.
+// Command returns the command line that reproduces the figures: the make target, and the flags that were given in
+// ARGS. It leaves out the flags in places, which name files of this machine, and shortens other absolute paths to
+// their last element.
 func Command(target string, given *pflag.FlagSet, places ...string) string {
 	var words []string
 	given.Visit(func(f *pflag.Flag) {

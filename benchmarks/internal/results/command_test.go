@@ -9,7 +9,7 @@ import (
 	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
 )
 
-func TestTheCommandIsWhatAReaderTypes(t *testing.T) {
+func TestCommand_OmitsPlaces(t *testing.T) {
 	for name, tc := range map[string]struct {
 		given []string
 		want  string

@@ -6,21 +6,21 @@ import (
 	"github.com/trellis-gpu/trellis/benchmarks/internal/timeline"
 )
 
-// Comparison is one round of the policy against the other one, in jobs' completion times.
+// Comparison compares the completion times of one round with those under the other policy.
 type Comparison struct {
-	// Jobs are all jobs, Mean is over those that ended under both policies; Best and Worst are the job that gained and the
-	// job that lost most, or least, of its time.
+	// Jobs lists all jobs. Mean is over the jobs that ended under both policies. Best and Worst are the jobs with the
+	// smallest and the largest relative change.
 	Jobs                        []timeline.Difference
 	Mean, Best, Worst, Makespan timeline.Difference
-	// Good is the mean time until a job's metric had made 95 % of its way.
-	Good timeline.Difference
+	// Target is the mean time until a job's metric reached 95 % of its improvement.
+	Target timeline.Difference
 }
 
-// Compare sets the two runs of a round side by side.
+// Compare compares the two runs of a round.
 func Compare(r Round) Comparison {
 	c := Comparison{Makespan: timeline.Difference{Job: "makespan", Completion: r.Run.Makespan(), Other: r.Other.Makespan()}}
 	c.Jobs, c.Mean = r.Run.Against(r.Other)
-	c.Good = r.Run.Good(r.Other)
+	c.Target = r.Run.TargetAgainst(r.Other)
 	for _, d := range c.Jobs {
 		if !d.Known() {
 			continue
@@ -35,10 +35,10 @@ func Compare(r Round) Comparison {
 	return c
 }
 
-// Known tells whether both runs went far enough to be compared.
+// Known reports whether both runs have enough finished jobs for a comparison.
 func (c Comparison) Known() bool { return c.Mean.Known() && c.Makespan.Known() }
 
-// compared are the rounds that have something to compare with.
+// compared returns the rounds that have a second run.
 func compared(rounds []Round) []Round {
 	return slices.DeleteFunc(slices.Clone(rounds), func(r Round) bool { return r.Other == nil })
 }

@@ -1,14 +1,14 @@
-// Package results is the folder that a benchmark leaves behind, and what it concludes.
+// Package results writes the result folder of a benchmark and its summary.
 //
-//	demo.log      every change and event, a JSON object a line
+//	demo.log      every change and event, one JSON object per line
 //	samples.csv   every job at every reading
-//	reports.csv   what every job has said of its metric
-//	jobs.csv      a row a job and policy: submission, start, end, completion, place, restarts
-//	summary.json  goals with their values, the machine, the command, the seeds, the commit
-//	plot.svg      package plot
+//	reports.csv   every metric report of every job
+//	jobs.csv      one row per job and policy: submission, start, end, completion, node, restarts
+//	summary.json  goals with their values, settings, machine, command, seeds, commit
+//	plot.svg      the chart of package plot
 //
-// demo.log and samples.csv are written as things happen, so that they are there after a crash too. Report is the same
-// conclusion for people. It states harm as plainly as gain, and what was not seen as plainly as what was.
+// demo.log and samples.csv are written during the run, so a crash loses nothing. Report prints the conclusion for a reader:
+// losses as well as gains, and the changes that were not seen.
 //
-// Every benchmark concludes in the same form, Summary. Page makes one page of tables of those that are published.
+// Every benchmark writes a Summary. Page renders the published summaries as tables.
 package results

@@ -17,10 +17,10 @@ import (
 	"github.com/trellis-gpu/trellis/benchmarks/internal/timeline"
 )
 
-// Folder holds the files of one benchmark.
+// Folder holds the result files of one benchmark.
 type Folder struct {
 	Path string
-	// Log goes to demo.log.
+	// Log writes to demo.log.
 	Log *slog.Logger
 
 	log     *os.File
@@ -28,7 +28,7 @@ type Folder struct {
 	samples *csv.Writer
 }
 
-// Create makes the folder, which must not hold results already.
+// Create makes the folder. It fails if the folder already holds results.
 func Create(path string) (*Folder, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -49,7 +49,7 @@ func Create(path string) (*Folder, error) {
 	return f, f.samples.Write(sampleHeader())
 }
 
-// Close ends demo.log and samples.csv.
+// Close flushes and closes demo.log and samples.csv.
 func (f *Folder) Close() error {
 	f.samples.Flush()
 	return errors.Join(f.samples.Error(), f.file.Close(), f.log.Close())
@@ -62,7 +62,7 @@ func sampleHeader() []string {
 	}
 }
 
-// Sample adds a reading to samples.csv: the jobs that exist.
+// Sample appends the jobs of a reading to samples.csv.
 func (f *Folder) Sample(policy string, round int, since time.Duration, r timeline.Reading) error {
 	for _, j := range r.Jobs {
 		if j.State == timeline.Expected {
@@ -89,7 +89,7 @@ func (f *Folder) Sample(policy string, round int, since time.Duration, r timelin
 	return f.samples.Error()
 }
 
-// Reports adds to reports.csv what jobs have said of their metric in a run. Times are seconds since its beginning.
+// Reports appends the metric reports of a run to reports.csv. Times are seconds since the start of the run.
 func (f *Folder) Reports(run *timeline.Timeline, round int) error {
 	path := filepath.Join(f.Path, "reports.csv")
 	var rows [][]string
@@ -110,7 +110,7 @@ func (f *Folder) Reports(run *timeline.Timeline, round int) error {
 	return errors.Join(csv.NewWriter(file).WriteAll(rows), file.Close())
 }
 
-// Jobs writes jobs.csv. Times are seconds since the run's beginning.
+// Jobs writes jobs.csv. Times are seconds since the start of the run.
 func (f *Folder) Jobs(rounds ...Round) error {
 	rows := [][]string{{
 		"policy", "job", "kind", "state", "arrival_seconds", "start_seconds", "end_seconds", "completion_seconds", "node", "gpu", "steps", "restarts", "round", "refusals",

@@ -11,7 +11,7 @@ import (
 	"github.com/trellis-gpu/trellis/benchmarks/internal/timeline"
 )
 
-// Machine is what the figures were measured on.
+// Machine describes the machine of a measurement.
 type Machine struct {
 	CPUs   int    `json:"cpus"`
 	Memory int64  `json:"memory"` // bytes
@@ -19,13 +19,13 @@ type Machine struct {
 	GPU    string `json:"gpu"`
 }
 
-// ThisMachine looks at the machine that this process runs on; its GPUs are those that the cluster knows of.
+// ThisMachine describes the machine of this process. Its GPUs are those of the cluster's nodes.
 func ThisMachine(nodes []timeline.Node) Machine {
 	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease")
 	return Machine{CPUs: runtime.NumCPU(), Memory: memory(), Kernel: strings.TrimSpace(string(kernel)), GPU: gpus(nodes)}
 }
 
-// Boot is the kernel's name for this run of the machine, another one after each start; empty where the kernel does not say.
+// Boot returns the kernel's boot ID, or an empty string if the kernel has none.
 func Boot() string {
 	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	return strings.TrimSpace(string(id))
@@ -60,8 +60,7 @@ func gpus(nodes []timeline.Node) string {
 	return strings.Join(all, ", ")
 }
 
-// Commit is the revision that this program was built from, with "+" if its tree had changes; version where the build does
-// not say.
+// Commit returns the revision of this build, with "+" for a modified tree, or version if the build has no revision.
 func Commit(version string) string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -11,7 +11,7 @@ import (
 	"text/tabwriter"
 )
 
-// Measured is a figure that was measured once or several times: the median, with the range.
+// Measured returns a figure with the median and the range of its values.
 func Measured(name, unit string, values []float64) Goal {
 	if len(values) == 0 {
 		return Goal{Name: name, Unit: unit}
@@ -19,17 +19,17 @@ func Measured(name, unit string, values []float64) Goal {
 	return spread(slices.Sorted(slices.Values(values))).goal(name, unit)
 }
 
-// AtMost gives a figure a target that its median must not exceed.
+// AtMost sets a target that the median must not exceed.
 func (g Goal) AtMost(target float64) Goal { return g.atMost(target) }
 
-// AtLeast gives a figure a target that its median must reach.
+// AtLeast sets a target that the median must reach.
 func (g Goal) AtLeast(target float64) Goal {
 	met := g.exact >= target
 	g.Target, g.Met = &target, &met
 	return g
 }
 
-// Missed are the names of the goals that were not met.
+// Missed returns the names of the goals that were missed.
 func (s Summary) Missed() []string {
 	var missed []string
 	for _, g := range s.Goals {
@@ -40,7 +40,7 @@ func (s Summary) Missed() []string {
 	return missed
 }
 
-// Write writes the summary as JSON to a file, making its folder.
+// Write writes the summary as JSON and creates the file's folder.
 func (s Summary) Write(path string) error {
 	text, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
@@ -52,7 +52,7 @@ func (s Summary) Write(path string) error {
 	return os.WriteFile(path, append(text, '\n'), 0o644)
 }
 
-// Table writes figures for people, one a line.
+// Table prints one figure per line.
 func Table(w io.Writer, goals []Goal) error {
 	lines := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(lines, "FIGURE\tMEDIAN\tRANGE\tUNIT\tTARGET\tMET")

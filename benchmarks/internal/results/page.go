@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Published reads the summaries that a folder holds as JSON, in the order of their names. What is of a quick run is refused:
-// it is there to see that something works, and says nothing about how well.
+// Published reads the summaries of a folder, ordered by file name. It refuses summaries of quick runs: they show that
+// a benchmark works, not how good the result is.
 func Published(folder fs.FS) ([]Summary, error) {
 	names, err := fs.Glob(folder, "*.json")
 	if err != nil {
@@ -30,11 +30,11 @@ func Published(folder fs.FS) ([]Summary, error) {
 		case err != nil:
 			return nil, fmt.Errorf("%s: %w", name, err)
 		case s.Name == "" || len(s.Goals) == 0:
-			return nil, fmt.Errorf("%s: it names no benchmark or holds no figure", name)
+			return nil, fmt.Errorf("%s: it has no name or no figure", name)
 		case len(s.Settings) == 0:
 			return nil, fmt.Errorf("%s: it has no settings: the benchmark records them", name)
 		case s.Quick:
-			return nil, fmt.Errorf("%s: of a quick run, which is not published", name)
+			return nil, fmt.Errorf("%s: a quick run is not published", name)
 		}
 		s.file = name
 		all = append(all, s)
@@ -42,8 +42,8 @@ func Published(folder fs.FS) ([]Summary, error) {
 	return all, nil
 }
 
-// Page writes published summaries as Markdown, each under its file's name: what was measured, by which command, where, and
-// what came out. Figures that are all named "subject: figure" make a table with a line a subject, others a line each.
+// Page writes the summaries as Markdown, one section per file: command, commit, machine, settings, figures. If all
+// figures are named "subject: figure", the table has one row per subject; otherwise it has one row per figure.
 func Page(w io.Writer, all []Summary) error {
 	p := &page{Writer: w}
 	p.print("# Results\n\nWritten by `make results` from the files in [measured](measured); a figure is the median or mean that its command\n" +
@@ -60,7 +60,7 @@ func Page(w io.Writer, all []Summary) error {
 	return p.err
 }
 
-// page remembers the first error of writing.
+// page keeps the first error of its writer.
 type page struct {
 	io.Writer
 	err error
@@ -72,7 +72,7 @@ func (p *page) print(format string, args ...any) {
 	}
 }
 
-// table writes lines of cells, the first of which is the head.
+// table writes rows of cells. The first row is the header.
 func (p *page) table(lines [][]string) {
 	for i, cells := range lines {
 		p.print("| %s |\n", strings.Join(cells, " | "))
@@ -90,7 +90,8 @@ func singly(goals []Goal) [][]string {
 	return lines
 }
 
-// bySubject is nil where not every figure is of a subject. A column's unit stands at its head, another one in its cell.
+// bySubject returns nil if a figure has no subject. The header shows a column's unit; a cell shows its unit if it
+// differs.
 func bySubject(goals []Goal) [][]string {
 	lines, units := [][]string{{""}}, []string{""}
 	at := map[string]int{}
@@ -126,7 +127,7 @@ func bySubject(goals []Goal) [][]string {
 	return lines
 }
 
-// cell is such as "**−28.8 % (−29.4 – −28.3), goal −30**".
+// cell returns a figure such as "**−28.8 % (−29.4 – −28.3), goal −30**".
 func (g Goal) cell() string {
 	text := strings.TrimSpace(brief(g.Value) + " " + g.Unit)
 	if brief(g.Low) != brief(g.High) {
@@ -141,7 +142,7 @@ func (g Goal) cell() string {
 	return text
 }
 
-// brief has as many digits as say something, and a true minus.
+// brief rounds to the digits that matter and writes a true minus sign.
 func brief(x float64) string {
 	digits := 1000.0
 	if math.Abs(x) >= 10 {
@@ -150,7 +151,7 @@ func brief(x float64) string {
 	return strings.Replace(strconv.FormatFloat(math.Round(x*digits)/digits, 'f', -1, 64), "-", "−", 1)
 }
 
-// String is such as "2 CPUs, 24 GiB, 4 GPUs (emulated 24GiB), Linux 6.1".
+// String returns a text such as "2 CPUs, 24 GiB, 4 GPUs (emulated 24GiB), Linux 6.1".
 func (m Machine) String() string {
 	text := fmt.Sprintf("%d CPUs", m.CPUs)
 	if m.Memory > 0 {
@@ -160,7 +161,7 @@ func (m Machine) String() string {
 		var models []string
 		all := strings.Split(m.GPU, ", ")
 		for _, gpu := range all {
-			_, model, _ := strings.Cut(gpu, ": ") // of which node it is does not matter here
+			_, model, _ := strings.Cut(gpu, ": ") // drops the node
 			models = append(models, model)
 		}
 		slices.Sort(models)
@@ -169,7 +170,7 @@ func (m Machine) String() string {
 	return text + ", Linux " + m.Kernel
 }
 
-// seeds is such as "seeds 1–200".
+// seeds returns a text such as "seeds 1–200".
 func seeds(all []uint32) string {
 	switch n := len(all); {
 	case n == 0:
@@ -183,7 +184,7 @@ func seeds(all []uint32) string {
 	}
 }
 
-// settings lists settings by program, such as "coordinator --alpha 0.1, --interval 5s; rounds 5".
+// settings groups settings by program, such as "coordinator --alpha 0.1, --interval 5s; rounds 5".
 func settings(all map[string]string) string {
 	var text strings.Builder
 	before := ""

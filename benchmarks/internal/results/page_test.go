@@ -22,7 +22,7 @@ const (
 		{"name": "fair less growth: mean completion", "value": -9.5, "low": -9.5, "high": -9.5, "unit": "points", "target": null, "met": null}]}`
 )
 
-func TestThePage(t *testing.T) {
+func TestPage(t *testing.T) {
 	all, err := results.Published(fstest.MapFS{"storm.json": {Data: []byte(storm)}, "sim.json": {Data: []byte(sim)}, "sim.jsonl": {Data: []byte("no summary")}})
 	require.NoError(t, err)
 	var page strings.Builder
@@ -51,7 +51,7 @@ Settings: coordinator --interval 5s, hostPID true; rounds 20.
 `, tables)
 }
 
-func TestWhatIsNotPublished(t *testing.T) {
+func TestPublished_RefusesInvalidSummaries(t *testing.T) {
 	for name, text := range map[string]string{
 		"no JSON":     `pods lost: 0`,
 		"no figure":   `{"name": "storm", "goals": []}`,

@@ -11,9 +11,8 @@ import (
 	"github.com/trellis-gpu/trellis/benchmarks/internal/workload"
 )
 
-// Report writes the conclusion for people: how long each job took, what Trellis was seen to change for each kind of job, what
-// became of the binaries that were killed, and the difference that the policy made where there are runs to compare with. Of
-// several rounds the first is told in full.
+// Report prints the conclusion: the completion of each job, the changes that Trellis made for each kind of job, the
+// recovery of killed binaries, and the difference between policies. It prints the first of several rounds in full.
 func Report(w io.Writer, jobs workload.Workload, rounds ...Round) {
 	first := rounds[0]
 	completions(w, first.Run)
@@ -73,7 +72,7 @@ func difference(w io.Writer, round Round) {
 	fmt.Fprintf(w, "\nThe same jobs under %s\n\n  %-12s %-6s %11s %11s %15s\n", other, "JOB", "KIND", strings.ToUpper(run), strings.ToUpper(other), "CHANGE")
 	c := Compare(round)
 	sooner, later := 0, 0
-	for _, d := range append(c.Jobs, c.Mean, c.Good, c.Makespan) {
+	for _, d := range append(c.Jobs, c.Mean, c.Target, c.Makespan) {
 		fmt.Fprintf(w, "  %-12s %-6s %11s %11s %15s\n", d.Job, d.Kind, span(d.Completion), span(d.Other), change(d))
 	}
 	for _, d := range c.Jobs {
@@ -87,16 +86,16 @@ func difference(w io.Writer, round Round) {
 	fmt.Fprintf(w, "\n  Under %s, of %d jobs %d ended sooner and %d later than under %s.\n", run, len(c.Jobs), sooner, later, other)
 }
 
-// summary tells the rounds' figures in one line each.
+// summary prints one line of figures per round.
 func summary(w io.Writer, rounds []Round) {
 	fmt.Fprintf(w, "\n%s against %s, by round\n\n  %-5s %15s  %15s  %-26s %-26s %15s\n", rounds[0].Run.Name, rounds[0].Other.Name,
 		"ROUND", "MEAN JOB", "MEAN TO 95 %", "BEST JOB", "WORST JOB", "MAKESPAN")
 	for i, round := range rounds {
 		c := Compare(round)
-		fmt.Fprintf(w, "  %-5d %15s  %15s  %-26s %-26s %15s\n", i+1, change(c.Mean), change(c.Good), named(c.Best), named(c.Worst), change(c.Makespan))
+		fmt.Fprintf(w, "  %-5d %15s  %15s  %-26s %-26s %15s\n", i+1, change(c.Mean), change(c.Target), named(c.Best), named(c.Worst), change(c.Makespan))
 	}
 	if len(rounds) == 1 {
-		fmt.Fprintln(w, "\n  One run of each: a few per cent mean nothing. --repeats tells how far rounds differ.")
+		fmt.Fprintln(w, "\n  One run of each: a few per cent mean nothing. --repeats shows how far rounds differ.")
 	}
 }
 

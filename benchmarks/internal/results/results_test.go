@@ -42,7 +42,7 @@ func flowcon() *timeline.Timeline {
 		timeline.Change{Kind: "vae", What: timeline.CategoryChange}, timeline.Change{Kind: "cnn", What: timeline.ShareChange})
 }
 
-// rounds are two, of which the second lost a job under the policy; in the first one binary of two came back.
+// rounds returns two rounds. The second lost a job under the policy; in the first, one of two binaries came back.
 func rounds() []results.Round {
 	failing := run("flowcon", 90, 150)
 	failing.Readings[0].Jobs[1].State = timeline.Failed
@@ -55,7 +55,7 @@ func rounds() []results.Round {
 	}
 }
 
-func TestReportIsHonest(t *testing.T) {
+func TestReport_Golden(t *testing.T) {
 	var out bytes.Buffer
 	results.Report(&out, jobs, rounds()...)
 	golden := filepath.Join("testdata", "report.txt")
@@ -106,7 +106,7 @@ func TestGoals(t *testing.T) {
 	require.Nil(t, s.Kills[1].BackAfter)
 }
 
-func TestAComparisonThatWasCutOffClaimsNothing(t *testing.T) {
+func TestConclude_WithoutACompleteComparison(t *testing.T) {
 	cut := run("fair", 0, 0)
 	for i := range cut.Readings[0].Jobs {
 		cut.Readings[0].Jobs[i].State = timeline.Running
@@ -120,7 +120,7 @@ func TestAComparisonThatWasCutOffClaimsNothing(t *testing.T) {
 	require.False(t, *s.Goals[len(s.Goals)-1].Met)
 }
 
-func TestAKindThatMissedAChangeIsNamed(t *testing.T) {
+func TestMissed_NamesTheKind(t *testing.T) {
 	require.EqualError(t, results.Missed(jobs, flowcon()), "under flowcon, every kind of job should have seen a change of each sort, "+
 		"but there was no change of loaders for cnn; no change of category for cnn")
 	whole := flowcon()
@@ -128,7 +128,7 @@ func TestAKindThatMissedAChangeIsNamed(t *testing.T) {
 	require.NoError(t, results.Missed(jobs, whole))
 }
 
-func TestSummaryHasTheSharedForm(t *testing.T) {
+func TestSummary_JSON(t *testing.T) {
 	folder, err := results.Create(filepath.Join(t.TempDir(), "r"))
 	require.NoError(t, err)
 	s := results.Summary{Name: "demo", Commit: "abc", Date: start, Seeds: jobs.Seeds(), Command: "benchmarks demo"}
@@ -149,7 +149,7 @@ func TestSummaryHasTheSharedForm(t *testing.T) {
 	}, goal)
 }
 
-func TestResultsAreNotOverwritten(t *testing.T) {
+func TestCreate_RefusesAFolderWithResults(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "r")
 	folder, err := results.Create(path)
 	require.NoError(t, err)
@@ -158,7 +158,7 @@ func TestResultsAreNotOverwritten(t *testing.T) {
 	require.ErrorContains(t, err, "--out")
 }
 
-func TestTargetsAreHeldAgainstWhatWasMeasuredNotAgainstWhatIsPrinted(t *testing.T) {
+func TestGoal_ComparesTheUnroundedValue(t *testing.T) {
 	require.False(t, *results.Measured("throughput", "×", []float64{0.946}).AtLeast(0.95).Met)
 	require.True(t, *results.Measured("throughput", "×", []float64{0.95}).AtLeast(0.95).Met)
 	require.False(t, *results.Measured("p99 over p50", "×", []float64{3.004}).AtMost(3).Met)

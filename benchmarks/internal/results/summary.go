@@ -12,7 +12,7 @@ import (
 	"github.com/trellis-gpu/trellis/benchmarks/internal/workload"
 )
 
-// Summary is summary.json, in the form that all of Trellis' benchmarks share.
+// Summary is the content of summary.json, which all benchmarks share.
 type Summary struct {
 	Name    string    `json:"name"`
 	Quick   bool      `json:"quick,omitempty"`
@@ -21,27 +21,27 @@ type Summary struct {
 	Machine Machine   `json:"machine"`
 	Seeds   []uint32  `json:"seeds"`
 	Command string    `json:"command"`
-	// Settings are those that the figures depend on. A key names a program and a setting, such as "coordinator --interval",
-	// or a setting of the benchmark, such as "rounds".
+	// Settings are the settings that the figures depend on. A key names a program and a setting, such as "coordinator
+	// --interval", or a setting of the benchmark, such as "rounds".
 	Settings map[string]string `json:"settings,omitempty"`
-	// Stretch is how many times their steps the jobs had, on a machine that is faster or slower than the one that they are made for.
+	// Stretch is the factor by which the jobs' steps were scaled to the speed of this machine.
 	Stretch float64 `json:"stretch,omitempty"`
 	Goals   []Goal  `json:"goals"`
 	Kinds   []Kind  `json:"kinds,omitempty"`
-	// Kills is what became of each kill -9, where there were some; ChaosSeed decided when they fell.
+	// Kills lists each kill -9 and its recovery. ChaosSeed determined their order and times.
 	Kills     []Kill `json:"kills,omitempty"`
 	ChaosSeed uint64 `json:"chaosSeed,omitempty"`
-	// Phases are the seconds that the parts of the benchmark took.
+	// Phases lists the duration of each part of the benchmark.
 	Phases []Phase `json:"phases"`
-	// Details are the benchmark's own.
+	// Details has the benchmark's own data.
 	Details any `json:"details,omitempty"`
 
-	// file is where a published one was read from.
+	// file is the name of a published summary's file.
 	file string
 }
 
-// Goal is one figure: the median over the rounds, with their range in Low and High. A figure without a target is told, not
-// judged.
+// Goal is one figure: the median over the rounds, with their range in Low and High. A figure without a target is
+// informational.
 type Goal struct {
 	Name   string   `json:"name"`
 	Value  float64  `json:"value"`
@@ -51,11 +51,11 @@ type Goal struct {
 	Target *float64 `json:"target"`
 	Met    *bool    `json:"met"`
 
-	// exact is Value before it was rounded: targets are held against it.
+	// exact is Value before rounding. Targets are compared with it.
 	exact float64
 }
 
-// Kind is what was seen of one kind of job.
+// Kind counts the changes of one kind of job.
 type Kind struct {
 	Kind            string `json:"kind"`
 	ShareChanges    int    `json:"shareChanges"`
@@ -63,8 +63,8 @@ type Kind struct {
 	CategoryChanges int    `json:"categoryChanges"`
 }
 
-// Kill is a kill -9 of every process of one of Trellis' binaries, so many seconds after the run began. BackAfter is absent
-// where it did not come back.
+// Kill is a kill -9 of every process of one binary of Trellis, At seconds after the start of the run. BackAfter is
+// nil if the binary did not come back.
 type Kill struct {
 	Binary    string   `json:"binary"`
 	At        float64  `json:"at"`
@@ -73,7 +73,7 @@ type Kill struct {
 	Restarts  int      `json:"restarts"`
 }
 
-// Phase is a part of the benchmark and how long it took.
+// Phase is a part of the benchmark.
 type Phase struct {
 	Name    string  `json:"name"`
 	Seconds float64 `json:"seconds"`
@@ -84,14 +84,14 @@ func (s *Summary) Took(name string, d time.Duration) {
 	s.Phases = append(s.Phases, Phase{Name: name, Seconds: math.Round(d.Seconds()*10) / 10})
 }
 
-// Round is the workload run once under the policy that is shown and, where it is compared, once under another.
+// Round is one run of the workload under the policy and, in a comparison, a second one under the other policy.
 type Round struct {
 	Run, Other *timeline.Timeline
-	// Killed is what became of the binaries that were killed during Run.
+	// Killed lists the binaries that were killed during Run.
 	Killed []chaos.Outcome
 }
 
-// Conclude fills goals, kinds and kills from what was seen. Where there are several rounds, they are of the same workload.
+// Conclude fills goals, kinds and kills from rounds of the same workload.
 func (s *Summary) Conclude(jobs workload.Workload, rounds ...Round) {
 	runs := pick(rounds, func(r Round) *timeline.Timeline { return r.Run })
 	s.Goals = append(s.Goals, finished("jobs finished", jobs, runs))
@@ -134,14 +134,14 @@ func (s *Summary) killed(rounds []Round) {
 	}
 }
 
-// against tells what the policy made of the other one's times: of each round, then over the rounds.
+// against compares the rounds with those under the other policy.
 func (s *Summary) against(jobs workload.Workload, rounds []Round) {
 	others := pick(rounds, func(r Round) *timeline.Timeline { return r.Other })
 	name := " against " + others[0].Name
 	s.Goals = append(s.Goals, finished("jobs finished under "+others[0].Name, jobs, others))
 	rounds = slices.DeleteFunc(slices.Clone(rounds), func(r Round) bool { return !Compare(r).Known() })
 	if len(rounds) == 0 {
-		return // cut off: there is nothing to compare, and nothing is not 0 %
+		return // the run was cut off: no comparison is not a difference of 0 %
 	}
 	others = pick(rounds, func(r Round) *timeline.Timeline { return r.Other })
 	percent := func(of func(Comparison) timeline.Difference) spread {
@@ -154,12 +154,12 @@ func (s *Summary) against(jobs workload.Workload, rounds []Round) {
 		percent(func(c Comparison) timeline.Difference { return c.Worst }).goal("worst job"+name, "%"),
 		percent(func(c Comparison) timeline.Difference { return c.Makespan }).goal("makespan"+name, "%"),
 	)
-	if !slices.ContainsFunc(rounds, func(r Round) bool { return !Compare(r).Good.Known() }) {
-		s.Goals = append(s.Goals, percent(func(c Comparison) timeline.Difference { return c.Good }).goal("mean time to 95 % of the metric"+name, "%"))
+	if !slices.ContainsFunc(rounds, func(r Round) bool { return !Compare(r).Target.Known() }) {
+		s.Goals = append(s.Goals, percent(func(c Comparison) timeline.Difference { return c.Target }).goal("mean time to 95 % of the metric"+name, "%"))
 	}
 }
 
-// Failures says what keeps a run from being a success; nil for one that is.
+// Failures returns an error that lists the jobs that did not finish, or nil.
 func Failures(run *timeline.Timeline) error {
 	var broken []string
 	for _, j := range run.Last().Jobs {
@@ -173,7 +173,7 @@ func Failures(run *timeline.Timeline) error {
 	return fmt.Errorf("under %s, %d of %d jobs did not finish: %v", run.Name, len(broken), len(run.Last().Jobs), broken)
 }
 
-// Missed says which kinds of job saw no change of a sort that each of them should see; nil where none is missing.
+// Missed returns an error that lists the kinds of job without a change of some aspect, or nil.
 func Missed(jobs workload.Workload, run *timeline.Timeline) error {
 	var missing []string
 	for _, aspect := range []timeline.Aspect{timeline.ShareChange, timeline.LoaderChange, timeline.CategoryChange} {
@@ -187,7 +187,7 @@ func Missed(jobs workload.Workload, run *timeline.Timeline) error {
 	return fmt.Errorf("under %s, every kind of job should have seen a change of each sort, but there was %s", run.Name, strings.Join(missing, "; "))
 }
 
-// lacking lists the kinds of job that saw no change of one sort.
+// lacking lists the kinds of job without a change of one aspect.
 func lacking(jobs workload.Workload, run *timeline.Timeline, aspect timeline.Aspect) []string {
 	return slices.DeleteFunc(jobs.Kinds(), func(kind string) bool { return run.Count(kind).Of(aspect) > 0 })
 }

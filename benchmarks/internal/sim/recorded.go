@@ -90,7 +90,7 @@ func goodAfter(all []Loss) float64 {
 	for i, report := range all {
 		values[i] = report.Value
 	}
-	if i, ok := timeline.GoodAt(values); ok {
+	if i, ok := timeline.TargetReached(values); ok {
 		return all[i].After
 	}
 	return 1

@@ -9,16 +9,16 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// column is one column of the table of jobs.
+// column is a column of the job table.
 type column struct {
 	title string
 	right bool
-	// worth tells which columns go first where there is no room: the lowest.
+	// worth ranks columns: in a narrow table the lowest are dropped first.
 	worth int
 	cell  func(row) (string, Ink)
 }
 
-// row is a job with what its cells need to know of the run.
+// row is a job with the data of the run that its cells need.
 type row struct {
 	job    timeline.Job
 	gpu    string
@@ -142,7 +142,7 @@ func memoryCell(r row) (string, Ink) {
 	return r.job.Memory.String(), Faint
 }
 
-// fitted measures columns by their content and drops the least worth until the rest fits into width.
+// fitted sizes columns by their content and drops the least important ones until the rest fits.
 func fitted(all []column, rows []row, width int) ([]column, []int) {
 	widths := func(columns []column) (each []int, total int) {
 		for _, c := range columns {

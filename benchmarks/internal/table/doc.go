@@ -1,7 +1,6 @@
-// Package table shows a run to the person who watches it: Render makes one picture of its present state (pure), and three
-// screens show pictures and events as they come: Live redraws in place on a terminal, Plain writes a line a change and a
-// table now and then, Stream writes JSON lines for programs.
+// Package table shows a run on a terminal. Render is pure: it draws one frame of the present state. Three screens show
+// frames and events: Live redraws in place, Plain prints a line per event and a table at intervals, Stream prints JSON
+// lines for programs.
 //
-// A picture has the width it is given. Where that is too narrow for all columns, the least telling ones are left out whole;
-// nothing is cut in the middle of a number.
+// A frame has a given width. In a narrow frame the least important columns are dropped whole; numbers are never cut.
 package table

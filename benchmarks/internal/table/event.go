@@ -9,7 +9,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Event is a line of the story: a change that was seen, or an event of Kubernetes.
+// Event is a line of the event list: an observed change, or a Kubernetes event.
 type Event struct {
 	At   time.Time `json:"at"`
 	Job  string    `json:"job,omitempty"`
@@ -23,8 +23,8 @@ func (e Event) line(began time.Time, s Style) string {
 	return s.paint(e.Ink, text)
 }
 
-// Told puts a change into words.
-func Told(c timeline.Change) Event {
+// Described describes a change in words.
+func Described(c timeline.Change) Event {
 	e := Event{At: c.At, Job: c.Job, From: "bench"}
 	switch c.What {
 	case timeline.StateChange:

@@ -10,7 +10,7 @@ import (
 // Ink is an ANSI style, by its parameters.
 type Ink string
 
-// The inks in use.
+// The styles in use.
 const (
 	Normal Ink = ""
 	Faint  Ink = "2"
@@ -22,9 +22,9 @@ const (
 	Cyan   Ink = "36"
 )
 
-// Style is how a picture is drawn.
+// Style is how a frame is drawn.
 type Style struct {
-	// Width is the number of columns there are, Height the number of lines (0: no limit).
+	// Width is the number of columns. Height is the number of lines; 0 means no limit.
 	Width, Height int
 	Colour        bool
 }

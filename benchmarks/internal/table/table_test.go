@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "write the golden files instead of compa
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// run is a small run after a bit more than a minute: a job in each state.
+// run is a small run after a bit more than a minute, with a job in each state.
 func run() (*timeline.Timeline, []table.Event) {
 	loaders := []int{1, 3}
 	nodes := []timeline.Node{
@@ -51,13 +51,13 @@ func run() (*timeline.Timeline, []table.Event) {
 			{Name: "lstm-1", Kind: "lstm", State: timeline.Expected},
 			{Name: "birnn-1", Kind: "birnn", State: timeline.Failed, Node: "demo-2"},
 		}}) {
-			events = append(events, table.Told(c))
+			events = append(events, table.Described(c))
 		}
 	}
 	return line, events
 }
 
-func TestPicture(t *testing.T) {
+func TestRender_Golden(t *testing.T) {
 	line, events := run()
 	for name, style := range map[string]table.Style{
 		"wide":   {Width: 160},
@@ -77,14 +77,14 @@ func TestPicture(t *testing.T) {
 	}
 }
 
-// TestAPictureFits holds for any terminal that can show the columns nobody wants to miss.
-func TestAPictureFits(t *testing.T) {
+// TestRender_FitsTheWidth covers every width that has room for the columns that are never dropped.
+func TestRender_FitsTheWidth(t *testing.T) {
 	line, events := run()
 	for width := 70; width < 200; width += 7 {
 		for height := 8; height < 40; height += 5 {
-			picture := table.Render(line, events, table.Style{Width: width, Height: height})
-			require.Less(t, strings.Count(picture, "\n"), height)
-			for _, text := range strings.Split(picture, "\n") {
+			frame := table.Render(line, events, table.Style{Width: width, Height: height})
+			require.Less(t, strings.Count(frame, "\n"), height)
+			for _, text := range strings.Split(frame, "\n") {
 				require.LessOrEqual(t, utf8.RuneCountInString(text), width, text)
 			}
 		}
@@ -93,7 +93,7 @@ func TestAPictureFits(t *testing.T) {
 
 var escape = regexp.MustCompile("\x1b\\[[0-9;?]*[a-zA-Z]")
 
-func TestColourChangesNothingElse(t *testing.T) {
+func TestRender_ColourChangesNothingElse(t *testing.T) {
 	line, events := run()
 	plain := table.Render(line, events, table.Style{Width: 160})
 	coloured := escape.ReplaceAllString(table.Render(line, events, table.Style{Width: 160, Colour: true}), "")
@@ -101,12 +101,12 @@ func TestColourChangesNothingElse(t *testing.T) {
 	require.Equal(t, plain, trimmed)
 }
 
-func TestLiveGoesBackOverWhatItDrew(t *testing.T) {
+func TestLive_RedrawsInPlace(t *testing.T) {
 	line, events := run()
 	var out bytes.Buffer
 	live := table.Live{Out: &out, Size: func() (int, int) { return 100, 30 }}
 	live.Show(line)
-	require.NotContains(t, out.String(), "A\r", "the first picture is drawn where the cursor is")
+	require.NotContains(t, out.String(), "A\r", "the first frame is drawn where the cursor is")
 	drawn := strings.Count(out.String(), "\n")
 	out.Reset()
 	live.Say(events[0])
@@ -114,7 +114,7 @@ func TestLiveGoesBackOverWhatItDrew(t *testing.T) {
 	require.Contains(t, out.String(), "\x1b["+string(rune('0'+drawn/10))+string(rune('0'+drawn%10))+"A\r")
 }
 
-func TestPlainShowsATableNowAndThen(t *testing.T) {
+func TestPlain_ShowsATableAtIntervals(t *testing.T) {
 	line, _ := run()
 	var out bytes.Buffer
 	plain := table.Plain{Out: &out, Every: 15 * time.Second}
@@ -126,8 +126,8 @@ func TestPlainShowsATableNowAndThen(t *testing.T) {
 	require.Equal(t, 5, tables, "78 seconds of readings, two seconds apart")
 }
 
-func TestStreamIsOneObjectALine(t *testing.T) {
+func TestStream_WritesOneObjectPerLine(t *testing.T) {
 	var out bytes.Buffer
-	table.Stream{Out: &out}.Say(table.Told(timeline.Change{At: start, Job: "vae-1", What: timeline.LoaderChange, From: "1", To: "3"}))
+	table.Stream{Out: &out}.Say(table.Described(timeline.Change{At: start, Job: "vae-1", What: timeline.LoaderChange, From: "1", To: "3"}))
 	require.Equal(t, `{"at":"2026-01-02T03:04:05Z","job":"vae-1","from":"bench","text":"data loaders 1 → 3"}`+"\n", out.String())
 }

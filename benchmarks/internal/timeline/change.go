@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Aspect is what about a job has changed.
+// Aspect is the part of a job's state that changed.
 type Aspect string
 
-// The aspects that are followed.
+// The observed aspects.
 const (
 	StateChange    Aspect = "state"
 	NodeChange     Aspect = "node"
@@ -28,11 +28,11 @@ type Change struct {
 	To   string    `json:"to"`
 }
 
-// Own is the number of loaders that a job would have run with, had it not been told another before it asked.
+// Own is the number of loaders of a job that has not received advice yet.
 const Own = "its own"
 
-// changes compares one job in two readings. A value that is seen for the first time is no change of category, share or
-// loaders: there was nothing before it, unless the job has been told it.
+// changes compares one job in two readings. The first value of category, share or loaders is not a change, unless the
+// job's loaders came from advice.
 func changes(at time.Time, was, is Job) []Change {
 	var found []Change
 	add := func(what Aspect, from, to string) {

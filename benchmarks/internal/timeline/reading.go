@@ -6,7 +6,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// State is how far a job has come, in a word.
+// State is the phase of a job.
 type State string
 
 // The states of a job.
@@ -20,16 +20,16 @@ const (
 	Gone     State = "gone" // its pod was deleted by somebody else
 )
 
-// Over tells whether nothing more will come of the job.
+// Over reports whether the job's state is final.
 func (s State) Over() bool { return s == Finished || s == Failed || s == Gone }
 
-// Reading is one look at the cluster.
+// Reading is the state of the cluster at one moment.
 type Reading struct {
 	At    time.Time
 	Nodes []Node
 	Jobs  []Job
-	// Blind says why the tuner could not be asked: pods are known, progress is as of the last reading that had it.
-	Blind string
+	// Unavailable is why the tuner did not answer. The pods are then known, and progress is that of the last reading.
+	Unavailable string
 }
 
 // Node is a node that shares GPUs.
@@ -50,8 +50,8 @@ type GPU struct {
 	Healthy bool
 }
 
-// Job is one job at one moment. What comes from the pod is always there, what comes from the coordinator once it has
-// reported (Sampled).
+// Job is one job at one moment. Values of the pod are always present; those of the coordinator once it has reported
+// (Sampled).
 type Job struct {
 	Name, Kind string
 	State      State
@@ -59,7 +59,7 @@ type Job struct {
 	GPU        growth.GPU
 	GPUMemory  growth.MiB
 	Restarts   int
-	// Refusals is how often kubelet refused the job's pod before it ran, and it was submitted again.
+	// Refusals counts how often kubelet rejected the job's pod before it ran, and the pod was recreated.
 	Refusals int
 	// Request is the CPU request in force, as kubelet reports it on the pod.
 	Request   growth.MilliCPU
@@ -69,7 +69,7 @@ type Job struct {
 
 	Sampled  bool
 	Reported bool
-	// Step counts up to Steps. Where Steps is zero the job does not tell its length, and Step may count its reports.
+	// Step counts up to Steps. If Steps is zero, the job's length is unknown and Step may count its reports.
 	Step     int64
 	Steps    int64
 	Metric   string
@@ -81,13 +81,13 @@ type Job struct {
 	Weight  int64
 	CPUUsed growth.MilliCPU
 	Memory  growth.MiB
-	// Loaders is what the job says it runs with; Acknowledged the newest advice it has confirmed.
+	// Loaders is the number that the job runs with. Acknowledged is the newest advice that it has applied.
 	Loaders      *int
 	Acknowledged int64
 	Advice       string
 }
 
-// Completion is how long the job took from submission to its end, zero while it has not ended.
+// Completion returns the time from submission to the job's end, or zero before the end.
 func (j Job) Completion() time.Duration {
 	if j.Ended.IsZero() || j.Submitted.IsZero() {
 		return 0

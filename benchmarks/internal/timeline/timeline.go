@@ -7,34 +7,34 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Timeline keeps what was seen of one run of a workload.
+// Timeline keeps the readings of one run of a workload.
 type Timeline struct {
-	// Name tells runs apart where there are two: the policy.
+	// Name is the policy.
 	Name     string
 	Began    time.Time
 	Readings []Reading
 	Changes  []Change
-	// Reports are all that a job has said of its metric, by its name; none of a job whose log could not be had.
+	// Reports are all metric reports of a job, by its name. A job whose log could not be read has none.
 	Reports map[string][]Report
 }
 
-// Report is one thing that a job has said of its metric.
+// Report is one report of a job's metric.
 type Report struct {
 	At    time.Time
 	Step  int
 	Value float64
 }
 
-// Add takes a reading and returns what has changed since the one before.
+// Add takes a reading and returns the changes since the previous one.
 //
-// What a reading does not know any more, it takes over: a job's last step and metric stay visible after its coordinator has
-// forgotten it, and while the tuner can not be asked.
+// Values that the reading lacks are carried over: the last step and metric of a job stay known after its coordinator
+// has dropped the job, and while the tuner is unavailable.
 func (t *Timeline) Add(r Reading) []Change {
 	last, first := t.Last(), len(t.Readings) == 0
 	if first && t.Began.IsZero() {
 		t.Began = r.At
 	}
-	if r.Blind != "" && len(r.Nodes) == 0 {
+	if r.Unavailable != "" && len(r.Nodes) == 0 {
 		r.Nodes = last.Nodes
 	}
 	var changed []Change
@@ -52,7 +52,7 @@ func (t *Timeline) Add(r Reading) []Change {
 	return changed
 }
 
-// Last is the newest reading, or an empty one.
+// Last returns the newest reading, or an empty one.
 func (t *Timeline) Last() Reading {
 	if len(t.Readings) == 0 {
 		return Reading{}
@@ -60,7 +60,7 @@ func (t *Timeline) Last() Reading {
 	return t.Readings[len(t.Readings)-1]
 }
 
-// Job finds a job of this reading by name.
+// Job returns the job of that name.
 func (r Reading) Job(name string) (Job, bool) {
 	for _, j := range r.Jobs {
 		if j.Name == name {
@@ -70,13 +70,13 @@ func (r Reading) Job(name string) (Job, bool) {
 	return Job{}, false
 }
 
-// Over tells whether every job has come to an end.
+// Over reports whether all jobs have ended.
 func (r Reading) Over() bool {
 	return !slices.ContainsFunc(r.Jobs, func(j Job) bool { return !j.State.Over() })
 }
 
-// carried is job with what only a coordinator could have told taken over from before. Its last word about a job is some
-// seconds older than the end: a job that finished has taken all of its steps.
+// carried returns job with the coordinator's values of the previous reading. Those are some seconds older than the
+// job's end: a finished job has completed all steps.
 func carried(was, job Job) Job {
 	if !job.Sampled && was.Sampled {
 		job = merged(was, job)
@@ -110,12 +110,12 @@ func merged(was, job Job) Job {
 
 // Point is one job at one moment of a run.
 type Point struct {
-	// Since is the time since the run began.
+	// Since is the time since the start of the run.
 	Since time.Duration
 	Job   Job
 }
 
-// Course is what was seen of one job while it ran and was known to its coordinator.
+// Course returns the readings of one job while it ran and its coordinator knew it.
 func (t *Timeline) Course(name string) []Point {
 	var course []Point
 	for _, r := range t.Readings {
@@ -126,7 +126,7 @@ func (t *Timeline) Course(name string) []Point {
 	return course
 }
 
-// Growths is the recent history of a job's growth, oldest first, at most n values.
+// Growths returns up to n of the latest growth values of a job, oldest first.
 func (t *Timeline) Growths(name string, n int) []growth.Growth {
 	var recent []growth.Growth
 	for i := len(t.Readings) - 1; i >= 0 && len(recent) < n; i-- {

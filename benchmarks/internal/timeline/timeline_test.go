@@ -19,7 +19,7 @@ func at(second int, jobs ...timeline.Job) timeline.Reading {
 	return timeline.Reading{At: start.Add(time.Duration(second) * time.Second), Jobs: jobs}
 }
 
-func TestWhatIsAChange(t *testing.T) {
+func TestTimeline_AddReturnsChanges(t *testing.T) {
 	running := timeline.Job{Name: "a", Kind: "vae", State: timeline.Running, Sampled: true, Request: 150}
 	with := func(change func(*timeline.Job)) timeline.Job { j := running; change(&j); return j }
 	for name, tc := range map[string]struct {
@@ -30,7 +30,7 @@ func TestWhatIsAChange(t *testing.T) {
 		"progress alone":               {running, with(func(j *timeline.Job) { j.Step = 9; j.Growth = 0.5 }), nil},
 		"the first category":           {running, with(func(j *timeline.Job) { j.Category = growth.Progressing }), nil},
 		"loaders, seen the first time": {running, with(func(j *timeline.Job) { j.Loaders = two() }), nil},
-		"loaders that it was told before it asked": {
+		"loaders that were advised before the first reading": {
 			running, with(func(j *timeline.Job) { j.Loaders, j.Acknowledged = two(), 1 }),
 			[]timeline.Change{{What: timeline.LoaderChange, From: timeline.Own, To: "2"}},
 		},
@@ -62,7 +62,7 @@ func TestWhatIsAChange(t *testing.T) {
 	}
 }
 
-func TestAJobsLifeIsAChangeOfState(t *testing.T) {
+func TestTimeline_AddReturnsChangesOfState(t *testing.T) {
 	var line timeline.Timeline
 	var states []string
 	for i, job := range []timeline.Job{
@@ -79,7 +79,7 @@ func TestAJobsLifeIsAChangeOfState(t *testing.T) {
 	require.Equal(t, []string{"state pending", "state starting", "node n1", "state running", "state finished"}, states)
 }
 
-func TestWhatACoordinatorToldOutlivesIt(t *testing.T) {
+func TestTimeline_CarriesTheCoordinatorsValues(t *testing.T) {
 	var line timeline.Timeline
 	line.Add(at(0, timeline.Job{
 		Name: "a", State: timeline.Running, Sampled: true, Reported: true, Step: 70, Steps: 80, Loaders: two(), CPUUsed: 300, Request: 150,
@@ -97,10 +97,10 @@ func TestWhatACoordinatorToldOutlivesIt(t *testing.T) {
 	require.True(t, line.Last().Over())
 }
 
-func TestNodesStayWhileTheTunerIsAway(t *testing.T) {
+func TestTimeline_KeepsNodesWhileTheTunerIsUnavailable(t *testing.T) {
 	var line timeline.Timeline
 	line.Add(timeline.Reading{At: start, Nodes: []timeline.Node{{Name: "n1"}}})
-	line.Add(timeline.Reading{At: start.Add(time.Second), Blind: "connection refused"})
+	line.Add(timeline.Reading{At: start.Add(time.Second), Unavailable: "connection refused"})
 	require.Len(t, line.Last().Nodes, 1)
 }
 

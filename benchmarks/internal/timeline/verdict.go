@@ -2,13 +2,13 @@ package timeline
 
 import "time"
 
-// Seen counts, for one kind of job, the changes that Trellis made.
+// Seen counts the changes that Trellis made to one kind of job.
 type Seen struct {
 	Kind                        string
 	Shares, Loaders, Categories int
 }
 
-// Of is the count of one sort of change; zero for those that are not counted.
+// Of returns the count of one aspect; zero for aspects that are not counted.
 func (s Seen) Of(what Aspect) int {
 	switch what {
 	case ShareChange:
@@ -46,10 +46,10 @@ type Difference struct {
 	Completion, Other time.Duration
 }
 
-// Known tells whether the job ended in both runs.
+// Known reports whether the job ended in both runs.
 func (d Difference) Known() bool { return d.Completion > 0 && d.Other > 0 }
 
-// Relative is the change against the other run: −0.1 is 10 % sooner, +0.1 is 10 % later.
+// Relative is the change relative to the other run: −0.1 is 10 % sooner, +0.1 is 10 % later.
 func (d Difference) Relative() float64 {
 	if !d.Known() {
 		return 0
@@ -66,8 +66,8 @@ func (t *Timeline) Against(other *Timeline) (jobs []Difference, mean Difference)
 		if job.State == Finished {
 			d.Completion = job.Completion()
 		}
-		if twin, ok := other.Last().Job(job.Name); ok && twin.State == Finished {
-			d.Other = twin.Completion()
+		if same, ok := other.Last().Job(job.Name); ok && same.State == Finished {
+			d.Other = same.Completion()
 		}
 		jobs = append(jobs, d)
 		if d.Known() {
@@ -83,7 +83,7 @@ func (t *Timeline) Against(other *Timeline) (jobs []Difference, mean Difference)
 	return jobs, mean
 }
 
-// Makespan is the time from the run's first submission to its last job's end.
+// Makespan is the time from the first submission to the last job's end.
 func (t *Timeline) Makespan() time.Duration {
 	var first, last time.Time
 	for _, job := range t.Last().Jobs {

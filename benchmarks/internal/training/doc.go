@@ -1,10 +1,9 @@
-// Package training makes Kubernetes objects of a workload's jobs, and timeline readings of what became of them.
+// Package training turns the jobs of a workload into Kubernetes objects, and pods and samples into timeline readings.
 //
 // A job is a bare pod as a user would write it: the annotations gpushare/gpu-mem, gpushare/metric and gpushare/progress, a
-// CPU and a memory request, no limit, no resource of Trellis' own, no scheduler name. All the rest is Trellis' business,
-// which is what a benchmark is to show. The pod's program is benchmarks/jobs, from a ConfigMap; its checkpoints lie on an
-// emptyDir, so that a container that is restarted in place goes on where it was.
+// CPU and a memory request. It has no limit, no resource of Trellis and no scheduler name: admission adds them. The program
+// is benchmarks/jobs, from a ConfigMap. Checkpoints are on an emptyDir, so a restarted container resumes.
 //
-// On a local cluster the image is "machine", a set of empty folders over which the pod mounts this machine's own, read-only:
-// the python3 and PyTorch of the distribution, with no image of a gigabyte.
+// On a local cluster the image is "machine": empty folders over which the pod mounts this machine's own, read-only. The jobs
+// then use the distribution's python3 and PyTorch, without an image of a gigabyte.
 package training

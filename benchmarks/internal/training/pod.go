@@ -14,9 +14,9 @@ import (
 
 // Labels of a benchmark's objects.
 const (
-	// RunLabel names the run that an object belongs to.
+	// RunLabel has the name of the run.
 	RunLabel = "bench.trellis/run"
-	// KindLabel is the job's kind.
+	// KindLabel has the job's kind.
 	KindLabel = "bench.trellis/kind"
 )
 
@@ -24,41 +24,41 @@ const (
 	scriptsName       = "jobs"
 	scriptsFolder     = "/jobs"
 	checkpointsFolder = "/checkpoints"
-	// saveEvery is how many steps a crash may cost.
+	// saveEvery is the number of steps between two checkpoints, and so the most that a crash loses.
 	saveEvery = 100
-	// graceSeconds is time enough for a last checkpoint.
+	// graceSeconds leaves time for a last checkpoint.
 	graceSeconds = 10
 )
 
-// memoryRequest is what PyTorch with one data-loader worker uses, roughly.
+// memoryRequest is the approximate use of PyTorch with one data-loader worker.
 const memoryRequest = "256Mi"
 
-// Setup is what all pods of a run have in common.
+// Setup has the settings that all pods of a run share.
 type Setup struct {
 	Namespace string
 	Run       string
-	// Image has the interpreter Python, unless MachineFolders are mounted over it.
+	// Image contains the interpreter Python, unless MachineFolders are mounted over it.
 	Image  string
 	Python string
-	// MachineFolders are this machine's folders that the pods see, read-only.
+	// MachineFolders are folders of this machine that the pods mount read-only.
 	MachineFolders []string
-	// Nodes are where jobs are to run, by name; one that is not listed goes where the scheduler wants it. Policies that
-	// divide a node can only be compared where both have the same jobs to divide it among.
+	// Nodes assigns jobs, by name, to nodes. The scheduler places all others. A comparison of share policies needs
+	// the same jobs on each node.
 	Nodes map[string]string
 }
 
 // MachinePython is the distribution's interpreter.
 const MachinePython = "/usr/bin/python3"
 
-// MachineFolders is what a program of the distribution needs of it.
+// MachineFolders lists the folders that a program of the distribution needs.
 func MachineFolders() []string { return []string{"/usr", "/lib", "/lib64", "/bin", "/etc"} }
 
-// Room is the namespace that holds all objects of a run.
+// Room returns the namespace of all objects of a run.
 func (s Setup) Room() *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.Namespace, Labels: map[string]string{RunLabel: s.Run}}}
 }
 
-// Scripts is the ConfigMap that brings the jobs' programs, by file name.
+// Scripts returns the ConfigMap with the jobs' programs, by file name.
 func (s Setup) Scripts(files map[string]string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: scriptsName, Labels: map[string]string{RunLabel: s.Run}},
@@ -66,7 +66,7 @@ func (s Setup) Scripts(files map[string]string) *corev1.ConfigMap {
 	}
 }
 
-// Pod is one job.
+// Pod returns the pod of a job.
 func (s Setup) Pod(job workload.Job) *corev1.Pod {
 	no, grace := false, int64(graceSeconds)
 	pod := &corev1.Pod{

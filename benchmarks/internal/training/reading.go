@@ -12,23 +12,23 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-// Sight is what one look at the cluster brought: the run's pods, and the tuner's state or why there is none.
+// Sight is the observed state of the cluster: the run's pods, and the tuner's state or the error.
 type Sight struct {
 	At    time.Time
 	Pods  []corev1.Pod
 	State cluster.State
-	// Blind is why the state is not known.
-	Blind error
+	// Unavailable is why the state is unknown.
+	Unavailable error
 }
 
-// Reading tells what a sight says about the jobs of a workload, of which the first `submitted` have been submitted.
+// Reading returns the reading of a workload's jobs, of which the first `submitted` have been submitted.
 func Reading(jobs workload.Workload, submitted int, s Sight) timeline.Reading {
 	reading := timeline.Reading{At: s.At, Nodes: nodes(s.State)}
 	switch {
-	case s.Blind != nil:
-		reading.Blind = s.Blind.Error()
+	case s.Unavailable != nil:
+		reading.Unavailable = s.Unavailable.Error()
 	case s.State.Error != "":
-		reading.Blind = s.State.Error
+		reading.Unavailable = s.State.Error
 	}
 	pods := make(map[string]*corev1.Pod, len(s.Pods))
 	for i := range s.Pods {
@@ -93,8 +93,8 @@ func fromPod(row *timeline.Job, pod *corev1.Pod) {
 	}
 }
 
-// Refused tells whether kubelet refused a pod before it ran, as it does while its node's device plugin is away: the pod is
-// over, and a controller (a Job's, say) would make another in its place.
+// Refused reports whether kubelet rejected a pod before it ran, as it does while the node's device plugin is down.
+// The pod has failed; a controller would create another.
 func Refused(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodFailed && pod.Status.Reason == "UnexpectedAdmissionError"
 }
@@ -124,7 +124,7 @@ func fromSample(row *timeline.Job, seen cluster.JobState) {
 	row.Step, row.Steps = s.Step, s.TotalSteps
 	row.Metric, row.Value = s.Metric, s.Value
 	row.Growth, row.Share, row.Weight = s.Growth, s.Share, s.Weight
-	if row.Category == "" { // its pod does not tell it yet
+	if row.Category == "" { // the annotation is not on the pod yet
 		row.Category = s.Category
 	}
 	row.CPUUsed, row.Memory = s.CPUUsed, s.MemoryUsed

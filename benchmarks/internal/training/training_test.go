@@ -33,8 +33,8 @@ var (
 	}
 )
 
-// TestPodIsWhatAUserWouldWrite compares with the whole pod: a field more would be help that a user does not have.
-func TestPodIsWhatAUserWouldWrite(t *testing.T) {
+// TestPod_IsWhatAUserWouldWrite compares the whole pod: an additional field would be help that a user does not have.
+func TestPod_IsWhatAUserWouldWrite(t *testing.T) {
 	setup := training.Setup{
 		Namespace: "demo", Run: "demo-1", Image: "trellis.local/machine:1", Python: "/usr/bin/python3", MachineFolders: []string{"/usr", "/etc"},
 	}
@@ -49,13 +49,13 @@ func TestPodIsWhatAUserWouldWrite(t *testing.T) {
 	require.Equal(t, string(want), string(got))
 }
 
-func TestAJobGoesWhereItIsTold(t *testing.T) {
-	setup := training.Setup{Nodes: map[string]string{"told": "node-2"}}
-	require.Equal(t, map[string]string{corev1.LabelHostname: "node-2"}, setup.Pod(workload.Job{Name: "told"}).Spec.NodeSelector)
+func TestPod_GoesToItsNode(t *testing.T) {
+	setup := training.Setup{Nodes: map[string]string{"assigned": "node-2"}}
+	require.Equal(t, map[string]string{corev1.LabelHostname: "node-2"}, setup.Pod(workload.Job{Name: "assigned"}).Spec.NodeSelector)
 	require.Empty(t, setup.Pod(workload.Job{Name: "free"}).Spec.NodeSelector)
 }
 
-func TestAShimNeedsNoLog(t *testing.T) {
+func TestReading_PrefersTheShim(t *testing.T) {
 	shim := job
 	shim.Progress = "socket"
 	require.Contains(t, training.Setup{}.Pod(shim).Spec.Containers[0].Command, "shim")
@@ -77,7 +77,7 @@ func pod(phase corev1.PodPhase, node string, state corev1.ContainerState) corev1
 	}
 }
 
-func TestReadingAPod(t *testing.T) {
+func TestReading_OfAPod(t *testing.T) {
 	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(start.Add(3 * time.Second))}}
 	ended := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
 		StartedAt: metav1.NewTime(start.Add(3 * time.Second)), FinishedAt: metav1.NewTime(start.Add(63 * time.Second)),
@@ -115,7 +115,7 @@ func TestReadingAPod(t *testing.T) {
 	}
 }
 
-func TestReadingASample(t *testing.T) {
+func TestReading_OfASample(t *testing.T) {
 	loaders := 2
 	sight := training.Sight{
 		Pods: []corev1.Pod{pod(corev1.PodRunning, "n1", corev1.ContainerState{})},
@@ -137,6 +137,6 @@ func TestReadingASample(t *testing.T) {
 	require.Zero(t, r.Jobs[0].Steps, "where a log is all there is, lines are counted, not steps")
 	require.Equal(t, "because", r.Jobs[0].Advice)
 
-	sight.Blind = errors.New("no tuner")
-	require.Equal(t, "no tuner", training.Reading(workload.Workload{job}, 1, sight).Blind)
+	sight.Unavailable = errors.New("no tuner")
+	require.Equal(t, "no tuner", training.Reading(workload.Workload{job}, 1, sight).Unavailable)
 }

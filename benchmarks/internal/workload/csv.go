@@ -17,7 +17,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-// Bounds on what a file may ask for.
+// Bounds of a workload.
 const (
 	maxBytes   = 1 << 20
 	maxJobs    = 500
@@ -27,7 +27,7 @@ const (
 	maxCPU     = 256 * growth.Core
 )
 
-// column is one field of a row: its name in the header and how it is read.
+// column is one field of a row: its name in the header and its parser.
 type column struct {
 	name string
 	read func(value string, job *Job) error
@@ -180,7 +180,7 @@ func whole(v string, most int, into *int) error {
 	return nil
 }
 
-// annotation asks the user's contract itself what it thinks of a value.
+// annotation validates a value with the package that defines the annotations.
 func annotation(name, value string) error {
 	if value == "" {
 		return errors.New("is empty")

@@ -30,7 +30,7 @@ func TestParse(t *testing.T) {
 	require.False(t, jobs[1].UsesShim())
 }
 
-func TestNonsenseIsNamedByLineAndColumn(t *testing.T) {
+func TestParse_NamesLineAndColumn(t *testing.T) {
 	good := "a,vae,0,200,64,8Gi,150m,loss:min,socket,1\n"
 	for name, tc := range map[string]struct{ file, complaint string }{
 		"an empty file":           {"", "first line must be name,kind"},
@@ -94,7 +94,7 @@ func FuzzParse(f *testing.F) {
 		names := map[string]bool{}
 		for _, j := range jobs {
 			if names[j.Name] || j.Steps < 1 || j.Batch < 1 || j.CPU < 1 || j.Arrival < 0 {
-				t.Fatalf("accepted nonsense: %+v", j)
+				t.Fatalf("accepted an invalid workload: %+v", j)
 			}
 			names[j.Name] = true
 		}

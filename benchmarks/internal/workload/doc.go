@@ -1,18 +1,17 @@
 // Package workload reads which training jobs a benchmark runs, and when each arrives.
 //
-// A workload is a CSV file with a header and one row a job:
+// A workload is a CSV file with a header and one row per job:
 //
 //	name             the pod's name: a DNS label
-//	kind             vae, cnn, rnn, gru, birnn or lstm: which model benchmarks/jobs trains
-//	arrival_seconds  when it is submitted, counted from the workload's start
-//	steps            training steps until it is done
-//	batch_size       samples a step
+//	kind             vae, cnn, rnn, gru, birnn or lstm: the model that benchmarks/jobs trains
+//	arrival_seconds  the time of submission, from the workload's start
+//	steps            number of training steps
+//	batch_size       samples per step
 //	gpu_mem          annotation gpushare/gpu-mem
-//	cpu              the pod's CPU request, "150m" or whole cores; what Trellis starts from
+//	cpu              the pod's initial CPU request, "150m" or whole cores
 //	metric           annotation gpushare/metric
 //	progress         annotation gpushare/progress: "socket", or "log:<regexp>" for a job without the shim
-//	seed             of the job's random generators
+//	seed             seed of the job's random generators
 //
-// The reader is strict. Whatever it refuses, it names by line and column: a benchmark that silently ran something else
-// than its file says would be worse than none.
+// The parser is strict and names the line and column of an invalid value.
 package workload

@@ -12,8 +12,8 @@ import (
 // Kinds are the models that benchmarks/jobs can train.
 func Kinds() []string { return []string{"vae", "cnn", "rnn", "gru", "birnn", "lstm"} }
 
-// UsualSteps are those in which a job of a kind takes about half a minute on one core alone, in batches of 32 (jobs/README.md,
-// "Measured alone"); 0 for a kind there is not.
+// UsualSteps is the number of steps that a job of a kind makes in about half a minute on one core, in batches of 32
+// (jobs/README.md, "Measured alone"); 0 for an unknown kind.
 func UsualSteps(kind string) int {
 	return map[string]int{"vae": 1450, "cnn": 1850, "rnn": 2150, "gru": 2000, "birnn": 2050, "lstm": 1850}[kind]
 }
@@ -25,23 +25,23 @@ type Job struct {
 	Arrival time.Duration
 	Steps   int
 	Batch   int
-	// GPUMemory, Metric and Progress are annotation values, as the user would write them.
+	// GPUMemory, Metric and Progress are annotation values.
 	GPUMemory string
 	Metric    string
 	Progress  string
 	CPU       growth.MilliCPU
 	Seed      uint32
-	// Further are more arguments of its program.
+	// Further are additional arguments of the program.
 	Further []string
 }
 
-// UsesShim tells whether the job reports on its socket; otherwise its log is all there is.
+// UsesShim reports whether the job reports on its socket. Otherwise its progress is read from its log.
 func (j Job) UsesShim() bool { return !strings.HasPrefix(j.Progress, "log:") }
 
-// Workload is what a benchmark runs, in order of arrival.
+// Workload lists jobs in order of arrival.
 type Workload []Job
 
-// Kinds lists the kinds that the workload has, in the order of the package's Kinds.
+// Kinds lists the kinds of the workload, in the order of the package's Kinds.
 func (w Workload) Kinds() []string {
 	return slices.DeleteFunc(Kinds(), func(kind string) bool {
 		return !slices.ContainsFunc(w, func(j Job) bool { return j.Kind == kind })
@@ -57,7 +57,7 @@ func (w Workload) Seeds() []uint32 {
 	return seeds
 }
 
-// Quick is the same workload with a third of the steps, arriving three times as fast.
+// Quick returns the workload with a third of the steps and of the arrival times.
 func (w Workload) Quick() Workload {
 	quick := slices.Clone(w)
 	for i := range quick {
@@ -67,7 +67,7 @@ func (w Workload) Quick() Workload {
 	return quick
 }
 
-// Stretched is the same workload with so many times the steps.
+// Stretched returns the workload with the given multiple of the steps.
 func (w Workload) Stretched(times float64) Workload {
 	stretched := slices.Clone(w)
 	for i := range stretched {

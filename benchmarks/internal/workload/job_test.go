@@ -8,7 +8,7 @@ import (
 	"github.com/trellis-gpu/trellis/benchmarks/internal/workload"
 )
 
-func TestJobsForAnotherMachine(t *testing.T) {
+func TestWorkload_Stretched(t *testing.T) {
 	jobs := workload.Workload{{Name: "a", Steps: 1000}, {Name: "b", Steps: 3}}
 	require.Equal(t, workload.Workload{{Name: "a", Steps: 1500}, {Name: "b", Steps: 5}}, jobs.Stretched(1.5))
 	require.Equal(t, workload.Workload{{Name: "a", Steps: 100}, {Name: "b", Steps: 1}}, jobs.Stretched(0.1), "at least a step")

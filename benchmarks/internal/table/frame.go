@@ -12,21 +12,21 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// sparkStride is how many readings apart the values of a spark line are.
+// sparkStride is the number of readings between two values of a spark line.
 const sparkStride = 4
 
 // nodeBar is the width of a node's bars.
 const nodeBar = 10
 
-// Render draws a run as it is now: a title, the nodes with their GPUs, the jobs, and below them the latest events.
+// Render draws the present state of a run: a title, the nodes with their GPUs, the jobs, and the latest events.
 func Render(line *timeline.Timeline, events []Event, s Style) string {
 	last := line.Last()
 	lines := []string{title(line, last, s), ""}
 	for _, node := range last.Nodes {
 		lines = append(lines, nodeLines(node, last.Jobs, s)...)
 	}
-	if last.Blind != "" {
-		lines = append(lines, s.paint(Yellow, fit("The tuner can not be asked just now, progress is as of before: "+last.Blind, s.Width, false)))
+	if last.Unavailable != "" {
+		lines = append(lines, s.paint(Yellow, fit("The tuner is unavailable; progress is that of the last reading: "+last.Unavailable, s.Width, false)))
 	}
 	lines = append(lines, "")
 	lines = append(lines, jobLines(line, last, s)...)
@@ -62,14 +62,14 @@ func title(line *timeline.Timeline, last timeline.Reading, s Style) string {
 	return s.paint(Bold, name) + "  " + fit(text, max(s.Width-len(name)-2, 10), false)
 }
 
-// nodeLines shows a node's CPU and GPUs, on as many lines as the width asks for.
+// nodeLines draws a node's CPU and GPUs, on as many lines as the width requires.
 func nodeLines(node timeline.Node, jobs []timeline.Job, s Style) []string {
 	cpu := "no coordinator"
 	switch {
 	case node.CPUPool == 0 && node.Policy != "":
 		cpu = "no job"
 	case node.CPUPool > 0:
-		// Requests are guarantees, not limits: use may exceed their pool.
+		// Requests are guarantees, not limits: use may exceed them.
 		cpu = fmt.Sprintf("CPU %s▏%s used, %s guaranteed", bar(float64(node.CPUUsed)/float64(node.CPUPool), nodeBar), node.CPUUsed, node.CPUPool)
 	}
 	parts := []string{cpu}
@@ -96,7 +96,7 @@ func nodeLines(node timeline.Node, jobs []timeline.Job, s Style) []string {
 	return append(lines, fit(line, s.Width, false))
 }
 
-// held is the memory that jobs hold of a GPU.
+// held returns the memory that jobs hold on a GPU.
 func held(gpu growth.GPU, jobs []timeline.Job) (sum growth.MiB) {
 	for _, j := range jobs {
 		if j.GPU == gpu && !j.State.Over() {
@@ -148,7 +148,7 @@ func jobLines(line *timeline.Timeline, last timeline.Reading, s Style) []string 
 	return lines
 }
 
-// rank sorts jobs that run before those that wait, and both before those that are over.
+// rank orders running jobs before waiting ones, and both before ended ones.
 func rank(job timeline.Job) int {
 	switch job.State {
 	case timeline.Running, timeline.Starting:
@@ -172,7 +172,7 @@ func gpuOf(job timeline.Job, nodes []timeline.Node) string {
 	return string(job.GPU)
 }
 
-// every keeps each stride-th value, the newest included.
+// every keeps each stride-th value and the newest one.
 func every(values []growth.Growth, stride int) []growth.Growth {
 	var kept []growth.Growth
 	for i := len(values) - 1; i >= 0; i -= stride {

@@ -7,16 +7,16 @@ import (
 )
 
 const (
-	// most is the part of its way that a metric has made when the model counts as good: what comes after is polish.
-	most = 0.95
-	// near is over how many reports a value is smoothed, final how many of the last ones say where the metric went.
+	// targetFraction is the fraction of the metric's whole improvement at which the target is reached.
+	targetFraction = 0.95
+	// near is the number of reports in the moving median. final is the number of last reports whose median is the final value.
 	near, final = 5, 10
 )
 
-// GoodAfter is the time from a job's submission until its metric had made 95 % of its way from the first report to the last
-// ones; zero for a job that told too little. It goes by all that the job has said where that is known, else by what was seen of
-// it at each look, which is little of a job that had a core for itself.
-func (t *Timeline) GoodAfter(name string) time.Duration {
+// TimeToTarget returns the time from a job's submission until its metric had made 95 % of its improvement. It returns
+// zero for a job with too few reports. It uses the reports in the job's log if there are any, otherwise the readings,
+// which miss most reports of a job that runs alone.
+func (t *Timeline) TimeToTarget(name string) time.Duration {
 	var at []time.Time
 	var values []float64
 	var submitted time.Time
@@ -36,17 +36,18 @@ func (t *Timeline) GoodAfter(name string) time.Duration {
 	if len(values) < 2*final || submitted.IsZero() {
 		return 0
 	}
-	if i, ok := GoodAt(values); ok {
+	if i, ok := TargetReached(values); ok {
 		return at[i].Sub(submitted)
 	}
 	return 0
 }
 
-// GoodAt is the first of a metric's reports from which on it, smoothed, has made 95 % of its way from the first to the last ones.
-func GoodAt(values []float64) (report int, ok bool) {
+// TargetReached returns the index of the first report at which the moving median of the metric has made 95 % of the
+// improvement from the first report to the last ones.
+func TargetReached(values []float64) (report int, ok bool) {
 	first, last := values[0], median(values[max(0, len(values)-final):])
 	for i := range values {
-		if (first-median(values[i:min(i+near, len(values))]))/(first-last) >= most {
+		if (first-median(values[i:min(i+near, len(values))]))/(first-last) >= targetFraction {
 			return i, true
 		}
 	}
@@ -61,11 +62,11 @@ func median(values []float64) float64 {
 	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }
 
-// Good compares the mean time until a job's metric was good, over the jobs of which that is known in both runs.
-func (t *Timeline) Good(other *Timeline) Difference {
+// TargetAgainst compares the mean time to the target, over the jobs for which both runs have it.
+func (t *Timeline) TargetAgainst(other *Timeline) Difference {
 	d, both := Difference{Job: "mean to 95 %"}, time.Duration(0)
 	for _, job := range t.Last().Jobs {
-		if here, there := t.GoodAfter(job.Name), other.GoodAfter(job.Name); here > 0 && there > 0 {
+		if here, there := t.TimeToTarget(job.Name), other.TimeToTarget(job.Name); here > 0 && there > 0 {
 			d.Completion, d.Other, both = d.Completion+here, d.Other+there, both+1
 		}
 	}
