@@ -51,7 +51,7 @@ type parts struct {
 	sockets   *socket.Server
 	enforcer  enforcer
 	records   *publish.Records
-	diary     *publish.Diary
+	pods      *publish.Pods
 	memory    *recall.File
 	ports     loop.Ports
 	health    probes.Server
@@ -91,17 +91,17 @@ func assemble(o options, log *slog.Logger) (*parts, error) {
 		p.enforcer = enforce.NewDirect(cgroups, p.loop.Resized)
 	}
 	p.records = publish.NewRecords(bus, p.node, o.interval, log)
-	p.diary = publish.NewDiary(p.client.CoreV1(), recorder, log)
+	p.pods = publish.NewPods(p.client.CoreV1(), recorder, log)
 	p.memory = recall.New(p.sockets.Private(), log)
 	known, err := p.memory.Read()
 	if err != nil {
 		log.Warn("starting without what an earlier coordinator knew", "reason", err)
 	}
-	p.loop.Recall(known)
+	p.loop.Restore(known)
 	p.ports = loop.Ports{
 		Sockets: p.sockets, Usages: cgroups, Logs: podlog.Logs{Root: o.podLogs, Log: log},
 		Files:    jobfile.Files{Proc: "/proc", Processes: cgroups, Log: log},
-		Enforcer: p.enforcer, Records: p.records, Diary: p.diary, Memory: p.memory,
+		Enforcer: p.enforcer, Records: p.records, Pods: p.pods, Memory: p.memory,
 	}
 	p.health = probes.Server{Listen: o.health, Alive: p.loop.Alive, Synced: p.informer.Synced, Age: p.reach.Age, Metrics: registry, Explain: p.loop.Explain}
 	return p, nil
@@ -114,9 +114,9 @@ func (p *parts) actors() []actor {
 		func(ctx context.Context) error { p.loop.FollowAllocations(ctx, p.reach, p.node); return nil },
 		func(ctx context.Context) error { p.loop.FollowJobs(ctx, p.reach, p.node); return nil },
 		func(ctx context.Context) error {
-			return pods.FollowAllocatable(ctx, p.client, p.node, p.log, p.loop.Allocatable)
+			return pods.FollowCapacity(ctx, p.client, p.node, p.log, p.loop.Capacity)
 		},
-		p.informer.Run, p.enforcer.Run, p.records.Run, p.diary.Run, p.memory.Run, p.health.Run,
+		p.informer.Run, p.enforcer.Run, p.records.Run, p.pods.Run, p.memory.Run, p.health.Run,
 	}
 }
 

@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/trellis-gpu/trellis/coordinator/internal/explain"
-	"github.com/trellis-gpu/trellis/coordinator/internal/loop"
 	"github.com/trellis-gpu/trellis/daemon/etcdbus"
 	"github.com/trellis-gpu/trellis/growth/fairfinish"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/node"
 	"github.com/trellis-gpu/trellis/growth/policy"
 )
 
@@ -110,16 +110,17 @@ func (o options) Validate() error {
 	return o.etcd.Validate()
 }
 
-func (o options) loop() loop.Config {
+func (o options) loop() node.Config {
 	objective, _ := fairfinish.ParseObjective(o.objective) // Validate has
-	return loop.Config{
-		Policy:    policy.Name(o.policy),
-		Interval:  o.interval,
-		Alpha:     o.alpha,
-		Beta:      o.beta,
-		Objective: objective,
-		GPUTime:   o.gpuTime,
-		Direct:    o.enforce == byCgroup,
+	return node.Config{
+		Policy:        policy.Name(o.policy),
+		Interval:      o.interval,
+		Alpha:         o.alpha,
+		Beta:          o.beta,
+		Objective:     objective,
+		GPUTime:       o.gpuTime,
+		DirectWeights: o.enforce == byCgroup,
+		Damping:       node.KubeletDamping(o.interval),
 	}
 }
 

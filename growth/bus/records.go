@@ -5,10 +5,6 @@ import (
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
-	"github.com/trellis-gpu/trellis/growth/efficiency"
-	"github.com/trellis-gpu/trellis/growth/fairfinish"
-	"github.com/trellis-gpu/trellis/growth/remaining"
-	"github.com/trellis-gpu/trellis/growth/trial"
 )
 
 // NodeGPUs is a node's inventory, published by its device plugin.
@@ -132,10 +128,9 @@ type Sample struct {
 	// What the classifier made of it.
 	Growth   growth.Growth   `json:"growth"`
 	Category growth.Category `json:"category"`
-	// History lets a coordinator that was restarted go on judging where it stopped.
-	History *efficiency.State `json:"history,omitempty"`
-	// Work does the same for what the job's steps cost and what fair sharing would have given it.
-	Work *Work `json:"work,omitempty"`
+	// State continues the decisions about the job after a restart of its coordinator. It is JSON with a version of its own
+	// (package node), and nobody else reads it.
+	State json.RawMessage `json:"state,omitempty"`
 
 	// CPU: what the job uses, the share it was decided, the request in force and the cgroup's weight as read back.
 	CPUUsed    growth.MilliCPU `json:"cpuUsedMilli"`
@@ -158,9 +153,6 @@ type Sample struct {
 	// Duty is the part of the time in which the job may compute; absent for one that was not told any.
 	Duty *growth.Share `json:"duty,omitempty"`
 
-	// Trial is what is known of batch sizes that were tried; absent for a job whose user lets none be.
-	Trial *trial.State `json:"batchTrial,omitempty"`
-
 	// Generation is the newest config sent, Applied the newest acknowledged.
 	Generation int64 `json:"generation,omitempty"`
 	Applied    int64 `json:"applied,omitempty"`
@@ -173,18 +165,6 @@ type Pressure struct {
 	CPU    growth.Share `json:"cpu"`
 	Memory growth.Share `json:"memory"`
 	IO     growth.Share `json:"io"`
-}
-
-// Work is what a coordinator has learned about how much CPU a job needs.
-type Work struct {
-	// Start is what it took to the first step, StepCost what a step takes, StepSpread how far that is thought to be off.
-	Start      growth.CoreSeconds `json:"start,omitempty"`
-	StepCost   growth.CoreSeconds `json:"stepCost,omitempty"`
-	StepSpread growth.CoreSeconds `json:"stepSpread,omitempty"`
-	// Curve is the metric against the steps since the job began, or began again.
-	Curve *remaining.Curve `json:"curveBySteps,omitempty"`
-	// Fair is the job's part of the policy's virtual state; absent under policies that keep none.
-	Fair *fairfinish.State `json:"fair,omitempty"`
 }
 
 // Advice is what the tuner wishes a job to run with. The coordinator delivers it and watches what comes of it.

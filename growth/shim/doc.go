@@ -27,15 +27,17 @@
 // Newline-delimited JSON, at most 64 KiB a line, both ways; each line has "v":1 and
 // a "type". The module's docstring lists the fields; testdata holds lines of every
 // type, exactly as the shim writes them (progress, ack, saved) or as it must
-// understand them (config, save) or must ignore them (ignored). Times are seconds;
+// understand them (config, duty, save, and config-previous of the previous release) or must ignore them (ignored). Times are seconds;
 // step_seconds and load_seconds are means per step since the last report, the
 // former with the latter included and the gate's sleep left out, and 0 where the
 // duration of no step is known yet. Metrics that are not finite are left out, since
 // JSON can not say NaN.
 //
-// A config is a patch: loaders or a batch size that it does not name stay, a duty
-// that it does not name is 1. Its generation counts within one connection, because
-// an agent that was restarted may start over. An ack follows
+// A config is a patch: loaders or a batch size that it does not name stay. A duty
+// message sets the duty. The generations of configs and the sequence numbers of
+// duties count within one connection, because an agent that was restarted may start
+// over. Package wire says how this shim and an agent of the previous release work
+// together, and the reverse. An ack follows
 // once the job has fetched every value that differs from what it last fetched, at
 // once if none does; so a job which never asks for its batch size never
 // acknowledges one.

@@ -31,11 +31,15 @@ The wire: newline-delimited JSON over a unix socket, at most 64 KiB a line, ever
                           load_seconds (means per step), batch_size, loaders
                 ack       generation, applied: the job has fetched every changed value of that generation that it ever asks for
                 saved     path, sha256, step
-  agent to job  config    generation, loaders, batch_size: what is absent stays as it is; duty: absent means 1
+  agent to job  config    generation, loaders, batch_size: what is absent stays as it is
+                duty      sequence, duty
                 save      reason, deadline_seconds
 Lines that are no such thing (unknown type or version, a value out of range, no JSON, too long) are ignored. Within one
-connection a generation counts only if it is newer than the last; a new connection starts over, since a restarted agent may
-count from the beginning.
+connection a generation or a sequence counts only if it is newer than the last of its kind; a new connection starts over, since
+a restarted agent may count from the beginning.
+
+An agent of the previous release sends no duty messages. Its configs have a field duty, and without that field the duty is 1.
+A duty in a config is obeyed at all times; its absence means 1 only until the connection has brought a duty message.
 
 Environment: GPUSHARE_DIR (default /run/gpushare), the folder of gpushare.sock; GPUSHARE_REPORT_SECONDS (default 0.1), the
 shortest time between two reports; GPUSHARE_GPU_MEM_FRACTION and GPUSHARE_GPU_UUIDS, the shares of the job's GPUs and which
@@ -304,9 +308,22 @@ class _Gate:
 
     def __init__(self):
         self.duty = 1.0
+        self.sequence = None        # of the newest duty message of this connection
         self.lost = None            # since when there is no agent
         self._mean = None
         self._owed = 0.0
+
+    def offer(self, sequence, duty):
+        """Take over a duty that is newer than the last."""
+        if self.sequence is None or sequence > self.sequence:
+            self.sequence, self.duty = sequence, duty
+
+    def configure(self, duty):
+        """Take over the duty of a config: None if it has none."""
+        if duty is not None:
+            self.duty = duty
+        elif self.sequence is None:
+            self.duty = 1.0
 
     def learn(self, compute):
         """Take a step's compute time into account, whether the gate is open or not."""
@@ -495,6 +512,7 @@ class _Client:
                 sock.connect(self.path)     # at once or not at all: a full backlog is an error too
                 with self._lock:
                     self.wishes.new_connection()
+                    self._gate.sequence = None
                     for stale in [m for m in self._outbox if m["type"] == "ack"]:
                         self._outbox.remove(stale)
                 self._gate.lost = None
@@ -608,8 +626,12 @@ class _Client:
             with self._lock:
                 if not self.wishes.offer(generation, values):
                     return
-                self._gate.duty = duty
+                self._gate.configure(duty)
                 self._post(self.wishes.ack())
+        elif message["type"] == "duty":
+            duty = _duty(message)
+            if duty is not None:
+                self._gate.offer(*duty)
         elif message["type"] == "save":
             reason, seconds = message.get("reason"), message.get("deadline_seconds")
             if isinstance(reason, str) and type(seconds) in (int, float) and 0 < seconds < math.inf:
@@ -665,7 +687,7 @@ def _parse(line):
 
 
 def _config(message):
-    """(generation, wished values, duty) of a config message, or None if any of it is out of range."""
+    """(generation, wished values, duty or None) of a config message, or None if any of it is out of range."""
     generation, duty = message.get("generation"), message.get("duty")
     if not _within(generation, 0, MAX_COUNT):
         return None
@@ -677,11 +699,26 @@ def _config(message):
         if not _within(value, low, high):
             return None
         values[key] = value
-    if duty is None:
-        duty = 1.0
+    if duty is not None:
+        duty = _share(duty)
+        if duty is None:
+            return None
+    return generation, values, duty
+
+
+def _duty(message):
+    """(sequence, duty) of a duty message, or None if any of it is out of range."""
+    sequence, duty = message.get("sequence"), _share(message.get("duty"))
+    if duty is None or not _within(sequence, 0, MAX_COUNT):
+        return None
+    return sequence, duty
+
+
+def _share(duty):
+    """A duty as the gate takes it, or None if it is out of range."""
     if type(duty) not in (int, float) or not 0 < duty <= 1:
         return None
-    return generation, values, max(float(duty), MIN_DUTY)
+    return max(float(duty), MIN_DUTY)
 
 
 def _finite(value):

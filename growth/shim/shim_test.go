@@ -28,7 +28,8 @@ func TestSourceIsTheFile(t *testing.T) {
 // to the decoder that its coordinator uses.
 func TestTheOtherEndUnderstands(t *testing.T) {
 	for name, of := range map[string]wire.Message{
-		"progress": wire.Progress{}, "ack": wire.Ack{}, "saved": wire.Saved{}, "config": wire.Config{}, "save": wire.Save{},
+		"progress": wire.Progress{}, "ack": wire.Ack{}, "saved": wire.Saved{}, "config": wire.Config{},
+		"config-previous": wire.Config{}, "duty": wire.Duty{}, "save": wire.Save{},
 	} {
 		t.Run(name, func(t *testing.T) {
 			lines, err := os.ReadFile(filepath.Join("testdata", name+".jsonl"))

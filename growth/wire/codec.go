@@ -69,6 +69,8 @@ func Decode(line []byte) (Message, error) {
 		return decode(line, Saved.check)
 	case "config":
 		return decode(line, Config.check)
+	case "duty":
+		return decode(line, Duty.check)
 	case "save":
 		return decode(line, Save.check)
 	}
@@ -158,10 +160,17 @@ func (c Config) check() error {
 	if c.Generation < 0 || c.Generation > maxCount {
 		return fmt.Errorf("generation %d out of range", c.Generation)
 	}
-	if c.Duty != nil && (*c.Duty <= 0 || *c.Duty > 1) {
-		return fmt.Errorf("duty %g, more than 0 and at most 1", float64(*c.Duty))
-	}
 	return c.Values.check()
+}
+
+func (d Duty) check() error {
+	if d.Sequence < 0 || d.Sequence > maxCount {
+		return fmt.Errorf("sequence %d out of range", d.Sequence)
+	}
+	if !(d.Duty > 0 && d.Duty <= 1) {
+		return fmt.Errorf("duty %g, more than 0 and at most 1", float64(d.Duty))
+	}
+	return nil
 }
 
 func (s Save) check() error {

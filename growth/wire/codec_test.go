@@ -22,6 +22,7 @@ func TestRoundTrip(t *testing.T) {
 		},
 		"ack":    {wire.Ack{Generation: 3, Applied: wire.Values{Loaders: ptr(1)}}, `{"v":1,"type":"ack","generation":3,"applied":{"loaders":1}}`},
 		"config": {wire.Config{Generation: 3, Values: wire.Values{Loaders: ptr(1)}}, `{"v":1,"type":"config","generation":3,"loaders":1}`},
+		"duty":   {wire.Duty{Sequence: 4, Duty: 0.5}, `{"v":1,"type":"duty","sequence":4,"duty":0.5}`},
 		"save":   {wire.Save{Reason: "move", DeadlineSeconds: 30}, `{"v":1,"type":"save","reason":"move","deadline_seconds":30}`},
 		"saved": {
 			wire.Saved{Path: "/ckpt/a.pt", SHA256: strings.Repeat("0f", 32), Step: 9},
@@ -56,7 +57,9 @@ func TestHostileLines(t *testing.T) {
 		"no batch":           `{"v":1,"type":"ack","generation":1,"applied":{"batch_size":0}}`,
 		"a false checksum":   `{"v":1,"type":"saved","path":"/a","sha256":"xyz","step":1}`,
 		"a relative path":    `{"v":1,"type":"saved","path":"a","sha256":"` + strings.Repeat("0", 64) + `","step":1}`,
-		"no duty":            `{"v":1,"type":"config","generation":1,"duty":0}`,
+		"no duty":            `{"v":1,"type":"duty","sequence":1,"duty":0}`,
+		"too much duty":      `{"v":1,"type":"duty","sequence":1,"duty":1.5}`,
+		"no sequence":        `{"v":1,"type":"duty","sequence":-1,"duty":0.5}`,
 		"too long":           `{"v":1,"type":"save","reason":"` + strings.Repeat("x", wire.MaxLine) + `"}`,
 		"not UTF-8":          "{\"v\":1,\"type\":\"save\",\"reason\":\"\xff\"}",
 	} {
@@ -72,7 +75,8 @@ func TestHostileLines(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"v":1,"type":"progress","step":12,"metrics":{"loss":0.5},"loaders":2}`))
 	f.Add([]byte(`{"v":1,"type":"ack","generation":1,"applied":{}}`))
-	f.Add([]byte(`{"v":1,"type":"config","generation":1,"duty":0.5}`))
+	f.Add([]byte(`{"v":1,"type":"config","generation":1,"loaders":2}`))
+	f.Add([]byte(`{"v":1,"type":"duty","sequence":1,"duty":0.5}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
 		m, err := wire.Decode(line)
 		if err != nil {

@@ -11,7 +11,7 @@ const (
 	MaxMetrics = 32
 )
 
-// Message is one line, decoded: Progress, Ack or Saved from a job; Config or Save from the coordinator.
+// Message is one line, decoded: Progress, Ack or Saved from a job; Config, Duty or Save from the coordinator.
 type Message interface{ kind() string }
 
 // Progress is a job's report. Counts and times cover the steps since the report before.
@@ -49,12 +49,21 @@ type Values struct {
 	BatchSize *int `json:"batch_size,omitempty"`
 }
 
-// Config tells a job what to run with, from its next safe point on. A job ignores generations it has passed.
+// Config tells a job what to run with, from its next safe point on. A job ignores generations that are not newer than the
+// last one of its connection.
 type Config struct {
 	Generation int64 `json:"generation"`
 	Values
-	// Duty is the part of the time that the job may compute, 0 < Duty ≤ 1. Nil means all of it.
-	Duty *growth.Share `json:"duty,omitempty"`
+}
+
+// Duty tells a job which part of the time it may compute, 0 < Duty ≤ 1. A job ignores sequences that are not newer than the
+// last one of its connection. A job that was sent no duty computes all the time.
+//
+// Coordinators of the previous release send the duty in a field of their configs, and shims of the previous release read
+// it there and ignore this message.
+type Duty struct {
+	Sequence int64        `json:"sequence"`
+	Duty     growth.Share `json:"duty"`
 }
 
 // Save asks for a checkpoint within DeadlineSeconds.
@@ -67,4 +76,5 @@ func (Progress) kind() string { return "progress" }
 func (Ack) kind() string      { return "ack" }
 func (Saved) kind() string    { return "saved" }
 func (Config) kind() string   { return "config" }
+func (Duty) kind() string     { return "duty" }
 func (Save) kind() string     { return "save" }

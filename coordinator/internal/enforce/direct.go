@@ -7,61 +7,63 @@ import (
 
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/cgroup"
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/node"
 )
 
-// Scales read and write the weights of pods' cgroups.
-type Scales interface {
+// WritableWeights reads and writes the weights of pods' cgroups.
+type WritableWeights interface {
 	Weights
 	Weigh(pod growth.PodUID, request growth.MilliCPU) error
 }
 
-// Direct writes weights into cgroups itself, for clusters whose pods can not be resized in place. Requests, and with them
-// the scheduler's accounts, stay what they are; kubelet leaves a running pod's weight alone.
+// Direct writes weights into cgroups itself, for clusters whose pods cannot be resized in place. Requests, and with them the
+// scheduler's accounting, do not change. kubelet does not write the weight of a running pod.
 type Direct struct {
-	scales  Scales
+	weights WritableWeights
 	results func(Result)
-	newest  chan []Target
+	newest  chan []node.Resize
 }
 
-// NewDirect returns one; Run makes it work.
-func NewDirect(scales Scales, results func(Result)) *Direct {
-	return &Direct{scales: scales, results: results, newest: make(chan []Target, 1)}
+// NewDirect returns a Direct. Run starts it.
+func NewDirect(weights WritableWeights, results func(Result)) *Direct {
+	return &Direct{weights: weights, results: results, newest: make(chan []node.Resize, 1)}
 }
 
-// Enforce leaves the targets, in place of any that were not begun. It never waits, and is for one caller at a time.
-func (d *Direct) Enforce(targets []Target) {
+// Enforce passes resizes to Run. They replace those that have not begun. It never blocks, and must not be called
+// concurrently.
+func (d *Direct) Enforce(resizes []node.Resize) {
 	select {
 	case <-d.newest:
 	default:
 	}
-	d.newest <- targets
+	d.newest <- resizes
 }
 
-// Run works until ctx ends.
+// Run writes weights until ctx ends.
 func (d *Direct) Run(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case targets := <-d.newest:
-			for _, t := range targets {
-				d.results(d.weigh(t))
+		case resizes := <-d.newest:
+			for _, r := range resizes {
+				d.results(d.weigh(r))
 			}
 		}
 	}
 }
 
-func (d *Direct) weigh(t Target) Result {
-	if err := d.scales.Weigh(t.Pod.UID, t.To); err != nil {
+func (d *Direct) weigh(r node.Resize) Result {
+	if err := d.weights.Weigh(r.Pod.UID, r.To); err != nil {
 		if errors.Is(err, cgroup.ErrNotFound) {
 			err = errors.Join(err, errGone)
 		}
-		return Result{Target: t, Err: err}
+		return Result{Resize: r, Err: err}
 	}
-	now, err := d.scales.Usage(t.Pod.UID, time.Now())
-	want := cgroup.WeightOf(t.To)
+	now, err := d.weights.Usage(r.Pod.UID, time.Now())
+	want := cgroup.WeightOf(r.To)
 	if now.Version == 1 {
-		want = cgroup.SharesOf(t.To)
+		want = cgroup.SharesOf(r.To)
 	}
-	return Result{Target: t, Weight: now.Weight, Verified: err == nil && now.Weight == want}
+	return Result{Resize: r, Weight: now.Weight, Verified: err == nil && now.Weight == want}
 }

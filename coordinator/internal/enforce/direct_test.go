@@ -11,6 +11,7 @@ import (
 	"github.com/trellis-gpu/trellis/coordinator/internal/enforce"
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/cgroup"
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/node"
 )
 
 func TestDirect(t *testing.T) {
@@ -38,7 +39,7 @@ func TestDirect(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan error)
 			go func() { done <- direct.Run(ctx) }()
-			direct.Enforce([]enforce.Target{{Pod: growth.PodRef{UID: uid}, From: 500, To: 250}})
+			direct.Enforce([]node.Resize{{Pod: growth.PodRef{UID: uid}, From: 500, To: 250}})
 			got := <-results
 			cancel()
 			require.NoError(t, <-done)

@@ -26,10 +26,11 @@ import (
 	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/node"
 )
 
 // node is a kubelet in miniature: a resize becomes a weight after a second.
-type node struct {
+type fakeNode struct {
 	mu      sync.Mutex
 	client  *fake.Clientset
 	version int
@@ -39,7 +40,7 @@ type node struct {
 	weights map[growth.PodUID]int64
 }
 
-func (n *node) Usage(pod growth.PodUID, _ time.Time) (cgroup.Usage, error) {
+func (n *fakeNode) Usage(pod growth.PodUID, _ time.Time) (cgroup.Usage, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.weights[pod] == 0 {
@@ -48,7 +49,7 @@ func (n *node) Usage(pod growth.PodUID, _ time.Time) (cgroup.Usage, error) {
 	return cgroup.Usage{Weight: n.weights[pod], Version: n.version}, nil
 }
 
-func (n *node) resized(action clienttesting.Action) (bool, runtime.Object, error) {
+func (n *fakeNode) resized(action clienttesting.Action) (bool, runtime.Object, error) {
 	patch := action.(clienttesting.PatchAction)
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -69,8 +70,8 @@ func (n *node) resized(action clienttesting.Action) (bool, runtime.Object, error
 	return false, nil, nil
 }
 
-func newNode(version int, requests map[string]string) *node {
-	n := &node{version: version, weigh: cgroup.SharesOf, weights: map[growth.PodUID]int64{}}
+func newNode(version int, requests map[string]string) *fakeNode {
+	n := &fakeNode{version: version, weigh: cgroup.SharesOf, weights: map[growth.PodUID]int64{}}
 	if version == 2 {
 		n.weigh = cgroup.WeightOf
 	}
@@ -90,14 +91,14 @@ func newNode(version int, requests map[string]string) *node {
 	return n
 }
 
-func target(name string, from, to growth.MilliCPU) enforce.Target {
-	return enforce.Target{
-		Pod: growth.PodRef{Namespace: "ns", Name: name, UID: growth.PodUID("uid-" + name)}, From: from, To: to, Requests: pods.Requests{"train": to},
+func target(name string, from, to growth.MilliCPU) node.Resize {
+	return node.Resize{
+		Pod: growth.PodRef{Namespace: "ns", Name: name, UID: growth.PodUID("uid-" + name)}, From: from, To: to, Requests: node.Requests{"train": to},
 	}
 }
 
 // work runs a worker until it has given as many results as there are targets.
-func work(t *testing.T, n *node, targets ...enforce.Target) map[string]enforce.Result {
+func work(t *testing.T, n *fakeNode, targets ...node.Resize) map[string]enforce.Result {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	results := make(chan enforce.Result, len(targets))
@@ -108,7 +109,7 @@ func work(t *testing.T, n *node, targets ...enforce.Target) map[string]enforce.R
 	byName := map[string]enforce.Result{}
 	for range targets {
 		r := <-results
-		byName[r.Target.Pod.Name] = r
+		byName[r.Resize.Pod.Name] = r
 	}
 	cancel()
 	require.NoError(t, <-done)
@@ -168,7 +169,7 @@ func TestTheOriginalIsKeptFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNode(1, map[string]string{"a": "500m"})
 		to := target("a", 500, 750)
-		to.Keep = "train=500m"
+		to.Original = "train=500m"
 		work(t, n, to)
 		require.Equal(t, []string{"a/", "a/resize"}, n.order)
 		pod, err := n.client.CoreV1().Pods("ns").Get(t.Context(), "a", metav1.GetOptions{})

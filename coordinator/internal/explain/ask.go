@@ -10,16 +10,18 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/trellis-gpu/trellis/growth/node"
 )
 
 // Path is where the coordinator answers, with the query "pod=<namespace>/<name>".
 const Path = "/explain"
 
-// ErrNoJob means that no job of this node bears the name.
-var ErrNoJob = errors.New("no running job of this node bears that name: is it on another one, and does it ask for a share?")
+// ErrNoJob means that no job of this node has the name.
+var ErrNoJob = errors.New("no running job of this node has that name: is it on another node, and does it ask for a share?")
 
 // Source is a coordinator's loop.
-type Source func(ctx context.Context, pod string) (Explanation, error)
+type Source func(ctx context.Context, pod string) (node.Explanation, error)
 
 // Handler answers callers on the same node: what a job is like is nobody's business on the network.
 func Handler(source Source) http.Handler {
@@ -48,8 +50,8 @@ func Handler(source Source) http.Handler {
 const most = 1 << 20
 
 // Ask asks the coordinator whose health listener is at listen, such as ":9442", on this machine.
-func Ask(ctx context.Context, listen, pod string) (Explanation, error) {
-	var e Explanation
+func Ask(ctx context.Context, listen, pod string) (node.Explanation, error) {
+	var e node.Explanation
 	_, port, err := net.SplitHostPort(listen)
 	if err != nil {
 		return e, fmt.Errorf("--health-listen %q: host:port, as the running coordinator has it", listen)

@@ -14,19 +14,20 @@ import (
 
 	"github.com/trellis-gpu/trellis/coordinator/internal/explain"
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/node"
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
-var told = explain.Explanation{
+var told = node.Explanation{
 	Pod: growth.PodRef{Namespace: "ns", Name: "job", UID: "u"}, Category: growth.Watching, Share: .25, Request: 250, Wanted: 250, Weight: 256,
-	Decisions: explain.Ring{
+	Decisions: node.DecisionLog{
 		{
 			At: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), Policy: "harmless", Because: "arrival", From: .5, To: .5, Reason: "its size is not known: its fair share",
-			Inputs: explain.Inputs{Step: 0, Category: growth.Progressing, Samples: 1},
+			Inputs: node.Inputs{Step: 0, Category: growth.Progressing, Samples: 1},
 		},
 		{
 			At: time.Date(2026, 11, 21, 12, 0, 20, 0, time.UTC), Policy: "harmless", Because: "interval", From: .5, To: .25, Reason: "it can wait", Outcome: "request 500m → 250m: its cgroup's weight is 256",
-			Inputs: explain.Inputs{
+			Inputs: node.Inputs{
 				Step: 17, TotalSteps: 90, Value: .5, Growth: .04, Samples: 7, Category: growth.Watching, Used: 480, Limit: 1000,
 				Left: remaining.Estimate{Low: 60, Likely: 70, High: 80, Known: true}, Due: 140, Late: true,
 				Need: remaining.Estimate{Low: 5, Likely: 6, High: 8, Known: true}, Like: "ns/before",
@@ -47,14 +48,14 @@ TIME      BECAUSE   STEP   VALUE  GROWTH  CATEGORY     USED  LIMIT  LEFT        
 }
 
 func TestAskOverTheHealthListener(t *testing.T) {
-	server := httptest.NewServer(explain.Handler(func(_ context.Context, pod string) (explain.Explanation, error) {
+	server := httptest.NewServer(explain.Handler(func(_ context.Context, pod string) (node.Explanation, error) {
 		switch pod {
 		case "ns/job":
 			return told, nil
 		case "ns/busy":
-			return explain.Explanation{}, errors.New("the loop does not go round")
+			return node.Explanation{}, errors.New("the loop does not go round")
 		}
-		return explain.Explanation{}, explain.ErrNoJob
+		return node.Explanation{}, explain.ErrNoJob
 	}))
 	defer server.Close()
 	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
@@ -74,20 +75,20 @@ func TestTheNetworkIsToldNothing(t *testing.T) {
 	request := httptest.NewRequest(http.MethodGet, explain.Path+"?pod=ns/job", nil)
 	request.RemoteAddr = "10.0.0.7:4242"
 	answer := httptest.NewRecorder()
-	explain.Handler(func(context.Context, string) (explain.Explanation, error) { return told, nil }).ServeHTTP(answer, request)
+	explain.Handler(func(context.Context, string) (node.Explanation, error) { return told, nil }).ServeHTTP(answer, request)
 	require.Equal(t, http.StatusForbidden, answer.Code)
 	require.NotContains(t, answer.Body.String(), "Watching")
 }
 
 func TestARingIsBoundedAndAQuietHourPushesNothingOut(t *testing.T) {
-	var ring explain.Ring
+	var ring node.DecisionLog
 	for i := range 100 {
-		ring.Add(explain.Decision{To: growth.Share(i), Reason: "a change"})
+		ring.Add(node.Decision{To: growth.Share(i), Reason: "a change"})
 	}
 	require.Len(t, ring, 32)
-	ring.Outcome("done")
+	ring.SetOutcome("done")
 	for range 100 {
-		ring.Add(explain.Decision{From: 99, To: 99, Reason: "as before"})
+		ring.Add(node.Decision{From: 99, To: 99, Reason: "as before"})
 	}
 	require.Len(t, ring, 32)
 	require.Equal(t, "done", ring[30].Outcome)

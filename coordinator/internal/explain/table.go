@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/trellis-gpu/trellis/growth/node"
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
@@ -29,7 +30,7 @@ func (f Format) Validate() error {
 }
 
 // Print writes an explanation.
-func Print(w io.Writer, e Explanation, f Format) error {
+func Print(w io.Writer, e node.Explanation, f Format) error {
 	if f == JSON {
 		encoder := json.NewEncoder(w)
 		encoder.SetIndent("", "  ")
@@ -38,7 +39,7 @@ func Print(w io.Writer, e Explanation, f Format) error {
 	return table(w, e)
 }
 
-func table(w io.Writer, e Explanation) error {
+func table(w io.Writer, e node.Explanation) error {
 	fmt.Fprintf(w, "%s  %s  share %s  CPU request %s", e.Pod, e.Category, e.Share, e.Request)
 	if e.Weight > 0 {
 		fmt.Fprintf(w, ", its cgroup's weight %d", e.Weight)
@@ -73,14 +74,14 @@ func known(ok bool, text string) string {
 	return text
 }
 
-func steps(in Inputs) string {
+func steps(in node.Inputs) string {
 	if in.TotalSteps == 0 {
 		return fmt.Sprint(in.Step)
 	}
 	return fmt.Sprintf("%d/%d", in.Step, in.TotalSteps)
 }
 
-func grown(in Inputs) string {
+func grown(in node.Inputs) string {
 	return known(in.Samples >= 2, fmt.Sprintf("%.3f", float64(in.Growth)))
 }
 
@@ -88,14 +89,14 @@ func work(e remaining.Estimate) string {
 	return known(e.Known, fmt.Sprintf("%.0f core-s (%.0f–%.0f)", e.Likely, e.Low, e.High))
 }
 
-func need(in Inputs) string {
+func need(in node.Inputs) string {
 	if in.Like != "" {
 		return work(in.Need) + ", as " + in.Like
 	}
 	return work(in.Need)
 }
 
-func due(in Inputs) string {
+func due(in node.Inputs) string {
 	text := known(in.Due > 0, fmt.Sprintf("in %.0f s", float64(in.Due)))
 	if in.Late {
 		text = strings.TrimSpace("late " + strings.Trim(text, unknown))

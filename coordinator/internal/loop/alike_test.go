@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/trellis-gpu/trellis/coordinator/internal/explain"
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/node"
 	"github.com/trellis-gpu/trellis/growth/policy"
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
@@ -25,7 +25,7 @@ func (w *world) alike(name, runs string, from, to int, loss func(step float64) f
 	if from == 0 {
 		w.arrive(name)
 		pod, _ := w.pod(ref(name).UID)
-		pod.Runs = runs
+		pod.Program = runs
 		w.apply(pod)
 		w.pass(time.Second) // its socket opens
 	}
@@ -39,14 +39,14 @@ func (w *world) alike(name, runs string, from, to int, loss func(step float64) f
 }
 
 // decided is the last decision about a job, foretold what it went by.
-func (w *world) decided(name string) explain.Decision {
+func (w *world) decided(name string) node.Decision {
 	e, err := w.loop.Explain(w.t.Context(), ref(name).String())
 	require.NoError(w.t, err)
 	require.NotEmpty(w.t, e.Decisions)
 	return e.Decisions[len(e.Decisions)-1]
 }
 
-func (w *world) foretold(name string) explain.Inputs { return w.decided(name).Inputs }
+func (w *world) foretold(name string) node.Inputs { return w.decided(name).Inputs }
 
 func worldOfOneCore(t *testing.T) *world {
 	w := newWorld(t)
@@ -141,7 +141,7 @@ func TestAJobIsForetoldBeforeItsFirstStep(t *testing.T) {
 func (w *world) begin(name, runs, numbers string, seconds int) {
 	w.arrive(name)
 	pod, _ := w.pod(ref(name).UID)
-	pod.Runs, pod.Numbers = runs, strings.Fields(numbers)
+	pod.Program, pod.Numbers = runs, strings.Fields(numbers)
 	w.apply(pod)
 	w.pass(time.Second)
 	for range seconds {
@@ -185,22 +185,22 @@ func TestOfJobsThatEndedFewAreRemembered(t *testing.T) {
 			w.remove(fmt.Sprint("same-", i))
 		}
 		w.pass(interval)
-		require.Len(t, w.memory.Ended, 4)
-		require.Equal(t, "ns/same-9", w.memory.Ended[0].Job)
+		require.Len(t, w.nodeState().Ended, 4)
+		require.Equal(t, "ns/same-9", w.nodeState().Ended[0].Job)
 		others := func(from, to int) {
 			for i := from; i < to; i++ {
 				w.alike(fmt.Sprint("other-", i), fmt.Sprint("other-", i), 0, 1, plateau)
 				w.remove(fmt.Sprint("other-", i))
 			}
 			w.pass(interval)
-			require.Len(t, w.memory.Ended, min(to+4, 64))
-			require.Equal(t, fmt.Sprint("ns/other-", to-1), w.memory.Ended[0].Job)
+			require.Len(t, w.nodeState().Ended, min(to+4, 64))
+			require.Equal(t, fmt.Sprint("ns/other-", to-1), w.nodeState().Ended[0].Job)
 		}
 		others(0, 60)
-		require.Equal(t, "ns/same-6", w.memory.Ended[63].Job)
+		require.Equal(t, "ns/same-6", w.nodeState().Ended[63].Job)
 		others(60, 63)
-		require.Equal(t, "ns/same-9", w.memory.Ended[63].Job, "who ran once is not forgotten for who ran four times")
+		require.Equal(t, "ns/same-9", w.nodeState().Ended[63].Job, "who ran once is not forgotten for who ran four times")
 		others(63, 64)
-		require.Equal(t, "ns/other-0", w.memory.Ended[63].Job)
+		require.Equal(t, "ns/other-0", w.nodeState().Ended[63].Job)
 	})
 }

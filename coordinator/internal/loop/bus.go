@@ -7,49 +7,54 @@ import (
 
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/node"
 )
 
-// FollowAllocations keeps up with what kubelet has given to pods of this node, until ctx ends.
-func (l *Loop) FollowAllocations(ctx context.Context, b Watcher, node growth.NodeName) {
+// FollowAllocations follows what kubelet has allocated to pods of this node, until ctx ends.
+func (l *Loop) FollowAllocations(ctx context.Context, b Watcher, name growth.NodeName) {
 	mirror := bus.Mirror[bus.Allocation]{Decode: func(e bus.Entry) (bus.Allocation, error) {
 		return bus.Decode[bus.Allocation](e.Value)
 	}}
-	for batch := range b.Watch(ctx, bus.AllocationsPrefix(node)) {
+	for batch := range b.Watch(ctx, bus.AllocationsPrefix(name)) {
 		view := mirror.Apply(batch)
-		l.unread(batch, view.Undecodable)
-		l.post(func() {
-			l.allocations = view
-			l.syncSlots()
-			for _, uid := range slices.Sorted(maps.Keys(l.placed)) {
-				l.amend(l.placed[uid])
-			}
-		})
+		l.logRefused(batch, view.Undecodable)
+		event := node.AllocationsChanged{Synced: view.Synced}
+		for _, key := range slices.Sorted(maps.Keys(view.Values)) {
+			event.Allocations = append(event.Allocations, view.Values[key])
+		}
+		l.post(func() { l.step(event) })
 	}
 }
 
-// FollowJobs keeps up with the tuner's advice, and takes up what the bus still knows of our own samples.
-func (l *Loop) FollowJobs(ctx context.Context, b Watcher, node growth.NodeName) {
+// FollowJobs follows the tuner's advice until ctx ends. It reads this node's samples once, at the start.
+func (l *Loop) FollowJobs(ctx context.Context, b Watcher, name growth.NodeName) {
 	mirror := bus.Mirror[bus.Advice]{Decode: func(e bus.Entry) (bus.Advice, error) {
 		return bus.Decode[bus.Advice](e.Value)
 	}}
 	first := true
 	for batch := range b.Watch(ctx, bus.Jobs) {
-		advice, samples := parted(batch)
+		advice, samples := split(batch)
 		view := mirror.Apply(advice)
-		l.unread(advice, view.Undecodable)
+		l.logRefused(advice, view.Undecodable)
 		var past []bus.Sample
 		if first && batch.Reset {
-			past, first = ours(samples, node), false
+			past, first = samplesOf(samples, name), false
 		}
 		if len(past) == 0 && len(advice.Entries) == 0 && !batch.Reset {
-			continue // somebody's sample
+			continue // a sample of some coordinator
 		}
-		l.post(func() { l.jobsChanged(view, past) })
+		changed := node.AdviceChanged{Advice: adviceByPod(view)}
+		l.post(func() {
+			if len(past) > 0 {
+				l.step(node.SamplesRestored{Samples: past})
+			}
+			l.step(changed)
+		})
 	}
 }
 
-// parted separates advice from samples, which are many, change often and are mostly other nodes'.
-func parted(batch bus.Batch) (advice bus.Batch, samples []bus.Entry) {
+// split separates advice from samples, which are many, change often and mostly belong to other nodes.
+func split(batch bus.Batch) (advice bus.Batch, samples []bus.Entry) {
 	advice = batch
 	advice.Entries = nil
 	for _, e := range batch.Entries {
@@ -64,38 +69,31 @@ func parted(batch bus.Batch) (advice bus.Batch, samples []bus.Entry) {
 	return advice, samples
 }
 
-func ours(entries []bus.Entry, node growth.NodeName) []bus.Sample {
+func samplesOf(entries []bus.Entry, name growth.NodeName) []bus.Sample {
 	var samples []bus.Sample
 	for _, e := range entries {
-		if s, err := bus.Decode[bus.Sample](e.Value); err == nil && s.Node == node {
+		if s, err := bus.Decode[bus.Sample](e.Value); err == nil && s.Node == name {
 			samples = append(samples, s)
 		}
 	}
 	return samples
 }
 
-func (l *Loop) jobsChanged(view *bus.View[bus.Advice], past []bus.Sample) {
-	l.advice = view
-	for _, s := range past {
-		l.past[s.Pod.UID] = s
-	}
-	for _, j := range l.sorted() {
-		if _, known := l.past[j.pod.Ref.UID]; known && j.reading.Samples == 0 {
-			l.resume(j)
-			l.deliver(j) // a gate that was left closed
-			l.interrupt("resumed", false)
-		}
-		if a, ok := view.Values[bus.AdviceKey(j.pod.Ref.UID)]; ok && a.Generation != j.advice.Generation {
-			l.deliver(j)
+func adviceByPod(view *bus.View[bus.Advice]) map[growth.PodUID]bus.Advice {
+	advice := make(map[growth.PodUID]bus.Advice, len(view.Values))
+	for text, a := range view.Values {
+		if key, err := bus.ParseKey(text); err == nil {
+			advice[key.Pod] = a
 		}
 	}
+	return advice
 }
 
-// unread logs the records of a batch that this build can not read, once each time they are written.
-func (l *Loop) unread(batch bus.Batch, refused map[string]error) {
+// logRefused logs the records of a batch that this build cannot read, once each time they are written.
+func (l *Loop) logRefused(batch bus.Batch, refused map[string]error) {
 	for _, e := range batch.Entries {
 		if err := refused[e.Key]; err != nil {
-			l.log.Error("a record on the bus is left alone", "key", e.Key, "reason", err)
+			l.log.Error("a record on the bus is ignored", "key", e.Key, "err", err)
 		}
 	}
 }

@@ -32,6 +32,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/node"
 	"github.com/trellis-gpu/trellis/growth/policy"
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
@@ -92,7 +93,15 @@ func newCrowd(t *testing.T, interval time.Duration) *crowdOfJobs {
 	n := &crowdOfJobs{world: newWorld(t), t: t, state: t.TempDir(), writes: &writes{by: map[string]int{}}}
 	quiet := slog.New(slog.DiscardHandler)
 	n.metrics = metrics.New(prometheus.NewRegistry(), func() time.Duration { return 0 })
-	l := loop.New(loop.Config{Policy: policy.Default, Alpha: policy.DefaultAlpha, Beta: policy.DefaultBeta, Interval: interval, Objective: .4}, n.metrics, quiet)
+	config := node.Config{
+		Policy:    policy.Default,
+		Interval:  interval,
+		Alpha:     policy.DefaultAlpha,
+		Beta:      policy.DefaultBeta,
+		Objective: .4,
+		Damping:   node.KubeletDamping(interval),
+	}
+	l := loop.New(config, n.metrics, quiet)
 	n.loop = l
 	sockets, err := socket.New(n.state, socket.DefaultLimits, quiet, l.Socket)
 	require.NoError(t, err)
@@ -103,7 +112,7 @@ func newCrowd(t *testing.T, interval time.Duration) *crowdOfJobs {
 	var wg sync.WaitGroup
 	t.Cleanup(func() { cancel(); wg.Wait() })
 	ports := loop.Ports{
-		Sockets: sockets, Usages: cgroup.New(n.cgroups(), "/nowhere"), Logs: n, Files: files{n.world}, Enforcer: n, Records: records, Diary: n, Memory: memory,
+		Sockets: sockets, Usages: cgroup.New(n.cgroups(), "/nowhere"), Logs: n, Files: files{n.world}, Enforcer: n, Records: records, Pods: n, Memory: memory,
 	}
 	for _, run := range []func(context.Context) error{
 		func(ctx context.Context) error { return l.Run(ctx, ports) }, records.Run, memory.Run,
@@ -111,7 +120,7 @@ func newCrowd(t *testing.T, interval time.Duration) *crowdOfJobs {
 	} {
 		wg.Go(func() { _ = run(ctx) })
 	}
-	l.Allocatable(16 * growth.Core)
+	l.Capacity(16 * growth.Core)
 	for i := range crowd {
 		name := nameOf(i)
 		require.NoError(t, os.MkdirAll(filepath.Join(n.state, gpushare.SlotsDir, "slot-"+name), 0o755))

@@ -20,10 +20,10 @@ import (
 
 	"github.com/trellis-gpu/trellis/coordinator/internal/enforce"
 	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
-	"github.com/trellis-gpu/trellis/coordinator/internal/recall"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/node"
 	"github.com/trellis-gpu/trellis/growth/policy"
 )
 
@@ -47,7 +47,7 @@ type cluster struct {
 	dies    int  // the one at which the coordinator dies; 0 for none
 	after   bool // it has been made by then
 	dead    bool
-	atDeath recall.Memory
+	atDeath node.Memory
 	most    growth.MilliCPU // that all pods together ever asked for
 }
 
@@ -84,7 +84,7 @@ func (c *cluster) patched(action clienttesting.Action) (bool, runtime.Object, er
 	handled, object, err := clienttesting.ObjectReaction(c.client.Tracker())(action)
 	if err == nil {
 		pod := object.(*corev1.Pod).DeepCopy()
-		c.loop.PodChanged(pods.Read(pod))
+		c.loop.PodUpdated(pods.Read(pod))
 		time.AfterFunc(time.Second, func() { c.made(pod.Name) })
 		c.most = max(c.most, c.asked())
 	}
@@ -116,16 +116,16 @@ func (c *cluster) made(name string) {
 	defer c.mu.Unlock()
 	for _, pod := range c.all() {
 		if pod.Ref.Name == name {
-			pod.Containers[0].Given = pod.Request()
+			pod.Containers[0].Allocated = pod.Request()
 			c.apply(pod)
 		}
 	}
 }
 
-func (c *cluster) all() []pods.Pod {
+func (c *cluster) all() []node.Pod {
 	list, err := c.client.Tracker().List(corev1.SchemeGroupVersion.WithResource("pods"), corev1.SchemeGroupVersion.WithKind("Pod"), "ns")
 	require.NoError(c.t, err)
-	var all []pods.Pod
+	var all []node.Pod
 	for _, pod := range list.(*corev1.PodList).Items {
 		all = append(all, pods.Read(&pod))
 	}
@@ -161,7 +161,7 @@ func (c *cluster) consistent(t *testing.T) {
 	require.LessOrEqual(t, c.most, fourHave, "the scheduler's books")
 	for _, pod := range c.all() {
 		original, kept := pod.Original()
-		require.Equal(t, pods.Requests{"train": 500}, original, pod.Ref.Name)
+		require.Equal(t, node.Requests{"train": 500}, original, pod.Ref.Name)
 		require.True(t, kept || pod.Request() == 500, pod.Ref.Name)
 		require.Equal(t, pod.Request(), c.requests()[pod.Ref.Name])
 		e, err := c.loop.Explain(t.Context(), pod.Ref.String())
@@ -199,7 +199,7 @@ func TestACoordinatorIsKilledAtAnyMomentOfAResize(t *testing.T) {
 							c.train(intervals, 1, four)
 						}
 						stop()
-						c.memory = recall.Memory{}
+						c.memory = node.Memory{}
 						if remembers {
 							c.memory = c.atDeath
 						}

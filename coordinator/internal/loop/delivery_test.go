@@ -9,10 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/socket"
-	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/node"
 	"github.com/trellis-gpu/trellis/growth/policy"
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
@@ -76,28 +76,29 @@ func TestGPUTimeFollowsTheShares(t *testing.T) {
 		w.arrive("old")
 		w.arrive("private", gpushare.TuneAnnotation+"=none")
 		w.pass(time.Second)
-		require.Empty(t, w.sent, "equal shares are not gated")
+		require.Empty(t, w.duties, "equal shares are not gated")
 		w.train(0, 12, map[string]func(int) float64{"young": falling, "old": flat})
-		require.InDelta(t, 1./3, float64(*w.sent["slot-old"].Duty), .05, "a quarter of the node beside three")
-		require.NotContains(t, w.sent, "slot-young", "the GPU is never idle for a gate")
-		require.NotContains(t, w.sent, "slot-private")
-		require.Equal(t, *w.sent["slot-old"].Duty, *w.sample("old").Duty)
+		require.InDelta(t, 1./3, float64(w.duties["slot-old"].Duty), .05, "a quarter of the node beside three")
+		require.NotContains(t, w.duties, "slot-young", "the GPU is never idle for a gate")
+		require.NotContains(t, w.duties, "slot-private")
+		require.Equal(t, w.duties["slot-old"].Duty, *w.sample("old").Duty)
 
 		four := 4
-		gated := w.sent["slot-old"]
+		gated := w.duties["slot-old"]
 		w.put(bus.AdviceKey(ref("old").UID), encode(t, bus.Advice{Generation: 7, Loaders: &four}))
 		w.pass(time.Second)
-		both := w.sent["slot-old"]
-		require.Greater(t, both.Generation, gated.Generation, "else the job would not take it")
-		require.Equal(t, *gated.Duty, *both.Duty)
-		w.loop.Socket("slot-old", socket.Delivered{Generation: both.Generation})
-		w.say("old", wire.Ack{Generation: both.Generation, Applied: wire.Values{Loaders: &four}})
+		config := w.sent["slot-old"]
+		require.Equal(t, int64(7), config.Generation, "a duty takes no generation")
+		require.Equal(t, gated.Duty, w.duties["slot-old"].Duty)
+		w.loop.Socket("slot-old", socket.Delivered{Generation: config.Generation})
+		w.say("old", wire.Ack{Generation: config.Generation, Applied: wire.Values{Loaders: &four}})
 		w.pass(time.Second)
 		require.Equal(t, []int64{7, 7}, []int64{w.sample("old").Generation, w.sample("old").Applied}, "the tuner sees its own count")
 
 		w.remove("young")
 		w.pass(time.Second)
-		require.Equal(t, growth.Share(1), *w.sent["slot-old"].Duty, "alone, it is let go")
+		require.Equal(t, growth.Share(1), w.duties["slot-old"].Duty, "alone, it is let go")
+		require.Greater(t, w.duties["slot-old"].Sequence, gated.Sequence, "else the job would not take it")
 	})
 }
 
@@ -112,8 +113,9 @@ func TestAGateIsNotLeftClosedByARestart(t *testing.T) {
 				w.start(policy.FlowCon)
 				w.arrive("a")
 				w.pass(2 * interval)
-				require.Equal(t, growth.Share(1), *w.sent["slot-a"].Duty)
-				require.NotZero(t, w.sent["slot-a"].Generation)
+				require.Equal(t, growth.Share(1), w.duties["slot-a"].Duty)
+				require.NotZero(t, w.duties["slot-a"].Sequence)
+				require.Contains(t, w.sent, "slot-a", "a shim of the previous release has its duty from a config, and loses it by the next")
 			})
 		})
 	}
@@ -122,7 +124,7 @@ func TestAGateIsNotLeftClosedByARestart(t *testing.T) {
 func TestWeightsWrittenDirectlyLeaveRequestsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.config.Direct, w.direct = true, map[growth.PodUID]growth.MilliCPU{}
+		w.config.DirectWeights, w.direct = true, map[growth.PodUID]growth.MilliCPU{}
 		w.start(policy.FlowCon)
 		w.arrive("young")
 		w.arrive("old")
@@ -168,7 +170,7 @@ func TestASlotThatIsUsedAgainKnowsNothingOfItsFormerJob(t *testing.T) {
 		require.Empty(t, w.open)
 		next := ref("next")
 		w.put(bus.AllocationKey("node", next.UID), encode(t, bus.Allocation{Pod: next, Containers: []bus.ContainerAllocation{{Name: "train", Slot: "slot-a"}}}))
-		w.apply(pods.Pod{Ref: next, Running: true, Annotations: map[string]string{gpushare.MemoryAnnotation: "1"}, Containers: []pods.Container{{Name: "train", Request: 500}}})
+		w.apply(node.Pod{Ref: next, Running: true, Annotations: map[string]string{gpushare.MemoryAnnotation: "1"}, Containers: []node.Container{{Name: "train", Request: 500}}})
 		w.pass(time.Second)
 		require.True(t, w.open["slot-a"])
 		require.Empty(t, w.sent)

@@ -2,68 +2,68 @@ package loop
 
 import (
 	"context"
-	"fmt"
-	"time"
+	"sync/atomic"
 
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/jobfile"
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/lines"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/node"
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
-// follow begins to read a job's log or file, where that is where its progress is.
-func (l *Loop) follow(j *job) {
-	var ctx context.Context
-	ctx, j.stopText = context.WithCancel(l.ctx)
-	ref, from := j.pod.Ref, j.wish.Progress
-	sink := textSink{l, ref.UID, from.Source}
-	before := growth.Category(j.pod.Annotations[gpushare.CategoryAnnotation]).Valid()
-	switch from.Source {
+// follower reads the log or the file of one pod.
+type follower struct {
+	loop      *Loop
+	pod       growth.PodUID
+	source    gpushare.Source
+	container atomic.Pointer[string] // the ID of the container that trains
+	stop      context.CancelFunc
+}
+
+func (f *follower) setContainer(id string) { f.container.Store(&id) }
+
+func (f *follower) containerID() string { return *f.container.Load() }
+
+// follow starts to read a job's log or file.
+func (l *Loop) follow(from node.Follow) {
+	ctx, stop := context.WithCancel(l.ctx)
+	f := &follower{loop: l, pod: from.Pod.UID, source: from.Progress.Source, stop: stop}
+	f.setContainer(from.Container.ID)
+	l.unfollow(f.pod)
+	l.followers[f.pod] = f
+	switch from.Progress.Source {
 	case gpushare.FromLog:
-		go l.ports.Logs.Follow(ctx, ref, j.pod.Trainer().Name, before, lines.NewReader(j.wish.Metric, from.Pattern), sink)
+		reader := lines.NewReader(from.Metric, from.Progress.Pattern)
+		go l.ports.Logs.Follow(ctx, from.Pod, from.Container.Name, from.Resumed, reader, f)
 	case gpushare.FromFile:
-		file := jobfile.Source{Pod: ref, Container: j.trainer, Path: from.Path, Before: before}
-		go l.ports.Files.Follow(ctx, file, lines.NewPlain(j.wish.Metric), sink, sink.failing)
+		file := jobfile.Source{
+			Pod:       from.Pod,
+			Container: f.containerID,
+			Path:      from.Progress.Path,
+			Before:    from.Resumed,
+		}
+		go l.ports.Files.Follow(ctx, file, lines.NewPlain(from.Metric), f, f.failed)
 	}
 }
 
-// textSink posts what a log or a file holds.
-type textSink struct {
-	loop *Loop
-	uid  growth.PodUID
-	from gpushare.Source
+func (l *Loop) unfollow(pod growth.PodUID) {
+	if f := l.followers[pod]; f != nil {
+		f.stop()
+		delete(l.followers, pod)
+	}
 }
 
-func (s textSink) post(f func(j *job)) {
-	s.loop.post(func() {
-		if j := s.loop.jobs[s.uid]; j != nil {
-			f(j)
-		}
-	})
-}
+func (f *follower) post(e node.Event) { f.loop.post(func() { f.loop.step(e) }) }
 
 // Report implements lines.Sink.
-func (s textSink) Report(p wire.Progress, counted bool) {
-	s.post(func(j *job) {
-		if counted {
-			p.Step += j.counted
-		}
-		s.loop.report(j, p, s.from)
-	})
+func (f *follower) Report(p wire.Progress, counted bool) {
+	f.post(node.ProgressReported{Pod: f.pod, Source: f.source, Progress: p, Counted: counted})
 }
 
 // Restarted implements lines.Sink.
-func (s textSink) Restarted() {
-	s.post(func(j *job) {
-		j.counted = 0
-		j.tracker.Restart()
-		s.loop.begunAgain(j, "its container was restarted")
-	})
-}
+func (f *follower) Restarted() { f.post(node.ContainerRestarted{Pod: f.pod}) }
 
-func (s textSink) failing(why error) {
-	s.post(func(j *job) {
-		s.loop.tell(j, time.Minute, true, "ProgressUnreadable", fmt.Sprintf("%s can not be read: %v. Until it is, the job gets its fair part", j.wish.Progress.Path, why))
-	})
+func (f *follower) failed(why error) {
+	f.post(node.ProgressUnreadable{Pod: f.pod, Err: why.Error()})
 }

@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/node"
 	"github.com/trellis-gpu/trellis/growth/policy"
 )
 
@@ -29,7 +29,7 @@ func TestAPodSaysWhichGPUKubeletGaveIt(t *testing.T) {
 
 func TestAPodThatIsNeverSeenRunningSaysItAllTheSame(t *testing.T) {
 	in(t, policy.Fair, func(t *testing.T, w *world) {
-		brief := pods.Pod{Ref: ref("brief"), Annotations: map[string]string{gpushare.MemoryAnnotation: "1", gpushare.GPUAnnotation: "GPU-2"}}
+		brief := node.Pod{Ref: ref("brief"), Annotations: map[string]string{gpushare.MemoryAnnotation: "1", gpushare.GPUAnnotation: "GPU-2"}}
 		w.apply(brief) // bound
 		synctest.Wait()
 		require.NotContains(t, w.noted, "brief", "kubelet has given it nothing yet")
@@ -51,13 +51,13 @@ func TestAPodSaysWhichGPUItsContainerHad(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in(t, policy.Fair, func(t *testing.T, w *world) {
-				pod := pods.Pod{Ref: ref("brief"), Annotations: map[string]string{gpushare.MemoryAnnotation: "1", gpushare.GPUAnnotation: "GPU-1"}}
+				pod := node.Pod{Ref: ref("brief"), Annotations: map[string]string{gpushare.MemoryAnnotation: "1", gpushare.GPUAnnotation: "GPU-1"}}
 				w.apply(pod) // bound
 				w.allocate("brief")
 				w.pass(2 * time.Second)
 				began := time.Now()
 				if told.began {
-					pod.Began = began
+					pod.Started = began
 					w.apply(pod)
 				}
 				w.pass(20 * time.Second)
@@ -65,7 +65,7 @@ func TestAPodSaysWhichGPUItsContainerHad(t *testing.T) {
 				w.pass(time.Second)
 				if told.afterwards {
 					require.Equal(t, "GPU-2", w.noted["brief"][gpushare.GPUAnnotation], "nobody can know yet")
-					pod.Began = began
+					pod.Started = began
 					w.apply(pod)
 					w.pass(time.Second)
 					require.Equal(t, "GPU-1", w.noted["brief"][gpushare.GPUAnnotation])
@@ -80,13 +80,13 @@ func TestAPodSaysWhichGPUItsContainerHad(t *testing.T) {
 
 func TestAPodThatIsTakenInAgainBeforeItBeganHasWhatItGetsThen(t *testing.T) {
 	in(t, policy.Fair, func(t *testing.T, w *world) {
-		pod := pods.Pod{Ref: ref("slow"), Annotations: map[string]string{gpushare.MemoryAnnotation: "1", gpushare.GPUAnnotation: "GPU-1"}}
+		pod := node.Pod{Ref: ref("slow"), Annotations: map[string]string{gpushare.MemoryAnnotation: "1", gpushare.GPUAnnotation: "GPU-1"}}
 		w.apply(pod)
 		w.allocate("slow")
 		w.pass(20 * time.Second)
 		w.allocateOn("slow", "GPU-2")
 		w.pass(5 * time.Second)
-		pod.Began = time.Now()
+		pod.Started = time.Now()
 		w.apply(pod)
 		w.pass(time.Second)
 		require.Equal(t, "GPU-2", w.noted["slow"][gpushare.GPUAnnotation])

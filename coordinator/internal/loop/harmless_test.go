@@ -64,7 +64,7 @@ type completed struct{ took, good map[string]float64 }
 // complete runs jobs under a policy to their end.
 func complete(t *testing.T, w *world, cores float64, jobs []training, each func(second int)) completed {
 	w.machine = &machine{cores: cores, used: map[growth.PodUID]growth.Seconds{}}
-	w.loop.Allocatable(growth.Core)
+	w.loop.Capacity(growth.Core)
 	took, good := map[string]float64{}, map[string]float64{}
 	for second := 0; len(took) < len(jobs); second++ {
 		require.Less(t, second, 3600, "somebody never ends: %v", took)
@@ -164,16 +164,17 @@ func TestHarmlessGoesOnAfterARestart(t *testing.T) {
 			}
 			stop()
 			w.mu.Lock()
-			before, all := w.memory, maps.Clone(w.pods)
+			all := maps.Clone(w.pods)
 			w.mu.Unlock()
+			before := w.nodeState()
 			stop = w.start(policy.Harmless)
 			for _, pod := range all {
-				w.loop.PodChanged(pod)
+				w.loop.PodUpdated(pod)
 			}
 			w.pass(interval)
 			require.NotEmpty(t, before.Fair.Accounts)
 			for _, s := range w.memory.Samples {
-				was, is := before.Fair.Accounts[s.Pod.UID], s.Work.Fair.Accounts[s.Pod.UID]
+				was, is := before.Fair.Accounts[s.Pod.UID], stateOf(t, s).Work.Fair.Accounts[s.Pod.UID]
 				require.Positive(t, float64(was.Age))
 				require.GreaterOrEqual(t, is.Age, was.Age, "who was here before is not new")
 				require.GreaterOrEqual(t, is.FairWork, was.FairWork, "what it was owed is owed")
@@ -203,8 +204,8 @@ func TestWhoeverHasNoSizeGetsItsFairPart(t *testing.T) {
 			require.InDelta(t, 20, float64(w.machine.used[ref(name).UID]), 3, name)
 		}
 		require.Equal(t, growth.Progressing, w.sample("silent").Category, "a job without progress is never converged")
-		require.NotNil(t, w.sample("known").Work.Fair)
-		require.InDelta(t, 1, float64(w.sample("known").Work.StepCost), .2)
+		require.NotNil(t, w.state("known").Work.Fair)
+		require.InDelta(t, 1, float64(w.state("known").Work.StepCost), .2)
 		require.Equal(t, string(policy.Harmless), w.load.Policy)
 	})
 }

@@ -4,94 +4,90 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
-	"slices"
 	"time"
 
-	"github.com/trellis-gpu/trellis/coordinator/internal/enforce"
+	"github.com/trellis-gpu/trellis/coordinator/internal/explain"
 	"github.com/trellis-gpu/trellis/coordinator/internal/metrics"
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/cgroup"
-	"github.com/trellis-gpu/trellis/coordinator/internal/observe/socket"
-	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
-	"github.com/trellis-gpu/trellis/coordinator/internal/recall"
 	"github.com/trellis-gpu/trellis/growth"
-	"github.com/trellis-gpu/trellis/growth/bus"
-	"github.com/trellis-gpu/trellis/growth/fairfinish"
-	"github.com/trellis-gpu/trellis/growth/resize"
+	"github.com/trellis-gpu/trellis/growth/node"
 )
 
-// settle is how long an interruption waits for others: pods come in groups.
-const settle = 300 * time.Millisecond
-
-// Loop is one node's coordinator.
+// Loop drives one node's state machine.
 type Loop struct {
-	config  Config
-	ports   Ports
-	metrics *metrics.Metrics
-	log     *slog.Logger
-	inbox   chan func()
-	done    chan struct{}
+	interval time.Duration
+	metrics  *metrics.Metrics
+	log      *slog.Logger
+	inbox    chan func()
+	done     chan struct{}
+	memory   node.Memory
 
-	// What follows belongs to Run's goroutine.
-	ctx         context.Context
-	jobs        map[growth.PodUID]*job
-	placed      map[growth.PodUID]*placed
-	refused     map[growth.PodUID]string // why a pod's annotations were
-	allocations *bus.View[bus.Allocation]
-	owners      map[string]growth.PodUID // of open slots
-	ended       map[growth.PodUID]bool
-	retired     []recall.Run // of ended jobs, those from which others may be foretold
-	past        map[growth.PodUID]bus.Sample
-	denied      map[growth.PodUID]resize.Refusal // of jobs in past
-	advice      *bus.View[bus.Advice]
-	allocatable growth.MilliCPU // what the node gives to pods; 0 while unknown
-	pool        growth.MilliCPU
-	fair        fairfinish.State
-	stalled     cgroup.Stalled // the node, as last read
-	stalledAt   time.Time
-	pressure    *bus.Pressure
-	interval    time.Duration
-	due         time.Time
-	interrupted string // why a decision can not wait; empty while it can
-	rearrange   bool   // the set of jobs has changed, not only a category
-	soon        *time.Timer
+	// The fields below belong to the goroutine of Run.
+	ctx       context.Context
+	ports     Ports
+	node      *node.Node
+	usages    map[growth.PodUID]cgroup.Usage // as last read
+	followers map[growth.PodUID]*follower
+	wake      time.Time
+	timer     *time.Timer
 }
 
-// New returns a loop; Run makes it go round.
-func New(config Config, m *metrics.Metrics, log *slog.Logger) *Loop {
-	soon := time.NewTimer(time.Hour)
-	soon.Stop()
+// New returns a loop. Run starts it.
+func New(config node.Config, m *metrics.Metrics, log *slog.Logger) *Loop {
+	timer := time.NewTimer(time.Hour)
+	timer.Stop()
 	return &Loop{
-		config: config, metrics: m, log: log, inbox: make(chan func(), 256), done: make(chan struct{}),
-		jobs: map[growth.PodUID]*job{}, placed: map[growth.PodUID]*placed{}, refused: map[growth.PodUID]string{}, owners: map[string]growth.PodUID{},
-		ended: map[growth.PodUID]bool{}, past: map[growth.PodUID]bus.Sample{},
-		allocations: &bus.View[bus.Allocation]{}, advice: &bus.View[bus.Advice]{}, interval: config.Interval, soon: soon,
+		interval:  config.Interval,
+		metrics:   m,
+		log:       log,
+		inbox:     make(chan func(), 256),
+		done:      make(chan struct{}),
+		node:      node.New(config),
+		usages:    map[growth.PodUID]cgroup.Usage{},
+		followers: map[growth.PodUID]*follower{},
+		timer:     timer,
 	}
 }
 
-// Run goes round until ctx ends. Shares stay as they are when it does.
+// Restore sets what an earlier coordinator saved on this node. It must be called before Run.
+func (l *Loop) Restore(m node.Memory) { l.memory = m }
+
+// Run steps the node until ctx ends. Shares then stay as they are.
 func (l *Loop) Run(ctx context.Context, ports Ports) error {
 	defer close(l.done)
 	l.ctx, l.ports = ctx, ports
-	ticker := time.NewTicker(l.config.Interval)
+	l.step(node.MemoryRestored{Memory: l.memory})
+	ticker := time.NewTicker(l.interval)
 	defer ticker.Stop()
-	defer l.soon.Stop()
+	defer l.timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case happened := <-l.inbox:
-			happened()
+		case run := <-l.inbox:
+			run()
 		case <-ticker.C:
-			l.tick(time.Now())
-		case <-l.soon.C:
-			l.decide(time.Now())
-			l.publish()
+			l.tick()
+		case <-l.timer.C:
+			l.wake = time.Time{}
+			l.step(node.Woken{Usages: l.readUsages()})
+			l.setGauges()
 		}
 	}
 }
 
-// post has f run in the loop's goroutine. It waits while the inbox is full, which holds up only who posts.
+func (l *Loop) tick() {
+	began := time.Now()
+	usages := l.readUsages()
+	l.step(node.Ticked{Usages: usages, Stalled: node.Stalled(l.ports.Usages.Node())})
+	l.setGauges()
+	l.metrics.Decision.Observe(time.Since(began).Seconds())
+}
+
+// step steps the node and does what comes of it.
+func (l *Loop) step(e node.Event) { l.execute(l.node.Step(time.Now(), e)) }
+
+// post runs f in the goroutine of Run. It waits while the inbox is full, which delays only the caller.
 func (l *Loop) post(f func()) {
 	select {
 	case l.inbox <- f:
@@ -99,30 +95,27 @@ func (l *Loop) post(f func()) {
 	}
 }
 
-// PodChanged tells of a pod of this node that asks for a share, as it is now.
-func (l *Loop) PodChanged(pod pods.Pod) { l.post(func() { l.podChanged(pod, time.Now()) }) }
-
-// PodGone tells that a pod no longer exists.
-func (l *Loop) PodGone(pod growth.PodUID) { l.post(func() { l.podGone(pod) }) }
-
-// Socket tells what happened on a slot's socket.
-func (l *Loop) Socket(slot string, e socket.Event) { l.post(func() { l.socket(slot, e) }) }
-
-// Resized tells what became of a resize.
-func (l *Loop) Resized(r enforce.Result) { l.post(func() { l.resized(r) }) }
-
-// Allocatable tells how much CPU the node can give to pods.
-func (l *Loop) Allocatable(cpu growth.MilliCPU) {
+// PodUpdated receives a pod of this node that asks for a share, as it is now.
+func (l *Loop) PodUpdated(pod node.Pod) {
 	l.post(func() {
-		if cpu != l.allocatable && l.allocatable != 0 { // the first word is no change
-			l.stir()
+		l.step(node.PodUpdated{Pod: pod})
+		if f := l.followers[pod.Ref.UID]; f != nil {
+			f.setContainer(pod.Trainer().ID)
 		}
-		l.allocatable = cpu
-		l.publishLoad()
 	})
 }
 
-// Alive tells whether the loop still goes round.
+// PodDeleted receives the UID of a pod that no longer exists.
+func (l *Loop) PodDeleted(pod growth.PodUID) {
+	l.post(func() { l.step(node.PodDeleted{Pod: pod}) })
+}
+
+// Capacity receives the CPU that the node can allocate to pods.
+func (l *Loop) Capacity(cpu growth.MilliCPU) {
+	l.post(func() { l.step(node.CapacityChanged{CPU: cpu}) })
+}
+
+// Alive returns an error unless the loop is still running.
 func (l *Loop) Alive(ctx context.Context) error {
 	answer := make(chan struct{})
 	go l.post(func() { close(answer) })
@@ -132,33 +125,29 @@ func (l *Loop) Alive(ctx context.Context) error {
 	case <-l.done:
 		return errors.New("the loop has ended")
 	case <-ctx.Done():
-		return errors.New("the loop does not go round any more")
+		return errors.New("the loop does not answer")
 	}
 }
 
-// interrupt asks for a decision soon.
-func (l *Loop) interrupt(why string, rearranged bool) {
-	if l.interrupted == "" {
-		l.soon.Reset(settle)
+// Explain explains the share of a pod, given as namespace/name.
+func (l *Loop) Explain(ctx context.Context, pod string) (node.Explanation, error) {
+	answer := make(chan node.Explanation, 1)
+	unknown := make(chan struct{})
+	go l.post(func() {
+		if e, ok := l.node.Explain(pod); ok {
+			answer <- e
+			return
+		}
+		close(unknown)
+	})
+	select {
+	case e := <-answer:
+		return e, nil
+	case <-unknown:
+		return node.Explanation{}, explain.ErrNoJob
+	case <-l.done:
+		return node.Explanation{}, errors.New("the loop has ended")
+	case <-ctx.Done():
+		return node.Explanation{}, ctx.Err()
 	}
-	l.interrupted, l.rearrange = why, l.rearrange || rearranged
-}
-
-// sorted returns the jobs in a stable order.
-func (l *Loop) sorted() []*job {
-	jobs := make([]*job, 0, len(l.jobs))
-	for _, uid := range slices.Sorted(maps.Keys(l.jobs)) {
-		jobs = append(jobs, l.jobs[uid])
-	}
-	return jobs
-}
-
-// tell tells people something about a job, the same thing at most once in every.
-func (l *Loop) tell(j *job, every time.Duration, warning bool, reason, message string) {
-	now := time.Now()
-	if last, ok := j.told[reason]; ok && now.Sub(last) < every {
-		return
-	}
-	j.told[reason] = now
-	l.ports.Diary.Event(j.pod.Ref, warning, reason, message)
 }

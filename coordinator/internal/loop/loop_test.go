@@ -8,11 +8,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
-	"github.com/trellis-gpu/trellis/coordinator/internal/recall"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/node"
 	"github.com/trellis-gpu/trellis/growth/policy"
 )
 
@@ -116,8 +115,8 @@ func TestWhoeverMayNotBeTunedIsLeftAlone(t *testing.T) {
 		w.arrive("young")
 		w.arrive("old")
 		w.arrive("private", gpushare.TuneAnnotation+"=loaders")
-		fixed := pods.Pod{Ref: ref("fixed"), Running: true, Fixed: "its QoS class is Guaranteed", Annotations: map[string]string{gpushare.MemoryAnnotation: "1"},
-			Containers: []pods.Container{{Name: "train", Request: 500}}}
+		fixed := node.Pod{Ref: ref("fixed"), Running: true, Fixed: "its QoS class is Guaranteed", Annotations: map[string]string{gpushare.MemoryAnnotation: "1"},
+			Containers: []node.Container{{Name: "train", Request: 500}}}
 		w.apply(fixed)
 		w.apply(fixed)
 		w.train(0, 7, map[string]func(int) float64{"young": falling, "old": flat, "private": flat})
@@ -190,11 +189,11 @@ func TestARestartedCoordinatorGoesOn(t *testing.T) {
 				}
 				w.samples, w.targets, w.events = map[growth.PodUID]bus.Sample{}, nil, nil
 				if !from.node {
-					w.memory = recall.Memory{}
+					w.memory = node.Memory{}
 				}
 				w.start(policy.FlowCon)
 				for _, pod := range w.pods {
-					w.loop.PodChanged(pod)
+					w.loop.PodUpdated(pod)
 				}
 				w.pass(2 * time.Second)
 				require.Empty(t, w.targets, "shares stay")

@@ -4,27 +4,28 @@ import (
 	"context"
 	"time"
 
-	"github.com/trellis-gpu/trellis/coordinator/internal/enforce"
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/cgroup"
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/jobfile"
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/lines"
-	"github.com/trellis-gpu/trellis/coordinator/internal/recall"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/node"
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
-// Sockets are the jobs' sockets, one a slot.
+// Sockets are the jobs' sockets, one per slot.
 type Sockets interface {
-	// Open is idempotent; it fails while the slot's folder is not there yet.
+	// Open is idempotent. It fails until the folder of the slot exists.
 	Open(ctx context.Context, slot string) error
 	Close(slot string)
 	Send(slot string, config wire.Config) error
+	SendDuty(slot string, duty wire.Duty) error
 }
 
-// Usages reads what a pod uses, and how long the node as a whole has waited.
+// Usages reads cgroups.
 type Usages interface {
 	Usage(pod growth.PodUID, now time.Time) (cgroup.Usage, error)
+	// Node is how long processes of the whole node have waited.
 	Node() cgroup.Stalled
 }
 
@@ -33,35 +34,34 @@ type Logs interface {
 	Follow(ctx context.Context, pod growth.PodRef, container string, before bool, reader *lines.Reader, sink lines.Sink)
 }
 
-// Files follows a file inside a container until ctx ends. failing is told why it can not be read, when that begins.
+// Files follows a file inside a container until ctx ends. It calls failing when it begins to fail.
 type Files interface {
 	Follow(ctx context.Context, from jobfile.Source, reader *lines.Reader, sink lines.Sink, failing func(error))
 }
 
-// Enforcer makes CPU requests so. It never blocks; the newest targets replace those not begun.
+// Enforcer applies CPU requests. It never blocks; the newest resizes replace those that have not begun.
 type Enforcer interface {
-	Enforce(targets []enforce.Target)
+	Enforce(resizes []node.Resize)
 }
 
 // Records publishes on the bus. It never blocks.
 type Records interface {
-	Sample(s bus.Sample)
-	// Hurry is Sample for what others wait for.
-	Hurry(s bus.Sample)
+	// Sample publishes a sample. An urgent one does not wait for the usual gap between two writes.
+	Sample(s bus.Sample, urgent bool)
 	Load(l bus.NodeLoad)
 	Forget(pod growth.PodUID)
 }
 
-// Diary tells people, on the pod. It never blocks.
-type Diary interface {
+// Pods writes events and annotations. It never blocks.
+type Pods interface {
 	Event(pod growth.PodRef, warning bool, reason, message string)
 	Annotate(pod growth.PodRef, name, value string)
 }
 
-// Memory keeps what a restarted coordinator needs, on the node itself. It never blocks; the newest replaces what is not
-// written yet.
+// Memory saves what a restarted coordinator needs, on the node itself. It never blocks; the newest memory replaces one that
+// is not written yet.
 type Memory interface {
-	Keep(recall.Memory)
+	Save(m node.Memory)
 }
 
 // Watcher follows the bus.
@@ -69,7 +69,7 @@ type Watcher interface {
 	Watch(ctx context.Context, prefix string) <-chan bus.Batch
 }
 
-// Ports are everything the loop acts through.
+// Ports are everything through which the loop acts.
 type Ports struct {
 	Sockets  Sockets
 	Usages   Usages
@@ -77,6 +77,6 @@ type Ports struct {
 	Files    Files
 	Enforcer Enforcer
 	Records  Records
-	Diary    Diary
+	Pods     Pods
 	Memory   Memory
 }

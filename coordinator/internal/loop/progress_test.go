@@ -9,10 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/socket"
-	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/node"
 	"github.com/trellis-gpu/trellis/growth/policy"
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
@@ -41,7 +41,7 @@ func TestProgressFromAFile(t *testing.T) {
 		require.Equal(t, "/results/loss", file.Path)
 		require.Empty(t, file.Container(), "kubelet has told of none yet")
 		pod, _ := w.pod(ref("a").UID)
-		pod.Containers = []pods.Container{{Name: "train", Request: 500, ID: "5f0cdd0a3f1b"}}
+		pod.Containers = []node.Container{{Name: "train", Request: 500, ID: "5f0cdd0a3f1b"}}
 		w.apply(pod)
 		w.pass(time.Second)
 		require.Equal(t, "5f0cdd0a3f1b", file.Container())

@@ -10,19 +10,19 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/node"
 	"github.com/trellis-gpu/trellis/growth/policy"
 )
 
 // refusing is a kubelet that does not make a pod's request more than most, or says that it will when there is room.
-func refusing(name, reason string, most *growth.MilliCPU) func(before, asked pods.Pod) pods.Pod {
-	return func(before, asked pods.Pod) pods.Pod {
+func refusing(name, reason string, most *growth.MilliCPU) func(before, asked node.Pod) node.Pod {
+	return func(before, asked node.Pod) node.Pod {
 		c := &asked.Containers[0]
-		c.Given, asked.Refusal = c.Request, pods.Refusal{}
+		c.Allocated, asked.ResizeStatus = c.Request, node.ResizeStatus{}
 		if before.Ref.Name == name && c.Request > *most {
-			c.Given = before.InForce().Sum()
-			asked.Refusal = pods.Refusal{Reason: reason, Message: "no room"}
+			c.Allocated = before.Allocated().Sum()
+			asked.ResizeStatus = node.ResizeStatus{Reason: reason, Message: "no room"}
 		}
 		return asked
 	}
@@ -77,7 +77,7 @@ func TestARestartedCoordinatorRemembersWhatCouldNotBe(t *testing.T) {
 
 		w.start(policy.FlowCon)
 		for _, pod := range w.pods {
-			w.loop.PodChanged(pod)
+			w.loop.PodUpdated(pod)
 		}
 		w.train(40, 6, uneven)
 		require.Empty(t, w.to("young"), "its patience is minutes by now")
@@ -91,10 +91,10 @@ func TestARestartedCoordinatorRemembersWhatCouldNotBe(t *testing.T) {
 func TestWhatCouldNotBeIsAskedAgainWhenTheNodeHasChanged(t *testing.T) {
 	for name, change := range map[string]func(w *world){
 		"a job arrives and leaves": func(w *world) { w.arrive("new"); w.pass(time.Second); w.remove("new") },
-		"the node grows":           func(w *world) { w.loop.Allocatable(3 * growth.Core) },
+		"the node grows":           func(w *world) { w.loop.Capacity(3 * growth.Core) },
 		"the pod's limit changes": func(w *world) {
 			pod, _ := w.pod(ref("young").UID)
-			pod.Containers = []pods.Container{{Name: "train", Request: 500, Limit: 4000}}
+			pod.Containers = []node.Container{{Name: "train", Request: 500, Limit: 4000}}
 			w.apply(pod)
 		},
 	} {
@@ -134,10 +134,10 @@ func TestWhatMustWaitIsLeftToKubelet(t *testing.T) {
 
 func TestARequestThatCanNotFallIsKeptAtTheOthersCost(t *testing.T) {
 	in(t, policy.FlowCon, func(t *testing.T, w *world) {
-		w.kubelet = func(before, asked pods.Pod) pods.Pod {
-			asked.Containers[0].Given = asked.Containers[0].Request
+		w.kubelet = func(before, asked node.Pod) node.Pod {
+			asked.Containers[0].Allocated = asked.Containers[0].Request
 			if before.Ref.Name == "old" && asked.Request() < 500 {
-				asked.Containers[0].Given, asked.Refusal = 500, pods.Refusal{Reason: corev1.PodReasonInfeasible, Message: "exclusive CPUs"}
+				asked.Containers[0].Allocated, asked.ResizeStatus = 500, node.ResizeStatus{Reason: corev1.PodReasonInfeasible, Message: "exclusive CPUs"}
 			}
 			return asked
 		}
@@ -168,8 +168,8 @@ func TestAnInfeasibleRequestIsTakenBackByTheNextCoordinator(t *testing.T) {
 		w.arrive("old")
 		pod := w.pods[ref("old").UID]
 		pod.Ref = ref("young")
-		pod.Containers = []pods.Container{{Name: "train", Request: 500, Given: 400}}
-		pod.Refusal = pods.Refusal{Reason: corev1.PodReasonInfeasible, Message: "no room"}
+		pod.Containers = []node.Container{{Name: "train", Request: 500, Allocated: 400}}
+		pod.ResizeStatus = node.ResizeStatus{Reason: corev1.PodReasonInfeasible, Message: "no room"}
 		most := growth.MilliCPU(400)
 		w.kubelet = refusing("young", corev1.PodReasonInfeasible, &most)
 		w.apply(pod)

@@ -7,22 +7,22 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/trellis-gpu/trellis/coordinator/internal/enforce"
-	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/node"
 	"github.com/trellis-gpu/trellis/growth/policy"
 )
 
 // ask starts a pod with a request of its own, that reports nothing.
 func (w *world) ask(name string, request growth.MilliCPU) {
-	w.apply(pods.Pod{
+	w.apply(node.Pod{
 		Ref: ref(name), Running: true, Annotations: map[string]string{gpushare.MemoryAnnotation: "1"},
-		Containers: []pods.Container{{Name: "train", Request: request}},
+		Containers: []node.Container{{Name: "train", Request: request}},
 	})
 }
 
 // resizes are those that were asked for since the last look.
-func (w *world) resizes() []enforce.Target {
+func (w *world) resizes() []node.Resize {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	targets := w.targets
@@ -84,7 +84,7 @@ func TestAResizeThatComesLateTellsTheShareThatItWasFor(t *testing.T) {
 		require.Equal(t, growth.Share(1), w.sample("a").Share)
 		before := w.told("a CPUShareChanged: CPU request 600m → 400m, 50% of the node's pool")
 		for _, target := range late {
-			w.loop.Resized(enforce.Result{Target: target, Weight: int64(target.To), Verified: true})
+			w.loop.Resized(enforce.Result{Resize: target, Weight: int64(target.To), Verified: true})
 		}
 		w.pass(time.Second)
 		require.Equal(t, before+1, w.told("a CPUShareChanged: CPU request 600m → 400m, 50% of the node's pool"))

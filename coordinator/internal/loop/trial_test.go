@@ -88,7 +88,7 @@ func TestABatchSizeIsTriedAndKept(t *testing.T) {
 		require.Zero(t, w.told("a BatchSizeKept"))
 		j.run(6)
 		require.Equal(t, 1, w.told("a BatchSizeKept: On trial: batch size 128 stays: 100.0 samples/s, with 64 100.0"))
-		require.Equal(t, trial.Idle, w.sample("a").Trial.Phase)
+		require.Equal(t, trial.Idle, w.state("a").Trial.Phase)
 		j.run(20)
 		require.Equal(t, 128, j.batch)
 	})
@@ -104,7 +104,7 @@ func TestABatchSizeThatMakesAJobWorseIsTakenBackForGood(t *testing.T) {
 		require.Equal(t, 1, w.told("a BatchSizeRolledBack: On trial: batch size 128 goes back to 64, and is not tried again: 50.0 samples/s, and at least 90.0 of the 100.0 before were to stay"))
 		require.Equal(t, 2, w.told("a BatchSizeChanged"))
 		require.Equal(t, 1, w.told("a BatchSizeChanged: Batch size: 128 → 64, acknowledged by the job (as before the trial)"))
-		require.Equal(t, 128, w.sample("a").Trial.RejectedFrom, "the tuner may know")
+		require.Equal(t, 128, w.state("a").Trial.RejectedFrom)
 
 		j.advise(8, 128, 0)
 		j.run(12)
@@ -124,7 +124,7 @@ func TestLoadersWaitWhileABatchSizeIsTried(t *testing.T) {
 		j := newTrainee(w)
 		j.advise(7, 128, 0)
 		j.run(5)
-		require.Equal(t, trial.Trying, w.sample("a").Trial.Phase)
+		require.Equal(t, trial.Trying, w.state("a").Trial.Phase)
 		j.advise(8, 128, 4)
 		j.run(2)
 		require.Equal(t, 2, j.loaders)
@@ -142,7 +142,7 @@ func TestABatchSizeThatTheUserKeepsIsLeftAlone(t *testing.T) {
 		j.advise(7, 128, 3)
 		j.run(12)
 		require.Equal(t, []int{64, 3}, []int{j.batch, j.loaders})
-		require.Nil(t, w.sample("a").Trial)
+		require.Nil(t, w.state("a").Trial)
 	})
 }
 

@@ -2,6 +2,7 @@ package loop_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -21,14 +22,14 @@ import (
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/jobfile"
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/lines"
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/socket"
-	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
-	"github.com/trellis-gpu/trellis/coordinator/internal/recall"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/bus/membus"
 	"github.com/trellis-gpu/trellis/growth/fairfinish"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/node"
 	"github.com/trellis-gpu/trellis/growth/policy"
+	"github.com/trellis-gpu/trellis/growth/trial"
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
@@ -41,24 +42,25 @@ type world struct {
 	bus  *membus.Bus
 
 	mu      sync.Mutex
-	pods    map[growth.PodUID]pods.Pod
+	pods    map[growth.PodUID]node.Pod
 	samples map[growth.PodUID]bus.Sample
 	hurried []string // whose samples waited for nothing
 	load    bus.NodeLoad
 	events  []string
 	noted   map[string]map[string]string // annotations, by pod
-	targets []enforce.Target
+	targets []node.Resize
 	sent    map[string]wire.Config
+	duties  map[string]wire.Duty
 	open    map[string]bool
 	forgot  []growth.PodUID
 	refuse  error
 	sinks   map[growth.PodUID]lines.Sink
 	files   map[growth.PodUID]followed
-	memory  recall.Memory
+	memory  node.Memory
 	machine *machine
-	config  loop.Config
+	config  node.Config
 	direct  map[growth.PodUID]growth.MilliCPU     // weights, where they are written directly
-	kubelet func(before, asked pods.Pod) pods.Pod // what it makes of a resize; nil: it makes each
+	kubelet func(before, asked node.Pod) node.Pod // what it makes of a resize; nil: it makes each
 	// worker makes resizes in the world's stead; nil: the world does. kill ends the coordinator's life where it stands.
 	worker func(results func(enforce.Result)) *enforce.Worker
 	kill   context.CancelFunc
@@ -66,19 +68,20 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	return &world{
-		t: t, bus: membus.New(), pods: map[growth.PodUID]pods.Pod{}, samples: map[growth.PodUID]bus.Sample{}, noted: map[string]map[string]string{},
-		sent: map[string]wire.Config{}, open: map[string]bool{}, sinks: map[growth.PodUID]lines.Sink{}, files: map[growth.PodUID]followed{},
+		t: t, bus: membus.New(), pods: map[growth.PodUID]node.Pod{}, samples: map[growth.PodUID]bus.Sample{}, noted: map[string]map[string]string{},
+		sent: map[string]wire.Config{}, duties: map[string]wire.Duty{}, open: map[string]bool{}, sinks: map[growth.PodUID]lines.Sink{}, files: map[growth.PodUID]followed{},
 	}
 }
 
 // start begins a coordinator's life; the function it returns ends it.
 func (w *world) start(name policy.Name) (stop func()) {
 	config := w.config
+	config.Damping = node.KubeletDamping(interval)
 	config.Policy, config.Alpha, config.Beta, config.Interval, config.Objective = name, 0.05, 2, interval, fairfinish.Balanced
 	m := metrics.New(prometheus.NewRegistry(), func() time.Duration { return 0 })
 	l := loop.New(config, m, slog.New(slog.DiscardHandler))
 	w.loop = l
-	l.Recall(w.memory)
+	l.Restore(w.memory)
 	ctx, cancel := context.WithCancel(w.t.Context())
 	var wg sync.WaitGroup
 	session := w.bus.Session()
@@ -89,14 +92,14 @@ func (w *world) start(name policy.Name) (stop func()) {
 		wg.Go(func() { _ = worker.Run(ctx) })
 	}
 	wg.Go(func() {
-		_ = l.Run(ctx, loop.Ports{Sockets: w, Usages: w, Logs: w, Files: files{w}, Enforcer: enforcer, Records: w, Diary: w, Memory: w})
+		_ = l.Run(ctx, loop.Ports{Sockets: w, Usages: w, Logs: w, Files: files{w}, Enforcer: enforcer, Records: w, Pods: w, Memory: w})
 	})
 	wg.Go(func() { l.FollowAllocations(ctx, session, "node") })
 	wg.Go(func() { l.FollowJobs(ctx, session, "node") })
 	w.kill = cancel
 	stop = func() { cancel(); wg.Wait() }
 	w.t.Cleanup(stop)
-	l.Allocatable(2 * growth.Core)
+	l.Capacity(2 * growth.Core)
 	return stop
 }
 
@@ -114,12 +117,20 @@ func (w *world) Close(slot string) {
 	defer w.mu.Unlock()
 	delete(w.open, slot)
 	delete(w.sent, slot)
+	delete(w.duties, slot)
 }
 
 func (w *world) Send(slot string, c wire.Config) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.sent[slot] = c
+	return nil
+}
+
+func (w *world) SendDuty(slot string, d wire.Duty) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.duties[slot] = d
 	return nil
 }
 
@@ -162,7 +173,7 @@ func (w files) Follow(ctx context.Context, from jobfile.Source, _ *lines.Reader,
 	<-ctx.Done()
 }
 
-func (w *world) Enforce(targets []enforce.Target) {
+func (w *world) Enforce(targets []node.Resize) {
 	w.mu.Lock()
 	refuse := w.refuse
 	w.targets = append(w.targets, targets...)
@@ -170,7 +181,7 @@ func (w *world) Enforce(targets []enforce.Target) {
 	go func() {
 		for _, t := range targets {
 			if refuse != nil {
-				w.loop.Resized(enforce.Result{Target: t, Err: refuse})
+				w.loop.Resized(enforce.Result{Resize: t, Err: refuse})
 				continue
 			}
 			pod, ok := w.pod(t.Pod.UID)
@@ -181,24 +192,24 @@ func (w *world) Enforce(targets []enforce.Target) {
 				w.mu.Lock()
 				w.direct[t.Pod.UID] = t.To
 				w.mu.Unlock()
-				w.loop.Resized(enforce.Result{Target: t, Weight: int64(t.To), Verified: true})
+				w.loop.Resized(enforce.Result{Resize: t, Weight: int64(t.To), Verified: true})
 				continue
 			}
 			before := pod
-			pod.Containers = []pods.Container{{Name: "train", Request: t.Requests["train"]}}
-			if t.Keep != "" {
-				pod.Annotations[gpushare.RequestAnnotation] = t.Keep
+			pod.Containers = []node.Container{{Name: "train", Request: t.Requests["train"]}}
+			if t.Original != "" {
+				pod.Annotations[gpushare.RequestAnnotation] = t.Original
 			}
 			if w.kubelet != nil {
 				pod = w.kubelet(before, pod)
 			}
 			w.apply(pod)
-			w.loop.Resized(enforce.Result{Target: t, Weight: int64(t.To), Verified: true})
+			w.loop.Resized(enforce.Result{Resize: t, Weight: int64(t.To), Verified: true})
 		}
 	}()
 }
 
-func (w *world) pod(uid growth.PodUID) (pods.Pod, bool) {
+func (w *world) pod(uid growth.PodUID) (node.Pod, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	pod, ok := w.pods[uid]
@@ -206,23 +217,19 @@ func (w *world) pod(uid growth.PodUID) (pods.Pod, bool) {
 	return pod, ok
 }
 
-func (w *world) Sample(s bus.Sample) {
+func (w *world) Sample(s bus.Sample, urgent bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if urgent {
+		w.hurried = append(w.hurried, s.Pod.Name)
+	}
 	s.Node = "node"
 	w.samples[s.Pod.UID] = s
 }
 
-func (w *world) Hurry(s bus.Sample) {
-	w.mu.Lock()
-	w.hurried = append(w.hurried, s.Pod.Name)
-	w.mu.Unlock()
-	w.Sample(s)
-}
-
 func (w *world) Load(l bus.NodeLoad) { w.mu.Lock(); defer w.mu.Unlock(); w.load = l }
 
-func (w *world) Keep(m recall.Memory) { w.mu.Lock(); defer w.mu.Unlock(); w.memory = m }
+func (w *world) Save(m node.Memory) { w.mu.Lock(); defer w.mu.Unlock(); w.memory = m }
 
 func (w *world) Forget(pod growth.PodUID) {
 	w.mu.Lock()
@@ -252,18 +259,18 @@ func ref(name string) growth.PodRef {
 	return growth.PodRef{Namespace: "ns", Name: name, UID: growth.PodUID("uid-" + name)}
 }
 
-func (w *world) apply(pod pods.Pod) {
+func (w *world) apply(pod node.Pod) {
 	w.mu.Lock()
 	w.pods[pod.Ref.UID] = pod
 	w.mu.Unlock()
-	w.loop.PodChanged(pod)
+	w.loop.PodUpdated(pod)
 }
 
 // arrive starts a pod with a request of 500m, and annotations of "name=value".
 func (w *world) arrive(name string, annotations ...string) {
-	pod := pods.Pod{
+	pod := node.Pod{
 		Ref: ref(name), Running: true, Annotations: map[string]string{gpushare.MemoryAnnotation: "1"},
-		Containers: []pods.Container{{Name: "train", Request: 500}},
+		Containers: []node.Container{{Name: "train", Request: 500}},
 	}
 	for _, a := range annotations {
 		key, value, _ := strings.Cut(a, "=")
@@ -287,7 +294,7 @@ func (w *world) remove(name string) {
 	w.mu.Lock()
 	delete(w.pods, ref(name).UID)
 	w.mu.Unlock()
-	w.loop.PodGone(ref(name).UID)
+	w.loop.PodDeleted(ref(name).UID)
 }
 
 func (w *world) put(key string, value []byte) {
@@ -328,6 +335,34 @@ func (w *world) sample(name string) bus.Sample {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.samples[ref(name).UID]
+}
+
+// jobState and nodeState are what the tests look at of the states that package node encodes.
+type jobState struct {
+	Work struct {
+		StepCost growth.CoreSeconds `json:"stepCost"`
+		Fair     *fairfinish.State  `json:"fair"`
+	} `json:"work"`
+	Trial *trial.State `json:"batchTrial"`
+}
+
+type nodeState struct {
+	Fair  fairfinish.State `json:"fair"`
+	Ended []node.Run       `json:"ended"`
+}
+
+func (w *world) state(name string) jobState { return stateOf(w.t, w.sample(name)) }
+
+func stateOf(t *testing.T, s bus.Sample) (state jobState) {
+	require.NoError(t, json.Unmarshal(s.State, &state))
+	return state
+}
+
+func (w *world) nodeState() (state nodeState) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	require.NoError(w.t, json.Unmarshal(w.memory.State, &state))
+	return state
 }
 
 func (w *world) requests() map[string]growth.MilliCPU {

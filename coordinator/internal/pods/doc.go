@@ -1,7 +1,6 @@
-// Package pods reads what the coordinator needs to know out of a pod: whose it is, what runs, what CPU it was made
-// with, and whether that may be changed while it runs.
+// Package pods converts the pods of one node to what decisions need of them (growth/node): whose they are, what runs, which
+// CPU requests they have, and whether those may change while they run.
 //
-// Only CPU requests of ordinary containers are ever changed, and only where that can not change the pod's QoS class
-// or restart a container. The requests that a pod was made with are kept in an annotation before the first change,
-// since the change overwrites them: "<container>=<quantity>", comma-separated.
+// Only CPU requests of ordinary containers are ever changed, and only where that cannot change the pod's QoS class or
+// restart a container.
 package pods

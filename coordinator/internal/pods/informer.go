@@ -14,12 +14,13 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/node"
 )
 
-// Sink is told about pods of this node that ask for a share.
+// Sink receives the pods of this node that ask for a share.
 type Sink interface {
-	PodChanged(Pod)
-	PodGone(growth.PodUID)
+	PodUpdated(node.Pod)
+	PodDeleted(growth.PodUID)
 }
 
 // Informer follows one node's pods.
@@ -28,15 +29,15 @@ type Informer struct {
 	informer cache.SharedIndexInformer
 }
 
-// NewInformer makes one; Run starts it.
-func NewInformer(client kubernetes.Interface, node growth.NodeName, sink Sink) (*Informer, error) {
+// NewInformer returns an informer. Run starts it.
+func NewInformer(client kubernetes.Interface, name growth.NodeName, sink Sink) (*Informer, error) {
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTweakListOptions(func(o *metav1.ListOptions) {
-		o.FieldSelector = fields.OneTermEqualSelector("spec.nodeName", string(node)).String()
+		o.FieldSelector = fields.OneTermEqualSelector("spec.nodeName", string(name)).String()
 	}))
 	informer := factory.Core().V1().Pods().Informer()
 	changed := func(object any) {
 		if pod, ok := object.(*corev1.Pod); ok && Ours(pod) {
-			sink.PodChanged(Read(pod))
+			sink.PodUpdated(Read(pod))
 		}
 	}
 	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
@@ -47,7 +48,7 @@ func NewInformer(client kubernetes.Interface, node growth.NodeName, sink Sink) (
 				object = last.Obj
 			}
 			if pod, ok := object.(*corev1.Pod); ok && Ours(pod) {
-				sink.PodGone(growth.PodUID(pod.UID))
+				sink.PodDeleted(growth.PodUID(pod.UID))
 			}
 		},
 	})
@@ -65,25 +66,25 @@ func (i *Informer) Run(ctx context.Context) error {
 	return nil
 }
 
-// Synced tells whether all pods have been seen once.
+// Synced reports whether all pods have been seen once.
 func (i *Informer) Synced() bool { return i.informer.HasSynced() }
 
-// allocatableEvery is how often the node's size is looked at; until it is known, as often as retryEvery.
 const (
-	allocatableEvery = 5 * time.Minute
-	retryEvery       = 5 * time.Second
+	// capacityPeriod is the time between two reads of the node's capacity, retryPeriod the time after a failed one.
+	capacityPeriod = 5 * time.Minute
+	retryPeriod    = 5 * time.Second
 )
 
-// FollowAllocatable tells how much CPU pods can have on the node, until ctx ends.
-func FollowAllocatable(ctx context.Context, client kubernetes.Interface, node growth.NodeName, log *slog.Logger, tell func(growth.MilliCPU)) error {
+// FollowCapacity passes the CPU that the node can allocate to pods to set, until ctx ends.
+func FollowCapacity(ctx context.Context, client kubernetes.Interface, name growth.NodeName, log *slog.Logger, set func(growth.MilliCPU)) error {
 	for {
-		pause := allocatableEvery
-		found, err := client.CoreV1().Nodes().Get(ctx, string(node), metav1.GetOptions{})
+		pause := capacityPeriod
+		found, err := client.CoreV1().Nodes().Get(ctx, string(name), metav1.GetOptions{})
 		if err == nil {
-			tell(growth.MilliCPU(found.Status.Allocatable.Cpu().MilliValue()))
+			set(growth.MilliCPU(found.Status.Allocatable.Cpu().MilliValue()))
 		} else if ctx.Err() == nil {
-			log.Warn("the node's size is not known", "node", node, "reason", err)
-			pause = retryEvery
+			log.Warn("the node's capacity is not known", "node", name, "err", err)
+			pause = retryPeriod
 		}
 		select {
 		case <-ctx.Done():

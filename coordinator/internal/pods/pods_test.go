@@ -14,6 +14,7 @@ import (
 	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/node"
 )
 
 func container(name, request, limit string) corev1.Container {
@@ -35,14 +36,14 @@ func pod(containers ...corev1.Container) *corev1.Pod {
 	}
 }
 
-func TestPodsThatRunTheSame(t *testing.T) {
+func TestRead_Program(t *testing.T) {
 	of := func(change func(*corev1.Pod)) string {
 		p := pod(container("train", "500m", ""))
 		p.Spec.Containers[0].Image = "train:1"
 		p.Spec.Containers[0].Command = []string{"python3", "train.py", "--model=gru", "--lr", "1e-3", "--seed=7"}
 		p.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "RUN", Value: "run-a"}}
 		change(p)
-		return pods.Read(p).Runs
+		return pods.Read(p).Program
 	}
 	for name, tc := range map[string]struct {
 		change func(*corev1.Pod)
@@ -70,7 +71,7 @@ func TestPodsThatRunTheSame(t *testing.T) {
 	}
 }
 
-func TestNumbersOfAPod(t *testing.T) {
+func TestRead_Numbers(t *testing.T) {
 	p := pod(container("train", "500m", ""), container("log", "", ""))
 	p.Spec.Containers[0].Image = "train:1"
 	p.Spec.Containers[0].Command = []string{"python3.12", "train.py", "--lr=1e-3", "--layers=2x64"}
@@ -80,7 +81,7 @@ func TestNumbersOfAPod(t *testing.T) {
 	require.Len(t, pods.Read(p).Numbers, 64)
 }
 
-func TestTheEnvironmentIsAmongTheNumbers(t *testing.T) {
+func TestRead_NumbersOfTheEnvironment(t *testing.T) {
 	of := func(env ...corev1.EnvVar) []string {
 		p := pod(container("train", "500m", ""), container("log", "", ""))
 		p.Spec.Containers[0].Env, p.Spec.Containers[1].Args = env, []string{"7"}
@@ -103,7 +104,7 @@ func TestTheEnvironmentIsAmongTheNumbers(t *testing.T) {
 	require.Len(t, pods.Read(p).Numbers, len(without)+1)
 }
 
-func TestFixed(t *testing.T) {
+func TestRead_Fixed(t *testing.T) {
 	for name, tc := range map[string]struct {
 		spoil func(*corev1.Pod)
 		want  string
@@ -129,52 +130,22 @@ func TestFixed(t *testing.T) {
 	}
 }
 
-func TestRunningAndRefusal(t *testing.T) {
+func TestRead_RunningAndResizeStatus(t *testing.T) {
 	p := pod(container("train", "500m", ""))
 	require.True(t, pods.Read(p).Running)
 	p.Generation = 3
 	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: corev1.PodReasonDeferred, Message: "no room"}}
-	require.Equal(t, pods.Refusal{Reason: "Deferred", Message: "no room"}, pods.Read(p).Refusal)
-	require.False(t, pods.Read(p).Refusal.Infeasible(), "it may come yet")
+	require.Equal(t, node.ResizeStatus{Reason: "Deferred", Message: "no room"}, pods.Read(p).ResizeStatus)
+	require.False(t, pods.Read(p).ResizeStatus.Infeasible(), "it may come yet")
 	p.Status.Conditions[0].Reason, p.Status.Conditions[0].ObservedGeneration = corev1.PodReasonInfeasible, 3
-	require.True(t, pods.Read(p).Refusal.Infeasible())
+	require.True(t, pods.Read(p).ResizeStatus.Infeasible())
 	p.Generation = 4
-	require.Zero(t, pods.Read(p).Refusal, "that was the resize before")
+	require.Zero(t, pods.Read(p).ResizeStatus, "that was the resize before")
 	p.DeletionTimestamp = &metav1.Time{}
 	require.False(t, pods.Read(p).Running, "a pod that is going")
 }
 
-func TestOriginal(t *testing.T) {
-	now := pods.Requests{"train": 250, "side": 50}
-	for name, tc := range map[string]struct {
-		annotation string
-		want       pods.Requests
-		kept       bool
-	}{
-		"none":           {"", now, false},
-		"kept":           {"train=500m,side=100m", pods.Requests{"train": 500, "side": 100}, true},
-		"in cores":       {"train=1,side=100m", pods.Requests{"train": 1000, "side": 100}, true},
-		"of another pod": {"train=500m,other=100m", now, false},
-		"not all":        {"train=500m", now, false},
-		"negative":       {"train=-1,side=100m", now, false},
-		"absurd":         {"train=99999999,side=1", now, false},
-		"nonsense":       {"lots", now, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			p := pod(container("train", "250m", ""), container("side", "50m", ""), container("none", "", ""))
-			if tc.annotation != "" {
-				p.Annotations[gpushare.RequestAnnotation] = tc.annotation
-			}
-			original, kept := pods.Read(p).Original()
-			require.Equal(t, tc.want, original)
-			require.Equal(t, tc.kept, kept)
-		})
-	}
-	p := pods.Read(pod(container("train", "250m", ""), container("side", "50m", "")))
-	require.Equal(t, "train=250m,side=50m", p.Kept(p.Requests()))
-}
-
-func TestInForce(t *testing.T) {
+func TestRead_Allocated(t *testing.T) {
 	cpu := func(request string) corev1.ResourceList {
 		return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(request)}
 	}
@@ -194,41 +165,13 @@ func TestInForce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := pod(container("train", "750m", ""), container("none", "", ""))
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{tc.status}
-			require.Equal(t, pods.Requests{"train": tc.want}, pods.Read(p).InForce())
-			require.Equal(t, pods.Requests{"train": 750}, pods.Read(p).Requests())
+			require.Equal(t, node.Requests{"train": tc.want}, pods.Read(p).Allocated())
+			require.Equal(t, node.Requests{"train": 750}, pods.Read(p).Requests())
 		})
 	}
 }
 
-func TestApart(t *testing.T) {
-	for name, tc := range map[string]struct {
-		a, b pods.Requests
-		want growth.MilliCPU
-	}{
-		"the same":             {pods.Requests{"train": 500}, pods.Requests{"train": 500}, 0},
-		"sums hide nothing":    {pods.Requests{"train": 500, "side": 100}, pods.Requests{"train": 400, "side": 200}, 200},
-		"one only has a side":  {pods.Requests{"train": 500}, pods.Requests{"train": 490, "side": 5}, 15},
-		"nothing is all apart": {nil, pods.Requests{"train": 500}, 500},
-	} {
-		t.Run(name, func(t *testing.T) {
-			require.Equal(t, tc.want, tc.a.Apart(tc.b))
-			require.Equal(t, tc.want, tc.b.Apart(tc.a))
-		})
-	}
-}
-
-func TestDivide(t *testing.T) {
-	p := pods.Read(pod(container("train", "500m", ""), container("side", "100m", "120m")))
-	original, _ := p.Original()
-	require.Equal(t, pods.Requests{"train": 250, "side": 50}, p.Divide(300, original))
-	require.Equal(t, pods.Requests{"train": 5, "side": 1}, p.Divide(6, original))
-	require.Equal(t, pods.Requests{"train": 1000, "side": 119}, p.Divide(1200, original), "never a limit's equal")
-	for total := growth.MilliCPU(10); total < 1000; total += 7 {
-		require.LessOrEqual(t, p.Divide(total, original).Sum(), total)
-	}
-}
-
-func TestAPodBeganWithItsFirstContainer(t *testing.T) {
+func TestRead_Started(t *testing.T) {
 	at := func(second int) metav1.Time { return metav1.NewTime(time.Date(2026, 1, 2, 3, 4, second, 0, time.UTC)) }
 	runs := func(second int) corev1.ContainerState {
 		return corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at(second)}}
@@ -251,7 +194,7 @@ func TestAPodBeganWithItsFirstContainer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := pod(container("train", "500m", ""))
 			p.Status = tc.status
-			began := pods.Read(p).Began
+			began := pods.Read(p).Started
 			if tc.want < 0 {
 				require.True(t, began.IsZero())
 				return

@@ -74,7 +74,7 @@ func TestOnlyTheNewestIsWrittenOnceInAGap(t *testing.T) {
 		records := publish.NewRecords(c, "node", 2*time.Second, silent)
 		running(t, records.Run)
 		for step := range int64(50) {
-			records.Sample(sample(step))
+			records.Sample(sample(step), false)
 			time.Sleep(50 * time.Millisecond) // 2.5 s in all
 		}
 		pass(time.Second)
@@ -93,9 +93,7 @@ func TestWhatIsUrgentIsWrittenAtOnceAndPaidForAfter(t *testing.T) {
 		running(t, records.Run)
 		var written []int
 		for step := range int64(20) {
-			if records.Sample(sample(step)); step == 2 {
-				records.Hurry(sample(step))
-			}
+			records.Sample(sample(step), step == 2)
 			pass(time.Second)
 			written = append(written, c.writes)
 		}
@@ -110,9 +108,9 @@ func TestABusThatWasAwayGetsThePresent(t *testing.T) {
 		records := publish.NewRecords(session, "node", time.Minute, silent)
 		running(t, records.Run)
 		b.Fail(bus.ErrUnavailable)
-		records.Sample(sample(1))
+		records.Sample(sample(1), false)
 		pass(5 * time.Second)
-		records.Sample(sample(2))
+		records.Sample(sample(2), false)
 		pass(5 * time.Second)
 		b.Fail(nil)
 		pass(time.Second)
@@ -130,14 +128,14 @@ func TestAnnotationsReachThePodInTheEnd(t *testing.T) {
 			failures--
 			return failures >= 0, nil, errors.New("no route to host")
 		})
-		diary := publish.NewDiary(client.CoreV1(), record.NewFakeRecorder(1), silent)
-		running(t, diary.Run)
+		writer := publish.NewPods(client.CoreV1(), record.NewFakeRecorder(1), silent)
+		running(t, writer.Run)
 		pod := growth.PodRef{Namespace: "ns", Name: "job", UID: "u"}
-		diary.Annotate(pod, gpushare.CategoryAnnotation, "Watching")
-		diary.Annotate(pod, gpushare.GPUAnnotation, "GPU-a")
-		diary.Annotate(growth.PodRef{Namespace: "ns", Name: "gone", UID: "g"}, gpushare.CategoryAnnotation, "Watching")
+		writer.Annotate(pod, gpushare.CategoryAnnotation, "Watching")
+		writer.Annotate(pod, gpushare.GPUAnnotation, "GPU-a")
+		writer.Annotate(growth.PodRef{Namespace: "ns", Name: "gone", UID: "g"}, gpushare.CategoryAnnotation, "Watching")
 		pass(time.Second)
-		diary.Annotate(pod, gpushare.CategoryAnnotation, "Converged")
+		writer.Annotate(pod, gpushare.CategoryAnnotation, "Converged")
 		pass(5 * time.Second)
 		got, err := client.CoreV1().Pods("ns").Get(t.Context(), "job", metav1.GetOptions{})
 		require.NoError(t, err)
@@ -147,7 +145,7 @@ func TestAnnotationsReachThePodInTheEnd(t *testing.T) {
 
 func TestEventsNameThePod(t *testing.T) {
 	recorder := record.NewFakeRecorder(2)
-	diary := publish.NewDiary(fake.NewClientset().CoreV1(), recorder, silent)
-	diary.Event(growth.PodRef{Namespace: "ns", Name: "job", UID: "u"}, true, "BadLines", "too many")
+	writer := publish.NewPods(fake.NewClientset().CoreV1(), recorder, silent)
+	writer.Event(growth.PodRef{Namespace: "ns", Name: "job", UID: "u"}, true, "BadLines", "too many")
 	require.Equal(t, "Warning BadLines too many", <-recorder.Events)
 }

@@ -11,19 +11,19 @@ import (
 )
 
 const (
-	// pace is the least time between two looks at what is to be written, and the pause after a failure.
-	pace = time.Second
+	// flushPeriod is the time between two flushes, and the pause after a failure.
+	flushPeriod = time.Second
 	// writeTimeout bounds one write.
 	writeTimeout = 3 * time.Second
 )
 
-// Bus is the part of the bus that is written to.
+// Bus is the part of the bus that Records uses.
 type Bus interface {
 	Put(ctx context.Context, key string, value []byte, life bus.Lifetime, guards ...bus.Guard) (bus.Revision, error)
 	Delete(ctx context.Context, key string, guards ...bus.Guard) error
 }
 
-// Records writes records.
+// Records writes records on the bus.
 type Records struct {
 	bus  Bus
 	node growth.NodeName
@@ -32,33 +32,30 @@ type Records struct {
 
 	mu      sync.Mutex
 	dirty   map[string][]byte    // nil: to be deleted
-	urgent  map[string]bool      // those of them that wait for no gap
-	written map[string]time.Time // when each record was, last; later than that where it did not wait
+	urgent  map[string]bool      // those of dirty that do not wait for the gap
+	written map[string]time.Time // the last write of each record; later than that if it did not wait
 }
 
-// NewRecords returns a writer for one node, which leaves at least a gap between two writes of one record; Run makes it
-// write.
+// NewRecords returns a writer for one node, which leaves at least a gap between two writes of one record. Run starts it.
 func NewRecords(b Bus, node growth.NodeName, gap time.Duration, log *slog.Logger) *Records {
 	return &Records{bus: b, node: node, gap: gap, log: log, dirty: map[string][]byte{}, urgent: map[string]bool{}, written: map[string]time.Time{}}
 }
 
-// Sample publishes a job as it is now.
-func (r *Records) Sample(s bus.Sample) {
+// Sample publishes a job's sample. An urgent one does not wait for the gap to pass. The next write then waits for that much
+// longer, so that the rate of writes stays the same in the long run.
+func (r *Records) Sample(s bus.Sample, urgent bool) {
 	s.Node = r.node
+	key := bus.SampleKey(s.Pod.UID)
 	value, err := bus.Encode(s)
-	r.put(bus.SampleKey(s.Pod.UID), value, err)
+	r.put(key, value, err)
+	if urgent {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.urgent[key] = true
+	}
 }
 
-// Hurry publishes a job as Sample does, and does not wait for the gap to pass. The next write waits for that much longer: in
-// the long run there are no more writes than gaps.
-func (r *Records) Hurry(s bus.Sample) {
-	r.Sample(s)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.urgent[bus.SampleKey(s.Pod.UID)] = true
-}
-
-// Load publishes the node as it is now.
+// Load publishes the load of the node.
 func (r *Records) Load(l bus.NodeLoad) {
 	value, err := bus.Encode(l)
 	r.put(bus.LoadKey(r.node), value, err)
@@ -73,7 +70,7 @@ func (r *Records) Forget(pod growth.PodUID) {
 
 func (r *Records) put(key string, value []byte, err error) {
 	if err != nil {
-		r.log.Error("a record can not be written", "key", key, "reason", err)
+		r.log.Error("a record cannot be written", "key", key, "err", err)
 		return
 	}
 	r.mu.Lock()
@@ -83,7 +80,7 @@ func (r *Records) put(key string, value []byte, err error) {
 
 // Run writes until ctx ends.
 func (r *Records) Run(ctx context.Context) error {
-	ticker := time.NewTicker(pace)
+	ticker := time.NewTicker(flushPeriod)
 	defer ticker.Stop()
 	away := false
 	for {
@@ -94,7 +91,7 @@ func (r *Records) Run(ctx context.Context) error {
 			err := r.flush(ctx)
 			if (err != nil) != away && ctx.Err() == nil {
 				if away = err != nil; away {
-					r.log.Warn("records can not be written; the newest are kept", "reason", err)
+					r.log.Warn("records cannot be written; the newest are kept", "err", err)
 				} else {
 					r.log.Info("records are written again")
 				}
@@ -103,7 +100,7 @@ func (r *Records) Run(ctx context.Context) error {
 	}
 }
 
-// flush writes what has changed and is due; at the first failure the rest waits.
+// flush writes what has changed and is due. At the first failure the rest waits.
 func (r *Records) flush(ctx context.Context) error {
 	due := r.due(time.Now())
 	for key, value := range due {
@@ -116,7 +113,7 @@ func (r *Records) flush(ctx context.Context) error {
 	return nil
 }
 
-// due takes out what may be written now.
+// due removes and returns what may be written now.
 func (r *Records) due(now time.Time) map[string][]byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -148,7 +145,7 @@ func (r *Records) write(ctx context.Context, key string, value []byte) error {
 	return err
 }
 
-// restore puts back what was not written, unless there is newer.
+// restore puts back what was not written, unless there is something newer.
 func (r *Records) restore(unwritten map[string][]byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

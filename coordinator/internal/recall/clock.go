@@ -10,18 +10,19 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// bootID is where the kernel says which start of the node this is.
+// bootID is the kernel's identifier of this boot.
 const bootID = "/proc/sys/kernel/random/boot_id"
 
-// clock is one moment by two clocks of the node: the one that is set, by people and by NTP, and the one that only goes on.
+// clock is one moment by two clocks of the node: the wall clock, which people and NTP set, and the boot clock, which only
+// advances.
 type clock struct {
 	Set time.Time `json:"set"`
-	// Up is the time since the node's start, and Boot which start that was; it is empty where neither is known.
+	// Up is the time since the boot that Boot identifies. Boot is empty where neither is known.
 	Up   growth.Seconds `json:"up"`
 	Boot string         `json:"boot"`
 }
 
-// read looks at both.
+// read reads both clocks.
 func read() clock {
 	c := clock{Set: time.Now()}
 	id, err := os.ReadFile(bootID)
@@ -33,8 +34,8 @@ func read() clock {
 	return c
 }
 
-// translate says when a time that was noted at c is by the clock as it is set now. While the node was off no time passed: it
-// served nobody, and would have served nobody under fair sharing. Where only the clock that is set is known, it is believed.
+// translate converts a wall-clock time that was written at c to the wall clock as it is set now. No time passes while the
+// node is off: it serves no job, and would serve none under fair sharing. Without a boot clock the wall clock is trusted.
 func (c clock) translate(noted time.Time, now clock) time.Time {
 	switch {
 	case c.Boot == "" || now.Boot == "":

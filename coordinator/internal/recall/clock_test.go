@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/trellis-gpu/trellis/coordinator/internal/recall"
-	"github.com/trellis-gpu/trellis/growth/fairfinish"
+	"github.com/trellis-gpu/trellis/growth/node"
 )
 
 // A coordinator notes a time and ends; the node's clock is set, or the node starts anew; the next coordinator reads.
@@ -33,7 +33,7 @@ func TestHowLongAgoItWas(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
-			keep(t, folder, recall.Memory{Fair: fairfinish.State{At: time.Now().Add(tc.was - 30*time.Second)}})
+			keep(t, folder, node.Memory{At: time.Now().Add(tc.was - 30*time.Second)})
 			edit(t, folder, func(clock map[string]any) {
 				clock["set"] = time.Now().Add(tc.was)
 				if tc.boot != "" {
@@ -42,25 +42,25 @@ func TestHowLongAgoItWas(t *testing.T) {
 			})
 			got, err := recall.New(folder, slog.New(slog.DiscardHandler)).Read()
 			require.NoError(t, err)
-			require.WithinDuration(t, time.Now().Add(-tc.ago), got.Fair.At, 5*time.Second)
+			require.WithinDuration(t, time.Now().Add(-tc.ago), got.At, 5*time.Second)
 		})
 	}
 }
 
 // A file of a coordinator that did not note the other clock is believed.
-func TestAFileWithoutTheOtherClock(t *testing.T) {
+func TestFile_WithoutABootClockTrustsTheWallClock(t *testing.T) {
 	folder := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "memory.json"), []byte(`{"v":1,"fair":{"at":"2026-01-02T03:04:05Z","accounts":null}}`), 0o600))
 	got, err := recall.New(folder, slog.New(slog.DiscardHandler)).Read()
 	require.NoError(t, err)
-	require.True(t, got.Fair.At.Equal(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)))
+	require.True(t, got.At.Equal(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)))
 }
 
 // keep has a coordinator keep a memory and end.
-func keep(t *testing.T, folder string, m recall.Memory) {
+func keep(t *testing.T, folder string, m node.Memory) {
 	t.Helper()
 	file := recall.New(folder, slog.New(slog.DiscardHandler))
-	file.Keep(m)
+	file.Save(m)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.NoError(t, file.Run(ctx))

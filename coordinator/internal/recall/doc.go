@@ -1,11 +1,9 @@
-// Package recall keeps what the coordinator knows of its jobs in a file on the node, for the one that comes after it: the
-// last samples, as on the bus, and the policy's virtual state, with jobs that have ended and that fair sharing would
-// still be serving.
+// Package recall saves what the coordinator knows of its jobs in a file on the node, for the coordinator after it.
 //
-// The bus has the samples too, but forgets them when a coordinator has been away for longer than its session, and may
-// itself be away when the next one starts. The file is written beside its place and moved there, so that a reader finds
-// the old or the new one; what can not be read is no reason not to start.
+// The bus has the samples too, but drops them when a coordinator is away for longer than its session, and may itself be
+// unavailable when the next one starts. The file is written next to its place and renamed, so that a reader finds the old
+// or the new one. A file that cannot be read does not prevent a start.
 //
-// Clocks are set, also while no coordinator runs. What counts is how long ago something was, so the file says what time it
-// was by the node's other clock, too, which only goes on (clock.go).
+// Clocks are set, also while no coordinator runs. What counts is how long ago a decision was, so that the file also holds
+// the time by the node's boot clock, which only advances (clock.go).
 package recall

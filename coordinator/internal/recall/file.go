@@ -12,68 +12,47 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
-	"github.com/trellis-gpu/trellis/growth/fairfinish"
-	"github.com/trellis-gpu/trellis/growth/remaining"
-	"github.com/trellis-gpu/trellis/growth/resize"
+	"github.com/trellis-gpu/trellis/growth/node"
 )
 
 const (
 	// name is the file's, in the coordinator's own folder of the state folder.
 	name = "memory.json"
-	// version is the format's. A file of another one is not read.
-	version = 1
-	// most bounds the file, in bytes: a hundred times what a full node takes.
-	most = 8 << 20
-	// pace is the least time between two writes.
-	pace = time.Second
+	// version is that of the format. Version 1, of the previous release, is read too (legacy.go).
+	version = 2
+	// maxSize bounds the file, in bytes: a hundred times the size for a full node.
+	maxSize = 8 << 20
+	// writePeriod is the least time between two writes.
+	writePeriod = time.Second
 )
 
-// Memory is what is kept.
-type Memory struct {
-	Samples []bus.Sample
-	Fair    fairfinish.State
-	// Refusals are what was asked for jobs and can not be, for now.
-	Refusals map[growth.PodUID]resize.Refusal
-	// Ended are jobs by which those like them are foretold, the newest first.
-	Ended []Run
-}
-
-// Run is what a job has shown, by which those like it are foretold.
-type Run struct {
-	// Job is its namespace and name, Runs what it runs and what it is judged by.
-	Job   string            `json:"job"`
-	Runs  string            `json:"runs"`
-	Curve remaining.Curve   `json:"curve"`
-	Whole remaining.Profile `json:"whole,omitzero"`
-}
-
-// written is the file. Samples are encoded as on the bus, with versions of their own.
+// written is the content of the file. Samples are encoded as on the bus, with versions of their own.
 type written struct {
-	Version  int                              `json:"v"`
-	Clock    clock                            `json:"clock,omitzero"`
-	Samples  []json.RawMessage                `json:"samples"`
-	Fair     fairfinish.State                 `json:"fair"`
-	Refusals map[growth.PodUID]resize.Refusal `json:"refusals,omitempty"`
-	Ended    []Run                            `json:"ended,omitempty"`
+	Version int               `json:"v"`
+	Clock   clock             `json:"clock,omitzero"`
+	At      time.Time         `json:"at,omitzero"`
+	Samples []json.RawMessage `json:"samples"`
+	State   json.RawMessage   `json:"state,omitempty"`
+	legacy
 }
 
-// File keeps one node's memory.
+// File holds the memory of one node.
 type File struct {
 	path   string
 	log    *slog.Logger
-	newest chan Memory
+	newest chan node.Memory
 }
 
-// New keeps the memory in a folder of the coordinator's own, which is there.
+// New returns the file in the coordinator's own folder, which must exist.
 func New(folder string, log *slog.Logger) *File {
-	return &File{path: filepath.Join(folder, name), log: log, newest: make(chan Memory, 1)}
+	return &File{path: filepath.Join(folder, name), log: log, newest: make(chan node.Memory, 1)}
 }
 
-// Read returns what was kept; nothing if nothing was. Samples that this build does not know are left out.
-func (f *File) Read() (Memory, error) {
-	var m Memory
+// Read returns the memory that was saved, or an empty one if there is none. Samples of versions that this build does not
+// know are left out.
+func (f *File) Read() (node.Memory, error) {
+	var m node.Memory
 	file, err := os.Open(f.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return m, nil
@@ -82,7 +61,7 @@ func (f *File) Read() (Memory, error) {
 		return m, fmt.Errorf("recalling what was known: %w", err)
 	}
 	defer func() { _ = file.Close() }()
-	content, err := io.ReadAll(io.LimitReader(file, most))
+	content, err := io.ReadAll(io.LimitReader(file, maxSize))
 	if err != nil {
 		return m, fmt.Errorf("recalling what was known: %w", err)
 	}
@@ -90,7 +69,13 @@ func (f *File) Read() (Memory, error) {
 	if err := json.Unmarshal(content, &w); err != nil {
 		return m, fmt.Errorf("recalling what was known, from %s: %w", f.path, err)
 	}
-	if w.Version != version {
+	switch w.Version {
+	case version:
+	case legacyVersion:
+		if err := w.upgrade(); err != nil {
+			return m, fmt.Errorf("recalling what was known, from %s: %w", f.path, err)
+		}
+	default:
 		return m, fmt.Errorf("recalling what was known, from %s: version %d, this build knows %d", f.path, w.Version, version)
 	}
 	for _, value := range w.Samples {
@@ -98,13 +83,14 @@ func (f *File) Read() (Memory, error) {
 			m.Samples = append(m.Samples, s)
 		}
 	}
-	m.Fair, m.Refusals, m.Ended = w.Fair, w.Refusals, w.Ended
-	m.Fair.At = w.Clock.translate(m.Fair.At, read())
+	m.State = w.State
+	m.At = w.Clock.translate(w.At, read())
 	return m, nil
 }
 
-// Keep leaves a memory to be written, in place of one that is not yet. It never waits, and is for one caller at a time.
-func (f *File) Keep(m Memory) {
+// Save passes a memory to Run. It replaces one that is not written yet. Save never blocks, and must not be called
+// concurrently.
+func (f *File) Save(m node.Memory) {
 	select {
 	case <-f.newest:
 	default:
@@ -127,21 +113,26 @@ func (f *File) Run(ctx context.Context) error {
 		case m := <-f.newest:
 			err := f.write(m)
 			if err != nil && !failing {
-				f.log.Warn("what is known can not be kept on this node", "reason", err)
+				f.log.Warn("the memory cannot be saved on this node", "err", err)
 			}
 			failing = err != nil
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(pace):
+		case <-time.After(writePeriod):
 		}
 	}
 }
 
-func (f *File) write(m Memory) error {
+func (f *File) write(m node.Memory) error {
 	now := read()
-	m.Fair.At = now.Set.Add(-now.Set.Sub(m.Fair.At)) // by the clock as it is set now, and not as it was then
-	w := written{Version: version, Clock: now, Samples: make([]json.RawMessage, 0, len(m.Samples)), Fair: m.Fair, Refusals: m.Refusals, Ended: m.Ended}
+	w := written{
+		Version: version,
+		Clock:   now,
+		At:      now.Set.Add(-now.Set.Sub(m.At)), // by the clock as it is set now, which may differ from then
+		Samples: make([]json.RawMessage, 0, len(m.Samples)),
+		State:   m.State,
+	}
 	for _, s := range m.Samples {
 		value, err := bus.Encode(s)
 		if err != nil {
@@ -153,12 +144,12 @@ func (f *File) write(m Memory) error {
 	if err != nil {
 		return err
 	}
-	if len(content) > most {
-		return fmt.Errorf("%d bytes, at most %d", len(content), most)
+	if len(content) > maxSize {
+		return fmt.Errorf("%d bytes, at most %d", len(content), maxSize)
 	}
-	beside := f.path + ".new"
-	if err := os.WriteFile(beside, content, 0o600); err != nil {
+	temporary := f.path + ".new"
+	if err := os.WriteFile(temporary, content, 0o600); err != nil {
 		return err
 	}
-	return os.Rename(beside, f.path)
+	return os.Rename(temporary, f.path)
 }

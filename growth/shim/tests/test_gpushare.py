@@ -383,14 +383,50 @@ class Gate(ShimTest):
 
     def gated(self, duty):
         _, peer = self.connected()
-        peer.send({"type": "config", "generation": 1, "duty": duty})
-        peer.expect("ack")
+        peer.send({"type": "duty", "sequence": 1, "duty": duty})
+        self.becomes(duty)
         self.job._client()._gate.learn(0.1)
         return peer
 
+    def becomes(self, duty):
+        eventually(lambda: self.job._client()._gate.duty == duty, "the duty is %s" % duty)
+
+    def test_an_older_sequence_is_ignored(self):
+        _, peer = self.connected()
+        peer.send({"type": "duty", "sequence": 5, "duty": 0.5}, {"type": "duty", "sequence": 4, "duty": 0.25},
+                  {"type": "duty", "sequence": 5, "duty": 0.75}, {"type": "save", "reason": "end", "deadline_seconds": 60})
+        eventually(self.job.save_requested, "all four lines were read")
+        self.becomes(0.5)
+
+    def test_generations_and_sequences_are_counted_apart(self):
+        _, peer = self.connected()
+        self.job.loaders(1)
+        peer.send({"type": "config", "generation": 9, "loaders": 5}, {"type": "duty", "sequence": 1, "duty": 0.5},
+                  {"type": "config", "generation": 10, "loaders": 6})
+        eventually(lambda: self.job.loaders(1) == 6, "both configs were read")
+        self.becomes(0.5)   # a config does not name a duty, and leaves it alone
+
+    def test_an_agent_of_the_previous_release_gates_by_configs(self):
+        _, peer = self.connected()
+        peer.send({"type": "config", "generation": 1, "duty": 0.5})
+        peer.expect("ack")
+        self.becomes(0.5)
+        peer.send({"type": "config", "generation": 2})
+        peer.expect("ack")
+        self.becomes(1.0)   # there, absence means 1
+
+    def test_a_new_agent_takes_over_from_one_of_the_previous_release(self):
+        agent, peer = self.connected()
+        peer.send({"type": "config", "generation": 1 << 21, "duty": 0.5})
+        peer.expect("ack")
+        agent.close()
+        peer = self.agent().peer()
+        peer.send({"type": "config", "generation": 0}, {"type": "duty", "sequence": 1, "duty": 0.25})
+        self.becomes(0.25)
+
     def test_a_sleeping_step_wakes_soon_after_the_gate_opens(self):
         peer = self.gated(0.01)
-        threading.Timer(0.2, peer.send, [{"type": "config", "generation": 2, "duty": 1.0}]).start()
+        threading.Timer(0.2, peer.send, [{"type": "duty", "sequence": 2, "duty": 1.0}]).start()
         began = time.perf_counter()
         self.job.step()           # owes about 10 s
         self.assertLess(time.perf_counter() - began, 5)
@@ -663,8 +699,12 @@ class Golden(unittest.TestCase):
 
     def test_config_and_save_are_understood(self):
         configs = [self.job._config(self.job._parse(line)) for line in self.lines("config.jsonl")]
-        self.assertEqual(configs, [(1, {}, 1.0), (2, {"loaders": 4}, 1.0), (3, {"batch_size": 128}, 1.0), (4, {}, 0.25),
-                                   (5, {"loaders": 0, "batch_size": 1}, 1.0), (6, {"loaders": 64}, 1.0)])
+        self.assertEqual(configs, [(1, {}, None), (2, {"loaders": 4}, None), (3, {"batch_size": 128}, None),
+                                   (5, {"loaders": 0, "batch_size": 1}, None), (6, {"loaders": 64}, None)])
+        previous = [self.job._config(self.job._parse(line)) for line in self.lines("config-previous.jsonl")]
+        self.assertEqual(previous, [(4, {}, 0.25), (5, {"loaders": 0, "batch_size": 1}, 1.0)])
+        duties = [self.job._duty(self.job._parse(line)) for line in self.lines("duty.jsonl")]
+        self.assertEqual(duties, [(1, 0.25), (2, 1.0), (3, 0.01)])
         for line in self.lines("save.jsonl"):
             self.job._current._obey(self.job._parse(line))
             self.assertIsNotNone(self.job._current.save_request())

@@ -45,23 +45,26 @@ type conn struct {
 	server   *Server
 	slot     string
 	listener *listener
-	configs  chan wire.Config
+	configs  newest[wire.Config]
+	duties   newest[wire.Duty]
 
 	faults Faults
 	bad    int
 	told   time.Time
 }
 
-// offer hands a config to the writer, in place of one that it has not come to yet.
-func (c *conn) offer(config wire.Config) {
+// newest is a channel of one value. A newer value replaces one that was not received yet.
+type newest[T any] chan T
+
+func (n newest[T]) offer(value T) {
 	for {
 		select {
-		case c.configs <- config:
+		case n <- value:
 			return
 		default:
 		}
 		select {
-		case <-c.configs:
+		case <-n:
 		default:
 		}
 	}
@@ -73,22 +76,31 @@ func (c *conn) write(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case config, ok := <-c.configs:
-			if !ok {
-				return
-			}
-			line, err := wire.Encode(config)
-			if err != nil {
-				c.server.log.Error("a config can not be said", "slot", c.slot, "reason", err)
-				continue
-			}
-			if err := c.WriteBefore(ctx, time.Now().Add(c.server.limits.Write), line); err != nil {
-				c.server.log.Info("a job does not read its socket: connection closed", "slot", c.slot, "reason", err)
-				_ = c.Close()
+			if !ok || !c.send(ctx, config) {
 				return
 			}
 			c.server.handle(c.slot, Delivered{Generation: config.Generation})
+		case duty, ok := <-c.duties:
+			if !ok || !c.send(ctx, duty) {
+				return
+			}
 		}
 	}
+}
+
+// send writes a message. It returns false if the connection had to be closed.
+func (c *conn) send(ctx context.Context, message wire.Message) bool {
+	line, err := wire.Encode(message)
+	if err != nil {
+		c.server.log.Error("a message cannot be encoded", "slot", c.slot, "err", err)
+		return true
+	}
+	if err := c.WriteBefore(ctx, time.Now().Add(c.server.limits.Write), line); err != nil {
+		c.server.log.Info("a job does not read its socket: connection closed", "slot", c.slot, "err", err)
+		_ = c.Close()
+		return false
+	}
+	return true
 }
 
 func (c *conn) read(ctx context.Context) {
@@ -97,6 +109,7 @@ func (c *conn) read(ctx context.Context) {
 		hangUp()
 		c.listener.remove(c) // nobody offers after this
 		close(c.configs)
+		close(c.duties)
 		_ = c.Close()
 		c.tell(true)
 	}()
@@ -143,7 +156,7 @@ func (c *conn) line(line []byte) {
 		c.malformed(err)
 	default:
 		switch message.(type) {
-		case wire.Config, wire.Save:
+		case wire.Config, wire.Duty, wire.Save:
 			c.malformed(errDirection)
 		default:
 			c.server.handle(c.slot, Received{Message: message})

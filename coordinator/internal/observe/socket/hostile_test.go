@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/socket"
-	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
@@ -84,8 +83,8 @@ func TestAHostileJobIsAloneAffected(t *testing.T) {
 		require.NoError(t, err)
 		sent++
 		for name := range attacks {
-			duty := growth.Share(.5)
-			_ = server.Send(name, wire.Config{Generation: int64(sent), Duty: &duty})
+			_ = server.Send(name, wire.Config{Generation: int64(sent)})
+			_ = server.SendDuty(name, wire.Duty{Sequence: int64(sent), Duty: .5})
 		}
 		if sent%10 == 1 {
 			most = max(most, heap())

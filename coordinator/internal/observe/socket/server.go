@@ -67,6 +67,7 @@ type listener struct {
 	mu     sync.Mutex
 	conns  []*conn
 	config *wire.Config
+	duty   *wire.Duty
 }
 
 // New returns a server for the slots below stateDir. What jobs do comes to handle, from many goroutines at once; a
@@ -150,8 +151,27 @@ func place(made, path string) (os.FileInfo, error) {
 	return os.Lstat(path)
 }
 
-// Send gives a slot its configuration: now to those connected, and to whoever connects later.
+// Send sends a config to the connections of a slot, present and future ones. It replaces the config before.
 func (s *Server) Send(slot string, config wire.Config) error {
+	return s.update(slot, func(l *listener) {
+		l.config = &config
+		for _, c := range l.conns {
+			c.configs.offer(config)
+		}
+	})
+}
+
+// SendDuty sends a duty to the connections of a slot, present and future ones. It replaces the duty before.
+func (s *Server) SendDuty(slot string, duty wire.Duty) error {
+	return s.update(slot, func(l *listener) {
+		l.duty = &duty
+		for _, c := range l.conns {
+			c.duties.offer(duty)
+		}
+	})
+}
+
+func (s *Server) update(slot string, change func(l *listener)) error {
 	s.mu.Lock()
 	l := s.open[slot]
 	s.mu.Unlock()
@@ -160,10 +180,7 @@ func (s *Server) Send(slot string, config wire.Config) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.config = &config
-	for _, c := range l.conns {
-		c.offer(config)
-	}
+	change(l)
 	return nil
 }
 
@@ -209,7 +226,7 @@ func (s *Server) accept(ctx context.Context, slot string, l *listener) {
 			}
 			return
 		}
-		c := &conn{stream: accepted, server: s, slot: slot, listener: l, configs: make(chan wire.Config, 1)}
+		c := &conn{stream: accepted, server: s, slot: slot, listener: l, configs: make(newest[wire.Config], 1), duties: make(newest[wire.Duty], 1)}
 		l.add(c, s.limits.Connections)
 		s.wg.Add(2)
 		go func() { defer s.wg.Done(); c.write(ctx) }()
@@ -234,7 +251,10 @@ func (l *listener) add(c *conn, most int) {
 	}
 	l.conns = append(l.conns, c)
 	if l.config != nil {
-		c.offer(*l.config)
+		c.configs.offer(*l.config)
+	}
+	if l.duty != nil {
+		c.duties.offer(*l.duty)
 	}
 }
 

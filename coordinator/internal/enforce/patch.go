@@ -1,0 +1,44 @@
+package enforce
+
+import (
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/node"
+)
+
+// originalPatch is the patch that preserves the original requests in an annotation. The UID in it makes it fail on another
+// pod of that name.
+func originalPatch(r node.Resize) ([]byte, error) {
+	return json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid":         r.Pod.UID,
+		"annotations": map[string]string{gpushare.RequestAnnotation: r.Original},
+	}})
+}
+
+// resizePatch is the strategic merge patch of the resize subresource. Containers merge by name, so that nothing else of
+// them changes.
+func resizePatch(r node.Resize) ([]byte, error) {
+	type container struct {
+		Name      string                      `json:"name"`
+		Resources corev1.ResourceRequirements `json:"resources"`
+	}
+	containers := make([]container, 0, len(r.Requests))
+	for name, request := range r.Requests {
+		containers = append(containers, container{name, corev1.ResourceRequirements{Requests: corev1.ResourceList{
+			corev1.ResourceCPU: *resource.NewMilliQuantity(int64(request), resource.DecimalSI),
+		}}})
+	}
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": r.Pod.UID},
+		"spec":     map[string]any{"containers": containers},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("writing the resize of %s: %w", r.Pod, err)
+	}
+	return patch, nil
+}

@@ -1,0 +1,134 @@
+package loop
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth/node"
+)
+
+// execute does what a step of the node requires, in the order of the fields of node.Effects.
+func (l *Loop) execute(e node.Effects) {
+	for _, entry := range e.Log {
+		l.write(entry)
+	}
+	l.count(e.Counts)
+	opened := l.sockets(e)
+	for _, pod := range e.Unfollow {
+		l.unfollow(pod)
+	}
+	for _, f := range e.Follow {
+		l.follow(f)
+	}
+	if e.Resizes != nil {
+		l.ports.Enforcer.Enforce(e.Resizes)
+	}
+	for _, event := range e.Events {
+		l.ports.Pods.Event(event.Pod, event.Warning, event.Reason, event.Message)
+	}
+	for _, a := range e.Annotations {
+		l.ports.Pods.Annotate(a.Pod, a.Name, a.Value)
+	}
+	l.publish(e)
+	l.schedule(e.Wake)
+	if len(opened) > 0 {
+		l.step(node.SlotsOpened{Slots: opened})
+	}
+}
+
+// sockets closes and opens slots, and sends what goes to them. It returns the slots that are open.
+func (l *Loop) sockets(e node.Effects) (opened []string) {
+	for _, slot := range e.Close {
+		l.ports.Sockets.Close(slot)
+	}
+	for _, slot := range e.Open {
+		if err := l.ports.Sockets.Open(l.ctx, slot); err != nil {
+			l.log.Debug("a slot is not open yet", "slot", slot, "err", err)
+			continue
+		}
+		opened = append(opened, slot)
+	}
+	for _, c := range e.Configs {
+		if err := l.ports.Sockets.Send(c.Slot, c.Config); err != nil {
+			l.log.Warn("a config could not be sent", "slot", c.Slot, "err", err)
+		}
+	}
+	for _, d := range e.Duties {
+		if err := l.ports.Sockets.SendDuty(d.Slot, d.Duty); err != nil {
+			l.log.Warn("a duty could not be sent", "slot", d.Slot, "err", err)
+		}
+	}
+	return opened
+}
+
+func (l *Loop) publish(e node.Effects) {
+	for _, due := range e.Samples {
+		s, ok, err := l.node.Sample(due.Pod)
+		if err != nil {
+			l.log.Error("a sample cannot be written", "uid", due.Pod, "err", err)
+		}
+		if ok {
+			l.ports.Records.Sample(s, due.Urgent)
+		}
+	}
+	for _, pod := range e.Forget {
+		l.ports.Records.Forget(pod)
+	}
+	if e.Load != nil {
+		l.ports.Records.Load(*e.Load)
+	}
+	if e.Persist {
+		m, err := l.node.Memory()
+		if err != nil {
+			l.log.Error("the memory of the node cannot be written", "err", err)
+			return
+		}
+		l.ports.Memory.Save(m)
+	}
+}
+
+// schedule sets the timer to the node's wake-up time.
+func (l *Loop) schedule(wake time.Time) {
+	if wake.IsZero() || wake.Equal(l.wake) {
+		return
+	}
+	l.wake = wake
+	l.timer.Reset(time.Until(wake))
+}
+
+func (l *Loop) count(c node.Counts) {
+	l.metrics.Reports.Add(float64(c.Reports))
+	if c.NotFinite > 0 {
+		l.metrics.Dropped.WithLabelValues("not-finite").Add(float64(c.NotFinite))
+	}
+	if c.BadAcks > 0 {
+		l.metrics.Dropped.WithLabelValues("malformed").Add(float64(c.BadAcks))
+	}
+	for _, result := range c.Resizes {
+		l.metrics.Resizes.WithLabelValues(result).Inc()
+	}
+}
+
+// write writes an entry to the log. Values with a String method appear as that.
+func (l *Loop) write(entry node.LogEntry) {
+	level := slog.LevelInfo
+	switch entry.Level {
+	case node.Debug:
+		level = slog.LevelDebug
+	case node.Warn:
+		level = slog.LevelWarn
+	}
+	if !l.log.Enabled(context.Background(), level) {
+		return
+	}
+	fields := make([]any, len(entry.Fields))
+	for i, field := range entry.Fields {
+		if text, ok := field.(fmt.Stringer); ok {
+			field = text.String()
+		}
+		fields[i] = field
+	}
+	l.log.Log(context.Background(), level, entry.Message, fields...)
+}

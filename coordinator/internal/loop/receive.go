@@ -1,0 +1,69 @@
+package loop
+
+import (
+	"github.com/trellis-gpu/trellis/coordinator/internal/enforce"
+	"github.com/trellis-gpu/trellis/coordinator/internal/observe/socket"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/node"
+	"github.com/trellis-gpu/trellis/growth/wire"
+)
+
+// Socket receives what happened on a slot's socket.
+func (l *Loop) Socket(slot string, e socket.Event) {
+	switch e := e.(type) {
+	case socket.Received:
+		if event := message(slot, e.Message); event != nil {
+			l.post(func() { l.step(event) })
+		}
+	case socket.Delivered:
+		l.post(func() { l.step(node.ConfigSent{Slot: slot, Generation: e.Generation}) })
+	case socket.Faults:
+		l.post(func() { l.rejected(slot, e) })
+	}
+}
+
+// message is the event of a job's message, nil for none.
+func message(slot string, m wire.Message) node.Event {
+	switch m := m.(type) {
+	case wire.Progress:
+		return node.ProgressReported{Slot: slot, Source: gpushare.FromSocket, Progress: m}
+	case wire.Ack:
+		return node.ConfigAcked{Slot: slot, Ack: m}
+	case wire.Saved:
+		return node.CheckpointSaved{Slot: slot, Step: m.Step}
+	}
+	return nil
+}
+
+func (l *Loop) rejected(slot string, f socket.Faults) {
+	l.metrics.Dropped.WithLabelValues("malformed").Add(float64(f.Malformed))
+	l.metrics.Dropped.WithLabelValues("unknown").Add(float64(f.Unknown))
+	l.metrics.Dropped.WithLabelValues("rate").Add(float64(f.Dropped))
+	e := node.LinesRejected{
+		Slot:      slot,
+		Malformed: f.Malformed,
+		Unknown:   f.Unknown,
+		Dropped:   f.Dropped,
+		Closed:    f.Closed,
+	}
+	if f.Last != nil {
+		e.Err = f.Last.Error()
+	}
+	l.step(e)
+}
+
+// Resized receives the result of a resize.
+func (l *Loop) Resized(r enforce.Result) {
+	e := node.ResizeFinished{Resize: r.Resize, Weight: r.Weight, Verified: r.Verified}
+	if r.Err != nil {
+		e.Err = r.Err.Error()
+		e.Result = node.ResizeFailed
+	}
+	switch {
+	case r.Gone():
+		e.Result = node.ResizeGone
+	case r.Rejected():
+		e.Result = node.ResizeRejected
+	}
+	l.post(func() { l.step(e) })
+}

@@ -1,0 +1,56 @@
+package loop
+
+import (
+	"time"
+
+	"github.com/trellis-gpu/trellis/coordinator/internal/metrics"
+	"github.com/trellis-gpu/trellis/coordinator/internal/observe/cgroup"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/node"
+)
+
+// readUsages reads the cgroups of all jobs. A job whose cgroup cannot be read is absent.
+func (l *Loop) readUsages() map[growth.PodUID]node.Usage {
+	jobs, now := l.node.Jobs(), time.Now()
+	read := make(map[growth.PodUID]node.Usage, len(jobs))
+	last := make(map[growth.PodUID]cgroup.Usage, len(jobs))
+	for _, j := range jobs {
+		uid := j.Pod.UID
+		usage, err := l.ports.Usages.Usage(uid, now)
+		if err != nil {
+			l.log.Debug("a job's usage cannot be read", "job", j.Pod.String(), "err", err)
+			last[uid] = l.usages[uid]
+			continue
+		}
+		read[uid], last[uid] = usageOf(usage), usage
+	}
+	l.usages = last
+	return read
+}
+
+func usageOf(u cgroup.Usage) node.Usage {
+	return node.Usage{
+		CPU:         u.CPU,
+		CPUKnown:    u.CPUKnown,
+		Memory:      u.Memory,
+		Weight:      u.Weight,
+		BlockIO:     u.BlockIO,
+		NetworkIO:   u.NetworkIO,
+		Stalled:     node.Stalled(u.Stalled),
+		Queued:      u.Queued,
+		QueuedKnown: u.QueuedKnown,
+	}
+}
+
+// setGauges sets the metrics of the jobs that run.
+func (l *Loop) setGauges() {
+	jobs := l.node.Jobs()
+	counts := map[growth.Category]int{}
+	uses := make([]metrics.Use, 0, len(jobs))
+	for _, j := range jobs {
+		counts[j.Category]++
+		uses = append(uses, metrics.Use{Pod: j.Pod, Usage: l.usages[j.Pod.UID]})
+	}
+	l.metrics.Jobs(counts)
+	l.metrics.Used(uses)
+}

@@ -1,0 +1,61 @@
+package pods
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// number matches what differs between runs of one program: seeds, sizes, rates, the names of their outputs.
+var number = regexp.MustCompile(`[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?`)
+
+// maxNumbers bounds the numbers that are kept of a pod, maxDigits the length of each.
+const maxNumbers, maxDigits = 64, 32
+
+// program identifies what a pod's containers run: a digest of their images and commands without numbers. The namespace is
+// part of it: nothing is learned from other namespaces, whose owners may lie. The numbers and the values of the
+// environment, which differ between runs, are returned apart.
+func program(p *corev1.Pod) (digested string, numbers []string) {
+	plain := []string{p.Namespace}
+	note := func(n string) string {
+		if len(numbers) < maxNumbers {
+			numbers = append(numbers, n[:min(len(n), maxDigits)])
+		}
+		return "#"
+	}
+	for _, c := range p.Spec.Containers {
+		plain = append(plain, c.Image)
+		for _, words := range [][]string{c.Command, c.Args} {
+			plain = append(plain, fmt.Sprint(len(words)))
+			for _, word := range words {
+				plain = append(plain, number.ReplaceAllStringFunc(word, note))
+			}
+		}
+	}
+	for _, c := range p.Spec.Containers {
+		for _, e := range c.Env {
+			plain = append(plain, e.Name)
+			note(setting(e))
+		}
+		for _, e := range c.EnvFrom {
+			note(digest(e.String()))
+		}
+	}
+	return digest(plain...), numbers
+}
+
+// setting is the value of an environment variable: a number, or the digest of anything else, which may be a secret.
+func setting(e corev1.EnvVar) string {
+	if number.FindString(e.Value) == e.Value && e.ValueFrom == nil {
+		return e.Value
+	}
+	return digest(e.Value, e.ValueFrom.String())
+}
+
+func digest(parts ...string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q", parts))
+	return hex.EncodeToString(sum[:8])
+}

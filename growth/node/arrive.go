@@ -1,0 +1,141 @@
+package node
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/efficiency"
+	"github.com/trellis-gpu/trellis/growth/fairfinish"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+)
+
+func (e PodUpdated) apply(n *Node) {
+	pod := e.Pod
+	uid := pod.Ref.UID
+	n.updateAssignment(pod)
+	j := n.jobs[uid]
+	switch {
+	case !pod.Running && j != nil:
+		n.leave(j)
+	case !pod.Running: // not yet, or no longer
+	case j == nil:
+		n.arrive(pod)
+	default:
+		n.update(j, pod)
+	}
+}
+
+func (n *Node) update(j *job, pod Pod) {
+	before := j.pod
+	j.pod = pod
+	j.refusal.Changed = j.refusal.Changed || pod.differs(before)
+	if pod.ResizeStatus != before.ResizeStatus && pod.ResizeStatus.Reason != "" {
+		n.reconcile()
+		n.event(j, time.Minute, true, "Resize"+pod.ResizeStatus.Reason,
+			fmt.Sprintf("kubelet has not made the CPU resize to %s yet: %s", pod.Request(), pod.ResizeStatus.Message))
+	}
+}
+
+// arrive takes in a pod that has started to run.
+func (n *Node) arrive(pod Pod) {
+	uid := pod.Ref.UID
+	wish, err := gpushare.Parse(pod.Annotations)
+	if err != nil {
+		if n.invalid[uid] != err.Error() {
+			n.invalid[uid] = err.Error()
+			n.podEvent(pod.Ref, true, "BadAnnotation", err.Error()+". The job runs, but its share is not tuned")
+		}
+		return
+	}
+	delete(n.invalid, uid)
+	j := &job{
+		pod:        pod,
+		wish:       wish,
+		arrived:    n.now,
+		window:     window{since: n.now},
+		tracker:    efficiency.New(n.config.efficiency(), wish.Direction),
+		category:   growth.Progressing,
+		eventTimes: map[string]time.Time{},
+	}
+	n.jobs[uid] = j
+	if _, resumed := n.pastSamples[uid]; !resumed { // else it is new to this coordinator only
+		n.retryRefusals()
+	}
+	delete(n.ended, uid)
+	n.resume(j)
+	n.follow(j)
+	if pod.Annotations[gpushare.CategoryAnnotation] != string(j.category) {
+		n.annotate(pod.Ref, gpushare.CategoryAnnotation, string(j.category))
+	}
+	if !wish.Allows(gpushare.TuneCPU) {
+		n.log(Info, "the CPU of a job is not tuned", "job", pod.Ref, "reason", j.fixed())
+	} else if pod.Fixed != "" {
+		n.event(j, once, false, "CPUNotTuned", "The CPU share of this job is left alone: "+pod.Fixed)
+	}
+	n.log(Info, "job arrived", "job", pod.Ref, "uid", uid, "category", j.category, "progress", wish.Progress.Source)
+	n.syncSlots()
+	n.deliver(j)
+	n.interrupt("arrival", true)
+}
+
+// follow starts to read a job's log or file, if that is where its progress is.
+func (n *Node) follow(j *job) {
+	if j.wish.Progress.Source == gpushare.FromSocket {
+		return
+	}
+	n.out.Follow = append(n.out.Follow, Follow{
+		Pod:       j.pod.Ref,
+		Container: j.pod.Trainer(),
+		Metric:    j.wish.Metric,
+		Progress:  j.wish.Progress,
+		Resumed:   growth.Category(j.pod.Annotations[gpushare.CategoryAnnotation]).Valid(),
+	})
+}
+
+func (e PodDeleted) apply(n *Node) {
+	delete(n.invalid, e.Pod)
+	delete(n.assignments, e.Pod)
+	delete(n.pastSamples, e.Pod)
+	delete(n.pastRefusals, e.Pod)
+	j := n.jobs[e.Pod]
+	if j == nil {
+		return
+	}
+	if e.CPU != nil {
+		n.finished = append(n.finished, fairfinish.Job{
+			ID:       e.Pod,
+			Used:     growth.CoreSeconds(*e.CPU),
+			Limit:    j.pod.Limit(),
+			Finished: true,
+		})
+	}
+	n.leave(j)
+}
+
+// leave removes a job that has ended.
+func (n *Node) leave(j *job) {
+	uid := j.pod.Ref.UID
+	if j.wish.Progress.Source != gpushare.FromSocket {
+		n.out.Unfollow = append(n.out.Unfollow, uid)
+	}
+	delete(n.jobs, uid)
+	n.rememberRun(j)
+	if len(n.jobs) == 0 {
+		n.out.Persist = true
+	}
+	n.retryRefusals()
+	n.ended[uid] = true
+	n.out.Forget = append(n.out.Forget, uid)
+	n.syncSlots()
+	n.log(Info, "job left", "job", j.pod.Ref, "uid", uid, "category", j.category, "step", j.latest.Step)
+	n.interrupt("departure", true)
+}
+
+func (e CapacityChanged) apply(n *Node) {
+	if e.CPU != n.allocatable && n.allocatable != 0 { // the first value is no change
+		n.retryRefusals()
+	}
+	n.allocatable = e.CPU
+	n.publishLoad()
+}

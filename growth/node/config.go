@@ -1,0 +1,81 @@
+package node
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/efficiency"
+	"github.com/trellis-gpu/trellis/growth/fairfinish"
+	"github.com/trellis-gpu/trellis/growth/flowcon"
+	"github.com/trellis-gpu/trellis/growth/policy"
+)
+
+// Config holds the parameters of a node.
+type Config struct {
+	// Policy divides the node's CPU.
+	Policy policy.Name
+	// Interval is the time between two Ticked events, and the longest time between two decisions of most policies.
+	Interval time.Duration
+	// Alpha is the growth below which a sample is low. Beta sets FlowCon's floor, 1/(Beta·n) for n jobs.
+	Alpha, Beta float64
+	// Objective says what policy.Harmless spends slack on.
+	Objective fairfinish.Objective
+	// DirectWeights is set where the coordinator writes CPU weights into cgroups and leaves the requests of pods alone.
+	DirectWeights bool
+	// GPUTime makes shares limit the part of the time in which jobs on one GPU may compute.
+	GPUTime bool
+	// Damping bounds how often shares change.
+	Damping Damping
+}
+
+// Damping bounds how often shares change, and by how little. The zero value suits a machine whose weights change at once
+// and at no cost, such as a simulated one.
+type Damping struct {
+	// Settle is how long a decision waits after an interruption. Pods come in groups, and one decision serves them all.
+	Settle time.Duration
+	// Dwell is the least time between two decisions of policy.Harmless, unless something interrupts.
+	Dwell time.Duration
+	// Deadband is the least change of a share that policy.Harmless makes without an interruption.
+	Deadband growth.Share
+}
+
+// KubeletDamping suits a node whose kubelet resizes pods: a new weight takes effect after seconds.
+func KubeletDamping(interval time.Duration) Damping {
+	return Damping{
+		Settle:   300 * time.Millisecond,
+		Dwell:    min(10*time.Second, interval/2),
+		Deadband: 0.02,
+	}
+}
+
+// Validate returns an error that names the first parameter out of bounds.
+func (c Config) Validate() error {
+	if err := c.Policy.Validate(); err != nil {
+		return err
+	}
+	if c.Interval < time.Second || c.Interval > time.Hour {
+		return fmt.Errorf("interval %s: 1s to 1h", c.Interval)
+	}
+	for _, err := range []error{c.efficiency().Validate(), c.flowCon().Validate(), c.fairFinish(growth.Core).Validate()} {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c Config) efficiency() efficiency.Config { return efficiency.Config{Alpha: c.Alpha} }
+
+func (c Config) flowCon() flowcon.Config {
+	return flowcon.Config{Alpha: c.Alpha, Beta: c.Beta, Interval: c.Interval}
+}
+
+func (c Config) fairFinish(cores growth.MilliCPU) fairfinish.Config {
+	return fairfinish.Config{
+		Objective: c.Objective,
+		Floor:     fairfinish.DefaultFloor,
+		Interval:  c.Interval,
+		Cores:     cores,
+	}
+}

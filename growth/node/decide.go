@@ -1,0 +1,100 @@
+package node
+
+import (
+	"cmp"
+	"math"
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/resize"
+)
+
+const (
+	// minRequest is the smallest CPU request of a job, and the smallest that the kernel distinguishes. What a waiting job
+	// needs is the policy's decision: ten of them with a hundredth of a core each would cost a one-core node a tenth.
+	minRequest growth.MilliCPU = 2
+	// maxDelay bounds the time between two decisions where the policy sets no bound.
+	maxDelay = 365 * 24 * time.Hour
+)
+
+// decide divides the pool: the sum of the CPU requests that the sharing jobs were created with.
+func (n *Node) decide() {
+	why, rearranged := cmp.Or(n.interrupted, "interval"), n.rearranged
+	n.interrupted, n.rearranged = "", false
+
+	// 1. The jobs that share, and the pool.
+	jobs, originals := n.sharers()
+	pool := growth.MilliCPU(0)
+	for _, original := range originals {
+		pool += original.Sum()
+	}
+	n.pool = pool
+
+	// 2. Shares.
+	d := n.divide(jobs, originals, why != "interval", rearranged)
+	n.finished = nil
+	next := min(d.next, maxDelay)
+	n.due = n.now.Add(next)
+
+	// 3. Requests.
+	shares := make([]growth.Share, len(jobs))
+	for i, grant := range d.grants {
+		shares[i] = grant.share
+	}
+	requests, left := resize.Divide(shares, refusals(jobs), pool, minRequest, n.now)
+	if requests == nil {
+		n.log(Warn, "the CPU pool is too small to divide: requests stay", "pool", pool, "jobs", len(jobs))
+	}
+	n.pool = left
+	for i, grant := range d.grants {
+		j := jobs[i]
+		n.grant(j, grant, why)
+		if requests != nil {
+			j.wanted = j.pod.Divide(requests[i], originals[i])
+		}
+		if j.refusal.Active(n.now) {
+			j.decisions.SetOutcome(j.refusedAs)
+		}
+	}
+
+	// 4. Enforcement.
+	n.wake = n.due.Add(n.config.Damping.Settle) // a tick at about that time has newer readings
+	n.reconcile()
+	n.gate(jobs)
+}
+
+// sharers are the jobs whose CPU is divided, and their original requests.
+func (n *Node) sharers() (jobs []*job, originals []Requests) {
+	for _, j := range n.sorted() {
+		if j.tunable() {
+			original, _ := j.pod.Original()
+			jobs = append(jobs, j)
+			originals = append(originals, original)
+		}
+	}
+	return jobs, originals
+}
+
+// grant applies one job's part of a decision.
+func (n *Node) grant(j *job, g grant, why string) {
+	n.log(Info, "decided", "job", j.pod.Ref, "policy", n.config.Policy, "because", why,
+		"growth", float64(j.reading.Growth), "raw", float64(j.reading.Raw), "samples", j.reading.Samples, "category", g.category,
+		"from", j.share, "to", g.share, "reason", g.reason)
+	j.decisions.Add(Decision{
+		At:      n.now,
+		Policy:  n.config.Policy,
+		Because: why,
+		Inputs:  g.inputs,
+		From:    j.share,
+		To:      g.share,
+		Reason:  g.reason,
+	})
+	if math.Abs(float64(g.share-j.share)) > 1e-9 {
+		j.changed = n.now
+	}
+	j.share, j.weight = g.share, g.weight
+	if g.category != j.category { // from the lists of the literal policy
+		n.categorise(j, g.category, g.reason)
+		n.interrupted = "" // this decision has taken it into account
+	}
+}

@@ -1,0 +1,49 @@
+package node
+
+import (
+	"fmt"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/remaining"
+)
+
+// forecast is the predicted work of a job.
+type forecast struct {
+	// left is the work to the job's end, need the work until its metric reaches its target.
+	left, need remaining.Estimate
+	// source names the similar jobs that need was predicted from. It is empty where need comes from the job's own curve.
+	source string
+	// complete is set where those jobs have come as far as this one will.
+	complete bool
+}
+
+func (e ForecastProvided) apply(n *Node) {
+	if j := n.jobs[e.Pod]; j != nil {
+		j.provided = &forecast{left: e.Left, need: e.Need}
+	}
+}
+
+// forecast predicts a job's work from the total that the job has declared, from similar jobs and from its own curve.
+func (n *Node) forecast(j *job) (f forecast) {
+	if j.provided != nil {
+		return *j.provided
+	}
+	similar := n.similar(j)
+	p, left := n.progress(j, similar)
+	f.left = left
+	curves := make([]remaining.Curve, len(similar))
+	for i, r := range similar {
+		curves[i] = r.Curve
+	}
+	var by []int
+	f.need, by, f.complete = j.curve.WorkToTargetAmong(curves, j.wish.Direction, p)
+	switch {
+	case len(by) > 1:
+		f.source = fmt.Sprintf("%s and %d more", similar[by[0]].Job, len(by)-1)
+	case len(by) == 1:
+		f.source = similar[by[0]].Job
+	case !f.need.Known && p.Total > 0 && len(j.curve.Points) > 0: // a job without a metric has no target
+		f.need = remaining.TypicalWorkToTarget(growth.CoreSeconds(p.Done)*p.StepCost, f.left)
+	}
+	return f
+}

@@ -1,0 +1,78 @@
+package node
+
+import (
+	"math"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/fairfinish"
+)
+
+// minCapacity is the least CPU that the node is assumed to have for its sharers, whatever other jobs use.
+const minCapacity = growth.Core / 10
+
+// harmless divides by package fairfinish, whose state passes from decision to decision.
+func (n *Node) harmless(jobs []*job, originals []Requests, interrupted bool) division {
+	in := make([]fairfinish.Job, len(jobs))
+	forecasts := make([]forecast, len(jobs))
+	for i, j := range jobs {
+		f := n.forecast(j)
+		forecasts[i] = f
+		in[i] = fairfinish.Job{
+			ID:                j.pod.Ref.UID,
+			Used:              growth.CoreSeconds(j.metered.CPU),
+			CPUWait:           j.metered.Queued,
+			CPUWaitKnown:      j.metered.QueuedKnown,
+			Remaining:         f.left,
+			ToTarget:          f.need,
+			TargetFromSimilar: f.complete,
+			// Plain Kubernetes divides a busy node in proportion to requests. That is the fair sharing to compare with.
+			Weight: originals[i].Sum().Cores(),
+			Limit:  j.pod.Limit(),
+		}
+	}
+	in = append(in, n.finished...)
+	var decision fairfinish.Decision
+	n.fair, decision = fairfinish.Decide(n.config.fairFinish(n.capacity()), n.fair, n.now, in)
+	d := division{next: max(decision.Next, n.config.Damping.Dwell)}
+	moved := growth.Share(0)
+	for i, g := range decision.Grants {
+		j, f := jobs[i], forecasts[i]
+		inputs := j.inputs()
+		inputs.Left, inputs.Need, inputs.Like = f.left, f.need, f.source
+		inputs.Due, inputs.Late = finite(g.FairFinish), g.Overdue
+		inputs.Limit = growth.MilliCPU(1000 * n.fair.Accounts[g.ID].Limit)
+		moved = max(moved, growth.Share(math.Abs(float64(g.Share-j.share))))
+		d.grants = append(d.grants, grant{
+			category: j.category,
+			weight:   float64(g.Share),
+			share:    g.Share,
+			reason:   g.Reason,
+			inputs:   inputs,
+		})
+	}
+	if !interrupted && moved < n.config.Damping.Deadband {
+		for i, j := range jobs {
+			d.grants[i].share = j.share
+		}
+	}
+	return d
+}
+
+// capacity is the CPU that the sharers have together: what the node can allocate, less what other jobs use.
+func (n *Node) capacity() growth.MilliCPU {
+	capacity := max(n.allocatable, growth.Core)
+	for _, j := range n.jobs {
+		if !j.tunable() {
+			capacity -= j.used
+		}
+	}
+	return max(capacity, minCapacity)
+}
+
+// finite replaces a value that JSON cannot represent by 0.
+func finite(s growth.Seconds) growth.Seconds {
+	if math.IsInf(float64(s), 0) || math.IsNaN(float64(s)) {
+		return 0
+	}
+	return s
+}

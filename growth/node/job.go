@@ -1,0 +1,105 @@
+package node
+
+import (
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/efficiency"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/remaining"
+	"github.com/trellis-gpu/trellis/growth/resize"
+	"github.com/trellis-gpu/trellis/growth/trial"
+	"github.com/trellis-gpu/trellis/growth/wire"
+)
+
+// job is what the node knows about one running pod.
+type job struct {
+	pod     Pod
+	wish    gpushare.Spec
+	arrived time.Time
+
+	// Progress.
+	latest     wire.Progress
+	value      float64
+	reported   bool
+	stepOffset int64 // steps that an earlier coordinator counted in the log or file
+	counter    stepCounter
+	window     window
+	rates      rates
+
+	// Growth.
+	tracker  *efficiency.Tracker
+	reading  efficiency.Reading
+	category growth.Category
+
+	// Work.
+	cost     stepCost
+	curve    remaining.Curve
+	provided *forecast // by somebody else, in place of the node's own
+
+	// CPU use, as of the last tick, and the counters as of the last tick or wake-up.
+	usage   Usage
+	usedAt  time.Time
+	used    growth.MilliCPU
+	traffic traffic
+	metered Usage
+
+	// CPU share.
+	weight    float64
+	share     growth.Share
+	changed   time.Time
+	wanted    Requests // nil before the first decision
+	refusal   resize.Refusal
+	refusedAs string // the outcome that the decision log shows while the refusal stands
+	enforced  Requests
+	readBack  int64 // the weight that was read back for enforced
+
+	// GPU time.
+	duty         growth.Share // 0 for a job that was never sent one
+	dutySequence int64
+
+	// Advice.
+	advice        bus.Advice
+	sent, applied int64
+	running       wire.Values
+	trial         trial.State
+	attempt       int64 // counts configs of one generation of advice
+	restarted     bool  // since the last tick
+
+	eventTimes map[string]time.Time // of the last event of each reason
+	decisions  DecisionLog
+}
+
+// fixed says why the job's CPU is left alone. It is empty for a job that shares.
+func (j *job) fixed() string {
+	if !j.wish.Allows(gpushare.TuneCPU) {
+		return "its user does not list cpu in " + gpushare.TuneAnnotation
+	}
+	return j.pod.Fixed
+}
+
+// tunable reports whether the job takes part in the division of the CPU.
+func (j *job) tunable() bool { return j.fixed() == "" }
+
+// observe updates the job's use from a reading of its cgroup.
+func (j *job) observe(usage Usage, now time.Time) {
+	elapsed := now.Sub(j.usedAt).Seconds()
+	if j.pod.HostNetwork {
+		usage.NetworkIO = 0 // the node's, not the job's
+	}
+	if !j.usedAt.IsZero() && elapsed > 0 {
+		j.traffic = trafficBetween(j.usage, usage, elapsed)
+	}
+	if j.usage.CPUKnown && usage.CPUKnown && elapsed > 0 && usage.CPU >= j.usage.CPU {
+		j.used = growth.MilliCPU(float64(usage.CPU-j.usage.CPU) / elapsed * float64(growth.Core))
+	}
+	j.usage, j.usedAt = usage, now
+	j.meter(usage)
+}
+
+// meter updates the counters that fair sharing is accounted by.
+func (j *job) meter(usage Usage) {
+	j.metered.CPU, j.metered.CPUKnown = usage.CPU, usage.CPUKnown
+	j.metered.Queued, j.metered.QueuedKnown = usage.Queued, usage.QueuedKnown
+}

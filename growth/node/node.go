@@ -1,0 +1,107 @@
+package node
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/fairfinish"
+	"github.com/trellis-gpu/trellis/growth/resize"
+)
+
+// Node is the state of one node. It is not safe for concurrent use.
+type Node struct {
+	config Config
+	now    time.Time // of the current step
+	out    Effects   // of the current step
+
+	jobs        map[growth.PodUID]*job
+	assignments map[growth.PodUID]*assignment
+	invalid     map[growth.PodUID]string // what is wrong with a pod's annotations
+
+	allocations []bus.Allocation
+	synced      bool // allocations are complete
+	slots       slots
+	ended       map[growth.PodUID]bool
+	endedRuns   []Run // of ended jobs, newest first: they predict similar ones
+
+	pastSamples  map[growth.PodUID]bus.Sample     // of an earlier coordinator, for jobs that have not arrived yet
+	pastRefusals map[growth.PodUID]resize.Refusal // the same
+	advice       map[growth.PodUID]bus.Advice
+
+	allocatable growth.MilliCPU // 0 while unknown
+	pool        growth.MilliCPU
+	fair        fairfinish.State
+	finished    []fairfinish.Job // jobs that have ended since the last decision, where their use is known
+	stalled     Stalled          // of the whole node, as last read
+	stalledAt   time.Time
+	pressure    *bus.Pressure
+
+	interval    time.Duration // FlowCon's present one
+	due         time.Time     // when the next decision is due
+	wake        time.Time
+	interrupted string // why a decision cannot wait; empty while it can
+	rearranged  bool   // the set of jobs has changed since the last decision
+}
+
+// New returns a node without jobs.
+func New(config Config) *Node {
+	return &Node{
+		config:       config,
+		jobs:         map[growth.PodUID]*job{},
+		assignments:  map[growth.PodUID]*assignment{},
+		invalid:      map[growth.PodUID]string{},
+		slots:        slots{owners: map[string]growth.PodUID{}, wanted: map[string]growth.PodUID{}},
+		ended:        map[growth.PodUID]bool{},
+		pastSamples:  map[growth.PodUID]bus.Sample{},
+		pastRefusals: map[growth.PodUID]resize.Refusal{},
+		advice:       map[growth.PodUID]bus.Advice{},
+		interval:     config.Interval,
+	}
+}
+
+// Step applies an event and returns what must be done about it.
+func (n *Node) Step(now time.Time, e Event) Effects {
+	n.now, n.out = now, Effects{}
+	e.apply(n)
+	out := n.out
+	out.Wake = n.wake
+	n.out = Effects{}
+	return out
+}
+
+// Job is a running job, as the node sees it.
+type Job struct {
+	Pod      growth.PodRef
+	Category growth.Category
+	Share    growth.Share
+}
+
+// Jobs returns the running jobs, in the order of their UIDs.
+func (n *Node) Jobs() []Job {
+	jobs := make([]Job, 0, len(n.jobs))
+	for _, j := range n.sorted() {
+		jobs = append(jobs, Job{Pod: j.pod.Ref, Category: j.category, Share: j.share})
+	}
+	return jobs
+}
+
+// sorted returns the jobs in the order of their UIDs.
+func (n *Node) sorted() []*job {
+	jobs := make([]*job, 0, len(n.jobs))
+	for _, uid := range slices.Sorted(maps.Keys(n.jobs)) {
+		jobs = append(jobs, n.jobs[uid])
+	}
+	return jobs
+}
+
+// interrupt requests a decision soon.
+func (n *Node) interrupt(why string, rearranged bool) {
+	if n.interrupted == "" {
+		n.wake = n.now.Add(n.config.Damping.Settle)
+	}
+	n.interrupted = why
+	n.rearranged = n.rearranged || rearranged
+}

@@ -1,0 +1,125 @@
+package node
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/wire"
+)
+
+func (e ProgressReported) apply(n *Node) {
+	j := n.jobs[e.Pod]
+	if e.Slot != "" {
+		j = n.jobOf(e.Slot)
+	}
+	if j == nil {
+		return
+	}
+	p := e.Progress
+	if e.Counted {
+		p.Step += j.stepOffset
+	}
+	loadersKnown := j.running.Loaders != nil
+	n.report(j, p, e.Source)
+	if !loadersKnown && j.running.Loaders != nil {
+		n.publish(j, true) // its loaders may be more than there are cores, and a short job ends soon
+	}
+}
+
+// report evaluates a progress report. Reports of every source tell how fast the job is. Step and metric count only from
+// the source that the user has named.
+func (n *Node) report(j *job, p wire.Progress, source gpushare.Source) {
+	n.out.Counts.Reports++
+	j.window.add(p)
+	if p.Loaders != nil {
+		j.running.Loaders = p.Loaders
+	}
+	if p.BatchSize != nil {
+		j.running.BatchSize = p.BatchSize
+	}
+	if source != j.wish.Progress.Source {
+		return
+	}
+	p.TotalSteps = cmp.Or(p.TotalSteps, j.latest.TotalSteps)
+	j.latest = p
+	j.counter.add(p)
+	value, ok := p.Metrics[j.wish.Metric]
+	if !ok {
+		n.metricMissing(j, p)
+		return
+	}
+	restarted, err := j.tracker.Report(j.counter.steps, value)
+	if err != nil {
+		n.out.Counts.NotFinite++
+		return
+	}
+	if restarted {
+		n.restart(j, "its step went backwards")
+	}
+	j.window.addValue(value)
+	j.curve.Add(float64(j.counter.steps), value)
+	first := !j.reported
+	j.value, j.reported = value, true
+	if first {
+		n.publish(j, false)
+	}
+}
+
+func (n *Node) metricMissing(j *job, p wire.Progress) {
+	if len(p.Metrics) == 0 || j.reported {
+		return
+	}
+	names := strings.Join(slices.Sorted(maps.Keys(p.Metrics)), ", ")
+	n.event(j, once, true, "MetricMissing", fmt.Sprintf("The job reports %s but not %q, which %s names: its growth is not known",
+		names, j.wish.Metric, gpushare.MetricAnnotation))
+}
+
+func (e ContainerRestarted) apply(n *Node) {
+	if j := n.jobs[e.Pod]; j != nil {
+		j.stepOffset = 0
+		j.tracker.Restart()
+		n.restart(j, "its container was restarted")
+	}
+}
+
+// restart gives a job that has started again the weight of a new one.
+func (n *Node) restart(j *job, why string) {
+	j.weight, j.arrived, j.restarted = 1, n.now, true
+	j.curve.Reset()
+	n.log(Info, "job restarted", "job", j.pod.Ref, "reason", why)
+}
+
+func (e ProgressUnreadable) apply(n *Node) {
+	if j := n.jobs[e.Pod]; j != nil {
+		n.event(j, time.Minute, true, "ProgressUnreadable",
+			fmt.Sprintf("%s can not be read: %s. Until it is, the job gets its fair part", j.wish.Progress.Path, e.Err))
+	}
+}
+
+func (e LinesRejected) apply(n *Node) {
+	j := n.jobOf(e.Slot)
+	if j == nil {
+		return
+	}
+	switch {
+	case e.Closed:
+		n.event(j, time.Minute, true, "BadLines",
+			fmt.Sprintf("The job's connection was closed: too many lines that are no message, the last because of: %s", e.Err))
+	case e.Malformed > 0:
+		n.event(j, time.Minute, true, "BadLines",
+			fmt.Sprintf("The job sent %d lines that are no message, the last because of: %s", e.Malformed, e.Err))
+	case e.Dropped > 0:
+		n.event(j, time.Minute, true, "TooManyLines", fmt.Sprintf("The job reports too often: %d lines were dropped", e.Dropped))
+	}
+}
+
+func (e CheckpointSaved) apply(n *Node) {
+	if j := n.jobOf(e.Slot); j != nil {
+		n.log(Debug, "job saved a checkpoint", "job", j.pod.Ref, "step", e.Step)
+	}
+}

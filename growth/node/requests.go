@@ -1,0 +1,131 @@
+package node
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+)
+
+// Requests are CPU requests by container. Containers without one are absent.
+type Requests map[string]growth.MilliCPU
+
+// Sum is the request of the whole pod.
+func (r Requests) Sum() growth.MilliCPU {
+	var sum growth.MilliCPU
+	for _, request := range r {
+		sum += request
+	}
+	return sum
+}
+
+// Distance is the sum of the differences of all containers.
+func (r Requests) Distance(other Requests) growth.MilliCPU {
+	var distance growth.MilliCPU
+	for name, request := range r {
+		distance += max(request-other[name], other[name]-request)
+	}
+	for name, request := range other {
+		if _, both := r[name]; !both {
+			distance += request
+		}
+	}
+	return distance
+}
+
+// Requests are those in the spec.
+func (p Pod) Requests() Requests {
+	requests := Requests{}
+	for _, c := range p.Containers {
+		if c.Request > 0 {
+			requests[c.Name] = c.Request
+		}
+	}
+	return requests
+}
+
+// Allocated are the requests that kubelet has admitted, or those in the spec where it does not say.
+func (p Pod) Allocated() Requests {
+	requests := p.Requests()
+	for _, c := range p.Containers {
+		if c.Allocated > 0 && c.Request > 0 {
+			requests[c.Name] = c.Allocated
+		}
+	}
+	return requests
+}
+
+// Original returns the requests that the pod was created with. preserved is set where an annotation holds them; an
+// annotation that does not fit the pod is ignored.
+func (p Pod) Original() (original Requests, preserved bool) {
+	now := p.Requests()
+	value, ok := p.Annotations[gpushare.RequestAnnotation]
+	if !ok {
+		return now, false
+	}
+	original = Requests{}
+	for part := range strings.SplitSeq(value, ",") {
+		name, amount, _ := strings.Cut(part, "=")
+		request, ok := parseCPU(amount)
+		if !ok || now[name] == 0 {
+			return now, false
+		}
+		original[name] = request
+	}
+	if len(original) != len(now) {
+		return now, false
+	}
+	return original, true
+}
+
+// maxRequest is more than any machine has.
+const maxRequest = 10_000 * growth.Core
+
+// parseCPU reads a CPU quantity in cores ("1", "0.5") or thousandths of a core ("500m").
+func parseCPU(text string) (growth.MilliCPU, bool) {
+	digits, milli := strings.CutSuffix(text, "m")
+	if strings.ContainsFunc(digits, func(r rune) bool { return (r < '0' || r > '9') && r != '.' }) {
+		return 0, false
+	}
+	amount, err := strconv.ParseFloat(digits, 64)
+	if !milli {
+		amount *= float64(growth.Core)
+	}
+	request := growth.MilliCPU(math.Ceil(amount - 1e-9))
+	return request, err == nil && request > 0 && amount <= float64(maxRequest)
+}
+
+// FormatRequests is the annotation that preserves requests, in the pod's order: "<container>=<quantity>", comma-separated.
+func (p Pod) FormatRequests(requests Requests) string {
+	var parts []string
+	for _, c := range p.Containers {
+		if request, ok := requests[c.Name]; ok {
+			parts = append(parts, fmt.Sprintf("%s=%s", c.Name, request))
+		}
+	}
+	return strings.Join(parts, ",")
+}
+
+// Divide splits a pod's request among its containers in proportion to the original ones: whole thousandths, at least one
+// each, and below a container's limit, so that the QoS class does not change.
+func (p Pod) Divide(total growth.MilliCPU, original Requests) Requests {
+	divided, sum := Requests{}, original.Sum()
+	if sum == 0 {
+		return divided
+	}
+	for _, c := range p.Containers {
+		was, ok := original[c.Name]
+		if !ok {
+			continue
+		}
+		part := max(total*was/sum, 1)
+		if c.Limit > 0 {
+			part = max(min(part, c.Limit-1), 1)
+		}
+		divided[c.Name] = part
+	}
+	return divided
+}

@@ -1,0 +1,90 @@
+package node
+
+import (
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/efficiency"
+	"github.com/trellis-gpu/trellis/growth/fairfinish"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/policy"
+	"github.com/trellis-gpu/trellis/growth/wire"
+)
+
+func (e SamplesRestored) apply(n *Node) {
+	for _, s := range e.Samples {
+		n.pastSamples[s.Pod.UID] = s
+	}
+	for _, j := range n.sorted() {
+		if _, known := n.pastSamples[j.pod.Ref.UID]; known && j.reading.Samples == 0 {
+			n.resume(j)
+			n.deliver(j) // a duty that is still in force
+			n.interrupt("resumed", false)
+		}
+	}
+}
+
+// resume continues with what an earlier coordinator knew of a job: its sample, or else the annotation of the pod.
+func (n *Node) resume(j *job) {
+	category := growth.Category(j.pod.Annotations[gpushare.CategoryAnnotation])
+	history := efficiency.State{Category: category}
+	if s, ok := n.pastSamples[j.pod.Ref.UID]; ok {
+		delete(n.pastSamples, j.pod.Ref.UID)
+		state, err := stateOf(s)
+		if err != nil {
+			n.log(Warn, "a job continues without the state in its sample", "job", j.pod.Ref, "err", err.Error())
+			state = jobState{}
+		}
+		if state.History != nil && s.Metric == j.wish.Metric {
+			history = *state.History
+		}
+		category = s.Category
+		n.resumeJob(j, s, state)
+	}
+	if !category.Valid() {
+		return
+	}
+	if !history.Category.Valid() {
+		history.Category = category
+	}
+	j.tracker = efficiency.Resume(n.config.efficiency(), j.wish.Direction, history)
+	j.category = category
+	j.reading = efficiency.Reading{Samples: history.Samples, Growth: history.Growth, Category: category}
+}
+
+func (n *Node) resumeJob(j *job, s bus.Sample, state jobState) {
+	uid := j.pod.Ref.UID
+	j.refusal = n.pastRefusals[uid]
+	delete(n.pastRefusals, uid)
+	j.share, j.weight = s.Share, float64(s.Share)
+	j.latest = wire.Progress{Step: s.Step, Epoch: s.Epoch, TotalSteps: s.TotalSteps}
+	j.value, j.reported = s.Value, s.Reported
+	j.running = wire.Values{Loaders: s.Loaders, BatchSize: s.BatchSize}
+	j.sent, j.applied = s.Generation, s.Applied
+	if state.Work != nil {
+		n.resumeWork(j, *state.Work)
+	}
+	n.resumeDuty(j, s.Duty)
+	n.resumeTrial(j, state.Trial)
+	j.stepOffset = s.Step
+	j.counter = stepCounter{steps: s.Step, last: j.latest}
+	j.counter.resume(j.curve)
+}
+
+func (n *Node) resumeWork(j *job, w workState) {
+	j.cost.resume(w.Start, w.StepCost, w.StepSpread)
+	if w.Curve != nil {
+		j.curve = *w.Curve
+	}
+	if w.Fair == nil || n.config.Policy != policy.Harmless {
+		return
+	}
+	uid := j.pod.Ref.UID
+	account, ok := w.Fair.Accounts[uid]
+	if !ok {
+		return
+	}
+	if len(n.fair.Accounts) == 0 {
+		n.fair = fairfinish.State{At: w.Fair.At, Accounts: map[growth.PodUID]fairfinish.Account{}}
+	}
+	n.fair.Accounts[uid] = account
+}

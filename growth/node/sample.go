@@ -1,0 +1,85 @@
+package node
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/fairfinish"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/remaining"
+)
+
+// Sample returns a job's sample for the bus. ok is false where the job does not run any more.
+func (n *Node) Sample(uid growth.PodUID) (s bus.Sample, ok bool, err error) {
+	j := n.jobs[uid]
+	if j == nil {
+		return bus.Sample{}, false, nil
+	}
+	s = n.sample(j)
+	if s.State, err = json.Marshal(n.jobState(j)); err != nil {
+		return bus.Sample{}, false, fmt.Errorf("encoding the state of %s: %w", j.pod.Ref, err)
+	}
+	return s, true, nil
+}
+
+func (n *Node) sample(j *job) bus.Sample {
+	s := bus.Sample{
+		Pod:              j.pod.Ref,
+		GPUs:             n.gpus(j.pod.Ref.UID),
+		Step:             j.latest.Step,
+		Epoch:            j.latest.Epoch,
+		TotalSteps:       j.latest.TotalSteps,
+		Metric:           j.wish.Metric,
+		Value:            j.value,
+		Reported:         j.reported,
+		Growth:           j.reading.Growth,
+		Category:         j.category,
+		CPUUsed:          j.used,
+		Share:            j.share,
+		CPURequest:       j.pod.Allocated().Sum(),
+		Weight:           j.usage.Weight,
+		MemoryUsed:       j.usage.Memory,
+		BlockIO:          j.traffic.block,
+		NetworkIO:        j.traffic.network,
+		Pressure:         j.traffic.pressure,
+		SamplesPerSecond: j.rates.samples,
+		StepSeconds:      j.rates.step,
+		LoadSeconds:      j.rates.load,
+		BatchSize:        j.running.BatchSize,
+		Loaders:          j.running.Loaders,
+		Generation:       j.sent,
+		Applied:          j.applied,
+	}
+	if j.duty > 0 {
+		duty := j.duty
+		s.Duty = &duty
+	}
+	for _, knob := range j.wish.Tune {
+		if knob != gpushare.TuneCPU || j.tunable() {
+			s.Tunable = append(s.Tunable, string(knob))
+		}
+	}
+	return s
+}
+
+func (n *Node) jobState(j *job) jobState {
+	history := j.tracker.State()
+	work := workState{
+		Start: j.cost.start(),
+		Curve: &remaining.Curve{First: j.curve.First, Points: slices.Clone(j.curve.Points)},
+	}
+	work.StepCost, work.StepSpread = j.cost.perStep()
+	uid := j.pod.Ref.UID
+	if account, ok := n.fair.Accounts[uid]; ok {
+		work.Fair = &fairfinish.State{At: n.fair.At, Accounts: map[growth.PodUID]fairfinish.Account{uid: account}}
+	}
+	state := jobState{Version: stateVersion, History: &history, Work: &work}
+	if j.wish.Allows(gpushare.TuneBatchSize) {
+		tried := j.trial
+		state.Trial = &tried
+	}
+	return state
+}

@@ -1,0 +1,140 @@
+package node
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/remaining"
+)
+
+const (
+	// maxEnded bounds the ended jobs that are remembered, maxEndedAlike those of one program. That is room for four runs of
+	// each of sixteen programs, or one of each of sixty-four.
+	maxEnded, maxEndedAlike = 64, 4
+	// assumedPart is the part of its steps for which a job uses the step cost of another.
+	assumedPart = 0.1
+)
+
+// Run is what a job has shown of its work. It predicts similar jobs: those of the same program and metric.
+type Run struct {
+	// Job is the pod's namespace and name, Program what it runs and the metric it is judged by.
+	Job     string            `json:"job"`
+	Program string            `json:"runs"`
+	Curve   remaining.Curve   `json:"curve"`
+	Whole   remaining.Profile `json:"whole,omitzero"`
+}
+
+// program identifies similar jobs. It is empty where the pod does not say what it runs.
+func (j *job) program() string {
+	if j.pod.Program == "" {
+		return ""
+	}
+	return j.pod.Program + " " + j.wish.Metric + ":" + j.wish.Direction.String()
+}
+
+// run is what the job has shown so far.
+func (j *job) run() Run {
+	perStep, _ := j.cost.perStep()
+	return Run{
+		Job:     j.pod.Ref.String(),
+		Program: j.program(),
+		Curve:   j.curve,
+		Whole: remaining.Profile{
+			Numbers:     j.pod.Numbers,
+			Total:       float64(j.latest.TotalSteps),
+			StartupCost: j.cost.start(),
+			StepCost:    perStep,
+		},
+	}
+}
+
+// rememberRun keeps the run of a job that has ended. Where there are too many, the oldest run of the most frequent program
+// is dropped.
+func (n *Node) rememberRun(j *job) {
+	run := j.run()
+	run.Whole.StepCost = j.cost.overall()
+	if run.Program == "" || len(run.Curve.Points) == 0 {
+		return
+	}
+	n.endedRuns = slices.Insert(n.endedRuns, 0, run)
+	runs, most := map[string]int{}, 0
+	for _, r := range n.endedRuns {
+		runs[r.Program]++
+		most = max(most, runs[r.Program])
+	}
+	if most <= maxEndedAlike && len(n.endedRuns) <= maxEnded {
+		return
+	}
+	for i, r := range slices.Backward(n.endedRuns) {
+		if runs[r.Program] == most {
+			n.endedRuns = slices.Delete(n.endedRuns, i, i+1)
+			return
+		}
+	}
+}
+
+// similar are the runs of similar jobs: those that have ended, newest first, then those that still run.
+func (n *Node) similar(j *job) (runs []Run) {
+	program := j.program()
+	if program == "" {
+		return nil
+	}
+	for _, r := range n.endedRuns {
+		if r.Program == program {
+			runs = append(runs, r)
+		}
+	}
+	for _, other := range n.sorted() {
+		if other != j && other.program() == program {
+			runs = append(runs, other.run())
+		}
+	}
+	return runs
+}
+
+// assumeCost gives a job whose own steps have not been measured the step cost of a similar job, preferably of one with
+// the same numbers.
+func (n *Node) assumeCost(j *job) {
+	var whole remaining.Profile
+	for _, r := range n.similar(j) {
+		same := slices.Equal(r.Whole.Numbers, j.pod.Numbers)
+		if r.Whole.StepCost > 0 && (same || whole.StepCost == 0) {
+			whole = r.Whole
+			if same {
+				break
+			}
+		}
+	}
+	total := cmp.Or(float64(j.latest.TotalSteps), whole.Total)
+	j.cost.assume(whole.StepCost, assumedPart*total)
+}
+
+// progress is how far a job is, and the work that is left to it: from its own steps if their cost is known, else from a
+// similar job, preferably from one with the same numbers.
+func (n *Node) progress(j *job, similar []Run) (p remaining.Progress, left remaining.Estimate) {
+	p = remaining.Progress{Done: float64(j.counter.steps), Total: float64(j.latest.TotalSteps)}
+	if p.StepCost, _ = j.cost.perStep(); p.StepCost > 0 {
+		left = j.cost.left(j.counter.steps, j.latest.TotalSteps)
+		if !left.Known {
+			left = j.curve.RemainingWork(j.wish.Direction, p)
+		}
+		return p, left
+	}
+	own := p
+	for _, r := range similar {
+		same := slices.Equal(r.Whole.Numbers, j.pod.Numbers)
+		if left.Known && !same {
+			continue
+		}
+		q, predicted := r.Whole.Predict(own, j.pod.Numbers, growth.CoreSeconds(j.metered.CPU))
+		if !predicted.Known {
+			continue
+		}
+		p, left = q, predicted
+		if same {
+			break
+		}
+	}
+	return p, left
+}

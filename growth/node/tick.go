@@ -1,0 +1,131 @@
+package node
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/efficiency"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/loader"
+	"github.com/trellis-gpu/trellis/growth/policy"
+)
+
+// apply is one round: observe, classify, decide if a decision is due, enforce, publish.
+func (e Ticked) apply(n *Node) {
+	for _, j := range n.sorted() {
+		n.observe(j, e.Usages)
+		n.classify(j)
+	}
+	n.measureCosts()
+	n.observeNode(e.Stalled)
+	n.syncSlots()
+	if n.interrupted != "" || !n.now.Before(n.due.Add(-n.config.Damping.Settle)) { // ticks are not exactly an interval apart
+		n.decide()
+	} else {
+		n.reconcile()
+	}
+	n.publishAll()
+}
+
+func (e Woken) apply(n *Node) {
+	for _, uid := range slices.Sorted(maps.Keys(e.Usages)) {
+		if j, usage := n.jobs[uid], e.Usages[uid]; j != nil && usage.CPUKnown {
+			j.meter(usage)
+		}
+	}
+	n.decide()
+	n.publishAll()
+}
+
+func (n *Node) observe(j *job, usages map[growth.PodUID]Usage) {
+	look := j.look(n.now)
+	j.rates = j.window.close(n.now, j.rates)
+	n.tryBatchSize(j, look)
+	if usage, ok := usages[j.pod.Ref.UID]; ok {
+		j.observe(usage, n.now)
+	}
+}
+
+// measureCosts updates the step costs of all jobs from the interval that has ended.
+func (n *Node) measureCosts() {
+	for _, j := range n.sorted() {
+		if j.usage.CPUKnown {
+			j.cost.add(j.counter.steps, j.usage.CPU)
+		}
+		if j.cost.unmeasured() {
+			n.assumeCost(j)
+		}
+	}
+}
+
+func (n *Node) classify(j *job) {
+	j.reading = j.tracker.Tick(n.now, efficiency.Usage{
+		CoreSeconds: j.usage.CPU,
+		Known:       j.usage.CPUKnown,
+		Memory:      j.usage.Memory,
+		BlockIO:     j.usage.BlockIO,
+		NetworkIO:   j.usage.NetworkIO,
+	})
+	n.log(Debug, "classified", "job", j.pod.Ref, "growth", float64(j.reading.Growth), "category", j.reading.Category,
+		"samples", j.reading.Samples, "reason", j.reading.Reason)
+	if n.config.Policy != policy.FlowConLiteral { // which keeps lists of its own
+		n.categorise(j, j.reading.Category, j.reading.Reason)
+	}
+}
+
+// categorise sets a job's category and announces a change.
+func (n *Node) categorise(j *job, category growth.Category, reason string) {
+	if category == j.category {
+		return
+	}
+	from := j.category
+	j.category = category
+	n.log(Info, "category changed", "job", j.pod.Ref, "from", from, "to", category, "growth", float64(j.reading.Growth),
+		"metric", j.wish.Metric, "value", j.value, "step", j.latest.Step, "reason", reason)
+	n.annotate(j.pod.Ref, gpushare.CategoryAnnotation, string(category))
+	n.event(j, time.Second, false, "CategoryChanged",
+		fmt.Sprintf("%s → %s: %s (%s %.4g at step %d)", from, category, reason, j.wish.Metric, j.value, j.latest.Step))
+	n.interrupt("category", false)
+}
+
+func (n *Node) observeNode(stalled Stalled) {
+	if !n.stalledAt.IsZero() {
+		n.pressure = pressureBetween(n.stalled, stalled, n.now.Sub(n.stalledAt).Seconds())
+	}
+	n.stalled, n.stalledAt = stalled, n.now
+}
+
+// publishAll publishes all jobs and the node, and saves what is known of them. A node without jobs saves nothing: it did
+// when the last one left.
+func (n *Node) publishAll() {
+	for _, j := range n.sorted() {
+		n.publish(j, false)
+	}
+	n.publishLoad()
+	if len(n.jobs) > 0 {
+		n.out.Persist = true
+	}
+}
+
+func (n *Node) publishLoad() {
+	if n.allocatable == 0 {
+		return // the budget of loaders is not known yet
+	}
+	var used growth.MilliCPU
+	processes := 0
+	for uid, j := range n.jobs {
+		used += j.used
+		processes += max(1, len(n.gpus(uid)))
+	}
+	n.out.Load = &bus.NodeLoad{
+		CPUPool:      n.pool,
+		CPUUsed:      used,
+		Pressure:     n.pressure,
+		LoaderBudget: loader.Budget(n.allocatable, processes),
+		Policy:       string(n.config.Policy),
+	}
+}

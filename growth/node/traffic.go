@@ -1,0 +1,42 @@
+package node
+
+import (
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+)
+
+// traffic is what a job transferred and waited for during an interval.
+type traffic struct {
+	block, network growth.PerSecond
+	pressure       *bus.Pressure
+}
+
+// trafficBetween compares two readings. A counter that went back was reset and yields 0 once.
+func trafficBetween(before, now Usage, elapsed float64) traffic {
+	rate := func(now, before int64) growth.PerSecond {
+		if before == 0 || now < before {
+			return 0
+		}
+		return growth.PerSecond(float64(now-before) / elapsed)
+	}
+	return traffic{
+		block:    rate(now.BlockIO, before.BlockIO),
+		network:  rate(now.NetworkIO, before.NetworkIO),
+		pressure: pressureBetween(before.Stalled, now.Stalled, elapsed),
+	}
+}
+
+// pressureBetween is nil where the kernel does not count.
+func pressureBetween(before, now Stalled, elapsed float64) *bus.Pressure {
+	if now == (Stalled{}) || elapsed <= 0 {
+		return nil
+	}
+	part := func(now, before growth.Seconds) growth.Share {
+		return growth.Share(min(max(float64(now-before)/elapsed, 0), 1))
+	}
+	return &bus.Pressure{
+		CPU:    part(now.CPU, before.CPU),
+		Memory: part(now.Memory, before.Memory),
+		IO:     part(now.IO, before.IO),
+	}
+}

@@ -1,0 +1,25 @@
+package node
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth/bus"
+)
+
+func TestTrafficBetween(t *testing.T) {
+	before := Usage{BlockIO: 100, NetworkIO: 1000, Stalled: Stalled{CPU: 10, IO: 2}}
+	for name, tc := range map[string]struct {
+		now  Usage
+		want traffic
+	}{
+		"rates":                           {Usage{BlockIO: 300, NetworkIO: 5000, Stalled: Stalled{CPU: 15, Memory: 1, IO: 2}}, traffic{20, 400, &bus.Pressure{CPU: .5, Memory: .1}}},
+		"counters that begin anew":        {Usage{BlockIO: 3, NetworkIO: 5, Stalled: Stalled{CPU: 1}}, traffic{0, 0, &bus.Pressure{}}},
+		"waiting longer than there was":   {Usage{BlockIO: 100, NetworkIO: 1000, Stalled: Stalled{CPU: 90, IO: 2}}, traffic{0, 0, &bus.Pressure{CPU: 1}}},
+		"a kernel that does not say more": {Usage{}, traffic{}},
+	} {
+		t.Run(name, func(t *testing.T) { require.Equal(t, tc.want, trafficBetween(before, tc.now, 10)) })
+	}
+	require.Zero(t, trafficBetween(Usage{}, Usage{BlockIO: 1 << 40}, 10).block, "the first reading is no rate")
+}

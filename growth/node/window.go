@@ -1,0 +1,60 @@
+package node
+
+import (
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/wire"
+)
+
+// window sums the reports of one interval.
+type window struct {
+	since      time.Time
+	samples    float64
+	steps      float64
+	step, load float64 // seconds, weighted by steps
+	value      float64 // mean of the metric
+	values     float64 // number of values in the mean
+	reports    int
+}
+
+// rates are means over a window.
+type rates struct {
+	samples    growth.PerSecond
+	step, load growth.Seconds
+}
+
+func (w *window) add(p wire.Progress) {
+	w.reports++
+	steps := float64(max(p.Steps, 1))
+	w.samples += float64(p.Samples)
+	if p.StepSeconds > 0 {
+		w.steps += steps
+		w.step += steps * float64(p.StepSeconds)
+		w.load += steps * float64(min(p.LoadSeconds, p.StepSeconds))
+	}
+}
+
+// addValue updates the running mean of the metric. A sum of what jobs report need not be finite.
+func (w *window) addValue(value float64) {
+	w.values++
+	w.value += (value - w.value) / w.values
+}
+
+// close starts a new window and returns the means of the old one. Without a report, the means before stay.
+func (w *window) close(now time.Time, before rates) rates {
+	elapsed := now.Sub(w.since).Seconds()
+	if elapsed <= 0 {
+		return before
+	}
+	r := before
+	if w.samples > 0 || w.steps > 0 {
+		r.samples = growth.PerSecond(w.samples / elapsed)
+	}
+	if w.steps > 0 {
+		r.step = growth.Seconds(w.step / w.steps)
+		r.load = growth.Seconds(w.load / w.steps)
+	}
+	*w = window{since: now}
+	return r
+}
