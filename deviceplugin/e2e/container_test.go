@@ -17,7 +17,7 @@ import (
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet/contract"
 )
 
-// program is what a container does.
+// program is the program of app containers.
 const program = "/bin/sleep"
 
 func (p *pods) Inspect(pod, container string) (contract.View, bool) {
@@ -39,8 +39,8 @@ func (p *pods) Inspect(pod, container string) (contract.View, bool) {
 	return view, true
 }
 
-// environment is a process's, once it has become the container's program. On a busy node it may still be the runtime's own,
-// or have no environment yet, when the API server says that the container runs.
+// environment returns the environment of a process once it runs the container's program. On a busy node, a container
+// that the API server reports as running may still execute the runtime.
 func (p *pods) environment(process string) string {
 	var text []byte
 	require.Eventually(p.t, func() bool {
@@ -53,7 +53,7 @@ func (p *pods) environment(process string) string {
 	return string(text)
 }
 
-// processes finds a container's by the cgroups that they are in: the API server is told of them later.
+// processes finds a container's processes by their cgroups, which is earlier than their appearance in the API server.
 func (p *pods) processes(pod, container string) []int {
 	now, _, _ := p.node.pod(pod)
 	_, id, ok := strings.Cut(status(now, container).ContainerID, "://")
@@ -72,7 +72,7 @@ func (p *pods) processes(pod, container string) []int {
 	return pids
 }
 
-// A container is said to run before it does: that its environment is read then must not depend on who is faster.
+// A container is reported as running before its program runs; the environment must be the program's.
 func TestEnvironment_WaitsForProgram(t *testing.T) {
 	process := exec.CommandContext(t.Context(), "/bin/sh", "-c", "sleep 0.2; OF=program exec "+program+" 60")
 	process.Env = []string{"OF=runtime"}

@@ -1,7 +1,7 @@
-// Package e2e holds the real kubelet to package contract, on a local cluster of one node without Trellis:
+// Package e2e runs package contract against the real kubelet, on a local cluster with one node and without Trellis:
 //
 //	go test -tags e2e -timeout 10m ./e2e
 //
-// It needs root, and brings a cluster of a random name up and down. TRELLIS_STOCK_DIR names a folder of ready stock
-// programs, which are built otherwise (once, 15 minutes).
+// It needs root, and creates and deletes a cluster with a random name. TRELLIS_STOCK_DIR is a directory with built
+// upstream programs; without it they are built once, which takes 15 minutes.
 package e2e

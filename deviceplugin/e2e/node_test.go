@@ -20,10 +20,10 @@ import (
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/apiserver"
 )
 
-// nodeName is that of the only node.
+// nodeName is the name of the only node.
 const nodeName = "node-1"
 
-// node is a cluster's only one, and what the API server says of it.
+// node is the cluster's only node, with what the API server reports about it.
 type node struct {
 	program, name, state string
 	api                  *apiserver.Client
@@ -34,7 +34,7 @@ type node struct {
 	changed chan struct{}
 }
 
-// newNode brings a cluster up; it goes down, checked by bin/local itself, when the test ends.
+// newNode creates a cluster. It is deleted when the test ends; bin/local checks that nothing is left.
 func newNode(t *testing.T) *node {
 	if os.Geteuid() != 0 {
 		t.Skip("SKIPPED: a local cluster needs root")
@@ -56,7 +56,7 @@ func newNode(t *testing.T) *node {
 	return n
 }
 
-// local is a call of bin/local for this cluster.
+// local runs bin/local for this cluster.
 func (n *node) local(t *testing.T, command string, args ...string) string {
 	t.Helper()
 	out, err := exec.Command(n.program, append([]string{command, "--name", n.name}, args...)...).CombinedOutput()
@@ -64,26 +64,27 @@ func (n *node) local(t *testing.T, command string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// folder is a path below /var/lib/kubelet of the node.
+// folder returns a path below /var/lib/kubelet of the node.
 func (n *node) folder(parts ...string) string {
 	return filepath.Join(append([]string{n.state, "nodes", nodeName, "kubelet"}, parts...)...)
 }
 
-// follow keeps what the API server says, until the test ends.
+// follow watches the node and its pods until the test ends.
 func (n *node) follow(t *testing.T) {
 	failed := func(err error) { t.Log(err) }
 	var following sync.WaitGroup
 	t.Cleanup(following.Wait)
 	following.Go(func() {
-		apiserver.ListAndWatch(t.Context(), n.api, "/api/v1/nodes", url.Values{}, func(c apiserver.Change[corev1.Node]) {
-			n.change(func() {
-				if !c.IsList {
-					n.object = c.Object
-				} else if len(c.Items) > 0 {
-					n.object = c.Items[0]
-				}
-			})
-		}, failed)
+		apiserver.ListAndWatch(t.Context(), n.api, "/api/v1/nodes", url.Values{},
+			func(c apiserver.Change[corev1.Node]) {
+				n.change(func() {
+					if !c.IsList {
+						n.object = c.Object
+					} else if len(c.Items) > 0 {
+						n.object = c.Items[0]
+					}
+				})
+			}, failed)
 	})
 	following.Go(func() {
 		apiserver.ListAndWatch(t.Context(), n.api, podsPath, url.Values{}, func(c apiserver.Change[corev1.Pod]) {
@@ -112,7 +113,7 @@ func (n *node) change(f func()) {
 	n.changed = make(chan struct{})
 }
 
-// pod is what is known of a pod, and a channel that is closed when more is.
+// pod returns the last known state of a pod, and a channel that is closed at the next change.
 func (n *node) pod(name string) (pod corev1.Pod, there bool, changed <-chan struct{}) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -120,7 +121,7 @@ func (n *node) pod(name string) (pod corev1.Pod, there bool, changed <-chan stru
 	return pod, there, n.changed
 }
 
-// status is what the node's status says of a resource.
+// status returns a resource's units in the node's status.
 func (n *node) status(resource string) (capacity, allocatable int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

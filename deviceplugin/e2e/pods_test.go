@@ -21,11 +21,11 @@ import (
 
 const (
 	podsPath = "/api/v1/namespaces/" + contract.Namespace + "/pods"
-	// timeout is for a pod to run, or to end: many cases share a core, and kubelet takes its time to try again.
+	// timeout bounds the start and the end of a pod: many cases share a core, and kubelet retries slowly.
 	timeout = 2 * time.Minute
 )
 
-// pods are the node's, made through the API server and bound by name.
+// pods creates pods through the API server, bound to the node by name.
 type pods struct {
 	t    *testing.T
 	node *node
@@ -34,11 +34,12 @@ type pods struct {
 func (p *pods) Start(pod contract.Pod) error {
 	p.t.Helper()
 	made := manifest(pod)
-	// A namespace has its service account a moment after it is there itself.
-	require.Eventually(p.t, func() bool { return p.node.api.Create(p.t.Context(), podsPath, made) == nil }, timeout, 200*time.Millisecond, pod.Name)
+	// A new namespace has no service account at first.
+	require.Eventually(p.t, func() bool { return p.node.api.Create(p.t.Context(), podsPath, made) == nil }, timeout,
+		200*time.Millisecond, pod.Name)
 	p.t.Cleanup(func() { p.evict(pod.Name, nil) })
 	var refusal error
-	p.awaitPod(pod.Name, "runs, or is refused", func(now corev1.Pod, there bool) bool {
+	p.awaitPod(pod.Name, "runs or is rejected", func(now corev1.Pod, there bool) bool {
 		if there && now.Status.Phase == corev1.PodFailed {
 			refusal = errors.New(now.Status.Reason + ": " + now.Status.Message)
 		}
@@ -62,12 +63,13 @@ func (p *pods) End(pod string) {
 	p.awaitPod(pod, "is gone", func(_ corev1.Pod, there bool) bool { return !there })
 }
 
-// EndAsync gives the pod, which does not mind being told to end, time for the next one to arrive.
+// EndAsync gives the pod a grace period, so that the next pod arrives before it has ended.
 func (p *pods) EndAsync(pod string) {
 	p.evict(pod, new(int64(10)))
 }
 
-// evict has a pod deleted, by the one way that is a POST; what is gone already is gone. grace is in seconds, nil for the pod's own.
+// evict deletes a pod by an eviction, which is a POST request, and ignores missing pods. grace is in seconds, or nil
+// for the pod's own.
 func (p *pods) evict(pod string, grace *int64) {
 	_ = p.node.api.Create(context.WithoutCancel(p.t.Context()), podsPath+"/"+pod+"/eviction", policyv1.Eviction{
 		TypeMeta: metav1.TypeMeta{APIVersion: "policy/v1", Kind: "Eviction"}, ObjectMeta: metav1.ObjectMeta{Name: pod},
@@ -84,7 +86,8 @@ func (p *pods) Kill(pod, container string) {
 		require.NoError(p.t, syscall.Kill(pid, syscall.SIGKILL))
 	}
 	p.awaitPod(pod, container+" runs again", func(now corev1.Pod, _ bool) bool {
-		return status(now, container).RestartCount > status(before, container).RestartCount && status(now, container).State.Running != nil
+		return status(now, container).RestartCount > status(before, container).RestartCount &&
+			status(now, container).State.Running != nil
 	})
 }
 
@@ -97,7 +100,7 @@ func status(pod corev1.Pod, container string) corev1.ContainerStatus {
 	return corev1.ContainerStatus{}
 }
 
-// awaitPod waits until a pod is as it should be.
+// awaitPod waits until holds returns true.
 func (p *pods) awaitPod(name, what string, holds func(pod corev1.Pod, there bool) bool) {
 	p.t.Helper()
 	expired := time.After(timeout)
@@ -114,7 +117,7 @@ func (p *pods) awaitPod(name, what string, holds func(pod corev1.Pod, there bool
 	}
 }
 
-// manifest is a pod that sleeps; its init containers end at once.
+// manifest returns a pod that sleeps. Its init containers end at once.
 func manifest(p contract.Pod) *corev1.Pod {
 	disabled := false
 	grace := int64(1)
@@ -135,7 +138,8 @@ func manifest(p contract.Pod) *corev1.Pod {
 	for _, c := range p.Containers {
 		one := corev1.Container{
 			Name: c.Name, Image: "trellis.local/pause:1", Command: []string{program, "3600"},
-			Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceName(p.Resource): *resource.NewQuantity(int64(c.Units), resource.DecimalSI)}},
+			Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceName(
+				p.Resource): *resource.NewQuantity(int64(c.Units), resource.DecimalSI)}},
 		}
 		for _, v := range made.Spec.Volumes {
 			one.VolumeMounts = append(one.VolumeMounts, corev1.VolumeMount{

@@ -13,35 +13,36 @@ import (
 	podresources "k8s.io/kubelet/pkg/apis/podresources/v1"
 )
 
-// maxReply bounds kubelet's list of resources, as kubelet's own client does.
+// maxReply bounds kubelet's answers, like the limit of kubelet's own client.
 const maxReply = 16 << 20
 
-// requestTimeout bounds one look at what kubelet has.
+// requestTimeout bounds one request.
 const requestTimeout = 2 * time.Second
 
-// retryPolicy has a question that kubelet had too many of asked again: it answers a hundred a second, and ten at once, of all who
-// ask together. A node's pods start many at a time.
+// retryPolicy repeats a call that kubelet rejected with ResourceExhausted. Kubelet's rate limit is 100 calls a second
+// with a burst of 10, shared by all clients, and many pods of a node can start at the same time.
 const retryPolicy = `{"methodConfig": [{"name": [{"service": "v1.PodResourcesLister"}], "retryPolicy": {
 	"maxAttempts": 5, "initialBackoff": "0.02s", "maxBackoff": "0.3s", "backoffMultiplier": 2,
 	"retryableStatusCodes": ["RESOURCE_EXHAUSTED"]}}]}`
 
-// ContainerDevices is what one container holds.
+// ContainerDevices are the device ids of one resource that a container holds.
 type ContainerDevices struct {
 	Namespace, Pod, Container string
 	// IDs are sorted.
 	IDs []string
 }
 
-// Client asks for holdings of one resource.
+// Client reads one resource's devices from kubelet's PodResources API.
 type Client struct {
 	resource   string
 	connection *grpc.ClientConn
 	lister     podresources.PodResourcesListerClient
 }
 
-// Dial prepares a connection. It does not wait for kubelet; a connection that breaks is made again.
+// Dial creates a Client. It does not wait for kubelet, and a broken connection is restored.
 func Dial(socket, resource string) (*Client, error) {
-	connection, err := dial(socket, grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxReply)), grpc.WithDefaultServiceConfig(retryPolicy))
+	connection, err := dial(socket, grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxReply)),
+		grpc.WithDefaultServiceConfig(retryPolicy))
 	if err != nil {
 		return nil, err
 	}
@@ -52,14 +53,14 @@ func Dial(socket, resource string) (*Client, error) {
 	}, nil
 }
 
-// Close ends the connection.
+// Close closes the connection.
 func (c *Client) Close() error { return c.connection.Close() }
 
-// List lists the containers that hold some of the resource.
+// List returns the containers that hold devices of the resource.
 func (c *Client) List(ctx context.Context) ([]ContainerDevices, error) {
 	reply, err := c.lister.List(ctx, &podresources.ListPodResourcesRequest{})
 	if err != nil {
-		return nil, fmt.Errorf("asking kubelet who holds which devices: %w", err)
+		return nil, fmt.Errorf("listing pod resources from kubelet: %w", err)
 	}
 	var holdings []ContainerDevices
 	for _, pod := range reply.GetPodResources() {
@@ -68,14 +69,14 @@ func (c *Client) List(ctx context.Context) ([]ContainerDevices, error) {
 	return holdings, nil
 }
 
-// Get lists the containers of one pod that hold some of the resource. Kubelets before 1.34 do not answer, and none does
-// about a pod that it does not know: both are errors.
+// Get returns the containers of one pod that hold devices of the resource. It fails for kubelets before 1.34 and for
+// pods that kubelet does not know.
 func (c *Client) Get(ctx context.Context, namespace, pod string) ([]ContainerDevices, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	reply, err := c.lister.Get(ctx, &podresources.GetPodResourcesRequest{PodNamespace: namespace, PodName: pod})
 	if err != nil {
-		return nil, fmt.Errorf("asking kubelet which devices pod %s/%s holds: %w", namespace, pod, err)
+		return nil, fmt.Errorf("getting the pod resources of %s/%s from kubelet: %w", namespace, pod, err)
 	}
 	return c.containerDevices(reply.GetPodResources()), nil
 }
@@ -95,13 +96,13 @@ func (c *Client) containerDevices(pod *podresources.PodResources) []ContainerDev
 	return containers
 }
 
-// Allocatable lists the ids of the resource that kubelet could hand out, because a plugin advertises them as healthy now.
+// Allocatable returns the ids of the resource that a plugin currently advertises to kubelet as healthy.
 func (c *Client) Allocatable(ctx context.Context) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	reply, err := c.lister.GetAllocatableResources(ctx, &podresources.AllocatableResourcesRequest{})
 	if err != nil {
-		return nil, fmt.Errorf("asking kubelet which devices it has: %w", err)
+		return nil, fmt.Errorf("getting allocatable resources from kubelet: %w", err)
 	}
 	return c.deviceIDs(reply.GetDevices()), nil
 }
@@ -117,7 +118,7 @@ func (c *Client) deviceIDs(all []*podresources.ContainerDevices) []string {
 	return slices.Compact(ids)
 }
 
-// Register tells kubelet to serve a resource from the socket of that name in its folder of plugins.
+// Register registers a device plugin with kubelet.
 func Register(ctx context.Context, socket string, request *pluginapi.RegisterRequest) error {
 	connection, err := dial(socket)
 	if err != nil {
@@ -133,7 +134,7 @@ func Register(ctx context.Context, socket string, request *pluginapi.RegisterReq
 func dial(socket string, options ...grpc.DialOption) (*grpc.ClientConn, error) {
 	backoffConfig := backoff.DefaultConfig
 	backoffConfig.BaseDelay = 100 * time.Millisecond
-	backoffConfig.MaxDelay = time.Second // kubelet is on this machine, and back soon
+	backoffConfig.MaxDelay = time.Second // kubelet is local and restarts quickly
 	connection, err := grpc.NewClient("unix://"+socket, append(options,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoffConfig, MinConnectTimeout: time.Second}))...)

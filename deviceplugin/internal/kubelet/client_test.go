@@ -16,13 +16,15 @@ import (
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet"
 )
 
-// rateLimitedKubelet is a kubelet that has too many questions: so many of the next ones it refuses.
+// rateLimitedKubelet rejects the next calls.
 type rateLimitedKubelet struct {
 	podresources.UnimplementedPodResourcesListerServer
 	rejections, calls atomic.Int32
 }
 
-func (b *rateLimitedKubelet) Get(context.Context, *podresources.GetPodResourcesRequest) (*podresources.GetPodResourcesResponse, error) {
+func (b *rateLimitedKubelet) Get(
+	context.Context, *podresources.GetPodResourcesRequest,
+) (*podresources.GetPodResourcesResponse, error) {
 	b.calls.Add(1)
 	if b.rejections.Add(-1) >= 0 {
 		return nil, status.Error(codes.ResourceExhausted, "rejected by rate limit")
@@ -71,5 +73,5 @@ func TestGet_RetriesRateLimit(t *testing.T) {
 
 	b.rejections.Store(1000)
 	_, err = client.Get(t.Context(), "ns", "pod")
-	require.ErrorContains(t, err, "rejected by rate limit", "and not for ever")
+	require.ErrorContains(t, err, "rejected by rate limit", "retries are limited")
 }

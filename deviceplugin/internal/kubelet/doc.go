@@ -1,7 +1,7 @@
-// Package kubelet asks the node's kubelet: for a place among its device plugins, and for what it gave to whom.
+// Package kubelet is a client of the node's kubelet: it registers a device plugin and reads the PodResources API.
 //
-// What kubelet says in its PodResources API is the truth about allocations. It names pods and containers, not UIDs;
-// lists one entry per device id, so a container's ids are the union of its entries; and leaves ordinary init
-// containers out, whose ids are used again by the containers after them. The list of a full node is long; a kubelet since
-// 1.34 tells of one pod as well (KEP-3695).
+// Kubelet is the source of truth for allocations. The PodResources API identifies pods and containers by name,
+// without UIDs. It returns one entry per device id, so a container's ids are the union of its entries. It omits init
+// containers that are not sidecars, because later containers reuse their ids. The List answer of a full node is long;
+// kubelets since 1.34 also serve Get for a single pod (KEP-3695).
 package kubelet

@@ -40,7 +40,7 @@ func testOneHolder(s *harness) {
 	first := s.startPod(s.pod("first", 3))
 	require.ErrorContains(s.t, s.Pods.Start(s.pod("large", 2)),
 		"requested number of devices unavailable for "+s.resource+". Requested: 2, Available: 1")
-	require.Len(s.t, p.recorded(allocate), 1, "the plugin hears nothing of it")
+	require.Len(s.t, p.recorded(allocate), 1, "kubelet rejects the pod without calling the plugin")
 	second := s.startPod(s.pod("second", 1))
 	require.Equal(s.t, without(p.healthy(), s.mustList(first)["a"]...), s.mustList(second)["a"])
 
@@ -55,7 +55,8 @@ func testOneHolder(s *harness) {
 
 func testPreferred(s *harness) {
 	p := s.startPlugin(6, allOptions())
-	p.respondWith(responses{preferred: func(c call) ([]string, error) { return c.available[len(c.available)-c.size:], nil }})
+	p.respondWith(
+		responses{preferred: func(c call) ([]string, error) { return c.available[len(c.available)-c.size:], nil }})
 	all := p.healthy()
 	pod := s.startPod(s.pod("pod", 2, 1))
 	require.Equal(s.t, []call{
@@ -79,7 +80,10 @@ func testPreferredOverruled(s *harness) {
 	p.respondWith(responses{preferred: func(call) ([]string, error) { return all[4:], nil }})
 	first := s.startPod(s.pod("first", 1))
 	require.Equal(s.t, all[4:], s.mustList(first)["a"])
-	p.respondWith(responses{preferred: func(call) ([]string, error) { return []string{all[4], "GPU-of-nobody/0", all[3]}, nil }})
+	p.respondWith(responses{preferred: func(call) ([]string, error) {
+		return []string{all[4], "GPU-of-nobody/0",
+			all[3]}, nil
+	}})
 	second := s.startPod(s.pod("second", 2))
 	require.Subset(s.t, all[:4], s.mustList(second)["a"])
 	require.Len(s.t, s.mustList(second)["a"], 2)
@@ -112,20 +116,20 @@ func testInitContainers(s *harness) {
 	second := calls[1].ids
 	a := calls[2].ids
 	b := calls[3].ids
-	require.Subset(s.t, second, first, "the second uses what the first had")
+	require.Subset(s.t, second, first, "the second init container reuses the ids of the first")
 	require.Subset(s.t, second, a)
 	left := without(second, a...)
-	require.Subset(s.t, b, left, "the first app container took the others")
+	require.Subset(s.t, b, left, "the first app container reuses the others")
 	require.Empty(s.t, without(a, without(a, b...)...), "no id has two holders")
 
 	asked := p.recorded(prefer)
 	require.Len(s.t, asked, 3, "the first app container needs no new ids")
 	require.Empty(s.t, asked[0].mustInclude)
 	require.Equal(s.t, first, asked[1].mustInclude)
-	require.Equal(s.t, p.healthy(), asked[1].available, "what must be included is available")
+	require.Equal(s.t, p.healthy(), asked[1].available, "MustInclude ids are available")
 	require.Equal(s.t, left, asked[2].mustInclude)
 	require.Equal(s.t, without(p.healthy(), a...), asked[2].available)
-	require.Equal(s.t, 3, asked[2].size, "what must be included counts")
+	require.Equal(s.t, 3, asked[2].size, "MustInclude ids count towards the size")
 
 	require.Equal(s.t, map[string][]string{"a": a, "b": b}, s.mustList(pod), "init containers are not listed")
 	var started [][]string
@@ -143,25 +147,25 @@ func testSidecar(s *harness) {
 	held := s.mustList(pod)
 	require.Len(s.t, held["sidecar"], 2)
 	require.Len(s.t, held["a"], 2)
-	require.Len(s.t, slices.Compact(union(held)), 4, "each has its own")
+	require.Len(s.t, slices.Compact(union(held)), 4, "each container has its own ids")
 	require.Subset(s.t, p.healthy(), union(held))
 }
 
-// testListDuringAllocate is kubernetes/kubernetes#137534: a fault that ledger.Taken and the turns of lists are there for. Where it is mended
-// this case fails, and what is built against it may go.
+// testListDuringAllocate reproduces kubernetes/kubernetes#137534, the reason for allocations.Tracker.InUse and its
+// listGate. Once kubelet has fixed it, this case fails and both can be removed.
 func testListDuringAllocate(s *harness) {
-	victim, next := s.duringAllocate(func(ended Pod) { _, _ = s.list(ended) }) // a list
-	require.Equal(s.t, victim, next, "two containers, the same ids")
+	victim, next := s.duringAllocate(func(ended Pod) { _, _ = s.list(ended) }) // a List request
+	require.Equal(s.t, victim, next, "two containers hold the same ids")
 }
 
-// testGetDuringAllocate is why a start asks about one pod.
+// testGetDuringAllocate shows why a container start uses Get.
 func testGetDuringAllocate(s *harness) {
 	victim, next := s.duringAllocate(func(ended Pod) { _, _ = s.get(ended) })
-	require.Equal(s.t, next, without(next, victim...), "nobody else has them")
+	require.Equal(s.t, next, without(next, victim...), "no other container holds the ids")
 }
 
-// duringAllocate has something happen while a pod, the victim, is being allocated and another has just ended. It returns
-// what the victim got, and the next pod after it, whose plugin would rather give it the same.
+// duringAllocate runs event while kubelet allocates for a pod, the victim, and another pod has just ended. It returns
+// the ids of the victim and of the next pod, whose plugin prefers the victim's ids.
 func (s *harness) duringAllocate(event func(ended Pod)) (victim, next []string) {
 	s.t.Helper()
 	p := s.startPlugin(4, allOptions())

@@ -5,71 +5,72 @@ import (
 	"testing"
 )
 
-// Kubelet is a kubelet on trial, and the node that it runs. What goes wrong without being said here fails the test.
+// Kubelet is a kubelet under test and its node. Its functions fail the test on unexpected errors.
 type Kubelet struct {
-	// PluginDir is the folder where it and its device plugins listen, Resources the socket where it says who holds what.
+	// PluginDir is the directory of kubelet's registration socket and of plugin sockets. PodResources is the socket
+	// of that API.
 	PluginDir, PodResources string
-	// Pods are its pods.
+	// Pods are the pods of the kubelet.
 	Pods Pods
-	// NodeStatus is what the node's status says of a resource.
+	// NodeStatus returns the capacity and allocatable units of a resource in the node's status.
 	NodeStatus func(resource string) (capacity, allocatable int)
-	// Restart kills kubelet and starts it again; its containers go on. It returns before kubelet serves.
+	// Restart kills and restarts kubelet. Containers keep running. It returns before kubelet serves.
 	Restart func()
 }
 
-// Pods are what a kubelet runs. Their containers do nothing, and init containers end at once.
+// Pods runs pods on a kubelet. App containers sleep; init containers end at once.
 type Pods interface {
-	// Start has a pod run, and returns once its containers do, or kubelet's reason to refuse it.
+	// Start runs a pod. It returns once the containers run, or with kubelet's reason for rejecting the pod.
 	Start(Pod) error
-	// End ends a pod, and returns once kubelet is through with it.
+	// End deletes a pod and returns once kubelet has removed it.
 	End(pod string)
-	// EndAsync begins to end a pod, and returns at once. Kubelet can be through with it once the next pod is being allocated.
+	// EndAsync deletes a pod without waiting. Kubelet may remove it while it allocates for the next pod.
 	EndAsync(pod string)
-	// Kill kills a container, and returns once it runs again.
+	// Kill kills a container and returns once it runs again.
 	Kill(pod, container string)
-	// Inspect looks into a container, if that runs.
+	// Inspect returns a running container's view. It returns false if the container does not run.
 	Inspect(pod, container string) (View, bool)
 }
 
-// Namespace is where all pods are.
+// Namespace is the namespace of all pods.
 const Namespace = "default"
 
-// Pod is a pod, bound to the node without a scheduler's leave.
+// Pod is a pod that is bound to the node without a scheduler.
 type Pod struct {
 	Name       string
 	Resource   string
 	Containers []Container
 }
 
-// Container asks for units of its pod's resource. Init containers come before all others.
+// Container requests units of its pod's resource. Init containers and sidecars precede app containers.
 type Container struct {
 	Name  string
 	Units int
 	Kind  Kind
 }
 
-// Kind is when a container runs.
+// Kind is the type of a container.
 type Kind int
 
-// The kinds of containers.
+// The types of containers.
 const (
 	App     Kind = iota
 	Init         // ends before the next container starts
-	Sidecar      // an init container that goes on
+	Sidecar      // an init container that keeps running
 )
 
-// View is what a container finds.
+// View is a container's environment and files.
 type View struct {
 	Environment map[string]string
-	// Files are the names in the folder that the plugin had mounted, at Folder.
+	// Files are the names in the directory that the plugin mounts at Folder.
 	Files []string
 }
 
-// Folder is where the plugin of these tests has a folder mounted.
+// Folder is the path of the directory that the test plugin mounts.
 const Folder = "/contract"
 
-// Run holds a kubelet to the contract. open gives it to one case; cases run beside one another, each with a resource and a
-// plugin of its own, but those that hold kubelet up or restart it run alone, and last.
+// Run runs the contract's cases against a kubelet. open returns the kubelet for one case. Cases run in parallel, each
+// with its own resource and plugin. Cases that block or restart kubelet run alone at the end.
 func Run(t *testing.T, open func(t *testing.T) Kubelet) {
 	number := 0
 	each := func(t *testing.T, cases map[string]func(*harness), parallel bool) {
@@ -86,39 +87,41 @@ func Run(t *testing.T, open func(t *testing.T) Kubelet) {
 	}
 	t.Run("while kubelet runs", func(t *testing.T) {
 		each(t, map[string]func(*harness){
-			"a plugin's devices are the node's capacity, once it has registered":            testRegistration,
-			"a registration that makes no sense is refused":                                 testInvalidRegistration,
-			"an unhealthy device is not allocatable, stays capacity, and may come back":     testUnhealthyDevice,
-			"a plugin that ends leaves capacity, and nothing to allocate":                   testPluginStops,
-			"a plugin that dies may come back at once":                                      testPluginRestarts,
-			"a plugin takes another's place, and has to register again once that ends":      testSecondPlugin,
-			"Allocate comes once a container, with as many ids as it asks for":              testAllocate,
-			"what Allocate answers reaches the container":                                   testContainerView,
-			"an id has one holder at a time":                                                testOneHolder,
-			"preferred ids are asked for before Allocate, and are the ones allocated":       testPreferred,
-			"preferred ids are asked for where there is no choice left":                     testPreferredWithoutChoice,
-			"preferred ids that are not free are passed over, and what they lack is added":  testPreferredOverruled,
-			"a plugin that offers no preference and no start is asked for neither":          testNoOptions,
-			"init containers hand their ids on, each to one container":                      testInitContainers,
-			"a sidecar keeps its ids":                                                       testSidecar,
-			"PreStartContainer comes before each start, when it is known whose the ids are": testPreStart,
-			"a start that the plugin fails is tried again":                                  testPreStartRetried,
-			"a pod that the plugin refuses fails with its words, and holds nothing":         testAllocateRejected,
-			"a pod whose preference fails is refused":                                       testPreferredFails,
-			"a resource that no plugin ever offered is looked at by nobody":                 testUnknownResource,
-			"many questions at once are all answered, if they are asked again":              testRateLimit,
+			"a registered plugin's devices are the node's capacity":                       testRegistration,
+			"an invalid registration is rejected":                                         testInvalidRegistration,
+			"an unhealthy device is not allocatable, counts as capacity, and may recover": testUnhealthyDevice,
+			"a plugin that stops leaves capacity and no allocatable devices":              testPluginStops,
+			"a plugin that dies may register again at once":                               testPluginRestarts,
+			"a plugin that replaces another must register again after the other ends":     testSecondPlugin,
+			"Allocate is called once per container with the requested number of ids":      testAllocate,
+			"Allocate's response reaches the container":                                   testContainerView,
+			"an id has one holder at a time":                                              testOneHolder,
+			"GetPreferredAllocation precedes Allocate, which gets the preferred ids":      testPreferred,
+			"GetPreferredAllocation is called without a choice":                           testPreferredWithoutChoice,
+			"unavailable preferred ids are ignored and missing ids are added":             testPreferredOverruled,
+			"a plugin without options gets neither GetPreferredAllocation nor " +
+				"PreStartContainer": testNoOptions,
+			"each id of an init container is reused by one container":                     testInitContainers,
+			"a sidecar keeps its ids":                                                     testSidecar,
+			"PreStartContainer precedes each start, when PodResources lists the ids":      testPreStart,
+			"a failed PreStartContainer is retried":                                       testPreStartRetried,
+			"a pod that Allocate rejects fails with the plugin's error and holds nothing": testAllocateRejected,
+			"a pod whose GetPreferredAllocation fails is rejected":                        testPreferredFails,
+			"a resource without a plugin is ignored":                                      testUnknownResource,
+			"many concurrent requests succeed with retries":                               testRateLimit,
 		}, true)
 	})
-	t.Run("kubelet allocates slowly", func(t *testing.T) { // and does nothing else as long
+	t.Run("kubelet allocates slowly", func(t *testing.T) { // which blocks other allocations
 		each(t, map[string]func(*harness){
-			"what it is about to give away is forgotten where somebody lists just as a pod has ended": testListDuringAllocate,
-			"it is not where somebody asks about one pod":                                             testGetDuringAllocate,
+			"a List request after the end of a pod loses the allocation in progress": testListDuringAllocate,
+			"a Get request does not lose it":                                         testGetDuringAllocate,
 		}, false)
 	})
 	t.Run("kubelet restarts", func(t *testing.T) {
 		each(t, map[string]func(*harness){
-			"plugins register again and are asked anew; containers keep their ids and are not allocated again": testKubeletRestart,
-			"a container that starts before its plugin has registered again is not announced":                  testStartBeforeRegistration,
+			"plugins register again and containers keep their ids without another Allocate": testKubeletRestart,
+			"a container that starts before its plugin registers gets no " +
+				"PreStartContainer": testStartBeforeRegistration,
 		}, false)
 	})
 }

@@ -1,18 +1,19 @@
-// Package contract says what the device plugin relies on in kubelet's behaviour, as cases that two kubelets pass: the one
-// that unit tests play with (package kubelettest), in every run of them, and the real one of the local cluster
-// (deviceplugin/e2e), in make test. Where the real kubelet comes to do something else, the second fails; where the played
-// one does, what was tested with it was tested against nothing.
+// Package contract is a conformance suite of the kubelet behaviour that the device plugin depends on.
 //
-// Each case has a resource and a plugin of its own, a probe, which writes down what it is asked. Cases speak of what kubelet
-// promises and of what it happens to do, where our code is built on that: that it takes the end of a plugin for the end of
-// whichever one has the resource by then, that it does not ask for what it can reuse, that a container which starts before
-// its plugin has registered with a restarted kubelet is announced to nobody.
+// Two kubelets must pass it: the fake of package kubelettest, in unit tests, and the real kubelet of a local cluster,
+// in deviceplugin/e2e. If the real kubelet changes its behaviour, the second fails. If the fake deviates, tests that
+// use it prove nothing.
 //
-// Not here, for a real node can not be brought to it without tricks, or not soon:
+// Each case has its own resource and its own plugin, which records kubelet's calls. Cases cover documented behaviour
+// and also incidental behaviour that the plugin depends on. For example, kubelet attributes the end of any plugin's
+// stream to the plugin that currently serves the resource; it does not ask for preferred ids when it can reuse ids;
+// and it starts a container without PreStartContainer if the plugin has not registered since kubelet's restart.
 //
-//	a reboot                      containers gone, checkpoint kept: kubelet allocates the same pods anew
-//	running pods that are refused by a kubelet that restarts, where containerd does not tell it in time that they run
-//	NUMA                          aligned ids are preferred among first; needs a topology policy and a machine with two
+// Not covered, because a real node reaches these states only with tricks or slowly:
+//
+//	a reboot                      containers are gone, the checkpoint stays: kubelet allocates for the same pods again
+//	rejected running pods         a restarted kubelet rejects them if containerd reports them late
+//	NUMA                          aligned ids are preferred; needs a topology policy and a machine with two NUMA nodes
 //	PreStartContainer's deadline  30 s
-//	a plugin that stays away      its capacity goes, too, after 5 minutes
+//	a plugin that stays away      its capacity disappears after 5 minutes
 package contract

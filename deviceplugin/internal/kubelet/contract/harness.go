@@ -15,10 +15,10 @@ import (
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet"
 )
 
-// timeout is for what a real node does in its own time: it reports its status every ten seconds.
+// timeout bounds waits. A real node reports its status only every ten seconds.
 const timeout = time.Minute
 
-// harness is where one case plays: a kubelet, and a resource that is nobody else's.
+// harness is the environment of one case: a kubelet and a resource of its own.
 type harness struct {
 	t *testing.T
 	Kubelet
@@ -26,13 +26,13 @@ type harness struct {
 	client   *kubelet.Client
 }
 
-// startPlugin is a plugin of so many units that has registered.
+// startPlugin starts a plugin with the given number of units and registers it.
 func (s *harness) startPlugin(units int, offers *pluginapi.DevicePluginOptions) *fakePlugin {
 	s.t.Helper()
 	return s.startPluginAt(filepath.Base(s.resource)+".sock", units, offers)
 }
 
-// startPluginAt is the same with a socket of that name.
+// startPluginAt is startPlugin with the given socket name.
 func (s *harness) startPluginAt(socket string, units int, offers *pluginapi.DevicePluginOptions) *fakePlugin {
 	s.t.Helper()
 	p := &fakePlugin{
@@ -53,7 +53,7 @@ func (s *harness) startPluginAt(socket string, units int, offers *pluginapi.Devi
 	return p
 }
 
-// pod is a pod of app containers a, b, c that ask for so many units each.
+// pod returns a pod with app containers a, b, c, which request the given units.
 func (s *harness) pod(name string, units ...int) Pod {
 	pod := Pod{Name: name + "-" + filepath.Base(s.resource), Resource: s.resource}
 	for i, n := range units {
@@ -62,7 +62,7 @@ func (s *harness) pod(name string, units ...int) Pod {
 	return pod
 }
 
-// startPod starts a pod that must run. It ends with the case.
+// startPod starts a pod that must run.
 func (s *harness) startPod(pod Pod) Pod {
 	s.t.Helper()
 	require.NoError(s.t, s.Pods.Start(pod))
@@ -79,7 +79,7 @@ func (s *harness) kubelet() *kubelet.Client {
 	return s.client
 }
 
-// allocatable are the ids that kubelet could hand out; none while it does not answer.
+// allocatable returns the ids that kubelet can allocate; none while kubelet does not answer.
 func (s *harness) allocatable() []string {
 	ids, err := s.kubelet().Allocatable(s.t.Context())
 	if err != nil {
@@ -88,7 +88,7 @@ func (s *harness) allocatable() []string {
 	return ids
 }
 
-// mustList is what kubelet says that a pod holds, by container. Pods that hold nothing are not told from those that are not there.
+// mustList returns the ids that a pod holds by container, from kubelet's List. An unknown pod holds none.
 func (s *harness) mustList(pod Pod) map[string][]string {
 	s.t.Helper()
 	held, err := s.list(pod)
@@ -101,7 +101,7 @@ func (s *harness) list(pod Pod) (map[string][]string, error) {
 	return byContainer(pod, all), err
 }
 
-// get is the same, from the answer about one pod.
+// get returns the same from kubelet's Get.
 func (s *harness) get(pod Pod) (map[string][]string, error) {
 	of, err := s.kubelet().Get(s.t.Context(), Namespace, pod.Name)
 	return byContainer(pod, of), err
@@ -122,7 +122,7 @@ func (s *harness) eventually(holds func() bool, what string) {
 	require.Eventually(s.t, holds, timeout, 20*time.Millisecond, what)
 }
 
-// awaitNodeStatus waits until the node's status says so of the resource.
+// awaitNodeStatus waits until the node reports these units of the resource.
 func (s *harness) awaitNodeStatus(capacity, allocatable int) {
 	s.t.Helper()
 	s.eventually(func() bool {
@@ -139,13 +139,13 @@ func methods(calls []call) []string {
 	return what
 }
 
-// without are the ids that are not among others.
+// without returns the ids that are not among others.
 func without(ids []string, others ...string) []string {
 	left := slices.Clone(ids)
 	return slices.DeleteFunc(left, func(id string) bool { return slices.Contains(others, id) })
 }
 
-// union are all ids of all containers.
+// union returns the ids of all containers.
 func union(held map[string][]string) []string {
 	return sorted(slices.Concat(slices.Collect(maps.Values(held))...))
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet"
 )
 
-// The calls of a plugin.
+// The methods of the device plugin API.
 const (
 	options  = "GetDevicePluginOptions"
 	watch    = "ListAndWatch"
@@ -23,42 +23,42 @@ const (
 	preStart = "PreStartContainer"
 )
 
-// call is what kubelet asked. ids are sorted, as are available and must.
+// call is one call from kubelet. All ids are sorted.
 type call struct {
 	method                      string
 	ids, available, mustInclude []string
 	size                        int
 }
 
-// fakePlugin is a device plugin that writes down what it is asked, and answers as it is told.
+// fakePlugin is a device plugin that records calls and returns configured responses.
 type fakePlugin struct {
 	pluginapi.UnimplementedDevicePluginServer
 	s        *harness
-	socket   string // its name
+	socket   string // the socket's name
 	options  *pluginapi.DevicePluginOptions
 	mountDir string
 	server   *grpc.Server
 
 	mu        sync.Mutex
-	devices   map[string]bool // healthy
+	devices   map[string]bool // healthy by id
 	changed   chan struct{}
 	calls     []call
-	streams   int // that kubelet listens to
+	streams   int // open ListAndWatch streams
 	responses responses
 }
 
-// responses are how a probe answers; nil is the simplest.
+// responses are the configured responses; nil functions return the default.
 type responses struct {
 	preferred          func(call) ([]string, error)
 	allocated, started func(call) error
 }
 
-// allOptions is what our device plugin offers.
+// allOptions are the options of our device plugin.
 func allOptions() *pluginapi.DevicePluginOptions {
 	return &pluginapi.DevicePluginOptions{PreStartRequired: true, GetPreferredAllocationAvailable: true}
 }
 
-// serve listens at its socket.
+// serve listens on the plugin's socket.
 func (p *fakePlugin) serve() {
 	listener, err := net.Listen("unix", filepath.Join(p.s.PluginDir, p.socket))
 	require.NoError(p.s.t, err)
@@ -67,15 +67,17 @@ func (p *fakePlugin) serve() {
 	go func() { _ = p.server.Serve(listener) }()
 }
 
-// register tries until kubelet accepts, and waits until it has taken the devices in.
+// register calls Register until kubelet accepts, and waits until kubelet has received the devices.
 func (p *fakePlugin) register() {
 	t := p.s.t
 	t.Helper()
-	p.s.eventually(func() bool { return p.s.tryRegister(pluginapi.Version, p.s.resource, p) == nil }, "kubelet takes a registration")
-	p.s.eventually(func() bool { return slices.Equal(p.s.allocatable(), p.healthy()) }, "kubelet takes the devices in")
+	p.s.eventually(func() bool { return p.s.tryRegister(pluginapi.Version, p.s.resource, p) == nil },
+		"kubelet accepts the registration")
+	p.s.eventually(func() bool { return slices.Equal(p.s.allocatable(), p.healthy()) },
+		"kubelet has received the devices")
 }
 
-// tryRegister is one attempt to register.
+// tryRegister calls Register once.
 func (s *harness) tryRegister(version, resource string, p *fakePlugin) error {
 	return kubelet.Register(s.t.Context(), filepath.Join(s.PluginDir, "kubelet.sock"), &pluginapi.RegisterRequest{
 		Version:      version,
@@ -85,10 +87,10 @@ func (s *harness) tryRegister(version, resource string, p *fakePlugin) error {
 	})
 }
 
-// stop ends it, at once and with all its connections.
+// stop closes the server and all its connections at once.
 func (p *fakePlugin) stop() { p.server.Stop() }
 
-// setHealth changes devices' health.
+// setHealth changes the health of devices.
 func (p *fakePlugin) setHealth(healthy bool, ids ...string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -111,7 +113,7 @@ func (p *fakePlugin) healthy() []string {
 	return slices.Sorted(slices.Values(ids))
 }
 
-// recorded lists what kubelet has asked so far, but for those of no interest; none named are all.
+// recorded returns the recorded calls of the given methods, or all calls.
 func (p *fakePlugin) recorded(what ...string) []call {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -124,14 +126,14 @@ func (p *fakePlugin) recorded(what ...string) []call {
 	return calls
 }
 
-// respondWith changes how it answers.
+// respondWith sets the responses.
 func (p *fakePlugin) respondWith(a responses) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.responses = a
 }
 
-// record writes a call down, and says how to answer it.
+// record records a call and returns the configured responses.
 func (p *fakePlugin) record(c call) responses {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -139,13 +141,13 @@ func (p *fakePlugin) record(c call) responses {
 	return p.responses
 }
 
-// awaitSocketRemoved waits until kubelet has cleared the probe's socket away, as one that starts does.
+// awaitSocketRemoved waits until a starting kubelet has removed the plugin's socket.
 func (p *fakePlugin) awaitSocketRemoved() {
 	p.s.t.Helper()
 	p.s.eventually(func() bool {
 		_, err := os.Stat(filepath.Join(p.s.PluginDir, p.socket))
 		return os.IsNotExist(err)
-	}, "a kubelet that starts clears plugins' sockets away")
+	}, "a starting kubelet removes plugin sockets")
 }
 
 func sorted(ids []string) []string { return slices.Sorted(slices.Values(ids)) }

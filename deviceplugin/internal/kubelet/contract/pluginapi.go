@@ -17,7 +17,9 @@ func (p *fakePlugin) GetDevicePluginOptions(context.Context, *pluginapi.Empty) (
 }
 
 // ListAndWatch implements the API.
-func (p *fakePlugin) ListAndWatch(_ *pluginapi.Empty, stream grpc.ServerStreamingServer[pluginapi.ListAndWatchResponse]) error {
+func (p *fakePlugin) ListAndWatch(
+	_ *pluginapi.Empty, stream grpc.ServerStreamingServer[pluginapi.ListAndWatchResponse],
+) error {
 	p.record(call{method: watch})
 	p.addStream(1)
 	defer p.addStream(-1)
@@ -40,7 +42,7 @@ func (p *fakePlugin) addStream(streams int) {
 	p.streams += streams
 }
 
-// connected tells whether kubelet listens.
+// connected reports whether kubelet has a stream open.
 func (p *fakePlugin) connected() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -61,8 +63,10 @@ func (p *fakePlugin) list() (*pluginapi.ListAndWatchResponse, <-chan struct{}) {
 	return list, p.changed
 }
 
-// GetPreferredAllocation implements the API: nothing in particular, unless it was told otherwise.
-func (p *fakePlugin) GetPreferredAllocation(_ context.Context, r *pluginapi.PreferredAllocationRequest) (*pluginapi.PreferredAllocationResponse, error) {
+// GetPreferredAllocation implements the API. By default it prefers no ids.
+func (p *fakePlugin) GetPreferredAllocation(
+	_ context.Context, r *pluginapi.PreferredAllocationRequest,
+) (*pluginapi.PreferredAllocationResponse, error) {
 	reply := &pluginapi.PreferredAllocationResponse{}
 	for _, c := range r.GetContainerRequests() {
 		asked := call{
@@ -77,12 +81,13 @@ func (p *fakePlugin) GetPreferredAllocation(_ context.Context, r *pluginapi.Pref
 				return nil, err
 			}
 		}
-		reply.ContainerResponses = append(reply.ContainerResponses, &pluginapi.ContainerPreferredAllocationResponse{DeviceIDs: ids})
+		reply.ContainerResponses = append(reply.ContainerResponses,
+			&pluginapi.ContainerPreferredAllocationResponse{DeviceIDs: ids})
 	}
 	return reply, nil
 }
 
-// Allocate implements the API: the container is told its ids, and sees a folder.
+// Allocate implements the API. The container gets its ids in a variable, and a directory.
 func (p *fakePlugin) Allocate(_ context.Context, r *pluginapi.AllocateRequest) (*pluginapi.AllocateResponse, error) {
 	reply := &pluginapi.AllocateResponse{}
 	for _, c := range r.GetContainerRequests() {
@@ -100,11 +105,13 @@ func (p *fakePlugin) Allocate(_ context.Context, r *pluginapi.AllocateRequest) (
 	return reply, nil
 }
 
-// idsVariable names a container's ids to it.
+// idsVariable is the variable with a container's ids.
 const idsVariable = "CONTRACT_IDS"
 
 // PreStartContainer implements the API.
-func (p *fakePlugin) PreStartContainer(_ context.Context, r *pluginapi.PreStartContainerRequest) (*pluginapi.PreStartContainerResponse, error) {
+func (p *fakePlugin) PreStartContainer(
+	_ context.Context, r *pluginapi.PreStartContainerRequest,
+) (*pluginapi.PreStartContainerResponse, error) {
 	asked := call{method: preStart, ids: sorted(r.GetDevicesIds())}
 	if answer := p.record(asked).started; answer != nil {
 		if err := answer(asked); err != nil {

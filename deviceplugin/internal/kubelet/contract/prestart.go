@@ -63,10 +63,11 @@ func testKubeletRestart(s *harness) {
 	s.eventually(func() bool {
 		held, err := s.list(pod)
 		return err == nil && len(held) > 0
-	}, "kubelet has its pods again")
-	require.Equal(s.t, before, s.mustList(pod), "known before the plugin is")
+	}, "kubelet lists its pods again")
+	require.Equal(s.t, before, s.mustList(pod), "listed before the plugin has registered")
 	require.Empty(s.t, s.allocatable())
-	require.ErrorContains(s.t, s.Pods.Start(s.pod("early", 1)), "no healthy devices present; cannot allocate unhealthy devices "+s.resource)
+	require.ErrorContains(s.t, s.Pods.Start(s.pod("early", 1)),
+		"no healthy devices present; cannot allocate unhealthy devices "+s.resource)
 
 	p.stop()
 	p.serve()
@@ -75,7 +76,7 @@ func testKubeletRestart(s *harness) {
 	later := s.startPod(s.pod("later", 3))
 	require.Equal(s.t, without(p.healthy(), before["a"]...), s.mustList(later)["a"])
 	require.Equal(s.t, before, s.mustList(pod))
-	require.Equal(s.t, []string{allocate, allocate}, methods(p.recorded(allocate)), "one a pod")
+	require.Equal(s.t, []string{allocate, allocate}, methods(p.recorded(allocate)), "one call per pod")
 	s.Pods.Kill(pod.Name, "a")
 	starts := p.recorded(preStart)
 	require.Equal(s.t, before["a"], starts[len(starts)-1].ids)
@@ -92,7 +93,7 @@ func testStartBeforeRegistration(s *harness) {
 	s.Pods.Kill(pod.Name, "a")
 	require.Len(s.t, p.recorded(preStart), 1, "the first start")
 	inside, _ := s.Pods.Inspect(pod.Name, "a")
-	require.Equal(s.t, before["a"], splitIDs(inside.Environment[idsVariable]), "with what was allocated to it")
+	require.Equal(s.t, before["a"], splitIDs(inside.Environment[idsVariable]), "the allocated ids")
 	p.stop()
 	p.serve()
 	p.register()

@@ -9,7 +9,8 @@ import (
 
 func testRegistration(s *harness) {
 	p := s.startPlugin(6, allOptions())
-	require.Equal(s.t, []string{options, watch}, methods(p.recorded()), "what a plugin offers is asked of it, not read in its request")
+	require.Equal(s.t, []string{options, watch}, methods(p.recorded()),
+		"kubelet asks the plugin for its options and ignores those of the request")
 	require.Equal(s.t, p.healthy(), s.allocatable())
 	s.awaitNodeStatus(6, 6)
 }
@@ -18,7 +19,7 @@ func testInvalidRegistration(s *harness) {
 	p := s.startPlugin(1, allOptions())
 	require.ErrorContains(s.t, s.tryRegister("v1", s.resource, p), "not supported")
 	require.ErrorContains(s.t, s.tryRegister(pluginapi.Version, "gpu-mem", p), "invalid")
-	require.Equal(s.t, p.healthy(), s.allocatable(), "the one that is there is not disturbed")
+	require.Equal(s.t, p.healthy(), s.allocatable(), "the registered plugin is not affected")
 }
 
 func testUnhealthyDevice(s *harness) {
@@ -26,9 +27,9 @@ func testUnhealthyDevice(s *harness) {
 	first := s.startPod(s.pod("first", 1))
 	ill := s.mustList(first)["a"][0]
 	p.setHealth(false, ill)
-	s.eventually(func() bool { return len(s.allocatable()) == 3 }, "it can not be handed out")
+	s.eventually(func() bool { return len(s.allocatable()) == 3 }, "it cannot be allocated")
 	s.awaitNodeStatus(4, 3)
-	require.Equal(s.t, []string{ill}, s.mustList(first)["a"], "whoever holds it keeps it")
+	require.Equal(s.t, []string{ill}, s.mustList(first)["a"], "its holder keeps it")
 
 	s.Pods.End(first.Name)
 	require.ErrorContains(s.t, s.Pods.Start(s.pod("large", 4)), "Requested: 4, Available: 3")
@@ -36,7 +37,7 @@ func testUnhealthyDevice(s *harness) {
 	require.Equal(s.t, p.healthy(), s.mustList(rest)["a"])
 
 	p.setHealth(true, ill)
-	s.eventually(func() bool { return len(s.allocatable()) == 4 }, "it can be handed out again")
+	s.eventually(func() bool { return len(s.allocatable()) == 4 }, "it can be allocated again")
 	last := s.startPod(s.pod("last", 1))
 	require.Equal(s.t, []string{ill}, s.mustList(last)["a"])
 	s.awaitNodeStatus(4, 4)
@@ -47,9 +48,10 @@ func testPluginStops(s *harness) {
 	holds := s.startPod(s.pod("holds", 1))
 	before := s.mustList(holds)
 	p.stop()
-	s.eventually(func() bool { return len(s.allocatable()) == 0 }, "nothing can be handed out")
-	require.ErrorContains(s.t, s.Pods.Start(s.pod("late", 1)), "no healthy devices present; cannot allocate unhealthy devices "+s.resource)
-	require.Equal(s.t, before, s.mustList(holds), "its pods go on")
+	s.eventually(func() bool { return len(s.allocatable()) == 0 }, "nothing can be allocated")
+	require.ErrorContains(s.t, s.Pods.Start(s.pod("late", 1)),
+		"no healthy devices present; cannot allocate unhealthy devices "+s.resource)
+	require.Equal(s.t, before, s.mustList(holds), "its pods keep running")
 	s.awaitNodeStatus(3, 0)
 }
 
@@ -58,12 +60,12 @@ func testPluginRestarts(s *harness) {
 	holds := s.startPod(s.pod("holds", 1))
 	before := s.mustList(holds)
 	p.stop()
-	s.eventually(func() bool { return len(s.allocatable()) == 0 }, "nothing can be handed out")
+	s.eventually(func() bool { return len(s.allocatable()) == 0 }, "nothing can be allocated")
 	p.serve()
 	p.register()
 	require.Len(s.t, p.recorded(watch), 2)
 	require.Equal(s.t, before, s.mustList(holds))
-	require.Len(s.t, p.recorded(allocate), 1, "what is held is not allocated again")
+	require.Len(s.t, p.recorded(allocate), 1, "held ids are not allocated again")
 	more := s.startPod(s.pod("more", 2))
 	require.Equal(s.t, without(p.healthy(), before["a"]...), s.mustList(more)["a"])
 }
@@ -76,8 +78,9 @@ func testSecondPlugin(s *harness) {
 	require.Len(s.t, second.recorded(allocate), 1)
 
 	first.stop()
-	s.eventually(func() bool { return !second.connected() }, "kubelet takes the end of the first for that of the second")
-	s.eventually(func() bool { return len(s.allocatable()) == 0 }, "and hands nothing out")
+	s.eventually(func() bool { return !second.connected() },
+		"kubelet attributes the end of the first plugin to the second")
+	s.eventually(func() bool { return len(s.allocatable()) == 0 }, "nothing can be allocated")
 	second.register()
 	require.True(s.t, second.connected())
 	require.Len(s.t, s.mustList(s.startPod(s.pod("later", 2)))["a"], 2)

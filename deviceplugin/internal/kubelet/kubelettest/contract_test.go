@@ -28,7 +28,7 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// pods plays what kubelet does with pods besides their devices: containers run once they have been started.
+// pods fakes the rest of kubelet: containers run once they have been started.
 type pods struct {
 	t       *testing.T
 	kubelet *kubelettest.Kubelet
@@ -59,7 +59,7 @@ func (p *pods) Start(pod contract.Pod) error {
 	return nil
 }
 
-// start tries, as kubelet does, until the plugin agrees.
+// start retries like kubelet until the plugin succeeds.
 func (p *pods) start(pod *kubelettest.Pod, c *kubelettest.Container) {
 	var failures []error
 	for len(failures) < 3 {

@@ -1,10 +1,10 @@
-// Package kubelettest is a kubelet for tests: its real APIs on real sockets, and the part of its device manager that a
-// plugin depends on.
+// Package kubelettest is a fake kubelet for tests. It serves kubelet's real APIs on sockets and implements the part
+// of the device manager that a plugin depends on.
 //
-// It registers a plugin, follows its devices, admits pods container by container as kubelet 1.36 does (what init
-// containers leave, preferred ids, then any that are free, Allocate; a pod that is refused gives back what it had),
-// calls PreStartContainer, lists resources with one entry per id and without ordinary init containers, and clears its
-// folder of sockets when it restarts. What it knows of one resource survives that, as in kubelet's checkpoint.
+// It registers a plugin, follows its devices, and admits pods container by container like kubelet 1.36: it reuses ids
+// of init containers, asks for preferred ids, adds free ids, and calls Allocate. A rejected pod frees its ids. It
+// calls PreStartContainer, serves PodResources with one entry per id and without init containers, and removes the
+// sockets in its directory when it restarts. Like kubelet's checkpoint, its state of one resource survives a restart.
 //
-// Package contract says what of this plugins may rely on, and holds the real kubelet to the same.
+// Package contract specifies this behaviour and checks the real kubelet against it.
 package kubelettest

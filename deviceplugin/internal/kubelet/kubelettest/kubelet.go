@@ -14,37 +14,37 @@ import (
 	podresources "k8s.io/kubelet/pkg/apis/podresources/v1"
 )
 
-// Kubelet is a kubelet for one test.
+// Kubelet is a fake kubelet for one test.
 type Kubelet struct {
 	pluginapi.UnimplementedRegistrationServer
 	podresources.UnimplementedPodResourcesListerServer
 
-	// Dir is its folder of plugins, PodResources its other socket.
+	// Dir is the plugin directory; PodResources is the socket of that API.
 	Dir, PodResources string
 
 	t       *testing.T
 	servers []*grpc.Server
 
-	admission sync.Mutex // pods come one after the other
+	admission sync.Mutex // pods are admitted one at a time
 
 	mu             sync.Mutex
-	generation     int       // how often it was stopped
-	endpoint       *endpoint // of the plugin that registered last, nil where none has since kubelet started
+	generation     int       // number of stops
+	endpoint       *endpoint // of the last registered plugin; nil if none has registered since the start
 	resource       string
-	devices        map[string]bool // healthy; nil where no plugin has ever registered
+	devices        map[string]bool // healthy by id; nil before the first registration
 	registrations  int
-	listSize       int // bytes of the last ListAndWatch message
+	listSize       int // size of the last ListAndWatch message in bytes
 	pods           []*Pod
-	allocated      map[string]bool // what it believes to be held or about to be
-	stale          bool            // a pod has, and allocated does not know of it
-	duringAllocate func()          // called once, after ids were chosen and before the plugin is asked for them
-	failing        map[string]bool // methods of its API for resources
+	allocated      map[string]bool // ids in use or being allocated
+	stale          bool            // a pod has ended since allocated was computed
+	duringAllocate func()          // called once, between the choice of ids and Allocate
+	failing        map[string]bool // failing methods of the PodResources API
 }
 
 // Start runs a kubelet until the test ends.
 func Start(t *testing.T) *Kubelet {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "kubelet") // t.TempDir may be too long for a socket's name
+	dir, err := os.MkdirTemp("", "kubelet") // t.TempDir may be too long for a socket path
 	require.NoError(t, err)
 	k := &Kubelet{Dir: dir, PodResources: filepath.Join(dir, "pr", "kubelet.sock"), t: t}
 	require.NoError(t, os.Mkdir(filepath.Dir(k.PodResources), 0o755))
@@ -59,7 +59,10 @@ func Start(t *testing.T) *Kubelet {
 func (k *Kubelet) start() {
 	for path, register := range map[string]func(*grpc.Server){
 		filepath.Join(k.Dir, "kubelet.sock"): func(s *grpc.Server) { pluginapi.RegisterRegistrationServer(s, k) },
-		k.PodResources:                       func(s *grpc.Server) { podresources.RegisterPodResourcesListerServer(s, k) },
+		k.PodResources: func(s *grpc.Server) {
+			podresources.RegisterPodResourcesListerServer(s,
+				k)
+		},
 	} {
 		listener, err := net.Listen("unix", path)
 		require.NoError(k.t, err)
@@ -70,7 +73,7 @@ func (k *Kubelet) start() {
 	}
 }
 
-// Stop ends it, as when kubelet is away. It remembers its pods, and that there was a plugin.
+// Stop stops the kubelet. It keeps its pods, and that a plugin had registered.
 func (k *Kubelet) Stop() {
 	for _, server := range k.servers {
 		server.Stop()
@@ -86,7 +89,7 @@ func (k *Kubelet) Stop() {
 	}
 }
 
-// Restart ends it and starts it again: it clears its folder of sockets.
+// Restart stops and starts the kubelet and removes the sockets in its plugin directory.
 func (k *Kubelet) Restart() {
 	k.Stop()
 	sockets, err := filepath.Glob(filepath.Join(k.Dir, "*.sock"))
@@ -97,7 +100,7 @@ func (k *Kubelet) Restart() {
 	k.start()
 }
 
-// Adopt makes pods run that another plugin of the resource gave their ids, before ours is there.
+// Adopt adds running pods that another plugin of the resource allocated earlier.
 func (k *Kubelet) Adopt(resource string, pods ...*Pod) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -106,7 +109,7 @@ func (k *Kubelet) Adopt(resource string, pods ...*Pod) {
 	k.recount()
 }
 
-// FailMethods makes methods of its API for resources fail: List when it is busy, Get in kubelets before 1.27.
+// FailMethods makes methods of the PodResources API fail: List like a busy kubelet, Get like a kubelet that lacks it.
 func (k *Kubelet) FailMethods(methods ...string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -116,35 +119,35 @@ func (k *Kubelet) FailMethods(methods ...string) {
 	}
 }
 
-// Registrations counts how often a plugin registered.
+// Registrations returns the number of registrations.
 func (k *Kubelet) Registrations() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.registrations
 }
 
-// ListSize is the size of the last list of devices, in bytes.
+// ListSize returns the size of the last list of devices in bytes.
 func (k *Kubelet) ListSize() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.listSize
 }
 
-// Capacity counts the devices.
+// Capacity returns the number of devices.
 func (k *Kubelet) Capacity() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return len(k.devices)
 }
 
-// Allocatable counts the healthy devices.
+// Allocatable returns the number of healthy devices.
 func (k *Kubelet) Allocatable() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return len(k.healthy())
 }
 
-// healthy are the ids of healthy devices, in order.
+// healthy returns the sorted ids of healthy devices.
 func (k *Kubelet) healthy() []string {
 	var ids []string
 	for id, healthy := range k.devices {
@@ -156,13 +159,13 @@ func (k *Kubelet) healthy() []string {
 	return ids
 }
 
-// free are healthy devices that it believes to be nobody's, in order.
+// free returns the sorted ids of healthy devices that are not allocated.
 func (k *Kubelet) free() []string {
 	return slices.DeleteFunc(k.healthy(), func(id string) bool { return k.allocated[id] })
 }
 
-// recountIfStale counts anew what is held, if a pod has ended since. As the real kubelet, it then forgets what it is just about to
-// give away.
+// recountIfStale recomputes the allocated ids if a pod has ended. Like the real kubelet, it then loses the allocation
+// in progress.
 func (k *Kubelet) recountIfStale() {
 	if k.stale {
 		k.recount()
@@ -181,7 +184,7 @@ func (k *Kubelet) recount() {
 	}
 }
 
-// DuringAllocate has something happen once, while it allocates.
+// DuringAllocate runs event once, during the next allocation.
 func (k *Kubelet) DuringAllocate(event func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

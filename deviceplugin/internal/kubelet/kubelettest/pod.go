@@ -14,11 +14,11 @@ type Pod struct {
 	Containers      []*Container
 }
 
-// Container is a container that asks for units, and what it was given.
+// Container is a container that requests units, with its allocation.
 type Container struct {
 	Name  string
 	Units int
-	// Init containers give their ids to the containers after them.
+	// Init containers pass their ids to later containers.
 	Init bool
 
 	IDs    []string
@@ -26,7 +26,7 @@ type Container struct {
 	Mounts []*pluginapi.Mount
 }
 
-// Admit takes a pod in, or says why not.
+// Admit admits a pod or returns the reason for rejecting it.
 func (k *Kubelet) Admit(ctx context.Context, pod *Pod) error {
 	k.admission.Lock()
 	defer k.admission.Unlock()
@@ -59,13 +59,14 @@ func (k *Kubelet) allocate(ctx context.Context, c *Container, reusable []string)
 	case !known && adopted:
 		return fmt.Errorf("cannot allocate unregistered device %s", k.resource)
 	case !known || c.Units == 0:
-		return nil // a resource that is no plugin's is none of kubelet's business
+		return nil // kubelet ignores resources without a plugin
 	case healthy == 0:
 		return fmt.Errorf("no healthy devices present; cannot allocate unhealthy devices %s", k.resource)
 	}
 	chosen := slices.Clone(reusable[:min(len(reusable), c.Units)])
 	if need := c.Units - len(chosen); need > len(free) {
-		return fmt.Errorf("requested number of devices unavailable for %s. Requested: %d, Available: %d", k.resource, need, len(free))
+		return fmt.Errorf("requested number of devices unavailable for %s. Requested: %d, Available: %d", k.resource,
+			need, len(free))
 	} else if need > 0 {
 		rest, err := e.prefer(ctx, chosen, free, c.Units)
 		if err != nil {
@@ -105,7 +106,7 @@ func (k *Kubelet) reserve(ids []string) {
 	}
 }
 
-// prefer asks the plugin where it offers that, and fills up with whatever is free.
+// prefer asks the plugin for preferred ids, if it offers that, and adds free ids.
 func (e *endpoint) prefer(ctx context.Context, chosen, free []string, units int) ([]string, error) {
 	var preferred []string
 	if e.options.GetGetPreferredAllocationAvailable() {
@@ -130,7 +131,7 @@ func (e *endpoint) prefer(ctx context.Context, chosen, free []string, units int)
 	return rest, nil
 }
 
-// StartContainers starts each container, as before every start with PreStartContainer.
+// StartContainers starts all containers of a pod, with PreStartContainer.
 func (k *Kubelet) StartContainers(ctx context.Context, pod *Pod) error {
 	for _, c := range pod.Containers {
 		if err := k.StartContainer(ctx, c); err != nil {
@@ -140,8 +141,8 @@ func (k *Kubelet) StartContainers(ctx context.Context, pod *Pod) error {
 	return nil
 }
 
-// StartContainer starts one of a pod that was admitted. Where kubelet has restarted and no plugin has registered since, it
-// does not know that one would want to hear of it.
+// StartContainer starts a container of an admitted pod. If no plugin has registered since kubelet's restart, kubelet
+// does not know that PreStartContainer is required.
 func (k *Kubelet) StartContainer(ctx context.Context, c *Container) error {
 	k.mu.Lock()
 	e := k.endpoint
@@ -157,7 +158,7 @@ func (k *Kubelet) StartContainer(ctx context.Context, c *Container) error {
 	return err
 }
 
-// Remove forgets a pod and frees its devices.
+// Remove removes a pod and frees its devices.
 func (k *Kubelet) Remove(pod *Pod) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

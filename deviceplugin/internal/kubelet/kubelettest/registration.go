@@ -12,7 +12,7 @@ import (
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 )
 
-// endpoint is a plugin that has registered.
+// endpoint is a registered plugin.
 type endpoint struct {
 	pluginapi.DevicePluginClient
 	connection *grpc.ClientConn
@@ -22,7 +22,7 @@ type endpoint struct {
 
 func (e *endpoint) close() { _ = e.connection.Close() }
 
-// Register implements kubelet's API for plugins: it calls the plugin back before it answers.
+// Register implements kubelet's registration API. It calls the plugin before it answers.
 func (k *Kubelet) Register(ctx context.Context, r *pluginapi.RegisterRequest) (*pluginapi.Empty, error) {
 	if r.GetVersion() != pluginapi.Version {
 		return nil, fmt.Errorf("requested API version %q is not supported by kubelet", r.GetVersion())
@@ -30,7 +30,8 @@ func (k *Kubelet) Register(ctx context.Context, r *pluginapi.RegisterRequest) (*
 	if !strings.Contains(r.GetResourceName(), "/") {
 		return nil, fmt.Errorf("the ResourceName %q is invalid", r.GetResourceName())
 	}
-	connection, err := grpc.NewClient("unix://"+filepath.Join(k.Dir, r.GetEndpoint()), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	connection, err := grpc.NewClient("unix://"+filepath.Join(k.Dir, r.GetEndpoint()),
+		grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		return nil, err
 	}
@@ -52,8 +53,8 @@ func (k *Kubelet) Register(ctx context.Context, r *pluginapi.RegisterRequest) (*
 	return &pluginapi.Empty{}, nil
 }
 
-// listAndWatch keeps the list of devices until the plugin goes, and from then on none of them is healthy. As the real kubelet, it
-// then takes leave of whichever plugin has the resource by now.
+// listAndWatch follows the devices until the plugin's stream ends, and then marks them unhealthy. Like the real
+// kubelet, it attributes the end to whichever plugin currently serves the resource.
 func (k *Kubelet) listAndWatch(e *endpoint, generation int) {
 	stream, err := e.ListAndWatch(context.Background(), &pluginapi.Empty{})
 	for err == nil {

@@ -9,8 +9,10 @@ import (
 	podresources "k8s.io/kubelet/pkg/apis/podresources/v1"
 )
 
-// List implements kubelet's API for resources: one entry per id, no ordinary init containers.
-func (k *Kubelet) List(context.Context, *podresources.ListPodResourcesRequest) (*podresources.ListPodResourcesResponse, error) {
+// List implements the PodResources API: one entry per id, no init containers.
+func (k *Kubelet) List(
+	context.Context, *podresources.ListPodResourcesRequest,
+) (*podresources.ListPodResourcesResponse, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.failing["List"] {
@@ -24,8 +26,10 @@ func (k *Kubelet) List(context.Context, *podresources.ListPodResourcesRequest) (
 	return reply, nil
 }
 
-// Get implements kubelet's API for resources: the same of one pod.
-func (k *Kubelet) Get(_ context.Context, r *podresources.GetPodResourcesRequest) (*podresources.GetPodResourcesResponse, error) {
+// Get implements the PodResources API for one pod.
+func (k *Kubelet) Get(
+	_ context.Context, r *podresources.GetPodResourcesRequest,
+) (*podresources.GetPodResourcesResponse, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.failing["Get"] {
@@ -57,8 +61,10 @@ func (k *Kubelet) podResources(pod *Pod) *podresources.PodResources {
 	return result
 }
 
-// GetAllocatableResources implements kubelet's API for resources: healthy devices of a plugin that is there.
-func (k *Kubelet) GetAllocatableResources(context.Context, *podresources.AllocatableResourcesRequest) (*podresources.AllocatableResourcesResponse, error) {
+// GetAllocatableResources implements the PodResources API: healthy devices of a registered plugin.
+func (k *Kubelet) GetAllocatableResources(
+	context.Context, *podresources.AllocatableResourcesRequest,
+) (*podresources.AllocatableResourcesResponse, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	reply := &podresources.AllocatableResourcesResponse{}
