@@ -9,40 +9,40 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Budget is how many cores of a node are left for workers by the training processes on it, one for each device of each job. Such
-// a process keeps a core busy by itself: a worker beside it on that core would not load while it computes, but only cost both.
-// Where there are as many as cores, they load while others compute.
+// Budget returns the cores of a node that are left for workers. Each training process, one per device of each job,
+// takes one core: it keeps that core busy, and a worker on the same core would slow down both. If there are as many
+// processes as cores, jobs load in their own process.
 func Budget(cores growth.MilliCPU, processes int) int {
 	return max(0, int(cores/growth.Core)-processes)
 }
 
-// Weight is what one sample per second of a job is worth, ≥ 0.
+// Weight is the value of one sample per second of a job, ≥ 0.
 type Weight float64
 
-// Job is what the allocation needs to know of a job.
+// Job is a job in an allocation.
 type Job struct {
 	UID    growth.PodUID
 	Weight Weight
-	// Width is how many devices the job has on this node: it gets workers in multiples of that.
+	// Width is the number of the job's devices on the node. The job gets workers in multiples of it.
 	Width int
 	// Curve is the predicted throughput per device. It need not be monotone.
 	Curve Curve
 }
 
-// Value is what the job is worth with w workers per device.
-func (j Job) Value(w int) float64 { return j.gain(j.Curve.At(w)) }
+// Value returns the value of the job with w workers per device.
+func (j Job) Value(w int) float64 { return j.valueOf(j.Curve.At(w)) }
 
-func (j Job) gain(rate growth.PerSecond) float64 {
+func (j Job) valueOf(rate growth.PerSecond) float64 {
 	if !(j.Weight > 0 && j.Weight <= math.MaxFloat32) {
 		return 0
 	}
 	return float64(j.Weight) * float64(max(1, j.Width)) * float64(rate)
 }
 
-// Allocation is workers per device, by job.
+// Allocation is the number of workers per device of each job.
 type Allocation map[growth.PodUID]int
 
-// Cores is how many cores an allocation keeps busy.
+// Cores returns the number of cores that an allocation uses.
 func (a Allocation) Cores(jobs []Job) int {
 	cores := 0
 	for _, j := range jobs {
@@ -51,7 +51,7 @@ func (a Allocation) Cores(jobs []Job) int {
 	return cores
 }
 
-// Value is what an allocation is worth.
+// Value returns the total value of an allocation.
 func (a Allocation) Value(jobs []Job) float64 {
 	value := 0.0
 	for _, j := range jobs {
@@ -60,11 +60,16 @@ func (a Allocation) Value(jobs []Job) float64 {
 	return value
 }
 
-// Allocate divides budget cores among jobs so that the sum of their values is the largest possible.
+// Allocate divides budget cores among jobs. The result has the largest possible total value.
 func Allocate(jobs []Job, budget int) Allocation {
 	hulls := make([]Job, len(jobs))
 	for i, j := range jobs {
-		hulls[i] = Job{UID: j.UID, Weight: j.Weight, Width: max(1, j.Width), Curve: j.Curve.Hull()}
+		hulls[i] = Job{
+			UID:    j.UID,
+			Weight: j.Weight,
+			Width:  max(1, j.Width),
+			Curve:  j.Curve.Hull(),
+		}
 	}
 	slices.SortFunc(hulls, func(a, b Job) int { return cmp.Compare(a.UID, b.UID) })
 	if greedyIsExact(hulls) {
@@ -73,31 +78,31 @@ func Allocate(jobs []Job, budget int) Allocation {
 	return knapsack(hulls, budget)
 }
 
-// simple tells whether taking the best next worker each time is exact.
+// greedyIsExact reports whether always taking the most valuable next worker is optimal.
 func greedyIsExact(jobs []Job) bool {
 	return !slices.ContainsFunc(jobs, func(j Job) bool { return j.Width != jobs[0].Width || !j.Curve.concave() })
 }
 
-// greedy gives one worker at a time to the job that gains the most by it.
+// greedy repeatedly assigns one worker to the job that gains most from it.
 func greedy(jobs []Job, budget int) Allocation {
-	given := Allocation{}
+	allocation := Allocation{}
 	queue := make(gainQueue, 0, len(jobs))
 	for _, j := range jobs {
-		given[j.UID] = 0
+		allocation[j.UID] = 0
 		queue = append(queue, nextGain(j, 0))
 	}
 	heap.Init(&queue)
 	for len(queue) > 0 && queue[0].gain > 0 && budget >= queue[0].job.Width {
 		j := queue[0].job
 		budget -= j.Width
-		given[j.UID]++
-		queue[0] = nextGain(j, given[j.UID])
+		allocation[j.UID]++
+		queue[0] = nextGain(j, allocation[j.UID])
 		heap.Fix(&queue, 0)
 	}
-	return given
+	return allocation
 }
 
-// gain is what a job's next worker adds.
+// marginalGain is the value that the next worker of a job adds.
 type marginalGain struct {
 	job  Job
 	gain float64
@@ -105,20 +110,20 @@ type marginalGain struct {
 
 func nextGain(j Job, w int) marginalGain { return marginalGain{j, j.Value(w+1) - j.Value(w)} }
 
-// gains is a heap, the largest first.
+// gainQueue is a heap with the largest gain first.
 type gainQueue []marginalGain
 
-func (g gainQueue) Len() int      { return len(g) }
-func (g gainQueue) Swap(a, b int) { g[a], g[b] = g[b], g[a] }
-func (g gainQueue) Less(a, b int) bool {
-	if g[a].gain != g[b].gain {
-		return g[a].gain > g[b].gain
+func (q gainQueue) Len() int      { return len(q) }
+func (q gainQueue) Swap(a, b int) { q[a], q[b] = q[b], q[a] }
+func (q gainQueue) Less(a, b int) bool {
+	if q[a].gain != q[b].gain {
+		return q[a].gain > q[b].gain
 	}
-	return g[a].job.UID < g[b].job.UID
+	return q[a].job.UID < q[b].job.UID
 }
-func (g *gainQueue) Push(x any) { *g = append(*g, x.(marginalGain)) }
-func (g *gainQueue) Pop() any {
-	last := (*g)[len(*g)-1]
-	*g = (*g)[:len(*g)-1]
+func (q *gainQueue) Push(x any) { *q = append(*q, x.(marginalGain)) }
+func (q *gainQueue) Pop() any {
+	last := (*q)[len(*q)-1]
+	*q = (*q)[:len(*q)-1]
 	return last
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/loader"
 )
 
-// brute tries every allocation there is: the twin that can not be wrong.
+// brute is the reference implementation of Allocate: it tries every allocation.
 func brute(jobs []loader.Job, budget int) float64 {
 	if len(jobs) == 0 {
 		return 0
@@ -25,42 +25,42 @@ func brute(jobs []loader.Job, budget int) float64 {
 	return best
 }
 
-// node makes a node's jobs from dice: models and wild curves, equal and different widths.
-func node(dice *rand.Rand) ([]loader.Job, int) {
-	wild, even := dice.IntN(2) == 0, dice.IntN(2) == 0
+// randomJobs returns random jobs and a budget: curves of models and arbitrary curves, equal and different widths.
+func randomJobs(dice *rand.Rand) ([]loader.Job, int) {
+	arbitrary, equal := dice.IntN(2) == 0, dice.IntN(2) == 0
 	jobs := make([]loader.Job, 1+dice.IntN(4))
 	for i := range jobs {
 		curve := loader.Model{
 			Parallel: growth.Seconds(dice.ExpFloat64() / 50), Serial: growth.Seconds(dice.ExpFloat64() / 2000),
 			Compute: growth.Seconds(dice.ExpFloat64() / 100),
 		}.Curve(1 + dice.IntN(8))
-		if wild {
+		if arbitrary {
 			for w := range curve {
 				curve[w] = growth.PerSecond(dice.IntN(6))
 			}
 		}
 		jobs[i] = loader.Job{UID: growth.PodUID("job-" + strconv.Itoa(i)), Weight: loader.Weight(dice.IntN(4)), Width: 1, Curve: curve}
-		if !even {
+		if !equal {
 			jobs[i].Width = 1 + dice.IntN(3)
 		}
 	}
 	return jobs, dice.IntN(25)
 }
 
-func TestAllocationIsTheBestThereIs(t *testing.T) {
+func TestAllocate_MatchesExhaustiveSearch(t *testing.T) {
 	dice := rand.New(rand.NewPCG(1, 2))
 	for range 3000 {
-		jobs, budget := node(dice)
-		given := loader.Allocate(jobs, budget)
-		require.LessOrEqual(t, given.Cores(jobs), budget)
-		require.InEpsilon(t, 1+brute(jobs, budget), 1+given.Value(jobs), 1e-9, "%v on %d cores got %v", jobs, budget, given)
+		jobs, budget := randomJobs(dice)
+		got := loader.Allocate(jobs, budget)
+		require.LessOrEqual(t, got.Cores(jobs), budget)
+		require.InEpsilon(t, 1+brute(jobs, budget), 1+got.Value(jobs), 1e-9, "%v on %d cores got %v", jobs, budget, got)
 	}
 }
 
-func TestOneCoreMoreNeverMakesANodeWorse(t *testing.T) {
+func TestAllocate_IsMonotoneInTheBudget(t *testing.T) {
 	dice := rand.New(rand.NewPCG(3, 4))
 	for range 300 {
-		jobs, _ := node(dice)
+		jobs, _ := randomJobs(dice)
 		before := -1.0
 		for budget := range 24 {
 			value := loader.Allocate(jobs, budget).Value(jobs)
@@ -70,49 +70,49 @@ func TestOneCoreMoreNeverMakesANodeWorse(t *testing.T) {
 	}
 }
 
-func TestTheOrderOfJobsDoesNotMatter(t *testing.T) {
+func TestAllocate_IgnoresTheOrderOfJobs(t *testing.T) {
 	dice := rand.New(rand.NewPCG(5, 6))
 	for range 300 {
-		jobs, budget := node(dice)
+		jobs, budget := randomJobs(dice)
 		want := loader.Allocate(jobs, budget)
 		dice.Shuffle(len(jobs), func(a, b int) { jobs[a], jobs[b] = jobs[b], jobs[a] })
 		require.Equal(t, want, loader.Allocate(jobs, budget))
 	}
 }
 
-func TestNoJobGetsAWorkerThatAddsNothing(t *testing.T) {
+func TestAllocate_AssignsNoUselessWorker(t *testing.T) {
 	dice := rand.New(rand.NewPCG(7, 8))
 	for range 300 {
-		jobs, _ := node(dice)
-		given := loader.Allocate(jobs, 1000)
+		jobs, _ := randomJobs(dice)
+		got := loader.Allocate(jobs, 1000)
 		for _, j := range jobs {
-			if w := given[j.UID]; w > 0 {
+			if w := got[j.UID]; w > 0 {
 				require.Greater(t, j.Value(w), j.Value(w-1))
 			}
 		}
 	}
 }
 
-func TestAllocation(t *testing.T) {
+func TestAllocate(t *testing.T) {
 	bound := loader.Curve{100, 200, 300, 300, 300} // compute-bound from two workers on
 	for name, c := range map[string]struct {
 		jobs   []loader.Job
 		budget int
 		want   loader.Allocation
 	}{
-		"nobody":              {nil, 4, loader.Allocation{}},
-		"no cores":            {[]loader.Job{{UID: "a", Weight: 1, Curve: bound}}, 0, loader.Allocation{"a": 0}},
-		"a budget in debt":    {[]loader.Job{{UID: "a", Weight: 1, Curve: bound}}, -3, loader.Allocation{"a": 0}},
-		"plenty stays unused": {[]loader.Job{{UID: "a", Weight: 1, Curve: bound}}, 24, loader.Allocation{"a": 2}},
-		"ties go by name": {
+		"there are no jobs":         {nil, 4, loader.Allocation{}},
+		"the budget is 0":           {[]loader.Job{{UID: "a", Weight: 1, Curve: bound}}, 0, loader.Allocation{"a": 0}},
+		"the budget is negative":    {[]loader.Job{{UID: "a", Weight: 1, Curve: bound}}, -3, loader.Allocation{"a": 0}},
+		"useless cores stay unused": {[]loader.Job{{UID: "a", Weight: 1, Curve: bound}}, 24, loader.Allocation{"a": 2}},
+		"ties go to the lower UID": {
 			[]loader.Job{{UID: "b", Weight: 1, Curve: bound}, {UID: "a", Weight: 1, Curve: bound}}, 1,
 			loader.Allocation{"a": 1, "b": 0},
 		},
-		"the one core of a small node goes to the job that grows": {
+		"the only core goes to the growing job": {
 			[]loader.Job{{UID: "old", Weight: .02, Curve: bound}, {UID: "young", Weight: .9, Curve: bound}}, 1,
 			loader.Allocation{"old": 0, "young": 1},
 		},
-		"but not to one that computes all the time": {
+		"a growing job that never waits gets none": {
 			[]loader.Job{{UID: "old", Weight: .02, Curve: bound}, {UID: "young", Weight: .9, Curve: loader.Curve{80, 80, 80}}}, 1,
 			loader.Allocation{"old": 1, "young": 0},
 		},
@@ -120,13 +120,13 @@ func TestAllocation(t *testing.T) {
 			[]loader.Job{{UID: "a", Weight: 1, Width: 2, Curve: bound}, {UID: "b", Weight: 1, Width: 1, Curve: bound}}, 3,
 			loader.Allocation{"a": 1, "b": 1},
 		},
-		"a dip is stepped over": {
+		"the budget covers a dip in the curve": {
 			[]loader.Job{{UID: "a", Weight: 1, Curve: loader.Curve{10, 5, 30, 20}}}, 3, loader.Allocation{"a": 2},
 		},
-		"or not reached": {
+		"the budget ends in a dip of the curve": {
 			[]loader.Job{{UID: "a", Weight: 1, Curve: loader.Curve{10, 5, 30, 20}}}, 1, loader.Allocation{"a": 0},
 		},
-		"nonsense is worth nothing": {
+		"invalid weights and curves have no value": {
 			[]loader.Job{
 				{UID: "nan", Weight: loader.Weight(math.NaN()), Curve: bound}, {UID: "inf", Weight: loader.Weight(math.Inf(1)), Curve: bound},
 				{UID: "less", Weight: -1, Curve: bound}, {UID: "none", Weight: 1}, {UID: "a", Weight: 1, Curve: bound},
@@ -136,25 +136,25 @@ func TestAllocation(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			given := loader.Allocate(c.jobs, c.budget)
-			require.Equal(t, c.want, given)
-			require.False(t, math.IsNaN(given.Value(c.jobs)))
+			got := loader.Allocate(c.jobs, c.budget)
+			require.Equal(t, c.want, got)
+			require.False(t, math.IsNaN(got.Value(c.jobs)))
 		})
 	}
 }
 
-func TestHull(t *testing.T) {
+func TestCurve_Hull(t *testing.T) {
 	for name, c := range map[string]struct{ curve, want loader.Curve }{
-		"nothing":        {loader.Curve{}, loader.Curve{}},
-		"rising":         {loader.Curve{1, 2, 3}, loader.Curve{1, 2, 3}},
-		"a decline ends": {loader.Curve{4, 7, 8, 8, 6}, loader.Curve{4, 7, 8}},
-		"a dip is level": {loader.Curve{4, 3, 8}, loader.Curve{4, 4, 8}},
-		"falling":        {loader.Curve{4, 3, 2}, loader.Curve{4}},
+		"an empty curve":             {loader.Curve{}, loader.Curve{}},
+		"a rising curve":             {loader.Curve{1, 2, 3}, loader.Curve{1, 2, 3}},
+		"a declining end is cut off": {loader.Curve{4, 7, 8, 8, 6}, loader.Curve{4, 7, 8}},
+		"a dip is levelled":          {loader.Curve{4, 3, 8}, loader.Curve{4, 4, 8}},
+		"a falling curve":            {loader.Curve{4, 3, 2}, loader.Curve{4}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := slices.Clone(c.curve)
 			require.Equal(t, c.want, c.curve.Hull())
-			require.Equal(t, before, c.curve, "the curve itself is left alone")
+			require.Equal(t, before, c.curve, "Hull must not modify the curve")
 		})
 	}
 }
@@ -169,7 +169,7 @@ func BenchmarkAllocateManyCores(b *testing.B) {
 	}
 }
 
-func TestBudgetIsWhatTrainingLeaves(t *testing.T) {
+func TestBudget(t *testing.T) {
 	for _, c := range []struct {
 		cores           growth.MilliCPU
 		processes, want int

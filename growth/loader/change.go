@@ -8,68 +8,86 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// ChangePolicy is when a better allocation is worth changing to.
+// ChangePolicy decides when a better allocation is worth a change.
 type ChangePolicy struct {
-	// RebuildTime is how long a job trains nothing while its DataLoader is rebuilt, Factor how many times a change must
-	// repay that within the time the jobs have left.
-	RebuildTime   growth.Seconds
+	// RebuildTime is the time in which a job does not train while its DataLoader is rebuilt.
+	RebuildTime growth.Seconds
+	// PaybackFactor is the factor by which the gain over the jobs' remaining time must exceed the cost of rebuilding.
 	PaybackFactor float64
-	// MinGain is the smallest part of the present value that a change must add: less is noise.
+	// MinGain is the smallest relative gain that justifies a change. Smaller gains are noise.
 	MinGain growth.Share
-	// Dwell is how long a job keeps what it has before it is changed again.
+	// Dwell is the minimum time between two changes of a job.
 	Dwell time.Duration
 }
 
-// DefaultChangePolicy is the default: two seconds to rebuild, repaid three times, for 3 % or more, at most twice a minute.
+// DefaultChangePolicy requires a gain of 3 % that repays two seconds of rebuilding three times, and changes a job at
+// most twice a minute.
 func DefaultChangePolicy() ChangePolicy {
-	return ChangePolicy{RebuildTime: 2, PaybackFactor: 3, MinGain: 0.03, Dwell: 30 * time.Second}
+	return ChangePolicy{
+		RebuildTime:   2,
+		PaybackFactor: 3,
+		MinGain:       0.03,
+		Dwell:         30 * time.Second,
+	}
 }
 
-// Running is a job with what it runs with.
+// Running is a running job with its workers.
 type Running struct {
 	Job
-	// Loaders is what it runs with now, or has been told to.
+	// Loaders is the number of workers per device that the job runs with or was last advised to use.
 	Loaders int
-	// Advised says that it has been told, and may have chosen another number itself.
+	// Advised is set if Loaders was advised. Otherwise the job chose it.
 	Advised bool
-	// Unchanged is how long it has had that many.
+	// Unchanged is the time since Loaders last changed.
 	Unchanged time.Duration
-	// Remaining is how long it will go on, as far as is known.
+	// Remaining is the predicted remaining time of the job.
 	Remaining growth.Seconds
 }
 
-// Plan is what a node's jobs should run with.
+// Plan is the number of workers for each job of a node.
 type Plan struct {
 	Loaders Allocation
-	// Before and After are the values of what runs now and of Loaders.
+	// Before is the value of the present allocation, After the value of Loaders.
 	Before, After float64
-	// Reason says why it was changed, or why not.
+	// Reason explains the change, or why there is none.
 	Reason string
 }
 
-// Divide divides budget cores, or leaves things as they are where a change is not worth its cost. Of a job without a Curve
-// nothing is known yet: see unmeasured.
+// Divide divides budget cores among the jobs. It keeps the present allocation if a change is not worth its cost. A job
+// without a Curve has not been measured; see assignUnmeasured.
 func (p ChangePolicy) Divide(running []Running, budget int) Plan {
-	jobs, now := make([]Job, len(running)), Allocation{}
+	jobs := make([]Job, len(running))
+	present := Allocation{}
 	for i, r := range running {
-		jobs[i], now[r.UID] = r.Job, r.Loaders
+		jobs[i] = r.Job
+		present[r.UID] = r.Loaders
 	}
-	cores := now.Cores(jobs)
-	best, left := p.assignUnmeasured(running, budget, cores > budget)
-	keep := maps.Clone(now)
+	cores := present.Cores(jobs)
+	best, rest := p.assignUnmeasured(running, budget, cores > budget)
+	keep := maps.Clone(present)
 	maps.Copy(keep, best)
-	maps.Copy(best, Allocate(measuredJobs(running), left))
-	plan := Plan{Loaders: best, Before: now.Value(jobs), After: best.Value(jobs)}
-	stay := func(format string, args ...any) Plan {
+	maps.Copy(best, Allocate(measuredJobs(running), rest))
+	plan := Plan{
+		Loaders: best,
+		Before:  present.Value(jobs),
+		After:   best.Value(jobs),
+	}
+	// unchanged returns the plan that changes unmeasured jobs only.
+	unchanged := func(reason string) Plan {
 		if len(changedJobs(running, keep)) > 0 {
-			format, args = "%d cores have no worker", []any{budget - cores}
+			reason = fmt.Sprintf("%d cores have no worker", budget-cores)
 		}
-		return Plan{Loaders: keep, Before: plan.Before, After: plan.Before, Reason: fmt.Sprintf(format, args...)}
+		return Plan{
+			Loaders: keep,
+			Before:  plan.Before,
+			After:   plan.Before,
+			Reason:  reason,
+		}
 	}
 
 	changed := changedJobs(running, best)
 	if len(changed) == 0 {
-		return stay("the division is the best already")
+		return unchanged("the present division is the best")
 	}
 	if cores > budget {
 		plan.Reason = fmt.Sprintf("%d workers ran on a budget of %s", cores, countedCores(budget))
@@ -77,41 +95,45 @@ func (p ChangePolicy) Divide(running []Running, budget int) Plan {
 	}
 	for _, r := range changed {
 		if r.Unchanged < p.Dwell {
-			return stay("a job keeps its workers for %s before they change again", p.Dwell)
+			return unchanged(fmt.Sprintf("a job keeps its workers for at least %s", p.Dwell))
 		}
 	}
 	gain, cost := p.gain(running, best), p.cost(changed)
 	if plan.After < plan.Before*(1+float64(p.MinGain)) || gain <= p.PaybackFactor*cost {
-		return stay("another division would gain %s, too little to change", percent(plan))
+		return unchanged(fmt.Sprintf("another division would gain %s, too little for a change", percent(plan)))
 	}
-	plan.Reason = fmt.Sprintf("the node gains %s by it", percent(plan))
+	plan.Reason = fmt.Sprintf("the node gains %s", percent(plan))
 	return plan
 }
 
-// usual is how many workers a job is given of which nobody knows what they bring: what is commonly advised for a device.
+// defaultLoaders is the number of workers per device for a job that cannot be measured. It is the common
+// recommendation.
 const defaultLoaders = 4
 
-// unmeasured divides among the jobs of which nothing is known, and returns what is left to the others. They keep their workers,
-// on a node that runs too many an equal part of the budget at most. Who was told to run with fewer than that, and does not tell
-// how long it waits for data, is given as many when there are cores again: its own number is not known any more.
-func (p ChangePolicy) assignUnmeasured(running []Running, budget int, crowded bool) (given Allocation, left int) {
-	given, left = Allocation{}, budget
+// assignUnmeasured assigns workers to the jobs without a Curve and returns the cores that are left for the others.
+//
+// An unmeasured job keeps its workers. On an overloaded node it gets at most an equal part of the budget. A job that
+// was advised to use fewer and does not report how long it waits for data gets the default number once cores are
+// available: its original number is not known any more.
+func (p ChangePolicy) assignUnmeasured(running []Running, budget int, overloaded bool) (assigned Allocation, rest int) {
+	assigned = Allocation{}
+	rest = budget
 	for _, r := range running {
 		if len(r.Curve) > 0 {
 			continue
 		}
 		loaders, width := r.Loaders, max(1, r.Width)
-		part := max(0, budget) / len(running) / width
+		equalPart := max(0, budget) / len(running) / width
 		switch {
-		case crowded:
-			loaders = min(loaders, part)
+		case overloaded:
+			loaders = min(loaders, equalPart)
 		case r.Advised && r.Unchanged >= p.Dwell:
-			loaders = max(loaders, min(part, defaultLoaders))
+			loaders = max(loaders, min(equalPart, defaultLoaders))
 		}
-		given[r.UID] = loaders
-		left -= width * loaders
+		assigned[r.UID] = loaders
+		rest -= width * loaders
 	}
-	return given, left
+	return assigned, rest
 }
 
 func measuredJobs(running []Running) []Job {
@@ -124,26 +146,26 @@ func measuredJobs(running []Running) []Job {
 	return jobs
 }
 
-func changedJobs(running []Running, best Allocation) []Running {
+func changedJobs(running []Running, next Allocation) []Running {
 	var changed []Running
 	for _, r := range running {
-		if best[r.UID] != r.Loaders {
+		if next[r.UID] != r.Loaders {
 			changed = append(changed, r)
 		}
 	}
 	return changed
 }
 
-// gain is what best adds over the time the jobs have left.
-func (p ChangePolicy) gain(running []Running, best Allocation) float64 {
+// gain returns the value that an allocation adds over the remaining time of the jobs.
+func (p ChangePolicy) gain(running []Running, next Allocation) float64 {
 	gain := 0.0
 	for _, r := range running {
-		gain += (r.Value(best[r.UID]) - r.Value(r.Loaders)) * max(0, float64(r.Remaining))
+		gain += (r.Value(next[r.UID]) - r.Value(r.Loaders)) * max(0, float64(r.Remaining))
 	}
 	return gain
 }
 
-// cost is what the changed jobs lose while they rebuild.
+// cost returns the value that the changed jobs lose while they rebuild.
 func (p ChangePolicy) cost(changed []Running) float64 {
 	cost := 0.0
 	for _, r := range changed {

@@ -6,10 +6,10 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Curve is throughput per device by workers per device, starting with none.
+// Curve is the throughput per device by the number of workers per device, from 0.
 type Curve []growth.PerSecond
 
-// At returns the rate with w workers; beyond its end a curve is flat.
+// At returns the rate with w workers. A curve is constant beyond its end.
 func (c Curve) At(w int) growth.PerSecond {
 	if len(c) == 0 || w < 0 {
 		return 0
@@ -17,9 +17,10 @@ func (c Curve) At(w int) growth.PerSecond {
 	return clampRate(c[min(w, len(c)-1)])
 }
 
-// Hull returns the curve's running maximum, cut off after the worker that is the last to add anything.
+// Hull returns the running maximum of the curve, truncated after the last worker that adds throughput.
 func (c Curve) Hull() Curve {
-	hull, useful := make(Curve, len(c)), 0
+	hull := make(Curve, len(c))
+	useful := 0
 	for w := range c {
 		hull[w] = c.At(w)
 		if w > 0 && hull[w] <= hull[w-1] {
@@ -31,7 +32,7 @@ func (c Curve) Hull() Curve {
 	return hull[:min(useful+1, len(hull))]
 }
 
-// concave tells whether each worker adds no more than the one before. Allocate's curves start at w = 0.
+// concave reports whether each worker adds at most as much as the one before.
 func (c Curve) concave() bool {
 	for w := 2; w < len(c); w++ {
 		if c[w]-c[w-1] > c[w-1]-c[w-2] {
@@ -41,7 +42,7 @@ func (c Curve) concave() bool {
 	return true
 }
 
-// finite makes nothing of what is no rate.
+// clampRate returns 0 for a rate that is negative, infinite, NaN or too large to sum.
 func clampRate(rate growth.PerSecond) growth.PerSecond {
 	if rate >= 0 && float64(rate) <= math.MaxFloat64/1e12 {
 		return rate

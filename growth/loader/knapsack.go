@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// knapsack solves the allocation for curves of any shape and jobs of any width: one group of choices per job, one
-// choice per number of workers, O(jobs · cores · workers).
+// knapsack allocates for curves of any shape and jobs of any width. It solves a grouped knapsack problem: one group per
+// job, one item per number of workers, O(jobs · cores · workers).
 func knapsack(jobs []Job, budget int) Allocation {
 	cores := 0
-	for _, j := range jobs { // more than everybody could use changes nothing
+	for _, j := range jobs { // the most that all jobs can use
 		cores += j.Width * max(0, len(j.Curve)-1)
 	}
 	cores = min(cores, max(0, budget))
 
-	best := slices.Repeat([]float64{math.Inf(-1)}, cores+1) // best[c]: the value of using exactly c cores
+	best := slices.Repeat([]float64{math.Inf(-1)}, cores+1) // best[c]: largest value that uses exactly c cores
 	best[0] = 0
 	chosen := make([][]int, len(jobs))
 	for i, j := range jobs {
@@ -27,23 +27,26 @@ func knapsack(jobs []Job, budget int) Allocation {
 			used = c
 		}
 	}
-	given := Allocation{}
+	allocation := Allocation{}
 	for i := len(jobs) - 1; i >= 0; i-- {
 		w := chosen[i][used]
-		given[jobs[i].UID] = w
+		allocation[jobs[i].UID] = w
 		used -= w * jobs[i].Width
 	}
-	return given
+	return allocation
 }
 
-// withJob extends the best values by one job, and says how many workers it has in each. On a tie it has the fewest.
+// withJob extends the best values by one job. chosen has the job's number of workers in each; ties go to the smallest.
 func withJob(j Job, best []float64) (next []float64, chosen []int) {
-	next, chosen = slices.Repeat([]float64{math.Inf(-1)}, len(best)), make([]int, len(best))
+	next = slices.Repeat([]float64{math.Inf(-1)}, len(best))
+	chosen = make([]int, len(best))
 	for w := range max(1, len(j.Curve)) {
 		value := j.Value(w)
 		for c := w * j.Width; c < len(best); c++ {
-			if total := best[c-w*j.Width] + value; total > next[c] {
-				next[c], chosen[c] = total, w
+			total := best[c-w*j.Width] + value
+			if total > next[c] {
+				next[c] = total
+				chosen[c] = w
 			}
 		}
 	}

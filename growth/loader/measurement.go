@@ -6,33 +6,37 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Bounds on what is believed of a job's own report.
+// Bounds on the reports of a job. Reports outside of them are ignored.
 const (
-	// MaxLoaders is the most workers per device that are predicted for or given.
+	// MaxLoaders is the largest number of workers per device that is predicted or assigned.
 	MaxLoaders = 64
 	maxStep    = growth.Seconds(24 * 3600)
 	minRate    = 1e-6
 	maxRate    = 1e9
 )
 
-// Measurement is what a job showed over an interval in which nothing changed.
+// Measurement is the throughput of a job over an interval without changes.
 type Measurement struct {
-	// Loaders are the workers per device it ran with; 0 means it loaded by itself.
+	// Loaders is the number of workers per device; 0 means that the job loaded in its own process.
 	Loaders int
-	// Rate is samples per second of stepping, per device.
+	// Rate is the number of samples per second and device.
 	Rate growth.PerSecond
-	// Waiting is the part of a step spent waiting for data.
+	// Waiting is the fraction of a step in which the job waited for data.
 	Waiting growth.Share
 }
 
-// Measured makes a measurement of a step that trained samples in step seconds, load of them spent waiting. It reports
-// false for what can not be true, as jobs report what they like; and where load is exactly 0, because no wait is: such
-// a job does not tell its loading apart.
+// Measured returns the measurement of a step that trained samples in step seconds and waited for data for load of them.
+// It returns false for values that are impossible, and for a load of exactly 0: a real wait is never exactly 0, so such
+// a job does not measure its loading.
 func Measured(loaders, samples int, step, load growth.Seconds) (Measurement, bool) {
 	if loaders < 0 || loaders > MaxLoaders || samples <= 0 || !(step > 0 && step <= maxStep) || !(load > 0 && load <= step) {
 		return Measurement{}, false
 	}
-	m := Measurement{Loaders: loaders, Rate: growth.PerSecond(float64(samples) / float64(step)), Waiting: growth.Share(load / step)}
+	m := Measurement{
+		Loaders: loaders,
+		Rate:    growth.PerSecond(float64(samples) / float64(step)),
+		Waiting: growth.Share(load / step),
+	}
 	return m, m.valid()
 }
 
@@ -40,13 +44,13 @@ func (m Measurement) valid() bool {
 	return m.Loaders >= 0 && m.Loaders <= MaxLoaders && m.Rate >= minRate && m.Rate <= maxRate && m.Waiting >= 0 && m.Waiting <= 1
 }
 
-// perSample is the time of one sample, in seconds.
+// perSample returns the time per sample, in seconds.
 func (m Measurement) perSample() float64 { return 1 / float64(m.Rate) }
 
-// computing is c as this interval saw it.
+// computeTime returns c, in seconds per sample.
 func (m Measurement) computeTime() float64 { return (1 - float64(m.Waiting)) * m.perSample() }
 
-// loading is y(w) as this interval saw it. exact is false where only an upper bound could be seen.
+// loadTime returns y(w), in seconds per sample. exact is false if the interval only gives an upper bound.
 func (m Measurement) loadTime() (y float64, exact bool) {
 	if m.Loaders == 0 {
 		return math.Max(float64(m.Waiting)*m.perSample(), 1/maxRate), true
@@ -54,5 +58,5 @@ func (m Measurement) loadTime() (y float64, exact bool) {
 	return m.perSample(), m.Waiting >= computeBound
 }
 
-// inverse is x = 1/w, the regression's variable; loading by oneself counts as one worker.
+// inverse returns 1/w, the variable of the regression. Loading in the job's own process counts as one worker.
 func inverse(loaders int) float64 { return 1 / math.Max(1, float64(loaders)) }

@@ -7,16 +7,17 @@ import (
 )
 
 const (
-	// computeBound: an interval that waits less than this did not measure how fast loading could be.
+	// computeBound is the waiting fraction below which an interval does not measure the loading time.
 	computeBound = 0.05
-	// fading is the weight of a measurement against the one after it: the last ten or so count.
+	// decay is the weight of a measurement relative to the next one. About the last ten measurements count.
 	decay = 0.9
-	// ratioWeight is how many measurements the prior ratio b/a is worth, trust how many the fitted T(w) is.
+	// ratioWeight is the weight of the prior ratio b/a, in measurements.
 	ratioWeight = 0.02
-	fitWeight   = 1.0
+	// fitWeight is the weight of the fitted T(w) relative to measurements at w.
+	fitWeight = 1.0
 )
 
-// Model predicts one job's throughput.
+// Model predicts the throughput of a job.
 type Model struct {
 	// Parallel is a, Serial is b and Compute is c, in seconds per sample.
 	Parallel, Serial, Compute growth.Seconds
@@ -24,18 +25,21 @@ type Model struct {
 	seen map[int]weightedMean
 }
 
-// Published is the regression that A-Dloader ships: 127 samples per second with one worker.
+// Published returns the regression of the A-Dloader paper: 127 samples per second with one worker.
 func Published() Model { return Model{Parallel: 0.00780704, Serial: 7.0736e-5} }
 
 type weightedMean struct{ sum, weight float64 }
 
 func (m weightedMean) value() float64 { return m.sum / m.weight }
 
-func (m *weightedMean) add(value, weight float64) { m.sum += value * weight; m.weight += weight }
+func (m *weightedMean) add(value, weight float64) {
+	m.sum += value * weight
+	m.weight += weight
+}
 
-// Fit corrects a prior by measurements, the newest last. Unbelievable ones are passed over.
+// Fit corrects a prior by measurements, the newest last. It ignores invalid ones.
 func Fit(prior Model, measurements []Measurement) Model {
-	var believed []weightedMeasurement
+	var valid []weightedMeasurement
 	var computing weightedMean
 	seen := map[int]weightedMean{}
 	weight := 1.0
@@ -44,31 +48,31 @@ func Fit(prior Model, measurements []Measurement) Model {
 		if !m.valid() {
 			continue
 		}
-		believed = append(believed, weightedMeasurement{m, weight})
+		valid = append(valid, weightedMeasurement{m, weight})
 		computing.add(m.computeTime(), weight)
 		at := seen[m.Loaders]
 		at.add(float64(m.Rate), weight)
 		seen[m.Loaders] = at
 		weight *= decay
 	}
-	if len(believed) == 0 {
+	if len(valid) == 0 {
 		return prior
 	}
-	fitted := regress(prior, believed)
+	fitted := regress(prior, valid)
 	fitted.Compute, fitted.seen = growth.Seconds(computing.value()), seen
 	return fitted
 }
 
-// weighed is a measurement with what it counts.
+// weightedMeasurement is a measurement with its weight.
 type weightedMeasurement struct {
 	Measurement
 	weight float64
 }
 
-// regress fits a and b: first to what was measured exactly, then once more with the upper bounds it broke.
-func regress(prior Model, believed []weightedMeasurement) Model {
+// regress fits a and b to the exact measurements. If the fit violates upper bounds, it fits again with these included.
+func regress(prior Model, valid []weightedMeasurement) Model {
 	var exact, bounds []weightedMeasurement
-	for _, m := range believed {
+	for _, m := range valid {
 		if _, ok := m.loadTime(); ok {
 			exact = append(exact, m)
 		} else {
@@ -79,31 +83,36 @@ func regress(prior Model, believed []weightedMeasurement) Model {
 	if len(exact) > 0 {
 		fitted = leastSquares(prior, exact)
 	}
-	broken := exact
+	violated := exact
 	for _, m := range bounds {
 		if bound, _ := m.loadTime(); fitted.loadTime(m.Loaders) > bound {
-			broken = append(broken, m)
+			violated = append(violated, m)
 		}
 	}
-	if len(broken) > len(exact) {
-		fitted = leastSquares(prior, broken)
+	if len(violated) > len(exact) {
+		fitted = leastSquares(prior, violated)
 	}
 	return fitted
 }
 
-// squares is the least-squares fit of y = a·x + b, a and b ≥ 0, with the prior's ratio b/a as a pseudo-observation.
+// leastSquares fits y = a·x + b with a, b ≥ 0. The prior's ratio b/a is a pseudo-observation.
 func leastSquares(prior Model, measured []weightedMeasurement) Model {
 	ratio := float64(prior.Serial / prior.Parallel)
-	xx, x1, n, xy, y1 := ratioWeight*ratio*ratio, -ratioWeight*ratio, ratioWeight, 0.0, 0.0
+	xx, x1, n := ratioWeight*ratio*ratio, -ratioWeight*ratio, ratioWeight
+	xy, y1 := 0.0, 0.0
 	for _, m := range measured {
 		x, w := inverse(m.Loaders), m.weight
 		y, _ := m.loadTime()
-		xx, x1, n, xy, y1 = xx+w*x*x, x1+w*x, n+w, xy+w*x*y, y1+w*y
+		xx += w * x * x
+		x1 += w * x
+		n += w
+		xy += w * x * y
+		y1 += w * y
 	}
 	det := xx*n - x1*x1
 	a, b := (xy*n-x1*y1)/det, (xx*y1-x1*xy)/det
 	switch {
-	case !(a > 0): // includes NaN: a flat curve
+	case !(a > 0): // a constant curve, or NaN
 		a, b = 0, y1/n
 	case b < 0:
 		a, b = xy/xx, 0
@@ -111,17 +120,17 @@ func leastSquares(prior Model, measured []weightedMeasurement) Model {
 	return Model{Parallel: growth.Seconds(a), Serial: growth.Seconds(b)}
 }
 
-// loading is y(w).
+// loadTime returns y(w), in seconds per sample.
 func (m Model) loadTime(loaders int) float64 {
 	return math.Max(float64(m.Parallel)*inverse(loaders)+float64(m.Serial), 1/maxRate)
 }
 
-// MaxRate is the rate at which the job would train if data cost nothing.
+// MaxRate returns the rate of the job if loading took no time.
 func (m Model) MaxRate() growth.PerSecond {
 	return growth.PerSecond(1 / math.Max(float64(m.Compute), 1/maxRate))
 }
 
-// Rate predicts T(w), per device.
+// Rate returns the predicted T(w), per device.
 func (m Model) Rate(loaders int) growth.PerSecond {
 	predicted := 1 / (m.loadTime(0) + float64(m.Compute))
 	if loaders > 0 {
@@ -133,9 +142,9 @@ func (m Model) Rate(loaders int) growth.PerSecond {
 	return growth.PerSecond(predicted)
 }
 
-// Curve predicts T(0), …, T(most).
-func (m Model) Curve(most int) Curve {
-	curve := make(Curve, min(max(most, 0), MaxLoaders)+1)
+// Curve returns the predicted T(0), …, T(maxLoaders).
+func (m Model) Curve(maxLoaders int) Curve {
+	curve := make(Curve, min(max(maxLoaders, 0), MaxLoaders)+1)
 	for w := range curve {
 		curve[w] = m.Rate(w)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth/loader"
 )
 
-// shown is what a job of that model would show with w workers, in batches of 32.
-func shown(t *testing.T, truth loader.Model, w int) loader.Measurement {
+// measure returns the measurement of a job with a true model, w workers and batches of 32 samples.
+func measure(t *testing.T, truth loader.Model, w int) loader.Measurement {
 	t.Helper()
 	rate, computing := truth.Rate(w), float64(truth.Compute)
 	step := 32 / float64(rate)
@@ -21,29 +21,29 @@ func shown(t *testing.T, truth loader.Model, w int) loader.Measurement {
 	return m
 }
 
-func TestThePublishedPriorPredictsThePublishedFigures(t *testing.T) {
+func TestPublished_PredictsThePublishedFigures(t *testing.T) {
 	require.InDelta(t, 126.9, float64(loader.Published().Rate(1)), .1)
 	require.InDelta(t, 494, float64(loader.Published().Rate(4)), 1)
 }
 
-func TestAWrongPriorIsCorrectedByAFewMeasurements(t *testing.T) {
+func TestFit_CorrectsAWrongPrior(t *testing.T) {
 	for name, c := range map[string]struct {
 		truth loader.Model
 		ran   []int
 		error float64
 	}{
-		"forty times slower, seen at one w":   {loader.Model{Parallel: .3, Serial: .003, Compute: .01}, []int{2, 2}, .05},
-		"forty times faster, seen at one w":   {loader.Model{Parallel: .0002, Serial: 2e-6, Compute: 1e-5}, []int{1}, .05},
-		"another shape, seen at two w":        {loader.Model{Parallel: .02, Serial: .01, Compute: .001}, []int{2, 0, 1, 2}, .1},
-		"loading that does not parallelise":   {loader.Model{Parallel: 1e-9, Serial: .02, Compute: .001}, []int{2, 1, 2, 1}, .1},
-		"computing alone, with one worker":    {loader.Model{Parallel: .001, Serial: 1e-6, Compute: .01}, []int{1, 1}, .01},
-		"a job that loads by itself":          {loader.Model{Parallel: .02, Serial: .0002, Compute: .03}, []int{0, 0}, .05},
-		"compute-bound now, slower with none": {loader.Model{Parallel: .05, Serial: 1e-4, Compute: .03}, []int{2, 1, 0}, .1},
+		"40 times slower, measured at one w":    {loader.Model{Parallel: .3, Serial: .003, Compute: .01}, []int{2, 2}, .05},
+		"40 times faster, measured at one w":    {loader.Model{Parallel: .0002, Serial: 2e-6, Compute: 1e-5}, []int{1}, .05},
+		"another shape, measured at two w":      {loader.Model{Parallel: .02, Serial: .01, Compute: .001}, []int{2, 0, 1, 2}, .1},
+		"loading that does not parallelise":     {loader.Model{Parallel: 1e-9, Serial: .02, Compute: .001}, []int{2, 1, 2, 1}, .1},
+		"compute-bound with one worker":         {loader.Model{Parallel: .001, Serial: 1e-6, Compute: .01}, []int{1, 1}, .01},
+		"a job without workers":                 {loader.Model{Parallel: .02, Serial: .0002, Compute: .03}, []int{0, 0}, .05},
+		"compute-bound, slower without workers": {loader.Model{Parallel: .05, Serial: 1e-4, Compute: .03}, []int{2, 1, 0}, .1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var measured []loader.Measurement
 			for _, w := range c.ran {
-				measured = append(measured, shown(t, c.truth, w))
+				measured = append(measured, measure(t, c.truth, w))
 			}
 			fitted := loader.Fit(loader.Published(), measured)
 			for w := 1; w <= 8; w++ {
@@ -54,8 +54,8 @@ func TestAWrongPriorIsCorrectedByAFewMeasurements(t *testing.T) {
 	}
 }
 
-func TestWhatIsMeasuredWhereWorkersOnlyGetInTheWay(t *testing.T) {
-	// One core for all: each further worker makes the job slower, which a/w + b can not say.
+func TestFit_LearnsThatWorkersSlowAJobDown(t *testing.T) {
+	// On a single core each worker makes the job slower, which a/w + b cannot express.
 	crowded := []loader.Measurement{{Loaders: 2, Rate: 90, Waiting: .5}, {Loaders: 1, Rate: 110, Waiting: .4}, {Loaders: 0, Rate: 130, Waiting: .5}}
 	var measured []loader.Measurement
 	for _, m := range crowded {
@@ -65,43 +65,43 @@ func TestWhatIsMeasuredWhereWorkersOnlyGetInTheWay(t *testing.T) {
 	}
 	fitted := loader.Fit(loader.Published(), measured)
 	require.Greater(t, fitted.Rate(0), fitted.Rate(1))
-	given := loader.Allocate([]loader.Job{{UID: "a", Weight: 1, Curve: fitted.Curve(2)}}, 2)
-	require.Equal(t, loader.Allocation{"a": 0}, given)
+	got := loader.Allocate([]loader.Job{{UID: "a", Weight: 1, Curve: fitted.Curve(2)}}, 2)
+	require.Equal(t, loader.Allocation{"a": 0}, got)
 }
 
-func TestTheNewestMeasurementsCount(t *testing.T) {
+func TestFit_PrefersNewMeasurements(t *testing.T) {
 	slow, fast := loader.Model{Parallel: .2, Serial: .002, Compute: .01}, loader.Model{Parallel: .02, Serial: .0002, Compute: .001}
 	var measured []loader.Measurement
 	for range 30 {
-		measured = append(measured, shown(t, slow, 2))
+		measured = append(measured, measure(t, slow, 2))
 	}
 	for range 30 {
-		measured = append(measured, shown(t, fast, 2))
+		measured = append(measured, measure(t, fast, 2))
 	}
 	require.InEpsilon(t, float64(fast.Rate(2)), float64(loader.Fit(loader.Published(), measured).Rate(2)), .1)
 }
 
-func TestWithoutMeasurementsThePriorStands(t *testing.T) {
+func TestFit_ReturnsThePriorWithoutMeasurements(t *testing.T) {
 	require.Equal(t, loader.Published(), loader.Fit(loader.Published(), nil))
 	require.Equal(t, loader.Published(), loader.Fit(loader.Published(), []loader.Measurement{{Rate: growth.PerSecond(math.NaN())}}))
 }
 
-func TestWhatAJobCanNotHaveMeantIsNotMeasured(t *testing.T) {
+func TestMeasured_RejectsImpossibleValues(t *testing.T) {
 	nan, inf := growth.Seconds(math.NaN()), growth.Seconds(math.Inf(1))
 	for name, c := range map[string]struct {
 		loaders, samples int
 		step, load       growth.Seconds
 	}{
-		"no time at all":          {1, 32, 0, 0},
-		"time that runs back":     {1, 32, -1, 0},
-		"waiting beyond the step": {1, 32, 1, 2},
-		"waiting below nothing":   {1, 32, 1, -1},
-		"no waiting told apart":   {1, 32, 1, 0},
-		"NaN":                     {1, 32, nan, nan},
-		"a step of for ever":      {1, 32, inf, 1},
-		"an empty batch":          {1, 0, 1, .5},
-		"workers below none":      {-1, 32, 1, .5},
-		"an army of workers":      {1 << 30, 32, 1, .5},
+		"a step of no time":            {1, 32, 0, 0},
+		"a negative step":              {1, 32, -1, 0},
+		"waiting longer than the step": {1, 32, 1, 2},
+		"negative waiting":             {1, 32, 1, -1},
+		"no waiting measured":          {1, 32, 1, 0},
+		"NaN":                          {1, 32, nan, nan},
+		"an infinite step":             {1, 32, inf, 1},
+		"an empty batch":               {1, 0, 1, .5},
+		"a negative number of workers": {-1, 32, 1, .5},
+		"too many workers":             {1 << 30, 32, 1, .5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, ok := loader.Measured(c.loaders, c.samples, c.step, c.load)
