@@ -5,7 +5,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-// State is all that the tuner knows at one instant.
+// State is the tuner's state at one instant.
 type State struct {
 	Synced      bool     `json:"synced"`
 	Error       string   `json:"error,omitempty"`
@@ -14,14 +14,14 @@ type State struct {
 	Jobs        []Job    `json:"jobs"`
 }
 
-// Node is one node, with what its device plugin and its coordinator publish.
+// Node is a node, with the records of its device plugin and its coordinator.
 type Node struct {
 	Node growth.NodeName `json:"node"`
 	GPUs *bus.NodeGPUs   `json:"gpus"`
 	Load *bus.NodeLoad   `json:"load"`
 }
 
-// Job is a job as its coordinator sees it, with the advice in force.
+// Job is a job as its coordinator reports it, with its current advice.
 type Job struct {
 	Sample bus.Sample  `json:"sample"`
 	Advice *bus.Advice `json:"advice"`

@@ -10,11 +10,11 @@ import (
 	"github.com/trellis-gpu/trellis/tuner/internal/history"
 )
 
-// withdrawAfter is how long a job's sample must be gone before its advice is withdrawn: longer than a coordinator takes to
-// restart and its lease to run out.
+// withdrawAfter is how long a job's sample must be missing before its advice is withdrawn. It exceeds the restart of
+// a coordinator plus the expiry of its lease.
 const withdrawAfter = time.Minute
 
-// Adviser decides. It remembers between rounds since when things are as they are.
+// Adviser decides on advice. It keeps the times since when jobs have run with their workers or have been missing.
 type Adviser struct {
 	Policy loader.ChangePolicy
 
@@ -22,22 +22,22 @@ type Adviser struct {
 	missingSince map[growth.PodUID]time.Time
 }
 
-// loaderState is what a job has been running with, since when.
+// loaderState is a job's number of workers and the time of its last change.
 type loaderState struct {
 	loaders int
 	since   time.Time
 }
 
-// Change is one record to write, or to withdraw where Advice is nil.
+// Change is one advice record to write, or to delete if Advice is nil.
 type Change struct {
 	Job    growth.PodUID
 	Pod    growth.PodRef
 	Advice *bus.Advice
-	// Guard holds while the record is still the one that was decided upon.
+	// Guard makes the write fail if the record has changed since the decision.
 	Guard bus.Guard
 }
 
-// Decide returns what should change on the bus, given an instant of it. An instant that may be old decides nothing.
+// Decide returns the changes of advice for a snapshot. It returns none for a snapshot that may be outdated.
 func (a *Adviser) Decide(s *history.Snapshot, now time.Time) []Change {
 	if !s.Synced || s.Err != nil {
 		return nil
@@ -52,7 +52,7 @@ func (a *Adviser) Decide(s *history.Snapshot, now time.Time) []Change {
 	return append(changes, a.withdraw(s, now)...)
 }
 
-// trackLoaders notes what each job runs with and since when.
+// trackLoaders updates the number of workers of each job.
 func (a *Adviser) trackLoaders(s *history.Snapshot, now time.Time) {
 	next := make(map[growth.PodUID]loaderState, len(s.Jobs))
 	for _, j := range s.Jobs {
@@ -69,7 +69,7 @@ func (a *Adviser) trackLoaders(s *history.Snapshot, now time.Time) {
 	a.running = next
 }
 
-// withdraw removes the advice of jobs that have been gone for long enough.
+// withdraw returns the deletion of the advice of jobs that have been missing for longer than withdrawAfter.
 func (a *Adviser) withdraw(s *history.Snapshot, now time.Time) []Change {
 	next := map[growth.PodUID]time.Time{}
 	var changes []Change
@@ -93,7 +93,7 @@ func (a *Adviser) withdraw(s *history.Snapshot, now time.Time) []Change {
 func jobsOn(s *history.Snapshot, node growth.NodeName) []history.Job {
 	var jobs []history.Job
 	for _, j := range s.Jobs {
-		// Advice that this build can not read is not rewritten by it, so its job is none of ours.
+		// A job whose advice this build cannot decode is left alone.
 		if j.Sample != nil && j.Sample.Node == node && s.Undecodable[bus.AdviceKey(j.UID)] == nil {
 			jobs = append(jobs, j)
 		}
@@ -101,7 +101,7 @@ func jobsOn(s *history.Snapshot, node growth.NodeName) []history.Job {
 	return jobs
 }
 
-// currentLoaders is what a job runs with, or has been told to.
+// currentLoaders returns the number of workers that a job was advised to use, or that it reports.
 func currentLoaders(j history.Job) (loaders int, ok bool) {
 	switch {
 	case j.Advice != nil && j.Advice.Loaders != nil:

@@ -18,7 +18,7 @@ import (
 
 var start = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// job is one that loads for 10 ms a sample with one worker and computes for 5 ms, measured with what it runs with.
+// job is a job that loads a sample in 10 ms with one worker and computes for 5 ms, with matching measurements.
 func job(uid growth.PodUID, g growth.Growth, loaders int, options ...func(*history.Job)) history.Job {
 	truth := loader.Model{Parallel: .01, Serial: 1e-4, Compute: .005}
 	rate := truth.Rate(loaders)
@@ -45,7 +45,7 @@ func job(uid growth.PodUID, g growth.Growth, loaders int, options ...func(*histo
 	return j
 }
 
-// justStarted has been measured once, which is often of a job still warming up.
+// justStarted leaves one measurement, which often belongs to a job that is still warming up.
 func justStarted(j *history.Job) { j.Measurements = j.Measurements[:1] }
 
 func advised(generation int64, loaders int) func(*history.Job) {
@@ -55,7 +55,7 @@ func advised(generation int64, loaders int) func(*history.Job) {
 	}
 }
 
-// oneCore is a node whose jobs share one core for loading.
+// oneCore is a node with one core for loading.
 func oneCore(jobs ...history.Job) *history.Snapshot {
 	return &history.Snapshot{
 		Synced: true,
@@ -83,39 +83,43 @@ func TestDecide(t *testing.T) {
 		snapshot *history.Snapshot
 		want     loaders
 	}{
-		"a new job is brought down to the budget":         {oneCore(job("a", .9, 2)), loaders{"a": 1}},
-		"the one core goes to the one that grows":         {oneCore(job("a", .1, 2), job("b", .9, 2), job("c", .2, 2)), loaders{"a": 0, "b": 1, "c": 0}},
-		"what is as it should be is left alone":           {oneCore(job("a", .1, 0), job("b", .9, 1)), loaders{}},
-		"a converged job may have what nobody else needs": {oneCore(job("a", 0, 2)), loaders{"a": 1}},
-		"a job that has not reported is not converged": {
-			oneCore(job("a", .5, 2), job("new", 0, 2, func(j *history.Job) { j.Sample.Reported = false })), loaders{"a": 0, "new": 1},
+		"a new job is reduced to the budget": {oneCore(job("a", .9, 2)), loaders{"a": 1}},
+		"the growing job gets the only core": {oneCore(job("a", .1, 2), job("b", .9, 2), job("c", .2, 2)),
+			loaders{"a": 0, "b": 1, "c": 0}},
+		"correct numbers are left alone":         {oneCore(job("a", .1, 0), job("b", .9, 1)), loaders{}},
+		"a converged job may use an unused core": {oneCore(job("a", 0, 2)), loaders{"a": 1}},
+		"a job that has not reported its metric does not count as converged": {
+			oneCore(job("a", .5, 2), job("new", 0, 2, func(j *history.Job) { j.Sample.Reported = false })),
+			loaders{"a": 0, "new": 1},
 		},
-		"a job that may not be tuned is left alone, its workers come out of the budget": {
-			oneCore(job("a", .9, 2), job("fixed", .1, 1, func(j *history.Job) { j.Sample.Tunable = []string{"cpu"} })), loaders{"a": 0},
+		"a job that must not be tuned uses the budget first": {
+			oneCore(job("a", .9, 2), job("fixed", .1, 1, func(j *history.Job) { j.Sample.Tunable = []string{"cpu"} })),
+			loaders{"a": 0},
 		},
-		"a job that never asked is left alone": {
+		"a job that reports no workers is left alone": {
 			oneCore(job("a", .9, 2, func(j *history.Job) { j.Sample.Loaders = nil })), loaders{},
 		},
-		"a job just started is measured first": {
+		"a job that has just started is left alone": {
 			oneCore(job("a", .9, 1, justStarted)), loaders{},
 		},
-		"unless its workers are more than the node has cores for": {
+		"a job that has just started is reduced to the budget": {
 			oneCore(job("a", .9, 2, justStarted)), loaders{"a": 1},
 		},
-		"its part is an equal one then, and what nobody has goes to those that were measured": {
+		"unused cores go to measured jobs": {
 			oneCore(job("a", .1, 0), job("new", .9, 2, justStarted)), loaders{"a": 1, "new": 0},
 		},
-		"what it keeps is nobody else's": {
+		"workers of a job that has just started use the budget": {
 			oneCore(job("a", .9, 0), job("new", .9, 1, justStarted)), loaders{},
 		},
-		"a node whose cores all train has none for loading": {
+		"a node without cores for loading": {
 			func() *history.Snapshot {
-				s := oneCore(job("a", .9, 1), job("new", .9, 2, justStarted), job("fixed", .9, 2, func(j *history.Job) { j.Sample.Tunable = nil }))
+				s := oneCore(job("a", .9, 1), job("new", .9, 2, justStarted),
+					job("fixed", .9, 2, func(j *history.Job) { j.Sample.Tunable = nil }))
 				s.Nodes[0].Load = &bus.NodeLoad{LoaderBudget: 0}
 				return s
 			}(), loaders{"a": 0, "new": 0},
 		},
-		"and a job is told before it asks": {
+		"a job without reported workers gets advice on a node without cores for loading": {
 			func() *history.Snapshot {
 				s := oneCore(job("silent", 0, 0, func(j *history.Job) {
 					j.Sample.Loaders = nil
@@ -125,7 +129,7 @@ func TestDecide(t *testing.T) {
 				return s
 			}(), loaders{"silent": 0},
 		},
-		"advice under way is not given again": {oneCore(job("a", .9, 2, advised(1, 1))), loaders{}},
+		"pending advice is not repeated": {oneCore(job("a", .9, 2, advised(1, 1))), loaders{}},
 		"advice of a newer version is not overwritten": {
 			func() *history.Snapshot {
 				s := oneCore(job("a", .9, 2))
@@ -133,25 +137,25 @@ func TestDecide(t *testing.T) {
 				return s
 			}(), loaders{},
 		},
-		"a node whose coordinator is silent is not divided": {
+		"a node without a load record is skipped": {
 			func() *history.Snapshot {
 				s := oneCore(job("a", .9, 2))
 				s.Nodes[0].Load = nil
 				return s
 			}(), loaders{},
 		},
-		"another node's jobs do not count": {
+		"jobs of other nodes do not count": {
 			oneCore(job("a", .1, 2), job("b", .9, 2, func(j *history.Job) { j.Sample.Node = "n2" })), loaders{"a": 1},
 		},
-		"nonsense on the bus is survived": {
+		"invalid records on the bus": {
 			oneCore(job("a", -5, 2), job("b", 1e300, 2, func(j *history.Job) {
 				n := math.MinInt
 				j.Advice = &bus.Advice{Generation: math.MaxInt64, Loaders: &n}
 				j.Sample.GPUs = make([]growth.GPU, 1<<12)
 			})), loaders{"a": 1},
 		},
-		"a bus not read yet decides nothing": {&history.Snapshot{}, loaders{}},
-		"nor one that is away": {
+		"a bus that has not been read": {&history.Snapshot{}, loaders{}},
+		"an unavailable bus": {
 			func() *history.Snapshot {
 				s := oneCore(job("a", .9, 2))
 				s.Err = errors.New("away")
@@ -172,19 +176,21 @@ func TestDecide_GuardsAdviceAndContinuesGeneration(t *testing.T) {
 	require.Len(t, first, 1)
 	require.Equal(t, bus.Absent(bus.AdviceKey("a")), first[0].Guard)
 	require.Equal(t, int64(1), first[0].Advice.Generation)
-	require.Regexp(t, `^2 → 1 data-loader workers: 2 workers ran on a budget of 1 core; \d+ → \d+ samples/s predicted, 200 if data cost nothing, growth 0.90$`,
+	require.Regexp(t,
+		`^2 → 1 data-loader workers: 2 workers ran on a budget of 1 core; \d+ → \d+ samples/s predicted, 200 if data cost nothing, growth 0.90$`,
 		first[0].Advice.Reason)
 
 	unmeasured := a.Decide(oneCore(job("b", .9, 2, justStarted)), start)
-	require.Equal(t, "2 → 1 data-loader workers: 2 workers ran on a budget of 1 core; not measured yet", unmeasured[0].Advice.Reason)
+	require.Equal(t, "2 → 1 data-loader workers: 2 workers ran on a budget of 1 core; not measured yet",
+		unmeasured[0].Advice.Reason)
 
 	batch := 64
 	later := job("a", .9, 3, advised(41, 3), func(j *history.Job) { j.Advice.BatchSize = &batch })
 	next := a.Decide(oneCore(later), start)
 	require.Equal(t, bus.Unchanged(bus.AdviceKey("a"), 1041), next[0].Guard)
-	require.Equal(t, int64(42), next[0].Advice.Generation, "a new leader counts on from what is on the bus")
-	require.Equal(t, &batch, next[0].Advice.BatchSize, "what else was advised stays")
-	require.Equal(t, 3, *later.Advice.Loaders, "the snapshot is left alone")
+	require.Equal(t, int64(42), next[0].Advice.Generation, "a new leader continues the generation on the bus")
+	require.Equal(t, &batch, next[0].Advice.BatchSize, "other advice is kept")
+	require.Equal(t, 3, *later.Advice.Loaders, "the snapshot is not modified")
 }
 
 func TestDecide_MovesCoreAfterMinimumTime(t *testing.T) {
@@ -195,7 +201,8 @@ func TestDecide_MovesCoreAfterMinimumTime(t *testing.T) {
 	require.Empty(t, a.Decide(after, start.Add(time.Second)), "a job keeps its workers for a while")
 	require.Equal(t, loaders{"a": 0, "b": 1}, loadersOf(a.Decide(after, start.Add(time.Minute))))
 	done := oneCore(job("b", .9, 0))
-	require.Equal(t, loaders{"b": 1}, loadersOf(a.Decide(done, start.Add(time.Minute))), "a departure's core is taken up")
+	require.Equal(t, loaders{"b": 1}, loadersOf(a.Decide(done, start.Add(time.Minute))),
+		"a departed job's core is reassigned")
 }
 
 func TestDecide_WithdrawsAdviceOfMissingJob(t *testing.T) {
@@ -209,8 +216,8 @@ func TestDecide_WithdrawsAdviceOfMissingJob(t *testing.T) {
 	}}, a.Decide(gone, start.Add(61*time.Second)))
 
 	require.Empty(t, a.Decide(oneCore(job("a", .9, 1, advised(3, 1))), start.Add(2*time.Minute)))
-	require.Empty(t, a.Decide(gone, start.Add(3*time.Minute)), "a job that came back starts the minute anew")
+	require.Empty(t, a.Decide(gone, start.Add(3*time.Minute)), "a job that came back restarts the minute")
 
 	gone.Undecodable[bus.SampleKey("a")] = bus.ErrVersion
-	require.Empty(t, a.Decide(gone, start.Add(time.Hour)), "a job whose sample can not be read is not gone")
+	require.Empty(t, a.Decide(gone, start.Add(time.Hour)), "an undecodable sample is not missing")
 }

@@ -15,24 +15,25 @@ import (
 )
 
 const (
-	// minMeasurements measurements to predict by: the first one after a start is often of a job still warming up.
+	// minMeasurements is the number of measurements required for a prediction: the first one often belongs to a job
+	// that is still warming up.
 	minMeasurements = 2
-	// maxPredicted workers per device that are predicted for.
+	// maxPredicted is the largest predicted number of workers per device.
 	maxPredicted = 32
-	// minGrowth is what a converged job still counts as.
+	// minGrowth is the growth of a converged job in the objective.
 	minGrowth growth.Growth = 0.01
-	// defaultRemaining is how long a job is taken to go on when it does not say.
+	// defaultRemaining is the remaining time of a job that does not report its total steps.
 	defaultRemaining growth.Seconds = 600
 )
 
-// candidate is a job that can be advised.
+// candidate is a job that can be given advice.
 type candidate struct {
 	history.Job
 	model   loader.Model
 	running loader.Running
 }
 
-// allocate advises one node's jobs.
+// allocate divides a node's budget among its jobs and returns the changes of advice.
 func (a *Adviser) allocate(node history.Node, jobs []history.Job, now time.Time) []Change {
 	budget := node.Load.LoaderBudget
 	var candidates, unreported []candidate
@@ -55,12 +56,16 @@ func (a *Adviser) allocate(node history.Node, jobs []history.Job, now time.Time)
 	var changes []Change
 	for _, c := range candidates {
 		if loaders := plan.Loaders[c.UID]; loaders != c.running.Loaders {
-			changes = append(changes, c.change(loaders, fmt.Sprintf("%d → %d data-loader workers: %s; %s", c.running.Loaders, loaders, plan.Reason, c.forecast(loaders))))
+			changes = append(changes,
+				c.change(loaders,
+					fmt.Sprintf("%d → %d data-loader workers: %s; %s", c.running.Loaders, loaders, plan.Reason,
+						c.forecast(loaders))))
 		}
 	}
-	if budget <= 0 { // whatever they will ask for is too many, and workers that were never started cost nothing
+	if budget <= 0 { // any number would exceed the budget, and workers that never start cost nothing
 		for _, c := range unreported {
-			changes = append(changes, c.change(0, "no data-loader workers: every core of the node has a job of its own that trains"))
+			changes = append(changes,
+				c.change(0, "no data-loader workers: every core of the node has a job of its own that trains"))
 		}
 	}
 	return changes
@@ -82,7 +87,7 @@ func (a *Adviser) candidate(j history.Job, loaders int, now time.Time) candidate
 	return c
 }
 
-// weight makes a sample per second worth the job's growth over its full speed.
+// weight values a sample per second at the job's growth divided by its full speed.
 func weight(s bus.Sample, model loader.Model) loader.Weight {
 	g := growth.Growth(1)
 	if s.Reported {
@@ -91,7 +96,7 @@ func weight(s bus.Sample, model loader.Model) loader.Weight {
 	return loader.Weight(float64(g) / float64(model.MaxRate()))
 }
 
-// processes is how many devices, hence processes with a DataLoader each, a job has.
+// processes returns the job's number of devices, each of which has a process with a DataLoader.
 func processes(j history.Job) int { return min(max(1, len(j.Sample.GPUs)), 64) }
 
 func remaining(s bus.Sample) growth.Seconds {
@@ -101,7 +106,7 @@ func remaining(s bus.Sample) growth.Seconds {
 	return defaultRemaining
 }
 
-// change is the advice to run with loaders, guarded by the advice before it.
+// change returns the advice to use this number of workers, guarded by the current advice.
 func (c candidate) change(loaders int, reason string) Change {
 	key := bus.AdviceKey(c.UID)
 	change := Change{
@@ -119,7 +124,7 @@ func (c candidate) change(loaders int, reason string) Change {
 	return change
 }
 
-// forecast says what is expected of the change.
+// forecast describes the expected effect of the change.
 func (c candidate) forecast(loaders int) string {
 	if len(c.running.Curve) == 0 {
 		return "not measured yet"

@@ -11,24 +11,24 @@ import (
 	"github.com/trellis-gpu/trellis/tuner/internal/history"
 )
 
-// Writer is the part of the bus that is written.
+// Writer is the part of the bus that a Controller writes.
 type Writer interface {
 	Put(ctx context.Context, key string, value []byte, life bus.Lifetime, guards ...bus.Guard) (bus.Revision, error)
 	Delete(ctx context.Context, key string, guards ...bus.Guard) error
 }
 
-// Source gives the present instant of the bus.
+// Source provides snapshots of the bus.
 type Source interface {
 	Snapshot() (*history.Snapshot, <-chan struct{})
 }
 
-// Metrics counts what is done.
+// Metrics records what a Controller does.
 type Metrics interface {
 	ObserveAllocation(took time.Duration)
 	CountChange(action string)
 }
 
-// What a Meter is told.
+// The actions of Metrics.CountChange.
 const (
 	Written   = "written"
 	Withdrawn = "withdrawn"
@@ -36,10 +36,10 @@ const (
 	Failed    = "failed"
 )
 
-// putTimeout is how long one write may take.
+// putTimeout bounds one write.
 const putTimeout = 3 * time.Second
 
-// Controller decides at an interval and writes what was decided.
+// Controller decides at an interval and writes the changes to the bus.
 type Controller struct {
 	Source   Source
 	Writer   Writer
@@ -49,7 +49,7 @@ type Controller struct {
 	Log      *slog.Logger
 }
 
-// Run goes on until ctx ends.
+// Run decides and writes until ctx ends.
 func (l *Controller) Run(ctx context.Context) {
 	tick := time.NewTicker(l.Interval)
 	defer tick.Stop()
@@ -73,15 +73,16 @@ func (l *Controller) sync(ctx context.Context) {
 		l.Metrics.CountChange(action)
 		log := l.Log.With("pod", change.Pod.String(), "uid", change.Job, "action", action)
 		switch {
-		case errors.Is(err, bus.ErrConflict): // our view is behind: the next round sees why
-			log.Info("advice was decided on an older state", "err", err)
+		case errors.Is(err, bus.ErrConflict): // the next round uses the newer state
+			log.Info("advice was based on an outdated state", "err", err)
 		case err != nil:
 			log.Warn("advice could not be written", "err", err)
-			return // the others would fail the same way
+			return // other writes would fail as well
 		case change.Advice != nil:
-			log.Info("advice", "loaders", *change.Advice.Loaders, "generation", change.Advice.Generation, "reason", change.Advice.Reason)
+			log.Info("advice", "loaders", *change.Advice.Loaders, "generation", change.Advice.Generation, "reason",
+				change.Advice.Reason)
 		default:
-			log.Info("advice withdrawn", "reason", "the job's sample is gone")
+			log.Info("advice withdrawn", "reason", "the job's sample is missing")
 		}
 	}
 }

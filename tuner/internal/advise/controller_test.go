@@ -23,7 +23,7 @@ type counts map[string]int
 func (c counts) ObserveAllocation(time.Duration) { c["divided"]++ }
 func (c counts) CountChange(action string)       { c[action]++ }
 
-// harness is a bus with a coordinator on it that does what it is advised to, and a tuner.
+// harness is a tuner on a bus, with a coordinator that follows all advice.
 type harness struct {
 	t           *testing.T
 	bus         *membus.Bus
@@ -42,7 +42,7 @@ func newHarness(t *testing.T) *harness {
 	}
 }
 
-// startTuner runs a tuner until what it returns is called.
+// startTuner starts a tuner and returns a function that stops it.
 func (w *harness) startTuner() (stop func()) {
 	ctx, cancel := context.WithCancel(w.t.Context())
 	session := w.bus.Session()
@@ -56,7 +56,7 @@ func (w *harness) startTuner() (stop func()) {
 		Interval: 5 * time.Second,
 		Log:      log,
 	}
-	go recorder.Run(ctx) // it ends with ctx
+	go recorder.Run(ctx) // returns when ctx ends
 	go loop.Run(ctx)
 	synctest.Wait()
 	return cancel
@@ -65,10 +65,10 @@ func (w *harness) startTuner() (stop func()) {
 func put[T any, R bus.Record[T]](w *harness, key string, record T) {
 	value, err := bus.Encode[T, R](record)
 	require.NoError(w.t, err)
-	_, _ = w.coordinator.Put(w.t.Context(), key, value, bus.Ephemeral) // refused while the bus is away
+	_, _ = w.coordinator.Put(w.t.Context(), key, value, bus.Ephemeral) // fails while the bus is unavailable
 }
 
-// train lets jobs of the given growth train for a while, each with the loaders it was advised, two by default.
+// train runs jobs with the given growth. Each uses the advised number of workers, or two.
 func (w *harness) train(d time.Duration, jobs map[growth.PodUID]growth.Growth) {
 	for range d / time.Second {
 		w.step++
@@ -124,7 +124,7 @@ func TestController_MovesCoreToGrowingJob(t *testing.T) {
 		require.Equal(t, []int{0, 0, 1}, []int{w.loaders("a"), w.loaders("b"), w.loaders("c")})
 		written := w.counts[advise.Written]
 		w.train(5*time.Minute, map[growth.PodUID]growth.Growth{"a": .2, "b": .1, "c": .7})
-		require.Equal(t, written, w.counts[advise.Written], "nothing flaps")
+		require.Equal(t, written, w.counts[advise.Written], "the core does not move back and forth")
 		require.Zero(t, w.counts[advise.Conflict])
 	})
 }
@@ -154,7 +154,7 @@ func TestController_TwoAtOnce(t *testing.T) {
 		defer w.startTuner()()
 		w.train(2*time.Minute, map[growth.PodUID]growth.Growth{"a": .9, "b": .1})
 		require.Equal(t, []int{1, 0}, []int{w.loaders("a"), w.loaders("b")})
-		require.Equal(t, 2, w.counts[advise.Written]+other[advise.Written], "each piece of advice is written once")
+		require.Equal(t, 2, w.counts[advise.Written]+other[advise.Written], "each change is written once")
 		a, _ := w.advice("a")
 		require.Equal(t, int64(1), a.Generation)
 	})
@@ -167,7 +167,7 @@ func TestController_ResumesAfterBusOutage(t *testing.T) {
 		w.train(3*time.Second, map[growth.PodUID]growth.Growth{"a": .9})
 		w.bus.Fail(bus.ErrUnavailable)
 		w.train(time.Minute, map[growth.PodUID]growth.Growth{"a": .9})
-		require.Zero(t, w.counts[advise.Failed], "on an old state nothing is even tried")
+		require.Zero(t, w.counts[advise.Failed], "nothing is attempted on an outdated state")
 		w.bus.Fail(nil)
 		w.train(time.Minute, map[growth.PodUID]growth.Growth{"a": .9})
 		require.Equal(t, 1, w.loaders("a"))

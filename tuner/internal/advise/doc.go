@@ -1,17 +1,19 @@
-// Package advise turns what was measured into advice: how many data-loader workers each job should run with.
+// Package advise decides how many data-loader workers each job should use, and publishes that as advice.
 //
-// Adviser decides, purely: per node, it fits a loader.Model to each job's measurements and divides the node's
-// LoaderBudget by loader.ChangePolicy. What a job is worth to it is growth × the part of its full speed that it runs at:
-// growth is scale-free, samples per second are not (an image is not a sentence), so a job's weight is its growth over
-// its compute cap. A job that has not reported its metric yet counts as growing fully, a converged one keeps a small
-// worth, so that cores nobody else wants still help it to its end.
+//	history.Snapshot ─> Adviser: fit a model per job, divide the budget per node ─> Change ─> Controller ─> bus
 //
-// Left as they are: jobs that do not let their loaders be tuned (their workers come out of the budget first), jobs
-// that never asked for a number of loaders, and jobs measured fewer than two times, unless their node runs more workers than
-// its budget. Where that is nothing at all a new job is told so before it asks. Who was told to have none, and is not measured
-// after a while, has some again once there are cores.
+// Adviser is pure. For each node it fits a loader.Model to each job's measurements and divides the node's
+// LoaderBudget by loader.ChangePolicy. The objective is the sum over jobs of growth times the fraction of full speed.
+// Growth is scale-free; samples per second are not, because a sample can be an image or a sentence. A job that has
+// not reported its metric counts with full growth. A converged job keeps a small weight and gets cores that no other
+// job needs.
 //
-// Loop acts: it writes the advice to the bus, each record only if it is still what was decided upon, and withdraws the
-// advice of jobs whose sample has been gone for a minute. Only the leader runs it. It holds nothing that a new leader
-// can not pick up from the bus but how long each job has kept its workers, which then starts anew.
+// Three kinds of jobs are left alone: jobs that do not allow tuning of loaders, whose workers are subtracted from the
+// budget first; jobs that report no number of workers; and jobs with fewer than two measurements, unless their node
+// exceeds its budget. On a node without a budget, a new job is advised to use no workers before it reports any. A job
+// without workers and without measurements gets workers again when cores are free.
+//
+// Controller writes each record only if it is unchanged since the decision. It withdraws the advice of jobs whose
+// sample has been missing for a minute. Only the leader runs it. A new leader reads all state from the bus, except
+// how long each job has used its workers, which restarts.
 package advise

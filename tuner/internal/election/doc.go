@@ -1,4 +1,4 @@
-// Package election decides which of several tuners advises: the one that holds a coordination.k8s.io Lease. The others
-// serve what they see and wait. A leader that loses its Lease stops advising first and then stands for election again;
-// what it may still have under way is stopped by the guards on its writes.
+// Package election elects the leader among several tuners by a coordination.k8s.io Lease. Only the leader gives
+// advice; the others serve the dashboard and wait. A leader that loses its Lease first stops giving advice and then
+// becomes a candidate again. Guards on its writes make writes in progress fail.
 package election

@@ -19,35 +19,38 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// LeaseName is the Lease's.
+// LeaseName is the name of the Lease.
 const LeaseName = "trellis-tuner"
 
-// How long a leader that died is waited for.
+// The timing of the election, as in kube-scheduler.
 const (
 	leaseDuration = 15 * time.Second
 	renewDeadline = 10 * time.Second
 	retryPeriod   = 2 * time.Second
 )
 
-// NewClient makes a client from a kubeconfig, or from the pod's own account where there is none.
+// NewClient returns a client of a kubeconfig's cluster, or of the pod's own cluster without one.
 func NewClient(kubeconfig string) (kubernetes.Interface, error) {
 	config, err := rest.InClusterConfig()
 	if kubeconfig != "" {
 		config, err = clientcmd.BuildConfigFromFlags("", kubeconfig)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reaching the API server for leader election (--leader-elect=false does without): %w", err)
+		return nil, fmt.Errorf(
+			"connecting to the API server for leader election (--leader-elect=false runs without): %w", err)
 	}
 	config.Timeout = renewDeadline / 2
 	config.UserAgent = "trellis-tuner"
 	return kubernetes.NewForConfig(config)
 }
 
-// Run runs advise whenever this process is the leader, until ctx ends. It never runs it twice at once.
-func Run(ctx context.Context, client kubernetes.Interface, namespace string, log *slog.Logger, advise func(context.Context)) error {
+// Run calls advise whenever this process becomes the leader, until ctx ends. It never runs two calls at a time.
+func Run(
+	ctx context.Context, client kubernetes.Interface, namespace string, log *slog.Logger, advise func(context.Context),
+) error {
 	host, err := os.Hostname()
 	if err != nil {
-		return fmt.Errorf("naming this candidate: %w", err)
+		return fmt.Errorf("determining this candidate's identity: %w", err)
 	}
 	identity := host + "_" + string(uuid.NewUUID())
 	var leading sync.Mutex
@@ -62,16 +65,18 @@ func Run(ctx context.Context, client kubernetes.Interface, namespace string, log
 	for ctx.Err() == nil {
 		elector, err := leaderelection.NewLeaderElector(electionConfig(client, namespace, identity, log, lead))
 		if err != nil {
-			return fmt.Errorf("standing for election: %w", err)
+			return fmt.Errorf("configuring the leader election: %w", err)
 		}
-		elector.Run(ctx) // returns when the Lease is lost, perhaps before the term has ended
+		elector.Run(ctx) // may return before advise has returned
 	}
 	leading.Lock()
 	defer leading.Unlock()
 	return context.Cause(ctx)
 }
 
-func electionConfig(client kubernetes.Interface, namespace, identity string, log *slog.Logger, lead func(context.Context)) leaderelection.LeaderElectionConfig {
+func electionConfig(
+	client kubernetes.Interface, namespace, identity string, log *slog.Logger, lead func(context.Context),
+) leaderelection.LeaderElectionConfig {
 	return leaderelection.LeaderElectionConfig{
 		Lock: &resourcelock.LeaseLock{
 			LeaseMeta: metav1.ObjectMeta{Namespace: namespace, Name: LeaseName}, Client: client.CoordinationV1(),

@@ -19,7 +19,7 @@ import (
 	"github.com/trellis-gpu/trellis/tuner/internal/election"
 )
 
-// candidate stands for election until it is stopped.
+// candidate takes part in an election until it is stopped.
 type candidate struct {
 	leaders atomic.Int32
 	terms   atomic.Int32
@@ -45,7 +45,7 @@ func startCandidate(t *testing.T, client kubernetes.Interface) *candidate {
 	return c
 }
 
-// elapse lets time pass and sees that there are never two leaders.
+// elapse lets time pass and checks that there is at most one leader.
 func elapse(t *testing.T, d time.Duration, candidates ...*candidate) {
 	for range d / (100 * time.Millisecond) {
 		time.Sleep(100 * time.Millisecond)
@@ -69,9 +69,9 @@ func TestRun_OneLeader(t *testing.T) {
 		require.Equal(t, int32(0), second.leaders.Load())
 
 		first.stop()
-		require.Equal(t, int32(0), first.leaders.Load(), "Elected returns after the term has ended")
+		require.Equal(t, int32(0), first.leaders.Load(), "Run returns after advise has returned")
 		elapse(t, 10*time.Second, first, second)
-		require.Equal(t, int32(1), second.leaders.Load(), "a leader that ends hands over at once")
+		require.Equal(t, int32(1), second.leaders.Load(), "the leader releases the Lease")
 		second.stop()
 	})
 }
@@ -81,7 +81,7 @@ func TestRun_StepsDownWithoutLease(t *testing.T) {
 		client := fake.NewClientset()
 		var down atomic.Bool
 		client.PrependReactor("*", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
-			return down.Load(), nil, errors.New("the API server is away")
+			return down.Load(), nil, errors.New("the API server is unavailable")
 		})
 		c := startCandidate(t, client)
 		elapse(t, 5*time.Second, c)
@@ -96,7 +96,8 @@ func TestRun_StepsDownWithoutLease(t *testing.T) {
 		require.Equal(t, int32(2), c.terms.Load())
 		c.stop()
 
-		lease, err := client.CoordinationV1().Leases("trellis").Get(t.Context(), election.LeaseName, metav1.GetOptions{})
+		lease, err := client.CoordinationV1().Leases("trellis").Get(t.Context(), election.LeaseName,
+			metav1.GetOptions{})
 		require.NoError(t, err)
 		require.Empty(t, *lease.Spec.HolderIdentity, "released")
 	})

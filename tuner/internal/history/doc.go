@@ -1,10 +1,12 @@
-// Package history follows the bus and keeps what the tuner learns from: the present state of all nodes and jobs, and
-// for each job its last few measurements.
+// Package history follows the bus and keeps the state that the tuner learns from: nodes, jobs, and the last
+// measurements of each job.
 //
-// A measurement is taken from a sample only when it tells something about a steady job: it has advanced, it runs with
-// the workers it had in the sample before, and no config is on its way to it. At most Kept measurements are held for a
-// job, and none for a job whose sample is gone.
+//	bus watches (nodes, jobs) ─> Recorder ─> Snapshot ─> packages advise, web and metrics
 //
-// A Snapshot never changes once it is seen. While the bus is away the last one stays, marked with the error and with
-// the time since when.
+// A sample yields a measurement if the job is steady: it has advanced, it runs with the same workers as in the sample
+// before, and no configuration is pending. A job has at most MaxMeasurements measurements, and none after its sample
+// is gone.
+//
+// Invariant: a published Snapshot never changes. While the bus is unavailable the last Snapshot stays, with the error
+// and its start.
 package history

@@ -4,7 +4,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-// entry is a record with its key, whichever record it is. Those the tuner has no use for are the key alone.
+// entry is a decoded record with its key. Records that the tuner does not use have only the key.
 type entry struct {
 	key      bus.Key
 	revision bus.Revision

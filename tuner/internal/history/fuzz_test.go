@@ -10,12 +10,13 @@ import (
 	"github.com/trellis-gpu/trellis/growth/loader"
 )
 
-// FuzzSample puts anything at all where a coordinator writes its samples: another job's history is not disturbed, and
-// what is measured of this one is usable.
+// FuzzSample decodes arbitrary samples. They must not affect other jobs, and their measurements must be usable.
 func FuzzSample(f *testing.F) {
-	f.Add([]byte(`{"v":1,"step":1}`), []byte(`{"v":1,"step":2,"stepSeconds":0.1,"loadSeconds":0.05,"batchSize":32,"loaders":2}`))
+	f.Add([]byte(`{"v":1,"step":1}`),
+		[]byte(`{"v":1,"step":2,"stepSeconds":0.1,"loadSeconds":0.05,"batchSize":32,"loaders":2}`))
 	f.Add([]byte(`{"v":2}`), []byte(`[]`))
-	f.Add([]byte(`{"v":1,"loaders":-1,"batchSize":-4}`), []byte(`{"v":1,"step":9223372036854775807,"samplesPerSecond":1e300,"stepSeconds":1e300,"loaders":-1}`))
+	f.Add([]byte(`{"v":1,"loaders":-1,"batchSize":-4}`),
+		[]byte(`{"v":1,"step":9223372036854775807,"samplesPerSecond":1e300,"stepSeconds":1e300,"loaders":-1}`))
 	f.Fuzz(func(t *testing.T, first, second []byte) {
 		m := bus.Mirror[entry]{Decode: decode}
 		history := updateHistories(nil, m.View())

@@ -8,16 +8,16 @@ import (
 	"github.com/trellis-gpu/trellis/growth/loader"
 )
 
-// MaxMeasurements is how many measurements are held for a job.
+// MaxMeasurements is the number of measurements kept for a job.
 const MaxMeasurements = 64
 
-// jobHistory is what is remembered of one job. Its slice is never written to again, so that snapshots may share it.
+// jobHistory is the history of one job. Its slice is never modified, because snapshots share it.
 type jobHistory struct {
 	last         bus.Sample
 	measurements []loader.Measurement
 }
 
-// updateHistories takes in the samples of a view and forgets the jobs that have none.
+// updateHistories adds the samples of a view and drops jobs without a sample.
 func updateHistories(histories map[growth.PodUID]jobHistory, view *bus.View[entry]) map[growth.PodUID]jobHistory {
 	next := make(map[growth.PodUID]jobHistory, len(histories))
 	for _, e := range view.Values {
@@ -28,10 +28,10 @@ func updateHistories(histories map[growth.PodUID]jobHistory, view *bus.View[entr
 	return next
 }
 
-// add takes in one sample. Seeing the same one again changes nothing.
+// add adds one sample. Adding the same sample again changes nothing.
 func (t jobHistory) add(s bus.Sample) jobHistory {
 	next := jobHistory{last: s, measurements: t.measurements}
-	if s.Step < t.last.Step { // it started over, with other neighbours perhaps, but with the same code
+	if s.Step < t.last.Step { // a restarted job may have other neighbours, but it runs the same code
 		return next
 	}
 	if m, ok := measurement(t.last, s); ok {
@@ -41,7 +41,7 @@ func (t jobHistory) add(s bus.Sample) jobHistory {
 	return next
 }
 
-// measurement tells what the interval between two samples of a job measured, if it measured anything.
+// measurement returns what the interval between two samples measured, if it is valid.
 func measurement(before, s bus.Sample) (loader.Measurement, bool) {
 	steady := before.Loaders != nil && s.Loaders != nil && *before.Loaders == *s.Loaders && s.Applied >= s.Generation
 	if !steady || s.Step <= before.Step {
@@ -50,7 +50,7 @@ func measurement(before, s bus.Sample) (loader.Measurement, bool) {
 	return loader.Measured(*s.Loaders, samplesPerStep(s), s.StepSeconds, s.LoadSeconds)
 }
 
-// samplesPerStep is the batch size, computed where the job never told it.
+// samplesPerStep returns the batch size, computed if the job does not report it.
 func samplesPerStep(s bus.Sample) int {
 	if s.BatchSize != nil {
 		return *s.BatchSize

@@ -9,7 +9,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/loader"
 )
 
-// steadySample is a job's sample at a step, with two loaders, 320 samples in a second, half of it waiting.
+// steadySample is a sample with two workers at 320 samples per second, half of the time waiting for data.
 func steadySample(step int64) bus.Sample {
 	loaders := 2
 	batch := 32
@@ -28,28 +28,28 @@ func TestAdd_MeasuresSteadyJobs(t *testing.T) {
 		before, now bus.Sample
 		want        []loader.Measurement
 	}{
-		"a steady job":            {steadySample(1), steadySample(2), []loader.Measurement{one}},
-		"its first sample":        {bus.Sample{}, steadySample(1), nil},
-		"no progress":             {steadySample(2), steadySample(2), nil},
-		"a job that started over": {steadySample(900), steadySample(3), nil},
-		"a job that never told its loaders": {steadySample(1), func() bus.Sample {
+		"a steady job":     {steadySample(1), steadySample(2), []loader.Measurement{one}},
+		"the first sample": {bus.Sample{}, steadySample(1), nil},
+		"no progress":      {steadySample(2), steadySample(2), nil},
+		"a restarted job":  {steadySample(900), steadySample(3), nil},
+		"a job without reported workers": {steadySample(1), func() bus.Sample {
 			s := steadySample(2)
 			s.Loaders = nil
 			return s
 		}(), nil},
-		"other loaders than before": {steadySample(1), func() bus.Sample {
+		"another number of workers than before": {steadySample(1), func() bus.Sample {
 			s := steadySample(2)
 			n := 1
 			s.Loaders = &n
 			return s
 		}(), nil},
-		"a config on its way": {steadySample(1), func() bus.Sample {
+		"a pending configuration": {steadySample(1), func() bus.Sample {
 			s := steadySample(2)
 			s.Generation = 4
 			s.Applied = 3
 			return s
 		}(), nil},
-		"no split of a step's time": {steadySample(1), func() bus.Sample {
+		"no load time": {steadySample(1), func() bus.Sample {
 			s := steadySample(2)
 			s.LoadSeconds = 0
 			return s
@@ -59,7 +59,7 @@ func TestAdd_MeasuresSteadyJobs(t *testing.T) {
 			s.LoadSeconds = -7
 			return s
 		}(), nil},
-		"a batch size never told, computed": {
+		"a computed batch size": {
 			steadySample(1), func() bus.Sample {
 				s := steadySample(2)
 				s.BatchSize = nil

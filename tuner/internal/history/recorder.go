@@ -10,12 +10,12 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-// Watcher is the part of the bus that is read.
+// Watcher is the part of the bus that a Recorder reads.
 type Watcher interface {
 	Watch(ctx context.Context, prefix string) <-chan bus.Batch
 }
 
-// Recorder follows the bus. One goroutine runs it; any number reads.
+// Recorder follows the bus. Run runs in one goroutine; Snapshot is safe for concurrent use.
 type Recorder struct {
 	watcher Watcher
 	log     *slog.Logger
@@ -28,7 +28,7 @@ type Recorder struct {
 	changed  chan struct{}
 }
 
-// NewRecorder returns a recorder that knows nothing yet.
+// NewRecorder returns a Recorder with an empty snapshot.
 func NewRecorder(watcher Watcher, log *slog.Logger) *Recorder {
 	return &Recorder{
 		watcher:  watcher,
@@ -66,7 +66,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 	}
 }
 
-// Snapshot returns the present instant and a channel that is closed when there is a newer one.
+// Snapshot returns the current snapshot and a channel that is closed when there is a newer one.
 func (r *Recorder) Snapshot() (*Snapshot, <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -81,21 +81,21 @@ func (r *Recorder) publish(now time.Time) {
 		s.UnavailableSince = r.snapshot.UnavailableSince
 		if s.UnavailableSince.IsZero() {
 			s.UnavailableSince = now
-			r.log.Warn("the bus is away: serving what was last seen", "reason", s.Err)
+			r.log.Warn("the bus is unavailable: serving the last known state", "err", s.Err)
 		}
 	} else if r.snapshot.Err != nil {
-		r.log.Info("the bus is back", "away", now.Sub(r.snapshot.UnavailableSince).Round(time.Second))
+		r.log.Info("the bus is connected again", "unavailable", now.Sub(r.snapshot.UnavailableSince).Round(time.Second))
 	}
 	r.snapshot = s
 	close(r.changed)
 	r.changed = make(chan struct{})
 }
 
-// logUndecodable logs the records of a batch that could not be read.
+// logUndecodable logs the records of a batch that could not be decoded.
 func (r *Recorder) logUndecodable(batch bus.Batch, view *bus.View[entry]) {
 	for _, e := range batch.Entries {
 		if err := view.Undecodable[e.Key]; err != nil {
-			r.log.Warn("a record is left out", "key", e.Key, "err", err)
+			r.log.Warn("an undecodable record is ignored", "key", e.Key, "err", err)
 		}
 	}
 }

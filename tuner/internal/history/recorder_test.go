@@ -30,7 +30,7 @@ func raw(t *testing.T, b bus.Bus, key, value string) {
 	require.NoError(t, err)
 }
 
-// runRecorder runs a recorder on a bus in memory until the test ends.
+// runRecorder runs a Recorder on an in-memory bus until the test ends.
 func runRecorder(t *testing.T) (*membus.Bus, *membus.Session, *history.Recorder) {
 	t.Helper()
 	b := membus.New()
@@ -42,7 +42,7 @@ func runRecorder(t *testing.T) (*membus.Bus, *membus.Session, *history.Recorder)
 		cancel()
 		require.ErrorIs(t, <-done, context.Canceled)
 	})
-	synctest.Wait() // the watches are open: each write is seen by itself
+	synctest.Wait() // the watches are open, so that each write is one change
 	return b, b.Session(), r
 }
 
@@ -79,7 +79,7 @@ func TestRecorder_SortsSnapshot(t *testing.T) {
 
 		s := currentSnapshot(r)
 		require.True(t, s.Synced)
-		require.Len(t, s.Nodes, 2, "an allocation alone makes no node")
+		require.Len(t, s.Nodes, 2, "an allocation alone does not create a node")
 		require.True(t, s.Nodes[0].GPUs.Emulated)
 		require.Nil(t, s.Nodes[0].Load)
 		require.Equal(t, 2, s.Nodes[1].Load.LoaderBudget)
@@ -123,7 +123,7 @@ func TestRecorder_KeepsSnapshotWhileBusUnavailable(t *testing.T) {
 		b.Fail(errors.Join(bus.ErrUnavailable, errors.New("still")))
 		s := currentSnapshot(r)
 		require.ErrorIs(t, s.Err, bus.ErrUnavailable)
-		require.Equal(t, away, s.UnavailableSince, "away since the first failure")
+		require.Equal(t, away, s.UnavailableSince, "unavailable since the first failure")
 		require.True(t, s.Synced)
 		require.Len(t, s.Jobs, 1)
 
@@ -132,7 +132,7 @@ func TestRecorder_KeepsSnapshotWhileBusUnavailable(t *testing.T) {
 		require.NoError(t, s.Err)
 		require.Zero(t, s.UnavailableSince)
 		put(t, writer, bus.SampleKey("a"), sample("z", "a", 2))
-		require.Len(t, currentSnapshot(r).Jobs[0].Measurements, 1, "measuring goes on")
+		require.Len(t, currentSnapshot(r).Jobs[0].Measurements, 1, "measurements continue")
 	})
 }
 

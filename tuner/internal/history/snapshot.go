@@ -10,40 +10,40 @@ import (
 	"github.com/trellis-gpu/trellis/growth/loader"
 )
 
-// Snapshot is one instant of the bus, in an order people expect.
+// Snapshot is the state of the bus at one instant.
 type Snapshot struct {
 	// Synced is false until the bus has been read once.
 	Synced bool
-	// Err is set while the bus can not be reached, AwaySince since when.
+	// Err is set while the bus is unavailable, which began at UnavailableSince.
 	Err              error
 	UnavailableSince time.Time
-	// Undecodable are the records that could not be read, by key.
+	// Undecodable are the errors of records that could not be decoded, by key.
 	Undecodable map[string]error
-	// Nodes are by name, Jobs by namespace and name.
+	// Nodes are sorted by name, Jobs by namespace and name.
 	Nodes []Node
 	Jobs  []Job
 }
 
-// Node is a node with what is known of it.
+// Node is a node with its records.
 type Node struct {
 	Name growth.NodeName
 	GPUs *bus.NodeGPUs
 	Load *bus.NodeLoad
 }
 
-// Job is a job with what is known of it.
+// Job is a job with its records.
 type Job struct {
 	UID growth.PodUID
-	// Sample is nil when the job, or the coordinator of its node, is gone.
+	// Sample is nil if the job or its node's coordinator is gone.
 	Sample *bus.Sample
-	// Advice is nil when there is none; AdviceRevision wrote it.
+	// Advice is nil without advice. AdviceRevision is the revision of its record.
 	Advice         *bus.Advice
 	AdviceRevision bus.Revision
-	// Measurements are the job's last measurements, the newest last.
+	// Measurements are the job's last measurements, newest last.
 	Measurements []loader.Measurement
 }
 
-// newSnapshot makes a snapshot of two views and the measurements so far.
+// newSnapshot combines two views and the histories.
 func newSnapshot(nodes, jobs *bus.View[entry], histories map[growth.PodUID]jobHistory) *Snapshot {
 	s := &Snapshot{Synced: nodes.Synced && jobs.Synced, Err: nodes.Err, Undecodable: map[string]error{}}
 	if s.Err == nil {
@@ -102,7 +102,7 @@ func collectJobs(view *bus.View[entry], histories map[growth.PodUID]jobHistory) 
 	return jobs
 }
 
-// sortKey sorts jobs that are gone behind all others.
+// sortKey sorts jobs without a sample last.
 func (j Job) sortKey() string {
 	if j.Sample == nil {
 		return "\xff"

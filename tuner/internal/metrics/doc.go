@@ -1,2 +1,2 @@
-// Package metrics is what the tuner tells Prometheus. Times are in seconds.
+// Package metrics defines the tuner's Prometheus metrics. Times are in seconds.
 package metrics

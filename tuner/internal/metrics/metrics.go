@@ -11,7 +11,7 @@ import (
 	"github.com/trellis-gpu/trellis/tuner/internal/history"
 )
 
-// Metrics counts. Make it with New.
+// Metrics are the tuner's metrics. Use New.
 type Metrics struct {
 	registry       *prometheus.Registry
 	changes        *prometheus.CounterVec
@@ -19,25 +19,25 @@ type Metrics struct {
 	leader         prometheus.Gauge
 }
 
-// Source gives the present instant of the bus.
+// Source provides snapshots of the bus.
 type Source interface {
 	Snapshot() (*history.Snapshot, <-chan struct{})
 }
 
-// New returns metrics of their own registry, which read the state of the bus from source when they are collected.
+// New returns metrics with their own registry. State of the bus is read from source at each collection.
 func New(source Source, version string) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		changes: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "trellis_tuner_advice_total", Help: "Changes of advice, by what came of them.",
+			Name: "trellis_tuner_advice_total", Help: "Changes of advice by result.",
 		}, []string{"action"}),
 		allocationTime: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "trellis_tuner_allocation_duration_seconds",
-			Help:    "Time to fit all models and divide all nodes' cores once.",
+			Help:    "Time to fit all models and divide the cores of all nodes once.",
 			Buckets: prometheus.ExponentialBuckets(1e-5, 4, 9),
 		}),
 		leader: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "trellis_tuner_leader", Help: "1 while this process is the one that advises.",
+			Name: "trellis_tuner_leader", Help: "1 while this process is the leader, which gives advice.",
 		}),
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
@@ -49,11 +49,13 @@ func New(source Source, version string) *Metrics {
 	m.registry.MustRegister(m.changes, m.allocationTime, m.leader, build, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		newGaugeFunc(source, "jobs", "Jobs that have a sample on the bus.", countJobs),
-		newGaugeFunc(source, "measured_jobs", "Jobs whose throughput was measured.", countMeasuredJobs),
-		newGaugeFunc(source, "nodes", "Nodes on the bus.", func(s *history.Snapshot) float64 { return float64(len(s.Nodes)) }),
-		newGaugeFunc(source, "refused_records", "Records on the bus that this build can not read.",
+		newGaugeFunc(source, "measured_jobs", "Jobs with at least one throughput measurement.", countMeasuredJobs),
+		newGaugeFunc(source, "nodes", "Nodes on the bus.",
+			func(s *history.Snapshot) float64 { return float64(len(s.Nodes)) }),
+		newGaugeFunc(source, "refused_records", "Records on the bus that this build cannot decode.",
 			func(s *history.Snapshot) float64 { return float64(len(s.Undecodable)) }),
-		newGaugeFunc(source, "bus_away_seconds", "How long the bus has been away; 0 while it is there.", unavailableSeconds),
+		newGaugeFunc(source, "bus_away_seconds", "How long the bus has been unavailable; 0 while it is connected.",
+			unavailableSeconds),
 	)
 	return m
 }
@@ -90,15 +92,15 @@ func unavailableSeconds(s *history.Snapshot) float64 {
 	return time.Since(s.UnavailableSince).Seconds()
 }
 
-// ObserveAllocation counts one round of decisions.
+// ObserveAllocation records the duration of one round of decisions.
 func (m *Metrics) ObserveAllocation(duration time.Duration) {
 	m.allocationTime.Observe(duration.Seconds())
 }
 
-// CountChange counts one change of advice.
+// CountChange counts one change of advice by its result.
 func (m *Metrics) CountChange(action string) { m.changes.WithLabelValues(action).Inc() }
 
-// Leading tells whether this process advises.
+// Leading records whether this process is the leader.
 func (m *Metrics) Leading(leading bool) {
 	m.leader.Set(0)
 	if leading {

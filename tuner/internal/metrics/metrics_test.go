@@ -45,8 +45,10 @@ func TestMetrics(t *testing.T) {
 	m.Handler().ServeHTTP(recorder, httptest.NewRequest("GET", "/metrics", nil))
 	text := recorder.Body.String()
 	for _, line := range []string{
-		"trellis_tuner_jobs 2", "trellis_tuner_measured_jobs 1", "trellis_tuner_nodes 1", "trellis_tuner_refused_records 1",
-		`trellis_tuner_advice_total{action="written"} 2`, "trellis_tuner_leader 1", "trellis_tuner_allocation_duration_seconds_count 1",
+		"trellis_tuner_jobs 2", "trellis_tuner_measured_jobs 1", "trellis_tuner_nodes 1",
+		"trellis_tuner_refused_records 1",
+		`trellis_tuner_advice_total{action="written"} 2`, "trellis_tuner_leader 1",
+		"trellis_tuner_allocation_duration_seconds_count 1",
 		`trellis_tuner_build_info{version="v1.2.3"} 1`, "trellis_tuner_bus_away_seconds 36",
 	} {
 		require.Contains(t, text, line)

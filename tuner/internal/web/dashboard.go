@@ -9,7 +9,7 @@ import (
 	"github.com/trellis-gpu/trellis/tuner/internal/history"
 )
 
-// Source gives the present instant of the bus.
+// Source provides snapshots of the bus.
 type Source interface {
 	Snapshot() (*history.Snapshot, <-chan struct{})
 }
@@ -33,7 +33,8 @@ func Dashboard(source Source) http.Handler {
 			http.Error(w, "watch is 1 to follow changes, or absent", http.StatusBadRequest)
 		}
 	})
-	for path, file := range map[string]string{"/": "page/index.html", "/page.css": "page/page.css", "/page.js": "page/page.js"} {
+	for path, file := range map[string]string{"/": "page/index.html", "/page.css": "page/page.css",
+		"/page.js": "page/page.js"} {
 		router.GET(path, func(w http.ResponseWriter, r *http.Request, _ httprouter.Params) {
 			http.ServeFileFS(w, r, page, file)
 		})
@@ -49,14 +50,16 @@ func serveState(source Source, w http.ResponseWriter) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(append(doc, '\n')) // a reader that went away is no concern of ours
+	_, _ = w.Write(append(doc, '\n')) // the reader may have disconnected
 }
 
-// secureHeaders keeps pages of others from framing, sniffing or scripting ours, and requests small.
+// secureHeaders sets headers against framing, sniffing and cross-site scripts, and bounds request bodies.
 func secureHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+		h.Set("Content-Security-Policy",
+			"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; "+
+				"form-action 'none'; frame-ancestors 'none'")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("X-Frame-Options", "DENY")
 		h.Set("Referrer-Policy", "no-referrer")

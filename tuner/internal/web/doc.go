@@ -1,7 +1,7 @@
-// Package web is what the tuner shows: the API of package api, a page that displays it live, and, on an address of
-// their own, health and metrics.
+// Package web serves the tuner's dashboard: the API of package api, and a page that displays it live. Probes and
+// metrics have their own address.
 //
-// It only reads. Every request is bounded in size and time, a watch in how often it is told, watches in number. A
-// reader that can not keep up is dropped. While the bus is away the last state is served with its error: /readyz says
-// so, but stays well, since an old table is what a person wants to see then.
+// It is read-only. Requests are bounded in size and time, watches in rate and number, and slow readers are
+// disconnected. While the bus is unavailable, the last state is served together with the error. /readyz then reports
+// the error and stays ready, because an outdated dashboard is better than none.
 package web

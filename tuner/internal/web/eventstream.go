@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	// maxWatches bounds how many readers follow at once.
+	// maxWatches bounds the number of concurrent watches.
 	maxWatches = 64
 	// minInterval is the shortest time between two events of a watch.
 	minInterval = 500 * time.Millisecond
-	// heartbeat is how often a quiet watch is written to, so that a dead one is noticed.
+	// heartbeat is the interval between writes to an idle watch, which detect a dead connection.
 	heartbeat = 15 * time.Second
-	// writeTimeout is how long a reader may take for one event.
+	// writeTimeout bounds the write of one event.
 	writeTimeout = 10 * time.Second
 )
 
@@ -31,7 +31,8 @@ func (f *eventStream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer func() { <-f.slots }()
 	default:
 		w.Header().Set("Retry-After", "30")
-		http.Error(w, fmt.Sprintf("%d readers follow already: try later, or read without watch=1", maxWatches), http.StatusServiceUnavailable)
+		http.Error(w, fmt.Sprintf("%d readers follow already: try later, or read without watch=1", maxWatches),
+			http.StatusServiceUnavailable)
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -39,7 +40,7 @@ func (f *eventStream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.follow(w, r)
 }
 
-// follow writes the state whenever it differs from what was written last, until the reader or the server ends.
+// follow writes the state whenever it differs from the last event, until the reader or the server ends.
 func (f *eventStream) follow(w http.ResponseWriter, r *http.Request) {
 	var last []byte
 	var lastWrite time.Time
@@ -69,7 +70,7 @@ func (f *eventStream) follow(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// pause waits for the pace, then for a change or a breath. It is false when the reader is gone.
+// pause waits for minInterval and then for a change or the heartbeat. It returns false if the reader is gone.
 func pause(ctx context.Context, changed <-chan struct{}) bool {
 	select {
 	case <-time.After(minInterval):

@@ -20,9 +20,10 @@ func ready(source Source, w http.ResponseWriter) {
 	snapshot, _ := source.Snapshot()
 	switch {
 	case !snapshot.Synced:
-		http.Error(w, fmt.Sprintf("the state bus has not been read yet: %v", snapshot.Err), http.StatusServiceUnavailable)
+		http.Error(w, fmt.Sprintf("the state bus has not been read yet: %v", snapshot.Err),
+			http.StatusServiceUnavailable)
 	case snapshot.Err != nil:
-		fmt.Fprintf(w, "degraded: serving what was last seen, nothing is advised: %v\n", snapshot.Err)
+		fmt.Fprintf(w, "degraded: serving the last known state, no advice is given: %v\n", snapshot.Err)
 	default:
 		fmt.Fprintln(w, "ok")
 	}

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	maxBody    = 1 << 10 // nothing we serve takes a body
+	maxBody    = 1 << 10 // no request needs a body
 	maxHeaders = 16 << 10
-	// drainTimeout is how long requests may take to end when the server does.
+	// drainTimeout bounds the time of requests during a shutdown.
 	drainTimeout = 3 * time.Second
 )
 
-// Serve answers on address until ctx ends.
+// Serve serves on address until ctx ends.
 func Serve(ctx context.Context, address string, handler http.Handler) error {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -25,7 +25,7 @@ func Serve(ctx context.Context, address string, handler http.Handler) error {
 	return ServeOn(ctx, listener, handler)
 }
 
-// ServeOn answers on a listener, which it closes, until ctx ends.
+// ServeOn serves on a listener, which it closes, until ctx ends.
 func ServeOn(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	requests, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -45,7 +45,7 @@ func ServeOn(ctx context.Context, listener net.Listener, handler http.Handler) e
 		return fmt.Errorf("serving on %s: %w", listener.Addr(), err)
 	case <-ctx.Done():
 	}
-	stop() // watches end now, and with them their requests
+	stop() // ends watches and their requests
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
 	return errors.Join(context.Cause(ctx), server.Shutdown(closing))

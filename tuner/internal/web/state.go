@@ -9,11 +9,11 @@ import (
 	"github.com/trellis-gpu/trellis/tuner/internal/history"
 )
 
-// state makes the document of an instant.
+// state converts a snapshot to the document.
 func state(s *history.Snapshot) api.State {
 	doc := api.State{Synced: s.Synced, Nodes: []api.Node{}, Jobs: []api.Job{}}
 	if s.Err != nil {
-		doc.Error = "the state bus is away, this is the last that was seen: " + s.Err.Error()
+		doc.Error = "the state bus is unavailable, this is the last known state:" + s.Err.Error()
 	}
 	for key, err := range s.Undecodable {
 		doc.Undecodable = append(doc.Undecodable, fmt.Sprintf("%.300q: %.300s", key, err))
@@ -30,5 +30,5 @@ func state(s *history.Snapshot) api.State {
 	return doc
 }
 
-// encode encodes it: one line.
+// encode encodes the document as one line of JSON.
 func encode(s *history.Snapshot) ([]byte, error) { return json.Marshal(state(s)) }

@@ -28,9 +28,9 @@ import (
 	"github.com/trellis-gpu/trellis/tuner/internal/web"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the goldens anew")
+var rewrite = flag.Bool("rewrite", false, "write the golden files")
 
-// fakeSource is the state of a test.
+// fakeSource is a Source that tests can set.
 type fakeSource struct {
 	mu       sync.Mutex
 	snapshot *history.Snapshot
@@ -177,7 +177,7 @@ func TestState_Golden(t *testing.T) {
 
 	var decoded api.State
 	require.NoError(t, json.Unmarshal(want, &decoded))
-	require.Len(t, decoded.Jobs, 2, "a job that is gone is not shown")
+	require.Len(t, decoded.Jobs, 2, "a job without a sample is not shown")
 	require.Nil(t, decoded.Nodes[1].Load)
 }
 
@@ -191,21 +191,22 @@ func TestState_StaleSnapshot(t *testing.T) {
 	s.Err = bus.ErrUnavailable
 	var doc api.State
 	require.NoError(t, json.Unmarshal([]byte(body(t, get(t, web.Dashboard(newSource(s)), "/api/v1/state"))), &doc))
-	require.Contains(t, doc.Error, "away")
+	require.Contains(t, doc.Error, "unavailable")
 	require.True(t, doc.Synced)
 	require.Len(t, doc.Jobs, 2)
 }
 
 func TestPage_LoadsNothingExternal(t *testing.T) {
 	dashboard := web.Dashboard(newSource(snapshot()))
-	for path, kind := range map[string]string{"/": "text/html", "/page.css": "text/css", "/page.js": "text/javascript"} {
+	for path, kind := range map[string]string{"/": "text/html", "/page.css": "text/css",
+		"/page.js": "text/javascript"} {
 		reply := get(t, dashboard, path)
 		require.Equal(t, http.StatusOK, reply.StatusCode, path)
 		require.Contains(t, reply.Header.Get("Content-Type"), kind)
 		require.Contains(t, reply.Header.Get("Content-Security-Policy"), "default-src 'none'")
 		require.Equal(t, "nosniff", reply.Header.Get("X-Content-Type-Options"))
 		text := strings.ReplaceAll(body(t, reply), "http://www.w3.org/2000/svg", "")
-		require.NotContains(t, text, "://", "nothing is loaded from elsewhere")
+		require.NotContains(t, text, "://", "nothing is loaded from other hosts")
 		require.NotContains(t, text, "innerHTML")
 	}
 }
@@ -213,7 +214,8 @@ func TestPage_LoadsNothingExternal(t *testing.T) {
 func TestDashboard_RejectsUnknownRequests(t *testing.T) {
 	dashboard := web.Dashboard(newSource(snapshot()))
 	for target, want := range map[string]int{
-		"/api/v1/state?watch=perhaps": http.StatusBadRequest, "/api/v2/state": http.StatusNotFound, "/page": http.StatusNotFound,
+		"/api/v1/state?watch=perhaps": http.StatusBadRequest, "/api/v2/state": http.StatusNotFound,
+		"/page":  http.StatusNotFound,
 		"/page/": http.StatusNotFound, "/metrics": http.StatusNotFound,
 	} {
 		require.Equal(t, want, get(t, dashboard, target).StatusCode, target)
@@ -223,7 +225,7 @@ func TestDashboard_RejectsUnknownRequests(t *testing.T) {
 	require.Equal(t, http.StatusMethodNotAllowed, recorder.Code)
 }
 
-// reader is a client that follows, without a network, so that time is the test's.
+// reader is a client of a watch without a network, for tests with synthetic time.
 type reader struct {
 	header http.Header
 	mu     sync.Mutex
@@ -245,7 +247,7 @@ func (r *reader) Write(p []byte) (int, error) {
 	return len(p), r.err
 }
 
-// written is what the reader was written so far, and when.
+// written returns the events written so far and their times.
 func (r *reader) written() ([]string, []time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -271,8 +273,8 @@ func TestWatch_LimitsEventRate(t *testing.T) {
 		s := newSource(snapshot())
 		r, cancel, done := follow(t, web.Dashboard(s))
 		events, _ := r.written()
-		require.Len(t, events, 1, "the present state comes at once")
-		for step := range int64(100) { // ten changes a second, for ten seconds
+		require.Len(t, events, 1, "the current state comes at once")
+		for step := range int64(100) { // ten changes a second for ten seconds
 			next := snapshot()
 			next.Jobs[0].Sample.Step = step
 			s.set(next)
@@ -286,12 +288,12 @@ func TestWatch_LimitsEventRate(t *testing.T) {
 		}
 		last := events[len(events)-1]
 		require.True(t, strings.HasPrefix(last, "data: {") && strings.HasSuffix(last, "}\n\n"))
-		require.Contains(t, last, `"step":99`, "the last change is always told")
+		require.Contains(t, last, `"step":99`, "the last change is always sent")
 
 		s.set(s.snapshot)
 		time.Sleep(10 * time.Second)
 		quiet, _ := r.written()
-		require.Len(t, quiet, len(events), "what looks the same is not told again")
+		require.Len(t, quiet, len(events), "an equal document is not sent again")
 		time.Sleep(time.Minute)
 		events, _ = r.written()
 		require.Equal(t, ": still here\n\n", events[len(events)-1])
