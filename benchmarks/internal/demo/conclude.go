@@ -9,7 +9,7 @@ import (
 	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
 )
 
-// keep takes a pass into its round, also one that was broken off.
+// keep adds a pass to its round, including one that was interrupted.
 func (d *Demo) keep(p pass, run *Run) {
 	for len(d.rounds) < p.round {
 		d.rounds = append(d.rounds, results.Round{})
@@ -25,7 +25,7 @@ func (d *Demo) keep(p pass, run *Run) {
 	}
 }
 
-// judge notes what a pass that came to its end has missed.
+// judge records the expectations that a complete pass did not fulfil.
 func (d *Demo) judge(p pass, run *Run) {
 	if run.Chaos != nil {
 		d.missed = append(d.missed, run.Chaos.Failures())
@@ -35,7 +35,7 @@ func (d *Demo) judge(p pass, run *Run) {
 	}
 }
 
-// conclude writes what there is.
+// conclude writes the results.
 func (d *Demo) conclude() error {
 	rounds := slices.DeleteFunc(d.rounds, func(r results.Round) bool { return r.Run == nil })
 	if len(rounds) == 0 {

@@ -17,68 +17,68 @@ import (
 	"github.com/trellis-gpu/trellis/benchmarks/internal/workload"
 )
 
-// Baseline is the policy that a comparison is made with.
+// Baseline is the policy to compare with.
 const Baseline = "fair"
 
 const (
 	// interval is the time between two decisions. It is shorter than the shipped one because the demo's jobs are short: a job
 	// alone on a node ends within seconds, and its category changes after half a dozen decisions.
 	interval = 2 * time.Second
-	// readyWithin is how long an installation may take until it is ready for pods.
+	// readyWithin bounds the time until an installation is ready for pods.
 	readyWithin = 3 * time.Minute
-	// imageWithin is how long kubelet may take to list an image that it has.
+	// imageWithin bounds the time until kubelet lists a loaded image.
 	imageWithin = time.Minute
-	// chaosFrom is when the first binary may be killed, chaosFor until when at least the last one is: the jobs' last arrival,
-	// if that is later.
+	// chaosFrom is the time of the first strike at the earliest. The last one is due at chaosFor, or at the jobs'
+	// last arrival if that is later.
 	chaosFrom, chaosFor = 15 * time.Second, time.Minute
-	// clearWithin is how long the objects of a run may take to go.
+	// clearWithin bounds the deletion of a run's objects.
 	clearWithin = time.Minute
 )
 
-// Demo is the whole of it.
+// Demo runs the demo: its passes, and the cluster before and after them.
 type Demo struct {
-	// Local is the cluster to bring up, or nil: then Kubeconfig names one that has Trellis already.
+	// Local is the cluster to bring up. If it is nil, Kubeconfig names a cluster that has Trellis.
 	Local      *cluster.Local
 	Kubeconfig string
-	// Policy is the share policy to show, Compare whether Baseline is run too; both need a local cluster.
+	// Policy is the share policy to show. Compare adds a pass under Baseline. Both need a local cluster.
 	Policy  string
 	Compare bool
-	// Rounds is how often that is done; none is once.
+	// Rounds is the number of repetitions; 0 means one.
 	Rounds int
-	// Chaos kills each of Trellis' binaries once in each pass, at moments that ChaosSeed decides; it needs a local cluster.
+	// Chaos kills each binary of Trellis once in each pass, at moments that ChaosSeed determines. It needs a local
+	// cluster.
 	Chaos     bool
 	ChaosSeed uint64
-	// Complete demands that each kind of job sees a change of each sort.
+	// Complete requires a change of each aspect for each kind of job.
 	Complete bool
-	// Keep leaves the cluster up, and the pods of the last run on it.
+	// Keep leaves the cluster up, with the pods of the last run.
 	Keep bool
 
 	Jobs    workload.Workload
 	Scripts map[string]string
-	// Pace times the machine first, and the jobs are made as much longer as it is faster; nil: they are run as they are.
+	// Pace measures the machine first, and the jobs' steps are scaled to its speed. If it is nil, they are not.
 	Pace *Pace
-	// Image and Python say what jobs run in; empty: this machine's own Python, on a local cluster.
+	// Image and Python are the environment of the jobs; empty means this machine's own Python, on a local cluster.
 	Image, Python string
 	Timeout       time.Duration
 
 	Screen Screen
-	// Notices is for what is going on around the runs, Report for the conclusion.
+	// Notices receives progress messages, Report the conclusion.
 	Notices, Report io.Writer
 	Folder          *results.Folder
 	Summary         results.Summary
 
 	connection *cluster.Connection
-	// goes tells that the cluster is taken down at the end, and every object on it with it.
+	// goes means that the cluster is taken down at the end, with every object on it.
 	goes   bool
 	rounds []results.Round
-	// placed are the nodes that the first of several passes ran its jobs on.
+	// placed has the nodes of the jobs in the first pass.
 	placed map[string]string
-	// missed is what the passes should have shown and did not.
+	// missed has the expectations that passes did not fulfil.
 	missed []error
 }
 
-// Do runs the demo. Whatever happens, it leaves as it found: the cluster is taken down and the results there are are
-// written, also after ctx has ended.
+// Do runs the demo. It takes the cluster down and writes the results in any case, also after ctx has ended.
 func (d *Demo) Do(ctx context.Context) (err error) {
 	after := context.WithoutCancel(ctx)
 	defer func() { err = errors.Join(err, d.conclude()) }()
@@ -119,7 +119,7 @@ func (d *Demo) Do(ctx context.Context) (err error) {
 	return errors.Join(d.missed...)
 }
 
-// readSettings records the cluster's settings, once. A user of an own cluster may lack the right to read them.
+// readSettings records the cluster's settings, once. A user may lack the right to read them.
 func (d *Demo) readSettings(ctx context.Context) {
 	if d.Summary.Settings != nil {
 		return
@@ -144,15 +144,15 @@ func (d *Demo) giveBack(ctx context.Context, b cluster.Borrowed) error {
 	return d.timed("down", func() error { return b.GiveBack(ctx) })
 }
 
-// pass is one run to come: under which policy, in which round, and whether it is there to be compared with.
+// pass is one planned run: its policy, its round, and whether it is the baseline of a comparison.
 type pass struct {
 	policy   string
 	round    int
 	compared bool
 }
 
-// passes lists all of them. Every other round goes the other way round (A B, B A), so that a machine which slowly becomes
-// faster or slower does not favour one of two policies.
+// passes lists all passes. Every other round reverses their order (A B, B A), so that a machine whose speed drifts
+// favours neither policy.
 func (d *Demo) passes() []pass {
 	var passes []pass
 	for round := 1; round <= max(d.Rounds, 1); round++ {
@@ -168,7 +168,7 @@ func (d *Demo) passes() []pass {
 	return passes
 }
 
-// pass runs the workload once, in a namespace of its own.
+// pass runs the workload once, in its own namespace.
 func (d *Demo) pass(ctx, after context.Context, p pass, last bool) (err error) {
 	run, err := d.newRun(ctx, p)
 	if err != nil {
@@ -232,7 +232,7 @@ func (d *Demo) newRun(ctx context.Context, p pass) (*Run, error) {
 	return run, nil
 }
 
-// nodes are where the jobs of a run were.
+// nodes returns the node of each job of a run.
 func nodes(line *timeline.Timeline) map[string]string {
 	on := map[string]string{}
 	for _, job := range line.Last().Jobs {

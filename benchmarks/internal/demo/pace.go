@@ -15,23 +15,22 @@ import (
 )
 
 const (
-	// paceKind and paceSteps are the job by which a machine is timed, paceTimes how often: the fastest counts, as others may use
-	// the machine just then.
+	// The machine's speed is measured with a job of paceKind and paceSteps, paceTimes times. The fastest run counts,
+	// because other programs may use the machine.
 	paceKind, paceSteps, paceTimes = "gru", 100, 3
-	// meant is what one of its steps takes on the machine that the demo's jobs are made for, a core of an AMD EPYC of 2026: there
-	// they run for as long as it takes to see each kind grow less.
+	// meant is the time of a step on the machine that the demo's jobs are sized for, a core of an AMD EPYC of 2026.
+	// There the growth of each kind falls before the job ends.
 	meant = 20 * time.Millisecond
-	// noise is how many times as fast or as slow a machine may seem and still be taken for that one.
+	// noise is the factor by which a machine's measured speed may differ and still count as that machine's.
 	noise = 1.25
-	// slowest and fastest are what is believed. With half of their steps jobs have not learned all that there is to learn.
+	// slowest and fastest bound the result. With half of their steps jobs are not converged.
 	slowest, fastest = 0.6, 20
-	// paceWithin is how long it may take.
+	// paceWithin bounds the measurement.
 	paceWithin = 3 * time.Minute
 )
 
-// stretch gives jobs as many times their steps as this machine is faster than the one that they are made for. Changes come
-// with time: a job that is over too soon has not seen them, and on a slow machine all would have been seen long before the
-// end. It is done while nothing else runs.
+// stretch scales the jobs' steps by the speed of this machine: a job that is too short ends before its changes, and
+// on a slow machine a job runs long after its last change. It runs while nothing else does.
 func (d *Demo) stretch(ctx context.Context) error {
 	if d.Pace == nil {
 		return nil
@@ -48,15 +47,15 @@ func (d *Demo) stretch(ctx context.Context) error {
 	})
 }
 
-// Pace times a machine.
+// Pace measures the speed of a machine.
 type Pace struct {
 	// Python is the interpreter, Scripts the training programs by file name.
 	Python  string
 	Scripts map[string]string
 }
 
-// Measure trains a short job and returns how many times as fast this machine is as the one that the demo's jobs are made for;
-// exactly 1 where there is hardly a difference.
+// Measure trains a short job and returns the speed of this machine relative to the one that the demo's jobs are sized
+// for; exactly 1 if they are about the same.
 func (p Pace) Measure(ctx context.Context) (float64, error) {
 	folder, err := os.MkdirTemp("", "trellis-pace-")
 	if err != nil {
@@ -81,7 +80,7 @@ func (p Pace) Measure(ctx context.Context) (float64, error) {
 	return against(best), nil
 }
 
-// train is the time that a step of the job takes.
+// train returns the time of one step of the job.
 func (p Pace) train(ctx context.Context, folder string) (time.Duration, error) {
 	job := exec.CommandContext(ctx, p.Python, "run.py", paceKind, "--steps", strconv.Itoa(paceSteps), "--workers", "0", "--progress", "log")
 	job.Dir = folder
@@ -95,10 +94,10 @@ func (p Pace) train(ctx context.Context, folder string) (time.Duration, error) {
 	return stepTime(output)
 }
 
-// finished is the last line of a training program.
+// finished matches the last line of a training program.
 var finished = regexp.MustCompile(`(?m)^finished ` + paceKind + ` at step (\d+) after (\d+\.\d+) s`)
 
-// stepTime reads from a job's output how long its steps took.
+// stepTime reads the time of a step from a job's output.
 func stepTime(output []byte) (time.Duration, error) {
 	line := finished.FindSubmatch(output)
 	if line == nil {
@@ -112,7 +111,7 @@ func stepTime(output []byte) (time.Duration, error) {
 	return growth.Seconds(seconds / steps).Duration(), nil
 }
 
-// against is how many times as fast a machine is on which a step takes so long.
+// against returns the relative speed of a machine with this step time.
 func against(step time.Duration) float64 {
 	times := meant.Seconds() / step.Seconds()
 	if times < noise && times > 1/noise {
@@ -121,5 +120,5 @@ func against(step time.Duration) float64 {
 	return min(max(times, slowest), fastest)
 }
 
-// last is the end of a text.
+// last returns the end of a text.
 func last(text []byte, most int) []byte { return text[max(0, len(text)-most):] }

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestHowFastAMachineIs(t *testing.T) {
+func TestAgainst_RelativeSpeed(t *testing.T) {
 	for name, tc := range map[string]struct {
 		times, want float64
 	}{
@@ -27,7 +27,7 @@ func TestHowFastAMachineIs(t *testing.T) {
 	}
 }
 
-func TestWhatAJobSaysOfItsTime(t *testing.T) {
+func TestStepTime_FromTheOutput(t *testing.T) {
 	step, err := stepTime([]byte("training gru at step 0\nstep=20 loss=2.1\nfinished gru at step 50 after 2.5 s: loss=0.5 state=ab\n"))
 	require.NoError(t, err)
 	require.Equal(t, 50*time.Millisecond, step)
@@ -44,7 +44,7 @@ func TestWhatAJobSaysOfItsTime(t *testing.T) {
 }
 
 // The interpreter here is the shell, and the training program one of its scripts: the second time it takes half as long.
-func TestTheFastestOfSeveralTimesCounts(t *testing.T) {
+func TestPace_TakesTheFastest(t *testing.T) {
 	script := `seconds=1.0; if [ -e again ]; then seconds=0.5; mv again done; elif [ ! -e done ]; then touch again; fi
 		echo "finished $1 at step $3 after $seconds s: state=ab"`
 	times, err := Pace{"/bin/sh", map[string]string{"run.py": script}}.Measure(t.Context())
@@ -52,7 +52,7 @@ func TestTheFastestOfSeveralTimesCounts(t *testing.T) {
 	require.InDelta(t, 2*paceSteps*meant.Seconds(), times, 1e-9)
 }
 
-func TestAMachineWithoutPyTorch(t *testing.T) {
+func TestPace_WithoutPyTorch(t *testing.T) {
 	_, err := Pace{"/bin/sh", map[string]string{"run.py": "echo no module named torch >&2; exit 1"}}.Measure(t.Context())
 	require.ErrorContains(t, err, "no module named torch")
 }

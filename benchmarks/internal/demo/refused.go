@@ -15,8 +15,8 @@ import (
 	"github.com/trellis-gpu/trellis/benchmarks/internal/training"
 )
 
-// refused are the jobs whose pods kubelet refused before they ran. The run's jobs are bare pods, so it does for them what
-// a Job's controller does: it submits them again. When a job was first submitted stays what its completion is counted from.
+// refused has the jobs whose pods kubelet rejected before they ran. The run recreates these bare pods, as a Job's
+// controller would. A job's completion counts from its first submission.
 type refused map[string]refusal
 
 type refusal struct {
@@ -45,7 +45,7 @@ func (r *refused) add(pod *corev1.Pod) {
 	(*r)[pod.Name] = now
 }
 
-// correct puts into a reading what is known better here.
+// correct sets the first submission and the refusals in a reading.
 func (r refused) correct(reading *timeline.Reading) {
 	for i := range reading.Jobs {
 		job := &reading.Jobs[i]
@@ -58,7 +58,7 @@ func (r refused) correct(reading *timeline.Reading) {
 	}
 }
 
-// clearRefused deletes the pods that kubelet refused, and takes them off the list.
+// clearRefused deletes the rejected pods and removes them from the list.
 func (r *Run) clearRefused(ctx context.Context, pods *corev1.PodList) error {
 	for i := range pods.Items {
 		pod := &pods.Items[i]
@@ -74,7 +74,7 @@ func (r *Run) clearRefused(ctx context.Context, pods *corev1.PodList) error {
 		}
 		r.refused.add(pod)
 		r.Folder.Log.Warn("refused", "policy", r.Policy, "job", pod.Name, "node", pod.Spec.NodeName, "text", pod.Status.Message)
-		r.Screen.Say(table.Event{At: time.Now(), Job: pod.Name, From: "bench", Ink: table.Yellow, Text: "refused by kubelet before it ran: submitted again"})
+		r.Screen.Say(table.Event{At: time.Now(), Job: pod.Name, From: "bench", Ink: table.Yellow, Text: "refused by kubelet before it ran: recreated"})
 	}
 	pods.Items = slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return training.Refused(&pod) })
 	return nil

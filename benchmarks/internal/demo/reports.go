@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	// mostLog is how much is read of a job's log, in bytes.
+	// mostLog bounds the bytes read of a job's log.
 	mostLog = 4 << 20
-	// wholeFrom is the part of its steps by which a job's log must begin to be the whole of it: one that was moved goes on
-	// where it was.
+	// wholeFrom is the fraction of a job's steps by which a complete log has its first report. The log of a job that
+	// moved begins later.
 	wholeFrom = 0.05
 )
 
-// reportLine is what an example job prints, behind the time that kubelet puts there.
+// reportLine matches the line of an example job, after kubelet's timestamp.
 var reportLine = regexp.MustCompile(`^(\S+) step=(\d+) loss=(\S+)`)
 
-// reports are what each job has printed of its loss: every report, where a look at the cluster each second sees some.
+// reports reads every loss that each job has printed. The readings of each second miss some.
 func (r *Run) reports(ctx context.Context) map[string][]timeline.Report {
 	all := make(map[string][]timeline.Report, len(r.Jobs))
 	for _, j := range r.Jobs {
@@ -33,13 +33,13 @@ func (r *Run) reports(ctx context.Context) map[string][]timeline.Report {
 		options := &corev1.PodLogOptions{Timestamps: true, LimitBytes: &limit}
 		log, err := r.Cluster.Kubernetes.CoreV1().Pods(r.Setup.Namespace).GetLogs(j.Name, options).Stream(ctx)
 		if err != nil {
-			r.Folder.Log.Warn("a job's log can not be read: when its metric was good is known by looks alone", "job", j.Name, "err", err)
+			r.Folder.Log.Warn("cannot read a job's log: its time to target is computed from readings", "job", j.Name, "err", err)
 			continue
 		}
 		reports, err := readReports(log)
 		_ = log.Close()
 		if err != nil {
-			r.Folder.Log.Warn("a job's log can not be read to its end", "job", j.Name, "err", err)
+			r.Folder.Log.Warn("cannot read a job's log to its end", "job", j.Name, "err", err)
 			continue
 		}
 		if len(reports) > 0 && float64(reports[0].Step) <= wholeFrom*float64(j.Steps) {
@@ -49,7 +49,7 @@ func (r *Run) reports(ctx context.Context) map[string][]timeline.Report {
 	return all
 }
 
-// readReports reads a log with times. Lines that are no report are left out.
+// readReports parses a log with timestamps and skips other lines.
 func readReports(log io.Reader) (reports []timeline.Report, err error) {
 	lines := bufio.NewScanner(log)
 	for lines.Scan() {

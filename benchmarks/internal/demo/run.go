@@ -18,13 +18,13 @@ import (
 )
 
 const (
-	// lookEvery is how often a run looks at the cluster.
+	// lookEvery is the time between two readings.
 	lookEvery = time.Second
-	// patience is how long one thing may go wrong before the run gives up.
+	// patience bounds how long an error may persist before the run fails.
 	patience = 30 * time.Second
 )
 
-// Screen shows a run as it goes.
+// Screen shows a run.
 type Screen interface {
 	Say(table.Event)
 	Show(*timeline.Timeline)
@@ -34,7 +34,7 @@ type Screen interface {
 // Run is one pass of a workload.
 type Run struct {
 	Policy string
-	// Round tells passes under the same policy apart, from 1.
+	// Round distinguishes passes under the same policy, from 1.
 	Round   int
 	Jobs    workload.Workload
 	Setup   training.Setup
@@ -43,19 +43,19 @@ type Run struct {
 	Screen  Screen
 	Folder  *results.Folder
 	Timeout time.Duration
-	// Chaos kills Trellis' binaries as the run goes, or is nil.
+	// Chaos kills binaries of Trellis during the run; nil for no chaos.
 	Chaos *chaos.Chaos
 
-	line      timeline.Timeline
-	submitted int
-	refused   refused
-	stories   cluster.Stories
-	rumours   rumours
-	// failing is since when the API server has refused or not answered.
+	line          timeline.Timeline
+	submitted     int
+	refused       refused
+	stories       cluster.Stories
+	announcements announcements
+	// failing is the time of the first error of the API server since its last success.
 	failing time.Time
 }
 
-// Prepare makes the namespace and what the jobs need in it.
+// Prepare creates the namespace and the objects that the jobs need.
 func (r *Run) Prepare(ctx context.Context) error {
 	core := r.Cluster.Kubernetes.CoreV1()
 	if _, err := core.Namespaces().Create(ctx, r.Setup.Room(), metav1.CreateOptions{}); err != nil {
@@ -67,7 +67,7 @@ func (r *Run) Prepare(ctx context.Context) error {
 	return r.awaitAccount(ctx)
 }
 
-// awaitAccount waits for the service account without which no pod is admitted.
+// awaitAccount waits for the default service account, which admission requires.
 func (r *Run) awaitAccount(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("not made within %s: is a controller-manager running?", patience))
 	defer cancel()
@@ -84,13 +84,13 @@ func (r *Run) awaitAccount(ctx context.Context) error {
 	}
 }
 
-// Watch submits the jobs as they arrive and looks until all are over. The timeline is what was seen until then, also when
-// there is an error.
+// Watch submits the jobs as they arrive and reads the cluster until all have ended. It returns the timeline also with
+// an error.
 func (r *Run) Watch(ctx context.Context) (*timeline.Timeline, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.Timeout, fmt.Errorf("not all jobs ended within %s", r.Timeout))
 	defer cancel()
 	defer r.Screen.Done()
-	// Kubernetes tells times in whole seconds.
+	// Timestamps of Kubernetes are whole seconds.
 	r.line = timeline.Timeline{Name: r.Policy, Began: time.Now().Truncate(time.Second)}
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
@@ -110,12 +110,12 @@ func (r *Run) Watch(ctx context.Context) (*timeline.Timeline, error) {
 	}
 }
 
-// over tells whether all jobs have come to an end, and what was killed as well.
+// over reports whether all jobs have ended, and all killed binaries are back or overdue.
 func (r *Run) over() bool {
 	return len(r.line.Readings) > 0 && r.line.Last().Over() && (r.Chaos == nil || r.Chaos.Settled(time.Since(r.line.Began)))
 }
 
-// tolerate turns an error into none until it has lasted.
+// tolerate ignores an error until it has persisted for patience.
 func (r *Run) tolerate(err error) error {
 	switch {
 	case err == nil:
@@ -131,13 +131,13 @@ func (r *Run) tolerate(err error) error {
 	return nil
 }
 
-// step is one turn: submit, look, tell.
+// step is one cycle: submit, read, report.
 func (r *Run) step(ctx context.Context) error {
-	// 1. What has arrived by now.
+	// 1. Submit the jobs that have arrived.
 	if err := r.submit(ctx); err != nil {
 		return err
 	}
-	// 2. One look at everything.
+	// 2. Read the state of the cluster.
 	pods, err := r.Cluster.Kubernetes.CoreV1().Pods(r.Setup.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return fmt.Errorf("listing pods: %w", err)
@@ -151,20 +151,20 @@ func (r *Run) step(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// 3. What is new in it.
+	// 3. Compute the changes.
 	reading := training.Reading(r.Jobs, r.submitted, sight)
 	r.refused.correct(&reading)
 	changes := r.line.Add(reading)
-	// 4. Tell it.
+	// 4. Report them.
 	if err := r.tell(stories, changes); err != nil {
 		return err
 	}
-	// 5. Make trouble, where that is asked for.
+	// 5. Execute due strikes.
 	r.trouble(ctx)
 	return nil
 }
 
-// trouble gives chaos its turn. That something can not be asked just now is what chaos is about.
+// trouble executes due strikes. It tolerates errors: they are expected under chaos.
 func (r *Run) trouble(ctx context.Context) {
 	if r.Chaos == nil || ctx.Err() != nil {
 		return
@@ -172,7 +172,7 @@ func (r *Run) trouble(ctx context.Context) {
 	news, err := r.Chaos.Turn(ctx, time.Since(r.line.Began))
 	for _, n := range news {
 		r.Folder.Log.Info("chaos", "policy", r.Policy, "binary", n.Binary, "killed", n.Killed, "back", n.Returned, "restarts", n.Restarts)
-		r.Screen.Say(havoc(n, time.Now()))
+		r.Screen.Say(strikeEvent(n, time.Now()))
 	}
 	if err != nil {
 		r.Folder.Log.Warn("chaos has its turn later", "err", err)
@@ -210,13 +210,13 @@ func (r *Run) tell(stories []cluster.Story, changes []timeline.Change) error {
 	for _, s := range stories {
 		r.Folder.Log.Info("event", "policy", r.Policy, "job", s.Object, "from", s.From, "reason", s.Reason, "text", s.Text, "warning", s.Warning)
 		if worthSaying(s) {
-			r.rumours.hear(s)
+			r.announcements.add(s)
 			r.Screen.Say(said(s))
 		}
 	}
 	for _, c := range changes {
 		r.Folder.Log.Info("change", "policy", r.Policy, "job", c.Job, "kind", c.Kind, "what", c.What, "from", c.From, "to", c.To)
-		if !r.rumours.told(c) {
+		if !r.announcements.announced(c) {
 			r.Screen.Say(table.Described(c))
 		}
 	}
@@ -228,7 +228,8 @@ func (r *Run) tell(stories []cluster.Story, changes []timeline.Change) error {
 	return nil
 }
 
-// Clear deletes the namespace and waits until it is gone, with its pods, so that nothing of this run disturbs what comes next.
+// Clear deletes the namespace and waits until it is gone with its pods, so that nothing of this run disturbs the
+// next.
 func (r *Run) Clear(ctx context.Context) error {
 	core := r.Cluster.Kubernetes.CoreV1()
 	err := core.Namespaces().Delete(ctx, r.Setup.Namespace, metav1.DeleteOptions{})

@@ -26,29 +26,29 @@ var twoJobs = workload.Workload{
 	{Name: "cnn-1", Kind: "cnn", Arrival: 10 * time.Second, Steps: 100, Batch: 1, GPUMemory: "8Gi", CPU: 150, Metric: "loss:min", Progress: "socket"},
 }
 
-// teller is a screen that remembers what it was told.
-type teller struct {
+// recordingScreen is a fake that records its calls.
+type recordingScreen struct {
 	said  []string
 	shown int
 }
 
-func (s *teller) Say(e table.Event)       { s.said = append(s.said, e.Job+": "+e.Text) }
-func (s *teller) Show(*timeline.Timeline) { s.shown++ }
-func (s *teller) Done()                   {}
+func (s *recordingScreen) Say(e table.Event)       { s.said = append(s.said, e.Job+": "+e.Text) }
+func (s *recordingScreen) Show(*timeline.Timeline) { s.shown++ }
+func (s *recordingScreen) Done()                   {}
 
-// watch runs the two jobs in a world, in virtual time.
-func watch(t *testing.T, world func() *world, then func(*timeline.Timeline, *teller, string, error)) {
-	watchWith(t, nil, world, then)
+// watch runs the two jobs on a fake cluster, in virtual time.
+func watch(t *testing.T, newCluster func() *fakeCluster, then func(*timeline.Timeline, *recordingScreen, string, error)) {
+	watchWith(t, nil, newCluster, then)
 }
 
-func watchWith(t *testing.T, trouble *chaos.Chaos, world func() *world, then func(*timeline.Timeline, *teller, string, error)) {
+func watchWith(t *testing.T, trouble *chaos.Chaos, newCluster func() *fakeCluster, then func(*timeline.Timeline, *recordingScreen, string, error)) {
 	synctest.Test(t, func(t *testing.T) {
 		folder, err := results.Create(filepath.Join(t.TempDir(), "results"))
 		require.NoError(t, err)
-		screen := &teller{}
+		screen := &recordingScreen{}
 		run := demo.Run{
 			Policy: "flowcon", Jobs: twoJobs, Setup: training.Setup{Namespace: "demo", Run: "demo", Image: "i", Python: "python3"},
-			Cluster: world().connection(), Screen: screen, Folder: folder, Timeout: 5 * time.Minute, Chaos: trouble,
+			Cluster: newCluster().connection(), Screen: screen, Folder: folder, Timeout: 5 * time.Minute, Chaos: trouble,
 		}
 		require.NoError(t, run.Prepare(t.Context()))
 		line, err := run.Watch(t.Context())
@@ -58,8 +58,8 @@ func watchWith(t *testing.T, trouble *chaos.Chaos, world func() *world, then fun
 	})
 }
 
-func TestARunSeesItsJobsToTheirEnd(t *testing.T) {
-	watch(t, func() *world { return newWorld(30 * time.Second) }, func(line *timeline.Timeline, screen *teller, folder string, err error) {
+func TestRun_WatchesJobsToTheirEnd(t *testing.T) {
+	watch(t, func() *fakeCluster { return newFakeCluster(30 * time.Second) }, func(line *timeline.Timeline, screen *recordingScreen, folder string, err error) {
 		require.NoError(t, err)
 		require.NoError(t, results.Failures(line))
 		for _, job := range line.Last().Jobs {
@@ -86,7 +86,7 @@ func TestARunSeesItsJobsToTheirEnd(t *testing.T) {
 	})
 }
 
-func TestWhatJobsPrintIsKept(t *testing.T) {
+func TestRun_KeepsReports(t *testing.T) {
 	for name, tc := range map[string]struct {
 		log  string
 		want int
@@ -96,7 +96,7 @@ func TestWhatJobsPrintIsKept(t *testing.T) {
 		"nothing":                              {"2026-01-02T03:04:05Z hello\n", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			watch(t, func() *world { w := newWorld(30 * time.Second); w.log = tc.log; return w }, func(line *timeline.Timeline, _ *teller, folder string, err error) {
+			watch(t, func() *fakeCluster { w := newFakeCluster(30 * time.Second); w.log = tc.log; return w }, func(line *timeline.Timeline, _ *recordingScreen, folder string, err error) {
 				require.NoError(t, err)
 				require.Len(t, line.Reports["vae-1"], tc.want)
 				reports, err := os.ReadFile(filepath.Join(folder, "reports.csv"))
@@ -108,7 +108,7 @@ func TestWhatJobsPrintIsKept(t *testing.T) {
 	}
 }
 
-// mortal is a cluster whose binaries come back by the second look after they were killed.
+// mortal is a fake whose binaries come back by the second reading after they were killed.
 type mortal struct{ away, restarts int }
 
 func (m *mortal) Kill(string) ([]int, error) { m.away = 2; return []int{4711}, nil }
@@ -120,9 +120,9 @@ func (m *mortal) Containers(context.Context, string) ([]chaos.Container, error) 
 	return []chaos.Container{{Ready: true, Restarts: m.restarts}}, nil
 }
 
-func TestARunKillsAndTellsOfIt(t *testing.T) {
+func TestRun_KillsAndReports(t *testing.T) {
 	trouble := &chaos.Chaos{Cluster: &mortal{}, Plan: []chaos.Strike{{Binary: "tuner", At: 20 * time.Second}, {Binary: "extender", At: 40 * time.Second}}}
-	watchWith(t, trouble, func() *world { return newWorld(30 * time.Second) }, func(line *timeline.Timeline, screen *teller, folder string, err error) {
+	watchWith(t, trouble, func() *fakeCluster { return newFakeCluster(30 * time.Second) }, func(line *timeline.Timeline, screen *recordingScreen, folder string, err error) {
 		require.NoError(t, err)
 		require.NoError(t, trouble.Failures())
 		require.Contains(t, screen.said, "chaos: kill -9 of tuner: process 4711")
@@ -134,34 +134,34 @@ func TestARunKillsAndTellsOfIt(t *testing.T) {
 	})
 }
 
-func TestARunOutlivesAnAPIServerThatIsAwayForAMoment(t *testing.T) {
-	watch(t, func() *world { w := newWorld(30 * time.Second); w.refusals = 20; return w },
-		func(line *timeline.Timeline, _ *teller, _ string, err error) {
+func TestRun_ToleratesAShortOutageOfTheAPIServer(t *testing.T) {
+	watch(t, func() *fakeCluster { w := newFakeCluster(30 * time.Second); w.listErrors = 20; return w },
+		func(line *timeline.Timeline, _ *recordingScreen, _ string, err error) {
 			require.NoError(t, err)
 			require.NoError(t, results.Failures(line))
 		})
 }
 
-func TestARunGivesUpOnAnAPIServerThatStaysAway(t *testing.T) {
-	watch(t, func() *world { w := newWorld(30 * time.Second); w.refusals = 1000; return w },
-		func(line *timeline.Timeline, _ *teller, _ string, err error) {
-			require.ErrorContains(t, err, "the API server is away")
+func TestRun_FailsWhenTheAPIServerStaysDown(t *testing.T) {
+	watch(t, func() *fakeCluster { w := newFakeCluster(30 * time.Second); w.listErrors = 1000; return w },
+		func(line *timeline.Timeline, _ *recordingScreen, _ string, err error) {
+			require.ErrorContains(t, err, "the API server is down")
 			require.Error(t, results.Failures(line), "nothing seen is no success")
 		})
 }
 
-func TestARunGoesOnWhileTheTunerIsAway(t *testing.T) {
-	watch(t, func() *world { w := newWorld(30 * time.Second); w.deaf = 20 * time.Second; return w },
-		func(line *timeline.Timeline, _ *teller, _ string, err error) {
+func TestRun_ToleratesAnOutageOfTheTuner(t *testing.T) {
+	watch(t, func() *fakeCluster { w := newFakeCluster(30 * time.Second); w.tunerDown = 20 * time.Second; return w },
+		func(line *timeline.Timeline, _ *recordingScreen, _ string, err error) {
 			require.NoError(t, err)
 			require.Contains(t, line.Readings[3].Unavailable, "no endpoints")
 			require.Empty(t, line.Last().Unavailable)
 		})
 }
 
-func TestAPodThatKubeletRefusesIsSubmittedAgain(t *testing.T) {
-	watch(t, func() *world { w := newWorld(30 * time.Second); w.refuses = 3; return w },
-		func(line *timeline.Timeline, screen *teller, _ string, err error) {
+func TestRun_RecreatesARejectedPod(t *testing.T) {
+	watch(t, func() *fakeCluster { w := newFakeCluster(30 * time.Second); w.rejects = 3; return w },
+		func(line *timeline.Timeline, screen *recordingScreen, _ string, err error) {
 			require.NoError(t, err)
 			require.NoError(t, results.Failures(line))
 			job, _ := line.Last().Job("vae-1")
@@ -169,20 +169,20 @@ func TestAPodThatKubeletRefusesIsSubmittedAgain(t *testing.T) {
 			require.Zero(t, job.Restarts)
 			require.Equal(t, line.Began, job.Submitted, "its time counts from when it first came")
 			require.Equal(t, 33*time.Second, job.Completion())
-			require.Contains(t, screen.said, "vae-1: refused by kubelet before it ran: submitted again")
+			require.Contains(t, screen.said, "vae-1: refused by kubelet before it ran: recreated")
 		})
 }
 
-func TestAJobThatFailsFailsTheRun(t *testing.T) {
-	watch(t, func() *world { w := newWorld(30 * time.Second); w.ends = corev1.PodFailed; return w },
-		func(line *timeline.Timeline, _ *teller, _ string, err error) {
+func TestRun_FailsWithItsJobs(t *testing.T) {
+	watch(t, func() *fakeCluster { w := newFakeCluster(30 * time.Second); w.ends = corev1.PodFailed; return w },
+		func(line *timeline.Timeline, _ *recordingScreen, _ string, err error) {
 			require.NoError(t, err, "the run itself came to its end")
 			require.ErrorContains(t, results.Failures(line), "2 of 2 jobs did not finish: [vae-1 is failed cnn-1 is failed]")
 		})
 }
 
-func TestARunEndsAtItsTimeout(t *testing.T) {
-	watch(t, func() *world { return newWorld(time.Hour) }, func(line *timeline.Timeline, _ *teller, _ string, err error) {
+func TestRun_Timeout(t *testing.T) {
+	watch(t, func() *fakeCluster { return newFakeCluster(time.Hour) }, func(line *timeline.Timeline, _ *recordingScreen, _ string, err error) {
 		require.ErrorContains(t, err, "not all jobs ended within 5m0s")
 		require.ErrorContains(t, results.Failures(line), "vae-1 is running")
 	})

@@ -11,8 +11,8 @@ import (
 	"github.com/trellis-gpu/trellis/benchmarks/internal/timeline"
 )
 
-// worthSaying keeps out what the table and the changes tell anyway: the usual steps of a pod's life, and shares,
-// which are told when they are in force. Warnings are always said; everything is in demo.log.
+// worthSaying filters events that the table or the changes show: the usual steps of a pod's life, and shares, which
+// are shown once in force. Warnings pass. demo.log has every event.
 func worthSaying(s cluster.Story) bool {
 	switch s.Reason {
 	case "Scheduled", "Pulling", "Pulled", "Created", "Started", "ResizeStarted", "ResizeCompleted", "CPUShareChanged":
@@ -32,8 +32,8 @@ func said(s cluster.Story) table.Event {
 	return e
 }
 
-// havoc tells of a kill, or of the return from one.
-func havoc(n chaos.News, at time.Time) table.Event {
+// strikeEvent describes a kill, or the return from one.
+func strikeEvent(n chaos.News, at time.Time) table.Event {
 	e := table.Event{At: at, Job: "chaos", From: "bench"}
 	if n.Returned {
 		e.Text, e.Ink = fmt.Sprintf("%s is back and ready after %.0f s", n.Binary, n.Absence().Seconds()), table.Green
@@ -43,31 +43,32 @@ func havoc(n chaos.News, at time.Time) table.Event {
 	return e
 }
 
-// rumours are the coordinators' events that announce a change with its reason, some seconds before it is seen in force.
-type rumours map[rumour]time.Time
+// announcements are the coordinators' events that announce a change with its reason, some seconds before it is in
+// force.
+type announcements map[announcement]time.Time
 
-type rumour struct {
+type announcement struct {
 	job  string
 	what timeline.Aspect
 }
 
-// fresh is how long after its event a change may be seen.
+// fresh bounds the time between an event and its change.
 const fresh = 20 * time.Second
 
-func (r *rumours) hear(s cluster.Story) {
+func (r *announcements) add(s cluster.Story) {
 	what, ok := map[string]timeline.Aspect{"LoadersChanged": timeline.LoaderChange, "CategoryChanged": timeline.CategoryChange}[s.Reason]
 	if !ok {
 		return
 	}
 	if *r == nil {
-		*r = rumours{}
+		*r = announcements{}
 	}
-	(*r)[rumour{s.Object, what}] = s.At
+	(*r)[announcement{s.Object, what}] = s.At
 }
 
-// told tells whether a change has been announced, once.
-func (r *rumours) told(c timeline.Change) bool {
-	key := rumour{c.Job, c.What}
+// announced reports, once, whether an event has announced the change.
+func (r *announcements) announced(c timeline.Change) bool {
+	key := announcement{c.Job, c.What}
 	at, ok := (*r)[key]
 	delete(*r, key)
 	return ok && c.At.Sub(at) < fresh

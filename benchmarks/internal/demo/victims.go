@@ -7,16 +7,17 @@ import (
 	"github.com/trellis-gpu/trellis/benchmarks/internal/cluster"
 )
 
-// Victims is a local cluster as chaos sees it: killed on this machine, looked at through its API server.
+// Victims implements chaos.Cluster for a local cluster: it kills processes on this machine and reads containers
+// through the API server.
 type Victims struct {
 	Local   string
 	Cluster *cluster.Connection
 }
 
-// Kill ends every process of a binary in the local cluster.
+// Kill sends SIGKILL to every process of a binary in the local cluster.
 func (v Victims) Kill(binary string) ([]int, error) { return chaos.Kill(v.Local, binary) }
 
-// Containers tells how those that run a binary are.
+// Containers returns the containers that run a binary.
 func (v Victims) Containers(ctx context.Context, binary string) ([]chaos.Container, error) {
 	statuses, err := v.Cluster.Containers(ctx, binary)
 	var containers []chaos.Container

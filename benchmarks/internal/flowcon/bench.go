@@ -19,14 +19,14 @@ import (
 )
 
 const (
-	// readyWithin is how long an installation may take until it is ready for pods, imageWithin kubelet to list an image,
-	// clearWithin the objects of a pass to go.
+	// readyWithin bounds the time until an installation is ready for pods, imageWithin until kubelet lists an image,
+	// clearWithin the deletion of a pass's objects.
 	readyWithin, imageWithin, clearWithin = 3 * time.Minute, time.Minute, time.Minute
-	// passWithin is how long one pass may take.
+	// passWithin bounds one pass.
 	passWithin = time.Hour
 )
 
-// Bench plays passes on a local cluster. Each of its nodes, of one core, plays a repeat of its own at the same time.
+// Bench plays passes on a local cluster. Each of its nodes has one core and plays its own repeat at the same time.
 type Bench struct {
 	Local   *cluster.Local
 	Journal Journal
@@ -34,11 +34,11 @@ type Bench struct {
 	Seed    uint64
 	Quick   bool
 	Commit  string
-	// Keep is where each pass leaves its samples and chart; empty for nowhere.
+	// Keep is the folder for the samples and charts of each pass; empty for none.
 	Keep string
-	// Remember has all repeats of a variant in one namespace: jobs of later ones are foretold by those that ran there before.
+	// Remember uses one namespace for all repeats of a variant: forecasts for later jobs come from the earlier ones.
 	Remember bool
-	// Until is when no further pass begins; zero for never.
+	// Until is the time after which no pass begins; zero for no limit.
 	Until   time.Time
 	Notices io.Writer
 
@@ -47,7 +47,7 @@ type Bench struct {
 	settings   map[string]string // of the installed variant
 }
 
-// Play plays the passes and writes each into the journal when it is over.
+// Play plays the passes and appends each complete one to the journal.
 func (b *Bench) Play(ctx context.Context, passes []Pass) (err error) {
 	if len(passes) == 0 {
 		return nil
@@ -74,7 +74,7 @@ func (b *Bench) Play(ctx context.Context, passes []Pass) (err error) {
 	return nil
 }
 
-// pass plays one: each repeat on a node of its own.
+// pass plays one pass: each repeat on its own node.
 func (b *Bench) pass(ctx, after context.Context, p Pass) error {
 	if err := b.install(ctx, p.Variant); err != nil {
 		return err
@@ -115,7 +115,7 @@ func (b *Bench) install(ctx context.Context, variant string) error {
 	return nil
 }
 
-// play plays a repeat of a pass.
+// play plays one repeat of a pass.
 func (b *Bench) play(ctx, after context.Context, p Pass, image string, repeat int) (_ Record, err error) {
 	run := b.newRun(p, image, repeat)
 	folder := b.Keep
@@ -154,7 +154,7 @@ func (b *Bench) play(ctx, after context.Context, p Pass, image string, repeat in
 	return r, nil
 }
 
-// newRun is a repeat on its node, which all of its jobs are to run on, in a namespace of its own, or of its variant.
+// newRun returns a repeat on its node, in its own namespace or in that of its variant.
 func (b *Bench) newRun(p Pass, image string, repeat int) *demo.Run {
 	node, nodes := nodeOf(repeat, b.Local.Nodes), map[string]string{}
 	id := fmt.Sprintf("flowcon-%s-%d", time.Now().UTC().Format("150405"), node)

@@ -12,7 +12,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-func TestSchedulesAreTheStudys(t *testing.T) {
+func TestSchedules_AreTheStudys(t *testing.T) {
 	all := flowcon.Schedules(1)
 	require.Equal(t, all, flowcon.Schedules(1), "the seed decides")
 	require.NotEqual(t, all, flowcon.Schedules(2))
@@ -38,7 +38,7 @@ func TestSchedulesAreTheStudys(t *testing.T) {
 	}
 }
 
-func TestARepeatIsTheSameJobsWithOtherDraws(t *testing.T) {
+func TestSchedule_RepeatedDrawsOtherSeeds(t *testing.T) {
 	s := flowcon.Schedules(1)[3]
 	require.Equal(t, s, s.Repeated(1))
 	seen := map[uint32]bool{}
@@ -56,12 +56,12 @@ func TestARepeatIsTheSameJobsWithOtherDraws(t *testing.T) {
 func record(schedule, policy string, repeat int, completions ...float64) flowcon.Record {
 	r := flowcon.Record{Schedule: schedule, Policy: policy, Repeat: repeat, Makespan: completions[len(completions)-1]}
 	for i, c := range completions {
-		r.Jobs = append(r.Jobs, flowcon.Job{Name: string(rune('a' + i)), Completion: c, Good: c / 2})
+		r.Jobs = append(r.Jobs, flowcon.Job{Name: string(rune('a' + i)), Completion: c, Target: c / 2})
 	}
 	return r
 }
 
-func TestThePlanIsWhatTheJournalDoesNotHave(t *testing.T) {
+func TestPlan_ListsMissingPasses(t *testing.T) {
 	schedules, policies := flowcon.Schedules(1)[:2], []string{"fair", "harmless"}
 	said := func(passes []flowcon.Pass) (all []string) {
 		for _, p := range passes {
@@ -84,7 +84,7 @@ func TestThePlanIsWhatTheJournalDoesNotHave(t *testing.T) {
 		"nothing is left out and nothing is played twice when the number of nodes changes")
 }
 
-func TestWhatABootLeftUnfinishedIsPlayedAnew(t *testing.T) {
+func TestPlan_RepeatsUnfinishedPassesOfAnotherBoot(t *testing.T) {
 	schedules, policies := flowcon.Schedules(1)[:1], []string{"fair", "harmless"}
 	in := func(boot string, r flowcon.Record) flowcon.Record {
 		r.Boot = boot
@@ -113,7 +113,7 @@ func TestWhatABootLeftUnfinishedIsPlayedAnew(t *testing.T) {
 	require.Equal(t, -50., flowcon.Goals(done)[0].High, "tuesday's by tuesday's")
 }
 
-func TestGoalsCompareWithinARepeat(t *testing.T) {
+func TestGoals_CompareWithinARepeat(t *testing.T) {
 	goals := flowcon.Goals([]flowcon.Record{
 		record("10 random", "fair", 1, 100, 200), record("10 random", "harmless", 1, 10, 190),
 		record("10 random", "fair", 2, 200, 400), record("10 random", "harmless", 2, 100, 420),
@@ -143,7 +143,7 @@ func TestGoalsCompareWithinARepeat(t *testing.T) {
 	require.Equal(t, [3]float64{-25, -25, -25}, values["10 random, harmless less flowcon: best job"], "of the repeats that both have played")
 }
 
-func TestAJournalIsGoneOnWith(t *testing.T) {
+func TestJournal_Continues(t *testing.T) {
 	journal := flowcon.Journal{Path: filepath.Join(t.TempDir(), "results", "flowcon.jsonl")}
 	none, err := journal.Read()
 	require.NoError(t, err)

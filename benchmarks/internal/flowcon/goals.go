@@ -8,32 +8,32 @@ import (
 	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
 )
 
-// target is what a figure must reach, in the schedule of ten jobs.
+// target is the goal of a figure, in the schedule of ten jobs.
 type target struct {
 	variant, figure string
 	atMost          float64
 }
 
-// judged is the schedule that has targets; the others are told.
+// judged is the schedule with targets.
 const judged = "10 random"
 
-// The figures: in per cent of fair sharing's, but for toldGood, which is how many jobs meanGood is of. A job that tells too
-// little of its metric is in no such mean.
+// The figures are in per cent of fair sharing's, except targetJobs: the number of jobs in meanTarget. A job with too
+// few reports is in no such mean.
 const (
 	meanCompletion = "mean completion"
-	meanGood       = "mean time to 95 % of the metric"
-	toldGood       = "jobs with a time to 95 %"
+	meanTarget     = "mean time to 95 % of the metric"
+	targetJobs     = "jobs with a time to 95 %"
 	bestJob        = "best job"
 	worstJob       = "worst job"
 	makespan       = "makespan"
 )
 
 func figures() []string {
-	return []string{meanCompletion, meanGood, toldGood, bestJob, worstJob, makespan}
+	return []string{meanCompletion, meanTarget, targetJobs, bestJob, worstJob, makespan}
 }
 
 func unit(figure string) string {
-	if figure == toldGood {
+	if figure == targetJobs {
 		return "jobs"
 	}
 	return "%"
@@ -41,15 +41,15 @@ func unit(figure string) string {
 
 func targets() []target {
 	return []target{
-		{"harmless", meanCompletion, -32}, {"harmless", meanGood, -25}, {"harmless", bestJob, -80}, {"harmless", worstJob, 5}, {"harmless", makespan, 1},
-		{"harmless:finish", meanCompletion, -40}, {"harmless:growth", meanGood, -50},
+		{"harmless", meanCompletion, -32}, {"harmless", meanTarget, -25}, {"harmless", bestJob, -80}, {"harmless", worstJob, 5}, {"harmless", makespan, 1},
+		{"harmless:finish", meanCompletion, -40}, {"harmless:growth", meanTarget, -50},
 	}
 }
 
-// beaten is whom harmless is to be no worse than in any of its figures, in the schedule of ten jobs.
+// beaten is the policy that harmless must not be worse than in any figure, in the schedule of ten jobs.
 const beaten = "flowcon"
 
-// Goals compares each policy with the baseline, repeat by repeat, and the default one with FlowCon's, too.
+// Goals compares each policy with the baseline, repeat by repeat, and harmless with FlowCon.
 func Goals(records []Record) []results.Goal {
 	var goals []results.Goal
 	for _, schedule := range distinct(records, func(r Record) string { return r.Schedule }) {
@@ -65,7 +65,7 @@ func Goals(records []Record) []results.Goal {
 			}
 		}
 	}
-	return append(goals, beside(records)...)
+	return append(goals, difference(records)...)
 }
 
 func judge(goal results.Goal, schedule, variant, figure string) results.Goal {
@@ -77,11 +77,11 @@ func judge(goal results.Goal, schedule, variant, figure string) results.Goal {
 	return goal
 }
 
-// beside is how far harmless' figures are from those of the policy that it is to beat.
-func beside(records []Record) []results.Goal {
+// difference returns the differences between harmless' figures and those of the beaten policy.
+func difference(records []Record) []results.Goal {
 	var goals []results.Goal
 	for _, figure := range figures() {
-		if figure == toldGood {
+		if figure == targetJobs {
 			continue
 		}
 		ours, theirs := compared(records, judged, "harmless", figure), compared(records, judged, beaten, figure)
@@ -98,7 +98,7 @@ func beside(records []Record) []results.Goal {
 	return goals
 }
 
-// compared is a figure of each repeat that the baseline has played, too, in the same boot of a machine.
+// compared returns a figure of each repeat that the baseline has played in the same boot of a machine.
 func compared(records []Record, schedule, variant, figure string) map[int]float64 {
 	values := map[int]float64{}
 	for _, r := range records {
@@ -118,9 +118,9 @@ func compared(records []Record, schedule, variant, figure string) map[int]float6
 	return values
 }
 
-// against is each figure of a record beside the baseline's, NaN where there is nothing to compare.
+// against returns each figure of a record relative to the baseline's; NaN for no comparison.
 func against(r, base Record) map[string]float64 {
-	var ours, theirs, oursGood, theirsGood, told float64
+	var ours, theirs, oursTarget, theirsTarget, reached float64
 	best, worst := math.NaN(), math.NaN()
 	for _, j := range r.Jobs {
 		at := slices.IndexFunc(base.Jobs, func(b Job) bool { return b.Name == j.Name })
@@ -129,8 +129,8 @@ func against(r, base Record) map[string]float64 {
 		}
 		b := base.Jobs[at]
 		ours, theirs = ours+j.Completion, theirs+b.Completion
-		if j.Good > 0 && b.Good > 0 {
-			oursGood, theirsGood, told = oursGood+j.Good, theirsGood+b.Good, told+1
+		if j.Target > 0 && b.Target > 0 {
+			oursTarget, theirsTarget, reached = oursTarget+j.Target, theirsTarget+b.Target, reached+1
 		}
 		change := percent(j.Completion, b.Completion)
 		if math.IsNaN(best) || change < best {
@@ -141,7 +141,7 @@ func against(r, base Record) map[string]float64 {
 		}
 	}
 	return map[string]float64{
-		meanCompletion: percent(ours, theirs), meanGood: percent(oursGood, theirsGood), toldGood: told, bestJob: best, worstJob: worst,
+		meanCompletion: percent(ours, theirs), meanTarget: percent(oursTarget, theirsTarget), targetJobs: reached, bestJob: best, worstJob: worst,
 		makespan: percent(r.Makespan, base.Makespan),
 	}
 }
@@ -153,7 +153,7 @@ func percent(ours, theirs float64) float64 {
 	return 100 * (ours - theirs) / theirs
 }
 
-// distinct lists the values that records have, in order of first appearance.
+// distinct lists the values of the records, in order of first appearance.
 func distinct(records []Record, of func(Record) string) []string {
 	var all []string
 	for _, r := range records {

@@ -15,7 +15,7 @@ import (
 	"github.com/trellis-gpu/trellis/benchmarks/internal/timeline"
 )
 
-// Record is one schedule, played once under one policy.
+// Record is one repeat of a schedule under one policy.
 type Record struct {
 	Schedule string          `json:"schedule"`
 	Policy   string          `json:"policy"`
@@ -26,7 +26,7 @@ type Record struct {
 	Commit   string          `json:"commit"`
 	Date     time.Time       `json:"date"`
 	Machine  results.Machine `json:"machine"`
-	// Boot is the kernel's name for this run of the machine. What two of them have played is not compared.
+	// Boot is the kernel's boot ID. Records of different boots are not compared.
 	Boot string `json:"boot,omitempty"`
 	// Settings are those of Trellis on the cluster, with the policy.
 	Settings map[string]string `json:"settings,omitempty"`
@@ -34,24 +34,25 @@ type Record struct {
 	Makespan float64           `json:"makespanSeconds"`
 }
 
-// Job is what became of one job.
+// Job is the result of one job.
 type Job struct {
 	Name string `json:"name"`
 	Kind string `json:"kind"`
-	// Completion is from submission to the end, Good until the metric had made 95 % of its way; 0 where that is not known.
+	// Completion is the time from submission to the end. Target is the time until the metric had made 95 % of its
+	// improvement; 0 if unknown.
 	Completion float64 `json:"completionSeconds"`
-	Good       float64 `json:"goodSeconds,omitempty"`
+	Target     float64 `json:"goodSeconds,omitempty"`
 }
 
-// recorded reads a run that has come to its end.
+// recorded reads a complete run.
 func recorded(line *timeline.Timeline) (jobs []Job, makespan float64) {
 	for _, j := range line.Last().Jobs {
-		jobs = append(jobs, Job{Name: j.Name, Kind: j.Kind, Completion: j.Completion().Seconds(), Good: line.TimeToTarget(j.Name).Seconds()})
+		jobs = append(jobs, Job{Name: j.Name, Kind: j.Kind, Completion: j.Completion().Seconds(), Target: line.TimeToTarget(j.Name).Seconds()})
 	}
 	return jobs, line.Makespan().Seconds()
 }
 
-// Settings returns the settings that all records with settings have in common. The policy and its objective differ by record.
+// Settings returns the settings that all records with settings share. The policy and its objective differ by record.
 func Settings(records []Record) map[string]string {
 	var common map[string]string
 	for _, r := range records {
@@ -66,11 +67,11 @@ func Settings(records []Record) map[string]string {
 	return common
 }
 
-// Journal is a file of records, one a line.
+// Journal is a file of records, one per line.
 type Journal struct{ Path string }
 
-// Read returns what there is; a journal that does not exist yet is empty. A line that was cut off in the middle, by a crash,
-// is an error that names it: to leave it out silently would leave it in the way of the next.
+// Read returns the records; a missing journal is empty. A truncated line, left by a crash, is an error that names it:
+// otherwise the next record would be appended to it.
 func (j Journal) Read() ([]Record, error) {
 	file, err := os.Open(j.Path)
 	if errors.Is(err, fs.ErrNotExist) {

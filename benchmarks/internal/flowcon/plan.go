@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// Baseline is what everyone is compared with: what Kubernetes does with jobs that ask for the same.
+// Baseline is the policy to compare with: what Kubernetes does with jobs of equal requests.
 const Baseline = "fair"
 
-// Variants are the policies that are compared: harmless under each of its named objectives, too.
+// Variants are the policies to compare, with harmless under each of its named objectives.
 func Variants() []string {
 	return []string{Baseline, "flowcon-literal", "flowcon", "harmless", "harmless:finish", "harmless:growth"}
 }
 
-// split takes the objective off a variant.
+// split separates the objective from a variant.
 func split(variant string) (policy, objective string) {
 	policy, objective, _ = strings.Cut(variant, ":")
 	return policy, objective
 }
 
-// Pass is one schedule to be played under one policy: each of its repeats on a node of its own.
+// Pass is one schedule under one policy, with one or more repeats, each on its own node.
 type Pass struct {
 	Schedule Schedule
 	Variant  string
@@ -31,12 +31,12 @@ func (p Pass) String() string {
 	return fmt.Sprintf("%s, %s, repeat %s", p.Schedule.Name, p.Variant, strings.Trim(fmt.Sprint(p.Repeats), "[]"))
 }
 
-// nodeOf is the node, from 1 on, that plays a repeat: under every policy the same one, so that their difference is not that of two
-// cores, and that a node which remembers has seen the repeats before it.
+// nodeOf returns the node of a repeat, from 1. It is the same under every policy, so that figures do not compare two
+// cores, and a node with history has played the earlier repeats.
 func nodeOf(repeat, nodes int) int { return (repeat-1)%nodes + 1 }
 
-// Plan lists the passes that the journal does not have, repeat by repeat, so that what is there at any time is balanced. A
-// repeat that another machine, or this one before its last boot, has not come to the end of is played anew.
+// Plan lists the passes that the journal lacks, repeat by repeat, so that an incomplete journal is balanced. A repeat
+// that was not completed in one boot of a machine is played again.
 func Plan(schedules []Schedule, variants []string, repeats, nodes int, done []Record, boot string) []Pass {
 	var passes []Pass
 	for first, turn := 1, 0; first <= repeats; first, turn = first+nodes, turn+1 {
@@ -61,7 +61,7 @@ func Plan(schedules []Schedule, variants []string, repeats, nodes int, done []Re
 	return passes
 }
 
-// played are the policies that a repeat was played under: in the boot that has played it under all variants, else in this one.
+// played lists the policies of a repeat: in the boot that has played all variants, otherwise in this one.
 func played(done []Record, schedule string, repeat int, variants []string, boot string) []string {
 	in := map[string][]string{}
 	for _, r := range done {

@@ -11,27 +11,27 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Schedule is which jobs arrive when.
+// Schedule lists jobs with their arrivals.
 type Schedule struct {
 	Name string
 	Jobs workload.Workload
 }
 
 const (
-	// window is the time in which random schedules have their jobs arrive: a quarter of the study's 200 s.
+	// window is the time in which the jobs of random schedules arrive: a quarter of the study's 200 s.
 	window = 50 * time.Second
-	// batch is half of the jobs' default, and so is what a step takes.
+	// batch is half of the jobs' default, and halves the time of a step.
 	batch = 32
-	// request leaves room for fifteen jobs beside Trellis itself.
+	// request leaves room for fifteen jobs next to Trellis.
 	request growth.MilliCPU = 50
 )
 
-// early has jobs learn as the study's did, most of it soon: these have made 61 to 93 % of their way after a fifth of the usual
-// steps (VAE 69, GRU 87, bidirectional RNN 70 %), the study's VAE 65, GRU 90 and bidirectional RNN 98 %.
+// early makes jobs learn early, as the study's did: after a fifth of the usual steps they have made 61 to 93 % of
+// their improvement (VAE 69, GRU 87, bidirectional RNN 70 %; in the study VAE 65, GRU 90, bidirectional RNN 98 %).
 var early = []string{"--learning-rate", "0.003"}
 
-// Schedules are the study's four. Where it drew arrivals at random and did not publish them, the seed draws them, and how
-// long each job is: 0.5 to 1.5 times the usual.
+// Schedules are the study's four. It drew arrivals at random and did not publish them. Here the seed determines them,
+// and the length of each job: 0.5 to 1.5 times the usual.
 func Schedules(seed uint64) []Schedule {
 	fixed := Schedule{Name: "3 fixed"}
 	for i, kind := range []string{"vae", "cnn", "cnn"} { // the study's VAE, MNIST and MNIST in another framework
@@ -60,7 +60,7 @@ func random(seed uint64, kinds ...string) Schedule {
 	return s
 }
 
-// cycled are so many kinds, each as often as the next.
+// cycled returns n kinds, each as often as the next.
 func cycled(n int) []string {
 	kinds := make([]string, n)
 	for i := range kinds {
@@ -76,8 +76,7 @@ func job(i int, kind string, arrival time.Duration, length float64) workload.Job
 	}
 }
 
-// Repeated is the n-th repeat, from 1 on: the same jobs at the same times, which draw other weights and other data. Who has seen
-// one repeat has not seen the next.
+// Repeated returns the n-th repeat, from 1: the same jobs at the same times, with other initial weights and data.
 func (s Schedule) Repeated(n int) Schedule {
 	repeated := Schedule{Name: s.Name, Jobs: slices.Clone(s.Jobs)}
 	for i := range repeated.Jobs {
@@ -86,7 +85,7 @@ func (s Schedule) Repeated(n int) Schedule {
 	return repeated
 }
 
-// Quick is the schedule with an eighth of the steps, arriving four times as fast.
+// Quick returns the schedule with an eighth of the steps and a quarter of the arrival times.
 func (s Schedule) Quick() Schedule {
 	quick := Schedule{Name: s.Name, Jobs: slices.Clone(s.Jobs)}
 	for i := range quick.Jobs {

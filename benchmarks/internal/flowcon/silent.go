@@ -5,7 +5,7 @@ import (
 	"github.com/trellis-gpu/trellis/benchmarks/internal/timeline"
 )
 
-// silent is a screen that shows nothing: several runs at once for hours are nothing to watch.
+// silent is a screen that shows nothing: several runs play at once, for hours.
 type silent struct{}
 
 func (silent) Say(table.Event)         {}

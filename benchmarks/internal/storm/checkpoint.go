@@ -9,8 +9,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-// ParseCheckpoint reads kubelet's checkpoint of devices: the ids of our resource, by pod. What an id means is read here
-// anew, and not by the code under test: "<GPU uuid>/<n>" is one GiB of that GPU.
+// ParseCheckpoint reads kubelet's device checkpoint: the device IDs of our resource, by pod. It interprets an ID
+// itself, independently of the code under test: "<GPU uuid>/<n>" is one GiB of that GPU.
 func ParseCheckpoint(text []byte) (map[growth.PodUID][]string, error) {
 	var file struct {
 		Data struct {
@@ -36,7 +36,7 @@ func ParseCheckpoint(text []byte) (map[growth.PodUID][]string, error) {
 	return held, nil
 }
 
-// ShareOf sums ids up by GPU.
+// ShareOf adds up the memory of device IDs by GPU.
 func ShareOf(ids []string) Share {
 	s := Share{}
 	for _, id := range ids {

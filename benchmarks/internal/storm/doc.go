@@ -1,19 +1,17 @@
-// Package storm lets bursts of pods arrive on real kubelets while those and the device plugins are killed, and judges
-// whether every container got the GPU that everybody believes it got.
+// Package storm submits bursts of pods to real kubelets, kills kubelets and device plugins meanwhile, and checks that every
+// container got the GPU that was recorded for it.
 //
-// Plan draws a round from a seed: pods of equal or of mixed sizes, in bursts, the last few of which stay until they are let
-// go; and for each node one kill -9 of its kubelet and one of its device plugin, while pods come and go. Storm plays the
-// rounds on a local cluster.
+// Plan draws a round from a seed: pods of equal or mixed sizes, in bursts; the last few stay until the round lets them end.
+// For each node it draws one kill -9 of kubelet and one of the device plugin. Storm plays the rounds on a local cluster.
 //
-// What is judged is not taken from our own word. Four witnesses are compared:
+// Four independent sources are compared:
 //
-//	the container     its environment and the machine's uptime at its begin and end, in its termination message
-//	kubelet           its checkpoint file, read all the time, and its PodResources API
+//	the container     its environment, and the machine's uptime at its start and end, in its termination message
+//	kubelet           its checkpoint file, polled, and its PodResources API
 //	the API server    the pod: how it ended, and the annotation gpushare/gpu
-//	our ledger        the device plugin's allocations on the bus, watched, and its slots on disk
+//	the device plugin its allocations on the bus, watched, and its slots on disk
 //
-// Judge (of a round) and Drift (of a moment of rest) are pure. A container has the wrong GPU where the four do not agree; a
-// GPU is over-committed where containers that lived at one moment have more memory of it than there is, by their own
-// clocks; a pod is lost where it did not end well, whatever the reason: these pods have no controller that would make
-// another.
+// Judge (of a round) and Drift (of a moment at rest) are pure. A container has the wrong GPU if the sources differ. A GPU is
+// over-committed if containers that ran at the same moment, by their own clocks, had more memory than it has. A pod is lost
+// if it did not succeed, for any reason.
 package storm

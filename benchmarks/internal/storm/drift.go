@@ -9,40 +9,40 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Books are what several parties hold at one moment.
-type Books struct {
-	// Living are the pods that run or may still run, by UID, each with its name.
+// Records are the views of all sources at one moment.
+type Records struct {
+	// Living are the names of the pods that have not ended, by UID.
 	Living map[growth.PodUID]string
-	// Checkpoint is kubelet's file: device ids by pod. It keeps pods that have ended until it is next written.
+	// Checkpoint has kubelet's device IDs by pod. It keeps an ended pod until kubelet writes the file again.
 	Checkpoint map[growth.PodUID][]string
-	// Resources is kubelet's API for resources, by the pod's name.
+	// Resources is the answer of kubelet's PodResources API, by the pod's name.
 	Resources map[string][]string
-	// Ledger are our allocations on the bus.
-	Ledger map[growth.PodUID][]string
-	// Slots are the sets of ids that have a folder on disk, Old those of them that were handed out long ago.
+	// Allocations are the device plugin's records on the bus.
+	Allocations map[growth.PodUID][]string
+	// Slots are the sets of IDs that have a folder on disk. Old are those of them that were handed out long ago.
 	Slots, Old [][]string
 }
 
-// Drift says where the books differ. At rest they must not.
-func Drift(b Books) []string {
+// Drift lists the differences between the records. At rest there must be none.
+func Drift(b Records) []string {
 	var found []string
 	say := func(format string, values ...any) { found = append(found, fmt.Sprintf(format, values...)) }
 	for _, uid := range slices.Sorted(maps.Keys(b.Living)) {
 		name, kubelet := b.Living[uid], b.Checkpoint[uid]
-		switch ledger, listed := b.Ledger[uid], b.Resources[name]; {
+		switch allocated, listed := b.Allocations[uid], b.Resources[name]; {
 		case len(kubelet) == 0:
 			say("%s lives, and kubelet's checkpoint does not have it", name)
 		case !same(kubelet, listed):
 			say("%s: kubelet's checkpoint has %s, its API %s", name, list(kubelet), list(listed))
-		case !same(kubelet, ledger):
-			say("%s: kubelet's checkpoint has %s, our ledger %s", name, list(kubelet), list(ledger))
+		case !same(kubelet, allocated):
+			say("%s: kubelet's checkpoint has %s, the bus %s", name, list(kubelet), list(allocated))
 		case !slices.ContainsFunc(b.Slots, func(ids []string) bool { return same(ids, kubelet) }):
 			say("%s has no slot on disk", name)
 		}
 	}
-	for _, uid := range slices.Sorted(maps.Keys(b.Ledger)) {
+	for _, uid := range slices.Sorted(maps.Keys(b.Allocations)) {
 		if _, lives := b.Living[uid]; !lives {
-			say("our ledger has %s for pod %s, which does not live", list(b.Ledger[uid]), uid)
+			say("the bus has %s for pod %s, which does not live", list(b.Allocations[uid]), uid)
 		}
 	}
 	names := slices.Collect(maps.Values(b.Living))
@@ -57,9 +57,9 @@ func Drift(b Books) []string {
 			held[id] = true
 		}
 	}
-	for _, ids := range b.Old { // one of which some ids are held is kept: it may be an init container's
+	for _, ids := range b.Old { // a slot with a held ID is kept: it may belong to an init container
 		if !slices.ContainsFunc(ids, func(id string) bool { return held[id] }) {
-			say("a slot of %s is left, which nobody holds", list(ids))
+			say("a slot of %s is left, which no pod holds", list(ids))
 		}
 	}
 	return found

@@ -9,52 +9,52 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// agreed are books of a node with one pod that lives, and one that has ended and that kubelet's file still has.
-func agreed() storm.Books {
+// agreed returns the records of a node with one living pod, and one ended pod that is still in kubelet's checkpoint.
+func agreed() storm.Records {
 	ids := []string{"GPU-left/0", "GPU-left/1"}
-	return storm.Books{
-		Living:     map[growth.PodUID]string{"uid-a": "a"},
-		Checkpoint: map[growth.PodUID][]string{"uid-a": ids, "uid-ended": {"GPU-left/7"}},
-		Resources:  map[string][]string{"a": {"GPU-left/1", "GPU-left/0"}},
-		Ledger:     map[growth.PodUID][]string{"uid-a": ids},
-		Slots:      [][]string{ids, {"GPU-left/7"}},
+	return storm.Records{
+		Living:      map[growth.PodUID]string{"uid-a": "a"},
+		Checkpoint:  map[growth.PodUID][]string{"uid-a": ids, "uid-ended": {"GPU-left/7"}},
+		Resources:   map[string][]string{"a": {"GPU-left/1", "GPU-left/0"}},
+		Allocations: map[growth.PodUID][]string{"uid-a": ids},
+		Slots:       [][]string{ids, {"GPU-left/7"}},
 	}
 }
 
-func TestBooksThatAgree(t *testing.T) {
+func TestDrift_NoneIfTheRecordsAgree(t *testing.T) {
 	require.Empty(t, storm.Drift(agreed()))
-	require.Empty(t, storm.Drift(storm.Books{}))
+	require.Empty(t, storm.Drift(storm.Records{}))
 }
 
-func TestADifferenceIsDrift(t *testing.T) {
+func TestDrift_NamesEachDifference(t *testing.T) {
 	other := []string{"GPU-right/3"}
 	for name, tc := range map[string]struct {
-		plant func(*storm.Books)
+		plant func(*storm.Records)
 		want  string
 	}{
 		"kubelet does not have a pod": {
-			func(b *storm.Books) { delete(b.Checkpoint, "uid-a") }, "a lives, and kubelet's checkpoint does not have it",
+			func(b *storm.Records) { delete(b.Checkpoint, "uid-a") }, "a lives, and kubelet's checkpoint does not have it",
 		},
 		"kubelet disagrees with itself": {
-			func(b *storm.Books) { b.Resources["a"] = other }, "a: kubelet's checkpoint has GPU-left/0 GPU-left/1, its API GPU-right/3",
+			func(b *storm.Records) { b.Resources["a"] = other }, "a: kubelet's checkpoint has GPU-left/0 GPU-left/1, its API GPU-right/3",
 		},
-		"our ledger has other ids": {
-			func(b *storm.Books) { b.Ledger["uid-a"] = other }, "a: kubelet's checkpoint has GPU-left/0 GPU-left/1, our ledger GPU-right/3",
+		"the bus has other ids": {
+			func(b *storm.Records) { b.Allocations["uid-a"] = other }, "a: kubelet's checkpoint has GPU-left/0 GPU-left/1, the bus GPU-right/3",
 		},
-		"our ledger does not have a pod": {
-			func(b *storm.Books) { delete(b.Ledger, "uid-a") }, "a: kubelet's checkpoint has GPU-left/0 GPU-left/1, our ledger nothing",
+		"the bus does not have a pod": {
+			func(b *storm.Records) { delete(b.Allocations, "uid-a") }, "a: kubelet's checkpoint has GPU-left/0 GPU-left/1, the bus nothing",
 		},
-		"our ledger has not forgotten a pod": {
-			func(b *storm.Books) { b.Ledger["uid-ended"] = other }, "our ledger has GPU-right/3 for pod uid-ended, which does not live",
+		"the bus has not forgotten a pod": {
+			func(b *storm.Records) { b.Allocations["uid-ended"] = other }, "the bus has GPU-right/3 for pod uid-ended, which does not live",
 		},
 		"kubelet lists a pod that has ended": {
-			func(b *storm.Books) { b.Resources["ended"] = other }, "kubelet's API lists GPU-right/3 for ended, which does not live",
+			func(b *storm.Records) { b.Resources["ended"] = other }, "kubelet's API lists GPU-right/3 for ended, which does not live",
 		},
 		"a pod has no slot": {
-			func(b *storm.Books) { b.Slots = b.Slots[1:] }, "a has no slot on disk",
+			func(b *storm.Records) { b.Slots = b.Slots[1:] }, "a has no slot on disk",
 		},
 		"an old slot is left": {
-			func(b *storm.Books) { b.Old = [][]string{{"GPU-left/7"}} }, "a slot of GPU-left/7 is left, which nobody holds",
+			func(b *storm.Records) { b.Old = [][]string{{"GPU-left/7"}} }, "a slot of GPU-left/7 is left, which no pod holds",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -65,13 +65,13 @@ func TestADifferenceIsDrift(t *testing.T) {
 	}
 }
 
-func TestAnOldSlotOfIDsThatAreHeldIsKept(t *testing.T) {
+func TestDrift_OldSlotWithAHeldID(t *testing.T) {
 	b := agreed()
 	b.Old = [][]string{b.Slots[0], {"GPU-left/1", "GPU-left/2"}}
 	require.Empty(t, storm.Drift(b))
 }
 
-func TestKubeletsCheckpoint(t *testing.T) {
+func TestParseCheckpoint(t *testing.T) {
 	held, err := storm.ParseCheckpoint([]byte(`{"Data":{"PodDeviceEntries":[
 		{"PodUID":"uid-a","ContainerName":"main","ResourceName":"gpushare/gpu-mem","DeviceIDs":{"-1":["GPU-left/0","GPU-left/1"]},"AllocResp":"CgA="},
 		{"PodUID":"uid-a","ContainerName":"other","ResourceName":"gpushare/gpu-mem","DeviceIDs":{"0":["GPU-right/5"]}},

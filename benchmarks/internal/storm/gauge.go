@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// overCommittedGauge is the extender's own word for it, served at its health port.
+	// overCommittedGauge is a metric of the extender, served at its health port.
 	overCommittedGauge = "trellis_extender_overcommitted_bytes"
 	extenderPort       = 9440
-	// gaugeWithin bounds one look at it.
+	// gaugeWithin bounds one scrape.
 	gaugeWithin = time.Second
 )
 
-// ParseGauge finds a gauge without labels in what Prometheus would scrape.
+// ParseGauge finds a gauge without labels in Prometheus' text format.
 func ParseGauge(metrics io.Reader, name string) (value float64, found bool) {
 	for lines := bufio.NewScanner(metrics); lines.Scan(); {
 		if text, ok := strings.CutPrefix(lines.Text(), name+" "); ok {
@@ -34,7 +34,7 @@ func ParseGauge(metrics io.Reader, name string) (value float64, found bool) {
 	return 0, false
 }
 
-// overCommitted asks the extender; a node's pods can be reached from this machine.
+// overCommitted scrapes the extender. This machine can reach the pods of its nodes.
 func (s *Storm) overCommitted(ctx context.Context) (bytes float64, known bool) {
 	ctx, cancel := context.WithTimeout(ctx, gaugeWithin)
 	defer cancel()

@@ -9,7 +9,7 @@ import (
 	"github.com/trellis-gpu/trellis/benchmarks/internal/storm"
 )
 
-func TestAGaugeIsFoundByItsWholeName(t *testing.T) {
+func TestParseGauge_WholeName(t *testing.T) {
 	const metrics = "# TYPE over gauge\nover_all 7\nover 1.5e+03\n"
 	value, found := storm.ParseGauge(strings.NewReader(metrics), "over")
 	require.True(t, found)

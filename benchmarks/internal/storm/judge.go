@@ -11,34 +11,34 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Fate is what became of a pod, as the API server has it.
+// Fate is the end of a pod, as the API server has it.
 type Fate struct {
 	UID growth.PodUID
-	// Node is where it was bound, empty for nowhere.
+	// Node is the pod's node, or empty.
 	Node string
-	// Well tells that it ran to its good end; Why what is known where it did not.
+	// Well reports whether the pod succeeded. Why has the reason if it did not.
 	Well bool
 	Why  string
-	// Refusals is how often kubelet refused it before and it was submitted again.
+	// Refusals is how often kubelet rejected the pod and it was recreated.
 	Refusals int
-	// Annotated is the annotation gpushare/gpu at the end, Said the container's termination message.
+	// Annotated is the final annotation gpushare/gpu. Said is the container's termination message.
 	Annotated, Said string
 }
 
-// Evidence is what was collected over a round.
+// Evidence is the data collected over a round.
 type Evidence struct {
 	Pods []Pod
-	// Fates are by the pod's name; one that is not there is gone.
+	// Fates are indexed by the pod's name. A pod that is gone has none.
 	Fates map[string]Fate
-	// Kubelet is all that its checkpoint ever had for a pod, Ledger all that our allocations had, in turn. Neither is to change
-	// while a container runs. Once it has ended it may: a kubelet that died before it could tell the API server of the end takes
-	// the pod in once more, and finds the end again.
-	Kubelet, Ledger map[growth.PodUID][]Given
-	// Memory is what each GPU has.
+	// Kubelet has every state of the checkpoint for a pod, Bus every state of its allocation, in order. Neither may
+	// change while a container runs. It may afterwards: a kubelet that died before it reported the end admits the pod
+	// once more, and then finds that it has ended.
+	Kubelet, Bus map[growth.PodUID][]Given
+	// Memory is the size of each GPU.
 	Memory map[growth.GPU]growth.MiB
 }
 
-// Given is a share that somebody was seen to have written down for a pod, and the machine's uptime then.
+// Given is a share that a source recorded for a pod, with the machine's uptime at that time.
 type Given struct {
 	Share Share
 	At    time.Duration
@@ -47,7 +47,7 @@ type Given struct {
 // Share is memory by GPU.
 type Share map[growth.GPU]growth.MiB
 
-// String is in order of the GPUs.
+// String lists the GPUs in order.
 func (s Share) String() string {
 	if len(s) == 0 {
 		return "nothing"
@@ -59,18 +59,18 @@ func (s Share) String() string {
 	return strings.Join(parts, " and ")
 }
 
-// Findings are sentences about what is wrong; none of each is good.
+// Findings are sentences about faults, by kind.
 type Findings struct {
 	WrongGPU      []string `json:"wrongGPU"`
 	OverCommitted []string `json:"overCommitted"`
 	Drift         []string `json:"drift"`
 	Lost          []string `json:"lost"`
-	// Untold are containers that ran, of which too little is known to judge them.
-	Untold []string `json:"untold"`
+	// Unjudged are containers that ran, but for which evidence is missing.
+	Unjudged []string `json:"unjudged"`
 }
 
-// Resubmitted are the pods that were submitted again, each with how often.
-func (e Evidence) Resubmitted() []string {
+// Recreated lists the pods that were recreated, each with how often.
+func (e Evidence) Recreated() []string {
 	names := []string{}
 	for _, pod := range e.Pods {
 		if times := e.Fates[pod.Name].Refusals; times > 0 {
@@ -80,7 +80,7 @@ func (e Evidence) Resubmitted() []string {
 	return names
 }
 
-// Judge says what is wrong with a round.
+// Judge lists the faults of a round.
 func Judge(e Evidence) Findings {
 	var f Findings
 	var lives []life
@@ -98,12 +98,12 @@ func Judge(e Evidence) Findings {
 		}
 		said, err := ParseWitness(fate.Said)
 		if err != nil {
-			f.Untold = append(f.Untold, fmt.Sprintf("%s: %v", pod.Name, err))
+			f.Unjudged = append(f.Unjudged, fmt.Sprintf("%s: %v", pod.Name, err))
 			continue
 		}
 		had := said.share()
-		if untold := e.untold(fate.UID); untold != "" {
-			f.Untold = append(f.Untold, fmt.Sprintf("%s had %s: %s", pod.Name, had, untold))
+		if unjudged := e.unjudged(fate.UID); unjudged != "" {
+			f.Unjudged = append(f.Unjudged, fmt.Sprintf("%s had %s: %s", pod.Name, had, unjudged))
 		}
 		if wrong := e.disagreement(pod, fate, had, said.Ended); len(wrong) > 0 {
 			f.WrongGPU = append(f.WrongGPU, fmt.Sprintf("%s on %s had %s, but %s", pod.Name, fate.Node, had, strings.Join(wrong, ", ")))
@@ -122,23 +122,23 @@ func (w Witness) share() Share {
 	return s
 }
 
-func (e Evidence) untold(pod growth.PodUID) string {
+func (e Evidence) unjudged(pod growth.PodUID) string {
 	switch {
 	case e.Kubelet[pod] == nil:
-		return "kubelet's checkpoint was never seen with it"
-	case e.Ledger[pod] == nil:
-		return "our ledger was never seen with it"
+		return "kubelet's checkpoint never had it"
+	case e.Bus[pod] == nil:
+		return "the bus never had an allocation for it"
 	}
 	return ""
 }
 
-// disagreement says who believes something else than what the container had.
+// disagreement lists the sources that differ from what the container had.
 func (e Evidence) disagreement(pod Pod, fate Fate, had Share, ended time.Duration) []string {
 	var wrong []string
 	if asked := growth.MiB(pod.Units) * growth.GiB; len(had) != 1 || sum(had) != asked {
 		wrong = append(wrong, fmt.Sprintf("it asked for %s of one GPU", asked))
 	}
-	for who, given := range map[string][]Given{"kubelet": e.Kubelet[fate.UID], "our ledger": e.Ledger[fate.UID]} {
+	for who, given := range map[string][]Given{"kubelet": e.Kubelet[fate.UID], "the bus": e.Bus[fate.UID]} {
 		wrong = append(wrong, contradictions(who, given, had, ended)...)
 	}
 	slices.Sort(wrong)
@@ -152,16 +152,16 @@ func (e Evidence) disagreement(pod Pod, fate Fate, had Share, ended time.Duratio
 	return wrong
 }
 
-// contradictions are what somebody had down for a container while it ran, and that it did not have. What was seen first
+// contradictions lists the recorded shares that differ from what the container had while it ran. The first record
 // counts in any case.
 func contradictions(who string, given []Given, had Share, ended time.Duration) (wrong []string) {
 	for i, g := range given {
 		switch {
 		case i > 0 && g.At >= ended:
 		case i > 0:
-			wrong = append(wrong, fmt.Sprintf("%s had it down for %s later on", who, g.Share))
+			wrong = append(wrong, fmt.Sprintf("%s recorded %s later", who, g.Share))
 		case !maps.Equal(g.Share, had):
-			wrong = append(wrong, fmt.Sprintf("%s had it down for %s", who, g.Share))
+			wrong = append(wrong, fmt.Sprintf("%s recorded %s", who, g.Share))
 		}
 	}
 	return wrong
@@ -175,15 +175,16 @@ func sum(s Share) growth.MiB {
 	return total
 }
 
-// life is a container with what it had.
+// life is the lifetime of a container and what it had.
 type life struct {
 	name         string
 	began, ended time.Duration
 	had          Share
 }
 
-// overCommitted finds the moments at which those who lived had more of a GPU than it has. It is enough to look at the
-// moments at which one began. The clock has hundredths: one that begins in that in which another ended comes after it.
+// overCommitted finds the moments at which the running containers had more of a GPU than it has. It checks each
+// moment at which a container began. The clock counts hundredths of a second: a container that begins in the
+// hundredth in which another ended comes after it.
 func overCommitted(lives []life, memory map[growth.GPU]growth.MiB) []string {
 	worst := map[growth.GPU]growth.MiB{}
 	who := map[growth.GPU][]string{}

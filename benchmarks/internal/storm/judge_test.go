@@ -28,7 +28,7 @@ func said(began, ended float64, gpu growth.GPU, gib int) string {
 func calm() storm.Evidence {
 	e := storm.Evidence{
 		Pods:  []storm.Pod{{Name: "a", Units: 12}, {Name: "b", Units: 12}, {Name: "c", Units: 16}},
-		Fates: map[string]storm.Fate{}, Kubelet: map[growth.PodUID][]storm.Given{}, Ledger: map[growth.PodUID][]storm.Given{},
+		Fates: map[string]storm.Fate{}, Kubelet: map[growth.PodUID][]storm.Given{}, Bus: map[growth.PodUID][]storm.Given{},
 		Memory: map[growth.GPU]growth.MiB{left: 24 * growth.GiB, right: 24 * growth.GiB},
 	}
 	times := map[string][2]float64{"a": {100, 110}, "b": {105, 120}, "c": {120, 130}}
@@ -38,127 +38,44 @@ func calm() storm.Evidence {
 			UID: uid, Node: "node-1", Well: true, Annotated: string(left), Said: said(times[p.Name][0], times[p.Name][1], left, p.Units),
 		}
 		share := storm.Share{left: growth.MiB(p.Units) * growth.GiB}
-		e.Kubelet[uid], e.Ledger[uid] = given(share), given(share)
+		e.Kubelet[uid], e.Bus[uid] = given(share), given(share)
 	}
 	return e
 }
 
-func TestARoundWithoutAFault(t *testing.T) {
+func TestJudge_WithoutAFault(t *testing.T) {
 	require.Equal(t, storm.Findings{}, storm.Judge(calm()))
 }
 
-func TestWhatIsWrittenDownAfterTheEndIsNoContainers(t *testing.T) {
+func TestJudge_IgnoresRecordsAfterTheEnd(t *testing.T) {
 	e := calm()
 	e.Kubelet["uid-b"] = append(e.Kubelet["uid-b"], storm.Given{Share: storm.Share{right: 12 * growth.GiB}, At: 120 * time.Second})
-	e.Ledger["uid-b"] = append(e.Ledger["uid-b"], storm.Given{Share: storm.Share{right: 12 * growth.GiB}, At: 121 * time.Second})
+	e.Bus["uid-b"] = append(e.Bus["uid-b"], storm.Given{Share: storm.Share{right: 12 * growth.GiB}, At: 121 * time.Second})
 	require.Equal(t, storm.Findings{}, storm.Judge(e))
 }
 
-func TestWhatIsPlantedIsFound(t *testing.T) {
-	change := func(e storm.Evidence, pod string, how func(*storm.Fate)) {
-		fate := e.Fates[pod]
-		how(&fate)
-		e.Fates[pod] = fate
-	}
-	for name, tc := range map[string]struct {
-		plant func(storm.Evidence)
-		found func(storm.Findings) []string
-		want  []string
-	}{
-		"a container on another GPU than everybody believes": {
-			func(e storm.Evidence) {
-				change(e, "a", func(f *storm.Fate) { f.Said = said(100, 110, right, 12) })
-			},
-			wrongGPU, []string{"a on node-1 had 12GiB of GPU-right, but kubelet had it down for 12GiB of GPU-left, our ledger had it down for 12GiB of GPU-left, its annotation says \"GPU-left\""},
-		},
-		"kubelet's checkpoint alone has another GPU": {
-			func(e storm.Evidence) { e.Kubelet["uid-b"] = given(storm.Share{right: 12 * growth.GiB}) },
-			wrongGPU, []string{"b on node-1 had 12GiB of GPU-left, but kubelet had it down for 12GiB of GPU-right"},
-		},
-		"kubelet has given a container's memory away and found it some more": {
-			func(e storm.Evidence) {
-				e.Kubelet["uid-b"] = append(e.Kubelet["uid-b"], storm.Given{Share: storm.Share{left: 12 * growth.GiB}, At: 119 * time.Second})
-			},
-			wrongGPU, []string{"b on node-1 had 12GiB of GPU-left, but kubelet had it down for 12GiB of GPU-left later on"},
-		},
-		"our ledger has moved a container that runs": {
-			func(e storm.Evidence) {
-				e.Ledger["uid-b"] = append(e.Ledger["uid-b"], storm.Given{Share: storm.Share{right: 12 * growth.GiB}, At: 119 * time.Second})
-			},
-			wrongGPU, []string{"b on node-1 had 12GiB of GPU-left, but our ledger had it down for 12GiB of GPU-right later on"},
-		},
-		"our ledger alone has another size": {
-			func(e storm.Evidence) { e.Ledger["uid-b"] = given(storm.Share{left: 11 * growth.GiB}) },
-			wrongGPU, []string{"b on node-1 had 12GiB of GPU-left, but our ledger had it down for 11GiB of GPU-left"},
-		},
-		"the annotation alone has another GPU": {
-			func(e storm.Evidence) { change(e, "c", func(f *storm.Fate) { f.Annotated = string(right) }) },
-			wrongGPU, []string{"c on node-1 had 16GiB of GPU-left, but its annotation says \"GPU-right\""},
-		},
-		"all agree on less than was asked for": {
-			func(e storm.Evidence) {
-				change(e, "c", func(f *storm.Fate) { f.Said = said(120, 130, left, 8) })
-				e.Kubelet["uid-c"], e.Ledger["uid-c"] = given(storm.Share{left: 8 * growth.GiB}), given(storm.Share{left: 8 * growth.GiB})
-			},
-			wrongGPU, []string{"c on node-1 had 8GiB of GPU-left, but it asked for 16GiB of one GPU"},
-		},
-		"three at once on one GPU": {
-			func(e storm.Evidence) {
-				change(e, "c", func(f *storm.Fate) { f.Said = said(109.99, 130, left, 16) })
-			},
-			overCommitted, []string{"GPU GPU-left has 24GiB, but a, b, c had 40GiB of it at one moment"},
-		},
-		"one hundredth of a second of two at once": {
-			func(e storm.Evidence) {
-				change(e, "b", func(f *storm.Fate) { f.Said = said(105, 120.01, left, 12) })
-			},
-			overCommitted, []string{"GPU GPU-left has 24GiB, but b, c had 28GiB of it at one moment"},
-		},
-		"a GPU that is none of the nodes'": {
-			func(e storm.Evidence) {
-				change(e, "c", func(f *storm.Fate) { f.Said, f.Annotated = said(120, 130, "GPU-void", 16), "GPU-void" })
-				e.Kubelet["uid-c"], e.Ledger["uid-c"] = given(storm.Share{"GPU-void": 16 * growth.GiB}), given(storm.Share{"GPU-void": 16 * growth.GiB})
-			},
-			overCommitted, []string{"GPU GPU-void has 0MiB, but c had 16GiB of it at one moment"},
-		},
-		"a pod that kubelet refused": {
-			func(e storm.Evidence) {
-				change(e, "b", func(f *storm.Fate) {
-					f.Well, f.Said, f.Why = false, "", "Failed UnexpectedAdmissionError no healthy devices"
-				})
-			},
-			lost, []string{"b (12 GiB, node-1): Failed UnexpectedAdmissionError no healthy devices"},
-		},
-		"a pod that was never bound": {
-			func(e storm.Evidence) {
-				change(e, "b", func(f *storm.Fate) { *f = storm.Fate{UID: "uid-b", Why: "Pending"} })
-			},
-			lost, []string{"b (12 GiB, bound nowhere): Pending"},
-		},
-		"a pod that somebody deleted": {
-			func(e storm.Evidence) { delete(e.Fates, "a") },
-			lost, []string{"a (12 GiB, bound nowhere): it is gone from the API server"},
-		},
-		"a container that did not say what it had": {
-			func(e storm.Evidence) { change(e, "a", func(f *storm.Fate) { f.Said = "" }) },
-			untold, []string{`a: the container left "": it does not say which GPU it had`},
-		},
-		"a container that kubelet's checkpoint was never seen with": {
-			func(e storm.Evidence) { delete(e.Kubelet, "uid-a") },
-			untold, []string{"a had 12GiB of GPU-left: kubelet's checkpoint was never seen with it"},
-		},
-		"a container that our ledger was never seen with": {
-			func(e storm.Evidence) { delete(e.Ledger, "uid-a") },
-			untold, []string{"a had 12GiB of GPU-left: our ledger was never seen with it"},
-		},
-	} {
+// fault is planted into a round, which is judged then.
+type fault struct {
+	plant func(storm.Evidence)
+	found func(storm.Findings) []string
+	want  []string
+}
+
+func change(e storm.Evidence, pod string, how func(*storm.Fate)) {
+	fate := e.Fates[pod]
+	how(&fate)
+	e.Fates[pod] = fate
+}
+
+func TestJudge_FindsEachFault(t *testing.T) {
+	for name, tc := range faults {
 		t.Run(name, func(t *testing.T) {
 			e := calm()
 			tc.plant(e)
 			f := storm.Judge(e)
 			require.Equal(t, tc.want, tc.found(f))
 			others := 0
-			for _, of := range []func(storm.Findings) []string{wrongGPU, overCommitted, lost, untold} {
+			for _, of := range []func(storm.Findings) []string{wrongGPU, overCommitted, lost, unjudged} {
 				others += len(of(f))
 			}
 			require.Equal(t, len(tc.want), others, "%+v", f)
@@ -166,12 +83,101 @@ func TestWhatIsPlantedIsFound(t *testing.T) {
 	}
 }
 
+var faults = map[string]fault{
+	"a container on another GPU than all sources recorded": {
+		func(e storm.Evidence) {
+			change(e, "a", func(f *storm.Fate) { f.Said = said(100, 110, right, 12) })
+		},
+		wrongGPU, []string{"a on node-1 had 12GiB of GPU-right, but kubelet recorded 12GiB of GPU-left, the bus recorded 12GiB of GPU-left, its annotation says \"GPU-left\""},
+	},
+	"kubelet's checkpoint alone has another GPU": {
+		func(e storm.Evidence) { e.Kubelet["uid-b"] = given(storm.Share{right: 12 * growth.GiB}) },
+		wrongGPU, []string{"b on node-1 had 12GiB of GPU-left, but kubelet recorded 12GiB of GPU-right"},
+	},
+	"kubelet has given a container's memory away and found it some more": {
+		func(e storm.Evidence) {
+			e.Kubelet["uid-b"] = append(e.Kubelet["uid-b"], storm.Given{Share: storm.Share{left: 12 * growth.GiB}, At: 119 * time.Second})
+		},
+		wrongGPU, []string{"b on node-1 had 12GiB of GPU-left, but kubelet recorded 12GiB of GPU-left later"},
+	},
+	"the bus has moved a container that runs": {
+		func(e storm.Evidence) {
+			e.Bus["uid-b"] = append(e.Bus["uid-b"], storm.Given{Share: storm.Share{right: 12 * growth.GiB}, At: 119 * time.Second})
+		},
+		wrongGPU, []string{"b on node-1 had 12GiB of GPU-left, but the bus recorded 12GiB of GPU-right later"},
+	},
+	"the bus alone has another size": {
+		func(e storm.Evidence) { e.Bus["uid-b"] = given(storm.Share{left: 11 * growth.GiB}) },
+		wrongGPU, []string{"b on node-1 had 12GiB of GPU-left, but the bus recorded 11GiB of GPU-left"},
+	},
+	"the annotation alone has another GPU": {
+		func(e storm.Evidence) { change(e, "c", func(f *storm.Fate) { f.Annotated = string(right) }) },
+		wrongGPU, []string{"c on node-1 had 16GiB of GPU-left, but its annotation says \"GPU-right\""},
+	},
+	"all agree on less than was asked for": {
+		func(e storm.Evidence) {
+			change(e, "c", func(f *storm.Fate) { f.Said = said(120, 130, left, 8) })
+			e.Kubelet["uid-c"], e.Bus["uid-c"] = given(storm.Share{left: 8 * growth.GiB}), given(storm.Share{left: 8 * growth.GiB})
+		},
+		wrongGPU, []string{"c on node-1 had 8GiB of GPU-left, but it asked for 16GiB of one GPU"},
+	},
+	"three at once on one GPU": {
+		func(e storm.Evidence) {
+			change(e, "c", func(f *storm.Fate) { f.Said = said(109.99, 130, left, 16) })
+		},
+		overCommitted, []string{"GPU GPU-left has 24GiB, but a, b, c had 40GiB of it at one moment"},
+	},
+	"one hundredth of a second of two at once": {
+		func(e storm.Evidence) {
+			change(e, "b", func(f *storm.Fate) { f.Said = said(105, 120.01, left, 12) })
+		},
+		overCommitted, []string{"GPU GPU-left has 24GiB, but b, c had 28GiB of it at one moment"},
+	},
+	"a GPU that is none of the nodes'": {
+		func(e storm.Evidence) {
+			change(e, "c", func(f *storm.Fate) { f.Said, f.Annotated = said(120, 130, "GPU-void", 16), "GPU-void" })
+			e.Kubelet["uid-c"], e.Bus["uid-c"] = given(storm.Share{"GPU-void": 16 * growth.GiB}), given(storm.Share{"GPU-void": 16 * growth.GiB})
+		},
+		overCommitted, []string{"GPU GPU-void has 0MiB, but c had 16GiB of it at one moment"},
+	},
+	"a pod that kubelet refused": {
+		func(e storm.Evidence) {
+			change(e, "b", func(f *storm.Fate) {
+				f.Well, f.Said, f.Why = false, "", "Failed UnexpectedAdmissionError no healthy devices"
+			})
+		},
+		lost, []string{"b (12 GiB, node-1): Failed UnexpectedAdmissionError no healthy devices"},
+	},
+	"a pod that was never bound": {
+		func(e storm.Evidence) {
+			change(e, "b", func(f *storm.Fate) { *f = storm.Fate{UID: "uid-b", Why: "Pending"} })
+		},
+		lost, []string{"b (12 GiB, bound nowhere): Pending"},
+	},
+	"a pod that was deleted": {
+		func(e storm.Evidence) { delete(e.Fates, "a") },
+		lost, []string{"a (12 GiB, bound nowhere): it is gone from the API server"},
+	},
+	"a container that did not say what it had": {
+		func(e storm.Evidence) { change(e, "a", func(f *storm.Fate) { f.Said = "" }) },
+		unjudged, []string{`a: the container left "": it has no GPU`},
+	},
+	"a container that kubelet's checkpoint was never seen with": {
+		func(e storm.Evidence) { delete(e.Kubelet, "uid-a") },
+		unjudged, []string{"a had 12GiB of GPU-left: kubelet's checkpoint never had it"},
+	},
+	"a container that the bus was never seen with": {
+		func(e storm.Evidence) { delete(e.Bus, "uid-a") },
+		unjudged, []string{"a had 12GiB of GPU-left: the bus never had an allocation for it"},
+	},
+}
+
 func wrongGPU(f storm.Findings) []string      { return f.WrongGPU }
 func overCommitted(f storm.Findings) []string { return f.OverCommitted }
 func lost(f storm.Findings) []string          { return f.Lost }
-func untold(f storm.Findings) []string        { return f.Untold }
+func unjudged(f storm.Findings) []string      { return f.Unjudged }
 
-func TestALostPodThatRanIsJudgedAllTheSame(t *testing.T) {
+func TestJudge_LostPodThatRan(t *testing.T) {
 	e := calm()
 	fate := e.Fates["a"]
 	fate.Well, fate.Why, fate.Said = false, "Failed Error exit code 1", said(100, 110, right, 12)
@@ -181,7 +187,7 @@ func TestALostPodThatRanIsJudgedAllTheSame(t *testing.T) {
 	require.Len(t, f.WrongGPU, 1)
 }
 
-func TestAContainersLastWords(t *testing.T) {
+func TestParseWitness(t *testing.T) {
 	w, err := storm.ParseWitness("12.50 13.75 GPU-left,GPU-right 1024,2048\n")
 	require.NoError(t, err)
 	require.Equal(t, []growth.GPU{left, right}, w.GPUs)
@@ -198,12 +204,12 @@ func TestAContainersLastWords(t *testing.T) {
 	}
 }
 
-func TestPodsThatWereSubmittedAgainAreNamed(t *testing.T) {
+func TestEvidence_Recreated(t *testing.T) {
 	e := calm()
-	require.Empty(t, e.Resubmitted())
+	require.Empty(t, e.Recreated())
 	fate := e.Fates["b"]
 	fate.Refusals = 2
 	e.Fates["b"] = fate
-	require.Equal(t, []string{"b 2×"}, e.Resubmitted())
+	require.Equal(t, []string{"b 2×"}, e.Recreated())
 	require.Empty(t, storm.Judge(e).Lost, "it ended well")
 }

@@ -19,22 +19,22 @@ import (
 )
 
 const (
-	// slotGrace is how long the device plugin keeps a slot that nobody holds, and some.
+	// slotGrace is a little longer than the device plugin keeps a slot that no pod holds.
 	slotGrace = 90 * time.Second
-	// resourcesWithin bounds one question to kubelet, maxAnswer its answer in bytes.
+	// resourcesWithin bounds a call of kubelet, maxAnswer the bytes of its reply.
 	resourcesWithin = 5 * time.Second
 	maxAnswer       = 16 << 20
 )
 
-// node is what a local node keeps on this machine's disk.
+// node has the paths of a local node on this machine's disk.
 type node struct {
 	name   string
 	folder string
-	// seen is when the checkpoint that was read last was written.
+	// seen is the modification time of the last checkpoint that was read.
 	seen time.Time
 }
 
-// checkpoint reads kubelet's file where it has changed since the last look: nil where it has not, or is not there yet.
+// checkpoint reads kubelet's checkpoint. It returns nil if the file is missing or unchanged.
 func (n *node) checkpoint() (map[growth.PodUID][]string, error) {
 	path := filepath.Join(n.folder, "kubelet", "device-plugins", "kubelet_internal_checkpoint")
 	info, err := os.Stat(path)
@@ -55,7 +55,7 @@ func (n *node) checkpoint() (map[growth.PodUID][]string, error) {
 	return held, err
 }
 
-// resources asks kubelet who holds ids of our resource, by the pod's name.
+// resources returns the device IDs of our resource from kubelet's PodResources API, by the pod's name.
 func (n *node) resources(ctx context.Context, namespace string) (map[string][]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, resourcesWithin)
 	defer cancel()
@@ -82,7 +82,7 @@ func (n *node) resources(ctx context.Context, namespace string) (map[string][]st
 	return held, nil
 }
 
-// slots are the sets of ids that have a folder, and those of them that were handed out long before now.
+// slots returns the sets of IDs that have a folder, and those of them that were handed out long before now.
 func (n *node) slots(now time.Time) (all, old [][]string, err error) {
 	files, err := filepath.Glob(filepath.Join(n.folder, "trellis", gpushare.SlotsDir, "*", ".ids"))
 	for _, file := range files {

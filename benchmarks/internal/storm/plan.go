@@ -8,22 +8,23 @@ import (
 )
 
 const (
-	// bursts are so many a round, with pauses of up to so long in between.
+	// A round has this many bursts, with pauses of up to maxPause between them.
 	bursts, maxPause = 6, 15 * time.Second
-	// standing are the last pods of a round, so many at most, each of so many units at most: they always fit beside one another.
+	// standing is the largest number of pods that stay, standingUnits their largest size: they fit on the GPUs
+	// together.
 	standing, standingUnits = 8, 6
 	// equalUnits is the size of pods in rounds of one size: 24 of them fill two nodes of two GPUs of 24 GiB.
 	equalUnits = 4
-	// minStay and maxStay bound how long a container that is not standing runs: long enough to be seen.
+	// minStay and maxStay bound the run time of other containers. It is long enough for the polls.
 	minStay, maxStay = 1500 * time.Millisecond, 4 * time.Second
-	// maxAway is how long a killed kubelet may stay away.
+	// maxAway bounds the downtime of a killed kubelet.
 	maxAway = 3 * time.Second
 )
 
 // mixedUnits are the sizes of the other rounds.
 func mixedUnits() []int { return []int{1, 2, 3, 4, 5, 6, 8, 12} }
 
-// Victim is what is killed.
+// Victim is a program to kill.
 type Victim string
 
 // The victims.
@@ -36,13 +37,13 @@ const (
 type Plan struct {
 	Seed  uint64 `json:"seed"`
 	Mixed bool   `json:"mixed"`
-	// Bursts are the pods that arrive at one moment, Pauses the time before each.
+	// Bursts are pods that arrive at the same time, Pauses the times before each.
 	Bursts  [][]Pod         `json:"-"`
 	Pauses  []time.Duration `json:"-"`
 	Strikes []Strike        `json:"strikes"`
 }
 
-// Pod is one pod to come. A standing one stays until it is let go.
+// Pod is a planned pod. A standing one stays until the round lets it end.
 type Pod struct {
 	Name     string
 	Units    int // GiB
@@ -50,7 +51,7 @@ type Pod struct {
 	Standing bool
 }
 
-// Strike is one kill to come, once so many of the round's pods have ended. A kubelet stays away for a while.
+// Strike is a planned kill, after this many of the round's pods have ended. A kubelet stays down for a while.
 type Strike struct {
 	Victim Victim        `json:"victim"`
 	Node   string        `json:"node"`
@@ -58,7 +59,7 @@ type Strike struct {
 	Away   time.Duration `json:"-"`
 }
 
-// NewPlan draws a round. Rounds with an odd number are of mixed sizes.
+// NewPlan draws a round. Rounds with an odd number have mixed sizes.
 func NewPlan(seed uint64, round, pods int, nodes []string) Plan {
 	random := rand.New(rand.NewPCG(seed, uint64(round)))
 	p := Plan{Seed: seed, Mixed: round%2 == 1}
@@ -76,8 +77,8 @@ func NewPlan(seed uint64, round, pods int, nodes []string) Plan {
 	return p
 }
 
-// strikes kills each victim once, in an order that is drawn, at a moment within an equal part of the pods that end: what one
-// kill brings about is mostly over when the next one comes.
+// strikes kills each victim once, in random order, each within an equal part of the round, so that the effects of one
+// kill are mostly over before the next.
 func strikes(random *rand.Rand, ends int, nodes []string) []Strike {
 	var all []Strike
 	for _, node := range nodes {
@@ -103,10 +104,10 @@ func (p Plan) pod(random *rand.Rand, name string, stands bool) Pod {
 	return pod
 }
 
-// Pods are all of the round.
+// Pods returns all pods of the round.
 func (p Plan) Pods() []Pod { return slices.Concat(p.Bursts...) }
 
-// Sizes says it for people.
+// Sizes describes the sizes of the pods.
 func (p Plan) Sizes() string {
 	if p.Mixed {
 		return "mixed sizes"

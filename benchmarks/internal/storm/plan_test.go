@@ -10,14 +10,14 @@ import (
 
 var nodes = []string{"node-1", "node-2"}
 
-func TestASeedIsAPlan(t *testing.T) {
+func TestNewPlan_DependsOnTheSeedOnly(t *testing.T) {
 	plan := storm.NewPlan(7, 1, 200, nodes)
 	require.Equal(t, plan, storm.NewPlan(7, 1, 200, nodes))
 	require.NotEqual(t, plan.Pods(), storm.NewPlan(8, 1, 200, nodes).Pods())
 	require.NotEqual(t, plan.Pods(), storm.NewPlan(7, 3, 200, nodes).Pods())
 }
 
-func TestEveryPlanCanBePlayed(t *testing.T) {
+func TestNewPlan_FitsTheNodes(t *testing.T) {
 	for seed := range uint64(200) {
 		for round := range 2 {
 			plan := storm.NewPlan(seed, round, 200, nodes)

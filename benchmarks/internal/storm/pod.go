@@ -14,8 +14,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-// pod is one of the storm's: a shell of this machine that says what it was given. It shares the node's network, which is not
-// what is tried here, and so starts sooner.
+// pod returns a pod that reports what it was given. It runs a shell of this machine, in the node's network, which
+// starts faster.
 func (s *Storm) pod(p Pod) *corev1.Pod {
 	no, grace := false, int64(1)
 	stays := fmt.Sprintf("%.3f", p.Stays.Seconds())
@@ -28,7 +28,7 @@ func (s *Storm) pod(p Pod) *corev1.Pod {
 			Annotations: map[string]string{gpushare.MemoryAnnotation: fmt.Sprintf("%dGi", p.Units), gpushare.TuneAnnotation: "none"},
 		},
 		Spec: corev1.PodSpec{
-			// As training jobs have it: a kubelet that dies while a container is being created leaves it failed.
+			// Like a training job's. A kubelet that dies while it creates a container leaves the container failed.
 			RestartPolicy: corev1.RestartPolicyOnFailure, HostNetwork: true,
 			AutomountServiceAccountToken: &no, EnableServiceLinks: &no, TerminationGracePeriodSeconds: &grace,
 			Containers: []corev1.Container{{
@@ -51,7 +51,7 @@ func (s *Storm) pod(p Pod) *corev1.Pod {
 	return pod
 }
 
-// fate reads what became of a pod.
+// fate reads the end of a pod.
 func fate(pod *corev1.Pod) Fate {
 	f := Fate{
 		UID: growth.PodUID(pod.UID), Node: pod.Spec.NodeName, Well: pod.Status.Phase == corev1.PodSucceeded,

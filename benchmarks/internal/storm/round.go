@@ -18,44 +18,44 @@ import (
 )
 
 const (
-	// pollEvery is how often the API server is asked for the round's pods.
+	// pollEvery is the interval of pod lists.
 	pollEvery = time.Second
-	// stallWithin is how long nothing may change before those that have not ended are given up.
+	// stallWithin is how long the pods may not change before the round is judged as it is.
 	stallWithin = 4 * time.Minute
-	// againWithin is how long a pod that failed may take to be submitted again: longer than anybody waits with that.
+	// againWithin bounds the time until a failed pod is recreated. It is longer than any controller's delay.
 	againWithin = 40 * time.Second
-	// restWithin is how long the books may take to agree once nothing happens any more.
+	// restWithin bounds the time until the records agree after the last change.
 	restWithin = time.Minute
-	// goneWithin is how long deleted pods may take to go.
+	// goneWithin bounds the deletion of pods.
 	goneWithin = 2 * time.Minute
 )
 
-// Round is what a round brought.
+// Round is the result of a round.
 type Round struct {
 	Plan
 	Number  int     `json:"round"`
 	Count   int     `json:"pods"`
 	Seconds float64 `json:"seconds"`
-	// Settled is how many seconds the books took to agree, with some pods standing and with none.
+	// Settled is the time in seconds until the records agreed: with some pods running, and with none.
 	Settled [2]float64 `json:"settled"`
-	// Gauged is the most that our own gauge of over-committed memory read, in bytes, Looks how often it could be read. It
-	// counts plans too, which kubelet may overtake: what counts is AtRest.
+	// Gauged is the maximum of the extender's gauge of over-committed memory, in bytes, and Looks the number of
+	// scrapes. The gauge includes reservations, which kubelet may overtake: AtRest is the value that counts.
 	Gauged float64 `json:"gaugedBytes"`
 	AtRest float64 `json:"gaugedAtRestBytes"`
 	Looks  int     `json:"gaugeLooks"`
-	// Resubmitted are pods that kubelet refused and that were submitted again.
-	Resubmitted []string `json:"resubmitted"`
+	// Recreated are the pods that kubelet rejected and that were recreated.
+	Recreated []string `json:"recreated"`
 	Findings
 }
 
-// String is one line for people, and one for each finding.
+// String is one line, and one for each finding.
 func (r Round) String() string {
-	text := fmt.Sprintf("round %d, %s: %d pods in %.0f s, %d kills, %d pods submitted again; wrong GPU %d, over-committed %d, drift %d, lost %d",
-		r.Number, r.Sizes(), r.Count, r.Seconds, len(r.Strikes), len(r.Resubmitted), len(r.WrongGPU), len(r.OverCommitted), len(r.Drift), len(r.Lost))
-	if len(r.Untold) > 0 {
-		text += fmt.Sprintf(", not to be judged %d", len(r.Untold))
+	text := fmt.Sprintf("round %d, %s: %d pods in %.0f s, %d kills, %d pods recreated; wrong GPU %d, over-committed %d, drift %d, lost %d",
+		r.Number, r.Sizes(), r.Count, r.Seconds, len(r.Strikes), len(r.Recreated), len(r.WrongGPU), len(r.OverCommitted), len(r.Drift), len(r.Lost))
+	if len(r.Unjudged) > 0 {
+		text += fmt.Sprintf(", without enough evidence %d", len(r.Unjudged))
 	}
-	for _, finding := range slices.Concat(r.WrongGPU, r.OverCommitted, r.Drift, r.Lost, r.Untold) {
+	for _, finding := range slices.Concat(r.WrongGPU, r.OverCommitted, r.Drift, r.Lost, r.Unjudged) {
 		text += "\n      " + finding
 	}
 	return text
@@ -102,7 +102,7 @@ func (s *Storm) round(ctx context.Context, number int) (Round, error) {
 		return r, err
 	}
 	e := s.evidence(plan, pods)
-	r.Findings, r.Resubmitted = Judge(e), e.Resubmitted()
+	r.Findings, r.Recreated = Judge(e), e.Recreated()
 	r.Drift = drift
 	if err := s.remove(ctx); err != nil {
 		return r, err
@@ -129,7 +129,7 @@ func (s *Storm) arrive(ctx context.Context, plan Plan) error {
 	return nil
 }
 
-// play strikes as planned, and returns once all pods have ended but the standing ones, which run.
+// play executes the strikes, and returns once all pods but the standing ones have ended, and those run.
 func (s *Storm) play(ctx context.Context, plan Plan, r *Round) ([]corev1.Pod, error) {
 	stands := map[string]bool{}
 	for _, p := range plan.Pods() {
@@ -163,7 +163,7 @@ func (s *Storm) play(ctx context.Context, plan Plan, r *Round) ([]corev1.Pod, er
 	return pods, err
 }
 
-// await looks at the round's pods until all of them are there and done is true of them, or nothing has changed for long.
+// await polls the round's pods until all exist and done accepts them, or until they have not changed for long.
 func (s *Storm) await(ctx context.Context, plan Plan, done func([]corev1.Pod) bool) ([]corev1.Pod, error) {
 	before, changed := "", time.Now()
 	for {
@@ -189,7 +189,7 @@ func (s *Storm) await(ctx context.Context, plan Plan, done func([]corev1.Pod) bo
 	}
 }
 
-// rest waits until the books agree, and says where they still do not after a while, and how long it took.
+// rest waits until the records agree. It returns the remaining differences and the time.
 func (s *Storm) rest(ctx context.Context, pods []corev1.Pod) ([]string, time.Duration, error) {
 	living := map[growth.PodUID]string{}
 	for _, pod := range pods {
@@ -200,9 +200,9 @@ func (s *Storm) rest(ctx context.Context, pods []corev1.Pod) ([]string, time.Dur
 	began := time.Now()
 	for {
 		drift := []string{}
-		books, err := s.books(ctx, living)
+		records, err := s.records(ctx, living)
 		if err == nil {
-			drift = Drift(books)
+			drift = Drift(records)
 		} else {
 			drift = append(drift, err.Error()) // a kubelet that is not back yet
 		}
@@ -221,7 +221,7 @@ func alive(pod corev1.Pod) bool {
 	return pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }
 
-// over tells whether a pod has ended for good. One that failed may be about to be submitted again.
+// over reports whether a pod has ended for good. A failed one may be about to be recreated.
 func (s *Storm) over(pod *corev1.Pod) bool {
 	if pod.Status.Phase != corev1.PodFailed {
 		return !alive(*pod)
@@ -234,9 +234,9 @@ func (s *Storm) over(pod *corev1.Pod) bool {
 	return time.Since(first) > againWithin
 }
 
-// books reads all of them anew.
-func (s *Storm) books(ctx context.Context, living map[growth.PodUID]string) (Books, error) {
-	b := Books{Living: living, Checkpoint: map[growth.PodUID][]string{}, Resources: map[string][]string{}, Ledger: s.ledger.held()}
+// records reads all sources.
+func (s *Storm) records(ctx context.Context, living map[growth.PodUID]string) (Records, error) {
+	b := Records{Living: living, Checkpoint: map[growth.PodUID][]string{}, Resources: map[string][]string{}, Allocations: s.log.held()}
 	for _, n := range s.nodes {
 		resources, err := n.resources(ctx, s.namespace)
 		if err != nil {
@@ -263,7 +263,7 @@ func (s *Storm) books(ctx context.Context, living map[growth.PodUID]string) (Boo
 
 func (s *Storm) evidence(plan Plan, pods []corev1.Pod) Evidence {
 	e := Evidence{Pods: plan.Pods(), Fates: map[string]Fate{}}
-	e.Ledger, e.Memory = s.ledger.shares()
+	e.Bus, e.Memory = s.log.shares()
 	for i := range pods {
 		e.Fates[pods[i].Name] = fate(&pods[i])
 	}
@@ -273,7 +273,7 @@ func (s *Storm) evidence(plan Plan, pods []corev1.Pod) Evidence {
 	return e
 }
 
-// remove deletes the round's pods, and waits until they are gone.
+// remove deletes the round's pods and waits until they are gone.
 func (s *Storm) remove(ctx context.Context) error {
 	now := int64(0)
 	pods := s.connection.Kubernetes.CoreV1().Pods(s.namespace)
@@ -298,7 +298,7 @@ func (s *Storm) remove(ctx context.Context) error {
 	}
 }
 
-// shut keeps standing pods where they are, open lets them go.
+// shut keeps standing pods running; open lets them end.
 func (s *Storm) shut() error {
 	if err := os.Remove(filepath.Join(s.gate(), "open")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -22,21 +22,21 @@ import (
 )
 
 const (
-	// readyWithin is how long an installation may take until it is ready for pods, imageWithin kubelet to list an image.
+	// readyWithin bounds the time until an installation is ready for pods, imageWithin until kubelet lists an image.
 	readyWithin, imageWithin = 3 * time.Minute, time.Minute
-	// lookEvery is how often kubelet's checkpoints are looked at: no container lives as short.
+	// lookEvery is the poll interval of kubelet's checkpoints. Every container lives longer.
 	lookEvery = 200 * time.Millisecond
 )
 
-// Storm is the whole of it.
+// Storm plays rounds on a local cluster.
 type Storm struct {
 	Local *cluster.Local
-	// Rounds of so many Pods each, drawn from Seed.
+	// Rounds is the number of rounds, Pods the pods of each. Seed determines them.
 	Rounds, Pods int
 	Seed         uint64
 	// Keep leaves the cluster up.
 	Keep bool
-	// Notices is told how it goes.
+	// Notices receives progress messages.
 	Notices io.Writer
 	Summary *results.Summary
 
@@ -45,8 +45,8 @@ type Storm struct {
 	image      string
 	nodes      []*node
 	inits      map[string]int // the process that a node runs below
-	ledger     ledger
-	// files is a folder of our own on this machine; pods see its subfolder gate.
+	log        allocationLog
+	// files is a folder on this machine. Pods see its subfolder gate.
 	files string
 	// failed is when pods were first seen to have failed.
 	failed map[types.UID]time.Time
@@ -58,8 +58,7 @@ type Storm struct {
 	present map[string]map[growth.PodUID][]string
 }
 
-// Run plays the rounds, and returns those that came to their end, also with an error. Whatever happens, the cluster is left
-// as it was found.
+// Run plays the rounds and returns the complete ones, also with an error. It leaves the cluster as it found it.
 func (s *Storm) Run(ctx context.Context) (rounds []Round, err error) {
 	after := context.WithoutCancel(ctx)
 	began := time.Now()
@@ -90,7 +89,7 @@ func (s *Storm) Run(ctx context.Context) (rounds []Round, err error) {
 		return nil, err
 	}
 	defer func() { _ = allocations.Close() }()
-	watchers.Go(func() { s.ledger.follow(ctx, allocations) })
+	watchers.Go(func() { s.log.follow(ctx, allocations) })
 	watchers.Go(func() { s.watchCheckpoints(ctx) })
 
 	for i := range s.Rounds {
@@ -104,7 +103,7 @@ func (s *Storm) Run(ctx context.Context) (rounds []Round, err error) {
 	return rounds, nil
 }
 
-// install puts Trellis on the cluster and connects to it.
+// install installs Trellis on the cluster and connects to it.
 func (s *Storm) install(ctx context.Context, kubeconfig string) (err error) {
 	s.notice("installing Trellis")
 	if err := s.Local.Install(ctx, string(policy.Default), policy.DefaultInterval); err != nil {
@@ -117,7 +116,7 @@ func (s *Storm) install(ctx context.Context, kubeconfig string) (err error) {
 	return err
 }
 
-// prepare finds out where the nodes are, and makes the namespace and the gate.
+// prepare locates the nodes, and creates the namespace and the gate.
 func (s *Storm) prepare(ctx context.Context) error {
 	status, err := s.Local.Status(ctx)
 	if err != nil {
@@ -154,7 +153,7 @@ func (s *Storm) clear(ctx context.Context) error {
 	return s.connection.Kubernetes.CoreV1().Namespaces().Delete(ctx, s.namespace, metav1.DeleteOptions{GracePeriodSeconds: &now})
 }
 
-// watchCheckpoints keeps what each pod was given, until ctx ends.
+// watchCheckpoints records what each pod was given, until ctx ends.
 func (s *Storm) watchCheckpoints(ctx context.Context) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -182,7 +181,7 @@ func (s *Storm) watchCheckpoints(ctx context.Context) {
 	}
 }
 
-// noted adds a share where it is another one than before.
+// noted appends a share that differs from the last one.
 func noted(before []Given, share Share, now time.Duration) []Given {
 	if len(before) > 0 && maps.Equal(before[len(before)-1].Share, share) {
 		return before
@@ -190,7 +189,7 @@ func noted(before []Given, share Share, now time.Duration) []Given {
 	return append(before, Given{Share: share, At: now})
 }
 
-// uptime is the clock that containers tell the time by.
+// uptime is the clock that containers read too.
 func uptime() time.Duration {
 	var seconds float64
 	text, _ := os.ReadFile("/proc/uptime")

@@ -8,11 +8,10 @@ import (
 	"github.com/trellis-gpu/trellis/benchmarks/internal/chaos"
 )
 
-// victimWithin is how long a device plugin that is to be killed may be away: longer than kubelet's longest pause.
+// victimWithin bounds the wait for a device plugin to kill. It is longer than kubelet's longest back-off.
 const victimWithin = 6 * time.Minute
 
-// strike kills what is to be killed. A kubelet is started again when it has been away long enough; a device plugin is its
-// kubelet's to start.
+// strike kills the victim. It restarts a kubelet after its downtime; kubelet restarts the device plugin.
 func (s *Storm) strike(ctx context.Context, what Strike) error {
 	if what.Victim == Plugin {
 		return s.killPlugin(ctx, what.Node)
@@ -27,7 +26,8 @@ func (s *Storm) strike(ctx context.Context, what Strike) error {
 	return s.Local.RestartKubelet(context.WithoutCancel(ctx), what.Node)
 }
 
-// killPlugin waits for a device plugin that it can kill: kubelet takes its time to start one that was killed before.
+// killPlugin waits for a device plugin that it can kill: after an earlier kill, kubelet starts a new one with a
+// delay.
 func (s *Storm) killPlugin(ctx context.Context, node string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, victimWithin, fmt.Errorf("%s has had no device plugin for %s", node, victimWithin))
 	defer cancel()

@@ -9,27 +9,27 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Witness is what a container said of itself.
+// Witness is a container's own account.
 type Witness struct {
 	// Began and Ended are the machine's uptime.
 	Began, Ended time.Duration
 	GPUs         []growth.GPU
-	// Memory is that on each GPU.
+	// Memory is the amount on each GPU.
 	Memory []growth.MiB
 }
 
-// testimony makes a container say what ParseWitness reads, and stay as long as it should.
+// testimony is the container's script. It stays as long as planned, and writes the message that ParseWitness reads.
 const testimony = `read began _ </proc/uptime
 if [ "$1" = gate ]; then while [ ! -e /gate/open ]; do sleep 0.5; done; else sleep "$1"; fi
 read ended _ </proc/uptime
 printf '%s %s %s %s\n' "$began" "$ended" "$GPUSHARE_GPU_UUIDS" "$GPUSHARE_GPU_MEM_MIB" >/dev/termination-log
 `
 
-// ParseWitness reads a container's termination message: its begin and end, its GPUs, and its memory on each.
+// ParseWitness reads a container's termination message: its start and end, its GPUs, and its memory on each.
 func ParseWitness(message string) (Witness, error) {
 	fields := strings.Fields(message)
 	if len(fields) != 4 {
-		return Witness{}, fmt.Errorf("the container left %.100q: it does not say which GPU it had", message)
+		return Witness{}, fmt.Errorf("the container left %.100q: it has no GPU", message)
 	}
 	var w Witness
 	for i, at := range []*time.Duration{&w.Began, &w.Ended} {

@@ -19,16 +19,16 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-// ledger follows what our parties write about nodes on the bus.
-type ledger struct {
+// allocationLog follows the device plugins' records on the bus.
+type allocationLog struct {
 	mu sync.Mutex
-	// now are the allocations there are, ever all that were seen of each pod, gone ones included.
+	// now has the present allocations, ever all shares that a pod was allocated.
 	now    map[growth.PodUID]bus.Allocation
 	ever   map[growth.PodUID][]Given
 	memory map[growth.GPU]growth.MiB
 }
 
-// openBus connects to the installation's own bus, with the tuner's certificate, which is put into folder.
+// openBus connects to the installation's bus with the tuner's certificate, which it writes into folder.
 func openBus(ctx context.Context, c *cluster.Connection, folder string) (*etcdbus.Bus, error) {
 	config := etcdbus.Config{
 		ServerName: "trellis-etcd", CAFile: filepath.Join(folder, "ca.crt"),
@@ -54,13 +54,13 @@ func openBus(ctx context.Context, c *cluster.Connection, folder string) (*etcdbu
 }
 
 // follow takes batches until ctx ends.
-func (l *ledger) follow(ctx context.Context, from *etcdbus.Bus) {
+func (l *allocationLog) follow(ctx context.Context, from *etcdbus.Bus) {
 	for batch := range from.Watch(ctx, bus.Nodes) {
 		l.take(batch)
 	}
 }
 
-func (l *ledger) take(batch bus.Batch) {
+func (l *allocationLog) take(batch bus.Batch) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.now == nil || batch.Reset {
@@ -103,15 +103,15 @@ func shareOf(a bus.Allocation) Share {
 	return s
 }
 
-// shares are all that was ever seen of each pod, and the memory of the GPUs.
-func (l *ledger) shares() (map[growth.PodUID][]Given, map[growth.GPU]growth.MiB) {
+// shares returns every recorded share of each pod, and the memory of the GPUs.
+func (l *allocationLog) shares() (map[growth.PodUID][]Given, map[growth.GPU]growth.MiB) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return maps.Clone(l.ever), maps.Clone(l.memory)
 }
 
-// held are the ids of the allocations there are.
-func (l *ledger) held() map[growth.PodUID][]string {
+// held returns the device IDs of the present allocations.
+func (l *allocationLog) held() map[growth.PodUID][]string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	held := map[growth.PodUID][]string{}

@@ -22,26 +22,26 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-// world is a cluster in which every pod runs for lasts and is resized, retuned and reclassified halfway.
-type world struct {
+// fakeCluster is a cluster in which every pod runs for lasts. Its request, loaders and category change halfway.
+type fakeCluster struct {
 	client *fake.Clientset
 	lasts  time.Duration
-	// refusals is how many lists of pods fail first, deaf how long the tuner does not answer.
-	refusals int
-	deaf     time.Duration
-	// refuses is how many pods kubelet refuses before they run.
-	refuses int
-	// log is what every pod's log says.
+	// listErrors is the number of pod lists that fail first. tunerDown is how long the tuner does not answer.
+	listErrors int
+	tunerDown  time.Duration
+	// rejects is the number of pods that kubelet rejects before they run.
+	rejects int
+	// log is the content of every pod's log.
 	log string
-	// ends is the phase in which pods end.
+	// ends is the final phase of pods.
 	ends corev1.PodPhase
 
 	began time.Time
 	pods  []*corev1.Pod
 }
 
-func newWorld(lasts time.Duration) *world {
-	w := &world{client: fake.NewClientset(), lasts: lasts, ends: corev1.PodSucceeded, began: time.Now()}
+func newFakeCluster(lasts time.Duration) *fakeCluster {
+	w := &fakeCluster{client: fake.NewClientset(), lasts: lasts, ends: corev1.PodSucceeded, began: time.Now()}
 	w.client.PrependReactor("get", "serviceaccounts", func(core.Action) (bool, runtime.Object, error) {
 		if time.Since(w.began) < time.Second {
 			return true, nil, errors.New("not yet")
@@ -54,7 +54,7 @@ func newWorld(lasts time.Duration) *world {
 	w.client.PrependReactor("create", "pods", func(action core.Action) (bool, runtime.Object, error) {
 		pod := action.(core.CreateAction).GetObject().(*corev1.Pod).DeepCopy()
 		pod.UID, pod.CreationTimestamp = types.UID("uid-"+pod.Name), metav1.Now()
-		if w.refuses--; w.refuses >= 0 {
+		if w.rejects--; w.rejects >= 0 {
 			pod.Status = corev1.PodStatus{Phase: corev1.PodFailed, Reason: "UnexpectedAdmissionError"}
 		}
 		w.pods = append(w.pods, pod)
@@ -66,8 +66,8 @@ func newWorld(lasts time.Duration) *world {
 		return true, nil, nil
 	})
 	w.client.PrependReactor("list", "pods", func(core.Action) (bool, runtime.Object, error) {
-		if w.refusals--; w.refusals >= 0 {
-			return true, nil, errors.New("the API server is away")
+		if w.listErrors--; w.listErrors >= 0 {
+			return true, nil, errors.New("the API server is down")
 		}
 		list := &corev1.PodList{}
 		for _, pod := range w.pods {
@@ -78,11 +78,11 @@ func newWorld(lasts time.Duration) *world {
 	return w
 }
 
-func (w *world) connection() *cluster.Connection {
+func (w *fakeCluster) connection() *cluster.Connection {
 	return &cluster.Connection{Kubernetes: w.client, Proxy: w.proxy}
 }
 
-func (w *world) aged(pod *corev1.Pod) *corev1.Pod {
+func (w *fakeCluster) aged(pod *corev1.Pod) *corev1.Pod {
 	pod = pod.DeepCopy()
 	if pod.Status.Phase == corev1.PodFailed {
 		return pod
@@ -106,15 +106,15 @@ func (w *world) aged(pod *corev1.Pod) *corev1.Pod {
 	return pod
 }
 
-func (w *world) request(age time.Duration) growth.MilliCPU {
+func (w *fakeCluster) request(age time.Duration) growth.MilliCPU {
 	if age > w.lasts/2 {
 		return 600
 	}
 	return 150
 }
 
-func (w *world) proxy(context.Context, string, string, string, string) (io.ReadCloser, error) {
-	if time.Since(w.began) < w.deaf {
+func (w *fakeCluster) proxy(context.Context, string, string, string, string) (io.ReadCloser, error) {
+	if time.Since(w.began) < w.tunerDown {
 		return nil, errors.New("no endpoints available")
 	}
 	type job struct {
