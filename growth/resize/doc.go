@@ -1,22 +1,25 @@
-// Package resize decides which of the CPU requests that a decision comes to are asked of kubelet, and what to do where it
-// says no.
+// Package resize decides which CPU requests to change by an in-place pod resize, and when to retry a resize that was
+// refused.
 //
-// # What is too little to ask for
+// # Small changes
 //
-// A resize costs two writes to the API server, a round of kubelet's and an event that somebody may read. Whoever arrives
-// or leaves moves every share a little, and shares are divided in whole thousandths, so that many resizes would be of one
-// or two. A change of less than 3 % of the request, or of less than 5m, is not made; of a small pool 5m may be a good part,
-// so that of the pool it is to be no more than a hundredth. A change is measured from the request that stands and not from
-// the decision before, so that small ones add up until they are made.
+// A resize costs two writes to the API server, a sync of kubelet, and an event. Each arrival and departure moves every
+// share a little, and requests are whole thousandths of a core, so many resizes would change a request by 1m or 2m.
+// Select therefore drops changes below a deadband: the larger of 3 % of the request and 5m, where the 5m are at most
+// 1 % of the pool. Changes are measured from the request in force and not from the last decision, so small changes
+// accumulate until they are made.
 //
-// Two things come before that. A job that has never been resized gets what was decided, exactly: what it was made with was
-// nobody's decision. And the requests of all together stay within the pool, since the scheduler has given the rest of the
-// node to others: of the requests that should fall and would not, the one furthest off is lowered first, until they do.
+// Two rules override the deadband. A job that was never resized gets exactly the decided request, because its original
+// request was not a decision. And the sum of all requests must stay within the pool, because the scheduler has given
+// the rest of the node to other pods. If it exceeds the pool, the reductions that were dropped are made after all, the
+// largest first.
 //
-// # What can not be
+// # Refused resizes
 //
-// kubelet, or the API server, may refuse a resize for good. What a job then can not have is taken out of the pool: the
-// others get what they would have got, and no more, since nobody knows yet whether it could be had back from them. It is
-// asked for again when the pod or the node has changed, and anyway after a time that doubles with each refusal, 30 s at
-// first and 16 min at most; never sooner than 30 s after a refusal, so that a busy node is no reason to ask all the time.
+// Kubelet or the API server may refuse a resize as infeasible. Divide then keeps the request in force. If an increase
+// was refused, the other jobs do not get the difference: it is unknown whether they could give it back later. If a
+// decrease was refused, the other jobs share what is left.
+//
+// A refused resize is retried after a backoff, which starts at 30 s and doubles with each refusal up to 16 min. It is
+// retried earlier, but at least 30 s after the refusal, if the pod or the node has changed.
 package resize

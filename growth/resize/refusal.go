@@ -8,93 +8,103 @@ import (
 )
 
 const (
-	// MinBackoff is how long what was refused once is not asked for again, whatever changes; twice as long after each time
-	// more.
+	// MinBackoff is the time after the first refusal before a resize is retried, and the minimum after any refusal.
 	MinBackoff = 30 * time.Second
-	// MaxBackoff is the longest that it ever is.
+	// MaxBackoff is the maximum of the exponential backoff.
 	MaxBackoff = 16 * time.Minute
 )
 
-// Refusal is a job's request that can not be. The zero value is none.
+// Refusal records a resize that was refused. The zero value means that none was.
 type Refusal struct {
-	// Requested is what was asked for, InForce what the job has instead.
+	// Requested is the CPU request that was refused.
 	Requested growth.MilliCPU `json:"asked"`
-	InForce   growth.MilliCPU `json:"inForce"`
-	// At is when it was refused, Times how often in a row.
+	// InForce is the CPU request that the job has instead.
+	InForce growth.MilliCPU `json:"inForce"`
+	// At is the time of the last refusal, Times the number of consecutive ones.
 	At    time.Time `json:"at"`
 	Times int       `json:"times"`
-	// Changed says that the pod or the node has changed since, so that it may be worth asking.
+	// Changed is set if the pod or the node has changed since the refusal, so that a retry may succeed.
 	Changed bool `json:"stirred,omitempty"`
 }
 
-// Refused is the refusal after one more.
-func (r Refusal) Refused(asked, inForce growth.MilliCPU, now time.Time) Refusal {
-	return Refusal{Requested: asked, InForce: inForce, At: now, Times: r.Times + 1}
+// Refused returns the record after another refusal.
+func (r Refusal) Refused(requested, inForce growth.MilliCPU, now time.Time) Refusal {
+	return Refusal{
+		Requested: requested,
+		InForce:   inForce,
+		At:        now,
+		Times:     r.Times + 1,
+	}
 }
 
-// RetryAt is when it may be asked again, unless the pod or the node changes.
+// RetryAt returns the time of the next retry.
 func (r Refusal) RetryAt() time.Time {
-	patience := MinBackoff
-	for i := 1; i < r.Times && patience < MaxBackoff; i++ {
-		patience *= 2
+	backoff := MinBackoff
+	if !r.Changed {
+		for i := 1; i < r.Times && backoff < MaxBackoff; i++ {
+			backoff *= 2
+		}
 	}
-	if r.Changed {
-		patience = MinBackoff
-	}
-	return r.At.Add(min(patience, MaxBackoff))
+	return r.At.Add(min(backoff, MaxBackoff))
 }
 
-// Active tells that what was refused is not to be asked for yet. A clock that went back ends it: then nobody knows.
+// Active reports whether the refused request must not be retried yet. A clock that was set back ends the backoff.
 func (r Refusal) Active(now time.Time) bool {
 	return r.Times > 0 && now.Before(r.RetryAt()) && !now.Before(r.At)
 }
 
-// Resolved tells that the job has meanwhile got what it was refused, or more of it.
+// Resolved reports whether the request in force has since moved in the direction that was refused.
 func (r Refusal) Resolved(inForce growth.MilliCPU) bool {
 	return r.Times > 0 && (inForce > r.InForce) == (r.Requested > r.InForce) && inForce != r.InForce
 }
 
-// raise tells that it was more that was refused, and not less.
+// isIncrease reports whether an increase was refused.
 func (r Refusal) isIncrease() bool { return r.Requested > r.InForce }
 
-// Divide turns shares of a pool into requests, none below least, as far as refusals that stand allow, and tells what is
-// left of the pool. Who can not have more leaves the rest of its part unused: others may not be able to give it back. Who
-// can not be lowered keeps what it has, and the others share what that leaves. Nil for a pool that is too small.
-func Divide(shares []growth.Share, refusals []Refusal, pool, least growth.MilliCPU, now time.Time) (requests []growth.MilliCPU, left growth.MilliCPU) {
+// Divide turns shares of a pool into CPU requests, none below minimum, and returns the part of the pool that is usable.
+// It respects active refusals:
+//
+//   - A job whose increase was refused keeps its request. The difference remains unused.
+//   - A job whose decrease was refused keeps its request. The other jobs share the rest.
+//
+// Divide returns nil requests if the pool is too small.
+func Divide(shares []growth.Share, refusals []Refusal, pool, minimum growth.MilliCPU, now time.Time) (requests []growth.MilliCPU, usable growth.MilliCPU) {
 	fixed := make([]bool, len(shares))
 	for again := true; again; {
-		if requests = divideRest(shares, refusals, fixed, pool, least); requests == nil {
+		requests = divideRest(shares, refusals, fixed, pool, minimum)
+		if requests == nil {
 			return nil, pool
 		}
 		again = false
 		for i, r := range refusals {
 			if !fixed[i] && r.Active(now) && !r.isIncrease() && requests[i] < r.InForce {
-				fixed[i], again = true, true
+				fixed[i] = true
+				again = true
 			}
 		}
 	}
-	left = pool
+	usable = pool
 	for i, r := range refusals {
 		if r.Active(now) && r.isIncrease() && requests[i] > r.InForce {
-			left -= requests[i] - r.InForce
+			usable -= requests[i] - r.InForce
 			requests[i] = r.InForce
 		}
 	}
-	return requests, left
+	return requests, usable
 }
 
-// divided gives the fixed ones what they have, and the others their parts of the rest.
-func divideRest(shares []growth.Share, refusals []Refusal, fixed []bool, pool, least growth.MilliCPU) []growth.MilliCPU {
-	var free []growth.Share
+// divideRest leaves fixed jobs at their request in force and divides the rest of the pool among the others.
+func divideRest(shares []growth.Share, refusals []Refusal, fixed []bool, pool, minimum growth.MilliCPU) []growth.MilliCPU {
+	var rest []growth.Share
 	for i, share := range shares {
 		if fixed[i] {
 			pool -= refusals[i].InForce
 			continue
 		}
-		free = append(free, share)
+		rest = append(rest, share)
 	}
-	parts := flowcon.Requests(free, pool, least)
-	if parts == nil && len(free) > 0 {
+	parts := flowcon.Requests(rest, pool, minimum)
+	if parts == nil && len(rest) > 0 {
 		return nil
 	}
 	requests := make([]growth.MilliCPU, len(shares))
@@ -103,7 +113,8 @@ func divideRest(shares []growth.Share, refusals []Refusal, fixed []bool, pool, l
 			requests[i] = refusals[i].InForce
 			continue
 		}
-		requests[i], parts = parts[0], parts[1:]
+		requests[i] = parts[0]
+		parts = parts[1:]
 	}
 	return requests
 }

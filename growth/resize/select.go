@@ -3,31 +3,33 @@ package resize
 import "github.com/trellis-gpu/trellis/growth"
 
 const (
-	// least is the part of a request below which a change is too little.
+	// relativeDeadband is the fraction of a request below which a change is not made.
 	relativeDeadband growth.Share = 0.03
-	// slight is the change below which any is too little, of a pool that is not small: there it is a part of the pool.
+	// absoluteDeadband is the amount below which a change is not made, at most poolDeadband of the pool.
 	absoluteDeadband growth.MilliCPU = 5
 	poolDeadband     growth.Share    = 0.01
 )
 
-// Change is one job's request as it stands and as it was decided.
+// Change is a change of a job's CPU request.
 type Change struct {
+	// From is the request in force, To the decided one.
 	From, To growth.MilliCPU
-	// Distance is how far apart the two are, container by container: more than the difference of their sums if somebody
-	// else has divided the request otherwise.
+	// Distance is the sum of the changes of all containers. It exceeds |To − From| if another client has divided the
+	// request differently among the containers.
 	Distance growth.MilliCPU
-	// Exact says that the change is made however little it is.
+	// Exact is set for a change that is made regardless of the deadband.
 	Exact bool
 }
 
-// Deadband is the change from which a request is resized.
+// Deadband returns the smallest change of a request that is made.
 func Deadband(from, pool growth.MilliCPU) growth.MilliCPU {
 	return max(relativeDeadband.Of(from), min(absoluteDeadband, poolDeadband.Of(pool)))
 }
 
-// Select tells of each change whether it is made.
+// Select reports, for each change, whether to make it.
 func Select(pool growth.MilliCPU, changes []Change) []bool {
-	made, sum := make([]bool, len(changes)), growth.MilliCPU(0)
+	made := make([]bool, len(changes))
+	sum := growth.MilliCPU(0)
 	for i, c := range changes {
 		made[i] = c.Distance > 0 && (c.Exact || c.Distance >= Deadband(c.From, pool))
 		if made[i] {
@@ -37,23 +39,26 @@ func Select(pool growth.MilliCPU, changes []Change) []bool {
 		}
 	}
 	for sum > pool {
-		at := largestReduction(changes, made)
-		if at < 0 {
+		i := largestReduction(changes, made)
+		if i < 0 {
 			break
 		}
-		made[at] = true
-		sum -= changes[at].From - changes[at].To
+		made[i] = true
+		sum -= changes[i].From - changes[i].To
 	}
 	return made
 }
 
-// furthest is the request that should fall most of those that would not; -1 if none would.
+// largestReduction returns the index of the largest reduction that is not made yet; -1 if there is none.
 func largestReduction(changes []Change, made []bool) int {
-	at := -1
+	largest := -1
 	for i, c := range changes {
-		if !made[i] && c.To < c.From && (at < 0 || c.From-c.To > changes[at].From-changes[at].To) {
-			at = i
+		if made[i] || c.To >= c.From {
+			continue
+		}
+		if largest < 0 || c.From-c.To > changes[largest].From-changes[largest].To {
+			largest = i
 		}
 	}
-	return at
+	return largest
 }

@@ -1,21 +1,24 @@
-// Package trial decides whether a job keeps a batch size that it was advised: it is offered, watched, and taken back where
-// the job is worse off.
+// Package trial decides whether a job keeps an advised batch size. A trial offers the size, observes the job, and rolls
+// back if the job gets worse.
 //
-// A trial goes by looks, one an interval. The last three before it say how many samples a second the job made and what
-// its metric was; without three in a row with the same batch size and the same loaders there is none, and none either
-// where the job tells neither how many samples it makes nor its metric, or never said what batch size it runs with: there
-// would be nothing to compare with, or nothing to go back to.
+// A trial compares observations, one per interval. The last three before the trial give the baseline: throughput in
+// samples/s and the value of the metric. They must be consecutive and have equal batch sizes and loaders. Without a
+// baseline there is no trial. The same holds for a job that never reported its batch size, because the trial could not
+// be rolled back.
 //
-//	offered   until the job says that it runs with it. That may take an epoch, and meanwhile the wish may still change
-//	trying    the first look is of both and does not count; then three do
-//	back      worse than before: the old size is offered until the job says that it runs with it
+//	offered   until the job reports the new size, which may take an epoch; the advice may still change
+//	trying    the first observation mixes both sizes and is skipped, the next three are compared with the baseline
+//	back      after a rollback, until the job reports the old size
 //
-// # What is worse
+// # Rollback
 //
-// Samples a second below nine tenths of what they were, or as much less as the job's share of the CPU is less: a share that
-// shrinks is no fault of the batch size. A metric that is worse than it was by more than a tenth of it, and by more than
-// twice what it varied by before. A metric that is not reported any more, or not finite, which is the same. No report at
-// all for three looks, and a restart: it may have run out of memory.
+// A trial is rolled back if
 //
-// A size that made a job worse is not offered to it again, and neither is one that is further away on the same side.
+//   - the throughput falls below 90 % of the baseline; if the job's CPU share has shrunk, the limit shrinks in proportion
+//   - the metric is worse by more than 10 % and by more than twice its variation in the baseline
+//   - the metric is no longer reported, or not finite
+//   - the job reports nothing for three observations
+//   - the job restarts, for example because it ran out of memory
+//
+// A size that was rolled back is not offered to the job again, nor is a size further away in the same direction.
 package trial

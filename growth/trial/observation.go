@@ -6,71 +6,74 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Observation is what an interval has shown of a job.
+// Observation is what a job reported in one interval.
 type Observation struct {
-	// Reported says that the job has said anything; without it nothing else counts but Restarted.
-	Reported bool             `json:"-"`
-	Samples  growth.PerSecond `json:"samples,omitempty"`
-	// Value is the mean of the metric, Valued whether there was any.
+	// Reported is set if the job reported anything. If not, only Restarted is valid.
+	Reported bool `json:"-"`
+	// Samples is the throughput.
+	Samples growth.PerSecond `json:"samples,omitempty"`
+	// Value is the mean of the metric. It is valid if HasValue is set.
 	Value    float64 `json:"value,omitempty"`
 	HasValue bool    `json:"valued,omitempty"`
-	// Share is the CPU that the job was entitled to, a part of the pool.
+	// Share is the job's share of the CPU pool.
 	Share growth.Share `json:"share,omitempty"`
-	// Batch and Loaders are what the job says it runs with; 0 and -1 for a job that never said.
+	// Batch and Loaders are the values that the job reported; 0 and -1 if it never did.
 	Batch   int `json:"batch,omitempty"`
 	Loaders int `json:"loaders,omitempty"`
-	// Restarted says that the job has begun again.
+	// Restarted is set if the job has restarted since the last observation.
 	Restarted bool `json:"-"`
 }
 
-// Observations are some in a row.
+// Observations are consecutive observations of a job.
 type Observations []Observation
 
-// with adds one to the last few. Of others than like it nothing is left.
-func (ls Observations) push(l Observation) Observations {
-	if n := len(ls); l.Restarted || (n > 0 && (ls[n-1].Batch != l.Batch || ls[n-1].Loaders != l.Loaders)) {
-		ls = nil
+// push adds an observation and keeps the last few. It drops the others if batch size or loaders have changed.
+func (obs Observations) push(o Observation) Observations {
+	if n := len(obs); o.Restarted || (n > 0 && (obs[n-1].Batch != o.Batch || obs[n-1].Loaders != o.Loaders)) {
+		obs = nil
 	}
-	if len(ls) >= window {
-		ls = ls[len(ls)-window+1:]
+	if len(obs) >= window {
+		obs = obs[len(obs)-window+1:]
 	}
-	return append(append(Observations{}, ls...), l)
+	return append(append(Observations{}, obs...), o)
 }
 
-// comparable tells that there is something to compare with.
-func (ls Observations) sufficient() bool {
-	_, _, valued := ls.metricStats()
-	return len(ls) == window && (valued || ls.meanRate() > 0)
+// sufficient reports whether the observations are a baseline.
+func (obs Observations) sufficient() bool {
+	_, _, known := obs.metricStats()
+	return len(obs) == window && (known || obs.meanRate() > 0)
 }
 
-func (ls Observations) meanRate() growth.PerSecond {
+func (obs Observations) meanRate() growth.PerSecond {
 	sum := growth.PerSecond(0)
-	for _, l := range ls {
-		sum += l.Samples
+	for _, o := range obs {
+		sum += o.Samples
 	}
-	return sum / growth.PerSecond(max(len(ls), 1))
+	return sum / growth.PerSecond(max(len(obs), 1))
 }
 
-func (ls Observations) meanShare() growth.Share {
+func (obs Observations) meanShare() growth.Share {
 	sum := growth.Share(0)
-	for _, l := range ls {
-		sum += l.Share
+	for _, o := range obs {
+		sum += o.Share
 	}
-	return sum / growth.Share(max(len(ls), 1))
+	return sum / growth.Share(max(len(obs), 1))
 }
 
-// values are the metric's mean, and how far apart its values were.
-func (ls Observations) metricStats() (mean, spread float64, valued bool) {
-	least, most, n := math.Inf(1), math.Inf(-1), 0.0
-	for _, l := range ls {
-		if l.HasValue {
+// metricStats returns the mean of the metric and the range of its values.
+func (obs Observations) metricStats() (mean, spread float64, known bool) {
+	low, high := math.Inf(1), math.Inf(-1)
+	n := 0.0
+	for _, o := range obs {
+		if o.HasValue {
 			n++
-			mean += (l.Value - mean) / n
-			least, most = min(least, l.Value), max(most, l.Value)
+			mean += (o.Value - mean) / n
+			low = min(low, o.Value)
+			high = max(high, o.Value)
 		}
 	}
 	if n == 0 {
 		return 0, 0, false
 	}
-	return mean, most - least, true
+	return mean, high - low, true
 }

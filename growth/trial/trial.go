@@ -7,18 +7,18 @@ import (
 )
 
 const (
-	// window is how many looks are compared with as many.
+	// window is the number of observations in the baseline, and of those that are compared with it.
 	window = 3
-	// silence is how many looks without a report a trial survives.
+	// maxSilent is the number of consecutive observations without a report that end a trial.
 	maxSilent = 3
-	// Tolerance is what a job may lose by it.
+	// Tolerance is the relative loss that a job may have.
 	Tolerance growth.Share = 0.1
 )
 
-// Phase is where a trial stands.
+// Phase is the phase of a trial.
 type Phase string
 
-// The phases there are.
+// Phases of a trial.
 const (
 	Idle        Phase = ""
 	Offered     Phase = "offered"
@@ -26,32 +26,34 @@ const (
 	RollingBack Phase = "back"
 )
 
-// State is what is known of one job's trials. The zero value is of one that has had none. It goes over restarts.
+// State is the state of a job's trials. The zero value is a job without trials. A State survives a restart as JSON.
 type State struct {
 	Phase Phase `json:"phase,omitempty"`
-	// From and To are batch sizes, Wish the one the job is to be told; 0 for none.
-	From      int `json:"from,omitempty"`
-	To        int `json:"to,omitempty"`
+	// From and To are the batch sizes of the last trial.
+	From int `json:"from,omitempty"`
+	To   int `json:"to,omitempty"`
+	// Requested is the batch size that the job is configured with; 0 for the job's own choice.
 	Requested int `json:"wish,omitempty"`
-	// Before are the last looks before the trial, After those of it.
+	// Before is the baseline, After has the observations of the trial.
 	Before Observations `json:"before,omitempty"`
 	After  Observations `json:"after,omitempty"`
-	// MixedSeen says that the look which is of both sizes has been, Silent counts those without a report.
+	// MixedSeen is set once the observation that mixes both sizes has been skipped.
 	MixedSeen bool `json:"mixed,omitempty"`
-	Silent    int  `json:"silent,omitempty"`
-	// Above and Below bound what is offered: sizes from Above on and from Below down have made the job worse; 0 for
-	// no bound.
+	// Silent counts consecutive observations without a report.
+	Silent int `json:"silent,omitempty"`
+	// RejectedFrom and RejectedUpTo bound the sizes that are offered. Sizes from RejectedFrom upwards and from
+	// RejectedUpTo downwards made the job worse; 0 means no bound.
 	RejectedFrom int `json:"above,omitempty"`
 	RejectedUpTo int `json:"below,omitempty"`
 }
 
-// InProgress tells that a trial is on, in which nothing else should change.
+// InProgress reports whether a trial is in progress. Nothing else should change during one.
 func (s State) InProgress() bool { return s.Phase == Offered || s.Phase == Trying }
 
-// Verdict is what a look has led to.
+// Verdict is the result of an observation.
 type Verdict string
 
-// The verdicts there are.
+// Verdicts of an observation.
 const (
 	None       Verdict = ""
 	Offering   Verdict = "offering"
@@ -60,27 +62,29 @@ const (
 	RolledBack Verdict = "rolled back"
 )
 
-// Next takes a look. advised is the size that is wished for, 0 for none; better the way the metric improves. reason is a
-// sentence for people.
-func (s State) Next(l Observation, advised int, better growth.Direction) (next State, verdict Verdict, reason string) {
+// Next returns the state after an observation. advised is the advised batch size, 0 for none. direction is the
+// direction in which the metric improves. reason explains the verdict to the user.
+func (s State) Next(o Observation, advised int, direction growth.Direction) (next State, verdict Verdict, reason string) {
 	switch s.Phase {
 	case Offered:
-		return s.whileOffered(l, advised)
+		return s.whileOffered(o, advised)
 	case Trying:
-		return s.whileTrying(l, better)
+		return s.whileTrying(o, direction)
 	case RollingBack:
-		if l.Reported && l.Batch == s.From {
+		if o.Reported && o.Batch == s.From {
 			s.Phase = Idle
 		}
 		return s, None, ""
 	}
-	if l.Restarted || l.Reported {
-		s.Before = s.Before.push(l)
+	if o.Restarted || o.Reported {
+		s.Before = s.Before.push(o)
 	}
-	if advised <= 0 || l.Batch <= 0 || advised == l.Batch || s.rejected(advised) || !s.Before.sufficient() {
+	if advised <= 0 || o.Batch <= 0 || advised == o.Batch || s.rejected(advised) || !s.Before.sufficient() {
 		return s, None, ""
 	}
-	s.Phase, s.From, s.To, s.Requested = Offered, l.Batch, advised, advised
+	s.Phase = Offered
+	s.From, s.To = o.Batch, advised
+	s.Requested = advised
 	return s, Offering, fmt.Sprintf("batch size %d is offered in place of %d", s.To, s.From)
 }
 
@@ -88,54 +92,66 @@ func (s State) rejected(size int) bool {
 	return (s.RejectedFrom > 0 && size >= s.RejectedFrom) || (s.RejectedUpTo > 0 && size <= s.RejectedUpTo)
 }
 
-func (s State) whileOffered(l Observation, advised int) (State, Verdict, string) {
+func (s State) whileOffered(o Observation, advised int) (State, Verdict, string) {
 	switch {
-	case l.Restarted:
+	case o.Restarted:
 		return s.rollBack("the job has restarted")
-	case l.Reported && l.Batch == s.To:
-		s.Phase, s.After, s.MixedSeen, s.Silent = Trying, nil, false, 0
+	case o.Reported && o.Batch == s.To:
+		s.Phase = Trying
+		s.After = nil
+		s.MixedSeen = false
+		s.Silent = 0
 	case advised != s.To:
-		s.Phase, s.Requested = Idle, s.From
-		return s, Withdrawn, fmt.Sprintf("batch size %d is not advised any more", s.To)
+		s.Phase = Idle
+		s.Requested = s.From
+		return s, Withdrawn, fmt.Sprintf("batch size %d is no longer advised", s.To)
 	}
 	return s, None, ""
 }
 
-func (s State) whileTrying(l Observation, better growth.Direction) (State, Verdict, string) {
+func (s State) whileTrying(o Observation, direction growth.Direction) (State, Verdict, string) {
 	switch {
-	case l.Restarted:
+	case o.Restarted:
 		return s.rollBack("the job has restarted")
-	case !l.Reported:
-		if s.Silent++; s.Silent >= maxSilent {
-			return s.rollBack("the job reports nothing any more")
+	case !o.Reported:
+		s.Silent++
+		if s.Silent >= maxSilent {
+			return s.rollBack("the job no longer reports anything")
 		}
 		return s, None, ""
-	case l.Batch != s.To: // its own will
-		s.Phase, s.Requested, s.Before, s.After = Idle, 0, Observations{l}, nil
-		return s, Withdrawn, fmt.Sprintf("the job has gone on to batch size %d by itself", l.Batch)
+	case o.Batch != s.To: // the job chose another size
+		s.Phase = Idle
+		s.Requested = 0
+		s.Before, s.After = Observations{o}, nil
+		return s, Withdrawn, fmt.Sprintf("the job changed to batch size %d by itself", o.Batch)
 	case !s.MixedSeen:
-		s.MixedSeen, s.Silent = true, 0
+		s.MixedSeen = true
+		s.Silent = 0
 		return s, None, ""
 	}
 	s.Silent = 0
-	if s.After = append(append(Observations{}, s.After...), l); len(s.After) < window {
+	s.After = append(append(Observations{}, s.After...), o)
+	if len(s.After) < window {
 		return s, None, ""
 	}
-	if why := whyWorse(s.Before, s.After, better); why != "" {
+	if why := whyWorse(s.Before, s.After, direction); why != "" {
 		return s.rollBack(why)
 	}
-	was, is := s.Before.meanRate(), s.After.meanRate()
-	s.Phase, s.Before, s.After = Idle, s.After, nil
-	return s, Kept, fmt.Sprintf("batch size %d stays: %.1f samples/s, with %d %.1f", s.To, float64(is), s.From, float64(was))
+	before, after := s.Before.meanRate(), s.After.meanRate()
+	s.Phase = Idle
+	s.Before, s.After = s.After, nil
+	return s, Kept, fmt.Sprintf("batch size %d stays: %.1f samples/s, %.1f with %d", s.To, float64(after), float64(before), s.From)
 }
 
-// back gives up, for good.
+// rollBack ends the trial and excludes the size from further trials.
 func (s State) rollBack(why string) (State, Verdict, string) {
 	if s.To > s.From {
 		s.RejectedFrom = s.To
 	} else {
 		s.RejectedUpTo = s.To
 	}
-	s.Phase, s.Requested, s.Before, s.After = RollingBack, s.From, nil, nil
+	s.Phase = RollingBack
+	s.Requested = s.From
+	s.Before, s.After = nil, nil
 	return s, RolledBack, fmt.Sprintf("batch size %d goes back to %d, and is not tried again: %s", s.To, s.From, why)
 }

@@ -13,12 +13,12 @@ import (
 	"github.com/trellis-gpu/trellis/growth/trial"
 )
 
-// look is of a job with half of the node and a loss.
-func look(batch int, samples growth.PerSecond, loss float64) trial.Observation {
+// observe returns the observation of a job with half of the node and a loss.
+func observe(batch int, samples growth.PerSecond, loss float64) trial.Observation {
 	return trial.Observation{Reported: true, Samples: samples, Value: loss, HasValue: true, Share: .5, Batch: batch, Loaders: 2}
 }
 
-func times(n int, l trial.Observation) []trial.Observation {
+func repeat(n int, l trial.Observation) []trial.Observation {
 	all := make([]trial.Observation, n)
 	for i := range all {
 		all[i] = l
@@ -26,123 +26,124 @@ func times(n int, l trial.Observation) []trial.Observation {
 	return all
 }
 
-func script(parts ...[]trial.Observation) (all []trial.Observation) {
+func sequence(parts ...[]trial.Observation) (all []trial.Observation) {
 	for _, p := range parts {
 		all = append(all, p...)
 	}
 	return all
 }
 
-// through takes looks one after another and returns the verdicts that are any, and the last reason.
-func through(s trial.State, advised int, better growth.Direction, looks []trial.Observation) (trial.State, []trial.Verdict, string) {
+// through passes observations to Next one after another. It returns the verdicts other than None, and the last reason.
+func through(s trial.State, advised int, better growth.Direction, observations []trial.Observation) (trial.State, []trial.Verdict, string) {
 	verdicts, last := []trial.Verdict{}, ""
-	for _, l := range looks {
-		next, verdict, reason := s.Next(l, advised, better)
-		if s = next; verdict != trial.None {
+	for _, o := range observations {
+		next, verdict, reason := s.Next(o, advised, better)
+		s = next
+		if verdict != trial.None {
 			verdicts, last = append(verdicts, verdict), reason
 		}
 	}
 	return s, verdicts, last
 }
 
-func TestTrials(t *testing.T) {
-	before, silent := times(3, look(64, 100, 1)), trial.Observation{Share: .5}
-	restarted := look(64, 100, 1)
+func TestState_Next(t *testing.T) {
+	before, silent := repeat(3, observe(64, 100, 1)), trial.Observation{Share: .5}
+	restarted := observe(64, 100, 1)
 	restarted.Restarted = true
 	with := func(l trial.Observation, change func(*trial.Observation)) trial.Observation { change(&l); return l }
 	offering, kept, back, withdrawn := trial.Offering, trial.Kept, trial.RolledBack, trial.Withdrawn
 	for name, tc := range map[string]struct {
-		looks []trial.Observation
-		want  []trial.Verdict
-		wish  int
-		says  string
+		steps  []trial.Observation
+		want   []trial.Verdict
+		size   int
+		reason string
 	}{
-		"two looks are too few":                        {before[:2], []trial.Verdict{}, 0, ""},
-		"three will do":                                {before, []trial.Verdict{offering}, 128, "128 is offered in place of 64"},
-		"not with other loaders":                       {script(before[:2], times(1, with(before[0], func(l *trial.Observation) { l.Loaders = 3 }))), []trial.Verdict{}, 0, ""},
-		"nor over a restart":                           {script(before[:2], times(1, restarted)), []trial.Verdict{}, 0, ""},
-		"silence between does not matter":              {script(before[:2], times(9, silent), before[:1]), []trial.Verdict{offering}, 128, "offered"},
-		"nothing to go back to":                        {times(9, look(0, 100, 1)), []trial.Verdict{}, 0, ""},
-		"nothing to compare with":                      {times(9, trial.Observation{Reported: true, Batch: 64}), []trial.Verdict{}, 0, ""},
-		"a job that has it already":                    {times(9, look(128, 100, 1)), []trial.Verdict{}, 0, ""},
-		"an epoch may be long":                         {script(before, times(500, before[0])), []trial.Verdict{offering}, 128, "offered"},
-		"one that stays as it was":                     {script(before, times(4, look(128, 100, 1))), []trial.Verdict{offering}, 128, "offered"},
-		"is kept after four looks":                     {script(before, times(5, look(128, 100, 1))), []trial.Verdict{offering, kept}, 128, "128 stays: 100.0 samples/s, with 64 100.0"},
-		"the first look is of both":                    {script(before, times(1, look(128, 100, 1)), times(1, look(128, 1, 9)), times(3, look(128, 100, 1))), []trial.Verdict{offering, kept}, 128, "stays"},
-		"a tenth less is within the bound":             {script(before, times(5, look(128, 91, 1))), []trial.Verdict{offering, kept}, 128, "stays"},
-		"more is not":                                  {script(before, times(5, look(128, 89, 1))), []trial.Verdict{offering, back}, 64, "89.0 samples/s, and at least 90.0 of the 100.0 before were to stay"},
-		"unless the share has shrunk as well":          {script(before, times(5, with(look(128, 60, 1), func(l *trial.Observation) { l.Share = .3 }))), []trial.Verdict{offering, kept}, 128, "stays"},
-		"a share that grew excuses nothing":            {script(before, times(5, with(look(128, 60, 1), func(l *trial.Observation) { l.Share = 1 }))), []trial.Verdict{offering, back}, 64, "60.0 samples/s"},
-		"a loss that rises":                            {script(before, times(5, look(128, 200, 1.2))), []trial.Verdict{offering, back}, 64, "its metric went from 1 to 1.2"},
-		"a loss that falls":                            {script(before, times(5, look(128, 200, .2))), []trial.Verdict{offering, kept}, 128, "stays"},
-		"a loss that varied as much before":            {script([]trial.Observation{look(64, 100, 1), look(64, 100, 1.2), look(64, 100, .8)}, times(5, look(128, 100, 1.5))), []trial.Verdict{offering, kept}, 128, "stays"},
-		"a loss that is not finite is not said":        {script(before, times(5, with(look(128, 100, 0), func(l *trial.Observation) { l.HasValue = false }))), []trial.Verdict{offering, back}, 64, "not reported any more"},
-		"a job without a metric goes by its speed":     {script(times(3, with(before[0], func(l *trial.Observation) { l.HasValue = false })), times(5, look(128, 50, 0))), []trial.Verdict{offering, back}, 64, "50.0 samples/s"},
-		"one without samples goes by its metric":       {script(times(3, look(64, 0, 1)), times(5, look(128, 0, 1))), []trial.Verdict{offering, kept}, 128, "stays"},
-		"a restart while it is offered":                {script(before, times(1, restarted)), []trial.Verdict{offering, back}, 64, "restarted"},
-		"a restart while it is tried":                  {script(before, times(2, look(128, 100, 1)), times(1, restarted)), []trial.Verdict{offering, back}, 64, "restarted"},
-		"a job that falls silent":                      {script(before, times(2, look(128, 100, 1)), times(3, silent)), []trial.Verdict{offering, back}, 64, "reports nothing any more"},
-		"two silent looks are none":                    {script(before, times(2, look(128, 100, 1)), times(2, silent), times(3, look(128, 100, 1))), []trial.Verdict{offering, kept}, 128, "stays"},
-		"a job with a will of its own":                 {script(before, times(2, look(128, 100, 1)), times(1, look(32, 100, 1))), []trial.Verdict{offering, withdrawn}, 0, "by itself"},
-		"what failed is never offered again":           {script(before, times(5, look(128, 10, 1)), times(99, look(64, 100, 1))), []trial.Verdict{offering, back}, 64, "is not tried again"},
-		"the old size is wished for until it is there": {script(before, times(5, look(128, 10, 1)), times(99, look(128, 10, 1))), []trial.Verdict{offering, back}, 64, "goes back to 64"},
+		"two observations are too few":                       {before[:2], []trial.Verdict{}, 0, ""},
+		"three observations are a baseline":                  {before, []trial.Verdict{offering}, 128, "128 is offered in place of 64"},
+		"the loaders have changed":                           {sequence(before[:2], repeat(1, with(before[0], func(l *trial.Observation) { l.Loaders = 3 }))), []trial.Verdict{}, 0, ""},
+		"the job has restarted":                              {sequence(before[:2], repeat(1, restarted)), []trial.Verdict{}, 0, ""},
+		"silence in between does not matter":                 {sequence(before[:2], repeat(9, silent), before[:1]), []trial.Verdict{offering}, 128, "offered"},
+		"the job never reported a batch size":                {repeat(9, observe(0, 100, 1)), []trial.Verdict{}, 0, ""},
+		"the job reports neither samples nor metric":         {repeat(9, trial.Observation{Reported: true, Batch: 64}), []trial.Verdict{}, 0, ""},
+		"the job runs with the size already":                 {repeat(9, observe(128, 100, 1)), []trial.Verdict{}, 0, ""},
+		"a job that takes long to apply the size":            {sequence(before, repeat(500, before[0])), []trial.Verdict{offering}, 128, "offered"},
+		"three observations of the trial are too few":        {sequence(before, repeat(4, observe(128, 100, 1))), []trial.Verdict{offering}, 128, "offered"},
+		"the size is kept after four observations":           {sequence(before, repeat(5, observe(128, 100, 1))), []trial.Verdict{offering, kept}, 128, "128 stays: 100.0 samples/s, 100.0 with 64"},
+		"the first observation is skipped":                   {sequence(before, repeat(1, observe(128, 100, 1)), repeat(1, observe(128, 1, 9)), repeat(3, observe(128, 100, 1))), []trial.Verdict{offering, kept}, 128, "stays"},
+		"a loss of 9 % is within the tolerance":              {sequence(before, repeat(5, observe(128, 91, 1))), []trial.Verdict{offering, kept}, 128, "stays"},
+		"a loss of 11 % is not":                              {sequence(before, repeat(5, observe(128, 89, 1))), []trial.Verdict{offering, back}, 64, "89.0 samples/s, below the limit of 90.0 (100.0 before)"},
+		"a smaller share lowers the limit":                   {sequence(before, repeat(5, with(observe(128, 60, 1), func(l *trial.Observation) { l.Share = .3 }))), []trial.Verdict{offering, kept}, 128, "stays"},
+		"a larger share does not raise it":                   {sequence(before, repeat(5, with(observe(128, 60, 1), func(l *trial.Observation) { l.Share = 1 }))), []trial.Verdict{offering, back}, 64, "60.0 samples/s"},
+		"the metric gets worse":                              {sequence(before, repeat(5, observe(128, 200, 1.2))), []trial.Verdict{offering, back}, 64, "its metric went from 1 to 1.2"},
+		"the metric gets better":                             {sequence(before, repeat(5, observe(128, 200, .2))), []trial.Verdict{offering, kept}, 128, "stays"},
+		"the metric varied as much before":                   {sequence([]trial.Observation{observe(64, 100, 1), observe(64, 100, 1.2), observe(64, 100, .8)}, repeat(5, observe(128, 100, 1.5))), []trial.Verdict{offering, kept}, 128, "stays"},
+		"the metric is not finite":                           {sequence(before, repeat(5, with(observe(128, 100, 0), func(l *trial.Observation) { l.HasValue = false }))), []trial.Verdict{offering, back}, 64, "no longer reported"},
+		"a job without a metric is compared by throughput":   {sequence(repeat(3, with(before[0], func(l *trial.Observation) { l.HasValue = false })), repeat(5, observe(128, 50, 0))), []trial.Verdict{offering, back}, 64, "50.0 samples/s"},
+		"a job without samples is compared by its metric":    {sequence(repeat(3, observe(64, 0, 1)), repeat(5, observe(128, 0, 1))), []trial.Verdict{offering, kept}, 128, "stays"},
+		"a restart while the size is offered":                {sequence(before, repeat(1, restarted)), []trial.Verdict{offering, back}, 64, "restarted"},
+		"a restart during the trial":                         {sequence(before, repeat(2, observe(128, 100, 1)), repeat(1, restarted)), []trial.Verdict{offering, back}, 64, "restarted"},
+		"three silent observations end the trial":            {sequence(before, repeat(2, observe(128, 100, 1)), repeat(3, silent)), []trial.Verdict{offering, back}, 64, "no longer reports anything"},
+		"two silent observations do not":                     {sequence(before, repeat(2, observe(128, 100, 1)), repeat(2, silent), repeat(3, observe(128, 100, 1))), []trial.Verdict{offering, kept}, 128, "stays"},
+		"the job changes the size itself":                    {sequence(before, repeat(2, observe(128, 100, 1)), repeat(1, observe(32, 100, 1))), []trial.Verdict{offering, withdrawn}, 0, "by itself"},
+		"a rejected size is never offered again":             {sequence(before, repeat(5, observe(128, 10, 1)), repeat(99, observe(64, 100, 1))), []trial.Verdict{offering, back}, 64, "is not tried again"},
+		"the old size is requested until the job reports it": {sequence(before, repeat(5, observe(128, 10, 1)), repeat(99, observe(128, 10, 1))), []trial.Verdict{offering, back}, 64, "goes back to 64"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, verdicts, reason := through(trial.State{}, 128, growth.Minimize, tc.looks)
+			s, verdicts, reason := through(trial.State{}, 128, growth.Minimize, tc.steps)
 			require.Equal(t, tc.want, verdicts)
-			require.Equal(t, tc.wish, s.Requested)
-			require.Contains(t, reason, tc.says)
+			require.Equal(t, tc.size, s.Requested)
+			require.Contains(t, reason, tc.reason)
 		})
 	}
 }
 
-func TestAMetricThatShouldRise(t *testing.T) {
-	looks := script(times(3, look(64, 100, .8)), times(5, look(128, 100, .6)))
-	_, verdicts, _ := through(trial.State{}, 128, growth.Maximize, looks)
+func TestState_NextRespectsTheDirection(t *testing.T) {
+	observations := sequence(repeat(3, observe(64, 100, .8)), repeat(5, observe(128, 100, .6)))
+	_, verdicts, _ := through(trial.State{}, 128, growth.Maximize, observations)
 	require.Equal(t, []trial.Verdict{trial.Offering, trial.RolledBack}, verdicts)
-	_, verdicts, _ = through(trial.State{}, 128, growth.Minimize, looks)
+	_, verdicts, _ = through(trial.State{}, 128, growth.Minimize, observations)
 	require.Equal(t, []trial.Verdict{trial.Offering, trial.Kept}, verdicts)
 }
 
-func TestWhatFailedBoundsWhatIsOffered(t *testing.T) {
-	s, _, _ := through(trial.State{}, 128, growth.Minimize, script(times(3, look(64, 100, 1)), times(5, look(128, 10, 1)), times(4, look(64, 100, 1))))
+func TestState_NextNeverOffersARejectedSize(t *testing.T) {
+	s, _, _ := through(trial.State{}, 128, growth.Minimize, sequence(repeat(3, observe(64, 100, 1)), repeat(5, observe(128, 10, 1)), repeat(4, observe(64, 100, 1))))
 	for advised, want := range map[int][]trial.Verdict{128: {}, 256: {}, 96: {trial.Offering}, 32: {trial.Offering}} {
-		_, verdicts, _ := through(s, advised, growth.Minimize, times(2, look(64, 100, 1)))
+		_, verdicts, _ := through(s, advised, growth.Minimize, repeat(2, observe(64, 100, 1)))
 		require.Equal(t, want, verdicts, advised)
 	}
-	s, _, _ = through(s, 32, growth.Minimize, script(times(3, look(64, 100, 1)), times(5, look(32, 10, 1)), times(4, look(64, 100, 1))))
+	s, _, _ = through(s, 32, growth.Minimize, sequence(repeat(3, observe(64, 100, 1)), repeat(5, observe(32, 10, 1)), repeat(4, observe(64, 100, 1))))
 	for advised, want := range map[int][]trial.Verdict{128: {}, 16: {}, 96: {trial.Offering}, 48: {trial.Offering}} {
-		_, verdicts, _ := through(s, advised, growth.Minimize, times(2, look(64, 100, 1)))
+		_, verdicts, _ := through(s, advised, growth.Minimize, repeat(2, observe(64, 100, 1)))
 		require.Equal(t, want, verdicts, advised)
 	}
 }
 
-func TestAWishMayChangeUntilItIsFollowed(t *testing.T) {
-	s, _, _ := through(trial.State{}, 128, growth.Minimize, times(3, look(64, 100, 1)))
+func TestState_NextFollowsChangedAdviceWhileOffered(t *testing.T) {
+	s, _, _ := through(trial.State{}, 128, growth.Minimize, repeat(3, observe(64, 100, 1)))
 	for name, advised := range map[string]int{"another size": 96, "none": 0} {
 		t.Run(name, func(t *testing.T) {
-			next, verdicts, _ := through(s, advised, growth.Minimize, times(2, look(64, 100, 1)))
+			next, verdicts, _ := through(s, advised, growth.Minimize, repeat(2, observe(64, 100, 1)))
 			require.Equal(t, trial.Withdrawn, verdicts[0])
 			require.Equal(t, advised == 96, next.InProgress())
-			require.Equal(t, map[int]int{96: 96, 0: 64}[advised], next.Requested, "and what was wished for is taken back")
+			require.Equal(t, map[int]int{96: 96, 0: 64}[advised], next.Requested, "the requested size follows the advice")
 		})
 	}
-	tried, _, _ := through(s, 128, growth.Minimize, times(2, look(128, 100, 1)))
-	_, verdicts, _ := through(tried, 96, growth.Minimize, times(3, look(128, 100, 1)))
-	require.Equal(t, []trial.Verdict{trial.Kept}, verdicts, "what is tried is judged first")
+	tried, _, _ := through(s, 128, growth.Minimize, repeat(2, observe(128, 100, 1)))
+	_, verdicts, _ := through(tried, 96, growth.Minimize, repeat(3, observe(128, 100, 1)))
+	require.Equal(t, []trial.Verdict{trial.Kept}, verdicts, "a trial in progress is finished first")
 }
 
-// Any job, however it lies: a wish is what it had or what was advised, what failed never comes back, and the state can be
-// written down at every look and taken up from there.
-func TestTrialsOfAnyJob(t *testing.T) {
-	type said struct {
+// For any sequence of observations: the requested size is the job's own or an advised one, a rejected size is not
+// offered again, and the state survives JSON after each step.
+func TestState_NextHoldsItsInvariants(t *testing.T) {
+	type input struct {
 		Batch, Loaders, Advised, Flags uint8
 		Samples                        uint16
 		Value                          float64
 	}
-	holds := func(saids []said) bool {
+	holds := func(inputs []input) bool {
 		s, failed := trial.State{}, map[int]bool{}
-		for _, x := range saids {
+		for _, x := range inputs {
 			l := trial.Observation{
 				Reported: x.Flags&3 > 0, Restarted: x.Flags&12 == 12, HasValue: x.Flags&16 > 0, Samples: growth.PerSecond(x.Samples),
 				Batch: int(x.Batch % 4), Loaders: int(x.Loaders % 2), Value: math.Mod(x.Value, 1e300), Share: .5,
