@@ -10,6 +10,7 @@ NAME ?= trellis
 NODES ?= 2
 GPUS ?= emulated:2x24GiB
 ARGS ?=
+TAG ?= $(VERSION)
 
 # One set of flags for everything, so that what one step compiled serves the next. The tags keep the C library out
 # where only the network packages would want it.
@@ -100,6 +101,22 @@ gpu-check: build ## Checks that need a GPU with its driver; skipped where there 
 check-cgroup2: build ## Two jobs on a local cluster with cgroup v2; on a virtual machine where this one has v1 (no KVM: five minutes)
 	scripts/install-deps
 	scripts/check-cgroup2
+
+##@ A cluster of yours
+.PHONY: images
+images: ## Build the images and push them to REGISTRY, without Docker (TAG, WITH_STOCK=1, PLAIN_HTTP=1, ARGS="--dry-run")
+	go build -o bin/ ./deploy/local/cmd/trellis
+	bin/trellis images --registry "$(REGISTRY)" --tag "$(TAG)" $(if $(WITH_STOCK),--with-stock) $(if $(PLAIN_HTTP),--plain-http) $(ARGS)
+
+.PHONY: install
+install: ## Install or update Trellis in the cluster of the current kubeconfig, from REGISTRY (TAG, COMPONENTS, ARGS="--renew")
+	go build -o bin/ ./deploy/local/cmd/trellis
+	bin/trellis install --registry "$(REGISTRY)" --tag "$(TAG)" $(COMPONENTS:%=--component=%) $(if $(PLAIN_HTTP),--plain-http) $(ARGS)
+
+.PHONY: uninstall
+uninstall: ## Remove Trellis from that cluster; running jobs continue (ARGS="--dry-run")
+	go build -o bin/ ./deploy/local/cmd/trellis
+	bin/trellis uninstall $(ARGS)
 
 ##@ A local cluster
 .PHONY: cluster-up

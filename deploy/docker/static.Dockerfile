@@ -5,9 +5,10 @@ FROM ${GO} AS build
 ARG BINARY
 ARG VERSION=dev
 WORKDIR /src
-# Only the model and the binary: without go.work, each module builds by the replaces in its own go.mod.
+# Only the shared modules and the binary: without go.work, each module builds by the replaces in its own go.mod.
 COPY daemon daemon
 COPY growth growth
+COPY daemon daemon
 COPY ${BINARY} ${BINARY}
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/gocache \
     GOCACHE=/gocache CGO_ENABLED=0 GOWORK=off go build -C ${BINARY} -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /program .

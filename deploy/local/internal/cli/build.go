@@ -4,8 +4,6 @@ package cli
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -26,7 +24,7 @@ func buildCommand() *cobra.Command {
 			if !ok {
 				return fmt.Errorf("--only %q: write controlplane, node or registry", only)
 			}
-			dir, err := ensureStock(cmd, f.stockDir, programs)
+			dir, err := stock.Ensure(cmd.Context(), f.stockDir, programs, cmd.OutOrStdout())
 			if err != nil {
 				return err
 			}
@@ -37,32 +35,4 @@ func buildCommand() *cobra.Command {
 	f.addStock(cmd.Flags())
 	cmd.Flags().StringVar(&only, "only", "", "controlplane, node or registry: build only the programs of that one")
 	return cmd
-}
-
-// ensureStock returns the folder that holds the programs: the one given, or the cache after building what it lacks.
-func ensureStock(cmd *cobra.Command, given string, programs []stock.Program) (string, error) {
-	if given != "" {
-		dir, err := filepath.Abs(given)
-		if missing := stock.Missing(dir, programs); err == nil && len(missing) > 0 {
-			return "", fmt.Errorf("--stock-dir %s lacks %s", given, stock.Names(missing))
-		}
-		return dir, err
-	}
-	executable, err := os.Executable()
-	if err != nil {
-		return "", err
-	}
-	here, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	source, err := stock.FindSource(here, filepath.Dir(executable))
-	if err != nil {
-		return "", err
-	}
-	cache, err := stock.CacheRoot(os.Getenv)
-	if err != nil {
-		return "", err
-	}
-	return stock.Builder{Source: source, Cache: cache, Out: cmd.OutOrStdout()}.Ensure(cmd.Context(), programs)
 }

@@ -28,7 +28,7 @@ func upCommand() *cobra.Command {
 			if err := cluster.CheckMachine(f.root); err != nil {
 				return err
 			}
-			dir, err := ensureStock(cmd, f.stockDir, stock.All())
+			dir, err := stock.Ensure(cmd.Context(), f.stockDir, stock.All(), cmd.OutOrStdout())
 			if err != nil {
 				return err
 			}

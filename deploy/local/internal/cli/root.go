@@ -3,14 +3,14 @@
 package cli
 
 import (
-	"fmt"
 	"log/slog"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/trellis-gpu/trellis/deploy/local/internal/admin"
+	"github.com/trellis-gpu/trellis/deploy/local/internal/envflags"
 	"github.com/trellis-gpu/trellis/deploy/local/internal/network"
 	"github.com/trellis-gpu/trellis/deploy/local/internal/state"
 )
@@ -51,29 +51,13 @@ Every flag may also be given as an environment variable: --stock-dir is TRELLIS_
 		Version:           version,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return fromEnvironment(cmd.Flags(), os.LookupEnv) },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return envflags.Set(cmd.Flags(), os.LookupEnv) },
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(buildCommand(), upCommand(), downCommand(), restartCommand(), statusCommand(), listCommand(), kubeconfigCommand(),
-		kubectlCommand(), loadCommand(), imageCommand(), certsCommand(), installCommand(), uninstallCommand(),
+		kubectlCommand(), loadCommand(), imageCommand(), admin.CertsCommand(), installCommand(), uninstallCommand(),
 		superviseCommand(), nodeCommand())
 	return root
-}
-
-// fromEnvironment sets each flag that was not given from its environment twin.
-func fromEnvironment(set *pflag.FlagSet, lookup func(string) (string, bool)) error {
-	var first error
-	set.VisitAll(func(f *pflag.Flag) {
-		twin := "TRELLIS_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
-		value, ok := lookup(twin)
-		if f.Changed || !ok || value == "" || f.Name == "help" || f.Name == "version" {
-			return
-		}
-		if err := set.Set(f.Name, value); err != nil && first == nil {
-			first = fmt.Errorf("%s: %w", twin, err)
-		}
-	})
-	return first
 }
 
 // newLog writes what the detached processes do to their log files.

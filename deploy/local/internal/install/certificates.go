@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	// busServer is the name of the bus's Service, and what its certificate says.
+	// busServer is the name of the bus's Service, and the server name in its certificate.
 	busServer = "trellis-etcd"
-	// authoritySecret holds the authority's certificate; every other secret is this prefix and the owner's name.
+	// authoritySecret holds the authority's certificate. The name of every other secret is the prefix and its owner.
 	authoritySecret = "trellis-bus-ca"
 	secretPrefix    = "trellis-bus-"
-	// margin is how long a certificate must still be good for to be kept.
+	// margin is the remaining validity below which a certificate is due for renewal.
 	margin = 30 * 24 * time.Hour
 )
 
@@ -40,13 +40,13 @@ type Metadata struct {
 	Namespace string `json:"namespace"`
 }
 
-// Secrets is the certificates of one bus.
+// Secrets are the certificates of one bus.
 type Secrets []Secret
 
-// owners are who has a certificate.
+// owners are the programs that have a certificate.
 func owners() []string { return append(image.Binaries(), "etcd") }
 
-// NewSecrets makes a new authority and a certificate from it for everyone. The authority's key is not kept.
+// NewSecrets creates an authority and a certificate of it for each owner. The authority's key is discarded.
 func NewSecrets(now time.Time) (Secrets, error) {
 	folder, err := os.MkdirTemp("", "trellis-bus-")
 	if err != nil {
@@ -55,7 +55,7 @@ func NewSecrets(now time.Time) (Secrets, error) {
 	defer os.RemoveAll(folder)
 	authority, err := pki.NewAuthority(folder, "ca", now)
 	if err != nil {
-		return nil, fmt.Errorf("make the bus's authority: %w", err)
+		return nil, fmt.Errorf("create the bus's authority: %w", err)
 	}
 	for _, owner := range owners() {
 		subject := pki.Subject{User: owner}
@@ -93,7 +93,7 @@ func newSecret(name, kind string, data map[string][]byte) Secret {
 	return Secret{APIVersion: "v1", Kind: "Secret", Metadata: Metadata{Name: name, Namespace: Namespace}, Type: kind, Data: data}
 }
 
-// Manifest is what kubectl apply takes.
+// Manifest is the input of kubectl apply.
 func (s Secrets) Manifest() ([]byte, error) {
 	return json.MarshalIndent(map[string]any{"apiVersion": "v1", "kind": "List", "items": s}, "", "  ")
 }
@@ -113,8 +113,11 @@ func (s Secrets) data(name string) map[string][]byte {
 	return nil
 }
 
-// Check says why the certificates can not be used, or not for long.
-func (s Secrets) Check(now time.Time) error {
+// Check returns why the certificates cannot be used, or not for another month.
+func (s Secrets) Check(now time.Time) error { return s.verify(now.Add(margin)) }
+
+// verify returns why the certificates cannot be used at a time.
+func (s Secrets) verify(at time.Time) error {
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(s.data(authoritySecret)["ca.crt"]) {
 		return fmt.Errorf("secret %s holds no authority", authoritySecret)
@@ -125,7 +128,7 @@ func (s Secrets) Check(now time.Time) error {
 		if err != nil {
 			return fmt.Errorf("secret %s%s: %w", secretPrefix, owner, err)
 		}
-		verify := x509.VerifyOptions{Roots: roots, CurrentTime: now.Add(margin), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
+		verify := x509.VerifyOptions{Roots: roots, CurrentTime: at, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
 		if owner == "etcd" {
 			verify.DNSName, verify.KeyUsages = busServer, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 		}

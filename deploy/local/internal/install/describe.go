@@ -9,9 +9,9 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-// describe says what runs where, and what to do next.
-func (k kubectl) describe(ctx context.Context, name string, out io.Writer) error {
-	var pods struct{ Items []agent }
+// describe prints the pods of Trellis and the GPU memory of each node.
+func (k Kubectl) describe(ctx context.Context, resource string, out io.Writer) error {
+	var pods struct{ Items []pod }
 	if err := k.get(ctx, &pods, "pods", "-n", Namespace); err != nil {
 		return err
 	}
@@ -27,9 +27,5 @@ func (k kubectl) describe(ctx context.Context, name string, out io.Writer) error
 	for _, n := range nodes.Items {
 		fmt.Fprintf(table, "  GPU memory\t%s\t%s GiB\n", n.Metadata.Name, n.Status.Allocatable[resource])
 	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(out, "first job: local kubectl --name %s -- apply -f deploy/samples/job.yaml\n", name)
-	return err
+	return table.Flush()
 }

@@ -1,15 +1,15 @@
-// Package install puts Trellis into a local cluster: the very manifests of deploy/base, by way of deploy/local/overlay.
+// Package install installs Trellis into a cluster: the manifests of deploy/base, or of an overlay above it.
 //
-// [Wish.Install] does, in order, and again as often as one likes:
+// [Config.Install] performs these steps, and may be repeated at any time:
 //
-//	programs     go build of the four binaries, unless their folder is given
-//	images       a tar each, tagged by content, imported into every node
-//	namespace    and in it the certificates of the bus; those that are good for another month are kept
-//	manifests    kubectl apply of the overlay with the images' tags and the chosen settings
-//	wait         until every workload is Ready, every GPU node advertises its memory, and admission answers
+//	preflight     the version, the label of GPU nodes and the volume of the bus; nothing has been changed yet
+//	namespace     and in it the certificates of the bus, unless they exist
+//	manifests     kubectl apply of the overlay with the images, the components and the chosen settings
+//	wait          until every workload is ready, every GPU node offers its memory, and the admission policies are in force
+//	prune         objects that an earlier installation applied and this one does not
 //
-// What a step finds done it leaves alone: unchanged programs give the same tags, and the same tags no rollout.
+// A step that finds its work done changes nothing: the same image digests give no rollout.
 //
-// [NewSecrets] makes the bus's certificates for any cluster: one authority, whose key is thrown away after use, and one
-// certificate per binary, whose common name is the binary's name. To renew them is to make all of them anew.
+// [NewSecrets] creates the bus's certificates: one authority, whose key is discarded after use, and one certificate for
+// each binary, whose common name is the binary's name. A renewal replaces all of them.
 package install

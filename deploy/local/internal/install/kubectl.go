@@ -4,34 +4,55 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os/exec"
 	"strings"
 )
 
-// kubectl is the cluster's own kubectl, as its administrator.
-type kubectl struct{ program, kubeconfig string }
+// fieldManager owns the fields that an installation sets.
+const fieldManager = "trellis-install"
 
-func (k kubectl) run(ctx context.Context, input []byte, args ...string) ([]byte, error) {
+// Kubectl is a kubectl program and the arguments that select a cluster.
+type Kubectl struct {
+	Program string
+	Args    []string
+}
+
+func (k Kubectl) run(ctx context.Context, input []byte, args ...string) ([]byte, error) {
 	var stdout, stderr bytes.Buffer
-	cmd := exec.CommandContext(ctx, k.program, append([]string{"--kubeconfig=" + k.kubeconfig}, args...)...)
+	cmd := exec.CommandContext(ctx, k.Program, append(append([]string{}, k.Args...), args...)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &stdout, &stderr
-	if err := cmd.Run(); err != nil {
+	err := cmd.Run()
+	if errors.Is(err, exec.ErrNotFound) {
+		return nil, fmt.Errorf("%w: install kubectl 1.36 or newer, or name the program with --kubectl", err)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, bytes.TrimSpace(stderr.Bytes()))
 	}
 	return stdout.Bytes(), nil
 }
 
-// apply creates or changes what input describes. Fields that somebody else set are left to him.
-func (k kubectl) apply(ctx context.Context, input []byte) error {
-	_, err := k.run(ctx, input, "apply", "--server-side", "--force-conflicts", "--field-manager=trellis-install", "-f", "-")
+// show runs kubectl and copies its output, indented, to out.
+func (k Kubectl) show(ctx context.Context, out io.Writer, args ...string) error {
+	text, err := k.run(ctx, nil, args...)
+	for line := range strings.Lines(string(text)) {
+		fmt.Fprint(out, "  "+line)
+	}
 	return err
 }
 
-// get reads objects into the value that to points at.
-func (k kubectl) get(ctx context.Context, to any, args ...string) error {
+// apply creates or changes the objects of a manifest. Fields that others set keep their values.
+func (k Kubectl) apply(ctx context.Context, manifest []byte) error {
+	_, err := k.run(ctx, manifest, "apply", "--server-side", "--force-conflicts", "--field-manager="+fieldManager, "-f", "-")
+	return err
+}
+
+// get decodes the answer of kubectl get into the value that to points at.
+func (k Kubectl) get(ctx context.Context, to any, args ...string) error {
 	out, err := k.run(ctx, nil, append([]string{"get", "-o", "json"}, args...)...)
-	if err != nil {
+	if err != nil || len(out) == 0 { // nothing is printed with --ignore-not-found
 		return err
 	}
 	if err := json.Unmarshal(out, to); err != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// workload is what we look at of a Deployment, StatefulSet or DaemonSet.
+// workload is the part of a Deployment, StatefulSet or DaemonSet that its readiness depends on.
 type workload struct {
 	Kind     string
 	Metadata struct {
@@ -22,7 +22,7 @@ type workload struct {
 	}
 }
 
-// counts are the pods wanted, those of the present version, and those Ready.
+// counts are the numbers of pods that are wanted, updated to the latest version, and ready.
 func (w workload) counts() (want, updated, ready int) {
 	if w.Kind == "DaemonSet" {
 		return w.Status.DesiredNumberScheduled, w.Status.UpdatedNumberScheduled, w.Status.NumberReady
@@ -33,17 +33,17 @@ func (w workload) counts() (want, updated, ready int) {
 	}
 	updated = w.Status.UpdatedReplicas
 	if w.Kind == "StatefulSet" && w.Status.CurrentRevision == w.Status.UpdateRevision {
-		updated = w.Status.Replicas // its controller leaves updatedReplicas out once all are
+		updated = w.Status.Replicas // the controller omits updatedReplicas once all pods are updated
 	}
 	return want, updated, w.Status.ReadyReplicas
 }
 
-// done tells whether the workload runs in its present version and no other.
+// done returns true if all pods of the workload have the latest version and are ready.
 func (w workload) done() bool {
 	want, updated, ready := w.counts()
-	seen := w.Status.ObservedGeneration >= w.Metadata.Generation
-	left := w.Kind == "Deployment" && w.Status.Replicas > want
-	return seen && !left && updated >= want && ready >= want && want > 0
+	observed := w.Status.ObservedGeneration >= w.Metadata.Generation
+	surplus := w.Kind == "Deployment" && w.Status.Replicas > want
+	return observed && !surplus && updated >= want && ready >= want && want > 0
 }
 
 func (w workload) String() string {
@@ -51,8 +51,8 @@ func (w workload) String() string {
 	return fmt.Sprintf("%s %d/%d ready, %d new", w.Metadata.Name, ready, want, updated)
 }
 
-// agent is what we look at of a pod of ours.
-type agent struct {
+// pod is the part of a pod of Trellis that says whether it runs.
+type pod struct {
 	Metadata struct{ Name string }
 	Spec     struct{ NodeName string }
 	Status   struct {
@@ -69,33 +69,33 @@ type agent struct {
 	}
 }
 
-// trouble says why a pod does not run, and nothing while it is only starting.
-func (a agent) trouble() string {
-	for _, c := range a.Status.Conditions {
+// trouble is the reason why a pod does not run, and empty while it starts.
+func (p pod) trouble() string {
+	for _, c := range p.Status.Conditions {
 		if c.Type == "PodScheduled" && c.Status == "False" {
-			return fmt.Sprintf("%s: %s", a.Metadata.Name, c.Message)
+			return fmt.Sprintf("%s: %s", p.Metadata.Name, c.Message)
 		}
 	}
-	for _, c := range a.Status.ContainerStatuses {
+	for _, c := range p.Status.ContainerStatuses {
 		s := c.State
 		switch {
 		case s.Waiting != nil && s.Waiting.Reason != "ContainerCreating" && s.Waiting.Reason != "PodInitializing":
-			return strings.TrimSuffix(fmt.Sprintf("%s: %s: %s: %s", a.Metadata.Name, c.Name, s.Waiting.Reason, s.Waiting.Message), ": ")
+			return strings.TrimSuffix(fmt.Sprintf("%s: %s: %s: %s", p.Metadata.Name, c.Name, s.Waiting.Reason, s.Waiting.Message), ": ")
 		case s.Terminated != nil:
-			return fmt.Sprintf("%s: %s ended (%s)", a.Metadata.Name, c.Name, s.Terminated.Reason)
+			return fmt.Sprintf("%s: %s ended (%s)", p.Metadata.Name, c.Name, s.Terminated.Reason)
 		}
 	}
 	return ""
 }
 
-// gpuNode is what we look at of a node with the label gpushare=true.
+// gpuNode is a node with the label gpushare=true.
 type gpuNode struct {
 	Metadata struct{ Name string }
 	Status   struct{ Allocatable map[string]string }
 }
 
-// unready lists what is still missing.
-func unready(workloads []workload, pods []agent, nodes []gpuNode) []string {
+// unready lists what is still missing for all workloads to be ready and all nodes to offer the resource.
+func unready(workloads []workload, pods []pod, nodes []gpuNode, resource string) []string {
 	var missing []string
 	for _, w := range workloads {
 		if !w.done() {

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
 func TestWhatIsStillMissing(t *testing.T) {
@@ -56,14 +58,14 @@ func TestWhatIsStillMissing(t *testing.T) {
 			require.NoError(t, json.Unmarshal([]byte(tc.workload), &w))
 			var n gpuNode
 			require.NoError(t, json.Unmarshal([]byte(tc.node), &n))
-			var pods []agent
+			var pods []pod
 			if tc.pod != "" {
-				var p agent
+				var p pod
 				require.NoError(t, json.Unmarshal([]byte(tc.pod), &p))
 				pods = append(pods, p)
 			}
-			require.Equal(t, tc.want, unready([]workload{w}, pods, []gpuNode{n}))
+			require.Equal(t, tc.want, unready([]workload{w}, pods, []gpuNode{n}, gpushare.Resource))
 		})
 	}
-	require.Equal(t, []string{"no workload yet"}, unready(nil, nil, nil))
+	require.Equal(t, []string{"no workload yet"}, unready(nil, nil, nil, gpushare.Resource))
 }

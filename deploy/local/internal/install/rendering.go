@@ -10,77 +10,111 @@ import (
 	"github.com/trellis-gpu/trellis/deploy/local/internal/image"
 )
 
-// Rendering is what an installation lays over the overlay.
+// Rendering is the part of a kustomization that an installation adds to its overlay.
 type Rendering struct {
-	Images   []image.Written
-	Settings Settings
-	// Authority identifies the bus's certificate authority: pods start again when it is another one.
+	Components []string // folders
+	Images     []Image
+	Settings   Settings
+	// Authority identifies the bus's certificate authority. Another one restarts the pods.
 	Authority string
 }
 
-// authorityAnnotation is on every pod, for that reason alone.
+// authorityAnnotation is on every pod, so that the pods of all workloads are replaced when the authority changes.
 const authorityAnnotation = "gpushare/bus-authority"
 
-// Kustomization is the text of a kustomization.yaml above the overlay, to which resource is the relative path. It is
-// JSON, which is YAML.
-func (r Rendering) Kustomization(resource string) ([]byte, error) {
-	type object = map[string]any
-	images := make([]object, len(r.Images))
-	for i, written := range r.Images {
-		images[i] = object{"name": image.Repository + written.Name, "newTag": written.Tag}
-	}
-	coordinator := []string{"TRELLIS_POLICY=" + r.Settings.Policy, "TRELLIS_INTERVAL=" + r.Settings.Interval.String()}
-	if r.Settings.Objective != "" {
-		coordinator = append(coordinator, "TRELLIS_OBJECTIVE="+r.Settings.Objective)
-	}
-	setting := func(name string, literals ...string) object {
-		return object{"name": name, "namespace": Namespace, "behavior": "merge", "literals": literals}
-	}
-	return json.MarshalIndent(object{
+type fields = map[string]any
+
+// Kustomization is the text of a kustomization.yaml. resource and components are relative paths. It is JSON, which is
+// YAML.
+func (r Rendering) Kustomization(resource string, components []string) ([]byte, error) {
+	content := fields{
 		"apiVersion": "kustomize.config.k8s.io/v1beta1",
 		"kind":       "Kustomization",
 		"resources":  []string{resource},
-		"images":     images,
-		"configMapGenerator": []object{
-			setting("deviceplugin", "TRELLIS_GPUS="+r.Settings.GPUs),
-			setting("coordinator", coordinator...),
-		},
-		"commonAnnotations": object{authorityAnnotation: r.Authority},
-	}, "", "  ")
+		"images":     r.images(),
+		"labels":     []fields{{"pairs": fields{ownedKey: fieldManager}}},
+	}
+	if len(components) > 0 {
+		content["components"] = components
+	}
+	if generators := r.Settings.generators(); len(generators) > 0 {
+		content["configMapGenerator"] = generators
+	}
+	if r.Authority != "" {
+		content["commonAnnotations"] = fields{authorityAnnotation: r.Authority}
+	}
+	return json.MarshalIndent(content, "", "  ")
+}
+
+func (r Rendering) images() []fields {
+	images := make([]fields, len(r.Images))
+	for i, img := range r.Images {
+		images[i] = fields{"name": image.Repository + img.Name}
+		if img.NewName != "" {
+			images[i]["newName"] = img.NewName
+		}
+		if img.Digest != "" {
+			images[i]["digest"] = img.Digest
+		} else {
+			images[i]["newTag"] = img.Tag
+		}
+	}
+	return images
 }
 
 // Render writes the kustomization into folder.
 func (r Rendering) Render(folder, overlay string) error {
 	// kustomize takes no absolute path.
-	relative, err := filepath.Rel(folder, overlay)
+	resource, err := filepath.Rel(folder, overlay)
 	if err != nil {
 		return fmt.Errorf("path from %s to the overlay: %w", folder, err)
 	}
-	text, err := r.Kustomization(relative)
+	components := make([]string, len(r.Components))
+	for i, component := range r.Components {
+		if components[i], err = filepath.Rel(folder, component); err != nil {
+			return fmt.Errorf("path from %s to a component: %w", folder, err)
+		}
+	}
+	text, err := r.Kustomization(resource, components)
 	if err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(folder, "kustomization.yaml"), text, 0o644)
 }
 
-func (k kubectl) applyOverlay(ctx context.Context, overlay string, r Rendering) error {
+// render returns the manifests of the installation. It does not connect to the cluster.
+func (c Config) render(ctx context.Context, authority string) ([]byte, error) {
 	folder, err := os.MkdirTemp("", "trellis-install-")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer os.RemoveAll(folder)
-	if folder, err = filepath.EvalSymlinks(folder); err != nil {
-		return err
+	r := Rendering{Images: c.Images, Settings: c.Settings, Authority: authority}
+	// Relative paths between the folders hold only between their real paths.
+	if folder, err = realPath(folder); err != nil {
+		return nil, err
 	}
-	if overlay, err = filepath.EvalSymlinks(overlay); err != nil {
-		return err
+	overlay, err := realPath(c.Overlay)
+	if err != nil {
+		return nil, err
+	}
+	for _, component := range c.orderedComponents() {
+		path, err := realPath(component)
+		if err != nil {
+			return nil, err
+		}
+		r.Components = append(r.Components, path)
 	}
 	if err := r.Render(folder, overlay); err != nil {
-		return err
+		return nil, err
 	}
-	manifests, err := k.run(ctx, nil, "kustomize", folder)
+	return c.Kubectl.run(ctx, nil, "kustomize", folder)
+}
+
+func realPath(path string) (string, error) {
+	absolute, err := filepath.Abs(path)
 	if err != nil {
-		return err
+		return "", err
 	}
-	return k.apply(ctx, manifests)
+	return filepath.EvalSymlinks(absolute)
 }

@@ -164,7 +164,7 @@ func TestAnInstallationLaysItsChoicesOverTheOverlay(t *testing.T) {
 	require.NoError(t, err)
 	folder := t.TempDir()
 	require.NoError(t, install.Rendering{
-		Images:    []image.Written{{Name: "extender", Tag: "0123456789ab"}},
+		Images:    install.Written([]image.Written{{Name: "extender", Tag: "0123456789ab"}}),
 		Settings:  install.Settings{GPUs: "emulated:4x16GiB", Policy: "fair", Objective: "0.25", Interval: 7 * time.Second},
 		Authority: "f00d",
 	}.Render(folder, overlay))

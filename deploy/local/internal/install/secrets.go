@@ -4,25 +4,39 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 )
 
-// ensureSecrets creates the namespace and the bus's certificates in it, unless good ones are there, and returns which
-// authority they are from.
-func (k kubectl) ensureSecrets(ctx context.Context, namespace string, now time.Time, out io.Writer) (string, error) {
-	if _, err := k.run(ctx, nil, "apply", "--server-side", "--field-manager=trellis-install", "-f", namespace); err != nil {
+// Renewal says what happens to certificates that the cluster has already.
+type Renewal int
+
+const (
+	// RenewNever keeps them. If they cannot be used, the installation fails.
+	RenewNever Renewal = iota
+	// RenewWhenDue replaces them if they cannot be used, or expire within a month.
+	RenewWhenDue
+	// RenewAlways replaces them.
+	RenewAlways
+)
+
+// ensureCertificates creates the namespace, and in it the certificates of the bus unless they exist. It returns the
+// identity of their authority.
+func (c Config) ensureCertificates(ctx context.Context, now time.Time, out io.Writer) (string, error) {
+	_, err := c.Kubectl.run(ctx, nil, "apply", "--server-side", "--field-manager="+fieldManager, "-f", c.namespaceManifest())
+	if err != nil {
 		return "", err
 	}
-	var present struct{ Items Secrets }
-	if err := k.get(ctx, &present, "secrets", "-n", Namespace); err != nil {
+	present, err := c.Kubectl.secrets(ctx)
+	if err != nil {
 		return "", err
 	}
-	why := present.Items.Check(now)
-	if why == nil {
-		return present.Items.Authority(), nil
+	keep, err := c.Renewal.decide(present, now, out)
+	if err != nil {
+		return "", err
 	}
-	if len(present.Items) > 0 {
-		fmt.Fprintf(out, "renewing the bus's certificates: %v\n", why)
+	if keep {
+		return present.Authority(), nil
 	}
 	secrets, err := NewSecrets(now)
 	if err != nil {
@@ -32,5 +46,44 @@ func (k kubectl) ensureSecrets(ctx context.Context, namespace string, now time.T
 	if err != nil {
 		return "", err
 	}
-	return secrets.Authority(), k.apply(ctx, manifest)
+	return secrets.Authority(), c.Kubectl.apply(ctx, manifest)
+}
+
+// decide returns true if the present certificates stay, and an error if they neither can be used nor may be replaced.
+func (r Renewal) decide(present Secrets, now time.Time, out io.Writer) (bool, error) {
+	if len(present) == 0 {
+		fmt.Fprintln(out, "creating the bus's certificates")
+		return false, nil
+	}
+	due := present.Check(now)
+	switch {
+	case r == RenewAlways:
+		fmt.Fprintln(out, "renewing the bus's certificates")
+		return false, nil
+	case due == nil:
+		return true, nil
+	case r == RenewWhenDue:
+		fmt.Fprintf(out, "renewing the bus's certificates: %v\n", due)
+		return false, nil
+	}
+	if err := present.verify(now); err != nil {
+		return false, fmt.Errorf("the bus's certificates in namespace %s cannot be used: %w; --renew replaces them", Namespace, err)
+	}
+	fmt.Fprintf(out, "the bus's certificates expire within a month: --renew replaces them (%v)\n", due)
+	return true, nil
+}
+
+// secrets returns the bus's certificates that the cluster has.
+func (k Kubectl) secrets(ctx context.Context) (Secrets, error) {
+	var all struct{ Items Secrets }
+	if err := k.get(ctx, &all, "secrets", "--namespace="+Namespace); err != nil {
+		return nil, err
+	}
+	var ours Secrets
+	for _, secret := range all.Items {
+		if strings.HasPrefix(secret.Metadata.Name, secretPrefix) {
+			ours = append(ours, secret)
+		}
+	}
+	return ours, nil
 }

@@ -3,18 +3,21 @@ package install
 import (
 	"fmt"
 	"regexp"
+	"slices"
+	"strings"
 	"time"
 )
 
-// Settings are what an installation may choose. They reach the binaries as the environment twins of their flags.
+// Settings are the choices of an installation. They reach the binaries as environment variables of their flags. A zero
+// value leaves the overlay's choice.
 type Settings struct {
 	// GPUs is "nvml" or "emulated:<n>x<m>GiB".
 	GPUs string
-	// Policy is how the coordinator shares a node's CPU.
+	// Policy is the coordinator's policy for the CPU of a node.
 	Policy string
-	// Objective is what policy harmless spends slack on; empty for its own default.
+	// Objective is what policy harmless spends slack on.
 	Objective string
-	// Interval is how often it looks at least.
+	// Interval is the longest time between two decisions of the coordinator.
 	Interval time.Duration
 }
 
@@ -25,19 +28,38 @@ var (
 	objectiveWord = regexp.MustCompile(`^([a-z]{1,16}|[01](\.[0-9]{1,6})?)?$`)
 )
 
-// Validate checks what can be told without the binaries; which policies there are, the coordinator knows.
+// Validate checks the form of the settings. The coordinator knows which policies exist.
 func (s Settings) Validate() error {
-	if !gpuWord.MatchString(s.GPUs) {
+	if s.GPUs != "" && !gpuWord.MatchString(s.GPUs) {
 		return fmt.Errorf(`--gpus %q: write "nvml", or "emulated:2x24GiB" for two emulated GPUs of 24 GiB per node`, s.GPUs)
 	}
-	if !policyWord.MatchString(s.Policy) {
+	if s.Policy != "" && !policyWord.MatchString(s.Policy) {
 		return fmt.Errorf(`--policy %q: write the name of a policy, such as "harmless" or "fair"`, s.Policy)
 	}
 	if !objectiveWord.MatchString(s.Objective) {
 		return fmt.Errorf(`--objective %q: write "finish", "balanced", "growth", or a number from 0 to 1`, s.Objective)
 	}
-	if s.Interval < time.Second || s.Interval > time.Hour {
+	if s.Interval != 0 && (s.Interval < time.Second || s.Interval > time.Hour) {
 		return fmt.Errorf("--interval %s: from 1s to 1h", s.Interval)
 	}
 	return nil
+}
+
+// generators merge the settings into the ConfigMaps of the binaries.
+func (s Settings) generators() []fields {
+	var generators []fields
+	add := func(binary string, variables ...string) {
+		variables = slices.DeleteFunc(variables, func(v string) bool { return strings.HasSuffix(v, "=") })
+		if len(variables) > 0 {
+			generators = append(generators,
+				fields{"name": binary, "namespace": Namespace, "behavior": "merge", "literals": variables})
+		}
+	}
+	interval := ""
+	if s.Interval > 0 {
+		interval = s.Interval.String()
+	}
+	add("deviceplugin", "TRELLIS_GPUS="+s.GPUs)
+	add("coordinator", "TRELLIS_POLICY="+s.Policy, "TRELLIS_OBJECTIVE="+s.Objective, "TRELLIS_INTERVAL="+interval)
+	return generators
 }

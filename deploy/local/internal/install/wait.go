@@ -11,41 +11,38 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-const (
-	resource = gpushare.Resource
-	// pause is how often the cluster is asked.
-	pause = time.Second
-)
+// pollInterval is the time between two queries of the cluster.
+const pollInterval = time.Second
 
-// nonsense is a pod that the admission policies must refuse once they are in force.
-const nonsense = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"trellis-probe","namespace":"default",` +
+// invalidPod is a pod that the admission policies must refuse once they are in force.
+const invalidPod = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"trellis-probe","namespace":"default",` +
 	`"annotations":{"` + gpushare.MemoryAnnotation + `":"none"}},"spec":{"containers":[{"name":"c","image":"i"}]}}`
 
-// waitReady waits until everything runs, and writes what is missing whenever that changes.
-func (k kubectl) waitReady(ctx context.Context, patience time.Duration, out io.Writer) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+// waitReady waits until everything is ready. It prints what is missing whenever that changes.
+func (k Kubectl) waitReady(ctx context.Context, resource string, timeout time.Duration, out io.Writer) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	var said []string
+	var printed []string
 	for {
-		missing, err := k.missing(ctx)
+		missing, err := k.missing(ctx, resource)
 		if err == nil && len(missing) == 0 {
 			return nil
 		}
-		if err == nil && !slices.Equal(missing, said) {
+		if err == nil && !slices.Equal(missing, printed) {
 			fmt.Fprintln(out, "waiting for "+strings.Join(missing, "; "))
-			said = missing
+			printed = missing
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("not ready after %s: %s%s", patience, strings.Join(said, "; "), k.lastWords())
-		case <-time.After(pause):
+			return fmt.Errorf("not ready after %s: %s%s", timeout, strings.Join(printed, "; "), k.logsOfUnready())
+		case <-time.After(pollInterval):
 		}
 	}
 }
 
-func (k kubectl) missing(ctx context.Context) ([]string, error) {
+func (k Kubectl) missing(ctx context.Context, resource string) ([]string, error) {
 	var workloads struct{ Items []workload }
-	var pods struct{ Items []agent }
+	var pods struct{ Items []pod }
 	var nodes struct{ Items []gpuNode }
 	if err := k.get(ctx, &workloads, "deployments,statefulsets,daemonsets", "-n", Namespace); err != nil {
 		return nil, err
@@ -56,22 +53,22 @@ func (k kubectl) missing(ctx context.Context) ([]string, error) {
 	if err := k.get(ctx, &nodes, "nodes", "-l", gpushare.NodeLabel+"=true"); err != nil {
 		return nil, err
 	}
-	missing := unready(workloads.Items, pods.Items, nodes.Items)
-	if _, err := k.run(ctx, []byte(nonsense), "create", "--dry-run=server", "-f", "-"); err == nil {
+	missing := unready(workloads.Items, pods.Items, nodes.Items, resource)
+	if _, err := k.run(ctx, []byte(invalidPod), "create", "--dry-run=server", "-f", "-"); err == nil {
 		missing = append(missing, "the admission policies to be in force")
 	}
 	return missing, nil
 }
 
-// lastWords are the ends of the logs of the pods that are not Ready, for the one who has to find out why.
-func (k kubectl) lastWords() string {
+// logsOfUnready returns the last lines of the logs of the containers that are not ready.
+func (k Kubectl) logsOfUnready() string {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	var pods struct{ Items []agent }
+	var pods struct{ Items []pod }
 	if err := k.get(ctx, &pods, "pods", "-n", Namespace); err != nil {
 		return "\n" + err.Error()
 	}
-	var words strings.Builder
+	var text strings.Builder
 	for _, p := range pods.Items {
 		for _, c := range p.Status.ContainerStatuses {
 			if c.Ready {
@@ -85,8 +82,8 @@ func (k kubectl) lastWords() string {
 			if err != nil {
 				log = []byte(err.Error())
 			}
-			fmt.Fprintf(&words, "\n%s, %s:\n%s", p.Metadata.Name, c.Name, log)
+			fmt.Fprintf(&text, "\n%s, %s:\n%s", p.Metadata.Name, c.Name, log)
 		}
 	}
-	return words.String()
+	return text.String()
 }

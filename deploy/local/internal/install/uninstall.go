@@ -1,0 +1,36 @@
+package install
+
+import (
+	"context"
+	"fmt"
+	"io"
+)
+
+// Uninstall removes Trellis from the cluster, with its namespace and the volume of the bus. Running jobs continue; their
+// GPU memory is no longer accounted. A dry run prints what would be deleted.
+func (c Config) Uninstall(ctx context.Context, dryRun bool, out io.Writer) error {
+	options := []string{"--ignore-not-found"}
+	if dryRun {
+		options = append(options, "--dry-run=server")
+	}
+	// Policies first: they need the ConfigMaps of the namespace, and would refuse pods without them.
+	for _, kinds := range clusterKinds {
+		args := append([]string{"delete", kinds, "--selector=" + ownedLabel}, options...)
+		if err := c.Kubectl.show(ctx, out, args...); err != nil {
+			return err
+		}
+	}
+	args := append([]string{"delete", "rolebindings", "--namespace=kube-system", "--selector=" + ownedLabel}, options...)
+	if err := c.Kubectl.show(ctx, out, args...); err != nil {
+		return err
+	}
+	// The rest, and what an installation without the label left.
+	args = append([]string{"delete", "-k", c.Overlay}, options...)
+	if err := c.Kubectl.show(ctx, out, args...); err != nil {
+		return err
+	}
+	if !dryRun {
+		fmt.Fprintln(out, "Trellis is removed; running jobs continue")
+	}
+	return nil
+}
