@@ -69,14 +69,34 @@ func folder(age time.Duration, ids ...string) slot.Dir {
 	return slot.Dir{Name: slice.Slot(ids), IDs: ids, Modified: now.Add(-age)}
 }
 
-func TestReconcile(t *testing.T) {
-	for name, tc := range map[string]struct {
-		snapshot allocations.Snapshot
-		write    []bus.Allocation
-		del      []growth.PodUID
-		remove   []string
-		pending  int
-	}{
+// reconcileCase is one case of testReconcile.
+type reconcileCase struct {
+	snapshot allocations.Snapshot
+	write    []bus.Allocation
+	del      []growth.PodUID
+	remove   []string
+	pending  int
+}
+
+func testReconcile(t *testing.T, cases map[string]reconcileCase) {
+	t.Helper()
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			tc.snapshot.Unit = growth.GiB
+			tc.snapshot.Now = now
+			tc.snapshot.GPUs = []growth.GPU{"B", "A"}
+			c := allocations.Reconcile(tc.snapshot)
+			require.Equal(t, tc.write, c.Put)
+			require.Equal(t, tc.del, c.Delete)
+			require.Equal(t, tc.remove, c.RemoveSlots)
+			require.Len(t, c.Pending, tc.pending)
+			require.Equal(t, len(tc.write)+len(tc.del), c.Drift())
+		})
+	}
+}
+
+func TestReconcile_Records(t *testing.T) {
+	testReconcile(t, map[string]reconcileCase{
 		"no difference": {
 			snapshot: allocations.Snapshot{
 				Devices:    []kubelet.ContainerDevices{holds("p", "A/0", "A/1")},
@@ -118,6 +138,11 @@ func TestReconcile(t *testing.T) {
 				}()},
 			},
 		},
+	})
+}
+
+func TestReconcile_Pods(t *testing.T) {
+	testReconcile(t, map[string]reconcileCase{
 		"the API server has not listed the pod": {
 			snapshot: allocations.Snapshot{Devices: []kubelet.ContainerDevices{holds("p", "A/0")}, PodsSynced: true},
 			pending:  1,
@@ -167,6 +192,11 @@ func TestReconcile(t *testing.T) {
 				Slots:    []slot.Dir{folder(time.Hour, "A/0")},
 			},
 		},
+	})
+}
+
+func TestReconcile_Slots(t *testing.T) {
+	testReconcile(t, map[string]reconcileCase{
 		"a slot within its grace period": {
 			snapshot: allocations.Snapshot{PodsSynced: true, Slots: []slot.Dir{folder(time.Second, "A/0")}},
 		},
@@ -196,9 +226,14 @@ func TestReconcile(t *testing.T) {
 			},
 			remove: []string{slice.Slot([]string{"A/1"})},
 		},
+	})
+}
+
+func TestReconcile_InvalidAndImportedDevices(t *testing.T) {
+	testReconcile(t, map[string]reconcileCase{
 		"kubelet's ids are invalid": {
 			snapshot: allocations.Snapshot{
-				Devices:    []kubelet.ContainerDevices{holds("p", "nonsense")},
+				Devices:    []kubelet.ContainerDevices{holds("p", "no-id")},
 				Pods:       []allocations.Pod{pod("p")},
 				PodsSynced: true,
 			},
@@ -235,24 +270,13 @@ func TestReconcile(t *testing.T) {
 			},
 			del: []growth.PodUID{"uid-p"},
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			tc.snapshot.Unit = growth.GiB
-			tc.snapshot.Now = now
-			tc.snapshot.GPUs = []growth.GPU{"B", "A"}
-			c := allocations.Reconcile(tc.snapshot)
-			require.Equal(t, tc.write, c.Put)
-			require.Equal(t, tc.del, c.Delete)
-			require.Equal(t, tc.remove, c.RemoveSlots)
-			require.Len(t, c.Pending, tc.pending)
-			require.Equal(t, len(tc.write)+len(tc.del), c.Drift())
-		})
-	}
+	})
 }
 
-func TestDemands(t *testing.T) {
-	created := time.Unix(7, 0)
-	reservation := bus.Reservation{
+var (
+	created = time.Unix(7, 0)
+	// reservation reserves two units of GPU B for the container main.
+	reservation = bus.Reservation{
 		Created: created,
 		GPUs: []growth.GPUShare{{
 			GPU:    "B",
@@ -263,13 +287,28 @@ func TestDemands(t *testing.T) {
 			Units: 2,
 		}},
 	}
-	main := slice.Key{Pod: "uid-p", Container: "main"}
-	for name, tc := range map[string]struct {
-		pods         []allocations.Pod
-		reservations map[growth.PodUID]bus.Reservation
-		settled      map[slice.Key]struct{}
-		want         []slice.Demand
-	}{
+	mainOfP = slice.Key{Pod: "uid-p", Container: "main"}
+)
+
+// demandsCase is one case of testDemands.
+type demandsCase struct {
+	pods         []allocations.Pod
+	reservations map[growth.PodUID]bus.Reservation
+	settled      map[slice.Key]struct{}
+	want         []slice.Demand
+}
+
+func testDemands(t *testing.T, cases map[string]demandsCase) {
+	t.Helper()
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, tc.want, allocations.Demands(tc.pods, tc.reservations, tc.settled))
+		})
+	}
+}
+
+func TestDemands_Reservations(t *testing.T) {
+	testDemands(t, map[string]demandsCase{
 		"a pod with a reservation": {
 			pods: []allocations.Pod{pod("p")}, reservations: map[growth.PodUID]bus.Reservation{"uid-p": reservation},
 			want: []slice.Demand{{
@@ -314,6 +353,11 @@ func TestDemands(t *testing.T) {
 				Room:      2,
 			}},
 		},
+	})
+}
+
+func TestDemands_WithoutReservation(t *testing.T) {
+	testDemands(t, map[string]demandsCase{
 		"a pod bound without the extender": {
 			pods: []allocations.Pod{pod("p", func(p *allocations.Pod) { p.Count = 2 })},
 			want: []slice.Demand{{
@@ -337,12 +381,17 @@ func TestDemands(t *testing.T) {
 		},
 		"the pod holds its units": {
 			pods: []allocations.Pod{pod("p")}, reservations: map[growth.PodUID]bus.Reservation{"uid-p": reservation},
-			settled: map[slice.Key]struct{}{main: {}},
+			settled: map[slice.Key]struct{}{mainOfP: {}},
 		},
 		"the pod has ended and its reservation has not": {
 			pods:         []allocations.Pod{pod("p", finished)},
 			reservations: map[growth.PodUID]bus.Reservation{"uid-p": reservation},
 		},
+	})
+}
+
+func TestDemands_RoomForLaterContainers(t *testing.T) {
+	testDemands(t, map[string]demandsCase{
 		"containers need room for the containers after them": {
 			pods: []allocations.Pod{pod("p", func(p *allocations.Pod) {
 				p.Containers = []allocations.Container{{
@@ -382,11 +431,7 @@ func TestDemands(t *testing.T) {
 				},
 			},
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			require.Equal(t, tc.want, allocations.Demands(tc.pods, tc.reservations, tc.settled))
-		})
-	}
+	})
 }
 
 // A new field must be added to same.

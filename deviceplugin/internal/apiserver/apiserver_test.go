@@ -65,6 +65,27 @@ func event(kind, name, version string) string {
 
 const first = `{"metadata":{"resourceVersion":"5"},"items":[{"metadata":{"name":"a"}}]}`
 
+// follow runs ListAndWatch and returns the changes in short form, and the number of failures.
+func follow(ctx context.Context, client *apiserver.Client) (changes []string, failed int) {
+	apply := func(c apiserver.Change[object]) {
+		switch {
+		case c.IsList:
+			var names []string
+			for _, o := range c.Items {
+				names = append(names, o.Metadata.Name)
+			}
+			changes = append(changes, "="+strings.Join(names, ","))
+		case c.Deleted:
+			changes = append(changes, "-"+c.Object.Metadata.Name)
+		default:
+			changes = append(changes, "+"+c.Object.Metadata.Name)
+		}
+	}
+	selector := url.Values{"fieldSelector": {"spec.nodeName=n1"}}
+	apiserver.ListAndWatch(ctx, client, "/api/v1/pods", selector, apply, func(error) { failed++ })
+	return changes, failed
+}
+
 func TestListAndWatch(t *testing.T) {
 	for name, tc := range map[string]struct {
 		steps  []step
@@ -123,23 +144,7 @@ func TestListAndWatch(t *testing.T) {
 					<-s.done
 					cancel()
 				}()
-				var got []string
-				failed := 0
-				apiserver.ListAndWatch(ctx, apiserver.New(&http.Client{Transport: s}, "http://server"), "/api/v1/pods",
-					url.Values{"fieldSelector": {"spec.nodeName=n1"}}, func(c apiserver.Change[object]) {
-						switch {
-						case c.IsList:
-							var names []string
-							for _, one := range c.Items {
-								names = append(names, one.Metadata.Name)
-							}
-							got = append(got, "="+strings.Join(names, ","))
-						case c.Deleted:
-							got = append(got, "-"+c.Object.Metadata.Name)
-						default:
-							got = append(got, "+"+c.Object.Metadata.Name)
-						}
-					}, func(error) { failed++ })
+				got, failed := follow(ctx, apiserver.New(&http.Client{Transport: s}, "http://server"))
 				require.Equal(t, tc.want, strings.Join(got, " "))
 				require.Equal(t, tc.failed, failed)
 			})

@@ -15,7 +15,7 @@ import (
 
 var (
 	healthyGPU    = gpu.Device{UUID: "A", Memory: 1024, Healthy: true}
-	unreadableGPU = gpu.Device{UUID: "A", Memory: 1024, Reason: "its memory can not be read"}
+	unreadableGPU = gpu.Device{UUID: "A", Memory: 1024, Reason: "its memory cannot be read"}
 	absentGPU     = gpu.Device{
 		UUID:   "A",
 		Memory: 1024,

@@ -21,7 +21,7 @@ func TestParseQuantity_CanonicalForms(t *testing.T) {
 			require.Equal(t, int(n), parseQuantity(text), text)
 		}
 	}
-	for _, nonsense := range []string{"", "x", "1.5", "k", "-", "9999999999999999999"} {
-		require.Zero(t, parseQuantity(nonsense), nonsense)
+	for _, invalid := range []string{"", "x", "1.5", "k", "-", "9999999999999999999"} {
+		require.Zero(t, parseQuantity(invalid), invalid)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// second returns the n-th second after the Unix epoch.
+// second returns the time n seconds after 1970.
 func second(n int) time.Time { return time.Unix(int64(n), 0) }
 
 func free(units map[growth.GPU]int) []string {
@@ -37,14 +37,31 @@ func demand(pod string, created, units int, on ...growth.GPU) slice.Demand {
 	}
 }
 
-func TestChoose(t *testing.T) {
-	for name, tc := range map[string]struct {
-		free    map[growth.GPU]int
-		must    []string
-		size    int
-		demands []slice.Demand
-		want    map[growth.GPU]int
-	}{
+// chooseCase is one case of testChoose.
+type chooseCase struct {
+	free    map[growth.GPU]int
+	must    []string
+	size    int
+	demands []slice.Demand
+	want    map[growth.GPU]int
+}
+
+func testChoose(t *testing.T, cases map[string]chooseCase) {
+	t.Helper()
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := slice.Choose(slice.Request{Available: free(tc.free), MustInclude: tc.must, Size: tc.size},
+				tc.demands)
+			require.Equal(t, tc.want, unitsByGPU(t, got))
+			for _, id := range tc.must {
+				require.Contains(t, got, id)
+			}
+		})
+	}
+}
+
+func TestChoose_Reservations(t *testing.T) {
+	testChoose(t, map[string]chooseCase{
 		"the GPU reserved for a pod of that size": {
 			free: map[growth.GPU]int{"A": 24, "B": 24}, size: 8,
 			demands: []slice.Demand{demand("p", 1, 8, "B")},
@@ -60,6 +77,11 @@ func TestChoose(t *testing.T) {
 			demands: []slice.Demand{demand("q", 1, 8, "A"), demand("p", 1, 8, "B")},
 			want:    map[growth.GPU]int{"B": 8},
 		},
+	})
+}
+
+func TestChoose_ReservedRoom(t *testing.T) {
+	testChoose(t, map[string]chooseCase{
 		"no demand takes the tightest fit": {
 			free: map[growth.GPU]int{"A": 24, "B": 9, "C": 7}, size: 8,
 			want: map[growth.GPU]int{"B": 8},
@@ -89,6 +111,11 @@ func TestChoose(t *testing.T) {
 			demands: []slice.Demand{demand("p", 1, 8, "A"), demand("q", 2, 7, "A")},
 			want:    map[growth.GPU]int{"A": 8},
 		},
+	})
+}
+
+func TestChoose_SeveralGPUs(t *testing.T) {
+	testChoose(t, map[string]chooseCase{
 		"both reserved GPUs get equal parts": {
 			free: map[growth.GPU]int{"A": 24, "B": 24, "C": 24}, size: 8,
 			demands: []slice.Demand{demand("p", 1, 8, "A", "C")},
@@ -99,6 +126,11 @@ func TestChoose(t *testing.T) {
 			demands: []slice.Demand{{Pod: "p", Units: 8, Count: 2}},
 			want:    map[growth.GPU]int{"B": 4, "C": 4},
 		},
+	})
+}
+
+func TestChoose_Containers(t *testing.T) {
+	testChoose(t, map[string]chooseCase{
 		"later containers of the pod need room on the same GPU": {
 			free: map[growth.GPU]int{"A": 6, "B": 4}, size: 4,
 			demands: []slice.Demand{{
@@ -124,6 +156,11 @@ func TestChoose(t *testing.T) {
 			}},
 			want: map[growth.GPU]int{"B": 8},
 		},
+	})
+}
+
+func TestChoose_Limits(t *testing.T) {
+	testChoose(t, map[string]chooseCase{
 		"without a valid choice as few GPUs as possible": {
 			free: map[growth.GPU]int{"A": 3, "B": 4, "C": 5}, size: 8,
 			want: map[growth.GPU]int{"B": 3, "C": 5},
@@ -138,16 +175,7 @@ func TestChoose(t *testing.T) {
 			demands: []slice.Demand{demand("p", 1, 8, "A", "A")},
 			want:    map[growth.GPU]int{"A": 8},
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got := slice.Choose(slice.Request{Available: free(tc.free), MustInclude: tc.must, Size: tc.size},
-				tc.demands)
-			require.Equal(t, tc.want, unitsByGPU(t, got))
-			for _, id := range tc.must {
-				require.Contains(t, got, id)
-			}
-		})
-	}
+	})
 }
 
 func TestMatchAllocation(t *testing.T) {

@@ -1,8 +1,8 @@
 // Package slice divides GPUs into device ids and chooses among them. It is pure.
 //
 // A device id is "<GPU uuid>/<n>", one unit of memory on that GPU (1 GiB by default). Since an id names its GPU, the
-// ids of an allocation determine its GPUs and memory, whoever holds them. Trellis therefore needs no match between a
-// pod and kubelet's Allocate call, which does not name the pod: kubelet's accounting of ids is the lock.
+// ids of an allocation determine its GPUs and memory, regardless of their holder. Trellis therefore needs no match
+// between a pod and kubelet's Allocate call, which does not name the pod: kubelet's accounting of ids is the lock.
 //
 //	Choose           input: available ids and demands; output: the ids that kubelet should allocate
 //	Withheld         ids that stay unused, because another plugin's pods hold the memory

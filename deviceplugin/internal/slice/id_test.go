@@ -67,8 +67,8 @@ func TestSpread(t *testing.T) {
 
 	_, err = slice.Spread([]string{"A/1", "A/1"})
 	require.ErrorContains(t, err, "twice")
-	_, err = slice.Spread([]string{"nonsense"})
-	require.ErrorContains(t, err, "nonsense")
+	_, err = slice.Spread([]string{"no-id"})
+	require.ErrorContains(t, err, "no-id")
 }
 
 func TestSlot_DependsOnTheSetOfIDs(t *testing.T) {

@@ -78,11 +78,24 @@ func loadersOf(changes []advise.Change) map[growth.PodUID]int {
 
 type loaders = map[growth.PodUID]int
 
-func TestDecide(t *testing.T) {
-	for name, c := range map[string]struct {
-		snapshot *history.Snapshot
-		want     loaders
-	}{
+// decideCase is one case of testDecide.
+type decideCase struct {
+	snapshot *history.Snapshot
+	want     loaders
+}
+
+func testDecide(t *testing.T, cases map[string]decideCase) {
+	t.Helper()
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			a := advise.Adviser{Policy: loader.DefaultChangePolicy()}
+			require.Equal(t, c.want, loadersOf(a.Decide(c.snapshot, start)))
+		})
+	}
+}
+
+func TestDecide_DividesBudget(t *testing.T) {
+	testDecide(t, map[string]decideCase{
 		"a new job is reduced to the budget": {oneCore(job("a", .9, 2)), loaders{"a": 1}},
 		"the growing job gets the only core": {oneCore(job("a", .1, 2), job("b", .9, 2), job("c", .2, 2)),
 			loaders{"a": 0, "b": 1, "c": 0}},
@@ -99,6 +112,11 @@ func TestDecide(t *testing.T) {
 		"a job that reports no workers is left alone": {
 			oneCore(job("a", .9, 2, func(j *history.Job) { j.Sample.Loaders = nil })), loaders{},
 		},
+	})
+}
+
+func TestDecide_JobsWithoutMeasurements(t *testing.T) {
+	testDecide(t, map[string]decideCase{
 		"a job that has just started is left alone": {
 			oneCore(job("a", .9, 1, justStarted)), loaders{},
 		},
@@ -121,14 +139,19 @@ func TestDecide(t *testing.T) {
 		},
 		"a job without reported workers gets advice on a node without cores for loading": {
 			func() *history.Snapshot {
-				s := oneCore(job("silent", 0, 0, func(j *history.Job) {
+				s := oneCore(job("unreported", 0, 0, func(j *history.Job) {
 					j.Sample.Loaders = nil
 					j.Measurements = nil
 				}))
 				s.Nodes[0].Load = &bus.NodeLoad{LoaderBudget: 0}
 				return s
-			}(), loaders{"silent": 0},
+			}(), loaders{"unreported": 0},
 		},
+	})
+}
+
+func TestDecide_SkipsUnusableState(t *testing.T) {
+	testDecide(t, map[string]decideCase{
 		"pending advice is not repeated": {oneCore(job("a", .9, 2, advised(1, 1))), loaders{}},
 		"advice of a newer version is not overwritten": {
 			func() *history.Snapshot {
@@ -158,16 +181,11 @@ func TestDecide(t *testing.T) {
 		"an unavailable bus": {
 			func() *history.Snapshot {
 				s := oneCore(job("a", .9, 2))
-				s.Err = errors.New("away")
+				s.Err = errors.New("unavailable")
 				return s
 			}(), loaders{},
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			a := advise.Adviser{Policy: loader.DefaultChangePolicy()}
-			require.Equal(t, c.want, loadersOf(a.Decide(c.snapshot, start)))
-		})
-	}
+	})
 }
 
 func TestDecide_GuardsAdviceAndContinuesGeneration(t *testing.T) {

@@ -54,7 +54,7 @@ func TestAdd_MeasuresSteadyJobs(t *testing.T) {
 			s.LoadSeconds = 0
 			return s
 		}(), nil},
-		"nonsense": {steadySample(1), func() bus.Sample {
+		"an invalid load time": {steadySample(1), func() bus.Sample {
 			s := steadySample(2)
 			s.LoadSeconds = -7
 			return s

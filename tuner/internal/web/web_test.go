@@ -56,9 +56,6 @@ func (s *fakeSource) set(now *history.Snapshot) {
 }
 
 func snapshot() *history.Snapshot {
-	loaders := 0
-	wished := 1
-	batch := 64
 	return &history.Snapshot{
 		Synced: true,
 		Undecodable: map[string]error{
@@ -90,47 +87,7 @@ func snapshot() *history.Snapshot {
 			{Name: "node-2", GPUs: &bus.NodeGPUs{Header: bus.Header{Version: 1}, GPUs: []bus.GPU{}}},
 		},
 		Jobs: []history.Job{
-			{
-				UID:            "u1",
-				AdviceRevision: 12,
-				Advice: &bus.Advice{
-					Header:     bus.Header{Version: 1},
-					Generation: 2,
-					Loaders:    &wished,
-					Reason:     "0 → 1",
-				},
-				Sample: &bus.Sample{
-					Header: bus.Header{Version: 1},
-					Pod: growth.PodRef{
-						Namespace: "demo",
-						Name:      "vae",
-						UID:       "u1",
-					},
-					Node:             "node-1",
-					GPUs:             []growth.GPU{"GPU-1"},
-					Step:             420,
-					Epoch:            3,
-					TotalSteps:       1000,
-					Metric:           "loss",
-					Value:            .25,
-					Reported:         true,
-					Growth:           .5,
-					Category:         growth.Progressing,
-					CPUUsed:          480,
-					Share:            .6,
-					CPURequest:       600,
-					Weight:           24,
-					MemoryUsed:       410,
-					SamplesPerSecond: 512,
-					StepSeconds:      .125,
-					LoadSeconds:      .05,
-					BatchSize:        &batch,
-					Loaders:          &loaders,
-					Generation:       2,
-					Applied:          1,
-					Tunable:          []string{"cpu", "loaders"},
-				},
-			},
+			trainingJob(),
 			{
 				UID: "u2",
 				Sample: &bus.Sample{
@@ -145,6 +102,54 @@ func snapshot() *history.Snapshot {
 				},
 			},
 			{UID: "gone", Advice: &bus.Advice{Generation: 1}},
+		},
+	}
+}
+
+// trainingJob is a job with all fields, whose advice is not applied yet.
+func trainingJob() history.Job {
+	loaders := 0
+	advised := 1
+	batch := 64
+	return history.Job{
+		UID:            "u1",
+		AdviceRevision: 12,
+		Advice: &bus.Advice{
+			Header:     bus.Header{Version: 1},
+			Generation: 2,
+			Loaders:    &advised,
+			Reason:     "0 → 1",
+		},
+		Sample: &bus.Sample{
+			Header: bus.Header{Version: 1},
+			Pod: growth.PodRef{
+				Namespace: "demo",
+				Name:      "vae",
+				UID:       "u1",
+			},
+			Node:             "node-1",
+			GPUs:             []growth.GPU{"GPU-1"},
+			Step:             420,
+			Epoch:            3,
+			TotalSteps:       1000,
+			Metric:           "loss",
+			Value:            .25,
+			Reported:         true,
+			Growth:           .5,
+			Category:         growth.Progressing,
+			CPUUsed:          480,
+			Share:            .6,
+			CPURequest:       600,
+			Weight:           24,
+			MemoryUsed:       410,
+			SamplesPerSecond: 512,
+			StepSeconds:      .125,
+			LoadSeconds:      .05,
+			BatchSize:        &batch,
+			Loaders:          &loaders,
+			Generation:       2,
+			Applied:          1,
+			Tunable:          []string{"cpu", "loaders"},
 		},
 	}
 }

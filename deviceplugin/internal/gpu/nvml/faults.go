@@ -25,7 +25,7 @@ const (
 )
 
 // ErrNoEvents reports that no GPU of the node supports fault events.
-var ErrNoEvents = errors.New("no GPU of this node reports faults: only the list of GPUs tells of their health")
+var ErrNoEvents = errors.New("no GPU of this node reports faults: their health is known only from the list of GPUs")
 
 // Faults implements gpu.Driver. It covers the current GPUs; call it again after the list has changed.
 func (s *Source) Faults(ctx context.Context, report func(gpu.Fault)) error {
