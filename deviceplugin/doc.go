@@ -1,14 +1,30 @@
-// Command deviceplugin turns the memory of a node's GPUs into devices that kubelet hands out.
+// Command deviceplugin offers the memory of a node's GPUs to kubelet as devices. It runs as a DaemonSet on nodes with
+// the label gpushare=true.
 //
-// It runs as a DaemonSet on nodes labelled gpushare=true, and is four things at once, each in a package:
+// A device id is "<GPU uuid>/<n>" and stands for one unit of memory on that GPU, 1 GiB by default. The ids of an
+// allocation determine its GPUs, so kubelet's accounting of ids is the lock: no GPU memory is allocated twice. Allocate
+// depends on the ids alone. The pod that holds them is known from kubelet before its container starts.
 //
-//	internal/gpu      the inventory: NVML, or GPUs that are emulated and say so
-//	internal/plugin   kubelet's questions: registration, ListAndWatch, preferred ids, Allocate, PreStartContainer
-//	internal/allocations  the books: kubelet's PodResources compared with the state bus and the slots on disk
-//	internal/slice    the pure part: device ids, and the choice among them
+// The path of an allocation, from top to bottom:
 //
-// What it relies on in kubelet is written down as tests: internal/kubelet/contract.
+//	kubelet            ListAndWatch, GetPreferredAllocation, Allocate, PreStartContainer
+//	   │ gRPC
+//	plugin             registration with kubelet, and the answers to its calls
+//	   │ demands, ids in use, Observe
+//	allocations        which pod requests units, and which pod holds which ids
+//	   │                  inputs: kubelet (PodResources), pods (API server), bus (records), slot (disk)
+//	slice              pure: device ids, and the choice among them
+//	   │
+//	bus                nodes/<node>/allocations/<pod uid>, nodes/<node>/gpus
 //
-// An id names its GPU, and kubelet's own accounting of ids is the lock: no GPU memory is handed out twice, whatever
-// races. Allocate needs nothing but the ids. Whose they are is learned before the container starts, from kubelet.
+// The path of a GPU:
+//
+//	gpu/nvml ──> gpu.Inventory ──> plugin (ListAndWatch), bus, node (labels), cdi (specification)
+//	                 ^
+//	                 └── health checks: gpuhealth (XID errors, failing driver), node (cordon), mps (daemons)
+//
+// In addition, usage compares the memory that pods use with their requests. Package slot creates the directories
+// that connect a container with the coordinator, and apiserver is a small client of the Kubernetes API.
+//
+// Package kubelet/contract tests the kubelet behaviour that the plugin depends on, against a fake and the real kubelet.
 package main

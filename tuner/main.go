@@ -1,5 +1,3 @@
-// Command tuner learns from what jobs measure and advises them: how many data-loader workers each should run, so that
-// a node's cores do the most for what its jobs can still learn. It also shows people what is going on.
 package main
 
 import (

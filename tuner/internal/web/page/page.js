@@ -2,8 +2,8 @@
 
 // All text from the state is set as text, never as markup.
 const $ = id => document.getElementById(id);
-const trails = new Map(); // growth over time, by pod uid, as long as this page is open
-const TRAIL = 120;
+const growthHistory = new Map(); // growth over time by pod UID, since the page was opened
+const HISTORY = 120; // points per job
 
 function make(tag, attributes, ...children) {
   const node = document.createElement(tag);
@@ -16,35 +16,35 @@ const cores = milli => (milli / 1000).toFixed(2);
 const memory = mib => mib >= 1024 ? (mib / 1024).toFixed(mib % 1024 ? 1 : 0) + " GiB" : mib + " MiB";
 const short = uuid => uuid.length > 16 ? "…" + uuid.slice(-12) : uuid;
 const number = x => x === 0 ? "0" : Math.abs(x) >= 1e-3 && Math.abs(x) < 1e5 ? x.toPrecision(4) : x.toExponential(2);
-const bar = (value, most) => make("progress", { value: Math.min(value, most), max: Math.max(most, 1e-9) });
+const bar = (value, max) => make("progress", { value: Math.min(value, max), max: Math.max(max, 1e-9) });
 
 function nodeCard({ node, gpus, load }) {
   const head = make("header", {}, make("h2", {}, node));
-  if (gpus && gpus.emulated) head.append(make("span", { class: "badge", title: "no driver stands behind these GPUs" }, "emulated GPUs"));
+  if (gpus && gpus.emulated) head.append(make("span", { class: "badge", title: "these GPUs have no hardware" }, "emulated GPUs"));
   const card = make("article", {}, head);
   if (load) {
     card.append(make("div", {}, `CPU ${cores(load.cpuUsedMilli)} cores used, ${cores(load.cpuPoolMilli)} guaranteed`,
       make("span", { class: "dim" }, ` · ${load.loaderBudget} for loaders · policy ${load.policy}`)), bar(load.cpuUsedMilli, load.cpuPoolMilli));
   } else {
-    card.append(make("div", { class: "dim" }, "its coordinator is silent"));
+    card.append(make("div", { class: "dim" }, "no report from its coordinator"));
   }
   const list = make("ul");
   for (const gpu of (gpus && gpus.gpus) || []) {
     list.append(make("li", { title: gpu.uuid }, `${gpu.model || "GPU"} · ${memory(gpu.memoryMiB)} `,
       make("span", { class: "dim" }, short(gpu.uuid)), gpu.healthy ? "" : make("span", { class: "badge bad" }, "unhealthy")));
   }
-  if (!gpus) list.append(make("li", { class: "dim" }, "its device plugin is silent"));
+  if (!gpus) list.append(make("li", { class: "dim" }, "no report from its device plugin"));
   card.append(list);
   return card;
 }
 
-function trail(uid, growth) {
-  const points = trails.get(uid) || [];
+function growthChart(uid, growth) {
+  const points = growthHistory.get(uid) || [];
   points.push(growth);
-  if (points.length > TRAIL) points.shift();
-  trails.set(uid, points);
+  if (points.length > HISTORY) points.shift();
+  growthHistory.set(uid, points);
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  svg.setAttribute("viewBox", `0 0 ${TRAIL} 24`);
+  svg.setAttribute("viewBox", `0 0 ${HISTORY} 24`);
   svg.setAttribute("preserveAspectRatio", "none");
   const line = document.createElementNS(svg.namespaceURI, "polyline");
   line.setAttribute("points", points.map((g, i) => `${i},${(23 - 22 * Math.min(1, Math.max(0, g))).toFixed(1)}`).join(" "));
@@ -59,7 +59,7 @@ function loaders(sample, advice) {
   return make("td", { class: "n" + (advised !== "–" && advised !== applied ? " pending" : "") }, `${advised} / ${applied}`);
 }
 
-// jobRows makes a job's row and, below it, the reason of its advice.
+// jobRows returns the row of a job and, below it, the reason for its advice.
 function jobRows({ sample, advice }) {
   const name = make("td", {}, make("strong", {}, `${sample.pod.namespace}/${sample.pod.name}`));
   const reason = make("td", { colspan: 10 }, (advice && advice.reason) || "");
@@ -70,7 +70,7 @@ function jobRows({ sample, advice }) {
     make("td", {}, sample.node, make("small", { title: (sample.gpus || []).join(" ") }, gpus)),
     step,
     make("td", { class: "n" }, sample.reported ? `${sample.metric} ${number(sample.value || 0)}` : "–"),
-    make("td", {}, `${(sample.growth || 0).toFixed(2)}`, trail(sample.pod.uid, sample.growth || 0)),
+    make("td", {}, `${(sample.growth || 0).toFixed(2)}`, growthChart(sample.pod.uid, sample.growth || 0)),
     make("td", {}, make("span", { class: "pill " + sample.category }, sample.category || "–")),
     make("td", {}, `${cores(sample.cpuUsedMilli)} / ${cores(sample.cpuRequestMilli)}`,
       make("span", { class: "dim" }, ` · share ${Math.round(100 * sample.share)}%`), bar(sample.share, 1)),
@@ -79,7 +79,7 @@ function jobRows({ sample, advice }) {
     make("td", { class: "n" }, sample.memoryUsedMiB ? memory(sample.memoryUsedMiB) : "–")), make("tr", { class: "reason" }, reason)];
 }
 
-function say(text, bad) {
+function setStatus(text, bad) {
   $("status").textContent = text;
   $("status").classList.toggle("bad", bad);
 }
@@ -89,13 +89,13 @@ function show(state) {
   $("jobs").replaceChildren(...state.jobs.flatMap(jobRows));
   $("empty").hidden = state.jobs.length > 0 || !state.synced;
   const present = new Set(state.jobs.map(job => job.sample.pod.uid));
-  for (const uid of trails.keys()) if (!present.has(uid)) trails.delete(uid);
-  if (state.error) say(state.error, true);
-  else if (!state.synced) say("waiting for the state bus …", false);
-  else if (state.refused) say(`${state.refused.length} record(s) left out: ${state.refused[0]}`, true);
-  else say(`${state.jobs.length} job(s) on ${state.nodes.length} node(s)`, false);
+  for (const uid of growthHistory.keys()) if (!present.has(uid)) growthHistory.delete(uid);
+  if (state.error) setStatus(state.error, true);
+  else if (!state.synced) setStatus("waiting for the state bus …", false);
+  else if (state.refused) setStatus(`${state.refused.length} undecodable record(s) ignored: ${state.refused[0]}`, true);
+  else setStatus(`${state.jobs.length} job(s) on ${state.nodes.length} node(s)`, false);
 }
 
 const events = new EventSource("api/v1/state?watch=1");
 events.onmessage = event => show(JSON.parse(event.data));
-events.onerror = () => say("the tuner can not be reached, trying again …", true);
+events.onerror = () => setStatus("the tuner is not reachable, trying again …", true);

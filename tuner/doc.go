@@ -1,0 +1,16 @@
+// Command tuner gives advice to running jobs, and serves a dashboard. It learns from the jobs' measurements how many
+// data-loader workers each job should use, so that a node's cores contribute most to the growth of its jobs.
+//
+// The data flow, from top to bottom:
+//
+//	bus              records of nodes (GPUs, load) and jobs (samples, advice)
+//	   │ watch
+//	history          snapshots of the bus, and the last measurements of each job
+//	   ├─> web       dashboard and API (package api)
+//	   ├─> metrics   Prometheus metrics
+//	   └─> advise    a throughput model per job; divides each node's cores for loading
+//	          │ compare-and-swap, by the leader only (package election)
+//	bus              jobs/<pod uid>/advice, which the coordinator applies, verifies and rolls back
+//
+// While the bus is unavailable, the last snapshot is served together with the error, and no advice is given.
+package main
