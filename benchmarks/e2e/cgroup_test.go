@@ -12,13 +12,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// unified tells whether the machine's CPU controller is cgroup v2's.
+// unified reports whether the machine's CPU controller is cgroup v2's.
 func unified() bool {
 	_, err := os.Stat("/sys/fs/cgroup/cgroup.controllers")
 	return err == nil
 }
 
-// weightInCgroup reads a pod's CPU weight where the kernel keeps it, past everything that Kubernetes says about it.
+// weightInCgroup reads a pod's CPU weight from the cgroup, independently of Kubernetes.
 func (s *stage) weightInCgroup(t *testing.T, pod *corev1.Pod) int64 {
 	t.Helper()
 	hierarchy, file := "/sys/fs/cgroup/cpu*", "cpu.shares"
@@ -29,7 +29,7 @@ func (s *stage) weightInCgroup(t *testing.T, pod *corev1.Pod) int64 {
 	if err != nil || len(found) == 0 {
 		return 0
 	}
-	// The sandbox has a cgroup beside the container's, of the least weight there is.
+	// The sandbox has its own cgroup, with the lowest weight.
 	most := int64(0)
 	for _, path := range found {
 		text, _ := os.ReadFile(path)
@@ -39,5 +39,6 @@ func (s *stage) weightInCgroup(t *testing.T, pod *corev1.Pod) int64 {
 	return most
 }
 
-// sharesOf is the cgroup v1 weight for a CPU request; cgroup v2's depends on the container runtime's version.
+// sharesOf returns the cgroup v1 weight for a CPU request. That of cgroup v2 depends on the container runtime's
+// version.
 func sharesOf(milli int64) int64 { return max(milli*1024/1000, 2) }

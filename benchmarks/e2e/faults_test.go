@@ -21,7 +21,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-// hostileProgram says what it finds in its container, then floods its socket with everything that is not the protocol.
+// hostileProgram prints what it finds in its container, then floods its socket with invalid data.
 const hostileProgram = `
 import os, random, socket, stat, time
 print("PYTHONPATH", os.environ.get("PYTHONPATH"), flush=True)
@@ -68,7 +68,7 @@ func (s *stage) hostileJob(t *testing.T) {
 func (s *stage) hostileJobEnded(t *testing.T) {
 	eventually(t, "the flooding job ends", time.Minute, func() bool { return s.pod(t, "hostile").Status.Phase == corev1.PodSucceeded })
 	require.Contains(t, s.log(t, "hostile"), "flooded True\n")
-	require.True(t, s.told(t, "hostile", "", "no message"), "its user is told that it sends rubbish")
+	require.True(t, s.hasEvent(t, "hostile", "", "no message"), "an event reports the invalid messages")
 }
 
 // killed kills every process of one binary in this cluster, and waits until as many are back and ready.
@@ -93,7 +93,7 @@ func (s *stage) killed(t *testing.T, binary string) {
 	require.Equal(t, restarts+len(before), s.restarts(t, binary), "it was restarted once each, for no other reason than the kill")
 }
 
-// processes finds the processes of a binary in this cluster's cgroups, and in no other's.
+// processes returns the processes of a binary in this cluster's cgroups.
 func (s *stage) processes(t *testing.T, binary string) []int {
 	t.Helper()
 	folders, err := filepath.Glob("/proc/[0-9]*")
@@ -144,8 +144,8 @@ func (s *stage) allReady(t *testing.T, binary string) bool {
 	return true
 }
 
-// told tells whether an event that contains text was written about a pod; an empty reason is any.
-func (s *stage) told(t *testing.T, pod, reason, text string) bool {
+// hasEvent reports whether a pod has an event that contains text; an empty reason matches any.
+func (s *stage) hasEvent(t *testing.T, pod, reason, text string) bool {
 	t.Helper()
 	var all cluster.Stories
 	stories, err := all.New(context.WithoutCancel(t.Context()), s.Connection, s.run.Setup.Namespace)

@@ -12,7 +12,7 @@ import (
 	"github.com/trellis-gpu/trellis/benchmarks/jobs"
 )
 
-func TestAMachineIsTimedByARealJob(t *testing.T) {
+func TestPace_MeasuresWithARealJob(t *testing.T) {
 	scripts, err := jobs.Scripts()
 	require.NoError(t, err)
 	times, err := demo.Pace{Python: training.MachinePython, Scripts: scripts}.Measure(t.Context())

@@ -17,7 +17,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-func TestThePathFromAnAnnotationToAFinishedJob(t *testing.T) {
+func TestTrellis_FromAnnotationToFinishedJob(t *testing.T) {
 	s := newStage(t)
 	type outcome struct {
 		line *timeline.Timeline
@@ -29,8 +29,8 @@ func TestThePathFromAnAnnotationToAFinishedJob(t *testing.T) {
 		done <- outcome{line, err}
 	}()
 
-	t.Run("nonsense is refused with a sentence", s.nonsenseIsRefused)
-	t.Run("a pod that no GPU can hold waits and is told why", s.tooLargeWaits)
+	t.Run("invalid annotations are refused with a sentence", s.invalidAnnotationsAreRefused)
+	t.Run("a pod that fits no GPU waits, and an event says why", s.tooLargeWaits)
 	t.Run("the annotation becomes the container's limit", s.limitIsSet)
 	t.Run("kubelet gave the GPU that the binding names", s.allocationIsTheBinding)
 	t.Run("a container finds its socket and the shim, and may flood it", s.hostileJob)
@@ -41,16 +41,16 @@ func TestThePathFromAnAnnotationToAFinishedJob(t *testing.T) {
 
 	end := <-done
 	require.NoError(t, end.err)
-	require.NoError(t, results.Failures(end.line), "every job finishes, whatever was killed")
+	require.NoError(t, results.Failures(end.line), "every job finishes in spite of the kills")
 	for _, job := range end.line.Last().Jobs {
-		require.Zero(t, job.Restarts, "%s was disturbed", job.Name)
+		require.Zero(t, job.Restarts, "%s was restarted", job.Name)
 	}
 	s.changesWereSeen(t, end.line)
-	t.Run("the flooding job ended by itself, and nobody minded", s.hostileJobEnded)
+	t.Run("the flooding job ended by itself", s.hostileJobEnded)
 }
 
-// nonsenseIsRefused sends what the validating policy must refuse. The sentences name the annotation.
-func (s *stage) nonsenseIsRefused(t *testing.T) {
+// invalidAnnotationsAreRefused creates pods that the validating policy must refuse. The messages name the annotation.
+func (s *stage) invalidAnnotationsAreRefused(t *testing.T) {
 	for annotation, values := range map[string][]string{
 		gpushare.MemoryAnnotation:   {"-8Gi", "lots", "0", "9999Ti"},
 		gpushare.MetricAnnotation:   {"loss:down"},
@@ -59,7 +59,7 @@ func (s *stage) nonsenseIsRefused(t *testing.T) {
 	} {
 		for _, value := range values {
 			pod := s.run.Setup.Pod(s.jobs[0])
-			pod.Name = "nonsense"
+			pod.Name = "invalid"
 			pod.Annotations[annotation] = value
 			_, err := s.Kubernetes.CoreV1().Pods(pod.Namespace).Create(t.Context(), pod, metav1.CreateOptions{})
 			require.ErrorContains(t, err, "annotation "+annotation, "%s=%q was taken", annotation, value)
@@ -69,11 +69,11 @@ func (s *stage) nonsenseIsRefused(t *testing.T) {
 
 func (s *stage) tooLargeWaits(t *testing.T) {
 	job := s.jobs[0]
-	// A node's two GPUs together would have room: what makes it hopeless is that one GPU has not.
+	// A node's two GPUs together would have room: no single GPU has it.
 	job.Name, job.GPUMemory = "too-large", "25Gi"
 	s.create(t, s.run.Setup.Pod(job))
 	eventually(t, "an event that names the largest GPU", 30*time.Second, func() bool {
-		return s.told(t, "too-large", "FailedScheduling", gpu.String())
+		return s.hasEvent(t, "too-large", "FailedScheduling", gpu.String())
 	})
 	require.Equal(t, corev1.PodPending, s.pod(t, "too-large").Status.Phase)
 	require.NoError(t, s.Kubernetes.CoreV1().Pods(s.run.Setup.Namespace).Delete(t.Context(), "too-large", metav1.DeleteOptions{}))
@@ -94,10 +94,10 @@ func (s *stage) limitIsSet(t *testing.T) {
 	}
 }
 
-// allocationIsTheBinding compares what is written on the pod, by the Binding first and by the coordinator where kubelet
-// strayed from it, with what the coordinator knows from the device plugin's record, which kubelet's own answer is behind.
-// Every job here has a size of its own: kubelet strays only where it heard of a pod long before the device plugin did,
-// which a busy machine may bring about, but not twice.
+// allocationIsTheBinding compares the pod's annotation with the device plugin's record. The Binding writes the
+// annotation first; the coordinator corrects it if kubelet chose another GPU. Every job here has its own size:
+// kubelet deviates only if it admits a pod long before the device plugin sees it, which a busy machine may cause
+// once.
 func (s *stage) allocationIsTheBinding(t *testing.T) {
 	strays := 0
 	for _, job := range s.jobs {
@@ -112,7 +112,7 @@ func (s *stage) allocationIsTheBinding(t *testing.T) {
 		eventually(t, job.Name+" says which GPU it has: "+string(given[0]), time.Minute, func() bool {
 			return s.pod(t, job.Name).Annotations[gpushare.GPUAnnotation] == string(given[0])
 		})
-		if s.told(t, job.Name, "OtherGPU", "") {
+		if s.hasEvent(t, job.Name, "OtherGPU", "") {
 			t.Logf("kubelet gave %s another GPU than its Binding named", job.Name)
 			strays++
 		}
@@ -120,8 +120,8 @@ func (s *stage) allocationIsTheBinding(t *testing.T) {
 	require.LessOrEqual(t, strays, 1, "kubelet is not steered")
 }
 
-// resizeReachesTheCgroup finds a job whose request is not what it was created with any more, whose cgroup says so, and
-// whose coordinator has read the same.
+// resizeReachesTheCgroup finds a job whose request has changed, whose cgroup has the weight of it, and whose
+// coordinator has read the same weight.
 func (s *stage) resizeReachesTheCgroup(t *testing.T) {
 	eventually(t, "a job whose cgroup has another weight than it began with", time.Minute, func() bool {
 		for _, job := range s.jobs {

@@ -34,8 +34,8 @@ const (
 	gpu   = 24 * growth.GiB
 )
 
-// workloadFile is small: five jobs that run long enough to be seen through the faults, and two of them until they have
-// converged, however fast the machine is.
+// workloadFile has five jobs that outlast the faults. Two of them run until they have converged, on a machine of any
+// speed.
 const workloadFile = `name,kind,arrival_seconds,steps,batch_size,gpu_mem,cpu,metric,progress,seed
 vae,vae,0,1200,64,8Gi,150m,loss:min,socket,1
 cnn,cnn,0,700,64,6Gi,150m,loss:min,socket,2
@@ -52,7 +52,7 @@ type stage struct {
 	jobs workload.Workload
 }
 
-// newStage brings the cluster up; it goes down, checked by bin/local itself, when the test ends.
+// newStage brings the cluster up. At the end of the test it goes down, which bin/local checks.
 func newStage(t *testing.T) *stage {
 	if os.Geteuid() != 0 {
 		t.Skip("SKIPPED: a local cluster needs root")
@@ -74,7 +74,7 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// prepare makes the run's namespace and waits until Trellis takes pods.
+// prepare creates the run's namespace and waits until Trellis is ready for pods.
 func (s *stage) prepare(t *testing.T) {
 	var err error
 	s.jobs, err = workload.Parse(strings.NewReader(workloadFile))
@@ -100,7 +100,7 @@ func (s *stage) prepare(t *testing.T) {
 	require.NoError(t, s.AwaitReady(ready, want, func(text string) { t.Log(text) }))
 }
 
-// keepLog shows what was seen when a test has failed.
+// keepLog prints the log of a failed test.
 func (s *stage) keepLog(t *testing.T, folder *results.Folder) {
 	require.NoError(t, folder.Close())
 	if log, err := os.ReadFile(filepath.Join(folder.Path, "demo.log")); err == nil && t.Failed() {
@@ -132,7 +132,7 @@ func (s *stage) log(t *testing.T, name string) string {
 	return string(text)
 }
 
-// eventually waits for a condition that comes true by the work of real processes.
+// eventually waits for a condition that real processes bring about.
 func eventually(t *testing.T, what string, within time.Duration, holds func() bool) {
 	t.Helper()
 	require.Eventually(t, holds, within, 500*time.Millisecond, what)

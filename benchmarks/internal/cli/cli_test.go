@@ -11,7 +11,7 @@ import (
 	"github.com/trellis-gpu/trellis/benchmarks/internal/cli"
 )
 
-// run calls the command where there is neither a cluster nor a bin/local.
+// run calls the command without a cluster and without bin/local.
 func run(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	t.Setenv("PATH", "")
@@ -24,7 +24,7 @@ func run(t *testing.T, args ...string) (string, error) {
 	return out.String(), err
 }
 
-func TestBadFlagsAreNamedBeforeAnythingIsDone(t *testing.T) {
+func TestDemo_RefusesInvalidFlags(t *testing.T) {
 	t.Setenv("KUBECONFIG", "")
 	bad := filepath.Join(t.TempDir(), "bad.csv")
 	require.NoError(t, os.WriteFile(bad, []byte("name,kind\n"), 0o644))
@@ -36,7 +36,7 @@ func TestBadFlagsAreNamedBeforeAnythingIsDone(t *testing.T) {
 		"no time":                           {[]string{"--timeout=0s"}, "--timeout"},
 		"an unknown output":                 {[]string{"-o", "xml"}, `--output "xml"`},
 		"no policy":                         {[]string{"--policy="}, "--policy is empty"},
-		"a comparison on a foreign cluster": {[]string{"--kubeconfig=x", "--compare"}, "--compare installs Trellis anew"},
+		"a comparison on a foreign cluster": {[]string{"--kubeconfig=x", "--compare"}, "--compare reinstalls Trellis"},
 		"chaos on a foreign cluster":        {[]string{"--kubeconfig=x", "--chaos"}, "--chaos kills processes of this machine"},
 		"chaos in a comparison":             {[]string{"--chaos", "--compare"}, "--chaos and --compare"},
 		"no round":                          {[]string{"--repeats=0"}, "--repeats 0: 1 to 100"},
@@ -52,7 +52,7 @@ func TestBadFlagsAreNamedBeforeAnythingIsDone(t *testing.T) {
 	}
 }
 
-func TestBadFlagsOfAStormAreNamed(t *testing.T) {
+func TestStorm_RefusesInvalidFlags(t *testing.T) {
 	for name, tc := range map[string]struct {
 		args      []string
 		complaint string
@@ -70,7 +70,7 @@ func TestBadFlagsOfAStormAreNamed(t *testing.T) {
 	}
 }
 
-func TestFlagsHaveEnvironmentTwins(t *testing.T) {
+func TestFlags_EnvironmentVariables(t *testing.T) {
 	t.Setenv("KUBECONFIG", "")
 	t.Setenv("TRELLIS_NODES", "99")
 	_, err := run(t, "demo")
@@ -83,10 +83,10 @@ func TestFlagsHaveEnvironmentTwins(t *testing.T) {
 	t.Setenv("TRELLIS_NODES", "")
 	t.Setenv("KUBECONFIG", "somewhere")
 	_, err = run(t, "demo", "--compare")
-	require.ErrorContains(t, err, "--compare", "KUBECONFIG is --kubeconfig's twin")
+	require.ErrorContains(t, err, "--compare", "KUBECONFIG sets --kubeconfig")
 }
 
-func TestHelpExplains(t *testing.T) {
+func TestDemo_Help(t *testing.T) {
 	help, err := run(t, "demo", "--help")
 	require.NoError(t, err)
 	for _, word := range []string{"--compare", "--keep", "--quick", "KUBECONFIG", "exit code"} {

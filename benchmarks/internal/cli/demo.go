@@ -49,8 +49,8 @@ func demoCommand(commit string) *cobra.Command {
 training jobs as they arrive, shows them live, and takes everything down again. With KUBECONFIG set it
 uses that cluster instead, which must have Trellis installed.
 
-The demo's own jobs are made for a certain machine; on a faster one they have more steps, on a slower one fewer. A short
-job tells first.
+The demo's own jobs are sized for a certain machine. A short job measures the speed of this one first; on a faster machine
+the jobs have more steps, on a slower one fewer.
 
 The exit code is 0 if every job finished, and, in a full run of the demo's own jobs, each kind of job saw at least
 one change of CPU share, of data loaders and of category; with --chaos, if every binary came back as well.`,
@@ -88,11 +88,11 @@ func (o *demoOptions) validate() error {
 	refuse(o.nodes < 1 || o.nodes > 64, "--nodes %d: 1 to 64", o.nodes)
 	refuse(o.timeout <= 0, "--timeout %s: must be more than nothing", o.timeout)
 	refuse(!slices.Contains([]string{"", "table", "plain", "json"}, o.output), "--output %q: table, plain or json", o.output)
-	refuse(o.kubeconfig != "" && o.compare, "--compare installs Trellis anew with another policy, which it does on a local cluster only: "+
+	refuse(o.kubeconfig != "" && o.compare, "--compare reinstalls Trellis with another policy, which it does on a local cluster only: "+
 		"run the demo twice with your own change of policy between")
 	refuse(o.repeats < 1 || o.repeats > 100, "--repeats %d: 1 to 100", o.repeats)
 	refuse(o.chaos && o.kubeconfig != "", "--chaos kills processes of this machine, those of a local cluster's nodes")
-	refuse(o.chaos && o.compare, "--chaos and --compare: what policies do to jobs is not to be seen while binaries are being killed")
+	refuse(o.chaos && o.compare, "--chaos and --compare: the effect of a policy is not visible while binaries are killed")
 	refuse(o.kubeconfig == "" && o.policy == "", "--policy is empty")
 	return errors.Join(problems...)
 }
@@ -161,7 +161,7 @@ func (o *demoOptions) jobs() (workload.Workload, error) {
 	return list, err
 }
 
-// command is what a reader types. A cluster of the reader's own is named by KUBECONFIG, as make knows it.
+// command returns the command line to reproduce the run. A user's own cluster is set by KUBECONFIG, as make reads it.
 func (o *demoOptions) command(cmd *cobra.Command) string {
 	command := results.Command("demo", cmd.Flags(), "name", "kubeconfig", "out", "output", "keep")
 	if o.kubeconfig != "" {
@@ -182,7 +182,7 @@ func (o *demoOptions) local(d *demo.Demo) (*cluster.Local, error) {
 	return &cluster.Local{Program: program, Name: o.name, Nodes: o.nodes, GPUs: o.gpus, Out: d.Notices, Err: os.Stderr}, nil
 }
 
-// folder is where results go: below benchmarks/ in a checkout, else below the working directory.
+// folder returns the results folder: below benchmarks/ in a checkout, otherwise below the working directory.
 func (o *demoOptions) folder(now time.Time) string {
 	if o.out != "" {
 		return o.out

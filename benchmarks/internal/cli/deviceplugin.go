@@ -21,9 +21,8 @@ func devicepluginCommand(commit string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "deviceplugin",
 		Short: "What the device plugin costs kubelet: latencies, the size of its list, memory",
-		Long: `deviceplugin measures the device plugin's binary beside this program, between a kubelet and an API server that are
-played and a stock etcd (bin/local build --only controlplane makes it), and writes every figure with its goal. It needs no
-root and no GPU.`,
+		Long: `deviceplugin measures the device plugin's binary in this program's folder, with a fake kubelet, a fake API server and a stock
+etcd (bin/local build --only controlplane builds it), and writes every figure with its goal. It needs no root and no GPU.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if stock == "" {
@@ -56,9 +55,9 @@ root and no GPU.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&stock, "stock-dir", "", "folder with etcd")
-	f.IntVar(&o.Rounds, "rounds", 5, "how often all is done, with new processes")
+	f.IntVar(&o.Rounds, "rounds", 5, "number of repetitions, each with new processes")
 	f.IntVar(&o.Churn, "churn", 1000, "pods that are replaced in a round")
-	f.BoolVar(&quick, "quick", false, "one round of 200: to see that it works, not to judge by")
+	f.BoolVar(&quick, "quick", false, "one round of 200 pods: shows that the benchmark works")
 	f.StringVar(&out, "out", "benchmarks/results/deviceplugin.json", "file for the figures")
 	f.BoolVar(&check, "check", false, "fail if a goal is missed")
 	return cmd

@@ -1,4 +1,4 @@
-// Package cli is the command line of the benchmarks: flags, their environment twins, and what goes to which screen.
+// Package cli is the command line of the benchmarks: flags with their environment variables, and the choice of a screen.
 //
-// Every flag --x-y can be given as TRELLIS_X_Y; --kubeconfig as KUBECONFIG, as everywhere.
+// Every flag --x-y can be set by TRELLIS_X_Y; --kubeconfig by KUBECONFIG.
 package cli

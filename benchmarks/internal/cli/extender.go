@@ -26,12 +26,12 @@ func extenderCommand(commit string) *cobra.Command {
 	var check bool
 	cmd := &cobra.Command{
 		Use:   "extender",
-		Short: "What the extender costs, beside one that does nothing",
-		Long: `extender measures the extender binary beside this program, on a stock etcd, API server and scheduler that it starts
-itself (bin/local build --only controlplane makes them), and writes every figure with its goal. The tail of service
-times is that of the machine as well: a turn of questions while others had much of it is taken again (--attempts), and
-beside the tail of those that count stands that of all. It needs no root, but only root can keep processors awake between
-two questions; where they sleep on a virtual machine, the tail is longer.`,
+		Short: "What the extender costs, compared with one that does nothing",
+		Long: `extender measures the extender binary in this program's folder, on a stock etcd, API server and scheduler that it starts
+(bin/local build --only controlplane builds them), and writes every figure with its goal. The tail of service times depends
+on the machine too: a turn of requests is repeated (--attempts) if other programs used much of the machine, and the tail of
+all attempts is reported too. It needs no root, but only root can keep processors awake between two requests; on a virtual
+machine with sleeping processors the tail is longer.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.Out = cmd.ErrOrStderr()
@@ -74,19 +74,19 @@ two questions; where they sleep on a virtual machine, the tail is longer.`,
 	f.StringVar(&o.Stock, "stock-dir", "", "folder with etcd, kube-apiserver and kube-scheduler")
 	f.StringVar(&o.Binaries, "bin", "", "folder with the extender (default: this program's own)")
 	f.StringSliceVar(&o.Only, "only", nil, "parts to measure: "+strings.Join(extenderbench.Parts(), ", ")+" (default: all)")
-	f.BoolVar(&o.Quick, "quick", false, "fewer nodes, pods and rounds: to see that it works, not to judge by")
-	f.Uint64Var(&o.Seed, "seed", 1, "decides who asks for what")
-	f.IntVar(&o.Attempts, "attempts", 6, "how often a turn of service times is taken at most, until others have no more than 1 % of the machine meanwhile, and the API server no more than 10 % of a core")
+	f.BoolVar(&o.Quick, "quick", false, "fewer nodes, pods and rounds: shows that the benchmark works")
+	f.Uint64Var(&o.Seed, "seed", 1, "determines the requests")
+	f.IntVar(&o.Attempts, "attempts", 6, "highest number of attempts per turn of service times, until the hypervisor takes no more than 1 % of the machine meanwhile, and the API server no more than 10 % of a core")
 	f.StringVar(&out, "out", "benchmarks/results/extender.json", "file for the figures")
 	f.BoolVar(&check, "check", false, "fail if a goal is missed")
 	return cmd
 }
 
-// nullCommand is the extender that does nothing, as a process of its own. The benchmark starts it.
+// nullCommand runs the null extender as a process of its own. The benchmark starts it.
 func nullCommand() *cobra.Command {
 	var listen, kubeconfig string
 	cmd := &cobra.Command{
-		Use: "null-extender", Short: "The extender that does nothing, to be compared with", Hidden: true, Args: cobra.NoArgs,
+		Use: "null-extender", Short: "The extender that does nothing, for comparisons", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 			if err != nil {
@@ -103,8 +103,8 @@ func nullCommand() *cobra.Command {
 			return serveUntil(cmd.Context(), listen, mux)
 		},
 	}
-	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "address on which kube-scheduler asks")
-	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "file that says how to reach the API server")
+	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "address that kube-scheduler calls")
+	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig file of the API server")
 	return cmd
 }
 

@@ -33,11 +33,11 @@ func flowconCommand(commit string) *cobra.Command {
 		Use:   "flowcon",
 		Short: "FlowCon's schedules on a real kubelet, with real jobs, under each policy",
 		Long: `flowcon brings up a real Kubernetes on this machine (as root; bin/local does it) and plays FlowCon's four schedules on a
-node of one core, under fair sharing and under each of Trellis' policies. All of it takes many hours: whatever was
-played is in the journal, and who starts it again with the same one goes on where it ended. --within ends it in time.
-Policies are compared where one boot of a machine has played both: on another one, what a repeat lacks is played anew.
+node of one core, under fair sharing and under each of Trellis' policies. All passes take many hours. Each complete
+pass is in the journal, and a later call with the same journal continues. --within bounds the time of a call. Policies are
+compared if one boot of a machine has played both; after another boot, an incomplete repeat is played again.
 
-The figures are of everything that the journal has.`,
+The figures cover the whole journal.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
@@ -50,8 +50,8 @@ The figures are of everything that the journal has.`,
 	f.StringVar(&o.local.Name, "name", "flowcon", "name of the local cluster")
 	f.StringVar(&o.local.GPUs, "gpus", "emulated:2x24GiB", "GPUs of each node")
 	f.DurationVar(&o.within, "within", 0, "begin no further pass after this time (0: play all)")
-	f.BoolVar(&o.bench.Quick, "quick", false, "an eighth of the steps: to see that it works, not to judge by")
-	f.BoolVar(&o.bench.Remember, "remember", false, "all repeats of a policy in one namespace: later ones are foretold by jobs like theirs")
+	f.BoolVar(&o.bench.Quick, "quick", false, "an eighth of the steps: shows that the benchmark works")
+	f.BoolVar(&o.bench.Remember, "remember", false, "all repeats of a policy in one namespace: forecasts for later ones come from earlier ones")
 	f.StringVar(&o.bench.Keep, "keep", "", "folder that each pass leaves its samples in (default: they are not kept)")
 	f.BoolVar(&o.dryRun, "dry-run", false, "only list the passes that are still to be played")
 	f.BoolVar(&o.check, "check", false, "fail if a goal is missed")
@@ -91,7 +91,7 @@ func (o *flowconOptions) run(cmd *cobra.Command) error {
 	return errors.Join(played, o.conclude(cmd, began))
 }
 
-// plan is what is still to be played. A journal of another seed or size is another experiment's.
+// plan returns the passes to play. It refuses a journal of another seed or size.
 func (o *flowconOptions) plan() ([]flowcon.Pass, error) {
 	if o.repeats < 1 || o.repeats > 100 || o.local.Nodes < 1 || o.local.Nodes > 8 {
 		return nil, errors.New("--repeats is from 1 to 100, --nodes from 1 to 8")
@@ -112,12 +112,12 @@ func (o *flowconOptions) plan() ([]flowcon.Pass, error) {
 	if slices.ContainsFunc(done, func(r flowcon.Record) bool {
 		return r.Seed != o.bench.Seed || r.Quick != o.bench.Quick || r.Remember != o.bench.Remember
 	}) {
-		return nil, fmt.Errorf("%s is of another seed or size, or of other memories: name another one by --journal", o.bench.Journal.Path)
+		return nil, fmt.Errorf("%s has another seed, size or --remember: name another one by --journal", o.bench.Journal.Path)
 	}
 	return flowcon.Plan(schedules, o.policies, o.repeats, o.local.Nodes, done, results.Boot()), nil
 }
 
-// chosen are the schedules that --schedules names, all of them if it names none.
+// chosen returns the schedules that --schedules names, or all of them.
 func (o *flowconOptions) chosen() ([]flowcon.Schedule, error) {
 	var schedules []flowcon.Schedule
 	var names []string

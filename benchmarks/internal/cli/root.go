@@ -12,12 +12,12 @@ import (
 	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
 )
 
-// New builds the command; version is what the build calls itself.
+// New builds the command. version is the version of the build.
 func New(version string) *cobra.Command {
 	commit := results.Commit(version)
 	root := &cobra.Command{
 		Use:   "benchmarks",
-		Short: "Run real training jobs on a Kubernetes with Trellis, and measure what becomes of them",
+		Short: "Run real training jobs on a Kubernetes with Trellis, and measure the results",
 		Long: `benchmarks runs real PyTorch jobs on a Kubernetes with Trellis, shows what happens, and writes
 tables, a plot and figures to a results folder.
 
@@ -34,20 +34,20 @@ Every flag may also be given as an environment variable: --gpus is TRELLIS_GPUS.
 	return root
 }
 
-// fromEnvironment sets the flags that were not given from their environment twins.
+// fromEnvironment sets flags that were not given from their environment variables.
 func fromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
 	var problems []error
 	flags.VisitAll(func(f *pflag.Flag) {
-		twin := "TRELLIS_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		variable := "TRELLIS_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 		if f.Name == "kubeconfig" {
-			twin = "KUBECONFIG"
+			variable = "KUBECONFIG"
 		}
-		value, ok := lookup(twin)
+		value, ok := lookup(variable)
 		if !ok || value == "" || f.Changed || f.Name == "help" || f.Name == "version" {
 			return
 		}
 		if err := flags.Set(f.Name, value); err != nil {
-			problems = append(problems, fmt.Errorf("%s: %w", twin, err))
+			problems = append(problems, fmt.Errorf("%s: %w", variable, err))
 		}
 	})
 	return errors.Join(problems...)

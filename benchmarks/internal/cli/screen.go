@@ -10,10 +10,10 @@ import (
 	"github.com/trellis-gpu/trellis/benchmarks/internal/table"
 )
 
-// tableEvery is how often the plain screen shows the table.
+// tableEvery is the interval of tables on the plain screen.
 const tableEvery = 15 * time.Second
 
-// screen is the one that was asked for, or the one that suits standard output.
+// screen returns the requested screen, or one for standard output.
 func screen(output string) (demo.Screen, error) {
 	stdout := int(os.Stdout.Fd())
 	if output == "" {

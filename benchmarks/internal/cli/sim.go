@@ -13,7 +13,7 @@ import (
 	"github.com/trellis-gpu/trellis/benchmarks/internal/sim"
 )
 
-// quickSeeds is how many seeds --quick runs.
+// quickSeeds is the number of seeds of --quick.
 const quickSeeds = 8
 
 type simOptions struct {

@@ -33,26 +33,26 @@ func stormCommand(commit string) *cobra.Command {
 	o := stormOptions{commit: commit}
 	cmd := &cobra.Command{
 		Use:   "storm",
-		Short: "Bursts of pods on real kubelets that are killed meanwhile: who got which GPU, and was a pod lost?",
+		Short: "Bursts of pods on real kubelets that are killed meanwhile: which container got which GPU, and was a pod lost?",
 		Long: `storm brings up a real Kubernetes on this machine (as root; bin/local does it), or uses the one of that name which is
 up, and plays rounds: bursts of pods of equal or of mixed sizes, while on each node kubelet and the device plugin are
 killed with -9. After each round it compares what every container really got with kubelet's checkpoint, the pod's
-annotation and our ledger.
+annotation and the device plugin's allocations.
 
-The exit code is not 0 if a container had the wrong GPU, a GPU was over-committed, the books differed at rest, or a pod
-was lost; --check=false only tells.`,
+The exit code is not 0 if a container had the wrong GPU, a GPU was over-committed, the records differed at rest, or a
+pod was lost; with --check=false it is 0.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	f := cmd.Flags()
 	f.IntVar(&o.storm.Rounds, "rounds", 20, "how many rounds: sizes are equal and mixed in turn")
 	f.IntVar(&o.storm.Pods, "pods", 200, "pods in a round")
-	f.Uint64Var(&o.storm.Seed, "seed", 1, "decides sizes, pauses and kills")
+	f.Uint64Var(&o.storm.Seed, "seed", 1, "determines sizes, pauses and kills")
 	f.StringVar(&o.local.Name, "name", "storm", "name of the local cluster")
 	f.IntVar(&o.local.Nodes, "nodes", 2, "its nodes, one core each")
 	f.StringVar(&o.local.GPUs, "gpus", "emulated:2x24GiB", "GPUs of each node")
 	f.BoolVar(&o.storm.Keep, "keep", false, "leave the cluster up")
-	f.BoolVar(&o.quick, "quick", false, fmt.Sprintf("two rounds of %d pods: to see that it works, not to judge by", quickPods))
+	f.BoolVar(&o.quick, "quick", false, fmt.Sprintf("two rounds of %d pods: shows that the benchmark works", quickPods))
 	f.BoolVar(&o.check, "check", true, "fail if a goal is missed")
 	f.StringVar(&o.out, "out", "benchmarks/results/storm.json", "file for the figures")
 	f.StringVarP(&o.output, "output", "o", "", "json: the figures on standard output too, the rest on standard error")
@@ -80,11 +80,11 @@ func (o *stormOptions) run(cmd *cobra.Command) error {
 	if err := o.validate(); err != nil {
 		return err
 	}
-	people := cmd.OutOrStdout()
+	progress := cmd.OutOrStdout()
 	if o.output == "json" {
-		people = cmd.ErrOrStderr()
+		progress = cmd.ErrOrStderr()
 	}
-	if err := o.findLocal(people); err != nil {
+	if err := o.findLocal(progress); err != nil {
 		return err
 	}
 	summary := results.Summary{
@@ -92,13 +92,13 @@ func (o *stormOptions) run(cmd *cobra.Command) error {
 		Seeds: []uint32{uint32(o.storm.Seed)}, Command: results.Command("bench-storm", cmd.Flags(), "name", "out", "output", "keep"), Phases: []results.Phase{},
 	}
 	summary.Machine.GPU = fmt.Sprintf("%d nodes, %s each", o.local.Nodes, o.local.GPUs)
-	o.storm.Local, o.storm.Notices, o.storm.Summary = &o.local, people, &summary
+	o.storm.Local, o.storm.Notices, o.storm.Summary = &o.local, progress, &summary
 	rounds, err := o.storm.Run(cmd.Context())
 	if len(rounds) == 0 {
 		return err
 	}
 	summary.Goals, summary.Details = storm.Goals(rounds), rounds
-	err = errors.Join(err, summary.Write(o.out), results.Table(people, summary.Goals))
+	err = errors.Join(err, summary.Write(o.out), results.Table(progress, summary.Goals))
 	if o.output == "json" {
 		err = errors.Join(err, json.NewEncoder(cmd.OutOrStdout()).Encode(summary))
 	}

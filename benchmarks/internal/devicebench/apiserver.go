@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// apiServer lists the node's pods and tells of those that are replaced. It takes whatever it is sent.
+// apiServer is a fake that lists the node's pods and sends watch events for replaced ones. It accepts all writes.
 type apiServer struct {
 	http.Server
 	pods []corev1.Pod
@@ -36,7 +36,7 @@ func startAPIServer(pods, units int) (*apiServer, string, error) {
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, "", fmt.Errorf("playing the API server: %w", err)
+		return nil, "", fmt.Errorf("starting the fake API server: %w", err)
 	}
 	a.Handler = a
 	a.ReadHeaderTimeout = time.Minute
@@ -44,7 +44,7 @@ func startAPIServer(pods, units int) (*apiServer, string, error) {
 	return a, "http://" + listener.Addr().String(), nil
 }
 
-// replace says that a pod is gone and that another is bound to the node.
+// replace sends the deletion of a pod and the addition of another.
 func (a *apiServer) replace(gone, bound int) {
 	a.news <- event{watch.Deleted, pod(gone, units)}
 	a.news <- event{watch.Added, pod(bound, units)}
@@ -52,7 +52,7 @@ func (a *apiServer) replace(gone, bound int) {
 
 func podName(i int) string { return fmt.Sprintf("job-%03d", i) }
 
-// pod is a training job as the API server has it, with all that a real one carries.
+// pod returns a training job with all fields of a real one.
 func pod(i, units int) corev1.Pod {
 	quantity := *resource.NewQuantity(int64(units), resource.DecimalSI)
 	var env []corev1.EnvVar
@@ -86,7 +86,7 @@ func (a *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method != http.MethodGet:
 		_, _ = fmt.Fprint(w, "{}")
 	case r.URL.Query().Get("watch") != "" && r.URL.Path == "/api/v1/pods":
-		a.tell(r.Context(), w)
+		a.watch(r.Context(), w)
 	case r.URL.Query().Get("watch") != "":
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
@@ -97,8 +97,8 @@ func (a *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// tell serves the one watch of pods that there is.
-func (a *apiServer) tell(ctx context.Context, w http.ResponseWriter) {
+// watch serves the watch of pods.
+func (a *apiServer) watch(ctx context.Context, w http.ResponseWriter) {
 	for lines := json.NewEncoder(w); ; {
 		w.(http.Flusher).Flush()
 		select {

@@ -18,42 +18,42 @@ import (
 
 const (
 	node = "bench"
-	// gpus is the largest node there is.
+	// gpus is the largest node.
 	gpus = "emulated:8x141GiB"
-	// pods run at once, each with so many units.
+	// pods run at once, with this many units each.
 	pods  = 200
 	units = 4
 )
 
-// Options are what can be chosen.
+// Options configure the benchmark.
 type Options struct {
-	// Plugin is the device plugin's binary, Etcd etcd's.
+	// Plugin and Etcd are the paths of the binaries.
 	Plugin, Etcd string
-	// Rounds is how often all is done, each time with new processes; Churn how many pods are replaced in each.
+	// Rounds is the number of repetitions, each with new processes. Churn is the number of pods that each replaces.
 	Rounds, Churn int
-	// Log is told how it goes.
+	// Log receives progress messages.
 	Log io.Writer
 }
 
-// Settings are those that the figures depend on.
+// Settings returns the settings that the figures depend on.
 func (o Options) Settings() map[string]string {
 	return map[string]string{
 		"deviceplugin --gpus": gpus,
 		"deviceplugin GOGC":   shipped.DevicepluginGOGC,
 		"etcd fsync":          "off",
-		"pods":                fmt.Sprintf("%d running, %d replaced in a round", pods, o.Churn),
+		"pods":                fmt.Sprintf("%d running, %d replaced per round", pods, o.Churn),
 		"rounds":              strconv.Itoa(o.Rounds),
 	}
 }
 
-// Figures are what was measured, a value a round.
+// Figures has one value per round.
 type Figures struct {
 	AllocateP50, AllocateP99, PreStartP50, PreStartP99 []float64 // milliseconds
 	Message                                            []float64 // KiB
 	Resident, Anonymous                                []float64 // MB
 }
 
-// Goals are the figures with what they should be.
+// Goals returns the figures with their targets.
 func (f Figures) Goals() []results.Goal {
 	return []results.Goal{
 		results.Measured("Allocate, p99", "ms", f.AllocateP99).AtMost(5),
@@ -66,7 +66,7 @@ func (f Figures) Goals() []results.Goal {
 	}
 }
 
-// Run measures.
+// Run measures all rounds.
 func Run(ctx context.Context, o Options) (Figures, error) {
 	var f Figures
 	for round := range o.Rounds {
@@ -105,11 +105,11 @@ func (o Options) round(ctx context.Context, f *Figures) error {
 	}
 	defer plugin.stop()
 	if err := ready(ctx, k, health); err != nil {
-		return fmt.Errorf("%w; the plugin said:\n%s", err, plugin.said())
+		return fmt.Errorf("%w; its output:\n%s", err, plugin.said())
 	}
 	allocate, prestart, err := o.drive(ctx, k, api)
 	if err != nil {
-		return fmt.Errorf("%w; the plugin said:\n%s", err, plugin.said())
+		return fmt.Errorf("%w; its output:\n%s", err, plugin.said())
 	}
 	f.AllocateP50, f.AllocateP99 = append(f.AllocateP50, quantile(allocate, 0.5)), append(f.AllocateP99, quantile(allocate, 0.99))
 	f.PreStartP50, f.PreStartP99 = append(f.PreStartP50, quantile(prestart, 0.5)), append(f.PreStartP99, quantile(prestart, 0.99))
@@ -119,7 +119,7 @@ func (o Options) round(ctx context.Context, f *Figures) error {
 	return err
 }
 
-// drive fills the node, then replaces pods, the oldest first, and starts containers again.
+// drive fills the node, then replaces pods, the oldest first, and restarts containers.
 func (o Options) drive(ctx context.Context, k *kubelet, api *apiServer) (allocate, prestart []time.Duration, err error) {
 	for i := range pods + o.Churn {
 		if i >= pods {
@@ -146,13 +146,13 @@ func (o Options) drive(ctx context.Context, k *kubelet, api *apiServer) (allocat
 	return allocate, prestart, nil
 }
 
-// quantile is in milliseconds.
+// quantile returns a quantile in milliseconds.
 func quantile(of []time.Duration, q float64) float64 {
 	sorted := slices.Sorted(slices.Values(of))
 	return float64(sorted[min(int(q*float64(len(sorted))), len(sorted)-1)].Microseconds()) / 1000
 }
 
-// ready waits until the plugin is registered and has heard of bus and pods.
+// ready waits until the plugin is registered and has read the bus and the pods.
 func ready(ctx context.Context, k *kubelet, health string) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -187,7 +187,7 @@ func get(ctx context.Context, url string) (string, bool) {
 	return string(text), err == nil && reply.StatusCode == http.StatusOK
 }
 
-// kubeconfig for the API server that is played.
+// kubeconfig writes a kubeconfig for the fake API server.
 func kubeconfig(dir, server string) (string, error) {
 	path := filepath.Join(dir, "kubeconfig")
 	return path, os.WriteFile(path, []byte(strings.ReplaceAll(`

@@ -16,10 +16,10 @@ import (
 	podresources "k8s.io/kubelet/pkg/apis/podresources/v1"
 )
 
-// served is the resource that the plugin serves.
+// served is the resource of the plugin.
 const served = "gpushare/gpu-mem"
 
-// kubelet is as much of one as the plugin deals with.
+// kubelet is a fake of the part that the plugin uses.
 type kubelet struct {
 	deviceplugin.UnimplementedRegistrationServer
 	podresources.UnimplementedPodResourcesListerServer
@@ -29,7 +29,7 @@ type kubelet struct {
 	mu      sync.Mutex
 	plugin  deviceplugin.DevicePluginClient
 	message int             // bytes of the list of devices
-	free    map[string]bool // healthy ids that nobody holds
+	free    map[string]bool // healthy IDs without a pod
 	held    map[string][]string
 	ready   chan struct{}
 }
@@ -42,7 +42,7 @@ func startKubelet(dir string) (*kubelet, error) {
 	} {
 		listener, err := net.Listen("unix", path)
 		if err != nil {
-			return nil, fmt.Errorf("playing kubelet: %w", err)
+			return nil, fmt.Errorf("starting the fake kubelet: %w", err)
 		}
 		server := grpc.NewServer()
 		register(server)
@@ -75,7 +75,7 @@ func (k *kubelet) Register(_ context.Context, r *deviceplugin.RegisterRequest) (
 	return &deviceplugin.Empty{}, nil
 }
 
-// follow takes the first list of devices; the GPUs of this benchmark stay healthy.
+// follow reads the first device list. The GPUs of this benchmark stay healthy.
 func (k *kubelet) follow(plugin deviceplugin.DevicePluginClient) {
 	stream, err := plugin.ListAndWatch(context.Background(), &deviceplugin.Empty{})
 	if err != nil {
@@ -94,7 +94,7 @@ func (k *kubelet) follow(plugin deviceplugin.DevicePluginClient) {
 	close(k.ready)
 }
 
-// List implements kubelet's API for resources: one entry per id, as kubelet has it.
+// List implements kubelet's PodResources API: one entry per ID, as kubelet returns it.
 func (k *kubelet) List(context.Context, *podresources.ListPodResourcesRequest) (*podresources.ListPodResourcesResponse, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -105,7 +105,7 @@ func (k *kubelet) List(context.Context, *podresources.ListPodResourcesRequest) (
 	return reply, nil
 }
 
-// Get implements kubelet's API for resources.
+// Get implements kubelet's PodResources API.
 func (k *kubelet) Get(_ context.Context, r *podresources.GetPodResourcesRequest) (*podresources.GetPodResourcesResponse, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -124,12 +124,12 @@ func resources(pod string, ids []string) *podresources.PodResources {
 	return &podresources.PodResources{Namespace: "default", Name: pod, Containers: []*podresources.ContainerResources{c}}
 }
 
-// GetAllocatableResources implements kubelet's API for resources. Nobody else is registered.
+// GetAllocatableResources implements kubelet's PodResources API.
 func (*kubelet) GetAllocatableResources(context.Context, *podresources.AllocatableResourcesRequest) (*podresources.AllocatableResourcesResponse, error) {
 	return &podresources.AllocatableResourcesResponse{}, nil
 }
 
-// admit gives a pod its units and says how long Allocate took.
+// admit allocates a pod's units and returns the time of Allocate.
 func (k *kubelet) admit(ctx context.Context, pod string, units int) (time.Duration, error) {
 	k.mu.Lock()
 	var available []string
@@ -166,7 +166,7 @@ func (k *kubelet) admit(ctx context.Context, pod string, units int) (time.Durati
 	return took, nil
 }
 
-// start says how long PreStartContainer took.
+// start returns the time of PreStartContainer.
 func (k *kubelet) start(ctx context.Context, pod string) (time.Duration, error) {
 	k.mu.Lock()
 	ids := k.held[pod]
@@ -176,7 +176,7 @@ func (k *kubelet) start(ctx context.Context, pod string) (time.Duration, error) 
 	return time.Since(begin), err
 }
 
-// end takes a pod's units back.
+// end frees a pod's units.
 func (k *kubelet) end(pod string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -15,13 +15,13 @@ import (
 	"github.com/trellis-gpu/trellis/benchmarks/internal/shipped"
 )
 
-// process is a program under measurement, or one that it needs.
+// process is the measured program, or one that it needs.
 type process struct {
 	command *exec.Cmd
 	output  *tail
 }
 
-// tail keeps the end of what a program said.
+// tail keeps the end of a program's output.
 type tail struct {
 	mu   sync.Mutex
 	last []byte
@@ -59,7 +59,7 @@ func (p *process) said() string {
 	return string(p.output.last)
 }
 
-// memory is the resident set in MB, and the part of it that no file stands behind.
+// memory returns the resident set in MB, and the anonymous part of it.
 func (p *process) memory() (resident, anonymous float64, err error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.command.Process.Pid))
 	if err != nil {
@@ -79,8 +79,8 @@ func (p *process) memory() (resident, anonymous float64, err error) {
 	return resident, anonymous, nil
 }
 
-// startEtcd starts the bus. It does not wait for its disk: a cluster's etcd has another machine's, and here all that the
-// plugin writes to its own would wait for the bus to be flushed.
+// startEtcd starts the bus. It does not sync its disk: a cluster's etcd has its own disk, while here the plugin's
+// writes would wait for etcd's.
 func startEtcd(program, dir string) (*process, string, error) {
 	client, peer := freeAddress(), freeAddress()
 	p, err := run(program, nil, "--data-dir", filepath.Join(dir, "etcd"), "--log-level", "error", "--unsafe-no-fsync",
@@ -89,7 +89,7 @@ func startEtcd(program, dir string) (*process, string, error) {
 	return p, client, err
 }
 
-// freeAddress is one that nobody listens at. Somebody may come first: then the program that is given it says so.
+// freeAddress returns an address that was free a moment ago. If it is taken since, the program reports it.
 func freeAddress() string {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -99,7 +99,7 @@ func freeAddress() string {
 	return "http://" + listener.Addr().String()
 }
 
-// startPlugin starts it as the shipped DaemonSet does, as far as memory goes.
+// startPlugin starts the plugin with the memory settings of the shipped DaemonSet.
 func startPlugin(program, dir string, k *kubelet, api, bus string) (*process, string, error) {
 	config, err := kubeconfig(dir, api)
 	if err != nil {

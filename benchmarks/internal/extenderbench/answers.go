@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 )
 
-// askAll asks filter and then prioritize about some pods, and returns how long both together took for each.
+// askAll sends filter and prioritize for each pod, and returns the time of both together per pod.
 func askAll(ctx context.Context, a *asker, bodies [][]byte) (times, error) {
 	runtime.GC() // now, and not while it is measured how long somebody else takes
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))

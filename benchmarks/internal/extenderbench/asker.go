@@ -19,10 +19,10 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-// sizes are what pods ask for, in GiB.
+// sizes are the requests of the pods, in GiB.
 func sizes() []int { return []int{1, 2, 4, 8, 16, 24, 40, 80} }
 
-// asker asks an extender what kube-scheduler would ask, one question after the other over one connection.
+// asker sends an extender the requests of kube-scheduler, one after another over one connection.
 type asker struct {
 	client *http.Client
 	url    string
@@ -32,7 +32,7 @@ func newAsker(url string) *asker {
 	return &asker{client: &http.Client{Transport: &http.Transport{MaxConnsPerHost: 1}, Timeout: time.Minute}, url: url}
 }
 
-// time asks and returns how long it took from the first byte sent to the last byte read.
+// time sends a request and returns the time from the first byte sent to the last byte read.
 func (a *asker) time(ctx context.Context, verb string, body []byte) (time.Duration, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, a.url+"/"+verb, bytes.NewReader(body))
 	if err != nil {
@@ -53,13 +53,13 @@ func (a *asker) time(ctx context.Context, verb string, body []byte) (time.Durati
 	return took, err
 }
 
-// questions makes bodies about ever new pods.
+// questions makes request bodies, each about a new pod.
 type questions struct {
 	dice *rand.Rand
 	made int
 }
 
-// about names nodes and a new pod of some size.
+// about returns a body with node names and a new pod.
 func (q *questions) about(nodes json.RawMessage) ([]byte, error) {
 	q.made++
 	pod := job(fmt.Sprintf("asked-%06d", q.made), sizes()[q.dice.IntN(len(sizes()))])
@@ -71,7 +71,7 @@ func (q *questions) about(nodes json.RawMessage) ([]byte, error) {
 	}{Pod: pod, NodeNames: nodes})
 }
 
-// aboutEach names nodes and so many new pods.
+// aboutEach returns a body for each of several new pods.
 func (q *questions) aboutEach(nodes json.RawMessage, pods int) ([][]byte, error) {
 	bodies := make([][]byte, pods)
 	for i := range bodies {
@@ -83,13 +83,13 @@ func (q *questions) aboutEach(nodes json.RawMessage, pods int) ([][]byte, error)
 	return bodies, nil
 }
 
-// named lists nodes as JSON.
+// named encodes node names as JSON.
 func named(nodes []string) json.RawMessage {
 	encoded, _ := json.Marshal(nodes) // strings are always encodable
 	return encoded
 }
 
-// job is a training pod as the admission policy leaves it.
+// job returns a training pod as the admission policy changes it.
 func job(name string, gib int) *corev1.Pod {
 	units := *resource.NewQuantity(int64(gib), resource.DecimalSI)
 	return &corev1.Pod{
@@ -111,7 +111,7 @@ func job(name string, gib int) *corev1.Pod {
 	}
 }
 
-// running is an occupant as the API server has it.
+// running returns an occupant's bound pod.
 func running(o occupant) *corev1.Pod {
 	pod := job(o.name, int(o.size>>10))
 	pod.Spec.NodeName = string(o.node)

@@ -6,13 +6,13 @@ import (
 	"os"
 )
 
-// latency is the kernel's file for how long a processor may take to wake, in microseconds: the least that anybody asks for
-// counts, for as long as he keeps the file open (PM QoS, as cyclictest does).
+// latency is the kernel's file for the highest wake-up latency of a processor, in microseconds. The lowest value of
+// all open files counts (PM QoS, as cyclictest does).
 const latency = "/dev/cpu_dma_latency"
 
-// awake has processors with nothing to do wait awake until the function it returns is called. A virtual machine's are given
-// back to its hypervisor otherwise, which may take milliseconds to return one, and a program that is asked one question after
-// another is timed by that.
+// awake keeps idle processors awake until the returned function is called. On a virtual machine, idle processors go
+// back to the hypervisor, which may take milliseconds to return one. That delay would appear in the time of each
+// request.
 func awake() (sleep func(), err error) {
 	file, err := os.OpenFile(latency, os.O_WRONLY, 0)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// open tells how often this process has the kernel's file open.
+// open returns how often this process has the kernel's file open.
 func open(t *testing.T) (times int) {
 	descriptors, err := os.ReadDir("/proc/self/fd")
 	require.NoError(t, err)
@@ -21,13 +21,13 @@ func open(t *testing.T) (times int) {
 	return times
 }
 
-// The request lasts as long as the file is open, and only root may make it.
+// The setting lasts as long as the file is open. Only root may open it.
 func TestAwake(t *testing.T) {
 	sleep, err := awake()
 	if err != nil {
 		require.True(t, os.IsPermission(err) || os.IsNotExist(err), "%v", err)
 		require.ErrorAs(t, err, new(*fs.PathError))
-		t.Skipf("not to be had here: %v", err)
+		t.Skipf("not permitted here: %v", err)
 	}
 	require.Equal(t, 1, open(t))
 	sleep()

@@ -12,25 +12,26 @@ import (
 	"github.com/trellis-gpu/trellis/benchmarks/internal/shipped"
 )
 
-// Options say what to measure with what.
+// Options select what to measure.
 type Options struct {
-	// Binaries is the folder with the extender and this program, Stock the one with etcd, kube-apiserver and kube-scheduler.
+	// Binaries is the folder of the extender and this program, Stock the folder of etcd, kube-apiserver and
+	// kube-scheduler.
 	Binaries, Stock string
-	// Only are the parts to measure; none means all of Parts.
+	// Only lists the parts to measure; empty means all of Parts.
 	Only []string
-	// Quick measures less of everything, Seed decides who asks for what.
+	// Quick measures less of everything. Seed determines the requests.
 	Quick bool
 	Seed  uint64
-	// Attempts are how often a turn is taken at most, until the machine is calm.
+	// Attempts is the highest number of attempts per turn until the machine is calm.
 	Attempts int
-	// Out is told of every figure as it comes.
+	// Out receives each figure as soon as it is measured.
 	Out io.Writer
 }
 
-// Parts are what can be measured.
+// Parts lists the parts of the benchmark.
 func Parts() []string { return []string{"service", "linear", "throughput", "start"} }
 
-// Measured is all that was measured.
+// Measured has the results of all parts.
 type Measured struct {
 	Service    []Service    `json:"service,omitempty"`
 	Linear     []Linear     `json:"linear,omitempty"`
@@ -38,29 +39,30 @@ type Measured struct {
 	Start      []Start      `json:"start,omitempty"`
 }
 
-// scale is how much of everything is measured.
+// scale is the size of each part.
 type scale struct {
-	worlds                                            []world
+	services                                          []serviceSize
 	linearNodes                                       []int
 	rounds, pods                                      int
 	throughputNodes, throughputPods, throughputRounds int
 	startNodes, startPods, starts                     int
 }
 
-// world is one in which service times are taken, and the questions of a turn in it. The kernel counts stolen time in hundredths
-// of a second: that less than a hundredth of a turn was stolen can be told only of one that lasts a second.
-type world struct {
+// serviceSize is the number of nodes and of requests per turn for service times. The kernel counts stolen time in
+// hundredths of a second, so a turn must last a second to detect one per cent.
+type serviceSize struct {
 	nodes, questions int
 }
 
 func scaled(quick bool) scale {
 	if quick {
-		return scale{[]world{{1000, 50}}, []int{500, 2000}, 4, 50, 200, 60, 1, 500, 1000, 1}
+		return scale{[]serviceSize{{1000, 50}}, []int{500, 2000}, 4, 50, 200, 60, 1, 500, 1000, 1}
 	}
-	return scale{[]world{{1000, 1000}, {5000, 500}}, []int{500, 1000, 5000, 15000}, 20, 200, 1000, 300, 15, 5000, 20_000, 3}
+	return scale{[]serviceSize{{1000, 1000}, {5000, 500}}, []int{500, 1000, 5000, 15000}, 20, 200, 1000, 300, 15, 5000, 20_000, 3}
 }
 
-// Settings are those that the figures depend on. The extender's policy is growth, where a figure names no other.
+// Settings returns the settings that the figures depend on. The extender's policy is growth, unless a figure names
+// another.
 func (o Options) Settings() map[string]string {
 	s := scaled(o.Quick)
 	return map[string]string{
@@ -81,7 +83,7 @@ type bench struct {
 	out   Measured
 }
 
-// Run measures. What was measured before an error is returned with it.
+// Run measures. It returns the results also with an error.
 func Run(ctx context.Context, o Options) (Measured, []results.Phase, error) {
 	dir, err := os.MkdirTemp("", "bench-extender-")
 	if err != nil {
@@ -109,7 +111,7 @@ func Run(ctx context.Context, o Options) (Measured, []results.Phase, error) {
 	return b.out, phases, nil
 }
 
-// on measures on a fresh control plane.
+// on measures on a new control plane.
 func (b *bench) on(measure func(context.Context, *plane) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		dir, err := os.MkdirTemp(b.dir, "plane-")

@@ -7,17 +7,17 @@ import (
 	"github.com/trellis-gpu/trellis/benchmarks/internal/shipped"
 )
 
-// contestant is an extender that is measured.
+// contestant is an extender under measurement.
 type contestant struct {
 	*process
-	// url is where it is asked, ready where it says that it can answer.
+	// url serves the scheduler's requests, ready the readiness probe.
 	url, ready string
 }
 
-// asDeployed is the environment that deploy/base gives the extender, as far as it matters to what is measured.
+// asDeployed is the part of the environment in deploy/base that affects the figures.
 var asDeployed = []string{"GOGC=" + shipped.ExtenderGOGC}
 
-// ours starts the real extender on a bus. It does not wait until it is ready.
+// ours starts the extender on a bus. It does not wait until the extender is ready.
 func (b *bench) ours(p *plane, on *bus, policy string) (contestant, error) {
 	ask, err := freeAddress()
 	if err != nil {

@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpu is the time that the program has computed for, in user space and in the kernel; zero where it can not be told.
+// cpu returns the program's CPU time, user and system; zero if it is unknown.
 func (p *process) cpu() time.Duration {
-	// The clock of a process, as clock_getcpuclockid(3) makes it: of what its threads were scheduled for.
+	// The clock of a process, as clock_getcpuclockid(3) builds it, of the time that its threads were scheduled.
 	const scheduled = 2
 	var spent unix.Timespec
 	if err := unix.ClockGettime(int32(^p.command.Process.Pid<<3|scheduled), &spent); err != nil {
@@ -17,7 +17,7 @@ func (p *process) cpu() time.Duration {
 	return time.Duration(spent.Nano())
 }
 
-// meter tells what each of some programs computes from now on, in milliseconds for each of so many pods.
+// meter returns a function that computes the CPU time of each program since the call, in milliseconds per pod.
 func meter(programs map[string]*process) func(pods int) map[string]float64 {
 	before := map[string]time.Duration{}
 	for name, p := range programs {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestWhatAProgramComputesIsMetered(t *testing.T) {
+func TestMeter(t *testing.T) {
 	busy, err := launch(t.TempDir(), "/bin/sh", "-c", "while :; do :; done")
 	require.NoError(t, err)
 	defer busy.stop()

@@ -1,22 +1,23 @@
-// Package extenderbench measures what the extender costs: the real binary, as a process of its own, on a stock etcd, API server
-// and scheduler, beside an extender that does nothing (nullextender), in the same run.
+// Package extenderbench measures the cost of the extender: the real binary, as its own process, on a stock etcd, API server
+// and scheduler. It compares it with an extender that does nothing (nullextender) in the same run.
 //
-//	service     time of filter + prioritize for one pod, asked by one client over one connection, every node named
-//	throughput  pods a second from the first create to the last Binding, through the stock scheduler; create → bound
-//	writes      the extender's writes per pod, counted by the API server's audit log
+//	service     time of filter + prioritize for one pod, by one client over one connection, with every node named
+//	throughput  pods per second from the first create to the last Binding, through the stock scheduler; create → bound
+//	writes      the extender's writes per pod, counted in the API server's audit log
 //	start       from the start of the process to /readyz, and its peak memory (VmHWM)
-//	linear      time of filter by the names sent and by the nodes there are
+//	linear      time of filter by the number of names and by the number of nodes
 //
-// A node has 8 GPUs of 80 GiB. Nodes are records without kubelets, so that what is measured is the extender and not they.
-// Before service times are taken all programs come to rest (rested.go). While they are taken, the books change all the
-// time (see churn), and processors wait awake (awake.go). Rounds are interleaved (A B B A); a figure is the median over
-// rounds, and its range is told with it. The tail of service times is of all questions of a contestant. It is that of the
-// machine as well. A hypervisor that gives its processors to others stops whatever runs there for milliseconds, and a few
-// such stops in a second are the slowest per cent. An API server with tens of thousands of pods collects its heap every
-// two minutes, for seconds, on the cores of whoever is asked. So a turn in which others had more than a per cent of the
-// machine's time (stolen.go), or the API server and its etcd more than a tenth of a core, is taken again, --attempts times
-// at most, and the calmest counts (turn.go), with all of its questions, whatever was answered. The tail of all turns that
-// were taken is told beside it.
+// A node has 8 GPUs of 80 GiB. Nodes are records without kubelets. Rounds are interleaved (A B B A). A figure is the median
+// over rounds, with its range.
 //
-// What flatters everybody alike: etcd without fsync, no webhooks, no TLS to the extender, everything on the loopback.
+// Service times begin when all programs are idle (rested.go). Meanwhile allocations change all the time (see churn), and
+// processors are kept awake (awake.go). The tail is that of all requests to a contestant.
+//
+// The tail depends on the machine too. A hypervisor that takes processors away stops programs for milliseconds; a few such
+// stops per second make up the slowest per cent. An API server with tens of thousands of pods collects its heap every two
+// minutes, for seconds, on the same cores. So a turn is repeated if the hypervisor took more than one per cent of the
+// machine's time (stolen.go), or the API server and its etcd used more than a tenth of a core. It is repeated --attempts
+// times at most. The calmest attempt counts (turn.go), with all of its requests. The tail of all attempts is reported too.
+//
+// All contestants benefit alike from: etcd without fsync, no webhooks, no TLS to the extender, one machine.
 package extenderbench

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// times are durations, in milliseconds where they are told.
+// times are durations, reported in milliseconds.
 type times []time.Duration
 
-// quantile is the smallest that a part of them does not exceed.
+// quantile returns the smallest duration that a fraction q does not exceed.
 func (t times) quantile(q float64) time.Duration {
 	if len(t) == 0 {
 		return 0
@@ -17,7 +17,7 @@ func (t times) quantile(q float64) time.Duration {
 	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
 }
 
-// tail is the smallest that all but the slowest per cent do not exceed, over the median.
+// tail is the 99th percentile over the median.
 func (t times) tail() float64 { return float64(t.quantile(0.99)) / float64(t.quantile(0.5)) }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

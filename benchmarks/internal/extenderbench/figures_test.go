@@ -20,11 +20,11 @@ func TestQuantiles(t *testing.T) {
 	require.Zero(t, times(nil).quantile(0.5))
 }
 
-func TestAFleetIsAsFullAsItIsSaidToBe(t *testing.T) {
+func TestFleet_FillsToTheFraction(t *testing.T) {
 	f := newFleet(1)
 	f.grow(10)
 	f.fill(0.5)
-	require.Equal(t, f.occupants, func() []occupant { twin := newFleet(1); twin.grow(10); return twin.fill(0.5) }(), "the same seed, the same fleet")
+	require.Equal(t, f.occupants, func() []occupant { same := newFleet(1); same.grow(10); return same.fill(0.5) }(), "the same seed, the same fleet")
 	f.fill(0.95)
 	held := map[growth.GPU]growth.MiB{}
 	for _, o := range f.occupants {

@@ -12,7 +12,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-// A node's GPUs, as in the measurements of other sharers.
+// The GPUs of a node, as in the measurements of other GPU sharers.
 const (
 	gpusPerNode = 8
 	gpuMemory   = 80 * growth.GiB
@@ -31,7 +31,7 @@ func (o occupant) ref() growth.PodRef {
 	return growth.PodRef{Namespace: "default", Name: o.name, UID: o.uid}
 }
 
-// fleet is the nodes and who is on them.
+// fleet has the nodes and their occupants.
 type fleet struct {
 	dice      *rand.Rand
 	nodes     []string
@@ -51,7 +51,7 @@ func (f *fleet) grow(nodes int) []string {
 	return f.nodes[before:]
 }
 
-// fill adds jobs of 1 to 80 GiB until each GPU is full to a part, and returns the new ones.
+// fill adds jobs of 1 to 80 GiB until each GPU is full to a fraction, and returns the new ones.
 func (f *fleet) fill(part float64) []occupant {
 	before := len(f.occupants)
 	target := growth.MiB(part*float64(gpuMemory/growth.GiB)) * growth.GiB
@@ -66,7 +66,7 @@ func (f *fleet) fill(part float64) []occupant {
 	return f.occupants[before:]
 }
 
-// scatter adds so many jobs, each on a GPU that has room for it.
+// scatter adds jobs, each on a GPU with room for it.
 func (f *fleet) scatter(jobs int) []occupant {
 	before := len(f.occupants)
 	for len(f.occupants) < before+jobs {
@@ -139,7 +139,7 @@ func allocated(o occupant) state.Allocation {
 	}}}
 }
 
-// each does something with all of them, thirty-two at a time.
+// each calls do for all elements, thirty-two at a time.
 func each[T any](ctx context.Context, all []T, do func(context.Context, T) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

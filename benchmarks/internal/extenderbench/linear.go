@@ -5,17 +5,17 @@ import (
 	"math/rand/v2"
 )
 
-// Linear is the median time of filter, in milliseconds, in a world of so many nodes: with all of them named, and with the
-// first 500.
+// Linear has the median time of filter with this number of nodes, in milliseconds: with all of them named, and with
+// the first 500.
 type Linear struct {
 	Nodes    int     `json:"nodes"`
 	All, Few float64 // milliseconds
 }
 
-// few is how many names are sent to worlds of every size.
+// few is the number of names that does not grow.
 const few = 500
 
-// linear lets a world grow and asks at each size.
+// linear adds nodes and measures at each number.
 func (b *bench) linear(ctx context.Context, p *plane) error {
 	on, err := openBus(ctx, p.stock, b.dir)
 	if err != nil {

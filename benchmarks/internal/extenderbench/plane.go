@@ -19,7 +19,7 @@ import (
 	"github.com/trellis-gpu/trellis/daemon/etcdbus"
 )
 
-// Users of the API server: the benchmark itself, and whichever extender is measured, so that its writes can be counted.
+// Users of the API server: the benchmark, and the measured extender, whose writes are counted.
 const (
 	benchUser    = "bench"
 	extenderUser = "extender"
@@ -33,8 +33,8 @@ type plane struct {
 	client     kubernetes.Interface
 }
 
-// openPlane starts it. The settings let the extender be measured rather than the server: no fsync, no fairness queues, no
-// limits, no admission that would need controllers.
+// openPlane starts it. Its settings exclude the server's own limits from the figures: no fsync, no fairness queues,
+// no request limits, no admission that needs controllers.
 func openPlane(ctx context.Context, stock, dir string) (*plane, error) {
 	p := &plane{stock: stock, dir: dir}
 	etcd, store, err := startEtcd(ctx, stock, dir)
@@ -78,12 +78,12 @@ func (p *plane) close() {
 	p.etcd.stop()
 }
 
-// cpu is what it has computed so far.
+// cpu returns the CPU time of both programs.
 func (p *plane) cpu() time.Duration { return p.etcd.cpu() + p.api.cpu() }
 
 func (p *plane) audit() string { return filepath.Join(p.dir, "audit.log") }
 
-// auditPolicy records what the extender writes, and nothing else.
+// auditPolicy records only the extender's writes.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
@@ -92,20 +92,20 @@ rules:
 - {level: None}
 `
 
-// kubeconfig is the file by which a user reaches the API server.
+// kubeconfig writes a kubeconfig for a user.
 func (p *plane) kubeconfig(user string) string {
 	return p.write("kubeconfig-"+user, fmt.Sprintf(`{"apiVersion": "v1", "kind": "Config", "current-context": "c",
 "clusters": [{"name": "c", "cluster": {"server": "https://%s", "insecure-skip-tls-verify": true}}],
 "users": [{"name": "u", "user": {"token": "%s"}}], "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]}`, p.address, user))
 }
 
-// scheduler starts a stock scheduler that asks the extender at url.
+// scheduler starts a stock scheduler with the extender at url.
 func (p *plane) scheduler(url string) (*process, error) {
 	config := p.write("scheduler.yaml", fmt.Sprintf(schedulerConfig, p.kubeconfig(benchUser), url))
 	return launch(p.dir, filepath.Join(p.stock, "kube-scheduler"), "--config="+config, "--secure-port=0")
 }
 
-// schedulerConfig takes a kubeconfig and the extender's URL. It asks about every node, as the profile that Trellis installs.
+// schedulerConfig takes a kubeconfig and the extender's URL. It scores every node, as the shipped profile does.
 const schedulerConfig = `apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 clientConnection: {kubeconfig: %s, qps: 1000, burst: 2000}
@@ -124,7 +124,7 @@ extenders:
   managedResources: [{name: gpushare/gpu-mem}]
 `
 
-// write writes a file of the plane. What can not be written is missed by the program that it is for.
+// write writes a file of the plane. A failure shows in the program that reads the file.
 func (p *plane) write(name, content string) string {
 	path := filepath.Join(p.dir, name)
 	_ = os.WriteFile(path, []byte(content), 0o600)
@@ -154,7 +154,7 @@ func startEtcd(ctx context.Context, stock, dir string) (*process, string, error)
 	return p, url, p.answers(ctx, url+"/health")
 }
 
-// bus is an empty state bus with an etcd of its own.
+// bus is an empty state bus with its own etcd.
 type bus struct {
 	*etcdbus.Bus
 	etcd *process

@@ -16,14 +16,14 @@ import (
 	"time"
 )
 
-// process is a program that runs beside the benchmark.
+// process is a program that the benchmark runs.
 type process struct {
 	name, log string
 	command   *exec.Cmd
 	ended     chan struct{}
 }
 
-// launch starts a program; what it says goes to a file in dir.
+// launch starts a program. Its output goes to a file in dir.
 func launch(dir, program string, arguments ...string) (*process, error) {
 	return launchWith(dir, nil, program, arguments...)
 }
@@ -45,7 +45,7 @@ func launchWith(dir string, environment []string, program string, arguments ...s
 	return p, nil
 }
 
-// stop asks the program to end, and makes it if it does not within five seconds.
+// stop sends SIGTERM, and SIGKILL after five seconds.
 func (p *process) stop() {
 	if p == nil {
 		return
@@ -59,7 +59,7 @@ func (p *process) stop() {
 	}
 }
 
-// answers waits until a URL answers 200.
+// answers waits until a URL returns 200.
 func (p *process) answers(ctx context.Context, url string) error {
 	return p.await(ctx, func(ctx context.Context) bool {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
@@ -75,12 +75,12 @@ func (p *process) answers(ctx context.Context, url string) error {
 	})
 }
 
-// await waits until a look shows that the program is ready.
+// await waits until ready returns true.
 func (p *process) await(ctx context.Context, ready func(context.Context) bool) error {
 	return p.awaitEvery(ctx, 20*time.Millisecond, ready)
 }
 
-// awaitEvery is await for looks that are not to be had for nothing.
+// awaitEvery is await with an interval, for expensive checks.
 func (p *process) awaitEvery(ctx context.Context, every time.Duration, ready func(context.Context) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
@@ -98,13 +98,13 @@ func (p *process) awaitEvery(ctx context.Context, every time.Duration, ready fun
 	return nil
 }
 
-// said is the end of the program's log.
+// said returns the end of the program's log.
 func (p *process) said() string {
 	text, _ := os.ReadFile(p.log)
 	return string(text[max(0, len(text)-2000):])
 }
 
-// peak is the most memory that the program has had, in bytes.
+// peak returns the program's peak memory, in bytes.
 func (p *process) peak() (int64, error) {
 	file, err := os.Open(fmt.Sprintf("/proc/%d/status", p.command.Process.Pid))
 	if err != nil {
@@ -117,10 +117,10 @@ func (p *process) peak() (int64, error) {
 			return kib << 10, err
 		}
 	}
-	return 0, errors.New("the kernel tells no VmHWM")
+	return 0, errors.New("the kernel reports no VmHWM")
 }
 
-// freeAddress is a loopback address that nobody listened on a moment ago.
+// freeAddress returns a loopback address that was free a moment ago.
 func freeAddress() (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -6,15 +6,14 @@ import (
 )
 
 const (
-	// restless is the part of one core for which programs may compute together and be at rest.
+	// restless is the fraction of one core that idle programs may use together.
 	restless = 0.1
-	// restEvery is how often it is looked, restWithin how long it is waited.
+	// restEvery is the interval of the checks, restWithin the longest wait.
 	restEvery, restWithin = time.Second, time.Minute
 )
 
-// rested waits until programs have come to rest, of which cpu is what they have computed in their lives. An API server that was
-// given tens of thousands of pods has garbage to collect for seconds after it, on cores that whoever is measured wants. Who
-// does not come to rest within a minute is measured as it is.
+// rested waits until programs are idle; cpu returns their CPU time. An API server collects garbage for seconds after
+// it received tens of thousands of pods. After a minute the measurement begins in any case.
 func rested(ctx context.Context, cpu func() time.Duration) error {
 	tick, give := time.NewTicker(restEvery), time.After(restWithin)
 	defer tick.Stop()

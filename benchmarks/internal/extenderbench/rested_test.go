@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestItIsWaitedUntilProgramsRest(t *testing.T) {
+func TestRested_WaitsForIdlePrograms(t *testing.T) {
 	for name, tc := range map[string]struct {
 		busy, want time.Duration
 	}{

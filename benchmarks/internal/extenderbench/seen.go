@@ -10,8 +10,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// seen waits until an extender's books are the fleet's: a hundred thousand jobs came within seconds, as they never do, and
-// what is measured is the work that they leave, not their arrival.
+// seen waits until the extender has seen all allocations of the fleet. They arrive within seconds, unlike in a real
+// cluster, and their arrival is not measured.
 func seen(ctx context.Context, c contestant, f *fleet) error {
 	want := growth.MiB(0)
 	for _, gpus := range f.used {
@@ -34,7 +34,7 @@ func seen(ctx context.Context, c contestant, f *fleet) error {
 	return nil
 }
 
-// shown is the memory that an extender says is used on all nodes.
+// shown returns the used memory of all nodes, as the extender reports it.
 func shown(ctx context.Context, url string) (growth.MiB, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/inspect", http.NoBody)
 	if err != nil {

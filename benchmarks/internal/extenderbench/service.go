@@ -10,25 +10,25 @@ import (
 	state "github.com/trellis-gpu/trellis/growth/bus"
 )
 
-// Service is filter + prioritize for one pod, in milliseconds, in one world.
+// Service is the time of filter + prioritize for one pod, in milliseconds, at one number of nodes.
 type Service struct {
 	Nodes int     `json:"nodes"`
 	Full  float64 `json:"full"`
-	// Ours and Null are the medians of each round, Ratios one over the other.
+	// Ours and Null are the medians of each round, Ratios their quotients.
 	Ours, Null, Ratios []float64
-	// Tail is p99 over p50 of our questions in the turns that count, NullTail of the other's; AllTail and AllNullTail are of all
-	// turns that were taken.
+	// Tail is p99 over p50 of our requests in the turns that count, NullTail that of the null extender. AllTail and
+	// AllNullTail include all attempts.
 	Tail, NullTail, AllTail, AllNullTail float64
-	// Stolen is which part of the machine's time its hypervisor gave to others in each of our turns that count, and Aside which
-	// part of one core the API server and its etcd took, both in per cent.
+	// Stolen is the part of the machine's time that the hypervisor took in each of our turns that count. Aside is the
+	// part of one core that the API server and its etcd used. Both are in per cent.
 	Stolen, Aside []float64
-	// Taken is how many turns we took to have those.
+	// Taken is the number of our attempts.
 	Taken int
 }
 
-// service measures worlds of the sizes that are asked for, each on a control plane of its own.
+// service measures each number of nodes on a new control plane.
 func (b *bench) service(ctx context.Context) error {
-	for _, w := range b.scale.worlds {
+	for _, w := range b.scale.services {
 		if err := b.on(func(ctx context.Context, p *plane) error { return b.serviceAt(ctx, p, w) })(ctx); err != nil {
 			return fmt.Errorf("%d nodes: %w", w.nodes, err)
 		}
@@ -36,8 +36,8 @@ func (b *bench) service(ctx context.Context) error {
 	return nil
 }
 
-// serviceAt measures one world at 0, 50 and 95 per cent.
-func (b *bench) serviceAt(ctx context.Context, p *plane, w world) error {
+// serviceAt measures one number of nodes at 0, 50 and 95 per cent.
+func (b *bench) serviceAt(ctx context.Context, p *plane, w serviceSize) error {
 	null, err := b.null(p)
 	if err != nil {
 		return err
@@ -57,7 +57,8 @@ func (b *bench) serviceAt(ctx context.Context, p *plane, w world) error {
 	}
 	for _, full := range []float64{0, 0.5, 0.95} {
 		jobs := f.fill(full)
-		// Their pods as well: an allocation whose pod nobody knows is a thing to look into, and thousands of them are no cluster.
+		// The pods exist as well: the extender investigates an allocation without a pod, and thousands of those are
+		// unrealistic.
 		if err := p.bound(ctx, jobs); err != nil {
 			return err
 		}
@@ -73,7 +74,7 @@ func (b *bench) serviceAt(ctx context.Context, p *plane, w world) error {
 	return nil
 }
 
-// serveIn measures a new extender, which has not seen how the world came about.
+// serveIn measures a new extender, which starts with the present state.
 func (b *bench) serveIn(ctx context.Context, p *plane, on *bus, f *fleet, null contestant, questions int, into *Service) error {
 	ours, err := b.ours(p, on, "growth")
 	if err != nil {
@@ -92,12 +93,12 @@ func (b *bench) serveIn(ctx context.Context, p *plane, on *bus, f *fleet, null c
 	if sleep, err := awake(); err == nil {
 		defer sleep()
 	} else {
-		b.say("processors may fall asleep between questions, which only root can keep them from: %v", err)
+		b.say("processors may sleep between requests; only root can prevent it: %v", err)
 	}
 	return b.serve(ctx, p, on, f, []contestant{ours, null}, questions, into)
 }
 
-// serve asks both, in turns, while the books change.
+// serve sends requests to both extenders, in turns, while allocations change.
 func (b *bench) serve(ctx context.Context, p *plane, on *bus, f *fleet, both []contestant, asked int, into *Service) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -131,7 +132,7 @@ func (b *bench) serve(ctx context.Context, p *plane, on *bus, f *fleet, both []c
 	return <-changing
 }
 
-// conclude has the figures of the turns that count, and what those of all would be: ours first, then the other's.
+// conclude computes the figures of the turns that count, and of all attempts.
 func (s *Service) conclude(counted, all [][]turn) {
 	medians := func(turns []turn) (all []float64) {
 		for _, t := range turns {
@@ -148,10 +149,10 @@ func (s *Service) conclude(counted, all [][]turn) {
 	}
 }
 
-// churnEvery is how often a node's books change while service times are taken: as often as a busy scheduler binds.
+// churnEvery is the interval of changes while service times are taken: that of bindings by a busy scheduler.
 const churnEvery = 25 * time.Millisecond
 
-// churn writes a small allocation somewhere and takes it away again, until ctx ends.
+// churn writes and deletes a small allocation, until ctx ends.
 func churn(ctx context.Context, on *bus, f *fleet) error {
 	dice, tick := rand.New(rand.NewPCG(99, 0)), time.NewTicker(churnEvery)
 	defer tick.Stop()

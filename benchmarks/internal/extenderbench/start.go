@@ -13,16 +13,16 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-// startQuestions are asked before memory is looked at.
+// startQuestions is the number of requests before memory is read.
 const startQuestions = 16
 
-// Start is a cold start: seconds from the start of the process to its readiness, and the most memory it has had in MB,
-// after it has been asked about all nodes too.
+// Start is a cold start: the seconds from the start of the process to readiness, and its peak memory in MB after
+// requests about all nodes.
 type Start struct {
 	Seconds, PeakMB float64
 }
 
-// start measures cold starts in a world of running pods.
+// start measures cold starts with running pods.
 func (b *bench) start(ctx context.Context, p *plane) error {
 	on, err := openBus(ctx, p.stock, b.dir)
 	if err != nil {
@@ -71,7 +71,7 @@ func (b *bench) start(ctx context.Context, p *plane) error {
 	return nil
 }
 
-// register creates node objects that are ready and offer their GPU memory.
+// register creates ready nodes with GPU memory.
 func (p *plane) register(ctx context.Context, nodes []string) error {
 	room := corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("64"), corev1.ResourceMemory: resource.MustParse("512Gi"), corev1.ResourcePods: resource.MustParse("110"),
@@ -88,13 +88,12 @@ func (p *plane) register(ctx context.Context, nodes []string) error {
 	})
 }
 
-// bound creates pods that are bound; their nodes need not be there. The API server gives them their UIDs, which the jobs
-// have from then on.
+// bound creates bound pods. Their nodes need not exist. The jobs take over the UIDs of the API server.
 func (p *plane) bound(ctx context.Context, jobs []occupant) error {
 	return p.create(ctx, jobs, func(context.Context, *corev1.Pod) error { return nil })
 }
 
-// run creates pods that are bound and run.
+// run creates bound pods in phase Running.
 func (p *plane) run(ctx context.Context, jobs []occupant) error {
 	return p.create(ctx, jobs, func(ctx context.Context, made *corev1.Pod) error {
 		made.Status.Phase = corev1.PodRunning
@@ -123,7 +122,7 @@ func (p *plane) clearPods(ctx context.Context) error {
 	return p.client.CoreV1().Pods("default").DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &now}, metav1.ListOptions{})
 }
 
-// askSome lets the extender have answered, as one in use has.
+// askSome sends some requests, as a scheduler in use would have.
 func (b *bench) askSome(ctx context.Context, ours contestant, nodes []string) error {
 	q := &questions{dice: rand.New(rand.NewPCG(b.Seed, 3))}
 	bodies, err := q.aboutEach(named(nodes), startQuestions)

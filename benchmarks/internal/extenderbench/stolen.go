@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// ticks are what the processors of the machine have spent their time on since it began, all together, proc_stat(5): user,
-// nice, system, idle, iowait, irq, softirq, steal. What is counted as guest is counted as user, too.
+// ticks are the times of all processors since boot, from proc_stat(5): user, nice, system, idle, iowait, irq,
+// softirq, steal. Guest time is included in user.
 type ticks [8]uint64
 
 const steal = 7
 
-// clocks reads them; they are zero where the kernel does not tell.
+// clocks reads the ticks. They are zero if the kernel does not provide them.
 func clocks() ticks {
 	stat, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -37,8 +37,8 @@ func parseClocks(stat string) (all ticks) {
 	return all
 }
 
-// stolenSince is which part of the time since before a hypervisor gave to other machines while this one wanted it, in per
-// cent; 0 where it is not known, or no time has passed.
+// stolenSince returns the part of the time since before that the hypervisor took while this machine wanted it, in per
+// cent; 0 if it is unknown, or no time has passed.
 func (t ticks) stolenSince(before ticks) float64 {
 	passed := 0.0
 	for i := range t {

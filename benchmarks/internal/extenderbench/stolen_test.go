@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestClocksAreRead(t *testing.T) {
+func TestClocks(t *testing.T) {
 	for name, tc := range map[string]struct {
 		stat string
 		want ticks
@@ -22,7 +22,7 @@ func TestClocksAreRead(t *testing.T) {
 	require.NotZero(t, clocks(), "this machine's own")
 }
 
-func TestStolenIsAPartOfAllTime(t *testing.T) {
+func TestTicks_StolenSince(t *testing.T) {
 	before := ticks{100, 0, 50, 800, 10, 0, 5, 35}
 	require.InDelta(t, 5, ticks{130, 0, 60, 850, 14, 0, 6, 40}.stolenSince(before), 1e-9)
 	require.Zero(t, before.stolenSince(before), "no time has passed")

@@ -27,12 +27,12 @@ type Throughput struct {
 	PodsPerSecond float64 `json:"podsPerSecond"`
 	// P50 and P99 are from the create call to the Binding, in milliseconds.
 	P50, P99 float64
-	// Writes are those of the extender to the API server, WritesBy the same by what was written.
+	// Writes counts the extender's writes to the API server, WritesBy the same by verb and resource.
 	Writes   int            `json:"writes"`
 	WritesBy map[string]int `json:"writesBy"`
-	// CPU is what each program computed for a pod, in milliseconds: where time goes that the machine has only once.
+	// CPU is each program's CPU time per pod, in milliseconds.
 	CPU map[string]float64 `json:"cpuPerPod"`
-	// OverCommitted counts GPUs that were given to more than they hold.
+	// OverCommitted counts GPUs whose pods hold more memory than they have.
 	OverCommitted int `json:"overCommitted"`
 }
 
@@ -63,7 +63,7 @@ func (b *bench) throughput(ctx context.Context, p *plane) error {
 	return nil
 }
 
-// through runs one extender and a scheduler of its own, and has pods bound.
+// through runs one extender with its own scheduler, and binds pods.
 func (b *bench) through(ctx context.Context, p *plane, on *bus, name string) (Throughput, error) {
 	begin := func() (contestant, error) { return b.ours(p, on, name) }
 	if name == "null" {
@@ -150,7 +150,7 @@ func (b *bench) bind(ctx context.Context, p *plane, prefix string, pods int) (Th
 	}, nil
 }
 
-// boundAt reads a watch until so many pods are bound, or it ends.
+// boundAt reads a watch until all pods are bound, or the watch ends.
 func boundAt(watching watch.Interface, prefix string, pods int) map[string]time.Time {
 	at := map[string]time.Time{}
 	for event := range watching.ResultChan() {
@@ -168,7 +168,7 @@ func boundAt(watching watch.Interface, prefix string, pods int) map[string]time.
 	return at
 }
 
-// written counts the extender's writes so far, by what was written.
+// written counts the extender's writes so far, by verb and resource.
 func (p *plane) written() (map[string]int, error) {
 	log, err := os.Open(p.audit())
 	if err != nil {
@@ -194,7 +194,7 @@ func (p *plane) written() (map[string]int, error) {
 	return counts, lines.Err()
 }
 
-// overCommitted counts the GPUs on which bound pods hold more than there is.
+// overCommitted counts the GPUs whose bound pods hold more than their memory.
 func (p *plane) overCommitted(ctx context.Context) (int, error) {
 	pods, err := p.client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -214,7 +214,7 @@ func (p *plane) overCommitted(ctx context.Context) (int, error) {
 	return over, nil
 }
 
-// forget takes all reservations back.
+// forget deletes all reservations.
 func forget(ctx context.Context, on *bus) error {
 	entries, _, err := on.List(ctx, state.Nodes)
 	if err != nil {

@@ -6,37 +6,36 @@ import (
 	"time"
 )
 
-// turn is what one contestant took for its answers in one round.
+// turn has the times of one contestant in one round.
 type turn struct {
 	took times
-	// stolen is which part of the machine's time its hypervisor gave to others meanwhile, in per cent.
+	// stolen is the part of the machine's time that the hypervisor took meanwhile, in per cent.
 	stolen float64
-	// aside is which part of one core programs computed for meanwhile that have no part in the answers.
+	// aside is the part of one core that uninvolved programs used meanwhile.
 	aside float64
 }
 
-// calm is the part of the machine's time, in per cent, that its hypervisor may give to others without a turn being taken again.
+// calm is the part of the machine's time, in per cent, that the hypervisor may take in a turn that counts.
 const calm = 1
 
-// unrest is how far the machine was from calm meanwhile; up to 1 it was.
+// unrest measures the disturbance of a turn; up to 1 the machine was calm.
 func (t turn) unrest() float64 { return max(t.stolen/calm, t.aside/restless) }
 
-// watched asks, and sees what the machine does meanwhile for others, of whose programs aside is what they have computed in
-// their lives.
+// watched runs ask and measures the disturbance meanwhile. aside returns the CPU time of uninvolved programs.
 func watched(aside func() time.Duration, ask func() (times, error)) (turn, error) {
 	clocksBefore, asideBefore, begun := clocks(), aside(), time.Now()
 	took, err := ask()
 	return turn{took, clocks().stolenSince(clocksBefore), float64(aside()-asideBefore) / float64(time.Since(begun))}, err
 }
 
-// Unrest comes in waves of some ten seconds. Between attempts it is waited, twice as long each time, until it may have passed.
+// Disturbances last some ten seconds. The pause between attempts doubles each time.
 const (
 	firstPause = 250 * time.Millisecond
 	mostPause  = 10 * time.Second
 )
 
-// calmest has a turn taken until the machine was calm meanwhile, Attempts times at most. It returns the calmest one, and all of
-// them. It never goes by how long an answer took.
+// calmest repeats a turn until the machine was calm, Attempts times at most. It returns the calmest turn and all of
+// them. The times of the answers do not matter.
 func (b *bench) calmest(ctx context.Context, take func() (turn, error)) (best turn, all []turn, err error) {
 	for pause := firstPause; len(all) < b.Attempts; {
 		if len(all) > 0 {
@@ -68,7 +67,7 @@ func wait(ctx context.Context, pause time.Duration) error {
 	}
 }
 
-// taken are all times of some turns.
+// taken returns the times of all turns.
 func taken(turns []turn) times {
 	var all []times
 	for _, t := range turns {
@@ -77,7 +76,7 @@ func taken(turns []turn) times {
 	return slices.Concat(all...)
 }
 
-// interleaved is the order in which rounds take n contestants: forward, backward, forward …
+// interleaved returns the order of n contestants in a round: forward, backward, forward …
 func interleaved(n, round int) []int {
 	order := make([]int, n)
 	for i := range order {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheCalmestTurnCounts(t *testing.T) {
+func TestCalmest_ReturnsTheCalmestTurn(t *testing.T) {
 	for name, tc := range map[string]struct {
 		stolen      []float64 // per cent of the machine
 		aside       []float64 // parts of one core
@@ -41,7 +41,7 @@ func TestTheCalmestTurnCounts(t *testing.T) {
 	require.ErrorIs(t, err, broken)
 }
 
-func TestUnrestIsGivenTimeToPass(t *testing.T) {
+func TestCalmest_PausesBetweenAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun, taken := time.Now(), 0
 		passes := 8 * time.Second
@@ -58,7 +58,7 @@ func TestUnrestIsGivenTimeToPass(t *testing.T) {
 	})
 }
 
-func TestATurnTellsWhatOtherProgramsComputed(t *testing.T) {
+func TestWatched_MeasuresOtherPrograms(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		half := func() time.Duration { return time.Minute + time.Since(begun)/2 }
@@ -71,12 +71,12 @@ func TestATurnTellsWhatOtherProgramsComputed(t *testing.T) {
 
 func asleep() time.Duration { return 0 }
 
-func TestRoundsAreInterleaved(t *testing.T) {
+func TestInterleaved(t *testing.T) {
 	require.Equal(t, []int{0, 1, 2}, interleaved(3, 0))
 	require.Equal(t, []int{2, 1, 0}, interleaved(3, 1))
 }
 
-func TestATailIsToldOfWhatCountsAndOfAll(t *testing.T) {
+func TestConclude_TailOfTheTurnsThatCountAndOfAll(t *testing.T) {
 	const ms = time.Millisecond
 	ours, null := turn{times{ms, ms, 2 * ms}, 0.5, 0.02}, turn{times{4 * ms, 4 * ms, 4 * ms}, 0, 0}
 	restless, other := turn{times{ms, ms, 9 * ms}, 7, 0}, turn{times{4 * ms, 4 * ms, 8 * ms}, 3, 0}

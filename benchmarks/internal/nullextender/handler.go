@@ -11,7 +11,7 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 )
 
-// score is what every node gets: the middle of the range.
+// score is the score of every node, the middle of the range.
 const score = 5
 
 // Handler serves filter, prioritize and bind.
@@ -43,7 +43,7 @@ func Handler(client kubernetes.Interface) http.Handler {
 	return mux
 }
 
-// answer decodes, asks and encodes.
+// answer decodes a request, handles it, and encodes the result.
 func answer[T any](verb func(context.Context, T) any) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var asked T
@@ -52,6 +52,6 @@ func answer[T any](verb func(context.Context, T) any) http.HandlerFunc {
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(verb(r.Context(), asked)) // a scheduler that hangs up is no error of ours
+		_ = json.NewEncoder(w).Encode(verb(r.Context(), asked)) // the scheduler may have closed the connection
 	}
 }
