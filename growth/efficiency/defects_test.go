@@ -19,11 +19,11 @@ const (
 	c = growth.Converged
 )
 
-// The defects of the published algorithms that concern the classifier, FlowCon's as FD and SpeCon's as SD, with what it
-// makes of each. Those of the shares are in package flowcon, those of the listener and the carrier in the coordinator.
-func TestDefects(t *testing.T) {
+// The cases are defects of the published algorithms that concern the classifier: FD of FlowCon, SD of SpeCon. Package
+// flowcon tests those of the shares, the coordinator those of the listener and of the carrier.
+func TestTracker_AvoidsThePublishedDefects(t *testing.T) {
 	exact := efficiency.Config{Alpha: 0.25, Smoothing: 1, PeakDecay: 1}
-	steps := func(gains ...float64) []float64 { // a loss that falls by so much in each interval
+	steps := func(gains ...float64) []float64 { // a loss that falls by the given gains
 		values := []float64{100}
 		for _, gain := range gains {
 			values = append(values, values[len(values)-1]-gain)
@@ -38,15 +38,15 @@ func TestDefects(t *testing.T) {
 		"FD1 a loss of any scale: large":                  {exact, curve(5, func(i int) float64 { return 1e9 * float64(5-i) }), []growth.Category{p, p, p, p, p}},
 		"FD1 a loss of any scale: small":                  {exact, curve(5, func(i int) float64 { return 1e-9 * float64(5-i) }), []growth.Category{p, p, p, p, p}},
 		"FD12 oscillation is no progress":                 {exact, []float64{1, 2, 1, 2, 1, 2}, []growth.Category{p, p, w, w, c, c}},
-		"SD1 a watched job that stays low enters CC":      {exact, steps(8, 1, 1, 1, 1), []growth.Category{p, p, p, w, w, c}},
-		"SD2 and not in the pass that made it watched":    {exact, steps(8, 0, 0, 0, 0), []growth.Category{p, p, p, w, w, c}},
-		"SD3 a flat job falls":                            {exact, steps(0, 0, 0, 0), []growth.Category{p, p, w, w, c}},
-		"SD3 even from converged it falls no further":     {exact, steps(0, 0, 0, 0, 0, 0), []growth.Category{p, p, w, w, c, c, c}},
+		"SD1 a watching job that stays low enters CC":     {exact, steps(8, 1, 1, 1, 1), []growth.Category{p, p, p, w, w, c}},
+		"SD2 but not in the pass that made it watching":   {exact, steps(8, 0, 0, 0, 0), []growth.Category{p, p, p, w, w, c}},
+		"SD3 a flat job is demoted":                       {exact, steps(0, 0, 0, 0), []growth.Category{p, p, w, w, c}},
+		"SD3 a converged job is not demoted further":      {exact, steps(0, 0, 0, 0, 0, 0), []growth.Category{p, p, w, w, c, c, c}},
 		"SD4 growth of exactly α is not low":              {exact, steps(8, 2, 2, 2, 2), []growth.Category{p, p, p, p, p, p}},
-		"SD4 nor is it enough to come back":               {exact, steps(8, 0, 0, 2, 2, 2), []growth.Category{p, p, p, w, w, w, w}},
-		"SD4 which takes half as much again":              {exact, steps(8, 0, 0, 2, 3, 4), []growth.Category{p, p, p, w, w, w, p}},
+		"SD4 nor is it enough to return":                  {exact, steps(8, 0, 0, 2, 2, 2), []growth.Category{p, p, p, w, w, w, w}},
+		"SD4 the way back takes 1.5·α":                    {exact, steps(8, 0, 0, 2, 3, 4), []growth.Category{p, p, p, w, w, w, p}},
 		"SD4 low samples must come in a row":              {exact, steps(8, 0, 2, 0, 2, 0), []growth.Category{p, p, p, p, p, p, p}},
-		"SD5 growth is relative to the job's own":         {exact, steps(1e-6, 1e-6, 1e-6), []growth.Category{p, p, p, p}},
+		"SD5 growth is relative to the job's own peak":    {exact, steps(1e-6, 1e-6, 1e-6), []growth.Category{p, p, p, p}},
 		"FD9 a converged job with low growth stays there": {exact, steps(8, 0, 0, 0, 0, 1, 1), []growth.Category{p, p, p, w, w, c, c, c}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -55,9 +55,9 @@ func TestDefects(t *testing.T) {
 	}
 }
 
-// FD2: the thesis does not say which resource decides. CPU does, the others are told.
-func TestCPUAloneDecides(t *testing.T) {
-	reads := func(cores, gigabytes, moved float64) []efficiency.Reading {
+// FD2: the thesis does not specify which resource decides. CPU does; the other efficiencies are published.
+func TestTracker_DecidesByCPUAlone(t *testing.T) {
+	reads := func(cores, gigabytes, transferred float64) []efficiency.Reading {
 		tracker := efficiency.New(efficiency.Config{Smoothing: 1}, growth.Minimize)
 		var readings []efficiency.Reading
 		for i := range 8 {
@@ -65,7 +65,7 @@ func TestCPUAloneDecides(t *testing.T) {
 			seconds := float64(i) * interval.Seconds()
 			readings = append(readings, tracker.Tick(start.Add(time.Duration(i)*interval), efficiency.Usage{
 				CoreSeconds: growth.Seconds(seconds * cores), Known: true, Memory: growth.MiB(gigabytes * 1024),
-				BlockIO: int64(seconds * moved * (1 << 20)), NetworkIO: int64(2 * seconds * moved * (1 << 20)),
+				BlockIO: int64(seconds * transferred * (1 << 20)), NetworkIO: int64(2 * seconds * transferred * (1 << 20)),
 			}))
 		}
 		return readings
@@ -77,65 +77,65 @@ func TestCPUAloneDecides(t *testing.T) {
 	require.InDelta(t, 0.05, got.Per.BlockIO, 1e-12)
 	require.InDelta(t, 0.025, got.Per.NetworkIO, 1e-12)
 	require.Equal(t, categories(reads(2, 4, 8)), categories(reads(2, 400, 0)))
-	require.Zero(t, reads(2, 0, 0)[7].Per.BlockIO, "what is not known divides nothing by zero")
+	require.Zero(t, reads(2, 0, 0)[7].Per.BlockIO, "unknown usage does not divide by zero")
 }
 
-// SD7: a job that was moved is not young again.
-func TestACategoryTravelsWithItsJob(t *testing.T) {
-	moved := efficiency.Resume(efficiency.Config{}, growth.Minimize, efficiency.State{Category: c})
-	require.Equal(t, []growth.Category{c, c, c, c}, categories(follow(moved, []float64{1, 1, 1, 1})))
+// SD7: a job that was moved does not start as Progressing.
+func TestTracker_KeepsTheCategoryOfAMovedJob(t *testing.T) {
+	resumed := efficiency.Resume(efficiency.Config{}, growth.Minimize, efficiency.State{Category: c})
+	require.Equal(t, []growth.Category{c, c, c, c}, categories(follow(resumed, []float64{1, 1, 1, 1})))
 }
 
-// What begins anew without a restart of the job.
-func TestResets(t *testing.T) {
+// The metric starts again without a restart of the job.
+func TestTracker_DetectsRelapses(t *testing.T) {
 	noise := func(i int) float64 { return 0.02 * math.Sin(float64(7*i*i)) }
 	fall := func(from, to float64, i int) float64 { return to + (from-to)*math.Exp(-float64(i)/4) }
 	for name, tc := range map[string]struct {
 		direction growth.Direction
 		metric    func(i int) float64
-		at        int // when it begins anew
-		again     bool
+		at        int // when the metric starts again
+		relapse   bool
 	}{
-		"a learning rate that is warmed up again":   {growth.Minimize, func(i int) float64 { return fall(2, .3, i%40) + noise(i) }, 40, true},
-		"the same for a score":                      {growth.Maximize, func(i int) float64 { return 1 - fall(.9, .1, i%40)*(1+noise(i)) }, 40, true},
-		"a learning rate that steps down":           {growth.Minimize, func(i int) float64 { return fall(2.3, 1, i) - map[bool]float64{true: .4}[i >= 40] + noise(i) }, 40, true},
-		"a loss that creeps up is no new beginning": {growth.Minimize, func(i int) float64 { return fall(2, .3, i) + max(float64(i-30)/500, 0) + noise(i) }, 40, false},
-		"nor is one bad interval":                   {growth.Minimize, func(i int) float64 { return fall(2, .3, i) + map[bool]float64{true: 5}[i == 40] + noise(i) }, 40, false},
+		"a warm restart of the learning rate": {growth.Minimize, func(i int) float64 { return fall(2, .3, i%40) + noise(i) }, 40, true},
+		"a warm restart with a score":         {growth.Maximize, func(i int) float64 { return 1 - fall(.9, .1, i%40)*(1+noise(i)) }, 40, true},
+		"a learning rate that steps down":     {growth.Minimize, func(i int) float64 { return fall(2.3, 1, i) - map[bool]float64{true: .4}[i >= 40] + noise(i) }, 40, true},
+		"a loss that creeps up is no relapse": {growth.Minimize, func(i int) float64 { return fall(2, .3, i) + max(float64(i-30)/500, 0) + noise(i) }, 40, false},
+		"one bad interval is no relapse":      {growth.Minimize, func(i int) float64 { return fall(2, .3, i) + map[bool]float64{true: 5}[i == 40] + noise(i) }, 40, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			readings := follow(efficiency.New(efficiency.Config{}, tc.direction), curve(80, tc.metric))
-			require.Equal(t, c, readings[tc.at-1].Category, "it had converged")
+			require.Equal(t, c, readings[tc.at-1].Category, "the job has converged before")
 			seen := false
 			for _, r := range readings[tc.at : tc.at+12] {
 				seen = seen || r.Category == p
 			}
-			require.Equal(t, tc.again, seen)
-			require.Equal(t, c, readings[79].Category, "and it converges in the end")
+			require.Equal(t, tc.relapse, seen)
+			require.Equal(t, c, readings[79].Category, "the job converges in the end")
 		})
 	}
 }
 
-// However noisy, a metric that only falls is hardly ever taken to have begun anew.
-func TestNoiseIsNoReset(t *testing.T) {
+// A noisy metric that only falls is almost never taken for a relapse.
+func TestTracker_DoesNotMistakeNoiseForARelapse(t *testing.T) {
 	for _, amplitude := range []float64{0.01, 0.1, 0.5, 1} {
-		anew := 0
+		relapses := 0
 		for seed := range uint64(100) {
 			random := rand.New(rand.NewPCG(seed, 7))
 			readings := follow(efficiency.New(efficiency.Config{}, growth.Minimize), curve(200, func(i int) float64 {
 				return math.Exp(-float64(i)/10) + amplitude*random.NormFloat64()
 			}))
 			for _, r := range readings {
-				if strings.Contains(r.Reason, "anew") {
-					anew++
+				if strings.Contains(r.Reason, "fell back") {
+					relapses++
 				}
 			}
 		}
-		require.LessOrEqual(t, anew, 40, "of 20,000 samples with noise of %g", amplitude)
+		require.LessOrEqual(t, relapses, 40, "of 20,000 samples with noise of %g", amplitude)
 	}
 }
 
-func TestAMemoryOfAnOlderBuildIsTakenUp(t *testing.T) {
+func TestResume_AcceptsAStateOfAnOlderBuild(t *testing.T) {
 	old := efficiency.State{Smoothed: .3, Best: .3, Last: .3, Peak: .01, Samples: 50, Step: 50, Category: c}
 	readings := follow(efficiency.Resume(efficiency.Config{}, growth.Minimize, old), []float64{.3, .6, .6, .6})
-	require.Equal(t, []growth.Category{c, c, c, c}, categories(readings), "without what it had gained, nothing is a relapse")
+	require.Equal(t, []growth.Category{c, c, c, c}, categories(readings), "without Gained, nothing is a relapse")
 }

@@ -1,37 +1,41 @@
-// Package efficiency turns a job's reports into its growth efficiency and its category: the one classifier that shares
-// (FlowCon) and moves (SpeCon) are decided by.
+// Package efficiency computes a job's growth efficiency and its category from its progress reports. It is the only
+// classifier: both shares (FlowCon) and moves (SpeCon) use its categories.
 //
-// With E the evaluation function a job reports and dir its direction (+1 to minimise, −1 to maximise), a sample is the
-// mean of the reports since the sample before, and
+// A sample is the mean of the reports since the previous sample. For each sample,
 //
-//	Ẽ  = 0.3·E + 0.7·Ẽ                        smoothed, in the metric's unit
-//	P  = max(0, dir·(Ẽ_best − Ẽ)) / Δt        progress, metric per second          FlowCon eq. 4.1
-//	G  = P / max(cores in use, 0.05)          efficiency, metric per core second   FlowCon eq. 4.2
-//	Gp = max(0.999·Gp, G)                     the job's own, slowly forgotten peak
-//	g  = G / Gp                               growth, 0..1, without a unit
+//	Ẽ  = 0.3·E + 0.7·Ẽ                        smoothed metric, in the metric's unit
+//	P  = max(0, dir·(Ẽ_best − Ẽ)) / Δt        progress, metric/s                     FlowCon eq. 4.1
+//	G  = P / max(cores in use, 0.05)          growth efficiency, metric/core-second  FlowCon eq. 4.2
+//	Gp = max(0.999·Gp, G)                     decaying peak of G, metric/core-second
+//	g  = G / Gp                               growth, 0..1, dimensionless
 //
-// Two samples in a row with g < α move a job one category down, Progressing to Watching to Converged; one with
-// g > 1.5·α makes it Progressing again.
+//	E    metric that the job reports             dir  +1 to minimise, −1 to maximise
+//	Δt   time since the previous sample, in s    α    threshold of growth, 0..1
+//
+// Two consecutive samples with g < α demote a job by one category: from Progressing to Watching, from Watching to
+// Converged. One sample with g > 1.5·α makes it Progressing again.
 //
 // # Departures from the FlowCon thesis
 //
-//   - |ΔE| counts noise as progress; here progress is signed, of the smoothed metric, and measured against the best
-//     value so far, so that a metric which only oscillates does not grow.
-//   - The thesis compares G itself to α, which depends on the scale of the loss; g does not.
-//   - One low interval moved a job down; here it takes two, and coming back takes 1.5·α.
-//   - The efficiency per CPU decides; it is the only resource that the thesis evaluates. That on memory, block and
-//     network I/O is computed and told, and decides nothing.
+//   - The thesis uses |ΔE|, which counts noise as progress. Here progress is signed, applies to the smoothed metric, and is
+//     measured against the best value, so an oscillating metric does not grow.
+//   - The thesis compares G with α, which depends on the scale of the loss. Here g is compared, which does not.
+//   - In the thesis one low interval demotes a job. Here it takes two, and the way back takes 1.5·α.
+//   - Efficiency per CPU alone decides, as in the evaluation of the thesis. The efficiencies per memory, block I/O and
+//     network I/O are published only.
 //
-// # What is not a sample
+// # Intervals without a sample
 //
-// Reports that are not finite are refused. An interval without a report is no sample: nothing is learned from silence,
-// so a job that has reported nothing stays Progressing, however long. A clock that has not advanced makes no sample
-// either; the reports wait for the next. A step that goes backwards is a restart: smoothing and best value begin again,
-// while peak and category stay, so that a job which starts over grows at once and one that resumes its end does not
-// look young.
+// A report that is not finite is rejected. An interval without a report makes no sample: silence is not evidence, and a
+// job that has reported nothing stays Progressing. If the clock has not advanced, the reports wait for the next sample.
 //
-// The best value begins again, too, when two samples in a row have lost a fifth of all that was gained since the start,
-// and five times the metric's usual noise: a learning rate that is warmed up again, or another phase of training. Against
-// the old best such a job would stand still until it has caught up. A learning rate that steps down needs no rule: what
-// it gains shows against the best.
+// # Restarts and relapses
+//
+// A step that goes backwards is a restart. Smoothing and best value start again; peak and category remain. A job that
+// starts over therefore grows at once, and a job that resumes near its end does not look young.
+//
+// The best value also starts again after a relapse: two consecutive samples that lose 20 % of all improvement and five
+// times the usual noise. Causes are a warm restart of the learning rate and a new phase of training. Measured against
+// its old best, such a job would not grow until it has caught up. A learning rate that steps down needs no rule: its
+// gain shows against the best value.
 package efficiency

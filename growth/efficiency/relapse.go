@@ -1,29 +1,28 @@
 package efficiency
 
-// When a metric is so much worse than its best that the best is no measure any more: a learning rate that is warmed up
-// again (SGDR), another phase of training, another data set. Against the old best such a job would not grow, however
-// fast it learns, until it has caught up.
+// A relapse is a metric so much worse than its best value that the best value is no longer a reference: a warm restart
+// of the learning rate (SGDR), a new phase of training, or another data set.
 const (
-	// relapseGained is the part of all that was gained that must be lost again,
+	// relapseGained is the fraction of all improvement that a relapse loses.
 	relapseGained = 0.2
-	// relapseNoise how many times the metric's usual noise that must be,
+	// relapseNoise is the minimum loss of a relapse, in units of the metric's usual noise.
 	relapseNoise = 5
-	// relapseSamples and for how many samples in a row.
+	// relapseSamples is the number of consecutive samples that make a relapse.
 	relapseSamples = 2
-	// noiseSmoothing is the weight of the newest sample in what noise is usual.
+	// noiseSmoothing is the weight of the newest sample in the usual noise.
 	noiseSmoothing = 0.1
 )
 
-// relapsed notes by how much a sample is worse than the best, and tells whether to measure anew.
-func (m *State) updateRelapse(worse float64) bool {
-	if m.Gained > 0 && worse > relapseGained*m.Gained && worse > relapseNoise*m.Noise {
-		m.RelapseStreak++
+// updateRelapse records by how much a sample is worse than the best value, and reports whether this is a relapse.
+func (s *State) updateRelapse(worse float64) bool {
+	if s.Gained > 0 && worse > relapseGained*s.Gained && worse > relapseNoise*s.Noise {
+		s.RelapseStreak++
 	} else {
-		m.RelapseStreak = 0
+		s.RelapseStreak = 0
 	}
-	if m.RelapseStreak < relapseSamples {
+	if s.RelapseStreak < relapseSamples {
 		return false
 	}
-	m.RelapseStreak = 0
+	s.RelapseStreak = 0
 	return true
 }

@@ -9,117 +9,133 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// ErrNotFinite is for a report whose metric is NaN or infinite: it says nothing.
+// ErrNotFinite is returned for a report whose metric is NaN or infinite.
 var ErrNotFinite = errors.New("the metric is not a finite number")
 
-// PerCoreSecond is an efficiency G in the metric's own unit: it compares a job with its own past, and in FlowCon's
-// literal reading with others.
+// PerCoreSecond is an efficiency G in the metric's unit per core-second. It is comparable within one job only;
+// FlowCon's literal reading also compares jobs by it.
 type PerCoreSecond float64
 
-// State is what a tracker knows about a job's past, for whoever restarts and wants to go on.
+// State is the persistent state of a Tracker. It survives a restart as JSON.
 type State struct {
-	Smoothed  float64         `json:"smoothed"`
-	Best      float64         `json:"best"`
-	Last      float64         `json:"last"`
-	Peak      PerCoreSecond   `json:"peak"`
-	Growth    growth.Growth   `json:"growth"`
-	Samples   int             `json:"samples"`
+	// Smoothed is the smoothed metric, Best its best value, Last the last report, all in the metric's unit.
+	Smoothed float64 `json:"smoothed"`
+	Best     float64 `json:"best"`
+	Last     float64 `json:"last"`
+	// Peak is the decaying peak of G.
+	Peak   PerCoreSecond `json:"peak"`
+	Growth growth.Growth `json:"growth"`
+	// Samples counts samples since the last restart.
+	Samples int `json:"samples"`
+	// LowStreak counts consecutive low samples.
 	LowStreak int             `json:"low"`
 	Step      int64           `json:"step"`
 	Category  growth.Category `json:"category"`
-	// Gained is how much the best value has improved since the first, Noise the mean distance of a sample from the
-	// smoothed metric, both in the metric's unit; Relapsed is for how many samples in a row the metric has been far
-	// worse than its best.
-	Gained        float64 `json:"gained,omitempty"`
-	Noise         float64 `json:"noise,omitempty"`
-	RelapseStreak int     `json:"relapsed,omitempty"`
+	// Gained is the improvement of the best value since the first sample, in the metric's unit.
+	Gained float64 `json:"gained,omitempty"`
+	// Noise is the mean distance of a sample from the smoothed metric, in the metric's unit.
+	Noise float64 `json:"noise,omitempty"`
+	// RelapseStreak counts consecutive samples that are far worse than the best value.
+	RelapseStreak int `json:"relapsed,omitempty"`
 }
 
 // Tracker follows one job.
 type Tracker struct {
 	config    Config
 	direction float64
-	memory    State
+	state     State
 	raw       PerCoreSecond
 	progress  growth.PerSecond
 	per       PerResource
 
-	sum   float64 // of the reports since the last sample
+	// Reports since the last sample.
+	sum   float64
 	count int
 	last  float64
 
-	hasSample bool // at is known: a sample was taken by this tracker itself
+	// The last sample that this tracker took itself; valid if hasSample is set.
+	hasSample bool
 	sampledAt time.Time
 	usage     Usage
 }
 
-// Reading is what one tick made of a job.
+// Reading is the result of a tick.
 type Reading struct {
-	// Sampled is false when there was nothing to judge; all else is then as it was.
+	// Sampled is set if the tick made a sample. Otherwise the other fields are those of the previous reading.
 	Sampled bool
-	// Samples is how many there are since the job (re)started. With fewer than two, growth is not known yet.
+	// Samples counts samples since the last restart. Growth is unknown before the second one.
 	Samples  int
 	Growth   growth.Growth
 	Category growth.Category
-	// Raw is the unsmoothed |ΔE| per second and core: what FlowCon's thesis calls G.
+	// Raw is the unsmoothed |ΔE| per core-second, G in the FlowCon thesis.
 	Raw PerCoreSecond
-	// Progress is P, the improvement in the metric's unit per second, and Per the same over the use of each resource.
+	// Progress is P, in the metric's unit per second. Per is P divided by the usage of each resource.
 	Progress growth.PerSecond
 	Per      PerResource
-	// Reason says in words how the category came about.
+	// Reason explains the category in words.
 	Reason string
 }
 
-// New follows a job from its start.
+// New returns a tracker for a new job.
 func New(config Config, direction growth.Direction) *Tracker {
 	return Resume(config, direction, State{})
 }
 
-// Resume follows a job whose past is known. What is not valid in memory is forgotten.
-func Resume(config Config, direction growth.Direction, memory State) *Tracker {
-	if !memory.valid() {
-		memory = State{}
+// Resume returns a tracker that continues from a state. It discards an invalid state.
+func Resume(config Config, direction growth.Direction, state State) *Tracker {
+	if !state.valid() {
+		state = State{}
 	}
-	if !memory.Category.Valid() {
-		memory.Category = growth.Progressing
+	if !state.Category.Valid() {
+		state.Category = growth.Progressing
 	}
-	return &Tracker{config: config.withDefaults(), direction: float64(direction), memory: memory}
+	return &Tracker{config: config.withDefaults(), direction: float64(direction), state: state}
 }
 
-func (m State) valid() bool {
-	return finite(m.Smoothed) && finite(m.Best) && finite(m.Last) && finite(float64(m.Peak)) && finite(float64(m.Growth)) &&
-		finite(m.Gained) && finite(m.Noise) &&
-		m.Peak >= 0 && m.Samples >= 0 && m.LowStreak >= 0 && m.Step >= 0 && m.Gained >= 0 && m.Noise >= 0 && m.RelapseStreak >= 0
+func (s State) valid() bool {
+	for _, f := range []float64{s.Smoothed, s.Best, s.Last, float64(s.Peak), float64(s.Growth), s.Gained, s.Noise} {
+		if !finite(f) {
+			return false
+		}
+	}
+	return s.Peak >= 0 && s.Gained >= 0 && s.Noise >= 0 &&
+		s.Samples >= 0 && s.LowStreak >= 0 && s.Step >= 0 && s.RelapseStreak >= 0
 }
 
-// State returns what Resume needs.
-func (t *Tracker) State() State { return t.memory }
+// State returns the state for Resume.
+func (t *Tracker) State() State { return t.state }
 
-// Category returns the present one.
-func (t *Tracker) Category() growth.Category { return t.memory.Category }
+// Category returns the present category.
+func (t *Tracker) Category() growth.Category { return t.state.Category }
 
-// Report takes in one report. It tells whether the job has restarted since the one before.
+// Report adds a report. It reports whether the job has restarted since the last one.
 func (t *Tracker) Report(step int64, value float64) (restarted bool, err error) {
 	if !finite(value) {
 		return false, ErrNotFinite
 	}
-	if restarted = step < t.memory.Step; restarted {
+	restarted = step < t.state.Step
+	if restarted {
 		t.Restart()
 	}
-	t.memory.Step = step
+	t.state.Step = step
 	t.sum += value
 	t.count++
 	t.last = value
 	return restarted, nil
 }
 
-// Restart begins again with the smoothing and the best value, for a job whose container has.
+// Restart resets smoothing and best value, for a job whose container has restarted.
 func (t *Tracker) Restart() {
-	t.memory.Samples, t.memory.LowStreak, t.memory.Step, t.memory.RelapseStreak = 0, 0, 0, 0
-	t.sum, t.count, t.hasSample = 0, 0, false
+	t.state.Samples = 0
+	t.state.LowStreak = 0
+	t.state.Step = 0
+	t.state.RelapseStreak = 0
+	t.sum = 0
+	t.count = 0
+	t.hasSample = false
 }
 
-// Tick makes a sample of the reports since the last one and judges it.
+// Tick makes a sample of the reports since the last one and updates growth and category.
 func (t *Tracker) Tick(now time.Time, usage Usage) Reading {
 	elapsed := now.Sub(t.sampledAt).Seconds()
 	switch {
@@ -129,15 +145,17 @@ func (t *Tracker) Tick(now time.Time, usage Usage) Reading {
 		t.sampledAt = now
 		return t.reading(false, "the clock has not advanced")
 	}
-	previous, used := t.memory, usage.since(t.usage, elapsed)
+	previous, used := t.state, usage.since(t.usage, elapsed)
 	relapse := t.addSample()
-	judged := t.hasSample
-	t.hasSample, t.sampledAt, t.usage = true, now, usage
-	if !judged {
+	first := !t.hasSample
+	t.hasSample = true
+	t.sampledAt = now
+	t.usage = usage
+	if first {
 		return t.reading(true, "first sample: growth is not known yet")
 	}
 	cores := used.cores(t.config.MinCores)
-	t.raw = PerCoreSecond(divide(math.Abs(t.memory.Last-previous.Last), elapsed, cores))
+	t.raw = PerCoreSecond(divide(math.Abs(t.state.Last-previous.Last), elapsed, cores))
 	if relapse != "" {
 		return t.reading(true, relapse)
 	}
@@ -146,67 +164,73 @@ func (t *Tracker) Tick(now time.Time, usage Usage) Reading {
 	return t.reading(true, t.updateCategory())
 }
 
-// absorb smooths the window's mean in and keeps the best. It says so if what it sees is a relapse.
+// addSample updates the smoothed metric and its best value. If the sample is a relapse, it returns the reason.
 func (t *Tracker) addSample() (relapse string) {
-	m, mean := &t.memory, t.sum/float64(t.count)
-	t.sum, t.count = 0, 0
-	m.Last = t.last
-	m.Samples++
-	if m.Samples == 1 {
-		m.Smoothed, m.Best, m.Gained, m.Noise = mean, mean, 0, 0
+	s, mean := &t.state, t.sum/float64(t.count)
+	t.sum = 0
+	t.count = 0
+	s.Last = t.last
+	s.Samples++
+	if s.Samples == 1 {
+		s.Smoothed, s.Best = mean, mean
+		s.Gained, s.Noise = 0, 0
 		return ""
 	}
-	if m.updateRelapse(t.direction * (mean - m.Best)) {
-		relapse = fmt.Sprintf("from %.4g at its best back to %.4g: measured anew from there", m.Best, mean)
-		m.Smoothed, m.Best, m.Gained = mean, mean, 0
+	if s.updateRelapse(t.direction * (mean - s.Best)) {
+		relapse = fmt.Sprintf("the metric fell back from %.4g to %.4g: growth is measured from there", s.Best, mean)
+		s.Smoothed, s.Best = mean, mean
+		s.Gained = 0
 		return relapse
 	}
-	if m.RelapseStreak == 0 { // else it is not known yet whether this is noise
-		m.Noise += noiseSmoothing * (math.Abs(mean-m.Smoothed) - m.Noise)
+	if s.RelapseStreak == 0 { // else it is unknown yet whether this is noise
+		s.Noise += noiseSmoothing * (math.Abs(mean-s.Smoothed) - s.Noise)
 	}
-	m.Smoothed += t.config.Smoothing * (mean - m.Smoothed)
-	if gain := t.direction * (m.Best - m.Smoothed); gain > 0 {
-		m.Best = m.Smoothed
-		m.Gained += gain
+	s.Smoothed += t.config.Smoothing * (mean - s.Smoothed)
+	if gain := t.direction * (s.Best - s.Smoothed); gain > 0 {
+		s.Best = s.Smoothed
+		s.Gained += gain
 	}
 	return ""
 }
 
-// rounding is the part of a metric below which a difference is floating-point noise: a constant metric must not have
-// a peak of one last digit.
+// rounding is the relative difference that is attributed to floating-point rounding. Without it, a constant metric
+// could have a peak.
 const rounding = 1e-9
 
 func (t *Tracker) updateGrowth(best, elapsed, cores float64) {
-	m := &t.memory
-	gain := t.direction * (best - m.Smoothed)
-	if gain <= rounding*max(math.Abs(best), math.Abs(m.Smoothed)) {
+	s := &t.state
+	gain := t.direction * (best - s.Smoothed)
+	if gain <= rounding*max(math.Abs(best), math.Abs(s.Smoothed)) {
 		gain = 0
 	}
 	t.progress = growth.PerSecond(divide(gain, elapsed))
 	efficiency := PerCoreSecond(divide(gain, elapsed, cores))
-	m.Peak = max(PerCoreSecond(t.config.PeakDecay)*m.Peak, efficiency)
-	m.Growth = 0
-	if m.Peak > 0 {
-		m.Growth = growth.Growth(efficiency / m.Peak)
+	s.Peak = max(PerCoreSecond(t.config.PeakDecay)*s.Peak, efficiency)
+	s.Growth = 0
+	if s.Peak > 0 {
+		s.Growth = growth.Growth(efficiency / s.Peak)
 	}
 }
 
+// updateCategory updates the category and returns the reason.
 func (t *Tracker) updateCategory() string {
-	m, c := &t.memory, t.config
-	g := float64(m.Growth)
+	s, c := &t.state, t.config
+	g := float64(s.Growth)
 	switch {
 	case g > c.ReturnFactor*c.Alpha:
-		m.Category, m.LowStreak = growth.Progressing, 0
+		s.Category = growth.Progressing
+		s.LowStreak = 0
 		return fmt.Sprintf("growth %.3f is above %.3f", g, c.ReturnFactor*c.Alpha)
 	case g >= c.Alpha:
-		m.LowStreak = 0
-		return fmt.Sprintf("growth %.3f is between %.3f and %.3f: stays", g, c.Alpha, c.ReturnFactor*c.Alpha)
+		s.LowStreak = 0
+		return fmt.Sprintf("growth %.3f is between %.3f and %.3f: no change", g, c.Alpha, c.ReturnFactor*c.Alpha)
 	}
-	m.LowStreak++
-	if m.LowStreak < c.LowSamples {
-		return fmt.Sprintf("growth %.3f is below %.3f, %d of %d times", g, c.Alpha, m.LowStreak, c.LowSamples)
+	s.LowStreak++
+	if s.LowStreak < c.LowSamples {
+		return fmt.Sprintf("growth %.3f is below %.3f, %d of %d times", g, c.Alpha, s.LowStreak, c.LowSamples)
 	}
-	m.LowStreak, m.Category = 0, demote(m.Category)
+	s.LowStreak = 0
+	s.Category = demote(s.Category)
 	return fmt.Sprintf("growth %.3f was below %.3f for %d samples", g, c.Alpha, c.LowSamples)
 }
 
@@ -218,12 +242,19 @@ func demote(c growth.Category) growth.Category {
 }
 
 func (t *Tracker) reading(sampled bool, reason string) Reading {
-	m := t.memory
-	return Reading{Sampled: sampled, Samples: m.Samples, Growth: m.Growth, Category: m.Category, Raw: t.raw, Progress: t.progress, Per: t.per, Reason: reason}
+	return Reading{
+		Sampled:  sampled,
+		Samples:  t.state.Samples,
+		Growth:   t.state.Growth,
+		Category: t.state.Category,
+		Raw:      t.raw,
+		Progress: t.progress,
+		Per:      t.per,
+		Reason:   reason,
+	}
 }
 
-// over divides a number that is not negative by others that are positive. What a job reports may be as large as numbers get,
-// and what comes of it must stay one.
+// divide divides a non-negative number by positive ones. It saturates, so that extreme reports stay finite.
 func divide(number float64, by ...float64) float64 {
 	for _, b := range by {
 		number = min(number/b, math.MaxFloat64)

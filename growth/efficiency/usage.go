@@ -2,27 +2,28 @@ package efficiency
 
 import "github.com/trellis-gpu/trellis/growth"
 
-// Usage is what a job has used since it was made, FlowCon's four resources. Known is false where CPU time could not be
-// read; of the others, what could not be read is 0.
+// Usage is a job's usage of FlowCon's four resources since it was created.
 type Usage struct {
+	// CoreSeconds is the CPU time. It is valid if Known is set.
 	CoreSeconds growth.Seconds
 	Known       bool
-	// State is what is resident now.
+	// Memory is the resident memory at present; 0 if unknown.
 	Memory growth.MiB
-	// BlockIO and NetworkIO are bytes, read and written, received and sent.
+	// BlockIO is the sum of bytes read and written, NetworkIO of bytes received and sent; 0 if unknown.
 	BlockIO, NetworkIO int64
 }
 
-// PerResource is a job's growth efficiency G on each resource (FlowCon eq. 4.2), P over the mean use of the resource
-// since the last sample: 0 where that is not known or nothing was used. CPU alone decides the category; the others are
-// for who wants to know what a job's learning costs.
+// PerResource is a job's growth efficiency G per resource (FlowCon eq. 4.2): P divided by the mean usage since the last
+// sample. A value is 0 if the usage is unknown or 0. Only CPU decides the category; the other values are published.
 type PerResource struct {
 	CPU PerCoreSecond
-	// State is per GiB resident and second, BlockIO and NetworkIO per MiB moved, all in the metric's unit.
-	Memory, BlockIO, NetworkIO float64
+	// Memory is in the metric's unit per GiB-second.
+	Memory float64
+	// BlockIO and NetworkIO are in the metric's unit per MiB transferred.
+	BlockIO, NetworkIO float64
 }
 
-// used is the mean use over a time.
+// meanUse is the mean usage over an interval.
 type meanUse struct {
 	known   bool
 	cpu     float64 // cores
@@ -32,7 +33,7 @@ type meanUse struct {
 
 const mebibyte = 1 << 20
 
-// since is the use between before and now. A counter that went back has begun anew.
+// since returns the mean usage since an earlier reading. A counter that went back has restarted and counts as 0.
 func (u Usage) since(before Usage, elapsed float64) meanUse {
 	rate := func(now, then float64) float64 { return max(now-then, 0) / elapsed }
 	return meanUse{
@@ -44,12 +45,12 @@ func (u Usage) since(before Usage, elapsed float64) meanUse {
 	}
 }
 
-// cores is the mean CPU use, at least idle. Unknown use counts as one core: a constant cancels out of g.
-func (u meanUse) cores(idle float64) float64 {
+// cores returns the mean CPU usage, at least minimum. Unknown usage counts as one core: a constant cancels out of g.
+func (u meanUse) cores(minimum float64) float64 {
 	if !u.known {
 		return 1
 	}
-	return max(u.cpu, idle)
+	return max(u.cpu, minimum)
 }
 
 func (u meanUse) efficiencies(p growth.PerSecond) PerResource {
@@ -59,7 +60,11 @@ func (u meanUse) efficiencies(p growth.PerSecond) PerResource {
 		}
 		return divide(float64(p), use)
 	}
-	per := PerResource{Memory: by(u.memory), BlockIO: by(u.io), NetworkIO: by(u.net)}
+	per := PerResource{
+		Memory:    by(u.memory),
+		BlockIO:   by(u.io),
+		NetworkIO: by(u.net),
+	}
 	if u.known {
 		per.CPU = PerCoreSecond(by(u.cpu))
 	}
