@@ -9,6 +9,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
+// corrected is the corrected reading.
 func corrected(c Config, now time.Time, in Input) Decision {
 	if allConverged(in.Jobs) {
 		interval := c.Interval
@@ -20,14 +21,17 @@ func corrected(c Config, now time.Time, in Input) Decision {
 	floor := 1 / (c.Beta * float64(len(in.Jobs)))
 	grants := weights(in.Jobs, floor)
 	normalize(grants, floor)
-	if why, hold := keepShares(in, grants, now); hold {
+	if reason, keep := keepShares(in, grants, now); keep {
 		for i, j := range in.Jobs {
-			grants[i].Weight, grants[i].Share, grants[i].Reason = j.Weight, j.Share, why
+			grants[i].Weight = j.Weight
+			grants[i].Share = j.Share
+			grants[i].Reason = reason
 		}
 	}
 	return Decision{Grants: grants, Interval: c.Interval}
 }
 
+// weights returns the weight of each job.
 func weights(jobs []Job, floor float64) []Grant {
 	sum := 0.0
 	for _, j := range jobs {
@@ -38,56 +42,62 @@ func weights(jobs []Job, floor float64) []Grant {
 		g := Grant{ID: j.ID, Category: j.Category}
 		switch {
 		case j.unrated() && j.Silent:
-			g.Weight, g.Reason = 1/float64(len(jobs)), "reports nothing: its fair part"
+			g.Weight = 1 / float64(len(jobs))
+			g.Reason = "no report: its fair share"
 		case j.unrated():
-			g.Weight, g.Reason = cmp.Or(j.Weight, 1), fmt.Sprintf("%d of 2 samples: growth is not known yet", j.Samples)
+			g.Weight = cmp.Or(j.Weight, 1)
+			g.Reason = fmt.Sprintf("%d of 2 samples: growth is not known yet", j.Samples)
 		case j.Category == growth.Watching:
-			g.Weight, g.Reason = cmp.Or(j.Weight, 1), "watching: keeps its weight"
+			g.Weight = cmp.Or(j.Weight, 1)
+			g.Reason = "watching: keeps its weight"
 		case sum > 0 && float64(j.Growth)/sum > floor:
-			g.Weight, g.Reason = float64(j.Growth)/sum, fmt.Sprintf("growth %.3f of %.3f in all", j.Growth, sum)
+			g.Weight = float64(j.Growth) / sum
+			g.Reason = fmt.Sprintf("growth %.3f of %.3f in total", j.Growth, sum)
 		default:
-			g.Weight, g.Reason = floor, fmt.Sprintf("growth %.3f of %.3f in all: the floor, %.3f", j.Growth, sum, floor)
+			g.Weight = floor
+			g.Reason = fmt.Sprintf("growth %.3f of %.3f in total: the floor of %.3f", j.Growth, sum, floor)
 		}
 		grants[i] = g
 	}
 	return grants
 }
 
-// share makes weights add up to 1 and leaves nobody below the floor.
+// normalize turns weights into shares that add up to 1, none below the floor.
 func normalize(grants []Grant, floor float64) {
 	above := 0.0
 	for _, g := range grants {
 		above += max(g.Weight-floor, 0)
 	}
-	spare := 1 - float64(len(grants))*floor
+	rest := 1 - float64(len(grants))*floor
 	for i, g := range grants {
 		part := 1 / float64(len(grants))
 		if above > 0 {
 			part = max(g.Weight-floor, 0) / above
 		}
-		grants[i].Share = growth.Share(floor + part*spare)
+		grants[i].Share = growth.Share(floor + part*rest)
 	}
 }
 
-// settled tells that the old shares are good enough, and why.
+// keepShares reports whether the present shares stay, and why.
 func keepShares(in Input, grants []Grant, now time.Time) (string, bool) {
 	if in.Interrupted {
 		return "", false
 	}
-	moved, held := growth.Share(0), false
+	largest := growth.Share(0)
+	dwelling := false
 	for i, j := range in.Jobs {
 		if j.Share == 0 {
 			return "", false
 		}
-		moved = max(moved, growth.Share(math.Abs(float64(grants[i].Share-j.Share))))
+		largest = max(largest, growth.Share(math.Abs(float64(grants[i].Share-j.Share))))
 		since := now.Sub(j.Changed)
-		held = held || (since >= 0 && since < Dwell)
+		dwelling = dwelling || (since >= 0 && since < Dwell)
 	}
 	switch {
-	case moved < Deadband:
-		return fmt.Sprintf("no share would move by %s: the old ones stay", Deadband), true
-	case held:
-		return fmt.Sprintf("a share changed less than %s ago: the old ones stay", Dwell), true
+	case largest < Deadband:
+		return fmt.Sprintf("no share would change by %s: shares stay", Deadband), true
+	case dwelling:
+		return fmt.Sprintf("a share changed less than %s ago: shares stay", Dwell), true
 	}
 	return "", false
 }

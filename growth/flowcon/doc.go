@@ -1,33 +1,37 @@
-// Package flowcon divides a node's CPU among training jobs by how much each still grows: FlowCon's Algorithms 1 and 2,
-// as printed and as they must be read to work.
+// Package flowcon divides a node's CPU among training jobs by their growth. It implements Algorithms 1 and 2 of the
+// FlowCon thesis in two readings, and the baseline. Package policy names them:
 //
-//	fair              every job the same: the baseline
-//	flowcon-literal   the text of the thesis, with no more than the repairs without which it does not run
+//	fair              equal shares
+//	flowcon-literal   the text of the thesis, with the repairs without which it does not run
 //	flowcon           the corrected reading
 //
-// # Corrected
+// # Corrected reading
 //
-// For n jobs with growth g (package efficiency), s = g / Σ g over all of them, and a weight each:
+// Each of n jobs has a weight. With its growth g (package efficiency) and s = g / Σ g over all jobs, the weight is
 //
-//	Progressing, Converged   max(s, 1/(β·n))
-//	fewer than two samples   what it was, at first 1: nothing is known yet, so one bad sample starves no newcomer
-//	that stay silent         1/n: who reports nothing gets its fair part, neither starved nor preferred
-//	Watching                 what it was (at first 1)
+//	Progressing, Converged      max(s, 1/(β·n))
+//	Watching                    its previous weight, initially 1
+//	fewer than two samples      its previous weight, initially 1: growth is unknown, so one bad sample does not starve it
+//	silent                      1/n: a job that never reports gets its fair share
 //
-// Shares are the weights made to add up to 1 with every floor exact: each job gets 1/(β·n), and the rest is divided
-// in proportion to what its weight has above that. If growth alone has moved no share by 0.05, the old shares stay,
-// as they do within the dwell time after a change. When all jobs are Converged they compete freely: equal shares, and
-// the interval doubles, to 16 times its base at most. Arrivals, departures, changes of category bring it back.
+//	β    sets the floor, 1 to 4          n    number of jobs
+//	g    growth, 0..1                    s    relative growth, 0..1
 //
-// # Literal
+// Shares normalise the weights with exact floors: each job gets 1/(β·n), and the rest is divided in proportion to the
+// excess of each weight over the floor. Two rules prevent flapping. If growth alone moves no share by 0.05, the shares
+// stay; and they stay for a dwell time after each change. When all jobs have converged, they get equal shares, and the
+// decision interval doubles up to 16 times its base. An arrival, a departure or a change of category resets it.
 //
-// Raw G against a raw α, one low interval a step down, the floor for CL alone, "unchanged" for WL, no smoothing, no
-// hysteresis, an interval that doubles without end. Repairs: G on CPU; Σ over all active jobs; β = 2; WL starts at
-// limit 1, and so does a job without two samples, whose G does not exist. Its limits L may add up to anything; here
-// they are relative weights, as the carrier (CPU requests) has it.
+// # Literal reading
+//
+// Literal compares raw G with a raw α, demotes after one low interval, applies the floor to CL only, leaves WL
+// unchanged, and has no smoothing, no hysteresis, and an interval that doubles without bound. The repairs are: G is per
+// CPU; Σ G is over all active jobs; β = 2; WL starts at limit 1, and so does a job with fewer than two samples, which
+// has no G. The limits of the thesis may add up to any number. Here they are relative weights, because CPU requests
+// are.
 //
 // # Departures from the thesis
 //
-// Limits are weights, never hard caps, so that no core idles. Algorithm 2's counter, which never moves from 0 as
-// printed, is replaced by the caller's comparing of identities: it says so with Input.Interrupted.
+// Limits are weights and never hard caps, so no core idles. Algorithm 2 detects arrivals and departures by a counter
+// that stays at 0 as printed. Here the caller compares the sets of jobs and sets Input.Interrupted.
 package flowcon

@@ -28,7 +28,7 @@ func config() flowcon.Config {
 	return flowcon.Config{Alpha: 0.05, Beta: 2, Interval: base}
 }
 
-// job is one that has been sampled often, is held by no dwell, and has the same growth in both readings.
+// job returns a job with many samples, outside its dwell time, with the same growth in both readings.
 func job(category growth.Category, g, weight, share float64) flowcon.Job {
 	return flowcon.Job{Samples: 9, Category: category, Growth: growth.Growth(g), Raw: efficiency.PerCoreSecond(g), Weight: weight, Share: growth.Share(share)}
 }
@@ -43,32 +43,32 @@ func shares(d flowcon.Decision) []float64 {
 	return all
 }
 
-func TestDecisions(t *testing.T) {
+func TestDecide_Shares(t *testing.T) {
 	third := 1.0 / 3
 	for name, tc := range map[string]struct {
 		policy policy.Name
 		jobs   []flowcon.Job
 		want   []float64
 	}{
-		"fair is equal whatever grows":               {policy.Fair, []flowcon.Job{job(p, 1, 0, 0), job(c, 0, 0, 0)}, []float64{.5, .5}},
-		"FD1 g, not G, decides":                      {policy.FlowCon, []flowcon.Job{{Samples: 9, Category: p, Growth: .5, Raw: 1e6}, {Samples: 9, Category: p, Growth: .5, Raw: 1e-6}}, []float64{.5, .5}},
-		"FD1 literally, the scale of a loss decides": {policy.FlowConLiteral, []flowcon.Job{{Samples: 9, Category: p, Growth: .5, Raw: 1e6}, {Samples: 9, Category: p, Growth: .5, Raw: .1}}, []float64{1, 1e-7}},
-		"FD3 the sum is over all jobs":               {policy.FlowCon, []flowcon.Job{job(p, .6, 1, 0), job(c, .4, 1, 0)}, []float64{.6, .4}},
-		"FD4 the thesis' example: VAE at 1/(2·2)":    {policy.FlowCon, []flowcon.Job{job(c, 0, 1, 0), newcomer()}, []float64{.25, .75}},
-		"FD5 the floor holds for CL":                 {policy.FlowCon, []flowcon.Job{job(p, 1, 1, 0), job(c, 0, 1, 0), job(c, 0, 1, 0)}, []float64{2 * third, third / 2, third / 2}},
-		"FD6 and for NL with one bad sample":         {policy.FlowCon, []flowcon.Job{job(p, 1, 1, 0), job(p, 0, 1, 0)}, []float64{.75, .25}},
-		"FD6 literally, it starves":                  {policy.FlowConLiteral, []flowcon.Job{job(p, 1, 1, .5), {Samples: 1, Category: p}, job(p, .05, 1, .5)}, []float64{1 / 1.05 / 2, .5, .05 / 1.05 / 2}},
-		"FD6 newcomers are equal to one another":     {policy.FlowCon, []flowcon.Job{newcomer(), newcomer(), newcomer()}, []float64{third, third, third}},
-		"a silent job gets its fair part":            {policy.FlowCon, []flowcon.Job{{Category: p, Silent: true}, job(p, .5, 1, 0)}, []float64{.25 + .25/1*.5, .25 + .75/1*.5}},
-		"FD7 WL inherits its weight":                 {policy.FlowCon, []flowcon.Job{job(w, .04, .625, 0), job(p, .96, .5, 0)}, []float64{.25 + .375/1.085*.5, .25 + .71/1.085*.5}},
-		"FD7 WL starts at 1":                         {policy.FlowCon, []flowcon.Job{job(w, 0, 0, 0), newcomer()}, []float64{.5, .5}},
-		"FD7 literally, limits above 1 are relative": {policy.FlowConLiteral, []flowcon.Job{job(p, .01, .8, .8), job(p, 1, .2, .2)}, []float64{.8 / (.8 + 1/1.01), 1 / 1.01 / (.8 + 1/1.01)}},
-		"FD9 CL with low growth stays in CL":         {policy.FlowConLiteral, []flowcon.Job{job(c, .01, 1, 0), job(p, .19, 1, 0)}, []float64{.25 / 1.2, .95 / 1.2}},
-		"FD13 normalising leaves floors exact":       {policy.FlowCon, []flowcon.Job{job(c, 0, 1, 0), newcomer(), newcomer(), newcomer()}, []float64{.125, .875 / 3, .875 / 3, .875 / 3}},
-		"all growth zero divides nothing by zero":    {policy.FlowCon, []flowcon.Job{job(p, 0, 1, 0), job(p, 0, 1, 0)}, []float64{.5, .5}},
-		"nor does it literally":                      {policy.FlowConLiteral, []flowcon.Job{job(p, 0, 1, 0), job(c, 0, 1, 0)}, []float64{.8, .2}},
-		"one job has the node":                       {policy.FlowCon, []flowcon.Job{job(p, .3, 1, 0)}, []float64{1}},
-		"all converged are equal":                    {policy.FlowCon, []flowcon.Job{job(c, .04, .9, .9), job(c, 0, .1, .1)}, []float64{.5, .5}},
+		"fair is equal regardless of growth":             {policy.Fair, []flowcon.Job{job(p, 1, 0, 0), job(c, 0, 0, 0)}, []float64{.5, .5}},
+		"FD1 g, not G, decides":                          {policy.FlowCon, []flowcon.Job{{Samples: 9, Category: p, Growth: .5, Raw: 1e6}, {Samples: 9, Category: p, Growth: .5, Raw: 1e-6}}, []float64{.5, .5}},
+		"FD1 literally, the scale of a loss decides":     {policy.FlowConLiteral, []flowcon.Job{{Samples: 9, Category: p, Growth: .5, Raw: 1e6}, {Samples: 9, Category: p, Growth: .5, Raw: .1}}, []float64{1, 1e-7}},
+		"FD3 the sum is over all jobs":                   {policy.FlowCon, []flowcon.Job{job(p, .6, 1, 0), job(c, .4, 1, 0)}, []float64{.6, .4}},
+		"FD4 the thesis' example: VAE at 1/(2·2)":        {policy.FlowCon, []flowcon.Job{job(c, 0, 1, 0), newcomer()}, []float64{.25, .75}},
+		"FD5 the floor holds for CL":                     {policy.FlowCon, []flowcon.Job{job(p, 1, 1, 0), job(c, 0, 1, 0), job(c, 0, 1, 0)}, []float64{2 * third, third / 2, third / 2}},
+		"FD6 the floor holds for NL with one bad sample": {policy.FlowCon, []flowcon.Job{job(p, 1, 1, 0), job(p, 0, 1, 0)}, []float64{.75, .25}},
+		"FD6 literally, such a job starves":              {policy.FlowConLiteral, []flowcon.Job{job(p, 1, 1, .5), {Samples: 1, Category: p}, job(p, .05, 1, .5)}, []float64{1 / 1.05 / 2, .5, .05 / 1.05 / 2}},
+		"FD6 new jobs are equal":                         {policy.FlowCon, []flowcon.Job{newcomer(), newcomer(), newcomer()}, []float64{third, third, third}},
+		"a silent job gets its fair share":               {policy.FlowCon, []flowcon.Job{{Category: p, Silent: true}, job(p, .5, 1, 0)}, []float64{.25 + .25/1*.5, .25 + .75/1*.5}},
+		"FD7 WL inherits its weight":                     {policy.FlowCon, []flowcon.Job{job(w, .04, .625, 0), job(p, .96, .5, 0)}, []float64{.25 + .375/1.085*.5, .25 + .71/1.085*.5}},
+		"FD7 WL starts at 1":                             {policy.FlowCon, []flowcon.Job{job(w, 0, 0, 0), newcomer()}, []float64{.5, .5}},
+		"FD7 literally, limits above 1 are relative":     {policy.FlowConLiteral, []flowcon.Job{job(p, .01, .8, .8), job(p, 1, .2, .2)}, []float64{.8 / (.8 + 1/1.01), 1 / 1.01 / (.8 + 1/1.01)}},
+		"FD9 CL with low growth stays in CL":             {policy.FlowConLiteral, []flowcon.Job{job(c, .01, 1, 0), job(p, .19, 1, 0)}, []float64{.25 / 1.2, .95 / 1.2}},
+		"FD13 normalising leaves floors exact":           {policy.FlowCon, []flowcon.Job{job(c, 0, 1, 0), newcomer(), newcomer(), newcomer()}, []float64{.125, .875 / 3, .875 / 3, .875 / 3}},
+		"zero growth does not divide by zero":            {policy.FlowCon, []flowcon.Job{job(p, 0, 1, 0), job(p, 0, 1, 0)}, []float64{.5, .5}},
+		"literally, zero growth does not divide by zero": {policy.FlowConLiteral, []flowcon.Job{job(p, 0, 1, 0), job(c, 0, 1, 0)}, []float64{.8, .2}},
+		"a single job gets the node":                     {policy.FlowCon, []flowcon.Job{job(p, .3, 1, 0)}, []float64{1}},
+		"converged jobs are equal":                       {policy.FlowCon, []flowcon.Job{job(c, .04, .9, .9), job(c, 0, .1, .1)}, []float64{.5, .5}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := flowcon.Decide(tc.policy, config(), now, flowcon.Input{Jobs: tc.jobs, Interval: base})
@@ -80,12 +80,12 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-func TestNoJobsNoDecision(t *testing.T) {
+func TestDecide_WithoutJobs(t *testing.T) {
 	require.Equal(t, flowcon.Decision{Interval: base}, flowcon.Decide(policy.FlowCon, config(), now, flowcon.Input{}))
 }
 
-// FD8: the interval doubles while all are converged, to 16 times its base, and comes back.
-func TestBackoff(t *testing.T) {
+// FD8: the interval doubles while all jobs are converged, up to 16 times its base, and is reset.
+func TestDecide_BacksOffWhileAllJobsAreConverged(t *testing.T) {
 	converged, mixed := []flowcon.Job{job(c, 0, 1, .5), job(c, 0, 1, .5)}, []flowcon.Job{job(c, 0, 1, .5), job(p, 1, 1, .5)}
 	in := flowcon.Input{Jobs: converged, Interval: base}
 	for _, want := range []time.Duration{2, 4, 8, 16, 16, 16} {
@@ -93,13 +93,13 @@ func TestBackoff(t *testing.T) {
 		require.Equal(t, want*base, in.Interval)
 	}
 	back := flowcon.Decide(policy.FlowCon, config(), now, flowcon.Input{Jobs: mixed, Interval: in.Interval})
-	require.Equal(t, base, back.Interval, "a return to Progressing resets it")
+	require.Equal(t, base, back.Interval, "a return to Progressing resets the interval")
 	in.Interrupted = true
-	require.Equal(t, base, flowcon.Decide(policy.FlowCon, config(), now, in).Interval, "so does an arrival or a departure")
+	require.Equal(t, base, flowcon.Decide(policy.FlowCon, config(), now, in).Interval, "an arrival or a departure resets the interval")
 }
 
-// FD8, as printed: no cap, and a CL→NL return leaves the interval where it is.
-func TestLiteralBackoffKnowsNoEnd(t *testing.T) {
+// FD8 as printed: the interval has no bound, and a return from CL to NL does not reset it.
+func TestDecide_LiteralBackoffIsUnbounded(t *testing.T) {
 	in := flowcon.Input{Jobs: []flowcon.Job{job(c, 0, 1, 1)}, Interval: base}
 	for range 100 {
 		next := flowcon.Decide(policy.FlowConLiteral, config(), now, in).Interval
@@ -114,7 +114,7 @@ func TestLiteralBackoffKnowsNoEnd(t *testing.T) {
 }
 
 // Algorithm 1, lines 3–13.
-func TestLiteralLists(t *testing.T) {
+func TestDecide_LiteralCategories(t *testing.T) {
 	for name, tc := range map[string]struct {
 		job  flowcon.Job
 		want growth.Category
@@ -125,7 +125,7 @@ func TestLiteralLists(t *testing.T) {
 		"WL with growth returns to NL":         {job(w, .05, 1, 1), p},
 		"CL with growth returns to NL":         {job(c, .05, 1, 1), p},
 		"a job whose G does not exist is new":  {newcomer(), p},
-		"the classifier's own word is ignored": {flowcon.Job{Samples: 9, Category: p, Growth: 1, Raw: 0}, w},
+		"the classifier's category is ignored": {flowcon.Job{Samples: 9, Category: p, Growth: 1, Raw: 0}, w},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := flowcon.Decide(policy.FlowConLiteral, config(), now, flowcon.Input{Jobs: []flowcon.Job{tc.job}, Interval: base})
@@ -134,19 +134,19 @@ func TestLiteralLists(t *testing.T) {
 	}
 }
 
-func TestSmallAndHastyChangesAreNotMade(t *testing.T) {
+func TestDecide_AppliesDeadbandAndDwell(t *testing.T) {
 	recently := func(j flowcon.Job, ago time.Duration) flowcon.Job { j.Changed = now.Add(-ago); return j }
 	for name, tc := range map[string]struct {
 		in   flowcon.Input
 		want []float64
 	}{
-		"less than 0.05 stays":             {flowcon.Input{Jobs: []flowcon.Job{job(p, .54, .5, .5), job(p, .46, .5, .5)}}, []float64{.5, .5}},
-		"more than 0.05 moves":             {flowcon.Input{Jobs: []flowcon.Job{job(p, .56, .5, .5), job(p, .44, .5, .5)}}, []float64{.56, .44}},
-		"an interruption moves any amount": {flowcon.Input{Interrupted: true, Jobs: []flowcon.Job{job(p, .54, .5, .5), job(p, .46, .5, .5)}}, []float64{.54, .46}},
-		"9 s after a change stays":         {flowcon.Input{Jobs: []flowcon.Job{recently(job(p, .7, .5, .5), 9*time.Second), job(p, .3, .5, .5)}}, []float64{.5, .5}},
-		"10 s after a change moves":        {flowcon.Input{Jobs: []flowcon.Job{recently(job(p, .7, .5, .5), 10*time.Second), job(p, .3, .5, .5)}}, []float64{.7, .3}},
-		"a category waits for no dwell":    {flowcon.Input{Interrupted: true, Jobs: []flowcon.Job{recently(job(p, .7, .5, .5), 0), job(p, .3, .5, .5)}}, []float64{.7, .3}},
-		"a change from the future is old":  {flowcon.Input{Jobs: []flowcon.Job{recently(job(p, .7, .5, .5), -time.Hour), job(p, .3, .5, .5)}}, []float64{.7, .3}},
+		"a change below 0.05 is not made":      {flowcon.Input{Jobs: []flowcon.Job{job(p, .54, .5, .5), job(p, .46, .5, .5)}}, []float64{.5, .5}},
+		"a change above 0.05 is made":          {flowcon.Input{Jobs: []flowcon.Job{job(p, .56, .5, .5), job(p, .44, .5, .5)}}, []float64{.56, .44}},
+		"an interruption permits any change":   {flowcon.Input{Interrupted: true, Jobs: []flowcon.Job{job(p, .54, .5, .5), job(p, .46, .5, .5)}}, []float64{.54, .46}},
+		"9 s after a change shares stay":       {flowcon.Input{Jobs: []flowcon.Job{recently(job(p, .7, .5, .5), 9*time.Second), job(p, .3, .5, .5)}}, []float64{.5, .5}},
+		"10 s after a change shares change":    {flowcon.Input{Jobs: []flowcon.Job{recently(job(p, .7, .5, .5), 10*time.Second), job(p, .3, .5, .5)}}, []float64{.7, .3}},
+		"an interruption ends the dwell time":  {flowcon.Input{Interrupted: true, Jobs: []flowcon.Job{recently(job(p, .7, .5, .5), 0), job(p, .3, .5, .5)}}, []float64{.7, .3}},
+		"a change in the future counts as old": {flowcon.Input{Jobs: []flowcon.Job{recently(job(p, .7, .5, .5), -time.Hour), job(p, .3, .5, .5)}}, []float64{.7, .3}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.in.Interval = base
@@ -155,8 +155,8 @@ func TestSmallAndHastyChangesAreNotMade(t *testing.T) {
 	}
 }
 
-// Any jobs at all: shares add up to 1, nobody is below the floor, and requests stay within the pool.
-func TestCorrectedAlwaysAddsUp(t *testing.T) {
+// For any jobs: shares add up to 1, none is below the floor, and requests stay within the pool.
+func TestDecide_CorrectedHoldsItsInvariants(t *testing.T) {
 	holds := func(growths []uint8, categories []uint8, milli uint16) bool {
 		jobs := make([]flowcon.Job, 0, len(growths))
 		for i, g := range growths[:min(len(growths), len(categories))] {
@@ -185,20 +185,20 @@ func TestCorrectedAlwaysAddsUp(t *testing.T) {
 	require.NoError(t, quick.Check(holds, &quick.Config{MaxCount: 5000}))
 }
 
-func TestRequests(t *testing.T) {
+func TestRequests_StayWithinThePool(t *testing.T) {
 	for name, tc := range map[string]struct {
 		shares []growth.Share
 		pool   growth.MilliCPU
 		want   []growth.MilliCPU
 	}{
-		"in proportion":               {[]growth.Share{.75, .25}, 1000, []growth.MilliCPU{750, 250}},
-		"rounded down":                {[]growth.Share{1. / 3, 1. / 3, 1. / 3}, 1000, []growth.MilliCPU{333, 333, 333}},
-		"lifted to the least part":    {[]growth.Share{1, 0}, 1000, []growth.MilliCPU{990, 10}},
-		"lifting may lift another":    {[]growth.Share{.88, .11, .01}, 93, []growth.MilliCPU{73, 10, 10}},
-		"all zero":                    {[]growth.Share{0, 0}, 1000, []growth.MilliCPU{10, 10}},
-		"exactly enough":              {[]growth.Share{.9, .1}, 20, []growth.MilliCPU{10, 10}},
-		"too small a pool is left be": {[]growth.Share{.5, .5}, 19, nil},
-		"nobody":                      {nil, 100, []growth.MilliCPU{}},
+		"in proportion to the shares":              {[]growth.Share{.75, .25}, 1000, []growth.MilliCPU{750, 250}},
+		"requests are rounded down":                {[]growth.Share{1. / 3, 1. / 3, 1. / 3}, 1000, []growth.MilliCPU{333, 333, 333}},
+		"a small request is raised to the minimum": {[]growth.Share{1, 0}, 1000, []growth.MilliCPU{990, 10}},
+		"raising one request can raise another":    {[]growth.Share{.88, .11, .01}, 93, []growth.MilliCPU{73, 10, 10}},
+		"all shares are zero":                      {[]growth.Share{0, 0}, 1000, []growth.MilliCPU{10, 10}},
+		"the pool is just large enough":            {[]growth.Share{.9, .1}, 20, []growth.MilliCPU{10, 10}},
+		"the pool is too small":                    {[]growth.Share{.5, .5}, 19, nil},
+		"there are no jobs":                        {nil, 100, []growth.MilliCPU{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, tc.want, flowcon.Requests(tc.shares, tc.pool, 10))
@@ -206,7 +206,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-func TestValidate(t *testing.T) {
+func TestConfig_Validate(t *testing.T) {
 	require.NoError(t, config().Validate())
 	for name, spoil := range map[string]func(*flowcon.Config){
 		"alpha":    func(c *flowcon.Config) { c.Alpha = math.NaN() },

@@ -9,7 +9,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// literal is Algorithm 1, line by line.
+// literal implements Algorithm 1 line by line. Line numbers are those of the thesis.
 func literal(c Config, in Input) Decision {
 	jobs := make([]Job, len(in.Jobs))
 	for i, j := range in.Jobs {
@@ -17,9 +17,13 @@ func literal(c Config, in Input) Decision {
 		jobs[i] = j
 	}
 	if allConverged(jobs) { // lines 14–17
-		return Decision{Grants: equal(jobs, "every job is in CL: limit 1"), Interval: double(max(in.Interval, c.Interval))}
+		return Decision{
+			Grants:   equal(jobs, "all jobs are in CL: limit 1"),
+			Interval: double(max(in.Interval, c.Interval)),
+		}
 	}
-	sum, n := 0.0, float64(len(jobs))
+	sum := 0.0
+	n := float64(len(jobs))
 	for _, j := range jobs {
 		sum += float64(j.Raw)
 	}
@@ -32,23 +36,27 @@ func literal(c Config, in Input) Decision {
 		g := Grant{ID: j.ID, Category: j.Category}
 		switch {
 		case j.unrated():
-			g.Weight, g.Reason = 1, "no G yet: limit 1"
+			g.Weight = 1
+			g.Reason = "no G yet: limit 1"
 		case j.Category == growth.Converged:
-			g.Weight, g.Reason = max(part, 1/(c.Beta*n)), fmt.Sprintf("CL: G %.4g of %.4g, at least 1/(β·n)", j.Raw, sum)
+			g.Weight = max(part, 1/(c.Beta*n))
+			g.Reason = fmt.Sprintf("CL: G %.4g of %.4g, at least 1/(β·n)", j.Raw, sum)
 		case j.Category == growth.Watching:
-			g.Weight, g.Reason = cmp.Or(j.Weight, 1), "WL: unchanged"
+			g.Weight = cmp.Or(j.Weight, 1)
+			g.Reason = "WL: unchanged"
 		default:
-			g.Weight, g.Reason = part, fmt.Sprintf("NL: G %.4g of %.4g", j.Raw, sum)
+			g.Weight = part
+			g.Reason = fmt.Sprintf("NL: G %.4g of %.4g", j.Raw, sum)
 		}
 		grants[i] = g
 	}
 	normalizeLimits(grants)
-	// Algorithm 2 restores the interval on arrivals and departures; a return to NL, as printed, does not. The caller
-	// passes the base after those.
+	// Algorithm 2 resets the interval on arrivals and departures: the caller then passes the base interval. As printed,
+	// a return to NL does not reset it.
 	return Decision{Grants: grants, Interval: max(in.Interval, c.Interval)}
 }
 
-// listed is lines 3–13: one low interval a list down, one high interval to the top.
+// nextCategory implements lines 3–13: a low interval demotes by one list, a high one promotes to the first.
 func nextCategory(alpha float64, j Job) growth.Category {
 	switch {
 	case j.unrated() || float64(j.Raw) >= alpha:
@@ -59,7 +67,7 @@ func nextCategory(alpha float64, j Job) growth.Category {
 	return growth.Converged
 }
 
-// relative turns limits into shares of the pool.
+// normalizeLimits turns limits into shares of the pool.
 func normalizeLimits(grants []Grant) {
 	sum := 0.0
 	for _, g := range grants {
@@ -73,7 +81,7 @@ func normalizeLimits(grants []Grant) {
 	}
 }
 
-// doubled has no cap but the largest duration there is.
+// double doubles a duration. Only the range of time.Duration bounds it.
 func double(d time.Duration) time.Duration {
 	if d > math.MaxInt64/2 {
 		return math.MaxInt64

@@ -9,7 +9,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/policy"
 )
 
-// Config are the parameters of every policy.
+// Config holds the parameters of the policies.
 type Config struct {
 	// Alpha is FlowCon's threshold of raw G. Only policy.FlowConLiteral uses it.
 	Alpha float64
@@ -20,15 +20,15 @@ type Config struct {
 }
 
 const (
-	// MaxBackoff bounds the interval of a node whose jobs have all converged, in base intervals.
+	// MaxBackoff is the largest interval of a node whose jobs have all converged, in base intervals.
 	MaxBackoff = 16
-	// Deadband is the greatest change of a share that growth alone does not bring about.
+	// Deadband is the change of a share below which growth alone changes no share.
 	Deadband growth.Share = 0.05
-	// Dwell is the least time between two changes that growth alone brings about.
+	// Dwell is the minimum time between two changes due to growth alone.
 	Dwell = 10 * time.Second
 )
 
-// Validate names the first parameter that is out of bounds.
+// Validate returns an error for the first parameter that is out of bounds.
 func (c Config) Validate() error {
 	switch {
 	case !(c.Alpha > 0 && c.Alpha < 1):
@@ -41,47 +41,47 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// Job is one job as it stands before a decision.
+// Job is a job before a decision.
 type Job struct {
 	ID growth.PodUID
-	// Samples, Growth, Raw and Category are the classifier's.
+	// Samples, Growth, Raw and Category are from the job's last efficiency.Reading.
 	Samples  int
 	Growth   growth.Growth
 	Raw      efficiency.PerCoreSecond
 	Category growth.Category
-	// Silent says that the job has had time to report and has not.
+	// Silent is set if the job has had enough time to report and has not.
 	Silent bool
-	// Weight and Share are those of the last decision; 0 for a job that was in none.
+	// Weight and Share are from the last decision; 0 for a new job.
 	Weight float64
 	Share  growth.Share
-	// Changed is when Share last changed.
+	// Changed is the time of the last change of Share.
 	Changed time.Time
 }
 
-// newcomer tells that the job's growth is not known yet.
+// unrated reports whether the job's growth is still unknown.
 func (j Job) unrated() bool { return j.Samples < 2 }
 
-// Input is what a decision is taken on.
+// Input is the input of a decision.
 type Input struct {
 	Jobs []Job
-	// Interrupted says that the set of jobs or a category has changed since the last decision.
+	// Interrupted is set if the set of jobs or a category has changed since the last decision.
 	Interrupted bool
-	// Interval is the one in force.
+	// Interval is the present decision interval.
 	Interval time.Duration
 }
 
-// Decision is what a policy makes of it.
+// Decision is a division of the node.
 type Decision struct {
-	// Grants are one for each job, in the input's order. Their shares add up to 1.
+	// Grants has one grant for each job, in the order of the input. Their shares add up to 1.
 	Grants []Grant
-	// Interval is the time to the next decision, unless something interrupts it.
+	// Interval is the time until the next decision, unless it is interrupted.
 	Interval time.Duration
 }
 
-// Grant is one job's part.
+// Grant is the share of one job.
 type Grant struct {
 	ID growth.PodUID
-	// Category is the input's, except under policy.FlowConLiteral, which keeps its own lists.
+	// Category is the category from the input. policy.FlowConLiteral determines its own.
 	Category growth.Category
 	Weight   float64
 	Share    growth.Share
@@ -99,14 +99,20 @@ func Decide(name policy.Name, c Config, now time.Time, in Input) Decision {
 	case policy.FlowCon:
 		return corrected(c, now, in)
 	}
-	return Decision{Grants: equal(in.Jobs, "fair: every job the same"), Interval: c.Interval}
+	return Decision{Grants: equal(in.Jobs, "fair: equal shares"), Interval: c.Interval}
 }
 
-// equal gives everyone the same, with weight 1.
+// equal gives every job the same share, with weight 1.
 func equal(jobs []Job, reason string) []Grant {
 	grants := make([]Grant, len(jobs))
 	for i, j := range jobs {
-		grants[i] = Grant{ID: j.ID, Category: j.Category, Weight: 1, Share: 1 / growth.Share(len(jobs)), Reason: reason}
+		grants[i] = Grant{
+			ID:       j.ID,
+			Category: j.Category,
+			Weight:   1,
+			Share:    1 / growth.Share(len(jobs)),
+			Reason:   reason,
+		}
 	}
 	return grants
 }

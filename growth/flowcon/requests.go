@@ -2,21 +2,22 @@ package flowcon
 
 import "github.com/trellis-gpu/trellis/growth"
 
-// Requests turns shares of a pool into CPU requests: whole thousandths of a core, none below least, never more than
-// the pool in all. A pool too small for that many least parts yields nil: nothing can be divided.
-func Requests(shares []growth.Share, pool, least growth.MilliCPU) []growth.MilliCPU {
-	if pool < least*growth.MilliCPU(len(shares)) {
+// Requests turns shares of a pool into CPU requests of whole thousandths of a core. No request is below minimum, and
+// their sum never exceeds the pool. Requests returns nil if the pool is too small for that.
+func Requests(shares []growth.Share, pool, minimum growth.MilliCPU) []growth.MilliCPU {
+	if pool < minimum*growth.MilliCPU(len(shares)) {
 		return nil
 	}
 	requests := make([]growth.MilliCPU, len(shares))
-	lifted := make([]bool, len(shares))
+	raised := make([]bool, len(shares))
 	for {
-		// Whoever falls below the least part is lifted to it, and the rest shares what that leaves; which may push
-		// another one below. Each round lifts at least one, so this ends.
-		spare, sum := pool, growth.Share(0)
+		// A request below the minimum is raised to it, and the others divide the rest. That can push another request
+		// below the minimum. Each round raises at least one, so the loop terminates.
+		rest := pool
+		sum := growth.Share(0)
 		for i := range shares {
-			if lifted[i] {
-				spare -= least
+			if raised[i] {
+				rest -= minimum
 			} else {
 				sum += shares[i]
 			}
@@ -24,15 +25,15 @@ func Requests(shares []growth.Share, pool, least growth.MilliCPU) []growth.Milli
 		again := false
 		for i := range shares {
 			switch {
-			case lifted[i]:
-				requests[i] = least
-			case sum <= 0:
-				lifted[i], again = true, true
-			default:
-				requests[i] = (shares[i] / sum).Of(spare)
-				if requests[i] < least {
-					lifted[i], again = true, true
-				}
+			case raised[i]:
+				requests[i] = minimum
+				continue
+			case sum > 0:
+				requests[i] = (shares[i] / sum).Of(rest)
+			}
+			if sum <= 0 || requests[i] < minimum {
+				raised[i] = true
+				again = true
 			}
 		}
 		if !again {
