@@ -31,7 +31,7 @@ func (p *pods) Inspect(pod, container string) (contract.View, bool) {
 		name, value, _ := strings.Cut(variable, "=")
 		view.Environment[name] = value
 	}
-	files, err := os.ReadDir(filepath.Join(process, "root", contract.Folder))
+	files, err := os.ReadDir(filepath.Join(process, "root", contract.MountPath))
 	require.NoError(p.t, err)
 	for _, f := range files {
 		view.Files = append(view.Files, f.Name())
@@ -60,11 +60,11 @@ func (p *pods) processes(pod, container string) []int {
 	if !ok {
 		return nil
 	}
-	folders, _ := filepath.Glob("/proc/[0-9]*")
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
 	var pids []int
-	for _, folder := range folders {
-		if cgroups, _ := os.ReadFile(filepath.Join(folder, "cgroup")); bytes.Contains(cgroups, []byte(id)) {
-			pid, err := strconv.Atoi(filepath.Base(folder))
+	for _, dir := range dirs {
+		if cgroups, _ := os.ReadFile(filepath.Join(dir, "cgroup")); bytes.Contains(cgroups, []byte(id)) {
+			pid, err := strconv.Atoi(filepath.Base(dir))
 			require.NoError(p.t, err)
 			pids = append(pids, pid)
 		}

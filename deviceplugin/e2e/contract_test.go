@@ -12,7 +12,7 @@ func TestContract_RealKubelet(t *testing.T) {
 	n := newNode(t)
 	contract.Run(t, func(t *testing.T) contract.Kubelet {
 		return contract.Kubelet{
-			PluginDir: n.folder("device-plugins"), PodResources: n.folder("pod-resources", "kubelet.sock"),
+			PluginDir: n.dir("device-plugins"), PodResources: n.dir("pod-resources", "kubelet.sock"),
 			Pods: &pods{t: t, node: n}, NodeStatus: n.status,
 			Restart: func() { n.local(t, "restart-kubelet", "--node", nodeName) },
 		}

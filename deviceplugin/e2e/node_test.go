@@ -64,8 +64,8 @@ func (n *node) local(t *testing.T, command string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// folder returns a path below /var/lib/kubelet of the node.
-func (n *node) folder(parts ...string) string {
+// dir returns a path below /var/lib/kubelet of the node.
+func (n *node) dir(parts ...string) string {
 	return filepath.Join(append([]string{n.state, "nodes", nodeName, "kubelet"}, parts...)...)
 }
 

@@ -38,14 +38,14 @@ func (p *pods) Start(pod contract.Pod) error {
 	require.Eventually(p.t, func() bool { return p.node.api.Create(p.t.Context(), podsPath, made) == nil }, timeout,
 		200*time.Millisecond, pod.Name)
 	p.t.Cleanup(func() { p.evict(pod.Name, nil) })
-	var refusal error
+	var reason error
 	p.awaitPod(pod.Name, "runs or is rejected", func(now corev1.Pod, there bool) bool {
 		if there && now.Status.Phase == corev1.PodFailed {
-			refusal = errors.New(now.Status.Reason + ": " + now.Status.Message)
+			reason = errors.New(now.Status.Reason + ": " + now.Status.Message)
 		}
-		return there && (refusal != nil || now.Status.Phase == corev1.PodRunning && running(now))
+		return there && (reason != nil || now.Status.Phase == corev1.PodRunning && running(now))
 	})
-	return refusal
+	return reason
 }
 
 func running(pod corev1.Pod) bool {
@@ -130,9 +130,9 @@ func manifest(p contract.Pod) *corev1.Pod {
 			AutomountServiceAccountToken: &disabled, EnableServiceLinks: &disabled,
 		},
 	}
-	for _, folder := range []string{"usr", "bin", "lib", "lib64"} {
+	for _, dir := range []string{"usr", "bin", "lib", "lib64"} {
 		made.Spec.Volumes = append(made.Spec.Volumes, corev1.Volume{
-			Name: folder, VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/" + folder}},
+			Name: dir, VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/" + dir}},
 		})
 	}
 	for _, c := range p.Containers {

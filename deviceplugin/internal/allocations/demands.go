@@ -17,10 +17,7 @@ func Demands(
 	var demands []slice.Demand
 	unsatisfied := func(pod growth.PodUID, container string) bool {
 		return !slices.ContainsFunc(satisfied, func(s map[slice.Key]struct{}) bool {
-			_, ok := s[slice.Key{
-				Pod:       pod,
-				Container: container,
-			}]
+			_, ok := s[slice.Key{Pod: pod, Container: container}]
 			return ok
 		})
 	}

@@ -20,7 +20,7 @@ var errUnknownGPU = errors.New("another device plugin gave it units, and its ann
 // imported returns the allocation of a container that another device plugin started. The ids give the amount of
 // memory. The pod's annotation gives the GPU; a node with one GPU needs no annotation. There is no slot, because
 // nothing is mounted.
-func (s Snapshot) imported(pod Pod, h kubelet.ContainerDevices) (bus.ContainerAllocation, error) {
+func (s Snapshot) imported(pod Pod, d kubelet.ContainerDevices) (bus.ContainerAllocation, error) {
 	index := 0
 	if pod.GPUIndex != nil {
 		index = *pod.GPUIndex
@@ -28,8 +28,8 @@ func (s Snapshot) imported(pod Pod, h kubelet.ContainerDevices) (bus.ContainerAl
 	if index >= len(s.GPUs) || pod.GPUIndex == nil && len(s.GPUs) != 1 {
 		return bus.ContainerAllocation{}, errUnknownGPU
 	}
-	share := growth.GPUShare{GPU: s.GPUs[index], Memory: growth.MiB(len(h.IDs)) * s.Unit}
-	return bus.ContainerAllocation{Name: h.Container, GPUs: []growth.GPUShare{share}, IDs: h.IDs}, nil
+	share := growth.GPUShare{GPU: s.GPUs[index], Memory: growth.MiB(len(d.IDs)) * s.Unit}
+	return bus.ContainerAllocation{Name: d.Container, GPUs: []growth.GPUShare{share}, IDs: d.IDs}, nil
 }
 
 // imports returns the allocations that another device plugin made: those that kubelet lists, and those known from
@@ -90,11 +90,11 @@ type latch struct {
 
 func newLatch() *latch { return &latch{done: make(chan struct{})} }
 
-func (m *latch) set() { m.once.Do(func() { close(m.done) }) }
+func (l *latch) set() { l.once.Do(func() { close(l.done) }) }
 
-func (m *latch) wait(ctx context.Context) error {
+func (l *latch) wait(ctx context.Context) error {
 	select {
-	case <-m.done:
+	case <-l.done:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

@@ -40,9 +40,9 @@ func (t *Tracker) possibleHolders(ids []string) []podName {
 			names = append(names, name)
 		}
 	}
-	for _, h := range t.devices {
-		if holdsAny([]kubelet.ContainerDevices{h}, ids) {
-			add(podName{h.Namespace, h.Pod})
+	for _, d := range t.devices {
+		if holdsAny([]kubelet.ContainerDevices{d}, ids) {
+			add(podName{d.Namespace, d.Pod})
 		}
 	}
 	for _, c := range t.claims {

@@ -26,11 +26,11 @@ type listGate struct {
 }
 
 // beginAllocate waits for the current List request and delays the next one.
-func (t *listGate) beginAllocate(ctx context.Context) {
-	t.mu.Lock()
-	listing := t.listing
-	t.allocatingUntil = time.Now().Add(admissionTimeout)
-	t.mu.Unlock()
+func (g *listGate) beginAllocate(ctx context.Context) {
+	g.mu.Lock()
+	listing := g.listing
+	g.allocatingUntil = time.Now().Add(admissionTimeout)
+	g.mu.Unlock()
 	if listing == nil {
 		return
 	}
@@ -42,36 +42,36 @@ func (t *listGate) beginAllocate(ctx context.Context) {
 }
 
 // endAllocate lets List requests continue once kubelet has recorded the allocation.
-func (t *listGate) endAllocate() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.allocatingUntil = time.Now().Add(checkpointDelay)
+func (g *listGate) endAllocate() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.allocatingUntil = time.Now().Add(checkpointDelay)
 }
 
 // beginList returns once kubelet allocates nothing, or after listTimeout. The caller calls done when the request has
 // ended.
-func (t *listGate) beginList(ctx context.Context) (done func(), err error) {
-	t.serial.Lock()
+func (g *listGate) beginList(ctx context.Context) (done func(), err error) {
+	g.serial.Lock()
 	for deadline := time.Now().Add(listTimeout); ; {
-		t.mu.Lock()
-		wait := time.Until(t.allocatingUntil)
+		g.mu.Lock()
+		wait := time.Until(g.allocatingUntil)
 		if wait <= 0 || !time.Now().Before(deadline) {
 			listing := make(chan struct{})
-			t.listing = listing
-			t.mu.Unlock()
+			g.listing = listing
+			g.mu.Unlock()
 			return func() {
-				t.mu.Lock()
-				t.listing = nil
-				t.mu.Unlock()
+				g.mu.Lock()
+				g.listing = nil
+				g.mu.Unlock()
 				close(listing)
-				t.serial.Unlock()
+				g.serial.Unlock()
 			}, nil
 		}
-		t.mu.Unlock()
+		g.mu.Unlock()
 		select {
 		case <-time.After(min(wait, checkpointDelay)): // the allocation may end earlier
 		case <-ctx.Done():
-			t.serial.Unlock()
+			g.serial.Unlock()
 			return nil, ctx.Err()
 		}
 	}

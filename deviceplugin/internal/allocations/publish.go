@@ -42,16 +42,16 @@ type Publisher struct {
 }
 
 // Run publishes at the start and after each change, until ctx ends.
-func (a Publisher) Run(ctx context.Context) error {
-	if a.Ready != nil && a.Ready(ctx) != nil {
+func (p Publisher) Run(ctx context.Context) error {
+	if p.Ready != nil && p.Ready(ctx) != nil {
 		return nil // ctx has ended
 	}
 	for ctx.Err() == nil {
-		devices, changed := a.Inventory.Devices()
-		connected, streamsChanged := a.Streams.Connected()
+		devices, changed := p.Inventory.Devices()
+		connected, streamsChanged := p.Streams.Connected()
 		retry := time.After(publishRetry)
-		if err := a.publish(ctx, devices, connected); err != nil {
-			a.Log.Warn("the node's GPUs could not be published", "err", err)
+		if err := p.publish(ctx, devices, connected); err != nil {
+			p.Log.Warn("the node's GPUs could not be published", "err", err)
 		} else {
 			retry = nil
 		}
@@ -65,22 +65,22 @@ func (a Publisher) Run(ctx context.Context) error {
 	return nil
 }
 
-func (a Publisher) publish(ctx context.Context, devices []gpu.Device, connected bool) error {
-	value, err := bus.Encode(a.record(devices, connected))
+func (p Publisher) publish(ctx context.Context, devices []gpu.Device, connected bool) error {
+	value, err := bus.Encode(p.record(devices, connected))
 	if err != nil {
 		return fmt.Errorf("encoding the inventory: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
 	defer cancel()
-	_, err = a.Bus.Put(ctx, bus.GPUsKey(a.Node), value, bus.Ephemeral)
+	_, err = p.Bus.Put(ctx, bus.GPUsKey(p.Node), value, bus.Ephemeral)
 	return err
 }
 
-func (a Publisher) record(devices []gpu.Device, connected bool) bus.NodeGPUs {
+func (p Publisher) record(devices []gpu.Device, connected bool) bus.NodeGPUs {
 	record := bus.NodeGPUs{
-		Unit:     a.Unit,
-		Resource: a.Resource,
-		Emulated: a.Emulated,
+		Unit:     p.Unit,
+		Resource: p.Resource,
+		Emulated: p.Emulated,
 		Unheard:  !connected,
 		GPUs:     make([]bus.GPU, len(devices)),
 	}

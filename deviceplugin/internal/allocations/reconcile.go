@@ -73,7 +73,7 @@ func (s Snapshot) actual(
 	listed map[podName][]kubelet.ContainerDevices, pods map[podName]*Pod, pending map[string]error,
 ) map[growth.PodUID]bus.Allocation {
 	actual := make(map[growth.PodUID]bus.Allocation, len(s.Pods))
-	for name, holdings := range listed {
+	for name, devices := range listed {
 		pod, ok := pods[name]
 		if !ok {
 			pending[name.String()] = fmt.Errorf("kubelet lists it, the API server does not (yet)")
@@ -82,7 +82,7 @@ func (s Snapshot) actual(
 		if pod.Finished { // older kubelets list it for a while
 			continue
 		}
-		a, err := s.allocation(*pod, holdings)
+		a, err := s.allocation(*pod, devices)
 		if err != nil {
 			pending[name.String()] = err
 			continue
@@ -149,24 +149,24 @@ func (s Snapshot) unusedSlots(listed map[podName][]kubelet.ContainerDevices) []s
 		}
 	}
 	var unused []string
-	for _, folder := range s.Slots {
-		if s.Now.Sub(folder.Modified) <= slotGracePeriod || s.slotInUse(folder, inUse) {
+	for _, dir := range s.Slots {
+		if s.Now.Sub(dir.Modified) <= slotGracePeriod || s.slotInUse(dir, inUse) {
 			continue
 		}
-		if !s.mayReceive(listed, len(folder.IDs)) {
-			unused = append(unused, folder.Name)
+		if !s.mayReceive(listed, len(dir.IDs)) {
+			unused = append(unused, dir.Name)
 		}
 	}
 	return unused
 }
 
 // slotInUse reports whether a container holds an id of the slot. A slot without recorded ids is compared by name.
-func (s Snapshot) slotInUse(folder slot.Dir, inUse map[string]struct{}) bool {
-	if len(folder.IDs) == 0 {
-		mounts := func(d kubelet.ContainerDevices) bool { return slice.Slot(d.IDs) == folder.Name }
+func (s Snapshot) slotInUse(dir slot.Dir, inUse map[string]struct{}) bool {
+	if len(dir.IDs) == 0 {
+		mounts := func(d kubelet.ContainerDevices) bool { return slice.Slot(d.IDs) == dir.Name }
 		return slices.ContainsFunc(s.Devices, mounts)
 	}
-	return slices.ContainsFunc(folder.IDs, func(id string) bool {
+	return slices.ContainsFunc(dir.IDs, func(id string) bool {
 		_, ok := inUse[id]
 		return ok
 	})

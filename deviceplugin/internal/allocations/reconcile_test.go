@@ -65,7 +65,7 @@ func recorded(name string, ids ...string) bus.Allocation {
 	}}}
 }
 
-func folder(age time.Duration, ids ...string) slot.Dir {
+func slotDir(age time.Duration, ids ...string) slot.Dir {
 	return slot.Dir{Name: slice.Slot(ids), IDs: ids, Modified: now.Add(-age)}
 }
 
@@ -103,7 +103,7 @@ func TestReconcile_Records(t *testing.T) {
 				Pods:       []allocations.Pod{pod("p")},
 				PodsSynced: true,
 				Recorded:   map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0", "A/1")},
-				Slots:      []slot.Dir{folder(time.Hour, "A/0", "A/1")},
+				Slots:      []slot.Dir{slotDir(time.Hour, "A/0", "A/1")},
 			},
 		},
 		"not recorded yet": {
@@ -159,7 +159,7 @@ func TestReconcile_Pods(t *testing.T) {
 		"the pod is gone": {
 			snapshot: allocations.Snapshot{
 				PodsSynced: true, Recorded: map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0")},
-				Slots: []slot.Dir{folder(time.Hour, "A/0")},
+				Slots: []slot.Dir{slotDir(time.Hour, "A/0")},
 			},
 			del: []growth.PodUID{"uid-p"}, remove: []string{slice.Slot([]string{"A/0"})},
 		},
@@ -189,7 +189,7 @@ func TestReconcile_Pods(t *testing.T) {
 		"nothing is deleted until the pods are synced": {
 			snapshot: allocations.Snapshot{
 				Recorded: map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0")},
-				Slots:    []slot.Dir{folder(time.Hour, "A/0")},
+				Slots:    []slot.Dir{slotDir(time.Hour, "A/0")},
 			},
 		},
 	})
@@ -198,7 +198,7 @@ func TestReconcile_Pods(t *testing.T) {
 func TestReconcile_Slots(t *testing.T) {
 	testReconcile(t, map[string]reconcileCase{
 		"a slot within its grace period": {
-			snapshot: allocations.Snapshot{PodsSynced: true, Slots: []slot.Dir{folder(time.Second, "A/0")}},
+			snapshot: allocations.Snapshot{PodsSynced: true, Slots: []slot.Dir{slotDir(time.Second, "A/0")}},
 		},
 		"an init container's slot whose ids the next container uses": {
 			snapshot: allocations.Snapshot{
@@ -206,14 +206,14 @@ func TestReconcile_Slots(t *testing.T) {
 				Pods:       []allocations.Pod{pod("p")},
 				PodsSynced: true,
 				Recorded:   map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0")},
-				Slots:      []slot.Dir{folder(time.Hour, "A/0", "A/1")},
+				Slots:      []slot.Dir{slotDir(time.Hour, "A/0", "A/1")},
 			},
 		},
 		"an init container's slot whose ids no other container uses": {
 			snapshot: allocations.Snapshot{
 				Pods:       []allocations.Pod{pod("p", func(p *allocations.Pod) { p.Containers[0].Init = true })},
 				PodsSynced: true,
-				Slots:      []slot.Dir{folder(time.Hour, "A/0", "A/1")},
+				Slots:      []slot.Dir{slotDir(time.Hour, "A/0", "A/1")},
 			},
 		},
 		"slots without recorded ids, one of them in use": {
@@ -294,7 +294,7 @@ var (
 type demandsCase struct {
 	pods         []allocations.Pod
 	reservations map[growth.PodUID]bus.Reservation
-	settled      map[slice.Key]struct{}
+	satisfied    map[slice.Key]struct{}
 	want         []slice.Demand
 }
 
@@ -302,7 +302,7 @@ func testDemands(t *testing.T, cases map[string]demandsCase) {
 	t.Helper()
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, tc.want, allocations.Demands(tc.pods, tc.reservations, tc.settled))
+			require.Equal(t, tc.want, allocations.Demands(tc.pods, tc.reservations, tc.satisfied))
 		})
 	}
 }
@@ -381,7 +381,7 @@ func TestDemands_WithoutReservation(t *testing.T) {
 		},
 		"the pod holds its units": {
 			pods: []allocations.Pod{pod("p")}, reservations: map[growth.PodUID]bus.Reservation{"uid-p": reservation},
-			settled: map[slice.Key]struct{}{mainOfP: {}},
+			satisfied: map[slice.Key]struct{}{mainOfP: {}},
 		},
 		"the pod has ended and its reservation has not": {
 			pods:         []allocations.Pod{pod("p", finished)},

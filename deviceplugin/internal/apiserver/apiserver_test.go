@@ -156,15 +156,15 @@ func TestListAndWatch_BacksOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()
-		asked := 0
-		away := transport(func(*http.Request) (*http.Response, error) {
-			asked++
+		requests := 0
+		unavailable := transport(func(*http.Request) (*http.Response, error) {
+			requests++
 			return nil, io.ErrUnexpectedEOF
 		})
-		apiserver.ListAndWatch(ctx, apiserver.New(&http.Client{Transport: away}, "http://server"), "/x", nil,
+		apiserver.ListAndWatch(ctx, apiserver.New(&http.Client{Transport: unavailable}, "http://server"), "/x", nil,
 			func(apiserver.Change[object]) {}, func(error) {})
-		require.Greater(t, asked, 40, "at least every 15 s")
-		require.Less(t, asked, 200)
+		require.Greater(t, requests, 40, "at least every 15 s")
+		require.Less(t, requests, 200)
 	})
 }
 
@@ -175,14 +175,14 @@ func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f
 func TestClient_Requests(t *testing.T) {
 	var method, path, contentType string
 	var body map[string]any
-	refuse := false
+	reject := false
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		method = r.Method
 		path = r.URL.String()
 		contentType = r.Header.Get("Content-Type")
 		body = nil
 		require.NoError(t, json.NewDecoder(r.Body).Decode(&body))
-		if refuse {
+		if reject {
 			w.WriteHeader(http.StatusForbidden)
 			_, _ = io.WriteString(w, `{"kind":"Status","message":"nodes \"n1\" is forbidden"}`)
 		}
@@ -208,9 +208,9 @@ func TestClient_Requests(t *testing.T) {
 	}, "GPUHealthy", "again"))
 	require.Contains(t, path, "/namespaces/ns/")
 
-	refuse = true
+	reject = true
 	err := c.Create(t.Context(), "/x", map[string]any{})
 	require.ErrorContains(t, err, `403: nodes "n1" is forbidden`)
-	var refusal *apiserver.StatusError
-	require.ErrorAs(t, err, &refusal)
+	var statusErr *apiserver.StatusError
+	require.ErrorAs(t, err, &statusErr)
 }

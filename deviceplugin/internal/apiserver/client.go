@@ -85,8 +85,8 @@ func (c *Client) do(
 	}
 	if reply.StatusCode/100 != 2 {
 		defer func() { _ = reply.Body.Close() }()
-		complaint, _ := io.ReadAll(io.LimitReader(reply.Body, maxErrorBody))
-		return nil, &StatusError{Code: reply.StatusCode, Message: statusMessage(complaint)}
+		body, _ := io.ReadAll(io.LimitReader(reply.Body, maxErrorBody))
+		return nil, &StatusError{Code: reply.StatusCode, Message: statusMessage(body)}
 	}
 	return reply, nil
 }

@@ -147,8 +147,8 @@ func (f *reflector[T]) watch(ctx context.Context) error {
 		"timeoutSeconds": {fmt.Sprint(int(watchTimeout.Seconds()))},
 	}), "", nil)
 	if err != nil {
-		var refusal *StatusError
-		if errors.As(err, &refusal) && refusal.Code == http.StatusGone {
+		var statusErr *StatusError
+		if errors.As(err, &statusErr) && statusErr.Code == http.StatusGone {
 			return errExpired
 		}
 		return fmt.Errorf("watching: %w", err)

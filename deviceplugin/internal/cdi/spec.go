@@ -110,8 +110,8 @@ func (h Host) commonEdits() specs.ContainerEdits {
 // name is found without ldconfig.
 func (h Host) libraries() []string {
 	var found []string
-	for _, folder := range libraryDirs {
-		entries, err := fs.ReadDir(h.Root, folder)
+	for _, dir := range libraryDirs {
+		entries, err := fs.ReadDir(h.Root, dir)
 		if err != nil {
 			continue
 		}
@@ -121,10 +121,10 @@ func (h Host) libraries() []string {
 			if !ours || !strings.HasPrefix(name, "libcuda") && !strings.HasPrefix(name, "libnvidia") {
 				continue
 			}
-			found = append(found, path.Join(folder, name))
+			found = append(found, path.Join(dir, name))
 			for _, link := range entries {
 				if suffix, ok := strings.CutPrefix(link.Name(), stem+".so."); ok && !strings.Contains(suffix, ".") {
-					found = append(found, path.Join(folder, link.Name()))
+					found = append(found, path.Join(dir, link.Name()))
 				}
 			}
 		}

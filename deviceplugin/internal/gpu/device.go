@@ -86,7 +86,7 @@ type Process struct {
 type Driver interface {
 	Source
 	// Faults reports faults until ctx ends or the driver stops reporting them.
-	Faults(ctx context.Context, tell func(Fault)) error
+	Faults(ctx context.Context, report func(Fault)) error
 	// Processes lists the processes that compute on GPUs.
 	Processes(ctx context.Context) ([]Process, error)
 	// Version returns the driver's version.

@@ -16,7 +16,7 @@ import (
 type HealthCheck interface {
 	// Observe receives the known devices, or the error of the list. It returns true if the list should be repeated
 	// soon.
-	Observe(now time.Time, devices []Device, err error) (doubt bool)
+	Observe(now time.Time, devices []Device, err error) (recheck bool)
 	// Apply returns the devices with this check's health.
 	Apply(now time.Time, devices []Device) []Device
 }

@@ -18,7 +18,7 @@ const listenRetry = 10 * time.Second
 
 // FaultSource reports a driver's faults until ctx ends or the driver fails.
 type FaultSource interface {
-	Faults(ctx context.Context, tell func(gpu.Fault)) error
+	Faults(ctx context.Context, report func(gpu.Fault)) error
 }
 
 // Inventory is the list of GPUs whose health the Monitor changes.

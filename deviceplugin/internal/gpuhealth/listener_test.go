@@ -33,12 +33,12 @@ func (*fakeDriver) Devices(context.Context) ([]gpu.Device, error) {
 	return []gpu.Device{healthyGPU}, nil
 }
 
-func (d *fakeDriver) Faults(ctx context.Context, tell func(gpu.Fault)) error {
+func (d *fakeDriver) Faults(ctx context.Context, report func(gpu.Fault)) error {
 	d.calls++
 	for d.err == nil {
 		select {
 		case f := <-d.faults:
-			tell(f)
+			report(f)
 		case <-ctx.Done():
 			return nil
 		}

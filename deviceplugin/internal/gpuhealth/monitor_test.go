@@ -113,9 +113,9 @@ func TestMonitor(t *testing.T) {
 func TestMonitor_BelievesFirstList(t *testing.T) {
 	m := gpuhealth.New(gpuhealth.Config{Policy: gpuhealth.Default, RecoverAfter: time.Minute, LossAfter: time.Minute})
 	require.False(t, m.Observe(time.Unix(0, 0), []gpu.Device{unreadableGPU}, nil))
-	judged := m.Apply(time.Unix(0, 0), []gpu.Device{unreadableGPU})
-	require.False(t, judged[0].Healthy)
-	require.Equal(t, unreadableGPU.Reason, judged[0].Reason)
+	devices := m.Apply(time.Unix(0, 0), []gpu.Device{unreadableGPU})
+	require.False(t, devices[0].Healthy)
+	require.Equal(t, unreadableGPU.Reason, devices[0].Reason)
 }
 
 func TestMonitor_FaultAffectsItsDevices(t *testing.T) {

@@ -62,11 +62,11 @@ func (c *Client) List(ctx context.Context) ([]ContainerDevices, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listing pod resources from kubelet: %w", err)
 	}
-	var holdings []ContainerDevices
+	var containers []ContainerDevices
 	for _, pod := range reply.GetPodResources() {
-		holdings = append(holdings, c.containerDevices(pod)...)
+		containers = append(containers, c.containerDevices(pod)...)
 	}
-	return holdings, nil
+	return containers, nil
 }
 
 // Get returns the containers of one pod that hold devices of the resource. It fails for kubelets before 1.34 and for

@@ -65,11 +65,11 @@ func (d *Daemon) State() (bool, string) {
 	return d.ready, d.reason
 }
 
-func (d *Daemon) setState(ready bool, why string) {
+func (d *Daemon) setState(ready bool, reason string) {
 	d.mu.Lock()
-	changed := d.ready != ready || d.reason != why
+	changed := d.ready != ready || d.reason != reason
 	d.ready = ready
-	d.reason = why
+	d.reason = reason
 	d.mu.Unlock()
 	if changed && d.Changed != nil {
 		d.Changed()

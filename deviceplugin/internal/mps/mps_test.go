@@ -23,7 +23,7 @@ import (
 // environment, and runs until it is stopped.
 const fakeDaemon = `#!/bin/sh
 [ "$1" = -f ] || exit 64
-echo "$$ $CUDA_VISIBLE_DEVICES $CUDA_MPS_LOG_DIRECTORY" >> "$CUDA_MPS_PIPE_DIRECTORY/../lives"
+echo "$$ $CUDA_VISIBLE_DEVICES $CUDA_MPS_LOG_DIRECTORY" >> "$CUDA_MPS_PIPE_DIRECTORY/../starts"
 mkfifo "$CUDA_MPS_PIPE_DIRECTORY/control"
 trap 'exit 0' TERM
 while :; do sleep 1 & wait $!; done
@@ -74,7 +74,7 @@ func runSupervisor(t *testing.T, script string) (*gpu.Inventory, string) {
 	return inventory, state
 }
 
-func until(t *testing.T, inventory *gpu.Inventory, ok func([]gpu.Device) bool) []gpu.Device {
+func awaitDevices(t *testing.T, inventory *gpu.Inventory, ok func([]gpu.Device) bool) []gpu.Device {
 	t.Helper()
 	for {
 		devices, changed := inventory.Devices()
@@ -92,7 +92,7 @@ func until(t *testing.T, inventory *gpu.Inventory, ok func([]gpu.Device) bool) [
 // startedPIDs returns the processes started for a GPU.
 func startedPIDs(t *testing.T, state string, gpu growth.GPU) []int {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join(mps.PipeDir(state, gpu), "..", "lives"))
+	content, err := os.ReadFile(filepath.Join(mps.PipeDir(state, gpu), "..", "starts"))
 	require.NoError(t, err)
 	var pids []int
 	for line := range strings.Lines(string(content)) {
@@ -108,7 +108,7 @@ func startedPIDs(t *testing.T, state string, gpu growth.GPU) []int {
 
 func TestSupervisor_RestartsDaemon(t *testing.T) {
 	inventory, state := runSupervisor(t, fakeDaemon)
-	devices := until(t, inventory, func(d []gpu.Device) bool { return d[0].Healthy && d[1].Healthy })
+	devices := awaitDevices(t, inventory, func(d []gpu.Device) bool { return d[0].Healthy && d[1].Healthy })
 	require.True(t, devices[2].Healthy, "a MIG instance needs no daemon")
 	info, err := os.Stat(mps.ShmDir(state))
 	require.NoError(t, err)
@@ -119,14 +119,15 @@ func TestSupervisor_RestartsDaemon(t *testing.T) {
 	_, changed := inventory.Devices()
 	require.NoError(t, syscall.Kill(first[0], syscall.SIGKILL))
 	<-changed
-	until(t, inventory, func(d []gpu.Device) bool { return d[0].Healthy })
+	awaitDevices(t, inventory, func(d []gpu.Device) bool { return d[0].Healthy })
 	require.Len(t, startedPIDs(t, state, "GPU-a"), 2)
 	require.Len(t, startedPIDs(t, state, "GPU-b"), 1, "the other GPU's daemon was not restarted")
 }
 
 func TestSupervisor_ReportsFailedDaemon(t *testing.T) {
 	inventory, _ := runSupervisor(t, "#!/bin/sh\nexit 3\n")
-	devices := until(t, inventory, func(d []gpu.Device) bool { return strings.Contains(d[0].Reason, "exit status 3") })
+	devices := awaitDevices(t, inventory,
+		func(d []gpu.Device) bool { return strings.Contains(d[0].Reason, "exit status 3") })
 	require.False(t, devices[0].Healthy)
 	require.Contains(t, devices[0].Reason, "CUDA contexts of its jobs are lost")
 	require.True(t, devices[2].Healthy)
@@ -141,7 +142,7 @@ func TestDaemon_NamesMissingProgram(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	d.Changed = func() {
-		if _, why := d.State(); strings.Contains(why, "is the MPS package") {
+		if _, reason := d.State(); strings.Contains(reason, "is the MPS package") {
 			cancel()
 		}
 	}
@@ -153,7 +154,7 @@ func TestSupervisor_StopsDaemons(t *testing.T) {
 	var pid int
 	t.Run("while it runs", func(t *testing.T) {
 		inventory, state := runSupervisor(t, fakeDaemon)
-		until(t, inventory, func(d []gpu.Device) bool { return d[0].Healthy })
+		awaitDevices(t, inventory, func(d []gpu.Device) bool { return d[0].Healthy })
 		pid = startedPIDs(t, state, "GPU-a")[0]
 	})
 	_, err := os.Stat(fmt.Sprintf("/proc/%d", pid))

@@ -25,8 +25,8 @@ const (
 // Labels returns the labels by which users select a node.
 func Labels(devices []gpu.Device, driver string, emulated bool) map[string]string {
 	labels := map[string]string{gpushare.CountLabel: strconv.Itoa(len(devices))}
-	set := func(name string, yes bool) {
-		if yes {
+	set := func(name string, condition bool) {
+		if condition {
 			labels[name] = "true"
 		}
 	}

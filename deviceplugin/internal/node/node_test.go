@@ -154,7 +154,7 @@ func TestCordon_FollowsAnnotation(t *testing.T) {
 			return nil
 		})
 	}()
-	until := func(want ...bool) {
+	awaitHealth := func(want ...bool) {
 		t.Helper()
 		for {
 			devices, changed := inventory.Devices()
@@ -169,16 +169,16 @@ func TestCordon_FollowsAnnotation(t *testing.T) {
 			}
 		}
 	}
-	until(true, false, true)
+	awaitHealth(true, false, true)
 	c.set(" A , C,nobody")
-	until(false, true, false)
+	awaitHealth(false, true, false)
 	devices, _ := inventory.Devices()
 	require.Contains(t, devices[0].Reason, "gpushare/cordon")
 	c.set("")
-	until(true, true, true)
+	awaitHealth(true, true, true)
 
-	objection := errors.New("rejected")
-	require.ErrorIs(t, watch.Run(ctx, func(map[string]string) error { return objection }), objection)
+	handleErr := errors.New("rejected by the test")
+	require.ErrorIs(t, watch.Run(ctx, func(map[string]string) error { return handleErr }), handleErr)
 
 	go func() {
 		_ = node.Labeller{

@@ -29,8 +29,8 @@ func (s *Server) Allocate(ctx context.Context, r *pluginapi.AllocateRequest) (*p
 	for _, c := range r.GetContainerRequests() {
 		container, err := s.allocate(ctx, c.GetDevicesIds())
 		if err != nil {
-			s.Metrics.Refused.Inc()
-			s.Log.Error("an allocation was refused", "units", len(c.GetDevicesIds()), "err", err)
+			s.Metrics.Rejected.Inc()
+			s.Log.Error("an allocation was rejected", "units", len(c.GetDevicesIds()), "err", err)
 			return nil, err
 		}
 		reply.ContainerResponses = append(reply.ContainerResponses, container)
@@ -61,7 +61,7 @@ func (s *Server) allocate(ctx context.Context, ids []string) (*pluginapi.Contain
 			"this node shares its GPUs by MPS, which has one daemon per GPU: a job on several GPUs cannot be a "+
 				"client, run it on a node with --sharing=timeslice")
 	}
-	folder, err := s.Slots.Ensure(ids)
+	dir, err := s.Slots.Ensure(ids)
 	if err != nil {
 		return nil, status.Errorf(codes.Internal, "preparing %s for the container: %v", gpushare.MountPath, err)
 	}
@@ -73,7 +73,7 @@ func (s *Server) allocate(ctx context.Context, ids []string) (*pluginapi.Contain
 		cdi:      s.CDI,
 	}
 	reply := &pluginapi.ContainerAllocateResponse{
-		Mounts: []*pluginapi.Mount{{ContainerPath: gpushare.MountPath, HostPath: folder, ReadOnly: true}},
+		Mounts: []*pluginapi.Mount{{ContainerPath: gpushare.MountPath, HostPath: dir, ReadOnly: true}},
 	}
 	if s.MPS != "" && d.device(parts[0]).Instance == nil {
 		d.mps = true
@@ -156,12 +156,12 @@ func (s *Server) checkSpread(ctx context.Context, ids []string, parts []slice.Pa
 			return nil
 		}
 	}
-	where := make([]string, len(parts))
+	distribution := make([]string, len(parts))
 	for i, p := range parts {
-		where[i] = fmt.Sprintf("%s on %s", growth.MiB(p.Units)*s.Unit, p.GPU)
+		distribution[i] = fmt.Sprintf("%s on %s", growth.MiB(p.Units)*s.Unit, p.GPU)
 	}
 	return fmt.Errorf(
 		"no single GPU of this node has %s left: kubelet could only find %s, and no pod here asks for that on %d "+
 			"GPUs (annotation %s); it fits elsewhere, or once a job here has ended",
-		growth.MiB(len(ids))*s.Unit, strings.Join(where, " and "), len(parts), gpushare.CountAnnotation)
+		growth.MiB(len(ids))*s.Unit, strings.Join(distribution, " and "), len(parts), gpushare.CountAnnotation)
 }

@@ -251,7 +251,7 @@ func FuzzAllocateSequence(f *testing.F) {
 		held := map[string]int{} // the sequence number that holds an id
 		for sequence := 0; sequence+1 < len(script) && sequence < 64; sequence += 2 {
 			size := int(script[sequence])
-			how := script[sequence+1]
+			flags := script[sequence+1]
 			if size >= 0x80 { // release an allocation
 				maps.DeleteFunc(held, func(_ string, of int) bool { return of == 2*(size-0x80) })
 				continue
@@ -265,7 +265,7 @@ func FuzzAllocateSequence(f *testing.F) {
 				}
 			}
 			slices.Sort(available)
-			must := available[:min(int(how&3), len(available), size)]
+			must := available[:min(int(flags&3), len(available), size)]
 			preferred, err := s.GetPreferredAllocation(t.Context(), &pluginapi.PreferredAllocationRequest{
 				ContainerRequests: []*pluginapi.ContainerPreferredAllocationRequest{{
 					AvailableDeviceIDs:   available,
@@ -277,7 +277,7 @@ func FuzzAllocateSequence(f *testing.F) {
 			ids := preferred.GetContainerResponses()[0].GetDeviceIDs()
 			require.Subset(t, available, ids, "an id that is in use")
 			require.Len(t, ids, min(size, len(available)))
-			if how&4 != 0 { // kubelet may choose other ids
+			if flags&4 != 0 { // kubelet may choose other ids
 				ids = available[:min(size, len(available))]
 			}
 			reply, err := allocate(s, ids...)

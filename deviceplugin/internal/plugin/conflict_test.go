@@ -94,8 +94,8 @@ func (c *countingLister) Allocatable(context.Context) ([]string, error) {
 func TestRegistrar_RegistersBeforeConflictCheckAfterRestart(t *testing.T) {
 	w := newHarness(t, "emulated:2x24GiB")
 	w.stopPlugin()
-	asked := &countingLister{}
-	registrar := newRegistrar(t, w, asked)
+	lister := &countingLister{}
+	registrar := newRegistrar(t, w, lister)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- registrar.Run(ctx) }()
@@ -106,5 +106,5 @@ func TestRegistrar_RegistersBeforeConflictCheckAfterRestart(t *testing.T) {
 	w.eventually(func() bool { return w.kubelet.Registrations() == 3 }, "registers again")
 	cancel()
 	require.NoError(t, <-done)
-	require.EqualValues(t, 1, asked.Load(), "kubelet rejects pods until the plugin has registered")
+	require.EqualValues(t, 1, lister.Load(), "kubelet rejects pods until the plugin has registered")
 }

@@ -62,7 +62,7 @@ type harness struct {
 	bus        *membus.Bus
 	session    *membus.Session
 	state      string
-	stock      *gpu.Inventory
+	inventory  *gpu.Inventory
 	stopPlugin func()
 	gpus       []growth.GPU
 	// resource is the plugin's resource. Another plugin may have served any resource but ours before.
@@ -108,9 +108,9 @@ func (w *harness) start(gpus string) (*plugin.Registrar, *allocations.Tracker) {
 	require.NoError(t, err)
 	require.True(t, ok)
 	ctx, cancel := context.WithCancel(context.Background())
-	w.stock, err = gpu.Open(ctx, source, growth.GiB, log)
+	w.inventory, err = gpu.Open(ctx, source, growth.GiB, log)
 	require.NoError(t, err)
-	devices, _ := w.stock.Devices()
+	devices, _ := w.inventory.Devices()
 	w.gpus = nil
 	for _, d := range devices {
 		w.gpus = append(w.gpus, d.UUID)
@@ -127,7 +127,7 @@ func (w *harness) start(gpus string) (*plugin.Registrar, *allocations.Tracker) {
 		Pods:      w.api,
 		Slots:     slots,
 		Bus:       w.session,
-		Inventory: w.stock,
+		Inventory: w.inventory,
 		Metrics:   allocations.NewMetrics(registry),
 		Log:       log,
 	})
@@ -141,7 +141,7 @@ func (w *harness) start(gpus string) (*plugin.Registrar, *allocations.Tracker) {
 		Server: &plugin.Server{
 			Unit:        growth.GiB,
 			Emulated:    true,
-			Inventory:   w.stock,
+			Inventory:   w.inventory,
 			Allocations: tracker,
 			Slots:       slots,
 			Metrics:     metrics,
@@ -154,7 +154,7 @@ func (w *harness) start(gpus string) (*plugin.Registrar, *allocations.Tracker) {
 		Unit:      growth.GiB,
 		Resource:  w.resource,
 		Emulated:  true,
-		Inventory: w.stock,
+		Inventory: w.inventory,
 		Streams:   &registrar.Server.Streams,
 		Bus:       w.session,
 		Log:       log,

@@ -6,7 +6,7 @@ import "github.com/prometheus/client_golang/prometheus"
 type Metrics struct {
 	Allocate      prometheus.Histogram
 	PreStart      prometheus.Histogram
-	Refused       prometheus.Counter
+	Rejected      prometheus.Counter
 	OfferedTwice  prometheus.Counter
 	Registrations prometheus.Counter
 	Registered    prometheus.Gauge
@@ -24,7 +24,7 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 			Help:    "Duration of PreStartContainer calls.",
 			Buckets: buckets,
 		}),
-		Refused: prometheus.NewCounter(prometheus.CounterOpts{
+		Rejected: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "trellis_deviceplugin_allocations_refused_total",
 			Help: "Allocate calls that were rejected; each fails a pod.",
 		}),
@@ -40,6 +40,6 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 			Name: "trellis_deviceplugin_registered", Help: "1 while this plugin is registered with kubelet.",
 		}),
 	}
-	registry.MustRegister(m.Allocate, m.PreStart, m.Refused, m.OfferedTwice, m.Registrations, m.Registered)
+	registry.MustRegister(m.Allocate, m.PreStart, m.Rejected, m.OfferedTwice, m.Registrations, m.Registered)
 	return m
 }

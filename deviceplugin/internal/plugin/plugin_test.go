@@ -144,12 +144,12 @@ func TestPlugin_RejectsSplitAcrossGPUs(t *testing.T) {
 	w := newHarness(t, "emulated:2x4GiB")
 	w.runPod(w.bindPod("a", 1, []growth.GPU{w.gpus[0]}, main(2)))
 	w.runPod(w.bindPod("b", 2, []growth.GPU{w.gpus[1]}, main(2)))
-	torn := w.bindPod("torn", 3, nil, main(4))
-	err := w.kubelet.Admit(t.Context(), torn)
+	split := w.bindPod("torn", 3, nil, main(4))
+	err := w.kubelet.Admit(t.Context(), split)
 	require.ErrorContains(t, err, "no single GPU of this node has 4GiB left")
 	require.ErrorContains(t, err, "2GiB on "+string(w.gpus[0]))
 	require.ErrorContains(t, err, gpushare.CountAnnotation)
-	w.endPod(torn)
+	w.endPod(split)
 	w.runPod(w.bindPod("small", 4, nil, main(2)))
 }
 
@@ -189,18 +189,18 @@ func TestPlugin_RemovesAllocationAndSlotOfDeletedPod(t *testing.T) {
 	w := newHarness(t, "emulated:2x24GiB")
 	pod := w.bindPod("p", 1, []growth.GPU{w.gpus[0]}, main(8))
 	w.runPod(pod)
-	folder := pod.Containers[0].Mounts[0].GetHostPath()
+	dir := pod.Containers[0].Mounts[0].GetHostPath()
 	w.endPod(pod)
 	w.eventually(func() bool {
 		_, ok := w.allocation("p")
 		return !ok
 	}, "the record is deleted")
-	require.DirExists(t, folder, "the slot is kept for its grace period")
+	require.DirExists(t, dir, "the slot is kept for its grace period")
 	old := time.Now().Add(-time.Hour)
-	require.NoError(t, os.Chtimes(folder, old, old))
+	require.NoError(t, os.Chtimes(dir, old, old))
 	w.api.change(func() {})
 	w.eventually(func() bool {
-		_, err := os.Stat(folder)
+		_, err := os.Stat(dir)
 		return errors.Is(err, os.ErrNotExist)
 	}, "then the slot is removed")
 }

@@ -89,7 +89,7 @@ func (r *Registrar) serve(ctx context.Context) error {
 		err = watcher.Add(r.Dir)
 	}
 	if err != nil {
-		return fmt.Errorf("watching kubelet's folder %s: %w", r.Dir, err)
+		return fmt.Errorf("watching kubelet's plugin directory %s: %w", r.Dir, err)
 	}
 	if err := r.checkOtherPlugins(); err != nil {
 		return err
@@ -146,7 +146,7 @@ func (r *Registrar) register(ctx context.Context) error {
 		if err := r.awaitSilence(ctx); err != nil {
 			return err
 		}
-		r.Log.Warn("kubelet has registered us and does not connect: registering again", "silent", streamTimeout)
+		r.Log.Warn("kubelet has registered us and does not connect: registering again", "timeout", streamTimeout)
 		if err := r.checkAllocatable(ctx); err != nil {
 			return err
 		}
@@ -191,13 +191,13 @@ func (r *Registrar) watchSockets(ctx context.Context, watcher *fsnotify.Watcher)
 		select {
 		case event, ok := <-watcher.Events:
 			if !ok {
-				return errors.New("watching kubelet's folder ended")
+				return errors.New("watching kubelet's plugin directory ended")
 			}
 			if r.kubeletRestarted(event) {
 				return errKubeletRestarted
 			}
 		case err := <-watcher.Errors:
-			return fmt.Errorf("watching kubelet's folder: %w", err)
+			return fmt.Errorf("watching kubelet's plugin directory: %w", err)
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -22,11 +22,11 @@ func (w *harness) kubeletDisconnected() (disconnected, known bool) {
 
 func TestPublisher_ReportsKubeletConnection(t *testing.T) {
 	w := newHarness(t, "emulated:2x24GiB")
-	heard := func() bool {
+	connected := func() bool {
 		disconnected, known := w.kubeletDisconnected()
 		return known && !disconnected
 	}
-	w.eventually(heard, "kubelet connects")
+	w.eventually(connected, "kubelet connects")
 
 	w.kubelet.Stop()
 	w.eventually(func() bool {
@@ -35,7 +35,7 @@ func TestPublisher_ReportsKubeletConnection(t *testing.T) {
 	}, "kubelet stopped; the plugin and its lease live on")
 
 	w.kubelet.Restart()
-	w.eventually(heard, "registered again")
+	w.eventually(connected, "registered again")
 	w.runPod(w.bindPod("p", 1, []growth.GPU{w.gpus[1]}, main(8)))
 }
 

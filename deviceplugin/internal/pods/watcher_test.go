@@ -83,7 +83,7 @@ func TestWatcher_FollowsPods(t *testing.T) {
 	_, known := w.Pods()
 	require.False(t, known)
 	go func() { _ = w.Run(t.Context()) }()
-	until := func(ok func([]allocations.Pod, bool) bool) {
+	awaitPods := func(ok func([]allocations.Pod, bool) bool) {
 		t.Helper()
 		for {
 			changed := w.Changed()
@@ -97,10 +97,10 @@ func TestWatcher_FollowsPods(t *testing.T) {
 			}
 		}
 	}
-	until(func(got []allocations.Pod, known bool) bool { return known && len(got) == 0 })
+	awaitPods(func(got []allocations.Pod, known bool) bool { return known && len(got) == 0 })
 
 	send("ADDED")
-	until(func(got []allocations.Pod, _ bool) bool { return len(got) == 1 })
+	awaitPods(func(got []allocations.Pod, _ bool) bool { return len(got) == 1 })
 	got, _ := w.Pods()
 	require.True(t, created.Time.Equal(got[0].Created))
 	got[0].Created = time.Time{}
@@ -121,11 +121,11 @@ func TestWatcher_FollowsPods(t *testing.T) {
 
 	p.Status.Phase = corev1.PodSucceeded
 	send("MODIFIED")
-	until(func(got []allocations.Pod, _ bool) bool { return len(got) == 1 && got[0].Finished })
+	awaitPods(func(got []allocations.Pod, _ bool) bool { return len(got) == 1 && got[0].Finished })
 	now := metav1.Now()
 	p.DeletionTimestamp = &now
 	send("MODIFIED")
-	until(func(got []allocations.Pod, _ bool) bool { return len(got) == 1 && got[0].Terminating })
+	awaitPods(func(got []allocations.Pod, _ bool) bool { return len(got) == 1 && got[0].Terminating })
 	send("DELETED")
-	until(func(got []allocations.Pod, _ bool) bool { return len(got) == 0 })
+	awaitPods(func(got []allocations.Pod, _ bool) bool { return len(got) == 0 })
 }

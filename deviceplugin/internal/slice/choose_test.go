@@ -216,8 +216,8 @@ func TestChoose_MatchesReference(t *testing.T) {
 		}
 		size := 1 + random.IntN(8)
 		got := unitsByGPU(t, slice.Choose(slice.Request{Available: free(units), Size: size}, demands))
-		want, sound := reference(units, size, demands)
-		if sound {
+		want, oneGPU := reference(units, size, demands)
+		if oneGPU {
 			require.Equal(t, map[growth.GPU]int{want: size}, got, "%v %d %+v", units, size, demands)
 		} else {
 			for _, n := range got {

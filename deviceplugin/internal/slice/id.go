@@ -25,8 +25,8 @@ func Parse(id string) (growth.GPU, int, error) {
 		return "", 0, fmt.Errorf("device id %.80q is not of the form <GPU uuid>/<unit>", id)
 	}
 	n, err := strconv.Atoi(number)
-	odd := number == "" || number[0] == '+' || number[0] == '-' || number[0] == '0' && len(number) > 1
-	if err != nil || odd || n >= maxUnits {
+	nonCanonical := number == "" || number[0] == '+' || number[0] == '-' || number[0] == '0' && len(number) > 1
+	if err != nil || nonCanonical || n >= maxUnits {
 		return "", 0, fmt.Errorf("device id %.80q: %q is no unit of a GPU", id, number)
 	}
 	return gpu, n, nil

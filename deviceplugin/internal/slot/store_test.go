@@ -73,9 +73,9 @@ func TestEnsure_SharesShimBetweenSlots(t *testing.T) {
 	var infos []os.FileInfo
 	var paths []string
 	for _, id := range []string{"A/1", "A/2"} {
-		folder, err := store.Ensure([]string{id})
+		dir, err := store.Ensure([]string{id})
 		require.NoError(t, err)
-		paths = append(paths, filepath.Join(folder, shim.FileName))
+		paths = append(paths, filepath.Join(dir, shim.FileName))
 		info, err := os.Stat(paths[len(paths)-1])
 		require.NoError(t, err)
 		infos = append(infos, info)
@@ -100,8 +100,8 @@ func TestStore_ListsAndRemovesOnlySlots(t *testing.T) {
 	require.NoError(t, err)
 	path, err := store.Ensure([]string{"A/1"})
 	require.NoError(t, err)
-	stranger := filepath.Join(dir, "slots", "somebody-elses")
-	require.NoError(t, os.Mkdir(stranger, 0o755))
+	other := filepath.Join(dir, "slots", "not-a-slot")
+	require.NoError(t, os.Mkdir(other, 0o755))
 
 	require.NoError(t, os.WriteFile(filepath.Join(path, ".ids"), []byte("B/7\n"), 0o600))
 	dirs, err := store.List()
@@ -109,10 +109,10 @@ func TestStore_ListsAndRemovesOnlySlots(t *testing.T) {
 	require.Len(t, dirs, 1)
 	require.Empty(t, dirs[0].IDs, "ids that do not match the name are ignored")
 
-	for _, name := range []string{"", ".", "..", "somebody-elses", "../slots"} {
+	for _, name := range []string{"", ".", "..", "not-a-slot", "../slots"} {
 		require.Error(t, store.Remove(name), name)
 	}
 	require.NoError(t, store.Remove(dirs[0].Name))
 	require.NoDirExists(t, path)
-	require.DirExists(t, stranger)
+	require.DirExists(t, other)
 }

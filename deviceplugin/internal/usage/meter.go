@@ -75,9 +75,9 @@ func (m *Meter) Run(ctx context.Context, interval time.Duration) error {
 func (m *Meter) begin() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	free := !m.busy
+	started := !m.busy
 	m.busy = true
-	return free
+	return started
 }
 
 func (m *Meter) query(ctx context.Context, results chan<- []gpu.Process) {
@@ -147,7 +147,11 @@ func (m *Meter) handle(ctx context.Context, pod growth.PodRef, x Excess) {
 				"metadata":      map[string]any{"name": pod.Name, "namespace": pod.Namespace},
 				"deleteOptions": map[string]any{"preconditions": map[string]any{"uid": pod.UID}},
 			})
-		log.Warn("a job that uses more GPU memory than it asked for is evicted", "refused", err)
+		if err != nil {
+			log.Warn("a job that uses more GPU memory than it asked for could not be evicted", "err", err)
+			return
+		}
+		log.Warn("evicted a job that uses more GPU memory than it asked for")
 	}
 }
 

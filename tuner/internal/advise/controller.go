@@ -65,9 +65,9 @@ func (l *Controller) Run(ctx context.Context) {
 
 func (l *Controller) sync(ctx context.Context) {
 	snapshot, _ := l.Source.Snapshot()
-	began := time.Now()
-	changes := l.Adviser.Decide(snapshot, began)
-	l.Metrics.ObserveAllocation(time.Since(began))
+	start := time.Now()
+	changes := l.Adviser.Decide(snapshot, start)
+	l.Metrics.ObserveAllocation(time.Since(start))
 	for _, change := range changes {
 		action, err := l.apply(ctx, change)
 		l.Metrics.CountChange(action)

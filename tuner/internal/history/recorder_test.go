@@ -116,14 +116,14 @@ func TestRecorder_KeepsSnapshotWhileBusUnavailable(t *testing.T) {
 		put(t, writer, bus.SampleKey("a"), sample("z", "a", 1))
 		require.NoError(t, currentSnapshot(r).Err)
 
-		away := time.Now()
+		failedAt := time.Now()
 		b.Fail(bus.ErrUnavailable)
 		synctest.Wait()
 		time.Sleep(time.Minute)
 		b.Fail(errors.Join(bus.ErrUnavailable, errors.New("still")))
 		s := currentSnapshot(r)
 		require.ErrorIs(t, s.Err, bus.ErrUnavailable)
-		require.Equal(t, away, s.UnavailableSince, "unavailable since the first failure")
+		require.Equal(t, failedAt, s.UnavailableSince, "unavailable since the first failure")
 		require.True(t, s.Synced)
 		require.Len(t, s.Jobs, 1)
 

@@ -22,13 +22,13 @@ func Dashboard(source Source) http.Handler {
 	router := httprouter.New()
 	router.RedirectTrailingSlash = false
 	router.RedirectFixedPath = false
-	feed := &eventStream{source: source, slots: make(chan struct{}, maxWatches)}
+	stream := &eventStream{source: source, slots: make(chan struct{}, maxWatches)}
 	router.GET("/api/v1/state", func(w http.ResponseWriter, r *http.Request, _ httprouter.Params) {
 		switch watch := r.URL.Query().Get("watch"); watch {
 		case "", "0", "false":
 			serveState(source, w)
 		case "1", "true":
-			feed.ServeHTTP(w, r)
+			stream.ServeHTTP(w, r)
 		default:
 			http.Error(w, "watch is 1 to follow changes, or absent", http.StatusBadRequest)
 		}

@@ -202,5 +202,5 @@ func advice(code nvml.Return) string {
 	case nvml.ERROR_FUNCTION_NOT_FOUND:
 		return fmt.Sprintf("the NVIDIA driver is too old: install %d or newer on the node", minDriver)
 	}
-	return "the driver refused"
+	return "the driver reported an error"
 }

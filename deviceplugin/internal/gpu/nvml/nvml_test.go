@@ -155,7 +155,7 @@ func TestOpen_ErrorsExplainWhatToDo(t *testing.T) {
 		nvml.ERROR_NO_PERMISSION:           "no permission",
 		nvml.ERROR_LIB_RM_VERSION_MISMATCH: "different versions",
 		nvml.ERROR_FUNCTION_NOT_FOUND:      "too old",
-		nvml.ERROR_UNKNOWN:                 "refused",
+		nvml.ERROR_UNKNOWN:                 "reported an error",
 	} {
 		s, _ := fakeServer()
 		s.InitFunc = func() nvml.Return { return code }

@@ -29,10 +29,10 @@ func testAllocate(s *harness) {
 func testContainerView(s *harness) {
 	p := s.startPlugin(3, allOptions())
 	pod := s.startPod(s.pod("pod", 2))
-	inside, runs := s.Pods.Inspect(pod.Name, "a")
+	view, runs := s.Pods.Inspect(pod.Name, "a")
 	require.True(s.t, runs)
-	require.Equal(s.t, p.recorded(allocate)[0].ids, splitIDs(inside.Environment[idsVariable]))
-	require.Equal(s.t, []string{filepath.Base(s.resource)}, inside.Files)
+	require.Equal(s.t, p.recorded(allocate)[0].ids, splitIDs(view.Environment[idsVariable]))
+	require.Equal(s.t, []string{filepath.Base(s.resource)}, view.Files)
 }
 
 func testOneHolder(s *harness) {
@@ -122,14 +122,14 @@ func testInitContainers(s *harness) {
 	require.Subset(s.t, b, left, "the first app container reuses the others")
 	require.Empty(s.t, without(a, without(a, b...)...), "no id has two holders")
 
-	asked := p.recorded(prefer)
-	require.Len(s.t, asked, 3, "the first app container needs no new ids")
-	require.Empty(s.t, asked[0].mustInclude)
-	require.Equal(s.t, first, asked[1].mustInclude)
-	require.Equal(s.t, p.healthy(), asked[1].available, "MustInclude ids are available")
-	require.Equal(s.t, left, asked[2].mustInclude)
-	require.Equal(s.t, without(p.healthy(), a...), asked[2].available)
-	require.Equal(s.t, 3, asked[2].size, "MustInclude ids count towards the size")
+	request := p.recorded(prefer)
+	require.Len(s.t, request, 3, "the first app container needs no new ids")
+	require.Empty(s.t, request[0].mustInclude)
+	require.Equal(s.t, first, request[1].mustInclude)
+	require.Equal(s.t, p.healthy(), request[1].available, "MustInclude ids are available")
+	require.Equal(s.t, left, request[2].mustInclude)
+	require.Equal(s.t, without(p.healthy(), a...), request[2].available)
+	require.Equal(s.t, 3, request[2].size, "MustInclude ids count towards the size")
 
 	require.Equal(s.t, map[string][]string{"a": a, "b": b}, s.mustList(pod), "init containers are not listed")
 	var started [][]string

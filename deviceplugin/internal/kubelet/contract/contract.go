@@ -66,8 +66,8 @@ type View struct {
 	Files []string
 }
 
-// Folder is the path of the directory that the test plugin mounts.
-const Folder = "/contract"
+// MountPath is the path of the directory that the test plugin mounts.
+const MountPath = "/contract"
 
 // Run runs the contract's cases against a kubelet. open returns the kubelet for one case. Cases run in parallel, each
 // with its own resource and plugin. Cases that block or restart kubelet run alone at the end.

@@ -107,11 +107,11 @@ func (s *harness) get(pod Pod) (map[string][]string, error) {
 	return byContainer(pod, of), err
 }
 
-func byContainer(pod Pod, holdings []kubelet.ContainerDevices) map[string][]string {
+func byContainer(pod Pod, devices []kubelet.ContainerDevices) map[string][]string {
 	held := map[string][]string{}
-	for _, h := range holdings {
-		if h.Namespace == Namespace && h.Pod == pod.Name {
-			held[h.Container] = h.IDs
+	for _, d := range devices {
+		if d.Namespace == Namespace && d.Pod == pod.Name {
+			held[d.Container] = d.IDs
 		}
 	}
 	return held

@@ -69,14 +69,14 @@ func (p *fakePlugin) GetPreferredAllocation(
 ) (*pluginapi.PreferredAllocationResponse, error) {
 	reply := &pluginapi.PreferredAllocationResponse{}
 	for _, c := range r.GetContainerRequests() {
-		asked := call{
+		request := call{
 			method: prefer, size: int(c.GetAllocationSize()),
 			available: sorted(c.GetAvailableDeviceIDs()), mustInclude: sorted(c.GetMustIncludeDeviceIDs()),
 		}
 		var ids []string
-		if answer := p.record(asked).preferred; answer != nil {
+		if answer := p.record(request).preferred; answer != nil {
 			var err error
-			ids, err = answer(asked)
+			ids, err = answer(request)
 			if err != nil {
 				return nil, err
 			}
@@ -91,15 +91,15 @@ func (p *fakePlugin) GetPreferredAllocation(
 func (p *fakePlugin) Allocate(_ context.Context, r *pluginapi.AllocateRequest) (*pluginapi.AllocateResponse, error) {
 	reply := &pluginapi.AllocateResponse{}
 	for _, c := range r.GetContainerRequests() {
-		asked := call{method: allocate, ids: sorted(c.GetDevicesIds())}
-		if answer := p.record(asked).allocated; answer != nil {
-			if err := answer(asked); err != nil {
+		request := call{method: allocate, ids: sorted(c.GetDevicesIds())}
+		if answer := p.record(request).allocated; answer != nil {
+			if err := answer(request); err != nil {
 				return nil, err
 			}
 		}
 		reply.ContainerResponses = append(reply.ContainerResponses, &pluginapi.ContainerAllocateResponse{
-			Envs:   map[string]string{idsVariable: strings.Join(asked.ids, ",")},
-			Mounts: []*pluginapi.Mount{{ContainerPath: Folder, HostPath: p.mountDir, ReadOnly: true}},
+			Envs:   map[string]string{idsVariable: strings.Join(request.ids, ",")},
+			Mounts: []*pluginapi.Mount{{ContainerPath: MountPath, HostPath: p.mountDir, ReadOnly: true}},
 		})
 	}
 	return reply, nil
@@ -112,9 +112,9 @@ const idsVariable = "CONTRACT_IDS"
 func (p *fakePlugin) PreStartContainer(
 	_ context.Context, r *pluginapi.PreStartContainerRequest,
 ) (*pluginapi.PreStartContainerResponse, error) {
-	asked := call{method: preStart, ids: sorted(r.GetDevicesIds())}
-	if answer := p.record(asked).started; answer != nil {
-		if err := answer(asked); err != nil {
+	request := call{method: preStart, ids: sorted(r.GetDevicesIds())}
+	if answer := p.record(request).started; answer != nil {
+		if err := answer(request); err != nil {
 			return nil, err
 		}
 	}

@@ -25,21 +25,21 @@ func testInvalidRegistration(s *harness) {
 func testUnhealthyDevice(s *harness) {
 	p := s.startPlugin(4, allOptions())
 	first := s.startPod(s.pod("first", 1))
-	ill := s.mustList(first)["a"][0]
-	p.setHealth(false, ill)
+	id := s.mustList(first)["a"][0]
+	p.setHealth(false, id)
 	s.eventually(func() bool { return len(s.allocatable()) == 3 }, "it cannot be allocated")
 	s.awaitNodeStatus(4, 3)
-	require.Equal(s.t, []string{ill}, s.mustList(first)["a"], "its holder keeps it")
+	require.Equal(s.t, []string{id}, s.mustList(first)["a"], "its holder keeps it")
 
 	s.Pods.End(first.Name)
 	require.ErrorContains(s.t, s.Pods.Start(s.pod("large", 4)), "Requested: 4, Available: 3")
 	rest := s.startPod(s.pod("rest", 3))
 	require.Equal(s.t, p.healthy(), s.mustList(rest)["a"])
 
-	p.setHealth(true, ill)
+	p.setHealth(true, id)
 	s.eventually(func() bool { return len(s.allocatable()) == 4 }, "it can be allocated again")
 	last := s.startPod(s.pod("last", 1))
-	require.Equal(s.t, []string{ill}, s.mustList(last)["a"])
+	require.Equal(s.t, []string{id}, s.mustList(last)["a"])
 	s.awaitNodeStatus(4, 4)
 }
 

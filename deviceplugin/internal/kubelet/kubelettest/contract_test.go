@@ -115,7 +115,7 @@ func (p *pods) Inspect(pod, container string) (contract.View, bool) {
 	_, c := p.find(pod, container)
 	view := contract.View{Environment: c.Env}
 	for _, mount := range c.Mounts {
-		if mount.GetContainerPath() != contract.Folder {
+		if mount.GetContainerPath() != contract.MountPath {
 			continue
 		}
 		files, err := os.ReadDir(mount.GetHostPath())
