@@ -1,13 +1,14 @@
-// Package duty turns shares into GPU time: the part of the time in which each job that shares a GPU may compute, which
-// the shim's step gate keeps it to.
+// Package duty turns shares into GPU duties: the fraction of time in which a job may compute on a GPU that it shares.
+// The step gate of the shim enforces the duty.
 //
-// Of the jobs on one GPU the one with the greatest share computes all the time, and every other as much less as its
-// share is less. So the GPU is never idle because of a gate alone, jobs with equal shares are not gated at all, and
-// neither is a job that has its GPU to itself. A job on several GPUs keeps to the least of them, since its processes wait
-// for one another.
+// On each GPU, the job with the largest share has a duty of 1. The duty of any other job is its share relative to the
+// largest. Gates therefore never idle a GPU, and jobs with equal shares or with a GPU of their own are not gated. The
+// duty of a job on several GPUs is the smallest of them, because its processes wait for one another.
 //
-// A gate that moves by little is left where it is. One that closes does so by half of the way at a time, so that no job is
-// held up by a share that was great for a moment; one that opens opens at once.
+//	duty(j) = min over the GPUs g of j:  share(j) / max share on g,  at least Min
+//
+// A duty that would change by less than MinChange stays. A duty that falls moves half of the way per decision, so that
+// a short peak of another job's share does not stall a job. A duty that rises does so at once.
 package duty
 
 import (
@@ -17,34 +18,34 @@ import (
 )
 
 const (
-	// Min is the smallest duty: a step is not to take more than twenty times as long.
+	// Min is the smallest duty. It bounds the slowdown of a step at 20.
 	Min growth.Share = 0.05
 	// MinChange is the smallest change that is made.
 	MinChange growth.Share = 0.05
 )
 
-// Job is one job that shares.
+// Job is a job on shared GPUs.
 type Job struct {
 	Share growth.Share
 	GPUs  []growth.GPU
-	// Duty is the one in force; 0 for a job that has not been told any, which computes all the time.
+	// Duty is the duty in force; 0 for a job without one, which is not gated.
 	Duty growth.Share
 }
 
-// Decide returns the duty of each job, in their order.
+// Decide returns the duty of each job, in the order of the input.
 func Decide(jobs []Job) []growth.Share {
-	greatest := map[growth.GPU]growth.Share{}
+	largest := map[growth.GPU]growth.Share{}
 	for _, j := range jobs {
 		for _, gpu := range j.GPUs {
-			greatest[gpu] = max(greatest[gpu], j.Share)
+			largest[gpu] = max(largest[gpu], j.Share)
 		}
 	}
 	duties := make([]growth.Share, len(jobs))
 	for i, j := range jobs {
 		goal := growth.Share(1)
 		for _, gpu := range j.GPUs {
-			if greatest[gpu] > 0 {
-				goal = min(goal, max(j.Share/greatest[gpu], Min))
+			if largest[gpu] > 0 {
+				goal = min(goal, max(j.Share/largest[gpu], Min))
 			}
 		}
 		duties[i] = approach(goal, j.Duty)
@@ -52,12 +53,13 @@ func Decide(jobs []Job) []growth.Share {
 	return duties
 }
 
+// approach returns the next duty on the way from the present one to the goal.
 func approach(goal, now growth.Share) growth.Share {
 	if now <= 0 || now > 1 {
 		now = 1
 	}
 	if math.Abs(float64(goal-now)) < float64(MinChange) {
-		if goal == 1 { // a gate that hardly holds is opened
+		if goal == 1 { // a duty within MinChange of 1 becomes 1
 			return 1
 		}
 		return now

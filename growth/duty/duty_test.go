@@ -14,7 +14,7 @@ func on(share float64, gpus ...growth.GPU) duty.Job {
 	return duty.Job{Share: growth.Share(share), GPUs: gpus}
 }
 
-// settled decides until nothing moves, and counts how often that was.
+// settled calls Decide until nothing changes. It returns the duties and the number of rounds.
 func settled(jobs []duty.Job) (duties []growth.Share, rounds int) {
 	for duties = duty.Decide(jobs); ; rounds++ {
 		for i := range jobs {
@@ -32,19 +32,19 @@ func settled(jobs []duty.Job) (duties []growth.Share, rounds int) {
 	}
 }
 
-func TestDecide(t *testing.T) {
+func TestDecide_ConvergesTo(t *testing.T) {
 	for name, tc := range map[string]struct {
 		jobs []duty.Job
 		want []float64
 	}{
-		"alone":                               {[]duty.Job{on(.1, "a")}, []float64{1}},
-		"alone each on its own":               {[]duty.Job{on(.9, "a"), on(.1, "b")}, []float64{1, 1}},
-		"equal":                               {[]duty.Job{on(.5, "a"), on(.5, "a")}, []float64{1, 1}},
-		"a third of the other":                {[]duty.Job{on(.75, "a"), on(.25, "a")}, []float64{1, 1. / 3}},
-		"never to a standstill":               {[]duty.Job{on(.999, "a"), on(.001, "a")}, []float64{1, .05}},
-		"on two GPUs the least of them":       {[]duty.Job{on(.6, "a"), on(.3, "a", "b"), on(.1, "b")}, []float64{1, .5, 1. / 3}},
-		"without a GPU there is none to gate": {[]duty.Job{on(.9), on(.1)}, []float64{1, 1}},
-		"no shares yet":                       {[]duty.Job{on(0, "a"), on(0, "a")}, []float64{1, 1}},
+		"a single job":                            {[]duty.Job{on(.1, "a")}, []float64{1}},
+		"each job has its own GPU":                {[]duty.Job{on(.9, "a"), on(.1, "b")}, []float64{1, 1}},
+		"equal shares":                            {[]duty.Job{on(.5, "a"), on(.5, "a")}, []float64{1, 1}},
+		"a third of the other share":              {[]duty.Job{on(.75, "a"), on(.25, "a")}, []float64{1, 1. / 3}},
+		"a tiny share gets the minimum":           {[]duty.Job{on(.999, "a"), on(.001, "a")}, []float64{1, .05}},
+		"a job on two GPUs gets the smaller duty": {[]duty.Job{on(.6, "a"), on(.3, "a", "b"), on(.1, "b")}, []float64{1, .5, 1. / 3}},
+		"jobs without a GPU are not gated":        {[]duty.Job{on(.9), on(.1)}, []float64{1, 1}},
+		"no shares yet":                           {[]duty.Job{on(0, "a"), on(0, "a")}, []float64{1, 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, _ := settled(tc.jobs)
@@ -55,20 +55,19 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-func TestGatesMoveSmoothly(t *testing.T) {
+func TestDecide_ChangesDutiesGradually(t *testing.T) {
 	jobs := []duty.Job{on(.8, "a"), on(.2, "a")}
-	require.Equal(t, []growth.Share{1, .625}, duty.Decide(jobs), "half of the way from open to a quarter")
+	require.Equal(t, []growth.Share{1, .625}, duty.Decide(jobs), "half of the way from 1 to 0.25")
 	jobs[1].Duty = .26
-	require.Equal(t, growth.Share(.26), duty.Decide(jobs)[1], "a little is left alone")
+	require.Equal(t, growth.Share(.26), duty.Decide(jobs)[1], "a small change is not made")
 	jobs[0].Share, jobs[1].Duty = .2, .97
-	require.Equal(t, growth.Share(1), duty.Decide(jobs)[1], "what hardly holds is opened")
+	require.Equal(t, growth.Share(1), duty.Decide(jobs)[1], "a duty close to 1 becomes 1")
 	jobs[1].Duty = .1
-	require.Equal(t, growth.Share(1), duty.Decide(jobs)[1], "and so is what need not hold any more, at once")
+	require.Equal(t, growth.Share(1), duty.Decide(jobs)[1], "a duty rises at once")
 }
 
-// Any shares on any GPUs: somebody on each GPU computes all the time but for jobs that wait elsewhere, nobody stands
-// still, and it comes to rest.
-func TestAlways(t *testing.T) {
+// For any shares: each GPU has a job that is not gated, no duty is below the minimum, and duties converge.
+func TestDecide_HoldsItsInvariants(t *testing.T) {
 	holds := func(shares []uint8, places []uint8) bool {
 		var jobs []duty.Job
 		for i := range min(len(shares), len(places)) {

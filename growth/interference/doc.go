@@ -1,24 +1,26 @@
-// Package interference predicts how much jobs that share a GPU slow one another down, and how sure that is.
+// Package interference predicts how much jobs that share a GPU slow one another down, and how certain that is.
 //
-// The part of a step in which job j does not wait for data is its activity a_j in 0..1. Only that part is stretched by
-// neighbours, and only while they are active themselves:
+// The activity a_j of job j is the fraction of a step in which it does not wait for data, 0..1. Only this fraction is
+// stretched by other jobs, and only while they are active:
 //
 //	slowdown(j | S) = 1 + a_j · c · Σ_{k∈S} a_k
 //
-// c is the contention: what one fully active job adds to the step time of another. c = 1 is time slicing between jobs
-// that never wait, c = 0 a GPU with room for both at once. It is known with a deviation σ, which carries over to the
-// prediction as a_j · σ · Σ a_k: the more neighbours there are, the less is known about them together.
+//	S    the other jobs on the GPU
+//	c    contention, dimensionless: the relative increase of a job's step time due to one fully active job
+//
+// c = 1 is time slicing between jobs that never wait. c = 0 is a GPU with room for all jobs at once. The standard
+// deviation σ of c carries over to the prediction as a_j · σ · Σ a_k, so more jobs make it less certain.
 //
 // # Prior
 //
-// Until c has been measured, Prior takes it from the pairs of jobs that IADeep published (SC'23, artefact of 2023). Each of
-// the eleven, with the one corrupt row left out, gives the sum of both jobs' relative increase; half of it is one job's:
-// 0.31 on the mean, with a standard deviation of 0.15 between pairs. These are pairs on one model of GPU: a start, and no
-// more than that.
+// Before c is measured, Prior derives it from the eleven pairs of jobs that IADeep published (SC'23, artefact of 2023;
+// one corrupt row is omitted). Each entry is the sum of the relative increases of both jobs; half of it is attributed
+// to each. The mean is 0.31, the standard deviation between pairs 0.15. All pairs ran on one GPU model, so this is a
+// starting point only.
 //
 // # Caution
 //
-// Whoever chooses by predictions should choose by Prediction.Cautious, the mean plus one deviation. What has not been
-// measured then costs more than what has been measured to be average; IADeep's own fallback for unseen sets of jobs is
-// cheaper than seven of its twelve known pairs, so that jobs pile up where nothing is known.
+// Placement should use Prediction.Cautious: the mean plus one standard deviation. An unknown combination then costs
+// more than one that is known to be average. IADeep's own default for unknown combinations is cheaper than seven of its
+// twelve known pairs, so jobs accumulate where nothing is known.
 package interference

@@ -2,26 +2,26 @@ package interference
 
 import "github.com/trellis-gpu/trellis/growth"
 
-// Model is the contention of a GPU: its mean and how far that may be off, both ≥ 0. It is a value; the zero value says that
-// jobs do not disturb one another, and is sure of it.
+// Model is the contention of a GPU. The zero value predicts, with certainty, that jobs do not slow one another down.
 type Model struct {
+	// Contention is the mean of c, Deviation its standard deviation; both are ≥ 0.
 	Contention, Deviation growth.Slowdown
 }
 
-// Prior is the model before anything has been measured.
+// Prior returns the model before any measurement.
 func Prior() Model { return Model{Contention: 0.31, Deviation: 0.15} }
 
-// Slowdown predicts for a job of activity own beside neighbours whose activities add up to others.
+// Slowdown predicts the slowdown of a job with activity own on a GPU shared with jobs whose activities sum to others.
 func (m Model) Slowdown(own, others growth.Share) Prediction {
 	overlap := growth.Slowdown(max(0, own) * max(0, others))
 	return Prediction{Mean: 1 + m.Contention*overlap, Deviation: m.Deviation * overlap}
 }
 
-// Prediction is a slowdown, as far as it is known.
+// Prediction is a predicted slowdown.
 type Prediction struct {
-	// Mean is what to expect, ≥ 1; Deviation its standard deviation.
+	// Mean is the expected slowdown, ≥ 1, Deviation its standard deviation.
 	Mean, Deviation growth.Slowdown
 }
 
-// Cautious is what to reckon with: one deviation worse than expected.
+// Cautious returns the mean plus one standard deviation.
 func (p Prediction) Cautious() growth.Slowdown { return p.Mean + p.Deviation }

@@ -11,11 +11,11 @@ import (
 	"github.com/trellis-gpu/trellis/growth/interference"
 )
 
-// pairs are what IADeep published for two jobs on one GPU: the sum of both jobs' relative increase of step time. The
-// corrupt row (−0.381) is left out.
+// pairs are the sums of both jobs' relative increase of step time that IADeep published for two jobs on one GPU. The
+// corrupt row (−0.381) is omitted.
 var pairs = []float64{0.080, 0.284, 0.296, 0.486, 0.656, 0.718, 0.724, 0.732, 0.905, 0.932, 1.050}
 
-func TestThePriorIsWhatWasPublished(t *testing.T) {
+func TestPrior_MatchesThePublishedPairs(t *testing.T) {
 	var sum, squares float64
 	for _, both := range pairs {
 		sum += both / 2
@@ -29,19 +29,19 @@ func TestThePriorIsWhatWasPublished(t *testing.T) {
 	require.InDelta(t, math.Sqrt(squares/float64(len(pairs)-1)), float64(prior.Deviation), 0.005)
 }
 
-func TestPredictions(t *testing.T) {
+func TestModel_Slowdown(t *testing.T) {
 	m := interference.Model{Contention: 0.4, Deviation: 0.1}
 	for name, tc := range map[string]struct {
 		own, others     growth.Share
 		mean, deviation growth.Slowdown
 	}{
-		"alone":                                   {1, 0, 1, 0},
-		"beside one that never waits":             {1, 1, 1.4, 0.1},
-		"beside two":                              {1, 2, 1.8, 0.2},
-		"half of the time it waits for data":      {0.5, 1, 1.2, 0.05},
-		"always waiting, nothing can disturb it":  {0, 3, 1, 0},
-		"a negative activity counts as none":      {1, -1, 1, 0},
-		"beside one that waits half of its steps": {1, 0.5, 1.2, 0.05},
+		"a job alone":                        {1, 0, 1, 0},
+		"another job never waits":            {1, 1, 1.4, 0.1},
+		"two other jobs never wait":          {1, 2, 1.8, 0.2},
+		"the job waits half of the time":     {0.5, 1, 1.2, 0.05},
+		"the job always waits":               {0, 3, 1, 0},
+		"a negative activity counts as none": {1, -1, 1, 0},
+		"another job waits half of the time": {1, 0.5, 1.2, 0.05},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := m.Slowdown(tc.own, tc.others)
@@ -52,13 +52,13 @@ func TestPredictions(t *testing.T) {
 	}
 }
 
-// TestMoreNeighboursNeverHelp holds for any model: a slowdown is at least 1, grows with the crowd, and becomes less certain.
-func TestMoreNeighboursNeverHelp(t *testing.T) {
+// For any model, a slowdown is at least 1, grows with the activity of other jobs, and becomes less certain.
+func TestModel_SlowdownGrowsWithTheOtherJobs(t *testing.T) {
 	dice := rand.New(rand.NewPCG(3, 1))
 	for range 10_000 {
 		m := interference.Model{Contention: growth.Slowdown(dice.Float64()), Deviation: growth.Slowdown(dice.Float64())}
-		own, crowd, one := growth.Share(dice.Float64()), growth.Share(5*dice.Float64()), growth.Share(dice.Float64())
-		few, many := m.Slowdown(own, crowd), m.Slowdown(own, crowd+one)
+		own, others, another := growth.Share(dice.Float64()), growth.Share(5*dice.Float64()), growth.Share(dice.Float64())
+		few, many := m.Slowdown(own, others), m.Slowdown(own, others+another)
 		require.GreaterOrEqual(t, few.Mean, growth.Slowdown(1))
 		require.GreaterOrEqual(t, many.Mean, few.Mean)
 		require.GreaterOrEqual(t, many.Deviation, few.Deviation)

@@ -8,99 +8,113 @@ import (
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
-// Choose returns the plan that makes room for the request and loses least, or says why no eviction would make any. jobs are all
-// that may be evicted, dry those of them that the scheduler's dry run chose.
-func Choose(n placement.Node, r placement.Request, jobs, dry []Job, allowed DisruptionsAllowed) (Plan, placement.Status) {
-	memory, misfit := r.MemoryPerGPU(n.Unit)
-	if misfit.Fits() {
-		misfit = placement.Fit(without(n, jobs), r)
+// Choose returns the cheapest plan that makes the request fit, or the reason why no eviction can. jobs are all pods
+// that may be evicted; proposed are those of them that the scheduler's dry run chose.
+func Choose(n placement.Node, r placement.Request, jobs, proposed []Job, allowed DisruptionsAllowed) (Plan, placement.Status) {
+	memory, status := r.MemoryPerGPU(n.Unit)
+	if status.Fits() {
+		status = placement.Fit(without(n, jobs), r)
 	}
-	if !misfit.Fits() {
-		return Plan{}, misfit
+	if !status.Fits() {
+		return Plan{}, status
 	}
-	c := search{node: n, request: r, memory: memory, jobs: jobs, proposed: dry, allowed: allowed}
+	s := search{
+		node:     n,
+		request:  r,
+		memory:   memory,
+		jobs:     jobs,
+		proposed: proposed,
+		allowed:  allowed,
+	}
 	var best *Plan
-	for _, victims := range c.candidates() {
-		if plan := allowed.plan(victims); best == nil || plan.Compare(*best) < 0 {
+	for _, victims := range s.candidates() {
+		plan := allowed.plan(victims)
+		if best == nil || plan.Compare(*best) < 0 {
 			best = &plan
 		}
 	}
 	return *best, placement.Status{}
 }
 
+// search is the input of Choose.
 type search struct {
 	node           placement.Node
 	request        placement.Request
-	memory         growth.MiB
+	memory         growth.MiB // per GPU
 	jobs, proposed []Job
 	allowed        DisruptionsAllowed
 }
 
-// options are sets of victims of which each makes room. There is at least one.
-func (c search) candidates() [][]Job {
-	var options [][]Job
-	if c.fits(c.proposed) {
-		options = append(options, c.proposed)
+// candidates returns sets of victims, each of which makes the request fit. There is at least one.
+func (s search) candidates() [][]Job {
+	var candidates [][]Job
+	if s.fits(s.proposed) {
+		candidates = append(candidates, s.proposed)
 	}
-	gpus := c.plansPerGPU()
+	gpus := s.plansPerGPU()
 	for i := range gpus {
 		victims := gpus[i].Victims
 		others := slices.Delete(slices.Clone(gpus), i, i+1)
-		for _, other := range others[:c.request.Count-1] {
+		for _, other := range others[:s.request.Count-1] {
 			victims = union(victims, other.Victims)
 		}
-		options = append(options, c.coverDryRun(c.reprieve(victims, c.fits)))
+		candidates = append(candidates, s.coverDryRun(s.reprieve(victims, s.fits)))
 	}
-	return options
+	return candidates
 }
 
-// gpus lists the plans to make room on one GPU each, those that lose least first.
-func (c search) plansPerGPU() []Plan {
+// plansPerGPU returns a plan for each GPU that can be freed, the cheapest first.
+func (s search) plansPerGPU() []Plan {
 	var plans []Plan
-	for _, g := range c.node.GPUs {
-		makesRoom := func(victims []Job) bool {
-			room := g.Free()
+	for _, g := range s.node.GPUs {
+		freesEnough := func(victims []Job) bool {
+			free := g.Free()
 			for _, r := range g.Residents {
 				if slices.ContainsFunc(victims, func(job Job) bool { return job.Pod == r.Pod }) {
-					room += r.Memory
+					free += r.Memory
 				}
 			}
-			return g.Healthy && room >= c.memory
+			return g.Healthy && free >= s.memory
 		}
-		if makesRoom(c.jobs) {
-			plans = append(plans, c.allowed.plan(c.reprieve(c.jobs, makesRoom)))
+		if freesEnough(s.jobs) {
+			plans = append(plans, s.allowed.plan(s.reprieve(s.jobs, freesEnough)))
 		}
 	}
 	slices.SortStableFunc(plans, Plan.Compare)
 	return plans
 }
 
-// thin puts victims back as long as there is room enough without them.
-func (c search) reprieve(victims []Job, enough func([]Job) bool) []Job {
+// reprieve removes victims while the rest is enough: first those whose eviction violates a budget, then the most
+// important.
+func (s search) reprieve(victims []Job, enough func([]Job) bool) []Job {
 	order := slices.SortedFunc(slices.Values(victims), moreImportant)
-	beyond := c.allowed.violatingPods(order)
-	slices.SortStableFunc(order, func(a, b Job) int { return -cmp.Compare(toInt(beyond[a.Pod]), toInt(beyond[b.Pod])) })
+	violating := s.allowed.violatingPods(order)
+	slices.SortStableFunc(order, func(a, b Job) int {
+		return -cmp.Compare(toInt(violating[a.Pod]), toInt(violating[b.Pod]))
+	})
 	left := slices.Clone(order)
 	for _, job := range order {
-		if fewer := remove(left, job); enough(fewer) {
+		fewer := remove(left, job)
+		if enough(fewer) {
 			left = fewer
 		}
 	}
 	return left
 }
 
-// whole adds the dry run's victims to a plan that frees less beside GPUs than they do, or nothing at all.
-func (c search) coverDryRun(victims []Job) []Job {
+// coverDryRun adds the victims of the dry run to a plan that frees less CPU or memory than they do, or that is empty.
+func (s search) coverDryRun(victims []Job) []Job {
 	cpu, memory := freedResources(victims)
-	wantedCPU, wantedMemory := freedResources(c.proposed)
+	wantedCPU, wantedMemory := freedResources(s.proposed)
 	if len(victims) == 0 || cpu < wantedCPU || memory < wantedMemory {
-		return union(victims, c.proposed)
+		return union(victims, s.proposed)
 	}
 	return victims
 }
 
-func (c search) fits(victims []Job) bool {
-	return placement.Fit(without(c.node, victims), c.request).Fits()
+// fits reports whether the request fits without the victims.
+func (s search) fits(victims []Job) bool {
+	return placement.Fit(without(s.node, victims), s.request).Fits()
 }
 
 func without(n placement.Node, victims []Job) placement.Node {
@@ -113,7 +127,7 @@ func without(n placement.Node, victims []Job) placement.Node {
 func union(a, b []Job) []Job {
 	all := slices.Clone(a)
 	for _, job := range b {
-		if !slices.ContainsFunc(a, func(have Job) bool { return have.Pod == job.Pod }) {
+		if !slices.ContainsFunc(a, func(other Job) bool { return other.Pod == job.Pod }) {
 			all = append(all, job)
 		}
 	}
@@ -121,7 +135,7 @@ func union(a, b []Job) []Job {
 }
 
 func remove(jobs []Job, job Job) []Job {
-	return slices.DeleteFunc(slices.Clone(jobs), func(have Job) bool { return have.Pod == job.Pod })
+	return slices.DeleteFunc(slices.Clone(jobs), func(other Job) bool { return other.Pod == job.Pod })
 }
 
 func toInt(b bool) int {

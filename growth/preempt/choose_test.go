@@ -14,7 +14,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/preempt"
 )
 
-// held is one job and its memory in GiB on GPUs of 8 GiB.
+// held is a job with the memory, in GiB, that it holds on GPUs of 8 GiB.
 type held struct {
 	job preempt.Job
 	on  map[growth.GPU]growth.MiB
@@ -65,93 +65,93 @@ func names(jobs []preempt.Job) []string {
 	return all
 }
 
-func TestChoose(t *testing.T) {
+func TestChoose_Victims(t *testing.T) {
 	old, young := job("old", 0, 1), job("young", 0, 1)
 	old.Created, young.Created = time.Unix(1, 0), time.Unix(2, 0)
-	guarded := func(j preempt.Job, budgets ...preempt.Budget) preempt.Job { j.Budgets = budgets; return j }
-	fed := func(j preempt.Job, cpu growth.MilliCPU) preempt.Job { j.CPU = cpu; return j }
+	covered := func(j preempt.Job, budgets ...preempt.Budget) preempt.Job { j.Budgets = budgets; return j }
+	withCPU := func(j preempt.Job, cpu growth.MilliCPU) preempt.Job { j.CPU = cpu; return j }
 	elsewhere := []held{on(job("y", 9, 1), 8, "GPU-b"), on(job("z", 9, 1), 8, "GPU-c")}
 	for name, tc := range map[string]struct {
-		jobs    []held
-		memory  int
-		count   int
-		dry     []string
-		allowed preempt.DisruptionsAllowed
-		victims []string
-		misfit  string
+		jobs     []held
+		memory   int
+		count    int
+		proposed []string
+		allowed  preempt.DisruptionsAllowed
+		victims  []string
+		status   string
 	}{
-		"one GPU is freed rather than half of two": {
+		"one whole GPU is freed instead of half of two": {
 			jobs:   append([]held{}, on(job("a0", 0, 1), 4, "GPU-a"), on(job("a5", 5, 1), 4, "GPU-a"), on(job("b0", 0, 1), 4, "GPU-b"), on(job("b1", 1, 1), 4, "GPU-b"), elsewhere[1]),
-			memory: 8, dry: []string{"a0", "b0"}, victims: []string{"b1", "b0"},
+			memory: 8, proposed: []string{"a0", "b0"}, victims: []string{"b1", "b0"},
 		},
-		"the lowest priority goes, growth or not": {
+		"the lowest priority is evicted regardless of growth": {
 			jobs:   append([]held{on(job("low", 0, 1), 8, "GPU-a")}, on(job("high", 1, 0), 8, "GPU-b"), elsewhere[1]),
-			memory: 8, dry: []string{"low"}, victims: []string{"low"},
+			memory: 8, proposed: []string{"low"}, victims: []string{"low"},
 		},
-		"of one priority the job that learns least": {
+		"with equal priorities the job with the least growth is evicted": {
 			jobs:   append([]held{on(job("learns", 0, 0.9), 8, "GPU-a")}, on(job("done", 0, 0.1), 8, "GPU-b"), elsewhere[1]),
-			memory: 8, dry: []string{"learns"}, victims: []string{"done"},
+			memory: 8, proposed: []string{"learns"}, victims: []string{"done"},
 		},
-		"two converged jobs before one that learns": {
+		"two converged jobs before one growing job": {
 			jobs:   append([]held{on(job("learns", 0, 0.9), 8, "GPU-a")}, on(job("d1", 0, 0.1), 4, "GPU-b"), on(job("d2", 0, 0.1), 4, "GPU-b"), elsewhere[1]),
-			memory: 8, dry: []string{"learns"}, victims: []string{"d1", "d2"},
+			memory: 8, proposed: []string{"learns"}, victims: []string{"d1", "d2"},
 		},
-		"no more than it takes": {
+		"no more victims than necessary": {
 			jobs:   append([]held{on(job("a", 0, 0.1), 4, "GPU-a"), on(job("b", 0, 0.2), 4, "GPU-a")}, elsewhere...),
-			memory: 4, dry: []string{"b"}, victims: []string{"a"},
+			memory: 4, proposed: []string{"b"}, victims: []string{"a"},
 		},
-		"of equals the younger": {
-			jobs: append([]held{on(old, 4, "GPU-a"), on(young, 4, "GPU-a")}, elsewhere...), memory: 4, dry: []string{"old"}, victims: []string{"young"},
+		"of equal jobs the younger is evicted": {
+			jobs: append([]held{on(old, 4, "GPU-a"), on(young, 4, "GPU-a")}, elsewhere...), memory: 4, proposed: []string{"old"}, victims: []string{"young"},
 		},
-		"a job that a budget guards is spared, whatever its priority": {
-			jobs:   append([]held{on(guarded(job("guarded", 0, 0), "b"), 8, "GPU-a")}, on(job("free", 3, 1), 8, "GPU-b"), elsewhere[1]),
-			memory: 8, dry: []string{"guarded"}, victims: []string{"free"},
+		"a job covered by a budget is spared regardless of priority": {
+			jobs:   append([]held{on(covered(job("covered", 0, 0), "b"), 8, "GPU-a")}, on(job("free", 3, 1), 8, "GPU-b"), elsewhere[1]),
+			memory: 8, proposed: []string{"covered"}, victims: []string{"free"},
 		},
-		"a budget may be used up": {
-			jobs:    append([]held{on(guarded(job("guarded", 0, 0), "b"), 8, "GPU-a")}, on(job("free", 3, 1), 8, "GPU-b"), elsewhere[1]),
-			allowed: preempt.DisruptionsAllowed{"b": 1}, memory: 8, dry: []string{"guarded"}, victims: []string{"guarded"},
+		"a budget that allows a disruption is used": {
+			jobs:    append([]held{on(covered(job("covered", 0, 0), "b"), 8, "GPU-a")}, on(job("free", 3, 1), 8, "GPU-b"), elsewhere[1]),
+			allowed: preempt.DisruptionsAllowed{"b": 1}, memory: 8, proposed: []string{"covered"}, victims: []string{"covered"},
 		},
-		"where every way violates a budget, the one with the fewest": {
-			jobs: append([]held{on(guarded(job("a1", 0, 0), "b"), 4, "GPU-a"), on(guarded(job("a2", 0, 0), "b"), 4, "GPU-a")},
-				on(guarded(job("b1", 3, 1), "c"), 8, "GPU-b"), on(guarded(job("c1", 4, 1), "c"), 8, "GPU-c")),
-			memory: 8, dry: []string{"a1", "a2"}, victims: []string{"b1"},
+		"if every plan violates a budget, the one with the fewest violations": {
+			jobs: append([]held{on(covered(job("a1", 0, 0), "b"), 4, "GPU-a"), on(covered(job("a2", 0, 0), "b"), 4, "GPU-a")},
+				on(covered(job("b1", 3, 1), "c"), 8, "GPU-b"), on(covered(job("c1", 4, 1), "c"), 8, "GPU-c")),
+			memory: 8, proposed: []string{"a1", "a2"}, victims: []string{"b1"},
 		},
-		"two GPUs": {
+		"a request for two GPUs": {
 			jobs:   []held{on(job("a", 0, 0.3), 8, "GPU-a"), on(job("b", 0, 0.2), 8, "GPU-b"), on(job("c", 0, 0.1), 8, "GPU-c")},
-			memory: 8, count: 2, dry: []string{"a", "b"}, victims: []string{"b", "c"},
+			memory: 8, count: 2, proposed: []string{"a", "b"}, victims: []string{"b", "c"},
 		},
 		"one job on two GPUs frees both": {
 			jobs:   []held{on(job("a", 0, 0.2), 8, "GPU-a"), on(job("bc", 0, 0.1), 8, "GPU-b", "GPU-c")},
-			memory: 8, count: 2, dry: []string{"a", "bc"}, victims: []string{"bc"},
+			memory: 8, count: 2, proposed: []string{"a", "bc"}, victims: []string{"bc"},
 		},
-		"a victim that was chosen for its CPU goes as well": {
-			jobs:   append([]held{on(fed(job("cores", 0, 0.9), 8000), 4, "GPU-a")}, on(fed(job("small", 0, 0.1), 100), 8, "GPU-b"), elsewhere[1], on(job("a5", 5, 1), 4, "GPU-a")),
-			memory: 8, dry: []string{"cores"}, victims: []string{"cores", "small"},
+		"a victim that the dry run chose for its CPU is included": {
+			jobs:   append([]held{on(withCPU(job("cores", 0, 0.9), 8000), 4, "GPU-a")}, on(withCPU(job("small", 0, 0.1), 100), 8, "GPU-b"), elsewhere[1], on(job("a5", 5, 1), 4, "GPU-a")),
+			memory: 8, proposed: []string{"cores"}, victims: []string{"cores", "small"},
 		},
-		"not where others free as much CPU": {
-			jobs:   append([]held{on(fed(job("cores", 0, 0.9), 8000), 8, "GPU-a")}, on(fed(job("more", 0, 0.1), 9000), 8, "GPU-b"), elsewhere[1]),
-			memory: 8, dry: []string{"cores"}, victims: []string{"more"},
+		"it is spared if the others free as much CPU": {
+			jobs:   append([]held{on(withCPU(job("cores", 0, 0.9), 8000), 8, "GPU-a")}, on(withCPU(job("more", 0, 0.1), 9000), 8, "GPU-b"), elsewhere[1]),
+			memory: 8, proposed: []string{"cores"}, victims: []string{"more"},
 		},
-		"where the books have room, the dry run knows better": {
-			jobs: []held{on(job("a", 0, 0.3), 4, "GPU-a")}, memory: 8, dry: []string{"a"}, victims: []string{"a"},
+		"if the memory is free already, the proposal is used": {
+			jobs: []held{on(job("a", 0, 0.3), 4, "GPU-a")}, memory: 8, proposed: []string{"a"}, victims: []string{"a"},
 		},
-		"no eviction would help": {
-			jobs: elsewhere, memory: 9, misfit: "GPU memory: 9GiB asked, the largest GPU has 8GiB",
+		"no eviction helps": {
+			jobs: elsewhere, memory: 9, status: "GPU memory: 9GiB asked, the largest GPU has 8GiB",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n, jobs := node(tc.jobs...)
-			dry := slices.DeleteFunc(slices.Clone(jobs), func(j preempt.Job) bool { return !slices.Contains(tc.dry, string(j.Pod)) })
-			plan, misfit := preempt.Choose(n, asks(tc.memory, max(1, tc.count)), jobs, dry, tc.allowed)
-			require.Equal(t, tc.misfit, misfit.Reason)
-			if misfit.Fits() {
+			proposed := slices.DeleteFunc(slices.Clone(jobs), func(j preempt.Job) bool { return !slices.Contains(tc.proposed, string(j.Pod)) })
+			plan, status := preempt.Choose(n, asks(tc.memory, max(1, tc.count)), jobs, proposed, tc.allowed)
+			require.Equal(t, tc.status, status.Reason)
+			if status.Fits() {
 				require.Equal(t, tc.victims, names(plan.Victims))
 			}
 		})
 	}
 }
 
-func TestViolationsAreCountedBeyondWhatIsAllowed(t *testing.T) {
+func TestDisruptionsAllowed_Violations(t *testing.T) {
 	jobs := []preempt.Job{
 		{Pod: "p", Budgets: []preempt.Budget{"b"}}, {Pod: "q", Budgets: []preempt.Budget{"b", "c"}}, {Pod: "r", Budgets: []preempt.Budget{"c"}}, {Pod: "s"},
 	}
@@ -160,22 +160,22 @@ func TestViolationsAreCountedBeyondWhatIsAllowed(t *testing.T) {
 	}
 }
 
-// TestAgainstEverySet compares with the obvious way: of all sets of victims that make room, the one that loses least. For one
-// GPU the plan must be as good in what the scheduler compares too, budgets and highest priority; growth lost may be more, since
-// putting back one by one does not find the best of all packings. It reports how often.
-func TestAgainstEverySet(t *testing.T) {
+// The reference implementation tries every set of victims. For one GPU, the chosen plan must match the cheapest one in
+// budgets and highest priority. It may lose more growth, because reprieving one by one does not find the best of all
+// packings. The test bounds how often.
+func TestChoose_ComparesWithExhaustiveSearch(t *testing.T) {
 	dice := rand.New(rand.NewPCG(5, 8))
 	planned, worse := 0, 0
 	for range 300 {
-		n, jobs := node(anyJobs(dice)...)
+		n, jobs := node(randomJobs(dice)...)
 		r := asks(5+dice.IntN(4), 1)
-		dry := []preempt.Job{}
+		proposed := []preempt.Job{}
 		if len(jobs) > 0 {
-			dry = jobs[:1]
+			proposed = jobs[:1]
 		}
-		plan, misfit := preempt.Choose(n, r, jobs, dry, nil)
-		best, found := twin(n, r, jobs)
-		require.Equal(t, found, misfit.Fits())
+		plan, status := preempt.Choose(n, r, jobs, proposed, nil)
+		best, found := cheapest(n, r, jobs)
+		require.Equal(t, found, status.Fits())
 		if !found || len(best) == 0 {
 			continue
 		}
@@ -191,7 +191,7 @@ func TestAgainstEverySet(t *testing.T) {
 	require.Less(t, worse, planned/20)
 }
 
-func anyJobs(dice *rand.Rand) []held {
+func randomJobs(dice *rand.Rand) []held {
 	var jobs []held
 	used := map[growth.GPU]growth.MiB{}
 	for i := range 12 {
@@ -206,8 +206,8 @@ func anyJobs(dice *rand.Rand) []held {
 	return jobs
 }
 
-// twin tries every set of victims.
-func twin(n placement.Node, r placement.Request, jobs []preempt.Job) (best []preempt.Job, found bool) {
+// cheapest is the reference implementation of Choose. It tries every set of victims.
+func cheapest(n placement.Node, r placement.Request, jobs []preempt.Job) (best []preempt.Job, found bool) {
 	for set := range 1 << len(jobs) {
 		victims := []preempt.Job{}
 		for i, j := range jobs {

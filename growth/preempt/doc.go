@@ -1,30 +1,32 @@
-// Package preempt decides whom a more important job may push off a node: as few as it takes, the lowest priority and the
-// least growth lost first.
+// Package preempt chooses the victims of a preemption: as few as necessary, with the lowest priority and the least
+// growth lost.
 //
-// kube-scheduler knows how much GPU memory a node has, but no single GPU. Its dry run removes pods until the node's sum is
-// enough, which may free half of two GPUs and help nobody. Choose takes what the dry run proposes and finds the victims
-// that make room on GPUs.
+// kube-scheduler knows the GPU memory of a node but not of its single GPUs. Its dry run removes pods until the sum is
+// sufficient. That may free half of two GPUs, which does not help. Choose takes the victims of the dry run as a
+// proposal and finds victims that free memory on single GPUs.
 //
-// # What is lost
+// # Cost of a plan
 //
-// A Plan is the better, the less it loses. Compared are, in this order,
+// Plans are compared by, in this order,
 //
-//  1. disruption budgets violated
-//  2. the highest priority among the victims
-//  3. growth lost: the sum of what the victims still learn
+//  1. the number of violated disruption budgets
+//  2. the highest priority of a victim
+//  3. the growth lost: the sum of the victims' growth
 //  4. the number of victims
 //
-// and at last the ages and names of the victims. The first two are kube-scheduler's own, which compares plans of several nodes by them.
+// and finally by the ages and UIDs of the victims. The first two are kube-scheduler's own criteria, by which it
+// compares the plans of several nodes.
 //
-// # How
+// # Algorithm
 //
-// On each GPU everybody who may go is taken away, and then put back one by one, the dearest first, as long as there is
-// still room: first those whose budget would be violated, then by priority, growth and age. That is kube-scheduler's own
-// procedure, per GPU instead of per node. For n GPUs each is tried together with the n−1 that lose least otherwise, and the
-// whole set is thinned out in the same way. The plan that loses least wins; the dry run's own is among them.
+// For each GPU, all candidates are removed, and then reprieved one by one while the request still fits: first those
+// whose eviction would violate a budget, then the most important ones by priority, growth and age. This is
+// kube-scheduler's own procedure, per GPU instead of per node. For a request of n GPUs, each GPU is combined with the
+// n−1 GPUs of the cheapest plans, and the union is reprieved in the same way. The cheapest plan wins. The proposal of
+// the dry run is among the candidates if it frees enough.
 //
-// # What else a node has
+// # CPU and memory
 //
-// The dry run may have chosen its victims for their CPU or memory. A plan that leaves one of them in place must free
-// as much of both; otherwise the dry run's victims go as well.
+// The dry run may have chosen its victims for their CPU or memory. A plan that spares one of them must free at least as
+// much of both. Otherwise it includes the victims of the dry run.
 package preempt

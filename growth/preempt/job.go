@@ -8,27 +8,28 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Job holds GPU memory on the node and may be evicted.
+// Job is a pod that holds GPU memory on the node and may be evicted.
 type Job struct {
 	Pod      growth.PodUID
 	Priority int32
-	// Growth is what the job would lose, Since when it was made: of equals the younger goes.
-	Growth  growth.Growth
+	// Growth is the job's growth, which an eviction loses.
+	Growth growth.Growth
+	// Created is the creation time. Of equal jobs the younger is evicted.
 	Created time.Time
-	// CPU and Memory are what it holds of its node beside the GPU.
+	// CPU and Memory are the pod's requests.
 	CPU    growth.MilliCPU
 	Memory growth.MiB
-	// Budgets are those that guard it.
+	// Budgets are the disruption budgets that cover the pod.
 	Budgets []Budget
 }
 
-// Budget names a disruption budget.
+// Budget is the name of a disruption budget.
 type Budget string
 
-// DisruptionsAllowed says how many more disruptions each budget allows. A budget that it does not list allows none.
+// DisruptionsAllowed has the disruptions that each budget still allows; 0 for a budget that is not listed.
 type DisruptionsAllowed map[Budget]int
 
-// dearest orders jobs by what is kept first. It is total: no two jobs are equal.
+// moreImportant orders jobs by falling importance. It is a total order.
 func moreImportant(a, b Job) int {
 	return cmp.Or(
 		-cmp.Compare(a.Priority, b.Priority),
@@ -38,20 +39,22 @@ func moreImportant(a, b Job) int {
 	)
 }
 
-// violating tells which of the victims, dearest first, are beyond what their budgets allow.
+// violatingPods returns the victims whose eviction violates a budget. victims are ordered by falling importance.
 func (a DisruptionsAllowed) violatingPods(victims []Job) map[growth.PodUID]bool {
-	used, beyond := map[Budget]int{}, map[growth.PodUID]bool{}
+	used := map[Budget]int{}
+	violating := map[growth.PodUID]bool{}
 	for _, job := range victims {
 		for _, budget := range job.Budgets {
-			if used[budget]++; used[budget] > a[budget] {
-				beyond[job.Pod] = true
+			used[budget]++
+			if used[budget] > a[budget] {
+				violating[job.Pod] = true
 			}
 		}
 	}
-	return beyond
+	return violating
 }
 
-// Violations counts the victims that are beyond what their budgets allow.
+// Violations returns the number of victims whose eviction violates a budget.
 func (a DisruptionsAllowed) Violations(victims []Job) int {
 	return len(a.violatingPods(slices.SortedFunc(slices.Values(victims), moreImportant)))
 }

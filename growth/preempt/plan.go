@@ -7,12 +7,14 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Plan is a set of victims and what is lost by it.
+// Plan is a set of victims with its cost.
 type Plan struct {
-	// Victims are ordered by falling priority, as the scheduler wants them.
-	Victims    []Job
+	// Victims are ordered by falling priority, as kube-scheduler expects.
+	Victims []Job
+	// Violations is the number of victims whose eviction violates a budget.
 	Violations int
-	Growth     growth.Growth
+	// Growth is the growth lost.
+	Growth growth.Growth
 }
 
 func (a DisruptionsAllowed) plan(victims []Job) Plan {
@@ -24,7 +26,7 @@ func (a DisruptionsAllowed) plan(victims []Job) Plan {
 	return p
 }
 
-// Compare is negative where p loses less than q. Plans without victims lose nothing.
+// Compare returns a negative number if p costs less than q. A plan without victims costs nothing.
 func (p Plan) Compare(q Plan) int {
 	return cmp.Or(
 		cmp.Compare(p.Violations, q.Violations),
@@ -43,10 +45,11 @@ func (p Plan) highestPriority() int32 {
 	return p.Victims[0].Priority
 }
 
-// frees sums what the victims hold beside GPUs.
+// freedResources returns the CPU and memory that the victims free.
 func freedResources(victims []Job) (cpu growth.MilliCPU, memory growth.MiB) {
 	for _, job := range victims {
-		cpu, memory = cpu+job.CPU, memory+job.Memory
+		cpu += job.CPU
+		memory += job.Memory
 	}
 	return cpu, memory
 }
