@@ -1,5 +1,5 @@
-// Command benchmarks runs real training jobs on a Kubernetes with Trellis and measures what becomes of them.
-// `benchmarks demo` is the one to begin with.
+// Command benchmarks runs real training jobs on a Kubernetes with Trellis and measures the results.
+// Begin with `benchmarks demo`.
 package main
 
 import (

@@ -1,4 +1,4 @@
-"""Checkpoints that are whole or absent, and complete: a run that goes on from one ends bit-equal to one that never stopped."""
+"""Atomic and complete checkpoints: a run that resumes from one ends bit-equal to an uninterrupted run."""
 import hashlib
 import os
 import random
@@ -10,11 +10,11 @@ NAME = "checkpoint.pt"
 
 
 class CheckpointError(Exception):
-    """The file is no checkpoint of this run; the text says why."""
+    """The file is not a checkpoint of this run; the text says why."""
 
 
 def save(folder, state):
-    """Write state into folder and return the file's path. A reader sees the old file or the new one, never half of one."""
+    """Write state into folder and return the file's path. A reader sees the old file or the new one, never a part of one."""
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, NAME)
     scratch = path + ".tmp"
@@ -32,14 +32,14 @@ def save(folder, state):
 
 
 def load(folder, expected):
-    """The state in folder, or None if there is none. It has to have exactly the keys of expected."""
+    """The state in folder, or None if there is none. It must have exactly the keys of expected."""
     path = os.path.join(folder, NAME)
     if not os.path.exists(path):
         return None
     try:
         state = torch.load(path, map_location="cpu")
-    except Exception as err:   # torch raises whatever its reader stumbled over
-        raise CheckpointError("%s can not be read: %s" % (path, err)) from err
+    except Exception as err:   # torch raises exceptions of many types
+        raise CheckpointError("%s cannot be read: %s" % (path, err)) from err
     missing, unexpected = (expected.keys() - state.keys(), state.keys() - expected.keys()) \
         if isinstance(state, dict) else (expected.keys(), ())
     if missing or unexpected:
@@ -49,7 +49,7 @@ def load(folder, expected):
 
 
 def random_state():
-    """The state of every global random generator, as plain numbers and tensors, which newer versions of torch.load insist on."""
+    """The state of every global random generator, as plain numbers and tensors, as newer versions of torch.load require."""
     name, keys, *rest = np.random.get_state()
     return {"python": random.getstate(), "numpy": [name, keys.tolist(), *rest], "torch": torch.get_rng_state()}
 
@@ -63,7 +63,7 @@ def restore_random_state(state):
 
 
 def fingerprint(state):
-    """SHA-256 over every tensor and number in a state, whatever order its dictionaries are in."""
+    """SHA-256 over every tensor and number in a state, independent of the order of its dictionaries."""
     digest = hashlib.sha256()
 
     def add(value):

@@ -1,4 +1,4 @@
-"""Digits, warped: scikit-learn's 1797 handwritten digits behind preprocessing that costs real CPU, and a position in it.
+"""Digits, warped: scikit-learn's 1797 handwritten digits with preprocessing that costs CPU, and a position in the data.
 
 What a sample looks like depends on (seed, epoch, index) alone, and the order of an epoch on (seed, epoch) alone. So the
 number of loaders never changes a result, and a run that was interrupted goes on with exactly the batch it would have had.
@@ -20,18 +20,18 @@ SPLIT_SEED = 20261   # of the split only: every job holds the same images out
 ELASTIC = 4.0        # strength of the elastic noise, smoothed over 3 pixels
 TURN = 0.15          # radians, one standard deviation
 
-# How many loaders the cores can feed is what Trellis knows and this process does not.
+# Trellis knows how many loaders the cores can feed; this process does not.
 warnings.filterwarnings("ignore", message="This DataLoader will create")
 
 
 class Position(NamedTuple):
-    """How far training has come: this many samples of this epoch are used up."""
+    """The position of training: the number of samples of this epoch that are used."""
 
     epoch: int = 0
     offset: int = 0
 
     def after(self, count, size):
-        """The position when count more samples of an epoch of that size are used up."""
+        """The position after count more samples of an epoch of that size."""
         offset = self.offset + count
         return Position(self.epoch, offset) if offset < size else Position(self.epoch + 1)
 
@@ -97,7 +97,7 @@ def digits(seed, effort):
 
 
 class Feed:
-    """Endless batches from a data set, by a DataLoader that can be exchanged between any two of them.
+    """Endless batches from a data set, from a DataLoader that can be replaced between two batches.
 
     position is behind the last batch handed out; batches that workers prefetched beyond it do not count.
     """
@@ -108,7 +108,7 @@ class Feed:
         self._stale = False
 
     def retune(self, batch_size, workers):
-        """Go on with another batch size or number of workers, from the next batch on."""
+        """Use another batch size or number of workers from the next batch on."""
         self._stale = self._stale or (batch_size, workers) != (self.batch_size, self.workers)
         self.batch_size, self.workers = batch_size, workers
 
@@ -129,7 +129,7 @@ class Feed:
 
 
 def as_worker(_):
-    """Out of reach of a signal to the whole process group: training has to save first, and ends its workers itself."""
+    """Protect workers from a signal to the process group: training saves first, and ends its workers itself."""
     os.setpgid(0, 0)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGUSR1, signal.SIG_IGN)

@@ -1,12 +1,12 @@
-"""SIGTERM and SIGUSR1 as flags, looked at between two steps. Installed before the slow imports: a container's first process
-has no default action for SIGTERM."""
+"""SIGTERM and SIGUSR1 as flags that training checks between two steps. They are installed before the slow imports: a
+container's first process has no default action for SIGTERM."""
 import signal
 
 EXIT_TERMINATED = 128 + signal.SIGTERM
 
 
 class Interrupts:
-    """terminate: save and exit. save: save and go on."""
+    """terminate: save and exit. save: save and continue."""
 
     def __init__(self):
         self.terminate = False

@@ -1,4 +1,4 @@
-// Package jobs carries the training programs of this folder inside the benchmarks' binary.
+// Package jobs embeds the training programs of this folder in the benchmarks' binary.
 package jobs
 
 import (
@@ -10,7 +10,7 @@ import (
 //go:embed *.py
 var files embed.FS
 
-// Scripts are the programs by file name, as a ConfigMap holds them.
+// Scripts returns the programs by file name, as a ConfigMap holds them.
 func Scripts() (map[string]string, error) {
 	names, err := fs.Glob(files, "*.py")
 	if err != nil {

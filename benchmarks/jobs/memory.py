@@ -1,4 +1,4 @@
-"""Memory of a training process: what a step frees, the next one wants again."""
+"""Memory of a training process: each step allocates what the previous one freed."""
 import ctypes
 
 # of mallopt(3); 32 MiB is the most that glibc takes for the second
@@ -7,10 +7,10 @@ KEEP_FREE, OWN_MAPPING = 1 << 30, 32 << 20
 
 
 def keep():
-    """Have malloc keep what is freed instead of giving it back to the kernel after every step.
+    """Make malloc keep freed memory instead of returning it to the kernel after every step.
 
-    Each page that it gives back is a page fault in the next step. Where a hypervisor makes those dear they take as long as
-    the training itself. Returns whether this libc knows how; without it all works the same, slower.
+    Each returned page is a page fault in the next step. On some hypervisors page faults take as long as the training
+    itself. Returns whether this libc supports it; without it training is slower.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt

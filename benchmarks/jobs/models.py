@@ -1,4 +1,4 @@
-"""The six models. Each can say its training loss, and evaluate itself on images it has not seen."""
+"""The six models. Each computes its training loss, and evaluates itself on held-out images."""
 import functools
 
 import torch
@@ -26,7 +26,7 @@ class VAE(nn.Module):
         return self._bound(images, mean + torch.randn_like(mean) * (0.5 * log_variance).exp(), mean, log_variance)
 
     def evaluate(self, images, _):
-        """At the posterior's mean, so that looking at the loss draws no random number."""
+        """At the posterior's mean, so that an evaluation draws no random number."""
         mean, log_variance = self._encode(images)
         return {"loss": self._bound(images, mean, mean, log_variance).item()}
 
@@ -41,7 +41,7 @@ class VAE(nn.Module):
 
 
 class Classifier(nn.Module):
-    """What the networks that name the digit have in common: cross entropy, and the share they get right."""
+    """The base of the classifiers: cross entropy and accuracy."""
 
     def loss(self, images, labels):
         return functional.cross_entropy(self(images), labels)
@@ -67,7 +67,7 @@ class CNN(Classifier):
 
 
 class Recurrent(Classifier):
-    """Reads the image row by row; the last state of each direction names the digit."""
+    """Reads the image row by row; the last state of each direction classifies the digit."""
 
     def __init__(self, cell, hidden, bidirectional=False):
         super().__init__()

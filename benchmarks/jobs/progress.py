@@ -1,8 +1,8 @@
-"""Whom a job tells how it is getting on: Trellis through the shim, its own log, or nobody. All answer to the same calls."""
+"""Receivers of a job's progress: Trellis through the shim, its own log, or none. All have the same methods."""
 
 
 class Alone:
-    """Nobody listens: the defaults hold, no wish ever comes."""
+    """No receiver: the defaults apply, and no change is requested."""
 
     def step(self, loss=None, samples=None, *, step=None, epoch=None, total_steps=None, **metrics):
         pass
@@ -27,7 +27,7 @@ class Alone:
 
 
 class Log(Alone):
-    """Progress as lines on stdout, which Trellis reads with `gpushare/progress: log:loss=([0-9.eE+-]+)`; no shim at all."""
+    """Progress as lines on stdout, which Trellis reads with `gpushare/progress: log:loss=([0-9.eE+-]+)`, without the shim."""
 
     def step(self, loss=None, samples=None, *, step=None, epoch=None, total_steps=None, **metrics):
         if loss is not None:
@@ -36,7 +36,7 @@ class Log(Alone):
 
 
 class Both:
-    """Trellis, and the log for people: what the shim gives goes through as it is."""
+    """Trellis and the log. Values from the shim are passed through."""
 
     def __init__(self, shim):
         self._shim, self._log = shim, Log()
@@ -44,13 +44,13 @@ class Both:
     def __getattr__(self, name):
         return getattr(self._shim, name)
 
-    def step(self, *told, **more):
-        self._shim.step(*told, **more)
-        self._log.step(*told, **more)
+    def step(self, *values, **more):
+        self._shim.step(*values, **more)
+        self._log.step(*values, **more)
 
 
 def listener(kind):
-    """The one that --progress names; without the shim's module, `shim` is the log alone."""
+    """The receiver that --progress names. Without the shim's module, `shim` is the log only."""
     if kind == "log":
         return Log()
     try:

@@ -28,16 +28,16 @@ def arguments(argv):
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--steps", type=count(1), help="training steps (default: the kind's own)")
     length.add_argument("--epochs", type=count(1), help="passes over the data, instead of steps")
-    parser.add_argument("--batch-size", type=count(1), help="unless Trellis wishes otherwise (default: the kind's own)")
-    parser.add_argument("--workers", type=count(0), default=1, help="data loaders, unless Trellis wishes otherwise (default: 1)")
+    parser.add_argument("--batch-size", type=count(1), help="unless Trellis requests another (default: the kind's own)")
+    parser.add_argument("--workers", type=count(0), default=1, help="data loaders, unless Trellis requests another number (default: 1)")
     parser.add_argument("--seed", type=count(0), default=1)
     parser.add_argument("--preprocess", type=factor, default=1.0, help="CPU spent on each image, relative to the default")
     parser.add_argument("--learning-rate", type=factor, default=1e-3, help="at the beginning; it falls every 250 steps (default: 0.001)")
     parser.add_argument("--metric-every", type=count(1), help="steps between two evaluations on held-out images")
-    parser.add_argument("--save-every", type=count(0), default=0, help="steps between two checkpoints (default: 0, only when asked)")
+    parser.add_argument("--save-every", type=count(0), default=0, help="steps between two checkpoints (default: 0, only on request)")
     parser.add_argument("--checkpoint-dir", help="where checkpoints are written and looked for (default: none)")
     parser.add_argument("--progress", choices=("shim", "log"), default="shim",
-                        help="tell Trellis through its shim, or print lines such as `step=120 loss=0.4321` (default: shim)")
+                        help="report to Trellis through its shim, or print lines such as `step=120 loss=0.4321` (default: shim)")
     return parser.parse_args(argv)
 
 

@@ -27,9 +27,9 @@ class Plan(NamedTuple):
 
 
 class Trainer:
-    """A model, its optimizer and learning-rate schedule, and its place in the data: all that a checkpoint holds.
+    """A model, its optimizer and learning-rate schedule, and its position in the data: the content of a checkpoint.
 
-    listener is told of every step and asked for the batch size and the number of loaders (see progress.py).
+    listener receives every step and returns the batch size and the number of loaders (see progress.py).
     """
 
     def __init__(self, plan, listener):
@@ -76,7 +76,7 @@ class Trainer:
         return metrics
 
     def state(self):
-        """Everything that decides how training goes on."""
+        """The state that determines the rest of training."""
         return {
             "kind": self.plan.kind, "seed": self.plan.seed, "preprocess": self.plan.preprocess,
             "step": self.step, "position": list(self.feed.position), "model": self.model.state_dict(),

@@ -1,4 +1,4 @@
-// Package workloads carries the shipped workloads inside the benchmarks' binary. Package workload reads them.
+// Package workloads embeds the workloads in the benchmarks' binary. Package workload reads them.
 package workloads
 
 import _ "embed"
@@ -6,6 +6,6 @@ import _ "embed"
 //go:embed demo.csv
 var demo string
 
-// Demo is the workload of the demo: nine jobs of all six kinds, arriving over a minute and a half, one of them without the
+// Demo returns the workload of the demo: nine jobs of all six kinds, arriving over a minute and a half, one of them without the
 // shim.
 func Demo() string { return demo }

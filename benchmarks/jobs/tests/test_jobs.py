@@ -1,4 +1,4 @@
-"""The training jobs: a run that is interrupted, tuned or moved ends exactly as one that is left alone."""
+"""The training jobs: a run that is interrupted, tuned or moved ends exactly as an undisturbed one."""
 import hashlib
 import io
 import json
@@ -29,30 +29,30 @@ from progress import Alone   # noqa: E402
 from train import Plan, Trainer   # noqa: E402
 
 STEPS = 12
-LOG = re.compile(r"loss=([0-9.eE+-]+)")   # what the README tells users to annotate
+LOG = re.compile(r"loss=([0-9.eE+-]+)")   # the annotation in the README
 
 
 class Script(Alone):
-    """Plays Trellis: from a step on so many loaders, at one step an end or a wish for a checkpoint."""
+    """A fake of Trellis: from a step on another number of loaders, at one step an end or a request for a checkpoint."""
 
     def __init__(self, loaders=None, terminate_at=None, save_at=None):
-        self.wishes, self.terminate_at, self.save_at = dict(loaders or {}), terminate_at, save_at
+        self.requests, self.terminate_at, self.save_at = dict(loaders or {}), terminate_at, save_at
         self.interrupts, self.now, self.losses, self.checkpoints = Interrupts(), 0, [], []
-        self.in_use, self.wished = None, None
+        self.in_use, self.requested = None, None
 
     def step(self, loss=None, samples=None, *, step=None, epoch=None, total_steps=None, **metrics):
         self.now = step
         if loss is not None:
             self.losses.append(loss)
-        self.wished = self.wishes.pop(step, self.wished)
+        self.requested = self.requests.pop(step, self.requested)
         self.interrupts.terminate = step == self.terminate_at
 
     def loaders(self, default):
-        self.in_use = default if self.wished is None else self.wished
+        self.in_use = default if self.requested is None else self.requested
         return self.in_use
 
     def changed(self):
-        return self.wished is not None and self.wished != self.in_use
+        return self.requested is not None and self.requested != self.in_use
 
     def save_requested(self):
         return self.now == self.save_at
@@ -83,7 +83,7 @@ class Resume(JobTest):
                 plan = self.plan(kind, checkpoint_dir=os.path.join(self.folder, kind))
                 stopped, finished = self.train(plan, Script(loaders={2: 2, 4: 1}, terminate_at=7))
                 self.assertEqual((finished, stopped.step), (False, 7))
-                torch.rand(3)   # the process that goes on has another past
+                torch.rand(3)   # the resuming process has another history
                 resumed, finished = self.train(plan, Script(loaders={9: 1}))
                 self.assertEqual((finished, resumed.resumed, resumed.step), (True, True, STEPS))
                 self.assertEqual(checkpoint.fingerprint(resumed.state()), checkpoint.fingerprint(steady.state()))
@@ -162,7 +162,7 @@ class Checkpoints(JobTest):
         Trainer(self.plan(), Alone()).save()
         for damaged in (b"", b"garbage", path.read_bytes()[:-5000]):
             path.write_bytes(damaged)
-            self.refuses(self.plan(), "can not be read")
+            self.refuses(self.plan(), "cannot be read")
 
     def test_a_crash_while_saving_leaves_the_older_checkpoint_whole(self):
         trainer = Trainer(self.plan(), Alone())
@@ -251,7 +251,7 @@ class Program(JobTest):
         options = ["--steps", "60", "--metric-every", "3", "--progress", "log", "--checkpoint-dir", self.folder]
         first = self.start(*options, "--workers", "2")
         first.stdout.readline(), first.stdout.readline()   # the first line of progress: training is under way
-        os.killpg(first.pid, signal.SIGTERM)   # its loaders too, if they let themselves be found
+        os.killpg(first.pid, signal.SIGTERM)   # its loaders too, unless they are protected
         out = self.finish(first, EXIT_TERMINATED)
         self.assertIn("interrupted gru", out)
 
@@ -283,10 +283,10 @@ class Program(JobTest):
             self.assertEqual((process.communicate()[1].count("usage:"), process.returncode), (1, 2), options)
         pathlib.Path(self.folder, checkpoint.NAME).write_bytes(b"garbage")
         out, err = self.start("--steps", "3", "--checkpoint-dir", self.folder).communicate()
-        self.assertRegex(err, "^run.py: .*can not be read")
+        self.assertRegex(err, "^run.py: .*cannot be read")
         self.assertNotIn("Traceback", err)
 
-    @unittest.skipUnless((SHIM / "gpushare.py").exists(), "SKIPPED: the shim is not beside these jobs")
+    @unittest.skipUnless((SHIM / "gpushare.py").exists(), "SKIPPED: the shim is not next to these jobs")
     def test_with_the_shim_and_an_agent(self):
         steady = self.finish(self.start("--steps", "120", "--workers", "0"))
         server = socket.socket(socket.AF_UNIX)
@@ -321,10 +321,10 @@ class Program(JobTest):
         final = until(lambda m: m["type"] == "saved" and m["step"] == 120)
         self.assertEqual(final["sha256"], hashlib.sha256(pathlib.Path(file).read_bytes()).hexdigest())
         out = self.finish(job)
-        self.assertEqual(self.state(out), self.state(steady), "a wish of the agent changed the result")
+        self.assertEqual(self.state(out), self.state(steady), "a request of the agent changed the result")
         printed = [float(line.group(1)) for line in map(LOG.search, out.splitlines()) if line]
-        told = [m["metrics"]["loss"] for m in seen if m["type"] == "progress" and "loss" in m["metrics"]]
-        self.assertTrue(set("%.4f" % loss for loss in told) <= set("%.4f" % loss for loss in printed), "the log says less than the shim")
+        reported = [m["metrics"]["loss"] for m in seen if m["type"] == "progress" and "loss" in m["metrics"]]
+        self.assertTrue(set("%.4f" % loss for loss in reported) <= set("%.4f" % loss for loss in printed), "the log says less than the shim")
         reports = [m for m in seen if m["type"] == "progress"]
         self.assertGreater(len([m for m in reports if "loss" in m["metrics"]]), 2)
         self.assertTrue(all(m["total_steps"] == 120 and m["load_seconds"] <= m["step_seconds"] for m in reports))
