@@ -1,0 +1,97 @@
+package flags
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// Prefix starts the name of every environment variable that a flag reads.
+const Prefix = "TRELLIS_"
+
+// Set is a set of flags that also read environment variables.
+type Set struct {
+	*pflag.FlagSet
+	// extra lists the variables of a flag besides its own, in the order of their precedence.
+	extra map[string][]string
+	// oldNames maps a flag's old name to its present one.
+	oldNames map[string]string
+	// commandLineOnly lists the flags that read no variable.
+	commandLineOnly []string
+}
+
+// New returns an empty set for a program.
+func New(program string) *Set {
+	s := &Set{
+		FlagSet:  pflag.NewFlagSet(program, pflag.ContinueOnError),
+		extra:    map[string][]string{},
+		oldNames: map[string]string{},
+	}
+	s.SortFlags = false
+	s.FlagSet.Usage = func() {} // the caller prints Help
+	s.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if current, ok := s.oldNames[name]; ok {
+			name = current
+		}
+		return pflag.NormalizedName(name)
+	})
+	return s
+}
+
+// Env lets a flag read further variables where its own is unset. The first that is set counts.
+func (s *Set) Env(flag string, variables ...string) {
+	s.extra[flag] = append(s.extra[flag], variables...)
+}
+
+// Renamed accepts a flag, and its variable, under an old name too.
+func (s *Set) Renamed(flag, oldName string) {
+	s.oldNames[oldName] = flag
+	s.Env(flag, variable(oldName))
+}
+
+// CommandLineOnly keeps flags from reading variables.
+func (s *Set) CommandLineOnly(names ...string) {
+	s.commandLineOnly = append(s.commandLineOnly, names...)
+}
+
+// Variables returns the names of the variables that a flag reads, in the order of their precedence.
+func (s *Set) Variables(flag string) []string {
+	if slices.Contains(s.commandLineOnly, flag) {
+		return nil
+	}
+	return append([]string{variable(flag)}, s.extra[flag]...)
+}
+
+// Given reports whether the command line or the environment sets a flag.
+func (s *Set) Given(flag string) bool { return s.Changed(flag) }
+
+// Help describes the flags, each with the variables that it reads.
+func (s *Set) Help() string {
+	shown := pflag.NewFlagSet(s.Name(), pflag.ContinueOnError)
+	shown.SortFlags = false
+	s.VisitAll(func(f *pflag.Flag) {
+		described := *f
+		if names := s.Variables(f.Name); len(names) > 0 {
+			described.Usage += " [" + strings.Join(s.current(f.Name, names), ", ") + "]"
+		}
+		shown.AddFlag(&described)
+	})
+	return shown.FlagUsages()
+}
+
+// current leaves out the variables of old names, which are accepted but not advertised.
+func (s *Set) current(flag string, names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		for oldName, renamed := range s.oldNames {
+			if renamed == flag && name == variable(oldName) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+func variable(flag string) string {
+	return Prefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}

@@ -1,0 +1,5 @@
+// Package httpserver serves HTTP with bounded requests and a graceful end.
+//
+// [Listen] opens the port, so that a port in use is an error at start. [Server.Run] serves until [Server.Stop], which
+// closes the port first and then waits for the requests in progress.
+package httpserver
