@@ -52,5 +52,5 @@ func TestPodsOfGpusharesThroughTheStockScheduler(t *testing.T) {
 	theirs.Status.Phase = corev1.PodRunning
 	_, err = plane.Client.CoreV1().Pods("default").UpdateStatus(t.Context(), theirs, metav1.UpdateOptions{})
 	require.NoError(t, err)
-	require.ErrorIs(t, serve(s, slog.New(slog.DiscardHandler)), conflict.ErrFound, "not beside theirs")
+	require.ErrorIs(t, run(t.Context(), s, slog.New(slog.DiscardHandler)), conflict.ErrFound, "not beside theirs")
 }

@@ -1,37 +1,28 @@
-// Command extender answers kube-scheduler: which nodes have room for a job's share of a GPU, how good each place is, and
-// it binds the job to the GPUs it has reserved there.
+// Command extender answers kube-scheduler: which nodes have room for a pod's share of a GPU, and how good each node is. It
+// binds the pod to the GPUs that it reserves there.
 package main
 
 import (
-	"errors"
-	"fmt"
+	"context"
 	"log/slog"
 	"os"
 
-	"github.com/spf13/pflag"
-
+	"github.com/trellis-gpu/trellis/daemon"
 	"github.com/trellis-gpu/trellis/extender/internal/config"
 )
 
 // version is set when a release is linked.
 var version = "dev"
 
-func main() {
-	s, err := config.Parse(os.Args[1:])
-	switch {
-	case errors.Is(err, pflag.ErrHelp):
-		return
-	case err != nil:
-		fmt.Fprintf(os.Stderr, "extender: %v\n", err)
-		os.Exit(2)
-	case s.Version:
-		fmt.Println("extender", version)
-		return
-	}
-	level, _ := s.Level()
-	log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
-	if err := serve(s, log); err != nil {
-		log.Error("the extender ends", "reason", err)
-		os.Exit(1)
+func main() { os.Exit(program(&config.Config{}).Main()) }
+
+// program is the extender: it reads its configuration, builds its parts, and runs them.
+func program(c *config.Config) daemon.Program {
+	return daemon.Program{
+		Name:    "extender",
+		Version: version,
+		About:   config.About,
+		Config:  c,
+		Run:     func(ctx context.Context, log *slog.Logger) error { return run(ctx, c, log) },
 	}
 }

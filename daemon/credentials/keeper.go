@@ -82,7 +82,7 @@ func (k *Keeper) current() *tls.Config {
 		config, err = k.files.load()
 	}
 	if err != nil {
-		k.log.Error("new credentials can not be used: going on with the old ones", "reason", err)
+		k.log.Error("cannot use the new certificates, continuing with the old ones", "err", err)
 		return k.config
 	}
 	k.seen, k.config = now, config

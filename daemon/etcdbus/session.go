@@ -40,7 +40,7 @@ func (s *session) run(ctx context.Context) {
 	defer close(s.done)
 	for ctx.Err() == nil {
 		if err := s.live(ctx); err != nil && ctx.Err() == nil {
-			s.log.Warn("no session with the bus", "reason", err)
+			s.log.Warn("no session with the bus", "err", err)
 			select {
 			case <-time.After(retryEvery):
 			case <-ctx.Done():

@@ -43,7 +43,7 @@ func (b *Bus) watch(ctx context.Context, prefix string, relist relister) <-chan 
 			if ctx.Err() != nil || !send(ctx, out, bus.Batch{Err: err}) {
 				return
 			}
-			b.log.Warn("watching the bus was interrupted", "prefix", prefix, "reason", err)
+			b.log.Warn("watching the bus was interrupted", "prefix", prefix, "err", err)
 			select {
 			case <-time.After(retryEvery):
 			case <-ctx.Done():

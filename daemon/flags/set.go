@@ -10,6 +10,9 @@ import (
 // Prefix starts the name of every environment variable that a flag reads.
 const Prefix = "TRELLIS_"
 
+// columns is the width of Help.
+const columns = 120
+
 // Set is a set of flags that also read environment variables.
 type Set struct {
 	*pflag.FlagSet
@@ -77,7 +80,7 @@ func (s *Set) Help() string {
 		}
 		shown.AddFlag(&described)
 	})
-	return shown.FlagUsages()
+	return shown.FlagUsagesWrapped(columns)
 }
 
 // current leaves out the variables of old names, which are accepted but not advertised.

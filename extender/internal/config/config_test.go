@@ -6,33 +6,50 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
+	"github.com/trellis-gpu/trellis/daemon"
 	"github.com/trellis-gpu/trellis/extender/internal/config"
 )
 
 const etcd = "--etcd-endpoints=http://127.0.0.1:2379"
 
-func TestDefaultsServe(t *testing.T) {
-	s, err := config.Parse([]string{etcd})
-	require.NoError(t, err)
-	require.Equal(t, "127.0.0.1:12346", s.Listen)
-	require.Equal(t, ":9440", s.HealthListen)
-	require.Equal(t, "growth", s.Policy)
-	require.Equal(t, float32(200), s.Kube.QPS)
-	require.Equal(t, 400, s.Kube.Burst)
+func parse(env map[string]string, args ...string) (config.Config, error) {
+	var c config.Config
+	err := daemon.Parse(&c, args, func(name string) string { return env[name] })
+	return c, err
 }
 
-func TestFlagsGoOverTheEnvironment(t *testing.T) {
-	t.Setenv("TRELLIS_POLICY", "spread")
-	t.Setenv("TRELLIS_KUBE_QPS", "50")
-	t.Setenv("TRELLIS_LISTEN", "127.0.0.2:1")
-	s, err := config.Parse([]string{etcd, "--listen=[::1]:2"})
+func TestParse_Defaults(t *testing.T) {
+	c, err := parse(nil, etcd)
 	require.NoError(t, err)
-	require.Equal(t, "spread", s.Policy)
-	require.Equal(t, float32(50), s.Kube.QPS)
-	require.Equal(t, "[::1]:2", s.Listen)
+	require.Equal(t, "127.0.0.1:12346", c.Listen)
+	require.Equal(t, ":9440", c.HealthListen)
+	require.Equal(t, "growth", c.Policy)
+	require.Equal(t, float32(200), c.Kube.QPS)
+	require.Equal(t, 400, c.Kube.Burst)
+	require.False(t, c.Recreate)
 }
 
-func TestNonsenseIsNamed(t *testing.T) {
+func TestParse_CommandLineOverridesEnvironment(t *testing.T) {
+	env := map[string]string{"TRELLIS_POLICY": "spread", "TRELLIS_KUBE_QPS": "50", "TRELLIS_LISTEN": "127.0.0.2:1"}
+	c, err := parse(env, etcd, "--listen=[::1]:2")
+	require.NoError(t, err)
+	require.Equal(t, "spread", c.Policy)
+	require.Equal(t, float32(50), c.Kube.QPS)
+	require.Equal(t, "[::1]:2", c.Listen)
+}
+
+func TestParse_RecreateUnderItsOldName(t *testing.T) {
+	for value, want := range map[string]bool{"1": true, "true": true, "0": false, "": false} {
+		c, err := parse(map[string]string{"TRELLIS_RESUBMIT": value}, etcd)
+		require.NoError(t, err)
+		require.Equal(t, want, c.Recreate, "TRELLIS_RESUBMIT=%s", value)
+	}
+	c, err := parse(nil, etcd, "--resubmit")
+	require.NoError(t, err)
+	require.True(t, c.Recreate)
+}
+
+func TestParse_NamesWhatIsInvalid(t *testing.T) {
 	for name, tc := range map[string]struct {
 		arguments []string
 		says      string
@@ -45,7 +62,7 @@ func TestNonsenseIsNamed(t *testing.T) {
 		"no address":                {[]string{etcd, "--health-listen=9440"}, "--health-listen \"9440\" is no address"},
 		"a port out of range":       {[]string{etcd, "--health-listen=:70000"}, "is not from 0 to 65535"},
 		"an unknown policy":         {[]string{etcd, "--policy=fastest"}, "none of growth, specon, iadeep, binpack, spread"},
-		"no calls at all":           {[]string{etcd, "--kube-qps=0"}, "must be more than nothing"},
+		"no calls at all":           {[]string{etcd, "--kube-qps=0"}, "must be positive"},
 		"an unknown level":          {[]string{etcd, "--log-level=loud"}, "none of debug, info, warn, error"},
 		"a resource without domain": {[]string{etcd, "--resource=gpu-mem"}, "has a domain"},
 		"no bus":                    {nil, "no etcd endpoint"},
@@ -53,25 +70,24 @@ func TestNonsenseIsNamed(t *testing.T) {
 		"an unknown flag":           {[]string{etcd, "--fast"}, "unknown flag"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := config.Parse(tc.arguments)
+			_, err := parse(nil, tc.arguments...)
 			require.ErrorContains(t, err, tc.says)
 		})
 	}
-	t.Setenv("TRELLIS_KUBE_BURST", "many")
-	_, err := config.Parse([]string{etcd})
-	require.ErrorContains(t, err, "must be more than nothing")
+	_, err := parse(map[string]string{"TRELLIS_KUBE_BURST": "many"}, etcd, "--policy=fastest")
+	require.ErrorContains(t, err, "TRELLIS_KUBE_BURST")
+	require.ErrorContains(t, err, "fastest", "all errors are reported together")
 }
 
-func TestHTTPSServesEverybodyWithACertificate(t *testing.T) {
-	s, err := config.Parse([]string{etcd, "--listen=:12346", "--tls-cert=/a", "--tls-key=/b", "--client-ca=/c", "--pprof-listen=[::1]:6060"})
+func TestParse_HTTPSOnAnyAddress(t *testing.T) {
+	c, err := parse(nil, etcd, "--listen=:12346", "--tls-cert=/a", "--tls-key=/b", "--client-ca=/c", "--pprof-listen=[::1]:6060")
 	require.NoError(t, err)
-	require.True(t, s.TLS.Given())
+	require.True(t, c.TLS.Given())
 }
 
-func TestHelpAndVersionNeedNoBus(t *testing.T) {
-	_, err := config.Parse([]string{"--help"})
+func TestParse_HelpAndVersionNeedNoBus(t *testing.T) {
+	_, err := parse(nil, "--help")
 	require.ErrorIs(t, err, pflag.ErrHelp)
-	s, err := config.Parse([]string{"--version"})
+	_, err = parse(nil, "--version")
 	require.NoError(t, err)
-	require.True(t, s.Version)
 }

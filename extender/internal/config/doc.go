@@ -1,3 +1,2 @@
-// Package config is what the extender can be told: flags, their environment twins (--listen is TRELLIS_LISTEN), and
-// what makes no sense.
+// Package config is the configuration of the extender: its flags, their defaults, and what is invalid.
 package config

@@ -22,7 +22,7 @@ func TestProbesTellTheStateOfTheView(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t)
 		counted := metrics.New(c.Keeper, c.Held, scheduler.Outcomes(), reconcile.Kinds(), reconcile.Failures())
-		p := &probes.Probes{View: c.Keeper, Held: c.Held, Metrics: counted.Registry}
+		p := probes.New(c.Keeper, c.Held, counted.Registry)
 		probe := func(path string) (int, string) {
 			answer := httptest.NewRecorder()
 			p.Handler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, http.NoBody))
@@ -41,7 +41,7 @@ func TestProbesTellTheStateOfTheView(t *testing.T) {
 		c.Mem.Fail(bus.ErrUnavailable)
 		c.Settle()
 		time.Sleep(time.Minute)
-		expect(200, "degraded: the state bus has been away for 1m1s, 0 reservations are held in memory until it is back")
+		expect(200, "degraded: the state bus has been unavailable for 1m1s, 0 reservations are held in memory until it is back")
 		_, text := probe("/metrics")
 		require.Contains(t, text, "trellis_extender_bus_up 0\n")
 		require.Regexp(t, `trellis_extender_snapshot_age_seconds 6\d`, text)

@@ -10,10 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/trellis-gpu/trellis/daemon/probes"
 	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/clustertest"
 	"github.com/trellis-gpu/trellis/extender/internal/metrics"
-	"github.com/trellis-gpu/trellis/extender/internal/probes"
+	extenderprobes "github.com/trellis-gpu/trellis/extender/internal/probes"
 	"github.com/trellis-gpu/trellis/extender/internal/reconcile"
 	"github.com/trellis-gpu/trellis/extender/internal/reservations"
 	"github.com/trellis-gpu/trellis/extender/internal/scheduler"
@@ -35,7 +36,7 @@ func newReplica(c *clustertest.Cluster) replica {
 	r.decider = c.Decider(r.keeper)
 	r.decider.Held, r.sweeper.Held, r.sweeper.View, r.sweeper.Reserver = held, held, r.keeper, r.decider
 	registry := metrics.New(r.keeper, held, scheduler.Outcomes(), reconcile.Kinds(), reconcile.Failures()).Registry
-	r.probes = &probes.Probes{View: r.keeper, Held: held, Metrics: registry}
+	r.probes = extenderprobes.New(r.keeper, held, registry)
 	return r
 }
 

@@ -3,104 +3,85 @@ package config
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"os"
-	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"github.com/trellis-gpu/trellis/daemon/etcdbus"
+	"github.com/trellis-gpu/trellis/daemon/flags"
 )
 
-// Config is what the tuner is told.
+// About is what --help says first.
+const About = `tuner learns how fast each job trains with how many data-loader workers, divides every node's cores for loading among its
+jobs, and publishes that as advice on the state bus. It serves what it sees to people: a page and an API.`
+
+// Config is the configuration of the tuner.
 type Config struct {
-	Listen, HealthListen       string
-	Every                      time.Duration
-	LeaderElect                bool
-	LeaseNamespace, Kubeconfig string
-	LogLevel                   slog.Level
-	Version                    bool
-	Etcd                       etcdbus.Config
+	// Listen is the address of the dashboard and its API.
+	Listen string
+	// HealthListen is the address of the probes and the metrics.
+	HealthListen string
+	// Interval is the time between two rounds of advice.
+	Interval time.Duration
+	// LeaseNamespace is the namespace of the Lease of leader election.
+	LeaseNamespace string
+	Kubeconfig     string
+	Etcd           etcdbus.Config
+
+	leaderElect bool
+	// leaderElectGiven reports whether a flag or a variable sets leaderElect.
+	leaderElectGiven func() bool
+	inCluster        bool
 }
 
-const usage = `tuner learns how fast each job trains with how many data-loader workers, divides every node's cores for loading
-among its jobs, and publishes that as advice on the state bus. It serves what it sees to people: a page and an API.
-
-Usage: tuner --etcd-endpoints=https://… [flags]
-
-Every flag can be given in the environment too: --listen as TRELLIS_LISTEN, and so on.
-
-`
-
-// Parse reads the command line, with the environment below it. The error is pflag.ErrHelp where help was asked for.
-func Parse(args []string, getenv func(string) string) (Config, error) {
-	var o Config
-	flags := pflag.NewFlagSet("tuner", pflag.ContinueOnError)
-	flags.SortFlags = false
-	flags.Usage = func() { fmt.Fprint(flags.Output(), usage, flags.FlagUsages()) }
-	o.Etcd.AddFlags(flags)
-	flags.StringVar(&o.Listen, "listen", ":8080", "address of the page and the API for people")
-	flags.StringVar(&o.HealthListen, "health-listen", ":9443", "address of /livez, /readyz and /metrics")
-	flags.DurationVar(&o.Every, "interval", 2*time.Second, "how often every node's cores are divided anew, 1s to 10m")
-	flags.BoolVar(&o.LeaderElect, "leader-elect", getenv("KUBERNETES_SERVICE_HOST") != "",
-		"advise only while holding a Lease; by default where there is a cluster to hold it in (in a pod, or with --kubeconfig)")
-	flags.StringVar(&o.LeaseNamespace, "lease-namespace", getenv("POD_NAMESPACE"), "namespace of that Lease [POD_NAMESPACE]")
-	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", "kubeconfig of the cluster that holds the Lease; in a pod its own account")
-	flags.TextVar(&o.LogLevel, "log-level", slog.LevelInfo, "debug, info, warn or error")
-	flags.BoolVar(&o.Version, "version", false, "print the version and exit")
-	if err := fromEnvironment(flags, getenv); err != nil {
-		return Config{}, err
+// New returns a configuration whose defaults depend on whether the process runs in a pod.
+func New(getenv func(string) string) *Config {
+	return &Config{
+		inCluster:        getenv("KUBERNETES_SERVICE_HOST") != "",
+		leaderElectGiven: func() bool { return false },
 	}
-	if err := flags.Parse(args); err != nil {
-		return Config{}, err
-	}
-	if flags.NArg() > 0 {
-		return Config{}, fmt.Errorf("%q is no flag: see tuner --help", flags.Arg(0))
-	}
-	if o.Kubeconfig != "" && !flags.Changed("leader-elect") {
-		o.LeaderElect = true
-	}
-	if o.Version {
-		return o, nil
-	}
-	return o, o.Validate()
 }
 
-// fromEnvironment sets the flags that the environment gives. The bus's flags read theirs themselves.
-func fromEnvironment(flags *pflag.FlagSet, getenv func(string) string) (err error) {
-	flags.VisitAll(func(f *pflag.Flag) {
-		name := "TRELLIS_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
-		value := getenv(name)
-		if value == "" || err != nil || f.Name == "version" || strings.HasPrefix(f.Name, "etcd-") {
-			return
-		}
-		if bad := flags.Set(f.Name, value); bad != nil {
-			err = fmt.Errorf("%s: %w", name, bad)
-		}
-	})
-	return err
+// AddFlags implements daemon.Config.
+func (c *Config) AddFlags(set *flags.Set) {
+	set.StringVar(&c.Listen, "listen", ":8080", "address of the page and the API for people")
+	set.StringVar(&c.HealthListen, "health-listen", ":9443", "address of /livez, /readyz and /metrics")
+	set.DurationVar(&c.Interval, "interval", 2*time.Second, "time between two divisions of every node's cores, 1s to 10m")
+	set.BoolVar(&c.leaderElect, "leader-elect", false,
+		"advise only while holding a Lease; by default true in a pod or with --kubeconfig, where there is a cluster to hold it in")
+	c.leaderElectGiven = func() bool { return set.Given("leader-elect") }
+	set.StringVar(&c.LeaseNamespace, "lease-namespace", "", "namespace of that Lease")
+	set.Env("lease-namespace", "POD_NAMESPACE")
+	set.StringVar(&c.Kubeconfig, "kubeconfig", "", "kubeconfig file of the cluster that holds the Lease; empty inside a cluster")
+	c.Etcd.AddFlags(set)
 }
 
-// Validate names everything that is wrong.
-func (o Config) Validate() error {
-	var wrong []error
-	for name, address := range map[string]string{"--listen": o.Listen, "--health-listen": o.HealthListen} {
-		if _, _, err := net.SplitHostPort(address); err != nil {
-			wrong = append(wrong, fmt.Errorf("%s %q: give an address such as :8080: %w", name, address, err))
+// Elect reports whether this replica advises only while it is the leader.
+func (c *Config) Elect() bool {
+	if c.leaderElectGiven() {
+		return c.leaderElect
+	}
+	return c.inCluster || c.Kubeconfig != ""
+}
+
+// Validate implements daemon.Config.
+func (c *Config) Validate() error {
+	var invalid []error
+	for _, flag := range []struct{ name, address string }{{"--listen", c.Listen}, {"--health-listen", c.HealthListen}} {
+		if _, _, err := net.SplitHostPort(flag.address); err != nil {
+			invalid = append(invalid, fmt.Errorf("%s %q: give an address such as :8080: %w", flag.name, flag.address, err))
 		}
 	}
-	if o.Every < time.Second || o.Every > 10*time.Minute {
-		wrong = append(wrong, fmt.Errorf("--interval %s: from 1s to 10m", o.Every))
+	if c.Interval < time.Second || c.Interval > 10*time.Minute {
+		invalid = append(invalid, fmt.Errorf("--interval %s: from 1s to 10m", c.Interval))
 	}
-	if o.LeaderElect && o.LeaseNamespace == "" {
-		wrong = append(wrong, errors.New("--leader-elect needs --lease-namespace (or POD_NAMESPACE): the Lease has to be somewhere"))
+	if c.Elect() && c.LeaseNamespace == "" {
+		invalid = append(invalid, errors.New("--leader-elect needs --lease-namespace (or POD_NAMESPACE): the Lease has to be somewhere"))
 	}
-	if o.Kubeconfig != "" {
-		if _, err := os.Stat(o.Kubeconfig); err != nil {
-			wrong = append(wrong, fmt.Errorf("--kubeconfig: %w", err))
+	if c.Kubeconfig != "" {
+		if _, err := os.Stat(c.Kubeconfig); err != nil {
+			invalid = append(invalid, fmt.Errorf("--kubeconfig: %w", err))
 		}
 	}
-	return errors.Join(append(wrong, o.Etcd.Validate())...)
+	return errors.Join(append(invalid, c.Etcd.Validate())...)
 }

@@ -1,58 +1,59 @@
 package config_test
 
 import (
-	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
+	"github.com/trellis-gpu/trellis/daemon"
 	"github.com/trellis-gpu/trellis/tuner/internal/config"
 )
 
 const etcd = "--etcd-endpoints=http://etcd:2379"
 
-func environment(pairs map[string]string) func(string) string {
-	return func(name string) string { return pairs[name] }
+func parse(env map[string]string, args ...string) (*config.Config, error) {
+	getenv := func(name string) string { return env[name] }
+	c := config.New(getenv)
+	return c, daemon.Parse(c, args, getenv)
 }
 
-func TestFlagsGoAboveTheEnvironmentAndThatAboveDefaults(t *testing.T) {
-	o, err := config.Parse([]string{etcd, "--interval=9s"}, environment(map[string]string{
-		"TRELLIS_INTERVAL": "7s", "TRELLIS_LISTEN": ":1", "TRELLIS_LOG_LEVEL": "debug", "TRELLIS_VERSION": "true",
-	}))
+func TestParse_CommandLineOverridesEnvironment(t *testing.T) {
+	c, err := parse(map[string]string{"TRELLIS_INTERVAL": "7s", "TRELLIS_LISTEN": ":1", "TRELLIS_VERSION": "true"}, etcd, "--interval=9s")
 	require.NoError(t, err)
-	require.Equal(t, 9*time.Second, o.Every)
-	require.Equal(t, ":1", o.Listen)
-	require.Equal(t, ":9443", o.HealthListen)
-	require.Equal(t, slog.LevelDebug, o.LogLevel)
-	require.False(t, o.Version)
+	require.Equal(t, 9*time.Second, c.Interval)
+	require.Equal(t, ":1", c.Listen)
+	require.Equal(t, ":9443", c.HealthListen)
+	require.False(t, c.Elect())
 }
 
-func TestLeaderElectionIsWhereThereIsACluster(t *testing.T) {
+func TestElect_DefaultsToWhereThereIsACluster(t *testing.T) {
 	inPod := map[string]string{"KUBERNETES_SERVICE_HOST": "10.0.0.1", "POD_NAMESPACE": "trellis"}
 	kubeconfig := "--kubeconfig=config.go" // some file that exists
-	for name, c := range map[string]struct {
+	for name, tc := range map[string]struct {
 		args []string
 		env  map[string]string
 		want bool
 	}{
-		"on a desk":                          {nil, nil, false},
-		"in a pod":                           {nil, inPod, true},
-		"in a pod, told not to":              {[]string{"--leader-elect=false"}, inPod, false},
-		"in a pod, told not to, environment": {nil, map[string]string{"KUBERNETES_SERVICE_HOST": "h", "TRELLIS_LEADER_ELECT": "false"}, false},
-		"with a kubeconfig":                  {[]string{kubeconfig, "--lease-namespace=n"}, nil, true},
-		"with a kubeconfig, told not to":     {[]string{kubeconfig, "--leader-elect=false"}, nil, false},
+		"outside a cluster":            {nil, nil, false},
+		"in a pod":                     {nil, inPod, true},
+		"in a pod, off":                {[]string{"--leader-elect=false"}, inPod, false},
+		"in a pod, off by environment": {nil, map[string]string{"KUBERNETES_SERVICE_HOST": "h", "TRELLIS_LEADER_ELECT": "false"}, false},
+		"with a kubeconfig":            {[]string{kubeconfig, "--lease-namespace=n"}, nil, true},
+		"with a kubeconfig, off":       {[]string{kubeconfig, "--leader-elect=false"}, nil, false},
+		"outside a cluster, on":        {[]string{"--leader-elect", "--lease-namespace=n"}, nil, true},
+		"outside a cluster, on by 1":   {[]string{"--lease-namespace=n"}, map[string]string{"TRELLIS_LEADER_ELECT": "1"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o, err := config.Parse(append(c.args, etcd), environment(c.env))
+			c, err := parse(tc.env, append(tc.args, etcd)...)
 			require.NoError(t, err)
-			require.Equal(t, c.want, o.LeaderElect)
+			require.Equal(t, tc.want, c.Elect())
 		})
 	}
 }
 
-func TestNonsenseIsNamed(t *testing.T) {
+func TestParse_NamesWhatIsInvalid(t *testing.T) {
 	for name, c := range map[string]struct {
 		args []string
 		env  map[string]string
@@ -69,16 +70,15 @@ func TestNonsenseIsNamed(t *testing.T) {
 		"a bad level":            {[]string{etcd, "--log-level=loud"}, nil, "log-level"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := config.Parse(c.args, environment(c.env))
+			_, err := parse(c.env, c.args...)
 			require.ErrorContains(t, err, c.says)
 		})
 	}
 }
 
-func TestHelpAndVersionNeedNothingElse(t *testing.T) {
-	_, err := config.Parse([]string{"--help"}, environment(nil))
+func TestParse_HelpAndVersionNeedNothingElse(t *testing.T) {
+	_, err := parse(nil, "--help")
 	require.ErrorIs(t, err, pflag.ErrHelp)
-	o, err := config.Parse([]string{"--version"}, environment(nil))
+	_, err = parse(nil, "--version")
 	require.NoError(t, err)
-	require.True(t, o.Version)
 }

@@ -1,2 +1,2 @@
-// Package config is the tuner's command line. Each flag has a twin in the environment: --listen is TRELLIS_LISTEN.
+// Package config is the configuration of the tuner: its flags, their defaults, and what is invalid.
 package config

@@ -1,19 +1,17 @@
 package metrics
 
 import (
-	"net/http"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/trellis-gpu/trellis/tuner/internal/history"
 )
 
 // Metrics are the tuner's metrics. Use New.
 type Metrics struct {
-	registry       *prometheus.Registry
+	Registry       *prometheus.Registry
 	changes        *prometheus.CounterVec
 	allocationTime prometheus.Histogram
 	leader         prometheus.Gauge
@@ -27,7 +25,7 @@ type Source interface {
 // New returns metrics with their own registry. State of the bus is read from source at each collection.
 func New(source Source, version string) *Metrics {
 	m := &Metrics{
-		registry: prometheus.NewRegistry(),
+		Registry: prometheus.NewRegistry(),
 		changes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "trellis_tuner_advice_total", Help: "Changes of advice by result.",
 		}, []string{"action"}),
@@ -46,7 +44,7 @@ func New(source Source, version string) *Metrics {
 		ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
-	m.registry.MustRegister(m.changes, m.allocationTime, m.leader, build, collectors.NewGoCollector(),
+	m.Registry.MustRegister(m.changes, m.allocationTime, m.leader, build, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		newGaugeFunc(source, "jobs", "Jobs that have a sample on the bus.", countJobs),
 		newGaugeFunc(source, "measured_jobs", "Jobs with at least one throughput measurement.", countMeasuredJobs),
@@ -106,9 +104,4 @@ func (m *Metrics) Leading(leading bool) {
 	if leading {
 		m.leader.Set(1)
 	}
-}
-
-// Handler serves the metrics.
-func (m *Metrics) Handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry})
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	"github.com/stretchr/testify/require"
 
@@ -42,7 +43,7 @@ func TestMetrics(t *testing.T) {
 	m.Leading(true)
 
 	recorder := httptest.NewRecorder()
-	m.Handler().ServeHTTP(recorder, httptest.NewRequest("GET", "/metrics", nil))
+	promhttp.HandlerFor(m.Registry, promhttp.HandlerOpts{}).ServeHTTP(recorder, httptest.NewRequest("GET", "/metrics", nil))
 	text := recorder.Body.String()
 	for _, line := range []string{
 		"trellis_tuner_jobs 2", "trellis_tuner_measured_jobs 1", "trellis_tuner_nodes 1",

@@ -53,6 +53,9 @@ func serveState(source Source, w http.ResponseWriter) {
 	_, _ = w.Write(append(doc, '\n')) // the reader may have disconnected
 }
 
+// maxBody bounds a request's body. Nothing that the dashboard serves takes one.
+const maxBody = 1 << 10
+
 // secureHeaders sets headers against framing, sniffing and cross-site scripts, and bounds request bodies.
 func secureHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

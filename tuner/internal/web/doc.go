@@ -2,6 +2,6 @@
 // metrics have their own address.
 //
 // It is read-only. Requests are bounded in size and time, watches in rate and number, and slow readers are
-// disconnected. While the bus is unavailable, the last state is served together with the error. /readyz then reports
-// the error and stays ready, because an outdated dashboard is better than none.
+// disconnected. While the bus is unavailable, the last state is served together with the error: an
+// outdated dashboard is better than none.
 package web

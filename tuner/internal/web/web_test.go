@@ -7,7 +7,6 @@ import (
 	"errors"
 	"flag"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/trellis-gpu/trellis/daemon/httpserver"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 
@@ -334,45 +334,20 @@ func TestWatch_LimitsReaders(t *testing.T) {
 	})
 }
 
-func TestHealth(t *testing.T) {
-	stale := snapshot()
-	stale.Err = bus.ErrUnavailable
-	for name, c := range map[string]struct {
-		snapshot *history.Snapshot
-		code     int
-		says     string
-	}{
-		"not read yet": {&history.Snapshot{Err: bus.ErrUnavailable}, http.StatusServiceUnavailable, "not been read"},
-		"fresh":        {snapshot(), http.StatusOK, "ok"},
-		"stale":        {stale, http.StatusOK, "degraded"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			health := web.Health(newSource(c.snapshot), http.NotFoundHandler())
-			reply := get(t, health, "/readyz")
-			require.Equal(t, c.code, reply.StatusCode)
-			require.Contains(t, body(t, reply), c.says)
-			require.Equal(t, http.StatusOK, get(t, health, "/livez").StatusCode)
-		})
-	}
-}
-
-func TestServe_EndsWatchesOnShutdown(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+func TestDashboard_EndsWatchesOnShutdown(t *testing.T) {
+	server, err := httpserver.Listen("127.0.0.1:0", httpserver.Config{Handler: web.Dashboard(newSource(snapshot())), EndStreams: true})
 	require.NoError(t, err)
-	go func() { ended <- web.ServeOn(ctx, listener, web.Dashboard(newSource(snapshot()))) }()
-	reply, err := http.Get("http://" + listener.Addr().String() + "/api/v1/state?watch=1")
+	ended := make(chan error, 1)
+	go func() { ended <- server.Run() }()
+	reply, err := http.Get("http://" + server.Addr().String() + "/api/v1/state?watch=1")
 	require.NoError(t, err)
 	defer reply.Body.Close()
 	first := make([]byte, 6)
 	_, err = io.ReadFull(reply.Body, first)
 	require.NoError(t, err)
 	require.Equal(t, "data: ", string(first))
-	cancel()
-	require.ErrorIs(t, <-ended, context.Canceled)
-}
-
-func TestServe_NamesInvalidAddress(t *testing.T) {
-	require.ErrorContains(t, web.Serve(t.Context(), "300.0.0.1:0", http.NotFoundHandler()), "300.0.0.1")
+	server.Stop()
+	require.NoError(t, <-ended)
+	_, err = io.ReadAll(reply.Body)
+	require.NoError(t, err, "the stream ends, it is not cut off")
 }

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
@@ -115,7 +116,7 @@ func TestAnUrgentJobEvictsOthers(t *testing.T) {
 
 // stops ends the extender in the middle of a question: it is ready no more, takes no new questions, answers this one, and
 // then ends.
-func stops(t *testing.T, s config.Config, ended chan error) {
+func stops(t *testing.T, s *config.Config, ended chan error) {
 	t.Helper()
 	asking, err := net.Dial("tcp", s.Listen)
 	require.NoError(t, err)
@@ -152,7 +153,7 @@ func stops(t *testing.T, s config.Config, ended chan error) {
 
 // beside starts a control plane, so many nodes that offer a resource, the extender and a stock scheduler that asks it, over
 // HTTPS where there is an authority.
-func beside(t *testing.T, nodes int, offered corev1.ResourceName, secure *credentialstest.Authority) (*stock.Plane, config.Config, chan error) {
+func beside(t *testing.T, nodes int, offered corev1.ResourceName, secure *credentialstest.Authority) (*stock.Plane, *config.Config, chan error) {
 	t.Helper()
 	plane := stock.Start(t)
 	state := etcdbus.Config{Endpoints: []string{plane.Etcd}} // Trellis's keys lie beside the API server's in these tests alone
@@ -162,8 +163,8 @@ func beside(t *testing.T, nodes int, offered corev1.ResourceName, secure *creden
 	for i := range nodes {
 		publish(t, plane, b, fmt.Sprintf("node-%d", i), offered)
 	}
-	s := config.Config{
-		Listen: free(t), HealthListen: free(t), Policy: "growth", Resource: string(offered), LogLevel: "info",
+	s := &config.Config{
+		Listen: free(t), HealthListen: free(t), Policy: "growth", Resource: string(offered),
 		Kube: apiserver.Config{Kubeconfig: plane.Kubeconfig, QPS: 200, Burst: 400}, Etcd: state,
 	}
 	scheme, trust := "http", ""
@@ -174,7 +175,9 @@ func beside(t *testing.T, nodes int, offered corev1.ResourceName, secure *creden
 	}
 	require.NoError(t, s.Validate())
 	ended := make(chan error, 1)
-	go func() { ended <- serve(s, slog.New(slog.NewTextHandler(t.Output(), nil))) }()
+	ctx, stop := signal.NotifyContext(t.Context(), syscall.SIGTERM)
+	t.Cleanup(stop)
+	go func() { ended <- run(ctx, s, slog.New(slog.NewTextHandler(t.Output(), nil))) }()
 	ready := "http://" + s.HealthListen + "/readyz"
 	require.Eventually(t, func() bool { code, _ := get(ready); return code == http.StatusOK }, time.Minute, 50*time.Millisecond)
 	plane.Scheduler(t, fmt.Sprintf(extender, scheme, s.Listen, offered)+trust)

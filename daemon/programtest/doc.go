@@ -1,0 +1,2 @@
+// Package programtest tests what every binary has in common.
+package programtest

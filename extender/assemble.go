@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trellis-gpu/trellis/daemon"
+	"github.com/trellis-gpu/trellis/daemon/etcdbus"
+	"github.com/trellis-gpu/trellis/extender/internal/apiserver"
+	"github.com/trellis-gpu/trellis/extender/internal/cache"
+	"github.com/trellis-gpu/trellis/extender/internal/config"
+	"github.com/trellis-gpu/trellis/extender/internal/conflict"
+	"github.com/trellis-gpu/trellis/extender/internal/gctune"
+	"github.com/trellis-gpu/trellis/extender/internal/metrics"
+	"github.com/trellis-gpu/trellis/extender/internal/probes"
+	"github.com/trellis-gpu/trellis/extender/internal/reconcile"
+	"github.com/trellis-gpu/trellis/extender/internal/recreate"
+	"github.com/trellis-gpu/trellis/extender/internal/reservations"
+	"github.com/trellis-gpu/trellis/extender/internal/scheduler"
+	"github.com/trellis-gpu/trellis/extender/internal/webhook"
+	"github.com/trellis-gpu/trellis/growth/interference"
+	"github.com/trellis-gpu/trellis/growth/placement"
+)
+
+// run builds the parts and runs them until ctx ends.
+func run(ctx context.Context, c *config.Config, log *slog.Logger) error {
+	c.Etcd.Log = log
+	etcd, err := etcdbus.Open(c.Etcd)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = etcd.Close() }()
+	group, err := assemble(ctx, c, etcd, log)
+	if err != nil {
+		return err
+	}
+	log.Info("extender serves", "listen", c.Listen, "health", c.HealthListen, "policy", c.Policy, "version", version)
+	return group.Run(ctx)
+}
+
+// assemble builds the parts. They stop in the order in which they are added: the server drains before the snapshot that
+// its answers are decided on stops.
+func assemble(ctx context.Context, c *config.Config, etcd *etcdbus.Bus, log *slog.Logger) (*daemon.Group, error) {
+	policy, err := placement.NewPolicy(c.Policy, interference.Prior())
+	if err != nil {
+		return nil, err
+	}
+	resource := corev1.ResourceName(c.Resource)
+	keeper := cache.NewKeeper(etcd, resource, log)
+	held := &reservations.Held{}
+	counted := metrics.New(keeper, held, scheduler.Outcomes(), reconcile.Kinds(), reconcile.Failures())
+	client, err := apiserver.Connect(c.Kube, counted.Waited)
+	if err != nil {
+		return nil, err
+	}
+	conflicts := conflict.Watch{Client: client, Resource: resource, Log: log}
+	if err := conflicts.Once(ctx); err != nil {
+		return nil, err
+	}
+	factory, api := apiserver.Informers(client), apiserver.API{Client: client}
+	books := reservations.Ledger{Bus: etcd, Unbalanced: counted.Unbalanced}
+	decider := &scheduler.Decider{
+		View: keeper, Policy: policy, PolicyName: c.Policy, Ledger: books, Held: held, API: api,
+		Budgets: apiserver.BudgetsOf(factory), Resource: resource, Log: log, Conflicted: counted.Conflicted,
+	}
+	sweeper := &reconcile.Sweeper{
+		View: keeper, Ledger: books, Reserver: decider, Held: held, Pods: api, Log: log, Repaired: counted.Repaired,
+		Mismatched: counted.Mismatched,
+	}
+
+	group, err := daemon.NewGroup(probes.New(keeper, held, counted.Registry), c.HealthListen)
+	if err != nil {
+		return nil, err
+	}
+	pauses := &gctune.Pauses{}
+	answers, err := listen(c, pauses.Around(webhook.Handler(decider, counted, log)), log)
+	if err != nil {
+		return nil, err
+	}
+	group.Serve(answers)
+	group.Add(conflicts.Run, sweeper.Run)
+	if c.Recreate {
+		group.Add((&recreate.Resubmitter{Client: client, Bus: etcd, Resource: resource, Log: log}).Run)
+	}
+	group.Add(
+		func(ctx context.Context) error { return keeper.Inform(ctx, client, factory) },
+		keeper.Run,
+		func(ctx context.Context) error { return gctune.Keep(ctx, pauses.Pause) },
+	)
+	return group, serveProfiles(group, c.PprofListen)
+}

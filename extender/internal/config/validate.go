@@ -1,0 +1,51 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/interference"
+	"github.com/trellis-gpu/trellis/growth/placement"
+)
+
+// Validate implements daemon.Config.
+func (c *Config) Validate() error {
+	_, policy := placement.NewPolicy(c.Policy, interference.Prior())
+	problems := []error{address("listen", c.Listen), c.TLS.Validate(), address("health-listen", c.HealthListen), policy}
+	if !c.TLS.Given() && !loopback(c.Listen) {
+		problems = append(problems, fmt.Errorf("--listen %q: plain HTTP is for a loopback address such as 127.0.0.1:12346, next to "+
+			"kube-scheduler in its pod; anywhere else give --tls-cert, --tls-key and --client-ca", c.Listen))
+	}
+	if c.PprofListen != "" && !loopback(c.PprofListen) {
+		problems = append(problems, fmt.Errorf("--pprof-listen %q: profiles are for a loopback address such as 127.0.0.1:6060", c.PprofListen))
+	}
+	if prefix, name, _ := strings.Cut(c.Resource, "/"); prefix == "" || name == "" {
+		problems = append(problems, fmt.Errorf("--resource %q: an extended resource has a domain, as in %s", c.Resource, gpushare.Resource))
+	}
+	if !(c.Kube.QPS > 0) || c.Kube.Burst < 1 {
+		problems = append(problems, fmt.Errorf("--kube-qps %g and --kube-burst %d: both must be positive", c.Kube.QPS, c.Kube.Burst))
+	}
+	return errors.Join(append(problems, c.Etcd.Validate())...)
+}
+
+// loopback reports whether only this machine can reach an address.
+func loopback(listen string) bool {
+	host, _, err := net.SplitHostPort(listen)
+	ip := net.ParseIP(host)
+	return err == nil && ip != nil && ip.IsLoopback()
+}
+
+func address(flag, value string) error {
+	_, port, err := net.SplitHostPort(value)
+	if err != nil {
+		return fmt.Errorf("--%s %q is no address such as 127.0.0.1:12346: %w", flag, value, err)
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return fmt.Errorf("--%s %q: port %d is not from 0 to 65535", flag, value, n)
+	}
+	return nil
+}

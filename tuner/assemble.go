@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/trellis-gpu/trellis/daemon"
+	"github.com/trellis-gpu/trellis/daemon/etcdbus"
+	"github.com/trellis-gpu/trellis/daemon/httpserver"
+	"github.com/trellis-gpu/trellis/growth/loader"
+	"github.com/trellis-gpu/trellis/tuner/internal/advise"
+	"github.com/trellis-gpu/trellis/tuner/internal/config"
+	"github.com/trellis-gpu/trellis/tuner/internal/election"
+	"github.com/trellis-gpu/trellis/tuner/internal/history"
+	"github.com/trellis-gpu/trellis/tuner/internal/metrics"
+	"github.com/trellis-gpu/trellis/tuner/internal/probes"
+	"github.com/trellis-gpu/trellis/tuner/internal/web"
+)
+
+// run builds the parts and runs them until ctx ends.
+func run(ctx context.Context, c *config.Config, log *slog.Logger) error {
+	c.Etcd.Log = log
+	bus, err := etcdbus.Open(c.Etcd)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = bus.Close() }()
+	group, err := assemble(c, bus, log)
+	if err != nil {
+		return err
+	}
+	log.Info("tuner starts", "version", version, "listen", c.Listen, "health", c.HealthListen, "leaderElect", c.Elect())
+	return group.Run(ctx)
+}
+
+// assemble builds the parts. The dashboard stops before the recorder that it shows.
+func assemble(c *config.Config, bus *etcdbus.Bus, log *slog.Logger) (*daemon.Group, error) {
+	recorder := history.NewRecorder(bus, log)
+	counted := metrics.New(recorder, version)
+	group, err := daemon.NewGroup(probes.New(recorder, counted.Registry), c.HealthListen)
+	if err != nil {
+		return nil, err
+	}
+	dashboard, err := httpserver.Listen(c.Listen, httpserver.Config{Handler: web.Dashboard(recorder), EndStreams: true})
+	if err != nil {
+		return nil, fmt.Errorf("--listen: %w", err)
+	}
+	controller := &advise.Controller{
+		Source:   recorder,
+		Writer:   bus,
+		Metrics:  counted,
+		Adviser:  &advise.Adviser{Policy: loader.DefaultChangePolicy()},
+		Interval: c.Interval,
+		Log:      log,
+	}
+	advise, err := elected(c, log, func(ctx context.Context) {
+		counted.Leading(true)
+		defer counted.Leading(false)
+		controller.Run(ctx)
+	})
+	if err != nil {
+		return nil, err
+	}
+	group.Serve(dashboard)
+	group.Add(advise, recorder.Run)
+	return group, nil
+}
+
+// elected returns a part that advises while this replica is the leader, or always without leader election.
+func elected(c *config.Config, log *slog.Logger, advise func(context.Context)) (func(context.Context) error, error) {
+	if !c.Elect() {
+		return func(ctx context.Context) error { advise(ctx); return context.Cause(ctx) }, nil
+	}
+	client, err := election.NewClient(c.Kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) error { return election.Run(ctx, client, c.LeaseNamespace, log, advise) }, nil
+}

@@ -1,0 +1,2 @@
+// Package probes says when the tuner is ready.
+package probes
