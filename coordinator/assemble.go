@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -11,7 +12,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/trellis-gpu/trellis/coordinator/internal/config"
 	"github.com/trellis-gpu/trellis/coordinator/internal/enforce"
+	"github.com/trellis-gpu/trellis/coordinator/internal/explain"
 	"github.com/trellis-gpu/trellis/coordinator/internal/loop"
 	"github.com/trellis-gpu/trellis/coordinator/internal/metrics"
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/cgroup"
@@ -22,7 +25,9 @@ import (
 	"github.com/trellis-gpu/trellis/coordinator/internal/probes"
 	"github.com/trellis-gpu/trellis/coordinator/internal/publish"
 	"github.com/trellis-gpu/trellis/coordinator/internal/recall"
+	"github.com/trellis-gpu/trellis/daemon"
 	"github.com/trellis-gpu/trellis/daemon/etcdbus"
+	daemonprobes "github.com/trellis-gpu/trellis/daemon/probes"
 	"github.com/trellis-gpu/trellis/growth"
 )
 
@@ -32,7 +37,16 @@ const (
 	clientBurst = 100
 )
 
-type actor = func(ctx context.Context) error
+// run builds the parts and runs them until ctx ends.
+func run(ctx context.Context, c *config.Config, log *slog.Logger) error {
+	parts, err := assemble(c, log)
+	if err != nil {
+		return err
+	}
+	defer parts.close()
+	log.Info("coordinating", "node", c.Node, "policy", c.Policy, "interval", c.Interval.String(), "version", version)
+	return parts.group.Run(ctx)
+}
 
 // enforcer is either kind.
 type enforcer interface {
@@ -45,7 +59,7 @@ type parts struct {
 	node      growth.NodeName
 	log       *slog.Logger
 	client    kubernetes.Interface
-	reach     *probes.Reach
+	bus       *probes.Connection
 	loop      *loop.Loop
 	informer  *pods.Informer
 	sockets   *socket.Server
@@ -54,13 +68,13 @@ type parts struct {
 	pods      *publish.Pods
 	memory    *recall.File
 	ports     loop.Ports
-	health    probes.Server
+	group     *daemon.Group
 	endEvents func()
 }
 
-func assemble(o options, log *slog.Logger) (*parts, error) {
-	p := &parts{node: growth.NodeName(o.node), log: log}
-	rest, err := clientcmd.BuildConfigFromFlags("", o.kubeconfig)
+func assemble(c *config.Config, log *slog.Logger) (*parts, error) {
+	p := &parts{node: growth.NodeName(c.Node), log: log}
+	rest, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
 	if err != nil {
 		return nil, fmt.Errorf("reaching the API server: %w", err)
 	}
@@ -68,60 +82,69 @@ func assemble(o options, log *slog.Logger) (*parts, error) {
 	if p.client, err = kubernetes.NewForConfig(rest); err != nil {
 		return nil, fmt.Errorf("reaching the API server: %w", err)
 	}
-	o.etcd.Log = log
-	bus, err := etcdbus.Open(o.etcd)
+	c.Etcd.Log = log
+	bus, err := etcdbus.Open(c.Etcd)
 	if err != nil {
 		return nil, err
 	}
-	p.reach = probes.NewReach(bus, time.Now())
+	p.bus = probes.NewConnection(bus, time.Now())
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	p.loop = loop.New(o.loop(), metrics.New(registry, p.reach.Age), log)
+	p.loop = loop.New(c.Decisions(), metrics.New(registry, p.bus.Unavailable), log)
 	if p.informer, err = pods.NewInformer(p.client, p.node, p.loop); err != nil {
 		return nil, err
 	}
-	if p.sockets, err = socket.New(o.stateDir, socket.DefaultLimits, log, p.loop.Socket); err != nil {
+	if p.sockets, err = socket.New(c.StateDir, socket.DefaultLimits, log, p.loop.Socket); err != nil {
 		return nil, err
 	}
-	cgroups := cgroup.New(o.cgroupRoot, "/proc")
+	cgroups := cgroup.New(c.CgroupRoot, "/proc")
 	recorder, endEvents := publish.Recorder(p.client, p.node)
 	p.endEvents = endEvents
 	p.enforcer = enforce.New(p.client.CoreV1(), cgroups, log, p.loop.Resized)
-	if o.enforce == byCgroup {
+	if c.Enforce == config.EnforceByCgroup {
 		p.enforcer = enforce.NewDirect(cgroups, p.loop.Resized)
 	}
-	p.records = publish.NewRecords(bus, p.node, o.interval, log)
+	p.records = publish.NewRecords(bus, p.node, c.Interval, log)
 	p.pods = publish.NewPods(p.client.CoreV1(), recorder, log)
 	p.memory = recall.New(p.sockets.Private(), log)
 	known, err := p.memory.Read()
 	if err != nil {
-		log.Warn("starting without what an earlier coordinator knew", "reason", err)
+		log.Warn("starting without the state of an earlier run", "err", err)
 	}
 	p.loop.Restore(known)
 	p.ports = loop.Ports{
-		Sockets: p.sockets, Usages: cgroups, Logs: podlog.Logs{Root: o.podLogs, Log: log},
+		Sockets: p.sockets, Usages: cgroups, Logs: podlog.Logs{Root: c.PodLogs, Log: log},
 		Files:    jobfile.Files{Proc: "/proc", Processes: cgroups, Log: log},
 		Enforcer: p.enforcer, Records: p.records, Pods: p.pods, Memory: p.memory,
 	}
-	p.health = probes.Server{Listen: o.health, Alive: p.loop.Alive, Synced: p.informer.Synced, Age: p.reach.Age, Metrics: registry, Explain: p.loop.Explain}
-	return p, nil
+	return p, p.join(c, registry)
 }
 
-// actors run until their context ends; the first to return ends all.
-func (p *parts) actors() []actor {
-	return []actor{
+// join adds the parts to the group that runs them. The loop stops before what it publishes through.
+func (p *parts) join(c *config.Config, registry *prometheus.Registry) (err error) {
+	p.group, err = daemon.NewGroup(&daemonprobes.Probes{
+		Alive:   p.loop.Alive,
+		Ready:   probes.Ready(p.informer.Synced, p.bus.Unavailable),
+		Metrics: registry,
+		Pages:   map[string]http.Handler{"GET " + explain.Path: explain.Handler(p.loop.Explain)},
+	}, c.HealthListen)
+	if err != nil {
+		return err
+	}
+	p.group.Add(
 		func(ctx context.Context) error { return p.loop.Run(ctx, p.ports) },
-		func(ctx context.Context) error { p.loop.FollowAllocations(ctx, p.reach, p.node); return nil },
-		func(ctx context.Context) error { p.loop.FollowJobs(ctx, p.reach, p.node); return nil },
+		func(ctx context.Context) error { p.loop.FollowAllocations(ctx, p.bus, p.node); return nil },
+		func(ctx context.Context) error { p.loop.FollowJobs(ctx, p.bus, p.node); return nil },
 		func(ctx context.Context) error {
 			return pods.FollowCapacity(ctx, p.client, p.node, p.log, p.loop.Capacity)
 		},
-		p.informer.Run, p.enforcer.Run, p.records.Run, p.pods.Run, p.memory.Run, p.health.Run,
-	}
+		p.informer.Run, p.enforcer.Run, p.records.Run, p.pods.Run, p.memory.Run,
+	)
+	return nil
 }
 
-// close ends what outlives the actors. The bus's session is left to run out by itself, so that a coordinator which is
-// back within its time finds what it knew.
+// close ends what outlives the group. The session with the bus is left to expire, so that a coordinator that restarts
+// within its TTL finds its records.
 func (p *parts) close() {
 	p.sockets.Shutdown()
 	p.endEvents()

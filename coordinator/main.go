@@ -1,63 +1,39 @@
 // Command coordinator divides one node's CPU among its training jobs by how much each still learns: observe, decide,
-// enforce, publish. See internal/loop for how, and growth/flowcon and growth/efficiency for what is decided.
+// enforce, publish. growth/node decides, and internal/loop carries the decisions out.
 package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
+	"io"
 	"log/slog"
 	"os"
-	"os/signal"
-	"syscall"
 
-	"github.com/oklog/run"
-	"github.com/spf13/pflag"
-
+	"github.com/trellis-gpu/trellis/coordinator/internal/config"
 	"github.com/trellis-gpu/trellis/coordinator/internal/explain"
+	"github.com/trellis-gpu/trellis/daemon"
 )
 
-// version is set when building.
+// version is set when a release is linked.
 var version = "dev"
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	defer stop()
-	if err := start(ctx, os.Args[1:]); err != nil && !errors.Is(err, pflag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "coordinator:", err)
-		os.Exit(1)
-	}
-}
+func main() { os.Exit(program(&config.Config{}).Main()) }
 
-func start(ctx context.Context, args []string) error {
-	o, err := parse(args)
-	if err != nil {
-		return err
+// program is the coordinator: it reads its configuration, builds its parts, and runs them; or explains a pod.
+func program(c *config.Config) daemon.Program {
+	return daemon.Program{
+		Name:    "coordinator",
+		Version: version,
+		About:   config.About,
+		Config:  c,
+		Run:     func(ctx context.Context, log *slog.Logger) error { return run(ctx, c, log) },
+		Actions: map[string]daemon.Action{
+			"explain": func(ctx context.Context, out io.Writer, _ *slog.Logger) error {
+				e, err := explain.Ask(ctx, c.HealthListen, c.Explain)
+				if err != nil {
+					return err
+				}
+				return explain.Print(out, e, c.Output)
+			},
+		},
 	}
-	if o.version {
-		fmt.Println("coordinator", version)
-		return nil
-	}
-	if o.explain != "" {
-		e, err := explain.Ask(ctx, o.health, o.explain)
-		if err != nil {
-			return err
-		}
-		return explain.Print(os.Stdout, e, explain.Format(o.output))
-	}
-	level, _ := o.level() // parse has validated it
-	log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
-	parts, err := assemble(o, log)
-	if err != nil {
-		return err
-	}
-	log.Info("coordinating", "node", o.node, "policy", o.policy, "interval", o.interval.String(), "version", version)
-	var group run.Group
-	for _, actor := range parts.actors() {
-		ctx, cancel := context.WithCancel(ctx)
-		group.Add(func() error { return actor(ctx) }, func(error) { cancel() })
-	}
-	err = group.Run()
-	parts.close()
-	return err
 }

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/config"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpu"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/node"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/slice"
@@ -36,7 +39,21 @@ type advertised struct {
 	Parent  growth.GPU   `json:"migParent,omitempty"`
 }
 
-func (s *stocked) advertisement() advertisement {
+// dryRun prints what the device plugin would advertise.
+func dryRun(ctx context.Context, c *config.Config, out io.Writer, log *slog.Logger) error {
+	monitor, _, err := openMonitor(c)
+	if err != nil {
+		return err
+	}
+	inventory, err := openInventory(ctx, c, log, monitor)
+	if err != nil {
+		return err
+	}
+	defer inventory.close()
+	return inventory.advertisement().print(out, c.Output)
+}
+
+func (s *inventory) advertisement() advertisement {
 	devices, _ := s.Devices()
 	a := advertisement{
 		Resource: s.resource, Unit: s.unit, Emulated: s.emulated, Driver: s.version(), GPUs: []advertised{},
@@ -52,7 +69,7 @@ func (s *stocked) advertisement() advertisement {
 	return a
 }
 
-func (s *stocked) advertised(d gpu.Device) advertised {
+func (s *inventory) advertised(d gpu.Device) advertised {
 	units := slice.Units(d.Memory, s.unit)
 	a := advertised{
 		UUID: d.UUID, Model: d.Model, Memory: d.Memory, Units: units, First: slice.ID(d.UUID, 0), Last: slice.ID(d.UUID, units-1),
@@ -69,7 +86,7 @@ func (s *stocked) advertised(d gpu.Device) advertised {
 
 // print says what would be advertised, for people or as JSON.
 func (a advertisement) print(w io.Writer, format string) error {
-	if format == "json" {
+	if format == config.OutputJSON {
 		out := json.NewEncoder(w)
 		out.SetIndent("", "  ")
 		return out.Encode(a)

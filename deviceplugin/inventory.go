@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/config"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpu"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpu/nvml"
 	"github.com/trellis-gpu/trellis/growth"
@@ -18,8 +19,8 @@ const (
 	driverWithin = 5 * time.Second
 )
 
-// stocked is the inventory with how it was come by.
-type stocked struct {
+// inventory is the GPUs of the node, with where they come from.
+type inventory struct {
 	*gpu.Inventory
 	unit     growth.MiB
 	resource string
@@ -28,27 +29,27 @@ type stocked struct {
 	driver gpu.Driver
 }
 
-// inventory opens the source that was chosen and lists it once, before judges.
-func inventory(ctx context.Context, c config, log *slog.Logger, judges ...gpu.HealthCheck) (*stocked, error) {
-	unit, err := c.unit()
+// openInventory opens the configured source and lists its GPUs once. The checks decide which GPUs are healthy.
+func openInventory(ctx context.Context, c *config.Config, log *slog.Logger, checks ...gpu.HealthCheck) (*inventory, error) {
+	unit, err := c.Unit()
 	if err != nil {
 		return nil, err
 	}
-	s := &stocked{unit: unit, resource: c.resource}
-	emulated, ok, err := gpu.ParseEmulated(c.gpus, growth.NodeName(c.node))
+	s := &inventory{unit: unit, resource: c.Resource}
+	emulated, ok, err := gpu.ParseEmulated(c.GPUs, c.Node)
 	if err != nil {
 		return nil, err
 	}
 	var source gpu.Source = emulated
 	if s.emulated = ok; ok {
-		log.Warn("GPUs are emulated: no driver stands behind them", "gpus", c.gpus)
+		log.Warn("GPUs are emulated: no driver stands behind them", "gpus", c.GPUs)
 	} else {
 		if s.driver, err = nvml.Open(); err != nil {
 			return nil, err
 		}
 		source = &gpu.TimeoutSource{Source: s.driver, Timeout: driverWithin}
 	}
-	if s.Inventory, err = gpu.Open(ctx, source, unit, log, judges...); err != nil {
+	if s.Inventory, err = gpu.Open(ctx, source, unit, log, checks...); err != nil {
 		s.close()
 		return nil, err
 	}
@@ -56,14 +57,14 @@ func inventory(ctx context.Context, c config, log *slog.Logger, judges ...gpu.He
 }
 
 // version is the driver's, empty for emulated GPUs.
-func (s *stocked) version() string {
+func (s *inventory) version() string {
 	if s.driver == nil {
 		return ""
 	}
 	return s.driver.Version()
 }
 
-func (s *stocked) close() {
+func (s *inventory) close() {
 	if s.driver != nil {
 		s.driver.Close()
 	}

@@ -1,5 +1,5 @@
-// Package probes serves /livez (also as /healthz), /readyz and /metrics.
+// Package probes says when a coordinator is ready.
 //
-// Alive is a loop that goes round. Ready is a coordinator that has seen its node's pods once. A bus that is away makes
-// neither false: the loop goes on with what it knows, and /readyz and a metric say since when.
+// A coordinator is alive while its loop answers, and ready once it has listed its node's pods. Without the bus it stays
+// both: the loop continues with its last snapshot, and /readyz and a metric say for how long.
 package probes

@@ -1,13 +1,22 @@
-package main
+package config_test
 
 import (
 	"testing"
 	"time"
 
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/coordinator/internal/config"
+	"github.com/trellis-gpu/trellis/daemon"
 )
 
-func TestOptions(t *testing.T) {
+func parse(env map[string]string, args ...string) (*config.Config, error) {
+	c := &config.Config{}
+	return c, daemon.Parse(c, args, func(name string) string { return env[name] })
+}
+
+func TestParse(t *testing.T) {
 	valid := []string{"--node-name=n", "--etcd-endpoints=http://localhost:2379"}
 	for name, tc := range map[string]struct {
 		env  map[string]string
@@ -33,10 +42,7 @@ func TestOptions(t *testing.T) {
 		"unknown flag":          {nil, []string{"--colour"}, "colour"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for key, value := range tc.env {
-				t.Setenv(key, value)
-			}
-			_, err := parse(append(valid[:2:2], tc.args...))
+			_, err := parse(tc.env, append(valid[:2:2], tc.args...)...)
 			if tc.says == "" {
 				require.NoError(t, err)
 			} else {
@@ -44,13 +50,23 @@ func TestOptions(t *testing.T) {
 			}
 		})
 	}
-	t.Setenv("TRELLIS_INTERVAL", "7s")
-	t.Setenv("NODE_NAME", "from-the-downward-api")
-	o, err := parse(valid[1:])
+	c, err := parse(map[string]string{"TRELLIS_INTERVAL": "7s", "NODE_NAME": "from-the-downward-api", "TRELLIS_GPU_TIME": "1"}, valid[1:]...)
 	require.NoError(t, err)
-	require.Equal(t, 7*time.Second, o.loop().Interval)
-	require.Equal(t, "from-the-downward-api", o.node)
-	o, err = parse([]string{"--version"})
-	require.NoError(t, err, "a version needs nothing else")
-	require.True(t, o.version)
+	require.Equal(t, 7*time.Second, c.Decisions().Interval)
+	require.Equal(t, "from-the-downward-api", c.Node)
+	require.True(t, c.GPUTime)
+}
+
+func TestParse_NamesAllThatIsInvalid(t *testing.T) {
+	_, err := parse(map[string]string{"TRELLIS_INTERVAL": "soon"}, "--enforce=magic", "--objective=fame")
+	for _, flag := range []string{"TRELLIS_INTERVAL", "--enforce", "--objective", "--node-name", "etcd"} {
+		require.ErrorContains(t, err, flag)
+	}
+}
+
+func TestParse_HelpAndVersionNeedNothingElse(t *testing.T) {
+	_, err := parse(nil, "--help")
+	require.ErrorIs(t, err, pflag.ErrHelp)
+	_, err = parse(nil, "--version")
+	require.NoError(t, err)
 }

@@ -1,0 +1,81 @@
+package config
+
+import (
+	"time"
+
+	"github.com/trellis-gpu/trellis/coordinator/internal/explain"
+	"github.com/trellis-gpu/trellis/daemon/etcdbus"
+	"github.com/trellis-gpu/trellis/daemon/flags"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/policy"
+)
+
+// About is what --help says first.
+const About = `coordinator watches the training jobs of one node: it reads their progress, works out how much each still grows, divides
+the node's CPU accordingly by resizing the pods' CPU requests in place, hands the tuner's advice to the jobs, and
+publishes what it sees. It runs as a DaemonSet on nodes labelled gpushare=true.`
+
+// Values of --enforce.
+const (
+	EnforceByResize = "resize"
+	EnforceByCgroup = "cgroup"
+)
+
+// Config is the configuration of the coordinator.
+type Config struct {
+	// Node is the name of the node to watch.
+	Node string
+	// Policy divides the CPU.
+	Policy policy.Name
+	// Objective is what the policy harmless spends slack on.
+	Objective string
+	// GPUTime lets shares bound the part of the time in which jobs on one GPU compute.
+	GPUTime bool
+	// Enforce is how CPU shares reach the kernel: EnforceByResize or EnforceByCgroup.
+	Enforce string
+	// Interval is the time between two decisions without an event.
+	Interval    time.Duration
+	Alpha, Beta float64
+	// StateDir is the folder shared with the device plugin.
+	StateDir string
+	// PodLogs is the folder of kubelet's container logs.
+	PodLogs string
+	// CgroupRoot is the folder of the node's cgroups.
+	CgroupRoot   string
+	HealthListen string
+	Kubeconfig   string
+	Etcd         etcdbus.Config
+
+	// Explain names a pod to explain. The process then asks the coordinator that runs here, and ends.
+	Explain string
+	// Output is how Explain prints.
+	Output explain.Format
+}
+
+// AddFlags implements daemon.Config.
+func (c *Config) AddFlags(set *flags.Set) {
+	set.StringVar(&c.Node, "node-name", "", "the node to watch")
+	set.Env("node-name", "NODE_NAME")
+	set.StringVar((*string)(&c.Policy), "policy", string(policy.Default), "how CPU is divided: harmless, flowcon, flowcon-literal, fair")
+	set.StringVar(&c.Objective, "objective", "balanced",
+		"what harmless spends slack on: finish (jobs that end soonest), growth (metrics that are good soonest), balanced, "+
+			"or a number between, 0 to 1")
+	set.BoolVar(&c.GPUTime, "gpu-time", false,
+		"let shares rule how much of the time jobs on one GPU may compute, by the shim's step gate; of no use on emulated GPUs")
+	set.StringVar(&c.Enforce, "enforce", EnforceByResize,
+		"how CPU shares are carried to the kernel: resize (pods' requests, in place), or cgroup (weights, for clusters before "+
+			"1.33; needs --cgroup-root writable)")
+	set.DurationVar(&c.Interval, "interval", policy.DefaultInterval, "time between two rounds of observing and deciding")
+	set.Float64Var(&c.Alpha, "alpha", policy.DefaultAlpha, "growth below this part of a job's own peak is low")
+	set.Float64Var(&c.Beta, "beta", policy.DefaultBeta, "no job of n falls below 1/(beta·n) of the CPU, 1 to 4")
+	set.StringVar(&c.StateDir, "state-dir", gpushare.StateDir, "folder shared with the device plugin, holding the jobs' slots")
+	set.StringVar(&c.PodLogs, "pod-logs", "/var/log/pods", "where kubelet keeps containers' logs")
+	set.StringVar(&c.CgroupRoot, "cgroup-root", "/sys/fs/cgroup", "the node's cgroups, version 1 or 2")
+	set.StringVar(&c.HealthListen, "health-listen", ":9442", "address of /livez, /readyz and /metrics")
+	set.StringVar(&c.Kubeconfig, "kubeconfig", "", "kubeconfig file of the API server; empty inside a cluster")
+	c.Etcd.AddFlags(set)
+	set.StringVar(&c.Explain, "explain", "",
+		"print why a pod of this node, namespace/name, has the share it has, and exit; asks the coordinator that runs here")
+	set.StringVarP((*string)(&c.Output), "output", "o", string(explain.Table), "how --explain prints: table or json")
+	set.CommandLineOnly("explain", "output")
+}

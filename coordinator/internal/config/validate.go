@@ -1,0 +1,42 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/trellis-gpu/trellis/growth/fairfinish"
+	"github.com/trellis-gpu/trellis/growth/node"
+)
+
+// Validate implements daemon.Config. An explanation needs nothing but its own flags.
+func (c *Config) Validate() error {
+	if c.Explain != "" {
+		return c.Output.Validate()
+	}
+	var invalid []error
+	if c.Node == "" {
+		invalid = append(invalid, errors.New("--node-name is empty: set it, or NODE_NAME from spec.nodeName by the downward API"))
+	}
+	if c.Enforce != EnforceByResize && c.Enforce != EnforceByCgroup {
+		invalid = append(invalid, fmt.Errorf("--enforce %q: %s or %s", c.Enforce, EnforceByResize, EnforceByCgroup))
+	}
+	if _, err := fairfinish.ParseObjective(c.Objective); err != nil {
+		invalid = append(invalid, fmt.Errorf("--%w", err))
+	}
+	return errors.Join(append(invalid, c.Decisions().Validate(), c.Etcd.Validate())...)
+}
+
+// Decisions returns the configuration of the node's decisions.
+func (c *Config) Decisions() node.Config {
+	objective, _ := fairfinish.ParseObjective(c.Objective) // Validate reports the error
+	return node.Config{
+		Policy:        c.Policy,
+		Interval:      c.Interval,
+		Alpha:         c.Alpha,
+		Beta:          c.Beta,
+		Objective:     objective,
+		GPUTime:       c.GPUTime,
+		DirectWeights: c.Enforce == EnforceByCgroup,
+		Damping:       node.KubeletDamping(c.Interval),
+	}
+}

@@ -1,0 +1,96 @@
+package config
+
+import (
+	"time"
+
+	"github.com/trellis-gpu/trellis/daemon/etcdbus"
+	"github.com/trellis-gpu/trellis/daemon/flags"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpu"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+)
+
+// About is what --help says first.
+const About = `deviceplugin offers the memory of this node's GPUs to kubelet, in units.`
+
+// Values of --delivery, --sharing, --on-excess and --output.
+const (
+	DeliverEnv  = "env"
+	DeliverCDI  = "cdi"
+	ShareByTime = "timeslice"
+	ShareByMPS  = "mps"
+	ExcessWarn  = "warn"
+	ExcessEvict = "evict"
+	OutputText  = "text"
+	OutputJSON  = "json"
+)
+
+// Config is the configuration of the device plugin. The text of a flag's value is kept; a method parses it.
+type Config struct {
+	Node         growth.NodeName
+	GPUs         string // gpu.NVML or emulated GPUs
+	MemoryUnit   string
+	Resource     string
+	PluginDir    string
+	PodResources string // kubelet's socket
+	StateDir     string
+	HealthListen string
+	Kubeconfig   string
+	Delivery     string
+	CDIDir       string
+	DriverRoot   string
+	Sharing      string
+	MPSProgram   string
+	XIDPolicy    string
+	RecoverAfter time.Duration
+	LossAfter    time.Duration
+	Proc         string
+	OnExcess     string
+	ExcessSlack  string
+	DryRun       bool
+	Output       string // of DryRun
+	Etcd         etcdbus.Config
+}
+
+// AddFlags implements daemon.Config.
+func (c *Config) AddFlags(set *flags.Set) {
+	set.StringVar((*string)(&c.Node), "node-name", "", "name of the Kubernetes node this runs on")
+	set.Env("node-name", "NODE_NAME")
+	set.StringVar(&c.GPUs, "gpus", gpu.NVML, "where GPUs come from: nvml asks the driver, emulated:2x24GiB invents two")
+	set.StringVar(&c.MemoryUnit, "memory-unit", "1Gi", "GPU memory that one device stands for")
+	set.StringVar(&c.Resource, "resource", gpushare.Resource, "extended resource to offer")
+	set.StringVar(&c.PluginDir, "plugin-dir", "/var/lib/kubelet/device-plugins", "kubelet's folder of device plugins")
+	set.StringVar(&c.PodResources, "pod-resources", "/var/lib/kubelet/pod-resources/kubelet.sock", "kubelet's PodResources socket")
+	set.StringVar(&c.StateDir, "state-dir", gpushare.StateDir, "folder shared with the coordinator, the same path here as on the host")
+	set.StringVar(&c.HealthListen, "health-listen", ":9441", "address of /livez, /readyz and /metrics")
+	set.StringVar(&c.Kubeconfig, "kubeconfig", "", "kubeconfig file of the API server; empty inside a cluster")
+	c.addSharingFlags(set)
+	c.addHealthFlags(set)
+	set.BoolVar(&c.DryRun, "dry-run", false, "print what would be advertised, and exit")
+	set.StringVarP(&c.Output, "output", "o", OutputText, "how --dry-run prints: text or json")
+	set.CommandLineOnly("dry-run", "output")
+	c.Etcd.AddFlags(set)
+}
+
+// addSharingFlags adds the flags of how containers get and share GPUs.
+func (c *Config) addSharingFlags(set *flags.Set) {
+	set.StringVar(&c.Delivery, "delivery", DeliverEnv,
+		"how containers get their GPUs: env (NVIDIA_VISIBLE_DEVICES, for NVIDIA's runtime) or cdi")
+	set.StringVar(&c.CDIDir, "cdi-dir", "/var/run/cdi", "folder in which the runtime looks for CDI specifications")
+	set.StringVar(&c.DriverRoot, "driver-root", "/", "the host's root folder, where the driver's libraries are found for CDI")
+	set.StringVar(&c.Sharing, "sharing", ShareByTime, "how jobs share a GPU: timeslice, or mps (limits that the driver enforces)")
+	set.StringVar(&c.MPSProgram, "mps-program", "nvidia-cuda-mps-control", "MPS control daemon")
+}
+
+// addHealthFlags adds the flags of unhealthy GPUs and of pods that use more memory than they requested.
+func (c *Config) addHealthFlags(set *flags.Set) {
+	set.StringVar(&c.XIDPolicy, "xid-policy", "",
+		"changes to what XID errors do, such as 109=ignore,74=unhealthy-until-reset,other=ignore")
+	set.DurationVar(&c.RecoverAfter, "recover-after", 2*time.Minute, "how long a GPU must be fine to take new jobs again")
+	set.DurationVar(&c.LossAfter, "loss-after", 2*time.Minute, "how long the driver may be silent before its GPUs take no new jobs")
+	set.StringVar(&c.Proc, "proc", "/proc", "the host's /proc, by which processes on a GPU are found in their pods")
+	set.StringVar(&c.OnExcess, "on-excess", ExcessWarn,
+		"what comes after the warning to a job that uses more GPU memory than it asked for: warn (nothing), or evict")
+	set.StringVar(&c.ExcessSlack, "excess-slack", "1Gi",
+		"GPU memory that a job may use beyond its request: a CUDA context alone takes some hundred MiB")
+}
