@@ -38,13 +38,15 @@ func newForecast(accounts []Account, cores float64) forecast {
 			running[k] = accounts[i]
 		}
 		rates := fairRates(running, cores)
-		step := math.Inf(1)
+		step, ends := math.Inf(1), -1
 		for k, i := range active {
 			f.rate[i] = rates[k]
 			_, size := accounts[i].size()
-			step = min(step, (float64(size)-f.last(i))/rates[k])
+			if left := (float64(size) - f.last(i)) / rates[k]; left < step {
+				step, ends = left, i
+			}
 		}
-		if math.IsInf(step, 1) {
+		if ends < 0 {
 			return f
 		}
 		now += step
@@ -54,7 +56,7 @@ func newForecast(accounts []Account, cores float64) forecast {
 		}
 		active = slices.DeleteFunc(active, func(i int) bool {
 			_, size := accounts[i].size()
-			return f.last(i) >= float64(size)-epsilon
+			return i == ends || f.last(i) >= float64(size)-epsilon // rounding must not keep the job that ends
 		})
 	}
 }

@@ -73,7 +73,8 @@ func (s State) next(c Config, now time.Time, jobs []Job) State {
 	n.advanceFair(seen.cores, elapsed)
 	// 2. Add the jobs that have arrived, and remove those that have ended on both nodes.
 	for _, j := range jobs {
-		if _, known := n.Accounts[j.ID]; !known && !j.Finished {
+		// A job whose account has ended is new, too: its pod was taken for ended, and runs again.
+		if a, known := n.Accounts[j.ID]; (!known || a.Ended) && !j.Finished {
 			n.Accounts[j.ID] = Account{Counter: j.Used}.update(j, observation{cores: seen.cores})
 		}
 	}

@@ -1,0 +1,225 @@
+package node_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/fairfinish"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/node"
+	"github.com/trellis-gpu/trellis/growth/policy"
+	"github.com/trellis-gpu/trellis/growth/remaining"
+	"github.com/trellis-gpu/trellis/growth/wire"
+)
+
+// FuzzStep steps a node with any events. It never panics, its effects are bounded and can be encoded, shares add up to at
+// most 1, and the same events have the same effects.
+func FuzzStep(f *testing.F) {
+	f.Add([]byte("a typical start"))
+	f.Add([]byte{0, 0, 0, 1, 0, 2, 8, 0, 3, 0, 8, 0, 3, 0, 8, 0, 3, 1, 8, 0, 9, 0, 1, 0, 9, 0})
+	for p := range byte(4) {
+		script := []byte{p, 0, 0, 0, 1, 0, 2, 7, 9}
+		for i := range byte(60) {
+			script = append(script, 3, i%3, i, 8, i, 11, i%3, 4, i)
+		}
+		f.Add(script)
+	}
+	f.Fuzz(func(t *testing.T, script []byte) {
+		if len(script) > 2000 {
+			return
+		}
+		once, onceMemory := replay(t, script)
+		again, againMemory := replay(t, script)
+		require.Equal(t, once, again)
+		require.Equal(t, onceMemory, againMemory)
+	})
+}
+
+// replay steps a new node with the events that a script stands for, and returns all that it does.
+func replay(t *testing.T, script []byte) ([]node.Effects, node.Memory) {
+	names := []policy.Name{policy.Fair, policy.FlowCon, policy.FlowConLiteral, policy.Harmless}
+	s := eventScript{bytes: script}
+	n := node.New(node.Config{
+		Policy:    names[s.next()%4],
+		Interval:  10 * time.Second,
+		Alpha:     0.05,
+		Beta:      2,
+		Objective: fairfinish.Balanced,
+		GPUTime:   true,
+		Damping:   node.KubeletDamping(10 * time.Second),
+	})
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	var all []node.Effects
+	for len(s.bytes) > 0 {
+		e, elapsed := s.event()
+		now = now.Add(elapsed)
+		effects := n.Step(now, e)
+		check(t, n, effects)
+		all = append(all, effects)
+		if len(effects.Open) > 0 {
+			all = append(all, n.Step(now, node.SlotsOpened{Slots: effects.Open}))
+		}
+	}
+	memory, err := n.Memory()
+	require.NoError(t, err)
+	return all, memory
+}
+
+// check checks what holds after every step.
+func check(t *testing.T, n *node.Node, e node.Effects) {
+	jobs := n.Jobs()
+	sum := growth.Share(0)
+	for _, j := range jobs {
+		require.False(t, math.IsNaN(float64(j.Share)))
+		_, ok := n.Explain(j.Pod.String())
+		require.True(t, ok)
+		sum += j.Share
+		s, ok, err := n.Sample(j.Pod.UID)
+		require.NoError(t, err)
+		require.True(t, ok)
+		_, err = bus.Encode(s)
+		require.NoError(t, err)
+	}
+	for _, entry := range e.Log {
+		if entry.Message == "decided" {
+			require.LessOrEqual(t, float64(sum), 1+1e-9, "shares after a decision")
+		}
+	}
+	require.LessOrEqual(t, len(e.Resizes), len(jobs))
+	require.LessOrEqual(t, len(e.Samples), len(jobs)+1)
+	require.LessOrEqual(t, len(e.Log), 8*(len(jobs)+2))
+	require.LessOrEqual(t, len(e.Events), 8*(len(jobs)+2))
+	for _, r := range e.Resizes {
+		require.Positive(t, r.To)
+	}
+	if e.Load != nil {
+		_, err := json.Marshal(e.Load)
+		require.NoError(t, err)
+	}
+}
+
+// eventScript reads events from bytes.
+type eventScript struct{ bytes []byte }
+
+func (s *eventScript) next() byte {
+	if len(s.bytes) == 0 {
+		return 0
+	}
+	b := s.bytes[0]
+	s.bytes = s.bytes[1:]
+	return b
+}
+
+func (s *eventScript) name() string { return string('a' + rune(s.next()%4)) }
+
+func (s *eventScript) value() float64 {
+	b := s.next()
+	return []float64{float64(b), -float64(b), float64(b) / 256, math.NaN(), math.Inf(1), 1e300, -1e300, 0}[b%8]
+}
+
+// event returns the next event, and the time before it.
+func (s *eventScript) event() (e node.Event, elapsed time.Duration) {
+	switch s.next() % 16 {
+	case 0, 1:
+		return node.PodUpdated{Pod: s.pod()}, 0
+	case 2:
+		e := node.AllocationsChanged{Synced: s.next()%2 == 0}
+		for range s.next() % 5 {
+			name := s.name()
+			e.Allocations = append(e.Allocations, bus.Allocation{Pod: ref(name), Containers: []bus.ContainerAllocation{{
+				Slot: "slot-" + s.name(), GPUs: []growth.GPUShare{{GPU: growth.GPU(s.name()), Memory: 1}},
+			}}})
+		}
+		return e, 0
+	case 3, 4, 5:
+		return s.report(), time.Duration(s.next()) * time.Millisecond
+	case 6:
+		return node.PodDeleted{Pod: ref(s.name()).UID}, 0
+	case 7:
+		return node.CapacityChanged{CPU: growth.MilliCPU(s.next()) * 100}, 0
+	case 8, 9:
+		return node.Ticked{Usages: s.usages()}, time.Duration(s.next())*100*time.Millisecond - time.Second
+	case 10:
+		return node.Woken{Usages: s.usages()}, time.Duration(s.next()) * 100 * time.Millisecond
+	case 11:
+		n := int(s.next())
+		return node.AdviceChanged{Advice: map[growth.PodUID]bus.Advice{
+			ref(s.name()).UID: {Generation: int64(s.next()), Loaders: &n, BatchSize: &n},
+		}}, 0
+	case 12:
+		n := int(s.next())
+		return node.ConfigAcked{Slot: "slot-" + s.name(), Ack: wire.Ack{Generation: int64(s.next()), Applied: wire.Values{BatchSize: &n}}}, 0
+	case 13:
+		name := s.name()
+		to := growth.MilliCPU(s.next()) + 1
+		return node.ResizeFinished{
+			Resize: node.Resize{Pod: ref(name), To: to, Requests: node.Requests{"train": to}},
+			Result: node.ResizeResult(s.next() % 4),
+			Weight: int64(s.next()),
+		}, 0
+	case 14:
+		return node.ForecastProvided{Pod: ref(s.name()).UID, Left: s.estimate(), Need: s.estimate()}, 0
+	}
+	return node.ContainerRestarted{Pod: ref(s.name()).UID}, 0
+}
+
+func (s *eventScript) pod() node.Pod {
+	b := s.next()
+	pod := node.Pod{
+		Ref:         ref(s.name()),
+		Running:     b%8 != 0,
+		Program:     []string{"", "train"}[b/8%2],
+		Annotations: map[string]string{gpushare.MemoryAnnotation: "1", gpushare.TuneAnnotation: "cpu,loaders,batch-size"},
+		Containers:  []node.Container{{Name: "train", Request: growth.MilliCPU(s.next())*4 + 4, Limit: growth.MilliCPU(b/64) * 1000}},
+	}
+	if b%8 == 1 {
+		pod.ResizeStatus = node.ResizeStatus{Reason: node.Infeasible, Message: "no room"}
+		pod.Containers[0].Allocated = growth.MilliCPU(s.next()) + 1
+	}
+	if b%8 == 2 {
+		pod.Annotations[gpushare.RequestAnnotation] = fmt.Sprintf("train=%dm", s.next())
+	}
+	return pod
+}
+
+func (s *eventScript) report() node.Event {
+	n := int(s.next())
+	return node.ProgressReported{Slot: "slot-" + s.name(), Source: gpushare.FromSocket, Progress: wire.Progress{
+		Step:       int64(s.next()),
+		Epoch:      int64(s.next() % 3),
+		TotalSteps: int64(s.next()),
+		Samples:    int64(s.next()),
+		BatchSize:  &n,
+		Loaders:    &n,
+		Metrics:    map[string]float64{"loss": s.value()},
+	}}
+}
+
+func (s *eventScript) usages() map[growth.PodUID]node.Usage {
+	usages := map[growth.PodUID]node.Usage{}
+	for range s.next() % 5 {
+		usages[ref(s.name()).UID] = node.Usage{
+			CPU:         growth.Seconds(s.next()),
+			CPUKnown:    s.next()%8 != 0,
+			Queued:      growth.Seconds(s.next()),
+			QueuedKnown: s.next()%2 == 0,
+		}
+	}
+	return usages
+}
+
+func (s *eventScript) estimate() remaining.Estimate {
+	low := growth.CoreSeconds(s.next())
+	return remaining.Estimate{Low: low, Likely: low + growth.CoreSeconds(s.next()), High: 600, Known: s.next()%4 != 0}
+}
+
+func ref(name string) growth.PodRef {
+	return growth.PodRef{Namespace: "ns", Name: name, UID: uid(name)}
+}

@@ -1,0 +1,263 @@
+package node_test
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/node"
+	"github.com/trellis-gpu/trellis/growth/policy"
+	"github.com/trellis-gpu/trellis/growth/wire"
+)
+
+// scenario is a node with pods that a transcript commands.
+type scenario struct {
+	t       *testing.T
+	config  node.Config
+	cores   growth.MilliCPU
+	node    *node.Node
+	start   time.Time
+	now     time.Time
+	wake    time.Time
+	pods    map[string]node.Pod
+	cpu     map[string]growth.Seconds
+	trained int               // rounds of train
+	refuses map[string]string // by pod: what kubelet says
+	configs map[string]wire.Config
+	lines   []string
+}
+
+// run runs one command.
+func (s *scenario) run(command string) {
+	words := strings.Fields(command)
+	what, args := words[0], words[1:]
+	switch what {
+	case "node":
+		s.newNode(args)
+	case "coordinator":
+		s.restartCoordinator()
+	case "pod":
+		s.runPod(args[0], values(args[1:]))
+	case "delete":
+		delete(s.pods, args[0])
+		s.step(node.PodDeleted{Pod: uid(args[0])})
+		s.allocate()
+	case "restart":
+		pod := s.pods[args[0]]
+		s.step(node.ContainerRestarted{Pod: pod.Ref.UID})
+	case "report":
+		s.report(args[0], values(args[1:]))
+	case "tick":
+		s.tick(s.duration(args[0]), values(args[1:]))
+	case "train":
+		n, err := strconv.Atoi(args[0])
+		require.NoError(s.t, err)
+		for range n {
+			s.train(values(args[1:]))
+		}
+	case "wait":
+		s.now = s.wake
+		s.step(node.Woken{Usages: s.usages()})
+	case "kubelet":
+		name, message, _ := strings.Cut(strings.Join(args[1:], " "), ": ")
+		s.refuses[name] = message // empty where it accepts
+	case "advise":
+		s.advise(args[0], values(args[1:]))
+	case "ack":
+		s.ack(args[0])
+	default:
+		s.t.Fatalf("unknown command %q", command)
+	}
+}
+
+func (s *scenario) newNode(args []string) {
+	v := values(args)
+	s.config = node.Config{
+		Policy:   policy.Name(v["policy"]),
+		Interval: s.duration(v["interval"]),
+		Alpha:    0.05,
+		Beta:     2,
+		GPUTime:  v["gpu-time"] == "true",
+	}
+	s.config.Damping = node.KubeletDamping(s.config.Interval)
+	s.start = time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
+	s.now = s.start
+	s.cores = s.milli(v["cores"] + "000m")
+	s.pods, s.cpu = map[string]node.Pod{}, map[string]growth.Seconds{}
+	s.refuses, s.configs = map[string]string{}, map[string]wire.Config{}
+	s.node = node.New(s.config)
+	s.step(node.CapacityChanged{CPU: s.cores})
+}
+
+func (s *scenario) restartCoordinator() {
+	memory, err := s.node.Memory()
+	require.NoError(s.t, err)
+	s.node = node.New(s.config)
+	s.step(node.MemoryRestored{Memory: memory})
+	s.step(node.CapacityChanged{CPU: s.cores})
+	for _, name := range slices.Sorted(maps.Keys(s.pods)) {
+		s.step(node.PodUpdated{Pod: s.pods[name]})
+	}
+	s.allocate()
+}
+
+func (s *scenario) runPod(name string, v map[string]string) {
+	pod := node.Pod{
+		Ref:         growth.PodRef{Namespace: "ns", Name: name, UID: uid(name)},
+		Running:     true,
+		Annotations: map[string]string{gpushare.MemoryAnnotation: "1", gpushare.GPUAnnotation: "GPU-0"},
+		Containers:  []node.Container{{Name: "train", Request: s.milli(v["cpu"])}},
+		Program:     v["program"],
+	}
+	for key, annotation := range map[string]string{
+		"metric":   gpushare.MetricAnnotation,
+		"progress": gpushare.ProgressAnnotation,
+		"tune":     gpushare.TuneAnnotation,
+		"planned":  gpushare.GPUAnnotation,
+	} {
+		if v[key] != "" {
+			pod.Annotations[annotation] = v[key]
+		}
+	}
+	s.pods[name] = pod
+	s.step(node.PodUpdated{Pod: pod})
+	s.allocate()
+}
+
+// allocate is kubelet's list of allocations: a GPU and a slot for every pod.
+func (s *scenario) allocate() {
+	e := node.AllocationsChanged{Synced: true}
+	for _, name := range slices.Sorted(maps.Keys(s.pods)) {
+		e.Allocations = append(e.Allocations, bus.Allocation{Pod: s.pods[name].Ref, Containers: []bus.ContainerAllocation{{
+			Name: "train", Slot: "slot-" + name, GPUs: []growth.GPUShare{{GPU: "GPU-0", Memory: growth.GiB}},
+		}}})
+	}
+	s.step(e)
+}
+
+func (s *scenario) report(name string, v map[string]string) {
+	p := wire.Progress{Metrics: map[string]float64{}, Steps: 1}
+	for key, value := range v {
+		number, err := strconv.ParseFloat(value, 64)
+		require.NoError(s.t, err)
+		switch key {
+		case "step":
+			p.Step = int64(number)
+		case "total":
+			p.TotalSteps = int64(number)
+		case "samples":
+			p.Samples = int64(number)
+		case "loaders":
+			p.Loaders = new(int(number))
+		case "batch":
+			p.BatchSize = new(int(number))
+		default:
+			p.Metrics[key] = number
+		}
+	}
+	e := node.ProgressReported{Slot: "slot-" + name, Source: gpushare.FromSocket, Progress: p}
+	s.step(e)
+}
+
+func (s *scenario) tick(elapsed time.Duration, used map[string]string) {
+	s.now = s.now.Add(elapsed)
+	for name, text := range used {
+		s.cpu[name] += growth.Seconds(s.duration(text).Seconds())
+	}
+	s.step(node.Ticked{Usages: s.usages()})
+}
+
+// train is a round in which jobs report a loss that falls by 1 from 100, or stays at 1, and use 5 s of CPU.
+func (s *scenario) train(jobs map[string]string) {
+	used := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(jobs)) {
+		loss := map[string]string{"falling": strconv.Itoa(100 - s.trained), "flat": "1"}[jobs[name]]
+		s.report(name, map[string]string{"step": strconv.Itoa(s.trained + 1), "loss": loss})
+		used[name] = "5s"
+	}
+	s.trained++
+	s.tick(s.config.Interval, used)
+}
+
+func (s *scenario) usages() map[growth.PodUID]node.Usage {
+	usages := map[growth.PodUID]node.Usage{}
+	for name := range s.pods {
+		usages[uid(name)] = node.Usage{CPU: s.cpu[name], CPUKnown: true, Memory: 100}
+	}
+	return usages
+}
+
+// resize is kubelet: it accepts a resize that raises a request unless the transcript says that it refuses.
+func (s *scenario) resize(r node.Resize) {
+	name := r.Pod.Name
+	pod := s.pods[name]
+	pod.Annotations = maps.Clone(pod.Annotations)
+	if r.Original != "" {
+		pod.Annotations[gpushare.RequestAnnotation] = r.Original
+	}
+	before := pod.Containers[0].Request
+	pod.Containers = []node.Container{{Name: "train", Request: r.Requests["train"], Allocated: r.Requests["train"]}}
+	pod.ResizeStatus = node.ResizeStatus{}
+	refused := s.refuses[name] != "" && r.To > r.From
+	if refused {
+		pod.Containers[0].Allocated = before
+		pod.ResizeStatus = node.ResizeStatus{Reason: node.Infeasible, Message: s.refuses[name]}
+	}
+	s.pods[name] = pod
+	s.step(node.PodUpdated{Pod: pod})
+	if !refused {
+		s.step(node.ResizeFinished{Resize: r, Weight: int64(r.To), Verified: true})
+	}
+}
+
+func (s *scenario) advise(name string, v map[string]string) {
+	number := func(key string) *int {
+		if v[key] == "" {
+			return nil
+		}
+		n, err := strconv.Atoi(v[key])
+		require.NoError(s.t, err)
+		return &n
+	}
+	s.step(node.AdviceChanged{Advice: map[growth.PodUID]bus.Advice{
+		uid(name): {Generation: int64(*number("generation")), Loaders: number("loaders"), BatchSize: number("batch"), Reason: v["reason"]},
+	}})
+}
+
+func (s *scenario) ack(name string) {
+	slot := "slot-" + name
+	c := s.configs[slot]
+	s.step(node.ConfigSent{Slot: slot, Generation: c.Generation})
+	s.step(node.ConfigAcked{Slot: slot, Ack: wire.Ack{Generation: c.Generation, Applied: c.Values}})
+}
+
+func uid(name string) growth.PodUID { return growth.PodUID("uid-" + name) }
+
+func values(words []string) map[string]string {
+	v := map[string]string{}
+	for _, word := range words {
+		key, value, _ := strings.Cut(word, "=")
+		v[key] = value
+	}
+	return v
+}
+
+func (s *scenario) duration(text string) time.Duration {
+	d, err := time.ParseDuration(text)
+	require.NoError(s.t, err)
+	return d
+}
+
+func (s *scenario) milli(text string) growth.MilliCPU {
+	n, err := strconv.Atoi(strings.TrimSuffix(text, "m"))
+	require.NoError(s.t, err)
+	return growth.MilliCPU(n)
+}
