@@ -10,32 +10,32 @@ import (
 	"strings"
 )
 
-// Version is the version of every record that this package writes.
+// Version is the version of the records that this package writes.
 const Version = 1
 
-// MaxValue bounds an encoded record, in bytes. etcd itself refuses more than 1.5 MiB.
+// MaxValue is the largest size of an encoded record, in bytes. The limit of etcd is 1.5 MiB.
 const MaxValue = 1 << 20
 
-// ErrVersion is for a record of a version that this build does not know. The record is left alone: a newer writer
-// knows what it means.
+// ErrVersion is returned for a record of an unknown version. The caller must not modify it: a newer version of the
+// writer owns it.
 var ErrVersion = errors.New("unknown record version")
 
-// Header starts every record.
+// Header is embedded in every record.
 type Header struct {
 	Version int `json:"v"`
-	// Unknown holds the fields that this build does not know, so that rewriting a record does not drop them.
+	// Unknown has the unknown fields of a record, so that a rewrite does not drop them.
 	Unknown map[string]json.RawMessage `json:"-"`
 }
 
 func (h *Header) header() *Header { return h }
 
-// Record is a pointer to one of the structs in records.go.
+// Record is the constraint of pointers to the structs in records.go.
 type Record[T any] interface {
 	*T
 	header() *Header
 }
 
-// Encode writes a record with its version and the unknown fields it was read with.
+// Encode encodes a record with its version and its unknown fields.
 func Encode[T any, R Record[T]](record T) ([]byte, error) {
 	header := R(&record).header()
 	header.Version = Version
@@ -61,7 +61,7 @@ func Encode[T any, R Record[T]](record T) ([]byte, error) {
 	return value, nil
 }
 
-// Decode reads a record. A version it does not know is ErrVersion.
+// Decode decodes a record. It returns ErrVersion for an unknown version.
 func Decode[T any, R Record[T]](value []byte) (T, error) {
 	var record, none T
 	if len(value) > MaxValue {
@@ -93,8 +93,8 @@ func Decode[T any, R Record[T]](value []byte) (T, error) {
 	return record, nil
 }
 
-// plain reads a record of this version in which everything is known: nearly all, and in one pass over the text instead of
-// three.
+// decodeKnown decodes a record of the current version without unknown fields. Almost all records are of this kind, and
+// it takes one pass instead of three.
 func decodeKnown[T any, R Record[T]](value []byte) (record T, ok bool) {
 	decoder := json.NewDecoder(bytes.NewReader(value))
 	decoder.DisallowUnknownFields()
@@ -105,7 +105,7 @@ func decodeKnown[T any, R Record[T]](value []byte) (record T, ok bool) {
 	return record, errors.Is(err, io.EOF)
 }
 
-// forget removes the fields that record knows. encoding/json matches names without regard to case, and so does this.
+// removeKnown removes the fields that a record type has. Like encoding/json, it ignores the case of names.
 func removeKnown(fields map[string]json.RawMessage, record reflect.Type) {
 	for i := range record.NumField() {
 		field := record.Field(i)

@@ -8,7 +8,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-// BenchmarkDecode reads an allocation of 40 GiB: a large cluster has tens of thousands of them when an extender starts.
+// BenchmarkDecode decodes an allocation of 40 GiB. An extender decodes tens of thousands of them when it starts on a
+// large cluster.
 func BenchmarkDecode(b *testing.B) {
 	ids := make([]string, 40)
 	for i := range ids {

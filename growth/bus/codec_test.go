@@ -9,7 +9,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-// rewrite is what a writer does that changes a record it has read.
+// rewrite decodes and encodes a record, as a writer does that changes it.
 func rewrite[T any, R bus.Record[T]](value []byte) ([]byte, error) {
 	record, err := bus.Decode[T, R](value)
 	if err != nil {
@@ -18,7 +18,7 @@ func rewrite[T any, R bus.Record[T]](value []byte) ([]byte, error) {
 	return bus.Encode[T, R](record)
 }
 
-// rewrites has every record there is.
+// rewrites has a rewrite function for every record type.
 var rewrites = map[string]func([]byte) ([]byte, error){
 	"NodeGPUs":    rewrite[bus.NodeGPUs],
 	"Reservation": rewrite[bus.Reservation],
@@ -29,7 +29,7 @@ var rewrites = map[string]func([]byte) ([]byte, error){
 	"Advice":      rewrite[bus.Advice],
 }
 
-func TestFieldsOfANewerBuildSurviveARewrite(t *testing.T) {
+func TestEncode_KeepsUnknownFields(t *testing.T) {
 	for name, rewrite := range rewrites {
 		t.Run(name, func(t *testing.T) {
 			out, err := rewrite([]byte(`{"v":1,"mood":{"of":["the","day"]},"zeal":7}`))
@@ -41,14 +41,14 @@ func TestFieldsOfANewerBuildSurviveARewrite(t *testing.T) {
 	}
 }
 
-func TestFieldsOfANewerBuildWithinAKnownOneAreReadOver(t *testing.T) {
+func TestDecode_IgnoresUnknownFieldsOfNestedStructs(t *testing.T) {
 	out, err := rewrite[bus.Allocation]([]byte(`{"v":1,"pod":{"uid":"u","mood":1},"zeal":7}`))
 	require.NoError(t, err)
 	require.Contains(t, string(out), `"uid":"u"`)
 	require.Contains(t, string(out), `"zeal":7`)
 }
 
-func TestAKnownFieldIsNotKeptAsAnUnknownOne(t *testing.T) {
+func TestDecode_DoesNotKeepKnownFieldsAsUnknown(t *testing.T) {
 	advice, err := bus.Decode[bus.Advice]([]byte(`{"v":1,"GENERATION":3,"loaders":2,"x":1}`))
 	require.NoError(t, err)
 	require.Equal(t, int64(3), advice.Generation)
@@ -56,10 +56,10 @@ func TestAKnownFieldIsNotKeptAsAnUnknownOne(t *testing.T) {
 	advice.Generation, advice.Loaders = 4, nil
 	out, err := bus.Encode(advice)
 	require.NoError(t, err)
-	require.JSONEq(t, `{"v":1,"generation":4,"x":1}`, string(out), "a cleared field does not come back from what was read")
+	require.JSONEq(t, `{"v":1,"generation":4,"x":1}`, string(out), "a cleared field must stay cleared")
 }
 
-func TestAnotherVersionIsRefusedByName(t *testing.T) {
+func TestDecode_RejectsUnknownVersions(t *testing.T) {
 	for name, rewrite := range rewrites {
 		t.Run(name, func(t *testing.T) {
 			for _, value := range []string{`{"v":2}`, `{"v":0}`, `{}`, `{"v":-1}`} {
@@ -71,9 +71,9 @@ func TestAnotherVersionIsRefusedByName(t *testing.T) {
 	}
 }
 
-func TestNonsenseIsRefused(t *testing.T) {
+func TestDecode_RejectsInvalidRecords(t *testing.T) {
 	for name, value := range map[string]string{
-		"nothing": "", "no JSON": "gpus", "no object": `[1]`, "null": "null", "a wrong type": `{"v":1,"generation":"three"}`,
+		"an empty value": "", "not JSON": "gpus", "not an object": `[1]`, "null": "null", "a wrong type": `{"v":1,"generation":"three"}`,
 		"two values": `{"v":1}{"v":1}`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestNonsenseIsRefused(t *testing.T) {
 	}
 }
 
-func TestARecordHasABoundedSize(t *testing.T) {
+func TestEncode_LimitsTheSize(t *testing.T) {
 	_, err := bus.Encode(bus.Advice{Reason: strings.Repeat("a", bus.MaxValue)})
 	require.ErrorContains(t, err, "at most")
 	_, err = bus.Decode[bus.Advice]([]byte(`{"v":1,"reason":"` + strings.Repeat("a", bus.MaxValue) + `"}`))
@@ -106,7 +106,7 @@ func FuzzDecode(f *testing.F) {
 			}
 			twice, err := rewrite(once)
 			require.NoError(t, err)
-			require.Equal(t, string(once), string(twice), "what we wrote we read as we wrote it")
+			require.Equal(t, string(once), string(twice), "a rewrite must be idempotent")
 		}
 	})
 }

@@ -1,26 +1,27 @@
-// Package bus is the schema of the state bus: which keys there are, who writes each, what it holds, and how long it
-// lives. It is the only thing the binaries share at run time.
+// Package bus defines the schema of the state bus, through which the binaries communicate: its keys, their writers,
+// their records, and their lifetimes.
 //
-//	key                                     sole writer    record        life
-//	nodes/<node>/gpus                       deviceplugin   NodeGPUs      while the writer lives
-//	nodes/<node>/allocations/<pod uid>      deviceplugin   Allocation    while the pod lives
-//	nodes/<node>/reservations/<pod uid>     extender       Reservation   until allocated, pod gone, or expired
-//	nodes/<node>/epochs/<gpu uuid>          extender       Epoch         until its GPU is gone
-//	nodes/<node>/load                       coordinator    NodeLoad      while the writer lives
-//	jobs/<pod uid>/sample                   coordinator    Sample        while the writer lives
+//	key                                     sole writer    record        lifetime
+//	nodes/<node>/gpus                       deviceplugin   NodeGPUs      while the writer is alive
+//	nodes/<node>/allocations/<pod uid>      deviceplugin   Allocation    while the pod exists
+//	nodes/<node>/reservations/<pod uid>     extender       Reservation   until allocated, deleted with the pod, or expired
+//	nodes/<node>/epochs/<gpu uuid>          extender       Epoch         while the GPU exists
+//	nodes/<node>/load                       coordinator    NodeLoad      while the writer is alive
+//	jobs/<pod uid>/sample                   coordinator    Sample        while the writer is alive
 //	jobs/<pod uid>/advice                   tuner          Advice        until the job ends
-//	models/<name>                           tuner          –             for ever
-//	moves/<pod uid>                         mover          –             until done, and an hour
-//	refusals/<pod uid>                      extender       Refusal       until the pod is submitted again
+//	models/<name>                           tuner          –             persistent
+//	moves/<pod uid>                         mover          –             until completed, plus one hour
+//	refusals/<pod uid>                      extender       Refusal       until the pod is recreated
 //
-// All keys are below Prefix. One writer per key; everybody else watches. Liveness is a lease, never a time stamp
-// compared across machines. A decision is a Put with guards: it fails with ErrConflict when the state it was taken on
-// has moved on. Values are JSON with a version: unknown fields survive a rewrite, unknown versions are refused.
+// All keys are below Prefix. Each key has one writer; all other processes watch it. Liveness is a lease and never a
+// timestamp that is compared across machines. A decision is a Put with guards. It fails with ErrConflict if the state
+// on which it is based has changed. Values are versioned JSON. Unknown fields survive a rewrite; unknown versions are
+// rejected.
 //
-// A reservation and the epochs of its GPUs are written in one Commit, guarded by those epochs alone. So two reservations
-// meet only where they want the same GPU, and one that is gone again has still left its mark for whoever decided before
-// it. Reservations that were written before there were epochs are read like any other.
+// A reservation and the epochs of its GPUs are written in one Commit, guarded by these epochs only. Two reservations
+// therefore conflict only if they share a GPU. A deleted reservation leaves its epoch, so an older decision still
+// conflicts with it. Reservations from before the introduction of epochs remain valid.
 //
-// Package daemon/etcdbus implements Bus on etcd and package membus in memory. Package bustest is the contract that both
-// pass.
+// Package daemon/etcdbus implements Bus on etcd, membus in memory. Both pass the contract tests of bustest. A Mirror is
+// a reader's cache of a watched prefix.
 package bus

@@ -7,13 +7,13 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Prefix is what every key starts with: the product and the version of this schema.
+// Prefix is the prefix of every key: the product and the version of this schema.
 const Prefix = "/trellis/v1/"
 
-// Kind is what a key holds.
+// Kind is the kind of record that a key holds.
 type Kind string
 
-// The kinds of keys there are.
+// All kinds.
 const (
 	KindGPUs        Kind = "gpus"
 	KindAllocation  Kind = "allocations"
@@ -27,7 +27,7 @@ const (
 	KindRefusal     Kind = "refusals"
 )
 
-// Key is a key, taken apart. Which fields are set depends on the kind.
+// Key is a parsed key. Its kind determines which fields are set.
 type Key struct {
 	Kind Kind
 	Node growth.NodeName
@@ -45,56 +45,56 @@ const (
 	Refusals = Prefix + "refusals/"
 )
 
-// NodePrefix is the prefix of all that is known about one node.
+// NodePrefix returns the prefix of all keys of a node.
 func NodePrefix(node growth.NodeName) string { return Nodes + string(node) + "/" }
 
-// AllocationsPrefix is the prefix of one node's allocations.
+// AllocationsPrefix returns the prefix of a node's allocations.
 func AllocationsPrefix(node growth.NodeName) string {
 	return NodePrefix(node) + string(KindAllocation) + "/"
 }
 
-// ReservationsPrefix is the prefix of one node's reservations.
+// ReservationsPrefix returns the prefix of a node's reservations.
 func ReservationsPrefix(node growth.NodeName) string {
 	return NodePrefix(node) + string(KindReservation) + "/"
 }
 
-// GPUsKey holds a node's GPUs.
+// GPUsKey returns the key of a node's GPUs.
 func GPUsKey(node growth.NodeName) string { return NodePrefix(node) + string(KindGPUs) }
 
-// LoadKey holds a node's load.
+// LoadKey returns the key of a node's load.
 func LoadKey(node growth.NodeName) string { return NodePrefix(node) + string(KindLoad) }
 
-// AllocationKey holds what kubelet gave a pod.
+// AllocationKey returns the key of a pod's allocation.
 func AllocationKey(node growth.NodeName, pod growth.PodUID) string {
 	return AllocationsPrefix(node) + string(pod)
 }
 
-// ReservationKey holds what the extender planned for a pod.
+// ReservationKey returns the key of a pod's reservation.
 func ReservationKey(node growth.NodeName, pod growth.PodUID) string {
 	return ReservationsPrefix(node) + string(pod)
 }
 
-// EpochKey holds a GPU's epoch.
+// EpochKey returns the key of a GPU's epoch.
 func EpochKey(node growth.NodeName, gpu growth.GPU) string {
 	return NodePrefix(node) + string(KindEpoch) + "/" + string(gpu)
 }
 
-// SampleKey holds a job's latest observation.
+// SampleKey returns the key of a job's latest sample.
 func SampleKey(pod growth.PodUID) string { return Jobs + string(pod) + "/" + string(KindSample) }
 
-// AdviceKey holds the tuner's advice for a job.
+// AdviceKey returns the key of the tuner's advice for a job.
 func AdviceKey(pod growth.PodUID) string { return Jobs + string(pod) + "/" + string(KindAdvice) }
 
-// ModelKey holds a learned model.
+// ModelKey returns the key of a learned model.
 func ModelKey(name string) string { return Models + name }
 
-// MoveKey holds the state of a move.
+// MoveKey returns the key of a pod's move.
 func MoveKey(pod growth.PodUID) string { return Moves + string(pod) }
 
-// RefusalKey holds a pod that kubelet refused, until it is submitted again.
+// RefusalKey returns the key of a rejected pod that awaits recreation.
 func RefusalKey(pod growth.PodUID) string { return Refusals + string(pod) }
 
-// ParseKey takes a key apart. It accepts exactly what the functions above build from well-formed names.
+// ParseKey parses a key. It accepts exactly the keys that the functions above build from valid names.
 func ParseKey(key string) (Key, error) {
 	rest, ok := strings.CutPrefix(key, Prefix)
 	if !ok {
@@ -103,7 +103,7 @@ func ParseKey(key string) (Key, error) {
 	parts := strings.Split(rest, "/")
 	for _, part := range parts {
 		if !validName(part) {
-			return Key{}, fmt.Errorf("key %.100q: %.60q is no name", key, part)
+			return Key{}, fmt.Errorf("key %.100q: %.60q is not a valid name", key, part)
 		}
 	}
 	parsed := Key{}
@@ -119,14 +119,14 @@ func ParseKey(key string) (Key, error) {
 	case parts[0] == string(KindRefusal) && len(parts) == 2:
 		parsed = Key{Kind: KindRefusal, Pod: growth.PodUID(parts[1])}
 	}
-	// Building it again is the check: only what this schema would build is its own.
+	// A key is valid if building it from its parts yields the same key.
 	if parsed.String() != key {
-		return Key{}, fmt.Errorf("key %.100q is none of this schema", key)
+		return Key{}, fmt.Errorf("key %.100q is not part of this schema", key)
 	}
 	return parsed, nil
 }
 
-// nodeKey reads what follows nodes/.
+// nodeKey parses the part of a key after nodes/.
 func nodeKey(parts []string) Key {
 	key := Key{Kind: Kind(parts[1]), Node: growth.NodeName(parts[0])}
 	switch {
@@ -139,7 +139,7 @@ func nodeKey(parts []string) Key {
 	return key
 }
 
-// String builds the key again.
+// String builds the key from its parts.
 func (k Key) String() string {
 	switch k.Kind {
 	case KindGPUs:
@@ -166,11 +166,11 @@ func (k Key) String() string {
 	return Prefix
 }
 
-// ValidName tells whether a name can be part of a key.
+// ValidName reports whether a name can be part of a key.
 func ValidName[Name ~string](name Name) bool { return validName(string(name)) }
 
-// wellFormed accepts node names (RFC 1123), UIDs (RFC 4122, and the API server's other forms), the UUIDs of
-// GPUs and model names.
+// validName accepts node names (RFC 1123), pod UIDs (RFC 4122 and the API server's other forms), UUIDs of GPUs, and
+// names of models.
 func validName(part string) bool {
 	if part == "" || len(part) > 253 {
 		return false

@@ -10,7 +10,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-func TestEveryKeyIsParsedAsItWasBuilt(t *testing.T) {
+func TestParseKey_InvertsTheBuilders(t *testing.T) {
 	for name, k := range map[string]struct {
 		key  string
 		want bus.Key
@@ -35,37 +35,36 @@ func TestEveryKeyIsParsedAsItWasBuilt(t *testing.T) {
 	}
 }
 
-func TestAKeyIsBelowThePrefixesItIsWatchedBy(t *testing.T) {
+func TestKeys_AreBelowTheirPrefixes(t *testing.T) {
 	require.True(t, strings.HasPrefix(bus.AllocationKey("n1", "u"), bus.AllocationsPrefix("n1")))
 	require.True(t, strings.HasPrefix(bus.ReservationKey("n1", "u"), bus.ReservationsPrefix("n1")))
 	require.True(t, strings.HasPrefix(bus.LoadKey("n1"), bus.NodePrefix("n1")))
-	require.False(t, strings.HasPrefix(bus.LoadKey("n10"), bus.NodePrefix("n1")), "a node whose name continues another's")
+	require.False(t, strings.HasPrefix(bus.LoadKey("n10"), bus.NodePrefix("n1")), "another node's name is a prefix of this one's")
 }
 
-func TestAKeyOfNoSchemaIsRefused(t *testing.T) {
+func TestParseKey_RejectsUnknownKeys(t *testing.T) {
 	for name, key := range map[string]string{
-		"nothing":             "",
-		"another product":     "/registry/pods/a",
-		"another version":     "/trellis/v2/nodes/n/gpus",
-		"only the prefix":     bus.Prefix,
-		"an unknown kind":     "/trellis/v1/nodes/n/fans",
-		"no name":             "/trellis/v1/nodes//gpus",
-		"too deep":            "/trellis/v1/jobs/u/sample/x",
-		"a kind of elsewhere": "/trellis/v1/jobs/u/gpus",
-		"a space":             "/trellis/v1/models/a b",
-		"a newline":           "/trellis/v1/models/a\n",
-		"an endless name":     bus.ModelKey(strings.Repeat("m", 254)),
+		"an empty key":              "",
+		"another product":           "/registry/pods/a",
+		"another version":           "/trellis/v2/nodes/n/gpus",
+		"only the prefix":           bus.Prefix,
+		"an unknown kind":           "/trellis/v1/nodes/n/fans",
+		"an empty name":             "/trellis/v1/nodes//gpus",
+		"too deep":                  "/trellis/v1/jobs/u/sample/x",
+		"a kind in the wrong place": "/trellis/v1/jobs/u/gpus",
+		"a space":                   "/trellis/v1/models/a b",
+		"a newline":                 "/trellis/v1/models/a\n",
+		"a name that is too long":   bus.ModelKey(strings.Repeat("m", 254)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := bus.ParseKey(key)
 			require.Error(t, err)
-			require.Less(t, len(err.Error()), 400, "an error quotes a bounded part of what it refuses")
+			require.Less(t, len(err.Error()), 400, "an error quotes a bounded part of the key")
 		})
 	}
 }
 
-// FuzzBuiltKeys builds every kind of key from any names: what is built of well-formed names is parsed again, and nothing
-// else is.
+// FuzzBuiltKeys builds keys of every kind from arbitrary names. A key parses again exactly if its names are valid.
 func FuzzBuiltKeys(f *testing.F) {
 	f.Add("node-1.example.com", "0f4b-11")
 	f.Add("n/reservations", "u")
@@ -79,11 +78,11 @@ func FuzzBuiltKeys(f *testing.F) {
 			{Kind: bus.KindSample, Pod: pod}, {Kind: bus.KindAdvice, Pod: pod}, {Kind: bus.KindMove, Pod: pod}, {Kind: bus.KindRefusal, Pod: pod}, {Kind: bus.KindModel, Name: b},
 		} {
 			got, err := bus.ParseKey(key.String())
-			fine := (key.Node == "" || bus.ValidName(key.Node)) && (key.Pod == "" || bus.ValidName(key.Pod))
+			validNames := (key.Node == "" || bus.ValidName(key.Node)) && (key.Pod == "" || bus.ValidName(key.Pod))
 			switch {
 			case err == nil:
 				require.Equal(t, key.String(), got.String())
-			case fine && a != "" && bus.ValidName(b):
+			case validNames && a != "" && bus.ValidName(b):
 				t.Fatalf("%s: %v", key, err)
 			}
 		}

@@ -5,29 +5,29 @@ import (
 	"sync/atomic"
 )
 
-// Mirror keeps the last known state below a watched prefix, decoded. One goroutine applies batches; any number read.
-// A View never changes once it is seen, so a decision that takes one sees one instant of the bus throughout.
+// Mirror caches the decoded entries below a watched prefix. One goroutine applies batches; any number of goroutines
+// read views. A View is immutable, so a decision based on one sees a consistent version of the bus.
 type Mirror[T any] struct {
-	// Decode turns an entry into a value; entries it refuses are kept out of the view and counted in View.Refused.
+	// Decode decodes an entry. Entries for which it fails are omitted from View.Values and listed in View.Undecodable.
 	Decode func(Entry) (T, error)
 
 	current atomic.Pointer[View[T]]
 }
 
-// View is one instant of a mirror.
+// View is an immutable version of a mirror.
 type View[T any] struct {
-	// Values are by key.
+	// Values has the decoded entries by key.
 	Values   map[string]T
 	Revision Revision
-	// Synced is false until the first full list has come.
+	// Synced is set once the first complete list has been applied.
 	Synced bool
-	// Err is set while the bus can not be reached: the view ages.
+	// Err is set while the bus is unavailable and the view becomes stale.
 	Err error
-	// Undecodable counts entries of unknown versions and other nonsense in this view, by key.
+	// Undecodable has the errors of the entries that could not be decoded, by key.
 	Undecodable map[string]error
 }
 
-// View returns the present instant. It is never nil.
+// View returns the current view. It is never nil.
 func (m *Mirror[T]) View() *View[T] {
 	if v := m.current.Load(); v != nil {
 		return v
@@ -35,17 +35,20 @@ func (m *Mirror[T]) View() *View[T] {
 	return &View[T]{}
 }
 
-// Apply makes the next view from a batch and returns it.
+// Apply applies a batch and returns the new view.
 func (m *Mirror[T]) Apply(b Batch) *View[T] {
 	old := m.View()
 	next := &View[T]{Revision: old.Revision, Synced: old.Synced, Err: b.Err}
 	if b.Err == nil {
-		next.Revision, next.Synced = b.Revision, old.Synced || b.Reset
+		next.Revision = b.Revision
+		next.Synced = old.Synced || b.Reset
 	}
 	if b.Reset {
-		next.Values, next.Undecodable = make(map[string]T, len(b.Entries)), map[string]error{}
+		next.Values = make(map[string]T, len(b.Entries))
+		next.Undecodable = map[string]error{}
 	} else {
-		next.Values, next.Undecodable = cloneOrEmpty(old.Values), cloneOrEmpty(old.Undecodable)
+		next.Values = cloneOrEmpty(old.Values)
+		next.Undecodable = cloneOrEmpty(old.Undecodable)
 	}
 	for _, key := range b.Deleted {
 		delete(next.Values, key)

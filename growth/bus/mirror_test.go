@@ -9,13 +9,13 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-var errRotten = errors.New("rotten")
+var errInvalid = errors.New("invalid")
 
-// strict refuses the value "rotten".
+// strict returns a mirror that cannot decode the value "invalid".
 func strict() *bus.Mirror[string] {
 	return &bus.Mirror[string]{Decode: func(e bus.Entry) (string, error) {
-		if string(e.Value) == "rotten" {
-			return "", errRotten
+		if string(e.Value) == "invalid" {
+			return "", errInvalid
 		}
 		return string(e.Value), nil
 	}}
@@ -35,53 +35,53 @@ func change(revision bus.Revision, pairs ...string) bus.Batch {
 	return b
 }
 
-func TestMirror(t *testing.T) {
-	away := bus.Batch{Err: bus.ErrUnavailable}
+func TestMirror_Apply(t *testing.T) {
+	unavailable := bus.Batch{Err: bus.ErrUnavailable}
 	for name, c := range map[string]struct {
 		batches []bus.Batch
 		want    bus.View[string]
 	}{
-		"nothing yet": {nil, bus.View[string]{}},
-		"the first list syncs": {
+		"no batch yet": {nil, bus.View[string]{}},
+		"the first list sets Synced": {
 			[]bus.Batch{reset(3, "a", "1")},
 			bus.View[string]{Values: map[string]string{"a": "1"}, Undecodable: map[string]error{}, Revision: 3, Synced: true},
 		},
-		"changes and deletions follow": {
+		"changes and deletions are applied": {
 			[]bus.Batch{reset(3, "a", "1", "b", "1"), change(4, "a", "2"), {Revision: 5, Deleted: []string{"b", "never"}}},
 			bus.View[string]{Values: map[string]string{"a": "2"}, Undecodable: map[string]error{}, Revision: 5, Synced: true},
 		},
-		"a reset forgets what it does not list": {
-			[]bus.Batch{reset(3, "a", "1", "b", "rotten"), reset(9, "c", "1")},
+		"a reset drops unlisted entries": {
+			[]bus.Batch{reset(3, "a", "1", "b", "invalid"), reset(9, "c", "1")},
 			bus.View[string]{Values: map[string]string{"c": "1"}, Undecodable: map[string]error{}, Revision: 9, Synced: true},
 		},
-		"what can not be read is kept out and counted": {
-			[]bus.Batch{reset(3, "a", "rotten", "b", "1")},
-			bus.View[string]{Values: map[string]string{"b": "1"}, Undecodable: map[string]error{"a": errRotten}, Revision: 3, Synced: true},
+		"an undecodable entry is listed as such": {
+			[]bus.Batch{reset(3, "a", "invalid", "b", "1")},
+			bus.View[string]{Values: map[string]string{"b": "1"}, Undecodable: map[string]error{"a": errInvalid}, Revision: 3, Synced: true},
 		},
-		"a value that turns unreadable is not served any longer": {
-			[]bus.Batch{reset(3, "a", "1"), change(4, "a", "rotten")},
-			bus.View[string]{Values: map[string]string{}, Undecodable: map[string]error{"a": errRotten}, Revision: 4, Synced: true},
+		"a value that becomes undecodable is dropped": {
+			[]bus.Batch{reset(3, "a", "1"), change(4, "a", "invalid")},
+			bus.View[string]{Values: map[string]string{}, Undecodable: map[string]error{"a": errInvalid}, Revision: 4, Synced: true},
 		},
-		"a value that turns readable is no longer counted": {
-			[]bus.Batch{reset(3, "a", "rotten"), change(4, "a", "1")},
+		"an undecodable entry becomes decodable": {
+			[]bus.Batch{reset(3, "a", "invalid"), change(4, "a", "1")},
 			bus.View[string]{Values: map[string]string{"a": "1"}, Undecodable: map[string]error{}, Revision: 4, Synced: true},
 		},
-		"a refused entry that is deleted is no longer counted": {
-			[]bus.Batch{reset(3, "a", "rotten"), {Revision: 4, Deleted: []string{"a"}}},
+		"an undecodable entry is deleted": {
+			[]bus.Batch{reset(3, "a", "invalid"), {Revision: 4, Deleted: []string{"a"}}},
 			bus.View[string]{Values: map[string]string{}, Undecodable: map[string]error{}, Revision: 4, Synced: true},
 		},
-		"a bus that is away ages the view and keeps it": {
-			[]bus.Batch{reset(3, "a", "1", "b", "rotten"), away},
+		"an unavailable bus keeps the view": {
+			[]bus.Batch{reset(3, "a", "1", "b", "invalid"), unavailable},
 			bus.View[string]{
-				Values: map[string]string{"a": "1"}, Undecodable: map[string]error{"b": errRotten}, Revision: 3, Synced: true, Err: bus.ErrUnavailable,
+				Values: map[string]string{"a": "1"}, Undecodable: map[string]error{"b": errInvalid}, Revision: 3, Synced: true, Err: bus.ErrUnavailable,
 			},
 		},
-		"a bus that comes back is fresh": {
-			[]bus.Batch{reset(3, "a", "1"), away, reset(7, "a", "2")},
+		"a bus that is available again clears the error": {
+			[]bus.Batch{reset(3, "a", "1"), unavailable, reset(7, "a", "2")},
 			bus.View[string]{Values: map[string]string{"a": "2"}, Undecodable: map[string]error{}, Revision: 7, Synced: true},
 		},
-		"a bus that was never there is not synced": {
-			[]bus.Batch{away},
+		"a bus that was never available is not synced": {
+			[]bus.Batch{unavailable},
 			bus.View[string]{Values: map[string]string{}, Undecodable: map[string]error{}, Err: bus.ErrUnavailable},
 		},
 	} {
@@ -95,12 +95,12 @@ func TestMirror(t *testing.T) {
 	}
 }
 
-func TestAViewOnceSeenNeverChanges(t *testing.T) {
+func TestView_IsImmutable(t *testing.T) {
 	m := strict()
-	seen := m.Apply(reset(3, "a", "1", "b", "rotten"))
-	m.Apply(change(4, "a", "2", "b", "2", "c", "rotten"))
+	seen := m.Apply(reset(3, "a", "1", "b", "invalid"))
+	m.Apply(change(4, "a", "2", "b", "2", "c", "invalid"))
 	m.Apply(bus.Batch{Revision: 5, Deleted: []string{"a"}})
 	require.Equal(t, &bus.View[string]{
-		Values: map[string]string{"a": "1"}, Undecodable: map[string]error{"b": errRotten}, Revision: 3, Synced: true,
+		Values: map[string]string{"a": "1"}, Undecodable: map[string]error{"b": errInvalid}, Revision: 3, Synced: true,
 	}, seen)
 }

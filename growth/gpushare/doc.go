@@ -1,7 +1,7 @@
-// Package gpushare is the user's contract: the annotations that ask for a share of a GPU, what each may say, and the
-// sentence a user gets for one that says something else.
+// Package gpushare defines the user's API: the annotations that request a share of a GPU, their valid values, and the
+// error messages for invalid ones.
 //
-// Every binary reads a pod's wishes through Parse, so that there is one meaning of each annotation. The admission
-// policies under deploy/ refuse the same nonsense earlier, in CEL; a pod that comes round them (made before they were
-// installed) is refused here.
+// All binaries parse a pod's annotations with Parse, so each annotation has one meaning. The admission policies under
+// deploy/ reject the same invalid values earlier, in CEL. Parse also rejects them, because a pod may have been created
+// before the policies were installed.
 package gpushare

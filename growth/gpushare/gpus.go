@@ -7,7 +7,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// ParseGPUs reads GPUAnnotation. Whatever stands there, no GPU is listed twice and none without a name.
+// ParseGPUs parses the value of GPUAnnotation. It drops empty and duplicate entries.
 func ParseGPUs(list string) []growth.GPU {
 	var gpus []growth.GPU
 	for uuid := range strings.SplitSeq(list, ",") {
@@ -18,7 +18,7 @@ func ParseGPUs(list string) []growth.GPU {
 	return gpus
 }
 
-// FormatGPUs writes what ParseGPUs reads.
+// FormatGPUs formats a value of GPUAnnotation.
 func FormatGPUs(gpus []growth.GPU) string {
 	uuids := make([]string, len(gpus))
 	for i, gpu := range gpus {

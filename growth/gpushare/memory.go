@@ -11,13 +11,14 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// errMemory is the one sentence for every memory value that is none.
+// errMemory is the message for all values that are not an amount of memory.
 var errMemory = errors.New(`is not an amount of GPU memory: write "8Gi", "500Mi" or a number of GiB`)
 
-// unitBytes are the suffixes of a Kubernetes quantity that make sense for GPU memory, in bytes.
+// unitBytes returns the unit of a suffix, in bytes. It knows the suffixes of Kubernetes quantities from Ki and k
+// upwards.
 func unitBytes(suffix string) (int64, bool) {
 	switch suffix {
-	case "": // a bare number is GiB: the one departure from Kubernetes' quantities
+	case "": // a bare number is in GiB, unlike in a Kubernetes quantity
 		return 1 << 30, true
 	case "Ki":
 		return 1 << 10, true
@@ -39,7 +40,8 @@ func unitBytes(suffix string) (int64, bool) {
 	return 0, false
 }
 
-// ParseMemory reads an amount of GPU memory, rounded up to whole MiB. Zero, negative and absurd amounts are errors.
+// ParseMemory parses an amount of GPU memory and rounds it up to whole MiB. It rejects amounts of 0 or less, and
+// amounts larger than any GPU.
 func ParseMemory(value string) (growth.MiB, error) {
 	digits := strings.TrimRight(value, "KMGTik")
 	unit, known := unitBytes(value[len(digits):])
@@ -47,7 +49,7 @@ func ParseMemory(value string) (growth.MiB, error) {
 		return 0, errMemory
 	}
 	if n, err := strconv.ParseInt(digits, 10, 64); err == nil && n >= 0 && n <= (math.MaxInt64-mib)/unit {
-		return checkBounds((n*unit + mib - 1) / mib) // what people write
+		return checkBounds((n*unit + mib - 1) / mib) // the common case
 	}
 	return parseFraction(digits, unit)
 }
@@ -55,7 +57,7 @@ func ParseMemory(value string) (growth.MiB, error) {
 // mib is one MiB in bytes.
 const mib = 1 << 20
 
-// fraction is the amount where it, or what comes of it, is no int64.
+// parseFraction parses an amount that is not an integer or overflows an int64.
 func parseFraction(digits string, unit int64) (growth.MiB, error) {
 	amount, ok := new(big.Rat).SetString(digits)
 	if !ok {
@@ -79,5 +81,5 @@ func checkBounds(amount int64) (growth.MiB, error) {
 	return growth.MiB(amount), nil
 }
 
-// Units is how many devices of size unit cover memory, rounded up: what the pod's resource limit asks kubelet for.
+// Units returns the number of devices of size unit that cover memory. It is the pod's limit on the extended resource.
 func Units(memory, unit growth.MiB) int { return int((memory + unit - 1) / unit) }

@@ -2,65 +2,69 @@ package gpushare
 
 // Annotations that a user sets on a pod.
 const (
-	// MemoryAnnotation asks for GPU memory: a Kubernetes quantity ("8Gi", "500Mi") or a bare number of GiB ("8").
+	// MemoryAnnotation requests GPU memory: a Kubernetes quantity ("8Gi", "500Mi") or a bare number of GiB ("8").
 	MemoryAnnotation = "gpushare/gpu-mem"
-	// CountAnnotation asks for that memory on each of so many GPUs of one node. Default 1.
+	// CountAnnotation requests the memory on each of several GPUs of one node. Default 1.
 	CountAnnotation = "gpushare/gpu-count"
-	// CoresAnnotation asks for per cent of a GPU's compute, 1..100.
+	// CoresAnnotation requests a percentage of a GPU's compute, 1..100.
 	CoresAnnotation = "gpushare/gpu-cores"
 	// MetricAnnotation names the evaluation function and its direction: "loss:min", "accuracy:max".
 	MetricAnnotation = "gpushare/metric"
-	// ProgressAnnotation says where progress comes from: "socket", "log:<regexp>" or "file:<path>".
+	// ProgressAnnotation is the source of progress reports: "socket", "log:<regexp>" or "file:<path>".
 	ProgressAnnotation = "gpushare/progress"
-	// TuneAnnotation lists what may be changed while the job runs: "loaders", "batch-size", "cpu", or "none".
+	// TuneAnnotation lists the settings that Trellis may change while the job runs: "loaders", "batch-size", "cpu", or
+	// "none".
 	TuneAnnotation = "gpushare/tune"
 )
 
-// What an operator sets on a node, and what the device plugin tells about it there.
+// Annotations and labels of a node.
 const (
-	// CordonAnnotation lists GPUs of the node, comma-separated, that take no new jobs. What runs there is left alone.
+	// CordonAnnotation lists GPUs of the node, comma-separated, that accept no new jobs. Running jobs stay. An operator
+	// sets it; the labels below are set by the device plugin.
 	CordonAnnotation = "gpushare/cordon"
-	// ModelLabel is the model of the node's GPUs, "mixed" where they differ: "NVIDIA-A100-SXM4-80GB".
+	// ModelLabel is the model of the node's GPUs, "mixed" if they differ: "NVIDIA-A100-SXM4-80GB".
 	ModelLabel = "gpushare/gpu-model"
 	// MemoryLabel is the memory of the node's smallest GPU in MiB.
 	MemoryLabel = "gpushare/gpu-memory"
-	// CountLabel is how many GPUs the node has, each MIG instance counted as one.
+	// CountLabel is the number of GPUs of the node. Each MIG instance counts as one.
 	CountLabel = "gpushare/gpu-count"
-	// EmulatedLabel is "true" where no driver stands behind the GPUs.
+	// EmulatedLabel is "true" if the GPUs are emulated.
 	EmulatedLabel = "gpushare/gpu-emulated"
-	// DriverLabel is the driver's version.
+	// DriverLabel is the version of the driver.
 	DriverLabel = "gpushare/gpu-driver"
-	// MIGLabel is "true" where GPUs are cut into MIG instances, NVLinkLabel where GPUs reach one another over NVLink.
-	MIGLabel    = "gpushare/gpu-mig"
+	// MIGLabel is "true" if GPUs are partitioned into MIG instances.
+	MIGLabel = "gpushare/gpu-mig"
+	// NVLinkLabel is "true" if GPUs are connected by NVLink.
 	NVLinkLabel = "gpushare/gpu-nvlink"
 )
 
-// Annotations and labels that Trellis writes back.
+// Annotations and labels that Trellis sets.
 const (
-	// GPUAnnotation lists the GPUs a pod was placed on, comma-separated. The Binding carries it.
+	// GPUAnnotation lists the GPUs of a pod, comma-separated. The extender sets it with the Binding.
 	GPUAnnotation = "gpushare/gpu"
 	// CategoryAnnotation is the job's present category.
 	CategoryAnnotation = "gpushare/category"
-	// RequestAnnotation keeps the CPU request a pod was created with, since resizing it overwrites the spec's.
+	// RequestAnnotation is the CPU request with which the pod was created. A resize overwrites the one in the spec.
 	RequestAnnotation = "gpushare/cpu-request"
-	// RefusalsAnnotation counts how often kubelet has refused a pod that Trellis has submitted again.
+	// RefusalsAnnotation counts how often kubelet rejected the pod and Trellis recreated it.
 	RefusalsAnnotation = "gpushare/refusals"
-	// NodeLabel is "true" on nodes whose GPUs are shared.
+	// NodeLabel is "true" on nodes with shared GPUs.
 	NodeLabel = "gpushare"
 )
 
 const (
-	// Resource is the extended resource that kubelet accounts GPU memory in, one device a unit.
+	// Resource is the extended resource of GPU memory. Each device is one unit.
 	Resource = "gpushare/gpu-mem"
-	// SchedulerName is the profile that asks the extender. Admission sets it on pods that ask for a share.
+	// SchedulerName is the scheduler profile with the extender. The admission policy sets it on pods that request a
+	// share.
 	SchedulerName = "trellis"
-	// MountPath is where a job's container finds its socket and the shim.
+	// MountPath is the directory in a job's container with its socket and the shim.
 	MountPath = "/run/gpushare"
 	// SocketName is the coordinator's socket inside MountPath.
 	SocketName = "gpushare.sock"
-	// StateDir is the node's folder that the device plugin and the coordinator share: one slot folder per container
-	// below SlotsDir, mounted into that container alone at MountPath.
+	// StateDir is the directory on the node that the device plugin and the coordinator share. It has one slot directory
+	// per container below SlotsDir, which is mounted into that container only, at MountPath.
 	StateDir = "/var/lib/trellis"
-	// SlotsDir is the folder of slots below StateDir.
+	// SlotsDir is the directory of slots below StateDir.
 	SlotsDir = "slots"
 )

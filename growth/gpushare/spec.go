@@ -10,55 +10,55 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Spec is what a pod's annotations ask for, validated.
+// Spec is the validated content of a pod's annotations.
 type Spec struct {
-	// ParseMemory is asked for on each of Count GPUs of one node.
+	// Memory is requested on each of Count GPUs of one node.
 	Memory growth.MiB
 	Count  int
-	// Cores is per cent of a GPU's compute, 0 for no wish.
+	// Cores is a percentage of a GPU's compute; 0 if not specified.
 	Cores int
-	// Metric is the name of the evaluation function, Direction the way it improves.
+	// Metric is the name of the evaluation function, Direction the direction in which it improves.
 	Metric    string
 	Direction growth.Direction
-	// Progress is where reports come from.
+	// Progress is the source of progress reports.
 	Progress Progress
-	// Tune lists what may change while the job runs.
+	// Tune lists the knobs that Trellis may turn while the job runs.
 	Tune []Knob
 }
 
-// Knob is something that Trellis may change on a running job.
+// Knob is a setting that Trellis may change on a running job.
 type Knob string
 
-// The knobs there are.
+// All knobs.
 const (
 	TuneCPU       Knob = "cpu"
 	TuneLoaders   Knob = "loaders"
 	TuneBatchSize Knob = "batch-size"
 )
 
-// Allows tells whether the user lets Trellis turn knob.
-func (w Spec) Allows(knob Knob) bool { return slices.Contains(w.Tune, knob) }
+// Allows reports whether Trellis may turn a knob.
+func (s Spec) Allows(knob Knob) bool { return slices.Contains(s.Tune, knob) }
 
-// Source is a kind of progress report.
+// Source is a kind of progress source.
 type Source string
 
-// The sources there are.
+// All sources.
 const (
 	FromSocket Source = "socket"
 	FromLog    Source = "log"
 	FromFile   Source = "file"
 )
 
-// Progress says where a job's progress is read from.
+// Progress is a source of progress reports.
 type Progress struct {
 	Source Source
-	// Pattern finds the metric in a line, as its first group, for FromLog.
+	// Pattern matches a line of the log; its first group is the metric. Only for FromLog.
 	Pattern *regexp.Regexp
-	// Path is the file inside the container, for FromFile.
+	// Path is the file inside the container. Only for FromFile.
 	Path string
 }
 
-// Bounds on what a user may write.
+// Bounds on the values of annotations.
 const (
 	maxMemory  growth.MiB = 1 << 20 // 1 TiB, several times the largest GPU
 	maxCount              = 64
@@ -69,27 +69,34 @@ const (
 
 var metricName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
 
-// RequestsShare tells whether the annotations ask for a share at all.
+// RequestsShare reports whether the annotations request a share.
 func RequestsShare(annotations map[string]string) bool {
 	_, ok := annotations[MemoryAnnotation]
 	return ok
 }
 
-// Unannotated tells whether the annotations wish for nothing. Such a pod may still ask for GPU memory by its containers' limits
-// alone, as pods written for other sharers do: on one GPU, as much as the limits say.
+// Unannotated reports whether a pod has none of the user's annotations. Such a pod may still request GPU memory on one
+// GPU by its containers' limits, like pods that were written for other GPU sharing systems.
 func Unannotated(annotations map[string]string) bool {
-	for _, wish := range []string{MemoryAnnotation, CountAnnotation, CoresAnnotation, MetricAnnotation, ProgressAnnotation, TuneAnnotation} {
-		if _, ok := annotations[wish]; ok {
+	for _, name := range []string{
+		MemoryAnnotation,
+		CountAnnotation,
+		CoresAnnotation,
+		MetricAnnotation,
+		ProgressAnnotation,
+		TuneAnnotation,
+	} {
+		if _, ok := annotations[name]; ok {
 			return false
 		}
 	}
 	return true
 }
 
-// Parse reads a pod's annotations. Its errors name the annotation, quote the value, and say what would be right:
-// they reach the user as an event.
+// Parse parses a pod's annotations. Its errors become events. They name the annotation, quote the value, and describe
+// valid values.
 func Parse(annotations map[string]string) (Spec, error) {
-	w := Spec{Count: 1, Metric: "loss", Direction: growth.Minimize}
+	s := Spec{Count: 1, Metric: "loss", Direction: growth.Minimize}
 	for _, p := range []struct {
 		name  string
 		parse func(string, *Spec) error
@@ -105,21 +112,21 @@ func Parse(annotations map[string]string) (Spec, error) {
 		if !ok && p.name == MemoryAnnotation {
 			return Spec{}, fmt.Errorf("annotation %s is missing: it asks for GPU memory, such as \"8Gi\"", p.name)
 		}
-		if err := p.parse(strings.TrimSpace(value), &w); ok && err != nil {
+		if err := p.parse(strings.TrimSpace(value), &s); ok && err != nil {
 			return Spec{}, fmt.Errorf("annotation %s: %q %w", p.name, value, err)
 		} else if err != nil {
 			return Spec{}, fmt.Errorf("annotation %s: %w", p.name, err)
 		}
 	}
-	return w, nil
+	return s, nil
 }
 
-func parseMemory(value string, w *Spec) (err error) {
-	w.Memory, err = ParseMemory(value)
+func parseMemory(value string, s *Spec) (err error) {
+	s.Memory, err = ParseMemory(value)
 	return err
 }
 
-func parseCount(value string, w *Spec) error {
+func parseCount(value string, s *Spec) error {
 	if value == "" {
 		return nil
 	}
@@ -127,11 +134,11 @@ func parseCount(value string, w *Spec) error {
 	if err != nil || n < 1 || n > maxCount {
 		return fmt.Errorf("is not a number of GPUs from 1 to %d", maxCount)
 	}
-	w.Count = n
+	s.Count = n
 	return nil
 }
 
-func parseCores(value string, w *Spec) error {
+func parseCores(value string, s *Spec) error {
 	if value == "" {
 		return nil
 	}
@@ -139,46 +146,46 @@ func parseCores(value string, w *Spec) error {
 	if err != nil || n < 1 || n > 100 {
 		return fmt.Errorf("is not per cent of a GPU's compute, 1 to 100")
 	}
-	w.Cores = n
+	s.Cores = n
 	return nil
 }
 
-func parseMetric(value string, w *Spec) error {
+func parseMetric(value string, s *Spec) error {
 	if value == "" {
 		return nil
 	}
 	name, direction, _ := strings.Cut(value, ":")
 	switch direction {
 	case "", "min":
-		w.Direction = growth.Minimize
+		s.Direction = growth.Minimize
 	case "max":
-		w.Direction = growth.Maximize
+		s.Direction = growth.Maximize
 	default:
 		return fmt.Errorf("must end in :min or :max, as in \"loss:min\"")
 	}
 	if len(name) > maxMetric || !metricName.MatchString(name) {
 		return fmt.Errorf("does not start with a metric's name, as in \"loss:min\" or \"accuracy:max\"")
 	}
-	w.Metric = name
+	s.Metric = name
 	return nil
 }
 
-func parseProgress(value string, w *Spec) (err error) {
+func parseProgress(value string, s *Spec) (err error) {
 	kind, rest, _ := strings.Cut(value, ":")
 	switch Source(kind) {
 	case "", FromSocket:
 		if rest != "" {
 			return fmt.Errorf("takes nothing after \"socket\"")
 		}
-		w.Progress = Progress{Source: FromSocket}
+		s.Progress = Progress{Source: FromSocket}
 	case FromLog:
-		w.Progress = Progress{Source: FromLog}
-		w.Progress.Pattern, err = parsePattern(rest)
+		s.Progress = Progress{Source: FromLog}
+		s.Progress.Pattern, err = parsePattern(rest)
 	case FromFile:
 		if !strings.HasPrefix(rest, "/") || strings.Contains(rest, "/../") || len(rest) > maxPath {
 			return fmt.Errorf("needs an absolute path inside the container, as in \"file:/results/loss.log\"")
 		}
-		w.Progress = Progress{Source: FromFile, Path: rest}
+		s.Progress = Progress{Source: FromFile, Path: rest}
 	default:
 		return fmt.Errorf("is none of \"socket\", \"log:<regexp>\", \"file:<path>\"")
 	}
@@ -199,13 +206,13 @@ func parsePattern(expression string) (*regexp.Regexp, error) {
 	return p, nil
 }
 
-func parseTune(value string, w *Spec) error {
+func parseTune(value string, s *Spec) error {
 	switch value {
 	case "":
-		w.Tune = []Knob{TuneCPU, TuneLoaders}
+		s.Tune = []Knob{TuneCPU, TuneLoaders}
 		return nil
 	case "none":
-		w.Tune = nil
+		s.Tune = nil
 		return nil
 	}
 	for word := range strings.SplitSeq(value, ",") {
@@ -213,8 +220,8 @@ func parseTune(value string, w *Spec) error {
 		if knob != TuneCPU && knob != TuneLoaders && knob != TuneBatchSize {
 			return fmt.Errorf("lists %q, which is none of cpu, loaders, batch-size, none", word)
 		}
-		if !slices.Contains(w.Tune, knob) {
-			w.Tune = append(w.Tune, knob)
+		if !slices.Contains(s.Tune, knob) {
+			s.Tune = append(s.Tune, knob)
 		}
 	}
 	return nil

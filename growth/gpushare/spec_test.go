@@ -9,7 +9,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-func TestMemory(t *testing.T) {
+func TestParseMemory(t *testing.T) {
 	for value, want := range map[string]growth.MiB{
 		"8Gi": 8192, "8": 8192, "500Mi": 500, "1.5Gi": 1536, "1Ki": 1, "0.5": 512, "2G": 1908, "1Ti": 1 << 20,
 	} {
@@ -17,40 +17,40 @@ func TestMemory(t *testing.T) {
 		require.NoError(t, err, value)
 		require.Equal(t, want, got, value)
 	}
-	for _, nonsense := range []string{
+	for _, invalid := range []string{
 		"", "-8Gi", "0", "0Gi", "8GB", "Gi", "eight", "8 Gi", "1e9", "99999999999999999999", "2Ti", "NaN", "1/2", "--1", "8Gii", "0x10",
 	} {
-		_, err := gpushare.ParseMemory(nonsense)
-		require.Error(t, err, nonsense)
+		_, err := gpushare.ParseMemory(invalid)
+		require.Error(t, err, invalid)
 	}
 }
 
-// TestWholeAmountsAreNoOthers writes the same amounts as fractions, which are computed in another way.
-func TestWholeAmountsAreNoOthers(t *testing.T) {
+// The test writes each integer as a fraction too, which takes another code path.
+func TestParseMemory_FractionsAgreeWithIntegers(t *testing.T) {
 	for _, suffix := range []string{"", "k", "Ki", "M", "Mi", "G", "Gi", "T", "Ti"} {
 		for _, whole := range []string{"0", "1", "7", "999", "1024", "1048575", "1048576", "1048577", "8589934592", "922337203685477580"} {
-			want, refusal := gpushare.ParseMemory(whole + ".0" + suffix)
+			want, wantErr := gpushare.ParseMemory(whole + ".0" + suffix)
 			got, err := gpushare.ParseMemory(whole + suffix)
 			require.Equal(t, want, got, whole+suffix)
-			require.Equal(t, refusal, err, whole+suffix)
+			require.Equal(t, wantErr, err, whole+suffix)
 		}
 	}
 }
 
-func TestUnitsRoundUp(t *testing.T) {
+func TestUnits_RoundUp(t *testing.T) {
 	require.Equal(t, 8, gpushare.Units(8192, growth.GiB))
 	require.Equal(t, 1, gpushare.Units(500, growth.GiB))
 	require.Equal(t, 2, gpushare.Units(1025, growth.GiB))
 }
 
-func TestParse(t *testing.T) {
+func TestParse_Valid(t *testing.T) {
 	for name, tc := range map[string]struct {
 		annotations map[string]string
-		wants       func(*testing.T, gpushare.Spec)
+		check       func(*testing.T, gpushare.Spec)
 	}{
 		"memory alone gets the defaults": {
 			annotations: map[string]string{gpushare.MemoryAnnotation: "8Gi"},
-			wants: func(t *testing.T, w gpushare.Spec) {
+			check: func(t *testing.T, w gpushare.Spec) {
 				require.Equal(t, gpushare.Spec{
 					Memory: 8192, Count: 1, Metric: "loss", Direction: growth.Minimize,
 					Progress: gpushare.Progress{Source: gpushare.FromSocket},
@@ -62,22 +62,22 @@ func TestParse(t *testing.T) {
 			annotations: map[string]string{
 				gpushare.MemoryAnnotation: "2", gpushare.MetricAnnotation: "accuracy:max", gpushare.ProgressAnnotation: `log:acc=([0-9.]+)`,
 			},
-			wants: func(t *testing.T, w gpushare.Spec) {
+			check: func(t *testing.T, w gpushare.Spec) {
 				require.Equal(t, growth.Maximize, w.Direction)
 				require.Equal(t, gpushare.FromLog, w.Progress.Source)
 				require.Equal(t, "0.5", w.Progress.Pattern.FindStringSubmatch("acc=0.5")[1])
 			},
 		},
-		"nothing may be tuned": {
+		"no knob may be turned": {
 			annotations: map[string]string{gpushare.MemoryAnnotation: "2", gpushare.TuneAnnotation: "none"},
-			wants: func(t *testing.T, w gpushare.Spec) {
+			check: func(t *testing.T, w gpushare.Spec) {
 				require.False(t, w.Allows(gpushare.TuneCPU))
 				require.False(t, w.Allows(gpushare.TuneLoaders))
 			},
 		},
 		"two GPUs": {
 			annotations: map[string]string{gpushare.MemoryAnnotation: "2", gpushare.CountAnnotation: "2", gpushare.CoresAnnotation: "50%"},
-			wants: func(t *testing.T, w gpushare.Spec) {
+			check: func(t *testing.T, w gpushare.Spec) {
 				require.Equal(t, 2, w.Count)
 				require.Equal(t, 50, w.Cores)
 			},
@@ -86,12 +86,12 @@ func TestParse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w, err := gpushare.Parse(tc.annotations)
 			require.NoError(t, err)
-			tc.wants(t, w)
+			tc.check(t, w)
 		})
 	}
 }
 
-func TestNonsenseIsNamed(t *testing.T) {
+func TestParse_NamesTheInvalidAnnotation(t *testing.T) {
 	for annotation, values := range map[string][]string{
 		gpushare.MemoryAnnotation:   {"-1", "lots", "0", "9999Ti", ""},
 		gpushare.CountAnnotation:    {"0", "-1", "two", "65"},
@@ -120,12 +120,12 @@ func FuzzParse(f *testing.F) {
 			gpushare.ProgressAnnotation: progress, gpushare.TuneAnnotation: tune,
 		})
 		if err == nil && (w.Memory <= 0 || w.Count <= 0 || w.Metric == "") {
-			t.Fatalf("accepted nonsense: %+v", w)
+			t.Fatalf("accepted invalid: %+v", w)
 		}
 	})
 }
 
-func TestTheGPUsOnAPod(t *testing.T) {
+func TestParseGPUs(t *testing.T) {
 	for list, want := range map[string][]growth.GPU{
 		"":                   nil,
 		"GPU-a":              {"GPU-a"},

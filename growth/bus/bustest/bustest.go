@@ -1,4 +1,4 @@
-// Package bustest is the contract of the bus: what bus.Bus promises, as tests that every adapter passes.
+// Package bustest is the contract of bus.Bus as a test suite. Every adapter of the bus passes it.
 package bustest
 
 import (
@@ -11,47 +11,47 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-// Harness is what an adapter's test provides.
+// Harness is provided by the test of an adapter.
 type Harness struct {
-	// Open connects a process of its own to the same, initially empty, bus.
+	// Open connects another process to the same bus, which is initially empty.
 	Open func(t *testing.T) Process
 	// Advance lets time pass.
 	Advance func(time.Duration)
 }
 
-// Process is a connected adapter whose process can end.
+// Process is a connection to the bus. Close simulates the death of its process.
 type Process interface {
 	bus.Bus
 	Close() error
 }
 
-// Run holds an adapter to the contract. open is called once per test for a fresh bus.
+// Run runs the suite. It calls open once per test, for an empty bus.
 func Run(t *testing.T, open func(t *testing.T) Harness) {
 	for name, test := range map[string]func(*testing.T, Harness){
-		"an entry is listed with its revision":                                 listed,
-		"a long list is of one instant":                                        ofOneInstant,
-		"an absent key can be claimed once":                                    claimedOnce,
-		"an unchanged key can be replaced once":                                replacedOnce,
-		"nobody may have written below a guarded prefix":                       noneNewer,
-		"deletions do not break a prefix guard":                                deletionsMakeRoom,
-		"a key may be absent or old, but not newer":                            notNewer,
-		"a commit writes all at one revision, or nothing":                      commits,
-		"of many commits on two keys those that share one exclude one another": overlaps,
-		"a guarded deletion fails when the key moved on":                       guardedDelete,
-		"of many claims on one prefix one wins a round":                        race,
-		"a watch starts with everything and then follows":                      follows,
-		"a watch sees only its prefix":                                         prefixOnly,
-		"a list in parts is the whole list":                                    inParts,
-		"what a process leaves behind goes with it":                            whileAlive,
-		"an entry with an end ends":                                            expires,
-		"a rewrite outlives the first write's end":                             persistentAfterExpiring,
-		"a cancelled watch closes":                                             cancelled,
+		"an entry is listed with its revision":                     listed,
+		"a long list is consistent":                                listIsConsistent,
+		"an absent key can be created once":                        createdOnce,
+		"an unchanged key can be replaced once":                    replacedOnce,
+		"a write below a guarded prefix conflicts":                 noneNewer,
+		"deletions do not violate a prefix guard":                  deletionsAllowed,
+		"a key may be absent or old, but not newer":                notNewer,
+		"a commit is atomic":                                       commits,
+		"commits on pairs of keys conflict if they share a key":    overlaps,
+		"a guarded deletion fails if the key has changed":          guardedDelete,
+		"of many writes guarded by one prefix, one succeeds":       race,
+		"a watch starts with all entries and then follows changes": follows,
+		"a watch sees only its prefix":                             prefixOnly,
+		"a chunked list is complete":                               chunkedList,
+		"ephemeral entries are deleted with their process":         whileAlive,
+		"an entry with a TTL expires":                              expires,
+		"a rewrite without a TTL does not expire":                  persistentAfterExpiring,
+		"a cancelled watch closes":                                 cancelled,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
 	}
 }
 
-const patience = 10 * time.Second
+const timeout = 10 * time.Second
 
 func put(t *testing.T, b bus.Bus, key, value string, life bus.Lifetime, guards ...bus.Guard) bus.Revision {
 	t.Helper()
@@ -92,8 +92,8 @@ func listed(t *testing.T, h Harness) {
 	}
 }
 
-// ofOneInstant lists thousands of entries while the first and the last of them change, always both at once.
-func ofOneInstant(t *testing.T, h Harness) {
+// listIsConsistent lists thousands of entries while the first and the last of them change atomically.
+func listIsConsistent(t *testing.T, h Harness) {
 	const entries = 2500
 	b, key := h.Open(t), func(n int) string { return fmt.Sprintf("/n/%04d", n) }
 	for n := 0; n < entries; n += 100 {

@@ -18,7 +18,7 @@ func conflicts(t *testing.T, b bus.Bus, key string, guards ...bus.Guard) {
 	}
 }
 
-func claimedOnce(t *testing.T, h Harness) {
+func createdOnce(t *testing.T, h Harness) {
 	b := h.Open(t)
 	put(t, b, "/a", "first", bus.Persistent, bus.Absent("/a"))
 	conflicts(t, b, "/a", bus.Absent("/a"))
@@ -43,7 +43,7 @@ func noneNewer(t *testing.T, h Harness) {
 	want(t, keys(t, b, "/n/"), "/n/a=1 /n/b=2 ")
 }
 
-func deletionsMakeRoom(t *testing.T, h Harness) {
+func deletionsAllowed(t *testing.T, h Harness) {
 	b := h.Open(t)
 	put(t, b, "/n/a", "1", bus.Persistent)
 	seen := put(t, b, "/n/b", "2", bus.Persistent)
@@ -68,9 +68,9 @@ func notNewer(t *testing.T, h Harness) {
 }
 
 func commits(t *testing.T, h Harness) {
-	b, m := h.Open(t), mirror()
+	b, m := h.Open(t), newMirror()
 	batches := h.Open(t).Watch(t.Context(), "/n/")
-	mirrored(t, batches, m, holds())
+	waitFor(t, batches, m, holds())
 	both := []bus.Write{{Key: "/n/a", Value: []byte("1"), Lifetime: bus.Lifetime{TTL: time.Second}}, {Key: "/n/b", Value: []byte("1")}}
 	first, err := b.Commit(t.Context(), both, bus.Absent("/n/a"))
 	if err != nil {
@@ -83,12 +83,12 @@ func commits(t *testing.T, h Harness) {
 	if _, err := b.Commit(t.Context(), []bus.Write{{Key: "/n/a", Value: []byte("2")}, {Key: "/n/c"}}, bus.Absent("/n/b")); !errors.Is(err, bus.ErrConflict) {
 		t.Fatalf("got %v, want a conflict", err)
 	}
-	mirrored(t, batches, m, holds("/n/a", "1", "/n/b", "1"))
+	waitFor(t, batches, m, holds("/n/a", "1", "/n/b", "1"))
 	h.Advance(2 * time.Second)
-	mirrored(t, batches, m, holds("/n/b", "1"))
+	waitFor(t, batches, m, holds("/n/b", "1"))
 }
 
-// overlaps has many processes write to pairs of keys, each guarded by the epochs of its pair.
+// overlaps writes pairs of keys from several processes. Each write is guarded by the revisions of its pair.
 func overlaps(t *testing.T, h Harness) {
 	seen := put(t, h.Open(t), "/start", "", bus.Persistent)
 	pairs := [][2]string{{"/e/1", "/e/2"}, {"/e/2", "/e/3"}, {"/e/3", "/e/1"}, {"/e/4", "/e/5"}}

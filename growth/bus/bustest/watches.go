@@ -9,24 +9,24 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-// mirrored applies batches until the view satisfies enough.
-func mirrored(t *testing.T, batches <-chan bus.Batch, m *bus.Mirror[string], enough func(*bus.View[string]) bool) {
+// waitFor applies batches until a view satisfies a condition.
+func waitFor(t *testing.T, batches <-chan bus.Batch, m *bus.Mirror[string], condition func(*bus.View[string]) bool) {
 	t.Helper()
-	timeout := time.After(patience)
-	for !enough(m.View()) {
+	expired := time.After(timeout)
+	for !condition(m.View()) {
 		select {
 		case b, ok := <-batches:
 			if !ok {
 				t.Fatalf("the watch closed at %+v", m.View())
 			}
 			m.Apply(b)
-		case <-timeout:
-			t.Fatalf("the watch stood still at %+v", m.View())
+		case <-expired:
+			t.Fatalf("no batch arrived at %+v", m.View())
 		}
 	}
 }
 
-func mirror() *bus.Mirror[string] {
+func newMirror() *bus.Mirror[string] {
 	return &bus.Mirror[string]{Decode: func(e bus.Entry) (string, error) { return string(e.Value), nil }}
 }
 
@@ -45,21 +45,21 @@ func holds(pairs ...string) func(*bus.View[string]) bool {
 }
 
 func follows(t *testing.T, h Harness) {
-	b, m := h.Open(t), mirror()
+	b, m := h.Open(t), newMirror()
 	put(t, b, "/n/a", "1", bus.Persistent)
 	batches := h.Open(t).Watch(t.Context(), "/n/")
-	mirrored(t, batches, m, holds("/n/a", "1"))
+	waitFor(t, batches, m, holds("/n/a", "1"))
 	put(t, b, "/n/a", "2", bus.Persistent)
 	put(t, b, "/n/b", "1", bus.Persistent)
-	mirrored(t, batches, m, holds("/n/a", "2", "/n/b", "1"))
+	waitFor(t, batches, m, holds("/n/a", "2", "/n/b", "1"))
 	if err := b.Delete(t.Context(), "/n/a"); err != nil {
 		t.Fatal(err)
 	}
-	mirrored(t, batches, m, holds("/n/b", "1"))
+	waitFor(t, batches, m, holds("/n/b", "1"))
 }
 
-// inParts reads a list that is longer than any part of it, and what changes after it.
-func inParts(t *testing.T, h Harness) {
+// chunkedList reads a list of several chunks and a change after it.
+func chunkedList(t *testing.T, h Harness) {
 	const many = 2500
 	b := h.Open(t)
 	for n := range many / 100 {
@@ -92,38 +92,38 @@ func inParts(t *testing.T, h Harness) {
 	}
 }
 
-// next waits for a watch's next batch.
+// next waits for the next batch of a watch.
 func next(t *testing.T, batches <-chan bus.Batch) bus.Batch {
 	t.Helper()
 	select {
 	case batch := <-batches:
 		return batch
-	case <-time.After(patience):
-		t.Fatal("the watch stood still")
+	case <-time.After(timeout):
+		t.Fatal("no batch arrived")
 	}
 	return bus.Batch{}
 }
 
 func prefixOnly(t *testing.T, h Harness) {
-	b, m := h.Open(t), mirror()
+	b, m := h.Open(t), newMirror()
 	batches := b.Watch(t.Context(), "/n/")
 	put(t, b, "/other", "1", bus.Persistent)
 	put(t, b, "/n/a", "1", bus.Persistent)
-	mirrored(t, batches, m, holds("/n/a", "1"))
+	waitFor(t, batches, m, holds("/n/a", "1"))
 }
 
 func cancelled(t *testing.T, h Harness) {
 	ctx, cancel := context.WithCancel(t.Context())
 	batches := h.Open(t).Watch(ctx, "/")
 	cancel()
-	timeout := time.After(patience)
+	expired := time.After(timeout)
 	for {
 		select {
 		case _, ok := <-batches:
 			if !ok {
 				return
 			}
-		case <-timeout:
+		case <-expired:
 			t.Fatal("the watch is still open")
 		}
 	}

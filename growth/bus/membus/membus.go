@@ -1,7 +1,8 @@
-// Package membus is the bus in memory: the double for unit tests, held to the same contract as etcd (bustest).
+// Package membus implements the bus in memory. It is the fake for unit tests and passes the same contract tests as
+// etcd.
 //
-// Time does not pass in it by itself. Advance moves its clock and ends what has expired, Silence ends the entries of
-// a writer as if its process had died.
+// Its clock is manual. Bus.Advance moves it and deletes expired entries. Session.Close deletes the ephemeral entries of
+// a session, as if its process had died.
 package membus
 
 import (
@@ -14,7 +15,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-// Bus is a bus in memory. Sessions share it, each as a process of its own.
+// Bus is a bus in memory. Each of its sessions represents a process.
 type Bus struct {
 	mu       sync.Mutex
 	now      time.Duration
@@ -35,13 +36,13 @@ func New() *Bus {
 	return &Bus{revision: 1, entries: map[string]entry{}, watches: map[*watch]struct{}{}}
 }
 
-// Session is one process's connection. It implements bus.Bus.
+// Session is the connection of one process. It implements bus.Bus.
 type Session struct{ bus *Bus }
 
-// Session opens a connection of its own: what it writes bus.Ephemeral ends with it.
+// Session opens a session. Its ephemeral entries are deleted when it is closed.
 func (b *Bus) Session() *Session { return &Session{bus: b} }
 
-// Close ends the session as if the process had died and its lease had run out.
+// Close closes the session as if its process had died and its lease had expired.
 func (s *Session) Close() error {
 	s.bus.mu.Lock()
 	defer s.bus.mu.Unlock()
@@ -49,7 +50,7 @@ func (s *Session) Close() error {
 	return nil
 }
 
-// Advance lets time pass.
+// Advance advances the clock.
 func (b *Bus) Advance(d time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -57,7 +58,7 @@ func (b *Bus) Advance(d time.Duration) {
 	b.expire(func(e entry) bool { return e.expires != 0 && e.expires <= b.now })
 }
 
-// Fail makes every call fail with err and tells the watches so, until Fail(nil); then they start over with a Reset.
+// Fail makes the bus unavailable with err. Calls fail and watches receive the error until Fail(nil), which resets them.
 func (b *Bus) Fail(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -100,8 +101,8 @@ func (b *Bus) remove(key string) {
 	}
 }
 
-// tell sends each watch what was written below its prefix, as one batch.
-func (b *Bus) tell(revision bus.Revision, writes []bus.Write) {
+// notify sends each watch the writes below its prefix, as one batch.
+func (b *Bus) notify(revision bus.Revision, writes []bus.Write) {
 	for w := range b.watches {
 		batch := bus.Batch{Revision: revision}
 		for _, written := range writes {
@@ -150,7 +151,7 @@ func (b *Bus) holds(guards []bus.Guard) bool {
 func (s *Session) List(ctx context.Context, prefix string) ([]bus.Entry, bus.Revision, error) {
 	s.bus.mu.Lock()
 	defer s.bus.mu.Unlock()
-	if err := s.bus.usable(ctx); err != nil {
+	if err := s.bus.available(ctx); err != nil {
 		return nil, 0, err
 	}
 	return s.bus.list(prefix), s.bus.revision, nil
@@ -165,7 +166,7 @@ func (s *Session) Put(ctx context.Context, key string, value []byte, life bus.Li
 func (s *Session) Commit(ctx context.Context, writes []bus.Write, guards ...bus.Guard) (bus.Revision, error) {
 	s.bus.mu.Lock()
 	defer s.bus.mu.Unlock()
-	if err := s.bus.usable(ctx); err != nil {
+	if err := s.bus.available(ctx); err != nil {
 		return 0, err
 	}
 	if !s.bus.holds(guards) {
@@ -182,7 +183,7 @@ func (s *Session) Commit(ctx context.Context, writes []bus.Write, guards ...bus.
 		}
 		s.bus.entries[w.Key] = e
 	}
-	s.bus.tell(s.bus.revision, writes)
+	s.bus.notify(s.bus.revision, writes)
 	return s.bus.revision, nil
 }
 
@@ -190,7 +191,7 @@ func (s *Session) Commit(ctx context.Context, writes []bus.Write, guards ...bus.
 func (s *Session) Delete(ctx context.Context, key string, guards ...bus.Guard) error {
 	s.bus.mu.Lock()
 	defer s.bus.mu.Unlock()
-	if err := s.bus.usable(ctx); err != nil {
+	if err := s.bus.available(ctx); err != nil {
 		return err
 	}
 	if !s.bus.holds(guards) {
@@ -202,7 +203,7 @@ func (s *Session) Delete(ctx context.Context, key string, guards ...bus.Guard) e
 	return nil
 }
 
-func (b *Bus) usable(ctx context.Context) error {
+func (b *Bus) available(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-// watch queues batches without bound, so that a writer never waits for a reader.
+// watch queues batches without a limit, so that a writer never waits for a reader.
 type watch struct {
 	prefix string
 
@@ -75,8 +75,8 @@ func (b *Bus) forget(w *watch) {
 	delete(b.watches, w)
 }
 
-// part is how many entries of a list come at a time: few, so that readers meet parts in every test.
-const part = 3
+// chunkSize is the number of entries per chunk. It is small, so that every test has several chunks.
+const chunkSize = 3
 
 // WatchChunked implements bus.Bus.
 func (s *Session) WatchChunked(ctx context.Context, prefix string) <-chan bus.Batch {
@@ -84,7 +84,7 @@ func (s *Session) WatchChunked(ctx context.Context, prefix string) <-chan bus.Ba
 	go func() {
 		defer close(out)
 		for b := range whole {
-			for _, p := range parts(b) {
+			for _, p := range chunks(b) {
 				select {
 				case out <- p:
 				case <-ctx.Done():
@@ -96,13 +96,13 @@ func (s *Session) WatchChunked(ctx context.Context, prefix string) <-chan bus.Ba
 	return out
 }
 
-// parts cuts a list up; other batches are of one part.
-func parts(b bus.Batch) []bus.Batch {
-	if !b.Reset || len(b.Entries) <= part {
+// chunks splits a list into chunks. Other batches are returned as they are.
+func chunks(b bus.Batch) []bus.Batch {
+	if !b.Reset || len(b.Entries) <= chunkSize {
 		return []bus.Batch{b}
 	}
 	var all []bus.Batch
-	for entries := range slices.Chunk(b.Entries, part) {
+	for entries := range slices.Chunk(b.Entries, chunkSize) {
 		all = append(all, bus.Batch{Reset: len(all) == 0, More: true, Revision: b.Revision, Entries: entries})
 	}
 	all[len(all)-1].More = false

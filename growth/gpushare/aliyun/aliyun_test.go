@@ -18,9 +18,9 @@ import (
 
 const gib = growth.GiB
 
-func TestWhatAPlacedPodBears(t *testing.T) {
-	placed := aliyun.Assignment{Index: 3, Units: 10, GPUUnits: 80, Assumed: time.Unix(1763663763, 5)}
-	annotations := placed.Annotations()
+func TestAssignment_Annotations(t *testing.T) {
+	assignment := aliyun.Assignment{Index: 3, Units: 10, GPUUnits: 80, Assumed: time.Unix(1763663763, 5)}
+	annotations := assignment.Annotations()
 	require.Equal(t, map[string]string{
 		"ALIYUN_COM_GPU_MEM_IDX": "3", "ALIYUN_COM_GPU_MEM_POD": "10", "ALIYUN_COM_GPU_MEM_DEV": "80",
 		"ALIYUN_COM_GPU_MEM_ASSIGNED": "true", "ALIYUN_COM_GPU_MEM_ASSUME_TIME": "1763663763000000005",
@@ -30,10 +30,10 @@ func TestWhatAPlacedPodBears(t *testing.T) {
 	require.Equal(t, 3, index)
 }
 
-func TestANumberThatIsNone(t *testing.T) {
+func TestIndex_RejectsInvalidValues(t *testing.T) {
 	for name, annotations := range map[string]map[string]string{
-		"no annotation": nil, "empty": idx(""), "the old tools' word for nowhere": idx("-1"), "a word": idx("first"),
-		"a list": idx("0,1"), "no node has as many": idx("1024"), "beyond all numbers": idx("99999999999999999999"),
+		"no annotation": nil, "empty": idx(""), "the value for an unplaced pod": idx("-1"), "a word": idx("first"),
+		"a list": idx("0,1"), "above the largest index": idx("1024"), "an overflow": idx("99999999999999999999"),
 	} {
 		_, known := aliyun.Index(annotations)
 		require.False(t, known, name)
@@ -59,8 +59,8 @@ func FuzzIndex(f *testing.F) {
 	})
 }
 
-func TestInspectKeepsItsShape(t *testing.T) {
-	inventory := bus.NodeGPUs{Unit: gib, GPUs: []bus.GPU{ // in the driver's order, which is not that of the names
+func TestInspect_MatchesTheGoldenFile(t *testing.T) {
+	inventory := bus.NodeGPUs{Unit: gib, GPUs: []bus.GPU{ // in the driver's order, which differs from the order of UUIDs
 		{UUID: "GPU-z", Memory: 24*gib - 1, Healthy: true}, {UUID: "GPU-a", Memory: 16 * gib, Healthy: true},
 	}}
 	on := func(shares ...growth.GPUShare) bus.Allocation {
@@ -82,12 +82,12 @@ func TestInspectKeepsItsShape(t *testing.T) {
 	require.Equal(t, string(golden), string(got)+"\n")
 }
 
-func TestAGPUsNumber(t *testing.T) {
+func TestDeviceIndex(t *testing.T) {
 	inventory := bus.NodeGPUs{Unit: gib, GPUs: []bus.GPU{{UUID: "GPU-z", Memory: 24*gib - 1}, {UUID: "GPU-a", Memory: 16 * gib}}}
 	index, units, known := aliyun.DeviceIndex(inventory, "GPU-a")
 	require.Equal(t, []any{1, 16, true}, []any{index, units, known})
 	_, units, _ = aliyun.DeviceIndex(inventory, "GPU-z")
-	require.Equal(t, 23, units, "what does not make a unit is not advertised")
+	require.Equal(t, 23, units, "an incomplete unit is not advertised")
 	_, _, known = aliyun.DeviceIndex(inventory, "GPU-x")
 	require.False(t, known)
 	_, units, _ = aliyun.DeviceIndex(bus.NodeGPUs{GPUs: inventory.GPUs}, "GPU-a")

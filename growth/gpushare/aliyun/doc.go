@@ -1,11 +1,11 @@
-// Package aliyun is the contract of gpushare as AliyunContainerService ships it, as far as pods and tools that were written
-// for it depend on it: names, the annotations of a placed pod, and the JSON of /inspect. A cluster keeps them while it moves
-// over.
+// Package aliyun is the compatibility layer for Aliyun gpushare (AliyunContainerService): the names, pod annotations
+// and JSON on which existing pods and tools depend. A cluster uses it while it migrates.
 //
-//	Resource     what pods ask by, in units that a node's device plugin chose (1 GiB here)
-//	Placed       a pod's place as its annotations tell it: written with the Binding, read from pods of the old device plugin
-//	Inspection   who is on which GPU of which node, in units
+//	Resource     extended resource of such pods, in units that the node's device plugin chose (1 GiB by default)
+//	Assignment   the annotations of a placed pod: written with the Binding, read from pods of the Aliyun device plugin
+//	Inspection   the response of GET /inspect: the pods on each GPU of each node, in units
 //
-// GPUs are numbered there, by the driver's order; everything else in Trellis names them by UUID. A number is a GPU's place
-// in its node's inventory, which keeps that order, and is believed only for a pod that was placed under the old numbering.
+// Aliyun gpushare identifies a GPU by its index in the driver's order; Trellis uses UUIDs. The index is the position in
+// the node's inventory, which keeps the driver's order. An index is trusted only if the pod was placed with the same
+// numbering.
 package aliyun

@@ -9,14 +9,14 @@ import (
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
-// Inspection is the answer of GET /inspect. All amounts are in the nodes' units.
+// Inspection is the response of GET /inspect. All amounts are in the units of the node.
 type Inspection struct {
 	Nodes []Node `json:"nodes"`
-	// Error says why there is nothing to show.
+	// Error is the reason for an empty response.
 	Error string `json:"error,omitempty"`
 }
 
-// Node is one node's part of it.
+// Node is a node in an Inspection.
 type Node struct {
 	Name  string `json:"name"`
 	Total int    `json:"totalGPU"`
@@ -24,7 +24,7 @@ type Node struct {
 	GPUs  []GPU  `json:"devs"`
 }
 
-// GPU is one device, ID its number on the node.
+// GPU is a GPU in an Inspection. ID is its index on the node.
 type GPU struct {
 	ID    int   `json:"id"`
 	Total int   `json:"totalGPU"`
@@ -39,9 +39,10 @@ type Pod struct {
 	Used      int    `json:"usedGPU"`
 }
 
-// Inspect shows a node as its books have it. The inventory gives the GPUs their numbers, named says what a pod is called.
+// Inspect returns the inspection of a node. inventory determines the indices of the GPUs; named returns the name of a
+// pod.
 func Inspect(n placement.Node, inventory bus.NodeGPUs, named func(growth.PodUID) growth.PodRef) Node {
-	shown := Node{Name: string(n.Name), GPUs: make([]GPU, 0, len(inventory.GPUs))}
+	node := Node{Name: string(n.Name), GPUs: make([]GPU, 0, len(inventory.GPUs))}
 	for i, device := range inventory.GPUs {
 		gpu := GPU{ID: i, Total: unitsIn(device.Memory, n.Unit), Pods: []Pod{}}
 		if at := slices.IndexFunc(n.GPUs, func(g placement.GPU) bool { return g.UUID == device.UUID }); at >= 0 {
@@ -54,13 +55,14 @@ func Inspect(n placement.Node, inventory bus.NodeGPUs, named func(growth.PodUID)
 		slices.SortFunc(gpu.Pods, func(a, b Pod) int {
 			return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 		})
-		shown.Total, shown.Used = shown.Total+gpu.Total, shown.Used+gpu.Used
-		shown.GPUs = append(shown.GPUs, gpu)
+		node.Total += gpu.Total
+		node.Used += gpu.Used
+		node.GPUs = append(node.GPUs, gpu)
 	}
-	return shown
+	return node
 }
 
-// DeviceIndex is a GPU's place in the inventory, with what it has in units.
+// DeviceIndex returns the index of a GPU in the inventory, and its memory in units.
 func DeviceIndex(inventory bus.NodeGPUs, gpu growth.GPU) (index, units int, known bool) {
 	i := slices.IndexFunc(inventory.GPUs, func(g bus.GPU) bool { return g.UUID == gpu })
 	if i < 0 {
@@ -69,7 +71,7 @@ func DeviceIndex(inventory bus.NodeGPUs, gpu growth.GPU) (index, units int, know
 	return i, unitsIn(inventory.GPUs[i].Memory, inventory.Unit), true
 }
 
-// whole counts the units that memory makes, as the device plugin advertises them.
+// unitsIn returns the number of whole units in an amount of memory, as the device plugin advertises it.
 func unitsIn(memory, unit growth.MiB) int {
 	if unit <= 0 || memory <= 0 {
 		return 0
@@ -77,7 +79,7 @@ func unitsIn(memory, unit growth.MiB) int {
 	return int(memory / unit)
 }
 
-// begun counts the units that memory takes.
+// unitsFor returns the number of units that an amount of memory requires.
 func unitsFor(memory, unit growth.MiB) int {
 	if unit <= 0 || memory <= 0 {
 		return 0
