@@ -65,21 +65,34 @@ func names(jobs []preempt.Job) []string {
 	return all
 }
 
+// chooseCase is a case of TestChoose_Victims.
+type chooseCase struct {
+	jobs     []held
+	memory   int
+	count    int
+	proposed []string
+	allowed  preempt.DisruptionsAllowed
+	victims  []string
+	status   string
+}
+
+func (tc chooseCase) run(t *testing.T) {
+	n, jobs := node(tc.jobs...)
+	proposed := slices.DeleteFunc(slices.Clone(jobs), func(j preempt.Job) bool { return !slices.Contains(tc.proposed, string(j.Pod)) })
+	plan, status := preempt.Choose(n, asks(tc.memory, max(1, tc.count)), jobs, proposed, tc.allowed)
+	require.Equal(t, tc.status, status.Reason)
+	if status.Fits() {
+		require.Equal(t, tc.victims, names(plan.Victims))
+	}
+}
+
 func TestChoose_Victims(t *testing.T) {
 	old, young := job("old", 0, 1), job("young", 0, 1)
 	old.Created, young.Created = time.Unix(1, 0), time.Unix(2, 0)
 	covered := func(j preempt.Job, budgets ...preempt.Budget) preempt.Job { j.Budgets = budgets; return j }
 	withCPU := func(j preempt.Job, cpu growth.MilliCPU) preempt.Job { j.CPU = cpu; return j }
 	elsewhere := []held{on(job("y", 9, 1), 8, "GPU-b"), on(job("z", 9, 1), 8, "GPU-c")}
-	for name, tc := range map[string]struct {
-		jobs     []held
-		memory   int
-		count    int
-		proposed []string
-		allowed  preempt.DisruptionsAllowed
-		victims  []string
-		status   string
-	}{
+	for name, tc := range map[string]chooseCase{
 		"one whole GPU is freed instead of half of two": {
 			jobs:   append([]held{}, on(job("a0", 0, 1), 4, "GPU-a"), on(job("a5", 5, 1), 4, "GPU-a"), on(job("b0", 0, 1), 4, "GPU-b"), on(job("b1", 1, 1), 4, "GPU-b"), elsewhere[1]),
 			memory: 8, proposed: []string{"a0", "b0"}, victims: []string{"b1", "b0"},
@@ -139,15 +152,7 @@ func TestChoose_Victims(t *testing.T) {
 			jobs: elsewhere, memory: 9, status: "GPU memory: 9GiB asked, the largest GPU has 8GiB",
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			n, jobs := node(tc.jobs...)
-			proposed := slices.DeleteFunc(slices.Clone(jobs), func(j preempt.Job) bool { return !slices.Contains(tc.proposed, string(j.Pod)) })
-			plan, status := preempt.Choose(n, asks(tc.memory, max(1, tc.count)), jobs, proposed, tc.allowed)
-			require.Equal(t, tc.status, status.Reason)
-			if status.Fits() {
-				require.Equal(t, tc.victims, names(plan.Victims))
-			}
-		})
+		t.Run(name, tc.run)
 	}
 }
 
