@@ -48,9 +48,9 @@ func assemble(ctx context.Context, c *config.Config, etcd *etcdbus.Bus, log *slo
 		return nil, err
 	}
 	resource := corev1.ResourceName(c.Resource)
-	keeper := cache.NewKeeper(etcd, resource, log)
-	held := &reservations.Held{}
-	counted := metrics.New(keeper, held, scheduler.Outcomes(), reconcile.Kinds(), reconcile.Failures())
+	nodes := cache.New(etcd, resource, log)
+	assumed := &reservations.Assumed{}
+	counted := metrics.New(nodes, assumed, scheduler.Outcomes(), reconcile.Kinds(), reconcile.Failures())
 	client, err := apiserver.Connect(c.Kube, counted.Waited)
 	if err != nil {
 		return nil, err
@@ -60,33 +60,47 @@ func assemble(ctx context.Context, c *config.Config, etcd *etcdbus.Bus, log *slo
 		return nil, err
 	}
 	factory, api := apiserver.Informers(client), apiserver.API{Client: client}
-	books := reservations.Ledger{Bus: etcd, Unbalanced: counted.Unbalanced}
-	decider := &scheduler.Decider{
-		View: keeper, Policy: policy, PolicyName: c.Policy, Ledger: books, Held: held, API: api,
-		Budgets: apiserver.BudgetsOf(factory), Resource: resource, Log: log, Conflicted: counted.Conflicted,
+	store := reservations.Store{Bus: etcd, OverCommitted: counted.Unbalanced}
+	decisions := &scheduler.Scheduler{
+		Cache:      nodes,
+		Policy:     policy,
+		PolicyName: c.Policy,
+		Store:      store,
+		Assumed:    assumed,
+		API:        api,
+		Budgets:    apiserver.BudgetsOf(factory),
+		Resource:   resource,
+		Log:        log,
+		OnConflict: counted.Conflicted,
 	}
-	sweeper := &reconcile.Sweeper{
-		View: keeper, Ledger: books, Reserver: decider, Held: held, Pods: api, Log: log, Repaired: counted.Repaired,
+	reconciler := &reconcile.Reconciler{
+		Cache:      nodes,
+		Store:      store,
+		Reserver:   decisions,
+		Assumed:    assumed,
+		Pods:       api,
+		Log:        log,
+		Repaired:   counted.Repaired,
 		Mismatched: counted.Mismatched,
 	}
 
-	group, err := daemon.NewGroup(probes.New(keeper, held, counted.Registry), c.HealthListen)
+	group, err := daemon.NewGroup(probes.New(nodes, assumed, counted.Registry), c.HealthListen)
 	if err != nil {
 		return nil, err
 	}
 	pauses := &gctune.Pauses{}
-	answers, err := listen(c, pauses.Around(webhook.Handler(decider, counted, log)), log)
+	answers, err := listen(c, pauses.Around(webhook.Handler(decisions, counted, log)), log)
 	if err != nil {
 		return nil, err
 	}
 	group.Serve(answers)
-	group.Add(conflicts.Run, sweeper.Run)
+	group.Add(conflicts.Run, reconciler.Run)
 	if c.Recreate {
 		group.Add((&recreate.Resubmitter{Client: client, Bus: etcd, Resource: resource, Log: log}).Run)
 	}
 	group.Add(
-		func(ctx context.Context) error { return keeper.Inform(ctx, client, factory) },
-		keeper.Run,
+		func(ctx context.Context) error { return nodes.Inform(ctx, client, factory) },
+		nodes.Run,
 		func(ctx context.Context) error { return gctune.Keep(ctx, pauses.Pause) },
 	)
 	return group, serveProfiles(group, c.PprofListen)

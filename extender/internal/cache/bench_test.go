@@ -15,7 +15,7 @@ import (
 func BenchmarkUpdate(b *testing.B) {
 	for _, nodes := range []int{500, 5000, 15000} {
 		b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) {
-			keeper := cache.NewKeeper(nil, gpushare.Resource, slog.New(slog.DiscardHandler))
+			keeper := cache.New(nil, gpushare.Resource, slog.New(slog.DiscardHandler))
 			var entries []bus.Entry
 			for i := range nodes {
 				inventory := bus.NodeGPUs{Unit: growth.GiB, Resource: gpushare.Resource}

@@ -1,11 +1,11 @@
-// Package cache keeps an immutable picture of the cluster: every node's GPUs and who is on them, every pod that asks for
-// a share, and how its job grows.
+// Package cache keeps an immutable snapshot of the cluster: each node's GPUs and their jobs, each pod that requests a
+// share, and the growth of each job.
 //
-// Changes come from four sources: pods (follower) and nodes (an informer) from the API server, books and samples from the bus. One
-// goroutine (Keeper.Run) applies them, remakes what they touch, and publishes the next Snapshot by swapping a pointer. A
-// request takes the pointer once and decides on one instant of the cluster, without any lock. While the bus is away
-// the last snapshot stays and says so.
+// There are four sources: pods and nodes from the API server, node records and job samples from the bus. One goroutine
+// (Cache.Run) applies their changes, makes a new NodeInfo for each node they affect, and publishes the next Snapshot by
+// swapping a pointer. A request takes the pointer once, and decides on one instant of the cluster without a lock. While
+// the bus is unavailable the last snapshot stays, and says so.
 //
-// Nodes lie in a Roll, where each keeps its place; Verdicts remember by place what was found out about a node's present
-// picture. A Node is as the books have it, Expected as they will have it when those who have ended are written off.
+// A NodeInfo describes the node as its records have it. Expected describes it without the pods that have ended and whose
+// records have not been removed yet.
 package cache

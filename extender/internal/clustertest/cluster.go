@@ -24,17 +24,16 @@ import (
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
-// Cluster is the stage.
+// Cluster is a small cluster.
 type Cluster struct {
 	T *testing.T
-	// Mem is the bus in memory, nil where the stage stands on another one.
+	// Mem is the bus in memory, nil if the cluster uses another bus.
 	Mem    *membus.Bus
 	Bus    bus.Bus
 	Client *fake.Clientset
-	Keeper *cache.Keeper
-	// Held is shared by the deciders and the sweepers of the stage.
-	Held *reservations.Held
-	// Bindings are those that were posted, in order.
+	// Cache is the cache of the first replica.
+	Cache *cache.Cache
+	// Bindings are the posted Bindings, in order.
 	Bindings *Bindings
 
 	budgets  apiserver.Budgets
@@ -42,87 +41,104 @@ type Cluster struct {
 	resource corev1.ResourceName
 }
 
-// New sets the stage on a bus in memory. It must be called inside a synctest bubble.
+// New returns a cluster on a bus in memory. It must be called inside a synctest bubble.
 func New(t *testing.T) *Cluster {
 	t.Helper()
-	return Asked(t, gpushare.Resource)
+	return WithResource(t, gpushare.Resource)
 }
 
-// Asked is New in a cluster whose pods ask by another resource.
-func Asked(t *testing.T, resource corev1.ResourceName) *Cluster {
+// WithResource returns a cluster whose pods request another extended resource.
+func WithResource(t *testing.T, resource corev1.ResourceName) *Cluster {
 	t.Helper()
 	mem := membus.New()
-	c := set(t, func() bus.Bus { return mem.Session() }, resource)
+	c := newCluster(t, func() bus.Bus { return mem.Session() }, resource)
 	c.Mem = mem
 	return c
 }
 
-// On sets the stage on any bus; open connects to it, once for each part that has a connection of its own.
+// On returns a cluster on any bus. open is called once for each part with a connection of its own.
 func On(t *testing.T, open func() bus.Bus) *Cluster {
 	t.Helper()
-	return set(t, open, gpushare.Resource)
+	return newCluster(t, open, gpushare.Resource)
 }
 
-func set(t *testing.T, open func() bus.Bus, resource corev1.ResourceName) *Cluster {
+func newCluster(t *testing.T, open func() bus.Bus, resource corev1.ResourceName) *Cluster {
 	t.Helper()
-	c := &Cluster{T: t, open: open, Bus: open(), Client: fake.NewClientset(), Held: &reservations.Held{}, resource: resource}
-	c.Bindings = honourBindings(c.Client)
-	c.Keeper = c.Replica()
+	c := &Cluster{T: t, open: open, Bus: open(), Client: fake.NewClientset(), resource: resource}
+	c.Bindings = acceptBindings(c.Client)
+	c.Cache = c.Replica()
 	return c
 }
 
-// Replica follows the cluster with a view of its own.
-func (c *Cluster) Replica() *cache.Keeper {
-	keeper := cache.NewKeeper(c.open(), c.resource, slog.New(slog.DiscardHandler))
+// Replica returns a running cache of the cluster, as another replica has it.
+func (c *Cluster) Replica() *cache.Cache {
+	replica := cache.New(c.open(), c.resource, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(context.Background())
 	c.T.Cleanup(cancel)
-	go func() { _ = keeper.Run(ctx) }()
+	go func() { _ = replica.Run(ctx) }()
 	factory := apiserver.Informers(c.Client)
 	c.budgets = apiserver.BudgetsOf(factory)
-	go func() { _ = keeper.Inform(ctx, c.Client, factory) }()
-	return keeper
+	go func() { _ = replica.Inform(ctx, c.Client, factory) }()
+	return replica
 }
 
-// Decider decides on a view of the stage.
-func (c *Cluster) Decider(keeper *cache.Keeper) *scheduler.Decider {
+// Scheduler returns a scheduler on a cache. It assumes reservations of its own.
+func (c *Cluster) Scheduler(nodes *cache.Cache) *scheduler.Scheduler {
 	policy, err := placement.NewPolicy("growth", interference.Prior())
 	require.NoError(c.T, err)
-	return &scheduler.Decider{
-		View: keeper, Policy: policy, PolicyName: "growth", Ledger: c.ledger(), Held: c.Held, API: apiserver.API{Client: c.Client},
-		Budgets: c.budgets, Resource: c.resource, Log: slog.New(slog.DiscardHandler), Conflicted: func() {},
+	return &scheduler.Scheduler{
+		Cache:      nodes,
+		Policy:     policy,
+		PolicyName: "growth",
+		Store:      c.store(),
+		Assumed:    &reservations.Assumed{},
+		API:        apiserver.API{Client: c.Client},
+		Budgets:    c.budgets,
+		Resource:   c.resource,
+		Log:        slog.New(slog.DiscardHandler),
+		OnConflict: func() {},
 	}
 }
 
-// Sweeper sweeps the stage.
-func (c *Cluster) Sweeper() *reconcile.Sweeper {
-	return &reconcile.Sweeper{
-		View: c.Keeper, Ledger: c.ledger(), Reserver: c.Decider(c.Keeper), Held: c.Held, Pods: apiserver.API{Client: c.Client},
-		Log: slog.New(slog.DiscardHandler), Repaired: func(string) {}, Mismatched: func(string) {},
+// Reconciler returns a reconciler of the scheduler's replica. Without a scheduler it gets one of its own.
+func (c *Cluster) Reconciler(s *scheduler.Scheduler) *reconcile.Reconciler {
+	if s == nil {
+		s = c.Scheduler(c.Cache)
+	}
+	return &reconcile.Reconciler{
+		Cache:      c.Cache,
+		Store:      c.store(),
+		Reserver:   s,
+		Assumed:    s.Assumed,
+		Pods:       apiserver.API{Client: c.Client},
+		Log:        slog.New(slog.DiscardHandler),
+		Repaired:   func(string) {},
+		Mismatched: func(string) {},
 	}
 }
 
-func (c *Cluster) ledger() reservations.Ledger {
-	return reservations.Ledger{Bus: c.open(), Unbalanced: func() { c.T.Error("the books would not have balanced") }}
+func (c *Cluster) store() reservations.Store {
+	return reservations.Store{Bus: c.open(), OverCommitted: func() { c.T.Error("a reservation would have over-committed a GPU") }}
 }
 
-// Settle waits until all that happened has reached every view. Informers look once in a while whether they are synced,
-// so the bubble's time has to pass.
+// Settle waits until every change has reached every cache. Informers poll whether they are synced, so the time of the
+// bubble has to pass.
 func (c *Cluster) Settle() {
 	time.Sleep(time.Second)
 	synctest.Wait()
 }
 
-// Put writes a record.
+// Put writes a value to the bus.
 func (c *Cluster) Put(key string, value []byte) {
 	c.T.Helper()
 	_, err := c.Bus.Put(c.T.Context(), key, value, bus.Persistent)
 	require.NoError(c.T, err)
 }
 
-// Node makes a labelled node whose device plugin publishes GPUs of so many GiB, named <node>-a, <node>-b ….
+// Node creates a labelled node whose device plugin publishes GPUs of the given GiB, named <node>-a, <node>-b ….
 func (c *Cluster) Node(name string, memory ...growth.MiB) {
 	c.T.Helper()
-	c.Unshared(name, map[string]string{gpushare.NodeLabel: "true"})
+	c.NodeWithLabels(name, map[string]string{gpushare.NodeLabel: "true"})
 	inventory := bus.NodeGPUs{Unit: growth.GiB, Resource: string(c.resource)}
 	for i, m := range memory {
 		inventory.GPUs = append(inventory.GPUs, bus.GPU{UUID: growth.GPU(name + "-" + string(rune('a'+i))), Memory: m * growth.GiB, Healthy: true})
@@ -130,7 +146,7 @@ func (c *Cluster) Node(name string, memory ...growth.MiB) {
 	Record(c, bus.GPUsKey(growth.NodeName(name)), inventory)
 }
 
-// Record writes a record of the schema.
+// Record writes an encoded record to the bus.
 func Record[T any, R bus.Record[T]](c *Cluster, key string, record T) {
 	c.T.Helper()
 	value, err := bus.Encode[T, R](record)
@@ -138,7 +154,7 @@ func Record[T any, R bus.Record[T]](c *Cluster, key string, record T) {
 	c.Put(key, value)
 }
 
-// Reservations lists what is reserved on a node, by pod.
+// Reservations returns the reservations on a node, by pod.
 func (c *Cluster) Reservations(node growth.NodeName) map[growth.PodUID]bus.Reservation {
 	c.T.Helper()
 	entries, _, err := c.Bus.List(c.T.Context(), bus.ReservationsPrefix(node))
@@ -152,7 +168,7 @@ func (c *Cluster) Reservations(node growth.NodeName) map[growth.PodUID]bus.Reser
 	return found
 }
 
-// Ref names a pod of the stage.
+// Ref returns the reference of a pod.
 func Ref(pod *corev1.Pod) growth.PodRef {
 	return growth.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: growth.PodUID(pod.UID)}
 }

@@ -1,5 +1,5 @@
-// Package clustertest is a small cluster for tests: a bus in memory, an API server's double that treats a Binding as the
-// real one does (uid and resourceVersion are preconditions, annotations go onto the pod), and a view that follows both.
+// Package clustertest is a small cluster for tests: a bus, a fake API server that treats a Binding as the real one does (UID
+// and resourceVersion are preconditions, annotations are copied to the pod), and caches that watch both.
 //
-// It is made for testing/synctest: Settle returns when everything that happened has reached the view.
+// It is made for testing/synctest: Settle returns when every change has reached the caches.
 package clustertest

@@ -12,7 +12,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-// Etcd is a real etcd inside the test, which can be stopped and started.
+// Etcd is a real etcd in the process of the test. It can be stopped and started.
 type Etcd struct {
 	t       *testing.T
 	dir     string
@@ -20,7 +20,7 @@ type Etcd struct {
 	address url.URL
 }
 
-// NewEtcd starts one on a free port. It ends with the test.
+// NewEtcd starts an etcd on a free port. It stops with the test.
 func NewEtcd(t *testing.T) *Etcd {
 	t.Helper()
 	e := &Etcd{t: t, dir: t.TempDir(), address: url.URL{Scheme: "http", Host: "127.0.0.1:0"}}
@@ -30,7 +30,7 @@ func NewEtcd(t *testing.T) *Etcd {
 	return e
 }
 
-// Stop ends it as a crash would be seen by its clients. What it stored stays.
+// Stop stops it. To clients that looks like a crash. The data stays.
 func (e *Etcd) Stop() {
 	if e.server != nil {
 		e.server.Close()
@@ -38,7 +38,7 @@ func (e *Etcd) Stop() {
 	}
 }
 
-// Start starts it, again on the same port and with what it stored.
+// Start starts it, on the same port and with the same data as before.
 func (e *Etcd) Start() {
 	e.t.Helper()
 	c := embed.NewConfig()
@@ -53,7 +53,7 @@ func (e *Etcd) Start() {
 	select {
 	case <-server.Server.ReadyNotify():
 	case <-time.After(30 * time.Second):
-		e.t.Fatal("etcd did not come up")
+		e.t.Fatal("etcd did not start")
 	}
 }
 

@@ -19,15 +19,15 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-// Unshared makes a node without a device plugin.
-func (c *Cluster) Unshared(name string, labels map[string]string) {
+// NodeWithLabels creates a node without a device plugin.
+func (c *Cluster) NodeWithLabels(name string, labels map[string]string) {
 	c.T.Helper()
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
 	_, err := c.Client.CoreV1().Nodes().Create(c.T.Context(), node, metav1.CreateOptions{})
 	require.NoError(c.T, err)
 }
 
-// Pod is a pod as admission leaves it: the annotation asks, each container's limit counts units.
+// Pod returns a pod as admission leaves it: an annotation for the memory, and a limit of units for each container.
 func Pod(name, memory string, units ...int) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -44,25 +44,25 @@ func Pod(name, memory string, units ...int) *corev1.Pod {
 	return pod
 }
 
-// ByLimit is a pod that asks by the limit of its one container alone.
-func ByLimit(name string, by corev1.ResourceName, units int) *corev1.Pod {
+// PodWithLimit returns a pod that requests units by the limit of its only container.
+func PodWithLimit(name string, resourceName corev1.ResourceName, units int) *corev1.Pod {
 	pod := Pod(name, "")
 	pod.Annotations = nil
 	pod.Spec.Containers = []corev1.Container{{
-		Name: "c0", Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{by: resource.MustParse(strconv.Itoa(units))}},
+		Name: "c0", Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{resourceName: resource.MustParse(strconv.Itoa(units))}},
 	}}
 	return pod
 }
 
-// Create makes a pod.
+// Create creates a pod.
 func (c *Cluster) Create(pod *corev1.Pod) *corev1.Pod {
 	c.T.Helper()
-	made, err := c.Client.CoreV1().Pods(pod.Namespace).Create(c.T.Context(), pod, metav1.CreateOptions{})
+	created, err := c.Client.CoreV1().Pods(pod.Namespace).Create(c.T.Context(), pod, metav1.CreateOptions{})
 	require.NoError(c.T, err)
-	return made
+	return created
 }
 
-// Update replaces a pod, as some other client would: its resource version changes.
+// Update replaces a pod, as another client would: its resource version changes.
 func (c *Cluster) Update(pod *corev1.Pod) {
 	c.T.Helper()
 	pod = pod.DeepCopy()
@@ -71,21 +71,21 @@ func (c *Cluster) Update(pod *corev1.Pod) {
 	require.NoError(c.T, err)
 }
 
-// Now reads a pod.
-func (c *Cluster) Now(pod *corev1.Pod) *corev1.Pod {
+// Get reads a pod.
+func (c *Cluster) Get(pod *corev1.Pod) *corev1.Pod {
 	c.T.Helper()
-	now, err := c.Client.CoreV1().Pods(pod.Namespace).Get(c.T.Context(), pod.Name, metav1.GetOptions{})
+	current, err := c.Client.CoreV1().Pods(pod.Namespace).Get(c.T.Context(), pod.Name, metav1.GetOptions{})
 	require.NoError(c.T, err)
-	return now
+	return current
 }
 
-// Delete removes a pod.
+// Delete deletes a pod.
 func (c *Cluster) Delete(pod *corev1.Pod) {
 	c.T.Helper()
 	require.NoError(c.T, c.Client.CoreV1().Pods(pod.Namespace).Delete(c.T.Context(), pod.Name, metav1.DeleteOptions{}))
 }
 
-// Bindings records the Bindings that were posted.
+// Bindings records posted Bindings.
 type Bindings struct {
 	mu     sync.Mutex
 	posted []*corev1.Binding
@@ -106,8 +106,8 @@ func (b *Bindings) Fail(err error) {
 	b.fail = err
 }
 
-// honourBindings makes the double do what the API server does with a Binding.
-func honourBindings(client *fake.Clientset) *Bindings {
+// acceptBindings makes the fake client treat a Binding as the API server does.
+func acceptBindings(client *fake.Clientset) *Bindings {
 	bindings := &Bindings{}
 	pods := corev1.SchemeGroupVersion.WithResource("pods")
 	client.PrependReactor("create", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {

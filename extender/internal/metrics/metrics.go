@@ -25,12 +25,12 @@ type Metrics struct {
 	refusals  prometheus.Counter
 }
 
-// Held counts the reservations that wait in memory for the bus.
-type Held interface{ Len() int }
+// Assumed counts the reservations that wait in memory for the bus.
+type Assumed interface{ PendingCount() int }
 
 // New registers all metrics; outcomes are the results that a bind may have, drifts the kinds of drift that are
 // repaired, failures the ways in which an allocation may not be the one that was meant.
-func New(v View, held Held, outcomes, drifts, failures []string) *Metrics {
+func New(v View, assumed Assumed, outcomes, drifts, failures []string) *Metrics {
 	m := &Metrics{
 		Registry: prometheus.NewRegistry(),
 		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -69,7 +69,7 @@ func New(v View, held Held, outcomes, drifts, failures []string) *Metrics {
 	}
 	m.Registry.MustRegister(m.latency, m.binds, m.conflicts, m.waits, m.repairs, m.failures, m.refusals, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "trellis_extender_held_reservations", Help: "Reservations held in memory until the bus is back.",
-	}, func() float64 { return float64(held.Len()) }), collectors.NewGoCollector(),
+	}, func() float64 { return float64(assumed.PendingCount()) }), collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for _, gauge := range gauges(v) {
 		m.Registry.MustRegister(gauge)
@@ -84,13 +84,13 @@ func gauges(v View) []prometheus.Collector {
 	}
 	return []prometheus.Collector{
 		gauge("bus_up", "1 while the state bus can be reached.", func(s *cache.Snapshot) float64 {
-			if s.Away != nil || !s.Synced {
+			if s.Unavailable != nil || !s.Synced {
 				return 0
 			}
 			return 1
 		}),
 		gauge("snapshot_age_seconds", "How long the bus has been away from the snapshot that answers are decided on.", func(s *cache.Snapshot) float64 {
-			if s.Away == nil {
+			if s.Unavailable == nil {
 				return 0
 			}
 			return time.Since(s.Since).Seconds()

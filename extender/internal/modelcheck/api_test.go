@@ -1,4 +1,4 @@
-package model
+package modelcheck
 
 import (
 	"context"
@@ -15,14 +15,14 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-// server is the API server's pods. Objects in it never change: each write makes another one.
+// server is the fake API server. Its objects are immutable: each write stores a new one.
 type server struct {
 	version int
 	pods    map[string]*corev1.Pod
-	read    map[string]request.Pod // as the extender reads them
+	read    map[string]request.Pod // by package request
 	names   []string               // in the order of their creation
-	// told is called with each change.
-	told func(pod *corev1.Pod, present bool)
+	// notify is called for each change.
+	notify func(pod *corev1.Pod, present bool)
 }
 
 var pods = corev1.Resource("pods")
@@ -37,7 +37,7 @@ func (s *server) write(pod *corev1.Pod) {
 	}
 	s.pods[pod.Name] = pod
 	s.read[pod.Name], _ = request.Read(pod, gpushare.Resource)
-	s.told(pod, true)
+	s.notify(pod, true)
 }
 
 func (s *server) remove(name string) {
@@ -45,7 +45,7 @@ func (s *server) remove(name string) {
 	delete(s.pods, name)
 	delete(s.read, name)
 	s.names = slices.DeleteFunc(s.names, func(n string) bool { return n == name })
-	s.told(pod, false)
+	s.notify(pod, false)
 }
 
 // list returns pods in the order of their creation.
@@ -83,11 +83,11 @@ func (s *server) bind(binding *corev1.Binding) error {
 	return nil
 }
 
-// api is what a replica has of the API server: each call stops the coroutine it is made in.
-type api struct{ w *world }
+// apiClient is a replica's client of the API server. Each call stops its coroutine.
+type apiClient struct{ h *harness }
 
-func (a api) Pod(_ context.Context, _, name string) (pod *corev1.Pod, err error) {
-	a.w.stop(func() error { pod, err = a.w.api.get(name); return err }, func(outcome int) error {
+func (a apiClient) Pod(_ context.Context, _, name string) (pod *corev1.Pod, err error) {
+	a.h.stop(func() error { pod, err = a.h.api.get(name); return err }, func(outcome int) error {
 		pod = nil
 		err = apierrors.NewInternalError(errors.New("etcdserver: request timed out"))
 		return err
@@ -95,8 +95,8 @@ func (a api) Pod(_ context.Context, _, name string) (pod *corev1.Pod, err error)
 	return pod, err
 }
 
-func (a api) Bind(_ context.Context, binding *corev1.Binding) (err error) {
-	a.w.stop(func() error { err = a.w.api.bind(binding); return err }, func(outcome int) error {
+func (a apiClient) Bind(_ context.Context, binding *corev1.Binding) (err error) {
+	a.h.stop(func() error { err = a.h.api.bind(binding); return err }, func(outcome int) error {
 		err = apierrors.NewInternalError(errors.New("etcdserver: request timed out"))
 		if outcome == refusedCall && len(binding.Name)%2 == 0 {
 			err = apierrors.NewForbidden(pods, binding.Name, errors.New("no right to bind"))
@@ -106,13 +106,13 @@ func (a api) Bind(_ context.Context, binding *corev1.Binding) (err error) {
 	return err
 }
 
-func ended(pod *corev1.Pod, phase corev1.PodPhase) *corev1.Pod {
+func withPhase(pod *corev1.Pod, phase corev1.PodPhase) *corev1.Pod {
 	pod = pod.DeepCopy()
 	pod.Status.Phase = phase
 	return pod
 }
 
-func leaving(pod *corev1.Pod) *corev1.Pod {
+func terminating(pod *corev1.Pod) *corev1.Pod {
 	pod = pod.DeepCopy()
 	pod.DeletionTimestamp = &metav1.Time{}
 	return pod

@@ -1,4 +1,4 @@
-package model
+package modelcheck
 
 import (
 	"fmt"
@@ -12,175 +12,177 @@ import (
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
-// truth is a node by the authoritative records. A node whose device plugin is dead is seen as if it were alive.
-func (w *world) truth(k *kubelet) placement.Node {
-	books := w.books[k.node]
+// truth returns a node by the authoritative records, as if its device plugin were running.
+func (h *harness) truth(k *kubelet) placement.Node {
+	stored := h.nodeRecords[k.node]
 	records := placement.Records{
-		Inventory: bus.NodeGPUs{Unit: growth.GiB}, Allocations: books.Allocations, Reservations: map[growth.PodUID]bus.Reservation{},
-		Bound: map[growth.PodUID]placement.BoundPod{},
+		Inventory:    bus.NodeGPUs{Unit: growth.GiB},
+		Allocations:  stored.Allocations,
+		Reservations: map[growth.PodUID]bus.Reservation{},
+		Bound:        map[growth.PodUID]placement.BoundPod{},
 	}
 	for _, g := range k.gpus() {
-		records.Inventory.GPUs = append(records.Inventory.GPUs, bus.GPU{UUID: g, Memory: k.memory[g], Healthy: !k.ill[g]})
+		records.Inventory.GPUs = append(records.Inventory.GPUs, bus.GPU{UUID: g, Memory: k.memory[g], Healthy: !k.unhealthy[g]})
 	}
-	for uid, r := range books.Reservations {
+	for uid, r := range stored.Reservations {
 		records.Reservations[uid] = r.Reservation
 	}
-	for _, p := range w.api.list(func(p request.Pod) bool { return running(p) && p.Node == k.node }) {
+	for _, p := range h.api.list(func(p request.Pod) bool { return running(p) && p.Node == k.node }) {
 		records.Bound[p.Ref.UID] = placement.BoundPod{GPUs: p.GPUs, Request: p.Request}
 	}
 	return placement.NewNode(k.node, records)
 }
 
-// check holds at every step.
-func (w *world) check() {
-	for _, r := range w.replicas {
-		for uid := range r.held.All() {
-			w.excused[uid] = true
+// check checks the invariants that hold after every step.
+func (h *harness) check() {
+	for _, r := range h.replicas {
+		for uid := range r.assumed.AllPending() {
+			h.excused[uid] = true
 		}
 	}
-	for _, k := range w.kubes {
+	for _, k := range h.kubelets {
 		for _, g := range k.gpus() {
 			if k.free(g) < 0 {
-				w.breaks("kubelet: %s was given out twice", g)
+				h.fail("kubelet: %s was allocated twice", g)
 			}
 		}
-		for _, g := range w.truth(k).GPUs {
+		for _, g := range h.truth(k).GPUs {
 			var used, excused growth.MiB
 			for _, resident := range g.Residents {
 				used += resident.Memory
-				if w.excused[resident.Pod] {
+				if h.excused[resident.Pod] {
 					excused += resident.Memory
 				}
 			}
 			if used < 0 || used-excused > g.Memory {
-				w.breaks("balance: %s of %s used on %s, %s of it excused", used, g.Memory, g.UUID, excused)
+				h.fail("balance: %s of %s used on %s, %s of it excused", used, g.Memory, g.UUID, excused)
 			}
 		}
-		for key, err := range w.books[k.node].Refused {
-			w.breaks("record: %s: %v", key, err)
+		for key, err := range h.nodeRecords[k.node].Refused {
+			h.fail("record: %s: %v", key, err)
 		}
-		for uid, r := range w.books[k.node].Reservations {
+		for uid, r := range h.nodeRecords[k.node].Reservations {
 			if r.Pod.UID != uid {
-				w.breaks("record: the reservation of %s lies at %s", r.Pod.UID, uid)
+				h.fail("record: the reservation of %s has the key of %s", r.Pod.UID, uid)
 			}
 		}
 	}
-	for _, p := range w.api.list(running) {
+	for _, p := range h.api.list(running) {
 		if len(p.GPUs) != p.Request.Count {
-			w.breaks("binding: %s is bound with %v", p.Ref, p.GPUs)
+			h.fail("binding: %s is bound with %v", p.Ref, p.GPUs)
 		}
 	}
 }
 
-// settle lets everything come to rest, without a fault, and checks what holds then.
-func (w *world) settle(_, _, _ int) {
-	if w.away {
-		w.toggle(0, 0, 0)
+// settle brings everything to rest, without a fault, and checks the invariants that hold then.
+func (h *harness) settle(_, _, _ int) {
+	if h.busDown {
+		h.toggle(0, 0, 0)
 	}
-	for _, k := range w.kubes {
-		if k.dead {
-			w.plugin(slices.Index(w.kubes, k), 0, 0)
+	for _, k := range h.kubelets {
+		if k.pluginDown {
+			h.plugin(slices.Index(h.kubelets, k), 0, 0)
 		}
 	}
 	for range 2 {
-		w.rest()
-		w.passed(time.Second)
-		for range int(reservations.Life/lag) + 1 {
-			w.passed(lag)
+		h.rest()
+		h.advance(time.Second)
+		for range int(reservations.Lifetime/lag) + 1 {
+			h.advance(lag)
 		}
 	}
-	w.rest()
-	if w.broken == "" {
-		w.atRest()
+	h.rest()
+	if h.failure == "" {
+		h.atRest()
 	}
-	if w.broken == "" {
-		w.bindable()
+	if h.failure == "" {
+		h.bindable()
 	}
 }
 
-// rest lets all that has begun end, and everybody do what is to be done.
-func (w *world) rest() {
-	for range 14 { // more than a sweeper's grace
-		w.finish()
-		for i, k := range w.kubes {
-			for w.heard(); w.admits(k, false); w.heard() {
+// rest completes all work that has started or is due.
+func (h *harness) rest() {
+	for range 14 { // more than the grace passes of a reconciler
+		h.finish()
+		for i, k := range h.kubelets {
+			for h.readBus(); h.admitOne(k, false); h.readBus() {
 			}
-			w.reap(i, 0, 0)
-			for w.records(k, false) {
-				w.heard()
+			h.reap(i, 0, 0)
+			for h.recordOne(k, false) {
+				h.readBus()
 			}
 		}
-		if !w.faults.noSweep {
-			w.sweep(0, 0, 0)
-			w.finish()
-			w.sweep(1, 0, 0)
-			w.finish()
+		if !h.faults.noReconcile {
+			h.reconcile(0, 0, 0)
+			h.finish()
+			h.reconcile(1, 0, 0)
+			h.finish()
 		}
 	}
 }
 
-// finish runs all coroutines to their end and delivers everything.
-func (w *world) finish() {
-	for len(w.work) > 0 {
-		w.work[0].resume(good)
-		w.heard()
+// finish completes all coroutines and delivers all events.
+func (h *harness) finish() {
+	for len(h.work) > 0 {
+		h.work[0].resume(succeeded)
+		h.readBus()
 	}
-	for _, r := range w.replicas {
-		r.catchUp(w.now)
+	for _, r := range h.replicas {
+		r.catchUp(h.now)
 	}
 }
 
-// atRest holds when all is quiet.
-func (w *world) atRest() {
-	for i, r := range w.replicas {
-		if n := r.held.Len(); n > 0 {
-			w.breaks("rest: replica %d still holds %d reservations", i, n)
+// atRest checks the invariants that hold at rest.
+func (h *harness) atRest() {
+	for i, r := range h.replicas {
+		if n := r.assumed.PendingCount(); n > 0 {
+			h.fail("rest: replica %d still has %d pending reservations", i, n)
 		}
-		for _, k := range w.kubes {
-			here, truth := r.keeper.Snapshot().Node(k.node), w.truth(k)
-			if len(w.books[k.node].Reservations) > 0 {
-				w.breaks("rest: %s has reservations nobody needs", k.node)
+		for _, k := range h.kubelets {
+			info, truth := r.cache.Snapshot().Node(k.node), h.truth(k)
+			if len(h.nodeRecords[k.node].Reservations) > 0 {
+				h.fail("rest: %s has reservations that are not needed", k.node)
 			}
-			if !here.Drift.Empty() {
-				w.breaks("rest: drift on %s: %+v", k.node, here.Drift)
+			if !info.Drift.Empty() {
+				h.fail("rest: drift on %s: %+v", k.node, info.Drift)
 			}
 			if over := truth.OverCommitted(); over > 0 {
-				w.breaks("rest: %s over-committed on %s", over, k.node)
+				h.fail("rest: %s over-committed on %s", over, k.node)
 			}
-			if seen, there := picture(here.Node), picture(truth); seen != there {
-				w.breaks("rest: replica %d sees %s, there is %s", i, seen, there)
+			if got, want := describe(info.Node), describe(truth); got != want {
+				h.fail("rest: replica %d has %s, want %s", i, got, want)
 			}
 		}
 	}
 }
 
-func picture(n placement.Node) string {
-	said := ""
+func describe(n placement.Node) string {
+	text := ""
 	for _, g := range n.GPUs {
-		said += fmt.Sprintf("%s healthy=%v", g.UUID, g.Healthy)
+		text += fmt.Sprintf("%s healthy=%v", g.UUID, g.Healthy)
 		for _, r := range g.Residents {
-			said += fmt.Sprintf(" %s:%s", r.Pod, r.Memory)
+			text += fmt.Sprintf(" %s:%s", r.Pod, r.Memory)
 		}
-		said += "; "
+		text += "; "
 	}
-	return said
+	return text
 }
 
-// bindable binds what fits, one after the other: a GPU with room in truth is one with room for the extender.
-func (w *world) bindable() {
-	for _, p := range w.api.list(unbound) {
-		for i, k := range w.kubes {
-			if !placement.Fit(w.truth(k), p.Request).Fits() {
+// bindable binds every pod that fits, one after the other: room by the records must be room for the extender.
+func (h *harness) bindable() {
+	for _, p := range h.api.list(unbound) {
+		for i, k := range h.kubelets {
+			if !placement.Fit(h.truth(k), p.Request).Fits() {
 				continue
 			}
 			var err error
-			r := w.replicas[i%len(w.replicas)]
-			w.begin(r, patience, func() { err = r.decider.Bind(ctx, p.Ref, k.node) })
-			w.finish()
+			r := h.replicas[i%len(h.replicas)]
+			h.begin(r, bindTimeout, func() { err = r.scheduler.Bind(ctx, p.Ref, k.node) })
+			h.finish()
 			if err != nil {
-				w.breaks("rest: %s fits %s and is not bound: %v", p.Ref, k.node, err)
+				h.fail("rest: %s fits %s and is not bound: %v", p.Ref, k.node, err)
 			}
-			w.check()
+			h.check()
 			break
 		}
 	}

@@ -1,4 +1,4 @@
-package model
+package modelcheck
 
 import (
 	"cmp"
@@ -13,13 +13,13 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-// kubelet is a node's kubelet and device plugin: ids that name their GPU, given out once.
+// kubelet is the fake kubelet and device plugin of a node. A device id names its GPU and is allocated once.
 type kubelet struct {
-	node   growth.NodeName
-	memory map[growth.GPU]growth.MiB
-	ill    map[growth.GPU]bool
-	dead   bool // its device plugin
-	// holds is what each pod has been given, recorded how many of its containers are on the bus.
+	node       growth.NodeName
+	memory     map[growth.GPU]growth.MiB
+	unhealthy  map[growth.GPU]bool
+	pluginDown bool
+	// holds are the allocations by pod. recorded is the number of containers on the bus.
 	holds    map[growth.PodUID][]bus.ContainerAllocation
 	refs     map[growth.PodUID]growth.PodRef
 	recorded map[growth.PodUID]int
@@ -27,7 +27,7 @@ type kubelet struct {
 
 func newKubelet(node growth.NodeName, memory map[growth.GPU]growth.MiB) *kubelet {
 	return &kubelet{
-		node: node, memory: memory, ill: map[growth.GPU]bool{}, holds: map[growth.PodUID][]bus.ContainerAllocation{},
+		node: node, memory: memory, unhealthy: map[growth.GPU]bool{}, holds: map[growth.PodUID][]bus.ContainerAllocation{},
 		refs: map[growth.PodUID]growth.PodRef{}, recorded: map[growth.PodUID]int{},
 	}
 }
@@ -41,7 +41,7 @@ func (k *kubelet) gpus() []growth.GPU {
 	return all
 }
 
-// free is what kubelet has not given out of a GPU.
+// free returns the unallocated memory of a GPU.
 func (k *kubelet) free(g growth.GPU) growth.MiB {
 	free := k.memory[g]
 	for _, containers := range k.holds {
@@ -54,12 +54,12 @@ func (k *kubelet) free(g growth.GPU) growth.MiB {
 	return free
 }
 
-func (w *world) publish(k *kubelet) {
+func (h *harness) publish(k *kubelet) {
 	inventory := bus.NodeGPUs{Unit: growth.GiB, Resource: gpushare.Resource}
 	for _, g := range k.gpus() {
-		inventory.GPUs = append(inventory.GPUs, bus.GPU{UUID: g, Memory: k.memory[g], Healthy: !k.ill[g]})
+		inventory.GPUs = append(inventory.GPUs, bus.GPU{UUID: g, Memory: k.memory[g], Healthy: !k.unhealthy[g]})
 	}
-	w.put(bus.GPUsKey(k.node), encoded(inventory))
+	h.put(bus.GPUsKey(k.node), encoded(inventory))
 }
 
 func encoded[T any, R bus.Record[T]](record T) []byte {
@@ -70,21 +70,21 @@ func encoded[T any, R bus.Record[T]](record T) []byte {
 	return value
 }
 
-func (w *world) put(key string, value []byte) bool {
-	_, err := w.bus.Put(ctx, key, value, bus.Persistent)
+func (h *harness) put(key string, value []byte) bool {
+	_, err := h.bus.Put(ctx, key, value, bus.Persistent)
 	return err == nil
 }
 
-// admits has kubelet take the oldest bound pod it does not know, as kubelet does. It tells whether there was one.
-func (w *world) admits(k *kubelet, strays bool) bool {
-	p, ok := w.some(0, func(p request.Pod) bool {
-		return running(p) && p.Node == k.node && k.holds[p.Ref.UID] == nil && w.api.pods[p.Ref.Name].DeletionTimestamp == nil
+// admitOne admits the oldest bound pod that kubelet has not admitted. It reports whether there was one.
+func (h *harness) admitOne(k *kubelet, strays bool) bool {
+	p, ok := h.pick(0, func(p request.Pod) bool {
+		return running(p) && p.Node == k.node && k.holds[p.Ref.UID] == nil && h.api.pods[p.Ref.Name].DeletionTimestamp == nil
 	})
 	if !ok {
 		return false
 	}
 	planned := p.GPUs
-	if r, reserved := w.books[k.node].Reservations[p.Ref.UID]; reserved && !w.away {
+	if r, reserved := h.nodeRecords[k.node].Reservations[p.Ref.UID]; reserved && !h.busDown {
 		planned = nil
 		for _, share := range r.GPUs {
 			planned = append(planned, share.GPU)
@@ -93,28 +93,28 @@ func (w *world) admits(k *kubelet, strays bool) bool {
 	memory, _ := p.Request.MemoryPerGPU(growth.GiB)
 	on := k.choose(planned, memory, p.Request.Count, strays)
 	if on == nil {
-		w.api.write(ended(w.api.pods[p.Ref.Name], corev1.PodFailed))
+		h.api.write(withPhase(h.api.pods[p.Ref.Name], corev1.PodFailed))
 		return true
 	}
 	if slices.ContainsFunc(on, func(g growth.GPU) bool { return !slices.Contains(planned, g) }) {
-		w.excused[p.Ref.UID] = true
+		h.excused[p.Ref.UID] = true
 	}
 	var containers []bus.ContainerAllocation
 	for _, c := range p.Request.ContainerRequests() {
-		given := bus.ContainerAllocation{Name: c.Name}
+		allocated := bus.ContainerAllocation{Name: c.Name}
 		for _, g := range on {
 			units := (c.Units + p.Request.Count - 1) / p.Request.Count
-			given.GPUs = append(given.GPUs, growth.GPUShare{GPU: g, Memory: growth.MiB(units) * growth.GiB})
+			allocated.GPUs = append(allocated.GPUs, growth.GPUShare{GPU: g, Memory: growth.MiB(units) * growth.GiB})
 		}
-		containers = append(containers, given)
+		containers = append(containers, allocated)
 	}
 	k.holds[p.Ref.UID], k.refs[p.Ref.UID] = containers, p.Ref
 	return true
 }
 
-func (w *world) admit(a, b, _ int) { w.admits(w.kubes[a%len(w.kubes)], b%4 == 3) }
+func (h *harness) admit(a, b, _ int) { h.admitOne(h.kubelets[a%len(h.kubelets)], b%4 == 3) }
 
-// choose prefers the plan, unless kubelet strays; nil where no GPUs have enough left.
+// choose returns GPUs with enough memory: the planned ones, or others if kubelet strays. It returns nil if there are none.
 func (k *kubelet) choose(planned []growth.GPU, memory growth.MiB, count int, strays bool) []growth.GPU {
 	options := slices.DeleteFunc(k.gpus(), func(g growth.GPU) bool { return k.free(g) < memory })
 	if len(options) < count {
@@ -130,18 +130,18 @@ func (k *kubelet) choose(planned []growth.GPU, memory growth.MiB, count int, str
 	return options[:count]
 }
 
-// records has the device plugin write down the first pod that runs and that the bus has not in full, or take out one that
-// is gone. It tells whether there was one.
-func (w *world) records(k *kubelet, partly bool) bool {
-	for _, uid := range slices.Sorted(maps.Keys(w.books[k.node].Allocations)) {
-		if k.holds[uid] == nil && w.bus.Delete(ctx, bus.AllocationKey(k.node, uid)) == nil {
+// recordOne records one running pod whose allocation is not complete on the bus, or removes the record of one that is gone.
+// It reports whether there was one.
+func (h *harness) recordOne(k *kubelet, partly bool) bool {
+	for _, uid := range slices.Sorted(maps.Keys(h.nodeRecords[k.node].Allocations)) {
+		if k.holds[uid] == nil && h.bus.Delete(ctx, bus.AllocationKey(k.node, uid)) == nil {
 			delete(k.recorded, uid)
 			return true
 		}
 	}
 	var waiting []growth.PodUID
 	for uid, containers := range k.holds {
-		if p, there := w.api.read[k.refs[uid].Name]; there && !p.Ended && k.recorded[uid] < len(containers) {
+		if p, ok := h.api.read[k.refs[uid].Name]; ok && !p.Ended && k.recorded[uid] < len(containers) {
 			waiting = append(waiting, uid)
 		}
 	}
@@ -153,48 +153,49 @@ func (w *world) records(k *kubelet, partly bool) bool {
 	if partly {
 		n = min(n, k.recorded[uid]+1)
 	}
-	written := w.put(bus.AllocationKey(k.node, uid), encoded(bus.Allocation{Pod: k.refs[uid], Containers: k.holds[uid][:n]}))
+	written := h.put(bus.AllocationKey(k.node, uid), encoded(bus.Allocation{Pod: k.refs[uid], Containers: k.holds[uid][:n]}))
 	if written {
 		k.recorded[uid] = n
 	}
 	return written
 }
 
-func (w *world) record(a, b, _ int) { w.records(w.kubes[a%len(w.kubes)], b%4 == 0) }
+func (h *harness) record(a, b, _ int) { h.recordOne(h.kubelets[a%len(h.kubelets)], b%4 == 0) }
 
-// reap gives back what pods held that have ended, and lets those go that were to be deleted.
-func (w *world) reap(a, _, _ int) {
-	k := w.kubes[a%len(w.kubes)]
+// reap frees the devices of pods that have ended, and removes terminating pods.
+func (h *harness) reap(a, _, _ int) {
+	k := h.kubelets[a%len(h.kubelets)]
 	for uid, ref := range k.refs {
-		if pod, there := w.api.pods[ref.Name]; !there || pod.DeletionTimestamp != nil || pod.Status.Phase != "" {
+		if pod, ok := h.api.pods[ref.Name]; !ok || pod.DeletionTimestamp != nil || pod.Status.Phase != "" {
 			delete(k.holds, uid)
 			delete(k.refs, uid)
 		}
 	}
-	for _, name := range sortedKeys(w.api.pods) {
-		if pod := w.api.pods[name]; pod.DeletionTimestamp != nil && pod.Spec.NodeName == string(k.node) {
-			w.api.remove(name)
+	for _, name := range sortedKeys(h.api.pods) {
+		if pod := h.api.pods[name]; pod.DeletionTimestamp != nil && pod.Spec.NodeName == string(k.node) {
+			h.api.remove(name)
 		}
 	}
 }
 
-func (w *world) health(a, b, _ int) {
-	k := w.kubes[a%len(w.kubes)]
+func (h *harness) health(a, b, _ int) {
+	k := h.kubelets[a%len(h.kubelets)]
 	g := k.gpus()[b%len(k.memory)]
-	k.ill[g] = !k.ill[g]
-	if !k.dead && !w.away {
-		w.publish(k)
+	k.unhealthy[g] = !k.unhealthy[g]
+	if !k.pluginDown && !h.busDown {
+		h.publish(k)
 	}
 }
 
-func (w *world) plugin(a, _, _ int) {
-	k := w.kubes[a%len(w.kubes)]
-	if w.away {
+func (h *harness) plugin(a, _, _ int) {
+	k := h.kubelets[a%len(h.kubelets)]
+	if h.busDown {
 		return
 	}
-	if k.dead = !k.dead; k.dead {
-		_ = w.bus.Delete(ctx, bus.GPUsKey(k.node))
+	k.pluginDown = !k.pluginDown
+	if k.pluginDown {
+		_ = h.bus.Delete(ctx, bus.GPUsKey(k.node))
 		return
 	}
-	w.publish(k)
+	h.publish(k)
 }

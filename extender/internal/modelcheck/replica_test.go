@@ -1,4 +1,4 @@
-package model
+package modelcheck
 
 import (
 	"context"
@@ -22,52 +22,67 @@ import (
 
 var ctx = context.Background()
 
-// replica is one process of the extender, and what its watches have not delivered yet.
+// replica is one process of the extender, and the events that its watches have not delivered yet.
 type replica struct {
-	w       *world
-	keeper  *cache.Keeper
-	held    *reservations.Held
-	decider *scheduler.Decider
-	sweeper *reconcile.Sweeper
+	h          *harness
+	cache      *cache.Cache
+	assumed    *reservations.Assumed
+	scheduler  *scheduler.Scheduler
+	reconciler *reconcile.Reconciler
 
 	busQueue []queued[bus.Batch]
-	podQueue []queued[news]
-	known    map[growth.PodUID]*corev1.Pod // as delivered
+	podQueue []queued[podEvent]
+	known    map[growth.PodUID]*corev1.Pod // delivered
 }
 
 type queued[T any] struct {
-	what T
-	at   time.Duration
+	event T
+	at    time.Duration
 }
 
-type news struct {
+type podEvent struct {
 	pod     *corev1.Pod
 	present bool
 }
 
-// start begins with nothing in memory and lists everything, as a new process does.
+// start starts with an empty memory and lists everything, as a new process does.
 func (r *replica) start() {
 	quiet := slog.New(slog.DiscardHandler)
-	r.keeper, r.held = cache.NewKeeper(nil, gpushare.Resource, quiet), &reservations.Held{}
-	books := reservations.Ledger{Bus: wire{r.w}, Unbalanced: func() { r.w.breaks("a reservation that would not balance got as far as the ledger") }}
-	r.decider = &scheduler.Decider{
-		View: r.keeper, Policy: placement.Binpack{}, PolicyName: "binpack", Ledger: books, Held: r.held, API: api{r.w},
-		Resource: gpushare.Resource, Log: quiet, Conflicted: func() {},
+	r.cache, r.assumed = cache.New(nil, gpushare.Resource, quiet), &reservations.Assumed{}
+	store := reservations.Store{Bus: busClient{r.h}, OverCommitted: func() {
+		r.h.fail("a reservation that would over-commit a GPU reached the store")
+	}}
+	r.scheduler = &scheduler.Scheduler{
+		Cache:      r.cache,
+		Policy:     placement.Binpack{},
+		PolicyName: "binpack",
+		Store:      store,
+		Assumed:    r.assumed,
+		API:        apiClient{r.h},
+		Resource:   gpushare.Resource,
+		Log:        quiet,
+		OnConflict: func() {},
 	}
-	r.sweeper = &reconcile.Sweeper{
-		View: r.keeper, Ledger: books, Reserver: r.decider, Held: r.held, Pods: api{r.w}, Log: quiet, Repaired: func(string) {},
+	r.reconciler = &reconcile.Reconciler{
+		Cache:       r.cache,
+		Store:       store,
+		Reserver:    r.scheduler,
+		Assumed:     r.assumed,
+		Pods:        apiClient{r.h},
+		Log:         quiet,
+		Repaired:    func(string) {},
 		Mismatched:  func(string) {},
-		ForgetAfter: 1, // as early as can be
+		ForgetAfter: 1, // as early as possible
 	}
 	r.busQueue, r.podQueue, r.known = nil, nil, map[growth.PodUID]*corev1.Pod{}
-	for _, k := range r.w.kubes {
+	for _, k := range r.h.kubelets {
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: string(k.node), Labels: map[string]string{gpushare.NodeLabel: "true"}}}
-		r.keeper.Step(cache.OnNode(node, true))
+		r.cache.Step(cache.OnNode(node, true))
 	}
 	r.relistPods()
-	r.keeper.Step(cache.Informed())
-	r.keeper.Step(cache.OnJobs(bus.Batch{Reset: true}))
-	r.queueBus(r.w.away)
+	r.cache.Step(cache.Informed())
+	r.cache.Step(cache.OnJobs(bus.Batch{Reset: true}))
+	r.restartBusWatch(r.h.busDown)
 	for len(r.busQueue) > 0 {
 		r.nextBatch(false)
 	}
@@ -75,38 +90,39 @@ func (r *replica) start() {
 
 func (r *replica) relistPods() {
 	r.podQueue = nil
-	for _, name := range sortedKeys(r.w.api.pods) {
-		r.hear(news{r.w.api.pods[name], true})
+	for _, name := range sortedKeys(r.h.api.pods) {
+		r.deliver(podEvent{r.h.api.pods[name], true})
 	}
 	for uid, pod := range r.known {
-		if now, there := r.w.api.pods[pod.Name]; !there || growth.PodUID(now.UID) != uid {
-			r.hear(news{pod, false})
+		if current, ok := r.h.api.pods[pod.Name]; !ok || growth.PodUID(current.UID) != uid {
+			r.deliver(podEvent{pod, false})
 		}
 	}
 }
 
-func (r *replica) hear(n news) {
+func (r *replica) deliver(n podEvent) {
 	uid := growth.PodUID(n.pod.UID)
-	if r.known[uid] = n.pod; !n.present {
+	r.known[uid] = n.pod
+	if !n.present {
 		delete(r.known, uid)
 	}
-	r.keeper.Step(cache.OnPod(n.pod, n.present))
+	r.cache.Step(cache.OnPod(n.pod, n.present))
 }
 
 func (r *replica) queueBatch(b bus.Batch) {
-	r.busQueue = append(r.busQueue, queued[bus.Batch]{b, r.w.now})
+	r.busQueue = append(r.busQueue, queued[bus.Batch]{b, r.h.now})
 }
 func (r *replica) queuePod(pod *corev1.Pod, present bool) {
-	r.podQueue = append(r.podQueue, queued[news]{news{pod, present}, r.w.now})
+	r.podQueue = append(r.podQueue, queued[podEvent]{podEvent{pod, present}, r.h.now})
 }
 
-// queueBus has the watch on the bus break, or begin again.
-func (r *replica) queueBus(away bool) {
-	if away {
+// restartBusWatch breaks the watch on the bus, or starts it again.
+func (r *replica) restartBusWatch(down bool) {
+	if down {
 		r.queueBatch(bus.Batch{Err: bus.ErrUnavailable})
 		return
 	}
-	entries, revision, err := r.w.bus.List(ctx, bus.Nodes)
+	entries, revision, err := r.h.bus.List(ctx, bus.Nodes)
 	if err != nil {
 		panic(err)
 	}
@@ -114,74 +130,74 @@ func (r *replica) queueBus(away bool) {
 	r.queueBatch(bus.Batch{Reset: true, Revision: revision, Entries: entries})
 }
 
-// nextBatch delivers what comes next from the bus; it comes again if it is to be repeated.
+// nextBatch delivers the next batch of the bus. A repeated batch stays in the queue.
 func (r *replica) nextBatch(repeated bool) {
-	batch := r.busQueue[0].what
+	batch := r.busQueue[0].event
 	if !repeated {
 		r.busQueue = r.busQueue[1:]
 	}
-	if r.w.faults.doubled {
-		batch = doubled(batch)
+	if r.h.faults.duplicated {
+		batch = duplicated(batch)
 	}
-	r.keeper.Step(cache.OnNodes(batch))
+	r.cache.Step(cache.OnNodes(batch))
 }
 
-// nextNews delivers the n-th piece of news of pods, but nothing of a pod after its end.
-func (r *replica) nextNews(n int) {
+// nextPodEvent delivers the n-th event of a pod, but no event of a pod after its deletion.
+func (r *replica) nextPodEvent(n int) {
 	n %= len(r.podQueue)
 	for _, before := range r.podQueue[:n] {
-		if before.what.pod.UID == r.podQueue[n].what.pod.UID && !r.podQueue[n].what.present {
+		if before.event.pod.UID == r.podQueue[n].event.pod.UID && !r.podQueue[n].event.present {
 			n = 0
 			break
 		}
 	}
-	what := r.podQueue[n].what
+	event := r.podQueue[n].event
 	r.podQueue = slices.Delete(r.podQueue, n, n+1)
-	r.hear(what)
+	r.deliver(event)
 }
 
-// catchUp delivers all that happened until then.
+// catchUp delivers all events up to a time.
 func (r *replica) catchUp(until time.Duration) {
 	for len(r.busQueue) > 0 && r.busQueue[0].at <= until {
 		r.nextBatch(false)
 	}
 	for len(r.podQueue) > 0 && r.podQueue[0].at <= until {
-		r.nextNews(0)
+		r.nextPodEvent(0)
 	}
 }
 
-func (w *world) one(a int) *replica { return w.replicas[a%len(w.replicas)] }
+func (h *harness) one(a int) *replica { return h.replicas[a%len(h.replicas)] }
 
-func (w *world) hears(a, b, _ int) {
-	if r := w.one(a); len(r.busQueue) > 0 {
+func (h *harness) deliverBus(a, b, _ int) {
+	if r := h.one(a); len(r.busQueue) > 0 {
 		r.nextBatch(b%8 == 0)
 	}
 }
 
-func (w *world) news(a, b, c int) {
-	r := w.one(a)
+func (h *harness) deliverPod(a, b, c int) {
+	r := h.one(a)
 	if len(r.podQueue) == 0 {
 		return
 	}
 	if b%4 != 0 {
 		c = 0
 	}
-	r.nextNews(c)
+	r.nextPodEvent(c)
 }
 
-func (w *world) relist(a, b, _ int) {
-	switch r := w.one(a); {
+func (h *harness) relist(a, b, _ int) {
+	switch r := h.one(a); {
 	case b%2 == 0:
 		r.relistPods()
-	case !w.away:
-		r.queueBus(false)
+	case !h.busDown:
+		r.restartBusWatch(false)
 	}
 }
 
-// crash ends a replica between two of its calls, and starts it again.
-func (w *world) crash(a, _, _ int) {
-	r := w.one(a)
-	for _, work := range slices.Clone(w.work) {
+// crash stops a replica between two of its calls, and starts it again.
+func (h *harness) crash(a, _, _ int) {
+	r := h.one(a)
+	for _, work := range slices.Clone(h.work) {
 		if work.of == r {
 			work.kill()
 		}
@@ -189,80 +205,80 @@ func (w *world) crash(a, _, _ int) {
 	r.start()
 }
 
-func (w *world) bind(a, b, c int) {
-	r := w.one(a)
-	pod, ok := w.some(b, unbound)
-	if !ok || len(w.work) > 6 {
+func (h *harness) bind(a, b, c int) {
+	r := h.one(a)
+	pod, ok := h.pick(b, unbound)
+	if !ok || len(h.work) > 6 {
 		return
 	}
-	nodes := make([]string, len(w.kubes))
-	for i, k := range w.kubes {
+	nodes := make([]string, len(h.kubelets))
+	for i, k := range h.kubelets {
 		nodes[i] = string(k.node)
 	}
-	found, err := r.decider.Filter(w.api.pods[pod.Ref.Name], nodes)
+	found, err := r.scheduler.Filter(h.api.pods[pod.Ref.Name], nodes)
 	fit := found.Fit()
 	if err != nil || len(fit) == 0 {
 		return
 	}
 	node := growth.NodeName(fit[c%len(fit)])
-	w.begin(r, patience, func() {
-		err := r.decider.Bind(ctx, pod.Ref, node)
-		now, there := w.api.pods[pod.Ref.Name]
-		if err == nil && there && now.Spec.NodeName != string(node) {
-			w.breaks("bind: %s is said to be bound to %s and is on %q", pod.Ref, node, now.Spec.NodeName)
+	h.begin(r, bindTimeout, func() {
+		err := r.scheduler.Bind(ctx, pod.Ref, node)
+		current, ok := h.api.pods[pod.Ref.Name]
+		if err == nil && ok && current.Spec.NodeName != string(node) {
+			h.fail("bind: %s was reported on %s and is on %q", pod.Ref, node, current.Spec.NodeName)
 		}
 	})
 }
 
-func (w *world) sweep(a, _, _ int) {
-	r := w.one(a)
-	if slices.ContainsFunc(w.work, func(k *work) bool { return k.of == r && k.sweeps }) {
-		return // it has one goroutine for that
+func (h *harness) reconcile(a, _, _ int) {
+	r := h.one(a)
+	if slices.ContainsFunc(h.work, func(k *work) bool { return k.of == r && k.reconciles }) {
+		return // a replica has one goroutine for that
 	}
-	w.begin(r, time.Hour, func() { r.sweeper.Once(ctx) }).sweeps = true
+	h.begin(r, time.Hour, func() { r.reconciler.Reconcile(ctx) }).reconciles = true
 }
 
 // Outcomes of a call.
 const (
-	good        = iota
-	lost        // it was made, its answer did not arrive
-	refusedCall // it was not made
-	late        // it was not made, and the caller's time is up
+	succeeded   = iota
+	lostAnswer  // the call was made, and its answer lost
+	refusedCall // the call was not made
+	timedOut    // the call was not made, and the caller timed out
 )
 
 // call lets one coroutine make its next call.
-func (w *world) call(a, b, _ int) {
-	if len(w.work) == 0 {
+func (h *harness) call(a, b, _ int) {
+	if len(h.work) == 0 {
 		return
 	}
-	outcome := good
+	outcome := succeeded
 	switch b % 16 {
 	case 1:
-		outcome = lost
+		outcome = lostAnswer
 	case 2:
 		outcome = refusedCall
 	}
-	w.work[a%len(w.work)].resume(outcome)
+	h.work[a%len(h.work)].resume(outcome)
 }
 
-// work is a coroutine: something that a replica does, stopped before its next call.
+// work is a coroutine of a replica. It stops before each of its calls.
 type work struct {
-	w       *world
-	of      *replica
-	until   time.Duration
-	sweeps  bool
-	done    bool
-	outcome int
-	next    func() (struct{}, bool)
-	end     func()
-	yield   func(struct{}) bool
+	h          *harness
+	of         *replica
+	until      time.Duration
+	reconciles bool
+	done       bool
+	outcome    int
+	next       func() (struct{}, bool)
+	end        func()
+	yield      func(struct{}) bool
 }
 
-// crashed unwinds a coroutine whose process has died.
+// crashed unwinds a coroutine whose process has crashed.
 type crashed struct{}
 
-func (w *world) begin(r *replica, within time.Duration, do func()) *work {
-	k := &work{w: w, of: r, until: w.now + within}
+func (h *harness) begin(r *replica, within time.Duration, do func()) *work {
+	k := &work{h: h, of: r, until: h.now + within}
 	k.next, k.end = iter.Pull(func(yield func(struct{}) bool) {
 		defer func() {
 			if cause := recover(); cause != nil && cause != (crashed{}) {
@@ -272,8 +288,8 @@ func (w *world) begin(r *replica, within time.Duration, do func()) *work {
 		k.yield = yield
 		do()
 	})
-	w.work = append(w.work, k)
-	k.resume(good) // to its first call
+	h.work = append(h.work, k)
+	k.resume(succeeded) // up to its first call
 	return k
 }
 
@@ -281,9 +297,9 @@ func (k *work) resume(outcome int) {
 	if k.done {
 		return
 	}
-	k.outcome, k.w.running = outcome, k
+	k.outcome, k.h.running = outcome, k
 	_, more := k.next()
-	k.w.running = nil
+	k.h.running = nil
 	if !more {
 		k.finish()
 	}
@@ -298,46 +314,46 @@ func (k *work) kill() {
 
 func (k *work) finish() {
 	k.done = true
-	k.w.work = slices.DeleteFunc(k.w.work, func(other *work) bool { return other == k })
+	k.h.work = slices.DeleteFunc(k.h.work, func(other *work) bool { return other == k })
 }
 
-// stop waits before a call until the driver lets it be made.
-func (w *world) stop(call func() error, fails func(outcome int) error) error {
-	k := w.running
+// stop waits before a call until the driver resumes the coroutine.
+func (h *harness) stop(call func() error, fails func(outcome int) error) error {
+	k := h.running
 	if !k.yield(struct{}{}) {
 		panic(crashed{})
 	}
 	switch k.outcome {
-	case good:
+	case succeeded:
 		return call()
-	case lost:
+	case lostAnswer:
 		_ = call()
 	}
 	return fails(k.outcome)
 }
 
-// wire is what a replica has of the bus.
-type wire struct{ w *world }
+// busClient is a replica's client of the bus. Each call stops its coroutine.
+type busClient struct{ h *harness }
 
-func (x wire) fails(outcome int) error {
-	if outcome == late {
+func (x busClient) fails(outcome int) error {
+	if outcome == timedOut {
 		return context.DeadlineExceeded
 	}
-	// Nobody knows what has become of it: which is what decisions in memory are for.
+	// The result is unknown, which is the case for assumed reservations.
 	return bus.ErrUnavailable
 }
 
-func (x wire) List(_ context.Context, prefix string) (entries []bus.Entry, revision bus.Revision, err error) {
-	err = x.w.stop(func() error { entries, revision, err = x.w.bus.List(ctx, prefix); return err }, x.fails)
+func (x busClient) List(_ context.Context, prefix string) (entries []bus.Entry, revision bus.Revision, err error) {
+	err = x.h.stop(func() error { entries, revision, err = x.h.bus.List(ctx, prefix); return err }, x.fails)
 	return entries, revision, err
 }
 
-func (x wire) Commit(_ context.Context, writes []bus.Write, guards ...bus.Guard) (revision bus.Revision, err error) {
-	writes, guards = x.w.faults.commit(writes, guards)
-	err = x.w.stop(func() error { revision, err = x.w.bus.Commit(ctx, writes, guards...); return err }, x.fails)
+func (x busClient) Commit(_ context.Context, writes []bus.Write, guards ...bus.Guard) (revision bus.Revision, err error) {
+	writes, guards = x.h.faults.commit(writes, guards)
+	err = x.h.stop(func() error { revision, err = x.h.bus.Commit(ctx, writes, guards...); return err }, x.fails)
 	return revision, err
 }
 
-func (x wire) Delete(_ context.Context, key string, guards ...bus.Guard) error {
-	return x.w.stop(func() error { return x.w.bus.Delete(ctx, key, guards...) }, x.fails)
+func (x busClient) Delete(_ context.Context, key string, guards ...bus.Guard) error {
+	return x.h.stop(func() error { return x.h.bus.Delete(ctx, key, guards...) }, x.fails)
 }

@@ -14,30 +14,30 @@ import (
 // View returns the current snapshot of the cluster.
 type View interface{ Snapshot() *cache.Snapshot }
 
-// Held counts the reservations that wait in memory for the bus.
-type Held interface{ Len() int }
+// Assumed counts the reservations that wait in memory for the bus.
+type Assumed interface{ PendingCount() int }
 
 // New returns the probes of the extender.
 //
 // The extender is ready once it has a full snapshot. It stays ready while the bus is unavailable: it answers from the
 // last snapshot, and removing every replica from service would help nobody.
-func New(view View, held Held, metrics *prometheus.Registry) *probes.Probes {
+func New(view View, assumed Assumed, metrics *prometheus.Registry) *probes.Probes {
 	return &probes.Probes{
 		Metrics: metrics,
-		Ready:   func() ([]string, error) { return ready(view.Snapshot(), held) },
+		Ready:   func() ([]string, error) { return ready(view.Snapshot(), assumed) },
 	}
 }
 
-func ready(s *cache.Snapshot, held Held) (degraded []string, err error) {
+func ready(s *cache.Snapshot, assumed Assumed) (degraded []string, err error) {
 	switch {
-	case !s.Synced && s.Away != nil:
-		return nil, fmt.Errorf("waiting for the state bus: %w", s.Away)
+	case !s.Synced && s.Unavailable != nil:
+		return nil, fmt.Errorf("waiting for the state bus: %w", s.Unavailable)
 	case !s.Synced:
 		return nil, errors.New("waiting for the first full view of the cluster")
-	case s.Away != nil:
+	case s.Unavailable != nil:
 		away := time.Since(s.Since).Round(time.Second)
 		return []string{fmt.Sprintf("the state bus has been unavailable for %s, %d reservations are held in memory until it is back: %v",
-			away, held.Len(), s.Away)}, nil
+			away, assumed.PendingCount(), s.Unavailable)}, nil
 	}
 	return nil, nil
 }

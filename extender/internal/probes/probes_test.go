@@ -13,6 +13,7 @@ import (
 	"github.com/trellis-gpu/trellis/extender/internal/metrics"
 	"github.com/trellis-gpu/trellis/extender/internal/probes"
 	"github.com/trellis-gpu/trellis/extender/internal/reconcile"
+	"github.com/trellis-gpu/trellis/extender/internal/reservations"
 	"github.com/trellis-gpu/trellis/extender/internal/scheduler"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
@@ -21,8 +22,9 @@ import (
 func TestProbesTellTheStateOfTheView(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t)
-		counted := metrics.New(c.Keeper, c.Held, scheduler.Outcomes(), reconcile.Kinds(), reconcile.Failures())
-		p := probes.New(c.Keeper, c.Held, counted.Registry)
+		assumed := &reservations.Assumed{}
+		counted := metrics.New(c.Cache, assumed, scheduler.Outcomes(), reconcile.Kinds(), reconcile.Failures())
+		p := probes.New(c.Cache, assumed, counted.Registry)
 		probe := func(path string) (int, string) {
 			answer := httptest.NewRecorder()
 			p.Handler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, http.NoBody))

@@ -1,27 +1,26 @@
-// Package reconcile keeps the books true: once a second it compares plans with what kubelet and the API server say, and
-// repairs what differs.
+// Package reconcile compares plans with what kubelet and the API server report, once a second, and corrects the plans:
 //
-//	held         a reservation waits in memory since the bus was away      write it, or drop it if kubelet has decided
-//	(none)       kubelet has given every container its devices             release the reservation
-//	stray        it has, but on other GPUs than were reserved              release the reservation: the allocation counts
-//	orphaned     its pod has ended, is gone, or is on another node         release the reservation
-//	unreserved   a bound pod waits for kubelet without a reservation       reserve what its Binding said, or what is free
-//	overdrawn    kubelet gave a pod a GPU that was kept for another one     move the other's reservation to where there is room
+//	held         a reservation waits in memory for the bus                   write it, or drop it if kubelet has decided
+//	(none)       kubelet has given every container its devices               release the reservation
+//	stray        it has, but on other GPUs than were reserved                release the reservation: the allocation counts
+//	orphaned     the pod has ended, was deleted, or is on another node       release the reservation
+//	unreserved   a bound pod waits for kubelet without a reservation         reserve the GPUs of its Binding, or free ones
+//	overdrawn    kubelet gave a pod a GPU that was reserved for another one  move the other pod's reservation to free GPUs
 //
-// What kubelet has given and nobody meant is told and not repaired (match failures):
+// Allocations that differ from the plan are reported and not corrected (match failures):
 //
 //	elsewhere    a pod has a GPU that neither its reservation nor, without one, its Binding named
-//	unknown      an allocation has been there for a minute and belongs to no pod of the node
+//	unknown      an allocation has existed for a minute and belongs to no pod of the node
 //
-// Each replica tells each of them once, and one that was started anew those that it finds.
+// Each replica reports each of them once; a restarted replica reports those that it finds.
 //
-// It also forgets the epochs of GPUs that have been gone for ten minutes: a node that was taken out of the cluster leaves
-// nothing behind. That a device plugin may be back any moment is the only reason to wait.
+// Epochs of GPUs that left the inventory ten minutes ago are deleted, so that a removed node leaves nothing on the bus. The
+// delay exists because a device plugin may be restarting.
 //
-// Kubelet's word always wins: an allocation is never questioned, only plans move. Where nothing is free to move to, the
-// plan stays as it is; kubelet will refuse the pod, and the metric shows it until then.
+// Kubelet is right: an allocation is never questioned, only plans move. If there is no room to move to, the plan stays;
+// kubelet rejects the pod, and a metric reports the drift until then.
 //
-// Every repair is a compare-and-swap, so that any number of replicas may repair at once. A pod that the snapshot does not
-// know is looked up at the API server before its reservation goes: another replica may have reserved for a pod that our
-// informer has not heard of yet.
+// Every correction is a compare-and-swap, so any number of replicas may reconcile at once. Before the reservation of a pod
+// that the snapshot does not have is released, the API server is asked for the pod: another replica may have reserved for
+// a pod that this replica's informer has not delivered yet.
 package reconcile

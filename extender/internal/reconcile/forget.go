@@ -12,33 +12,35 @@ import (
 )
 
 const (
-	// forgetAfter is for how many sweeps on end a GPU must have been gone: a device plugin that restarts is soon back.
-	forgetAfter = int(10 * time.Minute / every)
-	// atOnce bounds what one sweep forgets, so that a rack which is taken away delays no repair.
-	atOnce = 64
+	// forgetAfter is the number of consecutive passes in which a GPU must be missing. A device plugin that restarts is back
+	// earlier.
+	forgetAfter = int(10 * time.Minute / interval)
+	// maxForgotten bounds the epochs that one pass deletes, so that the removal of a rack delays no correction.
+	maxForgotten = 64
 )
 
-// forget deletes the epochs of GPUs that are gone.
-func (s *Sweeper) forget(ctx context.Context, snapshot *cache.Snapshot, names []growth.NodeName) {
-	missing, left := map[string]int{}, atOnce
+// forget deletes the epochs of GPUs that were removed.
+func (r *Reconciler) forget(ctx context.Context, snapshot *cache.Snapshot, names []growth.NodeName) {
+	missing, left := map[string]int{}, maxForgotten
 	for _, name := range names {
 		node := snapshot.Node(name)
-		for _, gpu := range node.Gone {
+		for _, gpu := range node.RemovedGPUs {
 			key := bus.EpochKey(name, gpu)
-			missing[key] = s.missing[key] + 1
-			if missing[key] < cmp.Or(s.ForgetAfter, forgetAfter) || left == 0 {
+			missing[key] = r.missing[key] + 1
+			if missing[key] < cmp.Or(r.ForgetAfter, forgetAfter) || left == 0 {
 				continue
 			}
 			left--
-			missing[key] = 0 // looked at again no sooner than it would be otherwise
-			switch err := s.Ledger.Forget(ctx, name, gpu, node.Published); {
+			missing[key] = 0 // a failed deletion is retried after as many passes
+			err := r.Store.Forget(ctx, name, gpu, node.Published)
+			switch {
 			case errors.Is(err, bus.ErrConflict): // the node is back
 			case err != nil:
-				s.Log.Warn("the epoch of a GPU that is gone stays for now", "node", name, "gpu", gpu, "reason", err)
+				r.Log.Warn("the epoch of a removed GPU could not be deleted", "node", name, "gpu", gpu, "err", err)
 			default:
-				s.Log.Info("a GPU that is gone is forgotten", "node", name, "gpu", gpu)
+				r.Log.Info("the epoch of a removed GPU is deleted", "node", name, "gpu", gpu)
 			}
 		}
 	}
-	s.missing = missing
+	r.missing = missing
 }

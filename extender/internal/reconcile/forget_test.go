@@ -44,15 +44,15 @@ func TestGPUsThatAreGoneAreForgotten(t *testing.T) {
 				for _, pod := range []string{"p", "q"} {
 					bound := c.Create(clustertest.Pod(pod, "8Gi", 8))
 					c.Settle()
-					require.NoError(t, c.Decider(c.Keeper).Bind(t.Context(), clustertest.Ref(bound), "n"))
+					require.NoError(t, c.Scheduler(c.Cache).Bind(t.Context(), clustertest.Ref(bound), "n"))
 					c.Settle()
 				}
-				s := c.Sweeper()
+				s := c.Reconciler(nil)
 				s.ForgetAfter = after
 				sweeps := func(n int) {
 					c.Settle()
 					for range n {
-						s.Once(t.Context())
+						s.Reconcile(t.Context())
 					}
 					c.Settle()
 				}

@@ -28,8 +28,8 @@ type Pod struct {
 	// CPU and Memory are what it requests of its node beside the GPU, of the containers that stay.
 	CPU    growth.MilliCPU
 	Memory growth.MiB
-	// Nonsense says what is wrong with its wishes, in a sentence for the user.
-	Nonsense error
+	// Invalid says what is wrong with its wishes, in a sentence for the user.
+	Invalid error
 }
 
 // Read takes a pod apart. It returns false for one that asks for no share of the extended resource.
@@ -57,7 +57,7 @@ func Read(pod *corev1.Pod, resource corev1.ResourceName) (Pod, bool) {
 	}
 	wish, err := gpushare.Parse(pod.Annotations)
 	if err != nil {
-		p.Nonsense = err
+		p.Invalid = err
 	}
 	p.Request.Memory, p.Request.Count = wish.Memory, max(1, wish.Count)
 	return p, true

@@ -75,10 +75,10 @@ func TestWhoAsks(t *testing.T) {
 			got, asks := request.Read(p, gpushare.Resource)
 			require.Equal(t, tc.asks, asks)
 			if tc.nonsense != "" {
-				require.ErrorContains(t, got.Nonsense, tc.nonsense)
+				require.ErrorContains(t, got.Invalid, tc.nonsense)
 				return
 			}
-			require.NoError(t, got.Nonsense)
+			require.NoError(t, got.Invalid)
 			if asks {
 				memory, misfit := got.Request.MemoryPerGPU(growth.GiB)
 				require.True(t, misfit.Fits())

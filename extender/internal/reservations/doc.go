@@ -1,30 +1,29 @@
-// Package reservations reads and writes one node's books on the bus: GPUs, allocations and reservations.
+// Package reservations reads a node's records from the bus (inventory, allocations, reservations), writes reservations,
+// and keeps those that this replica assumes.
 //
-// The extender is the sole writer of reservations, but any number of its replicas may write at once. So each GPU has an
-// epoch, a key that is written in the same commit as every reservation on that GPU, and a reservation is written under
-// these guards: since the books were read on which it was decided,
+// Store is for the bus. Only the extender writes reservations, but any number of its replicas may do so at once. Each GPU
+// therefore has an epoch, a key that is written in the same commit as every reservation on that GPU. A reservation is
+// written if, since the records it was decided on were read,
 //
-//   - nobody has reserved on the same GPUs (their epochs are not newer),
-//   - nobody has reserved for the same pod (its own reservation is the one that was seen, or still absent),
-//   - the node's inventory is there and was not published anew.
+//   - no other reservation was written on the same GPUs (their epochs are not newer),
+//   - no other reservation was written for the same pod (the pod's key is unchanged, or still absent),
+//   - the node's inventory exists and was not published again.
 //
-// Pods on different GPUs of one node do not meet. An epoch outlives the reservation, so that one which was made, served
-// and given back since is noticed too. bus.ErrConflict means: read the node again and decide again.
+// Pods on different GPUs of one node do not conflict. An epoch outlives the reservation, so a reservation that was written
+// and released in between is noticed too. bus.ErrConflict means: read the node again and decide again.
 //
-// What a replica writes reaches its own view milliseconds later, and is known to it before (Own), so that pod after pod can
-// be bound to one GPU without a conflict.
+// Forget deletes the epoch of a GPU that left the inventory, or whose node left the cluster; package reconcile decides
+// when. A reservation that was decided earlier cannot be written afterwards: the inventory that named the GPU does not
+// exist any more, and an inventory that names it again is newer. Forget is therefore safe at any time.
 //
-// An epoch goes when its GPU has gone (Forget), with the node or from its inventory; package reconcile sees to that. Whoever
-// decided before can not come after it: the inventory that named the GPU is not there any more, and one that names it again
-// is newer. So no time has to pass for this to be safe.
+// Allocations have no guard. An allocation that follows its reservation changes nothing. One that does not was decided by
+// kubelet before any replica could know: package reconcile corrects that drift, and kubelet's own accounting keeps it
+// harmless.
 //
-// Allocations are not guarded against. One that follows its reservation changes nothing. One that does not was decided
-// by kubelet before anybody could hear of it: it is drift, which package reconcile repairs, and kubelet's own accounting
-// keeps it harmless.
+// Before anything is written, 0 ≤ used ≤ total is checked on the records that the decision was based on. The arithmetic is
+// signed, and records with negative amounts, or amounts larger than any GPU, are refused. A reservation that would
+// over-commit a GPU is refused and counted.
 //
-// Before anything is written, 0 ≤ used ≤ total is checked on the books that the decision was taken on. Arithmetic is
-// signed, records with amounts below nothing or beyond any GPU are refused, and a transition that would break the
-// balance is refused and counted, whoever asks for it.
-//
-// While the bus is away reservations are held in memory (Held), up to a bound, and written when it is back.
+// Assumed is for memory: like the assumed pods of kube-scheduler, an assumed reservation counts before the snapshot shows
+// it. It is pending while the bus is unavailable, and written until the snapshot has caught up.
 package reservations

@@ -16,14 +16,14 @@ import (
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
-// shelf is a node's books on a bus, with one GPU that matters and one that does not.
-type shelf struct {
+// testNode is a node's books on a bus, with one GPU that matters and one that does not.
+type testNode struct {
 	*testing.T
 	bus bus.Bus
-	reservations.Ledger
+	reservations.Store
 }
 
-func (s shelf) publish(gpus ...growth.GPU) {
+func (s testNode) publish(gpus ...growth.GPU) {
 	inventory := bus.NodeGPUs{Unit: growth.GiB}
 	for _, g := range gpus {
 		inventory.GPUs = append(inventory.GPUs, bus.GPU{UUID: g, Memory: 8 * growth.GiB, Healthy: true})
@@ -34,41 +34,41 @@ func (s shelf) publish(gpus ...growth.GPU) {
 	require.NoError(s, err)
 }
 
-func (s shelf) dies() { require.NoError(s, s.bus.Delete(s.Context(), bus.GPUsKey("n"))) }
+func (s testNode) stop() { require.NoError(s, s.bus.Delete(s.Context(), bus.GPUsKey("n"))) }
 
-func (s shelf) books() *reservations.Books {
+func (s testNode) records() *reservations.NodeRecords {
 	books, _, err := s.Read(s.Context(), "n")
 	require.NoError(s, err)
 	return books
 }
 
-// decides reads the books, and returns what writes the decision that was taken on them: 8 GiB of a GPU.
-func (s shelf) decides(pod growth.PodUID, gpu growth.GPU) func() error {
-	books, seen, err := s.Read(s.Context(), "n")
+// decide reads the records, and returns a function that writes the decision based on them: 8 GiB of a GPU.
+func (s testNode) decide(pod growth.PodUID, gpu growth.GPU) func() error {
+	records, revision, err := s.Read(s.Context(), "n")
 	require.NoError(s, err)
-	on := reservations.Basis{Node: placement.NewNode("n", placement.Records{Inventory: *books.Inventory}), Seen: seen, Published: books.Published}
+	basis := reservations.Basis{Node: placement.NewNode("n", placement.Records{Inventory: *records.Inventory}), Revision: revision, Published: records.Published}
 	return func() error {
-		_, err := s.Reserve(s.Context(), on, bus.Reservation{Pod: growth.PodRef{UID: pod}, GPUs: []growth.GPUShare{{GPU: gpu, Memory: 8 * growth.GiB}}})
+		_, err := s.Reserve(s.Context(), basis, bus.Reservation{Pod: growth.PodRef{UID: pod}, GPUs: []growth.GPUShare{{GPU: gpu, Memory: 8 * growth.GiB}}})
 		return err
 	}
 }
 
-// TestAnEpochGoesWithItsGPUAlone has somebody decide late: on books from before another one reserved the same GPU, served,
-// and gave back. Without the epoch nothing would tell him.
-func TestAnEpochGoesWithItsGPUAlone(t *testing.T) {
+// TestStore_ForgetKeepsLateDecisionsOut writes a late decision: its records were read before another replica reserved the
+// same GPU and released it. Without the epoch the bus would accept it.
+func TestStore_ForgetKeepsLateDecisionsOut(t *testing.T) {
 	for name, tc := range map[string]struct {
-		// before is what happens until a sweep sees the books, meanwhile until it forgets, after that until the late one writes.
-		before, meanwhile, after func(shelf)
+		// before happens until the records are read, meanwhile until Forget, after until the late write.
+		before, meanwhile, after func(testNode)
 		conflict                 bool
 		want                     []growth.GPU
 	}{
-		"its node is gone":              {before: shelf.dies},
-		"it is gone from its node":      {before: func(s shelf) { s.publish("h") }, want: []growth.GPU{"h"}},
-		"its node is back just in time": {before: shelf.dies, meanwhile: func(s shelf) { s.publish("g", "h") }, conflict: true, want: []growth.GPU{"g", "h"}},
-		"it is back just in time":       {before: func(s shelf) { s.publish("h") }, meanwhile: func(s shelf) { s.publish("g", "h") }, conflict: true, want: []growth.GPU{"g", "h"}},
-		"its node is back afterwards":   {before: shelf.dies, after: func(s shelf) { s.publish("g", "h") }},
-		"it is back afterwards":         {before: func(s shelf) { s.publish("h") }, after: func(s shelf) { s.publish("g", "h") }, want: []growth.GPU{"h"}},
-		"an inventory from the future": {before: func(s shelf) {
+		"node removed":            {before: testNode.stop},
+		"GPU removed":             {before: func(s testNode) { s.publish("h") }, want: []growth.GPU{"h"}},
+		"node back before Forget": {before: testNode.stop, meanwhile: func(s testNode) { s.publish("g", "h") }, conflict: true, want: []growth.GPU{"g", "h"}},
+		"GPU back before Forget":  {before: func(s testNode) { s.publish("h") }, meanwhile: func(s testNode) { s.publish("g", "h") }, conflict: true, want: []growth.GPU{"g", "h"}},
+		"node back after Forget":  {before: testNode.stop, after: func(s testNode) { s.publish("g", "h") }},
+		"GPU back after Forget":   {before: func(s testNode) { s.publish("h") }, after: func(s testNode) { s.publish("g", "h") }, want: []growth.GPU{"h"}},
+		"inventory of a later version": {before: func(s testNode) {
 			_, err := s.bus.Put(s.Context(), bus.GPUsKey("n"), []byte(`{"v":9}`), bus.Persistent)
 			require.NoError(s, err)
 		}, want: []growth.GPU{"g", "h"}},
@@ -79,28 +79,28 @@ func TestAnEpochGoesWithItsGPUAlone(t *testing.T) {
 		} {
 			t.Run(name+", "+on, func(t *testing.T) {
 				b := open(t)
-				s := shelf{t, b, reservations.Ledger{Bus: b, Unbalanced: func() { t.Error("unbalanced") }}}
-				happens := func(what func(shelf)) {
-					if what != nil {
-						what(s)
+				s := testNode{t, b, reservations.Store{Bus: b, OverCommitted: func() { t.Error("over-committed") }}}
+				run := func(step func(testNode)) {
+					if step != nil {
+						step(s)
 					}
 				}
 				s.publish("g", "h")
-				late := s.decides("late", "g")
-				require.NoError(t, s.decides("served", "g")())
-				require.NoError(t, s.decides("other", "h")())
-				require.NoError(t, s.Release(t.Context(), "n", growth.PodRef{UID: "served"}, s.books().Reservations["served"].Revision))
-				require.Empty(t, s.books().Gone())
+				late := s.decide("late", "g")
+				require.NoError(t, s.decide("served", "g")())
+				require.NoError(t, s.decide("other", "h")())
+				require.NoError(t, s.Release(t.Context(), "n", growth.PodRef{UID: "served"}, s.records().Reservations["served"].Revision))
+				require.Empty(t, s.records().RemovedGPUs())
 
-				happens(tc.before)
-				seen := s.books()
-				happens(tc.meanwhile)
-				for _, g := range seen.Gone() {
-					err := s.Forget(t.Context(), "n", g, seen.Published)
+				run(tc.before)
+				records := s.records()
+				run(tc.meanwhile)
+				for _, g := range records.RemovedGPUs() {
+					err := s.Forget(t.Context(), "n", g, records.Published)
 					require.Equal(t, tc.conflict, errors.Is(err, bus.ErrConflict), "%v", err)
 				}
-				require.Equal(t, tc.want, slices.Sorted(maps.Keys(s.books().Epochs)))
-				happens(tc.after)
+				require.Equal(t, tc.want, slices.Sorted(maps.Keys(s.records().Epochs)))
+				run(tc.after)
 				require.ErrorIs(t, late(), bus.ErrConflict)
 			})
 		}

@@ -24,95 +24,94 @@ import (
 
 const each = 4 * growth.GiB // of both GPUs
 
-// held is where each pod is, in the sequential specification: what reservations would be if one hand made them one after
-// the other.
-type held map[growth.PodUID]growth.GPUShare
+// reserved is the state of the sequential specification: the share of each pod.
+type reserved map[growth.PodUID]growth.GPUShare
 
-// call is what a client does: reserve for a pod, release it, or read them all.
+// call is a call of a client: reserve for a pod, release its reservation, or read all.
 type call struct {
 	do  string
 	pod growth.PodUID
 }
 
-// answer is what comes back: where the pod is, or all there are. A pod that found no room has no share: the room may have
-// gone while it was looking, so that this is always right.
+// answer is the result of a call: the share of the pod, or all shares. A pod that found no room has no share. That is always
+// correct, because the room may have been taken during the call.
 type answer struct {
 	share growth.GPUShare
-	all   held
+	all   reserved
 }
 
-// books is the specification: a reservation is made only where it fits, is seen from then on, and until it is released.
-var books = porcupine.Model{
-	Init: func() any { return held{} },
+// specification is sequential: a reservation is written only if it fits, and is read until it is released.
+var specification = porcupine.Model{
+	Init: func() any { return reserved{} },
 	Step: func(state, input, output any) (bool, any) {
-		before, asked, told := state.(held), input.(call), output.(answer)
+		before, made, result := state.(reserved), input.(call), output.(answer)
 		after := maps.Clone(before)
-		switch asked.do {
+		switch made.do {
 		case "read":
-			return maps.Equal(before, told.all), before
+			return maps.Equal(before, result.all), before
 		case "release":
-			delete(after, asked.pod)
+			delete(after, made.pod)
 			return true, after
 		}
-		if told.share.GPU == "" {
+		if result.share.GPU == "" {
 			return true, before
 		}
-		used := told.share.Memory
+		used := result.share.Memory
 		for _, share := range before {
-			if share.GPU == told.share.GPU {
+			if share.GPU == result.share.GPU {
 				used += share.Memory
 			}
 		}
-		after[asked.pod] = told.share
+		after[made.pod] = result.share
 		return used <= each, after
 	},
-	Equal: func(a, b any) bool { return maps.Equal(a.(held), b.(held)) },
+	Equal: func(a, b any) bool { return maps.Equal(a.(reserved), b.(reserved)) },
 	DescribeOperation: func(input, output any) string {
 		return fmt.Sprintf("%v -> %v", input, output)
 	},
 }
 
-// blind takes the guards off what it writes.
-type blind struct{ bus.Bus }
+// unguarded removes the guards of all writes.
+type unguarded struct{ bus.Bus }
 
-func (b blind) Commit(ctx context.Context, writes []bus.Write, _ ...bus.Guard) (bus.Revision, error) {
+func (b unguarded) Commit(ctx context.Context, writes []bus.Write, _ ...bus.Guard) (bus.Revision, error) {
 	return b.Bus.Commit(ctx, writes)
 }
 
-// TestReservationsAreLinearizable has six clients of three replicas reserve, release and read on one node of a real etcd,
-// and looks for an order of one after the other that explains every answer.
-func TestReservationsAreLinearizable(t *testing.T) {
+// TestStore_Linearizable lets six clients of three replicas reserve, release and read on one node of a real etcd, and looks
+// for a sequential order that explains every answer.
+func TestStore_Linearizable(t *testing.T) {
 	for name, tc := range map[string]struct {
 		wrap func(bus.Bus) reservations.Bus
 		want porcupine.CheckResult
 	}{
-		"as they are":              {func(b bus.Bus) reservations.Bus { return b }, porcupine.Ok},
-		"without compare-and-swap": {func(b bus.Bus) reservations.Bus { return blind{b} }, porcupine.Illegal},
+		"with guards":    {func(b bus.Bus) reservations.Bus { return b }, porcupine.Ok},
+		"without guards": {func(b bus.Bus) reservations.Bus { return unguarded{b} }, porcupine.Illegal},
 	} {
 		t.Run(name, func(t *testing.T) {
 			etcd := clustertest.NewEtcd(t)
 			c := clustertest.On(t, etcd.Open)
 			c.Node("n", each/growth.GiB, each/growth.GiB)
-			var deciders []*scheduler.Decider
+			var schedulers []*scheduler.Scheduler
 			for range 3 {
 				r := newReplica(c)
-				r.decider.Ledger = reservations.Ledger{Bus: tc.wrap(etcd.Open()), Unbalanced: func() { t.Error("unbalanced") }}
-				deciders = append(deciders, r.decider)
+				r.scheduler.Store = reservations.Store{Bus: tc.wrap(etcd.Open()), OverCommitted: func() { t.Error("over-committed") }}
+				schedulers = append(schedulers, r.scheduler)
 				require.Eventually(t, func() bool {
-					s := r.keeper.Snapshot()
-					return s.Synced && s.Node("n") != nil && s.Node("n").Obstacle == ""
+					s := r.cache.Snapshot()
+					return s.Synced && s.Node("n") != nil && s.Node("n").Unschedulable == ""
 				}, 30*time.Second, 10*time.Millisecond)
 			}
-			history := recorded(t, deciders, 60)
-			result := porcupine.CheckOperationsTimeout(books, history, 20*time.Second)
+			history := record(t, schedulers, 60)
+			result := porcupine.CheckOperationsTimeout(specification, history, 20*time.Second)
 			require.Equal(t, tc.want, result, "%d operations", len(history))
 			t.Logf("%d operations, %s", len(history), result)
 		})
 	}
 }
 
-// recorded has two clients of each replica make calls, and returns what they saw.
-func recorded(t *testing.T, deciders []*scheduler.Decider, calls int) []porcupine.Operation {
+// record runs two clients of each replica, and returns their calls and answers.
+func record(t *testing.T, schedulers []*scheduler.Scheduler, calls int) []porcupine.Operation {
 	t.Helper()
 	var (
 		mu      sync.Mutex
@@ -120,13 +119,13 @@ func recorded(t *testing.T, deciders []*scheduler.Decider, calls int) []porcupin
 		clients sync.WaitGroup
 		start   = time.Now()
 	)
-	for client := range 2 * len(deciders) {
-		d, dice := deciders[client/2], rand.New(rand.NewPCG(uint64(client), 1))
+	for client := range 2 * len(schedulers) {
+		d, random := schedulers[client/2], rand.New(rand.NewPCG(uint64(client), 1))
 		clients.Go(func() {
 			mine := map[growth.PodUID]bus.Revision{}
 			for n := range calls {
 				op := porcupine.Operation{ClientId: client, Call: int64(time.Since(start))}
-				op.Input, op.Output = once(t, d, dice, fmt.Sprintf("p%d-%d", client, n), mine)
+				op.Input, op.Output = callOnce(t, d, random, fmt.Sprintf("p%d-%d", client, n), mine)
 				op.Return = int64(time.Since(start))
 				mu.Lock()
 				history = append(history, op)
@@ -138,43 +137,43 @@ func recorded(t *testing.T, deciders []*scheduler.Decider, calls int) []porcupin
 	return history
 }
 
-// once makes one call. mine are the client's own reservations.
-func once(t *testing.T, d *scheduler.Decider, dice *rand.Rand, name string, mine map[growth.PodUID]bus.Revision) (call, answer) {
+// callOnce makes one call. mine are the client's own reservations.
+func callOnce(t *testing.T, d *scheduler.Scheduler, random *rand.Rand, name string, mine map[growth.PodUID]bus.Revision) (call, answer) {
 	ctx := context.WithoutCancel(t.Context())
-	roll := dice.IntN(10)
-	if roll < 2 {
-		read, _, err := d.Ledger.Read(ctx, "n")
+	choice := random.IntN(10)
+	if choice < 2 {
+		read, _, err := d.Store.Read(ctx, "n")
 		if err != nil {
 			t.Errorf("reading: %v", err)
 			return call{do: "read"}, answer{}
 		}
-		all := held{}
+		all := reserved{}
 		for uid, r := range read.Reservations {
 			all[uid] = r.GPUs[0]
 		}
 		return call{do: "read"}, answer{all: all}
 	}
 	for uid, revision := range mine {
-		if roll >= 5 && len(mine) < 2 {
+		if choice >= 5 && len(mine) < 2 {
 			break
 		}
 		delete(mine, uid)
-		if err := d.Ledger.Release(ctx, "n", growth.PodRef{UID: uid}, revision); err != nil {
+		if err := d.Store.Release(ctx, "n", growth.PodRef{UID: uid}, revision); err != nil {
 			t.Errorf("releasing: %v", err)
 		}
 		return call{do: "release", pod: uid}, answer{}
 	}
-	memory := 1 + dice.IntN(3)
+	memory := 1 + random.IntN(3)
 	pod, _ := request.Read(clustertest.Pod(name, fmt.Sprintf("%dGi", memory), memory), gpushare.Resource)
-	made, revision, err := d.Reserve(ctx, pod, "n")
-	asked := call{do: "reserve", pod: pod.Ref.UID}
+	reservation, revision, err := d.Reserve(ctx, pod, "n")
+	made := call{do: "reserve", pod: pod.Ref.UID}
 	switch {
 	case errors.Is(err, scheduler.ErrNoRoom), errors.Is(err, scheduler.ErrOvertaken):
-		return asked, answer{}
+		return made, answer{}
 	case err != nil:
 		t.Errorf("reserving: %v", err)
-		return asked, answer{}
+		return made, answer{}
 	}
 	mine[pod.Ref.UID] = revision
-	return asked, answer{share: made.GPUs[0]}
+	return made, answer{share: reservation.GPUs[0]}
 }

@@ -44,7 +44,7 @@ func BenchmarkBind(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	keeper := cache.NewKeeper(nil, gpushare.Resource, slog.New(slog.DiscardHandler))
+	keeper := cache.New(nil, gpushare.Resource, slog.New(slog.DiscardHandler))
 	keeper.Step(cache.OnNodes(bus.Batch{Reset: true, Revision: revision, Entries: entries}))
 	keeper.Step(cache.OnJobs(bus.Batch{Reset: true, Revision: revision}))
 	keeper.Step(cache.Informed())
@@ -53,9 +53,9 @@ func BenchmarkBind(b *testing.B) {
 		b.Fatal(err)
 	}
 	pod := clustertest.Pod("p", "8Gi", 8)
-	d := &scheduler.Decider{
-		View: keeper, Policy: policy, Ledger: reservations.Ledger{Bus: session, Unbalanced: func() {}}, Held: &reservations.Held{}, API: willing{pod},
-		Resource: gpushare.Resource, Log: slog.New(slog.DiscardHandler), Conflicted: func() {},
+	d := &scheduler.Scheduler{
+		Cache: keeper, Policy: policy, Store: reservations.Store{Bus: session, OverCommitted: func() {}}, Assumed: &reservations.Assumed{}, API: willing{pod},
+		Resource: gpushare.Resource, Log: slog.New(slog.DiscardHandler), OnConflict: func() {},
 	}
 	b.ReportAllocs()
 	for b.Loop() {

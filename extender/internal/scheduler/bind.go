@@ -14,148 +14,144 @@ import (
 	"github.com/trellis-gpu/trellis/extender/internal/request"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-// patience bounds a whole Bind, below kube-scheduler's own 5 s, so that our sentence arrives rather than its "timeout". A
-// Bind goes on when the scheduler hangs up, so that it ends in a state that is known.
-const patience = 4 * time.Second
+// bindTimeout bounds a whole Bind. It is below kube-scheduler's own 5 s, so that the event has the sentence of Bind and not
+// "timeout". Bind continues if the scheduler disconnects, so that it ends in a known state.
+const bindTimeout = 4 * time.Second
 
-// rebinds bounds how often a Binding is posted for a pod that others keep writing to.
-const rebinds = 3
+// maxBindings bounds how often a Binding is posted for a pod that is updated at the same time.
+const maxBindings = 3
 
-// Bind has the pod bound to the node, with its GPUs reserved. It may be called again for the same pod.
-func (d *Decider) Bind(ctx context.Context, ref growth.PodRef, node growth.NodeName) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+// Bind reserves GPUs of the node for the pod, and binds it. It may be repeated for the same pod.
+func (s *Scheduler) Bind(ctx context.Context, ref growth.PodRef, node growth.NodeName) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), bindTimeout)
 	defer cancel()
-	gpus, err := d.place(ctx, ref, node)
-	d.Decisions.ended(ref, node, gpus, err)
+	gpus, err := s.bindPod(ctx, ref, node)
+	s.decisions.bound(ref.UID, bindResult{at: time.Now(), node: node, gpus: gpus, err: err})
+	if err == nil {
+		s.nominations.delete(ref.UID)
+	}
 	return err
 }
 
-// place binds, and returns the GPUs that the pod has or would have had.
-func (d *Decider) place(ctx context.Context, ref growth.PodRef, node growth.NodeName) ([]growth.GPUShare, error) {
+// bindPod binds, and returns the GPUs that the pod has or would have got.
+func (s *Scheduler) bindPod(ctx context.Context, ref growth.PodRef, node growth.NodeName) ([]growth.GPUShare, error) {
 	// 1. The pod.
-	pod, err := d.pod(ctx, ref)
+	pod, err := s.pod(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
 	if pod.Node != "" {
-		return nil, settled(pod, node)
+		return nil, alreadyBound(pod, node)
 	}
 	// 2. Its GPUs.
-	reserved, revision, err := d.secure(ctx, pod, node)
+	reserved, revision, err := s.reserveOrAssume(ctx, pod, node)
 	if err != nil {
 		return nil, err
 	}
 	// 3. The Binding.
-	err = d.bind(ctx, pod, node, reserved.GPUs, d.told(pod, node, reserved.GPUs))
+	err = s.postBinding(ctx, pod, node, reserved.GPUs)
 	if err == nil {
-		d.Log.Info("bound", "pod", ref, "node", node, "gpus", request.Annotation(reserved.GPUs), "memory", reserved.GPUs[0].Memory)
+		s.Log.Info("bound", "pod", ref, "node", node, "gpus", request.Annotation(reserved.GPUs), "memory", reserved.GPUs[0].Memory)
 		return reserved.GPUs, nil
 	}
-	// 4. The reservation of a refused one.
-	if refused(err) && !errors.Is(err, errKept) {
-		d.undo(ctx, ref, node, revision)
+	// 4. The reservation of a refused Binding.
+	if refused(err) && !errors.Is(err, errBoundHere) {
+		s.undo(ctx, ref, node, revision)
 	}
-	return reserved.GPUs, fmt.Errorf("binding pod %s to node %s: %w: %w", ref, node, ErrRefused, err)
+	return reserved.GPUs, fmt.Errorf("binding pod %s to node %s: %w: %w", ref, node, ErrBindingRefused, err)
 }
 
-// undo gives a reservation back that nobody will use.
-func (d *Decider) undo(ctx context.Context, ref growth.PodRef, node growth.NodeName, revision bus.Revision) {
+// undo releases the reservation of a failed bind.
+func (s *Scheduler) undo(ctx context.Context, ref growth.PodRef, node growth.NodeName, revision bus.Revision) {
 	if revision == 0 {
-		d.Held.Drop(ref.UID, node)
+		s.Assumed.ForgetPending(ref.UID, node)
 		return
 	}
-	if err := d.Ledger.Release(ctx, node, ref, revision); err != nil {
-		d.Log.Warn("a reservation stays until it expires", "pod", ref, "node", node, "reason", err)
+	if err := s.Store.Release(ctx, node, ref, revision); err != nil {
+		s.Log.Warn("a reservation stays until it expires", "pod", ref, "node", node, "err", err)
 		return
 	}
-	d.own.Released(node, ref.UID)
+	s.Assumed.ForgetWritten(node, ref.UID)
 }
 
-// pod returns the pod, from the snapshot or, where that lags, from the API server.
-func (d *Decider) pod(ctx context.Context, ref growth.PodRef) (request.Pod, error) {
-	if pod, ok := d.View.Snapshot().Pods.Get(ref.UID); ok {
-		return sensible(*pod)
+// pod returns the pod from the snapshot or, if the snapshot lags, from the API server.
+func (s *Scheduler) pod(ctx context.Context, ref growth.PodRef) (request.Pod, error) {
+	if pod, ok := s.Cache.Snapshot().Pods.Get(ref.UID); ok {
+		return validate(*pod)
 	}
-	return d.fetch(ctx, ref)
+	return s.fetch(ctx, ref)
 }
 
-func (d *Decider) fetch(ctx context.Context, ref growth.PodRef) (request.Pod, error) {
-	object, err := d.API.Pod(ctx, ref.Namespace, ref.Name)
+func (s *Scheduler) fetch(ctx context.Context, ref growth.PodRef) (request.Pod, error) {
+	object, err := s.API.Pod(ctx, ref.Namespace, ref.Name)
 	if apierrors.IsNotFound(err) || err == nil && growth.PodUID(object.UID) != ref.UID {
-		return request.Pod{}, fmt.Errorf("pod %s with UID %s: %w", ref, ref.UID, ErrGone)
+		return request.Pod{}, fmt.Errorf("pod %s with UID %s: %w", ref, ref.UID, ErrPodGone)
 	}
 	if err != nil {
 		return request.Pod{}, fmt.Errorf("reading pod %s: %w", ref, err)
 	}
-	pod, asks := request.Read(object, d.Resource)
-	if !asks {
+	pod, requests := request.Read(object, s.Resource)
+	if !requests {
 		return request.Pod{}, fmt.Errorf("pod %s asks for no share of a GPU: this extender must not bind it", ref)
 	}
-	return sensible(pod)
+	return validate(pod)
 }
 
-func sensible(pod request.Pod) (request.Pod, error) {
-	if pod.Nonsense != nil && pod.Node == "" {
-		return request.Pod{}, fmt.Errorf("pod %s: %w", pod.Ref, pod.Nonsense)
+func validate(pod request.Pod) (request.Pod, error) {
+	if pod.Invalid != nil && pod.Node == "" {
+		return request.Pod{}, fmt.Errorf("pod %s: %w", pod.Ref, pod.Invalid)
 	}
 	return pod, nil
 }
 
-// settled answers for a pod that is bound: to this node is what was asked for.
-func settled(pod request.Pod, node growth.NodeName) error {
+// alreadyBound is the result for a pod that is bound. It is nil for this node.
+func alreadyBound(pod request.Pod, node growth.NodeName) error {
 	if pod.Node == node {
 		return nil
 	}
-	return fmt.Errorf("pod %s: %w, to node %s", pod.Ref, ErrElsewhere, pod.Node)
+	return fmt.Errorf("pod %s: %w, to node %s", pod.Ref, ErrBoundElsewhere, pod.Node)
 }
 
-// bind calls the API server, and again only if the pod was written to since it was last seen, as the scheduler itself
-// does when it notes why a pod waits, or as another replica does.
-func (d *Decider) bind(ctx context.Context, pod request.Pod, node growth.NodeName, gpus []growth.GPUShare, told map[string]string) error {
+// postBinding posts the Binding. It repeats the call only if the pod was updated in the meantime, for example by the
+// scheduler's own status updates, or by another replica.
+func (s *Scheduler) postBinding(ctx context.Context, pod request.Pod, node growth.NodeName, gpus []growth.GPUShare) error {
+	annotations := s.annotations(node, gpus)
 	var err error
-	for range rebinds {
-		if err = d.API.Bind(ctx, binding(pod, node, told)); !apierrors.IsConflict(err) {
+	for range maxBindings {
+		err = s.API.Bind(ctx, newBinding(pod, node, annotations))
+		if !apierrors.IsConflict(err) {
 			return err
 		}
-		now, fetched := d.fetch(ctx, pod.Ref)
+		current, fetchErr := s.fetch(ctx, pod.Ref)
 		switch {
-		case errors.Is(fetched, ErrGone):
-			return errors.Join(err, fetched)
-		case fetched != nil:
-			return fmt.Errorf("%w: %w: %w", errKept, err, fetched)
-		case now.Node == node && request.Annotation(gpus) == joined(now.GPUs):
-			return nil // an earlier try of ours arrived after all
-		case now.Node == node:
-			return fmt.Errorf("%w: bound here on %s: %w", errKept, joined(now.GPUs), err)
-		case now.Node != "" || now.ResourceVersion == pod.ResourceVersion:
+		case errors.Is(fetchErr, ErrPodGone):
+			return errors.Join(err, fetchErr)
+		case fetchErr != nil:
+			return fmt.Errorf("%w: %w: %w", errBoundHere, err, fetchErr)
+		case current.Node == node && request.Annotation(gpus) == gpushare.FormatGPUs(current.GPUs):
+			return nil // an earlier attempt succeeded
+		case current.Node == node:
+			return fmt.Errorf("%w: bound here on %s: %w", errBoundHere, gpushare.FormatGPUs(current.GPUs), err)
+		case current.Node != "" || current.ResourceVersion == pod.ResourceVersion:
 			return err
 		}
-		pod = now
+		pod = current
 	}
-	return fmt.Errorf("%w: %w", errKept, err)
+	return fmt.Errorf("%w: %w", errBoundHere, err)
 }
 
-func binding(pod request.Pod, node growth.NodeName, told map[string]string) *corev1.Binding {
+func newBinding(pod request.Pod, node growth.NodeName, annotations map[string]string) *corev1.Binding {
 	return &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: pod.Ref.Namespace, Name: pod.Ref.Name, UID: types.UID(pod.Ref.UID), ResourceVersion: pod.ResourceVersion,
-			Annotations: told,
+			Namespace:       pod.Ref.Namespace,
+			Name:            pod.Ref.Name,
+			UID:             types.UID(pod.Ref.UID),
+			ResourceVersion: pod.ResourceVersion,
+			Annotations:     annotations,
 		},
 		Target: corev1.ObjectReference{Kind: "Node", Name: string(node)},
 	}
-}
-
-func joined(gpus []growth.GPU) string {
-	shares := make([]growth.GPUShare, len(gpus))
-	for i, g := range gpus {
-		shares[i].GPU = g
-	}
-	return request.Annotation(shares)
-}
-
-// reservation is what is written for a pod.
-func reservation(pod request.Pod, gpus []growth.GPUShare) bus.Reservation {
-	return bus.Reservation{Pod: pod.Ref, Created: pod.Created, GPUs: gpus, Containers: pod.Request.ContainerRequests()}
 }

@@ -30,7 +30,7 @@ func TestBindReservesAndPostsOneBinding(t *testing.T) {
 		pod = c.Create(pod)
 		c.Settle()
 
-		require.NoError(t, c.Decider(c.Keeper).Bind(t.Context(), clustertest.Ref(pod), "n"))
+		require.NoError(t, c.Scheduler(c.Cache).Bind(t.Context(), clustertest.Ref(pod), "n"))
 		posted := c.Bindings.Posted()
 		require.Len(t, posted, 1)
 		require.Equal(t, pod.UID, posted[0].UID)
@@ -43,13 +43,13 @@ func TestBindReservesAndPostsOneBinding(t *testing.T) {
 			Containers: []bus.ContainerRequest{{Name: "c0", Units: 10}, {Name: "c1", Units: 2}},
 		}, c.Reservations("n")[growth.PodUID(pod.UID)])
 
-		require.NoError(t, c.Decider(c.Keeper).Bind(t.Context(), clustertest.Ref(pod), "n"), "asked again at once")
+		require.NoError(t, c.Scheduler(c.Cache).Bind(t.Context(), clustertest.Ref(pod), "n"), "asked again at once")
 		c.Settle()
-		require.NoError(t, c.Decider(c.Keeper).Bind(t.Context(), clustertest.Ref(pod), "n"), "asked again later")
+		require.NoError(t, c.Scheduler(c.Cache).Bind(t.Context(), clustertest.Ref(pod), "n"), "asked again later")
 		require.Len(t, c.Reservations("n"), 1)
-		require.Equal(t, "n", c.Now(pod).Spec.NodeName)
-		require.ErrorIs(t, c.Decider(c.Keeper).Bind(t.Context(), clustertest.Ref(pod), "elsewhere"), scheduler.ErrElsewhere)
-		c.Mem.Advance(reservations.Life)
+		require.Equal(t, "n", c.Get(pod).Spec.NodeName)
+		require.ErrorIs(t, c.Scheduler(c.Cache).Bind(t.Context(), clustertest.Ref(pod), "elsewhere"), scheduler.ErrBoundElsewhere)
+		c.Mem.Advance(reservations.Lifetime)
 		require.Empty(t, c.Reservations("n"), "a reservation ends by itself")
 	})
 }
@@ -62,8 +62,8 @@ func TestBindOnSeveralGPUs(t *testing.T) {
 		pod.Annotations[gpushare.CountAnnotation] = "2"
 		pod = c.Create(pod)
 		c.Settle()
-		require.NoError(t, c.Decider(c.Keeper).Bind(t.Context(), clustertest.Ref(pod), "n"))
-		require.Equal(t, "n-a,n-b", c.Now(pod).Annotations[gpushare.GPUAnnotation])
+		require.NoError(t, c.Scheduler(c.Cache).Bind(t.Context(), clustertest.Ref(pod), "n"))
+		require.Equal(t, "n-a,n-b", c.Get(pod).Annotations[gpushare.GPUAnnotation])
 		require.Equal(t, []growth.GPUShare{{GPU: "n-a", Memory: 8 * growth.GiB}, {GPU: "n-b", Memory: 8 * growth.GiB}},
 			c.Reservations("n")[growth.PodUID(pod.UID)].GPUs)
 	})
@@ -77,7 +77,7 @@ func TestOneWinsTheLastGiB(t *testing.T) {
 		clustertest.Record(c, bus.AllocationKey("n", "old"), bus.Allocation{Containers: []bus.ContainerAllocation{
 			{Name: "c0", GPUs: []growth.GPUShare{{GPU: "n-a", Memory: 23 * growth.GiB}}},
 		}})
-		replicas := []*scheduler.Decider{c.Decider(c.Keeper), c.Decider(c.Replica())}
+		replicas := []*scheduler.Scheduler{c.Scheduler(c.Cache), c.Scheduler(c.Replica())}
 		var pods []*corev1.Pod
 		for i := range 8 {
 			pods = append(pods, c.Create(clustertest.Pod(fmt.Sprintf("p%d", i), "1Gi", 1)))
@@ -94,18 +94,18 @@ func TestOneWinsTheLastGiB(t *testing.T) {
 		for i, err := range results {
 			if err == nil {
 				winners++
-				require.Equal(t, "n", c.Now(pods[i]).Spec.NodeName)
+				require.Equal(t, "n", c.Get(pods[i]).Spec.NodeName)
 				continue
 			}
 			require.ErrorIs(t, err, scheduler.ErrNoRoom)
 			require.ErrorContains(t, err, "GPU memory: 1GiB asked, largest free share 0MiB on gpu-0")
-			require.Empty(t, c.Now(pods[i]).Spec.NodeName)
+			require.Empty(t, c.Get(pods[i]).Spec.NodeName)
 		}
 		require.Equal(t, 1, winners)
 		require.Len(t, c.Reservations("n"), 1)
 		require.Len(t, c.Bindings.Posted(), 1)
 		c.Settle()
-		require.Zero(t, c.Keeper.Snapshot().OverCommitted())
+		require.Zero(t, c.Cache.Snapshot().OverCommitted())
 	})
 }
 
@@ -115,7 +115,7 @@ func TestAllOfManyBindsAtOnceFit(t *testing.T) {
 		c := clustertest.New(t)
 		c.Node("n", 8, 8)
 		c.Settle()
-		d := c.Decider(c.Keeper)
+		d := c.Scheduler(c.Cache)
 		results := make([]error, 16)
 		var all sync.WaitGroup
 		for i := range results {
@@ -125,7 +125,7 @@ func TestAllOfManyBindsAtOnceFit(t *testing.T) {
 		all.Wait()
 		require.NoError(t, errors.Join(results...))
 		c.Settle()
-		node := c.Keeper.Snapshot().Node("n")
+		node := c.Cache.Snapshot().Node("n")
 		require.Zero(t, node.GPUs[0].Free())
 		require.Zero(t, node.GPUs[1].Free())
 	})
@@ -142,7 +142,7 @@ func TestBindWhenThingsGoWrong(t *testing.T) {
 	}{
 		"the pod is gone": {
 			arrange: func(c *clustertest.Cluster, pod *corev1.Pod) { c.Delete(pod); c.Settle() },
-			is:      scheduler.ErrGone, says: "pod default/p with UID p-uid: the pod is gone",
+			is:      scheduler.ErrPodGone, says: "pod default/p with UID p-uid: the pod is gone",
 		},
 		"another pod has its name": {
 			arrange: func(*clustertest.Cluster, *corev1.Pod) {},
@@ -150,23 +150,23 @@ func TestBindWhenThingsGoWrong(t *testing.T) {
 				ref.UID = "an-earlier-one"
 				return ref
 			},
-			is: scheduler.ErrGone, says: "the pod is gone",
+			is: scheduler.ErrPodGone, says: "the pod is gone",
 		},
 		"the API server refuses": {
 			arrange: func(c *clustertest.Cluster, _ *corev1.Pod) {
 				c.Bindings.Fail(apierrors.NewForbidden(corev1.Resource("pods"), "p", errors.New("no right to bind")))
 			},
-			is: scheduler.ErrRefused, says: "no right to bind",
+			is: scheduler.ErrBindingRefused, says: "no right to bind",
 		},
 		"nobody knows whether the Binding arrived": {
 			arrange: func(c *clustertest.Cluster, _ *corev1.Pod) { c.Bindings.Fail(errors.New("connection reset by peer")) },
-			is:      scheduler.ErrRefused, says: "connection reset by peer", stays: true,
+			is:      scheduler.ErrBindingRefused, says: "connection reset by peer", stays: true,
 		},
 		"the server timed out": {
 			arrange: func(c *clustertest.Cluster, _ *corev1.Pod) {
 				c.Bindings.Fail(apierrors.NewServerTimeout(corev1.Resource("pods"), "create", 1))
 			},
-			is: scheduler.ErrRefused, stays: true,
+			is: scheduler.ErrBindingRefused, stays: true,
 		},
 		"the device plugin has died": {
 			arrange: func(c *clustertest.Cluster, _ *corev1.Pod) {
@@ -187,7 +187,7 @@ func TestBindWhenThingsGoWrong(t *testing.T) {
 				if tc.ref != nil {
 					ref = tc.ref(ref)
 				}
-				err := c.Decider(c.Keeper).Bind(t.Context(), ref, "n")
+				err := c.Scheduler(c.Cache).Bind(t.Context(), ref, "n")
 				require.ErrorIs(t, err, tc.is)
 				require.ErrorContains(t, err, tc.says)
 				c.Mem.Fail(nil)
@@ -203,12 +203,12 @@ func TestAPodThatWasWrittenToMeanwhileIsBound(t *testing.T) {
 		c.Node("n", 24)
 		pod := c.Create(clustertest.Pod("p", "8Gi", 8))
 		c.Settle()
-		d := c.Decider(c.Keeper)
-		d.View = lagging{c.Keeper.Snapshot()}
-		c.Update(c.Now(pod))
+		d := c.Scheduler(c.Cache)
+		d.Cache = lagging{c.Cache.Snapshot()}
+		c.Update(c.Get(pod))
 		require.NoError(t, d.Bind(t.Context(), clustertest.Ref(pod), "n"))
 		require.Len(t, c.Bindings.Posted(), 2)
-		require.Equal(t, "n", c.Now(pod).Spec.NodeName)
+		require.Equal(t, "n", c.Get(pod).Spec.NodeName)
 	})
 }
 
@@ -224,15 +224,15 @@ func TestARetryUsesItsOwnReservation(t *testing.T) {
 		pod := c.Create(clustertest.Pod("p", "8Gi", 8))
 		c.Settle()
 		c.Bindings.Fail(errors.New("connection reset by peer"))
-		require.Error(t, c.Decider(c.Keeper).Bind(t.Context(), clustertest.Ref(pod), "n"))
+		require.Error(t, c.Scheduler(c.Cache).Bind(t.Context(), clustertest.Ref(pod), "n"))
 		c.Settle()
-		found, err := c.Decider(c.Keeper).Filter(pod, []string{"n"})
+		found, err := c.Scheduler(c.Cache).Filter(pod, []string{"n"})
 		require.NoError(t, err)
 		require.Equal(t, []string{"n"}, found.Fit(), "its own reservation is no obstacle")
 
 		c.Bindings.Fail(nil)
-		require.NoError(t, c.Decider(c.Keeper).Bind(t.Context(), clustertest.Ref(pod), "n"))
-		require.Equal(t, types.UID("p-uid"), c.Now(pod).UID)
+		require.NoError(t, c.Scheduler(c.Cache).Bind(t.Context(), clustertest.Ref(pod), "n"))
+		require.Equal(t, types.UID("p-uid"), c.Get(pod).UID)
 		require.Len(t, c.Reservations("n"), 1)
 	})
 }
@@ -246,11 +246,11 @@ func TestAPodThatOnlyItsAnnotationTellsOfHoldsItsMemory(t *testing.T) {
 		c.Create(bound)
 		pod := c.Create(clustertest.Pod("p", "8Gi", 8))
 		c.Settle()
-		require.ErrorIs(t, c.Decider(c.Keeper).Bind(t.Context(), clustertest.Ref(pod), "n"), scheduler.ErrNoRoom)
+		require.ErrorIs(t, c.Scheduler(c.Cache).Bind(t.Context(), clustertest.Ref(pod), "n"), scheduler.ErrNoRoom)
 
 		bound.Status.Phase = corev1.PodSucceeded
 		c.Update(bound)
 		c.Settle()
-		require.NoError(t, c.Decider(c.Keeper).Bind(t.Context(), clustertest.Ref(pod), "n"))
+		require.NoError(t, c.Scheduler(c.Cache).Bind(t.Context(), clustertest.Ref(pod), "n"))
 	})
 }

@@ -1,15 +1,20 @@
-// Package scheduler answers the scheduler's three questions: which nodes have room (Filter), how good each is
-// (Prioritize), and to have a pod bound to one (Bind).
+// Package scheduler decides: which nodes have room for a pod (Filter), how good each of them is (Prioritize), which pods
+// to evict (Preempt), and on which GPUs to bind it (Bind). Explain and Inspect report decisions and nodes.
 //
-// Filter and Prioritize read one snapshot and touch nothing. Bind is the only one that acts, in this order:
+// Filter and Prioritize read one snapshot and change nothing. Bind acts, in this order:
 //
-//  1. The pod, as the API server has it, must be unbound and must be the one that was scheduled.
-//  2. GPUs are chosen on the snapshot and reserved on the bus, if nobody has reserved on them since; else the node is
-//     read afresh and chosen on again, a bounded number of times. While the bus is away they are chosen on the last
-//     snapshot and held in memory: optimistic, up to a bound, and written when the bus is back.
+//  1. The API server's pod must be unbound, and must be the pod that was scheduled.
+//  2. GPUs are chosen on the snapshot, and reserved on the bus unless another replica has reserved them since. After a
+//     conflict the node is read again and GPUs are chosen again, a bounded number of times. While the bus is unavailable,
+//     GPUs are chosen on the last snapshot, and the reservation is assumed: it stays in memory, up to a bound, and package
+//     reconcile writes it once the bus is connected.
 //  3. One Binding carries the GPUs as an annotation, the pod's UID and its resource version.
-//  4. A Binding that was refused gives its reservation back. One whose fate is unknown keeps it: it serves the
-//     scheduler's next try, and ends by itself otherwise. So does one of a pod that turns out to be bound here.
+//  4. If the API server refuses the Binding, the reservation is released. If the result is unknown, the reservation stays:
+//     it serves the scheduler's next attempt, and expires otherwise. It also stays if the pod turns out to be bound here.
 //
-// Every error is a sentence that the scheduler puts into the pod's event, and every failed Bind may be tried again.
+// Preempt nominates a node for the pod (Nominations). Filter accepts that node as soon as the victims' memory makes room,
+// even if the records still have the victims.
+//
+// Every error is a sentence that kube-scheduler puts into the pod's event, and every failed Bind may be retried. The
+// decision log is written by all verbs and read by Explain alone.
 package scheduler

@@ -11,78 +11,70 @@ import (
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
-// Explanation says why a pod was placed as it was, or was not placed.
+// Explanation is why a pod was placed where it is, or why it was not placed.
 type Explanation struct {
 	Pod growth.PodRef `json:"pod"`
-	// Asked is the memory asked for on each of GPUs. A pod that asks by its limits alone has Units in its place: what a unit
-	// is, each node's device plugin says.
-	Asked growth.MiB `json:"askedMiB"`
-	Units int        `json:"units,omitempty"`
-	GPUs  int        `json:"gpus"`
-	// Policy is the one that scored, At the beginning of the last try.
+	// Memory is the memory requested on each of GPUs. A pod with limits only has Units instead; each node's device plugin
+	// defines the size of a unit.
+	Memory growth.MiB `json:"askedMiB"`
+	Units  int        `json:"units,omitempty"`
+	GPUs   int        `json:"gpus"`
+	// Policy is the policy that scored. At is the start of the latest attempt.
 	Policy string    `json:"policy"`
 	At     time.Time `json:"at"`
-	// Nodes are those that were considered: the best first, then those without room, by name within equals.
-	Nodes []ExplainedNode `json:"nodes"`
-	// Bind is how binding ended, nil while this replica has not been asked to.
-	Bind *ExplainedBind `json:"bind,omitempty"`
+	// Nodes are the considered nodes: the best first, then those without room, by name within equals.
+	Nodes []NodeExplanation `json:"nodes"`
+	// Bind is the result of Bind, nil if this replica has not bound the pod.
+	Bind *BindExplanation `json:"bind,omitempty"`
 }
 
-// ExplainedNode is one node's part.
-type ExplainedNode struct {
+// NodeExplanation is the part of one node.
+type NodeExplanation struct {
 	Node string `json:"node"`
-	// Unfit says why the pod does not fit, Hopeless that no job's leaving would change it.
-	Unfit    string `json:"unfit,omitempty"`
-	Hopeless bool   `json:"hopeless,omitempty"`
-	// Scored is false for a node that fits and that the scheduler did not ask to have rated: something else spoke against it.
-	Scored bool            `json:"scored"`
-	Points int64           `json:"points"`
-	Score  placement.Score `json:"score"`
-	GPUs   []ExplainedGPU  `json:"gpus,omitempty"`
+	// Reason is why the pod does not fit. Unresolvable means that no eviction would help.
+	Reason       string `json:"unfit,omitempty"`
+	Unresolvable bool   `json:"unresolvable,omitempty"`
+	// Scored is false for a node that fits and that the scheduler did not send to Prioritize: another plugin rejected it.
+	Scored bool             `json:"scored"`
+	Points int64            `json:"points"`
+	Score  placement.Score  `json:"score"`
+	GPUs   []GPUExplanation `json:"gpus,omitempty"`
 }
 
-// ExplainedGPU is a GPU that the pod would have been given.
-type ExplainedGPU struct {
+// GPUExplanation is a GPU that the pod would get.
+type GPUExplanation struct {
 	GPU growth.GPU `json:"gpu"`
 	Why string     `json:"why"`
 }
 
-// ExplainedBind is how binding ended.
-type ExplainedBind struct {
+// BindExplanation is the result of Bind.
+type BindExplanation struct {
 	At    time.Time       `json:"at"`
 	Node  growth.NodeName `json:"node"`
 	GPUs  []growth.GPU    `json:"gpus,omitempty"`
 	Error string          `json:"error,omitempty"`
 }
 
-// Explain tells from the record of the last decision about a pod why each node fared as it did. It decides again, on what
-// the decision was taken on. It returns false for a pod that there is no record of.
-func (d *Decider) Explain(namespace, name string) (Explanation, bool) {
-	p := d.Decisions.page(func(p *page) bool { return p.pod.Ref.Namespace == namespace && p.pod.Ref.Name == name })
-	if p == nil {
+// Explain repeats the latest decision about a pod, on the nodes that it was based on. It returns false if the decision log
+// has none.
+func (s *Scheduler) Explain(namespace, name string) (Explanation, bool) {
+	d := s.decisions.named(namespace, name)
+	if d == nil {
 		return Explanation{}, false
 	}
-	e := Explanation{Pod: p.pod.Ref, Asked: p.pod.Request.Memory, GPUs: p.pod.Request.Count, Policy: d.PolicyName, At: p.at, Nodes: []ExplainedNode{}}
-	if e.Asked == 0 {
-		e.Units = p.pod.Request.Shape().Units
+	e := Explanation{
+		Pod:    d.pod.Ref,
+		Memory: d.pod.Request.Memory,
+		GPUs:   d.pod.Request.Count,
+		Policy: s.PolicyName,
+		At:     d.at,
+		Nodes:  s.explainNodes(d),
 	}
-	rated := map[string]bool{}
-	for i, found := range places(p.prioritized.nodes(), p.pod, d.Policy) {
-		name := p.prioritized.name(i)
-		rated[name] = true
-		e.Nodes = append(e.Nodes, d.explain(name, p.prioritized.node(i), p.pod, found))
+	if e.Memory == 0 {
+		e.Units = d.pod.Request.Shape().Units
 	}
-	for i, here := range p.filtered.nodes() {
-		if name := p.filtered.name(i); !rated[name] {
-			misfit := fit(here, p.pod)
-			e.Nodes = append(e.Nodes, ExplainedNode{Node: name, Unfit: misfit.Reason, Hopeless: misfit.Unresolvable})
-		}
-	}
-	slices.SortFunc(e.Nodes, func(a, b ExplainedNode) int {
-		return cmp.Or(-cmp.Compare(rank(a), rank(b)), -cmp.Compare(a.Score, b.Score), cmp.Compare(a.Node, b.Node))
-	})
-	if b := p.bound; b != nil {
-		e.Bind = &ExplainedBind{At: b.at, Node: b.node}
+	if b := d.bound; b != nil {
+		e.Bind = &BindExplanation{At: b.at, Node: b.node}
 		for _, share := range b.gpus {
 			e.Bind.GPUs = append(e.Bind.GPUs, share.GPU)
 		}
@@ -93,29 +85,79 @@ func (d *Decider) Explain(namespace, name string) (Explanation, bool) {
 	return e, true
 }
 
-// rank puts nodes that were rated before those that fit, and these before those that do not.
-func rank(n ExplainedNode) int {
+func (s *Scheduler) explainNodes(d *decision) []NodeExplanation {
+	nodes := []NodeExplanation{}
+	scored := map[growth.NodeName]bool{}
+	for i, option := range placeAll(d.prioritized, d.pod, s.Policy) {
+		name := d.prioritized.Name(i)
+		scored[name] = true
+		nodes = append(nodes, s.explainNode(string(name), d.prioritized.Value(i), d.pod, option))
+	}
+	for i := range d.filtered.Len() {
+		name := d.filtered.Name(i)
+		if !scored[name] {
+			status := fit(d.filtered.Value(i), d.pod)
+			nodes = append(nodes, NodeExplanation{Node: string(name), Reason: status.Reason, Unresolvable: status.Unresolvable})
+		}
+	}
+	slices.SortFunc(nodes, func(a, b NodeExplanation) int {
+		return cmp.Or(-cmp.Compare(rank(a), rank(b)), -cmp.Compare(a.Score, b.Score), cmp.Compare(a.Node, b.Node))
+	})
+	return nodes
+}
+
+// rank orders scored nodes before other nodes that fit, and these before nodes that do not fit.
+func rank(n NodeExplanation) int {
 	switch {
 	case n.Scored:
 		return 2
-	case n.Unfit == "":
+	case n.Reason == "":
 		return 1
 	}
 	return 0
 }
 
-func (d *Decider) explain(name string, here *cache.Node, pod request.Pod, found place) ExplainedNode {
-	if !found.misfit.Fits() {
-		return ExplainedNode{Node: name, Unfit: found.misfit.Reason, Hopeless: found.misfit.Unresolvable}
+func (s *Scheduler) explainNode(name string, node *cache.NodeInfo, pod request.Pod, o option) NodeExplanation {
+	if !o.status.Fits() {
+		return NodeExplanation{Node: name, Reason: o.status.Reason, Unresolvable: o.status.Unresolvable}
 	}
-	e := ExplainedNode{Node: name, Scored: true, Points: found.points, Score: found.choice.Score}
-	n := here.Without(pod.Ref.UID)
-	for _, share := range found.choice.GPUs {
+	e := NodeExplanation{Node: name, Scored: true, Points: o.points, Score: o.choice.Score}
+	n := node.Without(pod.Ref.UID)
+	for _, share := range o.choice.GPUs {
 		for _, g := range n.GPUs {
 			if g.UUID == share.GPU {
-				e.GPUs = append(e.GPUs, ExplainedGPU{GPU: g.UUID, Why: d.Policy.Explain(g, share.Memory, pod.Request.Count)})
+				e.GPUs = append(e.GPUs, GPUExplanation{GPU: g.UUID, Why: s.Policy.Explain(g, share.Memory, pod.Request.Count)})
 			}
 		}
 	}
 	return e
+}
+
+// option is the best choice of GPUs on one node, and its points among all nodes.
+type option struct {
+	choice placement.Choice
+	status placement.Status
+	points int64
+}
+
+// placeAll chooses GPUs on each node, as Prioritize scores them.
+func placeAll(nodes selection, pod request.Pod, policy placement.Policy) []option {
+	options := make([]option, nodes.Len())
+	var normalizer placement.Normalizer
+	for i := range options {
+		n, status := schedulable(nodes.Value(i), pod)
+		if status.Fits() {
+			options[i].choice, status = placement.Place(n, pod.Request, policy)
+		}
+		options[i].status = status
+		if status.Fits() {
+			normalizer.Add(options[i].choice.Score)
+		}
+	}
+	for i, o := range options {
+		if o.status.Fits() {
+			options[i].points = normalizer.Points(o.choice.Score)
+		}
+	}
+	return options
 }

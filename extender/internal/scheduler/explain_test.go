@@ -16,7 +16,7 @@ import (
 )
 
 // tried asks what the scheduler asks about a pod: which nodes fit, and how good those are that also fit otherwise.
-func tried(t *testing.T, d *scheduler.Decider, c *clustertest.Cluster, name string, nodes, rated []string) growth.PodRef {
+func tried(t *testing.T, d *scheduler.Scheduler, c *clustertest.Cluster, name string, nodes, rated []string) growth.PodRef {
 	t.Helper()
 	pod := c.Create(clustertest.Pod(name, "8Gi", 8))
 	c.Settle()
@@ -34,7 +34,7 @@ func TestExplainTellsWhatTheDecisionWasTakenOn(t *testing.T) {
 		c.Node("tainted", 24)
 		c.Node("small", 4)
 		clustertest.Record(c, bus.ReservationKey("shared", "x"), bus.Reservation{GPUs: []growth.GPUShare{{GPU: "shared-a", Memory: 8 * growth.GiB}}})
-		d := c.Decider(c.Keeper)
+		d := c.Scheduler(c.Cache)
 		pod := tried(t, d, c, "p", []string{"unheard", "tainted", "small", "shared", "empty"}, []string{"shared", "empty"})
 
 		// What happens later is no part of why.
@@ -43,12 +43,12 @@ func TestExplainTellsWhatTheDecisionWasTakenOn(t *testing.T) {
 		e, known := d.Explain("default", "p")
 		require.True(t, known)
 		require.Equal(t, pod, e.Pod)
-		require.Equal(t, 8*growth.GiB, e.Asked)
+		require.Equal(t, 8*growth.GiB, e.Memory)
 		require.Equal(t, "growth", e.Policy)
 		require.Nil(t, e.Bind)
 		lines := make([]string, len(e.Nodes))
 		for i, n := range e.Nodes {
-			lines[i] = fmt.Sprintf("%s %d %s", n.Node, n.Points, n.Unfit)
+			lines[i] = fmt.Sprintf("%s %d %s", n.Node, n.Points, n.Reason)
 			for _, g := range n.GPUs {
 				lines[i] += fmt.Sprintf("%s: %s", g.GPU, g.Why)
 			}
@@ -78,7 +78,7 @@ func TestTheDiaryIsBounded(t *testing.T) {
 		c := clustertest.New(t)
 		c.Node("n", 24)
 		c.Settle()
-		d := c.Decider(c.Keeper)
+		d := c.Scheduler(c.Cache)
 		ask := func(name string, nodes []string) {
 			_, err := d.Filter(clustertest.Pod(name, "8Gi", 8), nodes)
 			require.NoError(t, err)
@@ -102,7 +102,7 @@ func TestAPodThatAsksForNothingLeavesNoTrace(t *testing.T) {
 		c := clustertest.New(t)
 		c.Node("n", 24)
 		c.Settle()
-		d := c.Decider(c.Keeper)
+		d := c.Scheduler(c.Cache)
 		pod := clustertest.Pod("plain", "8Gi")
 		clear(pod.Annotations)
 		_, err := d.Filter(pod, []string{"n"})

@@ -1,74 +1,77 @@
 package scheduler
 
 import (
+	"time"
+
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/trellis-gpu/trellis/extender/internal/fastpath"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
-// Filtered is what Filter found: what stands against each of the nodes, nil for nothing, in the order in which it was asked
-// about them.
-type Filtered struct {
-	Nodes   []string
-	Misfits []*placement.Status
+// FilterResult has, for each node of the request, why the pod does not fit, or nil where it fits.
+type FilterResult struct {
+	Nodes    []string
+	Statuses []*placement.Status
 
-	from *slates[*placement.Status]
+	lists *fastpath.Lists[*placement.Status]
 }
 
-// Release says that the misfits are not needed any more: their list is used again.
-func (f Filtered) Release() {
-	if f.from != nil {
-		f.from.give(f.Misfits)
+// Release recycles the statuses. The result must not be used afterwards.
+func (r FilterResult) Release() {
+	if r.lists != nil {
+		r.lists.Put(r.Statuses)
 	}
 }
 
-// Fit are the nodes with room.
-func (f Filtered) Fit() []string {
-	fit := make([]string, 0, len(f.Nodes))
-	for i, misfit := range f.Misfits {
-		if misfit == nil {
-			fit = append(fit, f.Nodes[i])
+// Fit returns the nodes with room.
+func (r FilterResult) Fit() []string {
+	fit := make([]string, 0, len(r.Nodes))
+	for i, status := range r.Statuses {
+		if status == nil {
+			fit = append(fit, r.Nodes[i])
 		}
 	}
 	return fit
 }
 
-// Refused are the nodes without room, and why: now, or hopelessly, for they would have none if they were empty.
-func (f Filtered) Refused(hopelessly bool) map[string]string {
-	refused := map[string]string{}
-	for i, misfit := range f.Misfits {
-		if misfit != nil && misfit.Unresolvable == hopelessly {
-			refused[f.Nodes[i]] = misfit.Reason
+// Failed returns the reasons of the nodes without room: of those where evictions could help, or of the unresolvable ones.
+func (r FilterResult) Failed(unresolvable bool) map[string]string {
+	failed := map[string]string{}
+	for i, status := range r.Statuses {
+		if status != nil && status.Unresolvable == unresolvable {
+			failed[r.Nodes[i]] = status.Reason
 		}
 	}
-	return refused
+	return failed
 }
 
-// Filter finds out which of the nodes have room for the pod.
-func (d *Decider) Filter(pod *corev1.Pod, nodes []string) (Filtered, error) {
-	snapshot := d.View.Snapshot()
+// Filter finds the nodes that have room for the pod.
+func (s *Scheduler) Filter(object *corev1.Pod, nodes []string) (FilterResult, error) {
+	snapshot := s.Cache.Snapshot()
 	if !snapshot.Synced {
-		return Filtered{}, errUnsynced
+		return FilterResult{}, errUnsynced
 	}
-	found := Filtered{Nodes: nodes, Misfits: d.misfits.take(len(nodes)), from: &d.misfits}
-	asked, asks := request.Read(pod, d.Resource)
-	if !asks {
-		return found, nil
+	result := FilterResult{Nodes: nodes, Statuses: s.statuses.Get(len(nodes)), lists: &s.statuses}
+	pod, requests := request.Read(object, s.Resource)
+	if !requests {
+		return result, nil
 	}
-	seen, seats := sites{roll: snapshot.Nodes}, snapshot.Nodes.Seats()
-	judge, promised := d.judge(snapshot, asked), d.Decisions.promised(asked.Ref.UID)
+	evaluator := s.evaluator(snapshot, pod)
+	nomination := s.nominations.get(pod.Ref.UID, time.Now())
+	considered, cursor := snapshot.Nodes.Select(), snapshot.Nodes.Cursor()
 	for i, name := range nodes {
-		seat := seats.Next(growth.NodeName(name))
-		seen.add(name, seat)
-		misfit := judge.of(seat).Misfit
-		if misfit != nil && name == promised.node && promised.kept(seat.Node, asked) {
-			misfit = nil
+		node := cursor.Get(growth.NodeName(name))
+		considered.Append(growth.NodeName(name), node)
+		status := evaluator.verdict(node).Status
+		if status != nil && name == nomination.node && nomination.fits(node.Value, pod) {
+			status = nil
 		}
-		found.Misfits[i] = misfit
+		result.Statuses[i] = status
 	}
-	d.Decisions.filtered(asked, seen)
-	d.Log.Debug("filtered", "pod", asked.Ref, "asked", len(nodes))
-	return found, nil
+	s.decisions.filtered(pod, considered)
+	s.Log.Debug("filtered", "pod", pod.Ref, "nodes", len(nodes))
+	return result, nil
 }

@@ -66,16 +66,16 @@ func TestFilter(t *testing.T) {
 				c.Node("large", 24)
 				c.Node("busy", 24)
 				c.Node("small", 4)
-				c.Unshared("plain", nil)
-				c.Unshared("silent", map[string]string{gpushare.NodeLabel: "true"})
+				c.NodeWithLabels("plain", nil)
+				c.NodeWithLabels("silent", map[string]string{gpushare.NodeLabel: "true"})
 				c.Put(bus.GPUsKey("newer"), []byte(`{"v":9,"gpus":"of another kind"}`))
 				clustertest.Record(c, bus.ReservationKey("busy", "other"), bus.Reservation{GPUs: []growth.GPUShare{{GPU: "busy-a", Memory: 12 * growth.GiB}}})
 				c.Settle()
 
-				found, err := c.Decider(c.Keeper).Filter(tc.pod, []string{"large", "busy", "small", "plain", "silent", "newer", "unheard"})
+				found, err := c.Scheduler(c.Cache).Filter(tc.pod, []string{"large", "busy", "small", "plain", "silent", "newer", "unheard"})
 				require.NoError(t, err)
 				require.Equal(t, tc.fit, found.Fit())
-				crowded, hopeless := found.Refused(false), found.Refused(true)
+				crowded, hopeless := found.Failed(false), found.Failed(true)
 				require.Len(t, crowded, len(tc.crowded))
 				for node, reason := range crowded {
 					require.Equal(t, tc.crowded[node], reason)
@@ -91,14 +91,14 @@ func TestFilter(t *testing.T) {
 }
 
 // blind is a view that has seen nothing yet.
-func blind(c *clustertest.Cluster) *cache.Keeper {
-	return cache.NewKeeper(c.Bus, gpushare.Resource, slog.New(slog.DiscardHandler))
+func blind(c *clustertest.Cluster) *cache.Cache {
+	return cache.New(c.Bus, gpushare.Resource, slog.New(slog.DiscardHandler))
 }
 
 func TestNoAnswerBeforeTheFirstFullView(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t)
-		d := c.Decider(blind(c))
+		d := c.Scheduler(blind(c))
 		_, err := d.Filter(clustertest.Pod("p", "1Gi", 1), []string{"n"})
 		require.ErrorContains(t, err, "has not seen the whole cluster yet")
 		pod := c.Create(clustertest.Pod("p", "1Gi", 1))
@@ -122,7 +122,7 @@ func TestPrioritizeFollowsWhatTheCoordinatorPublishes(t *testing.T) {
 		rate := func() map[string]int8 {
 			c.Settle()
 			points, nodes := map[string]int8{}, []string{"empty", "shared", "full", "unheard"}
-			for i, p := range c.Decider(c.Keeper).Prioritize(clustertest.Pod("p", "8Gi", 8), nodes).Points {
+			for i, p := range c.Scheduler(c.Cache).Prioritize(clustertest.Pod("p", "8Gi", 8), nodes).Points {
 				points[nodes[i]] = p
 			}
 			return points
@@ -139,7 +139,7 @@ func TestPrioritizeFollowsWhatTheCoordinatorPublishes(t *testing.T) {
 
 func TestOutcomesHaveAWordEach(t *testing.T) {
 	for err, word := range map[error]string{
-		nil: "bound", scheduler.ErrNoRoom: "no_room", scheduler.ErrAway: "bus_away", errors.New("?"): "error",
+		nil: "bound", scheduler.ErrNoRoom: "no_room", scheduler.ErrBusUnavailable: "bus_away", errors.New("?"): "error",
 	} {
 		require.Equal(t, word, scheduler.Outcome(err))
 		require.Contains(t, scheduler.Outcomes(), word)

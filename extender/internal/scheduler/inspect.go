@@ -10,45 +10,45 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare/aliyun"
 )
 
-// Inspect shows who is on which GPU, of one node or, where it has no name, of all that have GPUs. Its errors are sentences
-// in the answer.
-func (d *Decider) Inspect(name growth.NodeName) aliyun.Inspection {
-	snapshot := d.View.Snapshot()
-	shown := aliyun.Inspection{Nodes: []aliyun.Node{}}
+// Inspect lists the pods on each GPU of a node or, without a name, of all nodes with GPUs. Errors are sentences in the
+// answer.
+func (s *Scheduler) Inspect(name growth.NodeName) aliyun.Inspection {
+	snapshot := s.Cache.Snapshot()
+	inspection := aliyun.Inspection{Nodes: []aliyun.Node{}}
 	if !snapshot.Synced {
-		shown.Error = errUnsynced.Error()
-		return shown
+		inspection.Error = errUnsynced.Error()
+		return inspection
 	}
 	if name != "" {
-		here := snapshot.Node(name)
+		node := snapshot.Node(name)
 		switch {
-		case here == nil:
-			shown.Error = fmt.Sprintf("nothing is known about node %.253s", name)
-		case here.Obstacle != "":
-			shown.Error = fmt.Sprintf("node %s: %s", name, here.Obstacle)
+		case node == nil:
+			inspection.Error = fmt.Sprintf("nothing is known about node %.253s", name)
+		case node.Unschedulable != "":
+			inspection.Error = fmt.Sprintf("node %s: %s", name, node.Unschedulable)
 		default:
-			shown.Nodes = append(shown.Nodes, inspect(snapshot, here))
+			inspection.Nodes = append(inspection.Nodes, inspect(snapshot, node))
 		}
-		return shown
+		return inspection
 	}
-	for _, here := range snapshot.Nodes.All() {
-		if here.Obstacle == "" {
-			shown.Nodes = append(shown.Nodes, inspect(snapshot, here))
+	for _, node := range snapshot.Nodes.All() {
+		if node.Unschedulable == "" {
+			inspection.Nodes = append(inspection.Nodes, inspect(snapshot, node))
 		}
 	}
-	slices.SortFunc(shown.Nodes, func(a, b aliyun.Node) int { return cmp.Compare(a.Name, b.Name) })
-	return shown
+	slices.SortFunc(inspection.Nodes, func(a, b aliyun.Node) int { return cmp.Compare(a.Name, b.Name) })
+	return inspection
 }
 
-// inspect shows one node. A pod that the API server has not told of (any more) bears the name that its record on the bus has.
-func inspect(snapshot *cache.Snapshot, here *cache.Node) aliyun.Node {
-	return aliyun.Inspect(here.Node, here.Inventory(), func(uid growth.PodUID) growth.PodRef {
+// inspect lists the pods of one node. A pod that the snapshot does not have gets the name in its record on the bus.
+func inspect(snapshot *cache.Snapshot, node *cache.NodeInfo) aliyun.Node {
+	return aliyun.Inspect(node.Node, node.Inventory(), func(uid growth.PodUID) growth.PodRef {
 		if pod, known := snapshot.Pods.Get(uid); known {
 			return pod.Ref
 		}
-		if allocation, known := here.Allocations[uid]; known {
+		if allocation, known := node.Allocations[uid]; known {
 			return allocation.Pod
 		}
-		return here.Reservations[uid].Pod
+		return node.Reservations[uid].Pod
 	})
 }

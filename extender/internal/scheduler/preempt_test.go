@@ -138,7 +138,7 @@ func TestPreempt(t *testing.T) {
 				c.Node("m", 8, 8)
 				tc.cluster(c)
 				c.Settle()
-				got, err := c.Decider(c.Keeper).Preempt(tc.pod, tc.offered)
+				got, err := c.Scheduler(c.Cache).Preempt(tc.pod, tc.offered)
 				require.NoError(t, err)
 				require.Equal(t, tc.want, got)
 			})
@@ -154,7 +154,7 @@ func TestAPromiseIsKept(t *testing.T) {
 		runs(c, "low", "n", "n-a", 8, 0)
 		pod := c.Create(urgent(8))
 		c.Settle()
-		d := c.Decider(c.Keeper)
+		d := c.Scheduler(c.Cache)
 		fit := func(pod *corev1.Pod) []string {
 			found, err := d.Filter(pod, []string{"n"})
 			require.NoError(t, err)
@@ -176,7 +176,7 @@ func TestAPromiseIsKept(t *testing.T) {
 func TestNobodyIsEvictedBeforeTheFirstFullView(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t)
-		_, err := c.Decider(blind(c)).Preempt(urgent(8), []scheduler.Candidate{candidate("n", 0, "p-uid")})
+		_, err := c.Scheduler(blind(c)).Preempt(urgent(8), []scheduler.Candidate{candidate("n", 0, "p-uid")})
 		require.ErrorContains(t, err, "has not seen the whole cluster yet")
 	})
 }

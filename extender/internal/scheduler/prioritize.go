@@ -5,54 +5,56 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/trellis-gpu/trellis/extender/internal/fastpath"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
-// nowhere is the score of a node without room. It gets no points.
-var nowhere = placement.Score(math.NaN())
+// noRoom is the score of a node without room. It gets no points.
+var noRoom = placement.Score(math.NaN())
 
-// Rated is what Prioritize found: points of each of the nodes, 0..10, in the order in which it was asked about them.
-type Rated struct {
+// PrioritizeResult has the points of each node of the request, from 0 to 10.
+type PrioritizeResult struct {
 	Nodes  []string
 	Points []int8
 
-	from *slates[int8]
+	lists *fastpath.Lists[int8]
 }
 
-// Release says that the points are not needed any more: their list is used again.
-func (r Rated) Release() {
-	if r.from != nil {
-		r.from.give(r.Points)
+// Release recycles the points. The result must not be used afterwards.
+func (r PrioritizeResult) Release() {
+	if r.lists != nil {
+		r.lists.Put(r.Points)
 	}
 }
 
-// Prioritize rates the nodes against one another. One without room gets no points: it
-// may have lost its room since it was filtered.
-func (d *Decider) Prioritize(pod *corev1.Pod, nodes []string) Rated {
-	snapshot := d.View.Snapshot()
-	rated := Rated{Nodes: nodes, Points: d.points.take(len(nodes)), from: &d.points}
-	asked, asks := request.Read(pod, d.Resource)
-	if !asks {
-		return rated
+// Prioritize scores the nodes relative to one another. A node that has lost its room since Filter gets no points.
+func (s *Scheduler) Prioritize(object *corev1.Pod, nodes []string) PrioritizeResult {
+	snapshot := s.Cache.Snapshot()
+	result := PrioritizeResult{Nodes: nodes, Points: s.points.Get(len(nodes)), lists: &s.points}
+	pod, requests := request.Read(object, s.Resource)
+	if !requests {
+		return result
 	}
-	seen, scores := sites{roll: snapshot.Nodes}, d.scores.take(len(nodes))
-	defer d.scores.give(scores)
-	judge, scale, seats := d.judge(snapshot, asked), placement.Normalizer{}, snapshot.Nodes.Seats()
+	scores := s.scores.Get(len(nodes))
+	defer s.scores.Put(scores)
+	evaluator, normalizer := s.evaluator(snapshot, pod), placement.Normalizer{}
+	considered, cursor := snapshot.Nodes.Select(), snapshot.Nodes.Cursor()
 	for i, name := range nodes {
-		seat := seats.Next(growth.NodeName(name))
-		seen.add(name, seat)
-		verdict := judge.of(seat)
-		if scores[i] = verdict.Score; verdict.Misfit != nil {
-			scores[i] = nowhere
+		node := cursor.Get(growth.NodeName(name))
+		considered.Append(growth.NodeName(name), node)
+		verdict := evaluator.verdict(node)
+		if verdict.Status != nil {
+			scores[i] = noRoom
 			continue
 		}
-		scale.Add(verdict.Score)
+		scores[i] = verdict.Score
+		normalizer.Add(verdict.Score)
 	}
 	for i, score := range scores {
-		rated.Points[i] = int8(scale.Points(score))
+		result.Points[i] = int8(normalizer.Points(score))
 	}
-	d.Decisions.prioritized(asked, seen)
-	return rated
+	s.decisions.prioritized(pod, considered)
+	return result
 }

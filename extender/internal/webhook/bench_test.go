@@ -23,7 +23,7 @@ import (
 const benchNodes = 5000
 
 // cluster is a view of nodes with 8 GPUs of 80 GiB each; a job holds so many GiB on each GPU.
-func cluster(b *testing.B, nodes, held int) (*cache.Keeper, []string) {
+func cluster(b *testing.B, nodes, held int) (*cache.Cache, []string) {
 	b.Helper()
 	names, entries := make([]string, nodes), []bus.Entry(nil)
 	put := func(key string, value []byte, err error) {
@@ -50,7 +50,7 @@ func cluster(b *testing.B, nodes, held int) (*cache.Keeper, []string) {
 		value, err := bus.Encode(inventory)
 		put(bus.GPUsKey(node), value, err)
 	}
-	keeper := cache.NewKeeper(nil, gpushare.Resource, slog.New(slog.DiscardHandler))
+	keeper := cache.New(nil, gpushare.Resource, slog.New(slog.DiscardHandler))
 	keeper.Step(cache.OnNodes(bus.Batch{Reset: true, Revision: 1, Entries: entries}))
 	keeper.Step(cache.OnJobs(bus.Batch{Reset: true, Revision: 1}))
 	keeper.Step(cache.Informed())
@@ -73,7 +73,7 @@ func BenchmarkVerbs(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			decider := &scheduler.Decider{View: keeper, Policy: policy, Resource: gpushare.Resource, Log: slog.New(slog.DiscardHandler)}
+			decider := &scheduler.Scheduler{Cache: keeper, Policy: policy, Resource: gpushare.Resource, Log: slog.New(slog.DiscardHandler)}
 			handler := webhook.Handler(decider, ignore{}, slog.New(slog.DiscardHandler))
 			ask := func(gib int) {
 				handler.ServeHTTP(nowhere{http.Header{}}, httptest.NewRequest(http.MethodPost, "/"+verb, strings.NewReader(question(b, gib, names))))

@@ -2,88 +2,67 @@ package webhook
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
-	"sync"
-	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trellis-gpu/trellis/extender/internal/fastpath"
+	"github.com/trellis-gpu/trellis/extender/internal/scheduler"
 )
 
-// keep is the largest buffer that is kept for the next body: 15,000 names with their reasons fit.
-const keep = 4 << 20
-
-// bodies reads and writes long bodies. The zero value is ready.
+// bodies reads and writes the bodies of filter and prioritize, which are long. The zero value is ready.
 type bodies struct {
-	buffers sync.Pool
-	last    atomic.Pointer[understood]
+	buffers fastpath.Buffers
+	args    fastpath.ArgsCache[corev1.Pod]
 }
 
-// understood is what bodies said lately. Kube-scheduler asks about the same nodes again and again, all of the cluster for
-// filter and those with room for prioritize, and twice about each pod: once about each of the lists.
-type understood struct {
-	podText string
-	pod     *corev1.Pod
-	lists   []*nameList // the last one first
-}
-
-// args reads the body of filter and prioritize. Pod and names must not be changed.
-func (b *bodies) args(r *http.Request) (candidates, error) {
-	buffer := b.take()
-	defer b.give(buffer)
-	if r.ContentLength > 0 && r.ContentLength <= keep {
-		buffer.Grow(int(r.ContentLength) + bytes.MinRead)
-	}
+// read decodes the body of filter or prioritize. The pod and the names must not be changed.
+func (b *bodies) read(r *http.Request) (nodeArgs, error) {
+	buffer := b.buffers.Get(r.ContentLength + bytes.MinRead)
+	defer b.buffers.Put(buffer)
 	if _, err := buffer.ReadFrom(r.Body); err != nil {
-		return candidates{}, fmt.Errorf("reading the body: %w", err)
+		return nodeArgs{}, fmt.Errorf("reading the body: %w", err)
 	}
-	last := b.last.Load()
-	if last == nil {
-		last = &understood{}
+	if args, ok := b.args.Decode(buffer.Bytes()); ok {
+		return nodeArgs{pod: args.Pod, names: args.NodeNames}, nil
 	}
-	p, ok := scan(buffer.Bytes(), last.lists)
-	if !ok {
-		return decodeArgs(bytes.NewReader(buffer.Bytes()))
-	}
-	asked := candidates{pod: last.pod, names: p.names.names}
-	if last.pod != nil && string(p.pod) == last.podText && first(last.lists, p.names) {
-		return asked, nil
-	}
-	next := &understood{podText: last.podText, pod: last.pod, lists: remembered(last.lists, p.names)}
-	if last.pod == nil || string(p.pod) != last.podText {
-		next.podText, next.pod = string(p.pod), nil
-		if err := json.Unmarshal(p.pod, &next.pod); err != nil {
-			return decodeArgs(bytes.NewReader(buffer.Bytes()))
-		}
-	}
-	b.last.Store(next)
-	asked.pod = next.pod
-	return asked, nil
+	return decodeNodeArgs(bytes.NewReader(buffer.Bytes()))
 }
 
-// write sends a long answer. A scheduler that hangs up in the middle is no error of ours.
-func (b *bodies) write(w http.ResponseWriter, answer text) {
-	buffer := b.take()
-	defer b.give(buffer)
+// write sends a long answer. A scheduler that disconnects is no error.
+func (b *bodies) write(w http.ResponseWriter, answer longAnswer) {
+	buffer := b.buffers.Get(0)
+	defer b.buffers.Put(buffer)
 	encoded := answer.appendJSON(buffer.AvailableBuffer())
-	buffer.Write(encoded) // in place, unless it had to grow
+	buffer.Write(encoded) // keeps the memory, if encoded has outgrown it
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(encoded)))
 	_, _ = w.Write(encoded)
 }
 
-func (b *bodies) take() *bytes.Buffer {
-	if buffer, ok := b.buffers.Get().(*bytes.Buffer); ok {
-		return buffer
-	}
-	return &bytes.Buffer{}
+// longAnswer is an answer with thousands of nodes. It encodes itself.
+type longAnswer interface {
+	appendJSON(to []byte) []byte
+	// release recycles the answer once it has been sent.
+	release()
 }
 
-func (b *bodies) give(buffer *bytes.Buffer) {
-	if buffer.Cap() <= keep {
-		buffer.Reset()
-		b.buffers.Put(buffer)
-	}
+// filterNames is an ExtenderFilterResult with NodeNames.
+type filterNames scheduler.FilterResult
+
+func (f filterNames) release() { scheduler.FilterResult(f).Release() }
+
+func (f filterNames) appendJSON(to []byte) []byte {
+	return fastpath.AppendFilterResult(to, f.Nodes, f.Statuses)
+}
+
+// priorities is a HostPriorityList.
+type priorities scheduler.PrioritizeResult
+
+func (p priorities) release() { scheduler.PrioritizeResult(p).Release() }
+
+func (p priorities) appendJSON(to []byte) []byte {
+	return fastpath.AppendHostPriorities(to, p.Nodes, p.Points)
 }

@@ -13,13 +13,13 @@ import (
 	"github.com/trellis-gpu/trellis/extender/internal/scheduler"
 )
 
-// explain answers people: a table, or JSON with ?output=json.
-func (h *handler) explain(w http.ResponseWriter, r *http.Request, asked httprouter.Params) {
-	namespace, pod := asked.ByName("namespace"), asked.ByName("pod")
-	e, known := h.decider.Explain(namespace, pod)
+// explain sends a table, or JSON with ?output=json.
+func (h *handler) explain(w http.ResponseWriter, r *http.Request, params httprouter.Params) {
+	namespace, pod := params.ByName("namespace"), params.ByName("pod")
+	e, known := h.scheduler.Explain(namespace, pod)
 	switch output := r.URL.Query().Get("output"); {
 	case !known:
-		fail(w, http.StatusNotFound, fmt.Sprintf("no decision about pod %s/%s is remembered: it asks for no share of a GPU, "+
+		fail(w, http.StatusNotFound, fmt.Sprintf("no decision about pod %s/%s is in the log: it asks for no share of a GPU, "+
 			"another replica decided, or that was long ago", namespace, pod))
 	case output == "json":
 		reply(w, http.StatusOK, e)
@@ -27,19 +27,19 @@ func (h *handler) explain(w http.ResponseWriter, r *http.Request, asked httprout
 		fail(w, http.StatusBadRequest, fmt.Sprintf("output %q is none: leave it out for text, or write output=json", output))
 	default:
 		var text bytes.Buffer
-		write(&text, e)
+		writeExplanation(&text, e)
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = w.Write(text.Bytes())
 	}
 }
 
-// write writes an explanation for people.
-func write(w io.Writer, e scheduler.Explanation) {
-	asked := e.Asked.String()
+// writeExplanation writes an explanation as a table.
+func writeExplanation(w io.Writer, e scheduler.Explanation) {
+	memory := e.Memory.String()
 	if e.Units > 0 {
-		asked = fmt.Sprintf("%d units", e.Units)
+		memory = fmt.Sprintf("%d units", e.Units)
 	}
-	fmt.Fprintf(w, "pod %s (UID %s)\nasks for %s of GPU memory", e.Pod, e.Pod.UID, asked)
+	fmt.Fprintf(w, "pod %s (UID %s)\nasks for %s of GPU memory", e.Pod, e.Pod.UID, memory)
 	if e.GPUs > 1 {
 		fmt.Fprintf(w, " on each of %d GPUs", e.GPUs)
 	}
@@ -56,10 +56,10 @@ func write(w io.Writer, e scheduler.Explanation) {
 				}
 				fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", name, points, g.GPU, g.Why)
 			}
-		case n.Unfit == "":
+		case n.Reason == "":
 			fmt.Fprintf(table, "%s\t-\t\thas room; the scheduler did not ask how good it is\n", n.Node)
 		default:
-			fmt.Fprintf(table, "%s\t-\t\t%s\n", n.Node, n.Unfit)
+			fmt.Fprintf(table, "%s\t-\t\t%s\n", n.Node, n.Reason)
 		}
 	}
 	_ = table.Flush()

@@ -16,19 +16,22 @@ import (
 )
 
 var explanation = scheduler.Explanation{
-	Pod: growth.PodRef{Namespace: "default", Name: "vae", UID: "u"}, Asked: 8 * growth.GiB, GPUs: 2, Policy: "growth",
-	At: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC),
-	Nodes: []scheduler.ExplainedNode{
-		{Node: "node-1", Scored: true, Points: 10, Score: 1, GPUs: []scheduler.ExplainedGPU{
+	Pod:    growth.PodRef{Namespace: "default", Name: "vae", UID: "u"},
+	Memory: 8 * growth.GiB,
+	GPUs:   2,
+	Policy: "growth",
+	At:     time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC),
+	Nodes: []scheduler.NodeExplanation{
+		{Node: "node-1", Scored: true, Points: 10, Score: 1, GPUs: []scheduler.GPUExplanation{
 			{GPU: "GPU-a", Why: "alone"}, {GPU: "GPU-b", Why: "alone too"},
 		}},
 		{Node: "node-2"},
-		{Node: "node-3", Unfit: "GPU memory: 12GiB asked, largest free share 8GiB on gpu-2"},
+		{Node: "node-3", Reason: "GPU memory: 12GiB asked, largest free share 8GiB on gpu-2"},
 	},
-	Bind: &scheduler.ExplainedBind{At: time.Date(2026, 11, 21, 12, 0, 1, 0, time.UTC), Node: "node-1", GPUs: []growth.GPU{"GPU-a", "GPU-b"}},
+	Bind: &scheduler.BindExplanation{At: time.Date(2026, 11, 21, 12, 0, 1, 0, time.UTC), Node: "node-1", GPUs: []growth.GPU{"GPU-a", "GPU-b"}},
 }
 
-const told = `pod default/vae (UID u)
+const explanationText = `pod default/vae (UID u)
 asks for 8GiB of GPU memory on each of 2 GPUs
 policy growth, last tried 2026-11-21T12:00:00Z, 3 nodes considered
 
@@ -41,35 +44,37 @@ node-3  -              GPU memory: 12GiB asked, largest free share 8GiB on gpu-2
 bound to node-1 on [GPU-a GPU-b] at 2026-11-21T12:00:01Z
 `
 
-// explained explains every pod alike.
-type explained struct {
-	judge
+// fixedExplanation explains every pod with one explanation.
+type fixedExplanation struct {
+	fakeScheduler
 	explanation scheduler.Explanation
 }
 
-func (e *explained) Explain(string, string) (scheduler.Explanation, bool) { return e.explanation, true }
+func (e *fixedExplanation) Explain(string, string) (scheduler.Explanation, bool) {
+	return e.explanation, true
+}
 
-func TestExplainTellsPeopleAndPrograms(t *testing.T) {
-	ask := func(path string) *httptest.ResponseRecorder {
+func TestExplain_TextAndJSON(t *testing.T) {
+	get := func(path string) *httptest.ResponseRecorder {
 		answer := httptest.NewRecorder()
-		webhook.Handler(&judge{}, &judge{}, slog.New(slog.DiscardHandler)).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, http.NoBody))
+		webhook.Handler(&fakeScheduler{}, &fakeScheduler{}, slog.New(slog.DiscardHandler)).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, http.NoBody))
 		return answer
 	}
-	require.Equal(t, told, ask("/explain/default/vae").Body.String())
+	require.Equal(t, explanationText, get("/explain/default/vae").Body.String())
 
 	var got scheduler.Explanation
-	require.NoError(t, json.Unmarshal(ask("/explain/default/vae?output=json").Body.Bytes(), &got))
+	require.NoError(t, json.Unmarshal(get("/explain/default/vae?output=json").Body.Bytes(), &got))
 	require.Equal(t, explanation, got)
 
 	byLimit := explanation
-	byLimit.Asked, byLimit.Units = 0, 3
+	byLimit.Memory, byLimit.Units = 0, 3
 	answer := httptest.NewRecorder()
-	webhook.Handler(&explained{explanation: byLimit}, &judge{}, slog.New(slog.DiscardHandler)).
+	webhook.Handler(&fixedExplanation{explanation: byLimit}, &fakeScheduler{}, slog.New(slog.DiscardHandler)).
 		ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/explain/default/vae", http.NoBody))
 	require.Contains(t, answer.Body.String(), "asks for 3 units of GPU memory")
 
-	unheard := ask("/explain/default/other")
-	require.Equal(t, http.StatusNotFound, unheard.Code)
-	require.Contains(t, unheard.Body.String(), "no decision about pod default/other is remembered")
-	require.Equal(t, http.StatusBadRequest, ask("/explain/default/vae?output=yaml").Code)
+	unknown := get("/explain/default/other")
+	require.Equal(t, http.StatusNotFound, unknown.Code)
+	require.Contains(t, unknown.Body.String(), "no decision about pod default/other is in the log")
+	require.Equal(t, http.StatusBadRequest, get("/explain/default/vae?output=yaml").Code)
 }

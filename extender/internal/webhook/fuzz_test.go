@@ -28,26 +28,26 @@ func seed(f *testing.F, pattern string) {
 }
 
 // answered holds for every body: it is an answer or a refusal, in JSON, and never a broken handler.
-func answered(t *testing.T, path, body string) *judge {
+func answered(t *testing.T, path, body string) *fakeScheduler {
 	t.Helper()
-	j := &judge{}
-	answer := post(j, path, body)
+	f := &fakeScheduler{}
+	answer := post(f, path, body)
 	if answer.Code != 200 && answer.Code != 400 {
 		t.Fatalf("%s answered %d: %s", path, answer.Code, answer.Body)
 	}
 	if !json.Valid(answer.Body.Bytes()) {
 		t.Fatalf("%s answered no JSON: %s", path, answer.Body)
 	}
-	return j
+	return f
 }
 
 // bounded is what every decision does first: whatever a pod says, its request stays within bounds.
-func bounded(t *testing.T, j *judge) {
+func bounded(t *testing.T, f *fakeScheduler) {
 	t.Helper()
-	if j.pod == nil {
+	if f.pod == nil {
 		return
 	}
-	if pod, asks := request.Read(j.pod, gpushare.Resource); asks {
+	if pod, asks := request.Read(f.pod, gpushare.Resource); asks {
 		if held, misfit := pod.Request.MemoryPerGPU(growth.GiB); misfit.Fits() && held <= 0 {
 			t.Fatalf("a request for %s", held)
 		}
@@ -67,8 +67,8 @@ func FuzzPrioritize(f *testing.F) {
 func FuzzBind(f *testing.F) {
 	seed(f, "*-bind.json")
 	f.Fuzz(func(t *testing.T, body string) {
-		if j := answered(t, "/bind", body); len(j.outcomes) > 0 && (j.bound.UID == "" || j.on == "") {
-			t.Fatalf("bound %+v to %q", j.bound, j.on)
+		if f := answered(t, "/bind", body); len(f.outcomes) > 0 && (f.bound.UID == "" || f.on == "") {
+			t.Fatalf("bound %+v to %q", f.bound, f.on)
 		}
 	})
 }

@@ -27,8 +27,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
-// judge finds node-2 crowded and node-3 hopeless, remembers what it was asked, and counts what is observed.
-type judge struct {
+// fakeScheduler finds node-2 crowded and node-3 hopeless, remembers what it was asked, and counts what is observed.
+type fakeScheduler struct {
 	pod      *corev1.Pod
 	nodes    []string
 	offered  []scheduler.Candidate
@@ -39,9 +39,9 @@ type judge struct {
 	outcomes []string
 }
 
-func (j *judge) Filter(pod *corev1.Pod, nodes []string) (scheduler.Filtered, error) {
-	j.pod, j.nodes = pod, nodes
-	found := scheduler.Filtered{Nodes: nodes}
+func (f *fakeScheduler) Filter(pod *corev1.Pod, nodes []string) (scheduler.FilterResult, error) {
+	f.pod, f.nodes = pod, nodes
+	found := scheduler.FilterResult{Nodes: nodes}
 	for _, node := range nodes {
 		var misfit *placement.Status
 		switch node {
@@ -50,47 +50,47 @@ func (j *judge) Filter(pod *corev1.Pod, nodes []string) (scheduler.Filtered, err
 		case "node-3":
 			misfit = &placement.Status{Reason: "hopeless", Unresolvable: true}
 		}
-		found.Misfits = append(found.Misfits, misfit)
+		found.Statuses = append(found.Statuses, misfit)
 	}
-	return found, j.err
+	return found, f.err
 }
 
-func (j *judge) Prioritize(pod *corev1.Pod, nodes []string) scheduler.Rated {
-	j.pod, j.nodes = pod, nodes
+func (f *fakeScheduler) Prioritize(pod *corev1.Pod, nodes []string) scheduler.PrioritizeResult {
+	f.pod, f.nodes = pod, nodes
 	points := make([]int8, len(nodes))
 	for i := range nodes {
 		points[i] = int8(i)
 	}
-	return scheduler.Rated{Nodes: nodes, Points: points}
+	return scheduler.PrioritizeResult{Nodes: nodes, Points: points}
 }
 
-func (j *judge) Bind(_ context.Context, pod growth.PodRef, node growth.NodeName) error {
-	j.bound, j.on = pod, node
-	return j.err
+func (f *fakeScheduler) Bind(_ context.Context, pod growth.PodRef, node growth.NodeName) error {
+	f.bound, f.on = pod, node
+	return f.err
 }
 
-func (j *judge) Preempt(pod *corev1.Pod, offered []scheduler.Candidate) ([]scheduler.Candidate, error) {
-	j.pod, j.offered = pod, offered
-	return offered, j.err
+func (f *fakeScheduler) Preempt(pod *corev1.Pod, offered []scheduler.Candidate) ([]scheduler.Candidate, error) {
+	f.pod, f.offered = pod, offered
+	return offered, f.err
 }
 
-func (j *judge) Inspect(node growth.NodeName) aliyun.Inspection {
+func (f *fakeScheduler) Inspect(node growth.NodeName) aliyun.Inspection {
 	if node == "gone" {
 		return aliyun.Inspection{Nodes: []aliyun.Node{}, Error: "nothing is known about node gone"}
 	}
 	return aliyun.Inspection{Nodes: []aliyun.Node{{Name: "of " + string(node), GPUs: []aliyun.GPU{}}}}
 }
 
-func (j *judge) Explain(namespace, name string) (scheduler.Explanation, bool) {
+func (f *fakeScheduler) Explain(namespace, name string) (scheduler.Explanation, bool) {
 	return explanation, namespace == "default" && name == "vae"
 }
 
-func (j *judge) Answered(verb string, _ time.Duration) { j.verbs = append(j.verbs, verb) }
-func (j *judge) Bound(outcome string)                  { j.outcomes = append(j.outcomes, outcome) }
+func (f *fakeScheduler) Answered(verb string, _ time.Duration) { f.verbs = append(f.verbs, verb) }
+func (f *fakeScheduler) Bound(outcome string)                  { f.outcomes = append(f.outcomes, outcome) }
 
-func post(j *judge, path, body string) *httptest.ResponseRecorder {
+func post(f *fakeScheduler, path, body string) *httptest.ResponseRecorder {
 	answer := httptest.NewRecorder()
-	webhook.Handler(j, j, slog.New(slog.DiscardHandler)).ServeHTTP(answer, httptest.NewRequest(http.MethodPost, path, strings.NewReader(body)))
+	webhook.Handler(f, f, slog.New(slog.DiscardHandler)).ServeHTTP(answer, httptest.NewRequest(http.MethodPost, path, strings.NewReader(body)))
 	return answer
 }
 
@@ -116,35 +116,35 @@ func TestBodiesOfStockSchedulers(t *testing.T) {
 				require.NoError(t, err)
 				return string(content)
 			}
-			j := &judge{}
-			byName := read[extenderv1.ExtenderFilterResult](t, post(j, "/filter", body("names-filter.json")))
-			require.ElementsMatch(t, []string{"node-1", "node-2", "node-3"}, j.nodes)
+			f := &fakeScheduler{}
+			byName := read[extenderv1.ExtenderFilterResult](t, post(f, "/filter", body("names-filter.json")))
+			require.ElementsMatch(t, []string{"node-1", "node-2", "node-3"}, f.nodes)
 			require.Equal(t, extenderv1.ExtenderFilterResult{
 				NodeNames: &[]string{"node-1"}, FailedNodes: map[string]string{"node-2": "crowded"},
 				FailedAndUnresolvableNodes: map[string]string{"node-3": "hopeless"},
 			}, byName)
-			pod, asks := request.Read(j.pod, gpushare.Resource)
+			pod, asks := request.Read(f.pod, gpushare.Resource)
 			require.True(t, asks)
-			require.NoError(t, pod.Nonsense)
+			require.NoError(t, pod.Invalid)
 			require.Equal(t, 8*growth.GiB, pod.Request.Memory)
 			require.Equal(t, wanted[filepath.Base(folder)], pod.Request.ContainerRequests())
 
-			whole := read[extenderv1.ExtenderFilterResult](t, post(j, "/filter", body("nodes-filter.json")))
+			whole := read[extenderv1.ExtenderFilterResult](t, post(f, "/filter", body("nodes-filter.json")))
 			require.Nil(t, whole.NodeNames)
 			require.Len(t, whole.Nodes.Items, 1)
 			require.Equal(t, "node-1", whole.Nodes.Items[0].Name)
 			require.NotEmpty(t, whole.Nodes.Items[0].Status.Allocatable, "the node comes back whole")
 
 			for _, form := range []string{"names", "nodes"} {
-				rated := read[extenderv1.HostPriorityList](t, post(j, "/prioritize", body(form+"-prioritize.json")))
-				require.Equal(t, extenderv1.HostPriorityList{{Host: j.nodes[1], Score: 1}, {Host: j.nodes[2], Score: 2}}, rated, "without points, no line")
+				rated := read[extenderv1.HostPriorityList](t, post(f, "/prioritize", body(form+"-prioritize.json")))
+				require.Equal(t, extenderv1.HostPriorityList{{Host: f.nodes[1], Score: 1}, {Host: f.nodes[2], Score: 2}}, rated, "without points, no line")
 			}
 
-			require.Empty(t, read[extenderv1.ExtenderBindingResult](t, post(j, "/bind", body("names-bind.json"))).Error)
-			require.Equal(t, pod.Ref, j.bound, "the same pod from filter to bind")
-			require.Equal(t, growth.NodeName("node-1"), j.on)
-			require.Equal(t, []string{"filter", "filter", "prioritize", "prioritize", "bind"}, j.verbs)
-			require.Equal(t, []string{"bound"}, j.outcomes)
+			require.Empty(t, read[extenderv1.ExtenderBindingResult](t, post(f, "/bind", body("names-bind.json"))).Error)
+			require.Equal(t, pod.Ref, f.bound, "the same pod from filter to bind")
+			require.Equal(t, growth.NodeName("node-1"), f.on)
+			require.Equal(t, []string{"filter", "filter", "prioritize", "prioritize", "bind"}, f.verbs)
+			require.Equal(t, []string{"bound"}, f.outcomes)
 		})
 	}
 }
@@ -159,15 +159,15 @@ func TestVictimsInBothForms(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			body, err := os.ReadFile(name)
 			require.NoError(t, err)
-			j := &judge{}
-			result := read[extenderv1.ExtenderPreemptionResult](t, post(j, "/preempt", string(body)))
-			require.Equal(t, int32(1000), *j.pod.Spec.Priority)
-			require.Len(t, j.offered, 1)
-			require.Equal(t, "node-1", j.offered[0].Node)
-			require.Equal(t, int64(1), j.offered[0].Violations)
-			require.Len(t, j.offered[0].Victims, 1)
+			f := &fakeScheduler{}
+			result := read[extenderv1.ExtenderPreemptionResult](t, post(f, "/preempt", string(body)))
+			require.Equal(t, int32(1000), *f.pod.Spec.Priority)
+			require.Len(t, f.offered, 1)
+			require.Equal(t, "node-1", f.offered[0].Node)
+			require.Equal(t, int64(1), f.offered[0].Violations)
+			require.Len(t, f.offered[0].Victims, 1)
 			require.Equal(t, map[string]*extenderv1.MetaVictims{
-				"node-1": {Pods: []*extenderv1.MetaPod{{UID: string(j.offered[0].Victims[0])}}, NumPDBViolations: 1},
+				"node-1": {Pods: []*extenderv1.MetaPod{{UID: string(f.offered[0].Victims[0])}}, NumPDBViolations: 1},
 			}, result.NodeNameToMetaVictims)
 		})
 	}
@@ -180,13 +180,13 @@ var wanted = map[string][]bus.ContainerRequest{
 }
 
 func TestErrorsOfDecisionsGoOutInTheResult(t *testing.T) {
-	j := &judge{err: errors.New("try again")}
-	require.Equal(t, "try again", read[extenderv1.ExtenderFilterResult](t, post(j, "/filter", `{"Pod":{},"NodeNames":[]}`)).Error)
-	j.err = scheduler.ErrOvertaken
+	f := &fakeScheduler{err: errors.New("try again")}
+	require.Equal(t, "try again", read[extenderv1.ExtenderFilterResult](t, post(f, "/filter", `{"Pod":{},"NodeNames":[]}`)).Error)
+	f.err = scheduler.ErrOvertaken
 	bind := `{"PodName":"p","PodNamespace":"d","PodUID":"u","Node":"n"}`
-	require.Equal(t, scheduler.ErrOvertaken.Error(), read[extenderv1.ExtenderBindingResult](t, post(j, "/bind", bind)).Error)
-	require.Equal(t, []string{"overtaken"}, j.outcomes)
-	preempt := post(j, "/preempt", `{"Pod":{},"NodeNameToMetaVictims":{"n":{"Pods":[{"UID":"u"}]}}}`)
+	require.Equal(t, scheduler.ErrOvertaken.Error(), read[extenderv1.ExtenderBindingResult](t, post(f, "/bind", bind)).Error)
+	require.Equal(t, []string{"overtaken"}, f.outcomes)
+	preempt := post(f, "/preempt", `{"Pod":{},"NodeNameToMetaVictims":{"n":{"Pods":[{"UID":"u"}]}}}`)
 	require.Equal(t, http.StatusServiceUnavailable, preempt.Code, "its result has no field for errors")
 }
 
@@ -210,7 +210,7 @@ func TestWhatIsNoQuestionIsRefused(t *testing.T) {
 		"a body without bound": {"/filter", `"` + strings.Repeat("a", 65<<20), 413, "too large"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			answer := post(&judge{}, tc.path, tc.body)
+			answer := post(&fakeScheduler{}, tc.path, tc.body)
 			require.Equal(t, tc.code, answer.Code)
 			var structured map[string]string
 			require.NoError(t, json.Unmarshal(answer.Body.Bytes(), &structured))
@@ -218,6 +218,6 @@ func TestWhatIsNoQuestionIsRefused(t *testing.T) {
 		})
 	}
 	answer := httptest.NewRecorder()
-	webhook.Handler(&judge{}, &judge{}, slog.New(slog.DiscardHandler)).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/filter", http.NoBody))
+	webhook.Handler(&fakeScheduler{}, &fakeScheduler{}, slog.New(slog.DiscardHandler)).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/filter", http.NoBody))
 	require.Equal(t, http.StatusMethodNotAllowed, answer.Code)
 }

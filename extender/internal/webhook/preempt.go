@@ -13,20 +13,20 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// errNotNow is what a question is refused with that may be asked again: preempt's answer has no field for errors.
-type errNotNow struct{ cause error }
+// retryError is the error of a request that may be repeated: the result of preempt has no field for errors.
+type retryError struct{ cause error }
 
-func (e errNotNow) Error() string { return e.cause.Error() }
-func (e errNotNow) Unwrap() error { return e.cause }
+func (e retryError) Error() string { return e.cause.Error() }
+func (e retryError) Unwrap() error { return e.cause }
 
 func (h *handler) preempt(r *http.Request) (any, error) {
 	pod, offered, err := decodePreemption(r)
 	if err != nil {
 		return nil, err
 	}
-	chosen, err := h.decider.Preempt(pod, offered)
+	chosen, err := h.scheduler.Preempt(pod, offered)
 	if err != nil {
-		return nil, errNotNow{err}
+		return nil, retryError{err}
 	}
 	result := extenderv1.ExtenderPreemptionResult{NodeNameToMetaVictims: map[string]*extenderv1.MetaVictims{}}
 	for _, c := range chosen {
@@ -39,8 +39,8 @@ func (h *handler) preempt(r *http.Request) (any, error) {
 	return result, nil
 }
 
-// decodePreemption reads the body of preempt. It names the victims by UID (nodeCacheCapable: true) or holds them whole; the
-// answer names them in both cases.
+// decodePreemption decodes the body of preempt. It names the victims by UID (nodeCacheCapable: true) or contains them; the
+// result names them in both cases.
 func decodePreemption(r *http.Request) (*corev1.Pod, []scheduler.Candidate, error) {
 	var args extenderv1.ExtenderPreemptionArgs
 	if err := decode(r.Body, &args); err != nil {

@@ -18,16 +18,16 @@ func TestVictimsComeByUIDOrWholeAndGoOutByUID(t *testing.T) {
 			"n":{"Pods":[{"metadata":{"uid":"a"}},null,{"metadata":{"uid":"b"}}],"NumPDBViolations":1},"m":{"Pods":[{"metadata":{"uid":"c"}}]},"x":null}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			j := &judge{}
-			result := read[extenderv1.ExtenderPreemptionResult](t, post(j, "/preempt", body))
+			f := &fakeScheduler{}
+			result := read[extenderv1.ExtenderPreemptionResult](t, post(f, "/preempt", body))
 			require.Equal(t, []scheduler.Candidate{
 				{Node: "m", Victims: []growth.PodUID{"c"}}, {Node: "n", Victims: []growth.PodUID{"a", "b"}, Violations: 1},
-			}, j.offered)
+			}, f.offered)
 			require.Equal(t, map[string]*extenderv1.MetaVictims{
 				"m": {Pods: []*extenderv1.MetaPod{{UID: "c"}}},
 				"n": {Pods: []*extenderv1.MetaPod{{UID: "a"}, {UID: "b"}}, NumPDBViolations: 1},
 			}, result.NodeNameToMetaVictims)
-			require.Equal(t, []string{"preempt"}, j.verbs)
+			require.Equal(t, []string{"preempt"}, f.verbs)
 		})
 	}
 }

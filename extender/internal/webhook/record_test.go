@@ -183,16 +183,16 @@ func (p *tape) save(t *testing.T, folder string) {
 // binder fits everything everywhere, prefers the first node, and binds.
 type binder struct{ client kubernetes.Interface }
 
-func (binder) Filter(_ *corev1.Pod, nodes []string) (scheduler.Filtered, error) {
-	return scheduler.Filtered{Nodes: nodes, Misfits: make([]*placement.Status, len(nodes))}, nil
+func (binder) Filter(_ *corev1.Pod, nodes []string) (scheduler.FilterResult, error) {
+	return scheduler.FilterResult{Nodes: nodes, Statuses: make([]*placement.Status, len(nodes))}, nil
 }
 
-func (binder) Prioritize(_ *corev1.Pod, nodes []string) scheduler.Rated {
+func (binder) Prioritize(_ *corev1.Pod, nodes []string) scheduler.PrioritizeResult {
 	points := make([]int8, len(nodes))
 	for i := range nodes {
 		points[i] = int8(10 - i)
 	}
-	return scheduler.Rated{Nodes: nodes, Points: points}
+	return scheduler.PrioritizeResult{Nodes: nodes, Points: points}
 }
 
 func (b binder) Bind(ctx context.Context, pod growth.PodRef, node growth.NodeName) error {

@@ -21,7 +21,7 @@ func TestANewerSchedulerIsUnderstood(t *testing.T) {
 			require.NoError(t, err)
 			var args map[string]any
 			require.NoError(t, json.Unmarshal(body, &args))
-			before, after := &judge{}, &judge{}
+			before, after := &fakeScheduler{}, &fakeScheduler{}
 			require.Equal(t, 200, post(before, "/filter", string(body)).Code)
 
 			pod := args["Pod"].(map[string]any)

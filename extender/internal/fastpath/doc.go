@@ -1,0 +1,15 @@
+// Package fastpath holds the data structures and the JSON code that keep filter and prioritize fast on thousands of
+// nodes. Nothing here decides anything: each part does what a few plain lines of Go also do, in less time.
+//
+//	part            does the work of                         saves
+//	Index, Cursor   map[K]*V, copied for each snapshot       the copy, and most of the hashing
+//	Map             map[K]V, copied for each snapshot        the copy
+//	VerdictCache    calling the decision again               the decision on nodes that did not change
+//	Selection       []string of node names                   memory of the decision log
+//	ArgsCache       encoding/json for ExtenderArgs           decoding the same node names for each pod
+//	Append…         encoding/json for results                reflection, one node at a time
+//	Lists, Buffers  make                                     garbage of the size of the cluster, twice per pod
+//
+// The tests compare each part with its plain form (reference_test.go) on random and fuzzed input. Callers may replace
+// any part by its plain form without a change of behaviour.
+package fastpath

@@ -1,0 +1,82 @@
+package fastpath
+
+import (
+	"hash/maphash"
+	"strings"
+	"sync/atomic"
+)
+
+// slotTable finds the slots of names, by open addressing. It only grows, and one line of Indexes shares it: a single
+// goroutine adds names, and readers see a cell filled or empty. A removed name keeps its slot until compact.
+type slotTable[K ~string] struct {
+	seed  maphash.Seed
+	cells []atomic.Int32 // slot + 1; 0 is empty
+	// versions is the number of versions so far. Only the goroutine that makes Indexes uses it.
+	versions uint64
+	text     *strings.Builder
+}
+
+// textSize is the size of a block of names. Names next to one another share cache lines.
+const textSize = 4 << 10
+
+// newSlotTable returns a table of the names with room for as many more.
+func newSlotTable[K ~string](names []K, before *slotTable[K]) *slotTable[K] {
+	size := pageSize
+	for size < 4*len(names) {
+		size *= 2
+	}
+	next := &slotTable[K]{seed: maphash.MakeSeed(), cells: make([]atomic.Int32, size)}
+	if before != nil {
+		next.versions, next.text = before.versions, before.text
+	}
+	for number, name := range names {
+		next.put(name, number)
+	}
+	return next
+}
+
+// withRoom returns a table with room for one more name: this one, or a larger copy.
+func (t *slotTable[K]) withRoom(names []K) *slotTable[K] {
+	if t == nil || 2*(len(names)+1) > len(t.cells) {
+		return newSlotTable(names, t)
+	}
+	return t
+}
+
+// add enters a name, and returns a copy of it that lies next to the previous name in memory.
+func (t *slotTable[K]) add(name K, number int) K {
+	if t.text == nil || t.text.Cap()-t.text.Len() < len(name) {
+		t.text = &strings.Builder{}
+		t.text.Grow(max(textSize, len(name)))
+	}
+	from := t.text.Len()
+	t.text.WriteString(string(name))
+	t.put(name, number)
+	return K(t.text.String()[from:]) // later writes do not change it
+}
+
+func (t *slotTable[K]) put(name K, number int) {
+	mask := uint64(len(t.cells) - 1)
+	at := maphash.String(t.seed, string(name)) & mask
+	for t.cells[at].Load() != 0 {
+		at = (at + 1) & mask
+	}
+	t.cells[at].Store(int32(number + 1))
+}
+
+// find returns the slot of a name, -1 for none. names are those of the Index that asks, by slot.
+func (t *slotTable[K]) find(name K, names []K) int {
+	if t == nil {
+		return -1
+	}
+	mask := uint64(len(t.cells) - 1)
+	for at := maphash.String(t.seed, string(name)) & mask; ; at = (at + 1) & mask {
+		number := int(t.cells[at].Load()) - 1
+		if number < 0 {
+			return -1
+		}
+		if number < len(names) && names[number] == name {
+			return number
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package scheduler
+
+import (
+	"fmt"
+
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/trellis-gpu/trellis/extender/internal/cache"
+	"github.com/trellis-gpu/trellis/extender/internal/request"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/placement"
+	"github.com/trellis-gpu/trellis/growth/preempt"
+)
+
+// Budgets lists disruption budgets.
+type Budgets interface {
+	In(namespace string) ([]*policyv1.PodDisruptionBudget, error)
+}
+
+// evictable returns the jobs that hold GPU memory on the node and have a lower priority than the pod, and how many
+// disruptions their budgets allow.
+func (s *Scheduler) evictable(snapshot *cache.Snapshot, node *cache.NodeInfo, pod request.Pod) ([]preempt.Job, preempt.DisruptionsAllowed, error) {
+	var jobs []preempt.Job
+	allowed := preempt.DisruptionsAllowed{}
+	seen := map[growth.PodUID]bool{}
+	for _, g := range node.GPUs {
+		for _, r := range g.Residents {
+			victim, known := snapshot.Pods.Get(r.Pod)
+			if seen[r.Pod] || !known || victim.Node != node.Name || victim.Priority >= pod.Priority {
+				continue
+			}
+			seen[r.Pod] = true
+			budgets, err := s.budgetsOf(*victim, allowed)
+			if err != nil {
+				return nil, nil, err
+			}
+			jobs = append(jobs, preempt.Job{
+				Pod:      r.Pod,
+				Priority: victim.Priority,
+				Growth:   remainingGrowth(snapshot, r.Pod),
+				Created:  victim.Created,
+				CPU:      victim.CPU,
+				Memory:   victim.Memory,
+				Budgets:  budgets,
+			})
+		}
+	}
+	return jobs, allowed, nil
+}
+
+// remainingGrowth returns the growth of a job, that of a new job until it has reported.
+func remainingGrowth(snapshot *cache.Snapshot, pod growth.PodUID) growth.Growth {
+	sample, known := snapshot.Sample(pod)
+	if !known || !sample.Reported {
+		return placement.NewJobGrowth
+	}
+	return sample.Growth
+}
+
+// budgetsOf returns the budgets that select the pod, and adds their allowed disruptions. A budget does not count a pod
+// whose disruption has started already.
+func (s *Scheduler) budgetsOf(pod request.Pod, allowed preempt.DisruptionsAllowed) ([]preempt.Budget, error) {
+	budgets, err := s.Budgets.In(pod.Ref.Namespace)
+	if err != nil {
+		return nil, fmt.Errorf("listing disruption budgets: %w", err)
+	}
+	var names []preempt.Budget
+	for _, b := range budgets {
+		selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+		if err != nil || len(pod.Labels) == 0 || selector.Empty() || !selector.Matches(labels.Set(pod.Labels)) {
+			continue // as kube-scheduler does
+		}
+		if _, disrupted := b.Status.DisruptedPods[pod.Ref.Name]; disrupted {
+			continue
+		}
+		name := preempt.Budget(b.Namespace + "/" + b.Name)
+		allowed[name] = int(b.Status.DisruptionsAllowed)
+		names = append(names, name)
+	}
+	return names, nil
+}
