@@ -48,6 +48,10 @@ unit: ## Unit tests of all modules and of the shim: no race detector, no cluster
 verify: ## What CI checks besides tests: format, vet, words, lint, tidy, each module alone, generated files
 	scripts/verify
 
+.PHONY: docs
+docs: ## Write the reference pages below docs/reference from the source; make verify checks them, links and commands
+	GOWORK=off go run -C scripts/docs .
+
 .PHONY: lint
 lint: ## golangci-lint, pinned, with the architecture's arrows
 	scripts/lint

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestParseHelp_ReadsFlagsAndCommands(t *testing.T) {
+	p := parseHelp("x", `x does things.
+
+Available Commands:
+  help        Help about any command
+  up          Bring it up
+
+Flags:
+  -o, --output string      how it prints: text or json [TRELLIS_OUTPUT] (default "text")
+      --gpu-time           let shares rule
+      --kube-qps float32   calls per second (default 200)
+  -h, --help               help for x
+`)
+	want := []flagUsage{
+		{Name: "output", Short: "o", Kind: "string", Variable: "TRELLIS_OUTPUT", Default: "text", Help: "how it prints: text or json"},
+		{Name: "gpu-time", Help: "let shares rule"},
+		{Name: "kube-qps", Kind: "float32", Default: "200", Help: "calls per second"},
+	}
+	if len(p.Flags) != len(want) {
+		t.Fatalf("%d flags: %+v", len(p.Flags), p.Flags)
+	}
+	for i, f := range p.Flags {
+		if f != want[i] {
+			t.Errorf("got %+v, want %+v", f, want[i])
+		}
+	}
+	if len(p.Commands) != 1 || p.Commands[0] != "up" {
+		t.Errorf("commands: %v", p.Commands)
+	}
+}
+
+// example is a repository with one program, one target and one workload.
+func example(t *testing.T) repository {
+	t.Helper()
+	root := t.TempDir()
+	for _, folder := range []string{"scripts", "bin"} {
+		if err := os.Mkdir(filepath.Join(root, folder), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return repository{
+		root: root,
+		programs: map[string]program{
+			"coordinator": {Name: "coordinator", Flags: []flagUsage{{Name: "explain"}, {Name: "output", Short: "o"}}},
+			"local":       {Name: "local", Commands: []string{"up"}},
+			"local up":    {Name: "local up", Flags: []flagUsage{{Name: "nodes"}}},
+		},
+		targets:   map[string]bool{"demo": true},
+		makefile:  "ARGS ?=\n\ndemo: build",
+		manifests: "kind: DaemonSet\nmetadata:\n  name: coordinator\n      containers:\n      - name: coordinator\n        - {name: health, containerPort: 9442}\n",
+	}
+}
+
+func TestCommand_NamesWhatDoesNotExist(t *testing.T) {
+	for line, finding := range map[string]string{
+		"make demo ARGS=--compare":          "",
+		"KUBECONFIG=x make demo   # a note": "",
+		"make demon":                        "no target demon",
+		"make demo ARG=1":                   "no variable ARG",
+		"bin/local up --nodes 2":            "",
+		"bin/local up --node 2":             "local up has no flag --node",
+		"bin/local upp":                     "no program local upp",
+		"bin/other":                         "no program other",
+		"scripts/none | kubectl apply -f -": "there is no scripts/none",
+		"kubectl exec -n trellis ds/coordinator -- /program --explain a/b":  "",
+		"kubectl exec -n trellis ds/coordinator -- /program --explains a/b": "coordinator has no flag --explains",
+		"kubectl logs -n trellis ds/coordinate":                             "deploy/base has no ds/coordinate",
+		"kubectl logs -n trellis ds/coordinator -c other":                   "deploy/base has no container other",
+		"kubectl port-forward -n trellis ds/coordinator 9442":               "",
+		"kubectl port-forward -n trellis ds/coordinator 9443":               "nothing of deploy/base listens on port 9443",
+	} {
+		findings := example(t).command(line)
+		switch {
+		case finding == "" && len(findings) > 0:
+			t.Errorf("%s: %v", line, findings)
+		case finding != "" && (len(findings) == 0 || !strings.Contains(findings[0].Error(), finding)):
+			t.Errorf("%s: %v, should contain %q", line, findings, finding)
+		}
+	}
+}
+
+func TestDocument_LinksAndCommands(t *testing.T) {
+	r := example(t)
+	if err := os.WriteFile(filepath.Join(r.root, "b.md"), []byte("# What to watch, and why\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	d := document{Path: "a.md", Lines: strings.Split("[b](b.md#what-to-watch-and-why) `[x](y)` [c](c.md)\n[b](b.md#none)", "\n")}
+	findings := d.links(r.root)
+	if len(findings) != 2 || !strings.Contains(findings[0].Error(), "1: the link c.md") || !strings.Contains(findings[1].Error(), "2: b.md has no heading") {
+		t.Errorf("links: %v", findings)
+	}
+	d.Lines = strings.Split("```console\n$ make demo \\\n    ARG=1\noutput\n```\n$ make none\n`make other`", "\n")
+	findings = d.commands(r)
+	if len(findings) != 2 || !strings.Contains(findings[0].Error(), "2: the Makefile has no variable ARG") || !strings.Contains(findings[1].Error(), "7: the Makefile has no target other") {
+		t.Errorf("commands: %v", findings)
+	}
+}

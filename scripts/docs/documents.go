@@ -1,0 +1,169 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// document is one Markdown file.
+type document struct {
+	Path  string
+	Lines []string
+}
+
+// readDocuments returns all Markdown files of the repository.
+func readDocuments(root string) ([]document, error) {
+	var all []document
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && (strings.HasPrefix(entry.Name(), ".") && path != root || slices.Contains([]string{"bin", "results", "testdata"}, entry.Name())) {
+			return filepath.SkipDir
+		}
+		if entry.IsDir() || filepath.Ext(path) != ".md" {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		relative, err := filepath.Rel(root, path)
+		all = append(all, document{relative, strings.Split(string(text), "\n")})
+		return err
+	})
+	return all, err
+}
+
+// checkDocuments returns what is wrong with the documents: dead links, unknown annotations, commands that cannot run.
+func checkDocuments(root string, programs []program) ([]error, error) {
+	documents, err := readDocuments(root)
+	if err != nil {
+		return nil, err
+	}
+	repository, err := readRepository(root, programs)
+	if err != nil {
+		return nil, err
+	}
+	var findings []error
+	for _, d := range documents {
+		for _, finding := range slices.Concat(d.links(root), d.annotations(repository), d.commands(repository)) {
+			findings = append(findings, fmt.Errorf("%s:%w", d.Path, finding))
+		}
+	}
+	return findings, nil
+}
+
+var (
+	// link matches [text](target) and ![text](target).
+	link       = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	codeSpan   = regexp.MustCompile("`[^`]*`")
+	annotation = regexp.MustCompile(`(^|[^\w/.-])(gpushare/[a-z][a-z-]*)`)
+)
+
+// links returns the relative links that lead nowhere.
+func (d document) links(root string) (findings []error) {
+	for i, line := range d.Lines {
+		for _, m := range link.FindAllStringSubmatch(codeSpan.ReplaceAllString(line, ""), -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			target, anchor, _ := strings.Cut(m[1], "#")
+			path := filepath.Join(root, d.Path)
+			if target != "" {
+				path = filepath.Join(filepath.Dir(path), target)
+			}
+			if _, err := os.Stat(path); err != nil {
+				findings = append(findings, fmt.Errorf("%d: the link %s leads nowhere", i+1, m[1]))
+			} else if anchor != "" && !hasAnchor(path, anchor) {
+				findings = append(findings, fmt.Errorf("%d: %s has no heading for the link %s", i+1, filepath.Base(path), m[1]))
+			}
+		}
+	}
+	return findings
+}
+
+// notInAnchor matches the characters that an anchor drops from its heading.
+var notInAnchor = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+
+func hasAnchor(path, anchor string) bool {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(string(text)) {
+		title := strings.TrimLeft(line, "#")
+		if title == line {
+			continue
+		}
+		title = notInAnchor.ReplaceAllString(strings.ToLower(strings.TrimSpace(title)), "")
+		if strings.ReplaceAll(title, " ", "-") == anchor {
+			return true
+		}
+	}
+	return false
+}
+
+// annotations returns the names below gpushare/ that the project does not have.
+func (d document) annotations(r repository) (findings []error) {
+	for i, line := range d.Lines {
+		for _, m := range annotation.FindAllStringSubmatch(line, -1) {
+			if !r.names[m[2]] {
+				findings = append(findings, fmt.Errorf("%d: there is no annotation, label or resource %s", i+1, m[2]))
+			}
+		}
+	}
+	return findings
+}
+
+// consoleLine is one command of a console block.
+type consoleLine struct {
+	line int
+	text string
+}
+
+// console returns the commands of the console blocks. A command starts with "$ ", and goes on after a backslash.
+func (d document) console() (all []consoleLine) {
+	open, continued := false, false
+	for i, line := range d.Lines {
+		switch {
+		case strings.HasPrefix(strings.TrimSpace(line), "```"):
+			open = strings.TrimSpace(line) == "```console"
+			continued = false
+		case !open:
+		case continued:
+			last := &all[len(all)-1]
+			last.text = strings.TrimSuffix(last.text, `\`) + " " + strings.TrimSpace(line)
+			continued = strings.HasSuffix(line, `\`)
+		case strings.HasPrefix(strings.TrimSpace(line), "$ "):
+			all = append(all, consoleLine{i + 1, strings.TrimPrefix(strings.TrimSpace(line), "$ ")})
+			continued = strings.HasSuffix(line, `\`)
+		}
+	}
+	return all
+}
+
+// commands returns what the commands of console blocks, and targets of make anywhere, name in vain.
+func (d document) commands(r repository) (findings []error) {
+	for _, c := range d.console() {
+		for _, finding := range r.command(c.text) {
+			findings = append(findings, fmt.Errorf("%d: %w", c.line, finding))
+		}
+	}
+	for i, line := range d.Lines {
+		for _, m := range inlineMake.FindAllStringSubmatch(line, -1) {
+			if !r.targets[m[1]] {
+				findings = append(findings, fmt.Errorf("%d: the Makefile has no target %s", i+1, m[1]))
+			}
+		}
+	}
+	return findings
+}
+
+// inlineMake matches a command of make in a line of text.
+var inlineMake = regexp.MustCompile("`(?:[A-Z]+=\\S+ )?make ([a-z][a-z0-9-]*)")

@@ -1,0 +1,114 @@
+package main
+
+// explanation is what an event means to a user.
+type explanation struct {
+	// Reason is the event's reason. A "*" at the end stands for a reason that Kubernetes gives.
+	Reason string
+	// From is the binary, On the object that the event is about, Type Normal or Warning.
+	From, On, Type  string
+	Meaning, Advice string
+}
+
+// explanations lists every event that the binaries record.
+var explanations = []explanation{
+	{
+		Reason: "CategoryChanged", From: "coordinator", On: "pod", Type: "Normal",
+		Meaning: "The job's growth moved it to another category: Progressing, Watching or Converged.",
+		Advice:  "Nothing to do. A job that converges long before its last step may be worth fewer steps next time.",
+	},
+	{
+		Reason: "CPUShareChanged", From: "coordinator", On: "pod", Type: "Normal",
+		Meaning: "The pod's CPU request was resized in place, and the message says how far the kernel's weight confirms it.",
+		Advice:  "Nothing to do. `coordinator --explain` shows why the share changed.",
+	},
+	{
+		Reason: "CPUNotTuned", From: "coordinator", On: "pod", Type: "Normal",
+		Meaning: "The pod's CPU request stays as it is, for the reason in the message.",
+		Advice:  "Remove what the message names if the job should share CPU; otherwise nothing to do.",
+	},
+	{
+		Reason: "Resize*", From: "coordinator", On: "pod", Type: "Warning",
+		Meaning: "Kubelet has not applied a CPU resize yet. The reason ends as the pod's condition PodResizePending does, as in ResizeDeferred.",
+		Advice:  "Deferred resizes are applied when the node has room. If it lasts, compare the CPU requests of all pods with the node's allocatable CPU.",
+	},
+	{
+		Reason: "ResizeInfeasible", From: "coordinator", On: "pod", Type: "Warning",
+		Meaning: "Kubelet will never apply a CPU resize. The request goes back to what is in force, and the coordinator waits before it asks again.",
+		Advice:  "The message quotes kubelet. Usual causes are a quota, a limit below the request, and a node that has shrunk.",
+	},
+	{
+		Reason: "ResizeFailed", From: "coordinator", On: "pod", Type: "Warning",
+		Meaning: "The API server did not accept a CPU resize. The job keeps its present request.",
+		Advice:  "Read the error in the message: admission webhooks and quotas may reject updates of pods/resize.",
+	},
+	{
+		Reason: "LoadersChanged", From: "coordinator", On: "pod", Type: "Normal",
+		Meaning: "The job acknowledged another number of data-loader workers.",
+		Advice:  "Nothing to do. `gpushare/tune: cpu` keeps the number of workers fixed.",
+	},
+	{
+		Reason: "BatchSizeChanged", From: "coordinator", On: "pod", Type: "Normal",
+		Meaning: "The job acknowledged another batch size.",
+		Advice:  "Nothing to do. It happens only to jobs that allow `batch-size` in `gpushare/tune`.",
+	},
+	{
+		Reason: "BatchSizeKept", From: "coordinator", On: "pod", Type: "Normal",
+		Meaning: "A batch size that was tried made the job no worse, and stays.",
+		Advice:  "Nothing to do.",
+	},
+	{
+		Reason: "BatchSizeRolledBack", From: "coordinator", On: "pod", Type: "Warning",
+		Meaning: "A batch size that was tried made the job worse. The job goes back to the one before.",
+		Advice:  "Nothing to do. Leave `batch-size` out of `gpushare/tune` to prevent further trials.",
+	},
+	{
+		Reason: "MetricMissing", From: "coordinator", On: "pod", Type: "Warning",
+		Meaning: "The job reports metrics, but not the one that `gpushare/metric` names, so its growth is unknown.",
+		Advice:  "Name one of the metrics in the message, or report the metric in `gpushare.step(...)`.",
+	},
+	{
+		Reason: "BadAnnotation", From: "coordinator", On: "pod", Type: "Warning",
+		Meaning: "An annotation has an invalid value that admission could not recognise. The job runs, but its share is not tuned.",
+		Advice:  "Correct the annotation as the message says and create the pod again.",
+	},
+	{
+		Reason: "BadLines", From: "coordinator", On: "pod", Type: "Warning",
+		Meaning: "The job sent lines on its socket that are not messages of the protocol.",
+		Advice:  "Use the mounted shim. If the job writes to the socket itself, compare its lines with package growth/wire.",
+	},
+	{
+		Reason: "TooManyLines", From: "coordinator", On: "pod", Type: "Warning",
+		Meaning: "The job reports too often, and some of its lines were dropped.",
+		Advice:  "Report once a step or less often. The shim limits the rate by itself.",
+	},
+	{
+		Reason: "ProgressUnreadable", From: "coordinator", On: "pod", Type: "Warning",
+		Meaning: "The file that `gpushare/progress` names is unreadable. The job gets the share of fair sharing.",
+		Advice:  "Check that the job writes the file, and that the cluster has the component `deploy/components/file-progress`.",
+	},
+	{
+		Reason: "OtherGPU", From: "coordinator", On: "pod", Type: "Normal",
+		Meaning: "Kubelet allocated another GPU than the scheduler had reserved. The annotation `gpushare/gpu` now names the real one.",
+		Advice:  "Nothing to do for a single event: no memory is allocated twice. For many, see [operations](../operations.md).",
+	},
+	{
+		Reason: "GPUMemoryExceeded", From: "deviceplugin", On: "pod", Type: "Warning",
+		Meaning: "The job uses more GPU memory than it asked for, so other jobs on that GPU may run out of memory.",
+		Advice:  "Ask for more memory, or limit the framework's memory.",
+	},
+	{
+		Reason: "GPUUnhealthy", From: "deviceplugin", On: "node, pods on the GPU", Type: "Warning",
+		Meaning: "A GPU takes no new jobs, for the reason in the message. Jobs that run on it are left alone.",
+		Advice:  "Look up the XID error or the driver's state. `--xid-policy` changes which errors count.",
+	},
+	{
+		Reason: "GPUHealthy", From: "deviceplugin", On: "node, pods on the GPU", Type: "Normal",
+		Meaning: "A GPU that was unhealthy, or cordoned, takes new jobs again.",
+		Advice:  "Nothing to do.",
+	},
+	{
+		Reason: "Resubmitted", From: "extender", On: "pod", Type: "Normal",
+		Meaning: "Kubelet rejected a bare pod before it ran, because it or the device plugin was restarting. Trellis recreated the pod.",
+		Advice:  "Nothing to do. The annotation `gpushare/refusals` counts how often it happened.",
+	},
+}

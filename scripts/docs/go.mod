@@ -1,0 +1,3 @@
+module github.com/trellis-gpu/trellis/scripts/docs
+
+go 1.26.0
