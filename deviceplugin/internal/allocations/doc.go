@@ -1,14 +1,8 @@
 // Package allocations records which pod holds which device ids, on the bus as in kubelet.
 //
-// Inputs:
-//
-//	kubelet's PodResources  which container holds which ids
-//	the API server's pods   the UID of each pod name, requests and annotations
-//	the bus                 the records of earlier runs, and the extender's reservations
-//	the slots on disk       the directories created by Allocate
-//
-// Outputs are the node's allocation records, the removal of slots that no container uses, and the demands that guide
-// the choice of device ids.
+// Inputs: kubelet's PodResources (which container holds which ids), the API server's pods (the UID of each name), the
+// bus (the records of earlier runs), and the slots on disk. Outputs: the node's allocation records, the removal of
+// slots that no container uses, and the demands that guide the choice of device ids.
 //
 //	kubelet PodResources ─┐
 //	API server pods ──────┼─> Reconcile ─> Corrections ─> allocation records on the bus, slots removed

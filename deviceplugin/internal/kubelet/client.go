@@ -19,8 +19,8 @@ const maxReply = 16 << 20
 // requestTimeout bounds one request.
 const requestTimeout = 2 * time.Second
 
-// retryPolicy repeats a call that kubelet rejected with ResourceExhausted. Kubelet allows 100 calls a second with a
-// burst of 10, shared by all clients. Many pods of a node can start at the same time.
+// retryPolicy repeats a call that kubelet rejected with ResourceExhausted. Kubelet's rate limit is 100 calls a second
+// with a burst of 10, shared by all clients, and many pods of a node can start at the same time.
 const retryPolicy = `{"methodConfig": [{"name": [{"service": "v1.PodResourcesLister"}], "retryPolicy": {
 	"maxAttempts": 5, "initialBackoff": "0.02s", "maxBackoff": "0.3s", "backoffMultiplier": 2,
 	"retryableStatusCodes": ["RESOURCE_EXHAUSTED"]}}]}`
