@@ -29,7 +29,7 @@ const demandTimeout = 200 * time.Millisecond
 
 // Demands lists the containers that kubelet will allocate for next.
 func (t *Tracker) Demands() []slice.Demand {
-	pods, _ := t.Pods.Pods()
+	podList, _ := t.Pods.Pods()
 	t.mu.Lock()
 	satisfied := t.satisfied
 	claimed := map[slice.Key]struct{}{}
@@ -39,7 +39,7 @@ func (t *Tracker) Demands() []slice.Demand {
 		started[c.demand.Pod] = c.gpus
 	}
 	t.mu.Unlock()
-	demands := Demands(pods, byUID(t.reservations.View().Values), satisfied, claimed)
+	demands := Demands(podList, byUID(t.reservations.View().Values), satisfied, claimed)
 	for i, d := range demands {
 		if len(d.GPUs) == 0 {
 			demands[i].GPUs = started[d.Pod]

@@ -3,6 +3,7 @@ package allocations
 import (
 	"slices"
 
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/pods"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/slice"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
@@ -12,7 +13,7 @@ import (
 // reservation, and those of reservations whose pod is not known yet. Containers in satisfied hold their units
 // already.
 func Demands(
-	pods []Pod, reservations map[growth.PodUID]bus.Reservation, satisfied ...map[slice.Key]struct{},
+	podList []pods.Pod, reservations map[growth.PodUID]bus.Reservation, satisfied ...map[slice.Key]struct{},
 ) []slice.Demand {
 	var demands []slice.Demand
 	unsatisfied := func(pod growth.PodUID, container string) bool {
@@ -22,12 +23,12 @@ func Demands(
 		})
 	}
 	seen := map[growth.PodUID]struct{}{}
-	for _, p := range pods {
+	for _, p := range podList {
 		seen[p.Ref.UID] = struct{}{}
 		if p.Finished || p.Terminating {
 			continue
 		}
-		if !slices.ContainsFunc(p.Containers, func(c Container) bool { return unsatisfied(p.Ref.UID, c.Name) }) {
+		if !slices.ContainsFunc(p.Containers, func(c pods.Container) bool { return unsatisfied(p.Ref.UID, c.Name) }) {
 			continue // nearly all pods
 		}
 		gpus := reservedGPUs(reservations[p.Ref.UID])
@@ -74,7 +75,7 @@ func Demands(
 }
 
 // roomFrom returns the units that the containers need together. Init containers share the units of the others.
-func roomFrom(containers []Container) int {
+func roomFrom(containers []pods.Container) int {
 	sum := 0
 	init := 0
 	for _, c := range containers {

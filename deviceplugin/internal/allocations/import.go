@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/pods"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/slice"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
@@ -20,7 +21,7 @@ var errUnknownGPU = errors.New("another device plugin gave it units, and its ann
 // imported returns the allocation of a container that another device plugin started. The ids give the amount of
 // memory. The pod's annotation gives the GPU; a node with one GPU needs no annotation. There is no slot, because
 // nothing is mounted.
-func (s Snapshot) imported(pod Pod, d kubelet.ContainerDevices) (bus.ContainerAllocation, error) {
+func (s Snapshot) imported(pod pods.Pod, d kubelet.ContainerDevices) (bus.ContainerAllocation, error) {
 	index := 0
 	if pod.GPUIndex != nil {
 		index = *pod.GPUIndex
@@ -57,7 +58,7 @@ func isImported(a bus.Allocation) bool {
 }
 
 func (s Snapshot) alive(uid growth.PodUID) bool {
-	return slices.ContainsFunc(s.Pods, func(p Pod) bool { return p.Ref.UID == uid && !p.Finished })
+	return slices.ContainsFunc(s.Pods, func(p pods.Pod) bool { return p.Ref.UID == uid && !p.Finished })
 }
 
 // importsComplete reports whether all imports are known: kubelet lists none, or the pods have been listed.

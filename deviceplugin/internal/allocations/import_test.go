@@ -7,6 +7,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/allocations"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/pods"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/slice"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
@@ -24,7 +25,7 @@ func TestReconcile_TracksImportedPods(t *testing.T) {
 		"kubelet lists the pod": {
 			snapshot: allocations.Snapshot{
 				Devices:    listed,
-				Pods:       []allocations.Pod{pod("p", numbered(1))},
+				Pods:       []pods.Pod{pod("p", numbered(1))},
 				PodsSynced: true,
 			},
 			want: known,
@@ -32,7 +33,7 @@ func TestReconcile_TracksImportedPods(t *testing.T) {
 		"the only GPU needs no index": {
 			snapshot: allocations.Snapshot{
 				Devices:    listed,
-				Pods:       []allocations.Pod{pod("p")},
+				Pods:       []pods.Pod{pod("p")},
 				PodsSynced: true,
 				GPUs:       []growth.GPU{"A"},
 			},
@@ -40,12 +41,12 @@ func TestReconcile_TracksImportedPods(t *testing.T) {
 		},
 		"one of two GPUs needs an index": {snapshot: allocations.Snapshot{
 			Devices:    listed,
-			Pods:       []allocations.Pod{pod("p")},
+			Pods:       []pods.Pod{pod("p")},
 			PodsSynced: true,
 		}},
 		"the bus knows the pod when kubelet lists none after a restart": {
 			snapshot: allocations.Snapshot{
-				Pods:       []allocations.Pod{pod("p", numbered(1))},
+				Pods:       []pods.Pod{pod("p", numbered(1))},
 				PodsSynced: true,
 				Recorded:   known,
 			},
@@ -57,19 +58,19 @@ func TestReconcile_TracksImportedPods(t *testing.T) {
 		},
 		"the pod is gone": {snapshot: allocations.Snapshot{PodsSynced: true, Imported: known, Recorded: known}},
 		"the pod has ended": {snapshot: allocations.Snapshot{
-			Pods:       []allocations.Pod{pod("p", finished)},
+			Pods:       []pods.Pod{pod("p", finished)},
 			PodsSynced: true,
 			Imported:   known,
 		}},
 		"a pod of this plugin is not imported": {snapshot: allocations.Snapshot{
-			Pods:       []allocations.Pod{pod("p")},
+			Pods:       []pods.Pod{pod("p")},
 			PodsSynced: true,
 			Recorded:   map[growth.PodUID]bus.Allocation{"uid-p": ours},
 		}},
 		"kubelet's current list wins over the import": {
 			snapshot: allocations.Snapshot{
 				Devices:    []kubelet.ContainerDevices{holds("p", "A/0")},
-				Pods:       []allocations.Pod{pod("p")},
+				Pods:       []pods.Pod{pod("p")},
 				PodsSynced: true,
 				Imported:   known,
 			},
@@ -91,7 +92,7 @@ func TestReconcile_TracksImportedPods(t *testing.T) {
 func TestReconcile_PodOnUnknownGPUHasNoDemand(t *testing.T) {
 	c := allocations.Reconcile(allocations.Snapshot{
 		Devices:    []kubelet.ContainerDevices{holds("p", "X-_-0")},
-		Pods:       []allocations.Pod{pod("p")},
+		Pods:       []pods.Pod{pod("p")},
 		PodsSynced: true,
 		Unit:       growth.GiB,
 		GPUs:       []growth.GPU{"A", "B"},

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/pods"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/slice"
 )
 
@@ -31,7 +32,7 @@ func (t *Tracker) InUse(ctx context.Context, ids []string) []string {
 
 // possibleHolders returns the pods that held any of the ids at the last List, or that may have received them since.
 func (t *Tracker) possibleHolders(ids []string) []podName {
-	pods, _ := t.Pods.Pods()
+	podList, _ := t.Pods.Pods()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var names []podName
@@ -51,12 +52,12 @@ func (t *Tracker) possibleHolders(ids []string) []podName {
 		}
 		// The pod of a claim is a guess. Any pod with a request of the same size that holds nothing yet may be the
 		// holder.
-		for _, p := range pods {
-			if !p.Finished && slices.ContainsFunc(p.Containers, func(container Container) bool {
+		for _, p := range podList {
+			if !p.Finished && slices.ContainsFunc(p.Containers, func(container pods.Container) bool {
 				_, satisfied := t.satisfied[slice.Key{Pod: p.Ref.UID, Container: container.Name}]
 				return container.Units == len(c.ids) && !satisfied
 			}) {
-				add(p.name())
+				add(nameOf(p))
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/pods"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/slice"
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
@@ -76,8 +77,8 @@ func (t *Tracker) findHolder(ctx context.Context, ids []string) (
 	for name, devices := range byPod(listed) {
 		if holdsAny(devices, ids) {
 			return name, devices, func() {
-				pods, _ := t.Pods.Pods()
-				satisfy(satisfiedContainers(listed, byName(pods)))
+				podList, _ := t.Pods.Pods()
+				satisfy(satisfiedContainers(listed, byName(podList)))
 			}, nil
 		}
 	}
@@ -91,12 +92,12 @@ func (t *Tracker) likelyHolder(ids []string) (podName, bool) {
 	c, claimed := t.claims[slot]
 	t.mu.Unlock()
 	if claimed {
-		pods, _ := t.Pods.Pods()
-		at := slices.IndexFunc(pods, func(p Pod) bool { return p.Ref.UID == c.demand.Pod })
+		podList, _ := t.Pods.Pods()
+		at := slices.IndexFunc(podList, func(p pods.Pod) bool { return p.Ref.UID == c.demand.Pod })
 		if at < 0 {
 			return podName{}, false
 		}
-		return pods[at].name(), true
+		return nameOf(podList[at]), true
 	}
 	for _, a := range t.allocations.View().Values {
 		if slices.ContainsFunc(a.Containers, func(c bus.ContainerAllocation) bool { return c.Slot == slot }) {
@@ -116,22 +117,22 @@ func holdsAny(devices []kubelet.ContainerDevices, ids []string) bool {
 
 // awaitPod returns the named pod and waits up to podTimeout for the pod watch. A terminating pod of that name is the
 // predecessor of the one that starts, and does not count.
-func (t *Tracker) awaitPod(ctx context.Context, name podName) (Pod, bool) {
+func (t *Tracker) awaitPod(ctx context.Context, name podName) (pods.Pod, bool) {
 	ctx, cancel := context.WithTimeout(ctx, podTimeout)
 	defer cancel()
 	for {
 		changed := t.Pods.Changed()
-		pods, known := t.Pods.Pods()
-		if pod, ok := byName(pods)[name]; ok && !pod.Finished && !pod.Terminating {
+		podList, known := t.Pods.Pods()
+		if pod, ok := byName(podList)[name]; ok && !pod.Finished && !pod.Terminating {
 			return *pod, true
 		}
 		if !known { // the API server is unavailable: do not wait
-			return Pod{}, false
+			return pods.Pod{}, false
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return Pod{}, false
+			return pods.Pod{}, false
 		}
 	}
 }

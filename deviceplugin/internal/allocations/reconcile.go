@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/pods"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/slice"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/slot"
 	"github.com/trellis-gpu/trellis/growth"
@@ -21,7 +22,7 @@ const slotGracePeriod = time.Minute
 type Snapshot struct {
 	Devices []kubelet.ContainerDevices
 	// Pods are the pods of this node. PodsSynced is false until they have been listed once.
-	Pods       []Pod
+	Pods       []pods.Pod
 	PodsSynced bool
 	// Recorded are the allocation records on the bus.
 	Recorded map[growth.PodUID]bus.Allocation
@@ -52,10 +53,10 @@ func (c Corrections) Drift() int { return len(c.Put) + len(c.Delete) }
 
 // Reconcile compares the snapshot's sources and returns the corrections.
 func Reconcile(s Snapshot) Corrections {
-	pods := byName(s.Pods)
+	podsByName := byName(s.Pods)
 	listed := byPod(s.Devices)
-	c := Corrections{Satisfied: satisfiedContainers(s.Devices, pods), Pending: map[string]error{}}
-	actual := s.actual(listed, pods, c.Pending)
+	c := Corrections{Satisfied: satisfiedContainers(s.Devices, podsByName), Pending: map[string]error{}}
+	actual := s.actual(listed, podsByName, c.Pending)
 	for _, a := range actual {
 		if recorded, ok := s.Recorded[a.Pod.UID]; !ok || !same(a, recorded) {
 			c.Put = append(c.Put, a)
@@ -70,11 +71,11 @@ func Reconcile(s Snapshot) Corrections {
 
 // actual converts kubelet's list to allocations, for the pods whose UID is known.
 func (s Snapshot) actual(
-	listed map[podName][]kubelet.ContainerDevices, pods map[podName]*Pod, pending map[string]error,
+	listed map[podName][]kubelet.ContainerDevices, podsByName map[podName]*pods.Pod, pending map[string]error,
 ) map[growth.PodUID]bus.Allocation {
 	actual := make(map[growth.PodUID]bus.Allocation, len(s.Pods))
 	for name, devices := range listed {
-		pod, ok := pods[name]
+		pod, ok := podsByName[name]
 		if !ok {
 			pending[name.String()] = fmt.Errorf("kubelet lists it, the API server does not (yet)")
 			continue
@@ -174,9 +175,9 @@ func (s Snapshot) slotInUse(dir slot.Dir, inUse map[string]struct{}) bool {
 
 // mayReceive reports whether a pod that kubelet does not list requests that many units.
 func (s Snapshot) mayReceive(listed map[podName][]kubelet.ContainerDevices, units int) bool {
-	requests := func(c Container) bool { return c.Units == units }
-	return slices.ContainsFunc(s.Pods, func(p Pod) bool {
-		_, ok := listed[p.name()]
+	requests := func(c pods.Container) bool { return c.Units == units }
+	return slices.ContainsFunc(s.Pods, func(p pods.Pod) bool {
+		_, ok := listed[nameOf(p)]
 		return !ok && !p.Finished && slices.ContainsFunc(p.Containers, requests)
 	})
 }

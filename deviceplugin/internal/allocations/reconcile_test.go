@@ -10,6 +10,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/allocations"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/pods"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/slice"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/slot"
 	"github.com/trellis-gpu/trellis/growth"
@@ -18,10 +19,10 @@ import (
 
 var now = time.Unix(10_000, 0)
 
-func pod(name string, change ...func(*allocations.Pod)) allocations.Pod {
-	p := allocations.Pod{
+func pod(name string, change ...func(*pods.Pod)) pods.Pod {
+	p := pods.Pod{
 		Ref: growth.PodRef{Namespace: "ns", Name: name, UID: growth.PodUID("uid-" + name)}, Count: 1,
-		Containers: []allocations.Container{{Name: "main", Units: 2}},
+		Containers: []pods.Container{{Name: "main", Units: 2}},
 	}
 	for _, f := range change {
 		f(&p)
@@ -29,7 +30,7 @@ func pod(name string, change ...func(*allocations.Pod)) allocations.Pod {
 	return p
 }
 
-func numbered(n int) func(*allocations.Pod) { return func(p *allocations.Pod) { p.GPUIndex = &n } }
+func numbered(n int) func(*pods.Pod) { return func(p *pods.Pod) { p.GPUIndex = &n } }
 
 // imported returns the record of a pod that another plugin started. It has no slot.
 func imported(name string, ids ...string) bus.Allocation {
@@ -38,11 +39,11 @@ func imported(name string, ids ...string) bus.Allocation {
 	return a
 }
 
-func withUID(uid growth.PodUID) func(*allocations.Pod) {
-	return func(p *allocations.Pod) { p.Ref.UID = uid }
+func withUID(uid growth.PodUID) func(*pods.Pod) {
+	return func(p *pods.Pod) { p.Ref.UID = uid }
 }
 
-func finished(p *allocations.Pod) { p.Finished = true }
+func finished(p *pods.Pod) { p.Finished = true }
 
 func holds(name string, ids ...string) kubelet.ContainerDevices {
 	return kubelet.ContainerDevices{
@@ -100,7 +101,7 @@ func TestReconcile_Records(t *testing.T) {
 		"no difference": {
 			snapshot: allocations.Snapshot{
 				Devices:    []kubelet.ContainerDevices{holds("p", "A/0", "A/1")},
-				Pods:       []allocations.Pod{pod("p")},
+				Pods:       []pods.Pod{pod("p")},
 				PodsSynced: true,
 				Recorded:   map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0", "A/1")},
 				Slots:      []slot.Dir{slotDir(time.Hour, "A/0", "A/1")},
@@ -109,7 +110,7 @@ func TestReconcile_Records(t *testing.T) {
 		"not recorded yet": {
 			snapshot: allocations.Snapshot{
 				Devices:    []kubelet.ContainerDevices{holds("p", "A/0")},
-				Pods:       []allocations.Pod{pod("p")},
+				Pods:       []pods.Pod{pod("p")},
 				PodsSynced: true,
 			},
 			write: []bus.Allocation{recorded("p", "A/0")},
@@ -117,7 +118,7 @@ func TestReconcile_Records(t *testing.T) {
 		"recorded differently": {
 			snapshot: allocations.Snapshot{
 				Devices:    []kubelet.ContainerDevices{holds("p", "A/0")},
-				Pods:       []allocations.Pod{pod("p")},
+				Pods:       []pods.Pod{pod("p")},
 				PodsSynced: true,
 				Recorded:   map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/7")},
 			},
@@ -126,7 +127,7 @@ func TestReconcile_Records(t *testing.T) {
 		"a newer writer's unknown fields are not a difference": {
 			snapshot: allocations.Snapshot{
 				Devices:    []kubelet.ContainerDevices{holds("p", "A/0")},
-				Pods:       []allocations.Pod{pod("p")},
+				Pods:       []pods.Pod{pod("p")},
 				PodsSynced: true,
 				Recorded: map[growth.PodUID]bus.Allocation{"uid-p": func() bus.Allocation {
 					a := recorded("p", "A/0")
@@ -150,7 +151,7 @@ func TestReconcile_Pods(t *testing.T) {
 		"an older kubelet lists a pod that has ended": {
 			snapshot: allocations.Snapshot{
 				Devices:    []kubelet.ContainerDevices{holds("p", "A/0")},
-				Pods:       []allocations.Pod{pod("p", finished)},
+				Pods:       []pods.Pod{pod("p", finished)},
 				PodsSynced: true,
 				Recorded:   map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0")},
 			},
@@ -166,7 +167,7 @@ func TestReconcile_Pods(t *testing.T) {
 		"a pod with the same name is another pod": {
 			snapshot: allocations.Snapshot{
 				Devices: []kubelet.ContainerDevices{holds("p", "A/0")}, PodsSynced: true,
-				Pods: []allocations.Pod{pod("p", finished, withUID("uid-before")), pod("p")},
+				Pods: []pods.Pod{pod("p", finished, withUID("uid-before")), pod("p")},
 				Recorded: map[growth.PodUID]bus.Allocation{
 					"uid-before": recorded("p", "A/0"),
 					"uid-p":      recorded("p", "A/0"),
@@ -177,7 +178,7 @@ func TestReconcile_Pods(t *testing.T) {
 		"another pod holds its ids": {
 			snapshot: allocations.Snapshot{
 				Devices:    []kubelet.ContainerDevices{holds("q", "A/0")},
-				Pods:       []allocations.Pod{pod("p"), pod("q")},
+				Pods:       []pods.Pod{pod("p"), pod("q")},
 				PodsSynced: true,
 				Recorded: map[growth.PodUID]bus.Allocation{
 					"uid-p": recorded("p", "A/0"),
@@ -203,7 +204,7 @@ func TestReconcile_Slots(t *testing.T) {
 		"an init container's slot whose ids the next container uses": {
 			snapshot: allocations.Snapshot{
 				Devices:    []kubelet.ContainerDevices{holds("p", "A/0")},
-				Pods:       []allocations.Pod{pod("p")},
+				Pods:       []pods.Pod{pod("p")},
 				PodsSynced: true,
 				Recorded:   map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0")},
 				Slots:      []slot.Dir{slotDir(time.Hour, "A/0", "A/1")},
@@ -211,7 +212,7 @@ func TestReconcile_Slots(t *testing.T) {
 		},
 		"an init container's slot whose ids no other container uses": {
 			snapshot: allocations.Snapshot{
-				Pods:       []allocations.Pod{pod("p", func(p *allocations.Pod) { p.Containers[0].Init = true })},
+				Pods:       []pods.Pod{pod("p", func(p *pods.Pod) { p.Containers[0].Init = true })},
 				PodsSynced: true,
 				Slots:      []slot.Dir{slotDir(time.Hour, "A/0", "A/1")},
 			},
@@ -219,7 +220,7 @@ func TestReconcile_Slots(t *testing.T) {
 		"slots without recorded ids, one of them in use": {
 			snapshot: allocations.Snapshot{
 				Devices:    []kubelet.ContainerDevices{holds("p", "A/0")},
-				Pods:       []allocations.Pod{pod("p")},
+				Pods:       []pods.Pod{pod("p")},
 				PodsSynced: true,
 				Recorded:   map[growth.PodUID]bus.Allocation{"uid-p": recorded("p", "A/0")},
 				Slots:      []slot.Dir{{Name: slice.Slot([]string{"A/0"})}, {Name: slice.Slot([]string{"A/1"})}},
@@ -234,7 +235,7 @@ func TestReconcile_InvalidAndImportedDevices(t *testing.T) {
 		"kubelet's ids are invalid": {
 			snapshot: allocations.Snapshot{
 				Devices:    []kubelet.ContainerDevices{holds("p", "no-id")},
-				Pods:       []allocations.Pod{pod("p")},
+				Pods:       []pods.Pod{pod("p")},
 				PodsSynced: true,
 			},
 			pending: 1,
@@ -242,7 +243,7 @@ func TestReconcile_InvalidAndImportedDevices(t *testing.T) {
 		"another plugin's pod on the GPU of its annotation": {
 			snapshot: allocations.Snapshot{
 				Devices:    []kubelet.ContainerDevices{holds("p", "X-_-0")},
-				Pods:       []allocations.Pod{pod("p", numbered(1))},
+				Pods:       []pods.Pod{pod("p", numbered(1))},
 				PodsSynced: true,
 			},
 			write: []bus.Allocation{imported("p", "X-_-0")},
@@ -250,7 +251,7 @@ func TestReconcile_InvalidAndImportedDevices(t *testing.T) {
 		"another plugin's pod on a GPU that does not exist": {
 			snapshot: allocations.Snapshot{
 				Devices:    []kubelet.ContainerDevices{holds("p", "X-_-0")},
-				Pods:       []allocations.Pod{pod("p", numbered(2))},
+				Pods:       []pods.Pod{pod("p", numbered(2))},
 				PodsSynced: true,
 			},
 			pending: 1,
@@ -258,14 +259,14 @@ func TestReconcile_InvalidAndImportedDevices(t *testing.T) {
 		"another plugin's pod is recorded already": {
 			snapshot: allocations.Snapshot{
 				Devices:    []kubelet.ContainerDevices{holds("p", "X-_-0")},
-				Pods:       []allocations.Pod{pod("p", numbered(1))},
+				Pods:       []pods.Pod{pod("p", numbered(1))},
 				PodsSynced: true,
 				Recorded:   map[growth.PodUID]bus.Allocation{"uid-p": imported("p", "X-_-0")},
 			},
 		},
 		"another plugin's pod has ended": {
 			snapshot: allocations.Snapshot{
-				Pods: []allocations.Pod{pod("p", numbered(1), finished)}, PodsSynced: true,
+				Pods: []pods.Pod{pod("p", numbered(1), finished)}, PodsSynced: true,
 				Recorded: map[growth.PodUID]bus.Allocation{"uid-p": imported("p", "X-_-0")},
 			},
 			del: []growth.PodUID{"uid-p"},
@@ -292,7 +293,7 @@ var (
 
 // demandsCase is one case of testDemands.
 type demandsCase struct {
-	pods         []allocations.Pod
+	pods         []pods.Pod
 	reservations map[growth.PodUID]bus.Reservation
 	satisfied    map[slice.Key]struct{}
 	want         []slice.Demand
@@ -310,7 +311,7 @@ func testDemands(t *testing.T, cases map[string]demandsCase) {
 func TestDemands_Reservations(t *testing.T) {
 	testDemands(t, map[string]demandsCase{
 		"a pod with a reservation": {
-			pods: []allocations.Pod{pod("p")}, reservations: map[growth.PodUID]bus.Reservation{"uid-p": reservation},
+			pods: []pods.Pod{pod("p")}, reservations: map[growth.PodUID]bus.Reservation{"uid-p": reservation},
 			want: []slice.Demand{{
 				Pod:       "uid-p",
 				Container: "main",
@@ -321,7 +322,7 @@ func TestDemands_Reservations(t *testing.T) {
 			}},
 		},
 		"the reservation is not known yet, but the Binding names the GPU": {
-			pods: []allocations.Pod{pod("p", func(p *allocations.Pod) { p.Planned = []growth.GPU{"A"} })},
+			pods: []pods.Pod{pod("p", func(p *pods.Pod) { p.Planned = []growth.GPU{"A"} })},
 			want: []slice.Demand{{
 				Pod:       "uid-p",
 				Container: "main",
@@ -332,7 +333,7 @@ func TestDemands_Reservations(t *testing.T) {
 			}},
 		},
 		"the reservation changed after the Binding": {
-			pods:         []allocations.Pod{pod("p", func(p *allocations.Pod) { p.Planned = []growth.GPU{"A"} })},
+			pods:         []pods.Pod{pod("p", func(p *pods.Pod) { p.Planned = []growth.GPU{"A"} })},
 			reservations: map[growth.PodUID]bus.Reservation{"uid-p": reservation},
 			want: []slice.Demand{{
 				Pod:       "uid-p",
@@ -344,7 +345,7 @@ func TestDemands_Reservations(t *testing.T) {
 			}},
 		},
 		"the annotation names more GPUs than the pod requests": {
-			pods: []allocations.Pod{pod("p", func(p *allocations.Pod) { p.Planned = []growth.GPU{"A", "B"} })},
+			pods: []pods.Pod{pod("p", func(p *pods.Pod) { p.Planned = []growth.GPU{"A", "B"} })},
 			want: []slice.Demand{{
 				Pod:       "uid-p",
 				Container: "main",
@@ -359,7 +360,7 @@ func TestDemands_Reservations(t *testing.T) {
 func TestDemands_WithoutReservation(t *testing.T) {
 	testDemands(t, map[string]demandsCase{
 		"a pod bound without the extender": {
-			pods: []allocations.Pod{pod("p", func(p *allocations.Pod) { p.Count = 2 })},
+			pods: []pods.Pod{pod("p", func(p *pods.Pod) { p.Count = 2 })},
 			want: []slice.Demand{{
 				Pod:       "uid-p",
 				Container: "main",
@@ -380,11 +381,11 @@ func TestDemands_WithoutReservation(t *testing.T) {
 			}},
 		},
 		"the pod holds its units": {
-			pods: []allocations.Pod{pod("p")}, reservations: map[growth.PodUID]bus.Reservation{"uid-p": reservation},
+			pods: []pods.Pod{pod("p")}, reservations: map[growth.PodUID]bus.Reservation{"uid-p": reservation},
 			satisfied: map[slice.Key]struct{}{mainOfP: {}},
 		},
 		"the pod has ended and its reservation has not": {
-			pods:         []allocations.Pod{pod("p", finished)},
+			pods:         []pods.Pod{pod("p", finished)},
 			reservations: map[growth.PodUID]bus.Reservation{"uid-p": reservation},
 		},
 	})
@@ -393,8 +394,8 @@ func TestDemands_WithoutReservation(t *testing.T) {
 func TestDemands_RoomForLaterContainers(t *testing.T) {
 	testDemands(t, map[string]demandsCase{
 		"containers need room for the containers after them": {
-			pods: []allocations.Pod{pod("p", func(p *allocations.Pod) {
-				p.Containers = []allocations.Container{{
+			pods: []pods.Pod{pod("p", func(p *pods.Pod) {
+				p.Containers = []pods.Container{{
 					Name:  "init",
 					Units: 4,
 					Init:  true,

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/pods"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/slice"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
@@ -43,4 +46,30 @@ func checkOwner(key string, pod growth.PodRef) error {
 		return fmt.Errorf("%s holds a record of pod %s (%s)", key, pod, pod.UID)
 	}
 	return nil
+}
+
+// allocation returns the record of the devices that kubelet gave to a pod's containers.
+func (s Snapshot) allocation(pod pods.Pod, devices []kubelet.ContainerDevices) (bus.Allocation, error) {
+	a := bus.Allocation{Pod: pod.Ref}
+	for _, d := range devices {
+		if slice.HasForeign(d.IDs) {
+			imported, err := s.imported(pod, d)
+			if err != nil {
+				return bus.Allocation{}, err
+			}
+			a.Containers = append(a.Containers, imported)
+			continue
+		}
+		parts, err := slice.Spread(d.IDs)
+		if err != nil {
+			return bus.Allocation{}, err
+		}
+		a.Containers = append(a.Containers, bus.ContainerAllocation{
+			Name: d.Container,
+			GPUs: slice.Shares(parts, s.Unit),
+			IDs:  d.IDs,
+			Slot: slice.Slot(d.IDs),
+		})
+	}
+	return a, nil
 }

@@ -102,10 +102,10 @@ func (t *Tracker) reconcile(ctx context.Context) {
 		t.Log.Warn("kubelet's allocations could not be listed", "err", err)
 		return
 	}
-	pods, synced := t.Pods.Pods()
+	podList, synced := t.Pods.Pods()
 	snapshot := Snapshot{
 		Devices:    devices,
-		Pods:       pods,
+		Pods:       podList,
 		PodsSynced: synced,
 		Recorded:   byUID(view.Values),
 		Imported:   t.importedPods(),

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/pods"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/slice"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/slot"
 	"github.com/trellis-gpu/trellis/growth"
@@ -23,7 +24,7 @@ type PodResources interface {
 // Pods are the pods bound to this node, as the API server knows them.
 type Pods interface {
 	// Pods returns a list that the caller must not modify. known is false until the pods have been listed once.
-	Pods() (pods []Pod, known bool)
+	Pods() (pods []pods.Pod, known bool)
 	// Changed returns a channel that is closed at the next change.
 	Changed() <-chan struct{}
 }
@@ -118,13 +119,13 @@ func (t *Tracker) Allocations() map[growth.PodUID]bus.Allocation {
 
 // Holders returns the pods that hold memory of the GPU.
 func (t *Tracker) Holders(gpu growth.GPU) []growth.PodRef {
-	var pods []growth.PodRef
+	var podList []growth.PodRef
 	for _, a := range t.Allocations() {
 		if slices.ContainsFunc(a.GPUs(), func(s growth.GPUShare) bool { return s.GPU == gpu }) {
-			pods = append(pods, a.Pod)
+			podList = append(podList, a.Pod)
 		}
 	}
-	return pods
+	return podList
 }
 
 // Synced reports whether all pods and reservations are known, so that an unlisted demand does not exist.

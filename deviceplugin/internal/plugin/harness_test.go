@@ -17,6 +17,7 @@ import (
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet/kubelettest"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/plugin"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/pods"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/slot"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
@@ -29,12 +30,12 @@ const node growth.NodeName = "n1"
 // apiServer is a fake of the pod watch.
 type apiServer struct {
 	mu          sync.Mutex
-	pods        []allocations.Pod
+	pods        []pods.Pod
 	unavailable bool
 	changed     chan struct{}
 }
 
-func (a *apiServer) Pods() ([]allocations.Pod, bool) {
+func (a *apiServer) Pods() ([]pods.Pod, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.pods), !a.unavailable
@@ -189,7 +190,7 @@ func (w *harness) eventually(ok func() bool, what string) {
 
 // bindPod creates a pod that is bound to this node, with the extender's reservation.
 func (w *harness) bindPod(
-	name string, created int, gpus []growth.GPU, containers ...allocations.Container,
+	name string, created int, gpus []growth.GPU, containers ...pods.Container,
 ) *kubelettest.Pod {
 	w.t.Helper()
 	ref := growth.PodRef{Namespace: "ns", Name: name, UID: growth.PodUID("uid-" + name)}
@@ -210,7 +211,7 @@ func (w *harness) bindPod(
 		time.Sleep(20 * time.Millisecond) // the reservation is on the bus long before kubelet sees the pod
 	}
 	w.api.change(func() {
-		w.api.pods = append(w.api.pods, allocations.Pod{
+		w.api.pods = append(w.api.pods, pods.Pod{
 			Ref:        ref,
 			Created:    r.Created,
 			Count:      max(len(gpus), 1),
@@ -223,7 +224,7 @@ func (w *harness) bindPod(
 func (w *harness) endPod(pod *kubelettest.Pod) {
 	w.kubelet.Remove(pod)
 	w.api.change(func() {
-		w.api.pods = slices.DeleteFunc(w.api.pods, func(p allocations.Pod) bool { return p.Ref.Name == pod.Name })
+		w.api.pods = slices.DeleteFunc(w.api.pods, func(p pods.Pod) bool { return p.Ref.Name == pod.Name })
 	})
 }
 
@@ -243,4 +244,4 @@ func (w *harness) allocation(name string) (bus.Allocation, bool) {
 	return a, true
 }
 
-func main(units int) allocations.Container { return allocations.Container{Name: "main", Units: units} }
+func main(units int) pods.Container { return pods.Container{Name: "main", Units: units} }

@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/trellis-gpu/trellis/deviceplugin/internal/allocations"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet/kubelettest"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/pods"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare/aliyun"
@@ -30,9 +30,9 @@ func (w *harness) adoptForeignPod(name string, units, number int) *kubelettest.P
 	}
 	w.kubelet.Adopt(w.resource, pod)
 	w.api.change(func() {
-		w.api.pods = append(w.api.pods, allocations.Pod{
+		w.api.pods = append(w.api.pods, pods.Pod{
 			Ref:   growth.PodRef{Namespace: "ns", Name: name, UID: growth.PodUID("uid-" + name)},
-			Count: 1, GPUIndex: &number, Containers: []allocations.Container{main(units)},
+			Count: 1, GPUIndex: &number, Containers: []pods.Container{main(units)},
 		})
 	})
 	return pod

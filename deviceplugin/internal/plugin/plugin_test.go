@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/trellis-gpu/trellis/deviceplugin/internal/allocations"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet/kubelettest"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/pods"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
@@ -70,7 +70,7 @@ func TestPlugin_RecordsActualDevicesOfSwappedPods(t *testing.T) {
 
 func TestPlugin_OneAllocationPerPod(t *testing.T) {
 	w := newHarness(t, "emulated:2x24GiB")
-	pod := w.bindPod("p", 1, []growth.GPU{w.gpus[1]}, main(8), allocations.Container{Name: "side", Units: 4})
+	pod := w.bindPod("p", 1, []growth.GPU{w.gpus[1]}, main(8), pods.Container{Name: "side", Units: 4})
 	w.runPod(pod)
 	a, ok := w.allocation("p")
 	require.True(t, ok)
@@ -81,7 +81,7 @@ func TestPlugin_OneAllocationPerPod(t *testing.T) {
 
 func TestPlugin_ReusesInitContainerDevices(t *testing.T) {
 	w := newHarness(t, "emulated:2x24GiB")
-	pod := w.bindPod("p", 1, []growth.GPU{w.gpus[1]}, allocations.Container{Name: "init", Units: 4, Init: true},
+	pod := w.bindPod("p", 1, []growth.GPU{w.gpus[1]}, pods.Container{Name: "init", Units: 4, Init: true},
 		main(8))
 	w.runPod(pod)
 	a, ok := w.allocation("p")
@@ -92,8 +92,8 @@ func TestPlugin_ReusesInitContainerDevices(t *testing.T) {
 func TestPlugin_PodWithoutReservationUsesOneGPU(t *testing.T) {
 	w := newHarness(t, "emulated:2x24GiB")
 	w.runPod(w.bindPod("other", 1, []growth.GPU{w.gpus[1]}, main(20)))
-	pod := w.bindPod("p", 2, nil, allocations.Container{Name: "init", Units: 4, Init: true},
-		allocations.Container{Name: "one", Units: 3}, allocations.Container{Name: "two", Units: 3})
+	pod := w.bindPod("p", 2, nil, pods.Container{Name: "init", Units: 4, Init: true},
+		pods.Container{Name: "one", Units: 3}, pods.Container{Name: "two", Units: 3})
 	w.runPod(pod)
 	a, ok := w.allocation("p")
 	require.True(t, ok)
@@ -115,8 +115,8 @@ func TestPlugin_WaitsForPodKubeletSeesFirst(t *testing.T) {
 		}},
 	}
 	time.AfterFunc(10*time.Millisecond, func() {
-		w.bindPod("p", 2, nil, allocations.Container{Name: "one", Units: 3},
-			allocations.Container{Name: "two", Units: 4})
+		w.bindPod("p", 2, nil, pods.Container{Name: "one", Units: 3},
+			pods.Container{Name: "two", Units: 4})
 	})
 	w.runPod(early)
 	require.Equal(t, string(w.gpus[0]), early.Containers[0].Env["GPUSHARE_GPU_UUIDS"],
@@ -224,7 +224,7 @@ func TestPlugin_APIServerUnavailableDelaysRecordOnly(t *testing.T) {
 	w := newHarness(t, "emulated:2x24GiB")
 	w.runPod(w.bindPod("old", 1, []growth.GPU{w.gpus[0]}, main(4)))
 	pod := &kubelettest.Pod{Namespace: "ns", Name: "p", Containers: []*kubelettest.Container{{Name: "main", Units: 8}}}
-	var kept []allocations.Pod
+	var kept []pods.Pod
 	w.api.change(func() {
 		w.api.unavailable = true
 		kept = w.api.pods
@@ -240,13 +240,13 @@ func TestPlugin_APIServerUnavailableDelaysRecordOnly(t *testing.T) {
 
 	w.api.change(func() {
 		w.api.unavailable = false
-		w.api.pods = append(kept, allocations.Pod{
+		w.api.pods = append(kept, pods.Pod{
 			Ref: growth.PodRef{
 				Namespace: "ns",
 				Name:      "p",
 				UID:       "uid-p",
 			},
-			Containers: []allocations.Container{main(8)},
+			Containers: []pods.Container{main(8)},
 		})
 	})
 	w.eventually(func() bool {
@@ -269,13 +269,13 @@ func TestPlugin_RecordsStaticPodByMirrorPod(t *testing.T) {
 	_, ok := w.allocation("static-n1")
 	require.False(t, ok)
 	w.api.change(func() {
-		w.api.pods = append(w.api.pods, allocations.Pod{
+		w.api.pods = append(w.api.pods, pods.Pod{
 			Ref: growth.PodRef{
 				Namespace: "ns",
 				Name:      "static-n1",
 				UID:       "uid-static-n1",
 			},
-			Containers: []allocations.Container{main(8)},
+			Containers: []pods.Container{main(8)},
 		})
 	})
 	w.eventually(func() bool {

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/trellis-gpu/trellis/deviceplugin/internal/allocations"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/gpushare/aliyun"
@@ -35,8 +34,8 @@ type container struct {
 
 // convert returns the part of a pod that allocations depend on. Invalid annotations count as a request for one GPU:
 // kubelet counts the resource limit, and admission has already reported the error.
-func convert(p pod, resource string) allocations.Pod {
-	result := allocations.Pod{
+func convert(p pod, resource string) Pod {
+	result := Pod{
 		Ref: growth.PodRef{
 			Namespace: p.Metadata.Namespace,
 			Name:      p.Metadata.Name,
@@ -65,10 +64,10 @@ func convert(p pod, resource string) allocations.Pod {
 }
 
 func appendContainer(
-	containers []allocations.Container, c container, resource string, init bool,
-) []allocations.Container {
+	containers []Container, c container, resource string, init bool,
+) []Container {
 	if units := parseQuantity(c.Resources.Limits[resource]); units > 0 {
-		containers = append(containers, allocations.Container{Name: c.Name, Units: units, Init: init})
+		containers = append(containers, Container{Name: c.Name, Units: units, Init: init})
 	}
 	return containers
 }

@@ -8,12 +8,11 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/trellis-gpu/trellis/deviceplugin/internal/allocations"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/apiserver"
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Watcher watches one node's pods. It implements allocations.Pods.
+// Watcher watches one node's pods. It implements the Pods interface of package allocations.
 type Watcher struct {
 	client   *apiserver.Client
 	node     growth.NodeName
@@ -21,8 +20,8 @@ type Watcher struct {
 	log      *slog.Logger
 
 	mu      sync.Mutex
-	pods    map[growth.PodUID]allocations.Pod
-	list    []allocations.Pod // the values of pods; nil until requested
+	pods    map[growth.PodUID]Pod
+	list    []Pod // the values of pods; nil until requested
 	synced  bool
 	changed chan struct{}
 }
@@ -34,7 +33,7 @@ func New(client *apiserver.Client, node growth.NodeName, resource string, log *s
 		node:     node,
 		resource: resource,
 		log:      log,
-		pods:     map[growth.PodUID]allocations.Pod{},
+		pods:     map[growth.PodUID]Pod{},
 		changed:  make(chan struct{}),
 	}
 }
@@ -69,19 +68,19 @@ func (w *Watcher) apply(c apiserver.Change[pod]) {
 	w.changed = make(chan struct{})
 }
 
-// Changed implements allocations.Pods.
+// Changed returns a channel that is closed at the next change.
 func (w *Watcher) Changed() <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.changed
 }
 
-// Pods implements allocations.Pods. All callers share one slice.
-func (w *Watcher) Pods() ([]allocations.Pod, bool) {
+// Pods returns the pods, and whether they have been listed. All callers share one slice and must not modify it.
+func (w *Watcher) Pods() ([]Pod, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.list == nil {
-		w.list = slices.AppendSeq(make([]allocations.Pod, 0, len(w.pods)), maps.Values(w.pods))
+		w.list = slices.AppendSeq(make([]Pod, 0, len(w.pods)), maps.Values(w.pods))
 	}
 	return w.list, w.synced
 }

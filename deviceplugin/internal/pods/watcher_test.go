@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/trellis-gpu/trellis/deviceplugin/internal/allocations"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/apiserver"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/pods"
 	"github.com/trellis-gpu/trellis/growth"
@@ -83,7 +82,7 @@ func TestWatcher_FollowsPods(t *testing.T) {
 	_, known := w.Pods()
 	require.False(t, known)
 	go func() { _ = w.Run(t.Context()) }()
-	awaitPods := func(ok func([]allocations.Pod, bool) bool) {
+	awaitPods := func(ok func([]pods.Pod, bool) bool) {
 		t.Helper()
 		for {
 			changed := w.Changed()
@@ -97,16 +96,16 @@ func TestWatcher_FollowsPods(t *testing.T) {
 			}
 		}
 	}
-	awaitPods(func(got []allocations.Pod, known bool) bool { return known && len(got) == 0 })
+	awaitPods(func(got []pods.Pod, known bool) bool { return known && len(got) == 0 })
 
 	send("ADDED")
-	awaitPods(func(got []allocations.Pod, _ bool) bool { return len(got) == 1 })
+	awaitPods(func(got []pods.Pod, _ bool) bool { return len(got) == 1 })
 	got, _ := w.Pods()
 	require.True(t, created.Time.Equal(got[0].Created))
 	got[0].Created = time.Time{}
-	require.Equal(t, allocations.Pod{
+	require.Equal(t, pods.Pod{
 		Ref: growth.PodRef{Namespace: "ns", Name: "p", UID: "u"}, Count: 2,
-		Containers: []allocations.Container{{
+		Containers: []pods.Container{{
 			Name:  "init",
 			Units: 4,
 			Init:  true,
@@ -121,11 +120,11 @@ func TestWatcher_FollowsPods(t *testing.T) {
 
 	p.Status.Phase = corev1.PodSucceeded
 	send("MODIFIED")
-	awaitPods(func(got []allocations.Pod, _ bool) bool { return len(got) == 1 && got[0].Finished })
+	awaitPods(func(got []pods.Pod, _ bool) bool { return len(got) == 1 && got[0].Finished })
 	now := metav1.Now()
 	p.DeletionTimestamp = &now
 	send("MODIFIED")
-	awaitPods(func(got []allocations.Pod, _ bool) bool { return len(got) == 1 && got[0].Terminating })
+	awaitPods(func(got []pods.Pod, _ bool) bool { return len(got) == 1 && got[0].Terminating })
 	send("DELETED")
-	awaitPods(func(got []allocations.Pod, _ bool) bool { return len(got) == 0 })
+	awaitPods(func(got []pods.Pod, _ bool) bool { return len(got) == 0 })
 }
