@@ -7,7 +7,6 @@ ARG VERSION=dev
 WORKDIR /src
 COPY daemon daemon
 COPY growth growth
-COPY daemon daemon
 COPY deviceplugin deviceplugin
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/gocache \
     GOCACHE=/gocache CGO_ENABLED=1 GOWORK=off go build -C deviceplugin -trimpath -tags netgo,osusergo,grpcnotrace -ldflags "-s -w -X main.version=${VERSION}" -o /program .

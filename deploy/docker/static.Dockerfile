@@ -8,7 +8,6 @@ WORKDIR /src
 # Only the shared modules and the binary: without go.work, each module builds by the replaces in its own go.mod.
 COPY daemon daemon
 COPY growth growth
-COPY daemon daemon
 COPY ${BINARY} ${BINARY}
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/gocache \
     GOCACHE=/gocache CGO_ENABLED=0 GOWORK=off go build -C ${BINARY} -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /program .

@@ -140,3 +140,13 @@ func absent() []string {
 	}
 	return names
 }
+
+// stockFolder is the folder of the cluster's own programs.
+func (l local) stockFolder(name string) string {
+	l.t.Helper()
+	var record struct{ Stock string }
+	content, err := os.ReadFile(filepath.Join("/var/lib/trellis-local", name, "state.json"))
+	require.NoError(l.t, err)
+	require.NoError(l.t, json.Unmarshal(content, &record))
+	return record.Stock
+}

@@ -94,6 +94,7 @@ func (o *installOptions) run(cmd *cobra.Command) error {
 func uninstallCommand() *cobra.Command {
 	var cluster clusterFlags
 	var dryRun bool
+	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "uninstall",
 		Short: "Remove Trellis from the cluster of the current kubeconfig; running jobs continue",
@@ -103,10 +104,12 @@ func uninstallCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			config.Timeout = timeout
 			return config.Uninstall(cmd.Context(), dryRun, cmd.OutOrStdout())
 		},
 	}
 	cluster.add(cmd.Flags())
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print what would be deleted")
+	cmd.Flags().DurationVar(&timeout, "wait", 5*time.Minute, "how long to wait until everything is removed; 0s: do not wait")
 	return cmd
 }

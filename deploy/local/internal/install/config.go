@@ -23,7 +23,7 @@ type Config struct {
 	Images     []Image
 	Settings   Settings
 	Renewal    Renewal
-	// Timeout bounds the wait until everything is ready. Zero: do not wait.
+	// Timeout bounds the wait until everything is ready, or removed. Zero: do not wait.
 	Timeout time.Duration
 	// Check makes sure that the cluster can run Trellis before anything is changed.
 	Check Check

@@ -7,11 +7,17 @@ import (
 )
 
 // Uninstall removes Trellis from the cluster, with its namespace and the volume of the bus. Running jobs continue; their
-// GPU memory is no longer accounted. A dry run prints what would be deleted.
+// GPU memory is no longer accounted. It waits up to the timeout for the objects to be gone. A dry run prints what would be
+// deleted.
 func (c Config) Uninstall(ctx context.Context, dryRun bool, out io.Writer) error {
 	options := []string{"--ignore-not-found"}
-	if dryRun {
+	switch {
+	case dryRun:
 		options = append(options, "--dry-run=server")
+	case c.Timeout > 0:
+		options = append(options, "--timeout="+c.Timeout.String())
+	default:
+		options = append(options, "--wait=false")
 	}
 	// Policies first: they need the ConfigMaps of the namespace, and would refuse pods without them.
 	for _, kinds := range clusterKinds {

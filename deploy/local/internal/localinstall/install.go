@@ -17,6 +17,9 @@ import (
 	"github.com/trellis-gpu/trellis/deploy/local/internal/state"
 )
 
+// uninstallTimeout bounds the wait until the objects are gone.
+const uninstallTimeout = 5 * time.Minute
+
 // Options are the choices of one installation.
 type Options struct {
 	Root state.Root
@@ -70,7 +73,9 @@ func (o Options) Uninstall(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("cluster %s: %w", o.Name, err)
 	}
-	return o.config(record).Uninstall(ctx, false, out)
+	config := o.config(record)
+	config.Timeout = uninstallTimeout
+	return config.Uninstall(ctx, false, out)
 }
 
 func (o Options) config(record state.Record) install.Config {

@@ -39,6 +39,7 @@ func (l Layout) Config(name string) ([]byte, error) {
 		"CgroupRoot": l.CgroupRoot,
 		"Socket":     Socket,
 		"PauseImage": PauseImage,
+		"Registries": l.Folder.Registries(),
 		"Gateway":    l.Pods.Addr().Next(),
 		"Root":       l.path("containerd"),
 		"CNIPlugins": cniPlugins,

@@ -63,5 +63,8 @@ func (f Folder) Node(node string, parts ...string) string {
 // PauseImage is the image of every pod's sandbox.
 func (f Folder) PauseImage() string { return f.join("pause.tar") }
 
+// Registries holds what containerd calls certs.d: HOST/hosts.toml says how the nodes reach a registry.
+func (f Folder) Registries() string { return f.join("registries") }
+
 // Logs holds the log of every program.
 func (f Folder) Logs() string { return f.join("logs") }
