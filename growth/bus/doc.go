@@ -4,7 +4,7 @@
 //	key                                     sole writer    record        lifetime
 //	nodes/<node>/gpus                       deviceplugin   NodeGPUs      while the writer is alive
 //	nodes/<node>/allocations/<pod uid>      deviceplugin   Allocation    while the pod exists
-//	nodes/<node>/reservations/<pod uid>     extender       Reservation   until allocated, deleted with the pod, or expired
+//	nodes/<node>/reservations/<pod uid>     extender       Reservation   until allocated, expired, or the pod is gone
 //	nodes/<node>/epochs/<gpu uuid>          extender       Epoch         while the GPU exists
 //	nodes/<node>/load                       coordinator    NodeLoad      while the writer is alive
 //	jobs/<pod uid>/sample                   coordinator    Sample        while the writer is alive

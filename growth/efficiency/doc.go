@@ -17,7 +17,7 @@
 //
 // # Departures from the FlowCon thesis
 //
-//   - The thesis uses |ΔE|, which counts noise as progress. Here progress is signed, applies to the smoothed metric, and is
+//   - The thesis uses |ΔE|, which counts noise as progress. Here progress is signed, uses the smoothed metric, and is
 //     measured against the best value, so an oscillating metric does not grow.
 //   - The thesis compares G with α, which depends on the scale of the loss. Here g is compared, which does not.
 //   - In the thesis one low interval demotes a job. Here it takes two, and the way back takes 1.5·α.

@@ -29,11 +29,11 @@
 //     2.5 % of its time since arrival, less for objectives beyond balanced, and not at all for growth. The lag recovers
 //     most of the slack that the caution costs, and bounds the delay of a job that ends early. A job of unknown size is
 //     always due its fair share.
-//  2. Handle late jobs, which have ended on the virtual node only. Their deadlines are the times at which they would end
-//     if they shared the node among themselves. A job whose size was underestimated then does not block the others
+//  2. Handle late jobs, which have ended on the virtual node only. Their deadlines are the times at which they would
+//     end if they shared the node among themselves. A job whose size was underestimated then does not block the others
 //     (compare PSBS, Dell'Amico et al.).
-//  3. Check that all deadlines can be met (plan.go). This is a flow problem, solved backwards in time. If they cannot be
-//     met, because sizes were wrong or the node has shrunk, the job with the latest deadline gives way.
+//  3. Check that all deadlines can be met (plan.go). This is a flow problem, solved backwards in time. If they cannot
+//     be met, because sizes were wrong or the node has shrunk, the job with the latest deadline gives way.
 //  4. In the order of an index (order.go), give each job the most work until the next decision that keeps all other
 //     deadlines feasible, until all cores are used.
 //

@@ -11,7 +11,7 @@
 //
 //	Progressing, Converged      max(s, 1/(β·n))
 //	Watching                    its previous weight, initially 1
-//	fewer than two samples      its previous weight, initially 1: growth is unknown, so one bad sample does not starve it
+//	fewer than two samples      its previous weight, initially 1: one bad sample must not starve it
 //	silent                      1/n: a job that never reports gets its fair share
 //
 //	β    sets the floor, 1 to 4          n    number of jobs

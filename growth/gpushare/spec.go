@@ -194,7 +194,8 @@ func parseProgress(value string, s *Spec) (err error) {
 
 func parsePattern(expression string) (*regexp.Regexp, error) {
 	if expression == "" || len(expression) > maxPattern {
-		return nil, fmt.Errorf("needs a regular expression of at most %d bytes, as in \"log:loss=([0-9.]+)\"", maxPattern)
+		return nil, fmt.Errorf("needs a regular expression of at most %d bytes, as in \"log:loss=([0-9.]+)\"",
+			maxPattern)
 	}
 	p, err := regexp.Compile(expression)
 	if err != nil {

@@ -6,7 +6,7 @@
 //
 // With w workers per device, a job loads and trains at these rates:
 //
-//	y(w) = a/w + b             loading time, seconds per sample; a job without workers loads like one worker: y(0) = a + b
+//	y(w) = a/w + b             loading time, seconds per sample; y(0) = a + b: a job without workers is like one worker
 //	c                          computing time, seconds per sample
 //	T(w) = min(1/y(w), 1/c)    throughput for w ≥ 1, samples/s per device: workers load while the job computes
 //	T(0) = 1/(y(0) + c)        throughput for w = 0: the job loads and computes in turn

@@ -29,7 +29,7 @@ type Measurement struct {
 // It returns false for values that are impossible, and for a load of exactly 0: a real wait is never exactly 0, so such
 // a job does not measure its loading.
 func Measured(loaders, samples int, step, load growth.Seconds) (Measurement, bool) {
-	if loaders < 0 || loaders > MaxLoaders || samples <= 0 || !(step > 0 && step <= maxStep) || !(load > 0 && load <= step) {
+	if samples <= 0 || !(step > 0 && step <= maxStep) || !(load > 0 && load <= step) {
 		return Measurement{}, false
 	}
 	m := Measurement{
@@ -41,7 +41,9 @@ func Measured(loaders, samples int, step, load growth.Seconds) (Measurement, boo
 }
 
 func (m Measurement) valid() bool {
-	return m.Loaders >= 0 && m.Loaders <= MaxLoaders && m.Rate >= minRate && m.Rate <= maxRate && m.Waiting >= 0 && m.Waiting <= 1
+	return m.Loaders >= 0 && m.Loaders <= MaxLoaders &&
+		m.Rate >= minRate && m.Rate <= maxRate &&
+		m.Waiting >= 0 && m.Waiting <= 1
 }
 
 // perSample returns the time per sample, in seconds.

@@ -30,7 +30,8 @@ func (n Node) With(pod growth.PodUID, shares []growth.GPUShare) (Node, error) {
 		before := g.Used()
 		after := before + share.Memory
 		if share.Memory < 0 || share.Memory > MaxMemory || before < 0 || after > g.Memory {
-			return Node{}, fmt.Errorf("%w: %s of %s used on %s, %s more asked", ErrOverCommitted, before, g.Memory, g.UUID, share.Memory)
+			return Node{}, fmt.Errorf("%w: %s of %s used on %s, %s more asked",
+				ErrOverCommitted, before, g.Memory, g.UUID, share.Memory)
 		}
 		g.Residents = append(slices.Clone(g.Residents), Resident{
 			Pod:      pod,
@@ -93,13 +94,15 @@ func FindDrift(n Node, records Records) Drift {
 // onOtherGPU reports whether an allocation has a GPU that its reservation lacks.
 func onOtherGPU(a bus.Allocation, r bus.Reservation) bool {
 	return slices.ContainsFunc(a.GPUs(), func(allocated growth.GPUShare) bool {
-		return !slices.ContainsFunc(r.GPUs, func(reserved growth.GPUShare) bool { return reserved.GPU == allocated.GPU })
+		sameGPU := func(reserved growth.GPUShare) bool { return reserved.GPU == allocated.GPU }
+		return !slices.ContainsFunc(r.GPUs, sameGPU)
 	})
 }
 
 // FullyAllocated reports whether kubelet has allocated devices to every container of a reservation.
 func FullyAllocated(a bus.Allocation, r bus.Reservation) bool {
 	return !slices.ContainsFunc(r.Containers, func(requested bus.ContainerRequest) bool {
-		return !slices.ContainsFunc(a.Containers, func(c bus.ContainerAllocation) bool { return c.Name == requested.Name })
+		sameName := func(c bus.ContainerAllocation) bool { return c.Name == requested.Name }
+		return !slices.ContainsFunc(a.Containers, sameName)
 	})
 }

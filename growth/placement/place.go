@@ -136,11 +136,14 @@ func whyNot(n Node, memory growth.MiB, count int) Status {
 	case large == 0:
 		return unresolvable("GPU memory: %s asked, the largest GPU has %s", memory, largest.Memory)
 	case large < count:
-		return unresolvable("GPU memory: %s asked on each of %d GPUs, only %d of %d are that large", memory, count, large, len(n.GPUs))
+		return unresolvable("GPU memory: %s asked on each of %d GPUs, only %d of %d are that large",
+			memory, count, large, len(n.GPUs))
 	case healthy < count:
 		return unresolvable("GPUs: %d asked, %d of %d are healthy", count, healthy, len(n.GPUs))
 	case count == 1:
-		return unschedulable("GPU memory: %s asked, largest free share %s on gpu-%d", memory, max(0, freest.Free()), freest.Index)
+		return unschedulable("GPU memory: %s asked, largest free share %s on gpu-%d",
+			memory, max(0, freest.Free()), freest.Index)
 	}
-	return unschedulable("GPU memory: %s asked on each of %d GPUs, too few of %d have it free", memory, count, len(n.GPUs))
+	return unschedulable("GPU memory: %s asked on each of %d GPUs, too few of %d have it free",
+		memory, count, len(n.GPUs))
 }

@@ -77,7 +77,8 @@ func (p MarginalGrowth) Explain(g GPU, _ growth.MiB, count int) string {
 		return fmt.Sprintf("+%.2f growth: alone on the GPU", gain)
 	}
 	step := p.Interference.Slowdown(NewJobActivity, activity(g))
-	return fmt.Sprintf("+%.2f growth for the pod, -%.2f for %d there already; its steps take %.2f ± %.2f times as long as alone",
+	return fmt.Sprintf("+%.2f growth for the pod, -%.2f for %d there already; "+
+		"its steps take %.2f ± %.2f times as long as alone",
 		gain, loss, len(g.Residents), step.Mean, step.Deviation)
 }
 

@@ -20,7 +20,8 @@ func (SpeCon) Score(g GPU, _ growth.MiB, _ int) Score {
 
 // Explain names the weighted count.
 func (SpeCon) Explain(g GPU, _ growth.MiB, _ int) string {
-	return fmt.Sprintf("weighted count %g for %d jobs: 2 if progressing, 1.5 if watching, 1 if converged", weightedCount(g), len(g.Residents))
+	return fmt.Sprintf("weighted count %g for %d jobs: 2 if progressing, 1.5 if watching, 1 if converged",
+		weightedCount(g), len(g.Residents))
 }
 
 func weightedCount(g GPU) float64 {

@@ -50,7 +50,8 @@ func (r Request) MemoryPerGPU(unit growth.MiB) (growth.MiB, Status) {
 	}
 	held := growth.MiB(units) * unit
 	if held < r.Memory {
-		return 0, unresolvable("GPU memory: %s asked, but the containers' limits are %d units of %s: the admission policy and the node disagree about the unit",
+		return 0, unresolvable("GPU memory: %s asked, but the containers' limits are %d units of %s: "+
+			"the admission policy and the node disagree about the unit",
 			r.Memory, units, unit)
 	}
 	return held, Status{}

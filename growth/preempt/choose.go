@@ -10,7 +10,9 @@ import (
 
 // Choose returns the cheapest plan that makes the request fit, or the reason why no eviction can. jobs are all pods
 // that may be evicted; proposed are those of them that the scheduler's dry run chose.
-func Choose(n placement.Node, r placement.Request, jobs, proposed []Job, allowed DisruptionsAllowed) (Plan, placement.Status) {
+func Choose(
+	n placement.Node, r placement.Request, jobs, proposed []Job, allowed DisruptionsAllowed,
+) (Plan, placement.Status) {
 	memory, status := r.MemoryPerGPU(n.Unit)
 	if status.Fits() {
 		status = placement.Fit(without(n, jobs), r)

@@ -23,7 +23,9 @@ const (
 //
 // similar are the indices of the curves that the estimate is based on. complete reports that these curves reach the
 // job's end; otherwise the estimate is an extrapolation.
-func (c *Curve) WorkToTargetAmong(others []Curve, direction growth.Direction, p Progress) (work Estimate, similar []int, complete bool) {
+func (c *Curve) WorkToTargetAmong(
+	others []Curve, direction growth.Direction, p Progress,
+) (work Estimate, similar []int, complete bool) {
 	similar = c.Similar(others, p.Total)
 	if len(similar) > 0 {
 		first := others[similar[0]]

@@ -68,7 +68,9 @@ func (r Refusal) isIncrease() bool { return r.Requested > r.InForce }
 //   - A job whose decrease was refused keeps its request. The other jobs share the rest.
 //
 // Divide returns nil requests if the pool is too small.
-func Divide(shares []growth.Share, refusals []Refusal, pool, minimum growth.MilliCPU, now time.Time) (requests []growth.MilliCPU, usable growth.MilliCPU) {
+func Divide(
+	shares []growth.Share, refusals []Refusal, pool, minimum growth.MilliCPU, now time.Time,
+) (requests []growth.MilliCPU, usable growth.MilliCPU) {
 	fixed := make([]bool, len(shares))
 	for again := true; again; {
 		requests = divideRest(shares, refusals, fixed, pool, minimum)
@@ -94,7 +96,9 @@ func Divide(shares []growth.Share, refusals []Refusal, pool, minimum growth.Mill
 }
 
 // divideRest leaves fixed jobs at their request in force and divides the rest of the pool among the others.
-func divideRest(shares []growth.Share, refusals []Refusal, fixed []bool, pool, minimum growth.MilliCPU) []growth.MilliCPU {
+func divideRest(
+	shares []growth.Share, refusals []Refusal, fixed []bool, pool, minimum growth.MilliCPU,
+) []growth.MilliCPU {
 	var rest []growth.Share
 	for i, share := range shares {
 		if fixed[i] {

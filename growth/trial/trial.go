@@ -64,7 +64,9 @@ const (
 
 // Next returns the state after an observation. advised is the advised batch size, 0 for none. direction is the
 // direction in which the metric improves. reason explains the verdict to the user.
-func (s State) Next(o Observation, advised int, direction growth.Direction) (next State, verdict Verdict, reason string) {
+func (s State) Next(
+	o Observation, advised int, direction growth.Direction,
+) (next State, verdict Verdict, reason string) {
 	switch s.Phase {
 	case Offered:
 		return s.whileOffered(o, advised)
@@ -140,7 +142,8 @@ func (s State) whileTrying(o Observation, direction growth.Direction) (State, Ve
 	before, after := s.Before.meanRate(), s.After.meanRate()
 	s.Phase = Idle
 	s.Before, s.After = s.After, nil
-	return s, Kept, fmt.Sprintf("batch size %d stays: %.1f samples/s, %.1f with %d", s.To, float64(after), float64(before), s.From)
+	return s, Kept, fmt.Sprintf("batch size %d stays: %.1f samples/s, %.1f with %d",
+		s.To, float64(after), float64(before), s.From)
 }
 
 // rollBack ends the trial and excludes the size from further trials.

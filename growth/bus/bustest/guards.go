@@ -71,7 +71,10 @@ func commits(t *testing.T, h Harness) {
 	b, m := h.Open(t), newMirror()
 	batches := h.Open(t).Watch(t.Context(), "/n/")
 	waitFor(t, batches, m, holds())
-	both := []bus.Write{{Key: "/n/a", Value: []byte("1"), Lifetime: bus.Lifetime{TTL: time.Second}}, {Key: "/n/b", Value: []byte("1")}}
+	both := []bus.Write{
+		{Key: "/n/a", Value: []byte("1"), Lifetime: bus.Lifetime{TTL: time.Second}},
+		{Key: "/n/b", Value: []byte("1")},
+	}
 	first, err := b.Commit(t.Context(), both, bus.Absent("/n/a"))
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +83,8 @@ func commits(t *testing.T, h Harness) {
 	if err != nil || len(entries) != 2 || entries[0].Revision != first || entries[1].Revision != first {
 		t.Fatalf("got %+v, %v, want both at %d", entries, err, first)
 	}
-	if _, err := b.Commit(t.Context(), []bus.Write{{Key: "/n/a", Value: []byte("2")}, {Key: "/n/c"}}, bus.Absent("/n/b")); !errors.Is(err, bus.ErrConflict) {
+	rejected := []bus.Write{{Key: "/n/a", Value: []byte("2")}, {Key: "/n/c"}}
+	if _, err := b.Commit(t.Context(), rejected, bus.Absent("/n/b")); !errors.Is(err, bus.ErrConflict) {
 		t.Fatalf("got %v, want a conflict", err)
 	}
 	waitFor(t, batches, m, holds("/n/a", "1", "/n/b", "1"))
@@ -138,7 +142,8 @@ func race(t *testing.T, h Harness) {
 	for i := range replicas {
 		b := h.Open(t)
 		group.Go(func() {
-			_, err := b.Put(context.WithoutCancel(t.Context()), fmt.Sprintf("/n/%d", i), nil, bus.Persistent, bus.NoneNewer("/n/", seen))
+			ctx := context.WithoutCancel(t.Context())
+			_, err := b.Put(ctx, fmt.Sprintf("/n/%d", i), nil, bus.Persistent, bus.NoneNewer("/n/", seen))
 			switch {
 			case err == nil:
 				won <- fmt.Sprint(i)

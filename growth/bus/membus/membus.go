@@ -107,7 +107,11 @@ func (b *Bus) notify(revision bus.Revision, writes []bus.Write) {
 		batch := bus.Batch{Revision: revision}
 		for _, written := range writes {
 			if strings.HasPrefix(written.Key, w.prefix) {
-				batch.Entries = append(batch.Entries, bus.Entry{Key: written.Key, Value: slices.Clone(written.Value), Revision: revision})
+				batch.Entries = append(batch.Entries, bus.Entry{
+					Key:      written.Key,
+					Value:    slices.Clone(written.Value),
+					Revision: revision,
+				})
 			}
 		}
 		if b.down == nil && len(batch.Entries) > 0 {
@@ -158,8 +162,10 @@ func (s *Session) List(ctx context.Context, prefix string) ([]bus.Entry, bus.Rev
 }
 
 // Put implements bus.Bus.
-func (s *Session) Put(ctx context.Context, key string, value []byte, life bus.Lifetime, guards ...bus.Guard) (bus.Revision, error) {
-	return s.Commit(ctx, []bus.Write{{Key: key, Value: value, Lifetime: life}}, guards...)
+func (s *Session) Put(
+	ctx context.Context, key string, value []byte, lifetime bus.Lifetime, guards ...bus.Guard,
+) (bus.Revision, error) {
+	return s.Commit(ctx, []bus.Write{{Key: key, Value: value, Lifetime: lifetime}}, guards...)
 }
 
 // Commit implements bus.Bus.

@@ -49,7 +49,11 @@ func Inspect(n placement.Node, inventory bus.NodeGPUs, named func(growth.PodUID)
 			gpu.Used = unitsFor(n.GPUs[at].Used(), n.Unit)
 			for _, r := range n.GPUs[at].Residents {
 				ref := named(r.Pod)
-				gpu.Pods = append(gpu.Pods, Pod{Name: ref.Name, Namespace: ref.Namespace, Used: unitsFor(r.Memory, n.Unit)})
+				gpu.Pods = append(gpu.Pods, Pod{
+					Name:      ref.Name,
+					Namespace: ref.Namespace,
+					Used:      unitsFor(r.Memory, n.Unit),
+				})
 			}
 		}
 		slices.SortFunc(gpu.Pods, func(a, b Pod) int {
