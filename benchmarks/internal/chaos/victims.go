@@ -82,7 +82,7 @@ func KillChild(parent int, program string) error {
 		return err
 	}
 	defer func() { _ = process.Release() }()
-	if !begotten(filepath.Join(Proc, strconv.Itoa(child)), parent, program) { // numbers are given out again
+	if !begotten(filepath.Join(Proc, strconv.Itoa(child)), parent, program) { // IDs are reused
 		return fmt.Errorf("%s, process %d, has just ended", program, child)
 	}
 	if err := process.Signal(syscall.SIGKILL); err != nil {

@@ -92,7 +92,7 @@ func nullCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			config.QPS, config.Burst = 200, 400 // the extender's own defaults
+			config.QPS, config.Burst = 200, 400 // the extender's defaults
 			client, err := kubernetes.NewForConfig(config)
 			if err != nil {
 				return err

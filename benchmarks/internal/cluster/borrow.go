@@ -44,7 +44,7 @@ func (b Borrowed) GiveBack(ctx context.Context) error {
 	case b.stays:
 		b.say("cluster %s stays: export KUBECONFIG=%s; take it down by %s down --name %s", b.local.Name, b.Kubeconfig, b.local.Program, b.local.Name)
 		return nil
-	case !b.Goes, !b.local.Exists(ctx): // or it never came up, and bin/local has said why
+	case !b.Goes, !b.local.Exists(ctx): // it never came up, and bin/local has printed why
 		return nil
 	}
 	b.say("taking cluster %s down", b.local.Name)

@@ -73,7 +73,7 @@ func (p Pace) Measure(ctx context.Context) (float64, error) {
 	for range paceTimes {
 		step, err := p.train(ctx, folder)
 		if err != nil {
-			return 0, fmt.Errorf("a short training job, to see how fast this machine is: %w", err)
+			return 0, fmt.Errorf("measuring the speed of this machine with a short training job: %w", err)
 		}
 		best = min(best, step)
 	}
@@ -86,7 +86,7 @@ func (p Pace) train(ctx context.Context, folder string) (time.Duration, error) {
 	job.Dir = folder
 	output, err := job.CombinedOutput()
 	switch {
-	case ctx.Err() != nil: // the job was killed for it
+	case ctx.Err() != nil: // ctx has killed the job
 		return 0, context.Cause(ctx)
 	case err != nil:
 		return 0, fmt.Errorf("%w: %s", err, last(output, 500))
@@ -101,12 +101,12 @@ var finished = regexp.MustCompile(`(?m)^finished ` + paceKind + ` at step (\d+) 
 func stepTime(output []byte) (time.Duration, error) {
 	line := finished.FindSubmatch(output)
 	if line == nil {
-		return 0, fmt.Errorf("it did not say how long it took: %s", last(output, 500))
+		return 0, fmt.Errorf("its output has no time: %s", last(output, 500))
 	}
 	steps, _ := strconv.ParseFloat(string(line[1]), 64)
 	seconds, _ := strconv.ParseFloat(string(line[2]), 64)
 	if seconds <= 0 || steps < 1 {
-		return 0, fmt.Errorf("it says that it took no time: %s", line[0])
+		return 0, fmt.Errorf("its output has a time of zero: %s", line[0])
 	}
 	return growth.Seconds(seconds / steps).Duration(), nil
 }

@@ -28,7 +28,7 @@ type kubelet struct {
 
 	mu      sync.Mutex
 	plugin  deviceplugin.DevicePluginClient
-	message int             // bytes of the list of devices
+	message int             // bytes of the device list
 	free    map[string]bool // healthy IDs without a pod
 	held    map[string][]string
 	ready   chan struct{}

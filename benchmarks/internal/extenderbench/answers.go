@@ -8,7 +8,7 @@ import (
 
 // askAll sends filter and prioritize for each pod, and returns the time of both together per pod.
 func askAll(ctx context.Context, a *asker, bodies [][]byte) (times, error) {
-	runtime.GC() // now, and not while it is measured how long somebody else takes
+	runtime.GC() // now, and not during the measurement of another contestant
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	all := make(times, len(bodies))
 	for i, body := range bodies {

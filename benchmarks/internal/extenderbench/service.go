@@ -107,7 +107,7 @@ func (b *bench) serve(ctx context.Context, p *plane, on *bus, f *fleet, both []c
 	names, q := named(f.nodes), &questions{dice: rand.New(rand.NewPCG(b.Seed, 1))}
 	askers := []*asker{newAsker(both[0].url), newAsker(both[1].url)}
 	counted, all := make([][]turn, len(both)), make([][]turn, len(both))
-	for round := -1; round < b.scale.rounds; round++ { // the first one only warms up
+	for round := -1; round < b.scale.rounds; round++ { // the first round is a warm-up
 		for _, who := range interleaved(len(both), round+1) {
 			calmest, tries, err := b.calmest(ctx, func() (turn, error) {
 				bodies, err := q.aboutEach(names, asked)
@@ -156,7 +156,7 @@ const churnEvery = 25 * time.Millisecond
 func churn(ctx context.Context, on *bus, f *fleet) error {
 	dice, tick := rand.New(rand.NewPCG(99, 0)), time.NewTicker(churnEvery)
 	defer tick.Stop()
-	last, whole := "", context.WithoutCancel(ctx) // what was begun is ended: it leaves nothing behind
+	last, whole := "", context.WithoutCancel(ctx) // complete the change: it leaves nothing behind
 	for i := 0; ; i++ {
 		select {
 		case <-ctx.Done():
@@ -179,7 +179,7 @@ func churn(ctx context.Context, on *bus, f *fleet) error {
 			}
 		}
 		if err != nil {
-			return fmt.Errorf("changing the books: %w", err)
+			return fmt.Errorf("changing allocations: %w", err)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func TestCalmest_ReturnsTheCalmestTurn(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b, taken := &bench{Options: Options{Attempts: 4}}, 0
 				best, all, err := b.calmest(t.Context(), func() (turn, error) {
-					taken++ // a later one is slower: that must not matter
+					taken++ // later ones are slower, which must not matter
 					return turn{times{time.Duration(taken)}, tc.stolen[taken-1], tc.aside[taken-1]}, nil
 				})
 				require.NoError(t, err)

@@ -117,7 +117,7 @@ func TestGoals_CompareWithinARepeat(t *testing.T) {
 	goals := flowcon.Goals([]flowcon.Record{
 		record("10 random", "fair", 1, 100, 200), record("10 random", "harmless", 1, 10, 190),
 		record("10 random", "fair", 2, 200, 400), record("10 random", "harmless", 2, 100, 420),
-		record("10 random", "harmless", 3, 1, 1), // which there is nothing to compare with
+		record("10 random", "harmless", 3, 1, 1), // has no baseline
 		record("10 random", "flowcon", 2, 150, 410),
 		record("3 fixed", "fair", 1, 100), record("3 fixed", "flowcon", 1, 110),
 	})

@@ -204,7 +204,7 @@ func (s *Storm) rest(ctx context.Context, pods []corev1.Pod) ([]string, time.Dur
 		if err == nil {
 			drift = Drift(records)
 		} else {
-			drift = append(drift, err.Error()) // a kubelet that is not back yet
+			drift = append(drift, err.Error()) // kubelet may be down
 		}
 		if took := time.Since(began); len(drift) == 0 || took > restWithin {
 			return drift, took, nil
@@ -293,7 +293,7 @@ func (s *Storm) remove(ctx context.Context) error {
 		select {
 		case <-time.After(pollEvery):
 		case <-ctx.Done():
-			return fmt.Errorf("%d of the round's pods do not go: %w", len(left.Items), ctx.Err())
+			return fmt.Errorf("%d of the round's pods still exist: %w", len(left.Items), ctx.Err())
 		}
 	}
 }

@@ -44,7 +44,7 @@ type Storm struct {
 	namespace  string
 	image      string
 	nodes      []*node
-	inits      map[string]int // the process that a node runs below
+	inits      map[string]int // the init process of each node
 	log        allocationLog
 	// files is a folder on this machine. Pods see its subfolder gate.
 	files string
@@ -54,7 +54,7 @@ type Storm struct {
 	extender string
 
 	mu      sync.Mutex
-	kubelet map[growth.PodUID][]Given // what the checkpoints ever had, gone pods included
+	kubelet map[growth.PodUID][]Given // every state of the checkpoints, deleted pods included
 	present map[string]map[growth.PodUID][]string
 }
 
@@ -134,13 +134,13 @@ func (s *Storm) prepare(ctx context.Context) error {
 	if err := os.Mkdir(s.gate(), 0o755); err != nil {
 		return err
 	}
-	if err := os.Chmod(s.files, 0o755); err != nil { // a temporary folder is its owner's alone
+	if err := os.Chmod(s.files, 0o755); err != nil { // only its owner may read a temporary folder
 		return err
 	}
 	s.namespace = "storm-" + time.Now().UTC().Format("150405")
 	room := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.namespace}}
 	if _, err := s.connection.Kubernetes.CoreV1().Namespaces().Create(ctx, room, metav1.CreateOptions{}); err != nil {
-		return fmt.Errorf("making a namespace: %w", err)
+		return fmt.Errorf("creating a namespace: %w", err)
 	}
 	ready, cancel := context.WithTimeout(ctx, readyWithin)
 	defer cancel()

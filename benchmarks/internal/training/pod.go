@@ -121,7 +121,7 @@ func arguments(job workload.Job) []string {
 		"--steps", strconv.Itoa(job.Steps),
 		"--batch-size", strconv.Itoa(job.Batch),
 		"--seed", strconv.FormatUint(uint64(job.Seed), 10),
-		"--workers", "2", // as in most examples; what a shared node has for them is for the tuner to find out
+		"--workers", "2", // the default of most examples; the tuner adjusts it to the node
 		"--save-every", strconv.Itoa(saveEvery),
 		"--checkpoint-dir", checkpointsFolder,
 		"--progress", progress,

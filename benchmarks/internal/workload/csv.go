@@ -72,7 +72,7 @@ func columns() []column {
 func Parse(r io.Reader) (Workload, error) {
 	limited := &io.LimitedReader{R: r, N: maxBytes + 1}
 	reader := csv.NewReader(limited)
-	reader.FieldsPerRecord = -1 // counted here, with a better sentence
+	reader.FieldsPerRecord = -1 // checked below, with a better message
 	columns := columns()
 	if err := readHeader(reader, columns); err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func Parse(r io.Reader) (Workload, error) {
 		case limited.N <= 0:
 			return nil, fmt.Errorf("the workload is larger than %d bytes", maxBytes)
 		case err != nil:
-			return nil, err // encoding/csv names line and column itself
+			return nil, err // the error of encoding/csv names line and column
 		case len(jobs) == maxJobs:
 			return nil, fmt.Errorf("the workload has more than %d jobs", maxJobs)
 		}
