@@ -44,8 +44,14 @@ type SamplesRestored struct{ Samples []bus.Sample }
 // ForecastProvided carries the work of a job as predicted by somebody else. It replaces the node's own forecast.
 type ForecastProvided struct {
 	Pod growth.PodUID
-	// Left is the work to the job's end, Need the work until its metric reaches its target.
-	Left, Need remaining.Estimate
+	// Left is the work to the job's end, Need the work until its metric reaches its target. What is nil the node predicts.
+	Left, Need *remaining.Estimate
+}
+
+// RunsProvided carries runs of similar jobs that the node has not seen itself.
+type RunsProvided struct {
+	Pod  growth.PodUID
+	Runs []Run
 }
 
 // ProgressReported carries a report of a job: through the socket of Slot, or from the log or the file of Pod.

@@ -19,15 +19,32 @@ type forecast struct {
 
 func (e ForecastProvided) apply(n *Node) {
 	if j := n.jobs[e.Pod]; j != nil {
-		j.provided = &forecast{left: e.Left, need: e.Need}
+		j.providedLeft, j.providedNeed = e.Left, e.Need
 	}
 }
 
-// forecast predicts a job's work from the total that the job has declared, from similar jobs and from its own curve.
-func (n *Node) forecast(j *job) (f forecast) {
-	if j.provided != nil {
-		return *j.provided
+func (e RunsProvided) apply(n *Node) {
+	if j := n.jobs[e.Pod]; j != nil {
+		j.providedRuns = e.Runs
 	}
+}
+
+// forecast is a job's work, as provided or as the node predicts it.
+func (n *Node) forecast(j *job) (f forecast) {
+	if j.providedLeft == nil || j.providedNeed == nil {
+		f = n.predict(j)
+	}
+	if j.providedLeft != nil {
+		f.left = *j.providedLeft
+	}
+	if j.providedNeed != nil {
+		f.need = *j.providedNeed
+	}
+	return f
+}
+
+// predict predicts a job's work from the total that the job has declared, from similar jobs and from its own curve.
+func (n *Node) predict(j *job) (f forecast) {
 	similar := n.similar(j)
 	p, left := n.progress(j, similar)
 	f.left = left

@@ -34,9 +34,12 @@ type job struct {
 	category growth.Category
 
 	// Work.
-	cost     stepCost
-	curve    remaining.Curve
-	provided *forecast // by somebody else, in place of the node's own
+	cost  stepCost
+	curve remaining.Curve
+
+	// Provided by somebody else: forecasts in place of the node's own, and runs of similar jobs.
+	providedLeft, providedNeed *remaining.Estimate
+	providedRuns               []Run
 
 	// CPU use, as of the last tick, and the counters as of the last tick or wake-up.
 	usage   Usage

@@ -74,11 +74,12 @@ func (n *Node) rememberRun(j *job) {
 	}
 }
 
-// similar are the runs of similar jobs: those that have ended, newest first, then those that still run.
+// similar are the runs of similar jobs: those provided, those that have ended here, newest first, then those that still run.
 func (n *Node) similar(j *job) (runs []Run) {
+	runs = slices.Clone(j.providedRuns)
 	program := j.program()
 	if program == "" {
-		return nil
+		return runs
 	}
 	for _, r := range n.endedRuns {
 		if r.Program == program {

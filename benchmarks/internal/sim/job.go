@@ -2,11 +2,13 @@ package sim
 
 import (
 	"cmp"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
 
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/node"
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
@@ -19,29 +21,39 @@ type Job struct {
 	Limit float64
 	// Wrong is what is believed about Work and Need, over the truth.
 	Wrong float64
-	// Steps and Losses are those of a job whose loss is a recorded one: its Need is not believed, but learned from them and
-	// from jobs of its Kind; Before are such that ran before. Start is the part of Work before its first step, in which
-	// nothing else is known of it.
+	// Steps and Losses are those of a job whose loss is a recorded one. The node learns its work from its reports, and from
+	// jobs of its Kind; Before are runs of such on other nodes. Start is the part of Work before its first step.
 	Steps, Start float64
 	Losses       []Loss
 	Kind         string
-	Before       []Past
-}
-
-// Past is what a job has shown of itself.
-type Past struct {
-	Curve remaining.Curve
-	Whole remaining.Profile
+	Before       []node.Run
 }
 
 // steps are those that it has made.
 func (j Job) steps(done float64) float64 { return j.Steps * max(0, done-j.Start) / (j.Work - j.Start) }
 
-// whole is what is believed of its work once it has made steps.
-func (j Job) whole() remaining.Profile {
-	return remaining.Profile{
-		Numbers: []string{strconv.FormatFloat(j.Steps, 'g', -1, 64)},
-		Total:   j.Steps, StartupCost: growth.CoreSeconds(j.Start), StepCost: growth.CoreSeconds((j.Work - j.Start) * j.Wrong / j.Steps),
+// declared is the total of steps that the job reports.
+func (j Job) declared() int64 { return int64(math.Round(j.Steps)) }
+
+// numbers are those of its command line.
+func (j Job) numbers() []string { return []string{strconv.FormatInt(j.declared(), 10)} }
+
+// run is what a node learns of the whole job.
+func (j Job) run() node.Run {
+	var curve remaining.Curve
+	for _, report := range j.Losses {
+		curve.Add(j.steps(report.After*j.Work), report.Value)
+	}
+	return node.Run{
+		Job:     "sim/" + j.Kind,
+		Program: j.Kind,
+		Curve:   curve,
+		Whole: remaining.Profile{
+			Numbers:     j.numbers(),
+			Total:       float64(j.declared()),
+			StartupCost: growth.CoreSeconds(j.Start),
+			StepCost:    growth.CoreSeconds((j.Work - j.Start) / j.Steps),
+		},
 	}
 }
 

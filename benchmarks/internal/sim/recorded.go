@@ -12,7 +12,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/benchmarks/internal/timeline"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/workload"
-	"github.com/trellis-gpu/trellis/growth/remaining"
+	"github.com/trellis-gpu/trellis/growth/node"
 )
 
 // The loss of each kind of example job on images that it was not trained on, each 20 steps, as
@@ -41,7 +41,7 @@ func (m Machine) drawRecorded(dice, mistakes *rand.Rand, errors float64) []Job {
 		if m.Again {
 			before := Job{Work: 172 * longest, Wrong: 1, Kind: kind, Steps: usual * longest, Start: start}
 			before.Losses = before.recorded(1 - take)
-			j.Before = []Past{{before.curve(), before.whole()}}
+			j.Before = []node.Run{before.run()}
 		}
 		jobs[i] = j
 	}
@@ -55,14 +55,6 @@ const (
 	// start is what such a job takes before its first step, in core-seconds, as bench-flowcon's jobs do.
 	start = 4
 )
-
-// curve is what is known of a job that has ended.
-func (j Job) curve() (c remaining.Curve) {
-	for _, report := range j.Losses {
-		c.Add(j.steps(report.After*j.Work), report.Value)
-	}
-	return c
-}
 
 // recorded are the reports of a job.
 func (j Job) recorded(take int) (all []Loss) {

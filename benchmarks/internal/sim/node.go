@@ -1,0 +1,121 @@
+package sim
+
+import (
+	"math"
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/node"
+	"github.com/trellis-gpu/trellis/growth/remaining"
+	"github.com/trellis-gpu/trellis/growth/wire"
+)
+
+// nodePolicy is the state machine of a real node (growth/node). It gets the events that the coordinator would give it.
+type nodePolicy struct {
+	node   *node.Node
+	errors float64
+	wake   time.Time
+	known  map[int]bool
+}
+
+// newNode returns a node with some cores. Its weights change at once and at no cost, so that nothing is damped.
+func newNode(config node.Config, cores, errors float64) *nodePolicy {
+	config.Interval = interval
+	config.Alpha, config.Beta = alpha, beta
+	p := &nodePolicy{node: node.New(config), errors: errors, known: map[int]bool{}}
+	p.node.Step(date(0), node.CapacityChanged{CPU: growth.MilliCPU(1000 * cores)})
+	return p
+}
+
+// alertNode is also asked when a metric reaches its target, where the target is known.
+type alertNode struct{ *nodePolicy }
+
+func (alertNode) alert() {}
+
+// Decide steps the node: jobs that have ended, jobs that have arrived, reports, and a round.
+func (p *nodePolicy) Decide(now float64, running, ended []*Running) ([]float64, float64) {
+	at := date(now)
+	for _, r := range ended {
+		cpu := growth.Seconds(r.Done)
+		p.node.Step(at, node.PodDeleted{Pod: id(r), CPU: &cpu})
+	}
+	usages := make(map[growth.PodUID]node.Usage, len(running))
+	for _, r := range running {
+		if !p.known[r.Index] {
+			p.known[r.Index] = true
+			p.arrive(at, r)
+		}
+		p.report(at, r)
+		if f, ok := p.forecast(r); ok {
+			p.node.Step(at, f)
+		}
+		usages[id(r)] = node.Usage{CPU: growth.Seconds(r.Done), CPUKnown: true}
+	}
+	wake := p.node.Step(at, node.Ticked{Usages: usages}).Wake
+	if wake.Equal(p.wake) { // the round has taken no decision: a metric has reached its target
+		wake = p.node.Step(at, node.Woken{Usages: usages}).Wake
+	}
+	p.wake = wake
+	shares := make([]float64, len(running))
+	for i, job := range p.node.Jobs() { // in the order of their IDs, which is that of their arrival
+		shares[i] = max(float64(job.Share), 1e-6) // a cgroup's weight is never 0
+	}
+	return shares, wake.Sub(at).Seconds()
+}
+
+func (p *nodePolicy) arrive(at time.Time, r *Running) {
+	pod := node.Pod{
+		Ref:         growth.PodRef{Namespace: "sim", Name: string(id(r)), UID: id(r)},
+		Running:     true,
+		Annotations: map[string]string{gpushare.MemoryAnnotation: "1"},
+		Containers:  []node.Container{{Name: "train", Request: growth.Core, Limit: growth.MilliCPU(1000 * r.Limit)}},
+	}
+	if r.Losses != nil {
+		pod.Program, pod.Numbers = r.Kind, r.numbers()
+	}
+	p.node.Step(at, node.PodUpdated{Pod: pod})
+	if r.Before != nil {
+		p.node.Step(at, node.RunsProvided{Pod: id(r), Runs: r.Before})
+	}
+}
+
+// report reports what a job has done since the last call. A job without a recording reports a loss that falls
+// exponentially and has made 95 % of its way after Need.
+func (p *nodePolicy) report(at time.Time, r *Running) {
+	step := func(progress wire.Progress) {
+		p.node.Step(at, node.ProgressReported{Pod: id(r), Source: gpushare.FromSocket, Progress: progress})
+	}
+	if r.Losses == nil {
+		loss := math.Exp(math.Log(0.05) * r.Done / r.Need)
+		step(wire.Progress{Step: int64(1000 * r.Done), Metrics: map[string]float64{"loss": loss}})
+		return
+	}
+	for _, l := range r.heard() {
+		step(wire.Progress{
+			Step:       int64(r.steps(l.After * r.Work)),
+			TotalSteps: r.declared(),
+			Metrics:    map[string]float64{"loss": l.Value},
+		})
+	}
+	if made := int64(r.steps(r.Done)); made > 0 {
+		step(wire.Progress{Step: made, TotalSteps: r.declared()})
+	}
+}
+
+// forecast is what is believed of a job's sizes. Of a recorded job it is its whole work, from its first step on: the node
+// predicts the work to its target.
+func (p *nodePolicy) forecast(r *Running) (f node.ForecastProvided, ok bool) {
+	done := growth.CoreSeconds(r.Done)
+	left := remaining.FromDeclared(growth.CoreSeconds(r.Work*r.Wrong), done, p.errors)
+	f = node.ForecastProvided{Pod: id(r), Left: &left}
+	if r.Losses != nil {
+		return f, r.steps(r.Done) >= 1
+	}
+	need := remaining.Exact(0) // that the target is reached is seen
+	if r.Done < r.Need-dust {
+		need = remaining.FromDeclared(growth.CoreSeconds(r.Need*r.Wrong), done, p.errors)
+	}
+	f.Need = &need
+	return f, true
+}
