@@ -122,7 +122,7 @@ func (a *app) healthChecks() ([]gpu.HealthCheck, error) {
 	return append(checks, a.mps), nil
 }
 
-// addNode adds the parts that list the GPUs, and tell the node and its pods about them.
+// addNode adds the parts that list the GPUs, and report them on the node and its pods.
 func (a *app) addNode() {
 	name, inventory := a.config.Node, a.inventory
 	a.group.Add(
