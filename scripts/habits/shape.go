@@ -37,6 +37,14 @@ func goShape(file string, content []byte) (findings []Finding, directives []stri
 			findings = append(findings, Finding{file, begin, fmt.Sprintf("%s has %d lines: %d at most", name, lines, tallest)})
 		}
 	}
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			for _, key := range wrongKeys(call) {
+				findings = append(findings, Finding{file, line(key.Pos()), "log key " + key.Value + ` of an error: write "err"`})
+			}
+		}
+		return true
+	})
 	for _, group := range parsed.Comments {
 		for _, comment := range group.List {
 			if strings.HasPrefix(comment.Text, "//nolint") {
@@ -45,4 +53,30 @@ func goShape(file string, content []byte) (findings []Finding, directives []stri
 		}
 	}
 	return findings, directives
+}
+
+// wrongKeys returns the log keys of a call that belong to an error and are not "err".
+func wrongKeys(call *ast.CallExpr) (keys []*ast.BasicLit) {
+	method, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || !slices.Contains([]string{"Debug", "Info", "Warn", "Error"}, method.Sel.Name) {
+		return nil
+	}
+	for i, argument := range call.Args[:max(0, len(call.Args)-1)] {
+		key, ok := argument.(*ast.BasicLit)
+		if ok && (key.Value == `"reason"` || key.Value == `"error"`) && isError(call.Args[i+1]) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// isError reports whether an expression is an error, by its name.
+func isError(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return strings.EqualFold(e.Name, "err")
+	case *ast.SelectorExpr:
+		return e.Sel.Name == "Err"
+	}
+	return false
 }

@@ -79,3 +79,11 @@ func TestSplit_Identifiers(t *testing.T) {
 		}
 	}
 }
+
+func TestGoShape_LogKeys(t *testing.T) {
+	text := "package a\n\nfunc f() {\n\tlog.Warn(\"m\", \"pod\", p, \"reason\", err)\n\tlog.Info(\"m\", \"reason\", why)\n\tlog.Error(\"m\", \"err\", err)\n}\n"
+	findings, _ := goShape("a.go", []byte(text))
+	if len(findings) != 1 || findings[0].Line != 4 {
+		t.Errorf("findings: %v", findings)
+	}
+}
