@@ -108,5 +108,10 @@ func NotNewer(key string, revision Revision) Guard {
 // NoneNewer requires that no key below prefix was written after revision. A deletion does not violate it: it only frees
 // room.
 func NoneNewer(prefix string, revision Revision) Guard {
-	return Guard{Key: prefix, Prefix: true, AllowOlder: true, Revision: revision}
+	return Guard{
+		Key:        prefix,
+		Prefix:     true,
+		AllowOlder: true,
+		Revision:   revision,
+	}
 }

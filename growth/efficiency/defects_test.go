@@ -135,7 +135,15 @@ func TestTracker_DoesNotMistakeNoiseForARelapse(t *testing.T) {
 }
 
 func TestResume_AcceptsAStateOfAnOlderBuild(t *testing.T) {
-	old := efficiency.State{Smoothed: .3, Best: .3, Last: .3, Peak: .01, Samples: 50, Step: 50, Category: c}
+	old := efficiency.State{
+		Smoothed: .3,
+		Best:     .3,
+		Last:     .3,
+		Peak:     .01,
+		Samples:  50,
+		Step:     50,
+		Category: c,
+	}
 	readings := follow(efficiency.Resume(efficiency.Config{}, growth.Minimize, old), []float64{.3, .6, .6, .6})
 	require.Equal(t, []growth.Category{c, c, c, c}, categories(readings), "without Gained, nothing is a relapse")
 }

@@ -87,7 +87,12 @@ func TestTracker_DemotesAfterTwoLowSamples(t *testing.T) {
 }
 
 func TestTracker_IgnoresTheScaleOfTheMetric(t *testing.T) {
-	shapes := map[string]func(int) float64{"learning": learning, "flat": flat, "oscillating": oscillating, "then flat": thenFlat}
+	shapes := map[string]func(int) float64{
+		"learning":    learning,
+		"flat":        flat,
+		"oscillating": oscillating,
+		"then flat":   thenFlat,
+	}
 	for name, shape := range shapes {
 		t.Run(name, func(t *testing.T) {
 			want := follow(efficiency.New(efficiency.Config{}, growth.Minimize), curve(60, shape))
@@ -119,7 +124,8 @@ func TestTracker_DoesNotDemoteASilentJob(t *testing.T) {
 	_, err := tracker.Report(1, 0.5)
 	require.NoError(t, err)
 	for i := 100; i < 200; i++ {
-		require.Equal(t, growth.Progressing, tracker.Tick(start.Add(time.Duration(i)*interval), busy(i)).Category, "one report is not enough")
+		require.Equal(t, growth.Progressing,
+			tracker.Tick(start.Add(time.Duration(i)*interval), busy(i)).Category, "one report is not enough")
 	}
 }
 
@@ -230,7 +236,10 @@ func TestResume_ContinuesWhereTheTrackerStopped(t *testing.T) {
 		reading := second.Tick(start.Add(time.Duration(i)*interval), busy(i))
 		require.Equal(t, whole[i].Category, reading.Category)
 	}
-	require.Equal(t, growth.Progressing, efficiency.Resume(efficiency.Config{}, growth.Minimize, efficiency.State{Peak: -1, Category: growth.Converged}).Category())
+	require.Equal(t, growth.Progressing, efficiency.Resume(efficiency.Config{}, growth.Minimize, efficiency.State{
+		Peak:     -1,
+		Category: growth.Converged,
+	}).Category())
 }
 
 func TestConfig_Validate(t *testing.T) {

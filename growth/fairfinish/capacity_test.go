@@ -36,7 +36,10 @@ func TestDecide_LearnsTheCapacityOfANodeInUse(t *testing.T) {
 // Jobs declare no limits. The policy learns them from the wait for a CPU, or from a comparison of the jobs where the
 // kernel does not report it. The baseline is what the kernel does with the same jobs.
 func TestDecide_LearnsUndeclaredLimits(t *testing.T) {
-	for name, waitKnown := range map[string]bool{"from the wait for a CPU": true, "from a comparison of the jobs": false} {
+	for name, waitKnown := range map[string]bool{
+		"from the wait for a CPU":       true,
+		"from a comparison of the jobs": false,
+	} {
 		t.Run(name, func(t *testing.T) {
 			var sum, declared, learned float64
 			worst, harmed, n := 0.0, 0, 0
@@ -153,7 +156,12 @@ func countChanges(t *testing.T, seed uint64, relativeError float64) (changes int
 	dice := rand.New(rand.NewPCG(seed, 1))
 	tasks := make([]task, 4)
 	for i := range tasks {
-		tasks[i] = task{work: 200, target: 100, limit: 1, weight: 1}
+		tasks[i] = task{
+			work:   200,
+			target: 100,
+			limit:  1,
+			weight: 1,
+		}
 	}
 	var before growth.PodUID
 	policy := harmless(t, config(fairfinish.Balanced, 1), false, func(d fairfinish.Decision) {
@@ -171,7 +179,12 @@ func countChanges(t *testing.T, seed uint64, relativeError float64) (changes int
 			wrong := growth.CoreSeconds(1 - relativeError + 2*relativeError*dice.Float64())
 			for _, e := range []*remaining.Estimate{&jobs[i].Remaining, &jobs[i].ToTarget} {
 				part := growth.CoreSeconds(relativeError)
-				*e = remaining.Estimate{Low: e.Likely * (1 - part), Likely: e.Likely * wrong, High: e.Likely * (1 + part), Known: true}
+				*e = remaining.Estimate{
+					Low:    e.Likely * (1 - part),
+					Likely: e.Likely * wrong,
+					High:   e.Likely * (1 + part),
+					Known:  true,
+				}
 			}
 		}
 		return policy(now, jobs)

@@ -22,7 +22,12 @@ func overestimated(tasks []task, seed uint64, decide decider) decider {
 		for i := range jobs {
 			j := &jobs[i]
 			whole := predicted[j.ID]
-			j.Remaining = remaining.Estimate{Low: max(0, 0.8*whole-j.Used), Likely: whole - j.Used, High: whole - j.Used, Known: true}
+			j.Remaining = remaining.Estimate{
+				Low:    max(0, 0.8*whole-j.Used),
+				Likely: whole - j.Used,
+				High:   whole - j.Used,
+				Known:  true,
+			}
 		}
 		return decide(now, jobs)
 	}

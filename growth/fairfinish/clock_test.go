@@ -13,10 +13,18 @@ import (
 
 // The clock may have been set back while the coordinator was down.
 func TestDecide_IgnoresAClockThatWasSetBack(t *testing.T) {
-	c := fairfinish.Config{Objective: fairfinish.Balanced, Floor: fairfinish.DefaultFloor, Interval: 10 * time.Second, Cores: growth.Core}
+	c := fairfinish.Config{
+		Objective: fairfinish.Balanced,
+		Floor:     fairfinish.DefaultFloor,
+		Interval:  10 * time.Second,
+		Cores:     growth.Core,
+	}
 	began := time.Unix(1_700_000_000, 0)
 	jobs := func(used growth.CoreSeconds) []fairfinish.Job {
-		return []fairfinish.Job{{ID: "a", Used: used, Remaining: remaining.Exact(100 - used)}, {ID: "b", Used: used, Remaining: remaining.Exact(200 - used)}}
+		return []fairfinish.Job{
+			{ID: "a", Used: used, Remaining: remaining.Exact(100 - used)},
+			{ID: "b", Used: used, Remaining: remaining.Exact(200 - used)},
+		}
 	}
 	s, _ := fairfinish.Decide(c, fairfinish.State{}, began, jobs(0))
 	before, _ := fairfinish.Decide(c, s, began.Add(10*time.Second), jobs(5))

@@ -15,7 +15,12 @@ import (
 const interval = 10.0
 
 func config(objective fairfinish.Objective, cores float64) fairfinish.Config {
-	return fairfinish.Config{Objective: objective, Floor: fairfinish.DefaultFloor, Interval: 10 * time.Second, Cores: growth.MilliCPU(1000 * cores)}
+	return fairfinish.Config{
+		Objective: objective,
+		Floor:     fairfinish.DefaultFloor,
+		Interval:  10 * time.Second,
+		Cores:     growth.MilliCPU(1000 * cores),
+	}
 }
 
 func seeds(t *testing.T, n int) int {
@@ -59,8 +64,22 @@ func TestDecide_BoundsTheHarmOnManyCores(t *testing.T) {
 // not shrink with the interval.
 func TestDecide_CanHarmAJobOnManyCores(t *testing.T) {
 	tasks := []task{
-		{work: 20, limit: 2, weight: 1}, {work: 720, limit: 3, weight: 1}, {work: 100, limit: 4, weight: 1}, {work: 400, limit: 1, weight: 1},
-		{arrival: 90, work: 600, limit: 3, weight: 1}, {arrival: 270, work: 80, limit: 1, weight: 1},
+		{
+			work:   20,
+			limit:  2,
+			weight: 1,
+		}, {work: 720, limit: 3, weight: 1}, {work: 100, limit: 4, weight: 1}, {work: 400, limit: 1, weight: 1},
+		{
+			arrival: 90,
+			work:    600,
+			limit:   3,
+			weight:  1,
+		}, {
+			arrival: 270,
+			work:    80,
+			limit:   1,
+			weight:  1,
+		},
 	}
 	c := config(fairfinish.Finish, 4)
 	c.Floor, c.Interval = 0, time.Second

@@ -152,7 +152,12 @@ func draw(seed uint64, maxTasks int, cores float64, weighted bool) []task {
 	dice := rand.New(rand.NewPCG(seed, 7))
 	tasks := make([]task, 1+dice.IntN(maxTasks))
 	for i := range tasks {
-		k := task{arrival: float64(dice.IntN(300)), work: 1 + 200*dice.Float64(), weight: 1, limit: cores}
+		k := task{
+			arrival: float64(dice.IntN(300)),
+			work:    1 + 200*dice.Float64(),
+			weight:  1,
+			limit:   cores,
+		}
 		if dice.IntN(3) == 0 {
 			k.arrival = tasks[0].arrival // several at the same time
 		}

@@ -107,7 +107,11 @@ func TestForecast_MatchesASimulationInSmallSteps(t *testing.T) {
 			if dice.IntN(6) == 0 {
 				left = remaining.Estimate{}
 			}
-			s.Accounts[growth.PodUID('a'+rune(i))] = Account{Remaining: left, Weight: float64(1 + dice.IntN(3)), Limit: float64(1 + dice.IntN(3))}
+			s.Accounts[growth.PodUID('a'+rune(i))] = Account{
+				Remaining: left,
+				Weight:    float64(1 + dice.IntN(3)),
+				Limit:     float64(1 + dice.IntN(3)),
+			}
 		}
 		ids, accounts := s.sorted(func(Account) bool { return true })
 		f := newForecast(accounts, c.Cores.Cores())

@@ -25,7 +25,12 @@ func TestDecide_PrefersATargetPredictedBySimilarJobs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			jobs := []fairfinish.Job{
-				{ID: "early", Remaining: remaining.Exact(200), ToTarget: remaining.Exact(86), TargetFromSimilar: tc.similar},
+				{
+					ID:                "early",
+					Remaining:         remaining.Exact(200),
+					ToTarget:          remaining.Exact(86),
+					TargetFromSimilar: tc.similar,
+				},
 				{ID: "short", Remaining: remaining.Exact(190), ToTarget: remaining.Exact(180)},
 			}
 			_, d := fairfinish.Decide(config(tc.objective, 1), fairfinish.State{}, at(0), jobs)

@@ -39,7 +39,12 @@ func randomJobs(dice *rand.Rand) ([]loader.Job, int) {
 				curve[w] = growth.PerSecond(dice.IntN(6))
 			}
 		}
-		jobs[i] = loader.Job{UID: growth.PodUID("job-" + strconv.Itoa(i)), Weight: loader.Weight(dice.IntN(4)), Width: 1, Curve: curve}
+		jobs[i] = loader.Job{
+			UID:    growth.PodUID("job-" + strconv.Itoa(i)),
+			Weight: loader.Weight(dice.IntN(4)),
+			Width:  1,
+			Curve:  curve,
+		}
 		if !equal {
 			jobs[i].Width = 1 + dice.IntN(3)
 		}
@@ -113,11 +118,27 @@ func TestAllocate(t *testing.T) {
 			loader.Allocation{"old": 0, "young": 1},
 		},
 		"a growing job that never waits gets none": {
-			[]loader.Job{{UID: "old", Weight: .02, Curve: bound}, {UID: "young", Weight: .9, Curve: loader.Curve{80, 80, 80}}}, 1,
+			[]loader.Job{
+				{UID: "old", Weight: .02, Curve: bound},
+				{UID: "young", Weight: .9, Curve: loader.Curve{80, 80, 80}},
+			}, 1,
 			loader.Allocation{"old": 1, "young": 0},
 		},
 		"two devices take workers in pairs": {
-			[]loader.Job{{UID: "a", Weight: 1, Width: 2, Curve: bound}, {UID: "b", Weight: 1, Width: 1, Curve: bound}}, 3,
+			[]loader.Job{
+				{
+					UID:    "a",
+					Weight: 1,
+					Width:  2,
+					Curve:  bound,
+				},
+				{
+					UID:    "b",
+					Weight: 1,
+					Width:  1,
+					Curve:  bound,
+				},
+			}, 3,
 			loader.Allocation{"a": 1, "b": 1},
 		},
 		"the budget covers a dip in the curve": {
@@ -128,9 +149,17 @@ func TestAllocate(t *testing.T) {
 		},
 		"invalid weights and curves have no value": {
 			[]loader.Job{
-				{UID: "nan", Weight: loader.Weight(math.NaN()), Curve: bound}, {UID: "inf", Weight: loader.Weight(math.Inf(1)), Curve: bound},
+				{
+					UID:    "nan",
+					Weight: loader.Weight(math.NaN()),
+					Curve:  bound,
+				}, {UID: "inf", Weight: loader.Weight(math.Inf(1)), Curve: bound},
 				{UID: "less", Weight: -1, Curve: bound}, {UID: "none", Weight: 1}, {UID: "a", Weight: 1, Curve: bound},
-				{UID: "wild", Weight: 1, Curve: loader.Curve{growth.PerSecond(math.NaN()), growth.PerSecond(math.Inf(1)), -4}},
+				{
+					UID:    "wild",
+					Weight: 1,
+					Curve:  loader.Curve{growth.PerSecond(math.NaN()), growth.PerSecond(math.Inf(1)), -4},
+				},
 			}, 8,
 			loader.Allocation{"nan": 0, "inf": 0, "less": 0, "none": 0, "wild": 0, "a": 2},
 		},
@@ -162,7 +191,12 @@ func TestCurve_Hull(t *testing.T) {
 func BenchmarkAllocateManyCores(b *testing.B) {
 	jobs := make([]loader.Job, 16)
 	for i := range jobs {
-		jobs[i] = loader.Job{UID: growth.PodUID(strconv.Itoa(i)), Weight: 1, Width: 1 + i%3, Curve: loader.Published().Curve(64)}
+		jobs[i] = loader.Job{
+			UID:    growth.PodUID(strconv.Itoa(i)),
+			Weight: 1,
+			Width:  1 + i%3,
+			Curve:  loader.Published().Curve(64),
+		}
 	}
 	for b.Loop() {
 		loader.Allocate(jobs, 512)

@@ -17,7 +17,12 @@ func ExampleAllocate() {
 		seen loader.Measurement
 	}{{"waiting", waiting}, {"computing", computing}} {
 		model := loader.Fit(loader.Published(), []loader.Measurement{m.seen})
-		jobs = append(jobs, loader.Job{UID: growth.PodUID(m.uid), Weight: 1, Width: 1, Curve: model.Curve(loader.MaxLoaders)})
+		jobs = append(jobs, loader.Job{
+			UID:    growth.PodUID(m.uid),
+			Weight: 1,
+			Width:  1,
+			Curve:  model.Curve(loader.MaxLoaders),
+		})
 	}
 	allocation := loader.Allocate(jobs, 4)
 	fmt.Println("waiting:", allocation["waiting"])

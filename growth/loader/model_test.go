@@ -47,7 +47,8 @@ func TestFit_CorrectsAWrongPrior(t *testing.T) {
 			}
 			fitted := loader.Fit(loader.Published(), measured)
 			for w := 1; w <= 8; w++ {
-				require.InEpsilon(t, float64(c.truth.Rate(w)), float64(fitted.Rate(w)), c.error, "with %d workers: %+v", w, fitted)
+				require.InEpsilon(t, float64(c.truth.Rate(w)), float64(fitted.Rate(w)), c.error,
+					"with %d workers: %+v", w, fitted)
 			}
 			require.InEpsilon(t, float64(c.truth.MaxRate()), float64(fitted.MaxRate()), .05)
 		})
@@ -56,7 +57,11 @@ func TestFit_CorrectsAWrongPrior(t *testing.T) {
 
 func TestFit_LearnsThatWorkersSlowAJobDown(t *testing.T) {
 	// On a single core each worker makes the job slower, which a/w + b cannot express.
-	crowded := []loader.Measurement{{Loaders: 2, Rate: 90, Waiting: .5}, {Loaders: 1, Rate: 110, Waiting: .4}, {Loaders: 0, Rate: 130, Waiting: .5}}
+	crowded := []loader.Measurement{
+		{Loaders: 2, Rate: 90, Waiting: .5},
+		{Loaders: 1, Rate: 110, Waiting: .4},
+		{Loaders: 0, Rate: 130, Waiting: .5},
+	}
 	var measured []loader.Measurement
 	for _, m := range crowded {
 		for range 6 {
@@ -70,7 +75,11 @@ func TestFit_LearnsThatWorkersSlowAJobDown(t *testing.T) {
 }
 
 func TestFit_PrefersNewMeasurements(t *testing.T) {
-	slow, fast := loader.Model{Parallel: .2, Serial: .002, Compute: .01}, loader.Model{Parallel: .02, Serial: .0002, Compute: .001}
+	slow, fast := loader.Model{
+		Parallel: .2,
+		Serial:   .002,
+		Compute:  .01,
+	}, loader.Model{Parallel: .02, Serial: .0002, Compute: .001}
 	var measured []loader.Measurement
 	for range 30 {
 		measured = append(measured, measure(t, slow, 2))
@@ -83,7 +92,8 @@ func TestFit_PrefersNewMeasurements(t *testing.T) {
 
 func TestFit_ReturnsThePriorWithoutMeasurements(t *testing.T) {
 	require.Equal(t, loader.Published(), loader.Fit(loader.Published(), nil))
-	require.Equal(t, loader.Published(), loader.Fit(loader.Published(), []loader.Measurement{{Rate: growth.PerSecond(math.NaN())}}))
+	require.Equal(t, loader.Published(),
+		loader.Fit(loader.Published(), []loader.Measurement{{Rate: growth.PerSecond(math.NaN())}}))
 }
 
 func TestMeasured_RejectsImpossibleValues(t *testing.T) {
@@ -130,7 +140,10 @@ func FuzzFit(f *testing.F) {
 		for w, rate := range fitted.Curve(loader.MaxLoaders) {
 			require.True(t, rate > 0 && !math.IsInf(float64(rate), 0), "T(%d) = %v", w, rate)
 		}
-		jobs := []loader.Job{{UID: "a", Weight: 1, Curve: fitted.Curve(16)}, {UID: "b", Weight: .5, Curve: loader.Published().Curve(16)}}
+		jobs := []loader.Job{
+			{UID: "a", Weight: 1, Curve: fitted.Curve(16)},
+			{UID: "b", Weight: .5, Curve: loader.Published().Curve(16)},
+		}
 		require.LessOrEqual(t, loader.Allocate(jobs, 6).Cores(jobs), 6)
 	})
 }

@@ -33,7 +33,10 @@ func TestNewNode_CountsEachPodOnce(t *testing.T) {
 	}{
 		"no pods": {},
 		"an allocation alone": {
-			records: placement.Records{Allocations: given(bus.ContainerAllocation{Name: "a", GPUs: on("GPU-a", 8*gib)})}, a: 8 * gib,
+			records: placement.Records{Allocations: given(bus.ContainerAllocation{
+				Name: "a",
+				GPUs: on("GPU-a", 8*gib),
+			})}, a: 8 * gib,
 		},
 		"a reservation alone":          {records: placement.Records{Reservations: planned(on("GPU-b", 8*gib), first)}, b: 8 * gib},
 		"an annotation alone":          {records: placement.Records{Bound: annotated("GPU-a")}, a: 8 * gib},
@@ -61,7 +64,10 @@ func TestNewNode_CountsEachPodOnce(t *testing.T) {
 			records: placement.Records{
 				Allocations: given(bus.ContainerAllocation{Name: "a", GPUs: on("GPU-b", 8*gib)}),
 				Bound: map[growth.PodUID]placement.BoundPod{"p": {GPUs: []growth.GPU{"GPU-a"}, Request: placement.Request{
-					Memory: 12 * gib, Count: 1, Containers: []placement.Container{{Name: "a", Units: 8}, {Name: "b", Units: 4}},
+					Memory: 12 * gib, Count: 1, Containers: []placement.Container{
+						{Name: "a", Units: 8},
+						{Name: "b", Units: 4},
+					},
 				}}},
 			}, b: 12 * gib,
 		},
@@ -100,9 +106,15 @@ func TestNewNode_UsesTheLastSample(t *testing.T) {
 		"converged": {Growth: 0, Activity: 1}, "invalid": {Growth: 1, Activity: 0},
 	} {
 		n := placement.NewNode("n", placement.Records{
-			Inventory:    bus.NodeGPUs{Unit: gib, GPUs: []bus.GPU{{UUID: "GPU-a", Memory: gib}, {UUID: "GPU-b", Memory: gib}}},
-			Reservations: map[growth.PodUID]bus.Reservation{pod: {GPUs: []growth.GPUShare{{GPU: "GPU-a", Memory: 1}, {GPU: "GPU-b", Memory: 1}}}},
-			Sample:       sample,
+			Inventory: bus.NodeGPUs{
+				Unit: gib,
+				GPUs: []bus.GPU{{UUID: "GPU-a", Memory: gib}, {UUID: "GPU-b", Memory: gib}},
+			},
+			Reservations: map[growth.PodUID]bus.Reservation{pod: {GPUs: []growth.GPUShare{
+				{GPU: "GPU-a", Memory: 1},
+				{GPU: "GPU-b", Memory: 1},
+			}}},
+			Sample: sample,
 		})
 		want.Pod, want.Memory, want.Growth = pod, 1, want.Growth/2 // half of it on each of two GPUs
 		require.Equal(t, []placement.Resident{want}, n.GPUs[0].Residents, string(pod))

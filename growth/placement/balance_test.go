@@ -49,7 +49,10 @@ func TestNode_WithAndWithoutKeepTheBalance(t *testing.T) {
 		pod := growth.PodUID(rune('a' + dice.IntN(20)))
 		n = n.Without(pod)
 		delete(held, pod)
-		share := growth.GPUShare{GPU: []growth.GPU{"GPU-a", "GPU-b"}[dice.IntN(2)], Memory: growth.MiB(dice.IntN(9)) * gib}
+		share := growth.GPUShare{
+			GPU:    []growth.GPU{"GPU-a", "GPU-b"}[dice.IntN(2)],
+			Memory: growth.MiB(dice.IntN(9)) * gib,
+		}
 		sum := share.Memory
 		for _, other := range held {
 			if other.GPU == share.GPU {
@@ -76,7 +79,10 @@ func TestFindDrift(t *testing.T) {
 		return map[growth.PodUID]bus.Allocation{"p": {Containers: []bus.ContainerAllocation{{Name: "c", GPUs: shares}}}}
 	}
 	reserved := func(pod growth.PodUID, shares []growth.GPUShare) map[growth.PodUID]bus.Reservation {
-		return map[growth.PodUID]bus.Reservation{pod: {GPUs: shares, Containers: []bus.ContainerRequest{{Name: "c", Units: 8}}}}
+		return map[growth.PodUID]bus.Reservation{pod: {
+			GPUs:       shares,
+			Containers: []bus.ContainerRequest{{Name: "c", Units: 8}},
+		}}
 	}
 	bound := map[growth.PodUID]placement.BoundPod{"p": {GPUs: []growth.GPU{"GPU-a"}, Request: asks(8*gib, 1, 8)}}
 	for name, tc := range map[string]struct {
@@ -90,15 +96,22 @@ func TestFindDrift(t *testing.T) {
 		"kubelet allocated another GPU and the reservation is gone": {placement.Records{Allocations: allocated(on("GPU-b", gib)), Bound: bound}, placement.Drift{}},
 		"a bound pod without a reservation":                         {placement.Records{Bound: bound}, placement.Drift{Unreserved: []growth.PodUID{"p"}}},
 		"an over-committed GPU": {
-			placement.Records{Allocations: allocated(on("GPU-a", 20*gib)), Reservations: reserved("q", on("GPU-a", 8*gib))},
+			placement.Records{
+				Allocations:  allocated(on("GPU-a", 20*gib)),
+				Reservations: reserved("q", on("GPU-a", 8*gib)),
+			},
 			placement.Drift{OverCommitted: []growth.GPU{"GPU-a"}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tc.records.Inventory = bus.NodeGPUs{Unit: gib, GPUs: []bus.GPU{{UUID: "GPU-a", Memory: 24 * gib}, {UUID: "GPU-b", Memory: 24 * gib}}}
+			tc.records.Inventory = bus.NodeGPUs{
+				Unit: gib,
+				GPUs: []bus.GPU{{UUID: "GPU-a", Memory: 24 * gib}, {UUID: "GPU-b", Memory: 24 * gib}},
+			}
 			d := placement.FindDrift(placement.NewNode("n", tc.records), tc.records)
 			require.Equal(t, tc.want, d)
-			require.Equal(t, name == "no records" || len(d.Misplaced)+len(d.Unreserved)+len(d.OverCommitted) == 0, d.Empty())
+			require.Equal(t,
+				name == "no records" || len(d.Misplaced)+len(d.Unreserved)+len(d.OverCommitted) == 0, d.Empty())
 		})
 	}
 }

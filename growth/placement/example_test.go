@@ -12,10 +12,22 @@ import (
 func ExamplePlace() {
 	node := placement.Node{Name: "node-1", Unit: growth.GiB, GPUs: []placement.GPU{
 		{UUID: "GPU-a", Memory: 24 * growth.GiB, Healthy: true, Residents: []placement.Resident{
-			{Pod: "young", Memory: 8 * growth.GiB, Growth: 1, Activity: 1, Category: growth.Progressing},
+			{
+				Pod:      "young",
+				Memory:   8 * growth.GiB,
+				Growth:   1,
+				Activity: 1,
+				Category: growth.Progressing,
+			},
 		}},
 		{UUID: "GPU-b", Index: 1, Memory: 24 * growth.GiB, Healthy: true, Residents: []placement.Resident{
-			{Pod: "old", Memory: 8 * growth.GiB, Growth: 0.02, Activity: 1, Category: growth.Converged},
+			{
+				Pod:      "old",
+				Memory:   8 * growth.GiB,
+				Growth:   0.02,
+				Activity: 1,
+				Category: growth.Converged,
+			},
 		}},
 	}}
 	policy, err := placement.NewPolicy("growth", interference.Prior())
@@ -35,5 +47,9 @@ func ExamplePlace() {
 }
 
 func request(units int) placement.Request {
-	return placement.Request{Memory: growth.MiB(units) * growth.GiB, Count: 1, Containers: []placement.Container{{Name: "train", Units: units}}}
+	return placement.Request{
+		Memory:     growth.MiB(units) * growth.GiB,
+		Count:      1,
+		Containers: []placement.Container{{Name: "train", Units: units}},
+	}
 }

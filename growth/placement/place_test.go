@@ -25,7 +25,12 @@ func asks(memory growth.MiB, count int, units ...int) placement.Request {
 func gpu(uuid growth.GPU, held ...growth.MiB) placement.GPU {
 	g := placement.GPU{UUID: uuid, Memory: 24 * gib, Healthy: true}
 	for i, m := range held {
-		g.Residents = append(g.Residents, placement.Resident{Pod: growth.PodUID(rune('p' + i)), Memory: m, Growth: 1, Activity: 1})
+		g.Residents = append(g.Residents, placement.Resident{
+			Pod:      growth.PodUID(rune('p' + i)),
+			Memory:   m,
+			Growth:   1,
+			Activity: 1,
+		})
 	}
 	return g
 }
@@ -65,10 +70,12 @@ func TestFit_ExplainsWhyNot(t *testing.T) {
 			reason: "GPU memory: 8GiB asked, largest free share 4GiB on gpu-0",
 		},
 		"all GPUs are unhealthy": {
-			node: node(unhealthy), request: asks(8*gib, 1, 8), reason: "GPUs: 1 asked, 0 of 1 are healthy", unresolvable: true,
+			node: node(unhealthy), request: asks(8*gib, 1,
+				8), reason: "GPUs: 1 asked, 0 of 1 are healthy", unresolvable: true,
 		},
 		"two GPUs on a node with one": {
-			node: node(gpu("GPU-a")), request: asks(8*gib, 2, 16), reason: "GPUs: 2 asked, the node has 1", unresolvable: true,
+			node: node(gpu("GPU-a")), request: asks(8*gib, 2,
+				16), reason: "GPUs: 2 asked, the node has 1", unresolvable: true,
 		},
 		"two GPUs, one of which is too small": {
 			node: node(gpu("GPU-a"), small), request: asks(12*gib, 2, 24),
@@ -123,9 +130,19 @@ func TestRequest_MemoryPerGPU(t *testing.T) {
 
 func TestPlace_PrefersByPolicy(t *testing.T) {
 	converged := gpu("GPU-b")
-	converged.Residents = []placement.Resident{{Pod: "old", Memory: 4 * gib, Growth: 0.02, Activity: 1}}
+	converged.Residents = []placement.Resident{{
+		Pod:      "old",
+		Memory:   4 * gib,
+		Growth:   0.02,
+		Activity: 1,
+	}}
 	starved := gpu("GPU-c")
-	starved.Residents = []placement.Resident{{Pod: "old", Memory: 4 * gib, Growth: 1, Activity: 0.1}}
+	starved.Residents = []placement.Resident{{
+		Pod:      "old",
+		Memory:   4 * gib,
+		Growth:   1,
+		Activity: 0.1,
+	}}
 	watching := gpu("GPU-a", 2*gib, 2*gib)
 	watching.Residents[0].Category, watching.Residents[1].Category = growth.Watching, growth.Converged
 	for name, tc := range map[string]struct {

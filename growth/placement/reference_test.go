@@ -28,7 +28,8 @@ func TestPlace_MatchesExhaustiveSearch(t *testing.T) {
 		require.Equal(t, found, status.Fits(), "%+v", n)
 		if found {
 			require.InDelta(t, best, float64(choice.Score), 1e-9, "%+v", n)
-			require.InDelta(t, best, totalChange(n, choice.GPUs, count), 1e-9, "the score is the change of the chosen set")
+			require.InDelta(t, best, totalChange(n, choice.GPUs, count), 1e-9,
+				"the score is the change of the chosen set")
 		}
 	}
 }
@@ -60,7 +61,10 @@ func totalChange(n placement.Node, shares []growth.GPUShare, count int) float64 
 	for _, share := range shares {
 		for _, g := range n.GPUs {
 			if g.UUID == share.GPU {
-				newcomer := placement.Resident{Growth: placement.NewJobGrowth / growth.Growth(count), Activity: placement.NewJobActivity}
+				newcomer := placement.Resident{
+					Growth:   placement.NewJobGrowth / growth.Growth(count),
+					Activity: placement.NewJobActivity,
+				}
 				change += total(append(append([]placement.Resident{}, g.Residents...), newcomer)) - total(g.Residents)
 			}
 		}

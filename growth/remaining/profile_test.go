@@ -14,7 +14,12 @@ import (
 
 // earlierRun is the profile of a run with --steps 100 --seed 7: 6 core-seconds of startup, 2 for each step.
 func earlierRun() remaining.Profile {
-	return remaining.Profile{Numbers: []string{"100", "7"}, Total: 100, StartupCost: 6, StepCost: 2}
+	return remaining.Profile{
+		Numbers:     []string{"100", "7"},
+		Total:       100,
+		StartupCost: 6,
+		StepCost:    2,
+	}
 }
 
 func TestProfile_Predict(t *testing.T) {
@@ -92,8 +97,16 @@ func FuzzProfile_Predict(f *testing.F) {
 				return
 			}
 		}
-		w := remaining.Profile{Numbers: strings.Fields(before), Total: total, StartupCost: growth.CoreSeconds(start), StepCost: growth.CoreSeconds(perStep)}
-		_, left := w.Predict(remaining.Progress{Done: done, Total: declared}, strings.Fields(now), growth.CoreSeconds(used))
+		w := remaining.Profile{
+			Numbers:     strings.Fields(before),
+			Total:       total,
+			StartupCost: growth.CoreSeconds(start),
+			StepCost:    growth.CoreSeconds(perStep),
+		}
+		_, left := w.Predict(remaining.Progress{
+			Done:  done,
+			Total: declared,
+		}, strings.Fields(now), growth.CoreSeconds(used))
 		require.GreaterOrEqual(t, left.Low, growth.CoreSeconds(0))
 		require.LessOrEqual(t, left.Low, left.Likely)
 		require.LessOrEqual(t, left.Likely, left.High)
@@ -111,5 +124,10 @@ func TestCurve_WorkToTargetAmongIncludesStartup(t *testing.T) {
 	now, _, _ := none.WorkToTargetAmong([]remaining.Curve{other}, growth.Minimize, at)
 	then, _, _ := none.WorkToTargetAmong([]remaining.Curve{other}, growth.Minimize, later)
 	require.True(t, now.Known)
-	require.Equal(t, remaining.Estimate{Low: now.Low + 30, Likely: now.Likely + 30, High: now.High + 30, Known: true}, then)
+	require.Equal(t, remaining.Estimate{
+		Low:    now.Low + 30,
+		Likely: now.Likely + 30,
+		High:   now.High + 30,
+		Known:  true,
+	}, then)
 }

@@ -70,13 +70,22 @@ func TestCurve_WorkToTargetWithoutNoise(t *testing.T) {
 			for x := 0.0; x <= 150; x += 2 {
 				c.Add(float64(x), shape.value(x))
 			}
-			at := func(done float64) remaining.Progress { return remaining.Progress{Done: done, Total: 1000, StepCost: 2} }
+			at := func(done float64) remaining.Progress {
+				return remaining.Progress{
+					Done:     done,
+					Total:    1000,
+					StepCost: 2,
+				}
+			}
 			got := c.WorkToTarget(shape.direction, at(150))
 			require.True(t, got.Known)
 			require.InEpsilon(t, 2*(shape.target-150), float64(got.Likely), 0.15)
 			require.Zero(t, c.WorkToTarget(shape.direction, at(700)).Likely, "reached")
 			require.False(t, c.WorkToTarget(-shape.direction, at(150)).Known, "the metric moves in the wrong direction")
-			require.False(t, c.WorkToTarget(shape.direction, remaining.Progress{Done: 150, Total: 1000}).Known, "the cost of a step is unknown")
+			require.False(t, c.WorkToTarget(shape.direction, remaining.Progress{
+				Done:  150,
+				Total: 1000,
+			}).Known, "the cost of a step is unknown")
 		})
 	}
 }
@@ -112,7 +121,8 @@ func TestCurve_WorkToTargetCoverage(t *testing.T) {
 				}
 				sumError += math.Abs(float64(got.Likely/truth - 1))
 			}
-			t.Logf("known %d of %d, coverage %.0f %%, mean error of the likely value %.0f %%", known, repeats, 100*float64(covered)/float64(known), 100*sumError/float64(known))
+			t.Logf("known %d of %d, coverage %.0f %%, mean error of the likely value %.0f %%", known, repeats,
+				100*float64(covered)/float64(known), 100*sumError/float64(known))
 			require.Greater(t, known, repeats*95/100)
 			require.Greater(t, covered, known*70/100)
 			require.Less(t, sumError/float64(known), 1.5)
@@ -172,7 +182,10 @@ func TestCurve_StaysBoundedAndSurvivesJSON(t *testing.T) {
 	require.NoError(t, err)
 	var again remaining.Curve
 	require.NoError(t, json.Unmarshal(text, &again))
-	require.Equal(t, c.RemainingWork(growth.Minimize, remaining.Progress{Done: 1e5, StepCost: 1}), again.RemainingWork(growth.Minimize, remaining.Progress{Done: 1e5, StepCost: 1}))
+	require.Equal(t, c.RemainingWork(growth.Minimize, remaining.Progress{
+		Done:     1e5,
+		StepCost: 1,
+	}), again.RemainingWork(growth.Minimize, remaining.Progress{Done: 1e5, StepCost: 1}))
 	got := c.RemainingWork(growth.Minimize, remaining.Progress{StepCost: 1})
 	require.InEpsilon(t, 2e4*math.Log(100), float64(got.Likely), 0.15)
 	require.Less(t, got.Low, got.Likely)

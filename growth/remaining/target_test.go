@@ -69,7 +69,8 @@ func TestCurve_WorkToTargetAmongIsTheMeanOfSimilarCurves(t *testing.T) {
 
 	own = remaining.Curve{}
 	at = remaining.Progress{Done: 0, Total: 2000, StepCost: 1}
-	require.InDelta(t, (work(exact)+work(slower))/2, work(exact, risen, slower), 1, "before the first report all curves but the rising one are equally similar")
+	require.InDelta(t, (work(exact)+work(slower))/2, work(exact, risen, slower), 1,
+		"before the first report all curves but the rising one are equally similar")
 }
 
 // A curve that does not reach the job's end yields an extrapolation only.
@@ -86,7 +87,11 @@ func TestCurve_WorkToTargetAmongReportsCompleteCurves(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			own := twoPhaseLoss(10, 300, noNoise)
-			work, similar, complete := own.WorkToTargetAmong(tc.others, growth.Minimize, remaining.Progress{Done: 300, Total: 2000, StepCost: 2})
+			work, similar, complete := own.WorkToTargetAmong(tc.others, growth.Minimize, remaining.Progress{
+				Done:     300,
+				Total:    2000,
+				StepCost: 2,
+			})
 			require.True(t, work.Known)
 			require.Equal(t, tc.similar, similar)
 			require.Equal(t, tc.complete, complete)
@@ -117,7 +122,11 @@ func FuzzCurve_WorkToTargetAmong(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte, done, total float64, first bool) {
 		var other remaining.Curve
 		for i := 0; i+1 < len(raw); i += 2 {
-			other.Points = append(other.Points, remaining.Point{Step: float64(raw[i]), Value: float64(int8(raw[i+1])), Reports: i % 7})
+			other.Points = append(other.Points, remaining.Point{
+				Step:    float64(raw[i]),
+				Value:   float64(int8(raw[i+1])),
+				Reports: i % 7,
+			})
 		}
 		if first {
 			value := done
@@ -125,7 +134,10 @@ func FuzzCurve_WorkToTargetAmong(f *testing.F) {
 		}
 		var own remaining.Curve
 		own.Add(1, 9)
-		got, similar, complete := own.WorkToTargetAmong([]remaining.Curve{other, own}, growth.Minimize, remaining.Progress{Done: done, Total: total, StepCost: 1})
+		got, similar, complete := own.WorkToTargetAmong([]remaining.Curve{
+			other,
+			own,
+		}, growth.Minimize, remaining.Progress{Done: done, Total: total, StepCost: 1})
 		require.False(t, complete && len(similar) == 0)
 		if got.Known {
 			require.True(t, 0 <= got.Low && got.Low <= got.Likely && got.Likely <= got.High, "%+v", got)

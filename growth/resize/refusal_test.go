@@ -55,7 +55,8 @@ func TestRefusal_Resolved(t *testing.T) {
 }
 
 func TestDivide_RespectsRefusals(t *testing.T) {
-	none, increase, decrease := resize.Refusal{}, resize.Refusal{}.Refused(750, 500, now), resize.Refusal{}.Refused(100, 500, now)
+	none, increase, decrease := resize.Refusal{}, resize.Refusal{}.Refused(750, 500,
+		now), resize.Refusal{}.Refused(100, 500, now)
 	for name, tc := range map[string]struct {
 		shares   []growth.Share
 		refusals []resize.Refusal

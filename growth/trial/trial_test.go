@@ -15,7 +15,15 @@ import (
 
 // observe returns the observation of a job with half of the node and a loss.
 func observe(batch int, samples growth.PerSecond, loss float64) trial.Observation {
-	return trial.Observation{Reported: true, Samples: samples, Value: loss, HasValue: true, Share: .5, Batch: batch, Loaders: 2}
+	return trial.Observation{
+		Reported: true,
+		Samples:  samples,
+		Value:    loss,
+		HasValue: true,
+		Share:    .5,
+		Batch:    batch,
+		Loaders:  2,
+	}
 }
 
 func repeat(n int, l trial.Observation) []trial.Observation {
@@ -106,12 +114,14 @@ func TestState_NextRespectsTheDirection(t *testing.T) {
 }
 
 func TestState_NextNeverOffersARejectedSize(t *testing.T) {
-	s, _, _ := through(trial.State{}, 128, growth.Minimize, sequence(repeat(3, observe(64, 100, 1)), repeat(5, observe(128, 10, 1)), repeat(4, observe(64, 100, 1))))
+	s, _, _ := through(trial.State{}, 128, growth.Minimize,
+		sequence(repeat(3, observe(64, 100, 1)), repeat(5, observe(128, 10, 1)), repeat(4, observe(64, 100, 1))))
 	for advised, want := range map[int][]trial.Verdict{128: {}, 256: {}, 96: {trial.Offering}, 32: {trial.Offering}} {
 		_, verdicts, _ := through(s, advised, growth.Minimize, repeat(2, observe(64, 100, 1)))
 		require.Equal(t, want, verdicts, advised)
 	}
-	s, _, _ = through(s, 32, growth.Minimize, sequence(repeat(3, observe(64, 100, 1)), repeat(5, observe(32, 10, 1)), repeat(4, observe(64, 100, 1))))
+	s, _, _ = through(s, 32, growth.Minimize,
+		sequence(repeat(3, observe(64, 100, 1)), repeat(5, observe(32, 10, 1)), repeat(4, observe(64, 100, 1))))
 	for advised, want := range map[int][]trial.Verdict{128: {}, 16: {}, 96: {trial.Offering}, 48: {trial.Offering}} {
 		_, verdicts, _ := through(s, advised, growth.Minimize, repeat(2, observe(64, 100, 1)))
 		require.Equal(t, want, verdicts, advised)
@@ -125,7 +135,10 @@ func TestState_NextFollowsChangedAdviceWhileOffered(t *testing.T) {
 			next, verdicts, _ := through(s, advised, growth.Minimize, repeat(2, observe(64, 100, 1)))
 			require.Equal(t, trial.Withdrawn, verdicts[0])
 			require.Equal(t, advised == 96, next.InProgress())
-			require.Equal(t, map[int]int{96: 96, 0: 64}[advised], next.Requested, "the requested size follows the advice")
+			require.Equal(t, map[int]int{
+				96: 96,
+				0:  64,
+			}[advised], next.Requested, "the requested size follows the advice")
 		})
 	}
 	tried, _, _ := through(s, 128, growth.Minimize, repeat(2, observe(128, 100, 1)))

@@ -103,7 +103,12 @@ func chunks(b bus.Batch) []bus.Batch {
 	}
 	var all []bus.Batch
 	for entries := range slices.Chunk(b.Entries, chunkSize) {
-		all = append(all, bus.Batch{Reset: len(all) == 0, More: true, Revision: b.Revision, Entries: entries})
+		all = append(all, bus.Batch{
+			Reset:    len(all) == 0,
+			More:     true,
+			Revision: b.Revision,
+			Entries:  entries,
+		})
 	}
 	all[len(all)-1].More = false
 	return all

@@ -19,7 +19,12 @@ import (
 const gib = growth.GiB
 
 func TestAssignment_Annotations(t *testing.T) {
-	assignment := aliyun.Assignment{Index: 3, Units: 10, GPUUnits: 80, Assumed: time.Unix(1763663763, 5)}
+	assignment := aliyun.Assignment{
+		Index:    3,
+		Units:    10,
+		GPUUnits: 80,
+		Assumed:  time.Unix(1763663763, 5),
+	}
 	annotations := assignment.Annotations()
 	require.Equal(t, map[string]string{
 		"ALIYUN_COM_GPU_MEM_IDX": "3", "ALIYUN_COM_GPU_MEM_POD": "10", "ALIYUN_COM_GPU_MEM_DEV": "80",
@@ -83,7 +88,10 @@ func TestInspect_MatchesTheGoldenFile(t *testing.T) {
 }
 
 func TestDeviceIndex(t *testing.T) {
-	inventory := bus.NodeGPUs{Unit: gib, GPUs: []bus.GPU{{UUID: "GPU-z", Memory: 24*gib - 1}, {UUID: "GPU-a", Memory: 16 * gib}}}
+	inventory := bus.NodeGPUs{
+		Unit: gib,
+		GPUs: []bus.GPU{{UUID: "GPU-z", Memory: 24*gib - 1}, {UUID: "GPU-a", Memory: 16 * gib}},
+	}
 	index, units, known := aliyun.DeviceIndex(inventory, "GPU-a")
 	require.Equal(t, []any{1, 16, true}, []any{index, units, known})
 	_, units, _ = aliyun.DeviceIndex(inventory, "GPU-z")
