@@ -14,7 +14,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// advertisement is what --dry-run prints: what kubelet, the bus and the node's labels would be told.
+// advertisement is what --dry-run prints: the values for kubelet, the bus and the labels of the node.
 type advertisement struct {
 	Resource string            `json:"resource"`
 	Unit     growth.MiB        `json:"unitMiB"`
