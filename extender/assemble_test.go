@@ -27,7 +27,7 @@ import (
 	"github.com/trellis-gpu/trellis/daemon/etcdbus"
 	"github.com/trellis-gpu/trellis/extender/internal/apiserver"
 	"github.com/trellis-gpu/trellis/extender/internal/config"
-	"github.com/trellis-gpu/trellis/extender/internal/stock"
+	"github.com/trellis-gpu/trellis/extender/internal/upstreamtest"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
@@ -42,9 +42,6 @@ const (
 // TestBesideTheStockScheduler has 500 pods of a size arrive at once where there is room for just as many, through a stock
 // kube-scheduler over HTTPS, and then asks for one more. There is no kubelet: reservations are all that holds the memory.
 func TestBesideTheStockScheduler(t *testing.T) {
-	if !stock.Given() {
-		t.Skip("needs TRELLIS_STOCK_DIR, a folder with etcd, kube-apiserver and kube-scheduler")
-	}
 	secure := credentialstest.New(t)
 	plane, s, ended := beside(t, nodes, gpushare.Resource, &secure)
 	health := "http://" + s.HealthListen
@@ -84,9 +81,6 @@ func TestBesideTheStockScheduler(t *testing.T) {
 // TestAnUrgentJobEvictsOthers fills two GPUs with two jobs each, so that freeing the two jobs of the lowest priority would free half
 // of each GPU. The stock scheduler's dry run knows no better; asked, the extender names two jobs of one GPU.
 func TestAnUrgentJobEvictsOthers(t *testing.T) {
-	if !stock.Given() {
-		t.Skip("needs TRELLIS_STOCK_DIR, a folder with etcd, kube-apiserver and kube-scheduler")
-	}
 	plane, s, ended := beside(t, 1, gpushare.Resource, nil)
 	placed := map[string]string{}
 	for i, class := range []string{"none", "none-too", "high", "low"} { // the emptier GPU is taken in turn
@@ -153,9 +147,9 @@ func stops(t *testing.T, s *config.Config, ended chan error) {
 
 // beside starts a control plane, so many nodes that offer a resource, the extender and a stock scheduler that asks it, over
 // HTTPS where there is an authority.
-func beside(t *testing.T, nodes int, offered corev1.ResourceName, secure *credentialstest.Authority) (*stock.Plane, *config.Config, chan error) {
+func beside(t *testing.T, nodes int, offered corev1.ResourceName, secure *credentialstest.Authority) (*upstreamtest.Plane, *config.Config, chan error) {
 	t.Helper()
-	plane := stock.Start(t)
+	plane := upstreamtest.Start(t)
 	state := etcdbus.Config{Endpoints: []string{plane.Etcd}} // Trellis's keys lie beside the API server's in these tests alone
 	b, err := etcdbus.Open(state)
 	require.NoError(t, err)
@@ -205,7 +199,7 @@ const identity = `
 `
 
 // publish makes a node and its inventory, as a device plugin would.
-func publish(t *testing.T, plane *stock.Plane, b bus.Bus, name string, offered corev1.ResourceName) {
+func publish(t *testing.T, plane *upstreamtest.Plane, b bus.Bus, name string, offered corev1.ResourceName) {
 	t.Helper()
 	plane.Offering(t, name, offered, int64(gpusPerNode*gpuMemory/growth.GiB))
 	inventory := bus.NodeGPUs{Unit: growth.GiB, Resource: string(offered), Emulated: true}
@@ -218,7 +212,7 @@ func publish(t *testing.T, plane *stock.Plane, b bus.Bus, name string, offered c
 	require.NoError(t, err)
 }
 
-func create(t *testing.T, plane *stock.Plane, name, memory string, units int64) {
+func create(t *testing.T, plane *upstreamtest.Plane, name, memory string, units int64) {
 	t.Helper()
 	pod := trainer(name, units)
 	pod.Annotations = map[string]string{gpushare.MemoryAnnotation: memory}
@@ -227,7 +221,7 @@ func create(t *testing.T, plane *stock.Plane, name, memory string, units int64) 
 }
 
 // submit creates a pod of a priority class that ends at once when it is told to: there is no kubelet.
-func submit(t *testing.T, plane *stock.Plane, name, class string, memory growth.MiB) {
+func submit(t *testing.T, plane *upstreamtest.Plane, name, class string, memory growth.MiB) {
 	t.Helper()
 	pod := trainer(name, int64(memory/growth.GiB))
 	pod.Annotations = map[string]string{gpushare.MemoryAnnotation: fmt.Sprint(int64(memory/growth.GiB)) + "Gi"}
@@ -249,7 +243,7 @@ func trainer(name string, units int64) *corev1.Pod {
 	}
 }
 
-func bound(t *testing.T, plane *stock.Plane) []corev1.Pod {
+func bound(t *testing.T, plane *upstreamtest.Plane) []corev1.Pod {
 	t.Helper()
 	list, err := plane.Client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{FieldSelector: "spec.nodeName!="})
 	require.NoError(t, err)
@@ -257,14 +251,14 @@ func bound(t *testing.T, plane *stock.Plane) []corev1.Pod {
 }
 
 // told waits until an event tells the user why a pod waits.
-func told(t *testing.T, plane *stock.Plane, pod, sentence string) {
+func told(t *testing.T, plane *upstreamtest.Plane, pod, sentence string) {
 	t.Helper()
 	require.Eventually(t, func() bool { return strings.Contains(events(t, plane, pod), sentence) }, time.Minute, 50*time.Millisecond,
 		"pod %s is told: %s", pod, sentence)
 }
 
 // events are the messages that a user sees of a pod.
-func events(t *testing.T, plane *stock.Plane, pod string) string {
+func events(t *testing.T, plane *upstreamtest.Plane, pod string) string {
 	t.Helper()
 	list, err := plane.Client.CoreV1().Events("default").List(t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=" + pod})
 	require.NoError(t, err)

@@ -12,16 +12,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/trellis-gpu/trellis/extender/internal/conflict"
-	"github.com/trellis-gpu/trellis/extender/internal/stock"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/gpushare/aliyun"
 )
 
 // TestPodsOfGpusharesThroughTheStockScheduler places pods that have a limit of aliyun.com/gpu-mem and nothing of ours.
 func TestPodsOfGpusharesThroughTheStockScheduler(t *testing.T) {
-	if !stock.Given() {
-		t.Skip("needs TRELLIS_STOCK_DIR, a folder with etcd, kube-apiserver and kube-scheduler")
-	}
 	plane, s, ended := beside(t, 1, aliyun.Resource, nil)
 	ask := func(name string, units int64) {
 		pod := trainer(name, 0)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/shipped"
+	"github.com/trellis-gpu/trellis/daemon/controlplanetest"
 )
 
 const (
@@ -94,22 +95,23 @@ func (o Options) round(ctx context.Context, f *Figures) error {
 		return err
 	}
 	defer func() { _ = api.Close() }()
-	bus, endpoint, err := startEtcd(o.Etcd, dir)
+	// etcd does not sync its disk: a cluster's etcd has its own disk, while here the plugin's writes would wait for etcd's.
+	bus, endpoint, err := controlplanetest.StartEtcd(ctx, filepath.Dir(o.Etcd), dir)
 	if err != nil {
 		return err
 	}
-	defer bus.stop()
+	defer bus.Stop()
 	plugin, health, err := startPlugin(o.Plugin, dir, k, address, endpoint)
 	if err != nil {
 		return err
 	}
-	defer plugin.stop()
+	defer plugin.Stop()
 	if err := ready(ctx, k, health); err != nil {
-		return fmt.Errorf("%w; its output:\n%s", err, plugin.said())
+		return fmt.Errorf("%w; its output:\n%s", err, plugin.Output())
 	}
 	allocate, prestart, err := o.drive(ctx, k, api)
 	if err != nil {
-		return fmt.Errorf("%w; its output:\n%s", err, plugin.said())
+		return fmt.Errorf("%w; its output:\n%s", err, plugin.Output())
 	}
 	f.AllocateP50, f.AllocateP99 = append(f.AllocateP50, quantile(allocate, 0.5)), append(f.AllocateP99, quantile(allocate, 0.99))
 	f.PreStartP50, f.PreStartP99 = append(f.PreStartP50, quantile(prestart, 0.5)), append(f.PreStartP99, quantile(prestart, 0.99))

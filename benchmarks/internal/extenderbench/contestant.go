@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/trellis-gpu/trellis/benchmarks/internal/shipped"
+	"github.com/trellis-gpu/trellis/daemon/processtest"
 )
 
 // contestant is an extender under measurement.
@@ -19,11 +20,11 @@ var asDeployed = []string{"GOGC=" + shipped.ExtenderGOGC}
 
 // ours starts the extender on a bus. It does not wait until the extender is ready.
 func (b *bench) ours(p *plane, on *bus, policy string) (contestant, error) {
-	ask, err := freeAddress()
+	ask, err := processtest.FreeAddress()
 	if err != nil {
 		return contestant{}, err
 	}
-	health, err := freeAddress()
+	health, err := processtest.FreeAddress()
 	if err != nil {
 		return contestant{}, err
 	}
@@ -34,7 +35,7 @@ func (b *bench) ours(p *plane, on *bus, policy string) (contestant, error) {
 
 // null starts the extender that does nothing.
 func (b *bench) null(p *plane) (contestant, error) {
-	ask, err := freeAddress()
+	ask, err := processtest.FreeAddress()
 	if err != nil {
 		return contestant{}, err
 	}
@@ -42,4 +43,4 @@ func (b *bench) null(p *plane) (contestant, error) {
 	return contestant{started, "http://" + ask, "http://" + ask + "/readyz"}, err
 }
 
-func (c contestant) wait(ctx context.Context) error { return c.answers(ctx, c.ready) }
+func (c contestant) wait(ctx context.Context) error { return c.AwaitURL(ctx, c.ready) }

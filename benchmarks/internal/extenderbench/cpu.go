@@ -11,7 +11,7 @@ func (p *process) cpu() time.Duration {
 	// The clock of a process, as clock_getcpuclockid(3) builds it, of the time that its threads were scheduled.
 	const scheduled = 2
 	var spent unix.Timespec
-	if err := unix.ClockGettime(int32(^p.command.Process.Pid<<3|scheduled), &spent); err != nil {
+	if err := unix.ClockGettime(int32(^p.PID()<<3|scheduled), &spent); err != nil {
 		return 0
 	}
 	return time.Duration(spent.Nano())

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/yaml"
+
+	"github.com/trellis-gpu/trellis/daemon/controlplanetest"
 )
 
 func TestScheduler_AsksTheExtenderAsTheShippedOneDoes(t *testing.T) {
@@ -18,7 +20,7 @@ func TestScheduler_AsksTheExtenderAsTheShippedOneDoes(t *testing.T) {
 	}
 	var shipped, measured config
 	require.NoError(t, yaml.Unmarshal(text, &shipped))
-	require.NoError(t, yaml.Unmarshal(fmt.Appendf(nil, schedulerConfig, "kubeconfig", "http://127.0.0.1:1"), &measured))
+	require.NoError(t, yaml.Unmarshal(fmt.Appendf(nil, controlplanetest.SchedulerConfig("kubeconfig")+extenders, "http://127.0.0.1:1"), &measured))
 	require.Len(t, shipped.Extenders, 1)
 	require.Len(t, measured.Extenders, 1)
 	for _, extender := range []map[string]any{shipped.Extenders[0], measured.Extenders[0]} {

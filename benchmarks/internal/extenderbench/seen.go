@@ -20,7 +20,7 @@ func seen(ctx context.Context, c contestant, f *fleet) error {
 		}
 	}
 	var last error
-	err := c.awaitEvery(ctx, 500*time.Millisecond, func(ctx context.Context) bool {
+	err := c.Await(ctx, 500*time.Millisecond, func(ctx context.Context) bool {
 		var used growth.MiB
 		used, last = shown(ctx, c.url)
 		if last == nil && used != want {

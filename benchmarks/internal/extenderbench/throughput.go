@@ -83,16 +83,16 @@ func (b *bench) through(ctx context.Context, p *plane, on *bus, name string) (Th
 	}
 	defer scheduler.stop()
 	if _, err := b.bind(ctx, p, "warm-up", 20); err != nil {
-		return Throughput{}, fmt.Errorf("warming up: %w: %s", err, scheduler.said())
+		return Throughput{}, fmt.Errorf("warming up: %w: %s", err, scheduler.Output())
 	}
 	before, err := p.written()
 	if err != nil {
 		return Throughput{}, err
 	}
-	spent := meter(map[string]*process{"extender": c.process, "scheduler": scheduler, "API server": p.api, "its etcd": p.etcd, "bus": on.etcd})
+	spent := meter(map[string]*process{"extender": c.process, "scheduler": scheduler, "API server": {p.APIServerProcess}, "its etcd": {p.EtcdProcess}, "bus": on.etcd})
 	measured, err := b.bind(ctx, p, "measured", b.scale.throughputPods)
 	if err != nil {
-		return Throughput{}, fmt.Errorf("%w: %s", err, scheduler.said())
+		return Throughput{}, fmt.Errorf("%w: %s", err, scheduler.Output())
 	}
 	measured.CPU = spent(measured.Pods)
 	after, err := p.written()

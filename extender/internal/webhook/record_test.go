@@ -27,7 +27,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/trellis-gpu/trellis/extender/internal/scheduler"
-	"github.com/trellis-gpu/trellis/extender/internal/stock"
+	"github.com/trellis-gpu/trellis/extender/internal/upstreamtest"
 	"github.com/trellis-gpu/trellis/extender/internal/webhook"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
@@ -43,7 +43,7 @@ func TestRecord(t *testing.T) {
 	if !*record {
 		t.Skip("records only with -record")
 	}
-	plane := stock.Start(t)
+	plane := upstreamtest.Start(t)
 	for _, name := range []string{"node-1", "node-2", "node-3"} {
 		plane.Node(t, name, 48)
 	}
@@ -71,7 +71,7 @@ func TestRecordPreemption(t *testing.T) {
 	if !*record {
 		t.Skip("records only with -record")
 	}
-	plane := stock.Start(t)
+	plane := upstreamtest.Start(t)
 	plane.Node(t, "node-1", 8)
 	plane.Class(t, "urgent", 1000)
 	tape := &tape{bodies: map[string][]byte{}}

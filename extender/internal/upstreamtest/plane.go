@@ -1,8 +1,6 @@
-package stock
+package upstreamtest
 
 import (
-	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -17,49 +15,70 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/trellis-gpu/trellis/daemon/controlplanetest"
+	"github.com/trellis-gpu/trellis/daemon/processtest"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-// Plane is a running control plane.
+// user is the administrator of a control plane.
+const user = "administrator"
+
+// Plane is a control plane that runs.
 type Plane struct {
 	Client kubernetes.Interface
-	// Kubeconfig is the file of an administrator, Etcd the URL of the etcd behind the API server.
+	// Kubeconfig is the kubeconfig file of an administrator, Etcd the URL of the API server's etcd.
 	Kubeconfig, Etcd string
 
-	binaries, dir string
+	plane *controlplanetest.Plane
 }
 
-// Given tells whether there are stock binaries to run.
-func Given() bool { return os.Getenv("TRELLIS_STOCK_DIR") != "" }
-
-// Start starts etcd and an API server. They end with the test.
+// Start starts etcd and an API server. They end with the test, which is skipped where there are no upstream programs.
 func Start(t *testing.T) *Plane {
 	t.Helper()
-	p := &Plane{binaries: os.Getenv("TRELLIS_STOCK_DIR"), dir: t.TempDir()}
-	if p.binaries == "" {
-		t.Fatal("TRELLIS_STOCK_DIR must name a folder with etcd, kube-apiserver and kube-scheduler")
+	dir := controlplanetest.StockDir()
+	if dir == "" {
+		t.Skip("needs TRELLIS_STOCK_DIR, a folder with etcd, kube-apiserver and kube-scheduler")
 	}
-	secure := "127.0.0.1:" + freePort(t)
-	p.Etcd = p.startEtcd(t)
-	p.startAPIServer(t, secure)
+	plane, err := controlplanetest.Start(t.Context(), controlplanetest.Options{
+		StockDir: dir,
+		Dir:      t.TempDir(),
+		Users:    []string{user},
+		// There is no controller that would make service accounts and clear the taints of new nodes.
+		APIServerFlags: []string{"--authorization-mode=RBAC", "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition"},
+	})
+	t.Cleanup(plane.Close)
+	require.NoError(t, err)
 	client, err := kubernetes.NewForConfig(&rest.Config{
-		Host: "https://" + secure, BearerToken: token, TLSClientConfig: rest.TLSClientConfig{Insecure: true}, QPS: 1000, Burst: 1000,
+		Host: plane.URL, BearerToken: user, TLSClientConfig: rest.TLSClientConfig{Insecure: true}, QPS: 1000, Burst: 1000,
 	})
 	require.NoError(t, err)
-	p.Client = client
 	require.Eventually(t, func() bool {
 		_, err := client.CoreV1().Namespaces().Get(t.Context(), "default", metav1.GetOptions{})
 		return err == nil
-	}, 2*time.Minute, 200*time.Millisecond, "the API server did not come up")
-	p.Kubeconfig = p.write(t, "kubeconfig", fmt.Sprintf(kubeconfig, secure, token))
+	}, time.Minute, 100*time.Millisecond, "the API server has no default namespace")
+	kubeconfig, err := plane.Kubeconfig(user)
+	require.NoError(t, err)
+	p := &Plane{Client: client, Kubeconfig: kubeconfig, Etcd: plane.Etcd, plane: plane}
+	showAtFailure(t, "kube-apiserver", plane.APIServerProcess)
 	return p
 }
 
-// Scheduler starts kube-scheduler with a profile "trellis" and extenders, a YAML list.
+// Scheduler starts kube-scheduler with a profile "trellis" and extenders, a YAML list. It ends with the test.
 func (p *Plane) Scheduler(t *testing.T, extenders string) {
 	t.Helper()
-	config := p.write(t, "scheduler.yaml", fmt.Sprintf(schedulerConfig, p.Kubeconfig)+extenders)
-	p.run(t, "kube-scheduler", "--config="+config, "--secure-port=0")
+	scheduler, err := p.plane.Scheduler(user, extenders)
+	require.NoError(t, err)
+	t.Cleanup(scheduler.Kill)
+	showAtFailure(t, "kube-scheduler", scheduler)
+}
+
+// showAtFailure shows the end of a program's output if the test fails.
+func showAtFailure(t *testing.T, name string, program *processtest.Process) {
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("%s: %s", name, program.Output())
+		}
+	})
 }
 
 // Node makes a ready node that offers so many units of GPU memory.
@@ -97,25 +116,7 @@ func (p *Plane) Class(t *testing.T, name string, priority int32) {
 // Version is the scheduler's, such as v1.36.4.
 func (p *Plane) Version(t *testing.T) string {
 	t.Helper()
-	out, err := exec.Command(filepath.Join(p.binaries, "kube-scheduler"), "--version").Output()
+	out, err := exec.Command(filepath.Join(controlplanetest.StockDir(), "kube-scheduler"), "--version").Output()
 	require.NoError(t, err)
 	return strings.TrimSpace(strings.TrimPrefix(string(out), "Kubernetes "))
 }
-
-// token is the administrator's, on an API server that lives as long as one test.
-const token = "administrator"
-
-// kubeconfig takes the API server's address and the token.
-const kubeconfig = `{"apiVersion": "v1", "kind": "Config", "current-context": "c",
-"clusters": [{"name": "c", "cluster": {"server": "https://%s", "insecure-skip-tls-verify": true}}],
-"users": [{"name": "u", "user": {"token": "%s"}}], "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]}`
-
-// schedulerConfig takes a kubeconfig; the extenders follow.
-const schedulerConfig = `apiVersion: kubescheduler.config.k8s.io/v1
-kind: KubeSchedulerConfiguration
-clientConnection: {kubeconfig: %s, qps: 500, burst: 1000}
-leaderElection: {leaderElect: false}
-percentageOfNodesToScore: 100
-profiles:
-- schedulerName: trellis
-extenders:`

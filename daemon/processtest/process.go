@@ -1,0 +1,143 @@
+package processtest
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+const (
+	// readyTimeout bounds how long a program may take to become ready.
+	readyTimeout = 2 * time.Minute
+	// stopTimeout is the time between SIGTERM and SIGKILL.
+	stopTimeout = 5 * time.Second
+	// maxOutput bounds the part of the output that Output returns, in bytes.
+	maxOutput = 4000
+)
+
+// Process is a program that runs.
+type Process struct {
+	name    string
+	log     string
+	command *exec.Cmd
+	ended   chan struct{}
+}
+
+// Program is a program to run.
+type Program struct {
+	// Path is the file of the program, Args are its arguments.
+	Path string
+	Args []string
+	// Env is added to the environment of this process.
+	Env []string
+	// Dir is the folder of the file that receives the output.
+	Dir string
+}
+
+// Start starts a program.
+func Start(p Program) (*Process, error) {
+	name := filepath.Base(p.Path)
+	log, err := os.CreateTemp(p.Dir, name+"-*.log")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = log.Close() }()
+	command := exec.Command(p.Path, p.Args...)
+	command.Env = append(os.Environ(), p.Env...)
+	command.Stdout, command.Stderr = log, log
+	if err := command.Start(); err != nil {
+		return nil, fmt.Errorf("starting %s: %w", name, err)
+	}
+	started := &Process{name: name, log: log.Name(), command: command, ended: make(chan struct{})}
+	go func() {
+		_ = command.Wait()
+		close(started.ended)
+	}()
+	return started, nil
+}
+
+// PID returns the number of the process.
+func (p *Process) PID() int { return p.command.Process.Pid }
+
+// Stop sends SIGTERM, and SIGKILL after five seconds. It waits for the end. A nil process has ended.
+func (p *Process) Stop() {
+	if p == nil {
+		return
+	}
+	_ = p.command.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-p.ended:
+	case <-time.After(stopTimeout):
+		p.Kill()
+	}
+}
+
+// Kill sends SIGKILL and waits for the end. A nil process has ended.
+func (p *Process) Kill() {
+	if p == nil {
+		return
+	}
+	_ = p.command.Process.Kill()
+	<-p.ended
+}
+
+// Output returns the end of what the program has printed.
+func (p *Process) Output() string {
+	text, _ := os.ReadFile(p.log)
+	return string(text[max(0, len(text)-maxOutput):])
+}
+
+// AwaitURL waits until a URL answers 200.
+func (p *Process) AwaitURL(ctx context.Context, url string) error {
+	return p.AwaitURLWith(ctx, http.DefaultClient, url)
+}
+
+// AwaitURLWith is AwaitURL through a client.
+func (p *Process) AwaitURLWith(ctx context.Context, client *http.Client, url string) error {
+	return p.Await(ctx, 20*time.Millisecond, func(ctx context.Context) bool {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+		if err != nil {
+			return false
+		}
+		answer, err := client.Do(request)
+		if err != nil {
+			return false
+		}
+		_ = answer.Body.Close()
+		return answer.StatusCode == http.StatusOK
+	})
+}
+
+// Await checks at an interval until ready returns true. It returns an error with the output if the program ends before.
+func (p *Process) Await(ctx context.Context, interval time.Duration, ready func(context.Context) bool) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for !ready(ctx) {
+		select {
+		case <-tick.C:
+		case <-p.ended:
+			return fmt.Errorf("%s has ended: %s", p.name, p.Output())
+		case <-ctx.Done():
+			return fmt.Errorf("%s does not become ready: %s", p.name, p.Output())
+		}
+	}
+	return nil
+}
+
+// FreeAddress returns a loopback address whose port was free a moment ago.
+func FreeAddress() (string, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = listener.Close() }()
+	return listener.Addr().String(), nil
+}
