@@ -8,14 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/trellis-gpu/trellis/daemon/etcdbus/etcdtest"
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
 func TestEntriesOfOneTimeShareALease(t *testing.T) {
-	server := start(t, t.TempDir(), "http://127.0.0.1:0")
-	t.Cleanup(server.Close)
-	b := open(t, server)
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{"http://" + server.Clients[0].Addr().String()}})
+	server := etcdtest.New(t)
+	b := server.Open(sessionTTL)
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{server.URL()}})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = client.Close() })
 	granted := func() (temporary []clientv3.LeaseID) {

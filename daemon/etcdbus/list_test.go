@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/trellis-gpu/trellis/daemon/etcdbus"
+	"github.com/trellis-gpu/trellis/daemon/etcdbus/etcdtest"
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
@@ -58,11 +59,10 @@ func TestAListOfAnySizeArrives(t *testing.T) {
 		"records that are large, few at a time": {16, 300 << 10, 7 + 3}, // 1000, 500 … 15 are refused, then 7 arrive at a time
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := start(t, t.TempDir(), "http://127.0.0.1:0")
-			t.Cleanup(server.Close)
-			b := open(t, server)
+			server := etcdtest.New(t)
+			b := server.Open(sessionTTL)
 			fill(t, b, tc.entries, tc.bytes)
-			narrow, err := clientv3.New(clientv3.Config{Endpoints: []string{server.Clients[0].Addr().String()}, MaxCallRecvMsgSize: carried, Logger: zap.NewNop()})
+			narrow, err := clientv3.New(clientv3.Config{Endpoints: []string{server.URL()}, MaxCallRecvMsgSize: carried, Logger: zap.NewNop()})
 			require.NoError(t, err)
 			t.Cleanup(func() { _ = narrow.Close() })
 			_, err = narrow.Get(t.Context(), "/n/", clientv3.WithPrefix())
@@ -94,9 +94,8 @@ func TestAListWhoseRevisionIsCompactedAwayBeginsAgain(t *testing.T) {
 		"each time it begins anew": {func(int) bool { return true }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := start(t, t.TempDir(), "http://127.0.0.1:0")
-			t.Cleanup(server.Close)
-			writer, reader := open(t, server), open(t, server)
+			server := etcdtest.New(t)
+			writer, reader := server.Open(sessionTTL), server.Open(sessionTTL)
 			fill(t, writer, 2*etcdbus.PageSize+1, 1)
 			want := 2*etcdbus.PageSize + 1
 			meddled := &reads{then: func(read int) {
@@ -105,7 +104,7 @@ func TestAListWhoseRevisionIsCompactedAwayBeginsAgain(t *testing.T) {
 				}
 				revision, err := writer.Put(t.Context(), "/n/00000-too", nil, bus.Persistent)
 				require.NoError(t, err)
-				_, err = server.Server.Compact(t.Context(), &etcdserverpb.CompactionRequest{Revision: int64(revision), Physical: true})
+				_, err = server.Server().Server.Compact(t.Context(), &etcdserverpb.CompactionRequest{Revision: int64(revision), Physical: true})
 				require.NoError(t, err)
 				if read < 3 {
 					want = 2*etcdbus.PageSize + 2

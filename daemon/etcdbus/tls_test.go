@@ -9,7 +9,6 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"math/big"
-	"net/url"
 	"os"
 	"path/filepath"
 	"testing"
@@ -17,9 +16,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.etcd.io/etcd/client/pkg/v3/transport"
-	"go.etcd.io/etcd/server/v3/embed"
 
 	"github.com/trellis-gpu/trellis/daemon/etcdbus"
+	"github.com/trellis-gpu/trellis/daemon/etcdbus/etcdtest"
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
@@ -27,9 +26,9 @@ import (
 // certificate.
 func TestTheServerIsKnownByItsNameNotByItsAddress(t *testing.T) {
 	files := writePair(t, "trellis-etcd")
-	server := startSecure(t, files)
+	server := etcdtest.NewTLS(t, files)
 	c := etcdbus.Config{
-		Endpoints: []string{"https://" + server.Clients[0].Addr().String()}, SessionTTL: 2 * time.Second,
+		Endpoints: []string{server.URL()}, SessionTTL: 2 * time.Second,
 		CAFile: files.TrustedCAFile, CertFile: files.CertFile, KeyFile: files.KeyFile, ServerName: "trellis-etcd",
 	}
 	b, err := etcdbus.Open(c)
@@ -46,22 +45,6 @@ func TestTheServerIsKnownByItsNameNotByItsAddress(t *testing.T) {
 	defer cancel()
 	_, _, err = stranger.List(ctx, "/n/")
 	require.ErrorIs(t, err, bus.ErrUnavailable)
-}
-
-func startSecure(t *testing.T, files transport.TLSInfo) *embed.Etcd {
-	t.Helper()
-	c := embed.NewConfig()
-	c.Dir, c.LogLevel, c.LogOutputs, c.UnsafeNoFsync = t.TempDir(), "error", []string{"/dev/null"}, true
-	client, peer := must(t, "https://127.0.0.1:0"), must(t, "http://127.0.0.1:0")
-	c.ListenClientUrls, c.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
-	c.ListenPeerUrls, c.AdvertisePeerUrls = []url.URL{peer}, []url.URL{peer}
-	c.InitialCluster = c.InitialClusterFromName(c.Name)
-	c.ClientTLSInfo = files
-	server, err := embed.StartEtcd(c)
-	require.NoError(t, err)
-	t.Cleanup(server.Close)
-	<-server.Server.ReadyNotify()
-	return server
 }
 
 // writePair writes a certificate for name that vouches for itself, for server and client at once.

@@ -7,6 +7,7 @@ require (
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.10
 	github.com/stretchr/testify v1.11.1
+	github.com/trellis-gpu/trellis/daemon v0.0.0
 	github.com/trellis-gpu/trellis/growth v0.0.0
 	github.com/vishvananda/netlink v1.3.1
 	golang.org/x/sys v0.49.0
@@ -30,4 +31,7 @@ require (
 	gotest.tools/v3 v3.5.2 // indirect
 )
 
-replace github.com/trellis-gpu/trellis/growth => ../../growth
+replace (
+	github.com/trellis-gpu/trellis/daemon => ../../daemon
+	github.com/trellis-gpu/trellis/growth => ../../growth
+)

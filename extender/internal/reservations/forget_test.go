@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/trellis-gpu/trellis/extender/internal/clustertest"
+	"github.com/trellis-gpu/trellis/daemon/etcdbus/etcdtest"
 	"github.com/trellis-gpu/trellis/extender/internal/reservations"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
@@ -75,7 +75,7 @@ func TestStore_ForgetKeepsLateDecisionsOut(t *testing.T) {
 	} {
 		for on, open := range map[string]func(*testing.T) bus.Bus{
 			"in memory": func(*testing.T) bus.Bus { return membus.New().Session() },
-			"on etcd":   func(t *testing.T) bus.Bus { return clustertest.NewEtcd(t).Open() },
+			"on etcd":   func(t *testing.T) bus.Bus { return etcdtest.New(t).Open(sessionTTL) },
 		} {
 			t.Run(name+", "+on, func(t *testing.T) {
 				b := open(t)

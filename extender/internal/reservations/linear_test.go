@@ -13,6 +13,7 @@ import (
 	"github.com/anishathalye/porcupine"
 	"github.com/stretchr/testify/require"
 
+	"github.com/trellis-gpu/trellis/daemon/etcdbus/etcdtest"
 	"github.com/trellis-gpu/trellis/extender/internal/clustertest"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
 	"github.com/trellis-gpu/trellis/extender/internal/reservations"
@@ -89,13 +90,13 @@ func TestStore_Linearizable(t *testing.T) {
 		"without guards": {func(b bus.Bus) reservations.Bus { return unguarded{b} }, porcupine.Illegal},
 	} {
 		t.Run(name, func(t *testing.T) {
-			etcd := clustertest.NewEtcd(t)
-			c := clustertest.On(t, etcd.Open)
+			etcd := etcdtest.New(t)
+			c := clustertest.On(t, func() bus.Bus { return etcd.Open(sessionTTL) })
 			c.Node("n", each/growth.GiB, each/growth.GiB)
 			var schedulers []*scheduler.Scheduler
 			for range 3 {
 				r := newReplica(c)
-				r.scheduler.Store = reservations.Store{Bus: tc.wrap(etcd.Open()), OverCommitted: func() { t.Error("over-committed") }}
+				r.scheduler.Store = reservations.Store{Bus: tc.wrap(etcd.Open(sessionTTL)), OverCommitted: func() { t.Error("over-committed") }}
 				schedulers = append(schedulers, r.scheduler)
 				require.Eventually(t, func() bool {
 					s := r.cache.Snapshot()

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/trellis-gpu/trellis/daemon/etcdbus/etcdtest"
 	"github.com/trellis-gpu/trellis/daemon/probes"
 	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/clustertest"
@@ -18,8 +19,12 @@ import (
 	"github.com/trellis-gpu/trellis/extender/internal/reconcile"
 	"github.com/trellis-gpu/trellis/extender/internal/scheduler"
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
+
+// sessionTTL is that of the connections to the bus.
+const sessionTTL = 5 * time.Second
 
 // replica is an extender with its own cache, memory and connections.
 type replica struct {
@@ -52,8 +57,8 @@ func TestStore_EtcdOutageLosesNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for real timeouts")
 	}
-	etcd := clustertest.NewEtcd(t)
-	c := clustertest.On(t, etcd.Open)
+	etcd := etcdtest.New(t)
+	c := clustertest.On(t, func() bus.Bus { return etcd.Open(sessionTTL) })
 	c.Node("n", 8, 8)
 	c.Node("m", 8, 8)
 	replicas := []replica{newReplica(c), newReplica(c)}

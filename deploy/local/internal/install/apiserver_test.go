@@ -4,19 +4,17 @@ import (
 	"bytes"
 	"crypto/tls"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/trellis-gpu/trellis/deploy/local/internal/pki"
+	"github.com/trellis-gpu/trellis/daemon/controlplanetest"
 	"github.com/trellis-gpu/trellis/deploy/local/internal/stock"
 )
 
@@ -47,60 +45,21 @@ func stockFolder(t *testing.T) string {
 
 func startAPIServer(t *testing.T) apiServer {
 	t.Helper()
-	dir, stockDir := t.TempDir(), stockFolder(t)
-	client, peer, port := freePort(t), freePort(t), freePort(t)
-	require.NoError(t, pki.WriteKey(filepath.Join(dir, "account.key")))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "tokens"), []byte(testToken+",admin,1,system:masters\n"), 0o600))
-
-	start(t, dir, filepath.Join(stockDir, "etcd"),
-		"--data-dir="+filepath.Join(dir, "etcd"), "--unsafe-no-fsync", "--log-level=error",
-		"--listen-client-urls=http://127.0.0.1:"+client, "--advertise-client-urls=http://127.0.0.1:"+client,
-		"--listen-peer-urls=http://127.0.0.1:"+peer, "--initial-advertise-peer-urls=http://127.0.0.1:"+peer,
-		"--initial-cluster=default=http://127.0.0.1:"+peer)
-	start(t, dir, filepath.Join(stockDir, "kube-apiserver"),
-		"--etcd-servers=http://127.0.0.1:"+client,
-		"--bind-address=127.0.0.1", "--secure-port="+port, "--cert-dir="+filepath.Join(dir, "certs"),
-		"--service-account-issuer=https://kubernetes.default.svc",
-		"--service-account-key-file="+filepath.Join(dir, "account.key"),
-		"--service-account-signing-key-file="+filepath.Join(dir, "account.key"),
-		"--token-auth-file="+filepath.Join(dir, "tokens"), "--authorization-mode=RBAC",
-		"--service-cluster-ip-range=10.0.0.0/24", "--endpoint-reconciler-type=none",
-		"--disable-admission-plugins=ServiceAccount")
-
-	api := apiServer{url: "https://127.0.0.1:" + port, kubectl: filepath.Join(stockDir, "kubectl"), http: &http.Client{
+	stockDir := stockFolder(t)
+	plane, err := controlplanetest.Start(t.Context(), controlplanetest.Options{
+		StockDir:       stockDir,
+		Dir:            t.TempDir(),
+		Users:          []string{testToken},
+		APIServerFlags: []string{"--authorization-mode=RBAC", "--disable-admission-plugins=ServiceAccount"},
+	})
+	t.Cleanup(plane.Close)
+	require.NoError(t, err)
+	api := apiServer{url: plane.URL, kubectl: filepath.Join(stockDir, "kubectl"), http: &http.Client{
 		Timeout:   10 * time.Second,
-		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, // its certificate is of its own making
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, // its certificate is self-signed
 	}}
 	t.Cleanup(api.http.CloseIdleConnections)
-	require.Eventually(t, api.ready, time.Minute, 200*time.Millisecond, "see %s", dir)
 	return api
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
-}
-
-func start(t *testing.T, dir, program string, args ...string) {
-	t.Helper()
-	log, err := os.Create(filepath.Join(dir, filepath.Base(program)+".log"))
-	require.NoError(t, err)
-	cmd := exec.Command(program, args...)
-	cmd.Stdout, cmd.Stderr, cmd.Dir = log, log, dir
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		log.Close()
-	})
-}
-
-func (a apiServer) ready() bool {
-	code, _, err := a.do(http.MethodGet, "/readyz", nil)
-	return err == nil && code == http.StatusOK
 }
 
 func (a apiServer) do(method, path string, body []byte) (int, []byte, error) {
