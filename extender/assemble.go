@@ -55,8 +55,8 @@ func assemble(ctx context.Context, c *config.Config, etcd *etcdbus.Bus, log *slo
 	if err != nil {
 		return nil, err
 	}
-	conflicts := conflict.Watch{Client: client, Resource: resource, Log: log}
-	if err := conflicts.Once(ctx); err != nil {
+	conflicts := conflict.Detector{Client: client, Resource: resource, Log: log}
+	if err := conflicts.Check(ctx); err != nil {
 		return nil, err
 	}
 	factory, api := apiserver.Informers(client), apiserver.API{Client: client}
@@ -88,20 +88,20 @@ func assemble(ctx context.Context, c *config.Config, etcd *etcdbus.Bus, log *slo
 	if err != nil {
 		return nil, err
 	}
-	pauses := &gctune.Pauses{}
-	answers, err := listen(c, pauses.Around(webhook.Handler(decisions, counted, log)), log)
+	idle := &gctune.IdleTimer{}
+	answers, err := listen(c, idle.Wrap(webhook.Handler(decisions, counted, log)), log)
 	if err != nil {
 		return nil, err
 	}
 	group.Serve(answers)
 	group.Add(conflicts.Run, reconciler.Run)
 	if c.Recreate {
-		group.Add((&recreate.Resubmitter{Client: client, Bus: etcd, Resource: resource, Log: log}).Run)
+		group.Add((&recreate.Recreator{Client: client, Bus: etcd, Resource: resource, Log: log}).Run)
 	}
 	group.Add(
 		func(ctx context.Context) error { return nodes.Inform(ctx, client, factory) },
 		nodes.Run,
-		func(ctx context.Context) error { return gctune.Keep(ctx, pauses.Pause) },
+		func(ctx context.Context) error { return gctune.Run(ctx, idle.Idle) },
 	)
 	return group, serveProfiles(group, c.PprofListen)
 }

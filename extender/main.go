@@ -1,5 +1,3 @@
-// Command extender answers kube-scheduler: which nodes have room for a pod's share of a GPU, and how good each node is. It
-// binds the pod to the GPUs that it reserves there.
 package main
 
 import (

@@ -17,41 +17,42 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-// Config says how to reach the API server.
+// Config is how to connect to the API server.
 type Config struct {
-	// Kubeconfig is a file; empty means the service account of the pod we run in.
+	// Kubeconfig is a file. Empty stands for the service account of the pod.
 	Kubeconfig string
-	// QPS and Burst bound our calls. client-go's own 5 and 10 would be the bottleneck of every bind.
+	// QPS and Burst limit the rate of calls. client-go's defaults, 5 and 10, would be the bottleneck of every bind.
 	QPS   float32
 	Burst int
 }
 
-// Connect makes a client. It does not wait for the API server. waited is told how long each call waited for its turn under
+// Connect returns a client. It does not wait for the API server. waited is called with the time that each call waited under
 // QPS and Burst.
 func Connect(c Config, waited func(time.Duration)) (kubernetes.Interface, error) {
 	config, err := load(c.Kubeconfig)
 	if err != nil {
 		return nil, err
 	}
-	config.RateLimiter = turns{flowcontrol.NewTokenBucketRateLimiter(c.QPS, c.Burst), waited}
+	config.RateLimiter = observedLimiter{flowcontrol.NewTokenBucketRateLimiter(c.QPS, c.Burst), waited}
 	config.UserAgent = "trellis-extender"
-	// Protocol buffers: tens of thousands of pods come at the start.
-	config.AcceptContentTypes, config.ContentType = runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON, runtime.ContentTypeProtobuf
+	// Protocol buffers: tens of thousands of pods are listed at the start.
+	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	config.ContentType = runtime.ContentTypeProtobuf
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("making a Kubernetes client: %w", err)
+		return nil, fmt.Errorf("creating a Kubernetes client: %w", err)
 	}
 	return client, nil
 }
 
-// turns is a rate limiter that tells how long its callers wait.
-type turns struct {
+// observedLimiter is a rate limiter that reports how long its callers wait.
+type observedLimiter struct {
 	flowcontrol.RateLimiter
 	waited func(time.Duration)
 }
 
-// Wait waits for a turn.
-func (l turns) Wait(ctx context.Context) error {
+// Wait implements flowcontrol.RateLimiter.
+func (l observedLimiter) Wait(ctx context.Context) error {
 	start := time.Now()
 	err := l.RateLimiter.Wait(ctx)
 	l.waited(time.Since(start))
@@ -73,8 +74,8 @@ func load(kubeconfig string) (*rest.Config, error) {
 	return config, nil
 }
 
-// Informers makes informers that never resync and keep slim nodes. Pods are not for them: package cache follows those
-// without keeping them.
+// Informers returns informers that never resync and keep only the used fields of nodes. Package cache watches pods without
+// an informer.
 func Informers(client kubernetes.Interface) informers.SharedInformerFactory {
 	return informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(slim))
 }
@@ -91,10 +92,10 @@ func slim(object any) (any, error) {
 	return kept, nil
 }
 
-// API makes the calls of a Bind.
+// API makes the API calls of Bind.
 type API struct{ Client kubernetes.Interface }
 
-// Pod reads a pod afresh.
+// Pod reads a pod from the API server.
 func (a API) Pod(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
 	return a.Client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
 }

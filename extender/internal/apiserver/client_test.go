@@ -13,8 +13,8 @@ import (
 	"github.com/trellis-gpu/trellis/extender/internal/apiserver"
 )
 
-// TestCallsThatWaitForTheirTurnAreSeen makes three calls where one at once and twenty a second are allowed.
-func TestCallsThatWaitForTheirTurnAreSeen(t *testing.T) {
+// TestConnect_ReportsWaitsOfRateLimiter makes three calls with a burst of one and two calls per second.
+func TestConnect_ReportsWaitsOfRateLimiter(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p"}}`))

@@ -1,3 +1,3 @@
-// Package apiserver is the API server as the extender uses it: a client with explicit rates, informers that keep only what
-// is read, and the two calls of a Bind.
+// Package apiserver is the extender's client of the API server: explicit rate limits, informers that keep only what is read,
+// and the two calls of Bind.
 package apiserver

@@ -1,7 +1,7 @@
-// Package conflict looks for gpushare's own scheduler extender, which serves aliyun.com/gpu-mem too. Both would bind pods by books
-// of their own: neither sees what the other has promised until kubelet refuses it. So one of the two must go, and this one
-// says so and ends.
+// Package conflict detects the scheduler extender of Aliyun gpushare, which also serves aliyun.com/gpu-mem. Each of the two
+// would bind pods by its own records, and would not see the other's promises until kubelet rejects a pod. One of them must
+// stop, and this one does, with an error that says so.
 //
-// It is recognised by the label that its shipped manifests bear, component=gpushare-schd-extender, on a running pod. It is
-// looked for before anything is served, and once a minute after that, where that resource is the one that is served.
+// The other extender is recognised by the label of its manifests, component=gpushare-schd-extender, on a running pod. The
+// check runs before anything is served, and then once a minute, if that resource is served.
 package conflict

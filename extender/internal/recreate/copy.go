@@ -12,68 +12,74 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-// most is how often a pod is submitted again.
-const most = 6
+// maxRejections is how often a pod is recreated.
+const maxRejections = 6
 
-// Refused tells whether kubelet refused a pod that may be made again.
-func Refused(pod *corev1.Pod, resource corev1.ResourceName) bool {
+// Rejected reports whether kubelet rejected a pod that may be recreated.
+func Rejected(pod *corev1.Pod, resource corev1.ResourceName) bool {
 	reason := pod.Status.Reason
 	switch {
 	case pod.Status.Phase != corev1.PodFailed || pod.DeletionTimestamp != nil:
 	case reason != "UnexpectedAdmissionError" && reason != "OutOf"+string(resource):
-	case !asks(pod, resource):
+	case !requests(pod, resource):
 	case metav1.GetControllerOf(pod) != nil:
-	case pod.Annotations[corev1.MirrorPodAnnotationKey] != "": // kubelet's own
-	case pod.Spec.RestartPolicy == corev1.RestartPolicyNever && begun(pod):
+	case pod.Annotations[corev1.MirrorPodAnnotationKey] != "": // a static pod
+	case pod.Spec.RestartPolicy == corev1.RestartPolicyNever && started(pod):
 	default:
-		return refusals(pod) < most
+		return rejections(pod) < maxRejections
 	}
 	return false
 }
 
-func asks(pod *corev1.Pod, resource corev1.ResourceName) bool {
+func requests(pod *corev1.Pod, resource corev1.ResourceName) bool {
 	return slices.ContainsFunc(slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers), func(c corev1.Container) bool {
 		units := c.Resources.Limits[resource]
 		return units.Sign() > 0
 	})
 }
 
-// begun tells whether a container may have run: kubelet may die and refuse a pod that it had taken in before.
-func begun(pod *corev1.Pod) bool {
+// started reports whether a container may have run: kubelet may restart, and reject a pod that it has admitted before.
+func started(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses), func(c corev1.ContainerStatus) bool {
 		return c.State.Waiting == nil || c.LastTerminationState.Terminated != nil
 	})
 }
 
-func refusals(pod *corev1.Pod) int {
+func rejections(pod *corev1.Pod) int {
 	n, _ := strconv.Atoi(pod.Annotations[gpushare.RefusalsAnnotation])
 	return max(n, 0)
 }
 
-// Again is the pod as its user made it, as far as that can be told, with one more refusal.
-func Again(pod *corev1.Pod) *corev1.Pod {
-	again := &corev1.Pod{
+// Copy returns the pod as its user created it, as far as that is known, with one more rejection.
+func Copy(pod *corev1.Pod) *corev1.Pod {
+	copied := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: pod.Namespace, Name: pod.Name, GenerateName: pod.GenerateName, Labels: maps.Clone(pod.Labels),
-			Annotations: maps.Clone(pod.Annotations), OwnerReferences: slices.Clone(pod.OwnerReferences), Finalizers: slices.Clone(pod.Finalizers),
+			Namespace:       pod.Namespace,
+			Name:            pod.Name,
+			GenerateName:    pod.GenerateName,
+			Labels:          maps.Clone(pod.Labels),
+			Annotations:     maps.Clone(pod.Annotations),
+			OwnerReferences: slices.Clone(pod.OwnerReferences),
+			Finalizers:      slices.Clone(pod.Finalizers),
 		},
 		Spec: *pod.Spec.DeepCopy(),
 	}
-	maps.DeleteFunc(again.Annotations, func(name, _ string) bool { return ours(name) })
-	if again.Annotations == nil {
-		again.Annotations = map[string]string{}
+	maps.DeleteFunc(copied.Annotations, func(name, _ string) bool { return written(name) })
+	if copied.Annotations == nil {
+		copied.Annotations = map[string]string{}
 	}
-	again.Annotations[gpushare.RefusalsAnnotation] = strconv.Itoa(refusals(pod) + 1)
-	again.Spec.NodeName = ""
-	again.Spec.EphemeralContainers = nil
-	if again.Spec.PriorityClassName != "" {
-		again.Spec.Priority, again.Spec.PreemptionPolicy = nil, nil // follow from the class
+	copied.Annotations[gpushare.RefusalsAnnotation] = strconv.Itoa(rejections(pod) + 1)
+	copied.Spec.NodeName = ""
+	copied.Spec.EphemeralContainers = nil
+	if copied.Spec.PriorityClassName != "" {
+		copied.Spec.Priority, copied.Spec.PreemptionPolicy = nil, nil // set by admission from the class
 	}
-	return again
+	return copied
 }
 
-// ours are the annotations that Trellis writes.
-func ours(name string) bool {
-	return slices.Contains([]string{gpushare.GPUAnnotation, gpushare.CategoryAnnotation, gpushare.RequestAnnotation}, name) ||
+// written reports whether Trellis writes an annotation.
+func written(name string) bool {
+	ours := []string{gpushare.GPUAnnotation, gpushare.CategoryAnnotation, gpushare.RequestAnnotation}
+	return slices.Contains(ours, name) ||
 		strings.HasPrefix(name, "ALIYUN_COM_GPU_MEM_")
 }

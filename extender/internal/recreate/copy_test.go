@@ -12,8 +12,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-// refused is a bare pod that kubelet did not take in.
-func refused() *corev1.Pod {
+// rejected returns a bare pod that kubelet rejected.
+func rejected() *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "team", Name: "job", UID: "old", ResourceVersion: "7", Labels: map[string]string{"app": "vae"},
@@ -32,36 +32,36 @@ func refused() *corev1.Pod {
 	}
 }
 
-func TestWhatIsSubmittedAgain(t *testing.T) {
+func TestRejected(t *testing.T) {
 	yes := true
-	made := corev1.ContainerStatus{State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "ContainerStatusUnknown"}}}
+	terminated := corev1.ContainerStatus{State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "ContainerStatusUnknown"}}}
 	for name, tc := range map[string]struct {
 		change func(*corev1.Pod)
-		again  bool
+		want   bool
 	}{
-		"refused at admission":                 {func(*corev1.Pod) {}, true},
-		"refused for want of units":            {func(p *corev1.Pod) { p.Status.Reason = "OutOfgpushare/gpu-mem" }, true},
-		"refused for want of processors":       {func(p *corev1.Pod) { p.Status.Reason = "OutOfcpu" }, false},
-		"failed by itself":                     {func(p *corev1.Pod) { p.Status.Reason = "" }, false},
-		"not over":                             {func(p *corev1.Pod) { p.Status.Phase = corev1.PodPending }, false},
-		"about to go":                          {func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{} }, false},
-		"asks for no share":                    {func(p *corev1.Pod) { p.Spec.Containers[0].Resources.Limits = nil }, false},
-		"an init container asks":               {func(p *corev1.Pod) { p.Spec.InitContainers, p.Spec.Containers = p.Spec.Containers, nil }, true},
-		"a controller makes another":           {func(p *corev1.Pod) { p.OwnerReferences = []metav1.OwnerReference{{Controller: &yes}} }, false},
-		"an owner that is no controller":       {func(p *corev1.Pod) { p.OwnerReferences = []metav1.OwnerReference{{Name: "experiment"}} }, true},
-		"kubelet's own":                        {func(p *corev1.Pod) { p.Annotations[corev1.MirrorPodAnnotationKey] = "x" }, false},
-		"its sixth time":                       {func(p *corev1.Pod) { p.Annotations[gpushare.RefusalsAnnotation] = "5" }, true},
-		"too often":                            {func(p *corev1.Pod) { p.Annotations[gpushare.RefusalsAnnotation] = "6" }, false},
-		"a container was made of it":           {func(p *corev1.Pod) { p.Status.ContainerStatuses = []corev1.ContainerStatus{made} }, true},
-		"at most once, and none was made":      {func(p *corev1.Pod) { p.Spec.RestartPolicy = corev1.RestartPolicyNever }, true},
-		"at most once, and one waits":          {atMostOnce(corev1.ContainerStatus{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}}), true},
-		"at most once, and one was made":       {atMostOnce(made), false},
-		"at most once, and one had run before": {atMostOnce(corev1.ContainerStatus{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}, LastTerminationState: made.State}), false},
+		"rejected at admission":               {func(*corev1.Pod) {}, true},
+		"rejected for lack of units":          {func(p *corev1.Pod) { p.Status.Reason = "OutOfgpushare/gpu-mem" }, true},
+		"rejected for lack of CPU":            {func(p *corev1.Pod) { p.Status.Reason = "OutOfcpu" }, false},
+		"failed in a container":               {func(p *corev1.Pod) { p.Status.Reason = "" }, false},
+		"pending":                             {func(p *corev1.Pod) { p.Status.Phase = corev1.PodPending }, false},
+		"terminating":                         {func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{} }, false},
+		"requests no share":                   {func(p *corev1.Pod) { p.Spec.Containers[0].Resources.Limits = nil }, false},
+		"init container requests a share":     {func(p *corev1.Pod) { p.Spec.InitContainers, p.Spec.Containers = p.Spec.Containers, nil }, true},
+		"controller":                          {func(p *corev1.Pod) { p.OwnerReferences = []metav1.OwnerReference{{Controller: &yes}} }, false},
+		"owner that is not a controller":      {func(p *corev1.Pod) { p.OwnerReferences = []metav1.OwnerReference{{Name: "experiment"}} }, true},
+		"static pod":                          {func(p *corev1.Pod) { p.Annotations[corev1.MirrorPodAnnotationKey] = "x" }, false},
+		"sixth rejection":                     {func(p *corev1.Pod) { p.Annotations[gpushare.RefusalsAnnotation] = "5" }, true},
+		"seventh rejection":                   {func(p *corev1.Pod) { p.Annotations[gpushare.RefusalsAnnotation] = "6" }, false},
+		"container was created":               {func(p *corev1.Pod) { p.Status.ContainerStatuses = []corev1.ContainerStatus{terminated} }, true},
+		"at most once, no container":          {func(p *corev1.Pod) { p.Spec.RestartPolicy = corev1.RestartPolicyNever }, true},
+		"at most once, container waits":       {atMostOnce(corev1.ContainerStatus{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}}), true},
+		"at most once, container was created": {atMostOnce(terminated), false},
+		"at most once, container ran before":  {atMostOnce(corev1.ContainerStatus{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}, LastTerminationState: terminated.State}), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			pod := refused()
+			pod := rejected()
 			tc.change(pod)
-			require.Equal(t, tc.again, recreate.Refused(pod, gpushare.Resource))
+			require.Equal(t, tc.want, recreate.Rejected(pod, gpushare.Resource))
 		})
 	}
 }
@@ -72,22 +72,22 @@ func atMostOnce(status corev1.ContainerStatus) func(*corev1.Pod) {
 	}
 }
 
-func TestThePodIsAsItsUserMadeIt(t *testing.T) {
-	pod := refused()
+func TestCopy_RemovesWhatTheClusterAdded(t *testing.T) {
+	pod := rejected()
 	priority := int32(7)
 	pod.Spec.PriorityClassName, pod.Spec.Priority = "high", &priority
 	before := pod.DeepCopy()
-	again := recreate.Again(pod)
-	require.Equal(t, before, pod, "it is left as it was")
+	copied := recreate.Copy(pod)
+	require.Equal(t, before, pod, "the original is unchanged")
 	require.Equal(t, metav1.ObjectMeta{
 		Namespace: "team", Name: "job", Labels: map[string]string{"app": "vae"},
 		Annotations: map[string]string{gpushare.MemoryAnnotation: "8Gi", "note": "mine", gpushare.RefusalsAnnotation: "1"},
-	}, again.ObjectMeta)
-	require.Empty(t, again.Spec.NodeName)
-	require.Nil(t, again.Spec.Priority, "follows from the class")
-	require.Equal(t, pod.Spec.Containers, again.Spec.Containers)
-	require.Equal(t, corev1.PodStatus{}, again.Status)
-	require.Equal(t, "2", recreate.Again(again).Annotations[gpushare.RefusalsAnnotation])
+	}, copied.ObjectMeta)
+	require.Empty(t, copied.Spec.NodeName)
+	require.Nil(t, copied.Spec.Priority, "set by admission from the class")
+	require.Equal(t, pod.Spec.Containers, copied.Spec.Containers)
+	require.Equal(t, corev1.PodStatus{}, copied.Status)
+	require.Equal(t, "2", recreate.Copy(copied).Annotations[gpushare.RefusalsAnnotation])
 	pod.Annotations = nil
-	require.Equal(t, map[string]string{gpushare.RefusalsAnnotation: "1"}, recreate.Again(pod).Annotations, "it asked by its limits alone")
+	require.Equal(t, map[string]string{gpushare.RefusalsAnnotation: "1"}, recreate.Copy(pod).Annotations, "a pod with limits only")
 }

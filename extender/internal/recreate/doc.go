@@ -1,14 +1,14 @@
-// Package recreate gives pods that kubelet refused a second chance (--resubmit).
+// Package recreate recreates bare pods that kubelet rejected (--recreate).
 //
-// Kubelet refuses a pod for good when it is asked to admit it while it does not know the device plugin: in the seconds in
-// which that restarts, in its own first moments after a restart, when it takes in again what it found on the node, and
-// after a reboot. A controller makes another pod then. A bare pod, as people submit training jobs, stays Failed for a
-// reason that has nothing to do with it. Where this is on, it is deleted and made again under its own name, without what
-// the cluster had added to it.
+// Kubelet rejects a pod for good if it must admit the pod while it does not know the device plugin: while the device plugin
+// restarts, shortly after kubelet's own restart, when it admits again the pods that it finds on the node, and after a
+// reboot. A controller then creates another pod. A bare pod, as people submit training jobs, stays Failed for a reason
+// outside its control. With this option it is deleted and created again under its own name, without the fields that the
+// cluster added.
 //
-// The new pod is on the bus before the old one is deleted, and stays there until the API server has taken it: whoever
-// dies in between, the job is not lost. Every step may be done twice, so any number of replicas may do it at once.
+// The new pod is on the bus before the old one is deleted, and stays there until the API server has accepted it. A crash in
+// between does not lose the job. Every step may be repeated, so any number of replicas may recreate at once.
 //
-// Left alone are pods with a controller, pods that are to run at most once (restartPolicy: Never) of which a container
-// was made, and pods that were refused too often: something is wrong there that does not pass.
+// Some pods are left alone: pods with a controller, pods that must run at most once (restartPolicy: Never) and have had a
+// container, and pods that were rejected too often, whose cause does not pass.
 package recreate

@@ -1,3 +1,3 @@
-// Package request reads from a pod what decisions need to know about it: what it asks for, where it is, and what is
-// wrong with its wishes. Everything else of the pod is dropped here, which keeps a cluster of many pods small in memory.
+// Package request reads the fields of a pod that decisions need: its request, its node, its priority, and what is invalid
+// about its annotations. The rest of the pod is dropped, so that a cluster with many pods takes little memory.
 package request

@@ -10,29 +10,29 @@ import (
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
-// Pod is a pod that asks for a share of a GPU.
+// Pod is a pod that requests a share of a GPU.
 type Pod struct {
 	Ref             growth.PodRef
 	ResourceVersion string
-	// Created is when the user made it: kubelet admits a node's pods in that order.
+	// Created is the creation time. Kubelet admits the pods of a node in that order.
 	Created time.Time
-	// Node is where it is bound, empty while it is not. GPUs are those its annotation names.
+	// Node is empty while the pod is not bound. GPUs are the GPUs in its annotation.
 	Node growth.NodeName
 	GPUs []growth.GPU
-	// Ended says that it has run to its end: kubelet has taken its devices back.
-	Ended   bool
-	Request placement.Request
-	// Priority is the pod's, Labels are what disruption budgets select it by.
+	// Ended is true after the pod has succeeded or failed: kubelet has freed its devices.
+	Ended    bool
+	Request  placement.Request
 	Priority int32
-	Labels   map[string]string
-	// CPU and Memory are what it requests of its node beside the GPU, of the containers that stay.
+	// Labels are matched by disruption budgets.
+	Labels map[string]string
+	// CPU and Memory are the requests of all containers that run for the lifetime of the pod.
 	CPU    growth.MilliCPU
 	Memory growth.MiB
-	// Invalid says what is wrong with its wishes, in a sentence for the user.
+	// Invalid is what is invalid about the annotations, in a sentence for the user.
 	Invalid error
 }
 
-// Read takes a pod apart. It returns false for one that asks for no share of the extended resource.
+// Read reads a pod. It returns false for a pod that requests no share of the extended resource.
 func Read(pod *corev1.Pod, resource corev1.ResourceName) (Pod, bool) {
 	containers := limits(pod, resource)
 	if len(containers) == 0 && !gpushare.RequestsShare(pod.Annotations) {
@@ -51,19 +51,19 @@ func Read(pod *corev1.Pod, resource corev1.ResourceName) (Pod, bool) {
 		p.Priority = *pod.Spec.Priority
 	}
 	p.CPU, p.Memory = requests(pod)
-	p.Request = placement.Request{Count: 1, Containers: containers} // by the limits alone
+	p.Request = placement.Request{Count: 1, Containers: containers} // from the limits alone
 	if gpushare.Unannotated(pod.Annotations) {
 		return p, true
 	}
-	wish, err := gpushare.Parse(pod.Annotations)
+	annotations, err := gpushare.Parse(pod.Annotations)
 	if err != nil {
 		p.Invalid = err
 	}
-	p.Request.Memory, p.Request.Count = wish.Memory, max(1, wish.Count)
+	p.Request.Memory, p.Request.Count = annotations.Memory, max(1, annotations.Count)
 	return p, true
 }
 
-// limits lists the containers that kubelet will give devices, in its own order.
+// limits returns the containers that get devices, in the order in which kubelet allocates.
 func limits(pod *corev1.Pod, resource corev1.ResourceName) []placement.Container {
 	var containers []placement.Container
 	add := func(c *corev1.Container, role placement.Role) {
@@ -73,7 +73,7 @@ func limits(pod *corev1.Pod, resource corev1.ResourceName) []placement.Container
 	}
 	for i := range pod.Spec.InitContainers {
 		c := &pod.Spec.InitContainers[i]
-		if stays(c) {
+		if sidecar(c) {
 			add(c, placement.Sidecar)
 			continue
 		}
@@ -85,19 +85,19 @@ func limits(pod *corev1.Pod, resource corev1.ResourceName) []placement.Container
 	return containers
 }
 
-// stays tells a sidecar from an init container that ends.
-func stays(init *corev1.Container) bool {
+// sidecar reports whether an init container runs for the lifetime of the pod.
+func sidecar(init *corev1.Container) bool {
 	return init.RestartPolicy != nil && *init.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 
-// requests sums what the containers that stay request of the node.
+// requests sums the requests of the containers that run for the lifetime of the pod.
 func requests(pod *corev1.Pod) (cpu growth.MilliCPU, memory growth.MiB) {
 	add := func(c *corev1.Container) {
 		cpu += growth.MilliCPU(c.Resources.Requests.Cpu().MilliValue())
 		memory += growth.MiB(c.Resources.Requests.Memory().Value() >> 20)
 	}
 	for i := range pod.Spec.InitContainers {
-		if stays(&pod.Spec.InitContainers[i]) {
+		if sidecar(&pod.Spec.InitContainers[i]) {
 			add(&pod.Spec.InitContainers[i])
 		}
 	}
@@ -107,10 +107,10 @@ func requests(pod *corev1.Pod) (cpu growth.MilliCPU, memory growth.MiB) {
 	return cpu, memory
 }
 
-// bounded keeps sums of units and their memory within reach of an int64, whatever a limit says.
+// bounded keeps sums of units, and their memory, within an int64 for any limit.
 func bounded(units int64) int { return int(min(units, 1<<24)) }
 
-// Annotation writes the GPUs of shares as the Binding's annotation has them.
+// Annotation formats the GPUs of shares as the annotation of a Binding.
 func Annotation(shares []growth.GPUShare) string {
 	gpus := make([]growth.GPU, len(shares))
 	for i, share := range shares {

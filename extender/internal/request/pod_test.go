@@ -45,8 +45,8 @@ func pod() *corev1.Pod {
 }
 
 func TestRead(t *testing.T) {
-	got, asks := request.Read(pod(), gpushare.Resource)
-	require.True(t, asks)
+	got, requests := request.Read(pod(), gpushare.Resource)
+	require.True(t, requests)
 	require.Equal(t, request.Pod{
 		Ref: growth.PodRef{Namespace: "ns", Name: "p", UID: "u"}, ResourceVersion: "7", Node: "n", GPUs: []growth.GPU{"GPU-a", "GPU-b"},
 		Priority: 7, Labels: map[string]string{"app": "x"}, CPU: 3000, Memory: 2 * growth.GiB,
@@ -56,32 +56,32 @@ func TestRead(t *testing.T) {
 	}, got)
 }
 
-func TestWhoAsks(t *testing.T) {
+func TestRead_Requests(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change   func(*corev1.Pod)
-		asks     bool
-		nonsense string
+		requests bool
+		invalid  string
 	}{
-		"by annotation and limit":    {func(*corev1.Pod) {}, true, ""},
-		"of another resource":        {func(p *corev1.Pod) { p.Annotations, p.Spec = nil, corev1.PodSpec{} }, false, ""},
-		"by limit alone":             {func(p *corev1.Pod) { p.Annotations = nil }, true, ""},
-		"by limit, with a wish":      {func(p *corev1.Pod) { delete(p.Annotations, gpushare.MemoryAnnotation) }, true, "annotation gpushare/gpu-mem is missing"},
-		"by nonsense":                {func(p *corev1.Pod) { p.Annotations[gpushare.CountAnnotation] = "-1" }, true, "from 1 to 64"},
-		"for an amount of overflows": {func(p *corev1.Pod) { p.Spec.Containers[0] = container("train", "9223372036854775807") }, true, ""},
+		"annotation and limit":         {func(*corev1.Pod) {}, true, ""},
+		"another resource":             {func(p *corev1.Pod) { p.Annotations, p.Spec = nil, corev1.PodSpec{} }, false, ""},
+		"limit alone":                  {func(p *corev1.Pod) { p.Annotations = nil }, true, ""},
+		"limit and another annotation": {func(p *corev1.Pod) { delete(p.Annotations, gpushare.MemoryAnnotation) }, true, "annotation gpushare/gpu-mem is missing"},
+		"invalid annotation":           {func(p *corev1.Pod) { p.Annotations[gpushare.CountAnnotation] = "-1" }, true, "from 1 to 64"},
+		"overflow":                     {func(p *corev1.Pod) { p.Spec.Containers[0] = container("train", "9223372036854775807") }, true, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := pod()
 			tc.change(p)
-			got, asks := request.Read(p, gpushare.Resource)
-			require.Equal(t, tc.asks, asks)
-			if tc.nonsense != "" {
-				require.ErrorContains(t, got.Invalid, tc.nonsense)
+			got, requests := request.Read(p, gpushare.Resource)
+			require.Equal(t, tc.requests, requests)
+			if tc.invalid != "" {
+				require.ErrorContains(t, got.Invalid, tc.invalid)
 				return
 			}
 			require.NoError(t, got.Invalid)
-			if asks {
-				memory, misfit := got.Request.MemoryPerGPU(growth.GiB)
-				require.True(t, misfit.Fits())
+			if requests {
+				memory, status := got.Request.MemoryPerGPU(growth.GiB)
+				require.True(t, status.Fits())
 				require.Positive(t, memory)
 			}
 		})

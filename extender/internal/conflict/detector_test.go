@@ -25,24 +25,24 @@ func extender(component string, phase corev1.PodPhase) *corev1.Pod {
 	}
 }
 
-func watch(resource corev1.ResourceName, pods ...runtime.Object) conflict.Watch {
-	return conflict.Watch{Client: fake.NewClientset(pods...), Resource: resource, Log: slog.New(slog.DiscardHandler)}
+func newDetector(resource corev1.ResourceName, pods ...runtime.Object) conflict.Detector {
+	return conflict.Detector{Client: fake.NewClientset(pods...), Resource: resource, Log: slog.New(slog.DiscardHandler)}
 }
 
-func TestGpusharesExtenderIsNamed(t *testing.T) {
+func TestDetector_NamesOtherExtender(t *testing.T) {
 	running := extender("gpushare-schd-extender", corev1.PodRunning)
 	for name, tc := range map[string]struct {
 		resource corev1.ResourceName
 		pod      *corev1.Pod
 		found    bool
 	}{
-		"it runs":                 {aliyun.Resource, running, true},
-		"it waits for its image":  {aliyun.Resource, extender("gpushare-schd-extender", corev1.PodPending), false},
-		"it has ended":            {aliyun.Resource, extender("gpushare-schd-extender", corev1.PodFailed), false},
-		"its device plugin":       {aliyun.Resource, extender("gpushare-device-plugin", corev1.PodRunning), false},
-		"it serves what we don't": {gpushare.Resource, running, false},
+		"running":          {aliyun.Resource, running, true},
+		"pending":          {aliyun.Resource, extender("gpushare-schd-extender", corev1.PodPending), false},
+		"ended":            {aliyun.Resource, extender("gpushare-schd-extender", corev1.PodFailed), false},
+		"device plugin":    {aliyun.Resource, extender("gpushare-device-plugin", corev1.PodRunning), false},
+		"another resource": {gpushare.Resource, running, false},
 	} {
-		err := watch(tc.resource, tc.pod).Once(t.Context())
+		err := newDetector(tc.resource, tc.pod).Check(t.Context())
 		if !tc.found {
 			require.NoError(t, err, name)
 			continue
@@ -53,22 +53,22 @@ func TestGpusharesExtenderIsNamed(t *testing.T) {
 	}
 }
 
-func TestOneThatComesLaterIsNoticed(t *testing.T) {
+func TestDetector_RunNoticesLaterStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := watch(aliyun.Resource)
+		d := newDetector(aliyun.Resource)
 		ended := make(chan error, 1)
-		go func() { ended <- w.Run(t.Context()) }()
+		go func() { ended <- d.Run(t.Context()) }()
 		synctest.Wait()
-		_, err := w.Client.CoreV1().Pods("kube-system").Create(t.Context(), extender("gpushare-schd-extender", corev1.PodRunning), metav1.CreateOptions{})
+		_, err := d.Client.CoreV1().Pods("kube-system").Create(t.Context(), extender("gpushare-schd-extender", corev1.PodRunning), metav1.CreateOptions{})
 		require.NoError(t, err)
 		require.ErrorIs(t, <-ended, conflict.ErrFound)
 	})
 }
 
-func TestAnAPIServerThatIsAwayHidesNobody(t *testing.T) {
+func TestDetector_UnavailableAPIServerIsNoConflict(t *testing.T) {
 	client := fake.NewClientset()
 	client.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, errors.New("connection refused")
 	})
-	require.NoError(t, conflict.Watch{Client: client, Resource: aliyun.Resource, Log: slog.New(slog.DiscardHandler)}.Once(t.Context()))
+	require.NoError(t, conflict.Detector{Client: client, Resource: aliyun.Resource, Log: slog.New(slog.DiscardHandler)}.Check(t.Context()))
 }

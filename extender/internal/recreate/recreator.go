@@ -1,0 +1,199 @@
+package recreate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+)
+
+const (
+	// interval is the time between two passes over the failed pods.
+	interval = time.Second
+	// minDelay is the delay before a pod is recreated. It doubles with each rejection. The last delay exceeds the lifetime of the
+	// record of a stopped device plugin.
+	minDelay = time.Second
+)
+
+// Bus is the part of the bus that a Recreator needs.
+type Bus interface {
+	List(ctx context.Context, prefix string) ([]bus.Entry, bus.Revision, error)
+	Put(ctx context.Context, key string, value []byte, life bus.Lifetime, guards ...bus.Guard) (bus.Revision, error)
+	Delete(ctx context.Context, key string, guards ...bus.Guard) error
+}
+
+// Recreator recreates rejected pods. It is for one goroutine.
+type Recreator struct {
+	Client   kubernetes.Interface
+	Bus      Bus
+	Resource corev1.ResourceName
+	Log      *slog.Logger
+
+	// seen is when a rejected pod was first seen.
+	seen map[types.UID]time.Time
+}
+
+// Run recreates until ctx ends.
+func (r *Recreator) Run(ctx context.Context) error {
+	factory := informers.NewSharedInformerFactoryWithOptions(r.Client, 0, informers.WithTweakListOptions(func(o *metav1.ListOptions) {
+		o.FieldSelector = "status.phase=" + string(corev1.PodFailed)
+	}))
+	failed := factory.Core().V1().Pods().Lister()
+	factory.Start(ctx.Done())
+	factory.WaitForCacheSync(ctx.Done())
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			pods, err := failed.List(labels.Everything())
+			if err == nil {
+				err = r.Recreate(ctx, pods, time.Now())
+			}
+			if err != nil && ctx.Err() == nil {
+				r.Log.Warn("not all rejected pods could be recreated", "err", err)
+			}
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// Recreate records the rejected pods among the failed ones, and recreates all recorded pods.
+func (r *Recreator) Recreate(ctx context.Context, failed []*corev1.Pod, now time.Time) error {
+	errs := r.recordAll(ctx, failed, now)
+	entries, _, err := r.Bus.List(ctx, bus.Refusals)
+	errs = append(errs, err)
+	for _, entry := range entries {
+		if err := r.recreate(ctx, entry); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", entry.Key, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// recordAll records the pods whose delay is over on the bus.
+func (r *Recreator) recordAll(ctx context.Context, failed []*corev1.Pod, now time.Time) (errs []error) {
+	seen := map[types.UID]time.Time{}
+	for _, pod := range failed {
+		if !Rejected(pod, r.Resource) {
+			continue
+		}
+		first, known := r.seen[pod.UID]
+		if !known {
+			first = now
+		}
+		seen[pod.UID] = first
+		if now.Sub(first) < minDelay<<rejections(pod) {
+			continue
+		}
+		if err := r.record(ctx, pod); err != nil && !errors.Is(err, bus.ErrConflict) { // another replica was faster
+			errs = append(errs, err)
+		}
+	}
+	r.seen = seen
+	return errs
+}
+
+// record writes the new pod to the bus, once a dry run has shown that the API server accepts it.
+func (r *Recreator) record(ctx context.Context, seen *corev1.Pod) error {
+	pods := r.Client.CoreV1().Pods(seen.Namespace)
+	pod, err := pods.Get(ctx, seen.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) || err == nil && pod.UID != seen.UID {
+		return nil // another client was faster, and the informer lags
+	}
+	if err != nil {
+		return err
+	}
+	copied := Copy(pod)
+	dryRun := copied.DeepCopy()
+	dryRun.Name, dryRun.GenerateName = "", "again-"
+	if _, err := pods.Create(ctx, dryRun, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
+		return fmt.Errorf("pod %s/%s, which kubelet rejected, stays as it is: %w", pod.Namespace, pod.Name, err)
+	}
+	text, err := json.Marshal(copied)
+	if err != nil {
+		return err
+	}
+	ref := growth.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: growth.PodUID(pod.UID)}
+	value, err := bus.Encode(bus.Refusal{Ref: ref, Again: text})
+	if err != nil {
+		return err
+	}
+	key := bus.RefusalKey(ref.UID)
+	_, err = r.Bus.Put(ctx, key, value, bus.Persistent, bus.Absent(key))
+	return err
+}
+
+// recreate takes the remaining steps of one pod.
+func (r *Recreator) recreate(ctx context.Context, entry bus.Entry) error {
+	refusal, err := bus.Decode[bus.Refusal](entry.Value)
+	if err != nil {
+		return err
+	}
+	copied := &corev1.Pod{}
+	if err := json.Unmarshal(refusal.Again, copied); err != nil {
+		return err
+	}
+	if err := r.replace(ctx, refusal.Ref, copied); err != nil {
+		return err // the record stays, and with it the pod
+	}
+	return r.Bus.Delete(ctx, entry.Key, bus.Unchanged(entry.Key, entry.Revision))
+}
+
+// replace deletes the rejected pod and creates its copy. It also succeeds if another client has done so, and if the namespace
+// is being deleted.
+func (r *Recreator) replace(ctx context.Context, ref growth.PodRef, copied *corev1.Pod) error {
+	pods := r.Client.CoreV1().Pods(ref.Namespace)
+	gracePeriod, uid := int64(0), types.UID(ref.UID)
+	err := pods.Delete(ctx, ref.Name, metav1.DeleteOptions{GracePeriodSeconds: &gracePeriod, Preconditions: &metav1.Preconditions{UID: &uid}})
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return fmt.Errorf("deleting the rejected pod: %w", err)
+	}
+	created, err := pods.Create(ctx, copied, metav1.CreateOptions{})
+	switch {
+	case err == nil:
+		r.Log.Info("a pod that kubelet rejected is recreated", "pod", ref.String(), "uid", created.UID)
+		r.recordEvent(ctx, created)
+		return nil
+	case apierrors.IsAlreadyExists(err):
+		current, err := pods.Get(ctx, ref.Name, metav1.GetOptions{})
+		if err == nil && current.UID == uid {
+			err = errors.New("the rejected pod is still there") // a finalizer holds it
+		}
+		return err
+	case apierrors.IsNotFound(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return nil
+	}
+	return fmt.Errorf("creating it again: %w", err)
+}
+
+// recordEvent writes an event that explains why the pod is new.
+func (r *Recreator) recordEvent(ctx context.Context, pod *corev1.Pod) {
+	now := metav1.Now()
+	_, err := r.Client.CoreV1().Events(pod.Namespace).Create(ctx, &corev1.Event{
+		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, GenerateName: pod.Name + "."},
+		InvolvedObject: corev1.ObjectReference{
+			APIVersion: "v1", Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
+		},
+		Type: corev1.EventTypeNormal, Reason: "Resubmitted", FirstTimestamp: now, LastTimestamp: now, Count: 1,
+		Source: corev1.EventSource{Component: "trellis-extender"}, ReportingController: "trellis-extender",
+		Message: "Kubelet had just restarted, or its device plugin had, and rejected this pod before it ran: Trellis has recreated it",
+	}, metav1.CreateOptions{})
+	if err != nil {
+		r.Log.Warn("an event could not be written", "pod", pod.Namespace+"/"+pod.Name, "err", err)
+	}
+}
