@@ -15,16 +15,8 @@ func BenchmarkDecode(b *testing.B) {
 	for i := range ids {
 		ids[i] = fmt.Sprintf("GPU-00007-0000-4000-8000-000000000003/%d", i)
 	}
-	value, err := bus.Encode(bus.Allocation{Pod: growth.PodRef{
-		Namespace: "default",
-		Name:      "training-job-000007",
-		UID:       "0a1b2c3d-0000-4000-8000-000000000007",
-	},
-		Containers: []bus.ContainerAllocation{{
-			Name: "train",
-			GPUs: []growth.GPUShare{{GPU: "GPU-00007-0000-4000-8000-000000000003", Memory: 40 * growth.GiB}},
-			IDs:  ids,
-		}}})
+	value, err := bus.Encode(bus.Allocation{Pod: growth.PodRef{Namespace: "default", Name: "training-job-000007", UID: "0a1b2c3d-0000-4000-8000-000000000007"},
+		Containers: []bus.ContainerAllocation{{Name: "train", GPUs: []growth.GPUShare{{GPU: "GPU-00007-0000-4000-8000-000000000003", Memory: 40 * growth.GiB}}, IDs: ids}}})
 	if err != nil {
 		b.Fatal(err)
 	}

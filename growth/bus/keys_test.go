@@ -39,8 +39,7 @@ func TestKeys_AreBelowTheirPrefixes(t *testing.T) {
 	require.True(t, strings.HasPrefix(bus.AllocationKey("n1", "u"), bus.AllocationsPrefix("n1")))
 	require.True(t, strings.HasPrefix(bus.ReservationKey("n1", "u"), bus.ReservationsPrefix("n1")))
 	require.True(t, strings.HasPrefix(bus.LoadKey("n1"), bus.NodePrefix("n1")))
-	require.False(t, strings.HasPrefix(bus.LoadKey("n10"), bus.NodePrefix("n1")),
-		"another node's name is a prefix of this one's")
+	require.False(t, strings.HasPrefix(bus.LoadKey("n10"), bus.NodePrefix("n1")), "another node's name is a prefix of this one's")
 }
 
 func TestParseKey_RejectsUnknownKeys(t *testing.T) {
@@ -74,18 +73,16 @@ func FuzzBuiltKeys(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, b string) {
 		node, pod := growth.NodeName(a), growth.PodUID(b)
 		for _, key := range []bus.Key{
-			{
-				Kind: bus.KindGPUs,
-				Node: node,
-			}, {Kind: bus.KindLoad, Node: node}, {Kind: bus.KindAllocation, Node: node, Pod: pod},
-			{Kind: bus.KindReservation, Node: node, Pod: pod}, {Kind: bus.KindEpoch, Node: node, GPU: growth.GPU(b)},
-			{
-				Kind: bus.KindSample,
-				Pod:  pod,
-			}, {
-				Kind: bus.KindAdvice,
-				Pod:  pod,
-			}, {Kind: bus.KindMove, Pod: pod}, {Kind: bus.KindRefusal, Pod: pod}, {Kind: bus.KindModel, Name: b},
+			{Kind: bus.KindGPUs, Node: node},
+			{Kind: bus.KindLoad, Node: node},
+			{Kind: bus.KindAllocation, Node: node, Pod: pod},
+			{Kind: bus.KindReservation, Node: node, Pod: pod},
+			{Kind: bus.KindEpoch, Node: node, GPU: growth.GPU(b)},
+			{Kind: bus.KindSample, Pod: pod},
+			{Kind: bus.KindAdvice, Pod: pod},
+			{Kind: bus.KindMove, Pod: pod},
+			{Kind: bus.KindRefusal, Pod: pod},
+			{Kind: bus.KindModel, Name: b},
 		} {
 			got, err := bus.ParseKey(key.String())
 			validNames := (key.Node == "" || bus.ValidName(key.Node)) && (key.Pod == "" || bus.ValidName(key.Pod))

@@ -64,22 +64,12 @@ func TestDecide_BoundsTheHarmOnManyCores(t *testing.T) {
 // not shrink with the interval.
 func TestDecide_CanHarmAJobOnManyCores(t *testing.T) {
 	tasks := []task{
-		{
-			work:   20,
-			limit:  2,
-			weight: 1,
-		}, {work: 720, limit: 3, weight: 1}, {work: 100, limit: 4, weight: 1}, {work: 400, limit: 1, weight: 1},
-		{
-			arrival: 90,
-			work:    600,
-			limit:   3,
-			weight:  1,
-		}, {
-			arrival: 270,
-			work:    80,
-			limit:   1,
-			weight:  1,
-		},
+		{work: 20, limit: 2, weight: 1},
+		{work: 720, limit: 3, weight: 1},
+		{work: 100, limit: 4, weight: 1},
+		{work: 400, limit: 1, weight: 1},
+		{arrival: 90, work: 600, limit: 3, weight: 1},
+		{arrival: 270, work: 80, limit: 1, weight: 1},
 	}
 	c := config(fairfinish.Finish, 4)
 	c.Floor, c.Interval = 0, time.Second

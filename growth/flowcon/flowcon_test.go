@@ -93,10 +93,8 @@ func TestDecide_WithoutJobs(t *testing.T) {
 
 // FD8: the interval doubles while all jobs are converged, up to 16 times its base, and is reset.
 func TestDecide_BacksOffWhileAllJobsAreConverged(t *testing.T) {
-	converged, mixed := []flowcon.Job{
-		job(c, 0, 1, .5),
-		job(c, 0, 1, .5),
-	}, []flowcon.Job{job(c, 0, 1, .5), job(p, 1, 1, .5)}
+	converged := []flowcon.Job{job(c, 0, 1, .5), job(c, 0, 1, .5)}
+	mixed := []flowcon.Job{job(c, 0, 1, .5), job(p, 1, 1, .5)}
 	in := flowcon.Input{Jobs: converged, Interval: base}
 	for _, want := range []time.Duration{2, 4, 8, 16, 16, 16} {
 		in.Interval = flowcon.Decide(policy.FlowCon, config(), now, in).Interval
@@ -105,8 +103,7 @@ func TestDecide_BacksOffWhileAllJobsAreConverged(t *testing.T) {
 	back := flowcon.Decide(policy.FlowCon, config(), now, flowcon.Input{Jobs: mixed, Interval: in.Interval})
 	require.Equal(t, base, back.Interval, "a return to Progressing resets the interval")
 	in.Interrupted = true
-	require.Equal(t, base, flowcon.Decide(policy.FlowCon, config(), now, in).Interval,
-		"an arrival or a departure resets the interval")
+	require.Equal(t, base, flowcon.Decide(policy.FlowCon, config(), now, in).Interval, "an arrival or a departure resets the interval")
 }
 
 // FD8 as printed: the interval has no bound, and a return from CL to NL does not reset it.
@@ -139,10 +136,7 @@ func TestDecide_LiteralCategories(t *testing.T) {
 		"the classifier's category is ignored": {flowcon.Job{Samples: 9, Category: p, Growth: 1, Raw: 0}, w},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := flowcon.Decide(policy.FlowConLiteral, config(), now, flowcon.Input{
-				Jobs:     []flowcon.Job{tc.job},
-				Interval: base,
-			})
+			got := flowcon.Decide(policy.FlowConLiteral, config(), now, flowcon.Input{Jobs: []flowcon.Job{tc.job}, Interval: base})
 			require.Equal(t, tc.want, got.Grants[0].Category)
 		})
 	}

@@ -28,18 +28,7 @@ func TestParseMemory(t *testing.T) {
 // The test writes each integer as a fraction too, which takes another code path.
 func TestParseMemory_FractionsAgreeWithIntegers(t *testing.T) {
 	for _, suffix := range []string{"", "k", "Ki", "M", "Mi", "G", "Gi", "T", "Ti"} {
-		for _, whole := range []string{
-			"0",
-			"1",
-			"7",
-			"999",
-			"1024",
-			"1048575",
-			"1048576",
-			"1048577",
-			"8589934592",
-			"922337203685477580",
-		} {
+		for _, whole := range []string{"0", "1", "7", "999", "1024", "1048575", "1048576", "1048577", "8589934592", "922337203685477580"} {
 			want, wantErr := gpushare.ParseMemory(whole + ".0" + suffix)
 			got, err := gpushare.ParseMemory(whole + suffix)
 			require.Equal(t, want, got, whole+suffix)
@@ -87,11 +76,7 @@ func TestParse_Valid(t *testing.T) {
 			},
 		},
 		"two GPUs": {
-			annotations: map[string]string{
-				gpushare.MemoryAnnotation: "2",
-				gpushare.CountAnnotation:  "2",
-				gpushare.CoresAnnotation:  "50%",
-			},
+			annotations: map[string]string{gpushare.MemoryAnnotation: "2", gpushare.CountAnnotation: "2", gpushare.CoresAnnotation: "50%"},
 			check: func(t *testing.T, w gpushare.Spec) {
 				require.Equal(t, 2, w.Count)
 				require.Equal(t, 50, w.Cores)
@@ -108,19 +93,12 @@ func TestParse_Valid(t *testing.T) {
 
 func TestParse_NamesTheInvalidAnnotation(t *testing.T) {
 	for annotation, values := range map[string][]string{
-		gpushare.MemoryAnnotation: {"-1", "lots", "0", "9999Ti", ""},
-		gpushare.CountAnnotation:  {"0", "-1", "two", "65"},
-		gpushare.CoresAnnotation:  {"0", "101", "half"},
-		gpushare.MetricAnnotation: {"loss:down", ":min", "a b:min"},
-		gpushare.ProgressAnnotation: {
-			"carrier-pigeon",
-			"log:",
-			"log:loss=[",
-			"log:loss",
-			"file:relative",
-			"file:/a/../b",
-		},
-		gpushare.TuneAnnotation: {"weights", "loaders,", "loaders,nothing"},
+		gpushare.MemoryAnnotation:   {"-1", "lots", "0", "9999Ti", ""},
+		gpushare.CountAnnotation:    {"0", "-1", "two", "65"},
+		gpushare.CoresAnnotation:    {"0", "101", "half"},
+		gpushare.MetricAnnotation:   {"loss:down", ":min", "a b:min"},
+		gpushare.ProgressAnnotation: {"carrier-pigeon", "log:", "log:loss=[", "log:loss", "file:relative", "file:/a/../b"},
+		gpushare.TuneAnnotation:     {"weights", "loaders,", "loaders,nothing"},
 	} {
 		for _, value := range values {
 			annotations := map[string]string{gpushare.MemoryAnnotation: "1"}

@@ -70,12 +70,16 @@ func TestFit_ExplainsWhyNot(t *testing.T) {
 			reason: "GPU memory: 8GiB asked, largest free share 4GiB on gpu-0",
 		},
 		"all GPUs are unhealthy": {
-			node: node(unhealthy), request: asks(8*gib, 1,
-				8), reason: "GPUs: 1 asked, 0 of 1 are healthy", unresolvable: true,
+			node:         node(unhealthy),
+			request:      asks(8*gib, 1, 8),
+			reason:       "GPUs: 1 asked, 0 of 1 are healthy",
+			unresolvable: true,
 		},
 		"two GPUs on a node with one": {
-			node: node(gpu("GPU-a")), request: asks(8*gib, 2,
-				16), reason: "GPUs: 2 asked, the node has 1", unresolvable: true,
+			node:         node(gpu("GPU-a")),
+			request:      asks(8*gib, 2, 16),
+			reason:       "GPUs: 2 asked, the node has 1",
+			unresolvable: true,
 		},
 		"two GPUs, one of which is too small": {
 			node: node(gpu("GPU-a"), small), request: asks(12*gib, 2, 24),
