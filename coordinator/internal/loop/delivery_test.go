@@ -1,7 +1,6 @@
 package loop_test
 
 import (
-	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -54,16 +53,6 @@ func TestWhatAJobLoadsWithIsNewsThatDoesNotWait(t *testing.T) {
 		w.say("a", wire.Progress{Step: 2, Loaders: &one})
 		synctest.Wait()
 		require.Len(t, w.hurried, 1, "a job that changes its mind all the time has no more writes than others")
-	})
-}
-
-func TestTrainingLeavesTheRestOfTheCoresForLoading(t *testing.T) {
-	in(t, policy.FlowCon, func(t *testing.T, w *world) {
-		for jobs, budget := range []int{2, 1, 0, 0} {
-			w.pass(6 * time.Second)
-			require.Equal(t, budget, w.load.LoaderBudget, "%d jobs on two cores", jobs)
-			w.arrive(fmt.Sprint(jobs))
-		}
 	})
 }
 

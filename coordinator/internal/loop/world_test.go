@@ -2,7 +2,6 @@ package loop_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -29,7 +28,6 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/node"
 	"github.com/trellis-gpu/trellis/growth/policy"
-	"github.com/trellis-gpu/trellis/growth/trial"
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
@@ -57,10 +55,8 @@ type world struct {
 	sinks   map[growth.PodUID]lines.Sink
 	files   map[growth.PodUID]followed
 	memory  node.Memory
-	machine *machine
 	config  node.Config
-	direct  map[growth.PodUID]growth.MilliCPU     // weights, where they are written directly
-	kubelet func(before, asked node.Pod) node.Pod // what it makes of a resize; nil: it makes each
+	direct  map[growth.PodUID]growth.MilliCPU // weights, where they are written directly
 	// worker makes resizes in the world's stead; nil: the world does. kill ends the coordinator's life where it stands.
 	worker func(results func(enforce.Result)) *enforce.Worker
 	kill   context.CancelFunc
@@ -138,9 +134,6 @@ func (w *world) SendDuty(slot string, d wire.Duty) error {
 func (w *world) Usage(pod growth.PodUID, now time.Time) (cgroup.Usage, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.machine != nil {
-		return cgroup.Usage{CPU: w.machine.used[pod], CPUKnown: true, Weight: int64(w.pods[pod].Request()), Version: 1}, nil
-	}
 	weight := w.pods[pod].Request()
 	if direct, ok := w.direct[pod]; ok {
 		weight = direct
@@ -195,13 +188,9 @@ func (w *world) Enforce(targets []node.Resize) {
 				w.loop.Resized(enforce.Result{Resize: t, Weight: int64(t.To), Verified: true})
 				continue
 			}
-			before := pod
 			pod.Containers = []node.Container{{Name: "train", Request: t.Requests["train"]}}
 			if t.Original != "" {
 				pod.Annotations[gpushare.RequestAnnotation] = t.Original
-			}
-			if w.kubelet != nil {
-				pod = w.kubelet(before, pod)
 			}
 			w.apply(pod)
 			w.loop.Resized(enforce.Result{Resize: t, Weight: int64(t.To), Verified: true})
@@ -335,34 +324,6 @@ func (w *world) sample(name string) bus.Sample {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.samples[ref(name).UID]
-}
-
-// jobState and nodeState are what the tests look at of the states that package node encodes.
-type jobState struct {
-	Work struct {
-		StepCost growth.CoreSeconds `json:"stepCost"`
-		Fair     *fairfinish.State  `json:"fair"`
-	} `json:"work"`
-	Trial *trial.State `json:"batchTrial"`
-}
-
-type nodeState struct {
-	Fair  fairfinish.State `json:"fair"`
-	Ended []node.Run       `json:"ended"`
-}
-
-func (w *world) state(name string) jobState { return stateOf(w.t, w.sample(name)) }
-
-func stateOf(t *testing.T, s bus.Sample) (state jobState) {
-	require.NoError(t, json.Unmarshal(s.State, &state))
-	return state
-}
-
-func (w *world) nodeState() (state nodeState) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	require.NoError(w.t, json.Unmarshal(w.memory.State, &state))
-	return state
 }
 
 func (w *world) requests() map[string]growth.MilliCPU {

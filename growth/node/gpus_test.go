@@ -1,8 +1,7 @@
-package loop_test
+package node_test
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -13,7 +12,7 @@ import (
 )
 
 // Every job of this world gets GPU-1 from its kubelet.
-func TestAPodSaysWhichGPUKubeletGaveIt(t *testing.T) {
+func TestGPUs_AnnotationNamesWhatKubeletAllocated(t *testing.T) {
 	in(t, policy.Fair, func(t *testing.T, w *world) {
 		w.arrive("swapped", gpushare.GPUAnnotation+"=GPU-2")
 		w.arrive("kept", gpushare.GPUAnnotation+"=GPU-1")
@@ -27,14 +26,14 @@ func TestAPodSaysWhichGPUKubeletGaveIt(t *testing.T) {
 	})
 }
 
-func TestAPodThatIsNeverSeenRunningSaysItAllTheSame(t *testing.T) {
+func TestGPUs_OfAPodThatIsNeverSeenRunning(t *testing.T) {
 	in(t, policy.Fair, func(t *testing.T, w *world) {
 		brief := node.Pod{Ref: ref("brief"), Annotations: map[string]string{gpushare.MemoryAnnotation: "1", gpushare.GPUAnnotation: "GPU-2"}}
 		w.apply(brief) // bound
-		synctest.Wait()
+		w.pass(0)
 		require.NotContains(t, w.noted, "brief", "kubelet has given it nothing yet")
 		w.allocate("brief")
-		synctest.Wait()
+		w.pass(0)
 		require.Equal(t, "GPU-1", w.noted["brief"][gpushare.GPUAnnotation])
 		w.apply(brief) // over, by an informer that has not heard of the annotation
 		w.pass(interval)
@@ -44,7 +43,7 @@ func TestAPodThatIsNeverSeenRunningSaysItAllTheSame(t *testing.T) {
 }
 
 // Kubelet dies when a container has ended and before it could say so. It takes the pod in once more, and gives it GPU-2.
-func TestAPodSaysWhichGPUItsContainerHad(t *testing.T) {
+func TestGPUs_OfTheContainerAndNotOfALaterAdmission(t *testing.T) {
 	for name, told := range map[string]struct{ began, afterwards bool }{
 		"the container was seen to begin": {began: true},
 		"it is told of afterwards":        {afterwards: true},
@@ -55,7 +54,7 @@ func TestAPodSaysWhichGPUItsContainerHad(t *testing.T) {
 				w.apply(pod) // bound
 				w.allocate("brief")
 				w.pass(2 * time.Second)
-				began := time.Now()
+				began := w.now
 				if told.began {
 					pod.Started = began
 					w.apply(pod)
@@ -78,7 +77,7 @@ func TestAPodSaysWhichGPUItsContainerHad(t *testing.T) {
 	}
 }
 
-func TestAPodThatIsTakenInAgainBeforeItBeganHasWhatItGetsThen(t *testing.T) {
+func TestGPUs_OfAPodAdmittedTwiceBeforeItsStart(t *testing.T) {
 	in(t, policy.Fair, func(t *testing.T, w *world) {
 		pod := node.Pod{Ref: ref("slow"), Annotations: map[string]string{gpushare.MemoryAnnotation: "1", gpushare.GPUAnnotation: "GPU-1"}}
 		w.apply(pod)
@@ -86,7 +85,7 @@ func TestAPodThatIsTakenInAgainBeforeItBeganHasWhatItGetsThen(t *testing.T) {
 		w.pass(20 * time.Second)
 		w.allocateOn("slow", "GPU-2")
 		w.pass(5 * time.Second)
-		pod.Started = time.Now()
+		pod.Started = w.now
 		w.apply(pod)
 		w.pass(time.Second)
 		require.Equal(t, "GPU-2", w.noted["slow"][gpushare.GPUAnnotation])

@@ -1,14 +1,10 @@
-package loop_test
+package node_test
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/node"
@@ -40,10 +36,10 @@ func (w *world) to(name string) (asked []growth.MilliCPU) {
 
 var uneven = map[string]func(int) float64{"young": falling, "old": flat}
 
-func TestWhatCanNotBeGoesBackToWhatIs(t *testing.T) {
+func TestRefusal_TakesTheRequestBack(t *testing.T) {
 	in(t, policy.FlowCon, func(t *testing.T, w *world) {
 		most := growth.MilliCPU(600)
-		w.kubelet = refusing("young", corev1.PodReasonInfeasible, &most)
+		w.kubelet = refusing("young", node.Infeasible, &most)
 		w.arrive("young")
 		w.arrive("old")
 		w.train(0, 7, uneven)
@@ -52,8 +48,7 @@ func TestWhatCanNotBeGoesBackToWhatIs(t *testing.T) {
 		require.Equal(t, growth.MilliCPU(500), w.sample("young").CPURequest)
 		require.Equal(t, 1, w.told("young ResizeInfeasible: A CPU request of 750m can not be, it goes back to 500m."))
 		require.Zero(t, w.told("old Resize"))
-		e, err := w.loop.Explain(t.Context(), "ns/young")
-		require.NoError(t, err)
+		e := w.explain("young")
 		require.Contains(t, e.Decisions[len(e.Decisions)-1].Outcome, "A CPU request of 750m can not be")
 		w.resizes()
 
@@ -63,35 +58,32 @@ func TestWhatCanNotBeGoesBackToWhatIs(t *testing.T) {
 	})
 }
 
-func TestARestartedCoordinatorRemembersWhatCouldNotBe(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		stop := w.start(policy.FlowCon)
-		most := growth.MilliCPU(600)
-		w.kubelet = refusing("young", corev1.PodReasonInfeasible, &most)
-		w.arrive("young")
-		w.arrive("old")
-		w.train(0, 40, uneven)
-		stop()
-		w.resizes()
+func TestRefusal_SurvivesARestart(t *testing.T) {
+	w := newWorld(t)
+	w.start(policy.FlowCon)
+	most := growth.MilliCPU(600)
+	w.kubelet = refusing("young", node.Infeasible, &most)
+	w.arrive("young")
+	w.arrive("old")
+	w.train(0, 40, uneven)
+	w.resizes()
 
-		w.start(policy.FlowCon)
-		for _, pod := range w.pods {
-			w.loop.PodUpdated(pod)
-		}
-		w.train(40, 6, uneven)
-		require.Empty(t, w.to("young"), "its patience is minutes by now")
-		most = 10_000
-		w.arrive("new")
-		w.train(46, 6, uneven)
-		require.NotEmpty(t, w.to("young"), "who is new to the node is a change, as before")
-	})
+	w.start(policy.FlowCon)
+	for _, pod := range w.pods {
+		w.apply(pod)
+	}
+	w.train(40, 6, uneven)
+	require.Empty(t, w.to("young"), "its patience is minutes by now")
+	most = 10_000
+	w.arrive("new")
+	w.train(46, 6, uneven)
+	require.NotEmpty(t, w.to("young"), "who is new to the node is a change, as before")
 }
 
-func TestWhatCouldNotBeIsAskedAgainWhenTheNodeHasChanged(t *testing.T) {
+func TestRefusal_IsRetriedWhenTheNodeChanges(t *testing.T) {
 	for name, change := range map[string]func(w *world){
 		"a job arrives and leaves": func(w *world) { w.arrive("new"); w.pass(time.Second); w.remove("new") },
-		"the node grows":           func(w *world) { w.loop.Capacity(3 * growth.Core) },
+		"the node grows":           func(w *world) { w.step(node.CapacityChanged{CPU: 3 * growth.Core}) },
 		"the pod's limit changes": func(w *world) {
 			pod, _ := w.pod(ref("young").UID)
 			pod.Containers = []node.Container{{Name: "train", Request: 500, Limit: 4000}}
@@ -101,7 +93,7 @@ func TestWhatCouldNotBeIsAskedAgainWhenTheNodeHasChanged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in(t, policy.FlowCon, func(t *testing.T, w *world) {
 				most := growth.MilliCPU(600)
-				w.kubelet = refusing("young", corev1.PodReasonInfeasible, &most)
+				w.kubelet = refusing("young", node.Infeasible, &most)
 				w.arrive("young")
 				w.arrive("old")
 				w.train(0, 40, uneven)
@@ -119,10 +111,10 @@ func TestWhatCouldNotBeIsAskedAgainWhenTheNodeHasChanged(t *testing.T) {
 }
 
 // kubelet keeps a deferred resize in its books and makes it as soon as there is room: asking again would not help.
-func TestWhatMustWaitIsLeftToKubelet(t *testing.T) {
+func TestRefusal_DeferredIsLeftToKubelet(t *testing.T) {
 	in(t, policy.FlowCon, func(t *testing.T, w *world) {
 		most := growth.MilliCPU(600)
-		w.kubelet = refusing("young", corev1.PodReasonDeferred, &most)
+		w.kubelet = refusing("young", "Deferred", &most)
 		w.arrive("young")
 		w.arrive("old")
 		w.train(0, 12, uneven)
@@ -132,12 +124,12 @@ func TestWhatMustWaitIsLeftToKubelet(t *testing.T) {
 	})
 }
 
-func TestARequestThatCanNotFallIsKeptAtTheOthersCost(t *testing.T) {
+func TestRefusal_OfALowerRequestCostsTheOthers(t *testing.T) {
 	in(t, policy.FlowCon, func(t *testing.T, w *world) {
 		w.kubelet = func(before, asked node.Pod) node.Pod {
 			asked.Containers[0].Allocated = asked.Containers[0].Request
 			if before.Ref.Name == "old" && asked.Request() < 500 {
-				asked.Containers[0].Allocated, asked.ResizeStatus = 500, node.ResizeStatus{Reason: corev1.PodReasonInfeasible, Message: "exclusive CPUs"}
+				asked.Containers[0].Allocated, asked.ResizeStatus = 500, node.ResizeStatus{Reason: node.Infeasible, Message: "exclusive CPUs"}
 			}
 			return asked
 		}
@@ -150,9 +142,9 @@ func TestARequestThatCanNotFallIsKeptAtTheOthersCost(t *testing.T) {
 }
 
 // A quota is as good a reason as a full node.
-func TestWhatTheAPIServerWillNotHaveIsNotAskedAllTheTime(t *testing.T) {
+func TestRefusal_ByTheAPIServerIsNotRepeatedAllTheTime(t *testing.T) {
 	in(t, policy.FlowCon, func(t *testing.T, w *world) {
-		w.refuse = apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "young", nil)
+		w.refuse = node.ResizeRejected
 		w.arrive("young")
 		w.arrive("old")
 		w.train(0, 30, uneven)
@@ -163,15 +155,15 @@ func TestWhatTheAPIServerWillNotHaveIsNotAskedAllTheTime(t *testing.T) {
 }
 
 // A coordinator that died in between finds a request standing that can not be, and takes it back.
-func TestAnInfeasibleRequestIsTakenBackByTheNextCoordinator(t *testing.T) {
+func TestRefusal_OfAnEarlierCoordinatorIsTakenBack(t *testing.T) {
 	in(t, policy.FlowCon, func(t *testing.T, w *world) {
 		w.arrive("old")
 		pod := w.pods[ref("old").UID]
 		pod.Ref = ref("young")
 		pod.Containers = []node.Container{{Name: "train", Request: 500, Allocated: 400}}
-		pod.ResizeStatus = node.ResizeStatus{Reason: corev1.PodReasonInfeasible, Message: "no room"}
+		pod.ResizeStatus = node.ResizeStatus{Reason: node.Infeasible, Message: "no room"}
 		most := growth.MilliCPU(400)
-		w.kubelet = refusing("young", corev1.PodReasonInfeasible, &most)
+		w.kubelet = refusing("young", node.Infeasible, &most)
 		w.apply(pod)
 		w.pass(interval)
 		require.Equal(t, growth.MilliCPU(400), w.requests()["young"])

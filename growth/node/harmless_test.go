@@ -1,4 +1,4 @@
-package loop_test
+package node_test
 
 import (
 	"fmt"
@@ -6,14 +6,13 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/trellis-gpu/trellis/coordinator/internal/explain"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/node"
 	"github.com/trellis-gpu/trellis/growth/policy"
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
@@ -64,7 +63,7 @@ type completed struct{ took, good map[string]float64 }
 // complete runs jobs under a policy to their end.
 func complete(t *testing.T, w *world, cores float64, jobs []training, each func(second int)) completed {
 	w.machine = &machine{cores: cores, used: map[growth.PodUID]growth.Seconds{}}
-	w.loop.Capacity(growth.Core)
+	w.step(node.CapacityChanged{CPU: growth.Core})
 	took, good := map[string]float64{}, map[string]float64{}
 	for second := 0; len(took) < len(jobs); second++ {
 		require.Less(t, second, 3600, "somebody never ends: %v", took)
@@ -92,9 +91,7 @@ func complete(t *testing.T, w *world, cores float64, jobs []training, each func(
 			})
 			requests[uid] = float64(pod.Request())
 		}
-		w.mu.Lock()
 		w.machine.run(requests)
-		w.mu.Unlock()
 		w.pass(time.Second)
 		if each != nil {
 			each(second)
@@ -119,7 +116,7 @@ func schedule(seed uint64) []training {
 // The loop with everything but the kernel and kubelet: totals are declared, what a step costs is learned, and a quarter of
 // the node may be used by others although it is said to be allocatable. The mean is much sooner, and hardly anybody ends
 // later than under fair sharing by more than an interval and 5 %: what is learned is wrong at first.
-func TestHarmlessHarmsHardlyAnybody(t *testing.T) {
+func TestHarmless_HarmsFewJobs(t *testing.T) {
 	seeds := uint64(16)
 	if testing.Short() {
 		seeds = 4
@@ -153,38 +150,33 @@ func TestHarmlessHarmsHardlyAnybody(t *testing.T) {
 	}
 }
 
-func TestHarmlessGoesOnAfterARestart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		stop := w.start(policy.Harmless)
-		jobs := schedule(3)
-		took := complete(t, w, 1, jobs, func(second int) {
-			if second != 100 {
-				return
-			}
-			stop()
-			w.mu.Lock()
-			all := maps.Clone(w.pods)
-			w.mu.Unlock()
-			before := w.nodeState()
-			stop = w.start(policy.Harmless)
-			for _, pod := range all {
-				w.loop.PodUpdated(pod)
-			}
-			w.pass(interval)
-			require.NotEmpty(t, before.Fair.Accounts)
-			for _, s := range w.memory.Samples {
-				was, is := before.Fair.Accounts[s.Pod.UID], stateOf(t, s).Work.Fair.Accounts[s.Pod.UID]
-				require.Positive(t, float64(was.Age))
-				require.GreaterOrEqual(t, is.Age, was.Age, "who was here before is not new")
-				require.GreaterOrEqual(t, is.FairWork, was.FairWork, "what it was owed is owed")
-			}
-		})
-		require.Len(t, took.took, len(jobs))
+func TestHarmless_SurvivesARestart(t *testing.T) {
+	w := newWorld(t)
+	w.start(policy.Harmless)
+	jobs := schedule(3)
+	took := complete(t, w, 1, jobs, func(second int) {
+		if second != 100 {
+			return
+		}
+		all := maps.Clone(w.pods)
+		before := w.nodeState()
+		w.start(policy.Harmless)
+		for _, pod := range all {
+			w.apply(pod)
+		}
+		w.pass(interval)
+		require.NotEmpty(t, before.Fair.Accounts)
+		for _, s := range w.memory.Samples {
+			was, is := before.Fair.Accounts[s.Pod.UID], stateOf(t, s).Work.Fair.Accounts[s.Pod.UID]
+			require.Positive(t, float64(was.Age))
+			require.GreaterOrEqual(t, is.Age, was.Age, "who was here before is not new")
+			require.GreaterOrEqual(t, is.FairWork, was.FairWork, "what it was owed is owed")
+		}
 	})
+	require.Len(t, took.took, len(jobs))
 }
 
-func TestWhoeverHasNoSizeGetsItsFairPart(t *testing.T) {
+func TestHarmless_UnknownSizeGetsItsFairShare(t *testing.T) {
 	in(t, policy.Harmless, func(t *testing.T, w *world) {
 		w.arrive("known")
 		w.arrive("unknown")
@@ -193,11 +185,9 @@ func TestWhoeverHasNoSizeGetsItsFairPart(t *testing.T) {
 		for i := range 60 {
 			w.say("known", wire.Progress{Step: int64(w.machine.used["uid-known"]), TotalSteps: 1000, Metrics: map[string]float64{"loss": 1 / float64(i+1)}})
 			w.report("unknown", int64(i), 1/float64(i+1))
-			w.mu.Lock()
 			w.machine.run(map[growth.PodUID]float64{
 				"uid-known": float64(w.pods["uid-known"].Request()), "uid-unknown": float64(w.pods["uid-unknown"].Request()), "uid-silent": float64(w.pods["uid-silent"].Request()),
 			})
-			w.mu.Unlock()
 			w.pass(time.Second)
 		}
 		for _, name := range []string{"known", "unknown", "silent"} {
@@ -210,7 +200,7 @@ func TestWhoeverHasNoSizeGetsItsFairPart(t *testing.T) {
 	})
 }
 
-func TestWhyAShareIsWhatItIs(t *testing.T) {
+func TestExplain_HasInputsAndReason(t *testing.T) {
 	in(t, policy.Harmless, func(t *testing.T, w *world) {
 		jobs := schedule(1)
 		complete(t, w, 1, jobs[:3], func(second int) {
@@ -218,16 +208,15 @@ func TestWhyAShareIsWhatItIs(t *testing.T) {
 				return
 			}
 			for _, pod := range w.pods {
-				e, err := w.loop.Explain(t.Context(), pod.Ref.String())
-				require.NoError(t, err)
+				e := w.explain(pod.Ref.Name)
 				require.Equal(t, pod.Request(), e.Request)
 				last := e.Decisions[len(e.Decisions)-1]
 				require.True(t, last.Inputs.Left.Known && last.Inputs.Due > 0)
 				require.NotEmpty(t, last.Reason)
 				require.Equal(t, e.Share, last.To)
 			}
-			_, err := w.loop.Explain(t.Context(), "ns/nobody")
-			require.ErrorIs(t, err, explain.ErrNoJob)
+			_, ok := w.node.Explain("ns/nobody")
+			require.False(t, ok)
 		})
 	})
 }

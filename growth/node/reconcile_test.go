@@ -1,4 +1,4 @@
-package loop_test
+package node_test
 
 import (
 	"testing"
@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/trellis-gpu/trellis/coordinator/internal/enforce"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/node"
@@ -23,14 +22,12 @@ func (w *world) ask(name string, request growth.MilliCPU) {
 
 // resizes are those that were asked for since the last look.
 func (w *world) resizes() []node.Resize {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	targets := w.targets
 	w.targets = nil
 	return targets
 }
 
-func TestAResizeThatHardlyChangesAnythingIsNotMade(t *testing.T) {
+func TestReconcile_SkipsSmallChanges(t *testing.T) {
 	in(t, policy.Fair, func(t *testing.T, w *world) {
 		w.ask("a", 500)
 		w.ask("b", 504)
@@ -45,8 +42,7 @@ func TestAResizeThatHardlyChangesAnythingIsNotMade(t *testing.T) {
 		a := w.sample("a")
 		require.Equal(t, growth.MilliCPU(502), a.CPURequest, "what is in force is told")
 		require.InDelta(t, 1./3, float64(a.Share), 1e-9, "beside what was decided")
-		e, err := w.loop.Explain(t.Context(), "ns/a")
-		require.NoError(t, err)
+		e := w.explain("a")
 		require.Equal(t, []growth.MilliCPU{502, 508}, []growth.MilliCPU{e.Request, e.Wanted})
 		require.Equal(t, "the request stays 502m: 508m is too little of a change", e.Decisions[len(e.Decisions)-1].Outcome)
 		require.Equal(t, 1, w.told("a CPUShareChanged"))
@@ -57,7 +53,7 @@ func TestAResizeThatHardlyChangesAnythingIsNotMade(t *testing.T) {
 	})
 }
 
-func TestRequestsStayWithinThePoolWhateverIsNotWorthAResize(t *testing.T) {
+func TestReconcile_StaysWithinThePool(t *testing.T) {
 	in(t, policy.Fair, func(t *testing.T, w *world) {
 		w.ask("a", 1000)
 		w.ask("b", 1010)
@@ -72,7 +68,7 @@ func TestRequestsStayWithinThePoolWhateverIsNotWorthAResize(t *testing.T) {
 	})
 }
 
-func TestAResizeThatComesLateTellsTheShareThatItWasFor(t *testing.T) {
+func TestReconcile_LateResultNamesItsOwnShare(t *testing.T) {
 	in(t, policy.Fair, func(t *testing.T, w *world) {
 		w.ask("a", 600)
 		w.ask("b", 200)
@@ -84,7 +80,7 @@ func TestAResizeThatComesLateTellsTheShareThatItWasFor(t *testing.T) {
 		require.Equal(t, growth.Share(1), w.sample("a").Share)
 		before := w.told("a CPUShareChanged: CPU request 600m → 400m, 50% of the node's pool")
 		for _, target := range late {
-			w.loop.Resized(enforce.Result{Resize: target, Weight: int64(target.To), Verified: true})
+			w.step(node.ResizeFinished{Resize: target, Weight: int64(target.To), Verified: true})
 		}
 		w.pass(time.Second)
 		require.Equal(t, before+1, w.told("a CPUShareChanged: CPU request 600m → 400m, 50% of the node's pool"))

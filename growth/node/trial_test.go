@@ -1,16 +1,17 @@
-package loop_test
+package node_test
 
 import (
+	"maps"
+	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/trellis-gpu/trellis/coordinator/internal/observe/socket"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/node"
 	"github.com/trellis-gpu/trellis/growth/policy"
 	"github.com/trellis-gpu/trellis/growth/trial"
 	"github.com/trellis-gpu/trellis/growth/wire"
@@ -38,19 +39,17 @@ func newTrainee(w *world) *trainee {
 // run lets n intervals pass.
 func (j *trainee) run(n int) {
 	for range n {
-		j.mu.Lock()
 		config, told := j.sent["slot-"+j.name]
-		j.mu.Unlock()
 		if told && config.Generation > j.generation {
 			j.generation = config.Generation
-			j.loop.Socket("slot-"+j.name, socket.Delivered{Generation: config.Generation})
+			j.world.step(node.ConfigSent{Slot: "slot-" + j.name, Generation: config.Generation})
 			if config.BatchSize != nil {
 				j.batch = *config.BatchSize
 			}
 			if config.Loaders != nil {
 				j.loaders = *config.Loaders
 			}
-			j.say(j.name, wire.Ack{Generation: config.Generation, Applied: config.Values})
+			j.world.step(node.ConfigAcked{Slot: "slot-" + j.name, Ack: wire.Ack{Generation: config.Generation, Applied: config.Values}})
 		}
 		speed := 1.0
 		if j.batch > 64 {
@@ -71,11 +70,12 @@ func (j *trainee) advise(generation int64, batch, loaders int) {
 	if loaders > 0 {
 		a.Loaders = &loaders
 	}
-	j.put(bus.AdviceKey(ref(j.name).UID), encode(j.t, a))
+	j.world.advice[ref(j.name).UID] = a
+	j.world.step(node.AdviceChanged{Advice: maps.Clone(j.world.advice)})
 	j.pass(time.Second)
 }
 
-func TestABatchSizeIsTriedAndKept(t *testing.T) {
+func TestTrial_KeepsABatchSize(t *testing.T) {
 	in(t, policy.FlowCon, func(t *testing.T, w *world) {
 		j := newTrainee(w)
 		j.advise(7, 128, 0)
@@ -94,7 +94,7 @@ func TestABatchSizeIsTriedAndKept(t *testing.T) {
 	})
 }
 
-func TestABatchSizeThatMakesAJobWorseIsTakenBackForGood(t *testing.T) {
+func TestTrial_RollsBackForGood(t *testing.T) {
 	in(t, policy.FlowCon, func(t *testing.T, w *world) {
 		j := newTrainee(w)
 		j.worse = .5
@@ -119,7 +119,7 @@ func TestABatchSizeThatMakesAJobWorseIsTakenBackForGood(t *testing.T) {
 	})
 }
 
-func TestLoadersWaitWhileABatchSizeIsTried(t *testing.T) {
+func TestTrial_DelaysLoaders(t *testing.T) {
 	in(t, policy.FlowCon, func(t *testing.T, w *world) {
 		j := newTrainee(w)
 		j.advise(7, 128, 0)
@@ -134,7 +134,7 @@ func TestLoadersWaitWhileABatchSizeIsTried(t *testing.T) {
 	})
 }
 
-func TestABatchSizeThatTheUserKeepsIsLeftAlone(t *testing.T) {
+func TestTrial_NotWithoutThePermissionOfTheUser(t *testing.T) {
 	in(t, policy.FlowCon, func(t *testing.T, w *world) {
 		w.arrive("a", gpushare.TuneAnnotation+"=cpu,loaders")
 		w.pass(time.Second)
@@ -147,28 +147,25 @@ func TestABatchSizeThatTheUserKeepsIsLeftAlone(t *testing.T) {
 }
 
 // Wherever in a trial a coordinator is killed, the next one brings it to its end, and knows what failed.
-func TestATrialGoesOnAfterARestart(t *testing.T) {
+func TestTrial_SurvivesARestart(t *testing.T) {
 	for after := range 13 {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t)
-			stop := w.start(policy.FlowCon)
-			j := newTrainee(w)
-			j.worse = .5
-			j.advise(7, 128, 0)
-			j.run(after)
-			stop()
-			for uid, s := range w.samples {
-				w.put(bus.SampleKey(uid), encode(t, s))
-			}
-			w.sent, j.generation = map[string]wire.Config{}, 0 // a new connection starts over
-			w.start(policy.FlowCon)
-			pod, _ := w.pod(ref("a").UID)
-			w.apply(pod)
-			w.pass(time.Second)
-			j.run(14)
-			require.Equal(t, 64, j.batch, "after %d", after)
-			require.Equal(t, 1, w.told("a BatchSizeRolledBack"), "after %d", after)
-			require.Equal(t, growth.PerSecond(100), w.sample("a").SamplesPerSecond)
-		})
+		w := newWorld(t)
+		w.start(policy.FlowCon)
+		j := newTrainee(w)
+		j.worse = .5
+		j.advise(7, 128, 0)
+		j.run(after)
+		past := slices.Collect(maps.Values(w.samples))
+		w.memory = node.Memory{}
+		w.sent, j.generation = map[string]wire.Config{}, 0 // a new connection starts over
+		w.start(policy.FlowCon)
+		w.step(node.SamplesRestored{Samples: past})
+		pod, _ := w.pod(ref("a").UID)
+		w.apply(pod)
+		w.pass(time.Second)
+		j.run(14)
+		require.Equal(t, 64, j.batch, "after %d", after)
+		require.Equal(t, 1, w.told("a BatchSizeRolledBack"), "after %d", after)
+		require.Equal(t, growth.PerSecond(100), w.sample("a").SamplesPerSecond)
 	}
 }

@@ -1,11 +1,10 @@
-package loop_test
+package node_test
 
 import (
 	"fmt"
 	"math"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -30,9 +29,7 @@ func (w *world) alike(name, runs string, from, to int, loss func(step float64) f
 		w.pass(time.Second) // its socket opens
 	}
 	for step := from; step < to; step++ {
-		w.mu.Lock()
 		w.machine.used[ref(name).UID]++
-		w.mu.Unlock()
 		w.say(name, wire.Progress{Step: int64(step + 1), TotalSteps: 90, Steps: 1, Metrics: map[string]float64{"loss": loss(float64(step))}})
 		w.pass(time.Second)
 	}
@@ -40,8 +37,7 @@ func (w *world) alike(name, runs string, from, to int, loss func(step float64) f
 
 // decided is the last decision about a job, foretold what it went by.
 func (w *world) decided(name string) node.Decision {
-	e, err := w.loop.Explain(w.t.Context(), ref(name).String())
-	require.NoError(w.t, err)
+	e := w.explain(name)
 	require.NotEmpty(w.t, e.Decisions)
 	return e.Decisions[len(e.Decisions)-1]
 }
@@ -54,7 +50,7 @@ func worldOfOneCore(t *testing.T) *world {
 	return w
 }
 
-func TestAJobIsForetoldByOneThatRanTheSame(t *testing.T) {
+func TestForecast_ComesFromASimilarJobThatHasEnded(t *testing.T) {
 	for name, tc := range map[string]struct {
 		runs  string // by the second one
 		loss  func(step float64) float64
@@ -68,41 +64,37 @@ func TestAJobIsForetoldByOneThatRanTheSame(t *testing.T) {
 		"the first one's was a flat lie": {"lie", plateau, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := worldOfOneCore(t)
-				w.start(policy.Harmless)
-				w.alike("liar", "lie", 0, 90, func(float64) float64 { return 7 })
-				w.remove("liar")
-				w.alike("first", "train #", 0, 90, plateau)
-				w.remove("first")
-				w.alike("second", tc.runs, 0, 32, tc.loss)
-				got := w.foretold("second")
-				if !tc.alike {
-					require.Empty(t, got.Like)
-					return
-				}
-				require.Equal(t, "ns/first", got.Like)
-				require.InDelta(t, 66-27, float64(got.Need.Likely), 5, "%+v", got)
-			})
+			w := worldOfOneCore(t)
+			w.start(policy.Harmless)
+			w.alike("liar", "lie", 0, 90, func(float64) float64 { return 7 })
+			w.remove("liar")
+			w.alike("first", "train #", 0, 90, plateau)
+			w.remove("first")
+			w.alike("second", tc.runs, 0, 32, tc.loss)
+			got := w.foretold("second")
+			if !tc.alike {
+				require.Empty(t, got.Like)
+				return
+			}
+			require.Equal(t, "ns/first", got.Like)
+			require.InDelta(t, 66-27, float64(got.Need.Likely), 5, "%+v", got)
 		})
 	}
 }
 
-func TestAJobIsForetoldByAllThatRanTheSame(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := worldOfOneCore(t)
-		w.start(policy.Harmless)
-		for _, name := range []string{"first", "again"} {
-			w.alike(name, "train #", 0, 90, plateau)
-			w.remove(name)
-		}
-		w.alike("third", "train #", 0, 32, plateau)
-		require.Regexp(t, "^ns/(first|again) and 1 more$", w.foretold("third").Like)
-	})
+func TestForecast_ComesFromAllSimilarJobs(t *testing.T) {
+	w := worldOfOneCore(t)
+	w.start(policy.Harmless)
+	for _, name := range []string{"first", "again"} {
+		w.alike(name, "train #", 0, 90, plateau)
+		w.remove(name)
+	}
+	w.alike("third", "train #", 0, 32, plateau)
+	require.Regexp(t, "^ns/(first|again) and 1 more$", w.foretold("third").Like)
 }
 
 // A job of 90 steps takes five core-seconds before the first of them. Of the next ones nothing is known yet but what they run.
-func TestAJobIsForetoldBeforeItsFirstStep(t *testing.T) {
+func TestForecast_BeforeTheFirstStep(t *testing.T) {
 	for name, tc := range map[string]struct {
 		was, runs, is string
 		left          float64 // core-seconds; 0 for not known
@@ -113,26 +105,23 @@ func TestAJobIsForetoldBeforeItsFirstStep(t *testing.T) {
 		"of another program nothing holds": {"90 7", "test #", "90 7", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := worldOfOneCore(t)
-				stop := w.start(policy.Harmless)
-				w.begin("first", "train #", tc.was, 5)
-				w.alike("first", "train #", 1, 91, plateau)
-				w.remove("first")
-				w.pass(interval)
-				stop()
-				w.start(policy.Harmless)
-				w.begin("second", tc.runs, tc.is, 0)
-				w.pass(interval)
-				got := w.foretold("second")
-				require.InDelta(t, tc.left, float64(got.Left.Likely), 1, "%+v", got)
-				require.Equal(t, tc.left > 0, got.Left.Known)
-				require.InDelta(t, 0.75*tc.left, float64(got.Left.Low), 1)
-				if tc.left == 95 {
-					require.Equal(t, "ns/first", got.Like)
-					require.InDelta(t, 5+66, float64(got.Need.Likely), 5)
-				}
-			})
+			w := worldOfOneCore(t)
+			w.start(policy.Harmless)
+			w.begin("first", "train #", tc.was, 5)
+			w.alike("first", "train #", 1, 91, plateau)
+			w.remove("first")
+			w.pass(interval)
+			w.start(policy.Harmless)
+			w.begin("second", tc.runs, tc.is, 0)
+			w.pass(interval)
+			got := w.foretold("second")
+			require.InDelta(t, tc.left, float64(got.Left.Likely), 1, "%+v", got)
+			require.Equal(t, tc.left > 0, got.Left.Known)
+			require.InDelta(t, 0.75*tc.left, float64(got.Left.Low), 1)
+			if tc.left == 95 {
+				require.Equal(t, "ns/first", got.Like)
+				require.InDelta(t, 5+66, float64(got.Need.Likely), 5)
+			}
 		})
 	}
 }
@@ -145,39 +134,32 @@ func (w *world) begin(name, runs, numbers string, seconds int) {
 	w.apply(pod)
 	w.pass(time.Second)
 	for range seconds {
-		w.mu.Lock()
 		w.machine.used[ref(name).UID]++
-		w.mu.Unlock()
 		w.pass(time.Second)
 	}
 }
 
-func TestAJobIsForetoldByOneThatIsAhead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := worldOfOneCore(t)
-		w.start(policy.Harmless)
-		w.alike("ahead", "train #", 0, 80, plateau)
-		w.alike("behind", "train #", 0, 22, plateau)
-		require.Equal(t, "ns/ahead", w.foretold("behind").Like)
-		require.Empty(t, w.foretold("ahead").Like)
-	})
+func TestForecast_ComesFromASimilarJobThatIsAhead(t *testing.T) {
+	w := worldOfOneCore(t)
+	w.start(policy.Harmless)
+	w.alike("ahead", "train #", 0, 80, plateau)
+	w.alike("behind", "train #", 0, 22, plateau)
+	require.Equal(t, "ns/ahead", w.foretold("behind").Like)
+	require.Empty(t, w.foretold("ahead").Like)
 }
 
-func TestWhatRanIsRememberedAfterARestart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := worldOfOneCore(t)
-		stop := w.start(policy.Harmless)
-		w.alike("first", "train #", 0, 90, plateau)
-		w.remove("first")
-		w.pass(interval)
-		stop()
-		w.start(policy.Harmless)
-		w.alike("second", "train #", 0, 22, plateau)
-		require.Equal(t, "ns/first", w.foretold("second").Like)
-	})
+func TestForecast_RunsSurviveARestart(t *testing.T) {
+	w := worldOfOneCore(t)
+	w.start(policy.Harmless)
+	w.alike("first", "train #", 0, 90, plateau)
+	w.remove("first")
+	w.pass(interval)
+	w.start(policy.Harmless)
+	w.alike("second", "train #", 0, 22, plateau)
+	require.Equal(t, "ns/first", w.foretold("second").Like)
 }
 
-func TestOfJobsThatEndedFewAreRemembered(t *testing.T) {
+func TestForecast_FewRunsAreRemembered(t *testing.T) {
 	in(t, policy.Harmless, func(t *testing.T, w *world) {
 		w.machine = &machine{cores: 1, used: map[growth.PodUID]growth.Seconds{}}
 		for i := range 10 {

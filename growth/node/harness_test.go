@@ -1,0 +1,310 @@
+package node_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/fairfinish"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/node"
+	"github.com/trellis-gpu/trellis/growth/policy"
+	"github.com/trellis-gpu/trellis/growth/trial"
+	"github.com/trellis-gpu/trellis/growth/wire"
+)
+
+const interval = 10 * time.Second
+
+// world is everything around a node. Its kubelet makes every resize at once, and its time is a number.
+type world struct {
+	t       *testing.T
+	node    *node.Node
+	config  node.Config
+	now     time.Time
+	nextRun time.Time // the next round
+	wake    time.Time
+
+	pods        map[growth.PodUID]node.Pod
+	allocations map[growth.PodUID]bus.Allocation
+	advice      map[growth.PodUID]bus.Advice
+	samples     map[growth.PodUID]bus.Sample
+	load        bus.NodeLoad
+	memory      node.Memory
+	events      []string
+	noted       map[string]map[string]string // annotations, by pod
+	targets     []node.Resize
+	sent        map[string]wire.Config
+	refuse      node.ResizeResult
+	machine     *machine
+	kubelet     func(before, asked node.Pod) node.Pod // what it makes of a resize; nil: it makes each
+}
+
+func newWorld(t *testing.T) *world {
+	return &world{
+		t:           t,
+		now:         time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC),
+		pods:        map[growth.PodUID]node.Pod{},
+		allocations: map[growth.PodUID]bus.Allocation{},
+		advice:      map[growth.PodUID]bus.Advice{},
+		samples:     map[growth.PodUID]bus.Sample{},
+		noted:       map[string]map[string]string{},
+		sent:        map[string]wire.Config{},
+	}
+}
+
+// start starts a coordinator, with the memory and the advice of the one before.
+func (w *world) start(name policy.Name) {
+	w.config.Policy, w.config.Interval, w.config.Objective = name, interval, fairfinish.Balanced
+	w.config.Alpha, w.config.Beta = 0.05, 2
+	w.config.Damping = node.KubeletDamping(interval)
+	w.node = node.New(w.config)
+	w.nextRun, w.wake = w.now.Add(interval), time.Time{}
+	w.step(node.MemoryRestored{Memory: w.memory})
+	w.step(node.CapacityChanged{CPU: 2 * growth.Core})
+	w.step(node.AdviceChanged{Advice: w.advice})
+	w.allocated()
+}
+
+// in runs a test in a world with a coordinator.
+func in(t *testing.T, name policy.Name, test func(t *testing.T, w *world)) {
+	t.Helper()
+	w := newWorld(t)
+	w.start(name)
+	test(t, w)
+}
+
+// step steps the node and does what it requires.
+func (w *world) step(e node.Event) {
+	effects := w.node.Step(w.now, e)
+	w.wake = effects.Wake
+	for _, c := range effects.Configs {
+		w.sent[c.Slot] = c.Config
+	}
+	for _, event := range effects.Events {
+		w.events = append(w.events, fmt.Sprintf("%s %s: %s", event.Pod.Name, event.Reason, event.Message))
+	}
+	for _, a := range effects.Annotations {
+		if w.noted[a.Pod.Name] == nil {
+			w.noted[a.Pod.Name] = map[string]string{}
+		}
+		w.noted[a.Pod.Name][a.Name] = a.Value
+	}
+	for _, due := range effects.Samples {
+		s, ok, err := w.node.Sample(due.Pod)
+		require.NoError(w.t, err)
+		if ok {
+			w.samples[due.Pod] = s
+		}
+	}
+	for _, pod := range effects.Forget {
+		delete(w.samples, pod)
+	}
+	if effects.Load != nil {
+		w.load = *effects.Load
+	}
+	if effects.Persist {
+		m, err := w.node.Memory()
+		require.NoError(w.t, err)
+		w.memory = m
+	}
+	if len(effects.Open) > 0 {
+		w.step(node.SlotsOpened{Slots: effects.Open})
+	}
+	w.targets = append(w.targets, effects.Resizes...)
+	for _, r := range effects.Resizes {
+		w.resize(r)
+	}
+}
+
+// resize is the API server and kubelet.
+func (w *world) resize(r node.Resize) {
+	if w.refuse != node.ResizeAccepted {
+		w.step(node.ResizeFinished{Resize: r, Result: w.refuse, Err: "refused"})
+		return
+	}
+	pod, ok := w.pod(r.Pod.UID)
+	if !ok {
+		return
+	}
+	before := pod
+	pod.Containers = []node.Container{{Name: "train", Request: r.Requests["train"]}}
+	if r.Original != "" {
+		pod.Annotations[gpushare.RequestAnnotation] = r.Original
+	}
+	if w.kubelet != nil {
+		pod = w.kubelet(before, pod)
+	}
+	w.apply(pod)
+	w.step(node.ResizeFinished{Resize: r, Weight: int64(r.To), Verified: true})
+}
+
+// usages are those of jobs which keep one core busy, or of the machine's.
+func (w *world) usages() map[growth.PodUID]node.Usage {
+	usages := map[growth.PodUID]node.Usage{}
+	for uid, pod := range w.pods {
+		u := node.Usage{CPUKnown: true, Weight: int64(pod.Request()), Memory: 7}
+		u.CPU = growth.Seconds(w.now.Sub(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)).Seconds())
+		if w.machine != nil {
+			u.CPU = w.machine.used[uid]
+		}
+		usages[uid] = u
+	}
+	return usages
+}
+
+// pass lets time pass, with the rounds and the wake-ups in it.
+func (w *world) pass(d time.Duration) {
+	end := w.now.Add(d)
+	for {
+		wakes := !w.wake.IsZero() && w.wake.Before(w.nextRun)
+		next := w.nextRun
+		if wakes {
+			next = w.wake
+		}
+		if next.After(end) {
+			w.now = end
+			return
+		}
+		w.now = next
+		if wakes {
+			w.step(node.Woken{Usages: w.usages()})
+			continue
+		}
+		w.nextRun = w.nextRun.Add(interval)
+		w.step(node.Ticked{Usages: w.usages()})
+	}
+}
+
+func (w *world) pod(uid growth.PodUID) (node.Pod, bool) {
+	pod, ok := w.pods[uid]
+	pod.Annotations = maps.Clone(pod.Annotations)
+	return pod, ok
+}
+
+func (w *world) apply(pod node.Pod) {
+	w.pods[pod.Ref.UID] = pod
+	w.step(node.PodUpdated{Pod: pod})
+}
+
+// arrive starts a pod with a request of 500m, and annotations of "name=value".
+func (w *world) arrive(name string, annotations ...string) {
+	pod := node.Pod{
+		Ref:         ref(name),
+		Running:     true,
+		Annotations: map[string]string{gpushare.MemoryAnnotation: "1"},
+		Containers:  []node.Container{{Name: "train", Request: 500}},
+	}
+	for _, a := range annotations {
+		key, value, _ := strings.Cut(a, "=")
+		pod.Annotations[key] = value
+	}
+	w.apply(pod)
+	w.allocate(name)
+}
+
+// allocate is kubelet giving a pod its GPU.
+func (w *world) allocate(name string) { w.allocateOn(name, "GPU-1") }
+
+func (w *world) allocateOn(name string, gpu growth.GPU) {
+	w.allocations[ref(name).UID] = bus.Allocation{Pod: ref(name), Containers: []bus.ContainerAllocation{{
+		Name: "train", Slot: "slot-" + name, GPUs: []growth.GPUShare{{GPU: gpu, Memory: 1024}},
+	}}}
+	w.allocated()
+}
+
+func (w *world) allocated() {
+	e := node.AllocationsChanged{Synced: true}
+	for _, uid := range slices.Sorted(maps.Keys(w.allocations)) {
+		e.Allocations = append(e.Allocations, w.allocations[uid])
+	}
+	w.step(e)
+}
+
+func (w *world) remove(name string) {
+	delete(w.pods, ref(name).UID)
+	w.step(node.PodDeleted{Pod: ref(name).UID})
+}
+
+func (w *world) report(name string, step int64, loss float64) {
+	w.say(name, wire.Progress{Step: step, Steps: 1, Samples: 64, StepSeconds: 0.5, LoadSeconds: 0.125, Metrics: map[string]float64{"loss": loss}})
+}
+
+func (w *world) say(name string, p wire.Progress) {
+	w.step(node.ProgressReported{Slot: "slot-" + name, Source: gpushare.FromSocket, Progress: p})
+}
+
+// train lets n intervals pass in which each job reports its loss once.
+func (w *world) train(from, n int, losses map[string]func(int) float64) {
+	for i := from; i < from+n; i++ {
+		for _, name := range slices.Sorted(maps.Keys(losses)) {
+			w.report(name, int64(i+1), losses[name](i))
+		}
+		w.pass(interval)
+	}
+}
+
+func (w *world) sample(name string) bus.Sample { return w.samples[ref(name).UID] }
+
+// jobState and nodeState are what the tests look at of the states that package node encodes.
+type jobState struct {
+	Work struct {
+		StepCost growth.CoreSeconds `json:"stepCost"`
+		Fair     *fairfinish.State  `json:"fair"`
+	} `json:"work"`
+	Trial *trial.State `json:"batchTrial"`
+}
+
+type nodeState struct {
+	Fair  fairfinish.State `json:"fair"`
+	Ended []node.Run       `json:"ended"`
+}
+
+func (w *world) state(name string) jobState { return stateOf(w.t, w.sample(name)) }
+
+func stateOf(t *testing.T, s bus.Sample) (state jobState) {
+	require.NoError(t, json.Unmarshal(s.State, &state))
+	return state
+}
+
+func (w *world) nodeState() (state nodeState) {
+	require.NoError(w.t, json.Unmarshal(w.memory.State, &state))
+	return state
+}
+
+func (w *world) requests() map[string]growth.MilliCPU {
+	requests := map[string]growth.MilliCPU{}
+	for _, p := range w.pods {
+		requests[p.Ref.Name] = p.Request()
+	}
+	return requests
+}
+
+// told counts the events that contain a text.
+func (w *world) told(what string) int {
+	n := 0
+	for _, e := range w.events {
+		if strings.Contains(e, what) {
+			n++
+		}
+	}
+	return n
+}
+
+func (w *world) explain(name string) node.Explanation {
+	e, ok := w.node.Explain(ref(name).String())
+	require.True(w.t, ok)
+	return e
+}
+
+var (
+	falling = func(i int) float64 { return 100 - float64(i) }
+	flat    = func(int) float64 { return 1 }
+)
