@@ -122,6 +122,11 @@ uninstall: ## Remove Trellis from that cluster; running jobs continue (ARGS="--d
 	go build -o bin/ ./deploy/local/cmd/trellis
 	bin/trellis uninstall $(ARGS)
 
+.PHONY: check-upgrade
+check-upgrade: build ## A rolling update under running jobs, from commit BASE, on a local cluster
+	scripts/install-deps
+	scripts/check-upgrade $(BASE)
+
 ##@ A local cluster
 .PHONY: cluster-up
 cluster-up: build ## Stock Kubernetes with NODES nodes on this machine, Trellis installed

@@ -52,16 +52,37 @@ type stage struct {
 	jobs workload.Workload
 }
 
-// newStage brings the cluster up. At the end of the test it goes down, which bin/local checks.
+// newStage brings a cluster up with Trellis as it is in this checkout.
 func newStage(t *testing.T) *stage {
+	skipUnlessRoot(t)
+	return newStageOf(t, "path", buildLocal(t), "")
+}
+
+func skipUnlessRoot(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("SKIPPED: a local cluster needs root")
 	}
+}
+
+// buildLocal builds the tool of the local cluster and returns its path.
+func buildLocal(t *testing.T) string {
 	program := filepath.Join(t.TempDir(), "local")
 	out, err := exec.Command("go", "build", "-C", "../../deploy/local", "-o", program, ".").CombinedOutput()
 	require.NoError(t, err, string(out))
+	return program
+}
+
+// newStageOf brings a cluster up with the Trellis that program installs when it runs in folder. At the end of the test the
+// cluster goes down, which the program checks.
+func newStageOf(t *testing.T, name, program, folder string) *stage {
 	s := &stage{local: cluster.Local{
-		Program: program, Name: fmt.Sprintf("path-%06x", rand.IntN(1<<24)), Nodes: nodes, GPUs: "emulated:2x24GiB", Out: os.Stderr, Err: os.Stderr,
+		Program: program,
+		Folder:  folder,
+		Name:    fmt.Sprintf("%s-%06x", name, rand.IntN(1<<24)),
+		Nodes:   nodes,
+		GPUs:    "emulated:2x24GiB",
+		Out:     os.Stderr,
+		Err:     os.Stderr,
 	}}
 	t.Cleanup(func() { require.NoError(t, s.local.Down(context.Background()), "the cluster left something behind") })
 	require.NoError(t, s.local.Up(t.Context(), os.Getpid()))
@@ -94,9 +115,15 @@ func (s *stage) prepare(t *testing.T) {
 		},
 	}
 	require.NoError(t, s.run.Prepare(t.Context()))
+	s.awaitReady(t)
+}
+
+func (s *stage) awaitReady(t *testing.T) {
 	ready, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	want := cluster.Expectation{Nodes: nodes, Policy: string(policy.Default), Probe: s.run.Setup.Pod(s.jobs[0])}
+	probe := s.run.Setup.Pod(s.jobs[0])
+	probe.Name = "probe"
+	want := cluster.Expectation{Nodes: nodes, Policy: string(policy.Default), Probe: probe}
 	require.NoError(t, s.AwaitReady(ready, want, func(text string) { t.Log(text) }))
 }
 

@@ -24,8 +24,10 @@ const program = "local"
 type Local struct {
 	// Program is the path of bin/local.
 	Program string
-	Name    string
-	Nodes   int
+	// Folder is the working directory of the program, which installs the checkout around it. Empty means the present one.
+	Folder string
+	Name   string
+	Nodes  int
 	// GPUs is the --gpus flag of `local install`: "emulated:2x24GiB".
 	GPUs string
 	// Objective is the objective of policy harmless; empty means its default.
@@ -147,6 +149,7 @@ func (l Local) Kubeconfig(ctx context.Context) (string, error) {
 // group, so that a terminal's Ctrl-C reaches it through ctx only, once.
 func (l Local) run(ctx context.Context, args ...string) error {
 	command := exec.CommandContext(ctx, l.Program, args...)
+	command.Dir = l.Folder
 	command.Stdout, command.Stderr = l.Out, l.Err
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }
