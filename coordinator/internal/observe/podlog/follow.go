@@ -33,7 +33,7 @@ func (l Logs) Follow(ctx context.Context, pod growth.PodRef, container string, b
 			}
 		})
 		if err != nil && !failing {
-			l.Log.Warn("a job's log can not be read", "pod", pod.String(), "container", container, "reason", err)
+			l.Log.Warn("a job's log can not be read", "pod", pod.String(), "container", container, "err", err)
 		}
 		failing = err != nil
 		select {

@@ -221,7 +221,7 @@ func (s *Server) accept(ctx context.Context, slot string, l *listener) {
 		accepted, err := l.next()
 		if err != nil {
 			if ctx.Err() == nil && !errors.Is(err, net.ErrClosed) {
-				s.log.Warn("accepting a job's connection", "slot", slot, "reason", err)
+				s.log.Warn("accepting a job's connection", "slot", slot, "err", err)
 				continue
 			}
 			return
