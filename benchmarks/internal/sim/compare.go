@@ -2,35 +2,36 @@ package sim
 
 import "math"
 
-// Mean is the mean over seeds, with its 95 % interval.
+// Mean is a mean over seeds, with its 95 % interval.
 type Mean struct {
 	Value float64 `json:"value"`
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
 }
 
-// Cell is one policy on one machine, against fair sharing of the same jobs. All but Makespan are per cent; negative is
-// sooner.
+// Cell compares one policy on one machine with fair sharing of the same jobs. All figures but Makespan are in per
+// cent; negative is sooner.
 type Cell struct {
 	Machine Machine `json:"machine"`
-	// Errors is how wrong sizes were, as a part of the truth.
+	// Errors bounds the relative error of declared sizes.
 	Errors float64 `json:"errors"`
 	Policy string  `json:"policy"`
-	// Completion is the change of the mean time from arrival to end, Good of that to 95 % of the metric's final value.
+	// Completion is the change of the mean time from arrival to end. Good is the change of the mean time to 95 % of
+	// the metric's improvement.
 	Completion Mean `json:"completion"`
 	Good       Mean `json:"good"`
-	// Worst and Best are the changes of the most delayed and the most hastened job of each seed.
+	// Worst and Best are the changes of the most delayed and the most accelerated job of each seed.
 	Worst Mean `json:"worst"`
 	Best  Mean `json:"best"`
-	// Harmed is the part of all jobs that end more than 5 % later.
+	// Harmed is the fraction of all jobs that end more than 5 % later.
 	Harmed Mean `json:"harmed"`
-	// Makespan is the time to the last end over that under fair sharing.
+	// Makespan is the time of the last end, relative to that under fair sharing.
 	Makespan Mean `json:"makespan"`
 	// Latest is the greatest delay of any job of any seed, in seconds.
 	Latest float64 `json:"latestSeconds"`
 }
 
-// harm is how much later a job may end before it counts as harmed, as a part of its time under fair sharing.
+// harm is the relative delay from which a job counts as harmed.
 const harm = 0.05
 
 // comparison is one seed of a cell.
@@ -55,7 +56,7 @@ func compare(fair, other []Outcome, fairSpan, otherSpan float64) comparison {
 	return c
 }
 
-// cell is the means over seeds.
+// cell computes the means over seeds.
 func cell(all []comparison) Cell {
 	c := Cell{Latest: math.Inf(-1)}
 	for _, figure := range []struct {

@@ -1,5 +1,5 @@
-// Package sim runs jobs on a machine in virtual time, under the state machine that decides on a real node (growth/node):
-// minutes instead of days, and as many repetitions as an honest figure needs.
+// Package sim runs jobs on a machine in virtual time, under the state machine that decides on a real node (growth/node). A
+// study of many seeds takes minutes instead of days.
 //
 // # Machine
 //
@@ -9,23 +9,22 @@
 // # Jobs
 //
 // A machine gets as many jobs as could use it ten times over, within 200 s: on one core ten jobs of one core. Alone, each
-// would take 32 to 312 s, and 15 to 50 % of that until its metric has made 95 % of its way, exponentially. Their sizes are
-// given to the node (node.ForecastProvided). Where sizes are wrong, a job's work and its work to 95 % are believed to be up
-// to 30 % more or less than they are; that they are reached is seen when it happens. A job that continues beyond what was
-// believed is expected to need half of what it can still need.
+// would take 32 to 312 s. Its metric makes 95 % of its improvement in 15 to 50 % of that time, exponentially. The node
+// receives the sizes (node.ForecastProvided). Wrong sizes differ from a job's true work and work to target by up to 30 %;
+// the target and the end themselves are observed. A job that exceeds its declared work is expected to need half of its
+// remaining maximum.
 //
-// Two more machines have jobs with recorded losses, of each of the example jobs (recordings/). From a job's first step on its
-// whole work is given. The node learns what a step costs and when the job reaches its target from its reports, as on a real
-// node. The target is 95 % of the way that the loss has made at the job's end. These jobs take a while to their first step.
-// Until then, only other jobs of the kind predict their sizes, on the last machine also runs on other nodes
-// (node.RunsProvided).
+// Two more machines have jobs with recorded losses, of each of the example jobs (recordings/). The node receives a job's
+// whole work from its first step on. It learns the cost of a step and the work to target from reports, as on a real node.
+// The target is 95 % of the loss's improvement by the job's end. These jobs take a while to their first step. Until then,
+// only other jobs of the kind predict their sizes; on the last machine, so do runs on other nodes (node.RunsProvided).
 //
 // # Comparison
 //
-// Fair sharing, the baseline, is true processor sharing with limits: equal weights at all times, no decisions and no
-// interval to wait for. Under every other policy a node decides each 10 s and at arrivals and ends, on the same jobs of the
-// same seed. Weights change at once and at no cost, so that the node's damping is off (node.Damping). Means are over seeds,
-// with 95 % intervals; a job is harmed when it ends more than 5 % later.
+// Fair sharing, the baseline, is true processor sharing with limits: equal weights at all times, without decisions or
+// intervals. Under every other policy a node decides every 10 s and at arrivals and ends, on the same jobs of the same seed.
+// Weights change at once and at no cost, so the node's damping is off (node.Damping). Means are over seeds, with 95 %
+// intervals; a job is harmed if it ends more than 5 % later.
 //
-// Two policies are none for a node: known.go knows all sizes and promises nothing, and so shows what was to be gained.
+// Two policies are upper bounds, not policies for a node: known.go knows all sizes and guarantees nothing.
 package sim

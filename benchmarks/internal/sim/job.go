@@ -12,33 +12,33 @@ import (
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
-// Job is one training job as it really is. Work is in core-seconds, times are in seconds.
+// Job is one training job with its true sizes. Work is in core-seconds, times are in seconds.
 type Job struct {
 	Arrival float64
-	// Work is the whole of it, Need the part after which the metric is at 95 % of its final value.
+	// Work is the total work. Need is the work until the metric has made 95 % of its improvement.
 	Work, Need float64
-	// Limit is the most cores that the job can use at once.
+	// Limit is the largest number of cores that the job can use at once.
 	Limit float64
-	// Wrong is what is believed about Work and Need, over the truth.
+	// Wrong is the ratio of declared to true sizes.
 	Wrong float64
-	// Steps and Losses are those of a job whose loss is a recorded one. The node learns its work from its reports, and from
-	// jobs of its Kind; Before are runs of such on other nodes. Start is the part of Work before its first step.
+	// Steps and Losses belong to a job with a recorded loss. The node learns its work from its reports and from jobs
+	// of its Kind; Before are runs of such jobs on other nodes. Start is the part of Work before its first step.
 	Steps, Start float64
 	Losses       []Loss
 	Kind         string
 	Before       []node.Run
 }
 
-// steps are those that it has made.
+// steps returns the number of steps made after some work.
 func (j Job) steps(done float64) float64 { return j.Steps * max(0, done-j.Start) / (j.Work - j.Start) }
 
-// declared is the total of steps that the job reports.
+// declared returns the total of steps that the job reports.
 func (j Job) declared() int64 { return int64(math.Round(j.Steps)) }
 
-// numbers are those of its command line.
+// numbers returns the numbers of its command line.
 func (j Job) numbers() []string { return []string{strconv.FormatInt(j.declared(), 10)} }
 
-// run is what a node learns of the whole job.
+// run returns the record of the whole job as a node learns it.
 func (j Job) run() node.Run {
 	var curve remaining.Curve
 	for _, report := range j.Losses {
@@ -60,16 +60,16 @@ func (j Job) run() node.Run {
 // Machine is a node and the kinds of job it gets.
 type Machine struct {
 	Cores float64 `json:"cores"`
-	// Limits are those of its jobs, in cores, all as frequent.
+	// Limits are the limits of its jobs, in cores, all equally frequent.
 	Limits []float64 `json:"limits"`
-	// Recorded says that its jobs' losses are those of real ones.
+	// Recorded means that its jobs report recorded losses.
 	Recorded bool `json:"recorded,omitempty"`
-	// Again says that one job of each kind has run there before.
+	// Again means that one job of each kind has run before.
 	Again bool `json:"again,omitempty"`
 }
 
-// Machines are those that are measured. The last but two is a hard one: all of its jobs leave cores idle at the end. So are
-// the last two: nobody tells when a loss is good.
+// Machines lists the measured machines. The third from the end is hard: all of its jobs leave cores idle at the end.
+// On the last two the node must predict when a loss reaches its target.
 func Machines() []Machine {
 	return []Machine{
 		{Cores: 1, Limits: []float64{1}},
@@ -83,13 +83,13 @@ func Machines() []Machine {
 }
 
 const (
-	// crowd is how much of the machine its jobs could use all together: ten times.
+	// crowd is the demand of all jobs relative to the machine.
 	crowd = 10
-	// arrivals is the time in which they come, in seconds.
+	// arrivals is the time in which jobs arrive, in seconds.
 	arrivals = 200
 )
 
-// Jobs is how many there are.
+// Jobs returns the number of jobs.
 func (m Machine) Jobs() int {
 	sum := 0.0
 	for _, limit := range m.Limits {
@@ -98,9 +98,9 @@ func (m Machine) Jobs() int {
 	return int(crowd*m.Cores*float64(len(m.Limits))/sum + 0.5)
 }
 
-// Draw makes the jobs of one seed, in the order of their arrival. Alone on the machine each would take 32 to 312 s, and
-// 15 to 50 % of that for 95 % of its metric. What is believed about sizes is wrong by up to errors, a part of the truth;
-// the same seed is the same jobs with any errors.
+// Draw returns the jobs of one seed, in the order of their arrival. Alone on the machine each would take 32 to 312 s,
+// and 15 to 50 % of that for 95 % of its improvement. Declared sizes are wrong by up to errors, relative to the
+// truth; a seed draws the same jobs for all errors.
 func (m Machine) Draw(seed uint64, errors float64) []Job {
 	dice, mistakes := rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, 2))
 	if m.Recorded {

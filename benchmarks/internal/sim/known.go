@@ -7,9 +7,9 @@ import (
 	"github.com/trellis-gpu/trellis/growth/fairfinish"
 )
 
-// known promises nobody anything and knows everything but who is still to come: it serves in the order of package
-// fairfinish's index, of true sizes and needs, each job as wide as it can go. It is no policy for a node. What harmless lacks
-// to it is the price of its promise and of what it can not know.
+// known knows everything except future arrivals, and guarantees nothing: it serves jobs in the order of package
+// fairfinish's index, with true sizes, each with as many cores as it can use. It is not a policy for a node. Its lead
+// over harmless is the price of the guarantee and of prediction.
 type known struct {
 	objective fairfinish.Objective
 	cores     float64

@@ -5,17 +5,16 @@ import (
 	"slices"
 )
 
-// Running is a job on the machine, and the core-seconds it has done.
+// Running is a job on the machine, with the core-seconds it has done.
 type Running struct {
 	Job
 	Index int
 	Done  float64
 
-	told int
+	reported int
 }
 
-// milestone is the work until something happens that is seen at once: the job ends, or its metric is good, where it is
-// told when that is and the policy is alert to it.
+// milestone is the work until the next observable change: the job's end, or its target if the policy is alert to it.
 func (r *Running) milestone(alert bool) float64 {
 	if alert && r.Losses == nil && r.Done < r.Need-dust {
 		return r.Need - r.Done
@@ -23,22 +22,22 @@ func (r *Running) milestone(alert bool) float64 {
 	return r.Work - r.Done
 }
 
-// heard are the reports since it was last asked for them.
+// heard returns the reports since the previous call.
 func (r *Running) heard() []Loss {
-	from := r.told
-	for r.told < len(r.Losses) && r.Losses[r.told].After*r.Work <= r.Done {
-		r.told++
+	from := r.reported
+	for r.reported < len(r.Losses) && r.Losses[r.reported].After*r.Work <= r.Done {
+		r.reported++
 	}
-	return r.Losses[from:r.told]
+	return r.Losses[from:r.reported]
 }
 
-// Policy divides the machine among the jobs that run, at least one; others have ended since it was last asked. It
-// returns each one's share, relative to the others', and the time to the next decision in seconds.
+// Policy divides the machine among the running jobs, at least one. ended lists jobs that have ended since the
+// previous call. It returns each job's relative share, and the time to the next decision in seconds.
 type Policy interface {
 	Decide(now float64, running, ended []*Running) (shares []float64, next float64)
 }
 
-// Outcome is what became of one job: the seconds after its arrival at which it was at 95 %, and had ended.
+// Outcome has the seconds from a job's arrival to its target and to its end.
 type Outcome struct {
 	Good, End float64
 }
@@ -46,9 +45,9 @@ type Outcome struct {
 // dust is work too small to matter, in core-seconds.
 const dust = 1e-7
 
-// Run lets the jobs, in the order of their arrival, run under a policy, which is asked at each arrival, each end, when its
-// time is over, and, if it is alert to that, when a metric is told to be good. It returns what became of each, and when the
-// last one ended.
+// Run runs jobs, in the order of their arrival, under a policy. The policy decides at each arrival and end, when its
+// interval is over, and, if it is alert to that, when a job reaches its target. Run returns the outcome of each job,
+// and the time of the last end.
 func Run(jobs []Job, cores float64, policy Policy) (outcomes []Outcome, makespan float64) {
 	outcomes = make([]Outcome, len(jobs))
 	var running, ended []*Running
@@ -86,8 +85,8 @@ func Run(jobs []Job, cores float64, policy Policy) (outcomes []Outcome, makespan
 	return outcomes, now
 }
 
-// divide gives out cores as Linux does: by weight, to nobody more than it can use, and none is idle that somebody can
-// use.
+// divide assigns cores as Linux does: by weight, to no job more than it can use, and no core is idle that some job
+// can use.
 func divide(jobs []*Running, shares []float64, cores float64) []float64 {
 	order := make([]int, len(jobs))
 	weights := 0.0
@@ -99,7 +98,7 @@ func divide(jobs []*Running, shares []float64, cores float64) []float64 {
 		return cmp.Compare(jobs[a].Limit*shares[b], jobs[b].Limit*shares[a])
 	})
 	rates := make([]float64, len(jobs))
-	for _, i := range order { // whoever reaches its limit first
+	for _, i := range order { // the job that reaches its limit first
 		rates[i] = min(jobs[i].Limit, cores*min(1, shares[i]/weights))
 		cores -= rates[i]
 		weights -= shares[i]

@@ -11,7 +11,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
-// nodePolicy is the state machine of a real node (growth/node). It gets the events that the coordinator would give it.
+// nodePolicy drives the state machine of a real node (growth/node) with the events that the coordinator would send.
 type nodePolicy struct {
 	node   *node.Node
 	errors float64
@@ -19,7 +19,7 @@ type nodePolicy struct {
 	known  map[int]bool
 }
 
-// newNode returns a node with some cores. Its weights change at once and at no cost, so that nothing is damped.
+// newNode returns a node with this many cores. Weights change at once and at no cost, so nothing is damped.
 func newNode(config node.Config, cores, errors float64) *nodePolicy {
 	config.Interval = interval
 	config.Alpha, config.Beta = alpha, beta
@@ -28,12 +28,12 @@ func newNode(config node.Config, cores, errors float64) *nodePolicy {
 	return p
 }
 
-// alertNode is also asked when a metric reaches its target, where the target is known.
+// alertNode also decides when a metric reaches its target, if the target is known.
 type alertNode struct{ *nodePolicy }
 
 func (alertNode) alert() {}
 
-// Decide steps the node: jobs that have ended, jobs that have arrived, reports, and a round.
+// Decide steps the node: ended jobs, arrived jobs, reports, and a tick.
 func (p *nodePolicy) Decide(now float64, running, ended []*Running) ([]float64, float64) {
 	at := date(now)
 	for _, r := range ended {
@@ -80,8 +80,8 @@ func (p *nodePolicy) arrive(at time.Time, r *Running) {
 	}
 }
 
-// report reports what a job has done since the last call. A job without a recording reports a loss that falls
-// exponentially and has made 95 % of its way after Need.
+// report sends the progress of a job since the previous call. A job without a recording reports a loss that falls
+// exponentially and has made 95 % of its improvement after Need.
 func (p *nodePolicy) report(at time.Time, r *Running) {
 	step := func(progress wire.Progress) {
 		p.node.Step(at, node.ProgressReported{Pod: id(r), Source: gpushare.FromSocket, Progress: progress})
@@ -103,8 +103,8 @@ func (p *nodePolicy) report(at time.Time, r *Running) {
 	}
 }
 
-// forecast is what is believed of a job's sizes. Of a recorded job it is its whole work, from its first step on: the node
-// predicts the work to its target.
+// forecast returns the declared sizes of a job. For a recorded job it is the whole work, from its first step on: the
+// node predicts the work to its target.
 func (p *nodePolicy) forecast(r *Running) (f node.ForecastProvided, ok bool) {
 	done := growth.CoreSeconds(r.Done)
 	left := remaining.FromDeclared(growth.CoreSeconds(r.Work*r.Wrong), done, p.errors)

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Sizes in pixels, and the axes' range in per cent.
+// Sizes in pixels, and the range of the axes in per cent.
 const (
 	panel, margin, gap = 260.0, 70.0, 50.0
 	lowest, highest    = -70.0, 30.0
 )
 
-// Plot draws, for each machine, what each policy makes of the mean completion (across) and of the mean time to 95 % (up):
-// the more to the left and the lower, the better. Filled is with exact sizes, hollow with errors; what lies beyond the axes is
-// drawn on the frame. It is an SVG file.
+// Plot draws a panel per machine, as SVG. A point is a policy's change of the mean completion (x) and of the mean
+// time to 95 % (y): lower left is better. Filled points have exact sizes, hollow ones errors. Points outside the axes
+// are drawn on the frame.
 func Plot(cells []Cell) string {
 	var b strings.Builder
 	add := func(format string, values ...any) { fmt.Fprintf(&b, format+"\n", values...) }

@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	// interval is the time between decisions of every policy but fair, which needs none.
+	// interval is the time between decisions of every policy but fair, which has none.
 	interval = 10 * time.Second
 	// alpha and beta are the parameters of FlowCon.
 	alpha, beta = 0.05, 2.0
 )
 
-// Named is a policy with its parameters. New makes one for a machine on which sizes are wrong by up to errors.
+// Named is a policy with its parameters. New returns one for a machine on which sizes are wrong by up to errors.
 type Named struct {
 	Name string
 	New  func(cores, errors float64) Policy
 }
 
-// Policies are those that are compared with fair sharing.
+// Policies are compared with fair sharing.
 func Policies() []Named {
 	return []Named{
 		{string(policy.FlowConLiteral), flowCon(policy.FlowConLiteral)},
@@ -37,7 +37,7 @@ func Policies() []Named {
 	}
 }
 
-// The names of harmless under its three objectives, and of what bounds two of them.
+// The names of harmless under its three objectives, and of two upper bounds.
 const (
 	Finish        = "harmless finish"
 	Balanced      = "harmless balanced"
@@ -60,10 +60,10 @@ func knowing(o fairfinish.Objective) func(cores, errors float64) Policy {
 	return func(cores, _ float64) Policy { return known{o, cores} }
 }
 
-// Fair is processor sharing: the same weight for everyone at all times.
+// Fair is processor sharing: the same weight for all jobs at all times.
 type Fair struct{}
 
-// Decide gives everyone the same.
+// Decide returns equal shares.
 func (Fair) Decide(_ float64, running, _ []*Running) ([]float64, float64) {
 	shares := make([]float64, len(running))
 	for i := range shares {
@@ -72,7 +72,7 @@ func (Fair) Decide(_ float64, running, _ []*Running) ([]float64, float64) {
 	return shares, math.Inf(1)
 }
 
-// id sorts as jobs arrive.
+// id sorts in the order of arrival.
 func id(r *Running) growth.PodUID { return growth.PodUID(fmt.Sprintf("%04d", r.Index)) }
 
 func date(seconds float64) time.Time {

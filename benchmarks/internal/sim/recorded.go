@@ -19,15 +19,15 @@ import (
 //
 //	benchmarks/jobs/run.py KIND --steps 1.5×USUAL --batch-size 32 --learning-rate 0.003 --seed SEED --progress log
 //
-// tells it: what bench-flowcon plays, alone on a core. Each is recorded twice, with seeds 1 and 2.
+// prints it: the jobs of bench-flowcon, alone on a core. Each is recorded twice, with seeds 1 and 2.
 //
 //go:embed recordings/*.csv
 var recordings embed.FS
 
-// Loss is what a job reports after some part of its work.
+// Loss is a report after some part of a job's work.
 type Loss struct{ After, Value float64 }
 
-// drawRecorded makes the jobs of one seed from recordings, each kind as often as the next, no recording twice.
+// drawRecorded returns the jobs of one seed from recordings, each kind as often as the next, no recording twice.
 func (m Machine) drawRecorded(dice, mistakes *rand.Rand, errors float64) []Job {
 	jobs, kinds := make([]Job, m.Jobs()), workload.Kinds()
 	for i := range jobs {
@@ -50,13 +50,13 @@ func (m Machine) drawRecorded(dice, mistakes *rand.Rand, errors float64) []Job {
 }
 
 const (
-	// longest is how many times the usual steps a recording has.
+	// longest is the length of a recording, in multiples of the usual steps.
 	longest = 1.5
-	// start is what such a job takes before its first step, in core-seconds, as bench-flowcon's jobs do.
+	// start is the work of such a job before its first step, in core-seconds, as of bench-flowcon's jobs.
 	start = 4
 )
 
-// recorded are the reports of a job.
+// recorded returns the reports of a job.
 func (j Job) recorded(take int) (all []Loss) {
 	text, err := recordings.ReadFile(fmt.Sprintf("recordings/%s-%d.csv", j.Kind, take+1))
 	if err != nil {
@@ -76,7 +76,7 @@ func (j Job) recorded(take int) (all []Loss) {
 	return all
 }
 
-// goodAfter is the part of the work after which the loss is what bench-flowcon calls good.
+// goodAfter returns the part of the work after which the loss reaches its target, as bench-flowcon defines it.
 func goodAfter(all []Loss) float64 {
 	values := make([]float64, len(all))
 	for i, report := range all {

@@ -8,7 +8,7 @@ import (
 	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
 )
 
-// The figures of a cell: in per cent of fair sharing's, but for those that name another unit.
+// The figures of a cell, in per cent of fair sharing's, except those that name another unit.
 const (
 	completed = "mean completion"
 	good      = "mean time to 95 %"
@@ -18,7 +18,7 @@ const (
 	makespan  = "makespan"
 )
 
-// Goals are all figures. Of harmless, those that it promises are judged; on machines with recorded losses nothing is promised.
+// Goals returns all figures. Those of harmless have targets, except on machines with recorded losses.
 func Goals(cells []Cell) []results.Goal {
 	var goals []results.Goal
 	for _, c := range cells {
@@ -40,7 +40,7 @@ func Goals(cells []Cell) []results.Goal {
 	return goals
 }
 
-// targets are what the figures of a cell are to be at most.
+// targets returns the upper bounds of a cell's figures.
 func (c Cell) targets() map[string]float64 {
 	if c.Machine.Recorded {
 		return nil
@@ -67,7 +67,7 @@ func (c Cell) targets() map[string]float64 {
 	return at
 }
 
-// where names the machine and the errors for people.
+// where names the machine and the errors.
 func (c Cell) where() string {
 	sizes := "sizes exact"
 	if c.Errors > 0 {
@@ -76,7 +76,7 @@ func (c Cell) where() string {
 	return fmt.Sprintf("%s, %s", c.Machine, sizes)
 }
 
-// String is such as "8 cores, jobs of 1/2/4/8".
+// String returns a text such as "8 cores, jobs of 1/2/4/8".
 func (m Machine) String() string {
 	switch {
 	case m.Again:
@@ -90,7 +90,7 @@ func (m Machine) String() string {
 	return fmt.Sprintf("%g cores, jobs of %s", m.Cores, strings.ReplaceAll(strings.Trim(fmt.Sprint(m.Limits), "[]"), " ", "/"))
 }
 
-// Table writes the cells and then the goals, for people.
+// Table prints the cells and then the goals.
 func Table(w io.Writer, cells []Cell, goals []results.Goal) {
 	before := ""
 	for _, c := range cells {
@@ -117,5 +117,5 @@ func Table(w io.Writer, cells []Cell, goals []results.Goal) {
 	fmt.Fprintf(w, "\n%d of %d goals met.\n", judged-missed, judged)
 }
 
-// String is such as "-33.8 ±0.4 %".
+// String returns a text such as "-33.8 ±0.4 %".
 func (m Mean) String() string { return fmt.Sprintf("%+.1f ±%.1f %%", m.Value, (m.High-m.Low)/2) }

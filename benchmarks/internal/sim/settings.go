@@ -4,7 +4,7 @@ import (
 	"strconv"
 )
 
-// Settings are those that the policies run with.
+// Settings returns the parameters of the policies.
 func Settings() map[string]string {
 	return map[string]string{
 		"alpha":    strconv.FormatFloat(alpha, 'g', -1, 64),

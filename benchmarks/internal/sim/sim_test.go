@@ -68,7 +68,7 @@ func TestHarmlessHoldsItsPromises(t *testing.T) {
 		}
 		require.Less(t, c.Makespan.Value, 1.02, where)
 		completion, good, best := -26.0, -17.0, -42.0
-		if c.Machine.Recorded { // to learn when a loss is good costs much of what is to be gained
+		if c.Machine.Recorded { // learning when a loss reaches its target costs much of the gain
 			completion, good, best = -26, -5, -20
 		}
 		switch c.Policy {
@@ -104,8 +104,8 @@ func TestStudyIsReproducible(t *testing.T) {
 	require.Equal(t, sim.Plot(once), sim.Plot(again), "the same to the byte")
 }
 
-// Beside a machine's panel is the next one's: a point that left its own would be taken for that machine's.
-func TestWhatIsBeyondTheAxesIsDrawnOnTheFrame(t *testing.T) {
+// The next machine's panel is adjacent: a point outside its own would be taken for that machine's.
+func TestPlot_ClampsPointsToTheFrame(t *testing.T) {
 	drawn := func(completion float64) string {
 		return sim.Plot([]sim.Cell{{Machine: sim.Machines()[0], Policy: sim.KnownGrowth, Completion: sim.Mean{Value: completion}}})
 	}

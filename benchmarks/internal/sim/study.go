@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// Errors are how wrong sizes can be, as parts of the truth, in a study.
+// Errors are the bounds of relative errors in a study.
 func Errors() []float64 { return []float64{0, 0.3} }
 
-// Study runs every policy on each machine with each error, on the same jobs, for seeds 1 to seeds. The result depends on
-// nothing else. It ends early, with ctx's error, when ctx does.
+// Study runs every policy on each machine with each error, on the same jobs, for seeds 1 to seeds. The result depends
+// on nothing else. It returns ctx's error when ctx ends.
 func Study(ctx context.Context, seeds int, machines []Machine, policies []Named) ([]Cell, error) {
 	var cells []Cell
 	for _, m := range machines {
@@ -31,13 +31,13 @@ func Study(ctx context.Context, seeds int, machines []Machine, policies []Named)
 	return cells, nil
 }
 
-// believes tells whether a policy looks at what is believed about sizes.
+// believes reports whether a policy uses declared sizes.
 func believes(p Policy) bool {
 	_, ok := p.(alertNode)
 	return ok
 }
 
-// repeat compares a policy with fair sharing once for each seed, on all of this computer's cores.
+// repeat compares a policy with fair sharing once for each seed, on all cores of this computer.
 func repeat(ctx context.Context, seeds int, m Machine, errors float64, p Named) []comparison {
 	all := make([]comparison, seeds)
 	var wait sync.WaitGroup
