@@ -15,7 +15,7 @@ var (
 	comment    = regexp.MustCompile(`\s+#\s.*$`)
 )
 
-// command returns what a line of shell names in vain.
+// command returns an error for each name in a line of shell that does not exist.
 func (r repository) command(line string) (findings []error) {
 	line = comment.ReplaceAllString(line, "")
 	for _, part := range separator.Split(line, -1) {

@@ -148,7 +148,7 @@ func (d document) console() (all []consoleLine) {
 	return all
 }
 
-// commands returns what the commands of console blocks, and targets of make anywhere, name in vain.
+// commands returns an error for each name in a console block, and each target of make in the text, that does not exist.
 func (d document) commands(r repository) (findings []error) {
 	for _, c := range d.console() {
 		for _, finding := range r.command(c.text) {
