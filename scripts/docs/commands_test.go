@@ -98,9 +98,20 @@ func TestDocument_LinksAndCommands(t *testing.T) {
 	if len(findings) != 2 || !strings.Contains(findings[0].Error(), "1: the link c.md") || !strings.Contains(findings[1].Error(), "2: b.md has no heading") {
 		t.Errorf("links: %v", findings)
 	}
-	d.Lines = strings.Split("```console\n$ make demo \\\n    ARG=1\noutput\n```\n$ make none\n`make other`", "\n")
+	d.Lines = strings.Split("```console\n$ make demo \\\n    ARG=1\noutput\n```\n$ make none\n`make other`\n\n    make third\n```sh\nmake fourth\n```", "\n")
 	findings = d.commands(r)
-	if len(findings) != 2 || !strings.Contains(findings[0].Error(), "2: the Makefile has no variable ARG") || !strings.Contains(findings[1].Error(), "7: the Makefile has no target other") {
-		t.Errorf("commands: %v", findings)
+	want := []string{
+		"2: the Makefile has no variable ARG",
+		"9: the Makefile has no target third",
+		"11: the Makefile has no target fourth",
+		"7: the Makefile has no target other",
+	}
+	if len(findings) != len(want) {
+		t.Fatalf("commands: %v", findings)
+	}
+	for i, finding := range findings {
+		if finding.Error() != want[i] {
+			t.Errorf("got %q, want %q", finding, want[i])
+		}
 	}
 }

@@ -127,25 +127,51 @@ type consoleLine struct {
 	text string
 }
 
-// console returns the commands of the console blocks. A command starts with "$ ", and goes on after a backslash.
+// console returns the commands of the document: in a block of the language console the lines after "$ ", in a block of the
+// language sh all lines, elsewhere indented lines that start as a command of this project does. A command goes on after a
+// backslash.
 func (d document) console() (all []consoleLine) {
-	open, continued := false, false
+	language, continued := "", false
 	for i, line := range d.Lines {
-		switch {
-		case strings.HasPrefix(strings.TrimSpace(line), "```"):
-			open = strings.TrimSpace(line) == "```console"
-			continued = false
-		case !open:
-		case continued:
-			last := &all[len(all)-1]
-			last.text = strings.TrimSuffix(last.text, `\`) + " " + strings.TrimSpace(line)
-			continued = strings.HasSuffix(line, `\`)
-		case strings.HasPrefix(strings.TrimSpace(line), "$ "):
-			all = append(all, consoleLine{i + 1, strings.TrimPrefix(strings.TrimSpace(line), "$ ")})
-			continued = strings.HasSuffix(line, `\`)
+		text := strings.TrimSpace(line)
+		if fence, ok := strings.CutPrefix(text, "```"); ok {
+			if language != "" {
+				fence = ""
+			} else if fence == "" {
+				fence = "text"
+			}
+			language, continued = fence, false
+			continue
 		}
+		if continued {
+			last := &all[len(all)-1]
+			last.text = strings.TrimSuffix(last.text, `\`) + " " + text
+		} else if command, ok := commandOf(language, line); ok {
+			all = append(all, consoleLine{i + 1, command})
+			continued = true
+		}
+		continued = continued && strings.HasSuffix(text, `\`)
 	}
 	return all
+}
+
+// indented matches an indented line that is a command.
+var indented = regexp.MustCompile(`^ {4}((?:make|kubectl|bin/\S+|scripts/\S+)\s.*)$`)
+
+// commandOf returns the command on a line of a block.
+func commandOf(language, line string) (string, bool) {
+	switch language {
+	case "console":
+		return strings.CutPrefix(strings.TrimSpace(line), "$ ")
+	case "sh", "bash":
+		text := strings.TrimSpace(line)
+		return text, text != "" && !strings.HasPrefix(text, "#")
+	case "":
+		if m := indented.FindStringSubmatch(line); m != nil {
+			return m[1], true
+		}
+	}
+	return "", false
 }
 
 // commands returns an error for each name in a console block, and each target of make in the text, that does not exist.

@@ -31,6 +31,7 @@ var packages = []struct{ name, pkg string }{
 	{"tuner", "./tuner"},
 	{"benchmarks", "./benchmarks"},
 	{"local", "./deploy/local"},
+	{"trellis", "./deploy/local/cmd/trellis"},
 }
 
 var (

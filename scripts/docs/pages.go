@@ -40,8 +40,8 @@ func flagsPage(programs []program) string {
 	page.WriteString(heading("Flags", "the `--help` of each program"))
 	page.WriteString(`
 A flag also reads the environment variable in the same row. The flag overrides the variable. Every program also has
-` + "`--help` and `--version`" + `. The first four programs run in a cluster; ` + "`local` and `benchmarks`" + ` are tools for your machine,
-and each of their flags reads ` + "`TRELLIS_` and its own name" + `.
+` + "`--help` and `--version`" + `. The first four programs run in a cluster. ` + "`benchmarks`, `local` and `trellis`" + ` are tools for your machine,
+and their flags read ` + "`TRELLIS_` and their own name" + `.
 `)
 	for _, p := range programs {
 		if len(p.Flags) == 0 {
