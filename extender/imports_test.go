@@ -23,7 +23,7 @@ var layers = [][]string{
 }
 
 // aside are packages of the binary next to the path of a request: they may import any layer, and no layer imports them.
-var aside = []string{"config", "metrics", "probes", "clustertest", "modelcheck", "stock"}
+var aside = []string{"config", "metrics", "probes", "clustertest", "modelcheck", "upstreamtest"}
 
 const internal = "github.com/trellis-gpu/trellis/extender/internal/"
 
