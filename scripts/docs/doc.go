@@ -3,6 +3,7 @@
 //	flags.md        from the --help of each program
 //	annotations.md  from the constants of growth/gpushare and the cases of the admission policies
 //	metrics.md      from the calls that create Prometheus metrics
+//	packages.md     from the imports and the package comments
 //	events.md       from the calls that record Kubernetes events, explained by the table in eventtable.go
 //
 // Metrics and events are read from the syntax trees of the source, so that a metric without help, an event without an

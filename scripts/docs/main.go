@@ -63,6 +63,7 @@ func referencePages(root string, programs []program) (map[string]string, error) 
 		"docs/reference/annotations.md": annotationsPage(annotations),
 		"docs/reference/metrics.md":     metricsPage(metrics),
 		"docs/reference/events.md":      eventsPage(events),
+		"docs/reference/packages.md":    packagesPage(sources),
 		"docs/images/fifteen-jobs.svg":  chartSVG,
 		"README.md":                     readme,
 	}, nil
