@@ -150,13 +150,13 @@ type Sample struct {
 	LoadSeconds      growth.Seconds   `json:"loadSeconds,omitempty"`
 	BatchSize        *int             `json:"batchSize,omitempty"`
 	Loaders          *int             `json:"loaders,omitempty"`
-	// Duty is the part of the time in which the job may compute; absent for one that was not told any.
+	// Duty is the part of the time in which the job may compute; absent for a job that was sent none.
 	Duty *growth.Share `json:"duty,omitempty"`
 
 	// Generation is the newest config sent, Applied the newest acknowledged.
 	Generation int64 `json:"generation,omitempty"`
 	Applied    int64 `json:"applied,omitempty"`
-	// Tunable tells which knobs the user lets Trellis turn.
+	// Tunable lists what the user permits Trellis to change.
 	Tunable []string `json:"tunable,omitempty"`
 }
 
@@ -167,7 +167,7 @@ type Pressure struct {
 	IO     growth.Share `json:"io"`
 }
 
-// Advice is what the tuner wishes a job to run with. The coordinator delivers it and watches what comes of it.
+// Advice is what the tuner recommends for a job. The coordinator delivers it and observes the effect.
 type Advice struct {
 	Header
 	// Generation grows with every change of the advice.

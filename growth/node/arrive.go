@@ -40,7 +40,7 @@ func (n *Node) update(j *job, pod Pod) {
 // arrive takes in a pod that has started to run.
 func (n *Node) arrive(pod Pod) {
 	uid := pod.Ref.UID
-	wish, err := gpushare.Parse(pod.Annotations)
+	spec, err := gpushare.Parse(pod.Annotations)
 	if err != nil {
 		if n.invalid[uid] != err.Error() {
 			n.invalid[uid] = err.Error()
@@ -51,10 +51,10 @@ func (n *Node) arrive(pod Pod) {
 	delete(n.invalid, uid)
 	j := &job{
 		pod:        pod,
-		wish:       wish,
+		spec:       spec,
 		arrived:    n.now,
 		window:     window{since: n.now},
-		tracker:    efficiency.New(n.config.efficiency(), wish.Direction),
+		tracker:    efficiency.New(n.config.efficiency(), spec.Direction),
 		category:   growth.Progressing,
 		eventTimes: map[string]time.Time{},
 	}
@@ -68,12 +68,12 @@ func (n *Node) arrive(pod Pod) {
 	if pod.Annotations[gpushare.CategoryAnnotation] != string(j.category) {
 		n.annotate(pod.Ref, gpushare.CategoryAnnotation, string(j.category))
 	}
-	if !wish.Allows(gpushare.TuneCPU) {
+	if !spec.Allows(gpushare.TuneCPU) {
 		n.log(Info, "the CPU of a job is not tuned", "job", pod.Ref, "reason", j.fixed())
 	} else if pod.Fixed != "" {
 		n.event(j, once, false, "CPUNotTuned", "The CPU share of this job is left alone: "+pod.Fixed)
 	}
-	n.log(Info, "job arrived", "job", pod.Ref, "uid", uid, "category", j.category, "progress", wish.Progress.Source)
+	n.log(Info, "job arrived", "job", pod.Ref, "uid", uid, "category", j.category, "progress", spec.Progress.Source)
 	n.syncSlots()
 	n.deliver(j)
 	n.interrupt("arrival", true)
@@ -81,14 +81,14 @@ func (n *Node) arrive(pod Pod) {
 
 // follow starts to read a job's log or file, if that is where its progress is.
 func (n *Node) follow(j *job) {
-	if j.wish.Progress.Source == gpushare.FromSocket {
+	if j.spec.Progress.Source == gpushare.FromSocket {
 		return
 	}
 	n.out.Follow = append(n.out.Follow, Follow{
 		Pod:       j.pod.Ref,
 		Container: j.pod.Trainer(),
-		Metric:    j.wish.Metric,
-		Progress:  j.wish.Progress,
+		Metric:    j.spec.Metric,
+		Progress:  j.spec.Progress,
 		Resumed:   growth.Category(j.pod.Annotations[gpushare.CategoryAnnotation]).Valid(),
 	})
 }
@@ -116,7 +116,7 @@ func (e PodDeleted) apply(n *Node) {
 // leave removes a job that has ended.
 func (n *Node) leave(j *job) {
 	uid := j.pod.Ref.UID
-	if j.wish.Progress.Source != gpushare.FromSocket {
+	if j.spec.Progress.Source != gpushare.FromSocket {
 		n.out.Unfollow = append(n.out.Unfollow, uid)
 	}
 	delete(n.jobs, uid)

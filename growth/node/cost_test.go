@@ -17,7 +17,7 @@ func TestStepCounter_Adds(t *testing.T) {
 	}{
 		"steps":                                {[]wire.Progress{{Step: 3}, {Step: 9}}, 9},
 		"steps that begin again in each epoch": {[]wire.Progress{{Step: 10}, {Step: 3, Epoch: 1}, {Step: 10, Epoch: 1}, {Step: 2, Epoch: 2}}, 22},
-		"epochs beside steps that go on":       {[]wire.Progress{{Step: 10}, {Step: 13, Epoch: 1}}, 13},
+		"epochs with steps that go on":         {[]wire.Progress{{Step: 10}, {Step: 13, Epoch: 1}}, 13},
 		"a restart":                            {[]wire.Progress{{Step: 10}, {Step: 3, Epoch: 1}, {Step: 1}}, 1},
 		"a restart within an epoch":            {[]wire.Progress{{Step: 10, Epoch: 1}, {Step: 4, Epoch: 1}}, 4},
 	} {
@@ -88,7 +88,7 @@ func TestStepCost_Left(t *testing.T) {
 	require.False(t, c.left(5, 0).Known, "no total, no end")
 }
 
-// One that is not served makes its first steps in a crowd, at more than they will cost: another's tell better, for a while.
+// One that is not served makes its first steps in a crowd, at more than they will cost: those of another job predict better, for a while.
 func TestStepCost_AssumesTheCostOfASimilarJob(t *testing.T) {
 	var c stepCost
 	c.assume(2, 100)
@@ -98,7 +98,7 @@ func TestStepCost_AssumesTheCostOfASimilarJob(t *testing.T) {
 	c.assume(2, 100)
 	c.add(8, 40)
 	mean, spread := c.perStep()
-	require.InDelta(t, 2.1, float64(mean), 0.05, "four at five beside a hundred at two")
+	require.InDelta(t, 2.1, float64(mean), 0.05, "four at five and a hundred at two")
 	require.Greater(t, spread, growth.CoreSeconds(0))
 	c.assume(1, 1000)
 	again, _ := c.perStep()

@@ -14,7 +14,7 @@ import (
 )
 
 func TestDecide_OneArrivesAsAnotherLeaves(t *testing.T) {
-	in(t, policy.FlowCon, func(t *testing.T, w *world) {
+	in(t, policy.FlowCon, func(t *testing.T, w *harness) {
 		w.arrive("a")
 		w.arrive("b")
 		w.train(0, 7, map[string]func(int) float64{"a": falling, "b": flat})
@@ -27,7 +27,7 @@ func TestDecide_OneArrivesAsAnotherLeaves(t *testing.T) {
 
 // Who arrives shifts the decisions against the ticks.
 func TestDecide_WithinAnInterval(t *testing.T) {
-	in(t, policy.Harmless, func(t *testing.T, w *world) {
+	in(t, policy.Harmless, func(t *testing.T, w *harness) {
 		w.arrive("first")
 		w.pass(2*interval + interval/3)
 		w.arrive("second")
@@ -39,7 +39,7 @@ func TestDecide_WithinAnInterval(t *testing.T) {
 }
 
 func TestDecide_FairLeavesEqualJobsAlone(t *testing.T) {
-	in(t, policy.Fair, func(t *testing.T, w *world) {
+	in(t, policy.Fair, func(t *testing.T, w *harness) {
 		w.arrive("young")
 		w.arrive("old")
 		w.train(0, 9, map[string]func(int) float64{"young": falling, "old": flat})
@@ -49,7 +49,7 @@ func TestDecide_FairLeavesEqualJobsAlone(t *testing.T) {
 }
 
 func TestDecide_LiteralKeepsItsOwnLists(t *testing.T) {
-	in(t, policy.FlowConLiteral, func(t *testing.T, w *world) {
+	in(t, policy.FlowConLiteral, func(t *testing.T, w *harness) {
 		w.arrive("young")
 		w.arrive("old")
 		w.train(0, 5, map[string]func(int) float64{"young": falling, "old": flat})
@@ -60,7 +60,7 @@ func TestDecide_LiteralKeepsItsOwnLists(t *testing.T) {
 }
 
 func TestDecide_LeavesJobsAloneThatAreNotTuned(t *testing.T) {
-	in(t, policy.FlowCon, func(t *testing.T, w *world) {
+	in(t, policy.FlowCon, func(t *testing.T, w *harness) {
 		w.arrive("young")
 		w.arrive("old")
 		w.arrive("private", gpushare.TuneAnnotation+"=loaders")
@@ -72,24 +72,24 @@ func TestDecide_LeavesJobsAloneThatAreNotTuned(t *testing.T) {
 		require.Equal(t, map[string]growth.MilliCPU{"young": 750, "old": 250, "private": 500, "fixed": 500}, w.requests())
 		require.Equal(t, growth.Converged, w.sample("private").Category, "but observed")
 		require.Equal(t, []string{"loaders"}, w.sample("private").Tunable)
-		require.Equal(t, 1, w.told("fixed CPUNotTuned"))
+		require.Equal(t, 1, w.eventCount("fixed CPUNotTuned"))
 	})
 }
 
 func TestArrive_InvalidAnnotationIsAnEvent(t *testing.T) {
-	in(t, policy.FlowCon, func(t *testing.T, w *world) {
+	in(t, policy.FlowCon, func(t *testing.T, w *harness) {
 		w.arrive("bad", gpushare.ProgressAnnotation+"=log:[")
 		w.arrive("bad", gpushare.ProgressAnnotation+"=log:[")
 		w.arrive("good")
 		w.pass(interval)
-		require.Equal(t, 1, w.told("bad BadAnnotation: annotation gpushare/progress"))
+		require.Equal(t, 1, w.eventCount("bad BadAnnotation: annotation gpushare/progress"))
 		require.Zero(t, w.sample("bad"))
 		require.NotZero(t, w.sample("good"))
 	})
 }
 
 func TestLoad_LoaderBudgetIsWhatTrainingLeaves(t *testing.T) {
-	in(t, policy.FlowCon, func(t *testing.T, w *world) {
+	in(t, policy.FlowCon, func(t *testing.T, w *harness) {
 		for jobs, budget := range []int{2, 1, 0, 0} {
 			w.pass(6 * time.Second)
 			require.Equal(t, budget, w.load.LoaderBudget, "%d jobs on two cores", jobs)

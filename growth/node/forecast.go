@@ -53,7 +53,7 @@ func (n *Node) predict(j *job) (f forecast) {
 		curves[i] = r.Curve
 	}
 	var by []int
-	f.need, by, f.complete = j.curve.WorkToTargetAmong(curves, j.wish.Direction, p)
+	f.need, by, f.complete = j.curve.WorkToTargetAmong(curves, j.spec.Direction, p)
 	switch {
 	case len(by) > 1:
 		f.source = fmt.Sprintf("%s and %d more", similar[by[0]].Job, len(by)-1)

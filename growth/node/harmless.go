@@ -7,7 +7,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/fairfinish"
 )
 
-// minCapacity is the least CPU that the node is assumed to have for its sharers, whatever other jobs use.
+// minCapacity is the least CPU that the node is assumed to have for its sharers, however much other jobs use.
 const minCapacity = growth.Core / 10
 
 // harmless divides by package fairfinish, whose state passes from decision to decision.

@@ -29,7 +29,7 @@ func (m *machine) run(requests map[growth.PodUID]float64) {
 	for _, r := range requests {
 		weights += r
 	}
-	for more := true; more; { // whoever is full leaves the rest to the others
+	for more := true; more; { // a job at its limit leaves the rest to the others
 		more = false
 		for uid, r := range requests {
 			if left*r/weights >= 1 {
@@ -52,7 +52,7 @@ type training struct {
 	loss  func(part float64) float64
 }
 
-// isGood tells whether the job's loss has made 95 % of its way after a part of its steps.
+// isGood reports whether the job's loss has made 95 % of its way after a part of its steps.
 func (j training) isGood(part float64) bool {
 	return j.loss(part)-j.loss(1) <= 0.05*(j.loss(0)-j.loss(1))
 }
@@ -61,7 +61,7 @@ func (j training) isGood(part float64) bool {
 type completed struct{ took, good map[string]float64 }
 
 // complete runs jobs under a policy to their end.
-func complete(t *testing.T, w *world, cores float64, jobs []training, each func(second int)) completed {
+func complete(t *testing.T, w *harness, cores float64, jobs []training, each func(second int)) completed {
 	w.machine = &machine{cores: cores, used: map[growth.PodUID]growth.Seconds{}}
 	w.step(node.CapacityChanged{CPU: growth.Core})
 	took, good := map[string]float64{}, map[string]float64{}
@@ -128,7 +128,7 @@ func TestHarmless_HarmsFewJobs(t *testing.T) {
 			for seed := range seeds {
 				var under [2]completed
 				for i, name := range []policy.Name{policy.Fair, policy.Harmless} {
-					in(t, name, func(t *testing.T, w *world) { under[i] = complete(t, w, cores, schedule(seed), nil) })
+					in(t, name, func(t *testing.T, w *harness) { under[i] = complete(t, w, cores, schedule(seed), nil) })
 				}
 				for name, took := range under[0].took {
 					fair, harmless, jobs = fair+took, harmless+under[1].took[name], jobs+1
@@ -151,7 +151,7 @@ func TestHarmless_HarmsFewJobs(t *testing.T) {
 }
 
 func TestHarmless_SurvivesARestart(t *testing.T) {
-	w := newWorld(t)
+	w := newHarness(t)
 	w.start(policy.Harmless)
 	jobs := schedule(3)
 	took := complete(t, w, 1, jobs, func(second int) {
@@ -177,7 +177,7 @@ func TestHarmless_SurvivesARestart(t *testing.T) {
 }
 
 func TestHarmless_UnknownSizeGetsItsFairShare(t *testing.T) {
-	in(t, policy.Harmless, func(t *testing.T, w *world) {
+	in(t, policy.Harmless, func(t *testing.T, w *harness) {
 		w.arrive("known")
 		w.arrive("unknown")
 		w.arrive("silent", gpushare.ProgressAnnotation+"=file:/nowhere")
@@ -201,7 +201,7 @@ func TestHarmless_UnknownSizeGetsItsFairShare(t *testing.T) {
 }
 
 func TestExplain_HasInputsAndReason(t *testing.T) {
-	in(t, policy.Harmless, func(t *testing.T, w *world) {
+	in(t, policy.Harmless, func(t *testing.T, w *harness) {
 		jobs := schedule(1)
 		complete(t, w, 1, jobs[:3], func(second int) {
 			if second != 200 {

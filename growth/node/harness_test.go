@@ -23,8 +23,8 @@ import (
 
 const interval = 10 * time.Second
 
-// world is everything around a node. Its kubelet makes every resize at once, and its time is a number.
-type world struct {
+// harness is everything around a node. Its kubelet makes every resize at once, and its time is a number.
+type harness struct {
 	t       *testing.T
 	node    *node.Node
 	config  node.Config
@@ -47,8 +47,8 @@ type world struct {
 	kubelet     func(before, asked node.Pod) node.Pod // what it makes of a resize; nil: it makes each
 }
 
-func newWorld(t *testing.T) *world {
-	return &world{
+func newHarness(t *testing.T) *harness {
+	return &harness{
 		t:           t,
 		now:         time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC),
 		pods:        map[growth.PodUID]node.Pod{},
@@ -61,7 +61,7 @@ func newWorld(t *testing.T) *world {
 }
 
 // start starts a coordinator, with the memory and the advice of the one before.
-func (w *world) start(name policy.Name) {
+func (w *harness) start(name policy.Name) {
 	w.config.Policy, w.config.Interval, w.config.Objective = name, interval, fairfinish.Balanced
 	w.config.Alpha, w.config.Beta = 0.05, 2
 	w.config.Damping = node.KubeletDamping(interval)
@@ -73,16 +73,16 @@ func (w *world) start(name policy.Name) {
 	w.allocated()
 }
 
-// in runs a test in a world with a coordinator.
-func in(t *testing.T, name policy.Name, test func(t *testing.T, w *world)) {
+// in runs a test in a harness with a coordinator.
+func in(t *testing.T, name policy.Name, test func(t *testing.T, w *harness)) {
 	t.Helper()
-	w := newWorld(t)
+	w := newHarness(t)
 	w.start(name)
 	test(t, w)
 }
 
 // step steps the node and does what it requires.
-func (w *world) step(e node.Event) {
+func (w *harness) step(e node.Event) {
 	effects := w.node.Step(w.now, e)
 	w.wake = effects.Wake
 	for _, c := range effects.Configs {
@@ -125,7 +125,7 @@ func (w *world) step(e node.Event) {
 }
 
 // resize is the API server and kubelet.
-func (w *world) resize(r node.Resize) {
+func (w *harness) resize(r node.Resize) {
 	if w.refuse != node.ResizeAccepted {
 		w.step(node.ResizeFinished{Resize: r, Result: w.refuse, Err: "refused"})
 		return
@@ -147,7 +147,7 @@ func (w *world) resize(r node.Resize) {
 }
 
 // usages are those of jobs which keep one core busy, or of the machine's.
-func (w *world) usages() map[growth.PodUID]node.Usage {
+func (w *harness) usages() map[growth.PodUID]node.Usage {
 	usages := map[growth.PodUID]node.Usage{}
 	for uid, pod := range w.pods {
 		u := node.Usage{CPUKnown: true, Weight: int64(pod.Request()), Memory: 7}
@@ -161,7 +161,7 @@ func (w *world) usages() map[growth.PodUID]node.Usage {
 }
 
 // pass lets time pass, with the rounds and the wake-ups in it.
-func (w *world) pass(d time.Duration) {
+func (w *harness) pass(d time.Duration) {
 	end := w.now.Add(d)
 	for {
 		wakes := !w.wake.IsZero() && w.wake.Before(w.nextRun)
@@ -183,19 +183,19 @@ func (w *world) pass(d time.Duration) {
 	}
 }
 
-func (w *world) pod(uid growth.PodUID) (node.Pod, bool) {
+func (w *harness) pod(uid growth.PodUID) (node.Pod, bool) {
 	pod, ok := w.pods[uid]
 	pod.Annotations = maps.Clone(pod.Annotations)
 	return pod, ok
 }
 
-func (w *world) apply(pod node.Pod) {
+func (w *harness) apply(pod node.Pod) {
 	w.pods[pod.Ref.UID] = pod
 	w.step(node.PodUpdated{Pod: pod})
 }
 
 // arrive starts a pod with a request of 500m, and annotations of "name=value".
-func (w *world) arrive(name string, annotations ...string) {
+func (w *harness) arrive(name string, annotations ...string) {
 	pod := node.Pod{
 		Ref:         ref(name),
 		Running:     true,
@@ -211,16 +211,16 @@ func (w *world) arrive(name string, annotations ...string) {
 }
 
 // allocate is kubelet giving a pod its GPU.
-func (w *world) allocate(name string) { w.allocateOn(name, "GPU-1") }
+func (w *harness) allocate(name string) { w.allocateOn(name, "GPU-1") }
 
-func (w *world) allocateOn(name string, gpu growth.GPU) {
+func (w *harness) allocateOn(name string, gpu growth.GPU) {
 	w.allocations[ref(name).UID] = bus.Allocation{Pod: ref(name), Containers: []bus.ContainerAllocation{{
 		Name: "train", Slot: "slot-" + name, GPUs: []growth.GPUShare{{GPU: gpu, Memory: 1024}},
 	}}}
 	w.allocated()
 }
 
-func (w *world) allocated() {
+func (w *harness) allocated() {
 	e := node.AllocationsChanged{Synced: true}
 	for _, uid := range slices.Sorted(maps.Keys(w.allocations)) {
 		e.Allocations = append(e.Allocations, w.allocations[uid])
@@ -228,21 +228,21 @@ func (w *world) allocated() {
 	w.step(e)
 }
 
-func (w *world) remove(name string) {
+func (w *harness) remove(name string) {
 	delete(w.pods, ref(name).UID)
 	w.step(node.PodDeleted{Pod: ref(name).UID})
 }
 
-func (w *world) report(name string, step int64, loss float64) {
+func (w *harness) report(name string, step int64, loss float64) {
 	w.say(name, wire.Progress{Step: step, Steps: 1, Samples: 64, StepSeconds: 0.5, LoadSeconds: 0.125, Metrics: map[string]float64{"loss": loss}})
 }
 
-func (w *world) say(name string, p wire.Progress) {
+func (w *harness) say(name string, p wire.Progress) {
 	w.step(node.ProgressReported{Slot: "slot-" + name, Source: gpushare.FromSocket, Progress: p})
 }
 
 // train lets n intervals pass in which each job reports its loss once.
-func (w *world) train(from, n int, losses map[string]func(int) float64) {
+func (w *harness) train(from, n int, losses map[string]func(int) float64) {
 	for i := from; i < from+n; i++ {
 		for _, name := range slices.Sorted(maps.Keys(losses)) {
 			w.report(name, int64(i+1), losses[name](i))
@@ -251,7 +251,7 @@ func (w *world) train(from, n int, losses map[string]func(int) float64) {
 	}
 }
 
-func (w *world) sample(name string) bus.Sample { return w.samples[ref(name).UID] }
+func (w *harness) sample(name string) bus.Sample { return w.samples[ref(name).UID] }
 
 // jobState and nodeState are what the tests look at of the states that package node encodes.
 type jobState struct {
@@ -267,19 +267,19 @@ type nodeState struct {
 	Ended []node.Run       `json:"ended"`
 }
 
-func (w *world) state(name string) jobState { return stateOf(w.t, w.sample(name)) }
+func (w *harness) state(name string) jobState { return stateOf(w.t, w.sample(name)) }
 
 func stateOf(t *testing.T, s bus.Sample) (state jobState) {
 	require.NoError(t, json.Unmarshal(s.State, &state))
 	return state
 }
 
-func (w *world) nodeState() (state nodeState) {
+func (w *harness) nodeState() (state nodeState) {
 	require.NoError(w.t, json.Unmarshal(w.memory.State, &state))
 	return state
 }
 
-func (w *world) requests() map[string]growth.MilliCPU {
+func (w *harness) requests() map[string]growth.MilliCPU {
 	requests := map[string]growth.MilliCPU{}
 	for _, p := range w.pods {
 		requests[p.Ref.Name] = p.Request()
@@ -287,8 +287,8 @@ func (w *world) requests() map[string]growth.MilliCPU {
 	return requests
 }
 
-// told counts the events that contain a text.
-func (w *world) told(what string) int {
+// eventCount counts the events that contain a text.
+func (w *harness) eventCount(what string) int {
 	n := 0
 	for _, e := range w.events {
 		if strings.Contains(e, what) {
@@ -298,7 +298,7 @@ func (w *world) told(what string) int {
 	return n
 }
 
-func (w *world) explain(name string) node.Explanation {
+func (w *harness) explain(name string) node.Explanation {
 	e, ok := w.node.Explain(ref(name).String())
 	require.True(w.t, ok)
 	return e

@@ -16,7 +16,7 @@ import (
 // job is what the node knows about one running pod.
 type job struct {
 	pod     Pod
-	wish    gpushare.Spec
+	spec    gpushare.Spec
 	arrived time.Time
 
 	// Progress.
@@ -76,7 +76,7 @@ type job struct {
 
 // fixed says why the job's CPU is left alone. It is empty for a job that shares.
 func (j *job) fixed() string {
-	if !j.wish.Allows(gpushare.TuneCPU) {
+	if !j.spec.Allows(gpushare.TuneCPU) {
 		return "its user does not list cpu in " + gpushare.TuneAnnotation
 	}
 	return j.pod.Fixed

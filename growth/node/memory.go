@@ -12,7 +12,7 @@ import (
 
 // Memory is what a coordinator saves on its node for the one after it.
 type Memory struct {
-	// At is when the last decision was taken. Whoever saves it over a change of the clock must translate it.
+	// At is when the last decision was taken. If the clock is set before it is restored, the caller must translate it.
 	At time.Time
 	// Samples are those on the bus, which forgets them when a coordinator is away for longer than its session.
 	Samples []bus.Sample

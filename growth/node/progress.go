@@ -31,7 +31,7 @@ func (e ProgressReported) apply(n *Node) {
 	}
 }
 
-// report evaluates a progress report. Reports of every source tell how fast the job is. Step and metric count only from
+// report evaluates a progress report. Reports of every source count for the pace of the job. Step and metric count only from
 // the source that the user has named.
 func (n *Node) report(j *job, p wire.Progress, source gpushare.Source) {
 	n.out.Counts.Reports++
@@ -42,13 +42,13 @@ func (n *Node) report(j *job, p wire.Progress, source gpushare.Source) {
 	if p.BatchSize != nil {
 		j.running.BatchSize = p.BatchSize
 	}
-	if source != j.wish.Progress.Source {
+	if source != j.spec.Progress.Source {
 		return
 	}
 	p.TotalSteps = cmp.Or(p.TotalSteps, j.latest.TotalSteps)
 	j.latest = p
 	j.counter.add(p)
-	value, ok := p.Metrics[j.wish.Metric]
+	value, ok := p.Metrics[j.spec.Metric]
 	if !ok {
 		n.metricMissing(j, p)
 		return
@@ -76,7 +76,7 @@ func (n *Node) metricMissing(j *job, p wire.Progress) {
 	}
 	names := strings.Join(slices.Sorted(maps.Keys(p.Metrics)), ", ")
 	n.event(j, once, true, "MetricMissing", fmt.Sprintf("The job reports %s but not %q, which %s names: its growth is not known",
-		names, j.wish.Metric, gpushare.MetricAnnotation))
+		names, j.spec.Metric, gpushare.MetricAnnotation))
 }
 
 func (e ContainerRestarted) apply(n *Node) {
@@ -97,7 +97,7 @@ func (n *Node) restart(j *job, why string) {
 func (e ProgressUnreadable) apply(n *Node) {
 	if j := n.jobs[e.Pod]; j != nil {
 		n.event(j, time.Minute, true, "ProgressUnreadable",
-			fmt.Sprintf("%s can not be read: %s. Until it is, the job gets its fair part", j.wish.Progress.Path, e.Err))
+			fmt.Sprintf("%s cannot be read: %s. Until it is, the job gets its fair part", j.spec.Progress.Path, e.Err))
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // ask starts a pod with a request of its own, that reports nothing.
-func (w *world) ask(name string, request growth.MilliCPU) {
+func (w *harness) ask(name string, request growth.MilliCPU) {
 	w.apply(node.Pod{
 		Ref: ref(name), Running: true, Annotations: map[string]string{gpushare.MemoryAnnotation: "1"},
 		Containers: []node.Container{{Name: "train", Request: request}},
@@ -21,14 +21,14 @@ func (w *world) ask(name string, request growth.MilliCPU) {
 }
 
 // resizes are those that were asked for since the last look.
-func (w *world) resizes() []node.Resize {
+func (w *harness) resizes() []node.Resize {
 	targets := w.targets
 	w.targets = nil
 	return targets
 }
 
 func TestReconcile_SkipsSmallChanges(t *testing.T) {
-	in(t, policy.Fair, func(t *testing.T, w *world) {
+	in(t, policy.Fair, func(t *testing.T, w *harness) {
 		w.ask("a", 500)
 		w.ask("b", 504)
 		w.pass(time.Second)
@@ -40,12 +40,12 @@ func TestReconcile_SkipsSmallChanges(t *testing.T) {
 		require.Equal(t, map[string]growth.MilliCPU{"a": 502, "b": 502, "c": 508}, w.requests())
 		require.Len(t, w.resizes(), 1)
 		a := w.sample("a")
-		require.Equal(t, growth.MilliCPU(502), a.CPURequest, "what is in force is told")
-		require.InDelta(t, 1./3, float64(a.Share), 1e-9, "beside what was decided")
+		require.Equal(t, growth.MilliCPU(502), a.CPURequest, "the request in force")
+		require.InDelta(t, 1./3, float64(a.Share), 1e-9, "next to the decided share")
 		e := w.explain("a")
 		require.Equal(t, []growth.MilliCPU{502, 508}, []growth.MilliCPU{e.Request, e.Wanted})
 		require.Equal(t, "the request stays 502m: 508m is too little of a change", e.Decisions[len(e.Decisions)-1].Outcome)
-		require.Equal(t, 1, w.told("a CPUShareChanged"))
+		require.Equal(t, 1, w.eventCount("a CPUShareChanged"))
 
 		w.ask("d", 576)
 		w.pass(2 * interval)
@@ -54,7 +54,7 @@ func TestReconcile_SkipsSmallChanges(t *testing.T) {
 }
 
 func TestReconcile_StaysWithinThePool(t *testing.T) {
-	in(t, policy.Fair, func(t *testing.T, w *world) {
+	in(t, policy.Fair, func(t *testing.T, w *harness) {
 		w.ask("a", 1000)
 		w.ask("b", 1010)
 		w.pass(time.Second)
@@ -69,7 +69,7 @@ func TestReconcile_StaysWithinThePool(t *testing.T) {
 }
 
 func TestReconcile_LateResultNamesItsOwnShare(t *testing.T) {
-	in(t, policy.Fair, func(t *testing.T, w *world) {
+	in(t, policy.Fair, func(t *testing.T, w *harness) {
 		w.ask("a", 600)
 		w.ask("b", 200)
 		w.pass(time.Second)
@@ -78,11 +78,11 @@ func TestReconcile_LateResultNamesItsOwnShare(t *testing.T) {
 		w.remove("b")
 		w.pass(2 * interval)
 		require.Equal(t, growth.Share(1), w.sample("a").Share)
-		before := w.told("a CPUShareChanged: CPU request 600m → 400m, 50% of the node's pool")
+		before := w.eventCount("a CPUShareChanged: CPU request 600m → 400m, 50% of the node's pool")
 		for _, target := range late {
 			w.step(node.ResizeFinished{Resize: target, Weight: int64(target.To), Verified: true})
 		}
 		w.pass(time.Second)
-		require.Equal(t, before+1, w.told("a CPUShareChanged: CPU request 600m → 400m, 50% of the node's pool"))
+		require.Equal(t, before+1, w.eventCount("a CPUShareChanged: CPU request 600m → 400m, 50% of the node's pool"))
 	})
 }

@@ -30,7 +30,7 @@ func (n *Node) refuse(j *job, inForce Requests, why string) {
 	j.refusal = j.refusal.Refused(asked, inForce.Sum(), n.now)
 	j.wanted = inForce
 	wait := j.refusal.RetryAt().Sub(n.now)
-	j.refusedAs = fmt.Sprintf("A CPU request of %s can not be, it goes back to %s. Until the pod or the node changes, or for %s, it is not asked for again. %s",
+	j.refusedAs = fmt.Sprintf("A CPU request of %s cannot be, it goes back to %s. Until the pod or the node changes, or for %s, it is not asked for again. %s",
 		asked, inForce.Sum(), wait, why)
 	j.decisions.SetOutcome(j.refusedAs)
 	n.log(Warn, "CPU request refused", "job", j.pod.Ref, "asked", asked, "in force", inForce.Sum(), "times", j.refusal.Times,

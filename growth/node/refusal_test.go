@@ -25,7 +25,7 @@ func refusing(name, reason string, most *growth.MilliCPU) func(before, asked nod
 }
 
 // to are the requests that were asked for a pod.
-func (w *world) to(name string) (asked []growth.MilliCPU) {
+func (w *harness) to(name string) (asked []growth.MilliCPU) {
 	for _, r := range w.resizes() {
 		if r.Pod.Name == name {
 			asked = append(asked, r.To)
@@ -37,7 +37,7 @@ func (w *world) to(name string) (asked []growth.MilliCPU) {
 var uneven = map[string]func(int) float64{"young": falling, "old": flat}
 
 func TestRefusal_TakesTheRequestBack(t *testing.T) {
-	in(t, policy.FlowCon, func(t *testing.T, w *world) {
+	in(t, policy.FlowCon, func(t *testing.T, w *harness) {
 		most := growth.MilliCPU(600)
 		w.kubelet = refusing("young", node.Infeasible, &most)
 		w.arrive("young")
@@ -46,10 +46,10 @@ func TestRefusal_TakesTheRequestBack(t *testing.T) {
 		require.Equal(t, map[string]growth.MilliCPU{"young": 500, "old": 250}, w.requests(), "the other one is not given what may not be had back")
 		require.Equal(t, growth.MilliCPU(750), w.load.CPUPool, "and the pool is what is there")
 		require.Equal(t, growth.MilliCPU(500), w.sample("young").CPURequest)
-		require.Equal(t, 1, w.told("young ResizeInfeasible: A CPU request of 750m can not be, it goes back to 500m."))
-		require.Zero(t, w.told("old Resize"))
+		require.Equal(t, 1, w.eventCount("young ResizeInfeasible: A CPU request of 750m cannot be, it goes back to 500m."))
+		require.Zero(t, w.eventCount("old Resize"))
 		e := w.explain("young")
-		require.Contains(t, e.Decisions[len(e.Decisions)-1].Outcome, "A CPU request of 750m can not be")
+		require.Contains(t, e.Decisions[len(e.Decisions)-1].Outcome, "A CPU request of 750m cannot be")
 		w.resizes()
 
 		w.train(7, 60, uneven)
@@ -59,7 +59,7 @@ func TestRefusal_TakesTheRequestBack(t *testing.T) {
 }
 
 func TestRefusal_SurvivesARestart(t *testing.T) {
-	w := newWorld(t)
+	w := newHarness(t)
 	w.start(policy.FlowCon)
 	most := growth.MilliCPU(600)
 	w.kubelet = refusing("young", node.Infeasible, &most)
@@ -81,17 +81,17 @@ func TestRefusal_SurvivesARestart(t *testing.T) {
 }
 
 func TestRefusal_IsRetriedWhenTheNodeChanges(t *testing.T) {
-	for name, change := range map[string]func(w *world){
-		"a job arrives and leaves": func(w *world) { w.arrive("new"); w.pass(time.Second); w.remove("new") },
-		"the node grows":           func(w *world) { w.step(node.CapacityChanged{CPU: 3 * growth.Core}) },
-		"the pod's limit changes": func(w *world) {
+	for name, change := range map[string]func(w *harness){
+		"a job arrives and leaves": func(w *harness) { w.arrive("new"); w.pass(time.Second); w.remove("new") },
+		"the node grows":           func(w *harness) { w.step(node.CapacityChanged{CPU: 3 * growth.Core}) },
+		"the pod's limit changes": func(w *harness) {
 			pod, _ := w.pod(ref("young").UID)
 			pod.Containers = []node.Container{{Name: "train", Request: 500, Limit: 4000}}
 			w.apply(pod)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in(t, policy.FlowCon, func(t *testing.T, w *world) {
+			in(t, policy.FlowCon, func(t *testing.T, w *harness) {
 				most := growth.MilliCPU(600)
 				w.kubelet = refusing("young", node.Infeasible, &most)
 				w.arrive("young")
@@ -112,7 +112,7 @@ func TestRefusal_IsRetriedWhenTheNodeChanges(t *testing.T) {
 
 // kubelet keeps a deferred resize in its books and makes it as soon as there is room: asking again would not help.
 func TestRefusal_DeferredIsLeftToKubelet(t *testing.T) {
-	in(t, policy.FlowCon, func(t *testing.T, w *world) {
+	in(t, policy.FlowCon, func(t *testing.T, w *harness) {
 		most := growth.MilliCPU(600)
 		w.kubelet = refusing("young", "Deferred", &most)
 		w.arrive("young")
@@ -120,12 +120,12 @@ func TestRefusal_DeferredIsLeftToKubelet(t *testing.T) {
 		w.train(0, 12, uneven)
 		require.Equal(t, []growth.MilliCPU{750}, w.to("young"))
 		require.Equal(t, growth.MilliCPU(500), w.sample("young").CPURequest, "what is in force, not what was asked for")
-		require.Equal(t, 1, w.told("young ResizeDeferred: kubelet has not made the CPU resize to 750m yet: no room"))
+		require.Equal(t, 1, w.eventCount("young ResizeDeferred: kubelet has not made the CPU resize to 750m yet: no room"))
 	})
 }
 
 func TestRefusal_OfALowerRequestCostsTheOthers(t *testing.T) {
-	in(t, policy.FlowCon, func(t *testing.T, w *world) {
+	in(t, policy.FlowCon, func(t *testing.T, w *harness) {
 		w.kubelet = func(before, asked node.Pod) node.Pod {
 			asked.Containers[0].Allocated = asked.Containers[0].Request
 			if before.Ref.Name == "old" && asked.Request() < 500 {
@@ -143,20 +143,20 @@ func TestRefusal_OfALowerRequestCostsTheOthers(t *testing.T) {
 
 // A quota is as good a reason as a full node.
 func TestRefusal_ByTheAPIServerIsNotRepeatedAllTheTime(t *testing.T) {
-	in(t, policy.FlowCon, func(t *testing.T, w *world) {
+	in(t, policy.FlowCon, func(t *testing.T, w *harness) {
 		w.refuse = node.ResizeRejected
 		w.arrive("young")
 		w.arrive("old")
 		w.train(0, 30, uneven)
 		require.LessOrEqual(t, len(w.to("young")), 4)
 		require.Equal(t, map[string]growth.MilliCPU{"young": 500, "old": 500}, w.requests())
-		require.NotZero(t, w.told("young ResizeInfeasible"))
+		require.NotZero(t, w.eventCount("young ResizeInfeasible"))
 	})
 }
 
-// A coordinator that died in between finds a request standing that can not be, and takes it back.
+// A coordinator that died in between finds an infeasible request, and takes it back.
 func TestRefusal_OfAnEarlierCoordinatorIsTakenBack(t *testing.T) {
-	in(t, policy.FlowCon, func(t *testing.T, w *world) {
+	in(t, policy.FlowCon, func(t *testing.T, w *harness) {
 		w.arrive("old")
 		pod := w.pods[ref("old").UID]
 		pod.Ref = ref("young")
@@ -167,6 +167,6 @@ func TestRefusal_OfAnEarlierCoordinatorIsTakenBack(t *testing.T) {
 		w.apply(pod)
 		w.pass(interval)
 		require.Equal(t, growth.MilliCPU(400), w.requests()["young"])
-		require.Equal(t, 1, w.told("young ResizeInfeasible"))
+		require.Equal(t, 1, w.eventCount("young ResizeInfeasible"))
 	})
 }

@@ -28,7 +28,7 @@ func TestPod_Original(t *testing.T) {
 		"not all":        {"train=500m", now, false},
 		"negative":       {"train=-1,side=100m", now, false},
 		"absurd":         {"train=99999999,side=1", now, false},
-		"nonsense":       {"lots", now, false},
+		"no quantity":    {"lots", now, false},
 		"not a number":   {"train=inf,side=1m", now, false},
 		"half a core":    {"train=0.5,side=100m", node.Requests{"train": 500, "side": 100}, true},
 	} {

@@ -34,7 +34,7 @@ func (n *Node) resume(j *job) {
 			n.log(Warn, "a job continues without the state in its sample", "job", j.pod.Ref, "err", err.Error())
 			state = jobState{}
 		}
-		if state.History != nil && s.Metric == j.wish.Metric {
+		if state.History != nil && s.Metric == j.spec.Metric {
 			history = *state.History
 		}
 		category = s.Category
@@ -46,7 +46,7 @@ func (n *Node) resume(j *job) {
 	if !history.Category.Valid() {
 		history.Category = category
 	}
-	j.tracker = efficiency.Resume(n.config.efficiency(), j.wish.Direction, history)
+	j.tracker = efficiency.Resume(n.config.efficiency(), j.spec.Direction, history)
 	j.category = category
 	j.reading = efficiency.Reading{Samples: history.Samples, Growth: history.Growth, Category: category}
 }

@@ -32,7 +32,7 @@ func (n *Node) sample(j *job) bus.Sample {
 		Step:             j.latest.Step,
 		Epoch:            j.latest.Epoch,
 		TotalSteps:       j.latest.TotalSteps,
-		Metric:           j.wish.Metric,
+		Metric:           j.spec.Metric,
 		Value:            j.value,
 		Reported:         j.reported,
 		Growth:           j.reading.Growth,
@@ -57,7 +57,7 @@ func (n *Node) sample(j *job) bus.Sample {
 		duty := j.duty
 		s.Duty = &duty
 	}
-	for _, knob := range j.wish.Tune {
+	for _, knob := range j.spec.Tune {
 		if knob != gpushare.TuneCPU || j.tunable() {
 			s.Tunable = append(s.Tunable, string(knob))
 		}
@@ -77,7 +77,7 @@ func (n *Node) jobState(j *job) jobState {
 		work.Fair = &fairfinish.State{At: n.fair.At, Accounts: map[growth.PodUID]fairfinish.Account{uid: account}}
 	}
 	state := jobState{Version: stateVersion, History: &history, Work: &work}
-	if j.wish.Allows(gpushare.TuneBatchSize) {
+	if j.spec.Allows(gpushare.TuneBatchSize) {
 		tried := j.trial
 		state.Trial = &tried
 	}

@@ -30,7 +30,7 @@ func (j *job) program() string {
 	if j.pod.Program == "" {
 		return ""
 	}
-	return j.pod.Program + " " + j.wish.Metric + ":" + j.wish.Direction.String()
+	return j.pod.Program + " " + j.spec.Metric + ":" + j.spec.Direction.String()
 }
 
 // run is what the job has shown so far.
@@ -118,7 +118,7 @@ func (n *Node) progress(j *job, similar []Run) (p remaining.Progress, left remai
 	if p.StepCost, _ = j.cost.perStep(); p.StepCost > 0 {
 		left = j.cost.left(j.counter.steps, j.latest.TotalSteps)
 		if !left.Known {
-			left = j.curve.RemainingWork(j.wish.Direction, p)
+			left = j.curve.RemainingWork(j.spec.Direction, p)
 		}
 		return p, left
 	}

@@ -16,11 +16,11 @@ import (
 )
 
 // plateau is a loss that falls a little at once, and most of its way after two thirds of 90 steps: what no fit of its
-// beginning foresees.
+// beginning predicts.
 func plateau(step float64) float64 { return 1 + 0.3*math.Exp(-step/3) + 1/(1+math.Exp((step-60)/2)) }
 
 // alike runs a job of 90 steps, one a second while it is alone, for so many of them; the pod runs what is said.
-func (w *world) alike(name, runs string, from, to int, loss func(step float64) float64) {
+func (w *harness) alike(name, runs string, from, to int, loss func(step float64) float64) {
 	if from == 0 {
 		w.arrive(name)
 		pod, _ := w.pod(ref(name).UID)
@@ -35,17 +35,17 @@ func (w *world) alike(name, runs string, from, to int, loss func(step float64) f
 	}
 }
 
-// decided is the last decision about a job, foretold what it went by.
-func (w *world) decided(name string) node.Decision {
+// decided is the last decision about a job, inputs what it went by.
+func (w *harness) decided(name string) node.Decision {
 	e := w.explain(name)
 	require.NotEmpty(w.t, e.Decisions)
 	return e.Decisions[len(e.Decisions)-1]
 }
 
-func (w *world) foretold(name string) node.Inputs { return w.decided(name).Inputs }
+func (w *harness) inputs(name string) node.Inputs { return w.decided(name).Inputs }
 
-func worldOfOneCore(t *testing.T) *world {
-	w := newWorld(t)
+func harnessOfOneCore(t *testing.T) *harness {
+	w := newHarness(t)
 	w.machine = &machine{cores: 1, used: map[growth.PodUID]growth.Seconds{}}
 	return w
 }
@@ -64,14 +64,14 @@ func TestForecast_ComesFromASimilarJobThatHasEnded(t *testing.T) {
 		"the first one's was a flat lie": {"lie", plateau, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := worldOfOneCore(t)
+			w := harnessOfOneCore(t)
 			w.start(policy.Harmless)
 			w.alike("liar", "lie", 0, 90, func(float64) float64 { return 7 })
 			w.remove("liar")
 			w.alike("first", "train #", 0, 90, plateau)
 			w.remove("first")
 			w.alike("second", tc.runs, 0, 32, tc.loss)
-			got := w.foretold("second")
+			got := w.inputs("second")
 			if !tc.alike {
 				require.Empty(t, got.Like)
 				return
@@ -83,14 +83,14 @@ func TestForecast_ComesFromASimilarJobThatHasEnded(t *testing.T) {
 }
 
 func TestForecast_ComesFromAllSimilarJobs(t *testing.T) {
-	w := worldOfOneCore(t)
+	w := harnessOfOneCore(t)
 	w.start(policy.Harmless)
 	for _, name := range []string{"first", "again"} {
 		w.alike(name, "train #", 0, 90, plateau)
 		w.remove(name)
 	}
 	w.alike("third", "train #", 0, 32, plateau)
-	require.Regexp(t, "^ns/(first|again) and 1 more$", w.foretold("third").Like)
+	require.Regexp(t, "^ns/(first|again) and 1 more$", w.inputs("third").Like)
 }
 
 // A job of 90 steps takes five core-seconds before the first of them. Of the next ones nothing is known yet but what they run.
@@ -101,11 +101,11 @@ func TestForecast_BeforeTheFirstStep(t *testing.T) {
 	}{
 		"the same once more":               {"90 7", "train #", "90 7", 95},
 		"with fewer steps":                 {"90 7", "train #", "60 8", 65},
-		"its numbers do not tell":          {"3 7", "train #", "2 7", 0},
+		"its numbers are ambiguous":        {"3 7", "train #", "2 7", 0},
 		"of another program nothing holds": {"90 7", "test #", "90 7", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := worldOfOneCore(t)
+			w := harnessOfOneCore(t)
 			w.start(policy.Harmless)
 			w.begin("first", "train #", tc.was, 5)
 			w.alike("first", "train #", 1, 91, plateau)
@@ -114,7 +114,7 @@ func TestForecast_BeforeTheFirstStep(t *testing.T) {
 			w.start(policy.Harmless)
 			w.begin("second", tc.runs, tc.is, 0)
 			w.pass(interval)
-			got := w.foretold("second")
+			got := w.inputs("second")
 			require.InDelta(t, tc.left, float64(got.Left.Likely), 1, "%+v", got)
 			require.Equal(t, tc.left > 0, got.Left.Known)
 			require.InDelta(t, 0.75*tc.left, float64(got.Left.Low), 1)
@@ -127,7 +127,7 @@ func TestForecast_BeforeTheFirstStep(t *testing.T) {
 }
 
 // begin lets a job arrive that uses a core for some seconds and has made no step.
-func (w *world) begin(name, runs, numbers string, seconds int) {
+func (w *harness) begin(name, runs, numbers string, seconds int) {
 	w.arrive(name)
 	pod, _ := w.pod(ref(name).UID)
 	pod.Program, pod.Numbers = runs, strings.Fields(numbers)
@@ -140,27 +140,27 @@ func (w *world) begin(name, runs, numbers string, seconds int) {
 }
 
 func TestForecast_ComesFromASimilarJobThatIsAhead(t *testing.T) {
-	w := worldOfOneCore(t)
+	w := harnessOfOneCore(t)
 	w.start(policy.Harmless)
 	w.alike("ahead", "train #", 0, 80, plateau)
 	w.alike("behind", "train #", 0, 22, plateau)
-	require.Equal(t, "ns/ahead", w.foretold("behind").Like)
-	require.Empty(t, w.foretold("ahead").Like)
+	require.Equal(t, "ns/ahead", w.inputs("behind").Like)
+	require.Empty(t, w.inputs("ahead").Like)
 }
 
 func TestForecast_RunsSurviveARestart(t *testing.T) {
-	w := worldOfOneCore(t)
+	w := harnessOfOneCore(t)
 	w.start(policy.Harmless)
 	w.alike("first", "train #", 0, 90, plateau)
 	w.remove("first")
 	w.pass(interval)
 	w.start(policy.Harmless)
 	w.alike("second", "train #", 0, 22, plateau)
-	require.Equal(t, "ns/first", w.foretold("second").Like)
+	require.Equal(t, "ns/first", w.inputs("second").Like)
 }
 
 func TestForecast_FewRunsAreRemembered(t *testing.T) {
-	in(t, policy.Harmless, func(t *testing.T, w *world) {
+	in(t, policy.Harmless, func(t *testing.T, w *harness) {
 		w.machine = &machine{cores: 1, used: map[growth.PodUID]growth.Seconds{}}
 		for i := range 10 {
 			w.alike(fmt.Sprint("same-", i), "same", 0, 1, plateau)

@@ -85,10 +85,10 @@ func (n *Node) categorise(j *job, category growth.Category, reason string) {
 	from := j.category
 	j.category = category
 	n.log(Info, "category changed", "job", j.pod.Ref, "from", from, "to", category, "growth", float64(j.reading.Growth),
-		"metric", j.wish.Metric, "value", j.value, "step", j.latest.Step, "reason", reason)
+		"metric", j.spec.Metric, "value", j.value, "step", j.latest.Step, "reason", reason)
 	n.annotate(j.pod.Ref, gpushare.CategoryAnnotation, string(category))
 	n.event(j, time.Second, false, "CategoryChanged",
-		fmt.Sprintf("%s → %s: %s (%s %.4g at step %d)", from, category, reason, j.wish.Metric, j.value, j.latest.Step))
+		fmt.Sprintf("%s → %s: %s (%s %.4g at step %d)", from, category, reason, j.spec.Metric, j.value, j.latest.Step))
 	n.interrupt("category", false)
 }
 

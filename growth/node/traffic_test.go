@@ -15,7 +15,7 @@ func TestTrafficBetween(t *testing.T) {
 		want traffic
 	}{
 		"rates":                           {Usage{BlockIO: 300, NetworkIO: 5000, Stalled: Stalled{CPU: 15, Memory: 1, IO: 2}}, traffic{20, 400, &bus.Pressure{CPU: .5, Memory: .1}}},
-		"counters that begin anew":        {Usage{BlockIO: 3, NetworkIO: 5, Stalled: Stalled{CPU: 1}}, traffic{0, 0, &bus.Pressure{}}},
+		"counters that are reset":         {Usage{BlockIO: 3, NetworkIO: 5, Stalled: Stalled{CPU: 1}}, traffic{0, 0, &bus.Pressure{}}},
 		"waiting longer than there was":   {Usage{BlockIO: 100, NetworkIO: 1000, Stalled: Stalled{CPU: 90, IO: 2}}, traffic{0, 0, &bus.Pressure{CPU: 1}}},
 		"a kernel that does not say more": {Usage{}, traffic{}},
 	} {

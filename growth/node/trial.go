@@ -33,14 +33,14 @@ func (j *job) look(now time.Time) trial.Observation {
 
 // tryBatchSize advances the trial of a batch size, if the job's user permits that.
 func (n *Node) tryBatchSize(j *job, look trial.Observation) {
-	if !j.wish.Allows(gpushare.TuneBatchSize) {
+	if !j.spec.Allows(gpushare.TuneBatchSize) {
 		return
 	}
 	advised := 0
 	if a, ok := n.advice[j.pod.Ref.UID]; ok && a.BatchSize != nil {
 		advised = *a.BatchSize
 	}
-	next, verdict, reason := j.trial.Next(look, advised, j.wish.Direction)
+	next, verdict, reason := j.trial.Next(look, advised, j.spec.Direction)
 	j.trial = next
 	if verdict == trial.None {
 		return
@@ -60,7 +60,7 @@ func (n *Node) tryBatchSize(j *job, look trial.Observation) {
 // resumeTrial continues a trial of an earlier coordinator. The job still runs with what it was sent last, and is sent it
 // again.
 func (n *Node) resumeTrial(j *job, tried *trial.State) {
-	if tried != nil && j.wish.Allows(gpushare.TuneBatchSize) {
+	if tried != nil && j.spec.Allows(gpushare.TuneBatchSize) {
 		j.trial = *tried
 		j.attempt++
 	}

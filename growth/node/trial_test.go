@@ -19,18 +19,18 @@ import (
 
 const everything = gpushare.TuneAnnotation + "=cpu,loaders,batch-size"
 
-// trainee is a job that takes up what it is told, as the shim does.
+// trainee is a job that applies what it is sent, as the shim does.
 type trainee struct {
-	*world
+	*harness
 	name           string
-	step           int64
+	made           int64 // steps
 	batch, loaders int
 	generation     int64
 	worse          float64 // what part of its speed a batch size above 64 costs it
 }
 
-func newTrainee(w *world) *trainee {
-	j := &trainee{world: w, name: "a", batch: 64, loaders: 2}
+func newTrainee(w *harness) *trainee {
+	j := &trainee{harness: w, name: "a", batch: 64, loaders: 2}
 	w.arrive(j.name, everything)
 	w.pass(time.Second)
 	return j
@@ -42,24 +42,24 @@ func (j *trainee) run(n int) {
 		config, told := j.sent["slot-"+j.name]
 		if told && config.Generation > j.generation {
 			j.generation = config.Generation
-			j.world.step(node.ConfigSent{Slot: "slot-" + j.name, Generation: config.Generation})
+			j.step(node.ConfigSent{Slot: "slot-" + j.name, Generation: config.Generation})
 			if config.BatchSize != nil {
 				j.batch = *config.BatchSize
 			}
 			if config.Loaders != nil {
 				j.loaders = *config.Loaders
 			}
-			j.world.step(node.ConfigAcked{Slot: "slot-" + j.name, Ack: wire.Ack{Generation: config.Generation, Applied: config.Values}})
+			j.step(node.ConfigAcked{Slot: "slot-" + j.name, Ack: wire.Ack{Generation: config.Generation, Applied: config.Values}})
 		}
 		speed := 1.0
 		if j.batch > 64 {
 			speed -= j.worse
 		}
-		j.step++
+		j.made++
 		batch, loaders := j.batch, j.loaders
 		j.say(j.name, wire.Progress{
-			Step: j.step, Samples: int64(1000 * speed), StepSeconds: 1, BatchSize: &batch, Loaders: &loaders,
-			Metrics: map[string]float64{"loss": 1 / float64(j.step)},
+			Step: j.made, Samples: int64(1000 * speed), StepSeconds: 1, BatchSize: &batch, Loaders: &loaders,
+			Metrics: map[string]float64{"loss": 1 / float64(j.made)},
 		})
 		j.pass(interval)
 	}
@@ -70,24 +70,24 @@ func (j *trainee) advise(generation int64, batch, loaders int) {
 	if loaders > 0 {
 		a.Loaders = &loaders
 	}
-	j.world.advice[ref(j.name).UID] = a
-	j.world.step(node.AdviceChanged{Advice: maps.Clone(j.world.advice)})
+	j.advice[ref(j.name).UID] = a
+	j.step(node.AdviceChanged{Advice: maps.Clone(j.advice)})
 	j.pass(time.Second)
 }
 
 func TestTrial_KeepsABatchSize(t *testing.T) {
-	in(t, policy.FlowCon, func(t *testing.T, w *world) {
+	in(t, policy.FlowCon, func(t *testing.T, w *harness) {
 		j := newTrainee(w)
 		j.advise(7, 128, 0)
 		j.run(2)
 		require.Empty(t, w.sent, "nothing is known to compare with")
 		j.run(3)
 		require.Equal(t, 128, j.batch)
-		require.Equal(t, 1, w.told("a BatchSizeChanged: Batch size: 64 → 128, acknowledged by the job (more samples a second)"))
+		require.Equal(t, 1, w.eventCount("a BatchSizeChanged: Batch size: 64 → 128, acknowledged by the job (more samples a second)"))
 		require.Equal(t, []int64{7, 7}, []int64{w.sample("a").Generation, w.sample("a").Applied}, "the tuner sees its own count")
-		require.Zero(t, w.told("a BatchSizeKept"))
+		require.Zero(t, w.eventCount("a BatchSizeKept"))
 		j.run(6)
-		require.Equal(t, 1, w.told("a BatchSizeKept: On trial: batch size 128 stays: 100.0 samples/s, 100.0 with 64"))
+		require.Equal(t, 1, w.eventCount("a BatchSizeKept: On trial: batch size 128 stays: 100.0 samples/s, 100.0 with 64"))
 		require.Equal(t, trial.Idle, w.state("a").Trial.Phase)
 		j.run(20)
 		require.Equal(t, 128, j.batch)
@@ -95,15 +95,15 @@ func TestTrial_KeepsABatchSize(t *testing.T) {
 }
 
 func TestTrial_RollsBackForGood(t *testing.T) {
-	in(t, policy.FlowCon, func(t *testing.T, w *world) {
+	in(t, policy.FlowCon, func(t *testing.T, w *harness) {
 		j := newTrainee(w)
 		j.worse = .5
 		j.advise(7, 128, 0)
 		j.run(12)
 		require.Equal(t, 64, j.batch)
-		require.Equal(t, 1, w.told("a BatchSizeRolledBack: On trial: batch size 128 goes back to 64, and is not tried again: 50.0 samples/s, below the limit of 90.0 (100.0 before)"))
-		require.Equal(t, 2, w.told("a BatchSizeChanged"))
-		require.Equal(t, 1, w.told("a BatchSizeChanged: Batch size: 128 → 64, acknowledged by the job (as before the trial)"))
+		require.Equal(t, 1, w.eventCount("a BatchSizeRolledBack: On trial: batch size 128 goes back to 64, and is not tried again: 50.0 samples/s, below the limit of 90.0 (100.0 before)"))
+		require.Equal(t, 2, w.eventCount("a BatchSizeChanged"))
+		require.Equal(t, 1, w.eventCount("a BatchSizeChanged: Batch size: 128 → 64, acknowledged by the job (as before the trial)"))
 		require.Equal(t, 128, w.state("a").Trial.RejectedFrom)
 
 		j.advise(8, 128, 0)
@@ -111,16 +111,16 @@ func TestTrial_RollsBackForGood(t *testing.T) {
 		j.advise(9, 256, 0)
 		j.run(12)
 		require.Equal(t, 64, j.batch)
-		require.Equal(t, 2, w.told("a BatchSizeChanged"), "not offered again")
+		require.Equal(t, 2, w.eventCount("a BatchSizeChanged"), "not offered again")
 		j.advise(10, 32, 0)
 		j.run(12)
 		require.Equal(t, 32, j.batch, "another one is")
-		require.Equal(t, 1, w.told("a BatchSizeKept"))
+		require.Equal(t, 1, w.eventCount("a BatchSizeKept"))
 	})
 }
 
 func TestTrial_DelaysLoaders(t *testing.T) {
-	in(t, policy.FlowCon, func(t *testing.T, w *world) {
+	in(t, policy.FlowCon, func(t *testing.T, w *harness) {
 		j := newTrainee(w)
 		j.advise(7, 128, 0)
 		j.run(5)
@@ -129,16 +129,16 @@ func TestTrial_DelaysLoaders(t *testing.T) {
 		j.run(2)
 		require.Equal(t, 2, j.loaders)
 		j.run(6)
-		require.Equal(t, 1, w.told("a BatchSizeKept"))
+		require.Equal(t, 1, w.eventCount("a BatchSizeKept"))
 		require.Equal(t, 4, j.loaders)
 	})
 }
 
 func TestTrial_NotWithoutThePermissionOfTheUser(t *testing.T) {
-	in(t, policy.FlowCon, func(t *testing.T, w *world) {
+	in(t, policy.FlowCon, func(t *testing.T, w *harness) {
 		w.arrive("a", gpushare.TuneAnnotation+"=cpu,loaders")
 		w.pass(time.Second)
-		j := &trainee{world: w, name: "a", batch: 64, loaders: 2}
+		j := &trainee{harness: w, name: "a", batch: 64, loaders: 2}
 		j.advise(7, 128, 3)
 		j.run(12)
 		require.Equal(t, []int{64, 3}, []int{j.batch, j.loaders})
@@ -149,7 +149,7 @@ func TestTrial_NotWithoutThePermissionOfTheUser(t *testing.T) {
 // Wherever in a trial a coordinator is killed, the next one brings it to its end, and knows what failed.
 func TestTrial_SurvivesARestart(t *testing.T) {
 	for after := range 13 {
-		w := newWorld(t)
+		w := newHarness(t)
 		w.start(policy.FlowCon)
 		j := newTrainee(w)
 		j.worse = .5
@@ -165,7 +165,7 @@ func TestTrial_SurvivesARestart(t *testing.T) {
 		w.pass(time.Second)
 		j.run(14)
 		require.Equal(t, 64, j.batch, "after %d", after)
-		require.Equal(t, 1, w.told("a BatchSizeRolledBack"), "after %d", after)
+		require.Equal(t, 1, w.eventCount("a BatchSizeRolledBack"), "after %d", after)
 		require.Equal(t, growth.PerSecond(100), w.sample("a").SamplesPerSecond)
 	}
 }

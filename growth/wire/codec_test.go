@@ -84,7 +84,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		again, err := wire.Encode(m)
 		if err != nil {
-			t.Fatalf("%+v was accepted but can not be said: %v", m, err)
+			t.Fatalf("%+v was accepted but cannot be encoded: %v", m, err)
 		}
 		if _, err := wire.Decode(again); err != nil {
 			t.Fatalf("%s is refused: %v", again, err)

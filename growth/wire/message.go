@@ -30,33 +30,33 @@ type Progress struct {
 	Loaders   *int `json:"loaders,omitempty"`
 }
 
-// Ack tells that a job runs with the values of one generation.
+// Ack reports that a job runs with the values of one generation.
 type Ack struct {
 	Generation int64  `json:"generation"`
 	Applied    Values `json:"applied"`
 }
 
-// Saved tells where a checkpoint lies.
+// Saved reports where a checkpoint is.
 type Saved struct {
 	Path   string `json:"path"`
 	SHA256 string `json:"sha256"`
 	Step   int64  `json:"step"`
 }
 
-// Values are what a job can be told to run with. Nil means: as you are.
+// Values are what a coordinator can set. Nil means: as you are.
 type Values struct {
 	Loaders   *int `json:"loaders,omitempty"`
 	BatchSize *int `json:"batch_size,omitempty"`
 }
 
-// Config tells a job what to run with, from its next safe point on. A job ignores generations that are not newer than the
+// Config sets what a job runs with, from its next safe point on. A job ignores generations that are not newer than the
 // last one of its connection.
 type Config struct {
 	Generation int64 `json:"generation"`
 	Values
 }
 
-// Duty tells a job which part of the time it may compute, 0 < Duty ≤ 1. A job ignores sequences that are not newer than the
+// Duty sets the part of the time in which a job may compute, 0 < Duty ≤ 1. A job ignores sequences that are not newer than the
 // last one of its connection. A job that was sent no duty computes all the time.
 //
 // Coordinators of the previous release send the duty in a field of their configs, and shims of the previous release read

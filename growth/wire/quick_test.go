@@ -10,7 +10,7 @@ import (
 const usual = `{"v":1,"type":"progress","step":1200,"epoch":3,"total_steps":5000,"metrics":{"loss":0.3125,"accuracy":0.91},"steps":10,"samples":640,` +
 	`"step_seconds":0.0213,"load_seconds":1.5e-05,"batch_size":64,"loaders":2}`
 
-func TestTheUsualReportIsReadQuickly(t *testing.T) {
+func TestQuick_ReadsTheUsualReport(t *testing.T) {
 	p, ok := quick([]byte(usual))
 	require.True(t, ok)
 	two, batch := 2, 64

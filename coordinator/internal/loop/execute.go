@@ -120,15 +120,17 @@ func (l *Loop) write(entry node.LogEntry) {
 	case node.Warn:
 		level = slog.LevelWarn
 	}
-	if !l.log.Enabled(context.Background(), level) {
+	ctx := context.Background()
+	if !l.log.Enabled(ctx, level) {
 		return
 	}
-	fields := make([]any, len(entry.Fields))
-	for i, field := range entry.Fields {
-		if text, ok := field.(fmt.Stringer); ok {
-			field = text.String()
+	record := slog.NewRecord(time.Now(), level, entry.Message, 0)
+	for i := 0; i+1 < len(entry.Fields); i += 2 {
+		value := entry.Fields[i+1]
+		if text, ok := value.(fmt.Stringer); ok {
+			value = text.String()
 		}
-		fields[i] = field
+		record.Add(entry.Fields[i], value)
 	}
-	l.log.Log(context.Background(), level, entry.Message, fields...)
+	_ = l.log.Handler().Handle(ctx, record) // as the logger's own methods do
 }

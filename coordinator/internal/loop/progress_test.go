@@ -49,7 +49,7 @@ func TestProgressFromAFile(t *testing.T) {
 		file.failing(errors.New("there is none"))
 		file.failing(errors.New("there is none"))
 		w.pass(time.Second)
-		require.Equal(t, 1, w.told("a ProgressUnreadable: /results/loss can not be read: there is none"))
+		require.Equal(t, 1, w.told("a ProgressUnreadable: /results/loss cannot be read: there is none"))
 
 		file.sink.Report(wire.Progress{Step: 17, TotalSteps: 90, Metrics: map[string]float64{"loss": 0.5}}, false)
 		w.pass(interval)
