@@ -17,7 +17,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-func TestTheLastSnapshotStaysWhileTheBusIsAway(t *testing.T) {
+func TestCache_KeepsSnapshotWhileBusIsUnavailable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t)
 		c.Node("n", 24)
@@ -41,7 +41,7 @@ func TestTheLastSnapshotStaysWhileTheBusIsAway(t *testing.T) {
 	})
 }
 
-func TestRecordsThatCanNotBeReadDisturbNothingElse(t *testing.T) {
+func TestCache_IgnoresUnreadableRecords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t)
 		c.Node("n", 24)
@@ -54,7 +54,7 @@ func TestRecordsThatCanNotBeReadDisturbNothingElse(t *testing.T) {
 		c.Put(bus.GPUsKey("m"), []byte(`{"v":1,"unitMiB":1024,"gpus":[{"uuid":"GPU-m","memoryMiB":-5}]}`))
 		c.Settle()
 		s := c.Cache.Snapshot()
-		require.Equal(t, 4, s.Refused, "allocation, reservation, sample and inventory; load and advice are not for us")
+		require.Equal(t, 4, s.Refused, "allocation, reservation, sample and inventory; load and advice are not read")
 		require.Equal(t, 24*growth.GiB, s.Node("n").GPUs[0].Free())
 		require.Contains(t, s.Node("m").Unschedulable, "cannot be understood")
 
@@ -68,7 +68,7 @@ func TestRecordsThatCanNotBeReadDisturbNothingElse(t *testing.T) {
 	})
 }
 
-func TestASnapshotNeverChanges(t *testing.T) {
+func TestSnapshot_IsImmutable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t)
 		c.Node("n", 24)
@@ -80,8 +80,8 @@ func TestASnapshotNeverChanges(t *testing.T) {
 		c.Node("m", 8)
 		c.Settle()
 		require.Equal(t, 1, before.Nodes.Len())
-		_, heard := before.Sample("p-uid")
-		require.False(t, heard)
+		_, reported := before.Sample("p-uid")
+		require.False(t, reported)
 		require.Empty(t, before.Node("n").Reservations)
 		unbound, _ := before.Pods.Get("p-uid")
 		require.Empty(t, unbound.Node)
@@ -104,16 +104,16 @@ func TestASnapshotNeverChanges(t *testing.T) {
 	})
 }
 
-// The device plugin tells of a job's end a moment after the API server does. A pod that waits is let through to Bind, which
-// goes by the books until then.
-func TestWhoHasEndedIsNotInTheWay(t *testing.T) {
+// TestNodeInfo_ExpectedIgnoresEndedPods ends a pod. The device plugin removes its record after the API server reports the end.
+// In between Filter accepts a waiting pod, and Bind uses the records.
+func TestNodeInfo_ExpectedIgnoresEndedPods(t *testing.T) {
 	for name, ends := range map[string]func(*clustertest.Cluster, *corev1.Pod){
-		"it has ended": func(c *clustertest.Cluster, pod *corev1.Pod) {
+		"succeeded": func(c *clustertest.Cluster, pod *corev1.Pod) {
 			pod = c.Get(pod).DeepCopy()
 			pod.Status.Phase = corev1.PodSucceeded
 			c.Update(pod)
 		},
-		"it is gone": func(c *clustertest.Cluster, pod *corev1.Pod) { c.Delete(pod) },
+		"deleted": func(c *clustertest.Cluster, pod *corev1.Pod) { c.Delete(pod) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -121,14 +121,14 @@ func TestWhoHasEndedIsNotInTheWay(t *testing.T) {
 				c.Node("n", 24)
 				old, waiting := c.Create(clustertest.Pod("old", "20Gi", 20)), c.Create(clustertest.Pod("waiting", "20Gi", 20))
 				c.Settle()
-				decider := c.Scheduler(c.Cache)
-				require.NoError(t, decider.Bind(t.Context(), clustertest.Ref(old), "n"))
+				s := c.Scheduler(c.Cache)
+				require.NoError(t, s.Bind(t.Context(), clustertest.Ref(old), "n"))
 				clustertest.Record(c, bus.AllocationKey("n", "old-uid"), bus.Allocation{Pod: clustertest.Ref(old), Containers: []bus.ContainerAllocation{
 					{Name: "c0", GPUs: []growth.GPUShare{{GPU: "n-a", Memory: 20 * growth.GiB}}},
 				}})
 				c.Settle()
 				room := func() []string {
-					found, err := decider.Filter(waiting, []string{"n"})
+					found, err := s.Filter(waiting, []string{"n"})
 					require.NoError(t, err)
 					return found.Fit()
 				}
@@ -136,33 +136,33 @@ func TestWhoHasEndedIsNotInTheWay(t *testing.T) {
 				ends(c, old)
 				c.Settle()
 				require.Equal(t, []string{"n"}, room())
-				require.ErrorIs(t, decider.Bind(t.Context(), clustertest.Ref(waiting), "n"), scheduler.ErrNoRoom, "kubelet may not have let go of it yet")
+				require.ErrorIs(t, s.Bind(t.Context(), clustertest.Ref(waiting), "n"), scheduler.ErrNoRoom, "kubelet may not have freed its devices yet")
 
 				require.NoError(t, c.Bus.Delete(t.Context(), bus.AllocationKey("n", "old-uid")))
 				require.NoError(t, c.Bus.Delete(t.Context(), bus.ReservationKey("n", "old-uid")))
 				c.Settle()
-				require.NoError(t, decider.Bind(t.Context(), clustertest.Ref(waiting), "n"))
+				require.NoError(t, s.Bind(t.Context(), clustertest.Ref(waiting), "n"))
 				require.Zero(t, c.Cache.Snapshot().OverCommitted())
 			})
 		})
 	}
 }
 
-func TestANodeThatIsGoneIsForgotten(t *testing.T) {
+func TestCache_RemovesDeletedNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t)
 		c.Node("n", 24)
 		c.Settle()
 		require.NoError(t, c.Client.CoreV1().Nodes().Delete(t.Context(), "n", metav1.DeleteOptions{}))
 		c.Settle()
-		require.NotNil(t, c.Cache.Snapshot().Node("n"), "its device plugin still lives")
+		require.NotNil(t, c.Cache.Snapshot().Node("n"), "its device plugin still runs")
 		require.NoError(t, c.Bus.Delete(t.Context(), bus.GPUsKey("n")))
 		c.Settle()
 		require.Zero(t, c.Cache.Snapshot().Nodes.Len())
 	})
 }
 
-func TestALabelMakesANodeOneThatShares(t *testing.T) {
+func TestNodeInfo_NeedsLabel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t)
 		c.NodeWithLabels("n", nil)
@@ -176,40 +176,40 @@ func TestALabelMakesANodeOneThatShares(t *testing.T) {
 	})
 }
 
-// TestHalfAListIsNotShown lets the bus tell of its nodes anew in parts, and break off in between.
-func TestHalfAListIsNotShown(t *testing.T) {
+// TestCache_PublishesCompleteListsOnly receives new lists of nodes in parts, and an error in between.
+func TestCache_PublishesCompleteListsOnly(t *testing.T) {
 	inventory := func(node growth.NodeName) bus.Entry {
 		value, err := bus.Encode(bus.NodeGPUs{Unit: growth.GiB, GPUs: []bus.GPU{{UUID: "GPU-" + growth.GPU(node), Memory: growth.GiB, Healthy: true}}})
 		require.NoError(t, err)
 		return bus.Entry{Key: bus.GPUsKey(node), Value: value}
 	}
-	k := cache.New(nil, gpushare.Resource, slog.New(slog.DiscardHandler))
+	nodes := cache.New(nil, gpushare.Resource, slog.New(slog.DiscardHandler))
 	shown := func(batch bus.Batch) []growth.NodeName {
-		k.Step(cache.OnNodes(batch))
+		nodes.Step(cache.OnNodes(batch))
 		var names []growth.NodeName
-		for name := range k.Snapshot().Nodes.All() {
+		for name := range nodes.Snapshot().Nodes.All() {
 			names = append(names, name)
 		}
 		return names
 	}
-	k.Step(cache.OnJobs(bus.Batch{Reset: true}))
-	k.Step(cache.Informed())
+	nodes.Step(cache.OnJobs(bus.Batch{Reset: true}))
+	nodes.Step(cache.Informed())
 	require.Empty(t, shown(bus.Batch{Reset: true, More: true, Revision: 3, Entries: []bus.Entry{inventory("a")}}))
-	require.False(t, k.Snapshot().Synced)
+	require.False(t, nodes.Snapshot().Synced)
 	require.Equal(t, []growth.NodeName{"a", "b"}, shown(bus.Batch{Revision: 3, Entries: []bus.Entry{inventory("b")}}))
-	require.True(t, k.Snapshot().Synced)
+	require.True(t, nodes.Snapshot().Synced)
 
 	require.Equal(t, []growth.NodeName{"a", "b"}, shown(bus.Batch{Reset: true, More: true, Revision: 9, Entries: []bus.Entry{inventory("c")}}))
-	require.Equal(t, []growth.NodeName{"a", "b"}, shown(bus.Batch{Err: bus.ErrUnavailable}), "broken off")
-	require.ErrorIs(t, k.Snapshot().Unavailable, bus.ErrUnavailable)
-	require.Equal(t, bus.Revision(3), k.Snapshot().Revision)
+	require.Equal(t, []growth.NodeName{"a", "b"}, shown(bus.Batch{Err: bus.ErrUnavailable}), "the list is incomplete")
+	require.ErrorIs(t, nodes.Snapshot().Unavailable, bus.ErrUnavailable)
+	require.Equal(t, bus.Revision(3), nodes.Snapshot().Revision)
 	require.Equal(t, []growth.NodeName{"a", "b"}, shown(bus.Batch{Reset: true, More: true, Revision: 12, Entries: []bus.Entry{inventory("c")}}))
 	require.Equal(t, []growth.NodeName{"c", "d"}, shown(bus.Batch{Revision: 12, Entries: []bus.Entry{inventory("d")}}))
-	require.NoError(t, k.Snapshot().Unavailable)
-	require.Equal(t, bus.Revision(12), k.Snapshot().Revision)
+	require.NoError(t, nodes.Snapshot().Unavailable)
+	require.Equal(t, bus.Revision(12), nodes.Snapshot().Revision)
 }
 
-func TestANodeWhoseKubeletDoesNotListenTakesNoPods(t *testing.T) {
+func TestNodeInfo_UnschedulableWithoutKubelet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t)
 		c.Node("n", 24)
@@ -220,16 +220,16 @@ func TestANodeWhoseKubeletDoesNotListenTakesNoPods(t *testing.T) {
 		before := c.Cache.Snapshot().Node("n")
 		require.Empty(t, before.Unschedulable)
 
-		deaf := before.Inventory()
-		deaf.Unheard = true
-		clustertest.Record(c, bus.GPUsKey("n"), deaf)
+		inventory := before.Inventory()
+		inventory.Unheard = true
+		clustertest.Record(c, bus.GPUsKey("n"), inventory)
 		c.Settle()
 		now := c.Cache.Snapshot().Node("n")
 		require.Contains(t, now.Unschedulable, "kubelet does not listen to its device plugin")
-		require.Equal(t, before.GPUs, now.GPUs, "what runs there is still counted")
+		require.Equal(t, before.GPUs, now.GPUs, "running pods still count")
 
-		deaf.Unheard = false
-		clustertest.Record(c, bus.GPUsKey("n"), deaf)
+		inventory.Unheard = false
+		clustertest.Record(c, bus.GPUsKey("n"), inventory)
 		c.Settle()
 		require.Empty(t, c.Cache.Snapshot().Node("n").Unschedulable)
 	})

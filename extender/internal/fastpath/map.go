@@ -11,7 +11,7 @@ import (
 const fan = 64
 
 // Map is an immutable map. With returns the next Map, which shares everything unchanged with this one: a change copies one
-// bucket and the two arrays above it, whatever the size of the Map. The zero Map is empty.
+// bucket and the two arrays above it, independent of the size of the Map. The zero Map is empty.
 type Map[K ~string, V any] struct {
 	root *[fan]*branch[K, V]
 	seed maphash.Seed

@@ -98,7 +98,7 @@ func gauges(v View) []prometheus.Collector {
 		gauge("overcommitted_bytes", "GPU memory held beyond what GPUs have. Must be 0.", func(s *cache.Snapshot) float64 {
 			return float64(s.OverCommitted()) * (1 << 20)
 		}),
-		gauge("refused_records", "Records on the bus that this build can not read.", func(s *cache.Snapshot) float64 {
+		gauge("refused_records", "Records on the bus that this build cannot read.", func(s *cache.Snapshot) float64 {
 			return float64(s.Refused)
 		}),
 		gauge("reservations", "Reservations that wait for kubelet.", func(s *cache.Snapshot) float64 {

@@ -11,9 +11,9 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-func TestGPUsThatAreGoneAreForgotten(t *testing.T) {
+func TestForget_EpochsOfRemovedGPUs(t *testing.T) {
 	const after = 5
-	dies := func(c *clustertest.Cluster) { require.NoError(t, c.Bus.Delete(t.Context(), bus.GPUsKey("n"))) }
+	stop := func(c *clustertest.Cluster) { require.NoError(t, c.Bus.Delete(t.Context(), bus.GPUsKey("n"))) }
 	publish := func(gpus ...growth.GPU) func(*clustertest.Cluster) {
 		return func(c *clustertest.Cluster) {
 			inventory := bus.NodeGPUs{Unit: growth.GiB}
@@ -26,16 +26,16 @@ func TestGPUsThatAreGoneAreForgotten(t *testing.T) {
 	nothing := func(*clustertest.Cluster) {}
 	for name, tc := range map[string]struct {
 		first, then     func(*clustertest.Cluster)
-		sweeps, sweeps2 int
+		passes, passes2 int
 		want            []growth.GPU
 	}{
-		"all are there":                    {nothing, nothing, 2 * after, 0, []growth.GPU{"n-a", "n-b"}},
-		"the node is gone":                 {dies, nothing, after, 0, nil},
-		"it has not been gone for long":    {dies, nothing, after - 1, 0, []growth.GPU{"n-a", "n-b"}},
-		"it was back in between":           {dies, publish("n-a", "n-b"), after - 1, after - 1, []growth.GPU{"n-a", "n-b"}},
-		"one GPU is gone":                  {publish("n-b"), nothing, after, 0, []growth.GPU{"n-b"}},
-		"a GPU is in another one's place":  {publish("n-a", "n-c"), nothing, after, 0, []growth.GPU{"n-a"}},
-		"one is gone, the other one later": {publish("n-b"), publish("n-c"), after, after, nil},
+		"no GPU removed":                  {nothing, nothing, 2 * after, 0, []growth.GPU{"n-a", "n-b"}},
+		"node removed":                    {stop, nothing, after, 0, nil},
+		"node removed recently":           {stop, nothing, after - 1, 0, []growth.GPU{"n-a", "n-b"}},
+		"node back in between":            {stop, publish("n-a", "n-b"), after - 1, after - 1, []growth.GPU{"n-a", "n-b"}},
+		"one GPU removed":                 {publish("n-b"), nothing, after, 0, []growth.GPU{"n-b"}},
+		"GPU replaced":                    {publish("n-a", "n-c"), nothing, after, 0, []growth.GPU{"n-a"}},
+		"one GPU removed, then the other": {publish("n-b"), publish("n-c"), after, after, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestGPUsThatAreGoneAreForgotten(t *testing.T) {
 				}
 				s := c.Reconciler(nil)
 				s.ForgetAfter = after
-				sweeps := func(n int) {
+				pass := func(n int) {
 					c.Settle()
 					for range n {
 						s.Reconcile(t.Context())
@@ -57,16 +57,16 @@ func TestGPUsThatAreGoneAreForgotten(t *testing.T) {
 					c.Settle()
 				}
 				tc.first(c)
-				sweeps(tc.sweeps)
+				pass(tc.passes)
 				tc.then(c)
-				sweeps(tc.sweeps2)
+				pass(tc.passes2)
 				require.Equal(t, tc.want, epochs(t, c))
 			})
 		})
 	}
 }
 
-// epochs lists the GPUs of node n that have one.
+// epochs returns the GPUs of node n with an epoch.
 func epochs(t *testing.T, c *clustertest.Cluster) []growth.GPU {
 	entries, _, err := c.Bus.List(t.Context(), bus.NodePrefix("n"))
 	require.NoError(t, err)

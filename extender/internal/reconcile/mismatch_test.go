@@ -13,67 +13,85 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-// TestAllocationsThatNobodyMeantAreTold is about one pod, which its Binding sent to n-a, and what kubelet made of it.
-func TestAllocationsThatNobodyMeantAreTold(t *testing.T) {
+// mismatchedPod is the pod of these tests. Its Binding names n-a.
+var mismatchedPod = growth.PodRef{Namespace: "default", Name: "p", UID: "p-uid"}
+
+// steps change the pod and its allocation.
+type steps []func(*clustertest.Cluster, *corev1.Pod)
+
+func shareOf(g growth.GPU) []growth.GPUShare {
+	return []growth.GPUShare{{GPU: g, Memory: 8 * growth.GiB}}
+}
+
+func allocate(g growth.GPU) func(*clustertest.Cluster, *corev1.Pod) {
+	return func(c *clustertest.Cluster, _ *corev1.Pod) {
+		clustertest.Record(c, bus.AllocationKey("n", mismatchedPod.UID), bus.Allocation{
+			Pod:        mismatchedPod,
+			Containers: []bus.ContainerAllocation{{Name: "c0", GPUs: shareOf(g)}},
+		})
+	}
+}
+
+func annotate(gpus string) func(*clustertest.Cluster, *corev1.Pod) {
+	return func(c *clustertest.Cluster, pod *corev1.Pod) {
+		pod = c.Get(pod).DeepCopy()
+		pod.Annotations[gpushare.GPUAnnotation] = gpus
+		if gpus == "" {
+			delete(pod.Annotations, gpushare.GPUAnnotation)
+		}
+		c.Update(pod)
+	}
+}
+
+func endPod(c *clustertest.Cluster, pod *corev1.Pod) {
+	pod = c.Get(pod).DeepCopy()
+	pod.Status.Phase = corev1.PodSucceeded
+	c.Update(pod)
+}
+
+func deletePod(c *clustertest.Cluster, pod *corev1.Pod) { c.Delete(pod) }
+
+// hidePod removes the request, so that the snapshot does not have the pod.
+func hidePod(c *clustertest.Cluster, pod *corev1.Pod) {
+	pod = c.Get(pod).DeepCopy()
+	pod.Annotations, pod.Spec.Containers = nil, nil
+	c.Update(pod)
+}
+
+func stopPlugin(c *clustertest.Cluster, _ *corev1.Pod) {
+	require.NoError(c.T, c.Bus.Delete(c.T.Context(), bus.GPUsKey("n")))
+}
+
+func startPlugin(c *clustertest.Cluster, _ *corev1.Pod) {
+	clustertest.Record(c, bus.GPUsKey("n"), bus.NodeGPUs{
+		Unit: growth.GiB,
+		GPUs: []bus.GPU{{UUID: "n-a", Memory: 8 * growth.GiB}, {UUID: "n-b", Memory: 8 * growth.GiB}},
+	})
+}
+
+func TestReconcile_ReportsMismatchesOnce(t *testing.T) {
 	const minute = 60
-	share := func(g growth.GPU) []growth.GPUShare { return []growth.GPUShare{{GPU: g, Memory: 8 * growth.GiB}} }
-	ref := growth.PodRef{Namespace: "default", Name: "p", UID: "p-uid"}
-	reserve := func(c *clustertest.Cluster) {
-		clustertest.Record(c, bus.ReservationKey("n", ref.UID), bus.Reservation{Pod: ref, GPUs: share("n-a"), Containers: []bus.ContainerRequest{{Name: "c0", Units: 8}}})
-	}
-	allocate := func(g growth.GPU) func(*clustertest.Cluster, *corev1.Pod) {
-		return func(c *clustertest.Cluster, _ *corev1.Pod) {
-			clustertest.Record(c, bus.AllocationKey("n", ref.UID), bus.Allocation{Pod: ref, Containers: []bus.ContainerAllocation{{Name: "c0", GPUs: share(g)}}})
-		}
-	}
-	annotate := func(gpus string) func(*clustertest.Cluster, *corev1.Pod) {
-		return func(c *clustertest.Cluster, pod *corev1.Pod) {
-			pod = c.Get(pod).DeepCopy()
-			if pod.Annotations[gpushare.GPUAnnotation] = gpus; gpus == "" {
-				delete(pod.Annotations, gpushare.GPUAnnotation)
-			}
-			c.Update(pod)
-		}
-	}
-	ends := func(c *clustertest.Cluster, pod *corev1.Pod) {
-		pod = c.Get(pod).DeepCopy()
-		pod.Status.Phase = corev1.PodSucceeded
-		c.Update(pod)
-	}
-	leaves := func(c *clustertest.Cluster, pod *corev1.Pod) { c.Delete(pod) }
-	hides := func(c *clustertest.Cluster, pod *corev1.Pod) {
-		pod = c.Get(pod).DeepCopy()
-		pod.Annotations, pod.Spec.Containers = nil, nil
-		c.Update(pod)
-	}
-	dies := func(c *clustertest.Cluster, _ *corev1.Pod) {
-		require.NoError(t, c.Bus.Delete(t.Context(), bus.GPUsKey("n")))
-	}
-	returns := func(c *clustertest.Cluster, _ *corev1.Pod) {
-		clustertest.Record(c, bus.GPUsKey("n"), bus.NodeGPUs{Unit: growth.GiB, GPUs: []bus.GPU{{UUID: "n-a", Memory: 8 * growth.GiB}, {UUID: "n-b", Memory: 8 * growth.GiB}}})
-	}
-	type steps []func(*clustertest.Cluster, *corev1.Pod)
 	for name, tc := range map[string]struct {
 		reserved bool
-		// happens are steps with sweeps after each.
-		happens steps
-		sweeps  int
-		told    map[string]int
+		// steps are followed by a number of passes each.
+		steps  steps
+		passes int
+		want   map[string]int
 	}{
-		"nothing is allocated yet":                 {true, steps{}, 1, map[string]int{}},
-		"as reserved":                              {true, steps{allocate("n-a")}, 3, map[string]int{}},
-		"not as reserved":                          {true, steps{allocate("n-b")}, 3, map[string]int{"elsewhere": 1}},
-		"not as reserved, and then corrected":      {true, steps{allocate("n-b"), annotate("n-b")}, 3, map[string]int{"elsewhere": 1}},
-		"as its Binding named":                     {false, steps{allocate("n-a")}, 3, map[string]int{}},
-		"not as its Binding named":                 {false, steps{allocate("n-b")}, 3, map[string]int{"elsewhere": 1}},
-		"while its device plugin comes and goes":   {false, steps{allocate("n-b"), dies, returns, dies}, 3, map[string]int{"elsewhere": 1}},
-		"its Binding, somebody else's, names none": {false, steps{annotate(""), allocate("n-b")}, 2 * minute, map[string]int{}},
-		"its pod is gone":                          {true, steps{allocate("n-a"), leaves}, minute, map[string]int{"unknown": 1}},
-		"its pod is gone for good":                 {true, steps{allocate("n-a"), leaves}, 3 * minute, map[string]int{"unknown": 1}},
-		"its pod has not been gone for a minute":   {true, steps{allocate("n-a"), leaves}, minute - 1, map[string]int{}},
-		"its pod has ended":                        {true, steps{allocate("n-a"), ends}, minute, map[string]int{"unknown": 1}},
-		"it was elsewhere, and its pod is gone":    {true, steps{allocate("n-b"), leaves}, minute, map[string]int{"elsewhere": 1, "unknown": 1}},
-		"a pod that only the API server shows":     {false, steps{allocate("n-a"), hides}, 3 * minute, map[string]int{}},
+		"no allocation":                   {true, steps{}, 1, map[string]int{}},
+		"as reserved":                     {true, steps{allocate("n-a")}, 3, map[string]int{}},
+		"not as reserved":                 {true, steps{allocate("n-b")}, 3, map[string]int{"elsewhere": 1}},
+		"not as reserved, then annotated": {true, steps{allocate("n-b"), annotate("n-b")}, 3, map[string]int{"elsewhere": 1}},
+		"as in the Binding":               {false, steps{allocate("n-a")}, 3, map[string]int{}},
+		"not as in the Binding":           {false, steps{allocate("n-b")}, 3, map[string]int{"elsewhere": 1}},
+		"device plugin stops and starts":  {false, steps{allocate("n-b"), stopPlugin, startPlugin, stopPlugin}, 3, map[string]int{"elsewhere": 1}},
+		"Binding of another scheduler":    {false, steps{annotate(""), allocate("n-b")}, 2 * minute, map[string]int{}},
+		"pod deleted":                     {true, steps{allocate("n-a"), deletePod}, minute, map[string]int{"unknown": 1}},
+		"pod deleted long ago":            {true, steps{allocate("n-a"), deletePod}, 3 * minute, map[string]int{"unknown": 1}},
+		"pod deleted recently":            {true, steps{allocate("n-a"), deletePod}, minute - 1, map[string]int{}},
+		"pod ended":                       {true, steps{allocate("n-a"), endPod}, minute, map[string]int{"unknown": 1}},
+		"elsewhere, then pod deleted":     {true, steps{allocate("n-b"), deletePod}, minute, map[string]int{"elsewhere": 1, "unknown": 1}},
+		"pod that the snapshot lacks":     {false, steps{allocate("n-a"), hidePod}, 3 * minute, map[string]int{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -83,20 +101,24 @@ func TestAllocationsThatNobodyMeantAreTold(t *testing.T) {
 				pod.Spec.NodeName, pod.Annotations[gpushare.GPUAnnotation] = "n", "n-a"
 				pod = c.Create(pod)
 				if tc.reserved {
-					reserve(c)
+					clustertest.Record(c, bus.ReservationKey("n", mismatchedPod.UID), bus.Reservation{
+						Pod:        mismatchedPod,
+						GPUs:       shareOf("n-a"),
+						Containers: []bus.ContainerRequest{{Name: "c0", Units: 8}},
+					})
 				}
-				told := map[string]int{}
+				got := map[string]int{}
 				s := c.Reconciler(nil)
-				s.Mismatched = func(kind string) { told[kind]++ }
-				for _, happens := range tc.happens {
-					happens(c, pod)
+				s.Mismatched = func(kind string) { got[kind]++ }
+				for _, step := range tc.steps {
+					step(c, pod)
 					c.Settle()
-					for range tc.sweeps {
+					for range tc.passes {
 						s.Reconcile(t.Context())
 					}
 					c.Settle()
 				}
-				require.Equal(t, tc.told, told)
+				require.Equal(t, tc.want, got)
 			})
 		})
 	}

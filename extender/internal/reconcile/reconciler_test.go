@@ -13,7 +13,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-func TestReservationsGoWhenTheyHaveServed(t *testing.T) {
+func TestRelease_ObsoleteReservations(t *testing.T) {
 	allocate := func(c *clustertest.Cluster, containers ...string) {
 		var a bus.Allocation
 		for _, name := range containers {
@@ -22,25 +22,25 @@ func TestReservationsGoWhenTheyHaveServed(t *testing.T) {
 		clustertest.Record(c, bus.AllocationKey("n", "p-uid"), a)
 	}
 	for name, tc := range map[string]struct {
-		happens func(*clustertest.Cluster, *corev1.Pod)
-		stays   bool
+		change func(*clustertest.Cluster, *corev1.Pod)
+		stays  bool
 	}{
-		"nothing has happened":                          {func(*clustertest.Cluster, *corev1.Pod) {}, true},
-		"kubelet has given every container its devices": {func(c *clustertest.Cluster, _ *corev1.Pod) { allocate(c, "c0", "c1") }, false},
-		"the second container waits":                    {func(c *clustertest.Cluster, _ *corev1.Pod) { allocate(c, "c0") }, true},
-		"the pod is gone":                               {func(c *clustertest.Cluster, pod *corev1.Pod) { c.Delete(pod) }, false},
-		"another pod has its name": {func(c *clustertest.Cluster, pod *corev1.Pod) {
+		"no change":                   {func(*clustertest.Cluster, *corev1.Pod) {}, true},
+		"allocation complete":         {func(c *clustertest.Cluster, _ *corev1.Pod) { allocate(c, "c0", "c1") }, false},
+		"allocation of one container": {func(c *clustertest.Cluster, _ *corev1.Pod) { allocate(c, "c0") }, true},
+		"pod deleted":                 {func(c *clustertest.Cluster, pod *corev1.Pod) { c.Delete(pod) }, false},
+		"another pod of the same name": {func(c *clustertest.Cluster, pod *corev1.Pod) {
 			c.Delete(pod)
 			pod = pod.DeepCopy()
 			pod.UID = "another"
 			c.Create(pod)
 		}, false},
-		"the pod has ended": {func(c *clustertest.Cluster, pod *corev1.Pod) {
+		"pod ended": {func(c *clustertest.Cluster, pod *corev1.Pod) {
 			pod = c.Get(pod).DeepCopy()
 			pod.Status.Phase = corev1.PodFailed
 			c.Update(pod)
 		}, false},
-		"the bus is away": {func(c *clustertest.Cluster, pod *corev1.Pod) {
+		"bus unavailable": {func(c *clustertest.Cluster, pod *corev1.Pod) {
 			c.Delete(pod)
 			c.Settle()
 			c.Mem.Fail(bus.ErrUnavailable)
@@ -54,7 +54,7 @@ func TestReservationsGoWhenTheyHaveServed(t *testing.T) {
 				c.Settle()
 				require.NoError(t, c.Scheduler(c.Cache).Bind(t.Context(), clustertest.Ref(pod), "n"))
 				c.Settle()
-				tc.happens(c, pod)
+				tc.change(c, pod)
 				c.Settle()
 				c.Reconciler(nil).Reconcile(t.Context())
 				c.Mem.Fail(nil)
@@ -66,7 +66,7 @@ func TestReservationsGoWhenTheyHaveServed(t *testing.T) {
 	}
 }
 
-func TestAReservationOnTheWrongNodeGoes(t *testing.T) {
+func TestRelease_ReservationOnAnotherNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t)
 		c.Node("n", 24)
@@ -80,13 +80,13 @@ func TestAReservationOnTheWrongNodeGoes(t *testing.T) {
 	})
 }
 
-func TestAPodThatOnlyTheAPIServerKnowsKeepsItsReservation(t *testing.T) {
+func TestRelease_KeepsPodThatTheSnapshotLacks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t)
 		c.Node("n", 24)
 		c.Settle()
 		pod := clustertest.Pod("p", "8Gi", 8)
-		pod.Annotations, pod.Spec.Containers[0].Resources.Limits = nil, nil // which is why our view does not show it
+		pod.Annotations, pod.Spec.Containers[0].Resources.Limits = nil, nil // so that the snapshot does not have the pod
 		pod = c.Create(pod)
 		clustertest.Record(c, bus.ReservationKey("n", "p-uid"), bus.Reservation{Pod: clustertest.Ref(pod)})
 		c.Settle()

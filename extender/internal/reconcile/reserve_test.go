@@ -12,21 +12,21 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-func TestDriftRepairsItself(t *testing.T) {
+func TestReconcile_CorrectsDrift(t *testing.T) {
 	for name, tc := range map[string]struct {
-		// plugin is where kubelet put the first pod, GPUs of 8 GiB each and two pods of 8 GiB.
-		given growth.GPU
-		// reserved is where the second pod's room is kept, annotated where its Binding said.
+		// There are two pods of 8 GiB and two GPUs of 8 GiB. allocated is the first pod's GPU.
+		allocated growth.GPU
+		// reserved is the second pod's GPU on the bus, annotated the GPU of its Binding.
 		reserved, annotated growth.GPU
-		sweeps              int
+		passes              int
 		kinds               map[string]int
 		want                growth.GPU
 	}{
-		"kubelet followed the plan":                         {"n-a", "n-b", "n-b", 1, map[string]int{}, "n-b"},
-		"kubelet took the other's GPU":                      {"n-b", "n-b", "n-b", 1, map[string]int{"stray": 1, "overdrawn": 1}, "n-a"},
-		"the reservation was lost":                          {"n-a", "", "n-b", 10, map[string]int{"unreserved": 1}, "n-b"},
-		"it was lost, and kubelet took the other's GPU":     {"n-b", "", "n-b", 10, map[string]int{"stray": 1, "unreserved": 1}, "n-a"},
-		"two watches that are not equally far are no drift": {"n-a", "", "n-b", 9, map[string]int{}, ""},
+		"kubelet followed the plan":        {"n-a", "n-b", "n-b", 1, map[string]int{}, "n-b"},
+		"kubelet took the other pod's GPU": {"n-b", "n-b", "n-b", 1, map[string]int{"stray": 1, "overdrawn": 1}, "n-a"},
+		"reservation lost":                 {"n-a", "", "n-b", 10, map[string]int{"unreserved": 1}, "n-b"},
+		"reservation lost and GPU taken":   {"n-b", "", "n-b", 10, map[string]int{"stray": 1, "unreserved": 1}, "n-a"},
+		"reservation lost recently":        {"n-a", "", "n-b", 9, map[string]int{}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -47,17 +47,17 @@ func TestDriftRepairsItself(t *testing.T) {
 				if tc.reserved != "" {
 					reserve("second", tc.reserved)
 				}
-				clustertest.Record(c, bus.AllocationKey("n", "first-uid"), bus.Allocation{Containers: []bus.ContainerAllocation{{Name: "c0", GPUs: share(tc.given)}}})
+				clustertest.Record(c, bus.AllocationKey("n", "first-uid"), bus.Allocation{Containers: []bus.ContainerAllocation{{Name: "c0", GPUs: share(tc.allocated)}}})
 				c.Settle()
 				kinds := map[string]int{}
 				s := c.Reconciler(nil)
 				s.Repaired = func(kind string) { kinds[kind]++ }
-				for range tc.sweeps {
+				for range tc.passes {
 					s.Reconcile(t.Context())
 					c.Settle()
 				}
 				require.Equal(t, tc.kinds, kinds)
-				require.NotContains(t, c.Reservations("n"), growth.PodUID("first-uid"), "it has served")
+				require.NotContains(t, c.Reservations("n"), growth.PodUID("first-uid"), "kubelet has allocated")
 				if tc.want != "" {
 					require.Equal(t, share(tc.want), c.Reservations("n")["second-uid"].GPUs)
 					require.True(t, c.Cache.Snapshot().Node("n").Drift.Empty())

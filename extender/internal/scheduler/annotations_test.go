@@ -16,8 +16,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare/aliyun"
 )
 
-// TestAPodOfGpusharesIsServedUnchanged takes a pod with a limit of aliyun.com/gpu-mem and nothing else from filter to kubelet.
-func TestAPodOfGpusharesIsServedUnchanged(t *testing.T) {
+// TestAliyun_UnchangedPod places a pod with only a limit of aliyun.com/gpu-mem, from filter to bind.
+func TestAliyun_UnchangedPod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.WithResource(t, aliyun.Resource)
 		c.Node("full", 24)
@@ -36,7 +36,7 @@ func TestAPodOfGpusharesIsServedUnchanged(t *testing.T) {
 		require.Equal(t, int8(10), d.Prioritize(pod, found.Fit()).Points[0])
 		require.NoError(t, d.Bind(t.Context(), clustertest.Ref(pod), "n"))
 
-		require.Len(t, c.Bindings.Posted(), 1, "one write, annotations and all")
+		require.Len(t, c.Bindings.Posted(), 1, "one write with all annotations")
 		require.Equal(t, map[string]string{
 			gpushare.GPUAnnotation: "n-b", "ALIYUN_COM_GPU_MEM_IDX": "1", "ALIYUN_COM_GPU_MEM_POD": "3", "ALIYUN_COM_GPU_MEM_DEV": "24",
 			"ALIYUN_COM_GPU_MEM_ASSIGNED": "true", "ALIYUN_COM_GPU_MEM_ASSUME_TIME": strconv.FormatInt(time.Now().UnixNano(), 10),
@@ -49,15 +49,15 @@ func TestAPodOfGpusharesIsServedUnchanged(t *testing.T) {
 	})
 }
 
-func TestWhoIsToldInGpusharesWay(t *testing.T) {
+func TestAliyun_Annotations(t *testing.T) {
 	for name, tc := range map[string]struct {
 		by   corev1.ResourceName
 		gpus string
-		told bool
+		want bool
 	}{
-		"one GPU, their resource":      {aliyun.Resource, "1", true},
-		"two GPUs, of which they know": {aliyun.Resource, "2", false},
-		"our resource":                 {gpushare.Resource, "1", false},
+		"one GPU of Aliyun's resource":  {aliyun.Resource, "1", true},
+		"two GPUs of Aliyun's resource": {aliyun.Resource, "2", false},
+		"Trellis' resource":             {gpushare.Resource, "1", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -68,14 +68,14 @@ func TestWhoIsToldInGpusharesWay(t *testing.T) {
 				pod = c.Create(pod)
 				c.Settle()
 				require.NoError(t, c.Scheduler(c.Cache).Bind(t.Context(), clustertest.Ref(pod), "n"))
-				_, told := aliyun.Index(c.Get(pod).Annotations)
-				require.Equal(t, tc.told, told)
+				_, got := aliyun.Index(c.Get(pod).Annotations)
+				require.Equal(t, tc.want, got)
 			})
 		})
 	}
 }
 
-func TestInspectShowsAllThatHoldMemory(t *testing.T) {
+func TestInspect_ListsPodsByGPU(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.WithResource(t, aliyun.Resource)
 		require.Contains(t, c.Scheduler(c.Cache).Inspect("").Error, "has not seen the whole cluster yet")

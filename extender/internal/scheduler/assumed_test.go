@@ -14,8 +14,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-// Pod after pod goes to one node before its view shows the first of them.
-func TestAReplicaDoesNotOvertakeItself(t *testing.T) {
+// TestBind_NoConflictWithOwnReservations binds pod after pod to one node before the snapshot shows the first one.
+func TestBind_NoConflictWithOwnReservations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t)
 		c.Node("n", 24, 24)
@@ -40,8 +40,8 @@ func TestAReplicaDoesNotOvertakeItself(t *testing.T) {
 	})
 }
 
-// What another replica wrote in between is not overlooked.
-func TestAReplicaThatWasOvertakenReadsTheBooks(t *testing.T) {
+// TestBind_ReadsNodeAfterConflict lets another replica reserve in between.
+func TestBind_ReadsNodeAfterConflict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t)
 		c.Node("n", 24)
@@ -58,13 +58,13 @@ func TestAReplicaThatWasOvertakenReadsTheBooks(t *testing.T) {
 		require.NoError(t, other.Bind(t.Context(), pods[1], "n"))
 		require.NoError(t, mine.Bind(t.Context(), pods[2], "n"))
 		require.ErrorIs(t, mine.Bind(t.Context(), pods[3], "n"), scheduler.ErrNoRoom)
-		require.Equal(t, 2, conflicts, "for the third pod, and for the fourth, of which the view could not tell either")
+		require.Equal(t, 2, conflicts, "for the third pod and for the fourth, which the snapshot does not show")
 		require.Len(t, c.Reservations("n"), 3)
 	})
 }
 
-// TestPodsOnDifferentGPUsDoNotMeet has two replicas that know nothing of one another's decisions reserve on one node.
-func TestPodsOnDifferentGPUsDoNotMeet(t *testing.T) {
+// TestBind_NoConflictOnDifferentGPUs lets two replicas reserve on one node without knowing the other's decision.
+func TestBind_NoConflictOnDifferentGPUs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t)
 		c.Node("n", 8, 16)
@@ -83,13 +83,13 @@ func TestPodsOnDifferentGPUsDoNotMeet(t *testing.T) {
 		d := c.Scheduler(c.Cache)
 		d.Cache, d.OnConflict = before, func() { conflicts++ }
 		require.ErrorIs(t, d.Bind(t.Context(), clustertest.Ref(third), "n"), scheduler.ErrNoRoom)
-		require.Equal(t, 1, conflicts, "on the same GPU they do")
+		require.Equal(t, 1, conflicts, "on the same GPU there is a conflict")
 	})
 }
 
-// TestAReservationThatServedLeavesItsMark lets a replica decide on a snapshot from before a reservation that is gone again,
-// and that its view of bound pods does not show yet.
-func TestAReservationThatServedLeavesItsMark(t *testing.T) {
+// TestBind_ReleasedReservationIsAConflict decides on a snapshot from before a reservation that has been released since. The
+// snapshot does not show the bound pod either.
+func TestBind_ReleasedReservationIsAConflict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t)
 		c.Node("n", 8)

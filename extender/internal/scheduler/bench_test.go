@@ -20,13 +20,13 @@ import (
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
-// willing is an API server that binds everything.
-type willing struct{ pod *corev1.Pod }
+// acceptingAPI is an API server that accepts every Binding.
+type acceptingAPI struct{ pod *corev1.Pod }
 
-func (w willing) Pod(context.Context, string, string) (*corev1.Pod, error) { return w.pod, nil }
-func (w willing) Bind(context.Context, *corev1.Binding) error              { return nil }
+func (a acceptingAPI) Pod(context.Context, string, string) (*corev1.Pod, error) { return a.pod, nil }
+func (a acceptingAPI) Bind(context.Context, *corev1.Binding) error              { return nil }
 
-// BenchmarkBind binds one pod again and again to a node: everything but the network.
+// BenchmarkBind binds one pod repeatedly, without a network.
 func BenchmarkBind(b *testing.B) {
 	session := membus.New().Session()
 	inventory := bus.NodeGPUs{Unit: growth.GiB, Resource: gpushare.Resource}
@@ -44,17 +44,17 @@ func BenchmarkBind(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	keeper := cache.New(nil, gpushare.Resource, slog.New(slog.DiscardHandler))
-	keeper.Step(cache.OnNodes(bus.Batch{Reset: true, Revision: revision, Entries: entries}))
-	keeper.Step(cache.OnJobs(bus.Batch{Reset: true, Revision: revision}))
-	keeper.Step(cache.Informed())
+	nodes := cache.New(nil, gpushare.Resource, slog.New(slog.DiscardHandler))
+	nodes.Step(cache.OnNodes(bus.Batch{Reset: true, Revision: revision, Entries: entries}))
+	nodes.Step(cache.OnJobs(bus.Batch{Reset: true, Revision: revision}))
+	nodes.Step(cache.Informed())
 	policy, err := placement.NewPolicy("growth", interference.Prior())
 	if err != nil {
 		b.Fatal(err)
 	}
 	pod := clustertest.Pod("p", "8Gi", 8)
 	d := &scheduler.Scheduler{
-		Cache: keeper, Policy: policy, Store: reservations.Store{Bus: session, OverCommitted: func() {}}, Assumed: &reservations.Assumed{}, API: willing{pod},
+		Cache: nodes, Policy: policy, Store: reservations.Store{Bus: session, OverCommitted: func() {}}, Assumed: &reservations.Assumed{}, API: acceptingAPI{pod},
 		Resource: gpushare.Resource, Log: slog.New(slog.DiscardHandler), OnConflict: func() {},
 	}
 	b.ReportAllocs()

@@ -21,7 +21,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-func TestBindReservesAndPostsOneBinding(t *testing.T) {
+func TestBind_ReservesAndPostsOneBinding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t)
 		c.Node("n", 24, 24)
@@ -43,18 +43,18 @@ func TestBindReservesAndPostsOneBinding(t *testing.T) {
 			Containers: []bus.ContainerRequest{{Name: "c0", Units: 10}, {Name: "c1", Units: 2}},
 		}, c.Reservations("n")[growth.PodUID(pod.UID)])
 
-		require.NoError(t, c.Scheduler(c.Cache).Bind(t.Context(), clustertest.Ref(pod), "n"), "asked again at once")
+		require.NoError(t, c.Scheduler(c.Cache).Bind(t.Context(), clustertest.Ref(pod), "n"), "repeated at once")
 		c.Settle()
-		require.NoError(t, c.Scheduler(c.Cache).Bind(t.Context(), clustertest.Ref(pod), "n"), "asked again later")
+		require.NoError(t, c.Scheduler(c.Cache).Bind(t.Context(), clustertest.Ref(pod), "n"), "repeated later")
 		require.Len(t, c.Reservations("n"), 1)
 		require.Equal(t, "n", c.Get(pod).Spec.NodeName)
 		require.ErrorIs(t, c.Scheduler(c.Cache).Bind(t.Context(), clustertest.Ref(pod), "elsewhere"), scheduler.ErrBoundElsewhere)
 		c.Mem.Advance(reservations.Lifetime)
-		require.Empty(t, c.Reservations("n"), "a reservation ends by itself")
+		require.Empty(t, c.Reservations("n"), "the reservation expires")
 	})
 }
 
-func TestBindOnSeveralGPUs(t *testing.T) {
+func TestBind_SeveralGPUs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t)
 		c.Node("n", 24, 24, 24)
@@ -69,8 +69,8 @@ func TestBindOnSeveralGPUs(t *testing.T) {
 	})
 }
 
-// TestOneWinsTheLastGiB lets eight binds, by two replicas, run at once onto a node with room for one of them.
-func TestOneWinsTheLastGiB(t *testing.T) {
+// TestBind_OneOfManyGetsTheLastGiB runs eight binds of two replicas at once on a node with room for one.
+func TestBind_OneOfManyGetsTheLastGiB(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t)
 		c.Node("n", 24)
@@ -109,8 +109,8 @@ func TestOneWinsTheLastGiB(t *testing.T) {
 	})
 }
 
-// TestAllOfManyBindsAtOnceFit has as many binds at once as there are slots.
-func TestAllOfManyBindsAtOnceFit(t *testing.T) {
+// TestBind_ConcurrentBindsAllFit runs as many binds at once as there are slots.
+func TestBind_ConcurrentBindsAllFit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t)
 		c.Node("n", 8, 8)
@@ -131,20 +131,20 @@ func TestAllOfManyBindsAtOnceFit(t *testing.T) {
 	})
 }
 
-func TestBindWhenThingsGoWrong(t *testing.T) {
+func TestBind_Errors(t *testing.T) {
 	for name, tc := range map[string]struct {
 		arrange func(*clustertest.Cluster, *corev1.Pod)
 		ref     func(growth.PodRef) growth.PodRef
 		is      error
 		says    string
-		// stays tells whether the reservation is kept.
+		// stays is whether the reservation is kept.
 		stays bool
 	}{
-		"the pod is gone": {
+		"pod deleted": {
 			arrange: func(c *clustertest.Cluster, pod *corev1.Pod) { c.Delete(pod); c.Settle() },
 			is:      scheduler.ErrPodGone, says: "pod default/p with UID p-uid: the pod is gone",
 		},
-		"another pod has its name": {
+		"another pod of the same name": {
 			arrange: func(*clustertest.Cluster, *corev1.Pod) {},
 			ref: func(ref growth.PodRef) growth.PodRef {
 				ref.UID = "an-earlier-one"
@@ -152,23 +152,23 @@ func TestBindWhenThingsGoWrong(t *testing.T) {
 			},
 			is: scheduler.ErrPodGone, says: "the pod is gone",
 		},
-		"the API server refuses": {
+		"Binding refused": {
 			arrange: func(c *clustertest.Cluster, _ *corev1.Pod) {
 				c.Bindings.Fail(apierrors.NewForbidden(corev1.Resource("pods"), "p", errors.New("no right to bind")))
 			},
 			is: scheduler.ErrBindingRefused, says: "no right to bind",
 		},
-		"nobody knows whether the Binding arrived": {
+		"result of the Binding unknown": {
 			arrange: func(c *clustertest.Cluster, _ *corev1.Pod) { c.Bindings.Fail(errors.New("connection reset by peer")) },
 			is:      scheduler.ErrBindingRefused, says: "connection reset by peer", stays: true,
 		},
-		"the server timed out": {
+		"timeout of the server": {
 			arrange: func(c *clustertest.Cluster, _ *corev1.Pod) {
 				c.Bindings.Fail(apierrors.NewServerTimeout(corev1.Resource("pods"), "create", 1))
 			},
 			is: scheduler.ErrBindingRefused, stays: true,
 		},
-		"the device plugin has died": {
+		"device plugin stopped": {
 			arrange: func(c *clustertest.Cluster, _ *corev1.Pod) {
 				require.NoError(c.T, c.Bus.Delete(c.T.Context(), bus.GPUsKey("n")))
 				c.Settle()
@@ -197,7 +197,7 @@ func TestBindWhenThingsGoWrong(t *testing.T) {
 	}
 }
 
-func TestAPodThatWasWrittenToMeanwhileIsBound(t *testing.T) {
+func TestBind_PodUpdatedInBetween(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t)
 		c.Node("n", 24)
@@ -212,12 +212,12 @@ func TestAPodThatWasWrittenToMeanwhileIsBound(t *testing.T) {
 	})
 }
 
-// lagging is a view that nothing reaches any more.
+// lagging is a cache that receives nothing any more.
 type lagging struct{ snapshot *cache.Snapshot }
 
 func (l lagging) Snapshot() *cache.Snapshot { return l.snapshot }
 
-func TestARetryUsesItsOwnReservation(t *testing.T) {
+func TestBind_RetryKeepsReservation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t)
 		c.Node("n", 8)
@@ -228,7 +228,7 @@ func TestARetryUsesItsOwnReservation(t *testing.T) {
 		c.Settle()
 		found, err := c.Scheduler(c.Cache).Filter(pod, []string{"n"})
 		require.NoError(t, err)
-		require.Equal(t, []string{"n"}, found.Fit(), "its own reservation is no obstacle")
+		require.Equal(t, []string{"n"}, found.Fit(), "the pod's own reservation does not count")
 
 		c.Bindings.Fail(nil)
 		require.NoError(t, c.Scheduler(c.Cache).Bind(t.Context(), clustertest.Ref(pod), "n"))
@@ -237,7 +237,7 @@ func TestARetryUsesItsOwnReservation(t *testing.T) {
 	})
 }
 
-func TestAPodThatOnlyItsAnnotationTellsOfHoldsItsMemory(t *testing.T) {
+func TestBind_CountsPodsWithOnlyAnAnnotation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t)
 		c.Node("n", 24)

@@ -15,8 +15,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-// tried asks what the scheduler asks about a pod: which nodes fit, and how good those are that also fit otherwise.
-func tried(t *testing.T, d *scheduler.Scheduler, c *clustertest.Cluster, name string, nodes, rated []string) growth.PodRef {
+// attempt sends the requests of one attempt to place a pod: filter, and prioritize for the nodes that other plugins accept.
+func attempt(t *testing.T, d *scheduler.Scheduler, c *clustertest.Cluster, name string, nodes, rated []string) growth.PodRef {
 	t.Helper()
 	pod := c.Create(clustertest.Pod(name, "8Gi", 8))
 	c.Settle()
@@ -26,7 +26,7 @@ func tried(t *testing.T, d *scheduler.Scheduler, c *clustertest.Cluster, name st
 	return clustertest.Ref(pod)
 }
 
-func TestExplainTellsWhatTheDecisionWasTakenOn(t *testing.T) {
+func TestExplain_UsesNodesOfTheDecision(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t)
 		c.Node("empty", 24)
@@ -35,9 +35,9 @@ func TestExplainTellsWhatTheDecisionWasTakenOn(t *testing.T) {
 		c.Node("small", 4)
 		clustertest.Record(c, bus.ReservationKey("shared", "x"), bus.Reservation{GPUs: []growth.GPUShare{{GPU: "shared-a", Memory: 8 * growth.GiB}}})
 		d := c.Scheduler(c.Cache)
-		pod := tried(t, d, c, "p", []string{"unheard", "tainted", "small", "shared", "empty"}, []string{"shared", "empty"})
+		pod := attempt(t, d, c, "p", []string{"unknown", "tainted", "small", "shared", "empty"}, []string{"shared", "empty"})
 
-		// What happens later is no part of why.
+		// Later changes are not part of the explanation.
 		clustertest.Record(c, bus.ReservationKey("empty", "y"), bus.Reservation{GPUs: []growth.GPUShare{{GPU: "empty-a", Memory: 24 * growth.GiB}}})
 		c.Settle()
 		e, known := d.Explain("default", "p")
@@ -58,7 +58,7 @@ func TestExplainTellsWhatTheDecisionWasTakenOn(t *testing.T) {
 			"shared 4 shared-a: +0.68 growth for the pod, -0.32 for 1 there already; its steps take 1.31 ± 0.15 times as long as alone",
 			"tainted 0 ",
 			"small 0 GPU memory: 8GiB asked, the largest GPU has 4GiB",
-			"unheard 0 nothing is known about the node yet",
+			"unknown 0 nothing is known about the node yet",
 		}, lines)
 
 		require.Error(t, d.Bind(t.Context(), pod, "empty"))
@@ -73,31 +73,31 @@ func TestExplainTellsWhatTheDecisionWasTakenOn(t *testing.T) {
 	})
 }
 
-func TestTheDiaryIsBounded(t *testing.T) {
+func TestExplain_DecisionLogIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t)
 		c.Node("n", 24)
 		c.Settle()
 		d := c.Scheduler(c.Cache)
-		ask := func(name string, nodes []string) {
+		filter := func(name string, nodes []string) {
 			_, err := d.Filter(clustertest.Pod(name, "8Gi", 8), nodes)
 			require.NoError(t, err)
 		}
 		for i := range 2000 {
-			ask(fmt.Sprint(i), []string{"n"})
-			ask("again", []string{"n"})
+			filter(fmt.Sprint(i), []string{"n"})
+			filter("again", []string{"n"})
 		}
 		_, old := d.Explain("default", "976")
 		_, young := d.Explain("default", "977")
-		require.Equal(t, []bool{false, true}, []bool{old, young}, "1024 pods are remembered, each once")
-		ask("large", slices.Repeat([]string{"n"}, 1<<19))
+		require.Equal(t, []bool{false, true}, []bool{old, young}, "1024 pods are in the log, each once")
+		filter("large", slices.Repeat([]string{"n"}, 1<<19))
 		_, young = d.Explain("default", "1999")
 		_, large := d.Explain("default", "large")
-		require.Equal(t, []bool{false, true}, []bool{young, large}, "a large decision takes the room of small ones")
+		require.Equal(t, []bool{false, true}, []bool{young, large}, "a large decision replaces small ones")
 	})
 }
 
-func TestAPodThatAsksForNothingLeavesNoTrace(t *testing.T) {
+func TestExplain_NoDecisionWithoutRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t)
 		c.Node("n", 24)

@@ -17,7 +17,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-// runs puts a bound pod on a GPU, node-a for the first one of its node. Its UID is its name and "-uid".
+// runs creates a bound pod on a GPU, node-a for the first one of its node. Its UID is its name and "-uid".
 func runs(c *clustertest.Cluster, name, node string, gpu growth.GPU, gib int, priority int32) {
 	pod := clustertest.Pod(name, strconv.Itoa(gib), gib)
 	pod.Spec.NodeName, pod.Spec.Priority = node, &priority
@@ -26,11 +26,11 @@ func runs(c *clustertest.Cluster, name, node string, gpu growth.GPU, gib int, pr
 	c.Create(pod)
 }
 
-func learns(c *clustertest.Cluster, name, node string, g growth.Growth) {
+func reports(c *clustertest.Cluster, name, node string, g growth.Growth) {
 	clustertest.Record(c, bus.SampleKey(growth.PodUID(name+"-uid")), bus.Sample{Node: growth.NodeName(node), Reported: true, Growth: g})
 }
 
-func guard(c *clustertest.Cluster, name string, allowed int32) {
+func addBudget(c *clustertest.Cluster, name string, allowed int32) {
 	c.T.Helper()
 	_, err := c.Client.PolicyV1().PodDisruptionBudgets("default").Create(c.T.Context(), &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"},
@@ -50,87 +50,89 @@ func candidate(node string, violations int64, victims ...growth.PodUID) schedule
 	return scheduler.Candidate{Node: node, Violations: violations, Victims: victims}
 }
 
+var preemptions = map[string]struct {
+	cluster func(*clustertest.Cluster)
+	pod     *corev1.Pod
+	offered []scheduler.Candidate
+	want    []scheduler.Candidate
+}{
+	"one GPU and not half of two": {
+		cluster: func(c *clustertest.Cluster) {
+			runs(c, "a0", "n", "n-a", 4, 0)
+			runs(c, "a5", "n", "n-a", 4, 5)
+			runs(c, "b0", "n", "n-b", 4, 0)
+			runs(c, "b1", "n", "n-b", 4, 1)
+		},
+		pod: urgent(8), offered: []scheduler.Candidate{candidate("n", 0, "a0-uid", "b0-uid")},
+		want: []scheduler.Candidate{candidate("n", 0, "b1-uid", "b0-uid")},
+	},
+	"the node that loses least growth": {
+		cluster: func(c *clustertest.Cluster) {
+			for _, node := range []string{"n", "m"} {
+				runs(c, node+"1", node, growth.GPU(node+"-a"), 8, 0)
+				runs(c, node+"2", node, growth.GPU(node+"-b"), 8, 0)
+			}
+			reports(c, "n1", "n", 0.9)
+			reports(c, "n2", "n", 0.4)
+			reports(c, "m1", "m", 0.3)
+		},
+		pod: urgent(8), offered: []scheduler.Candidate{candidate("m", 0, "m2-uid"), candidate("n", 0, "n1-uid")},
+		want: []scheduler.Candidate{candidate("m", 0, "m1-uid")},
+	},
+	"a job with a budget is spared": {
+		cluster: func(c *clustertest.Cluster) {
+			runs(c, "guarded", "n", "n-a", 8, 0)
+			runs(c, "free", "n", "n-b", 8, 5)
+			addBudget(c, "guarded", 0)
+		},
+		pod: urgent(8), offered: []scheduler.Candidate{candidate("n", 1, "guarded-uid")},
+		want: []scheduler.Candidate{candidate("n", 0, "free-uid")},
+	},
+	"an inevitable violation is reported": {
+		cluster: func(c *clustertest.Cluster) {
+			runs(c, "guarded", "n", "n-a", 8, 0)
+			runs(c, "peer", "n", "n-b", 8, 10)
+			addBudget(c, "guarded", 0)
+		},
+		pod: urgent(8), offered: []scheduler.Candidate{candidate("n", 1, "guarded-uid")},
+		want: []scheduler.Candidate{candidate("n", 1, "guarded-uid")},
+	},
+	"a budget that allows a disruption": {
+		cluster: func(c *clustertest.Cluster) {
+			runs(c, "guarded", "n", "n-a", 8, 0)
+			runs(c, "free", "n", "n-b", 8, 5)
+			addBudget(c, "guarded", 1)
+		},
+		pod: urgent(8), offered: []scheduler.Candidate{candidate("n", 0, "guarded-uid")},
+		want: []scheduler.Candidate{candidate("n", 0, "guarded-uid")},
+	},
+	"a victim without a share stays, with its violation": {
+		cluster: func(c *clustertest.Cluster) {
+			runs(c, "a", "n", "n-a", 8, 0)
+			runs(c, "b", "n", "n-b", 8, 5)
+		},
+		pod: urgent(8), offered: []scheduler.Candidate{candidate("n", 1, "a-uid", "web-uid")},
+		want: []scheduler.Candidate{candidate("n", 1, "a-uid", "web-uid")},
+	},
+	"no victim of the same priority": {
+		cluster: func(c *clustertest.Cluster) {
+			runs(c, "a", "n", "n-a", 4, 10)
+			runs(c, "b", "n", "n-b", 4, 10)
+			runs(c, "c", "n", "n-b", 2, 0)
+		},
+		pod: urgent(8), offered: []scheduler.Candidate{candidate("n", 0, "c-uid")},
+	},
+	"unknown node": {
+		cluster: func(*clustertest.Cluster) {}, pod: urgent(8), offered: []scheduler.Candidate{candidate("x", 0, "c-uid")},
+	},
+	"pod without a request": {
+		cluster: func(*clustertest.Cluster) {}, pod: &corev1.Pod{}, offered: []scheduler.Candidate{candidate("n", 0, "c-uid")},
+		want: []scheduler.Candidate{candidate("n", 0, "c-uid")},
+	},
+}
+
 func TestPreempt(t *testing.T) {
-	for name, tc := range map[string]struct {
-		cluster func(*clustertest.Cluster)
-		pod     *corev1.Pod
-		offered []scheduler.Candidate
-		want    []scheduler.Candidate
-	}{
-		"one GPU is freed rather than half of two": {
-			cluster: func(c *clustertest.Cluster) {
-				runs(c, "a0", "n", "n-a", 4, 0)
-				runs(c, "a5", "n", "n-a", 4, 5)
-				runs(c, "b0", "n", "n-b", 4, 0)
-				runs(c, "b1", "n", "n-b", 4, 1)
-			},
-			pod: urgent(8), offered: []scheduler.Candidate{candidate("n", 0, "a0-uid", "b0-uid")},
-			want: []scheduler.Candidate{candidate("n", 0, "b1-uid", "b0-uid")},
-		},
-		"on the node where the least growth is lost, and there alone": {
-			cluster: func(c *clustertest.Cluster) {
-				for _, node := range []string{"n", "m"} {
-					runs(c, node+"1", node, growth.GPU(node+"-a"), 8, 0)
-					runs(c, node+"2", node, growth.GPU(node+"-b"), 8, 0)
-				}
-				learns(c, "n1", "n", 0.9)
-				learns(c, "n2", "n", 0.4)
-				learns(c, "m1", "m", 0.3)
-			},
-			pod: urgent(8), offered: []scheduler.Candidate{candidate("m", 0, "m2-uid"), candidate("n", 0, "n1-uid")},
-			want: []scheduler.Candidate{candidate("m", 0, "m1-uid")},
-		},
-		"a guarded job is spared, and violations are counted for the victims that are left": {
-			cluster: func(c *clustertest.Cluster) {
-				runs(c, "guarded", "n", "n-a", 8, 0)
-				runs(c, "free", "n", "n-b", 8, 5)
-				guard(c, "guarded", 0)
-			},
-			pod: urgent(8), offered: []scheduler.Candidate{candidate("n", 1, "guarded-uid")},
-			want: []scheduler.Candidate{candidate("n", 0, "free-uid")},
-		},
-		"a violation that can not be helped is said": {
-			cluster: func(c *clustertest.Cluster) {
-				runs(c, "guarded", "n", "n-a", 8, 0)
-				runs(c, "peer", "n", "n-b", 8, 10)
-				guard(c, "guarded", 0)
-			},
-			pod: urgent(8), offered: []scheduler.Candidate{candidate("n", 1, "guarded-uid")},
-			want: []scheduler.Candidate{candidate("n", 1, "guarded-uid")},
-		},
-		"a budget that still allows one": {
-			cluster: func(c *clustertest.Cluster) {
-				runs(c, "guarded", "n", "n-a", 8, 0)
-				runs(c, "free", "n", "n-b", 8, 5)
-				guard(c, "guarded", 1)
-			},
-			pod: urgent(8), offered: []scheduler.Candidate{candidate("n", 0, "guarded-uid")},
-			want: []scheduler.Candidate{candidate("n", 0, "guarded-uid")},
-		},
-		"a victim that holds no share is in the way for another reason: it stays a victim, with its violation": {
-			cluster: func(c *clustertest.Cluster) {
-				runs(c, "a", "n", "n-a", 8, 0)
-				runs(c, "b", "n", "n-b", 8, 5)
-			},
-			pod: urgent(8), offered: []scheduler.Candidate{candidate("n", 1, "a-uid", "web-uid")},
-			want: []scheduler.Candidate{candidate("n", 1, "a-uid", "web-uid")},
-		},
-		"nobody of the same priority goes": {
-			cluster: func(c *clustertest.Cluster) {
-				runs(c, "a", "n", "n-a", 4, 10)
-				runs(c, "b", "n", "n-b", 4, 10)
-				runs(c, "c", "n", "n-b", 2, 0)
-			},
-			pod: urgent(8), offered: []scheduler.Candidate{candidate("n", 0, "c-uid")},
-		},
-		"a node that nothing is known of is no candidate": {
-			cluster: func(*clustertest.Cluster) {}, pod: urgent(8), offered: []scheduler.Candidate{candidate("x", 0, "c-uid")},
-		},
-		"a pod that asks for nothing takes what the scheduler chose": {
-			cluster: func(*clustertest.Cluster) {}, pod: &corev1.Pod{}, offered: []scheduler.Candidate{candidate("n", 0, "c-uid")},
-			want: []scheduler.Candidate{candidate("n", 0, "c-uid")},
-		},
-	} {
+	for name, tc := range preemptions {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := clustertest.New(t)
@@ -146,8 +148,8 @@ func TestPreempt(t *testing.T) {
 	}
 }
 
-// TestAPromiseIsKept has the scheduler come back before the books know that the victims are gone.
-func TestAPromiseIsKept(t *testing.T) {
+// TestPreempt_FilterAcceptsNominatedNode retries the pod before the records show that the victims are gone.
+func TestPreempt_FilterAcceptsNominatedNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t)
 		c.Node("n", 8)
@@ -163,20 +165,20 @@ func TestAPromiseIsKept(t *testing.T) {
 		require.Empty(t, fit(pod))
 		_, err := d.Preempt(pod, []scheduler.Candidate{candidate("n", 0, "low-uid")})
 		require.NoError(t, err)
-		require.Equal(t, []string{"n"}, fit(pod), "it was promised")
-		require.Equal(t, []string{"n"}, fit(pod), "however often it is tried")
-		require.Empty(t, fit(clustertest.Pod("other", "1Gi", 1)), "nobody else was")
-		require.ErrorIs(t, d.Bind(t.Context(), clustertest.Ref(pod), "n"), scheduler.ErrNoRoom, "there is none yet")
+		require.Equal(t, []string{"n"}, fit(pod), "the node is nominated")
+		require.Equal(t, []string{"n"}, fit(pod), "repeatedly")
+		require.Empty(t, fit(clustertest.Pod("other", "1Gi", 1)), "not for another pod")
+		require.ErrorIs(t, d.Bind(t.Context(), clustertest.Ref(pod), "n"), scheduler.ErrNoRoom, "there is no room yet")
 		c.Delete(clustertest.Pod("low", "8", 8))
 		c.Settle()
 		require.NoError(t, d.Bind(t.Context(), clustertest.Ref(pod), "n"))
 	})
 }
 
-func TestNobodyIsEvictedBeforeTheFirstFullView(t *testing.T) {
+func TestPreempt_FailsBeforeFirstSync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t)
-		_, err := c.Scheduler(blind(c)).Preempt(urgent(8), []scheduler.Candidate{candidate("n", 0, "p-uid")})
+		_, err := c.Scheduler(unsynced(c)).Preempt(urgent(8), []scheduler.Candidate{candidate("n", 0, "p-uid")})
 		require.ErrorContains(t, err, "has not seen the whole cluster yet")
 	})
 }

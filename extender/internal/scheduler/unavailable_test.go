@@ -18,9 +18,9 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-// TestBindsGoOnWhileTheBusIsAway fills a node without a bus, gets it back, and looks for everything on it.
-func TestBindsGoOnWhileTheBusIsAway(t *testing.T) {
-	for name, noticed := range map[string]bool{"away for long": true, "just gone": false} {
+// TestBind_AssumesWhileBusIsUnavailable fills a node without the bus, connects it, and checks that every reservation is there.
+func TestBind_AssumesWhileBusIsUnavailable(t *testing.T) {
+	for name, noticed := range map[string]bool{"noticed by the watches": true, "not noticed yet": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := clustertest.New(t)
@@ -40,7 +40,7 @@ func TestBindsGoOnWhileTheBusIsAway(t *testing.T) {
 					require.NoError(t, d.Bind(t.Context(), clustertest.Ref(pod), "n"))
 					perGPU[c.Get(pod).Annotations[gpushare.GPUAnnotation]]++
 				}
-				require.Equal(t, map[string]int{"n-a": 2, "n-b": 2}, perGPU, "what is held in memory counts, though no view shows it yet")
+				require.Equal(t, map[string]int{"n-a": 2, "n-b": 2}, perGPU, "assumed reservations count")
 				require.ErrorIs(t, d.Bind(t.Context(), clustertest.Ref(pods[4]), "n"), scheduler.ErrNoRoom)
 				require.Equal(t, 4, d.Assumed.PendingCount())
 
@@ -59,7 +59,7 @@ func TestBindsGoOnWhileTheBusIsAway(t *testing.T) {
 	}
 }
 
-func TestWhatIsHeldYieldsToKubelet(t *testing.T) {
+func TestBind_PendingReservationMovesForKubelet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t)
 		c.Node("n", 8, 8)
@@ -70,7 +70,7 @@ func TestWhatIsHeldYieldsToKubelet(t *testing.T) {
 		require.NoError(t, s.Bind(t.Context(), clustertest.Ref(held), "n"))
 		require.Equal(t, "n-a", c.Get(held).Annotations[gpushare.GPUAnnotation])
 		c.Mem.Fail(nil)
-		// Kubelet gave that GPU to another pod meanwhile.
+		// In the meantime kubelet gave that GPU to another pod.
 		clustertest.Record(c, bus.AllocationKey("n", "sure-uid"), bus.Allocation{Pod: clustertest.Ref(sure), Containers: []bus.ContainerAllocation{
 			{Name: "c0", GPUs: []growth.GPUShare{{GPU: "n-a", Memory: 8 * growth.GiB}}},
 		}})
@@ -82,7 +82,7 @@ func TestWhatIsHeldYieldsToKubelet(t *testing.T) {
 	})
 }
 
-func TestARefusedBindingIsNotHeld(t *testing.T) {
+func TestBind_RefusedBindingIsNotAssumed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t)
 		c.Node("n", 8)
@@ -96,7 +96,7 @@ func TestARefusedBindingIsNotHeld(t *testing.T) {
 	})
 }
 
-func TestMemoryIsBounded(t *testing.T) {
+func TestAssumed_PendingIsBounded(t *testing.T) {
 	assumed := &reservations.Assumed{}
 	assume := func(uid growth.PodUID) error {
 		_, err := assumed.Assume("n", func(func(bus.Revision) reservations.OnNode) (bus.Reservation, error) {
@@ -108,9 +108,9 @@ func TestMemoryIsBounded(t *testing.T) {
 		require.NoError(t, assume(growth.PodUID(fmt.Sprint(i))))
 	}
 	require.ErrorIs(t, assume("one more"), reservations.ErrFull)
-	require.NoError(t, assume("7"), "the same pod again")
+	require.NoError(t, assume("7"), "the same pod")
 	assumed.ForgetPending("7", "elsewhere")
-	require.ErrorIs(t, assume("one more"), reservations.ErrFull, "it is held on another node")
+	require.ErrorIs(t, assume("one more"), reservations.ErrFull, "the pod is pending on another node")
 	assumed.ForgetPending("7", "n")
 	require.NoError(t, assume("one more"))
 	require.Equal(t, "bus_away", scheduler.Outcome(assume("two more")))

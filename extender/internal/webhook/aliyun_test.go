@@ -11,7 +11,7 @@ import (
 	"github.com/trellis-gpu/trellis/extender/internal/webhook"
 )
 
-func TestInspectAnswersOnBothPaths(t *testing.T) {
+func TestInspect_BothPaths(t *testing.T) {
 	for path, want := range map[string]struct {
 		code int
 		body string

@@ -11,7 +11,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-// seed starts a fuzzer with the recorded bodies of a verb, and with what is no body.
+// seed adds the recorded bodies of a verb, and invalid bodies.
 func seed(f *testing.F, pattern string) {
 	f.Helper()
 	recorded, _ := filepath.Glob("testdata/v*/*/" + pattern)
@@ -22,13 +22,13 @@ func seed(f *testing.F, pattern string) {
 		}
 		f.Add(string(body))
 	}
-	for _, nonsense := range []string{"", "{}", "null", `{"Pod":null,"NodeNames":null}`, `{"Pod":{"spec":{"containers":[{}]}},"NodeNames":["",""]}`} {
-		f.Add(nonsense)
+	for _, invalid := range []string{"", "{}", "null", `{"Pod":null,"NodeNames":null}`, `{"Pod":{"spec":{"containers":[{}]}},"NodeNames":["",""]}`} {
+		f.Add(invalid)
 	}
 }
 
-// answered holds for every body: it is an answer or a refusal, in JSON, and never a broken handler.
-func answered(t *testing.T, path, body string) *fakeScheduler {
+// requireAnswer requires that any body gets a result or an error, in JSON.
+func requireAnswer(t *testing.T, path, body string) *fakeScheduler {
 	t.Helper()
 	f := &fakeScheduler{}
 	answer := post(f, path, body)
@@ -41,33 +41,33 @@ func answered(t *testing.T, path, body string) *fakeScheduler {
 	return f
 }
 
-// bounded is what every decision does first: whatever a pod says, its request stays within bounds.
-func bounded(t *testing.T, f *fakeScheduler) {
+// requireBounded requires that the request of any pod is within bounds, as decisions assume.
+func requireBounded(t *testing.T, f *fakeScheduler) {
 	t.Helper()
 	if f.pod == nil {
 		return
 	}
-	if pod, asks := request.Read(f.pod, gpushare.Resource); asks {
-		if held, misfit := pod.Request.MemoryPerGPU(growth.GiB); misfit.Fits() && held <= 0 {
-			t.Fatalf("a request for %s", held)
+	if pod, requests := request.Read(f.pod, gpushare.Resource); requests {
+		if memory, status := pod.Request.MemoryPerGPU(growth.GiB); status.Fits() && memory <= 0 {
+			t.Fatalf("a request for %s", memory)
 		}
 	}
 }
 
 func FuzzFilter(f *testing.F) {
 	seed(f, "*-filter.json")
-	f.Fuzz(func(t *testing.T, body string) { bounded(t, answered(t, "/filter", body)) })
+	f.Fuzz(func(t *testing.T, body string) { requireBounded(t, requireAnswer(t, "/filter", body)) })
 }
 
 func FuzzPrioritize(f *testing.F) {
 	seed(f, "*-prioritize.json")
-	f.Fuzz(func(t *testing.T, body string) { bounded(t, answered(t, "/prioritize", body)) })
+	f.Fuzz(func(t *testing.T, body string) { requireBounded(t, requireAnswer(t, "/prioritize", body)) })
 }
 
 func FuzzBind(f *testing.F) {
 	seed(f, "*-bind.json")
 	f.Fuzz(func(t *testing.T, body string) {
-		if f := answered(t, "/bind", body); len(f.outcomes) > 0 && (f.bound.UID == "" || f.on == "") {
+		if f := requireAnswer(t, "/bind", body); len(f.outcomes) > 0 && (f.bound.UID == "" || f.on == "") {
 			t.Fatalf("bound %+v to %q", f.bound, f.on)
 		}
 	})
@@ -75,5 +75,5 @@ func FuzzBind(f *testing.F) {
 
 func FuzzPreempt(f *testing.F) {
 	seed(f, "*-preempt.json")
-	f.Fuzz(func(t *testing.T, body string) { bounded(t, answered(t, "/preempt", body)) })
+	f.Fuzz(func(t *testing.T, body string) { requireBounded(t, requireAnswer(t, "/preempt", body)) })
 }

@@ -27,7 +27,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
-// fakeScheduler finds node-2 crowded and node-3 hopeless, remembers what it was asked, and counts what is observed.
+// fakeScheduler rejects node-2 as full and node-3 as unresolvable, and records its calls.
 type fakeScheduler struct {
 	pod      *corev1.Pod
 	nodes    []string
@@ -41,18 +41,18 @@ type fakeScheduler struct {
 
 func (f *fakeScheduler) Filter(pod *corev1.Pod, nodes []string) (scheduler.FilterResult, error) {
 	f.pod, f.nodes = pod, nodes
-	found := scheduler.FilterResult{Nodes: nodes}
+	result := scheduler.FilterResult{Nodes: nodes}
 	for _, node := range nodes {
-		var misfit *placement.Status
+		var status *placement.Status
 		switch node {
 		case "node-2":
-			misfit = &placement.Status{Reason: "crowded"}
+			status = &placement.Status{Reason: "full"}
 		case "node-3":
-			misfit = &placement.Status{Reason: "hopeless", Unresolvable: true}
+			status = &placement.Status{Reason: "too small", Unresolvable: true}
 		}
-		found.Statuses = append(found.Statuses, misfit)
+		result.Statuses = append(result.Statuses, status)
 	}
-	return found, f.err
+	return result, f.err
 }
 
 func (f *fakeScheduler) Prioritize(pod *corev1.Pod, nodes []string) scheduler.PrioritizeResult {
@@ -103,8 +103,8 @@ func read[T any](t *testing.T, answer *httptest.ResponseRecorder) T {
 	return result
 }
 
-// TestBodiesOfStockSchedulers answers what was recorded, for every version that there is a recording of.
-func TestBodiesOfStockSchedulers(t *testing.T) {
+// TestHandler_RecordedBodies answers the recorded bodies of every version.
+func TestHandler_RecordedBodies(t *testing.T) {
 	recordings, err := filepath.Glob("testdata/v*/*/names-bind.json")
 	require.NoError(t, err)
 	require.NotEmpty(t, recordings)
@@ -120,11 +120,11 @@ func TestBodiesOfStockSchedulers(t *testing.T) {
 			byName := read[extenderv1.ExtenderFilterResult](t, post(f, "/filter", body("names-filter.json")))
 			require.ElementsMatch(t, []string{"node-1", "node-2", "node-3"}, f.nodes)
 			require.Equal(t, extenderv1.ExtenderFilterResult{
-				NodeNames: &[]string{"node-1"}, FailedNodes: map[string]string{"node-2": "crowded"},
-				FailedAndUnresolvableNodes: map[string]string{"node-3": "hopeless"},
+				NodeNames: &[]string{"node-1"}, FailedNodes: map[string]string{"node-2": "full"},
+				FailedAndUnresolvableNodes: map[string]string{"node-3": "too small"},
 			}, byName)
-			pod, asks := request.Read(f.pod, gpushare.Resource)
-			require.True(t, asks)
+			pod, requests := request.Read(f.pod, gpushare.Resource)
+			require.True(t, requests)
 			require.NoError(t, pod.Invalid)
 			require.Equal(t, 8*growth.GiB, pod.Request.Memory)
 			require.Equal(t, wanted[filepath.Base(folder)], pod.Request.ContainerRequests())
@@ -133,11 +133,11 @@ func TestBodiesOfStockSchedulers(t *testing.T) {
 			require.Nil(t, whole.NodeNames)
 			require.Len(t, whole.Nodes.Items, 1)
 			require.Equal(t, "node-1", whole.Nodes.Items[0].Name)
-			require.NotEmpty(t, whole.Nodes.Items[0].Status.Allocatable, "the node comes back whole")
+			require.NotEmpty(t, whole.Nodes.Items[0].Status.Allocatable, "the whole node is in the result")
 
 			for _, form := range []string{"names", "nodes"} {
 				rated := read[extenderv1.HostPriorityList](t, post(f, "/prioritize", body(form+"-prioritize.json")))
-				require.Equal(t, extenderv1.HostPriorityList{{Host: f.nodes[1], Score: 1}, {Host: f.nodes[2], Score: 2}}, rated, "without points, no line")
+				require.Equal(t, extenderv1.HostPriorityList{{Host: f.nodes[1], Score: 1}, {Host: f.nodes[2], Score: 2}}, rated, "a node without points is omitted")
 			}
 
 			require.Empty(t, read[extenderv1.ExtenderBindingResult](t, post(f, "/bind", body("names-bind.json"))).Error)
@@ -149,9 +149,9 @@ func TestBodiesOfStockSchedulers(t *testing.T) {
 	}
 }
 
-// TestVictimsInBothForms answers what stock schedulers sent about a pod that would evict another: the victims come by UID or
-// whole, and go out by UID.
-func TestVictimsInBothForms(t *testing.T) {
+// TestPreempt_RecordedBodies answers the recorded bodies of a preemption. Victims are sent by UID or whole, and returned by
+// UID.
+func TestPreempt_RecordedBodies(t *testing.T) {
 	recordings, err := filepath.Glob("testdata/v*/urgent/*-preempt.json")
 	require.NoError(t, err)
 	require.NotEmpty(t, recordings)
@@ -173,13 +173,13 @@ func TestVictimsInBothForms(t *testing.T) {
 	}
 }
 
-// wanted is what the recorded pods will ask kubelet for.
+// wanted are the container requests of the recorded pods.
 var wanted = map[string][]bus.ContainerRequest{
 	"vae":  {{Name: "train", Units: 8}},
 	"pair": {{Name: "cache", Units: 2}, {Name: "train", Units: 14}, {Name: "evaluate", Units: 4}},
 }
 
-func TestErrorsOfDecisionsGoOutInTheResult(t *testing.T) {
+func TestHandler_ErrorsOfDecisions(t *testing.T) {
 	f := &fakeScheduler{err: errors.New("try again")}
 	require.Equal(t, "try again", read[extenderv1.ExtenderFilterResult](t, post(f, "/filter", `{"Pod":{},"NodeNames":[]}`)).Error)
 	f.err = scheduler.ErrOvertaken
@@ -190,24 +190,24 @@ func TestErrorsOfDecisionsGoOutInTheResult(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, preempt.Code, "its result has no field for errors")
 }
 
-func TestWhatIsNoQuestionIsRefused(t *testing.T) {
+func TestHandler_RefusesInvalidRequests(t *testing.T) {
 	for name, tc := range map[string]struct {
 		path, body string
 		code       int
 		says       string
 	}{
-		"an empty body":        {"/filter", "", 400, "EOF"},
-		"no JSON":              {"/filter", "pod=p", 400, "invalid character"},
-		"another type":         {"/prioritize", `[]`, 400, "cannot unmarshal"},
-		"no pod":               {"/filter", `{"NodeNames":[]}`, 400, "without a pod"},
-		"no nodes":             {"/prioritize", `{"Pod":{}}`, 400, "neither NodeNames nor Nodes"},
-		"two bodies":           {"/bind", `{}{}`, 400, "something after its end"},
-		"a bind of nobody":     {"/bind", `{"PodName":"p","PodNamespace":"d","Node":"n"}`, 400, "without PodUID"},
-		"a bind to nowhere":    {"/bind", `{"PodName":"p","PodNamespace":"d","PodUID":"u"}`, 400, "without Node"},
-		"another verb":         {"/score", `{}`, 404, "the verbs are"},
-		"a preemption by none": {"/preempt", `{"NodeNameToMetaVictims":{}}`, 400, "without a pod"},
-		"a preemption nowhere": {"/preempt", `{"Pod":{}}`, 400, "neither NodeNameToMetaVictims nor NodeNameToVictims"},
-		"a body without bound": {"/filter", `"` + strings.Repeat("a", 65<<20), 413, "too large"},
+		"empty body":               {"/filter", "", 400, "EOF"},
+		"not JSON":                 {"/filter", "pod=p", 400, "invalid character"},
+		"wrong type":               {"/prioritize", `[]`, 400, "cannot unmarshal"},
+		"no pod":                   {"/filter", `{"NodeNames":[]}`, 400, "without a pod"},
+		"no nodes":                 {"/prioritize", `{"Pod":{}}`, 400, "neither NodeNames nor Nodes"},
+		"two bodies":               {"/bind", `{}{}`, 400, "something after its end"},
+		"bind without a pod":       {"/bind", `{"PodName":"p","PodNamespace":"d","Node":"n"}`, 400, "without PodUID"},
+		"bind without a node":      {"/bind", `{"PodName":"p","PodNamespace":"d","PodUID":"u"}`, 400, "without Node"},
+		"unknown verb":             {"/score", `{}`, 404, "the verbs are"},
+		"preemption without a pod": {"/preempt", `{"NodeNameToMetaVictims":{}}`, 400, "without a pod"},
+		"preemption without nodes": {"/preempt", `{"Pod":{}}`, 400, "neither NodeNameToMetaVictims nor NodeNameToVictims"},
+		"too large":                {"/filter", `"` + strings.Repeat("a", 65<<20), 413, "too large"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answer := post(&fakeScheduler{}, tc.path, tc.body)

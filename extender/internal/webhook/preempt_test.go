@@ -10,7 +10,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-func TestVictimsComeByUIDOrWholeAndGoOutByUID(t *testing.T) {
+func TestPreempt_VictimsByUIDOrWhole(t *testing.T) {
 	for name, body := range map[string]string{
 		"by UID": `{"Pod":{},"NodeNameToVictims":null,"NodeNameToMetaVictims":{
 			"n":{"Pods":[{"UID":"a"},null,{"UID":"b"}],"NumPDBViolations":1},"m":{"Pods":[{"UID":"c"}]},"x":null}}`,

@@ -37,7 +37,7 @@ import (
 
 var record = flag.Bool("record", false, "record testdata from the stock binaries in the folder TRELLIS_STOCK_DIR")
 
-// TestRecord has a stock kube-scheduler ask the real handler, keeps the bodies it sends, and expects it to act on the
+// TestRecord lets a stock kube-scheduler call the real handler, keeps the bodies it sends, and requires that it acts on the
 // answers. One extender of its configuration takes names and binds, a second one takes whole nodes.
 func TestRecord(t *testing.T) {
 	if !*record {
@@ -65,8 +65,8 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// TestRecordPreemption has a stock kube-scheduler evict a job, guarded by a disruption budget that allows no disruption, for an
-// urgent one, and keeps what it asks on the way.
+// TestRecordPreemption lets a stock kube-scheduler evict a job, guarded by a disruption budget that allows no disruption, for an
+// urgent one, and keeps the bodies of its requests.
 func TestRecordPreemption(t *testing.T) {
 	if !*record {
 		t.Skip("records only with -record")
@@ -149,7 +149,7 @@ type tape struct {
 	bodies map[string][]byte
 }
 
-// wrap records, and takes away the first part of the path, which only tells the two extenders apart.
+// wrap records, and removes the first part of the path, which distinguishes the two extenders.
 func (p *tape) wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)

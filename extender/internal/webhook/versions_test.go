@@ -12,9 +12,9 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-// TestANewerSchedulerIsUnderstood adds fields that nobody knows to what a stock scheduler sent, on every level that has a type.
-// The decision is asked the same, and nodes that were sent whole come back with all they had.
-func TestANewerSchedulerIsUnderstood(t *testing.T) {
+// TestHandler_AcceptsUnknownFields adds unknown fields to a recorded body, on every level that has a type. The scheduler gets
+// the same request, and whole nodes are returned with all their fields.
+func TestHandler_AcceptsUnknownFields(t *testing.T) {
 	for _, form := range []string{"names", "nodes"} {
 		t.Run(form, func(t *testing.T) {
 			body, err := os.ReadFile(filepath.Join("testdata", "v1.36.4", "pair", form+"-filter.json"))
@@ -45,8 +45,8 @@ func TestANewerSchedulerIsUnderstood(t *testing.T) {
 
 			require.ElementsMatch(t, before.nodes, after.nodes)
 			want, _ := request.Read(before.pod, gpushare.Resource)
-			got, asks := request.Read(after.pod, gpushare.Resource)
-			require.True(t, asks)
+			got, requests := request.Read(after.pod, gpushare.Resource)
+			require.True(t, requests)
 			require.Equal(t, want, got)
 			if form == "names" {
 				return
