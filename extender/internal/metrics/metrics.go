@@ -9,10 +9,10 @@ import (
 	"github.com/trellis-gpu/trellis/extender/internal/cache"
 )
 
-// View shows the cluster as it is now.
+// View returns the current snapshot of the cluster.
 type View interface{ Snapshot() *cache.Snapshot }
 
-// Metrics counts what the extender does. It is the webhook's observer.
+// Metrics are the extender's metrics. They implement the observer of package webhook.
 type Metrics struct {
 	Registry *prometheus.Registry
 
@@ -28,8 +28,8 @@ type Metrics struct {
 // Assumed counts the reservations that wait in memory for the bus.
 type Assumed interface{ PendingCount() int }
 
-// New registers all metrics; outcomes are the results that a bind may have, drifts the kinds of drift that are
-// repaired, failures the ways in which an allocation may not be the one that was meant.
+// New registers all metrics. outcomes are the results of binds, drifts the kinds of corrected drift, failures the kinds of
+// allocations that differ from the plan.
 func New(v View, assumed Assumed, outcomes, drifts, failures []string) *Metrics {
 	m := &Metrics{
 		Registry: prometheus.NewRegistry(),
@@ -41,18 +41,19 @@ func New(v View, assumed Assumed, outcomes, drifts, failures []string) *Metrics 
 			Name: "trellis_extender_binds_total", Help: "Binds, by result.",
 		}, []string{"result"}),
 		conflicts: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "trellis_extender_reservation_conflicts_total", Help: "Decisions to reserve that others overtook.",
+			Name: "trellis_extender_reservation_conflicts_total", Help: "Reservations that were not written because another replica reserved first.",
 		}),
 		waits: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "trellis_extender_api_wait_seconds", Help: "How long calls to the API server waited for their turn under --kube-qps.",
+			Name: "trellis_extender_api_wait_seconds", Help: "Time that calls to the API server waited under --kube-qps and --kube-burst.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 4, 8), // 1 ms to 16 s
 		}),
 		repairs: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "trellis_extender_drift_repaired_total", Help: "Plans that were brought into line with kubelet and the API server.",
+			Name: "trellis_extender_drift_repaired_total", Help: "Plans that were corrected to match kubelet and the API server.",
 		}, []string{"kind"}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "trellis_extender_match_failures_total",
-			Help: "Allocations that are not as was meant: elsewhere, on another GPU than reservation or Binding named; unknown, of no pod of the node. Every replica counts all of them.",
+			Help: "Allocations that differ from the plan: elsewhere, on another GPU than in the reservation or Binding; unknown, of no pod of the node. " +
+				"Every replica counts all of them.",
 		}, []string{"kind"}),
 		refusals: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "trellis_extender_unbalanced_total", Help: "Reservations refused because 0 <= used <= total would not have held. Must be 0.",
@@ -68,7 +69,7 @@ func New(v View, assumed Assumed, outcomes, drifts, failures []string) *Metrics 
 		m.failures.WithLabelValues(kind)
 	}
 	m.Registry.MustRegister(m.latency, m.binds, m.conflicts, m.waits, m.repairs, m.failures, m.refusals, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "trellis_extender_held_reservations", Help: "Reservations held in memory until the bus is back.",
+		Name: "trellis_extender_held_reservations", Help: "Reservations in memory that wait for the bus.",
 	}, func() float64 { return float64(assumed.PendingCount()) }), collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for _, gauge := range gauges(v) {
@@ -83,22 +84,22 @@ func gauges(v View) []prometheus.Collector {
 			func() float64 { return read(v.Snapshot()) })
 	}
 	return []prometheus.Collector{
-		gauge("bus_up", "1 while the state bus can be reached.", func(s *cache.Snapshot) float64 {
+		gauge("bus_up", "1 while the state bus is connected.", func(s *cache.Snapshot) float64 {
 			if s.Unavailable != nil || !s.Synced {
 				return 0
 			}
 			return 1
 		}),
-		gauge("snapshot_age_seconds", "How long the bus has been away from the snapshot that answers are decided on.", func(s *cache.Snapshot) float64 {
+		gauge("snapshot_age_seconds", "Time since the bus became unavailable; 0 while it is connected.", func(s *cache.Snapshot) float64 {
 			if s.Unavailable == nil {
 				return 0
 			}
 			return time.Since(s.Since).Seconds()
 		}),
-		gauge("overcommitted_bytes", "GPU memory held beyond what GPUs have. Must be 0.", func(s *cache.Snapshot) float64 {
+		gauge("overcommitted_bytes", "GPU memory held beyond the capacity of GPUs. Must be 0.", func(s *cache.Snapshot) float64 {
 			return float64(s.OverCommitted()) * (1 << 20)
 		}),
-		gauge("refused_records", "Records on the bus that this build cannot read.", func(s *cache.Snapshot) float64 {
+		gauge("refused_records", "Records on the bus that this version cannot read.", func(s *cache.Snapshot) float64 {
 			return float64(s.Refused)
 		}),
 		gauge("reservations", "Reservations that wait for kubelet.", func(s *cache.Snapshot) float64 {
@@ -108,7 +109,7 @@ func gauges(v View) []prometheus.Collector {
 			}
 			return float64(waiting)
 		}),
-		gauge("drift", "Places where plans differ from kubelet and the API server and are not repaired yet.", func(s *cache.Snapshot) float64 {
+		gauge("drift", "Differences between plans and kubelet or the API server that are not corrected yet.", func(s *cache.Snapshot) float64 {
 			places := 0
 			for _, n := range s.Nodes.All() {
 				places += len(n.Drift.Misplaced) + len(n.Drift.Unreserved) + len(n.Drift.OverCommitted)
@@ -126,17 +127,17 @@ func (m *Metrics) Answered(verb string, took time.Duration) {
 // Bound counts a bind.
 func (m *Metrics) Bound(outcome string) { m.binds.WithLabelValues(outcome).Inc() }
 
-// Repaired counts a repair of drift.
+// Repaired counts a corrected plan.
 func (m *Metrics) Repaired(kind string) { m.repairs.WithLabelValues(kind).Inc() }
 
-// Mismatched counts an allocation that is not the one that was meant.
+// Mismatched counts an allocation that differs from the plan.
 func (m *Metrics) Mismatched(kind string) { m.failures.WithLabelValues(kind).Inc() }
 
-// Unbalanced counts a reservation that would have broken the balance.
+// Unbalanced counts a reservation that would have over-committed a GPU.
 func (m *Metrics) Unbalanced() { m.refusals.Inc() }
 
-// Conflicted counts a decision that was overtaken.
+// Conflicted counts a reservation that lost against another replica's.
 func (m *Metrics) Conflicted() { m.conflicts.Inc() }
 
-// Waited observes how long a call to the API server waited for its turn.
-func (m *Metrics) Waited(turn time.Duration) { m.waits.Observe(turn.Seconds()) }
+// Waited observes the time that a call to the API server waited for the rate limiter.
+func (m *Metrics) Waited(waited time.Duration) { m.waits.Observe(waited.Seconds()) }

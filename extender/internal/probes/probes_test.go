@@ -19,7 +19,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-func TestProbesTellTheStateOfTheView(t *testing.T) {
+func TestProbes_ReportStateOfSnapshot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t)
 		assumed := &reservations.Assumed{}
