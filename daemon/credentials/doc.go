@@ -1,6 +1,6 @@
-// Package credentials keeps the certificate that the extender shows and the authority that its clients' certificates must be
-// signed by. Whoever may ask may have pods bound and evicted, so both are needed wherever not only the same machine can ask.
+// Package credentials keeps a server's certificate and the authority of its clients' certificates. A client of the extender
+// can have pods bound and evicted, so both are required unless the server listens on its own machine only.
 //
-// The files are looked at again when a client connects, at most once a second: a certificate that was renewed serves without
-// a restart. Files that cannot be used leave the last good ones in force and are named in the log.
+// The files are checked when a client connects, at most once a second: a renewed certificate needs no restart. If new files
+// are invalid, the last valid ones stay in force, and the log names the error.
 package credentials

@@ -14,7 +14,7 @@ import (
 // Files are PEM files: the server's certificate with its chain and key, and the authorities that sign clients' certificates.
 type Files struct{ Cert, Key, ClientCA string }
 
-// Given tells whether TLS is wanted.
+// Given reports whether TLS is configured.
 func (f Files) Given() bool { return f != Files{} }
 
 // Validate says which of the three is missing where one of them is given.
@@ -39,7 +39,7 @@ type Keeper struct {
 	config *tls.Config
 }
 
-// state tells whether files have changed. A secret's volume swaps a link: the times and sizes are those of its targets.
+// state detects changes of the files. A secret's volume swaps a link: times and sizes are those of the link's targets.
 type state [3]struct {
 	modified time.Time
 	size     int64

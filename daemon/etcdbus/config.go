@@ -18,11 +18,11 @@ type Config struct {
 	// CAFile, CertFile and KeyFile are PEM files; all three or, for plain HTTP, none. They are read again at each
 	// new connection, so that renewed certificates need no restart.
 	CAFile, CertFile, KeyFile string
-	// ServerName is the name the server's certificate must bear. Empty means the endpoint's own.
+	// ServerName is the name in the server's certificate. Empty means the endpoint's own.
 	ServerName string
 	// SessionTTL is how long our WhileAlive entries outlive us. Default 15 s.
 	SessionTTL time.Duration
-	// Log is told about lost and regained connections.
+	// Log records lost and restored connections.
 	Log *slog.Logger
 }
 

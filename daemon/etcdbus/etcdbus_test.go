@@ -24,7 +24,7 @@ func TestContract(t *testing.T) {
 	})
 }
 
-func TestAnEtcdThatWasAwayIsCaughtUpWith(t *testing.T) {
+func TestBus_CatchesUpAfterAnOutage(t *testing.T) {
 	server := etcdtest.New(t)
 	b := server.Open(sessionTTL)
 	_, err := b.Put(t.Context(), "/n/alive", []byte("1"), bus.Ephemeral)
@@ -35,7 +35,7 @@ func TestAnEtcdThatWasAwayIsCaughtUpWith(t *testing.T) {
 
 	server.Stop()
 	until(t, batches, m, func(v *bus.View[string]) bool { return v.Err != nil })
-	require.Equal(t, "1", m.View().Values["/n/alive"], "the last snapshot stays while the bus is away")
+	require.Equal(t, "1", m.View().Values["/n/alive"], "the last snapshot stays while the bus is unavailable")
 
 	server.Start()
 	other := server.Open(sessionTTL)
@@ -45,7 +45,7 @@ func TestAnEtcdThatWasAwayIsCaughtUpWith(t *testing.T) {
 	until(t, batches, m, func(v *bus.View[string]) bool { return v.Values["/n/alive"] == "1" && v.Values["/n/new"] == "2" })
 }
 
-func TestALostLeaseIsWrittenAgain(t *testing.T) {
+func TestBus_WritesALostLeaseAgain(t *testing.T) {
 	server := etcdtest.New(t)
 	b := server.Open(sessionTTL)
 	_, err := b.Put(t.Context(), "/n/alive", []byte("1"), bus.Ephemeral)
@@ -84,7 +84,7 @@ func TestCompactionLeadsToARelist(t *testing.T) {
 	until(t, batches, m, func(v *bus.View[string]) bool { return v.Values["/n/b"] == "y" })
 }
 
-func TestConfigNonsenseIsNamed(t *testing.T) {
+func TestConfig_NamesInvalidValues(t *testing.T) {
 	for name, c := range map[string]etcdbus.Config{
 		"no endpoint":          {},
 		"half a key pair":      {Endpoints: []string{"https://e:2379"}, CAFile: "ca", CertFile: "cert"},

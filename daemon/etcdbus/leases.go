@@ -20,7 +20,7 @@ type leases struct {
 
 type leased struct {
 	id clientv3.LeaseID
-	// until is up to when it outlives whatever is written with it.
+	// until is the time up to which the lease outlives every entry written with it.
 	until time.Time
 }
 

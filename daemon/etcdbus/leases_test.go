@@ -48,5 +48,5 @@ func TestEntriesOfOneTimeShareALease(t *testing.T) {
 		require.NoError(t, err)
 	}
 	put("after", 5*time.Minute)
-	require.Len(t, granted(), 1, "a lease that is gone is made anew")
+	require.Len(t, granted(), 1, "a lost lease is granted again")
 }

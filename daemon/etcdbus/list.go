@@ -82,7 +82,7 @@ func (b *Bus) pages(ctx context.Context, prefix string, hand func(page bus.Batch
 	}
 }
 
-// page reads up to size entries below prefix, of those from a key on; at the present revision if it is to be none.
+// page reads up to size entries below prefix, from a key on. Revision 0 means the present one.
 func (b *Bus) page(ctx context.Context, prefix, from string, revision bus.Revision, size int64) (*clientv3.GetResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
 	defer cancel()
@@ -94,8 +94,7 @@ func entry(kv *mvccpb.KeyValue) bus.Entry {
 	return bus.Entry{Key: string(kv.Key), Value: kv.Value, Revision: bus.Revision(kv.ModRevision)}
 }
 
-// tooLarge tells that gRPC, here or on the way, would not carry an answer. What etcd itself says under the same code is that
-// it has too much to do.
+// tooLarge reports whether gRPC rejected a reply for its size. Etcd uses the same code when it is overloaded.
 func tooLarge(err error) bool {
 	var fromEtcd rpctypes.EtcdError
 	return !errors.As(err, &fromEtcd) && status.Code(err) == codes.ResourceExhausted

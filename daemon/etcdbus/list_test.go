@@ -47,9 +47,8 @@ func fill(t *testing.T, b bus.Bus, entries, bytes int) {
 	}
 }
 
-// TestAListOfAnySizeArrives lists over a connection that carries messages of up to 4 MiB, as gRPC's do if nobody says
-// otherwise.
-func TestAListOfAnySizeArrives(t *testing.T) {
+// TestList_OfAnySize lists over a connection with gRPC's default limit of 4 MiB per message.
+func TestList_OfAnySize(t *testing.T) {
 	const carried = 4 << 20
 	for name, tc := range map[string]struct {
 		entries, bytes int
@@ -83,15 +82,15 @@ func TestAListOfAnySizeArrives(t *testing.T) {
 	}
 }
 
-func TestAListWhoseRevisionIsCompactedAwayBeginsAgain(t *testing.T) {
+func TestList_RestartsAfterCompaction(t *testing.T) {
 	for name, tc := range map[string]struct {
 		compacts func(read int) bool
 		lists    bool
 	}{
-		"after its first page":     {func(read int) bool { return read == 1 }, true},
-		"after its second page":    {func(read int) bool { return read == 2 }, true},
-		"after its last page":      {func(read int) bool { return read == 3 }, true},
-		"each time it begins anew": {func(int) bool { return true }, false},
+		"after its first page":      {func(read int) bool { return read == 1 }, true},
+		"after its second page":     {func(read int) bool { return read == 2 }, true},
+		"after its last page":       {func(read int) bool { return read == 3 }, true},
+		"each time it begins again": {func(int) bool { return true }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := etcdtest.New(t)

@@ -20,7 +20,7 @@ func deletion(key string, revision int64) *clientv3.Event {
 	return &clientv3.Event{Type: mvccpb.DELETE, Kv: &mvccpb.KeyValue{Key: []byte(key), ModRevision: revision}}
 }
 
-func TestOfSeveralChangesToAKeyTheLastCounts(t *testing.T) {
+func TestPending_LastChangeOfAKeyCounts(t *testing.T) {
 	for name, tc := range map[string]struct {
 		replies [][]*clientv3.Event
 		want    bus.Batch
@@ -73,7 +73,7 @@ func TestBatchesLeadWhereSingleChangesLead(t *testing.T) {
 	}
 }
 
-func TestNothingIsOfferedWhereNothingChanged(t *testing.T) {
+func TestPending_OffersNothingWithoutAChange(t *testing.T) {
 	var p pending
 	out := make(chan bus.Batch)
 	require.Nil(t, p.offered(out))

@@ -22,9 +22,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-// TestTheServerIsKnownByItsNameNotByItsAddress is how a pod reaches the bus: by an IP address, which is on no
-// certificate.
-func TestTheServerIsKnownByItsNameNotByItsAddress(t *testing.T) {
+// TestTLS_VerifiesTheServerName connects as a pod does: by an IP address, which no certificate contains.
+func TestTLS_VerifiesTheServerName(t *testing.T) {
 	files := writePair(t, "trellis-etcd")
 	server := etcdtest.NewTLS(t, files)
 	c := etcdbus.Config{

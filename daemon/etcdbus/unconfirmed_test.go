@@ -30,7 +30,7 @@ func (m *mute) Watch(stream etcdserverpb.Watch_WatchServer) error {
 	return nil
 }
 
-func TestAnEtcdLostBeforeItConfirmsTheWatchIsNoticed(t *testing.T) {
+func TestWatch_DetectsAnEtcdLostBeforeConfirmation(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	server, m := grpc.NewServer(), &mute{watched: make(chan struct{})}

@@ -61,8 +61,8 @@ func (b *Bus) follow(ctx context.Context, prefix string, relist relister, next *
 	}
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	defer cancel()
-	// The client's Watch returns only when etcd has confirmed it, which an etcd that just went away never does: wait
-	// for it beside the probe, not before.
+	// The client's Watch returns only when etcd has confirmed it, which a lost etcd never does: wait for it in parallel
+	// with the probe, not before.
 	begun := make(chan clientv3.WatchChan, 1)
 	go func() {
 		begun <- b.client.Watch(ctx, prefix, clientv3.WithPrefix(), clientv3.WithRev(int64(revision)+1))

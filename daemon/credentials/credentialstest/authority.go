@@ -48,7 +48,7 @@ func (a Authority) Server(dir, name string) credentials.Files {
 	return a.write(dir, name, x509.ExtKeyUsageServerAuth)
 }
 
-// Client writes a client's certificate into the folder; ClientCA is then the authority that its servers are to be of.
+// Client writes a client's certificate into the folder. ClientCA is then the authority of its servers.
 func (a Authority) Client(dir, name string) credentials.Files {
 	a.t.Helper()
 	return a.write(dir, name, x509.ExtKeyUsageClientAuth)
