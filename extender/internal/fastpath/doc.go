@@ -8,7 +8,7 @@
 //	Selection       []string of node names                   memory of the decision log
 //	ArgsCache       encoding/json for ExtenderArgs           decoding the same node names for each pod
 //	Append…         encoding/json for results                reflection, one node at a time
-//	Lists, Buffers  make                                     garbage of the size of the cluster, twice per pod
+//	Buffers         make                                     garbage of the size of the bodies
 //
 // The tests compare each part with its plain form (reference_test.go) on random and fuzzed input. Callers may replace
 // any part by its plain form without a change of behaviour.

@@ -5,7 +5,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/trellis-gpu/trellis/extender/internal/fastpath"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/placement"
@@ -15,15 +14,6 @@ import (
 type FilterResult struct {
 	Nodes    []string
 	Statuses []*placement.Status
-
-	lists *fastpath.Lists[*placement.Status]
-}
-
-// Release recycles the statuses. The result must not be used afterwards.
-func (r FilterResult) Release() {
-	if r.lists != nil {
-		r.lists.Put(r.Statuses)
-	}
 }
 
 // Fit returns the nodes with room.
@@ -54,7 +44,7 @@ func (s *Scheduler) Filter(object *corev1.Pod, nodes []string) (FilterResult, er
 	if !snapshot.Synced {
 		return FilterResult{}, errUnsynced
 	}
-	result := FilterResult{Nodes: nodes, Statuses: s.statuses.Get(len(nodes)), lists: &s.statuses}
+	result := FilterResult{Nodes: nodes, Statuses: make([]*placement.Status, len(nodes))}
 	pod, requests := request.Read(object, s.Resource)
 	if !requests {
 		return result, nil

@@ -5,7 +5,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/trellis-gpu/trellis/extender/internal/fastpath"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/placement"
@@ -18,27 +17,17 @@ var noRoom = placement.Score(math.NaN())
 type PrioritizeResult struct {
 	Nodes  []string
 	Points []int8
-
-	lists *fastpath.Lists[int8]
-}
-
-// Release recycles the points. The result must not be used afterwards.
-func (r PrioritizeResult) Release() {
-	if r.lists != nil {
-		r.lists.Put(r.Points)
-	}
 }
 
 // Prioritize scores the nodes relative to one another. A node that has lost its room since Filter gets no points.
 func (s *Scheduler) Prioritize(object *corev1.Pod, nodes []string) PrioritizeResult {
 	snapshot := s.Cache.Snapshot()
-	result := PrioritizeResult{Nodes: nodes, Points: s.points.Get(len(nodes)), lists: &s.points}
+	result := PrioritizeResult{Nodes: nodes, Points: make([]int8, len(nodes))}
 	pod, requests := request.Read(object, s.Resource)
 	if !requests {
 		return result
 	}
-	scores := s.scores.Get(len(nodes))
-	defer s.scores.Put(scores)
+	scores := make([]placement.Score, len(nodes))
 	evaluator, normalizer := s.evaluator(snapshot, pod), placement.Normalizer{}
 	considered, cursor := snapshot.Nodes.Select(), snapshot.Nodes.Cursor()
 	for i, name := range nodes {

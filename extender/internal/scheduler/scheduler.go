@@ -51,9 +51,6 @@ type Scheduler struct {
 	nominations Nominations
 	decisions   DecisionLog
 	verdicts    fastpath.VerdictCache
-	statuses    fastpath.Lists[*placement.Status]
-	scores      fastpath.Lists[placement.Score]
-	points      fastpath.Lists[int8]
 }
 
 // schedulable returns the node without the pod, or why the pod cannot be placed there at all.

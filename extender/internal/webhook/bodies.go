@@ -45,14 +45,10 @@ func (b *bodies) write(w http.ResponseWriter, answer longAnswer) {
 // longAnswer is an answer with thousands of nodes. It encodes itself.
 type longAnswer interface {
 	appendJSON(to []byte) []byte
-	// release recycles the answer once it has been sent.
-	release()
 }
 
 // filterNames is an ExtenderFilterResult with NodeNames.
 type filterNames scheduler.FilterResult
-
-func (f filterNames) release() { scheduler.FilterResult(f).Release() }
 
 func (f filterNames) appendJSON(to []byte) []byte {
 	return fastpath.AppendFilterResult(to, f.Nodes, f.Statuses)
@@ -60,8 +56,6 @@ func (f filterNames) appendJSON(to []byte) []byte {
 
 // priorities is a HostPriorityList.
 type priorities scheduler.PrioritizeResult
-
-func (p priorities) release() { scheduler.PrioritizeResult(p).Release() }
 
 func (p priorities) appendJSON(to []byte) []byte {
 	return fastpath.AppendHostPriorities(to, p.Nodes, p.Points)

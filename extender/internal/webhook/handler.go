@@ -82,7 +82,6 @@ func (h *handler) timed(name string, answer verb) httprouter.Handle {
 		}
 		if long, ok := result.(longAnswer); ok {
 			h.bodies.write(w, long)
-			long.release()
 			return
 		}
 		reply(w, http.StatusOK, result)
@@ -98,7 +97,6 @@ func (h *handler) filter(r *http.Request) (any, error) {
 	if err == nil && args.whole == nil {
 		return filterNames(result), nil
 	}
-	defer result.Release()
 	return args.wholeResult(result, err), nil
 }
 

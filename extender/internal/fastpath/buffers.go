@@ -8,25 +8,6 @@ import (
 // maxBuffer is the size of the largest buffer that is kept: 15,000 names with their reasons fit.
 const maxBuffer = 4 << 20
 
-// Lists recycles slices with one element per node of a request. There are two requests per pod, and the collector runs
-// while kube-scheduler waits. The zero value is ready.
-type Lists[T any] struct{ pool sync.Pool }
-
-// Get returns a list of zero values.
-func (l *Lists[T]) Get(length int) []T {
-	list, ok := l.pool.Get().(*[]T)
-	if ok && cap(*list) >= length {
-		return (*list)[:length]
-	}
-	return make([]T, length, length+length/4)
-}
-
-// Put takes a list back. The caller must not use it afterwards.
-func (l *Lists[T]) Put(list []T) {
-	clear(list) // so that it keeps nothing alive
-	l.pool.Put(&list)
-}
-
 // Buffers recycles the buffers of bodies. The zero value is ready.
 type Buffers struct{ pool sync.Pool }
 
