@@ -3,6 +3,7 @@ package fastpath
 import (
 	"iter"
 	"slices"
+	"strings"
 )
 
 // Index is an immutable map from names to values, made for lookups of thousands of names in a row. With returns the next
@@ -124,7 +125,8 @@ func present[V any](value *V) int {
 func (x *Index[K, V]) add(name K) int {
 	number := len(x.names)
 	x.slots = x.slots.withRoom(x.names)
-	x.names = append(x.names, x.slots.add(name, number))
+	x.slots.put(name, number)
+	x.names = append(x.names, K(strings.Clone(string(name)))) // name may be part of a key
 	if number/pageSize == len(x.pages) {
 		x.pages = append(x.pages, &page[V]{})
 	}

@@ -2,7 +2,6 @@ package fastpath
 
 import (
 	"hash/maphash"
-	"strings"
 	"sync/atomic"
 )
 
@@ -13,11 +12,7 @@ type slotTable[K ~string] struct {
 	cells []atomic.Int32 // slot + 1; 0 is empty
 	// versions is the number of versions so far. Only the goroutine that makes Indexes uses it.
 	versions uint64
-	text     *strings.Builder
 }
-
-// textSize is the size of a block of names. Names next to one another share cache lines.
-const textSize = 4 << 10
 
 // newSlotTable returns a table of the names with room for as many more.
 func newSlotTable[K ~string](names []K, before *slotTable[K]) *slotTable[K] {
@@ -27,7 +22,7 @@ func newSlotTable[K ~string](names []K, before *slotTable[K]) *slotTable[K] {
 	}
 	next := &slotTable[K]{seed: maphash.MakeSeed(), cells: make([]atomic.Int32, size)}
 	if before != nil {
-		next.versions, next.text = before.versions, before.text
+		next.versions = before.versions
 	}
 	for number, name := range names {
 		next.put(name, number)
@@ -43,18 +38,7 @@ func (t *slotTable[K]) withRoom(names []K) *slotTable[K] {
 	return t
 }
 
-// add enters a name, and returns a copy of it that lies next to the previous name in memory.
-func (t *slotTable[K]) add(name K, number int) K {
-	if t.text == nil || t.text.Cap()-t.text.Len() < len(name) {
-		t.text = &strings.Builder{}
-		t.text.Grow(max(textSize, len(name)))
-	}
-	from := t.text.Len()
-	t.text.WriteString(string(name))
-	t.put(name, number)
-	return K(t.text.String()[from:]) // later writes do not change it
-}
-
+// put adds a name.
 func (t *slotTable[K]) put(name K, number int) {
 	mask := uint64(len(t.cells) - 1)
 	at := maphash.String(t.seed, string(name)) & mask
