@@ -1,7 +1,6 @@
 package fastpath
 
 import (
-	"math"
 	"sync/atomic"
 
 	"github.com/trellis-gpu/trellis/growth/placement"
@@ -34,23 +33,13 @@ type VerdictCache struct {
 // again.
 type Verdicts struct {
 	question Question
-	scores   []score
-	statuses []atomic.Pointer[status]
+	slots    []atomic.Pointer[versioned]
 }
 
-// score is the verdict on a version where the pod fits. It takes two words, so that thousands of slots lie next to one
-// another: most nodes fit most of the time.
-type score struct {
-	version atomic.Uint64 // 0 for none, locked while value is being written
-	value   atomic.Uint64
-}
-
-// locked is no version.
-const locked = math.MaxUint64
-
-type status struct {
+// versioned is the verdict on one version of a node.
+type versioned struct {
 	version uint64
-	placement.Status
+	verdict Verdict
 }
 
 // For returns the verdicts on a question, with room for a number of slots.
@@ -65,7 +54,7 @@ func (c *VerdictCache) For(q Question, slots int) *Verdicts {
 		switch {
 		case verdicts.question != q:
 			kept = append(kept, verdicts)
-		case len(verdicts.scores) >= slots:
+		case len(verdicts.slots) >= slots:
 			return verdicts
 		default:
 			next = verdicts
@@ -78,52 +67,23 @@ func (c *VerdictCache) For(q Question, slots int) *Verdicts {
 }
 
 func (v *Verdicts) grow(slots int) *Verdicts {
-	next := &Verdicts{question: v.question, scores: make([]score, slots), statuses: make([]atomic.Pointer[status], slots)}
-	for i := range v.scores {
-		version := v.scores[i].version.Load()
-		if value, ok := v.scores[i].get(version); ok && version != 0 {
-			next.scores[i].put(version, value)
-		}
-		next.statuses[i].Store(v.statuses[i].Load())
+	next := &Verdicts{question: v.question, slots: make([]atomic.Pointer[versioned], slots)}
+	for i := range v.slots {
+		next.slots[i].Store(v.slots[i].Load())
 	}
 	return next
 }
 
 // Get returns the cached verdict on the version in a slot.
 func (v *Verdicts) Get(s Slot) (Verdict, bool) {
-	if value, ok := v.scores[s.Number].get(s.version); ok {
-		return Verdict{Score: value}, true
+	cached := v.slots[s.Number].Load()
+	if cached == nil || cached.version != s.version {
+		return Verdict{}, false
 	}
-	unfit := v.statuses[s.Number].Load()
-	if unfit != nil && unfit.version == s.version {
-		return Verdict{Status: &unfit.Status}, true
-	}
-	return Verdict{}, false
+	return cached.verdict, true
 }
 
 // Put caches the verdict on the version in a slot.
 func (v *Verdicts) Put(s Slot, verdict Verdict) {
-	if verdict.Status != nil {
-		v.statuses[s.Number].Store(&status{s.version, *verdict.Status})
-		return
-	}
-	v.scores[s.Number].put(s.version, verdict.Score)
-}
-
-func (s *score) get(version uint64) (placement.Score, bool) {
-	if version == locked || s.version.Load() != version {
-		return 0, false
-	}
-	value := s.value.Load()
-	// The version is read again: a concurrent put may have changed the value in between.
-	return placement.Score(math.Float64frombits(value)), s.version.Load() == version
-}
-
-// put gives way to a concurrent put: the slot then has that score or none.
-func (s *score) put(version uint64, value placement.Score) {
-	before := s.version.Load()
-	if before != locked && s.version.CompareAndSwap(before, locked) {
-		s.value.Store(math.Float64bits(float64(value)))
-		s.version.Store(version)
-	}
+	v.slots[s.Number].Store(&versioned{s.version, verdict})
 }
