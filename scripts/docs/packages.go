@@ -139,5 +139,5 @@ func label(folder, module string) string {
 	if folder == module {
 		return path.Base(module)
 	}
-	return strings.TrimPrefix(strings.TrimPrefix(folder, module+"/"), "internal/")
+	return strings.ReplaceAll(strings.TrimPrefix(strings.TrimPrefix(folder, module+"/"), "internal/"), "/", " / ")
 }
