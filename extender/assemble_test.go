@@ -39,19 +39,19 @@ const (
 	slots              = nodes * gpusPerNode * int(gpuMemory/growth.GiB)
 )
 
-// TestBesideTheStockScheduler has 500 pods of a size arrive at once where there is room for just as many, through a stock
-// kube-scheduler over HTTPS, and then asks for one more. There is no kubelet: reservations are all that holds the memory.
-func TestBesideTheStockScheduler(t *testing.T) {
+// TestExtender_FillsEverySlot creates 500 pods at once where exactly 500 have room, through a stock kube-scheduler over HTTPS,
+// and then one more. There is no kubelet: only reservations hold the memory.
+func TestExtender_FillsEverySlot(t *testing.T) {
 	secure := credentialstest.New(t)
-	plane, s, ended := beside(t, nodes, gpushare.Resource, &secure)
+	plane, s, ended := start(t, nodes, gpushare.Resource, &secure)
 	health := "http://" + s.HealthListen
 	nobody := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: secure.Pool(), ServerName: "extender"}}}
 	_, err := nobody.Post("https://"+s.Listen+"/filter", "application/json", strings.NewReader("{}"))
-	require.ErrorContains(t, err, "certificate required", "whoever is not the scheduler")
-	create(t, plane, "nonsense", "a lot", 1)
-	told(t, plane, "nonsense", `"a lot" is not an amount of GPU memory`)
+	require.ErrorContains(t, err, "certificate required", "a client without a certificate")
+	create(t, plane, "invalid", "a lot", 1)
+	requireEvent(t, plane, "invalid", `"a lot" is not an amount of GPU memory`)
 	create(t, plane, "too-large", "52Gi", 52)
-	told(t, plane, "too-large", "GPU memory: 52GiB asked, the largest GPU has 50GiB")
+	requireEvent(t, plane, "too-large", "GPU memory: 52GiB asked, the largest GPU has 50GiB")
 	begun := time.Now()
 	for i := range slots {
 		create(t, plane, fmt.Sprintf("job-%d", i), "1Gi", 1)
@@ -69,7 +69,7 @@ func TestBesideTheStockScheduler(t *testing.T) {
 	}
 
 	create(t, plane, "one-too-many", "1Gi", 1)
-	told(t, plane, "one-too-many", "Insufficient gpushare/gpu-mem")
+	requireEvent(t, plane, "one-too-many", "Insufficient gpushare/gpu-mem")
 	_, metrics := get(health + "/metrics")
 	require.Contains(t, metrics, fmt.Sprintf(`trellis_extender_binds_total{result="bound"} %d`, slots))
 	require.Contains(t, metrics, "trellis_extender_overcommitted_bytes 0\n")
@@ -78,10 +78,10 @@ func TestBesideTheStockScheduler(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
-// TestAnUrgentJobEvictsOthers fills two GPUs with two jobs each, so that freeing the two jobs of the lowest priority would free half
-// of each GPU. The stock scheduler's dry run knows no better; asked, the extender names two jobs of one GPU.
-func TestAnUrgentJobEvictsOthers(t *testing.T) {
-	plane, s, ended := beside(t, 1, gpushare.Resource, nil)
+// TestExtender_PreemptsOnOneGPU fills two GPUs with two jobs each. Evicting the two jobs of the lowest priority, as the stock
+// scheduler's dry run would, frees half of each GPU. The extender names two jobs of one GPU.
+func TestExtender_PreemptsOnOneGPU(t *testing.T) {
+	plane, s, ended := start(t, 1, gpushare.Resource, nil)
 	placed := map[string]string{}
 	for i, class := range []string{"none", "none-too", "high", "low"} { // the emptier GPU is taken in turn
 		plane.Class(t, class, map[string]int32{"high": 5, "low": 1, "urgent": 10}[class])
@@ -105,12 +105,11 @@ func TestAnUrgentJobEvictsOthers(t *testing.T) {
 		return maps.Equal(left, map[string]string{"job-none": "node-0-gpu-0", "job-high": "node-0-gpu-0", "urgent": "node-0-gpu-1"})
 	}, time.Minute, 50*time.Millisecond, "the urgent job has the GPU of the two that mattered least together")
 	require.Contains(t, events(t, plane, "job-low"), "Preempted by pod")
-	stops(t, s, ended)
+	requireDrain(t, s, ended)
 }
 
-// stops ends the extender in the middle of a question: it is ready no more, takes no new questions, answers this one, and
-// then ends.
-func stops(t *testing.T, s *config.Config, ended chan error) {
+// requireDrain stops the extender during a request: it becomes unready, accepts no new requests, answers this one, and exits.
+func requireDrain(t *testing.T, s *config.Config, ended chan error) {
 	t.Helper()
 	asking, err := net.Dial("tcp", s.Listen)
 	require.NoError(t, err)
@@ -129,11 +128,11 @@ func stops(t *testing.T, s *config.Config, ended chan error) {
 		code, _ := get("http://" + s.HealthListen + "/readyz")
 		return code == http.StatusServiceUnavailable
 	},
-		10*time.Second, 20*time.Millisecond, "whoever asks for readiness is still answered")
+		10*time.Second, 20*time.Millisecond, "readiness is still answered")
 	require.Eventually(t, func() bool { code, _ := get("http://" + s.Listen + "/"); return code == 0 }, 10*time.Second, 20*time.Millisecond)
 	select {
 	case err := <-ended:
-		require.Fail(t, "it has ended with a question open", "%v", err)
+		require.Fail(t, "the extender has ended during a request", "%v", err)
 	case <-time.After(200 * time.Millisecond):
 	}
 	_, err = asking.Write([]byte(body))
@@ -145,12 +144,12 @@ func stops(t *testing.T, s *config.Config, ended chan error) {
 	require.NoError(t, <-ended)
 }
 
-// beside starts a control plane, so many nodes that offer a resource, the extender and a stock scheduler that asks it, over
-// HTTPS where there is an authority.
-func beside(t *testing.T, nodes int, offered corev1.ResourceName, secure *credentialstest.Authority) (*upstreamtest.Plane, *config.Config, chan error) {
+// start starts a control plane, nodes that offer a resource, the extender, and a stock scheduler that calls it, over HTTPS if
+// there is an authority.
+func start(t *testing.T, nodes int, offered corev1.ResourceName, secure *credentialstest.Authority) (*upstreamtest.Plane, *config.Config, chan error) {
 	t.Helper()
 	plane := upstreamtest.Start(t)
-	state := etcdbus.Config{Endpoints: []string{plane.Etcd}} // Trellis's keys lie beside the API server's in these tests alone
+	state := etcdbus.Config{Endpoints: []string{plane.Etcd}} // only these tests have the keys of Trellis and of the API server in one etcd
 	b, err := etcdbus.Open(state)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = b.Close() })
@@ -220,7 +219,7 @@ func create(t *testing.T, plane *upstreamtest.Plane, name, memory string, units 
 	require.NoError(t, err)
 }
 
-// submit creates a pod of a priority class that ends at once when it is told to: there is no kubelet.
+// submit creates a pod of a priority class, without a grace period: there is no kubelet.
 func submit(t *testing.T, plane *upstreamtest.Plane, name, class string, memory growth.MiB) {
 	t.Helper()
 	pod := trainer(name, int64(memory/growth.GiB))
@@ -229,7 +228,7 @@ func submit(t *testing.T, plane *upstreamtest.Plane, name, class string, memory 
 	require.EventuallyWithT(t, func(t *assert.CollectT) {
 		_, err := plane.Client.CoreV1().Pods("default").Create(context.Background(), pod, metav1.CreateOptions{})
 		require.NoError(t, err)
-	}, 10*time.Second, 50*time.Millisecond, "admission has heard of a new priority class")
+	}, 10*time.Second, 50*time.Millisecond, "admission knows the new priority class")
 }
 
 func trainer(name string, units int64) *corev1.Pod {
@@ -250,23 +249,23 @@ func bound(t *testing.T, plane *upstreamtest.Plane) []corev1.Pod {
 	return list.Items
 }
 
-// told waits until an event tells the user why a pod waits.
-func told(t *testing.T, plane *upstreamtest.Plane, pod, sentence string) {
+// requireEvent waits for an event of a pod that contains a sentence.
+func requireEvent(t *testing.T, plane *upstreamtest.Plane, pod, sentence string) {
 	t.Helper()
 	require.Eventually(t, func() bool { return strings.Contains(events(t, plane, pod), sentence) }, time.Minute, 50*time.Millisecond,
-		"pod %s is told: %s", pod, sentence)
+		"pod %s has the event: %s", pod, sentence)
 }
 
-// events are the messages that a user sees of a pod.
+// events returns the messages of a pod's events.
 func events(t *testing.T, plane *upstreamtest.Plane, pod string) string {
 	t.Helper()
 	list, err := plane.Client.CoreV1().Events("default").List(t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=" + pod})
 	require.NoError(t, err)
-	said := ""
+	text := ""
 	for _, event := range list.Items {
-		said += event.Message + "\n"
+		text += event.Message + "\n"
 	}
-	return said
+	return text
 }
 
 func free(t *testing.T) string {

@@ -16,18 +16,18 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare/aliyun"
 )
 
-// TestPodsOfGpusharesThroughTheStockScheduler places pods that have a limit of aliyun.com/gpu-mem and nothing of ours.
-func TestPodsOfGpusharesThroughTheStockScheduler(t *testing.T) {
-	plane, s, ended := beside(t, 1, aliyun.Resource, nil)
-	ask := func(name string, units int64) {
+// TestExtender_PlacesAliyunPods places pods with only a limit of aliyun.com/gpu-mem, through the stock scheduler.
+func TestExtender_PlacesAliyunPods(t *testing.T) {
+	plane, s, ended := start(t, 1, aliyun.Resource, nil)
+	create := func(name string, units int64) {
 		pod := trainer(name, 0)
 		pod.Spec.Containers[0].Resources.Limits = corev1.ResourceList{aliyun.Resource: *resource.NewQuantity(units, resource.DecimalSI)}
 		_, err := plane.Client.CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{})
 		require.NoError(t, err)
 	}
-	ask("too-large", 52)
-	told(t, plane, "too-large", "GPU memory: 52GiB asked, the largest GPU has 50GiB")
-	ask("binpack-1", 3)
+	create("too-large", 52)
+	requireEvent(t, plane, "too-large", "GPU memory: 52GiB asked, the largest GPU has 50GiB")
+	create("binpack-1", 3)
 	require.Eventually(t, func() bool { return len(bound(t, plane)) == 1 }, time.Minute, 50*time.Millisecond)
 	annotations := bound(t, plane)[0].Annotations
 	require.Equal(t, "node-0-gpu-0", annotations[gpushare.GPUAnnotation])
@@ -41,12 +41,12 @@ func TestPodsOfGpusharesThroughTheStockScheduler(t *testing.T) {
 	require.NoError(t, syscall.Kill(syscall.Getpid(), syscall.SIGTERM))
 	require.NoError(t, <-ended)
 
-	theirs := trainer("theirs", 0)
-	theirs.Labels, theirs.Spec.NodeName, theirs.Spec.Containers[0].Resources = map[string]string{"component": "gpushare-schd-extender"}, "node-0", corev1.ResourceRequirements{}
-	theirs, err := plane.Client.CoreV1().Pods("default").Create(t.Context(), theirs, metav1.CreateOptions{})
+	other := trainer("other", 0)
+	other.Labels, other.Spec.NodeName, other.Spec.Containers[0].Resources = map[string]string{"component": "gpushare-schd-extender"}, "node-0", corev1.ResourceRequirements{}
+	other, err := plane.Client.CoreV1().Pods("default").Create(t.Context(), other, metav1.CreateOptions{})
 	require.NoError(t, err)
-	theirs.Status.Phase = corev1.PodRunning
-	_, err = plane.Client.CoreV1().Pods("default").UpdateStatus(t.Context(), theirs, metav1.UpdateOptions{})
+	other.Status.Phase = corev1.PodRunning
+	_, err = plane.Client.CoreV1().Pods("default").UpdateStatus(t.Context(), other, metav1.UpdateOptions{})
 	require.NoError(t, err)
-	require.ErrorIs(t, run(t.Context(), s, slog.New(slog.DiscardHandler)), conflict.ErrFound, "not beside theirs")
+	require.ErrorIs(t, run(t.Context(), s, slog.New(slog.DiscardHandler)), conflict.ErrFound, "Aliyun gpushare's extender runs")
 }

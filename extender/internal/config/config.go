@@ -9,7 +9,7 @@ import (
 )
 
 // About is what --help says first.
-const About = `extender tells kube-scheduler which nodes have room for a pod's share of a GPU and how good each node is, and binds pods
+const About = `extender answers kube-scheduler which nodes have room for a pod's share of a GPU and how good each node is, and binds pods
 to the GPUs that it reserves for them.`
 
 // Config is the configuration of the extender.
