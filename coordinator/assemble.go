@@ -31,13 +31,13 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Requests to the API server: one node's pods, generously.
+// Rate limits of the client of the API server, generous for the pods of one node.
 const (
 	clientQPS   = 50
 	clientBurst = 100
 )
 
-// run builds the parts and runs them until ctx ends.
+// run creates the parts of the coordinator and runs them until ctx ends.
 func run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 	parts, err := assemble(c, log)
 	if err != nil {
@@ -48,13 +48,13 @@ func run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 	return parts.group.Run(ctx)
 }
 
-// enforcer is either kind.
+// enforcer applies resizes by pod resize or by cgroup weights.
 type enforcer interface {
 	loop.Enforcer
 	Run(ctx context.Context) error
 }
 
-// parts are the coordinator's, built and not yet started.
+// parts are the parts of a coordinator, created and not yet started.
 type parts struct {
 	node      growth.NodeName
 	log       *slog.Logger
@@ -72,13 +72,16 @@ type parts struct {
 	endEvents func()
 }
 
+// assemble creates the parts in the order of their dependencies.
 func assemble(c *config.Config, log *slog.Logger) (*parts, error) {
 	p := &parts{node: growth.NodeName(c.Node), log: log}
 	rest, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
 	if err != nil {
 		return nil, fmt.Errorf("reaching the API server: %w", err)
 	}
-	rest.QPS, rest.Burst, rest.UserAgent = clientQPS, clientBurst, "trellis-coordinator/"+version
+	rest.QPS = clientQPS
+	rest.Burst = clientBurst
+	rest.UserAgent = "trellis-coordinator/" + version
 	if p.client, err = kubernetes.NewForConfig(rest); err != nil {
 		return nil, fmt.Errorf("reaching the API server: %w", err)
 	}
@@ -113,14 +116,19 @@ func assemble(c *config.Config, log *slog.Logger) (*parts, error) {
 	}
 	p.loop.Restore(known)
 	p.ports = loop.Ports{
-		Sockets: p.sockets, Usages: cgroups, Logs: podlog.Logs{Root: c.PodLogs, Log: log},
+		Sockets:  p.sockets,
+		Usages:   cgroups,
+		Logs:     podlog.Logs{Root: c.PodLogs, Log: log},
 		Files:    jobfile.Files{Proc: "/proc", Processes: cgroups, Log: log},
-		Enforcer: p.enforcer, Records: p.records, Pods: p.pods, Memory: p.memory,
+		Enforcer: p.enforcer,
+		Records:  p.records,
+		Pods:     p.pods,
+		Memory:   p.memory,
 	}
 	return p, p.join(c, registry)
 }
 
-// join adds the parts to the group that runs them. The loop stops before what it publishes through.
+// join adds the parts to the group that runs them. The loop stops before the parts that execute its effects.
 func (p *parts) join(c *config.Config, registry *prometheus.Registry) (err error) {
 	p.group, err = daemon.NewGroup(&daemonprobes.Probes{
 		Alive:   p.loop.Alive,
@@ -133,8 +141,14 @@ func (p *parts) join(c *config.Config, registry *prometheus.Registry) (err error
 	}
 	p.group.Add(
 		func(ctx context.Context) error { return p.loop.Run(ctx, p.ports) },
-		func(ctx context.Context) error { p.loop.FollowAllocations(ctx, p.bus, p.node); return nil },
-		func(ctx context.Context) error { p.loop.FollowJobs(ctx, p.bus, p.node); return nil },
+		func(ctx context.Context) error {
+			p.loop.FollowAllocations(ctx, p.bus, p.node)
+			return nil
+		},
+		func(ctx context.Context) error {
+			p.loop.FollowJobs(ctx, p.bus, p.node)
+			return nil
+		},
 		func(ctx context.Context) error {
 			return pods.FollowCapacity(ctx, p.client, p.node, p.log, p.loop.Capacity)
 		},
@@ -143,8 +157,8 @@ func (p *parts) join(c *config.Config, registry *prometheus.Registry) (err error
 	return nil
 }
 
-// close ends what outlives the group. The session with the bus is left to expire, so that a coordinator that restarts
-// within its TTL finds its records.
+// close releases what the group does not stop. The session with the bus is left to expire, so that a coordinator that
+// restarts within the TTL finds its records.
 func (p *parts) close() {
 	p.sockets.Shutdown()
 	p.endEvents()

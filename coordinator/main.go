@@ -1,5 +1,3 @@
-// Command coordinator divides one node's CPU among its training jobs by how much each still learns: observe, decide,
-// enforce, publish. growth/node decides, and internal/loop carries the decisions out.
 package main
 
 import (
@@ -13,12 +11,12 @@ import (
 	"github.com/trellis-gpu/trellis/daemon"
 )
 
-// version is set when a release is linked.
+// version is set by the linker in a release.
 var version = "dev"
 
 func main() { os.Exit(program(&config.Config{}).Main()) }
 
-// program is the coordinator: it reads its configuration, builds its parts, and runs them; or explains a pod.
+// program defines the coordinator's command line: it runs the coordinator of a node, or explains a pod.
 func program(c *config.Config) daemon.Program {
 	return daemon.Program{
 		Name:    "coordinator",

@@ -10,7 +10,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/policy"
 )
 
-// About is what --help says first.
+// About is the introduction of --help.
 const About = `coordinator watches the training jobs of one node: it reads their progress, works out how much each still grows, divides
 the node's CPU accordingly by resizing the pods' CPU requests in place, hands the tuner's advice to the jobs, and
 publishes what it sees. It runs as a DaemonSet on nodes labelled gpushare=true.`
@@ -34,21 +34,27 @@ type Config struct {
 	// Enforce is how CPU shares reach the kernel: EnforceByResize or EnforceByCgroup.
 	Enforce string
 	// Interval is the time between two decisions without an event.
-	Interval    time.Duration
-	Alpha, Beta float64
+	Interval time.Duration
+	// Alpha is the growth, relative to a job's own peak, below which growth is low.
+	Alpha float64
+	// Beta bounds the shares of FlowCon from below: no job of n has less than 1/(Beta·n) of the CPU.
+	Beta float64
 	// StateDir is the folder shared with the device plugin.
 	StateDir string
 	// PodLogs is the folder of kubelet's container logs.
 	PodLogs string
 	// CgroupRoot is the folder of the node's cgroups.
-	CgroupRoot   string
+	CgroupRoot string
+	// HealthListen is the address of the probes and metrics.
 	HealthListen string
-	Kubeconfig   string
-	Etcd         etcdbus.Config
+	// Kubeconfig is the kubeconfig file; empty inside a cluster.
+	Kubeconfig string
+	Etcd       etcdbus.Config
 
-	// Explain names a pod to explain. The process then asks the coordinator that runs here, and ends.
+	// Explain is the namespace/name of a pod to explain. The process then queries the coordinator of this node, and
+	// exits.
 	Explain string
-	// Output is how Explain prints.
+	// Output is the format of the explanation.
 	Output explain.Format
 }
 
@@ -58,8 +64,8 @@ func (c *Config) AddFlags(set *flags.Set) {
 	set.Env("node-name", "NODE_NAME")
 	set.StringVar((*string)(&c.Policy), "policy", string(policy.Default), "how CPU is divided: harmless, flowcon, flowcon-literal, fair")
 	set.StringVar(&c.Objective, "objective", "balanced",
-		"what harmless spends slack on: finish (jobs that end soonest), growth (metrics that are good soonest), balanced, "+
-			"or a number between, 0 to 1")
+		"what harmless spends slack on: finish (jobs that end soonest), growth (targets that are reached soonest), "+
+			"balanced, or a number between, 0 to 1")
 	set.BoolVar(&c.GPUTime, "gpu-time", false,
 		"let shares rule how much of the time jobs on one GPU may compute, by the shim's step gate; of no use on emulated GPUs")
 	set.StringVar(&c.Enforce, "enforce", EnforceByResize,

@@ -16,30 +16,30 @@ func parse(env map[string]string, args ...string) (*config.Config, error) {
 	return c, daemon.Parse(c, args, func(name string) string { return env[name] })
 }
 
-func TestParse(t *testing.T) {
+func TestParse_ValidatesFlagsAndEnvironment(t *testing.T) {
 	valid := []string{"--node-name=n", "--etcd-endpoints=http://localhost:2379"}
 	for name, tc := range map[string]struct {
 		env  map[string]string
 		args []string
 		says string
 	}{
-		"valid":                 {nil, nil, ""},
-		"policy from the env":   {map[string]string{"TRELLIS_POLICY": "fair"}, nil, ""},
-		"unknown policy":        {nil, []string{"--policy=magic"}, "fair, flowcon-literal, flowcon, harmless"},
-		"harmless for growth":   {map[string]string{"TRELLIS_OBJECTIVE": "growth"}, []string{"--policy=harmless"}, ""},
-		"enforced directly":     {nil, []string{"--enforce=cgroup"}, ""},
-		"enforced by magic":     {nil, []string{"--enforce=magic"}, "resize or cgroup"},
-		"unknown objective":     {nil, []string{"--objective=fame"}, "finish, balanced, growth, or a number"},
-		"unknown log level":     {nil, []string{"--log-level=loud"}, "debug, info, warn, error"},
-		"interval too short":    {nil, []string{"--interval=1ms"}, "1s to 1h"},
-		"alpha out of range":    {nil, []string{"--alpha=2"}, "alpha"},
-		"beta out of range":     {nil, []string{"--beta=0"}, "beta"},
-		"no node":               {nil, []string{"--node-name="}, "NODE_NAME"},
-		"half of etcd's TLS":    {nil, []string{"--etcd-ca=/ca.crt"}, "all three or none"},
-		"nonsense from the env": {map[string]string{"TRELLIS_INTERVAL": "soon"}, nil, "TRELLIS_INTERVAL"},
-		"explain":               {nil, []string{"--explain=ns/job", "-o", "json"}, ""},
-		"explain as what":       {nil, []string{"--explain=ns/job", "-o", "poem"}, "table or json"},
-		"unknown flag":          {nil, []string{"--colour"}, "colour"},
+		"valid":                    {nil, nil, ""},
+		"policy from the env":      {map[string]string{"TRELLIS_POLICY": "fair"}, nil, ""},
+		"unknown policy":           {nil, []string{"--policy=magic"}, "fair, flowcon-literal, flowcon, harmless"},
+		"harmless for growth":      {map[string]string{"TRELLIS_OBJECTIVE": "growth"}, []string{"--policy=harmless"}, ""},
+		"enforced directly":        {nil, []string{"--enforce=cgroup"}, ""},
+		"enforced by magic":        {nil, []string{"--enforce=magic"}, "resize or cgroup"},
+		"unknown objective":        {nil, []string{"--objective=fame"}, "finish, balanced, growth, or a number"},
+		"unknown log level":        {nil, []string{"--log-level=loud"}, "debug, info, warn, error"},
+		"interval too short":       {nil, []string{"--interval=1ms"}, "1s to 1h"},
+		"alpha out of range":       {nil, []string{"--alpha=2"}, "alpha"},
+		"beta out of range":        {nil, []string{"--beta=0"}, "beta"},
+		"no node":                  {nil, []string{"--node-name="}, "NODE_NAME"},
+		"half of etcd's TLS":       {nil, []string{"--etcd-ca=/ca.crt"}, "all three or none"},
+		"invalid value in the env": {map[string]string{"TRELLIS_INTERVAL": "soon"}, nil, "TRELLIS_INTERVAL"},
+		"explain":                  {nil, []string{"--explain=ns/job", "-o", "json"}, ""},
+		"explain as a poem":        {nil, []string{"--explain=ns/job", "-o", "poem"}, "table or json"},
+		"unknown flag":             {nil, []string{"--colour"}, "colour"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := parse(tc.env, append(valid[:2:2], tc.args...)...)
@@ -57,7 +57,7 @@ func TestParse(t *testing.T) {
 	require.True(t, c.GPUTime)
 }
 
-func TestParse_NamesAllThatIsInvalid(t *testing.T) {
+func TestParse_ReportsAllInvalidFlags(t *testing.T) {
 	_, err := parse(map[string]string{"TRELLIS_INTERVAL": "soon"}, "--enforce=magic", "--objective=fame")
 	for _, flag := range []string{"TRELLIS_INTERVAL", "--enforce", "--objective", "--node-name", "etcd"} {
 		require.ErrorContains(t, err, flag)

@@ -29,5 +29,5 @@ func TestParse_DefaultsAreTheShippedOnes(t *testing.T) {
 	}
 	shipped, err := parse(env, args...)
 	require.NoError(t, err)
-	require.Equal(t, defaults, shipped, "a setting in deploy/base differs from its flag's default")
+	require.Equal(t, defaults, shipped, "a value in deploy/base differs from its flag's default")
 }

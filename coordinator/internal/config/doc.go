@@ -1,2 +1,2 @@
-// Package config is the configuration of the coordinator: its flags, their defaults, and what is invalid.
+// Package config defines the coordinator's flags, their defaults and their validation.
 package config

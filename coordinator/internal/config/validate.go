@@ -8,7 +8,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/node"
 )
 
-// Validate implements daemon.Config. An explanation needs nothing but its own flags.
+// Validate implements daemon.Config. With Explain, only the flags of the explanation are needed.
 func (c *Config) Validate() error {
 	if c.Explain != "" {
 		return c.Output.Validate()

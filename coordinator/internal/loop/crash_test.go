@@ -32,8 +32,8 @@ var four = map[string]func(int) float64{"young-a": falling, "young-b": falling, 
 
 const (
 	fourHave = 4 * 500 * growth.MilliCPU(1)
-	// carrying is what the worker and kubelet take for a decision at most: lowering, raising and reading both back, again
-	// for a wish that came meanwhile, and some.
+	// carrying is what the worker and kubelet take for a decision at most: lowering, raising and reading both back,
+	// again for a wish that came meanwhile, and some.
 	carrying = 8 * time.Second
 )
 
@@ -110,7 +110,8 @@ func (c *cluster) killed() bool {
 	return c.dead
 }
 
-// made is kubelet's part: it makes what is asked for by then, since two patches of one moment may reach it in any order.
+// made is kubelet's part: it makes what is asked for by then, since two patches of one moment may reach it in any
+// order.
 func (c *cluster) made(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -155,7 +156,8 @@ func (c *cluster) begin(name policy.Name) (stop func()) {
 	return stop
 }
 
-// consistent tells of every pod that what it was made with is not lost, and that kubelet has made what was asked for last.
+// consistent tells of every pod that what it was made with is not lost, and that kubelet has made what was asked for
+// last.
 func (c *cluster) consistent(t *testing.T) {
 	t.Helper()
 	require.LessOrEqual(t, c.most, fourHave, "the scheduler's books")

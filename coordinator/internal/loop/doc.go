@@ -1,4 +1,5 @@
-// Package loop connects one node's state machine (growth/node) with the world. It takes no decision.
+// Package loop feeds the state machine of one node (growth/node) with events and executes its effects. It takes no
+// decision.
 //
 //	sockets, logs, files, informers, bus watches ──► node.Event ──► node.Step ──► node.Effects
 //	cgroups, read once each interval             ──►                                   │

@@ -25,16 +25,16 @@ type Sockets interface {
 // Usages reads cgroups.
 type Usages interface {
 	Usage(pod growth.PodUID, now time.Time) (cgroup.Usage, error)
-	// Node is how long processes of the whole node have waited.
+	// Node returns the time in which tasks of the whole node have waited.
 	Node() cgroup.Stalled
 }
 
-// Logs follows a container's log until ctx ends, from its present end if an earlier coordinator has read it before.
+// Logs follows the log of a container until ctx ends, from its current end if an earlier coordinator has read it.
 type Logs interface {
 	Follow(ctx context.Context, pod growth.PodRef, container string, before bool, reader *lines.Reader, sink lines.Sink)
 }
 
-// Files follows a file inside a container until ctx ends. It calls failing when it begins to fail.
+// Files follows a file inside a container until ctx ends. It calls failing when the file becomes unreadable.
 type Files interface {
 	Follow(ctx context.Context, from jobfile.Source, reader *lines.Reader, sink lines.Sink, failing func(error))
 }
@@ -58,8 +58,8 @@ type Pods interface {
 	Annotate(pod growth.PodRef, name, value string)
 }
 
-// Memory saves what a restarted coordinator needs, on the node itself. It never blocks; the newest memory replaces one that
-// is not written yet.
+// Memory saves what a restarted coordinator needs, on the node itself. It never blocks; the newest memory replaces one
+// that is not written yet.
 type Memory interface {
 	Save(m node.Memory)
 }

@@ -11,7 +11,8 @@ import (
 
 // readUsages reads the cgroups of all jobs. A job whose cgroup cannot be read is absent.
 func (l *Loop) readUsages() map[growth.PodUID]node.Usage {
-	jobs, now := l.node.Jobs(), time.Now()
+	jobs := l.node.Jobs()
+	now := time.Now()
 	read := make(map[growth.PodUID]node.Usage, len(jobs))
 	last := make(map[growth.PodUID]cgroup.Usage, len(jobs))
 	for _, j := range jobs {
@@ -22,7 +23,8 @@ func (l *Loop) readUsages() map[growth.PodUID]node.Usage {
 			last[uid] = l.usages[uid]
 			continue
 		}
-		read[uid], last[uid] = usageOf(usage), usage
+		read[uid] = usageOf(usage)
+		last[uid] = usage
 	}
 	l.usages = last
 	return read
@@ -46,11 +48,11 @@ func usageOf(u cgroup.Usage) node.Usage {
 func (l *Loop) setGauges() {
 	jobs := l.node.Jobs()
 	counts := map[growth.Category]int{}
-	uses := make([]metrics.Use, 0, len(jobs))
+	usages := make([]metrics.JobUsage, 0, len(jobs))
 	for _, j := range jobs {
 		counts[j.Category]++
-		uses = append(uses, metrics.Use{Pod: j.Pod, Usage: l.usages[j.Pod.UID]})
+		usages = append(usages, metrics.JobUsage{Pod: j.Pod, Usage: l.usages[j.Pod.UID]})
 	}
 	l.metrics.Jobs(counts)
-	l.metrics.Used(uses)
+	l.metrics.SetUsages(usages)
 }

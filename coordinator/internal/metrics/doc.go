@@ -1,2 +1,3 @@
-// Package metrics names what the coordinator counts.
+// Package metrics defines the coordinator's Prometheus metrics: counters of what it does, and the resource usage of
+// each running job.
 package metrics

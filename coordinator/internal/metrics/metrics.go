@@ -9,50 +9,56 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Metrics are the coordinator's own.
+// Metrics are the metrics of a coordinator.
 type Metrics struct {
-	// Reports counts progress reports that were taken in.
+	// Reports counts the progress reports that were accepted.
 	Reports prometheus.Counter
-	// Dropped counts lines that were not, by reason: malformed, unknown, rate.
+	// Dropped counts the lines that were rejected, by reason: malformed, unknown, rate.
 	Dropped *prometheus.CounterVec
 	// Resizes counts CPU resizes by result: verified, unverified, failed, gone, refused.
 	Resizes *prometheus.CounterVec
-	// Decision is how long dividing the node takes.
+	// Decision measures the time of a decision.
 	Decision prometheus.Histogram
 	jobs     *prometheus.GaugeVec
-	uses     *uses
+	usages   *usages
 }
 
-// New registers the metrics. age tells for how long the bus has not been heard of.
-func New(registry prometheus.Registerer, age func() time.Duration) *Metrics {
+// New registers the metrics. unavailable returns for how long the bus has been unavailable.
+func New(registry prometheus.Registerer, unavailable func() time.Duration) *Metrics {
 	f := promauto.With(registry)
 	f.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "trellis_coordinator_bus_age_seconds", Help: "Time since the state bus was last in reach; 0 while it is.",
-	}, func() float64 { return age().Seconds() })
-	used := &uses{}
-	registry.MustRegister(used)
+		Name: "trellis_coordinator_bus_age_seconds",
+		Help: "Time since the state bus was last connected; 0 while it is.",
+	}, func() float64 { return unavailable().Seconds() })
+	usages := &usages{}
+	registry.MustRegister(usages)
 	return &Metrics{
-		uses: used,
+		usages: usages,
 		Reports: f.NewCounter(prometheus.CounterOpts{
-			Name: "trellis_coordinator_reports_total", Help: "Progress reports taken in from jobs.",
+			Name: "trellis_coordinator_reports_total",
+			Help: "Progress reports accepted from jobs.",
 		}),
 		Dropped: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "trellis_coordinator_lines_dropped_total", Help: "Lines from jobs that were not taken in, by reason.",
+			Name: "trellis_coordinator_lines_dropped_total",
+			Help: "Lines from jobs that were rejected, by reason.",
 		}, []string{"reason"}),
 		Resizes: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "trellis_coordinator_resizes_total", Help: "In-place CPU resizes, by result.",
+			Name: "trellis_coordinator_resizes_total",
+			Help: "In-place CPU resizes, by result.",
 		}, []string{"result"}),
 		Decision: f.NewHistogram(prometheus.HistogramOpts{
-			Name: "trellis_coordinator_decision_seconds", Help: "Time to observe the node's jobs and divide its CPU among them.",
+			Name:    "trellis_coordinator_decision_seconds",
+			Help:    "Time to observe the node's jobs and divide its CPU among them.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 8),
 		}),
 		jobs: f.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "trellis_coordinator_jobs", Help: "Running jobs of this node, by category.",
+			Name: "trellis_coordinator_jobs",
+			Help: "Running jobs of this node, by category.",
 		}, []string{"category"}),
 	}
 }
 
-// Jobs sets how many jobs there are in each category.
+// Jobs sets the number of jobs in each category.
 func (m *Metrics) Jobs(count map[growth.Category]int) {
 	for _, c := range []growth.Category{growth.Progressing, growth.Watching, growth.Converged} {
 		m.jobs.WithLabelValues(string(c)).Set(float64(count[c]))

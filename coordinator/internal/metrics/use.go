@@ -9,58 +9,58 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Use is what one job uses.
-type Use struct {
+// JobUsage is the resource usage of one job.
+type JobUsage struct {
 	Pod   growth.PodRef
 	Usage cgroup.Usage
 }
 
-// Used sets what the node's jobs use; those that are not named are gone.
-func (m *Metrics) Used(jobs []Use) {
-	m.uses.mu.Lock()
-	defer m.uses.mu.Unlock()
-	m.uses.jobs = jobs
+// SetUsages sets the usage of all jobs of the node. The series of other jobs end.
+func (m *Metrics) SetUsages(jobs []JobUsage) {
+	m.usages.mu.Lock()
+	defer m.usages.mu.Unlock()
+	m.usages.jobs = jobs
 }
 
-// uses tells a scrape what was last set: a job that has left leaves no series behind.
-type uses struct {
+// usages collects the usages that were set last, so that a job that has ended has no series.
+type usages struct {
 	mu   sync.Mutex
-	jobs []Use
+	jobs []JobUsage
 }
 
-func described(name, help string, labels ...string) *prometheus.Desc {
+func describe(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("trellis_job_"+name, help, append([]string{"namespace", "pod"}, labels...), nil)
 }
 
 var (
-	cpuSeconds   = described("cpu_seconds_total", "CPU time that a job has consumed.")
-	memoryBytes  = described("memory_bytes", "Memory of a job that is resident, without page cache that could go.")
-	ioBytes      = described("io_bytes_total", "Bytes that a job has moved, by way: block, network.", "way")
-	stallSeconds = described("stalled_seconds_total", "Time in which some process of a job waited for a resource (PSI).", "resource")
+	cpuSeconds   = describe("cpu_seconds_total", "CPU time that a job has consumed.")
+	memoryBytes  = describe("memory_bytes", "Memory in use by a job, without inactive page cache.")
+	ioBytes      = describe("io_bytes_total", "Bytes that a job has transferred, by way: block, network.", "way")
+	stallSeconds = describe("stalled_seconds_total", "Time in which some task of a job waited for a resource (PSI).", "resource")
 )
 
 // Describe implements prometheus.Collector.
-func (u *uses) Describe(out chan<- *prometheus.Desc) {
+func (u *usages) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{cpuSeconds, memoryBytes, ioBytes, stallSeconds} {
 		out <- d
 	}
 }
 
 // Collect implements prometheus.Collector.
-func (u *uses) Collect(out chan<- prometheus.Metric) {
+func (u *usages) Collect(out chan<- prometheus.Metric) {
 	u.mu.Lock()
 	jobs := u.jobs
 	u.mu.Unlock()
 	for _, j := range jobs {
-		tell := func(d *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) {
+		emit := func(d *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) {
 			out <- prometheus.MustNewConstMetric(d, kind, value, append([]string{j.Pod.Namespace, j.Pod.Name}, labels...)...)
 		}
-		tell(cpuSeconds, prometheus.CounterValue, float64(j.Usage.CPU))
-		tell(memoryBytes, prometheus.GaugeValue, float64(j.Usage.Memory)*(1<<20))
-		tell(ioBytes, prometheus.CounterValue, float64(j.Usage.BlockIO), "block")
-		tell(ioBytes, prometheus.CounterValue, float64(j.Usage.NetworkIO), "network")
-		tell(stallSeconds, prometheus.CounterValue, float64(j.Usage.Stalled.CPU), "cpu")
-		tell(stallSeconds, prometheus.CounterValue, float64(j.Usage.Stalled.Memory), "memory")
-		tell(stallSeconds, prometheus.CounterValue, float64(j.Usage.Stalled.IO), "io")
+		emit(cpuSeconds, prometheus.CounterValue, float64(j.Usage.CPU))
+		emit(memoryBytes, prometheus.GaugeValue, float64(j.Usage.Memory)*(1<<20))
+		emit(ioBytes, prometheus.CounterValue, float64(j.Usage.BlockIO), "block")
+		emit(ioBytes, prometheus.CounterValue, float64(j.Usage.NetworkIO), "network")
+		emit(stallSeconds, prometheus.CounterValue, float64(j.Usage.Stalled.CPU), "cpu")
+		emit(stallSeconds, prometheus.CounterValue, float64(j.Usage.Stalled.Memory), "memory")
+		emit(stallSeconds, prometheus.CounterValue, float64(j.Usage.Stalled.IO), "io")
 	}
 }

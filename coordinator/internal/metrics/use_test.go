@@ -14,20 +14,23 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-func TestAJobThatHasLeftLeavesNoSeries(t *testing.T) {
+func TestSetUsages_EndsTheSeriesOfOtherJobs(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	m := metrics.New(registry, func() time.Duration { return 0 })
-	m.Used([]metrics.Use{{Pod: growth.PodRef{Namespace: "ns", Name: "a"}, Usage: cgroup.Usage{Memory: 2, BlockIO: 5, Stalled: cgroup.Stalled{CPU: 1.5}}}})
+	m.SetUsages([]metrics.JobUsage{{
+		Pod:   growth.PodRef{Namespace: "ns", Name: "a"},
+		Usage: cgroup.Usage{Memory: 2, BlockIO: 5, Stalled: cgroup.Stalled{CPU: 1.5}},
+	}})
 	require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(`
-# HELP trellis_job_io_bytes_total Bytes that a job has moved, by way: block, network.
+# HELP trellis_job_io_bytes_total Bytes that a job has transferred, by way: block, network.
 # TYPE trellis_job_io_bytes_total counter
 trellis_job_io_bytes_total{namespace="ns",pod="a",way="block"} 5
 trellis_job_io_bytes_total{namespace="ns",pod="a",way="network"} 0
-# HELP trellis_job_memory_bytes Memory of a job that is resident, without page cache that could go.
+# HELP trellis_job_memory_bytes Memory in use by a job, without inactive page cache.
 # TYPE trellis_job_memory_bytes gauge
 trellis_job_memory_bytes{namespace="ns",pod="a"} 2.097152e+06
 `), "trellis_job_io_bytes_total", "trellis_job_memory_bytes"))
-	m.Used(nil)
+	m.SetUsages(nil)
 	n, err := testutil.GatherAndCount(registry, "trellis_job_memory_bytes", "trellis_job_stalled_seconds_total")
 	require.NoError(t, err)
 	require.Zero(t, n)

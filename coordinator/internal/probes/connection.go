@@ -13,7 +13,7 @@ type Watcher interface {
 	Watch(ctx context.Context, prefix string) <-chan bus.Batch
 }
 
-// Connection is a Watcher that knows for how long the bus has been unavailable.
+// Connection is a Watcher that measures for how long the bus has been unavailable.
 type Connection struct {
 	Watcher
 

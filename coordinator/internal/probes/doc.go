@@ -1,5 +1,6 @@
-// Package probes says when a coordinator is ready.
+// Package probes implements the coordinator's readiness check.
 //
-// A coordinator is alive while its loop answers, and ready once it has listed its node's pods. Without the bus it stays
-// both: the loop continues with its last snapshot, and /readyz and a metric say for how long.
+// A coordinator is alive while its loop makes progress, and ready once it has listed the pods of its node. It stays
+// alive and ready while the bus is unavailable: the loop continues with the last snapshot, and /readyz and a metric
+// report for how long.
 package probes

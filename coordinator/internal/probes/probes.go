@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// errNotSynced is why a coordinator is not ready at first.
+// errNotSynced is the error of a coordinator that has not listed its node's pods.
 var errNotSynced = errors.New("the node's pods are not known yet: is the API server reachable?")
 
-// Ready returns the readiness check of a coordinator. synced reports whether the node's pods are known, unavailable for
-// how long the bus has been unavailable.
+// Ready returns the readiness check of a coordinator. synced reports whether the node's pods are listed. unavailable
+// returns for how long the bus has been unavailable.
 func Ready(synced func() bool, unavailable func() time.Duration) func() (degraded []string, err error) {
 	return func() ([]string, error) {
 		if !synced() {

@@ -16,7 +16,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus/membus"
 )
 
-func TestProbes(t *testing.T) {
+func TestReady_ReportsPodsAndBus(t *testing.T) {
 	unavailable := func() time.Duration { return 3 * time.Second }
 	registry := prometheus.NewRegistry()
 	metrics.New(registry, unavailable).Jobs(map[growth.Category]int{growth.Watching: 2})
@@ -44,7 +44,7 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-func TestConnection(t *testing.T) {
+func TestConnection_MeasuresUnavailability(t *testing.T) {
 	b := membus.New()
 	connection := probes.NewConnection(b.Session(), time.Now().Add(-time.Minute))
 	require.Greater(t, connection.Unavailable(), 30*time.Second, "unavailable until the first batch")

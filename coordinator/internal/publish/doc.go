@@ -1,7 +1,7 @@
-// Package publish writes what the coordinator sees and does: records on the bus for the other binaries, events and
-// annotations on the pod for people.
+// Package publish writes the results of decisions: records on the bus for the other binaries, and events and annotations
+// on pods for users.
 //
-// Nothing here blocks its caller. Of each record only the newest value counts. In the long run it is written at most once
-// per interval. An urgent one is written at once, and the next one that much later. A failed write is repeated, so that a bus
-// that was unavailable gets the present values. Events are limited per pod.
+// No call blocks. Of each record only the newest value is written, at most once per interval on average. An urgent record
+// is written at once, and the next one is delayed by as much. A failed write is retried, so that the bus has the current
+// values once it is connected again. Events are rate-limited per pod.
 package publish

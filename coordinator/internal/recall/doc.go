@@ -1,9 +1,9 @@
-// Package recall saves what the coordinator knows of its jobs in a file on the node, for the coordinator after it.
+// Package recall saves the memory of the state machine in a file on the node, for the next coordinator of this node.
 //
-// The bus has the samples too, but drops them when a coordinator is away for longer than its session, and may itself be
-// unavailable when the next one starts. The file is written next to its place and renamed, so that a reader finds the old
-// or the new one. A file that cannot be read does not prevent a start.
+// The bus has the samples too, but deletes them when a coordinator is gone for longer than its session, and may be
+// unavailable when the next one starts. The file is replaced by a rename, so that a reader finds a complete file. An
+// unreadable file does not prevent a start.
 //
-// Clocks are set, also while no coordinator runs. What counts is how long ago a decision was, so that the file also holds
-// the time by the node's boot clock, which only advances (clock.go).
+// A clock may be set, also while no coordinator runs. Decisions depend on the time since the last decision, so the file
+// also has the time of the node's boot clock, which is never set (clock.go).
 package recall

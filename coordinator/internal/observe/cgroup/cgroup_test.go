@@ -27,7 +27,7 @@ func tree(t *testing.T, files map[string]string) string {
 	return root
 }
 
-func TestUsage(t *testing.T) {
+func TestUsage_ReadsBothVersionsAndDrivers(t *testing.T) {
 	const (
 		plain   = "kubepods/burstable/pod0f2b6a5c-8a37-4f0e-9a51-3a2f0c9d7e11/"
 		nested  = "trellis-x/node-1/" + plain
@@ -54,20 +54,33 @@ func TestUsage(t *testing.T) {
 			pod + "abc/cpu.weight": "7\n",
 		}
 	}
-	one := cgroup.Usage{CPU: 2.5, CPUKnown: true, Memory: 10, Weight: 512, Version: 1}
-	two := cgroup.Usage{CPU: 2.5, CPUKnown: true, Memory: 10, Weight: 20, Version: 2}
+	want1 := cgroup.Usage{CPU: 2.5, CPUKnown: true, Memory: 10, Weight: 512, Version: 1}
+	want2 := cgroup.Usage{CPU: 2.5, CPUKnown: true, Memory: 10, Weight: 20, Version: 2}
 	for name, tc := range map[string]struct {
 		files map[string]string
 		want  cgroup.Usage
 	}{
-		"v1, cgroupfs":                  {v1(plain), one},
-		"v1, a node in a node":          {v1(nested), one},
-		"v1, systemd":                   {v1(systemd), one},
-		"v2, cgroupfs":                  {v2(plain), two},
-		"v2, a node in a node":          {v2(nested), two},
-		"v2, systemd":                   {v2(systemd), two},
-		"only the CPU is there":         {map[string]string{"cpu/" + plain + "cpu.shares": "2", "cpuacct/" + plain + "cpuacct.usage": "2500000000"}, cgroup.Usage{CPU: 2.5, CPUKnown: true, Weight: 2, Version: 1}},
-		"unreadable numbers are absent": {map[string]string{"cgroup.controllers": "", plain + "cpu.stat": "usage_usec x\n", plain + "cpu.weight": "max"}, cgroup.Usage{}},
+		"v1, cgroupfs":              {v1(plain), want1},
+		"v1, a node in a container": {v1(nested), want1},
+		"v1, systemd":               {v1(systemd), want1},
+		"v2, cgroupfs":              {v2(plain), want2},
+		"v2, a node in a container": {v2(nested), want2},
+		"v2, systemd":               {v2(systemd), want2},
+		"v1, only the CPU controllers": {
+			map[string]string{
+				"cpu/" + plain + "cpu.shares":        "2",
+				"cpuacct/" + plain + "cpuacct.usage": "2500000000",
+			},
+			cgroup.Usage{CPU: 2.5, CPUKnown: true, Weight: 2, Version: 1},
+		},
+		"invalid numbers are left out": {
+			map[string]string{
+				"cgroup.controllers": "",
+				plain + "cpu.stat":   "usage_usec x\n",
+				plain + "cpu.weight": "max",
+			},
+			cgroup.Usage{},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := cgroup.New(tree(t, tc.files), "/nowhere").Usage(uid, now)
@@ -77,7 +90,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-func TestPodsComeAndGo(t *testing.T) {
+func TestUsage_FollowsPodsThatComeAndGo(t *testing.T) {
 	root := tree(t, map[string]string{"cgroup.controllers": ""})
 	cgroups := cgroup.New(root, "/nowhere")
 	_, err := cgroups.Usage(uid, now)
@@ -86,7 +99,7 @@ func TestPodsComeAndGo(t *testing.T) {
 	pod := filepath.Join(root, "kubepods", "pod"+string(uid))
 	require.NoError(t, os.MkdirAll(pod, 0o755))
 	_, err = cgroups.Usage(uid, now.Add(time.Second))
-	require.ErrorIs(t, err, cgroup.ErrNotFound, "the tree is not searched at every call")
+	require.ErrorIs(t, err, cgroup.ErrNotFound, "the tree is not searched on each call")
 	_, err = cgroups.Usage(uid, now.Add(3*time.Second))
 	require.NoError(t, err)
 
@@ -97,42 +110,52 @@ func TestPodsComeAndGo(t *testing.T) {
 	require.ErrorIs(t, err, cgroup.ErrNotFound)
 }
 
-func TestAPodThatWasMetHalfMade(t *testing.T) {
+func TestUsage_CompletesAPodWhoseCgroupsWereBeingCreated(t *testing.T) {
 	pod := "kubepods/pod" + string(uid)
 	root := tree(t, map[string]string{"cpu/x": "", "memory/" + pod + "/memory.usage_in_bytes": "1048576"})
 	cgroups := cgroup.New(root, "/nowhere")
-	half, err := cgroups.Usage(uid, now)
+	partial, err := cgroups.Usage(uid, now)
 	require.NoError(t, err)
-	require.Zero(t, half.Weight)
+	require.Zero(t, partial.Weight)
 
 	require.NoError(t, os.MkdirAll(filepath.Join(root, "cpu", pod), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(root, "cpu", pod, "cpu.shares"), []byte("102"), 0o600))
-	whole, err := cgroups.Usage(uid, now.Add(3*time.Second))
+	complete, err := cgroups.Usage(uid, now.Add(3*time.Second))
 	require.NoError(t, err)
-	require.Equal(t, cgroup.Usage{Memory: 1, Weight: 102, Version: 1}, whole)
+	require.Equal(t, cgroup.Usage{Memory: 1, Weight: 102, Version: 1}, complete)
 }
 
-func TestSharesOf(t *testing.T) {
+func TestSharesOf_IsKubeletsFormula(t *testing.T) {
 	for request, want := range map[growth.MilliCPU]int64{0: 2, 1: 2, 100: 102, 500: 512, 1000: 1024, 1 << 30: 262144} {
 		require.Equal(t, want, cgroup.SharesOf(request))
 	}
 }
 
-func TestWeightOf(t *testing.T) {
+func TestWeightOf_IsKubeletsFormula(t *testing.T) {
 	for request, want := range map[growth.MilliCPU]int64{0: 1, 2: 1, 28: 1, 29: 2, 100: 4, 500: 20, 1000: 39, 1 << 30: 10000} {
 		require.Equal(t, want, cgroup.WeightOf(request), request)
 	}
 }
 
-func TestProcessesOfAContainer(t *testing.T) {
+func TestProcesses_ListsThoseOfTheContainer(t *testing.T) {
 	const (
 		pod       = "kubepods/burstable/pod0f2b6a5c-8a37-4f0e-9a51-3a2f0c9d7e11/"
 		container = "5f0cdd0a3f1be2d8a7a1"
 	)
 	for name, files := range map[string]map[string]string{
-		"v1, cgroupfs":                    {"memory/" + pod + container + "/cgroup.procs": "12\n34\n", "cpu/" + pod + "another-one/cgroup.procs": "9\n"},
-		"v2, systemd":                     {"cgroup.controllers": "", pod + "cri-containerd-" + container + ".scope/cgroup.procs": "12\n34\n"},
-		"divided by the container itself": {"cgroup.controllers": "", pod + container + "/cgroup.procs": "", pod + container + "/init.scope/cgroup.procs": "12\n34\n"},
+		"v1, cgroupfs": {
+			"memory/" + pod + container + "/cgroup.procs": "12\n34\n",
+			"cpu/" + pod + "another-one/cgroup.procs":     "9\n",
+		},
+		"v2, systemd": {
+			"cgroup.controllers": "",
+			pod + "cri-containerd-" + container + ".scope/cgroup.procs": "12\n34\n",
+		},
+		"a container with cgroups of its own": {
+			"cgroup.controllers":                         "",
+			pod + container + "/cgroup.procs":            "",
+			pod + container + "/init.scope/cgroup.procs": "12\n34\n",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cgroups := cgroup.New(tree(t, files), "/nowhere")
@@ -147,13 +170,30 @@ func TestProcessesOfAContainer(t *testing.T) {
 	}
 }
 
-// Whole trees as kernels show them, in testdata: what a pod of two containers has used of FlowCon's four resources.
-func TestEverythingThatIsObserved(t *testing.T) {
+// testdata has complete trees of both cgroup versions, with a pod of two containers. FlowCon uses four of the
+// resources.
+func TestUsage_ReadsACompleteTree(t *testing.T) {
 	for name, want := range map[string]cgroup.Usage{
-		"v1": {CPU: 812.5, CPUKnown: true, Memory: 3072, Weight: 512, Version: 1, BlockIO: 3<<20 + 1<<12, NetworkIO: 7_000_003},
+		"v1": {
+			CPU:       812.5,
+			CPUKnown:  true,
+			Memory:    3072,
+			Weight:    512,
+			Version:   1,
+			BlockIO:   3<<20 + 1<<12,
+			NetworkIO: 7_000_003,
+		},
 		"v2": {
-			CPU: 812.5, CPUKnown: true, Memory: 3072, Weight: 59, Version: 2, BlockIO: 3<<20 + 1<<12, NetworkIO: 7_000_003,
-			Stalled: cgroup.Stalled{CPU: 41.25, Memory: 0.5, IO: 2}, Queued: 41.25, QueuedKnown: true,
+			CPU:         812.5,
+			CPUKnown:    true,
+			Memory:      3072,
+			Weight:      59,
+			Version:     2,
+			BlockIO:     3<<20 + 1<<12,
+			NetworkIO:   7_000_003,
+			Stalled:     cgroup.Stalled{CPU: 41.25, Memory: 0.5, IO: 2},
+			Queued:      41.25,
+			QueuedKnown: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -162,19 +202,31 @@ func TestEverythingThatIsObserved(t *testing.T) {
 			require.Equal(t, want, got)
 		})
 	}
-	require.Equal(t, cgroup.Stalled{CPU: 2407.266441, Memory: 0.25, IO: 12}, cgroup.New("", "testdata/v2/proc").Node())
+	want := cgroup.Stalled{CPU: 2407.266441, Memory: 0.25, IO: 12}
+	require.Equal(t, want, cgroup.New("", "testdata/v2/proc").Node())
 	require.Zero(t, cgroup.New("", "testdata/v1/proc").Node(), "a kernel without PSI")
 }
 
 func FuzzUsage(f *testing.F) {
-	f.Add("some avg10=0.00 avg60=0.00 avg300=0.00 total=5", "8:0 rbytes=1 wbytes=9223372036854775807", "eth0: 1 2 3 4 5 6 7 8 9", "7", "1 2 3")
+	f.Add(
+		"some avg10=0.00 avg60=0.00 avg300=0.00 total=5",
+		"8:0 rbytes=1 wbytes=9223372036854775807",
+		"eth0: 1 2 3 4 5 6 7 8 9",
+		"7",
+		"1 2 3",
+	)
 	f.Add("total=", "8:0 Read 18446744073709551615", ":::", "../7", "1 18446744073709551615 1")
 	f.Fuzz(func(t *testing.T, pressure, io, dev, threads, schedstat string) {
 		const pod = "kubepods/pod" + string(uid) + "/"
 		root := tree(t, map[string]string{
-			"cgroup.controllers": "", pod + "cgroup.procs": "7", pod + "cpu.pressure": pressure, pod + "io.stat": io,
-			pod + "blkio.throttle.io_service_bytes_recursive": io, "proc/7/net/dev": dev,
-			pod + "cgroup.threads": threads, "proc/7/schedstat": schedstat,
+			"cgroup.controllers":   "",
+			pod + "cgroup.procs":   "7",
+			pod + "cpu.pressure":   pressure,
+			pod + "io.stat":        io,
+			pod + "cgroup.threads": threads,
+			"proc/7/net/dev":       dev,
+			"proc/7/schedstat":     schedstat,
+			pod + "blkio.throttle.io_service_bytes_recursive": io,
 		})
 		got, err := cgroup.New(root, filepath.Join(root, "proc")).Usage(uid, now)
 		if err != nil || got.BlockIO < 0 || got.NetworkIO < 0 || got.Stalled.CPU < 0 || got.Queued < 0 {

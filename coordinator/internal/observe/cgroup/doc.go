@@ -1,7 +1,8 @@
-// Package cgroup reads what a pod uses, and what weight its CPU has, from the node's cgroups.
+// Package cgroup reads the resource usage and the CPU weight of pods from the node's cgroups.
 //
-// A pod's cgroup is found by its name below the root, whatever lies above it: kubelet's cgroupfs driver calls it
-// pod<uid>, the systemd driver kubepods-…-pod<uid with underscores>.slice, and a node inside a node nests both deeper.
+// A pod's cgroup is found by its name at any depth below the root. kubelet's cgroupfs driver names it pod<uid>, the
+// systemd driver kubepods-…-pod<uid with underscores>.slice. A node that runs in a container has more levels above
+// both.
 //
 //	             cgroup v1                              cgroup v2
 //	CPU time     cpuacct.usage, ns                      cpu.stat usage_usec
@@ -9,10 +10,10 @@
 //	memory       memory.usage_in_bytes − inactive file  memory.current − inactive file
 //	block I/O    blkio.throttle.io_service_bytes_…      io.stat rbytes, wbytes
 //	pressure     –                                      {cpu,memory,io}.pressure
-//	queued       its threads' /proc/<tid>/schedstat     cpu.pressure
+//	queued       /proc/<tid>/schedstat of its threads   cpu.pressure
 //
-// Network I/O belongs to no cgroup: it is read as one of the pod's processes sees its interfaces, which takes the node's
-// process IDs (hostPID) and is unknown without them. To read threads' queues takes these as well.
+// No cgroup controller counts network I/O. It is read from /proc/<pid>/net/dev of one process of the pod. This, and the
+// schedstat of threads, need the host's PID namespace (hostPID); without it both are unknown.
 //
-// A weight is read, never computed: runtimes disagree on how a request becomes one.
+// The weight is read rather than computed from the request, because container runtimes convert requests differently.
 package cgroup

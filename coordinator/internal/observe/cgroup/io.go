@@ -7,7 +7,7 @@ import (
 )
 
 func (u *Usage) addBlockIO(folder string) {
-	if content, ok := read(folder, "io.stat"); ok { // v2: "8:0 rbytes=1 wbytes=2 rios=3 …"
+	if content, ok := read(folder, "io.stat"); ok { // cgroup v2: "8:0 rbytes=1 wbytes=2 rios=3 …"
 		for word := range strings.FieldsSeq(content) {
 			name, value, _ := strings.Cut(word, "=")
 			if n, ok := parsed(value); ok && (name == "rbytes" || name == "wbytes") {
@@ -20,7 +20,7 @@ func (u *Usage) addBlockIO(folder string) {
 	if !ok {
 		return
 	}
-	for line := range strings.Lines(content) { // v1: "8:0 Read 1", and "Total 3" at the end
+	for line := range strings.Lines(content) { // cgroup v1: "8:0 Read 1", at the end "Total 3"
 		if words := strings.Fields(line); len(words) == 3 && (words[1] == "Read" || words[1] == "Write") {
 			if n, ok := parsed(words[2]); ok {
 				u.BlockIO = sum(u.BlockIO, n)
@@ -29,8 +29,8 @@ func (u *Usage) addBlockIO(folder string) {
 	}
 }
 
-// network sums what the pod's interfaces have moved, as one of its processes sees them. It takes the node's process
-// IDs; without them it is unknown. A pod on the node's own network is told the node's.
+// network returns the bytes received and sent by the pod's interfaces, read through one of its processes; 0 without the
+// host's PID namespace. For a pod with hostNetwork these are the interfaces of the node.
 func (t *Tree) network(folders []string) int64 {
 	for _, folder := range folders {
 		pids := processes(folder)
@@ -38,15 +38,15 @@ func (t *Tree) network(folders []string) int64 {
 			continue
 		}
 		content, _ := read(filepath.Join(t.proc, strconv.Itoa(pids[0]), "net"), "dev")
-		return moved(content)
+		return interfaceBytes(content)
 	}
 	return 0
 }
 
-// moved sums the bytes of a table of interfaces, the loopback's left out: two lines of heading, then
-// "eth0: <received> and seven more, <sent> and seven more".
-func moved(table string) int64 {
-	var all int64
+// interfaceBytes adds up the received and sent bytes of a table in the format of /proc/net/dev, without the loopback
+// interface. The table has two header lines, then lines of "eth0: <received> (7 columns) <sent> (7 columns)".
+func interfaceBytes(table string) int64 {
+	var total int64
 	for line := range strings.Lines(table) {
 		name, counts, ok := strings.Cut(line, ":")
 		words := strings.Fields(counts)
@@ -56,13 +56,13 @@ func moved(table string) int64 {
 		received, in := parsed(words[0])
 		sent, out := parsed(words[8])
 		if in && out {
-			all = sum(all, sum(received, sent))
+			total = sum(total, sum(received, sent))
 		}
 	}
-	return all
+	return total
 }
 
-// sum saturates.
+// sum adds two non-negative numbers. It returns a if the sum overflows.
 func sum(a, b int64) int64 {
 	if c := a + b; c >= a {
 		return c

@@ -12,13 +12,13 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// leastID is the shortest container ID that is looked for: a part of another's name must not pass for one.
-const leastID = 12
+// minID is the length of the shortest container ID that Processes accepts. A shorter one could match other names.
+const minID = 12
 
-// Processes lists the processes of a container, given its ID as the runtime knows it, by their numbers in this
-// process' own PID namespace: 0 for one outside of it.
+// Processes lists the process IDs of a container, given the container ID of the runtime. The IDs are those of this
+// process's PID namespace. A process outside the namespace has ID 0.
 func (t *Tree) Processes(pod growth.PodUID, container string) ([]int, error) {
-	if len(container) < leastID {
+	if len(container) < minID {
 		return nil, fmt.Errorf("container %q of pod %s: %w", container, pod, ErrNotFound)
 	}
 	folders, err := t.folders(pod, time.Now())
@@ -41,7 +41,8 @@ func (t *Tree) Processes(pod growth.PodUID, container string) ([]int, error) {
 	return nil, fmt.Errorf("container %s of pod %s: %w", container, pod, ErrNotFound)
 }
 
-// processes reads a cgroup's, or the first's below that has some: a container may divide its own further.
+// processes lists the process IDs in a cgroup. If it has none they are those of the first descendant that has some: a
+// container may create cgroups of its own.
 func processes(folder string) []int {
 	var pids []int
 	_ = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {

@@ -8,18 +8,19 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// mostThreads is how many threads of a pod are looked at. How long more of them queue is not known.
-const mostThreads = 128
+// maxThreads bounds the threads read per pod. The queued time of a pod with more threads is unknown.
+const maxThreads = 128
 
-// runDelays adds up for how long a pod's threads have stood in the processor's run queue. A thread takes its count with it
-// when it ends, so that only what each has been delayed between two looks counts.
+// runDelays adds up the time that a pod's threads have spent in the run queue. The kernel's count of a thread
+// disappears with the thread, so total is the sum of the increases between two readings.
 type runDelays struct {
 	threads map[string]growth.Seconds
 	total   growth.Seconds
 }
 
-// queued is for how long the pod has been ready to run without running, as far as it is known: where the kernel keeps
-// cgroups' pressure some process of it, else the sum over its threads, which is more where several wait at once.
+// queued returns the time that the pod has been runnable without running, and whether it is known. With PSI it is the
+// time in which some task of the pod waited. Otherwise it is the sum over the pod's threads, which counts the time
+// twice if two threads wait.
 func (t *Tree) queued(pod growth.PodUID, folders []string) (growth.Seconds, bool) {
 	for _, folder := range folders {
 		if s, ok := stalled(folder, "cpu.pressure"); ok {
@@ -43,17 +44,18 @@ func (t *Tree) queued(pod growth.PodUID, folders []string) (growth.Seconds, bool
 	return d.total, true
 }
 
-// threadDelays reads for how long each of the pod's threads has been queued. It is not known where the kernel does not count it,
-// without the node's process IDs, or with too many threads.
+// threadDelays returns the queued time of each of the pod's threads. It is unknown on a kernel without schedstat,
+// without the host's PID namespace, or with more than maxThreads threads.
 func (t *Tree) threadDelays(folders []string) (map[string]growth.Seconds, bool) {
 	delays := map[string]growth.Seconds{}
 	for _, thread := range threads(folders) {
-		if len(delays) == mostThreads {
+		if len(delays) == maxThreads {
 			return nil, false
 		}
-		content, running := read(filepath.Join(t.proc, thread), "schedstat") // time run, time queued, in ns, and times run
+		// schedstat has the time run and the time queued, in ns, and the number of timeslices.
+		content, running := read(filepath.Join(t.proc, thread), "schedstat")
 		if !running {
-			continue // it has ended
+			continue // the thread has ended
 		}
 		fields := strings.Fields(content)
 		if len(fields) != 3 {
@@ -68,13 +70,13 @@ func (t *Tree) threadDelays(folders []string) (map[string]growth.Seconds, bool) 
 	return delays, len(delays) > 0
 }
 
-// threads lists those of a pod, by the first of its hierarchies that has some.
+// threads lists the thread IDs of a pod, from the first of its hierarchies that has some.
 func threads(folders []string) []string {
 	for _, folder := range folders {
 		var all []string
 		_ = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || !entry.IsDir() {
-				return nil // what vanishes while we walk is no error
+				return nil // a cgroup that disappears during the walk is not an error
 			}
 			content, v1 := read(path, "tasks")
 			if !v1 {

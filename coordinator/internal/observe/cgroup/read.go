@@ -8,31 +8,33 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxFile bounds what is read of a cgroup file.
+// maxFile bounds the bytes read of one file.
 const maxFile = 16 << 10
 
-// read returns what a file of the kernel's says. It does without os.File, which has the runtime's poller watch the file, as
-// these may be: that makes eight system calls of four, and thousands of files are read in a minute.
+// read returns the content of a kernel file. It does not use os.File, which registers such files with the runtime's
+// poller: that doubles the system calls from four to eight, and thousands of files are read per minute.
 func read(folder, name string) (string, bool) {
-	fd, err := again(func() (int, error) { return unix.Open(filepath.Join(folder, name), unix.O_RDONLY|unix.O_CLOEXEC, 0) })
+	path := filepath.Join(folder, name)
+	fd, err := retry(func() (int, error) { return unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0) })
 	if err != nil {
 		return "", false
 	}
 	defer unix.Close(fd)
 	var content [maxFile]byte
 	for length := 0; ; {
-		n, err := again(func() (int, error) { return unix.Read(fd, content[length:]) })
+		n, err := retry(func() (int, error) { return unix.Read(fd, content[length:]) })
 		if err != nil {
 			return "", false
 		}
-		if length += n; n == 0 { // the end, or all that there is room for
+		length += n
+		if n == 0 { // end of file, or the buffer is full
 			return strings.TrimSpace(string(content[:length])), true
 		}
 	}
 }
 
-// again makes a system call until no signal interrupts it.
-func again(call func() (int, error)) (int, error) {
+// retry repeats a system call that a signal interrupted.
+func retry(call func() (int, error)) (int, error) {
 	for {
 		if n, err := call(); !errors.Is(err, unix.EINTR) {
 			return n, err

@@ -15,33 +15,34 @@ import (
 )
 
 const (
-	// depth bounds how far below the root a pod is looked for.
-	depth = 12
-	// searchEvery is how often the whole tree is searched for pods that are not found.
-	searchEvery = 2 * time.Second
+	// maxDepth bounds the levels below the root that are searched.
+	maxDepth = 12
+	// searchPeriod is the least time between two searches of the whole tree for a missing pod.
+	searchPeriod = 2 * time.Second
 )
 
-// Tree finds pods' cgroups. It is safe for use from several goroutines.
+// Tree finds the cgroups of pods. It is safe for concurrent use.
 type Tree struct {
 	root string
 	proc string
 
-	mu       sync.Mutex
-	found    map[growth.PodUID][]string
-	tops     int // hierarchies when last searched
-	searched time.Time
-	delays   map[growth.PodUID]runDelays
+	mu          sync.Mutex
+	found       map[growth.PodUID][]string
+	hierarchies int // number of hierarchies at the last search
+	searched    time.Time
+	delays      map[growth.PodUID]runDelays
 }
 
-// New reads below root, usually /sys/fs/cgroup, and what processes tell below proc, usually /proc.
+// New returns the tree of cgroups mounted at root, usually /sys/fs/cgroup, with the processes of the procfs mounted at
+// proc, usually /proc.
 func New(root, proc string) *Tree {
 	return &Tree{root: root, proc: proc, found: map[growth.PodUID][]string{}, delays: map[growth.PodUID]runDelays{}}
 }
 
-// ErrNotFound means that the pod has no cgroup here: it is not running yet, or no longer.
+// ErrNotFound means that the pod has no cgroup on this node: it is not running yet, or no longer.
 var ErrNotFound = errors.New("the pod has no cgroup on this node")
 
-// folders returns the pod's cgroup in each hierarchy that has one.
+// folders returns the folder of the pod's cgroup in each hierarchy that has one.
 func (t *Tree) folders(pod growth.PodUID, now time.Time) ([]string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -51,10 +52,12 @@ func (t *Tree) folders(pod growth.PodUID, now time.Time) ([]string, error) {
 			known = nil
 		}
 	}
-	// Kubelet makes a pod's folders one hierarchy after the other: a search may have met it half way.
-	whole := len(known) > 0 && len(known) == t.tops
-	if since := now.Sub(t.searched); !whole && (since < 0 || since >= searchEvery) {
-		t.searched, t.found = now, t.search()
+	// kubelet creates a pod's cgroups one hierarchy after the other, and a search may run in between.
+	complete := len(known) > 0 && len(known) == t.hierarchies
+	since := now.Sub(t.searched)
+	if !complete && (since < 0 || since >= searchPeriod) {
+		t.searched = now
+		t.found = t.search()
 		maps.DeleteFunc(t.delays, func(pod growth.PodUID, _ runDelays) bool { return t.found[pod] == nil })
 		known = t.found[pod]
 	}
@@ -64,13 +67,13 @@ func (t *Tree) folders(pod growth.PodUID, now time.Time) ([]string, error) {
 	return known, nil
 }
 
-// search finds every pod at once: a walk for one costs what a walk for all does.
+// search finds the cgroups of all pods: a walk for one pod costs as much as a walk for all.
 func (t *Tree) search() map[growth.PodUID][]string {
 	found := map[growth.PodUID][]string{}
-	tops := t.hierarchies()
-	t.tops = len(tops)
+	tops := t.listHierarchies()
+	t.hierarchies = len(tops)
 	for _, top := range tops {
-		// What vanishes while we walk is no error: pods come and go.
+		// A cgroup that disappears during the walk is not an error: pods come and go.
 		_ = filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || !entry.IsDir() {
 				return nil
@@ -79,7 +82,7 @@ func (t *Tree) search() map[growth.PodUID][]string {
 				found[uid] = append(found[uid], path)
 				return fs.SkipDir
 			}
-			if strings.Count(path[len(top):], string(filepath.Separator)) >= depth {
+			if strings.Count(path[len(top):], string(filepath.Separator)) >= maxDepth {
 				return fs.SkipDir
 			}
 			return nil
@@ -88,8 +91,9 @@ func (t *Tree) search() map[growth.PodUID][]string {
 	return found
 }
 
-// hierarchies are where to look: on cgroup v2 the root itself, on v1 the controllers that matter here.
-func (t *Tree) hierarchies() []string {
+// listHierarchies returns the folders to search: the root on cgroup v2, the folders of the controllers that this
+// package reads on cgroup v1.
+func (t *Tree) listHierarchies() []string {
 	if _, err := os.Stat(filepath.Join(t.root, "cgroup.controllers")); err == nil {
 		return []string{t.root}
 	}
@@ -99,17 +103,17 @@ func (t *Tree) hierarchies() []string {
 	}
 	var tops []string
 	for _, e := range entries {
-		ours := func(controller string) bool {
+		used := func(controller string) bool {
 			return slices.Contains([]string{"cpu", "cpuacct", "memory", "blkio"}, controller)
 		}
-		if e.IsDir() && slices.ContainsFunc(strings.Split(e.Name(), ","), ours) {
+		if e.IsDir() && slices.ContainsFunc(strings.Split(e.Name(), ","), used) {
 			tops = append(tops, filepath.Join(t.root, e.Name()))
 		}
 	}
 	return tops
 }
 
-// podOf reads the pod's UID out of a cgroup's name.
+// podOf returns the pod UID in a cgroup's name.
 func podOf(name string) (growth.PodUID, bool) {
 	uid, ok := strings.CutPrefix(name, "pod")
 	if !ok {
@@ -120,5 +124,5 @@ func podOf(name string) (growth.PodUID, bool) {
 		}
 		uid = strings.ReplaceAll(slice[at+len("-pod"):], "_", "-")
 	}
-	return growth.PodUID(uid), len(uid) >= 32 // static pods' UIDs are hashes of 32 digits
+	return growth.PodUID(uid), len(uid) >= 32 // the UID of a static pod is a hash of 32 digits
 }

@@ -10,32 +10,33 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Usage is what a pod uses. A part that could not be read is absent.
+// Usage is the resource usage of a pod. Fields that could not be read are zero.
 type Usage struct {
-	// CPU is the time consumed since the pod was made, in core seconds.
+	// CPU is the CPU time consumed since the pod was created, in core-seconds.
 	CPU      growth.Seconds
 	CPUKnown bool
-	// Memory is what is resident, without page cache that could go.
+	// Memory is the memory in use, without inactive page cache.
 	Memory growth.MiB
-	// Weight is cpu.shares or cpu.weight, 0 where unknown; Version says which: 1 or 2.
-	Weight  int64
+	// Weight is cpu.shares on cgroup version 1 and cpu.weight on version 2; 0 if unknown.
+	Weight int64
+	// Version is the cgroup version of Weight: 1 or 2.
 	Version int
-	// BlockIO is what was read from and written to disks, NetworkIO received and sent, since the pod was made, in bytes:
-	// 0 where unknown.
-	BlockIO, NetworkIO int64
-	// Stalled is for how long some process of the pod has waited for a resource that others had (PSI); zero where the
-	// kernel does not say: on cgroup v1, or without PSI.
+	// BlockIO is the bytes read from and written to block devices since the pod was created; 0 if unknown.
+	BlockIO int64
+	// NetworkIO is the bytes received and sent since the pod was created; 0 if unknown.
+	NetworkIO int64
+	// Stalled is the time in which some task of the pod waited for a resource (PSI); zero on cgroup v1 or without PSI.
 	Stalled Stalled
-	// Queued is for how long the pod has been ready to run while others ran: Stalled.CPU, or where the kernel does not tell
-	// that the sum over its threads, which is more where several wait at once.
+	// Queued is the time that the pod was runnable without running: Stalled.CPU, or without PSI the sum over its
+	// threads, which counts the time twice if two threads wait.
 	Queued      growth.Seconds
 	QueuedKnown bool
 }
 
-// Stalled is time spent waiting, in seconds, by resource.
+// Stalled is the time that tasks waited, by resource.
 type Stalled struct{ CPU, Memory, IO growth.Seconds }
 
-// Usage reads a pod's cgroup.
+// Usage reads the usage of a pod from its cgroups.
 func (t *Tree) Usage(pod growth.PodUID, now time.Time) (Usage, error) {
 	folders, err := t.folders(pod, now)
 	if err != nil {
@@ -82,7 +83,7 @@ func (u *Usage) addMemory(folder string) {
 	u.Memory = growth.MiB(max(bytes-inactive, 0) >> 20)
 }
 
-// SharesOf is the cpu.shares that kubelet writes on cgroup v1 for a request, its own formula.
+// SharesOf returns the cpu.shares that kubelet writes for a request on cgroup v1, by kubelet's formula.
 func SharesOf(request growth.MilliCPU) int64 {
 	return min(max(int64(request)*1024/1000, 2), 262144)
 }
@@ -105,7 +106,7 @@ func field(folder, name, key string) (int64, bool) {
 	return 0, false
 }
 
-// parsed reads a count; what exceeds an int64 (an unlimited counter) saturates.
+// parsed parses a counter. A value above the range of int64 (an unlimited counter) becomes the maximum.
 func parsed(text string) (int64, bool) {
 	n, err := strconv.ParseUint(text, 10, 64)
 	return int64(min(n, math.MaxInt64)), err == nil

@@ -12,12 +12,13 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// WeightOf is the cpu.weight that kubelet gives a pod's cgroup for a request on cgroup v2, its own formula: one for each 26m.
-// Runtimes have another one by now, for the containers within; between pods it is kubelet's that counts. Of a node of one
-// core there are 40 to divide, so that nine jobs that wait have a fifth of it together, whatever was decided.
+// WeightOf returns the cpu.weight that kubelet writes for a pod's request on cgroup v2, by kubelet's formula: 1 per
+// 26m. Container runtimes use a newer formula for the containers of a pod; between pods, kubelet's decides. The formula
+// is coarse: one core has a weight of 40, so nine waiting jobs with the minimum weight of 1 have a fifth of it
+// together.
 func WeightOf(request growth.MilliCPU) int64 { return 1 + (SharesOf(request)-2)*9999/262142 }
 
-// Weigh writes the weight of a request into a pod's cgroup. It takes a cgroup tree that may be written to.
+// Weigh writes the weight of a request into a pod's cgroup. The cgroup file system must be writable.
 func (t *Tree) Weigh(pod growth.PodUID, request growth.MilliCPU) error {
 	folders, err := t.folders(pod, time.Now())
 	if err != nil {

@@ -13,38 +13,44 @@ import (
 )
 
 const (
-	// every is how often a file is looked at.
-	every = 500 * time.Millisecond
-	// patience is for how long a file may be missing before that is worth telling.
-	patience = time.Minute
+	// pollPeriod is the time between two polls of a file.
+	pollPeriod = 500 * time.Millisecond
+	// missingTimeout is how long a file may be missing before that is reported.
+	missingTimeout = time.Minute
 )
 
 // Files follows files inside the containers of a node.
 type Files struct {
-	// Proc is where the kernel shows its processes, usually /proc.
+	// Proc is the path of the procfs, usually /proc.
 	Proc      string
 	Processes Processes
 	Log       *slog.Logger
 }
 
-// Source says which file.
+// Source identifies a file in a container.
 type Source struct {
 	Pod growth.PodRef
-	// Container returns the ID that the container has now; it changes with every restart, and is empty while none runs.
+	// Container returns the current ID of the container. It changes with each restart, and is empty while none runs.
 	Container func() string
-	// Path is the file's, inside the container.
+	// Path is the path inside the container.
 	Path string
-	// Before says that an earlier coordinator has read the file: what is there at the first look is skipped.
+	// Before means that an earlier coordinator has read the file. The content at the first poll is skipped.
 	Before bool
 }
 
-// Follow reads a file until ctx ends. failing is told once why it can not be read, each time that begins.
+// Follow reads a file until ctx ends. It calls failing when the file becomes unreadable, once until it is readable
+// again.
 func (f Files) Follow(ctx context.Context, from Source, reader *lines.Reader, sink lines.Sink, failing func(error)) {
-	t := &tail{roots: procfs{f.Proc, f.Processes}, pod: from.Pod.UID, path: from.Path, fromEnd: from.Before}
+	t := &tail{
+		roots:   procfs{f.Proc, f.Processes},
+		pod:     from.Pod.UID,
+		path:    from.Path,
+		fromEnd: from.Before,
+	}
 	defer t.close()
-	ticker := time.NewTicker(every)
+	ticker := time.NewTicker(pollPeriod)
 	defer ticker.Stop()
-	var trouble trouble
+	var failures failures
 	for {
 		if container := from.Container(); container != "" {
 			err := t.poll(container, func() { reader.Restart(); sink.Restarted() }, func(text []byte) {
@@ -52,9 +58,9 @@ func (f Files) Follow(ctx context.Context, from Source, reader *lines.Reader, si
 					sink.Report(p, counted)
 				}
 			})
-			if told := trouble.note(err, time.Now()); told != nil {
-				f.Log.Warn("a job's file can not be read", "pod", from.Pod.String(), "path", from.Path, "reason", told)
-				failing(told)
+			if failure := failures.observe(err, time.Now()); failure != nil {
+				f.Log.Warn("a job's file cannot be read", "pod", from.Pod.String(), "path", from.Path, "err", failure)
+				failing(failure)
 			}
 		}
 		select {
@@ -65,31 +71,32 @@ func (f Files) Follow(ctx context.Context, from Source, reader *lines.Reader, si
 	}
 }
 
-// trouble tells apart what is worth telling: each trouble once, and a missing file only when it stays missing.
-type trouble struct {
-	told    bool
-	missing time.Time
+// failures selects the errors to report: the first one after a success, and a missing file only after missingTimeout.
+type failures struct {
+	reported bool
+	missing  time.Time
 }
 
-func (t *trouble) note(err error, now time.Time) error {
+// observe returns the error to report, or nil.
+func (f *failures) observe(err error, now time.Time) error {
 	switch {
 	case err == nil:
-		*t = trouble{}
+		*f = failures{}
 		return nil
 	case errors.Is(err, ErrEnded):
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
-		if t.missing.IsZero() {
-			t.missing = now
+		if f.missing.IsZero() {
+			f.missing = now
 		}
-		if now.Sub(t.missing) < patience {
+		if now.Sub(f.missing) < missingTimeout {
 			return nil
 		}
-		err = fmt.Errorf("there has been no such file for %s", patience)
+		err = fmt.Errorf("there has been no such file for %s", missingTimeout)
 	}
-	if t.told {
+	if f.reported {
 		return nil
 	}
-	t.told = true
+	f.reported = true
 	return err
 }

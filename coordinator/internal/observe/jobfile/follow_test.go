@@ -18,7 +18,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
-// listed are processes as a cgroup lists them, one answer after the other; the last stays.
+// listed is a fake of Processes: each call returns the next answer, and the last one is repeated.
 type listed [][]int
 
 func (l *listed) Processes(growth.PodUID, string) ([]int, error) {
@@ -32,18 +32,18 @@ func (l *listed) Processes(growth.PodUID, string) ([]int, error) {
 	return now, nil
 }
 
-func TestRootsOfProcesses(t *testing.T) {
-	ours := os.Getpid()
+func TestRoot_IsThatOfALiveProcessOfTheContainer(t *testing.T) {
+	self := os.Getpid()
 	for name, tc := range map[string]struct {
 		listed listed
 		want   error
 	}{
-		"one of ours":                     {listed{{ours}}, nil},
-		"the second, the first has ended": {listed{{1 << 30, ours}}, nil},
+		"a live process":                  {listed{{self}}, nil},
+		"the second, the first has ended": {listed{{1 << 30, self}}, nil},
 		"no process":                      {listed{{}}, ErrEnded},
 		"all have ended":                  {listed{{1 << 30}}, ErrEnded},
-		"a number used again by another":  {listed{{ours}, {1 << 30}}, ErrEnded},
-		"outside our PID namespace":       {listed{{0}}, ErrForbidden},
+		"a process ID that was reused":    {listed{{self}, {1 << 30}}, ErrEnded},
+		"outside the PID namespace":       {listed{{0}}, ErrForbidden},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root, err := procfs{"/proc", &tc.listed}.Root("pod", "container")
@@ -62,7 +62,7 @@ type sink chan wire.Progress
 func (s sink) Report(p wire.Progress, _ bool) { s <- p }
 func (s sink) Restarted()                     {}
 
-func TestFollow(t *testing.T) {
+func TestFollow_ReportsUntilTheContextEnds(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "loss")
 	require.NoError(t, os.WriteFile(path, []byte("step 7/90 loss=0.5\n"), 0o600))
 	found := make(sink, 1)
@@ -71,36 +71,37 @@ func TestFollow(t *testing.T) {
 	go func() {
 		defer close(done)
 		files := Files{Proc: "/proc", Processes: &listed{{os.Getpid()}}, Log: slog.New(slog.DiscardHandler)}
-		files.Follow(ctx, Source{Container: func() string { return "c" }, Path: path}, lines.NewPlain("loss"), found, func(error) {})
+		from := Source{Container: func() string { return "c" }, Path: path}
+		files.Follow(ctx, from, lines.NewPlain("loss"), found, func(error) {})
 	}()
 	require.Equal(t, wire.Progress{Step: 7, TotalSteps: 90, Metrics: map[string]float64{"loss": 0.5}}, <-found)
 	cancel()
 	<-done
 }
 
-func TestWhatIsNoFileIsNotOpened(t *testing.T) {
+func TestOpen_RejectsPipesFoldersAndDevices(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "loss")
 	require.NoError(t, syscall.Mkfifo(path, 0o600))
 	root, err := os.Open("/")
 	require.NoError(t, err)
-	defer closed(root)
-	_, err = open(root, path) // opening a pipe that nobody writes to would wait for ever
-	require.ErrorIs(t, err, errKind)
+	defer closeFile(root)
+	_, err = open(root, path) // opening a pipe without a writer would block
+	require.ErrorIs(t, err, errRegular)
 	_, err = open(root, filepath.Dir(path))
-	require.ErrorIs(t, err, errKind)
+	require.ErrorIs(t, err, errRegular)
 	_, err = open(root, "/dev/zero")
-	require.ErrorIs(t, err, errKind)
+	require.ErrorIs(t, err, errRegular)
 }
 
-func TestTroubleIsToldOnce(t *testing.T) {
+func TestFailures_AreReportedOnce(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
-	var t1 trouble
-	require.NoError(t, t1.note(fs.ErrNotExist, now))
-	require.NoError(t, t1.note(fs.ErrNotExist, now.Add(patience/2)))
-	require.ErrorContains(t, t1.note(fs.ErrNotExist, now.Add(patience)), "no such file")
-	require.NoError(t, t1.note(fs.ErrNotExist, now.Add(2*patience)))
-	require.NoError(t, t1.note(nil, now))
-	require.ErrorIs(t, t1.note(ErrForbidden, now), ErrForbidden)
-	require.NoError(t, t1.note(ErrForbidden, now))
-	require.NoError(t, t1.note(ErrEnded, now), "which is told by the pod itself")
+	var f failures
+	require.NoError(t, f.observe(fs.ErrNotExist, now))
+	require.NoError(t, f.observe(fs.ErrNotExist, now.Add(missingTimeout/2)))
+	require.ErrorContains(t, f.observe(fs.ErrNotExist, now.Add(missingTimeout)), "no such file")
+	require.NoError(t, f.observe(fs.ErrNotExist, now.Add(2*missingTimeout)))
+	require.NoError(t, f.observe(nil, now))
+	require.ErrorIs(t, f.observe(ErrForbidden, now), ErrForbidden)
+	require.NoError(t, f.observe(ErrForbidden, now))
+	require.NoError(t, f.observe(ErrEnded, now), "the pod's status shows it already")
 }

@@ -16,11 +16,12 @@ import (
 )
 
 var (
-	// ErrForbidden means that this coordinator may not look into containers.
-	ErrForbidden = errors.New("this node's coordinator may not look into containers: an administrator can allow it by deploy/components/file-progress")
+	// ErrForbidden means that this coordinator may not read files of containers.
+	ErrForbidden = errors.New("this node's coordinator may not look into containers: " +
+		"an administrator can allow it by deploy/components/file-progress")
 	// ErrEnded means that the container has no process now.
-	ErrEnded = errors.New("the container has no process")
-	errKind  = errors.New("is no regular file")
+	ErrEnded   = errors.New("the container has no process")
+	errRegular = errors.New("is not a regular file")
 )
 
 // Processes lists a container's processes.
@@ -28,7 +29,7 @@ type Processes interface {
 	Processes(pod growth.PodUID, container string) ([]int, error)
 }
 
-// procfs finds containers' roots in the kernel's list of processes.
+// procfs opens the root folders of containers through the procfs at path.
 type procfs struct {
 	path      string
 	processes Processes
@@ -41,15 +42,16 @@ func (p procfs) Root(pod growth.PodUID, container string) (*os.File, error) {
 		return nil, fmt.Errorf("%w: %w", ErrEnded, err)
 	}
 	for _, pid := range listed {
-		if pid == 0 { // a process outside our own PID namespace
+		if pid == 0 { // a process outside this PID namespace
 			return nil, ErrForbidden
 		}
-		root, err := os.OpenFile(filepath.Join(p.path, strconv.Itoa(pid), "root"), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		path := filepath.Join(p.path, strconv.Itoa(pid), "root")
+		root, err := os.OpenFile(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 		if errors.Is(err, fs.ErrPermission) {
 			return nil, ErrForbidden
 		}
 		if err != nil {
-			continue // it has ended
+			continue // the process has ended
 		}
 		if again, err := p.processes.Processes(pod, container); err == nil && slices.Contains(again, pid) {
 			return root, nil
@@ -59,10 +61,11 @@ func (p procfs) Root(pod growth.PodUID, container string) (*os.File, error) {
 	return nil, ErrEnded
 }
 
-// open opens the regular file at path for reading, whatever links lie on the way, never outside root.
+// open opens the regular file at path for reading. It follows symbolic links, but never leaves root.
 func open(root *os.File, path string) (*os.File, error) {
 	fd, err := unix.Openat2(int(root.Fd()), strings.TrimLeft(path, "/"), &unix.OpenHow{
-		Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS,
+		Flags:   unix.O_PATH | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS,
 	})
 	if err != nil {
 		return nil, &fs.PathError{Op: "opening", Path: path, Err: err}
@@ -73,7 +76,7 @@ func open(root *os.File, path string) (*os.File, error) {
 		return nil, &fs.PathError{Op: "opening", Path: path, Err: err}
 	}
 	if stat.Mode&unix.S_IFMT != unix.S_IFREG {
-		return nil, fmt.Errorf("%s %w", path, errKind)
+		return nil, fmt.Errorf("%s %w", path, errRegular)
 	}
 	f, err := os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", fd), os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrPermission) {

@@ -13,7 +13,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// disk is a container's root folder, with a file of the host beside it.
+// disk is the root folder of a container, with a file of the host next to it.
 type disk struct {
 	t      *testing.T
 	folder string
@@ -45,12 +45,15 @@ func (d *disk) write(name, text string) {
 
 func (d *disk) tail() *tail { return &tail{roots: d, path: "/results/loss"} }
 
-// poll returns what one look finds, with "↻" for a restart.
+// poll returns the lines of one poll, with "↻" for a restart.
 func poll(tail *tail, container string) (found []string, err error) {
-	err = tail.poll(container, func() { found = append(found, "↻") }, func(text []byte) { found = append(found, string(text)) })
+	restarted := func() { found = append(found, "↻") }
+	line := func(text []byte) { found = append(found, string(text)) }
+	err = tail.poll(container, restarted, line)
 	return found, err
 }
 
+// finds requires the lines of the next poll.
 func finds(t *testing.T, tail *tail, want ...string) {
 	t.Helper()
 	found, err := poll(tail, "1")
@@ -58,7 +61,7 @@ func finds(t *testing.T, tail *tail, want ...string) {
 	require.Equal(t, want, found)
 }
 
-func TestAFileThatGrows(t *testing.T) {
+func TestTail_FollowsAGrowingRotatedAndTruncatedFile(t *testing.T) {
 	d := newDisk(t)
 	tail := d.tail()
 	defer tail.close()
@@ -77,7 +80,7 @@ func TestAFileThatGrows(t *testing.T) {
 	require.NoError(t, os.Rename(filepath.Join(d.folder, "results/loss"), filepath.Join(d.folder, "results/loss.1")))
 	found, err := poll(tail, "1")
 	require.ErrorIs(t, err, fs.ErrNotExist)
-	require.Equal(t, []string{"e"}, found, "between the steps of a rotation")
+	require.Equal(t, []string{"e"}, found, "the file is renamed, and its successor is not created yet")
 	d.write("results/loss.1", "f\n")
 	d.write("results/loss", "g\n")
 	finds(t, tail, "f", "g")
@@ -88,7 +91,7 @@ func TestAFileThatGrows(t *testing.T) {
 	finds(t, tail, "h")
 }
 
-func TestARestartedContainer(t *testing.T) {
+func TestTail_ContinuesAfterARestartOfTheContainer(t *testing.T) {
 	d := newDisk(t)
 	tail := d.tail()
 	defer tail.close()
@@ -99,14 +102,14 @@ func TestARestartedContainer(t *testing.T) {
 	d.ended = true
 	found, err := poll(tail, "1")
 	require.ErrorIs(t, err, ErrEnded)
-	require.Equal(t, []string{"b"}, found, "what it wrote last")
-	require.Nil(t, tail.file, "nothing is held of a container that has ended")
+	require.Equal(t, []string{"b"}, found, "the last line before the end")
+	require.Nil(t, tail.file, "no file of an ended container stays open")
 
 	d.ended = false
 	d.write("results/loss", "c\n")
 	found, err = poll(tail, "2")
 	require.NoError(t, err)
-	require.Equal(t, []string{"↻", "c"}, found, "a volume's file goes on")
+	require.Equal(t, []string{"↻", "c"}, found, "a file in a volume is read on")
 
 	require.NoError(t, os.Remove(filepath.Join(d.folder, "results/loss")))
 	_, err = poll(tail, "3")
@@ -115,7 +118,7 @@ func TestARestartedContainer(t *testing.T) {
 	finds(t, tail, "↻", "d")
 }
 
-func TestALongFileIsEnteredNearItsEndOrAtIt(t *testing.T) {
+func TestTail_ReadsTheEndOfALongFile(t *testing.T) {
 	d := newDisk(t)
 	d.write("results/loss", strings.Repeat("0.125\n", 100_000)+"last\n")
 	tail := d.tail()
@@ -133,7 +136,7 @@ func TestALongFileIsEnteredNearItsEndOrAtIt(t *testing.T) {
 	finds(t, again, "new")
 }
 
-func TestOneLookIsBoundedAndLosesNothing(t *testing.T) {
+func TestTail_BoundsOnePollAndLosesNothing(t *testing.T) {
 	d := newDisk(t)
 	tail := d.tail()
 	defer tail.close()
@@ -154,10 +157,12 @@ func TestOneLookIsBoundedAndLosesNothing(t *testing.T) {
 	require.Equal(t, n+1, seen)
 }
 
-func TestNothingLeadsOutOfTheContainer(t *testing.T) {
+func TestTail_StaysInsideTheContainer(t *testing.T) {
 	for name, plant := range map[string]func(d *disk) error{
-		"a link that climbs": func(d *disk) error { return os.Symlink("../../secret", filepath.Join(d.folder, "results/loss")) },
-		"a link from the root": func(d *disk) error {
+		"a relative link out of the root": func(d *disk) error {
+			return os.Symlink("../../secret", filepath.Join(d.folder, "results/loss"))
+		},
+		"an absolute link": func(d *disk) error {
 			return os.Symlink(filepath.Join(filepath.Dir(d.folder), "secret"), filepath.Join(d.folder, "results/loss"))
 		},
 		"a folder that is a link": func(d *disk) error {
@@ -169,8 +174,12 @@ func TestNothingLeadsOutOfTheContainer(t *testing.T) {
 			}
 			return os.Symlink("..", filepath.Join(d.folder, "results"))
 		},
-		"a magic link":     func(d *disk) error { return os.Symlink("/proc/self/fd/0", filepath.Join(d.folder, "results/loss")) },
-		"a link to itself": func(d *disk) error { return os.Symlink("loss", filepath.Join(d.folder, "results/loss")) },
+		"a magic link": func(d *disk) error {
+			return os.Symlink("/proc/self/fd/0", filepath.Join(d.folder, "results/loss"))
+		},
+		"a link to itself": func(d *disk) error {
+			return os.Symlink("loss", filepath.Join(d.folder, "results/loss"))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDisk(t)

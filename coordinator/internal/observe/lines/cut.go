@@ -8,25 +8,25 @@ import (
 )
 
 const (
-	// MaxText bounds a line's text, in bytes; the rest of a longer one is dropped.
+	// MaxText bounds the text of a line, in bytes. The rest of a longer line is dropped.
 	MaxText = 16 << 10
-	// Backlog is how far before its end a file is entered that is long already.
+	// Backlog bounds what is read of a file that exists already when it is first opened: its last bytes.
 	Backlog = 64 << 10
-	// Look is how much one Drain reads at most.
-	Look = 1 << 20
+	// MaxRead bounds the bytes that one Drain reads.
+	MaxRead = 1 << 20
 )
 
-// Cutter puts the pieces of a file together to lines. The zero value begins at the beginning of one.
+// Cutter assembles lines from the pieces of a file. It starts at the beginning of a line, unless Skip is set.
 type Cutter struct {
-	// Max bounds a line in bytes; the rest is dropped.
+	// Max bounds a line, in bytes. The rest of a longer line is dropped.
 	Max int
-	// Skip drops what comes before the next newline: we are in the middle of a line.
+	// Skip drops everything before the next newline, for a start in the middle of a line.
 	Skip bool
 	held []byte
 }
 
-// Take adds a piece, which has at most one newline, at its end: that ends the line. What line is given is only valid
-// until it returns.
+// Take adds a piece. A piece has at most one newline, at its end, which completes the line. The text passed to line is
+// valid until line returns.
 func (c *Cutter) Take(piece []byte, line func(text []byte)) {
 	whole, ended := bytes.CutSuffix(piece, []byte{'\n'})
 	if c.Skip {
@@ -42,9 +42,9 @@ func (c *Cutter) Take(piece []byte, line func(text []byte)) {
 	}
 }
 
-// Drain reads what has been added to a file since offset, at most one Look of it, and returns how much that was.
+// Drain reads a file from offset to its end, at most MaxRead bytes, and returns the number of bytes read.
 func (c *Cutter) Drain(file io.ReaderAt, offset int64, line func(text []byte)) (int64, error) {
-	reader := bufio.NewReaderSize(io.NewSectionReader(file, offset, Look), 32<<10)
+	reader := bufio.NewReaderSize(io.NewSectionReader(file, offset, MaxRead), 32<<10)
 	var read int64
 	for {
 		piece, err := reader.ReadSlice('\n')

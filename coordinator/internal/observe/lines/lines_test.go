@@ -10,7 +10,7 @@ import (
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/lines"
 )
 
-func TestReader(t *testing.T) {
+func TestReader_FindsTheGroupsOfTheExpression(t *testing.T) {
 	for name, tc := range map[string]struct {
 		pattern, line string
 		value         float64
@@ -32,7 +32,7 @@ func TestReader(t *testing.T) {
 	}
 }
 
-func TestPlain(t *testing.T) {
+func TestPlain_ReadsNumbersNamesAndJSON(t *testing.T) {
 	for line, want := range map[string]struct {
 		value       float64
 		step, total int64
@@ -51,13 +51,23 @@ func TestPlain(t *testing.T) {
 		require.Equal(t, want.value, p.Metrics["loss"], line)
 		require.Equal(t, []int64{want.step, want.total}, []int64{p.Step, p.TotalSteps}, line)
 	}
-	for _, line := range []string{"", "val_loss=9", "glossloss=1", "loss=high", "loss=1.2.3", "12 epochs", "loss", "step 17 loss=0.1x", "step 99999999999999999 loss=1"} {
+	for _, line := range []string{
+		"",
+		"val_loss=9",
+		"glossloss=1",
+		"loss=high",
+		"loss=1.2.3",
+		"12 epochs",
+		"loss",
+		"step 17 loss=0.1x",
+		"step 99999999999999999 loss=1",
+	} {
 		_, _, ok := lines.NewPlain("loss").Read([]byte(line))
 		require.False(t, ok, line)
 	}
 }
 
-func TestReportsAreCountedWhereTheyBearNoStep(t *testing.T) {
+func TestReader_CountsReportsWithoutAStep(t *testing.T) {
 	r := lines.NewReader("loss", regexp.MustCompile(`loss=(\S+)`))
 	for _, line := range []string{"nothing here", "loss=nan", "loss=inf", "loss=1e999", "loss=high"} {
 		_, _, ok := r.Read([]byte(line))
@@ -73,7 +83,7 @@ func TestReportsAreCountedWhereTheyBearNoStep(t *testing.T) {
 	require.Equal(t, int64(1), p.Step)
 }
 
-func TestHowAFileIsCutDoesNotMatter(t *testing.T) {
+func TestCutter_IsIndependentOfThePieces(t *testing.T) {
 	const text = "one\ntwo\n\nthree, which is too long\nfour"
 	for cut := range len(text) {
 		var found []string
@@ -87,11 +97,12 @@ func TestHowAFileIsCutDoesNotMatter(t *testing.T) {
 	}
 }
 
-func TestALookIsBounded(t *testing.T) {
+func TestCutter_BoundsOneRead(t *testing.T) {
 	var c lines.Cutter
-	n, err := c.Drain(strings.NewReader(strings.Repeat("x", 3*lines.Look)), 0, func([]byte) { t.Fatal("no line has ended") })
+	text := strings.NewReader(strings.Repeat("x", 3*lines.MaxRead))
+	n, err := c.Drain(text, 0, func([]byte) { t.Fatal("no line has ended") })
 	require.NoError(t, err)
-	require.Equal(t, int64(lines.Look), n)
+	require.Equal(t, int64(lines.MaxRead), n)
 }
 
 func FuzzPlain(f *testing.F) {

@@ -7,33 +7,38 @@ import (
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
-// Sink takes what is found.
+// Sink receives the reports of one container.
 type Sink interface {
-	// Report takes a report; counted says that its step is a count of reports and not in the text.
+	// Report receives a report. counted means that its step is the number of reports and not part of the text.
 	Report(p wire.Progress, counted bool)
-	// Restarted says that the container was started again.
+	// Restarted is called when the container has restarted.
 	Restarted()
 }
 
-// Reader makes reports of lines.
+// Reader parses reports in lines.
 type Reader struct {
 	metric  string
-	values  []pattern // the first that matches holds the value
-	beside  []pattern // find step and total elsewhere in the line
+	values  []pattern // the first one that matches has the value
+	steps   []pattern // find the step and the total anywhere in the line
 	matches int64
 }
 
-// pattern is a regular expression and what its groups are, −1 for what it has none for.
+// pattern is a regular expression with the indices of its groups; −1 if it has no such group.
 type pattern struct {
 	*regexp.Regexp
 	value, step, total int
 }
 
-// NewReader reads metric by the user's expression, which has at least one group.
+// NewReader returns a reader of metric that uses the user's expression, which has at least one group.
 func NewReader(metric string, expression *regexp.Regexp) *Reader {
-	p := pattern{expression, 1, expression.SubexpIndex("step"), expression.SubexpIndex("total")}
+	p := pattern{
+		Regexp: expression,
+		value:  1,
+		step:   expression.SubexpIndex("step"),
+		total:  expression.SubexpIndex("total"),
+	}
 	for p.value < expression.NumSubexp() && (p.value == p.step || p.value == p.total) {
-		p.value++ // the first group that is not one of the others
+		p.value++ // the first group that is neither the step nor the total
 	}
 	if p.step == p.value {
 		p.step = -1
@@ -44,22 +49,26 @@ func NewReader(metric string, expression *regexp.Regexp) *Reader {
 const number = `([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)`
 
 var (
-	alone   = pattern{regexp.MustCompile(`^\s*` + number + `\s*$`), 1, -1, -1}
-	stepped = pattern{regexp.MustCompile(`(?i)\bstep["']?\s*[:= ]\s*(\d+)(?:\s*/\s*(\d+))?`), -1, 1, 2}
-	totaled = pattern{regexp.MustCompile(`(?i)\btotal["']?\s*[:=]\s*(\d+)`), -1, -1, 1}
+	alone = pattern{regexp.MustCompile(`^\s*` + number + `\s*$`), 1, -1, -1}
+	step  = pattern{regexp.MustCompile(`(?i)\bstep["']?\s*[:= ]\s*(\d+)(?:\s*/\s*(\d+))?`), -1, 1, 2}
+	total = pattern{regexp.MustCompile(`(?i)\btotal["']?\s*[:=]\s*(\d+)`), -1, -1, 1}
 )
 
-// NewPlain reads metric in the forms that the package's doc lists.
+// NewPlain returns a reader of metric in the formats listed in the package documentation.
 func NewPlain(metric string) *Reader {
-	called := regexp.MustCompile(`(?:^|[^\w.-])` + regexp.QuoteMeta(metric) + `["']?\s*[:=]\s*` + number + `(?:[^\w.+-]|$)`)
-	return &Reader{metric: metric, values: []pattern{{called, 1, -1, -1}, alone}, beside: []pattern{totaled, stepped}}
+	named := regexp.MustCompile(`(?:^|[^\w.-])` + regexp.QuoteMeta(metric) + `["']?\s*[:=]\s*` + number + `(?:[^\w.+-]|$)`)
+	return &Reader{
+		metric: metric,
+		values: []pattern{{named, 1, -1, -1}, alone},
+		steps:  []pattern{total, step},
+	}
 }
 
-// Restart begins to count again.
+// Restart resets the count of reports.
 func (r *Reader) Restart() { r.matches = 0 }
 
-// Read returns the report in a line, if it holds one, and whether its step was counted. A metric that is no finite
-// number is none.
+// Read returns the report in a line, whether its step is a count of reports, and whether there is a report. A line
+// whose metric is not a finite number has none.
 func (r *Reader) Read(text []byte) (report wire.Progress, counted, ok bool) {
 	for _, p := range r.values {
 		groups := p.FindSubmatch(text)
@@ -71,15 +80,16 @@ func (r *Reader) Read(text []byte) (report wire.Progress, counted, ok bool) {
 			return wire.Progress{}, false, false
 		}
 		report = wire.Progress{Step: -1, Metrics: map[string]float64{r.metric: value}}
-		ok = p.steps(groups, &report)
-		for _, other := range r.beside {
-			ok = ok && other.steps(other.FindSubmatch(text), &report)
+		ok = p.readSteps(groups, &report)
+		for _, other := range r.steps {
+			ok = ok && other.readSteps(other.FindSubmatch(text), &report)
 		}
 		if !ok {
 			return wire.Progress{}, false, false
 		}
 		r.matches++
-		if counted = report.Step < 0; counted {
+		counted = report.Step < 0
+		if counted {
 			report.Step = r.matches
 		}
 		return report, counted, true
@@ -87,13 +97,13 @@ func (r *Reader) Read(text []byte) (report wire.Progress, counted, ok bool) {
 	return wire.Progress{}, false, false
 }
 
-// steps fills in what the groups say of them, and tells whether that makes sense.
-func (p pattern) steps(groups [][]byte, report *wire.Progress) bool {
-	for at, into := range map[int]*int64{p.step: &report.Step, p.total: &report.TotalSteps} {
-		if at < 0 || at >= len(groups) || len(groups[at]) == 0 {
+// readSteps sets the step and the total of a report from the groups that matched. It returns false if one is invalid.
+func (p pattern) readSteps(groups [][]byte, report *wire.Progress) bool {
+	for group, into := range map[int]*int64{p.step: &report.Step, p.total: &report.TotalSteps} {
+		if group < 0 || group >= len(groups) || len(groups[group]) == 0 {
 			continue
 		}
-		n, err := strconv.ParseInt(string(groups[at]), 10, 53)
+		n, err := strconv.ParseInt(string(groups[group]), 10, 53)
 		if err != nil || n < 0 {
 			return false
 		}
@@ -102,5 +112,5 @@ func (p pattern) steps(groups [][]byte, report *wire.Progress) bool {
 	return true
 }
 
-// maxMagnitude is the wire's own bound on a metric.
+// maxMagnitude is the bound on a metric in package wire.
 const maxMagnitude = 1e300

@@ -8,7 +8,7 @@ import (
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/lines"
 )
 
-// errFormat is for a line that is not in the CRI's format.
+// errFormat means that a line is not in the CRI format.
 var errFormat = errors.New("not a line of a container log")
 
 // entry is one line of a container log.
@@ -17,7 +17,7 @@ type entry struct {
 	partial bool
 }
 
-// parse takes a line apart, without its newline. The text is a part of line.
+// parse parses a line without its newline. The returned text is a part of line.
 func parse(line []byte) (entry, error) {
 	stamp, rest, ok := bytes.Cut(line, []byte{' '})
 	if !ok || len(stamp) > 40 {
@@ -30,7 +30,7 @@ func parse(line []byte) (entry, error) {
 	if !ok || (string(stream) != "stdout" && string(stream) != "stderr") {
 		return entry{}, errFormat
 	}
-	tags, text, _ := bytes.Cut(rest, []byte{' '}) // an empty text may lack its space
+	tags, text, _ := bytes.Cut(rest, []byte{' '}) // the space before an empty text may be missing
 	first, _, _ := bytes.Cut(tags, []byte{':'})
 	switch string(first) {
 	case "P":
@@ -41,11 +41,11 @@ func parse(line []byte) (entry, error) {
 	return entry{}, errFormat
 }
 
-// joiner puts partial lines together.
+// joiner joins partial lines.
 type joiner struct{ held []byte }
 
-// add returns the whole line once it is there.
-func (j *joiner) add(e entry) (text []byte, whole bool) {
+// add adds an entry. It returns the text of the line once that is complete.
+func (j *joiner) add(e entry) (text []byte, complete bool) {
 	if !e.partial && len(j.held) == 0 {
 		return e.text[:min(len(e.text), lines.MaxText)], true
 	}

@@ -1,10 +1,10 @@
-// Package podlog follows what a container prints, in the files that kubelet keeps for it:
+// Package podlog follows the log of a container in the files that kubelet keeps:
 //
 //	<root>/<namespace>_<name>_<uid>/<container>/<restart>.log
 //
-// one line each in the CRI's format, "<time> <stream> <tags> <text>", where tag P says that the text goes on in the
-// next line and F that it ends. A rotated file is read to its end before its successor, a restarted container's higher
-// number replaces the lower, and a file that lies further behind than the backlog is entered near its end.
+// Each line has the CRI format "<time> <stream> <tags> <text>". Tag P means that the text continues in the next line,
+// tag F that it is complete. A rotated file is read to its end before its successor. A file with a higher restart
+// number replaces the previous one. Of a file that is long when first opened, only the end is read.
 //
-// The files are the job's words: a line is bounded, a look reads a bounded amount, and what lies beyond is skipped.
+// The log is not trusted: the length of a line and the bytes read per poll are bounded, and the excess is skipped.
 package podlog

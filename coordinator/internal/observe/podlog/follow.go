@@ -9,21 +9,24 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// every is how often a log is looked at.
-const every = 500 * time.Millisecond
+// pollPeriod is the time between two polls of a log.
+const pollPeriod = 500 * time.Millisecond
 
-// Logs follows containers' logs below Root.
+// Logs follows the logs of containers below Root.
 type Logs struct {
 	Root string
 	Log  *slog.Logger
 }
 
-// Follow reads a container's log until ctx ends; if it was read before, from its present end.
-func (l Logs) Follow(ctx context.Context, pod growth.PodRef, container string, before bool, reader *lines.Reader, sink lines.Sink) {
+// Follow reads the log of a container until ctx ends. before means that an earlier coordinator has read the log; then
+// the content at the first poll is skipped.
+func (l Logs) Follow(
+	ctx context.Context, pod growth.PodRef, container string, before bool, reader *lines.Reader, sink lines.Sink,
+) {
 	tail := New(Folder(l.Root, pod, container))
 	tail.FromEnd = before
 	defer tail.Close()
-	ticker := time.NewTicker(every)
+	ticker := time.NewTicker(pollPeriod)
 	defer ticker.Stop()
 	failing := false
 	for {
@@ -33,7 +36,7 @@ func (l Logs) Follow(ctx context.Context, pod growth.PodRef, container string, b
 			}
 		})
 		if err != nil && !failing {
-			l.Log.Warn("a job's log can not be read", "pod", pod.String(), "container", container, "err", err)
+			l.Log.Warn("a job's log cannot be read", "pod", pod.String(), "container", container, "err", err)
 		}
 		failing = err != nil
 		select {

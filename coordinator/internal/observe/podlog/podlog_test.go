@@ -15,20 +15,29 @@ import (
 
 const stamp = "2026-11-20T20:17:09.669794202Z"
 
-func TestParse(t *testing.T) {
+func TestParse_AcceptsOnlyTheCRIFormat(t *testing.T) {
 	for line, want := range map[string]entry{
-		stamp + " stdout F loss=0.5":                 {text: []byte("loss=0.5")},
-		stamp + " stderr P loss":                     {text: []byte("loss"), partial: true},
-		stamp + " stdout F ":                         {text: []byte{}},
-		stamp + " stdout P:more  two  spaces":        {text: []byte(" two  spaces"), partial: true},
-		"2026-11-20T20:17:09+02:00 stdout F x":       {text: []byte("x")},
-		stamp + " stdout F \xff\x00 is not our care": {text: []byte("\xff\x00 is not our care")},
+		stamp + " stdout F loss=0.5":              {text: []byte("loss=0.5")},
+		stamp + " stderr P loss":                  {text: []byte("loss"), partial: true},
+		stamp + " stdout F ":                      {text: []byte{}},
+		stamp + " stdout P:more  two  spaces":     {text: []byte(" two  spaces"), partial: true},
+		"2026-11-20T20:17:09+02:00 stdout F x":    {text: []byte("x")},
+		stamp + " stdout F \xff\x00 is passed on": {text: []byte("\xff\x00 is passed on")},
 	} {
 		got, err := parse([]byte(line))
 		require.NoError(t, err, line)
 		require.Equal(t, want, got, line)
 	}
-	for _, line := range []string{"", "loss=0.5", stamp, stamp + " stdout", "yesterday stdout F x", stamp + " stdlog F x", stamp + " stdout X x", `{"log":"x"}`} {
+	for _, line := range []string{
+		"",
+		"loss=0.5",
+		stamp,
+		stamp + " stdout",
+		"yesterday stdout F x",
+		stamp + " stdlog F x",
+		stamp + " stdout X x",
+		`{"log":"x"}`,
+	} {
 		_, err := parse([]byte(line))
 		require.ErrorIs(t, err, errFormat, line)
 	}
@@ -58,17 +67,19 @@ func (d disk) rename(from, to string) {
 	require.NoError(d.t, os.Rename(filepath.Join(d.folder, from), filepath.Join(d.folder, to)))
 }
 
-// poll returns what one look finds, with "↻" for a restart.
+// poll returns the lines of one poll, with "↻" for a restart.
 func poll(t *testing.T, tail *Tail) []string {
 	var found []string
-	require.NoError(t, tail.Poll(func() { found = append(found, "↻") }, func(text []byte) { found = append(found, string(text)) }))
+	restarted := func() { found = append(found, "↻") }
+	line := func(text []byte) { found = append(found, string(text)) }
+	require.NoError(t, tail.Poll(restarted, line))
 	return found
 }
 
 func full(text string) string    { return stamp + " stdout F " + text + "\n" }
 func partial(text string) string { return stamp + " stdout P " + text + "\n" }
 
-func TestTail(t *testing.T) {
+func TestTail_FollowsRotationsAndRestarts(t *testing.T) {
 	d := newDisk(t)
 	tail := New(d.folder)
 	defer tail.Close()
@@ -79,7 +90,7 @@ func TestTail(t *testing.T) {
 	require.Empty(t, poll(t, tail), "nothing new")
 
 	d.write("0.log", partial("c")+partial("c"))
-	require.Empty(t, poll(t, tail), "a line is whole when its F comes")
+	require.Empty(t, poll(t, tail), "a line is complete with its F")
 	d.write("0.log", full("c")+full("d")[:20])
 	require.Equal(t, []string{"ccc"}, poll(t, tail), "half a line waits for its newline")
 	d.write("0.log", full("d")[20:])
@@ -87,7 +98,7 @@ func TestTail(t *testing.T) {
 
 	d.write("0.log", full("e"))
 	d.rename("0.log", "0.log.20261120-201709")
-	require.Equal(t, []string{"e"}, poll(t, tail), "between the steps of a rotation")
+	require.Equal(t, []string{"e"}, poll(t, tail), "the file is renamed, and its successor is not created yet")
 	d.write("0.log.20261120-201709", full("f"))
 	d.write("0.log", full("g"))
 	require.Equal(t, []string{"f", "g"}, poll(t, tail), "the old file to its end, then the new one")
@@ -99,10 +110,10 @@ func TestTail(t *testing.T) {
 	require.NoError(t, os.Truncate(filepath.Join(d.folder, "1.log"), 0))
 	require.Empty(t, poll(t, tail))
 	d.write("1.log", full("j"))
-	require.Equal(t, []string{"j"}, poll(t, tail), "a log that was cut short")
+	require.Equal(t, []string{"j"}, poll(t, tail), "a truncated log")
 }
 
-func TestALongLogIsEnteredNearItsEnd(t *testing.T) {
+func TestTail_ReadsTheEndOfALongLog(t *testing.T) {
 	d := newDisk(t)
 	var all strings.Builder
 	for i := range 10_000 {
@@ -114,10 +125,10 @@ func TestALongLogIsEnteredNearItsEnd(t *testing.T) {
 	found := poll(t, tail)
 	require.Equal(t, "9999", found[len(found)-1])
 	require.Less(t, len(found), 2000)
-	require.NotContains(t, found, "↻", "the first file seen is no restart")
+	require.NotContains(t, found, "↻", "the first file is not a restart")
 }
 
-func TestALogThatWasReadBefore(t *testing.T) {
+func TestTail_SkipsWhatWasReadBefore(t *testing.T) {
 	d := newDisk(t)
 	d.write("0.log", full("read")+full("half")[:20])
 	tail := New(d.folder)
@@ -130,7 +141,7 @@ func TestALogThatWasReadBefore(t *testing.T) {
 	require.Equal(t, []string{"↻", "restarted"}, poll(t, tail))
 }
 
-func TestHugeLinesAreBounded(t *testing.T) {
+func TestTail_BoundsHugeLines(t *testing.T) {
 	d := newDisk(t)
 	tail := New(d.folder)
 	defer tail.Close()

@@ -13,28 +13,28 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Folder is where kubelet keeps a container's logs.
+// Folder returns the folder in which kubelet keeps the logs of a container.
 func Folder(root string, pod growth.PodRef, container string) string {
 	return filepath.Join(root, pod.Namespace+"_"+pod.Name+"_"+string(pod.UID), container)
 }
 
-// Tail follows one container. It is for one goroutine; Close ends it.
+// Tail follows the log of one container. It must not be used concurrently. Close releases the file.
 type Tail struct {
 	folder string
-	// FromEnd skips what is there at the first look: somebody has read it before.
+	// FromEnd skips the content at the first poll, which an earlier coordinator has read.
 	FromEnd bool
 
-	number int // of the file that is open
+	number int // restart number of the open file
 	file   *os.File
 	offset int64
 	joined joiner
 	cutter lines.Cutter
 }
 
-// New follows the container whose logs are in folder. Nothing need be there yet.
+// New returns a Tail of the container whose logs are in folder. The folder need not exist yet.
 func New(folder string) *Tail { return &Tail{folder: folder, number: -1} }
 
-// Close lets go of the file.
+// Close closes the open file.
 func (t *Tail) Close() {
 	if t.file != nil {
 		_ = t.file.Close()
@@ -42,8 +42,8 @@ func (t *Tail) Close() {
 	}
 }
 
-// Poll calls line with each text that has been added, and restarted before the first of a new life of the container.
-// That no log is there yet is no error.
+// Poll calls line with each line that was added since the last poll, and restarted before the first line of a restarted
+// container. A missing log is not an error.
 func (t *Tail) Poll(restarted func(), line func(text []byte)) error {
 	newest, err := t.newest()
 	if err != nil {
@@ -58,11 +58,11 @@ func (t *Tail) Poll(restarted func(), line func(text []byte)) error {
 		}
 	}
 	read, err := t.drain(line)
-	if err != nil || read == lines.Look { // more to come: stay with this file
+	if err != nil || read == lines.MaxRead { // this file may have more: the next poll continues with it
 		return err
 	}
 	switch {
-	case newest < 0: // between the two steps of a rotation
+	case newest < 0: // the file is renamed, and its successor is not created yet
 		return nil
 	case newest > t.number:
 		restarted()
@@ -77,7 +77,7 @@ func (t *Tail) Poll(restarted func(), line func(text []byte)) error {
 	return err
 }
 
-// newest is the highest restart number that has a file, or −1.
+// newest returns the highest restart number that has a file, or −1.
 func (t *Tail) newest() (int, error) {
 	entries, err := os.ReadDir(t.folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -111,27 +111,33 @@ func (t *Tail) open(number int) error {
 		_ = f.Close()
 		return fmt.Errorf("opening a container's log: %w", err)
 	}
-	t.file, t.number, t.offset, t.cutter, t.joined = f, number, 0, lines.Cutter{Max: 2 * lines.MaxText}, joiner{}
+	t.file = f
+	t.number = number
+	t.offset = 0
+	t.cutter = lines.Cutter{Max: 2 * lines.MaxText}
+	t.joined = joiner{}
 	switch {
 	case t.FromEnd:
-		t.offset, t.FromEnd = info.Size(), false
+		t.offset = info.Size()
+		t.FromEnd = false
 	case info.Size() > lines.Backlog:
-		t.offset, t.cutter.Skip = info.Size()-lines.Backlog, true
+		t.offset = info.Size() - lines.Backlog
+		t.cutter.Skip = true
 	}
 	return nil
 }
 
-// rotated tells that another file lies now where ours was, or that ours was cut short.
+// rotated reports whether another file has replaced the open one, or the open one was truncated.
 func (t *Tail) rotated() bool {
 	now, err := os.Stat(t.path(t.number))
 	if err != nil {
 		return false
 	}
-	ours, err := t.file.Stat()
-	return err != nil || !os.SameFile(now, ours) || now.Size() < t.offset
+	opened, err := t.file.Stat()
+	return err != nil || !os.SameFile(now, opened) || now.Size() < t.offset
 }
 
-// drain reads what has been added, at most one look of it.
+// drain reads what was added to the file, at most lines.MaxRead bytes.
 func (t *Tail) drain(line func([]byte)) (int64, error) {
 	read, err := t.cutter.Drain(t.file, t.offset, func(raw []byte) { t.take(raw, line) })
 	if err != nil {
@@ -141,11 +147,13 @@ func (t *Tail) drain(line func([]byte)) (int64, error) {
 	return read, nil
 }
 
-// take reads one line of the file.
+// take parses one line of the file. It ignores a line that is not in the CRI format.
 func (t *Tail) take(raw []byte, line func([]byte)) {
-	if e, err := parse(raw); err == nil {
-		if text, whole := t.joined.add(e); whole {
-			line(text)
-		}
+	e, err := parse(raw)
+	if err != nil {
+		return
+	}
+	if text, complete := t.joined.add(e); complete {
+		line(text)
 	}
 }

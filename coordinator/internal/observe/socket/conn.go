@@ -9,23 +9,24 @@ import (
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
-// Event is one of the four below.
+// Event is a Connected, Received, Delivered or Faults.
 type Event interface{ event() }
 
 type (
-	// Connected says that a job has opened a connection.
+	// Connected means that a job has opened a connection.
 	Connected struct{}
-	// Received is one message from a job.
+	// Received is a message from a job.
 	Received struct{ Message wire.Message }
-	// Delivered says that the job's side has taken a config of this generation off our hands.
+	// Delivered means that a config of this generation was written to a connection.
 	Delivered struct{ Generation int64 }
-	// Faults counts what was wrong with a connection's lines since the last Faults.
+	// Faults counts the rejected lines of a connection since the previous Faults.
 	Faults struct {
-		// Malformed lines are no messages, Unknown ones of a type that we do not know, Dropped ones above the rate.
+		// Malformed counts lines that are not messages, Unknown messages of an unknown type, Dropped lines above the
+		// rate.
 		Malformed, Unknown, Dropped int
-		// Last is why the last malformed line was refused.
+		// Last is the error of the last malformed line.
 		Last error
-		// Closed says that the connection had to be closed for them.
+		// Closed means that the connection was closed because of too many malformed lines.
 		Closed bool
 	}
 )
@@ -37,8 +38,8 @@ func (Faults) event()    {}
 
 var errDirection = errors.New("a message that only the coordinator sends")
 
-// faultsEvery is how often a connection's faults are told, so that a flood of them is none of reports.
-const faultsEvery = time.Second
+// faultsPeriod is the least time between two Faults of a connection, so that a flood of lines causes few events.
+const faultsPeriod = time.Second
 
 type conn struct {
 	*stream
@@ -48,12 +49,12 @@ type conn struct {
 	configs  newest[wire.Config]
 	duties   newest[wire.Duty]
 
-	faults Faults
-	bad    int
-	told   time.Time
+	faults   Faults // since reported
+	bad      int    // malformed lines so far
+	reported time.Time
 }
 
-// newest is a channel of one value. A newer value replaces one that was not received yet.
+// newest is a channel with a buffer of one value. A newer value replaces one that was not received yet.
 type newest[T any] chan T
 
 func (n newest[T]) offer(value T) {
@@ -95,7 +96,7 @@ func (c *conn) send(ctx context.Context, message wire.Message) bool {
 		c.server.log.Error("a message cannot be encoded", "slot", c.slot, "err", err)
 		return true
 	}
-	if err := c.WriteBefore(ctx, time.Now().Add(c.server.limits.Write), line); err != nil {
+	if err := c.WriteBefore(ctx, time.Now().Add(c.server.limits.WriteTimeout), line); err != nil {
 		c.server.log.Info("a job does not read its socket: connection closed", "slot", c.slot, "err", err)
 		_ = c.Close()
 		return false
@@ -104,18 +105,23 @@ func (c *conn) send(ctx context.Context, message wire.Message) bool {
 }
 
 func (c *conn) read(ctx context.Context) {
-	hangUp := context.AfterFunc(ctx, func() { _ = c.Close() })
+	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
 	defer func() {
-		hangUp()
-		c.listener.remove(c) // nobody offers after this
+		stop()
+		c.listener.remove(c) // no values are offered after this
 		close(c.configs)
 		close(c.duties)
 		_ = c.Close()
-		c.tell(true)
+		c.reportFaults(true)
 	}()
 	c.server.handle(c.slot, Connected{})
-	looks := &looks{stream: c.stream, ctx: ctx, every: c.server.limits.Rest, since: c.server.began}
-	lines := bufio.NewReaderSize(looks, wire.MaxLine)
+	poller := &poller{
+		stream: c.stream,
+		ctx:    ctx,
+		period: c.server.limits.PollPeriod,
+		start:  c.server.start,
+	}
+	lines := bufio.NewReaderSize(poller, wire.MaxLine)
 	tooLong := false
 	for {
 		piece, err := lines.ReadSlice('\n')
@@ -129,9 +135,9 @@ func (c *conn) read(ctx context.Context) {
 			}
 			tooLong = true
 		case err != nil:
-			return // gone, perhaps in the middle of a line: half a line is no message
+			return // closed; an incomplete last line is not a message
 		case tooLong:
-			tooLong = false // the end of the long one
+			tooLong = false // the end of the long line
 		default:
 			c.line(piece)
 		}
@@ -139,7 +145,7 @@ func (c *conn) read(ctx context.Context) {
 			c.faults.Closed = true
 			return
 		}
-		c.tell(false)
+		c.reportFaults(false)
 	}
 }
 
@@ -164,16 +170,18 @@ func (c *conn) line(line []byte) {
 	}
 }
 
-func (c *conn) malformed(why error) {
+func (c *conn) malformed(err error) {
 	c.bad++
 	c.faults.Malformed++
-	c.faults.Last = why
+	c.faults.Last = err
 }
 
-func (c *conn) tell(last bool) {
-	if c.faults == (Faults{}) || (!last && time.Since(c.told) < faultsEvery) {
+// reportFaults passes the faults to the handler, at most once per faultsPeriod, and at the end of the connection.
+func (c *conn) reportFaults(last bool) {
+	if c.faults == (Faults{}) || (!last && time.Since(c.reported) < faultsPeriod) {
 		return
 	}
 	c.server.handle(c.slot, c.faults)
-	c.faults, c.told = Faults{}, time.Now()
+	c.faults = Faults{}
+	c.reported = time.Now()
 }

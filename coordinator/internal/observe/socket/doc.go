@@ -1,15 +1,15 @@
-// Package socket listens where jobs speak: one Unix socket for each slot, so that which socket a line comes from says
-// which container it is, and nothing that a job writes can make it another.
+// Package socket receives messages from jobs on one Unix socket per slot. The socket that a message arrives on
+// identifies the container; a job cannot pose as another one.
 //
-// Jobs are not trusted. A line has at most 64 KiB; a slot is read at so many lines and bytes a second, the lines
-// beyond are dropped and counted, and beyond the bytes it is simply not read; a connection that talks nonsense is
-// closed; a job that does not read loses its connection after the write timeout. Each slot has its own goroutines and
-// its own limits, so only the job itself feels any of it.
+// Jobs are not trusted, and each limit applies to one slot. A line has at most 64 KiB. Lines above the rate are dropped
+// and counted. Above the byte rate the socket is not read. A connection with too many malformed lines is closed. A job
+// that does not read its messages loses its connection after the write timeout. Each slot has its own goroutines, so
+// the other jobs are not affected.
 //
-// What jobs write is looked at twice a second, for all of them in the same moment, and nothing wakes in between: jobs say
-// much that nobody is in a hurry for. A config is written at once.
+// Sockets are read twice a second, all at the same moment, and no message causes a wake-up in between: progress reports
+// are frequent and not urgent. A config is sent at once.
 //
-// The socket is made in a folder of the coordinator's own, opened to every user there, and moved into the slot: a job
-// that may write to its slot could otherwise put a link in its place between the two and have us open a file of the
-// host to everyone.
+// A socket is created in a private folder, where its mode is changed to 0666, and then renamed into the slot. In the
+// slot, a job could replace the socket by a link before the change of mode, and make a file of the host accessible to
+// all users.
 package socket

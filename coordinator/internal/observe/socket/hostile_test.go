@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -20,7 +21,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
-// attacks are what a job may write to its socket, over and over.
+// attacks are what hostile jobs write to their sockets, repeatedly.
 var attacks = map[string][]byte{
 	"huge lines":      append(bytes.Repeat([]byte("x"), 1<<20), '\n'),
 	"no newline ever": bytes.Repeat([]byte("y"), 1<<16),
@@ -30,30 +31,34 @@ var attacks = map[string][]byte{
 	"future versions": bytes.Repeat([]byte("{\"v\":99,\"type\":\"progress\",\"step\":1}\n"), 2000),
 	"unknown types":   bytes.Repeat([]byte("{\"v\":1,\"type\":\"gossip\"}\n"), 2000),
 	"deep nesting":    append(bytes.Repeat([]byte("["), 60_000), '\n'),
-	"many metrics":    append(append([]byte(`{"v":1,"type":"progress","metrics":{`), bytes.Repeat([]byte(`"a":1,`), 9000)...), "\"b\":2}}\n"...),
+	"many metrics": slices.Concat(
+		[]byte(`{"v":1,"type":"progress","metrics":{`),
+		bytes.Repeat([]byte(`"a":1,`), 9000),
+		[]byte("\"b\":2}}\n"),
+	),
 }
 
-// quiet counts what one slot is heard of, and keeps nothing.
-type quiet struct {
+// counter counts the messages of each slot without keeping them.
+type counter struct {
 	mu      sync.Mutex
 	reports map[string]int
 }
 
-func (q *quiet) handle(slot string, e socket.Event) {
+func (c *counter) handle(slot string, e socket.Event) {
 	if _, ok := e.(socket.Received); ok {
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		q.reports[slot]++
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.reports[slot]++
 	}
 }
 
-// Whatever a job does with its socket, the memory that it costs is bounded, and a well-behaved job beside it is heard in
-// full.
-func TestAHostileJobIsAloneAffected(t *testing.T) {
-	const lasts, bound = time.Second, 12 << 20
+// Hostile jobs cost a bounded amount of memory, and every report of another job arrives.
+func TestServer_HostileJobsAffectNoOther(t *testing.T) {
+	const duration = time.Second
+	const maxGrowth = 12 << 20
 	state := t.TempDir()
-	heard := &quiet{reports: map[string]int{}}
-	server, err := socket.New(state, socket.DefaultLimits, slog.New(slog.DiscardHandler), heard.handle)
+	received := &counter{reports: map[string]int{}}
+	server, err := socket.New(state, socket.DefaultLimits, slog.New(slog.DiscardHandler), received.handle)
 	require.NoError(t, err)
 	defer server.Shutdown()
 	path := func(slot string) string { return filepath.Join(state, gpushare.SlotsDir, slot, gpushare.SocketName) }
@@ -66,18 +71,19 @@ func TestAHostileJobIsAloneAffected(t *testing.T) {
 		require.NoError(t, server.Open(context.Background(), slot))
 	}
 
-	before := heap()
-	ctx, cancel := context.WithTimeout(t.Context(), lasts)
+	before := liveHeap()
+	ctx, cancel := context.WithTimeout(t.Context(), duration)
 	defer cancel()
 	var wg sync.WaitGroup
 	for name, lines := range attacks {
-		wg.Go(func() { attack(ctx, path(name), lines) }) // and reads nothing
+		wg.Go(func() { attack(ctx, path(name), lines) }) // without reading
 	}
 	good, err := net.Dial("unix", path("good"))
 	require.NoError(t, err)
 	defer func() { _ = good.Close() }()
 	go func() { _, _ = io.Copy(io.Discard, good) }()
-	most, sent := uint64(0), 0
+	most := uint64(0)
+	sent := 0
 	for ctx.Err() == nil {
 		_, err := good.Write([]byte(progress(sent)))
 		require.NoError(t, err)
@@ -87,22 +93,22 @@ func TestAHostileJobIsAloneAffected(t *testing.T) {
 			_ = server.SendDuty(name, wire.Duty{Sequence: int64(sent), Duty: .5})
 		}
 		if sent%10 == 1 {
-			most = max(most, heap())
+			most = max(most, liveHeap())
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
 	wg.Wait()
 	require.Eventually(t, func() bool {
-		heard.mu.Lock()
-		defer heard.mu.Unlock()
-		return heard.reports["good"] == sent
-	}, patience, 10*time.Millisecond, "every report of the good one")
+		received.mu.Lock()
+		defer received.mu.Unlock()
+		return received.reports["good"] == sent
+	}, patience, 10*time.Millisecond, "every report of the good job")
 	grown := int64(most) - int64(before)
 	t.Logf("%d kinds of attack at once: %+.1f MiB at most", len(attacks), float64(grown)/(1<<20))
-	require.Less(t, grown, int64(bound))
+	require.Less(t, grown, int64(maxGrowth))
 }
 
-// attack writes until ctx ends, and connects again when it is thrown out.
+// attack writes until ctx ends. It connects again when its connection is closed.
 func attack(ctx context.Context, path string, lines []byte) {
 	for ctx.Err() == nil {
 		conn, err := net.Dial("unix", path)
@@ -118,8 +124,8 @@ func attack(ctx context.Context, path string, lines []byte) {
 	}
 }
 
-// heap is what is alive, after a collection.
-func heap() uint64 {
+// liveHeap returns the bytes of live objects, after a garbage collection.
+func liveHeap() uint64 {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

@@ -19,43 +19,50 @@ import (
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
-// Limits bound what one slot may cost us.
+// Limits bound what one slot costs.
 type Limits struct {
-	// Lines and Bytes are per second; twice as many lines may come at once.
+	// Lines and Bytes are per second. The burst of lines is twice as many.
 	Lines, Bytes int
-	// BadLines is how many malformed lines a connection may send before it is closed.
+	// BadLines is the number of malformed lines after which a connection is closed.
 	BadLines int
-	// Connections is how many a slot may hold; one more closes the oldest.
+	// Connections is the number of connections per slot. One more closes the oldest.
 	Connections int
-	// Rest is how long lines may gather before they are read; more than 0.
-	Rest time.Duration
-	// Write is how long a job may take to read a line of ours.
-	Write time.Duration
+	// PollPeriod is the time between two reads of a connection, more than 0.
+	PollPeriod time.Duration
+	// WriteTimeout bounds the time to write one line to a job.
+	WriteTimeout time.Duration
 }
 
-// DefaultLimits are ten times what the shim sends.
-var DefaultLimits = Limits{Lines: 200, Bytes: 1 << 20, BadLines: 100, Connections: 4, Rest: 500 * time.Millisecond, Write: time.Second}
+// DefaultLimits allow ten times of what the shim sends.
+var DefaultLimits = Limits{
+	Lines:        200,
+	Bytes:        1 << 20,
+	BadLines:     100,
+	Connections:  4,
+	PollPeriod:   500 * time.Millisecond,
+	WriteTimeout: time.Second,
+}
 
-// accepts is how many connections a second a slot may open.
-const accepts = 10
+// acceptRate is the number of connections per second that a slot may open.
+const acceptRate = 10
 
 // Server holds the sockets of one node.
 type Server struct {
 	slots   string // folder of slots
-	private string // folder where sockets are made
+	private string // folder where sockets are created
 	handle  func(slot string, e Event)
 	limits  Limits
 	log     *slog.Logger
-	// began is when connections were first looked at.
-	began time.Time
+	// start is the time of the first poll.
+	start time.Time
 
-	mu   sync.Mutex
-	open map[string]*listener
-	made int
-	wg   sync.WaitGroup
+	mu      sync.Mutex
+	open    map[string]*listener
+	created int // number of sockets so far
+	wg      sync.WaitGroup
 }
 
-// listener is one slot's socket.
+// listener is the socket of one slot.
 type listener struct {
 	*net.UnixListener
 	path  string
@@ -70,27 +77,32 @@ type listener struct {
 	duty   *wire.Duty
 }
 
-// New returns a server for the slots below stateDir. What jobs do comes to handle, from many goroutines at once; a
-// handle that blocks holds up the slot it is called for.
+// New returns a server for the slots below stateDir. handle receives the events, concurrently. A call that blocks
+// delays only the slot that it is for.
 func New(stateDir string, limits Limits, log *slog.Logger, handle func(slot string, e Event)) (*Server, error) {
 	s := &Server{
-		slots: filepath.Join(stateDir, gpushare.SlotsDir), private: filepath.Join(stateDir, "coordinator"),
-		handle: handle, limits: limits, log: log, began: time.Now(), open: map[string]*listener{},
+		slots:   filepath.Join(stateDir, gpushare.SlotsDir),
+		private: filepath.Join(stateDir, "coordinator"),
+		handle:  handle,
+		limits:  limits,
+		log:     log,
+		start:   time.Now(),
+		open:    map[string]*listener{},
 	}
 	if err := os.MkdirAll(s.private, 0o700); err != nil {
-		return nil, fmt.Errorf("making the folder where sockets are made: %w", err)
+		return nil, fmt.Errorf("creating the folder for new sockets: %w", err)
 	}
 	return s, nil
 }
 
-// Private is the folder that no job sees.
+// Private returns the coordinator's own folder, which no job can access.
 func (s *Server) Private() string { return s.private }
 
-// Open listens on a slot's socket. It is called again for every slot that should be open: one that is there is left
-// alone, one that somebody removed is made anew.
+// Open listens on the socket of a slot. It is idempotent: an open socket is left as it is, and one whose file was
+// removed is created again.
 func (s *Server) Open(ctx context.Context, slot string) error {
-	if slot == "" || slot == "." || slot == ".." || strings.ContainsRune(slot, filepath.Separator) || strings.ContainsRune(slot, 0) {
-		return fmt.Errorf("slot %.80q is no name of a folder", slot)
+	if slot == "" || slot == "." || slot == ".." || strings.ContainsAny(slot, "\x00"+string(filepath.Separator)) {
+		return fmt.Errorf("slot %.80q is not a folder name", slot)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +110,7 @@ func (s *Server) Open(ctx context.Context, slot string) error {
 		if now, err := os.Lstat(l.path); err == nil && os.SameFile(now, l.file) {
 			return nil
 		}
-		l.shut()
+		l.close()
 		delete(s.open, slot)
 	}
 	l, err := s.listen(slot)
@@ -116,42 +128,45 @@ func (s *Server) Open(ctx context.Context, slot string) error {
 }
 
 func (s *Server) listen(slot string) (*listener, error) {
-	s.made++
-	made := filepath.Join(s.private, fmt.Sprintf("%d.sock", s.made))
-	if err := os.Remove(made); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	s.created++
+	created := filepath.Join(s.private, fmt.Sprintf("%d.sock", s.created))
+	if err := os.Remove(created); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("removing a stale socket: %w", err)
 	}
-	sock, err := net.ListenUnix("unix", &net.UnixAddr{Name: made, Net: "unix"})
+	sock, err := net.ListenUnix("unix", &net.UnixAddr{Name: created, Net: "unix"})
 	if err != nil {
 		return nil, fmt.Errorf("listening for slot %s: %w", slot, err)
 	}
 	sock.SetUnlinkOnClose(false)
 	path := filepath.Join(s.slots, slot, gpushare.SocketName)
-	file, err := place(made, path)
+	file, err := place(created, path)
 	if err != nil {
 		_ = sock.Close()
-		_ = os.Remove(made)
-		return nil, fmt.Errorf("putting the socket into slot %s: %w", slot, err)
+		_ = os.Remove(created)
+		return nil, fmt.Errorf("moving the socket into slot %s: %w", slot, err)
 	}
 	return &listener{
-		UnixListener: sock, path: path, file: file,
-		lines: rate.NewLimiter(rate.Limit(s.limits.Lines), 2*s.limits.Lines),
-		bytes: rate.NewLimiter(rate.Limit(s.limits.Bytes), max(s.limits.Bytes, wire.MaxLine)),
+		UnixListener: sock,
+		path:         path,
+		file:         file,
+		lines:        rate.NewLimiter(rate.Limit(s.limits.Lines), 2*s.limits.Lines),
+		bytes:        rate.NewLimiter(rate.Limit(s.limits.Bytes), max(s.limits.Bytes, wire.MaxLine)),
 	}, nil
 }
 
-// place opens the socket to every user, jobs run as any, and moves it over whatever an earlier life left there.
-func place(made, path string) (os.FileInfo, error) {
-	if err := os.Chmod(made, 0o666); err != nil {
+// place makes a socket accessible to all users, since jobs run as any user, and renames it to path. A file of an
+// earlier coordinator at path is replaced.
+func place(created, path string) (os.FileInfo, error) {
+	if err := os.Chmod(created, 0o666); err != nil {
 		return nil, err
 	}
-	if err := os.Rename(made, path); err != nil {
+	if err := os.Rename(created, path); err != nil {
 		return nil, err
 	}
 	return os.Lstat(path)
 }
 
-// Send sends a config to the connections of a slot, present and future ones. It replaces the config before.
+// Send sends a config to the current and future connections of a slot. It replaces the previous config.
 func (s *Server) Send(slot string, config wire.Config) error {
 	return s.update(slot, func(l *listener) {
 		l.config = &config
@@ -161,7 +176,7 @@ func (s *Server) Send(slot string, config wire.Config) error {
 	})
 }
 
-// SendDuty sends a duty to the connections of a slot, present and future ones. It replaces the duty before.
+// SendDuty sends a duty to the current and future connections of a slot. It replaces the previous duty.
 func (s *Server) SendDuty(slot string, duty wire.Duty) error {
 	return s.update(slot, func(l *listener) {
 		l.duty = &duty
@@ -184,28 +199,29 @@ func (s *Server) update(slot string, change func(l *listener)) error {
 	return nil
 }
 
-// Close shuts a slot's socket and its connections.
+// Close closes the socket of a slot and its connections, and removes the file.
 func (s *Server) Close(slot string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l := s.open[slot]; l != nil {
-		l.shut()
+		l.close()
 		_ = os.Remove(l.path)
 		delete(s.open, slot)
 	}
 }
 
-// Shutdown closes everything and waits. The sockets' files stay: jobs find the next coordinator in their place.
+// Shutdown closes all sockets and waits for their goroutines. The files stay until the next coordinator replaces them.
 func (s *Server) Shutdown() {
 	s.mu.Lock()
 	for _, l := range s.open {
-		l.shut()
+		l.close()
 	}
 	s.mu.Unlock()
 	s.wg.Wait()
 }
 
-func (l *listener) shut() {
+// close closes the socket and its connections.
+func (l *listener) close() {
 	l.stop()
 	_ = l.Close()
 	l.mu.Lock()
@@ -216,8 +232,8 @@ func (l *listener) shut() {
 }
 
 func (s *Server) accept(ctx context.Context, slot string, l *listener) {
-	pace := rate.NewLimiter(accepts, 2*accepts)
-	for pace.Wait(ctx) == nil {
+	limiter := rate.NewLimiter(acceptRate, 2*acceptRate)
+	for limiter.Wait(ctx) == nil {
 		accepted, err := l.next()
 		if err != nil {
 			if ctx.Err() == nil && !errors.Is(err, net.ErrClosed) {
@@ -226,27 +242,42 @@ func (s *Server) accept(ctx context.Context, slot string, l *listener) {
 			}
 			return
 		}
-		c := &conn{stream: accepted, server: s, slot: slot, listener: l, configs: make(newest[wire.Config], 1), duties: make(newest[wire.Duty], 1)}
+		c := &conn{
+			stream:   accepted,
+			server:   s,
+			slot:     slot,
+			listener: l,
+			configs:  make(newest[wire.Config], 1),
+			duties:   make(newest[wire.Duty], 1),
+		}
 		l.add(c, s.limits.Connections)
 		s.wg.Add(2)
-		go func() { defer s.wg.Done(); c.write(ctx) }()
-		go func() { defer s.wg.Done(); c.read(ctx) }()
+		go func() {
+			defer s.wg.Done()
+			c.write(ctx)
+		}()
+		go func() {
+			defer s.wg.Done()
+			c.read(ctx)
+		}()
 	}
 }
 
+// next accepts a connection and takes it out of the runtime's poller.
 func (l *listener) next() (*stream, error) {
 	accepted, err := l.AcceptUnix()
 	if err != nil {
 		return nil, err
 	}
-	return unwatched(accepted)
+	return detach(accepted)
 }
 
-func (l *listener) add(c *conn, most int) {
+// add adds a connection, and closes the oldest one if there are limit already.
+func (l *listener) add(c *conn, limit int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.conns) >= most {
-		_ = l.conns[0].Close() // its reader notices and takes it off the list
+	if len(l.conns) >= limit {
+		_ = l.conns[0].Close() // its reader then returns and calls remove
 		l.conns = l.conns[1:]
 	}
 	l.conns = append(l.conns, c)

@@ -12,35 +12,37 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// retry is how long a write that finds no room waits before it tries again.
-const retry = 10 * time.Millisecond
+// retryDelay is the time between two attempts to write to a full socket buffer.
+const retryDelay = 10 * time.Millisecond
 
-// stream is a job's connection that the runtime's poller does not watch. The poller would wake for every line that a job
-// writes, though nobody wants to read it before the next look. Reading and writing never block in the kernel, so that
-// closing never waits and no descriptor is used after it.
+// stream is a job's connection outside the runtime's poller. The poller would wake for each line that a job writes,
+// although lines are only read at the next poll. Reads and writes never block in the kernel, so Close never waits for
+// them, and the lock prevents the use of a closed descriptor.
 type stream struct {
 	mu sync.RWMutex
 	fd int // -1: closed
 }
 
-// unwatched takes a connection out of the poller. It is closed also if that fails.
-func unwatched(accepted *net.UnixConn) (*stream, error) {
-	defer accepted.Close() // the poller lets go of this descriptor; the other one stays, non-blocking as it was
+// detach takes a connection out of the runtime's poller. It closes the connection if that fails.
+func detach(accepted *net.UnixConn) (*stream, error) {
+	defer accepted.Close() // closes the descriptor in the poller; the non-blocking duplicate stays open
 	raw, err := accepted.SyscallConn()
 	if err != nil {
 		return nil, err
 	}
-	fd, duplicate := -1, error(nil)
+	fd := -1
+	var dupErr error
 	err = raw.Control(func(original uintptr) {
-		fd, duplicate = unix.FcntlInt(original, unix.F_DUPFD_CLOEXEC, 0)
+		fd, dupErr = unix.FcntlInt(original, unix.F_DUPFD_CLOEXEC, 0)
 	})
-	if err = errors.Join(err, os.NewSyscallError("fcntl", duplicate)); err != nil {
+	err = errors.Join(err, os.NewSyscallError("fcntl", dupErr))
+	if err != nil {
 		return nil, err
 	}
 	return &stream{fd: fd}, nil
 }
 
-// Read returns what is there, unix.EAGAIN if that is nothing.
+// Read reads without blocking. It returns unix.EAGAIN if there is no data.
 func (s *stream) Read(into []byte) (int, error) {
 	n, err := s.call(into, unix.Read)
 	if n == 0 && err == nil {
@@ -49,11 +51,12 @@ func (s *stream) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// WriteBefore writes all of a line, or fails at a deadline.
+// WriteBefore writes a whole line. It returns os.ErrDeadlineExceeded if that takes until the deadline.
 func (s *stream) WriteBefore(ctx context.Context, deadline time.Time, line []byte) error {
 	for {
 		n, err := s.call(line, unix.Write)
-		if line = line[n:]; len(line) == 0 {
+		line = line[n:]
+		if len(line) == 0 {
 			return nil
 		}
 		switch {
@@ -67,7 +70,7 @@ func (s *stream) WriteBefore(ctx context.Context, deadline time.Time, line []byt
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-time.After(retry):
+		case <-time.After(retryDelay):
 		}
 	}
 }
@@ -98,31 +101,31 @@ func (s *stream) Close() error {
 	return unix.Close(fd)
 }
 
-// looks reads a stream now and then. In between lines gather in the kernel's buffer: taking them one by one as they come
-// costs several times what they do together. All streams are looked at in the same moments, for each that woke alone would
-// cost a switch of threads.
-type looks struct {
+// poller reads a stream once per period. In between, lines are buffered by the kernel: to read them one by one costs
+// several times as much as to read them together. All streams are polled at the same moments, since each separate
+// wake-up would cost a context switch.
+type poller struct {
 	*stream
-	ctx   context.Context
-	every time.Duration
-	// since is when the first look of all was.
-	since time.Time
-	// empty says that the last read has taken all that there was. The first look does not wait.
+	ctx    context.Context
+	period time.Duration
+	// start is the time of the first poll of all streams. Polls are at start plus multiples of period.
+	start time.Time
+	// empty means that the last read has returned all data. The first read does not wait.
 	empty bool
 }
 
-// Read waits for the next look that finds something.
-func (l *looks) Read(into []byte) (int, error) {
+// Read waits for the next poll that finds data.
+func (p *poller) Read(into []byte) (int, error) {
 	for {
-		if l.empty {
+		if p.empty {
 			select {
-			case <-l.ctx.Done():
-				return 0, context.Cause(l.ctx)
-			case <-time.After(l.every - time.Since(l.since)%l.every):
+			case <-p.ctx.Done():
+				return 0, context.Cause(p.ctx)
+			case <-time.After(p.period - time.Since(p.start)%p.period):
 			}
 		}
-		n, err := l.stream.Read(into)
-		l.empty = n < len(into)
+		n, err := p.stream.Read(into)
+		p.empty = n < len(into)
 		if !errors.Is(err, unix.EAGAIN) {
 			return n, err
 		}

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pair is a stream and the job at its other end.
+// pair returns a stream and the job's end of it.
 func pair(t *testing.T) (*stream, *net.UnixConn) {
 	t.Helper()
 	at := &net.UnixAddr{Name: filepath.Join(t.TempDir(), "s"), Net: "unix"}
@@ -29,13 +29,13 @@ func pair(t *testing.T) (*stream, *net.UnixConn) {
 	t.Cleanup(func() { _ = job.Close() })
 	accepted, err := l.AcceptUnix()
 	require.NoError(t, err)
-	s, err := unwatched(accepted)
+	s, err := detach(accepted)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = s.Close() })
 	return s, job
 }
 
-func TestAStreamNeverWaits(t *testing.T) {
+func TestStream_NeverBlocks(t *testing.T) {
 	s, job := pair(t)
 	into := make([]byte, 8)
 	_, err := s.Read(into)
@@ -54,30 +54,32 @@ func TestAStreamNeverWaits(t *testing.T) {
 
 	require.NoError(t, job.Close())
 	n, err = s.Read(into)
-	require.NoError(t, err, "what was written before the end")
+	require.NoError(t, err, "data written before the close")
 	require.Equal(t, "s\n", string(into[:n]))
 	_, err = s.Read(into)
 	require.ErrorIs(t, err, io.EOF)
 	require.ErrorIs(t, s.WriteBefore(t.Context(), time.Now(), []byte("x")), unix.EPIPE)
 }
 
-func TestAWriteGivesUpOnAJobThatDoesNotRead(t *testing.T) {
+func TestStream_WriteFailsIfTheJobDoesNotRead(t *testing.T) {
 	s, job := pair(t)
 	much := bytes.Repeat([]byte("m"), 1<<22)
 	require.ErrorIs(t, s.WriteBefore(t.Context(), time.Now().Add(50*time.Millisecond), much), os.ErrDeadlineExceeded)
-	over, cancel := context.WithCancel(t.Context())
+	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.ErrorIs(t, s.WriteBefore(over, time.Now().Add(time.Hour), much), context.Canceled)
+	require.ErrorIs(t, s.WriteBefore(canceled, time.Now().Add(time.Hour), much), context.Canceled)
 
-	slowly, written := sync.WaitGroup{}, make([]byte, len(much)/4)
-	slowly.Go(func() { _, _ = io.Copy(io.Discard, job) })
-	require.NoError(t, s.WriteBefore(t.Context(), time.Now().Add(time.Minute), written), "one that reads at last has all of it")
+	var reader sync.WaitGroup
+	written := make([]byte, len(much)/4)
+	reader.Go(func() { _, _ = io.Copy(io.Discard, job) })
+	deadline := time.Now().Add(time.Minute)
+	require.NoError(t, s.WriteBefore(t.Context(), deadline, written), "a job that reads late receives everything")
 	require.NoError(t, s.Close())
-	slowly.Wait()
+	reader.Wait()
 }
 
-// Another file gets the number of a descriptor as soon as it is closed: who still used it would read a stranger's.
-func TestAClosedStreamTouchesNoDescriptor(t *testing.T) {
+// The kernel reuses the number of a closed descriptor. A stream that still used it would access another file.
+func TestStream_DoesNotUseAClosedDescriptor(t *testing.T) {
 	s, job := pair(t)
 	number := s.fd
 	var users sync.WaitGroup
@@ -96,52 +98,63 @@ func TestAClosedStreamTouchesNoDescriptor(t *testing.T) {
 	require.NoError(t, s.Close())
 	users.Wait()
 	_, err := job.Read(make([]byte, 1))
-	require.ErrorIs(t, err, io.EOF, "nobody else holds it open")
+	require.ErrorIs(t, err, io.EOF, "no other descriptor keeps it open")
 
-	stranger, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	other, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	require.NoError(t, err)
-	defer unix.Close(stranger)
-	if stranger != number {
-		require.NoError(t, unix.Dup3(stranger, number, unix.O_CLOEXEC))
+	defer unix.Close(other)
+	if other != number {
+		require.NoError(t, unix.Dup3(other, number, unix.O_CLOEXEC))
 		defer unix.Close(number)
 	}
 	require.ErrorIs(t, s.Close(), net.ErrClosed)
 	require.ErrorIs(t, s.WriteBefore(t.Context(), time.Now().Add(time.Hour), []byte("x")), net.ErrClosed)
 	_, err = unix.FcntlInt(uintptr(number), unix.F_GETFD, 0)
-	require.NoError(t, err, "the stranger's is still open")
+	require.NoError(t, err, "the other file is still open")
 }
 
-func TestLooksAreAtTheSameMomentsForAll(t *testing.T) {
+func TestPoller_ReadsAtMultiplesOfThePeriod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const every = 500 * time.Millisecond
-		began := time.Now()
+		const period = 500 * time.Millisecond
+		start := time.Now()
 		s, job := pair(t)
-		looks := &looks{stream: s, ctx: t.Context(), every: every, since: began}
-		look := func() (string, time.Duration) {
-			into := make([]byte, 4)
-			n, err := looks.Read(into)
-			require.NoError(t, err)
-			return string(into[:n]), time.Since(began)
+		poller := &poller{
+			stream: s,
+			ctx:    t.Context(),
+			period: period,
+			start:  start,
 		}
-		say := func(line string) { _, err := job.Write([]byte(line)); require.NoError(t, err) }
+		poll := func() (string, time.Duration) {
+			into := make([]byte, 4)
+			n, err := poller.Read(into)
+			require.NoError(t, err)
+			return string(into[:n]), time.Since(start)
+		}
+		send := func(line string) {
+			_, err := job.Write([]byte(line))
+			require.NoError(t, err)
+		}
 
-		say("a\n")
-		line, at := look()
+		send("a\n")
+		line, at := poll()
 		require.Equal(t, "a\n", line)
-		require.Zero(t, at, "the first look does not wait")
+		require.Zero(t, at, "the first poll does not wait")
 
 		time.Sleep(120 * time.Millisecond)
-		say("bcdefg\n")
-		line, at = look()
+		send("bcdefg\n")
+		line, at = poll()
 		require.Equal(t, "bcde", line)
-		require.Equal(t, every, at)
-		line, at = look()
+		require.Equal(t, period, at)
+		line, at = poll()
 		require.Equal(t, "fg\n", line)
-		require.Equal(t, every, at, "what did not fit is read at once")
+		require.Equal(t, period, at, "the rest of the data is read at once")
 
-		go func() { time.Sleep(3*every + time.Millisecond); say("h\n") }()
-		line, at = look()
+		go func() {
+			time.Sleep(3*period + time.Millisecond)
+			send("h\n")
+		}()
+		line, at = poll()
 		require.Equal(t, "h\n", line)
-		require.Equal(t, 5*every, at, "looks that find nothing go on")
+		require.Equal(t, 5*period, at, "polls without data continue")
 	})
 }
