@@ -96,7 +96,13 @@ func assemble(ctx context.Context, c *config.Config, etcd *etcdbus.Bus, log *slo
 	group.Serve(answers)
 	group.Add(conflicts.Run, reconciler.Run)
 	if c.Recreate {
-		group.Add((&recreate.Recreator{Client: client, Bus: etcd, Resource: resource, Log: log}).Run)
+		recreator := &recreate.Recreator{
+			Client:   client,
+			Bus:      etcd,
+			Resource: resource,
+			Log:      log,
+		}
+		group.Add(recreator.Run)
 	}
 	group.Add(
 		func(ctx context.Context) error { return nodes.Inform(ctx, client, factory) },

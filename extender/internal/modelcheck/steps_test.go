@@ -28,7 +28,7 @@ func parse(text string) ([]step, error) {
 		var s step
 		do, numbers, _ := strings.Cut(word, ":")
 		if _, err := fmt.Sscanf(numbers, "%d,%d,%d", &s.a, &s.b, &s.c); err != nil || actions[do] == nil {
-			return nil, fmt.Errorf("step %q: %h", word, err)
+			return nil, fmt.Errorf("step %q: %w", word, err)
 		}
 		s.do = do
 		steps = append(steps, s)

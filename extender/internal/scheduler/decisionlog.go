@@ -112,7 +112,7 @@ func (l *DecisionLog) put(next *decision) {
 func (l *DecisionLog) remove(at int) {
 	removed := l.entries[at]
 	delete(l.byPod, removed.pod.Ref.UID)
-	l.considered -= removed.decision.considered()
+	l.considered -= removed.considered()
 	l.old -= removed.old
 	l.entries = slices.Delete(l.entries, at, at+1)
 	l.countOld(at - 1)

@@ -121,7 +121,12 @@ func (s *Scheduler) explainNode(name string, node *cache.NodeInfo, pod request.P
 	if !o.status.Fits() {
 		return NodeExplanation{Node: name, Reason: o.status.Reason, Unresolvable: o.status.Unresolvable}
 	}
-	e := NodeExplanation{Node: name, Scored: true, Points: o.points, Score: o.choice.Score}
+	e := NodeExplanation{
+		Node:   name,
+		Scored: true,
+		Points: o.points,
+		Score:  o.choice.Score,
+	}
 	n := node.Without(pod.Ref.UID)
 	for _, share := range o.choice.GPUs {
 		for _, g := range n.GPUs {

@@ -182,3 +182,26 @@ func TestPreempt_FailsBeforeFirstSync(t *testing.T) {
 		require.ErrorContains(t, err, "has not seen the whole cluster yet")
 	})
 }
+
+// TestPreempt_NominationDoesNotDependOnDecisionLog lets other decisions replace the pod's in the decision log.
+func TestPreempt_NominationDoesNotDependOnDecisionLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := clustertest.New(t)
+		c.Node("n", 8)
+		runs(c, "low", "n", "n-a", 8, 0)
+		pod := c.Create(urgent(8))
+		c.Settle()
+		s := c.Scheduler(c.Cache)
+		_, err := s.Preempt(pod, []scheduler.Candidate{candidate("n", 0, "low-uid")})
+		require.NoError(t, err)
+		for i := range 2000 {
+			_, err := s.Filter(clustertest.Pod(strconv.Itoa(i), "1Gi", 1), []string{"n"})
+			require.NoError(t, err)
+		}
+		_, logged := s.Explain(pod.Namespace, pod.Name)
+		require.False(t, logged)
+		result, err := s.Filter(pod, []string{"n"})
+		require.NoError(t, err)
+		require.Equal(t, []string{"n"}, result.Fit())
+	})
+}

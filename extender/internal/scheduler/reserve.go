@@ -116,7 +116,12 @@ func presentGPUs(node *cache.NodeInfo, pod request.Pod, assumed map[growth.PodUI
 }
 
 func newReservation(pod request.Pod, gpus []growth.GPUShare) bus.Reservation {
-	return bus.Reservation{Pod: pod.Ref, Created: pod.Created, GPUs: gpus, Containers: pod.Request.ContainerRequests()}
+	return bus.Reservation{
+		Pod:        pod.Ref,
+		Created:    pod.Created,
+		GPUs:       gpus,
+		Containers: pod.Request.ContainerRequests(),
+	}
 }
 
 func unavailable(err error) bool {
