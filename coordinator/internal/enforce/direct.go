@@ -16,8 +16,8 @@ type WritableWeights interface {
 	Weigh(pod growth.PodUID, request growth.MilliCPU) error
 }
 
-// Direct writes weights into cgroups itself, for clusters whose pods cannot be resized in place. Requests, and with them the
-// scheduler's accounting, do not change. kubelet does not write the weight of a running pod.
+// Direct writes weights to cgroups, for clusters whose pods cannot be resized in place. Requests, and with them the
+// scheduler's accounting, do not change. kubelet does not overwrite the weight of a running pod.
 type Direct struct {
 	weights WritableWeights
 	results func(Result)

@@ -14,7 +14,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/node"
 )
 
-func TestDirect(t *testing.T) {
+func TestDirect_WritesWeightsOfBothVersions(t *testing.T) {
 	const uid = growth.PodUID("0f2b6a5c-8a37-4f0e-9a51-3a2f0c9d7e11")
 	for name, tc := range map[string]struct {
 		file string

@@ -3,5 +3,6 @@
 //
 // A request is a weight and not a limit, so no core idles. Before the first resize of a pod its original requests are
 // saved in an annotation. Requests are lowered before others are raised, because kubelet admits a resize only if the
-// node's allocatable CPU suffices. No call waits for kubelet: a resize that it defers or refuses shows in the pod's status.
+// node's allocatable CPU suffices. No call waits for kubelet: a resize that it defers or refuses shows in the pod's
+// status.
 package enforce

@@ -11,8 +11,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth/node"
 )
 
-// originalPatch is the patch that preserves the original requests in an annotation. The UID in it makes it fail on another
-// pod of that name.
+// originalPatch returns the patch that saves the original requests in an annotation. Its UID makes it fail for another
+// pod of the same name.
 func originalPatch(r node.Resize) ([]byte, error) {
 	return json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid":         r.Pod.UID,
@@ -20,8 +20,8 @@ func originalPatch(r node.Resize) ([]byte, error) {
 	}})
 }
 
-// resizePatch is the strategic merge patch of the resize subresource. Containers merge by name, so that nothing else of
-// them changes.
+// resizePatch returns the strategic merge patch of the resize subresource. Containers are merged by name, so their
+// other fields do not change.
 func resizePatch(r node.Resize) ([]byte, error) {
 	type container struct {
 		Name      string                      `json:"name"`

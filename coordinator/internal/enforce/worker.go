@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// patchTimeout bounds one call of the API server.
+	// patchTimeout bounds one call to the API server.
 	patchTimeout = 5 * time.Second
-	// readPeriod is the time between two reads of a weight, readTimeout the time until a read-back gives up. kubelet takes
+	// readPeriod is the time between two reads of a weight. readTimeout bounds the wait for a new weight: kubelet needs
 	// one to four seconds.
 	readPeriod  = 250 * time.Millisecond
 	readTimeout = 6 * time.Second
@@ -40,11 +40,17 @@ type Worker struct {
 
 // New returns a worker. Run starts it.
 func New(pods corev1client.PodsGetter, weights Weights, log *slog.Logger, results func(Result)) *Worker {
-	return &Worker{pods: pods, weights: weights, log: log, results: results, newest: make(chan []node.Resize, 1)}
+	return &Worker{
+		pods:    pods,
+		weights: weights,
+		log:     log,
+		results: results,
+		newest:  make(chan []node.Resize, 1),
+	}
 }
 
-// Enforce passes resizes to the worker. They replace those that it has not begun. It never blocks, and must not be called
-// concurrently.
+// Enforce passes resizes to the worker. They replace those that it has not begun. It never blocks, and must not be
+// called concurrently.
 func (w *Worker) Enforce(resizes []node.Resize) {
 	select {
 	case <-w.newest:
@@ -82,7 +88,7 @@ func (w *Worker) apply(ctx context.Context, resizes []node.Resize) {
 			raise = append(raise, r)
 		}
 	}
-	// Raised requests find room only after the others have been lowered.
+	// kubelet admits the raised requests only after the others have been lowered.
 	w.readBack(ctx, w.resizeAll(ctx, lower))
 	w.readBack(ctx, w.resizeAll(ctx, raise))
 }
@@ -150,14 +156,15 @@ func (w *Worker) readBack(ctx context.Context, resized []*pending) {
 	}
 	for _, p := range resized {
 		if !p.ok {
-			w.log.Warn("a weight is not the new one yet", "pod", p.resize.Pod.String(), "request", p.resize.To.String(), "weight", p.now.Weight)
+			w.log.Warn("a weight is not the new one yet",
+				"pod", p.resize.Pod.String(), "request", p.resize.To.String(), "weight", p.now.Weight)
 		}
 		w.results(Result{Resize: p.resize, Weight: p.now.Weight, Verified: p.ok})
 	}
 }
 
-// read reads a weight and compares it with kubelet's formula. On cgroup v2, where the formula depends on kubelet's version, any
-// change of the weight counts.
+// read reads a weight and compares it with kubelet's formula. On cgroup v2, where the formula depends on kubelet's
+// version, any change of the weight counts.
 func (w *Worker) read(p *pending) bool {
 	now, err := w.weights.Usage(p.resize.Pod.UID, time.Now())
 	if err != nil {

@@ -29,13 +29,13 @@ import (
 	"github.com/trellis-gpu/trellis/growth/node"
 )
 
-// node is a kubelet in miniature: a resize becomes a weight after a second.
+// fakeNode is a fake API server and kubelet: a resize changes the weight after a second.
 type fakeNode struct {
 	mu      sync.Mutex
 	client  *fake.Clientset
 	version int
 	weigh   func(growth.MilliCPU) int64
-	deaf    bool
+	ignores bool // kubelet ignores resizes
 	order   []string
 	weights map[growth.PodUID]int64
 }
@@ -54,7 +54,7 @@ func (n *fakeNode) resized(action clienttesting.Action) (bool, runtime.Object, e
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.order = append(n.order, strings.TrimPrefix(patch.GetName()+"/"+patch.GetSubresource(), "/"))
-	if patch.GetSubresource() != "resize" || n.deaf {
+	if patch.GetSubresource() != "resize" || n.ignores {
 		return false, nil, nil
 	}
 	var body corev1.Pod
@@ -81,7 +81,9 @@ func newNode(version int, requests map[string]string) *fakeNode {
 		objects = append(objects, &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("uid-" + name)},
 			Spec: corev1.PodSpec{Containers: []corev1.Container{{
-				Name: "train", Image: "job", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: quantity}},
+				Name:      "train",
+				Image:     "job",
+				Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: quantity}},
 			}}},
 		})
 		n.weights[growth.PodUID("uid-"+name)] = n.weigh(growth.MilliCPU(quantity.MilliValue()))
@@ -93,11 +95,14 @@ func newNode(version int, requests map[string]string) *fakeNode {
 
 func target(name string, from, to growth.MilliCPU) node.Resize {
 	return node.Resize{
-		Pod: growth.PodRef{Namespace: "ns", Name: name, UID: growth.PodUID("uid-" + name)}, From: from, To: to, Requests: node.Requests{"train": to},
+		Pod:      growth.PodRef{Namespace: "ns", Name: name, UID: growth.PodUID("uid-" + name)},
+		From:     from,
+		To:       to,
+		Requests: node.Requests{"train": to},
 	}
 }
 
-// work runs a worker until it has given as many results as there are targets.
+// work runs a worker until there is a result of each resize, and returns the results by pod name.
 func work(t *testing.T, n *fakeNode, targets ...node.Resize) map[string]enforce.Result {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -116,7 +121,7 @@ func work(t *testing.T, n *fakeNode, targets ...node.Resize) map[string]enforce.
 	return byName
 }
 
-func TestWeightsAreReadBack(t *testing.T) {
+func TestWorker_ReadsWeightsBack(t *testing.T) {
 	for version, want := range map[int]int64{1: 768, 2: 30} {
 		t.Run(fmt.Sprintf("cgroup v%d", version), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -134,15 +139,15 @@ func TestWeightsAreReadBack(t *testing.T) {
 	}
 }
 
-func TestWeightsOnV2(t *testing.T) {
+func TestWorker_AcceptsAnyNewWeightOnV2(t *testing.T) {
 	for name, tc := range map[string]struct {
 		weigh func(growth.MilliCPU) int64
 		to    growth.MilliCPU
 		want  bool
 	}{
-		"too little of a change for another weight": {cgroup.WeightOf, 505, true},
-		"a kubelet of another formula":              {func(r growth.MilliCPU) int64 { return int64(r) / 10 }, 750, true},
-		"of another formula, and nothing moved":     {func(growth.MilliCPU) int64 { return 50 }, 750, false},
+		"a change too small for another weight": {cgroup.WeightOf, 505, true},
+		"a kubelet with another formula":        {func(r growth.MilliCPU) int64 { return int64(r) / 10 }, 750, true},
+		"a weight that did not change":          {func(growth.MilliCPU) int64 { return 50 }, 750, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -155,17 +160,17 @@ func TestWeightsOnV2(t *testing.T) {
 	}
 }
 
-func TestLoweredBeforeRaised(t *testing.T) {
+func TestWorker_LowersBeforeItRaises(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNode(1, map[string]string{"a": "500m", "b": "500m"})
-		began := time.Now()
+		start := time.Now()
 		work(t, n, target("a", 500, 900), target("b", 500, 100))
 		require.Equal(t, []string{"b/resize", "a/resize"}, n.order)
-		require.GreaterOrEqual(t, time.Since(began), 2*time.Second, "and not before the lowering was seen")
+		require.GreaterOrEqual(t, time.Since(start), 2*time.Second, "the raise waits for the new weight")
 	})
 }
 
-func TestTheOriginalIsKeptFirst(t *testing.T) {
+func TestWorker_SavesTheOriginalRequestFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNode(1, map[string]string{"a": "500m"})
 		to := target("a", 500, 750)
@@ -178,18 +183,18 @@ func TestTheOriginalIsKeptFirst(t *testing.T) {
 	})
 }
 
-func TestAResizeThatIsNotMade(t *testing.T) {
+func TestWorker_ReportsAResizeWithoutEffect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNode(1, map[string]string{"a": "500m", "b": "500m"})
-		n.deaf = true
+		n.ignores = true
 		got := work(t, n, target("a", 500, 750), target("b", 500, 250), target("gone", 1, 2))
 		require.False(t, got["a"].Verified)
-		require.Equal(t, int64(512), got["a"].Weight, "the weight that holds")
+		require.Equal(t, int64(512), got["a"].Weight, "the current weight")
 		require.True(t, got["gone"].Gone())
 	})
 }
 
-func TestAnAPIServerThatFails(t *testing.T) {
+func TestWorker_ReportsAnErrorOfTheAPIServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNode(1, map[string]string{"a": "500m"})
 		n.client.PrependReactor("patch", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {

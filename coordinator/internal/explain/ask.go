@@ -14,16 +14,16 @@ import (
 	"github.com/trellis-gpu/trellis/growth/node"
 )
 
-// Path is where the coordinator answers, with the query "pod=<namespace>/<name>".
+// Path is the URL path of the explanation, with the query "pod=<namespace>/<name>".
 const Path = "/explain"
 
 // ErrNoJob means that no job of this node has the name.
 var ErrNoJob = errors.New("no running job of this node has that name: is it on another node, and does it ask for a share?")
 
-// Source is a coordinator's loop.
+// Source returns the explanation of a pod, given as namespace/name.
 type Source func(ctx context.Context, pod string) (node.Explanation, error)
 
-// Handler answers callers on the same node: what a job is like is nobody's business on the network.
+// Handler serves explanations to callers on the same node only, since they reveal details of users' jobs.
 func Handler(source Source) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, err := net.SplitHostPort(r.RemoteAddr)
@@ -46,17 +46,22 @@ func Handler(source Source) http.Handler {
 	})
 }
 
-// most bounds an answer, in bytes.
-const most = 1 << 20
+// maxResponse bounds a response, in bytes.
+const maxResponse = 1 << 20
 
-// Ask asks the coordinator whose health listener is at listen, such as ":9442", on this machine.
+// Ask queries the coordinator of this node, whose health listener is at listen, such as ":9442".
 func Ask(ctx context.Context, listen, pod string) (node.Explanation, error) {
 	var e node.Explanation
 	_, port, err := net.SplitHostPort(listen)
 	if err != nil {
 		return e, fmt.Errorf("--health-listen %q: host:port, as the running coordinator has it", listen)
 	}
-	at := url.URL{Scheme: "http", Host: net.JoinHostPort("127.0.0.1", port), Path: Path, RawQuery: url.Values{"pod": {pod}}.Encode()}
+	at := url.URL{
+		Scheme:   "http",
+		Host:     net.JoinHostPort("127.0.0.1", port),
+		Path:     Path,
+		RawQuery: url.Values{"pod": {pod}}.Encode(),
+	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 	if err != nil {
 		return e, err
@@ -66,7 +71,7 @@ func Ask(ctx context.Context, listen, pod string) (node.Explanation, error) {
 		return e, fmt.Errorf("asking this node's coordinator: %w: is it running here, and is its --health-listen %s?", err, listen)
 	}
 	defer func() { _ = response.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(response.Body, most))
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxResponse))
 	if err != nil {
 		return e, fmt.Errorf("asking this node's coordinator: %w", err)
 	}

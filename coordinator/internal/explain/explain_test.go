@@ -18,27 +18,53 @@ import (
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
-var told = node.Explanation{
-	Pod: growth.PodRef{Namespace: "ns", Name: "job", UID: "u"}, Category: growth.Watching, Share: .25, Request: 250, Wanted: 250, Weight: 256,
+var explanation = node.Explanation{
+	Pod:      growth.PodRef{Namespace: "ns", Name: "job", UID: "u"},
+	Category: growth.Watching,
+	Share:    .25,
+	Request:  250,
+	Wanted:   250,
+	Weight:   256,
 	Decisions: node.DecisionLog{
 		{
-			At: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), Policy: "harmless", Because: "arrival", From: .5, To: .5, Reason: "its size is not known: its fair share",
-			Inputs: node.Inputs{Step: 0, Category: growth.Progressing, Samples: 1},
+			At:      time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC),
+			Policy:  "harmless",
+			Because: "arrival",
+			From:    .5,
+			To:      .5,
+			Reason:  "its size is not known: its fair share",
+			Inputs:  node.Inputs{Step: 0, Category: growth.Progressing, Samples: 1},
 		},
 		{
-			At: time.Date(2026, 11, 21, 12, 0, 20, 0, time.UTC), Policy: "harmless", Because: "interval", From: .5, To: .25, Reason: "it can wait", Outcome: "request 500m → 250m: its cgroup's weight is 256",
+			At:      time.Date(2026, 11, 21, 12, 0, 20, 0, time.UTC),
+			Policy:  "harmless",
+			Because: "interval",
+			From:    .5,
+			To:      .25,
+			Reason:  "it can wait",
+			Outcome: "request 500m → 250m: its cgroup's weight is 256",
 			Inputs: node.Inputs{
-				Step: 17, TotalSteps: 90, Value: .5, Growth: .04, Samples: 7, Category: growth.Watching, Used: 480, Limit: 1000,
-				Left: remaining.Estimate{Low: 60, Likely: 70, High: 80, Known: true}, Due: 140, Late: true,
-				Need: remaining.Estimate{Low: 5, Likely: 6, High: 8, Known: true}, Like: "ns/before",
+				Step:       17,
+				TotalSteps: 90,
+				Value:      .5,
+				Growth:     .04,
+				Samples:    7,
+				Category:   growth.Watching,
+				Used:       480,
+				Limit:      1000,
+				Left:       remaining.Estimate{Low: 60, Likely: 70, High: 80, Known: true},
+				Due:        140,
+				Late:       true,
+				Need:       remaining.Estimate{Low: 5, Likely: 6, High: 8, Known: true},
+				Like:       "ns/before",
 			},
 		},
 	},
 }
 
-func TestTable(t *testing.T) {
+func TestPrint_WritesATable(t *testing.T) {
 	var out bytes.Buffer
-	require.NoError(t, explain.Print(&out, told, explain.Table))
+	require.NoError(t, explain.Print(&out, explanation, explain.Table))
 	require.Equal(t, `ns/job  Watching  share 25%  CPU request 250m, its cgroup's weight 256
 
 TIME      BECAUSE   STEP   VALUE  GROWTH  CATEGORY     USED  LIMIT  LEFT               NEED                          DUE            SHARE      REASON                                           OUTCOME
@@ -47,13 +73,13 @@ TIME      BECAUSE   STEP   VALUE  GROWTH  CATEGORY     USED  LIMIT  LEFT        
 `, out.String())
 }
 
-func TestAskOverTheHealthListener(t *testing.T) {
+func TestAsk_UsesTheHealthListener(t *testing.T) {
 	server := httptest.NewServer(explain.Handler(func(_ context.Context, pod string) (node.Explanation, error) {
 		switch pod {
 		case "ns/job":
-			return told, nil
+			return explanation, nil
 		case "ns/busy":
-			return node.Explanation{}, errors.New("the loop does not go round")
+			return node.Explanation{}, errors.New("the loop does not run")
 		}
 		return node.Explanation{}, explain.ErrNoJob
 	}))
@@ -62,34 +88,34 @@ func TestAskOverTheHealthListener(t *testing.T) {
 	require.NoError(t, err)
 	got, err := explain.Ask(t.Context(), ":"+port, "ns/job")
 	require.NoError(t, err)
-	require.Equal(t, told, got)
+	require.Equal(t, explanation, got)
 	_, err = explain.Ask(t.Context(), ":"+port, "ns/other")
 	require.ErrorContains(t, err, "no running job of this node")
 	_, err = explain.Ask(t.Context(), ":"+port, "ns/busy")
-	require.ErrorContains(t, err, "does not go round")
+	require.ErrorContains(t, err, "does not run")
 	_, err = explain.Ask(t.Context(), "nowhere", "ns/job")
 	require.ErrorContains(t, err, "--health-listen")
 }
 
-func TestTheNetworkIsToldNothing(t *testing.T) {
+func TestHandler_RejectsOtherNodes(t *testing.T) {
 	request := httptest.NewRequest(http.MethodGet, explain.Path+"?pod=ns/job", nil)
 	request.RemoteAddr = "10.0.0.7:4242"
 	answer := httptest.NewRecorder()
-	explain.Handler(func(context.Context, string) (node.Explanation, error) { return told, nil }).ServeHTTP(answer, request)
+	explain.Handler(func(context.Context, string) (node.Explanation, error) { return explanation, nil }).ServeHTTP(answer, request)
 	require.Equal(t, http.StatusForbidden, answer.Code)
 	require.NotContains(t, answer.Body.String(), "Watching")
 }
 
-func TestARingIsBoundedAndAQuietHourPushesNothingOut(t *testing.T) {
-	var ring node.DecisionLog
+func TestDecisionLog_IsBoundedAndMergesRepetitions(t *testing.T) {
+	var log node.DecisionLog
 	for i := range 100 {
-		ring.Add(node.Decision{To: growth.Share(i), Reason: "a change"})
+		log.Add(node.Decision{To: growth.Share(i), Reason: "a change"})
 	}
-	require.Len(t, ring, 32)
-	ring.SetOutcome("done")
+	require.Len(t, log, 32)
+	log.SetOutcome("done")
 	for range 100 {
-		ring.Add(node.Decision{From: 99, To: 99, Reason: "as before"})
+		log.Add(node.Decision{From: 99, To: 99, Reason: "as before"})
 	}
-	require.Len(t, ring, 32)
-	require.Equal(t, "done", ring[30].Outcome)
+	require.Len(t, log, 32)
+	require.Equal(t, "done", log[30].Outcome)
 }

@@ -12,16 +12,16 @@ import (
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
-// Format is how an explanation is printed.
+// Format is an output format of an explanation.
 type Format string
 
-// The formats there are.
+// The output formats.
 const (
 	Table Format = "table"
 	JSON  Format = "json"
 )
 
-// Validate names a format that is none.
+// Validate returns an error for an unknown format.
 func (f Format) Validate() error {
 	if f != Table && f != JSON {
 		return fmt.Errorf("output %q: %s or %s", string(f), Table, JSON)
@@ -64,7 +64,7 @@ func table(w io.Writer, e node.Explanation) error {
 	return t.Flush()
 }
 
-// unknown stands for what is not known.
+// unknown is printed for an unknown value.
 const unknown = "–"
 
 func known(ok bool, text string) string {

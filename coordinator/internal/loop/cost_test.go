@@ -38,38 +38,41 @@ import (
 )
 
 var (
-	costFile  = flag.String("cost", "", "measure what the coordinator costs, and write it to this file")
+	costFile  = flag.String("cost", "", "measure the cost of the coordinator, and write it to this file")
 	costQuick = flag.Bool("quick", false, "measure for a shorter time")
 )
 
-// What a full node is here.
+// The load of a full node.
 const (
-	crowd     = 30
+	jobCount  = 30
 	perSecond = 10
 	flood     = 1000 // reports a second, of all jobs together
 )
 
-// TestCost measures what the loop costs with everything around it that is real: sockets with jobs of another process on
-// them, cgroup files, the file on the node, the writer of records. The bus, the API server and kubelet are in memory.
+// TestCost measures the cost of the loop with real ports: sockets of jobs in another process, cgroup files, the memory
+// file and the writer of records. The bus, the API server and kubelet are fakes.
 func TestCost(t *testing.T) {
 	if *costFile == "" {
 		t.Skip("`make bench-coordinator` measures")
 	}
-	interval, lasts := policy.DefaultInterval, 120*time.Second
+	interval := policy.DefaultInterval
+	duration := 120 * time.Second
 	if *costQuick {
-		lasts = 20 * time.Second
+		duration = 20 * time.Second
 	}
-	n := newCrowd(t, interval)
-	n.talk(perSecond, 5*time.Second) // everybody has arrived, and the heap has its size
+	n := newFullNode(t, interval)
+	n.talk(perSecond, 5*time.Second) // all jobs have arrived, and the heap has its size
 	n.writes.reset()
 
-	before, began := cpuTime(t), time.Now()
-	n.talk(perSecond, lasts)
-	used, elapsed := (cpuTime(t) - before).Seconds(), time.Since(began).Seconds()
-	writes := float64(n.writes.most()) / max(elapsed/interval.Seconds(), 1)
+	before := cpuTime(t)
+	start := time.Now()
+	n.talk(perSecond, duration)
+	used := (cpuTime(t) - before).Seconds()
+	elapsed := time.Since(start).Seconds()
+	writes := float64(n.writes.max()) / max(elapsed/interval.Seconds(), 1)
 
 	reports := testutil.ToFloat64(n.metrics.Reports)
-	sent := n.talk(float64(flood)/crowd+1, 10*time.Second)
+	sent := n.talk(float64(flood)/jobCount+1, 10*time.Second)
 	accepted := testutil.ToFloat64(n.metrics.Reports) - reports
 
 	report(t, []goal{
@@ -81,16 +84,17 @@ func TestCost(t *testing.T) {
 	})
 }
 
-type crowdOfJobs struct {
-	*world
+// fullNode is a harness with jobCount jobs and real ports.
+type fullNode struct {
+	*harness
 	t       *testing.T
 	state   string
 	metrics *metrics.Metrics
 	writes  *writes
 }
 
-func newCrowd(t *testing.T, interval time.Duration) *crowdOfJobs {
-	n := &crowdOfJobs{world: newWorld(t), t: t, state: t.TempDir(), writes: &writes{by: map[string]int{}}}
+func newFullNode(t *testing.T, interval time.Duration) *fullNode {
+	n := &fullNode{harness: newHarness(t), t: t, state: t.TempDir(), writes: &writes{by: map[string]int{}}}
 	quiet := slog.New(slog.DiscardHandler)
 	n.metrics = metrics.New(prometheus.NewRegistry(), func() time.Duration { return 0 })
 	config := node.Config{
@@ -110,18 +114,33 @@ func newCrowd(t *testing.T, interval time.Duration) *crowdOfJobs {
 	memory := recall.New(n.state, quiet)
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
-	t.Cleanup(func() { cancel(); wg.Wait() })
+	t.Cleanup(func() {
+		cancel()
+		wg.Wait()
+	})
 	ports := loop.Ports{
-		Sockets: sockets, Usages: cgroup.New(n.cgroups(), "/nowhere"), Logs: n, Files: files{n.world}, Enforcer: n, Records: records, Pods: n, Memory: memory,
+		Sockets:  sockets,
+		Usages:   cgroup.New(n.cgroups(), "/nowhere"),
+		Logs:     n,
+		Files:    files{n.harness},
+		Enforcer: n,
+		Records:  records,
+		Pods:     n,
+		Memory:   memory,
 	}
 	for _, run := range []func(context.Context) error{
-		func(ctx context.Context) error { return l.Run(ctx, ports) }, records.Run, memory.Run,
-		func(ctx context.Context) error { l.FollowAllocations(ctx, n.bus.Session(), "node"); return nil },
+		func(ctx context.Context) error { return l.Run(ctx, ports) },
+		records.Run,
+		memory.Run,
+		func(ctx context.Context) error {
+			l.FollowAllocations(ctx, n.bus.Session(), "node")
+			return nil
+		},
 	} {
 		wg.Go(func() { _ = run(ctx) })
 	}
 	l.Capacity(16 * growth.Core)
-	for i := range crowd {
+	for i := range jobCount {
 		name := nameOf(i)
 		require.NoError(t, os.MkdirAll(filepath.Join(n.state, gpushare.SlotsDir, "slot-"+name), 0o755))
 		n.arrive(name)
@@ -129,16 +148,21 @@ func newCrowd(t *testing.T, interval time.Duration) *crowdOfJobs {
 	return n
 }
 
-// nameOf makes UIDs as long as real ones, which cgroups are known by.
+// nameOf returns the name of a job, long enough for a UID that is recognised in the name of a cgroup.
 func nameOf(i int) string { return fmt.Sprintf("job-%030d", i) }
 
-// cgroups are the jobs', as files.
-func (n *crowdOfJobs) cgroups() string {
+// cgroups writes the cgroups of the jobs as files, and returns their root.
+func (n *fullNode) cgroups() string {
 	root := n.t.TempDir()
-	for i := range crowd {
+	for i := range jobCount {
 		pod := filepath.Join(root, "kubepods", "burstable", "pod"+string(ref(nameOf(i)).UID))
 		require.NoError(n.t, os.MkdirAll(pod, 0o755))
-		for name, content := range map[string]string{"cpu.stat": "usage_usec 1000000\n", "cpu.weight": "20\n", "memory.current": "1000000\n", "io.stat": "8:0 rbytes=1 wbytes=2\n"} {
+		for name, content := range map[string]string{
+			"cpu.stat":       "usage_usec 1000000\n",
+			"cpu.weight":     "20\n",
+			"memory.current": "1000000\n",
+			"io.stat":        "8:0 rbytes=1 wbytes=2\n",
+		} {
 			require.NoError(n.t, os.WriteFile(filepath.Join(pod, name), []byte(content), 0o600))
 		}
 	}
@@ -146,21 +170,21 @@ func (n *crowdOfJobs) cgroups() string {
 	return root
 }
 
-// talk has another process report for every job, and returns how many reports it sent.
-func (n *crowdOfJobs) talk(rate float64, lasts time.Duration) float64 {
+// talk starts a process that sends reports for all jobs, and returns the number of reports.
+func (n *fullNode) talk(rate float64, duration time.Duration) float64 {
 	jobs := exec.CommandContext(n.t.Context(), os.Args[0], "-test.run=^TestTalk$", "-test.v")
-	jobs.Env = append(os.Environ(), "TALK="+n.state, fmt.Sprintf("TALK_RATE=%f", rate), "TALK_LASTS="+lasts.String())
+	jobs.Env = append(os.Environ(), "TALK="+n.state, fmt.Sprintf("TALK_RATE=%f", rate), "TALK_LASTS="+duration.String())
 	out, err := jobs.CombinedOutput()
 	require.NoError(n.t, err, string(out))
 	_, count, _ := strings.Cut(string(out), "sent ")
 	count, _, _ = strings.Cut(count, "\n")
 	sent, err := strconv.ParseFloat(count, 64)
 	require.NoError(n.t, err, string(out))
-	time.Sleep(time.Second) // what is under way
+	time.Sleep(time.Second) // the last reports are read
 	return sent
 }
 
-// TestTalk is the jobs' side, in a process of its own.
+// TestTalk is the process of the jobs.
 func TestTalk(t *testing.T) {
 	state := os.Getenv("TALK")
 	if state == "" {
@@ -168,11 +192,11 @@ func TestTalk(t *testing.T) {
 	}
 	rate, err := strconv.ParseFloat(os.Getenv("TALK_RATE"), 64)
 	require.NoError(t, err)
-	lasts, err := time.ParseDuration(os.Getenv("TALK_LASTS"))
+	duration, err := time.ParseDuration(os.Getenv("TALK_LASTS"))
 	require.NoError(t, err)
 	var wg sync.WaitGroup
-	each := int(rate * lasts.Seconds())
-	for i := range crowd {
+	each := int(rate * duration.Seconds())
+	for i := range jobCount {
 		wg.Go(func() {
 			conn, err := dial(filepath.Join(state, gpushare.SlotsDir, "slot-"+nameOf(i), gpushare.SocketName))
 			if err != nil {
@@ -181,25 +205,30 @@ func TestTalk(t *testing.T) {
 			}
 			defer func() { _ = conn.Close() }()
 			go func() { _, _ = io.Copy(io.Discard, conn) }()
-			began := time.Now()
+			start := time.Now()
 			for k := range each {
 				line, _ := wire.Encode(wire.Progress{
-					Step: began.Unix()*100 + int64(k), Steps: 3, Samples: 192, StepSeconds: .03, LoadSeconds: .01, TotalSteps: 1 << 50,
-					Metrics: map[string]float64{"loss": 1 / float64(k+1), "accuracy": .5},
+					Step:        start.Unix()*100 + int64(k),
+					Steps:       3,
+					Samples:     192,
+					StepSeconds: .03,
+					LoadSeconds: .01,
+					TotalSteps:  1 << 50,
+					Metrics:     map[string]float64{"loss": 1 / float64(k+1), "accuracy": .5},
 				})
 				if _, err := conn.Write(line); err != nil {
 					t.Error(err)
 					return
 				}
-				time.Sleep(time.Until(began.Add(time.Duration(float64(k+1) / rate * float64(time.Second)))))
+				time.Sleep(time.Until(start.Add(time.Duration(float64(k+1) / rate * float64(time.Second)))))
 			}
 		})
 	}
 	wg.Wait()
-	fmt.Printf("sent %d\n", each*crowd)
+	fmt.Printf("sent %d\n", each*jobCount)
 }
 
-// dial waits for the socket to be there.
+// dial connects to a socket. It waits until the socket exists.
 func dial(path string) (net.Conn, error) {
 	for deadline := time.Now().Add(10 * time.Second); ; {
 		conn, err := net.Dial("unix", path)
@@ -210,7 +239,7 @@ func dial(path string) (net.Conn, error) {
 	}
 }
 
-// writes is a bus that counts.
+// writes is a fake of the bus that counts the writes by key.
 type writes struct {
 	mu sync.Mutex
 	by map[string]int
@@ -225,15 +254,20 @@ func (w *writes) Put(_ context.Context, key string, _ []byte, _ bus.Lifetime, _ 
 
 func (w *writes) Delete(context.Context, string, ...bus.Guard) error { return nil }
 
-func (w *writes) reset() { w.mu.Lock(); defer w.mu.Unlock(); clear(w.by) }
+func (w *writes) reset() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	clear(w.by)
+}
 
-func (w *writes) most() (most int) {
+// max returns the writes of the key with the most writes.
+func (w *writes) max() (highest int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, n := range w.by {
-		most = max(most, n)
+		highest = max(highest, n)
 	}
-	return most
+	return highest
 }
 
 func cpuTime(t *testing.T) time.Duration {
@@ -242,7 +276,7 @@ func cpuTime(t *testing.T) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// resident is the most memory this process ever had, in MiB.
+// resident returns the peak resident memory of this process, in MiB.
 func resident(t *testing.T) float64 {
 	status, err := os.ReadFile("/proc/self/status")
 	require.NoError(t, err)
@@ -257,7 +291,7 @@ func resident(t *testing.T) float64 {
 	return 0
 }
 
-// memory is the machine's, in bytes.
+// memory returns the memory of the machine, in bytes.
 func memory(t *testing.T) int64 {
 	text, err := os.ReadFile("/proc/meminfo")
 	require.NoError(t, err)
@@ -267,7 +301,7 @@ func memory(t *testing.T) int64 {
 	return kib << 10
 }
 
-// goal is one figure, in the form that all of Trellis' benchmarks share.
+// goal is one figure, in the format of all benchmarks of Trellis.
 type goal struct {
 	Name   string  `json:"name"`
 	Value  float64 `json:"value"`
@@ -294,18 +328,23 @@ func report(t *testing.T, goals []goal) {
 		command += ` ARGS="-quick"`
 	}
 	content, err := json.MarshalIndent(map[string]any{
-		"name":    "coordinator",
-		"quick":   *costQuick,
-		"commit":  strings.TrimSpace(string(commit)),
-		"date":    time.Now().UTC().Format(time.RFC3339),
-		"machine": map[string]any{"cpus": runtime.NumCPU(), "memory": memory(t), "kernel": strings.TrimSpace(string(kernel)), "gpu": ""},
+		"name":   "coordinator",
+		"quick":  *costQuick,
+		"commit": strings.TrimSpace(string(commit)),
+		"date":   time.Now().UTC().Format(time.RFC3339),
+		"machine": map[string]any{
+			"cpus":   runtime.NumCPU(),
+			"memory": memory(t),
+			"kernel": strings.TrimSpace(string(kernel)),
+			"gpu":    "",
+		},
 		"seeds":   []int{},
 		"command": command,
 		"settings": map[string]string{
 			"coordinator --alpha":    fmt.Sprint(policy.DefaultAlpha),
 			"coordinator --interval": policy.DefaultInterval.String(),
 			"coordinator --policy":   string(policy.Default),
-			"jobs":                   fmt.Sprintf("%d, each with %d reports a second", crowd, perSecond),
+			"jobs":                   fmt.Sprintf("%d, each with %d reports a second", jobCount, perSecond),
 		},
 		"phases": []any{},
 		"goals":  goals,

@@ -27,56 +27,71 @@ import (
 	"github.com/trellis-gpu/trellis/growth/policy"
 )
 
-// four jobs of half a core each: half of them stop growing.
-var four = map[string]func(int) float64{"young-a": falling, "young-b": falling, "old-a": flat, "old-b": flat}
+// four are the losses of four jobs with half a core each. Two of them have stopped growing.
+var four = map[string]func(int) float64{
+	"young-a": falling,
+	"young-b": falling,
+	"old-a":   flat,
+	"old-b":   flat,
+}
 
 const (
-	fourHave = 4 * 500 * growth.MilliCPU(1)
-	// carrying is what the worker and kubelet take for a decision at most: lowering, raising and reading both back,
-	// again for a wish that came meanwhile, and some.
-	carrying = 8 * time.Second
+	// poolOfFour is the CPU that the four jobs share.
+	poolOfFour = 4 * 500 * growth.MilliCPU(1)
+	// resizeTime bounds the time that the worker and kubelet need for a decision: lower, raise and read back, once more
+	// for a decision that was taken meanwhile, and a reserve.
+	resizeTime = 8 * time.Second
 )
 
-// cluster is a world with an API server, the worker that really patches it, and a kubelet that takes a second.
+// cluster is a harness with a fake API server, the real worker, and a kubelet that applies a resize after a second.
 type cluster struct {
-	*world
+	*harness
 	client *fake.Clientset
 
-	mu      sync.Mutex
-	calls   int  // patches that reached the API server
-	dies    int  // the one at which the coordinator dies; 0 for none
-	after   bool // it has been made by then
-	dead    bool
-	atDeath node.Memory
-	most    growth.MilliCPU // that all pods together ever asked for
+	mu          sync.Mutex
+	calls       int  // patches that reached the API server
+	killCall    int  // number of the patch at which the coordinator is killed; 0: never
+	after       bool // the patch succeeds before the coordinator is killed
+	dead        bool
+	atDeath     node.Memory
+	maxRequests growth.MilliCPU // the largest sum of requests so far
 }
 
 func newCluster(t *testing.T) *cluster {
-	c := &cluster{world: newWorld(t)}
+	c := &cluster{harness: newHarness(t)}
 	var objects []runtime.Object
 	for name := range four {
 		objects = append(objects, &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(ref(name).UID), Annotations: map[string]string{gpushare.MemoryAnnotation: "1"}},
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace:   "ns",
+				Name:        name,
+				UID:         types.UID(ref(name).UID),
+				Annotations: map[string]string{gpushare.MemoryAnnotation: "1"},
+			},
 			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "train", Resources: corev1.ResourceRequirements{
 				Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("500m")},
 			}}}},
-			Status: corev1.PodStatus{Phase: corev1.PodRunning, QOSClass: corev1.PodQOSBurstable, ContainerStatuses: []corev1.ContainerStatus{{Name: "train"}}},
+			Status: corev1.PodStatus{
+				Phase:             corev1.PodRunning,
+				QOSClass:          corev1.PodQOSBurstable,
+				ContainerStatuses: []corev1.ContainerStatus{{Name: "train"}},
+			},
 		})
 	}
 	c.client = fake.NewClientset(objects...)
 	c.client.PrependReactor("patch", "pods", c.patched)
 	c.worker = func(results func(enforce.Result)) *enforce.Worker {
-		return enforce.New(c.client.CoreV1(), c.world, slog.New(slog.DiscardHandler), results)
+		return enforce.New(c.client.CoreV1(), c.harness, slog.New(slog.DiscardHandler), results)
 	}
 	return c
 }
 
-// patched is the API server: it makes a patch, unless the coordinator dies before.
+// patched is the reaction of the API server. It applies a patch, unless the coordinator is killed before.
 func (c *cluster) patched(action clienttesting.Action) (bool, runtime.Object, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.calls++
-	last := c.calls == c.dies && !c.dead
+	last := c.calls == c.killCall && !c.dead
 	if c.dead || (last && !c.after) {
 		c.die()
 		return true, nil, errors.New("killed")
@@ -85,8 +100,8 @@ func (c *cluster) patched(action clienttesting.Action) (bool, runtime.Object, er
 	if err == nil {
 		pod := object.(*corev1.Pod).DeepCopy()
 		c.loop.PodUpdated(pods.Read(pod))
-		time.AfterFunc(time.Second, func() { c.made(pod.Name) })
-		c.most = max(c.most, c.asked())
+		time.AfterFunc(time.Second, func() { c.resize(pod.Name) })
+		c.maxRequests = max(c.maxRequests, c.sumOfRequests())
 	}
 	if last {
 		c.die()
@@ -96,9 +111,9 @@ func (c *cluster) patched(action clienttesting.Action) (bool, runtime.Object, er
 
 func (c *cluster) die() {
 	if !c.dead {
-		c.world.mu.Lock()
+		c.harness.mu.Lock()
 		c.atDeath = c.memory
-		c.world.mu.Unlock()
+		c.harness.mu.Unlock()
 	}
 	c.dead = true
 	c.kill()
@@ -110,9 +125,8 @@ func (c *cluster) killed() bool {
 	return c.dead
 }
 
-// made is kubelet's part: it makes what is asked for by then, since two patches of one moment may reach it in any
-// order.
-func (c *cluster) made(name string) {
+// resize is kubelet's part: it applies the current request, because two patches may reach it in any order.
+func (c *cluster) resize(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, pod := range c.all() {
@@ -133,14 +147,14 @@ func (c *cluster) all() []node.Pod {
 	return all
 }
 
-func (c *cluster) asked() (sum growth.MilliCPU) {
+func (c *cluster) sumOfRequests() (sum growth.MilliCPU) {
 	for _, pod := range c.all() {
 		sum += pod.Request()
 	}
 	return sum
 }
 
-// begin is a coordinator's start: it lists the pods.
+// begin starts a coordinator, which lists the pods.
 func (c *cluster) begin(name policy.Name) (stop func()) {
 	c.mu.Lock()
 	c.dead = false
@@ -152,15 +166,15 @@ func (c *cluster) begin(name policy.Name) (stop func()) {
 			Name: "train", Slot: "slot-" + pod.Ref.Name, GPUs: []growth.GPUShare{{GPU: "GPU-1", Memory: 1024}},
 		}}}))
 	}
-	c.pass(time.Second) // every slot is open: what jobs say before that is not heard
+	c.advance(time.Second) // all slots are open; reports before that are lost
 	return stop
 }
 
-// consistent tells of every pod that what it was made with is not lost, and that kubelet has made what was asked for
-// last.
-func (c *cluster) consistent(t *testing.T) {
+// requireConsistent requires that the original request of each pod is not lost, and that kubelet has applied the last
+// one.
+func (c *cluster) requireConsistent(t *testing.T) {
 	t.Helper()
-	require.LessOrEqual(t, c.most, fourHave, "the scheduler's books")
+	require.LessOrEqual(t, c.maxRequests, poolOfFour, "the scheduler's accounting")
 	for _, pod := range c.all() {
 		original, kept := pod.Original()
 		require.Equal(t, node.Requests{"train": 500}, original, pod.Ref.Name)
@@ -168,32 +182,33 @@ func (c *cluster) consistent(t *testing.T) {
 		require.Equal(t, pod.Request(), c.requests()[pod.Ref.Name])
 		e, err := c.loop.Explain(t.Context(), pod.Ref.String())
 		require.NoError(t, err)
-		require.Less(t, max(e.Wanted-pod.Request(), pod.Request()-e.Wanted), growth.MilliCPU(20), "%s: what is asked for was decided", pod.Ref.Name)
+		require.Less(t, max(e.Wanted-pod.Request(), pod.Request()-e.Wanted), growth.MilliCPU(20), "%s: the request is the decided one", pod.Ref.Name)
 	}
 }
 
-// Wherever a coordinator is killed while it resizes, requests, decisions and books agree again within an interval, and
-// within another one the shares are what they should be if its memory is there; kubelet then takes some seconds.
-func TestACoordinatorIsKilledAtAnyMomentOfAResize(t *testing.T) {
+// A coordinator is killed at each step of its resizes. Requests and decisions agree again within an interval. With its
+// memory, the shares are right within another interval.
+func TestLoop_SurvivesAKillAtEachStepOfAResize(t *testing.T) {
 	want := map[string]growth.MilliCPU{"young-a": 750, "young-b": 750, "old-a": 250, "old-b": 250}
-	const writes = 8 // for each pod one that keeps its request, and one that resizes it
-	t.Run("it is not", func(t *testing.T) {
+	const writes = 8 // for each pod one that saves its request, and one that resizes it
+	t.Run("no kill", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c := newCluster(t)
 			c.begin(policy.FlowCon)
 			c.train(0, 8, four)
-			c.consistent(t)
+			c.requireConsistent(t)
 			require.Equal(t, want, c.requests())
 			require.GreaterOrEqual(t, c.calls, writes)
 		})
 	})
 	for call := 1; call <= writes; call++ {
 		for when, after := range map[string]bool{"before": false, "after": true} {
-			for with, remembers := range map[string]bool{"a memory": true, "none": false} {
-				t.Run(fmt.Sprintf("%s write %d, with %s", when, call, with), func(t *testing.T) {
+			for with, remembers := range map[string]bool{"with a memory": true, "without a memory": false} {
+				t.Run(fmt.Sprintf("%s write %d, %s", when, call, with), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						c := newCluster(t)
-						c.dies, c.after = call, after
+						c.killCall = call
+						c.after = after
 						stop := c.begin(policy.FlowCon)
 						intervals := 0
 						for ; !c.killed(); intervals++ {
@@ -205,19 +220,19 @@ func TestACoordinatorIsKilledAtAnyMomentOfAResize(t *testing.T) {
 						if remembers {
 							c.memory = c.atDeath
 						}
-						c.pass(3 * time.Second)
+						c.advance(3 * time.Second)
 						c.begin(policy.FlowCon)
 						c.train(intervals, 1, four)
-						c.pass(carrying)
-						c.consistent(t)
+						c.advance(resizeTime)
+						c.requireConsistent(t)
 						c.train(intervals+1, 1, four)
-						c.pass(carrying)
-						if remembers { // at least what was known an interval before it was killed
+						c.advance(resizeTime)
+						if remembers { // at least the memory of the interval before the kill
 							require.Equal(t, want, c.requests(), "within another interval")
 						}
 						c.train(intervals+2, 8, four)
-						c.consistent(t)
-						require.Equal(t, want, c.requests(), "whatever was lost is learned anew")
+						c.requireConsistent(t)
+						require.Equal(t, want, c.requests(), "the growth that was lost is learned again")
 					})
 				})
 			}

@@ -16,155 +16,177 @@ import (
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
-func TestAdviceIsDeliveredAndAcknowledged(t *testing.T) {
-	in(t, policy.FlowCon, func(t *testing.T, w *world) {
-		w.arrive("a")
-		w.pass(time.Second)
+func TestAdvice_IsDeliveredAndAcknowledged(t *testing.T) {
+	withHarness(t, policy.FlowCon, func(t *testing.T, h *harness) {
+		h.arrive("a")
+		h.advance(time.Second)
 		two, four := 2, 4
-		w.say("a", wire.Progress{Step: 1, Loaders: &two})
-		w.put(bus.AdviceKey(ref("a").UID), encode(t, bus.Advice{Generation: 7, Loaders: &four, BatchSize: &four, Reason: "more cores"}))
-		w.pass(time.Second)
-		require.Equal(t, wire.Config{Generation: 7, Values: wire.Values{Loaders: &four}}, w.sent["slot-a"], "batch size is not for us to change")
+		h.message("a", wire.Progress{Step: 1, Loaders: &two})
+		h.put(bus.AdviceKey(ref("a").UID), encode(t, bus.Advice{
+			Generation: 7,
+			Loaders:    &four,
+			BatchSize:  &four,
+			Reason:     "more cores",
+		}))
+		h.advance(time.Second)
+		want := wire.Config{Generation: 7, Values: wire.Values{Loaders: &four}}
+		require.Equal(t, want, h.sent["slot-a"], "the user does not permit a change of batch size")
 
-		w.loop.Socket("slot-a", socket.Delivered{Generation: 7})
-		w.say("a", wire.Ack{Generation: 8, Applied: wire.Values{Loaders: &two}})
-		w.pass(time.Second)
-		require.Zero(t, w.sample("a").Applied, "what was never sent can not be acknowledged")
+		h.loop.Socket("slot-a", socket.Delivered{Generation: 7})
+		h.message("a", wire.Ack{Generation: 8, Applied: wire.Values{Loaders: &two}})
+		h.advance(time.Second)
+		require.Zero(t, h.sample("a").Applied, "an acknowledgement of a config that was not sent is ignored")
 
-		w.say("a", wire.Ack{Generation: 7, Applied: wire.Values{Loaders: &four}})
-		w.pass(time.Second)
-		got := w.sample("a")
+		h.message("a", wire.Ack{Generation: 7, Applied: wire.Values{Loaders: &four}})
+		h.advance(time.Second)
+		got := h.sample("a")
 		require.Equal(t, []int64{7, 7, 4}, []int64{got.Generation, got.Applied, int64(*got.Loaders)})
-		require.Equal(t, 1, w.told("a LoadersChanged: Data-loader workers: 2 → 4, acknowledged by the job (more cores)"))
+		require.Equal(t, 1, h.countEvents("a LoadersChanged: Data-loader workers: 2 → 4, acknowledged by the job (more cores)"))
 	})
 }
 
-func TestWhatAJobLoadsWithIsNewsThatDoesNotWait(t *testing.T) {
-	in(t, policy.FlowCon, func(t *testing.T, w *world) {
-		w.arrive("a")
-		w.arrive("b")
-		w.pass(time.Second)
+func TestSample_WithNewLoadersIsUrgent(t *testing.T) {
+	withHarness(t, policy.FlowCon, func(t *testing.T, h *harness) {
+		h.arrive("a")
+		h.arrive("b")
+		h.advance(time.Second)
 		two, one := 2, 1
-		w.say("b", wire.Progress{Step: 1})
-		w.say("a", wire.Progress{Step: 1, Loaders: &two})
+		h.message("b", wire.Progress{Step: 1})
+		h.message("a", wire.Progress{Step: 1, Loaders: &two})
 		synctest.Wait()
-		require.Equal(t, []string{"a"}, w.hurried)
-		require.Equal(t, 2, *w.sample("a").Loaders)
-		w.say("a", wire.Progress{Step: 2, Loaders: &one})
+		require.Equal(t, []string{"a"}, h.urgent)
+		require.Equal(t, 2, *h.sample("a").Loaders)
+		h.message("a", wire.Progress{Step: 2, Loaders: &one})
 		synctest.Wait()
-		require.Len(t, w.hurried, 1, "a job that changes its mind all the time has no more writes than others")
+		require.Len(t, h.urgent, 1, "a job that changes its loaders often has no more writes than others")
 	})
 }
 
-func TestGPUTimeFollowsTheShares(t *testing.T) {
+func TestDuty_FollowsTheShares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.config.GPUTime = true
-		w.start(policy.FlowCon)
-		w.arrive("young")
-		w.arrive("old")
-		w.arrive("private", gpushare.TuneAnnotation+"=none")
-		w.pass(time.Second)
-		require.Empty(t, w.duties, "equal shares are not gated")
-		w.train(0, 12, map[string]func(int) float64{"young": falling, "old": flat})
-		require.InDelta(t, 1./3, float64(w.duties["slot-old"].Duty), .05, "a quarter of the node beside three")
-		require.NotContains(t, w.duties, "slot-young", "the GPU is never idle for a gate")
-		require.NotContains(t, w.duties, "slot-private")
-		require.Equal(t, w.duties["slot-old"].Duty, *w.sample("old").Duty)
+		h := newHarness(t)
+		h.config.GPUTime = true
+		h.start(policy.FlowCon)
+		h.arrive("young")
+		h.arrive("old")
+		h.arrive("private", gpushare.TuneAnnotation+"=none")
+		h.advance(time.Second)
+		require.Empty(t, h.duties, "equal shares need no duty")
+		h.train(0, 12, map[string]func(int) float64{"young": falling, "old": flat})
+		require.InDelta(t, 1./3, float64(h.duties["slot-old"].Duty), .05, "a quarter of the node next to three quarters")
+		require.NotContains(t, h.duties, "slot-young", "the job with the largest share has no duty below 1")
+		require.NotContains(t, h.duties, "slot-private")
+		require.Equal(t, h.duties["slot-old"].Duty, *h.sample("old").Duty)
 
 		four := 4
-		gated := w.duties["slot-old"]
-		w.put(bus.AdviceKey(ref("old").UID), encode(t, bus.Advice{Generation: 7, Loaders: &four}))
-		w.pass(time.Second)
-		config := w.sent["slot-old"]
-		require.Equal(t, int64(7), config.Generation, "a duty takes no generation")
-		require.Equal(t, gated.Duty, w.duties["slot-old"].Duty)
-		w.loop.Socket("slot-old", socket.Delivered{Generation: config.Generation})
-		w.say("old", wire.Ack{Generation: config.Generation, Applied: wire.Values{Loaders: &four}})
-		w.pass(time.Second)
-		require.Equal(t, []int64{7, 7}, []int64{w.sample("old").Generation, w.sample("old").Applied}, "the tuner sees its own count")
+		before := h.duties["slot-old"]
+		h.put(bus.AdviceKey(ref("old").UID), encode(t, bus.Advice{Generation: 7, Loaders: &four}))
+		h.advance(time.Second)
+		config := h.sent["slot-old"]
+		require.Equal(t, int64(7), config.Generation, "a duty has no generation")
+		require.Equal(t, before.Duty, h.duties["slot-old"].Duty)
+		h.loop.Socket("slot-old", socket.Delivered{Generation: config.Generation})
+		h.message("old", wire.Ack{Generation: config.Generation, Applied: wire.Values{Loaders: &four}})
+		h.advance(time.Second)
+		require.Equal(t, []int64{7, 7}, []int64{h.sample("old").Generation, h.sample("old").Applied}, "the tuner sees the generation of its advice")
 
-		w.remove("young")
-		w.pass(time.Second)
-		require.Equal(t, growth.Share(1), w.duties["slot-old"].Duty, "alone, it is let go")
-		require.Greater(t, w.duties["slot-old"].Sequence, gated.Sequence, "else the job would not take it")
+		h.remove("young")
+		h.advance(time.Second)
+		require.Equal(t, growth.Share(1), h.duties["slot-old"].Duty, "a single job computes all the time")
+		require.Greater(t, h.duties["slot-old"].Sequence, before.Sequence, "a job ignores an old sequence")
 	})
 }
 
-func TestAGateIsNotLeftClosedByARestart(t *testing.T) {
-	for name, divided := range map[string]bool{"GPU time is divided": true, "and not any more": false} {
+func TestDuty_IsResetAfterARestart(t *testing.T) {
+	for name, gpuTime := range map[string]bool{"with GPU time": true, "without GPU time": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
+				h := newHarness(t)
 				half := growth.Share(.5)
-				w.put(bus.SampleKey(ref("a").UID), encode(t, bus.Sample{Pod: ref("a"), Node: "node", Metric: "loss", Category: growth.Watching, Share: 1, Duty: &half}))
-				w.config.GPUTime = divided
-				w.start(policy.FlowCon)
-				w.arrive("a")
-				w.pass(2 * interval)
-				require.Equal(t, growth.Share(1), w.duties["slot-a"].Duty)
-				require.NotZero(t, w.duties["slot-a"].Sequence)
-				require.Contains(t, w.sent, "slot-a", "a shim of the previous release has its duty from a config, and loses it by the next")
+				h.put(bus.SampleKey(ref("a").UID), encode(t, bus.Sample{
+					Pod:      ref("a"),
+					Node:     "node",
+					Metric:   "loss",
+					Category: growth.Watching,
+					Share:    1,
+					Duty:     &half,
+				}))
+				h.config.GPUTime = gpuTime
+				h.start(policy.FlowCon)
+				h.arrive("a")
+				h.advance(2 * interval)
+				require.Equal(t, growth.Share(1), h.duties["slot-a"].Duty)
+				require.NotZero(t, h.duties["slot-a"].Sequence)
+				require.Contains(t, h.sent, "slot-a", "a config ends the duty of a shim of the previous release")
 			})
 		})
 	}
 }
 
-func TestWeightsWrittenDirectlyLeaveRequestsAlone(t *testing.T) {
+func TestDirectWeights_LeaveRequestsUnchanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.config.DirectWeights, w.direct = true, map[growth.PodUID]growth.MilliCPU{}
-		w.start(policy.FlowCon)
-		w.arrive("young")
-		w.arrive("old")
-		w.train(0, 9, map[string]func(int) float64{"young": falling, "old": flat})
-		require.Equal(t, map[growth.PodUID]growth.MilliCPU{"uid-young": 750, "uid-old": 250}, w.direct)
-		require.Equal(t, map[string]growth.MilliCPU{"young": 500, "old": 500}, w.requests())
-		require.Equal(t, 1, w.told("old CPUShareChanged"))
-		_, kept := w.pods[ref("old").UID].Annotations[gpushare.RequestAnnotation]
-		require.False(t, kept, "there is nothing to keep")
+		h := newHarness(t)
+		h.config.DirectWeights = true
+		h.direct = map[growth.PodUID]growth.MilliCPU{}
+		h.start(policy.FlowCon)
+		h.arrive("young")
+		h.arrive("old")
+		h.train(0, 9, map[string]func(int) float64{"young": falling, "old": flat})
+		require.Equal(t, map[growth.PodUID]growth.MilliCPU{"uid-young": 750, "uid-old": 250}, h.direct)
+		require.Equal(t, map[string]growth.MilliCPU{"young": 500, "old": 500}, h.requests())
+		require.Equal(t, 1, h.countEvents("old CPUShareChanged"))
+		_, kept := h.pods[ref("old").UID].Annotations[gpushare.RequestAnnotation]
+		require.False(t, kept, "the request does not change, so there is none to save")
 
-		w.mu.Lock()
-		w.direct["uid-old"] = 9 // somebody else's hand
-		w.mu.Unlock()
-		w.train(9, 2, map[string]func(int) float64{"young": falling, "old": flat})
-		require.Equal(t, growth.MilliCPU(250), w.direct["uid-old"])
+		h.mu.Lock()
+		h.direct["uid-old"] = 9 // changed by another program
+		h.mu.Unlock()
+		h.train(9, 2, map[string]func(int) float64{"young": falling, "old": flat})
+		require.Equal(t, growth.MilliCPU(250), h.direct["uid-old"])
 	})
 }
 
-func TestAdviceThatIsNonsenseIsNotPassedOn(t *testing.T) {
-	in(t, policy.FlowCon, func(t *testing.T, w *world) {
-		w.arrive("a")
+func TestAdvice_InvalidIsNotDelivered(t *testing.T) {
+	withHarness(t, policy.FlowCon, func(t *testing.T, h *harness) {
+		h.arrive("a")
 		many := 1000
-		w.put(bus.AdviceKey(ref("a").UID), encode(t, bus.Advice{Generation: 1, Loaders: &many}))
-		w.put(bus.AdviceKey(ref("b").UID), []byte(`{"v":99}`))
-		w.put(bus.AllocationKey("node", "uid-x"), []byte(`{"v":99}`))
-		w.pass(interval)
-		require.Empty(t, w.sent)
-		require.NotZero(t, w.sample("a"), "and nothing else is disturbed")
+		h.put(bus.AdviceKey(ref("a").UID), encode(t, bus.Advice{Generation: 1, Loaders: &many}))
+		h.put(bus.AdviceKey(ref("b").UID), []byte(`{"v":99}`))
+		h.put(bus.AllocationKey("node", "uid-x"), []byte(`{"v":99}`))
+		h.advance(interval)
+		require.Empty(t, h.sent)
+		require.NotZero(t, h.sample("a"), "other jobs are not affected")
 	})
 }
 
-func TestASlotThatIsUsedAgainKnowsNothingOfItsFormerJob(t *testing.T) {
-	in(t, policy.FlowCon, func(t *testing.T, w *world) {
-		w.arrive("a")
+func TestSlot_IsResetWhenItIsReused(t *testing.T) {
+	withHarness(t, policy.FlowCon, func(t *testing.T, h *harness) {
+		h.arrive("a")
 		four := 4
-		w.put(bus.AdviceKey(ref("a").UID), encode(t, bus.Advice{Generation: 7, Loaders: &four}))
-		w.pass(time.Second)
-		require.NotEmpty(t, w.sent)
-		ended := w.pods[ref("a").UID]
+		h.put(bus.AdviceKey(ref("a").UID), encode(t, bus.Advice{Generation: 7, Loaders: &four}))
+		h.advance(time.Second)
+		require.NotEmpty(t, h.sent)
+		ended := h.pods[ref("a").UID]
 		ended.Running = false
-		w.apply(ended)
-		w.pass(time.Second)
-		require.Empty(t, w.open)
+		h.apply(ended)
+		h.advance(time.Second)
+		require.Empty(t, h.open)
 		next := ref("next")
-		w.put(bus.AllocationKey("node", next.UID), encode(t, bus.Allocation{Pod: next, Containers: []bus.ContainerAllocation{{Name: "train", Slot: "slot-a"}}}))
-		w.apply(node.Pod{Ref: next, Running: true, Annotations: map[string]string{gpushare.MemoryAnnotation: "1"}, Containers: []node.Container{{Name: "train", Request: 500}}})
-		w.pass(time.Second)
-		require.True(t, w.open["slot-a"])
-		require.Empty(t, w.sent)
-		w.report("a", 5, 1)
-		w.pass(time.Second)
-		require.Equal(t, int64(5), w.sample("next").Step)
+		h.put(bus.AllocationKey("node", next.UID), encode(t, bus.Allocation{
+			Pod:        next,
+			Containers: []bus.ContainerAllocation{{Name: "train", Slot: "slot-a"}},
+		}))
+		h.apply(node.Pod{
+			Ref:         next,
+			Running:     true,
+			Annotations: map[string]string{gpushare.MemoryAnnotation: "1"},
+			Containers:  []node.Container{{Name: "train", Request: 500}},
+		})
+		h.advance(time.Second)
+		require.True(t, h.open["slot-a"])
+		require.Empty(t, h.sent)
+		h.report("a", 5, 1)
+		h.advance(time.Second)
+		require.Equal(t, int64(5), h.sample("next").Step)
 	})
 }

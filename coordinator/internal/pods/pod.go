@@ -37,7 +37,7 @@ func Read(p *corev1.Pod) node.Pod {
 	return pod
 }
 
-// running returns the ID of the container that runs under a name; a status writes it "<runtime>://<ID>".
+// running returns the ID of the running container with a name. A status has it as "<runtime>://<ID>".
 func running(statuses []corev1.ContainerStatus, name string) string {
 	for _, s := range statuses {
 		if s.Name == name && s.State.Running != nil {
@@ -48,7 +48,7 @@ func running(statuses []corev1.ContainerStatus, name string) string {
 	return ""
 }
 
-// started is when the first of a pod's containers started, as kubelet reports it: in whole seconds.
+// started returns when the first of a pod's containers started. kubelet reports it in whole seconds.
 func started(p *corev1.Pod) time.Time {
 	var first time.Time
 	earlier := func(at time.Time) {
@@ -72,7 +72,7 @@ func started(p *corev1.Pod) time.Time {
 // Ours reports whether a pod asks for a share of a GPU.
 func Ours(p *corev1.Pod) bool { return gpushare.RequestsShare(p.Annotations) }
 
-// resizeStatus is what kubelet says about the last resize. What it said about an earlier one does not count.
+// resizeStatus returns kubelet's answer to the last resize. An answer to an earlier one does not count.
 func resizeStatus(p *corev1.Pod) node.ResizeStatus {
 	at := slices.IndexFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodResizePending && c.Status == corev1.ConditionTrue
@@ -87,8 +87,8 @@ func resizeStatus(p *corev1.Pod) node.ResizeStatus {
 	return node.ResizeStatus{Reason: c.Reason, Message: c.Message}
 }
 
-// allocated is the request that kubelet has admitted for a container: the allocated resources, or else the resources in
-// effect, which a cgroup's weight may round.
+// allocated returns the request that kubelet has admitted for a container: the allocated resources, or else the
+// resources in effect, which may be rounded by the cgroup weight.
 func allocated(statuses []corev1.ContainerStatus, name string) growth.MilliCPU {
 	for _, s := range statuses {
 		if s.Name != name {
@@ -104,7 +104,7 @@ func allocated(statuses []corev1.ContainerStatus, name string) growth.MilliCPU {
 	return 0
 }
 
-// fixed says why the CPU of a pod cannot be changed. It is empty where it can.
+// fixed returns the reason why the CPU of a pod cannot be changed; empty if it can.
 func fixed(p *corev1.Pod, pod node.Pod) string {
 	switch {
 	case p.Status.QOSClass == corev1.PodQOSGuaranteed:

@@ -76,7 +76,7 @@ func TestRead_Numbers(t *testing.T) {
 	p.Spec.Containers[0].Image = "train:1"
 	p.Spec.Containers[0].Command = []string{"python3.12", "train.py", "--lr=1e-3", "--layers=2x64"}
 	p.Spec.Containers[1].Args = []string{strings.Repeat("7", 100)}
-	require.Equal(t, []string{"3.12", "1e-3", "2", "64", strings.Repeat("7", 32)}, pods.Read(p).Numbers, "none of an image, and of none too many digits")
+	require.Equal(t, []string{"3.12", "1e-3", "2", "64", strings.Repeat("7", 32)}, pods.Read(p).Numbers, "no numbers of images; long numbers are cut")
 	p.Spec.Containers[0].Args = slices.Repeat([]string{"9"}, 1000)
 	require.Len(t, pods.Read(p).Numbers, 64)
 }
@@ -109,13 +109,13 @@ func TestRead_Fixed(t *testing.T) {
 		spoil func(*corev1.Pod)
 		want  string
 	}{
-		"a burstable pod is free": {func(*corev1.Pod) {}, ""},
-		"a guaranteed one is not": {func(p *corev1.Pod) { p.Status.QOSClass = corev1.PodQOSGuaranteed }, "Guaranteed"},
-		"nor one without request": {func(p *corev1.Pod) { p.Spec.Containers = []corev1.Container{container("train", "", "")} }, "no CPU request"},
-		"nor one that would start": {func(p *corev1.Pod) {
+		"a burstable pod":       {func(*corev1.Pod) {}, ""},
+		"a guaranteed pod":      {func(p *corev1.Pod) { p.Status.QOSClass = corev1.PodQOSGuaranteed }, "Guaranteed"},
+		"a pod without request": {func(p *corev1.Pod) { p.Spec.Containers = []corev1.Container{container("train", "", "")} }, "no CPU request"},
+		"a pod that would restart": {func(p *corev1.Pod) {
 			p.Spec.Containers[0].ResizePolicy = []corev1.ContainerResizePolicy{{ResourceName: "cpu", RestartPolicy: corev1.RestartContainer}}
 		}, "restarted"},
-		"nor one with pod-level": {func(p *corev1.Pod) { p.Spec.Resources = &corev1.ResourceRequirements{} }, "pod as a whole"},
+		"a pod with pod-level resources": {func(p *corev1.Pod) { p.Spec.Resources = &corev1.ResourceRequirements{} }, "pod as a whole"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := pod(container("train", "500m", ""))
@@ -136,13 +136,13 @@ func TestRead_RunningAndResizeStatus(t *testing.T) {
 	p.Generation = 3
 	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: corev1.PodReasonDeferred, Message: "no room"}}
 	require.Equal(t, node.ResizeStatus{Reason: "Deferred", Message: "no room"}, pods.Read(p).ResizeStatus)
-	require.False(t, pods.Read(p).ResizeStatus.Infeasible(), "it may come yet")
+	require.False(t, pods.Read(p).ResizeStatus.Infeasible(), "kubelet may still apply it")
 	p.Status.Conditions[0].Reason, p.Status.Conditions[0].ObservedGeneration = corev1.PodReasonInfeasible, 3
 	require.True(t, pods.Read(p).ResizeStatus.Infeasible())
 	p.Generation = 4
-	require.Zero(t, pods.Read(p).ResizeStatus, "that was the resize before")
+	require.Zero(t, pods.Read(p).ResizeStatus, "the condition is of the previous resize")
 	p.DeletionTimestamp = &metav1.Time{}
-	require.False(t, pods.Read(p).Running, "a pod that is going")
+	require.False(t, pods.Read(p).Running, "a pod that is being deleted")
 }
 
 func TestRead_Allocated(t *testing.T) {
@@ -156,11 +156,11 @@ func TestRead_Allocated(t *testing.T) {
 		status corev1.ContainerStatus
 		want   growth.MilliCPU
 	}{
-		"kubelet says nothing yet":         {corev1.ContainerStatus{Name: "train"}, 750},
-		"what it has booked":               {corev1.ContainerStatus{Name: "train", AllocatedResources: cpu("500m"), Resources: effect("499m")}, 500},
-		"else what is in effect":           {corev1.ContainerStatus{Name: "train", Resources: effect("499m")}, 499},
-		"another container's is its own":   {corev1.ContainerStatus{Name: "other", AllocatedResources: cpu("500m")}, 750},
-		"nothing booked for CPU, the spec": {corev1.ContainerStatus{Name: "train", AllocatedResources: corev1.ResourceList{}}, 750},
+		"no status yet":                   {corev1.ContainerStatus{Name: "train"}, 750},
+		"the allocated resources":         {corev1.ContainerStatus{Name: "train", AllocatedResources: cpu("500m"), Resources: effect("499m")}, 500},
+		"else the resources in effect":    {corev1.ContainerStatus{Name: "train", Resources: effect("499m")}, 499},
+		"the status of another container": {corev1.ContainerStatus{Name: "other", AllocatedResources: cpu("500m")}, 750},
+		"no CPU allocated, the spec":      {corev1.ContainerStatus{Name: "train", AllocatedResources: corev1.ResourceList{}}, 750},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := pod(container("train", "750m", ""), container("none", "", ""))
@@ -181,15 +181,15 @@ func TestRead_Started(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		status corev1.PodStatus
-		want   int // the second, -1 for never
+		want   int // the second, -1: never
 	}{
-		"nothing is known yet":   {corev1.PodStatus{}, -1},
-		"its container waits":    {corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}}}}, -1},
-		"it was never started":   {corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}}}, -1},
-		"its container runs":     {corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{State: runs(7)}}}, 7},
-		"it runs anew":           {corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{State: runs(9), LastTerminationState: ended(5)}}}, 5},
-		"it has ended":           {corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{State: ended(6)}}}, 6},
-		"one came first to init": {corev1.PodStatus{InitContainerStatuses: []corev1.ContainerStatus{{State: ended(3)}}, ContainerStatuses: []corev1.ContainerStatus{{State: runs(8)}}}, 3},
+		"nothing is known yet":            {corev1.PodStatus{}, -1},
+		"its container waits":             {corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}}}}, -1},
+		"it was never started":            {corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}}}, -1},
+		"its container runs":              {corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{State: runs(7)}}}, 7},
+		"it has restarted":                {corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{State: runs(9), LastTerminationState: ended(5)}}}, 5},
+		"it has ended":                    {corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{State: ended(6)}}}, 6},
+		"an init container started first": {corev1.PodStatus{InitContainerStatuses: []corev1.ContainerStatus{{State: ended(3)}}, ContainerStatuses: []corev1.ContainerStatus{{State: runs(8)}}}, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := pod(container("train", "500m", ""))

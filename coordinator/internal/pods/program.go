@@ -9,15 +9,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// number matches what differs between runs of one program: seeds, sizes, rates, the names of their outputs.
+// number matches the parts that differ between runs of one program: seeds, sizes, rates, names of outputs.
 var number = regexp.MustCompile(`[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?`)
 
 // maxNumbers bounds the numbers that are kept of a pod, maxDigits the length of each.
 const maxNumbers, maxDigits = 64, 32
 
-// program identifies what a pod's containers run: a digest of their images and commands without numbers. The namespace is
-// part of it: nothing is learned from other namespaces, whose owners may lie. The numbers and the values of the
-// environment, which differ between runs, are returned apart.
+// program identifies the program of a pod: a digest of the images and commands of its containers, without numbers. The
+// namespace is part of it, since nothing is learned from other namespaces, which are not trusted. The numbers and the
+// values of the environment, which differ between runs, are returned separately.
 func program(p *corev1.Pod) (digested string, numbers []string) {
 	plain := []string{p.Namespace}
 	note := func(n string) string {
@@ -38,7 +38,7 @@ func program(p *corev1.Pod) (digested string, numbers []string) {
 	for _, c := range p.Spec.Containers {
 		for _, e := range c.Env {
 			plain = append(plain, e.Name)
-			note(setting(e))
+			note(valueOf(e))
 		}
 		for _, e := range c.EnvFrom {
 			note(digest(e.String()))
@@ -47,8 +47,8 @@ func program(p *corev1.Pod) (digested string, numbers []string) {
 	return digest(plain...), numbers
 }
 
-// setting is the value of an environment variable: a number, or the digest of anything else, which may be a secret.
-func setting(e corev1.EnvVar) string {
+// valueOf returns the value of an environment variable if it is a number, or else its digest, since it may be a secret.
+func valueOf(e corev1.EnvVar) string {
 	if number.FindString(e.Value) == e.Value && e.ValueFrom == nil {
 		return e.Value
 	}

@@ -38,10 +38,14 @@ func NewPods(pods corev1client.PodsGetter, events record.EventRecorder, log *slo
 	return &Pods{pods: pods, events: events, log: log, pending: map[growth.PodRef]annotations{}}
 }
 
-// Recorder returns an event recorder, and the function that ends it. A pod may have thirty events at once and then one in ten
-// seconds. Events are not merged, because their numbers differ.
+// Recorder returns an event recorder, and the function that stops it. A pod may have a burst of 30 events, then one
+// every 10 s. Events are not aggregated, because their numbers differ.
 func Recorder(client kubernetes.Interface, node growth.NodeName) (record.EventRecorder, func()) {
-	broadcaster := record.NewBroadcasterWithCorrelatorOptions(record.CorrelatorOptions{BurstSize: 30, QPS: 0.1, MaxEvents: 100})
+	broadcaster := record.NewBroadcasterWithCorrelatorOptions(record.CorrelatorOptions{
+		BurstSize: 30,
+		QPS:       0.1,
+		MaxEvents: 100,
+	})
 	broadcaster.StartRecordingToSink(&corev1client.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	source := corev1.EventSource{Component: "trellis-coordinator", Host: string(node)}
 	return broadcaster.NewRecorder(scheme.Scheme, source), broadcaster.Shutdown
@@ -54,7 +58,11 @@ func (w *Pods) Event(pod growth.PodRef, warning bool, reason, message string) {
 		kind = corev1.EventTypeWarning
 	}
 	w.events.Event(&corev1.ObjectReference{
-		Kind: "Pod", APIVersion: "v1", Namespace: pod.Namespace, Name: pod.Name, UID: types.UID(pod.UID),
+		Kind:       "Pod",
+		APIVersion: "v1",
+		Namespace:  pod.Namespace,
+		Name:       pod.Name,
+		UID:        types.UID(pod.UID),
 	}, kind, reason, message)
 }
 
@@ -92,7 +100,7 @@ func (w *Pods) flush(ctx context.Context) {
 		if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 			continue
 		}
-		w.log.Warn("annotations could not be written and will be tried again", "pod", pod.String(), "err", err)
+		w.log.Warn("annotations could not be written and will be retried", "pod", pod.String(), "err", err)
 		w.mu.Lock()
 		maps.Copy(values, w.pending[pod]) // newer values win
 		w.pending[pod] = values

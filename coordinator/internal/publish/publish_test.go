@@ -26,7 +26,7 @@ import (
 
 var silent = slog.New(slog.DiscardHandler)
 
-// counted is a bus that counts writes.
+// counted is a session with the bus that counts writes.
 type counted struct {
 	*membus.Session
 	mu     sync.Mutex
@@ -44,7 +44,10 @@ func running(t *testing.T, run func(context.Context) error) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- run(ctx) }()
-	t.Cleanup(func() { cancel(); require.NoError(t, <-done) })
+	t.Cleanup(func() {
+		cancel()
+		require.NoError(t, <-done)
+	})
 }
 
 func pass(d time.Duration) {
@@ -67,7 +70,7 @@ func steps(t *testing.T, s *membus.Session) []int64 {
 	return steps
 }
 
-func TestOnlyTheNewestIsWrittenOnceInAGap(t *testing.T) {
+func TestRecords_WritesTheNewestOncePerGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := membus.New()
 		c := &counted{Session: b.Session()}
@@ -86,7 +89,7 @@ func TestOnlyTheNewestIsWrittenOnceInAGap(t *testing.T) {
 	})
 }
 
-func TestWhatIsUrgentIsWrittenAtOnceAndPaidForAfter(t *testing.T) {
+func TestRecords_UrgentWriteDelaysTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &counted{Session: membus.New().Session()}
 		records := publish.NewRecords(c, "node", 5*time.Second, silent)
@@ -101,7 +104,7 @@ func TestWhatIsUrgentIsWrittenAtOnceAndPaidForAfter(t *testing.T) {
 	})
 }
 
-func TestABusThatWasAwayGetsThePresent(t *testing.T) {
+func TestRecords_WritesTheNewestAfterAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := membus.New()
 		session := b.Session()
@@ -116,11 +119,11 @@ func TestABusThatWasAwayGetsThePresent(t *testing.T) {
 		pass(time.Second)
 		require.Equal(t, []int64{2}, steps(t, session))
 		require.NoError(t, session.Close())
-		require.Empty(t, steps(t, b.Session()), "samples live as long as their writer")
+		require.Empty(t, steps(t, b.Session()), "samples end with the session of their writer")
 	})
 }
 
-func TestAnnotationsReachThePodInTheEnd(t *testing.T) {
+func TestPods_RetriesAnnotations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "u"}})
 		failures := 2
@@ -143,7 +146,7 @@ func TestAnnotationsReachThePodInTheEnd(t *testing.T) {
 	})
 }
 
-func TestEventsNameThePod(t *testing.T) {
+func TestPods_RecordsEvents(t *testing.T) {
 	recorder := record.NewFakeRecorder(2)
 	writer := publish.NewPods(fake.NewClientset().CoreV1(), recorder, silent)
 	writer.Event(growth.PodRef{Namespace: "ns", Name: "job", UID: "u"}, true, "BadLines", "too many")

@@ -31,18 +31,26 @@ type Records struct {
 	log  *slog.Logger
 
 	mu      sync.Mutex
-	dirty   map[string][]byte    // nil: to be deleted
-	urgent  map[string]bool      // those of dirty that do not wait for the gap
-	written map[string]time.Time // the last write of each record; later than that if it did not wait
+	dirty   map[string][]byte    // values not written yet; nil: delete the record
+	urgent  map[string]bool      // keys of dirty that do not wait for the gap
+	written map[string]time.Time // time of the last write; of an urgent write, when it would have been due
 }
 
-// NewRecords returns a writer for one node, which leaves at least a gap between two writes of one record. Run starts it.
+// NewRecords returns a writer for one node. gap is the least time between two writes of one record. Run starts it.
 func NewRecords(b Bus, node growth.NodeName, gap time.Duration, log *slog.Logger) *Records {
-	return &Records{bus: b, node: node, gap: gap, log: log, dirty: map[string][]byte{}, urgent: map[string]bool{}, written: map[string]time.Time{}}
+	return &Records{
+		bus:     b,
+		node:    node,
+		gap:     gap,
+		log:     log,
+		dirty:   map[string][]byte{},
+		urgent:  map[string]bool{},
+		written: map[string]time.Time{},
+	}
 }
 
-// Sample publishes a job's sample. An urgent one does not wait for the gap to pass. The next write then waits for that much
-// longer, so that the rate of writes stays the same in the long run.
+// Sample publishes a job's sample. An urgent sample does not wait for the gap. The next one waits longer by as much, so
+// the average rate of writes stays the same.
 func (r *Records) Sample(s bus.Sample, urgent bool) {
 	s.Node = r.node
 	key := bus.SampleKey(s.Pod.UID)
@@ -82,15 +90,16 @@ func (r *Records) put(key string, value []byte, err error) {
 func (r *Records) Run(ctx context.Context) error {
 	ticker := time.NewTicker(flushPeriod)
 	defer ticker.Stop()
-	away := false
+	unavailable := false
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
 			err := r.flush(ctx)
-			if (err != nil) != away && ctx.Err() == nil {
-				if away = err != nil; away {
+			if (err != nil) != unavailable && ctx.Err() == nil {
+				unavailable = err != nil
+				if unavailable {
 					r.log.Warn("records cannot be written; the newest are kept", "err", err)
 				} else {
 					r.log.Info("records are written again")
@@ -100,7 +109,7 @@ func (r *Records) Run(ctx context.Context) error {
 	}
 }
 
-// flush writes what has changed and is due. At the first failure the rest waits.
+// flush writes the records that have changed and are due. After a failure the rest waits for the next flush.
 func (r *Records) flush(ctx context.Context) error {
 	due := r.due(time.Now())
 	for key, value := range due {
@@ -113,7 +122,7 @@ func (r *Records) flush(ctx context.Context) error {
 	return nil
 }
 
-// due removes and returns what may be written now.
+// due removes and returns the values that may be written now.
 func (r *Records) due(now time.Time) map[string][]byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -121,11 +130,13 @@ func (r *Records) due(now time.Time) map[string][]byte {
 	for key, value := range r.dirty {
 		at := now
 		if last, ok := r.written[key]; value != nil && ok && now.Sub(last) < r.gap {
-			if at = last.Add(r.gap); !r.urgent[key] {
+			if !r.urgent[key] {
 				continue
 			}
+			at = last.Add(r.gap)
 		}
-		due[key], r.written[key] = value, at
+		due[key] = value
+		r.written[key] = at
 		delete(r.dirty, key)
 		delete(r.urgent, key)
 		if value == nil {
@@ -145,7 +156,7 @@ func (r *Records) write(ctx context.Context, key string, value []byte) error {
 	return err
 }
 
-// restore puts back what was not written, unless there is something newer.
+// restore puts back values that were not written, unless there are newer ones.
 func (r *Records) restore(unwritten map[string][]byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,11 +13,11 @@ import (
 // bootID is the kernel's identifier of this boot.
 const bootID = "/proc/sys/kernel/random/boot_id"
 
-// clock is one moment by two clocks of the node: the wall clock, which people and NTP set, and the boot clock, which only
+// clock is a moment by two clocks of the node: the wall clock, which users and NTP set, and the boot clock, which only
 // advances.
 type clock struct {
 	Set time.Time `json:"set"`
-	// Up is the time since the boot that Boot identifies. Boot is empty where neither is known.
+	// Up is the time since the boot that Boot identifies. Boot is empty if both are unknown.
 	Up   growth.Seconds `json:"up"`
 	Boot string         `json:"boot"`
 }
@@ -34,14 +34,14 @@ func read() clock {
 	return c
 }
 
-// translate converts a wall-clock time that was written at c to the wall clock as it is set now. No time passes while the
-// node is off: it serves no job, and would serve none under fair sharing. Without a boot clock the wall clock is trusted.
-func (c clock) translate(noted time.Time, now clock) time.Time {
+// translate converts a wall-clock time that was saved at c to the current wall clock. Time in which the node was off
+// does not count: no job runs then, under any policy. Without a boot clock the wall clock is trusted.
+func (c clock) translate(saved time.Time, now clock) time.Time {
 	switch {
 	case c.Boot == "" || now.Boot == "":
-		return noted
+		return saved
 	case c.Boot != now.Boot:
 		return now.Set
 	}
-	return noted.Add(now.Set.Sub(c.Set) - (now.Up - c.Up).Duration())
+	return saved.Add(now.Set.Sub(c.Set) - (now.Up - c.Up).Duration())
 }

@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	// name is the file's, in the coordinator's own folder of the state folder.
+	// name is the name of the file, in the coordinator's private folder.
 	name = "memory.json"
-	// version is that of the format. Version 1, of the previous release, is read too (legacy.go).
+	// version is the version of the format. Version 1, of the previous release, is read too (legacy.go).
 	version = 2
 	// maxSize bounds the file, in bytes: a hundred times the size for a full node.
 	maxSize = 8 << 20
@@ -44,13 +44,13 @@ type File struct {
 	newest chan node.Memory
 }
 
-// New returns the file in the coordinator's own folder, which must exist.
+// New returns the file in the coordinator's private folder, which must exist.
 func New(folder string, log *slog.Logger) *File {
 	return &File{path: filepath.Join(folder, name), log: log, newest: make(chan node.Memory, 1)}
 }
 
-// Read returns the memory that was saved, or an empty one if there is none. Samples of versions that this build does not
-// know are left out.
+// Read returns the memory that was saved, or an empty one if there is none. Samples of versions that this build does
+// not know are left out.
 func (f *File) Read() (node.Memory, error) {
 	var m node.Memory
 	file, err := os.Open(f.path)
@@ -129,7 +129,7 @@ func (f *File) write(m node.Memory) error {
 	w := written{
 		Version: version,
 		Clock:   now,
-		At:      now.Set.Add(-now.Set.Sub(m.At)), // by the clock as it is set now, which may differ from then
+		At:      now.Set.Add(-now.Set.Sub(m.At)), // by the current wall clock, which may have been set since
 		Samples: make([]json.RawMessage, 0, len(m.Samples)),
 		State:   m.State,
 	}

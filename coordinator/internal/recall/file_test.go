@@ -38,7 +38,7 @@ func TestFile_ReadsWhatItSaved(t *testing.T) {
 	file.Save(want)
 	cancel()
 	go func() { done <- file.Run(ctx) }()
-	require.NoError(t, <-done, "the last word is written even as it ends")
+	require.NoError(t, <-done, "the newest memory is written at the end")
 
 	got, err := recall.New(folder, slog.New(slog.DiscardHandler)).Read()
 	require.NoError(t, err)
@@ -92,7 +92,7 @@ func TestFile_RejectsWhatItCannotRead(t *testing.T) {
 	for name, content := range map[string]string{
 		"cut short":       `{"v":1,"samples":[`,
 		"another version": `{"v":3}`,
-		"not ours":        "hello",
+		"not JSON":        "hello",
 		"empty":           "",
 		"far too long":    `{"v":1,"x":"` + strings.Repeat("x", 9<<20) + `"}`,
 	} {

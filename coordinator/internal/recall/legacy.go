@@ -6,7 +6,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/node"
 )
 
-// legacyVersion is that of the previous release, whose file has the parts of the state as fields of its own.
+// legacyVersion is the version of the previous release, in which the parts of the state are separate fields.
 const legacyVersion = 1
 
 // legacy are the fields of version 1 that version 2 has in State. They are never written.
