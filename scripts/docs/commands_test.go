@@ -115,3 +115,19 @@ func TestDocument_LinksAndCommands(t *testing.T) {
 		}
 	}
 }
+
+func TestDocument_NamesOfAnnotationsAndMetrics(t *testing.T) {
+	r := repository{
+		names:   map[string]bool{"gpushare/gpu-mem": true},
+		metrics: map[string]bool{"trellis_tuner_jobs": true},
+	}
+	d := document{Lines: []string{
+		"`gpushare/gpu-mem` growth/gpushare/names.go `trellis_tuner_jobs`, all of `trellis_extender_`",
+		"`gpushare/gpu-memory: 8` `trellis_tuner_job`",
+	}}
+	findings := d.names(r)
+	if len(findings) != 2 || !strings.Contains(findings[0].Error(), "2: there is no annotation, label or resource gpushare/gpu-memory") ||
+		!strings.Contains(findings[1].Error(), "2: there is no metric trellis_tuner_job") {
+		t.Errorf("findings: %v", findings)
+	}
+}

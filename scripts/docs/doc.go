@@ -12,6 +12,6 @@
 // explanation, and an explanation without an event are errors. Metrics that a test or an emulation creates do not count.
 //
 // With -check it writes nothing. It fails if a page is out of date, if a link between the documents leads nowhere, or if
-// a command in a block cannot run as printed: each make target, script, file, flag, annotation, workload and
-// container that it names must exist.
+// a command in a block cannot run as printed: each make target, script, file, flag, workload and
+// container that it names must exist. So must each annotation and metric that a document names.
 package main

@@ -52,7 +52,7 @@ func checkDocuments(root string, programs []program) ([]error, error) {
 	}
 	var findings []error
 	for _, d := range documents {
-		for _, finding := range slices.Concat(d.links(root), d.annotations(repository), d.commands(repository)) {
+		for _, finding := range slices.Concat(d.links(root), d.names(repository), d.commands(repository)) {
 			findings = append(findings, fmt.Errorf("%s:%w", d.Path, finding))
 		}
 	}
@@ -63,6 +63,7 @@ var (
 	// link matches [text](target) and ![text](target).
 	link       = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	codeSpan   = regexp.MustCompile("`[^`]*`")
+	metricName = regexp.MustCompile(`\btrellis_(?:extender|deviceplugin|coordinator|tuner|job)_[a-z_]*[a-z]\b`)
 	annotation = regexp.MustCompile(`(^|[^\w/.-])(gpushare/[a-z][a-z-]*)`)
 )
 
@@ -109,12 +110,17 @@ func hasAnchor(path, anchor string) bool {
 	return false
 }
 
-// annotations returns the names below gpushare/ that the project does not have.
-func (d document) annotations(r repository) (findings []error) {
+// names returns the names below gpushare/, and of metrics, that the project does not have.
+func (d document) names(r repository) (findings []error) {
 	for i, line := range d.Lines {
 		for _, m := range annotation.FindAllStringSubmatch(line, -1) {
 			if !r.names[m[2]] {
 				findings = append(findings, fmt.Errorf("%d: there is no annotation, label or resource %s", i+1, m[2]))
+			}
+		}
+		for _, name := range metricName.FindAllString(line, -1) {
+			if !r.metrics[name] {
+				findings = append(findings, fmt.Errorf("%d: there is no metric %s", i+1, name))
 			}
 		}
 	}

@@ -15,7 +15,8 @@ type repository struct {
 	targets   map[string]bool
 	makefile  string
 	names     map[string]bool // annotations, labels, resources
-	manifests string          // all of deploy/base
+	metrics   map[string]bool
+	manifests string // all of deploy/base
 }
 
 var target = regexp.MustCompile(`(?m)^([a-z][a-z0-9-]*):`)
@@ -38,6 +39,9 @@ func readRepository(root string, programs []program) (repository, error) {
 		return r, err
 	}
 	r.names = a.known()
+	if r.metrics, err = metricNames(root); err != nil {
+		return r, err
+	}
 	var manifests strings.Builder
 	err = filepath.WalkDir(filepath.Join(root, "deploy", "base"), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".yaml" {
@@ -50,4 +54,17 @@ func readRepository(root string, programs []program) (repository, error) {
 	})
 	r.manifests = manifests.String()
 	return r, err
+}
+
+func metricNames(root string) (map[string]bool, error) {
+	sources, err := readSources(root)
+	if err != nil {
+		return nil, err
+	}
+	all, err := findMetrics(sources)
+	names := map[string]bool{}
+	for _, m := range all {
+		names[m.Name] = true
+	}
+	return names, err
 }
