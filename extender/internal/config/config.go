@@ -47,7 +47,7 @@ func (c *Config) AddFlags(set *flags.Set) {
 	set.StringVar(&c.Resource, "resource", gpushare.Resource, "extended resource by which pods request GPU memory")
 	set.BoolVar(&c.Recreate, "recreate", false,
 		"recreate bare pods that kubelet rejected before they ran, while kubelet or its device plugin was restarting; needs "+
-			"the right to create and delete pods (deploy/components/resubmit)")
+			"the right to create and delete pods (deploy/components/recreate)")
 	set.Renamed("recreate", "resubmit")
 	set.StringVar(&c.Kube.Kubeconfig, "kubeconfig", "", "kubeconfig file of the API server; empty inside a cluster")
 	set.Float32Var(&c.Kube.QPS, "kube-qps", 200, "calls per second to the API server")

@@ -15,14 +15,14 @@ import (
 
 func upCommand() *cobra.Command {
 	var f flags
-	var wish cluster.Wish
+	var options cluster.Options
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Bring a cluster up and wait until its nodes are Ready",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			wish.Root, wish.Name = state.Root(f.root), f.name
-			if err := wish.Validate(); err != nil {
+			options.Root, options.Name = state.Root(f.root), f.name
+			if err := options.Validate(); err != nil {
 				return err
 			}
 			if err := cluster.CheckMachine(f.root); err != nil {
@@ -32,16 +32,16 @@ func upCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			wish.Stock = dir
-			return cluster.Up(cmd.Context(), wish, cmd.OutOrStdout())
+			options.Stock = dir
+			return cluster.Up(cmd.Context(), options, cmd.OutOrStdout())
 		},
 	}
 	f.addName(cmd.Flags())
 	f.addStock(cmd.Flags())
-	cmd.Flags().IntVar(&wish.Nodes, "nodes", 2, "number of nodes")
-	cmd.Flags().IntVar(&wish.CPUsPerNode, "cpus-per-node", 1,
+	cmd.Flags().IntVar(&options.Nodes, "nodes", 2, "number of nodes")
+	cmd.Flags().IntVar(&options.CPUsPerNode, "cpus-per-node", 1,
 		"cores that each node sees and is tied to; nodes share cores where the machine has fewer")
-	cmd.Flags().IntVar(&wish.WithPID, "with-pid", 0, "take the cluster down when this process ends")
+	cmd.Flags().IntVar(&options.WithPID, "with-pid", 0, "take the cluster down when this process ends")
 	return cmd
 }
 

@@ -17,7 +17,7 @@ import (
 )
 
 // supervise starts the supervisor and follows it until the cluster is ready.
-func (w Wish) supervise(ctx context.Context, out io.Writer) error {
+func (o Options) supervise(ctx context.Context, out io.Writer) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -27,7 +27,7 @@ func (w Wish) supervise(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	defer read.Close()
-	logPath := w.Root.Cluster(w.Name).Log("supervisor")
+	logPath := o.Root.Cluster(o.Name).Log("supervisor")
 	if err := os.MkdirAll(filepath.Dir(logPath), 0o755); err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (w Wish) supervise(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	defer logFile.Close()
-	cmd := exec.Command(self, "supervise", "--name="+w.Name, "--state-root="+string(w.Root))
+	cmd := exec.Command(self, "supervise", "--name="+o.Name, "--state-root="+string(o.Root))
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = "/", logFile, logFile, []*os.File{write}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	err = cmd.Start()
@@ -54,7 +54,7 @@ func (w Wish) supervise(ctx context.Context, out io.Writer) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		return fmt.Errorf("cluster %s did not come up: %s", w.Name, reason)
+		return fmt.Errorf("cluster %s did not come up: %s", o.Name, reason)
 	}
 	return cmd.Process.Release()
 }

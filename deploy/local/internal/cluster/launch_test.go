@@ -49,14 +49,14 @@ func TestLastWordsComeFromTheLogThatAnExitNames(t *testing.T) {
 }
 
 func TestWishesThatCanNotBeFulfilled(t *testing.T) {
-	good := Wish{Root: state.DefaultRoot, Name: "trellis", Nodes: 2, CPUsPerNode: 1}
+	good := Options{Root: state.DefaultRoot, Name: "trellis", Nodes: 2, CPUsPerNode: 1}
 	require.NoError(t, good.Validate())
-	for want, spoil := range map[string]func(*Wish){
-		"cores per node": func(w *Wish) { w.CPUsPerNode = 100_000 },
-		"0 cores":        func(w *Wish) { w.CPUsPerNode = 0 },
-		"0 nodes":        func(w *Wish) { w.Nodes = 0 },
-		"lower-case":     func(w *Wish) { w.Name = "A/b" },
-		"absolute":       func(w *Wish) { w.Root = "x" },
+	for want, spoil := range map[string]func(*Options){
+		"cores per node": func(w *Options) { w.CPUsPerNode = 100_000 },
+		"0 cores":        func(w *Options) { w.CPUsPerNode = 0 },
+		"0 nodes":        func(w *Options) { w.Nodes = 0 },
+		"lower-case":     func(w *Options) { w.Name = "A/b" },
+		"absolute":       func(w *Options) { w.Root = "x" },
 	} {
 		bad := good
 		spoil(&bad)

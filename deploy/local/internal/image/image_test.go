@@ -25,7 +25,7 @@ func programFile(t *testing.T, content string) string {
 	return path
 }
 
-func TestTheSameInputGivesTheSameBytes(t *testing.T) {
+func TestWrite_IsReproducible(t *testing.T) {
 	files := map[string]string{"/b": programFile(t, "b"), "/a": programFile(t, "a"), "/usr/": ""}
 	var tars [2][]byte
 	for i := range tars {
@@ -38,7 +38,7 @@ func TestTheSameInputGivesTheSameBytes(t *testing.T) {
 	require.Equal(t, tars[0], tars[1])
 }
 
-func TestAnImportableArchive(t *testing.T) {
+func TestWrite_GivesAnImportableArchive(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "image.tar")
 	files := map[string]string{"/usr/local/bin/p": programFile(t, "hello"), "/etc/": ""}
 	require.NoError(t, image.Write(path, "trellis.local/p:abc", files, []string{"/usr/local/bin/p"}))
@@ -82,7 +82,7 @@ func unpack(t *testing.T, in io.Reader) map[string]string {
 	}
 }
 
-func TestAnUnchangedImageIsNotWrittenAgain(t *testing.T) {
+func TestWriteAll_SkipsUnchangedImages(t *testing.T) {
 	folder, source := t.TempDir(), programFile(t, "one")
 	images := []image.Image{{Name: "p", Files: map[string]string{"/p": source}, Entrypoint: []string{"/p"}}}
 
@@ -106,7 +106,7 @@ func TestAnUnchangedImageIsNotWrittenAgain(t *testing.T) {
 	require.Equal(t, []string{changed[0].Path}, files, "the old version is gone")
 }
 
-func TestLibrariesOfADynamicProgram(t *testing.T) {
+func TestLibraries_OfADynamicProgram(t *testing.T) {
 	const dynamic = "/bin/ls"
 	if _, err := os.Stat(dynamic); err != nil {
 		t.Skip("this machine has no " + dynamic)
@@ -123,7 +123,7 @@ func TestLibrariesOfADynamicProgram(t *testing.T) {
 	require.True(t, loader, "%v", libraries)
 }
 
-func TestWhatIsNoProgramIsNamed(t *testing.T) {
+func TestLibraries_NamesAFileThatIsNoProgram(t *testing.T) {
 	_, err := image.Libraries(programFile(t, "#!/bin/sh"))
 	require.ErrorContains(t, err, "is not a Linux program")
 	_, err = image.Catalogue(t.TempDir(), t.TempDir())

@@ -13,11 +13,11 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-// crew is a row of the table about pods of several containers.
-type crew struct {
+// containersCase is a row of the table of pods with several containers.
+type containersCase struct {
 	Name       string            `json:"name"`
 	Memory     string            `json:"memory"`
-	Default    string            `json:"default"` // the container that the pod calls its default one
+	Default    string            `json:"default"` // the pod's default container
 	Init       []member          `json:"init"`
 	Containers []member          `json:"containers"`
 	Want       map[string]string `json:"want"` // limit by container, none for the others
@@ -31,7 +31,7 @@ type member struct {
 	Stays bool   `json:"stays"`
 }
 
-// update is a row of the table about annotations of a pod that is there.
+// update is a row of the table of changes to the annotations of an existing pod.
 type update struct {
 	Name        string             `json:"name"`
 	As          string             `json:"as"` // the user, an administrator where empty
@@ -50,11 +50,11 @@ func table[T any](t *testing.T, name string) []T {
 	return rows
 }
 
-func TestTheShareGoesToTheRightContainer(t *testing.T) {
+func TestAdmission_SetsTheLimitOfOneContainer(t *testing.T) {
 	api := startAPIServer(t)
 	api.apply(t, admissionFolder)
 	api.settle(t)
-	for _, c := range table[crew](t, "containers.json") {
+	for _, c := range table[containersCase](t, "containers.json") {
 		t.Run(c.Name, func(t *testing.T) {
 			code, answer := api.post(t, "/api/v1/namespaces/default/pods?dryRun=All", c.body(t))
 			if c.Refused != "" {
@@ -78,11 +78,11 @@ func TestTheShareGoesToTheRightContainer(t *testing.T) {
 	}
 }
 
-func TestWhatTrellisWroteStaysAsItIs(t *testing.T) {
+func TestAdmission_ProtectsAnnotationsOfTrellis(t *testing.T) {
 	api := startAPIServer(t)
 	api.apply(t, admissionFolder)
 	api.settle(t)
-	mine := crew{Memory: "8Gi", Containers: []member{{Name: "train"}}}
+	mine := containersCase{Memory: "8Gi", Containers: []member{{Name: "train"}}}
 	code, answer := api.post(t, "/api/v1/namespaces/default/pods", mine.body(t))
 	require.Equal(t, http.StatusCreated, code, string(answer))
 	api.allow(t, "system:serviceaccount:trellis:coordinator", "system:serviceaccount:trellis:extender",
@@ -112,7 +112,7 @@ type container struct {
 }
 
 // body is the row's pod.
-func (c crew) body(t *testing.T) []byte {
+func (c containersCase) body(t *testing.T) []byte {
 	t.Helper()
 	list := func(members []member) []any {
 		all := []any{}
@@ -140,14 +140,14 @@ func (c crew) body(t *testing.T) []byte {
 	return body
 }
 
-// settle waits until the policies have taken effect, which they do a moment after they were written.
+// settle waits until the policies are in force, a moment after they are created.
 func (a apiServer) settle(t *testing.T) {
 	t.Helper()
-	nonsense := wish{Annotations: map[string]string{gpushare.MemoryAnnotation: "none"}}
-	sense := wish{Annotations: map[string]string{gpushare.MemoryAnnotation: "1"}}
+	invalid := request{Annotations: map[string]string{gpushare.MemoryAnnotation: "none"}}
+	valid := request{Annotations: map[string]string{gpushare.MemoryAnnotation: "1"}}
 	require.Eventually(t, func() bool {
-		_, refused := a.submit(t, nonsense)
-		pod, _ := a.submit(t, sense)
+		_, refused := a.submit(t, invalid)
+		pod, _ := a.submit(t, valid)
 		return refused != "" && pod.Spec.SchedulerName == gpushare.SchedulerName
 	}, 30*time.Second, 200*time.Millisecond)
 }

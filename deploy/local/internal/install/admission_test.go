@@ -16,78 +16,78 @@ import (
 
 const admissionFolder = "../../../base/admission"
 
-// wish is a row of the table that the admission policies and growth/gpushare share.
-type wish struct {
+// request is a row of the table that the admission policies and growth/gpushare are tested with.
+type request struct {
 	Name        string            `json:"name"`
 	Annotations map[string]string `json:"annotations"`
-	Limit       string            `json:"limit"`   // written by the user himself
-	Units       int               `json:"units"`   // what the pod's limit becomes
-	Refused     string            `json:"refused"` // what the sentence holds
-	PodOnly     bool              `json:"podOnly"` // cannot be told from the annotations alone
+	Limit       string            `json:"limit"`   // written by the user
+	Units       int               `json:"units"`   // the resulting limit of the pod
+	Refused     string            `json:"refused"` // part of the message
+	PodOnly     bool              `json:"podOnly"` // the annotations alone do not show it
 }
 
-func wishes(t *testing.T) []wish {
+func requests(t *testing.T) []request {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(admissionFolder, "testdata", "cases.json"))
 	require.NoError(t, err)
-	var all []wish
+	var all []request
 	require.NoError(t, json.Unmarshal(content, &all))
 	require.NotEmpty(t, all)
 	return all
 }
 
-func TestTheBinariesReadWishesAsTheTableSays(t *testing.T) {
-	for _, w := range wishes(t) {
-		t.Run(w.Name, func(t *testing.T) {
-			parsed, err := gpushare.Parse(w.Annotations)
-			if w.Refused != "" && !w.PodOnly {
-				require.ErrorContains(t, err, w.Refused)
+func TestParse_AgreesWithTheTable(t *testing.T) {
+	for _, r := range requests(t) {
+		t.Run(r.Name, func(t *testing.T) {
+			parsed, err := gpushare.Parse(r.Annotations)
+			if r.Refused != "" && !r.PodOnly {
+				require.ErrorContains(t, err, r.Refused)
 				return
 			}
 			require.NoError(t, err)
-			if !w.PodOnly {
-				require.Equal(t, w.Units, gpushare.Units(parsed.Memory, growth.GiB)*parsed.Count)
+			if !r.PodOnly {
+				require.Equal(t, r.Units, gpushare.Units(parsed.Memory, growth.GiB)*parsed.Count)
 			}
 		})
 	}
 }
 
-func TestTheAPIServerReadsWishesAsTheTableSays(t *testing.T) {
+func TestAdmission_AgreesWithTheTable(t *testing.T) {
 	api := startAPIServer(t)
 	api.apply(t, admissionFolder)
 	api.settle(t)
 
-	for _, w := range wishes(t) {
-		t.Run(w.Name, func(t *testing.T) {
-			pod, refused := api.submit(t, w)
-			if w.Refused != "" {
-				require.Contains(t, refused, w.Refused)
+	for _, r := range requests(t) {
+		t.Run(r.Name, func(t *testing.T) {
+			pod, refused := api.submit(t, r)
+			if r.Refused != "" {
+				require.Contains(t, refused, r.Refused)
 				return
 			}
 			require.Empty(t, refused)
 			require.Equal(t, gpushare.SchedulerName, pod.Spec.SchedulerName)
 			resources := pod.Spec.Containers[0].Resources
-			want := map[string]string{"cpu": "1", gpushare.Resource: strconv.Itoa(w.Units)}
+			want := map[string]string{"cpu": "1", gpushare.Resource: strconv.Itoa(r.Units)}
 			require.Equal(t, want, resources.Limits)
 			require.Equal(t, want, resources.Requests)
 		})
 	}
 	t.Run("a pod may ask by its limit alone", func(t *testing.T) {
-		pod, refused := api.submit(t, wish{Limit: "3"})
+		pod, refused := api.submit(t, request{Limit: "3"})
 		require.Empty(t, refused)
 		require.Equal(t, gpushare.SchedulerName, pod.Spec.SchedulerName)
 		require.Empty(t, pod.Metadata.Annotations)
 		require.Equal(t, "3", pod.Spec.Containers[0].Resources.Limits[gpushare.Resource])
 	})
 	t.Run("a pod that asks for nothing is left alone", func(t *testing.T) {
-		pod, refused := api.submit(t, wish{})
+		pod, refused := api.submit(t, request{})
 		require.Empty(t, refused)
 		require.Equal(t, "default-scheduler", pod.Spec.SchedulerName)
 		require.Equal(t, map[string]string{"cpu": "1"}, pod.Spec.Containers[0].Resources.Limits)
 	})
 }
 
-// pod is what we look at of a pod.
+// pod is the part of a pod that the tests check.
 type pod struct {
 	Metadata struct{ Annotations map[string]string }
 	Spec     struct {
@@ -98,16 +98,16 @@ type pod struct {
 	}
 }
 
-// submit creates the wish's pod as a dry run, and returns it or the sentence it was refused with.
-func (a apiServer) submit(t *testing.T, w wish) (admitted pod, refused string) {
+// submit creates the request's pod as a dry run. It returns the admitted pod or the message of the refusal.
+func (a apiServer) submit(t *testing.T, r request) (admitted pod, refused string) {
 	t.Helper()
 	limits := map[string]string{"cpu": "1"}
-	if w.Limit != "" {
-		limits[gpushare.Resource] = w.Limit
+	if r.Limit != "" {
+		limits[gpushare.Resource] = r.Limit
 	}
 	body, err := json.Marshal(map[string]any{
 		"apiVersion": "v1", "kind": "Pod",
-		"metadata": map[string]any{"name": "p", "annotations": w.Annotations},
+		"metadata": map[string]any{"name": "p", "annotations": r.Annotations},
 		"spec": map[string]any{"containers": []any{
 			map[string]any{"name": "c", "image": "i", "resources": map[string]any{"limits": limits}},
 		}},

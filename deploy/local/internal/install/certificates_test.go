@@ -14,7 +14,7 @@ import (
 
 var noon = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 
-func TestTheBusCertificates(t *testing.T) {
+func TestNewSecrets_IssuesOneCertificatePerProgram(t *testing.T) {
 	secrets, err := install.NewSecrets(noon)
 	require.NoError(t, err)
 	require.NoError(t, secrets.Check(noon))
@@ -39,7 +39,7 @@ func TestTheBusCertificates(t *testing.T) {
 	}, users)
 }
 
-func TestCertificatesThatMustBeRenewed(t *testing.T) {
+func TestCheck_FindsCertificatesDueForRenewal(t *testing.T) {
 	good, err := install.NewSecrets(noon)
 	require.NoError(t, err)
 	other, err := install.NewSecrets(noon)
@@ -54,7 +54,7 @@ func TestCertificatesThatMustBeRenewed(t *testing.T) {
 	require.NotEqual(t, good.Authority(), other.Authority())
 }
 
-func TestSecretsSurviveTheAPIServer(t *testing.T) {
+func TestManifest_RoundTrip(t *testing.T) {
 	secrets, err := install.NewSecrets(noon)
 	require.NoError(t, err)
 	manifest, err := secrets.Manifest()

@@ -20,7 +20,7 @@ import (
 
 const componentsFolder = "../../../components"
 
-// rendered is the base with components over it, as kustomize writes it.
+// rendered is the base with components, as kustomize writes it.
 func rendered(t *testing.T, components ...string) []byte {
 	t.Helper()
 	folder, err := filepath.EvalSymlinks(t.TempDir())
@@ -46,7 +46,7 @@ func rendered(t *testing.T, components ...string) []byte {
 	return out
 }
 
-// policies keeps what decides at admission.
+// policies keeps the admission policies and the objects that they need.
 func policies(t *testing.T, all []byte) []byte {
 	t.Helper()
 	var kept []string
@@ -69,18 +69,18 @@ func (a apiServer) install(t *testing.T, manifests []byte) {
 	require.NoError(t, err, "%s", out)
 }
 
-func TestEveryPartIsToldTheResource(t *testing.T) {
+func TestCompat_SetsTheResourceEverywhere(t *testing.T) {
 	all := rendered(t, "gpushare-compat")
 	require.NotContains(t, string(all), "- name: "+gpushare.Resource, "managedResources")
-	told := 0
+	configured := 0
 	for _, document := range strings.Split(string(all), "\n---\n") {
 		var m manifest
 		require.NoError(t, yaml.Unmarshal([]byte(document), &m))
 		if m.Data["TRELLIS_RESOURCE"] == aliyun.Resource {
-			told++
+			configured++
 		}
 	}
-	require.Equal(t, 2, told, "extender and device plugin")
+	require.Equal(t, 2, configured, "extender and device plugin")
 
 	base, err := os.ReadFile("../../../base/extender/scheduler.yaml")
 	require.NoError(t, err)
@@ -89,7 +89,7 @@ func TestEveryPartIsToldTheResource(t *testing.T) {
 	require.Equal(t, strings.ReplaceAll(string(base), gpushare.Resource, aliyun.Resource), string(compat))
 }
 
-func TestPodsOfGpusharesAreAdmittedUnchanged(t *testing.T) {
+func TestCompat_AdmitsPodsOfAliyunGPUShareUnchanged(t *testing.T) {
 	api := startAPIServer(t)
 	api.install(t, policies(t, rendered(t, "hami-aliases", "gpushare-compat")))
 	api.settle(t)
@@ -117,12 +117,12 @@ func TestPodsOfGpusharesAreAdmittedUnchanged(t *testing.T) {
 		"in HAMi's way": {
 			limits: map[string]string{"nvidia.com/gpumem": "3000"}, scheduler: gpushare.SchedulerName, want: map[string]string{aliyun.Resource: "3"},
 		},
-		"not at all":                       {limits: map[string]string{"cpu": "1"}, scheduler: "default-scheduler", want: map[string]string{"cpu": "1"}},
-		"by what nobody offers here":       {limits: map[string]string{gpushare.Resource: "3"}, scheduler: "default-scheduler", want: map[string]string{gpushare.Resource: "3"}},
-		"by a resource of somebody else's": {limits: map[string]string{"nvidia.com/gpu": "1"}, scheduler: "default-scheduler", want: map[string]string{"nvidia.com/gpu": "1"}},
+		"not at all":                             {limits: map[string]string{"cpu": "1"}, scheduler: "default-scheduler", want: map[string]string{"cpu": "1"}},
+		"by what nobody offers here":             {limits: map[string]string{gpushare.Resource: "3"}, scheduler: "default-scheduler", want: map[string]string{gpushare.Resource: "3"}},
+		"by a resource of another device plugin": {limits: map[string]string{"nvidia.com/gpu": "1"}, scheduler: "default-scheduler", want: map[string]string{"nvidia.com/gpu": "1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			pod, refused := api.admit(t, asker{bears: tc.annotations, limits: tc.limits})
+			pod, refused := api.admit(t, limitsPod{annotations: tc.annotations, limits: tc.limits})
 			if tc.refused != "" {
 				require.Contains(t, refused, tc.refused)
 				return
@@ -138,25 +138,25 @@ func TestPodsOfGpusharesAreAdmittedUnchanged(t *testing.T) {
 // hamis is a row of the table of HAMi's requests.
 type hamis struct {
 	Name        string            `json:"name"`
-	Bears       map[string]string `json:"bears"`       // annotations that the user wrote
-	Limits      map[string]string `json:"limits"`      // of the one container that asks
-	First       bool              `json:"first"`       // whether a container that does not ask stands before it
-	Both        bool              `json:"both"`        // whether that one asks for the same
+	Given       map[string]string `json:"given"`       // annotations that the user wrote
+	Limits      map[string]string `json:"limits"`      // of the container with the request
+	First       bool              `json:"first"`       // whether a container without a request comes first
+	Both        bool              `json:"both"`        // whether that one requests the same
 	Annotations map[string]string `json:"annotations"` // as admitted
-	Units       string            `json:"units"`       // what the limit becomes
-	Kept        bool              `json:"kept"`        // admitted as it was
+	Units       string            `json:"units"`       // the resulting limit
+	Kept        bool              `json:"kept"`        // admitted unchanged
 	Refused     string            `json:"refused"`
 }
 
-func TestHAMisRequestsAreUnderstood(t *testing.T) {
+func TestHAMi_TranslatesRequests(t *testing.T) {
 	api := startAPIServer(t)
 	manifests := policies(t, rendered(t, "hami-aliases"))
 	api.install(t, manifests)
 	api.settle(t)
-	part := asker{limits: map[string]string{"nvidia.com/gpumem-percentage": "50"}}
+	part := limitsPod{limits: map[string]string{"nvidia.com/gpumem-percentage": "50"}}
 	require.Eventually(t, func() bool { _, refused := api.admit(t, part); return refused != "" }, 30*time.Second, 200*time.Millisecond)
 	_, refused := api.admit(t, part)
-	require.Contains(t, refused, "nobody has said how much a GPU of this cluster has")
+	require.Contains(t, refused, "the memory of a GPU of this cluster is not configured")
 
 	api.install(t, bytes.Replace(manifests, []byte(`gpuMemory: ""`), []byte(`gpuMemory: "24Gi"`), 1))
 	require.Eventually(t, func() bool { _, refused := api.admit(t, part); return refused == "" }, 30*time.Second, 200*time.Millisecond)
@@ -166,7 +166,7 @@ func TestHAMisRequestsAreUnderstood(t *testing.T) {
 	require.NoError(t, json.Unmarshal(content, &rows))
 	for _, row := range rows {
 		t.Run(row.Name, func(t *testing.T) {
-			pod, refused := api.admit(t, asker{bears: row.Bears, limits: row.Limits, first: row.First || row.Both, both: row.Both})
+			pod, refused := api.admit(t, limitsPod{annotations: row.Given, limits: row.Limits, first: row.First || row.Both, both: row.Both})
 			if row.Refused != "" {
 				require.Contains(t, refused, row.Refused)
 				return
@@ -188,25 +188,25 @@ func TestHAMisRequestsAreUnderstood(t *testing.T) {
 	}
 }
 
-// asker is a pod that asks by limits.
-type asker struct {
-	bears, limits map[string]string
-	first, both   bool
+// limitsPod is a pod that requests GPU memory by limits.
+type limitsPod struct {
+	annotations, limits map[string]string
+	first, both         bool
 }
 
-// admit creates the pod as a dry run, and returns it or the sentence it was refused with.
-func (a apiServer) admit(t *testing.T, pod asker) (admitted pod, refused string) {
+// admit creates the pod as a dry run, and returns it or the message of the refusal.
+func (a apiServer) admit(t *testing.T, pod limitsPod) (admitted pod, refused string) {
 	t.Helper()
 	containers := []any{map[string]any{"name": "c", "image": "i", "resources": map[string]any{"limits": pod.limits}}}
 	if pod.first {
-		beside := map[string]any{"name": "beside", "image": "i"}
+		other := map[string]any{"name": "other", "image": "i"}
 		if pod.both {
-			beside["resources"] = map[string]any{"limits": pod.limits}
+			other["resources"] = map[string]any{"limits": pod.limits}
 		}
-		containers = append([]any{beside}, containers...)
+		containers = append([]any{other}, containers...)
 	}
 	body, err := json.Marshal(map[string]any{
-		"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "p", "annotations": pod.bears}, "spec": map[string]any{"containers": containers},
+		"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "p", "annotations": pod.annotations}, "spec": map[string]any{"containers": containers},
 	})
 	require.NoError(t, err)
 	code, answer := a.post(t, "/api/v1/namespaces/default/pods?dryRun=All", body)

@@ -59,20 +59,20 @@ func installed(t *testing.T, c install.Config) string {
 func TestInstall_FromNothingToUninstall(t *testing.T) {
 	api := startAPIServer(t)
 
-	require.Contains(t, installed(t, api.config(t, "resubmit")), "creating the bus's certificates")
+	require.Contains(t, installed(t, api.config(t, "recreate")), "creating the bus's certificates")
 	certificate := api.text(t, secretPath)
 	deployment := api.text(t, extenderPath)
 	require.Contains(t, deployment, "example.com/x/extender@sha256:000")
-	require.True(t, api.exists(t, roles+"trellis-resubmit"))
+	require.True(t, api.exists(t, roles+"trellis-recreate"))
 
 	t.Run("again changes nothing", func(t *testing.T) {
-		require.NotContains(t, installed(t, api.config(t, "resubmit")), "certificates")
+		require.NotContains(t, installed(t, api.config(t, "recreate")), "certificates")
 		require.Equal(t, certificate, api.text(t, secretPath))
 		require.JSONEq(t, deployment, api.text(t, extenderPath))
 	})
 	t.Run("what a component added goes with it", func(t *testing.T) {
-		require.Contains(t, installed(t, api.config(t)), "deleting clusterrole trellis-resubmit")
-		require.False(t, api.exists(t, roles+"trellis-resubmit"))
+		require.Contains(t, installed(t, api.config(t)), "deleting clusterrole trellis-recreate")
+		require.False(t, api.exists(t, roles+"trellis-recreate"))
 		require.True(t, api.exists(t, roles+"trellis-extender"))
 	})
 	t.Run("certificates that cannot be used stay until --renew", func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-func TestWhatIsStillMissing(t *testing.T) {
+func TestUnready_NamesWhatIsMissing(t *testing.T) {
 	const (
 		deployment = `{"kind":"Deployment","metadata":{"name":"d","generation":2},"spec":{"replicas":1},` +
 			`"status":{"observedGeneration":2,"replicas":1,"updatedReplicas":1,"readyReplicas":1}}`

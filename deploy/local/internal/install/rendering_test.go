@@ -18,7 +18,7 @@ import (
 	"github.com/trellis-gpu/trellis/deploy/local/internal/install"
 )
 
-// manifest is what the tests look at of any object.
+// manifest is the part of an object that the tests check.
 type manifest struct {
 	Kind     string
 	Metadata struct{ Name, Namespace string }
@@ -84,7 +84,7 @@ func workloads(all []manifest) []manifest {
 	return slices.DeleteFunc(slices.Clone(all), func(m manifest) bool { return len(m.Spec.Template.Spec.Containers) == 0 })
 }
 
-func TestEveryContainerIsLockedDown(t *testing.T) {
+func TestBase_RestrictsEveryContainer(t *testing.T) {
 	all := workloads(build(t, "../../../base"))
 	require.Len(t, all, 5)
 	for _, m := range all {
@@ -108,7 +108,7 @@ func TestEveryContainerIsLockedDown(t *testing.T) {
 	}
 }
 
-func TestEveryBinarySpeaksToTheBusAsItself(t *testing.T) {
+func TestBase_ConnectsToTheBusWithTLS(t *testing.T) {
 	all := build(t, "../../../base")
 	for _, m := range workloads(all) {
 		c := m.Spec.Template.Spec.Containers[0]
@@ -121,7 +121,7 @@ func TestEveryBinarySpeaksToTheBusAsItself(t *testing.T) {
 	}
 }
 
-func TestNobodyMayMoreThanHeNeeds(t *testing.T) {
+func TestBase_GrantsNoMoreThanNeeded(t *testing.T) {
 	all := build(t, "../../../base")
 	for name, writes := range map[string][]string{
 		"trellis-extender":     {"pods/binding create", "events create", "events patch", "events update"},
@@ -144,22 +144,23 @@ func TestNobodyMayMoreThanHeNeeds(t *testing.T) {
 	}
 }
 
-func TestOnlyWhereItIsAskedForMayTheExtenderMakePods(t *testing.T) {
+func TestRecreate_AloneGrantsCreationOfPods(t *testing.T) {
 	for _, m := range build(t, "../../../base") {
-		require.NotEqual(t, "trellis-resubmit", m.Metadata.Name)
+		require.NotEqual(t, "trellis-recreate", m.Metadata.Name)
 	}
 	all := build(t, "../../overlay")
-	role := find(t, all, "ClusterRole", "trellis-resubmit")
+	require.Equal(t, string(rendered(t, "recreate")), string(rendered(t, "resubmit")), "the former name of the component")
+	role := find(t, all, "ClusterRole", "trellis-recreate")
 	require.Len(t, role.Rules, 1)
 	require.Equal(t, []string{"pods"}, role.Rules[0].Resources)
 	require.ElementsMatch(t, []string{"create", "delete"}, role.Rules[0].Verbs)
-	told := slices.ContainsFunc(all, func(m manifest) bool {
-		return m.Kind == "ConfigMap" && strings.HasPrefix(m.Metadata.Name, "extender") && m.Data["TRELLIS_RESUBMIT"] == "true"
+	enabled := slices.ContainsFunc(all, func(m manifest) bool {
+		return m.Kind == "ConfigMap" && strings.HasPrefix(m.Metadata.Name, "extender") && m.Data["TRELLIS_RECREATE"] == "true"
 	})
-	require.True(t, told)
+	require.True(t, enabled)
 }
 
-func TestAnInstallationLaysItsChoicesOverTheOverlay(t *testing.T) {
+func TestRendering_SetsImagesAndSettings(t *testing.T) {
 	overlay, err := filepath.Abs("../../overlay")
 	require.NoError(t, err)
 	folder := t.TempDir()
@@ -186,7 +187,7 @@ func TestAnInstallationLaysItsChoicesOverTheOverlay(t *testing.T) {
 	require.Equal(t, "7s", settings["TRELLIS_INTERVAL"])
 }
 
-func TestSettingsThatMeanNothing(t *testing.T) {
+func TestSettings_RefusesInvalidValues(t *testing.T) {
 	good := install.Settings{GPUs: "emulated:2x24GiB", Policy: "flowcon", Interval: 5 * time.Second}
 	require.NoError(t, good.Validate())
 	for flag, bad := range map[string]install.Settings{

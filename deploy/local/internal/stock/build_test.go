@@ -18,7 +18,7 @@ func small(t *testing.T, code string) (string, []Program) {
 	return dir, []Program{{Name: "pause", Module: ".", Package: "./internal/pause"}}
 }
 
-func TestABuildHappensOnceAlsoForTwoAtATime(t *testing.T) {
+func TestEnsure_BuildsOnceForTwoCallers(t *testing.T) {
 	dir, programs := small(t, "package main\n\nfunc main() {}\n")
 	cache := t.TempDir()
 	var said [2]bytes.Buffer
@@ -39,7 +39,7 @@ func TestABuildHappensOnceAlsoForTwoAtATime(t *testing.T) {
 	require.Equal(t, 1, bytes.Count(append(said[0].Bytes(), said[1].Bytes()...), []byte("[1/1] pause")))
 }
 
-func TestAFailedBuildSaysWhyAndLeavesNothing(t *testing.T) {
+func TestEnsure_FailureNamesTheCauseAndLeavesNothing(t *testing.T) {
 	dir, programs := small(t, "package main\n\nfunc main() { undefined() }\n")
 	cache := t.TempDir()
 	folder, err := Builder{Source: dir, Cache: cache, Out: &bytes.Buffer{}}.Ensure(t.Context(), programs)

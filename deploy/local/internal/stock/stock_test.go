@@ -18,7 +18,7 @@ func source(t *testing.T) string {
 	return dir
 }
 
-func TestTheKeyFollowsWhatDecidesTheBuild(t *testing.T) {
+func TestKey_DependsOnAllInputsOfTheBuild(t *testing.T) {
 	dir := source(t)
 	key, err := Key(dir, "go1.26.8", All())
 	require.NoError(t, err)
@@ -54,14 +54,14 @@ func TestKey_OfTheRegistryIsItsOwn(t *testing.T) {
 	require.Equal(t, key, again)
 }
 
-func TestATargetBuildsOnlyWhatItNeeds(t *testing.T) {
+func TestPrograms_OfATargetAreOnlyThoseItNeeds(t *testing.T) {
 	require.NotContains(t, Names(ControlPlane()), "kubelet")
 	require.NotContains(t, Names(ControlPlane()), "containerd")
 	require.NotContains(t, Names(Node()), "etcd")
 	require.Len(t, All(), len(ControlPlane())+len(Node()))
 }
 
-func TestAHalfProgramIsMissing(t *testing.T) {
+func TestMissing_IncludesUnfinishedPrograms(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "etcd"), nil, 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "kubectl"), nil, 0o644)) // not a program yet
@@ -70,7 +70,7 @@ func TestAHalfProgramIsMissing(t *testing.T) {
 	require.Equal(t, "kube-apiserver, kube-controller-manager, kube-scheduler, kubectl", Names(Missing(dir, ControlPlane())))
 }
 
-func TestWhereTheCacheIs(t *testing.T) {
+func TestCacheRoot_Precedence(t *testing.T) {
 	tests := map[string]struct {
 		env        map[string]string
 		want, fail string
@@ -94,7 +94,7 @@ func TestWhereTheCacheIs(t *testing.T) {
 	}
 }
 
-func TestTheSourceIsFoundUpwards(t *testing.T) {
+func TestFindSource_SearchesUpwards(t *testing.T) {
 	repository := t.TempDir()
 	local := filepath.Join(repository, "deploy", "local")
 	pin := filepath.Join(local, "stock", "kubernetes", "go.mod")
