@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pod runs the host's own shell on the only image there is.
+// pod runs the host's own shell in the pause image.
 const pod = `
 apiVersion: v1
 kind: Pod
@@ -39,9 +39,9 @@ spec:
   - {name: lib64, hostPath: {path: /lib64}}
 `
 
-func TestAClusterFromUpToDown(t *testing.T) {
+func TestCluster_FromUpToDown(t *testing.T) {
 	l := buildLocal(t)
-	alone := l.run("list") == "" // else somebody else's cluster may come and go meanwhile
+	alone := l.run("list") == "" // otherwise other clusters may start or end during the test
 	missingBefore, firewallBefore := absent(), firewall(t)
 	name := l.up("--nodes=1")
 
@@ -55,7 +55,7 @@ func TestAClusterFromUpToDown(t *testing.T) {
 		require.Error(t, err)
 		require.Contains(t, out, "take it down first")
 	})
-	t.Run("a pod runs, is heard and reached", func(t *testing.T) {
+	t.Run("a pod runs, with logs and exec", func(t *testing.T) {
 		l.apply(name, pod)
 		l.kubectl(name, "wait", "--for=condition=Ready", "pod/shell", "--timeout=120s")
 		require.Equal(t, "hello from shell", l.kubectl(name, "logs", "shell"))
@@ -63,7 +63,7 @@ func TestAClusterFromUpToDown(t *testing.T) {
 		require.Equal(t, "open", l.kubectl(name, "exec", "shell", "--", "bash", "-c",
 			"exec 3<>/dev/tcp/$KUBERNETES_SERVICE_HOST/$KUBERNETES_SERVICE_PORT && echo open"))
 	})
-	t.Run("a node has just its core", func(t *testing.T) {
+	t.Run("a node has only its core", func(t *testing.T) {
 		require.Equal(t, "1", l.kubectl(name, "get", "node", "node-1", "-o", "jsonpath={.status.capacity.cpu}"))
 		require.Equal(t, "1", l.kubectl(name, "exec", "shell", "--", "nproc"))
 	})
@@ -81,7 +81,7 @@ func TestAClusterFromUpToDown(t *testing.T) {
 		require.Eventually(t, func() bool { return weight() > 4*before }, time.Minute, time.Second)
 		require.Equal(t, "0", l.kubectl(name, "get", "pod", "shell", "-o", "jsonpath={.status.containerStatuses[0].restartCount}"))
 	})
-	t.Run("a kubelet that is killed comes back, and its pod did not notice", func(t *testing.T) {
+	t.Run("a killed kubelet restarts and its pod keeps running", func(t *testing.T) {
 		require.Contains(t, l.run("restart-kubelet", "--name="+name), "node-1/kubelet started again")
 		l.run("status", "--name="+name)
 		require.Eventually(t, func() bool {
@@ -91,9 +91,9 @@ func TestAClusterFromUpToDown(t *testing.T) {
 		require.Equal(t, "0", l.kubectl(name, "get", "pod", "shell", "-o", "jsonpath={.status.containerStatuses[0].restartCount}"))
 		out, err := l.try("restart-kubelet", "--name="+name, "--node=node-9")
 		require.Error(t, err)
-		require.Contains(t, out, `no node "node-9" that runs`)
+		require.Contains(t, out, `no running node "node-9"`)
 	})
-	t.Run("after a crash, down finds everything, and only its own", func(t *testing.T) {
+	t.Run("down after a crash removes this cluster and no other", func(t *testing.T) {
 		other := l.up("--nodes=2")
 		require.NoError(t, syscall.Kill(l.supervisor(name), syscall.SIGKILL))
 		require.Eventually(t, func() bool {
@@ -114,7 +114,7 @@ func TestAClusterFromUpToDown(t *testing.T) {
 	}
 }
 
-func TestInterruptedOnTheWayUp(t *testing.T) {
+func TestUp_RollsBackWhenInterrupted(t *testing.T) {
 	l := buildLocal(t)
 	tests := map[string]syscall.Signal{"Ctrl-C": syscall.SIGINT, "killed": syscall.SIGKILL}
 	for kind, signal := range tests {
@@ -140,7 +140,7 @@ func TestInterruptedOnTheWayUp(t *testing.T) {
 	}
 }
 
-func TestAClusterGoesWithItsOwner(t *testing.T) {
+func TestCluster_EndsWithItsOwner(t *testing.T) {
 	l := buildLocal(t)
 	owner := exec.Command("sleep", "600")
 	require.NoError(t, owner.Start())

@@ -145,8 +145,9 @@ func startRegistry(t *testing.T, l local, host string) string {
 	folder := t.TempDir()
 	config := filepath.Join(folder, "config.yml")
 	require.NoError(t, os.WriteFile(config, fmt.Appendf(nil,
-		"version: 0.1\nlog: {level: warn}\nstorage: {filesystem: {rootdirectory: %s}}\nhttp: {addr: %q}\n", folder, address), 0o600))
+		"version: 0.1\nlog: {level: fatal}\nstorage: {filesystem: {rootdirectory: %s}}\nhttp: {addr: %q}\n", folder, address), 0o600))
 	cmd := exec.Command(filepath.Join(lines[len(lines)-1], "registry"), "serve", config)
+	cmd.Env = append(os.Environ(), "OTEL_TRACES_EXPORTER=none")
 	cmd.Stderr = os.Stderr
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {

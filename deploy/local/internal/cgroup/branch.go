@@ -14,22 +14,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Branch is a cluster's part of every hierarchy.
+// Branch is the cgroups of a cluster in all hierarchies.
 type Branch struct {
 	hierarchies []Hierarchy
 	name        string
 }
 
-// BranchOf finds the branch of a cluster, whether it exists yet or not.
+// BranchOf returns the branch of a cluster, which need not exist yet.
 func BranchOf(cluster string) (Branch, error) {
 	hs, err := Mounted()
 	return Branch{hierarchies: hs, name: "trellis-" + cluster}, err
 }
 
-// Path is the group's path below each hierarchy's mount, as kubelet's cgroupRoot wants it.
+// Path is the group's path below each hierarchy's mount, the form of kubelet's cgroupRoot.
 func (b Branch) Path(sub string) string { return "/" + filepath.Join(b.name, sub) }
 
-// Create makes the group in every hierarchy. cpus ties it to cores ("0", "2-3"); empty: to all.
+// Create creates the group in every hierarchy. cpus restricts it to cores ("0", "2-3"); empty: no restriction.
 func (b Branch) Create(sub, cpus string) error {
 	for _, h := range b.hierarchies {
 		if err := h.create(filepath.Join(b.name, sub), cpus); err != nil {
@@ -39,7 +39,7 @@ func (b Branch) Create(sub, cpus string) error {
 	return nil
 }
 
-// create makes the levels of path from the top, so that each can take from the one above.
+// create creates the levels of path from the top: each inherits from its parent.
 func (h Hierarchy) create(path, cpus string) error {
 	level := h.Mount
 	parts := strings.Split(path, "/")
@@ -63,8 +63,8 @@ func (h Hierarchy) create(path, cpus string) error {
 	return nil
 }
 
-// handDown enables, one by one, the controllers that a v2 level has for its children; one that can not be is
-// left out, and kubelet says so if it needed it.
+// handDown enables the controllers of a v2 level for its children, one by one. It skips those that cannot be enabled; kubelet
+// reports the ones that it needs.
 func handDown(level string) {
 	list, _ := os.ReadFile(filepath.Join(level, "cgroup.controllers"))
 	for _, c := range strings.Fields(string(list)) {
@@ -96,7 +96,7 @@ func (h Hierarchy) fillCPUs(parent, level, cpus string) error {
 	return nil
 }
 
-// Join moves the calling process, and with it all that it starts later, into the group of every hierarchy.
+// Join moves the calling process into the group of every hierarchy. Its future children start there.
 func (b Branch) Join(sub string) error { return b.enter(filepath.Join(b.name, sub)) }
 
 // Leave moves the calling process out of the branch, so that the branch can be removed.
@@ -104,7 +104,7 @@ func (b Branch) Leave() error { return b.enter("") }
 
 func (b Branch) enter(path string) error {
 	for _, h := range b.hierarchies {
-		// "0" is the writer itself, whatever its number is in the hierarchy's owner's eyes.
+		// "0" is the writer itself, in any PID namespace.
 		err := os.WriteFile(filepath.Join(h.Mount, path, "cgroup.procs"), []byte("0"), 0)
 		if err != nil {
 			return fmt.Errorf("move into cgroup /%s of %s: %w", path, h.Mount, err)
@@ -121,7 +121,7 @@ func (b Branch) Groups() []string {
 			if err == nil && d.IsDir() {
 				dirs = append(dirs, path)
 			}
-			return nil // a group that vanishes meanwhile is no error
+			return nil // a group may be removed meanwhile
 		})
 	}
 	slices.Reverse(dirs)
@@ -143,7 +143,7 @@ func (b Branch) PIDs() []int {
 	return slices.Compact(pids)
 }
 
-// Kill ends every process in the branch, but never the caller.
+// Kill ends every process in the branch except the caller.
 func (b Branch) Kill(limit time.Duration) error {
 	self := os.Getpid()
 	for deadline := time.Now().Add(limit); ; time.Sleep(20 * time.Millisecond) {
@@ -152,7 +152,7 @@ func (b Branch) Kill(limit time.Duration) error {
 			return nil
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("processes %v in cgroup %s do not end", pids, b.Path(""))
+			return fmt.Errorf("processes %v in cgroup %s did not end", pids, b.Path(""))
 		}
 		for _, pid := range pids {
 			_ = unix.Kill(pid, unix.SIGKILL)

@@ -16,7 +16,7 @@ type Hierarchy struct {
 	V2          bool
 }
 
-// controllers are the v1 controllers by name, to tell them from mount options such as "rw".
+// controllers are the v1 controllers by name, as opposed to mount options such as "rw".
 var controllers = []string{"cpu", "cpuacct", "cpuset", "memory", "devices", "freezer", "blkio", "pids", "hugetlb",
 	"net_cls", "net_prio", "perf_event", "rdma", "misc"}
 
@@ -38,7 +38,7 @@ func Mounted() ([]Hierarchy, error) {
 }
 
 // parse reads mountinfo(5): "… mount-point options [tags] - type source super-options". A hierarchy that is mounted
-// more than once counts once, at its first place.
+// more than once counts once, at its first mount point.
 func parse(r io.Reader) ([]Hierarchy, error) {
 	var found []Hierarchy
 	seen := map[string]bool{}
@@ -81,7 +81,7 @@ func (h Hierarchy) offered() []string {
 	return strings.Fields(string(list))
 }
 
-// Missing lists the controllers that kubelet can not do without and that no hierarchy offers.
+// Missing lists the controllers that kubelet needs and no hierarchy offers.
 func Missing(hs []Hierarchy) []string {
 	var offered []string
 	for _, h := range hs {

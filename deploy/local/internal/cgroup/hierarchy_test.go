@@ -9,12 +9,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestHierarchiesOfAMachine(t *testing.T) {
+func TestParse_FindsHierarchies(t *testing.T) {
 	tests := map[string]struct {
 		mountinfo string
 		want      []Hierarchy
 	}{
-		"v1 and an empty v2 beside it": {
+		"v1 and an empty v2": {
 			"32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw,relatime - cgroup cgroup rw,cpu,cpuacct\n" +
 				"40 31 0:37 / /sys/fs/cgroup/systemd rw shared:9 master:1 - cgroup cgroup rw,xattr,name=systemd\n" +
 				"41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw,nsdelegate\n",
@@ -58,7 +58,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-func TestMissingControllersAreNamed(t *testing.T) {
+func TestMissing_NamesControllers(t *testing.T) {
 	v1 := []Hierarchy{{Mount: "/a", Controllers: []string{"cpu", "cpuset"}}, {Mount: "/b", Controllers: []string{"memory"}}}
 	require.Equal(t, []string{"pids"}, Missing(v1))
 
@@ -68,7 +68,7 @@ func TestMissingControllersAreNamed(t *testing.T) {
 }
 
 // A folder stands for a hierarchy: what must be written where does not depend on the kernel.
-func TestAV1CpusetIsFilledFromItsParent(t *testing.T) {
+func TestCreate_CopiesAV1CpusetFromItsParent(t *testing.T) {
 	mount := t.TempDir()
 	write := func(path, text string) {
 		require.NoError(t, os.WriteFile(filepath.Join(mount, path), []byte(text), 0o644))
@@ -93,7 +93,7 @@ func TestAV1CpusetIsFilledFromItsParent(t *testing.T) {
 	require.Equal(t, "/trellis-x/node-1", b.Path("node-1"))
 }
 
-func TestV2HandsControllersDown(t *testing.T) {
+func TestCreate_EnablesV2ControllersForChildren(t *testing.T) {
 	mount := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(mount, "cgroup.controllers"), []byte("cpuset\n"), 0o644))
 	b := Branch{name: "trellis-x", hierarchies: []Hierarchy{{Mount: mount, V2: true}}}
@@ -107,7 +107,7 @@ func TestV2HandsControllersDown(t *testing.T) {
 	require.Equal(t, "1", string(cpus))
 }
 
-func TestPIDsAreTheUnionOverGroups(t *testing.T) {
+func TestPIDs_UniteAllGroups(t *testing.T) {
 	mount := t.TempDir()
 	for group, pids := range map[string]string{"trellis-x": "", "trellis-x/a": "7\n9\n", "trellis-x/a/b": "9\n12\n", "other": "5\n"} {
 		dir := filepath.Join(mount, group)

@@ -30,8 +30,8 @@ func superviseCommand() *cobra.Command {
 	return cmd
 }
 
-// nodeCommand is what the supervisor starts as a node's init; descriptor 3 ends when the cable is laid, descriptor 4
-// takes reports.
+// nodeCommand is what the supervisor starts as a node's init; descriptor 3 ends when the network is connected,
+// descriptor 4 receives reports.
 func nodeCommand() *cobra.Command {
 	var f flags
 	var name string
@@ -63,8 +63,7 @@ func nodeCommand() *cobra.Command {
 	return cmd
 }
 
-// inherited takes over a descriptor from the starter and keeps it from this process's own children: a pipe ends only
-// when nobody holds it any more.
+// inherited opens a descriptor that the parent passed, and closes it in children: a pipe ends when its last holder closes it.
 func inherited(fd int) *os.File {
 	unix.CloseOnExec(fd)
 	return os.NewFile(uintptr(fd), "inherited")

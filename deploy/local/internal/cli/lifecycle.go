@@ -92,7 +92,7 @@ func statusCommand() *cobra.Command {
 			if err := f.validate(); err != nil {
 				return err
 			}
-			s, err := cluster.Look(cmd.Context(), state.Root(f.root), f.name)
+			s, err := cluster.GetStatus(cmd.Context(), state.Root(f.root), f.name)
 			if err != nil {
 				return err
 			}

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestCommands_RefuseInvalidArguments(t *testing.T) {
+func TestCommands_Validate(t *testing.T) {
 	root := "--state-root=" + t.TempDir()
 	tests := map[string]struct {
 		args []string

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// await asks again and again until the answer is nil. The end of any program ends the wait, with its last words.
+// await calls ask until it returns nil. It fails when any program ends, with the last lines of that program's log.
 func (s *Supervisor) await(ctx context.Context, what string, limit time.Duration, ask func(context.Context) error) error {
 	const pause = 200 * time.Millisecond
 	deadline := time.After(limit)
@@ -25,22 +25,22 @@ func (s *Supervisor) await(ctx context.Context, what string, limit time.Duration
 		case <-deadline:
 			return fmt.Errorf("%s not ready after %s: %w", what, limit, last)
 		case exit := <-s.starter.Exits():
-			return fmt.Errorf("%w\n%s", exit, lastWords(exit.Log))
+			return fmt.Errorf("%w\n%s", exit, lastLines(exit.Log))
 		case report := <-s.reports:
-			return fmt.Errorf("%s\n%s", report, lastWords(logIn(report)))
+			return fmt.Errorf("%s\n%s", report, lastLines(logIn(report)))
 		case <-time.After(pause):
 		}
 	}
 }
 
-// logIn finds the path that an [process.Exit] names.
+// logIn is the path of the log in the text of a [process.Exit].
 func logIn(report string) string {
 	_, path, _ := strings.Cut(report, "(log: ")
 	return strings.TrimSuffix(path, ")")
 }
 
-// lastWords are the end of a log: the folder it is in will be gone when somebody reads the message.
-func lastWords(path string) string {
+// lastLines returns the end of a log, whose folder is deleted before the user reads the message.
+func lastLines(path string) string {
 	const keep, width = 12, 500
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -14,18 +14,18 @@ import (
 	"github.com/trellis-gpu/trellis/deploy/local/internal/state"
 )
 
-// How long a step may take. An API server needs 5 s and a node 10 s on an idle machine; a machine that builds at the
-// same time is many times slower.
+// Timeouts of the steps. On an idle machine an API server takes 5 s and a node 10 s; a machine that compiles at the same time
+// is many times slower.
 const (
 	apiLimit  = 3 * time.Minute
 	nodeLimit = 5 * time.Minute
 )
 
-// bringUp makes the cluster, and returns when it takes pods.
+// bringUp creates the cluster and returns when it accepts pods.
 func (s *Supervisor) bringUp(ctx context.Context) error {
 	ctx, cancel := whileUpLives(ctx, s.progress)
 	defer cancel()
-	if err := s.settle(); err != nil {
+	if err := s.joinCgroup(); err != nil {
 		return err
 	}
 	if err := s.writeFiles(); err != nil {
@@ -38,8 +38,8 @@ func (s *Supervisor) bringUp(ctx context.Context) error {
 	return s.folder.Write(s.record)
 }
 
-// settle moves this process into the cluster's cgroups and makes the bridge.
-func (s *Supervisor) settle() (err error) {
+// joinCgroup moves this process into the cluster's cgroups and creates the bridge.
+func (s *Supervisor) joinCgroup() (err error) {
 	if s.branch, err = cgroup.BranchOf(s.record.Plan.Cluster); err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (s *Supervisor) writeFiles() error {
 	return nil
 }
 
-// startAll starts the store and the API server, the nodes beside them, and last what gives up without an API server.
+// startAll starts etcd, the API server and the nodes, and then the programs that exit without an API server.
 func (s *Supervisor) startAll(ctx context.Context) error {
 	for _, p := range []process.Program{s.layout.Etcd(), s.layout.APIServer()} {
 		if err := s.start(p); err != nil {

@@ -1,18 +1,17 @@
 // Package cluster brings a local cluster up, keeps it, and takes it down so that nothing is left.
 //
-// Three parties take part. The one who types `local up` holds the cluster's lock, chooses addresses, writes the
-// [state.Record] and starts a supervisor; the [Supervisor], a process in a session and cgroup of its own, makes the
-// bridge and starts every program; each node's init (package node) starts the node's programs in the node's
-// namespaces.
+// Three processes take part. `local up` holds the cluster's lock, chooses addresses, writes the [state.Record] and starts
+// a supervisor. The [Supervisor], in a session and cgroup of its own, creates the bridge and starts every program. Each
+// node's init (package node) starts the programs of the node in the node's namespaces.
 //
 //	up ── starts, reads progress ──▶ supervisor ──▶ etcd, kube-apiserver, kube-controller-manager, kube-scheduler
 //	                                     └────────▶ node init ──▶ containerd, kubelet, kube-proxy, pods
 //
-// Until the cluster is ready it belongs to `up`: Ctrl-C, or the end of `up` in any way, rolls it back. Afterwards it
-// ends with `down`, or with the process named by --with-pid.
+// Until the cluster is ready, it is rolled back when `up` ends, by Ctrl-C or in any other way. Afterwards it ends with
+// `down`, or with the process of --with-pid.
 //
-// Ending is the same in all cases, [Sweep]: it goes by the record and by the names that follow from the cluster's
-// name, so that it works whether or not the supervisor could do its part, and as often as one likes. Programs die
-// with the supervisor (the kernel sees to that), nodes die with their init, mounts and network namespaces with the
-// node; cgroups, the bridge, firewall rules and files are deleted by name. [Remnants] then looks again.
+// [CleanUp] ends a cluster in all cases. It uses the record and the names that follow from the cluster's name, so it works
+// after a crash of the supervisor and may be repeated. The kernel ends the programs with the supervisor, a node's
+// processes with its init, and mounts and network namespaces with the node. CleanUp deletes cgroups, the bridge,
+// firewall rules and files by name. [Remnants] then lists what is left.
 package cluster

@@ -17,7 +17,7 @@ import (
 	"github.com/trellis-gpu/trellis/deploy/local/internal/state"
 )
 
-// Down takes a cluster down and makes sure that nothing is left of it.
+// Down takes a cluster down and checks that nothing is left of it.
 func Down(ctx context.Context, root state.Root, name string, out io.Writer) error {
 	lock, err := root.LockCluster(ctx, name, func() {
 		fmt.Fprintf(out, "cluster %s is being brought up or down by another process; waiting\n", name)
@@ -40,7 +40,7 @@ func Down(ctx context.Context, root state.Root, name string, out io.Writer) erro
 		fmt.Fprintf(out, "taking cluster %s down\n", name)
 		stop(r.Supervisor)
 	}
-	if err := takeAway(root, name, lock); err != nil {
+	if err := remove(root, name, lock); err != nil {
 		return err
 	}
 	if !none {
@@ -49,7 +49,7 @@ func Down(ctx context.Context, root state.Root, name string, out io.Writer) erro
 	return nil
 }
 
-// stop asks a supervisor to take its cluster down, and kills it if it can not.
+// stop asks a supervisor to take its cluster down, and kills it after a timeout.
 func stop(supervisor process.Identity) {
 	const limit = 40 * time.Second
 	_ = supervisor.Signal(unix.SIGTERM)
@@ -59,14 +59,14 @@ func stop(supervisor process.Identity) {
 	}
 }
 
-// takeAway sweeps, looks again, and gives the cluster's lock and the root back when they are of no more use.
-func takeAway(root state.Root, name string, lock *state.Lock) error {
-	err := Sweep(root, name)
+// remove cleans up, checks the result, and deletes the cluster's lock and the root folder if they are no longer used.
+func remove(root state.Root, name string, lock *state.Lock) error {
+	err := CleanUp(root, name)
 	if left := Remnants(root, name); len(left) > 0 {
 		lock.Release()
 		return errors.Join(err, fmt.Errorf("left of cluster %s:\n  %s", name, strings.Join(left, "\n  ")))
 	}
 	lock.ReleaseAndRemove()
-	_ = os.Remove(string(root)) // only where it is empty
+	_ = os.Remove(string(root)) // fails unless it is empty
 	return err
 }

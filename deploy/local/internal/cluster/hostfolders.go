@@ -14,12 +14,12 @@ import (
 	"github.com/trellis-gpu/trellis/deploy/local/internal/state"
 )
 
-// hostFoldersFile lists the folders that were made on the host for nodes to mount over, one a line. They belong to
-// all clusters together and go with the last.
+// hostFoldersFile lists the folders that were created on the host as mount points of nodes, one per line. All clusters share
+// them, and the last one deletes them.
 func hostFoldersFile(root state.Root) string { return filepath.Join(string(root), "host-folders") }
 
-// makeHostFolders makes the mount points that the host lacks, each noted before it is made. The caller holds the lock
-// of all clusters.
+// makeHostFolders creates the mount points that the host lacks. Each is listed in the file before it is created. The caller
+// holds the lock of all clusters.
 func makeHostFolders(root state.Root) error {
 	made := readHostFolders(root)
 	for _, folder := range node.HostFolders() {
@@ -39,8 +39,8 @@ func makeHostFolders(root state.Root) error {
 	return nil
 }
 
-// removeHostFolders deletes the noted mount points, which are empty: nothing but mounts ever used them. The caller
-// holds the lock of all clusters and knows that there is none.
+// removeHostFolders deletes the listed mount points. They are empty: only mounts used them. The caller holds the lock of all
+// clusters, and no cluster exists.
 func removeHostFolders(root state.Root) error {
 	var errs []error
 	for _, folder := range readHostFolders(root) {

@@ -44,11 +44,11 @@ func (o Options) supervise(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("start the supervisor: %w", err)
 	}
-	stopAsking := context.AfterFunc(ctx, func() {
-		fmt.Fprintln(out, "interrupted; taking everything down again")
+	cancelSignal := context.AfterFunc(ctx, func() {
+		fmt.Fprintln(out, "interrupted; taking the cluster down")
 		_ = cmd.Process.Signal(unix.SIGTERM)
 	})
-	defer stopAsking()
+	defer cancelSignal()
 	if ready, reason := follow(read, out); !ready {
 		_ = cmd.Wait()
 		if ctx.Err() != nil {
@@ -59,7 +59,7 @@ func (o Options) supervise(ctx context.Context, out io.Writer) error {
 	return cmd.Process.Release()
 }
 
-// The supervisor's messages to `up`, one a line.
+// The supervisor's messages to `up`, one per line.
 const (
 	sayPrefix    = "say "
 	failedPrefix = "failed "
@@ -67,7 +67,7 @@ const (
 )
 
 func follow(progress io.Reader, out io.Writer) (ready bool, reason string) {
-	reason = "the supervisor ended without a word"
+	reason = "the supervisor ended without a message"
 	lines := bufio.NewScanner(progress)
 	for lines.Scan() {
 		line := lines.Text()

@@ -15,14 +15,14 @@ import (
 	"github.com/trellis-gpu/trellis/deploy/local/internal/state"
 )
 
-func TestFollowingASupervisor(t *testing.T) {
+func TestFollow_ReadsMessagesOfTheSupervisor(t *testing.T) {
 	tests := map[string]struct {
 		progress, said, reason string
 		ready                  bool
 	}{
 		"comes up":           {"say one\nsay two\nready\nsay late\n", "  one\n  two\n", "", true},
 		"fails with reasons": {"say one\nfailed etcd ended\x00its last words\n", "  one\n", "etcd ended\nits last words", false},
-		"dies":               {"say one\n", "  one\n", "the supervisor ended without a word", false},
+		"dies":               {"say one\n", "  one\n", "the supervisor ended without a message", false},
 		"noise":              {"hello\n\nready", "", "", true},
 	}
 	for name, tc := range tests {
@@ -38,17 +38,17 @@ func TestFollowingASupervisor(t *testing.T) {
 	}
 }
 
-func TestLastWordsComeFromTheLogThatAnExitNames(t *testing.T) {
+func TestLastLines_OfTheLogOfAnExit(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "etcd.log")
 	require.NoError(t, os.WriteFile(log, []byte("first\n"+strings.Repeat("line\n", 11)+"last\n"), 0o644))
 	exit := process.Exit{Name: "etcd", Log: log}
-	words := lastWords(logIn(exit.Error()))
+	words := lastLines(logIn(exit.Error()))
 	require.NotContains(t, words, "first")
 	require.True(t, strings.HasSuffix(words, "last"))
-	require.Empty(t, lastWords("/nonexistent"))
+	require.Empty(t, lastLines("/nonexistent"))
 }
 
-func TestWishesThatCanNotBeFulfilled(t *testing.T) {
+func TestOptions_RefusesInvalidValues(t *testing.T) {
 	good := Options{Root: state.DefaultRoot, Name: "trellis", Nodes: 2, CPUsPerNode: 1}
 	require.NoError(t, good.Validate())
 	for want, spoil := range map[string]func(*Options){
@@ -64,7 +64,7 @@ func TestWishesThatCanNotBeFulfilled(t *testing.T) {
 	}
 }
 
-func TestHostFoldersThatAreNotOursStay(t *testing.T) {
+func TestRemoveHostFolders_KeepsOtherFolders(t *testing.T) {
 	root := state.Root(t.TempDir())
 	stranger := filepath.Join(t.TempDir(), "stranger")
 	require.NoError(t, os.Mkdir(stranger, 0o755))
@@ -75,9 +75,9 @@ func TestHostFoldersThatAreNotOursStay(t *testing.T) {
 	require.NoError(t, removeHostFolders(root), "nothing noted, nothing to do")
 }
 
-func TestAClusterThatNeverWas(t *testing.T) {
+func TestGetStatus_OfAnAbsentCluster(t *testing.T) {
 	root := state.Root(t.TempDir())
-	s, err := Look(t.Context(), root, "never")
+	s, err := GetStatus(t.Context(), root, "never")
 	require.NoError(t, err)
 	require.Equal(t, "absent", s.State)
 	var out bytes.Buffer

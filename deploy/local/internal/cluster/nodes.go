@@ -13,18 +13,18 @@ import (
 	"github.com/trellis-gpu/trellis/deploy/local/internal/process"
 )
 
-// startNode starts a node's init, which waits until its cable is laid.
+// startNode starts a node's init, which waits until its network is connected.
 func (s *Supervisor) startNode(n network.Node) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	waitCable, cable, err := os.Pipe()
+	waitConnected, connected, err := os.Pipe()
 	if err != nil {
 		return err
 	}
-	defer cable.Close() // the node goes on
-	defer waitCable.Close()
+	defer connected.Close() // the node continues
+	defer waitConnected.Close()
 	reports, report, err := os.Pipe()
 	if err != nil {
 		return err
@@ -33,7 +33,7 @@ func (s *Supervisor) startNode(n network.Node) error {
 	err = s.start(process.Program{
 		Name: n.Name, Path: self, Log: s.folder.Log(n.Name), Namespaces: node.Namespaces,
 		Args:  []string{"node", "--name=" + s.record.Plan.Cluster, "--state-root=" + string(s.root), "--node=" + n.Name},
-		Files: []*os.File{waitCable, report},
+		Files: []*os.File{waitConnected, report},
 	})
 	if err != nil {
 		reports.Close()
@@ -43,7 +43,7 @@ func (s *Supervisor) startNode(n network.Node) error {
 	return s.record.Plan.Connect(n, s.record.Processes[n.Name].PID)
 }
 
-// nodesReady says each change of what nodes still wait for.
+// nodesReady returns a check that reports each node once it is ready.
 func (s *Supervisor) nodesReady(client nodeLister) func(context.Context) error {
 	names := make([]string, len(s.record.Plan.Nodes))
 	for i, n := range s.record.Plan.Nodes {

@@ -15,17 +15,17 @@ import (
 	"github.com/trellis-gpu/trellis/deploy/local/internal/cgroup"
 )
 
-// minDisk is what a cluster with the project's images and a few jobs writes, with room to spare.
+// minDisk is enough for the project's images and a few jobs.
 const minDisk = 6 << 30
 
 var tools = []string{"runc", "iptables", "conntrack"}
 
 var cniPlugins = []string{"bridge", "host-local", "portmap", "loopback"}
 
-// CheckMachine says in one error all that keeps this machine from running a cluster.
+// CheckMachine returns one error with all that this machine lacks to run a cluster.
 func CheckMachine(stateRoot string) error {
 	if os.Geteuid() != 0 {
-		return errors.New("a local cluster makes namespaces, cgroups and a bridge: run this as root")
+		return errors.New("a local cluster creates namespaces, cgroups and a bridge: run this as root")
 	}
 	var errs []error
 	var missing []string
@@ -56,13 +56,13 @@ func checkDisk(path string) error {
 		err := unix.Statfs(path, &fs)
 		if err == nil {
 			if free := fs.Bavail * uint64(fs.Bsize); free < minDisk {
-				return fmt.Errorf("%.1f GiB free at %s, a local cluster wants %d GiB: free some, or choose another place with --state-root",
+				return fmt.Errorf("%.1f GiB free at %s, a local cluster wants %d GiB: free some, or choose another folder with --state-root",
 					float64(free)/(1<<30), path, minDisk>>30)
 			}
 			return nil
 		}
 		if path == filepath.Dir(path) {
-			return fmt.Errorf("look at the free disk space: %w", err)
+			return fmt.Errorf("read the free disk space: %w", err)
 		}
 		path = filepath.Dir(path)
 	}

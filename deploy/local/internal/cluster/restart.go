@@ -16,12 +16,12 @@ import (
 const (
 	// RestartKubelet is the signal that makes a node's init kill its kubelet and start it again.
 	RestartKubelet = unix.SIGHUP
-	// restartLimit is how long that may take until it is known.
+	// restartLimit bounds the time until the restart is reported.
 	restartLimit = 30 * time.Second
 )
 
-// Restart kills a node's kubelet, as a crash does, and starts it again; one that has ended is only started. It returns
-// once the new process runs, some seconds before it serves. Pods go on all the while.
+// Restart kills a node's kubelet, as a crash would, and starts it again. A kubelet that has ended is only started. Restart
+// returns once the new process runs, some seconds before it serves. Pods keep running.
 func Restart(ctx context.Context, root state.Root, name, node string, out io.Writer) error {
 	folder := root.Cluster(name)
 	before, err := folder.Read()
@@ -30,7 +30,7 @@ func Restart(ctx context.Context, root state.Root, name, node string, out io.Wri
 	}
 	init, ok := before.Processes[node]
 	if _, planned := before.Node(node); !ok || !planned || !init.Alive() {
-		return fmt.Errorf("cluster %s has no node %q that runs", name, node)
+		return fmt.Errorf("cluster %s has no running node %q", name, node)
 	}
 	if err := init.Signal(RestartKubelet); err != nil {
 		return fmt.Errorf("ask %s: %w", node, err)

@@ -15,7 +15,7 @@ import (
 	"github.com/trellis-gpu/trellis/deploy/local/internal/state"
 )
 
-// Status is what can be said about a cluster.
+// Status is the state of a cluster.
 type Status struct {
 	Name       string            `json:"name"`
 	State      string            `json:"state"` // absent, starting, up, degraded, stopping, crashed
@@ -25,10 +25,10 @@ type Status struct {
 	Logs       string            `json:"logs,omitempty"`
 	Supervisor int               `json:"supervisor,omitempty"`
 	Nodes      []NodeStatus      `json:"nodes,omitempty"`
-	Ended      map[string]string `json:"ended,omitempty"` // programs that ended unasked
+	Ended      map[string]string `json:"ended,omitempty"` // programs that ended unexpectedly
 }
 
-// NodeStatus is what can be said about a node.
+// NodeStatus is the state of a node.
 type NodeStatus struct {
 	Name  string `json:"name"`
 	Addr  string `json:"addr"`
@@ -39,8 +39,8 @@ type NodeStatus struct {
 	Why   string `json:"why,omitempty"` // not ready
 }
 
-// Look finds out how a cluster is.
-func Look(ctx context.Context, root state.Root, name string) (Status, error) {
+// GetStatus returns the state of a cluster.
+func GetStatus(ctx context.Context, root state.Root, name string) (Status, error) {
 	folder := root.Cluster(name)
 	r, err := folder.Read()
 	if errors.Is(err, state.ErrNone) {
@@ -70,7 +70,7 @@ func Look(ctx context.Context, root state.Root, name string) (Status, error) {
 	for i := range s.Nodes {
 		s.Nodes[i].Why = pending[s.Nodes[i].Name]
 		if s.Nodes[i].Why == "" && !r.Processes[s.Nodes[i].Name].Alive() {
-			s.Nodes[i].Why = "its init has ended" // the API server takes 40 s to notice
+			s.Nodes[i].Why = "its init has ended" // the API server notices after 40 s
 		}
 		s.Nodes[i].Ready = s.Nodes[i].Why == ""
 	}
@@ -80,7 +80,7 @@ func Look(ctx context.Context, root state.Root, name string) (Status, error) {
 	return s, nil
 }
 
-// Print writes the status for a person.
+// Print writes the status for a user.
 func (s Status) Print(out io.Writer) error {
 	fmt.Fprintf(out, "cluster %s: %s\n", s.Name, s.State)
 	if s.State == "absent" {

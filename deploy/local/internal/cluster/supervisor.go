@@ -25,7 +25,7 @@ import (
 // systemGroup is the part of the cluster's cgroup branch for everything that is not a pod.
 const systemGroup = "system"
 
-// Supervisor owns a cluster's programs.
+// Supervisor starts the programs of a cluster and ends them.
 type Supervisor struct {
 	root     state.Root
 	folder   state.Folder
@@ -33,13 +33,12 @@ type Supervisor struct {
 	branch   cgroup.Branch
 	layout   controlplane.Layout
 	starter  *process.Starter
-	reports  chan string // from nodes: a program of theirs has ended
-	progress *os.File    // to `up`; closed once it knows how it went
+	reports  chan string // from nodes: one of their programs has ended
+	progress *os.File    // to `up`; closed after the result
 	log      *slog.Logger
 }
 
-// Supervise brings the prepared cluster up, keeps it until ctx ends (or the process of --with-pid does), and takes it
-// down.
+// Supervise brings the prepared cluster up, keeps it until ctx or the process of --with-pid ends, and takes it down.
 func Supervise(ctx context.Context, root state.Root, name string, progress *os.File, log *slog.Logger) error {
 	folder := root.Cluster(name)
 	record, err := folder.Read()
@@ -51,15 +50,15 @@ func Supervise(ctx context.Context, root state.Root, name string, progress *os.F
 	s.layout = controlplane.Layout{Plan: record.Plan, Folder: folder, Stock: record.Stock}
 	err = s.bringUp(ctx)
 	if err == nil {
-		s.tell(readyLine)
+		s.send(readyLine)
 		progress.Close()
 		s.keep(ctx)
 	} else {
-		log.Error("bring-up failed", "error", err)
+		log.Error("bring-up failed", "err", err)
 	}
 	down := s.takeDown()
 	if err != nil {
-		s.tell(failedPrefix + strings.ReplaceAll(err.Error(), "\n", "\x00"))
+		s.send(failedPrefix + strings.ReplaceAll(err.Error(), "\n", "\x00"))
 		progress.Close()
 	}
 	return errors.Join(err, down)
@@ -68,12 +67,12 @@ func Supervise(ctx context.Context, root state.Root, name string, progress *os.F
 func (s *Supervisor) say(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	s.log.Info("progress", "step", text)
-	s.tell(sayPrefix + text)
+	s.send(sayPrefix + text)
 }
 
-func (s *Supervisor) tell(line string) { _, _ = fmt.Fprintln(s.progress, line) }
+func (s *Supervisor) send(line string) { _, _ = fmt.Fprintln(s.progress, line) }
 
-// keep watches until the cluster is to end.
+// keep watches the programs until the cluster must end.
 func (s *Supervisor) keep(ctx context.Context) {
 	owner := make(chan struct{})
 	if s.record.WithPID != nil {
@@ -86,7 +85,7 @@ func (s *Supervisor) keep(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
-			s.log.Info("asked to end")
+			s.log.Info("the cluster was asked to end")
 			return
 		case <-owner:
 			s.log.Info("the process that this cluster was started for has ended", "pid", s.record.WithPID.PID)
@@ -99,7 +98,7 @@ func (s *Supervisor) keep(ctx context.Context) {
 	}
 }
 
-// noteReport records what a node says of a program of its.
+// noteReport records a report of a node about one of its programs.
 func (s *Supervisor) noteReport(report string) {
 	if program, again := strings.CutSuffix(report, node.StartedAgain); again {
 		s.noteRestart(program)
@@ -109,9 +108,9 @@ func (s *Supervisor) noteReport(report string) {
 	s.noteEnd(program, report)
 }
 
-// noteRestart records that a program was started again by request: it is not missing any more.
+// noteRestart records that a program was restarted by request and is no longer missing.
 func (s *Supervisor) noteRestart(program string) {
-	s.log.Info("a program was started again", "program", program)
+	s.log.Info("a program was restarted", "program", program)
 	if s.record.Restarted == nil {
 		s.record.Restarted = map[string]int{}
 	}
@@ -120,9 +119,9 @@ func (s *Supervisor) noteRestart(program string) {
 	s.write()
 }
 
-// noteEnd records that a program ended unasked. It is not started again: what a cluster lost should be seen.
+// noteEnd records the unexpected end of a program. It is not restarted, so that the loss is visible.
 func (s *Supervisor) noteEnd(program, how string) {
-	s.log.Error("a program ended, it is not restarted", "program", program, "error", how)
+	s.log.Error("a program ended, it is not restarted", "program", program, "err", how)
 	if s.record.Ended == nil {
 		s.record.Ended = map[string]string{}
 	}
@@ -132,20 +131,20 @@ func (s *Supervisor) noteEnd(program, how string) {
 
 func (s *Supervisor) write() {
 	if err := s.folder.Write(s.record); err != nil {
-		s.log.Error("can not write the record", "error", err)
+		s.log.Error("cannot write the record", "err", err)
 	}
 }
 
-// takeDown ends every program and deletes everything, this process's own folder included.
+// takeDown ends every program and deletes everything, including the folder of this process.
 func (s *Supervisor) takeDown() error {
 	s.record.Phase = state.Stopping
 	_ = s.folder.Write(s.record)
-	s.starter.KillAll(patience)
+	s.starter.KillAll(exitTimeout)
 	if err := s.branch.Leave(); err != nil {
-		s.log.Error("can not leave the cluster's cgroup", "error", err)
+		s.log.Error("cannot leave the cluster's cgroup", "err", err)
 	}
-	err := Sweep(s.root, s.record.Plan.Cluster)
-	// Where nobody is taking the cluster down by hand, nobody else removes the lock.
+	err := CleanUp(s.root, s.record.Plan.Cluster)
+	// Remove the lock unless a `down` of the same cluster holds it.
 	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 	defer cancel()
 	if lock, lockErr := s.root.LockCluster(ctx, s.record.Plan.Cluster, func() {}); lockErr == nil {
@@ -155,7 +154,7 @@ func (s *Supervisor) takeDown() error {
 	return err
 }
 
-// readReports hands on what a node writes about its programs.
+// readReports forwards the reports of a node.
 func (s *Supervisor) readReports(node string, from io.ReadCloser) {
 	defer from.Close()
 	for lines := bufio.NewScanner(from); lines.Scan(); {
@@ -163,7 +162,7 @@ func (s *Supervisor) readReports(node string, from io.ReadCloser) {
 	}
 }
 
-// whileUpLives ends the context when `up` goes away: then the other end of the progress pipe is closed.
+// whileUpLives cancels the context when `up` ends, which closes the other end of the progress pipe.
 func whileUpLives(ctx context.Context, progress *os.File) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	fd := int32(progress.Fd())

@@ -39,8 +39,8 @@ func (o Options) Validate() error {
 	return errors.Join(network.ValidateName(o.Name), o.Root.Validate())
 }
 
-// Up brings the cluster up, or finds it up already. Progress is written to out for a person. When ctx ends before the
-// cluster is ready, what was made is taken down again.
+// Up brings the cluster up unless it is up already. Progress is written to out for a user. If ctx ends before the cluster is
+// ready, everything is taken down again.
 func Up(ctx context.Context, o Options, out io.Writer) error {
 	begin := time.Now()
 	lock, err := o.Root.LockCluster(ctx, o.Name, func() {
@@ -56,45 +56,45 @@ func Up(ctx context.Context, o Options, out io.Writer) error {
 	}
 	record, err := o.prepare(ctx)
 	if err != nil {
-		return errors.Join(err, takeAway(o.Root, o.Name, lock))
+		return errors.Join(err, remove(o.Root, o.Name, lock))
 	}
 	fmt.Fprintf(out, "cluster %s: %d node(s) on %s, API server %s\n", o.Name, o.Nodes, record.Plan.Block, record.Plan.APIURL())
 	if err := o.supervise(ctx, out); err != nil {
-		return errors.Join(err, takeAway(o.Root, o.Name, lock))
+		return errors.Join(err, remove(o.Root, o.Name, lock))
 	}
 	fmt.Fprintf(out, "cluster %s is up after %s; KUBECONFIG=%s\n", o.Name, time.Since(begin).Round(time.Second),
 		o.Root.Cluster(o.Name).Kubeconfig("admin"))
 	return nil
 }
 
-// alreadyUp looks for a cluster of that name. One that is not whole is taken away first.
+// alreadyUp reports whether the cluster is up. An incomplete one is removed first.
 func (o Options) alreadyUp(out io.Writer) (bool, error) {
 	r, err := o.Root.Cluster(o.Name).Read()
 	switch {
 	case errors.Is(err, state.ErrNone):
-		// The record is written before and deleted after all that runs: what runs without one is another root's.
+		// The record is written before the first process and deleted after the last: processes without one belong to another root.
 		if branch, err := cgroup.BranchOf(o.Name); err != nil || len(branch.PIDs()) > 0 {
 			return false, errors.Join(err, fmt.Errorf("a cluster %s runs under another --state-root: "+
 				"choose another name, or clean up by name with local down --name %s", o.Name, o.Name))
 		}
-		return false, Sweep(o.Root, o.Name)
+		return false, CleanUp(o.Root, o.Name)
 	case err != nil:
 		return false, err
 	case r.Phase != state.Up || !r.Supervisor.Alive():
-		fmt.Fprintf(out, "cluster %s was left half way; cleaning up first\n", o.Name)
+		fmt.Fprintf(out, "cluster %s was left incomplete; cleaning up first\n", o.Name)
 		stop(r.Supervisor)
-		return false, Sweep(o.Root, o.Name)
+		return false, CleanUp(o.Root, o.Name)
 	case len(r.Plan.Nodes) != o.Nodes || r.CPUsPerNode != o.CPUsPerNode:
 		return false, fmt.Errorf("cluster %s is up with %d node(s) of %d core(s): take it down first, or ask for the same",
 			o.Name, len(r.Plan.Nodes), r.CPUsPerNode)
 	case len(r.Ended) > 0:
-		return false, fmt.Errorf("cluster %s is up but not whole (local status --name %s says what ended): take it down first", o.Name, o.Name)
+		return false, fmt.Errorf("cluster %s is up but incomplete (local status --name %s shows what ended): take it down first", o.Name, o.Name)
 	}
 	fmt.Fprintf(out, "cluster %s is up already; KUBECONFIG=%s\n", o.Name, o.Root.Cluster(o.Name).Kubeconfig("admin"))
 	return true, nil
 }
 
-// prepare chooses addresses and cores and writes the record. Nobody else chooses meanwhile.
+// prepare chooses addresses and cores and writes the record, under the lock of all clusters.
 func (o Options) prepare(ctx context.Context) (state.Record, error) {
 	all, err := o.Root.LockAll(ctx)
 	if err != nil {

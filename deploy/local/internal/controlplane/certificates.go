@@ -8,11 +8,10 @@ import (
 	"github.com/trellis-gpu/trellis/deploy/local/internal/pki"
 )
 
-// masters is the group that may do everything.
+// masters is the group with all permissions.
 const masters = "system:masters"
 
-// WriteCertificates makes both authorities, every certificate and every kubeconfig of the cluster, the nodes'
-// included.
+// WriteCertificates creates both authorities and all certificates and kubeconfigs of the cluster and its nodes.
 func (l Layout) WriteCertificates(now time.Time) error {
 	etcd, err := pki.NewAuthority(l.Folder.PKI(""), "etcd-ca", now)
 	if err != nil {
@@ -51,8 +50,8 @@ func (l Layout) writeKubeconfigs(ca *pki.Authority) error {
 	return errors.Join(errs...)
 }
 
-// writeNodeCertificates gives each kubelet its own name, which the Node authorizer holds it to, and a certificate
-// that the API server can check when it asks for logs.
+// writeNodeCertificates gives each kubelet an identity for the Node authorizer, and a serving certificate that the API server
+// verifies when it reads logs.
 func (l Layout) writeNodeCertificates(ca *pki.Authority) error {
 	var errs []error
 	for _, n := range l.Plan.Nodes {

@@ -14,7 +14,7 @@ import (
 
 const maxAnswer = 32 << 20 // bytes; a list of MaxNodes nodes has well under one MiB
 
-// Client asks the API server the few questions that bringing a cluster up needs. It is the administrator.
+// Client is an administrator's client for the few requests that starting a cluster needs.
 type Client struct {
 	url  string
 	http *http.Client
@@ -56,13 +56,13 @@ func (c *Client) get(ctx context.Context, path string) ([]byte, error) {
 	return body, nil
 }
 
-// Serving returns nil once the API server says that it is ready.
+// Serving returns nil once the API server is ready.
 func (c *Client) Serving(ctx context.Context) error {
 	_, err := c.get(ctx, "/readyz")
 	return err
 }
 
-// Pending lists the nodes, out of those wanted, that can not take pods yet, each with the reason.
+// Pending returns those of the wanted nodes that cannot run pods yet, with the reason.
 func (c *Client) Pending(ctx context.Context, wanted []string) (map[string]string, error) {
 	body, err := c.get(ctx, "/api/v1/nodes")
 	if err != nil {

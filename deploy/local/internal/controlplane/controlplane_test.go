@@ -15,7 +15,7 @@ import (
 	"github.com/trellis-gpu/trellis/deploy/local/internal/state"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the goldens anew; commit them only if you know what changed them")
+var rewrite = flag.Bool("rewrite", false, "rewrite the golden files; check the differences before you commit them")
 
 func exampleLayout(t *testing.T, folder state.Folder) Layout {
 	plan, err := network.NewPlan("trellis", 2, nil)
@@ -23,7 +23,7 @@ func exampleLayout(t *testing.T, folder state.Folder) Layout {
 	return Layout{Plan: plan, Folder: folder, Stock: "/stock"}
 }
 
-func TestCommandLines(t *testing.T) {
+func TestPrograms_MatchGoldenFiles(t *testing.T) {
 	l := exampleLayout(t, "/state/trellis")
 	for _, p := range []process.Program{l.Etcd(), l.APIServer(), l.ControllerManager(), l.Scheduler()} {
 		t.Run(p.Name, func(t *testing.T) {
@@ -35,12 +35,12 @@ func TestCommandLines(t *testing.T) {
 			want, err := os.ReadFile(golden)
 			require.NoError(t, err)
 			require.Equal(t, string(want), got)
-			require.NotContains(t, got, "0.0.0.0", "two clusters must not meet")
+			require.NotContains(t, got, "0.0.0.0", "each cluster has its own address")
 		})
 	}
 }
 
-func TestEveryFileThatAProgramNamesIsIssued(t *testing.T) {
+func TestWriteCertificates_IssuesEveryNamedFile(t *testing.T) {
 	l := exampleLayout(t, state.Folder(t.TempDir()))
 	require.NoError(t, l.WriteCertificates(time.Now()))
 	for _, p := range []process.Program{l.Etcd(), l.APIServer(), l.ControllerManager(), l.Scheduler()} {
@@ -60,7 +60,7 @@ func TestEveryFileThatAProgramNamesIsIssued(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestPendingNodes(t *testing.T) {
+func TestPending_GivesReasons(t *testing.T) {
 	node := func(name, ready, message, taint string) string {
 		taints := ""
 		if taint != "" {

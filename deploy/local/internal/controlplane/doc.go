@@ -1,8 +1,8 @@
-// Package controlplane says how the stock control plane of a local cluster is run: which certificates it needs, with
-// which flags each program starts, in which order, and how to tell that it serves.
+// Package controlplane configures the stock control plane of a local cluster: the certificates that it needs, the flags and
+// the order of its programs, and the checks that it is ready.
 //
-// The programs are the unchanged upstream ones: etcd, kube-apiserver, kube-controller-manager and kube-scheduler. All
-// of them listen on the cluster's own bridge address, so that two clusters never meet; the ports are the usual ones.
-// Authorization is Node and RBAC with the NodeRestriction plugin, as on a production cluster, and everybody comes
-// with a client certificate of his own. etcd takes clients of its own authority only: the API server.
+// The programs are the unchanged upstream ones: etcd, kube-apiserver, kube-controller-manager and kube-scheduler. They
+// listen on the usual ports of the cluster's own bridge address, so clusters do not share an address. Authorization is
+// Node and RBAC with the NodeRestriction plugin, as on a production cluster, and each client has its own certificate.
+// etcd accepts clients of its own authority only: the API server.
 package controlplane

@@ -9,7 +9,7 @@ import (
 	"github.com/trellis-gpu/trellis/deploy/local/internal/state"
 )
 
-// Layout is where the control plane's programs and files are.
+// Layout is the location of the control plane's programs and files.
 type Layout struct {
 	Plan   network.Plan
 	Folder state.Folder
@@ -77,7 +77,7 @@ func (l Layout) APIServer() process.Program {
 	)
 }
 
-// ControllerManager runs every controller; nodes bring their pod subnets along, so it hands out none.
+// ControllerManager runs every controller. It assigns no pod subnets: the nodes have theirs.
 func (l Layout) ControllerManager() process.Program {
 	pki := l.Folder.PKI
 	kubeconfig := l.Folder.Kubeconfig("kube-controller-manager")
@@ -96,7 +96,7 @@ func (l Layout) ControllerManager() process.Program {
 	)
 }
 
-// Scheduler is the default scheduler; one with another profile runs beside it as a pod.
+// Scheduler is the default scheduler. The one of Trellis runs as a pod.
 func (l Layout) Scheduler() process.Program {
 	kubeconfig := l.Folder.Kubeconfig("kube-scheduler")
 	return l.program("kube-scheduler",

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// keep is how long a version that has been superseded stays: another cluster may be about to load it.
+// keep is how long a superseded version stays: another cluster may be loading it.
 const keep = time.Hour
 
 // Written is an image on this machine's disk.
@@ -16,11 +16,11 @@ type Written struct {
 	Name string
 	Tag  string
 	Path string
-	// New says that the file was not there before.
+	// New is true if the file did not exist.
 	New bool
 }
 
-// Ref is the name that a pod asks for the image by.
+// Ref is the image's name in a pod.
 func (w Written) Ref() string { return Repository + w.Name + ":" + w.Tag }
 
 // WriteAll writes each image to NAME-DIGEST.tar in folder, unless it is there, and removes old versions of it.
@@ -39,7 +39,7 @@ func WriteAll(folder string, images []Image) ([]Written, error) {
 	return all, nil
 }
 
-// write goes by way of a second name: a file under its final name is whole.
+// write renames a temporary file, so that a file under its final name is complete.
 func (i Image) write(folder string) (Written, error) {
 	digest, err := i.Digest()
 	if err != nil {
@@ -64,7 +64,7 @@ func (i Image) write(folder string) (Written, error) {
 	return w, os.Rename(half, w.Path)
 }
 
-// prune removes versions that nobody can be about to load any more.
+// prune removes versions that no cluster can be loading.
 func (i Image) prune(folder string) error {
 	versions, err := filepath.Glob(filepath.Join(folder, i.Name+"-????????????.tar"))
 	if err != nil {

@@ -48,7 +48,7 @@ func (w workload) done() bool {
 
 func (w workload) String() string {
 	want, updated, ready := w.counts()
-	return fmt.Sprintf("%s %d/%d ready, %d new", w.Metadata.Name, ready, want, updated)
+	return fmt.Sprintf("%s %d/%d ready, %d updated", w.Metadata.Name, ready, want, updated)
 }
 
 // pod is the part of a pod of Trellis that says whether it runs.
@@ -109,7 +109,7 @@ func unready(workloads []workload, pods []pod, nodes []gpuNode, resource string)
 	}
 	for _, n := range nodes {
 		if units := n.Status.Allocatable[resource]; units == "" || units == "0" {
-			missing = append(missing, n.Metadata.Name+" advertises no "+resource)
+			missing = append(missing, n.Metadata.Name+" offers no "+resource)
 		}
 	}
 	if len(workloads) == 0 {

@@ -25,14 +25,14 @@ func TestUnready_NamesWhatIsMissing(t *testing.T) {
 		"nothing of a daemonset": {workload: daemonSet, node: node},
 		"a rollout not seen yet": {
 			workload: `{"kind":"Deployment","metadata":{"name":"d","generation":3},"status":{"observedGeneration":2,"replicas":1,"updatedReplicas":1,"readyReplicas":1}}`,
-			node:     node, want: []string{"d 1/1 ready, 1 new"},
+			node:     node, want: []string{"d 1/1 ready, 1 updated"},
 		},
 		"the old version still there": {
 			workload: `{"kind":"Deployment","metadata":{"name":"d"},"status":{"replicas":2,"updatedReplicas":1,"readyReplicas":1}}`,
-			node:     node, want: []string{"d 1/1 ready, 1 new"},
+			node:     node, want: []string{"d 1/1 ready, 1 updated"},
 		},
 		"no node for a daemonset": {
-			workload: `{"kind":"DaemonSet","metadata":{"name":"s"},"status":{}}`, node: node, want: []string{"s 0/0 ready, 0 new"},
+			workload: `{"kind":"DaemonSet","metadata":{"name":"s"},"status":{}}`, node: node, want: []string{"s 0/0 ready, 0 updated"},
 		},
 		"a crash": {
 			workload: deployment, node: node,
@@ -50,7 +50,7 @@ func TestUnready_NamesWhatIsMissing(t *testing.T) {
 		},
 		"no GPU memory": {
 			workload: deployment, node: `{"metadata":{"name":"n"},"status":{"allocatable":{"cpu":"1"}}}`,
-			want: []string{"n advertises no gpushare/gpu-mem"},
+			want: []string{"n offers no gpushare/gpu-mem"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

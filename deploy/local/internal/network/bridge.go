@@ -34,7 +34,7 @@ func Taken() ([]netip.Prefix, error) {
 	return taken, nil
 }
 
-// CreateBridge makes the cluster's bridge with the host's address on it.
+// CreateBridge creates the cluster's bridge with the host's address.
 func (p Plan) CreateBridge() error {
 	attrs := netlink.NewLinkAttrs()
 	attrs.Name = p.Bridge
@@ -42,7 +42,7 @@ func (p Plan) CreateBridge() error {
 	if err := netlink.LinkAdd(bridge); err != nil && !errors.Is(err, os.ErrExist) {
 		return fmt.Errorf("create bridge %s: %w", p.Bridge, err)
 	}
-	// The alias is what a person sees in `ip link`; the name is only a digest.
+	// `ip link` shows the alias; the name is only a digest.
 	if err := netlink.LinkSetAlias(bridge, "trellis local cluster "+p.Cluster); err != nil {
 		return fmt.Errorf("label bridge %s: %w", p.Bridge, err)
 	}
@@ -52,33 +52,33 @@ func (p Plan) CreateBridge() error {
 	return up(bridge)
 }
 
-// Connect lays the cable between the bridge and the network namespace of process pid, where it appears as eth0,
-// and the host's route to the node's pods.
+// Connect creates the veth pair between the bridge and the network namespace of process pid, where it is eth0, and the
+// host's route to the node's pods.
 func (p Plan) Connect(n Node, pid int) error {
 	bridge, err := netlink.LinkByName(p.Bridge)
 	if err != nil {
 		return fmt.Errorf("find bridge %s: %w", p.Bridge, err)
 	}
 	attrs := netlink.NewLinkAttrs()
-	attrs.Name = n.Cable
+	attrs.Name = n.Veth
 	attrs.MasterIndex = bridge.Attrs().Index
-	cable := &netlink.Veth{LinkAttrs: attrs, PeerName: "eth0", PeerNamespace: netlink.NsPid(pid)}
-	if err := netlink.LinkAdd(cable); err != nil {
-		return fmt.Errorf("lay cable %s to %s: %w", n.Cable, n.Name, err)
+	veth := &netlink.Veth{LinkAttrs: attrs, PeerName: "eth0", PeerNamespace: netlink.NsPid(pid)}
+	if err := netlink.LinkAdd(veth); err != nil {
+		return fmt.Errorf("create veth %s of %s: %w", n.Veth, n.Name, err)
 	}
-	if err := up(cable); err != nil {
+	if err := up(veth); err != nil {
 		return err
 	}
 	return route(bridge, n.Pods, n.Addr)
 }
 
-// Remove deletes the cluster's bridge and cables. What is not there is no error.
+// Remove deletes the cluster's bridge and veth pairs that exist.
 func Remove(cluster string) error {
 	var errs []error
 	for _, name := range Interfaces(cluster) {
 		link, err := netlink.LinkByName(name)
 		if err != nil {
-			continue // a cable's other end took it along
+			continue // deleted with the other end of the pair
 		}
 		if err := netlink.LinkDel(link); err != nil {
 			errs = append(errs, fmt.Errorf("delete interface %s: %w", name, err))
@@ -95,7 +95,7 @@ func Interfaces(cluster string) []string {
 	}
 	var names []string
 	for _, i := range all {
-		if i.Name == BridgeName(cluster) || strings.HasPrefix(i.Name, CablePrefix(cluster)) {
+		if i.Name == BridgeName(cluster) || strings.HasPrefix(i.Name, VethPrefix(cluster)) {
 			names = append(names, i.Name)
 		}
 	}

@@ -1,9 +1,7 @@
-// Package network gives a local cluster addresses of its own, and the bridge, the virtual cables and the
-// firewall rules that make them real.
+// Package network gives a local cluster its own addresses, a bridge, veth pairs and firewall rules.
 //
-// Everything follows from the cluster's name. A [Plan] is pure: the name is hashed to one /16 of 10.64.0.0/10
-// and 10.128.0.0/10, and where that one is in use (a route of the host, another cluster) the next free one is
-// taken. Inside the /16:
+// Everything follows from the cluster's name. A [Plan] is pure: it hashes the name to one /16 of 10.64.0.0/10 and
+// 10.128.0.0/10. If that /16 is in use (a route of the host, another cluster), it takes the next free one. Inside the /16:
 //
 //	10.x.0.0/24      the bridge: .1 the host (API server, etcd), .11 and up the nodes
 //	10.x.64+i.0/24   the pods of node i (i counts from 0)
@@ -13,6 +11,6 @@
 // node's pods over the bridge, and the host has the same routes, so a packet keeps its true source address.
 // Only Services are rewritten, by each node's own kube-proxy inside the node's network namespace.
 //
-// A bridge, and with it the cables and routes, goes when the cluster goes; the two firewall rules carry the
-// bridge's name in a comment, so that they can be found again after a crash.
+// The bridge, the veth pairs and the routes are deleted with the cluster. The two firewall rules have the bridge's name in
+// a comment, so that they can be found after a crash.
 package network

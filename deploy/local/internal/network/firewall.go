@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// rules let the cluster's own traffic through a host firewall whose default is to drop: to the API server on
-// the bridge's address, and between nodes where bridged packets pass through iptables.
+// rules accept the cluster's own traffic on a host whose firewall drops by default: to the API server on the bridge's
+// address, and between nodes if bridged packets pass through iptables.
 func rules(bridge string) [][]string {
 	comment := []string{"-m", "comment", "--comment", bridge, "-j", "ACCEPT"}
 	return [][]string{
@@ -32,7 +32,7 @@ func (p Plan) OpenFirewall() error {
 	return nil
 }
 
-// CloseFirewall deletes the cluster's rules; where there are none it does nothing.
+// CloseFirewall deletes the cluster's rules that exist.
 func CloseFirewall(cluster string) error {
 	var errs []error
 	for _, rule := range rules(BridgeName(cluster)) {

@@ -21,7 +21,7 @@ func (p Plan) Enter(name string) error {
 	}
 	eth, err := netlink.LinkByName("eth0")
 	if err != nil {
-		return fmt.Errorf("find the node's end of its cable: %w", err)
+		return fmt.Errorf("find the node's end of its veth pair: %w", err)
 	}
 	if err := errors.Join(up(lo), up(eth)); err != nil {
 		return err

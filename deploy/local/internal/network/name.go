@@ -11,13 +11,13 @@ const maxName = 24
 
 var nameForm = regexp.MustCompile(`^[a-z]([a-z0-9-]*[a-z0-9])?$`)
 
-// ValidateName says whether name may name a cluster. It becomes part of file, cgroup and interface names.
+// ValidateName checks the name of a cluster. It becomes part of file, cgroup and interface names.
 func ValidateName(name string) error {
 	switch {
 	case name == "":
 		return fmt.Errorf("a cluster needs a name (--name)")
 	case len(name) > maxName:
-		return fmt.Errorf("cluster name %q has %d characters, at most %d are possible", name, len(name), maxName)
+		return fmt.Errorf("cluster name %q has %d characters, at most %d are allowed", name, len(name), maxName)
 	case !nameForm.MatchString(name):
 		return fmt.Errorf("cluster name %q: use lower-case letters, digits and '-', a letter first and no '-' last", name)
 	}
@@ -34,8 +34,8 @@ func digest(name string) uint32 {
 // BridgeName is the name of the cluster's bridge on the host.
 func BridgeName(cluster string) string { return fmt.Sprintf("tl-%08x", digest(cluster)) }
 
-// CableName is the host's end of the cable to node i.
-func CableName(cluster string, i int) string { return fmt.Sprintf("%s%d", CablePrefix(cluster), i) }
+// VethName is the host's end of the veth pair of node i.
+func VethName(cluster string, i int) string { return fmt.Sprintf("%s%d", VethPrefix(cluster), i) }
 
-// CablePrefix begins the name of every cable of the cluster, and of no other.
-func CablePrefix(cluster string) string { return fmt.Sprintf("tv%08xn", digest(cluster)) }
+// VethPrefix is the prefix of the veth names of this cluster only.
+func VethPrefix(cluster string) string { return fmt.Sprintf("tv%08xn", digest(cluster)) }

@@ -27,15 +27,15 @@ type Plan struct {
 	Nodes    []Node       `json:"nodes"`
 }
 
-// Node is one node's share of a [Plan].
+// Node is one node of a [Plan].
 type Node struct {
-	Name  string       `json:"name"`
-	Addr  netip.Addr   `json:"addr"`
-	Pods  netip.Prefix `json:"pods"`
-	Cable string       `json:"cable"` // the host's end
+	Name string       `json:"name"`
+	Addr netip.Addr   `json:"addr"`
+	Pods netip.Prefix `json:"pods"`
+	Veth string       `json:"cable"` // the host's end of the pair
 }
 
-// NewPlan lays out a cluster of so many nodes, clear of the prefixes that are taken already.
+// NewPlan lays out a cluster with the number of nodes, outside the prefixes that are in use.
 func NewPlan(cluster string, nodes int, taken []netip.Prefix) (Plan, error) {
 	if err := ValidateName(cluster); err != nil {
 		return Plan{}, err
@@ -77,10 +77,10 @@ func layout(cluster string, nodes int, block netip.Prefix) Plan {
 	}
 	for i := range nodes {
 		p.Nodes = append(p.Nodes, Node{
-			Name:  fmt.Sprintf("node-%d", i+1),
-			Addr:  at(0, byte(firstNode+i)),
-			Pods:  netip.PrefixFrom(at(byte(firstPods+i), 0), 24),
-			Cable: CableName(cluster, i+1),
+			Name: fmt.Sprintf("node-%d", i+1),
+			Addr: at(0, byte(firstNode+i)),
+			Pods: netip.PrefixFrom(at(byte(firstPods+i), 0), 24),
+			Veth: VethName(cluster, i+1),
 		})
 	}
 	return p

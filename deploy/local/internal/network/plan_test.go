@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestClusterNames(t *testing.T) {
+func TestValidateName_Form(t *testing.T) {
 	tests := map[string]struct {
 		name string
 		want string // part of the error; empty: valid
@@ -37,7 +37,7 @@ func TestClusterNames(t *testing.T) {
 	}
 }
 
-func TestPlanIsAFunctionOfTheName(t *testing.T) {
+func TestNewPlan_DependsOnTheNameOnly(t *testing.T) {
 	a, err := NewPlan("trellis", 3, nil)
 	require.NoError(t, err)
 	again, err := NewPlan("trellis", 3, nil)
@@ -48,10 +48,10 @@ func TestPlanIsAFunctionOfTheName(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, a.Block.Overlaps(b.Block))
 	require.NotEqual(t, a.Bridge, b.Bridge)
-	require.NotEqual(t, a.Nodes[0].Cable, b.Nodes[0].Cable)
+	require.NotEqual(t, a.Nodes[0].Veth, b.Nodes[0].Veth)
 }
 
-func TestPlanAvoidsWhatIsTaken(t *testing.T) {
+func TestNewPlan_AvoidsUsedPrefixes(t *testing.T) {
 	first, err := NewPlan("trellis", 1, nil)
 	require.NoError(t, err)
 
@@ -68,7 +68,7 @@ func TestPlanAvoidsWhatIsTaken(t *testing.T) {
 	require.ErrorContains(t, err, "no free /16")
 }
 
-func TestPlanPartsAreDisjointAndInsideTheBlock(t *testing.T) {
+func TestNewPlan_PartsAreDisjointAndInsideTheBlock(t *testing.T) {
 	p, err := NewPlan("trellis", MaxNodes, nil)
 	require.NoError(t, err)
 
@@ -79,8 +79,8 @@ func TestPlanPartsAreDisjointAndInsideTheBlock(t *testing.T) {
 		require.True(t, p.NodeNet().Contains(n.Addr))
 		require.NotEqual(t, p.Host, n.Addr)
 		require.True(t, p.Pods.Contains(n.Pods.Addr()))
-		require.LessOrEqual(t, len(n.Cable), 15, "the kernel's limit for interface names")
-		require.True(t, strings.HasPrefix(n.Cable, CablePrefix("trellis")))
+		require.LessOrEqual(t, len(n.Veth), 15, "the kernel's limit for interface names")
+		require.True(t, strings.HasPrefix(n.Veth, VethPrefix("trellis")))
 		parts = append(parts, n.Pods)
 	}
 	for i, a := range parts {
@@ -91,7 +91,7 @@ func TestPlanPartsAreDisjointAndInsideTheBlock(t *testing.T) {
 	}
 }
 
-func TestPlanRefusesNodeCounts(t *testing.T) {
+func TestNewPlan_RefusesInvalidNodeCounts(t *testing.T) {
 	for _, n := range []int{-1, 0, MaxNodes + 1} {
 		_, err := NewPlan("trellis", n, nil)
 		require.ErrorContains(t, err, "1 to 64")

@@ -13,7 +13,7 @@ import (
 	"github.com/trellis-gpu/trellis/deploy/local/internal/state"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the goldens anew; commit them only if you know what changed them")
+var rewrite = flag.Bool("rewrite", false, "rewrite the golden files; check the differences before you commit them")
 
 func exampleLayout(t *testing.T) Layout {
 	plan, err := network.NewPlan("trellis", 2, nil)
@@ -24,7 +24,7 @@ func exampleLayout(t *testing.T) Layout {
 	return l
 }
 
-func TestConfigurationFiles(t *testing.T) {
+func TestConfig_MatchesGoldenFiles(t *testing.T) {
 	for _, name := range []string{containerdConfig, networkConfig, kubeletConfig, proxyConfig, resolvConfig} {
 		t.Run(name, func(t *testing.T) {
 			got, err := exampleLayout(t).Config(name)
@@ -43,7 +43,7 @@ func TestConfigurationFiles(t *testing.T) {
 	require.True(t, json.Valid(network))
 }
 
-func TestANodeThatIsNotInTheRecord(t *testing.T) {
+func TestNewLayout_RefusesAnUnknownNode(t *testing.T) {
 	_, err := NewLayout("/state/trellis", state.Record{}, "node-9", "")
 	require.ErrorContains(t, err, `no node "node-9"`)
 }

@@ -21,11 +21,11 @@ import (
 // Namespaces are the clone flags of a node's init.
 const Namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWPID | unix.CLONE_NEWUTS
 
-// Run is a node's init. It begins when cable reaches its end (the supervisor has connected the network), writes each
-// unexpected end of one of its programs to report, kills and starts kubelet again at each value of restart, and returns
-// only on a failure or when ctx ends; with it the kernel ends all that runs in the node.
-func (l Layout) Run(ctx context.Context, log *slog.Logger, cable io.Reader, report io.Writer, restart <-chan os.Signal) error {
-	if _, err := io.Copy(io.Discard, cable); err != nil {
+// Run is a node's init. It starts when connected reaches its end: the network is ready. It writes each
+// unexpected end of a program to report, and restarts kubelet at each value of restart. It returns on a failure or when
+// ctx ends; the kernel then ends all processes of the node.
+func (l Layout) Run(ctx context.Context, log *slog.Logger, connected io.Reader, report io.Writer, restart <-chan os.Signal) error {
+	if _, err := io.Copy(io.Discard, connected); err != nil {
 		return fmt.Errorf("wait for the network: %w", err)
 	}
 	if err := unix.Sethostname([]byte(l.Name)); err != nil {
@@ -44,8 +44,8 @@ func (l Layout) Run(ctx context.Context, log *slog.Logger, cable io.Reader, repo
 	if err := l.startAll(ctx, log, starter); err != nil {
 		return err
 	}
-	w := warden{starter: starter, kubelet: l.Kubelet(), runs: true, report: report, log: log}
-	return w.keep(ctx, restart)
+	s := supervisor{starter: starter, kubelet: l.Kubelet(), running: true, report: report, log: log}
+	return s.keep(ctx, restart)
 }
 
 func (l Layout) startAll(ctx context.Context, log *slog.Logger, starter *process.Starter) error {
@@ -68,7 +68,7 @@ func (l Layout) startAll(ctx context.Context, log *slog.Logger, starter *process
 	return nil
 }
 
-// waitSocket waits until containerd serves: kubelet gives up at once when it does not.
+// waitSocket waits until containerd serves: kubelet exits without it.
 func waitSocket(ctx context.Context, starter *process.Starter, socket string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -78,7 +78,7 @@ func waitSocket(ctx context.Context, starter *process.Starter, socket string) er
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("containerd does not open %s: %w", socket, ctx.Err())
+			return fmt.Errorf("containerd did not open %s: %w", socket, ctx.Err())
 		case exit := <-starter.Exits():
 			return exit
 		case <-time.After(50 * time.Millisecond):
@@ -86,7 +86,7 @@ func waitSocket(ctx context.Context, starter *process.Starter, socket string) er
 	}
 }
 
-// Import hands an image tar to the containerd that listens on socket.
+// Import loads an image tar into the containerd that listens on socket.
 func Import(ctx context.Context, stock, socket, tar string) error {
 	cmd := exec.CommandContext(ctx, filepath.Join(stock, "ctr"), "--address", socket, "--namespace", "k8s.io", "images", "import", tar)
 	if text, err := cmd.CombinedOutput(); err != nil {

@@ -10,15 +10,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// buildMounts makes the calling process's mount namespace that of the node.
+// buildMounts sets up the mounts of the node in the calling process's mount namespace.
 func (l Layout) buildMounts() error {
-	// First cut the ties to the host: nothing mounted from here on may appear there.
+	// Private first: no mount from here on may appear on the host.
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
 	}
-	// The picture is taken before /proc is covered.
-	if err := Picture("/", l.path("picture"), l.Cores); err != nil {
-		return fmt.Errorf("take the picture of the node's cores: %w", err)
+	// The copies are made before /proc is mounted over.
+	if err := WriteCPUTree("/", l.path("cpus"), l.Cores); err != nil {
+		return fmt.Errorf("copy the files about the node's cores: %w", err)
 	}
 	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
 		return fmt.Errorf("mount the node's own /proc: %w", err)
@@ -35,7 +35,7 @@ func (l Layout) buildMounts() error {
 		}
 	}
 	for _, path := range []string{cpuinfo, sysCPU, sysNode} {
-		source := filepath.Join(l.path("picture"), path)
+		source := filepath.Join(l.path("cpus"), path)
 		if _, err := os.Stat(source); err != nil {
 			continue // the machine has no such tree
 		}

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// validity is longer than any local cluster lives; skew forgives a clock that is set back a little.
+// validity is longer than the life of a local cluster. skew tolerates clocks that are slightly behind.
 const (
 	validity = 365 * 24 * time.Hour
 	skew     = 5 * time.Minute
@@ -31,7 +31,7 @@ type Authority struct {
 	now    time.Time
 }
 
-// Subject is what one certificate vouches for.
+// Subject is the identity in a certificate.
 type Subject struct {
 	User   string
 	Groups []string
@@ -39,7 +39,7 @@ type Subject struct {
 	Addrs  []netip.Addr // a server's addresses
 }
 
-// NewAuthority makes an authority and writes its own certificate as NAME.crt and its key as NAME.key.
+// NewAuthority creates an authority and writes its own certificate as NAME.crt and its key as NAME.key.
 func NewAuthority(folder, name string, now time.Time) (*Authority, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
@@ -66,8 +66,8 @@ func NewAuthority(folder, name string, now time.Time) (*Authority, error) {
 	return a, a.write(name, der, key)
 }
 
-// Issue makes a key and a certificate for the subject. It serves for clients and servers alike: a subject without
-// names or addresses can not be a server.
+// Issue creates a key and a certificate for the subject, for clients and servers. A subject without names or addresses cannot
+// be a server.
 func (a *Authority) Issue(name string, s Subject) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -114,7 +114,7 @@ func (a *Authority) write(name string, der []byte, key *ecdsa.PrivateKey) error 
 	return writeKey(filepath.Join(a.folder, name+".key"), key)
 }
 
-// WriteKey makes a key pair without a certificate: the one that service account tokens are signed with.
+// WriteKey creates the key pair that signs service account tokens.
 func WriteKey(path string) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -23,7 +23,7 @@ func load(t *testing.T, dir, name string) *x509.Certificate {
 	return pair.Leaf
 }
 
-func TestCertificatesCarryTheirSubjectAndAreSignedByTheAuthority(t *testing.T) {
+func TestIssue_SignsTheSubject(t *testing.T) {
 	dir := t.TempDir()
 	ca, err := NewAuthority(dir, "ca", now)
 	require.NoError(t, err)
@@ -45,7 +45,7 @@ func TestCertificatesCarryTheirSubjectAndAreSignedByTheAuthority(t *testing.T) {
 	require.NoError(t, server.VerifyHostname("10.64.0.11"))
 	require.NoError(t, verify("server", x509.ExtKeyUsageServerAuth))
 	require.NoError(t, verify("client", x509.ExtKeyUsageClientAuth))
-	require.Error(t, verify("client", x509.ExtKeyUsageServerAuth), "a client can not pose as a server")
+	require.Error(t, verify("client", x509.ExtKeyUsageServerAuth), "a client certificate is not valid for a server")
 
 	stranger, err := NewAuthority(t.TempDir(), "ca", now)
 	require.NoError(t, err)
@@ -59,7 +59,7 @@ func poolOf(c *x509.Certificate) *x509.CertPool {
 	return pool
 }
 
-func TestKeysAreReadableByTheirOwnerOnly(t *testing.T) {
+func TestWriteKey_PermitsTheOwnerOnly(t *testing.T) {
 	dir := t.TempDir()
 	_, err := NewAuthority(dir, "ca", now)
 	require.NoError(t, err)
@@ -71,7 +71,7 @@ func TestKeysAreReadableByTheirOwnerOnly(t *testing.T) {
 	}
 }
 
-func TestAKubeconfigIsWholeByItself(t *testing.T) {
+func TestKubeconfig_EmbedsItsCertificates(t *testing.T) {
 	dir := t.TempDir()
 	ca, err := NewAuthority(dir, "ca", now)
 	require.NoError(t, err)

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Identity names one process for good: numbers are reused, a number together with its start time is not.
+// Identity identifies one process: PIDs are reused, a PID together with its start time is not.
 type Identity struct {
 	PID   int    `json:"pid"`
 	Start uint64 `json:"start"` // clock ticks since boot, field 22 of /proc/PID/stat
@@ -20,7 +20,7 @@ type Identity struct {
 // Self is the calling process.
 func Self() (Identity, error) { return Of(os.Getpid()) }
 
-// Of identifies the process that has this number now.
+// Of identifies the process that has this PID now.
 func Of(pid int) (Identity, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -33,17 +33,17 @@ func Of(pid int) (Identity, error) {
 	return Identity{PID: pid, Start: s.start}, nil
 }
 
-// status is the part of /proc/PID/stat that matters here.
+// status is a part of /proc/PID/stat.
 type status struct {
 	state  byte
 	parent int
 	start  uint64
 }
 
-// ended says whether the process waits for nothing but to be collected.
+// ended reports whether the process has exited and waits to be reaped.
 func (s status) ended() bool { return s.state == 'Z' || s.state == 'X' }
 
-// parseStat reads it. The program's name comes first, in brackets, and may hold anything, brackets included.
+// parseStat parses /proc/PID/stat. The program's name is in brackets and may contain any character, brackets included.
 func parseStat(stat []byte) (s status, err error) {
 	const stateField, parentField, startField = 3, 4, 22
 	end := bytes.LastIndexByte(stat, ')')
@@ -61,7 +61,7 @@ func parseStat(stat []byte) (s status, err error) {
 	return s, err
 }
 
-// Alive says whether this very process still runs; one that has ended but was not collected does not.
+// Alive reports whether this process still runs. A zombie does not.
 func (id Identity) Alive() bool {
 	if id.PID <= 0 {
 		return false
@@ -74,7 +74,7 @@ func (id Identity) Alive() bool {
 	return err == nil && s.start == id.Start && !s.ended()
 }
 
-// Signal sends a signal to this very process and to no other: the number is checked while a handle holds it.
+// Signal sends a signal to this process and to no other: a pidfd holds the PID while its start time is checked.
 func (id Identity) Signal(sig unix.Signal) error {
 	fd, err := unix.PidfdOpen(id.PID, 0)
 	if err != nil {
@@ -90,7 +90,7 @@ func (id Identity) Signal(sig unix.Signal) error {
 	return nil
 }
 
-// WaitGone waits until this very process has ended, at most so long, and says whether it has.
+// WaitGone waits up to limit for this process to end, and reports whether it has.
 func (id Identity) WaitGone(limit time.Duration) bool {
 	fd, err := unix.PidfdOpen(id.PID, 0)
 	if err != nil || !id.Alive() {
@@ -100,7 +100,7 @@ func (id Identity) WaitGone(limit time.Duration) bool {
 	return pollIn(fd, limit)
 }
 
-// pollIn waits until fd has something to say; a process handle does when the process has ended.
+// pollIn waits until fd is readable. A pidfd is when its process has ended.
 func pollIn(fd int, limit time.Duration) bool {
 	deadline := time.Now().Add(limit)
 	for {

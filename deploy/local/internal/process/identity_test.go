@@ -45,28 +45,28 @@ func FuzzParseStat(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, line []byte) { _, _ = parseStat(line) })
 }
 
-func TestASignalReachesOnlyTheProcessThatWasMeant(t *testing.T) {
+func TestSignal_IgnoresReusedPIDs(t *testing.T) {
 	sleep := exec.Command("sleep", "60")
 	require.NoError(t, sleep.Start())
 	id, err := Of(sleep.Process.Pid)
 	require.NoError(t, err)
 	require.True(t, id.Alive())
 
-	earlier := Identity{PID: id.PID, Start: id.Start - 1} // had this number before
+	earlier := Identity{PID: id.PID, Start: id.Start - 1} // had this PID before
 	require.False(t, earlier.Alive())
 	require.NoError(t, earlier.Signal(unix.SIGKILL))
-	require.True(t, id.Alive(), "the number was right, the process was not")
+	require.True(t, id.Alive(), "the same PID of another process")
 
 	require.False(t, id.WaitGone(10*time.Millisecond))
 	require.NoError(t, id.Signal(unix.SIGKILL))
 	require.True(t, id.WaitGone(10*time.Second))
-	require.False(t, id.Alive(), "an uncollected process is not alive")
+	require.False(t, id.Alive(), "a zombie is not alive")
 	require.Error(t, sleep.Wait())
-	require.NoError(t, id.Signal(unix.SIGKILL), "gone is no error")
+	require.NoError(t, id.Signal(unix.SIGKILL), "no error after the end")
 	require.False(t, Identity{}.Alive())
 }
 
-func TestAStarterReportsHowItsProgramsEnd(t *testing.T) {
+func TestStarter_ReportsExits(t *testing.T) {
 	s := NewStarter()
 	log := filepath.Join(t.TempDir(), "logs", "false.log")
 	_, err := s.Start(Program{Name: "quitter", Path: "/bin/sh", Args: []string{"-c", "exit 3"}, Log: log})

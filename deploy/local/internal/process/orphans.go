@@ -8,12 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Orphans collects processes that have ended and that nobody waits for. An init must: every container leaves it one, the
-// short-lived half of its shim, and their number is limited.
+// Orphans reaps child processes without a waiter, as an init must: every container leaves one, the short-lived first process
+// of its shim, and the number of processes is limited.
 type Orphans struct{ before map[Identity]bool }
 
-// Collect collects those that had ended before it was called last. Somebody waits for our own programs, whose ends are
-// collected at once: what is still there at the next call is nobody's.
+// Collect reaps the processes that had ended before its last call. Processes with a waiter are reaped at once, so those that
+// are still there at the next call have none.
 func (o *Orphans) Collect() (collected int) {
 	now := map[Identity]bool{}
 	for id := range endedChildren() {
@@ -27,7 +27,7 @@ func (o *Orphans) Collect() (collected int) {
 	return collected
 }
 
-// endedChildren are the calling process's, not collected yet.
+// endedChildren are the zombies of the calling process.
 func endedChildren() map[Identity]bool {
 	ended := map[Identity]bool{}
 	files, _ := filepath.Glob("/proc/[0-9]*/stat")

@@ -14,7 +14,7 @@ import (
 // orphan starts a process whose parent ends at once, and returns it once it has ended too.
 func orphan(t *testing.T) Identity {
 	t.Helper()
-	require.NoError(t, unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "orphans are left to this process")
+	require.NoError(t, unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "orphans become children of this process")
 	t.Cleanup(func() { require.NoError(t, unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)) })
 	out, err := exec.Command("sh", "-c", "sleep 60 >/dev/null 2>&1 & echo $!").Output()
 	require.NoError(t, err)
@@ -27,16 +27,16 @@ func orphan(t *testing.T) Identity {
 	return id
 }
 
-func TestOrphansAreCollectedOnceNobodyElseDid(t *testing.T) {
+func TestCollect_ReapsProcessesWithoutWaiter(t *testing.T) {
 	id := orphan(t)
 	var o Orphans
-	require.Zero(t, o.Collect(), "somebody may be about to wait for it")
+	require.Zero(t, o.Collect(), "it may have a waiter")
 	require.Equal(t, 1, o.Collect())
 	require.NotContains(t, endedChildren(), id)
 	require.Zero(t, o.Collect())
 }
 
-func TestAProgramsEndIsLeftToWhoWaitsForIt(t *testing.T) {
+func TestCollect_LeavesProcessesWithWaiter(t *testing.T) {
 	ours := exec.Command("false")
 	require.NoError(t, ours.Start())
 	id, err := Of(ours.Process.Pid)
@@ -44,6 +44,6 @@ func TestAProgramsEndIsLeftToWhoWaitsForIt(t *testing.T) {
 	require.Eventually(t, func() bool { return endedChildren()[id] }, 10*time.Second, time.Millisecond)
 	var o Orphans
 	require.Zero(t, o.Collect())
-	require.ErrorContains(t, ours.Wait(), "exit status 1", "its end is still to be had")
+	require.ErrorContains(t, ours.Wait(), "exit status 1", "its waiter gets the exit status")
 	require.Zero(t, o.Collect())
 }

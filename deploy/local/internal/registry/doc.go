@@ -4,5 +4,5 @@
 // registry has the same image under the same tag. Credentials are those that `docker login` and `podman login` store.
 //
 // Connections use HTTPS. Plain HTTP is accepted for loopback addresses, and elsewhere only where [Target.PlainHTTP] is
-// set: whoever can change the traffic could replace the images.
+// set: an attacker on the network could replace the images.
 package registry

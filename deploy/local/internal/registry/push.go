@@ -33,7 +33,7 @@ type Pushed struct {
 	Uploaded bool `json:"uploaded"`
 }
 
-// ByDigest is the name that always means this image, whatever happens to the tag.
+// ByDigest is the name of exactly this image: a tag may move.
 func (p Pushed) ByDigest(t Target) string { return t.Repository(p.Name) + "@" + p.Digest }
 
 // Push builds the images and uploads those that the registry lacks. Progress goes to out. A dry run builds the images and

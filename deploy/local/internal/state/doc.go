@@ -1,8 +1,7 @@
-// Package state is what a local cluster keeps on disk: where each file lies ([Folder]), what is running ([Record])
-// and who may change it ([Lock]).
+// Package state is the state of a local cluster on disk: the paths of its files ([Folder]), its processes ([Record]) and the
+// right to change it ([Lock]).
 //
-// Below the state root (/var/lib/trellis-local by default) every cluster has one folder, which is all that it
-// writes outside of its own mount namespaces, and one lock file. The record is written before what it names is
-// created, so that a clean-up after a crash finds everything. Fields that a reader does not know survive nowhere:
-// the record never outlives its cluster, and one of another version is refused.
+// Below the state root (/var/lib/trellis-local by default) every cluster has one folder and one lock file. Outside of its
+// mount namespaces a cluster writes only there. The record lists each resource before it is created, so that a clean-up
+// after a crash finds everything. Readers drop unknown fields and refuse other versions: no record outlives its cluster.
 package state

@@ -8,19 +8,19 @@ import (
 // Root is the folder of all clusters.
 type Root string
 
-// DefaultRoot is used where --state-root says nothing else.
+// DefaultRoot is the default of --state-root.
 const DefaultRoot Root = "/var/lib/trellis-local"
 
-// maxRoot leaves room for the longest socket path below a cluster's folder.
+// maxRoot leaves space for the longest socket path below a cluster's folder.
 const maxRoot = 48
 
-// Validate says whether the root can hold clusters.
+// Validate checks that the root can hold clusters.
 func (r Root) Validate() error {
 	if !filepath.IsAbs(string(r)) {
 		return fmt.Errorf("state root %q: give an absolute path", r)
 	}
 	if len(r) > maxRoot {
-		return fmt.Errorf("state root %q has %d characters; at most %d, since sockets lie below it", r, len(r), maxRoot)
+		return fmt.Errorf("state root %q has %d characters; at most %d, since sockets are below it", r, len(r), maxRoot)
 	}
 	return nil
 }
@@ -41,7 +41,7 @@ func (f Folder) Record() string { return f.join("state.json") }
 // PKI holds the certificate authority and every certificate it issued.
 func (f Folder) PKI(file string) string { return f.join("pki", file) }
 
-// Kubeconfig is the path of a client configuration; "admin" is the one for people.
+// Kubeconfig is the path of a client configuration; "admin" is the one for users.
 func (f Folder) Kubeconfig(user string) string {
 	if user == "admin" {
 		return f.join("kubeconfig")
@@ -49,7 +49,7 @@ func (f Folder) Kubeconfig(user string) string {
 	return f.join("pki", user+".kubeconfig")
 }
 
-// Etcd holds the store of the API server.
+// Etcd holds the data of the API server's etcd.
 func (f Folder) Etcd() string { return f.join("etcd") }
 
 // Log is the path of a program's log.
@@ -63,7 +63,7 @@ func (f Folder) Node(node string, parts ...string) string {
 // PauseImage is the image of every pod's sandbox.
 func (f Folder) PauseImage() string { return f.join("pause.tar") }
 
-// Registries holds what containerd calls certs.d: HOST/hosts.toml says how the nodes reach a registry.
+// Registries is the nodes' containerd configuration of registries: HOST/hosts.toml, as in /etc/containerd/certs.d.
 func (f Folder) Registries() string { return f.join("registries") }
 
 // Logs holds the log of every program.

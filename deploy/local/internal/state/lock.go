@@ -12,20 +12,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Lock is the right to change something; the kernel takes it back when its holder dies.
+// Lock is a file lock, which the kernel releases when its holder exits.
 type Lock struct{ file *os.File }
 
-// LockCluster gains the right to bring one cluster up or down.
+// LockCluster locks one cluster for a change of its state.
 func (r Root) LockCluster(ctx context.Context, name string, waiting func()) (*Lock, error) {
 	return Acquire(ctx, filepath.Join(string(r), name+".lock"), waiting)
 }
 
-// LockAll gains the right to choose addresses and shared folders; it is held for moments only.
+// LockAll locks the addresses and the folders that all clusters share. Hold it briefly.
 func (r Root) LockAll(ctx context.Context) (*Lock, error) {
 	return Acquire(ctx, filepath.Join(string(r), "all.lock"), func() {})
 }
 
-// Acquire locks the file at path and creates it where needed. It calls waiting once if somebody else holds it.
+// Acquire locks the file at path, which it creates if need be. It calls waiting once if another process holds the lock.
 func Acquire(ctx context.Context, path string, waiting func()) (*Lock, error) {
 	const pause = 100 * time.Millisecond
 	for said := false; ; {
@@ -54,7 +54,7 @@ func try(path string) (*Lock, error) {
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_CLOEXEC, 0o644)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, unix.EWOULDBLOCK // the folder was removed under our hands
+		return nil, unix.EWOULDBLOCK // the folder was removed meanwhile
 	}
 	if err != nil {
 		return nil, err
@@ -73,10 +73,10 @@ func try(path string) (*Lock, error) {
 	return &Lock{file: f}, nil
 }
 
-// Release gives the right back.
+// Release releases the lock.
 func (l *Lock) Release() { l.file.Close() }
 
-// ReleaseAndRemove gives the right back and leaves no file.
+// ReleaseAndRemove deletes the file and releases the lock.
 func (l *Lock) ReleaseAndRemove() {
 	_ = os.Remove(l.file.Name())
 	l.file.Close()

@@ -16,12 +16,12 @@ import (
 	"github.com/trellis-gpu/trellis/deploy/local/internal/process"
 )
 
-// recordVersion changes when an older program could not clean up what the record names.
+// recordVersion changes when an older program could not clean up after the record.
 const recordVersion = 1
 
 const maxRecord = 1 << 20 // bytes; a real one has a few thousand
 
-// Phase is how far a cluster has come.
+// Phase is a phase in the life of a cluster.
 type Phase string
 
 // The phases, in order.
@@ -31,7 +31,7 @@ const (
 	Stopping Phase = "stopping"
 )
 
-// Record is what a cluster consists of.
+// Record lists the parts of a cluster.
 type Record struct {
 	Version     int                         `json:"version"`
 	Phase       Phase                       `json:"phase"`
@@ -43,11 +43,11 @@ type Record struct {
 	WithPID     *process.Identity           `json:"withPID,omitempty"`
 	Supervisor  process.Identity            `json:"supervisor"`
 	Processes   map[string]process.Identity `json:"processes"`
-	Ended       map[string]string           `json:"ended,omitempty"`     // program → how it ended, unasked
-	Restarted   map[string]int              `json:"restarted,omitempty"` // program → how often it was, when asked
+	Ended       map[string]string           `json:"ended,omitempty"`     // program → its unexpected end
+	Restarted   map[string]int              `json:"restarted,omitempty"` // program → number of restarts on request
 }
 
-// Node finds a node's place in the plan.
+// Node returns a node of the plan.
 func (r Record) Node(name string) (network.Node, bool) {
 	i := slices.IndexFunc(r.Plan.Nodes, func(n network.Node) bool { return n.Name == name })
 	if i < 0 {
@@ -56,7 +56,7 @@ func (r Record) Node(name string) (network.Node, bool) {
 	return r.Plan.Nodes[i], true
 }
 
-// ErrNone says that there is no such cluster.
+// ErrNone means that there is no such cluster.
 var ErrNone = errors.New("no such cluster")
 
 // Read reads the cluster's record.
@@ -90,7 +90,7 @@ func decode(in io.Reader) (Record, error) {
 	return r, nil
 }
 
-// Write replaces the cluster's record; a reader sees the old or the new one, never a half.
+// Write replaces the cluster's record; a reader sees the old or the new one.
 func (f Folder) Write(r Record) error {
 	r.Version = recordVersion
 	var out bytes.Buffer

@@ -26,7 +26,7 @@ func exampleRecord(t testing.TB) Record {
 	}
 }
 
-func TestARecordIsReadAsItWasWritten(t *testing.T) {
+func TestRecord_RoundTrip(t *testing.T) {
 	folder := Root(t.TempDir()).Cluster("trellis")
 	_, err := folder.Read()
 	require.ErrorIs(t, err, ErrNone)
@@ -44,7 +44,7 @@ func TestARecordIsReadAsItWasWritten(t *testing.T) {
 	require.False(t, ok)
 }
 
-func TestARecordThatCanNotBeTrustedIsRefused(t *testing.T) {
+func TestRead_RefusesInvalidRecords(t *testing.T) {
 	tests := map[string]struct{ text, want string }{
 		"not JSON":            {"hello", "invalid character"},
 		"empty":               {"", "EOF"},
@@ -73,7 +73,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-func TestClustersAreTheFoldersWithAValidName(t *testing.T) {
+func TestClusters_ListsFoldersWithAValidName(t *testing.T) {
 	root := Root(t.TempDir())
 	for _, dir := range []string{"b", "a", "Not-One", ".hidden"} {
 		require.NoError(t, os.Mkdir(filepath.Join(string(root), dir), 0o755))
@@ -88,13 +88,13 @@ func TestClustersAreTheFoldersWithAValidName(t *testing.T) {
 	require.Empty(t, names)
 }
 
-func TestRootsThatCanNotHoldAClusterAreRefused(t *testing.T) {
+func TestRoot_RefusesInvalidPaths(t *testing.T) {
 	require.NoError(t, DefaultRoot.Validate())
 	require.ErrorContains(t, Root("here").Validate(), "absolute")
 	require.ErrorContains(t, Root("/"+strings.Repeat("a", 48)).Validate(), "at most 48")
 }
 
-func TestALockIsHeldByOneAtATime(t *testing.T) {
+func TestAcquire_IsExclusive(t *testing.T) {
 	root := Root(t.TempDir())
 	first, err := root.LockCluster(t.Context(), "trellis", func() { t.Error("nobody to wait for") })
 	require.NoError(t, err)

@@ -45,7 +45,7 @@ func (b Builder) Ensure(ctx context.Context, programs []Program) (string, error)
 	return dir, b.buildAll(ctx, dir, Missing(dir, programs))
 }
 
-// buildAll builds one program after the other: each takes all cores by itself.
+// buildAll builds one program after the other: each build uses all cores.
 func (b Builder) buildAll(ctx context.Context, dir string, programs []Program) error {
 	var left time.Duration
 	for _, p := range programs {
@@ -68,7 +68,7 @@ func (b Builder) buildAll(ctx context.Context, dir string, programs []Program) e
 	return nil
 }
 
-// build writes the program beside its place and renames it: a program that is there is whole.
+// build writes the program to a temporary file and renames it, so that a program that exists is complete.
 func (b Builder) build(ctx context.Context, dir string, p Program) error {
 	half := filepath.Join(dir, "."+p.Name+".building")
 	defer os.Remove(half)
@@ -77,9 +77,9 @@ func (b Builder) build(ctx context.Context, dir string, p Program) error {
 	cmd.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0", "GOFLAGS=-buildvcs=false")
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
-	stopTelling := b.tellNowAndThen(p.Name)
+	stopProgress := b.showProgress(p.Name)
 	out, err := cmd.CombinedOutput()
-	stopTelling()
+	stopProgress()
 	if ctx.Err() != nil {
 		return fmt.Errorf("build of %s: %w", p.Name, context.Cause(ctx))
 	}
@@ -89,8 +89,8 @@ func (b Builder) build(ctx context.Context, dir string, p Program) error {
 	return os.Rename(half, filepath.Join(dir, p.Name))
 }
 
-// tellNowAndThen says that a long build still goes on, until it is stopped.
-func (b Builder) tellNowAndThen(name string) (stop func()) {
+// showProgress prints a line every 15 seconds until it is stopped.
+func (b Builder) showProgress(name string) (stop func()) {
 	const interval = 15 * time.Second
 	begin, done, gone := time.Now(), make(chan struct{}), make(chan struct{})
 	go func() {
@@ -107,7 +107,7 @@ func (b Builder) tellNowAndThen(name string) (stop func()) {
 	return func() { close(done); <-gone }
 }
 
-// goVersion is that of the toolchain that the pinned modules ask for, wherever the caller stands.
+// goVersion is the version of the toolchain of the pinned modules, in any working directory.
 func (b Builder) goVersion(ctx context.Context) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", "env", "GOVERSION")
 	cmd.Dir, cmd.Env = b.Source, append(os.Environ(), "GOWORK=off")
@@ -116,7 +116,7 @@ func (b Builder) goVersion(ctx context.Context) (string, error) {
 		return "", errors.New("the stock programs are built with Go, which is not on the PATH: install Go 1.26 or newer, or give ready programs with --stock-dir")
 	}
 	if err != nil {
-		return "", fmt.Errorf("ask for Go's version: %w", err)
+		return "", fmt.Errorf("read the version of Go: %w", err)
 	}
 	return strings.TrimSpace(string(out)), nil
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// CacheRoot is where builds are kept: TRELLIS_CACHE, or trellis below the user's cache folder.
+// CacheRoot is the folder of the builds: TRELLIS_CACHE, or trellis below the user's cache folder.
 func CacheRoot(env func(string) string) (string, error) {
 	if dir := env("TRELLIS_CACHE"); dir != "" {
 		return filepath.Abs(dir)
@@ -22,7 +22,7 @@ func CacheRoot(env func(string) string) (string, error) {
 	if home := env("HOME"); home != "" {
 		return filepath.Join(home, ".cache", "trellis"), nil
 	}
-	return "", fmt.Errorf("no place for a cache: set TRELLIS_CACHE or HOME")
+	return "", fmt.Errorf("no folder for a cache: set TRELLIS_CACHE or HOME")
 }
 
 // pins are the files below the source folder that determine the result of a build.
@@ -73,7 +73,7 @@ func Missing(dir string, programs []Program) []Program {
 	})
 }
 
-// Names lists programs by name, for messages.
+// Names joins the programs' names, for messages.
 func Names(programs []Program) string {
 	names := make([]string, len(programs))
 	for i, p := range programs {

@@ -12,7 +12,7 @@ type Program struct {
 	Package string
 	LDFlags string
 	Tags    string
-	Cold    time.Duration // how long a first build took on two cores; only to estimate
+	Cold    time.Duration // duration of a first build on two cores, for estimates
 }
 
 const (

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestCoresAreSpreadOverNodes(t *testing.T) {
+func TestCoresOf_SpreadsNodes(t *testing.T) {
 	tests := map[string]struct {
 		nodes, perNode, machine int
 		want                    []string
@@ -32,7 +32,7 @@ func TestCoresAreSpreadOverNodes(t *testing.T) {
 	}
 }
 
-func TestCoreListsAreReadBack(t *testing.T) {
+func TestParseCores_RoundTrip(t *testing.T) {
 	cores, err := ParseCores("2,0")
 	require.NoError(t, err)
 	require.Equal(t, Cores{2, 0}, cores)
@@ -72,9 +72,9 @@ func machine(t *testing.T) string {
 	return root
 }
 
-func TestAPictureShowsJustTheNodesCores(t *testing.T) {
+func TestWriteCPUTree_ShowsOnlyTheNodesCores(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, Picture(machine(t), dir, Cores{1}))
+	require.NoError(t, WriteCPUTree(machine(t), dir, Cores{1}))
 
 	var got []string
 	require.NoError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -109,11 +109,11 @@ func TestAPictureShowsJustTheNodesCores(t *testing.T) {
 	}
 }
 
-func TestAMachineWithoutMemoryNodes(t *testing.T) {
+func TestWriteCPUTree_WithoutMemoryNodes(t *testing.T) {
 	root := machine(t)
 	require.NoError(t, os.RemoveAll(filepath.Join(root, sysNode)))
 	dir := t.TempDir()
-	require.NoError(t, Picture(root, dir, Cores{0}))
+	require.NoError(t, WriteCPUTree(root, dir, Cores{0}))
 	require.NoDirExists(t, filepath.Join(dir, sysNode))
 }
 

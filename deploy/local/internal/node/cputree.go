@@ -15,7 +15,7 @@ import (
 // Cores are the numbers of a node's processors.
 type Cores []int
 
-// CoresOf spreads nodes over the machine's cores, in order and round again where there are more nodes than cores.
+// CoresOf assigns the machine's cores to nodes in order. Nodes share cores if there are more nodes than cores.
 func CoresOf(node, perNode, machine int) Cores {
 	cores := make(Cores, perNode)
 	for k := range cores {
@@ -42,7 +42,7 @@ func (c Cores) has(n int) bool {
 	return false
 }
 
-// ParseCores reads the list form back.
+// ParseCores parses the list form.
 func ParseCores(list string) (Cores, error) {
 	var cores Cores
 	for _, part := range strings.Split(list, ",") {
@@ -55,16 +55,16 @@ func ParseCores(list string) (Cores, error) {
 	return cores, nil
 }
 
-// The places that kubelet (cadvisor) learns the processors from.
+// The paths that kubelet (cadvisor) reads the processors from.
 const (
 	cpuinfo = "proc/cpuinfo"
 	sysCPU  = "sys/devices/system/cpu"
 	sysNode = "sys/devices/system/node"
 )
 
-// Picture writes to dir what a machine with just these cores shows in [cpuinfo], [sysCPU] and [sysNode].
-// machine is the real machine's root folder.
-func Picture(machine, dir string, cores Cores) error {
+// WriteCPUTree writes copies of [cpuinfo], [sysCPU] and [sysNode] that show only the given cores to dir. machine is the root
+// folder of the real machine.
+func WriteCPUTree(machine, dir string, cores Cores) error {
 	info, err := os.ReadFile(filepath.Join(machine, cpuinfo))
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func Picture(machine, dir string, cores Cores) error {
 	}
 	for _, tree := range []string{sysCPU, sysNode} {
 		if err := copyTree(filepath.Join(machine, tree), filepath.Join(dir, tree), cores); err != nil {
-			return fmt.Errorf("picture of /%s: %w", tree, err)
+			return fmt.Errorf("copy /%s: %w", tree, err)
 		}
 	}
 	list := []byte(cores.String() + "\n")
@@ -108,7 +108,7 @@ func processor(paragraph []byte) (int, bool) {
 	return 0, false
 }
 
-// foreign says whether a name below sysfs is that of a processor the node does not have.
+// foreign reports whether a name below sysfs is that of a processor of another node.
 func foreign(name string, cores Cores) bool {
 	n, err := strconv.Atoi(strings.TrimPrefix(name, "cpu"))
 	return err == nil && strings.HasPrefix(name, "cpu") && !cores.has(n)
@@ -119,7 +119,7 @@ func copyTree(from, to string, cores Cores) error {
 	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil // a machine without this tree: no picture of it is needed
+			return nil // the machine has no such tree
 		case err != nil:
 			return err
 		case foreign(d.Name(), cores) && d.IsDir():
@@ -148,7 +148,7 @@ func copyEntry(from, to string, d fs.DirEntry) error {
 	case d.Type().IsRegular():
 		content, err := os.ReadFile(from)
 		if err != nil {
-			return nil // write-only knobs, and files of drivers that answer with an error
+			return nil // write-only files, and drivers that return an error
 		}
 		return writeFile(to, content)
 	default:

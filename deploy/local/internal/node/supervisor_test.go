@@ -18,7 +18,7 @@ import (
 	"github.com/trellis-gpu/trellis/deploy/local/internal/process"
 )
 
-// watched is a warden over a kubelet and a containerd that only sleep.
+// watched is a supervisor over a kubelet and a containerd that only sleep.
 type watched struct {
 	starter *process.Starter
 	restart chan os.Signal
@@ -38,8 +38,8 @@ func watch(t *testing.T) watched {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() {
-		warden := warden{starter: w.starter, kubelet: asleep("kubelet"), runs: true, report: write, log: slog.New(slog.DiscardHandler)}
-		done <- warden.keep(ctx, w.restart)
+		supervisor := supervisor{starter: w.starter, kubelet: asleep("kubelet"), running: true, report: write, log: slog.New(slog.DiscardHandler)}
+		done <- supervisor.keep(ctx, w.restart)
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -62,7 +62,7 @@ func (w watched) kill(t *testing.T, name string) process.Identity {
 	return id
 }
 
-func TestKubeletIsKilledAndStartedAgainWhenAsked(t *testing.T) {
+func TestSupervisor_RestartsKubeletOnRequest(t *testing.T) {
 	w := watch(t)
 	before := w.starter.Running()
 	w.restart <- unix.SIGHUP
@@ -74,7 +74,7 @@ func TestKubeletIsKilledAndStartedAgainWhenAsked(t *testing.T) {
 	require.Equal(t, before["containerd"], after["containerd"])
 }
 
-func TestAKubeletThatEndedUnaskedStaysAwayUntilSomebodyAsks(t *testing.T) {
+func TestSupervisor_RestartsKubeletOnRequestOnly(t *testing.T) {
 	w := watch(t)
 	w.kill(t, "kubelet")
 	require.Contains(t, w.report(t), "kubelet ended unexpectedly: signal: killed")
@@ -84,7 +84,7 @@ func TestAKubeletThatEndedUnaskedStaysAwayUntilSomebodyAsks(t *testing.T) {
 	require.True(t, w.starter.Running()["kubelet"].Alive())
 }
 
-func TestAnythingElseStaysEnded(t *testing.T) {
+func TestSupervisor_RestartsNoOtherProgram(t *testing.T) {
 	w := watch(t)
 	w.kill(t, "containerd")
 	require.Contains(t, w.report(t), "containerd ended unexpectedly")
@@ -93,7 +93,7 @@ func TestAnythingElseStaysEnded(t *testing.T) {
 	require.NotContains(t, w.starter.Running(), "containerd")
 }
 
-func TestAnEndThatIsNotHeardOfYetStartsKubeletOnce(t *testing.T) {
+func TestSupervisor_StartsKubeletOnceIfItsEndIsNotReportedYet(t *testing.T) {
 	w := watch(t)
 	killed := w.kill(t, "kubelet")
 	w.restart <- unix.SIGHUP // whichever of the two comes first

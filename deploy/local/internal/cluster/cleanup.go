@@ -19,12 +19,12 @@ import (
 	"github.com/trellis-gpu/trellis/deploy/local/internal/state"
 )
 
-// patience is how long processes may take to die and cgroups to empty.
-const patience = 15 * time.Second
+// exitTimeout bounds the time in which processes end and cgroups become empty.
+const exitTimeout = 15 * time.Second
 
-// Sweep ends and deletes everything of a cluster but the caller, by its record and by its names. What is not there is
-// no error.
-func Sweep(root state.Root, name string) error {
+// CleanUp ends the processes of a cluster, except the caller, and deletes all that belongs to it. It finds them by the record
+// and by their names. It may be called again at any time.
+func CleanUp(root state.Root, name string) error {
 	folder := root.Cluster(name)
 	if r, err := folder.Read(); err == nil {
 		self, _ := process.Self()
@@ -37,18 +37,18 @@ func Sweep(root state.Root, name string) error {
 	}
 	branch, err := cgroup.BranchOf(name)
 	if err == nil {
-		err = errors.Join(branch.Kill(patience), branch.Remove(patience))
+		err = errors.Join(branch.Kill(exitTimeout), branch.Remove(exitTimeout))
 	}
 	return errors.Join(err,
 		network.CloseFirewall(name),
 		network.Remove(name),
 		removeFolder(folder),
-		sweepShared(root),
+		cleanUpShared(root),
 	)
 }
 
-// removeFolder deletes the cluster's files. It never walks into a mount: there should be none on the host, and if
-// there is one, what lies behind it is not ours.
+// removeFolder deletes the cluster's files. It never descends into a mount: the host should have none there, and the content
+// of one would belong to something else.
 func removeFolder(folder state.Folder) error {
 	for _, mount := range mountsBelow(string(folder)) {
 		if err := unix.Unmount(mount, unix.MNT_DETACH); err != nil {
@@ -77,8 +77,8 @@ func mountsBelow(folder string) []string {
 	return found
 }
 
-// sweepShared deletes what all clusters share once there is none.
-func sweepShared(root state.Root) error {
+// cleanUpShared deletes the parts that all clusters share, if this was the last cluster.
+func cleanUpShared(root state.Root) error {
 	if _, err := os.Stat(string(root)); err != nil {
 		return nil
 	}
@@ -96,7 +96,7 @@ func sweepShared(root state.Root) error {
 	return err
 }
 
-// Remnants lists what is left of a cluster.
+// Remnants lists all that still exists of a cluster.
 func Remnants(root state.Root, name string) []string {
 	var left []string
 	branch, err := cgroup.BranchOf(name)
