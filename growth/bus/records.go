@@ -10,13 +10,14 @@ import (
 // NodeGPUs is a node's inventory, published by its device plugin.
 type NodeGPUs struct {
 	Header
-	// Unit is the memory one device id stands for; Resource the extended resource they are advertised as.
-	Unit     growth.MiB `json:"unitMiB"`
-	Resource string     `json:"resource"`
-	// Emulated says that no driver stands behind these GPUs. It is shown wherever they are.
+	// Unit is the memory that one device id stands for.
+	Unit growth.MiB `json:"unitMiB"`
+	// Resource is the extended resource of the devices.
+	Resource string `json:"resource"`
+	// Emulated means that there is no driver for these GPUs. Each output with the GPUs shows it.
 	Emulated bool `json:"emulated,omitempty"`
-	// Unheard says that the node's kubelet does not listen to the device plugin just now, because one of them has only
-	// begun: pods that are bound to the node meanwhile it would refuse, or give to another GPU than was planned.
+	// Unheard means that kubelet is not connected to the device plugin, because one of them has just started. kubelet
+	// would refuse a pod that is bound to the node now, or allocate another GPU than planned.
 	Unheard bool  `json:"unheard,omitempty"`
 	GPUs    []GPU `json:"gpus"`
 }
@@ -29,43 +30,44 @@ type GPU struct {
 	Healthy bool       `json:"healthy"`
 }
 
-// Reservation is room that the extender keeps for a pod between choosing its node and kubelet's allocation.
+// Reservation is GPU memory that the extender has planned for a pod, until kubelet allocates it.
 type Reservation struct {
 	Header
 	Pod growth.PodRef `json:"pod"`
 	// Created is the pod's creation time: kubelet admits a node's pods in that order.
 	Created time.Time `json:"created"`
-	// GPUs is the pod's whole share, Containers the same by container, in the pod's order.
-	GPUs       []growth.GPUShare  `json:"gpus"`
+	// GPUs is the share of the whole pod.
+	GPUs []growth.GPUShare `json:"gpus"`
+	// Containers is the same share by container, in the order of the pod.
 	Containers []ContainerRequest `json:"containers"`
 }
 
-// Epoch says who was the last to reserve on a GPU. What counts is the revision that wrote it: a decision about the GPU
-// holds if that is none after the revision it was taken on.
+// Epoch is the last pod with a new reservation on a GPU. Its revision is a fencing token: a decision about the GPU is
+// valid unless the record was written after the revision that the decision is based on.
 type Epoch struct {
 	Header
 	Pod growth.PodRef `json:"pod"`
 }
 
-// ContainerRequest is what one container will ask kubelet for.
+// ContainerRequest is the number of units that one container requests from kubelet.
 type ContainerRequest struct {
 	Name  string `json:"name"`
 	Units int    `json:"units"`
 }
 
-// Allocation is what kubelet really gave a pod.
+// Allocation is the GPU memory that kubelet has allocated to a pod.
 type Allocation struct {
 	Header
 	Pod        growth.PodRef         `json:"pod"`
 	Containers []ContainerAllocation `json:"containers"`
 }
 
-// ContainerAllocation is one container's part.
+// ContainerAllocation is the part of one container.
 type ContainerAllocation struct {
 	Name string            `json:"name"`
 	GPUs []growth.GPUShare `json:"gpus"`
 	IDs  []string          `json:"ids"`
-	// Slot names the folder that is mounted into the container: <StateDir>/slots/<Slot>.
+	// Slot is the name of the folder that is mounted into the container: <StateDir>/slots/<Slot>.
 	Slot string `json:"slot"`
 }
 
@@ -87,29 +89,31 @@ func (a Allocation) GPUs() []growth.GPUShare {
 	return sum
 }
 
-// Refusal is a pod that kubelet refused, written before it is deleted and removed once it is submitted again.
+// Refusal is a pod that kubelet has refused. It is written before the pod is deleted, and removed after it is
+// recreated.
 type Refusal struct {
 	Header
 	Ref growth.PodRef `json:"pod"`
-	// Again is the pod to submit, as the API server takes it.
+	// Again is the pod to create, as JSON for the API server.
 	Again json.RawMessage `json:"again"`
 }
 
-// NodeLoad is how busy a node is, as its coordinator sees it.
+// NodeLoad is the load of a node, published by its coordinator.
 type NodeLoad struct {
 	Header
-	// CPUPool is what jobs share on this node, CPUUsed what they use of it.
+	// CPUPool is the CPU that the jobs of the node share.
 	CPUPool growth.MilliCPU `json:"cpuPoolMilli"`
+	// CPUUsed is the CPU that the jobs use.
 	CPUUsed growth.MilliCPU `json:"cpuUsedMilli"`
-	// Pressure is the whole node's, over the last interval; absent where its kernel does not say.
+	// Pressure is the pressure of the whole node over the last interval; absent without PSI.
 	Pressure *Pressure `json:"pressure,omitempty"`
-	// LoaderBudget is how many cores data-loader workers may keep busy: those that training processes leave.
+	// LoaderBudget is the number of cores for data-loader workers: those that training processes do not use.
 	LoaderBudget int `json:"loaderBudget"`
-	// Policy is the node's share policy.
+	// Policy is the name of the node's policy.
 	Policy string `json:"policy"`
 }
 
-// Sample is a job as its coordinator last saw it.
+// Sample is the state of a job, published by its coordinator.
 type Sample struct {
 	Header
 	Pod  growth.PodRef   `json:"pod"`
@@ -122,45 +126,45 @@ type Sample struct {
 	TotalSteps int64   `json:"totalSteps,omitempty"`
 	Metric     string  `json:"metric,omitempty"`
 	Value      float64 `json:"value,omitempty"`
-	// Reported is false until the first report: such a job is never taken for converged.
+	// Reported is false until the first report. A job without a report is never Converged.
 	Reported bool `json:"reported"`
 
-	// What the classifier made of it.
+	// The result of the classifier.
 	Growth   growth.Growth   `json:"growth"`
 	Category growth.Category `json:"category"`
-	// State continues the decisions about the job after a restart of its coordinator. It is JSON with a version of its own
-	// (package node), and nobody else reads it.
+	// State is the private state of the decisions about the job, for a restart of the coordinator. It is JSON with a
+	// version of its own; only package node reads it.
 	State json.RawMessage `json:"state,omitempty"`
 
-	// CPU: what the job uses, the share it was decided, the request in force and the cgroup's weight as read back.
+	// CPU: the usage of the job, its decided share, its current request, and the weight read back from its cgroup.
 	CPUUsed    growth.MilliCPU `json:"cpuUsedMilli"`
 	Share      growth.Share    `json:"share"`
 	CPURequest growth.MilliCPU `json:"cpuRequestMilli"`
 	Weight     int64           `json:"weight,omitempty"`
 	MemoryUsed growth.MiB      `json:"memoryUsedMiB,omitempty"`
-	// BlockIO and NetworkIO are bytes per second over the last interval, Pressure the part of it that some process of
-	// the pod waited for a resource; absent where the node's kernel does not say.
+	// BlockIO and NetworkIO are bytes per second over the last interval.
 	BlockIO   growth.PerSecond `json:"blockIOBytesPerSecond,omitempty"`
 	NetworkIO growth.PerSecond `json:"networkIOBytesPerSecond,omitempty"`
-	Pressure  *Pressure        `json:"pressure,omitempty"`
+	// Pressure is the pressure of the pod over the last interval; absent without PSI.
+	Pressure *Pressure `json:"pressure,omitempty"`
 
-	// Throughput and how a step's time splits, means over the last interval.
+	// Throughput, the time of a step and its part for loading: means over the last interval.
 	SamplesPerSecond growth.PerSecond `json:"samplesPerSecond,omitempty"`
 	StepSeconds      growth.Seconds   `json:"stepSeconds,omitempty"`
 	LoadSeconds      growth.Seconds   `json:"loadSeconds,omitempty"`
 	BatchSize        *int             `json:"batchSize,omitempty"`
 	Loaders          *int             `json:"loaders,omitempty"`
-	// Duty is the part of the time in which the job may compute; absent for a job that was sent none.
+	// Duty is the part of the time in which the job may compute; absent if none was sent.
 	Duty *growth.Share `json:"duty,omitempty"`
 
-	// Generation is the newest config sent, Applied the newest acknowledged.
+	// Generation is that of the newest config sent, Applied that of the newest acknowledged.
 	Generation int64 `json:"generation,omitempty"`
 	Applied    int64 `json:"applied,omitempty"`
 	// Tunable lists what the user permits Trellis to change.
 	Tunable []string `json:"tunable,omitempty"`
 }
 
-// Pressure is the part of the time that somebody waited for a resource which others had (the kernel's PSI, "some").
+// Pressure is the part of the time in which some task waited for a resource (the kernel's PSI, "some").
 type Pressure struct {
 	CPU    growth.Share `json:"cpu"`
 	Memory growth.Share `json:"memory"`
@@ -170,10 +174,10 @@ type Pressure struct {
 // Advice is what the tuner recommends for a job. The coordinator delivers it and observes the effect.
 type Advice struct {
 	Header
-	// Generation grows with every change of the advice.
+	// Generation increases with each change of the advice.
 	Generation int64 `json:"generation"`
 	Loaders    *int  `json:"loaders,omitempty"`
 	BatchSize  *int  `json:"batchSize,omitempty"`
-	// Reason is a sentence for people.
+	// Reason explains the advice to users, in one sentence.
 	Reason string `json:"reason,omitempty"`
 }

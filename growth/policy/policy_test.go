@@ -8,7 +8,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/policy"
 )
 
-func TestName_Validate(t *testing.T) {
+func TestName_ValidateAcceptsOnlyTheConstants(t *testing.T) {
 	for _, known := range []policy.Name{policy.Fair, policy.FlowConLiteral, policy.FlowCon, policy.Harmless} {
 		require.NoError(t, known.Validate())
 	}

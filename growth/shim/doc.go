@@ -1,44 +1,39 @@
-// Package shim holds gpushare.py, the one file through which a training job and
-// the coordinator of its node talk.
+// Package shim has gpushare.py, the module through which a training job communicates with the coordinator of its node.
 //
-// The file is Python, standard library only, 3.8 or newer. The device plugin
-// writes it into the directory that a container sees as /run/gpushare (on the
-// container's PYTHONPATH), next to the coordinator's socket. A job then says
+// The file needs only the standard library of Python 3.8 or newer. The device plugin writes it to the directory that a
+// container has as /run/gpushare, which is on the container's PYTHONPATH, next to the coordinator's socket. A job calls
 //
 //	import gpushare
 //	gpushare.step(loss=loss.item(), samples=len(batch))
 //
-// once per training step. That is all the cooperation Trellis asks for; loaders,
-// batch_size, changed, save_requested, saved and timed are there for jobs which
-// want to be tuned while they run, or moved.
+// once per training step. Nothing else is required. The functions loaders, batch_size, changed, save_requested, saved
+// and timed are for jobs that may be tuned while they run, or moved.
 //
-// # What it guarantees the job
+// # Guarantees to the job
 //
-// A call costs a few microseconds and never waits for the agent: a daemon thread
-// owns the socket, and a step only adds to one small aggregate, reported at most
-// ten times a second. An agent that is absent, restarted, silent, deaf or hostile
-// changes nothing for the training, nor does a fork. The one intended wait is the
-// duty gate: below duty 1 a step of compute time c is followed by a sleep of
-// c·(1/duty − 1), smoothed and outliers clipped, so that computing takes the share duty of
-// the time. The gate opens by itself when no agent has been there for 30 s.
+// A call costs a few microseconds and never waits for the coordinator: a daemon thread owns the socket, and a step only
+// adds to one small aggregate, which is reported at most ten times a second. A coordinator that is absent, restarted,
+// silent or hostile does not affect the training, nor does a fork.
 //
-// # The wire, version 1
+// The only intended wait is the duty gate. With a duty below 1, a step of compute time c is followed by a sleep of
+// c·(1/duty − 1), where c is smoothed and outliers are clipped. So the job computes for that part of the time. The gate
+// opens by itself after 30 s without a coordinator.
 //
-// Newline-delimited JSON, at most 64 KiB a line, both ways; each line has "v":1 and
-// a "type". The module's docstring lists the fields; testdata holds lines of every
-// type, exactly as the shim writes them (progress, ack, saved) or as it must
-// understand them (config, duty, save, and config-previous of the previous release) or must ignore them (ignored). Times are seconds;
-// step_seconds and load_seconds are means per step since the last report, the
-// former with the latter included and the gate's sleep left out, and 0 where the
-// duration of no step is known yet. Metrics that are not finite are left out, since
-// JSON can not say NaN.
+// # Protocol, version 1
 //
-// A config is a patch: loaders or a batch size that it does not name stay. A duty
-// message sets the duty. The generations of configs and the sequence numbers of
-// duties count within one connection, because an agent that was restarted may start
-// over. Package wire says how this shim and an agent of the previous release work
-// together, and the reverse. An ack follows
-// once the job has fetched every value that differs from what it last fetched, at
-// once if none does; so a job which never asks for its batch size never
-// acknowledges one.
+// Both sides send newline-delimited JSON, at most 64 KiB a line. Each line has "v":1 and a "type". The docstring of the
+// module lists the fields. The folder testdata has lines of each type: those that the shim writes (progress, ack,
+// saved), those that it must accept (config, duty, save, and config-previous of the previous release), and those that
+// it must ignore (ignored).
+//
+// Times are in seconds. step_seconds and load_seconds are means per step since the last report. The time of a step
+// includes loading and excludes the sleep of the gate; it is 0 if no duration is known yet. Metrics that are not finite
+// are left out, because JSON cannot represent them.
+//
+// A config is a patch: it does not change a value that it leaves out. A duty message sets the duty. Generations of
+// configs and sequence numbers of duties count within one connection, because a restarted coordinator may start over.
+// Package wire describes the combinations with the previous release.
+//
+// An ack is sent once the job has fetched each changed value that it uses, or at once if nothing has changed. A job
+// that never fetches its batch size never acknowledges one.
 package shim

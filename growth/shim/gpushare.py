@@ -1,4 +1,4 @@
-"""gpushare: tells Trellis how a training job is getting on, and hears what Trellis wishes of it.
+"""gpushare reports the progress of a training job to Trellis, and receives the configuration that Trellis sends.
 
     import gpushare
 
@@ -13,37 +13,36 @@
             path = save_checkpoint()
             gpushare.saved(path, step)
 
-One file, standard library only, Python 3.8 or newer. It is mounted into the containers of jobs that share a GPU; without
-it, or without an agent at the other end of its socket, training simply goes on.
+One file, standard library only, Python 3.8 or newer. It is mounted into the containers of jobs that share a GPU. The agent
+is the coordinator of the node, at the other end of the socket. Without an agent, training continues unchanged.
 
-What a job may rely on:
-  * No call raises because of the agent, and none waits for it: a daemon thread owns the socket; step() adds a few numbers
-    to one small aggregate. The only wait is the duty gate, and only while the agent asks for a duty below 1.
-  * Memory is bounded. Steps taken between two reports become one report; reports go out at most ten times a second.
-  * A forked child (a DataLoader's worker) drops what it inherited. It opens a connection of its own only if it calls in.
-  * Nothing here touches the random generators, signal handlers or loggers of the job.
-  * PyTorch takes no more of a GPU than the job's share: once torch is imported, the first call here sees to it that CUDA,
-    as soon as the job itself wakes it up, is told so (torch.cuda.set_per_process_memory_fraction). torch is not imported
-    for that, and CUDA is not woken up.
+Guarantees to the job:
+  * No call raises because of the agent, and none waits for it: a daemon thread owns the socket, and step() adds a few
+    numbers to one small aggregate. The only wait is the duty gate, and only while the agent asks for a duty below 1.
+  * Memory is bounded. Steps between two reports become one report; there are at most ten reports a second.
+  * A forked child (a DataLoader worker) closes the inherited connection. It opens its own only if it calls this module.
+  * The random generators, signal handlers and loggers of the job are not used.
+  * PyTorch is limited to the job's share of each GPU (torch.cuda.set_per_process_memory_fraction). The limit is set when
+    the job itself initialises CUDA. This module neither imports torch nor initialises CUDA.
 
-The wire: newline-delimited JSON over a unix socket, at most 64 KiB a line, every line with "v": 1 and a "type".
+The protocol: newline-delimited JSON over a Unix socket, at most 64 KiB a line, every line with "v": 1 and a "type".
   job to agent  progress  step, epoch, total_steps, metrics, steps and samples since the last report, step_seconds and
                           load_seconds (means per step), batch_size, loaders
-                ack       generation, applied: the job has fetched every changed value of that generation that it ever asks for
+                ack       generation, applied: the job has fetched every changed value that it uses
                 saved     path, sha256, step
   agent to job  config    generation, loaders, batch_size: what is absent stays as it is
                 duty      sequence, duty
                 save      reason, deadline_seconds
-Lines that are no such thing (unknown type or version, a value out of range, no JSON, too long) are ignored. Within one
-connection a generation or a sequence counts only if it is newer than the last of its kind; a new connection starts over, since
-a restarted agent may count from the beginning.
+Other lines (unknown type or version, a value out of range, invalid JSON, too long) are ignored. Within one connection
+only a newer generation or sequence is applied. A new connection starts over, because a restarted agent may count from the
+beginning.
 
 An agent of the previous release sends no duty messages. Its configs have a field duty, and without that field the duty is 1.
-A duty in a config is obeyed at all times; its absence means 1 only until the connection has brought a duty message.
+A duty in a config is always applied. A config without one means 1 only until the first duty message of the connection.
 
 Environment: GPUSHARE_DIR (default /run/gpushare), the folder of gpushare.sock; GPUSHARE_REPORT_SECONDS (default 0.1), the
-shortest time between two reports; GPUSHARE_GPU_MEM_FRACTION and GPUSHARE_GPU_UUIDS, the shares of the job's GPUs and which
-these are, comma-separated; GPUSHARE_CAP=0 leaves PyTorch alone.
+shortest time between two reports; GPUSHARE_GPU_MEM_FRACTION and GPUSHARE_GPU_UUIDS, the job's shares of its GPUs and the
+UUIDs of these, comma-separated; GPUSHARE_CAP=0 turns the limit of PyTorch off.
 """
 import atexit
 import collections
@@ -65,37 +64,37 @@ import time
 __all__ = ["step", "loaders", "batch_size", "changed", "save_requested", "saved", "timed", "SaveRequest"]
 
 PROTOCOL = 1
-LINE_LIMIT = 64 * 1024        # bytes of one line, either way
+LINE_LIMIT = 64 * 1024        # bytes of one line, in either direction
 MAX_LOADERS = 64
 MAX_BATCH = 1 << 24
-MAX_METRICS = 32              # names in one report; with MAX_NAME it bounds a report well below LINE_LIMIT
+MAX_METRICS = 32              # metrics in one report; with MAX_NAME this keeps a report well below LINE_LIMIT
 MAX_NAME = 64                 # bytes
 MAX_MAGNITUDE = 1e300
-MAX_COUNT = 1 << 53           # what every JSON reader holds exactly
+MAX_COUNT = 1 << 53           # JSON readers represent integers up to here exactly
 MAX_SECONDS = 7 * 24 * 3600.0
 RETRY_FIRST, RETRY_CAP = 0.1, 5.0   # seconds between two attempts to connect
-READ_CHUNK, READ_LINES, READ_PAUSE = 4096, 16, 0.005   # a flooding agent gets this much of our thread, then a pause
+READ_CHUNK, READ_LINES, READ_PAUSE = 4096, 16, 0.005   # bounds the work for a flood of lines
 FLUSH_SECONDS = 0.2           # at exit
-MIN_DUTY = 0.01               # the gate slows a job, it never stops one
-GATE_SLICE = 0.05             # seconds: how soon a sleeping step notices that the gate has opened
-GATE_GRAIN = 0.001            # seconds: shorter sleeps are saved up, the kernel's timers are not finer
+MIN_DUTY = 0.01               # the gate slows a job down, but never stops it
+GATE_SLICE = 0.05             # seconds: the time until a sleeping step notices that the gate has opened
+GATE_GRAIN = 0.001            # seconds: shorter sleeps are accumulated, because the kernel's timers are coarse
 GATE_SMOOTHING = 0.25         # weight of the newest step ...
-GATE_OUTLIER = 4.0            # ... which counts at most so many times the mean: an evaluation is no reason for a long sleep
-GATE_GRACE = 30.0             # seconds without an agent after which the gate opens: nobody is there to lift it
+GATE_OUTLIER = 4.0            # ... which counts as at most this many times the mean, so that an evaluation causes no long sleep
+GATE_GRACE = 30.0             # seconds without an agent after which the gate opens, as no agent can open it
 
 _clock = time.perf_counter
 _log = logging.getLogger("gpushare")
 _long_number = re.compile(rb"[0-9]{20}")
 
 
-# ---------------------------------------------------------------------------------------------------- what a job calls
+# --------------------------------------------------------------------------------------------------- the API of a job
 
 def step(loss=None, samples=None, *, step=None, epoch=None, total_steps=None, **metrics):
     """Report that a training step is done.
 
-    loss and further keyword arguments are evaluation metrics (a number, or what float() takes; not finite means not
-    reported); give them when there is a new value. samples is how many samples the step consumed. step is the number of
-    the step, counted from here if not given; a jump forward counts as that many steps.
+    loss and further keyword arguments are evaluation metrics: numbers, or values that float() accepts. Pass them when there
+    is a new value; values that are not finite are not reported. samples is the number of samples of the step. step is the
+    number of the step, counted automatically if not given; a jump forward counts as that many steps.
     """
     if _cap.waits:
         _cap.apply()
@@ -105,23 +104,23 @@ def step(loss=None, samples=None, *, step=None, epoch=None, total_steps=None, **
 
 
 def loaders(default):
-    """How many data-loader workers to use now: the agent's wish, or default."""
+    """The number of data-loader workers to use now: the agent's value, or default."""
     _cap.apply()
-    return _client().wish("loaders", default)
+    return _client().value("loaders", default)
 
 
 def batch_size(default):
-    """The batch size to use now: the agent's wish, or default."""
-    return _client().wish("batch_size", default)
+    """The batch size to use now: the agent's value, or default."""
+    return _client().value("batch_size", default)
 
 
 def changed():
-    """True when loaders() or batch_size() would answer otherwise than when the job last asked.
+    """True if loaders() or batch_size() would return another value than at its last call.
 
-    Cheap enough for every step; it lets a job rebuild its DataLoader inside a long epoch. A value the job never asks for
-    does not count.
+    It is cheap enough for every step, and lets a job rebuild its DataLoader inside a long epoch. A function that the job
+    has never called does not count.
     """
-    return _client().wishes.changed
+    return _client().values.changed
 
 
 def save_requested():
@@ -130,18 +129,18 @@ def save_requested():
 
 
 def saved(path, step=None):
-    """Tell the agent that a checkpoint lies at path. Its SHA-256 is computed in the background."""
+    """Report a checkpoint at path. Its SHA-256 is computed in the background."""
     _client().saved(os.path.abspath(os.fspath(path)), step)
 
 
 def timed(iterable):
-    """Iterate over iterable (the training data's DataLoader) and measure how long each step waits for its data."""
+    """Iterate over iterable (the DataLoader of the training data) and measure how long each step waits for data."""
     _cap.apply()
     return _Timed(iterable)
 
 
 class SaveRequest:
-    """The agent's wish for a checkpoint: why, and until when (on time.monotonic()'s clock)."""
+    """The agent's request for a checkpoint: its reason, and its deadline on the clock of time.monotonic()."""
 
     __slots__ = ("reason", "deadline")
 
@@ -181,7 +180,7 @@ class _Timed:
 # --------------------------------------------------------------------------------------------------------- the aggregate
 
 class _Report:
-    """What has happened since the last report. The step's number, epoch and total carry over into the next one."""
+    """The steps since the last report. The step number, the epoch and the total carry over into the next report."""
 
     __slots__ = ("number", "epoch", "total", "metrics", "steps", "samples", "measured", "seconds", "load", "dirty")
 
@@ -192,13 +191,13 @@ class _Report:
         self.metrics = {}
         self.steps = 0        # steps taken
         self.samples = 0
-        self.measured = 0     # those of them whose duration is known
-        self.seconds = 0.0    # their wall time, loading included, the gate's sleep not
-        self.load = 0.0       # the part of it spent waiting for data
+        self.measured = 0     # steps whose duration is known
+        self.seconds = 0.0    # wall time of these, with loading, without the sleep of the gate
+        self.load = 0.0       # the part of that time spent waiting for data
         self.dirty = False
 
     def add(self, samples, number, epoch, total, metrics, seconds, load):
-        """Count one call of step(); seconds is None where nothing tells when the step began."""
+        """Count one call of step(). seconds is None if the start of the step is unknown."""
         count = 1
         if number is not None:
             number = _integer(number)
@@ -225,7 +224,7 @@ class _Report:
         self.dirty = True
 
     def absorb(self, earlier):
-        """Take back what an earlier report failed to deliver."""
+        """Merge an earlier report that was not delivered."""
         self.steps += earlier.steps
         self.samples += earlier.samples
         self.measured += earlier.measured
@@ -238,7 +237,7 @@ class _Report:
         self.dirty = True
 
     def message(self, in_use):
-        """The progress message; in_use are the loaders and batch size that the job last fetched."""
+        """The progress message. in_use has the loaders and the batch size that the job last fetched."""
         message = {"type": "progress", "step": self.number}
         if self.epoch is not None:
             message["epoch"] = self.epoch
@@ -252,19 +251,19 @@ class _Report:
         return message
 
 
-# ---------------------------------------------------------------------------------------------------- the agent's wishes
+# ----------------------------------------------------------------------------------------------------- the agent's values
 
 _RANGES = {"loaders": (0, MAX_LOADERS), "batch_size": (1, MAX_BATCH)}
 
 
-class _Wishes:
-    """Loaders and batch size as the agent wishes them, and as the job last fetched them."""
+class _Values:
+    """Loaders and batch size as the agent sent them, and as the job last fetched them."""
 
     def __init__(self):
         self.changed = False
-        self.in_use = {}            # what the getters last answered
-        self._wished = {}
-        self._generation = None     # the newest one of this connection
+        self.in_use = {}            # the values that the job last fetched
+        self._sent = {}             # by the agent
+        self._generation = None     # of the newest config of this connection
         self._acknowledged = True
 
     def new_connection(self):
@@ -272,67 +271,68 @@ class _Wishes:
         self._acknowledged = True
 
     def offer(self, generation, values):
-        """Take over a config that is newer than the last; False if it is not."""
+        """Apply a config. Returns False if it is not newer than the last one."""
         if self._generation is not None and generation <= self._generation:
             return False
-        self._generation, self._acknowledged = generation, False
-        self._wished.update(values)
+        self._generation = generation
+        self._acknowledged = False
+        self._sent.update(values)
         self._compare()
         return True
 
     def fetch(self, key, default):
-        value = self._wished.get(key, default)
+        value = self._sent.get(key, default)
         self.in_use[key] = value
         self._compare()
         return value
 
     def ack(self):
-        """The ack that is owed now, once, or None. What the job has never asked for holds up nothing, and is not applied."""
-        applied = {key: value for key, value in self._wished.items() if key in self.in_use}
-        unheard = self._wished and not applied
-        if self._acknowledged or unheard or any(self.in_use[key] != value for key, value in applied.items()):
+        """The ack that is due, once, or None. A value that the job has never fetched is neither applied nor waited for."""
+        applied = {key: value for key, value in self._sent.items() if key in self.in_use}
+        unused = self._sent and not applied
+        if self._acknowledged or unused or any(self.in_use[key] != value for key, value in applied.items()):
             return None
         self._acknowledged = True
         return {"type": "ack", "generation": self._generation, "applied": applied}
 
     def _compare(self):
-        self.changed = any(self._wished.get(key, value) != value for key, value in self.in_use.items())
+        self.changed = any(self._sent.get(key, value) != value for key, value in self.in_use.items())
 
 
 class _Gate:
-    """Sleeps after each step so that computing takes the share `duty` of the time.
+    """Sleeps after each step so that computing takes the part `duty` of the time.
 
-    What a step owes is (its smoothed compute time) x (1/duty - 1). Sleep is measured, not assumed, so neither the kernel's
-    coarse timers nor the slices add up to an error.
+    A step adds (its smoothed compute time) x (1/duty - 1) to the time to sleep. The actual sleep is measured, so the errors
+    of coarse timers and of slices do not accumulate.
     """
 
     def __init__(self):
         self.duty = 1.0
         self.sequence = None        # of the newest duty message of this connection
-        self.lost = None            # since when there is no agent
+        self.lost = None            # when the agent was lost, None while connected
         self._mean = None
-        self._owed = 0.0
+        self._owed = 0.0            # seconds to sleep
 
     def offer(self, sequence, duty):
-        """Take over a duty that is newer than the last."""
+        """Apply a duty message if it is newer than the last one."""
         if self.sequence is None or sequence > self.sequence:
             self.sequence, self.duty = sequence, duty
 
     def configure(self, duty):
-        """Take over the duty of a config: None if it has none."""
+        """Apply the duty of a config, None if it has none."""
         if duty is not None:
             self.duty = duty
         elif self.sequence is None:
             self.duty = 1.0
 
     def learn(self, compute):
-        """Take a step's compute time into account, whether the gate is open or not."""
+        """Add the compute time of a step to the mean, also while the gate is open."""
         mean = self._mean
         self._mean = compute if mean is None else \
             mean + GATE_SMOOTHING * (min(compute, GATE_OUTLIER * mean + GATE_GRAIN) - mean)
 
     def pause(self, urgent):
-        """Sleep off what one more step owes; stops early when the gate opens or urgent() holds."""
+        """Sleep for one more step. Ends early when the gate opens or urgent() is true."""
         self._owed += self._mean * (1.0 / self.duty - 1.0)
         while self._owed >= GATE_GRAIN:
             if self.open() or urgent():
@@ -350,21 +350,21 @@ class _Gate:
 # ------------------------------------------------------------------------------------------------------------ the client
 
 class _Client:
-    """The state of one process. Job threads and the socket's thread meet under one lock, held for microseconds.
+    """The state of one process. One lock, held for microseconds, protects it from the job's threads and the socket thread.
 
-    The lock is re-entrant because a signal handler of the job may call in while the interrupted code holds it.
+    The lock is re-entrant, because a signal handler of the job may call this module while the interrupted code holds it.
     """
 
     def __init__(self):
         self.pid = os.getpid()
         self.path = os.path.join(os.environ.get("GPUSHARE_DIR") or "/run/gpushare", "gpushare.sock")
         self.interval = _seconds(os.environ.get("GPUSHARE_REPORT_SECONDS"), 0.1)
-        self.wishes = _Wishes()
+        self.values = _Values()
         self._gate = _Gate()
         self._lock = threading.RLock()
         self._report = _Report()
-        self._ended = None          # when the last step ended
-        self._load = 0.0            # waiting for data since then
+        self._ended = None          # end of the last step
+        self._load = 0.0            # time spent waiting for data since then
         self._request = None
         self._outbox = collections.deque(maxlen=16)   # acks and saved messages
         self._unhashed = collections.deque(maxlen=16)
@@ -403,12 +403,12 @@ class _Client:
                 self._ended = began
             self._load += ended - began
 
-    def wish(self, key, default):
+    def value(self, key, default):
         if self._thread is None:
             self._start()
         with self._lock:
-            value = self.wishes.fetch(key, default)
-            self._post(self.wishes.ack())
+            value = self.values.fetch(key, default)
+            self._post(self.values.ack())
         return value
 
     def save_request(self):
@@ -440,7 +440,7 @@ class _Client:
             self._thread.join(FLUSH_SECONDS)
 
     def abandon(self):
-        """In a forked child: close the descriptors that belong to the parent's conversation."""
+        """In a forked child: close the inherited descriptors of the parent's connection."""
         for fd in self._wake_fds or ():
             _quietly(os.close, fd)
         if self._socket is not None:
@@ -450,7 +450,7 @@ class _Client:
         with self._lock:
             if self._thread is not None:
                 return
-            self._thread = False    # neither a second attempt nor a connection if this fails
+            self._thread = False    # if this fails, there is no second attempt
             if not hasattr(socket, "AF_UNIX") or not hasattr(select, "poll"):
                 return
             try:
@@ -490,11 +490,11 @@ class _Client:
             with self._lock:
                 self._post({"type": "saved", "path": path, "sha256": digest, "step": number})
 
-    # called by the socket's thread only
+    # called by the socket thread only
 
     def _run(self):
-        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())   # the job's affair; a socket's SIGPIPE, too
-        wait, jitter = RETRY_FIRST, random.Random()   # a generator of its own: the job's stays as seeded
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())   # signals are for the job; also SIGPIPE
+        wait, jitter = RETRY_FIRST, random.Random()   # a separate generator: the seed of the job's is kept
         while True:
             began = time.monotonic()
             self._connection()
@@ -504,21 +504,21 @@ class _Client:
             self._sleep(wait * jitter.uniform(0.5, 1.0))
 
     def _connection(self):
-        """One connection from connect to loss. Afterwards all that was not delivered is pending again."""
+        """One connection, from connect to close. Afterwards everything that was not delivered is pending again."""
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
-                self._socket = sock         # before it means anything: a child forked from here on closes it
+                self._socket = sock         # before the connect: a child that is forked from here on closes it
                 sock.setblocking(False)
-                sock.connect(self.path)     # at once or not at all: a full backlog is an error too
+                sock.connect(self.path)     # does not block: a full backlog is an error
                 with self._lock:
-                    self.wishes.new_connection()
+                    self.values.new_connection()
                     self._gate.sequence = None
                     for stale in [m for m in self._outbox if m["type"] == "ack"]:
                         self._outbox.remove(stale)
                 self._gate.lost = None
                 self._converse(sock)
         except OSError:
-            pass                            # absent, gone or full: the same to us
+            pass                            # no agent, a lost connection or a full backlog
         finally:
             self._socket = None
             self._parked = False
@@ -541,7 +541,7 @@ class _Client:
                 if self._closing and not out and not self._hashing:
                     return
                 if now >= readable and lines.waiting():
-                    self._hear(lines)       # what a flood left over
+                    self._receive(lines)    # lines that are left from a flood
                     readable = now + READ_PAUSE
                 wait = self._park(due - now, bool(out))
                 interest = select.POLLOUT if out else 0
@@ -555,7 +555,7 @@ class _Client:
                 self._drain()
                 event = events.get(sock.fileno(), 0)
                 if event & ~(select.POLLIN | select.POLLOUT) and not event & select.POLLIN:
-                    return                  # hung up
+                    return                  # closed by the agent
                 if event & select.POLLOUT:
                     out = out[sock.send(out):]
                 if event & select.POLLIN:
@@ -563,14 +563,14 @@ class _Client:
                     if not data:
                         return
                     lines.feed(data)
-                    self._hear(lines)
+                    self._receive(lines)
                     readable = time.monotonic() + READ_PAUSE
         finally:
             if out and undo:
                 undo()
 
     def _next(self, may_report):
-        """The next line to send, how to take it back, and whether it is a report."""
+        """The next line to send, a function that puts it back, and whether it is a report."""
         with self._lock:
             if self._outbox:
                 message = self._outbox.popleft()
@@ -579,7 +579,7 @@ class _Client:
             if not (may_report and self._report.dirty):
                 return b"", None, False
             report, self._report = self._report, _Report(self._report)
-            in_use = dict(self.wishes.in_use)
+            in_use = dict(self.values.in_use)
 
         def undo():
             with self._lock:
@@ -587,7 +587,7 @@ class _Client:
         return _line(report.message(in_use)), undo, True
 
     def _park(self, until_due, writing):
-        """How long to sleep (None: until woken). Parked means that the next step() has to wake us."""
+        """The time to sleep (None: until woken). While parked, the next step() must wake the thread."""
         with self._lock:
             if writing:
                 return None
@@ -607,27 +607,27 @@ class _Client:
     def _drain(self):
         _quietly(os.read, self._wake_fds[0], 4096)
 
-    def _hear(self, lines):
-        """Act on a bounded number of lines."""
+    def _receive(self, lines):
+        """Handle a bounded number of lines."""
         for _ in range(READ_LINES):
             line = lines.next()
             if line is None:
                 return
             message = _parse(line)
             if message is not None:
-                self._obey(message)
+                self._handle(message)
 
-    def _obey(self, message):
+    def _handle(self, message):
         if message["type"] == "config":
             config = _config(message)
             if config is None:
                 return
             generation, values, duty = config
             with self._lock:
-                if not self.wishes.offer(generation, values):
+                if not self.values.offer(generation, values):
                     return
                 self._gate.configure(duty)
-                self._post(self.wishes.ack())
+                self._post(self.values.ack())
         elif message["type"] == "duty":
             duty = _duty(message)
             if duty is not None:
@@ -638,10 +638,10 @@ class _Client:
                 self._request = SaveRequest(reason, time.monotonic() + seconds)
 
 
-# -------------------------------------------------------------------------------------------------------------- the wire
+# ---------------------------------------------------------------------------------------------------------- the protocol
 
 class _Lines:
-    """Cuts a stream into lines; one that is too long is dropped, up to its end."""
+    """Splits a stream into lines. A line that is too long is dropped, up to its end."""
 
     def __init__(self):
         self._buffer = bytearray()
@@ -673,7 +673,7 @@ def _line(message):
 
 
 def _parse(line):
-    """The message on a line, or None if it is none that we know how to read."""
+    """The message on a line, or None if it is invalid or of another version."""
     line = line.strip()
     if not line.startswith(b"{") or _long_number.search(line):   # int() of a long number takes quadratic time
         return None
@@ -687,7 +687,7 @@ def _parse(line):
 
 
 def _config(message):
-    """(generation, wished values, duty or None) of a config message, or None if any of it is out of range."""
+    """(generation, values, duty or None) of a config message, or None if any of them is out of range."""
     generation, duty = message.get("generation"), message.get("duty")
     if not _within(generation, 0, MAX_COUNT):
         return None
@@ -707,7 +707,7 @@ def _config(message):
 
 
 def _duty(message):
-    """(sequence, duty) of a duty message, or None if any of it is out of range."""
+    """(sequence, duty) of a duty message, or None if one of them is out of range."""
     sequence, duty = message.get("sequence"), _share(message.get("duty"))
     if duty is None or not _within(sequence, 0, MAX_COUNT):
         return None
@@ -715,14 +715,14 @@ def _duty(message):
 
 
 def _share(duty):
-    """A duty as the gate takes it, or None if it is out of range."""
+    """A duty of at least MIN_DUTY, or None if it is out of range."""
     if type(duty) not in (int, float) or not 0 < duty <= 1:
         return None
     return max(float(duty), MIN_DUTY)
 
 
 def _finite(value):
-    """value as a float that the wire can carry, or None."""
+    """value as a float within the protocol's range, or None."""
     try:
         value = float(value)
     except (TypeError, ValueError, OverflowError, RuntimeError):   # RuntimeError: a tensor of several elements
@@ -731,7 +731,7 @@ def _finite(value):
 
 
 def _integer(value):
-    """value as a number the wire can carry, or None."""
+    """value as an integer within the protocol's range, or None."""
     if type(value) is not int:
         try:
             value = operator.index(value)
@@ -771,7 +771,7 @@ def _quietly(function, *arguments):
 # ------------------------------------------------------------------------------------------------ memory of the GPUs
 
 class _Cap:
-    """Holds PyTorch to the job's share of each GPU. An allocation beyond it fails as if the GPU were full."""
+    """Limits PyTorch to the job's share of each GPU. An allocation beyond it fails as if the GPU were full."""
 
     def __init__(self, environ):
         self.fractions = _fractions(environ.get("GPUSHARE_GPU_MEM_FRACTION", ""))
@@ -779,32 +779,32 @@ class _Cap:
         self.waits = bool(self.fractions) and environ.get("GPUSHARE_CAP", "1") != "0"
 
     def apply(self):
-        """Has the caps set when CUDA wakes up, or now if it is awake. Nothing happens before torch is imported."""
+        """Set the caps when CUDA is initialised, or now if it already is. Does nothing before torch is imported."""
         if not self.waits:
             return
         cuda = getattr(sys.modules.get("torch"), "cuda", None)
-        later = getattr(cuda, "_lazy_call", None)   # what torch.cuda.manual_seed uses: a call must not wake CUDA up
+        later = getattr(cuda, "_lazy_call", None)   # as torch.cuda.manual_seed: it does not initialise CUDA
         if later is None:
-            return   # not there yet, or in the middle of its import
+            return   # torch is not imported, or its import is in progress
         self.waits = False
         try:
             later(lambda: self.set(cuda))
-        except Exception as reason:   # whatever a torch of another time says: training goes on without a cap
-            _log.warning("PyTorch could not be held to its share of GPU memory: %s", reason)
+        except Exception as err:   # another version of torch: training continues without a cap
+            _log.warning("PyTorch could not be held to its share of GPU memory: %s", err)
 
     def set(self, cuda):
-        """Sets the cap of every GPU that the job sees. CUDA may count them in another order than the shares are given."""
+        """Set the cap of each visible GPU. The order of CUDA may differ from the order of the shares."""
         try:
             for device in range(cuda.device_count()):
                 uuid = str(getattr(cuda.get_device_properties(device), "uuid", ""))
                 known = [f for f, name in zip(self.fractions, self.uuids) if uuid and name.endswith(uuid)]
                 cuda.set_per_process_memory_fraction(known[0] if known else min(self.fractions), device)
-        except Exception as reason:
-            _log.warning("PyTorch could not be held to its share of GPU memory: %s", reason)
+        except Exception as err:
+            _log.warning("PyTorch could not be held to its share of GPU memory: %s", err)
 
 
 def _fractions(text):
-    """The numbers of a list, or none at all if one of them is no part of a GPU."""
+    """The numbers of a list, or an empty list if one of them is not a fraction of a GPU."""
     numbers = [_finite(part) for part in text.split(",")]
     return numbers if all(n is not None and 0 < n <= 1 for n in numbers) else []
 
@@ -817,7 +817,7 @@ _current = _Client()
 
 
 def _client():
-    if _current.pid != os.getpid():   # forked by C code, past Python's hooks
+    if _current.pid != os.getpid():   # forked by C code, without Python's hooks
         _renew()
     return _current
 

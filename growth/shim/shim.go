@@ -2,12 +2,11 @@ package shim
 
 import _ "embed"
 
-// FileName is the name under which the device plugin mounts the file: the
-// module that a job imports.
+// FileName is the name of the mounted file, and so of the module that a job imports.
 const FileName = "gpushare.py"
 
 //go:embed gpushare.py
 var source string
 
-// Source returns the text of the file, in a slice of the caller's own.
+// Source returns a copy of the file's content.
 func Source() []byte { return []byte(source) }

@@ -15,21 +15,25 @@ import (
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
-func TestSourceIsTheFile(t *testing.T) {
+func TestSource_ReturnsACopyOfTheFile(t *testing.T) {
 	file, err := os.ReadFile(shim.FileName)
 	require.NoError(t, err)
 	require.Equal(t, string(file), string(shim.Source()))
 
 	shim.Source()[0] = '#'
-	require.Equal(t, string(file), string(shim.Source()), "a caller changed everybody's copy")
+	require.Equal(t, string(file), string(shim.Source()), "each caller has its own copy")
 }
 
-// TestTheOtherEndUnderstands ties the lines that the Python tests hold the shim to
-// to the decoder that its coordinator uses.
-func TestTheOtherEndUnderstands(t *testing.T) {
+// The Python tests compare the shim's lines with testdata; this test decodes the same lines as the coordinator does.
+func TestTestdata_IsDecodedByTheCoordinator(t *testing.T) {
 	for name, of := range map[string]wire.Message{
-		"progress": wire.Progress{}, "ack": wire.Ack{}, "saved": wire.Saved{}, "config": wire.Config{},
-		"config-previous": wire.Config{}, "duty": wire.Duty{}, "save": wire.Save{},
+		"progress":        wire.Progress{},
+		"ack":             wire.Ack{},
+		"saved":           wire.Saved{},
+		"config":          wire.Config{},
+		"config-previous": wire.Config{},
+		"duty":            wire.Duty{},
+		"save":            wire.Save{},
 	} {
 		t.Run(name, func(t *testing.T) {
 			lines, err := os.ReadFile(filepath.Join("testdata", name+".jsonl"))
@@ -43,13 +47,13 @@ func TestTheOtherEndUnderstands(t *testing.T) {
 	}
 }
 
-// TestPython runs the shim's own tests, which speak to it over a real socket.
+// TestPython runs the Python tests of the shim, which use real sockets.
 func TestPython(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("SKIPPED: the shim was not tested, there is no python3 on PATH")
 	}
-	readForTheCache(t)
+	readInputs(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	command := exec.CommandContext(ctx, python, "-m", "unittest", "discover", "-s", "tests")
@@ -59,9 +63,9 @@ func TestPython(t *testing.T) {
 	require.NoError(t, err, "the shim's Python tests failed, see above")
 }
 
-// readForTheCache reads what the tests depend on in this process: what only a
-// subprocess reads does not invalidate a cached "ok".
-func readForTheCache(t *testing.T) {
+// readInputs reads the files that the Python tests depend on. The Go test cache only knows of files that this process
+// reads.
+func readInputs(t *testing.T) {
 	t.Helper()
 	for _, pattern := range []string{"*.py", "tests/*.py", "testdata/*"} {
 		files, err := filepath.Glob(pattern)

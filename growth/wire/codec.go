@@ -17,7 +17,7 @@ import (
 var (
 	// ErrUnknownType is for a line of a type this version does not know; the reader skips it and goes on.
 	ErrUnknownType = errors.New("unknown type")
-	// ErrMalformed is for a line that is no message: not JSON, too long, of another version, or out of bounds.
+	// ErrMalformed means that a line is not a valid message: not JSON, too long, of another version, or out of range.
 	ErrMalformed = errors.New("malformed line")
 )
 
@@ -26,7 +26,7 @@ type envelope struct {
 	Type    string `json:"type"`
 }
 
-// Encode returns message as one line with its newline.
+// Encode returns a message as one line with its newline.
 func Encode(message Message) ([]byte, error) {
 	body, err := json.Marshal(message)
 	if err != nil {
@@ -43,14 +43,14 @@ func Encode(message Message) ([]byte, error) {
 	return line, nil
 }
 
-// Decode reads one line. What it returns is within bounds; what is not is ErrMalformed with the reason, what is of a
-// newer kind is ErrUnknownType.
+// Decode decodes and validates one line. Its error is ErrMalformed with the reason, or ErrUnknownType for a message of
+// a newer protocol.
 func Decode(line []byte) (Message, error) {
 	line = bytes.TrimSpace(line)
 	if len(line) > MaxLine || !utf8.Valid(line) {
 		return nil, fmt.Errorf("%w: longer than %d bytes or not UTF-8", ErrMalformed, MaxLine)
 	}
-	if p, ok := quick(line); ok { // nearly all lines
+	if p, ok := quick(line); ok { // almost every line
 		return checked(p, Progress.check)
 	}
 	var head envelope
@@ -92,7 +92,7 @@ func checked[M Message](m M, check func(M) error) (Message, error) {
 	return m, nil
 }
 
-// Bounds on values. They are far beyond any real job's and keep arithmetic on them finite.
+// Bounds of values. They are far above the values of any real job, and keep arithmetic finite.
 const (
 	maxCount      = 1 << 53
 	maxLoaders    = 64

@@ -11,7 +11,7 @@ import (
 
 func ptr[T any](v T) *T { return &v }
 
-func TestRoundTrip(t *testing.T) {
+func TestDecode_InvertsEncode(t *testing.T) {
 	for name, tc := range map[string]struct {
 		message wire.Message
 		line    string
@@ -40,7 +40,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-func TestHostileLines(t *testing.T) {
+func TestDecode_RejectsInvalidLines(t *testing.T) {
 	for name, line := range map[string]string{
 		"garbage":            `\x00\xff not json`,
 		"an empty line":      ``,

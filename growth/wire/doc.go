@@ -1,5 +1,5 @@
-// Package wire is the protocol between a job and its coordinator: newline-delimited JSON on a Unix socket, a line at most
-// MaxLine bytes, every line versioned ("v":1) and typed.
+// Package wire is the protocol between a job and its coordinator: newline-delimited JSON on a Unix socket, a line at
+// most MaxLine bytes, every line versioned ("v":1) and typed.
 //
 //	job → coordinator   progress   step, metrics, samples, step time and how much of it was waiting for data
 //	                    ack        a config of this generation is in force
@@ -8,15 +8,16 @@
 //	                    duty       the part of the time in which the job may compute, by sequence
 //	                    save       write a checkpoint now
 //
-// The socket identifies the job: each container has one of its own, and a line does not name its sender. What a job reports
-// is a claim: values are bounded here and checked again where they are used.
+// The socket identifies the job: each container has one of its own, and a line does not name its sender. What a job
+// reports is a claim: values are bounded here and checked again where they are used.
 //
-// Lines of an unknown type are ignored, so that either side may be older. Lines of an unknown version are an error. The job's
-// side of the protocol is growth/shim.
+// Lines of an unknown type are ignored, so that either side may be older. Lines of an unknown version are an error. The
+// job's side of the protocol is growth/shim.
 //
 // # Duty and the previous release
 //
-// The previous release sends the duty in a field of its configs, under the generation of the config. During a rolling update:
+// The previous release sends the duty in a field of its configs, under the generation of the config. During a rolling
+// update:
 //
 //	new coordinator, old shim   The shim ignores duty messages, and a config without a duty ends the duty that it had. The
 //	                            job computes all the time until its container is restarted with the new shim.

@@ -25,7 +25,7 @@ type Progress struct {
 	// StepSeconds is the mean time of a step, LoadSeconds the part of it spent waiting for data.
 	StepSeconds growth.Seconds `json:"step_seconds,omitempty"`
 	LoadSeconds growth.Seconds `json:"load_seconds,omitempty"`
-	// BatchSize and Loaders are what the job runs with now; absent when it never asked.
+	// BatchSize and Loaders are the current values of the job; absent if it has never fetched them.
 	BatchSize *int `json:"batch_size,omitempty"`
 	Loaders   *int `json:"loaders,omitempty"`
 }
@@ -43,7 +43,7 @@ type Saved struct {
 	Step   int64  `json:"step"`
 }
 
-// Values are what a coordinator can set. Nil means: as you are.
+// Values are what a coordinator can set. A nil value is left unchanged.
 type Values struct {
 	Loaders   *int `json:"loaders,omitempty"`
 	BatchSize *int `json:"batch_size,omitempty"`
@@ -56,11 +56,11 @@ type Config struct {
 	Values
 }
 
-// Duty sets the part of the time in which a job may compute, 0 < Duty ≤ 1. A job ignores sequences that are not newer than the
-// last one of its connection. A job that was sent no duty computes all the time.
+// Duty sets the part of the time in which a job may compute, 0 < Duty ≤ 1. A job ignores sequences that are not newer
+// than the last one of its connection. A job that was sent no duty computes all the time.
 //
-// Coordinators of the previous release send the duty in a field of their configs, and shims of the previous release read
-// it there and ignore this message.
+// Coordinators of the previous release send the duty in a field of their configs, and shims of the previous release
+// read it there and ignore this message.
 type Duty struct {
 	Sequence int64        `json:"sequence"`
 	Duty     growth.Share `json:"duty"`

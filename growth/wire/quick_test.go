@@ -20,7 +20,7 @@ func TestQuick_ReadsTheUsualReport(t *testing.T) {
 	}, p)
 }
 
-func TestOthersAreLeftToTheWholeParser(t *testing.T) {
+func TestQuick_LeavesOtherLinesToEncodingJSON(t *testing.T) {
 	for name, line := range map[string]string{
 		"spaces":              `{"v":1,"type":"progress", "step":1}`,
 		"another order":       `{"type":"progress","v":1,"step":1}`,
@@ -47,7 +47,7 @@ func TestOthersAreLeftToTheWholeParser(t *testing.T) {
 	}
 }
 
-// FuzzQuick holds the quick reader to encoding/json.
+// FuzzQuick compares quick with encoding/json.
 func FuzzQuick(f *testing.F) {
 	f.Add([]byte(usual))
 	f.Add([]byte(`{"v":1,"type":"progress","metrics":{"a":-0.0,"a":1E+2},"metrics":{},"step":0,"step":1}`))

@@ -1,4 +1,4 @@
-"""GPU memory: PyTorch is held to the job's share, without waking CUDA up and whatever the torch at hand can do."""
+"""GPU memory: PyTorch is limited to the job's share, with any version of torch and without initialising CUDA."""
 import logging
 import os
 import types
@@ -11,7 +11,7 @@ A, B = "11111111-aaaa", "22222222-bbbb"
 
 
 class Cuda:
-    """torch.cuda as far as the cap needs it: calls wait until CUDA is woken up."""
+    """A fake of torch.cuda: lazy calls wait until CUDA is initialised."""
 
     def __init__(self, *uuids):
         self.uuids, self.waiting, self.awake, self.caps = uuids, [], False, {}
@@ -46,7 +46,7 @@ class Cap(unittest.TestCase):
     def torch(self, cuda):
         return mock.patch.dict("sys.modules", torch=types.SimpleNamespace(cuda=cuda))
 
-    def test_the_cap_is_set_when_cuda_wakes_up(self):
+    def test_cap_is_set_when_cuda_is_initialised(self):
         for call in ("step", "loaders", "timed"):
             cuda, shim = Cuda(A), self.shim("0.25")
             with self.torch(cuda):
@@ -55,7 +55,7 @@ class Cap(unittest.TestCase):
             cuda.wake()
             self.assertEqual(cuda.caps, {0: 0.25}, call)
 
-    def test_the_cap_is_set_once(self):
+    def test_cap_is_set_once(self):
         cuda, shim = Cuda(A), self.shim("0.25")
         cuda.wake()
         with self.torch(cuda):
@@ -64,18 +64,18 @@ class Cap(unittest.TestCase):
             shim.step()
         self.assertEqual(cuda.caps, {0: "the job's own"})
 
-    def test_torch_may_be_imported_after_the_shim(self):
+    def test_cap_works_if_torch_is_imported_later(self):
         cuda, shim = Cuda(A), self.shim("0.25")
         with mock.patch.dict("sys.modules", torch=None):
             shim.step()
-        with self.torch(None):   # in the middle of its import
+        with self.torch(None):   # while it is imported
             shim.step()
         with self.torch(cuda):
             shim.step()
         cuda.wake()
         self.assertEqual(cuda.caps, {0: 0.25})
 
-    def test_gpus_are_told_apart_by_uuid(self):
+    def test_cap_of_each_gpu_is_found_by_uuid(self):
         for uuids, want in (((A, B), {0: 0.25, 1: 0.5}), ((B, A), {0: 0.5, 1: 0.25}), ((None, None), {0: 0.25, 1: 0.25})):
             cuda, shim = Cuda(*uuids), self.shim("0.25,0.5", "GPU-%s,GPU-%s" % (A, B))
             cuda.wake()
@@ -83,7 +83,7 @@ class Cap(unittest.TestCase):
                 shim.step()
             self.assertEqual(cuda.caps, want)
 
-    def test_what_is_no_share_is_no_cap(self):
+    def test_cap_ignores_invalid_shares(self):
         for fractions in ("", "nan", "0", "-0.5", "1.5", "0.5,", "a lot", "1e999"):
             cuda, shim = Cuda(A), self.shim(fractions)
             cuda.wake()
@@ -91,14 +91,14 @@ class Cap(unittest.TestCase):
                 shim.step()
             self.assertEqual(cuda.caps, {}, fractions)
 
-    def test_a_job_may_say_no(self):
+    def test_cap_can_be_turned_off(self):
         cuda, shim = Cuda(A), self.shim("0.25", GPUSHARE_CAP="0")
         cuda.wake()
         with self.torch(cuda):
             shim.step()
         self.assertEqual(cuda.caps, {})
 
-    def test_a_torch_that_can_not_do_it_stops_nothing(self):
+    def test_cap_tolerates_an_unsuitable_torch(self):
         cuda, shim = Cuda(A), self.shim("0.25")
         cuda.wake()
         cuda.set_per_process_memory_fraction = None
@@ -108,7 +108,7 @@ class Cap(unittest.TestCase):
         with self.torch(old):
             shim.step()
 
-    def test_the_real_torch_is_not_woken_up(self):
+    def test_cap_does_not_initialise_cuda_of_the_real_torch(self):
         try:
             import torch
         except ImportError:

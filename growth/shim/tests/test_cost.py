@@ -1,4 +1,4 @@
-"""What a call costs the job: little, and no waiting, whatever the agent does."""
+"""The cost of a call to the job: it is small, and no agent can make a call wait."""
 import ctypes
 import os
 import pathlib
@@ -10,8 +10,8 @@ import time
 
 from test_gpushare import PATIENCE, ShimTest, eventually, fresh_module
 
-# An agent in a process of its own, as a real one is: a thread of the job's process would compete for its interpreter's lock.
-# It leaves a byte in a file for each connection.
+# An agent in a separate process, like a real one: a thread of the job's process would compete for the interpreter lock.
+# It writes one byte to a file for each connection.
 AGENT = """
 import socket, sys
 path, manner = sys.argv[1:]
@@ -21,8 +21,8 @@ server.listen()
 kept = []
 while True:
     peer, _ = server.accept()
-    with open(path + ".met", "a") as met:
-        met.write(".")
+    with open(path + ".connections", "a") as connections:
+        connections.write(".")
     while manner == "reads" and peer.recv(65536):
         pass
     if manner == "vanishes":
@@ -33,12 +33,12 @@ while True:
 
 
 class Waiting:
-    """How long threads of this process have waited for a processor, in seconds (proc(5), schedstat)."""
+    """The time that threads of this process have waited for a CPU, in seconds (proc(5), schedstat)."""
 
     def __init__(self, *threads):
         self.files = [os.open("/proc/self/task/%d/schedstat" % thread, os.O_RDONLY) for thread in threads]
         self.text = ctypes.create_string_buffer(64)
-        # PyDLL keeps the interpreter's lock: letting go of it between two calls would make them look cheaper than they are.
+        # PyDLL holds the interpreter lock. If it were released between two calls, they would appear cheaper.
         self.pread = ctypes.PyDLL(None).pread
         self.pread.argtypes = (ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int64)
 
@@ -57,20 +57,20 @@ class Waiting:
 class Cost(ShimTest):
     """A call costs under 50 us on average and never blocks over 1 ms.
 
-    A call over 1 ms has blocked if its thread gave up its processor of its own accord, and if more than 1 ms is left without
-    the time that it, or the shim's thread on which it may have waited, stood in line for a processor. Else the machine was
-    busy with something else: such calls are counted apart.
+    A call over 1 ms has blocked if its thread gave up its CPU voluntarily, and if more than 1 ms remains without the time
+    that its thread, or the shim's thread for which it may have waited, was in a run queue. Otherwise the machine was busy;
+    such calls are counted separately.
 
-    What a hypervisor takes from the processor on which the shim's thread holds the interpreter's lock is seen by no counter in
-    the machine, and looks like a call that blocked. It comes once in a while; a shim that blocks does so with each report or
-    each attempt to connect, which are ten and more in these calls. So one in 50,000 is let pass, and printed.
+    Time that a hypervisor takes from the CPU while the shim's thread holds the interpreter lock appears in no counter of
+    the machine, and looks like a call that blocked. This is rare. A shim that blocks would do so at each report or each
+    attempt to connect, at least ten times in these calls. So one in 50,000 is accepted, and printed.
     """
     CALLS = 200000
     MEAN, BLOCK = 50e-6, 1e-3
 
     def setUp(self):
         super().setUp()
-        del os.environ["GPUSHARE_REPORT_SECONDS"]   # as jobs run it
+        del os.environ["GPUSHARE_REPORT_SECONDS"]   # the default, as in jobs
         self.job = fresh_module()
 
     def agent_that(self, manner):
@@ -80,12 +80,12 @@ class Cost(ShimTest):
         self.addCleanup(agent.kill)
         eventually(lambda: os.path.exists(path), "the agent is up")
         self.job.step()
-        met = pathlib.Path(path + ".met")
-        eventually(met.exists, "the agent has met the job")
-        return met
+        connections = pathlib.Path(path + ".connections")
+        eventually(connections.exists, "the job is connected")
+        return connections
 
     def measure(self, step, calls):
-        """How long each call took that the machine did not hold up, how many it did, and how long those took that blocked."""
+        """The times of the calls that the machine did not delay, the number that it did, and the times of those that blocked."""
         self.job.step()
         waiting = Waiting(threading.get_native_id(), self.job._client()._thread.native_id)
         self.addCleanup(waiting.close)
@@ -114,26 +114,26 @@ class Cost(ShimTest):
         self.assertLess(mean, self.MEAN)
         self.assertLessEqual(len(blocked), self.CALLS // 50000, "calls that blocked for over %.0f ms" % (self.BLOCK * 1e3))
 
-    def test_without_an_agent(self):
+    def test_cost_without_an_agent(self):
         self.check("without an agent")
 
-    def test_with_an_agent(self):
+    def test_cost_with_an_agent(self):
         self.agent_that("reads")
         self.check("with an agent")
         self.assertIsNotNone(self.job._client()._socket)
 
-    def test_with_an_agent_that_never_reads(self):
+    def test_cost_with_an_agent_that_never_reads(self):
         self.agent_that("stares")
         self.job._client().interval = 0.0
         self.check("with an agent that never reads")
         self.assertGreater(self.job._client()._report.steps, 1000, "the agent's buffer is not full")
 
-    def test_with_an_agent_that_vanishes_again_and_again(self):
-        met = self.agent_that("vanishes")
+    def test_cost_with_an_agent_that_keeps_disconnecting(self):
+        connections = self.agent_that("vanishes")
         self.check("with an agent that vanishes")
-        self.assertGreater(met.stat().st_size, 3)
+        self.assertGreater(connections.stat().st_size, 3)
 
-    def test_a_call_that_blocks_would_be_noticed(self):
+    def test_cost_detects_a_call_that_blocks(self):
         def step(**reported):
             self.job.step(**reported)
             if self.job._client()._report.number in (50, 60):

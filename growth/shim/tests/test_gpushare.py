@@ -1,4 +1,4 @@
-"""gpushare against a real unix socket: what a job sees, what an agent sees, and what neither may do to the other."""
+"""gpushare with a real Unix socket, from the side of a job and of an agent. Neither may harm the other."""
 import hashlib
 import importlib.util
 import json
@@ -21,15 +21,15 @@ from unittest import mock
 HERE = pathlib.Path(__file__).resolve().parent
 SHIM = HERE.parent / "gpushare.py"
 GOLDEN = HERE.parent / "testdata"
-PATIENCE = 10.0   # seconds until a test gives up on something that should happen at once
+PATIENCE = 10.0   # seconds that a test waits for something that should happen at once
 
 
 def fresh_module():
-    """The shim as a new process would import it: own state, own thread, own connection."""
+    """The shim as a new process imports it, with its own state, thread and connection."""
     spec = importlib.util.spec_from_file_location("gpushare", SHIM)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    module.RETRY_FIRST, module.RETRY_CAP = 0.02, 0.1   # reconnect at a test's pace
+    module.RETRY_FIRST, module.RETRY_CAP = 0.02, 0.1   # reconnect quickly in tests
     return module
 
 
@@ -42,7 +42,7 @@ def eventually(holds, what):
 
 
 class Odd:
-    """An array's element: a number to those who ask the right way, or an error."""
+    """An element of an array: it converts to a number, or raises an error."""
 
     def __init__(self, value):
         self.value = value
@@ -60,7 +60,7 @@ def memory_kib():
 
 
 class Peer:
-    """One accepted connection, read by a thread of its own into a queue of messages."""
+    """One accepted connection. A thread reads its messages into a queue."""
 
     def __init__(self, sock, deaf):
         self.sock, self.raw, self.messages, self.ended = sock, [], queue.Queue(), threading.Event()
@@ -83,7 +83,7 @@ class Peer:
         self.sock.sendall(data)
 
     def expect(self, kind, holds=lambda message: True):
-        """The next message of a kind for which holds() is true; what comes before it is passed over."""
+        """The next message of a kind for which holds() is true. Earlier messages are skipped."""
         end = time.monotonic() + PATIENCE
         while True:
             try:
@@ -94,7 +94,7 @@ class Peer:
                 return message
 
     def received(self):
-        """All that has come and was not yet looked at."""
+        """All messages that were received and not returned yet."""
         found = []
         while not self.messages.empty():
             found.append(self.messages.get())
@@ -109,7 +109,7 @@ class Peer:
 
 
 class Agent:
-    """A node's agent as far as one socket is concerned."""
+    """A fake of the agent, for one socket."""
 
     def __init__(self, folder, deaf=False):
         self.path, self.deaf, self.peers, self.all = os.path.join(folder, "gpushare.sock"), deaf, queue.Queue(), []
@@ -144,7 +144,7 @@ class Agent:
 
 
 class ShimTest(unittest.TestCase):
-    """A folder for the socket, and a job (the module) that looks for it there."""
+    """A folder for the socket, and a job (the module) that uses it."""
 
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="gpushare-")
@@ -184,13 +184,13 @@ class ShimTest(unittest.TestCase):
 
 
 class Progress(ShimTest):
-    def test_the_first_step_is_reported_at_once(self):
+    def test_report_of_the_first_step_is_immediate(self):
         _, peer = self.connected()
         self.assertEqual(peer.expect("progress"),
                          {"v": 1, "type": "progress", "step": 1, "metrics": {}, "steps": 1, "samples": 0,
                           "step_seconds": 0.0, "load_seconds": 0.0})
 
-    def test_many_steps_become_few_reports_that_lose_nothing(self):
+    def test_reports_aggregate_steps_without_loss(self):
         _, peer = self.connected()
         began = time.monotonic()
         for _ in range(2000):
@@ -203,7 +203,7 @@ class Progress(ShimTest):
         self.assertEqual(sum(r["samples"] for r in reports), 16000)
         self.assertLessEqual(len(reports), took / 0.05 + 3, "the reports are not coalesced")
 
-    def test_the_job_may_number_its_own_steps(self):
+    def test_step_accepts_the_jobs_numbers(self):
         _, peer = self.connected()
         peer.expect("progress")
         self.job.step(step=500, epoch=3, total_steps=900)
@@ -215,13 +215,13 @@ class Progress(ShimTest):
         report = peer.expect("progress")
         self.assertEqual((report["step"], report["steps"]), (100, 1))
 
-    def test_only_finite_numbers_are_metrics(self):
+    def test_step_ignores_metrics_that_are_not_finite(self):
         _, peer = self.connected()
         peer.expect("progress")
         self.job.step(loss=float("nan"), up=float("inf"), text="no", none=None, huge=10 ** 400, far=1e301, accuracy=0.75)
         self.assertEqual(peer.expect("progress")["metrics"], {"accuracy": 0.75})
 
-    def test_a_report_stays_small_whatever_the_job_names(self):
+    def test_report_is_bounded_with_any_names(self):
         _, peer = self.connected()
         peer.expect("progress")
         self.job.step(**{"": 0, "x" * 65: 1, "\u00e4" * 64: 2}, **{"m%d" % i: i for i in range(5000)})
@@ -229,32 +229,32 @@ class Progress(ShimTest):
         self.assertEqual(set(report["metrics"]), {"m%d" % i for i in range(32)})
         self.assertLess(max(map(len, peer.raw)), 64 * 1024)
 
-    def test_nonsense_arguments_do_not_stop_training(self):
+    def test_step_tolerates_invalid_arguments(self):
         self.job.step(loss=object(), samples="many", step="third", epoch=[], total_steps=-1)
         self.job.step(samples=-5, step=1 << 80)
         self.job.step(loss=Odd(RuntimeError), samples=Odd(RuntimeError), step=Odd(ValueError))
         report = self.job._client()._report
         self.assertEqual((report.number, report.samples, report.total, report.metrics), (3, 0, None, {}))
 
-    def test_what_python_takes_for_a_number_is_one(self):
+    def test_step_accepts_everything_that_converts_to_a_number(self):
         self.job.step(loss="0.5", samples=Odd(8), step=Odd(70))
         report = self.job._client()._report
         self.assertEqual((report.number, report.samples, report.metrics), (70, 8, {"loss": 0.5}))
 
-    def test_what_the_job_fetched_is_reported(self):
+    def test_report_has_the_values_in_use(self):
         agent = self.agent()
         self.assertEqual((self.job.loaders(2), self.job.batch_size(64)), (2, 64))
         self.job.step()
         report = agent.peer().expect("progress")
         self.assertEqual((report["loaders"], report["batch_size"]), (2, 64))
 
-    def test_a_default_that_the_wire_can_not_carry_is_not_reported(self):
+    def test_report_leaves_out_defaults_out_of_range(self):
         agent = self.agent()
         self.assertEqual((self.job.loaders(100), self.job.batch_size(None)), (100, None))
         self.job.step()
         self.assertFalse({"loaders", "batch_size"} & set(agent.peer().expect("progress")))
 
-    def test_loading_is_measured_apart_from_computing(self):
+    def test_report_separates_loading_from_computing(self):
         def slow_data():
             for i in range(5):
                 time.sleep(0.02)
@@ -272,7 +272,7 @@ class Progress(ShimTest):
         self.assertGreaterEqual(loading, 0.1)
         self.assertGreaterEqual(whole, loading + 0.05)
 
-    def test_timed_has_the_length_of_what_it_wraps_and_passes_errors_on(self):
+    def test_timed_has_the_length_and_the_errors_of_its_iterable(self):
         self.assertEqual(len(self.job.timed([1, 2, 3])), 3)
         self.assertEqual(list(self.job.timed([1, 2, 3])), [1, 2, 3])
         with self.assertRaises(ZeroDivisionError):
@@ -280,10 +280,10 @@ class Progress(ShimTest):
 
 
 class Config(ShimTest):
-    def test_defaults_hold_without_an_agent(self):
+    def test_values_are_the_defaults_without_an_agent(self):
         self.assertEqual((self.job.loaders(3), self.job.batch_size(32), self.job.changed()), (3, 32, False))
 
-    def test_ack_follows_when_every_value_was_fetched(self):
+    def test_ack_is_sent_when_every_value_was_fetched(self):
         _, peer = self.connected()
         self.job.loaders(2), self.job.batch_size(64)
         peer.send({"type": "config", "generation": 7, "loaders": 4, "batch_size": 128, "colour": "blue"})
@@ -298,7 +298,7 @@ class Config(ShimTest):
         self.assertEqual(peer.expect("ack"),
                          {"v": 1, "type": "ack", "generation": 7, "applied": {"loaders": 4, "batch_size": 128}})
 
-    def test_a_config_that_changes_nothing_is_acknowledged_at_once(self):
+    def test_ack_of_an_unchanged_config_is_immediate(self):
         _, peer = self.connected()
         self.job.loaders(4)
         peer.send({"type": "config", "generation": 1, "loaders": 4})
@@ -306,13 +306,13 @@ class Config(ShimTest):
         peer.send({"type": "config", "generation": 2, "duty": 1})
         self.assertEqual(peer.expect("ack")["generation"], 2)
 
-    def test_what_a_config_leaves_out_stays(self):
+    def test_config_keeps_values_that_it_leaves_out(self):
         _, peer = self.connected()
         peer.send({"type": "config", "generation": 1, "loaders": 4}, {"type": "config", "generation": 2, "batch_size": 16})
         eventually(lambda: self.job.batch_size(1) == 16, "the second config has come")
         self.assertEqual(self.job.loaders(0), 4)
 
-    def test_an_older_generation_is_ignored(self):
+    def test_config_of_an_older_generation_is_ignored(self):
         _, peer = self.connected()
         self.job.loaders(1)
         peer.send({"type": "config", "generation": 9, "loaders": 5}, {"type": "config", "generation": 8, "loaders": 6},
@@ -320,7 +320,7 @@ class Config(ShimTest):
         eventually(self.job.save_requested, "all four lines were read")
         self.assertEqual((self.job.loaders(1), self.job._client()._gate.duty), (5, 1.0))
 
-    def test_a_restarted_agent_may_count_from_one_and_hears_what_is_in_use(self):
+    def test_config_generations_start_over_with_a_new_agent(self):
         agent, peer = self.connected()
         self.job.loaders(1)
         peer.send({"type": "config", "generation": 9, "loaders": 5})
@@ -332,7 +332,7 @@ class Config(ShimTest):
         again.send({"type": "config", "generation": 1, "loaders": 5})
         self.assertEqual(again.expect("ack")["generation"], 1)
 
-    def test_a_value_never_asked_for_is_no_change(self):
+    def test_changed_ignores_values_that_the_job_never_fetched(self):
         _, peer = self.connected()
         self.job.loaders(1)
         peer.send({"type": "config", "generation": 1, "batch_size": 8}, {"type": "save", "reason": "end", "deadline_seconds": 60})
@@ -341,7 +341,7 @@ class Config(ShimTest):
 
 
 class Save(ShimTest):
-    def test_a_request_is_open_until_saved_and_the_digest_is_of_the_file(self):
+    def test_save_request_is_open_until_saved(self):
         _, peer = self.connected()
         self.assertIsNone(self.job.save_requested())
         peer.send({"type": "save", "reason": "moving to node-2", "deadline_seconds": 30})
@@ -357,13 +357,13 @@ class Save(ShimTest):
         self.assertEqual(peer.expect("saved"), {"v": 1, "type": "saved", "path": path, "step": 17,
                                                 "sha256": hashlib.sha256(content).hexdigest()})
 
-    def test_a_request_ends_at_its_deadline(self):
+    def test_save_request_ends_at_its_deadline(self):
         _, peer = self.connected()
         peer.send({"type": "save", "reason": "soon", "deadline_seconds": 0.3})
         eventually(self.job.save_requested, "the request is noticed")
         eventually(lambda: self.job.save_requested() is None, "the request has expired")
 
-    def test_a_missing_file_is_a_warning_and_no_message(self):
+    def test_saved_warns_of_a_missing_file(self):
         _, peer = self.connected()
         with self.assertLogs("gpushare", "WARNING"):
             self.job.saved(os.path.join(self.folder, "none.pt"))
@@ -372,14 +372,14 @@ class Save(ShimTest):
         self.job.saved(os.path.join(self.folder, "next.pt"))
         self.assertTrue(peer.expect("saved")["path"].endswith("next.pt"))
 
-    def test_saved_waits_for_an_agent_that_comes_later(self):
+    def test_saved_is_sent_to_an_agent_that_connects_later(self):
         pathlib.Path(self.folder, "a.pt").write_bytes(b"x")
         self.job.saved(os.path.join(self.folder, "a.pt"))
         self.assertTrue(self.agent().peer().expect("saved")["path"].endswith("a.pt"))
 
 
 class Gate(ShimTest):
-    """The gate at the end of the wire; what it does with time is in test_gate.py."""
+    """Duty messages; test_gate.py tests the sleeping."""
 
     def gated(self, duty):
         _, peer = self.connected()
@@ -391,31 +391,31 @@ class Gate(ShimTest):
     def becomes(self, duty):
         eventually(lambda: self.job._client()._gate.duty == duty, "the duty is %s" % duty)
 
-    def test_an_older_sequence_is_ignored(self):
+    def test_duty_of_an_older_sequence_is_ignored(self):
         _, peer = self.connected()
         peer.send({"type": "duty", "sequence": 5, "duty": 0.5}, {"type": "duty", "sequence": 4, "duty": 0.25},
                   {"type": "duty", "sequence": 5, "duty": 0.75}, {"type": "save", "reason": "end", "deadline_seconds": 60})
         eventually(self.job.save_requested, "all four lines were read")
         self.becomes(0.5)
 
-    def test_generations_and_sequences_are_counted_apart(self):
+    def test_duty_sequence_is_independent_of_the_generation(self):
         _, peer = self.connected()
         self.job.loaders(1)
         peer.send({"type": "config", "generation": 9, "loaders": 5}, {"type": "duty", "sequence": 1, "duty": 0.5},
                   {"type": "config", "generation": 10, "loaders": 6})
         eventually(lambda: self.job.loaders(1) == 6, "both configs were read")
-        self.becomes(0.5)   # a config does not name a duty, and leaves it alone
+        self.becomes(0.5)   # a config without a duty does not change it
 
-    def test_an_agent_of_the_previous_release_gates_by_configs(self):
+    def test_duty_in_configs_of_the_previous_release(self):
         _, peer = self.connected()
         peer.send({"type": "config", "generation": 1, "duty": 0.5})
         peer.expect("ack")
         self.becomes(0.5)
         peer.send({"type": "config", "generation": 2})
         peer.expect("ack")
-        self.becomes(1.0)   # there, absence means 1
+        self.becomes(1.0)   # in the previous release, a config without a duty means 1
 
-    def test_a_new_agent_takes_over_from_one_of_the_previous_release(self):
+    def test_duty_after_an_upgrade_of_the_agent(self):
         agent, peer = self.connected()
         peer.send({"type": "config", "generation": 1 << 21, "duty": 0.5})
         peer.expect("ack")
@@ -424,14 +424,14 @@ class Gate(ShimTest):
         peer.send({"type": "config", "generation": 0}, {"type": "duty", "sequence": 1, "duty": 0.25})
         self.becomes(0.25)
 
-    def test_a_sleeping_step_wakes_soon_after_the_gate_opens(self):
+    def test_sleeping_step_ends_when_the_gate_opens(self):
         peer = self.gated(0.01)
         threading.Timer(0.2, peer.send, [{"type": "duty", "sequence": 2, "duty": 1.0}]).start()
         began = time.perf_counter()
         self.job.step()           # owes about 10 s
         self.assertLess(time.perf_counter() - began, 5)
 
-    def test_the_gate_opens_when_the_agent_stays_away(self):
+    def test_sleeping_step_ends_when_the_agent_is_lost(self):
         self.job.GATE_GRACE = 0.2
         peer = self.gated(0.01)
         self.job._client().path += ".gone"
@@ -447,7 +447,7 @@ class Faults(ShimTest):
         peer.send({"type": "config", "generation": generation, "loaders": 11})
         eventually(lambda: self.job.loaders(0) == 11, "a good line after bad ones is obeyed")
 
-    def test_lines_that_are_no_messages_are_ignored(self):
+    def test_invalid_lines_are_ignored(self):
         _, peer = self.connected()
         self.job.loaders(1), self.job.batch_size(1)
         lines = (GOLDEN / "ignored.jsonl").read_bytes()
@@ -459,16 +459,16 @@ class Faults(ShimTest):
         self.assertIsNone(self.job.save_requested())
         self.assertEqual(self.job._client()._gate.duty, 1.0)
 
-    def test_no_line_to_be_ignored_changes_anything(self):
+    def test_ignored_lines_change_nothing(self):
         for line in (GOLDEN / "ignored.jsonl").read_bytes().splitlines():
             client = self.job._Client()
             message = self.job._parse(line)
             if message is not None:
-                client._obey(message)
-            self.assertEqual((client.wishes.fetch("loaders", 1), client.wishes.fetch("batch_size", 1), client.wishes._generation,
+                client._handle(message)
+            self.assertEqual((client.values.fetch("loaders", 1), client.values.fetch("batch_size", 1), client.values._generation,
                               client._gate.duty, client.save_request()), (1, 1, None, 1.0, None), line)
 
-    def test_a_huge_line_costs_no_memory_and_not_the_connection(self):
+    def test_huge_line_costs_neither_memory_nor_the_connection(self):
         _, peer = self.connected()
         before = memory_kib()
         for _ in range(64):
@@ -477,7 +477,7 @@ class Faults(ShimTest):
         self.still_alive(peer)
         self.assertLess(memory_kib() - before, 20 * 1024)
 
-    def test_a_flood_slows_neither_training_nor_shutdown(self):
+    def test_flood_slows_neither_training_nor_exit(self):
         for line, most in ((b"{}\n", 16), (b"{" + b" " * 4093 + b"}\n", 2)):
             agent, peer = self.connected()
             stop = threading.Event()
@@ -488,12 +488,13 @@ class Faults(ShimTest):
                         peer.write(line * (65536 // len(line)))
                 except OSError:
                     pass
-            heard, parse = [], self.job._parse
-            with mock.patch.object(self.job, "_parse", lambda line: heard.append(line) or parse(line)):
+            received, parse = [], self.job._parse
+            with mock.patch.object(self.job, "_parse", lambda line: received.append(line) or parse(line)):
                 began = time.monotonic()
                 threading.Thread(target=pour, daemon=True).start()
-                eventually(lambda: len(heard) > 40 * most, "the flood is heard")
-                self.assertLess(len(heard), most * ((time.monotonic() - began) / 0.005 + 2), "%d in five milliseconds are enough" % most)
+                eventually(lambda: len(received) > 40 * most, "the flood is received")
+                bound = most * ((time.monotonic() - began) / 0.005 + 2)
+                self.assertLess(len(received), bound, "at most %d lines in 5 ms" % most)
             stop.set()
             began = time.monotonic()
             self.job._client().close()
@@ -501,7 +502,7 @@ class Faults(ShimTest):
             agent.close()
             self.job = fresh_module()
 
-    def test_an_agent_that_never_reads_costs_no_memory(self):
+    def test_agent_that_never_reads_costs_no_memory(self):
         self.connected(deaf=True)
         self.job._client().interval = 0.0001
         before = memory_kib()
@@ -509,7 +510,7 @@ class Faults(ShimTest):
             self.job.step(loss=i, **{"metric%d" % n: n / 7 for n in range(4)})
         self.assertLess(memory_kib() - before, 20 * 1024)
 
-    def test_an_agent_that_hangs_up_at_once_is_not_hammered(self):
+    def test_agent_that_disconnects_at_once_is_retried_slowly(self):
         self.job.RETRY_CAP = 0.3
         agent = self.agent()
         count, began = 0, time.monotonic()
@@ -522,18 +523,18 @@ class Faults(ShimTest):
                 pass
         self.assertGreater(time.monotonic() - began, 0.4, "at least half of 0.04, 0.08, 0.16, 0.3 and 0.3 s")
 
-    def test_training_outlives_a_restart_and_reports_what_was_left(self):
+    def test_restart_of_the_agent_loses_no_later_report(self):
         agent, peer = self.connected()
         peer.expect("progress")
         agent.close()
         for _ in range(100):
             self.job.step(samples=1)
         peer = self.agent().peer()
-        # What was on its way when the agent died may be lost, what came after may not.
+        # A report in transit when the agent ended may be lost; later ones must not be.
         eventually(lambda: self.job._client()._report.steps == 0, "all is delivered")
         self.assertEqual(peer.expect("progress")["step"], 101)
 
-    def test_a_report_cut_off_in_the_middle_is_sent_again(self):
+    def test_report_sent_in_part_is_sent_again(self):
         client = self.stuck()
         held = client._report.steps
         for file in os.listdir(self.folder):
@@ -542,7 +543,7 @@ class Faults(ShimTest):
         client._socket.shutdown(socket.SHUT_RDWR)
         self.assertGreater(again.peer().expect("progress")["steps"], held)
 
-    def test_there_never_was_an_agent(self):
+    def test_training_runs_without_an_agent(self):
         for _ in range(1000):
             self.job.step(loss=1.0, samples=4)
         self.assertEqual((self.job.loaders(2), self.job.save_requested(), self.job.changed()), (2, None, False))
@@ -550,13 +551,13 @@ class Faults(ShimTest):
         time.sleep(0.3)
         self.assertLess(time.process_time() - began, 0.1, "waiting for an agent is not free")
 
-    def test_a_path_that_is_no_socket_or_too_long_is_no_agent(self):
+    def test_invalid_socket_path_counts_as_no_agent(self):
         pathlib.Path(self.folder, "gpushare.sock").write_text("not a socket")
         self.job.step()
         os.environ["GPUSHARE_DIR"] = "/" + "x" * 300
         fresh_module().step()
 
-    def test_the_jobs_random_numbers_are_left_alone(self):
+    def test_random_numbers_of_the_job_are_not_used(self):
         random.seed(7)
         expected = random.getstate()
         with mock.patch.object(self.job._Client, "_connection", side_effect=self.job._Client._connection, autospec=True) as tried:
@@ -570,7 +571,7 @@ class Faults(ShimTest):
 
 class Fork(ShimTest):
     def in_child(self, work):
-        """Run work in a forked child that ends without Python's exit handlers, as multiprocessing's do."""
+        """Run work in a forked child that ends without Python's exit handlers, as in multiprocessing."""
         pid = os.fork()
         if pid == 0:
             code = 1
@@ -584,17 +585,17 @@ class Fork(ShimTest):
     def finished(self, pid):
         self.assertEqual(os.waitpid(pid, 0)[1], 0)
 
-    def test_a_silent_child_does_not_keep_the_parents_connection_open(self):
+    def test_forked_child_closes_the_parents_connection(self):
         _, peer = self.connected()
         read, write = os.pipe()
         pid = self.in_child(lambda: os.read(read, 1))
-        self.job._client().close()                     # the parent is done, its loader lingers
+        self.job._client().close()                     # the parent has ended, its loader still runs
         ended = peer.ended.wait(PATIENCE)
         os.write(write, b"x")
         self.finished(pid)
         self.assertTrue(ended, "the child holds the parent's socket")
 
-    def test_a_child_that_trains_has_a_connection_of_its_own(self):
+    def test_forked_child_that_trains_opens_its_own_connection(self):
         agent, parent = self.connected()
         parent.expect("progress")
 
@@ -609,7 +610,7 @@ class Fork(ShimTest):
         self.job.step()
         self.assertEqual(parent.expect("progress")["step"], 2, "the parent goes on undisturbed")
 
-    def test_a_fork_while_the_lock_is_held_does_not_hang_the_child(self):
+    def test_fork_while_the_lock_is_held_does_not_block_the_child(self):
         self.connected()
         held, release = threading.Event(), threading.Event()
 
@@ -623,10 +624,10 @@ class Fork(ShimTest):
         release.set()
         self.finished(pid)
 
-    def test_a_fork_that_python_did_not_see_is_noticed_by_its_pid(self):
+    def test_fork_without_hooks_is_detected_by_the_process_id(self):
         self.job.step()
         client = self.job._client()
-        client.close()   # in a real child its thread is not there: here it would go on, on descriptors that others get
+        client.close()   # a real child has no such thread; here it would use descriptors that are reused
         client._thread.join(PATIENCE)
         client.pid = 1
         self.job.step()
@@ -643,7 +644,7 @@ class Exit(ShimTest):
         self.assertEqual((done.returncode, done.stderr), (0, b""))
         return ended - float(done.stdout)
 
-    def test_the_last_report_is_flushed(self):
+    def test_exit_flushes_the_last_report(self):
         agent = self.agent()
         self.script("import gpushare\nfor i in range(500): gpushare.step(samples=2)\n")
         peer = agent.peer()
@@ -657,13 +658,13 @@ class Exit(ShimTest):
         self.agent(deaf=True)
         self.assertLess(self.script("import gpushare, time\nend = time.time() + .3\nwhile time.time() < end: gpushare.step()"), 3)
 
-    def test_exit_does_not_wait_for_a_checkpoint_that_can_not_be_read(self):
+    def test_exit_does_not_wait_for_an_unreadable_checkpoint(self):
         os.mkfifo(os.path.join(self.folder, "never.pt"))
         self.assertLess(self.script("import gpushare, os; gpushare.saved(os.environ['GPUSHARE_DIR'] + '/never.pt')"), 3)
 
 
 class Golden(unittest.TestCase):
-    """The lines in testdata are what the other end is tested against, so they have to be what the shim says."""
+    """The coordinator is tested with the lines in testdata, so these must be the lines that the shim writes."""
 
     def setUp(self):
         self.job = fresh_module()
@@ -684,12 +685,12 @@ class Golden(unittest.TestCase):
                          self.lines("progress.jsonl"))
 
     def test_ack(self):
-        wishes, acks = self.job._Wishes(), []
+        job_values, acks = self.job._Values(), []
         for generation, values in ((1, {}), (2, {"loaders": 4}), (3, {"batch_size": 128})):
-            wishes.offer(generation, values)
+            job_values.offer(generation, values)
             for key in values:
-                wishes.fetch(key, 1)
-            acks.append(self.job._line(wishes.ack()))
+                job_values.fetch(key, 1)
+            acks.append(self.job._line(job_values.ack()))
         self.assertEqual(acks, self.lines("ack.jsonl"))
 
     def test_saved(self):
@@ -697,7 +698,7 @@ class Golden(unittest.TestCase):
         self.assertEqual([self.job._line({"type": "saved", "path": path, "sha256": digest, "step": 1200})
                           for path in ("/checkpoints/model.pt", "/checkpoints/größe \"1\".pt")], self.lines("saved.jsonl"))
 
-    def test_config_and_save_are_understood(self):
+    def test_config_and_save_are_accepted(self):
         configs = [self.job._config(self.job._parse(line)) for line in self.lines("config.jsonl")]
         self.assertEqual(configs, [(1, {}, None), (2, {"loaders": 4}, None), (3, {"batch_size": 128}, None),
                                    (5, {"loaders": 0, "batch_size": 1}, None), (6, {"loaders": 64}, None)])
@@ -706,7 +707,7 @@ class Golden(unittest.TestCase):
         duties = [self.job._duty(self.job._parse(line)) for line in self.lines("duty.jsonl")]
         self.assertEqual(duties, [(1, 0.25), (2, 1.0), (3, 0.01)])
         for line in self.lines("save.jsonl"):
-            self.job._current._obey(self.job._parse(line))
+            self.job._current._handle(self.job._parse(line))
             self.assertIsNotNone(self.job._current.save_request())
 
 

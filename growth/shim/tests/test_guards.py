@@ -1,8 +1,9 @@
-"""What only goes wrong rarely: threads that can not be started, pipes that are full, forks and losses at the worst moment.
+"""Rare faults: threads that cannot be started, full pipes, forks and lost connections at the worst moment.
 
-Planted by hand, one at a time: every guard, bound, reset, copy and flag of gpushare.py taken out. Each made a test fail, here, in
-test_gate.py or in test_gpushare.py, but those that only save a turn of the thread or that a second guard stands behind: _parked after a
-poll and a loss, the hang-up beside the empty read, undo's look at what is left, allow_nan, and _long_number where Python has a limit.
+Each guard, bound, reset, copy and flag of gpushare.py was removed by hand, one at a time. A test failed each time, here, in
+test_gate.py or in test_gpushare.py. The exceptions only save a wake-up of the thread or have a second guard: _parked after a
+poll and a loss, the hang-up in addition to the empty read, undo's check of the rest, allow_nan, and _long_number where Python
+has a limit.
 """
 import os
 import pathlib
@@ -18,7 +19,7 @@ from test_gpushare import PATIENCE, ShimTest, eventually, fresh_module
 
 
 class Aggregate(ShimTest):
-    def test_a_report_that_was_taken_back_is_as_if_it_had_never_been_made(self):
+    def test_report_that_is_merged_back_loses_nothing(self):
         for seed in range(200):
             dice = random.Random(seed)
             whole, parts = self.job._Report(), [self.job._Report()]
@@ -36,19 +37,19 @@ class Aggregate(ShimTest):
                 parts.append(last)
             self.assertEqual(parts[0].message({}), whole.message({}), "seed %d" % seed)
 
-    def test_a_report_that_was_taken_back_goes_out_even_if_nothing_happens_any_more(self):
+    def test_report_that_is_merged_back_is_sent_without_another_step(self):
         earlier, later = self.job._Report(), self.job._Report()
         earlier.add(None, None, None, None, {}, None, 0.0)
         later.absorb(earlier)
         self.assertTrue(later.dirty)
 
-    def test_a_metric_that_is_known_is_kept_up_when_there_is_no_room_for_more(self):
+    def test_report_updates_known_metrics_at_the_limit(self):
         report = self.job._Report()
         report.add(None, None, None, None, {"m%d" % n: 0 for n in range(32)}, None, 0.0)
         report.add(None, None, None, None, {"m5": 7, "new": 1}, None, 0.0)
         self.assertEqual((report.metrics["m5"], len(report.metrics)), (7, 32))
 
-    def test_no_count_and_no_time_is_more_than_the_wire_carries(self):
+    def test_report_bounds_counts_and_times(self):
         report = self.job._Report()
         for number in (0, 1 << 53, 0, 1 << 53):
             report.add(1 << 53, number, None, None, {}, 1e9, 1e9)
@@ -60,27 +61,27 @@ class Aggregate(ShimTest):
         self.assertEqual((message["step_seconds"], message["load_seconds"]), (7 * 24 * 3600, 7 * 24 * 3600))
 
 
-class Wishes(ShimTest):
-    def test_a_config_is_acknowledged_once_and_as_it_was(self):
-        wishes = self.job._Wishes()
-        wishes.offer(1, {"loaders": 2})
-        wishes.fetch("loaders", 1)
-        ack = wishes.ack()
-        self.assertIsNone(wishes.ack())
-        wishes.offer(2, {"loaders": 3})
+class Values(ShimTest):
+    def test_ack_is_sent_once_with_its_own_generation(self):
+        values = self.job._Values()
+        values.offer(1, {"loaders": 2})
+        values.fetch("loaders", 1)
+        ack = values.ack()
+        self.assertIsNone(values.ack())
+        values.offer(2, {"loaders": 3})
         self.assertEqual(ack["applied"], {"loaders": 2})
 
-    def test_what_a_job_never_asks_for_holds_up_no_acknowledgement(self):
-        wishes = self.job._Wishes()
-        wishes.offer(1, {"loaders": 0})
-        self.assertIsNone(wishes.ack(), "it may ask yet")
-        wishes.offer(2, {"batch_size": 64})
-        wishes.fetch("batch_size", 32)
-        self.assertEqual(wishes.ack()["applied"], {"batch_size": 64})
-        self.assertEqual(wishes.fetch("loaders", 2), 0)
-        self.assertIsNone(wishes.ack(), "once")
+    def test_ack_does_not_wait_for_values_that_the_job_never_fetches(self):
+        values = self.job._Values()
+        values.offer(1, {"loaders": 0})
+        self.assertIsNone(values.ack(), "the job may still fetch it")
+        values.offer(2, {"batch_size": 64})
+        values.fetch("batch_size", 32)
+        self.assertEqual(values.ack()["applied"], {"batch_size": 64})
+        self.assertEqual(values.fetch("loaders", 2), 0)
+        self.assertIsNone(values.ack(), "once")
 
-    def test_a_new_agent_hears_no_acknowledgement_of_what_it_never_sent(self):
+    def test_ack_is_not_sent_to_another_agent(self):
         for when in ("before it comes", "after"):
             agent, peer = self.connected()
             self.job.loaders(1)
@@ -107,20 +108,20 @@ class Wishes(ShimTest):
             self.job._client().close()
             self.job = fresh_module()
 
-    def test_asking_for_a_value_is_enough_to_be_connected(self):
+    def test_fetching_a_value_connects(self):
         agent = self.agent()
         self.job.loaders(1)
         agent.peer()
 
-    def test_a_request_has_no_time_left_after_its_deadline(self):
+    def test_save_request_has_no_time_remaining_after_its_deadline(self):
         self.assertEqual(self.job.SaveRequest("late", 0.0).remaining(), 0.0)
 
-    def test_the_last_of_many_lines_in_one_piece_is_heard(self):
+    def test_last_of_many_lines_is_received(self):
         _, peer = self.connected()
         peer.send(*({"type": "config", "generation": n, "loaders": n % 60} for n in range(1, 119)))
         eventually(lambda: self.job.loaders(0) == 58, "the last line is obeyed")
 
-    def test_the_smallest_duty_still_lets_a_job_go_on(self):
+    def test_smallest_duty_does_not_stop_a_job(self):
         self.assertEqual(self.job._config({"generation": 1, "duty": 1e-9}), (1, {}, 0.01))
 
 
@@ -130,7 +131,7 @@ class Saved(ShimTest):
         pathlib.Path(path).write_bytes(b"x")
         return path
 
-    def test_a_relative_path_is_made_absolute_and_the_step_is_the_last_one(self):
+    def test_saved_has_an_absolute_path_and_the_last_step(self):
         _, peer = self.connected()
         self.job.step(step=41)
         path = self.checkpoint("a.pt")
@@ -138,12 +139,12 @@ class Saved(ShimTest):
         saved = peer.expect("saved")
         self.assertEqual((saved["path"], saved["step"]), (os.path.abspath(os.path.relpath(path)), 41))
 
-    def test_before_the_first_step_it_is_step_zero(self):
+    def test_saved_before_the_first_step_has_step_zero(self):
         agent = self.agent()
         self.job.saved(self.checkpoint("a.pt"))
         self.assertEqual(agent.peer().expect("saved")["step"], 0)
 
-    def test_checkpoints_that_nobody_hears_of_are_not_kept_for_ever(self):
+    def test_saved_messages_without_an_agent_are_bounded(self):
         go = threading.Event()
         self.addCleanup(go.set)
         with mock.patch.object(self.job, "_sha256", side_effect=lambda path: go.wait(PATIENCE) and "0"):
@@ -159,7 +160,7 @@ class Saved(ShimTest):
                 client._post({"type": "saved", "path": "/more%d.pt" % n})
         self.assertEqual((len(client._outbox), client._outbox[-1]["path"]), (16, "/more99.pt"))
 
-    def test_a_digest_on_its_way_when_the_job_ends_is_sent(self):
+    def test_exit_sends_a_digest_in_progress(self):
         _, peer = self.connected()
         go = threading.Event()
         with mock.patch.object(self.job, "_sha256", side_effect=lambda path: go.wait(PATIENCE) and "0"):
@@ -171,7 +172,7 @@ class Saved(ShimTest):
 
 
 class Resources(ShimTest):
-    def test_no_thread_to_be_had_is_a_warning_once(self):
+    def test_failure_to_start_a_thread_is_one_warning(self):
         with self.assertLogs("gpushare", "WARNING") as logs, mock.patch.object(threading, "Thread", side_effect=RuntimeError("no more")):
             self.job.step()
             self.job.step()
@@ -179,14 +180,14 @@ class Resources(ShimTest):
         self.assertEqual(len(logs.output), 1)
         self.assertFalse(self.job._client()._hashing, "the next checkpoint gets its chance")
 
-    def test_one_thread_is_enough(self):
+    def test_only_one_thread_is_started(self):
         client = self.job._client()
         client._start()
         first = client._thread
         client._start()
         self.assertIs(client._thread, first)
 
-    def test_the_end_does_not_wait_for_a_thread_that_is_stuck(self):
+    def test_exit_does_not_wait_for_a_blocked_thread(self):
         go, client = threading.Event(), self.job._client()
         self.addCleanup(go.set)
         client._wake_fds, client._thread = os.pipe(), threading.Thread(target=go.wait, args=(PATIENCE,), daemon=True)
@@ -194,31 +195,31 @@ class Resources(ShimTest):
         client.close()
         self.assertTrue(client._thread.is_alive())
 
-    def test_no_pipe_to_be_had_is_a_warning(self):
+    def test_failure_to_create_a_pipe_is_a_warning(self):
         with self.assertLogs("gpushare", "WARNING"), mock.patch.object(os, "pipe", side_effect=OSError("no more")):
             self.job.step()
 
-    def test_a_system_without_unix_sockets_or_poll_has_no_thread(self):
+    def test_system_without_unix_sockets_or_poll_has_no_thread(self):
         for lacking in ({"socket": types.SimpleNamespace()}, {"select": types.SimpleNamespace()}):
             job = fresh_module()
             with mock.patch.multiple(job, **lacking):
                 job.step()
                 self.assertIs(job._client()._thread, False)
 
-    def test_a_full_pipe_wakes_as_well(self):
+    def test_full_pipe_wakes_the_thread(self):
         self.connected()
         client = self.job._client()
         with mock.patch.object(os, "write", side_effect=BlockingIOError):
             client._wake()
 
-    def test_signals_are_the_jobs_affair(self):
+    def test_signals_are_blocked_in_the_thread(self):
         self.connected()
         status = pathlib.Path("/proc/self/task/%d/status" % self.job._client()._thread.native_id).read_text()
         blocked = int(status.split("SigBlk:")[1].split()[0], 16)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, signal.SIGPIPE):
             self.assertTrue(blocked >> (number - 1) & 1, number)
 
-    def test_a_signal_handler_may_call_in_while_the_lock_is_held(self):
+    def test_signal_handler_may_call_while_the_lock_is_held(self):
         def handler():
             with self.job._client()._lock:
                 self.job.step()
@@ -228,7 +229,7 @@ class Resources(ShimTest):
         thread.join(PATIENCE)
         self.assertFalse(thread.is_alive())
 
-    def test_the_environment_may_be_empty_or_nonsense(self):
+    def test_environment_may_be_empty_or_invalid(self):
         os.environ.update(GPUSHARE_DIR="", GPUSHARE_REPORT_SECONDS="soon")
         client = fresh_module()._client()
         self.assertEqual((client.path, client.interval), ("/run/gpushare/gpushare.sock", 0.1))
@@ -237,7 +238,7 @@ class Resources(ShimTest):
 
 
 class Lines(ShimTest):
-    def test_a_stream_is_cut_as_if_it_were_all_there(self):
+    def test_lines_are_independent_of_the_pieces(self):
         self.job.LINE_LIMIT = 50
         for seed in range(300):
             dice = random.Random(seed)
@@ -252,7 +253,7 @@ class Lines(ShimTest):
             self.assertEqual(found, [line for line in whole.split(b"\n")[:-1] if len(line) <= 50], "seed %d" % seed)
 
 
-    def test_a_line_may_be_64_kib_long_and_no_longer(self):
+    def test_line_is_at_most_64_kib(self):
         _, peer = self.connected()
         for generation, length in ((1, 64 * 1024), (2, 64 * 1024 + 1)):
             line = b'{"v":1,"type":"config","loaders":%d,"generation":%d' % (generation, generation)
@@ -263,37 +264,37 @@ class Lines(ShimTest):
 
 
 class Idle(ShimTest):
-    """A thread with nothing to do sleeps until it is woken: its turns are counted."""
+    """An idle thread sleeps until it is woken: its wake-ups are counted."""
 
     def turns(self):
         with mock.patch.object(self.job._Client, "_park", side_effect=self.job._Client._park, autospec=True) as parked:
             time.sleep(0.3)
         return parked.call_count
 
-    def test_a_silent_agent_costs_no_turn(self):
+    def test_silent_agent_causes_no_wakeup(self):
         _, peer = self.connected()
         self.job.step()
         peer.expect("progress", lambda m: m["step"] == 2)
         eventually(lambda: self.job._client()._parked, "all is said")
         self.assertEqual(self.turns(), 0)
 
-    def test_an_agent_that_never_reads_costs_no_turn(self):
+    def test_agent_that_never_reads_causes_no_wakeup(self):
         self.stuck()
         self.assertEqual(self.turns(), 0)
 
 
 class Connections(ShimTest):
-    def test_an_agent_that_comes_back_is_found_though_the_job_is_silent(self):
+    def test_reconnects_while_the_job_is_silent(self):
         agent, _ = self.connected()
         agent.close()
         self.agent().peer()
 
-    def test_an_agent_that_says_no_more_is_left_for_the_next(self):
+    def test_reconnects_after_the_agent_closes(self):
         agent, peer = self.connected()
         peer.sock.shutdown(socket.SHUT_WR)
         agent.peer()
 
-    def test_an_agent_with_no_room_for_one_more_is_not_waited_for(self):
+    def test_full_backlog_does_not_block(self):
         server = socket.socket(socket.AF_UNIX)
         self.addCleanup(server.close)
         server.bind(os.path.join(self.folder, "gpushare.sock"))
@@ -310,7 +311,7 @@ class Connections(ShimTest):
         thread.join(PATIENCE)
         self.assertFalse(thread.is_alive())
 
-    def test_the_last_report_waits_neither_for_its_time_nor_for_the_next_attempt(self):
+    def test_exit_waits_neither_for_the_interval_nor_for_a_retry(self):
         os.environ["GPUSHARE_REPORT_SECONDS"] = str(10 * PATIENCE)
         self.job = fresh_module()
         _, peer = self.connected()
@@ -319,7 +320,7 @@ class Connections(ShimTest):
         self.job._client().close()
         peer.expect("progress", lambda m: m["step"] == 55)
 
-    def test_an_agent_that_came_while_nobody_looked_hears_the_last_report(self):
+    def test_exit_connects_to_a_new_agent_for_the_last_report(self):
         self.job.RETRY_FIRST = self.job.RETRY_CAP = 10 * PATIENCE
         self.job.FLUSH_SECONDS = PATIENCE
         client, sleeping = self.job._client(), threading.Event()
@@ -331,7 +332,7 @@ class Connections(ShimTest):
             client.close()
         agent.peer().expect("progress", lambda m: m["step"] == 66)
 
-    def test_a_checkpoints_message_that_was_not_sent_is_first_in_line_again(self):
+    def test_saved_that_was_not_sent_is_first_in_the_queue_again(self):
         client = self.job._client()
         saved, ack = ({"type": "saved", "path": "/a.pt"}, {"type": "ack", "generation": 1})
         client._outbox.extend((saved, ack))
@@ -342,7 +343,7 @@ class Connections(ShimTest):
         client._next(True)
         self.assertIsNone(client._next(True)[1], "an acknowledgement belongs to its connection")
 
-    def test_attempts_become_rarer_and_start_over_after_a_good_connection(self):
+    def test_retries_back_off_and_reset_after_a_long_connection(self):
         self.job.RETRY_FIRST, self.job.RETRY_CAP = 0.1, 5.0
         client, now, lasts, waits = self.job._client(), [0.0], iter([0] * 9 + [6] + [0] * 3), []
 
@@ -361,7 +362,7 @@ class Connections(ShimTest):
             self.assertTrue(most / 2 <= wait <= most, waits)
         self.assertEqual(len(waits), 13)
 
-    def test_what_was_delivered_is_not_delivered_again(self):
+    def test_delivered_report_is_not_sent_again(self):
         agent, peer = self.connected()
         peer.expect("progress")
         agent.close()
@@ -369,14 +370,14 @@ class Connections(ShimTest):
         self.job.step()
         self.assertEqual(again.expect("progress")["steps"], 1)
 
-    def test_the_gate_knows_that_the_agent_is_back(self):
+    def test_gate_closes_again_when_the_agent_reconnects(self):
         agent, _ = self.connected()
         agent.close()
         eventually(lambda: self.job._client()._gate.lost is not None, "the agent is missed")
         self.agent().peer()
         eventually(lambda: self.job._client()._gate.lost is None, "it is back")
 
-    def test_a_fork_in_the_middle_of_connecting_leaves_nothing_of_the_connection_in_the_child(self):
+    def test_fork_during_a_connect_leaves_no_connection_in_the_child(self):
         agent, forked, released = self.agent(), threading.Event(), threading.Event()
 
         class Slow(socket.socket):
@@ -401,7 +402,7 @@ class Connections(ShimTest):
         os.waitpid(pid, 0)
         self.assertTrue(ended, "the child holds the parent's socket")
 
-    def test_a_child_closes_every_descriptor_of_its_parents_conversation(self):
+    def test_forked_child_closes_all_inherited_descriptors(self):
         self.connected()
         client = self.job._client()
         ours = [*client._wake_fds, client._socket.fileno()]
