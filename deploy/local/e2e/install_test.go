@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"bytes"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -145,14 +146,19 @@ func startRegistry(t *testing.T, l local, host string) string {
 	folder := t.TempDir()
 	config := filepath.Join(folder, "config.yml")
 	require.NoError(t, os.WriteFile(config, fmt.Appendf(nil,
-		"version: 0.1\nlog: {level: fatal}\nstorage: {filesystem: {rootdirectory: %s}}\nhttp: {addr: %q}\n", folder, address), 0o600))
+		"version: 0.1\nlog: {level: error}\nstorage: {filesystem: {rootdirectory: %s}}\nhttp: {addr: %q}\n", folder, address), 0o600))
 	cmd := exec.Command(filepath.Join(lines[len(lines)-1], "registry"), "serve", config)
 	cmd.Env = append(os.Environ(), "OTEL_TRACES_EXPORTER=none")
-	cmd.Stderr = os.Stderr
+	// The registry logs an error for every image that it does not have yet.
+	var log bytes.Buffer
+	cmd.Stderr = &log
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
+		if t.Failed() {
+			t.Log(log.String())
+		}
 	})
 	require.Eventually(t, func() bool {
 		connection, err := net.DialTimeout("tcp", address, time.Second)
