@@ -9,9 +9,9 @@ import (
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
-// attempts is how many configs one generation of advice can have. A job accepts a config only if its generation is newer
-// than the last. A batch size on trial may have to be taken back under the same advice, so that the generation on the wire
-// of such a job is the advice's times attempts, plus a count.
+// attempts is how many configs one generation of advice can have. A job accepts a config only if its generation is
+// newer than the last. A batch size on trial may have to be taken back under the same advice, so that the generation on
+// the wire of such a job is the advice's times attempts, plus a count.
 const attempts = 1 << 20
 
 func (e AdviceChanged) apply(n *Node) {
@@ -23,8 +23,8 @@ func (e AdviceChanged) apply(n *Node) {
 	}
 }
 
-// deliver sends a job what it should run with: the newest advice that its user permits, the batch size on trial, and its
-// duty.
+// deliver sends a job what it should run with: the newest advice that its user permits, the batch size on trial, and
+// its duty.
 func (n *Node) deliver(j *job) {
 	n.deliverDuty(j)
 	config := n.wantedConfig(j)
@@ -40,8 +40,8 @@ func (n *Node) deliver(j *job) {
 	}
 }
 
-// revokesDuty reports whether a config without values is sent. A shim of the previous release has its duty in the config,
-// and ignores duty messages: a config without a duty ends the duty that it had from an earlier coordinator.
+// revokesDuty reports whether a config without values is sent. A shim of the previous release has its duty in the
+// config, and ignores duty messages: a config without a duty ends the duty that it had from an earlier coordinator.
 func (n *Node) revokesDuty(j *job) bool { return j.duty != 0 }
 
 // wantedConfig is what a job should run with.
@@ -90,7 +90,7 @@ func (e ConfigSent) apply(n *Node) {
 	}
 }
 
-// apply updates what a job says it runs with.
+// apply updates the values that a job reports to run with.
 func (e ConfigAcked) apply(n *Node) {
 	j := n.jobOf(e.Slot)
 	if j == nil {

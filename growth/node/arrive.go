@@ -37,7 +37,7 @@ func (n *Node) update(j *job, pod Pod) {
 	}
 }
 
-// arrive takes in a pod that has started to run.
+// arrive adds the job of a pod that has started to run.
 func (n *Node) arrive(pod Pod) {
 	uid := pod.Ref.UID
 	spec, err := gpushare.Parse(pod.Annotations)
@@ -59,7 +59,7 @@ func (n *Node) arrive(pod Pod) {
 		eventTimes: map[string]time.Time{},
 	}
 	n.jobs[uid] = j
-	if _, resumed := n.pastSamples[uid]; !resumed { // else it is new to this coordinator only
+	if _, resumed := n.pastSamples[uid]; !resumed { // an earlier coordinator knew a resumed job
 		n.retryRefusals()
 	}
 	delete(n.ended, uid)
@@ -133,7 +133,7 @@ func (n *Node) leave(j *job) {
 }
 
 func (e CapacityChanged) apply(n *Node) {
-	if e.CPU != n.allocatable && n.allocatable != 0 { // the first value is no change
+	if e.CPU != n.allocatable && n.allocatable != 0 { // the first value is not a change
 		n.retryRefusals()
 	}
 	n.allocatable = e.CPU

@@ -19,9 +19,9 @@ type Config struct {
 	Interval time.Duration
 	// Alpha is the growth below which a sample is low. Beta sets FlowCon's floor, 1/(Beta·n) for n jobs.
 	Alpha, Beta float64
-	// Objective says what policy.Harmless spends slack on.
+	// Objective is what policy.Harmless spends slack on.
 	Objective fairfinish.Objective
-	// DirectWeights is set where the coordinator writes CPU weights into cgroups and leaves the requests of pods alone.
+	// DirectWeights means that the coordinator writes CPU weights to cgroups, and does not change the requests of pods.
 	DirectWeights bool
 	// GPUTime makes shares limit the part of the time in which jobs on one GPU may compute.
 	GPUTime bool
@@ -29,8 +29,8 @@ type Config struct {
 	Damping Damping
 }
 
-// Damping bounds how often shares change, and by how little. The zero value suits a machine whose weights change at once
-// and at no cost, such as a simulated one.
+// Damping bounds how often shares change, and by how little. The zero value suits a machine whose weights change at
+// once and at no cost, such as a simulated one.
 type Damping struct {
 	// Settle is how long a decision waits after an interruption. Pods come in groups, and one decision serves them all.
 	Settle time.Duration

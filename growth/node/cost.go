@@ -8,8 +8,9 @@ import (
 )
 
 const (
-	// decay is the weight that an interval leaves to the earlier ones, if it has at least decayPart of their steps. A job
-	// that waits makes few and expensive steps per interval. It must not forget what a step costs when it is served.
+	// decay is the weight that an interval leaves to the earlier ones, if it has at least decayPart of their steps. A
+	// job that waits makes few and expensive steps per interval. It must not forget what a step costs when it is
+	// served.
 	decay     = 0.7
 	decayPart = 0.25
 )
@@ -29,7 +30,7 @@ type stepCost struct {
 	restarted  bool               // the job or the coordinator restarted: the first values are from before
 }
 
-// unmeasured reports whether steps were seen, but nothing yet of their cost.
+// unmeasured reports whether steps were seen whose cost is unknown.
 func (c *stepCost) unmeasured() bool { return c.known && c.firstSteps > 0 && c.steps == 0 }
 
 // add counts an interval, given the totals of steps and CPU since the job started. The CPU before the first step, for
@@ -76,7 +77,7 @@ func (c *stepCost) assume(perStep growth.CoreSeconds, steps float64) {
 	}
 }
 
-// overall is the mean cost of a step in the job's whole life. It predicts the steps of similar jobs.
+// overall is the mean cost of a step since the start of the job. It predicts the steps of similar jobs.
 func (c *stepCost) overall() growth.CoreSeconds {
 	made := float64(c.lastSteps) - c.firstSteps
 	used := growth.CoreSeconds(c.lastCPU) - c.firstCPU

@@ -88,7 +88,8 @@ func TestStepCost_Left(t *testing.T) {
 	require.False(t, c.left(5, 0).Known, "no total, no end")
 }
 
-// One that is not served makes its first steps in a crowd, at more than they will cost: those of another job predict better, for a while.
+// One that is not served makes its first steps in a crowd, at more than they will cost: those of another job predict
+// better, for a while.
 func TestStepCost_AssumesTheCostOfASimilarJob(t *testing.T) {
 	var c stepCost
 	c.assume(2, 100)

@@ -10,8 +10,9 @@ import (
 )
 
 const (
-	// minRequest is the smallest CPU request of a job, and the smallest that the kernel distinguishes. What a waiting job
-	// needs is the policy's decision: ten of them with a hundredth of a core each would cost a one-core node a tenth.
+	// minRequest is the smallest CPU request of a job, and the smallest that the kernel distinguishes. What a waiting
+	// job needs is the policy's decision: ten of them with a hundredth of a core each would cost a one-core node a
+	// tenth.
 	minRequest growth.MilliCPU = 2
 	// maxDelay bounds the time between two decisions where the policy sets no bound.
 	maxDelay = 365 * 24 * time.Hour
@@ -75,7 +76,7 @@ func (n *Node) sharers() (jobs []*job, originals []Requests) {
 	return jobs, originals
 }
 
-// grant applies one job's part of a decision.
+// grant applies the part of a decision for one job.
 func (n *Node) grant(j *job, g grant, why string) {
 	n.log(Info, "decided", "job", j.pod.Ref, "policy", n.config.Policy, "because", why,
 		"growth", float64(j.reading.Growth), "raw", float64(j.reading.Raw), "samples", j.reading.Samples, "category", g.category,

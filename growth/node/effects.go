@@ -9,20 +9,22 @@ import (
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
-// Effects is what a caller must do after a step, in the order of the fields. None of it needs a reply before the next step.
+// Effects is what a caller must do after a step, in the order of the fields. No effect needs a reply before the next
+// step.
 type Effects struct {
 	Log    []LogEntry
 	Counts Counts
 
-	// Close and Open are slots, by name. Open lists all slots that should be open: to open one that is open does nothing.
+	// Close and Open are names of slots. Open lists all slots that should be open; an open slot stays as it is.
 	// The caller reports success with SlotsOpened.
 	Close []string
 	Open  []string
-	// Configs and Duties go to the job that is connected to a slot, now or later. The newest of each replaces the one before.
+	// Configs and Duties go to the job that is connected to a slot, now or later. The newest of each replaces the one
+	// before.
 	Configs []SlotConfig
 	Duties  []SlotDuty
 
-	// Unfollow and Follow end and begin the reading of a pod's log or file.
+	// Unfollow and Follow stop and start the reading of a pod's log or file.
 	Unfollow []growth.PodUID
 	Follow   []Follow
 
@@ -32,15 +34,17 @@ type Effects struct {
 	Events      []PodEvent
 	Annotations []Annotation
 
-	// Samples are the jobs whose sample should be published (see Node.Sample), Forget those whose sample should be deleted.
+	// Samples are the jobs whose sample should be published (see Node.Sample), Forget those whose sample should be
+	// deleted.
 	Samples []SampleDue
 	Forget  []growth.PodUID
 	// Load should be published. Nil means no change.
 	Load *bus.NodeLoad
-	// Persist is set where Node.Memory should be saved on the node.
+	// Persist means that Node.Memory should be saved on the node.
 	Persist bool
 
-	// Wake is when Woken should be stepped, if nothing moves it before. It is zero before the first job arrives.
+	// Wake is the time of the next Woken event, unless a later step changes it. It is zero before the first job
+	// arrives.
 	Wake time.Time
 }
 
@@ -56,13 +60,13 @@ type SlotDuty struct {
 	Duty wire.Duty
 }
 
-// Follow says where the progress of a job is written.
+// Follow is the log or the file in which a job writes its progress.
 type Follow struct {
 	Pod       growth.PodRef
 	Container Container
 	Metric    string
 	Progress  gpushare.Progress
-	// Resumed is set where an earlier coordinator has read the log or file: reading starts at its end.
+	// Resumed means that an earlier coordinator has read the log or file: reading starts at its end.
 	Resumed bool
 }
 
@@ -74,7 +78,8 @@ type Resize struct {
 	Requests Requests
 	// Share is the part of the node's pool that To is.
 	Share growth.Share
-	// Original is the value of the annotation that preserves the pod's original requests. It is empty where the pod has it.
+	// Original is the value of the annotation with the pod's original requests. It is empty if the pod has the
+	// annotation.
 	Original string
 }
 
@@ -93,7 +98,8 @@ type Annotation struct {
 	Value string
 }
 
-// SampleDue names a job whose sample should be published. An urgent one does not wait for the usual gap between two writes.
+// SampleDue is a job whose sample should be published. An urgent one does not wait for the usual gap between two
+// writes.
 type SampleDue struct {
 	Pod    growth.PodUID
 	Urgent bool
@@ -109,7 +115,7 @@ type Counts struct {
 // Level is the severity of a log entry.
 type Level int
 
-// The levels of log entries.
+// Levels of log entries.
 const (
 	Debug Level = iota
 	Info

@@ -8,16 +8,16 @@ import (
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
-// Event is something that happened to the node. The types in this file are all there are.
+// Event is an input of the state machine: one of the types in this file.
 type Event interface{ apply(n *Node) }
 
-// PodUpdated carries a pod of this node that asks for a GPU share, as it is now.
+// PodUpdated carries the current state of a pod of this node that asks for a GPU share.
 type PodUpdated struct{ Pod Pod }
 
-// PodDeleted says that a pod no longer exists.
+// PodDeleted means that a pod no longer exists.
 type PodDeleted struct {
 	Pod growth.PodUID
-	// CPU is what the pod had consumed at its end. It is nil where that is unknown, as on a real node, whose kubelet has
+	// CPU is the CPU time that the pod has consumed. It is nil if that is unknown, as on a real node, where kubelet has
 	// removed the cgroup by then.
 	CPU *growth.Seconds
 }
@@ -32,7 +32,7 @@ type AllocationsChanged struct {
 // AdviceChanged carries the tuner's advice for all jobs.
 type AdviceChanged struct{ Advice map[growth.PodUID]bus.Advice }
 
-// CapacityChanged carries the CPU that the node can allocate to pods.
+// CapacityChanged carries the allocatable CPU of the node.
 type CapacityChanged struct{ CPU growth.MilliCPU }
 
 // MemoryRestored carries what an earlier coordinator saved on the node. It comes before all other events.
@@ -41,10 +41,10 @@ type MemoryRestored struct{ Memory Memory }
 // SamplesRestored carries this node's samples that an earlier coordinator left on the bus.
 type SamplesRestored struct{ Samples []bus.Sample }
 
-// ForecastProvided carries the work of a job as predicted by somebody else. It replaces the node's own forecast.
+// ForecastProvided carries a forecast of a job from another source. It replaces the node's own forecast.
 type ForecastProvided struct {
 	Pod growth.PodUID
-	// Left is the work to the job's end, Need the work until its metric reaches its target. What is nil the node predicts.
+	// Left is the work to the job's end, Need the work to its target. The node predicts a value that is nil.
 	Left, Need *remaining.Estimate
 }
 
@@ -60,35 +60,35 @@ type ProgressReported struct {
 	Pod      growth.PodUID
 	Source   gpushare.Source
 	Progress wire.Progress
-	// Counted is set where the step is a count of reports and not a number that the job wrote.
+	// Counted means that the step is a count of reports and not a number that the job wrote.
 	Counted bool
 }
 
-// ContainerRestarted says that the container whose log or file is read has started again.
+// ContainerRestarted means that the container whose log or file is read has restarted.
 type ContainerRestarted struct{ Pod growth.PodUID }
 
-// ProgressUnreadable says that a job's file cannot be read.
+// ProgressUnreadable means that a job's file cannot be read.
 type ProgressUnreadable struct {
 	Pod growth.PodUID
 	Err string
 }
 
-// SlotsOpened says that the sockets of these slots are open.
+// SlotsOpened means that the sockets of these slots are open.
 type SlotsOpened struct{ Slots []string }
 
-// ConfigSent says that a config was written to a job's connection.
+// ConfigSent means that a config was written to a job's connection.
 type ConfigSent struct {
 	Slot       string
 	Generation int64
 }
 
-// ConfigAcked says that a job runs with a config.
+// ConfigAcked means that a job runs with a config.
 type ConfigAcked struct {
 	Slot string
 	Ack  wire.Ack
 }
 
-// CheckpointSaved says that a job has saved a checkpoint.
+// CheckpointSaved means that a job has saved a checkpoint.
 type CheckpointSaved struct {
 	Slot string
 	Step int64
@@ -97,23 +97,23 @@ type CheckpointSaved struct {
 // LinesRejected counts lines of a job that were not accepted.
 type LinesRejected struct {
 	Slot string
-	// Malformed lines were no messages, Dropped ones exceeded the rate. Unknown ones had a type that this build does not
-	// know, which is no fault of the job.
+	// Malformed counts lines that are not messages, Dropped lines above the rate, and Unknown messages of a type that
+	// this build does not know, which is not a fault of the job.
 	Malformed, Unknown, Dropped int
-	// Closed is set where the connection was closed for it.
+	// Closed means that the connection was closed for it.
 	Closed bool
-	// Err says what was wrong with the last malformed line.
+	// Err is the error of the last malformed line.
 	Err string
 }
 
-// ResizeFinished says what became of a resize.
+// ResizeFinished carries the result of a resize.
 type ResizeFinished struct {
 	Resize Resize
 	Result ResizeResult
-	// Weight is the cgroup's CPU weight as read back. Verified is set where it is the new one.
+	// Weight is the CPU weight read back from the cgroup. Verified means that it is the new one.
 	Weight   int64
 	Verified bool
-	// Err says why the request was not changed.
+	// Err is the reason why the request was not changed.
 	Err string
 }
 
@@ -125,18 +125,18 @@ const (
 	ResizeAccepted ResizeResult = iota
 	// ResizeGone means that the pod no longer exists.
 	ResizeGone
-	// ResizeRejected means that the API server does not permit this request. To repeat it is useless.
+	// ResizeRejected means that the API server does not permit this request. A retry is useless.
 	ResizeRejected
-	// ResizeFailed means any other error. The resize is repeated.
+	// ResizeFailed means any other error. The resize is retried.
 	ResizeFailed
 )
 
-// Ticked starts a round: one each interval. It carries what the pods of all jobs have used so far; one whose usage could
-// not be read is absent.
+// Ticked starts a round, once per interval. It carries the usage of the pods of all jobs so far. A pod whose usage
+// could not be read is absent.
 type Ticked struct {
 	Usages  map[growth.PodUID]Usage
 	Stalled Stalled
 }
 
-// Woken says that the time of Effects.Wake has come. It carries usages as Ticked does.
+// Woken means that the time of Effects.Wake has come. It carries usages as Ticked does.
 type Woken struct{ Usages map[growth.PodUID]Usage }

@@ -9,7 +9,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
-// Explanation says where a job's share comes from.
+// Explanation explains the share of a job.
 type Explanation struct {
 	Pod      growth.PodRef   `json:"pod"`
 	Node     string          `json:"node,omitempty"`
@@ -19,7 +19,7 @@ type Explanation struct {
 	Request growth.MilliCPU `json:"cpuRequestMilli"`
 	Wanted  growth.MilliCPU `json:"cpuWantedMilli"`
 	Weight  int64           `json:"weight,omitempty"`
-	// Fixed says why the job's CPU is left alone. It is empty for a job that shares.
+	// Fixed is the reason why the job's CPU is not changed. It is empty for a job that shares.
 	Fixed string `json:"fixed,omitempty"`
 	// Decisions are the last ones, newest last.
 	Decisions DecisionLog `json:"decisions"`
@@ -34,11 +34,11 @@ type Decision struct {
 	From    growth.Share `json:"from"`
 	To      growth.Share `json:"to"`
 	Reason  string       `json:"reason"`
-	// Outcome is its effect. It is empty while nothing had to change or the effect is unknown.
+	// Outcome is its effect. It is empty if nothing had to change, or while the effect is unknown.
 	Outcome string `json:"outcome,omitempty"`
 }
 
-// Inputs are what was known of the job.
+// Inputs are the known values of the job.
 type Inputs struct {
 	Step       int64           `json:"step"`
 	TotalSteps int64           `json:"totalSteps,omitempty"`
@@ -49,8 +49,8 @@ type Inputs struct {
 	// Used is the CPU in the last interval, Limit the most that the job is believed to be able to use.
 	Used  growth.MilliCPU `json:"cpuUsedMilli"`
 	Limit growth.MilliCPU `json:"cpuLimitMilli,omitempty"`
-	// Left is the work to the job's end, Need the work until its metric reaches its target. Like names the similar jobs that
-	// Need is predicted from; it is empty where the job's own curve predicts it.
+	// Left is the work to the job's end, Need the work until its metric reaches its target. Like names the similar jobs
+	// that Need is predicted from; it is empty where the job's own curve predicts it.
 	Left remaining.Estimate `json:"left,omitzero"`
 	Need remaining.Estimate `json:"need,omitzero"`
 	Like string             `json:"needLike,omitempty"`
@@ -60,11 +60,11 @@ type Inputs struct {
 	Late bool           `json:"late,omitempty"`
 }
 
-// logged is how many decisions are kept of each job.
+// logged is the number of decisions kept per job.
 const logged = 32
 
-// DecisionLog holds the last decisions about one job. A decision with the same reason and shares as the last one replaces
-// it, so that a quiet hour does not displace the decisions before it.
+// DecisionLog holds the last decisions about one job. A decision with the same reason and shares as the last one
+// replaces it, so that repetitions do not displace earlier decisions.
 type DecisionLog []Decision
 
 // Add appends a decision.
@@ -90,7 +90,7 @@ func (d DecisionLog) SetOutcome(outcome string) {
 	}
 }
 
-// Explain explains the share of a pod, given as namespace/name. ok is false where no such job runs here.
+// Explain explains the share of a pod, given as namespace/name. ok is false if no such job runs here.
 func (n *Node) Explain(pod string) (e Explanation, ok bool) {
 	for _, j := range n.jobs {
 		if j.pod.Ref.String() == pod {

@@ -11,9 +11,9 @@ import (
 type forecast struct {
 	// left is the work to the job's end, need the work until its metric reaches its target.
 	left, need remaining.Estimate
-	// source names the similar jobs that need was predicted from. It is empty where need comes from the job's own curve.
+	// source names the similar jobs that need was predicted from. It is empty if need comes from the job's own curve.
 	source string
-	// complete is set where those jobs have come as far as this one will.
+	// complete means that those jobs have come as far as this one will.
 	complete bool
 }
 

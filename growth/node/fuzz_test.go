@@ -19,8 +19,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
-// FuzzStep steps a node with any events. It never panics, its effects are bounded and can be encoded, shares add up to at
-// most 1, and the same events have the same effects.
+// FuzzStep steps a node with any events. It never panics, its effects are bounded and can be encoded, shares add up to
+// at most 1, and the same events have the same effects.
 func FuzzStep(f *testing.F) {
 	f.Add([]byte("a typical start"))
 	f.Add([]byte{0, 0, 0, 1, 0, 2, 8, 0, 3, 0, 8, 0, 3, 0, 8, 0, 3, 1, 8, 0, 9, 0, 1, 0, 9, 0})

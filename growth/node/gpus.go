@@ -22,7 +22,7 @@ func (n *Node) gpus(uid growth.PodUID) []growth.GPU {
 	return gpus
 }
 
-// assignment records which GPUs a pod got, whether it runs or not.
+// assignment records the GPUs of a pod, whether it runs or not.
 type assignment struct {
 	pod         Pod
 	allocations []seenAllocation // in the order in which they were seen
@@ -58,7 +58,7 @@ func (a *assignment) gpus() []growth.GPU {
 }
 
 // updateAssignment is called for every pod. A pod that runs only for moments may never be seen running, and its
-// annotation must name its GPUs all the same.
+// annotation must still name its GPUs.
 func (n *Node) updateAssignment(pod Pod) {
 	a := n.assignments[pod.Ref.UID]
 	if a == nil {
@@ -69,8 +69,8 @@ func (n *Node) updateAssignment(pod Pod) {
 	n.annotateGPUs(a)
 }
 
-// annotateGPUs corrects the annotation that names a pod's GPUs. The scheduler's Binding wrote the planned ones; kubelet may
-// have exchanged those of two pods of one size.
+// annotateGPUs corrects the annotation that names a pod's GPUs. The scheduler's Binding wrote the planned ones; kubelet
+// may have exchanged those of two pods of one size.
 func (n *Node) annotateGPUs(a *assignment) {
 	a.add(n.gpus(a.pod.Ref.UID), n.now)
 	gpus := a.gpus()

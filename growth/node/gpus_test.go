@@ -42,7 +42,8 @@ func TestGPUs_OfAPodThatIsNeverSeenRunning(t *testing.T) {
 	})
 }
 
-// Kubelet dies when a container has ended and before it could say so. It takes the pod in once more, and gives it GPU-2.
+// Kubelet dies when a container has ended and before it could say so. It takes the pod in once more, and gives it
+// GPU-2.
 func TestGPUs_OfTheContainerAndNotOfALaterAdmission(t *testing.T) {
 	for name, tc := range map[string]struct{ began, afterwards bool }{
 		"the container was seen to begin": {began: true},

@@ -113,9 +113,9 @@ func schedule(seed uint64) []training {
 	return jobs
 }
 
-// The loop with everything but the kernel and kubelet: totals are declared, what a step costs is learned, and a quarter of
-// the node may be used by others although it is said to be allocatable. The mean is much sooner, and hardly anybody ends
-// later than under fair sharing by more than an interval and 5 %: what is learned is wrong at first.
+// The loop with everything but the kernel and kubelet: totals are declared, what a step costs is learned, and a quarter
+// of the node may be used by others although it is said to be allocatable. The mean is much sooner, and hardly anybody
+// ends later than under fair sharing by more than an interval and 5 %: what is learned is wrong at first.
 func TestHarmless_HarmsFewJobs(t *testing.T) {
 	seeds := uint64(16)
 	if testing.Short() {

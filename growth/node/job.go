@@ -13,7 +13,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
-// job is what the node knows about one running pod.
+// job is the state of one running pod.
 type job struct {
 	pod     Pod
 	spec    gpushare.Spec
@@ -37,7 +37,7 @@ type job struct {
 	cost  stepCost
 	curve remaining.Curve
 
-	// Provided by somebody else: forecasts in place of the node's own, and runs of similar jobs.
+	// Provided from outside: forecasts that replace the node's own, and runs of similar jobs.
 	providedLeft, providedNeed *remaining.Estimate
 	providedRuns               []Run
 
@@ -74,7 +74,7 @@ type job struct {
 	decisions  DecisionLog
 }
 
-// fixed says why the job's CPU is left alone. It is empty for a job that shares.
+// fixed returns the reason why the job's CPU is not changed. It is empty for a job that shares.
 func (j *job) fixed() string {
 	if !j.spec.Allows(gpushare.TuneCPU) {
 		return "its user does not list cpu in " + gpushare.TuneAnnotation

@@ -10,17 +10,17 @@ import (
 	"github.com/trellis-gpu/trellis/growth/resize"
 )
 
-// Memory is what a coordinator saves on its node for the one after it.
+// Memory is the state that a coordinator saves on its node for the next one.
 type Memory struct {
 	// At is when the last decision was taken. If the clock is set before it is restored, the caller must translate it.
 	At time.Time
-	// Samples are those on the bus, which forgets them when a coordinator is away for longer than its session.
+	// Samples are also on the bus, which deletes them when a coordinator is gone for longer than its session.
 	Samples []bus.Sample
-	// State is the state of the node as a whole, as JSON. Nobody else reads it.
+	// State is the private state of the node as a whole, as JSON.
 	State json.RawMessage
 }
 
-// Memory returns what should be saved now.
+// Memory returns the memory to save now.
 func (n *Node) Memory() (Memory, error) {
 	state := nodeState{Version: stateVersion, Fair: n.fair, Refusals: map[growth.PodUID]resize.Refusal{}, Ended: n.endedRuns}
 	m := Memory{At: n.fair.At}

@@ -19,7 +19,7 @@ type Node struct {
 
 	jobs        map[growth.PodUID]*job
 	assignments map[growth.PodUID]*assignment
-	invalid     map[growth.PodUID]string // what is wrong with a pod's annotations
+	invalid     map[growth.PodUID]string // errors of pods' annotations
 
 	allocations []bus.Allocation
 	synced      bool // allocations are complete
@@ -39,7 +39,7 @@ type Node struct {
 	stalledAt   time.Time
 	pressure    *bus.Pressure
 
-	interval    time.Duration // FlowCon's present one
+	interval    time.Duration // FlowCon's current interval
 	due         time.Time     // when the next decision is due
 	wake        time.Time
 	interrupted string // why a decision cannot wait; empty while it can
@@ -62,7 +62,7 @@ func New(config Config) *Node {
 	}
 }
 
-// Step applies an event and returns what must be done about it.
+// Step applies an event and returns its effects.
 func (n *Node) Step(now time.Time, e Event) Effects {
 	n.now, n.out = now, Effects{}
 	e.apply(n)

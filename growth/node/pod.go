@@ -22,7 +22,7 @@ type Pod struct {
 	HostNetwork bool
 	// Containers are the ordinary ones, in the pod's order.
 	Containers []Container
-	// Fixed says why the CPU of this pod cannot be changed. It is empty where it can.
+	// Fixed is the reason why the CPU of this pod cannot be changed. It is empty if it can.
 	Fixed string
 	// ResizeStatus is kubelet's answer to a resize that is not in effect.
 	ResizeStatus ResizeStatus
@@ -33,7 +33,7 @@ type Container struct {
 	Name string
 	// Request is the CPU request in the spec, Limit the CPU limit. 0 means none.
 	Request, Limit growth.MilliCPU
-	// Allocated is the request that kubelet has admitted, 0 where it does not say. It lags behind Request.
+	// Allocated is the request that kubelet has admitted, 0 if unknown. It lags behind Request.
 	Allocated growth.MilliCPU
 	// ID is the runtime's ID of the running container. It is empty while none runs.
 	ID string
@@ -84,7 +84,7 @@ func (p Pod) Request() growth.MilliCPU {
 	return sum
 }
 
-// differs reports whether a pod has changed in more than its requests and what kubelet says about them.
+// differs reports whether a pod has changed in more than its requests and kubelet's answers to them.
 func (p Pod) differs(before Pod) bool {
 	if len(before.Containers) != len(p.Containers) {
 		return true

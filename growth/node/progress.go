@@ -31,8 +31,8 @@ func (e ProgressReported) apply(n *Node) {
 	}
 }
 
-// report evaluates a progress report. Reports of every source count for the pace of the job. Step and metric count only from
-// the source that the user has named.
+// report evaluates a progress report. Reports of every source count for the pace of the job. Step and metric count only
+// from the source that the user has named.
 func (n *Node) report(j *job, p wire.Progress, source gpushare.Source) {
 	n.out.Counts.Reports++
 	j.window.add(p)

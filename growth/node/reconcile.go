@@ -7,8 +7,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth/resize"
 )
 
-// reconcile requests a resize for every job whose request is not the decided one, if the change is large enough. It runs
-// after a decision and in each round, so that a resize that failed is repeated.
+// reconcile requests a resize for every job whose request is not the decided one, if the change is large enough. It
+// runs after a decision and in each round, so that a resize that failed is repeated.
 func (n *Node) reconcile() {
 	var jobs []*job
 	var changes []resize.Change
@@ -64,7 +64,7 @@ func (n *Node) resizedBefore(j *job) bool {
 }
 
 // effective is what the job's weight corresponds to, now or as soon as kubelet has resized the pod: its requests, or
-// what was written into its cgroup, unless somebody else has written to it since.
+// the weight written to its cgroup, unless another program has changed it since.
 func (n *Node) effective(j *job) Requests {
 	if n.config.DirectWeights && j.enforced != nil && j.usage.Weight == j.readBack {
 		return j.enforced

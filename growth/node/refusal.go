@@ -8,8 +8,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth/resize"
 )
 
-// checkRefusal evaluates kubelet's answer to the job's request. kubelet retries a deferred resize by itself, and reserves
-// the room for it. An infeasible one is taken back.
+// checkRefusal evaluates kubelet's answer to the job's request. kubelet retries a deferred resize by itself, and
+// reserves the room for it. An infeasible one is taken back.
 func (n *Node) checkRefusal(j *job) {
 	requested, allocated := j.pod.Requests(), j.pod.Allocated()
 	switch {
@@ -17,14 +17,14 @@ func (n *Node) checkRefusal(j *job) {
 	case j.refusal.Resolved(allocated.Sum()):
 		j.refusal = resize.Refusal{}
 	case !j.pod.ResizeStatus.Infeasible() || j.wanted == nil:
-	case !maps.Equal(requested, j.wanted): // the request of somebody else
+	case !maps.Equal(requested, j.wanted): // a request of another program
 	case maps.Equal(requested, allocated): // it is being taken back
 	default:
 		n.refuse(j, allocated, "kubelet: "+j.pod.ResizeStatus.Message)
 	}
 }
 
-// refuse gives up a job's request for now. The job keeps what is in force.
+// refuse gives up a job's request for now. The job keeps its current request.
 func (n *Node) refuse(j *job, inForce Requests, why string) {
 	asked := j.wanted.Sum()
 	j.refusal = j.refusal.Refused(asked, inForce.Sum(), n.now)
@@ -54,8 +54,8 @@ func refusals(jobs []*job) []resize.Refusal {
 	return all
 }
 
-// resizeFailed handles a request that could not be changed. One that the API server rejects, by a quota for instance, is
-// refused like one that kubelet finds infeasible. Any other is repeated.
+// resizeFailed handles a request that could not be changed. One that the API server rejects, by a quota for instance,
+// is refused like one that kubelet finds infeasible. Any other is repeated.
 func (n *Node) resizeFailed(j *job, e ResizeFinished) {
 	if e.Result == ResizeRejected && maps.Equal(e.Resize.Requests, j.wanted) {
 		n.refuse(j, j.pod.Requests(), "The API server: "+e.Err)

@@ -25,8 +25,8 @@ func (s *scenario) step(e node.Event) {
 	}
 }
 
-// render notes the effects, one a line. Of the log it notes the decisions that change a share. Samples and memory are left
-// out: they are published and saved in every round.
+// render notes the effects, one a line. Of the log it notes the decisions that change a share. Samples and memory are
+// left out: they are published and saved in every round.
 func (s *scenario) render(e node.Effects) {
 	for _, entry := range e.Log {
 		if fields := fieldsOf(entry); entry.Message == "decided" && fmt.Sprint(fields["from"]) != fmt.Sprint(fields["to"]) {

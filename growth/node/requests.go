@@ -36,7 +36,7 @@ func (r Requests) Distance(other Requests) growth.MilliCPU {
 	return distance
 }
 
-// Requests are those in the spec.
+// Requests returns the requests in the spec.
 func (p Pod) Requests() Requests {
 	requests := Requests{}
 	for _, c := range p.Containers {
@@ -47,7 +47,7 @@ func (p Pod) Requests() Requests {
 	return requests
 }
 
-// Allocated are the requests that kubelet has admitted, or those in the spec where it does not say.
+// Allocated returns the requests that kubelet has admitted, or those in the spec if these are unknown.
 func (p Pod) Allocated() Requests {
 	requests := p.Requests()
 	for _, c := range p.Containers {
@@ -58,7 +58,7 @@ func (p Pod) Allocated() Requests {
 	return requests
 }
 
-// Original returns the requests that the pod was created with. preserved is set where an annotation holds them; an
+// Original returns the requests that the pod was created with. preserved means that an annotation has them. An
 // annotation that does not fit the pod is ignored.
 func (p Pod) Original() (original Requests, preserved bool) {
 	now := p.Requests()
@@ -81,7 +81,7 @@ func (p Pod) Original() (original Requests, preserved bool) {
 	return original, true
 }
 
-// maxRequest is more than any machine has.
+// maxRequest is above the CPU of any machine.
 const maxRequest = 10_000 * growth.Core
 
 // parseCPU reads a CPU quantity in cores ("1", "0.5") or thousandths of a core ("500m").
@@ -98,7 +98,8 @@ func parseCPU(text string) (growth.MilliCPU, bool) {
 	return request, err == nil && request > 0 && amount <= float64(maxRequest)
 }
 
-// FormatRequests is the annotation that preserves requests, in the pod's order: "<container>=<quantity>", comma-separated.
+// FormatRequests returns the annotation that preserves requests, in the pod's order: "<container>=<quantity>",
+// comma-separated.
 func (p Pod) FormatRequests(requests Requests) string {
 	var parts []string
 	for _, c := range p.Containers {
@@ -109,8 +110,8 @@ func (p Pod) FormatRequests(requests Requests) string {
 	return strings.Join(parts, ",")
 }
 
-// Divide splits a pod's request among its containers in proportion to the original ones: whole thousandths, at least one
-// each, and below a container's limit, so that the QoS class does not change.
+// Divide splits a pod's request among its containers in proportion to the original ones: whole thousandths, at least
+// one each, and below a container's limit, so that the QoS class does not change.
 func (p Pod) Divide(total growth.MilliCPU, original Requests) Requests {
 	divided, sum := Requests{}, original.Sum()
 	if sum == 0 {

@@ -17,13 +17,13 @@ func (e SamplesRestored) apply(n *Node) {
 	for _, j := range n.sorted() {
 		if _, known := n.pastSamples[j.pod.Ref.UID]; known && j.reading.Samples == 0 {
 			n.resume(j)
-			n.deliver(j) // a duty that is still in force
+			n.deliver(j) // a duty that still applies
 			n.interrupt("resumed", false)
 		}
 	}
 }
 
-// resume continues with what an earlier coordinator knew of a job: its sample, or else the annotation of the pod.
+// resume restores the state of a job from the sample of an earlier coordinator, or else from the pod's annotation.
 func (n *Node) resume(j *job) {
 	category := growth.Category(j.pod.Annotations[gpushare.CategoryAnnotation])
 	history := efficiency.State{Category: category}

@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	// maxEnded bounds the ended jobs that are remembered, maxEndedAlike those of one program. That is room for four runs of
-	// each of sixteen programs, or one of each of sixty-four.
+	// maxEnded bounds the ended jobs that are remembered, maxEndedAlike those of one program. There is room for four
+	// runs of each of 16 programs, or one of each of 64.
 	maxEnded, maxEndedAlike = 64, 4
 	// assumedPart is the part of its steps for which a job uses the step cost of another.
 	assumedPart = 0.1
 )
 
-// Run is what a job has shown of its work. It predicts similar jobs: those of the same program and metric.
+// Run is the measured work of a job. It predicts similar jobs: those of the same program and metric.
 type Run struct {
 	// Job is the pod's namespace and name, Program what it runs and the metric it is judged by.
 	Job     string            `json:"job"`
@@ -25,7 +25,7 @@ type Run struct {
 	Whole   remaining.Profile `json:"whole,omitzero"`
 }
 
-// program identifies similar jobs. It is empty where the pod does not say what it runs.
+// program identifies similar jobs. It is empty if the program of the pod is unknown.
 func (j *job) program() string {
 	if j.pod.Program == "" {
 		return ""
@@ -33,7 +33,7 @@ func (j *job) program() string {
 	return j.pod.Program + " " + j.spec.Metric + ":" + j.spec.Direction.String()
 }
 
-// run is what the job has shown so far.
+// run returns the measured work of the job so far.
 func (j *job) run() Run {
 	perStep, _ := j.cost.perStep()
 	return Run{
@@ -49,8 +49,8 @@ func (j *job) run() Run {
 	}
 }
 
-// rememberRun keeps the run of a job that has ended. Where there are too many, the oldest run of the most frequent program
-// is dropped.
+// rememberRun keeps the run of a job that has ended. Where there are too many, the oldest run of the most frequent
+// program is dropped.
 func (n *Node) rememberRun(j *job) {
 	run := j.run()
 	run.Whole.StepCost = j.cost.overall()
@@ -74,7 +74,8 @@ func (n *Node) rememberRun(j *job) {
 	}
 }
 
-// similar are the runs of similar jobs: those provided, those that have ended here, newest first, then those that still run.
+// similar returns the runs of similar jobs: those provided, those that have ended here, newest first, then those that
+// still run.
 func (n *Node) similar(j *job) (runs []Run) {
 	runs = slices.Clone(j.providedRuns)
 	program := j.program()
@@ -111,8 +112,8 @@ func (n *Node) assumeCost(j *job) {
 	j.cost.assume(whole.StepCost, assumedPart*total)
 }
 
-// progress is how far a job is, and the work that is left to it: from its own steps if their cost is known, else from a
-// similar job, preferably from one with the same numbers.
+// progress returns how far a job is, and its remaining work: from its own steps if their cost is known, else from a
+// similar job, preferably one with the same numbers.
 func (n *Node) progress(j *job, similar []Run) (p remaining.Progress, left remaining.Estimate) {
 	p = remaining.Progress{Done: float64(j.counter.steps), Total: float64(j.latest.TotalSteps)}
 	if p.StepCost, _ = j.cost.perStep(); p.StepCost > 0 {

@@ -93,7 +93,8 @@ func TestForecast_ComesFromAllSimilarJobs(t *testing.T) {
 	require.Regexp(t, "^ns/(first|again) and 1 more$", w.inputs("third").Like)
 }
 
-// A job of 90 steps takes five core-seconds before the first of them. Of the next ones nothing is known yet but what they run.
+// A job of 90 steps takes five core-seconds before the first of them. Of the next ones nothing is known yet but what
+// they run.
 func TestForecast_BeforeTheFirstStep(t *testing.T) {
 	for name, tc := range map[string]struct {
 		was, runs, is string

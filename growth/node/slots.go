@@ -21,8 +21,8 @@ func (e AllocationsChanged) apply(n *Node) {
 	}
 }
 
-// syncSlots opens the slots of all containers that kubelet has allocated, and closes those of jobs that have ended. A slot
-// that changes its owner is closed in between: the new job must not get what was sent to the old one.
+// syncSlots opens the slots of all containers that kubelet has allocated, and closes those of jobs that have ended. A
+// slot that changes its owner is closed in between: the new job must not get what was sent to the old one.
 func (n *Node) syncSlots() {
 	wanted := map[string]growth.PodUID{}
 	listed := map[growth.PodUID]bool{}
@@ -66,7 +66,7 @@ func (e SlotsOpened) apply(n *Node) {
 	}
 }
 
-// slotsOf are the open slots of a job.
+// slotsOf returns the open slots of a job.
 func (n *Node) slotsOf(uid growth.PodUID) []string {
 	var open []string
 	for slot, owner := range n.slots.owners {
@@ -78,5 +78,5 @@ func (n *Node) slotsOf(uid growth.PodUID) []string {
 	return open
 }
 
-// jobOf is the job that an open slot serves, nil for none.
+// jobOf returns the job that an open slot serves, or nil.
 func (n *Node) jobOf(slot string) *job { return n.jobs[n.slots.owners[slot]] }

@@ -20,7 +20,7 @@ const stateVersion = 1
 // errStateVersion is for a state of an unknown version.
 var errStateVersion = errors.New("unknown version of a node's state")
 
-// jobState is what continues the decisions about a job after a restart of the coordinator. It is the field State of a
+// jobState is the state of the decisions about a job, for a restart of the coordinator. It is the field State of a
 // sample: JSON that no other program reads.
 type jobState struct {
 	Version int `json:"v"`
@@ -31,7 +31,7 @@ type jobState struct {
 	Trial *trial.State `json:"batchTrial,omitempty"`
 }
 
-// workState is what was learned of a job's work.
+// workState is the measured work of a job.
 type workState struct {
 	// Start is the CPU used before the first step, StepCost that of a step, StepSpread the uncertainty of StepCost.
 	Start      growth.CoreSeconds `json:"start,omitempty"`
@@ -43,7 +43,7 @@ type workState struct {
 	Fair *fairfinish.State `json:"fair,omitempty"`
 }
 
-// nodeState is what continues the decisions about the whole node.
+// nodeState is the state of the decisions about the whole node, for a restart of the coordinator.
 type nodeState struct {
 	Version  int                              `json:"v"`
 	Fair     fairfinish.State                 `json:"fair"`

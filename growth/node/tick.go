@@ -72,7 +72,7 @@ func (n *Node) classify(j *job) {
 	})
 	n.log(Debug, "classified", "job", j.pod.Ref, "growth", float64(j.reading.Growth), "category", j.reading.Category,
 		"samples", j.reading.Samples, "reason", j.reading.Reason)
-	if n.config.Policy != policy.FlowConLiteral { // which keeps lists of its own
+	if n.config.Policy != policy.FlowConLiteral { // its policy has lists of its own
 		n.categorise(j, j.reading.Category, j.reading.Reason)
 	}
 }
@@ -99,8 +99,8 @@ func (n *Node) observeNode(stalled Stalled) {
 	n.stalled, n.stalledAt = stalled, n.now
 }
 
-// publishAll publishes all jobs and the node, and saves what is known of them. A node without jobs saves nothing: it did
-// when the last one left.
+// publishAll publishes all jobs and the node, and saves the memory. A node without jobs saves nothing: it did so when
+// the last job ended.
 func (n *Node) publishAll() {
 	for _, j := range n.sorted() {
 		n.publish(j, false)

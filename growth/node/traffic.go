@@ -5,7 +5,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-// traffic is what a job transferred and waited for during an interval.
+// traffic is the I/O and the pressure of a job during an interval.
 type traffic struct {
 	block, network growth.PerSecond
 	pressure       *bus.Pressure
@@ -26,7 +26,7 @@ func trafficBetween(before, now Usage, elapsed float64) traffic {
 	}
 }
 
-// pressureBetween is nil where the kernel does not count.
+// pressureBetween returns nil without PSI.
 func pressureBetween(before, now Stalled, elapsed float64) *bus.Pressure {
 	if now == (Stalled{}) || elapsed <= 0 {
 		return nil

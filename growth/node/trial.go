@@ -8,7 +8,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/trial"
 )
 
-// look is what the interval that ends now has shown of a job.
+// look returns the observation of a job in the interval that ends now.
 func (j *job) look(now time.Time) trial.Observation {
 	look := trial.Observation{
 		Reported:  j.window.reports > 0,
@@ -31,7 +31,7 @@ func (j *job) look(now time.Time) trial.Observation {
 	return look
 }
 
-// tryBatchSize advances the trial of a batch size, if the job's user permits that.
+// tryBatchSize advances the trial of a batch size, if the user permits it.
 func (n *Node) tryBatchSize(j *job, look trial.Observation) {
 	if !j.spec.Allows(gpushare.TuneBatchSize) {
 		return
@@ -57,7 +57,7 @@ func (n *Node) tryBatchSize(j *job, look trial.Observation) {
 	n.publish(j, false)
 }
 
-// resumeTrial continues a trial of an earlier coordinator. The job still runs with what it was sent last, and is sent it
+// resumeTrial continues a trial of an earlier coordinator. The job still runs with the last config, which is sent
 // again.
 func (n *Node) resumeTrial(j *job, tried *trial.State) {
 	if tried != nil && j.spec.Allows(gpushare.TuneBatchSize) {

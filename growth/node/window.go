@@ -35,13 +35,13 @@ func (w *window) add(p wire.Progress) {
 	}
 }
 
-// addValue updates the running mean of the metric. A sum of what jobs report need not be finite.
+// addValue updates the running mean of the metric. The sum of reported values may overflow.
 func (w *window) addValue(value float64) {
 	w.values++
 	w.value += (value - w.value) / w.values
 }
 
-// close starts a new window and returns the means of the old one. Without a report, the means before stay.
+// close starts a new window and returns the means of the old one. Without a report, the previous means stay.
 func (w *window) close(now time.Time, before rates) rates {
 	elapsed := now.Sub(w.since).Seconds()
 	if elapsed <= 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/node"
 )
 
-// execute does what a step of the node requires, in the order of the fields of node.Effects.
+// execute executes the effects of a step, in the order of the fields of node.Effects.
 func (l *Loop) execute(e node.Effects) {
 	for _, entry := range e.Log {
 		l.write(entry)
@@ -38,7 +38,7 @@ func (l *Loop) execute(e node.Effects) {
 	}
 }
 
-// sockets closes and opens slots, and sends what goes to them. It returns the slots that are open.
+// sockets closes and opens slots, and sends configs and duties to them. It returns the slots that are open.
 func (l *Loop) sockets(e node.Effects) (opened []string) {
 	for _, slot := range e.Close {
 		l.ports.Sockets.Close(slot)

@@ -84,7 +84,7 @@ func (l *Loop) tick() {
 	l.metrics.Decision.Observe(time.Since(began).Seconds())
 }
 
-// step steps the node and does what comes of it.
+// step steps the node and executes the effects.
 func (l *Loop) step(e node.Event) { l.execute(l.node.Step(time.Now(), e)) }
 
 // post runs f in the goroutine of Run. It waits while the inbox is full, which delays only the caller.
@@ -95,7 +95,7 @@ func (l *Loop) post(f func()) {
 	}
 }
 
-// PodUpdated receives a pod of this node that asks for a share, as it is now.
+// PodUpdated receives the current state of a pod of this node that asks for a share.
 func (l *Loop) PodUpdated(pod node.Pod) {
 	l.post(func() {
 		l.step(node.PodUpdated{Pod: pod})
@@ -110,7 +110,7 @@ func (l *Loop) PodDeleted(pod growth.PodUID) {
 	l.post(func() { l.step(node.PodDeleted{Pod: pod}) })
 }
 
-// Capacity receives the CPU that the node can allocate to pods.
+// Capacity receives the allocatable CPU of the node.
 func (l *Loop) Capacity(cpu growth.MilliCPU) {
 	l.post(func() { l.step(node.CapacityChanged{CPU: cpu}) })
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
-// Socket receives what happened on a slot's socket.
+// Socket receives an event of a slot's socket.
 func (l *Loop) Socket(slot string, e socket.Event) {
 	switch e := e.(type) {
 	case socket.Received:
@@ -22,7 +22,7 @@ func (l *Loop) Socket(slot string, e socket.Event) {
 	}
 }
 
-// message is the event of a job's message, nil for none.
+// message returns the event of a job's message, or nil.
 func message(slot string, m wire.Message) node.Event {
 	switch m := m.(type) {
 	case wire.Progress:
