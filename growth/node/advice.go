@@ -9,10 +9,10 @@ import (
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
-// attempts is how many configs one generation of advice can have. A job accepts a config only if its generation is
-// newer than the last. A batch size on trial may have to be taken back under the same advice, so that the generation on
-// the wire of such a job is the advice's times attempts, plus a count.
-const attempts = 1 << 20
+// configsPerAdvice bounds the configs that are sent for one generation of advice. A job accepts a config only if its
+// generation is newer than the last one. A trial sends several configs for the same advice, so a job with a trial gets
+// generations of its own: the advice's generation times configsPerAdvice, plus a count.
+const configsPerAdvice = 1 << 20
 
 func (e AdviceChanged) apply(n *Node) {
 	n.advice = e.Advice
@@ -23,8 +23,7 @@ func (e AdviceChanged) apply(n *Node) {
 	}
 }
 
-// deliver sends a job what it should run with: the newest advice that its user permits, the batch size on trial, and
-// its duty.
+// deliver sends a job its duty and its config: the newest advice that its user permits, and the batch size on trial.
 func (n *Node) deliver(j *job) {
 	n.deliverDuty(j)
 	config := n.wantedConfig(j)
@@ -40,17 +39,17 @@ func (n *Node) deliver(j *job) {
 	}
 }
 
-// revokesDuty reports whether a config without values is sent. A shim of the previous release has its duty in the
-// config, and ignores duty messages: a config without a duty ends the duty that it had from an earlier coordinator.
+// revokesDuty reports whether a config is sent even if it has no values. A shim of the previous release ignores duty
+// messages and reads its duty from configs. A config without a duty ends the duty that an earlier coordinator set.
 func (n *Node) revokesDuty(j *job) bool { return j.duty != 0 }
 
-// wantedConfig is what a job should run with.
+// wantedConfig returns the config that a job should apply.
 func (n *Node) wantedConfig(j *job) wire.Config {
 	var config wire.Config
 	advice, ok := n.advice[j.pod.Ref.UID]
 	if ok {
 		j.advice = advice
-		if j.spec.Allows(gpushare.TuneLoaders) && !j.trial.InProgress() { // a trial changes one thing at a time
+		if j.spec.Allows(gpushare.TuneLoaders) && !j.trial.InProgress() { // a trial changes one setting at a time
 			config.Loaders = advice.Loaders
 		}
 	}
@@ -59,18 +58,18 @@ func (n *Node) wantedConfig(j *job) wire.Config {
 	}
 	config.Generation = j.advice.Generation
 	if j.tried() {
-		config.Generation = j.advice.Generation*attempts + j.attempt
+		config.Generation = j.advice.Generation*configsPerAdvice + j.attempt
 	}
 	return config
 }
 
-// tried reports whether the job has had a batch size on trial.
+// tried reports whether the job has ever had a trial.
 func (j *job) tried() bool { return j.trial.To != 0 }
 
-// adviceGeneration is the generation of the advice that a config was made from.
+// adviceGeneration returns the generation of the advice from which a config with the given generation was made.
 func (j *job) adviceGeneration(config int64) int64 {
 	if j.tried() {
-		return config / attempts
+		return config / configsPerAdvice
 	}
 	return config
 }
@@ -90,7 +89,7 @@ func (e ConfigSent) apply(n *Node) {
 	}
 }
 
-// apply updates the values that a job reports to run with.
+// apply updates the settings that a job has acknowledged.
 func (e ConfigAcked) apply(n *Node) {
 	j := n.jobOf(e.Slot)
 	if j == nil {
@@ -99,7 +98,7 @@ func (e ConfigAcked) apply(n *Node) {
 	generation := j.adviceGeneration(e.Ack.Generation)
 	if generation > max(j.sent, j.advice.Generation) {
 		n.out.Counts.BadAcks++
-		n.log(Warn, "a job acknowledges a config that it was not sent", "job", j.pod.Ref, "generation", generation)
+		n.log(Warn, "a job acknowledges a config that was never sent", "job", j.pod.Ref, "generation", generation)
 		return
 	}
 	before := j.running
@@ -134,5 +133,5 @@ func (n *Node) announce(j *job, reason, what string, from, to *int, why string) 
 		message += " (" + why + ")"
 	}
 	n.event(j, time.Second, false, reason, message)
-	n.log(Info, "a job has followed advice", "job", j.pod.Ref, "what", what, "from", was, "to", *to, "generation", j.applied)
+	n.log(Info, "a job has applied advice", "job", j.pod.Ref, "what", what, "from", was, "to", *to, "generation", j.applied)
 }

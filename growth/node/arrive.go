@@ -18,7 +18,7 @@ func (e PodUpdated) apply(n *Node) {
 	switch {
 	case !pod.Running && j != nil:
 		n.leave(j)
-	case !pod.Running: // not yet, or no longer
+	case !pod.Running: // the pod is pending or has ended
 	case j == nil:
 		n.arrive(pod)
 	default:
@@ -33,7 +33,7 @@ func (n *Node) update(j *job, pod Pod) {
 	if pod.ResizeStatus != before.ResizeStatus && pod.ResizeStatus.Reason != "" {
 		n.reconcile()
 		n.event(j, time.Minute, true, "Resize"+pod.ResizeStatus.Reason,
-			fmt.Sprintf("kubelet has not made the CPU resize to %s yet: %s", pod.Request(), pod.ResizeStatus.Message))
+			fmt.Sprintf("kubelet has not applied the CPU resize to %s yet: %s", pod.Request(), pod.ResizeStatus.Message))
 	}
 }
 
@@ -59,7 +59,7 @@ func (n *Node) arrive(pod Pod) {
 		eventTimes: map[string]time.Time{},
 	}
 	n.jobs[uid] = j
-	if _, resumed := n.pastSamples[uid]; !resumed { // an earlier coordinator knew a resumed job
+	if _, resumed := n.pastSamples[uid]; !resumed { // a resumed job is not new to the node
 		n.retryRefusals()
 	}
 	delete(n.ended, uid)
@@ -71,7 +71,7 @@ func (n *Node) arrive(pod Pod) {
 	if !spec.Allows(gpushare.TuneCPU) {
 		n.log(Info, "the CPU of a job is not tuned", "job", pod.Ref, "reason", j.fixed())
 	} else if pod.Fixed != "" {
-		n.event(j, once, false, "CPUNotTuned", "The CPU share of this job is left alone: "+pod.Fixed)
+		n.event(j, oncePerJob, false, "CPUNotTuned", "The CPU share of this job is left alone: "+pod.Fixed)
 	}
 	n.log(Info, "job arrived", "job", pod.Ref, "uid", uid, "category", j.category, "progress", spec.Progress.Source)
 	n.syncSlots()
@@ -79,7 +79,7 @@ func (n *Node) arrive(pod Pod) {
 	n.interrupt("arrival", true)
 }
 
-// follow starts to read a job's log or file, if that is where its progress is.
+// follow requests that the job's log or file is read, unless the job reports through its socket.
 func (n *Node) follow(j *job) {
 	if j.spec.Progress.Source == gpushare.FromSocket {
 		return

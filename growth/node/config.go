@@ -19,28 +19,29 @@ type Config struct {
 	Interval time.Duration
 	// Alpha is the growth below which a sample is low. Beta sets FlowCon's floor, 1/(Beta·n) for n jobs.
 	Alpha, Beta float64
-	// Objective is what policy.Harmless spends slack on.
+	// Objective selects the jobs to which policy.Harmless gives slack.
 	Objective fairfinish.Objective
-	// DirectWeights means that the coordinator writes CPU weights to cgroups, and does not change the requests of pods.
+	// DirectWeights is set if the coordinator writes CPU weights into cgroups and does not resize pods.
 	DirectWeights bool
-	// GPUTime makes shares limit the part of the time in which jobs on one GPU may compute.
+	// GPUTime also divides the time of each GPU by the shares of its jobs, by means of duties.
 	GPUTime bool
-	// Damping bounds how often shares change.
+	// Damping limits changes of shares.
 	Damping Damping
 }
 
-// Damping bounds how often shares change, and by how little. The zero value suits a machine whose weights change at
-// once and at no cost, such as a simulated one.
+// Damping limits how often shares change, and suppresses small changes. The zero value suits a machine whose weights
+// change at once and at no cost, such as a simulated one.
 type Damping struct {
-	// Settle is how long a decision waits after an interruption. Pods come in groups, and one decision serves them all.
+	// Settle is the delay between an interruption and the decision. Pods often arrive in groups, and one decision then
+	// serves the whole group.
 	Settle time.Duration
-	// Dwell is the least time between two decisions of policy.Harmless, unless something interrupts.
+	// Dwell is the minimum time between two decisions of policy.Harmless without an interruption.
 	Dwell time.Duration
-	// Deadband is the least change of a share that policy.Harmless makes without an interruption.
+	// Deadband is the smallest change of a share that policy.Harmless makes without an interruption.
 	Deadband growth.Share
 }
 
-// KubeletDamping suits a node whose kubelet resizes pods: a new weight takes effect after seconds.
+// KubeletDamping suits a node whose kubelet resizes pods: a new weight takes effect after a few seconds.
 func KubeletDamping(interval time.Duration) Damping {
 	return Damping{
 		Settle:   300 * time.Millisecond,

@@ -8,33 +8,33 @@ import (
 )
 
 const (
-	// decay is the weight that an interval leaves to the earlier ones, if it has at least decayPart of their steps. A
-	// job that waits makes few and expensive steps per interval. It must not forget what a step costs when it is
-	// served.
+	// decay is the factor by which an interval reduces the weight of earlier ones, if it has at least decayPart of
+	// their steps. An interval with fewer steps reduces it less: a waiting job makes few and expensive steps per
+	// interval, and these must not replace the cost of a step while the job is served.
 	decay     = 0.7
 	decayPart = 0.25
 )
 
-// stepCost estimates the CPU cost of one step. Intervals count by their steps.
+// stepCost estimates the CPU cost of one step. Each interval is weighted by its number of steps.
 type stepCost struct {
 	steps, used float64 // decayed sums of steps and of core-seconds
-	deviation   float64 // decayed sum of the distances of intervals from the mean
+	deviation   float64 // decayed sum of the intervals' distances from the mean, in core-seconds
 
-	known     bool // lastSteps and lastCPU are from an earlier interval of this job
+	known     bool // lastSteps and lastCPU are set
 	lastSteps int64
 	lastCPU   growth.Seconds
-	idle      growth.Seconds // CPU used since then, without a step
+	idle      growth.Seconds // CPU used since lastCPU without a completed step
 
-	firstCPU   growth.CoreSeconds // used when the first steps were seen
-	firstSteps float64            // the number of those
-	restarted  bool               // the job or the coordinator restarted: the first values are from before
+	firstCPU   growth.CoreSeconds // total CPU at the first observed steps
+	firstSteps float64            // total steps at that time
+	restarted  bool               // the job or the coordinator has restarted since the first values
 }
 
-// unmeasured reports whether steps were seen whose cost is unknown.
+// unmeasured reports whether steps have been observed but their cost is not known yet.
 func (c *stepCost) unmeasured() bool { return c.known && c.firstSteps > 0 && c.steps == 0 }
 
-// add counts an interval, given the totals of steps and CPU since the job started. The CPU before the first step, for
-// imports and for reading data, belongs to no step.
+// add adds an interval, given the totals of steps and CPU since the job started. It excludes the CPU before the first
+// step, which the job used for imports and for reading data.
 func (c *stepCost) add(steps int64, cpu growth.Seconds) {
 	if !c.known && steps == 0 {
 		return
@@ -43,7 +43,7 @@ func (c *stepCost) add(steps int64, cpu growth.Seconds) {
 	used := float64(cpu - c.lastCPU)
 	if c.known && made == 0 && used >= 0 {
 		c.idle = growth.Seconds(used)
-		return // it belongs to the next step
+		return // counted with the next step
 	}
 	first := !c.known
 	if first && c.steps == 0 {
@@ -57,7 +57,7 @@ func (c *stepCost) add(steps int64, cpu growth.Seconds) {
 	if first || made <= 0 || used <= 0 {
 		return
 	}
-	off, kept := used/4, 0.0 // one interval is little evidence
+	off, kept := used/4, 0.0 // the assumed deviation of the first interval
 	if c.steps > 0 {
 		off = math.Abs(used - made*c.used/c.steps)
 		kept = math.Pow(decay, min(1, made/c.steps/decayPart))
@@ -67,8 +67,8 @@ func (c *stepCost) add(steps int64, cpu growth.Seconds) {
 	c.deviation = kept*c.deviation + off
 }
 
-// assume starts from the cost of another job's steps, as if some of them had been measured here. The first steps of a
-// waiting job cost up to twice what they cost when it is served.
+// assume sets the cost to that of another job's steps, as if the given number of them had been measured. Without it,
+// the first steps of a waiting job would overestimate the cost by a factor of up to two.
 func (c *stepCost) assume(perStep growth.CoreSeconds, steps float64) {
 	if c.unmeasured() && perStep > 0 && steps > 0 {
 		c.steps = steps
@@ -77,7 +77,7 @@ func (c *stepCost) assume(perStep growth.CoreSeconds, steps float64) {
 	}
 }
 
-// overall is the mean cost of a step since the start of the job. It predicts the steps of similar jobs.
+// overall returns the mean cost of a step over the job's lifetime, which predicts the steps of similar jobs.
 func (c *stepCost) overall() growth.CoreSeconds {
 	made := float64(c.lastSteps) - c.firstSteps
 	used := growth.CoreSeconds(c.lastCPU) - c.firstCPU
@@ -88,7 +88,7 @@ func (c *stepCost) overall() growth.CoreSeconds {
 	return mean
 }
 
-// perStep is the cost of a step, and half the mean deviation of an interval from it. Zero means unknown.
+// perStep returns the cost of a step, and half of the mean deviation of the intervals from it. Zero means unknown.
 func (c *stepCost) perStep() (mean, spread growth.CoreSeconds) {
 	if c.steps == 0 {
 		return 0, 0
@@ -96,13 +96,14 @@ func (c *stepCost) perStep() (mean, spread growth.CoreSeconds) {
 	return growth.CoreSeconds(c.used / c.steps), growth.CoreSeconds(c.deviation / c.steps / 2)
 }
 
-// start is the CPU used before the first step, if the steps before the first report cost what they cost now.
+// start estimates the CPU used before the first step. It assumes that the steps before the first report had the present
+// cost.
 func (c *stepCost) start() growth.CoreSeconds {
 	mean, _ := c.perStep()
 	return max(0, c.firstCPU-growth.CoreSeconds(c.firstSteps)*mean)
 }
 
-// resume starts from what an earlier coordinator measured, with the weight of one step: the next interval counts more.
+// resume restores the values of an earlier coordinator with the weight of one step, so the next interval dominates.
 func (c *stepCost) resume(start, mean, spread growth.CoreSeconds) {
 	if mean > 0 && spread >= 0 {
 		c.steps, c.used, c.deviation = 1, float64(mean), 2*float64(spread)
@@ -110,13 +111,13 @@ func (c *stepCost) resume(start, mean, spread growth.CoreSeconds) {
 	}
 }
 
-// exitWork is what a job is assumed to need after its last step, to save and to exit. Without it, the end of such a job
-// would be unknown, and a job that was served ahead of others would have to wait just before its end.
+// exitWork is the work that a job is assumed to need after its last step, to save and to exit. Without it the job's end
+// would become unknown at its last step, and the job would have to wait just before it exits.
 const exitWork growth.CoreSeconds = 2
 
-// left is the work to the end of a job that has declared its total of steps. The end becomes unknown when the job makes
-// more steps than that, or has used up exitWork.
-func (c *stepCost) left(steps, total int64) remaining.Estimate {
+// remaining returns the remaining work of a job that has declared its total number of steps. It becomes unknown when
+// the job makes more steps than that, or has used up exitWork.
+func (c *stepCost) remaining(steps, total int64) remaining.Estimate {
 	mean, spread := c.perStep()
 	if total <= 0 || mean <= 0 {
 		return remaining.Estimate{}

@@ -10,105 +10,105 @@ import (
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
-func TestStepCounter_Adds(t *testing.T) {
+func TestStepCounter_Add(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reports []wire.Progress
 		want    int64
 	}{
-		"steps":                                {[]wire.Progress{{Step: 3}, {Step: 9}}, 9},
-		"steps that begin again in each epoch": {[]wire.Progress{{Step: 10}, {Step: 3, Epoch: 1}, {Step: 10, Epoch: 1}, {Step: 2, Epoch: 2}}, 22},
-		"epochs with steps that go on":         {[]wire.Progress{{Step: 10}, {Step: 13, Epoch: 1}}, 13},
-		"a restart":                            {[]wire.Progress{{Step: 10}, {Step: 3, Epoch: 1}, {Step: 1}}, 1},
-		"a restart within an epoch":            {[]wire.Progress{{Step: 10, Epoch: 1}, {Step: 4, Epoch: 1}}, 4},
+		"increasing steps":                 {[]wire.Progress{{Step: 3}, {Step: 9}}, 9},
+		"steps are numbered per epoch":     {[]wire.Progress{{Step: 10}, {Step: 3, Epoch: 1}, {Step: 10, Epoch: 1}, {Step: 2, Epoch: 2}}, 22},
+		"steps are numbered across epochs": {[]wire.Progress{{Step: 10}, {Step: 13, Epoch: 1}}, 13},
+		"a restart in a later epoch":       {[]wire.Progress{{Step: 10}, {Step: 3, Epoch: 1}, {Step: 1}}, 1},
+		"a restart within an epoch":        {[]wire.Progress{{Step: 10, Epoch: 1}, {Step: 4, Epoch: 1}}, 4},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var o stepCounter
+			var c stepCounter
 			for _, p := range tc.reports {
-				o.add(p)
+				c.add(p)
 			}
-			require.Equal(t, tc.want, o.steps)
+			require.Equal(t, tc.want, c.steps)
 		})
 	}
 }
 
-func TestStepCounter_ContinuesAfterARestartOfTheCoordinator(t *testing.T) {
+func TestStepCounter_ResumesFromACurve(t *testing.T) {
 	for name, tc := range map[string]struct {
 		curve remaining.Curve
-		want  int64 // after a report of step 6 of the epoch
+		want  int64 // after a report of step 6 in the present epoch
 	}{
-		"of a job that counts on":        {remaining.Curve{Points: []remaining.Point{{Step: 2}, {Step: 5}}}, 6},
-		"of one in its third epoch":      {remaining.Curve{Points: []remaining.Point{{Step: 2}, {Step: 25}}}, 26},
-		"of one whose metric is unknown": {remaining.Curve{}, 6},
+		"steps are numbered across epochs": {remaining.Curve{Points: []remaining.Point{{Step: 2}, {Step: 5}}}, 6},
+		"steps are numbered per epoch":     {remaining.Curve{Points: []remaining.Point{{Step: 2}, {Step: 25}}}, 26},
+		"there is no curve":                {remaining.Curve{}, 6},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := stepCounter{steps: 5, last: wire.Progress{Step: 5, Epoch: 2}}
-			o.resume(tc.curve)
-			o.add(wire.Progress{Step: 6, Epoch: 2})
-			require.Equal(t, tc.want, o.steps)
+			c := stepCounter{steps: 5, last: wire.Progress{Step: 5, Epoch: 2}}
+			c.resume(tc.curve)
+			c.add(wire.Progress{Step: 6, Epoch: 2})
+			require.Equal(t, tc.want, c.steps)
 		})
 	}
 }
 
-func TestStepCost_Left(t *testing.T) {
+func TestStepCost_Remaining(t *testing.T) {
 	var c stepCost
-	require.False(t, c.left(0, 100).Known, "nothing is known yet")
+	require.False(t, c.remaining(0, 100).Known, "there are no steps yet")
 	c.add(0, 1)
 	c.add(0, 90)
 	c.add(10, 100)
-	require.False(t, c.left(10, 100).Known, "what was before us, or before its first step, is not counted")
+	require.False(t, c.remaining(10, 100).Known, "the first observed steps are not measured")
 	c.add(20, 120)
-	got := c.left(20, 100)
+	got := c.remaining(20, 100)
 	require.Equal(t, 160+exitWork, got.Likely)
 	require.Less(t, got.Low, got.Likely)
 	require.Greater(t, got.High, got.Likely)
 	c.add(20, 121)
 	c.add(20, 122)
 	c.add(22, 124)
-	require.InDelta(t, 78*2, float64(c.left(22, 100).Likely-exitWork), 1e-9, "use without a step belongs to the next step")
+	require.InDelta(t, 78*2, float64(c.remaining(22, 100).Likely-exitWork), 1e-9, "CPU used without a step is counted with the next step")
 	c.add(1, 5)
-	require.InDelta(t, 99*2, float64(c.left(1, 100).Likely-exitWork), 1e-9, "a restart teaches nothing")
+	require.InDelta(t, 99*2, float64(c.remaining(1, 100).Likely-exitWork), 1e-9, "a restart does not change the cost")
 	var again stepCost
 	mean, spread := c.perStep()
 	again.resume(c.start(), mean, spread)
 	require.Equal(t, c.start(), again.start())
-	require.Equal(t, c.left(1, 100), again.left(1, 100), "a restarted coordinator knows it too")
+	require.Equal(t, c.remaining(1, 100), again.remaining(1, 100), "resume restores the estimate")
 	for i := range int64(60) {
 		c.add(2+i, 5+4*growth.Seconds(1+i))
 	}
-	got = c.left(100, 200)
-	require.InDelta(t, 400, float64(got.Likely-exitWork), 1, "it follows what steps cost now")
-	require.InDelta(t, 400, float64(got.Low), 5, "and is sure of it")
+	got = c.remaining(100, 200)
+	require.InDelta(t, 400, float64(got.Likely-exitWork), 1, "the estimate follows the present cost")
+	require.InDelta(t, 400, float64(got.Low), 5, "equal intervals make it certain")
 	for i := range int64(30) {
-		c.add(62+20*i, 300+40*growth.Seconds(i)) // served: two a step
+		c.add(62+20*i, 300+40*growth.Seconds(i)) // served: two core-seconds per step
 	}
 	for i := range int64(30) {
-		c.add(643+i, 1460+3*growth.Seconds(1+i)) // waiting: a step now and then, at three
+		c.add(643+i, 1460+3*growth.Seconds(1+i)) // waiting: a step per interval, at three core-seconds
 	}
-	require.InDelta(t, 2.2, float64(c.left(700, 701).Likely-exitWork), 0.2, "what it costs while it waits says little")
-	require.False(t, c.left(5, 0).Known, "no total, no end")
+	require.InDelta(t, 2.2, float64(c.remaining(700, 701).Likely-exitWork), 0.2, "intervals of a waiting job have little weight")
+	require.False(t, c.remaining(5, 0).Known, "the end is unknown without a total")
 }
 
-// One that is not served makes its first steps in a crowd, at more than they will cost: those of another job predict
-// better, for a while.
+// The first steps of a waiting job cost more than later ones, so the cost of a similar job's steps is the better
+// prediction.
 func TestStepCost_AssumesTheCostOfASimilarJob(t *testing.T) {
 	var c stepCost
 	c.assume(2, 100)
 	mean, _ := c.perStep()
-	require.Zero(t, mean, "it has made none")
+	require.Zero(t, mean, "no steps have been observed")
 	c.add(4, 20)
 	c.assume(2, 100)
 	c.add(8, 40)
 	mean, spread := c.perStep()
-	require.InDelta(t, 2.1, float64(mean), 0.05, "four at five and a hundred at two")
+	require.InDelta(t, 2.1, float64(mean), 0.05, "four steps at five core-seconds and a hundred at two")
 	require.Greater(t, spread, growth.CoreSeconds(0))
 	c.assume(1, 1000)
-	again, _ := c.perStep()
-	require.Equal(t, mean, again, "its own are known")
+	unchanged, _ := c.perStep()
+	require.Equal(t, mean, unchanged, "the job's own steps have been measured")
 	for i := range int64(20) {
 		c.add(28+20*i, 40+100*growth.Seconds(1+i))
 	}
 	mean, _ = c.perStep()
-	require.InDelta(t, 5, float64(mean), 0.1, "these do cost five")
+	require.InDelta(t, 5, float64(mean), 0.1, "the steps of this job cost five core-seconds")
 	require.InDelta(t, 5, float64(c.overall()), 1e-9)
 }
 
@@ -116,28 +116,28 @@ func TestStepCost_Overall(t *testing.T) {
 	var c stepCost
 	require.Zero(t, c.overall())
 	c.add(10, 30)
-	require.Zero(t, c.overall(), "its start is no step's")
+	require.Zero(t, c.overall(), "the CPU before the first observed steps is not counted")
 	c.add(20, 50)
 	c.add(120, 150)
 	require.InDelta(t, 120./110, float64(c.overall()), 1e-9)
-	c.add(5, 160) // a checkpoint was lost
+	c.add(5, 160) // the job restarted from an earlier checkpoint
 	c.add(125, 280)
 	mean, _ := c.perStep()
-	require.Equal(t, mean, c.overall(), "how often it made which step is not known any more")
-	require.InDelta(t, 30-10*float64(mean), float64(c.start()), 1e-9, "its start is what it was")
+	require.Equal(t, mean, c.overall(), "after a restart the number of executed steps is unknown")
+	require.InDelta(t, 30-10*float64(mean), float64(c.start()), 1e-9, "the restart keeps the startup cost")
 }
 
 func TestStepCost_Start(t *testing.T) {
 	var c stepCost
 	c.add(0, 30)
-	require.Zero(t, c.start(), "it has made none")
+	require.Zero(t, c.start(), "there are no steps yet")
 	c.add(5, 50)
 	c.add(10, 60)
-	require.Equal(t, growth.CoreSeconds(40), c.start(), "50, less five steps of 2")
+	require.Equal(t, growth.CoreSeconds(40), c.start(), "50 core-seconds less five steps at two")
 	c.add(20, 80)
 	require.Equal(t, growth.CoreSeconds(40), c.start())
 
-	var late stepCost // its first steps were not seen, or were another's before a checkpoint
+	var late stepCost // most steps were made before the first observation
 	late.add(700, 50)
 	late.add(710, 70)
 	require.Zero(t, late.start())
@@ -147,16 +147,16 @@ func TestStepCost_LeavesTimeToExitAfterTheLastStep(t *testing.T) {
 	var c stepCost
 	c.add(50, 50)
 	c.add(98, 98)
-	require.Equal(t, 2+exitWork, c.left(98, 100).Likely)
+	require.Equal(t, 2+exitWork, c.remaining(98, 100).Likely)
 	c.add(100, 100)
-	require.Equal(t, exitWork, c.left(100, 100).Likely)
-	require.Zero(t, c.left(100, 100).Low, "it may end at once")
+	require.Equal(t, exitWork, c.remaining(100, 100).Likely)
+	require.Zero(t, c.remaining(100, 100).Low, "the job may exit at once")
 	c.add(100, 101.5)
-	require.Equal(t, exitWork-1.5, c.left(100, 100).Likely)
-	require.Equal(t, 1+exitWork, c.left(100, 101).Likely, "what it has used without a step goes to its next")
+	require.Equal(t, exitWork-1.5, c.remaining(100, 100).Likely)
+	require.Equal(t, 1+exitWork, c.remaining(100, 101).Likely, "CPU used without a step does not reduce exitWork while steps remain")
 	c.add(100, 130)
-	require.True(t, c.left(100, 100).Known)
-	require.Zero(t, c.left(100, 100).Likely, "who stays has no end that is known")
+	require.True(t, c.remaining(100, 100).Known)
+	require.Zero(t, c.remaining(100, 100).Likely, "exitWork is used up")
 	c.add(101, 131)
-	require.Zero(t, c.left(101, 100).Likely, "nor has who trains on")
+	require.Zero(t, c.remaining(101, 100).Likely, "the job makes more steps than declared")
 }

@@ -10,20 +10,20 @@ import (
 )
 
 const (
-	// minRequest is the smallest CPU request of a job, and the smallest that the kernel distinguishes. What a waiting
-	// job needs is the policy's decision: ten of them with a hundredth of a core each would cost a one-core node a
-	// tenth.
+	// minRequest is the smallest CPU request of a job, and the smallest one that maps to a distinct cgroup weight. It
+	// is no larger, because the minimum share of a waiting job is the policy's decision.
 	minRequest growth.MilliCPU = 2
-	// maxDelay bounds the time between two decisions where the policy sets no bound.
+	// maxDelay bounds the time between two decisions when the policy sets no bound.
 	maxDelay = 365 * 24 * time.Hour
 )
 
-// decide divides the pool: the sum of the CPU requests that the sharing jobs were created with.
+// decide divides the pool among the jobs that share it. The pool is the sum of the CPU requests with which they were
+// created.
 func (n *Node) decide() {
 	why, rearranged := cmp.Or(n.interrupted, "interval"), n.rearranged
 	n.interrupted, n.rearranged = "", false
 
-	// 1. The jobs that share, and the pool.
+	// 1. Collect the jobs and the pool.
 	jobs, originals := n.sharers()
 	pool := growth.MilliCPU(0)
 	for _, original := range originals {
@@ -31,13 +31,13 @@ func (n *Node) decide() {
 	}
 	n.pool = pool
 
-	// 2. Shares.
+	// 2. Compute the shares.
 	d := n.divide(jobs, originals, why != "interval", rearranged)
 	n.finished = nil
 	next := min(d.next, maxDelay)
 	n.due = n.now.Add(next)
 
-	// 3. Requests.
+	// 3. Turn shares into CPU requests.
 	shares := make([]growth.Share, len(jobs))
 	for i, grant := range d.grants {
 		shares[i] = grant.share
@@ -58,13 +58,13 @@ func (n *Node) decide() {
 		}
 	}
 
-	// 4. Enforcement.
-	n.wake = n.due.Add(n.config.Damping.Settle) // a tick at about that time has newer readings
+	// 4. Enforce the requests and the duties.
+	n.wake = n.due.Add(n.config.Damping.Settle) // normally a tick comes first, with newer readings
 	n.reconcile()
-	n.gate(jobs)
+	n.updateDuties(jobs)
 }
 
-// sharers are the jobs whose CPU is divided, and their original requests.
+// sharers returns the jobs whose CPU is divided, and their original requests.
 func (n *Node) sharers() (jobs []*job, originals []Requests) {
 	for _, j := range n.sorted() {
 		if j.tunable() {
@@ -76,7 +76,7 @@ func (n *Node) sharers() (jobs []*job, originals []Requests) {
 	return jobs, originals
 }
 
-// grant applies the part of a decision for one job.
+// grant applies a decision to one job.
 func (n *Node) grant(j *job, g grant, why string) {
 	n.log(Info, "decided", "job", j.pod.Ref, "policy", n.config.Policy, "because", why,
 		"growth", float64(j.reading.Growth), "raw", float64(j.reading.Raw), "samples", j.reading.Samples, "category", g.category,
@@ -94,8 +94,8 @@ func (n *Node) grant(j *job, g grant, why string) {
 		j.changed = n.now
 	}
 	j.share, j.weight = g.share, g.weight
-	if g.category != j.category { // from the lists of the literal policy
+	if g.category != j.category { // only flowcon-literal changes categories
 		n.categorise(j, g.category, g.reason)
-		n.interrupted = "" // this decision has taken it into account
+		n.interrupted = "" // this decision has used the new category
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/policy"
 )
 
-func TestDecide_OneArrivesAsAnotherLeaves(t *testing.T) {
+func TestDecide_ReplacesADepartedJobByANewOne(t *testing.T) {
 	in(t, policy.FlowCon, func(t *testing.T, w *harness) {
 		w.arrive("a")
 		w.arrive("b")
@@ -25,8 +25,8 @@ func TestDecide_OneArrivesAsAnotherLeaves(t *testing.T) {
 	})
 }
 
-// Who arrives shifts the decisions against the ticks.
-func TestDecide_WithinAnInterval(t *testing.T) {
+// An arrival shifts the decisions against the ticks.
+func TestDecide_IsMadeWithinAnInterval(t *testing.T) {
 	in(t, policy.Harmless, func(t *testing.T, w *harness) {
 		w.arrive("first")
 		w.pass(2*interval + interval/3)
@@ -38,17 +38,17 @@ func TestDecide_WithinAnInterval(t *testing.T) {
 	})
 }
 
-func TestDecide_FairLeavesEqualJobsAlone(t *testing.T) {
+func TestDecide_FairKeepsEqualRequests(t *testing.T) {
 	in(t, policy.Fair, func(t *testing.T, w *harness) {
 		w.arrive("young")
 		w.arrive("old")
 		w.train(0, 9, map[string]func(int) float64{"young": falling, "old": flat})
-		require.Empty(t, w.targets)
-		require.Equal(t, growth.Converged, w.sample("old").Category, "classified all the same")
+		require.Empty(t, w.resized)
+		require.Equal(t, growth.Converged, w.sample("old").Category, "jobs are classified under every policy")
 	})
 }
 
-func TestDecide_LiteralKeepsItsOwnLists(t *testing.T) {
+func TestDecide_LiteralHasItsOwnCategories(t *testing.T) {
 	in(t, policy.FlowConLiteral, func(t *testing.T, w *harness) {
 		w.arrive("young")
 		w.arrive("old")
@@ -59,7 +59,7 @@ func TestDecide_LiteralKeepsItsOwnLists(t *testing.T) {
 	})
 }
 
-func TestDecide_LeavesJobsAloneThatAreNotTuned(t *testing.T) {
+func TestDecide_KeepsRequestsOfUntunableJobs(t *testing.T) {
 	in(t, policy.FlowCon, func(t *testing.T, w *harness) {
 		w.arrive("young")
 		w.arrive("old")
@@ -70,13 +70,13 @@ func TestDecide_LeavesJobsAloneThatAreNotTuned(t *testing.T) {
 		w.apply(fixed)
 		w.train(0, 7, map[string]func(int) float64{"young": falling, "old": flat, "private": flat})
 		require.Equal(t, map[string]growth.MilliCPU{"young": 750, "old": 250, "private": 500, "fixed": 500}, w.requests())
-		require.Equal(t, growth.Converged, w.sample("private").Category, "but observed")
+		require.Equal(t, growth.Converged, w.sample("private").Category, "the job is observed")
 		require.Equal(t, []string{"loaders"}, w.sample("private").Tunable)
 		require.Equal(t, 1, w.eventCount("fixed CPUNotTuned"))
 	})
 }
 
-func TestArrive_InvalidAnnotationIsAnEvent(t *testing.T) {
+func TestArrive_RecordsAnEventForAnInvalidAnnotation(t *testing.T) {
 	in(t, policy.FlowCon, func(t *testing.T, w *harness) {
 		w.arrive("bad", gpushare.ProgressAnnotation+"=log:[")
 		w.arrive("bad", gpushare.ProgressAnnotation+"=log:[")
@@ -88,7 +88,7 @@ func TestArrive_InvalidAnnotationIsAnEvent(t *testing.T) {
 	})
 }
 
-func TestLoad_LoaderBudgetIsWhatTrainingLeaves(t *testing.T) {
+func TestLoad_LoaderBudgetExcludesTrainingProcesses(t *testing.T) {
 	in(t, policy.FlowCon, func(t *testing.T, w *harness) {
 		for jobs, budget := range []int{2, 1, 0, 0} {
 			w.pass(6 * time.Second)

@@ -8,17 +8,17 @@ import (
 	"github.com/trellis-gpu/trellis/growth/policy"
 )
 
-// silentAfter is how many intervals a job has for its first two reports.
+// silentAfter is the number of intervals in which a job must make its first two reports.
 const silentAfter = 3
 
 // division is a policy's decision about the jobs that share, in their order.
 type division struct {
 	grants []grant
-	// next is the time to the next decision, if nothing interrupts.
+	// next is the time until the next decision, unless it is interrupted.
 	next time.Duration
 }
 
-// grant is one job's part.
+// grant is a policy's decision about one job.
 type grant struct {
 	category growth.Category
 	weight   float64
@@ -27,7 +27,7 @@ type grant struct {
 	inputs   Inputs
 }
 
-// divide applies the policy.
+// divide applies the configured policy.
 func (n *Node) divide(jobs []*job, originals []Requests, interrupted, rearranged bool) division {
 	if n.config.Policy == policy.Harmless {
 		return n.harmless(jobs, originals, interrupted)
@@ -56,7 +56,7 @@ func (n *Node) divide(jobs []*job, originals []Requests, interrupted, rearranged
 
 func (n *Node) flowConJob(j *job) flowcon.Job {
 	if _, preserved := j.pod.Original(); preserved && j.weight == 0 && n.pool > 0 {
-		j.weight = float64(j.pod.Allocated().Sum()) / float64(n.pool) // the share of an earlier coordinator
+		j.weight = float64(j.pod.Allocated().Sum()) / float64(n.pool) // decided by an earlier coordinator
 	}
 	return flowcon.Job{
 		ID:       j.pod.Ref.UID,

@@ -6,8 +6,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
-// gate divides the GPUs' time by the shares just decided, if Config.GPUTime is set.
-func (n *Node) gate(jobs []*job) {
+// updateDuties divides the GPUs' time by the new shares, if Config.GPUTime is set.
+func (n *Node) updateDuties(jobs []*job) {
 	if !n.config.GPUTime {
 		return
 	}
@@ -31,7 +31,7 @@ func (n *Node) setDuty(j *job, d growth.Share) {
 	j.dutySequence++
 }
 
-// deliverDuty sends a job its duty. A job that was never sent one computes all the time.
+// deliverDuty sends a job its duty. A job that has never been sent a duty is not limited.
 func (n *Node) deliverDuty(j *job) {
 	if j.duty == 0 {
 		return
@@ -41,8 +41,8 @@ func (n *Node) deliverDuty(j *job) {
 	}
 }
 
-// resumeDuty continues with the duty that an earlier coordinator sent: the job keeps to it. Where GPU time is no longer
-// divided, it is revoked.
+// resumeDuty continues with the duty that an earlier coordinator sent, which is still in force. If GPU time is no
+// longer divided, it sets the duty to 1.
 func (n *Node) resumeDuty(j *job, sent *growth.Share) {
 	if sent == nil {
 		return

@@ -9,41 +9,40 @@ import (
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
-// Effects is what a caller must do after a step, in the order of the fields. No effect needs a reply before the next
-// step.
+// Effects are what the caller must do after a step, in the order of the fields. The next step does not depend on their
+// results, which the caller reports as events.
 type Effects struct {
 	Log    []LogEntry
 	Counts Counts
 
-	// Close and Open are names of slots. Open lists all slots that should be open; an open slot stays as it is.
-	// The caller reports success with SlotsOpened.
+	// Close and Open are names of slots. Open lists all slots that should be open, including those that are open
+	// already. The caller reports opened slots with SlotsOpened.
 	Close []string
 	Open  []string
-	// Configs and Duties go to the job that is connected to a slot, now or later. The newest of each replaces the one
-	// before.
+	// Configs and Duties are sent to the job of a slot, as soon as it is connected. A newer one replaces an older one
+	// that has not been sent.
 	Configs []SlotConfig
 	Duties  []SlotDuty
 
-	// Unfollow and Follow stop and start the reading of a pod's log or file.
+	// Unfollow stops and Follow starts reading a pod's log or file.
 	Unfollow []growth.PodUID
 	Follow   []Follow
 
-	// Resizes replace all earlier ones that have not begun. Nil leaves those as they are.
+	// Resizes replace all earlier resizes that have not started. Nil keeps these.
 	Resizes []Resize
 
 	Events      []PodEvent
 	Annotations []Annotation
 
-	// Samples are the jobs whose sample should be published (see Node.Sample), Forget those whose sample should be
-	// deleted.
+	// Samples are the jobs whose sample must be published (see Node.Sample), Forget those whose sample must be deleted.
 	Samples []SampleDue
 	Forget  []growth.PodUID
-	// Load should be published. Nil means no change.
+	// Load must be published. Nil means no change.
 	Load *bus.NodeLoad
-	// Persist means that Node.Memory should be saved on the node.
+	// Persist is set if Node.Memory must be saved on the node.
 	Persist bool
 
-	// Wake is the time of the next Woken event, unless a later step changes it. It is zero before the first job
+	// Wake is the time for the next Woken event. Each step returns a new value. It is zero before the first job
 	// arrives.
 	Wake time.Time
 }
@@ -60,26 +59,26 @@ type SlotDuty struct {
 	Duty wire.Duty
 }
 
-// Follow is the log or the file in which a job writes its progress.
+// Follow is the log or file to which a job writes its progress.
 type Follow struct {
 	Pod       growth.PodRef
 	Container Container
 	Metric    string
 	Progress  gpushare.Progress
-	// Resumed means that an earlier coordinator has read the log or file: reading starts at its end.
+	// Resumed is set if an earlier coordinator has read the log or file. Reading then starts at its end.
 	Resumed bool
 }
 
 // Resize is a change of one pod's CPU request.
 type Resize struct {
 	Pod growth.PodRef
-	// From and To are the requests of the whole pod, Requests the new ones by container.
+	// From and To are the old and the new request of the whole pod. Requests are the new ones by container.
 	From, To growth.MilliCPU
 	Requests Requests
-	// Share is the part of the node's pool that To is.
+	// Share is the decided share of the node's pool, from which To follows.
 	Share growth.Share
-	// Original is the value of the annotation with the pod's original requests. It is empty if the pod has the
-	// annotation.
+	// Original is the value of the annotation that preserves the pod's original requests. It is empty if the pod has
+	// the annotation.
 	Original string
 }
 
@@ -98,8 +97,7 @@ type Annotation struct {
 	Value string
 }
 
-// SampleDue is a job whose sample should be published. An urgent one does not wait for the usual gap between two
-// writes.
+// SampleDue is a job whose sample must be published. An urgent sample ignores the minimum time between two writes.
 type SampleDue struct {
 	Pod    growth.PodUID
 	Urgent bool
@@ -107,25 +105,27 @@ type SampleDue struct {
 
 // Counts are increments of counters.
 type Counts struct {
-	// Reports were accepted. The others were not: NotFinite metrics, and acknowledgements of configs never sent.
+	// Reports counts accepted reports, NotFinite reports of metrics that are not finite, and BadAcks acknowledgements
+	// of configs that were never sent.
 	Reports, NotFinite, BadAcks int
-	Resizes                     []string // results: verified, unverified, failed, gone, refused
+	// Resizes are the results of resizes: verified, unverified, failed, gone or refused.
+	Resizes []string
 }
 
 // Level is the severity of a log entry.
 type Level int
 
-// Levels of log entries.
+// The levels of log entries.
 const (
 	Debug Level = iota
 	Info
 	Warn
 )
 
-// LogEntry is a line for the log.
+// LogEntry is one log entry.
 type LogEntry struct {
 	Level   Level
 	Message string
-	// Fields are keys and values in turn.
+	// Fields alternate between keys and values, as in log/slog.
 	Fields []any
 }

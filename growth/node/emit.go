@@ -6,10 +6,10 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// once is the period of events that a job gets once in its life.
-const once time.Duration = 1 << 62
+// oncePerJob is the period of events that are recorded once in a job's lifetime.
+const oncePerJob time.Duration = 1 << 62
 
-// event records a Kubernetes event about a job, the same reason at most once in a period.
+// event records a Kubernetes event about a job. It records each reason at most once per period.
 func (n *Node) event(j *job, period time.Duration, warning bool, reason, message string) {
 	if last, ok := j.eventTimes[reason]; ok && n.now.Sub(last) < period {
 		return
@@ -30,7 +30,7 @@ func (n *Node) log(level Level, message string, fields ...any) {
 	n.out.Log = append(n.out.Log, LogEntry{Level: level, Message: message, Fields: fields})
 }
 
-// publish marks a job's sample as due.
+// publish requests that a job's sample is published.
 func (n *Node) publish(j *job, urgent bool) {
 	for i, due := range n.out.Samples {
 		if due.Pod == j.pod.Ref.UID {

@@ -8,109 +8,110 @@ import (
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
-// Event is an input of the state machine: one of the types in this file.
+// Event is an input of the state machine. All event types are in this file.
 type Event interface{ apply(n *Node) }
 
-// PodUpdated carries the current state of a pod of this node that asks for a GPU share.
+// PodUpdated has the current state of a pod of this node that requests a GPU share.
 type PodUpdated struct{ Pod Pod }
 
-// PodDeleted means that a pod no longer exists.
+// PodDeleted reports that a pod no longer exists.
 type PodDeleted struct {
 	Pod growth.PodUID
-	// CPU is the CPU time that the pod has consumed. It is nil if that is unknown, as on a real node, where kubelet has
-	// removed the cgroup by then.
+	// CPU is the CPU time that the pod had consumed at its end. It is nil if unknown, as on a real node, where kubelet
+	// removes the cgroup before the pod is deleted.
 	CPU *growth.Seconds
 }
 
-// AllocationsChanged carries all that kubelet has allocated to pods of this node, in the order of their keys.
+// AllocationsChanged has the allocations of all pods of this node, in the order of their keys on the bus.
 type AllocationsChanged struct {
 	Allocations []bus.Allocation
-	// Synced is false until the list is complete for the first time.
+	// Synced is false until the list has been complete once.
 	Synced bool
 }
 
-// AdviceChanged carries the tuner's advice for all jobs.
+// AdviceChanged has the tuner's advice for all jobs.
 type AdviceChanged struct{ Advice map[growth.PodUID]bus.Advice }
 
-// CapacityChanged carries the allocatable CPU of the node.
+// CapacityChanged has the node's allocatable CPU.
 type CapacityChanged struct{ CPU growth.MilliCPU }
 
-// MemoryRestored carries what an earlier coordinator saved on the node. It comes before all other events.
+// MemoryRestored has the Memory that an earlier coordinator saved on the node. It must precede all other events.
 type MemoryRestored struct{ Memory Memory }
 
-// SamplesRestored carries this node's samples that an earlier coordinator left on the bus.
+// SamplesRestored has this node's samples that an earlier coordinator left on the bus.
 type SamplesRestored struct{ Samples []bus.Sample }
 
-// ForecastProvided carries a forecast of a job from another source. It replaces the node's own forecast.
+// ForecastProvided has an external forecast of a job's work, which replaces the node's own. The simulator sends it.
 type ForecastProvided struct {
 	Pod growth.PodUID
-	// Left is the work to the job's end, Need the work to its target. The node predicts a value that is nil.
-	Left, Need *remaining.Estimate
+	// Remaining is the work to the job's end, ToTarget the work until its metric reaches its target. The node predicts
+	// a nil value itself.
+	Remaining, ToTarget *remaining.Estimate
 }
 
-// RunsProvided carries runs of similar jobs that the node has not seen itself.
+// RunsProvided has runs of similar jobs that the node has not observed itself.
 type RunsProvided struct {
 	Pod  growth.PodUID
 	Runs []Run
 }
 
-// ProgressReported carries a report of a job: through the socket of Slot, or from the log or the file of Pod.
+// ProgressReported has a progress report of a job. It came through the socket of Slot, or from the log or file of Pod.
 type ProgressReported struct {
 	Slot     string
 	Pod      growth.PodUID
 	Source   gpushare.Source
 	Progress wire.Progress
-	// Counted means that the step is a count of reports and not a number that the job wrote.
+	// Counted is set if the step is the number of reports so far, because the job does not write its step.
 	Counted bool
 }
 
-// ContainerRestarted means that the container whose log or file is read has restarted.
+// ContainerRestarted reports a restart of the container whose log or file is read.
 type ContainerRestarted struct{ Pod growth.PodUID }
 
-// ProgressUnreadable means that a job's file cannot be read.
+// ProgressUnreadable reports that a job's log or file cannot be read.
 type ProgressUnreadable struct {
 	Pod growth.PodUID
 	Err string
 }
 
-// SlotsOpened means that the sockets of these slots are open.
+// SlotsOpened reports that the sockets of these slots are open.
 type SlotsOpened struct{ Slots []string }
 
-// ConfigSent means that a config was written to a job's connection.
+// ConfigSent reports that a config was written to a job's connection.
 type ConfigSent struct {
 	Slot       string
 	Generation int64
 }
 
-// ConfigAcked means that a job runs with a config.
+// ConfigAcked reports that a job has applied a config.
 type ConfigAcked struct {
 	Slot string
 	Ack  wire.Ack
 }
 
-// CheckpointSaved means that a job has saved a checkpoint.
+// CheckpointSaved reports that a job has saved a checkpoint.
 type CheckpointSaved struct {
 	Slot string
 	Step int64
 }
 
-// LinesRejected counts lines of a job that were not accepted.
+// LinesRejected counts lines from a job's socket that were not accepted.
 type LinesRejected struct {
 	Slot string
-	// Malformed counts lines that are not messages, Dropped lines above the rate, and Unknown messages of a type that
-	// this build does not know, which is not a fault of the job.
+	// Malformed lines are invalid, and Dropped lines exceeded the rate limit. Unknown lines have a type that this build
+	// does not know, which is not an error of the job.
 	Malformed, Unknown, Dropped int
-	// Closed means that the connection was closed for it.
+	// Closed is set if the connection was closed because of these lines.
 	Closed bool
 	// Err is the error of the last malformed line.
 	Err string
 }
 
-// ResizeFinished carries the result of a resize.
+// ResizeFinished has the result of a resize.
 type ResizeFinished struct {
 	Resize Resize
 	Result ResizeResult
-	// Weight is the CPU weight read back from the cgroup. Verified means that it is the new one.
+	// Weight is the CPU weight that was read back from the cgroup. Verified is set if it is the new one.
 	Weight   int64
 	Verified bool
 	// Err is the reason why the request was not changed.
@@ -125,18 +126,18 @@ const (
 	ResizeAccepted ResizeResult = iota
 	// ResizeGone means that the pod no longer exists.
 	ResizeGone
-	// ResizeRejected means that the API server does not permit this request. A retry is useless.
+	// ResizeRejected means that the API server does not permit this request. A retry would fail as well.
 	ResizeRejected
 	// ResizeFailed means any other error. The resize is retried.
 	ResizeFailed
 )
 
-// Ticked starts a round, once per interval. It carries the usage of the pods of all jobs so far. A pod whose usage
-// could not be read is absent.
+// Ticked starts a round, once per interval. Usages has the counters of all jobs' pods, except those that could not be
+// read.
 type Ticked struct {
 	Usages  map[growth.PodUID]Usage
 	Stalled Stalled
 }
 
-// Woken means that the time of Effects.Wake has come. It carries usages as Ticked does.
+// Woken reports that the time of Effects.Wake has come. Usages are as in Ticked.
 type Woken struct{ Usages map[growth.PodUID]Usage }

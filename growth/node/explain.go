@@ -9,19 +9,19 @@ import (
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
-// Explanation explains the share of a job.
+// Explanation explains a job's share to an operator.
 type Explanation struct {
 	Pod      growth.PodRef   `json:"pod"`
 	Node     string          `json:"node,omitempty"`
 	Category growth.Category `json:"category"`
 	Share    growth.Share    `json:"share"`
-	// Request is the CPU request in force, Wanted the one decided last, Weight the cgroup's as read back.
+	// Request is the CPU request in force, Wanted the last decided one. Weight is the CPU weight read from the cgroup.
 	Request growth.MilliCPU `json:"cpuRequestMilli"`
 	Wanted  growth.MilliCPU `json:"cpuWantedMilli"`
 	Weight  int64           `json:"weight,omitempty"`
-	// Fixed is the reason why the job's CPU is not changed. It is empty for a job that shares.
+	// Fixed is the reason why the job's CPU is not tuned. It is empty for a job that shares the pool.
 	Fixed string `json:"fixed,omitempty"`
-	// Decisions are the last ones, newest last.
+	// Decisions are the last decisions, newest last.
 	Decisions DecisionLog `json:"decisions"`
 }
 
@@ -34,11 +34,11 @@ type Decision struct {
 	From    growth.Share `json:"from"`
 	To      growth.Share `json:"to"`
 	Reason  string       `json:"reason"`
-	// Outcome is its effect. It is empty if nothing had to change, or while the effect is unknown.
+	// Outcome is the effect of the decision. It is empty if nothing had to change, or while the effect is unknown.
 	Outcome string `json:"outcome,omitempty"`
 }
 
-// Inputs are the known values of the job.
+// Inputs are what was known about the job at a decision.
 type Inputs struct {
 	Step       int64           `json:"step"`
 	TotalSteps int64           `json:"totalSteps,omitempty"`
@@ -46,25 +46,25 @@ type Inputs struct {
 	Growth     growth.Growth   `json:"growth"`
 	Samples    int             `json:"samples"`
 	Category   growth.Category `json:"category"`
-	// Used is the CPU in the last interval, Limit the most that the job is believed to be able to use.
+	// Used is the mean CPU usage in the last interval. Limit is an estimate of the most that the job can use.
 	Used  growth.MilliCPU `json:"cpuUsedMilli"`
 	Limit growth.MilliCPU `json:"cpuLimitMilli,omitempty"`
-	// Left is the work to the job's end, Need the work until its metric reaches its target. Like names the similar jobs
-	// that Need is predicted from; it is empty where the job's own curve predicts it.
-	Left remaining.Estimate `json:"left,omitzero"`
-	Need remaining.Estimate `json:"need,omitzero"`
-	Like string             `json:"needLike,omitempty"`
-	// Due is when fair sharing would end the job, in seconds from the decision. 0 means unknown. Late is set where fair
-	// sharing would have ended it already.
-	Due  growth.Seconds `json:"dueSeconds,omitempty"`
-	Late bool           `json:"late,omitempty"`
+	// Remaining is the work to the job's end, ToTarget the work until its metric reaches its target. SimilarJobs names
+	// the jobs from which ToTarget is predicted. It is empty if the prediction uses the job's own curve.
+	Remaining   remaining.Estimate `json:"left,omitzero"`
+	ToTarget    remaining.Estimate `json:"need,omitzero"`
+	SimilarJobs string             `json:"needLike,omitempty"`
+	// FairFinish is the time until fair sharing would end the job, from the decision; 0 if unknown. Overdue is set if
+	// fair sharing would have ended the job before the decision.
+	FairFinish growth.Seconds `json:"dueSeconds,omitempty"`
+	Overdue    bool           `json:"late,omitempty"`
 }
 
-// logged is the number of decisions kept per job.
-const logged = 32
+// maxDecisions is the number of decisions that are kept for each job.
+const maxDecisions = 32
 
-// DecisionLog holds the last decisions about one job. A decision with the same reason and shares as the last one
-// replaces it, so that repetitions do not displace earlier decisions.
+// DecisionLog has the last decisions about one job. A decision with the same reason and shares as the last one replaces
+// it, so repeated decisions do not displace earlier ones.
 type DecisionLog []Decision
 
 // Add appends a decision.
@@ -77,8 +77,8 @@ func (d *DecisionLog) Add(next Decision) {
 			return
 		}
 	}
-	if len(*d) >= logged {
-		*d = slices.Delete(*d, 0, len(*d)-logged+1)
+	if len(*d) >= maxDecisions {
+		*d = slices.Delete(*d, 0, len(*d)-maxDecisions+1)
 	}
 	*d = append(*d, next)
 }
@@ -90,7 +90,7 @@ func (d DecisionLog) SetOutcome(outcome string) {
 	}
 }
 
-// Explain explains the share of a pod, given as namespace/name. ok is false if no such job runs here.
+// Explain explains the share of a pod, given as namespace/name. ok is false if the node has no such job.
 func (n *Node) Explain(pod string) (e Explanation, ok bool) {
 	for _, j := range n.jobs {
 		if j.pod.Ref.String() == pod {

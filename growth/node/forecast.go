@@ -9,17 +9,18 @@ import (
 
 // forecast is the predicted work of a job.
 type forecast struct {
-	// left is the work to the job's end, need the work until its metric reaches its target.
-	left, need remaining.Estimate
-	// source names the similar jobs that need was predicted from. It is empty if need comes from the job's own curve.
-	source string
-	// complete means that those jobs have come as far as this one will.
+	// remaining is the work to the job's end, toTarget the work until its metric reaches its target.
+	remaining, toTarget remaining.Estimate
+	// similarJobs names the jobs from which toTarget is predicted. It is empty if the prediction uses the job's own
+	// curve.
+	similarJobs string
+	// complete is set if the curves of those jobs reach this job's end.
 	complete bool
 }
 
 func (e ForecastProvided) apply(n *Node) {
 	if j := n.jobs[e.Pod]; j != nil {
-		j.providedLeft, j.providedNeed = e.Left, e.Need
+		j.providedRemaining, j.providedToTarget = e.Remaining, e.ToTarget
 	}
 }
 
@@ -29,16 +30,16 @@ func (e RunsProvided) apply(n *Node) {
 	}
 }
 
-// forecast is a job's work, as provided or as the node predicts it.
+// forecast returns a job's work: the provided values, and predictions for those that are not provided.
 func (n *Node) forecast(j *job) (f forecast) {
-	if j.providedLeft == nil || j.providedNeed == nil {
+	if j.providedRemaining == nil || j.providedToTarget == nil {
 		f = n.predict(j)
 	}
-	if j.providedLeft != nil {
-		f.left = *j.providedLeft
+	if j.providedRemaining != nil {
+		f.remaining = *j.providedRemaining
 	}
-	if j.providedNeed != nil {
-		f.need = *j.providedNeed
+	if j.providedToTarget != nil {
+		f.toTarget = *j.providedToTarget
 	}
 	return f
 }
@@ -47,20 +48,20 @@ func (n *Node) forecast(j *job) (f forecast) {
 func (n *Node) predict(j *job) (f forecast) {
 	similar := n.similar(j)
 	p, left := n.progress(j, similar)
-	f.left = left
+	f.remaining = left
 	curves := make([]remaining.Curve, len(similar))
 	for i, r := range similar {
 		curves[i] = r.Curve
 	}
 	var by []int
-	f.need, by, f.complete = j.curve.WorkToTargetAmong(curves, j.spec.Direction, p)
+	f.toTarget, by, f.complete = j.curve.WorkToTargetAmong(curves, j.spec.Direction, p)
 	switch {
 	case len(by) > 1:
-		f.source = fmt.Sprintf("%s and %d more", similar[by[0]].Job, len(by)-1)
+		f.similarJobs = fmt.Sprintf("%s and %d more", similar[by[0]].Job, len(by)-1)
 	case len(by) == 1:
-		f.source = similar[by[0]].Job
-	case !f.need.Known && p.Total > 0 && len(j.curve.Points) > 0: // a job without a metric has no target
-		f.need = remaining.TypicalWorkToTarget(growth.CoreSeconds(p.Done)*p.StepCost, f.left)
+		f.similarJobs = similar[by[0]].Job
+	case !f.toTarget.Known && p.Total > 0 && len(j.curve.Points) > 0: // a job without a metric has no target
+		f.toTarget = remaining.TypicalWorkToTarget(growth.CoreSeconds(p.Done)*p.StepCost, f.remaining)
 	}
 	return f
 }

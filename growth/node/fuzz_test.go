@@ -19,8 +19,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
-// FuzzStep steps a node with any events. It never panics, its effects are bounded and can be encoded, shares add up to
-// at most 1, and the same events have the same effects.
+// FuzzStep steps a node with arbitrary events. Step must not panic, effects must be bounded and encodable, shares must
+// add up to at most 1, and equal events must have equal effects.
 func FuzzStep(f *testing.F) {
 	f.Add([]byte("a typical start"))
 	f.Add([]byte{0, 0, 0, 1, 0, 2, 8, 0, 3, 0, 8, 0, 3, 0, 8, 0, 3, 1, 8, 0, 9, 0, 1, 0, 9, 0})
@@ -42,7 +42,7 @@ func FuzzStep(f *testing.F) {
 	})
 }
 
-// replay steps a new node with the events that a script stands for, and returns all that it does.
+// replay steps a new node with the events of a script and returns all effects and the memory.
 func replay(t *testing.T, script []byte) ([]node.Effects, node.Memory) {
 	names := []policy.Name{policy.Fair, policy.FlowCon, policy.FlowConLiteral, policy.Harmless}
 	s := eventScript{bytes: script}
@@ -72,7 +72,7 @@ func replay(t *testing.T, script []byte) ([]node.Effects, node.Memory) {
 	return all, memory
 }
 
-// check checks what holds after every step.
+// check checks the invariants that hold after every step.
 func check(t *testing.T, n *node.Node, e node.Effects) {
 	jobs := n.Jobs()
 	sum := growth.Share(0)
@@ -105,7 +105,7 @@ func check(t *testing.T, n *node.Node, e node.Effects) {
 	}
 }
 
-// eventScript reads events from bytes.
+// eventScript decodes events from bytes.
 type eventScript struct{ bytes []byte }
 
 func (s *eventScript) next() byte {
@@ -124,7 +124,7 @@ func (s *eventScript) value() float64 {
 	return []float64{float64(b), -float64(b), float64(b) / 256, math.NaN(), math.Inf(1), 1e300, -1e300, 0}[b%8]
 }
 
-// event returns the next event, and the time before it.
+// event returns the next event and the time that passes before it.
 func (s *eventScript) event() (e node.Event, elapsed time.Duration) {
 	switch s.next() % 16 {
 	case 0, 1:
@@ -165,7 +165,7 @@ func (s *eventScript) event() (e node.Event, elapsed time.Duration) {
 			Weight: int64(s.next()),
 		}, 0
 	case 14:
-		return node.ForecastProvided{Pod: ref(s.name()).UID, Left: s.estimate(), Need: s.estimate()}, 0
+		return node.ForecastProvided{Pod: ref(s.name()).UID, Remaining: s.estimate(), ToTarget: s.estimate()}, 0
 	}
 	return node.ContainerRestarted{Pod: ref(s.name()).UID}, 0
 }

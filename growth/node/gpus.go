@@ -9,7 +9,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-// gpus are those that kubelet has allocated to a pod.
+// gpus returns the GPUs that kubelet has allocated to a pod.
 func (n *Node) gpus(uid growth.PodUID) []growth.GPU {
 	var gpus []growth.GPU
 	for _, a := range n.allocations {
@@ -25,11 +25,11 @@ func (n *Node) gpus(uid growth.PodUID) []growth.GPU {
 // assignment records the GPUs of a pod, whether it runs or not.
 type assignment struct {
 	pod         Pod
-	allocations []seenAllocation // in the order in which they were seen
-	annotated   []growth.GPU     // the GPUs in the annotation written last, nil for none
+	allocations []seenAllocation // oldest first
+	annotated   []growth.GPU     // the GPUs in the last annotation that the node wrote; nil if none
 }
 
-// seenAllocation is GPUs that kubelet had allocated to a pod when the node looked.
+// seenAllocation has the GPUs that kubelet had allocated to a pod, and when the node first saw them.
 type seenAllocation struct {
 	at   time.Time
 	gpus []growth.GPU
@@ -42,23 +42,23 @@ func (a *assignment) add(gpus []growth.GPU, now time.Time) {
 	}
 }
 
-// gpus are those that the pod's containers have or had: the last allocation before the first container started.
+// gpus returns the GPUs that the pod's containers have or had: the last allocation before the first container started.
 //
-// A kubelet that dies after a container has ended, and before the API server knows of it, admits the pod once more. It
-// then allocates GPUs that no container of the pod will see.
+// Later allocations do not count. If kubelet crashes after a container has ended, and before it has reported the end,
+// it admits the pod again and allocates GPUs that no container will use.
 func (a *assignment) gpus() []growth.GPU {
 	var gpus []growth.GPU
 	started := a.pod.Started
 	for i, seen := range a.allocations {
-		if i == 0 || started.IsZero() || !seen.at.After(started.Add(time.Second)) { // a status has whole seconds
+		if i == 0 || started.IsZero() || !seen.at.After(started.Add(time.Second)) { // times in a pod's status are in whole seconds
 			gpus = seen.gpus
 		}
 	}
 	return gpus
 }
 
-// updateAssignment is called for every pod. A pod that runs only for moments may never be seen running, and its
-// annotation must still name its GPUs.
+// updateAssignment is called for every pod, running or not: the node may never see a short pod running, but its
+// annotation must name its GPUs.
 func (n *Node) updateAssignment(pod Pod) {
 	a := n.assignments[pod.Ref.UID]
 	if a == nil {
@@ -69,15 +69,15 @@ func (n *Node) updateAssignment(pod Pod) {
 	n.annotateGPUs(a)
 }
 
-// annotateGPUs corrects the annotation that names a pod's GPUs. The scheduler's Binding wrote the planned ones; kubelet
-// may have exchanged those of two pods of one size.
+// annotateGPUs corrects the annotation that names a pod's GPUs. The Binding wrote the planned GPUs, but kubelet may
+// have swapped the GPUs of two pods of equal size.
 func (n *Node) annotateGPUs(a *assignment) {
 	a.add(n.gpus(a.pod.Ref.UID), n.now)
 	gpus := a.gpus()
 	written := a.pod.Annotations[gpushare.GPUAnnotation]
 	named := gpushare.ParseGPUs(written)
 	if a.annotated != nil {
-		named = a.annotated // which the informer may not have seen yet
+		named = a.annotated // the informer may not have the new annotation yet
 	}
 	unnamed := func(gpu growth.GPU) bool { return !slices.Contains(named, gpu) }
 	if !slices.ContainsFunc(gpus, unnamed) {
@@ -87,6 +87,6 @@ func (n *Node) annotateGPUs(a *assignment) {
 	actual := gpushare.FormatGPUs(gpus)
 	n.annotate(a.pod.Ref, gpushare.GPUAnnotation, actual)
 	if written != "" && written != actual {
-		n.podEvent(a.pod.Ref, false, "OtherGPU", fmt.Sprintf("kubelet gave it %s, where %s was planned", actual, written))
+		n.podEvent(a.pod.Ref, false, "OtherGPU", fmt.Sprintf("kubelet allocated %s instead of the planned %s", actual, written))
 	}
 }

@@ -11,43 +11,42 @@ import (
 	"github.com/trellis-gpu/trellis/growth/policy"
 )
 
-// Every job of this test gets GPU-1 from its kubelet.
+// Kubelet allocates GPU-1 to every job of this test.
 func TestGPUs_AnnotationNamesWhatKubeletAllocated(t *testing.T) {
 	in(t, policy.Fair, func(t *testing.T, w *harness) {
 		w.arrive("swapped", gpushare.GPUAnnotation+"=GPU-2")
 		w.arrive("kept", gpushare.GPUAnnotation+"=GPU-1")
 		w.arrive("never-planned")
 		w.pass(interval)
-		require.Equal(t, "GPU-1", w.noted["swapped"][gpushare.GPUAnnotation])
-		require.NotContains(t, w.noted["kept"], gpushare.GPUAnnotation)
-		require.Equal(t, "GPU-1", w.noted["never-planned"][gpushare.GPUAnnotation])
-		require.Equal(t, 1, w.eventCount("swapped OtherGPU: kubelet gave it GPU-1, where GPU-2 was planned"))
-		require.Equal(t, 1, w.eventCount("OtherGPU"), "who had no plan is not surprised")
+		require.Equal(t, "GPU-1", w.annotated["swapped"][gpushare.GPUAnnotation])
+		require.NotContains(t, w.annotated["kept"], gpushare.GPUAnnotation)
+		require.Equal(t, "GPU-1", w.annotated["never-planned"][gpushare.GPUAnnotation])
+		require.Equal(t, 1, w.eventCount("swapped OtherGPU: kubelet allocated GPU-1 instead of the planned GPU-2"))
+		require.Equal(t, 1, w.eventCount("OtherGPU"), "a pod without planned GPUs gets no event")
 	})
 }
 
-func TestGPUs_OfAPodThatIsNeverSeenRunning(t *testing.T) {
+func TestGPUs_AnnotatesAPodThatIsNeverSeenRunning(t *testing.T) {
 	in(t, policy.Fair, func(t *testing.T, w *harness) {
 		brief := node.Pod{Ref: ref("brief"), Annotations: map[string]string{gpushare.MemoryAnnotation: "1", gpushare.GPUAnnotation: "GPU-2"}}
 		w.apply(brief) // bound
 		w.pass(0)
-		require.NotContains(t, w.noted, "brief", "kubelet has given it nothing yet")
+		require.NotContains(t, w.annotated, "brief", "kubelet has not allocated yet")
 		w.allocate("brief")
 		w.pass(0)
-		require.Equal(t, "GPU-1", w.noted["brief"][gpushare.GPUAnnotation])
-		w.apply(brief) // over, by an informer that has not heard of the annotation
+		require.Equal(t, "GPU-1", w.annotated["brief"][gpushare.GPUAnnotation])
+		w.apply(brief) // ended; the informer does not have the annotation yet
 		w.pass(interval)
-		require.Equal(t, 1, w.eventCount("brief OtherGPU: kubelet gave it GPU-1, where GPU-2 was planned"))
+		require.Equal(t, 1, w.eventCount("brief OtherGPU: kubelet allocated GPU-1 instead of the planned GPU-2"))
 		require.Zero(t, w.eventCount("brief BadAnnotation"))
 	})
 }
 
-// Kubelet dies when a container has ended and before it could say so. It takes the pod in once more, and gives it
-// GPU-2.
-func TestGPUs_OfTheContainerAndNotOfALaterAdmission(t *testing.T) {
-	for name, tc := range map[string]struct{ began, afterwards bool }{
-		"the container was seen to begin": {began: true},
-		"its start is seen afterwards":    {afterwards: true},
+// Kubelet crashes after a container has ended and before it has reported this. It admits the pod again, on GPU-2.
+func TestGPUs_IgnoresASecondAdmissionAfterTheStart(t *testing.T) {
+	for name, tc := range map[string]struct{ startSeen, startSeenLater bool }{
+		"the start is reported before the second admission": {startSeen: true},
+		"the start is reported after the second admission":  {startSeenLater: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in(t, policy.Fair, func(t *testing.T, w *harness) {
@@ -56,29 +55,29 @@ func TestGPUs_OfTheContainerAndNotOfALaterAdmission(t *testing.T) {
 				w.allocate("brief")
 				w.pass(2 * time.Second)
 				began := w.now
-				if tc.began {
+				if tc.startSeen {
 					pod.Started = began
 					w.apply(pod)
 				}
 				w.pass(20 * time.Second)
 				w.allocateOn("brief", "GPU-2")
 				w.pass(time.Second)
-				if tc.afterwards {
-					require.Equal(t, "GPU-2", w.noted["brief"][gpushare.GPUAnnotation], "nobody can know yet")
+				if tc.startSeenLater {
+					require.Equal(t, "GPU-2", w.annotated["brief"][gpushare.GPUAnnotation], "the start time is not known yet")
 					pod.Started = began
 					w.apply(pod)
 					w.pass(time.Second)
-					require.Equal(t, "GPU-1", w.noted["brief"][gpushare.GPUAnnotation])
+					require.Equal(t, "GPU-1", w.annotated["brief"][gpushare.GPUAnnotation])
 					return
 				}
-				require.NotContains(t, w.noted, "brief")
+				require.NotContains(t, w.annotated, "brief")
 				require.Zero(t, w.eventCount("OtherGPU"))
 			})
 		})
 	}
 }
 
-func TestGPUs_OfAPodAdmittedTwiceBeforeItsStart(t *testing.T) {
+func TestGPUs_UsesTheLastAdmissionBeforeTheStart(t *testing.T) {
 	in(t, policy.Fair, func(t *testing.T, w *harness) {
 		pod := node.Pod{Ref: ref("slow"), Annotations: map[string]string{gpushare.MemoryAnnotation: "1", gpushare.GPUAnnotation: "GPU-1"}}
 		w.apply(pod)
@@ -89,7 +88,7 @@ func TestGPUs_OfAPodAdmittedTwiceBeforeItsStart(t *testing.T) {
 		pod.Started = w.now
 		w.apply(pod)
 		w.pass(time.Second)
-		require.Equal(t, "GPU-2", w.noted["slow"][gpushare.GPUAnnotation])
-		require.Equal(t, 1, w.eventCount("slow OtherGPU: kubelet gave it GPU-2, where GPU-1 was planned"))
+		require.Equal(t, "GPU-2", w.annotated["slow"][gpushare.GPUAnnotation])
+		require.Equal(t, 1, w.eventCount("slow OtherGPU: kubelet allocated GPU-2 instead of the planned GPU-1"))
 	})
 }

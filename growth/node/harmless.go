@@ -7,10 +7,10 @@ import (
 	"github.com/trellis-gpu/trellis/growth/fairfinish"
 )
 
-// minCapacity is the least CPU that the node is assumed to have for its sharers, however much other jobs use.
+// minCapacity is a lower bound of the CPU that is left for the jobs that share, however much other jobs use.
 const minCapacity = growth.Core / 10
 
-// harmless divides by package fairfinish, whose state passes from decision to decision.
+// harmless applies policy.Harmless. It keeps the state of package fairfinish between decisions.
 func (n *Node) harmless(jobs []*job, originals []Requests, interrupted bool) division {
 	in := make([]fairfinish.Job, len(jobs))
 	forecasts := make([]forecast, len(jobs))
@@ -22,10 +22,10 @@ func (n *Node) harmless(jobs []*job, originals []Requests, interrupted bool) div
 			Used:              growth.CoreSeconds(j.metered.CPU),
 			CPUWait:           j.metered.Queued,
 			CPUWaitKnown:      j.metered.QueuedKnown,
-			Remaining:         f.left,
-			ToTarget:          f.need,
+			Remaining:         f.remaining,
+			ToTarget:          f.toTarget,
 			TargetFromSimilar: f.complete,
-			// Plain Kubernetes divides a busy node in proportion to requests. That is the fair sharing to compare with.
+			// Kubernetes divides a busy node in proportion to requests, so these are the weights of fair sharing.
 			Weight: originals[i].Sum().Cores(),
 			Limit:  j.pod.Limit(),
 		}
@@ -38,8 +38,8 @@ func (n *Node) harmless(jobs []*job, originals []Requests, interrupted bool) div
 	for i, g := range decision.Grants {
 		j, f := jobs[i], forecasts[i]
 		inputs := j.inputs()
-		inputs.Left, inputs.Need, inputs.Like = f.left, f.need, f.source
-		inputs.Due, inputs.Late = finite(g.FairFinish), g.Overdue
+		inputs.Remaining, inputs.ToTarget, inputs.SimilarJobs = f.remaining, f.toTarget, f.similarJobs
+		inputs.FairFinish, inputs.Overdue = finite(g.FairFinish), g.Overdue
 		inputs.Limit = growth.MilliCPU(1000 * n.fair.Accounts[g.ID].Limit)
 		moved = max(moved, growth.Share(math.Abs(float64(g.Share-j.share))))
 		d.grants = append(d.grants, grant{
@@ -58,7 +58,7 @@ func (n *Node) harmless(jobs []*job, originals []Requests, interrupted bool) div
 	return d
 }
 
-// capacity is the CPU that the sharers have together: what the node can allocate, less what other jobs use.
+// capacity returns the CPU for all jobs that share: the node's allocatable CPU minus the usage of other jobs.
 func (n *Node) capacity() growth.MilliCPU {
 	capacity := max(n.allocatable, growth.Core)
 	for _, j := range n.jobs {
@@ -69,7 +69,7 @@ func (n *Node) capacity() growth.MilliCPU {
 	return max(capacity, minCapacity)
 }
 
-// finite replaces a value that JSON cannot represent by 0.
+// finite replaces infinity and NaN, which JSON cannot represent, by 0.
 func finite(s growth.Seconds) growth.Seconds {
 	if math.IsInf(float64(s), 0) || math.IsNaN(float64(s)) {
 		return 0

@@ -23,14 +23,15 @@ import (
 
 const interval = 10 * time.Second
 
-// harness is everything around a node. Its kubelet makes every resize at once, and its time is a number.
+// harness simulates the environment of a node: API server, kubelet, bus, jobs and time. Its kubelet applies resizes at
+// once.
 type harness struct {
-	t       *testing.T
-	node    *node.Node
-	config  node.Config
-	now     time.Time
-	nextRun time.Time // the next round
-	wake    time.Time
+	t        *testing.T
+	node     *node.Node
+	config   node.Config
+	now      time.Time
+	nextTick time.Time
+	wake     time.Time
 
 	pods        map[growth.PodUID]node.Pod
 	allocations map[growth.PodUID]bus.Allocation
@@ -39,12 +40,12 @@ type harness struct {
 	load        bus.NodeLoad
 	memory      node.Memory
 	events      []string
-	noted       map[string]map[string]string // annotations, by pod
-	targets     []node.Resize
+	annotated   map[string]map[string]string // annotations by pod
+	resized     []node.Resize
 	sent        map[string]wire.Config
-	refuse      node.ResizeResult
+	refuse      node.ResizeResult // the API server's answer to resizes
 	machine     *machine
-	kubelet     func(before, asked node.Pod) node.Pod // what it makes of a resize; nil: it makes each
+	kubelet     func(before, asked node.Pod) node.Pod // returns the pod after a resize; nil applies every resize
 }
 
 func newHarness(t *testing.T) *harness {
@@ -55,22 +56,22 @@ func newHarness(t *testing.T) *harness {
 		allocations: map[growth.PodUID]bus.Allocation{},
 		advice:      map[growth.PodUID]bus.Advice{},
 		samples:     map[growth.PodUID]bus.Sample{},
-		noted:       map[string]map[string]string{},
+		annotated:   map[string]map[string]string{},
 		sent:        map[string]wire.Config{},
 	}
 }
 
-// start starts a coordinator, with the memory and the advice of the one before.
+// start starts a coordinator with the memory of the previous one and the current advice.
 func (w *harness) start(name policy.Name) {
 	w.config.Policy, w.config.Interval, w.config.Objective = name, interval, fairfinish.Balanced
 	w.config.Alpha, w.config.Beta = 0.05, 2
 	w.config.Damping = node.KubeletDamping(interval)
 	w.node = node.New(w.config)
-	w.nextRun, w.wake = w.now.Add(interval), time.Time{}
+	w.nextTick, w.wake = w.now.Add(interval), time.Time{}
 	w.step(node.MemoryRestored{Memory: w.memory})
 	w.step(node.CapacityChanged{CPU: 2 * growth.Core})
 	w.step(node.AdviceChanged{Advice: w.advice})
-	w.allocated()
+	w.listAllocations()
 }
 
 // in runs a test in a harness with a coordinator.
@@ -81,7 +82,7 @@ func in(t *testing.T, name policy.Name, test func(t *testing.T, w *harness)) {
 	test(t, w)
 }
 
-// step steps the node and does what it requires.
+// step steps the node and executes the effects.
 func (w *harness) step(e node.Event) {
 	effects := w.node.Step(w.now, e)
 	w.wake = effects.Wake
@@ -92,10 +93,10 @@ func (w *harness) step(e node.Event) {
 		w.events = append(w.events, fmt.Sprintf("%s %s: %s", event.Pod.Name, event.Reason, event.Message))
 	}
 	for _, a := range effects.Annotations {
-		if w.noted[a.Pod.Name] == nil {
-			w.noted[a.Pod.Name] = map[string]string{}
+		if w.annotated[a.Pod.Name] == nil {
+			w.annotated[a.Pod.Name] = map[string]string{}
 		}
-		w.noted[a.Pod.Name][a.Name] = a.Value
+		w.annotated[a.Pod.Name][a.Name] = a.Value
 	}
 	for _, due := range effects.Samples {
 		s, ok, err := w.node.Sample(due.Pod)
@@ -118,13 +119,13 @@ func (w *harness) step(e node.Event) {
 	if len(effects.Open) > 0 {
 		w.step(node.SlotsOpened{Slots: effects.Open})
 	}
-	w.targets = append(w.targets, effects.Resizes...)
+	w.resized = append(w.resized, effects.Resizes...)
 	for _, r := range effects.Resizes {
 		w.resize(r)
 	}
 }
 
-// resize is the API server and kubelet.
+// resize plays the API server and kubelet.
 func (w *harness) resize(r node.Resize) {
 	if w.refuse != node.ResizeAccepted {
 		w.step(node.ResizeFinished{Resize: r, Result: w.refuse, Err: "refused"})
@@ -146,7 +147,7 @@ func (w *harness) resize(r node.Resize) {
 	w.step(node.ResizeFinished{Resize: r, Weight: int64(r.To), Verified: true})
 }
 
-// usages are those of jobs which keep one core busy, or of the machine's.
+// usages returns the usage of each pod: that of the simulated machine, or one busy core without a machine.
 func (w *harness) usages() map[growth.PodUID]node.Usage {
 	usages := map[growth.PodUID]node.Usage{}
 	for uid, pod := range w.pods {
@@ -160,12 +161,12 @@ func (w *harness) usages() map[growth.PodUID]node.Usage {
 	return usages
 }
 
-// pass lets time pass, with the rounds and the wake-ups in it.
+// pass lets time pass and sends the Ticked and Woken events that are due.
 func (w *harness) pass(d time.Duration) {
 	end := w.now.Add(d)
 	for {
-		wakes := !w.wake.IsZero() && w.wake.Before(w.nextRun)
-		next := w.nextRun
+		wakes := !w.wake.IsZero() && w.wake.Before(w.nextTick)
+		next := w.nextTick
 		if wakes {
 			next = w.wake
 		}
@@ -178,7 +179,7 @@ func (w *harness) pass(d time.Duration) {
 			w.step(node.Woken{Usages: w.usages()})
 			continue
 		}
-		w.nextRun = w.nextRun.Add(interval)
+		w.nextTick = w.nextTick.Add(interval)
 		w.step(node.Ticked{Usages: w.usages()})
 	}
 }
@@ -194,7 +195,7 @@ func (w *harness) apply(pod node.Pod) {
 	w.step(node.PodUpdated{Pod: pod})
 }
 
-// arrive starts a pod with a request of 500m, and annotations of "name=value".
+// arrive starts a pod with a request of 500m, and annotations in the form "name=value".
 func (w *harness) arrive(name string, annotations ...string) {
 	pod := node.Pod{
 		Ref:         ref(name),
@@ -210,17 +211,17 @@ func (w *harness) arrive(name string, annotations ...string) {
 	w.allocate(name)
 }
 
-// allocate is kubelet giving a pod its GPU.
+// allocate lets kubelet allocate a GPU to a pod.
 func (w *harness) allocate(name string) { w.allocateOn(name, "GPU-1") }
 
 func (w *harness) allocateOn(name string, gpu growth.GPU) {
 	w.allocations[ref(name).UID] = bus.Allocation{Pod: ref(name), Containers: []bus.ContainerAllocation{{
 		Name: "train", Slot: "slot-" + name, GPUs: []growth.GPUShare{{GPU: gpu, Memory: 1024}},
 	}}}
-	w.allocated()
+	w.listAllocations()
 }
 
-func (w *harness) allocated() {
+func (w *harness) listAllocations() {
 	e := node.AllocationsChanged{Synced: true}
 	for _, uid := range slices.Sorted(maps.Keys(w.allocations)) {
 		e.Allocations = append(e.Allocations, w.allocations[uid])
@@ -234,10 +235,11 @@ func (w *harness) remove(name string) {
 }
 
 func (w *harness) report(name string, step int64, loss float64) {
-	w.say(name, wire.Progress{Step: step, Steps: 1, Samples: 64, StepSeconds: 0.5, LoadSeconds: 0.125, Metrics: map[string]float64{"loss": loss}})
+	w.send(name, wire.Progress{Step: step, Steps: 1, Samples: 64, StepSeconds: 0.5, LoadSeconds: 0.125, Metrics: map[string]float64{"loss": loss}})
 }
 
-func (w *harness) say(name string, p wire.Progress) {
+// send sends a progress report through the job's slot.
+func (w *harness) send(name string, p wire.Progress) {
 	w.step(node.ProgressReported{Slot: "slot-" + name, Source: gpushare.FromSocket, Progress: p})
 }
 
@@ -253,7 +255,7 @@ func (w *harness) train(from, n int, losses map[string]func(int) float64) {
 
 func (w *harness) sample(name string) bus.Sample { return w.samples[ref(name).UID] }
 
-// jobState and nodeState are what the tests look at of the states that package node encodes.
+// jobState and nodeState have the parts of the encoded states that tests check.
 type jobState struct {
 	Work struct {
 		StepCost growth.CoreSeconds `json:"stepCost"`

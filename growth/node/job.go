@@ -23,7 +23,7 @@ type job struct {
 	latest     wire.Progress
 	value      float64
 	reported   bool
-	stepOffset int64 // steps that an earlier coordinator counted in the log or file
+	stepOffset int64 // steps in the log or file before this coordinator read it
 	counter    stepCounter
 	window     window
 	rates      rates
@@ -37,11 +37,11 @@ type job struct {
 	cost  stepCost
 	curve remaining.Curve
 
-	// Provided from outside: forecasts that replace the node's own, and runs of similar jobs.
-	providedLeft, providedNeed *remaining.Estimate
-	providedRuns               []Run
+	// Provided by the caller: forecasts that replace the node's own, and runs of similar jobs.
+	providedRemaining, providedToTarget *remaining.Estimate
+	providedRuns                        []Run
 
-	// CPU use, as of the last tick, and the counters as of the last tick or wake-up.
+	// Usage at the last tick. metered has the counters of fair sharing, which a wake-up updates too.
 	usage   Usage
 	usedAt  time.Time
 	used    growth.MilliCPU
@@ -54,12 +54,12 @@ type job struct {
 	changed   time.Time
 	wanted    Requests // nil before the first decision
 	refusal   resize.Refusal
-	refusedAs string // the outcome that the decision log shows while the refusal stands
+	refusedAs string // outcome in the decision log while the refusal is active
 	enforced  Requests
-	readBack  int64 // the weight that was read back for enforced
+	readBack  int64 // the cgroup's weight after enforced was applied
 
 	// GPU time.
-	duty         growth.Share // 0 for a job that was never sent one
+	duty         growth.Share // 0 for a job that has never been sent a duty
 	dutySequence int64
 
 	// Advice.
@@ -67,14 +67,14 @@ type job struct {
 	sent, applied int64
 	running       wire.Values
 	trial         trial.State
-	attempt       int64 // counts configs of one generation of advice
+	attempt       int64 // number of the config within one generation of advice
 	restarted     bool  // since the last tick
 
-	eventTimes map[string]time.Time // of the last event of each reason
+	eventTimes map[string]time.Time // time of the last event by reason
 	decisions  DecisionLog
 }
 
-// fixed returns the reason why the job's CPU is not changed. It is empty for a job that shares.
+// fixed returns the reason why the job's CPU is not tuned. It is empty for a job that shares the pool.
 func (j *job) fixed() string {
 	if !j.spec.Allows(gpushare.TuneCPU) {
 		return "its user does not list cpu in " + gpushare.TuneAnnotation
@@ -85,11 +85,11 @@ func (j *job) fixed() string {
 // tunable reports whether the job takes part in the division of the CPU.
 func (j *job) tunable() bool { return j.fixed() == "" }
 
-// observe updates the job's use from a reading of its cgroup.
+// observe updates the job's usage from a reading of its cgroup.
 func (j *job) observe(usage Usage, now time.Time) {
 	elapsed := now.Sub(j.usedAt).Seconds()
 	if j.pod.HostNetwork {
-		usage.NetworkIO = 0 // the node's, not the job's
+		usage.NetworkIO = 0 // the counters are those of the node
 	}
 	if !j.usedAt.IsZero() && elapsed > 0 {
 		j.traffic = trafficBetween(j.usage, usage, elapsed)
@@ -101,7 +101,7 @@ func (j *job) observe(usage Usage, now time.Time) {
 	j.meter(usage)
 }
 
-// meter updates the counters that fair sharing is accounted by.
+// meter updates the counters from which package fairfinish computes the work done.
 func (j *job) meter(usage Usage) {
 	j.metered.CPU, j.metered.CPUKnown = usage.CPU, usage.CPUKnown
 	j.metered.Queued, j.metered.QueuedKnown = usage.Queued, usage.QueuedKnown

@@ -10,17 +10,18 @@ import (
 	"github.com/trellis-gpu/trellis/growth/resize"
 )
 
-// Memory is the state that a coordinator saves on its node for the next one.
+// Memory is the state that a coordinator saves in a file on its node, for the next coordinator.
 type Memory struct {
-	// At is when the last decision was taken. If the clock is set before it is restored, the caller must translate it.
+	// At is the time of the last decision. If the clock has been set since, the caller must translate it before it
+	// restores the Memory.
 	At time.Time
-	// Samples are also on the bus, which deletes them when a coordinator is gone for longer than its session.
+	// Samples are the published samples. The bus deletes them when the coordinator's lease expires.
 	Samples []bus.Sample
-	// State is the private state of the node as a whole, as JSON.
+	// State is the state of the whole node, as private JSON.
 	State json.RawMessage
 }
 
-// Memory returns the memory to save now.
+// Memory returns the state to save.
 func (n *Node) Memory() (Memory, error) {
 	state := nodeState{Version: stateVersion, Fair: n.fair, Refusals: map[growth.PodUID]resize.Refusal{}, Ended: n.endedRuns}
 	m := Memory{At: n.fair.At}
@@ -51,7 +52,7 @@ func (e MemoryRestored) apply(n *Node) {
 	}
 	var state nodeState
 	if err := decodeState(e.Memory.State, &state); err != nil {
-		n.log(Warn, "starting without the memory of an earlier coordinator", "err", err.Error())
+		n.log(Warn, "starting without the state of an earlier coordinator", "err", err.Error())
 		return
 	}
 	n.fair, n.endedRuns = state.Fair, state.Ended
@@ -61,7 +62,7 @@ func (e MemoryRestored) apply(n *Node) {
 	}
 }
 
-// LegacyMemory converts the memory of the previous release, whose file has the parts of the state as fields of its own.
+// LegacyMemory converts the file of the previous release, which has the parts of the state as separate fields.
 func LegacyMemory(fair, refusals, ended json.RawMessage) (json.RawMessage, time.Time, error) {
 	var state nodeState
 	for _, part := range []struct {

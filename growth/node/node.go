@@ -14,35 +14,35 @@ import (
 // Node is the state of one node. It is not safe for concurrent use.
 type Node struct {
 	config Config
-	now    time.Time // of the current step
-	out    Effects   // of the current step
+	now    time.Time // time of the current step
+	out    Effects   // effects of the current step
 
 	jobs        map[growth.PodUID]*job
 	assignments map[growth.PodUID]*assignment
-	invalid     map[growth.PodUID]string // errors of pods' annotations
+	invalid     map[growth.PodUID]string // the error in a pod's annotations
 
 	allocations []bus.Allocation
-	synced      bool // allocations are complete
+	synced      bool // allocations have been complete once
 	slots       slots
 	ended       map[growth.PodUID]bool
-	endedRuns   []Run // of ended jobs, newest first: they predict similar ones
+	endedRuns   []Run // runs of ended jobs, newest first, which predict similar jobs
 
-	pastSamples  map[growth.PodUID]bus.Sample     // of an earlier coordinator, for jobs that have not arrived yet
-	pastRefusals map[growth.PodUID]resize.Refusal // the same
+	pastSamples  map[growth.PodUID]bus.Sample     // from an earlier coordinator, for jobs that have not arrived yet
+	pastRefusals map[growth.PodUID]resize.Refusal // likewise
 	advice       map[growth.PodUID]bus.Advice
 
 	allocatable growth.MilliCPU // 0 while unknown
 	pool        growth.MilliCPU
 	fair        fairfinish.State
-	finished    []fairfinish.Job // jobs that have ended since the last decision, where their use is known
-	stalled     Stalled          // of the whole node, as last read
+	finished    []fairfinish.Job // jobs that have ended since the last decision, if their CPU is known
+	stalled     Stalled          // last reading for the whole node
 	stalledAt   time.Time
 	pressure    *bus.Pressure
 
-	interval    time.Duration // FlowCon's current interval
-	due         time.Time     // when the next decision is due
+	interval    time.Duration // FlowCon's current decision interval
+	due         time.Time     // time of the next decision
 	wake        time.Time
-	interrupted string // why a decision cannot wait; empty while it can
+	interrupted string // why a decision is needed before due; empty if none is
 	rearranged  bool   // the set of jobs has changed since the last decision
 }
 
@@ -62,7 +62,7 @@ func New(config Config) *Node {
 	}
 }
 
-// Step applies an event and returns its effects.
+// Step applies an event and returns the effects that the caller must execute.
 func (n *Node) Step(now time.Time, e Event) Effects {
 	n.now, n.out = now, Effects{}
 	e.apply(n)
@@ -72,7 +72,7 @@ func (n *Node) Step(now time.Time, e Event) Effects {
 	return out
 }
 
-// Job is a running job, as the node sees it.
+// Job is a summary of a running job.
 type Job struct {
 	Pod      growth.PodRef
 	Category growth.Category
@@ -97,7 +97,7 @@ func (n *Node) sorted() []*job {
 	return jobs
 }
 
-// interrupt requests a decision soon.
+// interrupt requests a decision after Damping.Settle. rearranged reports a change of the set of jobs.
 func (n *Node) interrupt(why string, rearranged bool) {
 	if n.interrupted == "" {
 		n.wake = n.now.Add(n.config.Damping.Settle)

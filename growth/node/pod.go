@@ -6,36 +6,36 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Pod is one pod of this node, reduced to what decisions need.
+// Pod is the part of a pod on which decisions depend.
 type Pod struct {
 	Ref         growth.PodRef
 	Annotations map[string]string
 	Running     bool
-	// Started is when its first container started, zero while none has.
+	// Started is the start time of the first container; zero if none has started.
 	Started time.Time
-	// Program identifies what the containers run, without the numbers in it. Pods of one Program do the same with other
-	// numbers.
+	// Program identifies the images, commands and environment of the containers, without the numbers in them. Similar
+	// jobs have equal Programs.
 	Program string
-	// Numbers are those in the order in which they are written, then those of the environment.
+	// Numbers are the numbers that Program omits: those of the command lines in order, then those of the environment.
 	Numbers []string
 	// HostNetwork is set for a pod that shares the node's network.
 	HostNetwork bool
-	// Containers are the ordinary ones, in the pod's order.
+	// Containers are the app containers, in the pod's order.
 	Containers []Container
-	// Fixed is the reason why the CPU of this pod cannot be changed. It is empty if it can.
+	// Fixed is the reason why the pod's CPU request cannot be changed. It is empty if it can.
 	Fixed string
-	// ResizeStatus is kubelet's answer to a resize that is not in effect.
+	// ResizeStatus is set while kubelet has not applied a resize.
 	ResizeStatus ResizeStatus
 }
 
-// Container is one container.
+// Container is one container of a Pod.
 type Container struct {
 	Name string
 	// Request is the CPU request in the spec, Limit the CPU limit. 0 means none.
 	Request, Limit growth.MilliCPU
-	// Allocated is the request that kubelet has admitted, 0 if unknown. It lags behind Request.
+	// Allocated is the request that kubelet has admitted (allocatedResources); 0 if unknown. It lags behind Request.
 	Allocated growth.MilliCPU
-	// ID is the runtime's ID of the running container. It is empty while none runs.
+	// ID is the runtime's ID of the container. It is empty while the container does not run.
 	ID string
 }
 
@@ -45,10 +45,10 @@ type ResizeStatus struct{ Reason, Message string }
 // Infeasible is the reason of a resize that kubelet will not retry.
 const Infeasible = "Infeasible"
 
-// Infeasible reports whether kubelet has given the resize up.
+// Infeasible reports whether kubelet will not retry the resize.
 func (s ResizeStatus) Infeasible() bool { return s.Reason == Infeasible }
 
-// Limit is the CPU limit of all containers together, 0 if one of them has none.
+// Limit returns the sum of the containers' CPU limits; 0 if a container has no limit.
 func (p Pod) Limit() growth.MilliCPU {
 	var sum growth.MilliCPU
 	for _, c := range p.Containers {
@@ -60,8 +60,8 @@ func (p Pod) Limit() growth.MilliCPU {
 	return sum
 }
 
-// Trainer is the container that trains: the pod's default container, else its first. It is empty for a pod without
-// containers.
+// Trainer returns the container that trains: the pod's default container, else its first. It returns a zero Container
+// for a pod without containers.
 func (p Pod) Trainer() Container {
 	named := p.Annotations["kubectl.kubernetes.io/default-container"]
 	for _, c := range p.Containers {
@@ -75,7 +75,7 @@ func (p Pod) Trainer() Container {
 	return Container{}
 }
 
-// Request is the CPU request of all containers now.
+// Request returns the sum of the containers' present CPU requests.
 func (p Pod) Request() growth.MilliCPU {
 	var sum growth.MilliCPU
 	for _, c := range p.Containers {
@@ -84,7 +84,7 @@ func (p Pod) Request() growth.MilliCPU {
 	return sum
 }
 
-// differs reports whether a pod has changed in more than its requests and kubelet's answers to them.
+// differs reports whether a resize that was refused before may succeed now: names, limits or IDs of containers differ.
 func (p Pod) differs(before Pod) bool {
 	if len(before.Containers) != len(p.Containers) {
 		return true

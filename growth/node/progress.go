@@ -27,12 +27,12 @@ func (e ProgressReported) apply(n *Node) {
 	loadersKnown := j.running.Loaders != nil
 	n.report(j, p, e.Source)
 	if !loadersKnown && j.running.Loaders != nil {
-		n.publish(j, true) // its loaders may be more than there are cores, and a short job ends soon
+		n.publish(j, true) // the tuner must reduce excess workers at once: a short job ends soon
 	}
 }
 
-// report evaluates a progress report. Reports of every source count for the pace of the job. Step and metric count only
-// from the source that the user has named.
+// report evaluates a progress report. Rates use reports of every source. Step and metric come only from the source that
+// the user has specified.
 func (n *Node) report(j *job, p wire.Progress, source gpushare.Source) {
 	n.out.Counts.Reports++
 	j.window.add(p)
@@ -75,7 +75,7 @@ func (n *Node) metricMissing(j *job, p wire.Progress) {
 		return
 	}
 	names := strings.Join(slices.Sorted(maps.Keys(p.Metrics)), ", ")
-	n.event(j, once, true, "MetricMissing", fmt.Sprintf("The job reports %s but not %q, which %s names: its growth is not known",
+	n.event(j, oncePerJob, true, "MetricMissing", fmt.Sprintf("The job reports %s but not %q, which %s names: its growth is not known",
 		names, j.spec.Metric, gpushare.MetricAnnotation))
 }
 
@@ -87,7 +87,7 @@ func (e ContainerRestarted) apply(n *Node) {
 	}
 }
 
-// restart gives a job that has started again the weight of a new one.
+// restart gives a restarted job the weight of a new one and discards its curve.
 func (n *Node) restart(j *job, why string) {
 	j.weight, j.arrived, j.restarted = 1, n.now, true
 	j.curve.Reset()
@@ -97,7 +97,7 @@ func (n *Node) restart(j *job, why string) {
 func (e ProgressUnreadable) apply(n *Node) {
 	if j := n.jobs[e.Pod]; j != nil {
 		n.event(j, time.Minute, true, "ProgressUnreadable",
-			fmt.Sprintf("%s cannot be read: %s. Until it is, the job gets its fair part", j.spec.Progress.Path, e.Err))
+			fmt.Sprintf("%s cannot be read: %s. Until it can be read, the job gets its fair share", j.spec.Progress.Path, e.Err))
 	}
 }
 
@@ -109,10 +109,10 @@ func (e LinesRejected) apply(n *Node) {
 	switch {
 	case e.Closed:
 		n.event(j, time.Minute, true, "BadLines",
-			fmt.Sprintf("The job's connection was closed: too many lines that are no message, the last because of: %s", e.Err))
+			fmt.Sprintf("The job's connection was closed: it sent too many invalid lines, the last one: %s", e.Err))
 	case e.Malformed > 0:
 		n.event(j, time.Minute, true, "BadLines",
-			fmt.Sprintf("The job sent %d lines that are no message, the last because of: %s", e.Malformed, e.Err))
+			fmt.Sprintf("The job sent %d invalid lines, the last one: %s", e.Malformed, e.Err))
 	case e.Dropped > 0:
 		n.event(j, time.Minute, true, "TooManyLines", fmt.Sprintf("The job reports too often: %d lines were dropped", e.Dropped))
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth/resize"
 )
 
-// reconcile requests a resize for every job whose request is not the decided one, if the change is large enough. It
-// runs after a decision and in each round, so that a resize that failed is repeated.
+// reconcile requests a resize for each job whose request differs enough from the decided one. It runs after each
+// decision and in each round, so failed resizes are retried.
 func (n *Node) reconcile() {
 	var jobs []*job
 	var changes []resize.Change
@@ -32,7 +32,7 @@ func (n *Node) reconcile() {
 		if made {
 			resizes = append(resizes, n.resize(jobs[i], c))
 		} else if c.Distance > 0 {
-			jobs[i].decisions.SetOutcome(fmt.Sprintf("the request stays %s: %s is too little of a change", c.From, c.To))
+			jobs[i].decisions.SetOutcome(fmt.Sprintf("the request stays %s: a change to %s is too small", c.From, c.To))
 		}
 	}
 	if len(resizes) > 0 {
@@ -54,7 +54,7 @@ func (n *Node) resize(j *job, c resize.Change) Resize {
 	return r
 }
 
-// resizedBefore reports whether the job's request comes from a decision, and not from the pod's creation.
+// resizedBefore reports whether the job's request is the result of an earlier decision.
 func (n *Node) resizedBefore(j *job) bool {
 	if n.config.DirectWeights {
 		return j.enforced != nil
@@ -63,8 +63,8 @@ func (n *Node) resizedBefore(j *job) bool {
 	return preserved
 }
 
-// effective is what the job's weight corresponds to, now or as soon as kubelet has resized the pod: its requests, or
-// the weight written to its cgroup, unless another program has changed it since.
+// effective returns the requests to which the job's weight corresponds, now or once kubelet has applied them. With
+// DirectWeights these are the last written ones, unless another process has changed the cgroup since.
 func (n *Node) effective(j *job) Requests {
 	if n.config.DirectWeights && j.enforced != nil && j.usage.Weight == j.readBack {
 		return j.enforced

@@ -11,7 +11,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth/policy"
 )
 
-// refusing is a kubelet that does not make a pod's request more than most, or says that it will when there is room.
+// refusing returns a kubelet that refuses requests of a pod above most, with a PodResizePending condition of this
+// reason.
 func refusing(name, reason string, most *growth.MilliCPU) func(before, asked node.Pod) node.Pod {
 	return func(before, asked node.Pod) node.Pod {
 		c := &asked.Containers[0]
@@ -24,8 +25,8 @@ func refusing(name, reason string, most *growth.MilliCPU) func(before, asked nod
 	}
 }
 
-// to are the requests that were asked for a pod.
-func (w *harness) to(name string) (asked []growth.MilliCPU) {
+// requested returns the new requests of a pod's resizes since the last call.
+func (w *harness) requested(name string) (asked []growth.MilliCPU) {
 	for _, r := range w.resizes() {
 		if r.Pod.Name == name {
 			asked = append(asked, r.To)
@@ -34,26 +35,27 @@ func (w *harness) to(name string) (asked []growth.MilliCPU) {
 	return asked
 }
 
+// uneven has one growing and one converged job.
 var uneven = map[string]func(int) float64{"young": falling, "old": flat}
 
-func TestRefusal_TakesTheRequestBack(t *testing.T) {
+func TestRefusal_UndoesAnInfeasibleResize(t *testing.T) {
 	in(t, policy.FlowCon, func(t *testing.T, w *harness) {
 		most := growth.MilliCPU(600)
 		w.kubelet = refusing("young", node.Infeasible, &most)
 		w.arrive("young")
 		w.arrive("old")
 		w.train(0, 7, uneven)
-		require.Equal(t, map[string]growth.MilliCPU{"young": 500, "old": 250}, w.requests(), "the other one is not given what may not be had back")
-		require.Equal(t, growth.MilliCPU(750), w.load.CPUPool, "and the pool is what is there")
+		require.Equal(t, map[string]growth.MilliCPU{"young": 500, "old": 250}, w.requests(), "the other job does not get the refused part")
+		require.Equal(t, growth.MilliCPU(750), w.load.CPUPool, "the pool shrinks to the requests in force")
 		require.Equal(t, growth.MilliCPU(500), w.sample("young").CPURequest)
-		require.Equal(t, 1, w.eventCount("young ResizeInfeasible: A CPU request of 750m cannot be, it goes back to 500m."))
+		require.Equal(t, 1, w.eventCount("young ResizeInfeasible: A CPU request of 750m was refused; it goes back to 500m."))
 		require.Zero(t, w.eventCount("old Resize"))
 		e := w.explain("young")
-		require.Contains(t, e.Decisions[len(e.Decisions)-1].Outcome, "A CPU request of 750m cannot be")
+		require.Contains(t, e.Decisions[len(e.Decisions)-1].Outcome, "A CPU request of 750m was refused")
 		w.resizes()
 
 		w.train(7, 60, uneven)
-		require.Equal(t, []growth.MilliCPU{750, 500, 750, 500, 750, 500}, w.to("young"), "ten minutes, with one, two and four between")
+		require.Equal(t, []growth.MilliCPU{750, 500, 750, 500, 750, 500}, w.requested("young"), "ten minutes, with a backoff of one, two and four minutes")
 		require.Equal(t, map[string]growth.MilliCPU{"young": 500, "old": 250}, w.requests())
 	})
 }
@@ -73,11 +75,11 @@ func TestRefusal_SurvivesARestart(t *testing.T) {
 		w.apply(pod)
 	}
 	w.train(40, 6, uneven)
-	require.Empty(t, w.to("young"), "its patience is minutes by now")
+	require.Empty(t, w.requested("young"), "the backoff is several minutes")
 	most = 10_000
 	w.arrive("new")
 	w.train(46, 6, uneven)
-	require.NotEmpty(t, w.to("young"), "who is new to the node is a change, as before")
+	require.NotEmpty(t, w.requested("young"), "an arrival permits an early retry")
 }
 
 func TestRefusal_IsRetriedWhenTheNodeChanges(t *testing.T) {
@@ -99,7 +101,7 @@ func TestRefusal_IsRetriedWhenTheNodeChanges(t *testing.T) {
 				w.train(0, 40, uneven)
 				w.resizes()
 				w.train(40, 6, uneven)
-				require.Empty(t, w.to("young"), "its patience is minutes by now")
+				require.Empty(t, w.requested("young"), "the backoff is several minutes")
 				most = 10_000
 				change(w)
 				w.train(46, 6, uneven)
@@ -110,21 +112,21 @@ func TestRefusal_IsRetriedWhenTheNodeChanges(t *testing.T) {
 	}
 }
 
-// kubelet keeps a deferred resize in its books and makes it as soon as there is room: asking again would not help.
-func TestRefusal_DeferredIsLeftToKubelet(t *testing.T) {
+// Kubelet accounts a deferred resize and applies it as soon as there is room, so a retry would not help.
+func TestRefusal_DoesNotRetryADeferredResize(t *testing.T) {
 	in(t, policy.FlowCon, func(t *testing.T, w *harness) {
 		most := growth.MilliCPU(600)
 		w.kubelet = refusing("young", "Deferred", &most)
 		w.arrive("young")
 		w.arrive("old")
 		w.train(0, 12, uneven)
-		require.Equal(t, []growth.MilliCPU{750}, w.to("young"))
-		require.Equal(t, growth.MilliCPU(500), w.sample("young").CPURequest, "what is in force, not what was asked for")
-		require.Equal(t, 1, w.eventCount("young ResizeDeferred: kubelet has not made the CPU resize to 750m yet: no room"))
+		require.Equal(t, []growth.MilliCPU{750}, w.requested("young"))
+		require.Equal(t, growth.MilliCPU(500), w.sample("young").CPURequest, "the request in force, not the requested one")
+		require.Equal(t, 1, w.eventCount("young ResizeDeferred: kubelet has not applied the CPU resize to 750m yet: no room"))
 	})
 }
 
-func TestRefusal_OfALowerRequestCostsTheOthers(t *testing.T) {
+func TestRefusal_OfADecreaseReducesOtherJobs(t *testing.T) {
 	in(t, policy.FlowCon, func(t *testing.T, w *harness) {
 		w.kubelet = func(before, asked node.Pod) node.Pod {
 			asked.Containers[0].Allocated = asked.Containers[0].Request
@@ -141,21 +143,21 @@ func TestRefusal_OfALowerRequestCostsTheOthers(t *testing.T) {
 	})
 }
 
-// A quota is as good a reason as a full node.
-func TestRefusal_ByTheAPIServerIsNotRepeatedAllTheTime(t *testing.T) {
+// The API server can reject a resize as well, for example because of a quota.
+func TestRefusal_ByTheAPIServerIsRetriedWithBackoff(t *testing.T) {
 	in(t, policy.FlowCon, func(t *testing.T, w *harness) {
 		w.refuse = node.ResizeRejected
 		w.arrive("young")
 		w.arrive("old")
 		w.train(0, 30, uneven)
-		require.LessOrEqual(t, len(w.to("young")), 4)
+		require.LessOrEqual(t, len(w.requested("young")), 4)
 		require.Equal(t, map[string]growth.MilliCPU{"young": 500, "old": 500}, w.requests())
 		require.NotZero(t, w.eventCount("young ResizeInfeasible"))
 	})
 }
 
-// A coordinator that died in between finds an infeasible request, and takes it back.
-func TestRefusal_OfAnEarlierCoordinatorIsTakenBack(t *testing.T) {
+// The earlier coordinator died after a resize that kubelet found infeasible.
+func TestRefusal_UndoesAnInfeasibleResizeOfAnEarlierCoordinator(t *testing.T) {
 	in(t, policy.FlowCon, func(t *testing.T, w *harness) {
 		w.arrive("old")
 		pod := w.pods[ref("old").UID]

@@ -9,7 +9,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/node"
 )
 
-// step steps the node, notes what it does, opens the slots that it wants, and makes its resizes.
+// step steps the node, writes the effects to the transcript, opens slots and executes resizes.
 func (s *scenario) step(e node.Event) {
 	effects := s.node.Step(s.now, e)
 	s.wake = effects.Wake
@@ -25,8 +25,8 @@ func (s *scenario) step(e node.Event) {
 	}
 }
 
-// render notes the effects, one a line. Of the log it notes the decisions that change a share. Samples and memory are
-// left out: they are published and saved in every round.
+// render writes the effects to the transcript, one per line. From the log it takes the decisions that change a share.
+// It omits samples and memory, which are published and saved in every round.
 func (s *scenario) render(e node.Effects) {
 	for _, entry := range e.Log {
 		if fields := fieldsOf(entry); entry.Message == "decided" && fmt.Sprint(fields["from"]) != fmt.Sprint(fields["to"]) {
@@ -76,12 +76,13 @@ func (s *scenario) render(e node.Effects) {
 	}
 }
 
+// note adds a line to the transcript.
 func (s *scenario) note(format string, args ...any) {
 	line := fmt.Sprintf("%5.1fs  %s", s.now.Sub(s.start).Seconds(), fmt.Sprintf(format, args...))
 	s.lines = append(s.lines, line)
 }
 
-// output returns what was noted since the last call.
+// output returns the lines since the last call.
 func (s *scenario) output() string {
 	lines := s.lines
 	s.lines = nil

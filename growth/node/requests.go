@@ -13,7 +13,7 @@ import (
 // Requests are CPU requests by container. Containers without one are absent.
 type Requests map[string]growth.MilliCPU
 
-// Sum is the request of the whole pod.
+// Sum returns the request of the whole pod.
 func (r Requests) Sum() growth.MilliCPU {
 	var sum growth.MilliCPU
 	for _, request := range r {
@@ -22,7 +22,7 @@ func (r Requests) Sum() growth.MilliCPU {
 	return sum
 }
 
-// Distance is the sum of the differences of all containers.
+// Distance returns the sum of the absolute differences of all containers.
 func (r Requests) Distance(other Requests) growth.MilliCPU {
 	var distance growth.MilliCPU
 	for name, request := range r {
@@ -47,7 +47,7 @@ func (p Pod) Requests() Requests {
 	return requests
 }
 
-// Allocated returns the requests that kubelet has admitted, or those in the spec if these are unknown.
+// Allocated returns the requests that kubelet has admitted, or those in the spec if unknown.
 func (p Pod) Allocated() Requests {
 	requests := p.Requests()
 	for _, c := range p.Containers {
@@ -58,8 +58,8 @@ func (p Pod) Allocated() Requests {
 	return requests
 }
 
-// Original returns the requests that the pod was created with. preserved means that an annotation has them. An
-// annotation that does not fit the pod is ignored.
+// Original returns the requests with which the pod was created. preserved reports whether they come from the
+// annotation. An annotation that does not match the pod's containers is ignored.
 func (p Pod) Original() (original Requests, preserved bool) {
 	now := p.Requests()
 	value, ok := p.Annotations[gpushare.RequestAnnotation]
@@ -81,10 +81,10 @@ func (p Pod) Original() (original Requests, preserved bool) {
 	return original, true
 }
 
-// maxRequest is above the CPU of any machine.
+// maxRequest is an upper bound for plausible requests.
 const maxRequest = 10_000 * growth.Core
 
-// parseCPU reads a CPU quantity in cores ("1", "0.5") or thousandths of a core ("500m").
+// parseCPU parses a CPU quantity in cores ("1", "0.5") or thousandths of a core ("500m").
 func parseCPU(text string) (growth.MilliCPU, bool) {
 	digits, milli := strings.CutSuffix(text, "m")
 	if strings.ContainsFunc(digits, func(r rune) bool { return (r < '0' || r > '9') && r != '.' }) {
@@ -98,8 +98,8 @@ func parseCPU(text string) (growth.MilliCPU, bool) {
 	return request, err == nil && request > 0 && amount <= float64(maxRequest)
 }
 
-// FormatRequests returns the annotation that preserves requests, in the pod's order: "<container>=<quantity>",
-// comma-separated.
+// FormatRequests returns the value of the annotation that preserves requests: "<container>=<quantity>",
+// comma-separated, in the pod's order.
 func (p Pod) FormatRequests(requests Requests) string {
 	var parts []string
 	for _, c := range p.Containers {
@@ -110,8 +110,8 @@ func (p Pod) FormatRequests(requests Requests) string {
 	return strings.Join(parts, ",")
 }
 
-// Divide splits a pod's request among its containers in proportion to the original ones: whole thousandths, at least
-// one each, and below a container's limit, so that the QoS class does not change.
+// Divide splits a pod's request among its containers in proportion to the original requests. Each part is at least 1m
+// and below the container's limit, so the QoS class does not change.
 func (p Pod) Divide(total growth.MilliCPU, original Requests) Requests {
 	divided, sum := Requests{}, original.Sum()
 	if sum == 0 {

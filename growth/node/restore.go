@@ -17,13 +17,14 @@ func (e SamplesRestored) apply(n *Node) {
 	for _, j := range n.sorted() {
 		if _, known := n.pastSamples[j.pod.Ref.UID]; known && j.reading.Samples == 0 {
 			n.resume(j)
-			n.deliver(j) // a duty that still applies
+			n.deliver(j) // the sample has the duty in force
 			n.interrupt("resumed", false)
 		}
 	}
 }
 
-// resume restores the state of a job from the sample of an earlier coordinator, or else from the pod's annotation.
+// resume restores a job's state from its last sample, or only its category from the pod's annotation if there is no
+// sample.
 func (n *Node) resume(j *job) {
 	category := growth.Category(j.pod.Annotations[gpushare.CategoryAnnotation])
 	history := efficiency.State{Category: category}

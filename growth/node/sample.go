@@ -12,7 +12,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
-// Sample returns a job's sample for the bus. ok is false if the job no longer runs.
+// Sample returns a job's sample for the bus. ok is false if the job has ended.
 func (n *Node) Sample(uid growth.PodUID) (s bus.Sample, ok bool, err error) {
 	j := n.jobs[uid]
 	if j == nil {

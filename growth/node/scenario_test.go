@@ -18,7 +18,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
-// scenario is a node with pods that a transcript commands.
+// scenario is a node and its environment, controlled by the commands of a transcript.
 type scenario struct {
 	t       *testing.T
 	config  node.Config
@@ -29,8 +29,8 @@ type scenario struct {
 	wake    time.Time
 	pods    map[string]node.Pod
 	cpu     map[string]growth.Seconds
-	trained int               // rounds of train
-	refuses map[string]string // by pod: what kubelet says
+	trained int               // number of rounds of train
+	refuses map[string]string // kubelet's message by pod
 	configs map[string]wire.Config
 	lines   []string
 }
@@ -68,7 +68,7 @@ func (s *scenario) run(command string) {
 		s.step(node.Woken{Usages: s.usages()})
 	case "kubelet":
 		name, message, _ := strings.Cut(strings.Join(args[1:], " "), ": ")
-		s.refuses[name] = message // empty where it accepts
+		s.refuses[name] = message // empty if kubelet accepts
 	case "advise":
 		s.advise(args[0], values(args[1:]))
 	case "ack":
@@ -132,7 +132,7 @@ func (s *scenario) runPod(name string, v map[string]string) {
 	s.allocate()
 }
 
-// allocate is kubelet's list of allocations: a GPU and a slot for every pod.
+// allocate sends kubelet's allocations: a GPU and a slot for every pod.
 func (s *scenario) allocate() {
 	e := node.AllocationsChanged{Synced: true}
 	for _, name := range slices.Sorted(maps.Keys(s.pods)) {
@@ -175,7 +175,7 @@ func (s *scenario) tick(elapsed time.Duration, used map[string]string) {
 	s.step(node.Ticked{Usages: s.usages()})
 }
 
-// train is a round in which jobs report a loss that falls by 1 from 100, or stays at 1, and use 5 s of CPU.
+// train runs a round. Jobs use 5 s of CPU and report a loss that falls by 1 from 100 (falling) or stays at 1 (flat).
 func (s *scenario) train(jobs map[string]string) {
 	used := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(jobs)) {
@@ -195,7 +195,7 @@ func (s *scenario) usages() map[growth.PodUID]node.Usage {
 	return usages
 }
 
-// resize is kubelet: it accepts a resize that raises a request unless the transcript says that it refuses.
+// resize plays kubelet, which refuses increases for the pods that the transcript names.
 func (s *scenario) resize(r node.Resize) {
 	name := r.Pod.Name
 	pod := s.pods[name]

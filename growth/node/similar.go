@@ -9,23 +9,23 @@ import (
 )
 
 const (
-	// maxEnded bounds the ended jobs that are remembered, maxEndedAlike those of one program. There is room for four
-	// runs of each of 16 programs, or one of each of 64.
-	maxEnded, maxEndedAlike = 64, 4
-	// assumedPart is the part of its steps for which a job uses the step cost of another.
+	// maxRuns bounds the remembered runs of ended jobs, maxRunsPerProgram those of one program. That is enough for four
+	// runs of each of 16 programs, or one run of each of 64.
+	maxRuns, maxRunsPerProgram = 64, 4
+	// assumedPart is the weight of another job's step cost, as a fraction of all steps.
 	assumedPart = 0.1
 )
 
-// Run is the measured work of a job. It predicts similar jobs: those of the same program and metric.
+// Run is what is known about the work of one job. It predicts similar jobs: those with the same program and metric.
 type Run struct {
-	// Job is the pod's namespace and name, Program what it runs and the metric it is judged by.
+	// Job is the pod's namespace and name. Program identifies similar jobs: Pod.Program, the metric and its direction.
 	Job     string            `json:"job"`
 	Program string            `json:"runs"`
 	Curve   remaining.Curve   `json:"curve"`
 	Whole   remaining.Profile `json:"whole,omitzero"`
 }
 
-// program identifies similar jobs. It is empty if the program of the pod is unknown.
+// program returns the key that similar jobs share. It is empty if the pod's program is unknown.
 func (j *job) program() string {
 	if j.pod.Program == "" {
 		return ""
@@ -33,7 +33,7 @@ func (j *job) program() string {
 	return j.pod.Program + " " + j.spec.Metric + ":" + j.spec.Direction.String()
 }
 
-// run returns the measured work of the job so far.
+// run returns the job's run so far.
 func (j *job) run() Run {
 	perStep, _ := j.cost.perStep()
 	return Run{
@@ -49,8 +49,8 @@ func (j *job) run() Run {
 	}
 }
 
-// rememberRun keeps the run of a job that has ended. Where there are too many, the oldest run of the most frequent
-// program is dropped.
+// rememberRun keeps the run of a job that has ended. If there are too many runs, it drops the oldest run of the program
+// with the most runs.
 func (n *Node) rememberRun(j *job) {
 	run := j.run()
 	run.Whole.StepCost = j.cost.overall()
@@ -63,7 +63,7 @@ func (n *Node) rememberRun(j *job) {
 		runs[r.Program]++
 		most = max(most, runs[r.Program])
 	}
-	if most <= maxEndedAlike && len(n.endedRuns) <= maxEnded {
+	if most <= maxRunsPerProgram && len(n.endedRuns) <= maxRuns {
 		return
 	}
 	for i, r := range slices.Backward(n.endedRuns) {
@@ -74,8 +74,8 @@ func (n *Node) rememberRun(j *job) {
 	}
 }
 
-// similar returns the runs of similar jobs: those provided, those that have ended here, newest first, then those that
-// still run.
+// similar returns the runs of similar jobs: provided ones, then those of ended jobs, newest first, then those of
+// running jobs.
 func (n *Node) similar(j *job) (runs []Run) {
 	runs = slices.Clone(j.providedRuns)
 	program := j.program()
@@ -95,8 +95,7 @@ func (n *Node) similar(j *job) (runs []Run) {
 	return runs
 }
 
-// assumeCost gives a job whose own steps have not been measured the step cost of a similar job, preferably of one with
-// the same numbers.
+// assumeCost gives a job without a measured step cost the cost of a similar job, preferably of one with equal numbers.
 func (n *Node) assumeCost(j *job) {
 	var whole remaining.Profile
 	for _, r := range n.similar(j) {
@@ -112,12 +111,12 @@ func (n *Node) assumeCost(j *job) {
 	j.cost.assume(whole.StepCost, assumedPart*total)
 }
 
-// progress returns how far a job is, and its remaining work: from its own steps if their cost is known, else from a
-// similar job, preferably one with the same numbers.
+// progress returns a job's progress and its remaining work. Without a measured step cost it uses the profile of a
+// similar job, preferably of one with equal numbers.
 func (n *Node) progress(j *job, similar []Run) (p remaining.Progress, left remaining.Estimate) {
 	p = remaining.Progress{Done: float64(j.counter.steps), Total: float64(j.latest.TotalSteps)}
 	if p.StepCost, _ = j.cost.perStep(); p.StepCost > 0 {
-		left = j.cost.left(j.counter.steps, j.latest.TotalSteps)
+		left = j.cost.remaining(j.counter.steps, j.latest.TotalSteps)
 		if !left.Known {
 			left = j.curve.RemainingWork(j.spec.Direction, p)
 		}

@@ -7,10 +7,11 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// slots are the folders with sockets that kubelet has mounted into containers. A slot serves one job at a time.
+// slots tracks the slots of the node, the directories with a socket that are mounted into containers. A slot serves one
+// job at a time.
 type slots struct {
-	wanted map[string]growth.PodUID // by slot: the job that it should serve
-	owners map[string]growth.PodUID // by open slot: the job that it serves
+	wanted map[string]growth.PodUID // the job that each slot should serve
+	owners map[string]growth.PodUID // the job that each open slot serves
 }
 
 func (e AllocationsChanged) apply(n *Node) {
@@ -21,8 +22,8 @@ func (e AllocationsChanged) apply(n *Node) {
 	}
 }
 
-// syncSlots opens the slots of all containers that kubelet has allocated, and closes those of jobs that have ended. A
-// slot that changes its owner is closed in between: the new job must not get what was sent to the old one.
+// syncSlots opens the slots of all allocated containers and closes those of ended jobs. A slot that gets another owner
+// is closed first: the new job must not receive what was sent to the old one.
 func (n *Node) syncSlots() {
 	wanted := map[string]growth.PodUID{}
 	listed := map[growth.PodUID]bool{}

@@ -14,36 +14,36 @@ import (
 	"github.com/trellis-gpu/trellis/growth/trial"
 )
 
-// stateVersion is the version of the encoded states below. A state of another version is not read.
+// stateVersion is the version of the encoded states below. States of other versions are rejected.
 const stateVersion = 1
 
-// errStateVersion is for a state of an unknown version.
+// errStateVersion is returned for a state of another version.
 var errStateVersion = errors.New("unknown version of a node's state")
 
-// jobState is the state of the decisions about a job, for a restart of the coordinator. It is the field State of a
-// sample: JSON that no other program reads.
+// jobState is the state of a job that survives a restart of the coordinator. It is encoded as private JSON in the field
+// State of a sample.
 type jobState struct {
 	Version int `json:"v"`
-	// History is the classifier's memory.
+	// History is the state of the classifier.
 	History *efficiency.State `json:"history,omitempty"`
 	Work    *workState        `json:"work,omitempty"`
 	// Trial is absent for a job whose batch size is not tuned.
 	Trial *trial.State `json:"batchTrial,omitempty"`
 }
 
-// workState is the measured work of a job.
+// workState is what was learned about a job's work.
 type workState struct {
-	// Start is the CPU used before the first step, StepCost that of a step, StepSpread the uncertainty of StepCost.
+	// Start is the work before the first step, StepCost the work of one step, StepSpread the uncertainty of StepCost.
 	Start      growth.CoreSeconds `json:"start,omitempty"`
 	StepCost   growth.CoreSeconds `json:"stepCost,omitempty"`
 	StepSpread growth.CoreSeconds `json:"stepSpread,omitempty"`
-	// Curve is the metric against the steps since the job started.
+	// Curve is the metric over the steps since the job started.
 	Curve *remaining.Curve `json:"curveBySteps,omitempty"`
-	// Fair is the job's part of the state of policy.Harmless.
+	// Fair is the state of policy.Harmless, with the account of this job only.
 	Fair *fairfinish.State `json:"fair,omitempty"`
 }
 
-// nodeState is the state of the decisions about the whole node, for a restart of the coordinator.
+// nodeState is the state of the whole node that survives a restart of the coordinator.
 type nodeState struct {
 	Version  int                              `json:"v"`
 	Fair     fairfinish.State                 `json:"fair"`
@@ -51,8 +51,8 @@ type nodeState struct {
 	Ended    []Run                            `json:"ended,omitempty"`
 }
 
-// stateOf decodes the state in a sample. The previous release had its parts as fields of the sample itself, which this
-// build does not know and keeps as unknown ones.
+// stateOf decodes the state in a sample. Samples of the previous release have the parts of the state as fields of their
+// own, which bus.Decode returns as unknown fields.
 func stateOf(s bus.Sample) (jobState, error) {
 	var state jobState
 	if s.State != nil {
@@ -69,7 +69,7 @@ func stateOf(s bus.Sample) (jobState, error) {
 	return state, nil
 }
 
-// decodeState decodes a state of this build's version.
+// decodeState decodes a state and checks its version.
 func decodeState(raw json.RawMessage, into any) error {
 	var head struct {
 		Version int `json:"v"`

@@ -20,23 +20,23 @@ import (
 	"github.com/trellis-gpu/trellis/growth/trial"
 )
 
-// The encoded states must be readable after an update. A change that breaks these tests needs a new stateVersion and a
-// reader of the old one.
+// A new release must be able to decode the states of an earlier one. A change that breaks these tests needs a new
+// stateVersion and a reader of the old one.
 func TestState_IsEncodedAsBefore(t *testing.T) {
 	for name, into := range map[string]any{"job-state": &jobState{}, "node-state": &nodeState{}} {
 		t.Run(name, func(t *testing.T) {
 			content, err := os.ReadFile(filepath.Join("testdata", name+".json"))
 			require.NoError(t, err)
 			require.NoError(t, decodeState(content, into))
-			again, err := json.Marshal(into)
+			encoded, err := json.Marshal(into)
 			require.NoError(t, err)
-			require.JSONEq(t, string(content), string(again))
+			require.JSONEq(t, string(content), string(encoded))
 		})
 	}
 }
 
-// A field that is not in the files would not be protected by them.
-func TestState_FilesHoldEveryField(t *testing.T) {
+// TestState_IsEncodedAsBefore protects only the fields that are in its files.
+func TestState_FilesHaveEveryField(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	first := 9.0
 	curve := remaining.Curve{First: &first, Points: []remaining.Point{{Step: 1, Value: 2, Reports: 3}}}
@@ -75,7 +75,7 @@ func fill[T any](t *testing.T, value T) T {
 	return value
 }
 
-func TestState_OfThePreviousReleaseIsRead(t *testing.T) {
+func TestState_DecodesThePreviousRelease(t *testing.T) {
 	content, err := os.ReadFile(filepath.Join("testdata", "sample-previous.json"))
 	require.NoError(t, err)
 	s, err := bus.Decode[bus.Sample](content)
@@ -100,13 +100,13 @@ func TestState_OfThePreviousReleaseIsRead(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, ok)
 	require.Equal(t, s.Category, now.Category)
-	again, err := stateOf(now)
+	next, err := stateOf(now)
 	require.NoError(t, err)
-	again.Version = 0
-	require.Equal(t, state, again, "the next sample says the same")
+	next.Version = 0
+	require.Equal(t, state, next, "the next sample has the same state")
 }
 
-func TestState_OfAnUnknownVersionIsNotRead(t *testing.T) {
+func TestState_RejectsUnknownVersions(t *testing.T) {
 	_, err := stateOf(bus.Sample{State: json.RawMessage(`{"v":2}`)})
 	require.ErrorIs(t, err, errStateVersion)
 	n := New(Config{Policy: policy.Harmless, Interval: 10 * time.Second, Alpha: .05, Beta: 2})

@@ -5,15 +5,15 @@ import (
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
-// stepCounter turns a job's reports into one count of steps, whether the job counts from its start or per epoch.
+// stepCounter counts the steps of a job since its start. The job may number its steps from the start or per epoch.
 type stepCounter struct {
-	steps   int64 // up to the last report
-	earlier int64 // of epochs that have ended
+	steps   int64 // steps at the last report
+	earlier int64 // steps of completed epochs, if steps are numbered per epoch
 	last    wire.Progress
 }
 
-// add counts a report. A step that goes back with a new epoch continues the count; any other step that goes back is a
-// restart of the job.
+// add adds a report. If the step goes backwards in a new epoch, the count continues. If it goes backwards within an
+// epoch, the job has restarted.
 func (c *stepCounter) add(p wire.Progress) {
 	switch {
 	case p.Step >= c.last.Step:
@@ -26,7 +26,7 @@ func (c *stepCounter) add(p wire.Progress) {
 	c.steps = c.earlier + p.Step
 }
 
-// resume continues after the last step of a curve, which includes the steps of earlier epochs.
+// resume continues from the last step of a restored curve, which includes the steps of earlier epochs.
 func (c *stepCounter) resume(curve remaining.Curve) {
 	if n := len(curve.Points); n > 0 {
 		c.earlier += max(0, int64(curve.Points[n-1].Step)-c.steps)

@@ -14,7 +14,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/policy"
 )
 
-// apply is one round: observe, classify, decide if a decision is due, enforce, publish.
+// apply runs one round: observe, classify, decide if a decision is due, reconcile, publish.
 func (e Ticked) apply(n *Node) {
 	for _, j := range n.sorted() {
 		n.observe(j, e.Usages)
@@ -42,9 +42,9 @@ func (e Woken) apply(n *Node) {
 }
 
 func (n *Node) observe(j *job, usages map[growth.PodUID]Usage) {
-	look := j.look(n.now)
+	observed := j.observation(n.now)
 	j.rates = j.window.close(n.now, j.rates)
-	n.tryBatchSize(j, look)
+	n.tryBatchSize(j, observed)
 	if usage, ok := usages[j.pod.Ref.UID]; ok {
 		j.observe(usage, n.now)
 	}
@@ -72,12 +72,12 @@ func (n *Node) classify(j *job) {
 	})
 	n.log(Debug, "classified", "job", j.pod.Ref, "growth", float64(j.reading.Growth), "category", j.reading.Category,
 		"samples", j.reading.Samples, "reason", j.reading.Reason)
-	if n.config.Policy != policy.FlowConLiteral { // its policy has lists of its own
+	if n.config.Policy != policy.FlowConLiteral { // flowcon-literal has its own categories
 		n.categorise(j, j.reading.Category, j.reading.Reason)
 	}
 }
 
-// categorise sets a job's category and announces a change.
+// categorise sets a job's category. A change is logged, annotated and recorded as an event.
 func (n *Node) categorise(j *job, category growth.Category, reason string) {
 	if category == j.category {
 		return
@@ -99,8 +99,8 @@ func (n *Node) observeNode(stalled Stalled) {
 	n.stalled, n.stalledAt = stalled, n.now
 }
 
-// publishAll publishes all jobs and the node, and saves the memory. A node without jobs saves nothing: it did so when
-// the last job ended.
+// publishAll publishes all samples and the load, and requests that Memory is saved. A node without jobs has saved it
+// when the last job left.
 func (n *Node) publishAll() {
 	for _, j := range n.sorted() {
 		n.publish(j, false)
@@ -113,7 +113,7 @@ func (n *Node) publishAll() {
 
 func (n *Node) publishLoad() {
 	if n.allocatable == 0 {
-		return // the budget of loaders is not known yet
+		return // LoaderBudget is unknown
 	}
 	var used growth.MilliCPU
 	processes := 0

@@ -5,13 +5,13 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-// traffic is the I/O and the pressure of a job during an interval.
+// traffic has a job's I/O rates, in bytes per second, and its pressure during an interval.
 type traffic struct {
 	block, network growth.PerSecond
 	pressure       *bus.Pressure
 }
 
-// trafficBetween compares two readings. A counter that went back was reset and yields 0 once.
+// trafficBetween returns the traffic between two readings. A counter that went backwards was reset and yields 0.
 func trafficBetween(before, now Usage, elapsed float64) traffic {
 	rate := func(now, before int64) growth.PerSecond {
 		if before == 0 || now < before {
@@ -26,7 +26,7 @@ func trafficBetween(before, now Usage, elapsed float64) traffic {
 	}
 }
 
-// pressureBetween returns nil without PSI.
+// pressureBetween returns nil if the kernel does not report PSI.
 func pressureBetween(before, now Stalled, elapsed float64) *bus.Pressure {
 	if now == (Stalled{}) || elapsed <= 0 {
 		return nil

@@ -10,23 +10,23 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var rewrite = flag.Bool("rewrite", false, "rewrite the transcripts in testdata with the present output")
+var rewrite = flag.Bool("rewrite", false, "rewrite the transcripts in testdata with the current output")
 
-// TestTranscripts runs the scenarios in testdata/*.txt. A block is commands, a line "----" and what the node does about
-// them, up to an empty line:
+// TestTranscripts runs the scenarios in testdata/*.txt. A block has commands, a line "----", and the node's effects up
+// to an empty line. The commands are:
 //
-//	# a remark
+//	# a comment
 //	node policy=flowcon interval=10s cores=2         start a coordinator
-//	pod a cpu=500m metric=loss:min                   a pod runs: it gets a GPU, and the slot slot-a
-//	report a step=10 loss=2.3 total=90 loaders=2     a report through the job's socket
-//	tick 10s a=5s                                    10 s later, the round; a has used 5 s of CPU
-//	train 3 a=falling b=flat                         three rounds of 10 s, in each a report of a and b, and 5 s of CPU
-//	wait                                             until the node wakes
-//	kubelet refuses a: no room, kubelet accepts a    how kubelet answers resizes that raise a's request from now on
-//	restart a, delete a, advise a loaders=4, ack a   a's container, a's pod, the tuner, a's acknowledgement
-//	coordinator restarts                             a new node, with the memory of the old one
+//	pod a cpu=500m metric=loss:min                   start a pod; kubelet allocates a GPU and the slot slot-a
+//	report a step=10 loss=2.3 total=90 loaders=2     the job reports through its socket
+//	tick 10s a=5s                                    a round 10 s later; a has used 5 s of CPU
+//	train 3 a=falling b=flat                         three rounds of 10 s; in each, a and b report and use 5 s of CPU
+//	wait                                             let time pass until Effects.Wake
+//	kubelet refuses a: no room, kubelet accepts a    kubelet's answer to later increases of a's request
+//	restart a, delete a, advise a loaders=4, ack a   restart the container, delete the pod, give advice, acknowledge it
+//	coordinator restarts                             start a new node with the memory of the old one
 //
-// Run the test with -rewrite to accept the present output.
+// Run the test with -rewrite to accept the current output.
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "*.txt"))
 	require.NoError(t, err)
@@ -45,7 +45,7 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// play runs the commands of a transcript and returns it with the output that they have now.
+// play runs the commands of a transcript and returns the transcript with their output.
 func play(t *testing.T, transcript string) string {
 	var out strings.Builder
 	s := &scenario{t: t}
@@ -58,7 +58,7 @@ func play(t *testing.T, transcript string) string {
 			out.WriteString("----\n" + s.output() + "\n")
 		case line == "" && inOutput:
 			inOutput = false
-		case inOutput: // the former output
+		case inOutput: // the recorded output is replaced
 		default:
 			out.WriteString(line + "\n")
 			if line != "" && !strings.HasPrefix(line, "#") {

@@ -8,9 +8,9 @@ import (
 	"github.com/trellis-gpu/trellis/growth/trial"
 )
 
-// look returns the observation of a job in the interval that ends now.
-func (j *job) look(now time.Time) trial.Observation {
-	look := trial.Observation{
+// observation returns what the job reported in the interval that ends now.
+func (j *job) observation(now time.Time) trial.Observation {
+	o := trial.Observation{
 		Reported:  j.window.reports > 0,
 		Value:     j.window.value,
 		HasValue:  j.window.values > 0,
@@ -20,19 +20,19 @@ func (j *job) look(now time.Time) trial.Observation {
 	}
 	j.restarted = false
 	if elapsed := now.Sub(j.window.since).Seconds(); elapsed > 0 {
-		look.Samples = growth.PerSecond(j.window.samples / elapsed)
+		o.Samples = growth.PerSecond(j.window.samples / elapsed)
 	}
 	if j.running.BatchSize != nil {
-		look.Batch = *j.running.BatchSize
+		o.Batch = *j.running.BatchSize
 	}
 	if j.running.Loaders != nil {
-		look.Loaders = *j.running.Loaders
+		o.Loaders = *j.running.Loaders
 	}
-	return look
+	return o
 }
 
-// tryBatchSize advances the trial of a batch size, if the user permits it.
-func (n *Node) tryBatchSize(j *job, look trial.Observation) {
+// tryBatchSize advances the job's trial, if its user permits tuning of the batch size.
+func (n *Node) tryBatchSize(j *job, o trial.Observation) {
 	if !j.spec.Allows(gpushare.TuneBatchSize) {
 		return
 	}
@@ -40,7 +40,7 @@ func (n *Node) tryBatchSize(j *job, look trial.Observation) {
 	if a, ok := n.advice[j.pod.Ref.UID]; ok && a.BatchSize != nil {
 		advised = *a.BatchSize
 	}
-	next, verdict, reason := j.trial.Next(look, advised, j.spec.Direction)
+	next, verdict, reason := j.trial.Next(o, advised, j.spec.Direction)
 	j.trial = next
 	if verdict == trial.None {
 		return
@@ -52,13 +52,13 @@ func (n *Node) tryBatchSize(j *job, look trial.Observation) {
 	case trial.RolledBack:
 		n.event(j, time.Second, true, "BatchSizeRolledBack", "On trial: "+reason)
 	}
-	j.attempt = (j.attempt + 1) % attempts
+	j.attempt = (j.attempt + 1) % configsPerAdvice
 	n.deliver(j)
 	n.publish(j, false)
 }
 
-// resumeTrial continues a trial of an earlier coordinator. The job still runs with the last config, which is sent
-// again.
+// resumeTrial continues a trial of an earlier coordinator. It advances the count of configs, so the job accepts the
+// config that it is sent again.
 func (n *Node) resumeTrial(j *job, tried *trial.State) {
 	if tried != nil && j.spec.Allows(gpushare.TuneBatchSize) {
 		j.trial = *tried

@@ -19,14 +19,14 @@ import (
 
 const everything = gpushare.TuneAnnotation + "=cpu,loaders,batch-size"
 
-// trainee is a job that applies what it is sent, as the shim does.
+// trainee is a job that applies configs like the shim.
 type trainee struct {
 	*harness
 	name           string
-	made           int64 // steps
+	made           int64 // steps made
 	batch, loaders int
 	generation     int64
-	worse          float64 // what part of its speed a batch size above 64 costs it
+	worse          float64 // relative loss of speed with a batch size above 64
 }
 
 func newTrainee(w *harness) *trainee {
@@ -39,8 +39,8 @@ func newTrainee(w *harness) *trainee {
 // run lets n intervals pass.
 func (j *trainee) run(n int) {
 	for range n {
-		config, told := j.sent["slot-"+j.name]
-		if told && config.Generation > j.generation {
+		config, sent := j.sent["slot-"+j.name]
+		if sent && config.Generation > j.generation {
 			j.generation = config.Generation
 			j.step(node.ConfigSent{Slot: "slot-" + j.name, Generation: config.Generation})
 			if config.BatchSize != nil {
@@ -57,7 +57,7 @@ func (j *trainee) run(n int) {
 		}
 		j.made++
 		batch, loaders := j.batch, j.loaders
-		j.say(j.name, wire.Progress{
+		j.send(j.name, wire.Progress{
 			Step: j.made, Samples: int64(1000 * speed), StepSeconds: 1, BatchSize: &batch, Loaders: &loaders,
 			Metrics: map[string]float64{"loss": 1 / float64(j.made)},
 		})
@@ -80,11 +80,11 @@ func TestTrial_KeepsABatchSize(t *testing.T) {
 		j := newTrainee(w)
 		j.advise(7, 128, 0)
 		j.run(2)
-		require.Empty(t, w.sent, "nothing is known to compare with")
+		require.Empty(t, w.sent, "there is no baseline yet")
 		j.run(3)
 		require.Equal(t, 128, j.batch)
 		require.Equal(t, 1, w.eventCount("a BatchSizeChanged: Batch size: 64 → 128, acknowledged by the job (more samples a second)"))
-		require.Equal(t, []int64{7, 7}, []int64{w.sample("a").Generation, w.sample("a").Applied}, "the tuner sees its own count")
+		require.Equal(t, []int64{7, 7}, []int64{w.sample("a").Generation, w.sample("a").Applied}, "the sample has the generation of the advice")
 		require.Zero(t, w.eventCount("a BatchSizeKept"))
 		j.run(6)
 		require.Equal(t, 1, w.eventCount("a BatchSizeKept: On trial: batch size 128 stays: 100.0 samples/s, 100.0 with 64"))
@@ -111,10 +111,10 @@ func TestTrial_RollsBackForGood(t *testing.T) {
 		j.advise(9, 256, 0)
 		j.run(12)
 		require.Equal(t, 64, j.batch)
-		require.Equal(t, 2, w.eventCount("a BatchSizeChanged"), "not offered again")
+		require.Equal(t, 2, w.eventCount("a BatchSizeChanged"), "a rejected size is not offered again")
 		j.advise(10, 32, 0)
 		j.run(12)
-		require.Equal(t, 32, j.batch, "another one is")
+		require.Equal(t, 32, j.batch, "another size is offered")
 		require.Equal(t, 1, w.eventCount("a BatchSizeKept"))
 	})
 }
@@ -134,7 +134,7 @@ func TestTrial_DelaysLoaders(t *testing.T) {
 	})
 }
 
-func TestTrial_NotWithoutThePermissionOfTheUser(t *testing.T) {
+func TestTrial_NeedsThePermissionOfTheUser(t *testing.T) {
 	in(t, policy.FlowCon, func(t *testing.T, w *harness) {
 		w.arrive("a", gpushare.TuneAnnotation+"=cpu,loaders")
 		w.pass(time.Second)
@@ -146,7 +146,7 @@ func TestTrial_NotWithoutThePermissionOfTheUser(t *testing.T) {
 	})
 }
 
-// Wherever in a trial a coordinator is killed, the next one brings it to its end, and knows what failed.
+// A coordinator can be killed at any time in a trial. The next coordinator finishes the trial and keeps its result.
 func TestTrial_SurvivesARestart(t *testing.T) {
 	for after := range 13 {
 		w := newHarness(t)

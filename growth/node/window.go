@@ -12,7 +12,7 @@ type window struct {
 	since      time.Time
 	samples    float64
 	steps      float64
-	step, load float64 // seconds, weighted by steps
+	step, load float64 // sums of step and load times, in seconds, weighted by steps
 	value      float64 // mean of the metric
 	values     float64 // number of values in the mean
 	reports    int
@@ -35,7 +35,7 @@ func (w *window) add(p wire.Progress) {
 	}
 }
 
-// addValue updates the running mean of the metric. The sum of reported values may overflow.
+// addValue updates the mean of the metric. It keeps a mean and not a sum, because a sum could overflow.
 func (w *window) addValue(value float64) {
 	w.values++
 	w.value += (value - w.value) / w.values

@@ -108,14 +108,14 @@ func (p *nodePolicy) report(at time.Time, r *Running) {
 func (p *nodePolicy) forecast(r *Running) (f node.ForecastProvided, ok bool) {
 	done := growth.CoreSeconds(r.Done)
 	left := remaining.FromDeclared(growth.CoreSeconds(r.Work*r.Wrong), done, p.errors)
-	f = node.ForecastProvided{Pod: id(r), Left: &left}
+	f = node.ForecastProvided{Pod: id(r), Remaining: &left}
 	if r.Losses != nil {
 		return f, r.steps(r.Done) >= 1
 	}
-	need := remaining.Exact(0) // that the target is reached is seen
+	need := remaining.Exact(0) // the target is reached, which is observed
 	if r.Done < r.Need-dust {
 		need = remaining.FromDeclared(growth.CoreSeconds(r.Need*r.Wrong), done, p.errors)
 	}
-	f.Need = &need
+	f.ToTarget = &need
 	return f, true
 }

@@ -59,7 +59,7 @@ func table(w io.Writer, e node.Explanation) error {
 		in := d.Inputs
 		fmt.Fprintf(t, "%s\t%s\t%s\t%.4g\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s → %s\t%s: %s\t%s\n",
 			d.At.Format(time.TimeOnly), d.Because, steps(in), in.Value, grown(in), in.Category, in.Used, known(in.Limit > 0, in.Limit.String()),
-			work(in.Left), need(in), due(in), d.From, d.To, d.Policy, d.Reason, known(d.Outcome != "", d.Outcome))
+			work(in.Remaining), need(in), due(in), d.From, d.To, d.Policy, d.Reason, known(d.Outcome != "", d.Outcome))
 	}
 	return t.Flush()
 }
@@ -90,15 +90,15 @@ func work(e remaining.Estimate) string {
 }
 
 func need(in node.Inputs) string {
-	if in.Like != "" {
-		return work(in.Need) + ", as " + in.Like
+	if in.SimilarJobs != "" {
+		return work(in.ToTarget) + ", as " + in.SimilarJobs
 	}
-	return work(in.Need)
+	return work(in.ToTarget)
 }
 
 func due(in node.Inputs) string {
-	text := known(in.Due > 0, fmt.Sprintf("in %.0f s", float64(in.Due)))
-	if in.Late {
+	text := known(in.FairFinish > 0, fmt.Sprintf("in %.0f s", float64(in.FairFinish)))
+	if in.Overdue {
 		text = strings.TrimSpace("late " + strings.Trim(text, unknown))
 	}
 	return text
