@@ -69,10 +69,10 @@ func (p Program) main(ctx context.Context, args []string, getenv func(string) st
 		return ExitOK
 	}
 	if err := p.Run(ctx, log); err != nil {
-		log.Error(p.Name+" failed", "err", err)
+		log.Error("failed", "program", p.Name, "err", err)
 		return ExitFailure
 	}
-	log.Info(p.Name + " stopped")
+	log.Info("stopped", "program", p.Name)
 	return ExitOK
 }
 

@@ -60,8 +60,8 @@ func TestProgram_ExitCodes(t *testing.T) {
 		out  string
 		errs []string
 	}{
-		"stopped":           {run: fine, code: ExitOK, errs: []string{`"msg":"test stopped"`}},
-		"failed":            {run: func(context.Context, *slog.Logger) error { return errors.New("port in use") }, code: ExitFailure, errs: []string{`"level":"ERROR"`, `"err":"port in use"`}},
+		"stopped":           {run: fine, code: ExitOK, errs: []string{`"msg":"stopped","program":"test"`}},
+		"failed":            {run: func(context.Context, *slog.Logger) error { return errors.New("port in use") }, code: ExitFailure, errs: []string{`"level":"ERROR"`, `"program":"test"`, `"err":"port in use"`}},
 		"version":           {args: []string{"--version"}, code: ExitOK, out: "test v1\n"},
 		"version, no more":  {args: []string{"--version", "--listen="}, env: map[string]string{"TRELLIS_COUNT": "x"}, code: ExitOK, out: "test v1\n"},
 		"help":              {args: []string{"--help"}, code: ExitOK, out: "test does nothing."},

@@ -16,7 +16,7 @@ var ErrInvalidValues = errors.New("invalid values")
 func (s *Set) Parse(args []string, getenv func(string) string) error {
 	var invalid []error
 	err := s.ParseAll(args, func(flag *pflag.Flag, value string) error {
-		if err := s.FlagSet.Set(flag.Name, value); err != nil {
+		if err := s.Set(flag.Name, value); err != nil {
 			invalid = append(invalid, err)
 			// The flag was set on the command line, if badly: its variable does not count.
 			flag.Changed = true
@@ -53,7 +53,7 @@ func (s *Set) fromEnvironment(flag *pflag.Flag, getenv func(string) string) erro
 		if value == "" {
 			continue
 		}
-		if err := s.FlagSet.Set(flag.Name, value); err != nil {
+		if err := s.Set(flag.Name, value); err != nil {
 			return fmt.Errorf("environment variable %s: %w", name, err)
 		}
 		return nil

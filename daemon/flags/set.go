@@ -32,7 +32,7 @@ func New(program string) *Set {
 		oldNames: map[string]string{},
 	}
 	s.SortFlags = false
-	s.FlagSet.Usage = func() {} // the caller prints Help
+	s.Usage = func() {} // the caller prints Help
 	s.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		if current, ok := s.oldNames[name]; ok {
 			name = current

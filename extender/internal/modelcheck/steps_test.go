@@ -27,7 +27,10 @@ func parse(text string) ([]step, error) {
 	for word := range strings.FieldsSeq(text) {
 		var s step
 		do, numbers, _ := strings.Cut(word, ":")
-		if _, err := fmt.Sscanf(numbers, "%d,%d,%d", &s.a, &s.b, &s.c); err != nil || actions[do] == nil {
+		if actions[do] == nil {
+			return nil, fmt.Errorf("step %q: unknown action %q", word, do)
+		}
+		if _, err := fmt.Sscanf(numbers, "%d,%d,%d", &s.a, &s.b, &s.c); err != nil {
 			return nil, fmt.Errorf("step %q: %w", word, err)
 		}
 		s.do = do
