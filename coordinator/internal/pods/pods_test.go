@@ -49,13 +49,16 @@ func TestRead_Program(t *testing.T) {
 		change func(*corev1.Pod)
 		same   bool
 	}{
-		"another name":       {func(p *corev1.Pod) { p.Name, p.UID = "other", "v" }, true},
-		"another rate":       {func(p *corev1.Pod) { p.Spec.Containers[0].Command[4] = "0.05" }, true},
-		"another seed":       {func(p *corev1.Pod) { p.Spec.Containers[0].Command[5] = "--seed=1234" }, true},
-		"another model":      {func(p *corev1.Pod) { p.Spec.Containers[0].Command[2] = "--model=vae" }, false},
-		"another image":      {func(p *corev1.Pod) { p.Spec.Containers[0].Image = "train:2" }, false},
-		"arguments":          {func(p *corev1.Pod) { p.Spec.Containers[0].Args = []string{"--fast"} }, false},
-		"words elsewhere":    {func(p *corev1.Pod) { c := &p.Spec.Containers[0]; c.Command, c.Args = c.Command[:2], c.Command[2:] }, false},
+		"another name":  {func(p *corev1.Pod) { p.Name, p.UID = "other", "v" }, true},
+		"another rate":  {func(p *corev1.Pod) { p.Spec.Containers[0].Command[4] = "0.05" }, true},
+		"another seed":  {func(p *corev1.Pod) { p.Spec.Containers[0].Command[5] = "--seed=1234" }, true},
+		"another model": {func(p *corev1.Pod) { p.Spec.Containers[0].Command[2] = "--model=vae" }, false},
+		"another image": {func(p *corev1.Pod) { p.Spec.Containers[0].Image = "train:2" }, false},
+		"arguments":     {func(p *corev1.Pod) { p.Spec.Containers[0].Args = []string{"--fast"} }, false},
+		"words moved to the arguments": {func(p *corev1.Pod) {
+			c := &p.Spec.Containers[0]
+			c.Command, c.Args = c.Command[:2], c.Command[2:]
+		}, false},
 		"a second container": {func(p *corev1.Pod) { p.Spec.Containers = append(p.Spec.Containers, container("log", "", "")) }, false},
 		"another namespace":  {func(p *corev1.Pod) { p.Namespace = "theirs" }, false},
 		"one more variable": {func(p *corev1.Pod) {
