@@ -14,5 +14,6 @@
 //
 // A second signal ends the process at once.
 //
-// Packages for tests have names that end in "test": controlplanetest runs a stock control plane.
+// Packages for tests have names that end in "test": controlplanetest runs a stock control plane, kubelettest is a fake
+// kubelet, and processtest runs programs.
 package daemon

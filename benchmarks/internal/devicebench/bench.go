@@ -12,9 +12,12 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/grpc"
+
 	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/shipped"
 	"github.com/trellis-gpu/trellis/daemon/controlplanetest"
+	"github.com/trellis-gpu/trellis/daemon/kubelettest"
 )
 
 const (
@@ -85,11 +88,12 @@ func (o Options) round(ctx context.Context, f *Figures) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	k, err := startKubelet(dir)
+	measured := &latencies{}
+	kubelet, err := kubelettest.Start(grpc.WithUnaryInterceptor(measured.intercept))
 	if err != nil {
 		return err
 	}
-	defer k.stop()
+	defer kubelet.Close()
 	api, address, err := startAPIServer(pods, units)
 	if err != nil {
 		return err
@@ -101,49 +105,58 @@ func (o Options) round(ctx context.Context, f *Figures) error {
 		return err
 	}
 	defer bus.Stop()
-	plugin, health, err := startPlugin(o.Plugin, dir, k, address, endpoint)
+	plugin, health, err := startPlugin(o.Plugin, dir, kubelet, address, endpoint)
 	if err != nil {
 		return err
 	}
 	defer plugin.Stop()
-	if err := ready(ctx, k, health); err != nil {
+	if err := ready(ctx, kubelet, health); err != nil {
 		return fmt.Errorf("%w; its output:\n%s", err, plugin.Output())
 	}
-	allocate, prestart, err := o.drive(ctx, k, api)
+	allocate, prestart, err := o.drive(ctx, kubelet, measured, api)
 	if err != nil {
 		return fmt.Errorf("%w; its output:\n%s", err, plugin.Output())
 	}
 	f.AllocateP50, f.AllocateP99 = append(f.AllocateP50, quantile(allocate, 0.5)), append(f.AllocateP99, quantile(allocate, 0.99))
 	f.PreStartP50, f.PreStartP99 = append(f.PreStartP50, quantile(prestart, 0.5)), append(f.PreStartP99, quantile(prestart, 0.99))
-	f.Message = append(f.Message, float64(k.message)/1024)
+	f.Message = append(f.Message, float64(kubelet.ListSize())/1024)
 	resident, anonymous, err := plugin.memory()
 	f.Resident, f.Anonymous = append(f.Resident, resident), append(f.Anonymous, anonymous)
 	return err
 }
 
 // drive fills the node, then replaces pods, the oldest first, and restarts containers.
-func (o Options) drive(ctx context.Context, k *kubelet, api *apiServer) (allocate, prestart []time.Duration, err error) {
+func (o Options) drive(
+	ctx context.Context, kubelet *kubelettest.Kubelet, measured *latencies, api *apiServer,
+) (allocate, prestart []time.Duration, err error) {
+	var all []*kubelettest.Pod
 	for i := range pods + o.Churn {
 		if i >= pods {
-			k.end(podName(i - pods))
+			kubelet.Remove(all[i-pods])
 			api.replace(i-pods, i)
 		}
-		took, err := k.admit(ctx, podName(i), units)
-		if err != nil {
-			return nil, nil, fmt.Errorf("admitting %s: %w", podName(i), err)
+		pod := &kubelettest.Pod{
+			Namespace:  "default",
+			Name:       podName(i),
+			Containers: []*kubelettest.Container{{Name: "main", Units: units}},
 		}
-		first, err := k.start(ctx, podName(i))
-		if err != nil {
-			return nil, nil, fmt.Errorf("starting %s: %w", podName(i), err)
+		all = append(all, pod)
+		if err := kubelet.Admit(ctx, pod); err != nil {
+			return nil, nil, err
+		}
+		if err := kubelet.StartContainers(ctx, pod); err != nil {
+			return nil, nil, fmt.Errorf("starting %s: %w", pod.Name, err)
 		}
 		if i < pods {
 			continue
 		}
-		again, err := k.start(ctx, podName(i-(i*7)%pods))
-		if err != nil {
+		allocated, first := measured.last()
+		if err := kubelet.StartContainers(ctx, all[i-(i*7)%pods]); err != nil {
 			return nil, nil, fmt.Errorf("starting a container again: %w", err)
 		}
-		allocate, prestart = append(allocate, took), append(prestart, first, again)
+		_, again := measured.last()
+		allocate = append(allocate, allocated)
+		prestart = append(prestart, first, again)
 	}
 	return allocate, prestart, nil
 }
@@ -154,23 +167,18 @@ func quantile(of []time.Duration, q float64) float64 {
 	return float64(sorted[min(int(q*float64(len(sorted))), len(sorted)-1)].Microseconds()) / 1000
 }
 
-// ready waits until the plugin is registered and has read the bus and the pods.
-func ready(ctx context.Context, k *kubelet, health string) error {
+// ready waits until kubelet has the plugin's devices, and the plugin has read the bus and the pods.
+func ready(ctx context.Context, kubelet *kubelettest.Kubelet, health string) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	select {
-	case <-k.ready:
-	case <-ctx.Done():
-		return fmt.Errorf("the plugin did not register: %w", ctx.Err())
-	}
 	for {
-		if text, ok := get(ctx, health+"/readyz"); ok && text == "ok\n" {
+		if text, ok := get(ctx, health+"/readyz"); ok && text == "ok\n" && kubelet.Allocatable() > 0 {
 			return nil
 		}
 		select {
 		case <-time.After(50 * time.Millisecond):
 		case <-ctx.Done():
-			return fmt.Errorf("the plugin did not become ready: %w", ctx.Err())
+			return fmt.Errorf("the plugin did not register or become ready: %w", ctx.Err())
 		}
 	}
 }

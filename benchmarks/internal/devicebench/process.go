@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/trellis-gpu/trellis/benchmarks/internal/shipped"
+	"github.com/trellis-gpu/trellis/daemon/kubelettest"
 	"github.com/trellis-gpu/trellis/daemon/processtest"
 )
 
@@ -34,7 +35,7 @@ func (p *process) memory() (resident, anonymous float64, err error) {
 }
 
 // startPlugin starts the plugin with the memory settings of the shipped DaemonSet.
-func startPlugin(program, dir string, k *kubelet, api, bus string) (*process, string, error) {
+func startPlugin(program, dir string, kubelet *kubelettest.Kubelet, api, bus string) (*process, string, error) {
 	config, err := kubeconfig(dir, api)
 	if err != nil {
 		return nil, "", err
@@ -46,7 +47,7 @@ func startPlugin(program, dir string, k *kubelet, api, bus string) (*process, st
 	p, err := processtest.Start(processtest.Program{
 		Path: program,
 		Args: []string{
-			"--node-name", node, "--gpus", gpus, "--plugin-dir", dir, "--pod-resources", k.resources(),
+			"--node-name", node, "--gpus", gpus, "--plugin-dir", kubelet.Dir, "--pod-resources", kubelet.PodResources,
 			"--state-dir", filepath.Join(dir, "state"), "--health-listen", health, "--kubeconfig", config,
 			"--etcd-endpoints", bus,
 		},

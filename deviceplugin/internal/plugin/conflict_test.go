@@ -102,7 +102,7 @@ func TestRegistrar_RegistersBeforeConflictCheckAfterRestart(t *testing.T) {
 	w.eventually(func() bool {
 		return w.kubelet.Registrations() == 2 && w.kubelet.Allocatable() > 0 && registrar.Registered()
 	}, "registers after the first plugin has ended")
-	w.kubelet.Restart()
+	require.NoError(w.t, w.kubelet.Restart())
 	w.eventually(func() bool { return w.kubelet.Registrations() == 3 }, "registers again")
 	cancel()
 	require.NoError(t, <-done)

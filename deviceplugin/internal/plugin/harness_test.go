@@ -12,10 +12,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
+	"github.com/trellis-gpu/trellis/daemon/kubelettest"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/allocations"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpu"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet"
-	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet/kubelettest"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/plugin"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/pods"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/slot"
@@ -80,9 +80,12 @@ func newHarness(t *testing.T, gpus string) *harness {
 // newNode returns a node without a plugin.
 func newNode(t *testing.T, resource string) *harness {
 	t.Helper()
+	k, err := kubelettest.Start()
+	require.NoError(t, err)
+	t.Cleanup(k.Close)
 	w := &harness{
 		t:          t,
-		kubelet:    kubelettest.Start(t),
+		kubelet:    k,
 		api:        &apiServer{changed: make(chan struct{})},
 		bus:        membus.New(),
 		state:      t.TempDir(),

@@ -5,8 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/trellis-gpu/trellis/daemon/kubelettest"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet"
-	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet/kubelettest"
 	"github.com/trellis-gpu/trellis/growth"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet/kubelettest"
+	"github.com/trellis-gpu/trellis/daemon/kubelettest"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/pods"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
@@ -158,7 +158,7 @@ func TestRegistrar_RegistersAfterKubeletRestart(t *testing.T) {
 	pod := w.bindPod("before", 1, []growth.GPU{w.gpus[1]}, main(8))
 	w.runPod(pod)
 	start := time.Now()
-	w.kubelet.Restart()
+	require.NoError(w.t, w.kubelet.Restart())
 	w.eventually(func() bool { return w.kubelet.Registrations() == 2 && w.kubelet.Allocatable() == 48 },
 		"registers again")
 	require.Less(t, time.Since(start), 2*time.Second)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet/kubelettest"
+	"github.com/trellis-gpu/trellis/daemon/kubelettest"
 	"github.com/trellis-gpu/trellis/growth"
 )
 

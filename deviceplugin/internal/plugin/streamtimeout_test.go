@@ -76,7 +76,7 @@ func TestRegistrar_WaitsForStoppedKubelet(t *testing.T) {
 		return disconnected
 	}, "kubelet is disconnected")
 	require.Equal(t, 1, w.kubelet.Registrations())
-	w.kubelet.Restart()
+	require.NoError(w.t, w.kubelet.Restart())
 	w.eventually(func() bool {
 		disconnected, known := w.kubeletDisconnected()
 		return known && !disconnected

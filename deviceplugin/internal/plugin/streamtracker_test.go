@@ -34,7 +34,7 @@ func TestPublisher_ReportsKubeletConnection(t *testing.T) {
 		return disconnected
 	}, "kubelet stopped; the plugin and its lease live on")
 
-	w.kubelet.Restart()
+	require.NoError(w.t, w.kubelet.Restart())
 	w.eventually(connected, "registered again")
 	w.runPod(w.bindPod("p", 1, []growth.GPU{w.gpus[1]}, main(8)))
 }

@@ -1,6 +1,6 @@
 // Package contract is a conformance suite of the kubelet behaviour that the device plugin depends on.
 //
-// Two kubelets must pass it: the fake of package kubelettest, in unit tests, and the real kubelet of a local cluster,
+// Two kubelets must pass it: the fake of package daemon/kubelettest, in unit tests, and the real kubelet of a local cluster,
 // in deviceplugin/e2e. If the real kubelet changes its behaviour, the second fails. If the fake deviates, tests that
 // use it prove nothing.
 //

@@ -1,4 +1,4 @@
-package kubelettest_test
+package contract_test
 
 import (
 	"errors"
@@ -8,15 +8,19 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/trellis-gpu/trellis/daemon/kubelettest"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet/contract"
-	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet/kubelettest"
 )
 
 func TestContract(t *testing.T) {
 	contract.Run(t, func(t *testing.T) contract.Kubelet {
-		k := kubelettest.Start(t)
+		k, err := kubelettest.Start()
+		require.NoError(t, err)
+		t.Cleanup(k.Close)
 		return contract.Kubelet{
-			PluginDir: k.Dir, PodResources: k.PodResources, Restart: k.Restart,
+			PluginDir:    k.Dir,
+			PodResources: k.PodResources,
+			Restart:      func() { require.NoError(t, k.Restart()) },
 			Pods: &pods{
 				t:       t,
 				kubelet: k,

@@ -30,8 +30,8 @@ func (k *Kubelet) Register(ctx context.Context, r *pluginapi.RegisterRequest) (*
 	if !strings.Contains(r.GetResourceName(), "/") {
 		return nil, fmt.Errorf("the ResourceName %q is invalid", r.GetResourceName())
 	}
-	connection, err := grpc.NewClient("unix://"+filepath.Join(k.Dir, r.GetEndpoint()),
-		grpc.WithTransportCredentials(insecure.NewCredentials()))
+	dial := append([]grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())}, k.dial...)
+	connection, err := grpc.NewClient("unix://"+filepath.Join(k.Dir, r.GetEndpoint()), dial...)
 	if err != nil {
 		return nil, err
 	}

@@ -1,20 +1,20 @@
 package kubelettest
 
 import (
+	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
-	"testing"
 
-	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 	podresources "k8s.io/kubelet/pkg/apis/podresources/v1"
 )
 
-// Kubelet is a fake kubelet for one test.
+// Kubelet is a fake kubelet. It is safe for concurrent use, except for Start, Stop, Restart and Close.
 type Kubelet struct {
 	pluginapi.UnimplementedRegistrationServer
 	podresources.UnimplementedPodResourcesListerServer
@@ -22,7 +22,7 @@ type Kubelet struct {
 	// Dir is the plugin directory; PodResources is the socket of that API.
 	Dir, PodResources string
 
-	t       *testing.T
+	dial    []grpc.DialOption // of the connections to plugins
 	servers []*grpc.Server
 
 	admission sync.Mutex // pods are admitted one at a time
@@ -41,36 +41,50 @@ type Kubelet struct {
 	failing        map[string]bool // failing methods of the PodResources API
 }
 
-// Start runs a kubelet until the test ends.
-func Start(t *testing.T) *Kubelet {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "kubelet") // t.TempDir may be too long for a socket path
-	require.NoError(t, err)
-	k := &Kubelet{Dir: dir, PodResources: filepath.Join(dir, "pr", "kubelet.sock"), t: t}
-	require.NoError(t, os.Mkdir(filepath.Dir(k.PodResources), 0o755))
-	k.start()
-	t.Cleanup(func() {
-		k.Stop()
-		_ = os.RemoveAll(dir)
-	})
-	return k
+// Start runs a kubelet in a temporary directory until Close. The options are those of its connections to plugins: a
+// benchmark can measure or check kubelet's calls with an interceptor.
+func Start(dial ...grpc.DialOption) (*Kubelet, error) {
+	dir, err := os.MkdirTemp("", "kubelet") // short: the path of a socket has at most 107 bytes
+	if err != nil {
+		return nil, fmt.Errorf("starting the fake kubelet: %w", err)
+	}
+	k := &Kubelet{Dir: dir, PodResources: filepath.Join(dir, "pr", "kubelet.sock"), dial: dial}
+	err = os.Mkdir(filepath.Dir(k.PodResources), 0o755)
+	if err == nil {
+		err = k.start()
+	}
+	if err != nil {
+		k.Close()
+		return nil, err
+	}
+	return k, nil
 }
 
-func (k *Kubelet) start() {
-	for path, register := range map[string]func(*grpc.Server){
-		filepath.Join(k.Dir, "kubelet.sock"): func(s *grpc.Server) { pluginapi.RegisterRegistrationServer(s, k) },
-		k.PodResources: func(s *grpc.Server) {
-			podresources.RegisterPodResourcesListerServer(s,
-				k)
-		},
-	} {
-		listener, err := net.Listen("unix", path)
-		require.NoError(k.t, err)
-		server := grpc.NewServer()
-		register(server)
-		k.servers = append(k.servers, server)
-		go func() { _ = server.Serve(listener) }()
+func (k *Kubelet) start() error {
+	registration := grpc.NewServer()
+	pluginapi.RegisterRegistrationServer(registration, k)
+	resources := grpc.NewServer()
+	podresources.RegisterPodResourcesListerServer(resources, k)
+	return errors.Join(
+		k.serve(registration, filepath.Join(k.Dir, "kubelet.sock")),
+		k.serve(resources, k.PodResources),
+	)
+}
+
+func (k *Kubelet) serve(server *grpc.Server, socket string) error {
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		return fmt.Errorf("starting the fake kubelet: %w", err)
 	}
+	k.servers = append(k.servers, server)
+	go func() { _ = server.Serve(listener) }()
+	return nil
+}
+
+// Close stops the kubelet and removes its directory.
+func (k *Kubelet) Close() {
+	k.Stop()
+	_ = os.RemoveAll(k.Dir)
 }
 
 // Stop stops the kubelet. It keeps its pods, and that a plugin had registered.
@@ -90,14 +104,18 @@ func (k *Kubelet) Stop() {
 }
 
 // Restart stops and starts the kubelet and removes the sockets in its plugin directory.
-func (k *Kubelet) Restart() {
+func (k *Kubelet) Restart() error {
 	k.Stop()
 	sockets, err := filepath.Glob(filepath.Join(k.Dir, "*.sock"))
-	require.NoError(k.t, err)
-	for _, socket := range sockets {
-		require.NoError(k.t, os.Remove(socket))
+	if err != nil {
+		return err
 	}
-	k.start()
+	for _, socket := range sockets {
+		if err := os.Remove(socket); err != nil {
+			return err
+		}
+	}
+	return k.start()
 }
 
 // Adopt adds running pods that another plugin of the resource allocated earlier.
