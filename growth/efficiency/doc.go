@@ -18,7 +18,7 @@
 // # Departures from the FlowCon thesis
 //
 //   - The thesis uses |ΔE|, which counts noise as progress. Here progress is signed, uses the smoothed metric, and is
-//     measured against the best value, so an oscillating metric does not grow.
+//     measured against the best value, so an oscillating metric is not growth.
 //   - The thesis compares G with α, which depends on the scale of the loss. Here g is compared, which does not.
 //   - In the thesis one low interval demotes a job. Here it takes two, and the way back takes 1.5·α.
 //   - Efficiency per CPU alone decides, as in the evaluation of the thesis. The efficiencies per memory, block I/O and
@@ -27,12 +27,13 @@
 // # Intervals without a sample
 //
 // A report that is not finite is rejected. An interval without a report makes no sample: silence is not evidence, and a
-// job that has reported nothing stays Progressing. If the clock has not advanced, the reports wait for the next sample.
+// job that has reported nothing stays Progressing. If no time has passed since the previous sample, the reports count
+// in the next one.
 //
 // # Restarts and relapses
 //
 // A step that goes backwards is a restart. Smoothing and best value start again; peak and category remain. A job that
-// starts over therefore grows at once, and a job that resumes near its end does not look young.
+// starts over therefore grows at once, and a job that resumes near its end does not count as a new one.
 //
 // The best value also starts again after a relapse: two consecutive samples that lose 20 % of all improvement and five
 // times the usual noise. Causes are a warm restart of the learning rate and a new phase of training. Measured against

@@ -44,10 +44,10 @@ func TestDecide_LearnsUndeclaredLimits(t *testing.T) {
 			var sum, declared, learned float64
 			worst, harmed, n := 0.0, 0, 0
 			for seed := range uint64(seeds(t, 100)) {
-				dice := rand.New(rand.NewPCG(seed, 9))
+				rng := rand.New(rand.NewPCG(seed, 9))
 				cores := []float64{2, 4, 8}[seed%3]
 				tasks := draw(seed, 12, cores, false)
-				c := config(fairfinish.Objective(dice.Float64()), cores)
+				c := config(fairfinish.Objective(rng.Float64()), cores)
 				base, declaredRun := run(t, cores, tasks, fair), run(t, cores, tasks, harmless(t, c, false, nil))
 				policy := harmless(t, c, false, nil)
 				arrived := map[growth.PodUID]float64{}
@@ -153,7 +153,7 @@ func TestDecide_SeldomAlternatesBetweenSimilarJobs(t *testing.T) {
 
 // countChanges returns how often another of four equal jobs becomes the first, until all have ended.
 func countChanges(t *testing.T, seed uint64, relativeError float64) (changes int) {
-	dice := rand.New(rand.NewPCG(seed, 1))
+	rng := rand.New(rand.NewPCG(seed, 1))
 	tasks := make([]task, 4)
 	for i := range tasks {
 		tasks[i] = task{
@@ -176,7 +176,7 @@ func countChanges(t *testing.T, seed uint64, relativeError float64) (changes int
 	})
 	run(t, 1, tasks, func(now float64, jobs []fairfinish.Job) ([]float64, float64) {
 		for i := range jobs {
-			wrong := growth.CoreSeconds(1 - relativeError + 2*relativeError*dice.Float64())
+			wrong := growth.CoreSeconds(1 - relativeError + 2*relativeError*rng.Float64())
 			for _, e := range []*remaining.Estimate{&jobs[i].Remaining, &jobs[i].ToTarget} {
 				part := growth.CoreSeconds(relativeError)
 				*e = remaining.Estimate{

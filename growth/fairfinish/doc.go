@@ -1,5 +1,5 @@
-// Package fairfinish divides a node's cores among training jobs. No job ends later than under fair sharing, and the
-// slack that this leaves goes to the jobs that grow or end soonest. It implements the policy "harmless".
+// Package fairfinish divides a node's cores among training jobs. It implements the policy "harmless": no job should end
+// later than under fair sharing (see Guarantee), and the slack goes to the jobs that reach their target or end soonest.
 //
 // Decide is a pure function. It maps a State, the time and the current jobs to the next State and to a share for each
 // job. A State can be stored as JSON, so a restarted coordinator continues where it stopped.
@@ -22,13 +22,13 @@
 //
 // # A decision
 //
-//  1. Compute the deadlines of each job (allocate.go). All of its work is due at d. A floor of 2 % of the growth of
-//     FairWork is due at all times. A job of uncertain size may end at any time once FairWork has reached the lower end
-//     of its size; from there on, FairWork itself is due (caution.go). The closer the objective is to growth, the lower
-//     this end, because jobs past their target wait for all others. In return such a job may lag behind FairWork by
-//     2.5 % of its time since arrival, less for objectives beyond balanced, and not at all for growth. The lag recovers
-//     most of the slack that the caution costs, and bounds the delay of a job that ends early. A job of unknown size is
-//     always due its fair share.
+//  1. Compute the deadlines of each job (allocate.go). All of its work is due at d. A floor of 2 % of the increase
+//     of FairWork is due at all times. A job of uncertain size may end at any time once FairWork has reached the lower end
+//     of its size; from there on, FairWork itself is due (caution.go). The closer the objective o (below) is to 1, the
+//     lower this end, because jobs past their target then wait for all others. Such a job may lag behind FairWork by
+//     2.5 % of its time since arrival; the limit falls above o = 0.43 (balanced) and is 0 at o = 1. The lag recovers most of the
+//     slack that the caution costs, and bounds the delay of a job that ends early. A job of unknown size is always due
+//     its fair share.
 //  2. Handle late jobs, which have ended on the virtual node only. Their deadlines are the times at which they would
 //     end if they shared the node among themselves. A job whose size was underestimated then does not block the others
 //     (compare PSBS, Dell'Amico et al.).
@@ -54,12 +54,12 @@
 // A job that leaves part of its grant unused without waiting for a CPU is waiting for something else. Its limit becomes
 // what it used while it did not wait for a CPU, on both nodes, until it uses more (usable.go). Where the kernel does
 // not report the wait, jobs are compared: a job that uses much less of its grant than other jobs use of theirs is
-// limited. A grant that takes effect late can then look like a narrow job, until the job has used its whole grant for a
+// limited. A job whose grant takes effect late can then be limited by mistake, until it has used its whole grant for a
 // few decisions.
 //
 // If all jobs together use less than the configured cores although they could use them, other processes run on the
 // node. Both nodes then have the capacity that the jobs received. Compared with the configured cores, every job would
-// look narrow, be granted what it used, and never recover.
+// seem to be limited, would be granted what it used, and would never recover.
 //
 // # Guarantee
 //

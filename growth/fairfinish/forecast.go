@@ -13,7 +13,7 @@ type forecast struct {
 	times []float64
 	// fair is the FairWork of each job at these times.
 	fair [][]float64
-	// rate is the growth of each job's FairWork after the last time, in cores.
+	// rate is how fast each job's FairWork increases after the last time, in cores.
 	rate []float64
 }
 
@@ -56,7 +56,7 @@ func newForecast(accounts []Account, cores float64) forecast {
 		}
 		active = slices.DeleteFunc(active, func(i int) bool {
 			_, size := accounts[i].size()
-			return i == ends || f.last(i) >= float64(size)-epsilon // rounding must not keep the job that ends
+			return i == ends || f.last(i) >= float64(size)-epsilon // i == ends: rounding must not keep it active
 		})
 	}
 }

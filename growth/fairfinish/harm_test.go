@@ -33,9 +33,9 @@ func seeds(t *testing.T, n int) int {
 // The guarantee: exact sizes, one core, any arrivals, weights and objective.
 func TestDecide_HarmsNoJobOnOneCore(t *testing.T) {
 	for seed := range uint64(seeds(t, 150)) {
-		dice := rand.New(rand.NewPCG(seed, 1))
+		rng := rand.New(rand.NewPCG(seed, 1))
 		tasks := draw(seed, 12, 1, seed%2 == 1)
-		c := config(fairfinish.Objective(dice.Float64()), 1)
+		c := config(fairfinish.Objective(rng.Float64()), 1)
 		base, got := run(t, 1, tasks, fair), run(t, 1, tasks, harmless(t, c, false, nil))
 		for i := range tasks {
 			require.LessOrEqual(t, got[i].end, base[i].end+interval, "seed %d, task %d of %+v", seed, i, tasks)
@@ -46,10 +46,10 @@ func TestDecide_HarmsNoJobOnOneCore(t *testing.T) {
 // The tested bound on many cores: one interval plus 5 % of the job's time under fair sharing.
 func TestDecide_BoundsTheHarmOnManyCores(t *testing.T) {
 	for seed := range uint64(seeds(t, 150)) {
-		dice := rand.New(rand.NewPCG(seed, 2))
+		rng := rand.New(rand.NewPCG(seed, 2))
 		cores := []float64{2, 3, 8}[seed%3]
 		tasks := draw(seed, 10, cores, seed%2 == 1)
-		c := config(fairfinish.Objective(dice.Float64()), cores)
+		c := config(fairfinish.Objective(rng.Float64()), cores)
 		base := run(t, cores, tasks, fair)
 		got := run(t, cores, tasks, harmless(t, c, false, nil))
 		for i := range tasks {

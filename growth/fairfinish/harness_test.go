@@ -149,27 +149,27 @@ func harmless(t *testing.T, c fairfinish.Config, restart bool, watch func(fairfi
 
 // draw returns up to maxTasks tasks with random sizes, targets, weights and arrivals.
 func draw(seed uint64, maxTasks int, cores float64, weighted bool) []task {
-	dice := rand.New(rand.NewPCG(seed, 7))
-	tasks := make([]task, 1+dice.IntN(maxTasks))
+	rng := rand.New(rand.NewPCG(seed, 7))
+	tasks := make([]task, 1+rng.IntN(maxTasks))
 	for i := range tasks {
 		k := task{
-			arrival: float64(dice.IntN(300)),
-			work:    1 + 200*dice.Float64(),
+			arrival: float64(rng.IntN(300)),
+			work:    1 + 200*rng.Float64(),
 			weight:  1,
 			limit:   cores,
 		}
-		if dice.IntN(3) == 0 {
+		if rng.IntN(3) == 0 {
 			k.arrival = tasks[0].arrival // several at the same time
 		}
-		if dice.IntN(4) == 0 {
-			k.work = 1 + float64(dice.IntN(4))*50
+		if rng.IntN(4) == 0 {
+			k.work = 1 + float64(rng.IntN(4))*50
 		}
-		k.target = k.work * dice.Float64()
+		k.target = k.work * rng.Float64()
 		if weighted {
-			k.weight = float64(1 + dice.IntN(5))
+			k.weight = float64(1 + rng.IntN(5))
 		}
 		if cores > 1 {
-			k.limit = float64(1 + dice.IntN(int(cores)))
+			k.limit = float64(1 + rng.IntN(int(cores)))
 			k.work *= k.limit
 		}
 		tasks[i] = k

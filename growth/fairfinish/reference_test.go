@@ -62,17 +62,17 @@ func push(room [][]int, seen []bool, from, sink int) bool {
 }
 
 // randomPlan returns a random plan of integers. With single, each job has due work in one segment only.
-func randomPlan(dice *rand.Rand, single bool) *plan {
-	p := &plan{cores: float64(1 + dice.IntN(4))}
-	for range 1 + dice.IntN(4) {
-		p.lengths = append(p.lengths, float64(1+dice.IntN(4)))
+func randomPlan(rng *rand.Rand, single bool) *plan {
+	p := &plan{cores: float64(1 + rng.IntN(4))}
+	for range 1 + rng.IntN(4) {
+		p.lengths = append(p.lengths, float64(1+rng.IntN(4)))
 	}
-	for range 1 + dice.IntN(4) {
-		p.limits = append(p.limits, float64(1+dice.IntN(int(p.cores))))
-		due, sum, at := make([]float64, len(p.lengths)), 0.0, dice.IntN(len(p.lengths))
+	for range 1 + rng.IntN(4) {
+		p.limits = append(p.limits, float64(1+rng.IntN(int(p.cores))))
+		due, sum, at := make([]float64, len(p.lengths)), 0.0, rng.IntN(len(p.lengths))
 		for s := range due {
 			if !single || s == at {
-				sum += float64(dice.IntN(8))
+				sum += float64(rng.IntN(8))
 			}
 			due[s] = sum
 		}
@@ -99,18 +99,18 @@ func TestPlan_DeficitMatchesMaximumFlow(t *testing.T) {
 func TestForecast_MatchesASimulationInSmallSteps(t *testing.T) {
 	const step = 1.0 / 64
 	for seed := range uint64(60) {
-		dice := rand.New(rand.NewPCG(seed, 4))
-		c := Config{Cores: growth.MilliCPU(1000 * (1 + dice.IntN(4))), Interval: time.Second}
+		rng := rand.New(rand.NewPCG(seed, 4))
+		c := Config{Cores: growth.MilliCPU(1000 * (1 + rng.IntN(4))), Interval: time.Second}
 		s := State{Accounts: map[growth.PodUID]Account{}}
-		for i := range 1 + dice.IntN(5) {
-			left := remaining.Exact(growth.CoreSeconds(1 + dice.IntN(20)))
-			if dice.IntN(6) == 0 {
+		for i := range 1 + rng.IntN(5) {
+			left := remaining.Exact(growth.CoreSeconds(1 + rng.IntN(20)))
+			if rng.IntN(6) == 0 {
 				left = remaining.Estimate{}
 			}
 			s.Accounts[growth.PodUID('a'+rune(i))] = Account{
 				Remaining: left,
-				Weight:    float64(1 + dice.IntN(3)),
-				Limit:     float64(1 + dice.IntN(3)),
+				Weight:    float64(1 + rng.IntN(3)),
+				Limit:     float64(1 + rng.IntN(3)),
 			}
 		}
 		ids, accounts := s.sorted(func(Account) bool { return true })

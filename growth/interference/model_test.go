@@ -40,7 +40,7 @@ func TestModel_Slowdown(t *testing.T) {
 		"two other jobs never wait":          {1, 2, 1.8, 0.2},
 		"the job waits half of the time":     {0.5, 1, 1.2, 0.05},
 		"the job always waits":               {0, 3, 1, 0},
-		"a negative activity counts as none": {1, -1, 1, 0},
+		"a negative activity counts as zero": {1, -1, 1, 0},
 		"another job waits half of the time": {1, 0.5, 1.2, 0.05},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -52,12 +52,12 @@ func TestModel_Slowdown(t *testing.T) {
 	}
 }
 
-// For any model, a slowdown is at least 1, grows with the activity of other jobs, and becomes less certain.
+// For any model, a slowdown is at least 1. Its mean and deviation grow with the activity of other jobs.
 func TestModel_SlowdownGrowsWithTheOtherJobs(t *testing.T) {
-	dice := rand.New(rand.NewPCG(3, 1))
+	rng := rand.New(rand.NewPCG(3, 1))
 	for range 10_000 {
-		m := interference.Model{Contention: growth.Slowdown(dice.Float64()), Deviation: growth.Slowdown(dice.Float64())}
-		own, others, another := growth.Share(dice.Float64()), growth.Share(5*dice.Float64()), growth.Share(dice.Float64())
+		m := interference.Model{Contention: growth.Slowdown(rng.Float64()), Deviation: growth.Slowdown(rng.Float64())}
+		own, others, another := growth.Share(rng.Float64()), growth.Share(5*rng.Float64()), growth.Share(rng.Float64())
 		few, many := m.Slowdown(own, others), m.Slowdown(own, others+another)
 		require.GreaterOrEqual(t, few.Mean, growth.Slowdown(1))
 		require.GreaterOrEqual(t, many.Mean, few.Mean)

@@ -26,36 +26,36 @@ func brute(jobs []loader.Job, budget int) float64 {
 }
 
 // randomJobs returns random jobs and a budget: curves of models and arbitrary curves, equal and different widths.
-func randomJobs(dice *rand.Rand) ([]loader.Job, int) {
-	arbitrary, equal := dice.IntN(2) == 0, dice.IntN(2) == 0
-	jobs := make([]loader.Job, 1+dice.IntN(4))
+func randomJobs(rng *rand.Rand) ([]loader.Job, int) {
+	arbitrary, equal := rng.IntN(2) == 0, rng.IntN(2) == 0
+	jobs := make([]loader.Job, 1+rng.IntN(4))
 	for i := range jobs {
 		curve := loader.Model{
-			Parallel: growth.Seconds(dice.ExpFloat64() / 50), Serial: growth.Seconds(dice.ExpFloat64() / 2000),
-			Compute: growth.Seconds(dice.ExpFloat64() / 100),
-		}.Curve(1 + dice.IntN(8))
+			Parallel: growth.Seconds(rng.ExpFloat64() / 50), Serial: growth.Seconds(rng.ExpFloat64() / 2000),
+			Compute: growth.Seconds(rng.ExpFloat64() / 100),
+		}.Curve(1 + rng.IntN(8))
 		if arbitrary {
 			for w := range curve {
-				curve[w] = growth.PerSecond(dice.IntN(6))
+				curve[w] = growth.PerSecond(rng.IntN(6))
 			}
 		}
 		jobs[i] = loader.Job{
 			UID:    growth.PodUID("job-" + strconv.Itoa(i)),
-			Weight: loader.Weight(dice.IntN(4)),
+			Weight: loader.Weight(rng.IntN(4)),
 			Width:  1,
 			Curve:  curve,
 		}
 		if !equal {
-			jobs[i].Width = 1 + dice.IntN(3)
+			jobs[i].Width = 1 + rng.IntN(3)
 		}
 	}
-	return jobs, dice.IntN(25)
+	return jobs, rng.IntN(25)
 }
 
 func TestAllocate_MatchesExhaustiveSearch(t *testing.T) {
-	dice := rand.New(rand.NewPCG(1, 2))
+	rng := rand.New(rand.NewPCG(1, 2))
 	for range 3000 {
-		jobs, budget := randomJobs(dice)
+		jobs, budget := randomJobs(rng)
 		got := loader.Allocate(jobs, budget)
 		require.LessOrEqual(t, got.Cores(jobs), budget)
 		require.InEpsilon(t, 1+brute(jobs, budget), 1+got.Value(jobs), 1e-9, "%v on %d cores got %v", jobs, budget, got)
@@ -63,9 +63,9 @@ func TestAllocate_MatchesExhaustiveSearch(t *testing.T) {
 }
 
 func TestAllocate_IsMonotoneInTheBudget(t *testing.T) {
-	dice := rand.New(rand.NewPCG(3, 4))
+	rng := rand.New(rand.NewPCG(3, 4))
 	for range 300 {
-		jobs, _ := randomJobs(dice)
+		jobs, _ := randomJobs(rng)
 		before := -1.0
 		for budget := range 24 {
 			value := loader.Allocate(jobs, budget).Value(jobs)
@@ -76,19 +76,19 @@ func TestAllocate_IsMonotoneInTheBudget(t *testing.T) {
 }
 
 func TestAllocate_IgnoresTheOrderOfJobs(t *testing.T) {
-	dice := rand.New(rand.NewPCG(5, 6))
+	rng := rand.New(rand.NewPCG(5, 6))
 	for range 300 {
-		jobs, budget := randomJobs(dice)
+		jobs, budget := randomJobs(rng)
 		want := loader.Allocate(jobs, budget)
-		dice.Shuffle(len(jobs), func(a, b int) { jobs[a], jobs[b] = jobs[b], jobs[a] })
+		rng.Shuffle(len(jobs), func(a, b int) { jobs[a], jobs[b] = jobs[b], jobs[a] })
 		require.Equal(t, want, loader.Allocate(jobs, budget))
 	}
 }
 
 func TestAllocate_AssignsNoUselessWorker(t *testing.T) {
-	dice := rand.New(rand.NewPCG(7, 8))
+	rng := rand.New(rand.NewPCG(7, 8))
 	for range 300 {
-		jobs, _ := randomJobs(dice)
+		jobs, _ := randomJobs(rng)
 		got := loader.Allocate(jobs, 1000)
 		for _, j := range jobs {
 			if w := got[j.UID]; w > 0 {

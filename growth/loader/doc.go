@@ -13,11 +13,11 @@
 //	a                          loading time that workers share, seconds per sample
 //	b                          loading time that they do not share (the hand-over), seconds per sample
 //
-// The prior for a and b is the published regression. One Measurement replaces its scale and sets c. The published ratio
-// b/a remains as a weak pseudo-observation until measurements at two or more w replace it too. An interval that waits
-// for data less than 5 % of its time (the published threshold) measures c; for y(w) it gives an upper bound only. At a
-// measured w, T(w) is pulled towards the measured rate: on a crowded node, more workers can be slower, which a and b
-// cannot express.
+// The prior for a and b is the published regression. The first Measurement replaces the scale of the prior and sets c.
+// The published ratio b/a remains as a weak pseudo-observation until measurements at two or more w replace it too. If
+// the job waits for data less than 5 % of an interval (the published threshold), the interval measures c and gives only
+// an upper bound for y(w). At a measured w, T(w) is pulled towards the measured rate: on a crowded node, more workers
+// can be slower, which a and b cannot express.
 //
 // # Allocation
 //
@@ -32,7 +32,8 @@
 // # Departures from the paper
 //
 // The published allocators keep w_i ≥ 1. Here 0 is allowed, as in PyTorch's DataLoader. With a minimum of 1, one more
-// core could make a node worse: at C = ΣD the minimum takes workers from the jobs that need them. WAA assigns every
+// core could make a node worse: at C = ΣD every device gets one worker, even if another job
+// needs them more. WAA assigns every
 // core and exceeds the budget by up to D−1; Allocate does neither.
 //
 // # Changes

@@ -36,7 +36,8 @@ func knapsack(jobs []Job, budget int) Allocation {
 	return allocation
 }
 
-// withJob extends the best values by one job. chosen has the job's number of workers in each; ties go to the smallest.
+// withJob extends the best values by one job. chosen[c] is the job's number of workers in next[c]; ties go to the smaller
+// number.
 func withJob(j Job, best []float64) (next []float64, chosen []int) {
 	next = slices.Repeat([]float64{math.Inf(-1)}, len(best))
 	chosen = make([]int, len(best))

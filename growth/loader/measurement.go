@@ -10,12 +10,14 @@ import (
 const (
 	// MaxLoaders is the largest number of workers per device that is predicted or assigned.
 	MaxLoaders = 64
-	maxStep    = growth.Seconds(24 * 3600)
-	minRate    = 1e-6
-	maxRate    = 1e9
+	// maxStep is the longest duration of a step.
+	maxStep = growth.Seconds(24 * 3600)
+	// minRate and maxRate bound the throughput, in samples per second and device.
+	minRate = 1e-6
+	maxRate = 1e9
 )
 
-// Measurement is the throughput of a job over an interval without changes.
+// Measurement is the throughput of a job over an interval in which neither workers nor batch size change.
 type Measurement struct {
 	// Loaders is the number of workers per device; 0 means that the job loaded in its own process.
 	Loaders int
@@ -25,9 +27,9 @@ type Measurement struct {
 	Waiting growth.Share
 }
 
-// Measured returns the measurement of a step that trained samples in step seconds and waited for data for load of them.
-// It returns false for values that are impossible, and for a load of exactly 0: a real wait is never exactly 0, so such
-// a job does not measure its loading.
+// Measured converts the report of one step to a Measurement. step is the duration of the step, of which the job waited
+// load seconds for data. Measured returns false for impossible values and for a load of exactly 0. A real wait is never
+// exactly 0, so such a job does not measure it.
 func Measured(loaders, samples int, step, load growth.Seconds) (Measurement, bool) {
 	if samples <= 0 || !(step > 0 && step <= maxStep) || !(load > 0 && load <= step) {
 		return Measurement{}, false
@@ -49,10 +51,11 @@ func (m Measurement) valid() bool {
 // perSample returns the time per sample, in seconds.
 func (m Measurement) perSample() float64 { return 1 / float64(m.Rate) }
 
-// computeTime returns c, in seconds per sample.
+// computeTime returns c of the package's model, in seconds per sample.
 func (m Measurement) computeTime() float64 { return (1 - float64(m.Waiting)) * m.perSample() }
 
-// loadTime returns y(w), in seconds per sample. exact is false if the interval only gives an upper bound.
+// loadTime returns y(w) of the package's model, in seconds per sample. exact is false if the interval only gives an
+// upper bound.
 func (m Measurement) loadTime() (y float64, exact bool) {
 	if m.Loaders == 0 {
 		return math.Max(float64(m.Waiting)*m.perSample(), 1/maxRate), true

@@ -43,15 +43,15 @@ func TestNode_WithRejectsOverCommitment(t *testing.T) {
 // The test adds and removes pods at random. A change is accepted exactly if a separate sum says that it fits, and 0 ≤
 // used ≤ total holds after it.
 func TestNode_WithAndWithoutKeepTheBalance(t *testing.T) {
-	dice := rand.New(rand.NewPCG(3, 4))
+	rng := rand.New(rand.NewPCG(3, 4))
 	n, held := node(gpu("GPU-a"), gpu("GPU-b")), map[growth.PodUID]growth.GPUShare{}
 	for range 20_000 {
-		pod := growth.PodUID(rune('a' + dice.IntN(20)))
+		pod := growth.PodUID(rune('a' + rng.IntN(20)))
 		n = n.Without(pod)
 		delete(held, pod)
 		share := growth.GPUShare{
-			GPU:    []growth.GPU{"GPU-a", "GPU-b"}[dice.IntN(2)],
-			Memory: growth.MiB(dice.IntN(9)) * gib,
+			GPU:    []growth.GPU{"GPU-a", "GPU-b"}[rng.IntN(2)],
+			Memory: growth.MiB(rng.IntN(9)) * gib,
 		}
 		sum := share.Memory
 		for _, other := range held {

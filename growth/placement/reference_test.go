@@ -11,14 +11,14 @@ import (
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
-// Place chooses GPU by GPU. The reference implementation tries every set of GPUs and takes the one that increases the
-// total growth most.
+// Place chooses one GPU after another. The reference implementation tries every set of GPUs and chooses the one that
+// increases the total growth most.
 func TestPlace_MatchesExhaustiveSearch(t *testing.T) {
-	dice := rand.New(rand.NewPCG(1, 2))
+	rng := rand.New(rand.NewPCG(1, 2))
 	policy := placement.MarginalGrowth{Interference: interference.Prior()}
 	for range 5_000 {
-		n := randomNode(dice)
-		count := 1 + dice.IntN(3)
+		n := randomNode(rng)
+		count := 1 + rng.IntN(3)
 		r := asks(4*gib, count, 4*count)
 		choice, status := placement.Place(n, r, policy)
 		score, scored := placement.ScoreNode(n, r, policy)
@@ -86,13 +86,13 @@ func total(jobs []placement.Resident) float64 {
 	return sum
 }
 
-func randomNode(dice *rand.Rand) placement.Node {
+func randomNode(rng *rand.Rand) placement.Node {
 	n := placement.Node{Name: "n", Unit: gib}
-	for i := range dice.IntN(6) {
-		g := placement.GPU{UUID: growth.GPU("GPU-" + string(rune('a'+i))), Memory: 16 * gib, Healthy: dice.IntN(8) > 0}
-		for range dice.IntN(5) {
+	for i := range rng.IntN(6) {
+		g := placement.GPU{UUID: growth.GPU("GPU-" + string(rune('a'+i))), Memory: 16 * gib, Healthy: rng.IntN(8) > 0}
+		for range rng.IntN(5) {
 			g.Residents = append(g.Residents, placement.Resident{
-				Memory: growth.MiB(1+dice.IntN(5)) * gib, Growth: growth.Growth(dice.Float64()), Activity: growth.Share(dice.Float64()),
+				Memory: growth.MiB(1+rng.IntN(5)) * gib, Growth: growth.Growth(rng.Float64()), Activity: growth.Share(rng.Float64()),
 			})
 		}
 		n.GPUs = append(n.GPUs, g)

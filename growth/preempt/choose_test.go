@@ -169,11 +169,11 @@ func TestDisruptionsAllowed_Violations(t *testing.T) {
 // budgets and highest priority. It may lose more growth, because reprieving one by one does not find the best of all
 // packings. The test bounds how often.
 func TestChoose_ComparesWithExhaustiveSearch(t *testing.T) {
-	dice := rand.New(rand.NewPCG(5, 8))
+	rng := rand.New(rand.NewPCG(5, 8))
 	planned, worse := 0, 0
 	for range 300 {
-		n, jobs := node(randomJobs(dice)...)
-		r := asks(5+dice.IntN(4), 1)
+		n, jobs := node(randomJobs(rng)...)
+		r := asks(5+rng.IntN(4), 1)
 		proposed := []preempt.Job{}
 		if len(jobs) > 0 {
 			proposed = jobs[:1]
@@ -196,17 +196,17 @@ func TestChoose_ComparesWithExhaustiveSearch(t *testing.T) {
 	require.Less(t, worse, planned/20)
 }
 
-func randomJobs(dice *rand.Rand) []held {
+func randomJobs(rng *rand.Rand) []held {
 	var jobs []held
 	used := map[growth.GPU]growth.MiB{}
 	for i := range 12 {
-		g := growth.GPU("GPU-" + string(rune('a'+dice.IntN(3))))
-		memory := growth.MiB(2 + dice.IntN(5))
+		g := growth.GPU("GPU-" + string(rune('a'+rng.IntN(3))))
+		memory := growth.MiB(2 + rng.IntN(5))
 		if used[g]+memory > 8 {
 			continue
 		}
 		used[g] += memory
-		jobs = append(jobs, on(job(growth.PodUID(fmt.Sprint("p", i)), int32(dice.IntN(3)), growth.Growth(dice.Float64())), memory, g))
+		jobs = append(jobs, on(job(growth.PodUID(fmt.Sprint("p", i)), int32(rng.IntN(3)), growth.Growth(rng.Float64())), memory, g))
 	}
 	return jobs
 }

@@ -99,13 +99,13 @@ func TestCurve_WorkToTargetCoverage(t *testing.T) {
 			covered, known, sumError := 0, 0, 0.0
 			improvement := math.Abs(shape.value(0) - shape.value(1e9))
 			for seed := range uint64(repeats) {
-				dice := rand.New(rand.NewPCG(seed, 5))
+				rng := rand.New(rand.NewPCG(seed, 5))
 				var c remaining.Curve
 				done := shape.target / 2
 				for i := range 200 {
 					x := done * float64(i) / 200
-					noise := 0.05 * improvement * dice.NormFloat64()
-					if dice.IntN(50) == 0 {
+					noise := 0.05 * improvement * rng.NormFloat64()
+					if rng.IntN(50) == 0 {
 						noise *= 10
 					}
 					c.Add(float64(x), shape.value(x)+noise)
@@ -144,9 +144,9 @@ func TestCurve_IsUnknownFor(t *testing.T) {
 			}
 		},
 		"noise": func(c *remaining.Curve) {
-			dice := rand.New(rand.NewPCG(1, 6))
+			rng := rand.New(rand.NewPCG(1, 6))
 			for x := range 100 {
-				c.Add(float64(x), dice.NormFloat64())
+				c.Add(float64(x), rng.NormFloat64())
 			}
 		},
 		"values that are not finite": func(c *remaining.Curve) {

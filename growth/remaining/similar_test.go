@@ -22,8 +22,8 @@ func twoPhaseLoss(from, to float64, noise func() float64) (c remaining.Curve) {
 func noNoise() float64 { return 0 }
 
 func TestCurve_Similar(t *testing.T) {
-	dice := rand.New(rand.NewPCG(1, 1))
-	noisy := func() float64 { return 0.05 * dice.NormFloat64() }
+	rng := rand.New(rand.NewPCG(1, 1))
+	noisy := func() float64 { return 0.05 * rng.NormFloat64() }
 	slower := twoPhaseLoss(10, 2000, noisy)
 	for i := range slower.Points {
 		slower.Points[i].Step *= 3

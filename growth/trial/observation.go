@@ -10,7 +10,7 @@ import (
 type Observation struct {
 	// Reported is set if the job reported anything. If not, only Restarted is valid.
 	Reported bool `json:"-"`
-	// Samples is the throughput.
+	// Samples is the throughput, in samples per second.
 	Samples growth.PerSecond `json:"samples,omitempty"`
 	// Value is the mean of the metric. It is valid if HasValue is set.
 	Value    float64 `json:"value,omitempty"`
@@ -27,7 +27,8 @@ type Observation struct {
 // Observations are consecutive observations of a job.
 type Observations []Observation
 
-// push adds an observation and keeps the last few. It drops the others if batch size or loaders have changed.
+// push appends an observation and keeps the last window of them. After a restart, or a change of batch size or loaders,
+// it keeps only the new one.
 func (obs Observations) push(o Observation) Observations {
 	if n := len(obs); o.Restarted || (n > 0 && (obs[n-1].Batch != o.Batch || obs[n-1].Loaders != o.Loaders)) {
 		obs = nil
@@ -38,7 +39,7 @@ func (obs Observations) push(o Observation) Observations {
 	return append(append(Observations{}, obs...), o)
 }
 
-// sufficient reports whether the observations are a baseline.
+// sufficient reports whether the observations can serve as a baseline: a full window with a metric or a throughput.
 func (obs Observations) sufficient() bool {
 	_, _, known := obs.metricStats()
 	return len(obs) == window && (known || obs.meanRate() > 0)

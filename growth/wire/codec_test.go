@@ -42,33 +42,33 @@ func TestDecode_InvertsEncode(t *testing.T) {
 
 func TestDecode_RejectsInvalidLines(t *testing.T) {
 	for name, line := range map[string]string{
-		"garbage":            `\x00\xff not json`,
-		"an empty line":      ``,
-		"cut in the middle":  `{"v":1,"type":"progress","step":1`,
-		"a future version":   `{"v":2,"type":"progress","step":1}`,
-		"no version":         `{"type":"progress","step":1}`,
-		"a negative step":    `{"v":1,"type":"progress","step":-1}`,
-		"a huge step":        `{"v":1,"type":"progress","step":9223372036854775807}`,
-		"an overflowing one": `{"v":1,"type":"progress","step":1e400}`,
-		"time travel":        `{"v":1,"type":"progress","step":1,"step_seconds":-3}`,
-		"NaN":                `{"v":1,"type":"progress","step":1,"metrics":{"loss":NaN}}`,
-		"a long metric name": `{"v":1,"type":"progress","step":1,"metrics":{"` + strings.Repeat("x", 65) + `":1}}`,
-		"too many loaders":   `{"v":1,"type":"ack","generation":1,"applied":{"loaders":65}}`,
-		"no batch":           `{"v":1,"type":"ack","generation":1,"applied":{"batch_size":0}}`,
-		"a false checksum":   `{"v":1,"type":"saved","path":"/a","sha256":"xyz","step":1}`,
-		"a relative path":    `{"v":1,"type":"saved","path":"a","sha256":"` + strings.Repeat("0", 64) + `","step":1}`,
-		"no duty":            `{"v":1,"type":"duty","sequence":1,"duty":0}`,
-		"too much duty":      `{"v":1,"type":"duty","sequence":1,"duty":1.5}`,
-		"no sequence":        `{"v":1,"type":"duty","sequence":-1,"duty":0.5}`,
-		"too long":           `{"v":1,"type":"save","reason":"` + strings.Repeat("x", wire.MaxLine) + `"}`,
-		"not UTF-8":          "{\"v\":1,\"type\":\"save\",\"reason\":\"\xff\"}",
+		"garbage":                 `\x00\xff not json`,
+		"an empty line":           ``,
+		"a truncated line":        `{"v":1,"type":"progress","step":1`,
+		"a future version":        `{"v":2,"type":"progress","step":1}`,
+		"no version":              `{"type":"progress","step":1}`,
+		"a negative step":         `{"v":1,"type":"progress","step":-1}`,
+		"a huge step":             `{"v":1,"type":"progress","step":9223372036854775807}`,
+		"an overflowing step":     `{"v":1,"type":"progress","step":1e400}`,
+		"a negative duration":     `{"v":1,"type":"progress","step":1,"step_seconds":-3}`,
+		"NaN":                     `{"v":1,"type":"progress","step":1,"metrics":{"loss":NaN}}`,
+		"a long metric name":      `{"v":1,"type":"progress","step":1,"metrics":{"` + strings.Repeat("x", 65) + `":1}}`,
+		"too many loaders":        `{"v":1,"type":"ack","generation":1,"applied":{"loaders":65}}`,
+		"a batch size of 0":       `{"v":1,"type":"ack","generation":1,"applied":{"batch_size":0}}`,
+		"an invalid checksum":     `{"v":1,"type":"saved","path":"/a","sha256":"xyz","step":1}`,
+		"a relative path":         `{"v":1,"type":"saved","path":"a","sha256":"` + strings.Repeat("0", 64) + `","step":1}`,
+		"a duty of 0":             `{"v":1,"type":"duty","sequence":1,"duty":0}`,
+		"a duty above 1":          `{"v":1,"type":"duty","sequence":1,"duty":1.5}`,
+		"a negative sequence":     `{"v":1,"type":"duty","sequence":-1,"duty":0.5}`,
+		"a line that is too long": `{"v":1,"type":"save","reason":"` + strings.Repeat("x", wire.MaxLine) + `"}`,
+		"not UTF-8":               "{\"v\":1,\"type\":\"save\",\"reason\":\"\xff\"}",
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := wire.Decode([]byte(line))
 			require.ErrorIs(t, err, wire.ErrMalformed)
 		})
 	}
-	_, err := wire.Decode([]byte(`{"v":1,"type":"poem","text":"…"}`))
+	_, err := wire.Decode([]byte(`{"v":1,"type":"unknown","text":"…"}`))
 	require.ErrorIs(t, err, wire.ErrUnknownType)
 }
 
@@ -87,7 +87,7 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("%+v was accepted but cannot be encoded: %v", m, err)
 		}
 		if _, err := wire.Decode(again); err != nil {
-			t.Fatalf("%s is refused: %v", again, err)
+			t.Fatalf("Decode rejects its own encoding %s: %v", again, err)
 		}
 	})
 }
