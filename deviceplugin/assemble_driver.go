@@ -38,7 +38,8 @@ func (a *app) addDriver() {
 	a.group.Add(listener.Run, func(ctx context.Context) error { return meter.Run(ctx, meterInterval) })
 }
 
-// excessConfig says when a pod that uses more GPU memory than it requested is warned, and when it is evicted.
+// excessConfig configures when a pod that uses more GPU memory than it requested gets a warning event, and when it is
+// evicted.
 func excessConfig(c *config.Config) usage.Config {
 	excess := usage.Config{
 		WarnAfter:    30 * time.Second,

@@ -9,7 +9,7 @@
 //
 //	kubelet            ListAndWatch, GetPreferredAllocation, Allocate, PreStartContainer
 //	   │ gRPC
-//	plugin             registration with kubelet, and the answers to its calls
+//	plugin             registration with kubelet, and kubelet's calls
 //	   │ demands, ids in use, Observe
 //	allocations        which pod requests units, and which pod holds which ids
 //	   │                  inputs: kubelet (PodResources), pods (API server), bus (records), slot (disk)

@@ -84,7 +84,7 @@ func (s *inventory) advertised(d gpu.Device) advertised {
 	return a
 }
 
-// print says what would be advertised, for people or as JSON.
+// print writes what would be advertised, as text or as JSON.
 func (a advertisement) print(w io.Writer, format string) error {
 	if format == config.OutputJSON {
 		out := json.NewEncoder(w)

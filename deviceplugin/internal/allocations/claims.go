@@ -11,7 +11,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// claim assigns allocated ids to the demand that they most likely answer, until kubelet lists their holder.
+// claim assigns allocated ids to the demand that they most likely satisfy, until kubelet lists their holder.
 type claim struct {
 	ids     []string // sorted, like kubelet.ContainerDevices.IDs
 	demand  slice.Key

@@ -1,4 +1,4 @@
-// Package allocations records which pod holds which device ids, on the bus as in kubelet.
+// Package allocations records on the bus which pod holds which device ids, as kubelet reports it.
 //
 // Inputs: kubelet's PodResources (which container holds which ids), the API server's pods (the UID of each name), the
 // bus (the records of earlier runs), and the slots on disk. Outputs: the node's allocation records, the removal of
@@ -20,7 +20,7 @@
 // and their annotation names the GPU. Tracker records them as they are, and ImportedUnits keeps as many of our own
 // ids unused.
 //
-// Demands lists the containers that kubelet will allocate for next: those of pods bound to this node, less those that
-// hold their units already. InUse finds ids that kubelet offers although a container holds them. Kubelet can lose an
+// Demands lists the containers that kubelet will allocate for next: those of pods bound to this node, minus those that
+// already hold their units. InUse finds ids that kubelet offers although a container holds them. Kubelet can lose an
 // allocation in progress when it serves a List request, so listGate keeps the two apart.
 package allocations

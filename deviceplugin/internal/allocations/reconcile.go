@@ -30,12 +30,12 @@ type Snapshot struct {
 	Imported map[growth.PodUID]bus.Allocation
 	Slots    []slot.Dir
 	Unit     growth.MiB
-	// GPUs are in the driver's order, which is how other sharers number them.
+	// GPUs are in the driver's order. Other GPU sharing plugins identify a GPU by its index in this order.
 	GPUs []growth.GPU
 	Now  time.Time
 }
 
-// Corrections are the changes that make the bus and the disk agree with kubelet.
+// Corrections are the changes that make the bus and the disk agree with kubelet, and what the comparison found.
 type Corrections struct {
 	Put         []bus.Allocation
 	Delete      []growth.PodUID
@@ -100,7 +100,7 @@ func same(a, b bus.Allocation) bool {
 	})
 }
 
-// stale returns the pods whose record must go: the pod is gone, or another pod holds its ids.
+// stale returns the pods whose records must be deleted: the pod is gone, or another pod holds its ids.
 func (s Snapshot) stale(actual map[growth.PodUID]bus.Allocation) []growth.PodUID {
 	if !s.PodsSynced {
 		return nil
@@ -136,9 +136,9 @@ func reassigned(a bus.Allocation, holders map[string]growth.PodUID) bool {
 	return false
 }
 
-// unusedSlots returns the slots that no container can have mounted. None of their ids is held, and kubelet lists
-// every pod that could have received them. Kubelet does not list a pod that is about to start, or in which only an
-// init container requests units.
+// unusedSlots returns the slots that no container can have mounted. No container holds an id of such a slot, and no
+// unlisted pod could hold one. Kubelet does not list a pod that is about to start, or one in which only an init
+// container requests units.
 func (s Snapshot) unusedSlots(listed map[podName][]kubelet.ContainerDevices) []string {
 	if !s.PodsSynced {
 		return nil
@@ -173,7 +173,8 @@ func (s Snapshot) slotInUse(dir slot.Dir, inUse map[string]struct{}) bool {
 	})
 }
 
-// mayReceive reports whether a pod that kubelet does not list requests that many units.
+// mayReceive reports whether a pod that kubelet does not list requests exactly this number of units. Kubelet may have
+// allocated the slot's ids to it.
 func (s Snapshot) mayReceive(listed map[podName][]kubelet.ContainerDevices, units int) bool {
 	requests := func(c pods.Container) bool { return c.Units == units }
 	return slices.ContainsFunc(s.Pods, func(p pods.Pod) bool {

@@ -56,7 +56,7 @@ func (h Host) deviceEdits(d gpu.Device) (specs.ContainerEdits, error) {
 		return specs.ContainerEdits{Env: []string{"GPUSHARE_EMULATED=1"}}, nil
 	}
 	if d.Minor < 0 {
-		return specs.ContainerEdits{}, fmt.Errorf("GPU %s does not say which device node it has", d.UUID)
+		return specs.ContainerEdits{}, fmt.Errorf("the driver reports no device node (minor number) for GPU %s", d.UUID)
 	}
 	nodes := []*specs.DeviceNode{{Path: fmt.Sprintf("/dev/nvidia%d", d.Minor)}}
 	if d.Instance == nil {
@@ -84,7 +84,7 @@ func (h Host) capabilityMinor(file string) (int, error) {
 			return strconv.Atoi(strings.TrimSpace(value))
 		}
 	}
-	return 0, fmt.Errorf("%s names no device node", file)
+	return 0, fmt.Errorf("%s has no DeviceFileMinor, the number of the device node", file)
 }
 
 // libraryDirs are the directories in which distributions install the driver's libraries.

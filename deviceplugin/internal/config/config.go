@@ -10,7 +10,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-// About is what --help says first.
+// About is the first paragraph of --help.
 const About = `deviceplugin offers the memory of this node's GPUs to kubelet, in units.`
 
 // Values of --delivery, --sharing, --on-excess and --output.

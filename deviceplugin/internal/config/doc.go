@@ -1,2 +1,2 @@
-// Package config is the configuration of the device plugin: its flags, their defaults, and what is invalid.
+// Package config defines the device plugin's configuration: flags, defaults and validation.
 package config

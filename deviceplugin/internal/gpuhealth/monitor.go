@@ -13,7 +13,7 @@ import (
 // Config configures a Monitor.
 type Config struct {
 	Policy Policy
-	// RecoverAfter is how long a GPU must be good before it is healthy again.
+	// RecoverAfter is how long a GPU must be free of faults and readable before it is healthy again.
 	RecoverAfter time.Duration
 	// LossAfter is how long the driver may fail before its GPUs become unhealthy.
 	LossAfter time.Duration
@@ -22,7 +22,8 @@ type Config struct {
 const (
 	// maxQuietPeriod bounds the doubling of the quiet period.
 	maxQuietPeriod = time.Hour
-	// confirmations is the number of consecutive bad lists that make a GPU unhealthy.
+	// confirmations is the number of consecutive listings in which a GPU must be absent or unreadable before it becomes
+	// unhealthy.
 	confirmations = 2
 	// recheckPeriod is how long a failing driver is queried at the short interval.
 	recheckPeriod = 10 * time.Second
@@ -33,12 +34,12 @@ type Monitor struct {
 	config Config
 
 	mu           sync.Mutex
-	devices      []gpu.Device // from the last list
+	devices      []gpu.Device // from the last listing
 	records      map[growth.GPU]*record
 	failingSince time.Time // start of the driver's failure; zero while it answers
 }
 
-// New returns a Monitor without findings.
+// New returns a Monitor that has observed nothing.
 func New(c Config) *Monitor { return &Monitor{config: c, records: map[growth.GPU]*record{}} }
 
 // Observe implements gpu.HealthCheck.
@@ -129,7 +130,7 @@ func (m *Monitor) Apply(now time.Time, devices []gpu.Device) []gpu.Device {
 	return result
 }
 
-// Faults returns the faults that count against GPUs, to be stored.
+// Faults returns the last fault of each GPU, to be stored.
 func (m *Monitor) Faults() map[growth.GPU]Fault {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -84,15 +84,15 @@ func parseNumber(t *testing.T, text string) uint64 {
 
 func TestMonitor(t *testing.T) {
 	for name, script := range map[string]string{
-		"one bad list changes nothing":                       "+ b + 1 f +",
-		"two bad lists in a row are believed":                "b + 1 b -",
-		"bad lists that are not consecutive change nothing":  "b f b f b +",
-		"recovery takes a minute of good lists":              "b b - 10 f - 59 f - 1 f +",
-		"a bad list restarts the minute":                     "b b 10 f 50 f b - 20 f - 60 f +",
-		"an error of the job does not count against the GPU": "x13 + x31 + x43 + x94 +",
-		"an error with recovery":                             "x74 - 59 - 1 +",
-		"the second error doubles the quiet period":          "x74 60 + x74 - 60 - 60 +",
-		"the third error doubles it again":                   "x74 x74 x74 - 239 - 1 +",
+		"one failed listing changes nothing":                      "+ b + 1 f +",
+		"two failed listings in a row make it unhealthy":          "b + 1 b -",
+		"failed listings that are not consecutive change nothing": "b f b f b +",
+		"recovery takes a minute of successful listings":          "b b - 10 f - 59 f - 1 f +",
+		"a failed listing restarts the minute":                    "b b 10 f 50 f b - 20 f - 60 f +",
+		"an error of the job does not count against the GPU":      "x13 + x31 + x43 + x94 +",
+		"an error with recovery":                                  "x74 - 59 - 1 +",
+		"the second error doubles the quiet period":               "x74 60 + x74 - 60 - 60 +",
+		"the third error doubles it again":                        "x74 x74 x74 - 239 - 1 +",
 		"the quiet period is at most an hour": "x74 x74 x74 x74 x74 x74 x74 x74 x74 " +
 			"x74 x74 3599 - 1 +",
 		"a long time without errors resets the doubling":           "x74 x74 x74 7300 + x74 60 +",
@@ -102,7 +102,7 @@ func TestMonitor(t *testing.T) {
 		"a lesser error does not replace a reset":                  "x79 x74 - 100000 f -",
 		"an unknown error counts against the GPU for a while":      "x999 - 60 +",
 		"a failing driver has two minutes":                         "e + 60 e + 60 e -",
-		"GPUs recover after a minute of answers":                   "e 120 e - f - 59 f - 1 f +",
+		"GPUs recover after a minute of successful listings":       "e 120 e - f - 59 f - 1 f +",
 		"an intermittent driver is not failing":                    "e 100 e f 100 e + 100 e +",
 		"a GPU that is absent and unreadable in turn is unhealthy": "a b - a b -",
 	} {

@@ -8,26 +8,27 @@ import (
 // record is the health of one GPU.
 type record struct {
 	listed bool
-	// failures counts consecutive bad lists; healthySince is the start of the good ones.
+	// failures counts the consecutive listings in which the GPU was absent or unreadable. healthySince is the time of
+	// the first listing after those; zero while they last.
 	failures     int
 	healthySince time.Time
-	// reason is the finding of the lists; it stays until RecoverAfter has passed. absent means that the GPU was not
-	// listed.
+	// reason is why the listings found the GPU unhealthy. It stays until RecoverAfter has passed since healthySince.
+	// absent is set if the driver did not list the GPU.
 	reason string
 	absent bool
-	// fault is the current fault, or nil.
+	// fault is the last fault, or nil. It may be older than its quiet period.
 	fault *Fault
 }
 
-// Fault is a fault that counts against a GPU.
+// Fault is an XID error that makes a GPU unhealthy.
 type Fault struct {
 	XID     uint64    `json:"xid"`
 	At      time.Time `json:"at"`
 	Action  Action    `json:"action"`
-	Strikes int       `json:"strikes"` // consecutive faults
+	Strikes int       `json:"strikes"` // faults with less than two quiet periods between them
 }
 
-// observeHealthy records a good list. A GPU that was absent has been reset.
+// observeHealthy records a listing in which the GPU is readable. A GPU that was absent before has been reset.
 func (r *record) observeHealthy(now time.Time, recoverAfter time.Duration) {
 	r.failures = 0
 	if r.healthySince.IsZero() {
@@ -42,7 +43,7 @@ func (r *record) observeHealthy(now time.Time, recoverAfter time.Duration) {
 	}
 }
 
-// mergeFaults combines a fault with the previous one. A fault that needs a reset keeps its number.
+// mergeFaults combines a fault with the previous one. A fault that needs a reset keeps its XID.
 func mergeFaults(old *Fault, f Fault, window time.Duration) *Fault {
 	if old == nil || f.At.Sub(old.At) > 2*window {
 		return &f

@@ -13,7 +13,7 @@ import (
 	podresources "k8s.io/kubelet/pkg/apis/podresources/v1"
 )
 
-// maxReply bounds kubelet's answers, like the limit of kubelet's own client.
+// maxReply bounds the size of kubelet's responses, in bytes. Kubelet's own client has the same limit.
 const maxReply = 16 << 20
 
 // requestTimeout bounds one request.
@@ -39,7 +39,7 @@ type Client struct {
 	lister     podresources.PodResourcesListerClient
 }
 
-// Dial creates a Client. It does not wait for kubelet, and a broken connection is restored.
+// Dial creates a Client. It does not wait for kubelet; the Client reconnects when the connection breaks.
 func Dial(socket, resource string) (*Client, error) {
 	connection, err := dial(socket, grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxReply)),
 		grpc.WithDefaultServiceConfig(retryPolicy))

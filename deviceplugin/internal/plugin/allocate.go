@@ -17,7 +17,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-// Allocate implements the API. The same ids always get the same answer.
+// Allocate implements the API. The same ids always get the same response.
 func (s *Server) Allocate(ctx context.Context, r *pluginapi.AllocateRequest) (*pluginapi.AllocateResponse, error) {
 	start := time.Now()
 	s.Allocations.BeginAllocate(ctx)

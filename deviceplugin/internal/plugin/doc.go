@@ -8,7 +8,7 @@
 //	  PreStartContainer      records the pod that holds the ids; never an error
 //
 // Inputs are the GPU inventory, the slots on disk, and Allocations: demands, imported pods and ids in use. Outputs
-// are kubelet's answers, allocation records, and StreamTracker, which reports whether kubelet is connected.
+// are the responses to kubelet, allocation records, and StreamTracker, which reports whether kubelet is connected.
 //
 // Invariant: Allocate depends on nothing but its ids. It rejects two kinds of request:
 //

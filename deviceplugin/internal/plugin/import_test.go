@@ -50,7 +50,7 @@ func TestImport_RunningPodsOfPreviousPlugin(t *testing.T) {
 	w.startPlugin("emulated:2x24GiB")
 	w.eventually(w.published, "the node is published")
 	a, ok := w.allocation("old")
-	require.True(t, ok, "the record precedes the node")
+	require.True(t, ok, "the allocation is recorded before the node is published")
 	require.Equal(t, []growth.GPUShare{{GPU: w.gpus[1], Memory: 20 * growth.GiB}}, a.GPUs())
 	require.Empty(t, a.Containers[0].Slot)
 	require.ElementsMatch(t, old.Containers[0].IDs, a.Containers[0].IDs)
@@ -61,7 +61,7 @@ func TestImport_RunningPodsOfPreviousPlugin(t *testing.T) {
 	require.Equal(t, []growth.GPUShare{{
 		GPU:    w.gpus[1],
 		Memory: 4 * growth.GiB,
-	}}, four.GPUs(), "the units that the imported pod leaves")
+	}}, four.GPUs(), "the imported pod leaves 4 units free")
 	late := w.bindPod("late", 2, []growth.GPU{w.gpus[1]}, main(1))
 	w.runPod(late)
 	moved, _ := w.allocation("late")
@@ -81,7 +81,7 @@ func TestImport_RunningPodsOfPreviousPlugin(t *testing.T) {
 	w.eventually(func() bool {
 		_, there := w.allocation("old")
 		return !there
-	}, "forgotten")
+	}, "the record is deleted")
 	w.runPod(w.bindPod("after", 5, []growth.GPU{w.gpus[1]}, main(20)))
 	after, _ := w.allocation("after")
 	require.Equal(t, []growth.GPUShare{{GPU: w.gpus[1], Memory: 20 * growth.GiB}}, after.GPUs())
@@ -96,6 +96,6 @@ func TestImport_BlocksRegistration(t *testing.T) {
 	require.Never(t, func() bool { return w.kubelet.Registrations() > 0 || w.published() }, 500*time.Millisecond,
 		50*time.Millisecond)
 	w.api.change(func() { w.api.unavailable = false })
-	w.eventually(func() bool { return registrar.Registered() && w.published() }, "offered")
+	w.eventually(func() bool { return registrar.Registered() && w.published() }, "the plugin registers and publishes the node")
 	require.Equal(t, map[growth.GPU]int{w.gpus[1]: 20}, map[growth.GPU]int(tracker.ImportedUnits()))
 }

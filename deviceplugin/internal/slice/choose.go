@@ -11,7 +11,7 @@ import (
 // Request is kubelet's GetPreferredAllocation request for one container.
 type Request struct {
 	Available []string
-	// MustInclude are ids that the answer must contain: kubelet reuses those of the pod's init containers.
+	// MustInclude are ids that the result must contain: kubelet reuses those of the pod's init containers.
 	MustInclude []string
 	Size        int
 }
@@ -65,7 +65,7 @@ func matchRequest(size int, demands []Demand) (Demand, map[growth.GPU]int) {
 	return ordered[mine], reserved
 }
 
-// choice is a partial answer.
+// choice is a partial result of Choose.
 type choice struct {
 	free   map[growth.GPU][]string // in the order of use
 	taken  map[growth.GPU]int      // chosen so far
@@ -191,7 +191,7 @@ func compareSlack(a, b int) int {
 	return cmp.Compare(a, b)
 }
 
-// takeRest takes the remaining units from as few GPUs as possible. No valid answer exists, and kubelet would choose
+// takeRest takes the remaining units from as few GPUs as possible. No valid choice exists, and kubelet would choose
 // at random; Allocate explains the error.
 func (c *choice) takeRest() {
 	gpus := c.gpus()

@@ -161,7 +161,7 @@ func TestChoose_Containers(t *testing.T) {
 
 func TestChoose_Limits(t *testing.T) {
 	testChoose(t, map[string]chooseCase{
-		"without a valid choice as few GPUs as possible": {
+		"if no choice is valid, as few GPUs as possible": {
 			free: map[growth.GPU]int{"A": 3, "B": 4, "C": 5}, size: 8,
 			want: map[growth.GPU]int{"B": 3, "C": 5},
 		},
@@ -221,13 +221,13 @@ func TestChoose_MatchesReference(t *testing.T) {
 			require.Equal(t, map[growth.GPU]int{want: size}, got, "%v %d %+v", units, size, demands)
 		} else {
 			for _, n := range got {
-				require.Less(t, n, size, "one GPU would have been enough")
+				require.Less(t, n, size, "one GPU is sufficient")
 			}
 		}
 	}
 }
 
-// reference chooses a GPU for demands on single GPUs, and reports whether one GPU is enough.
+// reference chooses a GPU for demands on single GPUs, and reports whether one GPU is sufficient.
 func reference(units map[growth.GPU]int, size int, demands []slice.Demand) (growth.GPU, bool) {
 	var mine *slice.Demand
 	for i, d := range demands {

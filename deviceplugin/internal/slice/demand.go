@@ -59,7 +59,7 @@ func inAdmissionOrder(demands []Demand) []Demand {
 	return sorted
 }
 
-// MatchAllocation returns the demand that an allocation most likely answers: the first with the same size and GPUs,
+// MatchAllocation returns the demand that an allocation most likely satisfies: the first with the same size and GPUs,
 // else the first with the same size. The match only keeps the next choice from using the same reservation; kubelet's
 // List provides the actual holder.
 func MatchAllocation(parts []Part, demands []Demand) (Demand, bool) {

@@ -44,7 +44,7 @@ type Meter struct {
 	busy     bool // a call to the driver is in progress
 }
 
-// reading is a Use with the pod's name and request.
+// reading is the Use of a pod on a GPU, with the pod's name and request.
 type reading struct {
 	Use
 	pod       growth.PodRef
@@ -60,7 +60,7 @@ func (m *Meter) Run(ctx context.Context, interval time.Duration) error {
 		select {
 		case <-tick.C:
 			if !m.begin() {
-				m.Log.Warn("GPU usage is not known: the driver has not answered yet")
+				m.Log.Warn("GPU usage is unknown: the driver has not answered yet")
 				continue
 			}
 			go m.query(ctx, results)
@@ -86,7 +86,7 @@ func (m *Meter) query(ctx context.Context, results chan<- []gpu.Process) {
 	m.busy = false
 	m.mu.Unlock()
 	if err != nil {
-		m.Log.Warn("GPU usage is not known", "err", err)
+		m.Log.Warn("GPU usage is unknown", "err", err)
 		return
 	}
 	select {
@@ -95,7 +95,7 @@ func (m *Meter) query(ctx context.Context, results chan<- []gpu.Process) {
 	}
 }
 
-// record stores a measurement and acts on pods over their request.
+// record stores a measurement and handles pods that exceed their request.
 func (m *Meter) record(ctx context.Context, now time.Time, processes []gpu.Process) {
 	pods := map[growth.PodUID]growth.PodRef{}
 	requested := map[Key]growth.MiB{}
@@ -114,7 +114,7 @@ func (m *Meter) record(ctx context.Context, now time.Time, processes []gpu.Proce
 	m.readings = readings
 	m.mu.Unlock()
 	for _, x := range m.Detector.Detect(now, uses, requested) {
-		if pod, known := pods[x.Pod]; known { // other pods have made no request
+		if pod, known := pods[x.Pod]; known { // pods without an allocation have no request
 			m.handle(ctx, pod, x)
 		}
 	}
@@ -123,10 +123,10 @@ func (m *Meter) record(ctx context.Context, now time.Time, processes []gpu.Proce
 func (m *Meter) handle(ctx context.Context, pod growth.PodRef, x Excess) {
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
-	log := m.Log.With("pod", pod.String(), "uid", pod.UID, "gpu", x.GPU, "used", x.Memory.String(), "asked",
+	log := m.Log.With("pod", pod.String(), "uid", pod.UID, "gpu", x.GPU, "used", x.Memory.String(), "requested",
 		x.Requested.String())
 	if x.Warn {
-		log.Warn("a job uses more GPU memory than it asked for")
+		log.Warn("a job uses more GPU memory than it requested")
 		about := apiserver.ObjectRef{
 			Kind:      "Pod",
 			Namespace: pod.Namespace,
@@ -148,10 +148,10 @@ func (m *Meter) handle(ctx context.Context, pod growth.PodRef, x Excess) {
 				"deleteOptions": map[string]any{"preconditions": map[string]any{"uid": pod.UID}},
 			})
 		if err != nil {
-			log.Warn("a job that uses more GPU memory than it asked for could not be evicted", "err", err)
+			log.Warn("a job that uses more GPU memory than it requested could not be evicted", "err", err)
 			return
 		}
-		log.Warn("evicted a job that uses more GPU memory than it asked for")
+		log.Warn("evicted a job that uses more GPU memory than it requested")
 	}
 }
 

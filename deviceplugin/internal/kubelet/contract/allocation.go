@@ -81,7 +81,7 @@ func testPreferredOverruled(s *harness) {
 	first := s.startPod(s.pod("first", 1))
 	require.Equal(s.t, all[4:], s.mustList(first)["a"])
 	p.respondWith(responses{preferred: func(call) ([]string, error) {
-		return []string{all[4], "GPU-of-nobody/0",
+		return []string{all[4], "GPU-unknown/0",
 			all[3]}, nil
 	}})
 	second := s.startPod(s.pod("second", 2))
@@ -158,7 +158,7 @@ func testListDuringAllocate(s *harness) {
 	require.Equal(s.t, victim, next, "two containers hold the same ids")
 }
 
-// testGetDuringAllocate shows why a container start uses Get.
+// testGetDuringAllocate shows why the plugin uses Get when a container starts.
 func testGetDuringAllocate(s *harness) {
 	victim, next := s.duringAllocate(func(ended Pod) { _, _ = s.get(ended) })
 	require.Equal(s.t, next, without(next, victim...), "no other container holds the ids")
@@ -188,12 +188,12 @@ func testAllocateRejected(s *harness) {
 	p := s.startPlugin(4, allOptions())
 	p.respondWith(responses{allocated: func(c call) error {
 		if len(c.ids) == 3 {
-			return errors.New("three is not a number of units")
+			return errors.New("3 units are not supported")
 		}
 		return nil
 	}})
 	pod := s.pod("pod", 1, 3)
-	require.ErrorContains(s.t, s.Pods.Start(pod), "three is not a number of units")
+	require.ErrorContains(s.t, s.Pods.Start(pod), "3 units are not supported")
 	require.Len(s.t, p.recorded(allocate), 2)
 	require.Empty(s.t, p.recorded(preStart))
 	require.Empty(s.t, s.mustList(pod))
@@ -203,7 +203,7 @@ func testAllocateRejected(s *harness) {
 
 func testPreferredFails(s *harness) {
 	p := s.startPlugin(2, allOptions())
-	p.respondWith(responses{preferred: func(call) ([]string, error) { return nil, errors.New("no idea") }})
-	require.ErrorContains(s.t, s.Pods.Start(s.pod("pod", 1)), "no idea")
+	p.respondWith(responses{preferred: func(call) ([]string, error) { return nil, errors.New("no preference") }})
+	require.ErrorContains(s.t, s.Pods.Start(s.pod("pod", 1)), "no preference")
 	require.Empty(s.t, p.recorded(allocate))
 }

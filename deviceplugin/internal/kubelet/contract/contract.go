@@ -18,11 +18,11 @@ type Kubelet struct {
 	Restart func()
 }
 
-// Pods runs pods on a kubelet. App containers sleep; init containers end at once.
+// Pods runs pods on a kubelet. App containers sleep; init containers exit at once.
 type Pods interface {
 	// Start runs a pod. It returns once the containers run, or with kubelet's reason for rejecting the pod.
 	Start(Pod) error
-	// End deletes a pod and returns once kubelet has removed it.
+	// End deletes a pod. It returns once kubelet has removed it.
 	End(pod string)
 	// EndAsync deletes a pod without waiting. Kubelet may remove it while it allocates for the next pod.
 	EndAsync(pod string)
@@ -62,7 +62,7 @@ const (
 // View is a container's environment and files.
 type View struct {
 	Environment map[string]string
-	// Files are the names in the directory that the plugin mounts at Folder.
+	// Files are the names in the directory that the plugin mounts at MountPath.
 	Files []string
 }
 
@@ -97,7 +97,7 @@ func Run(t *testing.T, open func(t *testing.T) Kubelet) {
 			"Allocate's response reaches the container":                                   testContainerView,
 			"an id has one holder at a time":                                              testOneHolder,
 			"GetPreferredAllocation precedes Allocate, which gets the preferred ids":      testPreferred,
-			"GetPreferredAllocation is called without a choice":                           testPreferredWithoutChoice,
+			"GetPreferredAllocation is called even if only one choice exists":             testPreferredWithoutChoice,
 			"unavailable preferred ids are ignored and missing ids are added":             testPreferredOverruled,
 			"a plugin without options gets neither GetPreferredAllocation nor " +
 				"PreStartContainer": testNoOptions,
@@ -113,8 +113,8 @@ func Run(t *testing.T, open func(t *testing.T) Kubelet) {
 	})
 	t.Run("kubelet allocates slowly", func(t *testing.T) { // which blocks other allocations
 		each(t, map[string]func(*harness){
-			"a List request after the end of a pod loses the allocation in progress": testListDuringAllocate,
-			"a Get request does not lose it":                                         testGetDuringAllocate,
+			"a List request after the end of a pod makes kubelet lose the allocation in progress": testListDuringAllocate,
+			"a Get request does not make kubelet lose it":                                         testGetDuringAllocate,
 		}, false)
 	})
 	t.Run("kubelet restarts", func(t *testing.T) {

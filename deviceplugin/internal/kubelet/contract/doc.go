@@ -9,11 +9,11 @@
 // stream to the plugin that currently serves the resource; it does not ask for preferred ids when it can reuse ids;
 // and it starts a container without PreStartContainer if the plugin has not registered since kubelet's restart.
 //
-// Not covered, because a real node reaches these states only with tricks or slowly:
+// Not covered, because a real node reaches these states slowly or only by fault injection:
 //
 //	a reboot                      containers are gone, the checkpoint stays: kubelet allocates for the same pods again
 //	rejected running pods         a restarted kubelet rejects them if containerd reports them late
 //	NUMA                          aligned ids are preferred; needs a topology policy and a machine with two NUMA nodes
 //	PreStartContainer's deadline  30 s
-//	a plugin that stays away      its capacity disappears after 5 minutes
+//	a plugin that stays down      its capacity disappears after 5 minutes
 package contract
