@@ -14,7 +14,8 @@ import (
 // a coordinator plus the expiry of its lease.
 const withdrawAfter = time.Minute
 
-// Adviser decides on advice. It keeps the times since when jobs have run with their workers or have been missing.
+// Adviser decides on advice. It tracks how long each job has kept its number of workers, and how long its sample has
+// been missing.
 type Adviser struct {
 	Policy loader.ChangePolicy
 

@@ -15,18 +15,18 @@ import (
 )
 
 const (
-	// minMeasurements is the number of measurements required for a prediction: the first one often belongs to a job
-	// that is still warming up.
+	// minMeasurements is the number of measurements required for a prediction: the first one is often taken while the
+	// job warms up.
 	minMeasurements = 2
 	// maxPredicted is the largest predicted number of workers per device.
 	maxPredicted = 32
-	// minGrowth is the growth of a converged job in the objective.
+	// minGrowth is the lower bound of a job's growth in the objective: a converged job keeps a small weight.
 	minGrowth growth.Growth = 0.01
 	// defaultRemaining is the remaining time of a job that does not report its total steps.
 	defaultRemaining growth.Seconds = 600
 )
 
-// candidate is a job that can be given advice.
+// candidate is a job that may get advice.
 type candidate struct {
 	history.Job
 	model   loader.Model
@@ -87,7 +87,8 @@ func (a *Adviser) candidate(j history.Job, loaders int, now time.Time) candidate
 	return c
 }
 
-// weight values a sample per second at the job's growth divided by its full speed.
+// weight returns the value of one sample per second: the job's growth divided by its maximum rate. A job at its maximum
+// rate thus contributes its growth to the objective.
 func weight(s bus.Sample, model loader.Model) loader.Weight {
 	g := growth.Growth(1)
 	if s.Reported {
@@ -96,7 +97,7 @@ func weight(s bus.Sample, model loader.Model) loader.Weight {
 	return loader.Weight(float64(g) / float64(model.MaxRate()))
 }
 
-// processes returns the job's number of devices, each of which has a process with a DataLoader.
+// processes returns the number of training processes: one per device, each with a DataLoader.
 func processes(j history.Job) int { return min(max(1, len(j.Sample.GPUs)), 64) }
 
 func remaining(s bus.Sample) growth.Seconds {
@@ -106,7 +107,7 @@ func remaining(s bus.Sample) growth.Seconds {
 	return defaultRemaining
 }
 
-// change returns the advice to use this number of workers, guarded by the current advice.
+// change returns the advice to use this number of workers. Its guard makes the write fail if the advice has changed.
 func (c candidate) change(loaders int, reason string) Change {
 	key := bus.AdviceKey(c.UID)
 	change := Change{

@@ -50,11 +50,11 @@ type Controller struct {
 }
 
 // Run decides and writes until ctx ends.
-func (l *Controller) Run(ctx context.Context) {
-	tick := time.NewTicker(l.Interval)
+func (c *Controller) Run(ctx context.Context) {
+	tick := time.NewTicker(c.Interval)
 	defer tick.Stop()
 	for {
-		l.sync(ctx)
+		c.sync(ctx)
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -63,15 +63,15 @@ func (l *Controller) Run(ctx context.Context) {
 	}
 }
 
-func (l *Controller) sync(ctx context.Context) {
-	snapshot, _ := l.Source.Snapshot()
+func (c *Controller) sync(ctx context.Context) {
+	snapshot, _ := c.Source.Snapshot()
 	start := time.Now()
-	changes := l.Adviser.Decide(snapshot, start)
-	l.Metrics.ObserveAllocation(time.Since(start))
+	changes := c.Adviser.Decide(snapshot, start)
+	c.Metrics.ObserveAllocation(time.Since(start))
 	for _, change := range changes {
-		action, err := l.apply(ctx, change)
-		l.Metrics.CountChange(action)
-		log := l.Log.With("pod", change.Pod.String(), "uid", change.Job, "action", action)
+		action, err := c.apply(ctx, change)
+		c.Metrics.CountChange(action)
+		log := c.Log.With("pod", change.Pod.String(), "uid", change.Job, "action", action)
 		switch {
 		case errors.Is(err, bus.ErrConflict): // the next round uses the newer state
 			log.Info("advice was based on an outdated state", "err", err)
@@ -87,15 +87,15 @@ func (l *Controller) sync(ctx context.Context) {
 	}
 }
 
-func (l *Controller) apply(ctx context.Context, change Change) (action string, err error) {
+func (c *Controller) apply(ctx context.Context, change Change) (action string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, putTimeout)
 	defer cancel()
 	if change.Advice == nil {
 		action = Withdrawn
-		err = l.Writer.Delete(ctx, bus.AdviceKey(change.Job), change.Guard)
+		err = c.Writer.Delete(ctx, bus.AdviceKey(change.Job), change.Guard)
 	} else {
 		action = Written
-		err = l.put(ctx, change)
+		err = c.put(ctx, change)
 	}
 	switch {
 	case errors.Is(err, bus.ErrConflict):
@@ -106,11 +106,11 @@ func (l *Controller) apply(ctx context.Context, change Change) (action string, e
 	return action, err
 }
 
-func (l *Controller) put(ctx context.Context, change Change) error {
+func (c *Controller) put(ctx context.Context, change Change) error {
 	value, err := bus.Encode(*change.Advice)
 	if err != nil {
 		return err
 	}
-	_, err = l.Writer.Put(ctx, bus.AdviceKey(change.Job), value, bus.Persistent, change.Guard)
+	_, err = c.Writer.Put(ctx, bus.AdviceKey(change.Job), value, bus.Persistent, change.Guard)
 	return err
 }

@@ -1,4 +1,4 @@
-// Package advise decides how many data-loader workers each job should use, and publishes that as advice.
+// Package advise decides how many data-loader workers each job should use, and publishes this number as advice.
 //
 //	history.Snapshot ─> Adviser: fit a model per job, divide the budget per node ─> Change ─> Controller ─> bus
 //
@@ -8,12 +8,12 @@
 // not reported its metric counts with full growth. A converged job keeps a small weight and gets cores that no other
 // job needs.
 //
-// Three kinds of jobs are left alone: jobs that do not allow tuning of loaders, whose workers are subtracted from the
+// Three kinds of jobs get no advice: jobs that do not allow tuning of loaders, whose workers are subtracted from the
 // budget first; jobs that report no number of workers; and jobs with fewer than two measurements, unless their node
 // exceeds its budget. On a node without a budget, a new job is advised to use no workers before it reports any. A job
 // without workers and without measurements gets workers again when cores are free.
 //
 // Controller writes each record only if it is unchanged since the decision. It withdraws the advice of jobs whose
 // sample has been missing for a minute. Only the leader runs it. A new leader reads all state from the bus, except
-// how long each job has used its workers, which restarts.
+// how long each job has kept its number of workers: that time starts again.
 package advise

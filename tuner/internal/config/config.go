@@ -11,7 +11,7 @@ import (
 	"github.com/trellis-gpu/trellis/daemon/flags"
 )
 
-// About is what --help says first.
+// About is the first paragraph of --help.
 const About = `tuner learns how fast each job trains with how many data-loader workers, divides every node's cores for loading among its
 jobs, and publishes that as advice on the state bus. It serves what it sees to people: a page and an API.`
 

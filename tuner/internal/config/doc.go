@@ -1,2 +1,2 @@
-// Package config is the configuration of the tuner: its flags, their defaults, and what is invalid.
+// Package config defines the tuner's configuration: flags, defaults and validation.
 package config

@@ -76,25 +76,25 @@ func TestAdd_MeasuresSteadyJobs(t *testing.T) {
 }
 
 func TestAdd_BoundsHistory(t *testing.T) {
-	var tr jobHistory
+	var h jobHistory
 	for step := range int64(10 * MaxMeasurements) {
-		tr = tr.add(steadySample(step))
+		h = h.add(steadySample(step))
 	}
-	require.Len(t, tr.measurements, MaxMeasurements)
+	require.Len(t, h.measurements, MaxMeasurements)
 }
 
 func TestAdd_DoesNotModifySharedHistory(t *testing.T) {
-	var tr jobHistory
+	var h jobHistory
 	for step := range int64(MaxMeasurements + 9) {
-		before := tr.measurements
-		seen := len(tr.measurements)
-		tr = tr.add(steadySample(step))
-		other := tr.add(func() bus.Sample {
+		before := h.measurements
+		seen := len(h.measurements)
+		h = h.add(steadySample(step))
+		other := h.add(func() bus.Sample {
 			s := steadySample(step + 1)
 			s.StepSeconds = 9
 			return s
 		}())
-		_ = tr.add(steadySample(step + 1))
+		_ = h.add(steadySample(step + 1))
 		require.Len(t, before, seen)
 		if n := len(other.measurements); n > 0 && step > 0 {
 			require.InDelta(t, 32./9, float64(other.measurements[n-1].Rate), 1e-9)

@@ -14,7 +14,7 @@ import (
 type Snapshot struct {
 	// Synced is false until the bus has been read once.
 	Synced bool
-	// Err is set while the bus is unavailable, which began at UnavailableSince.
+	// Err is set while the bus is unavailable. UnavailableSince is the start of that time.
 	Err              error
 	UnavailableSince time.Time
 	// Undecodable are the errors of records that could not be decoded, by key.

@@ -16,7 +16,7 @@ type Source interface {
 }
 
 // New returns the probes of the tuner. It is ready once it has read the bus. It stays ready while the bus is
-// unavailable: an old table is what a person wants to see then.
+// unavailable, because an outdated dashboard is better than none.
 func New(source Source, metrics *prometheus.Registry) *probes.Probes {
 	return &probes.Probes{
 		Metrics: metrics,
