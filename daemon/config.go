@@ -11,7 +11,7 @@ import (
 type Config interface {
 	// AddFlags binds the configuration to flags and sets their defaults.
 	AddFlags(set *flags.Set)
-	// Validate names everything that is invalid.
+	// Validate returns all errors, joined.
 	Validate() error
 }
 
@@ -28,14 +28,14 @@ func (c *common) addFlags(set *flags.Set) {
 	set.CommandLineOnly("version")
 }
 
-// Parse reads and validates a configuration. The error names everything that is invalid; it is pflag.ErrHelp if args ask
-// for help. With --version nothing else is checked.
+// Parse reads and validates a configuration. The error joins all errors. It is pflag.ErrHelp if args ask for help. With
+// --version, nothing else is checked.
 func Parse(c Config, args []string, getenv func(string) string) error {
 	_, err := parse(c, "", nil, args, getenv)
 	return err
 }
 
-// parsed is a command line that was read.
+// parsed is the result of parse.
 type parsed struct {
 	common
 	set *flags.Set
@@ -50,7 +50,7 @@ func parse(c Config, name string, actions []string, args []string, getenv func(s
 	case p.version:
 		return p, nil
 	case err != nil && !errors.Is(err, flags.ErrInvalidValues):
-		return p, err // what follows on the command line was not read
+		return p, err // the rest of the command line is unread
 	}
 	return p, errors.Join(err, c.Validate())
 }

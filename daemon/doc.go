@@ -1,5 +1,5 @@
-// Package daemon is what each of the four binaries is made of. The binaries import this module; it imports growth and
-// none of them.
+// Package daemon is the common frame of the four binaries. The binaries import this module. It imports growth and none of
+// them.
 //
 // The life of a process:
 //

@@ -25,17 +25,17 @@ const (
 type Program struct {
 	Name    string
 	Version string
-	// About says in a sentence or two what the program does, at the top of --help.
+	// About is the first paragraph of --help: what the program does, in a sentence or two.
 	About string
 	// Config receives the flags.
 	Config Config
-	// Run runs the process until ctx ends.
+	// Run runs the program until ctx ends.
 	Run func(ctx context.Context, log *slog.Logger) error
-	// Actions maps a flag to what the program does instead of Run if the flag is given.
+	// Actions maps a flag to an action. If the flag is given, the program runs the action instead of Run.
 	Actions map[string]Action
 }
 
-// Action is something that a program does once, for a person: it prints and ends.
+// Action prints something for a user. The program exits afterwards.
 type Action func(ctx context.Context, out io.Writer, log *slog.Logger) error
 
 // Main runs the program and returns the exit code.
@@ -53,7 +53,7 @@ func (p Program) main(ctx context.Context, args []string, getenv func(string) st
 		_, _ = io.WriteString(out, p.help(parsed))
 		return ExitOK
 	case err != nil:
-		p.complain(errs, err)
+		p.printError(errs, err)
 		_, _ = fmt.Fprintf(errs, "See %s --help.\n", p.Name)
 		return ExitUsage
 	case parsed.version:
@@ -63,7 +63,7 @@ func (p Program) main(ctx context.Context, args []string, getenv func(string) st
 	log := NewLogger(errs, slog.Level(parsed.level))
 	if action := p.action(parsed); action != nil {
 		if err := action(ctx, out, log); err != nil {
-			p.complain(errs, err)
+			p.printError(errs, err)
 			return ExitFailure
 		}
 		return ExitOK
@@ -94,8 +94,8 @@ counts as unset.
 %s`, strings.TrimSpace(p.About), p.Name, parsed.set.Help())
 }
 
-// complain prints each line of an error behind the program's name.
-func (p Program) complain(w io.Writer, err error) {
+// printError prints an error. Each line starts with the program's name.
+func (p Program) printError(w io.Writer, err error) {
 	for line := range strings.Lines(err.Error()) {
 		_, _ = fmt.Fprintf(w, "%s: %s\n", p.Name, strings.TrimSuffix(line, "\n"))
 	}

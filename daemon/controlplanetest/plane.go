@@ -26,7 +26,7 @@ type Options struct {
 	EtcdFlags, APIServerFlags []string
 }
 
-// Plane is a control plane that runs.
+// Plane is a running control plane.
 type Plane struct {
 	// URL is the address of the API server, Etcd that of its etcd.
 	URL, Etcd string
@@ -36,7 +36,7 @@ type Plane struct {
 	options Options
 }
 
-// Start starts etcd and an API server, and waits until both are ready. Close ends them, also after an error.
+// Start starts etcd and an API server, and waits until both are ready. The caller must call Close, also after an error.
 func Start(ctx context.Context, o Options) (*Plane, error) {
 	p := &Plane{options: o}
 	var err error
@@ -61,7 +61,7 @@ func Start(ctx context.Context, o Options) (*Plane, error) {
 	return p, p.ready(ctx)
 }
 
-// ready waits until the API server is.
+// ready waits until the API server is ready.
 func (p *Plane) ready(ctx context.Context) error {
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} // its certificate is self-signed
 	defer transport.CloseIdleConnections()
@@ -81,7 +81,7 @@ func (w withToken) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.RoundTripper.RoundTrip(r)
 }
 
-// Close ends the programs at once.
+// Close kills the programs.
 func (p *Plane) Close() {
 	p.APIServerProcess.Kill()
 	p.EtcdProcess.Kill()
@@ -155,8 +155,9 @@ const kubeconfig = `{"apiVersion": "v1", "kind": "Config", "current-context": "c
 "clusters": [{"name": "c", "cluster": {"server": "%s", "insecure-skip-tls-verify": true}}],
 "users": [{"name": "u", "user": {"token": "%s"}}], "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]}`
 
-// SchedulerConfig returns the scheduler's configuration for a kubeconfig file, without its extenders: a YAML list that
-// follows. Its limits are far above what is tested, and it asks about every node, like the profile that Trellis installs.
+// SchedulerConfig returns the scheduler's configuration for a kubeconfig file. It ends with the key of the extenders: the
+// caller appends a YAML list. The client's limits are too high to matter, and like the profile that Trellis installs, the
+// scheduler scores every node.
 func SchedulerConfig(kubeconfig string) string { return fmt.Sprintf(schedulerConfig, kubeconfig) }
 
 const schedulerConfig = `apiVersion: kubescheduler.config.k8s.io/v1

@@ -17,7 +17,7 @@ type Files struct{ Cert, Key, ClientCA string }
 // Given reports whether TLS is configured.
 func (f Files) Given() bool { return f != Files{} }
 
-// Validate says which of the three is missing where one of them is given.
+// Validate returns an error unless all three files are given, or none.
 func (f Files) Validate() error {
 	if f.Given() && (f.Cert == "" || f.Key == "" || f.ClientCA == "") {
 		return errors.New("--tls-cert, --tls-key and --client-ca belong together: give all three, or none and listen on a loopback address")
@@ -25,31 +25,32 @@ func (f Files) Validate() error {
 	return nil
 }
 
-// every is how often the files are looked at, at most.
-const every = time.Second
+// checkInterval is the minimum time between two checks of the files.
+const checkInterval = time.Second
 
-// Keeper keeps the credentials.
+// Keeper holds the latest valid credentials.
 type Keeper struct {
 	files Files
 	log   *slog.Logger
 
-	mu     sync.Mutex
-	looked time.Time
-	seen   state
-	config *tls.Config
+	mu      sync.Mutex
+	checked time.Time
+	version version // of config
+	config  *tls.Config
 }
 
-// state detects changes of the files. A secret's volume swaps a link: times and sizes are those of the link's targets.
-type state [3]struct {
+// version identifies the contents of the files. In the volume of a Secret they are links, and the times and sizes are those
+// of the links' targets.
+type version [3]struct {
 	modified time.Time
 	size     int64
 }
 
 // Load reads the files.
 func Load(files Files, log *slog.Logger) (*Keeper, error) {
-	k := &Keeper{files: files, log: log, looked: time.Now()}
+	k := &Keeper{files: files, log: log, checked: time.Now()}
 	var err error
-	if k.seen, err = files.look(); err == nil {
+	if k.version, err = files.stat(); err == nil {
 		k.config, err = files.load()
 	}
 	if err != nil {
@@ -58,7 +59,7 @@ func Load(files Files, log *slog.Logger) (*Keeper, error) {
 	return k, nil
 }
 
-// Config is for a server: each connection gets the credentials of its time.
+// Config returns the configuration of a server. Each connection uses the current credentials.
 func (k *Keeper) Config() *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS13,
@@ -66,15 +67,16 @@ func (k *Keeper) Config() *tls.Config {
 	}
 }
 
+// current returns the credentials. It reads the files again if they have changed.
 func (k *Keeper) current() *tls.Config {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if time.Since(k.looked) < every {
+	if time.Since(k.checked) < checkInterval {
 		return k.config
 	}
-	k.looked = time.Now()
-	now, err := k.files.look()
-	if err == nil && now == k.seen {
+	k.checked = time.Now()
+	found, err := k.files.stat()
+	if err == nil && found == k.version {
 		return k.config
 	}
 	var config *tls.Config
@@ -85,21 +87,23 @@ func (k *Keeper) current() *tls.Config {
 		k.log.Error("cannot use the new certificates, continuing with the old ones", "err", err)
 		return k.config
 	}
-	k.seen, k.config = now, config
+	k.version = found
+	k.config = config
 	k.log.Info("credentials were read again", "cert", k.files.Cert)
 	return config
 }
 
-func (f Files) look() (state, error) {
-	var now state
+func (f Files) stat() (version, error) {
+	var v version
 	for i, name := range []string{f.Cert, f.Key, f.ClientCA} {
 		info, err := os.Stat(name)
 		if err != nil {
-			return now, err
+			return v, err
 		}
-		now[i].modified, now[i].size = info.ModTime(), info.Size()
+		v[i].modified = info.ModTime()
+		v[i].size = info.Size()
 	}
-	return now, nil
+	return v, nil
 }
 
 func (f Files) load() (*tls.Config, error) {
@@ -116,7 +120,10 @@ func (f Files) load() (*tls.Config, error) {
 		return nil, fmt.Errorf("client authority %s holds no certificate", f.ClientCA)
 	}
 	return &tls.Config{
-		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair},
-		ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool, NextProtos: []string{"h2", "http/1.1"},
+		MinVersion:   tls.VersionTLS13,
+		Certificates: []tls.Certificate{pair},
+		ClientAuth:   tls.RequireAndVerifyClientCert,
+		ClientCAs:    pool,
+		NextProtos:   []string{"h2", "http/1.1"},
 	}, nil
 }

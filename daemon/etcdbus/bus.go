@@ -30,7 +30,7 @@ type Bus struct {
 
 var _ bus.Bus = (*Bus)(nil)
 
-// Open makes a client. It does not wait for etcd to be there; Close ends it.
+// Open returns a client. It does not wait for etcd. The caller must close the client.
 func Open(c Config) (*Bus, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -39,12 +39,12 @@ func Open(c Config) (*Bus, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Left alone, gRPC waits up to two minutes between attempts; an etcd that is back should be found at once.
-	again := backoff.DefaultConfig
-	again.MaxDelay = 3 * time.Second
-	dial := []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{Backoff: again, MinConnectTimeout: 5 * time.Second})}
+	// By default, gRPC waits up to two minutes between attempts. Reconnect soon after etcd becomes available.
+	reconnect := backoff.DefaultConfig
+	reconnect.MaxDelay = 3 * time.Second
+	dial := []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnect, MinConnectTimeout: 5 * time.Second})}
 	if c.ServerName != "" {
-		// etcd's client names every server by its endpoint, over the head of the TLS configuration.
+		// Without an authority, etcd's client verifies the name of the endpoint, whatever tls.Config says.
 		dial = append(dial, grpc.WithAuthority(c.ServerName))
 	}
 	client, err := clientv3.New(clientv3.Config{
@@ -60,22 +60,22 @@ func Open(c Config) (*Bus, error) {
 	return b, nil
 }
 
-// Close ends the session at once, and with it what was written bus.Ephemeral.
+// Close revokes the session lease, which deletes the ephemeral entries, and closes the client.
 func (b *Bus) Close() error {
 	b.session.close()
 	return b.client.Close()
 }
 
 // Put implements bus.Bus.
-func (b *Bus) Put(ctx context.Context, key string, value []byte, life bus.Lifetime, guards ...bus.Guard) (bus.Revision, error) {
-	return b.Commit(ctx, []bus.Write{{Key: key, Value: value, Lifetime: life}}, guards...)
+func (b *Bus) Put(ctx context.Context, key string, value []byte, lifetime bus.Lifetime, guards ...bus.Guard) (bus.Revision, error) {
+	return b.Commit(ctx, []bus.Write{{Key: key, Value: value, Lifetime: lifetime}}, guards...)
 }
 
 // Commit implements bus.Bus: one transaction.
 func (b *Bus) Commit(ctx context.Context, writes []bus.Write, guards ...bus.Guard) (bus.Revision, error) {
 	revision, err := b.commit(ctx, writes, guards)
-	if errors.Is(err, rpctypes.ErrLeaseNotFound) { // revoked by hand, or of before etcd was restored
-		b.leases.forget()
+	if errors.Is(err, rpctypes.ErrLeaseNotFound) { // it was revoked, or etcd was restored from a backup
+		b.leases.forgetAll()
 		revision, err = b.commit(ctx, writes, guards)
 	}
 	return revision, err
@@ -86,13 +86,13 @@ func (b *Bus) commit(ctx context.Context, writes []bus.Write, guards []bus.Guard
 	for i, w := range writes {
 		lease, err := b.lease(ctx, w.Lifetime)
 		if err != nil {
-			return 0, mapped("leasing "+w.Key, err)
+			return 0, wrap("leasing "+w.Key, err)
 		}
 		ops[i], keys[i] = clientv3.OpPut(w.Key, string(w.Value), clientv3.WithLease(lease)), w.Key
 	}
-	reply, err := b.client.Txn(ctx).If(compiled(guards)...).Then(ops...).Commit()
+	reply, err := b.client.Txn(ctx).If(comparisons(guards)...).Then(ops...).Commit()
 	if err != nil {
-		return 0, mapped("writing "+strings.Join(keys, ", "), err)
+		return 0, wrap("writing "+strings.Join(keys, ", "), err)
 	}
 	if !reply.Succeeded {
 		return 0, fmt.Errorf("writing %s: %w", strings.Join(keys, ", "), bus.ErrConflict)
@@ -107,22 +107,22 @@ func (b *Bus) commit(ctx context.Context, writes []bus.Write, guards []bus.Guard
 	return bus.Revision(reply.Header.Revision), nil
 }
 
-// lease returns the lease for a life.
-func (b *Bus) lease(ctx context.Context, life bus.Lifetime) (clientv3.LeaseID, error) {
+// lease returns the lease of an entry with a lifetime.
+func (b *Bus) lease(ctx context.Context, lifetime bus.Lifetime) (clientv3.LeaseID, error) {
 	switch {
-	case life.Ephemeral:
+	case lifetime.Ephemeral:
 		return b.session.lease(ctx)
-	case life.TTL > 0:
-		return b.leases.lasting(ctx, life.TTL)
+	case lifetime.TTL > 0:
+		return b.leases.get(ctx, lifetime.TTL)
 	}
 	return clientv3.NoLease, nil
 }
 
 // Delete implements bus.Bus.
 func (b *Bus) Delete(ctx context.Context, key string, guards ...bus.Guard) error {
-	reply, err := b.client.Txn(ctx).If(compiled(guards)...).Then(clientv3.OpDelete(key)).Commit()
+	reply, err := b.client.Txn(ctx).If(comparisons(guards)...).Then(clientv3.OpDelete(key)).Commit()
 	if err != nil {
-		return mapped("deleting "+key, err)
+		return wrap("deleting "+key, err)
 	}
 	if !reply.Succeeded {
 		return fmt.Errorf("deleting %s: %w", key, bus.ErrConflict)
@@ -131,23 +131,24 @@ func (b *Bus) Delete(ctx context.Context, key string, guards ...bus.Guard) error
 	return nil
 }
 
-func compiled(guards []bus.Guard) []clientv3.Cmp {
-	compiled := make([]clientv3.Cmp, len(guards))
+// comparisons converts guards into the conditions of a transaction.
+func comparisons(guards []bus.Guard) []clientv3.Cmp {
+	conditions := make([]clientv3.Cmp, len(guards))
 	for i, g := range guards {
 		switch {
 		case g.Prefix:
-			compiled[i] = clientv3.Compare(clientv3.ModRevision(g.Key).WithPrefix(), "<", int64(g.Revision)+1)
+			conditions[i] = clientv3.Compare(clientv3.ModRevision(g.Key).WithPrefix(), "<", int64(g.Revision)+1)
 		case g.AllowOlder:
-			compiled[i] = clientv3.Compare(clientv3.ModRevision(g.Key), "<", int64(g.Revision)+1)
+			conditions[i] = clientv3.Compare(clientv3.ModRevision(g.Key), "<", int64(g.Revision)+1)
 		default:
-			compiled[i] = clientv3.Compare(clientv3.ModRevision(g.Key), "=", int64(g.Revision))
+			conditions[i] = clientv3.Compare(clientv3.ModRevision(g.Key), "=", int64(g.Revision))
 		}
 	}
-	return compiled
+	return conditions
 }
 
-// mapped puts etcd's many ways of being away under bus.ErrUnavailable.
-func mapped(doing string, err error) error {
+// wrap describes what failed. An error that means that etcd is unavailable also wraps bus.ErrUnavailable.
+func wrap(doing string, err error) error {
 	code := status.Code(err)
 	var etcdError rpctypes.EtcdError
 	if errors.As(err, &etcdError) {

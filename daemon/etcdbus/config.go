@@ -11,22 +11,22 @@ import (
 	"time"
 )
 
-// Config says which etcd to use and how to prove who we are.
+// Config names an etcd cluster and the credentials for it.
 type Config struct {
 	// Endpoints are URLs such as https://10.0.0.1:2379.
 	Endpoints []string
-	// CAFile, CertFile and KeyFile are PEM files; all three or, for plain HTTP, none. They are read again at each
-	// new connection, so that renewed certificates need no restart.
+	// CAFile, CertFile and KeyFile are PEM files: all three, or none for plain HTTP. The certificate and its key are read
+	// for each new connection, so renewing them needs no restart.
 	CAFile, CertFile, KeyFile string
 	// ServerName is the name in the server's certificate. Empty means the endpoint's own.
 	ServerName string
-	// SessionTTL is how long our WhileAlive entries outlive us. Default 15 s.
+	// SessionTTL is the time after which ephemeral entries expire once the process has crashed. Default 15 s.
 	SessionTTL time.Duration
-	// Log records lost and restored connections.
+	// Log receives warnings about lost connections.
 	Log *slog.Logger
 }
 
-// Validate names the first thing that is wrong.
+// Validate returns the first error.
 func (c Config) Validate() error {
 	if len(c.Endpoints) == 0 {
 		return errors.New("no etcd endpoint: give at least one URL, such as https://etcd:2379")

@@ -7,50 +7,50 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// share is the part of a life for which entries written one after another get the same lease. A lease is a write of its
-// own in etcd: one for each reservation would double what a bind costs.
-const share = 30
+// shareFraction is the inverse of the fraction of a TTL during which writes share a lease. Granting a lease is a write in
+// etcd, so a lease for each reservation would double the cost of a bind.
+const shareFraction = 30
 
-// leases are those of entries that live for a time, by how long.
+// leases are the leases of entries with a TTL.
 type leases struct {
 	client *clientv3.Client
-	turn   chan struct{} // held by who looks or asks for one
-	shared map[time.Duration]leased
+	lock   chan struct{}                 // a mutex of which a context can end the wait
+	shared map[time.Duration]sharedLease // by TTL
 }
 
-type leased struct {
+type sharedLease struct {
 	id clientv3.LeaseID
-	// until is the time up to which the lease outlives every entry written with it.
+	// until is the time after which a write needs another lease, because this one would expire before the TTL.
 	until time.Time
 }
 
 func openLeases(client *clientv3.Client) *leases {
-	return &leases{client: client, turn: make(chan struct{}, 1), shared: map[time.Duration]leased{}}
+	return &leases{client: client, lock: make(chan struct{}, 1), shared: map[time.Duration]sharedLease{}}
 }
 
-// lasting returns a lease that ends no earlier than after a time, and no more than a thirtieth of it later.
-func (l *leases) lasting(ctx context.Context, life time.Duration) (clientv3.LeaseID, error) {
+// get returns a lease that expires after ttl at the earliest, and at most a thirtieth of ttl later.
+func (l *leases) get(ctx context.Context, ttl time.Duration) (clientv3.LeaseID, error) {
 	select {
-	case l.turn <- struct{}{}:
-		defer func() { <-l.turn }()
+	case l.lock <- struct{}{}:
+		defer func() { <-l.lock }()
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}
 	now := time.Now()
-	if last, ok := l.shared[life]; ok && now.Before(last.until) {
+	if last, ok := l.shared[ttl]; ok && now.Before(last.until) {
 		return last.id, nil
 	}
-	grant, err := l.client.Grant(ctx, int64((life+life/share+time.Second-1)/time.Second))
+	grant, err := l.client.Grant(ctx, int64((ttl+ttl/shareFraction+time.Second-1)/time.Second))
 	if err != nil {
 		return 0, err
 	}
-	l.shared[life] = leased{grant.ID, now.Add(life / share)}
+	l.shared[ttl] = sharedLease{grant.ID, now.Add(ttl / shareFraction)}
 	return grant.ID, nil
 }
 
-// forget drops what is shared: etcd does not know it any more.
-func (l *leases) forget() {
-	l.turn <- struct{}{}
+// forgetAll drops the shared leases. It is for leases that etcd does not know.
+func (l *leases) forgetAll() {
+	l.lock <- struct{}{}
 	clear(l.shared)
-	<-l.turn
+	<-l.lock
 }

@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	// pageSize is how many entries are asked for at once: about a MiB of what there is most of.
+	// pageSize is the number of entries in a page: about 1 MiB of the most frequent records.
 	pageSize = 1000
-	// pageTimeout is how long one page may take.
+	// pageTimeout bounds the request of one page.
 	pageTimeout = 2 * probeTimeout
-	// listAttempts bounds how often a list begins again. Each time etcd has compacted what it was being read from, which it
-	// does every few minutes.
+	// listAttempts bounds how often a list starts again because etcd has compacted its revision. Etcd compacts every few
+	// minutes.
 	listAttempts = 3
 )
 
@@ -41,20 +41,20 @@ func (b *Bus) List(ctx context.Context, prefix string) ([]bus.Entry, bus.Revisio
 	return entries, revision, nil
 }
 
-// list hands a list on in pages. It begins again, with a Reset, where etcd has compacted what it was reading.
-func (b *Bus) list(ctx context.Context, prefix string, hand func(page bus.Batch) error) (bus.Revision, error) {
+// list passes a list to yield page by page. If etcd compacts its revision, it starts again with a Reset.
+func (b *Bus) list(ctx context.Context, prefix string, yield func(page bus.Batch) error) (bus.Revision, error) {
 	var revision bus.Revision
 	var err error
 	for range listAttempts {
-		if revision, err = b.pages(ctx, prefix, hand); !errors.Is(err, rpctypes.ErrCompacted) {
+		if revision, err = b.pages(ctx, prefix, yield); !errors.Is(err, rpctypes.ErrCompacted) {
 			break
 		}
 	}
 	return revision, err
 }
 
-// pages reads all pages at the revision of the first. A page that is more than a message may hold is asked for in halves.
-func (b *Bus) pages(ctx context.Context, prefix string, hand func(page bus.Batch) error) (bus.Revision, error) {
+// pages reads all pages at the revision of the first. It halves the size of a page that exceeds the limit of a message.
+func (b *Bus) pages(ctx context.Context, prefix string, yield func(page bus.Batch) error) (bus.Revision, error) {
 	revision := bus.Revision(0)
 	for from, size := cmp.Or(prefix, "\x00"), int64(pageSize); ; {
 		reply, err := b.page(ctx, prefix, from, revision, size)
@@ -63,7 +63,7 @@ func (b *Bus) pages(ctx context.Context, prefix string, hand func(page bus.Batch
 			continue
 		}
 		if err != nil {
-			return 0, mapped("listing "+prefix, err)
+			return 0, wrap("listing "+prefix, err)
 		}
 		page := bus.Batch{Reset: revision == 0, More: reply.More, Revision: revision}
 		if page.Reset {
@@ -72,7 +72,7 @@ func (b *Bus) pages(ctx context.Context, prefix string, hand func(page bus.Batch
 		for _, kv := range reply.Kvs {
 			page.Entries = append(page.Entries, entry(kv))
 		}
-		if err := hand(page); err != nil || !page.More {
+		if err := yield(page); err != nil || !page.More {
 			return page.Revision, err
 		}
 		if len(reply.Kvs) == 0 {
@@ -82,7 +82,7 @@ func (b *Bus) pages(ctx context.Context, prefix string, hand func(page bus.Batch
 	}
 }
 
-// page reads up to size entries below prefix, from a key on. Revision 0 means the present one.
+// page reads up to size entries of a prefix, starting at a key. Revision 0 means the current one.
 func (b *Bus) page(ctx context.Context, prefix, from string, revision bus.Revision, size int64) (*clientv3.GetResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
 	defer cancel()

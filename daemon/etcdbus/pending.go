@@ -6,16 +6,16 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-// pending is what has changed since the reader took its last batch. A reader that is slower than the bus gets fewer and larger
-// batches, in which of several changes to one key the last counts; it never works off a queue of the past. It takes the
-// memory of the keys that changed, not of the changes. The zero value is empty.
+// pending merges the changes since the reader received its last batch. Of several changes to one key it keeps the last. A
+// slow reader therefore gets fewer and larger batches, and memory grows with the number of changed keys, not of changes.
+// The zero value is empty.
 type pending struct {
 	batch bus.Batch
-	// entries and deleted say where in the batch a key is.
+	// entries and deleted map a key to its index in the batch.
 	entries, deleted map[string]int
 }
 
-// offered is the channel to send the batch to; nil, on which nothing is ever sent, while it is empty.
+// offered returns out, or nil if there is no batch to send: sending to a nil channel blocks.
 func (p *pending) offered(out chan<- bus.Batch) chan<- bus.Batch {
 	if p.entries == nil {
 		return nil
@@ -23,8 +23,8 @@ func (p *pending) offered(out chan<- bus.Batch) chan<- bus.Batch {
 	return out
 }
 
-// add takes events in. The batch is of the revision of its last event: a watch that catches up in parts has the store's own,
-// newer one in its header.
+// add merges events into the batch. The batch gets the revision of its last event. The revision in the reply's header may
+// be newer than the events, if a watch is behind and catches up in several replies.
 func (p *pending) add(events []*clientv3.Event) {
 	if p.entries == nil {
 		p.entries, p.deleted = make(map[string]int, len(events)), map[string]int{}
@@ -44,7 +44,7 @@ func (p *pending) add(events []*clientv3.Event) {
 	}
 }
 
-// drop takes a key out of a list, by putting the last one in its place.
+// drop removes a key from a list and moves the last element to its index.
 func drop[T any](list []T, at map[string]int, key string, keyOf func(T) string) []T {
 	i, known := at[key]
 	if !known {

@@ -10,10 +10,10 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// retryEvery is the pause between attempts to get a lease from an etcd that is away.
-const retryEvery = time.Second
+// retryInterval is the time between attempts while etcd is unavailable.
+const retryInterval = time.Second
 
-// session keeps one lease alive and what hangs on it written.
+// session keeps one lease alive, and the entries of that lease written.
 type session struct {
 	client *clientv3.Client
 	log    *slog.Logger
@@ -22,15 +22,21 @@ type session struct {
 	done   chan struct{}
 
 	mu     sync.Mutex
-	id     clientv3.LeaseID
-	ready  chan struct{} // closed while id is good
-	values map[string][]byte
+	id     clientv3.LeaseID  // 0 without a lease
+	ready  chan struct{}     // closed while there is a lease
+	values map[string][]byte // of the entries of the lease
 }
 
 func openSession(client *clientv3.Client, log *slog.Logger, ttl time.Duration) *session {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &session{
-		client: client, log: log, ttl: ttl, cancel: cancel, done: make(chan struct{}), ready: make(chan struct{}), values: map[string][]byte{},
+		client: client,
+		log:    log,
+		ttl:    ttl,
+		cancel: cancel,
+		done:   make(chan struct{}),
+		ready:  make(chan struct{}),
+		values: map[string][]byte{},
 	}
 	go s.run(ctx)
 	return s
@@ -39,18 +45,18 @@ func openSession(client *clientv3.Client, log *slog.Logger, ttl time.Duration) *
 func (s *session) run(ctx context.Context) {
 	defer close(s.done)
 	for ctx.Err() == nil {
-		if err := s.live(ctx); err != nil && ctx.Err() == nil {
+		if err := s.hold(ctx); err != nil && ctx.Err() == nil {
 			s.log.Warn("no session with the bus", "err", err)
 			select {
-			case <-time.After(retryEvery):
+			case <-time.After(retryInterval):
 			case <-ctx.Done():
 			}
 		}
 	}
 }
 
-// live holds one lease from its grant to its loss.
-func (s *session) live(ctx context.Context) error {
+// hold gets a lease and keeps it alive until it is lost or ctx ends.
+func (s *session) hold(ctx context.Context) error {
 	attempt, cancel := context.WithTimeout(ctx, s.ttl)
 	defer cancel()
 	grant, err := s.client.Grant(attempt, int64((s.ttl+time.Second-1)/time.Second))
@@ -72,7 +78,7 @@ func (s *session) live(ctx context.Context) error {
 	return fmt.Errorf("lease %x was lost", grant.ID)
 }
 
-// restore writes again what hung on the lease before, then lets new writes use this one.
+// restore writes the entries of the previous lease again. Then new writes may use this lease.
 func (s *session) restore(ctx context.Context, id clientv3.LeaseID) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,6 +92,7 @@ func (s *session) restore(ctx context.Context, id clientv3.LeaseID) error {
 	return nil
 }
 
+// lease waits for a lease.
 func (s *session) lease(ctx context.Context) (clientv3.LeaseID, error) {
 	for {
 		s.mu.Lock()
@@ -123,6 +130,6 @@ func (s *session) close() {
 	if id != 0 {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 		defer cancel()
-		_, _ = s.client.Revoke(ctx, id) // else it runs out by itself
+		_, _ = s.client.Revoke(ctx, id) // if this fails, the lease expires
 	}
 }

@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// probeEvery is how often a quiet watch asks whether etcd is still there; the client library itself would wait
-	// for it in silence.
-	probeEvery = 5 * time.Second
-	// probeTimeout is how long the answer may take.
+	// probeInterval is the time between two checks of the connection. A watch of etcd's client returns no error while
+	// etcd is unavailable.
+	probeInterval = 5 * time.Second
+	// probeTimeout bounds a check.
 	probeTimeout = 3 * time.Second
 )
 
@@ -22,9 +22,9 @@ func (b *Bus) Watch(ctx context.Context, prefix string) <-chan bus.Batch {
 	return b.watch(ctx, prefix, b.relist)
 }
 
-// WatchChunked implements bus.Bus: a part is a page.
+// WatchChunked implements bus.Bus. A chunk is a page of the list.
 func (b *Bus) WatchChunked(ctx context.Context, prefix string) <-chan bus.Batch {
-	return b.watch(ctx, prefix, b.relistInParts)
+	return b.watch(ctx, prefix, b.relistChunked)
 }
 
 // relister sends a list and returns its revision.
@@ -37,7 +37,7 @@ func (b *Bus) watch(ctx context.Context, prefix string, relist relister) <-chan 
 		for ctx.Err() == nil {
 			var next pending
 			err := b.follow(ctx, prefix, relist, &next, out)
-			if next.offered(out) != nil && !send(ctx, out, next.batch) { // an older view may be all there is for long
+			if next.offered(out) != nil && !send(ctx, out, next.batch) { // the changes before the error
 				return
 			}
 			if ctx.Err() != nil || !send(ctx, out, bus.Batch{Err: err}) {
@@ -45,7 +45,7 @@ func (b *Bus) watch(ctx context.Context, prefix string, relist relister) <-chan 
 			}
 			b.log.Warn("watching the bus was interrupted", "prefix", prefix, "err", err)
 			select {
-			case <-time.After(retryEvery):
+			case <-time.After(retryInterval):
 			case <-ctx.Done():
 			}
 		}
@@ -53,7 +53,7 @@ func (b *Bus) watch(ctx context.Context, prefix string, relist relister) <-chan 
 	return out
 }
 
-// follow lists once and streams changes until something breaks. What it has not sent by then it leaves in next.
+// follow lists once and then sends changes until an error. Changes that it has not sent by then remain in next.
 func (b *Bus) follow(ctx context.Context, prefix string, relist relister, next *pending, out chan<- bus.Batch) error {
 	revision, err := relist(ctx, prefix, out)
 	if err != nil {
@@ -61,24 +61,23 @@ func (b *Bus) follow(ctx context.Context, prefix string, relist relister, next *
 	}
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	defer cancel()
-	// The client's Watch returns only when etcd has confirmed it, which a lost etcd never does: wait for it in parallel
-	// with the probe, not before.
-	begun := make(chan clientv3.WatchChan, 1)
+	// The client's Watch blocks until etcd confirms it. The loop checks the connection meanwhile.
+	started := make(chan clientv3.WatchChan, 1)
 	go func() {
-		begun <- b.client.Watch(ctx, prefix, clientv3.WithPrefix(), clientv3.WithRev(int64(revision)+1))
+		started <- b.client.Watch(ctx, prefix, clientv3.WithPrefix(), clientv3.WithRev(int64(revision)+1))
 	}()
 	var changes clientv3.WatchChan
-	probe := time.NewTicker(probeEvery)
+	probe := time.NewTicker(probeInterval)
 	defer probe.Stop()
 	for {
 		select {
-		case changes = <-begun:
+		case changes = <-started:
 		case reply, ok := <-changes:
 			if !ok {
-				return mapped("watching "+prefix, context.Cause(ctx))
+				return wrap("watching "+prefix, context.Cause(ctx))
 			}
-			if err := reply.Err(); err != nil { // compaction too
-				return mapped("watching "+prefix, err)
+			if err := reply.Err(); err != nil { // for example a compaction
+				return wrap("watching "+prefix, err)
 			}
 			next.add(reply.Events)
 		case next.offered(out) <- next.batch:
@@ -104,7 +103,7 @@ func (b *Bus) relist(ctx context.Context, prefix string, out chan<- bus.Batch) (
 	return revision, nil
 }
 
-func (b *Bus) relistInParts(ctx context.Context, prefix string, out chan<- bus.Batch) (bus.Revision, error) {
+func (b *Bus) relistChunked(ctx context.Context, prefix string, out chan<- bus.Batch) (bus.Revision, error) {
 	return b.list(ctx, prefix, func(page bus.Batch) error {
 		if !send(ctx, out, page) {
 			return ctx.Err()
@@ -117,7 +116,7 @@ func (b *Bus) reachable(ctx context.Context, prefix string) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	if _, err := b.client.Get(ctx, prefix, clientv3.WithCountOnly()); err != nil {
-		return mapped("reaching the bus", err)
+		return wrap("reaching the bus", err)
 	}
 	return nil
 }

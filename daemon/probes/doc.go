@@ -1,7 +1,7 @@
 // Package probes answers the liveness probe (/livez, also /healthz), the readiness probe (/readyz) and the metrics
 // scrape (/metrics) of a process.
 //
-// A process without the bus is degraded, not unready: it continues on its last snapshot, and a restart or the removal
+// A process without the bus is degraded, not unready: it continues with its last snapshot, and a restart or the removal
 // from a Service would not help. /readyz answers 200 then, and says what is degraded. Readiness fails when the process
 // begins to stop, before any of its ports closes.
 package probes

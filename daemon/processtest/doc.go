@@ -1,3 +1,3 @@
-// Package processtest runs programs for tests and benchmarks. Their output goes to files, and its end into the error
-// when a program does not become ready.
+// Package processtest runs programs for tests and benchmarks. Their output goes to files. If a program does not become
+// ready, the error contains the end of its output.
 package processtest

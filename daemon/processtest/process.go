@@ -21,7 +21,7 @@ const (
 	maxOutput = 4000
 )
 
-// Process is a program that runs.
+// Process is a running program.
 type Process struct {
 	name    string
 	log     string
@@ -62,10 +62,11 @@ func Start(p Program) (*Process, error) {
 	return started, nil
 }
 
-// PID returns the number of the process.
+// PID returns the process ID.
 func (p *Process) PID() int { return p.command.Process.Pid }
 
-// Stop sends SIGTERM, and SIGKILL after five seconds. It waits for the end. A nil process has ended.
+// Stop sends SIGTERM, and SIGKILL after five seconds. It waits until the process has ended. On a nil process, Stop does
+// nothing.
 func (p *Process) Stop() {
 	if p == nil {
 		return
@@ -78,7 +79,7 @@ func (p *Process) Stop() {
 	}
 }
 
-// Kill sends SIGKILL and waits for the end. A nil process has ended.
+// Kill sends SIGKILL and waits until the process has ended. On a nil process, Kill does nothing.
 func (p *Process) Kill() {
 	if p == nil {
 		return
@@ -98,7 +99,7 @@ func (p *Process) AwaitURL(ctx context.Context, url string) error {
 	return p.AwaitURLWith(ctx, http.DefaultClient, url)
 }
 
-// AwaitURLWith is AwaitURL through a client.
+// AwaitURLWith is AwaitURL with an HTTP client.
 func (p *Process) AwaitURLWith(ctx context.Context, client *http.Client, url string) error {
 	return p.Await(ctx, 20*time.Millisecond, func(ctx context.Context) bool {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)

@@ -1,2 +1,2 @@
-// Package programtest tests what every binary has in common.
+// Package programtest has the tests that every binary shares: the text of --help.
 package programtest

@@ -1,4 +1,4 @@
-// Package credentialstest signs certificates for tests of what shows and checks them.
+// Package credentialstest issues certificates for tests of TLS servers and clients.
 package credentialstest
 
 import (
@@ -35,33 +35,33 @@ func New(t *testing.T) Authority {
 	return a
 }
 
-// Pool trusts the authority.
+// Pool returns a pool that contains the authority.
 func (a Authority) Pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.cert)
 	return pool
 }
 
-// Server writes a new certificate of a server of that name into the folder, as a renewal would.
+// Server writes a new certificate of a server into dir, and replaces an earlier one like a renewal.
 func (a Authority) Server(dir, name string) credentials.Files {
 	a.t.Helper()
 	return a.write(dir, name, x509.ExtKeyUsageServerAuth)
 }
 
-// Client writes a client's certificate into the folder. ClientCA is then the authority of its servers.
+// Client writes a new certificate of a client into dir. ClientCA is the authority that signs its servers' certificates.
 func (a Authority) Client(dir, name string) credentials.Files {
 	a.t.Helper()
 	return a.write(dir, name, x509.ExtKeyUsageClientAuth)
 }
 
-// Certificate is one for a use, in memory.
+// Certificate returns a new certificate without writing it to a file.
 func (a Authority) Certificate(name string, usage x509.ExtKeyUsage) *tls.Certificate {
 	a.t.Helper()
 	cert, key := a.sign(name, []x509.ExtKeyUsage{usage})
 	return &tls.Certificate{Certificate: [][]byte{cert.Raw}, PrivateKey: key}
 }
 
-// sign makes a certificate; the authority's own where there is no authority yet.
+// sign issues a certificate. The first one is self-signed: it is the authority's own.
 func (a Authority) sign(name string, usage []x509.ExtKeyUsage) (*x509.Certificate, *ecdsa.PrivateKey) {
 	a.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -69,9 +69,15 @@ func (a Authority) sign(name string, usage []x509.ExtKeyUsage) (*x509.Certificat
 	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
 	require.NoError(a.t, err)
 	template := &x509.Certificate{
-		SerialNumber: serial, Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), ExtKeyUsage: usage,
-		BasicConstraintsValid: true, IsCA: a.cert == nil, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		SerialNumber:          serial,
+		Subject:               pkix.Name{CommonName: name},
+		DNSNames:              []string{name},
+		NotBefore:             time.Now().Add(-time.Hour),
+		NotAfter:              time.Now().Add(time.Hour),
+		ExtKeyUsage:           usage,
+		BasicConstraintsValid: true,
+		IsCA:                  a.cert == nil,
+		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 	}
 	parent, signer := a.cert, a.key
 	if parent == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/trellis-gpu/trellis/daemon/etcdbus"
 )
 
-// Etcd is an etcd inside a test.
+// Etcd is an etcd server in the process of a test.
 type Etcd struct {
 	t       *testing.T
 	dir     string
