@@ -154,7 +154,7 @@ type Sample struct {
 	LoadSeconds      growth.Seconds   `json:"loadSeconds,omitempty"`
 	BatchSize        *int             `json:"batchSize,omitempty"`
 	Loaders          *int             `json:"loaders,omitempty"`
-	// Duty is the part of the time in which the job may compute; absent if none was sent.
+	// Duty is the fraction of time in which the job may compute; absent if none was sent.
 	Duty *growth.Share `json:"duty,omitempty"`
 
 	// Generation is that of the newest config sent, Applied that of the newest acknowledged.
@@ -164,7 +164,7 @@ type Sample struct {
 	Tunable []string `json:"tunable,omitempty"`
 }
 
-// Pressure is the part of the time in which some task waited for a resource (the kernel's PSI, "some").
+// Pressure is the fraction of time in which some task waited for a resource (the kernel's PSI, "some").
 type Pressure struct {
 	CPU    growth.Share `json:"cpu"`
 	Memory growth.Share `json:"memory"`

@@ -19,8 +19,8 @@ const (
 	c = growth.Converged
 )
 
-// The cases are defects of the published algorithms that concern the classifier: FD of FlowCon, SD of SpeCon. Package
-// flowcon tests those of the shares, the coordinator those of the listener and of the carrier.
+// The published algorithms of FlowCon and SpeCon have defects. Each case shows a defect that the classifier avoids. The
+// tests of package flowcon cover the defects of the shares.
 func TestTracker_AvoidsThePublishedDefects(t *testing.T) {
 	exact := efficiency.Config{Alpha: 0.25, Smoothing: 1, PeakDecay: 1}
 	steps := func(gains ...float64) []float64 { // a loss that falls by the given gains
@@ -35,19 +35,19 @@ func TestTracker_AvoidsThePublishedDefects(t *testing.T) {
 		loss   []float64
 		want   []growth.Category
 	}{
-		"FD1 a loss of any scale: large":                  {exact, curve(5, func(i int) float64 { return 1e9 * float64(5-i) }), []growth.Category{p, p, p, p, p}},
-		"FD1 a loss of any scale: small":                  {exact, curve(5, func(i int) float64 { return 1e-9 * float64(5-i) }), []growth.Category{p, p, p, p, p}},
-		"FD12 oscillation is no progress":                 {exact, []float64{1, 2, 1, 2, 1, 2}, []growth.Category{p, p, w, w, c, c}},
-		"SD1 a watching job that stays low enters CC":     {exact, steps(8, 1, 1, 1, 1), []growth.Category{p, p, p, w, w, c}},
-		"SD2 but not in the pass that made it watching":   {exact, steps(8, 0, 0, 0, 0), []growth.Category{p, p, p, w, w, c}},
-		"SD3 a flat job is demoted":                       {exact, steps(0, 0, 0, 0), []growth.Category{p, p, w, w, c}},
-		"SD3 a converged job is not demoted further":      {exact, steps(0, 0, 0, 0, 0, 0), []growth.Category{p, p, w, w, c, c, c}},
-		"SD4 growth of exactly α is not low":              {exact, steps(8, 2, 2, 2, 2), []growth.Category{p, p, p, p, p, p}},
-		"SD4 nor is it enough to return":                  {exact, steps(8, 0, 0, 2, 2, 2), []growth.Category{p, p, p, w, w, w, w}},
-		"SD4 the way back takes 1.5·α":                    {exact, steps(8, 0, 0, 2, 3, 4), []growth.Category{p, p, p, w, w, w, p}},
-		"SD4 low samples must come in a row":              {exact, steps(8, 0, 2, 0, 2, 0), []growth.Category{p, p, p, p, p, p, p}},
-		"SD5 growth is relative to the job's own peak":    {exact, steps(1e-6, 1e-6, 1e-6), []growth.Category{p, p, p, p}},
-		"FD9 a converged job with low growth stays there": {exact, steps(8, 0, 0, 0, 0, 1, 1), []growth.Category{p, p, p, w, w, c, c, c}},
+		"a loss of any scale: large":                         {exact, curve(5, func(i int) float64 { return 1e9 * float64(5-i) }), []growth.Category{p, p, p, p, p}},
+		"a loss of any scale: small":                         {exact, curve(5, func(i int) float64 { return 1e-9 * float64(5-i) }), []growth.Category{p, p, p, p, p}},
+		"oscillation is no progress":                         {exact, []float64{1, 2, 1, 2, 1, 2}, []growth.Category{p, p, w, w, c, c}},
+		"a watching job whose growth stays low converges":    {exact, steps(8, 1, 1, 1, 1), []growth.Category{p, p, p, w, w, c}},
+		"a job is demoted by one category at a time":         {exact, steps(8, 0, 0, 0, 0), []growth.Category{p, p, p, w, w, c}},
+		"a flat job is demoted":                              {exact, steps(0, 0, 0, 0), []growth.Category{p, p, w, w, c}},
+		"a converged job is not demoted further":             {exact, steps(0, 0, 0, 0, 0, 0), []growth.Category{p, p, w, w, c, c, c}},
+		"growth of exactly α is not low":                     {exact, steps(8, 2, 2, 2, 2), []growth.Category{p, p, p, p, p, p}},
+		"growth of exactly α does not promote a job":         {exact, steps(8, 0, 0, 2, 2, 2), []growth.Category{p, p, p, w, w, w, w}},
+		"growth above 1.5·α promotes a job":                  {exact, steps(8, 0, 0, 2, 3, 4), []growth.Category{p, p, p, w, w, w, p}},
+		"low samples that are not consecutive demote nobody": {exact, steps(8, 0, 2, 0, 2, 0), []growth.Category{p, p, p, p, p, p, p}},
+		"growth is relative to the job's own peak":           {exact, steps(1e-6, 1e-6, 1e-6), []growth.Category{p, p, p, p}},
+		"a converged job with low growth stays there":        {exact, steps(8, 0, 0, 0, 0, 1, 1), []growth.Category{p, p, p, w, w, c, c, c}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, tc.want, categories(follow(efficiency.New(tc.config, growth.Minimize), tc.loss)))
@@ -55,7 +55,7 @@ func TestTracker_AvoidsThePublishedDefects(t *testing.T) {
 	}
 }
 
-// FD2: the thesis does not specify which resource decides. CPU does; the other efficiencies are published.
+// The thesis does not specify which resource decides. CPU does; the other efficiencies are published.
 func TestTracker_DecidesByCPUAlone(t *testing.T) {
 	reads := func(cores, gigabytes, transferred float64) []efficiency.Reading {
 		tracker := efficiency.New(efficiency.Config{Smoothing: 1}, growth.Minimize)
@@ -80,7 +80,7 @@ func TestTracker_DecidesByCPUAlone(t *testing.T) {
 	require.Zero(t, reads(2, 0, 0)[7].Per.BlockIO, "unknown usage does not divide by zero")
 }
 
-// SD7: a job that was moved does not start as Progressing.
+// A job that was moved does not start as Progressing.
 func TestTracker_KeepsTheCategoryOfAMovedJob(t *testing.T) {
 	resumed := efficiency.Resume(efficiency.Config{}, growth.Minimize, efficiency.State{Category: c})
 	require.Equal(t, []growth.Category{c, c, c, c}, categories(follow(resumed, []float64{1, 1, 1, 1})))
@@ -93,8 +93,8 @@ func TestTracker_DetectsRelapses(t *testing.T) {
 	for name, tc := range map[string]struct {
 		direction growth.Direction
 		metric    func(i int) float64
-		at        int // when the metric starts again
-		relapse   bool
+		at        int  // when the metric starts again
+		again     bool // the job is Progressing again
 	}{
 		"a warm restart of the learning rate": {growth.Minimize, func(i int) float64 { return fall(2, .3, i%40) + noise(i) }, 40, true},
 		"a warm restart with a score":         {growth.Maximize, func(i int) float64 { return 1 - fall(.9, .1, i%40)*(1+noise(i)) }, 40, true},
@@ -109,7 +109,7 @@ func TestTracker_DetectsRelapses(t *testing.T) {
 			for _, r := range readings[tc.at : tc.at+12] {
 				seen = seen || r.Category == p
 			}
-			require.Equal(t, tc.relapse, seen)
+			require.Equal(t, tc.again, seen)
 			require.Equal(t, c, readings[79].Category, "the job converges in the end")
 		})
 	}

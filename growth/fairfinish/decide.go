@@ -76,7 +76,7 @@ type instance struct {
 	finish []float64
 	// late is set for jobs that have ended under fair sharing only.
 	late []bool
-	// order has the indices of the jobs, by falling priority.
+	// order has the indices of the jobs, in order of decreasing priority.
 	order []int
 }
 
@@ -142,7 +142,7 @@ func (t *instance) holdTime(horizon float64, work []float64) float64 {
 	next := horizon
 	for i := range t.jobs {
 		if work[i] < t.accounts[i].Limit*horizon/10 {
-			continue // the job will not get there under this decision
+			continue // too little for the job to end or reach its target under this decision
 		}
 		for _, rest := range []float64{t.remaining(i), t.toTarget(i)} {
 			if rest > 0 {
@@ -161,7 +161,7 @@ func (t *instance) remaining(job int) float64 {
 }
 
 // toTarget returns the work until a job reaches its target, in core-seconds; infinite if unknown. If the job has likely
-// but not certainly reached it, the result is the upper bound. A job that is wrongly taken to have reached its target
+// but not certainly reached it, the result is the upper bound. Otherwise a job that has not reached its target after all
 // would wait behind all others with little work left.
 func (t *instance) toTarget(job int) float64 {
 	e := t.jobs[job].ToTarget

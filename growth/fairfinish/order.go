@@ -17,7 +17,7 @@ const hysteresis = 1.25
 // 0.53 and leaves finish and growth as they are.
 const similarExponent = 0.75
 
-// sort orders the jobs by falling index. The slack is offered to them in this order.
+// sort orders the jobs by decreasing index. The slack is offered to them in this order.
 func (t *instance) sort() {
 	index := make([]float64, len(t.jobs))
 	for i, a := range t.accounts {

@@ -57,25 +57,25 @@ func TestDecide_Shares(t *testing.T) {
 		jobs   []flowcon.Job
 		want   []float64
 	}{
-		"fair is equal regardless of growth":             {policy.Fair, []flowcon.Job{job(p, 1, 0, 0), job(c, 0, 0, 0)}, []float64{.5, .5}},
-		"FD1 g, not G, decides":                          {policy.FlowCon, []flowcon.Job{{Samples: 9, Category: p, Growth: .5, Raw: 1e6}, {Samples: 9, Category: p, Growth: .5, Raw: 1e-6}}, []float64{.5, .5}},
-		"FD1 literally, the scale of a loss decides":     {policy.FlowConLiteral, []flowcon.Job{{Samples: 9, Category: p, Growth: .5, Raw: 1e6}, {Samples: 9, Category: p, Growth: .5, Raw: .1}}, []float64{1, 1e-7}},
-		"FD3 the sum is over all jobs":                   {policy.FlowCon, []flowcon.Job{job(p, .6, 1, 0), job(c, .4, 1, 0)}, []float64{.6, .4}},
-		"FD4 the thesis' example: VAE at 1/(2·2)":        {policy.FlowCon, []flowcon.Job{job(c, 0, 1, 0), newcomer()}, []float64{.25, .75}},
-		"FD5 the floor holds for CL":                     {policy.FlowCon, []flowcon.Job{job(p, 1, 1, 0), job(c, 0, 1, 0), job(c, 0, 1, 0)}, []float64{2 * third, third / 2, third / 2}},
-		"FD6 the floor holds for NL with one bad sample": {policy.FlowCon, []flowcon.Job{job(p, 1, 1, 0), job(p, 0, 1, 0)}, []float64{.75, .25}},
-		"FD6 literally, such a job starves":              {policy.FlowConLiteral, []flowcon.Job{job(p, 1, 1, .5), {Samples: 1, Category: p}, job(p, .05, 1, .5)}, []float64{1 / 1.05 / 2, .5, .05 / 1.05 / 2}},
-		"FD6 new jobs are equal":                         {policy.FlowCon, []flowcon.Job{newcomer(), newcomer(), newcomer()}, []float64{third, third, third}},
-		"a silent job gets its fair share":               {policy.FlowCon, []flowcon.Job{{Category: p, Silent: true}, job(p, .5, 1, 0)}, []float64{.25 + .25/1*.5, .25 + .75/1*.5}},
-		"FD7 WL inherits its weight":                     {policy.FlowCon, []flowcon.Job{job(w, .04, .625, 0), job(p, .96, .5, 0)}, []float64{.25 + .375/1.085*.5, .25 + .71/1.085*.5}},
-		"FD7 WL starts at 1":                             {policy.FlowCon, []flowcon.Job{job(w, 0, 0, 0), newcomer()}, []float64{.5, .5}},
-		"FD7 literally, limits above 1 are relative":     {policy.FlowConLiteral, []flowcon.Job{job(p, .01, .8, .8), job(p, 1, .2, .2)}, []float64{.8 / (.8 + 1/1.01), 1 / 1.01 / (.8 + 1/1.01)}},
-		"FD9 CL with low growth stays in CL":             {policy.FlowConLiteral, []flowcon.Job{job(c, .01, 1, 0), job(p, .19, 1, 0)}, []float64{.25 / 1.2, .95 / 1.2}},
-		"FD13 normalising leaves floors exact":           {policy.FlowCon, []flowcon.Job{job(c, 0, 1, 0), newcomer(), newcomer(), newcomer()}, []float64{.125, .875 / 3, .875 / 3, .875 / 3}},
-		"zero growth does not divide by zero":            {policy.FlowCon, []flowcon.Job{job(p, 0, 1, 0), job(p, 0, 1, 0)}, []float64{.5, .5}},
-		"literally, zero growth does not divide by zero": {policy.FlowConLiteral, []flowcon.Job{job(p, 0, 1, 0), job(c, 0, 1, 0)}, []float64{.8, .2}},
-		"a single job gets the node":                     {policy.FlowCon, []flowcon.Job{job(p, .3, 1, 0)}, []float64{1}},
-		"converged jobs are equal":                       {policy.FlowCon, []flowcon.Job{job(c, .04, .9, .9), job(c, 0, .1, .1)}, []float64{.5, .5}},
+		"fair is equal regardless of growth":                       {policy.Fair, []flowcon.Job{job(p, 1, 0, 0), job(c, 0, 0, 0)}, []float64{.5, .5}},
+		"growth g decides, not the raw efficiency G":               {policy.FlowCon, []flowcon.Job{{Samples: 9, Category: p, Growth: .5, Raw: 1e6}, {Samples: 9, Category: p, Growth: .5, Raw: 1e-6}}, []float64{.5, .5}},
+		"literal: the scale of a loss decides":                     {policy.FlowConLiteral, []flowcon.Job{{Samples: 9, Category: p, Growth: .5, Raw: 1e6}, {Samples: 9, Category: p, Growth: .5, Raw: .1}}, []float64{1, 1e-7}},
+		"the sum is over all jobs":                                 {policy.FlowCon, []flowcon.Job{job(p, .6, 1, 0), job(c, .4, 1, 0)}, []float64{.6, .4}},
+		"the example of the thesis: VAE gets 1/(2·2)":              {policy.FlowCon, []flowcon.Job{job(c, 0, 1, 0), newcomer()}, []float64{.25, .75}},
+		"a converged job gets the floor":                           {policy.FlowCon, []flowcon.Job{job(p, 1, 1, 0), job(c, 0, 1, 0), job(c, 0, 1, 0)}, []float64{2 * third, third / 2, third / 2}},
+		"a progressing job with one low sample gets the floor":     {policy.FlowCon, []flowcon.Job{job(p, 1, 1, 0), job(p, 0, 1, 0)}, []float64{.75, .25}},
+		"literal: such a job starves":                              {policy.FlowConLiteral, []flowcon.Job{job(p, 1, 1, .5), {Samples: 1, Category: p}, job(p, .05, 1, .5)}, []float64{1 / 1.05 / 2, .5, .05 / 1.05 / 2}},
+		"new jobs are equal":                                       {policy.FlowCon, []flowcon.Job{newcomer(), newcomer(), newcomer()}, []float64{third, third, third}},
+		"a silent job gets its fair share":                         {policy.FlowCon, []flowcon.Job{{Category: p, Silent: true}, job(p, .5, 1, 0)}, []float64{.25 + .25/1*.5, .25 + .75/1*.5}},
+		"a watching job keeps its previous weight":                 {policy.FlowCon, []flowcon.Job{job(w, .04, .625, 0), job(p, .96, .5, 0)}, []float64{.25 + .375/1.085*.5, .25 + .71/1.085*.5}},
+		"a watching job without a previous weight has weight 1":    {policy.FlowCon, []flowcon.Job{job(w, 0, 0, 0), newcomer()}, []float64{.5, .5}},
+		"literal: limits that exceed 1 together are relative":      {policy.FlowConLiteral, []flowcon.Job{job(p, .01, .8, .8), job(p, 1, .2, .2)}, []float64{.8 / (.8 + 1/1.01), 1 / 1.01 / (.8 + 1/1.01)}},
+		"literal: a converged job with low growth stays converged": {policy.FlowConLiteral, []flowcon.Job{job(c, .01, 1, 0), job(p, .19, 1, 0)}, []float64{.25 / 1.2, .95 / 1.2}},
+		"normalising leaves floors exact":                          {policy.FlowCon, []flowcon.Job{job(c, 0, 1, 0), newcomer(), newcomer(), newcomer()}, []float64{.125, .875 / 3, .875 / 3, .875 / 3}},
+		"zero growth does not divide by zero":                      {policy.FlowCon, []flowcon.Job{job(p, 0, 1, 0), job(p, 0, 1, 0)}, []float64{.5, .5}},
+		"literal: zero growth does not divide by zero":             {policy.FlowConLiteral, []flowcon.Job{job(p, 0, 1, 0), job(c, 0, 1, 0)}, []float64{.8, .2}},
+		"a single job gets the node":                               {policy.FlowCon, []flowcon.Job{job(p, .3, 1, 0)}, []float64{1}},
+		"converged jobs are equal":                                 {policy.FlowCon, []flowcon.Job{job(c, .04, .9, .9), job(c, 0, .1, .1)}, []float64{.5, .5}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := flowcon.Decide(tc.policy, config(), now, flowcon.Input{Jobs: tc.jobs, Interval: base})
@@ -91,7 +91,7 @@ func TestDecide_WithoutJobs(t *testing.T) {
 	require.Equal(t, flowcon.Decision{Interval: base}, flowcon.Decide(policy.FlowCon, config(), now, flowcon.Input{}))
 }
 
-// FD8: the interval doubles while all jobs are converged, up to 16 times its base, and is reset.
+// The interval doubles while all jobs are converged, up to 16 times its base, and is reset.
 func TestDecide_BacksOffWhileAllJobsAreConverged(t *testing.T) {
 	converged := []flowcon.Job{job(c, 0, 1, .5), job(c, 0, 1, .5)}
 	mixed := []flowcon.Job{job(c, 0, 1, .5), job(p, 1, 1, .5)}
@@ -106,7 +106,7 @@ func TestDecide_BacksOffWhileAllJobsAreConverged(t *testing.T) {
 	require.Equal(t, base, flowcon.Decide(policy.FlowCon, config(), now, in).Interval, "an arrival or a departure resets the interval")
 }
 
-// FD8 as printed: the interval has no bound, and a return from CL to NL does not reset it.
+// In the thesis the interval has no bound, and a return from Converged to Progressing does not reset it.
 func TestDecide_LiteralBackoffIsUnbounded(t *testing.T) {
 	in := flowcon.Input{Jobs: []flowcon.Job{job(c, 0, 1, 1)}, Interval: base}
 	for range 100 {
@@ -121,7 +121,7 @@ func TestDecide_LiteralBackoffIsUnbounded(t *testing.T) {
 	require.Equal(t, in.Interval, got.Interval)
 }
 
-// Algorithm 1, lines 3–13.
+// Algorithm 1 of the thesis, lines 3–13. NL, WL and CL are Progressing, Watching and Converged.
 func TestDecide_LiteralCategories(t *testing.T) {
 	for name, tc := range map[string]struct {
 		job  flowcon.Job
@@ -216,13 +216,13 @@ func TestRequests_StayWithinThePool(t *testing.T) {
 
 func TestConfig_Validate(t *testing.T) {
 	require.NoError(t, config().Validate())
-	for name, spoil := range map[string]func(*flowcon.Config){
+	for name, invalidate := range map[string]func(*flowcon.Config){
 		"alpha":    func(c *flowcon.Config) { c.Alpha = math.NaN() },
 		"beta":     func(c *flowcon.Config) { c.Beta = 0.5 },
 		"interval": func(c *flowcon.Config) { c.Interval = 0 },
 	} {
 		bad := config()
-		spoil(&bad)
+		invalidate(&bad)
 		require.ErrorContains(t, bad.Validate(), name)
 	}
 }

@@ -29,7 +29,7 @@ type Budget string
 // DisruptionsAllowed has the disruptions that each budget still allows; 0 for a budget that is not listed.
 type DisruptionsAllowed map[Budget]int
 
-// moreImportant orders jobs by falling importance. It is a total order.
+// moreImportant orders jobs by decreasing importance. It is a total order.
 func moreImportant(a, b Job) int {
 	return cmp.Or(
 		-cmp.Compare(a.Priority, b.Priority),
@@ -39,7 +39,7 @@ func moreImportant(a, b Job) int {
 	)
 }
 
-// violatingPods returns the victims whose eviction violates a budget. victims are ordered by falling importance.
+// violatingPods returns the victims whose eviction violates a budget. victims are ordered by decreasing importance.
 func (a DisruptionsAllowed) violatingPods(victims []Job) map[growth.PodUID]bool {
 	used := map[Budget]int{}
 	violating := map[growth.PodUID]bool{}

@@ -9,7 +9,7 @@ import (
 
 // Plan is a set of victims with its cost.
 type Plan struct {
-	// Victims are ordered by falling priority, as kube-scheduler expects.
+	// Victims are ordered by decreasing priority, as kube-scheduler expects.
 	Victims []Job
 	// Violations is the number of victims whose eviction violates a budget.
 	Violations int

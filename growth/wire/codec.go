@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	// ErrUnknownType is for a line of a type this version does not know; the reader skips it and goes on.
+	// ErrUnknownType is for a line of a type this version does not know; the reader skips the line.
 	ErrUnknownType = errors.New("unknown type")
 	// ErrMalformed means that a line is not a valid message: not JSON, too long, of another version, or out of range.
 	ErrMalformed = errors.New("malformed line")

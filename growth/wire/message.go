@@ -56,8 +56,8 @@ type Config struct {
 	Values
 }
 
-// Duty sets the part of the time in which a job may compute, 0 < Duty ≤ 1. A job ignores sequences that are not newer
-// than the last one of its connection. A job that was sent no duty computes all the time.
+// Duty sets the fraction of time in which a job may compute, 0 < Duty ≤ 1. A job ignores sequences that are not newer
+// than the last one of its connection. A job without a duty computes all the time.
 //
 // Coordinators of the previous release send the duty in a field of their configs, and shims of the previous release
 // read it there and ignore this message.
