@@ -25,7 +25,7 @@ import (
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/pods"
 )
 
-// bootID is where the kernel names this boot.
+// bootID is the kernel's file with the id of this boot.
 const bootID = "/proc/sys/kernel/random/boot_id"
 
 // app holds the parts of the device plugin.
@@ -60,8 +60,8 @@ func run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 	return a.group.Run(ctx)
 }
 
-// assemble lists the GPUs and builds the parts. It does not wait for kubelet, the bus or the API server: all of them may
-// come later.
+// assemble lists the GPUs and builds the parts. It does not wait for kubelet, the bus or the API server, which may
+// start later.
 func assemble(ctx context.Context, c *config.Config, log *slog.Logger) (a *app, err error) {
 	a = &app{config: c, log: log, registry: prometheus.NewRegistry()}
 	defer func() {
@@ -108,7 +108,7 @@ func openMonitor(c *config.Config) (*gpuhealth.Monitor, gpuhealth.FaultStore, er
 	return monitor, store, nil
 }
 
-// healthChecks returns what decides whether a GPU takes new pods.
+// healthChecks returns the checks that decide whether a GPU may be given to new pods.
 func (a *app) healthChecks() ([]gpu.HealthCheck, error) {
 	a.cordon = node.NewCordon(a.log)
 	a.mps = &mps.Supervisor{Program: a.config.MPSProgram, StateDir: a.config.StateDir, Log: a.log}
@@ -126,7 +126,7 @@ func (a *app) healthChecks() ([]gpu.HealthCheck, error) {
 func (a *app) addNode() {
 	name, inventory := a.config.Node, a.inventory
 	a.group.Add(
-		func(ctx context.Context) error { return inventory.Run(ctx, inventoryEvery, inventorySoon) },
+		func(ctx context.Context) error { return inventory.Run(ctx, listInterval, recheckInterval) },
 		func(ctx context.Context) error {
 			return node.Watch{Client: a.client, Node: name, Log: a.log}.Run(ctx, a.nodeChanged)
 		},

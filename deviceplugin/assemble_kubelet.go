@@ -53,8 +53,8 @@ func (a *app) addKubelet() error {
 		Bus:       bus,
 		Log:       a.log,
 	}
-	inherited := c.Resource != gpushare.Resource // pods of another device plugin may still hold devices
-	if inherited {
+	mayImport := c.Resource != gpushare.Resource // pods of another device plugin may still hold devices
+	if mayImport {
 		publisher.Ready = a.allocations.AwaitImportsPublished
 	}
 	a.registrar = &plugin.Registrar{
@@ -62,7 +62,7 @@ func (a *app) addKubelet() error {
 		Resource:     c.Resource,
 		Server:       server,
 		Lister:       lister,
-		AwaitImports: inherited,
+		AwaitImports: mayImport,
 		Metrics:      metrics,
 		Log:          a.log,
 	}
@@ -70,7 +70,7 @@ func (a *app) addKubelet() error {
 	return nil
 }
 
-// server returns the device plugin API's server.
+// server returns the server of the device plugin API.
 func (a *app) server(slots *slot.Store, metrics *plugin.Metrics) *plugin.Server {
 	server := &plugin.Server{
 		Unit:        a.inventory.unit,

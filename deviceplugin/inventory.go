@@ -12,14 +12,15 @@ import (
 )
 
 const (
-	// inventoryEvery is how often the driver is asked again, inventorySoon where something is in doubt.
-	inventoryEvery = 10 * time.Second
-	inventorySoon  = time.Second
-	// driverWithin is how long the driver may take to list its GPUs.
-	driverWithin = 5 * time.Second
+	// listInterval is the time between two listings of the GPUs, recheckInterval while a health check asks for another
+	// listing.
+	listInterval    = 10 * time.Second
+	recheckInterval = time.Second
+	// listTimeout bounds one listing.
+	listTimeout = 5 * time.Second
 )
 
-// inventory is the GPUs of the node, with where they come from.
+// inventory is the list of the node's GPUs, with their source: the driver or an emulation.
 type inventory struct {
 	*gpu.Inventory
 	unit     growth.MiB
@@ -41,13 +42,14 @@ func openInventory(ctx context.Context, c *config.Config, log *slog.Logger, chec
 		return nil, err
 	}
 	var source gpu.Source = emulated
-	if s.emulated = ok; ok {
-		log.Warn("GPUs are emulated: no driver stands behind them", "gpus", c.GPUs)
+	s.emulated = ok
+	if ok {
+		log.Warn("GPUs are emulated: there is no driver", "gpus", c.GPUs)
 	} else {
 		if s.driver, err = nvml.Open(); err != nil {
 			return nil, err
 		}
-		source = &gpu.TimeoutSource{Source: s.driver, Timeout: driverWithin}
+		source = &gpu.TimeoutSource{Source: s.driver, Timeout: listTimeout}
 	}
 	if s.Inventory, err = gpu.Open(ctx, source, unit, log, checks...); err != nil {
 		s.close()
@@ -56,7 +58,7 @@ func openInventory(ctx context.Context, c *config.Config, log *slog.Logger, chec
 	return s, nil
 }
 
-// version is the driver's, empty for emulated GPUs.
+// version returns the driver's version, or "" for emulated GPUs.
 func (s *inventory) version() string {
 	if s.driver == nil {
 		return ""

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// ready is the readiness check: the device plugin is ready once it is registered with kubelet, which then gives pods
+// ready is the readiness check: the device plugin is ready once it is registered with kubelet, which can then allocate
 // devices.
 func (a *app) ready() (degraded []string, err error) {
 	if !a.registrar.Registered() {

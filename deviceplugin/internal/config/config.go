@@ -25,7 +25,8 @@ const (
 	OutputJSON  = "json"
 )
 
-// Config is the configuration of the device plugin. The text of a flag's value is kept; a method parses it.
+// Config is the configuration of the device plugin. Flags that need parsing are kept as text; methods such as Unit
+// parse them.
 type Config struct {
 	Node         growth.NodeName
 	GPUs         string // gpu.NVML or emulated GPUs
@@ -72,7 +73,7 @@ func (c *Config) AddFlags(set *flags.Set) {
 	c.Etcd.AddFlags(set)
 }
 
-// addSharingFlags adds the flags of how containers get and share GPUs.
+// addSharingFlags adds the flags that define how containers get and share GPUs.
 func (c *Config) addSharingFlags(set *flags.Set) {
 	set.StringVar(&c.Delivery, "delivery", DeliverEnv,
 		"how containers get their GPUs: env (NVIDIA_VISIBLE_DEVICES, for NVIDIA's runtime) or cdi")
@@ -82,7 +83,7 @@ func (c *Config) addSharingFlags(set *flags.Set) {
 	set.StringVar(&c.MPSProgram, "mps-program", "nvidia-cuda-mps-control", "MPS control daemon")
 }
 
-// addHealthFlags adds the flags of unhealthy GPUs and of pods that use more memory than they requested.
+// addHealthFlags adds the flags for unhealthy GPUs and for pods that use more memory than they requested.
 func (c *Config) addHealthFlags(set *flags.Set) {
 	set.StringVar(&c.XIDPolicy, "xid-policy", "",
 		"changes to what XID errors do, such as 109=ignore,74=unhealthy-until-reset,other=ignore")

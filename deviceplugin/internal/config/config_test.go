@@ -41,8 +41,8 @@ func TestParse_ValidDurationHidesNoError(t *testing.T) {
 	require.ErrorContains(t, err, "no etcd endpoint")
 }
 
-func TestParse_NamesWhatIsInvalid(t *testing.T) {
-	fine := []string{"--node-name=n1", "--gpus=emulated:2x24GiB", "--etcd-endpoints=http://e:2379"}
+func TestParse_RejectsInvalidFlags(t *testing.T) {
+	valid := []string{"--node-name=n1", "--gpus=emulated:2x24GiB", "--etcd-endpoints=http://e:2379"}
 	for flag, words := range map[string]string{
 		"--node-name=":         "--node-name",
 		"--gpus=cuda":          "--gpus",
@@ -62,14 +62,14 @@ func TestParse_NamesWhatIsInvalid(t *testing.T) {
 		"--proc=proc":          "--proc",
 		"stray":                "stray",
 	} {
-		_, err := parse(nil, append(append([]string{}, fine...), flag)...)
+		_, err := parse(nil, append(append([]string{}, valid...), flag)...)
 		require.ErrorContains(t, err, words, flag)
 	}
 	_, err := parse(nil, "--node-name=n1", "--gpus=emulated:2x24GiB", "--dry-run")
 	require.NoError(t, err, "a dry run needs no bus")
 }
 
-func TestParse_HelpAndVersionNeedNothingElse(t *testing.T) {
+func TestParse_HelpAndVersionNeedNoOtherFlag(t *testing.T) {
 	_, err := parse(nil, "--help")
 	require.ErrorIs(t, err, pflag.ErrHelp)
 	_, err = parse(nil, "--version")

@@ -47,7 +47,7 @@ func (p *TimeoutSource) Devices(ctx context.Context) ([]Device, error) {
 		p.mu.Lock()
 		p.pending = nil
 		p.mu.Unlock()
-		if joined { // the answer is as old as the call
+		if joined { // the result is as old as the call
 			return nil, fmt.Errorf("the driver answered after %s, which is too old to be believed",
 				time.Since(since).Round(time.Second))
 		}

@@ -49,7 +49,7 @@ func (s *scenario) healthy() bool {
 	return s.monitor.Apply(s.now, []gpu.Device{s.last})[0].Healthy
 }
 
-// play runs a script. f, b and a list a healthy, unreadable or absent GPU; e is a failing list; xN is an XID error; a
+// play runs a script. f, b and a list a healthy, unreadable or absent GPU; e is a listing that fails; xN is an XID error; a
 // number lets that many seconds pass; + and - require that the GPU is healthy or unhealthy.
 func (s *scenario) play(t *testing.T, script string) {
 	t.Helper()

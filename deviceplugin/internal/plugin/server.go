@@ -144,7 +144,7 @@ func (s *Server) preferredIDs(ctx context.Context, r slice.Request) []string {
 			s.lastPreferred.Store(new(slice.Slot(ids)))
 			return ids
 		}
-		s.Log.Warn("kubelet offers units that it has given to a container: others are preferred", "units", len(inUse),
+		s.Log.Warn("kubelet offers units that a container already holds: other units are preferred", "units", len(inUse),
 			"first", inUse[0])
 		s.Metrics.OfferedTwice.Add(float64(len(inUse)))
 		remove := func(id string) bool { return slices.Contains(inUse, id) }

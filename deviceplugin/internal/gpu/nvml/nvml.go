@@ -164,7 +164,7 @@ func queryDevice(h nvml.Device) (gpu.Device, bool) {
 	memory, code := h.GetMemoryInfo()
 	if code != nvml.SUCCESS || memory.Total == 0 {
 		device.Healthy = false
-		device.Reason = "its memory cannot be read:" + code.Error()
+		device.Reason = "its memory cannot be read: " + code.Error()
 		return device, true
 	}
 	device.Memory = growth.MiB(memory.Total >> 20)

@@ -100,7 +100,7 @@ func expandMIG(parent handle) []handle {
 	case code != nvml.SUCCESS:
 		parent.Memory = 0
 		parent.Healthy = false
-		parent.Reason = "it does not say whether it is in MIG mode:" + code.Error()
+		parent.Reason = "its MIG mode cannot be read: " + code.Error()
 		return []handle{parent}
 	}
 	count, code := parent.nvml.GetMaxMigDeviceCount()
