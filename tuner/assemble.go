@@ -30,11 +30,11 @@ func run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	log.Info("tuner starts", "version", version, "listen", c.Listen, "health", c.HealthListen, "leaderElect", c.Elect())
+	log.Info("starting", "version", version, "listen", c.Listen, "healthListen", c.HealthListen, "leaderElect", c.Elect())
 	return group.Run(ctx)
 }
 
-// assemble builds the parts. The dashboard stops before the recorder that it shows.
+// assemble builds the parts. The dashboard stops before the recorder, whose snapshots it serves.
 func assemble(c *config.Config, bus *etcdbus.Bus, log *slog.Logger) (*daemon.Group, error) {
 	recorder := history.NewRecorder(bus, log)
 	counted := metrics.New(recorder, version)
@@ -67,7 +67,7 @@ func assemble(c *config.Config, bus *etcdbus.Bus, log *slog.Logger) (*daemon.Gro
 	return group, nil
 }
 
-// elected returns a part that advises while this replica is the leader, or always without leader election.
+// elected returns a part that runs advise while this replica is the leader, or always without leader election.
 func elected(c *config.Config, log *slog.Logger, advise func(context.Context)) (func(context.Context) error, error) {
 	if !c.Elect() {
 		return func(ctx context.Context) error { advise(ctx); return context.Cause(ctx) }, nil

@@ -13,7 +13,7 @@ import (
 
 // About is the first paragraph of --help.
 const About = `tuner learns how fast each job trains with how many data-loader workers, divides every node's cores for loading among its
-jobs, and publishes that as advice on the state bus. It serves what it sees to people: a page and an API.`
+jobs, and publishes that as advice on the state bus. It serves the state of nodes and jobs as a dashboard and an API.`
 
 // Config is the configuration of the tuner.
 type Config struct {
@@ -44,11 +44,11 @@ func New(getenv func(string) string) *Config {
 
 // AddFlags implements daemon.Config.
 func (c *Config) AddFlags(set *flags.Set) {
-	set.StringVar(&c.Listen, "listen", ":8080", "address of the page and the API for people")
+	set.StringVar(&c.Listen, "listen", ":8080", "address of the dashboard and its API")
 	set.StringVar(&c.HealthListen, "health-listen", ":9443", "address of /livez, /readyz and /metrics")
 	set.DurationVar(&c.Interval, "interval", 2*time.Second, "time between two divisions of every node's cores, 1s to 10m")
 	set.BoolVar(&c.leaderElect, "leader-elect", false,
-		"advise only while holding a Lease; by default true in a pod or with --kubeconfig, where there is a cluster to hold it in")
+		"advise only while holding a Lease; by default true in a pod or with --kubeconfig, which give access to a cluster")
 	c.leaderElectGiven = func() bool { return set.Given("leader-elect") }
 	set.StringVar(&c.LeaseNamespace, "lease-namespace", "", "namespace of that Lease")
 	set.Env("lease-namespace", "POD_NAMESPACE")
@@ -76,7 +76,7 @@ func (c *Config) Validate() error {
 		invalid = append(invalid, fmt.Errorf("--interval %s: from 1s to 10m", c.Interval))
 	}
 	if c.Elect() && c.LeaseNamespace == "" {
-		invalid = append(invalid, errors.New("--leader-elect needs --lease-namespace (or POD_NAMESPACE): the Lease has to be somewhere"))
+		invalid = append(invalid, errors.New("--leader-elect needs --lease-namespace (or POD_NAMESPACE): it is the namespace of the Lease"))
 	}
 	if c.Kubeconfig != "" {
 		if _, err := os.Stat(c.Kubeconfig); err != nil {

@@ -28,7 +28,7 @@ func TestParse_CommandLineOverridesEnvironment(t *testing.T) {
 	require.False(t, c.Elect())
 }
 
-func TestElect_DefaultsToWhereThereIsACluster(t *testing.T) {
+func TestElect_DefaultDependsOnCluster(t *testing.T) {
 	inPod := map[string]string{"KUBERNETES_SERVICE_HOST": "10.0.0.1", "POD_NAMESPACE": "trellis"}
 	kubeconfig := "--kubeconfig=config.go" // some file that exists
 	for name, tc := range map[string]struct {
@@ -53,21 +53,21 @@ func TestElect_DefaultsToWhereThereIsACluster(t *testing.T) {
 	}
 }
 
-func TestParse_NamesWhatIsInvalid(t *testing.T) {
+func TestParse_RejectsInvalidFlags(t *testing.T) {
 	for name, c := range map[string]struct {
 		args []string
 		env  map[string]string
 		says string
 	}{
-		"no bus":                 {nil, nil, "no etcd endpoint"},
-		"an unknown flag":        {[]string{etcd, "--lisen=:1"}, nil, "lisen"},
-		"a word":                 {[]string{etcd, "start"}, nil, `"start"`},
-		"no address":             {[]string{etcd, "--listen=8080"}, nil, "--listen"},
-		"a frantic interval":     {[]string{etcd, "--interval=1ms"}, nil, "--interval"},
-		"a Lease nowhere":        {[]string{etcd, "--leader-elect"}, nil, "--lease-namespace"},
-		"a kubeconfig not there": {[]string{etcd, "--kubeconfig=/nowhere", "--lease-namespace=n"}, nil, "--kubeconfig"},
-		"a bad environment":      {[]string{etcd}, map[string]string{"TRELLIS_INTERVAL": "soon"}, "TRELLIS_INTERVAL"},
-		"a bad level":            {[]string{etcd, "--log-level=loud"}, nil, "log-level"},
+		"no bus":                      {nil, nil, "no etcd endpoint"},
+		"an unknown flag":             {[]string{etcd, "--lisen=:1"}, nil, "lisen"},
+		"an argument":                 {[]string{etcd, "start"}, nil, `"start"`},
+		"an address without a colon":  {[]string{etcd, "--listen=8080"}, nil, "--listen"},
+		"too short an interval":       {[]string{etcd, "--interval=1ms"}, nil, "--interval"},
+		"a Lease without a namespace": {[]string{etcd, "--leader-elect"}, nil, "--lease-namespace"},
+		"a missing kubeconfig":        {[]string{etcd, "--kubeconfig=/nowhere", "--lease-namespace=n"}, nil, "--kubeconfig"},
+		"an invalid variable":         {[]string{etcd}, map[string]string{"TRELLIS_INTERVAL": "soon"}, "TRELLIS_INTERVAL"},
+		"an unknown log level":        {[]string{etcd, "--log-level=loud"}, nil, "log-level"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := parse(c.env, c.args...)
@@ -76,7 +76,7 @@ func TestParse_NamesWhatIsInvalid(t *testing.T) {
 	}
 }
 
-func TestParse_HelpAndVersionNeedNothingElse(t *testing.T) {
+func TestParse_HelpAndVersionNeedNoOtherFlag(t *testing.T) {
 	_, err := parse(nil, "--help")
 	require.ErrorIs(t, err, pflag.ErrHelp)
 	_, err = parse(nil, "--version")

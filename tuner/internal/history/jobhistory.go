@@ -29,13 +29,13 @@ func updateHistories(histories map[growth.PodUID]jobHistory, view *bus.View[entr
 }
 
 // add adds one sample. Adding the same sample again changes nothing.
-func (t jobHistory) add(s bus.Sample) jobHistory {
-	next := jobHistory{last: s, measurements: t.measurements}
-	if s.Step < t.last.Step { // a restarted job may have other neighbours, but it runs the same code
+func (h jobHistory) add(s bus.Sample) jobHistory {
+	next := jobHistory{last: s, measurements: h.measurements}
+	if s.Step < h.last.Step { // the job restarted: its measurements stay valid, the interval measures nothing
 		return next
 	}
-	if m, ok := measurement(t.last, s); ok {
-		recent := t.measurements[max(0, len(t.measurements)-MaxMeasurements+1):]
+	if m, ok := measurement(h.last, s); ok {
+		recent := h.measurements[max(0, len(h.measurements)-MaxMeasurements+1):]
 		next.measurements = append(recent[:len(recent):len(recent)], m)
 	}
 	return next

@@ -25,27 +25,27 @@ type eventStream struct {
 	slots  chan struct{}
 }
 
-func (f *eventStream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *eventStream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	select {
-	case f.slots <- struct{}{}:
-		defer func() { <-f.slots }()
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
 	default:
 		w.Header().Set("Retry-After", "30")
-		http.Error(w, fmt.Sprintf("%d readers follow already: try later, or read without watch=1", maxWatches),
+		http.Error(w, fmt.Sprintf("%d clients watch already: try later, or read without watch=1", maxWatches),
 			http.StatusServiceUnavailable)
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no")
-	f.follow(w, r)
+	s.follow(w, r)
 }
 
-// follow writes the state whenever it differs from the last event, until the reader or the server ends.
-func (f *eventStream) follow(w http.ResponseWriter, r *http.Request) {
+// follow writes the state whenever it differs from the last event, until the client disconnects or the server stops.
+func (s *eventStream) follow(w http.ResponseWriter, r *http.Request) {
 	var last []byte
 	var lastWrite time.Time
 	for {
-		snapshot, changed := f.source.Snapshot()
+		snapshot, changed := s.source.Snapshot()
 		doc, err := encode(snapshot)
 		if err != nil {
 			return

@@ -9,11 +9,11 @@ import (
 	"github.com/trellis-gpu/trellis/tuner/internal/history"
 )
 
-// state converts a snapshot to the document.
+// state converts a snapshot to the document that the API serves.
 func state(s *history.Snapshot) api.State {
 	doc := api.State{Synced: s.Synced, Nodes: []api.Node{}, Jobs: []api.Job{}}
 	if s.Err != nil {
-		doc.Error = "the state bus is unavailable, this is the last known state:" + s.Err.Error()
+		doc.Error = "the state bus is unavailable, this is the last known state: " + s.Err.Error()
 	}
 	for key, err := range s.Undecodable {
 		doc.Undecodable = append(doc.Undecodable, fmt.Sprintf("%.300q: %.300s", key, err))
