@@ -11,52 +11,48 @@ import (
 type Config interface {
 	// AddFlags binds the configuration to flags and sets their defaults.
 	AddFlags(set *flags.Set)
-	// Validate returns all errors, joined.
+	// Validate returns an error that names all invalid values.
 	Validate() error
 }
 
-// common is the configuration that every binary has.
-type common struct {
+// standardFlags are the flags of every binary, in addition to its own.
+type standardFlags struct {
 	level   logLevel
 	version bool
 }
 
-func (c *common) addFlags(set *flags.Set) {
-	c.level = logLevel(slog.LevelInfo)
-	set.Var(&c.level, "log-level", "debug, info, warn or error")
-	set.BoolVar(&c.version, "version", false, "print the version and exit")
+func (f *standardFlags) addTo(set *flags.Set) {
+	f.level = logLevel(slog.LevelInfo)
+	set.Var(&f.level, "log-level", "debug, info, warn or error")
+	set.BoolVar(&f.version, "version", false, "print the version and exit")
 	set.CommandLineOnly("version")
 }
 
-// Parse reads and validates a configuration. The error joins all errors. It is pflag.ErrHelp if args ask for help. With
-// --version, nothing else is checked.
+// Parse reads and validates a configuration. The error names all invalid values; it is pflag.ErrHelp if args ask for help.
+// With --version, Parse validates nothing.
 func Parse(c Config, args []string, getenv func(string) string) error {
 	_, err := parse(c, "", nil, args, getenv)
 	return err
 }
 
-// parsed is the result of parse.
-type parsed struct {
-	common
+// commandLine is a parsed command line.
+type commandLine struct {
+	standardFlags
 	set *flags.Set
 }
 
-func parse(c Config, name string, actions []string, args []string, getenv func(string) string) (parsed, error) {
-	p := parsed{set: newSet(c, name)}
-	p.addFlags(p.set)
-	p.set.CommandLineOnly(actions...)
-	err := p.set.Parse(args, getenv)
+// parse reads and validates the flags of a program. The flags in actions are read from the command line only.
+func parse(c Config, program string, actions, args []string, getenv func(string) string) (commandLine, error) {
+	line := commandLine{set: flags.New(program)}
+	c.AddFlags(line.set)
+	line.addTo(line.set)
+	line.set.CommandLineOnly(actions...)
+	err := line.set.Parse(args, getenv)
 	switch {
-	case p.version:
-		return p, nil
+	case line.version:
+		return line, nil
 	case err != nil && !errors.Is(err, flags.ErrInvalidValues):
-		return p, err // the rest of the command line is unread
+		return line, err // the rest of the command line was not read, so validation would report wrong values
 	}
-	return p, errors.Join(err, c.Validate())
-}
-
-func newSet(c Config, name string) *flags.Set {
-	set := flags.New(name)
-	c.AddFlags(set)
-	return set
+	return line, errors.Join(err, c.Validate())
 }

@@ -12,8 +12,8 @@ import (
 
 // Group runs the parts of a process together.
 //
-// All parts stop when the context ends or when the first part returns. They stop one after another, in the order in
-// which they were added: readiness fails first, and the probes are answered last.
+// All parts stop when the context ends or when the first part returns. Readiness fails first. Then the parts stop one
+// after another, in the order in which they were added. The server of the probes stops last.
 type Group struct {
 	probes *probes.Probes
 	server *httpserver.Server
@@ -26,7 +26,7 @@ type part struct {
 	stop func()
 }
 
-// NewGroup returns a group without parts, which serves probes on an address.
+// NewGroup returns a group without parts. It listens on the address of the probes.
 func NewGroup(p *probes.Probes, address string) (*Group, error) {
 	server, err := httpserver.Listen(address, httpserver.Config{Handler: p.Handler()})
 	if err != nil {
@@ -46,7 +46,7 @@ func (g *Group) Add(parts ...func(context.Context) error) {
 	}
 }
 
-// Serve adds a server. It stops once its requests in progress have ended.
+// Serve adds a server. Its stop waits for requests in progress.
 func (g *Group) Serve(s *httpserver.Server) {
 	g.parts = append(g.parts, part{run: s.Run, stop: s.Stop})
 }

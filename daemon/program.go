@@ -25,17 +25,17 @@ const (
 type Program struct {
 	Name    string
 	Version string
-	// About is the first paragraph of --help: what the program does, in a sentence or two.
+	// About is the first paragraph of --help: a sentence or two about what the program does.
 	About string
 	// Config receives the flags.
 	Config Config
-	// Run runs the program until ctx ends.
+	// Run runs the process until ctx ends.
 	Run func(ctx context.Context, log *slog.Logger) error
-	// Actions maps a flag to an action. If the flag is given, the program runs the action instead of Run.
+	// Actions maps the name of a flag to the action that replaces Run if the command line has the flag.
 	Actions map[string]Action
 }
 
-// Action prints something for a user. The program exits afterwards.
+// Action prints something for a user and returns.
 type Action func(ctx context.Context, out io.Writer, log *slog.Logger) error
 
 // Main runs the program and returns the exit code.
@@ -47,21 +47,21 @@ func (p Program) Main() int {
 }
 
 func (p Program) main(ctx context.Context, args []string, getenv func(string) string, out, errs io.Writer) int {
-	parsed, err := parse(p.Config, p.Name, p.actionFlags(), args, getenv)
+	line, err := parse(p.Config, p.Name, p.actionFlags(), args, getenv)
 	switch {
 	case errors.Is(err, pflag.ErrHelp):
-		_, _ = io.WriteString(out, p.help(parsed))
+		_, _ = io.WriteString(out, p.help(line))
 		return ExitOK
 	case err != nil:
 		p.printError(errs, err)
 		_, _ = fmt.Fprintf(errs, "See %s --help.\n", p.Name)
 		return ExitUsage
-	case parsed.version:
+	case line.version:
 		_, _ = fmt.Fprintln(out, p.Name, p.Version)
 		return ExitOK
 	}
-	log := NewLogger(errs, slog.Level(parsed.level))
-	if action := p.action(parsed); action != nil {
+	log := NewLogger(errs, slog.Level(line.level))
+	if action := p.action(line); action != nil {
 		if err := action(ctx, out, log); err != nil {
 			p.printError(errs, err)
 			return ExitFailure
@@ -83,7 +83,7 @@ func (p Program) Help() string {
 	return text.String()
 }
 
-func (p Program) help(parsed parsed) string {
+func (p Program) help(line commandLine) string {
 	return fmt.Sprintf(`%s
 
 Usage: %s [flags]
@@ -91,10 +91,10 @@ Usage: %s [flags]
 A flag can also be set by the environment variable in brackets. The flag overrides the variable, and an empty variable
 counts as unset.
 
-%s`, strings.TrimSpace(p.About), p.Name, parsed.set.Help())
+%s`, strings.TrimSpace(p.About), p.Name, line.set.Help())
 }
 
-// printError prints an error. Each line starts with the program's name.
+// printError prints each line of an error after the program's name.
 func (p Program) printError(w io.Writer, err error) {
 	for line := range strings.Lines(err.Error()) {
 		_, _ = fmt.Fprintf(w, "%s: %s\n", p.Name, strings.TrimSuffix(line, "\n"))
@@ -109,9 +109,9 @@ func (p Program) actionFlags() (names []string) {
 }
 
 // action returns the action whose flag is given, or nil.
-func (p Program) action(parsed parsed) Action {
+func (p Program) action(line commandLine) Action {
 	for name, action := range p.Actions {
-		flag := parsed.set.Lookup(name)
+		flag := line.set.Lookup(name)
 		if value := flag.Value.String(); flag.Changed && value != "" && value != "false" {
 			return action
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/trellis-gpu/trellis/daemon/flags"
 )
 
-// testConfig is the configuration of a small program.
+// testConfig is the configuration of a test program.
 type testConfig struct {
 	listen  string
 	count   int
@@ -60,17 +60,39 @@ func TestProgram_ExitCodes(t *testing.T) {
 		out  string
 		errs []string
 	}{
-		"stopped":           {run: fine, code: ExitOK, errs: []string{`"msg":"stopped","program":"test"`}},
-		"failed":            {run: func(context.Context, *slog.Logger) error { return errors.New("port in use") }, code: ExitFailure, errs: []string{`"level":"ERROR"`, `"program":"test"`, `"err":"port in use"`}},
-		"version":           {args: []string{"--version"}, code: ExitOK, out: "test v1\n"},
-		"version, no more":  {args: []string{"--version", "--listen="}, env: map[string]string{"TRELLIS_COUNT": "x"}, code: ExitOK, out: "test v1\n"},
-		"help":              {args: []string{"--help"}, code: ExitOK, out: "test does nothing."},
-		"help, short":       {args: []string{"-h"}, code: ExitOK, out: "address to listen on [TRELLIS_LISTEN]"},
-		"unknown flag":      {args: []string{"--colour"}, code: ExitUsage, errs: []string{"test: unknown flag: --colour\n", "See test --help."}},
-		"all that is wrong": {args: []string{"--listen=", "--log-level=loud"}, env: map[string]string{"TRELLIS_COUNT": "x"}, code: ExitUsage, errs: []string{"test: --listen is empty\n", "TRELLIS_COUNT", "none of debug, info, warn, error"}},
-		"action":            {args: []string{"--explain=a"}, code: ExitOK, out: "pod a\n"},
-		"failed action":     {args: []string{"--explain=nobody"}, code: ExitFailure, errs: []string{"test: no such pod\n"}},
-		"no action by env":  {env: map[string]string{"TRELLIS_EXPLAIN": "a"}, run: fine, code: ExitOK},
+		"stopped": {run: fine, code: ExitOK, errs: []string{`"msg":"stopped","program":"test"`}},
+		"failed": {
+			run:  func(context.Context, *slog.Logger) error { return errors.New("port in use") },
+			code: ExitFailure,
+			errs: []string{`"level":"ERROR"`, `"program":"test"`, `"err":"port in use"`},
+		},
+		"version": {args: []string{"--version"}, code: ExitOK, out: "test v1\n"},
+		"version, invalid values": {
+			args: []string{"--version", "--listen="},
+			env:  map[string]string{"TRELLIS_COUNT": "x"},
+			code: ExitOK,
+			out:  "test v1\n",
+		},
+		"help":        {args: []string{"--help"}, code: ExitOK, out: "test does nothing."},
+		"help, short": {args: []string{"-h"}, code: ExitOK, out: "address to listen on [TRELLIS_LISTEN]"},
+		"unknown flag": {
+			args: []string{"--colour"},
+			code: ExitUsage,
+			errs: []string{"test: unknown flag: --colour\n", "See test --help."},
+		},
+		"invalid values": {
+			args: []string{"--listen=", "--log-level=loud"},
+			env:  map[string]string{"TRELLIS_COUNT": "x"},
+			code: ExitUsage,
+			errs: []string{"test: --listen is empty\n", "TRELLIS_COUNT", "none of debug, info, warn, error"},
+		},
+		"action": {args: []string{"--explain=a"}, code: ExitOK, out: "pod a\n"},
+		"failed action": {
+			args: []string{"--explain=nobody"},
+			code: ExitFailure,
+			errs: []string{"test: no such pod\n"},
+		},
+		"no action by env": {env: map[string]string{"TRELLIS_EXPLAIN": "a"}, run: fine, code: ExitOK},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out, errs bytes.Buffer

@@ -13,7 +13,7 @@ import (
 	"github.com/trellis-gpu/trellis/daemon/processtest"
 )
 
-// StartEtcd starts an empty etcd, waits until it is ready, and returns its URL. It does not sync its disk.
+// StartEtcd starts an empty etcd, waits until it is ready, and returns its URL. It does not sync its data to disk.
 func StartEtcd(ctx context.Context, stockDir, dir string, flags ...string) (*processtest.Process, string, error) {
 	clients, err := processtest.FreeAddress()
 	if err != nil {

@@ -18,17 +18,17 @@ func StockDir() string { return os.Getenv("TRELLIS_STOCK_DIR") }
 
 // Options configure a control plane.
 type Options struct {
-	// StockDir is the folder of the stock programs, Dir that of the files of this control plane.
+	// StockDir is the folder of the stock programs. Dir is the folder for the files of this control plane.
 	StockDir, Dir string
-	// Users may do everything. The name of a user is also its token.
+	// Users are cluster administrators. The name of a user is also its token.
 	Users []string
-	// EtcdFlags and APIServerFlags are added to those that every control plane of this package has.
+	// EtcdFlags and APIServerFlags are appended to the flags that this package sets.
 	EtcdFlags, APIServerFlags []string
 }
 
 // Plane is a running control plane.
 type Plane struct {
-	// URL is the address of the API server, Etcd that of its etcd.
+	// URL is the URL of the API server. Etcd is the URL of its etcd.
 	URL, Etcd string
 	// EtcdProcess and APIServerProcess are the two programs.
 	EtcdProcess, APIServerProcess *processtest.Process
@@ -36,7 +36,7 @@ type Plane struct {
 	options Options
 }
 
-// Start starts etcd and an API server, and waits until both are ready. The caller must call Close, also after an error.
+// Start starts etcd and an API server, and waits until both are ready. The caller must call Close, after an error too.
 func Start(ctx context.Context, o Options) (*Plane, error) {
 	p := &Plane{options: o}
 	var err error
@@ -58,11 +58,11 @@ func Start(ctx context.Context, o Options) (*Plane, error) {
 	if err != nil {
 		return p, err
 	}
-	return p, p.ready(ctx)
+	return p, p.awaitReady(ctx)
 }
 
-// ready waits until the API server is ready.
-func (p *Plane) ready(ctx context.Context) error {
+// awaitReady waits until the API server is ready.
+func (p *Plane) awaitReady(ctx context.Context) error {
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} // its certificate is self-signed
 	defer transport.CloseIdleConnections()
 	return p.APIServerProcess.AwaitURLWith(ctx, &http.Client{Transport: withToken{transport, p.options.Users[0]}}, p.URL+"/readyz")
@@ -127,7 +127,7 @@ func (p *Plane) Kubeconfig(user string) (string, error) {
 	return p.Write("kubeconfig-"+user, fmt.Sprintf(kubeconfig, p.URL, user))
 }
 
-// Scheduler starts kube-scheduler as a user, with SchedulerConfig and extenders, a YAML list.
+// Scheduler starts kube-scheduler as a user. Its configuration is SchedulerConfig with a YAML list of extenders.
 func (p *Plane) Scheduler(user, extenders string) (*processtest.Process, error) {
 	kubeconfig, err := p.Kubeconfig(user)
 	if err != nil {
@@ -150,14 +150,14 @@ func (p *Plane) Write(name, content string) (string, error) {
 	return path, os.WriteFile(path, []byte(content), 0o600)
 }
 
-// kubeconfig takes the URL of the API server and a token.
+// kubeconfig is a format for the URL of the API server and a token.
 const kubeconfig = `{"apiVersion": "v1", "kind": "Config", "current-context": "c",
 "clusters": [{"name": "c", "cluster": {"server": "%s", "insecure-skip-tls-verify": true}}],
 "users": [{"name": "u", "user": {"token": "%s"}}], "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]}`
 
-// SchedulerConfig returns the scheduler's configuration for a kubeconfig file. It ends with the key of the extenders: the
-// caller appends a YAML list. The client's limits are too high to matter, and like the profile that Trellis installs, the
-// scheduler scores every node.
+// SchedulerConfig returns the configuration of kube-scheduler for a kubeconfig file. It ends with the key of the YAML list
+// of extenders, which the caller appends. The client's rate limits are far above the tested rates. All nodes are scored, as
+// in the profile that Trellis installs.
 func SchedulerConfig(kubeconfig string) string { return fmt.Sprintf(schedulerConfig, kubeconfig) }
 
 const schedulerConfig = `apiVersion: kubescheduler.config.k8s.io/v1

@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// Files are PEM files: the server's certificate with its chain and key, and the authorities that sign clients' certificates.
+// Files are the paths of PEM files: the server's certificate chain, its key, and the CAs of clients' certificates.
 type Files struct{ Cert, Key, ClientCA string }
 
 // Given reports whether TLS is configured.
 func (f Files) Given() bool { return f != Files{} }
 
-// Validate returns an error unless all three files are given, or none.
+// Validate returns an error if some of the three are set and others are not.
 func (f Files) Validate() error {
 	if f.Given() && (f.Cert == "" || f.Key == "" || f.ClientCA == "") {
 		return errors.New("--tls-cert, --tls-key and --client-ca belong together: give all three, or none and listen on a loopback address")
@@ -25,23 +25,23 @@ func (f Files) Validate() error {
 	return nil
 }
 
-// checkInterval is the minimum time between two checks of the files.
+// checkInterval is the shortest time between two checks of the files.
 const checkInterval = time.Second
 
-// Keeper holds the latest valid credentials.
+// Keeper keeps the credentials of a server up to date.
 type Keeper struct {
 	files Files
 	log   *slog.Logger
 
 	mu      sync.Mutex
-	checked time.Time
-	version version // of config
+	checked time.Time  // time of the last check
+	loaded  fileStates // of the files in config
 	config  *tls.Config
 }
 
-// version identifies the contents of the files. In the volume of a Secret they are links, and the times and sizes are those
-// of the links' targets.
-type version [3]struct {
+// fileStates detects changes of the files. The files of a Secret volume are symbolic links, which kubelet redirects on an
+// update: the times and sizes are those of the targets.
+type fileStates [3]struct {
 	modified time.Time
 	size     int64
 }
@@ -50,16 +50,16 @@ type version [3]struct {
 func Load(files Files, log *slog.Logger) (*Keeper, error) {
 	k := &Keeper{files: files, log: log, checked: time.Now()}
 	var err error
-	if k.version, err = files.stat(); err == nil {
-		k.config, err = files.load()
+	if k.loaded, err = files.stat(); err != nil {
+		return nil, fmt.Errorf("credentials: %w", err)
 	}
-	if err != nil {
+	if k.config, err = files.load(); err != nil {
 		return nil, fmt.Errorf("credentials: %w", err)
 	}
 	return k, nil
 }
 
-// Config returns the configuration of a server. Each connection uses the current credentials.
+// Config returns the configuration of a server. Each connection gets the current credentials.
 func (k *Keeper) Config() *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS13,
@@ -67,7 +67,7 @@ func (k *Keeper) Config() *tls.Config {
 	}
 }
 
-// current returns the credentials. It reads the files again if they have changed.
+// current returns the configuration for a new connection. It reloads the files if they have changed.
 func (k *Keeper) current() *tls.Config {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -75,35 +75,37 @@ func (k *Keeper) current() *tls.Config {
 		return k.config
 	}
 	k.checked = time.Now()
-	found, err := k.files.stat()
-	if err == nil && found == k.version {
-		return k.config
-	}
-	var config *tls.Config
-	if err == nil {
-		config, err = k.files.load()
-	}
-	if err != nil {
+	if err := k.reload(); err != nil {
 		k.log.Error("cannot use the new certificates, continuing with the old ones", "err", err)
-		return k.config
 	}
-	k.version = found
-	k.config = config
-	k.log.Info("credentials were read again", "cert", k.files.Cert)
-	return config
+	return k.config
 }
 
-func (f Files) stat() (version, error) {
-	var v version
+func (k *Keeper) reload() error {
+	states, err := k.files.stat()
+	if err != nil || states == k.loaded {
+		return err
+	}
+	config, err := k.files.load()
+	if err != nil {
+		return err
+	}
+	k.loaded = states
+	k.config = config
+	k.log.Info("credentials were read again", "cert", k.files.Cert)
+	return nil
+}
+
+func (f Files) stat() (states fileStates, err error) {
 	for i, name := range []string{f.Cert, f.Key, f.ClientCA} {
 		info, err := os.Stat(name)
 		if err != nil {
-			return v, err
+			return states, err
 		}
-		v[i].modified = info.ModTime()
-		v[i].size = info.Size()
+		states[i].modified = info.ModTime()
+		states[i].size = info.Size()
 	}
-	return v, nil
+	return states, nil
 }
 
 func (f Files) load() (*tls.Config, error) {
@@ -111,12 +113,12 @@ func (f Files) load() (*tls.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("certificate %s with key %s: %w", f.Cert, f.Key, err)
 	}
-	authorities, err := os.ReadFile(f.ClientCA)
+	cas, err := os.ReadFile(f.ClientCA)
 	if err != nil {
 		return nil, err
 	}
 	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(authorities) {
+	if !pool.AppendCertsFromPEM(cas) {
 		return nil, fmt.Errorf("client authority %s holds no certificate", f.ClientCA)
 	}
 	return &tls.Config{

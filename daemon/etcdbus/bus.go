@@ -30,26 +30,22 @@ type Bus struct {
 
 var _ bus.Bus = (*Bus)(nil)
 
-// Open returns a client. It does not wait for etcd. The caller must close the client.
+// Open returns a Bus. It does not wait for etcd.
 func Open(c Config) (*Bus, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	secure, err := c.tls()
+	tlsConfig, err := c.tls()
 	if err != nil {
 		return nil, err
 	}
-	// By default, gRPC waits up to two minutes between attempts. Reconnect soon after etcd becomes available.
-	reconnect := backoff.DefaultConfig
-	reconnect.MaxDelay = 3 * time.Second
-	dial := []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnect, MinConnectTimeout: 5 * time.Second})}
-	if c.ServerName != "" {
-		// Without an authority, etcd's client verifies the name of the endpoint, whatever tls.Config says.
-		dial = append(dial, grpc.WithAuthority(c.ServerName))
-	}
 	client, err := clientv3.New(clientv3.Config{
-		Endpoints: c.Endpoints, TLS: secure, DialKeepAliveTime: 5 * time.Second, DialKeepAliveTimeout: 3 * time.Second,
-		DialOptions: dial, Logger: zap.NewNop(),
+		Endpoints:            c.Endpoints,
+		TLS:                  tlsConfig,
+		DialKeepAliveTime:    5 * time.Second,
+		DialKeepAliveTimeout: 3 * time.Second,
+		DialOptions:          dialOptions(c),
+		Logger:               zap.NewNop(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("opening etcd client: %w", err)
@@ -60,35 +56,54 @@ func Open(c Config) (*Bus, error) {
 	return b, nil
 }
 
-// Close revokes the session lease, which deletes the ephemeral entries, and closes the client.
+// dialOptions returns the options of the connection to etcd.
+func dialOptions(c Config) []grpc.DialOption {
+	// By default, gRPC waits up to two minutes between attempts. The bus must reconnect soon after etcd has restarted.
+	reconnect := backoff.DefaultConfig
+	reconnect.MaxDelay = 3 * time.Second
+	options := []grpc.DialOption{
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnect, MinConnectTimeout: 5 * time.Second}),
+	}
+	if c.ServerName != "" {
+		// Otherwise etcd's client verifies the endpoint's name, even if the TLS configuration contains another one.
+		options = append(options, grpc.WithAuthority(c.ServerName))
+	}
+	return options
+}
+
+// Close revokes the session's lease, which deletes the ephemeral entries, and closes the client.
 func (b *Bus) Close() error {
 	b.session.close()
 	return b.client.Close()
 }
 
 // Put implements bus.Bus.
-func (b *Bus) Put(ctx context.Context, key string, value []byte, lifetime bus.Lifetime, guards ...bus.Guard) (bus.Revision, error) {
+func (b *Bus) Put(
+	ctx context.Context, key string, value []byte, lifetime bus.Lifetime, guards ...bus.Guard,
+) (bus.Revision, error) {
 	return b.Commit(ctx, []bus.Write{{Key: key, Value: value, Lifetime: lifetime}}, guards...)
 }
 
-// Commit implements bus.Bus: one transaction.
+// Commit implements bus.Bus with one transaction.
 func (b *Bus) Commit(ctx context.Context, writes []bus.Write, guards ...bus.Guard) (bus.Revision, error) {
 	revision, err := b.commit(ctx, writes, guards)
-	if errors.Is(err, rpctypes.ErrLeaseNotFound) { // it was revoked, or etcd was restored from a backup
-		b.leases.forgetAll()
+	if errors.Is(err, rpctypes.ErrLeaseNotFound) { // revoked by an operator, or missing in a restored backup
+		b.leases.forget()
 		revision, err = b.commit(ctx, writes, guards)
 	}
 	return revision, err
 }
 
 func (b *Bus) commit(ctx context.Context, writes []bus.Write, guards []bus.Guard) (bus.Revision, error) {
-	ops, keys := make([]clientv3.Op, len(writes)), make([]string, len(writes))
+	ops := make([]clientv3.Op, len(writes))
+	keys := make([]string, len(writes))
 	for i, w := range writes {
 		lease, err := b.lease(ctx, w.Lifetime)
 		if err != nil {
 			return 0, wrap("leasing "+w.Key, err)
 		}
-		ops[i], keys[i] = clientv3.OpPut(w.Key, string(w.Value), clientv3.WithLease(lease)), w.Key
+		ops[i] = clientv3.OpPut(w.Key, string(w.Value), clientv3.WithLease(lease))
+		keys[i] = w.Key
 	}
 	reply, err := b.client.Txn(ctx).If(comparisons(guards)...).Then(ops...).Commit()
 	if err != nil {
@@ -107,13 +122,13 @@ func (b *Bus) commit(ctx context.Context, writes []bus.Write, guards []bus.Guard
 	return bus.Revision(reply.Header.Revision), nil
 }
 
-// lease returns the lease of an entry with a lifetime.
+// lease returns a lease for entries with a lifetime.
 func (b *Bus) lease(ctx context.Context, lifetime bus.Lifetime) (clientv3.LeaseID, error) {
 	switch {
 	case lifetime.Ephemeral:
 		return b.session.lease(ctx)
 	case lifetime.TTL > 0:
-		return b.leases.get(ctx, lifetime.TTL)
+		return b.leases.lease(ctx, lifetime.TTL)
 	}
 	return clientv3.NoLease, nil
 }
@@ -131,31 +146,31 @@ func (b *Bus) Delete(ctx context.Context, key string, guards ...bus.Guard) error
 	return nil
 }
 
-// comparisons converts guards into the conditions of a transaction.
+// comparisons converts guards into comparisons of a transaction.
 func comparisons(guards []bus.Guard) []clientv3.Cmp {
-	conditions := make([]clientv3.Cmp, len(guards))
+	result := make([]clientv3.Cmp, len(guards))
 	for i, g := range guards {
 		switch {
 		case g.Prefix:
-			conditions[i] = clientv3.Compare(clientv3.ModRevision(g.Key).WithPrefix(), "<", int64(g.Revision)+1)
+			result[i] = clientv3.Compare(clientv3.ModRevision(g.Key).WithPrefix(), "<", int64(g.Revision)+1)
 		case g.AllowOlder:
-			conditions[i] = clientv3.Compare(clientv3.ModRevision(g.Key), "<", int64(g.Revision)+1)
+			result[i] = clientv3.Compare(clientv3.ModRevision(g.Key), "<", int64(g.Revision)+1)
 		default:
-			conditions[i] = clientv3.Compare(clientv3.ModRevision(g.Key), "=", int64(g.Revision))
+			result[i] = clientv3.Compare(clientv3.ModRevision(g.Key), "=", int64(g.Revision))
 		}
 	}
-	return conditions
+	return result
 }
 
-// wrap describes what failed. An error that means that etcd is unavailable also wraps bus.ErrUnavailable.
-func wrap(doing string, err error) error {
+// wrap says which operation failed. It adds bus.ErrUnavailable if etcd did not respond.
+func wrap(operation string, err error) error {
 	code := status.Code(err)
 	var etcdError rpctypes.EtcdError
 	if errors.As(err, &etcdError) {
 		code = etcdError.Code()
 	}
 	if code == codes.Unavailable || code == codes.DeadlineExceeded || errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("%s: %w: %w", doing, bus.ErrUnavailable, err)
+		return fmt.Errorf("%s: %w: %w", operation, bus.ErrUnavailable, err)
 	}
-	return fmt.Errorf("%s: %w", doing, err)
+	return fmt.Errorf("%s: %w", operation, err)
 }

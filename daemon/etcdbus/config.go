@@ -11,22 +11,23 @@ import (
 	"time"
 )
 
-// Config names an etcd cluster and the credentials for it.
+// Config configures a Bus: the endpoints of etcd, and the files for TLS.
 type Config struct {
 	// Endpoints are URLs such as https://10.0.0.1:2379.
 	Endpoints []string
-	// CAFile, CertFile and KeyFile are PEM files: all three, or none for plain HTTP. The certificate and its key are read
-	// for each new connection, so renewing them needs no restart.
+	// CAFile, CertFile and KeyFile are PEM files: the CA of etcd's certificate, and the client certificate with its key.
+	// Either all are set, or none for plain HTTP. Each new connection reads the client certificate again, so a renewed
+	// one needs no restart.
 	CAFile, CertFile, KeyFile string
-	// ServerName is the name in the server's certificate. Empty means the endpoint's own.
+	// ServerName is the name that etcd's certificate must have. Empty means the host of the endpoint.
 	ServerName string
-	// SessionTTL is the time after which ephemeral entries expire once the process has crashed. Default 15 s.
+	// SessionTTL is how long ephemeral entries outlive a process that crashes. From 1 s to 1 h; 0 means 15 s.
 	SessionTTL time.Duration
-	// Log receives warnings about lost connections.
+	// Log receives warnings about lost sessions and interrupted watches. Nil discards them.
 	Log *slog.Logger
 }
 
-// Validate returns the first error.
+// Validate returns an error that names the first invalid value.
 func (c Config) Validate() error {
 	if len(c.Endpoints) == 0 {
 		return errors.New("no etcd endpoint: give at least one URL, such as https://etcd:2379")
@@ -37,7 +38,8 @@ func (c Config) Validate() error {
 	}
 	for _, endpoint := range c.Endpoints {
 		if strings.Contains(endpoint, "$(") {
-			return fmt.Errorf("etcd endpoint %q: Kubernetes left the variable in it unset; the bus's Service must exist before this pod starts", endpoint)
+			return fmt.Errorf("etcd endpoint %q: Kubernetes left the variable in it unset; "+
+				"the bus's Service must exist before this pod starts", endpoint)
 		}
 		if secure != strings.HasPrefix(endpoint, "https://") {
 			return fmt.Errorf("etcd endpoint %q: https:// goes with certificates, http:// without", endpoint)
@@ -49,6 +51,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
+// tls returns the TLS configuration of the client, nil for plain HTTP.
 func (c Config) tls() (*tls.Config, error) {
 	if c.CAFile == "" {
 		return nil, nil
@@ -62,7 +65,9 @@ func (c Config) tls() (*tls.Config, error) {
 		return nil, fmt.Errorf("etcd's CA %s holds no certificate", c.CAFile)
 	}
 	return &tls.Config{
-		RootCAs: roots, ServerName: c.ServerName, MinVersion: tls.VersionTLS12,
+		RootCAs:    roots,
+		ServerName: c.ServerName,
+		MinVersion: tls.VersionTLS12,
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 			pair, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
 			return &pair, err

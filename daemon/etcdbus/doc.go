@@ -1,15 +1,13 @@
-// Package etcdbus implements package growth/bus on etcd. It is the only package of the project that imports etcd's
-// client.
+// Package etcdbus implements bus.Bus on etcd. It is the only package that imports etcd's client.
 //
-// A process has one Bus: one client and one session lease. Open does not wait for etcd, so a binary starts, and keeps
-// running, while etcd is unavailable.
+// A Bus has one client and one session. Opening it does not wait for etcd, so a process starts while etcd is unavailable.
 //
-//	ephemeral entries   use the session lease. If etcd loses the lease, the Bus gets another and writes them again.
-//	entries with a TTL  share leases with entries written shortly before, because granting a lease is a write in etcd.
-//	guards              are the comparisons of the write's transaction. bus.NoneNewer compares a range of keys: any
-//	                    number of replicas can decide on one node without a lock.
-//	List                reads pages at the revision of the first page, because a single reply with tens of thousands of
-//	                    entries exceeds gRPC's limit. It starts again if that revision is compacted meanwhile.
-//	Watch               lists, and then watches from the next revision. It lists again after a compaction, an error, or
-//	                    a time without etcd.
+//   - Ephemeral entries are attached to the session's lease. If the lease expires during an outage, the Bus gets a new
+//     lease and writes the entries again.
+//   - Entries with a TTL share leases with entries written shortly before, because granting a lease is a write in etcd.
+//   - Guards are the comparisons of one transaction. bus.NoneNewer compares a range, so several replicas can decide about
+//     one node without a lock.
+//   - List reads pages, all at the revision of the first. One reply with tens of thousands of records would exceed gRPC's
+//     message limit. If etcd compacts that revision before the last page, List starts again.
+//   - Watch lists at a revision and watches from the next. After a compaction, an error or an outage it lists again.
 package etcdbus

@@ -13,14 +13,17 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus/bustest"
 )
 
-// sessionTTL lets tests of lost sessions end soon.
+// sessionTTL is short, so that tests of lost sessions end soon.
 const sessionTTL = 2 * time.Second
 
 func TestContract(t *testing.T) {
 	bustest.Run(t, func(t *testing.T) bustest.Harness {
 		server := etcdtest.New(t)
-		// etcd's leases run on wall-clock time: nothing to advance, the suite waits for what must come.
-		return bustest.Harness{Open: func(t *testing.T) bustest.Process { return server.Open(sessionTTL) }, Advance: func(time.Duration) {}}
+		// Etcd's leases use wall-clock time: there is nothing to advance, and the suite waits.
+		return bustest.Harness{
+			Open:    func(t *testing.T) bustest.Process { return server.Open(sessionTTL) },
+			Advance: func(time.Duration) {},
+		}
 	})
 }
 
@@ -45,7 +48,7 @@ func TestBus_CatchesUpAfterAnOutage(t *testing.T) {
 	until(t, batches, m, func(v *bus.View[string]) bool { return v.Values["/n/alive"] == "1" && v.Values["/n/new"] == "2" })
 }
 
-func TestBus_WritesALostLeaseAgain(t *testing.T) {
+func TestBus_RestoresEphemeralEntriesOfALostLease(t *testing.T) {
 	server := etcdtest.New(t)
 	b := server.Open(sessionTTL)
 	_, err := b.Put(t.Context(), "/n/alive", []byte("1"), bus.Ephemeral)
@@ -64,7 +67,7 @@ func TestBus_WritesALostLeaseAgain(t *testing.T) {
 	until(t, batches, m, func(v *bus.View[string]) bool { return v.Values["/n/alive"] == "1" })
 }
 
-func TestCompactionLeadsToARelist(t *testing.T) {
+func TestWatch_ListsAgainAfterCompaction(t *testing.T) {
 	server := etcdtest.New(t)
 	b := server.Open(sessionTTL)
 	require.NoError(t, b.Delete(t.Context(), "/nothing"))
@@ -101,6 +104,7 @@ func TestConfig_NamesInvalidValues(t *testing.T) {
 	}
 }
 
+// until applies batches until enough returns true.
 func until(t *testing.T, batches <-chan bus.Batch, m *bus.Mirror[string], enough func(*bus.View[string]) bool) {
 	t.Helper()
 	timeout := time.After(60 * time.Second)
@@ -109,7 +113,7 @@ func until(t *testing.T, batches <-chan bus.Batch, m *bus.Mirror[string], enough
 		case b := <-batches:
 			m.Apply(b)
 		case <-timeout:
-			t.Fatalf("the watch stood still at %+v", m.View())
+			t.Fatalf("the watch sent nothing more after %+v", m.View())
 		}
 	}
 }

@@ -2,10 +2,10 @@ package etcdbus
 
 import clientv3 "go.etcd.io/etcd/client/v3"
 
-// Through replaces the key-value API of the client by a wrapper of it.
-func (b *Bus) Through(between func(clientv3.KV) clientv3.KV) { b.client.KV = between(b.client.KV) }
+// WrapKV replaces the client's KV by a wrapper of it.
+func (b *Bus) WrapKV(wrap func(clientv3.KV) clientv3.KV) { b.client.KV = wrap(b.client.KV) }
 
-// The bounds of a list.
+// The limits of a list.
 const (
 	PageSize     = pageSize
 	ListAttempts = listAttempts

@@ -2,7 +2,7 @@ package etcdbus
 
 import "github.com/trellis-gpu/trellis/daemon/flags"
 
-// AddFlags binds the configuration to the flags that all binaries share.
+// AddFlags binds the configuration to flags. They are the same in every binary.
 func (c *Config) AddFlags(set *flags.Set) {
 	set.StringSliceVar(&c.Endpoints, "etcd-endpoints", nil, "comma-separated URLs of the state bus, such as https://trellis-etcd:2379")
 	set.StringVar(&c.CAFile, "etcd-ca", "", "PEM file of the CA that signed the bus's certificate")

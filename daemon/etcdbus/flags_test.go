@@ -9,7 +9,7 @@ import (
 	"github.com/trellis-gpu/trellis/daemon/flags"
 )
 
-func TestFlagsOverrideTheEnvironment(t *testing.T) {
+func TestConfig_FlagsOverrideTheEnvironment(t *testing.T) {
 	env := map[string]string{"TRELLIS_ETCD_ENDPOINTS": "https://a:2379,https://b:2379", "TRELLIS_ETCD_CA": "/env/ca"}
 	var c etcdbus.Config
 	set := flags.New("test")

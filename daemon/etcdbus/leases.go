@@ -7,29 +7,35 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// shareFraction is the inverse of the fraction of a TTL during which writes share a lease. Granting a lease is a write in
-// etcd, so a lease for each reservation would double the cost of a bind.
-const shareFraction = 30
+// sharedFraction is the fraction of a TTL, 1/30, during which new entries get the same lease. Granting a lease is a write
+// in etcd: a lease for each reservation would double the cost of a bind.
+const sharedFraction = 30
 
-// leases are the leases of entries with a TTL.
+// leases grants the leases of entries with a TTL. Entries written shortly after one another share a lease.
 type leases struct {
 	client *clientv3.Client
-	lock   chan struct{}                 // a mutex of which a context can end the wait
+	// lock guards shared. It is a channel, so that a context can end the wait.
+	lock   chan struct{}
 	shared map[time.Duration]sharedLease // by TTL
 }
 
+// sharedLease is a lease that new entries still get.
 type sharedLease struct {
 	id clientv3.LeaseID
-	// until is the time after which a write needs another lease, because this one would expire before the TTL.
+	// until is the last time at which a new entry may get the lease: the entry then still has its whole TTL.
 	until time.Time
 }
 
 func openLeases(client *clientv3.Client) *leases {
-	return &leases{client: client, lock: make(chan struct{}, 1), shared: map[time.Duration]sharedLease{}}
+	return &leases{
+		client: client,
+		lock:   make(chan struct{}, 1),
+		shared: map[time.Duration]sharedLease{},
+	}
 }
 
-// get returns a lease that expires after ttl at the earliest, and at most a thirtieth of ttl later.
-func (l *leases) get(ctx context.Context, ttl time.Duration) (clientv3.LeaseID, error) {
+// lease returns a lease that lasts at least ttl and at most ttl/sharedFraction longer.
+func (l *leases) lease(ctx context.Context, ttl time.Duration) (clientv3.LeaseID, error) {
 	select {
 	case l.lock <- struct{}{}:
 		defer func() { <-l.lock }()
@@ -40,17 +46,20 @@ func (l *leases) get(ctx context.Context, ttl time.Duration) (clientv3.LeaseID, 
 	if last, ok := l.shared[ttl]; ok && now.Before(last.until) {
 		return last.id, nil
 	}
-	grant, err := l.client.Grant(ctx, int64((ttl+ttl/shareFraction+time.Second-1)/time.Second))
+	grant, err := l.client.Grant(ctx, seconds(ttl+ttl/sharedFraction))
 	if err != nil {
 		return 0, err
 	}
-	l.shared[ttl] = sharedLease{grant.ID, now.Add(ttl / shareFraction)}
+	l.shared[ttl] = sharedLease{id: grant.ID, until: now.Add(ttl / sharedFraction)}
 	return grant.ID, nil
 }
 
-// forgetAll drops the shared leases. It is for leases that etcd does not know.
-func (l *leases) forgetAll() {
+// forget drops the shared leases, because etcd has lost them.
+func (l *leases) forget() {
 	l.lock <- struct{}{}
 	clear(l.shared)
 	<-l.lock
 }
+
+// seconds rounds a duration up: etcd counts the TTL of a lease in seconds.
+func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }

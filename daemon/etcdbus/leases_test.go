@@ -12,34 +12,35 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-func TestEntriesOfOneTimeShareALease(t *testing.T) {
+func TestLeases_EntriesWithTheSameTTLShareALease(t *testing.T) {
 	server := etcdtest.New(t)
 	b := server.Open(sessionTTL)
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{server.URL()}})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = client.Close() })
-	granted := func() (temporary []clientv3.LeaseID) {
+	granted := func() (ids []clientv3.LeaseID) {
 		all, err := client.Leases(t.Context())
 		require.NoError(t, err)
 		for _, l := range all.Leases {
-			if of, err := client.TimeToLive(t.Context(), l.ID); err == nil && of.GrantedTTL > 60 { // and not a session's
-				temporary = append(temporary, l.ID)
+			lease, err := client.TimeToLive(t.Context(), l.ID)
+			if err == nil && lease.GrantedTTL > 60 { // sessions have shorter leases
+				ids = append(ids, l.ID)
 			}
 		}
-		return temporary
+		return ids
 	}
-	put := func(name string, life time.Duration) {
-		_, err := b.Put(t.Context(), "/"+name, []byte("1"), bus.Lifetime{TTL: life})
+	put := func(name string, ttl time.Duration) {
+		_, err := b.Put(t.Context(), "/"+name, []byte("1"), bus.Lifetime{TTL: ttl})
 		require.NoError(t, err)
 	}
 	for i := range 20 {
 		put(fmt.Sprint("five-minutes-", i), 5*time.Minute)
 	}
 	require.Len(t, granted(), 1)
-	lasts, err := client.TimeToLive(t.Context(), granted()[0], clientv3.WithAttachedKeys())
+	lease, err := client.TimeToLive(t.Context(), granted()[0], clientv3.WithAttachedKeys())
 	require.NoError(t, err)
-	require.EqualValues(t, 310, lasts.GrantedTTL, "the last one has its five minutes too")
-	require.Len(t, lasts.Keys, 20)
+	require.EqualValues(t, 310, lease.GrantedTTL, "the last entry has its five minutes too")
+	require.Len(t, lease.Keys, 20)
 	put("an-hour", time.Hour)
 	require.Len(t, granted(), 2)
 

@@ -16,12 +16,11 @@ import (
 )
 
 const (
-	// pageSize is the number of entries in a page: about 1 MiB of the most frequent records.
+	// pageSize is the number of entries per request: about 1 MiB of the most frequent records.
 	pageSize = 1000
 	// pageTimeout bounds the request of one page.
 	pageTimeout = 2 * probeTimeout
-	// listAttempts bounds how often a list starts again because etcd has compacted its revision. Etcd compacts every few
-	// minutes.
+	// listAttempts bounds how often a list starts again after a compaction. Etcd compacts every few minutes.
 	listAttempts = 3
 )
 
@@ -41,22 +40,25 @@ func (b *Bus) List(ctx context.Context, prefix string) ([]bus.Entry, bus.Revisio
 	return entries, revision, nil
 }
 
-// list passes a list to yield page by page. If etcd compacts its revision, it starts again with a Reset.
-func (b *Bus) list(ctx context.Context, prefix string, yield func(page bus.Batch) error) (bus.Revision, error) {
+// list calls emit for each page. If etcd compacts the revision of the list, list starts again with a Reset.
+func (b *Bus) list(ctx context.Context, prefix string, emit func(page bus.Batch) error) (bus.Revision, error) {
 	var revision bus.Revision
 	var err error
 	for range listAttempts {
-		if revision, err = b.pages(ctx, prefix, yield); !errors.Is(err, rpctypes.ErrCompacted) {
+		revision, err = b.pages(ctx, prefix, emit)
+		if !errors.Is(err, rpctypes.ErrCompacted) {
 			break
 		}
 	}
 	return revision, err
 }
 
-// pages reads all pages at the revision of the first. It halves the size of a page that exceeds the limit of a message.
-func (b *Bus) pages(ctx context.Context, prefix string, yield func(page bus.Batch) error) (bus.Revision, error) {
+// pages reads all pages at the revision of the first. It halves the size of a page that exceeds gRPC's message limit.
+func (b *Bus) pages(ctx context.Context, prefix string, emit func(page bus.Batch) error) (bus.Revision, error) {
 	revision := bus.Revision(0)
-	for from, size := cmp.Or(prefix, "\x00"), int64(pageSize); ; {
+	from := cmp.Or(prefix, "\x00")
+	size := int64(pageSize)
+	for {
 		reply, err := b.page(ctx, prefix, from, revision, size)
 		if tooLarge(err) && size > 1 {
 			size /= 2
@@ -72,22 +74,29 @@ func (b *Bus) pages(ctx context.Context, prefix string, yield func(page bus.Batc
 		for _, kv := range reply.Kvs {
 			page.Entries = append(page.Entries, entry(kv))
 		}
-		if err := yield(page); err != nil || !page.More {
+		if err := emit(page); err != nil || !page.More {
 			return page.Revision, err
 		}
 		if len(reply.Kvs) == 0 {
-			return 0, fmt.Errorf("listing %s: etcd says that there is more, and gives nothing", prefix)
+			return 0, fmt.Errorf("listing %s: etcd returned an empty page and reports more entries", prefix)
 		}
-		revision, from = page.Revision, string(reply.Kvs[len(reply.Kvs)-1].Key)+"\x00"
+		revision = page.Revision
+		from = string(reply.Kvs[len(reply.Kvs)-1].Key) + "\x00"
 	}
 }
 
-// page reads up to size entries of a prefix, starting at a key. Revision 0 means the current one.
-func (b *Bus) page(ctx context.Context, prefix, from string, revision bus.Revision, size int64) (*clientv3.GetResponse, error) {
+// page reads up to size entries with the prefix, starting at the key from. Revision 0 means the current one.
+func (b *Bus) page(
+	ctx context.Context, prefix, from string, revision bus.Revision, size int64,
+) (*clientv3.GetResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
 	defer cancel()
-	return b.client.Get(ctx, from, clientv3.WithRange(clientv3.GetPrefixRangeEnd(prefix)), clientv3.WithLimit(size), clientv3.WithRev(int64(revision)),
-		clientv3.WithSort(clientv3.SortByKey, clientv3.SortAscend))
+	return b.client.Get(ctx, from,
+		clientv3.WithRange(clientv3.GetPrefixRangeEnd(prefix)),
+		clientv3.WithLimit(size),
+		clientv3.WithRev(int64(revision)),
+		clientv3.WithSort(clientv3.SortByKey, clientv3.SortAscend),
+	)
 }
 
 func entry(kv *mvccpb.KeyValue) bus.Entry {

@@ -6,34 +6,36 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-// pending merges the changes since the reader received its last batch. Of several changes to one key it keeps the last. A
-// slow reader therefore gets fewer and larger batches, and memory grows with the number of changed keys, not of changes.
-// The zero value is empty.
+// pending collects the changes that the reader of a watch has not received yet. Of several changes to one key only the
+// last is kept, so a slow reader gets fewer and larger batches instead of a growing queue. Memory use is proportional to
+// the number of changed keys. The zero value is empty.
 type pending struct {
 	batch bus.Batch
-	// entries and deleted map a key to its index in the batch.
+	// entries and deleted are the positions of keys in the lists of the batch. They are nil while the batch is empty.
 	entries, deleted map[string]int
 }
 
-// offered returns out, or nil if there is no batch to send: sending to a nil channel blocks.
-func (p *pending) offered(out chan<- bus.Batch) chan<- bus.Batch {
+// outlet returns the channel to send the batch to. It returns nil, on which a send blocks, while the batch is empty.
+func (p *pending) outlet(out chan<- bus.Batch) chan<- bus.Batch {
 	if p.entries == nil {
 		return nil
 	}
 	return out
 }
 
-// add merges events into the batch. The batch gets the revision of its last event. The revision in the reply's header may
-// be newer than the events, if a watch is behind and catches up in several replies.
+// add merges events into the batch. The revision of the batch is that of its last event. The revision in the header of a
+// watch response can be newer, while a watch catches up.
 func (p *pending) add(events []*clientv3.Event) {
 	if p.entries == nil {
-		p.entries, p.deleted = make(map[string]int, len(events)), map[string]int{}
+		p.entries = make(map[string]int, len(events))
+		p.deleted = map[string]int{}
 	}
 	for _, event := range events {
-		key, revision := string(event.Kv.Key), bus.Revision(event.Kv.ModRevision)
+		key := string(event.Kv.Key)
+		revision := bus.Revision(event.Kv.ModRevision)
 		p.batch.Revision = max(p.batch.Revision, revision)
-		p.batch.Entries = drop(p.batch.Entries, p.entries, key, func(e bus.Entry) string { return e.Key })
-		p.batch.Deleted = drop(p.batch.Deleted, p.deleted, key, func(deleted string) string { return deleted })
+		p.batch.Entries = remove(p.batch.Entries, p.entries, key, func(e bus.Entry) string { return e.Key })
+		p.batch.Deleted = remove(p.batch.Deleted, p.deleted, key, func(deleted string) string { return deleted })
 		if event.Type == clientv3.EventTypeDelete {
 			p.deleted[key] = len(p.batch.Deleted)
 			p.batch.Deleted = append(p.batch.Deleted, key)
@@ -44,8 +46,8 @@ func (p *pending) add(events []*clientv3.Event) {
 	}
 }
 
-// drop removes a key from a list and moves the last element to its index.
-func drop[T any](list []T, at map[string]int, key string, keyOf func(T) string) []T {
+// remove removes a key from a list: the last item takes its position. The map at has the positions of all keys.
+func remove[T any](list []T, at map[string]int, key string, keyOf func(T) string) []T {
 	i, known := at[key]
 	if !known {
 		return list

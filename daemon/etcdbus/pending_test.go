@@ -25,11 +25,26 @@ func TestPending_LastChangeOfAKeyCounts(t *testing.T) {
 		replies [][]*clientv3.Event
 		want    bus.Batch
 	}{
-		"two keys":           {[][]*clientv3.Event{{put("/a", 11), put("/b", 12)}}, bus.Batch{Revision: 12, Entries: []bus.Entry{{Key: "/a", Revision: 11}, {Key: "/b", Revision: 12}}}},
-		"in one reply":       {[][]*clientv3.Event{{put("/a", 11), put("/b", 12), deletion("/a", 13)}}, bus.Batch{Revision: 13, Entries: []bus.Entry{{Key: "/b", Revision: 12}}, Deleted: []string{"/a"}}},
-		"in two replies":     {[][]*clientv3.Event{{put("/a", 11), put("/b", 12)}, {deletion("/a", 13)}}, bus.Batch{Revision: 13, Entries: []bus.Entry{{Key: "/b", Revision: 12}}, Deleted: []string{"/a"}}},
-		"back again":         {[][]*clientv3.Event{{deletion("/a", 11)}, {put("/a", 12)}}, bus.Batch{Revision: 12, Entries: []bus.Entry{{Key: "/a", Revision: 12}}, Deleted: []string{}}},
-		"the same once more": {[][]*clientv3.Event{{put("/a", 11)}, {put("/a", 12)}}, bus.Batch{Revision: 12, Entries: []bus.Entry{{Key: "/a", Revision: 12}}}},
+		"two keys": {
+			replies: [][]*clientv3.Event{{put("/a", 11), put("/b", 12)}},
+			want:    bus.Batch{Revision: 12, Entries: []bus.Entry{{Key: "/a", Revision: 11}, {Key: "/b", Revision: 12}}},
+		},
+		"put and deleted in one reply": {
+			replies: [][]*clientv3.Event{{put("/a", 11), put("/b", 12), deletion("/a", 13)}},
+			want:    bus.Batch{Revision: 13, Entries: []bus.Entry{{Key: "/b", Revision: 12}}, Deleted: []string{"/a"}},
+		},
+		"put and deleted in two replies": {
+			replies: [][]*clientv3.Event{{put("/a", 11), put("/b", 12)}, {deletion("/a", 13)}},
+			want:    bus.Batch{Revision: 13, Entries: []bus.Entry{{Key: "/b", Revision: 12}}, Deleted: []string{"/a"}},
+		},
+		"deleted and put": {
+			replies: [][]*clientv3.Event{{deletion("/a", 11)}, {put("/a", 12)}},
+			want:    bus.Batch{Revision: 12, Entries: []bus.Entry{{Key: "/a", Revision: 12}}, Deleted: []string{}},
+		},
+		"put twice": {
+			replies: [][]*clientv3.Event{{put("/a", 11)}, {put("/a", 12)}},
+			want:    bus.Batch{Revision: 12, Entries: []bus.Entry{{Key: "/a", Revision: 12}}},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var p pending
@@ -41,11 +56,13 @@ func TestPending_LastChangeOfAKeyCounts(t *testing.T) {
 	}
 }
 
-// TestBatchesLeadWhereSingleChangesLead has readers that take every change, some and the last batch only.
-func TestBatchesLeadWhereSingleChangesLead(t *testing.T) {
+// TestPending_MergedBatchesEqualSingleChanges compares a reader that gets every change with one that gets merged batches.
+func TestPending_MergedBatchesEqualSingleChanges(t *testing.T) {
 	for seed := range uint64(200) {
-		dice := rand.New(rand.NewPCG(seed, 0))
-		eager, lazy, next := map[string]bus.Revision{}, map[string]bus.Revision{}, pending{}
+		random := rand.New(rand.NewPCG(seed, 0))
+		eager := map[string]bus.Revision{}
+		lazy := map[string]bus.Revision{}
+		next := pending{}
 		apply := func(to map[string]bus.Revision, b bus.Batch) {
 			for _, key := range b.Deleted {
 				delete(to, key)
@@ -56,14 +73,15 @@ func TestBatchesLeadWhereSingleChangesLead(t *testing.T) {
 		}
 		for revision := range int64(100) {
 			change := put
-			if dice.IntN(3) == 0 {
+			if random.IntN(3) == 0 {
 				change = deletion
 			}
-			events := []*clientv3.Event{change(fmt.Sprint("/", dice.IntN(8)), revision+1)}
-			var alone pending
-			alone.add(events)
-			apply(eager, alone.batch)
-			if next.add(events); dice.IntN(5) == 0 || revision == 99 {
+			events := []*clientv3.Event{change(fmt.Sprint("/", random.IntN(8)), revision+1)}
+			var single pending
+			single.add(events)
+			apply(eager, single.batch)
+			next.add(events)
+			if random.IntN(5) == 0 || revision == 99 {
 				require.LessOrEqual(t, len(next.batch.Entries)+len(next.batch.Deleted), 8)
 				apply(lazy, next.batch)
 				next = pending{}
@@ -73,10 +91,10 @@ func TestBatchesLeadWhereSingleChangesLead(t *testing.T) {
 	}
 }
 
-func TestPending_OffersNothingWithoutAChange(t *testing.T) {
+func TestPending_SendsNothingWithoutAChange(t *testing.T) {
 	var p pending
 	out := make(chan bus.Batch)
-	require.Nil(t, p.offered(out))
+	require.Nil(t, p.outlet(out))
 	p.add([]*clientv3.Event{put("/a", 1)})
-	require.NotNil(t, p.offered(out))
+	require.NotNil(t, p.outlet(out))
 }

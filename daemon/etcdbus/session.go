@@ -10,10 +10,10 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// retryInterval is the time between attempts while etcd is unavailable.
+// retryInterval is the time between two attempts while etcd is unavailable.
 const retryInterval = time.Second
 
-// session keeps one lease alive, and the entries of that lease written.
+// session keeps a lease alive, and the ephemeral entries that are attached to it. It replaces a lost lease.
 type session struct {
 	client *clientv3.Client
 	log    *slog.Logger
@@ -24,7 +24,7 @@ type session struct {
 	mu     sync.Mutex
 	id     clientv3.LeaseID  // 0 without a lease
 	ready  chan struct{}     // closed while there is a lease
-	values map[string][]byte // of the entries of the lease
+	values map[string][]byte // ephemeral entries by key
 }
 
 func openSession(client *clientv3.Client, log *slog.Logger, ttl time.Duration) *session {
@@ -42,10 +42,11 @@ func openSession(client *clientv3.Client, log *slog.Logger, ttl time.Duration) *
 	return s
 }
 
+// run gets a lease, and another one after each loss, until ctx ends.
 func (s *session) run(ctx context.Context) {
 	defer close(s.done)
 	for ctx.Err() == nil {
-		if err := s.hold(ctx); err != nil && ctx.Err() == nil {
+		if err := s.holdLease(ctx); err != nil && ctx.Err() == nil {
 			s.log.Warn("no session with the bus", "err", err)
 			select {
 			case <-time.After(retryInterval):
@@ -55,11 +56,11 @@ func (s *session) run(ctx context.Context) {
 	}
 }
 
-// hold gets a lease and keeps it alive until it is lost or ctx ends.
-func (s *session) hold(ctx context.Context) error {
+// holdLease grants a lease and keeps it alive. It returns when the lease is lost or ctx ends.
+func (s *session) holdLease(ctx context.Context) error {
 	attempt, cancel := context.WithTimeout(ctx, s.ttl)
 	defer cancel()
-	grant, err := s.client.Grant(attempt, int64((s.ttl+time.Second-1)/time.Second))
+	grant, err := s.client.Grant(attempt, seconds(s.ttl))
 	if err != nil {
 		return fmt.Errorf("granting a lease: %w", err)
 	}
@@ -70,15 +71,16 @@ func (s *session) hold(ctx context.Context) error {
 	if err := s.restore(attempt, grant.ID); err != nil {
 		return err
 	}
-	for range kept { // until the lease is lost or ctx ends
+	for range kept { // etcd's client closes the channel when the lease is lost or ctx ends
 	}
 	s.mu.Lock()
-	s.id, s.ready = 0, make(chan struct{})
+	s.id = 0
+	s.ready = make(chan struct{})
 	s.mu.Unlock()
 	return fmt.Errorf("lease %x was lost", grant.ID)
 }
 
-// restore writes the entries of the previous lease again. Then new writes may use this lease.
+// restore writes the ephemeral entries with a new lease, and then releases the writes that wait for one.
 func (s *session) restore(ctx context.Context, id clientv3.LeaseID) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,11 +94,12 @@ func (s *session) restore(ctx context.Context, id clientv3.LeaseID) error {
 	return nil
 }
 
-// lease waits for a lease.
+// lease returns the session's lease. It waits for one while etcd is unavailable.
 func (s *session) lease(ctx context.Context) (clientv3.LeaseID, error) {
 	for {
 		s.mu.Lock()
-		id, ready := s.id, s.ready
+		id := s.id
+		ready := s.ready
 		s.mu.Unlock()
 		if id != 0 {
 			return id, nil
@@ -109,18 +112,21 @@ func (s *session) lease(ctx context.Context) (clientv3.LeaseID, error) {
 	}
 }
 
+// remember records an ephemeral entry, to write it again after the lease is lost.
 func (s *session) remember(key string, value []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.values[key] = value
 }
 
+// forget drops an entry that was deleted or is no longer ephemeral.
 func (s *session) forget(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.values, key)
 }
 
+// close revokes the lease.
 func (s *session) close() {
 	s.mu.Lock()
 	id := s.id
@@ -130,6 +136,6 @@ func (s *session) close() {
 	if id != 0 {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 		defer cancel()
-		_, _ = s.client.Revoke(ctx, id) // if this fails, the lease expires
+		_, _ = s.client.Revoke(ctx, id) // after an error it expires
 	}
 }

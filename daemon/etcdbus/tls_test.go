@@ -36,17 +36,17 @@ func TestTLS_VerifiesTheServerName(t *testing.T) {
 	_, err = b.Put(t.Context(), "/n/a", []byte("1"), bus.Persistent)
 	require.NoError(t, err)
 
-	c.ServerName = "somebody-else"
-	stranger, err := etcdbus.Open(c)
+	c.ServerName = "another-name"
+	other, err := etcdbus.Open(c)
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = stranger.Close() })
+	t.Cleanup(func() { _ = other.Close() })
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	_, _, err = stranger.List(ctx, "/n/")
+	_, _, err = other.List(ctx, "/n/")
 	require.ErrorIs(t, err, bus.ErrUnavailable)
 }
 
-// writePair writes a certificate for name that vouches for itself, for server and client at once.
+// writePair writes a self-signed certificate for name, which server and client both use.
 func writePair(t *testing.T, name string) transport.TLSInfo {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

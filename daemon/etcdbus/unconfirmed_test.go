@@ -13,19 +13,19 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-// mute answers reads, and takes watches without ever confirming one: etcd in the moment in which it goes away.
-type mute struct {
+// unconfirming is an etcd that answers reads and never confirms a watch, like one that becomes unavailable at that moment.
+type unconfirming struct {
 	etcdserverpb.UnimplementedKVServer
 	etcdserverpb.UnimplementedWatchServer
 	watched chan struct{}
 }
 
-func (*mute) Range(context.Context, *etcdserverpb.RangeRequest) (*etcdserverpb.RangeResponse, error) {
+func (*unconfirming) Range(context.Context, *etcdserverpb.RangeRequest) (*etcdserverpb.RangeResponse, error) {
 	return &etcdserverpb.RangeResponse{Header: &etcdserverpb.ResponseHeader{Revision: 7}}, nil
 }
 
-func (m *mute) Watch(stream etcdserverpb.Watch_WatchServer) error {
-	close(m.watched) // once: the client under test keeps one stream
+func (u *unconfirming) Watch(stream etcdserverpb.Watch_WatchServer) error {
+	close(u.watched) // once: the client under test keeps one stream
 	<-stream.Context().Done()
 	return nil
 }
@@ -33,7 +33,7 @@ func (m *mute) Watch(stream etcdserverpb.Watch_WatchServer) error {
 func TestWatch_DetectsAnEtcdLostBeforeConfirmation(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	server, m := grpc.NewServer(), &mute{watched: make(chan struct{})}
+	server, m := grpc.NewServer(), &unconfirming{watched: make(chan struct{})}
 	etcdserverpb.RegisterKVServer(server, m)
 	etcdserverpb.RegisterWatchServer(server, m)
 	go func() { _ = server.Serve(listener) }()

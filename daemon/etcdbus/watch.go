@@ -10,10 +10,9 @@ import (
 )
 
 const (
-	// probeInterval is the time between two checks of the connection. A watch of etcd's client returns no error while
-	// etcd is unavailable.
+	// probeInterval is the time between two probes of etcd by a watch. Etcd's client reports no error while it reconnects.
 	probeInterval = 5 * time.Second
-	// probeTimeout bounds a check.
+	// probeTimeout bounds a probe.
 	probeTimeout = 3 * time.Second
 )
 
@@ -22,22 +21,24 @@ func (b *Bus) Watch(ctx context.Context, prefix string) <-chan bus.Batch {
 	return b.watch(ctx, prefix, b.relist)
 }
 
-// WatchChunked implements bus.Bus. A chunk is a page of the list.
+// WatchChunked implements bus.Bus. A chunk is a page of List.
 func (b *Bus) WatchChunked(ctx context.Context, prefix string) <-chan bus.Batch {
-	return b.watch(ctx, prefix, b.relistChunked)
+	return b.watch(ctx, prefix, b.relistInChunks)
 }
 
-// relister sends a list and returns its revision.
-type relister func(ctx context.Context, prefix string, out chan<- bus.Batch) (bus.Revision, error)
+// A relistFunc sends all entries to out and returns their revision.
+type relistFunc func(ctx context.Context, prefix string, out chan<- bus.Batch) (bus.Revision, error)
 
-func (b *Bus) watch(ctx context.Context, prefix string, relist relister) <-chan bus.Batch {
+// watch follows a prefix until ctx ends. After an interruption it sends the error and lists again.
+func (b *Bus) watch(ctx context.Context, prefix string, relist relistFunc) <-chan bus.Batch {
 	out := make(chan bus.Batch)
 	go func() {
 		defer close(out)
 		for ctx.Err() == nil {
 			var next pending
 			err := b.follow(ctx, prefix, relist, &next, out)
-			if next.offered(out) != nil && !send(ctx, out, next.batch) { // the changes before the error
+			// Etcd may be unavailable for long: the reader gets the last changes before the error.
+			if next.outlet(out) != nil && !send(ctx, out, next.batch) {
 				return
 			}
 			if ctx.Err() != nil || !send(ctx, out, bus.Batch{Err: err}) {
@@ -53,37 +54,38 @@ func (b *Bus) watch(ctx context.Context, prefix string, relist relister) <-chan 
 	return out
 }
 
-// follow lists once and then sends changes until an error. Changes that it has not sent by then remain in next.
-func (b *Bus) follow(ctx context.Context, prefix string, relist relister, next *pending, out chan<- bus.Batch) error {
+// follow lists once and then sends changes until an error. The changes that it has not sent remain in next.
+func (b *Bus) follow(ctx context.Context, prefix string, relist relistFunc, next *pending, out chan<- bus.Batch) error {
 	revision, err := relist(ctx, prefix, out)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	defer cancel()
-	// The client's Watch blocks until etcd confirms it. The loop checks the connection meanwhile.
-	started := make(chan clientv3.WatchChan, 1)
+	// The client's Watch returns after etcd has confirmed the watch, and blocks if etcd becomes unavailable before. It
+	// runs in a goroutine, so that the probe detects this case too.
+	confirmed := make(chan clientv3.WatchChan, 1)
 	go func() {
-		started <- b.client.Watch(ctx, prefix, clientv3.WithPrefix(), clientv3.WithRev(int64(revision)+1))
+		confirmed <- b.client.Watch(ctx, prefix, clientv3.WithPrefix(), clientv3.WithRev(int64(revision)+1))
 	}()
 	var changes clientv3.WatchChan
 	probe := time.NewTicker(probeInterval)
 	defer probe.Stop()
 	for {
 		select {
-		case changes = <-started:
+		case changes = <-confirmed:
 		case reply, ok := <-changes:
 			if !ok {
 				return wrap("watching "+prefix, context.Cause(ctx))
 			}
-			if err := reply.Err(); err != nil { // for example a compaction
+			if err := reply.Err(); err != nil { // among others, a compaction
 				return wrap("watching "+prefix, err)
 			}
 			next.add(reply.Events)
-		case next.offered(out) <- next.batch:
+		case next.outlet(out) <- next.batch:
 			*next = pending{}
 		case <-probe.C:
-			if err := b.reachable(ctx, prefix); err != nil {
+			if err := b.probe(ctx, prefix); err != nil {
 				return err
 			}
 		case <-ctx.Done():
@@ -92,6 +94,7 @@ func (b *Bus) follow(ctx context.Context, prefix string, relist relister, next *
 	}
 }
 
+// relist sends all entries in one batch.
 func (b *Bus) relist(ctx context.Context, prefix string, out chan<- bus.Batch) (bus.Revision, error) {
 	entries, revision, err := b.List(ctx, prefix)
 	if err != nil {
@@ -103,7 +106,8 @@ func (b *Bus) relist(ctx context.Context, prefix string, out chan<- bus.Batch) (
 	return revision, nil
 }
 
-func (b *Bus) relistChunked(ctx context.Context, prefix string, out chan<- bus.Batch) (bus.Revision, error) {
+// relistInChunks sends one batch per page.
+func (b *Bus) relistInChunks(ctx context.Context, prefix string, out chan<- bus.Batch) (bus.Revision, error) {
 	return b.list(ctx, prefix, func(page bus.Batch) error {
 		if !send(ctx, out, page) {
 			return ctx.Err()
@@ -112,7 +116,8 @@ func (b *Bus) relistChunked(ctx context.Context, prefix string, out chan<- bus.B
 	})
 }
 
-func (b *Bus) reachable(ctx context.Context, prefix string) error {
+// probe returns an error if etcd does not answer.
+func (b *Bus) probe(ctx context.Context, prefix string) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	if _, err := b.client.Get(ctx, prefix, clientv3.WithCountOnly()); err != nil {
@@ -121,6 +126,7 @@ func (b *Bus) reachable(ctx context.Context, prefix string) error {
 	return nil
 }
 
+// send sends a batch. It returns false if ctx ends first.
 func send(ctx context.Context, out chan<- bus.Batch, b bus.Batch) bool {
 	select {
 	case out <- b:

@@ -1,4 +1,4 @@
-// Package flags reads the configuration of a binary from its command line and its environment, by one set of rules.
+// Package flags reads the configuration of a binary from its command line and its environment, by the same rules.
 //
 //   - The flag --foo-bar also reads the environment variable TRELLIS_FOO_BAR.
 //   - The command line overrides the environment. A variable that is empty counts as unset.

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// ErrInvalidValues means that every flag was recognised and some value was not. Other errors of Parse leave the rest of
-// the command line unread.
+// ErrInvalidValues means that all flags are known and some values are invalid. After another error of Parse, the rest of
+// the command line is unread.
 var ErrInvalidValues = errors.New("invalid values")
 
 // Parse reads the command line, and then, for each flag that it does not set, the environment. It returns pflag.ErrHelp
@@ -18,7 +18,7 @@ func (s *Set) Parse(args []string, getenv func(string) string) error {
 	err := s.ParseAll(args, func(flag *pflag.Flag, value string) error {
 		if err := s.Set(flag.Name, value); err != nil {
 			invalid = append(invalid, err)
-			// The flag was set on the command line, if badly: its variable does not count.
+			// The command line has the flag, so its variable is not read.
 			flag.Changed = true
 		}
 		return nil
@@ -61,7 +61,7 @@ func (s *Set) fromEnvironment(flag *pflag.Flag, getenv func(string) string) erro
 	return nil
 }
 
-// invalidValues is an ErrInvalidValues that reads as the errors of the values alone.
+// invalidValues is an ErrInvalidValues with the text of the values' errors.
 type invalidValues struct{ error }
 
 func (e *invalidValues) Is(target error) bool { return target == ErrInvalidValues }

@@ -16,9 +16,9 @@ const columns = 120
 // Set is a set of flags that also read environment variables.
 type Set struct {
 	*pflag.FlagSet
-	// extra lists the variables of a flag besides its own, in the order of their precedence.
+	// extra lists further variables of a flag, in the order of precedence.
 	extra map[string][]string
-	// oldNames maps a flag's old name to its present one.
+	// oldNames maps the old name of a flag to its current name.
 	oldNames map[string]string
 	// commandLineOnly lists the flags that read no variable.
 	commandLineOnly []string
@@ -42,23 +42,23 @@ func New(program string) *Set {
 	return s
 }
 
-// Env lets a flag read further variables where its own is unset. The first that is set counts.
+// Env adds variables that a flag reads if its own is unset, in this order.
 func (s *Set) Env(flag string, variables ...string) {
 	s.extra[flag] = append(s.extra[flag], variables...)
 }
 
-// Renamed accepts a flag, and its variable, under an old name too.
+// Renamed also accepts the old name of a flag and its old variable.
 func (s *Set) Renamed(flag, oldName string) {
 	s.oldNames[oldName] = flag
 	s.Env(flag, variable(oldName))
 }
 
-// CommandLineOnly keeps flags from reading variables.
+// CommandLineOnly makes flags ignore the environment.
 func (s *Set) CommandLineOnly(names ...string) {
 	s.commandLineOnly = append(s.commandLineOnly, names...)
 }
 
-// Variables returns the names of the variables that a flag reads, in the order of their precedence.
+// Variables returns the names of the variables that a flag reads, in the order of precedence.
 func (s *Set) Variables(flag string) []string {
 	if slices.Contains(s.commandLineOnly, flag) {
 		return nil

@@ -27,8 +27,7 @@ type Config struct {
 	MaxHeaderBytes int
 	// Drain bounds how long Stop waits for requests in progress. Default 3 s.
 	Drain time.Duration
-	// EndStreams cancels the context of requests in progress when Stop begins. It is for handlers that write for as long
-	// as the client reads.
+	// EndStreams cancels the context of requests in progress when Stop begins. Handlers of endless streams need it.
 	EndStreams bool
 }
 
@@ -94,5 +93,5 @@ func (s *Server) Stop() {
 	if s.server.Shutdown(ctx) != nil {
 		_ = s.server.Close()
 	}
-	_ = s.listener.Close() // Run may not have begun
+	_ = s.listener.Close() // Shutdown does not close it before Run
 }

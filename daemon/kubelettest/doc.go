@@ -1,5 +1,5 @@
-// Package kubelettest is a fake kubelet for tests and benchmarks. It serves kubelet's real APIs on sockets and implements the part
-// of the device manager that a plugin depends on.
+// Package kubelettest is a fake kubelet for tests and benchmarks. It serves kubelet's real APIs on sockets and implements
+// the part of the device manager that a plugin depends on.
 //
 // It registers a plugin, follows its devices, and admits pods container by container like kubelet 1.36: it reuses ids
 // of init containers, asks for preferred ids, adds free ids, and calls Allocate. A rejected pod frees its ids. It

@@ -16,9 +16,9 @@ const aliveTimeout = 10 * time.Second
 
 // Probes answers the probes of one process.
 type Probes struct {
-	// Alive returns an error if the process must be restarted. Nil means that a process which answers is alive.
+	// Alive returns an error if the process must be restarted. If Alive is nil, a process that answers is alive.
 	Alive func(ctx context.Context) error
-	// Ready returns why the process is not ready, or else what is degraded, one sentence each.
+	// Ready returns an error if the process is not ready, and otherwise what is degraded, one sentence each.
 	Ready func() (degraded []string, err error)
 	// Metrics are the metrics of the process.
 	Metrics *prometheus.Registry

@@ -88,7 +88,7 @@ func (p *Process) Kill() {
 	<-p.ended
 }
 
-// Output returns the end of what the program has printed.
+// Output returns the last part of the program's output.
 func (p *Process) Output() string {
 	text, _ := os.ReadFile(p.log)
 	return string(text[max(0, len(text)-maxOutput):])
@@ -115,7 +115,7 @@ func (p *Process) AwaitURLWith(ctx context.Context, client *http.Client, url str
 	})
 }
 
-// Await checks at an interval until ready returns true. It returns an error with the output if the program ends before.
+// Await calls ready at an interval until it returns true. If the program ends first, the error contains its output.
 func (p *Process) Await(ctx context.Context, interval time.Duration, ready func(context.Context) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
@@ -133,7 +133,7 @@ func (p *Process) Await(ctx context.Context, interval time.Duration, ready func(
 	return nil
 }
 
-// FreeAddress returns a loopback address whose port was free a moment ago.
+// FreeAddress returns a loopback address with a port that is free at the time of the call.
 func FreeAddress() (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -1,2 +1,2 @@
-// Package programtest has the tests that every binary shares: the text of --help.
+// Package programtest has the tests that every binary runs.
 package programtest

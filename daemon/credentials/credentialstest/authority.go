@@ -1,4 +1,4 @@
-// Package credentialstest issues certificates for tests of TLS servers and clients.
+// Package credentialstest signs certificates for tests of servers and clients with TLS.
 package credentialstest
 
 import (
@@ -20,14 +20,14 @@ import (
 	"github.com/trellis-gpu/trellis/daemon/credentials"
 )
 
-// Authority signs certificates for one test.
+// Authority is the CA of one test.
 type Authority struct {
 	t    *testing.T
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
 }
 
-// New returns an authority that only this test trusts.
+// New returns a new authority.
 func New(t *testing.T) Authority {
 	t.Helper()
 	a := Authority{t: t}
@@ -35,33 +35,33 @@ func New(t *testing.T) Authority {
 	return a
 }
 
-// Pool returns a pool that contains the authority.
+// Pool returns a pool with the authority's certificate.
 func (a Authority) Pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.cert)
 	return pool
 }
 
-// Server writes a new certificate of a server into dir, and replaces an earlier one like a renewal.
+// Server writes the files of a server with a new certificate. A second call renews the certificate.
 func (a Authority) Server(dir, name string) credentials.Files {
 	a.t.Helper()
 	return a.write(dir, name, x509.ExtKeyUsageServerAuth)
 }
 
-// Client writes a new certificate of a client into dir. ClientCA is the authority that signs its servers' certificates.
+// Client writes the files of a client with a new certificate. The file ClientCA is the CA of its servers.
 func (a Authority) Client(dir, name string) credentials.Files {
 	a.t.Helper()
 	return a.write(dir, name, x509.ExtKeyUsageClientAuth)
 }
 
-// Certificate returns a new certificate without writing it to a file.
+// Certificate returns a new certificate for a usage, without files.
 func (a Authority) Certificate(name string, usage x509.ExtKeyUsage) *tls.Certificate {
 	a.t.Helper()
 	cert, key := a.sign(name, []x509.ExtKeyUsage{usage})
 	return &tls.Certificate{Certificate: [][]byte{cert.Raw}, PrivateKey: key}
 }
 
-// sign issues a certificate. The first one is self-signed: it is the authority's own.
+// sign returns a new certificate. The first one is the authority's own.
 func (a Authority) sign(name string, usage []x509.ExtKeyUsage) (*x509.Certificate, *ecdsa.PrivateKey) {
 	a.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -74,14 +74,16 @@ func (a Authority) sign(name string, usage []x509.ExtKeyUsage) (*x509.Certificat
 		DNSNames:              []string{name},
 		NotBefore:             time.Now().Add(-time.Hour),
 		NotAfter:              time.Now().Add(time.Hour),
+		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 		ExtKeyUsage:           usage,
 		BasicConstraintsValid: true,
 		IsCA:                  a.cert == nil,
-		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 	}
-	parent, signer := a.cert, a.key
+	parent := a.cert
+	signer := a.key
 	if parent == nil {
-		parent, signer = template, key
+		parent = template
+		signer = key
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
 	require.NoError(a.t, err)
@@ -93,11 +95,17 @@ func (a Authority) sign(name string, usage []x509.ExtKeyUsage) (*x509.Certificat
 func (a Authority) write(dir, name string, usage x509.ExtKeyUsage) credentials.Files {
 	a.t.Helper()
 	cert, key := a.sign(name, []x509.ExtKeyUsage{usage})
-	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	keyBytes, err := x509.MarshalPKCS8PrivateKey(key)
 	require.NoError(a.t, err)
-	files := credentials.Files{Cert: filepath.Join(dir, "tls.crt"), Key: filepath.Join(dir, "tls.key"), ClientCA: filepath.Join(dir, "ca.crt")}
+	files := credentials.Files{
+		Cert:     filepath.Join(dir, "tls.crt"),
+		Key:      filepath.Join(dir, "tls.key"),
+		ClientCA: filepath.Join(dir, "ca.crt"),
+	}
 	for name, block := range map[string]*pem.Block{
-		files.Cert: {Type: "CERTIFICATE", Bytes: cert.Raw}, files.Key: {Type: "PRIVATE KEY", Bytes: secret}, files.ClientCA: {Type: "CERTIFICATE", Bytes: a.cert.Raw},
+		files.Cert:     {Type: "CERTIFICATE", Bytes: cert.Raw},
+		files.Key:      {Type: "PRIVATE KEY", Bytes: keyBytes},
+		files.ClientCA: {Type: "CERTIFICATE", Bytes: a.cert.Raw},
 	} {
 		require.NoError(a.t, os.WriteFile(name, pem.EncodeToMemory(block), 0o600))
 	}

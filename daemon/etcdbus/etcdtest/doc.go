@@ -1,2 +1,2 @@
-// Package etcdtest runs a real etcd inside a test, which can be stopped and started again.
+// Package etcdtest runs a real etcd in the process of a test. The test can stop it and start it again.
 package etcdtest

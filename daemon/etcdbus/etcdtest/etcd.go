@@ -12,7 +12,7 @@ import (
 	"github.com/trellis-gpu/trellis/daemon/etcdbus"
 )
 
-// Etcd is an etcd server in the process of a test.
+// Etcd is an etcd server for one test.
 type Etcd struct {
 	t       *testing.T
 	dir     string
@@ -21,7 +21,7 @@ type Etcd struct {
 	tls     transport.TLSInfo
 }
 
-// New starts an empty etcd on a free port. It ends with the test.
+// New starts an empty etcd on a free port and stops it when the test ends.
 func New(t *testing.T) *Etcd {
 	t.Helper()
 	return start(t, "http", transport.TLSInfo{})
@@ -48,7 +48,7 @@ func (e *Etcd) URL() string { return e.address.String() }
 // Server returns the running server.
 func (e *Etcd) Server() *embed.Etcd { return e.server }
 
-// Stop ends the server. Its clients see a crash; its data stays.
+// Stop stops the server. To its clients this is a crash. Its data stays.
 func (e *Etcd) Stop() {
 	if e.server != nil {
 		e.server.Close()
@@ -81,7 +81,7 @@ func (e *Etcd) Start() {
 	}
 }
 
-// Open connects to the server. The connection ends with the test.
+// Open returns a Bus on the server and closes it when the test ends.
 func (e *Etcd) Open(sessionTTL time.Duration) *etcdbus.Bus {
 	e.t.Helper()
 	b, err := etcdbus.Open(etcdbus.Config{Endpoints: []string{e.URL()}, SessionTTL: sessionTTL})
