@@ -6,21 +6,20 @@ import (
 	"os"
 )
 
-// latency is the kernel's file for the highest wake-up latency of a processor, in microseconds. The lowest value of
-// all open files counts (PM QoS, as cyclictest does).
-const latency = "/dev/cpu_dma_latency"
+// latencyFile limits the wake-up latency of the processors, in microseconds (the kernel's PM QoS; cyclictest uses it too).
+// A limit holds while the file is open; the lowest limit of all programs applies.
+const latencyFile = "/dev/cpu_dma_latency"
 
-// awake keeps idle processors awake until the returned function is called. On a virtual machine, idle processors go
-// back to the hypervisor, which may take milliseconds to return one. That delay would appear in the time of each
-// request.
-func awake() (sleep func(), err error) {
-	file, err := os.OpenFile(latency, os.O_WRONLY, 0)
+// keepAwake keeps idle processors out of sleep states until release is called. On a virtual machine, an idle processor
+// returns to the hypervisor, and to get it back may take milliseconds. That delay would be part of each request's time.
+func keepAwake() (release func(), err error) {
+	file, err := os.OpenFile(latencyFile, os.O_WRONLY, 0)
 	if err != nil {
 		return nil, err
 	}
 	if err := binary.Write(file, binary.NativeEndian, int32(0)); err != nil {
 		_ = file.Close()
-		return nil, fmt.Errorf("%s: %w", latency, err)
+		return nil, fmt.Errorf("%s: %w", latencyFile, err)
 	}
 	return func() { _ = file.Close() }, nil
 }

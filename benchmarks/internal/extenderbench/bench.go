@@ -22,7 +22,7 @@ type Options struct {
 	// Quick measures less of everything. Seed determines the requests.
 	Quick bool
 	Seed  uint64
-	// Attempts is the highest number of attempts per turn until the machine is calm.
+	// Attempts is the maximum number of times that a turn is repeated because the machine was disturbed.
 	Attempts int
 	// Out receives each figure as soon as it is measured.
 	Out io.Writer
@@ -48,10 +48,10 @@ type scale struct {
 	startNodes, startPods, starts                     int
 }
 
-// serviceSize is the number of nodes and of requests per turn for service times. The kernel counts stolen time in
+// serviceSize is the number of nodes and the number of pods per turn, for service times. The kernel counts stolen time in
 // hundredths of a second, so a turn must last a second to detect one per cent.
 type serviceSize struct {
-	nodes, questions int
+	nodes, pods int
 }
 
 func scaled(quick bool) scale {
@@ -61,8 +61,8 @@ func scaled(quick bool) scale {
 	return scale{[]serviceSize{{1000, 1000}, {5000, 500}}, []int{500, 1000, 5000, 15000}, 20, 200, 1000, 300, 15, 5000, 20_000, 3}
 }
 
-// Settings returns the settings that the figures depend on. The extender's policy is growth, unless a figure names
-// another.
+// Settings returns the settings that the figures depend on. The extender's placement policy is growth, unless the name
+// of a figure has another one.
 func (o Options) Settings() map[string]string {
 	s := scaled(o.Quick)
 	return map[string]string{
@@ -83,7 +83,7 @@ type bench struct {
 	out   Measured
 }
 
-// Run measures. It returns the results also with an error.
+// Run measures the selected parts. With an error it returns the results so far.
 func Run(ctx context.Context, o Options) (Measured, []results.Phase, error) {
 	dir, err := os.MkdirTemp("", "bench-extender-")
 	if err != nil {
@@ -98,21 +98,21 @@ func Run(ctx context.Context, o Options) (Measured, []results.Phase, error) {
 	for _, part := range []struct {
 		name    string
 		measure func(context.Context) error
-	}{{"service", b.service}, {"linear", b.on(b.linear)}, {"throughput", b.on(b.throughput)}, {"start", b.on(b.start)}} {
+	}{{"service", b.service}, {"linear", b.withControlPlane(b.linear)}, {"throughput", b.withControlPlane(b.throughput)}, {"start", b.withControlPlane(b.start)}} {
 		if len(o.Only) > 0 && !slices.Contains(o.Only, part.name) {
 			continue
 		}
-		begun := time.Now()
+		start := time.Now()
 		if err := part.measure(ctx); err != nil {
 			return b.out, phases, fmt.Errorf("measuring %s: %w", part.name, err)
 		}
-		phases = append(phases, results.Phase{Name: part.name, Seconds: time.Since(begun).Round(time.Second).Seconds()})
+		phases = append(phases, results.Phase{Name: part.name, Seconds: time.Since(start).Round(time.Second).Seconds()})
 	}
 	return b.out, phases, nil
 }
 
-// on measures on a new control plane.
-func (b *bench) on(measure func(context.Context, *plane) error) func(context.Context) error {
+// withControlPlane returns a function that starts a new control plane and calls measure with it.
+func (b *bench) withControlPlane(measure func(context.Context, *plane) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		dir, err := os.MkdirTemp(b.dir, "plane-")
 		if err != nil {

@@ -15,12 +15,12 @@ type contestant struct {
 	url, ready string
 }
 
-// asDeployed is the part of the environment in deploy/base that affects the figures.
-var asDeployed = []string{"GOGC=" + shipped.ExtenderGOGC}
+// deployedEnv is the part of the environment in deploy/base that affects the figures.
+var deployedEnv = []string{"GOGC=" + shipped.ExtenderGOGC}
 
-// ours starts the extender on a bus. It does not wait until the extender is ready.
-func (b *bench) ours(p *plane, on *bus, policy string) (contestant, error) {
-	ask, err := processtest.FreeAddress()
+// startExtender starts the measured extender with a bus. It does not wait until the extender is ready.
+func (b *bench) startExtender(p *plane, store *bus, policy string) (contestant, error) {
+	address, err := processtest.FreeAddress()
 	if err != nil {
 		return contestant{}, err
 	}
@@ -28,19 +28,19 @@ func (b *bench) ours(p *plane, on *bus, policy string) (contestant, error) {
 	if err != nil {
 		return contestant{}, err
 	}
-	started, err := launchWith(b.dir, asDeployed, filepath.Join(b.Binaries, "extender"), "--listen="+ask, "--health-listen="+health, "--policy="+policy,
-		"--kubeconfig="+p.kubeconfig(extenderUser), "--etcd-endpoints="+on.url)
-	return contestant{started, "http://" + ask, "http://" + health + "/readyz"}, err
+	started, err := launchWith(b.dir, deployedEnv, filepath.Join(b.Binaries, "extender"), "--listen="+address, "--health-listen="+health, "--policy="+policy,
+		"--kubeconfig="+p.kubeconfig(extenderUser), "--etcd-endpoints="+store.url)
+	return contestant{started, "http://" + address, "http://" + health + "/readyz"}, err
 }
 
-// null starts the extender that does nothing.
-func (b *bench) null(p *plane) (contestant, error) {
-	ask, err := processtest.FreeAddress()
+// startNullExtender starts the extender that does nothing.
+func (b *bench) startNullExtender(p *plane) (contestant, error) {
+	address, err := processtest.FreeAddress()
 	if err != nil {
 		return contestant{}, err
 	}
-	started, err := launch(b.dir, filepath.Join(b.Binaries, "benchmarks"), "null-extender", "--listen="+ask, "--kubeconfig="+p.kubeconfig(extenderUser))
-	return contestant{started, "http://" + ask, "http://" + ask + "/readyz"}, err
+	started, err := launch(b.dir, filepath.Join(b.Binaries, "benchmarks"), "null-extender", "--listen="+address, "--kubeconfig="+p.kubeconfig(extenderUser))
+	return contestant{started, "http://" + address, "http://" + address + "/readyz"}, err
 }
 
 func (c contestant) wait(ctx context.Context) error { return c.AwaitURL(ctx, c.ready) }

@@ -18,7 +18,7 @@ const (
 	gpuMemory   = 80 * growth.GiB
 )
 
-// occupant is a job that holds memory on one GPU.
+// occupant is a running job with memory on one GPU.
 type occupant struct {
 	uid  growth.PodUID
 	name string
@@ -31,17 +31,17 @@ func (o occupant) ref() growth.PodRef {
 	return growth.PodRef{Namespace: "default", Name: o.name, UID: o.uid}
 }
 
-// fleet has the nodes and their occupants.
+// fleet is a set of nodes with their occupants. The same seed gives the same fleet.
 type fleet struct {
-	dice      *rand.Rand
+	random    *rand.Rand
 	nodes     []string
 	used      [][gpusPerNode]growth.MiB
 	occupants []occupant
 }
 
-func newFleet(seed uint64) *fleet { return &fleet{dice: rand.New(rand.NewPCG(seed, 0))} }
+func newFleet(seed uint64) *fleet { return &fleet{random: rand.New(rand.NewPCG(seed, 0))} }
 
-// grow adds empty nodes up to a number, and returns the new ones.
+// grow adds empty nodes until there are this many, and returns the new ones.
 func (f *fleet) grow(nodes int) []string {
 	before := len(f.nodes)
 	for i := before; i < nodes; i++ {
@@ -51,14 +51,14 @@ func (f *fleet) grow(nodes int) []string {
 	return f.nodes[before:]
 }
 
-// fill adds jobs of 1 to 80 GiB until each GPU is full to a fraction, and returns the new ones.
+// fill adds jobs of 1 to 80 GiB until this part of each GPU is used, and returns the new ones.
 func (f *fleet) fill(part float64) []occupant {
 	before := len(f.occupants)
 	target := growth.MiB(part*float64(gpuMemory/growth.GiB)) * growth.GiB
 	for n := range f.nodes {
 		for g := range gpusPerNode {
 			for f.used[n][g] < target {
-				size := growth.MiB(1+f.dice.IntN(80)) * growth.GiB
+				size := growth.MiB(1+f.random.IntN(80)) * growth.GiB
 				f.place(n, g, min(size, target-f.used[n][g]))
 			}
 		}
@@ -66,11 +66,11 @@ func (f *fleet) fill(part float64) []occupant {
 	return f.occupants[before:]
 }
 
-// scatter adds jobs, each on a GPU with room for it.
+// scatter adds jobs on random GPUs with room for them, and returns the new ones.
 func (f *fleet) scatter(jobs int) []occupant {
 	before := len(f.occupants)
 	for len(f.occupants) < before+jobs {
-		n, g, size := f.dice.IntN(len(f.nodes)), f.dice.IntN(gpusPerNode), growth.MiB(1+f.dice.IntN(80))*growth.GiB
+		n, g, size := f.random.IntN(len(f.nodes)), f.random.IntN(gpusPerNode), growth.MiB(1+f.random.IntN(80))*growth.GiB
 		if f.used[n][g]+size <= gpuMemory {
 			f.place(n, g, size)
 		}
@@ -82,7 +82,7 @@ func (f *fleet) place(n, g int, size growth.MiB) {
 	f.used[n][g] += size
 	i := len(f.occupants)
 	f.occupants = append(f.occupants, occupant{
-		uid: growth.PodUID(fmt.Sprintf("%08x-0000-4000-8000-%012x", f.dice.Uint32(), i)), name: fmt.Sprintf("training-job-%06d", i),
+		uid: growth.PodUID(fmt.Sprintf("%08x-0000-4000-8000-%012x", f.random.Uint32(), i)), name: fmt.Sprintf("training-job-%06d", i),
 		node: growth.NodeName(f.nodes[n]), gpu: gpuOf(f.nodes[n], g), size: size,
 	})
 }
@@ -91,8 +91,8 @@ func gpuOf(node string, index int) growth.GPU {
 	return growth.GPU(fmt.Sprintf("GPU-%s-0000-4000-8000-%012x", node[len(node)-5:], index))
 }
 
-// announce writes inventories to the bus, as device plugins do.
-func announce(ctx context.Context, b *bus, nodes []string) error {
+// publishInventories writes inventories to the bus, as device plugins do.
+func publishInventories(ctx context.Context, b *bus, nodes []string) error {
 	return each(ctx, nodes, func(ctx context.Context, node string) error {
 		inventory := state.NodeGPUs{Unit: growth.GiB, Resource: gpushare.Resource, Emulated: true}
 		for i := range gpusPerNode {
@@ -107,10 +107,10 @@ func announce(ctx context.Context, b *bus, nodes []string) error {
 	})
 }
 
-// occupy writes allocations and samples to the bus, as device plugins and coordinators do for running jobs.
-func occupy(ctx context.Context, b *bus, jobs []occupant) error {
+// publishJobs writes allocations and samples to the bus, as device plugins and coordinators do for running jobs.
+func publishJobs(ctx context.Context, b *bus, jobs []occupant) error {
 	return each(ctx, jobs, func(ctx context.Context, o occupant) error {
-		allocation, err := state.Encode(allocated(o))
+		allocation, err := state.Encode(allocationOf(o))
 		if err != nil {
 			return err
 		}
@@ -128,7 +128,8 @@ func occupy(ctx context.Context, b *bus, jobs []occupant) error {
 	})
 }
 
-func allocated(o occupant) state.Allocation {
+// allocationOf returns the record that the device plugin writes for a job.
+func allocationOf(o occupant) state.Allocation {
 	units := int(o.size / growth.GiB)
 	ids := make([]string, units)
 	for i := range ids {
@@ -139,7 +140,7 @@ func allocated(o occupant) state.Allocation {
 	}}}
 }
 
-// each calls do for all elements, thirty-two at a time.
+// each calls do for all elements, 32 at a time. It stops at the first error and returns it.
 func each[T any](ctx context.Context, all []T, do func(context.Context, T) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -41,7 +41,7 @@ func (m Measured) linearGoals() []results.Goal {
 	first, last := m.Linear[0], m.Linear[len(m.Linear)-1]
 	perName := func(l Linear) float64 { return l.All / float64(l.Nodes) }
 	grown := results.Measured(fmt.Sprintf("filter per name, %d names over %d", last.Nodes, first.Nodes), "×", []float64{perName(last) / perName(first)})
-	other := results.Measured(fmt.Sprintf("filter of %d names, of %d nodes over %d", few, last.Nodes, first.Nodes), "×", []float64{last.Few / first.Few})
+	other := results.Measured(fmt.Sprintf("filter of %d names, of %d nodes over %d", fewNames, last.Nodes, first.Nodes), "×", []float64{last.Few / first.Few})
 	goals := []results.Goal{grown.AtMost(1.25), other.AtMost(1.25)}
 	for _, l := range m.Linear {
 		goals = append(goals, results.Measured(fmt.Sprintf("filter of %d names", l.Nodes), "ms", []float64{l.All}))

@@ -5,36 +5,36 @@ import (
 	"math/rand/v2"
 )
 
-// Linear has the median time of filter with this number of nodes, in milliseconds: with all of them named, and with
-// the first 500.
+// Linear is the median time of filter in a cluster with this number of nodes: for a request that names all of them, and
+// for one that names the first 500.
 type Linear struct {
 	Nodes    int     `json:"nodes"`
 	All, Few float64 // milliseconds
 }
 
-// few is the number of names that does not grow.
-const few = 500
+// fewNames is the number of names in the requests whose length stays the same.
+const fewNames = 500
 
-// linear adds nodes and measures at each number.
+// linear measures filter at a growing number of nodes.
 func (b *bench) linear(ctx context.Context, p *plane) error {
-	on, err := openBus(ctx, p.stock, b.dir)
+	store, err := openBus(ctx, p.stock, b.dir)
 	if err != nil {
 		return err
 	}
-	defer on.close()
+	defer store.close()
 	f := newFleet(b.Seed)
 	for _, nodes := range b.scale.linearNodes {
-		if err := announce(ctx, on, f.grow(nodes)); err != nil {
+		if err := publishInventories(ctx, store, f.grow(nodes)); err != nil {
 			return err
 		}
-		ours, err := b.ours(p, on, "growth")
+		ours, err := b.startExtender(p, store, "growth")
 		if err != nil {
 			return err
 		}
 		measured := Linear{Nodes: nodes}
 		err = ours.wait(ctx)
 		if err == nil {
-			measured.Few, err = b.filterTime(ctx, ours, f.nodes[:few])
+			measured.Few, err = b.filterTime(ctx, ours, f.nodes[:fewNames])
 		}
 		if err == nil {
 			measured.All, err = b.filterTime(ctx, ours, f.nodes)
@@ -44,16 +44,17 @@ func (b *bench) linear(ctx context.Context, p *plane) error {
 			return err
 		}
 		b.out.Linear = append(b.out.Linear, measured)
-		b.say("%d nodes: filter of all %.2f ms, of %d names %.2f ms", nodes, measured.All, few, measured.Few)
+		b.say("%d nodes: filter of all %.2f ms, of %d names %.2f ms", nodes, measured.All, fewNames, measured.Few)
 	}
 	return nil
 }
 
+// filterTime returns the median time of filter in milliseconds, without the first 20 requests.
 func (b *bench) filterTime(ctx context.Context, c contestant, nodes []string) (float64, error) {
-	a, q, names := newAsker(c.url), &questions{dice: rand.New(rand.NewPCG(b.Seed, 2))}, named(nodes)
+	a, q, names := newClient(c.url), &requests{random: rand.New(rand.NewPCG(b.Seed, 2))}, encodeNames(nodes)
 	var all times
 	for i := range 20 + 4*b.scale.pods {
-		body, err := q.about(names)
+		body, err := q.body(names)
 		if err != nil {
 			return 0, err
 		}

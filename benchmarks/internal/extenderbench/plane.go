@@ -27,7 +27,7 @@ type plane struct {
 	client     kubernetes.Interface
 }
 
-// openPlane starts it. Its settings exclude the server's own limits from the figures: no fsync, no fairness queues,
+// openPlane starts a control plane. Its settings exclude the server's own limits: no fsync, no fairness queues,
 // no request limits, no admission that needs controllers.
 func openPlane(ctx context.Context, stock, dir string) (*plane, error) {
 	p := &plane{stock: stock, dir: dir}
@@ -70,7 +70,7 @@ func (p *plane) close() {
 	p.EtcdProcess.Stop()
 }
 
-// cpu returns the CPU time of both programs.
+// cpu returns the CPU time of the API server and its etcd.
 func (p *plane) cpu() time.Duration {
 	return (&process{p.EtcdProcess}).cpu() + (&process{p.APIServerProcess}).cpu()
 }
@@ -86,19 +86,19 @@ rules:
 - {level: None}
 `
 
-// kubeconfig returns the kubeconfig file of a user. What cannot be written is missed by the program that reads it.
+// kubeconfig returns the kubeconfig file of a user. If it cannot be written, the program that reads it reports that.
 func (p *plane) kubeconfig(user string) string {
 	path, _ := p.Kubeconfig(user)
 	return path
 }
 
-// scheduler starts a stock scheduler that asks the extender at url.
+// scheduler starts a stock scheduler that calls the extender at url.
 func (p *plane) scheduler(url string) (*process, error) {
 	started, err := p.Scheduler(benchUser, fmt.Sprintf(extenders, url))
 	return &process{started}, err
 }
 
-// extenders takes the extender's URL.
+// extenders is the part of the scheduler's configuration about the extender; %s is the extender's URL.
 const extenders = `
 - urlPrefix: %s
   filterVerb: filter

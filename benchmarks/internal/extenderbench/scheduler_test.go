@@ -11,7 +11,7 @@ import (
 	"github.com/trellis-gpu/trellis/daemon/controlplanetest"
 )
 
-func TestScheduler_AsksTheExtenderAsTheShippedOneDoes(t *testing.T) {
+func TestScheduler_UsesTheShippedExtenderConfig(t *testing.T) {
 	text, err := os.ReadFile("../../../deploy/base/extender/scheduler.yaml")
 	require.NoError(t, err)
 	type config struct {

@@ -38,22 +38,22 @@ type Throughput struct {
 
 // throughput runs the same pods under each extender, in turns.
 func (b *bench) throughput(ctx context.Context, p *plane) error {
-	on, err := openBus(ctx, p.stock, b.dir)
+	store, err := openBus(ctx, p.stock, b.dir)
 	if err != nil {
 		return err
 	}
-	defer on.close()
+	defer store.close()
 	f := newFleet(b.Seed)
 	nodes := f.grow(b.scale.throughputNodes)
-	if err := errors.Join(announce(ctx, on, nodes), p.register(ctx, nodes)); err != nil {
+	if err := errors.Join(publishInventories(ctx, store, nodes), p.register(ctx, nodes)); err != nil {
 		return err
 	}
 	names := []string{"null", "binpack", "growth"}
 	for round := range b.scale.throughputRounds {
-		for _, who := range interleaved(len(names), round) {
-			measured, err := b.through(ctx, p, on, names[who])
+		for _, index := range interleaved(len(names), round) {
+			measured, err := b.measureThroughput(ctx, p, store, names[index])
 			if err != nil {
-				return fmt.Errorf("%s: %w", names[who], err)
+				return fmt.Errorf("%s: %w", names[index], err)
 			}
 			b.out.Throughput = append(b.out.Throughput, measured)
 			b.say("%s: %.1f pods/s, create to bound p50 %.0f ms, p99 %.0f ms, %d writes for %d pods",
@@ -63,11 +63,11 @@ func (b *bench) throughput(ctx context.Context, p *plane) error {
 	return nil
 }
 
-// through runs one extender with its own scheduler, and binds pods.
-func (b *bench) through(ctx context.Context, p *plane, on *bus, name string) (Throughput, error) {
-	begin := func() (contestant, error) { return b.ours(p, on, name) }
+// measureThroughput starts one extender with its own scheduler, and measures how fast pods are bound.
+func (b *bench) measureThroughput(ctx context.Context, p *plane, store *bus, name string) (Throughput, error) {
+	begin := func() (contestant, error) { return b.startExtender(p, store, name) }
 	if name == "null" {
-		begin = func() (contestant, error) { return b.null(p) }
+		begin = func() (contestant, error) { return b.startNullExtender(p) }
 	}
 	c, err := begin()
 	if err != nil {
@@ -85,17 +85,17 @@ func (b *bench) through(ctx context.Context, p *plane, on *bus, name string) (Th
 	if _, err := b.bind(ctx, p, "warm-up", 20); err != nil {
 		return Throughput{}, fmt.Errorf("warming up: %w: %s", err, scheduler.Output())
 	}
-	before, err := p.written()
+	before, err := p.countWrites()
 	if err != nil {
 		return Throughput{}, err
 	}
-	spent := meter(map[string]*process{"extender": c.process, "scheduler": scheduler, "API server": {p.APIServerProcess}, "its etcd": {p.EtcdProcess}, "bus": on.etcd})
+	spent := meter(map[string]*process{"extender": c.process, "scheduler": scheduler, "API server": {p.APIServerProcess}, "its etcd": {p.EtcdProcess}, "bus": store.etcd})
 	measured, err := b.bind(ctx, p, "measured", b.scale.throughputPods)
 	if err != nil {
 		return Throughput{}, fmt.Errorf("%w: %s", err, scheduler.Output())
 	}
 	measured.CPU = spent(measured.Pods)
-	after, err := p.written()
+	after, err := p.countWrites()
 	if err != nil {
 		return Throughput{}, err
 	}
@@ -109,26 +109,26 @@ func (b *bench) through(ctx context.Context, p *plane, on *bus, name string) (Th
 	if name != "null" {
 		measured.OverCommitted, err = p.overCommitted(ctx)
 	}
-	return measured, errors.Join(err, p.clearPods(ctx), forget(ctx, on))
+	return measured, errors.Join(err, p.clearPods(ctx), deleteReservations(ctx, store))
 }
 
 // bind creates pods one after another, and waits until all are bound.
 func (b *bench) bind(ctx context.Context, p *plane, prefix string, pods int) (Throughput, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
-	watching, err := p.client.CoreV1().Pods("default").Watch(ctx, metav1.ListOptions{})
+	watcher, err := p.client.CoreV1().Pods("default").Watch(ctx, metav1.ListOptions{})
 	if err != nil {
 		return Throughput{}, err
 	}
-	defer watching.Stop()
+	defer watcher.Stop()
 	bound := make(chan map[string]time.Time, 1)
-	go func() { bound <- boundAt(watching, prefix, pods) }()
-	dice, created := rand.New(rand.NewPCG(b.Seed, 4)), map[string]time.Time{}
-	begun := time.Now()
+	go func() { bound <- awaitBindings(watcher, prefix, pods) }()
+	random, created := rand.New(rand.NewPCG(b.Seed, 4)), map[string]time.Time{}
+	start := time.Now()
 	for i := range pods {
 		name := fmt.Sprintf("%s-%05d", prefix, i)
 		created[name] = time.Now()
-		if _, err := p.client.CoreV1().Pods("default").Create(ctx, job(name, sizes()[dice.IntN(len(sizes()))]), metav1.CreateOptions{}); err != nil {
+		if _, err := p.client.CoreV1().Pods("default").Create(ctx, job(name, sizes()[random.IntN(len(sizes()))]), metav1.CreateOptions{}); err != nil {
 			return Throughput{}, err
 		}
 	}
@@ -137,7 +137,7 @@ func (b *bench) bind(ctx context.Context, p *plane, prefix string, pods int) (Th
 		return Throughput{}, fmt.Errorf("%d of %d pods were bound", len(at), pods)
 	}
 	var waits times
-	last := begun
+	last := start
 	for name, when := range at {
 		waits = append(waits, when.Sub(created[name]))
 		if when.After(last) {
@@ -145,15 +145,15 @@ func (b *bench) bind(ctx context.Context, p *plane, prefix string, pods int) (Th
 		}
 	}
 	return Throughput{
-		Pods: pods, PodsPerSecond: float64(pods) / last.Sub(begun).Seconds(),
+		Pods: pods, PodsPerSecond: float64(pods) / last.Sub(start).Seconds(),
 		P50: milliseconds(waits.quantile(0.5)), P99: milliseconds(waits.quantile(0.99)),
 	}, nil
 }
 
-// boundAt reads a watch until all pods are bound, or the watch ends.
-func boundAt(watching watch.Interface, prefix string, pods int) map[string]time.Time {
+// awaitBindings reads a watch until all pods are bound, or the watch ends. It returns when each pod was bound.
+func awaitBindings(watcher watch.Interface, prefix string, pods int) map[string]time.Time {
 	at := map[string]time.Time{}
-	for event := range watching.ResultChan() {
+	for event := range watcher.ResultChan() {
 		pod, ok := event.Object.(*corev1.Pod)
 		if !ok || event.Type == watch.Deleted || pod.Spec.NodeName == "" || !strings.HasPrefix(pod.Name, prefix) {
 			continue
@@ -168,8 +168,8 @@ func boundAt(watching watch.Interface, prefix string, pods int) map[string]time.
 	return at
 }
 
-// written counts the extender's writes so far, by verb and resource.
-func (p *plane) written() (map[string]int, error) {
+// countWrites counts the extender's writes so far, by verb and resource.
+func (p *plane) countWrites() (map[string]int, error) {
 	log, err := os.Open(p.audit())
 	if err != nil {
 		return nil, err
@@ -214,9 +214,9 @@ func (p *plane) overCommitted(ctx context.Context) (int, error) {
 	return over, nil
 }
 
-// forget deletes all reservations.
-func forget(ctx context.Context, on *bus) error {
-	entries, _, err := on.List(ctx, state.Nodes)
+// deleteReservations deletes all reservations.
+func deleteReservations(ctx context.Context, store *bus) error {
+	entries, _, err := store.List(ctx, state.Nodes)
 	if err != nil {
 		return err
 	}
@@ -224,6 +224,6 @@ func forget(ctx context.Context, on *bus) error {
 		if key, err := state.ParseKey(e.Key); err != nil || key.Kind != state.KindReservation {
 			return nil
 		}
-		return on.Delete(ctx, e.Key)
+		return store.Delete(ctx, e.Key)
 	})
 }

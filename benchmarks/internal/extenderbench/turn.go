@@ -6,52 +6,52 @@ import (
 	"time"
 )
 
-// turn has the times of one contestant in one round.
+// turn is the result of one contestant in one round.
 type turn struct {
 	took times
-	// stolen is the part of the machine's time that the hypervisor took meanwhile, in per cent.
+	// stolen is the steal time during the turn, in per cent of all processor time.
 	stolen float64
-	// aside is the part of one core that uninvolved programs used meanwhile.
-	aside float64
+	// otherCPU is the part of one core that the API server and its etcd used during the turn.
+	otherCPU float64
 }
 
-// calm is the part of the machine's time, in per cent, that the hypervisor may take in a turn that counts.
-const calm = 1
+// maxStolen bounds the steal time of a calm turn, in per cent.
+const maxStolen = 1
 
-// unrest measures the disturbance of a turn; up to 1 the machine was calm.
-func (t turn) unrest() float64 { return max(t.stolen/calm, t.aside/restless) }
+// disturbance is the larger of steal time and other CPU time, each relative to its limit. A turn is calm up to 1.
+func (t turn) disturbance() float64 { return max(t.stolen/maxStolen, t.otherCPU/maxOtherCPU) }
 
-// watched runs ask and measures the disturbance meanwhile. aside returns the CPU time of uninvolved programs.
-func watched(aside func() time.Duration, ask func() (times, error)) (turn, error) {
-	clocksBefore, asideBefore, begun := clocks(), aside(), time.Now()
-	took, err := ask()
-	return turn{took, clocks().stolenSince(clocksBefore), float64(aside()-asideBefore) / float64(time.Since(begun))}, err
+// measureTurn calls send and measures disturbances during the call. otherCPU returns the CPU time of other programs.
+func measureTurn(otherCPU func() time.Duration, send func() (times, error)) (turn, error) {
+	ticksBefore, otherCPUBefore, start := readTicks(), otherCPU(), time.Now()
+	took, err := send()
+	return turn{took, readTicks().stolenSince(ticksBefore), float64(otherCPU()-otherCPUBefore) / float64(time.Since(start))}, err
 }
 
-// Disturbances last some ten seconds. The pause between attempts doubles each time.
+// Disturbances last about ten seconds. The pause between two attempts doubles each time.
 const (
 	firstPause = 250 * time.Millisecond
-	mostPause  = 10 * time.Second
+	maxPause   = 10 * time.Second
 )
 
-// calmest repeats a turn until the machine was calm, Attempts times at most. It returns the calmest turn and all of
-// them. The times of the answers do not matter.
+// calmest repeats a turn until one is calm, Attempts times at most. It returns the calmest turn, and all turns. The times
+// of the requests do not influence the choice.
 func (b *bench) calmest(ctx context.Context, take func() (turn, error)) (best turn, all []turn, err error) {
 	for pause := firstPause; len(all) < b.Attempts; {
 		if len(all) > 0 {
 			if err := wait(ctx, pause); err != nil {
 				return turn{}, nil, err
 			}
-			pause = min(2*pause, mostPause)
+			pause = min(2*pause, maxPause)
 		}
 		t, err := take()
 		if err != nil {
 			return turn{}, nil, err
 		}
-		if all = append(all, t); len(all) == 1 || t.unrest() < best.unrest() {
+		if all = append(all, t); len(all) == 1 || t.disturbance() < best.disturbance() {
 			best = t
 		}
-		if best.unrest() <= 1 {
+		if best.disturbance() <= 1 {
 			break
 		}
 	}
@@ -67,8 +67,8 @@ func wait(ctx context.Context, pause time.Duration) error {
 	}
 }
 
-// taken returns the times of all turns.
-func taken(turns []turn) times {
+// allTimes returns the times of all turns.
+func allTimes(turns []turn) times {
 	var all []times
 	for _, t := range turns {
 		all = append(all, t.took)

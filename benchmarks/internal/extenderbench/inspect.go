@@ -10,9 +10,9 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// seen waits until the extender has seen all allocations of the fleet. They arrive within seconds, unlike in a real
-// cluster, and their arrival is not measured.
-func seen(ctx context.Context, c contestant, f *fleet) error {
+// waitForAllocations waits until the extender's snapshot has all allocations of the fleet. In a real cluster they do not
+// arrive all at once, so the time that the extender needs for them is not measured.
+func waitForAllocations(ctx context.Context, c contestant, f *fleet) error {
 	want := growth.MiB(0)
 	for _, gpus := range f.used {
 		for _, used := range gpus {
@@ -22,7 +22,7 @@ func seen(ctx context.Context, c contestant, f *fleet) error {
 	var last error
 	err := c.Await(ctx, 500*time.Millisecond, func(ctx context.Context) bool {
 		var used growth.MiB
-		used, last = shown(ctx, c.url)
+		used, last = usedMemory(ctx, c.url)
 		if last == nil && used != want {
 			last = fmt.Errorf("%s are used, and the extender has seen %s", want, used)
 		}
@@ -34,8 +34,8 @@ func seen(ctx context.Context, c contestant, f *fleet) error {
 	return nil
 }
 
-// shown returns the used memory of all nodes, as the extender reports it.
-func shown(ctx context.Context, url string) (growth.MiB, error) {
+// usedMemory returns the used memory of all nodes, as the extender reports it.
+func usedMemory(ctx context.Context, url string) (growth.MiB, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/inspect", http.NoBody)
 	if err != nil {
 		return 0, err

@@ -12,16 +12,16 @@ type ticks [8]uint64
 
 const steal = 7
 
-// clocks reads the ticks. They are zero if the kernel does not provide them.
-func clocks() ticks {
+// readTicks reads the ticks. They are zero if the kernel does not provide them.
+func readTicks() ticks {
 	stat, err := os.ReadFile("/proc/stat")
 	if err != nil {
 		return ticks{}
 	}
-	return parseClocks(string(stat))
+	return parseTicks(string(stat))
 }
 
-func parseClocks(stat string) (all ticks) {
+func parseTicks(stat string) (all ticks) {
 	line, _, _ := strings.Cut(stat, "\n")
 	fields := strings.Fields(line)
 	if len(fields) <= len(all) || fields[0] != "cpu" {
@@ -37,8 +37,8 @@ func parseClocks(stat string) (all ticks) {
 	return all
 }
 
-// stolenSince returns the part of the time since before that the hypervisor took while this machine wanted it, in per
-// cent; 0 if it is unknown, or no time has passed.
+// stolenSince returns the steal time since before, as a percentage of all processor time. It is 0 if the ticks are unknown
+// or no time has passed.
 func (t ticks) stolenSince(before ticks) float64 {
 	passed := 0.0
 	for i := range t {

@@ -8,6 +8,8 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"runtime"
+	"runtime/debug"
 	"strconv"
 	"time"
 
@@ -22,48 +24,48 @@ import (
 // sizes are the requests of the pods, in GiB.
 func sizes() []int { return []int{1, 2, 4, 8, 16, 24, 40, 80} }
 
-// asker sends an extender the requests of kube-scheduler, one after another over one connection.
-type asker struct {
-	client *http.Client
-	url    string
+// client sends kube-scheduler's requests to an extender, one after another over one connection.
+type client struct {
+	http *http.Client
+	url  string
 }
 
-func newAsker(url string) *asker {
-	return &asker{client: &http.Client{Transport: &http.Transport{MaxConnsPerHost: 1}, Timeout: time.Minute}, url: url}
+func newClient(url string) *client {
+	return &client{http: &http.Client{Transport: &http.Transport{MaxConnsPerHost: 1}, Timeout: time.Minute}, url: url}
 }
 
 // time sends a request and returns the time from the first byte sent to the last byte read.
-func (a *asker) time(ctx context.Context, verb string, body []byte) (time.Duration, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, a.url+"/"+verb, bytes.NewReader(body))
+func (c *client) time(ctx context.Context, verb string, body []byte) (time.Duration, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+"/"+verb, bytes.NewReader(body))
 	if err != nil {
 		return 0, err
 	}
 	request.Header.Set("Content-Type", "application/json")
-	begun := time.Now()
-	reply, err := a.client.Do(request)
+	start := time.Now()
+	reply, err := c.http.Do(request)
 	if err != nil {
 		return 0, err
 	}
 	defer reply.Body.Close()
 	_, err = io.Copy(io.Discard, reply.Body)
-	took := time.Since(begun)
+	took := time.Since(start)
 	if err == nil && reply.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s was answered with status %d", verb, reply.StatusCode)
+		err = fmt.Errorf("%s: status %d", verb, reply.StatusCode)
 	}
 	return took, err
 }
 
-// questions makes request bodies, each about a new pod.
-type questions struct {
-	dice *rand.Rand
-	made int
+// requests makes request bodies, each with a new pod.
+type requests struct {
+	random  *rand.Rand
+	created int
 }
 
-// about returns a body with node names and a new pod.
-func (q *questions) about(nodes json.RawMessage) ([]byte, error) {
-	q.made++
-	pod := job(fmt.Sprintf("asked-%06d", q.made), sizes()[q.dice.IntN(len(sizes()))])
-	pod.UID, pod.ResourceVersion, pod.CreationTimestamp = uuid.NewUUID(), strconv.Itoa(q.made), metav1.Now()
+// body returns a request body with node names and a new pod.
+func (q *requests) body(nodes json.RawMessage) ([]byte, error) {
+	q.created++
+	pod := job(fmt.Sprintf("asked-%06d", q.created), sizes()[q.random.IntN(len(sizes()))])
+	pod.UID, pod.ResourceVersion, pod.CreationTimestamp = uuid.NewUUID(), strconv.Itoa(q.created), metav1.Now()
 	return json.Marshal(struct {
 		Pod       *corev1.Pod
 		Nodes     *corev1.NodeList
@@ -71,25 +73,25 @@ func (q *questions) about(nodes json.RawMessage) ([]byte, error) {
 	}{Pod: pod, NodeNames: nodes})
 }
 
-// aboutEach returns a body for each of several new pods.
-func (q *questions) aboutEach(nodes json.RawMessage, pods int) ([][]byte, error) {
+// bodies returns a body for each of several new pods.
+func (q *requests) bodies(nodes json.RawMessage, pods int) ([][]byte, error) {
 	bodies := make([][]byte, pods)
 	for i := range bodies {
 		var err error
-		if bodies[i], err = q.about(nodes); err != nil {
+		if bodies[i], err = q.body(nodes); err != nil {
 			return nil, err
 		}
 	}
 	return bodies, nil
 }
 
-// named encodes node names as JSON.
-func named(nodes []string) json.RawMessage {
+// encodeNames encodes node names as JSON.
+func encodeNames(nodes []string) json.RawMessage {
 	encoded, _ := json.Marshal(nodes) // strings are always encodable
 	return encoded
 }
 
-// job returns a training pod as the admission policy changes it.
+// job returns a training pod as it is after admission: the annotation has become a resource limit.
 func job(name string, gib int) *corev1.Pod {
 	units := *resource.NewQuantity(int64(gib), resource.DecimalSI)
 	return &corev1.Pod{
@@ -111,10 +113,27 @@ func job(name string, gib int) *corev1.Pod {
 	}
 }
 
-// running returns an occupant's bound pod.
-func running(o occupant) *corev1.Pod {
+// boundPod returns the bound pod of an occupant.
+func boundPod(o occupant) *corev1.Pod {
 	pod := job(o.name, int(o.size>>10))
 	pod.Spec.NodeName = string(o.node)
 	pod.Annotations[gpushare.GPUAnnotation] = string(o.gpu)
 	return pod
+}
+
+// sendAll sends filter and prioritize for each pod. It returns one time per pod: that of both requests.
+func sendAll(ctx context.Context, c *client, bodies [][]byte) (times, error) {
+	runtime.GC() // now, and not during the measurement of another contestant
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	all := make(times, len(bodies))
+	for i, body := range bodies {
+		for _, verb := range []string{"filter", "prioritize"} {
+			took, err := c.time(ctx, verb, body)
+			if err != nil {
+				return nil, err
+			}
+			all[i] += took
+		}
+	}
+	return all, nil
 }
