@@ -62,7 +62,7 @@ func turn(t *testing.T, c *chaos.Chaos, now time.Duration) []chaos.News {
 	return news
 }
 
-func TestPlanStrikesEachBinaryOnceAndApart(t *testing.T) {
+func TestPlan_KillsEachBinaryOnceWithPauses(t *testing.T) {
 	orders := map[string]bool{}
 	for seed := range uint64(200) {
 		plan := chaos.Plan(seed, 20*s, 100*s)
@@ -135,7 +135,7 @@ func TestChaos_PostponesUnhealthyBinaries(t *testing.T) {
 	require.Len(t, turn(t, c, 12*s), 1)
 }
 
-func TestVictimsAreThisClustersAlone(t *testing.T) {
+func TestVictims_OnlyInTheCluster(t *testing.T) {
 	proc := t.TempDir()
 	for pid, process := range map[int]struct{ command, cgroup string }{
 		11: {"/tuner\x00--listen=:1\x00", "4:cpu,cpuacct:/trellis-demo/node-1/kubepods/pod1/c\n"},

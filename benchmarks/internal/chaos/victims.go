@@ -82,7 +82,7 @@ func KillChild(parent int, program string) error {
 		return err
 	}
 	defer func() { _ = process.Release() }()
-	if !begotten(filepath.Join(Proc, strconv.Itoa(child)), parent, program) { // IDs are reused
+	if !nameAndParent(filepath.Join(Proc, strconv.Itoa(child)), parent, program) { // IDs are reused
 		return fmt.Errorf("%s, process %d, has just ended", program, child)
 	}
 	if err := process.Signal(syscall.SIGKILL); err != nil {
@@ -98,15 +98,15 @@ func Child(proc string, parent int, program string) (int, error) {
 		return 0, err
 	}
 	for _, folder := range folders {
-		if pid, err := strconv.Atoi(filepath.Base(folder)); err == nil && begotten(folder, parent, program) {
+		if pid, err := strconv.Atoi(filepath.Base(folder)); err == nil && nameAndParent(folder, parent, program) {
 			return pid, nil
 		}
 	}
 	return 0, fmt.Errorf("process %d runs no %s", parent, program)
 }
 
-// begotten returns the name of a process's program and its parent.
-func begotten(folder string, parent int, program string) bool {
+// nameAndParent returns the name of a process's program and its parent.
+func nameAndParent(folder string, parent int, program string) bool {
 	status, _ := os.ReadFile(filepath.Join(folder, "status"))
 	return bytes.HasPrefix(status, []byte("Name:\t"+program+"\n")) && bytes.Contains(status, []byte("\nPPid:\t"+strconv.Itoa(parent)+"\n"))
 }

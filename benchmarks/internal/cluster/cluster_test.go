@@ -101,7 +101,7 @@ func TestMachineImage(t *testing.T) {
 	require.ErrorContains(t, err, "--image")
 }
 
-func TestStoriesAreToldOnce(t *testing.T) {
+func TestStories_ReturnsEachEventOnce(t *testing.T) {
 	event := func(name string, second int, count int32) *corev1.Event {
 		return &corev1.Event{
 			ObjectMeta:     metav1.ObjectMeta{Namespace: "demo", Name: name, UID: "uid-" + "x"},
@@ -136,7 +136,7 @@ func script(t *testing.T, body string) cluster.Local {
 	return cluster.Local{Program: path, Name: "demo", Nodes: 2, GPUs: "emulated:2x24GiB", Out: &bytes.Buffer{}, Err: io.Discard}
 }
 
-func TestLocalSpeaksToItsProgram(t *testing.T) {
+func TestLocal_PassesArguments(t *testing.T) {
 	local := script(t, "")
 	require.NoError(t, local.Up(t.Context(), 77))
 	require.NoError(t, local.Up(t.Context(), 0))
@@ -157,7 +157,7 @@ down --name demo
 	require.True(t, script(t, "exit 1").Exists(t.Context()))
 }
 
-func TestLocalSaysWhichCallFailed(t *testing.T) {
+func TestLocal_ErrorsNameTheCommand(t *testing.T) {
 	local := script(t, "exit 3")
 	require.ErrorContains(t, local.Up(t.Context(), 0), "bringing the cluster up: local up: exit status 3")
 	require.ErrorContains(t, local.Down(t.Context()), "try again")
@@ -174,7 +174,7 @@ func TestFindProgram(t *testing.T) {
 	require.ErrorContains(t, err, "make build")
 }
 
-func TestConnectReadsWhatKUBECONFIGLists(t *testing.T) {
+func TestConnect_AcceptsAListOfKubeconfigs(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config")
 	require.NoError(t, os.WriteFile(file, []byte(`{"apiVersion":"v1","kind":"Config","current-context":"c",
 		"contexts":[{"name":"c","context":{"cluster":"k"}}],"clusters":[{"name":"k","cluster":{"server":"https://192.0.2.1"}}]}`), 0o600))

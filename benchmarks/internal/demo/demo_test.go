@@ -9,7 +9,7 @@ import (
 	"github.com/trellis-gpu/trellis/benchmarks/internal/timeline"
 )
 
-func TestRoundsGoToAndFro(t *testing.T) {
+func TestDemo_PassesAlternateTheOrderOfPolicies(t *testing.T) {
 	for name, tc := range map[string]struct {
 		demo Demo
 		want []pass
@@ -23,7 +23,7 @@ func TestRoundsGoToAndFro(t *testing.T) {
 	}
 }
 
-func TestPassesFindTheirRound(t *testing.T) {
+func TestDemo_KeepGroupsPassesByRound(t *testing.T) {
 	runs := make([]Run, 3)
 	var d Demo
 	d.keep(pass{"flowcon", 1, false}, &runs[0])

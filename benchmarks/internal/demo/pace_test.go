@@ -57,7 +57,7 @@ func TestPace_WithoutPyTorch(t *testing.T) {
 	require.ErrorContains(t, err, "no module named torch")
 }
 
-func TestTimingIsBrokenOff(t *testing.T) {
+func TestPace_EndsWithItsContext(t *testing.T) {
 	why := errors.New("interrupted")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(why)

@@ -24,7 +24,7 @@ func TestAnnouncements_OncePerEvent(t *testing.T) {
 	require.False(t, r.announced(change), "too long ago")
 }
 
-func TestWorthSaying(t *testing.T) {
+func TestWorthSaying_FiltersRoutineEvents(t *testing.T) {
 	for name, tc := range map[string]struct {
 		story cluster.Story
 		text  string

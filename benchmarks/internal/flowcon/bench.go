@@ -26,7 +26,7 @@ const (
 	passWithin = time.Hour
 )
 
-// Bench plays passes on a local cluster. Each of its nodes has one core and plays its own repeat at the same time.
+// Bench runs passes on a local cluster. Each of its nodes has one core; the nodes run different repeats at the same time.
 type Bench struct {
 	Local   *cluster.Local
 	Journal Journal
@@ -47,7 +47,7 @@ type Bench struct {
 	settings   map[string]string // of the installed variant
 }
 
-// Play plays the passes and appends each complete one to the journal.
+// Play runs the passes and appends each complete one to the journal.
 func (b *Bench) Play(ctx context.Context, passes []Pass) (err error) {
 	if len(passes) == 0 {
 		return nil
@@ -63,7 +63,7 @@ func (b *Bench) Play(ctx context.Context, passes []Pass) (err error) {
 	}
 	for i, p := range passes {
 		if !b.Until.IsZero() && time.Now().After(b.Until) {
-			b.say("the time is up: %d passes are left for another time", len(passes)-i)
+			b.say("the time limit is reached: %d passes remain for another call", len(passes)-i)
 			return nil
 		}
 		b.say("pass %d of %d: %s", i+1, len(passes), p)
@@ -74,7 +74,7 @@ func (b *Bench) Play(ctx context.Context, passes []Pass) (err error) {
 	return nil
 }
 
-// pass plays one pass: each repeat on its own node.
+// pass runs one pass: each repeat on its own node.
 func (b *Bench) pass(ctx, after context.Context, p Pass) error {
 	if err := b.install(ctx, p.Variant); err != nil {
 		return err
@@ -84,11 +84,11 @@ func (b *Bench) pass(ctx, after context.Context, p Pass) error {
 		return err
 	}
 	records, errs := make([]Record, len(p.Repeats)), make([]error, len(p.Repeats))
-	var playing sync.WaitGroup
+	var running sync.WaitGroup
 	for i, repeat := range p.Repeats {
-		playing.Go(func() { records[i], errs[i] = b.play(ctx, after, p, image, repeat) })
+		running.Go(func() { records[i], errs[i] = b.play(ctx, after, p, image, repeat) })
 	}
-	playing.Wait()
+	running.Wait()
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (b *Bench) install(ctx context.Context, variant string) error {
 	return nil
 }
 
-// play plays one repeat of a pass.
+// play runs one repeat of a pass.
 func (b *Bench) play(ctx, after context.Context, p Pass, image string, repeat int) (_ Record, err error) {
 	run := b.newRun(p, image, repeat)
 	folder := b.Keep

@@ -12,9 +12,9 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-func TestSchedules_AreTheStudys(t *testing.T) {
+func TestSchedules_MatchTheStudy(t *testing.T) {
 	all := flowcon.Schedules(1)
-	require.Equal(t, all, flowcon.Schedules(1), "the seed decides")
+	require.Equal(t, all, flowcon.Schedules(1), "the same seed")
 	require.NotEqual(t, all, flowcon.Schedules(2))
 	for i, tc := range []struct {
 		name string
@@ -45,7 +45,7 @@ func TestSchedule_RepeatedDrawsOtherSeeds(t *testing.T) {
 	for n := range 5 {
 		repeated := s.Repeated(n + 1)
 		for i := range repeated.Jobs {
-			require.False(t, seen[repeated.Jobs[i].Seed], "nothing is run twice")
+			require.False(t, seen[repeated.Jobs[i].Seed], "each repeat has its own seeds")
 			seen[repeated.Jobs[i].Seed] = true
 			repeated.Jobs[i].Seed = s.Jobs[i].Seed
 		}
@@ -63,7 +63,7 @@ func record(schedule, policy string, repeat int, completions ...float64) flowcon
 
 func TestPlan_ListsMissingPasses(t *testing.T) {
 	schedules, policies := flowcon.Schedules(1)[:2], []string{"fair", "harmless"}
-	said := func(passes []flowcon.Pass) (all []string) {
+	names := func(passes []flowcon.Pass) (all []string) {
 		for _, p := range passes {
 			all = append(all, p.String())
 		}
@@ -72,16 +72,16 @@ func TestPlan_ListsMissingPasses(t *testing.T) {
 	require.Equal(t, []string{
 		"3 fixed, fair, repeat 1", "3 fixed, harmless, repeat 1", "5 random, fair, repeat 1", "5 random, harmless, repeat 1",
 		"3 fixed, harmless, repeat 2", "3 fixed, fair, repeat 2", "5 random, harmless, repeat 2", "5 random, fair, repeat 2",
-	}, said(flowcon.Plan(schedules, policies, 2, 1, nil, "")), "policies take turns, forward and backward")
+	}, names(flowcon.Plan(schedules, policies, 2, 1, nil, "")), "policies take turns, forward and backward")
 	done := []flowcon.Record{record("3 fixed", "fair", 1, 1), record("5 random", "harmless", 1, 1), record("3 fixed", "fair", 2, 1)}
 	require.Equal(t, []string{
 		"3 fixed, harmless, repeat 1", "5 random, fair, repeat 1", "3 fixed, harmless, repeat 2", "5 random, harmless, repeat 2", "5 random, fair, repeat 2",
-	}, said(flowcon.Plan(schedules, policies, 2, 1, done, "")))
-	require.Len(t, flowcon.Plan(schedules, policies, 4, 2, nil, ""), 8, "two nodes play two repeats at once")
+	}, names(flowcon.Plan(schedules, policies, 2, 1, done, "")))
+	require.Len(t, flowcon.Plan(schedules, policies, 4, 2, nil, ""), 8, "two nodes run two repeats at once")
 	require.Equal(t, []string{
 		"3 fixed, fair, repeat 1 2", "3 fixed, harmless, repeat 2", "3 fixed, harmless, repeat 3", "3 fixed, fair, repeat 3",
-	}, said(flowcon.Plan(schedules[:1], policies, 3, 2, []flowcon.Record{record("3 fixed", "harmless", 1, 1)}, "")),
-		"nothing is left out and nothing is played twice when the number of nodes changes")
+	}, names(flowcon.Plan(schedules[:1], policies, 3, 2, []flowcon.Record{record("3 fixed", "harmless", 1, 1)}, "")),
+		"a change of the number of nodes leaves no repeat out and runs none twice")
 }
 
 func TestPlan_RepeatsUnfinishedPassesOfAnotherBoot(t *testing.T) {
@@ -106,11 +106,11 @@ func TestPlan_RepeatsUnfinishedPassesOfAnotherBoot(t *testing.T) {
 	done = append(done, in("tuesday", record("3 fixed", "harmless", 2, 200)))
 	require.Equal(t, []string{"3 fixed, fair, repeat 2"}, left("tuesday"))
 	for _, g := range flowcon.Goals(done) {
-		require.Zero(t, g.High-g.Low, "%s: of the one repeat that a boot has played under both", g.Name)
+		require.Zero(t, g.High-g.Low, "%s: only one repeat has run under both policies in one boot", g.Name)
 	}
 	done = append(done, in("tuesday", record("3 fixed", "fair", 2, 400)))
 	require.Empty(t, left("tuesday"))
-	require.Equal(t, -50., flowcon.Goals(done)[0].High, "tuesday's by tuesday's")
+	require.Equal(t, -50., flowcon.Goals(done)[0].High, "compared within one boot")
 }
 
 func TestGoals_CompareWithinARepeat(t *testing.T) {
@@ -139,8 +139,8 @@ func TestGoals_CompareWithinARepeat(t *testing.T) {
 		"10 random, harmless: worst job": true, "10 random, harmless: makespan": true,
 		"10 random, harmless less flowcon: mean completion": true, "10 random, harmless less flowcon: mean time to 95 % of the metric": true,
 		"10 random, harmless less flowcon: best job": true, "10 random, harmless less flowcon: worst job": false, "10 random, harmless less flowcon: makespan": false,
-	}, met, "only ten jobs are judged")
-	require.Equal(t, [3]float64{-25, -25, -25}, values["10 random, harmless less flowcon: best job"], "of the repeats that both have played")
+	}, met, "only the schedule of ten jobs has targets")
+	require.Equal(t, [3]float64{-25, -25, -25}, values["10 random, harmless less flowcon: best job"], "over the repeats of both policies")
 }
 
 func TestJournal_Continues(t *testing.T) {
@@ -159,7 +159,7 @@ func TestJournal_Continues(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(journal.Path, text[:len(text)-20], 0o600))
 	_, err = journal.Read()
-	require.ErrorContains(t, err, "line 2", "a line that was cut off is named")
+	require.ErrorContains(t, err, "line 2", "the error names the incomplete line")
 }
 
 func TestSettings_OfAllRecords(t *testing.T) {

@@ -8,17 +8,17 @@ import (
 	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
 )
 
-// target is the goal of a figure, in the schedule of ten jobs.
+// target is the upper limit of a figure, in the schedule of ten jobs.
 type target struct {
 	variant, figure string
 	atMost          float64
 }
 
-// judged is the schedule with targets.
+// judged is the schedule that has targets.
 const judged = "10 random"
 
-// The figures are in per cent of fair sharing's, except targetJobs: the number of jobs in meanTarget. A job with too
-// few reports is in no such mean.
+// The figures are changes in per cent relative to fair sharing. Only targetJobs is a count: the jobs in meanTarget, which
+// leaves out jobs with too few reports.
 const (
 	meanCompletion = "mean completion"
 	meanTarget     = "mean time to 95 % of the metric"
@@ -46,8 +46,8 @@ func targets() []target {
 	}
 }
 
-// beaten is the policy that harmless must not be worse than in any figure, in the schedule of ten jobs.
-const beaten = "flowcon"
+// rival is the policy that harmless is compared with: it must not be worse in any figure, in the schedule of ten jobs.
+const rival = "flowcon"
 
 // Goals compares each policy with the baseline, repeat by repeat, and harmless with FlowCon.
 func Goals(records []Record) []results.Goal {
@@ -77,14 +77,14 @@ func judge(goal results.Goal, schedule, variant, figure string) results.Goal {
 	return goal
 }
 
-// difference returns the differences between harmless' figures and those of the beaten policy.
+// difference returns the differences between harmless' figures and those of the rival policy.
 func difference(records []Record) []results.Goal {
 	var goals []results.Goal
 	for _, figure := range figures() {
 		if figure == targetJobs {
 			continue
 		}
-		ours, theirs := compared(records, judged, "harmless", figure), compared(records, judged, beaten, figure)
+		ours, theirs := compared(records, judged, "harmless", figure), compared(records, judged, rival, figure)
 		var apart []float64
 		for repeat, value := range ours {
 			if other, played := theirs[repeat]; played {
@@ -92,13 +92,14 @@ func difference(records []Record) []results.Goal {
 			}
 		}
 		if len(apart) > 0 {
-			goals = append(goals, results.Measured(judged+", harmless less "+beaten+": "+figure, "points", apart).AtMost(0))
+			goals = append(goals, results.Measured(judged+", harmless less "+rival+": "+figure, "points", apart).AtMost(0))
 		}
 	}
 	return goals
 }
 
-// compared returns a figure of each repeat that the baseline has played in the same boot of a machine.
+// compared returns a figure relative to the baseline, by repeat. It covers repeats that the baseline ran in the same boot
+// of the machine.
 func compared(records []Record, schedule, variant, figure string) map[int]float64 {
 	values := map[int]float64{}
 	for _, r := range records {

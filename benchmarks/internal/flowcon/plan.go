@@ -32,11 +32,11 @@ func (p Pass) String() string {
 }
 
 // nodeOf returns the node of a repeat, from 1. It is the same under every policy, so that figures do not compare two
-// cores, and a node with history has played the earlier repeats.
+// cores, and a node with history has run the earlier repeats.
 func nodeOf(repeat, nodes int) int { return (repeat-1)%nodes + 1 }
 
 // Plan lists the passes that the journal lacks, repeat by repeat, so that an incomplete journal is balanced. A repeat
-// that was not completed in one boot of a machine is played again.
+// that was not completed in one boot of a machine is run again.
 func Plan(schedules []Schedule, variants []string, repeats, nodes int, done []Record, boot string) []Pass {
 	var passes []Pass
 	for first, turn := 1, 0; first <= repeats; first, turn = first+nodes, turn+1 {
@@ -61,7 +61,7 @@ func Plan(schedules []Schedule, variants []string, repeats, nodes int, done []Re
 	return passes
 }
 
-// played lists the policies of a repeat: in the boot that has played all variants, otherwise in this one.
+// played lists the policies under which a repeat has run: in a boot that has run all variants, otherwise in this boot.
 func played(done []Record, schedule string, repeat int, variants []string, boot string) []string {
 	in := map[string][]string{}
 	for _, r := range done {

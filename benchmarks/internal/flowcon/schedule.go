@@ -30,8 +30,8 @@ const (
 // their improvement (VAE 69, GRU 87, bidirectional RNN 70 %; in the study VAE 65, GRU 90, bidirectional RNN 98 %).
 var early = []string{"--learning-rate", "0.003"}
 
-// Schedules are the study's four. It drew arrivals at random and did not publish them. Here the seed determines them,
-// and the length of each job: 0.5 to 1.5 times the usual.
+// Schedules returns the study's four schedules. It drew arrivals at random and did not publish them. Here the seed determines them,
+// and the length of each job: 0.5 to 1.5 times the usual number of steps.
 func Schedules(seed uint64) []Schedule {
 	fixed := Schedule{Name: "3 fixed"}
 	for i, kind := range []string{"vae", "cnn", "cnn"} { // the study's VAE, MNIST and MNIST in another framework
@@ -39,18 +39,18 @@ func Schedules(seed uint64) []Schedule {
 	}
 	return []Schedule{
 		fixed,
-		random(seed, "lstm", "vae", "vae", "cnn", "gru"),
-		random(seed+1, cycled(10)...),
-		random(seed+2, cycled(15)...),
+		randomSchedule(seed, "lstm", "vae", "vae", "cnn", "gru"),
+		randomSchedule(seed+1, cycled(10)...),
+		randomSchedule(seed+2, cycled(15)...),
 	}
 }
 
-func random(seed uint64, kinds ...string) Schedule {
-	dice := rand.New(rand.NewPCG(seed, 0))
+func randomSchedule(seed uint64, kinds ...string) Schedule {
+	random := rand.New(rand.NewPCG(seed, 0))
 	s := Schedule{Name: fmt.Sprint(len(kinds), " random")}
 	for i, kind := range kinds {
-		arrival := time.Duration(dice.Int64N(int64(window))).Round(time.Second)
-		s.Jobs = append(s.Jobs, job(i, kind, arrival, 0.5+dice.Float64()))
+		arrival := time.Duration(random.Int64N(int64(window))).Round(time.Second)
+		s.Jobs = append(s.Jobs, job(i, kind, arrival, 0.5+random.Float64()))
 	}
 	first := slices.MinFunc(s.Jobs, func(a, b workload.Job) int { return cmp.Compare(a.Arrival, b.Arrival) }).Arrival
 	for i := range s.Jobs {
@@ -60,7 +60,7 @@ func random(seed uint64, kinds ...string) Schedule {
 	return s
 }
 
-// cycled returns n kinds, each as often as the next.
+// cycled returns n kinds, in turn.
 func cycled(n int) []string {
 	kinds := make([]string, n)
 	for i := range kinds {

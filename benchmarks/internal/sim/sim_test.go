@@ -52,7 +52,7 @@ func TestDraw(t *testing.T) {
 }
 
 // The main goals, on as many seeds as a test can have. `make sim` has the figures.
-func TestHarmlessHoldsItsPromises(t *testing.T) {
+func TestStudy_HarmlessKeepsItsGuarantees(t *testing.T) {
 	const seeds = 6 // of fewer, one job that learns late is too large a part
 	cells, err := sim.Study(context.Background(), seeds, sim.Machines(), sim.Policies())
 	require.NoError(t, err)
@@ -85,7 +85,7 @@ func TestHarmlessHoldsItsPromises(t *testing.T) {
 }
 
 // A study depends on its seeds alone, and its report can be read and drawn.
-func TestStudyIsReproducible(t *testing.T) {
+func TestStudy_IsReproducible(t *testing.T) {
 	machines := sim.Machines()[1:3]
 	once, err := sim.Study(context.Background(), 3, machines, sim.Policies())
 	require.NoError(t, err)
@@ -115,7 +115,7 @@ func TestPlot_ClampsPointsToTheFrame(t *testing.T) {
 	require.NotEqual(t, at(drawn(-70)), at(drawn(30)))
 }
 
-func TestStudyEndsWithItsContext(t *testing.T) {
+func TestStudy_EndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	_, err := sim.Study(ctx, 1000, sim.Machines(), sim.Policies())

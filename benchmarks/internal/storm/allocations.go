@@ -22,7 +22,7 @@ import (
 // allocationLog follows the device plugins' records on the bus.
 type allocationLog struct {
 	mu sync.Mutex
-	// now has the present allocations, ever all shares that a pod was allocated.
+	// now has the current allocations, ever every share that was allocated to a pod.
 	now    map[growth.PodUID]bus.Allocation
 	ever   map[growth.PodUID][]Given
 	memory map[growth.GPU]growth.MiB
@@ -53,7 +53,7 @@ func openBus(ctx context.Context, c *cluster.Connection, folder string) (*etcdbu
 	return etcdbus.Open(config)
 }
 
-// follow takes batches until ctx ends.
+// follow watches the bus until ctx ends.
 func (l *allocationLog) follow(ctx context.Context, from *etcdbus.Bus) {
 	for batch := range from.Watch(ctx, bus.Nodes) {
 		l.take(batch)
@@ -110,7 +110,7 @@ func (l *allocationLog) shares() (map[growth.PodUID][]Given, map[growth.GPU]grow
 	return maps.Clone(l.ever), maps.Clone(l.memory)
 }
 
-// held returns the device IDs of the present allocations.
+// held returns the device IDs of the current allocations.
 func (l *allocationLog) held() map[growth.PodUID][]string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,8 +1,10 @@
 // Package storm submits bursts of pods to real kubelets, kills kubelets and device plugins meanwhile, and checks that every
 // container got the GPU that was recorded for it.
 //
-// Plan draws a round from a seed: pods of equal or mixed sizes, in bursts; the last few stay until the round lets them end.
-// For each node it draws one kill -9 of kubelet and one of the device plugin. Storm plays the rounds on a local cluster.
+// Plan draws a round from a seed: pods of equal or mixed sizes, in bursts. The last few, the standing pods, run
+// until the round lets them end.
+// For each node it draws one kill -9 of kubelet and one of the device plugin. Storm runs the rounds on a local
+// cluster.
 //
 // Four independent sources are compared:
 //
@@ -11,7 +13,7 @@
 //	the API server    the pod: how it ended, and the annotation gpushare/gpu
 //	the device plugin its allocations on the bus, watched, and its slots on disk
 //
-// Judge (of a round) and Drift (of a moment at rest) are pure. A container has the wrong GPU if the sources differ. A GPU is
-// over-committed if containers that ran at the same moment, by their own clocks, had more memory than it has. A pod is lost
-// if it did not succeed, for any reason.
+// Judge finds the faults of a whole round, Drift those of a moment at which no pod changes. Both are pure functions. A
+// container has the wrong GPU if the sources differ. A GPU is over-committed if containers that ran at the same time, by the
+// times that they reported, had more memory than the GPU has. A pod is lost if it did not succeed, for any reason.
 package storm

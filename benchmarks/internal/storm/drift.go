@@ -9,21 +9,21 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Records are the views of all sources at one moment.
+// Records are what all sources report at one moment.
 type Records struct {
 	// Living are the names of the pods that have not ended, by UID.
 	Living map[growth.PodUID]string
 	// Checkpoint has kubelet's device IDs by pod. It keeps an ended pod until kubelet writes the file again.
 	Checkpoint map[growth.PodUID][]string
-	// Resources is the answer of kubelet's PodResources API, by the pod's name.
+	// Resources has the device IDs from kubelet's PodResources API, by the pod's name.
 	Resources map[string][]string
 	// Allocations are the device plugin's records on the bus.
 	Allocations map[growth.PodUID][]string
-	// Slots are the sets of IDs that have a folder on disk. Old are those of them that were handed out long ago.
+	// Slots are the sets of device IDs that have a slot folder on disk. Old are those whose slot is older than slotGrace.
 	Slots, Old [][]string
 }
 
-// Drift lists the differences between the records. At rest there must be none.
+// Drift lists the differences between the records. There must be none once no pod changes any more.
 func Drift(b Records) []string {
 	var found []string
 	say := func(format string, values ...any) { found = append(found, fmt.Sprintf(format, values...)) }

@@ -11,28 +11,28 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Fate is the end of a pod, as the API server has it.
+// Fate is the final state of a pod, from the API server.
 type Fate struct {
 	UID growth.PodUID
 	// Node is the pod's node, or empty.
 	Node string
-	// Well reports whether the pod succeeded. Why has the reason if it did not.
+	// Well reports whether the pod succeeded. Why is the reason if it did not.
 	Well bool
 	Why  string
 	// Refusals is how often kubelet rejected the pod and it was recreated.
 	Refusals int
-	// Annotated is the final annotation gpushare/gpu. Said is the container's termination message.
+	// Annotated is the final value of the annotation gpushare/gpu. Said is the container's termination message.
 	Annotated, Said string
 }
 
 // Evidence is the data collected over a round.
 type Evidence struct {
 	Pods []Pod
-	// Fates are indexed by the pod's name. A pod that is gone has none.
+	// Fates are indexed by the pod's name. A deleted pod has none.
 	Fates map[string]Fate
-	// Kubelet has every state of the checkpoint for a pod, Bus every state of its allocation, in order. Neither may
-	// change while a container runs. It may afterwards: a kubelet that died before it reported the end admits the pod
-	// once more, and then finds that it has ended.
+	// Kubelet has every share that the checkpoint recorded for a pod, Bus every share of its allocation, in order. Neither
+	// may change while the container runs. Both may change afterwards: a kubelet that was killed before it reported the
+	// end of a container admits the pod again.
 	Kubelet, Bus map[growth.PodUID][]Given
 	// Memory is the size of each GPU.
 	Memory map[growth.GPU]growth.MiB
@@ -59,17 +59,17 @@ func (s Share) String() string {
 	return strings.Join(parts, " and ")
 }
 
-// Findings are sentences about faults, by kind.
+// Findings describe the faults of a round, by kind.
 type Findings struct {
 	WrongGPU      []string `json:"wrongGPU"`
 	OverCommitted []string `json:"overCommitted"`
 	Drift         []string `json:"drift"`
 	Lost          []string `json:"lost"`
-	// Unjudged are containers that ran, but for which evidence is missing.
+	// Unjudged are containers that ran, but that one of the sources does not know.
 	Unjudged []string `json:"unjudged"`
 }
 
-// Recreated lists the pods that were recreated, each with how often.
+// Recreated lists the pods that were recreated, each with the number of times.
 func (e Evidence) Recreated() []string {
 	names := []string{}
 	for _, pod := range e.Pods {
@@ -122,6 +122,7 @@ func (w Witness) share() Share {
 	return s
 }
 
+// unjudged returns which source does not know the pod, or "".
 func (e Evidence) unjudged(pod growth.PodUID) string {
 	switch {
 	case e.Kubelet[pod] == nil:
@@ -135,8 +136,8 @@ func (e Evidence) unjudged(pod growth.PodUID) string {
 // disagreement lists the sources that differ from what the container had.
 func (e Evidence) disagreement(pod Pod, fate Fate, had Share, ended time.Duration) []string {
 	var wrong []string
-	if asked := growth.MiB(pod.Units) * growth.GiB; len(had) != 1 || sum(had) != asked {
-		wrong = append(wrong, fmt.Sprintf("it asked for %s of one GPU", asked))
+	if requested := growth.MiB(pod.Units) * growth.GiB; len(had) != 1 || sum(had) != requested {
+		wrong = append(wrong, fmt.Sprintf("it asked for %s of one GPU", requested))
 	}
 	for who, given := range map[string][]Given{"kubelet": e.Kubelet[fate.UID], "the bus": e.Bus[fate.UID]} {
 		wrong = append(wrong, contradictions(who, given, had, ended)...)
@@ -152,8 +153,8 @@ func (e Evidence) disagreement(pod Pod, fate Fate, had Share, ended time.Duratio
 	return wrong
 }
 
-// contradictions lists the recorded shares that differ from what the container had while it ran. The first record
-// counts in any case.
+// contradictions lists the shares that a source recorded before the container ended and that differ from what the container
+// had. The first record is always compared.
 func contradictions(who string, given []Given, had Share, ended time.Duration) (wrong []string) {
 	for i, g := range given {
 		switch {
@@ -175,16 +176,16 @@ func sum(s Share) growth.MiB {
 	return total
 }
 
-// life is the lifetime of a container and what it had.
+// life is the time in which a container ran, and its GPU memory.
 type life struct {
 	name         string
 	began, ended time.Duration
 	had          Share
 }
 
-// overCommitted finds the moments at which the running containers had more of a GPU than it has. It checks each
-// moment at which a container began. The clock counts hundredths of a second: a container that begins in the
-// hundredth in which another ended comes after it.
+// overCommitted finds the GPUs whose running containers together had more memory than the GPU. It is sufficient to check
+// the moments at which a container starts. The clock has a resolution of 10 ms. A container that starts in the 10 ms in
+// which another one ends counts as later.
 func overCommitted(lives []life, memory map[growth.GPU]growth.MiB) []string {
 	worst := map[growth.GPU]growth.MiB{}
 	who := map[growth.GPU][]string{}

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// slotGrace is a little longer than the device plugin keeps a slot that no pod holds.
+	// slotGrace is slightly longer than the time for which the device plugin keeps a slot without a pod.
 	slotGrace = 90 * time.Second
 	// resourcesWithin bounds a call of kubelet, maxAnswer the bytes of its reply.
 	resourcesWithin = 5 * time.Second
@@ -82,7 +82,7 @@ func (n *node) resources(ctx context.Context, namespace string) (map[string][]st
 	return held, nil
 }
 
-// slots returns the sets of IDs that have a folder, and those of them that were handed out long before now.
+// slots returns the sets of device IDs that have a slot folder, and those whose slot is older than slotGrace.
 func (n *node) slots(now time.Time) (all, old [][]string, err error) {
 	files, err := filepath.Glob(filepath.Join(n.folder, "trellis", gpushare.SlotsDir, "*", ".ids"))
 	for _, file := range files {

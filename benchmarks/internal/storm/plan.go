@@ -10,18 +10,18 @@ import (
 const (
 	// A round has this many bursts, with pauses of up to maxPause between them.
 	bursts, maxPause = 6, 15 * time.Second
-	// standing is the largest number of pods that stay, standingUnits their largest size: they fit on the GPUs
-	// together.
+	// standing is the maximum number of standing pods (see Pod), standingUnits their maximum size. All of them fit on the
+	// GPUs together.
 	standing, standingUnits = 8, 6
 	// equalUnits is the size of pods in rounds of one size: 24 of them fill two nodes of two GPUs of 24 GiB.
 	equalUnits = 4
-	// minStay and maxStay bound the run time of other containers. It is long enough for the polls.
+	// minStay and maxStay bound the run time of the other pods. It is long enough for kubelet's checkpoint to be polled.
 	minStay, maxStay = 1500 * time.Millisecond, 4 * time.Second
 	// maxAway bounds the downtime of a killed kubelet.
 	maxAway = 3 * time.Second
 )
 
-// mixedUnits are the sizes of the other rounds.
+// mixedUnits are the sizes of pods in rounds of mixed sizes.
 func mixedUnits() []int { return []int{1, 2, 3, 4, 5, 6, 8, 12} }
 
 // Victim is a program to kill.
@@ -37,13 +37,13 @@ const (
 type Plan struct {
 	Seed  uint64 `json:"seed"`
 	Mixed bool   `json:"mixed"`
-	// Bursts are pods that arrive at the same time, Pauses the times before each.
+	// Bursts are groups of pods that are created at once, Pauses the pause before each burst.
 	Bursts  [][]Pod         `json:"-"`
 	Pauses  []time.Duration `json:"-"`
 	Strikes []Strike        `json:"strikes"`
 }
 
-// Pod is a planned pod. A standing one stays until the round lets it end.
+// Pod is a planned pod. A standing pod runs until the round opens the gate; any other pod runs for Stays.
 type Pod struct {
 	Name     string
 	Units    int // GiB
@@ -51,7 +51,7 @@ type Pod struct {
 	Standing bool
 }
 
-// Strike is a planned kill, after this many of the round's pods have ended. A kubelet stays down for a while.
+// Strike is a planned kill of a victim, once After of the round's pods have ended. A kubelet is restarted after Away.
 type Strike struct {
 	Victim Victim        `json:"victim"`
 	Node   string        `json:"node"`
@@ -64,16 +64,16 @@ func NewPlan(seed uint64, round, pods int, nodes []string) Plan {
 	random := rand.New(rand.NewPCG(seed, uint64(round)))
 	p := Plan{Seed: seed, Mixed: round%2 == 1}
 	all := make([]Pod, pods)
-	stand := min(standing, pods/4)
+	standingPods := min(standing, pods/4)
 	for i := range all {
-		all[i] = p.pod(random, fmt.Sprintf("r%02d-%03d", round, i), i >= pods-stand)
+		all[i] = p.pod(random, fmt.Sprintf("r%02d-%03d", round, i), i >= pods-standingPods)
 	}
 	for i := range bursts {
 		p.Bursts = append(p.Bursts, all[i*pods/bursts:(i+1)*pods/bursts])
 		p.Pauses = append(p.Pauses, between(random, 0, maxPause))
 	}
 	p.Pauses[0] = 0
-	p.Strikes = strikes(random, pods-stand, nodes)
+	p.Strikes = strikes(random, pods-standingPods, nodes)
 	return p
 }
 
@@ -92,13 +92,13 @@ func strikes(random *rand.Rand, ends int, nodes []string) []Strike {
 	return all
 }
 
-func (p Plan) pod(random *rand.Rand, name string, stands bool) Pod {
-	pod := Pod{Name: name, Units: equalUnits, Stays: between(random, minStay, maxStay), Standing: stands}
+func (p Plan) pod(random *rand.Rand, name string, isStanding bool) Pod {
+	pod := Pod{Name: name, Units: equalUnits, Stays: between(random, minStay, maxStay), Standing: isStanding}
 	if p.Mixed {
 		sizes := mixedUnits()
 		pod.Units = sizes[random.IntN(len(sizes))]
 	}
-	if stands {
+	if isStanding {
 		pod.Units = min(pod.Units, standingUnits)
 	}
 	return pod

@@ -29,22 +29,22 @@ func TestNewPlan_FitsTheNodes(t *testing.T) {
 				require.LessOrEqual(t, p.Units, 24)
 				if p.Standing {
 					standing += p.Units
-					require.GreaterOrEqual(t, i, 192, "the last ones stand")
+					require.GreaterOrEqual(t, i, 192, "the last pods are the standing ones")
 				}
 			}
 			require.Len(t, names, 200)
-			require.LessOrEqual(t, standing, 2*24, "wherever they stand, the largest of the others finds a GPU")
+			require.LessOrEqual(t, standing, 2*24, "the largest of the other pods fits on a GPU wherever the standing pods are")
 			require.Equal(t, round == 1, len(sizes) > 1, "equal sizes in even rounds, mixed ones in odd")
 			struck := map[storm.Victim][]string{}
 			for _, strike := range plan.Strikes {
 				struck[strike.Victim] = append(struck[strike.Victim], strike.Node)
-				require.Less(t, strike.After, 192-1, "before all have ended but those that stand")
+				require.Less(t, strike.After, 192-1, "before all but the standing pods have ended")
 			}
 			for _, victim := range []storm.Victim{storm.Kubelet, storm.Plugin} {
 				require.ElementsMatch(t, nodes, struck[victim])
 			}
 			for i, strike := range plan.Strikes[1:] {
-				require.Greater(t, strike.After, plan.Strikes[i].After+20, "one after the other, with time in between")
+				require.Greater(t, strike.After, plan.Strikes[i].After+20, "kills are apart")
 			}
 			require.Zero(t, plan.Pauses[0])
 			require.Len(t, plan.Pauses, len(plan.Bursts))

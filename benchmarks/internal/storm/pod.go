@@ -14,8 +14,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-// pod returns a pod that reports what it was given. It runs a shell of this machine, in the node's network, which
-// starts faster.
+// pod returns a pod that reports its devices (see script). It runs a shell of this machine. It uses the node's network,
+// because such a pod starts faster.
 func (s *Storm) pod(p Pod) *corev1.Pod {
 	no, grace := false, int64(1)
 	stays := fmt.Sprintf("%.3f", p.Stays.Seconds())
@@ -32,7 +32,7 @@ func (s *Storm) pod(p Pod) *corev1.Pod {
 			RestartPolicy: corev1.RestartPolicyOnFailure, HostNetwork: true,
 			AutomountServiceAccountToken: &no, EnableServiceLinks: &no, TerminationGracePeriodSeconds: &grace,
 			Containers: []corev1.Container{{
-				Name: "main", Image: s.image, Command: []string{"/bin/sh", "-c", testimony, "storm", stays},
+				Name: "main", Image: s.image, Command: []string{"/bin/sh", "-c", script, "storm", stays},
 				Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1m")}},
 			}},
 		},
@@ -51,7 +51,7 @@ func (s *Storm) pod(p Pod) *corev1.Pod {
 	return pod
 }
 
-// fate reads the end of a pod.
+// fate returns the final state of a pod.
 func fate(pod *corev1.Pod) Fate {
 	f := Fate{
 		UID: growth.PodUID(pod.UID), Node: pod.Spec.NodeName, Well: pod.Status.Phase == corev1.PodSucceeded,

@@ -20,12 +20,12 @@ import (
 const (
 	// pollEvery is the interval of pod lists.
 	pollEvery = time.Second
-	// stallWithin is how long the pods may not change before the round is judged as it is.
+	// stallWithin bounds the time without a change of any pod. After it the round is judged as it is.
 	stallWithin = 4 * time.Minute
 	// againWithin bounds the time until a failed pod is recreated. It is longer than any controller's delay.
 	againWithin = 40 * time.Second
-	// restWithin bounds the time until the records agree after the last change.
-	restWithin = time.Minute
+	// agreeWithin bounds the time until the records agree after the last change.
+	agreeWithin = time.Minute
 	// goneWithin bounds the deletion of pods.
 	goneWithin = 2 * time.Minute
 )
@@ -39,7 +39,8 @@ type Round struct {
 	// Settled is the time in seconds until the records agreed: with some pods running, and with none.
 	Settled [2]float64 `json:"settled"`
 	// Gauged is the maximum of the extender's gauge of over-committed memory, in bytes, and Looks the number of
-	// scrapes. The gauge includes reservations, which kubelet may overtake: AtRest is the value that counts.
+	// scrapes. The gauge includes reservations, and kubelet may allocate other GPUs than those: AtRest is the value that
+	// counts.
 	Gauged float64 `json:"gaugedBytes"`
 	AtRest float64 `json:"gaugedAtRestBytes"`
 	Looks  int     `json:"gaugeLooks"`
@@ -48,7 +49,7 @@ type Round struct {
 	Findings
 }
 
-// String is one line, and one for each finding.
+// String returns a line about the round, and one for each finding.
 func (r Round) String() string {
 	text := fmt.Sprintf("round %d, %s: %d pods in %.0f s, %d kills, %d pods recreated; wrong GPU %d, over-committed %d, drift %d, lost %d",
 		r.Number, r.Sizes(), r.Count, r.Seconds, len(r.Strikes), len(r.Recreated), len(r.WrongGPU), len(r.OverCommitted), len(r.Drift), len(r.Lost))
@@ -61,6 +62,7 @@ func (r Round) String() string {
 	return text
 }
 
+// round runs one round: strikes while pods come and go, records compared with standing pods, then without pods.
 func (s *Storm) round(ctx context.Context, number int) (Round, error) {
 	names := make([]string, len(s.nodes))
 	for i, n := range s.nodes {
@@ -68,7 +70,7 @@ func (s *Storm) round(ctx context.Context, number int) (Round, error) {
 	}
 	plan := NewPlan(s.Seed, number, s.Pods, names)
 	r := Round{Plan: plan, Number: number + 1, Count: s.Pods}
-	if err := s.shut(); err != nil {
+	if err := s.closeGate(); err != nil {
 		return r, err
 	}
 	began := time.Now()
@@ -84,7 +86,7 @@ func (s *Storm) round(ctx context.Context, number int) (Round, error) {
 		return r, err
 	}
 	r.Seconds = time.Since(began).Seconds()
-	drift, took, err := s.rest(ctx, pods)
+	drift, took, err := s.awaitAgreement(ctx, pods)
 	if err != nil {
 		return r, err
 	}
@@ -92,7 +94,7 @@ func (s *Storm) round(ctx context.Context, number int) (Round, error) {
 	if bytes, known := s.overCommitted(ctx); known {
 		r.AtRest = bytes
 	}
-	if err := s.open(); err != nil {
+	if err := s.openGate(); err != nil {
 		return r, err
 	}
 	all := func(pods []corev1.Pod) bool {
@@ -107,7 +109,7 @@ func (s *Storm) round(ctx context.Context, number int) (Round, error) {
 	if err := s.remove(ctx); err != nil {
 		return r, err
 	}
-	drift, took, err = s.rest(ctx, nil)
+	drift, took, err = s.awaitAgreement(ctx, nil)
 	r.Drift, r.Settled[1] = slices.Concat(r.Drift, drift), took.Seconds()
 	return r, err
 }
@@ -129,11 +131,11 @@ func (s *Storm) arrive(ctx context.Context, plan Plan) error {
 	return nil
 }
 
-// play executes the strikes, and returns once all pods but the standing ones have ended, and those run.
+// play executes the strikes. It returns once the standing pods run and all other pods have ended.
 func (s *Storm) play(ctx context.Context, plan Plan, r *Round) ([]corev1.Pod, error) {
-	stands := map[string]bool{}
+	standing := map[string]bool{}
 	for _, p := range plan.Pods() {
-		stands[p.Name] = p.Standing
+		standing[p.Name] = p.Standing
 	}
 	next := 0
 	struck := make(chan error, len(plan.Strikes))
@@ -146,16 +148,16 @@ func (s *Storm) play(ctx context.Context, plan Plan, r *Round) ([]corev1.Pod, er
 			if s.over(&pods[i]) {
 				ended++
 			}
-			if s.over(&pods[i]) || stands[pods[i].Name] && running(&pods[i]) {
+			if s.over(&pods[i]) || standing[pods[i].Name] && running(&pods[i]) {
 				settled++
 			}
 		}
-		for ; next < len(plan.Strikes) && (ended >= plan.Strikes[next].After || settled == len(stands)); next++ {
+		for ; next < len(plan.Strikes) && (ended >= plan.Strikes[next].After || settled == len(standing)); next++ {
 			what := plan.Strikes[next]
-			s.notice("%d of %d pods have ended: kill -9 of %s's %s", ended, len(stands), what.Node, what.Victim)
+			s.notice("%d of %d pods have ended: kill -9 of %s's %s", ended, len(standing), what.Node, what.Victim)
 			go func() { struck <- s.strike(ctx, what) }()
 		}
-		return settled == len(stands)
+		return settled == len(standing)
 	})
 	for range next {
 		err = errors.Join(err, <-struck)
@@ -163,7 +165,7 @@ func (s *Storm) play(ctx context.Context, plan Plan, r *Round) ([]corev1.Pod, er
 	return pods, err
 }
 
-// await polls the round's pods until all exist and done accepts them, or until they have not changed for long.
+// await polls the round's pods until all exist and done returns true, or until none has changed for stallWithin.
 func (s *Storm) await(ctx context.Context, plan Plan, done func([]corev1.Pod) bool) ([]corev1.Pod, error) {
 	before, changed := "", time.Now()
 	for {
@@ -189,8 +191,8 @@ func (s *Storm) await(ctx context.Context, plan Plan, done func([]corev1.Pod) bo
 	}
 }
 
-// rest waits until the records agree. It returns the remaining differences and the time.
-func (s *Storm) rest(ctx context.Context, pods []corev1.Pod) ([]string, time.Duration, error) {
+// awaitAgreement waits until the records agree, for agreeWithin at most. It returns the remaining differences and the time.
+func (s *Storm) awaitAgreement(ctx context.Context, pods []corev1.Pod) ([]string, time.Duration, error) {
 	living := map[growth.PodUID]string{}
 	for _, pod := range pods {
 		if alive(pod) {
@@ -206,7 +208,7 @@ func (s *Storm) rest(ctx context.Context, pods []corev1.Pod) ([]string, time.Dur
 		} else {
 			drift = append(drift, err.Error()) // kubelet may be down
 		}
-		if took := time.Since(began); len(drift) == 0 || took > restWithin {
+		if took := time.Since(began); len(drift) == 0 || took > agreeWithin {
 			return drift, took, nil
 		}
 		select {
@@ -221,7 +223,7 @@ func alive(pod corev1.Pod) bool {
 	return pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }
 
-// over reports whether a pod has ended for good. A failed one may be about to be recreated.
+// over reports whether a pod has ended and is not recreated. A failed pod may be recreated within againWithin.
 func (s *Storm) over(pod *corev1.Pod) bool {
 	if pod.Status.Phase != corev1.PodFailed {
 		return !alive(*pod)
@@ -234,7 +236,7 @@ func (s *Storm) over(pod *corev1.Pod) bool {
 	return time.Since(first) > againWithin
 }
 
-// records reads all sources.
+// records reads the current records of all sources.
 func (s *Storm) records(ctx context.Context, living map[growth.PodUID]string) (Records, error) {
 	b := Records{Living: living, Checkpoint: map[growth.PodUID][]string{}, Resources: map[string][]string{}, Allocations: s.log.held()}
 	for _, n := range s.nodes {
@@ -298,12 +300,13 @@ func (s *Storm) remove(ctx context.Context) error {
 	}
 }
 
-// shut keeps standing pods running; open lets them end.
-func (s *Storm) shut() error {
+// closeGate makes standing pods run until openGate.
+func (s *Storm) closeGate() error {
 	if err := os.Remove(filepath.Join(s.gate(), "open")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
 }
 
-func (s *Storm) open() error { return os.WriteFile(filepath.Join(s.gate(), "open"), nil, 0o644) }
+// openGate lets the standing pods end.
+func (s *Storm) openGate() error { return os.WriteFile(filepath.Join(s.gate(), "open"), nil, 0o644) }

@@ -28,7 +28,7 @@ const (
 	lookEvery = 200 * time.Millisecond
 )
 
-// Storm plays rounds on a local cluster.
+// Storm runs rounds on a local cluster.
 type Storm struct {
 	Local *cluster.Local
 	// Rounds is the number of rounds, Pods the pods of each. Seed determines them.
@@ -46,11 +46,11 @@ type Storm struct {
 	nodes      []*node
 	inits      map[string]int // the init process of each node
 	log        allocationLog
-	// files is a folder on this machine. Pods see its subfolder gate.
+	// files is a folder on this machine. Its subfolder gate is mounted into the pods.
 	files string
-	// failed is when pods were first seen to have failed.
+	// failed is the time at which each failed pod was first seen.
 	failed map[types.UID]time.Time
-	// extender is its address, once it is known.
+	// extender is the address of the extender's metrics; empty until it is known.
 	extender string
 
 	mu      sync.Mutex
@@ -58,7 +58,7 @@ type Storm struct {
 	present map[string]map[growth.PodUID][]string
 }
 
-// Run plays the rounds and returns the complete ones, also with an error. It leaves the cluster as it found it.
+// Run runs the rounds and returns the complete ones, also with an error. It leaves the cluster as it was.
 func (s *Storm) Run(ctx context.Context) (rounds []Round, err error) {
 	after := context.WithoutCancel(ctx)
 	began := time.Now()
@@ -153,7 +153,7 @@ func (s *Storm) clear(ctx context.Context) error {
 	return s.connection.Kubernetes.CoreV1().Namespaces().Delete(ctx, s.namespace, metav1.DeleteOptions{GracePeriodSeconds: &now})
 }
 
-// watchCheckpoints records what each pod was given, until ctx ends.
+// watchCheckpoints records the devices of each pod from kubelet's checkpoints, until ctx ends.
 func (s *Storm) watchCheckpoints(ctx context.Context) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -189,7 +189,7 @@ func noted(before []Given, share Share, now time.Duration) []Given {
 	return append(before, Given{Share: share, At: now})
 }
 
-// uptime is the clock that containers read too.
+// uptime reads the clock that the containers also read.
 func uptime() time.Duration {
 	var seconds float64
 	text, _ := os.ReadFile("/proc/uptime")

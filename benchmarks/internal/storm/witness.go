@@ -9,17 +9,18 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Witness is a container's own account.
+// Witness is what a container reported about itself in its termination message.
 type Witness struct {
-	// Began and Ended are the machine's uptime.
+	// Began and Ended are the start and the end, as the machine's uptime.
 	Began, Ended time.Duration
 	GPUs         []growth.GPU
-	// Memory is the amount on each GPU.
+	// Memory is the GPU memory on each of GPUs.
 	Memory []growth.MiB
 }
 
-// testimony is the container's script. It stays as long as planned, and writes the message that ParseWitness reads.
-const testimony = `read began _ </proc/uptime
+// script is the program of the container. It sleeps for the planned time, or until the gate opens, and then writes the
+// message that ParseWitness reads.
+const script = `read began _ </proc/uptime
 if [ "$1" = gate ]; then while [ ! -e /gate/open ]; do sleep 0.5; done; else sleep "$1"; fi
 read ended _ </proc/uptime
 printf '%s %s %s %s\n' "$began" "$ended" "$GPUSHARE_GPU_UUIDS" "$GPUSHARE_GPU_MEM_MIB" >/dev/termination-log

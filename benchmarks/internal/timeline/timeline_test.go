@@ -104,7 +104,7 @@ func TestTimeline_KeepsNodesWhileTheTunerIsUnavailable(t *testing.T) {
 	require.Len(t, line.Last().Nodes, 1)
 }
 
-func TestCountIsByKind(t *testing.T) {
+func TestCount_ByKind(t *testing.T) {
 	line := timeline.Timeline{Changes: []timeline.Change{
 		{Kind: "vae", What: timeline.ShareChange}, {Kind: "vae", What: timeline.LoaderChange}, {Kind: "cnn", What: timeline.CategoryChange},
 		{Kind: "vae", What: timeline.StateChange},
@@ -133,7 +133,7 @@ func TestAgainst(t *testing.T) {
 	require.Equal(t, 220*time.Second, flowcon.Makespan())
 }
 
-func TestCourseAndGrowths(t *testing.T) {
+func TestTimeline_CourseAndGrowths(t *testing.T) {
 	var line timeline.Timeline
 	line.Add(at(0, timeline.Job{Name: "a", State: timeline.Pending}))
 	for i, g := range []growth.Growth{1, 0.5, 0.25} {
