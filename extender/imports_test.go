@@ -22,8 +22,8 @@ var layers = [][]string{
 	{"request", "fastpath"},
 }
 
-// aside are packages of the binary next to the path of a request: they may import any layer, and no layer imports them.
-var aside = []string{"config", "metrics", "probes", "clustertest", "modelcheck", "upstreamtest"}
+// outsideThePath are packages outside the path of a request: they may import any layer, and no layer imports them.
+var outsideThePath = []string{"config", "metrics", "probes", "clustertest", "modelcheck", "upstreamtest"}
 
 const internal = "github.com/trellis-gpu/trellis/extender/internal/"
 
@@ -41,7 +41,7 @@ func TestImports_PointDownwards(t *testing.T) {
 		name := folder.Name()
 		at, layered := depth[name]
 		if !layered {
-			require.Contains(t, aside, name, "package %s is in no layer", name)
+			require.Contains(t, outsideThePath, name, "package %s is in no layer", name)
 			continue
 		}
 		for imported, file := range importsOf(t, filepath.Join("internal", name)) {

@@ -30,11 +30,11 @@ func limited(handler http.Handler) httpserver.Config {
 func listen(c *config.Config, handler http.Handler, log *slog.Logger) (*httpserver.Server, error) {
 	server := limited(handler)
 	if c.TLS.Given() {
-		keeper, err := credentials.Load(c.TLS, log)
+		certificates, err := credentials.Load(c.TLS, log)
 		if err != nil {
 			return nil, err
 		}
-		server.TLS = keeper.Config()
+		server.TLS = certificates.Config()
 	}
 	s, err := httpserver.Listen(c.Listen, server)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 func BenchmarkUpdate(b *testing.B) {
 	for _, nodes := range []int{500, 5000, 15000} {
 		b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) {
-			keeper := cache.New(nil, gpushare.Resource, slog.New(slog.DiscardHandler))
+			c := cache.New(nil, gpushare.Resource, slog.New(slog.DiscardHandler))
 			var entries []bus.Entry
 			for i := range nodes {
 				inventory := bus.NodeGPUs{Unit: growth.GiB, Resource: gpushare.Resource}
@@ -28,7 +28,7 @@ func BenchmarkUpdate(b *testing.B) {
 				}
 				entries = append(entries, bus.Entry{Key: bus.GPUsKey(name(i)), Value: value, Revision: 1})
 			}
-			keeper.Step(cache.OnNodes(bus.Batch{Reset: true, Revision: 1, Entries: entries}))
+			c.Step(cache.OnNodes(bus.Batch{Reset: true, Revision: 1, Entries: entries}))
 			value, err := bus.Encode(bus.Reservation{GPUs: []growth.GPUShare{{GPU: "GPU-00007-3", Memory: growth.GiB}}})
 			if err != nil {
 				b.Fatal(err)
@@ -39,9 +39,9 @@ func BenchmarkUpdate(b *testing.B) {
 				revision++
 				key := bus.ReservationKey(name(7), "pod")
 				if revision%2 == 0 {
-					keeper.Step(cache.OnNodes(bus.Batch{Revision: revision, Entries: []bus.Entry{{Key: key, Value: value, Revision: revision}}}))
+					c.Step(cache.OnNodes(bus.Batch{Revision: revision, Entries: []bus.Entry{{Key: key, Value: value, Revision: revision}}}))
 				} else {
-					keeper.Step(cache.OnNodes(bus.Batch{Revision: revision, Deleted: []string{key}}))
+					c.Step(cache.OnNodes(bus.Batch{Revision: revision, Deleted: []string{key}}))
 				}
 			}
 		})

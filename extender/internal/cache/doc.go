@@ -2,10 +2,10 @@
 // share, and the growth of each job.
 //
 // There are four sources: pods and nodes from the API server, node records and job samples from the bus. One goroutine
-// (Cache.Run) applies their changes, makes a new NodeInfo for each node they affect, and publishes the next Snapshot by
-// swapping a pointer. A request takes the pointer once, and decides on one instant of the cluster without a lock. While
-// the bus is unavailable the last snapshot stays, and says so.
+// (Cache.Run) applies their changes, makes a new NodeInfo for each affected node, and publishes the next Snapshot by
+// swapping a pointer. A request reads the pointer once. It decides on a consistent state of the cluster, without a lock.
+// While the bus is unavailable the last snapshot stays in use, and is marked as such.
 //
-// A NodeInfo describes the node as its records have it. Expected describes it without the pods that have ended and whose
-// records have not been removed yet.
+// A NodeInfo has the node as recorded on the bus. NodeInfo.Expected leaves out pods that have ended and whose records have
+// not been removed yet.
 package cache

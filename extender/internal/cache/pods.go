@@ -16,9 +16,9 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// podStore is the store of client-go's Reflector for pods. It forwards them, and keeps only the UIDs of those that request a
-// share, to find the deleted ones after a new list. An informer would keep every pod of the cluster, which is most of the
-// memory in a large one.
+// podStore is the store of client-go's Reflector for pods. It forwards pods to the cache, and keeps only the UIDs of those
+// that request a share: pods that are missing from a new list were deleted. An informer would keep every pod, and in a large
+// cluster that is most of the memory.
 type podStore struct {
 	cache  *Cache
 	ctx    context.Context //nolint:containedctx // a store's methods take none
@@ -34,7 +34,7 @@ func (c *Cache) podStore(ctx context.Context) *podStore {
 	return &podStore{cache: c, ctx: ctx, requests: map[growth.PodUID]struct{}{}}
 }
 
-// run watches pods until the context ends. It starts again after errors.
+// run lists and watches pods until the context ends, and restarts after errors.
 func (s *podStore) run(client kubernetes.Interface) {
 	pods := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
@@ -47,7 +47,7 @@ func (s *podStore) run(client kubernetes.Interface) {
 	cache.NewReflectorWithOptions(pods, &corev1.Pod{}, s, cache.ReflectorOptions{Name: "pods"}).RunWithContext(s.ctx)
 }
 
-// hasSynced reports whether all pods have been forwarded once.
+// hasSynced reports whether the first list has been forwarded.
 func (s *podStore) hasSynced() bool { return s.synced.Load() }
 
 // Transformer keeps the Reflector from holding whole pods while it collects the first list.
@@ -55,7 +55,7 @@ func (s *podStore) Transformer() cache.TransformFunc {
 	return func(object any) (any, error) { return s.read(object) }
 }
 
-// read reads a pod, or returns what Transformer has read.
+// read converts a pod to an update. It returns an update, which Transformer has made, unchanged.
 func (s *podStore) read(object any) (podUpdate, error) {
 	switch o := object.(type) {
 	case podUpdate:
@@ -63,7 +63,7 @@ func (s *podStore) read(object any) (podUpdate, error) {
 	case *corev1.Pod:
 		return newPodUpdate(o, s.cache.state.resource), nil
 	}
-	return podUpdate{}, fmt.Errorf("the API server returned a %T among pods", object)
+	return podUpdate{}, fmt.Errorf("the API server returned a %T in a list or watch of pods", object)
 }
 
 // Add implements cache.ReflectorStore.

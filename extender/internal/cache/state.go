@@ -37,7 +37,7 @@ type state struct {
 // watchState is the state of one watch on the bus.
 type watchState struct {
 	synced bool
-	// listing is true after a part of a list: the state is then no instant of the bus. A list that fails starts again.
+	// listing is true after a part of a list: the state is then not a consistent state of the bus. A list that fails starts again.
 	listing     bool
 	revision    bus.Revision
 	unavailable error

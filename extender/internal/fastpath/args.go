@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 )
 
-// ArgsCache decodes ExtenderArgs that name the nodes, and caches what recent bodies had in common. kube-scheduler sends
-// the same lists of nodes again and again (all nodes for filter, those with room for prioritize), and the same pod twice.
-// P is the type of a pod. The zero value is ready. It is safe for concurrent use.
+// ArgsCache decodes ExtenderArgs that name the nodes, and caches the pod and the node lists of recent bodies. kube-scheduler
+// sends the same lists repeatedly (all nodes for filter, those with room for prioritize), and each pod twice. P is the type of
+// a pod. The zero value is ready to use. An ArgsCache is safe for concurrent use.
 type ArgsCache[P any] struct {
 	recent atomic.Pointer[recentArgs[P]]
 }
@@ -22,11 +22,11 @@ type Args[P any] struct {
 type recentArgs[P any] struct {
 	podText string
 	pod     *P
-	lists   []*nameList // the most recent one first
+	lists   []*nameList // most recent first
 }
 
-// Decode decodes a body. It returns false for every body that it does not know to be in the usual form: encoding/json must
-// then decode it, or say what is wrong with it.
+// Decode decodes a body. It returns false unless the body has exactly the form that kube-scheduler sends. The caller then
+// decodes the body with encoding/json, which also reports what is invalid.
 func (c *ArgsCache[P]) Decode(body []byte) (Args[P], bool) {
 	recent := c.recent.Load()
 	if recent == nil {

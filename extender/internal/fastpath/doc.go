@@ -1,5 +1,5 @@
 // Package fastpath holds the data structures and the JSON code that keep filter and prioritize fast on thousands of
-// nodes. Nothing here decides anything: each part does what a few plain lines of Go also do, in less time.
+// nodes. Nothing here decides anything: each part replaces a few plain lines of Go by something faster.
 //
 //	part            does the work of                         saves
 //	Index, Cursor   map[K]*V, copied for each snapshot       the copy, and most of the hashing

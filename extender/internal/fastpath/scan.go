@@ -10,7 +10,7 @@ type scanned struct {
 	names *nameList
 }
 
-// scan reads such a body. It returns false for every body that is not of that form, down to the last byte. Thousands of
+// scan reads such a body. It returns false for every body that differs from that form in any byte. Thousands of
 // names make these bodies large, and the scheduler waits for each answer: the text of a known list is only compared.
 func scan(body []byte, known []*nameList) (scanned, bool) {
 	var found scanned

@@ -45,7 +45,7 @@ var actions = map[string]func(h *harness, a, b, c int){
 	"touch":     (*harness).touch,      // another client updates pod a
 	"delete":    (*harness).delete,     // pod a
 	"end":       (*harness).end,        // pod a
-	"bind":      (*harness).bind,       // replica a is asked to bind pod b to node c
+	"bind":      (*harness).bind,       // replica a starts to bind pod b to node c
 	"reconcile": (*harness).reconcile,  // replica a
 	"call":      (*harness).call,       // coroutine a makes its next call, with outcome b
 	"bus":       (*harness).deliverBus, // to replica a; b: delivered twice

@@ -2,7 +2,7 @@
 //
 //	held         a reservation waits in memory for the bus                   write it, or drop it if kubelet has decided
 //	(none)       kubelet has given every container its devices               release the reservation
-//	stray        it has, but on other GPUs than were reserved                release the reservation: the allocation counts
+//	stray        kubelet has, but on other GPUs than the reserved ones       release the reservation: the allocation counts
 //	orphaned     the pod has ended, was deleted, or is on another node       release the reservation
 //	unreserved   a bound pod waits for kubelet without a reservation         reserve the GPUs of its Binding, or free ones
 //	overdrawn    kubelet gave a pod a GPU that was reserved for another one  move the other pod's reservation to free GPUs
@@ -12,13 +12,13 @@
 //	elsewhere    a pod has a GPU that neither its reservation nor, without one, its Binding named
 //	unknown      an allocation has existed for a minute and belongs to no pod of the node
 //
-// Each replica reports each of them once; a restarted replica reports those that it finds.
+// Each replica reports each of them once; a restarted replica reports them again.
 //
-// Epochs of GPUs that left the inventory ten minutes ago are deleted, so that a removed node leaves nothing on the bus. The
-// delay exists because a device plugin may be restarting.
+// The epochs of GPUs, which fence reservations against late writes (bus.Epoch), are deleted ten minutes after the GPU left
+// the inventory, so that a removed node leaves nothing on the bus. A device plugin may only be restarting, hence the delay.
 //
-// Kubelet is right: an allocation is never questioned, only plans move. If there is no room to move to, the plan stays;
-// kubelet rejects the pod, and a metric reports the drift until then.
+// Allocations are authoritative: only reservations change. If no other GPU has room for a reservation, the reservation stays.
+// A metric reports the drift until kubelet has rejected the pod.
 //
 // Every correction is a compare-and-swap, so any number of replicas may reconcile at once. Before the reservation of a pod
 // that the snapshot does not have is released, the API server is asked for the pod: another replica may have reserved for

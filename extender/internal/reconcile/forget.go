@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// forgetAfter is the number of consecutive passes in which a GPU must be missing. A device plugin that restarts is back
-	// earlier.
+	// forgetAfter is the number of consecutive passes in which a GPU must be missing. A device plugin restarts in less
+	// time.
 	forgetAfter = int(10 * time.Minute / interval)
-	// maxForgotten bounds the epochs that one pass deletes, so that the removal of a rack delays no correction.
+	// maxForgotten bounds the epochs that one pass deletes, so that the removal of many nodes at once delays no correction.
 	maxForgotten = 64
 )
 
-// forget deletes the epochs of GPUs that were removed.
+// forget deletes the epochs of removed GPUs. A GPU's epoch is the fencing token of its reservations (bus.Epoch).
 func (r *Reconciler) forget(ctx context.Context, snapshot *cache.Snapshot, names []growth.NodeName) {
 	missing, left := map[string]int{}, maxForgotten
 	for _, name := range names {

@@ -36,7 +36,8 @@ func (r *Reconciler) release(ctx context.Context, snapshot *cache.Snapshot, node
 	}
 }
 
-// obsolete returns why a reservation is not needed any more, empty if it is, and the kind of drift, if it is drift.
+// obsolete returns why a reservation is not needed any more, or "" if it is needed. kind is the kind of drift, or "" if the
+// reservation has only served its purpose.
 func (r *Reconciler) obsolete(
 	ctx context.Context, snapshot *cache.Snapshot, node *cache.NodeInfo, uid growth.PodUID, reservation reservations.Versioned,
 ) (kind, reason string) {

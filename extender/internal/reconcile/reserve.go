@@ -10,12 +10,12 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// gracePasses is the number of consecutive passes in which a pod must be unreserved. Fewer passes may only mean that the
-// watches of the API server and the bus have not delivered the same instant.
+// gracePasses is the number of consecutive passes in which a pod must be without a reservation. For a few passes that may
+// only mean that the watch of the bus lags behind the watch of the API server.
 const gracePasses = 10
 
-// reserve reserves for bound pods that kubelet has not admitted yet and that have lost their reservation: it expired, or
-// the replica that held it in memory stopped.
+// reserve reserves GPUs for bound pods that kubelet has not admitted yet and that have lost their reservation: the
+// reservation expired, or the replica that assumed it in memory stopped.
 func (r *Reconciler) reserve(ctx context.Context, snapshot *cache.Snapshot, node *cache.NodeInfo, unreserved map[growth.PodUID]int) {
 	for _, uid := range node.Drift.Unreserved {
 		unreserved[uid] = r.unreserved[uid] + 1
@@ -55,7 +55,7 @@ func movable(node *cache.NodeInfo, gpu growth.GPU) []growth.PodUID {
 	return pods
 }
 
-// plan reserves again for a bound pod, and reports whether that succeeded.
+// plan makes a new reservation for a bound pod, and reports whether that succeeded.
 func (r *Reconciler) plan(ctx context.Context, snapshot *cache.Snapshot, node *cache.NodeInfo, uid growth.PodUID, kind string, warn bool) bool {
 	pod, known := snapshot.Pods.Get(uid)
 	if !known || pod.Ended {

@@ -16,9 +16,8 @@
 // when. A reservation that was decided earlier cannot be written afterwards: the inventory that named the GPU does not
 // exist any more, and an inventory that names it again is newer. Forget is therefore safe at any time.
 //
-// Allocations have no guard. An allocation that follows its reservation changes nothing. One that does not was decided by
-// kubelet before any replica could know: package reconcile corrects that drift, and kubelet's own accounting keeps it
-// harmless.
+// Allocations have no guard. An allocation on the reserved GPUs changes nothing. An allocation on other GPUs was decided by
+// kubelet: package reconcile corrects the reservations, and kubelet's own accounting prevents double allocation.
 //
 // Before anything is written, 0 ≤ used ≤ total is checked on the records that the decision was based on. The arithmetic is
 // signed, and records with negative amounts, or amounts larger than any GPU, are refused. A reservation that would

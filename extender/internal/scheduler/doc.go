@@ -3,7 +3,7 @@
 //
 // Filter and Prioritize read one snapshot and change nothing. Bind acts, in this order:
 //
-//  1. The API server's pod must be unbound, and must be the pod that was scheduled.
+//  1. The API server's pod must be unbound, and must have the UID of the pod that was scheduled.
 //  2. GPUs are chosen on the snapshot, and reserved on the bus unless another replica has reserved them since. After a
 //     conflict the node is read again and GPUs are chosen again, a bounded number of times. While the bus is unavailable,
 //     GPUs are chosen on the last snapshot, and the reservation is assumed: it stays in memory, up to a bound, and package

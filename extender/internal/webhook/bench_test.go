@@ -22,10 +22,11 @@ import (
 
 const benchNodes = 5000
 
-// cluster is a view of nodes with 8 GPUs of 80 GiB each; a job holds so many GiB on each GPU.
-func cluster(b *testing.B, nodes, held int) (*cache.Cache, []string) {
+// cluster returns a cache of nodes with 8 GPUs of 80 GiB each, and the names of the nodes. A job holds this many GiB of each
+// GPU.
+func cluster(b *testing.B, count, held int) (*cache.Cache, []string) {
 	b.Helper()
-	names, entries := make([]string, nodes), []bus.Entry(nil)
+	names, entries := make([]string, count), []bus.Entry(nil)
 	put := func(key string, value []byte, err error) {
 		if err != nil {
 			b.Fatal(err)
@@ -50,45 +51,46 @@ func cluster(b *testing.B, nodes, held int) (*cache.Cache, []string) {
 		value, err := bus.Encode(inventory)
 		put(bus.GPUsKey(node), value, err)
 	}
-	keeper := cache.New(nil, gpushare.Resource, slog.New(slog.DiscardHandler))
-	keeper.Step(cache.OnNodes(bus.Batch{Reset: true, Revision: 1, Entries: entries}))
-	keeper.Step(cache.OnJobs(bus.Batch{Reset: true, Revision: 1}))
-	keeper.Step(cache.Informed())
-	return keeper, names
+	nodes := cache.New(nil, gpushare.Resource, slog.New(slog.DiscardHandler))
+	nodes.Step(cache.OnNodes(bus.Batch{Reset: true, Revision: 1, Entries: entries}))
+	nodes.Step(cache.OnJobs(bus.Batch{Reset: true, Revision: 1}))
+	nodes.Step(cache.Informed())
+	return nodes, names
 }
 
-// nowhere is a response writer that keeps nothing.
-type nowhere struct{ header http.Header }
+// discard is an http.ResponseWriter that discards the body.
+type discard struct{ header http.Header }
 
-func (n nowhere) Header() http.Header         { return n.header }
-func (n nowhere) WriteHeader(int)             {}
-func (n nowhere) Write(b []byte) (int, error) { return len(b), nil }
+func (d discard) Header() http.Header         { return d.header }
+func (d discard) WriteHeader(int)             {}
+func (d discard) Write(b []byte) (int, error) { return len(b), nil }
 
-// BenchmarkVerbs asks about 5,000 nodes, whose verdicts are remembered (warm) or not, as after a restart (cold).
+// BenchmarkVerbs measures filter and prioritize on 5,000 nodes: with cached verdicts (warm), and without (cold), as after a
+// restart.
 func BenchmarkVerbs(b *testing.B) {
 	for _, verb := range []string{"filter", "prioritize"} {
 		for _, full := range []int{0, 40, 76} {
-			keeper, names := cluster(b, benchNodes, full)
+			nodes, names := cluster(b, benchNodes, full)
 			policy, err := placement.NewPolicy("growth", interference.Prior())
 			if err != nil {
 				b.Fatal(err)
 			}
-			decider := &scheduler.Scheduler{Cache: keeper, Policy: policy, Resource: gpushare.Resource, Log: slog.New(slog.DiscardHandler)}
-			handler := webhook.Handler(decider, ignore{}, slog.New(slog.DiscardHandler))
-			ask := func(gib int) {
-				handler.ServeHTTP(nowhere{http.Header{}}, httptest.NewRequest(http.MethodPost, "/"+verb, strings.NewReader(question(b, gib, names))))
+			s := &scheduler.Scheduler{Cache: nodes, Policy: policy, Resource: gpushare.Resource, Log: slog.New(slog.DiscardHandler)}
+			handler := webhook.Handler(s, ignore{}, slog.New(slog.DiscardHandler))
+			send := func(gib int) {
+				handler.ServeHTTP(discard{http.Header{}}, httptest.NewRequest(http.MethodPost, "/"+verb, strings.NewReader(requestBody(b, gib, names))))
 			}
 			b.Run(fmt.Sprintf("%s/full=%d%%/warm", verb, full*100/80), func(b *testing.B) {
-				body := question(b, 8, names)
+				body := requestBody(b, 8, names)
 				b.ReportAllocs()
 				for b.Loop() {
-					handler.ServeHTTP(nowhere{http.Header{}}, httptest.NewRequest(http.MethodPost, "/"+verb, strings.NewReader(body)))
+					handler.ServeHTTP(discard{http.Header{}}, httptest.NewRequest(http.MethodPost, "/"+verb, strings.NewReader(body)))
 				}
 			})
 			b.Run(fmt.Sprintf("%s/full=%d%%/cold", verb, full*100/80), func(b *testing.B) {
 				gib := 0
 				for b.Loop() {
-					ask(1 + gib%80) // more sizes than a node remembers
+					send(1 + gib%80) // more sizes than a node has cached verdicts for
 					gib++
 				}
 			})
@@ -96,9 +98,9 @@ func BenchmarkVerbs(b *testing.B) {
 	}
 }
 
-func question(b *testing.B, gib int, names []string) string {
+func requestBody(b *testing.B, gib int, names []string) string {
 	b.Helper()
-	pod := clustertest.Pod("asked", fmt.Sprintf("%dGi", gib), gib)
+	pod := clustertest.Pod("job", fmt.Sprintf("%dGi", gib), gib)
 	body, err := json.Marshal(map[string]any{"Pod": pod, "Nodes": nil, "NodeNames": names})
 	if err != nil {
 		b.Fatal(err)

@@ -10,8 +10,8 @@
 //
 // ExtenderArgs name the nodes (NodeNames, with nodeCacheCapable: true in the scheduler's configuration) or contain them
 // (Nodes). The result has the same form. The errors of a decision are sent with status 200, in the result's own fields,
-// because kube-scheduler reads no other body. Prioritize lists the nodes with points; a missing node has none. A body that
-// is none of the above gets a 4xx status and {"error": …}. So does a preemption that cannot be decided yet (503), whose
+// because kube-scheduler reads no other body. Prioritize lists the nodes with points; a missing node has none. Any other
+// body gets a 4xx status and {"error": …}. So does a preemption that cannot be decided yet (503), whose
 // result has no field for errors.
 //
 // # Limits of preemption

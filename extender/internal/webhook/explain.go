@@ -13,7 +13,7 @@ import (
 	"github.com/trellis-gpu/trellis/extender/internal/scheduler"
 )
 
-// explain sends a table, or JSON with ?output=json.
+// explain responds with a table, or with JSON for ?output=json.
 func (h *handler) explain(w http.ResponseWriter, r *http.Request, params httprouter.Params) {
 	namespace, pod := params.ByName("namespace"), params.ByName("pod")
 	e, known := h.scheduler.Explain(namespace, pod)
@@ -24,7 +24,7 @@ func (h *handler) explain(w http.ResponseWriter, r *http.Request, params httprou
 	case output == "json":
 		reply(w, http.StatusOK, e)
 	case output != "":
-		fail(w, http.StatusBadRequest, fmt.Sprintf("output %q is none: leave it out for text, or write output=json", output))
+		fail(w, http.StatusBadRequest, fmt.Sprintf("output %q is unknown: use output=json, or leave it out for text", output))
 	default:
 		var text bytes.Buffer
 		writeExplanation(&text, e)
@@ -57,7 +57,7 @@ func writeExplanation(w io.Writer, e scheduler.Explanation) {
 				fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", name, points, g.GPU, g.Why)
 			}
 		case n.Reason == "":
-			fmt.Fprintf(table, "%s\t-\t\thas room; the scheduler did not ask how good it is\n", n.Node)
+			fmt.Fprintf(table, "%s\t-\t\thas room; the scheduler did not ask for its score\n", n.Node)
 		default:
 			fmt.Fprintf(table, "%s\t-\t\t%s\n", n.Node, n.Reason)
 		}

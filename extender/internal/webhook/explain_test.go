@@ -38,13 +38,13 @@ policy growth, last tried 2026-11-21T12:00:00Z, 3 nodes considered
 NODE    POINTS  GPU    WHY
 node-1  10      GPU-a  alone
                 GPU-b  alone too
-node-2  -              has room; the scheduler did not ask how good it is
+node-2  -              has room; the scheduler did not ask for its score
 node-3  -              GPU memory: 12GiB asked, largest free share 8GiB on gpu-2
 
 bound to node-1 on [GPU-a GPU-b] at 2026-11-21T12:00:01Z
 `
 
-// fixedExplanation explains every pod with one explanation.
+// fixedExplanation returns the same explanation for every pod.
 type fixedExplanation struct {
 	fakeScheduler
 	explanation scheduler.Explanation
