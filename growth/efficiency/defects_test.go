@@ -45,7 +45,7 @@ func TestTracker_AvoidsThePublishedDefects(t *testing.T) {
 		"growth of exactly α is not low":                     {exact, steps(8, 2, 2, 2, 2), []growth.Category{p, p, p, p, p, p}},
 		"growth of exactly α does not promote a job":         {exact, steps(8, 0, 0, 2, 2, 2), []growth.Category{p, p, p, w, w, w, w}},
 		"growth above 1.5·α promotes a job":                  {exact, steps(8, 0, 0, 2, 3, 4), []growth.Category{p, p, p, w, w, w, p}},
-		"low samples that are not consecutive demote nobody": {exact, steps(8, 0, 2, 0, 2, 0), []growth.Category{p, p, p, p, p, p, p}},
+		"low samples that are not consecutive do not demote": {exact, steps(8, 0, 2, 0, 2, 0), []growth.Category{p, p, p, p, p, p, p}},
 		"growth is relative to the job's own peak":           {exact, steps(1e-6, 1e-6, 1e-6), []growth.Category{p, p, p, p}},
 		"a converged job with low growth stays there":        {exact, steps(8, 0, 0, 0, 0, 1, 1), []growth.Category{p, p, p, w, w, c, c, c}},
 	} {

@@ -26,7 +26,7 @@
 //
 // # Intervals without a sample
 //
-// A report that is not finite is rejected. An interval without a report makes no sample: silence is not evidence, and a
+// A report that is not finite is rejected. An interval without a report has no sample: silence is not evidence, and a
 // job that has reported nothing stays Progressing. If no time has passed since the previous sample, the reports count
 // in the next one.
 //

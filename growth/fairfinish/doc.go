@@ -23,12 +23,12 @@
 // # A decision
 //
 //  1. Compute the deadlines of each job (allocate.go). All of its work is due at d. A floor of 2 % of the increase
-//     of FairWork is due at all times. A job of uncertain size may end at any time once FairWork has reached the lower end
-//     of its size; from there on, FairWork itself is due (caution.go). The closer the objective o (below) is to 1, the
-//     lower this end, because jobs past their target then wait for all others. Such a job may lag behind FairWork by
-//     2.5 % of its time since arrival; the limit falls above o = 0.43 (balanced) and is 0 at o = 1. The lag recovers most of the
-//     slack that the caution costs, and bounds the delay of a job that ends early. A job of unknown size is always due
-//     its fair share.
+//     of FairWork is due at all times. A job of uncertain size may end at any time once FairWork has reached the lower
+//     end of its size; from there on, FairWork itself is due (caution.go). The closer the objective o (below) is to 1,
+//     the lower this end, because jobs past their target then wait for all others. Such a job may lag behind FairWork
+//     by 2.5 % of its time since arrival; the limit falls above o = 0.43 (balanced) and is 0 at o = 1. The lag recovers
+//     most of the slack that the caution costs, and bounds the delay of a job that ends early. A job of unknown size is
+//     always due its fair share.
 //  2. Handle late jobs, which have ended on the virtual node only. Their deadlines are the times at which they would
 //     end if they shared the node among themselves. A job whose size was underestimated then does not block the others
 //     (compare PSBS, Dell'Amico et al.).

@@ -21,6 +21,6 @@
 // # Caution
 //
 // Placement should use Prediction.Cautious: the mean plus one standard deviation. A combination without measurements
-// then costs more than one that is known to be average. IADeep's own default for unknown combinations is cheaper than seven of its
-// twelve known pairs, so jobs accumulate where nothing is known.
+// then costs more than one that is known to be average. IADeep's own default for unknown combinations is cheaper than
+// seven of its twelve known pairs, so jobs accumulate where nothing is known.
 package interference

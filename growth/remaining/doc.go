@@ -43,8 +43,8 @@
 // significantly better than a constant, or if it moves in the wrong direction.
 //
 // The target depends on τ and the shape alone: it is the x at which s has made 95 % of its improvement until the job's
-// end, or of its total improvement if the end is unknown. The tolerance of this interval is eight times as large. A job
-// that is wrongly taken to have reached its target waits behind all others with little work left.
+// end, or of its total improvement if the end is unknown. The tolerance of this interval is eight times as large. If a
+// job is wrongly assumed to have reached its target, it waits behind all others with little work left.
 //
 // A job whose curve says nothing yet gets TypicalWorkToTarget, 40 % of its whole work.
 //

@@ -193,7 +193,7 @@ func TestCurve_StaysBoundedAndSurvivesJSON(t *testing.T) {
 }
 
 // A long curve still resolves its beginning, and no report is lost.
-func TestCurve_KeepsItsBeginningFiner(t *testing.T) {
+func TestCurve_KeepsMorePointsAtTheBeginning(t *testing.T) {
 	const total = 100_000
 	var c remaining.Curve
 	for x := range total {

@@ -16,8 +16,8 @@
 // silent or hostile does not affect the training, nor does a fork.
 //
 // The only intended wait is the duty gate. With a duty below 1, a step of compute time c is followed by a sleep of
-// c·(1/duty − 1), where c is smoothed and outliers are clipped. The job thus computes for the fraction duty of the time. The gate
-// opens by itself after 30 s without a coordinator.
+// c·(1/duty − 1), where c is smoothed and outliers are clipped. The job thus computes for the fraction duty of the
+// time. The gate opens by itself after 30 s without a coordinator.
 //
 // # Protocol, version 1
 //

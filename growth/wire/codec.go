@@ -168,7 +168,7 @@ func (d Duty) check() error {
 		return fmt.Errorf("sequence %d out of range", d.Sequence)
 	}
 	if !(d.Duty > 0 && d.Duty <= 1) {
-		return fmt.Errorf("duty %g, more than 0 and at most 1", float64(d.Duty))
+		return fmt.Errorf("duty %g: it must be more than 0 and at most 1", float64(d.Duty))
 	}
 	return nil
 }

@@ -8,8 +8,8 @@
 //	                    duty       the fraction of time in which the job may compute, by sequence number
 //	                    save       write a checkpoint now
 //
-// The socket identifies the job: each container has its own socket, and a line does not name its sender. Reports of a job
-// are not trusted: values are bounded here and checked again where they are used.
+// The socket identifies the job: each container has its own socket, and a line does not name its sender. Reports of a
+// job are not trusted: values are bounded here and checked again where they are used.
 //
 // Lines of an unknown type are ignored, so that either side may be older. Lines of an unknown version are an error. The
 // job's side of the protocol is growth/shim.
