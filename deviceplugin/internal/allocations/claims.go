@@ -91,7 +91,7 @@ func (t *Tracker) Claim(ids []string, parts []slice.Part) {
 	t.claims[name] = c
 }
 
-// listDevices sends a List request. markSatisfied applies the answer and drops the claims that it confirms.
+// listDevices sends a List request. markSatisfied applies the response and drops the claims that it confirms.
 func (t *Tracker) listDevices(ctx context.Context) (
 	devices []kubelet.ContainerDevices, markSatisfied func(map[slice.Key]struct{}), err error,
 ) {
@@ -111,7 +111,7 @@ func (t *Tracker) listDevices(ctx context.Context) (
 	markSatisfied = func(satisfied map[slice.Key]struct{}) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		if sequence < t.latestSequence { // answers may arrive out of order
+		if sequence < t.latestSequence { // responses may arrive out of order
 			return
 		}
 		t.latestSequence = sequence

@@ -59,7 +59,7 @@ func (t *Tracker) Observe(ctx context.Context, ids []string) {
 // findHolder finds the pod that holds the ids, with all its devices. It asks about the likely pod first, because
 // kubelet's list of a full node is long and findHolder runs before every container start.
 //
-// markSatisfied records whose demands the answer satisfies. An answer about a single pod satisfies none; its claim
+// markSatisfied records whose demands the response satisfies. A response about a single pod satisfies none; its claim
 // stays until the next List.
 func (t *Tracker) findHolder(ctx context.Context, ids []string) (
 	name podName, devices []kubelet.ContainerDevices, markSatisfied func(), err error,

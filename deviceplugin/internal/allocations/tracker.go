@@ -71,11 +71,11 @@ type Tracker struct {
 	imported map[growth.PodUID]bus.Allocation
 	warned   map[string]struct{}
 	// listSequence numbers List requests. satisfied and devices come from the request latestSequence, so that a late
-	// answer cannot replace a newer one.
+	// response cannot replace a newer one.
 	listSequence, latestSequence int
 	satisfied                    map[slice.Key]struct{}     // replaced, never modified
 	claims                       map[string]claim           // by slot
-	devices                      []kubelet.ContainerDevices // the answer of latestSequence
+	devices                      []kubelet.ContainerDevices // the response of latestSequence
 
 	gate listGate
 }

@@ -28,7 +28,7 @@ func New(c *http.Client, base string) *Client {
 	return &Client{http: c, base: strings.TrimSuffix(base, "/")}
 }
 
-// StatusError is an answer other than success.
+// StatusError is a response with a status code other than 2xx.
 type StatusError struct {
 	Code    int
 	Message string
@@ -66,13 +66,13 @@ func (c *Client) send(
 	return reply.Body.Close()
 }
 
-// do sends a request. Any answer but success is a StatusError.
+// do sends a request. Any status code other than 2xx is a StatusError.
 func (c *Client) do(
 	ctx context.Context, method, path string, query url.Values, contentType string, body io.Reader,
 ) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.base+path+"?"+query.Encode(), body)
 	if err != nil {
-		return nil, fmt.Errorf("asking the API server for %s: %w", path, err)
+		return nil, fmt.Errorf("building the request for %s: %w", path, err)
 	}
 	request.Header.Set("Accept", "application/json")
 	request.Header.Set("User-Agent", userAgent)
@@ -81,7 +81,7 @@ func (c *Client) do(
 	}
 	reply, err := c.http.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("asking the API server: %w", err)
+		return nil, fmt.Errorf("sending a request to the API server: %w", err)
 	}
 	if reply.StatusCode/100 != 2 {
 		defer func() { _ = reply.Body.Close() }()

@@ -32,7 +32,7 @@ func (c *Config) Validate() error {
 		invalid = append(invalid, err)
 	}
 	if ok, _ := regexp.MatchString(resourcePattern, c.Resource); !ok {
-		invalid = append(invalid, fmt.Errorf("--resource: %q is no extended resource such as %s", c.Resource, gpushare.Resource))
+		invalid = append(invalid, fmt.Errorf("--resource: %q is not an extended resource such as %s", c.Resource, gpushare.Resource))
 	}
 	invalid = append(invalid, c.validatePaths(), c.validateChoices(), c.validateHealth())
 	if !c.DryRun {

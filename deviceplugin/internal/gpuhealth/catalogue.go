@@ -8,9 +8,9 @@ package gpuhealth
 //	a workflow to decide, CHECK_MECHANICALS, CHECK_UVM  unhealthy
 //	not in the catalogue                                unhealthy
 //
-// There are four exceptions. 48 has a workflow whose text asks for a reset. 109 (context switch timeout, RESET_GPU)
-// and 155 (NVLink set down by software, RESET_GPU) are only unhealthy: a program can cause the first and an
-// administrator the second, and one job must not take a shared GPU from all others permanently. 154, 171 and 172 only
+// There are four exceptions. NVIDIA's workflow for 48 asks for a reset. 109 (context switch timeout, RESET_GPU) and 155
+// (NVLink set down by software, RESET_GPU) are only unhealthy: a program can cause the first and an administrator the
+// second, and one job must not take a shared GPU from all others permanently. 154, 171 and 172 only
 // accompany another error. 167 and 169 have no action yet; their names say fatal and halt.
 var Default = Policy{
 	Other: Unhealthy,

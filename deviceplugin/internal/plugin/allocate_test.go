@@ -26,7 +26,7 @@ func (twoGPUs) Devices() ([]gpu.Device, <-chan struct{}) {
 	return []gpu.Device{{UUID: "GPU-a", Memory: 4500, Healthy: true}, {UUID: "GPU-b", Memory: 3072}}, nil
 }
 
-// fakeAllocations is an Allocations with fixed answers.
+// fakeAllocations is an Allocations with fixed results.
 type fakeAllocations struct {
 	demands  []slice.Demand
 	synced   bool
@@ -222,7 +222,7 @@ func FuzzAllocate(f *testing.F) {
 			return
 		}
 		parts, err := slice.Spread(ids)
-		require.NoError(t, err, "an answer for invalid ids")
+		require.NoError(t, err, "a response for invalid ids")
 		require.True(t, slice.Even(parts))
 		require.Len(t, reply.GetContainerResponses(), 1)
 	})

@@ -16,7 +16,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-// fakeLister returns one answer after another.
+// fakeLister returns one result after another.
 type fakeLister [][]string
 
 func (s *fakeLister) Allocatable(context.Context) ([]string, error) {

@@ -28,7 +28,7 @@ func Spread(ids []string) ([]Part, error) {
 			return nil, err
 		}
 		if i > 0 && id == sorted[i-1] {
-			return nil, fmt.Errorf("device id %s comes twice", id)
+			return nil, fmt.Errorf("device id %s appears twice", id)
 		}
 		if at := slices.IndexFunc(parts, func(p Part) bool { return p.GPU == gpu }); at >= 0 {
 			parts[at].Units++

@@ -1,8 +1,8 @@
 // Package contract is a conformance suite of the kubelet behaviour that the device plugin depends on.
 //
-// Two kubelets must pass it: the fake of package daemon/kubelettest, in unit tests, and the real kubelet of a local cluster,
-// in deviceplugin/e2e. If the real kubelet changes its behaviour, the second fails. If the fake deviates, tests that
-// use it prove nothing.
+// Two kubelets must pass it: the fake of package daemon/kubelettest, in unit tests, and the real kubelet of a local
+// cluster, in deviceplugin/e2e. If the real kubelet changes its behaviour, the second fails. If the fake deviates,
+// tests that use it prove nothing.
 //
 // Each case has its own resource and its own plugin, which records kubelet's calls. Cases cover documented behaviour
 // and also incidental behaviour that the plugin depends on. For example, kubelet attributes the end of any plugin's
