@@ -73,7 +73,7 @@ func (c *Config) Validate() error {
 		}
 	}
 	if c.Interval < time.Second || c.Interval > 10*time.Minute {
-		invalid = append(invalid, fmt.Errorf("--interval %s: from 1s to 10m", c.Interval))
+		invalid = append(invalid, fmt.Errorf("--interval %s: give a time from 1s to 10m", c.Interval))
 	}
 	if c.Elect() && c.LeaseNamespace == "" {
 		invalid = append(invalid, errors.New("--leader-elect needs --lease-namespace (or POD_NAMESPACE): it is the namespace of the Lease"))

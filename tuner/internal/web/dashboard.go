@@ -50,7 +50,7 @@ func serveState(source Source, w http.ResponseWriter) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(append(doc, '\n')) // the reader may have disconnected
+	_, _ = w.Write(append(doc, '\n')) // the client may have disconnected
 }
 
 // maxBody bounds a request's body. Nothing that the dashboard serves takes one.

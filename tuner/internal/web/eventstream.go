@@ -70,7 +70,7 @@ func (s *eventStream) follow(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// pause waits for minInterval and then for a change or the heartbeat. It returns false if the reader is gone.
+// pause waits for minInterval and then for a change or the heartbeat. It returns false if the client has disconnected.
 func pause(ctx context.Context, changed <-chan struct{}) bool {
 	select {
 	case <-time.After(minInterval):
