@@ -37,15 +37,15 @@ const (
 	clientBurst = 100
 )
 
-// run creates the parts of the coordinator and runs them until ctx ends.
+// run builds the parts and runs them until ctx ends.
 func run(ctx context.Context, c *config.Config, log *slog.Logger) error {
-	parts, err := assemble(c, log)
+	p, err := assemble(c, log)
 	if err != nil {
 		return err
 	}
-	defer parts.close()
-	log.Info("coordinating", "node", c.Node, "policy", c.Policy, "interval", c.Interval.String(), "version", version)
-	return parts.group.Run(ctx)
+	defer p.close()
+	log.Info("starting", "version", version, "node", c.Node, "policy", c.Policy, "interval", c.Interval.String())
+	return p.group.Run(ctx)
 }
 
 // enforcer applies resizes by pod resize or by cgroup weights.
@@ -54,7 +54,7 @@ type enforcer interface {
 	Run(ctx context.Context) error
 }
 
-// parts are the parts of a coordinator, created and not yet started.
+// parts are the parts of the coordinator.
 type parts struct {
 	node      growth.NodeName
 	log       *slog.Logger
@@ -72,7 +72,7 @@ type parts struct {
 	endEvents func()
 }
 
-// assemble creates the parts in the order of their dependencies.
+// assemble builds the parts in the order of their dependencies. They stop in the order in which they join the group.
 func assemble(c *config.Config, log *slog.Logger) (*parts, error) {
 	p := &parts{node: growth.NodeName(c.Node), log: log}
 	rest, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig)

@@ -16,7 +16,7 @@ var version = "dev"
 
 func main() { os.Exit(program(&config.Config{}).Main()) }
 
-// program defines the coordinator's command line: it runs the coordinator of a node, or explains a pod.
+// program is the coordinator. It runs until a signal, or prints an explanation of a pod (--explain).
 func program(c *config.Config) daemon.Program {
 	return daemon.Program{
 		Name:    "coordinator",
@@ -25,13 +25,16 @@ func program(c *config.Config) daemon.Program {
 		Config:  c,
 		Run:     func(ctx context.Context, log *slog.Logger) error { return run(ctx, c, log) },
 		Actions: map[string]daemon.Action{
-			"explain": func(ctx context.Context, out io.Writer, _ *slog.Logger) error {
-				e, err := explain.Ask(ctx, c.HealthListen, c.Explain)
-				if err != nil {
-					return err
-				}
-				return explain.Print(out, e, c.Output)
-			},
+			"explain": func(ctx context.Context, out io.Writer, _ *slog.Logger) error { return explainPod(ctx, c, out) },
 		},
 	}
+}
+
+// explainPod asks the running coordinator of this node about a pod.
+func explainPod(ctx context.Context, c *config.Config, out io.Writer) error {
+	e, err := explain.Ask(ctx, c.HealthListen, c.Explain)
+	if err != nil {
+		return err
+	}
+	return explain.Print(out, e, c.Output)
 }

@@ -28,8 +28,8 @@ import (
 // bootID is the kernel's file with the id of this boot.
 const bootID = "/proc/sys/kernel/random/boot_id"
 
-// app holds the parts of the device plugin.
-type app struct {
+// parts are the parts of the device plugin.
+type parts struct {
 	config   *config.Config
 	log      *slog.Logger
 	client   *apiserver.Client
@@ -50,49 +50,53 @@ type app struct {
 
 // run builds the parts and runs them until ctx ends.
 func run(ctx context.Context, c *config.Config, log *slog.Logger) error {
-	a, err := assemble(ctx, c, log)
+	p, err := assemble(ctx, c, log)
 	if err != nil {
 		return err
 	}
-	defer a.close()
-	log.Info("starting", "version", version, "gpus", c.GPUs, "unit", a.inventory.unit.String(), "resource", c.Resource,
+	defer p.close()
+	log.Info("starting", "version", version, "gpus", c.GPUs, "unit", p.inventory.unit.String(), "resource", c.Resource,
 		"sharing", c.Sharing, "delivery", c.Delivery)
-	return a.group.Run(ctx)
+	return p.group.Run(ctx)
 }
 
 // assemble lists the GPUs and builds the parts. It does not wait for kubelet, the bus or the API server, which may
-// start later.
-func assemble(ctx context.Context, c *config.Config, log *slog.Logger) (a *app, err error) {
-	a = &app{config: c, log: log, registry: prometheus.NewRegistry()}
+// start later. The parts stop in the order in which they join the group.
+func assemble(ctx context.Context, c *config.Config, log *slog.Logger) (p *parts, err error) {
+	p = &parts{config: c, log: log, registry: prometheus.NewRegistry()}
 	defer func() {
 		if err != nil {
-			a.close()
+			p.close()
 		}
 	}()
-	if a.monitor, a.faults, err = openMonitor(c); err != nil {
-		return a, err
+	if p.monitor, p.faults, err = openMonitor(c); err != nil {
+		return p, err
 	}
-	if a.client, err = apiserver.Open(c.Kubeconfig); err != nil {
-		return a, err
+	if p.client, err = apiserver.Open(c.Kubeconfig); err != nil {
+		return p, err
 	}
-	checks, err := a.healthChecks()
+	checks, err := p.healthChecks()
 	if err != nil {
-		return a, err
+		return p, err
 	}
-	if a.inventory, err = openInventory(ctx, c, log, checks...); err != nil {
-		return a, err
+	if p.inventory, err = openInventory(ctx, c, log, checks...); err != nil {
+		return p, err
 	}
-	a.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), gpuCollector{a.inventory})
-	a.group, err = daemon.NewGroup(&probes.Probes{Ready: a.ready, Metrics: a.registry}, c.HealthListen)
+	p.registry.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		gpuCollector{p.inventory},
+	)
+	p.group, err = daemon.NewGroup(&probes.Probes{Ready: p.ready, Metrics: p.registry}, c.HealthListen)
 	if err != nil {
-		return a, err
+		return p, err
 	}
-	if err := a.addKubelet(); err != nil {
-		return a, err
+	if err := p.addKubelet(); err != nil {
+		return p, err
 	}
-	a.addNode()
-	a.addDriver()
-	return a, nil
+	p.addNode()
+	p.addDriver()
+	return p, nil
 }
 
 // openMonitor returns the monitor of the GPUs' health, with the faults of earlier runs.
@@ -109,60 +113,69 @@ func openMonitor(c *config.Config) (*gpuhealth.Monitor, gpuhealth.FaultStore, er
 }
 
 // healthChecks returns the checks that decide whether a GPU may be given to new pods.
-func (a *app) healthChecks() ([]gpu.HealthCheck, error) {
-	a.cordon = node.NewCordon(a.log)
-	a.mps = &mps.Supervisor{Program: a.config.MPSProgram, StateDir: a.config.StateDir, Log: a.log}
-	checks := []gpu.HealthCheck{a.monitor, a.cordon}
-	if a.config.Sharing != config.ShareByMPS {
+func (p *parts) healthChecks() ([]gpu.HealthCheck, error) {
+	p.cordon = node.NewCordon(p.log)
+	p.mps = &mps.Supervisor{Program: p.config.MPSProgram, StateDir: p.config.StateDir, Log: p.log}
+	checks := []gpu.HealthCheck{p.monitor, p.cordon}
+	if p.config.Sharing != config.ShareByMPS {
 		return checks, nil
 	}
-	if _, err := exec.LookPath(a.config.MPSProgram); err != nil {
+	if _, err := exec.LookPath(p.config.MPSProgram); err != nil {
 		return nil, fmt.Errorf("--sharing=mps: %w: run the container with the nvidia runtime and NVIDIA_DRIVER_CAPABILITIES=compute,utility", err)
 	}
-	return append(checks, a.mps), nil
+	return append(checks, p.mps), nil
 }
 
 // addNode adds the parts that list the GPUs, and report them on the node and its pods.
-func (a *app) addNode() {
-	name, inventory := a.config.Node, a.inventory
-	a.group.Add(
+func (p *parts) addNode() {
+	name, inventory := p.config.Node, p.inventory
+	p.group.Add(
 		func(ctx context.Context) error { return inventory.Run(ctx, listInterval, recheckInterval) },
 		func(ctx context.Context) error {
-			return node.Watch{Client: a.client, Node: name, Log: a.log}.Run(ctx, a.nodeChanged)
+			return node.Watch{Client: p.client, Node: name, Log: p.log}.Run(ctx, p.nodeChanged)
 		},
 		node.Labeller{
-			Client: a.client, Node: name, Inventory: inventory, Driver: inventory.version(), Emulated: inventory.emulated, Log: a.log,
+			Client:    p.client,
+			Node:      name,
+			Inventory: inventory,
+			Driver:    inventory.version(),
+			Emulated:  inventory.emulated,
+			Log:       p.log,
 		}.Run,
 		gpuhealth.EventRecorder{
-			Node: name, Inventory: inventory, Holders: a.allocations.Holders, Events: a.client, Log: a.log,
+			Node:      name,
+			Inventory: inventory,
+			Holders:   p.allocations.Holders,
+			Events:    p.client,
+			Log:       p.log,
 		}.Run,
 	)
-	if a.config.Sharing == config.ShareByMPS {
-		a.group.Add(func(ctx context.Context) error { return a.mps.Run(ctx, inventory) })
+	if p.config.Sharing == config.ShareByMPS {
+		p.group.Add(func(ctx context.Context) error { return p.mps.Run(ctx, inventory) })
 	}
-	if a.config.Delivery == config.DeliverCDI {
-		host := cdi.Host{Root: os.DirFS(a.config.DriverRoot), Driver: inventory.version()}
-		a.group.Add(cdi.Writer{Dir: a.config.CDIDir, Host: host, Inventory: inventory, Log: a.log}.Run)
+	if p.config.Delivery == config.DeliverCDI {
+		host := cdi.Host{Root: os.DirFS(p.config.DriverRoot), Driver: inventory.version()}
+		p.group.Add(cdi.Writer{Dir: p.config.CDIDir, Host: host, Inventory: inventory, Log: p.log}.Run)
 	}
 }
 
 // nodeChanged reads the annotations of the node. It returns an error if another device plugin has locked the GPUs.
-func (a *app) nodeChanged(annotations map[string]string) error {
-	if a.cordon.Update(annotations) {
-		a.inventory.Reevaluate()
+func (p *parts) nodeChanged(annotations map[string]string) error {
+	if p.cordon.Update(annotations) {
+		p.inventory.Reevaluate()
 	}
-	if a.inventory.emulated {
+	if p.inventory.emulated {
 		return nil // no other device plugin offers emulated GPUs
 	}
 	return node.CheckLock(annotations, time.Now())
 }
 
 // close closes the connections and the driver.
-func (a *app) close() {
-	for _, closer := range a.closers {
+func (p *parts) close() {
+	for _, closer := range p.closers {
 		_ = closer()
 	}
-	if a.inventory != nil {
-		a.inventory.close()
+	if p.inventory != nil {
+		p.inventory.close()
 	}
 }

@@ -14,28 +14,28 @@ import (
 const meterInterval = 15 * time.Second
 
 // addDriver adds the parts that need NVIDIA's driver: its error events, and the memory that pods use.
-func (a *app) addDriver() {
-	if a.inventory.driver == nil {
+func (p *parts) addDriver() {
+	if p.inventory.driver == nil {
 		return
 	}
 	listener := &gpuhealth.Listener{
-		Source:    a.inventory.driver,
-		Monitor:   a.monitor,
-		Inventory: a.inventory,
-		Store:     a.faults,
-		XIDs:      gpuhealth.NewXIDs(a.registry),
-		Log:       a.log,
+		Source:    p.inventory.driver,
+		Monitor:   p.monitor,
+		Inventory: p.inventory,
+		Store:     p.faults,
+		XIDs:      gpuhealth.NewXIDs(p.registry),
+		Log:       p.log,
 	}
 	meter := &usage.Meter{
-		Driver:      a.inventory.driver,
-		Proc:        usage.Proc(a.config.Proc),
-		Allocations: a.allocations.Allocations,
-		Detector:    &usage.ExcessDetector{Config: excessConfig(a.config)},
-		API:         a.client,
-		Log:         a.log,
+		Driver:      p.inventory.driver,
+		Proc:        usage.Proc(p.config.Proc),
+		Allocations: p.allocations.Allocations,
+		Detector:    &usage.ExcessDetector{Config: excessConfig(p.config)},
+		API:         p.client,
+		Log:         p.log,
 	}
-	a.registry.MustRegister(meter)
-	a.group.Add(listener.Run, func(ctx context.Context) error { return meter.Run(ctx, meterInterval) })
+	p.registry.MustRegister(meter)
+	p.group.Add(listener.Run, func(ctx context.Context) error { return meter.Run(ctx, meterInterval) })
 }
 
 // excessConfig configures when a pod that uses more GPU memory than it requested gets a warning event, and when it is

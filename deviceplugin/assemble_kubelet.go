@@ -12,8 +12,8 @@ import (
 )
 
 // addKubelet adds the parts that serve kubelet and track what it allocates.
-func (a *app) addKubelet() error {
-	c := a.config
+func (p *parts) addKubelet() error {
+	c := p.config
 	slots, err := slot.Open(c.StateDir)
 	if err != nil {
 		return err
@@ -22,68 +22,68 @@ func (a *app) addKubelet() error {
 	if err != nil {
 		return err
 	}
-	a.closers = append(a.closers, lister.Close)
-	c.Etcd.Log = a.log
+	p.closers = append(p.closers, lister.Close)
+	c.Etcd.Log = p.log
 	bus, err := etcdbus.Open(c.Etcd)
 	if err != nil {
 		return err
 	}
-	a.closers = append(a.closers, bus.Close) // ends the session, and with it the records of this run
-	a.pods = pods.New(a.client, c.Node, c.Resource, a.log)
-	a.allocations = allocations.New(allocations.Config{
+	p.closers = append(p.closers, bus.Close) // ends the session, and with it the records of this run
+	p.pods = pods.New(p.client, c.Node, c.Resource, p.log)
+	p.allocations = allocations.New(allocations.Config{
 		Node:      c.Node,
-		Unit:      a.inventory.unit,
+		Unit:      p.inventory.unit,
 		Kubelet:   lister,
-		Pods:      a.pods,
+		Pods:      p.pods,
 		Slots:     slots,
 		Bus:       bus,
-		Inventory: a.inventory,
-		Metrics:   allocations.NewMetrics(a.registry),
-		Log:       a.log,
+		Inventory: p.inventory,
+		Metrics:   allocations.NewMetrics(p.registry),
+		Log:       p.log,
 	})
-	metrics := plugin.NewMetrics(a.registry)
-	server := a.server(slots, metrics)
+	metrics := plugin.NewMetrics(p.registry)
+	server := p.server(slots, metrics)
 	publisher := allocations.Publisher{
 		Node:      c.Node,
-		Unit:      a.inventory.unit,
+		Unit:      p.inventory.unit,
 		Resource:  c.Resource,
-		Emulated:  a.inventory.emulated,
-		Inventory: a.inventory,
+		Emulated:  p.inventory.emulated,
+		Inventory: p.inventory,
 		Streams:   &server.Streams,
 		Bus:       bus,
-		Log:       a.log,
+		Log:       p.log,
 	}
 	mayImport := c.Resource != gpushare.Resource // pods of another device plugin may still hold devices
 	if mayImport {
-		publisher.Ready = a.allocations.AwaitImportsPublished
+		publisher.Ready = p.allocations.AwaitImportsPublished
 	}
-	a.registrar = &plugin.Registrar{
+	p.registrar = &plugin.Registrar{
 		Dir:          c.PluginDir,
 		Resource:     c.Resource,
 		Server:       server,
 		Lister:       lister,
 		AwaitImports: mayImport,
 		Metrics:      metrics,
-		Log:          a.log,
+		Log:          p.log,
 	}
-	a.group.Add(a.pods.Run, a.allocations.Follow, a.allocations.Run, publisher.Run, a.registrar.Run)
+	p.group.Add(p.pods.Run, p.allocations.Follow, p.allocations.Run, publisher.Run, p.registrar.Run)
 	return nil
 }
 
 // server returns the server of the device plugin API.
-func (a *app) server(slots *slot.Store, metrics *plugin.Metrics) *plugin.Server {
+func (p *parts) server(slots *slot.Store, metrics *plugin.Metrics) *plugin.Server {
 	server := &plugin.Server{
-		Unit:        a.inventory.unit,
-		Emulated:    a.inventory.emulated,
-		CDI:         a.config.Delivery == config.DeliverCDI,
-		Inventory:   a.inventory,
-		Allocations: a.allocations,
+		Unit:        p.inventory.unit,
+		Emulated:    p.inventory.emulated,
+		CDI:         p.config.Delivery == config.DeliverCDI,
+		Inventory:   p.inventory,
+		Allocations: p.allocations,
 		Slots:       slots,
 		Metrics:     metrics,
-		Log:         a.log,
+		Log:         p.log,
 	}
-	if a.config.Sharing == config.ShareByMPS {
-		server.MPS = a.config.StateDir
+	if p.config.Sharing == config.ShareByMPS {
+		server.MPS = p.config.StateDir
 	}
 	return server
 }

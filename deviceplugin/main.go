@@ -10,13 +10,12 @@ import (
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/config"
 )
 
-// version is set when a release is linked.
+// version is set by the linker in a release.
 var version = "dev"
 
 func main() { os.Exit(program(&config.Config{}).Main()) }
 
-// program is the device plugin: it reads its configuration, builds its parts, and runs them; or prints what it would
-// advertise.
+// program is the device plugin. It runs until a signal, or prints what it would advertise (--dry-run).
 func program(c *config.Config) daemon.Program {
 	return daemon.Program{
 		Name:    "deviceplugin",

@@ -9,17 +9,17 @@ import (
 
 // ready is the readiness check: the device plugin is ready once it is registered with kubelet, which can then allocate
 // devices.
-func (a *app) ready() (degraded []string, err error) {
-	if !a.registrar.Registered() {
+func (p *parts) ready() (degraded []string, err error) {
+	if !p.registrar.Registered() {
 		return nil, errors.New("not registered with kubelet")
 	}
-	if err := a.allocations.BusErr(); err != nil {
+	if err := p.allocations.BusErr(); err != nil {
 		degraded = append(degraded, fmt.Sprintf("the bus is unavailable, allocations wait: %v", err))
 	}
-	if _, known := a.pods.Pods(); !known {
+	if _, known := p.pods.Pods(); !known {
 		degraded = append(degraded, "the API server has not listed this node's pods yet")
 	}
-	if a.inventory.Failing() {
+	if p.inventory.Failing() {
 		degraded = append(degraded, "the GPUs could not be listed, the last list stays")
 	}
 	return degraded, nil

@@ -36,12 +36,12 @@ func run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	log.Info("extender serves", "listen", c.Listen, "health", c.HealthListen, "policy", c.Policy, "version", version)
+	log.Info("starting", "version", version, "listen", c.Listen, "healthListen", c.HealthListen, "policy", c.Policy)
 	return group.Run(ctx)
 }
 
-// assemble builds the parts. They stop in the order in which they are added: the server drains before the snapshot that
-// its answers are decided on stops.
+// assemble builds the parts. They stop in the order in which they join the group: the server drains before the cache of
+// its snapshots stops.
 func assemble(ctx context.Context, c *config.Config, etcd *etcdbus.Bus, log *slog.Logger) (*daemon.Group, error) {
 	policy, err := placement.NewPolicy(c.Policy, interference.Prior())
 	if err != nil {

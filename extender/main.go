@@ -9,12 +9,12 @@ import (
 	"github.com/trellis-gpu/trellis/extender/internal/config"
 )
 
-// version is set when a release is linked.
+// version is set by the linker in a release.
 var version = "dev"
 
 func main() { os.Exit(program(&config.Config{}).Main()) }
 
-// program is the extender: it reads its configuration, builds its parts, and runs them.
+// program is the extender. It runs until a signal.
 func program(c *config.Config) daemon.Program {
 	return daemon.Program{
 		Name:    "extender",

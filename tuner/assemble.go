@@ -34,7 +34,7 @@ func run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 	return group.Run(ctx)
 }
 
-// assemble builds the parts. The dashboard stops before the recorder, whose snapshots it serves.
+// assemble builds the parts. They stop in the order in which they join the group: the dashboard before its recorder.
 func assemble(c *config.Config, bus *etcdbus.Bus, log *slog.Logger) (*daemon.Group, error) {
 	recorder := history.NewRecorder(bus, log)
 	counted := metrics.New(recorder, version)

@@ -9,12 +9,12 @@ import (
 	"github.com/trellis-gpu/trellis/tuner/internal/config"
 )
 
-// version is set when a release is linked.
+// version is set by the linker in a release.
 var version = "dev"
 
 func main() { os.Exit(program(config.New(os.Getenv)).Main()) }
 
-// program is the tuner: it reads its configuration, builds its parts, and runs them.
+// program is the tuner. It runs until a signal.
 func program(c *config.Config) daemon.Program {
 	return daemon.Program{
 		Name:    "tuner",
