@@ -29,11 +29,11 @@ type Config struct {
 	Policy policy.Name
 	// Objective is what the policy harmless spends slack on.
 	Objective string
-	// GPUTime lets shares bound the part of the time in which jobs on one GPU compute.
+	// GPUTime makes the share of a job also limit the part of the time in which the job computes on its GPU.
 	GPUTime bool
-	// Enforce is how CPU shares reach the kernel: EnforceByResize or EnforceByCgroup.
+	// Enforce is the way in which CPU shares are applied: EnforceByResize or EnforceByCgroup.
 	Enforce string
-	// Interval is the time between two decisions without an event.
+	// Interval is the time between two decisions when no event causes an earlier one.
 	Interval time.Duration
 	// Alpha is the growth, relative to a job's own peak, below which growth is low.
 	Alpha float64

@@ -39,6 +39,7 @@ func Print(w io.Writer, e node.Explanation, f Format) error {
 	return table(w, e)
 }
 
+// table writes one line about the job, and a table of the decisions.
 func table(w io.Writer, e node.Explanation) error {
 	fmt.Fprintf(w, "%s  %s  share %s  CPU request %s", e.Pod, e.Category, e.Share, e.Request)
 	if e.Weight > 0 {
@@ -46,10 +47,10 @@ func table(w io.Writer, e node.Explanation) error {
 	}
 	fmt.Fprintln(w)
 	if e.Fixed != "" {
-		fmt.Fprintf(w, "its CPU is left alone: %s\n", e.Fixed)
+		fmt.Fprintf(w, "its CPU is not changed: %s\n", e.Fixed)
 	}
 	if len(e.Decisions) == 0 {
-		_, err := fmt.Fprintln(w, "no decision has been taken about it yet")
+		_, err := fmt.Fprintln(w, "no decision has been made about it yet")
 		return err
 	}
 	fmt.Fprintln(w)
@@ -58,7 +59,7 @@ func table(w io.Writer, e node.Explanation) error {
 	for _, d := range e.Decisions {
 		in := d.Inputs
 		fmt.Fprintf(t, "%s\t%s\t%s\t%.4g\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s → %s\t%s: %s\t%s\n",
-			d.At.Format(time.TimeOnly), d.Because, steps(in), in.Value, grown(in), in.Category, in.Used, known(in.Limit > 0, in.Limit.String()),
+			d.At.Format(time.TimeOnly), d.Because, steps(in), in.Value, growthText(in), in.Category, in.Used, known(in.Limit > 0, in.Limit.String()),
 			work(in.Remaining), need(in), due(in), d.From, d.To, d.Policy, d.Reason, known(d.Outcome != "", d.Outcome))
 	}
 	return t.Flush()
@@ -81,7 +82,7 @@ func steps(in node.Inputs) string {
 	return fmt.Sprintf("%d/%d", in.Step, in.TotalSteps)
 }
 
-func grown(in node.Inputs) string {
+func growthText(in node.Inputs) string {
 	return known(in.Samples >= 2, fmt.Sprintf("%.3f", float64(in.Growth)))
 }
 

@@ -172,7 +172,7 @@ func (n *fullNode) cgroups() string {
 
 // talk starts a process that sends reports for all jobs, and returns the number of reports.
 func (n *fullNode) talk(rate float64, duration time.Duration) float64 {
-	jobs := exec.CommandContext(n.t.Context(), os.Args[0], "-test.run=^TestTalk$", "-test.v")
+	jobs := exec.CommandContext(n.t.Context(), os.Args[0], "-test.run=^TestCost_Jobs$", "-test.v")
 	jobs.Env = append(os.Environ(), "TALK="+n.state, fmt.Sprintf("TALK_RATE=%f", rate), "TALK_LASTS="+duration.String())
 	out, err := jobs.CombinedOutput()
 	require.NoError(n.t, err, string(out))
@@ -184,8 +184,8 @@ func (n *fullNode) talk(rate float64, duration time.Duration) float64 {
 	return sent
 }
 
-// TestTalk is the process of the jobs.
-func TestTalk(t *testing.T) {
+// TestCost_Jobs is the process of the jobs, which TestCost starts.
+func TestCost_Jobs(t *testing.T) {
 	state := os.Getenv("TALK")
 	if state == "" {
 		t.Skip("TestCost starts it")

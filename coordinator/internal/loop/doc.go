@@ -1,5 +1,5 @@
-// Package loop feeds the state machine of one node (growth/node) with events and executes its effects. It takes no
-// decision.
+// Package loop feeds the state machine of one node (growth/node) with events and executes its effects. It makes no
+// decisions.
 //
 //	sockets, logs, files, informers, bus watches ──► node.Event ──► node.Step ──► node.Effects
 //	cgroups, read once each interval             ──►                                   │

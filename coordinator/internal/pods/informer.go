@@ -58,7 +58,7 @@ func NewInformer(client kubernetes.Interface, name growth.NodeName, sink Sink) (
 	return &Informer{factory: factory, informer: informer}, nil
 }
 
-// Run follows until ctx ends.
+// Run watches the pods until ctx ends.
 func (i *Informer) Run(ctx context.Context) error {
 	i.factory.Start(ctx.Done())
 	<-ctx.Done()
@@ -66,7 +66,7 @@ func (i *Informer) Run(ctx context.Context) error {
 	return nil
 }
 
-// Synced reports whether all pods have been seen once.
+// Synced reports whether the first list of pods is complete.
 func (i *Informer) Synced() bool { return i.informer.HasSynced() }
 
 const (

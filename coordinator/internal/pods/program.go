@@ -9,16 +9,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// number matches the parts that differ between runs of one program: seeds, sizes, rates, names of outputs.
+// number matches the parts of a command that differ between runs of one program: seeds, sizes, rates, names of outputs.
 var number = regexp.MustCompile(`[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?`)
 
-// maxNumbers bounds the numbers that are kept of a pod, maxDigits the length of each.
+// maxNumbers bounds the count of numbers that are kept for a pod, maxDigits the length of each.
 const maxNumbers, maxDigits = 64, 32
 
 // program identifies the program of a pod: a digest of the images and commands of its containers, without numbers. The
-// namespace is part of it, since nothing is learned from other namespaces, which are not trusted. The numbers and the
-// values of the environment, which differ between runs, are returned separately.
-func program(p *corev1.Pod) (digested string, numbers []string) {
+// digest includes the namespace: namespaces do not trust each other, so nothing is learned across them. Numbers and values of
+// environment variables differ between runs, and are returned separately.
+func program(p *corev1.Pod) (id string, numbers []string) {
 	plain := []string{p.Namespace}
 	note := func(n string) string {
 		if len(numbers) < maxNumbers {
@@ -55,6 +55,7 @@ func valueOf(e corev1.EnvVar) string {
 	return digest(e.Value, e.ValueFrom.String())
 }
 
+// digest returns the first 8 bytes of a SHA-256 hash in hexadecimal.
 func digest(parts ...string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q", parts))
 	return hex.EncodeToString(sum[:8])

@@ -40,6 +40,7 @@ func (c *counted) Put(ctx context.Context, key string, value []byte, life bus.Li
 	return c.Session.Put(ctx, key, value, life, guards...)
 }
 
+// running runs run in the background until the test ends.
 func running(t *testing.T, run func(context.Context) error) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -50,6 +51,7 @@ func running(t *testing.T, run func(context.Context) error) {
 	})
 }
 
+// pass lets fake time pass, and waits until all goroutines are blocked.
 func pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()

@@ -36,7 +36,7 @@ type Records struct {
 	written map[string]time.Time // time of the last write; of an urgent write, when it would have been due
 }
 
-// NewRecords returns a writer for one node. gap is the least time between two writes of one record. Run starts it.
+// NewRecords returns a writer for one node. gap is the minimum time between two writes of one record. Run starts it.
 func NewRecords(b Bus, node growth.NodeName, gap time.Duration, log *slog.Logger) *Records {
 	return &Records{
 		bus:     b,

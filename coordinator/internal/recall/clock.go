@@ -13,7 +13,7 @@ import (
 // bootID is the kernel's identifier of this boot.
 const bootID = "/proc/sys/kernel/random/boot_id"
 
-// clock is a moment by two clocks of the node: the wall clock, which users and NTP set, and the boot clock, which only
+// clock is a reading of two clocks of the node: the wall clock, which users and NTP set, and the boot clock, which only
 // advances.
 type clock struct {
 	Set time.Time `json:"set"`

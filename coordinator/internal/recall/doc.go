@@ -4,6 +4,6 @@
 // unavailable when the next one starts. The file is replaced by a rename, so that a reader finds a complete file. An
 // unreadable file does not prevent a start.
 //
-// A clock may be set, also while no coordinator runs. Decisions depend on the time since the last decision, so the file
+// The wall clock may be set at any time, even while no coordinator runs. Decisions depend on the time since the last decision, so the file
 // also has the time of the node's boot clock, which is never set (clock.go).
 package recall

@@ -23,7 +23,7 @@ const (
 	version = 2
 	// maxSize bounds the file, in bytes: a hundred times the size for a full node.
 	maxSize = 8 << 20
-	// writePeriod is the least time between two writes.
+	// writePeriod is the minimum time between two writes.
 	writePeriod = time.Second
 )
 

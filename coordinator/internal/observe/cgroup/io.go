@@ -6,6 +6,7 @@ import (
 	"strings"
 )
 
+// addBlockIO adds the block I/O of a cgroup, on cgroup v1 or v2.
 func (u *Usage) addBlockIO(folder string) {
 	if content, ok := read(folder, "io.stat"); ok { // cgroup v2: "8:0 rbytes=1 wbytes=2 rios=3 …"
 		for word := range strings.FieldsSeq(content) {
@@ -62,7 +63,7 @@ func interfaceBytes(table string) int64 {
 	return total
 }
 
-// sum adds two non-negative numbers. It returns a if the sum overflows.
+// sum adds two non-negative numbers. If the sum overflows, it returns a alone.
 func sum(a, b int64) int64 {
 	if c := a + b; c >= a {
 		return c

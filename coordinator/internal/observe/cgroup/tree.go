@@ -17,7 +17,7 @@ import (
 const (
 	// maxDepth bounds the levels below the root that are searched.
 	maxDepth = 12
-	// searchPeriod is the least time between two searches of the whole tree for a missing pod.
+	// searchPeriod is the minimum time between two searches of the whole tree for a missing pod.
 	searchPeriod = 2 * time.Second
 )
 

@@ -11,7 +11,7 @@
 //
 // A file that is replaced is read to its end before its successor. A file that is truncated is read from its beginning.
 // Of a file that is long when first opened, only the end is read. A file that survives a restart of the container, in a
-// volume, is read on from the last offset.
+// volume, is read from the last offset on.
 //
 // Access to containers needs the host's PID namespace (hostPID) and the capabilities SYS_PTRACE and DAC_READ_SEARCH.
 // The coordinator does not have them by default; deploy/components/file-progress grants them.

@@ -19,7 +19,7 @@ var (
 	// ErrForbidden means that this coordinator may not read files of containers.
 	ErrForbidden = errors.New("this node's coordinator may not look into containers: " +
 		"an administrator can allow it by deploy/components/file-progress")
-	// ErrEnded means that the container has no process now.
+	// ErrEnded means that the container has no running process.
 	ErrEnded   = errors.New("the container has no process")
 	errRegular = errors.New("is not a regular file")
 )

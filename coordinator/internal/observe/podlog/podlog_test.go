@@ -43,7 +43,7 @@ func TestParse_AcceptsOnlyTheCRIFormat(t *testing.T) {
 	}
 }
 
-// disk is a container's log folder as kubelet keeps it.
+// disk is the log folder of a container, in kubelet's layout.
 type disk struct {
 	t      *testing.T
 	folder string
@@ -90,7 +90,7 @@ func TestTail_FollowsRotationsAndRestarts(t *testing.T) {
 	require.Empty(t, poll(t, tail), "nothing new")
 
 	d.write("0.log", partial("c")+partial("c"))
-	require.Empty(t, poll(t, tail), "a line is complete with its F")
+	require.Empty(t, poll(t, tail), "a line is complete when a part with tag F arrives")
 	d.write("0.log", full("c")+full("d")[:20])
 	require.Equal(t, []string{"ccc"}, poll(t, tail), "half a line waits for its newline")
 	d.write("0.log", full("d")[20:])
@@ -101,7 +101,7 @@ func TestTail_FollowsRotationsAndRestarts(t *testing.T) {
 	require.Equal(t, []string{"e"}, poll(t, tail), "the file is renamed, and its successor is not created yet")
 	d.write("0.log.20261120-201709", full("f"))
 	d.write("0.log", full("g"))
-	require.Equal(t, []string{"f", "g"}, poll(t, tail), "the old file to its end, then the new one")
+	require.Equal(t, []string{"f", "g"}, poll(t, tail), "the rest of the old file, then the new file")
 
 	d.write("0.log", full("h"))
 	d.write("1.log", full("i"))

@@ -38,7 +38,7 @@ func (Faults) event()    {}
 
 var errDirection = errors.New("a message that only the coordinator sends")
 
-// faultsPeriod is the least time between two Faults of a connection, so that a flood of lines causes few events.
+// faultsPeriod is the minimum time between two Faults of a connection, so that a flood of lines causes few events.
 const faultsPeriod = time.Second
 
 type conn struct {

@@ -19,7 +19,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
-// Limits bound what one slot costs.
+// Limits bound the resources that the jobs of one slot can use.
 type Limits struct {
 	// Lines and Bytes are per second. The burst of lines is twice as many.
 	Lines, Bytes int
@@ -33,7 +33,7 @@ type Limits struct {
 	WriteTimeout time.Duration
 }
 
-// DefaultLimits allow ten times of what the shim sends.
+// DefaultLimits allow ten times the rate at which the shim sends.
 var DefaultLimits = Limits{
 	Lines:        200,
 	Bytes:        1 << 20,
@@ -78,7 +78,7 @@ type listener struct {
 }
 
 // New returns a server for the slots below stateDir. handle receives the events, concurrently. A call that blocks
-// delays only the slot that it is for.
+// delays only its own slot.
 func New(stateDir string, limits Limits, log *slog.Logger, handle func(slot string, e Event)) (*Server, error) {
 	s := &Server{
 		slots:   filepath.Join(stateDir, gpushare.SlotsDir),
@@ -98,8 +98,8 @@ func New(stateDir string, limits Limits, log *slog.Logger, handle func(slot stri
 // Private returns the coordinator's own folder, which no job can access.
 func (s *Server) Private() string { return s.private }
 
-// Open listens on the socket of a slot. It is idempotent: an open socket is left as it is, and one whose file was
-// removed is created again.
+// Open listens on the socket of a slot. It is idempotent: an open socket does not change, and a socket whose file
+// was removed is created again.
 func (s *Server) Open(ctx context.Context, slot string) error {
 	if slot == "" || slot == "." || slot == ".." || strings.ContainsAny(slot, "\x00"+string(filepath.Separator)) {
 		return fmt.Errorf("slot %.80q is not a folder name", slot)

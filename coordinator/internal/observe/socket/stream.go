@@ -51,7 +51,7 @@ func (s *stream) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// WriteBefore writes a whole line. It returns os.ErrDeadlineExceeded if that takes until the deadline.
+// WriteBefore writes a whole line. It returns os.ErrDeadlineExceeded if the line is not written before the deadline.
 func (s *stream) WriteBefore(ctx context.Context, deadline time.Time, line []byte) error {
 	for {
 		n, err := s.call(line, unix.Write)
@@ -75,6 +75,7 @@ func (s *stream) WriteBefore(ctx context.Context, deadline time.Time, line []byt
 	}
 }
 
+// call makes one read or write call on the descriptor, and retries it if a signal interrupted it.
 func (s *stream) call(buffer []byte, do func(fd int, buffer []byte) (int, error)) (int, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -89,7 +90,7 @@ func (s *stream) call(buffer []byte, do func(fd int, buffer []byte) (int, error)
 	}
 }
 
-// Close may be called more than once.
+// Close closes the connection. It may be called more than once.
 func (s *stream) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,16 +102,16 @@ func (s *stream) Close() error {
 	return unix.Close(fd)
 }
 
-// poller reads a stream once per period. In between, lines are buffered by the kernel: to read them one by one costs
-// several times as much as to read them together. All streams are polled at the same moments, since each separate
-// wake-up would cost a context switch.
+// poller reads a stream once per period. In between, the kernel buffers lines: reading them one by one costs several times
+// as much as reading them together. All streams are polled at the same moments, since each separate wake-up costs a context
+// switch.
 type poller struct {
 	*stream
 	ctx    context.Context
 	period time.Duration
 	// start is the time of the first poll of all streams. Polls are at start plus multiples of period.
 	start time.Time
-	// empty means that the last read has returned all data. The first read does not wait.
+	// empty means that the last read returned all data, so that the next read waits for the next poll.
 	empty bool
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/trellis-gpu/trellis/deploy/local/internal/state"
 )
 
-// superviseCommand is what `up` starts; descriptor 3 is the pipe that it reads progress from.
+// superviseCommand is the process that `up` starts. It writes progress to descriptor 3, a pipe that `up` reads.
 func superviseCommand() *cobra.Command {
 	var f flags
 	cmd := &cobra.Command{
@@ -30,8 +30,8 @@ func superviseCommand() *cobra.Command {
 	return cmd
 }
 
-// nodeCommand is what the supervisor starts as a node's init; descriptor 3 ends when the network is connected,
-// descriptor 4 receives reports.
+// nodeCommand is a node's init, which the supervisor starts. The supervisor closes the other end of descriptor 3 when the
+// network is connected. The init writes reports to descriptor 4.
 func nodeCommand() *cobra.Command {
 	var f flags
 	var name string
@@ -63,7 +63,8 @@ func nodeCommand() *cobra.Command {
 	return cmd
 }
 
-// inherited opens a descriptor that the parent passed, and closes it in children: a pipe ends when its last holder closes it.
+// inherited opens a descriptor that the parent passed, and marks it close-on-exec: a pipe ends only when no process
+// has it open any more.
 func inherited(fd int) *os.File {
 	unix.CloseOnExec(fd)
 	return os.NewFile(uintptr(fd), "inherited")

@@ -15,7 +15,7 @@ import (
 	"github.com/trellis-gpu/trellis/deploy/local/internal/state"
 )
 
-// flags are what several subcommands share.
+// flags are the flags that several subcommands share.
 type flags struct {
 	name     string
 	root     string
@@ -38,7 +38,7 @@ func (f *flags) validate() error {
 	return state.Root(f.root).Validate()
 }
 
-// New builds the command; version is what --version says.
+// New builds the command; version is the output of --version.
 func New(version string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "local",
@@ -60,5 +60,5 @@ Every flag may also be given as an environment variable: --stock-dir is TRELLIS_
 	return root
 }
 
-// newLog writes what the detached processes do to their log files.
+// newLog returns the logger of the detached processes, whose standard error is a log file.
 func newLog() *slog.Logger { return slog.New(slog.NewTextHandler(os.Stderr, nil)) }

@@ -10,12 +10,13 @@ import (
 	"time"
 )
 
-// await calls ask until it returns nil. It fails when any program ends, with the last lines of that program's log.
-func (s *Supervisor) await(ctx context.Context, what string, limit time.Duration, ask func(context.Context) error) error {
+// await calls check until check returns nil, for limit at most. If a program ends, it returns an error with the last lines of
+// that program's log.
+func (s *Supervisor) await(ctx context.Context, what string, limit time.Duration, check func(context.Context) error) error {
 	const pause = 200 * time.Millisecond
 	deadline := time.After(limit)
 	for {
-		last := ask(ctx)
+		last := check(ctx)
 		if last == nil {
 			return nil
 		}
@@ -33,7 +34,7 @@ func (s *Supervisor) await(ctx context.Context, what string, limit time.Duration
 	}
 }
 
-// logIn is the path of the log in the text of a [process.Exit].
+// logIn returns the path of the log in the text of a [process.Exit].
 func logIn(report string) string {
 	_, path, _ := strings.Cut(report, "(log: ")
 	return strings.TrimSuffix(path, ")")

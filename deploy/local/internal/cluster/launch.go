@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// supervise starts the supervisor and follows it until the cluster is ready.
+// supervise starts the supervisor as a process of its own, and waits until the cluster is ready.
 func (o Options) supervise(ctx context.Context, out io.Writer) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -45,7 +45,7 @@ func (o Options) supervise(ctx context.Context, out io.Writer) error {
 		return fmt.Errorf("start the supervisor: %w", err)
 	}
 	cancelSignal := context.AfterFunc(ctx, func() {
-		fmt.Fprintln(out, "interrupted; taking the cluster down")
+		fmt.Fprintln(out, "interrupted: taking the cluster down")
 		_ = cmd.Process.Signal(unix.SIGTERM)
 	})
 	defer cancelSignal()
@@ -66,6 +66,7 @@ const (
 	readyLine    = "ready"
 )
 
+// follow prints the supervisor's messages until the cluster is ready, or has failed for the returned reason.
 func follow(progress io.Reader, out io.Writer) (ready bool, reason string) {
 	reason = "the supervisor ended without a message"
 	lines := bufio.NewScanner(progress)

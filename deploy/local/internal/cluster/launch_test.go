@@ -38,7 +38,7 @@ func TestFollow_ReadsMessagesOfTheSupervisor(t *testing.T) {
 	}
 }
 
-func TestLastLines_OfTheLogOfAnExit(t *testing.T) {
+func TestLastLines_OfTheLogInAnExit(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "etcd.log")
 	require.NoError(t, os.WriteFile(log, []byte("first\n"+strings.Repeat("line\n", 11)+"last\n"), 0o644))
 	exit := process.Exit{Name: "etcd", Log: log}

@@ -22,8 +22,8 @@ func (l Layout) program(name string, args ...string) process.Program {
 
 func (l Layout) etcdURL() string { return fmt.Sprintf("https://%s:2379", l.Plan.Host) }
 
-// Etcd is the store. It never leaves this machine's bridge and its data die with the cluster, so it need not wait
-// for the disk.
+// Etcd is the API server's etcd. It is reachable only on this machine's bridge. Its data are deleted with the cluster, so it
+// does not wait for the disk (fsync).
 func (l Layout) Etcd() process.Program {
 	pki := l.Folder.PKI
 	return l.program("etcd",
@@ -47,7 +47,7 @@ func (l Layout) Etcd() process.Program {
 	)
 }
 
-// APIServer is the API server.
+// APIServer is kube-apiserver.
 func (l Layout) APIServer() process.Program {
 	pki := l.Folder.PKI
 	return l.program("kube-apiserver",
@@ -77,7 +77,7 @@ func (l Layout) APIServer() process.Program {
 	)
 }
 
-// ControllerManager runs every controller. It assigns no pod subnets: the nodes have theirs.
+// ControllerManager is kube-controller-manager with every controller. It assigns no pod subnets: the plan has assigned them.
 func (l Layout) ControllerManager() process.Program {
 	pki := l.Folder.PKI
 	kubeconfig := l.Folder.Kubeconfig("kube-controller-manager")
@@ -96,7 +96,7 @@ func (l Layout) ControllerManager() process.Program {
 	)
 }
 
-// Scheduler is the default scheduler. The one of Trellis runs as a pod.
+// Scheduler is the default kube-scheduler. The scheduler of Trellis runs as a pod.
 func (l Layout) Scheduler() process.Program {
 	kubeconfig := l.Folder.Kubeconfig("kube-scheduler")
 	return l.program("kube-scheduler",

@@ -123,7 +123,7 @@ func TestLibraries_OfADynamicProgram(t *testing.T) {
 	require.True(t, loader, "%v", libraries)
 }
 
-func TestLibraries_NamesAFileThatIsNoProgram(t *testing.T) {
+func TestLibraries_RejectsFilesThatAreNotPrograms(t *testing.T) {
 	_, err := image.Libraries(programFile(t, "#!/bin/sh"))
 	require.ErrorContains(t, err, "is not a Linux program")
 	_, err = image.Catalogue(t.TempDir(), t.TempDir())

@@ -31,7 +31,7 @@ func Write(file, ref string, files map[string]string, entrypoint []string) error
 	if err != nil {
 		return fmt.Errorf("image name %q: %w", ref, err)
 	}
-	// The file goes no further than this machine's nodes: speed counts, size does not.
+	// Only this machine's nodes read the file, so its size does not matter.
 	img, err := build(files, entrypoint, gzip.BestSpeed)
 	if err != nil {
 		return err

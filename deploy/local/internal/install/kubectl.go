@@ -43,13 +43,13 @@ func (k Kubectl) show(ctx context.Context, out io.Writer, args ...string) error 
 	return err
 }
 
-// apply creates or changes the objects of a manifest. Fields that others set keep their values.
+// apply creates or changes the objects of a manifest. Fields that the manifest does not set keep their values.
 func (k Kubectl) apply(ctx context.Context, manifest []byte) error {
 	_, err := k.run(ctx, manifest, "apply", "--server-side", "--force-conflicts", "--field-manager="+fieldManager, "-f", "-")
 	return err
 }
 
-// get decodes the answer of kubectl get into the value that to points at.
+// get decodes the output of kubectl get into *to.
 func (k Kubectl) get(ctx context.Context, to any, args ...string) error {
 	out, err := k.run(ctx, nil, append([]string{"get", "-o", "json"}, args...)...)
 	if err != nil || len(out) == 0 { // nothing is printed with --ignore-not-found

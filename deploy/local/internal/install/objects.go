@@ -26,14 +26,14 @@ func (o object) String() string {
 	return strings.ToLower(o.Kind) + " " + name
 }
 
-// parseObjects returns the objects of the manifests.
+// parseObjects returns the set of objects of the manifests, each as "kind namespace/name".
 func parseObjects(manifests []byte) (map[string]bool, error) {
 	objects := map[string]bool{}
 	err := eachDocument(manifests, func(o object) { objects[o.String()] = true })
 	return objects, err
 }
 
-// resourceName is the extended resource that the device plugin offers under the manifests' configuration.
+// resourceName returns the extended resource that the device plugin offers under the manifests' configuration.
 func resourceName(manifests []byte) (string, error) {
 	type configMap struct {
 		Metadata struct{ Name string }
@@ -50,7 +50,7 @@ func resourceName(manifests []byte) (string, error) {
 	return resource, err
 }
 
-// claimWithoutClass returns the name of the PersistentVolumeClaim that needs a default StorageClass, or "".
+// claimWithoutClass returns the name of the PersistentVolumeClaim of the manifests that needs a default StorageClass, or "".
 func claimWithoutClass(manifests []byte) (string, error) {
 	type statefulSet struct {
 		Metadata struct{ Name string }
@@ -74,6 +74,7 @@ func claimWithoutClass(manifests []byte) (string, error) {
 	return name, err
 }
 
+// eachDocument decodes each YAML document of the manifests as a T and calls visit with it.
 func eachDocument[T any](manifests []byte, visit func(T)) error {
 	for decoder := yaml.NewDecoder(bytes.NewReader(manifests)); ; {
 		var document T

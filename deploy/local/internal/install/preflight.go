@@ -13,13 +13,13 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-// Check says what happens if a cluster lacks something that Trellis needs.
+// Check determines what happens if a cluster lacks something that Trellis needs.
 type Check int
 
 const (
-	// CheckOff trusts the caller.
+	// CheckOff skips the check.
 	CheckOff Check = iota
-	// CheckWarn prints what is missing.
+	// CheckWarn prints what is missing, and continues.
 	CheckWarn
 	// CheckStrict fails before anything is changed.
 	CheckStrict

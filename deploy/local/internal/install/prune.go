@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// The label of every object of an installation. What has it and is no longer in the manifests is deleted.
+// The label of every object of an installation. Objects with this label that are no longer in the manifests are deleted.
 const (
 	ownedKey   = "app.kubernetes.io/managed-by"
 	ownedLabel = ownedKey + "=" + fieldManager
@@ -20,7 +20,7 @@ var clusterKinds = []string{
 	"clusterrolebindings,clusterroles",
 }
 
-// namespacedKinds leave ConfigMaps out: each version has a name of its own, and a rollback needs the previous one.
+// namespacedKinds are the kinds of the objects in the namespace, without ConfigMaps: each version has a name of its own, and a rollback needs the previous one.
 const namespacedKinds = "deployments,statefulsets,daemonsets,services,serviceaccounts,poddisruptionbudgets,roles,rolebindings"
 
 // prune deletes objects of an earlier installation that the applied manifests no longer have, such as the permissions of

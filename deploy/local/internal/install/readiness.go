@@ -69,8 +69,8 @@ type pod struct {
 	}
 }
 
-// trouble is the reason why a pod does not run, and empty while it starts.
-func (p pod) trouble() string {
+// problem returns why a pod does not run, or "" while it starts.
+func (p pod) problem() string {
 	for _, c := range p.Status.Conditions {
 		if c.Type == "PodScheduled" && c.Status == "False" {
 			return fmt.Sprintf("%s: %s", p.Metadata.Name, c.Message)
@@ -103,8 +103,8 @@ func unready(workloads []workload, pods []pod, nodes []gpuNode, resource string)
 		}
 	}
 	for _, p := range pods {
-		if trouble := p.trouble(); trouble != "" {
-			missing = append(missing, trouble)
+		if problem := p.problem(); problem != "" {
+			missing = append(missing, problem)
 		}
 	}
 	for _, n := range nodes {

@@ -15,7 +15,7 @@ type Rendering struct {
 	Components []string // folders
 	Images     []Image
 	Settings   Settings
-	// Authority identifies the bus's certificate authority. Another one restarts the pods.
+	// Authority identifies the bus's certificate authority. A different authority restarts the pods.
 	Authority string
 }
 
@@ -64,7 +64,7 @@ func (r Rendering) images() []fields {
 
 // Render writes the kustomization into folder.
 func (r Rendering) Render(folder, overlay string) error {
-	// kustomize takes no absolute path.
+	// kustomize accepts relative paths only.
 	resource, err := filepath.Rel(folder, overlay)
 	if err != nil {
 		return fmt.Errorf("path from %s to the overlay: %w", folder, err)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Renewal says what happens to certificates that the cluster has already.
+// Renewal determines what happens to certificates that the cluster already has.
 type Renewal int
 
 const (
@@ -49,7 +49,8 @@ func (c Config) ensureCertificates(ctx context.Context, now time.Time, out io.Wr
 	return secrets.Authority(), c.Kubectl.apply(ctx, manifest)
 }
 
-// decide returns true if the present certificates stay, and an error if they neither can be used nor may be replaced.
+// decide returns true if the present certificates stay. It returns an error if they cannot be used and r forbids to replace
+// them.
 func (r Renewal) decide(present Secrets, now time.Time, out io.Writer) (bool, error) {
 	if len(present) == 0 {
 		fmt.Fprintln(out, "creating the bus's certificates")

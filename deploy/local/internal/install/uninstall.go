@@ -30,7 +30,7 @@ func (c Config) Uninstall(ctx context.Context, dryRun bool, out io.Writer) error
 	if err := c.Kubectl.show(ctx, out, args...); err != nil {
 		return err
 	}
-	// The rest, and what an installation without the label left.
+	// Then all other objects, including those of older installations without the label.
 	args = append([]string{"delete", "-k", c.Overlay}, options...)
 	if err := c.Kubectl.show(ctx, out, args...); err != nil {
 		return err

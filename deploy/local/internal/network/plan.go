@@ -10,7 +10,7 @@ const (
 	blocks     = 192 // up to 10.255.0.0/16
 	firstNode  = 11
 	firstPods  = 64
-	// MaxNodes is how many nodes one plan has room for.
+	// MaxNodes is the maximum number of nodes of a plan.
 	MaxNodes = 64
 	// APIPort is where the API server listens on the bridge's address.
 	APIPort = 6443

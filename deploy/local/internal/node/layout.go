@@ -17,7 +17,7 @@ type Layout struct {
 	CgroupRoot string // below each hierarchy's mount
 }
 
-// PauseImage holds every pod's sandbox open.
+// PauseImage is the image of the first process of every pod's sandbox.
 const PauseImage = "trellis.local/pause:1"
 
 // Socket is where containerd listens, inside of the node.

@@ -12,7 +12,7 @@ import (
 
 // buildMounts sets up the mounts of the node in the calling process's mount namespace.
 func (l Layout) buildMounts() error {
-	// Private first: no mount from here on may appear on the host.
+	// Make all mounts private first, so that none of the following ones appears on the host.
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
 	}

@@ -23,7 +23,7 @@ func (l Layout) Containerd() process.Program {
 	return l.program("containerd", "--config="+l.configPath(containerdConfig))
 }
 
-// Kubelet is the node's agent.
+// Kubelet is the node's kubelet.
 func (l Layout) Kubelet() process.Program {
 	return l.program("kubelet",
 		"--config="+l.configPath(kubeletConfig),
@@ -34,7 +34,7 @@ func (l Layout) Kubelet() process.Program {
 	)
 }
 
-// Proxy rewrites what goes to Services.
+// Proxy is the node's kube-proxy, which routes connections to Services.
 func (l Layout) Proxy() process.Program {
 	return l.program("kube-proxy", "--config="+l.configPath(proxyConfig))
 }

@@ -49,7 +49,7 @@ func (s *supervisor) keep(ctx context.Context, restart <-chan os.Signal) error {
 		case exit := <-s.starter.Exits():
 			err = s.ended(exit)
 		case <-restart:
-			err = s.again()
+			err = s.restartKubelet()
 		}
 		if err != nil {
 			return err
@@ -69,8 +69,9 @@ func (s *supervisor) ended(exit process.Exit) error {
 	return nil
 }
 
-// again kills kubelet, whose end then starts it. A kubelet that has ended is started at once.
-func (s *supervisor) again() error {
+// restartKubelet kills kubelet; once its exit is reported, it is started again. If kubelet does not run, it is started at
+// once.
+func (s *supervisor) restartKubelet() error {
 	if !s.running {
 		return s.start()
 	}

@@ -1,5 +1,5 @@
-// Pause is the first process of every pod's sandbox: it holds the pod's namespaces open and does nothing else. Where
-// a pod shares one process namespace it is also the one that orphans fall to, so it collects them.
+// Pause is the first process of every pod's sandbox: it holds the pod's namespaces open and does nothing else. In
+// a pod with a shared process namespace it is also the init process, so it reaps orphans.
 package main
 
 import (

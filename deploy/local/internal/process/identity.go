@@ -100,7 +100,7 @@ func (id Identity) WaitGone(limit time.Duration) bool {
 	return pollIn(fd, limit)
 }
 
-// pollIn waits until fd is readable. A pidfd is when its process has ended.
+// pollIn waits until fd is readable, for limit at most. A pidfd becomes readable when its process ends.
 func pollIn(fd int, limit time.Duration) bool {
 	deadline := time.Now().Add(limit)
 	for {

@@ -52,10 +52,10 @@ func TestSignal_IgnoresReusedPIDs(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, id.Alive())
 
-	earlier := Identity{PID: id.PID, Start: id.Start - 1} // had this PID before
+	earlier := Identity{PID: id.PID, Start: id.Start - 1} // a process that had this PID earlier
 	require.False(t, earlier.Alive())
 	require.NoError(t, earlier.Signal(unix.SIGKILL))
-	require.True(t, id.Alive(), "the same PID of another process")
+	require.True(t, id.Alive(), "another process with the same PID is not killed")
 
 	require.False(t, id.WaitGone(10*time.Millisecond))
 	require.NoError(t, id.Signal(unix.SIGKILL))

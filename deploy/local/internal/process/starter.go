@@ -38,7 +38,7 @@ func (e Exit) Error() string {
 	return fmt.Sprintf("%s ended unexpectedly: %v (log: %s)", e.Name, e.Err, e.Log)
 }
 
-// Starter starts programs and collects their ends.
+// Starter starts programs and reports their exits.
 type Starter struct {
 	requests chan func()
 	exits    chan Exit
@@ -60,7 +60,7 @@ func NewStarter() *Starter {
 	return s
 }
 
-// Exits delivers the end of each started program.
+// Exits returns the channel that receives the exit of each started program.
 func (s *Starter) Exits() <-chan Exit { return s.exits }
 
 // Running lists the programs that have not ended yet.
@@ -112,7 +112,7 @@ func (s *Starter) collect(cmd *exec.Cmd, p Program) {
 	s.exits <- Exit{Name: p.Name, Log: p.Log, Err: err}
 }
 
-// KillAll ends every running program at once and waits until they are gone, at most so long.
+// KillAll ends every running program at once and waits until they are gone, for limit at most.
 func (s *Starter) KillAll(limit time.Duration) {
 	deadline := time.Now().Add(limit)
 	running := s.Running()

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// Target is where the images of one installation are.
+// Target is the registry, the prefix and the tag of the images of one installation.
 type Target struct {
 	// Address is HOST[:PORT]/PREFIX; the prefix may be empty.
 	Address string

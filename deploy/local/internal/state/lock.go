@@ -28,7 +28,7 @@ func (r Root) LockAll(ctx context.Context) (*Lock, error) {
 // Acquire locks the file at path, which it creates if need be. It calls waiting once if another process holds the lock.
 func Acquire(ctx context.Context, path string, waiting func()) (*Lock, error) {
 	const pause = 100 * time.Millisecond
-	for said := false; ; {
+	for reported := false; ; {
 		l, err := try(path)
 		if err == nil {
 			return l, nil
@@ -36,9 +36,9 @@ func Acquire(ctx context.Context, path string, waiting func()) (*Lock, error) {
 		if !errors.Is(err, unix.EWOULDBLOCK) {
 			return nil, fmt.Errorf("lock %s: %w", path, err)
 		}
-		if !said {
+		if !reported {
 			waiting()
-			said = true
+			reported = true
 		}
 		select {
 		case <-ctx.Done():
@@ -63,7 +63,7 @@ func try(path string) (*Lock, error) {
 		f.Close()
 		return nil, err
 	}
-	// The last holder may have removed the file between our open and our lock: then ours locks nothing.
+	// The previous holder may have removed the file after this process opened it. Then this lock excludes nobody.
 	named, err := os.Stat(path)
 	ours, err2 := f.Stat()
 	if err != nil || err2 != nil || !os.SameFile(named, ours) {

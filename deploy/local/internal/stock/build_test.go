@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// small is a source folder whose only real program is pause.
+// small returns a source folder with one program, pause, which has the given code.
 func small(t *testing.T, code string) (string, []Program) {
 	dir := source(t)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module example.com/small\n\ngo 1.26\n"), 0o644))
@@ -21,22 +21,22 @@ func small(t *testing.T, code string) (string, []Program) {
 func TestEnsure_BuildsOnceForTwoCallers(t *testing.T) {
 	dir, programs := small(t, "package main\n\nfunc main() {}\n")
 	cache := t.TempDir()
-	var said [2]bytes.Buffer
+	var outputs [2]bytes.Buffer
 	var folders [2]string
-	var both sync.WaitGroup
+	var callers sync.WaitGroup
 	for i := range folders {
-		both.Go(func() {
+		callers.Go(func() {
 			var err error
-			folders[i], err = Builder{Source: dir, Cache: cache, Out: &said[i]}.Ensure(t.Context(), programs)
+			folders[i], err = Builder{Source: dir, Cache: cache, Out: &outputs[i]}.Ensure(t.Context(), programs)
 			if err != nil {
 				t.Error(err)
 			}
 		})
 	}
-	both.Wait()
+	callers.Wait()
 	require.Equal(t, folders[0], folders[1])
 	require.Empty(t, Missing(folders[0], programs))
-	require.Equal(t, 1, bytes.Count(append(said[0].Bytes(), said[1].Bytes()...), []byte("[1/1] pause")))
+	require.Equal(t, 1, bytes.Count(append(outputs[0].Bytes(), outputs[1].Bytes()...), []byte("[1/1] pause")))
 }
 
 func TestEnsure_FailureNamesTheCauseAndLeavesNothing(t *testing.T) {

@@ -43,7 +43,7 @@ func TestKey_DependsOnAllInputsOfTheBuild(t *testing.T) {
 	require.ErrorContains(t, err, "pin the stock programs")
 }
 
-func TestKey_OfTheRegistryIsItsOwn(t *testing.T) {
+func TestKey_RegistryHasItsOwn(t *testing.T) {
 	dir := source(t)
 	key, err := Key(dir, "go1.26.8", Registry())
 	require.NoError(t, err)
@@ -54,7 +54,7 @@ func TestKey_OfTheRegistryIsItsOwn(t *testing.T) {
 	require.Equal(t, key, again)
 }
 
-func TestPrograms_OfATargetAreOnlyThoseItNeeds(t *testing.T) {
+func TestPrograms_EachTargetHasOnlyItsOwn(t *testing.T) {
 	require.NotContains(t, Names(ControlPlane()), "kubelet")
 	require.NotContains(t, Names(ControlPlane()), "containerd")
 	require.NotContains(t, Names(Node()), "etcd")
