@@ -99,7 +99,7 @@ func assemble(ctx context.Context, c *config.Config, log *slog.Logger) (p *parts
 	return p, nil
 }
 
-// openMonitor returns the monitor of the GPUs' health, with the faults of earlier runs.
+// openMonitor returns the monitor of the GPUs' health, with the faults that an earlier process stored.
 func openMonitor(c *config.Config) (*gpuhealth.Monitor, gpuhealth.FaultStore, error) {
 	policy, _ := gpuhealth.ParsePolicy(c.XIDPolicy) // validated
 	monitor := gpuhealth.New(gpuhealth.Config{Policy: policy, RecoverAfter: c.RecoverAfter, LossAfter: c.LossAfter})

@@ -10,7 +10,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-// meterInterval is the time between two measurements of the use of real GPUs.
+// meterInterval is the time between two measurements of GPU usage.
 const meterInterval = 15 * time.Second
 
 // addDriver adds the parts that need NVIDIA's driver: its error events, and the memory that pods use.

@@ -3,7 +3,7 @@
 //
 // A device id is "<GPU uuid>/<n>" and stands for one unit of memory on that GPU, 1 GiB by default. The ids of an
 // allocation determine its GPUs, so kubelet's accounting of ids is the lock: no GPU memory is allocated twice. Allocate
-// depends on the ids alone. The pod that holds them is known from kubelet before its container starts.
+// depends on the ids alone. Kubelet's PodResources API names the pod that holds them, before its container starts.
 //
 // The path of an allocation, from top to bottom:
 //
@@ -24,7 +24,7 @@
 //	                 └── health checks: gpuhealth (XID errors, failing driver), node (cordon), mps (daemons)
 //
 // In addition, usage compares the memory that pods use with their requests. Package slot creates the directories
-// that connect a container with the coordinator, and apiserver is a small client of the Kubernetes API.
+// through which a container and the coordinator communicate. Package apiserver is a small client of the Kubernetes API.
 //
 // Package kubelet/contract tests the kubelet behaviour that the plugin depends on, against a fake and the real kubelet.
 package main

@@ -14,7 +14,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// advertisement is what --dry-run prints: the values for kubelet, the bus and the labels of the node.
+// advertisement is the output of --dry-run: what the plugin would advertise to kubelet and on the bus, and the node's
+// labels.
 type advertisement struct {
 	Resource string            `json:"resource"`
 	Unit     growth.MiB        `json:"unitMiB"`

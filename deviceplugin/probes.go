@@ -25,7 +25,7 @@ func (p *parts) ready() (degraded []string, err error) {
 	return degraded, nil
 }
 
-// gpuCollector counts GPUs by health at each scrape.
+// gpuCollector counts the GPUs by health at each scrape.
 type gpuCollector struct{ inventory *inventory }
 
 var gpusDesc = prometheus.NewDesc("trellis_deviceplugin_gpus", "GPUs of this node.", []string{"health", "emulated"}, nil)

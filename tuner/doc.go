@@ -1,5 +1,5 @@
 // Command tuner gives advice to running jobs, and serves a dashboard. It learns from the jobs' measurements how many
-// data-loader workers each job should use, so that a node's cores contribute most to the growth of its jobs.
+// data-loader workers each job should use, so that a node's cores contribute as much as possible to the growth of its jobs.
 //
 // The data flow, from top to bottom:
 //

@@ -19,7 +19,7 @@ type Kubelet struct {
 	pluginapi.UnimplementedRegistrationServer
 	podresources.UnimplementedPodResourcesListerServer
 
-	// Dir is the plugin directory; PodResources is the socket of that API.
+	// Dir is the plugin directory; PodResources is the socket of the PodResources API.
 	Dir, PodResources string
 
 	dial    []grpc.DialOption // of the connections to plugins
@@ -87,7 +87,7 @@ func (k *Kubelet) Close() {
 	_ = os.RemoveAll(k.Dir)
 }
 
-// Stop stops the kubelet. It keeps its pods, and that a plugin had registered.
+// Stop stops the kubelet. It keeps its pods and remembers that a plugin has registered.
 func (k *Kubelet) Stop() {
 	for _, server := range k.servers {
 		server.Stop()

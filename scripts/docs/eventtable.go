@@ -93,7 +93,7 @@ var explanations = []explanation{
 	},
 	{
 		Reason: "GPUMemoryExceeded", From: "deviceplugin", On: "pod", Type: "Warning",
-		Meaning: "The job uses more GPU memory than it asked for, so other jobs on that GPU may run out of memory.",
+		Meaning: "The job uses more GPU memory than it requested, so other jobs on that GPU may run out of memory.",
 		Advice:  "Ask for more memory, or limit the framework's memory.",
 	},
 	{

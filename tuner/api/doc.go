@@ -1,5 +1,5 @@
 // Package api defines the document that the tuner serves at GET /api/v1/state: one JSON object. With ?watch=1 the
-// same object is sent as server-sent events, one for each change and at most two a second.
+// same object is sent as server-sent events: one for each change, at most two per second.
 //
 //	{
 //	  "synced": true,                    // false until the bus has been read once
@@ -9,6 +9,6 @@
 //	  "jobs":  [{"sample": Sample, "advice": Advice or null}]                          // by namespace and name
 //	}
 //
-// NodeGPUs, NodeLoad, Sample and Advice are the records of package growth/bus. Readers in other modules decode the
-// fields that they need into their own types. testdata/state.json next to the server pins the format.
+// NodeGPUs, NodeLoad, Sample and Advice are the records of package growth/bus. Clients in other modules decode the
+// fields that they need into their own types. internal/web/testdata/state.json is an example, which a test checks.
 package api

@@ -15,8 +15,8 @@ import (
 )
 
 // errUnknownGPU reports an imported pod whose GPU cannot be determined.
-var errUnknownGPU = errors.New("another device plugin gave it units, and its annotation ALIYUN_COM_GPU_MEM_IDX " +
-	"names none of this node's GPUs: what it holds cannot be counted; delete it to have its memory accounted")
+var errUnknownGPU = errors.New("another device plugin allocated its units, and its annotation ALIYUN_COM_GPU_MEM_IDX " +
+	"names none of this node's GPUs, so its memory cannot be counted: delete the pod, so that this plugin allocates its memory")
 
 // imported returns the allocation of a container that another device plugin started. The ids give the amount of
 // memory. The pod's annotation gives the GPU; a node with one GPU needs no annotation. There is no slot, because
@@ -33,8 +33,8 @@ func (s Snapshot) imported(pod pods.Pod, d kubelet.ContainerDevices) (bus.Contai
 	return bus.ContainerAllocation{Name: d.Container, GPUs: []growth.GPUShare{share}, IDs: d.IDs}, nil
 }
 
-// imports returns the allocations that another device plugin made: those that kubelet lists, and those known from
-// before whose pod still exists. The earlier ones matter because kubelet lists no pods right after a restart.
+// imports returns the allocations that another device plugin made: those that kubelet lists, and earlier ones whose pod
+// still exists. Earlier ones are needed because kubelet lists no pods right after its restart.
 func (s Snapshot) imports(actual map[growth.PodUID]bus.Allocation) map[growth.PodUID]bus.Allocation {
 	imports := map[growth.PodUID]bus.Allocation{}
 	for _, known := range []map[growth.PodUID]bus.Allocation{s.Recorded, s.Imported} {

@@ -14,14 +14,14 @@ import (
 const (
 	// observeTimeout bounds Observe, well below the 30 s that kubelet waits for PreStartContainer.
 	observeTimeout = 5 * time.Second
-	// podTimeout bounds the wait for a pod that kubelet knows and our pod watch does not.
+	// podTimeout bounds the wait for a pod that kubelet knows before the pod watch has reported it.
 	podTimeout = time.Second
 	// putTimeout bounds one write to the bus.
 	putTimeout = time.Second
 )
 
-// Observe records the pod that holds the ids, whose container is about to start. It never fails, and it waits only
-// briefly: what is unknown now is recorded by the next reconciliation.
+// Observe records the pod that holds the ids, whose container is about to start. It never fails and
+// waits only briefly. If the pod is not known yet, the next reconciliation records it.
 func (t *Tracker) Observe(ctx context.Context, ids []string) {
 	ctx, cancel := context.WithTimeout(ctx, observeTimeout)
 	defer cancel()
@@ -34,7 +34,7 @@ func (t *Tracker) Observe(ctx context.Context, ids []string) {
 	}
 	if len(devices) == 0 {
 		log.Info("the starting container's pod is not known yet",
-			"reason", "kubelet does not list its devices: an init container")
+			"reason", "kubelet does not list its devices, as for an init container")
 		return
 	}
 	pod, ok := t.awaitPod(ctx, name)
@@ -50,13 +50,13 @@ func (t *Tracker) Observe(ctx context.Context, ids []string) {
 		return
 	}
 	if err := t.put(ctx, a); err != nil {
-		log.Warn("an allocation record waits for the bus", "pod", name.String(), "uid", pod.Ref.UID, "err", err)
+		log.Warn("an allocation record is delayed, the bus is unavailable", "pod", name.String(), "uid", pod.Ref.UID, "err", err)
 		return
 	}
 	log.Info("a container starts", "pod", name.String(), "uid", pod.Ref.UID, "gpus", a.GPUs())
 }
 
-// findHolder finds the pod that holds the ids, with all its devices. It asks about the likely pod first, because
+// findHolder finds the pod that holds the ids, with all its devices. It queries the likely pod first, because
 // kubelet's list of a full node is long and findHolder runs before every container start.
 //
 // markSatisfied records whose demands the response satisfies. A response about a single pod satisfies none; its claim
@@ -137,7 +137,7 @@ func (t *Tracker) awaitPod(ctx context.Context, name podName) (pods.Pod, bool) {
 	}
 }
 
-// put writes an allocation record. It does not try while the bus is known to be unavailable.
+// put writes an allocation record. It fails at once while the bus is known to be unavailable.
 func (t *Tracker) put(ctx context.Context, a bus.Allocation) error {
 	view := t.allocations.View()
 	if view.Err != nil {

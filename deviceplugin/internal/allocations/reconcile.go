@@ -77,10 +77,10 @@ func (s Snapshot) actual(
 	for name, devices := range listed {
 		pod, ok := podsByName[name]
 		if !ok {
-			pending[name.String()] = fmt.Errorf("kubelet lists it, the API server does not (yet)")
+			pending[name.String()] = fmt.Errorf("kubelet lists the pod, but the API server has not reported it (yet)")
 			continue
 		}
-		if pod.Finished { // older kubelets list it for a while
+		if pod.Finished { // older kubelets list ended pods for a while
 			continue
 		}
 		a, err := s.allocation(*pod, devices)

@@ -52,7 +52,7 @@ func inClusterAccess() (access, error) {
 	host := os.Getenv("KUBERNETES_SERVICE_HOST")
 	port := os.Getenv("KUBERNETES_SERVICE_PORT")
 	if host == "" || port == "" {
-		return access{}, errors.New("this is no pod (KUBERNETES_SERVICE_HOST is not set): give --kubeconfig")
+		return access{}, errors.New("not running in a pod (KUBERNETES_SERVICE_HOST is not set): give --kubeconfig")
 	}
 	ca, err := os.ReadFile(filepath.Join(serviceAccount, "ca.crt"))
 	if err != nil {
@@ -71,7 +71,7 @@ func (a access) transport() (http.RoundTripper, error) {
 	if len(a.ca) > 0 {
 		t.TLSClientConfig.RootCAs = x509.NewCertPool()
 		if !t.TLSClientConfig.RootCAs.AppendCertsFromPEM(a.ca) {
-			return nil, errors.New("the server's CA is no certificate in PEM")
+			return nil, errors.New("the server's CA is not a PEM certificate")
 		}
 	}
 	if a.token == "" && a.tokenFile == "" {

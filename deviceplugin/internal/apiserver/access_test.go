@@ -71,7 +71,7 @@ func TestOpen_ExplainsMissingAccess(t *testing.T) {
 
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	_, err = apiserver.Open("")
-	require.ErrorContains(t, err, "no pod")
+	require.ErrorContains(t, err, "not running in a pod")
 }
 
 func FuzzKubeconfig(f *testing.F) {

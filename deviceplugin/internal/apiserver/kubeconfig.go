@@ -88,7 +88,7 @@ func (k kubeconfig) access(dir string) (access, error) {
 		}
 		if u.User.Exec != nil {
 			return access{}, fmt.Errorf(
-				"user %q logs in through a program: make a kubeconfig with a token or a certificate", user)
+				"user %q logs in through a program: use a kubeconfig with a token or a certificate", user)
 		}
 		a.token = u.User.Token
 		if u.User.TokenFile != "" {

@@ -14,7 +14,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Kind is the vendor and class of our devices.
+// Kind is the vendor and class of the devices.
 const Kind = "gpushare/gpu"
 
 // version is the specification's version. All fields in use exist since 0.6.

@@ -25,8 +25,7 @@ const (
 	OutputJSON  = "json"
 )
 
-// Config is the configuration of the device plugin. Flags that need parsing are kept as text; methods such as Unit
-// parse them.
+// Config is the configuration of the device plugin. Most fields have the text of a flag; methods parse it.
 type Config struct {
 	Node         growth.NodeName
 	GPUs         string // gpu.NVML or emulated GPUs
@@ -57,12 +56,12 @@ type Config struct {
 func (c *Config) AddFlags(set *flags.Set) {
 	set.StringVar((*string)(&c.Node), "node-name", "", "name of the Kubernetes node this runs on")
 	set.Env("node-name", "NODE_NAME")
-	set.StringVar(&c.GPUs, "gpus", gpu.NVML, "where GPUs come from: nvml asks the driver, emulated:2x24GiB invents two")
-	set.StringVar(&c.MemoryUnit, "memory-unit", "1Gi", "GPU memory that one device stands for")
-	set.StringVar(&c.Resource, "resource", gpushare.Resource, "extended resource to offer")
-	set.StringVar(&c.PluginDir, "plugin-dir", "/var/lib/kubelet/device-plugins", "kubelet's folder of device plugins")
+	set.StringVar(&c.GPUs, "gpus", gpu.NVML, "source of GPUs: nvml for those of the driver, or emulated:2x24GiB for two emulated ones")
+	set.StringVar(&c.MemoryUnit, "memory-unit", "1Gi", "GPU memory of one device")
+	set.StringVar(&c.Resource, "resource", gpushare.Resource, "extended resource to advertise")
+	set.StringVar(&c.PluginDir, "plugin-dir", "/var/lib/kubelet/device-plugins", "kubelet's directory of device plugins")
 	set.StringVar(&c.PodResources, "pod-resources", "/var/lib/kubelet/pod-resources/kubelet.sock", "kubelet's PodResources socket")
-	set.StringVar(&c.StateDir, "state-dir", gpushare.StateDir, "folder shared with the coordinator, the same path here as on the host")
+	set.StringVar(&c.StateDir, "state-dir", gpushare.StateDir, "directory shared with the coordinator; it must have the same path in the container and on the host")
 	set.StringVar(&c.HealthListen, "health-listen", ":9441", "address of /livez, /readyz and /metrics")
 	set.StringVar(&c.Kubeconfig, "kubeconfig", "", "kubeconfig file of the API server; empty inside a cluster")
 	c.addSharingFlags(set)
@@ -73,25 +72,25 @@ func (c *Config) AddFlags(set *flags.Set) {
 	c.Etcd.AddFlags(set)
 }
 
-// addSharingFlags adds the flags that define how containers get and share GPUs.
+// addSharingFlags adds the flags that determine how containers get and share GPUs.
 func (c *Config) addSharingFlags(set *flags.Set) {
 	set.StringVar(&c.Delivery, "delivery", DeliverEnv,
 		"how containers get their GPUs: env (NVIDIA_VISIBLE_DEVICES, for NVIDIA's runtime) or cdi")
-	set.StringVar(&c.CDIDir, "cdi-dir", "/var/run/cdi", "folder in which the runtime looks for CDI specifications")
-	set.StringVar(&c.DriverRoot, "driver-root", "/", "the host's root folder, where the driver's libraries are found for CDI")
+	set.StringVar(&c.CDIDir, "cdi-dir", "/var/run/cdi", "directory in which the runtime finds CDI specifications")
+	set.StringVar(&c.DriverRoot, "driver-root", "/", "the host's root directory, in which the driver's libraries are found for CDI")
 	set.StringVar(&c.Sharing, "sharing", ShareByTime, "how jobs share a GPU: timeslice, or mps (limits that the driver enforces)")
 	set.StringVar(&c.MPSProgram, "mps-program", "nvidia-cuda-mps-control", "MPS control daemon")
 }
 
-// addHealthFlags adds the flags for unhealthy GPUs and for pods that use more memory than they requested.
+// addHealthFlags adds the flags about unhealthy GPUs, and about pods that use more memory than they requested.
 func (c *Config) addHealthFlags(set *flags.Set) {
 	set.StringVar(&c.XIDPolicy, "xid-policy", "",
-		"changes to what XID errors do, such as 109=ignore,74=unhealthy-until-reset,other=ignore")
-	set.DurationVar(&c.RecoverAfter, "recover-after", 2*time.Minute, "how long a GPU must be fine to take new jobs again")
-	set.DurationVar(&c.LossAfter, "loss-after", 2*time.Minute, "how long the driver may be silent before its GPUs take no new jobs")
-	set.StringVar(&c.Proc, "proc", "/proc", "the host's /proc, by which processes on a GPU are found in their pods")
+		"changes of the action for XID errors, such as 109=ignore,74=unhealthy-until-reset,other=ignore")
+	set.DurationVar(&c.RecoverAfter, "recover-after", 2*time.Minute, "time without errors after which a GPU takes new jobs again")
+	set.DurationVar(&c.LossAfter, "loss-after", 2*time.Minute, "time without an answer of the driver after which its GPUs take no new jobs")
+	set.StringVar(&c.Proc, "proc", "/proc", "the host's /proc, which maps processes on a GPU to pods")
 	set.StringVar(&c.OnExcess, "on-excess", ExcessWarn,
-		"what comes after the warning to a job that uses more GPU memory than it asked for: warn (nothing), or evict")
+		"action for a job that uses more GPU memory than it requested: warn, or evict some time after the warning")
 	set.StringVar(&c.ExcessSlack, "excess-slack", "1Gi",
-		"GPU memory that a job may use beyond its request: a CUDA context alone takes some hundred MiB")
+		"GPU memory that a job may use in addition to its request: a CUDA context alone takes some hundred MiB")
 }

@@ -34,7 +34,7 @@ func TestParse_CommandLineOverridesEnvironment(t *testing.T) {
 	require.Equal(t, config.ShareByTime, c.Sharing, "an empty variable counts as unset")
 }
 
-func TestParse_ValidDurationHidesNoError(t *testing.T) {
+func TestParse_ReportsAllErrors(t *testing.T) {
 	_, err := parse(map[string]string{"TRELLIS_RECOVER_AFTER": "soon", "TRELLIS_LOSS_AFTER": "2m"}, "--node-name=n1", "--gpus=cuda")
 	require.ErrorContains(t, err, "TRELLIS_RECOVER_AFTER")
 	require.ErrorContains(t, err, "--gpus", "all errors are reported together")

@@ -127,7 +127,7 @@ func (s *Inventory) Refresh(ctx context.Context) {
 	}
 	s.failing = err != nil
 	if s.failing {
-		s.log.Warn("GPUs could not be listed, the last list stays", "err", err)
+		s.log.Warn("GPUs could not be listed, the last list stays in use", "err", err)
 	}
 	s.listed = merged
 	s.observe(err)

@@ -72,7 +72,7 @@ func (h EventRecorder) record(ctx context.Context, d gpu.Device) {
 				fmt.Sprintf("GPU %s is healthy again and takes new jobs.", d.UUID))
 		} else {
 			err = h.Events.Warning(ctx, object, "GPUUnhealthy",
-				fmt.Sprintf("GPU %s takes no new jobs: %s. What runs on it is left alone.", d.UUID, d.Reason))
+				fmt.Sprintf("GPU %s takes no new jobs: %s. Running jobs are not affected.", d.UUID, d.Reason))
 		}
 		cancel()
 		if err != nil {

@@ -42,7 +42,7 @@ func (k FaultStore) Load() (map[growth.GPU]Fault, error) {
 	defer func() { _ = file.Close() }()
 	var m faultFile
 	if info, err := file.Stat(); err != nil || info.Size() > maxFaultFile {
-		return nil, fmt.Errorf("reading earlier faults: %s is no file of ours: remove it", file.Name())
+		return nil, fmt.Errorf("reading earlier faults: %s is not a file of this program: remove it", file.Name())
 	}
 	if err := json.NewDecoder(file).Decode(&m); err != nil {
 		return nil, fmt.Errorf("reading earlier faults: %s: %w: remove it", file.Name(), err)

@@ -27,7 +27,7 @@ type Inventory interface {
 	Reevaluate()
 }
 
-// Listener passes faults to the monitor and stores them.
+// Listener passes faults to the monitor and stores them for the next process.
 type Listener struct {
 	Source    FaultSource
 	Monitor   *Monitor

@@ -15,17 +15,17 @@ type Config struct {
 	Policy Policy
 	// RecoverAfter is how long a GPU must be free of faults and readable before it is healthy again.
 	RecoverAfter time.Duration
-	// LossAfter is how long the driver may fail before its GPUs become unhealthy.
+	// LossAfter is the time without a successful list after which all GPUs become unhealthy.
 	LossAfter time.Duration
 }
 
 const (
-	// maxQuietPeriod bounds the doubling of the quiet period.
+	// maxQuietPeriod is the upper limit of Fault.quietPeriod.
 	maxQuietPeriod = time.Hour
 	// confirmations is the number of consecutive listings in which a GPU must be absent or unreadable before it becomes
 	// unhealthy.
 	confirmations = 2
-	// recheckPeriod is how long a failing driver is queried at the short interval.
+	// recheckPeriod is the time for which a failing driver is queried at the short interval.
 	recheckPeriod = 10 * time.Second
 )
 
@@ -76,7 +76,7 @@ func (m *Monitor) Observe(now time.Time, devices []gpu.Device, err error) bool {
 	return recheck
 }
 
-// observeFailure records that the driver did not answer.
+// observeFailure records a failed list. It returns true if the list should be repeated soon.
 func (m *Monitor) observeFailure(now time.Time, err error) bool {
 	if m.failingSince.IsZero() {
 		m.failingSince = now

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Action is what an XID error does to its GPU.
+// Action is the effect of an XID error on its GPU.
 type Action string
 
 // The actions of a policy.

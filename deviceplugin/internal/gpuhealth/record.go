@@ -64,7 +64,7 @@ func (r *record) unhealthyReason(now time.Time, recoverAfter time.Duration) stri
 		case f.Action == UntilReset:
 			return fmt.Sprintf("XID %d at %s: it needs a reset", f.XID, f.At.UTC().Format(time.DateTime))
 		case now.Sub(f.At) < quiet:
-			return fmt.Sprintf("XID %d at %s: not used before it has been quiet for %s", f.XID,
+			return fmt.Sprintf("XID %d at %s: no new jobs until it has had no error for %s", f.XID,
 				f.At.UTC().Format(time.DateTime), quiet)
 		}
 	}

@@ -16,17 +16,17 @@ import (
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet"
 )
 
-// rateLimitedKubelet rejects the next calls.
+// rateLimitedKubelet rejects as many calls as the value of rejections, and serves later ones.
 type rateLimitedKubelet struct {
 	podresources.UnimplementedPodResourcesListerServer
 	rejections, calls atomic.Int32
 }
 
-func (b *rateLimitedKubelet) Get(
+func (k *rateLimitedKubelet) Get(
 	context.Context, *podresources.GetPodResourcesRequest,
 ) (*podresources.GetPodResourcesResponse, error) {
-	b.calls.Add(1)
-	if b.rejections.Add(-1) >= 0 {
+	k.calls.Add(1)
+	if k.rejections.Add(-1) >= 0 {
 		return nil, status.Error(codes.ResourceExhausted, "rejected by rate limit")
 	}
 	return &podresources.GetPodResourcesResponse{PodResources: &podresources.PodResources{
@@ -52,26 +52,26 @@ func TestGet_RetriesRateLimit(t *testing.T) {
 	listener, err := net.Listen("unix", socket)
 	require.NoError(t, err)
 	server := grpc.NewServer()
-	b := &rateLimitedKubelet{}
-	podresources.RegisterPodResourcesListerServer(server, b)
+	k := &rateLimitedKubelet{}
+	podresources.RegisterPodResourcesListerServer(server, k)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(server.Stop)
 	client, err := kubelet.Dial(socket, "r")
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = client.Close() })
 
-	b.rejections.Store(4)
-	of, err := client.Get(t.Context(), "ns", "pod")
+	k.rejections.Store(4)
+	devices, err := client.Get(t.Context(), "ns", "pod")
 	require.NoError(t, err)
 	require.Equal(t, []kubelet.ContainerDevices{{
 		Namespace: "ns",
 		Pod:       "pod",
 		Container: "main",
 		IDs:       []string{"a", "b"},
-	}}, of)
-	require.Equal(t, int32(5), b.calls.Load())
+	}}, devices)
+	require.Equal(t, int32(5), k.calls.Load())
 
-	b.rejections.Store(1000)
+	k.rejections.Store(1000)
 	_, err = client.Get(t.Context(), "ns", "pod")
 	require.ErrorContains(t, err, "rejected by rate limit", "retries are limited")
 }

@@ -90,7 +90,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 			fmt.Sprintf(
 				"its MPS control daemon ended (%v): the CUDA contexts of its jobs are lost, they must be started "+
 					"again", err))
-		d.Log.Error("an MPS control daemon ended, every job on its GPU loses its CUDA context", "gpu", d.GPU, "err",
+		d.Log.Error("an MPS control daemon ended, every job on its GPU has lost its CUDA context", "gpu", d.GPU, "err",
 			err)
 		if time.Since(start) > maxBackoff {
 			backoff = minBackoff
@@ -160,9 +160,9 @@ func awaitPipe(ctx context.Context, pipe string, ended chan error) error {
 		select {
 		case err := <-ended:
 			ended <- err
-			return fmt.Errorf("it ended before it served: %w", err)
+			return fmt.Errorf("it ended before it was ready: %w", err)
 		case <-timeout.C:
-			return fmt.Errorf("it made no control pipe within %s", readyTimeout)
+			return fmt.Errorf("it did not create a control pipe within %s", readyTimeout)
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-poll.C:

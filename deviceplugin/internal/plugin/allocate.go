@@ -41,7 +41,7 @@ func (s *Server) Allocate(ctx context.Context, r *pluginapi.AllocateRequest) (*p
 func (s *Server) allocate(ctx context.Context, ids []string) (*pluginapi.ContainerAllocateResponse, error) {
 	parts, err := slice.Spread(ids)
 	if err != nil {
-		return nil, status.Errorf(codes.InvalidArgument, "kubelet asked for ids that were never advertised: %v", err)
+		return nil, status.Errorf(codes.InvalidArgument, "kubelet requested ids that were never advertised: %v", err)
 	}
 	devices, _ := s.Inventory.Devices()
 	if err := checkAdvertised(ids, parts, devices, s.Unit); err != nil {
@@ -90,7 +90,7 @@ func (s *Server) allocate(ctx context.Context, ids []string) (*pluginapi.Contain
 // checkAdvertised verifies that all ids belong to GPUs in the inventory. It ignores health, which kubelet checks.
 func checkAdvertised(ids []string, parts []slice.Part, devices []gpu.Device, unit growth.MiB) error {
 	if len(ids) == 0 {
-		return fmt.Errorf("kubelet asked for no device at all")
+		return fmt.Errorf("kubelet requested no devices")
 	}
 	units := map[growth.GPU]int{}
 	for _, d := range devices {
@@ -98,7 +98,7 @@ func checkAdvertised(ids []string, parts []slice.Part, devices []gpu.Device, uni
 	}
 	for _, p := range parts {
 		if _, ok := units[p.GPU]; !ok {
-			return fmt.Errorf("this node has no GPU %s (any more)", p.GPU)
+			return fmt.Errorf("this node has no GPU %s, or no longer has it", p.GPU)
 		}
 	}
 	for _, id := range ids {

@@ -79,7 +79,7 @@ func TestAllocate_SetsGPUEnvironment(t *testing.T) {
 
 func TestAllocate_RejectsUnadvertisedIDs(t *testing.T) {
 	for ids, words := range map[string]string{
-		"":                "no device at all",
+		"":                "requested no devices",
 		"GPU-c/0":         "no GPU GPU-c",
 		"GPU-a/4":         "beyond the memory",
 		"GPU-a/0 GPU-a/0": "twice",

@@ -15,8 +15,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// errConflict stops the process: two plugins of one resource would replace each other again and again.
-var errConflict = errors.New("another device plugin is in our place")
+// errConflict stops the process: two plugins of one resource would replace each other repeatedly.
+var errConflict = errors.New("another device plugin takes the place of this one")
 
 // conflictRetryDelay is the time before a conflict is checked again: kubelet may not know yet that the other plugin
 // has gone.
@@ -87,8 +87,8 @@ func (r *Registrar) checkAllocatable(ctx context.Context) error {
 	}
 	if id := foreignID(); id != "" {
 		return fmt.Errorf(
-			"%w: kubelet has devices of %s such as %.80q, which are none of this node's GPUs as we see them: stop "+
-				"that plugin, or choose another --resource", errConflict, r.Resource, id)
+			"%w: kubelet has devices of %s such as %.80q, which this plugin did not advertise: stop the other "+
+				"plugin, or choose another --resource", errConflict, r.Resource, id)
 	}
 	return nil
 }

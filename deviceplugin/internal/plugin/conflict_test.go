@@ -43,7 +43,7 @@ func TestRegistrar_SecondInstanceFails(t *testing.T) {
 	w := newHarness(t, "emulated:2x24GiB")
 	second := newRegistrar(t, w, &fakeLister{nil})
 	err := second.Run(t.Context())
-	require.ErrorContains(t, err, "another device plugin is in our place")
+	require.ErrorContains(t, err, "another device plugin takes the place of this one")
 	require.ErrorContains(t, err, "plugin.test", "the name of this test process")
 	require.ErrorContains(t, err, plugin.SocketName)
 	w.runPod(w.bindPod("p", 1, nil, main(8)))

@@ -13,7 +13,7 @@ type otherPlugin struct{ socket, name, remedy string }
 func otherPlugins() []otherPlugin {
 	return []otherPlugin{
 		{"aliyungpushare.sock", "Aliyun gpushare's device plugin",
-			"delete its DaemonSet (kube-system/gpushare-device-plugin-ds, as it is shipped)"},
+			"delete its DaemonSet (kube-system/gpushare-device-plugin-ds by default)"},
 		{"nvidia-gpu.sock", "the device plugin of NVIDIA or of HAMi",
 			"keep its DaemonSet off nodes that are labelled gpushare=true"},
 	}
@@ -34,8 +34,8 @@ func (r *Registrar) checkOtherPlugins() error {
 		process := peerName(connection)
 		_ = connection.Close()
 		return fmt.Errorf(
-			"%w: %s, %s, answers at %s and hands out the same GPUs: %s; its pods go on, and this plugin starts once "+
-				"it is gone",
+			"%w: %s, %s, serves at %s and allocates the same GPUs: %s; its pods keep running, and this plugin starts once "+
+				"the other one has stopped",
 			errConflict, f.name, process, path, f.remedy)
 	}
 	return nil

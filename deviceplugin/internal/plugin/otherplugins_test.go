@@ -23,7 +23,7 @@ func TestRegistrar_NamesRunningPluginOfSameGPUs(t *testing.T) {
 			t.Cleanup(func() { _ = theirs.Close() })
 
 			err = newRegistrar(t, w, &fakeLister{nil}).Run(t.Context())
-			require.ErrorContains(t, err, "another device plugin is in our place")
+			require.ErrorContains(t, err, "another device plugin takes the place of this one")
 			require.ErrorContains(t, err, path)
 			require.ErrorContains(t, err, "plugin.test", "the name of this test process")
 			for _, word := range words {

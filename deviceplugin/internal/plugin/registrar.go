@@ -128,7 +128,7 @@ func (r *Registrar) register(ctx context.Context) error {
 		if err := r.awaitSilence(ctx); err != nil {
 			return err
 		}
-		r.Log.Warn("kubelet has registered us and does not connect: registering again", "timeout", streamTimeout)
+		r.Log.Warn("kubelet accepted the registration but has not connected: registering again", "timeout", streamTimeout)
 		if err := r.checkAllocatable(ctx); err != nil {
 			return err
 		}
@@ -152,7 +152,7 @@ func (r *Registrar) registerWithRetry(ctx context.Context) error {
 		if err == nil {
 			break
 		}
-		r.Log.Warn("kubelet has not registered us yet", "err", err)
+		r.Log.Warn("kubelet has not accepted the registration yet", "err", err)
 		select {
 		case <-time.After(retryDelay):
 		case <-ctx.Done():

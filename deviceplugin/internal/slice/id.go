@@ -27,7 +27,7 @@ func Parse(id string) (growth.GPU, int, error) {
 	n, err := strconv.Atoi(number)
 	nonCanonical := number == "" || number[0] == '+' || number[0] == '-' || number[0] == '0' && len(number) > 1
 	if err != nil || nonCanonical || n >= maxUnits {
-		return "", 0, fmt.Errorf("device id %.80q: %q is no unit of a GPU", id, number)
+		return "", 0, fmt.Errorf("device id %.80q: %q is not the number of a unit", id, number)
 	}
 	return gpu, n, nil
 }

@@ -44,7 +44,7 @@ func Open(stateDir string) (*Store, error) {
 	if err := os.MkdirAll(root, 0o755); err != nil {
 		return nil, fmt.Errorf("creating the directory of slots: %w", err)
 	}
-	if err := os.Chmod(root, 0o711); err != nil { // jobs must not list the slots of others
+	if err := os.Chmod(root, 0o711); err != nil { // a job must not list other jobs' slots
 		return nil, fmt.Errorf("protecting the directory of slots: %w", err)
 	}
 	return &Store{root: root, shim: shim.Source()}, nil
@@ -56,7 +56,7 @@ func (s *Store) Ensure(ids []string) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("creating a slot: %w", err)
 	}
-	if err := os.Chmod(dir, 0o755); err != nil { // independent of the umask: jobs run as any user
+	if err := os.Chmod(dir, 0o755); err != nil { // independent of the umask, because a job may run as any user
 		return "", fmt.Errorf("opening a slot to its job: %w", err)
 	}
 	list := strings.Join(slices.Sorted(slices.Values(ids)), "\n") + "\n"
@@ -121,7 +121,7 @@ func (s *Store) Exists(ids []string) bool {
 // Remove deletes a slot and its contents.
 func (s *Store) Remove(name string) error {
 	if !slice.IsSlot(name) {
-		return fmt.Errorf("%q is no slot", name)
+		return fmt.Errorf("%q is not a slot", name)
 	}
 	if err := os.RemoveAll(filepath.Join(s.root, name)); err != nil {
 		return fmt.Errorf("removing a slot: %w", err)

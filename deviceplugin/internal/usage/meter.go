@@ -29,7 +29,7 @@ type API interface {
 	Create(ctx context.Context, path string, object any) error
 }
 
-// Meter measures the use of GPUs at an interval.
+// Meter measures the GPU usage of pods at an interval.
 type Meter struct {
 	Driver Processes
 	Proc   Proc
@@ -134,8 +134,8 @@ func (m *Meter) handle(ctx context.Context, pod growth.PodRef, x Excess) {
 			UID:       string(pod.UID),
 		}
 		message := fmt.Sprintf(
-			"The job uses %s on GPU %s and asked for %s: others there may run out of memory. Ask for more, or let "+
-				"it use less.", x.Memory, x.GPU, x.Requested)
+			"The job uses %s on GPU %s but requested %s: other jobs there may run out of memory. Request more, or "+
+				"reduce its usage.", x.Memory, x.GPU, x.Requested)
 		if err := m.API.Warning(ctx, about, "GPUMemoryExceeded", message); err != nil {
 			log.Warn("the event could not be recorded", "err", err)
 		}
@@ -158,11 +158,11 @@ func (m *Meter) handle(ctx context.Context, pod growth.PodRef, x Excess) {
 var (
 	podLabels = []string{"namespace", "pod", "gpu"}
 	usedDesc  = prometheus.NewDesc("trellis_deviceplugin_pod_gpu_memory_bytes",
-		"GPU memory that a pod's processes hold.", podLabels, nil)
+		"GPU memory that a pod's processes use.", podLabels, nil)
 	requestedDesc = prometheus.NewDesc("trellis_deviceplugin_pod_gpu_memory_requested_bytes",
 		"GPU memory that a pod requested.", podLabels, nil)
 	busyDesc = prometheus.NewDesc("trellis_deviceplugin_pod_gpu_busy_ratio",
-		"How much of the time a pod's processes kept a GPU busy, 0 to 1.", podLabels, nil)
+		"Fraction of the time in which a pod's processes kept a GPU busy, 0 to 1.", podLabels, nil)
 	processesDesc = prometheus.NewDesc("trellis_deviceplugin_pod_gpu_processes",
 		"Processes of a pod that compute on a GPU.", podLabels, nil)
 )

@@ -245,7 +245,7 @@ func TestMeter_WarnsThenEvicts(t *testing.T) {
 		time.Sleep(35 * time.Second)
 		synctest.Wait()
 		require.Len(t, api.recorded(), 1)
-		require.Contains(t, api.recorded()[0], "GPUMemoryExceeded p: The job uses 3000MiB on GPU A and asked for 2GiB")
+		require.Contains(t, api.recorded()[0], "GPUMemoryExceeded p: The job uses 3000MiB on GPU A but requested 2GiB")
 		time.Sleep(20 * time.Second)
 		synctest.Wait()
 		require.Len(t, api.recorded(), 2)
@@ -255,10 +255,10 @@ func TestMeter_WarnsThenEvicts(t *testing.T) {
 		registry := prometheus.NewRegistry()
 		registry.MustRegister(m)
 		require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(`
-# HELP trellis_deviceplugin_pod_gpu_memory_bytes GPU memory that a pod's processes hold.
+# HELP trellis_deviceplugin_pod_gpu_memory_bytes GPU memory that a pod's processes use.
 # TYPE trellis_deviceplugin_pod_gpu_memory_bytes gauge
 trellis_deviceplugin_pod_gpu_memory_bytes{gpu="A",namespace="ns",pod="p"} 3.145728e+09
-# HELP trellis_deviceplugin_pod_gpu_busy_ratio How much of the time a pod's processes kept a GPU busy, 0 to 1.
+# HELP trellis_deviceplugin_pod_gpu_busy_ratio Fraction of the time in which a pod's processes kept a GPU busy, 0 to 1.
 # TYPE trellis_deviceplugin_pod_gpu_busy_ratio gauge
 trellis_deviceplugin_pod_gpu_busy_ratio{gpu="A",namespace="ns",pod="p"} 0.5
 `), "trellis_deviceplugin_pod_gpu_memory_bytes", "trellis_deviceplugin_pod_gpu_busy_ratio"))

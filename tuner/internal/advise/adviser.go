@@ -10,8 +10,8 @@ import (
 	"github.com/trellis-gpu/trellis/tuner/internal/history"
 )
 
-// withdrawAfter is how long a job's sample must be missing before its advice is withdrawn. It exceeds the restart of
-// a coordinator plus the expiry of its lease.
+// withdrawAfter is the time without a sample after which a job's advice is withdrawn. It is longer than a restart of the
+// coordinator plus the expiry of its lease.
 const withdrawAfter = time.Minute
 
 // Adviser decides on advice. It tracks how long each job has kept its number of workers, and how long its sample has
@@ -94,7 +94,7 @@ func (a *Adviser) withdraw(s *history.Snapshot, now time.Time) []Change {
 func jobsOn(s *history.Snapshot, node growth.NodeName) []history.Job {
 	var jobs []history.Job
 	for _, j := range s.Jobs {
-		// A job whose advice this build cannot decode is left alone.
+		// This build must not overwrite advice that it cannot decode.
 		if j.Sample != nil && j.Sample.Node == node && s.Undecodable[bus.AdviceKey(j.UID)] == nil {
 			jobs = append(jobs, j)
 		}

@@ -45,7 +45,7 @@ func job(uid growth.PodUID, g growth.Growth, loaders int, options ...func(*histo
 	return j
 }
 
-// justStarted leaves one measurement, which often belongs to a job that is still warming up.
+// justStarted leaves one measurement, which is too few for a prediction.
 func justStarted(j *history.Job) { j.Measurements = j.Measurements[:1] }
 
 func advised(generation int64, loaders int) func(*history.Job) {
@@ -99,13 +99,13 @@ func TestDecide_DividesBudget(t *testing.T) {
 		"a new job is reduced to the budget": {oneCore(job("a", .9, 2)), loaders{"a": 1}},
 		"the growing job gets the only core": {oneCore(job("a", .1, 2), job("b", .9, 2), job("c", .2, 2)),
 			loaders{"a": 0, "b": 1, "c": 0}},
-		"correct numbers are left alone":         {oneCore(job("a", .1, 0), job("b", .9, 1)), loaders{}},
+		"numbers within the budget stay":         {oneCore(job("a", .1, 0), job("b", .9, 1)), loaders{}},
 		"a converged job may use an unused core": {oneCore(job("a", 0, 2)), loaders{"a": 1}},
 		"a job that has not reported its metric does not count as converged": {
 			oneCore(job("a", .5, 2), job("new", 0, 2, func(j *history.Job) { j.Sample.Reported = false })),
 			loaders{"a": 0, "new": 1},
 		},
-		"a job that must not be tuned uses the budget first": {
+		"the workers of an untunable job are subtracted from the budget": {
 			oneCore(job("a", .9, 2), job("fixed", .1, 1, func(j *history.Job) { j.Sample.Tunable = []string{"cpu"} })),
 			loaders{"a": 0},
 		},
@@ -195,7 +195,7 @@ func TestDecide_GuardsAdviceAndContinuesGeneration(t *testing.T) {
 	require.Equal(t, bus.Absent(bus.AdviceKey("a")), first[0].Guard)
 	require.Equal(t, int64(1), first[0].Advice.Generation)
 	require.Regexp(t,
-		`^2 → 1 data-loader workers: 2 workers ran on a budget of 1 core; \d+ → \d+ samples/s predicted, 200 if data cost nothing, growth 0.90$`,
+		`^2 → 1 data-loader workers: 2 workers ran on a budget of 1 core; \d+ → \d+ samples/s predicted, 200 if loading took no time, growth 0.90$`,
 		first[0].Advice.Reason)
 
 	unmeasured := a.Decide(oneCore(job("b", .9, 2, justStarted)), start)
@@ -234,7 +234,7 @@ func TestDecide_WithdrawsAdviceOfMissingJob(t *testing.T) {
 	}}, a.Decide(gone, start.Add(61*time.Second)))
 
 	require.Empty(t, a.Decide(oneCore(job("a", .9, 1, advised(3, 1))), start.Add(2*time.Minute)))
-	require.Empty(t, a.Decide(gone, start.Add(3*time.Minute)), "a job that came back restarts the minute")
+	require.Empty(t, a.Decide(gone, start.Add(3*time.Minute)), "a job that has returned must be missing for another minute")
 
 	gone.Undecodable[bus.SampleKey("a")] = bus.ErrVersion
 	require.Empty(t, a.Decide(gone, start.Add(time.Hour)), "an undecodable sample is not missing")

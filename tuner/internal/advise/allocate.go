@@ -22,7 +22,7 @@ const (
 	maxPredicted = 32
 	// minGrowth is the lower bound of a job's growth in the objective: a converged job keeps a small weight.
 	minGrowth growth.Growth = 0.01
-	// defaultRemaining is the remaining time of a job that does not report its total steps.
+	// defaultRemaining is the assumed remaining time of a job that does not report its total steps.
 	defaultRemaining growth.Seconds = 600
 )
 
@@ -62,10 +62,10 @@ func (a *Adviser) allocate(node history.Node, jobs []history.Job, now time.Time)
 						c.forecast(loaders))))
 		}
 	}
-	if budget <= 0 { // any number would exceed the budget, and workers that never start cost nothing
+	if budget <= 0 { // workers would exceed the budget, and setting 0 before they start costs nothing
 		for _, c := range unreported {
 			changes = append(changes,
-				c.change(0, "no data-loader workers: every core of the node has a job of its own that trains"))
+				c.change(0, "no data-loader workers: training processes use every core of the node"))
 		}
 	}
 	return changes
@@ -100,6 +100,7 @@ func weight(s bus.Sample, model loader.Model) loader.Weight {
 // processes returns the number of training processes: one per device, each with a DataLoader.
 func processes(j history.Job) int { return min(max(1, len(j.Sample.GPUs)), 64) }
 
+// remaining estimates the job's remaining time.
 func remaining(s bus.Sample) growth.Seconds {
 	if s.TotalSteps > 0 && s.StepSeconds > 0 {
 		return growth.Seconds(max(0, float64(s.TotalSteps)-float64(s.Step))) * s.StepSeconds
@@ -125,11 +126,11 @@ func (c candidate) change(loaders int, reason string) Change {
 	return change
 }
 
-// forecast describes the expected effect of the change.
+// forecast describes the expected effect of the change for the user.
 func (c candidate) forecast(loaders int) string {
 	if len(c.running.Curve) == 0 {
 		return "not measured yet"
 	}
-	return fmt.Sprintf("%.0f → %.0f samples/s predicted, %.0f if data cost nothing, growth %.2f",
+	return fmt.Sprintf("%.0f → %.0f samples/s predicted, %.0f if loading took no time, growth %.2f",
 		c.model.Rate(c.running.Loaders), c.model.Rate(loaders), c.model.MaxRate(), c.Sample.Growth)
 }

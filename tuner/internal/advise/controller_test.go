@@ -145,7 +145,7 @@ func TestController_SecondTunerTakesOver(t *testing.T) {
 	})
 }
 
-func TestController_TwoAtOnce(t *testing.T) {
+func TestController_TwoTunersWriteEachChangeOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newHarness(t)
 		defer w.startTuner()()
@@ -167,7 +167,7 @@ func TestController_ResumesAfterBusOutage(t *testing.T) {
 		w.train(3*time.Second, map[growth.PodUID]growth.Growth{"a": .9})
 		w.bus.Fail(bus.ErrUnavailable)
 		w.train(time.Minute, map[growth.PodUID]growth.Growth{"a": .9})
-		require.Zero(t, w.counts[advise.Failed], "nothing is attempted on an outdated state")
+		require.Zero(t, w.counts[advise.Failed], "nothing is written based on an outdated state")
 		w.bus.Fail(nil)
 		w.train(time.Minute, map[growth.PodUID]growth.Growth{"a": .9})
 		require.Equal(t, 1, w.loaders("a"))

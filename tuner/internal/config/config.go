@@ -12,8 +12,9 @@ import (
 )
 
 // About is the first paragraph of --help.
-const About = `tuner learns how fast each job trains with how many data-loader workers, divides every node's cores for loading among its
-jobs, and publishes that as advice on the state bus. It serves the state of nodes and jobs as a dashboard and an API.`
+const About = `tuner learns the throughput of each job by its number of data-loader workers. It divides the cores of each node that are
+left for loading among the node's jobs, and publishes the result as advice on the state bus. It also serves a dashboard
+and an API.`
 
 // Config is the configuration of the tuner.
 type Config struct {
@@ -29,7 +30,7 @@ type Config struct {
 	Etcd           etcdbus.Config
 
 	leaderElect bool
-	// leaderElectGiven reports whether a flag or a variable sets leaderElect.
+	// leaderElectGiven reports whether the flag or its environment variable is set.
 	leaderElectGiven func() bool
 	inCluster        bool
 }
@@ -46,13 +47,13 @@ func New(getenv func(string) string) *Config {
 func (c *Config) AddFlags(set *flags.Set) {
 	set.StringVar(&c.Listen, "listen", ":8080", "address of the dashboard and its API")
 	set.StringVar(&c.HealthListen, "health-listen", ":9443", "address of /livez, /readyz and /metrics")
-	set.DurationVar(&c.Interval, "interval", 2*time.Second, "time between two divisions of every node's cores, 1s to 10m")
+	set.DurationVar(&c.Interval, "interval", 2*time.Second, "time between two rounds of advice, 1s to 10m")
 	set.BoolVar(&c.leaderElect, "leader-elect", false,
-		"advise only while holding a Lease; by default true in a pod or with --kubeconfig, which give access to a cluster")
+		"give advice only while holding a Lease; true by default in a pod and with --kubeconfig")
 	c.leaderElectGiven = func() bool { return set.Given("leader-elect") }
-	set.StringVar(&c.LeaseNamespace, "lease-namespace", "", "namespace of that Lease")
+	set.StringVar(&c.LeaseNamespace, "lease-namespace", "", "namespace of the Lease")
 	set.Env("lease-namespace", "POD_NAMESPACE")
-	set.StringVar(&c.Kubeconfig, "kubeconfig", "", "kubeconfig file of the cluster that holds the Lease; empty inside a cluster")
+	set.StringVar(&c.Kubeconfig, "kubeconfig", "", "kubeconfig file of the cluster with the Lease; empty inside a cluster")
 	c.Etcd.AddFlags(set)
 }
 
@@ -76,7 +77,7 @@ func (c *Config) Validate() error {
 		invalid = append(invalid, fmt.Errorf("--interval %s: give a time from 1s to 10m", c.Interval))
 	}
 	if c.Elect() && c.LeaseNamespace == "" {
-		invalid = append(invalid, errors.New("--leader-elect needs --lease-namespace (or POD_NAMESPACE): it is the namespace of the Lease"))
+		invalid = append(invalid, errors.New("--leader-elect needs a namespace for the Lease: set --lease-namespace or POD_NAMESPACE"))
 	}
 	if c.Kubeconfig != "" {
 		if _, err := os.Stat(c.Kubeconfig); err != nil {

@@ -30,20 +30,20 @@ func TestParse_CommandLineOverridesEnvironment(t *testing.T) {
 
 func TestElect_DefaultDependsOnCluster(t *testing.T) {
 	inPod := map[string]string{"KUBERNETES_SERVICE_HOST": "10.0.0.1", "POD_NAMESPACE": "trellis"}
-	kubeconfig := "--kubeconfig=config.go" // some file that exists
+	kubeconfig := "--kubeconfig=config.go" // an existing file
 	for name, tc := range map[string]struct {
 		args []string
 		env  map[string]string
 		want bool
 	}{
-		"outside a cluster":            {nil, nil, false},
-		"in a pod":                     {nil, inPod, true},
-		"in a pod, off":                {[]string{"--leader-elect=false"}, inPod, false},
-		"in a pod, off by environment": {nil, map[string]string{"KUBERNETES_SERVICE_HOST": "h", "TRELLIS_LEADER_ELECT": "false"}, false},
-		"with a kubeconfig":            {[]string{kubeconfig, "--lease-namespace=n"}, nil, true},
-		"with a kubeconfig, off":       {[]string{kubeconfig, "--leader-elect=false"}, nil, false},
-		"outside a cluster, on":        {[]string{"--leader-elect", "--lease-namespace=n"}, nil, true},
-		"outside a cluster, on by 1":   {[]string{"--lease-namespace=n"}, map[string]string{"TRELLIS_LEADER_ELECT": "1"}, true},
+		"outside a cluster":                    {nil, nil, false},
+		"in a pod":                             {nil, inPod, true},
+		"in a pod, off":                        {[]string{"--leader-elect=false"}, inPod, false},
+		"in a pod, off by environment":         {nil, map[string]string{"KUBERNETES_SERVICE_HOST": "h", "TRELLIS_LEADER_ELECT": "false"}, false},
+		"with a kubeconfig":                    {[]string{kubeconfig, "--lease-namespace=n"}, nil, true},
+		"with a kubeconfig, off":               {[]string{kubeconfig, "--leader-elect=false"}, nil, false},
+		"outside a cluster, on":                {[]string{"--leader-elect", "--lease-namespace=n"}, nil, true},
+		"outside a cluster, on by environment": {[]string{"--lease-namespace=n"}, map[string]string{"TRELLIS_LEADER_ELECT": "1"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, err := parse(tc.env, append(tc.args, etcd)...)

@@ -45,7 +45,7 @@ func startCandidate(t *testing.T, client kubernetes.Interface) *candidate {
 	return c
 }
 
-// elapse lets time pass and checks that there is at most one leader.
+// elapse lets time pass and checks throughout that there is at most one leader.
 func elapse(t *testing.T, d time.Duration, candidates ...*candidate) {
 	for range d / (100 * time.Millisecond) {
 		time.Sleep(100 * time.Millisecond)
@@ -58,7 +58,7 @@ func elapse(t *testing.T, d time.Duration, candidates ...*candidate) {
 	}
 }
 
-func TestRun_OneLeader(t *testing.T) {
+func TestRun_ElectsOneLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
 		first := startCandidate(t, client)
@@ -99,6 +99,6 @@ func TestRun_StepsDownWithoutLease(t *testing.T) {
 		lease, err := client.CoordinationV1().Leases("trellis").Get(t.Context(), election.LeaseName,
 			metav1.GetOptions{})
 		require.NoError(t, err)
-		require.Empty(t, *lease.Spec.HolderIdentity, "released")
+		require.Empty(t, *lease.Spec.HolderIdentity, "the Lease is released")
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/loader"
 )
 
-// FuzzSample decodes arbitrary samples. They must not affect other jobs, and their measurements must be usable.
+// FuzzSample decodes arbitrary samples. They must not affect other jobs, and the fitted throughput must be positive.
 func FuzzSample(f *testing.F) {
 	f.Add([]byte(`{"v":1,"step":1}`),
 		[]byte(`{"v":1,"step":2,"stepSeconds":0.1,"loadSeconds":0.05,"batchSize":32,"loaders":2}`))

@@ -42,7 +42,7 @@ func runRecorder(t *testing.T) (*membus.Bus, *membus.Session, *history.Recorder)
 		cancel()
 		require.ErrorIs(t, <-done, context.Canceled)
 	})
-	synctest.Wait() // the watches are open, so that each write is one change
+	synctest.Wait() // wait until the watches are open, so that each write causes one change
 	return b, b.Session(), r
 }
 

@@ -17,7 +17,7 @@ type Snapshot struct {
 	// Err is set while the bus is unavailable. UnavailableSince is the start of that time.
 	Err              error
 	UnavailableSince time.Time
-	// Undecodable are the errors of records that could not be decoded, by key.
+	// Undecodable has the errors of records that could not be decoded, by key.
 	Undecodable map[string]error
 	// Nodes are sorted by name, Jobs by namespace and name.
 	Nodes []Node
@@ -34,16 +34,16 @@ type Node struct {
 // Job is a job with its records.
 type Job struct {
 	UID growth.PodUID
-	// Sample is nil if the job or its node's coordinator is gone.
+	// Sample is nil after the job has ended, or if its coordinator is down.
 	Sample *bus.Sample
-	// Advice is nil without advice. AdviceRevision is the revision of its record.
+	// Advice is nil if there is none. AdviceRevision is the revision of its record on the bus.
 	Advice         *bus.Advice
 	AdviceRevision bus.Revision
 	// Measurements are the job's last measurements, newest last.
 	Measurements []loader.Measurement
 }
 
-// newSnapshot combines two views and the histories.
+// newSnapshot combines the views of nodes and jobs with the histories.
 func newSnapshot(nodes, jobs *bus.View[entry], histories map[growth.PodUID]jobHistory) *Snapshot {
 	s := &Snapshot{Synced: nodes.Synced && jobs.Synced, Err: nodes.Err, Undecodable: map[string]error{}}
 	if s.Err == nil {

@@ -22,20 +22,20 @@ type Source interface {
 	Snapshot() (*history.Snapshot, <-chan struct{})
 }
 
-// New returns metrics with their own registry. State of the bus is read from source at each collection.
+// New returns metrics with their own registry. Gauges of the bus's state are read from source at each scrape.
 func New(source Source, version string) *Metrics {
 	m := &Metrics{
 		Registry: prometheus.NewRegistry(),
 		changes: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "trellis_tuner_advice_total", Help: "Changes of advice by result.",
+			Name: "trellis_tuner_advice_total", Help: "Changes of advice, by result.",
 		}, []string{"action"}),
 		allocationTime: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "trellis_tuner_allocation_duration_seconds",
-			Help:    "Time to fit all models and divide the cores of all nodes once.",
+			Help:    "Duration of one round of decisions: fitting all models and dividing the cores of all nodes.",
 			Buckets: prometheus.ExponentialBuckets(1e-5, 4, 9),
 		}),
 		leader: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "trellis_tuner_leader", Help: "1 while this process is the leader, which gives advice.",
+			Name: "trellis_tuner_leader", Help: "1 while this process is the leader, else 0. Only the leader gives advice.",
 		}),
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{

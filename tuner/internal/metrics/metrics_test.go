@@ -18,11 +18,12 @@ import (
 	"github.com/trellis-gpu/trellis/tuner/internal/metrics"
 )
 
+// fixed is a Source with a fixed snapshot.
 type fixed struct{ snapshot *history.Snapshot }
 
 func (f fixed) Snapshot() (*history.Snapshot, <-chan struct{}) { return f.snapshot, nil }
 
-func TestMetrics(t *testing.T) {
+func TestMetrics_ReportStateAndPassLint(t *testing.T) {
 	m := metrics.New(fixed{&history.Snapshot{
 		Nodes:            []history.Node{{Name: "n"}},
 		Undecodable:      map[string]error{"k": bus.ErrVersion},

@@ -34,7 +34,7 @@ func ready(s *history.Snapshot) (degraded []string, err error) {
 	case !s.Synced:
 		return nil, fmt.Errorf("the state bus has not been read yet: %w", s.Err)
 	case s.Err != nil:
-		return []string{fmt.Sprintf("serving the last snapshot, nothing is advised: %v", s.Err)}, nil
+		return []string{fmt.Sprintf("the bus is unavailable, serving the last snapshot and giving no advice: %v", s.Err)}, nil
 	}
 	return nil, nil
 }

@@ -18,16 +18,16 @@ type source struct{ snapshot *history.Snapshot }
 
 func (s source) Snapshot() (*history.Snapshot, <-chan struct{}) { return s.snapshot, nil }
 
-func TestProbes(t *testing.T) {
+func TestReadyz_DependsOnTheBus(t *testing.T) {
 	for name, c := range map[string]struct {
 		snapshot *history.Snapshot
 		code     int
 		says     string
 	}{
-		"not read yet":           {&history.Snapshot{Err: bus.ErrUnavailable}, http.StatusServiceUnavailable, "not been read"},
-		"not read yet, no error": {&history.Snapshot{}, http.StatusServiceUnavailable, "not been read"},
-		"fresh":                  {&history.Snapshot{Synced: true}, http.StatusOK, "ok"},
-		"stale":                  {&history.Snapshot{Synced: true, Err: bus.ErrUnavailable}, http.StatusOK, "degraded"},
+		"the bus has never been available": {&history.Snapshot{Err: bus.ErrUnavailable}, http.StatusServiceUnavailable, "not been read"},
+		"the bus has not been read yet":    {&history.Snapshot{}, http.StatusServiceUnavailable, "not been read"},
+		"the bus is connected":             {&history.Snapshot{Synced: true}, http.StatusOK, "ok"},
+		"the bus is unavailable":           {&history.Snapshot{Synced: true, Err: bus.ErrUnavailable}, http.StatusOK, "degraded"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			handler := probes.New(source{c.snapshot}, prometheus.NewRegistry()).Handler()

@@ -17,7 +17,7 @@ type Source interface {
 //go:embed page
 var page embed.FS
 
-// Dashboard serves the page and the API.
+// Dashboard returns the handler of the page and the API.
 func Dashboard(source Source) http.Handler {
 	router := httprouter.New()
 	router.RedirectTrailingSlash = false
@@ -30,7 +30,7 @@ func Dashboard(source Source) http.Handler {
 		case "1", "true":
 			stream.ServeHTTP(w, r)
 		default:
-			http.Error(w, "watch is 1 to follow changes, or absent", http.StatusBadRequest)
+			http.Error(w, "watch must be 1 to follow changes, or absent", http.StatusBadRequest)
 		}
 	})
 	for path, file := range map[string]string{"/": "page/index.html", "/page.css": "page/page.css",
@@ -53,7 +53,7 @@ func serveState(source Source, w http.ResponseWriter) {
 	_, _ = w.Write(append(doc, '\n')) // the client may have disconnected
 }
 
-// maxBody bounds a request's body. Nothing that the dashboard serves takes one.
+// maxBody bounds a request's body. No request needs one.
 const maxBody = 1 << 10
 
 // secureHeaders sets headers against framing, sniffing and cross-site scripts, and bounds request bodies.

@@ -19,10 +19,11 @@ const (
 	writeTimeout = 10 * time.Second
 )
 
-// eventStream serves the state as server-sent events.
+// eventStream serves the state as server-sent events (text/event-stream).
 type eventStream struct {
 	source Source
-	slots  chan struct{}
+	// slots has one element per open watch.
+	slots chan struct{}
 }
 
 func (s *eventStream) ServeHTTP(w http.ResponseWriter, r *http.Request) {

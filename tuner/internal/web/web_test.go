@@ -307,7 +307,7 @@ func TestWatch_LimitsEventRate(t *testing.T) {
 	})
 }
 
-func TestWatch_DropsBrokenReader(t *testing.T) {
+func TestWatch_DropsBrokenClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSource(snapshot())
 		r, cancel, done := follow(t, web.Dashboard(s))
@@ -320,7 +320,7 @@ func TestWatch_DropsBrokenReader(t *testing.T) {
 	})
 }
 
-func TestWatch_LimitsReaders(t *testing.T) {
+func TestWatch_LimitsClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dashboard := web.Dashboard(newSource(snapshot()))
 		for range 64 {

@@ -16,7 +16,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// library is the part of NVML in use.
+// library is the part of NVML that this package uses.
 type library interface {
 	Init() nvml.Return
 	Shutdown() nvml.Return
@@ -46,7 +46,7 @@ func open(l library, sys fs.FS) (*Source, error) {
 	version, code := l.SystemGetDriverVersion()
 	if code != nvml.SUCCESS {
 		_ = l.Shutdown()
-		return nil, fmt.Errorf("asking for the driver's version: %s: %w", advice(code), code)
+		return nil, fmt.Errorf("reading the driver's version: %s: %w", advice(code), code)
 	}
 	if err := checkVersion(version); err != nil {
 		_ = l.Shutdown()
@@ -66,7 +66,7 @@ const minDriver = 450
 func checkVersion(version string) error {
 	branch := 0
 	if _, err := fmt.Sscanf(version, "%d.", &branch); err != nil {
-		return fmt.Errorf("the driver calls itself version %.40q, which is no version: reinstall it", version)
+		return fmt.Errorf("the driver reports the version %.40q, which is not a version number: reinstall the driver", version)
 	}
 	if branch < minDriver {
 		return fmt.Errorf("the NVIDIA driver %s is too old: install %d or newer on the node", version, minDriver)
@@ -133,7 +133,7 @@ func (s *Source) physicalGPUs(ctx context.Context) ([]handle, error) {
 		}
 		device, code := s.library.DeviceGetHandleByIndex(i)
 		if code != nvml.SUCCESS {
-			continue // lost: Merge keeps it by its UUID, as unhealthy
+			continue // a lost GPU: gpu.Merge keeps it as unhealthy
 		}
 		if d, ok := queryDevice(device); ok {
 			d.NUMA = s.numaNode(device)
@@ -146,7 +146,7 @@ func (s *Source) physicalGPUs(ctx context.Context) ([]handle, error) {
 // maxGPUs is an upper bound for plausible counts.
 const maxGPUs = 256
 
-// queryDevice reads one GPU. It returns false without a valid UUID.
+// queryDevice reads one GPU. It returns false if the GPU has no valid UUID.
 func queryDevice(h nvml.Device) (gpu.Device, bool) {
 	uuid, code := h.GetUUID()
 	if code != nvml.SUCCESS || !validUUID(uuid) {
@@ -198,7 +198,7 @@ func advice(code nvml.Return) string {
 		return "the driver's library and kernel module are of different versions: reboot the node or restart this " +
 			"container"
 	case nvml.ERROR_GPU_IS_LOST:
-		return "a GPU has fallen off the bus: see `dmesg` on the node"
+		return "a GPU has fallen off the PCI bus: see `dmesg` on the node"
 	case nvml.ERROR_FUNCTION_NOT_FOUND:
 		return fmt.Sprintf("the NVIDIA driver is too old: install %d or newer on the node", minDriver)
 	}

@@ -170,7 +170,7 @@ func TestOpen_ErrorsExplainWhatToDo(t *testing.T) {
 		_, err = source.Devices(t.Context())
 		require.ErrorContains(t, err, words)
 	}
-	for version, words := range map[string]string{"418.87.00": "too old: install 450", "latest": "is no version"} {
+	for version, words := range map[string]string{"418.87.00": "too old: install 450", "latest": "is not a version number"} {
 		s, _ := fakeServer()
 		s.DriverVersion = version
 		_, err := open(s, host)

@@ -8,7 +8,7 @@ import (
 // Kubelet is a kubelet under test and its node. Its functions fail the test on unexpected errors.
 type Kubelet struct {
 	// PluginDir is the directory of kubelet's registration socket and of plugin sockets. PodResources is the socket
-	// of that API.
+	// of kubelet's PodResources API.
 	PluginDir, PodResources string
 	// Pods are the pods of the kubelet.
 	Pods Pods
@@ -24,11 +24,11 @@ type Pods interface {
 	Start(Pod) error
 	// End deletes a pod. It returns once kubelet has removed it.
 	End(pod string)
-	// EndAsync deletes a pod without waiting. Kubelet may remove it while it allocates for the next pod.
+	// EndAsync deletes a pod without waiting, so kubelet may remove the pod while it allocates for the next one.
 	EndAsync(pod string)
 	// Kill kills a container and returns once it runs again.
 	Kill(pod, container string)
-	// Inspect returns a running container's view. It returns false if the container does not run.
+	// Inspect returns the View of a running container. It returns false if the container does not run.
 	Inspect(pod, container string) (View, bool)
 }
 

@@ -26,19 +26,19 @@ type harness struct {
 	client   *kubelet.Client
 }
 
-// startPlugin starts a plugin with the given number of units and registers it.
-func (s *harness) startPlugin(units int, offers *pluginapi.DevicePluginOptions) *fakePlugin {
+// startPlugin starts a plugin with the given number of units and options, and registers it.
+func (s *harness) startPlugin(units int, options *pluginapi.DevicePluginOptions) *fakePlugin {
 	s.t.Helper()
-	return s.startPluginAt(filepath.Base(s.resource)+".sock", units, offers)
+	return s.startPluginAt(filepath.Base(s.resource)+".sock", units, options)
 }
 
 // startPluginAt is startPlugin with the given socket name.
-func (s *harness) startPluginAt(socket string, units int, offers *pluginapi.DevicePluginOptions) *fakePlugin {
+func (s *harness) startPluginAt(socket string, units int, options *pluginapi.DevicePluginOptions) *fakePlugin {
 	s.t.Helper()
 	p := &fakePlugin{
 		s:        s,
 		socket:   socket,
-		options:  offers,
+		options:  options,
 		devices:  map[string]bool{},
 		changed:  make(chan struct{}),
 		mountDir: s.t.TempDir(),
@@ -62,7 +62,7 @@ func (s *harness) pod(name string, units ...int) Pod {
 	return pod
 }
 
-// startPod starts a pod that must run.
+// startPod starts a pod and fails the test if it does not run.
 func (s *harness) startPod(pod Pod) Pod {
 	s.t.Helper()
 	require.NoError(s.t, s.Pods.Start(pod))
@@ -88,7 +88,7 @@ func (s *harness) allocatable() []string {
 	return ids
 }
 
-// mustList returns the ids that a pod holds by container, from kubelet's List. An unknown pod holds none.
+// mustList returns the ids that a pod holds, by container, from kubelet's List. An unknown pod holds none.
 func (s *harness) mustList(pod Pod) map[string][]string {
 	s.t.Helper()
 	held, err := s.list(pod)
@@ -101,7 +101,7 @@ func (s *harness) list(pod Pod) (map[string][]string, error) {
 	return byContainer(pod, all), err
 }
 
-// get returns the same from kubelet's Get.
+// get returns the ids that a pod holds, by container, from kubelet's Get.
 func (s *harness) get(pod Pod) (map[string][]string, error) {
 	of, err := s.kubelet().Get(s.t.Context(), Namespace, pod.Name)
 	return byContainer(pod, of), err
@@ -139,7 +139,7 @@ func methods(calls []call) []string {
 	return what
 }
 
-// without returns the ids that are not among others.
+// without returns ids without those in others.
 func without(ids []string, others ...string) []string {
 	left := slices.Clone(ids)
 	return slices.DeleteFunc(left, func(id string) bool { return slices.Contains(others, id) })
