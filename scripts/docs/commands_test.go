@@ -18,12 +18,16 @@ Flags:
   -o, --output string      how it prints: text or json [TRELLIS_OUTPUT] (default "text")
       --gpu-time           let shares rule
       --kube-qps float32   calls per second (default 200)
+      --elect              be the leader; true in a pod and with
+                           --kubeconfig [TRELLIS_ELECT]
+                           (default false)
   -h, --help               help for x
 `)
 	want := []flagUsage{
 		{Name: "output", Short: "o", Kind: "string", Variable: "TRELLIS_OUTPUT", Default: "text", Help: "how it prints: text or json"},
 		{Name: "gpu-time", Help: "let shares rule"},
 		{Name: "kube-qps", Kind: "float32", Default: "200", Help: "calls per second"},
+		{Name: "elect", Variable: "TRELLIS_ELECT", Default: "false", Help: "be the leader; true in a pod and with --kubeconfig"},
 	}
 	if len(p.Flags) != len(want) {
 		t.Fatalf("%d flags: %+v", len(p.Flags), p.Flags)

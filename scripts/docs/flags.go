@@ -18,7 +18,7 @@ type program struct {
 	Commands []string
 }
 
-// flagUsage is one line of --help.
+// flagUsage is one flag in --help, which may be wrapped to several lines.
 type flagUsage struct {
 	Name, Short, Kind, Variable, Default, Help string
 }
@@ -38,6 +38,7 @@ var (
 	flagLine     = regexp.MustCompile(`^\s+(?:-(\w), )?--([a-z0-9-]+)(?: ([^\s]+))?(?:\s{2,}(.*))?$`)
 	defaultValue = regexp.MustCompile(` \(default (.*)\)$`)
 	variable     = regexp.MustCompile(` \[([A-Z0-9_, ]+)\]$`)
+	continuation = regexp.MustCompile(`\n {10,}`)
 	commandLine  = regexp.MustCompile(`^  ([a-z][a-z-]+) +\S`)
 )
 
@@ -94,7 +95,7 @@ func describe(path string, command ...string) ([]program, error) {
 func parseHelp(name, help string) program {
 	p := program{Name: name}
 	commands := false
-	for line := range strings.Lines(help) {
+	for line := range strings.Lines(joinContinuations(help)) {
 		line = strings.TrimRight(line, "\n")
 		if strings.HasSuffix(line, ":") {
 			commands = line == "Available Commands:"
@@ -109,6 +110,11 @@ func parseHelp(name, help string) program {
 		}
 	}
 	return p
+}
+
+// joinContinuations appends each continuation line to the flag that it describes. Flags are indented by at most six spaces.
+func joinContinuations(help string) string {
+	return continuation.ReplaceAllString(help, " ")
 }
 
 func parseFlag(m []string) flagUsage {
