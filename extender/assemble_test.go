@@ -25,6 +25,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/daemon/credentials/credentialstest"
 	"github.com/trellis-gpu/trellis/daemon/etcdbus"
+	"github.com/trellis-gpu/trellis/daemon/processtest"
 	"github.com/trellis-gpu/trellis/extender/internal/apiserver"
 	"github.com/trellis-gpu/trellis/extender/internal/config"
 	"github.com/trellis-gpu/trellis/extender/internal/upstreamtest"
@@ -42,11 +43,13 @@ const (
 // TestExtender_FillsEverySlot creates 500 pods at once where exactly 500 have room, through a stock kube-scheduler over HTTPS,
 // and then one more. There is no kubelet: only reservations hold the memory.
 func TestExtender_FillsEverySlot(t *testing.T) {
-	secure := credentialstest.New(t)
-	plane, s, ended := start(t, nodes, gpushare.Resource, &secure)
-	health := "http://" + s.HealthListen
-	nobody := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: secure.Pool(), ServerName: "extender"}}}
-	_, err := nobody.Post("https://"+s.Listen+"/filter", "application/json", strings.NewReader("{}"))
+	authority := credentialstest.New(t)
+	plane, c, ended := start(t, nodes, gpushare.Resource, &authority)
+	health := "http://" + c.HealthListen
+	anonymous := &http.Client{Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{RootCAs: authority.Pool(), ServerName: "extender"},
+	}}
+	_, err := anonymous.Post("https://"+c.Listen+"/filter", "application/json", strings.NewReader("{}"))
 	require.ErrorContains(t, err, "certificate required", "a client without a certificate")
 	create(t, plane, "invalid", "a lot", 1)
 	requireEvent(t, plane, "invalid", `"a lot" is not an amount of GPU memory`)
@@ -81,10 +84,10 @@ func TestExtender_FillsEverySlot(t *testing.T) {
 // TestExtender_PreemptsOnOneGPU fills two GPUs with two jobs each. Evicting the two jobs of the lowest priority, as the stock
 // scheduler's dry run would, frees half of each GPU. The extender names two jobs of one GPU.
 func TestExtender_PreemptsOnOneGPU(t *testing.T) {
-	plane, s, ended := start(t, 1, gpushare.Resource, nil)
+	plane, c, ended := start(t, 1, gpushare.Resource, nil)
 	placed := map[string]string{}
-	for i, class := range []string{"none", "none-too", "high", "low"} { // the emptier GPU is taken in turn
-		plane.Class(t, class, map[string]int32{"high": 5, "low": 1, "urgent": 10}[class])
+	for i, class := range []string{"none", "none-too", "high", "low"} { // each job gets the emptier GPU
+		plane.PriorityClass(t, class, map[string]int32{"high": 5, "low": 1, "urgent": 10}[class])
 		submit(t, plane, "job-"+class, class, gpuMemory/2)
 		require.Eventually(t, func() bool { return len(bound(t, plane)) == i+1 }, time.Minute, 50*time.Millisecond)
 	}
@@ -95,7 +98,7 @@ func TestExtender_PreemptsOnOneGPU(t *testing.T) {
 		"job-none": "node-0-gpu-0", "job-none-too": "node-0-gpu-1", "job-high": "node-0-gpu-0", "job-low": "node-0-gpu-1",
 	}, placed)
 
-	plane.Class(t, "urgent", 10)
+	plane.PriorityClass(t, "urgent", 10)
 	submit(t, plane, "urgent", "urgent", gpuMemory)
 	require.Eventually(t, func() bool {
 		left := map[string]string{}
@@ -103,21 +106,21 @@ func TestExtender_PreemptsOnOneGPU(t *testing.T) {
 			left[pod.Name] = pod.Annotations[gpushare.GPUAnnotation]
 		}
 		return maps.Equal(left, map[string]string{"job-none": "node-0-gpu-0", "job-high": "node-0-gpu-0", "urgent": "node-0-gpu-1"})
-	}, time.Minute, 50*time.Millisecond, "the urgent job has the GPU of the two that mattered least together")
+	}, time.Minute, 50*time.Millisecond, "the urgent job replaces the two jobs of one GPU with the lowest priorities together")
 	require.Contains(t, events(t, plane, "job-low"), "Preempted by pod")
-	requireDrain(t, s, ended)
+	requireDrain(t, c, ended)
 }
 
 // requireDrain stops the extender during a request: it becomes unready, accepts no new requests, answers this one, and exits.
-func requireDrain(t *testing.T, s *config.Config, ended chan error) {
+func requireDrain(t *testing.T, c *config.Config, ended chan error) {
 	t.Helper()
-	asking, err := net.Dial("tcp", s.Listen)
+	connection, err := net.Dial("tcp", c.Listen)
 	require.NoError(t, err)
-	defer func() { _ = asking.Close() }()
+	defer func() { _ = connection.Close() }()
 	body := `{"Pod":{"metadata":{"name":"late","uid":"u"}},"NodeNames":["node-0"]}`
-	_, err = fmt.Fprintf(asking, "POST /filter HTTP/1.1\r\nHost: extender\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", len(body))
+	_, err = fmt.Fprintf(connection, "POST /filter HTTP/1.1\r\nHost: extender\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", len(body))
 	require.NoError(t, err)
-	answers := bufio.NewReader(asking)
+	answers := bufio.NewReader(connection)
 	begun, err := http.ReadResponse(answers, nil) // its handler has begun to read
 	require.NoError(t, err)
 	require.Equal(t, http.StatusContinue, begun.StatusCode)
@@ -125,17 +128,16 @@ func requireDrain(t *testing.T, s *config.Config, ended chan error) {
 
 	require.NoError(t, syscall.Kill(syscall.Getpid(), syscall.SIGTERM))
 	require.Eventually(t, func() bool {
-		code, _ := get("http://" + s.HealthListen + "/readyz")
+		code, _ := get("http://" + c.HealthListen + "/readyz")
 		return code == http.StatusServiceUnavailable
-	},
-		10*time.Second, 20*time.Millisecond, "readiness is still answered")
-	require.Eventually(t, func() bool { code, _ := get("http://" + s.Listen + "/"); return code == 0 }, 10*time.Second, 20*time.Millisecond)
+	}, 10*time.Second, 20*time.Millisecond, "readiness is still answered")
+	require.Eventually(t, func() bool { code, _ := get("http://" + c.Listen + "/"); return code == 0 }, 10*time.Second, 20*time.Millisecond)
 	select {
 	case err := <-ended:
 		require.Fail(t, "the extender has ended during a request", "%v", err)
 	case <-time.After(200 * time.Millisecond):
 	}
-	_, err = asking.Write([]byte(body))
+	_, err = connection.Write([]byte(body))
 	require.NoError(t, err)
 	answer, err := http.ReadResponse(answers, nil)
 	require.NoError(t, err)
@@ -146,38 +148,47 @@ func requireDrain(t *testing.T, s *config.Config, ended chan error) {
 
 // start starts a control plane, nodes that offer a resource, the extender, and a stock scheduler that calls it, over HTTPS if
 // there is an authority.
-func start(t *testing.T, nodes int, offered corev1.ResourceName, secure *credentialstest.Authority) (*upstreamtest.Plane, *config.Config, chan error) {
+func start(
+	t *testing.T, nodes int, offered corev1.ResourceName, authority *credentialstest.Authority,
+) (*upstreamtest.Plane, *config.Config, chan error) {
 	t.Helper()
 	plane := upstreamtest.Start(t)
-	state := etcdbus.Config{Endpoints: []string{plane.Etcd}} // only these tests have the keys of Trellis and of the API server in one etcd
-	b, err := etcdbus.Open(state)
+	etcd := etcdbus.Config{Endpoints: []string{plane.Etcd}} // the tests use the API server's etcd as the bus
+	b, err := etcdbus.Open(etcd)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = b.Close() })
 	for i := range nodes {
 		publish(t, plane, b, fmt.Sprintf("node-%d", i), offered)
 	}
-	s := &config.Config{
-		Listen: free(t), HealthListen: free(t), Policy: "growth", Resource: string(offered),
-		Kube: apiserver.Config{Kubeconfig: plane.Kubeconfig, QPS: 200, Burst: 400}, Etcd: state,
+	c := &config.Config{
+		Listen:       freeAddress(t),
+		HealthListen: freeAddress(t),
+		Policy:       "growth",
+		Resource:     string(offered),
+		Kube:         apiserver.Config{Kubeconfig: plane.Kubeconfig, QPS: 200, Burst: 400},
+		Etcd:         etcd,
 	}
-	scheme, trust := "http", ""
-	if secure != nil {
-		s.TLS = secure.Server(t.TempDir(), "extender")
-		client := secure.Client(t.TempDir(), "kube-scheduler")
-		scheme, trust = "https", fmt.Sprintf(identity, client.Cert, client.Key, client.ClientCA)
+	scheme := "http"
+	tlsConfig := ""
+	if authority != nil {
+		c.TLS = authority.Server(t.TempDir(), "extender")
+		client := authority.Client(t.TempDir(), "kube-scheduler")
+		scheme = "https"
+		tlsConfig = fmt.Sprintf(schedulerTLS, client.Cert, client.Key, client.ClientCA)
 	}
-	require.NoError(t, s.Validate())
+	require.NoError(t, c.Validate())
 	ended := make(chan error, 1)
 	ctx, stop := signal.NotifyContext(t.Context(), syscall.SIGTERM)
 	t.Cleanup(stop)
-	go func() { ended <- run(ctx, s, slog.New(slog.NewTextHandler(t.Output(), nil))) }()
-	ready := "http://" + s.HealthListen + "/readyz"
+	go func() { ended <- run(ctx, c, slog.New(slog.NewTextHandler(t.Output(), nil))) }()
+	ready := "http://" + c.HealthListen + "/readyz"
 	require.Eventually(t, func() bool { code, _ := get(ready); return code == http.StatusOK }, time.Minute, 50*time.Millisecond)
-	plane.Scheduler(t, fmt.Sprintf(extender, scheme, s.Listen, offered)+trust)
-	return plane, s, ended
+	plane.Scheduler(t, fmt.Sprintf(extender, scheme, c.Listen, offered)+tlsConfig)
+	return plane, c, ended
 }
 
-// extender takes the extender's scheme and address, and the resource: what deploy/ configures a scheduler with.
+// extender is a format for kube-scheduler's configuration of the extender, as in deploy/. It takes the scheme, the address
+// and the resource.
 const extender = `
 - urlPrefix: %s://%s
   filterVerb: filter
@@ -191,19 +202,24 @@ const extender = `
   managedResources: [{name: %s, ignoredByScheduler: false}]
 `
 
-// identity is what a scheduler shows and trusts.
-const identity = `
+// schedulerTLS is a format for the part of the extender's configuration about HTTPS: kube-scheduler's certificate and key,
+// and the CA of the extender's certificate.
+const schedulerTLS = `
   enableHTTPS: true
   tlsConfig: {serverName: extender, certFile: %q, keyFile: %q, caFile: %q}
 `
 
-// publish makes a node and its inventory, as a device plugin would.
+// publish creates a node and writes its GPUs to the bus like a device plugin.
 func publish(t *testing.T, plane *upstreamtest.Plane, b bus.Bus, name string, offered corev1.ResourceName) {
 	t.Helper()
-	plane.Offering(t, name, offered, int64(gpusPerNode*gpuMemory/growth.GiB))
+	plane.NodeWith(t, name, offered, int64(gpusPerNode*gpuMemory/growth.GiB))
 	inventory := bus.NodeGPUs{Unit: growth.GiB, Resource: string(offered), Emulated: true}
 	for i := range gpusPerNode {
-		inventory.GPUs = append(inventory.GPUs, bus.GPU{UUID: growth.GPU(fmt.Sprintf("%s-gpu-%d", name, i)), Memory: gpuMemory, Healthy: true})
+		inventory.GPUs = append(inventory.GPUs, bus.GPU{
+			UUID:    growth.GPU(fmt.Sprintf("%s-gpu-%d", name, i)),
+			Memory:  gpuMemory,
+			Healthy: true,
+		})
 	}
 	value, err := bus.Encode(inventory)
 	require.NoError(t, err)
@@ -219,18 +235,20 @@ func create(t *testing.T, plane *upstreamtest.Plane, name, memory string, units 
 	require.NoError(t, err)
 }
 
-// submit creates a pod of a priority class, without a grace period: there is no kubelet.
+// submit creates a pod of a priority class. It has no grace period, because there is no kubelet to end it.
 func submit(t *testing.T, plane *upstreamtest.Plane, name, class string, memory growth.MiB) {
 	t.Helper()
 	pod := trainer(name, int64(memory/growth.GiB))
 	pod.Annotations = map[string]string{gpushare.MemoryAnnotation: fmt.Sprint(int64(memory/growth.GiB)) + "Gi"}
-	pod.Spec.PriorityClassName, pod.Spec.TerminationGracePeriodSeconds = class, new(int64(0))
+	pod.Spec.PriorityClassName = class
+	pod.Spec.TerminationGracePeriodSeconds = new(int64(0))
 	require.EventuallyWithT(t, func(t *assert.CollectT) {
 		_, err := plane.Client.CoreV1().Pods("default").Create(context.Background(), pod, metav1.CreateOptions{})
 		require.NoError(t, err)
 	}, 10*time.Second, 50*time.Millisecond, "admission knows the new priority class")
 }
 
+// trainer returns a pod with a limit of GPU memory.
 func trainer(name string, units int64) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
@@ -242,6 +260,7 @@ func trainer(name string, units int64) *corev1.Pod {
 	}
 }
 
+// bound returns the pods that are bound to a node.
 func bound(t *testing.T, plane *upstreamtest.Plane) []corev1.Pod {
 	t.Helper()
 	list, err := plane.Client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{FieldSelector: "spec.nodeName!="})
@@ -268,14 +287,14 @@ func events(t *testing.T, plane *upstreamtest.Plane, pod string) string {
 	return text
 }
 
-func free(t *testing.T) string {
+func freeAddress(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := processtest.FreeAddress()
 	require.NoError(t, err)
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
+	return address
 }
 
+// get returns the status and the body of a response, 0 without one.
 func get(address string) (int, string) {
 	if _, err := url.Parse(address); err != nil {
 		return 0, ""

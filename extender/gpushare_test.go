@@ -18,7 +18,7 @@ import (
 
 // TestExtender_PlacesAliyunPods places pods with only a limit of aliyun.com/gpu-mem, through the stock scheduler.
 func TestExtender_PlacesAliyunPods(t *testing.T) {
-	plane, s, ended := start(t, 1, aliyun.Resource, nil)
+	plane, c, ended := start(t, 1, aliyun.Resource, nil)
 	create := func(name string, units int64) {
 		pod := trainer(name, 0)
 		pod.Spec.Containers[0].Resources.Limits = corev1.ResourceList{aliyun.Resource: *resource.NewQuantity(units, resource.DecimalSI)}
@@ -37,16 +37,21 @@ func TestExtender_PlacesAliyunPods(t *testing.T) {
 	want := `{"nodes":[{"name":"node-0","totalGPU":100,"usedGPU":3,"devs":[` +
 		`{"id":0,"totalGPU":50,"usedGPU":3,"pods":[{"name":"binpack-1","namespace":"default","usedGPU":3}]},` +
 		`{"id":1,"totalGPU":50,"usedGPU":0,"pods":[]}]}]}`
-	require.Eventually(t, func() bool { _, shown := get("http://" + s.Listen + "/inspect"); return shown == want }, time.Minute, 50*time.Millisecond)
+	require.Eventually(t, func() bool {
+		_, body := get("http://" + c.Listen + "/inspect")
+		return body == want
+	}, time.Minute, 50*time.Millisecond)
 	require.NoError(t, syscall.Kill(syscall.Getpid(), syscall.SIGTERM))
 	require.NoError(t, <-ended)
 
 	other := trainer("other", 0)
-	other.Labels, other.Spec.NodeName, other.Spec.Containers[0].Resources = map[string]string{"component": "gpushare-schd-extender"}, "node-0", corev1.ResourceRequirements{}
+	other.Labels = map[string]string{"component": "gpushare-schd-extender"}
+	other.Spec.NodeName = "node-0"
+	other.Spec.Containers[0].Resources = corev1.ResourceRequirements{}
 	other, err := plane.Client.CoreV1().Pods("default").Create(t.Context(), other, metav1.CreateOptions{})
 	require.NoError(t, err)
 	other.Status.Phase = corev1.PodRunning
 	_, err = plane.Client.CoreV1().Pods("default").UpdateStatus(t.Context(), other, metav1.UpdateOptions{})
 	require.NoError(t, err)
-	require.ErrorIs(t, run(t.Context(), s, slog.New(slog.DiscardHandler)), conflict.ErrFound, "Aliyun gpushare's extender runs")
+	require.ErrorIs(t, run(t.Context(), c, slog.New(slog.DiscardHandler)), conflict.ErrFound, "Aliyun gpushare's extender runs")
 }

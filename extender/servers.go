@@ -13,8 +13,8 @@ import (
 	"github.com/trellis-gpu/trellis/extender/internal/config"
 )
 
-// limited returns a server's configuration with the extender's limits: a request can name thousands of nodes, and a
-// profile takes half a minute.
+// limited returns the configuration of a server with limits for the extender: a request can name thousands of nodes, and
+// a CPU profile takes 30 s.
 func limited(handler http.Handler) httpserver.Config {
 	return httpserver.Config{
 		Handler:        handler,
@@ -43,7 +43,7 @@ func listen(c *config.Config, handler http.Handler, log *slog.Logger) (*httpserv
 	return s, nil
 }
 
-// serveProfiles adds the server of pprof, which only this machine can reach. An empty address means none.
+// serveProfiles adds the server of pprof profiles on a loopback address. An empty address means none.
 func serveProfiles(group *daemon.Group, address string) error {
 	if address == "" {
 		return nil

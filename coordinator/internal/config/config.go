@@ -10,7 +10,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/policy"
 )
 
-// About is the introduction of --help.
+// About is the first paragraph of --help.
 const About = `coordinator watches the training jobs of one node: it reads their progress, works out how much each still grows, divides
 the node's CPU accordingly by resizing the pods' CPU requests in place, hands the tuner's advice to the jobs, and
 publishes what it sees. It runs as a DaemonSet on nodes labelled gpushare=true.`

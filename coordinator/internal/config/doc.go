@@ -1,2 +1,2 @@
-// Package config defines the coordinator's flags, their defaults and their validation.
+// Package config defines the coordinator's configuration: flags, defaults and validation.
 package config

@@ -8,7 +8,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-// About is what --help says first.
+// About is the first paragraph of --help.
 const About = `extender answers kube-scheduler which nodes have room for a pod's share of a GPU and how good each node is, and binds pods
 to the GPUs that it reserves for them.`
 
@@ -18,9 +18,9 @@ type Config struct {
 	Listen string
 	// HealthListen is the address of the probes and the metrics.
 	HealthListen string
-	// PprofListen is the address of the profiles. Empty means none.
+	// PprofListen is the address of the pprof profiles. Empty disables them.
 	PprofListen string
-	// TLS are the files for HTTPS with client certificates on Listen. Without them Listen must be a loopback address.
+	// TLS are the files for HTTPS with client certificates on Listen. Without TLS, Listen must be a loopback address.
 	TLS credentials.Files
 	// Policy names the placement policy.
 	Policy string

@@ -38,7 +38,7 @@ func TestParse_CommandLineOverridesEnvironment(t *testing.T) {
 	require.Equal(t, "[::1]:2", c.Listen)
 }
 
-func TestParse_RecreateUnderItsOldName(t *testing.T) {
+func TestParse_AcceptsOldNameOfRecreate(t *testing.T) {
 	for value, want := range map[string]bool{"1": true, "true": true, "0": false, "": false} {
 		c, err := parse(map[string]string{"TRELLIS_RESUBMIT": value}, etcd)
 		require.NoError(t, err)
@@ -49,29 +49,29 @@ func TestParse_RecreateUnderItsOldName(t *testing.T) {
 	require.True(t, c.Recreate)
 }
 
-func TestParse_NamesWhatIsInvalid(t *testing.T) {
+func TestParse_NamesInvalidValues(t *testing.T) {
 	for name, tc := range map[string]struct {
 		arguments []string
-		says      string
+		want      string
 	}{
-		"plain HTTP for everybody":  {[]string{etcd, "--listen=:12346"}, "plain HTTP is for a loopback address"},
-		"plain HTTP on an address":  {[]string{etcd, "--listen=10.0.0.1:12346"}, "plain HTTP is for a loopback address"},
-		"half a certificate":        {[]string{etcd, "--tls-cert=/a", "--tls-key=/b"}, "--tls-cert, --tls-key and --client-ca belong together"},
-		"profiles for everybody":    {[]string{etcd, "--pprof-listen=:6060"}, "profiles are for a loopback address"},
-		"no address at all":         {[]string{etcd, "--listen=12346"}, "--listen \"12346\" is no address"},
-		"no address":                {[]string{etcd, "--health-listen=9440"}, "--health-listen \"9440\" is no address"},
-		"a port out of range":       {[]string{etcd, "--health-listen=:70000"}, "is not from 0 to 65535"},
-		"an unknown policy":         {[]string{etcd, "--policy=fastest"}, "none of growth, specon, iadeep, binpack, spread"},
-		"no calls at all":           {[]string{etcd, "--kube-qps=0"}, "must be positive"},
-		"an unknown level":          {[]string{etcd, "--log-level=loud"}, "none of debug, info, warn, error"},
-		"a resource without domain": {[]string{etcd, "--resource=gpu-mem"}, "has a domain"},
-		"no bus":                    {nil, "no etcd endpoint"},
-		"an argument":               {[]string{etcd, "serve"}, "there are only flags"},
-		"an unknown flag":           {[]string{etcd, "--fast"}, "unknown flag"},
+		"plain HTTP on all addresses":    {[]string{etcd, "--listen=:12346"}, "plain HTTP is for a loopback address"},
+		"plain HTTP on a node's address": {[]string{etcd, "--listen=10.0.0.1:12346"}, "plain HTTP is for a loopback address"},
+		"half a certificate":             {[]string{etcd, "--tls-cert=/a", "--tls-key=/b"}, "--tls-cert, --tls-key and --client-ca belong together"},
+		"profiles on all addresses":      {[]string{etcd, "--pprof-listen=:6060"}, "profiles are for a loopback address"},
+		"a port without a colon":         {[]string{etcd, "--listen=12346"}, "--listen \"12346\" is no address"},
+		"a health port without a colon":  {[]string{etcd, "--health-listen=9440"}, "--health-listen \"9440\" is no address"},
+		"a port out of range":            {[]string{etcd, "--health-listen=:70000"}, "is not from 0 to 65535"},
+		"an unknown policy":              {[]string{etcd, "--policy=fastest"}, "none of growth, specon, iadeep, binpack, spread"},
+		"a rate of zero":                 {[]string{etcd, "--kube-qps=0"}, "must be positive"},
+		"an unknown level":               {[]string{etcd, "--log-level=loud"}, "none of debug, info, warn, error"},
+		"a resource without domain":      {[]string{etcd, "--resource=gpu-mem"}, "has a domain"},
+		"no bus":                         {nil, "no etcd endpoint"},
+		"an argument":                    {[]string{etcd, "serve"}, "there are only flags"},
+		"an unknown flag":                {[]string{etcd, "--fast"}, "unknown flag"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := parse(nil, tc.arguments...)
-			require.ErrorContains(t, err, tc.says)
+			require.ErrorContains(t, err, tc.want)
 		})
 	}
 	_, err := parse(map[string]string{"TRELLIS_KUBE_BURST": "many"}, etcd, "--policy=fastest")

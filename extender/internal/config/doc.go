@@ -1,2 +1,2 @@
-// Package config is the configuration of the extender: its flags, their defaults, and what is invalid.
+// Package config defines the extender's configuration: flags, defaults and validation.
 package config

@@ -14,32 +14,42 @@ import (
 
 // Validate implements daemon.Config.
 func (c *Config) Validate() error {
-	_, policy := placement.NewPolicy(c.Policy, interference.Prior())
-	problems := []error{address("listen", c.Listen), c.TLS.Validate(), address("health-listen", c.HealthListen), policy}
+	_, policyErr := placement.NewPolicy(c.Policy, interference.Prior())
+	invalid := []error{
+		validateAddress("listen", c.Listen),
+		c.TLS.Validate(),
+		validateAddress("health-listen", c.HealthListen),
+		policyErr,
+	}
 	if !c.TLS.Given() && !loopback(c.Listen) {
-		problems = append(problems, fmt.Errorf("--listen %q: plain HTTP is for a loopback address such as 127.0.0.1:12346, next to "+
-			"kube-scheduler in its pod; anywhere else give --tls-cert, --tls-key and --client-ca", c.Listen))
+		invalid = append(invalid, fmt.Errorf(
+			"--listen %q: plain HTTP is for a loopback address such as 127.0.0.1:12346, next to "+
+				"kube-scheduler in its pod; anywhere else give --tls-cert, --tls-key and --client-ca", c.Listen))
 	}
 	if c.PprofListen != "" && !loopback(c.PprofListen) {
-		problems = append(problems, fmt.Errorf("--pprof-listen %q: profiles are for a loopback address such as 127.0.0.1:6060", c.PprofListen))
+		invalid = append(invalid, fmt.Errorf(
+			"--pprof-listen %q: profiles are for a loopback address such as 127.0.0.1:6060", c.PprofListen))
 	}
 	if prefix, name, _ := strings.Cut(c.Resource, "/"); prefix == "" || name == "" {
-		problems = append(problems, fmt.Errorf("--resource %q: an extended resource has a domain, as in %s", c.Resource, gpushare.Resource))
+		invalid = append(invalid, fmt.Errorf(
+			"--resource %q: an extended resource has a domain, as in %s", c.Resource, gpushare.Resource))
 	}
 	if !(c.Kube.QPS > 0) || c.Kube.Burst < 1 {
-		problems = append(problems, fmt.Errorf("--kube-qps %g and --kube-burst %d: both must be positive", c.Kube.QPS, c.Kube.Burst))
+		invalid = append(invalid, fmt.Errorf(
+			"--kube-qps %g and --kube-burst %d: both must be positive", c.Kube.QPS, c.Kube.Burst))
 	}
-	return errors.Join(append(problems, c.Etcd.Validate())...)
+	return errors.Join(append(invalid, c.Etcd.Validate())...)
 }
 
-// loopback reports whether only this machine can reach an address.
+// loopback reports whether an address to listen on is a loopback address.
 func loopback(listen string) bool {
 	host, _, err := net.SplitHostPort(listen)
 	ip := net.ParseIP(host)
 	return err == nil && ip != nil && ip.IsLoopback()
 }
 
-func address(flag, value string) error {
+// validateAddress returns an error unless the value of a flag is a host and a port.
+func validateAddress(flag, value string) error {
 	_, port, err := net.SplitHostPort(value)
 	if err != nil {
 		return fmt.Errorf("--%s %q is no address such as 127.0.0.1:12346: %w", flag, value, err)

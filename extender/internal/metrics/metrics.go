@@ -12,7 +12,7 @@ import (
 // View returns the current snapshot of the cluster.
 type View interface{ Snapshot() *cache.Snapshot }
 
-// Metrics are the extender's metrics. They implement the observer of package webhook.
+// Metrics are the extender's metrics. They implement webhook.Observer.
 type Metrics struct {
 	Registry *prometheus.Registry
 
@@ -28,8 +28,8 @@ type Metrics struct {
 // Assumed counts the reservations that wait in memory for the bus.
 type Assumed interface{ PendingCount() int }
 
-// New registers all metrics. outcomes are the results of binds, drifts the kinds of corrected drift, failures the kinds of
-// allocations that differ from the plan.
+// New registers all metrics. The lists are label values: outcomes of binds, kinds of corrected drift, and kinds of
+// allocations that differ from the plan. Their counters start at 0.
 func New(v View, assumed Assumed, outcomes, drifts, failures []string) *Metrics {
 	m := &Metrics{
 		Registry: prometheus.NewRegistry(),
@@ -68,17 +68,27 @@ func New(v View, assumed Assumed, outcomes, drifts, failures []string) *Metrics 
 	for _, kind := range failures {
 		m.failures.WithLabelValues(kind)
 	}
-	m.Registry.MustRegister(m.latency, m.binds, m.conflicts, m.waits, m.repairs, m.failures, m.refusals, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+	pending := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "trellis_extender_held_reservations", Help: "Reservations in memory that wait for the bus.",
-	}, func() float64 { return float64(assumed.PendingCount()) }), collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	for _, gauge := range gauges(v) {
-		m.Registry.MustRegister(gauge)
-	}
+	}, func() float64 { return float64(assumed.PendingCount()) })
+	m.Registry.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		m.latency,
+		m.binds,
+		m.conflicts,
+		m.waits,
+		m.repairs,
+		m.failures,
+		m.refusals,
+		pending,
+	)
+	m.Registry.MustRegister(snapshotGauges(v)...)
 	return m
 }
 
-func gauges(v View) []prometheus.Collector {
+// snapshotGauges returns the gauges that are computed from the snapshot.
+func snapshotGauges(v View) []prometheus.Collector {
 	gauge := func(name, help string, read func(*cache.Snapshot) float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "trellis_extender_" + name, Help: help},
 			func() float64 { return read(v.Snapshot()) })
@@ -110,16 +120,16 @@ func gauges(v View) []prometheus.Collector {
 			return float64(waiting)
 		}),
 		gauge("drift", "Differences between plans and kubelet or the API server that are not corrected yet.", func(s *cache.Snapshot) float64 {
-			places := 0
+			drifts := 0
 			for _, n := range s.Nodes.All() {
-				places += len(n.Drift.Misplaced) + len(n.Drift.Unreserved) + len(n.Drift.OverCommitted)
+				drifts += len(n.Drift.Misplaced) + len(n.Drift.Unreserved) + len(n.Drift.OverCommitted)
 			}
-			return float64(places)
+			return float64(drifts)
 		}),
 	}
 }
 
-// Answered observes the time of an answer.
+// Answered observes how long a request took.
 func (m *Metrics) Answered(verb string, took time.Duration) {
 	m.latency.WithLabelValues(verb).Observe(took.Seconds())
 }

@@ -1,2 +1,6 @@
-// Package probes answers /livez and /readyz for the extender.
+// Package probes defines the extender's readiness from the current snapshot.
+//
+//	never read                   not ready
+//	read, bus available          ready
+//	read, bus unavailable        ready and degraded
 package probes

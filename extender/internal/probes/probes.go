@@ -20,7 +20,7 @@ type Assumed interface{ PendingCount() int }
 // New returns the probes of the extender.
 //
 // The extender is ready once it has a full snapshot. It stays ready while the bus is unavailable: it answers from the
-// last snapshot, and removing every replica from service would help nobody.
+// last snapshot, and if every replica left the Service, kube-scheduler could place no pod with a GPU share.
 func New(view View, assumed Assumed, metrics *prometheus.Registry) *probes.Probes {
 	return &probes.Probes{
 		Metrics: metrics,
@@ -35,9 +35,10 @@ func ready(s *cache.Snapshot, assumed Assumed) (degraded []string, err error) {
 	case !s.Synced:
 		return nil, errors.New("waiting for the first full view of the cluster")
 	case s.Unavailable != nil:
-		away := time.Since(s.Since).Round(time.Second)
-		return []string{fmt.Sprintf("the state bus has been unavailable for %s, %d reservations are held in memory until it is back: %v",
-			away, assumed.PendingCount(), s.Unavailable)}, nil
+		return []string{fmt.Sprintf(
+			"the state bus has been unavailable for %s, %d reservations are held in memory until it is back: %v",
+			time.Since(s.Since).Round(time.Second), assumed.PendingCount(), s.Unavailable,
+		)}, nil
 	}
 	return nil, nil
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
-func TestProbes_ReportStateOfSnapshot(t *testing.T) {
+func TestProbes_ReportTheSnapshot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t)
 		assumed := &reservations.Assumed{}
@@ -30,11 +30,11 @@ func TestProbes_ReportStateOfSnapshot(t *testing.T) {
 			p.Handler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, http.NoBody))
 			return answer.Code, answer.Body.String()
 		}
-		expect := func(code int, says string) {
+		expect := func(code int, want string) {
 			t.Helper()
 			got, text := probe("/readyz")
 			require.Equal(t, code, got)
-			require.Contains(t, text, says)
+			require.Contains(t, text, want)
 		}
 		expect(503, "waiting for the first full view")
 		c.Settle()
@@ -60,12 +60,22 @@ func TestProbes_ReportStateOfSnapshot(t *testing.T) {
 		c.Settle()
 		_, text = probe("/metrics")
 		for _, line := range []string{
-			"trellis_extender_bus_up 1\n", "trellis_extender_snapshot_age_seconds 0\n", "trellis_extender_refused_records 1\n",
-			"trellis_extender_overcommitted_bytes 1.073741824e+09\n", "trellis_extender_reservations 1\n",
-			`trellis_extender_binds_total{result="bound"} 1`, `trellis_extender_binds_total{result="no_room"} 0`,
-			"trellis_extender_api_wait_seconds_count 1\n", "trellis_extender_reservation_conflicts_total 1\n", "trellis_extender_drift 1\n", "trellis_extender_unbalanced_total 0\n",
+			"trellis_extender_bus_up 1\n",
+			"trellis_extender_snapshot_age_seconds 0\n",
+			"trellis_extender_refused_records 1\n",
+			"trellis_extender_overcommitted_bytes 1.073741824e+09\n",
+			"trellis_extender_reservations 1\n",
+			`trellis_extender_binds_total{result="bound"} 1`,
+			`trellis_extender_binds_total{result="no_room"} 0`,
+			"trellis_extender_api_wait_seconds_count 1\n",
+			"trellis_extender_reservation_conflicts_total 1\n",
+			"trellis_extender_drift 1\n",
+			"trellis_extender_unbalanced_total 0\n",
 			`trellis_extender_drift_repaired_total{kind="overdrawn"} 0`,
-			`trellis_extender_match_failures_total{kind="elsewhere"} 1`, `trellis_extender_match_failures_total{kind="unknown"} 0`, "trellis_extender_held_reservations 0\n", `trellis_extender_request_duration_seconds_count{verb="filter"} 1`,
+			`trellis_extender_match_failures_total{kind="elsewhere"} 1`,
+			`trellis_extender_match_failures_total{kind="unknown"} 0`,
+			"trellis_extender_held_reservations 0\n",
+			`trellis_extender_request_duration_seconds_count{verb="filter"} 1`,
 		} {
 			require.Contains(t, text, line)
 		}

@@ -1,3 +1,3 @@
-// Package upstreamtest gives the extender's tests an upstream control plane, with the objects that they need: nodes that
-// offer a resource, and priority classes.
+// Package upstreamtest runs a stock control plane for the extender's tests (package controlplanetest), and creates nodes
+// and priority classes in it.
 package upstreamtest

@@ -73,7 +73,7 @@ func TestRecordPreemption(t *testing.T) {
 	}
 	plane := upstreamtest.Start(t)
 	plane.Node(t, "node-1", 8)
-	plane.Class(t, "urgent", 1000)
+	plane.PriorityClass(t, "urgent", 1000)
 	tape := &tape{bodies: map[string][]byte{}}
 	server := httptest.NewServer(tape.wrap(webhook.Handler(binder{plane.Client}, ignore{}, slog.New(slog.DiscardHandler))))
 	t.Cleanup(server.Close)
