@@ -4,7 +4,8 @@ import "github.com/trellis-gpu/trellis/growth"
 
 // Model is the contention of a GPU. The zero value predicts, with certainty, that jobs do not slow one another down.
 type Model struct {
-	// Contention is the mean of c, Deviation its standard deviation; both are ≥ 0.
+	// Contention is the mean of the contention c (see the package comment), Deviation its standard deviation; both are
+	// ≥ 0.
 	Contention, Deviation growth.Slowdown
 }
 

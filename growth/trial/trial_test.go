@@ -13,7 +13,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/trial"
 )
 
-// observe returns the observation of a job with half of the node and a loss.
+// observe returns the observation of a job with a share of 0.5, with the given batch size, throughput and loss.
 func observe(batch int, samples growth.PerSecond, loss float64) trial.Observation {
 	return trial.Observation{
 		Reported: true,
@@ -41,8 +41,9 @@ func sequence(parts ...[]trial.Observation) (all []trial.Observation) {
 	return all
 }
 
-// through passes observations to Next one after another. It returns the verdicts other than None, and the last reason.
-func through(s trial.State, advised int, better growth.Direction, observations []trial.Observation) (trial.State, []trial.Verdict, string) {
+// applyAll passes observations to Next one after another. It returns the final state, all verdicts other than None, and
+// the last reason.
+func applyAll(s trial.State, advised int, better growth.Direction, observations []trial.Observation) (trial.State, []trial.Verdict, string) {
 	verdicts, last := []trial.Verdict{}, ""
 	for _, o := range observations {
 		next, verdict, reason := s.Next(o, advised, better)
@@ -97,7 +98,7 @@ func TestState_Next(t *testing.T) {
 		"the old size is requested until the job reports it": {sequence(before, repeat(5, observe(128, 10, 1)), repeat(99, observe(128, 10, 1))), []trial.Verdict{offering, back}, 64, "goes back to 64"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, verdicts, reason := through(trial.State{}, 128, growth.Minimize, tc.steps)
+			s, verdicts, reason := applyAll(trial.State{}, 128, growth.Minimize, tc.steps)
 			require.Equal(t, tc.want, verdicts)
 			require.Equal(t, tc.size, s.Requested)
 			require.Contains(t, reason, tc.reason)
@@ -107,32 +108,32 @@ func TestState_Next(t *testing.T) {
 
 func TestState_NextRespectsTheDirection(t *testing.T) {
 	observations := sequence(repeat(3, observe(64, 100, .8)), repeat(5, observe(128, 100, .6)))
-	_, verdicts, _ := through(trial.State{}, 128, growth.Maximize, observations)
+	_, verdicts, _ := applyAll(trial.State{}, 128, growth.Maximize, observations)
 	require.Equal(t, []trial.Verdict{trial.Offering, trial.RolledBack}, verdicts)
-	_, verdicts, _ = through(trial.State{}, 128, growth.Minimize, observations)
+	_, verdicts, _ = applyAll(trial.State{}, 128, growth.Minimize, observations)
 	require.Equal(t, []trial.Verdict{trial.Offering, trial.Kept}, verdicts)
 }
 
 func TestState_NextNeverOffersARejectedSize(t *testing.T) {
-	s, _, _ := through(trial.State{}, 128, growth.Minimize,
+	s, _, _ := applyAll(trial.State{}, 128, growth.Minimize,
 		sequence(repeat(3, observe(64, 100, 1)), repeat(5, observe(128, 10, 1)), repeat(4, observe(64, 100, 1))))
 	for advised, want := range map[int][]trial.Verdict{128: {}, 256: {}, 96: {trial.Offering}, 32: {trial.Offering}} {
-		_, verdicts, _ := through(s, advised, growth.Minimize, repeat(2, observe(64, 100, 1)))
+		_, verdicts, _ := applyAll(s, advised, growth.Minimize, repeat(2, observe(64, 100, 1)))
 		require.Equal(t, want, verdicts, advised)
 	}
-	s, _, _ = through(s, 32, growth.Minimize,
+	s, _, _ = applyAll(s, 32, growth.Minimize,
 		sequence(repeat(3, observe(64, 100, 1)), repeat(5, observe(32, 10, 1)), repeat(4, observe(64, 100, 1))))
 	for advised, want := range map[int][]trial.Verdict{128: {}, 16: {}, 96: {trial.Offering}, 48: {trial.Offering}} {
-		_, verdicts, _ := through(s, advised, growth.Minimize, repeat(2, observe(64, 100, 1)))
+		_, verdicts, _ := applyAll(s, advised, growth.Minimize, repeat(2, observe(64, 100, 1)))
 		require.Equal(t, want, verdicts, advised)
 	}
 }
 
 func TestState_NextFollowsChangedAdviceWhileOffered(t *testing.T) {
-	s, _, _ := through(trial.State{}, 128, growth.Minimize, repeat(3, observe(64, 100, 1)))
+	s, _, _ := applyAll(trial.State{}, 128, growth.Minimize, repeat(3, observe(64, 100, 1)))
 	for name, advised := range map[string]int{"another size": 96, "none": 0} {
 		t.Run(name, func(t *testing.T) {
-			next, verdicts, _ := through(s, advised, growth.Minimize, repeat(2, observe(64, 100, 1)))
+			next, verdicts, _ := applyAll(s, advised, growth.Minimize, repeat(2, observe(64, 100, 1)))
 			require.Equal(t, trial.Withdrawn, verdicts[0])
 			require.Equal(t, advised == 96, next.InProgress())
 			require.Equal(t, map[int]int{
@@ -141,8 +142,8 @@ func TestState_NextFollowsChangedAdviceWhileOffered(t *testing.T) {
 			}[advised], next.Requested, "the requested size follows the advice")
 		})
 	}
-	tried, _, _ := through(s, 128, growth.Minimize, repeat(2, observe(128, 100, 1)))
-	_, verdicts, _ := through(tried, 96, growth.Minimize, repeat(3, observe(128, 100, 1)))
+	tried, _, _ := applyAll(s, 128, growth.Minimize, repeat(2, observe(128, 100, 1)))
+	_, verdicts, _ := applyAll(tried, 96, growth.Minimize, repeat(3, observe(128, 100, 1)))
 	require.Equal(t, []trial.Verdict{trial.Kept}, verdicts, "a trial in progress is finished first")
 }
 

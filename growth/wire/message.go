@@ -3,18 +3,18 @@ package wire
 import "github.com/trellis-gpu/trellis/growth"
 
 const (
-	// Version is the protocol's, on every line.
+	// Version is the version of the protocol. Every line has it.
 	Version = 1
-	// MaxLine bounds a line with its newline, in bytes.
+	// MaxLine is the maximum length of a line with its newline, in bytes.
 	MaxLine = 64 << 10
-	// MaxMetrics bounds the metrics of one report.
+	// MaxMetrics is the maximum number of metrics in one report.
 	MaxMetrics = 32
 )
 
-// Message is one line, decoded: Progress, Ack or Saved from a job; Config, Duty or Save from the coordinator.
+// Message is one decoded line: Progress, Ack or Saved from a job; Config, Duty or Save from the coordinator.
 type Message interface{ kind() string }
 
-// Progress is a job's report. Counts and times cover the steps since the report before.
+// Progress is a job's report. Counts and times cover the steps since the previous report.
 type Progress struct {
 	Step       int64              `json:"step"`
 	Epoch      int64              `json:"epoch,omitempty"`
@@ -30,27 +30,27 @@ type Progress struct {
 	Loaders   *int `json:"loaders,omitempty"`
 }
 
-// Ack reports that a job runs with the values of one generation.
+// Ack reports that a job has applied the config of one generation.
 type Ack struct {
 	Generation int64  `json:"generation"`
 	Applied    Values `json:"applied"`
 }
 
-// Saved reports where a checkpoint is.
+// Saved reports that a job has saved a checkpoint.
 type Saved struct {
 	Path   string `json:"path"`
 	SHA256 string `json:"sha256"`
 	Step   int64  `json:"step"`
 }
 
-// Values are what a coordinator can set. A nil value is left unchanged.
+// Values are the settings of a job that a coordinator can change. A nil value is left unchanged.
 type Values struct {
 	Loaders   *int `json:"loaders,omitempty"`
 	BatchSize *int `json:"batch_size,omitempty"`
 }
 
-// Config sets what a job runs with, from its next safe point on. A job ignores generations that are not newer than the
-// last one of its connection.
+// Config changes the settings of a job, from its next safe point on. A job ignores generations that are not newer than
+// the last one of its connection.
 type Config struct {
 	Generation int64 `json:"generation"`
 	Values
@@ -66,7 +66,7 @@ type Duty struct {
 	Duty     growth.Share `json:"duty"`
 }
 
-// Save asks for a checkpoint within DeadlineSeconds.
+// Save requests a checkpoint within DeadlineSeconds.
 type Save struct {
 	Reason          string         `json:"reason"`
 	DeadlineSeconds growth.Seconds `json:"deadline_seconds"`
