@@ -34,29 +34,35 @@ func New(v View, assumed Assumed, outcomes, drifts, failures []string) *Metrics 
 	m := &Metrics{
 		Registry: prometheus.NewRegistry(),
 		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "trellis_extender_request_duration_seconds", Help: "Time to answer the scheduler, by verb.",
+			Name:    "trellis_extender_request_duration_seconds",
+			Help:    "Time to answer the scheduler, by verb.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 2, 17), // 0.1 ms to 6.6 s
 		}, []string{"verb"}),
 		binds: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "trellis_extender_binds_total", Help: "Binds, by result.",
+			Name: "trellis_extender_binds_total",
+			Help: "Binds, by result.",
 		}, []string{"result"}),
 		conflicts: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "trellis_extender_reservation_conflicts_total", Help: "Reservations that were not written because another replica reserved first.",
+			Name: "trellis_extender_reservation_conflicts_total",
+			Help: "Reservations that were not written because another replica reserved first.",
 		}),
 		waits: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "trellis_extender_api_wait_seconds", Help: "Time that calls to the API server waited under --kube-qps and --kube-burst.",
+			Name:    "trellis_extender_api_wait_seconds",
+			Help:    "Time that calls to the API server waited under --kube-qps and --kube-burst.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 4, 8), // 1 ms to 16 s
 		}),
 		repairs: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "trellis_extender_drift_repaired_total", Help: "Plans that were corrected to match kubelet and the API server.",
+			Name: "trellis_extender_drift_repaired_total",
+			Help: "Plans that were corrected to match kubelet and the API server.",
 		}, []string{"kind"}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "trellis_extender_match_failures_total",
-			Help: "Allocations that differ from the plan: elsewhere, on another GPU than in the reservation or Binding; unknown, of no pod of the node. " +
-				"Every replica counts all of them.",
+			Help: "Allocations that differ from the plan: elsewhere, on another GPU than in the reservation or Binding; " +
+				"unknown, of no pod of the node. Every replica counts all of them.",
 		}, []string{"kind"}),
 		refusals: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "trellis_extender_unbalanced_total", Help: "Reservations refused because 0 <= used <= total would not have held. Must be 0.",
+			Name: "trellis_extender_unbalanced_total",
+			Help: "Reservations refused because 0 <= used <= total would not have held. Must be 0.",
 		}),
 	}
 	for _, outcome := range outcomes {
@@ -69,7 +75,8 @@ func New(v View, assumed Assumed, outcomes, drifts, failures []string) *Metrics 
 		m.failures.WithLabelValues(kind)
 	}
 	pending := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "trellis_extender_held_reservations", Help: "Reservations in memory that wait for the bus.",
+		Name: "trellis_extender_held_reservations",
+		Help: "Reservations in memory that wait for the bus.",
 	}, func() float64 { return float64(assumed.PendingCount()) })
 	m.Registry.MustRegister(
 		collectors.NewGoCollector(),
@@ -100,12 +107,7 @@ func snapshotGauges(v View) []prometheus.Collector {
 			}
 			return 1
 		}),
-		gauge("snapshot_age_seconds", "Time since the bus became unavailable; 0 while it is connected.", func(s *cache.Snapshot) float64 {
-			if s.Unavailable == nil {
-				return 0
-			}
-			return time.Since(s.Since).Seconds()
-		}),
+		gauge("snapshot_age_seconds", "Time since the bus became unavailable; 0 while it is connected.", unavailableSeconds),
 		gauge("overcommitted_bytes", "GPU memory held beyond the capacity of GPUs. Must be 0.", func(s *cache.Snapshot) float64 {
 			return float64(s.OverCommitted()) * (1 << 20)
 		}),
@@ -119,14 +121,23 @@ func snapshotGauges(v View) []prometheus.Collector {
 			}
 			return float64(waiting)
 		}),
-		gauge("drift", "Differences between plans and kubelet or the API server that are not corrected yet.", func(s *cache.Snapshot) float64 {
-			drifts := 0
-			for _, n := range s.Nodes.All() {
-				drifts += len(n.Drift.Misplaced) + len(n.Drift.Unreserved) + len(n.Drift.OverCommitted)
-			}
-			return float64(drifts)
-		}),
+		gauge("drift", "Differences between plans and kubelet or the API server that are not corrected yet.", driftCount),
 	}
+}
+
+func unavailableSeconds(s *cache.Snapshot) float64 {
+	if s.Unavailable == nil {
+		return 0
+	}
+	return time.Since(s.Since).Seconds()
+}
+
+func driftCount(s *cache.Snapshot) float64 {
+	n := 0
+	for _, node := range s.Nodes.All() {
+		n += len(node.Drift.Misplaced) + len(node.Drift.Unreserved) + len(node.Drift.OverCommitted)
+	}
+	return float64(n)
 }
 
 // Answered observes how long a request took.
