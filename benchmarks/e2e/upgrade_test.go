@@ -128,7 +128,7 @@ func (s *stage) memoryIsStillHeld(t *testing.T) {
 	pod.Annotations[gpushare.CountAnnotation] = "2"
 	s.create(t, pod)
 	eventually(t, "an event that no node has room", 30*time.Second, func() bool {
-		return s.hasEvent(t, "whole", "FailedScheduling", gpu.String())
+		return s.hasEvent(t, "whole", "FailedScheduling", "Insufficient "+gpushare.Resource)
 	})
 	require.NoError(t, s.Kubernetes.CoreV1().Pods(pod.Namespace).Delete(t.Context(), pod.Name, metav1.DeleteOptions{}))
 }
