@@ -9,8 +9,10 @@ COPY daemon daemon
 COPY growth growth
 COPY deviceplugin deviceplugin
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/gocache \
-    GOCACHE=/gocache CGO_ENABLED=1 GOWORK=off go build -C deviceplugin -trimpath -tags netgo,osusergo,grpcnotrace -ldflags "-s -w -X main.version=${VERSION}" -o /program .
+    GOCACHE=/gocache CGO_ENABLED=1 GOWORK=off go build -C deviceplugin -trimpath -tags netgo,osusergo,grpcnotrace -ldflags "-s -w -X main.version=${VERSION}" -o /image/program . && \
+    ln -s /program /image/deviceplugin
 
 FROM ${BASE}
-COPY --from=build /program /program
+# The program, and the name by which `kubectl exec` runs it in every image of Trellis.
+COPY --from=build /image/ /
 ENTRYPOINT ["/program"]

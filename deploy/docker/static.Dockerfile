@@ -10,9 +10,11 @@ COPY daemon daemon
 COPY growth growth
 COPY ${BINARY} ${BINARY}
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/gocache \
-    GOCACHE=/gocache CGO_ENABLED=0 GOWORK=off go build -C ${BINARY} -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /program .
+    GOCACHE=/gocache CGO_ENABLED=0 GOWORK=off go build -C ${BINARY} -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /image/program . && \
+    ln -s /program /image/${BINARY}
 
 FROM scratch
-COPY --from=build /program /program
+# The program, and the name by which `kubectl exec` runs it in every image of Trellis.
+COPY --from=build /image/ /
 USER 65532:65532
 ENTRYPOINT ["/program"]

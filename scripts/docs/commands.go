@@ -132,17 +132,21 @@ func (r repository) has(expression string) bool {
 	return regexp.MustCompile(expression + `\b`).MatchString(r.manifests)
 }
 
-// inside checks a program that kubectl exec runs. The images hold nothing but /program.
+// inside checks a program that kubectl exec runs. An image holds one program, at the root and with its own name.
 func (r repository) inside(where, words []string) []error {
-	if len(words) == 0 || words[0] != "/program" {
+	if len(words) == 0 || !strings.HasPrefix(words[0], "/") {
 		return nil
 	}
 	for _, p := range packages[:4] {
-		if strings.Contains(strings.Join(where, " "), p.name) {
-			return r.program(p.name, words[1:])
+		if !strings.Contains(strings.Join(where, " "), p.name) {
+			continue
 		}
+		if words[0] != "/"+p.name {
+			return []error{fmt.Errorf("the program of %s is /%s, not %s", p.name, p.name, words[0])}
+		}
+		return r.program(p.name, words[1:])
 	}
-	return []error{fmt.Errorf("it is not clear whose /program this is: name the container")}
+	return []error{fmt.Errorf("it is not clear whose %s this is: name the container", words[0])}
 }
 
 // path checks a word that is a path in the repository.

@@ -75,12 +75,13 @@ func TestCommand_NamesWhatDoesNotExist(t *testing.T) {
 		"bin/local upp":                     "no program local upp",
 		"bin/other":                         "no program other",
 		"scripts/none | kubectl apply -f -": "there is no scripts/none",
-		"kubectl exec -n trellis ds/coordinator -- /program --explain a/b":  "",
-		"kubectl exec -n trellis ds/coordinator -- /program --explains a/b": "coordinator has no flag --explains",
-		"kubectl logs -n trellis ds/coordinate":                             "deploy/base has no ds/coordinate",
-		"kubectl logs -n trellis ds/coordinator -c other":                   "deploy/base has no container other",
-		"kubectl port-forward -n trellis ds/coordinator 9442":               "",
-		"kubectl port-forward -n trellis ds/coordinator 9443":               "nothing of deploy/base listens on port 9443",
+		"kubectl exec -n trellis ds/coordinator -- /coordinator --explain a/b":  "",
+		"kubectl exec -n trellis ds/coordinator -- /coordinator --explains a/b": "coordinator has no flag --explains",
+		"kubectl exec -n trellis ds/coordinator -- /program --explain a/b":      "the program of coordinator is /coordinator",
+		"kubectl logs -n trellis ds/coordinate":                                 "deploy/base has no ds/coordinate",
+		"kubectl logs -n trellis ds/coordinator -c other":                       "deploy/base has no container other",
+		"kubectl port-forward -n trellis ds/coordinator 9442":                   "",
+		"kubectl port-forward -n trellis ds/coordinator 9443":                   "nothing of deploy/base listens on port 9443",
 	} {
 		findings := example(t).command(line)
 		switch {
