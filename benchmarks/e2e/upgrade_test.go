@@ -29,6 +29,10 @@ func TestRollingUpdate(t *testing.T) {
 	skipUnlessRoot(t)
 	present := buildLocal(t)
 	s := newStageOf(t, "upgrade", filepath.Join(previous, "bin", "local"), previous)
+	for i := range s.jobs { // the jobs of s.run: they must outlast the update, on a fast machine too
+		s.jobs[i].Steps += s.jobs[i].Steps / 2
+	}
+	s.run.Timeout = 20 * time.Minute
 	watched := make(chan error, 1)
 	var seen *timeline.Timeline
 	go func() {
