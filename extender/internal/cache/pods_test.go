@@ -55,6 +55,6 @@ func TestPodStore_ForwardsChangesOfReflector(t *testing.T) {
 	require.Equal(t, "6", c.state.pods["c"].ResourceVersion)
 	require.Len(t, s.requests, 2, "pods without a request are not kept")
 
-	require.ErrorContains(t, s.Add(&corev1.Node{}), "among pods")
+	require.ErrorContains(t, s.Add(&corev1.Node{}), "in a list or watch of pods")
 	require.NoError(t, s.Resync())
 }
