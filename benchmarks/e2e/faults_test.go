@@ -68,7 +68,7 @@ func (s *stage) hostileJob(t *testing.T) {
 func (s *stage) hostileJobEnded(t *testing.T) {
 	eventually(t, "the flooding job ends", time.Minute, func() bool { return s.pod(t, "hostile").Status.Phase == corev1.PodSucceeded })
 	require.Contains(t, s.log(t, "hostile"), "flooded True\n")
-	require.True(t, s.hasEvent(t, "hostile", "", "no message"), "an event reports the invalid messages")
+	require.True(t, s.hasEvent(t, "hostile", "BadLines", "invalid lines"), "an event reports the invalid messages")
 }
 
 // killed kills every process of one binary in this cluster, and waits until as many are back and ready.
