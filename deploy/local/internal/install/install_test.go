@@ -11,7 +11,7 @@ import (
 	"github.com/trellis-gpu/trellis/deploy/local/internal/install"
 )
 
-// config installs deploy/base into the API server. There are no controllers, so nothing gets ready and nobody waits.
+// config installs deploy/base into the API server. There are no controllers, so nothing becomes ready and no test waits for it.
 func (a apiServer) config(t *testing.T, components ...string) install.Config {
 	t.Helper()
 	deploy, err := filepath.Abs("../../..")

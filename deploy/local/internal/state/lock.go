@@ -63,7 +63,7 @@ func try(path string) (*Lock, error) {
 		f.Close()
 		return nil, err
 	}
-	// The previous holder may have removed the file after this process opened it. Then this lock excludes nobody.
+	// The previous holder may have removed the file after this process opened it. Then this lock excludes no other process.
 	named, err := os.Stat(path)
 	ours, err2 := f.Stat()
 	if err != nil || err2 != nil || !os.SameFile(named, ours) {
