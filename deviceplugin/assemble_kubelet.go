@@ -4,6 +4,7 @@ import (
 	"github.com/trellis-gpu/trellis/daemon/etcdbus"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/allocations"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/config"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpucount"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/plugin"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/pods"
@@ -66,7 +67,13 @@ func (p *parts) addKubelet() error {
 		Metrics:      metrics,
 		Log:          p.log,
 	}
-	p.group.Add(p.pods.Run, p.allocations.Follow, p.allocations.Run, publisher.Run, p.registrar.Run)
+	count := &gpucount.Plugin{
+		Dir:       c.PluginDir,
+		Memory:    c.Resource,
+		Inventory: p.inventory,
+		Log:       p.log,
+	}
+	p.group.Add(p.pods.Run, p.allocations.Follow, p.allocations.Run, publisher.Run, p.registrar.Run, count.Run)
 	return nil
 }
 
@@ -75,6 +82,7 @@ func (p *parts) server(slots *slot.Store, metrics *plugin.Metrics) *plugin.Serve
 	server := &plugin.Server{
 		Unit:        p.inventory.unit,
 		Emulated:    p.inventory.emulated,
+		NUMA:        p.config.NUMATopology,
 		CDI:         p.config.Delivery == config.DeliverCDI,
 		Inventory:   p.inventory,
 		Allocations: p.allocations,

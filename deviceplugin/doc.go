@@ -24,7 +24,8 @@
 //	                 └── health checks: gpuhealth (XID errors, failing driver), node (cordon), mps (daemons)
 //
 // In addition, usage compares the memory that pods use with their requests. Package slot creates the directories
-// through which a container and the coordinator communicate. Package apiserver is a small client of the Kubernetes API.
+// through which a container and the coordinator communicate. Package gpucount advertises the number of GPUs as a
+// resource of its own. Package apiserver is a small client of the Kubernetes API.
 //
 // Package kubelet/contract tests the kubelet behaviour that the plugin depends on, against a fake and the real kubelet.
 package main

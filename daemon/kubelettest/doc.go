@@ -2,7 +2,8 @@
 // the part of the device manager that a plugin depends on.
 //
 // It registers a plugin, follows its devices, and admits pods container by container like kubelet 1.36: it reuses ids
-// of init containers, asks for preferred ids, adds free ids, and calls Allocate. A rejected pod frees its ids. It
+// of init containers, takes the ids of the NUMA nodes that its Topology Manager chose, asks for preferred ids, adds free
+// ids, and calls Allocate. A rejected pod frees its ids. It
 // calls PreStartContainer, serves PodResources with one entry per id and without init containers, and removes the
 // sockets in its directory when it restarts. Like kubelet's checkpoint, its state of one resource survives a restart.
 //

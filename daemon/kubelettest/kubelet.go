@@ -32,6 +32,10 @@ type Kubelet struct {
 	endpoint       *endpoint // of the last registered plugin; nil if none has registered since the start
 	resource       string
 	devices        map[string]bool // healthy by id; nil before the first registration
+	counts         map[string]int  // devices of resources that only count
+	topology       map[string]int  // NUMA node by id
+	policy         TopologyPolicy
+	numaNodes      int
 	registrations  int
 	listSize       int // size of the last ListAndWatch message in bytes
 	pods           []*Pod

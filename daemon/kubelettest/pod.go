@@ -12,6 +12,9 @@ import (
 type Pod struct {
 	Namespace, Name string
 	Containers      []*Container
+	// CPUNodes are the NUMA nodes that have the exclusive CPUs which each container requests; empty for a pod that
+	// requests none.
+	CPUNodes []int
 }
 
 // Container is a container that requests units, with its allocation.
@@ -35,7 +38,7 @@ func (k *Kubelet) Admit(ctx context.Context, pod *Pod) error {
 	k.mu.Unlock()
 	var reusable []string
 	for _, c := range pod.Containers {
-		if err := k.allocate(ctx, c, reusable); err != nil {
+		if err := k.allocate(ctx, pod, c, reusable); err != nil {
 			k.Remove(pod)
 			return fmt.Errorf("pod %s, container %s: %w", pod.Name, c.Name, err)
 		}
@@ -47,11 +50,13 @@ func (k *Kubelet) Admit(ctx context.Context, pod *Pod) error {
 	return nil
 }
 
-func (k *Kubelet) allocate(ctx context.Context, c *Container, reusable []string) error {
+func (k *Kubelet) allocate(ctx context.Context, pod *Pod, c *Container, reusable []string) error {
 	k.mu.Lock()
 	k.recountIfStale()
 	e := k.endpoint
 	free := k.free()
+	nodes, unaligned := k.align(pod, c)
+	aligned, _ := k.splitByTopology(free, nodes)
 	known := k.devices != nil
 	healthy, adopted := len(k.healthy()), slices.ContainsFunc(k.pods, func(p *Pod) bool { return p.holds() })
 	k.mu.Unlock()
@@ -63,16 +68,12 @@ func (k *Kubelet) allocate(ctx context.Context, c *Container, reusable []string)
 	case healthy == 0:
 		return fmt.Errorf("no healthy devices present; cannot allocate unhealthy devices %s", k.resource)
 	}
-	chosen := slices.Clone(reusable[:min(len(reusable), c.Units)])
-	if need := c.Units - len(chosen); need > len(free) {
-		return fmt.Errorf("requested number of devices unavailable for %s. Requested: %d, Available: %d", k.resource,
-			need, len(free))
-	} else if need > 0 {
-		rest, err := e.prefer(ctx, chosen, free, c.Units)
-		if err != nil {
-			return err
-		}
-		chosen = append(chosen, rest...)
+	if unaligned != nil {
+		return unaligned
+	}
+	chosen, err := k.choose(ctx, e, c.Units, reusable, free, aligned)
+	if err != nil {
+		return err
 	}
 	k.reserve(chosen)
 	reply, err := e.Allocate(ctx, &pluginapi.AllocateRequest{
@@ -88,6 +89,30 @@ func (k *Kubelet) allocate(ctx context.Context, c *Container, reusable []string)
 	c.Env = reply.GetContainerResponses()[0].GetEnvs()
 	c.Mounts = reply.GetContainerResponses()[0].GetMounts()
 	return nil
+}
+
+// choose returns reusable ids first. It then takes the aligned ids, unless kubelet has a choice among them, and asks the
+// plugin for the rest.
+func (k *Kubelet) choose(
+	ctx context.Context, e *endpoint, units int, reusable, free, aligned []string,
+) ([]string, error) {
+	chosen := slices.Clone(reusable[:min(len(reusable), units)])
+	need := units - len(chosen)
+	if need > len(free) {
+		return nil, fmt.Errorf("requested number of devices unavailable for %s. Requested: %d, Available: %d", k.resource,
+			need, len(free))
+	}
+	if need < len(aligned) {
+		free = aligned
+	} else {
+		chosen = append(chosen, aligned...)
+		free = slices.DeleteFunc(free, func(id string) bool { return slices.Contains(aligned, id) })
+	}
+	if len(chosen) == units {
+		return chosen, nil
+	}
+	rest, err := e.prefer(ctx, chosen, free, units)
+	return append(chosen, rest...), err
 }
 
 func (k *Kubelet) reserve(ids []string) {

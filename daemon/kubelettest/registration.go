@@ -43,6 +43,10 @@ func (k *Kubelet) Register(ctx context.Context, r *pluginapi.RegisterRequest) (*
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if strings.HasSuffix(r.GetResourceName(), countSuffix) {
+		go k.followCount(e, r.GetResourceName())
+		return &pluginapi.Empty{}, nil
+	}
 	k.endpoint = e
 	k.resource = r.GetResourceName()
 	if k.devices == nil {
@@ -83,8 +87,12 @@ func (k *Kubelet) updateDevices(generation int, list *pluginapi.ListAndWatchResp
 		return
 	}
 	k.devices = map[string]bool{}
+	k.topology = map[string]int{}
 	k.listSize = proto.Size(list)
 	for _, d := range list.GetDevices() {
 		k.devices[d.GetID()] = d.GetHealth() == pluginapi.Healthy
+		if nodes := d.GetTopology().GetNodes(); len(nodes) > 0 {
+			k.topology[d.GetID()] = int(nodes[0].GetID())
+		}
 	}
 }

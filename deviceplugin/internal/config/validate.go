@@ -26,7 +26,7 @@ func (c *Config) Validate() error {
 	if _, ok, err := gpu.ParseEmulated(c.GPUs, ""); err != nil {
 		invalid = append(invalid, fmt.Errorf("--gpus: %w", err))
 	} else if !ok && c.GPUs != gpu.NVML {
-		invalid = append(invalid, fmt.Errorf("--gpus: %q is neither nvml nor emulated:<count>x<memory>", c.GPUs))
+		invalid = append(invalid, fmt.Errorf("--gpus: %q is neither nvml nor emulated:<count>x<memory>[@numa=<node>,...]", c.GPUs))
 	}
 	if _, err := c.Unit(); err != nil {
 		invalid = append(invalid, err)

@@ -18,6 +18,10 @@ const (
 	emulatedPrefix = "emulated:"
 	// maxEmulated bounds the number of emulated GPUs.
 	maxEmulated = 64
+	// numaSeparator precedes the NUMA nodes of emulated GPUs.
+	numaSeparator = "@numa="
+	// MaxNUMA bounds the number of a NUMA node. Linux supports 1,024 nodes.
+	MaxNUMA = 1023
 )
 
 // Emulated is a source of GPUs without hardware.
@@ -25,14 +29,18 @@ type Emulated struct {
 	Node   growth.NodeName
 	Count  int
 	Memory growth.MiB
+	// NUMA has the NUMA node of each GPU; empty if the GPUs have none.
+	NUMA []int
 }
 
-// ParseEmulated parses "emulated:2x24GiB". It returns false for values without the prefix.
+// ParseEmulated parses "emulated:2x24GiB", or "emulated:2x24GiB@numa=0,1" with the NUMA node of each GPU. It returns
+// false for values without the prefix.
 func ParseEmulated(value string, node growth.NodeName) (Emulated, bool, error) {
 	rest, ok := strings.CutPrefix(value, emulatedPrefix)
 	if !ok {
 		return Emulated{}, false, nil
 	}
+	rest, numa, hasNUMA := strings.Cut(rest, numaSeparator)
 	count, memory, ok := strings.Cut(rest, "x")
 	n, err := strconv.Atoi(count)
 	if !ok || err != nil || n < 1 || n > maxEmulated {
@@ -43,7 +51,31 @@ func ParseEmulated(value string, node growth.NodeName) (Emulated, bool, error) {
 	if err != nil {
 		return Emulated{}, true, fmt.Errorf("%q: %q %w", value, memory, err)
 	}
-	return Emulated{Node: node, Count: n, Memory: mib}, true, nil
+	emulated := Emulated{Node: node, Count: n, Memory: mib}
+	if hasNUMA {
+		if emulated.NUMA, err = parseNUMA(numa, n); err != nil {
+			return Emulated{}, true, fmt.Errorf("%q: %w", value, err)
+		}
+	}
+	return emulated, true, nil
+}
+
+// parseNUMA parses a comma-separated list with one NUMA node for each GPU.
+func parseNUMA(list string, gpus int) ([]int, error) {
+	fields := strings.Split(list, ",")
+	if len(fields) != gpus {
+		return nil, fmt.Errorf("%s%s has %d entries for %d GPUs: list one NUMA node for each GPU, such as %s0,0,1,1",
+			numaSeparator, list, len(fields), gpus, numaSeparator)
+	}
+	nodes := make([]int, len(fields))
+	for i, field := range fields {
+		n, err := strconv.Atoi(field)
+		if err != nil || n < 0 || n > MaxNUMA {
+			return nil, fmt.Errorf("%s%s: %q is not the number of a NUMA node, 0 to %d", numaSeparator, list, field, MaxNUMA)
+		}
+		nodes[i] = n
+	}
+	return nodes, nil
 }
 
 // Devices implements Source. UUIDs are derived from the node's name, so they survive a restart.
@@ -58,6 +90,9 @@ func (e Emulated) Devices(context.Context) ([]Device, error) {
 			Healthy: true,
 			Minor:   i,
 			NUMA:    -1,
+		}
+		if len(e.NUMA) > 0 {
+			devices[i].NUMA = e.NUMA[i]
 		}
 	}
 	return devices, nil

@@ -36,10 +36,29 @@ func TestParseEmulated_RejectsIncompleteValues(t *testing.T) {
 	require.False(t, ok)
 	require.NoError(t, err)
 	for _, invalid := range []string{"emulated:", "emulated:2", "emulated:0x8Gi", "emulated:65x8Gi", "emulated:-1x8Gi",
-		"emulated:2x", "emulated:2xlots", "emulated:2x0"} {
+		"emulated:2x", "emulated:2xlots", "emulated:2x0", "emulated:2x8Gi@numa=", "emulated:2x8Gi@numa=0",
+		"emulated:2x8Gi@numa=0,1,1", "emulated:2x8Gi@numa=0,-1", "emulated:2x8Gi@numa=0,1024", "emulated:2x8Gi@0,1"} {
 		_, ok, err := gpu.ParseEmulated(invalid, "n")
 		require.True(t, ok)
 		require.Error(t, err, invalid)
+	}
+}
+
+func TestEmulated_NUMANodes(t *testing.T) {
+	for value, want := range map[string][]int{
+		"emulated:2x24GiB":              {-1, -1},
+		"emulated:2x24GiB@numa=0,1":     {0, 1},
+		"emulated:4x24GiB@numa=1,1,0,0": {1, 1, 0, 0},
+	} {
+		e, _, err := gpu.ParseEmulated(value, "node-1")
+		require.NoError(t, err, value)
+		devices, err := e.Devices(t.Context())
+		require.NoError(t, err)
+		var nodes []int
+		for _, d := range devices {
+			nodes = append(nodes, d.NUMA)
+		}
+		require.Equal(t, want, nodes, value)
 	}
 }
 

@@ -53,7 +53,10 @@ func (s *Server) allocate(ctx context.Context, ids []string) (*pluginapi.Contain
 	if err := s.checkNotInUse(ctx, ids); err != nil {
 		return nil, status.Error(codes.FailedPrecondition, err.Error())
 	}
-	if err := s.checkSpread(ctx, ids, parts); err != nil {
+	if err := s.checkSpread(ctx, ids, parts, devices); err != nil {
+		return nil, status.Error(codes.FailedPrecondition, err.Error())
+	}
+	if err := s.checkAligned(ctx, ids, parts, devices); err != nil {
 		return nil, status.Error(codes.FailedPrecondition, err.Error())
 	}
 	if s.MPS != "" && len(parts) > 1 {
@@ -146,7 +149,9 @@ func (s *Server) checkNotInUse(ctx context.Context, ids []string) error {
 // checkSpread rejects ids on more GPUs than the container requested. The request is known from pods and reservations.
 // While neither is known, for example after a reboot, it accepts ids that are spread evenly. It also accepts ids that
 // were allocated before.
-func (s *Server) checkSpread(ctx context.Context, ids []string, parts []slice.Part) error {
+func (s *Server) checkSpread(
+	ctx context.Context, ids []string, parts []slice.Part, devices []gpu.Device,
+) error {
 	switch {
 	case len(parts) == 1, s.Slots.Exists(ids):
 		return nil
@@ -162,6 +167,7 @@ func (s *Server) checkSpread(ctx context.Context, ids []string, parts []slice.Pa
 	}
 	return fmt.Errorf(
 		"no single GPU of this node has %s left: kubelet could only find %s, and no pod here asks for that on %d "+
-			"GPUs (annotation %s); it fits elsewhere, or once a job here has ended",
-		growth.MiB(len(ids))*s.Unit, strings.Join(distribution, " and "), len(parts), gpushare.CountAnnotation)
+			"GPUs (annotation %s); it fits elsewhere, or once a job here has ended%s",
+		growth.MiB(len(ids))*s.Unit, strings.Join(distribution, " and "), len(parts), gpushare.CountAnnotation,
+		s.alignmentAdvice(devices))
 }

@@ -10,9 +10,11 @@
 // Inputs are the GPU inventory, the slots on disk, and Allocations: demands, imported pods and ids in use. Outputs
 // are the responses to kubelet, allocation records, and StreamTracker, which reports whether kubelet is connected.
 //
-// Invariant: Allocate depends on nothing but its ids. It rejects two kinds of request:
+// Invariant: Allocate depends on nothing but its ids. It rejects three kinds of request:
 //
 //   - Ids on several GPUs for a container that requests one. On a nearly full node, kubelet takes any remaining ids.
+//   - Ids on one GPU for a container that requests several. Kubelet's Topology Manager chooses a NUMA node by the number
+//     of its units, before it asks for preferred ids. Those can then only be of that node (topology.go).
 //   - Ids that a container holds. Kubelet can offer them after a List request during an allocation
 //     (kubernetes/kubernetes#137534). GetPreferredAllocation avoids such ids, so a rejection is rare.
 //

@@ -68,6 +68,8 @@ type harness struct {
 	gpus       []growth.GPU
 	// resource is the plugin's resource. Another plugin may have served any resource but ours before.
 	resource string
+	// hideNUMA keeps the NUMA nodes from kubelet.
+	hideNUMA bool
 }
 
 func newHarness(t *testing.T, gpus string) *harness {
@@ -145,6 +147,7 @@ func (w *harness) start(gpus string) (*plugin.Registrar, *allocations.Tracker) {
 		Server: &plugin.Server{
 			Unit:        growth.GiB,
 			Emulated:    true,
+			NUMA:        !w.hideNUMA,
 			Inventory:   w.inventory,
 			Allocations: tracker,
 			Slots:       slots,

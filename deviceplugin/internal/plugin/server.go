@@ -55,6 +55,8 @@ type Server struct {
 	Emulated bool
 	// CDI delivers GPUs as CDI devices instead of NVIDIA_VISIBLE_DEVICES.
 	CDI bool
+	// NUMA reports the NUMA node of each unit to kubelet, whose Topology Manager aligns a pod's CPUs with it.
+	NUMA bool
 	// MPS is the state directory of the MPS daemons; empty without MPS.
 	MPS         string
 	Inventory   Inventory
@@ -85,7 +87,7 @@ func (s *Server) ListAndWatch(
 ) error {
 	for sent := false; ; sent = true {
 		devices, changed := s.Inventory.Devices()
-		list := advertised(devices, s.Unit)
+		list := advertised(devices, s.Unit, s.NUMA)
 		if err := stream.Send(list); err != nil {
 			return err
 		}
@@ -102,15 +104,23 @@ func (s *Server) ListAndWatch(
 	}
 }
 
-func advertised(devices []gpu.Device, unit growth.MiB) *pluginapi.ListAndWatchResponse {
+func advertised(devices []gpu.Device, unit growth.MiB, numa bool) *pluginapi.ListAndWatchResponse {
 	list := &pluginapi.ListAndWatchResponse{}
 	for _, d := range devices {
 		health := pluginapi.Healthy
 		if !d.Healthy {
 			health = pluginapi.Unhealthy
 		}
+		var topology *pluginapi.TopologyInfo
+		if numa {
+			topology = topologyOf(d)
+		}
 		for _, id := range slice.IDs(d.UUID, slice.Units(d.Memory, unit)) {
-			list.Devices = append(list.Devices, &pluginapi.Device{ID: id, Health: health})
+			list.Devices = append(list.Devices, &pluginapi.Device{
+				ID:       id,
+				Health:   health,
+				Topology: topology,
+			})
 		}
 	}
 	return list
@@ -121,12 +131,14 @@ func (s *Server) GetPreferredAllocation(
 	ctx context.Context, r *pluginapi.PreferredAllocationRequest,
 ) (*pluginapi.PreferredAllocationResponse, error) {
 	s.Allocations.BeginAllocate(ctx)
+	devices, _ := s.Inventory.Devices()
 	reply := &pluginapi.PreferredAllocationResponse{}
 	for _, c := range r.GetContainerRequests() {
 		ids := s.preferredIDs(ctx, slice.Request{
 			Available:   s.Allocations.ImportedUnits().Filter(c.GetAvailableDeviceIDs()),
 			MustInclude: c.GetMustIncludeDeviceIDs(),
 			Size:        int(c.GetAllocationSize()),
+			NUMA:        numaNodes(devices),
 		})
 		reply.ContainerResponses = append(reply.ContainerResponses,
 			&pluginapi.ContainerPreferredAllocationResponse{DeviceIDs: ids})

@@ -14,6 +14,8 @@ type Request struct {
 	// MustInclude are ids that the result must contain: kubelet reuses those of the pod's init containers.
 	MustInclude []string
 	Size        int
+	// NUMA has the NUMA node of each GPU for which it is known. A choice of several GPUs prefers those of one node.
+	NUMA map[growth.GPU]int
 }
 
 // Choose returns the ids that kubelet should allocate: Size of the available ones, the MustInclude ids first. It
@@ -71,6 +73,7 @@ type choice struct {
 	taken  map[growth.GPU]int      // chosen so far
 	chosen []string
 	need   int
+	numa   map[growth.GPU]int // the NUMA node of GPUs for which it is known
 }
 
 func newChoice(r Request) *choice {
@@ -79,6 +82,7 @@ func newChoice(r Request) *choice {
 		taken:  map[growth.GPU]int{},
 		chosen: []string{},
 		need:   max(r.Size, 0),
+		numa:   r.NUMA,
 	}
 	available := make(map[string]struct{}, len(r.Available))
 	for _, id := range r.Available {
@@ -153,8 +157,8 @@ func (c *choice) takeParts(plan []Part) bool {
 }
 
 // bestFit plans size units evenly on count GPUs, or returns nil if they do not fit. It prefers GPUs with chosen
-// units, then the tightest fit for the pod's room outside reserved room, then the GPUs with the least missing. Ties
-// break by name.
+// units, then several GPUs of one NUMA node, then the tightest fit for the pod's room outside reserved room, then the
+// GPUs with the least missing. Ties break by name.
 func (c *choice) bestFit(size, count, room int, reserved map[growth.GPU]int) []Part {
 	if size%count != 0 {
 		return nil
@@ -175,6 +179,10 @@ func (c *choice) bestFit(size, count, room int, reserved map[growth.GPU]int) []P
 	slices.SortStableFunc(candidates, func(a, b growth.GPU) int {
 		return cmp.Or(-cmp.Compare(c.taken[a], c.taken[b]), compareSlack(slack(a), slack(b)))
 	})
+	outside := slices.DeleteFunc(slices.Clone(candidates), func(gpu growth.GPU) bool { return slack(gpu) < 0 })
+	if local := c.onOneNode(outside, count); local != nil {
+		candidates = local
+	}
 	plan := make([]Part, count)
 	for i, gpu := range candidates[:count] {
 		plan[i] = Part{GPU: gpu, Units: each}
