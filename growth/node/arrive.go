@@ -29,6 +29,7 @@ func (e PodUpdated) apply(n *Node) {
 func (n *Node) update(j *job, pod Pod) {
 	before := j.pod
 	j.pod = pod
+	n.followProcesses(j)
 	j.refusal.Changed = j.refusal.Changed || pod.differs(before)
 	if pod.ResizeStatus != before.ResizeStatus && pod.ResizeStatus.Reason != "" {
 		n.reconcile()
@@ -57,6 +58,7 @@ func (n *Node) arrive(pod Pod) {
 		tracker:    efficiency.New(n.config.efficiency(), spec.Direction),
 		category:   growth.Progressing,
 		eventTimes: map[string]time.Time{},
+		lifetime:   newLifetime(pod, n.now),
 	}
 	n.jobs[uid] = j
 	if _, resumed := n.pastSamples[uid]; !resumed { // a resumed job is not new to the node
@@ -68,6 +70,7 @@ func (n *Node) arrive(pod Pod) {
 	if pod.Annotations[gpushare.CategoryAnnotation] != string(j.category) {
 		n.annotate(pod.Ref, gpushare.CategoryAnnotation, string(j.category))
 	}
+	n.announceArrival(j, true)
 	if !spec.Allows(gpushare.TuneCPU) {
 		n.log(Info, "the CPU of a job is not tuned", "job", pod.Ref, "reason", j.fixed())
 	} else if pod.Fixed != "" {
@@ -116,6 +119,7 @@ func (e PodDeleted) apply(n *Node) {
 // leave removes a job that has ended.
 func (n *Node) leave(j *job) {
 	uid := j.pod.Ref.UID
+	n.announceEnd(j)
 	if j.spec.Progress.Source != gpushare.FromSocket {
 		n.out.Unfollow = append(n.out.Unfollow, uid)
 	}

@@ -29,6 +29,7 @@ func (n *Node) decide() {
 	for _, original := range originals {
 		pool += original.Sum()
 	}
+	pool -= n.keptByEnded()
 	n.pool = pool
 
 	// 2. Compute the shares.
@@ -67,7 +68,7 @@ func (n *Node) decide() {
 // sharers returns the jobs whose CPU is divided, and their original requests.
 func (n *Node) sharers() (jobs []*job, originals []Requests) {
 	for _, j := range n.sorted() {
-		if j.tunable() {
+		if j.tunable() && !j.pod.Ended() {
 			original, _ := j.pod.Original()
 			jobs = append(jobs, j)
 			originals = append(originals, original)
@@ -90,6 +91,7 @@ func (n *Node) grant(j *job, g grant, why string) {
 		To:      g.share,
 		Reason:  g.reason,
 	})
+	j.lifetime.hold(j.share, n.now)
 	if math.Abs(float64(g.share-j.share)) > 1e-9 {
 		j.changed = n.now
 	}

@@ -34,6 +34,14 @@
 // Numbers of data-loader workers are delivered as advised. A batch size is first tried (package trial): it is offered
 // once the throughput before it is known, and rolled back if the job gets worse.
 //
+// # Events
+//
+// A job has events for its arrival, the first value of its metric, changes of its category and its end (arrival.go,
+// ending.go). The first change of its CPU request is an event; later changes are summarised (sharereport.go). Each change
+// is in the decision log and in the log.
+//
+// A job whose processes have ended leaves the pool before its pod ends (lifetime.go).
+//
 // # Restarts
 //
 // A coordinator resumes category, share, work and classifier state of each job from the job's last sample on the bus,

@@ -44,6 +44,7 @@ type harness struct {
 	resized     []node.Resize
 	sent        map[string]wire.Config
 	refuse      node.ResizeResult // the API server's answer to resizes
+	held        bool              // results of resizes are not reported
 	machine     *machine
 	kubelet     func(before, asked node.Pod) node.Pod // returns the pod after a resize; nil applies every resize
 }
@@ -144,7 +145,9 @@ func (w *harness) resize(r node.Resize) {
 		pod = w.kubelet(before, pod)
 	}
 	w.apply(pod)
-	w.step(node.ResizeFinished{Resize: r, Weight: int64(r.To), Verified: true})
+	if !w.held {
+		w.step(node.ResizeFinished{Resize: r, Weight: int64(r.To), Verified: true})
+	}
 }
 
 // usages returns the usage of each pod: that of the simulated machine, or one busy core without a machine.

@@ -70,8 +70,10 @@ type job struct {
 	attempt       int64 // number of the config within one generation of advice
 	restarted     bool  // since the last tick
 
-	eventTimes map[string]time.Time // time of the last event by reason
-	decisions  DecisionLog
+	eventTimes  map[string]time.Time // time of the last event by reason
+	lifetime    lifetime
+	shareReport shareReport
+	decisions   DecisionLog
 }
 
 // fixed returns the reason why the job's CPU is not tuned. It is empty for a job that shares the pool.

@@ -37,6 +37,8 @@ type Container struct {
 	Allocated growth.MilliCPU
 	// ID is the runtime's ID of the container. It is empty while the container does not run.
 	ID string
+	// Ended is set if the container has run and does not run now.
+	Ended bool
 }
 
 // ResizeStatus is the reason and message of the pod condition PodResizePending.
@@ -74,6 +76,10 @@ func (p Pod) Trainer() Container {
 	}
 	return Container{}
 }
+
+// Ended reports whether the processes that train have ended. The phase of the pod follows later, or never while another
+// container runs.
+func (p Pod) Ended() bool { return p.Trainer().Ended }
 
 // Request returns the sum of the containers' present CPU requests.
 func (p Pod) Request() growth.MilliCPU {

@@ -66,6 +66,7 @@ func (n *Node) report(j *job, p wire.Progress, source gpushare.Source) {
 	first := !j.reported
 	j.value, j.reported = value, true
 	if first {
+		n.announceFirst(j)
 		n.publish(j, false)
 	}
 }
@@ -92,6 +93,7 @@ func (n *Node) restart(j *job, why string) {
 	j.weight, j.arrived, j.restarted = 1, n.now, true
 	j.curve.Reset()
 	n.log(Info, "job restarted", "job", j.pod.Ref, "reason", why)
+	n.event(j, time.Minute, false, "JobRestarted", fmt.Sprintf("The job starts over: %s. Its growth is learned again", why))
 }
 
 func (e ProgressUnreadable) apply(n *Node) {

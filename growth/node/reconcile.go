@@ -2,7 +2,6 @@ package node
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/trellis-gpu/trellis/growth/resize"
 )
@@ -102,7 +101,6 @@ func (n *Node) resized(j *job, e ResizeFinished) {
 		read = fmt.Sprintf("kubelet has not applied it yet, its cgroup's weight is still %d", e.Weight)
 	}
 	j.decisions.SetOutcome(fmt.Sprintf("request %s → %s: %s", r.From, r.To, read))
-	n.event(j, time.Second, false, "CPUShareChanged",
-		fmt.Sprintf("CPU request %s → %s, %s of the node's pool: %s", r.From, r.To, r.Share, read))
+	n.reportShare(j, r, read)
 	n.publish(j, false)
 }

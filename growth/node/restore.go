@@ -61,6 +61,12 @@ func (n *Node) resumeJob(j *job, s bus.Sample, state jobState) {
 	j.value, j.reported = s.Value, s.Reported
 	j.running = wire.Values{Loaders: s.Loaders, BatchSize: s.BatchSize}
 	j.sent, j.applied = s.Generation, s.Applied
+	if state.Lifetime != nil {
+		j.lifetime.totals = *state.Lifetime
+	}
+	if j.lifetime.Resizes > 0 {
+		j.shareReport.resume(j.pod.Request(), n.now)
+	}
 	if state.Work != nil {
 		n.resumeWork(j, *state.Work)
 	}

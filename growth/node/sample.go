@@ -76,7 +76,7 @@ func (n *Node) jobState(j *job) jobState {
 	if account, ok := n.fair.Accounts[uid]; ok {
 		work.Fair = &fairfinish.State{At: n.fair.At, Accounts: map[growth.PodUID]fairfinish.Account{uid: account}}
 	}
-	state := jobState{Version: stateVersion, History: &history, Work: &work}
+	state := jobState{Version: stateVersion, History: &history, Work: &work, Lifetime: j.lifetime.state()}
 	if j.spec.Allows(gpushare.TuneBatchSize) {
 		tried := j.trial
 		state.Trial = &tried

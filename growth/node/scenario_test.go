@@ -50,6 +50,12 @@ func (s *scenario) run(command string) {
 		delete(s.pods, args[0])
 		s.step(node.PodDeleted{Pod: uid(args[0])})
 		s.allocate()
+	case "ends", "starts":
+		pod := s.pods[args[0]]
+		pod.Containers = slices.Clone(pod.Containers)
+		pod.Containers[0].Ended = what == "ends"
+		s.pods[args[0]] = pod
+		s.step(node.PodUpdated{Pod: pod})
 	case "restart":
 		pod := s.pods[args[0]]
 		s.step(node.ContainerRestarted{Pod: pod.Ref.UID})
@@ -164,6 +170,9 @@ func (s *scenario) report(name string, v map[string]string) {
 		}
 	}
 	e := node.ProgressReported{Slot: "slot-" + name, Source: gpushare.FromSocket, Progress: p}
+	if strings.HasPrefix(s.pods[name].Annotations[gpushare.ProgressAnnotation], "log:") {
+		e = node.ProgressReported{Pod: uid(name), Source: gpushare.FromLog, Progress: p}
+	}
 	s.step(e)
 }
 

@@ -17,6 +17,9 @@ type slots struct {
 func (e AllocationsChanged) apply(n *Node) {
 	n.allocations, n.synced = e.Allocations, e.Synced
 	n.syncSlots()
+	for _, j := range n.sorted() {
+		n.announceArrival(j, true)
+	}
 	for _, uid := range slices.Sorted(maps.Keys(n.assignments)) {
 		n.annotateGPUs(n.assignments[uid])
 	}

@@ -27,6 +27,8 @@ type jobState struct {
 	// History is the state of the classifier.
 	History *efficiency.State `json:"history,omitempty"`
 	Work    *workState        `json:"work,omitempty"`
+	// Lifetime is what the event about the job's end summarises.
+	Lifetime *totals `json:"lifetime,omitempty"`
 	// Trial is absent for a job whose batch size is not tuned.
 	Trial *trial.State `json:"batchTrial,omitempty"`
 }

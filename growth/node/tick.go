@@ -19,6 +19,8 @@ func (e Ticked) apply(n *Node) {
 	for _, j := range n.sorted() {
 		n.observe(j, e.Usages)
 		n.classify(j)
+		n.announceArrival(j, false)
+		n.summariseShare(j)
 	}
 	n.measureCosts()
 	n.observeNode(e.Stalled)

@@ -24,6 +24,7 @@ var rewrite = flag.Bool("rewrite", false, "rewrite the transcripts in testdata w
 //	wait                                             let time pass until Effects.Wake
 //	kubelet refuses a: no room, kubelet accepts a    kubelet's answer to later increases of a's request
 //	restart a, delete a, advise a loaders=4, ack a   restart the container, delete the pod, give advice, acknowledge it
+//	ends a, starts a                                 the container of a ends or starts again; its pod is Running
 //	coordinator restarts                             start a new node with the memory of the old one
 //
 // Run the test with -rewrite to accept the current output.

@@ -12,14 +12,34 @@ type explanation struct {
 // explanations lists every event that the binaries record.
 var explanations = []explanation{
 	{
+		Reason: "JobArrived", From: "coordinator", On: "pod", Type: "Normal",
+		Meaning: "The job runs. The message names its GPU and memory, what is observed, and whether its CPU request changes.",
+		Advice:  "Check that metric, direction and source are the ones that you meant.",
+	},
+	{
+		Reason: "FirstMetric", From: "coordinator", On: "pod", Type: "Normal",
+		Meaning: "The job reported its metric for the first time.",
+		Advice:  "Nothing to do. If this event does not appear, growth is unknown: look for warnings about the job's log, file or socket.",
+	},
+	{
+		Reason: "JobRestarted", From: "coordinator", On: "pod", Type: "Normal",
+		Meaning: "The job started over, for the reason in the message. Its curve and its category are learned again.",
+		Advice:  "Nothing to do if the container was restarted. Otherwise check that the job reports steps that increase.",
+	},
+	{
+		Reason: "JobEnded", From: "coordinator", On: "pod", Type: "Normal",
+		Meaning: "The job's processes ended. The message has its time, last value, mean share and, if known, a comparison with fair sharing.",
+		Advice:  "Nothing to do.",
+	},
+	{
 		Reason: "CategoryChanged", From: "coordinator", On: "pod", Type: "Normal",
 		Meaning: "The job's growth moved it to another category: Progressing, Watching or Converged.",
 		Advice:  "Nothing to do. A job that converges long before its last step may be worth fewer steps next time.",
 	},
 	{
 		Reason: "CPUShareChanged", From: "coordinator", On: "pod", Type: "Normal",
-		Meaning: "The pod's CPU request was resized in place, and the message says how far the kernel's weight confirms it.",
-		Advice:  "Nothing to do. `coordinator --explain` shows why the share changed.",
+		Meaning: "The pod's CPU request was resized in place. The first change is an event; later ones are summarised every five minutes, if they are noticeable.",
+		Advice:  "Nothing to do. `kubectl gpushare explain` shows each change and its reason.",
 	},
 	{
 		Reason: "CPUNotTuned", From: "coordinator", On: "pod", Type: "Normal",

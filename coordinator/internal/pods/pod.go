@@ -31,6 +31,7 @@ func Read(p *corev1.Pod) node.Pod {
 			Limit:     growth.MilliCPU(c.Resources.Limits.Cpu().MilliValue()),
 			Allocated: allocated(p.Status.ContainerStatuses, c.Name),
 			ID:        running(p.Status.ContainerStatuses, c.Name),
+			Ended:     ended(p.Status.ContainerStatuses, c.Name),
 		})
 	}
 	pod.Fixed = fixed(p, pod)
@@ -46,6 +47,16 @@ func running(statuses []corev1.ContainerStatus, name string) string {
 		}
 	}
 	return ""
+}
+
+// ended reports whether the container with a name has terminated and has not been restarted yet.
+func ended(statuses []corev1.ContainerStatus, name string) bool {
+	for _, s := range statuses {
+		if s.Name == name && s.State.Running == nil {
+			return s.State.Terminated != nil || s.LastTerminationState.Terminated != nil
+		}
+	}
+	return false
 }
 
 // started returns when the first of a pod's containers started. kubelet reports it in whole seconds.

@@ -1,0 +1,90 @@
+package node
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/policy"
+)
+
+const (
+	// coveredPart is the part of a job's lifetime that its account must cover for a comparison with fair sharing.
+	coveredPart = 0.8
+	// sameWork is a difference of work that is attributed to the time since the last decision.
+	sameWork = 0.02
+)
+
+// announceEnd summarises a job that has ended.
+func (n *Node) announceEnd(j *job) {
+	n.close(j)
+	l := j.lifetime
+	parts := []string{fmt.Sprintf("The job ended after %s%s", j.ran().Round(time.Second), j.resultText())}
+	if j.usage.CPUKnown {
+		parts = append(parts, fmt.Sprintf("It used %.0f core-seconds of CPU", float64(j.usage.CPU)))
+	}
+	if l.Shared > 0 && j.tunable() {
+		held := fmt.Sprintf("It held %s of the node's pool on average", growth.Share(l.Held/l.Shared))
+		if l.Resizes > 0 {
+			held += fmt.Sprintf("; its CPU request changed %s", times(l.Resizes))
+		}
+		parts = append(parts, held)
+	}
+	if l.fair != "" {
+		parts = append(parts, l.fair)
+	}
+	n.event(j, oncePerJob, false, "JobEnded", strings.Join(parts, ". "))
+}
+
+// ran returns how long a job's processes have run.
+func (j *job) ran() time.Duration {
+	began := j.pod.Started
+	if began.IsZero() {
+		began = j.lifetime.began
+	}
+	return max(j.lifetime.ended.Sub(began), 0)
+}
+
+// resultText names the job's last step and value.
+func (j *job) resultText() string {
+	if j.latest.Step == 0 && !j.reported {
+		return " without a report"
+	}
+	text := " at " + j.stepText()
+	if !j.reported {
+		return text + ", without a value of " + j.spec.Metric
+	}
+	text += fmt.Sprintf(", %s %.4g", j.spec.Metric, j.value)
+	if first := j.lifetime.First; first != nil {
+		text += fmt.Sprintf(" (first %.4g)", *first)
+	}
+	return text
+}
+
+// fairText compares an ended job with fair sharing. It is empty if the account does not cover the job's lifetime, or if
+// there is no difference.
+func (n *Node) fairText(j *job) string {
+	a, ok := n.fair.Accounts[j.pod.Ref.UID]
+	covered := float64(a.Age) >= coveredPart*j.ran().Seconds()
+	if n.config.Policy != policy.Harmless || !ok || !covered || a.Ended || a.RealWork <= 0 || !j.tunable() {
+		return ""
+	}
+	done := growth.Share(a.FairWork / a.RealWork)
+	switch {
+	case a.Remaining.Known && a.FairWork >= a.RealWork+a.Remaining.Likely:
+		return "Fair sharing would have ended it earlier"
+	case done <= 1-sameWork:
+		return fmt.Sprintf("Fair sharing would have done %s of its work by now", done)
+	case done >= 1+sameWork:
+		return fmt.Sprintf("Fair sharing would have given it more, %s of this CPU by now", done)
+	}
+	return ""
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
