@@ -120,9 +120,12 @@ func (p Progress) check() error {
 		return fmt.Errorf("%d metrics, at most %d", len(p.Metrics), MaxMetrics)
 	}
 	for name, value := range p.Metrics {
-		if name == "" || len(name) > maxNameLength || math.Abs(value) > maxMagnitude {
+		if name == "" || len(name) > maxNameLength || (math.Abs(value) > maxMagnitude && !math.IsInf(value, 0)) {
 			return fmt.Errorf("metric %.64q out of range", name)
 		}
+	}
+	if err := p.Process.check(); err != nil {
+		return err
 	}
 	return Values{Loaders: p.Loaders, BatchSize: p.BatchSize}.check()
 }
@@ -141,6 +144,9 @@ func (a Ack) check() error {
 	if a.Generation < 0 || a.Generation > maxCount {
 		return fmt.Errorf("generation %d out of range", a.Generation)
 	}
+	if err := a.Process.check(); err != nil {
+		return err
+	}
 	return a.Applied.check()
 }
 
@@ -153,7 +159,7 @@ func (s Saved) check() error {
 	case len(s.Path) > maxPathLength || strings.ContainsRune(s.Path, 0) || !path.IsAbs(s.Path):
 		return errors.New("path is not an absolute path")
 	}
-	return nil
+	return s.Process.check()
 }
 
 func (c Config) check() error {

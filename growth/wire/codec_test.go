@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -28,6 +29,22 @@ func TestDecode_InvertsEncode(t *testing.T) {
 			wire.Saved{Path: "/ckpt/a.pt", SHA256: strings.Repeat("0f", 32), Step: 9},
 			`{"v":1,"type":"saved","path":"/ckpt/a.pt","sha256":"` + strings.Repeat("0f", 32) + `","step":9}`,
 		},
+		"progress of rank 0": {
+			wire.Progress{Step: 12, Process: wire.Process{Rank: ptr(0), LocalRank: ptr(0), WorldSize: 8}},
+			`{"v":1,"type":"progress","step":12,"rank":0,"local_rank":0,"world_size":8}`,
+		},
+		"ack of rank 5": {
+			wire.Ack{Generation: 3, Process: wire.Process{Rank: ptr(5), WorldSize: 8}},
+			`{"v":1,"type":"ack","generation":3,"applied":{},"rank":5,"world_size":8}`,
+		},
+		"saved by rank 0": {
+			wire.Saved{Path: "/ckpt/a.pt", SHA256: strings.Repeat("0f", 32), Step: 9, Process: wire.Process{Rank: ptr(0)}},
+			`{"v":1,"type":"saved","path":"/ckpt/a.pt","sha256":"` + strings.Repeat("0f", 32) + `","step":9,"rank":0}`,
+		},
+		"infinite metrics": {
+			wire.Progress{Step: 1, Metrics: wire.Metrics{"down": math.Inf(-1), "loss": 0.5, "up": math.Inf(1)}},
+			`{"v":1,"type":"progress","step":1,"metrics":{"down":"-inf","loss":0.5,"up":"inf"}}`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			line, err := wire.Encode(tc.message)
@@ -38,6 +55,15 @@ func TestDecode_InvertsEncode(t *testing.T) {
 			require.Equal(t, tc.message, back)
 		})
 	}
+}
+
+func TestDecode_ReadsMetricsThatAreNotNumbers(t *testing.T) {
+	m, err := wire.Decode([]byte(`{"v":1,"type":"progress","step":1,"metrics":{"a":"nan","b":"NaN","c":"-Infinity","d":1}}`))
+	require.NoError(t, err)
+	metrics := m.(wire.Progress).Metrics
+	require.True(t, math.IsNaN(metrics["a"]) && math.IsNaN(metrics["b"]))
+	require.True(t, math.IsInf(metrics["c"], -1))
+	require.Equal(t, 1.0, metrics["d"])
 }
 
 func TestDecode_RejectsInvalidLines(t *testing.T) {
@@ -52,6 +78,15 @@ func TestDecode_RejectsInvalidLines(t *testing.T) {
 		"an overflowing step":     `{"v":1,"type":"progress","step":1e400}`,
 		"a negative duration":     `{"v":1,"type":"progress","step":1,"step_seconds":-3}`,
 		"NaN":                     `{"v":1,"type":"progress","step":1,"metrics":{"loss":NaN}}`,
+		"a number in a string":    `{"v":1,"type":"progress","step":1,"metrics":{"loss":"0.5"}}`,
+		"a text as metric":        `{"v":1,"type":"progress","step":1,"metrics":{"loss":"bad"}}`,
+		"a negative rank":         `{"v":1,"type":"progress","step":1,"rank":-1}`,
+		"a rank outside":          `{"v":1,"type":"progress","step":1,"rank":8,"world_size":8}`,
+		"a local rank outside":    `{"v":1,"type":"ack","generation":1,"applied":{},"local_rank":2,"world_size":2}`,
+		"a huge rank":             `{"v":1,"type":"progress","step":1,"rank":1048576}`,
+		"a huge world":            `{"v":1,"type":"progress","step":1,"world_size":1048577}`,
+		"a negative world":        `{"v":1,"type":"progress","step":1,"world_size":-2}`,
+		"a rank in a string":      `{"v":1,"type":"progress","step":1,"rank":"0"}`,
 		"a long metric name":      `{"v":1,"type":"progress","step":1,"metrics":{"` + strings.Repeat("x", 65) + `":1}}`,
 		"too many loaders":        `{"v":1,"type":"ack","generation":1,"applied":{"loaders":65}}`,
 		"a batch size of 0":       `{"v":1,"type":"ack","generation":1,"applied":{"batch_size":0}}`,
@@ -74,6 +109,7 @@ func TestDecode_RejectsInvalidLines(t *testing.T) {
 
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"v":1,"type":"progress","step":12,"metrics":{"loss":0.5},"loaders":2}`))
+	f.Add([]byte(`{"v":1,"type":"progress","step":12,"metrics":{"loss":"nan"},"rank":1,"local_rank":1,"world_size":2}`))
 	f.Add([]byte(`{"v":1,"type":"ack","generation":1,"applied":{}}`))
 	f.Add([]byte(`{"v":1,"type":"config","generation":1,"loaders":2}`))
 	f.Add([]byte(`{"v":1,"type":"duty","sequence":1,"duty":0.5}`))

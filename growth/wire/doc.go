@@ -8,8 +8,11 @@
 //	                    duty       the fraction of time in which the job may compute, by sequence number
 //	                    save       write a checkpoint now
 //
-// The socket identifies the job: each container has its own socket, and a line does not name its sender. Reports of a
-// job are not trusted: values are bounded here and checked again where they are used.
+// The socket identifies the job: each container has its own socket. Each process of a job has its own connection, and
+// names itself in each line (Process). Reports of a job are not trusted: values are bounded here and checked again where
+// they are used.
+//
+// JSON has no number for a metric that is not finite. Such a metric is sent as a string (Metrics).
 //
 // Lines of an unknown type are ignored, so that either side may be older. Lines of an unknown version are an error. The
 // job's side of the protocol is growth/shim.

@@ -14,26 +14,28 @@ const (
 // Message is one decoded line: Progress, Ack or Saved from a job; Config, Duty or Save from the coordinator.
 type Message interface{ kind() string }
 
-// Progress is a job's report. Counts and times cover the steps since the previous report.
+// Progress is a report of one process of a job. Counts and times cover the steps since its previous report.
 type Progress struct {
-	Step       int64              `json:"step"`
-	Epoch      int64              `json:"epoch,omitempty"`
-	TotalSteps int64              `json:"total_steps,omitempty"`
-	Metrics    map[string]float64 `json:"metrics,omitempty"`
-	Steps      int64              `json:"steps,omitempty"`
-	Samples    int64              `json:"samples,omitempty"`
+	Step       int64   `json:"step"`
+	Epoch      int64   `json:"epoch,omitempty"`
+	TotalSteps int64   `json:"total_steps,omitempty"`
+	Metrics    Metrics `json:"metrics,omitempty"`
+	Steps      int64   `json:"steps,omitempty"`
+	Samples    int64   `json:"samples,omitempty"`
 	// StepSeconds is the mean time of a step, LoadSeconds the part of it spent waiting for data.
 	StepSeconds growth.Seconds `json:"step_seconds,omitempty"`
 	LoadSeconds growth.Seconds `json:"load_seconds,omitempty"`
-	// BatchSize and Loaders are the current values of the job; absent if it has never fetched them.
+	// BatchSize and Loaders are the current values of the process; absent if it has never fetched them.
 	BatchSize *int `json:"batch_size,omitempty"`
 	Loaders   *int `json:"loaders,omitempty"`
+	Process
 }
 
-// Ack reports that a job has applied the config of one generation.
+// Ack reports that a process has applied the config of one generation.
 type Ack struct {
 	Generation int64  `json:"generation"`
 	Applied    Values `json:"applied"`
+	Process
 }
 
 // Saved reports that a job has saved a checkpoint.
@@ -41,9 +43,10 @@ type Saved struct {
 	Path   string `json:"path"`
 	SHA256 string `json:"sha256"`
 	Step   int64  `json:"step"`
+	Process
 }
 
-// Values are the settings of a job that a coordinator can change. A nil value is left unchanged.
+// Values are the settings of each process of a job that a coordinator can change. A nil value is left unchanged.
 type Values struct {
 	Loaders   *int `json:"loaders,omitempty"`
 	BatchSize *int `json:"batch_size,omitempty"`

@@ -69,6 +69,12 @@ func (s *scanner) field(name string, p *Progress) bool {
 		return s.small(&p.BatchSize)
 	case "loaders":
 		return s.small(&p.Loaders)
+	case "rank":
+		return s.small(&p.Rank)
+	case "local_rank":
+		return s.small(&p.LocalRank)
+	case "world_size":
+		return s.worldSize(p)
 	case "metrics":
 		return s.metrics(p)
 	}
@@ -80,7 +86,7 @@ func (s *scanner) metrics(p *Progress) bool {
 		return false
 	}
 	if p.Metrics == nil {
-		p.Metrics = map[string]float64{}
+		p.Metrics = Metrics{}
 	}
 	for first := true; !s.skip("}"); first = false {
 		if !first && !s.skip(",") {
@@ -119,6 +125,15 @@ func (s *scanner) small(into **int) bool {
 		return false
 	}
 	*into = new(int(n))
+	return true
+}
+
+func (s *scanner) worldSize(p *Progress) bool {
+	var n int64
+	if !s.count(&n) || n > MaxRanks {
+		return false
+	}
+	p.WorldSize = int(n)
 	return true
 }
 
