@@ -1,6 +1,9 @@
 package main
 
 import (
+	"os"
+	"strings"
+
 	"github.com/trellis-gpu/trellis/daemon/etcdbus"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/allocations"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/config"
@@ -39,6 +42,8 @@ func (p *parts) addKubelet() error {
 		Slots:     slots,
 		Bus:       bus,
 		Inventory: p.inventory,
+		Boot:      currentBoot(),
+		Events:    p.client,
 		Metrics:   allocations.NewMetrics(p.registry),
 		Log:       p.log,
 	})
@@ -75,6 +80,15 @@ func (p *parts) addKubelet() error {
 	}
 	p.group.Add(p.pods.Run, p.allocations.Follow, p.allocations.Run, publisher.Run, p.registrar.Run, count.Run)
 	return nil
+}
+
+// currentBoot returns the id of this boot, or "" if the kernel has none: containers of all boots then count as running.
+func currentBoot() string {
+	id, err := os.ReadFile(bootID)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(id))
 }
 
 // server returns the server of the device plugin API.

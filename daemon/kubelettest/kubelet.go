@@ -122,6 +122,31 @@ func (k *Kubelet) Restart() error {
 	return k.start()
 }
 
+// LoseCheckpoint restarts the kubelet without its checkpoint: its containers keep running, and it has forgotten their
+// devices.
+func (k *Kubelet) LoseCheckpoint() error {
+	k.mu.Lock()
+	for _, pod := range k.pods {
+		for _, c := range pod.Containers {
+			if len(c.IDs) > 0 {
+				c.IDs = nil
+				c.forgotten = true
+			}
+		}
+	}
+	k.recount()
+	k.mu.Unlock()
+	return k.Restart()
+}
+
+// RemoveAll removes all pods, as a reboot with an empty checkpoint does.
+func (k *Kubelet) RemoveAll() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.pods = nil
+	k.recount()
+}
+
 // Adopt adds running pods that another plugin of the resource allocated earlier.
 func (k *Kubelet) Adopt(resource string, pods ...*Pod) {
 	k.mu.Lock()

@@ -27,6 +27,8 @@ type Container struct {
 	IDs    []string
 	Env    map[string]string
 	Mounts []*pluginapi.Mount
+
+	forgotten bool // the checkpoint with its ids was lost
 }
 
 // Admit admits a pod or returns the reason for rejecting it.
@@ -86,6 +88,7 @@ func (k *Kubelet) allocate(ctx context.Context, pod *Pod, c *Container, reusable
 		return err
 	}
 	c.IDs = chosen
+	c.forgotten = false
 	c.Env = reply.GetContainerResponses()[0].GetEnvs()
 	c.Mounts = reply.GetContainerResponses()[0].GetMounts()
 	return nil
@@ -172,7 +175,11 @@ func (k *Kubelet) StartContainer(ctx context.Context, c *Container) error {
 	k.mu.Lock()
 	e := k.endpoint
 	stopped := e != nil && e.stopped
+	forgotten := c.forgotten
 	k.mu.Unlock()
+	if e != nil && forgotten && e.options.GetPreStartRequired() {
+		return fmt.Errorf("no devices found allocated in local cache for container %s, resource %s", c.Name, k.resource)
+	}
 	if e == nil || len(c.IDs) == 0 || !e.options.GetPreStartRequired() {
 		return nil
 	}

@@ -5,6 +5,8 @@ package e2e
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet/contract"
 )
 
@@ -15,6 +17,11 @@ func TestContract_RealKubelet(t *testing.T) {
 			PluginDir: n.dir("device-plugins"), PodResources: n.dir("pod-resources", "kubelet.sock"),
 			Pods: &pods{t: t, node: n}, NodeStatus: n.status,
 			Restart: func() { n.local(t, "restart-kubelet", "--node", nodeName) },
+			LoseCheckpoint: func(fault contract.CheckpointFault) {
+				// Kubelet reads the file only when it starts, and is killed before it writes the file again.
+				require.NoError(t, fault(n.dir("device-plugins", contract.CheckpointFile)))
+				n.local(t, "restart-kubelet", "--node", nodeName)
+			},
 		}
 	})
 }

@@ -39,7 +39,7 @@ func (t *Tracker) Demands() []slice.Demand {
 		started[c.demand.Pod] = c.gpus
 	}
 	t.mu.Unlock()
-	demands := Demands(podList, byUID(t.reservations.View().Values), satisfied, claimed)
+	demands := Demands(podList, byUID(t.reservations.View().Values), satisfied, claimed, running(t.Holdings()))
 	for i, d := range demands {
 		if len(d.GPUs) == 0 {
 			demands[i].GPUs = started[d.Pod]
@@ -93,20 +93,20 @@ func (t *Tracker) Claim(ids []string, parts []slice.Part) {
 
 // listDevices sends a List request. markSatisfied applies the response and drops the claims that it confirms.
 func (t *Tracker) listDevices(ctx context.Context) (
-	devices []kubelet.ContainerDevices, markSatisfied func(map[slice.Key]struct{}), err error,
+	listing kubelet.Listing, markSatisfied func(map[slice.Key]struct{}), err error,
 ) {
 	finishList, err := t.gate.beginList(ctx)
 	if err != nil {
-		return nil, nil, err
+		return kubelet.Listing{}, nil, err
 	}
 	t.mu.Lock()
 	t.listSequence++
 	sequence := t.listSequence
 	t.mu.Unlock()
-	devices, err = t.Kubelet.List(ctx)
+	listing, err = t.Kubelet.List(ctx)
 	finishList()
 	if err != nil {
-		return nil, nil, err
+		return kubelet.Listing{}, nil, err
 	}
 	markSatisfied = func(satisfied map[slice.Key]struct{}) {
 		t.mu.Lock()
@@ -116,11 +116,11 @@ func (t *Tracker) listDevices(ctx context.Context) (
 		}
 		t.latestSequence = sequence
 		t.satisfied = satisfied
-		t.devices = devices
+		t.devices = listing.Devices
 		maps.DeleteFunc(t.claims, func(_ string, c claim) bool {
 			holds := func(d kubelet.ContainerDevices) bool { return slices.Equal(d.IDs, c.ids) }
-			return slices.ContainsFunc(devices, holds) || time.Since(c.created) > claimGracePeriod
+			return slices.ContainsFunc(listing.Devices, holds) || time.Since(c.created) > claimGracePeriod
 		})
 	}
-	return devices, markSatisfied, nil
+	return listing, markSatisfied, nil
 }

@@ -8,6 +8,7 @@ type Metrics struct {
 	Drift     prometheus.Gauge
 	Corrected *prometheus.CounterVec
 	BusUp     prometheus.Gauge
+	Forgotten prometheus.Gauge
 }
 
 // NewMetrics creates the metrics and registers them.
@@ -29,7 +30,11 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 			Name: "trellis_deviceplugin_bus_up",
 			Help: "1 while the state bus is connected, 0 while the last snapshot is used.",
 		}),
+		Forgotten: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "trellis_deviceplugin_units_forgotten",
+			Help: "Units of running containers that kubelet has forgotten with its checkpoint; no other pod gets them.",
+		}),
 	}
-	registry.MustRegister(m.Pending, m.Drift, m.Corrected, m.BusUp)
+	registry.MustRegister(m.Pending, m.Drift, m.Corrected, m.BusUp, m.Forgotten)
 	return m
 }

@@ -44,6 +44,7 @@ func (t *Tracker) Observe(ctx context.Context, ids []string) {
 		return
 	}
 	markSatisfied()
+	t.recordOwner(pod, devices, ids)
 	a, err := Snapshot{Unit: t.Unit, GPUs: t.gpus()}.allocation(pod, devices)
 	if err != nil {
 		log.Error("kubelet's device ids are invalid", "pod", name.String(), "err", err)
@@ -74,11 +75,11 @@ func (t *Tracker) findHolder(ctx context.Context, ids []string) (
 	if err != nil {
 		return podName{}, nil, nil, err
 	}
-	for name, devices := range byPod(listed) {
+	for name, devices := range byPod(listed.Devices) {
 		if holdsAny(devices, ids) {
 			return name, devices, func() {
 				podList, _ := t.Pods.Pods()
-				satisfy(satisfiedContainers(listed, byName(podList)))
+				satisfy(satisfiedContainers(listed.Devices, byName(podList)))
 			}, nil
 		}
 	}

@@ -21,6 +21,8 @@ const slotGracePeriod = time.Minute
 // Snapshot is the state of kubelet, the API server, the bus and the disk at one instant.
 type Snapshot struct {
 	Devices []kubelet.ContainerDevices
+	// Listed are the pods that kubelet knows, with or without devices.
+	Listed []kubelet.PodName
 	// Pods are the pods of this node. PodsSynced is false until they have been listed once.
 	Pods       []pods.Pod
 	PodsSynced bool
@@ -32,6 +34,8 @@ type Snapshot struct {
 	Unit     growth.MiB
 	// GPUs are in the driver's order. Other GPU sharing plugins identify a GPU by its index in this order.
 	GPUs []growth.GPU
+	// Boot identifies the current boot of the machine.
+	Boot string
 	Now  time.Time
 }
 
@@ -40,6 +44,10 @@ type Corrections struct {
 	Put         []bus.Allocation
 	Delete      []growth.PodUID
 	RemoveSlots []string
+	// Owners are the containers that own a slot, by slot.
+	Owners map[string]slot.Owner
+	// Forgotten are the running containers whose devices kubelet has forgotten.
+	Forgotten []slice.Holding
 	// Satisfied are the containers that hold their units.
 	Satisfied map[slice.Key]struct{}
 	// Imported are the allocations of pods that another device plugin started.
@@ -57,6 +65,9 @@ func Reconcile(s Snapshot) Corrections {
 	listed := byPod(s.Devices)
 	c := Corrections{Satisfied: satisfiedContainers(s.Devices, podsByName), Pending: map[string]error{}}
 	actual := s.actual(listed, podsByName, c.Pending)
+	holdings := s.Holdings()
+	c.Forgotten = s.forgotten(holdings)
+	s.restore(actual, holdings, c.Forgotten)
 	for _, a := range actual {
 		if recorded, ok := s.Recorded[a.Pod.UID]; !ok || !same(a, recorded) {
 			c.Put = append(c.Put, a)
@@ -65,7 +76,8 @@ func Reconcile(s Snapshot) Corrections {
 	slices.SortFunc(c.Put, func(x, y bus.Allocation) int { return cmp.Compare(x.Pod.UID, y.Pod.UID) })
 	c.Imported = s.imports(actual)
 	c.Delete = s.stale(actual)
-	c.RemoveSlots = s.unusedSlots(listed)
+	c.RemoveSlots = s.unusedSlots(listed, holdings)
+	c.Owners = s.owners(podsByName)
 	return c
 }
 
@@ -100,7 +112,8 @@ func same(a, b bus.Allocation) bool {
 	})
 }
 
-// stale returns the pods whose records must be deleted: the pod is gone, or another pod holds its ids.
+// stale returns the pods whose records must be deleted: the pod is gone, or it does not run and another pod holds its
+// ids. The record of a running pod stays, even if kubelet has forgotten its devices.
 func (s Snapshot) stale(actual map[growth.PodUID]bus.Allocation) []growth.PodUID {
 	if !s.PodsSynced {
 		return nil
@@ -116,7 +129,7 @@ func (s Snapshot) stale(actual map[growth.PodUID]bus.Allocation) []growth.PodUID
 	var del []growth.PodUID
 	for uid, recorded := range s.Recorded {
 		_, holds := actual[uid]
-		if !holds && (!s.alive(uid) || reassigned(recorded, holders)) {
+		if !holds && (!s.alive(uid) || !s.runs(recorded) && reassigned(recorded, holders)) {
 			del = append(del, uid)
 		}
 	}
@@ -139,12 +152,17 @@ func reassigned(a bus.Allocation, holders map[string]growth.PodUID) bool {
 // unusedSlots returns the slots that no container can have mounted. No container holds an id of such a slot, and no
 // unlisted pod could hold one. Kubelet does not list a pod that is about to start, or one in which only an init
 // container requests units.
-func (s Snapshot) unusedSlots(listed map[podName][]kubelet.ContainerDevices) []string {
+func (s Snapshot) unusedSlots(listed map[podName][]kubelet.ContainerDevices, holdings []slice.Holding) []string {
 	if !s.PodsSynced {
 		return nil
 	}
 	inUse := make(map[string]struct{}, 4*len(s.Devices))
 	for _, h := range s.Devices {
+		for _, id := range h.IDs {
+			inUse[id] = struct{}{}
+		}
+	}
+	for _, h := range holdings {
 		for _, id := range h.IDs {
 			inUse[id] = struct{}{}
 		}

@@ -96,15 +96,17 @@ func (t *Tracker) reconcile(ctx context.Context) {
 		t.Log.Warn("slots could not be listed", "err", err)
 		slots = []slot.Dir{}
 	}
+	t.setSlots(slots)
 	view := t.allocations.View()
-	devices, markSatisfied, err := t.listDevices(ctx)
+	listing, markSatisfied, err := t.listDevices(ctx)
 	if err != nil {
 		t.Log.Warn("kubelet's allocations could not be listed", "err", err)
 		return
 	}
 	podList, synced := t.Pods.Pods()
 	snapshot := Snapshot{
-		Devices:    devices,
+		Devices:    listing.Devices,
+		Listed:     listing.Pods,
 		Pods:       podList,
 		PodsSynced: synced,
 		Recorded:   byUID(view.Values),
@@ -112,6 +114,7 @@ func (t *Tracker) reconcile(ctx context.Context) {
 		Slots:      slots,
 		Unit:       t.Unit,
 		GPUs:       t.gpus(),
+		Boot:       t.Boot,
 		Now:        time.Now(),
 	}
 	c := Reconcile(snapshot)
@@ -119,6 +122,9 @@ func (t *Tracker) reconcile(ctx context.Context) {
 	t.setImports(snapshot, c)
 	t.Metrics.Pending.Set(float64(len(c.Pending)))
 	t.Metrics.Drift.Set(float64(c.Drift()))
+	for name, owner := range c.Owners {
+		t.setOwner(name, owner)
+	}
 	for pod, err := range c.Pending {
 		t.Log.Debug("a pod's allocation cannot be recorded yet", "pod", pod, "err", err)
 	}
@@ -131,6 +137,7 @@ func (t *Tracker) reconcile(ctx context.Context) {
 			t.importsPublished.set()
 		}
 	}
+	t.reportForgotten(ctx, c.Forgotten)
 }
 
 // applyToBus writes and deletes allocation records.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/apiserver"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/pods"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/slice"
@@ -16,7 +17,7 @@ import (
 
 // PodResources lists which container holds which devices.
 type PodResources interface {
-	List(ctx context.Context) ([]kubelet.ContainerDevices, error)
+	List(ctx context.Context) (kubelet.Listing, error)
 	// Get lists the devices of one pod. Older kubelets do not serve it.
 	Get(ctx context.Context, namespace, pod string) ([]kubelet.ContainerDevices, error)
 }
@@ -33,6 +34,13 @@ type Pods interface {
 type Slots interface {
 	List() ([]slot.Dir, error)
 	Remove(name string) error
+	// SetOwner records the container that a slot belongs to.
+	SetOwner(name string, owner slot.Owner) error
+}
+
+// Events records Kubernetes events.
+type Events interface {
+	Warning(ctx context.Context, about apiserver.ObjectRef, reason, message string) error
 }
 
 // Bus is the part of the state bus that a Tracker uses.
@@ -52,8 +60,12 @@ type Config struct {
 	Bus     Bus
 	// Inventory lists the node's GPUs.
 	Inventory Inventory
-	Metrics   *Metrics
-	Log       *slog.Logger
+	// Boot identifies the current boot of the machine.
+	Boot string
+	// Events records that kubelet has forgotten devices; nil records nothing.
+	Events  Events
+	Metrics *Metrics
+	Log     *slog.Logger
 }
 
 // Tracker keeps the allocation records of one node. It is safe for concurrent use.
@@ -76,6 +88,11 @@ type Tracker struct {
 	satisfied                    map[slice.Key]struct{}     // replaced, never modified
 	claims                       map[string]claim           // by slot
 	devices                      []kubelet.ContainerDevices // the response of latestSequence
+	// slots are the slots on disk at the last reconciliation; nil before the first.
+	slots []slot.Dir
+
+	// reported are the pods whose forgotten devices an event has reported. Only Run uses it.
+	reported map[growth.PodUID]struct{}
 
 	gate listGate
 }
@@ -92,6 +109,7 @@ func New(c Config) *Tracker {
 		importsKnown:     newLatch(),
 		importsPublished: newLatch(),
 		warned:           map[string]struct{}{},
+		reported:         map[growth.PodUID]struct{}{},
 	}
 }
 

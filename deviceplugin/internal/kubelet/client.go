@@ -32,6 +32,17 @@ type ContainerDevices struct {
 	IDs []string
 }
 
+// PodName is the namespace and name of a pod.
+type PodName struct{ Namespace, Name string }
+
+// Listing is kubelet's answer to a List request.
+type Listing struct {
+	// Devices are the containers that hold devices of the resource.
+	Devices []ContainerDevices
+	// Pods are all pods that kubelet knows, with or without devices.
+	Pods []PodName
+}
+
 // Client reads one resource's devices from kubelet's PodResources API.
 type Client struct {
 	resource   string
@@ -56,17 +67,18 @@ func Dial(socket, resource string) (*Client, error) {
 // Close closes the connection.
 func (c *Client) Close() error { return c.connection.Close() }
 
-// List returns the containers that hold devices of the resource.
-func (c *Client) List(ctx context.Context) ([]ContainerDevices, error) {
+// List returns the pods that kubelet knows, and the containers that hold devices of the resource.
+func (c *Client) List(ctx context.Context) (Listing, error) {
 	reply, err := c.lister.List(ctx, &podresources.ListPodResourcesRequest{})
 	if err != nil {
-		return nil, fmt.Errorf("listing pod resources from kubelet: %w", err)
+		return Listing{}, fmt.Errorf("listing pod resources from kubelet: %w", err)
 	}
-	var containers []ContainerDevices
+	var listing Listing
 	for _, pod := range reply.GetPodResources() {
-		containers = append(containers, c.containerDevices(pod)...)
+		listing.Devices = append(listing.Devices, c.containerDevices(pod)...)
+		listing.Pods = append(listing.Pods, PodName{Namespace: pod.GetNamespace(), Name: pod.GetName()})
 	}
-	return containers, nil
+	return listing, nil
 }
 
 // Get returns the containers of one pod that hold devices of the resource. It fails for kubelets before 1.34 and for

@@ -53,6 +53,9 @@ func (s *Server) allocate(ctx context.Context, ids []string) (*pluginapi.Contain
 	if err := s.checkNotInUse(ctx, ids); err != nil {
 		return nil, status.Error(codes.FailedPrecondition, err.Error())
 	}
+	if err := s.checkUnheld(ctx, ids); err != nil {
+		return nil, status.Error(codes.FailedPrecondition, err.Error())
+	}
 	if err := s.checkSpread(ctx, ids, parts, devices); err != nil {
 		return nil, status.Error(codes.FailedPrecondition, err.Error())
 	}

@@ -32,6 +32,7 @@ type fakeAllocations struct {
 	synced   bool
 	imported slice.Withheld
 	inUse    []string
+	holdings []slice.Holding
 }
 
 func (c fakeAllocations) AwaitDemand(context.Context, int) []slice.Demand { return c.demands }
@@ -42,6 +43,7 @@ func (fakeAllocations) EndAllocate()                                      {}
 func (c fakeAllocations) InUse(_ context.Context, ids []string) []string {
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !slices.Contains(c.inUse, id) })
 }
+func (c fakeAllocations) Holdings() []slice.Holding        { return c.holdings }
 func (c fakeAllocations) ImportedUnits() slice.Withheld    { return c.imported }
 func (fakeAllocations) AwaitImports(context.Context) error { return nil }
 func (fakeAllocations) Observe(context.Context, []string)  {}

@@ -16,7 +16,8 @@
 //   - Ids on one GPU for a container that requests several. Kubelet's Topology Manager chooses a NUMA node by the number
 //     of its units, before it asks for preferred ids. Those can then only be of that node (topology.go).
 //   - Ids that a container holds. Kubelet can offer them after a List request during an allocation
-//     (kubernetes/kubernetes#137534). GetPreferredAllocation avoids such ids, so a rejection is rare.
+//     (kubernetes/kubernetes#137534), or after the loss of its checkpoint. GetPreferredAllocation avoids such ids, so a
+//     rejection is rare. The records of the node decide: the bus, the slots on disk, and kubelet's list.
 //
 // A Registrar ends the process when another plugin serves the same resource or the same GPUs.
 package plugin

@@ -70,6 +70,9 @@ type harness struct {
 	resource string
 	// hideNUMA keeps the NUMA nodes from kubelet.
 	hideNUMA bool
+	// boot is the id of the machine's boot. events are the plugin's events.
+	boot   string
+	events *recordedEvents
 }
 
 func newHarness(t *testing.T, gpus string) *harness {
@@ -93,6 +96,7 @@ func newNode(t *testing.T, resource string) *harness {
 		state:      t.TempDir(),
 		resource:   resource,
 		stopPlugin: func() {},
+		events:     &recordedEvents{},
 	}
 	w.session = w.bus.Session()
 	t.Cleanup(func() { w.stopPlugin() })
@@ -134,6 +138,8 @@ func (w *harness) start(gpus string) (*plugin.Registrar, *allocations.Tracker) {
 		Slots:     slots,
 		Bus:       w.session,
 		Inventory: w.inventory,
+		Boot:      w.boot,
+		Events:    w.events,
 		Metrics:   allocations.NewMetrics(registry),
 		Log:       log,
 	})

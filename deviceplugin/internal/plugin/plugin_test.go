@@ -309,7 +309,7 @@ func TestPlugin_AllocatesOfflineAfterReboot(t *testing.T) {
 }
 
 func TestPlugin_AllocateIsIdempotent(t *testing.T) {
-	w := newHarness(t, "emulated:1x24GiB")
+	w := newHarness(t, "emulated:1x8GiB")
 	pod := w.bindPod("p", 1, nil, main(8))
 	w.runPod(pod)
 	again := &kubelettest.Pod{Containers: []*kubelettest.Container{{Name: "main", Units: 8}}}

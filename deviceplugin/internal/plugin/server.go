@@ -31,6 +31,8 @@ type Allocations interface {
 	EndAllocate()
 	// InUse returns the ids that a container holds although kubelet offers them.
 	InUse(ctx context.Context, ids []string) []string
+	// Holdings returns the containers of live pods with their ids, whatever kubelet has forgotten.
+	Holdings() []slice.Holding
 	// Claim assigns allocated ids to a demand.
 	Claim(ids []string, parts []slice.Part)
 	// ImportedUnits returns the units that pods of another device plugin hold; AwaitImports returns once they are
@@ -150,7 +152,7 @@ func (s *Server) GetPreferredAllocation(
 func (s *Server) preferredIDs(ctx context.Context, r slice.Request) []string {
 	demands := s.Allocations.AwaitDemand(ctx, r.Size)
 	for {
-		ids := slice.Choose(r, demands)
+		ids := slice.ChooseUnheld(r, demands, s.Allocations.Holdings())
 		inUse := s.Allocations.InUse(ctx, ids)
 		if len(inUse) == 0 {
 			s.lastPreferred.Store(new(slice.Slot(ids)))

@@ -1,6 +1,7 @@
 package pods
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,7 +22,15 @@ type pod struct {
 	Spec struct {
 		InitContainers, Containers []container
 	}
-	Status struct{ Phase string }
+	Status struct {
+		Phase                                    string
+		InitContainerStatuses, ContainerStatuses []containerStatus
+	}
+}
+
+type containerStatus struct {
+	Name  string
+	State struct{ Running *struct{} }
 }
 
 type container struct {
@@ -60,7 +69,17 @@ func convert(p pod, resource string) Pod {
 	for _, c := range p.Spec.Containers {
 		result.Containers = appendContainer(result.Containers, c, resource, false)
 	}
+	for i, c := range result.Containers {
+		result.Containers[i].Running = isRunning(p, c.Name)
+	}
 	return result
+}
+
+// isRunning reports whether the pod's status has a running container of this name.
+func isRunning(p pod, container string) bool {
+	running := func(s containerStatus) bool { return s.Name == container && s.State.Running != nil }
+	return slices.ContainsFunc(p.Status.ContainerStatuses, running) ||
+		slices.ContainsFunc(p.Status.InitContainerStatuses, running)
 }
 
 func appendContainer(

@@ -1,6 +1,7 @@
 package pods
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -24,4 +25,30 @@ func TestParseQuantity_CanonicalForms(t *testing.T) {
 	for _, invalid := range []string{"", "x", "1.5", "k", "-", "9999999999999999999"} {
 		require.Zero(t, parseQuantity(invalid), invalid)
 	}
+}
+
+func TestConvert_RunningContainers(t *testing.T) {
+	var p pod
+	require.NoError(t, json.Unmarshal([]byte(`{
+		"spec": {
+			"initContainers": [{"name": "cache", "restartPolicy": "Always", "resources": {"limits": {"r": "1"}}}],
+			"containers": [
+				{"name": "train", "resources": {"limits": {"r": "4"}}},
+				{"name": "crashed", "resources": {"limits": {"r": "2"}}},
+				{"name": "new", "resources": {"limits": {"r": "3"}}}
+			]
+		},
+		"status": {
+			"initContainerStatuses": [{"name": "cache", "state": {"running": {"startedAt": "2026-11-20T08:00:00Z"}}}],
+			"containerStatuses": [
+				{"name": "train", "state": {"running": {"startedAt": "2026-11-20T08:00:00Z"}}},
+				{"name": "crashed", "state": {"waiting": {"reason": "CrashLoopBackOff"}}}
+			]
+		}}`), &p))
+	require.Equal(t, []Container{
+		{Name: "cache", Units: 1, Running: true},
+		{Name: "train", Units: 4, Running: true},
+		{Name: "crashed", Units: 2},
+		{Name: "new", Units: 3},
+	}, convert(p, "r").Containers)
 }

@@ -32,4 +32,6 @@ type Container struct {
 	Units int
 	// Init marks an init container that is not a sidecar. Kubelet reuses its devices and does not list it.
 	Init bool
+	// Running is whether the API server reports the container as running.
+	Running bool
 }

@@ -7,6 +7,7 @@
 //	Choose           input: available ids and demands; output: the ids that kubelet should allocate
 //	Withheld         ids that stay unused, because another plugin's pods hold the memory
 //	Spread           the GPUs of a set of ids, with the units on each
+//	Holding          a container of a live pod with its ids, which ChooseUnheld avoids although kubelet offers them
 //	MatchAllocation  the demand that an allocation most likely satisfies
 //	Slot             the directory name that belongs to a set of ids
 //

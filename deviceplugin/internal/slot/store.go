@@ -25,6 +25,8 @@ type Dir struct {
 	Name string
 	// IDs are the slot's device ids; empty if the file of ids is missing or does not match the name.
 	IDs []string
+	// Owner is the container that the slot belongs to; zero until it is known.
+	Owner Owner
 	// Modified is the time of the last Ensure or write.
 	Modified time.Time
 }
@@ -36,6 +38,7 @@ type Store struct {
 
 	mu        sync.Mutex
 	idsByName map[string][]string // the ids found by the last List; the ids of a slot never change
+	owners    map[string]Owner    // as read or written by this process, which is the only writer
 }
 
 // Open creates the directory of slots below the state directory.
@@ -47,7 +50,7 @@ func Open(stateDir string) (*Store, error) {
 	if err := os.Chmod(root, 0o711); err != nil { // a job must not list other jobs' slots
 		return nil, fmt.Errorf("protecting the directory of slots: %w", err)
 	}
-	return &Store{root: root, shim: shim.Source()}, nil
+	return &Store{root: root, shim: shim.Source(), owners: map[string]Owner{}}, nil
 }
 
 // Ensure creates the slot of a set of ids and returns its path. An existing slot only gets a new modification time.
@@ -96,7 +99,12 @@ func (s *Store) List() ([]Dir, error) {
 		if ids != nil {
 			s.idsByName[entry.Name()] = ids
 		}
-		dirs = append(dirs, Dir{Name: entry.Name(), IDs: ids, Modified: info.ModTime()})
+		dirs = append(dirs, Dir{
+			Name:     entry.Name(),
+			IDs:      ids,
+			Owner:    s.owner(entry.Name()),
+			Modified: info.ModTime(),
+		})
 	}
 	return dirs, nil
 }
@@ -126,5 +134,8 @@ func (s *Store) Remove(name string) error {
 	if err := os.RemoveAll(filepath.Join(s.root, name)); err != nil {
 		return fmt.Errorf("removing a slot: %w", err)
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.owners, name)
 	return nil
 }

@@ -2,6 +2,7 @@ package contract
 
 import (
 	"fmt"
+	"os"
 	"testing"
 )
 
@@ -16,7 +17,12 @@ type Kubelet struct {
 	NodeStatus func(resource string) (capacity, allocatable int)
 	// Restart kills and restarts kubelet. Containers keep running. It returns before kubelet serves.
 	Restart func()
+	// LoseCheckpoint restarts kubelet like Restart, after a fault of its checkpoint file.
+	LoseCheckpoint func(CheckpointFault)
 }
+
+// CheckpointFault damages kubelet's checkpoint file.
+type CheckpointFault func(file string) error
 
 // Pods runs pods on a kubelet. App containers sleep; init containers exit at once.
 type Pods interface {
@@ -122,6 +128,13 @@ func Run(t *testing.T, open func(t *testing.T) Kubelet) {
 			"plugins register again and containers keep their ids without another Allocate": testKubeletRestart,
 			"a container that starts before its plugin registers gets no " +
 				"PreStartContainer": testStartBeforeRegistration,
+			"with a truncated checkpoint, kubelet offers the ids of running containers": func(s *harness) {
+				testCheckpointLost(s, func(file string) error { return os.Truncate(file, 0) })
+			},
+			"with a deleted checkpoint, it does too": func(s *harness) { testCheckpointLost(s, os.Remove) },
+			"with a checkpoint of a wrong checksum, it does too": func(s *harness) {
+				testCheckpointLost(s, flipByte)
+			},
 		}, false)
 	})
 }

@@ -21,6 +21,9 @@ func TestContract(t *testing.T) {
 			PluginDir:    k.Dir,
 			PodResources: k.PodResources,
 			Restart:      func() { require.NoError(t, k.Restart()) },
+			LoseCheckpoint: func(contract.CheckpointFault) {
+				require.NoError(t, k.LoseCheckpoint()) // the fake has no file
+			},
 			Pods: &pods{
 				t:       t,
 				kubelet: k,

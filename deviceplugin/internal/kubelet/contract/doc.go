@@ -7,7 +7,8 @@
 // Each case has its own resource and its own plugin, which records kubelet's calls. Cases cover documented behaviour
 // and also incidental behaviour that the plugin depends on. For example, kubelet attributes the end of any plugin's
 // stream to the plugin that currently serves the resource; it does not ask for preferred ids when it can reuse ids;
-// and it starts a container without PreStartContainer if the plugin has not registered since kubelet's restart.
+// it offers the ids of running containers if it has lost its checkpoint; and it starts a container without
+// PreStartContainer if the plugin has not registered since kubelet's restart.
 //
 // Not covered, because a real node reaches these states slowly or only by fault injection:
 //

@@ -98,7 +98,7 @@ func (s *harness) mustList(pod Pod) map[string][]string {
 
 func (s *harness) list(pod Pod) (map[string][]string, error) {
 	all, err := s.kubelet().List(s.t.Context())
-	return byContainer(pod, all), err
+	return byContainer(pod, all.Devices), err
 }
 
 // get returns the ids that a pod holds, by container, from kubelet's Get.
