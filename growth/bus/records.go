@@ -142,6 +142,8 @@ type Sample struct {
 	CPURequest growth.MilliCPU `json:"cpuRequestMilli"`
 	Weight     int64           `json:"weight,omitempty"`
 	MemoryUsed growth.MiB      `json:"memoryUsedMiB,omitempty"`
+	// SharedMemory is the pod's /dev/shm; absent if its size or use is unknown.
+	SharedMemory *SharedMemory `json:"sharedMemory,omitempty"`
 	// BlockIO and NetworkIO are bytes per second over the last interval.
 	BlockIO   growth.PerSecond `json:"blockIOBytesPerSecond,omitempty"`
 	NetworkIO growth.PerSecond `json:"networkIOBytesPerSecond,omitempty"`
@@ -164,6 +166,13 @@ type Sample struct {
 	Tunable []string `json:"tunable,omitempty"`
 }
 
+// SharedMemory is the size of a pod's /dev/shm, and the shared memory that the pod uses: there, in other volumes of medium
+// Memory, and anonymously.
+type SharedMemory struct {
+	Size growth.MiB `json:"sizeMiB"`
+	Used growth.MiB `json:"usedMiB"`
+}
+
 // Pressure is the fraction of time in which some task waited for a resource (the kernel's PSI, "some").
 type Pressure struct {
 	CPU    growth.Share `json:"cpu"`
@@ -180,4 +189,6 @@ type Advice struct {
 	BatchSize  *int  `json:"batchSize,omitempty"`
 	// Reason explains the advice to users, in one sentence.
 	Reason string `json:"reason,omitempty"`
+	// Limit explains to users what keeps Loaders from being larger, and what they can do. It is empty if nothing does.
+	Limit string `json:"limit,omitempty"`
 }

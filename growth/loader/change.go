@@ -40,6 +40,9 @@ type Running struct {
 	Advised bool
 	// Unchanged is the time since Loaders last changed.
 	Unchanged time.Duration
+	// Limit is the largest number of workers per device that fit in the job's shared memory; nil without a limit. The
+	// Curve of a measured job ends there.
+	Limit *int
 	// Remaining is the predicted remaining time of the job.
 	Remaining growth.Seconds
 }
@@ -106,9 +109,9 @@ func (p ChangePolicy) Divide(running []Running, budget int) Plan {
 	return plan
 }
 
-// defaultLoaders is the number of workers per device for a job that cannot be measured. It is the common
+// DefaultLoaders is the number of workers per device for a job that cannot be measured. It is the common
 // recommendation.
-const defaultLoaders = 4
+const DefaultLoaders = 4
 
 // assignUnmeasured assigns workers to the jobs without a Curve and returns the cores that are left for the others.
 //
@@ -128,7 +131,7 @@ func (p ChangePolicy) assignUnmeasured(running []Running, budget int, overloaded
 		case overloaded:
 			loaders = min(loaders, equalPart)
 		case r.Advised && r.Unchanged >= p.Dwell:
-			loaders = max(loaders, min(equalPart, defaultLoaders))
+			loaders = max(loaders, min(equalPart, DefaultLoaders, r.limit()))
 		}
 		assigned[r.UID] = loaders
 		rest -= width * loaders

@@ -19,6 +19,7 @@ func (e AdviceChanged) apply(n *Node) {
 	for _, j := range n.sorted() {
 		if a, ok := n.advice[j.pod.Ref.UID]; ok && a.Generation != j.advice.Generation {
 			n.deliver(j)
+			n.announceLimit(j)
 		}
 	}
 }

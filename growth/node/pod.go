@@ -20,6 +20,8 @@ type Pod struct {
 	Numbers []string
 	// HostNetwork is set for a pod that shares the node's network.
 	HostNetwork bool
+	// SharedMemory is the size of /dev/shm in the container that trains; 0 if it is unknown or has no limit of its own.
+	SharedMemory growth.MiB
 	// Containers are the app containers, in the pod's order.
 	Containers []Container
 	// Fixed is the reason why the pod's CPU request cannot be changed. It is empty if it can.

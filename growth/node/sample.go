@@ -53,6 +53,7 @@ func (n *Node) sample(j *job) bus.Sample {
 		Generation:       j.sent,
 		Applied:          j.applied,
 	}
+	s.SharedMemory = j.sharedMemory()
 	if j.duty > 0 {
 		duty := j.duty
 		s.Duty = &duty

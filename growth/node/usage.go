@@ -9,6 +9,9 @@ type Usage struct {
 	CPUKnown bool
 	// Memory is the resident memory without reclaimable page cache.
 	Memory growth.MiB
+	// SharedMemory is the shared memory in use.
+	SharedMemory      growth.MiB
+	SharedMemoryKnown bool
 	// Weight is the CPU weight: cpu.weight, or cpu.shares with cgroup v1.
 	Weight int64
 	// BlockIO counts bytes read from and written to disks, NetworkIO bytes received and sent, since the pod was

@@ -67,6 +67,11 @@ var explanations = []explanation{
 		Advice:  "Nothing to do. `gpushare/tune: cpu` keeps the number of workers fixed.",
 	},
 	{
+		Reason: "LoadersLimited", From: "coordinator", On: "pod", Type: "Warning",
+		Meaning: "The job would be faster with another data-loader worker, and cores are free, but its `/dev/shm` may be too small.",
+		Advice:  "Mount an `emptyDir` with `medium: Memory` at `/dev/shm`: see [data loaders](../data-loaders.md#shared-memory).",
+	},
+	{
 		Reason: "BatchSizeChanged", From: "coordinator", On: "pod", Type: "Normal",
 		Meaning: "The job acknowledged another batch size.",
 		Advice:  "Nothing to do. It happens only to jobs that allow `batch-size` in `gpushare/tune`.",

@@ -169,6 +169,9 @@ func (h *harness) Usage(pod growth.PodUID, now time.Time) (cgroup.Usage, error) 
 		CPUKnown: true,
 		Weight:   int64(weight),
 		Memory:   7,
+
+		SharedMemory:      21,
+		SharedMemoryKnown: true,
 	}, nil
 }
 
@@ -297,10 +300,11 @@ func (h *harness) apply(pod node.Pod) {
 // arrive starts a pod with a request of 500m, and annotations of "name=value".
 func (h *harness) arrive(name string, annotations ...string) {
 	pod := node.Pod{
-		Ref:         ref(name),
-		Running:     true,
-		Annotations: map[string]string{gpushare.MemoryAnnotation: "1"},
-		Containers:  []node.Container{{Name: "train", Request: 500}},
+		Ref:          ref(name),
+		SharedMemory: 64,
+		Running:      true,
+		Annotations:  map[string]string{gpushare.MemoryAnnotation: "1"},
+		Containers:   []node.Container{{Name: "train", Request: 500}},
 	}
 	for _, a := range annotations {
 		key, value, _ := strings.Cut(a, "=")

@@ -31,6 +31,7 @@ func TestLoop_ConvergedJobGivesCPUToGrowingJob(t *testing.T) {
 		require.Equal(t, growth.Share(0.25), old.Share)
 		require.Equal(t, int64(250), old.Weight)
 		require.Equal(t, growth.Core, old.CPUUsed)
+		require.Equal(t, &bus.SharedMemory{Size: 64, Used: 21}, old.SharedMemory)
 		require.Equal(t, []growth.GPU{"GPU-1"}, old.GPUs)
 		require.Equal(t, growth.PerSecond(6.4), old.SamplesPerSecond)
 		require.Equal(t, growth.Seconds(0.5), old.StepSeconds)

@@ -32,15 +32,17 @@ func (l *Loop) readUsages() map[growth.PodUID]node.Usage {
 
 func usageOf(u cgroup.Usage) node.Usage {
 	return node.Usage{
-		CPU:         u.CPU,
-		CPUKnown:    u.CPUKnown,
-		Memory:      u.Memory,
-		Weight:      u.Weight,
-		BlockIO:     u.BlockIO,
-		NetworkIO:   u.NetworkIO,
-		Stalled:     node.Stalled(u.Stalled),
-		Queued:      u.Queued,
-		QueuedKnown: u.QueuedKnown,
+		CPU:               u.CPU,
+		CPUKnown:          u.CPUKnown,
+		Memory:            u.Memory,
+		SharedMemory:      u.SharedMemory,
+		SharedMemoryKnown: u.SharedMemoryKnown,
+		Weight:            u.Weight,
+		BlockIO:           u.BlockIO,
+		NetworkIO:         u.NetworkIO,
+		Stalled:           node.Stalled(u.Stalled),
+		Queued:            u.Queued,
+		QueuedKnown:       u.QueuedKnown,
 	}
 }
 

@@ -35,6 +35,7 @@ func Read(p *corev1.Pod) node.Pod {
 		})
 	}
 	pod.Fixed = fixed(p, pod)
+	pod.SharedMemory = sharedMemory(p, pod.Trainer().Name)
 	return pod
 }
 

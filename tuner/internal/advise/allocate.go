@@ -53,13 +53,19 @@ func (a *Adviser) allocate(node history.Node, jobs []history.Job, now time.Time)
 		running[i] = c.running
 	}
 	plan := a.Policy.Divide(running, budget)
+	free := budget - plan.Loaders.Cores(jobsOf(running))
 	var changes []Change
 	for _, c := range candidates {
-		if loaders := plan.Loaders[c.UID]; loaders != c.running.Loaders {
-			changes = append(changes,
-				c.change(loaders,
-					fmt.Sprintf("%d → %d data-loader workers: %s; %s", c.running.Loaders, loaders, plan.Reason,
-						c.forecast(loaders))))
+		loaders := plan.Loaders[c.UID]
+		limit := c.limitedBy(loaders, free)
+		switch {
+		case loaders != c.running.Loaders:
+			change := c.change(loaders, fmt.Sprintf("%d → %d data-loader workers: %s; %s", c.running.Loaders, loaders,
+				plan.Reason, c.forecast(loaders)))
+			change.Advice.Limit = limit
+			changes = append(changes, change)
+		case limit != "" && (c.Advice == nil || c.Advice.Limit == ""):
+			changes = append(changes, c.explainLimit(limit))
 		}
 	}
 	if budget <= 0 { // workers would exceed the budget, and setting 0 before they start costs nothing
@@ -84,6 +90,7 @@ func (a *Adviser) candidate(j history.Job, loaders int, now time.Time) candidate
 		c.running.Weight = weight(*j.Sample, c.model)
 		c.running.Curve = c.model.Curve(maxPredicted)
 	}
+	c.limit()
 	return c
 }
 

@@ -79,7 +79,7 @@ func (c *Controller) sync(ctx context.Context) {
 			log.Warn("advice could not be written", "err", err)
 			return // other writes would fail as well
 		case change.Advice != nil:
-			log.Info("advice", "loaders", *change.Advice.Loaders, "generation", change.Advice.Generation, "reason",
+			log.Info("advice", "loaders", loadersText(change.Advice), "generation", change.Advice.Generation, "reason",
 				change.Advice.Reason)
 		default:
 			log.Info("advice withdrawn", "reason", "the job's sample is missing")

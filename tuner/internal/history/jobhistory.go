@@ -15,6 +15,7 @@ const MaxMeasurements = 64
 type jobHistory struct {
 	last         bus.Sample
 	measurements []loader.Measurement
+	shared       sharedMemory
 }
 
 // updateHistories adds the samples of a view and drops jobs without a sample.
@@ -30,7 +31,10 @@ func updateHistories(histories map[growth.PodUID]jobHistory, view *bus.View[entr
 
 // add adds one sample. Adding the same sample again changes nothing.
 func (h jobHistory) add(s bus.Sample) jobHistory {
-	next := jobHistory{last: s, measurements: h.measurements}
+	next := jobHistory{last: s, measurements: h.measurements, shared: h.shared}
+	if steady(h.last, s) && s.Step > h.last.Step {
+		next.shared = h.shared.add(s)
+	}
 	if s.Step < h.last.Step { // the job restarted: its measurements stay valid, the interval measures nothing
 		return next
 	}
@@ -43,8 +47,7 @@ func (h jobHistory) add(s bus.Sample) jobHistory {
 
 // measurement returns what the interval between two samples measured, if it is valid.
 func measurement(before, s bus.Sample) (loader.Measurement, bool) {
-	steady := before.Loaders != nil && s.Loaders != nil && *before.Loaders == *s.Loaders && s.Applied >= s.Generation
-	if !steady || s.Step <= before.Step {
+	if !steady(before, s) || s.Step <= before.Step {
 		return loader.Measurement{}, false
 	}
 	return loader.Measured(*s.Loaders, samplesPerStep(s), s.StepSeconds, s.LoadSeconds)
@@ -56,4 +59,9 @@ func samplesPerStep(s bus.Sample) int {
 		return *s.BatchSize
 	}
 	return int(math.Round(min(math.MaxInt32, float64(s.SamplesPerSecond)*float64(s.StepSeconds))))
+}
+
+// steady reports whether the job ran with the same workers during the whole interval.
+func steady(before, s bus.Sample) bool {
+	return before.Loaders != nil && s.Loaders != nil && *before.Loaders == *s.Loaders && s.Applied >= s.Generation
 }

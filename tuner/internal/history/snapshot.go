@@ -41,6 +41,8 @@ type Job struct {
 	AdviceRevision bus.Revision
 	// Measurements are the job's last measurements, newest last.
 	Measurements []loader.Measurement
+	// SharedMemory is nil if its size or use is unknown.
+	SharedMemory *loader.SharedMemory
 }
 
 // newSnapshot combines the views of nodes and jobs with the histories.
@@ -94,6 +96,7 @@ func collectJobs(view *bus.View[entry], histories map[growth.PodUID]jobHistory) 
 	jobs := make([]Job, 0, len(byUID))
 	for uid, j := range byUID {
 		j.Measurements = histories[uid].measurements
+		j.SharedMemory = histories[uid].shared.state(j.Sample)
 		jobs = append(jobs, j)
 	}
 	slices.SortFunc(jobs, func(a, b Job) int {

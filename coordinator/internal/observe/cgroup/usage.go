@@ -17,6 +17,9 @@ type Usage struct {
 	CPUKnown bool
 	// Memory is the memory in use, without inactive page cache.
 	Memory growth.MiB
+	// SharedMemory is the shared memory in use: /dev/shm, other tmpfs mounts and anonymous mappings.
+	SharedMemory      growth.MiB
+	SharedMemoryKnown bool
 	// Weight is cpu.shares on cgroup version 1 and cpu.weight on version 2; 0 if unknown.
 	Weight int64
 	// Version is the cgroup version of Weight: 1 or 2.
@@ -47,6 +50,7 @@ func (t *Tree) Usage(pod growth.PodUID, now time.Time) (Usage, error) {
 		u.addCPU(folder)
 		u.addWeight(folder)
 		u.addMemory(folder)
+		u.addSharedMemory(folder)
 		u.addBlockIO(folder)
 		u.Stalled.add(folder)
 	}
