@@ -2,7 +2,7 @@
 // nodes. Nothing here decides anything: each part replaces a few plain lines of Go by something faster.
 //
 //	part            does the work of                         saves
-//	Index, Cursor   map[K]*V, copied for each snapshot       the copy, and most of the hashing
+//	Index           map[K]*V, copied for each snapshot       the copy
 //	Map             map[K]V, copied for each snapshot        the copy
 //	VerdictCache    calling the decision again               the decision on nodes that did not change
 //	Selection       []string of node names                   memory of the decision log

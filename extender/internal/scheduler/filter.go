@@ -51,9 +51,9 @@ func (s *Scheduler) Filter(object *corev1.Pod, nodes []string) (FilterResult, er
 	}
 	evaluator := s.evaluator(snapshot, pod)
 	nomination := s.nominations.get(pod.Ref.UID, time.Now())
-	considered, cursor := snapshot.Nodes.Select(), snapshot.Nodes.Cursor()
+	considered := snapshot.Nodes.Select()
 	for i, name := range nodes {
-		node := cursor.Get(growth.NodeName(name))
+		node := snapshot.Nodes.Get(growth.NodeName(name))
 		considered.Append(growth.NodeName(name), node)
 		status := evaluator.verdict(node).Status
 		if status != nil && name == nomination.node && nomination.fits(node.Value, pod) {

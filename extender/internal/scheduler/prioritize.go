@@ -29,9 +29,9 @@ func (s *Scheduler) Prioritize(object *corev1.Pod, nodes []string) PrioritizeRes
 	}
 	scores := make([]placement.Score, len(nodes))
 	evaluator, normalizer := s.evaluator(snapshot, pod), placement.Normalizer{}
-	considered, cursor := snapshot.Nodes.Select(), snapshot.Nodes.Cursor()
+	considered := snapshot.Nodes.Select()
 	for i, name := range nodes {
-		node := cursor.Get(growth.NodeName(name))
+		node := snapshot.Nodes.Get(growth.NodeName(name))
 		considered.Append(growth.NodeName(name), node)
 		verdict := evaluator.verdict(node)
 		if verdict.Status != nil {
