@@ -69,23 +69,18 @@ const (
 
 var metricName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
 
-// RequestsShare reports whether the annotations request a share.
+// RequestsShare reports whether the annotations request a share. Those of a static pod do not: no admission policy turns them
+// into a limit, and a static pod cannot be resized.
 func RequestsShare(annotations map[string]string) bool {
-	_, ok := annotations[MemoryAnnotation]
-	return ok
+	_, asks := annotations[MemoryAnnotation]
+	_, static := annotations[mirrorAnnotation]
+	return asks && !static
 }
 
 // Unannotated reports whether a pod has none of the user's annotations. Such a pod may still request GPU memory on one
 // GPU by its containers' limits, like pods that were written for other GPU sharing systems.
 func Unannotated(annotations map[string]string) bool {
-	for _, name := range []string{
-		MemoryAnnotation,
-		CountAnnotation,
-		CoresAnnotation,
-		MetricAnnotation,
-		ProgressAnnotation,
-		TuneAnnotation,
-	} {
+	for _, name := range UserAnnotations() {
 		if _, ok := annotations[name]; ok {
 			return false
 		}

@@ -143,12 +143,19 @@ func (c containersCase) body(t *testing.T) []byte {
 // settle waits until the policies are in force, a moment after they are created.
 func (a apiServer) settle(t *testing.T) {
 	t.Helper()
-	invalid := request{Annotations: map[string]string{gpushare.MemoryAnnotation: "none"}}
-	valid := request{Annotations: map[string]string{gpushare.MemoryAnnotation: "1"}}
+	share := map[string]string{gpushare.MemoryAnnotation: "1"}
+	spec := func(more string) podCase {
+		return podCase{Annotations: share, Spec: json.RawMessage(`{"containers": [{"name": "c", "image": "i",
+			"resources": {"requests": {"cpu": "1"}}` + more + `}], "schedulerName": "other"}`)}
+	}
 	require.Eventually(t, func() bool {
-		_, refused := a.submit(t, invalid)
-		pod, _ := a.submit(t, valid)
-		return refused != "" && pod.Spec.SchedulerName == gpushare.SchedulerName
+		_, invalid := a.submit(t, request{Annotations: map[string]string{gpushare.MemoryAnnotation: "none"}})
+		_, misspelt := a.submit(t, request{Annotations: map[string]string{"gpushare/x": ""}})
+		_, replaced, _ := a.create(t, spec(`, "env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}]`))
+		pod, _ := a.submit(t, request{Annotations: share})
+		changed, _, warnings := a.create(t, spec(""))
+		return invalid != "" && misspelt != "" && replaced != "" && pod.Spec.SchedulerName == gpushare.SchedulerName &&
+			len(changed.Tolerations) > 2 && len(changed.Containers[0].Env) > 0 && len(warnings) > 0
 	}, 30*time.Second, 200*time.Millisecond)
 }
 

@@ -85,6 +85,21 @@ func (a apiServer) post(t *testing.T, path string, body []byte) (int, []byte) {
 	return code, answer
 }
 
+// warned posts, and returns the warnings of the answer too.
+func (a apiServer) warned(t *testing.T, path string, body []byte) (code int, answer []byte, warnings []string) {
+	t.Helper()
+	req, err := http.NewRequest(http.MethodPost, a.url+path, bytes.NewReader(body))
+	require.NoError(t, err)
+	req.Header.Set("Authorization", "Bearer "+testToken)
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := a.http.Do(req)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	answer, err = io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	require.NoError(t, err)
+	return resp.StatusCode, answer, resp.Header.Values("Warning")
+}
+
 // patch merges into an object, as another user where one is named.
 func (a apiServer) patch(t *testing.T, path, user string, body []byte) (int, []byte) {
 	t.Helper()

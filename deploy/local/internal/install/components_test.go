@@ -135,6 +135,29 @@ func TestCompat_AdmitsPodsOfAliyunGPUShareUnchanged(t *testing.T) {
 	}
 }
 
+func TestComponents_CheckPodsAsTheBaseDoes(t *testing.T) {
+	api := startAPIServer(t)
+	api.install(t, policies(t, rendered(t, "hami-aliases", "gpushare-compat")))
+	api.settle(t)
+	for name, limit := range map[string]string{"in HAMi's way": "nvidia.com/gpumem", "by the limit of Aliyun gpushare": aliyun.Resource} {
+		t.Run(name, func(t *testing.T) {
+			pod := func(more string) podCase {
+				return podCase{Annotations: map[string]string{}, Spec: json.RawMessage(`{"schedulerName": "volcano", "containers": [{"name": "train", "image": "i",
+					"resources": {"requests": {"cpu": "1500m"}, "limits": {"` + limit + `": "1000"}}` + more + `}]}`)}
+			}
+			spec, refused, warnings := api.create(t, pod(""))
+			require.Empty(t, refused)
+			require.Len(t, warnings, 1)
+			require.Contains(t, warnings[0], "with a share of a GPU")
+			require.Contains(t, spec.Tolerations, toleration{Key: "nvidia.com/gpu", Operator: "Exists"})
+			require.Equal(t, map[string]string{"train": "2"}, threads(t, spec))
+
+			_, refused, _ = api.create(t, pod(`, "env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}]`))
+			require.Contains(t, refused, "container train sets NVIDIA_VISIBLE_DEVICES")
+		})
+	}
+}
+
 // hamis is a row of the table of HAMi's requests.
 type hamis struct {
 	Name        string            `json:"name"`
