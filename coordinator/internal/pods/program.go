@@ -5,8 +5,11 @@ import (
 	"encoding/hex"
 	"fmt"
 	"regexp"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
 // number matches the parts of a command that differ between runs of one program: seeds, sizes, rates, names of outputs.
@@ -37,6 +40,9 @@ func program(p *corev1.Pod) (id string, numbers []string) {
 	}
 	for _, c := range p.Spec.Containers {
 		for _, e := range c.Env {
+			if slices.Contains(gpushare.ThreadVariables(), e.Name) {
+				continue // admission sets it by the CPU request, which differs between runs
+			}
 			plain = append(plain, e.Name)
 			note(valueOf(e))
 		}
