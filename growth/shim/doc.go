@@ -27,8 +27,10 @@
 // it must ignore (ignored).
 //
 // Times are in seconds. step_seconds and load_seconds are means per step since the last report. The time of a step
-// includes loading and excludes the sleep of the gate; it is 0 if no duration is known yet. Metrics that are not finite
-// are left out, because JSON cannot represent them.
+// includes loading and excludes the sleep of the gate; it is 0 if no duration is known yet. A metric that is not
+// finite is a string, because JSON has no number for it.
+//
+// Each process of a distributed job has its own connection and names its rank on each line, as far as it knows the rank.
 //
 // A config is a patch: it does not change a value that it leaves out. A duty message sets the duty. Generations of
 // configs and sequence numbers of duties count within one connection, because a restarted coordinator may start over.

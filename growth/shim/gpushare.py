@@ -30,12 +30,19 @@ The protocol: newline-delimited JSON over a Unix socket, at most 64 KiB a line, 
                           load_seconds (means per step), batch_size, loaders
                 ack       generation, applied: the job has fetched every changed value that it uses
                 saved     path, sha256, step
+                each of them with rank, local_rank and world_size, as far as the process knows them
   agent to job  config    generation, loaders, batch_size: what is absent stays as it is
                 duty      sequence, duty
                 save      reason, deadline_seconds
 Other lines (unknown type or version, a value out of range, invalid JSON, too long) are ignored. Within one connection
 only a newer generation or sequence is applied. A new connection starts over, because a restarted agent may count from the
 beginning.
+
+JSON has no number for a metric that is not finite: it is sent as "nan", "inf" or "-inf".
+
+Each process of a distributed job has its own connection. Its rank is the one of torch.distributed once that is initialised,
+else that of the launcher's environment: torchrun (RANK, LOCAL_RANK, WORLD_SIZE), Open MPI, Slurm, PMI, or an Indexed Job.
+Values that are not ranks are ignored.
 
 An agent of the previous release sends no duty messages. Its configs have a field duty, and without that field the duty is 1.
 A duty in a config is always applied. A config without one means 1 only until the first duty message of the connection.
@@ -72,6 +79,7 @@ MAX_NAME = 64                 # bytes
 MAX_MAGNITUDE = 1e300
 MAX_COUNT = 1 << 53           # JSON readers represent integers up to here exactly
 MAX_SECONDS = 7 * 24 * 3600.0
+MAX_RANKS = 1 << 20
 RETRY_FIRST, RETRY_CAP = 0.1, 5.0   # seconds between two attempts to connect
 READ_CHUNK, READ_LINES, READ_PAUSE = 4096, 16, 0.005   # bounds the work for a flood of lines
 FLUSH_SECONDS = 0.2           # at exit
@@ -93,7 +101,7 @@ def step(loss=None, samples=None, *, step=None, epoch=None, total_steps=None, **
     """Report that a training step is done.
 
     loss and further keyword arguments are evaluation metrics: numbers, or values that float() accepts. Pass them when there
-    is a new value; values that are not finite are not reported. samples is the number of samples of the step. step is the
+    is a new value; NaN and infinity are reported as such. samples is the number of samples of the step. step is the
     number of the step, counted automatically if not given; a jump forward counts as that many steps.
     """
     if _cap.waits:
@@ -218,7 +226,7 @@ class _Report:
             self.seconds += seconds
             self.load += load
         for name, value in metrics.items():
-            value = _finite(value)
+            value = _metric(value)
             if value is not None and (name in self.metrics or (len(self.metrics) < MAX_METRICS and _short(name))):
                 self.metrics[name] = value
         self.dirty = True
@@ -244,7 +252,8 @@ class _Report:
         if self.total is not None:
             message["total_steps"] = self.total
         measured = self.measured or 1
-        message.update(metrics=self.metrics, steps=min(self.steps, MAX_COUNT), samples=min(self.samples, MAX_COUNT),
+        metrics = {name: value if math.isfinite(value) else repr(value) for name, value in self.metrics.items()}
+        message.update(metrics=metrics, steps=min(self.steps, MAX_COUNT), samples=min(self.samples, MAX_COUNT),
                        step_seconds=round(min(self.seconds / measured, MAX_SECONDS), 9),
                        load_seconds=round(min(self.load / measured, MAX_SECONDS), 9))
         message.update((key, value) for key, value in in_use.items() if _within(value, *_RANGES[key]))
@@ -669,7 +678,9 @@ class _Lines:
 
 
 def _line(message):
-    return json.dumps(dict({"v": PROTOCOL}, **message), allow_nan=False, separators=(",", ":")).encode() + b"\n"
+    message = dict({"v": PROTOCOL}, **message)
+    message.update(_process(os.environ, sys.modules.get("torch.distributed")))
+    return json.dumps(message, allow_nan=False, separators=(",", ":")).encode() + b"\n"
 
 
 def _parse(line):
@@ -730,6 +741,15 @@ def _finite(value):
     return value if abs(value) <= MAX_MAGNITUDE else None   # false for NaN, too
 
 
+def _metric(value):
+    """value as a float that is finite and within the protocol's range, or not finite; else None."""
+    try:
+        value = float(value)
+    except (TypeError, ValueError, OverflowError, RuntimeError):
+        return None
+    return value if abs(value) <= MAX_MAGNITUDE or not math.isfinite(value) else None
+
+
 def _integer(value):
     """value as an integer within the protocol's range, or None."""
     if type(value) is not int:
@@ -766,6 +786,46 @@ def _quietly(function, *arguments):
         function(*arguments)
     except OSError:
         pass
+
+
+# ---------------------------------------------------------------------------------------------------------- the ranks
+
+# The variables for rank, local rank and world size, by launcher. A launcher inside another one has set the earlier ones.
+_LAUNCHERS = (
+    ("RANK", "LOCAL_RANK", "WORLD_SIZE"),                                                   # torchrun, PyTorchJob
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE"),         # Open MPI
+    ("PMI_RANK", "MPI_LOCALRANKID", "PMI_SIZE"),                                            # MPICH, Intel MPI
+    ("SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS"),                                      # Slurm
+    ("JOB_COMPLETION_INDEX", None, None),                                                   # Indexed Job, JobSet
+)
+
+
+def _process(environ, distributed):
+    """rank, local_rank and world_size of this process, as far as they are known."""
+    rank = local = size = None
+    for names in _LAUNCHERS:
+        rank, local, size = (_rank(environ.get(name) if name else None) for name in names)
+        if rank is not None:
+            break
+    try:
+        if distributed is not None and distributed.is_available() and distributed.is_initialized():
+            rank, size = _rank(distributed.get_rank()), _rank(distributed.get_world_size())
+    except Exception:   # another version of torch: the environment counts
+        pass
+    if not size or (rank is not None and rank >= size):
+        size = None
+    if local is not None and size is not None and local >= size:
+        local = None
+    known = {"rank": rank, "local_rank": local, "world_size": size}
+    return {} if rank is None else {key: value for key, value in known.items() if value is not None}
+
+
+def _rank(value):
+    """value as a rank or a number of ranks, or None."""
+    if type(value) is str:
+        text = value.strip()
+        value = int(text) if len(text) <= 7 and text.isascii() and text.isdigit() else None
+    return value if _within(value, 0, MAX_RANKS - 1) else None
 
 
 # ------------------------------------------------------------------------------------------------ memory of the GPUs

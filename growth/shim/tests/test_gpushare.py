@@ -215,11 +215,19 @@ class Progress(ShimTest):
         report = peer.expect("progress")
         self.assertEqual((report["step"], report["steps"]), (100, 1))
 
-    def test_step_ignores_metrics_that_are_not_finite(self):
+    def test_step_ignores_metrics_that_are_not_numbers(self):
         _, peer = self.connected()
         peer.expect("progress")
-        self.job.step(loss=float("nan"), up=float("inf"), text="no", none=None, huge=10 ** 400, far=1e301, accuracy=0.75)
+        self.job.step(loss="0.5s", text="no", none=None, huge=10 ** 400, far=1e301, accuracy=0.75)
         self.assertEqual(peer.expect("progress")["metrics"], {"accuracy": 0.75})
+
+    def test_step_reports_metrics_that_are_not_finite(self):
+        _, peer = self.connected()
+        peer.expect("progress")
+        self.job.step(loss=float("nan"), up=float("inf"), down=float("-inf"), accuracy=0.75)
+        self.assertEqual(peer.expect("progress")["metrics"], {"loss": "nan", "up": "inf", "down": "-inf", "accuracy": 0.75})
+        self.job.step(loss=0.25)
+        self.assertEqual(peer.expect("progress")["metrics"], {"loss": 0.25})
 
     def test_report_is_bounded_with_any_names(self):
         _, peer = self.connected()
@@ -681,8 +689,12 @@ class Golden(unittest.TestCase):
         full.add(64, 120, 3, 1800, {"loss": 0.4321, "accuracy": 0.875}, 2.38, 0.595)
         resumed = self.job._Report()
         resumed.add(32, 0, 0, None, {"loss": -1.5e-07}, 0.25, 0.0)
-        self.assertEqual([line(first), line(full, loaders=2, batch_size=64), line(resumed, loaders=0)],
-                         self.lines("progress.jsonl"))
+        diverged = self.job._Report()
+        diverged.add(None, 7, None, None, {"loss": float("nan"), "scale": float("inf")}, None, 0.0)
+        lines = [line(first), line(full, loaders=2, batch_size=64), line(resumed, loaders=0)]
+        with mock.patch.dict(os.environ, RANK="3", LOCAL_RANK="1", WORLD_SIZE="4"):
+            lines.append(line(diverged))
+        self.assertEqual(lines, self.lines("progress.jsonl"))
 
     def test_ack(self):
         job_values, acks = self.job._Values(), []
