@@ -74,6 +74,20 @@ type ProgressUnreadable struct {
 	Err string
 }
 
+// LogUnmatched reports that none of the lines that a job has written so far has a report.
+type LogUnmatched struct {
+	Pod   growth.PodUID
+	Lines int
+	// Example is one of the lines, cut to a reasonable length.
+	Example string
+}
+
+// LogFormatUnknown reports that a job's log is in a format that cannot be read. Err names what it looks like.
+type LogFormatUnknown struct {
+	Pod growth.PodUID
+	Err string
+}
+
 // SlotsOpened reports that the sockets of these slots are open.
 type SlotsOpened struct{ Slots []string }
 

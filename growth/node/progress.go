@@ -96,13 +96,6 @@ func (n *Node) restart(j *job, why string) {
 	n.event(j, time.Minute, false, "JobRestarted", fmt.Sprintf("The job starts over: %s. Its growth is learned again", why))
 }
 
-func (e ProgressUnreadable) apply(n *Node) {
-	if j := n.jobs[e.Pod]; j != nil {
-		n.event(j, time.Minute, true, "ProgressUnreadable",
-			fmt.Sprintf("%s cannot be read: %s. Until it can be read, the job gets its fair share", j.spec.Progress.Path, e.Err))
-	}
-}
-
 func (e LinesRejected) apply(n *Node) {
 	j := n.jobOf(e.Slot)
 	if j == nil {

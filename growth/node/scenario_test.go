@@ -59,6 +59,8 @@ func (s *scenario) run(command string) {
 	case "restart":
 		pod := s.pods[args[0]]
 		s.step(node.ContainerRestarted{Pod: pod.Ref.UID})
+	case "log":
+		s.log(args[0], args[1], strings.Join(args[2:], " "))
 	case "report":
 		s.report(args[0], values(args[1:]))
 	case "tick":

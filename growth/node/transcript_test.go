@@ -19,6 +19,8 @@ var rewrite = flag.Bool("rewrite", false, "rewrite the transcripts in testdata w
 //	node policy=flowcon interval=10s cores=2         start a coordinator
 //	pod a cpu=500m metric=loss:min                   start a pod; kubelet allocates a GPU and the slot slot-a
 //	report a step=10 loss=2.3 total=90 loaders=2     the job reports through its socket
+//	log a unmatched step 1                           60 lines of a's log have no report; one of them is "step 1"
+//	log a format like syslog, log a unreadable why   a's log has another format, or is unreadable
 //	tick 10s a=5s                                    a round 10 s later; a has used 5 s of CPU
 //	train 3 a=falling b=flat                         three rounds of 10 s; in each, a and b report and use 5 s of CPU
 //	wait                                             let time pass until Effects.Wake

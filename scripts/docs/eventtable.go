@@ -108,8 +108,18 @@ var explanations = []explanation{
 	},
 	{
 		Reason: "ProgressUnreadable", From: "coordinator", On: "pod", Type: "Warning",
-		Meaning: "The file that `gpushare/progress` names is unreadable. The job gets the share of fair sharing.",
-		Advice:  "Check that the job writes the file, and that the cluster has the component `deploy/components/file-progress`.",
+		Meaning: "The file that `gpushare/progress` names, or the container's log, is unreadable. The job gets the share of fair sharing.",
+		Advice:  "Check that the job writes the file, and that the cluster has the component `deploy/components/file-progress`. For a log, the message names what the coordinator must mount.",
+	},
+	{
+		Reason: "LogUnmatched", From: "coordinator", On: "pod", Type: "Warning",
+		Meaning: "The job has written many lines, or lines for two minutes, and none of them has a report. The message shows one of them.",
+		Advice:  "Compare the line in the message with the expression in `gpushare/progress`, and correct the annotation for the next run.",
+	},
+	{
+		Reason: "LogFormatUnknown", From: "coordinator", On: "pod", Type: "Warning",
+		Meaning: "The container runtime writes the log in a format that Trellis does not read. The message names what it looks like.",
+		Advice:  "Report through the shim (`gpushare/progress: socket`) or through a file, or set the container runtime's log driver to json-file.",
 	},
 	{
 		Reason: "OtherGPU", From: "coordinator", On: "pod", Type: "Normal",

@@ -2,10 +2,12 @@ package loop
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/jobfile"
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/lines"
+	"github.com/trellis-gpu/trellis/coordinator/internal/observe/podlog"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/node"
@@ -43,7 +45,7 @@ func (l *Loop) follow(from node.Follow) {
 			Path:      from.Progress.Path,
 			Before:    from.Resumed,
 		}
-		go l.ports.Files.Follow(ctx, file, lines.NewPlain(from.Metric), f, f.failed)
+		go l.ports.Files.Follow(ctx, file, lines.NewPlain(from.Metric), f)
 	}
 }
 
@@ -64,6 +66,16 @@ func (f *follower) Report(p wire.Progress, counted bool) {
 // Restarted implements lines.Sink.
 func (f *follower) Restarted() { f.post(node.ContainerRestarted{Pod: f.pod}) }
 
-func (f *follower) failed(why error) {
+// Unmatched implements lines.Sink.
+func (f *follower) Unmatched(records int, example string) {
+	f.post(node.LogUnmatched{Pod: f.pod, Lines: records, Example: example})
+}
+
+// Unreadable implements lines.Sink.
+func (f *follower) Unreadable(why error) {
+	if errors.Is(why, podlog.ErrFormat) {
+		f.post(node.LogFormatUnknown{Pod: f.pod, Err: why.Error()})
+		return
+	}
 	f.post(node.ProgressUnreadable{Pod: f.pod, Err: why.Error()})
 }

@@ -187,15 +187,14 @@ func (h *harness) Follow(ctx context.Context, pod growth.PodRef, _ string, _ boo
 // followed is a file that the loop follows.
 type followed struct {
 	jobfile.Source
-	sink    lines.Sink
-	failing func(error)
+	sink lines.Sink
 }
 
 type files struct{ *harness }
 
-func (h files) Follow(ctx context.Context, from jobfile.Source, _ *lines.Reader, sink lines.Sink, failing func(error)) {
+func (h files) Follow(ctx context.Context, from jobfile.Source, _ *lines.Reader, sink lines.Sink) {
 	h.mu.Lock()
-	h.files[from.Pod.UID] = followed{from, sink, failing}
+	h.files[from.Pod.UID] = followed{from, sink}
 	h.mu.Unlock()
 	<-ctx.Done()
 }

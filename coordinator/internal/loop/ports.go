@@ -34,9 +34,9 @@ type Logs interface {
 	Follow(ctx context.Context, pod growth.PodRef, container string, before bool, reader *lines.Reader, sink lines.Sink)
 }
 
-// Files follows a file inside a container until ctx ends. It calls failing when the file becomes unreadable.
+// Files follows a file inside a container until ctx ends.
 type Files interface {
-	Follow(ctx context.Context, from jobfile.Source, reader *lines.Reader, sink lines.Sink, failing func(error))
+	Follow(ctx context.Context, from jobfile.Source, reader *lines.Reader, sink lines.Sink)
 }
 
 // Enforcer applies CPU requests. It never blocks; the newest resizes replace those that have not begun.

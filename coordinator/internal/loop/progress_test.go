@@ -46,10 +46,10 @@ func TestProgress_IsReadFromAFile(t *testing.T) {
 		h.advance(time.Second)
 		require.Equal(t, "5f0cdd0a3f1b", file.Container())
 
-		file.failing(errors.New("there is none"))
-		file.failing(errors.New("there is none"))
+		file.sink.Unreadable(errors.New("there is none"))
+		file.sink.Unreadable(errors.New("there is none"))
 		h.advance(time.Second)
-		require.Equal(t, 1, h.countEvents("a ProgressUnreadable: /results/loss cannot be read: there is none"))
+		require.Equal(t, 1, h.countEvents("a ProgressUnreadable: Progress cannot be read from /results/loss: there is none"))
 
 		file.sink.Report(wire.Progress{Step: 17, TotalSteps: 90, Metrics: map[string]float64{"loss": 0.5}}, false)
 		h.advance(interval)

@@ -38,13 +38,14 @@ type Source struct {
 	Before bool
 }
 
-// Follow reads a file until ctx ends. It calls failing when the file becomes unreadable, once until it is readable
-// again.
-func (f Files) Follow(ctx context.Context, from Source, reader *lines.Reader, sink lines.Sink, failing func(error)) {
+// Follow reads a file until ctx ends.
+func (f Files) Follow(ctx context.Context, from Source, reader *lines.Reader, sink lines.Sink) {
+	reports := lines.NewExtractor(reader, sink)
 	t := &tail{
 		roots:   procfs{f.Proc, f.Processes},
 		pod:     from.Pod.UID,
 		path:    from.Path,
+		to:      reports,
 		fromEnd: from.Before,
 	}
 	defer t.close()
@@ -52,17 +53,15 @@ func (f Files) Follow(ctx context.Context, from Source, reader *lines.Reader, si
 	defer ticker.Stop()
 	var failures failures
 	for {
+		now := time.Now()
 		if container := from.Container(); container != "" {
-			err := t.poll(container, func() { reader.Restart(); sink.Restarted() }, func(text []byte) {
-				if p, counted, ok := reader.Read(text); ok {
-					sink.Report(p, counted)
-				}
-			})
-			if failure := failures.observe(err, time.Now()); failure != nil {
+			err := t.poll(container, now)
+			if failure := failures.observe(err, now); failure != nil {
 				f.Log.Warn("a job's file cannot be read", "pod", from.Pod.String(), "path", from.Path, "err", failure)
-				failing(failure)
+				sink.Unreadable(failure)
 			}
 		}
+		reports.Poll(now)
 		select {
 		case <-ctx.Done():
 			return

@@ -61,6 +61,8 @@ type sink chan wire.Progress
 
 func (s sink) Report(p wire.Progress, _ bool) { s <- p }
 func (s sink) Restarted()                     {}
+func (s sink) Unmatched(int, string)          {}
+func (s sink) Unreadable(error)               {}
 
 func TestFollow_ReportsUntilTheContextEnds(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "loss")
@@ -72,7 +74,7 @@ func TestFollow_ReportsUntilTheContextEnds(t *testing.T) {
 		defer close(done)
 		files := Files{Proc: "/proc", Processes: &listed{{os.Getpid()}}, Log: slog.New(slog.DiscardHandler)}
 		from := Source{Container: func() string { return "c" }, Path: path}
-		files.Follow(ctx, from, lines.NewPlain("loss"), found, func(error) {})
+		files.Follow(ctx, from, lines.NewPlain("loss"), found)
 	}()
 	require.Equal(t, wire.Progress{Step: 7, TotalSteps: 90, Metrics: map[string]float64{"loss": 0.5}}, <-found)
 	cancel()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"time"
 
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/lines"
 	"github.com/trellis-gpu/trellis/growth"
@@ -20,14 +21,29 @@ type tail struct {
 	roots roots
 	pod   growth.PodUID
 	path  string
-	// fromEnd skips the content at the first poll, which an earlier coordinator has read.
+	to    text
+	// fromEnd mutes the content at the first poll, which an earlier coordinator has read.
 	fromEnd bool
 
 	container string
 	file      *os.File    // nil while the container has no process
 	identity  os.FileInfo // of the file that was opened last
 	offset    int64
-	cutter    lines.Cutter
+	muted     bool
+}
+
+// text receives the text of a file. lines.Extractor implements it.
+type text interface {
+	// Seek sets the position of the next text in the file.
+	Seek(s lines.Stream, position int64)
+	Write(s lines.Stream, piece []byte, now time.Time)
+	// Skip drops the rest of the current record: the next text is from the middle of the file.
+	Skip()
+	// Mute is called before and after text that an earlier coordinator has read.
+	Mute(muted bool)
+	// Restart is called before the first text of a restarted container, End before that of another file.
+	Restart(now time.Time)
+	End(now time.Time)
 }
 
 func (t *tail) close() {
@@ -37,20 +53,20 @@ func (t *tail) close() {
 	}
 }
 
-// poll calls line with each line that was added to the file since the last poll, and restarted before the first line of
-// a container with another ID than at the last poll.
-func (t *tail) poll(container string, restarted func(), line func(text []byte)) error {
-	now, err := t.find(container)
+// poll passes on the text that was added to the file since the last poll. A container with another ID than at the last
+// poll has restarted.
+func (t *tail) poll(container string, now time.Time) error {
+	newest, err := t.find(container)
 	if t.file != nil {
-		read, drainErr := t.drain(line)
+		read, drainErr := t.drain(now)
 		if drainErr != nil || read == lines.MaxRead {
-			closeFile(now)
+			closeFile(newest)
 			return drainErr // nil if this file may have more: the next poll continues with it
 		}
 	}
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		if t.container != "" && t.container != container {
-			restarted()
+			t.to.Restart(now)
 		}
 		t.container = container
 	}
@@ -60,10 +76,10 @@ func (t *tail) poll(container string, restarted func(), line func(text []byte)) 
 		}
 		return err
 	}
-	if err := t.switchTo(now); err != nil {
+	if err := t.switchTo(newest, now); err != nil {
 		return err
 	}
-	_, err = t.drain(line)
+	_, err = t.drain(now)
 	return err
 }
 
@@ -77,39 +93,49 @@ func (t *tail) find(container string) (*os.File, error) {
 	return open(root, t.path)
 }
 
-// switchTo replaces the open file by now, which may be the same file. A new or truncated file is read from its
-// beginning.
-func (t *tail) switchTo(now *os.File) error {
-	info, err := now.Stat()
+// switchTo replaces the open file by newest, which may be the same file. A new or truncated file is read from its
+// beginning, and one that is long when it is first opened from the beginning of its backlog.
+func (t *tail) switchTo(newest *os.File, now time.Time) error {
+	info, err := newest.Stat()
 	if err != nil {
-		closeFile(now)
+		closeFile(newest)
 		return fmt.Errorf("inspecting a job's file: %w", err)
 	}
 	t.close()
-	same := t.identity != nil && os.SameFile(t.identity, info)
-	if !same || info.Size() < t.offset {
-		t.offset = 0
-		t.cutter = lines.Cutter{Max: lines.MaxText}
-		switch {
-		case t.fromEnd:
-			t.offset = info.Size()
-		case t.identity == nil && info.Size() > lines.Backlog:
-			t.offset = info.Size() - lines.Backlog
-			t.cutter.Skip = true
-		}
-		t.fromEnd = false
+	first := t.identity == nil
+	same := !first && os.SameFile(t.identity, info)
+	t.file, t.identity = newest, info
+	if same && info.Size() >= t.offset {
+		return nil
 	}
-	t.file, t.identity = now, info
+	if !first {
+		t.to.End(now)
+	}
+	t.offset = 0
+	if (first || t.fromEnd) && info.Size() > lines.Backlog {
+		t.offset = info.Size() - lines.Backlog - 1 // the byte before the backlog may end a record
+		t.to.Skip()
+	}
+	if t.fromEnd {
+		t.fromEnd = false
+		t.muted = true
+		t.to.Mute(true)
+	}
+	t.to.Seek(lines.Stdout, t.offset)
 	return nil
 }
 
 // drain reads what was added to the file, at most lines.MaxRead bytes.
-func (t *tail) drain(line func([]byte)) (int64, error) {
-	read, err := t.cutter.Drain(t.file, t.offset, line)
+func (t *tail) drain(now time.Time) (int64, error) {
+	read, err := lines.Drain(t.file, t.offset, func(piece []byte) { t.to.Write(lines.Stdout, piece, now) })
 	if err != nil {
 		return read, fmt.Errorf("reading a job's file: %w", err)
 	}
 	t.offset += read
+	if t.muted {
+		t.muted = false
+		t.to.Mute(false)
+	}
 	return read, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -43,14 +44,44 @@ func (d *disk) write(name, text string) {
 	require.NoError(d.t, f.Close())
 }
 
-func (d *disk) tail() *tail { return &tail{roots: d, path: "/results/loss"} }
+func (d *disk) tail() *tail { return &tail{roots: d, path: "/results/loss", to: &recorder{}} }
 
-// poll returns the lines of one poll, with "↻" for a restart.
-func poll(tail *tail, container string) (found []string, err error) {
-	restarted := func() { found = append(found, "↻") }
-	line := func(text []byte) { found = append(found, string(text)) }
-	err = tail.poll(container, restarted, line)
-	return found, err
+// recorder is a fake of lines.Extractor that collects the records of a file, with "↻" for a restart.
+type recorder struct {
+	splitter lines.Splitter
+	muted    bool
+	found    []string
+}
+
+func (r *recorder) add(text []byte) {
+	if !r.muted {
+		r.found = append(r.found, string(text))
+	}
+}
+
+func (r *recorder) Seek(lines.Stream, int64) {}
+
+func (r *recorder) Write(_ lines.Stream, piece []byte, _ time.Time) { r.splitter.Take(piece, r.add) }
+
+func (r *recorder) Skip() { r.splitter = lines.Splitter{Skip: true} }
+
+func (r *recorder) Mute(muted bool) { r.muted = muted }
+
+func (r *recorder) Restart(time.Time) { r.found = append(r.found, "↻") }
+
+func (r *recorder) End(time.Time) {
+	if rest := r.splitter.Rest(); len(rest) > 0 {
+		r.add(append(rest, " (end)"...))
+	}
+	r.splitter = lines.Splitter{}
+}
+
+// poll returns the records of one poll.
+func poll(tail *tail, container string) ([]string, error) {
+	r := tail.to.(*recorder)
+	r.found = nil
+	err := tail.poll(container, time.Unix(1_700_000_000, 0))
+	return r.found, err
 }
 
 // finds requires the lines of the next poll.
@@ -89,6 +120,11 @@ func TestTail_FollowsAGrowingRotatedAndTruncatedFile(t *testing.T) {
 	finds(t, tail)
 	d.write("results/loss", "h\n")
 	finds(t, tail, "h")
+
+	d.write("results/loss", "\r1/9\r2")
+	finds(t, tail, "", "1/9")
+	require.NoError(t, os.Truncate(filepath.Join(d.folder, "results/loss"), 0))
+	finds(t, tail, "2 (end)")
 }
 
 func TestTail_ContinuesAfterARestartOfTheContainer(t *testing.T) {

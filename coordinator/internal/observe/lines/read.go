@@ -2,115 +2,185 @@ package lines
 
 import (
 	"regexp"
-	"strconv"
 
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
-// Sink receives the reports of one container.
-type Sink interface {
-	// Report receives a report. counted means that its step is the number of reports and not part of the text.
-	Report(p wire.Progress, counted bool)
-	// Restarted is called when the container has restarted.
-	Restarted()
-}
-
-// Reader parses reports in lines.
+// Reader parses the reports of one container. It must not be used concurrently.
 type Reader struct {
-	metric  string
-	values  []pattern // the first one that matches has the value
-	steps   []pattern // find the step and the total anywhere in the line
-	matches int64
+	metric string
+	values []pattern // the first one that matches has the value
+	counts []pattern // find the step, the total and the epoch anywhere in the record
+	// onlyEvaluations is set if the user asks for the metric of an evaluation.
+	onlyEvaluations bool
+
+	ranks     ranks
+	tallies   map[int]*tally
+	stepped   bool // a record had its step
+	trainings int  // reports that are not of an evaluation
 }
 
-// pattern is a regular expression with the indices of its groups; −1 if it has no such group.
-type pattern struct {
-	*regexp.Regexp
-	value, step, total int
-}
+// minTrainings is the number of reports of training after which evaluations are not reported.
+const minTrainings = 3
 
 // NewReader returns a reader of metric that uses the user's expression, which has at least one group.
 func NewReader(metric string, expression *regexp.Regexp) *Reader {
-	p := pattern{
-		Regexp: expression,
-		value:  1,
-		step:   expression.SubexpIndex("step"),
-		total:  expression.SubexpIndex("total"),
+	return &Reader{
+		metric:          metric,
+		values:          []pattern{userPattern(expression)},
+		onlyEvaluations: evaluated.MatchString(metric) || evaluated.MatchString(expression.String()),
+		tallies:         map[int]*tally{},
 	}
-	for p.value < expression.NumSubexp() && (p.value == p.step || p.value == p.total) {
-		p.value++ // the first group that is neither the step nor the total
-	}
-	if p.step == p.value {
-		p.step = -1
-	}
-	return &Reader{metric: metric, values: []pattern{p}}
 }
-
-const number = `([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)`
-
-var (
-	alone = pattern{regexp.MustCompile(`^\s*` + number + `\s*$`), 1, -1, -1}
-	step  = pattern{regexp.MustCompile(`(?i)\bstep["']?\s*[:= ]\s*(\d+)(?:\s*/\s*(\d+))?`), -1, 1, 2}
-	total = pattern{regexp.MustCompile(`(?i)\btotal["']?\s*[:=]\s*(\d+)`), -1, -1, 1}
-)
 
 // NewPlain returns a reader of metric in the formats listed in the package documentation.
 func NewPlain(metric string) *Reader {
-	named := regexp.MustCompile(`(?:^|[^\w.-])` + regexp.QuoteMeta(metric) + `["']?\s*[:=]\s*` + number + `(?:[^\w.+-]|$)`)
+	named := regexp.MustCompile(`(?:^|[^\w.-])` + regexp.QuoteMeta(metric) +
+		`["']?\s*[:=]\s*["']?(?:[A-Za-z][\w.]*\()?(` + number + `)\.?(?:[^\w.+-]|$)`)
 	return &Reader{
-		metric: metric,
-		values: []pattern{{named, 1, -1, -1}, alone},
-		steps:  []pattern{total, step},
+		metric:          metric,
+		values:          []pattern{withValue(named), withValue(alone)},
+		counts:          []pattern{steps, total, epoch},
+		onlyEvaluations: evaluated.MatchString(metric),
+		tallies:         map[int]*tally{},
 	}
 }
 
-// Restart resets the count of reports.
-func (r *Reader) Restart() { r.matches = 0 }
+const (
+	countStart = `(?i)(?:^|[^\w/.-])`
+	countEnd   = `["']?\s*[:= ]\s*["']?(\d[\d,]*)`
+)
 
-// Read returns the report in a line, whether its step is a count of reports, and whether there is a report. A line
-// whose metric is not a finite number has none.
+var (
+	alone = regexp.MustCompile(`^\s*["']?(` + number + `)["']?\s*$`)
+	steps = pattern{
+		Regexp: regexp.MustCompile(countStart + `(?:global[_ -]?)?(?:step|iter|iteration)` + countEnd + `(?:\s*/\s*(\d[\d,]*))?`),
+		value:  -1, step: 1, total: 2, epoch: -1, rank: -1,
+	}
+	total = pattern{
+		Regexp: regexp.MustCompile(countStart + `(?:total|(?:total|max)[_ ]steps)` + countEnd),
+		value:  -1, step: -1, total: 1, epoch: -1, rank: -1,
+	}
+	epoch = pattern{
+		Regexp: regexp.MustCompile(countStart + `epoch` + countEnd),
+		value:  -1, step: -1, total: -1, epoch: 1, rank: -1,
+	}
+)
+
+func withValue(expression *regexp.Regexp) pattern {
+	return pattern{Regexp: expression, value: 1, step: -1, total: -1, epoch: -1, rank: -1}
+}
+
+// Restart forgets the reports so far: the container has restarted.
+func (r *Reader) Restart() {
+	r.ranks = ranks{}
+	r.tallies = map[int]*tally{}
+	r.stepped, r.trainings = false, 0
+}
+
+// Read returns the report in a record, whether its step is a count of reports, and whether there is a report. The metric
+// may be NaN or infinite.
 func (r *Reader) Read(text []byte) (report wire.Progress, counted, ok bool) {
+	f, ok := r.match(text)
+	if !ok || r.skips(f) {
+		return wire.Progress{}, false, false
+	}
+	report, counted = r.report(f, false)
+	return report, counted, true
+}
+
+// match finds the report in a record. The expression is tried with NaN and infinity replaced first, because most
+// expressions match only digits, and last without the commas between thousands.
+func (r *Reader) match(text []byte) (f found, ok bool) {
+	if words := nonFinite(text); len(words) > 0 {
+		for _, numeral := range numerals {
+			if f, ok = r.find(replace(text, words, numeral)); ok {
+				return f, true
+			}
+		}
+	}
+	if f, ok = r.find(replaced{text: text}); ok {
+		return f, true
+	}
+	without := withoutSeparators(text)
+	if len(without) == len(text) {
+		return f, false
+	}
+	return r.find(replaced{text: without})
+}
+
+func (r *Reader) find(text replaced) (f found, ok bool) {
 	for _, p := range r.values {
-		groups := p.FindSubmatch(text)
-		if groups == nil {
-			continue
+		if f, ok = p.find(text); ok {
+			break
 		}
-		value, err := strconv.ParseFloat(string(groups[p.value]), 64)
-		if err != nil || !(value >= -maxMagnitude && value <= maxMagnitude) {
-			return wire.Progress{}, false, false
-		}
-		report = wire.Progress{Step: -1, Metrics: map[string]float64{r.metric: value}}
-		ok = p.readSteps(groups, &report)
-		for _, other := range r.steps {
-			ok = ok && other.readSteps(other.FindSubmatch(text), &report)
-		}
-		if !ok {
-			return wire.Progress{}, false, false
-		}
-		r.matches++
-		counted = report.Step < 0
-		if counted {
-			report.Step = r.matches
-		}
-		return report, counted, true
 	}
-	return wire.Progress{}, false, false
+	if !ok {
+		return f, false
+	}
+	for _, p := range r.counts {
+		if ok := p.findCounts(text.text, &f); !ok {
+			return f, false
+		}
+	}
+	f.rank = r.ranks.find(text.text, f.rank)
+	return f, true
 }
 
-// readSteps sets the step and the total of a report from the groups that matched. It returns false if one is invalid.
-func (p pattern) readSteps(groups [][]byte, report *wire.Progress) bool {
-	for group, into := range map[int]*int64{p.step: &report.Step, p.total: &report.TotalSteps} {
-		if group < 0 || group >= len(groups) || len(groups[group]) == 0 {
-			continue
+// findCounts adds the counts of the last match before the value, or else of the first one after it. It returns false if
+// one is invalid.
+func (p pattern) findCounts(text []byte, f *found) bool {
+	var nearest []int
+	for _, at := range matches(p.Regexp, text) {
+		if nearest == nil || at[0] < f.at {
+			nearest = at
 		}
-		n, err := strconv.ParseInt(string(groups[group]), 10, 53)
-		if err != nil || n < 0 {
-			return false
-		}
-		*into = n
 	}
-	return true
+	if nearest == nil {
+		return true
+	}
+	last, ok := p.readCounts(text, nearest, f, 0)
+	f.closed = f.closed && last < len(text)
+	return ok
 }
 
-// maxMagnitude is the bound on a metric in package wire.
-const maxMagnitude = 1e300
+// report returns the report of a match. again means that it replaces the previous report of its rank.
+func (r *Reader) report(f found, again bool) (report wire.Progress, counted bool) {
+	rank := max(0, f.rank)
+	t := r.tallies[rank]
+	if t == nil {
+		t = &tally{}
+		r.tallies[rank] = t
+	}
+	if !again {
+		t.reports++
+	}
+	if !f.evaluation {
+		r.trainings++
+	}
+	report = wire.Progress{Metrics: wire.Metrics{r.metric: f.value}}
+	if f.rank >= 0 {
+		report.Rank = &rank
+	}
+	if f.step < 0 {
+		report.Step = t.reports
+		report.TotalSteps = max(0, f.total)
+		return report, true
+	}
+	r.stepped = true
+	report.Step = f.step
+	report.Epoch = t.epoch(f)
+	report.TotalSteps = t.totalSteps(f.total)
+	return report, false
+}
+
+// skips reports whether a match is an evaluation of a job whose training is observed.
+func (r *Reader) skips(f found) bool {
+	return f.evaluation && !r.onlyEvaluations && r.trainings >= minTrainings
+}
+
+// plain reports whether the reader has no expression of the user, so that a step may follow the value.
+func (r *Reader) plain() bool { return len(r.counts) > 0 }
+
+// expectsStep reports whether complete records have a step.
+func (r *Reader) expectsStep() bool { return r.stepped || r.values[0].step >= 0 }

@@ -11,8 +11,12 @@ import (
 // errFormat means that a line is not in the CRI format.
 var errFormat = errors.New("not a line of a container log")
 
-// entry is one line of a container log.
+// maxHeader bounds the part of a line before the text, in bytes.
+const maxHeader = 128
+
+// entry is one line of a container log, or its beginning.
 type entry struct {
+	stream  lines.Stream
 	text    []byte
 	partial bool
 }
@@ -26,34 +30,33 @@ func parse(line []byte) (entry, error) {
 	if _, err := time.Parse(time.RFC3339Nano, string(stamp)); err != nil {
 		return entry{}, errFormat
 	}
-	stream, rest, ok := bytes.Cut(rest, []byte{' '})
-	if !ok || (string(stream) != "stdout" && string(stream) != "stderr") {
+	name, rest, _ := bytes.Cut(rest, []byte{' '})
+	stream, ok := streamOf(string(name))
+	if !ok {
 		return entry{}, errFormat
 	}
 	tags, text, _ := bytes.Cut(rest, []byte{' '}) // the space before an empty text may be missing
 	first, _, _ := bytes.Cut(tags, []byte{':'})
 	switch string(first) {
 	case "P":
-		return entry{text: text, partial: true}, nil
+		return entry{stream, text, true}, nil
 	case "F":
-		return entry{text: text}, nil
+		return entry{stream, text, false}, nil
 	}
 	return entry{}, errFormat
 }
 
-// joiner joins partial lines.
-type joiner struct{ held []byte }
+// hasText reports whether the beginning of a line reaches into its text.
+func hasText(line []byte) bool {
+	return bytes.Count(line[:min(len(line), maxHeader)], []byte{' '}) >= 3
+}
 
-// add adds an entry. It returns the text of the line once that is complete.
-func (j *joiner) add(e entry) (text []byte, complete bool) {
-	if !e.partial && len(j.held) == 0 {
-		return e.text[:min(len(e.text), lines.MaxText)], true
+func streamOf(name string) (stream lines.Stream, ok bool) {
+	switch name {
+	case "stdout":
+		return lines.Stdout, true
+	case "stderr":
+		return lines.Stderr, true
 	}
-	room := lines.MaxText - len(j.held)
-	j.held = append(j.held, e.text[:min(len(e.text), room)]...)
-	if e.partial {
-		return nil, false
-	}
-	text, j.held = j.held, nil
-	return text, true
+	return 0, false
 }

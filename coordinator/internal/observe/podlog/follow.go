@@ -9,8 +9,12 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// pollPeriod is the time between two polls of a log.
-const pollPeriod = 500 * time.Millisecond
+const (
+	// pollPeriod is the time between two polls of a log.
+	pollPeriod = 500 * time.Millisecond
+	// failureTimeout is how long a log must be unreadable before that is reported. A rotation takes less.
+	failureTimeout = 10 * time.Second
+)
 
 // Logs follows the logs of containers below Root.
 type Logs struct {
@@ -23,26 +27,47 @@ type Logs struct {
 func (l Logs) Follow(
 	ctx context.Context, pod growth.PodRef, container string, before bool, reader *lines.Reader, sink lines.Sink,
 ) {
-	tail := New(Folder(l.Root, pod, container))
+	reports := lines.NewExtractor(reader, sink)
+	tail := New(Folder(l.Root, pod, container), reports)
 	tail.FromEnd = before
 	defer tail.Close()
 	ticker := time.NewTicker(pollPeriod)
 	defer ticker.Stop()
-	failing := false
+	var failures failures
 	for {
-		err := tail.Poll(func() { reader.Restart(); sink.Restarted() }, func(text []byte) {
-			if p, counted, ok := reader.Read(text); ok {
-				sink.Report(p, counted)
-			}
-		})
-		if err != nil && !failing {
+		now := time.Now()
+		err := tail.Poll(now)
+		if failures.due(err, now) {
 			l.Log.Warn("a job's log cannot be read", "pod", pod.String(), "container", container, "err", err)
+			sink.Unreadable(err)
 		}
-		failing = err != nil
+		reports.Poll(now)
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
 	}
+}
+
+// failures selects the errors to report: one that lasts, once until the log is readable again.
+type failures struct {
+	since    time.Time
+	reported bool
+}
+
+// due reports whether the result of a poll is an error to report.
+func (f *failures) due(err error, now time.Time) bool {
+	if err == nil {
+		*f = failures{}
+		return false
+	}
+	if f.since.IsZero() {
+		f.since = now
+	}
+	if f.reported || now.Sub(f.since) < failureTimeout {
+		return false
+	}
+	f.reported = true
+	return true
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/lines"
 	"github.com/trellis-gpu/trellis/growth"
@@ -18,21 +19,37 @@ func Folder(root string, pod growth.PodRef, container string) string {
 	return filepath.Join(root, pod.Namespace+"_"+pod.Name+"_"+string(pod.UID), container)
 }
 
+// Text receives the text of a log, by stream. lines.Extractor implements it.
+type Text interface {
+	// Seek sets the position of the next text in its entry.
+	Seek(s lines.Stream, position int64)
+	Write(s lines.Stream, piece []byte, now time.Time)
+	// Skip drops the rest of the current records: the next text is from the middle of the log.
+	Skip()
+	// Mute is called before and after text that an earlier coordinator has read.
+	Mute(muted bool)
+	// Restart is called before the first text of a restarted container.
+	Restart(now time.Time)
+}
+
 // Tail follows the log of one container. It must not be used concurrently. Close releases the file.
 type Tail struct {
 	folder string
-	// FromEnd skips the content at the first poll, which an earlier coordinator has read.
+	to     Text
+	// FromEnd mutes the content at the first poll, which an earlier coordinator has read.
 	FromEnd bool
 
-	number int // restart number of the open file
-	file   *os.File
-	offset int64
-	joined joiner
-	cutter lines.Cutter
+	number  int // restart number of the open file
+	file    *os.File
+	offset  int64
+	muted   bool
+	decoder decoder
 }
 
 // New returns a Tail of the container whose logs are in folder. The folder need not exist yet.
-func New(folder string) *Tail { return &Tail{folder: folder, number: -1} }
+func New(folder string, to Text) *Tail {
+	return &Tail{folder: folder, to: to, number: -1, decoder: decoder{to: to}}
+}
 
 // Close closes the open file.
 func (t *Tail) Close() {
@@ -42,9 +59,16 @@ func (t *Tail) Close() {
 	}
 }
 
-// Poll calls line with each line that was added since the last poll, and restarted before the first line of a restarted
-// container. A missing log is not an error.
-func (t *Tail) Poll(restarted func(), line func(text []byte)) error {
+// Poll passes on the text that was added since the last poll. A missing log is not an error. It returns ErrFormat while
+// no line of the log could be read.
+func (t *Tail) Poll(now time.Time) error {
+	if err := t.follow(now); err != nil {
+		return err
+	}
+	return t.decoder.format.err()
+}
+
+func (t *Tail) follow(now time.Time) error {
 	newest, err := t.newest()
 	if err != nil {
 		return err
@@ -57,7 +81,7 @@ func (t *Tail) Poll(restarted func(), line func(text []byte)) error {
 			return err
 		}
 	}
-	read, err := t.drain(line)
+	read, err := t.drain(now)
 	if err != nil || read == lines.MaxRead { // this file may have more: the next poll continues with it
 		return err
 	}
@@ -65,7 +89,7 @@ func (t *Tail) Poll(restarted func(), line func(text []byte)) error {
 	case newest < 0: // the file is renamed, and its successor is not created yet
 		return nil
 	case newest > t.number:
-		restarted()
+		t.to.Restart(now)
 	case !t.rotated():
 		return nil
 	}
@@ -73,7 +97,7 @@ func (t *Tail) Poll(restarted func(), line func(text []byte)) error {
 	if err := t.open(newest); err != nil {
 		return err
 	}
-	_, err = t.drain(line)
+	_, err = t.drain(now)
 	return err
 }
 
@@ -101,10 +125,11 @@ func (t *Tail) path(number int) string {
 	return filepath.Join(t.folder, strconv.Itoa(number)+".log")
 }
 
+// open opens a file of the log at its beginning, or where its backlog begins.
 func (t *Tail) open(number int) error {
 	f, err := os.Open(t.path(number))
 	if err != nil {
-		return fmt.Errorf("opening a container's log: %w", err)
+		return openError(t.path(number), err)
 	}
 	info, err := f.Stat()
 	if err != nil {
@@ -113,18 +138,26 @@ func (t *Tail) open(number int) error {
 	}
 	t.file = f
 	t.number = number
-	t.offset = 0
-	t.cutter = lines.Cutter{Max: 2 * lines.MaxText}
-	t.joined = joiner{}
-	switch {
-	case t.FromEnd:
-		t.offset = info.Size()
+	t.offset = max(0, info.Size()-lines.Backlog-1) // the byte before the backlog may end a line
+	t.decoder.reset(t.offset > 0)
+	if t.offset > 0 {
+		t.to.Skip()
+	}
+	if t.FromEnd {
 		t.FromEnd = false
-	case info.Size() > lines.Backlog:
-		t.offset = info.Size() - lines.Backlog
-		t.cutter.Skip = true
+		t.muted = true
+		t.to.Mute(true)
 	}
 	return nil
+}
+
+// openError explains why a log cannot be opened. Docker's logs are symbolic links into Docker's own folder.
+func openError(path string, err error) error {
+	if target, linkErr := os.Readlink(path); linkErr == nil && errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is a symbolic link to %s, which the coordinator cannot see: an administrator can mount that folder into the coordinator",
+			path, target)
+	}
+	return fmt.Errorf("opening a container's log: %w", err)
 }
 
 // rotated reports whether another file has replaced the open one, or the open one was truncated.
@@ -138,22 +171,15 @@ func (t *Tail) rotated() bool {
 }
 
 // drain reads what was added to the file, at most lines.MaxRead bytes.
-func (t *Tail) drain(line func([]byte)) (int64, error) {
-	read, err := t.cutter.Drain(t.file, t.offset, func(raw []byte) { t.take(raw, line) })
+func (t *Tail) drain(now time.Time) (int64, error) {
+	read, err := lines.Drain(t.file, t.offset, func(piece []byte) { t.decoder.take(piece, now) })
 	if err != nil {
 		return read, fmt.Errorf("reading a container's log: %w", err)
 	}
 	t.offset += read
+	if t.muted {
+		t.muted = false
+		t.to.Mute(false)
+	}
 	return read, nil
-}
-
-// take parses one line of the file. It ignores a line that is not in the CRI format.
-func (t *Tail) take(raw []byte, line func([]byte)) {
-	e, err := parse(raw)
-	if err != nil {
-		return
-	}
-	if text, complete := t.joined.add(e); complete {
-		line(text)
-	}
 }
