@@ -147,6 +147,9 @@ type Sample struct {
 	// BlockIO and NetworkIO are bytes per second over the last interval.
 	BlockIO   growth.PerSecond `json:"blockIOBytesPerSecond,omitempty"`
 	NetworkIO growth.PerSecond `json:"networkIOBytesPerSecond,omitempty"`
+	// ExclusiveCores is the number of cores that kubelet's CPU manager has given to the pod alone. They are not in the
+	// node's LoaderBudget.
+	ExclusiveCores int `json:"exclusiveCores,omitempty"`
 	// Pressure is the pressure of the pod over the last interval; absent without PSI.
 	Pressure *Pressure `json:"pressure,omitempty"`
 

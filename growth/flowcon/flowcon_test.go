@@ -3,6 +3,7 @@ package flowcon_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 	"testing/quick"
 	"time"
@@ -185,12 +186,25 @@ func TestDecide_CorrectedHoldsItsInvariants(t *testing.T) {
 			}
 		}
 		var requested growth.MilliCPU
-		for _, r := range flowcon.Requests(parts, growth.MilliCPU(milli), 10) {
+		for _, r := range flowcon.Requests(parts, atLeast(10, len(parts)), growth.MilliCPU(milli)) {
 			requested += r
 		}
 		return requested <= growth.MilliCPU(milli) && (len(jobs) == 0 || math.Abs(sum-1) < 1e-9)
 	}
 	require.NoError(t, quick.Check(holds, &quick.Config{MaxCount: 5000}))
+}
+
+// atLeast returns equal minima of n jobs.
+func atLeast(minimum growth.MilliCPU, n int) []growth.MilliCPU {
+	return slices.Repeat([]growth.MilliCPU{minimum}, n)
+}
+
+// A job whose minimum exceeds its share gets the minimum, and the others divide the rest.
+func TestRequests_RespectDifferentMinima(t *testing.T) {
+	shares := []growth.Share{.5, .25, .25}
+	require.Equal(t, []growth.MilliCPU{400, 200, 400}, flowcon.Requests(shares, []growth.MilliCPU{2, 2, 400}, 1000))
+	require.Equal(t, []growth.MilliCPU{100, 100, 800}, flowcon.Requests(shares, []growth.MilliCPU{2, 100, 800}, 1000))
+	require.Nil(t, flowcon.Requests(shares, []growth.MilliCPU{2, 200, 800}, 1000))
 }
 
 func TestRequests_StayWithinThePool(t *testing.T) {
@@ -209,7 +223,7 @@ func TestRequests_StayWithinThePool(t *testing.T) {
 		"there are no jobs":                        {nil, 100, []growth.MilliCPU{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, tc.want, flowcon.Requests(tc.shares, tc.pool, 10))
+			require.Equal(t, tc.want, flowcon.Requests(tc.shares, atLeast(10, len(tc.shares)), tc.pool))
 		})
 	}
 }

@@ -2,10 +2,14 @@ package flowcon
 
 import "github.com/trellis-gpu/trellis/growth"
 
-// Requests turns shares of a pool into CPU requests of whole thousandths of a core. No request is below minimum, and
-// their sum never exceeds the pool. Requests returns nil if the pool is too small for that.
-func Requests(shares []growth.Share, pool, minimum growth.MilliCPU) []growth.MilliCPU {
-	if pool < minimum*growth.MilliCPU(len(shares)) {
+// Requests turns shares of a pool into CPU requests of whole thousandths of a core. No request is below the job's
+// minimum, and their sum never exceeds the pool. Requests returns nil if the pool is too small for that.
+func Requests(shares []growth.Share, minima []growth.MilliCPU, pool growth.MilliCPU) []growth.MilliCPU {
+	least := growth.MilliCPU(0)
+	for _, minimum := range minima {
+		least += minimum
+	}
+	if pool < least {
 		return nil
 	}
 	requests := make([]growth.MilliCPU, len(shares))
@@ -17,7 +21,7 @@ func Requests(shares []growth.Share, pool, minimum growth.MilliCPU) []growth.Mil
 		sum := growth.Share(0)
 		for i := range shares {
 			if raised[i] {
-				rest -= minimum
+				rest -= minima[i]
 			} else {
 				sum += shares[i]
 			}
@@ -26,12 +30,12 @@ func Requests(shares []growth.Share, pool, minimum growth.MilliCPU) []growth.Mil
 		for i := range shares {
 			switch {
 			case raised[i]:
-				requests[i] = minimum
+				requests[i] = minima[i]
 				continue
 			case sum > 0:
 				requests[i] = (shares[i] / sum).Of(rest)
 			}
-			if sum <= 0 || requests[i] < minimum {
+			if sum <= 0 || requests[i] < minima[i] {
 				raised[i] = true
 				again = true
 			}

@@ -61,6 +61,8 @@ const (
 	// SchedulerName is the scheduler profile with the extender. The admission policy sets it on pods that request a
 	// share.
 	SchedulerName = "trellis"
+	// FieldManager is the field manager with which the coordinator writes to pods.
+	FieldManager = "trellis-coordinator"
 	// MountPath is the directory in a job's container with its socket and the shim.
 	MountPath = "/run/gpushare"
 	// SocketName is the coordinator's socket inside MountPath.

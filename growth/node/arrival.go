@@ -63,7 +63,7 @@ func (j *job) tuningText() string {
 	case !j.tunable():
 		return "Its CPU request stays as it is"
 	}
-	return fmt.Sprintf("Its CPU request, %s, follows its share of the node's pool", j.pod.Request())
+	return fmt.Sprintf("Its CPU request, %s, follows its share of the node's pool", j.pod.Total(j.pod.Requests()))
 }
 
 // quoted returns a text in quotation marks, cut to maxQuoted bytes.

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
@@ -31,10 +30,10 @@ func (n *Node) update(j *job, pod Pod) {
 	j.pod = pod
 	n.followProcesses(j)
 	j.refusal.Changed = j.refusal.Changed || pod.differs(before)
+	n.observeWriter(j, before.Requests())
 	if pod.ResizeStatus != before.ResizeStatus && pod.ResizeStatus.Reason != "" {
+		j.pendingSince = n.now
 		n.reconcile()
-		n.event(j, time.Minute, true, "Resize"+pod.ResizeStatus.Reason,
-			fmt.Sprintf("kubelet has not applied the CPU resize to %s yet: %s", pod.Request(), pod.ResizeStatus.Message))
 	}
 }
 
@@ -57,6 +56,7 @@ func (n *Node) arrive(pod Pod) {
 		window:     window{since: n.now},
 		tracker:    efficiency.New(n.config.efficiency(), spec.Direction),
 		category:   growth.Progressing,
+		created:    pod.Requests(),
 		eventTimes: map[string]time.Time{},
 		lifetime:   newLifetime(pod, n.now),
 	}
@@ -70,12 +70,9 @@ func (n *Node) arrive(pod Pod) {
 	if pod.Annotations[gpushare.CategoryAnnotation] != string(j.category) {
 		n.annotate(pod.Ref, gpushare.CategoryAnnotation, string(j.category))
 	}
+	n.resumeYield(j)
 	n.announceArrival(j, true)
-	if !spec.Allows(gpushare.TuneCPU) {
-		n.log(Info, "the CPU of a job is not tuned", "job", pod.Ref, "reason", j.fixed())
-	} else if pod.Fixed != "" {
-		n.event(j, oncePerJob, false, "CPUNotTuned", "The CPU share of this job is left alone: "+pod.Fixed)
-	}
+	n.explainFixed(j)
 	n.log(Info, "job arrived", "job", pod.Ref, "uid", uid, "category", j.category, "progress", spec.Progress.Source)
 	n.syncSlots()
 	n.deliver(j)
@@ -101,6 +98,7 @@ func (e PodDeleted) apply(n *Node) {
 	delete(n.assignments, e.Pod)
 	delete(n.pastSamples, e.Pod)
 	delete(n.pastRefusals, e.Pod)
+	delete(n.pastYields, e.Pod)
 	j := n.jobs[e.Pod]
 	if j == nil {
 		return

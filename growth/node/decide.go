@@ -18,7 +18,7 @@ const (
 )
 
 // decide divides the pool among the jobs that share it. The pool is the sum of the CPU requests with which they were
-// created.
+// created, unless other pods have taken a part of it.
 func (n *Node) decide() {
 	why, rearranged := cmp.Or(n.interrupted, "interval"), n.rearranged
 	n.interrupted, n.rearranged = "", false
@@ -26,10 +26,10 @@ func (n *Node) decide() {
 	// 1. Collect the jobs and the pool.
 	jobs, originals := n.sharers()
 	pool := growth.MilliCPU(0)
-	for _, original := range originals {
-		pool += original.Sum()
+	for i, j := range jobs {
+		pool += j.pod.Total(originals[i])
 	}
-	pool -= n.keptByEnded()
+	pool = n.available(jobs, pool-n.keptByEnded())
 	n.pool = pool
 
 	// 2. Compute the shares.
@@ -39,11 +39,15 @@ func (n *Node) decide() {
 	n.due = n.now.Add(next)
 
 	// 3. Turn shares into CPU requests.
-	shares := make([]growth.Share, len(jobs))
+	claims := make([]resize.Claim, len(jobs))
 	for i, grant := range d.grants {
-		shares[i] = grant.share
+		claims[i] = resize.Claim{
+			Share:   grant.share,
+			Minimum: jobs[i].pod.minimum(),
+			Refusal: jobs[i].refusal,
+		}
 	}
-	requests, left := resize.Divide(shares, refusals(jobs), pool, minRequest, n.now)
+	requests, left := resize.Divide(claims, pool, n.now)
 	if requests == nil {
 		n.log(Warn, "the CPU pool is too small to divide: requests stay", "pool", pool, "jobs", len(jobs))
 	}
@@ -52,7 +56,7 @@ func (n *Node) decide() {
 		j := jobs[i]
 		n.grant(j, grant, why)
 		if requests != nil {
-			j.wanted = j.pod.Divide(requests[i], originals[i])
+			j.wanted = j.pod.Divide(j.pod.appsFor(requests[i]), originals[i])
 		}
 		if j.refusal.Active(n.now) {
 			j.decisions.SetOutcome(j.refusedAs)
@@ -69,9 +73,8 @@ func (n *Node) decide() {
 func (n *Node) sharers() (jobs []*job, originals []Requests) {
 	for _, j := range n.sorted() {
 		if j.tunable() && !j.pod.Ended() {
-			original, _ := j.pod.Original()
 			jobs = append(jobs, j)
-			originals = append(originals, original)
+			originals = append(originals, j.original())
 		}
 	}
 	return jobs, originals

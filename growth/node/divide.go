@@ -56,7 +56,7 @@ func (n *Node) divide(jobs []*job, originals []Requests, interrupted, rearranged
 
 func (n *Node) flowConJob(j *job) flowcon.Job {
 	if _, preserved := j.pod.Original(); preserved && j.weight == 0 && n.pool > 0 {
-		j.weight = float64(j.pod.Allocated().Sum()) / float64(n.pool) // decided by an earlier coordinator
+		j.weight = float64(j.pod.Total(j.pod.Allocated())) / float64(n.pool) // decided by an earlier coordinator
 	}
 	return flowcon.Job{
 		ID:       j.pod.Ref.UID,

@@ -1,8 +1,11 @@
 package node
 
 import (
+	"slices"
+
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/duty"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
@@ -11,9 +14,10 @@ func (n *Node) updateDuties(jobs []*job) {
 	if !n.config.GPUTime {
 		return
 	}
+	jobs, shares := n.gpuShares(jobs)
 	in := make([]duty.Job, len(jobs))
 	for i, j := range jobs {
-		in[i] = duty.Job{Share: j.share, GPUs: n.gpus(j.pod.Ref.UID), Duty: j.duty}
+		in[i] = duty.Job{Share: shares[i], GPUs: n.gpus(j.pod.Ref.UID), Duty: j.duty}
 	}
 	for i, d := range duty.Decide(in) {
 		j := jobs[i]
@@ -24,6 +28,26 @@ func (n *Node) updateDuties(jobs []*job) {
 		n.setDuty(j, d)
 		n.deliverDuty(j)
 	}
+}
+
+// gpuShares adds the jobs that permit tuning but whose CPU cannot be tuned. Such a job takes part with the fair share of
+// the node, and the other jobs with their shares of the rest.
+func (n *Node) gpuShares(jobs []*job) (all []*job, shares []growth.Share) {
+	all = slices.Clone(jobs)
+	for _, j := range n.sorted() {
+		if !j.tunable() && j.spec.Allows(gpushare.TuneCPU) && !j.pod.Ended() {
+			all = append(all, j)
+		}
+	}
+	rest := growth.Share(len(jobs)) / growth.Share(max(len(all), 1))
+	for i, j := range all {
+		share := j.share * rest
+		if i >= len(jobs) {
+			share = 1 / growth.Share(len(all))
+		}
+		shares = append(shares, share)
+	}
+	return all, shares
 }
 
 func (n *Node) setDuty(j *job, d growth.Share) {

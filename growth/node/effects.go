@@ -72,9 +72,10 @@ type Follow struct {
 // Resize is a change of one pod's CPU request.
 type Resize struct {
 	Pod growth.PodRef
-	// From and To are the old and the new request of the whole pod. Requests are the new ones by container.
-	From, To growth.MilliCPU
-	Requests Requests
+	// From and To are the old and the new request of the whole pod, by kubelet's sum (Pod.Total). Before and Requests are
+	// the old and the new requests of the app containers.
+	From, To         growth.MilliCPU
+	Before, Requests Requests
 	// Share is the decided share of the node's pool, from which To follows.
 	Share growth.Share
 	// Original is the value of the annotation that preserves the pod's original requests. It is empty if the pod has

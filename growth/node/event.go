@@ -35,6 +35,17 @@ type AdviceChanged struct{ Advice map[growth.PodUID]bus.Advice }
 // CapacityChanged has the node's allocatable CPU.
 type CapacityChanged struct{ CPU growth.MilliCPU }
 
+// PodAccounted has the CPU request of a pod of this node, of any kind, as the scheduler accounts it. It is 0 for a pod that
+// has ended.
+type PodAccounted struct {
+	Pod growth.PodUID
+	CPU growth.MilliCPU
+}
+
+// ExclusiveChanged has the pods of this node, of any kind, to which kubelet's CPU manager has given cores of their own, and
+// how many.
+type ExclusiveChanged struct{ Cores map[growth.PodUID]int }
+
 // MemoryRestored has the Memory that an earlier coordinator saved on the node. It must precede all other events.
 type MemoryRestored struct{ Memory Memory }
 
@@ -128,8 +139,9 @@ type ResizeFinished struct {
 	// Weight is the CPU weight that was read back from the cgroup. Verified is set if it is the new one.
 	Weight   int64
 	Verified bool
-	// Err is the reason why the request was not changed.
-	Err string
+	// Err is the reason why the request was not changed. Quota is the name of the quota of ResizeOverQuota.
+	Err   string
+	Quota string
 }
 
 // ResizeResult is the result of one resize.
@@ -144,6 +156,8 @@ const (
 	ResizeRejected
 	// ResizeFailed means any other error. The resize is retried.
 	ResizeFailed
+	// ResizeOverQuota means that a quota forbids the request.
+	ResizeOverQuota
 )
 
 // Ticked starts a round, once per interval. Usages has the counters of all jobs' pods, except those that could not be

@@ -26,7 +26,7 @@ func (n *Node) harmless(jobs []*job, originals []Requests, interrupted bool) div
 			ToTarget:          f.toTarget,
 			TargetFromSimilar: f.complete,
 			// Kubernetes divides a busy node in proportion to requests, so these are the weights of fair sharing.
-			Weight: originals[i].Sum().Cores(),
+			Weight: j.pod.Total(originals[i]).Cores(),
 			Limit:  j.pod.Limit(),
 		}
 	}
@@ -60,9 +60,9 @@ func (n *Node) harmless(jobs []*job, originals []Requests, interrupted bool) div
 
 // capacity returns the CPU for all jobs that share: the node's allocatable CPU minus the usage of other jobs.
 func (n *Node) capacity() growth.MilliCPU {
-	capacity := max(n.allocatable, growth.Core)
-	for _, j := range n.jobs {
-		if !j.tunable() {
+	capacity := max(n.allocatable, growth.Core) - n.exclusiveCPU()
+	for uid, j := range n.jobs {
+		if !j.tunable() && n.exclusive[uid] == 0 {
 			capacity -= j.used
 		}
 	}

@@ -53,10 +53,19 @@ type job struct {
 	share     growth.Share
 	changed   time.Time
 	wanted    Requests // nil before the first decision
-	refusal   resize.Refusal
-	refusedAs string // outcome in the decision log while the refusal is active
-	enforced  Requests
-	readBack  int64 // the cgroup's weight after enforced was applied
+	created   Requests // the requests when the node first saw the pod
+	writes    writes   // the last requests that this node has asked for
+	yielded   *yielded // set while another client changes the requests
+	strange   strange  // changes by a client that is not known
+	unapplied *unapplied
+	// pendingSince is the time when kubelet reported the present ResizeStatus.
+	pendingSince time.Time
+	quotaFull    time.Time // time of the first refusal by a quota since the last resize
+	refusal      resize.Refusal
+	refusedAs    string // outcome in the decision log while the refusal is active
+	refusedBy    string // what refused the last resize
+	enforced     Requests
+	readBack     int64 // the cgroup's weight after enforced was applied
 
 	// GPU time.
 	duty         growth.Share // 0 for a job that has never been sent a duty
@@ -78,10 +87,32 @@ type job struct {
 
 // fixed returns the reason why the job's CPU is not tuned. It is empty for a job that shares the pool.
 func (j *job) fixed() string {
-	if !j.spec.Allows(gpushare.TuneCPU) {
+	switch {
+	case !j.spec.Allows(gpushare.TuneCPU):
 		return "its user does not list cpu in " + gpushare.TuneAnnotation
+	case j.pod.Fixed != "":
+		return j.pod.Fixed
+	case j.yielded != nil:
+		return j.yielded.reason()
 	}
-	return j.pod.Fixed
+	return j.pod.outweighed(j.original())
+}
+
+// original returns the requests with which the pod was created. They are in an annotation once the pod was resized.
+func (j *job) original() Requests {
+	original, preserved := j.pod.Original()
+	if !preserved && sameContainers(original, j.created) {
+		return j.created
+	}
+	return original
+}
+
+// wantedTotal returns the decided request of the whole pod; 0 before the first decision.
+func (j *job) wantedTotal() growth.MilliCPU {
+	if j.wanted == nil {
+		return 0
+	}
+	return j.pod.Total(j.wanted)
 }
 
 // tunable reports whether the job takes part in the division of the CPU.

@@ -82,8 +82,7 @@ func (n *Node) keptByEnded() growth.MilliCPU {
 	kept := growth.MilliCPU(0)
 	for _, j := range n.jobs {
 		if j.tunable() && j.pod.Ended() {
-			original, _ := j.pod.Original()
-			kept += n.effective(j).Sum() - original.Sum()
+			kept += j.pod.Total(n.effective(j)) - j.pod.Total(j.original())
 		}
 	}
 	return kept

@@ -3,6 +3,7 @@ package node
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
@@ -23,12 +24,21 @@ type Memory struct {
 
 // Memory returns the state to save.
 func (n *Node) Memory() (Memory, error) {
-	state := nodeState{Version: stateVersion, Fair: n.fair, Refusals: map[growth.PodUID]resize.Refusal{}, Ended: n.endedRuns}
+	state := nodeState{
+		Version:  stateVersion,
+		Fair:     n.fair,
+		Refusals: map[growth.PodUID]resize.Refusal{},
+		Yields:   map[growth.PodUID]yielded{},
+		Ended:    n.endedRuns,
+	}
 	m := Memory{At: n.fair.At}
 	for _, j := range n.sorted() {
 		uid := j.pod.Ref.UID
 		if j.refusal.Times > 0 {
 			state.Refusals[uid] = j.refusal
+		}
+		if j.yielded != nil {
+			state.Yields[uid] = *j.yielded
 		}
 		s, _, err := n.Sample(uid)
 		if err != nil {
@@ -57,9 +67,8 @@ func (e MemoryRestored) apply(n *Node) {
 	}
 	n.fair, n.endedRuns = state.Fair, state.Ended
 	n.fair.At = e.Memory.At
-	for uid, refusal := range state.Refusals {
-		n.pastRefusals[uid] = refusal
-	}
+	maps.Copy(n.pastRefusals, state.Refusals)
+	maps.Copy(n.pastYields, state.Yields)
 }
 
 // LegacyMemory converts the file of the previous release, which has the parts of the state as separate fields.

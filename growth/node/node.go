@@ -29,9 +29,12 @@ type Node struct {
 
 	pastSamples  map[growth.PodUID]bus.Sample     // from an earlier coordinator, for jobs that have not arrived yet
 	pastRefusals map[growth.PodUID]resize.Refusal // likewise
+	pastYields   map[growth.PodUID]yielded        // likewise
 	advice       map[growth.PodUID]bus.Advice
 
-	allocatable growth.MilliCPU // 0 while unknown
+	allocatable growth.MilliCPU                   // 0 while unknown
+	accounted   map[growth.PodUID]growth.MilliCPU // requests of all pods of the node
+	exclusive   map[growth.PodUID]int             // cores that pods have alone
 	pool        growth.MilliCPU
 	fair        fairfinish.State
 	finished    []fairfinish.Job // jobs that have ended since the last decision, if their CPU is known
@@ -57,7 +60,9 @@ func New(config Config) *Node {
 		ended:        map[growth.PodUID]bool{},
 		pastSamples:  map[growth.PodUID]bus.Sample{},
 		pastRefusals: map[growth.PodUID]resize.Refusal{},
+		pastYields:   map[growth.PodUID]yielded{},
 		advice:       map[growth.PodUID]bus.Advice{},
+		accounted:    map[growth.PodUID]growth.MilliCPU{},
 		interval:     config.Interval,
 	}
 }

@@ -22,8 +22,15 @@ type Pod struct {
 	HostNetwork bool
 	// SharedMemory is the size of /dev/shm in the container that trains; 0 if it is unknown or has no limit of its own.
 	SharedMemory growth.MiB
-	// Containers are the app containers, in the pod's order.
+	// Containers are the app containers, in the pod's order. Their requests may be changed.
 	Containers []Container
+	// Outside has the CPU requests of the other containers.
+	Outside Outside
+	// Burstable is set if the QoS class of the pod stays Burstable even if all CPU requests equal their limits.
+	Burstable bool
+	// ResizedBy is the field manager that wrote the present CPU requests through the resize subresource. It is empty if
+	// they were never resized, or if it is unknown.
+	ResizedBy string
 	// Fixed is the reason why the pod's CPU request cannot be changed. It is empty if it can.
 	Fixed string
 	// ResizeStatus is set while kubelet has not applied a resize.

@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/trellis-gpu/trellis/growth/resize"
 )
@@ -13,25 +14,30 @@ func (n *Node) reconcile() {
 	var changes []resize.Change
 	for _, j := range n.sorted() {
 		n.checkRefusal(j)
+		n.checkEffect(j)
 		if j.wanted == nil || !j.tunable() {
 			continue
 		}
 		now := n.effective(j)
 		jobs = append(jobs, j)
 		changes = append(changes, resize.Change{
-			From:     now.Sum(),
-			To:       j.wanted.Sum(),
+			From:     j.pod.Total(now),
+			To:       j.pod.Total(j.wanted),
 			Distance: now.Distance(j.wanted),
 			Exact:    !n.resizedBefore(j) || j.pod.ResizeStatus.Infeasible(),
 		})
 	}
 	var resizes []Resize
-	for i, made := range resize.Select(n.pool, changes) {
-		c := changes[i]
-		if made {
-			resizes = append(resizes, n.resize(jobs[i], c))
-		} else if c.Distance > 0 {
+	selected := resize.Select(n.pool, changes)
+	for i, c := range changes {
+		if !selected[i] && c.Distance > 0 {
 			jobs[i].decisions.SetOutcome(fmt.Sprintf("the request stays %s: a change to %s is too small", c.From, c.To))
+		}
+	}
+	n.fit(jobs, changes, selected)
+	for i, made := range selected {
+		if made {
+			resizes = append(resizes, n.resize(jobs[i], changes[i]))
 		}
 	}
 	if len(resizes) > 0 {
@@ -44,12 +50,14 @@ func (n *Node) resize(j *job, c resize.Change) Resize {
 		Pod:      j.pod.Ref,
 		From:     c.From,
 		To:       c.To,
+		Before:   n.effective(j),
 		Requests: j.wanted,
 		Share:    j.share,
 	}
-	if original, preserved := j.pod.Original(); !preserved && !n.config.DirectWeights {
-		r.Original = j.pod.FormatRequests(original)
+	if _, preserved := j.pod.Original(); !preserved && !n.config.DirectWeights {
+		r.Original = j.pod.FormatRequests(j.original())
 	}
+	j.writes.add(j.wanted)
 	return r
 }
 
@@ -95,6 +103,8 @@ func (n *Node) resized(j *job, e ResizeFinished) {
 	r := e.Resize
 	j.usage.Weight = e.Weight
 	j.enforced, j.readBack = r.Requests, e.Weight
+	j.quotaFull = time.Time{}
+	n.observeEffect(j, e)
 	n.log(Info, "CPU share enforced", "job", r.Pod, "from", r.From, "to", r.To, "weight", e.Weight, "verified", e.Verified)
 	read := fmt.Sprintf("its cgroup's weight is %d", e.Weight)
 	if !e.Verified {

@@ -110,8 +110,8 @@ func (p Pod) FormatRequests(requests Requests) string {
 	return strings.Join(parts, ",")
 }
 
-// Divide splits a pod's request among its containers in proportion to the original requests. Each part is at least 1m
-// and below the container's limit, so the QoS class does not change.
+// Divide splits a sum of requests among the app containers in proportion to the original requests. Each part is at least
+// 1m. It is at most the container's limit, and below it if the QoS class would change otherwise.
 func (p Pod) Divide(total growth.MilliCPU, original Requests) Requests {
 	divided, sum := Requests{}, original.Sum()
 	if sum == 0 {
@@ -124,9 +124,17 @@ func (p Pod) Divide(total growth.MilliCPU, original Requests) Requests {
 		}
 		part := max(total*was/sum, 1)
 		if c.Limit > 0 {
-			part = max(min(part, c.Limit-1), 1)
+			part = max(min(part, c.most(p.Burstable)), 1)
 		}
 		divided[c.Name] = part
 	}
 	return divided
+}
+
+// most returns the largest request of a container with a limit.
+func (c Container) most(burstable bool) growth.MilliCPU {
+	if burstable {
+		return c.Limit
+	}
+	return c.Limit - 1
 }

@@ -65,7 +65,7 @@ func (n *Node) resumeJob(j *job, s bus.Sample, state jobState) {
 		j.lifetime.totals = *state.Lifetime
 	}
 	if j.lifetime.Resizes > 0 {
-		j.shareReport.resume(j.pod.Request(), n.now)
+		j.shareReport.resume(j.pod.Total(j.pod.Requests()), n.now)
 	}
 	if state.Work != nil {
 		n.resumeWork(j, *state.Work)

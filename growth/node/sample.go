@@ -39,7 +39,7 @@ func (n *Node) sample(j *job) bus.Sample {
 		Category:         j.category,
 		CPUUsed:          j.used,
 		Share:            j.share,
-		CPURequest:       j.pod.Allocated().Sum(),
+		CPURequest:       j.pod.Total(j.pod.Allocated()),
 		Weight:           j.usage.Weight,
 		MemoryUsed:       j.usage.Memory,
 		BlockIO:          j.traffic.block,
@@ -50,6 +50,7 @@ func (n *Node) sample(j *job) bus.Sample {
 		LoadSeconds:      j.rates.load,
 		BatchSize:        j.running.BatchSize,
 		Loaders:          j.running.Loaders,
+		ExclusiveCores:   n.exclusive[j.pod.Ref.UID],
 		Generation:       j.sent,
 		Applied:          j.applied,
 	}

@@ -50,6 +50,7 @@ type nodeState struct {
 	Version  int                              `json:"v"`
 	Fair     fairfinish.State                 `json:"fair"`
 	Refusals map[growth.PodUID]resize.Refusal `json:"refusals,omitempty"`
+	Yields   map[growth.PodUID]yielded        `json:"yields,omitempty"`
 	Ended    []Run                            `json:"ended,omitempty"`
 }
 

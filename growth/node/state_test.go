@@ -56,7 +56,10 @@ func TestState_FilesHaveEveryField(t *testing.T) {
 			Version:  stateVersion,
 			Fair:     fair,
 			Refusals: map[growth.PodUID]resize.Refusal{"a": fill(t, resize.Refusal{})},
-			Ended:    []Run{{Job: "ns/a", Program: "train", Curve: curve, Whole: fill(t, remaining.Profile{})}},
+			Yields: map[growth.PodUID]yielded{
+				"a": {Writer: "x", Request: 7, At: at, Created: Requests{"train": 7}},
+			},
+			Ended: []Run{{Job: "ns/a", Program: "train", Curve: curve, Whole: fill(t, remaining.Profile{})}},
 		},
 	}
 	for name, state := range states {

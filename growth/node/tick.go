@@ -25,6 +25,7 @@ func (e Ticked) apply(n *Node) {
 	n.measureCosts()
 	n.observeNode(e.Stalled)
 	n.syncSlots()
+	n.endYields()
 	if n.interrupted != "" || !n.now.Before(n.due.Add(-n.config.Damping.Settle)) { // ticks are not exactly an interval apart
 		n.decide()
 	} else {
@@ -121,13 +122,15 @@ func (n *Node) publishLoad() {
 	processes := 0
 	for uid, j := range n.jobs {
 		used += j.used
-		processes += max(1, len(n.gpus(uid)))
+		if n.exclusive[uid] == 0 {
+			processes += max(1, len(n.gpus(uid)))
+		}
 	}
 	n.out.Load = &bus.NodeLoad{
 		CPUPool:      n.pool,
 		CPUUsed:      used,
 		Pressure:     n.pressure,
-		LoaderBudget: loader.Budget(n.allocatable, processes),
+		LoaderBudget: loader.Budget(n.allocatable-n.exclusiveCPU(), processes),
 		Policy:       string(n.config.Policy),
 	}
 }

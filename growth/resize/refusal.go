@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
-	"github.com/trellis-gpu/trellis/growth/flowcon"
 )
 
 const (
@@ -23,6 +22,8 @@ type Refusal struct {
 	// At is the time of the last refusal, Times the number of consecutive ones.
 	At    time.Time `json:"at"`
 	Times int       `json:"times"`
+	// Any is set if neither an increase nor a decrease has an effect.
+	Any bool `json:"any,omitempty"`
 	// Changed is set if the pod or the node has changed since the refusal, so that a retry may succeed.
 	Changed bool `json:"stirred,omitempty"`
 }
@@ -60,65 +61,3 @@ func (r Refusal) Resolved(inForce growth.MilliCPU) bool {
 
 // isIncrease reports whether an increase was refused.
 func (r Refusal) isIncrease() bool { return r.Requested > r.InForce }
-
-// Divide turns shares of a pool into CPU requests, none below minimum, and returns the part of the pool that is usable.
-// It respects active refusals:
-//
-//   - A job whose increase was refused keeps its request. The difference remains unused.
-//   - A job whose decrease was refused keeps its request. The other jobs share the rest.
-//
-// Divide returns nil requests if the pool is too small.
-func Divide(
-	shares []growth.Share, refusals []Refusal, pool, minimum growth.MilliCPU, now time.Time,
-) (requests []growth.MilliCPU, usable growth.MilliCPU) {
-	fixed := make([]bool, len(shares))
-	for again := true; again; {
-		requests = divideRest(shares, refusals, fixed, pool, minimum)
-		if requests == nil {
-			return nil, pool
-		}
-		again = false
-		for i, r := range refusals {
-			if !fixed[i] && r.Active(now) && !r.isIncrease() && requests[i] < r.InForce {
-				fixed[i] = true
-				again = true
-			}
-		}
-	}
-	usable = pool
-	for i, r := range refusals {
-		if r.Active(now) && r.isIncrease() && requests[i] > r.InForce {
-			usable -= requests[i] - r.InForce
-			requests[i] = r.InForce
-		}
-	}
-	return requests, usable
-}
-
-// divideRest leaves fixed jobs at their request in force and divides the rest of the pool among the others.
-func divideRest(
-	shares []growth.Share, refusals []Refusal, fixed []bool, pool, minimum growth.MilliCPU,
-) []growth.MilliCPU {
-	var rest []growth.Share
-	for i, share := range shares {
-		if fixed[i] {
-			pool -= refusals[i].InForce
-			continue
-		}
-		rest = append(rest, share)
-	}
-	parts := flowcon.Requests(rest, pool, minimum)
-	if parts == nil && len(rest) > 0 {
-		return nil
-	}
-	requests := make([]growth.MilliCPU, len(shares))
-	for i := range shares {
-		if fixed[i] {
-			requests[i] = refusals[i].InForce
-			continue
-		}
-		requests[i] = parts[0]
-		parts = parts[1:]
-	}
-	return requests
-}

@@ -54,6 +54,15 @@ func TestRefusal_Resolved(t *testing.T) {
 	require.False(t, resize.Refusal{}.Resolved(400))
 }
 
+// claims returns the claims of jobs with a minimum of 10m.
+func claims(shares []growth.Share, refusals []resize.Refusal) []resize.Claim {
+	all := make([]resize.Claim, len(shares))
+	for i := range shares {
+		all[i] = resize.Claim{Share: shares[i], Minimum: 10, Refusal: refusals[i]}
+	}
+	return all
+}
+
 func TestDivide_RespectsRefusals(t *testing.T) {
 	none, increase, decrease := resize.Refusal{}, resize.Refusal{}.Refused(750, 500,
 		now), resize.Refusal{}.Refused(100, 500, now)
@@ -75,7 +84,7 @@ func TestDivide_RespectsRefusals(t *testing.T) {
 		"there are no jobs":                         {nil, nil, 0, []growth.MilliCPU{}, 1000},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, left := resize.Divide(tc.shares, tc.refusals, 1000, 10, now.Add(tc.after))
+			got, left := resize.Divide(claims(tc.shares, tc.refusals), 1000, now.Add(tc.after))
 			require.Equal(t, tc.want, got)
 			require.Equal(t, tc.left, left)
 		})
@@ -96,7 +105,7 @@ func TestDivide_NeverExceedsThePool(t *testing.T) {
 				refusals[i] = refusals[i].Refused(growth.MilliCPU(asked[i])+10, growth.MilliCPU(inForce[i])+10, now)
 			}
 		}
-		requests, left := resize.Divide(shares, refusals, 2000, 10, now)
+		requests, left := resize.Divide(claims(shares, refusals), 2000, now)
 		if requests == nil {
 			return n > 0
 		}

@@ -24,6 +24,9 @@ func (r Result) Gone() bool {
 	return apierrors.IsNotFound(r.Err) || apierrors.IsConflict(r.Err) || errors.Is(r.Err, errGone)
 }
 
+// Quota returns the name of the quota that forbids the request, and whether one does.
+func (r Result) Quota() (string, bool) { return quotaOf(r.Err) }
+
 // Rejected reports whether the API server does not permit the request. A retry is useless.
 func (r Result) Rejected() bool { return apierrors.IsInvalid(r.Err) || apierrors.IsForbidden(r.Err) }
 

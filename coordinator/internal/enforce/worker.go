@@ -1,9 +1,12 @@
 package enforce
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,6 +15,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/cgroup"
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/node"
 )
 
@@ -79,6 +83,15 @@ type pending struct {
 	ok     bool
 }
 
+// failure is a resize that was not made.
+type failure struct {
+	resize node.Resize
+	err    error
+}
+
+// apply lowers requests, and raises others right after that. Kubelet receives the changes in this order, and it admits
+// lowered requests before raised ones. Waiting for it in between would let the scheduler see room on the node that is
+// about to be taken: a pod that it binds there would fail with OutOfcpu.
 func (w *Worker) apply(ctx context.Context, resizes []node.Resize) {
 	var lower, raise []node.Resize
 	for _, r := range resizes {
@@ -88,24 +101,73 @@ func (w *Worker) apply(ctx context.Context, resizes []node.Resize) {
 			raise = append(raise, r)
 		}
 	}
-	// kubelet admits the raised requests only after the others have been lowered.
-	w.readBack(ctx, w.resizeAll(ctx, lower))
-	w.readBack(ctx, w.resizeAll(ctx, raise))
+	lowered, failed := w.resizeAll(ctx, lower)
+	w.report(ctx, failed)
+	raise, postponed := affordable(raise, failed)
+	w.report(ctx, postponed)
+	raised, refused := w.resizeAll(ctx, raise)
+	refused = w.reportUnless(ctx, refused, func(f failure) bool { return isOverQuota(f) && inNamespaceOf(lowered, f) })
+	w.readBack(ctx, append(lowered, raised...))
+	w.readBack(ctx, w.retryQuota(ctx, refused))
 }
 
-func (w *Worker) resizeAll(ctx context.Context, resizes []node.Resize) []*pending {
-	var resized []*pending
+// errNotReleased is the error of a raise that needs the CPU of a pod that could not be lowered.
+var errNotReleased = errors.New("the CPU for it was not released by another pod")
+
+// affordable returns the raises that need no CPU of the pods that could not be lowered. The sum of all requests then stays
+// within the pool. The largest raises are postponed.
+func affordable(raise []node.Resize, failed []failure) (now []node.Resize, postponed []failure) {
+	missing := growth.MilliCPU(0)
+	for _, f := range failed {
+		missing += f.resize.From - f.resize.To
+	}
+	now = slices.Clone(raise)
+	slices.SortStableFunc(now, func(a, b node.Resize) int { return cmp.Compare(a.To-a.From, b.To-b.From) })
+	for missing > 0 && len(now) > 0 {
+		last := now[len(now)-1]
+		if last.To == last.From {
+			break
+		}
+		now = now[:len(now)-1]
+		missing -= last.To - last.From
+		postponed = append(postponed, failure{last, errNotReleased})
+	}
+	return now, postponed
+}
+
+func inNamespaceOf(lowered []*pending, f failure) bool {
+	return slices.ContainsFunc(lowered, func(p *pending) bool { return p.resize.Pod.Namespace == f.resize.Pod.Namespace })
+}
+
+func (w *Worker) resizeAll(ctx context.Context, resizes []node.Resize) (resized []*pending, failed []failure) {
 	for _, r := range resizes {
 		before, _ := w.weights.Usage(r.Pod.UID, time.Now()) // if it is unknown, any weight is new
 		if err := w.resize(ctx, r); err != nil {
-			if ctx.Err() == nil {
-				w.results(Result{Resize: r, Err: err})
-			}
+			failed = append(failed, failure{r, err})
 			continue
 		}
 		resized = append(resized, &pending{resize: r, before: before})
 	}
-	return resized
+	return resized, failed
+}
+
+// report passes failures on, unless they are due to the end of ctx.
+func (w *Worker) report(ctx context.Context, failed []failure) {
+	w.reportUnless(ctx, failed, func(failure) bool { return false })
+}
+
+// reportUnless returns the failures that are retried, and reports the others.
+func (w *Worker) reportUnless(ctx context.Context, failed []failure, retried func(failure) bool) (rest []failure) {
+	for _, f := range failed {
+		switch {
+		case ctx.Err() != nil:
+		case retried(f):
+			rest = append(rest, f)
+		default:
+			w.results(Result{Resize: f.resize, Err: f.err})
+		}
+	}
+	return rest
 }
 
 func (w *Worker) resize(ctx context.Context, r node.Resize) error {
@@ -131,12 +193,16 @@ func (w *Worker) resize(ctx context.Context, r node.Resize) error {
 func (w *Worker) patch(ctx context.Context, pod growth.PodRef, kind types.PatchType, patch []byte, subresource ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, patchTimeout)
 	defer cancel()
-	_, err := w.pods.Pods(pod.Namespace).Patch(ctx, pod.Name, kind, patch, metav1.PatchOptions{}, subresource...)
+	options := metav1.PatchOptions{FieldManager: gpushare.FieldManager}
+	_, err := w.pods.Pods(pod.Namespace).Patch(ctx, pod.Name, kind, patch, options, subresource...)
 	return err
 }
 
 // readBack waits until all weights are the new ones, or for readTimeout.
 func (w *Worker) readBack(ctx context.Context, resized []*pending) {
+	if len(resized) == 0 {
+		return
+	}
 	deadline := time.Now().Add(readTimeout)
 	for {
 		waiting := 0
@@ -156,25 +222,20 @@ func (w *Worker) readBack(ctx context.Context, resized []*pending) {
 	}
 	for _, p := range resized {
 		if !p.ok {
-			w.log.Warn("a weight is not the new one yet",
+			w.log.Info("a weight is not the new one yet",
 				"pod", p.resize.Pod.String(), "request", p.resize.To.String(), "weight", p.now.Weight)
 		}
 		w.results(Result{Resize: p.resize, Weight: p.now.Weight, Verified: p.ok})
 	}
 }
 
-// read reads a weight and compares it with kubelet's formula. On cgroup v2, where the formula depends on kubelet's
-// version, any change of the weight counts.
+// read reads a weight.
 func (w *Worker) read(p *pending) bool {
 	now, err := w.weights.Usage(p.resize.Pod.UID, time.Now())
 	if err != nil {
 		return false
 	}
 	p.now = now
-	if now.Version == 1 {
-		p.ok = now.Weight == cgroup.SharesOf(p.resize.To)
-	} else {
-		p.ok = now.Weight == cgroup.WeightOf(p.resize.To) || now.Weight != p.before.Weight
-	}
+	p.ok = cgroup.Applied(now.Version, p.before.Weight, now.Weight, p.resize.From, p.resize.To)
 	return p.ok
 }

@@ -56,6 +56,7 @@ type harness struct {
 	files       map[growth.PodUID]followed
 	memory      node.Memory
 	config      node.Config
+	bound       map[string]int                    // CPUs by container that is bound to some
 	direct      map[growth.PodUID]growth.MilliCPU // weights by pod, if they are written directly
 	// worker creates the worker that executes resizes; nil: the harness executes them.
 	worker func(results func(enforce.Result)) *enforce.Worker
@@ -173,6 +174,14 @@ func (h *harness) Usage(pod growth.PodUID, now time.Time) (cgroup.Usage, error) 
 		SharedMemory:      21,
 		SharedMemoryKnown: true,
 	}, nil
+}
+
+// CPUs returns the CPUs to which a container is bound.
+func (h *harness) CPUs(_ growth.PodUID, container string) (int, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	cpus, bound := h.bound[container]
+	return cpus, bound
 }
 
 func (h *harness) Node() cgroup.Stalled { return cgroup.Stalled{} }

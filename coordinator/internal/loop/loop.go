@@ -9,6 +9,7 @@ import (
 	"github.com/trellis-gpu/trellis/coordinator/internal/explain"
 	"github.com/trellis-gpu/trellis/coordinator/internal/metrics"
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/cgroup"
+	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/node"
 )
@@ -28,6 +29,7 @@ type Loop struct {
 	node      *node.Node
 	usages    map[growth.PodUID]cgroup.Usage // as last read
 	followers map[growth.PodUID]*follower
+	pinned    map[growth.PodUID][]pods.Pinned // containers that may have cores of their own
 	wake      time.Time
 	timer     *time.Timer
 }
@@ -45,6 +47,7 @@ func New(config node.Config, m *metrics.Metrics, log *slog.Logger) *Loop {
 		node:      node.New(config),
 		usages:    map[growth.PodUID]cgroup.Usage{},
 		followers: map[growth.PodUID]*follower{},
+		pinned:    map[growth.PodUID][]pods.Pinned{},
 		timer:     timer,
 	}
 }
@@ -79,6 +82,7 @@ func (l *Loop) Run(ctx context.Context, ports Ports) error {
 func (l *Loop) tick() {
 	began := time.Now()
 	usages := l.readUsages()
+	l.readExclusive()
 	l.step(node.Ticked{Usages: usages, Stalled: node.Stalled(l.ports.Usages.Node())})
 	l.setGauges()
 	l.metrics.Decision.Observe(time.Since(began).Seconds())
@@ -113,6 +117,17 @@ func (l *Loop) PodDeleted(pod growth.PodUID) {
 // Capacity receives the allocatable CPU of the node.
 func (l *Loop) Capacity(cpu growth.MilliCPU) {
 	l.post(func() { l.step(node.CapacityChanged{CPU: cpu}) })
+}
+
+// PodAccounted receives what a pod of any kind takes of the node's CPU.
+func (l *Loop) PodAccounted(pod growth.PodUID, account pods.Account) {
+	l.post(func() {
+		l.step(node.PodAccounted{Pod: pod, CPU: account.CPU})
+		delete(l.pinned, pod)
+		if len(account.Pinned) > 0 {
+			l.pinned[pod] = account.Pinned
+		}
+	})
 }
 
 // Alive returns an error unless the loop is still running.

@@ -59,9 +59,13 @@ func (l *Loop) Resized(r enforce.Result) {
 		e.Err = r.Err.Error()
 		e.Result = node.ResizeFailed
 	}
+	quota, overQuota := r.Quota()
 	switch {
 	case r.Gone():
 		e.Result = node.ResizeGone
+	case overQuota:
+		e.Result = node.ResizeOverQuota
+		e.Quota = quota
 	case r.Rejected():
 		e.Result = node.ResizeRejected
 	}

@@ -17,10 +17,12 @@ import (
 	"github.com/trellis-gpu/trellis/growth/node"
 )
 
-// Sink receives the pods of this node that ask for a share.
+// Sink receives the pods of this node that ask for a share, and the accounts of all its pods.
 type Sink interface {
 	PodUpdated(node.Pod)
 	PodDeleted(growth.PodUID)
+	// PodAccounted is called for pods of any kind when their account changes. That of a pod that has ended is zero.
+	PodAccounted(growth.PodUID, Account)
 }
 
 // Informer follows one node's pods.
@@ -35,8 +37,14 @@ func NewInformer(client kubernetes.Interface, name growth.NodeName, sink Sink) (
 		o.FieldSelector = fields.OneTermEqualSelector("spec.nodeName", string(name)).String()
 	}))
 	informer := factory.Core().V1().Pods().Informer()
+	accounts := accounts{sink: sink, last: map[growth.PodUID]Account{}}
 	changed := func(object any) {
-		if pod, ok := object.(*corev1.Pod); ok && Ours(pod) {
+		pod, ok := object.(*corev1.Pod)
+		if !ok {
+			return
+		}
+		accounts.set(growth.PodUID(pod.UID), account(pod))
+		if Ours(pod) {
 			sink.PodUpdated(Read(pod))
 		}
 	}
@@ -47,7 +55,12 @@ func NewInformer(client kubernetes.Interface, name growth.NodeName, sink Sink) (
 			if last, ok := object.(cache.DeletedFinalStateUnknown); ok {
 				object = last.Obj
 			}
-			if pod, ok := object.(*corev1.Pod); ok && Ours(pod) {
+			pod, ok := object.(*corev1.Pod)
+			if !ok {
+				return
+			}
+			accounts.set(growth.PodUID(pod.UID), Account{})
+			if Ours(pod) {
 				sink.PodDeleted(growth.PodUID(pod.UID))
 			}
 		},

@@ -22,13 +22,16 @@ func Read(p *corev1.Pod) node.Pod {
 		Started:      started(p),
 		HostNetwork:  p.Spec.HostNetwork,
 		ResizeStatus: resizeStatus(p),
+		Outside:      outside(p),
+		Burstable:    staysBurstable(p),
+		ResizedBy:    resizedBy(p),
 	}
 	pod.Program, pod.Numbers = program(p)
 	for _, c := range p.Spec.Containers {
 		pod.Containers = append(pod.Containers, node.Container{
 			Name:      c.Name,
-			Request:   growth.MilliCPU(c.Resources.Requests.Cpu().MilliValue()),
-			Limit:     growth.MilliCPU(c.Resources.Limits.Cpu().MilliValue()),
+			Request:   milli(c.Resources.Requests),
+			Limit:     milli(c.Resources.Limits),
 			Allocated: allocated(p.Status.ContainerStatuses, c.Name),
 			ID:        running(p.Status.ContainerStatuses, c.Name),
 			Ended:     ended(p.Status.ContainerStatuses, c.Name),
@@ -114,24 +117,4 @@ func allocated(statuses []corev1.ContainerStatus, name string) growth.MilliCPU {
 		}
 	}
 	return 0
-}
-
-// fixed returns the reason why the CPU of a pod cannot be changed; empty if it can.
-func fixed(p *corev1.Pod, pod node.Pod) string {
-	switch {
-	case p.Status.QOSClass == corev1.PodQOSGuaranteed:
-		return "its QoS class is Guaranteed: give it a CPU request without an equal limit to have it tuned"
-	case p.Spec.Resources != nil:
-		return "its resources are set for the pod as a whole: set CPU requests per container to have it tuned"
-	case pod.Request() == 0:
-		return "it has no CPU request: give it one to have it tuned"
-	}
-	for _, c := range p.Spec.Containers {
-		for _, policy := range c.ResizePolicy {
-			if policy.ResourceName == corev1.ResourceCPU && policy.RestartPolicy == corev1.RestartContainer {
-				return "container " + c.Name + " asks to be restarted when its CPU changes"
-			}
-		}
-	}
-	return ""
 }

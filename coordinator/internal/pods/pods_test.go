@@ -118,7 +118,20 @@ func TestRead_Fixed(t *testing.T) {
 		"a pod that would restart": {func(p *corev1.Pod) {
 			p.Spec.Containers[0].ResizePolicy = []corev1.ContainerResizePolicy{{ResourceName: "cpu", RestartPolicy: corev1.RestartContainer}}
 		}, "restarted"},
-		"a pod with pod-level resources": {func(p *corev1.Pod) { p.Spec.Resources = &corev1.ResourceRequirements{} }, "pod as a whole"},
+		"a pod with a CPU request for the whole pod": {func(p *corev1.Pod) {
+			p.Spec.Resources = &corev1.ResourceRequirements{Requests: cpus("2")}
+		}, "pod as a whole"},
+		"a pod with a CPU limit for the whole pod": {func(p *corev1.Pod) {
+			p.Spec.Resources = &corev1.ResourceRequirements{Limits: cpus("2")}
+		}, "pod as a whole"},
+		"only memory is set for the whole pod": {func(p *corev1.Pod) {
+			p.Spec.Resources = &corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")}}
+		}, ""},
+		"a static pod": {func(p *corev1.Pod) { p.Annotations[corev1.MirrorPodAnnotationKey] = "x" }, "static pod"},
+		"a guaranteed pod with whole cores": {func(p *corev1.Pod) {
+			p.Status.QOSClass = corev1.PodQOSGuaranteed
+			p.Spec.Containers = []corev1.Container{container("train", "2", "2")}
+		}, "Guaranteed, with 2 whole cores, which kubelet's static CPU manager gives to it alone"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := pod(container("train", "500m", ""))

@@ -39,6 +39,9 @@ func (a *Adviser) allocate(node history.Node, jobs []history.Job, now time.Time)
 	var candidates, unreported []candidate
 	for _, j := range jobs {
 		loaders, reported := currentLoaders(j)
+		if j.Sample.ExclusiveCores > 0 {
+			continue // its workers run on its own cores, which are not in the budget
+		}
 		switch tunable := slices.Contains(j.Sample.Tunable, string(gpushare.TuneLoaders)); {
 		case tunable && reported:
 			candidates = append(candidates, a.candidate(j, loaders, now))

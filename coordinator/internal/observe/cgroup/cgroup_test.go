@@ -125,18 +125,6 @@ func TestUsage_CompletesAPodWhoseCgroupsWereBeingCreated(t *testing.T) {
 	require.Equal(t, cgroup.Usage{Memory: 1, Weight: 102, Version: 1}, complete)
 }
 
-func TestSharesOf_IsKubeletsFormula(t *testing.T) {
-	for request, want := range map[growth.MilliCPU]int64{0: 2, 1: 2, 100: 102, 500: 512, 1000: 1024, 1 << 30: 262144} {
-		require.Equal(t, want, cgroup.SharesOf(request))
-	}
-}
-
-func TestWeightOf_IsKubeletsFormula(t *testing.T) {
-	for request, want := range map[growth.MilliCPU]int64{0: 1, 2: 1, 28: 1, 29: 2, 100: 4, 500: 20, 1000: 39, 1 << 30: 10000} {
-		require.Equal(t, want, cgroup.WeightOf(request), request)
-	}
-}
-
 func TestProcesses_ListsThoseOfTheContainer(t *testing.T) {
 	const (
 		pod       = "kubepods/burstable/pod0f2b6a5c-8a37-4f0e-9a51-3a2f0c9d7e11/"

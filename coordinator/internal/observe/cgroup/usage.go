@@ -87,11 +87,6 @@ func (u *Usage) addMemory(folder string) {
 	u.Memory = growth.MiB(max(bytes-inactive, 0) >> 20)
 }
 
-// SharesOf returns the cpu.shares that kubelet writes for a request on cgroup v1, by kubelet's formula.
-func SharesOf(request growth.MilliCPU) int64 {
-	return min(max(int64(request)*1024/1000, 2), 262144)
-}
-
 func number(folder, name string) (int64, bool) {
 	content, ok := read(folder, name)
 	if !ok {

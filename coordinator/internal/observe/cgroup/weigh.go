@@ -12,12 +12,6 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// WeightOf returns the cpu.weight that kubelet writes for a pod's request on cgroup v2, by kubelet's formula: 1 per
-// 26m. Container runtimes use a newer formula for the containers of a pod; between pods, kubelet's decides. The formula
-// is coarse: a request of one core is a weight of 40, and the minimum is 1. So nine jobs with the minimum weight together get
-// about a fifth of what that job gets.
-func WeightOf(request growth.MilliCPU) int64 { return 1 + (SharesOf(request)-2)*9999/262142 }
-
 // Weigh writes the weight of a request into a pod's cgroup. The cgroup file system must be writable.
 func (t *Tree) Weigh(pod growth.PodUID, request growth.MilliCPU) error {
 	folders, err := t.folders(pod, time.Now())
