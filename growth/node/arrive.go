@@ -13,6 +13,7 @@ func (e PodUpdated) apply(n *Node) {
 	pod := e.Pod
 	uid := pod.Ref.UID
 	n.updateAssignment(pod)
+	n.reportUnknown(pod)
 	j := n.jobs[uid]
 	switch {
 	case !pod.Running && j != nil:
@@ -95,6 +96,7 @@ func (n *Node) follow(j *job) {
 
 func (e PodDeleted) apply(n *Node) {
 	delete(n.invalid, e.Pod)
+	delete(n.unknown, e.Pod)
 	delete(n.assignments, e.Pod)
 	delete(n.pastSamples, e.Pod)
 	delete(n.pastRefusals, e.Pod)

@@ -20,6 +20,7 @@ type Node struct {
 	jobs        map[growth.PodUID]*job
 	assignments map[growth.PodUID]*assignment
 	invalid     map[growth.PodUID]string // the error in a pod's annotations
+	unknown     map[growth.PodUID]string // its annotations that Trellis does not know
 
 	allocations []bus.Allocation
 	synced      bool // allocations have been complete once
@@ -56,6 +57,7 @@ func New(config Config) *Node {
 		jobs:         map[growth.PodUID]*job{},
 		assignments:  map[growth.PodUID]*assignment{},
 		invalid:      map[growth.PodUID]string{},
+		unknown:      map[growth.PodUID]string{},
 		slots:        slots{owners: map[string]growth.PodUID{}, wanted: map[string]growth.PodUID{}},
 		ended:        map[growth.PodUID]bool{},
 		pastSamples:  map[growth.PodUID]bus.Sample{},

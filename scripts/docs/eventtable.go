@@ -97,6 +97,11 @@ var explanations = []explanation{
 		Advice:  "Correct the annotation as the message says and create the pod again.",
 	},
 	{
+		Reason: "UnknownAnnotation", From: "coordinator", On: "pod", Type: "Warning",
+		Meaning: "An annotation `gpushare/…` of a pod that is older than the admission policies has no meaning and no effect.",
+		Advice:  "Write the name that the message proposes and create the pod again.",
+	},
+	{
 		Reason: "BadLines", From: "coordinator", On: "pod", Type: "Warning",
 		Meaning: "The job sent lines on its socket that are not messages of the protocol.",
 		Advice:  "Use the mounted shim. If the job writes to the socket itself, compare its lines with package growth/wire.",

@@ -64,6 +64,9 @@ func TestRead_Program(t *testing.T) {
 		"one more variable": {func(p *corev1.Pod) {
 			p.Spec.Containers[0].Env = append(p.Spec.Containers[0].Env, corev1.EnvVar{Name: "FAST"})
 		}, false},
+		"a number of threads": {func(p *corev1.Pod) {
+			p.Spec.Containers[0].Env = append(p.Spec.Containers[0].Env, corev1.EnvVar{Name: "OMP_NUM_THREADS", Value: "2"})
+		}, true},
 		"another value": {func(p *corev1.Pod) { p.Spec.Containers[0].Env[0].Value = "run-b" }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -100,6 +103,8 @@ func TestRead_NumbersOfTheEnvironment(t *testing.T) {
 	require.Equal(t, of(token), of(token))
 	require.NotEqual(t, of(token), of(corev1.EnvVar{Name: "TOKEN", Value: "hunter3"}))
 	require.NotEqual(t, of(corev1.EnvVar{Name: "TOKEN", ValueFrom: from("a")}), of(corev1.EnvVar{Name: "TOKEN", ValueFrom: from("b")}))
+
+	require.Equal(t, of(), of(corev1.EnvVar{Name: "OMP_NUM_THREADS", Value: "2"}), "the CPU request differs between runs")
 
 	p := pod(container("train", "500m", ""))
 	without := pods.Read(p).Numbers
