@@ -96,6 +96,9 @@ type Refusal struct {
 	Ref growth.PodRef `json:"pod"`
 	// Again is the pod to create, as JSON for the API server.
 	Again json.RawMessage `json:"again"`
+	// Reason and Message are kubelet's, from the status of the refused pod.
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
 }
 
 // NodeLoad is the load of a node, published by its coordinator.

@@ -147,8 +147,13 @@ var explanations = []explanation{
 		Advice:  "Nothing to do.",
 	},
 	{
+		Reason: "DevicesForgotten", From: "deviceplugin", On: "pod", Type: "Warning",
+		Meaning: "Kubelet has lost its checkpoint, and with it the record of the pod's GPU memory. The pod runs on, and no other pod gets the memory.",
+		Advice:  "Find out why the file was lost. If a container of the pod ends, restart kubelet, so that it can start again: see [operations](../operations.md).",
+	},
+	{
 		Reason: "Resubmitted", From: "extender", On: "pod", Type: "Normal",
-		Meaning: "Kubelet rejected a bare pod before it ran, because it or the device plugin was restarting. Trellis recreated the pod.",
-		Advice:  "Nothing to do. The annotation `gpushare/refusals` counts how often it happened.",
+		Meaning: "Kubelet rejected a bare pod before it ran, for the reason in the message. Trellis recreated the pod.",
+		Advice:  "Nothing to do after a restart of kubelet. For want of a resource, ask for less or free some. The annotation `gpushare/refusals` counts the rejections.",
 	},
 }

@@ -46,8 +46,8 @@ func (c *Config) AddFlags(set *flags.Set) {
 			"iadeep (least interference), binpack (fullest GPU), spread (emptiest GPU)")
 	set.StringVar(&c.Resource, "resource", gpushare.Resource, "extended resource by which pods request GPU memory")
 	set.BoolVar(&c.Recreate, "recreate", false,
-		"recreate bare pods that kubelet rejected before they ran, while kubelet or its device plugin was restarting; needs "+
-			"the right to create and delete pods (deploy/components/recreate)")
+		"recreate bare pods that kubelet rejected and that never ran: because it or its device plugin was restarting, or for "+
+			"want of CPU, memory, units or aligned resources; needs the right to create and delete pods (deploy/components/recreate)")
 	set.Renamed("recreate", "resubmit")
 	set.StringVar(&c.Kube.Kubeconfig, "kubeconfig", "", "kubeconfig file of the API server; empty inside a cluster")
 	set.Float32Var(&c.Kube.QPS, "kube-qps", 200, "calls per second to the API server")

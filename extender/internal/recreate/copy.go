@@ -1,6 +1,7 @@
 package recreate
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
@@ -11,44 +12,6 @@ import (
 
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
-
-// maxRejections is how often a pod is recreated.
-const maxRejections = 6
-
-// Rejected reports whether kubelet rejected a pod that may be recreated.
-func Rejected(pod *corev1.Pod, resource corev1.ResourceName) bool {
-	reason := pod.Status.Reason
-	switch {
-	case pod.Status.Phase != corev1.PodFailed || pod.DeletionTimestamp != nil:
-	case reason != "UnexpectedAdmissionError" && reason != "OutOf"+string(resource):
-	case !requests(pod, resource):
-	case metav1.GetControllerOf(pod) != nil:
-	case pod.Annotations[corev1.MirrorPodAnnotationKey] != "": // a static pod
-	case pod.Spec.RestartPolicy == corev1.RestartPolicyNever && started(pod):
-	default:
-		return rejections(pod) < maxRejections
-	}
-	return false
-}
-
-func requests(pod *corev1.Pod, resource corev1.ResourceName) bool {
-	return slices.ContainsFunc(slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers), func(c corev1.Container) bool {
-		units := c.Resources.Limits[resource]
-		return units.Sign() > 0
-	})
-}
-
-// started reports whether a container may have run: kubelet may restart, and reject a pod that it has admitted before.
-func started(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses), func(c corev1.ContainerStatus) bool {
-		return c.State.Waiting == nil || c.LastTerminationState.Terminated != nil
-	})
-}
-
-func rejections(pod *corev1.Pod) int {
-	n, _ := strconv.Atoi(pod.Annotations[gpushare.RefusalsAnnotation])
-	return max(n, 0)
-}
 
 // Copy returns the pod as its user created it, as far as that is known, with one more rejection.
 func Copy(pod *corev1.Pod) *corev1.Pod {
@@ -69,7 +32,9 @@ func Copy(pod *corev1.Pod) *corev1.Pod {
 		copied.Annotations = map[string]string{}
 	}
 	copied.Annotations[gpushare.RefusalsAnnotation] = strconv.Itoa(rejections(pod) + 1)
-	copied.Spec.NodeName = ""
+	if !chosenByUser(pod) {
+		copied.Spec.NodeName = ""
+	}
 	copied.Spec.EphemeralContainers = nil
 	if copied.Spec.PriorityClassName != "" {
 		copied.Spec.Priority, copied.Spec.PreemptionPolicy = nil, nil // set by admission from the class
@@ -82,4 +47,32 @@ func written(name string) bool {
 	ours := []string{gpushare.GPUAnnotation, gpushare.CategoryAnnotation, gpushare.RequestAnnotation}
 	return slices.Contains(ours, name) ||
 		strings.HasPrefix(name, "ALIYUN_COM_GPU_MEM_")
+}
+
+// chosenByUser reports whether the creator of the pod has set its node, and no scheduler. The API server records the
+// fields that a client sets, and none for a Binding.
+func chosenByUser(pod *corev1.Pod) bool {
+	if pod.Annotations[gpushare.GPUAnnotation] != "" {
+		return false // written by the extender's Binding
+	}
+	if len(pod.ManagedFields) > 0 {
+		return slices.ContainsFunc(pod.ManagedFields, func(f metav1.ManagedFieldsEntry) bool {
+			return f.Subresource == "" && f.FieldsV1 != nil && setsNodeName(f.FieldsV1.Raw)
+		})
+	}
+	return !slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionTrue
+	})
+}
+
+// setsNodeName reports whether a set of fields contains spec.nodeName.
+func setsNodeName(fields []byte) bool {
+	var set struct {
+		Spec map[string]json.RawMessage `json:"f:spec"`
+	}
+	if json.Unmarshal(fields, &set) != nil {
+		return false
+	}
+	_, ok := set.Spec["f:nodeName"]
+	return ok
 }

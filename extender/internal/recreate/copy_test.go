@@ -18,7 +18,7 @@ func rejected() *corev1.Pod {
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "team", Name: "job", UID: "old", ResourceVersion: "7", Labels: map[string]string{"app": "vae"},
 			Annotations: map[string]string{
-				gpushare.MemoryAnnotation: "8Gi", gpushare.GPUAnnotation: "GPU-1", gpushare.CategoryAnnotation: "Progressing",
+				gpushare.MemoryAnnotation: "8Gi", gpushare.GPUAnnotation: "GPU-1",
 				"ALIYUN_COM_GPU_MEM_IDX": "0", "note": "mine",
 			},
 		},
@@ -32,50 +32,11 @@ func rejected() *corev1.Pod {
 	}
 }
 
-func TestRejected(t *testing.T) {
-	yes := true
-	terminated := corev1.ContainerStatus{State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "ContainerStatusUnknown"}}}
-	for name, tc := range map[string]struct {
-		change func(*corev1.Pod)
-		want   bool
-	}{
-		"rejected at admission":               {func(*corev1.Pod) {}, true},
-		"rejected for lack of units":          {func(p *corev1.Pod) { p.Status.Reason = "OutOfgpushare/gpu-mem" }, true},
-		"rejected for lack of CPU":            {func(p *corev1.Pod) { p.Status.Reason = "OutOfcpu" }, false},
-		"failed in a container":               {func(p *corev1.Pod) { p.Status.Reason = "" }, false},
-		"pending":                             {func(p *corev1.Pod) { p.Status.Phase = corev1.PodPending }, false},
-		"terminating":                         {func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{} }, false},
-		"requests no share":                   {func(p *corev1.Pod) { p.Spec.Containers[0].Resources.Limits = nil }, false},
-		"init container requests a share":     {func(p *corev1.Pod) { p.Spec.InitContainers, p.Spec.Containers = p.Spec.Containers, nil }, true},
-		"controller":                          {func(p *corev1.Pod) { p.OwnerReferences = []metav1.OwnerReference{{Controller: &yes}} }, false},
-		"owner that is not a controller":      {func(p *corev1.Pod) { p.OwnerReferences = []metav1.OwnerReference{{Name: "experiment"}} }, true},
-		"static pod":                          {func(p *corev1.Pod) { p.Annotations[corev1.MirrorPodAnnotationKey] = "x" }, false},
-		"sixth rejection":                     {func(p *corev1.Pod) { p.Annotations[gpushare.RefusalsAnnotation] = "5" }, true},
-		"seventh rejection":                   {func(p *corev1.Pod) { p.Annotations[gpushare.RefusalsAnnotation] = "6" }, false},
-		"container was created":               {func(p *corev1.Pod) { p.Status.ContainerStatuses = []corev1.ContainerStatus{terminated} }, true},
-		"at most once, no container":          {func(p *corev1.Pod) { p.Spec.RestartPolicy = corev1.RestartPolicyNever }, true},
-		"at most once, container waits":       {atMostOnce(corev1.ContainerStatus{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}}), true},
-		"at most once, container was created": {atMostOnce(terminated), false},
-		"at most once, container ran before":  {atMostOnce(corev1.ContainerStatus{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}, LastTerminationState: terminated.State}), false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			pod := rejected()
-			tc.change(pod)
-			require.Equal(t, tc.want, recreate.Rejected(pod, gpushare.Resource))
-		})
-	}
-}
-
-func atMostOnce(status corev1.ContainerStatus) func(*corev1.Pod) {
-	return func(p *corev1.Pod) {
-		p.Spec.RestartPolicy, p.Status.ContainerStatuses = corev1.RestartPolicyNever, []corev1.ContainerStatus{status}
-	}
-}
-
 func TestCopy_RemovesWhatTheClusterAdded(t *testing.T) {
 	pod := rejected()
 	priority := int32(7)
 	pod.Spec.PriorityClassName, pod.Spec.Priority = "high", &priority
+	pod.Annotations[gpushare.CategoryAnnotation] = "Progressing"
 	before := pod.DeepCopy()
 	copied := recreate.Copy(pod)
 	require.Equal(t, before, pod, "the original is unchanged")
@@ -90,4 +51,38 @@ func TestCopy_RemovesWhatTheClusterAdded(t *testing.T) {
 	require.Equal(t, "2", recreate.Copy(copied).Annotations[gpushare.RefusalsAnnotation])
 	pod.Annotations = nil
 	require.Equal(t, map[string]string{gpushare.RefusalsAnnotation: "1"}, recreate.Copy(pod).Annotations, "a pod with limits only")
+}
+
+func TestCopy_KeepsNodeOfUser(t *testing.T) {
+	created := func(fields string) metav1.ManagedFieldsEntry {
+		return metav1.ManagedFieldsEntry{Manager: "kubectl-create", FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)}}
+	}
+	status := metav1.ManagedFieldsEntry{
+		Manager: "kubelet", Subresource: "status", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:status":{"f:phase":{}}}`)},
+	}
+	scheduled := corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}
+	for name, tc := range map[string]struct {
+		change func(*corev1.Pod)
+		want   string
+	}{
+		"the extender bound the pod": {func(p *corev1.Pod) { p.Annotations[gpushare.GPUAnnotation] = "GPU-1" }, ""},
+		"the user set the node": {func(p *corev1.Pod) {
+			p.ManagedFields = []metav1.ManagedFieldsEntry{status, created(`{"f:spec":{"f:nodeName":{},"f:containers":{}}}`)}
+		}, "node-1"},
+		"another scheduler bound the pod": {func(p *corev1.Pod) {
+			p.ManagedFields = []metav1.ManagedFieldsEntry{status, created(`{"f:spec":{"f:containers":{}}}`)}
+		}, ""},
+		"invalid fields": {func(p *corev1.Pod) { p.ManagedFields = []metav1.ManagedFieldsEntry{created(`{"f:spec":7}`)} }, ""},
+		"fields are unknown, the pod was scheduled": {func(p *corev1.Pod) {
+			p.Status.Conditions = []corev1.PodCondition{scheduled}
+		}, ""},
+		"fields are unknown, nothing scheduled the pod": {func(*corev1.Pod) {}, "node-1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := rejected()
+			delete(pod.Annotations, gpushare.GPUAnnotation)
+			tc.change(pod)
+			require.Equal(t, tc.want, recreate.Copy(pod).Spec.NodeName)
+		})
+	}
 }

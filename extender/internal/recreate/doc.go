@@ -9,6 +9,12 @@
 // The new pod is on the bus before the old one is deleted, and stays there until the API server has accepted it. A crash in
 // between does not lose the job. Every step may be repeated, so any number of replicas may recreate at once.
 //
-// Some pods are left alone: pods with a controller, pods that must run at most once (restartPolicy: Never) and have had a
-// container, and pods that were rejected too often, whose cause does not pass.
+// Kubelet also rejects pods for want of CPU, memory or aligned resources, when others were faster. They are recreated too.
+//
+// Some pods are left alone: pods with a controller, pods that may have run, and pods that were rejected too often, whose
+// cause does not pass. A restarted kubelet also rejects pods that have run for hours, and deletes their container statuses.
+// Other evidence is therefore considered too: the category on the pod, the time between its start and its rejection, and
+// its sample, advice and allocation on the bus.
+//
+// The new pod has the node of the rejected one if the user had set it, and otherwise none.
 package recreate

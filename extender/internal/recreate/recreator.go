@@ -42,8 +42,15 @@ type Recreator struct {
 	Resource corev1.ResourceName
 	Log      *slog.Logger
 
-	// seen is when a rejected pod was first seen.
-	seen map[types.UID]time.Time
+	// seen are the rejected pods of the last pass.
+	seen map[types.UID]sighting
+}
+
+// sighting is what a Recreator knows about a rejected pod.
+type sighting struct {
+	first time.Time
+	// ran is what shows that the pod has run, or "".
+	ran string
 }
 
 // Run recreates until ctx ends.
@@ -85,19 +92,28 @@ func (r *Recreator) Recreate(ctx context.Context, failed []*corev1.Pod, now time
 	return errors.Join(errs...)
 }
 
-// recordAll records the pods whose delay is over on the bus.
+// recordAll records the pods whose delay is over on the bus, unless something shows that they have run.
 func (r *Recreator) recordAll(ctx context.Context, failed []*corev1.Pod, now time.Time) (errs []error) {
-	seen := map[types.UID]time.Time{}
+	seen := map[types.UID]sighting{}
 	for _, pod := range failed {
 		if !Rejected(pod, r.Resource) {
 			continue
 		}
-		first, known := r.seen[pod.UID]
+		s, known := r.seen[pod.UID]
 		if !known {
-			first = now
+			s.first = now
 		}
-		seen[pod.UID] = first
-		if now.Sub(first) < minDelay<<rejections(pod) {
+		delayed := now.Sub(s.first) >= minDelay<<rejections(pod)
+		if s.ran == "" && (!known || delayed) {
+			var err error
+			if s.ran, err = r.ranOnBus(ctx, pod, delayed); err != nil {
+				errs = append(errs, err)
+				continue // seen for the first time in the next pass
+			}
+			r.logIfRan(pod, s.ran)
+		}
+		seen[pod.UID] = s
+		if !delayed || s.ran != "" {
 			continue
 		}
 		if err := r.record(ctx, pod); err != nil && !errors.Is(err, bus.ErrConflict) { // another replica was faster
@@ -106,6 +122,13 @@ func (r *Recreator) recordAll(ctx context.Context, failed []*corev1.Pod, now tim
 	}
 	r.seen = seen
 	return errs
+}
+
+func (r *Recreator) logIfRan(pod *corev1.Pod, ran string) {
+	if ran != "" {
+		r.Log.Info("a pod that kubelet rejected stays Failed, because it may have run", "pod", pod.Namespace+"/"+pod.Name,
+			"uid", pod.UID, "reason", pod.Status.Reason, "evidence", ran)
+	}
 }
 
 // record writes the new pod to the bus, once a dry run has shown that the API server accepts it.
@@ -118,6 +141,9 @@ func (r *Recreator) record(ctx context.Context, seen *corev1.Pod) error {
 	if err != nil {
 		return err
 	}
+	if !Rejected(pod, r.Resource) {
+		return nil // the informer lags
+	}
 	copied := Copy(pod)
 	dryRun := copied.DeepCopy()
 	dryRun.Name, dryRun.GenerateName = "", "again-"
@@ -129,7 +155,12 @@ func (r *Recreator) record(ctx context.Context, seen *corev1.Pod) error {
 		return err
 	}
 	ref := growth.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: growth.PodUID(pod.UID)}
-	value, err := bus.Encode(bus.Refusal{Ref: ref, Again: text})
+	value, err := bus.Encode(bus.Refusal{
+		Ref:     ref,
+		Again:   text,
+		Reason:  pod.Status.Reason,
+		Message: pod.Status.Message,
+	})
 	if err != nil {
 		return err
 	}

@@ -109,6 +109,8 @@ func TestRecreator_RecreatesRejectedPod(t *testing.T) {
 		require.Len(t, events.Items, 1)
 		require.EqualValues(t, "new", events.Items[0].InvolvedObject.UID)
 		require.Equal(t, "Resubmitted", events.Items[0].Reason)
+		require.Equal(t, "Kubelet rejected this pod because kubelet or its device plugin was restarting (UnexpectedAdmissionError: no "+
+			"healthy devices present). Trellis has recreated it, because nothing shows that it ran.", events.Items[0].Message)
 	})
 }
 

@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
@@ -25,7 +24,7 @@ func (r *Recreator) recreate(ctx context.Context, entry bus.Entry) error {
 	if err := json.Unmarshal(refusal.Again, copied); err != nil {
 		return err
 	}
-	if err := r.replace(ctx, refusal.Ref, copied); err != nil {
+	if err := r.replace(ctx, refusal, copied); err != nil {
 		return err // the record stays, and with it the pod
 	}
 	return r.Bus.Delete(ctx, entry.Key, bus.Unchanged(entry.Key, entry.Revision))
@@ -33,7 +32,8 @@ func (r *Recreator) recreate(ctx context.Context, entry bus.Entry) error {
 
 // replace deletes the rejected pod and creates its copy. It also succeeds if another client has done so, and if the namespace
 // is being deleted.
-func (r *Recreator) replace(ctx context.Context, ref growth.PodRef, copied *corev1.Pod) error {
+func (r *Recreator) replace(ctx context.Context, refusal bus.Refusal, copied *corev1.Pod) error {
+	ref := refusal.Ref
 	pods := r.Client.CoreV1().Pods(ref.Namespace)
 	gracePeriod, uid := int64(0), types.UID(ref.UID)
 	err := pods.Delete(ctx, ref.Name, metav1.DeleteOptions{GracePeriodSeconds: &gracePeriod, Preconditions: &metav1.Preconditions{UID: &uid}})
@@ -43,8 +43,9 @@ func (r *Recreator) replace(ctx context.Context, ref growth.PodRef, copied *core
 	created, err := pods.Create(ctx, copied, metav1.CreateOptions{})
 	switch {
 	case err == nil:
-		r.Log.Info("a pod that kubelet rejected is recreated", "pod", ref.String(), "uid", created.UID)
-		r.recordEvent(ctx, created)
+		r.Log.Info("a pod that kubelet rejected is recreated", "pod", ref.String(), "uid", created.UID,
+			"reason", refusal.Reason)
+		r.recordEvent(ctx, created, refusal)
 		return nil
 	case apierrors.IsAlreadyExists(err):
 		current, err := pods.Get(ctx, ref.Name, metav1.GetOptions{})
@@ -56,31 +57,4 @@ func (r *Recreator) replace(ctx context.Context, ref growth.PodRef, copied *core
 		return nil
 	}
 	return fmt.Errorf("creating it again: %w", err)
-}
-
-// recordEvent writes an event that explains why the pod is new.
-func (r *Recreator) recordEvent(ctx context.Context, pod *corev1.Pod) {
-	now := metav1.Now()
-	_, err := r.Client.CoreV1().Events(pod.Namespace).Create(ctx, &corev1.Event{
-		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, GenerateName: pod.Name + "."},
-		InvolvedObject: corev1.ObjectReference{
-			APIVersion:      "v1",
-			Kind:            "Pod",
-			Namespace:       pod.Namespace,
-			Name:            pod.Name,
-			UID:             pod.UID,
-			ResourceVersion: pod.ResourceVersion,
-		},
-		Type:                corev1.EventTypeNormal,
-		Reason:              "Resubmitted",
-		FirstTimestamp:      now,
-		LastTimestamp:       now,
-		Count:               1,
-		Source:              corev1.EventSource{Component: "trellis-extender"},
-		ReportingController: "trellis-extender",
-		Message:             "Kubelet had just restarted, or its device plugin had, and rejected this pod before it ran: Trellis has recreated it",
-	}, metav1.CreateOptions{})
-	if err != nil {
-		r.Log.Warn("an event could not be written", "pod", pod.Namespace+"/"+pod.Name, "err", err)
-	}
 }
