@@ -1,6 +1,9 @@
 package main
 
 import (
+	"context"
+	"time"
+
 	"os"
 	"strings"
 
@@ -9,11 +12,16 @@ import (
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/config"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpucount"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet/folders"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/plugin"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/pods"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/slot"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
+
+// foldersTimeout is the time in which kubelet must answer at its sockets. Kubelet starts this process, so it is only
+// silent while it restarts.
+const foldersTimeout = 30 * time.Second
 
 // addKubelet adds the parts that serve kubelet and track what it allocates.
 func (p *parts) addKubelet() error {
@@ -63,8 +71,9 @@ func (p *parts) addKubelet() error {
 	if mayImport {
 		publisher.Ready = p.allocations.AwaitImportsPublished
 	}
+	pluginDir := folders.PluginDir(c.PluginDir)
 	p.registrar = &plugin.Registrar{
-		Dir:          c.PluginDir,
+		Dir:          pluginDir,
 		Resource:     c.Resource,
 		Server:       server,
 		Lister:       lister,
@@ -73,12 +82,12 @@ func (p *parts) addKubelet() error {
 		Log:          p.log,
 	}
 	count := &gpucount.Plugin{
-		Dir:       c.PluginDir,
+		Dir:       pluginDir,
 		Memory:    c.Resource,
 		Inventory: p.inventory,
 		Log:       p.log,
 	}
-	p.group.Add(p.pods.Run, p.allocations.Follow, p.allocations.Run, publisher.Run, p.registrar.Run, count.Run)
+	p.group.Add(p.pods.Run, p.allocations.Follow, p.allocations.Run, publisher.Run, p.registrar.Run, count.Run, p.checkFolders)
 	return nil
 }
 
@@ -89,6 +98,21 @@ func currentBoot() string {
 		return ""
 	}
 	return strings.TrimSpace(string(id))
+}
+
+// checkFolders ends the process if kubelet's sockets are elsewhere. It returns when the process stops, because the end of
+// a part ends the process.
+func (p *parts) checkFolders(ctx context.Context) error {
+	check := folders.Check{
+		PluginDirs:   p.config.PluginDir,
+		PodResources: p.config.PodResources,
+		Timeout:      foldersTimeout,
+	}
+	if err := check.Run(ctx); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return nil
 }
 
 // server returns the server of the device plugin API.

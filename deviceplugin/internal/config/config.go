@@ -62,7 +62,7 @@ func (c *Config) AddFlags(set *flags.Set) {
 		"tell kubelet the NUMA node of each GPU. Its Topology Manager aligns a pod's CPUs with it, unless its policy is none")
 	set.StringVar(&c.MemoryUnit, "memory-unit", "1Gi", "GPU memory of one device")
 	set.StringVar(&c.Resource, "resource", gpushare.Resource, "extended resource to advertise")
-	set.StringVar(&c.PluginDir, "plugin-dir", "/var/lib/kubelet/device-plugins", "kubelet's directory of device plugins")
+	set.StringVar(&c.PluginDir, "plugin-dir", "/var/lib/kubelet/device-plugins", "kubelet's directory of device plugins; of several, separated by commas, the first in which kubelet answers")
 	set.StringVar(&c.PodResources, "pod-resources", "/var/lib/kubelet/pod-resources/kubelet.sock", "kubelet's PodResources socket")
 	set.StringVar(&c.StateDir, "state-dir", gpushare.StateDir, "directory shared with the coordinator; it must have the same path in the container and on the host")
 	set.StringVar(&c.HealthListen, "health-listen", ":9441", "address of /livez, /readyz and /metrics")

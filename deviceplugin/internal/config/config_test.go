@@ -50,6 +50,7 @@ func TestParse_RejectsInvalidFlags(t *testing.T) {
 		"--memory-unit=0":      "--memory-unit",
 		"--resource=gpu":       "--resource",
 		"--plugin-dir=here":    "--plugin-dir",
+		"--plugin-dir=/a,b":    "\"b\" is not an absolute path",
 		"--log-level=loud":     "--log-level",
 		"--etcd-ca=ca.crt":     "TLS",
 		"--delivery=post":      "neither env nor cdi",

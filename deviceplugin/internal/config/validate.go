@@ -43,8 +43,12 @@ func (c *Config) Validate() error {
 
 func (c *Config) validatePaths() error {
 	var invalid []error
+	for dir := range strings.SplitSeq(c.PluginDir, ",") {
+		if !filepath.IsAbs(dir) {
+			invalid = append(invalid, fmt.Errorf("--plugin-dir: %q is not an absolute path", dir))
+		}
+	}
 	for _, flag := range []struct{ name, path string }{
-		{"plugin-dir", c.PluginDir},
 		{"pod-resources", c.PodResources},
 		{"state-dir", c.StateDir},
 		{"cdi-dir", c.CDIDir},

@@ -43,6 +43,7 @@ be repeated at any time: what changed is rolled out.`,
 	flags.StringVar(&o.settings.Policy, "policy", "", "policy of the coordinator for the CPU of a node (default: the overlay's)")
 	flags.StringVar(&o.settings.Objective, "objective", "", "what policy harmless spends slack on: finish, balanced, growth, or a number from 0 to 1 (default: the overlay's)")
 	flags.DurationVar(&o.settings.Interval, "interval", 0, "longest time between two decisions of the coordinator (default: the overlay's)")
+	flags.StringVar(&o.settings.KubeletRoot, "kubelet-root", "", "kubelet's --root-dir on the GPU nodes, if it is not /var/lib/kubelet")
 	flags.StringVar(&o.schedulerImage, "kube-scheduler-image", "", "image of kube-scheduler (default: the registry's, else that of the cluster's control plane)")
 	flags.StringVar(&o.etcdImage, "etcd-image", "", "image of etcd 3.6 (default: the registry's, else that of the cluster's control plane)")
 	flags.BoolVar(&o.renew, "renew", false, "replace the certificates of the bus; all pods of Trellis restart")

@@ -44,6 +44,9 @@ func (c Config) Validate() error {
 			return fmt.Errorf("--component %q: there is %v", component, c.knownComponents())
 		}
 	}
+	if err := c.validateKubeletRoot(); err != nil {
+		return err
+	}
 	return c.Settings.Validate()
 }
 
@@ -71,7 +74,7 @@ const renameComponent = "gpushare-compat"
 
 // orderedComponents returns the folders of the components in the order in which kustomize has to apply them.
 func (c Config) orderedComponents() []string {
-	names := slices.Compact(slices.Sorted(slices.Values(c.Components)))
+	names := slices.Compact(slices.Sorted(slices.Values(c.componentNames())))
 	slices.SortStableFunc(names, func(a, b string) int {
 		switch {
 		case a == renameComponent && b != renameComponent:

@@ -27,10 +27,14 @@ type fields = map[string]any
 // Kustomization is the text of a kustomization.yaml. resource and components are relative paths. It is JSON, which is
 // YAML.
 func (r Rendering) Kustomization(resource string, components []string) ([]byte, error) {
+	resources := []string{resource}
+	if r.Settings.KubeletRoot != "" {
+		resources = append(resources, kubeletRootFile)
+	}
 	content := fields{
 		"apiVersion": "kustomize.config.k8s.io/v1beta1",
 		"kind":       "Kustomization",
-		"resources":  []string{resource},
+		"resources":  resources,
 		"images":     r.images(),
 		"labels":     []fields{{"pairs": fields{ownedKey: fieldManager}}},
 	}
@@ -74,6 +78,9 @@ func (r Rendering) Render(folder, overlay string) error {
 		if components[i], err = filepath.Rel(folder, component); err != nil {
 			return fmt.Errorf("path from %s to a component: %w", folder, err)
 		}
+	}
+	if err := r.Settings.writeKubeletRoot(folder); err != nil {
+		return err
 	}
 	text, err := r.Kustomization(resource, components)
 	if err != nil {

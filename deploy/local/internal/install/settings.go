@@ -2,6 +2,7 @@ package install
 
 import (
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,11 +20,14 @@ type Settings struct {
 	Objective string
 	// Interval is the longest time between two decisions of the coordinator.
 	Interval time.Duration
+	// KubeletRoot is kubelet's --root-dir on the GPU nodes.
+	KubeletRoot string
 }
 
 var (
-	gpuWord    = regexp.MustCompile(`^(nvml|emulated:[1-9][0-9]?x[1-9][0-9]{0,3}GiB)$`)
-	policyWord = regexp.MustCompile(`^[a-z][a-z-]{0,31}$`)
+	gpuWord         = regexp.MustCompile(`^(nvml|emulated:[1-9][0-9]?x[1-9][0-9]{0,3}GiB(@numa=[0-9,]{1,255})?)$`)
+	policyWord      = regexp.MustCompile(`^[a-z][a-z-]{0,31}$`)
+	kubeletRootPath = regexp.MustCompile(`^(/[A-Za-z0-9._-]+)+$`)
 	// objectiveWord is a word or a number from 0 to 1.
 	objectiveWord = regexp.MustCompile(`^([a-z]{1,16}|[01](\.[0-9]{1,6})?)?$`)
 )
@@ -41,6 +45,9 @@ func (s Settings) Validate() error {
 	}
 	if s.Interval != 0 && (s.Interval < time.Second || s.Interval > time.Hour) {
 		return fmt.Errorf("--interval %s: from 1s to 1h", s.Interval)
+	}
+	if s.KubeletRoot != "" && (!kubeletRootPath.MatchString(s.KubeletRoot) || path.Clean(s.KubeletRoot) != s.KubeletRoot) {
+		return fmt.Errorf("--kubelet-root %q: write an absolute path without a slash at its end, such as /var/lib/k0s/kubelet", s.KubeletRoot)
 	}
 	return nil
 }
