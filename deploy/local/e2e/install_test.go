@@ -25,8 +25,8 @@ import (
 
 const repository = "../../.."
 
-// TestInstall_AsPrinted runs the commands of docs/install.md against a stock registry and a local cluster whose nodes pull
-// from it.
+// TestInstall_AsPrinted runs the commands of README.md and of docs/install.md against a stock registry and a local cluster
+// whose nodes pull from it.
 func TestInstall_AsPrinted(t *testing.T) {
 	l := buildLocal(t)
 	name := l.up("--nodes=1")
@@ -47,9 +47,13 @@ func TestInstall_AsPrinted(t *testing.T) {
 	)}
 	blocks := printedCommands(t)
 
+	t.Run("README", func(t *testing.T) {
+		out := admin.run(readmeInstallation(t, address+"/trellis"))
+		require.Contains(t, out, "[6/6] kube-scheduler")
+		require.Contains(t, out, "Trellis is installed")
+		require.Contains(t, out, "gpushare/gpu-mem")
+	})
 	t.Run("images", func(t *testing.T) {
-		first := admin.run(blocks["images"])
-		require.Contains(t, first, "[6/6] kube-scheduler")
 		again := admin.run(blocks["images"])
 		require.Equal(t, 6, strings.Count(again, "in the registry already"), again)
 	})
@@ -119,6 +123,19 @@ func printedCommands(t *testing.T) map[string]string {
 		blocks[match[1]] = match[2]
 	}
 	return blocks
+}
+
+var readmeBlock = regexp.MustCompile("(?s)\n## Installation\n.*?```console\n(.*?)```")
+
+// readmeInstallation returns the commands below "Installation" in README.md, with the names that the user must fill in.
+func readmeInstallation(t *testing.T, registry string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(repository, "README.md"))
+	require.NoError(t, err)
+	block := readmeBlock.FindSubmatch(text)
+	require.NotNil(t, block, "README.md has lost its installation")
+	commands := strings.ReplaceAll("\n"+string(block[1]), "\n$ ", "\n")
+	return strings.NewReplacer("HOST:PORT/PREFIX", registry, " NODE ", " --all --overwrite ").Replace(commands)
 }
 
 // clusterHost is the address of this machine on the cluster's bridge.
