@@ -27,7 +27,7 @@ type Config struct {
 	Node string
 	// Policy divides the CPU.
 	Policy policy.Name
-	// Objective is what the policy harmless spends slack on.
+	// Objective selects the jobs that the policy harmless prefers with the CPU that no job needs to keep up.
 	Objective string
 	// GPUTime makes the share of a job also limit the part of the time in which the job computes on its GPU.
 	GPUTime bool
@@ -62,21 +62,22 @@ type Config struct {
 func (c *Config) AddFlags(set *flags.Set) {
 	set.StringVar(&c.Node, "node-name", "", "the node to watch")
 	set.Env("node-name", "NODE_NAME")
-	set.StringVar((*string)(&c.Policy), "policy", string(policy.Default), "how CPU is divided: harmless, flowcon, flowcon-literal, fair")
+	set.StringVar((*string)(&c.Policy), "policy", string(policy.Default), "how the CPU of a node is divided among its jobs: harmless, flowcon, flowcon-literal or fair")
 	set.StringVar(&c.Objective, "objective", "balanced",
-		"what harmless spends slack on: finish (jobs that end soonest), growth (targets that are reached soonest), "+
-			"balanced, or a number between, 0 to 1")
+		"which jobs harmless prefers with the CPU that no job needs to keep up with fair sharing: finish (those that end "+
+			"soonest), growth (those that reach their target soonest), balanced, or a number from 0 (finish) to 1 (growth)")
 	set.BoolVar(&c.GPUTime, "gpu-time", false,
-		"let shares rule how much of the time jobs on one GPU may compute, by the shim's step gate; of no use on emulated GPUs")
+		"also limit the part of the time in which a job computes on its GPU to its share; the shim waits between two steps. "+
+			"Emulated GPUs do not compute: leave it off there")
 	set.StringVar(&c.Enforce, "enforce", EnforceByResize,
-		"how CPU shares are carried to the kernel: resize (pods' requests, in place), or cgroup (weights, for clusters before "+
-			"1.33; needs --cgroup-root writable)")
-	set.DurationVar(&c.Interval, "interval", policy.DefaultInterval, "time between two rounds of observing and deciding")
-	set.Float64Var(&c.Alpha, "alpha", policy.DefaultAlpha, "growth below this part of a job's own peak is low")
-	set.Float64Var(&c.Beta, "beta", policy.DefaultBeta, "no job of n falls below 1/(beta·n) of the CPU, 1 to 4")
-	set.StringVar(&c.StateDir, "state-dir", gpushare.StateDir, "folder shared with the device plugin, holding the jobs' slots")
-	set.StringVar(&c.PodLogs, "pod-logs", "/var/log/pods", "where kubelet keeps containers' logs")
-	set.StringVar(&c.CgroupRoot, "cgroup-root", "/sys/fs/cgroup", "the node's cgroups, version 1 or 2")
+		"how CPU shares are applied: resize changes the CPU requests of pods in place, cgroup writes CPU weights (for "+
+			"Kubernetes before 1.33; --cgroup-root must be writable)")
+	set.DurationVar(&c.Interval, "interval", policy.DefaultInterval, "time between two decisions if no event causes an earlier one")
+	set.Float64Var(&c.Alpha, "alpha", policy.DefaultAlpha, "growth below this fraction of a job's own peak is low")
+	set.Float64Var(&c.Beta, "beta", policy.DefaultBeta, "lower bound of FlowCon's shares: each of n jobs has at least 1/(beta·n) of the CPU; 1 to 4")
+	set.StringVar(&c.StateDir, "state-dir", gpushare.StateDir, "folder with the slots of jobs, shared with the device plugin")
+	set.StringVar(&c.PodLogs, "pod-logs", "/var/log/pods", "folder of kubelet's container logs")
+	set.StringVar(&c.CgroupRoot, "cgroup-root", "/sys/fs/cgroup", "folder of the node's cgroups, version 1 or 2")
 	set.StringVar(&c.HealthListen, "health-listen", ":9442", "address of /livez, /readyz and /metrics")
 	set.StringVar(&c.Kubeconfig, "kubeconfig", "", "kubeconfig file of the API server; empty inside a cluster")
 	c.Etcd.AddFlags(set)
