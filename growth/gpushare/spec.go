@@ -17,9 +17,11 @@ type Spec struct {
 	Count  int
 	// Cores is a percentage of a GPU's compute; 0 if not specified.
 	Cores int
-	// Metric is the name of the evaluation function, Direction the direction in which it improves.
-	Metric    string
-	Direction growth.Direction
+	// Metric is the name of the evaluation function, Direction the direction in which it improves, and DirectionFrom
+	// where the direction comes from.
+	Metric        string
+	Direction     growth.Direction
+	DirectionFrom DirectionSource
 	// Progress is the source of progress reports.
 	Progress Progress
 	// Tune lists the knobs that Trellis may turn while the job runs.
@@ -67,7 +69,7 @@ const (
 	maxMetric             = 64
 )
 
-var metricName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
+var metricName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./@-]*$`)
 
 // RequestsShare reports whether the annotations request a share. Those of a static pod do not: no admission policy turns them
 // into a limit, and a static pod cannot be resized.
@@ -91,7 +93,7 @@ func Unannotated(annotations map[string]string) bool {
 // Parse parses a pod's annotations. Its errors become events. They name the annotation, quote the value, and describe
 // valid values.
 func Parse(annotations map[string]string) (Spec, error) {
-	s := Spec{Count: 1, Metric: "loss", Direction: growth.Minimize}
+	s := Spec{Count: 1, Metric: "loss", Direction: growth.Minimize, DirectionFrom: DirectionKnown}
 	for _, p := range []struct {
 		name  string
 		parse func(string, *Spec) error
@@ -150,8 +152,11 @@ func parseMetric(value string, s *Spec) error {
 		return nil
 	}
 	name, direction, _ := strings.Cut(value, ":")
+	s.DirectionFrom = DirectionGiven
 	switch direction {
-	case "", "min":
+	case "":
+		s.Direction, s.DirectionFrom = defaultDirection(name)
+	case "min":
 		s.Direction = growth.Minimize
 	case "max":
 		s.Direction = growth.Maximize

@@ -52,7 +52,7 @@ func TestParse_Valid(t *testing.T) {
 			annotations: map[string]string{gpushare.MemoryAnnotation: "8Gi"},
 			check: func(t *testing.T, w gpushare.Spec) {
 				require.Equal(t, gpushare.Spec{
-					Memory: 8192, Count: 1, Metric: "loss", Direction: growth.Minimize,
+					Memory: 8192, Count: 1, Metric: "loss", Direction: growth.Minimize, DirectionFrom: gpushare.DirectionKnown,
 					Progress: gpushare.Progress{Source: gpushare.FromSocket},
 					Tune:     []gpushare.Knob{gpushare.TuneCPU, gpushare.TuneLoaders},
 				}, w)
