@@ -144,6 +144,24 @@ func (p *Plane) Scheduler(user, extenders string) (*processtest.Process, error) 
 	})
 }
 
+// Controllers starts kube-controller-manager as a user, with some of its controllers.
+func (p *Plane) Controllers(user string, names ...string) (*processtest.Process, error) {
+	kubeconfig, err := p.Kubeconfig(user)
+	if err != nil {
+		return nil, err
+	}
+	return processtest.Start(processtest.Program{
+		Path: filepath.Join(p.options.StockDir, "kube-controller-manager"),
+		Args: []string{
+			"--kubeconfig=" + kubeconfig,
+			"--controllers=" + strings.Join(names, ","),
+			"--leader-elect=false",
+			"--secure-port=0",
+		},
+		Dir: p.options.Dir,
+	})
+}
+
 // Write writes a file of the control plane and returns its path.
 func (p *Plane) Write(name, content string) (string, error) {
 	path := filepath.Join(p.options.Dir, name)

@@ -78,6 +78,15 @@ func (p *Plane) Scheduler(t *testing.T, extenders string) {
 	logOnFailure(t, "kube-scheduler", scheduler)
 }
 
+// Controllers starts kube-controller-manager with some of its controllers. It stops when the test ends.
+func (p *Plane) Controllers(t *testing.T, names ...string) {
+	t.Helper()
+	controllers, err := p.plane.Controllers(user, names...)
+	require.NoError(t, err)
+	t.Cleanup(controllers.Kill)
+	logOnFailure(t, "kube-controller-manager", controllers)
+}
+
 // logOnFailure logs the last part of a program's output if the test fails.
 func logOnFailure(t *testing.T, name string, program *processtest.Process) {
 	t.Cleanup(func() {

@@ -22,6 +22,7 @@ import (
 type apiServer struct {
 	url, kubectl string
 	http         *http.Client
+	plane        *controlplanetest.Plane
 }
 
 const testToken = "for-this-test-only"
@@ -54,7 +55,7 @@ func startAPIServer(t *testing.T) apiServer {
 	})
 	t.Cleanup(plane.Close)
 	require.NoError(t, err)
-	api := apiServer{url: plane.URL, kubectl: filepath.Join(stockDir, "kubectl"), http: &http.Client{
+	api := apiServer{url: plane.URL, kubectl: filepath.Join(stockDir, "kubectl"), plane: plane, http: &http.Client{
 		Timeout:   10 * time.Second,
 		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, // its certificate is self-signed
 	}}
