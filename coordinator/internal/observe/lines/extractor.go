@@ -101,7 +101,7 @@ func (x *Extractor) Write(s Stream, piece []byte, now time.Time) {
 	st.unread = len(st.splitter.Rest()) > 0
 }
 
-// Poll reads the unfinished records. A number counts once more text follows it, or after Silence.
+// Poll reads the unfinished records. A number counts once the text after it shows that it is complete, or after Silence.
 func (x *Extractor) Poll(now time.Time) {
 	for i := range x.streams {
 		st := &x.streams[i]

@@ -1,6 +1,7 @@
 package lines
 
 import (
+	"bytes"
 	"math"
 	"regexp"
 	"slices"
@@ -17,7 +18,7 @@ type found struct {
 	value              float64
 	step, total, epoch int64
 	rank               int
-	// at is the position of the value. closed is set if the numbers are followed by more text, so that they are complete.
+	// at is the position of the value. closed is set if the text after the numbers shows that they are complete.
 	at     int
 	closed bool
 	// evaluation is set if the value is one of a validation or test, and inWord if the match begins inside a word.
@@ -94,8 +95,13 @@ func (p pattern) read(r replaced, at []int) (f found, ok bool) {
 	f.evaluation = evaluation(r.text[:start])
 	f.inWord = inWord(r.text, at[0])
 	last, ok = p.readCounts(r.text, at, &f, last)
-	f.closed = last < len(r.text)
+	f.closed = closed(r.text[last:])
 	return f, ok
+}
+
+// closed reports whether the text after a number does not continue it.
+func closed(after []byte) bool {
+	return len(bytes.TrimLeft(after, "0123456789,.+-eE")) > 0
 }
 
 // readCounts parses the groups other than the value. It returns the end of the last number, and false if one is invalid.

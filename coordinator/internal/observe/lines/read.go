@@ -140,7 +140,7 @@ func (p pattern) findCounts(text []byte, f *found) bool {
 		return true
 	}
 	last, ok := p.readCounts(text, nearest, f, 0)
-	f.closed = f.closed && last < len(text)
+	f.closed = f.closed && closed(text[last:])
 	return ok
 }
 
