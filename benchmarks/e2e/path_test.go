@@ -35,6 +35,7 @@ func TestTrellis_FromAnnotationToFinishedJob(t *testing.T) {
 	t.Run("kubelet gave the GPU that the binding names", s.allocationIsTheBinding)
 	t.Run("a container finds its socket and the shim, and may flood it", s.hostileJob)
 	t.Run("a resize reaches the cgroup", s.resizeReachesTheCgroup)
+	t.Run("kubectl gpushare shows the jobs", s.pluginShowsJobs)
 	for _, binary := range []string{"coordinator", "deviceplugin", "extender", "tuner"} {
 		t.Run("kill -9 of every "+binary, func(t *testing.T) { s.killed(t, binary) })
 	}

@@ -72,12 +72,10 @@ func (n *Node) fairText(j *job) string {
 	}
 	done := growth.Share(a.FairWork / a.RealWork)
 	switch {
-	case a.Remaining.Known && a.FairWork >= a.RealWork+a.Remaining.Likely:
-		return "Fair sharing would have ended it earlier"
 	case done <= 1-sameWork:
 		return fmt.Sprintf("Fair sharing would have done %s of its work by now", done)
 	case done >= 1+sameWork:
-		return fmt.Sprintf("Fair sharing would have given it more, %s of this CPU by now", done)
+		return "Fair sharing would have done more of its work by now"
 	}
 	return ""
 }

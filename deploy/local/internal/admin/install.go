@@ -88,7 +88,8 @@ func (o *installOptions) run(cmd *cobra.Command) error {
 	if err := config.Install(cmd.Context(), cmd.OutOrStdout()); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(cmd.OutOrStdout(), "first job: kubectl apply -f deploy/samples/python.yaml")
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), "first job: kubectl apply -f deploy/samples/python.yaml\n"+
+		"kubectl gpushare explain|top|inspect: copy scripts/kubectl-gpushare into a folder on your PATH")
 	return err
 }
 

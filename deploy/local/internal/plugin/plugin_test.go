@@ -1,0 +1,159 @@
+package plugin_test
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var rewrite = flag.Bool("rewrite", false, "rewrite the outputs in testdata")
+
+const script = "../../../../scripts/kubectl-gpushare"
+
+// result is what the script printed, and the kubectl commands that it ran.
+type result struct {
+	out, err string
+	code     int
+	commands string
+}
+
+// run runs the script with a kubectl that replays a folder of testdata.
+func run(t *testing.T, folder string, args ...string) result {
+	t.Helper()
+	testdata, err := filepath.Abs("testdata")
+	require.NoError(t, err)
+	replayed := filepath.Join(t.TempDir(), "commands")
+	cmd := exec.CommandContext(t.Context(), script, args...)
+	cmd.Env = append(os.Environ(),
+		"PATH="+testdata+string(os.PathListSeparator)+os.Getenv("PATH"),
+		"REPLAY="+filepath.Join(testdata, folder), "REPLAYED="+replayed)
+	var out, errors strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &errors
+	if err := cmd.Run(); err != nil {
+		require.IsType(t, &exec.ExitError{}, err)
+	}
+	commands, _ := os.ReadFile(replayed) // absent if the script ran no command
+	return result{out: out.String(), err: errors.String(), code: cmd.ProcessState.ExitCode(), commands: string(commands)}
+}
+
+func TestPlugin_Prints(t *testing.T) {
+	for name, tc := range map[string]struct {
+		folder string
+		args   []string
+	}{
+		"top":                {"cluster", []string{"top"}},
+		"inspect":            {"cluster", []string{"inspect"}},
+		"inspect-details":    {"cluster", []string{"inspect", "-d"}},
+		"inspect-node":       {"cluster", []string{"inspect", "node-2", "--details"}},
+		"explain-running":    {"running", []string{"explain", "second-nqh8f"}},
+		"explain-pending":    {"pending", []string{"explain", "large-7xf9z", "-n", "default"}},
+		"explain-ended":      {"ended", []string{"explain", "pod/first-tsrlz"}},
+		"explain-forbidden":  {"forbidden", []string{"explain", "second-nqh8f"}},
+		"explain-no-answer":  {"unreachable", []string{"explain", "second-nqh8f"}},
+		"explain-no-trellis": {"removed", []string{"explain", "second-nqh8f", "--trellis-namespace=gpus"}},
+		"no-gpus":            {"nobody", []string{"top"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := run(t, tc.folder, tc.args...)
+			require.Zero(t, got.code, got.err)
+			golden := filepath.Join("testdata", name+".txt")
+			if *rewrite {
+				require.NoError(t, os.WriteFile(golden, []byte(got.out), 0o644))
+			}
+			want, err := os.ReadFile(golden)
+			require.NoError(t, err)
+			require.Equal(t, string(want), got.out)
+		})
+	}
+}
+
+func TestPlugin_PrintsJSON(t *testing.T) {
+	for name, tc := range map[string]struct {
+		folder string
+		args   []string
+		check  func(t *testing.T, got map[string]any)
+	}{
+		"top": {"cluster", []string{"top"}, func(t *testing.T, got map[string]any) {
+			require.Len(t, got["nodes"], 2)
+			require.Len(t, got["jobs"], 6, "first has ended")
+		}},
+		"inspect": {"cluster", []string{"inspect", "node-1"}, func(t *testing.T, got map[string]any) {
+			node := got["nodes"].([]any)[0].(map[string]any)
+			require.Len(t, got["nodes"], 1)
+			require.Equal(t, []any{"node-1", 48., 15., 24.}, []any{node["name"], node["units"], node["used"], node["unitsPerGPU"]})
+		}},
+		"explain": {"running", []string{"explain", "second-nqh8f"}, func(t *testing.T, got map[string]any) {
+			require.Equal(t, "node-1", got["node"])
+			require.InDelta(t, .94, got["coordinator"].(map[string]any)["share"], 0)
+			require.Equal(t, "JobArrived", got["events"].([]any)[4].(map[string]any)["reason"])
+		}},
+		"explain a pod that waits": {"pending", []string{"explain", "large-7xf9z"}, func(t *testing.T, got map[string]any) {
+			require.Nil(t, got["coordinator"])
+			require.Contains(t, got["unknown"], "not bound")
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := run(t, tc.folder, append(tc.args, "-o", "json")...)
+			require.Zero(t, got.code, got.err)
+			var parsed map[string]any
+			require.NoError(t, json.Unmarshal([]byte(got.out), &parsed), got.out)
+			tc.check(t, parsed)
+		})
+	}
+}
+
+func TestPlugin_Errors(t *testing.T) {
+	for name, tc := range map[string]struct {
+		folder string
+		args   []string
+		want   string
+	}{
+		"a pod that shares no GPU":   {"foreign", []string{"explain", "plain"}, "default/plain does not share a GPU: it has neither the annotation gpushare/gpu-mem"},
+		"a pod that does not exist":  {"missing", []string{"explain", "nosuch"}, `pod nosuch: pods "nosuch" not found`},
+		"no pod":                     {"running", []string{"explain"}, "explain needs the name of a pod"},
+		"nodes may not be listed":    {"forbidden", []string{"top"}, `the nodes cannot be listed: nodes is forbidden: User "dev"`},
+		"a node without GPUs":        {"cluster", []string{"inspect", "node-9"}, "node node-9 offers no GPU memory"},
+		"an unknown command":         {"cluster", []string{"show"}, "unknown command show: explain, top or inspect"},
+		"an unknown flag":            {"cluster", []string{"top", "--all"}, "unknown flag --all"},
+		"an unknown format":          {"cluster", []string{"top", "-o", "yaml"}, "only json is known"},
+		"a flag without its value":   {"cluster", []string{"top", "-n"}, "-n needs a value"},
+		"two names":                  {"cluster", []string{"inspect", "node-1", "node-2"}, "node-2 is the second"},
+		"no command prints the help": {"cluster", nil, "Usage:"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := run(t, tc.folder, tc.args...)
+			require.NotZero(t, got.code)
+			require.Contains(t, got.err, tc.want)
+			require.Empty(t, got.out)
+		})
+	}
+}
+
+func TestPlugin_PassesFlagsToKubectl(t *testing.T) {
+	got := run(t, "running", "explain", "second-nqh8f", "--context", "prod", "--trellis-namespace=gpus")
+	require.Zero(t, got.code, got.err)
+	for line := range strings.Lines(strings.TrimSpace(got.commands)) {
+		require.True(t, strings.HasPrefix(line, "--context prod "), line)
+	}
+	require.Contains(t, got.commands, "exec -n gpus -c coordinator pod/coordinator-mww6f -- /coordinator --explain default/second-nqh8f")
+	require.NotContains(t, got.commands, "unknown")
+
+	got = run(t, "cluster", "top", "-n", "other")
+	require.Zero(t, got.code, got.err)
+	require.Contains(t, got.commands, "get pods -n other ")
+}
+
+func TestPlugin_Help(t *testing.T) {
+	got := run(t, "cluster", "--help")
+	require.Zero(t, got.code)
+	for _, word := range []string{"explain POD", "top", "inspect", "--trellis-namespace", "-o, --output json"} {
+		require.Contains(t, got.out, word)
+	}
+	require.Empty(t, got.commands)
+}
