@@ -44,14 +44,14 @@ func stockFolder(t *testing.T) string {
 	return dir
 }
 
-func startAPIServer(t *testing.T) apiServer {
+func startAPIServer(t *testing.T, flags ...string) apiServer {
 	t.Helper()
 	stockDir := stockFolder(t)
 	plane, err := controlplanetest.Start(t.Context(), controlplanetest.Options{
 		StockDir:       stockDir,
 		Dir:            t.TempDir(),
 		Users:          []string{testToken},
-		APIServerFlags: []string{"--authorization-mode=RBAC", "--disable-admission-plugins=ServiceAccount"},
+		APIServerFlags: append([]string{"--authorization-mode=RBAC", "--disable-admission-plugins=ServiceAccount"}, flags...),
 	})
 	t.Cleanup(plane.Close)
 	require.NoError(t, err)

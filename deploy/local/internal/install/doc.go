@@ -4,7 +4,8 @@
 //
 //	preflight     the version, the label of GPU nodes and the volume of the bus; nothing has been changed yet
 //	namespace     and in it the certificates of the bus, unless they exist
-//	manifests     kubectl apply of the overlay with the images, the components and the chosen settings
+//	manifests     kubectl apply of the overlay with the images, the components and the chosen settings. What the API server
+//	              does not serve is left out, and a note says what is lost ([Capabilities])
 //	wait          until every workload is ready, every GPU node offers its memory, and the admission policies are in force
 //	prune         objects that an earlier installation applied and this one does not
 //

@@ -14,6 +14,10 @@ func (c Config) Install(ctx context.Context, out io.Writer) error {
 	if err := c.preflight(ctx, out); err != nil {
 		return err
 	}
+	capabilities, err := c.Kubectl.capabilities(ctx)
+	if err != nil {
+		return err
+	}
 	authority, err := c.ensureCertificates(ctx, time.Now(), out)
 	if err != nil {
 		return err
@@ -22,6 +26,7 @@ func (c Config) Install(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	manifests = capabilities.Adapt(manifests)
 	applied, err := parseObjects(manifests)
 	if err != nil {
 		return err
@@ -39,8 +44,11 @@ func (c Config) Install(ctx context.Context, out io.Writer) error {
 			return err
 		}
 	}
-	if err := c.Kubectl.prune(ctx, applied, out); err != nil {
+	if err := c.Kubectl.prune(ctx, capabilities, applied, out); err != nil {
 		return err
+	}
+	for _, loss := range capabilities.Losses(resource) {
+		fmt.Fprintln(out, "note: "+loss)
 	}
 	if c.Timeout == 0 {
 		_, err := fmt.Fprintln(out, "Trellis is applied; it may not be ready yet")
@@ -60,7 +68,12 @@ func (c Config) Manifests(ctx context.Context) ([]byte, error) {
 	if len(secrets) > 0 {
 		authority = secrets.Authority()
 	}
-	return c.render(ctx, authority)
+	capabilities, err := c.Kubectl.capabilities(ctx)
+	if err != nil {
+		return nil, err
+	}
+	manifests, err := c.render(ctx, authority)
+	return capabilities.Adapt(manifests), err
 }
 
 func (c Config) namespaceManifest() string { return filepath.Join(c.Deploy, "base", "namespace.yaml") }

@@ -36,7 +36,12 @@ func (k Kubectl) run(ctx context.Context, input []byte, args ...string) ([]byte,
 
 // show runs kubectl and copies its output, indented, to out.
 func (k Kubectl) show(ctx context.Context, out io.Writer, args ...string) error {
-	text, err := k.run(ctx, nil, args...)
+	return k.showWithInput(ctx, out, nil, args...)
+}
+
+// showWithInput is show with an input.
+func (k Kubectl) showWithInput(ctx context.Context, out io.Writer, input []byte, args ...string) error {
+	text, err := k.run(ctx, input, args...)
 	for line := range strings.Lines(string(text)) {
 		fmt.Fprint(out, "  "+line)
 	}

@@ -25,9 +25,6 @@ const (
 	CheckStrict
 )
 
-// minMinor is the first minor version of Kubernetes 1 that serves MutatingAdmissionPolicy by default.
-const minMinor = 36
-
 // preflight checks the cluster before anything is changed.
 func (c Config) preflight(ctx context.Context, out io.Writer) error {
 	if c.Check == CheckOff {
@@ -73,7 +70,7 @@ func (c Config) checkVersion(ctx context.Context) error {
 		return err
 	}
 	if minor < minMinor {
-		return fmt.Errorf("the cluster runs Kubernetes %s: Trellis needs 1.%d or newer, for admission policies that mutate", version, minMinor)
+		return fmt.Errorf("the cluster runs Kubernetes %s: Trellis needs 1.%d or newer", version, minMinor)
 	}
 	return nil
 }

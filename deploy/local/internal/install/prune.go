@@ -25,11 +25,11 @@ const namespacedKinds = "deployments,statefulsets,daemonsets,services,serviceacc
 
 // prune deletes objects of an earlier installation that the applied manifests no longer have, such as the permissions of
 // a component that was taken out.
-func (k Kubectl) prune(ctx context.Context, applied map[string]bool, out io.Writer) error {
+func (k Kubectl) prune(ctx context.Context, capabilities Capabilities, applied map[string]bool, out io.Writer) error {
 	kinds := append([]string{namespacedKinds}, clusterKinds...)
 	for _, kind := range kinds {
 		var owned struct{ Items []object }
-		if err := k.get(ctx, &owned, kind, "--all-namespaces", "--selector="+ownedLabel); err != nil {
+		if err := k.get(ctx, &owned, capabilities.kinds(kind), "--all-namespaces", "--selector="+ownedLabel); err != nil {
 			return err
 		}
 		for _, o := range owned.Items {

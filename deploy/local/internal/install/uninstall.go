@@ -19,9 +19,13 @@ func (c Config) Uninstall(ctx context.Context, dryRun bool, out io.Writer) error
 	default:
 		options = append(options, "--wait=false")
 	}
+	capabilities, err := c.Kubectl.capabilities(ctx)
+	if err != nil {
+		return err
+	}
 	// Policies first: they need the ConfigMaps of the namespace, and would refuse pods without them.
 	for _, kinds := range clusterKinds {
-		args := append([]string{"delete", kinds, "--selector=" + ownedLabel}, options...)
+		args := append([]string{"delete", capabilities.kinds(kinds), "--selector=" + ownedLabel}, options...)
 		if err := c.Kubectl.show(ctx, out, args...); err != nil {
 			return err
 		}
@@ -31,8 +35,12 @@ func (c Config) Uninstall(ctx context.Context, dryRun bool, out io.Writer) error
 		return err
 	}
 	// Then all other objects, including those of older installations without the label.
-	args = append([]string{"delete", "-k", c.Overlay}, options...)
-	if err := c.Kubectl.show(ctx, out, args...); err != nil {
+	manifests, err := c.Kubectl.run(ctx, nil, "kustomize", c.Overlay)
+	if err != nil {
+		return err
+	}
+	args = append([]string{"delete", "-f", "-"}, options...)
+	if err := c.Kubectl.showWithInput(ctx, out, capabilities.Adapt(manifests), args...); err != nil {
 		return err
 	}
 	if !dryRun {
