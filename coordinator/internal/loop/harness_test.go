@@ -58,6 +58,8 @@ type harness struct {
 	config      node.Config
 	bound       map[string]int                    // CPUs by container that is bound to some
 	direct      map[growth.PodUID]growth.MilliCPU // weights by pod, if they are written directly
+	// logs reads the logs of pods; nil: the harness keeps the sinks.
+	logs loop.Logs
 	// worker creates the worker that executes resizes; nil: the harness executes them.
 	worker func(results func(enforce.Result)) *enforce.Worker
 	// kill ends the coordinator without waiting for it.
@@ -96,6 +98,10 @@ func (h *harness) start(name policy.Name) (stop func()) {
 	var wg sync.WaitGroup
 	session := h.bus.Session()
 	var enforcer loop.Enforcer = h
+	var logs loop.Logs = h
+	if h.logs != nil {
+		logs = h.logs
+	}
 	if h.worker != nil {
 		worker := h.worker(l.Resized)
 		enforcer = worker
@@ -105,7 +111,7 @@ func (h *harness) start(name policy.Name) (stop func()) {
 		_ = l.Run(ctx, loop.Ports{
 			Sockets:  h,
 			Usages:   h,
-			Logs:     h,
+			Logs:     logs,
 			Files:    files{h},
 			Enforcer: enforcer,
 			Records:  h,

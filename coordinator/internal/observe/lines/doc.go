@@ -35,6 +35,6 @@
 //
 // # Ranks
 //
-// Several processes of a job may share a log. A rank in the text separates their reports: "rank=1", "[rank1]",
-// and the prefixes of torchrun, mpirun and srun. The first rank of a log is reported as 0.
+// Several processes of a job may share a log. A rank in the text separates their reports: "rank=1", "[rank1]", and the
+// prefixes of torchrun, mpirun and srun.
 package lines

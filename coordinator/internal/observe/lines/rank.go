@@ -25,9 +25,6 @@ var (
 
 // ranks finds the rank of each record. The zero value has not seen a record.
 type ranks struct {
-	// first is the first rank of the log. It is exchanged with 0: a log of a single rank, and one in which "rank" has
-	// another meaning and never changes, thus belongs to rank 0.
-	first *int
 	// A bare number may be a step or an epoch. It is a rank once it has become smaller several times.
 	bare  int
 	falls int
@@ -36,29 +33,9 @@ type ranks struct {
 // minFalls is how often bare numbers must become smaller before they count as ranks.
 const minFalls = 3
 
-// find returns the rank of a record, −1 if it names none. known is the rank in a group of the user's expression, or −1.
-func (r *ranks) find(text []byte, known int) int {
-	rank := known
-	if rank < 0 {
-		rank = r.search(text[:min(len(text), maxRankBytes)])
-	}
-	if rank < 0 {
-		return -1
-	}
-	if r.first == nil {
-		r.first = &rank
-	}
-	switch rank {
-	case *r.first:
-		return 0
-	case 0:
-		return *r.first
-	}
-	return rank
-}
-
-// search returns the rank that a record names, or −1.
-func (r *ranks) search(text []byte) int {
+// find returns the rank that a record names, or −1.
+func (r *ranks) find(text []byte) int {
+	text = text[:min(len(text), maxRankBytes)]
 	for _, form := range rankForms {
 		if groups := form.FindSubmatch(text); groups != nil {
 			return parseRank(groups[1])

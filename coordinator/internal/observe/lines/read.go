@@ -123,7 +123,9 @@ func (r *Reader) find(text replaced) (f found, ok bool) {
 			return f, false
 		}
 	}
-	f.rank = r.ranks.find(text.text, f.rank)
+	if f.rank < 0 {
+		f.rank = r.ranks.find(text.text)
+	}
 	return f, true
 }
 

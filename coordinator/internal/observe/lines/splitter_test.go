@@ -3,6 +3,8 @@ package lines_test
 import (
 	"bytes"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -94,6 +96,13 @@ func reference(text string) (records []string, rest string) {
 func FuzzSplitter(f *testing.F) {
 	f.Add([]byte("one\r\ntwo\b\b three"), uint64(1))
 	f.Add([]byte("\x1b[1;31mloss\x1b[0m=0.5\x1b[1A\x1b[2Kloss=0.4\x1b]0;t\a"), uint64(2))
+	recordings, err := filepath.Glob("testdata/recordings/*.txt")
+	require.NoError(f, err)
+	for i, file := range recordings {
+		text, err := os.ReadFile(file)
+		require.NoError(f, err)
+		f.Add(text, uint64(i))
+	}
 	f.Fuzz(func(t *testing.T, text []byte, seed uint64) {
 		records, rest := split(string(text))
 		random := rand.New(rand.NewPCG(seed, 1))
