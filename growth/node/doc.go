@@ -8,7 +8,7 @@
 //
 // # From a report to a share
 //
-//	ProgressReported ─► report         step counter, metric, curve, rates           (progress.go, steps.go, window.go)
+//	ProgressReported ─► report         step counter, metric, curve, rates           (progress.go, ranks.go, steps.go, window.go)
 //	Ticked           ─► observe        CPU usage, cost of a step                    (tick.go, job.go, cost.go)
 //	                    classify       growth and category                          (package efficiency)
 //	                    forecast       remaining work, work to target               (forecast.go, similar.go)

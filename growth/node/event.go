@@ -68,12 +68,20 @@ type RunsProvided struct {
 
 // ProgressReported has a progress report of a job. It came through the socket of Slot, or from the log or file of Pod.
 type ProgressReported struct {
-	Slot     string
-	Pod      growth.PodUID
-	Source   gpushare.Source
-	Progress wire.Progress
+	Slot string
+	// Connection identifies the connection to the socket, and so the process. 0 means unknown.
+	Connection int64
+	Pod        growth.PodUID
+	Source     gpushare.Source
+	Progress   wire.Progress
 	// Counted is set if the step is the number of reports so far, because the job does not write its step.
 	Counted bool
+}
+
+// ProcessLeft reports that a connection to the socket of a slot has ended.
+type ProcessLeft struct {
+	Slot       string
+	Connection int64
 }
 
 // ContainerRestarted reports a restart of the container whose log or file is read.

@@ -191,7 +191,18 @@ func (s *eventScript) pod() node.Pod {
 
 func (s *eventScript) report() node.Event {
 	n := int(s.next())
-	return node.ProgressReported{Slot: "slot-" + s.name(), Source: gpushare.FromSocket, Progress: wire.Progress{
+	name, process := s.name(), s.next()
+	connection := int64(process % 4)
+	if process%16 == 15 {
+		return node.ProcessLeft{Slot: "slot-" + name, Connection: connection}
+	}
+	var identity wire.Process
+	if process/16 < 4 {
+		rank := int(process / 16)
+		identity = wire.Process{Rank: &rank, LocalRank: &rank, WorldSize: 4}
+	}
+	return node.ProgressReported{Slot: "slot-" + name, Connection: connection, Source: gpushare.FromSocket, Progress: wire.Progress{
+		Process:    identity,
 		Step:       int64(s.next()),
 		Epoch:      int64(s.next() % 3),
 		TotalSteps: int64(s.next()),

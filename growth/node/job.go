@@ -25,6 +25,7 @@ type job struct {
 	reported   bool
 	stepOffset int64 // steps in the log or file before this coordinator read it
 	counter    stepCounter
+	processes  processes
 	window     window
 	rates      rates
 

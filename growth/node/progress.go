@@ -20,12 +20,11 @@ func (e ProgressReported) apply(n *Node) {
 	if j == nil {
 		return
 	}
-	p := e.Progress
 	if e.Counted {
-		p.Step += j.stepOffset
+		e.Progress.Step += j.stepOffset
 	}
 	loadersKnown := j.running.Loaders != nil
-	n.report(j, p, e.Source)
+	n.report(j, e)
 	if !loadersKnown && j.running.Loaders != nil {
 		n.publish(j, true) // the tuner must reduce excess workers at once: a short job ends soon
 	}
@@ -33,7 +32,8 @@ func (e ProgressReported) apply(n *Node) {
 
 // report evaluates a progress report. Rates use reports of every source. Step and metric come only from the source that
 // the user has specified.
-func (n *Node) report(j *job, p wire.Progress, source gpushare.Source) {
+func (n *Node) report(j *job, e ProgressReported) {
+	p := e.Progress
 	n.out.Counts.Reports++
 	j.window.add(p)
 	if p.Loaders != nil {
@@ -42,13 +42,20 @@ func (n *Node) report(j *job, p wire.Progress, source gpushare.Source) {
 	if p.BatchSize != nil {
 		j.running.BatchSize = p.BatchSize
 	}
-	if source != j.spec.Progress.Source {
+	if e.Source != j.spec.Progress.Source {
 		return
 	}
-	p.TotalSteps = cmp.Or(p.TotalSteps, j.latest.TotalSteps)
-	j.latest = p
-	j.counter.add(p)
+	moves := j.processes.follow(e, j.counter.last, n.now)
+	j.latest.TotalSteps = cmp.Or(p.TotalSteps, j.latest.TotalSteps)
+	if moves {
+		p.TotalSteps = j.latest.TotalSteps
+		j.latest = p
+		j.counter.add(p)
+	}
 	value, ok := p.Metrics[j.spec.Metric]
+	if ok && !j.processes.speaks(e, moves) {
+		return
+	}
 	if !ok {
 		n.metricMissing(j, p)
 		return
@@ -83,8 +90,15 @@ func (n *Node) metricMissing(j *job, p wire.Progress) {
 func (e ContainerRestarted) apply(n *Node) {
 	if j := n.jobs[e.Pod]; j != nil {
 		j.stepOffset = 0
+		j.processes = processes{}
 		j.tracker.Restart()
 		n.restart(j, "its container was restarted")
+	}
+}
+
+func (e ProcessLeft) apply(n *Node) {
+	if j := n.jobOf(e.Slot); j != nil {
+		j.processes.leave(e.Slot, e.Connection)
 	}
 }
 

@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -61,6 +62,12 @@ func (s *scenario) run(command string) {
 		s.step(node.ContainerRestarted{Pod: pod.Ref.UID})
 	case "log":
 		s.log(args[0], args[1], strings.Join(args[2:], " "))
+	case "leaves":
+		s.step(node.ProcessLeft{Slot: "slot-" + args[0], Connection: s.count(values(args[1:])["connection"])})
+	case "ddp":
+		for range s.count(args[0]) {
+			s.ddp(args[1], values(args[2:]))
+		}
 	case "report":
 		s.report(args[0], values(args[1:]))
 	case "tick":
@@ -153,6 +160,7 @@ func (s *scenario) allocate() {
 
 func (s *scenario) report(name string, v map[string]string) {
 	p := wire.Progress{Metrics: map[string]float64{}, Steps: 1}
+	connection := int64(0)
 	for key, value := range v {
 		number, err := strconv.ParseFloat(value, 64)
 		require.NoError(s.t, err)
@@ -167,11 +175,17 @@ func (s *scenario) report(name string, v map[string]string) {
 			p.Loaders = new(int(number))
 		case "batch":
 			p.BatchSize = new(int(number))
+		case "rank":
+			p.Rank = new(int(number))
+		case "world":
+			p.WorldSize = int(number)
+		case "connection":
+			connection = int64(number)
 		default:
 			p.Metrics[key] = number
 		}
 	}
-	e := node.ProgressReported{Slot: "slot-" + name, Source: gpushare.FromSocket, Progress: p}
+	e := node.ProgressReported{Slot: "slot-" + name, Connection: connection, Source: gpushare.FromSocket, Progress: p}
 	if strings.HasPrefix(s.pods[name].Annotations[gpushare.ProgressAnnotation], "log:") {
 		e = node.ProgressReported{Pod: uid(name), Source: gpushare.FromLog, Progress: p}
 	}
@@ -196,6 +210,33 @@ func (s *scenario) train(jobs map[string]string) {
 	}
 	s.trained++
 	s.tick(s.config.Interval, used)
+}
+
+// ddp runs a round in which the ranks of a job train 20 steps in turns of 4. The loss of each rank is its own.
+func (s *scenario) ddp(name string, v map[string]string) {
+	ranks, used := s.count(v["ranks"]), map[string]string{name: "5s"}
+	for first := range int64(5) {
+		for rank := range ranks {
+			for step := 20*int64(s.trained) + 4*first; step < 20*int64(s.trained)+4*first+4; step++ {
+				report := map[string]string{"step": fmt.Sprint(step + 1), "loss": fmt.Sprint(100 - float64(step)/20 + float64(rank))}
+				switch v["by"] {
+				case "rank":
+					report["rank"], report["world"] = fmt.Sprint(rank), fmt.Sprint(ranks)
+				case "connection":
+					report["connection"] = fmt.Sprint(rank + 1)
+				}
+				s.report(name, report)
+			}
+		}
+	}
+	s.trained++
+	s.tick(s.config.Interval, used)
+}
+
+func (s *scenario) count(text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	require.NoError(s.t, err)
+	return n
 }
 
 func (s *scenario) usages() map[growth.PodUID]node.Usage {

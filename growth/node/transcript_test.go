@@ -23,6 +23,8 @@ var rewrite = flag.Bool("rewrite", false, "rewrite the transcripts in testdata w
 //	log a format like syslog, log a unreadable why   a's log has another format, or is unreadable
 //	tick 10s a=5s                                    a round 10 s later; a has used 5 s of CPU
 //	train 3 a=falling b=flat                         three rounds of 10 s; in each, a and b report and use 5 s of CPU
+//	ddp 3 a ranks=2 by=rank                          three rounds of 10 s; in each, two ranks report 20 steps, in turns of 4
+//	leaves a connection=1                            a process of a closes its connection
 //	wait                                             let time pass until Effects.Wake
 //	kubelet refuses a: no room, kubelet accepts a    kubelet's answer to later increases of a's request
 //	restart a, delete a, advise a loaders=4, ack a   restart the container, delete the pod, give advice, acknowledge it
