@@ -23,6 +23,7 @@ import (
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/node"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/plugin"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/pods"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/slot"
 )
 
 // bootID is the kernel's file with the id of this boot.
@@ -44,6 +45,7 @@ type parts struct {
 	cordon      *node.Cordon
 	mps         *mps.Supervisor
 	pods        *pods.Watcher
+	slots       *slot.Store
 	allocations *allocations.Tracker
 	registrar   *plugin.Registrar
 }

@@ -30,6 +30,7 @@ func (p *parts) addKubelet() error {
 	if err != nil {
 		return err
 	}
+	p.slots = slots
 	lister, err := kubelet.Dial(c.PodResources, c.Resource)
 	if err != nil {
 		return err

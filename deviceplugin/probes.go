@@ -19,6 +19,9 @@ func (p *parts) ready() (degraded []string, err error) {
 	if _, known := p.pods.Pods(); !known {
 		degraded = append(degraded, "the API server has not listed this node's pods yet")
 	}
+	if err := p.slots.LabelErr(); err != nil {
+		degraded = append(degraded, fmt.Sprintf("jobs cannot reach their sockets: %v", err))
+	}
 	if p.inventory.Failing() {
 		degraded = append(degraded, "the GPUs could not be listed, the last list stays")
 	}

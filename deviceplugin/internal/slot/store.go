@@ -7,8 +7,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/trellis-gpu/trellis/daemon/selinux"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/slice"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/shim"
@@ -33,8 +35,11 @@ type Dir struct {
 
 // Store manages the slots below one directory.
 type Store struct {
-	root string
-	shim []byte
+	root   string
+	shim   []byte
+	labels selinux.Labels // nil without SELinux
+
+	labelErr atomic.Pointer[error] // of the last label
 
 	mu        sync.Mutex
 	idsByName map[string][]string // the ids found by the last List; the ids of a slot never change
@@ -42,7 +47,9 @@ type Store struct {
 }
 
 // Open creates the directory of slots below the state directory.
-func Open(stateDir string) (*Store, error) {
+func Open(stateDir string) (*Store, error) { return open(stateDir, selinux.Kernel()) }
+
+func open(stateDir string, labels selinux.Labels) (*Store, error) {
 	root := filepath.Join(stateDir, gpushare.SlotsDir)
 	if err := os.MkdirAll(root, 0o755); err != nil {
 		return nil, fmt.Errorf("creating the directory of slots: %w", err)
@@ -50,7 +57,7 @@ func Open(stateDir string) (*Store, error) {
 	if err := os.Chmod(root, 0o711); err != nil { // a job must not list other jobs' slots
 		return nil, fmt.Errorf("protecting the directory of slots: %w", err)
 	}
-	return &Store{root: root, shim: shim.Source(), owners: map[string]Owner{}}, nil
+	return &Store{root: root, shim: shim.Source(), labels: labels, owners: map[string]Owner{}}, nil
 }
 
 // Ensure creates the slot of a set of ids and returns its path. An existing slot only gets a new modification time.
@@ -62,6 +69,7 @@ func (s *Store) Ensure(ids []string) (string, error) {
 	if err := os.Chmod(dir, 0o755); err != nil { // independent of the umask, because a job may run as any user
 		return "", fmt.Errorf("opening a slot to its job: %w", err)
 	}
+	s.share(dir)
 	list := strings.Join(slices.Sorted(slices.Values(ids)), "\n") + "\n"
 	if err := writeAtomically(filepath.Join(dir, idsFile), []byte(list), 0o600); err != nil {
 		return "", err
@@ -69,6 +77,7 @@ func (s *Store) Ensure(ids []string) (string, error) {
 	if err := s.linkShim(filepath.Join(dir, shim.FileName)); err != nil {
 		return "", err
 	}
+	s.share(filepath.Join(dir, shim.FileName))
 	now := time.Now()
 	if err := os.Chtimes(dir, now, now); err != nil {
 		return "", fmt.Errorf("marking a slot: %w", err)

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/trellis-gpu/trellis/daemon/selinux"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
@@ -155,9 +156,12 @@ func (s *Server) listen(slot string) (*listener, error) {
 }
 
 // place makes a socket accessible to all users, since jobs run as any user, and renames it to path. A file of an
-// earlier coordinator at path is replaced.
+// earlier coordinator at path is replaced. On a node with SELinux it gets the label of the slot.
 func place(created, path string) (os.FileInfo, error) {
 	if err := os.Chmod(created, 0o666); err != nil {
+		return nil, err
+	}
+	if err := selinux.Copy(selinux.Kernel(), filepath.Dir(path), created); err != nil {
 		return nil, err
 	}
 	if err := os.Rename(created, path); err != nil {
