@@ -39,6 +39,7 @@ const bufferSize = 4 << 10
 type Extractor struct {
 	reader    *Reader
 	sink      Sink
+	pace      pace
 	streams   [streamCount]stream
 	unmatched unmatched
 	muted     bool
@@ -57,7 +58,7 @@ type stream struct {
 
 // NewExtractor returns an extractor at the beginning of a log or a file.
 func NewExtractor(reader *Reader, sink Sink) *Extractor {
-	x := &Extractor{reader: reader, sink: sink}
+	x := &Extractor{reader: reader, sink: sink, pace: pace{sink: sink}}
 	x.Reset()
 	return x
 }
@@ -112,6 +113,7 @@ func (x *Extractor) Poll(now time.Time) {
 		st.unread = !silent
 		x.readRest(st, silent && st.position%bufferSize != 0)
 	}
+	x.pace.flush()
 	if records, example, due := x.unmatched.due(now); due {
 		x.sink.Unmatched(records, example)
 	}
@@ -130,6 +132,7 @@ func (x *Extractor) End(now time.Time) {
 		st := &x.streams[i]
 		x.end(st, st.splitter.Rest(), now)
 	}
+	x.pace.flush()
 	x.Reset()
 }
 
@@ -146,13 +149,17 @@ func (x *Extractor) end(st *stream, text []byte, now time.Time) {
 	st.shownAt = -1
 }
 
-// readRest reports an unfinished record. Without silent, only numbers that are followed by more text count, and only if
-// the user's expression has found the step as well, where it has one.
+// readRest reports an unfinished record. Without silent, only numbers that are complete count. If the user's expression
+// has a step, it must be there as well.
 func (x *Extractor) readRest(st *stream, silent bool) {
 	if x.muted {
 		return
 	}
-	f, ok := x.reader.match(st.splitter.Rest())
+	rest := st.splitter.Rest()
+	f, ok := x.reader.match(rest)
+	if ok && !silent && !f.closed { // the match before it may be complete
+		f, ok = x.reader.match(rest[:min(f.at, len(rest))])
+	}
 	if !ok || !silent && (!f.closed || x.reader.plain()) || f.step < 0 && x.reader.expectsStep() {
 		return
 	}
@@ -168,5 +175,5 @@ func (x *Extractor) report(st *stream, f found) {
 		return
 	}
 	p, counted := x.reader.report(f, again)
-	x.sink.Report(p, counted)
+	x.pace.report(p, counted)
 }

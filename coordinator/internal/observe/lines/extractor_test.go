@@ -1,6 +1,7 @@
 package lines_test
 
 import (
+	"fmt"
 	"os"
 	"regexp"
 	"strings"
@@ -55,6 +56,7 @@ func TestExtractor_ReportsAnUnfinishedRecord(t *testing.T) {
 		"when the stream is silent":          {pattern, func(s *session) { s.write("loss=0.5"); s.wait(lines.Silence) }, []float64{0.5}},
 		"when the container restarts":        {pattern, func(s *session) { s.write("loss=0.5"); s.Restart(s.now) }, []float64{0.5}},
 		"the last of several values":         {pattern, func(s *session) { s.write("loss=3 loss=2 loss=1 ") }, []float64{1}},
+		"the last complete one":              {pattern, func(s *session) { s.write("loss=3 loss=2 loss=1") }, []float64{2}},
 		"only once": {pattern, func(s *session) {
 			s.write("loss=0.5 ")
 			s.wait(time.Minute)
@@ -186,6 +188,18 @@ func TestExtractor_ReportsThatNoLineMatches(t *testing.T) {
 			require.Zero(t, s.records, "once")
 		})
 	}
+}
+
+func TestExtractor_BoundsTheRateOfReports(t *testing.T) {
+	s := newSession(`step (?P<step>\d+) loss ([0-9.]+)`)
+	for step := range 5000 {
+		s.Write(lines.Stdout, fmt.Appendf(nil, "[rank%d] step %d loss 0.5\n", step%2, step), s.now)
+	}
+	s.Poll(s.now)
+	require.Less(t, len(s.reports), 200)
+	require.Equal(t, []int64{4998, 4999}, []int64{s.reports[len(s.reports)-2].Step, s.last().Step}, "the newest of each rank")
+	s.write("[rank0] step 5000 loss 0.5\n")
+	require.Equal(t, int64(5000), s.last().Step)
 }
 
 func TestExtractor_BoundsTheExample(t *testing.T) {

@@ -29,7 +29,15 @@ type replacement struct {
 }
 
 // nonFinite returns the positions of NaN and infinity in a record.
-func nonFinite(text []byte) [][]int { return word.FindAllSubmatchIndex(text, maxWords) }
+func nonFinite(text []byte) [][]int {
+	for i := range max(0, len(text)-2) { // almost no record has such a word
+		switch string([]byte{text[i] | 0x20, text[i+1] | 0x20, text[i+2] | 0x20}) {
+		case "nan", "inf":
+			return word.FindAllSubmatchIndex(text, maxWords)
+		}
+	}
+	return nil
+}
 
 // replace replaces the words at these positions by numeral.
 func replace(text []byte, words [][]int, numeral string) replaced {

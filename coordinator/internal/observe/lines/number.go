@@ -72,5 +72,8 @@ func parseCount(text []byte, start, end int) (n int64, last int, ok bool) {
 
 // withoutSeparators removes the commas between thousands.
 func withoutSeparators(text []byte) []byte {
+	if bytes.IndexByte(text, ',') < 0 {
+		return text
+	}
 	return grouped.ReplaceAllFunc(text, func(found []byte) []byte { return bytes.ReplaceAll(found, []byte{','}, nil) })
 }
