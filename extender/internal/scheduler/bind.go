@@ -44,20 +44,26 @@ func (s *Scheduler) bindPod(ctx context.Context, ref growth.PodRef, node growth.
 		return nil, err
 	}
 	if pod.Node != "" {
-		return nil, alreadyBound(pod, node)
+		return s.alreadyBound(pod, node)
 	}
 	// 2. Its GPUs.
 	reserved, revision, err := s.reserveOrAssume(ctx, pod, node)
 	if err != nil {
-		return nil, err
+		return s.unlessBound(ctx, ref, node, err)
 	}
 	// 3. The Binding.
-	err = s.postBinding(ctx, pod, node, reserved.GPUs)
-	if err == nil {
+	bound, err := s.postBinding(ctx, pod, node, reserved.GPUs)
+	if err == nil && bound == nil {
 		s.Log.Info("bound", "pod", ref, "node", node, "gpus", request.Annotation(reserved.GPUs), "memory", reserved.GPUs[0].Memory)
 		return reserved.GPUs, nil
 	}
-	// 4. The reservation of a refused Binding.
+	// 4. The reservation for a pod that is bound already, or whose Binding is refused.
+	if bound != nil {
+		if bound.Node != node || request.Annotation(reserved.GPUs) != gpushare.FormatGPUs(bound.GPUs) {
+			s.undo(ctx, ref, node, revision)
+		}
+		return s.alreadyBound(*bound, node)
+	}
 	if refused(err) && !errors.Is(err, errBoundHere) {
 		s.undo(ctx, ref, node, revision)
 	}
@@ -107,40 +113,32 @@ func validate(pod request.Pod) (request.Pod, error) {
 	return pod, nil
 }
 
-// alreadyBound is the result for a pod that is bound. It is nil for this node.
-func alreadyBound(pod request.Pod, node growth.NodeName) error {
-	if pod.Node == node {
-		return nil
-	}
-	return fmt.Errorf("pod %s: %w, to node %s", pod.Ref, ErrBoundElsewhere, pod.Node)
-}
-
 // postBinding posts the Binding. It repeats the call only if the pod was updated in the meantime, for example by the
-// scheduler's own status updates, or by another replica.
-func (s *Scheduler) postBinding(ctx context.Context, pod request.Pod, node growth.NodeName, gpus []growth.GPUShare) error {
+// scheduler's own status updates. It returns the pod if it is bound already: by another replica, or by an earlier call
+// whose response was lost.
+func (s *Scheduler) postBinding(
+	ctx context.Context, pod request.Pod, node growth.NodeName, gpus []growth.GPUShare,
+) (bound *request.Pod, err error) {
 	annotations := s.annotations(node, gpus)
-	var err error
 	for range maxBindings {
 		err = s.API.Bind(ctx, newBinding(pod, node, annotations))
 		if !apierrors.IsConflict(err) {
-			return err
+			return nil, err
 		}
 		current, fetchErr := s.fetch(ctx, pod.Ref)
 		switch {
 		case errors.Is(fetchErr, ErrPodGone):
-			return errors.Join(err, fetchErr)
+			return nil, errors.Join(err, fetchErr)
 		case fetchErr != nil:
-			return fmt.Errorf("%w: %w: %w", errBoundHere, err, fetchErr)
-		case current.Node == node && request.Annotation(gpus) == gpushare.FormatGPUs(current.GPUs):
-			return nil // an earlier attempt succeeded
-		case current.Node == node:
-			return fmt.Errorf("%w: bound here on %s: %w", errBoundHere, gpushare.FormatGPUs(current.GPUs), err)
-		case current.Node != "" || current.ResourceVersion == pod.ResourceVersion:
-			return err
+			return nil, fmt.Errorf("%w: %w: %w", errBoundHere, err, fetchErr)
+		case current.Node != "":
+			return &current, nil
+		case current.ResourceVersion == pod.ResourceVersion:
+			return nil, err
 		}
 		pod = current
 	}
-	return fmt.Errorf("%w: %w", errBoundHere, err)
+	return nil, fmt.Errorf("%w: %w", errBoundHere, err)
 }
 
 func newBinding(pod request.Pod, node growth.NodeName, annotations map[string]string) *corev1.Binding {

@@ -10,7 +10,11 @@
 //     reconcile writes it once the bus is connected.
 //  3. One Binding carries the GPUs as an annotation, the pod's UID and its resource version.
 //  4. If the API server refuses the Binding, the reservation is released. If the result is unknown, the reservation stays:
-//     it serves the scheduler's next attempt, and expires otherwise. It also stays if the pod turns out to be bound here.
+//     it serves the scheduler's next attempt, and expires otherwise.
+//
+// Bind may be repeated, because a response can be lost: a pod that is bound to the same node is a success, even if the
+// snapshot does not show it yet. A pod that is bound to another node is an error that names the node, and no reservation
+// for it remains.
 //
 // Preempt nominates a node for the pod (Nominations). Filter accepts that node as soon as the victims' memory makes room,
 // even if the records still have the victims.

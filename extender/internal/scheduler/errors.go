@@ -17,8 +17,8 @@ var (
 	ErrOvertaken = errors.New("others placed pods on this node at the same time; try again")
 	// ErrBusUnavailable means that nothing can be reserved on the bus.
 	ErrBusUnavailable = errors.New("the state bus is unavailable, nothing can be reserved; try again")
-	// errBoundHere means that the pod may be bound to this node in spite of the error. Its reservation stays: it is the
-	// latest plan for the pod, and expires if the pod is bound elsewhere.
+	// errBoundHere means that the pod may be bound to this node, but the API server does not answer. Its reservation stays:
+	// it is the latest plan for the pod, and expires if the pod is bound elsewhere.
 	errBoundHere = errors.New("the reservation stays")
 	// ErrPodGone means that the pod was deleted, or is not the one that was scheduled.
 	ErrPodGone = errors.New("the pod is gone")

@@ -107,6 +107,11 @@ func presentGPUs(node *cache.NodeInfo, pod request.Pod, assumed map[growth.PodUI
 	if pod.Node != node.Name {
 		return nil
 	}
+	return boundGPUs(node, pod)
+}
+
+// boundGPUs returns the GPUs of the pod's Binding.
+func boundGPUs(node *cache.NodeInfo, pod request.Pod) []growth.GPUShare {
 	memory, _ := pod.Request.MemoryPerGPU(node.Unit)
 	bound := make([]growth.GPUShare, len(pod.GPUs))
 	for i, g := range pod.GPUs {
