@@ -7,5 +7,5 @@ import _ "embed"
 var demo string
 
 // Demo returns the workload of the demo: nine jobs of all six kinds, arriving over a minute and a half, one of them without the
-// shim.
+// shim; and three as people run them, with a progress bar, with two ranks, and with limits equal to requests.
 func Demo() string { return demo }

@@ -53,12 +53,13 @@ The demo's own jobs are sized for a certain machine. A short job measures the sp
 the jobs have more steps, on a slower one fewer.
 
 The exit code is 0 if every job finished, and, in a full run of the demo's own jobs, each kind of job saw at least
-one change of CPU share, of data loaders and of category; with --chaos, if every binary came back as well.`,
+one change of CPU share, of data loaders and of category, each job has a curve, and none was taken for a
+restarted one; with --chaos, if every binary came back as well.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.workload, "workload", "", "CSV file of jobs (default: the demo's own nine jobs of six kinds)")
+	f.StringVar(&o.workload, "workload", "", "CSV file of jobs (default: the demo's own nine jobs of six kinds, and three variants)")
 	f.StringVar(&o.name, "name", "trellis", "name of the local cluster")
 	f.IntVar(&o.nodes, "nodes", 2, "nodes of the local cluster, one core each")
 	f.StringVar(&o.gpus, "gpus", "emulated:2x24GiB", `GPUs of each node: "emulated:2x24GiB", or "nvml" for real ones`)

@@ -33,6 +33,9 @@ func (d *Demo) judge(p pass, run *Run) {
 	if !p.compared && d.Complete {
 		d.missed = append(d.missed, results.Missed(d.Jobs, &run.line))
 	}
+	if run.Chaos == nil && d.Complete {
+		d.missed = append(d.missed, run.curves())
+	}
 }
 
 // conclude writes the results.

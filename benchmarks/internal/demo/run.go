@@ -51,6 +51,7 @@ type Run struct {
 	refused       refused
 	stories       cluster.Stories
 	announcements announcements
+	restarts      restarts
 	// failing is the time of the first error of the API server since its last success.
 	failing time.Time
 }
@@ -209,6 +210,7 @@ func (r *Run) create(ctx context.Context, job workload.Job) error {
 func (r *Run) tell(stories []cluster.Story, changes []timeline.Change) error {
 	for _, s := range stories {
 		r.Folder.Log.Info("event", "policy", r.Policy, "job", s.Object, "from", s.From, "reason", s.Reason, "text", s.Text, "warning", s.Warning)
+		r.restarts.add(s)
 		if worthSaying(s) {
 			r.announcements.add(s)
 			r.Screen.Say(said(s))

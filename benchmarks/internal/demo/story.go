@@ -15,7 +15,8 @@ import (
 // are shown once in force. Warnings pass. demo.log has every event.
 func worthSaying(s cluster.Story) bool {
 	switch s.Reason {
-	case "Scheduled", "Pulling", "Pulled", "Created", "Started", "ResizeStarted", "ResizeCompleted", "CPUShareChanged":
+	case "Scheduled", "Pulling", "Pulled", "Created", "Started", "ResizeStarted", "ResizeCompleted", "CPUShareChanged",
+		"JobArrived", "FirstMetric":
 		return s.Warning
 	}
 	return true

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/trellis-gpu/trellis/benchmarks/internal/workload"
@@ -29,9 +28,6 @@ const (
 	// graceSeconds leaves time for a last checkpoint.
 	graceSeconds = 10
 )
-
-// memoryRequest is the approximate use of PyTorch with one data-loader worker.
-const memoryRequest = "256Mi"
 
 // Setup has the settings that all pods of a run share.
 type Setup struct {
@@ -91,10 +87,7 @@ func (s Setup) Pod(job workload.Job) *corev1.Pod {
 					{Name: "PYTHONDONTWRITEBYTECODE", Value: "1"},
 					{Name: "OMP_NUM_THREADS", Value: "1"},
 				},
-				Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
-					corev1.ResourceCPU:    resource.MustParse(job.CPU.String()),
-					corev1.ResourceMemory: resource.MustParse(memoryRequest),
-				}},
+				Resources: resources(job),
 			}},
 		},
 	}
@@ -112,12 +105,18 @@ func (s Setup) Pod(job workload.Job) *corev1.Pod {
 }
 
 func arguments(job workload.Job) []string {
-	progress := "shim"
+	if variant := variantArguments(job); variant != nil {
+		return variant
+	}
+	model, progress := job.Kind, "shim"
+	if model == guaranteed {
+		model = guaranteedModel
+	}
 	if !job.UsesShim() {
 		progress = "log"
 	}
 	return append([]string{
-		scriptsFolder + "/run.py", job.Kind,
+		scriptsFolder + "/run.py", model,
 		"--steps", strconv.Itoa(job.Steps),
 		"--batch-size", strconv.Itoa(job.Batch),
 		"--seed", strconv.FormatUint(uint64(job.Seed), 10),

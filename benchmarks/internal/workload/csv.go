@@ -151,8 +151,8 @@ func readName(v string, j *Job) error {
 }
 
 func readKind(v string, j *Job) error {
-	if !slices.Contains(Kinds(), v) {
-		return fmt.Errorf("%q is none of %s", v, strings.Join(Kinds(), ", "))
+	if known := append(Kinds(), Variants()...); !slices.Contains(known, v) {
+		return fmt.Errorf("%q is none of %s", v, strings.Join(known, ", "))
 	}
 	j.Kind = v
 	return nil

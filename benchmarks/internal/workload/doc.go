@@ -3,7 +3,7 @@
 // A workload is a CSV file with a header and one row per job:
 //
 //	name             the pod's name: a DNS label
-//	kind             vae, cnn, rnn, gru, birnn or lstm: the model that benchmarks/jobs trains
+//	kind             vae, cnn, rnn, gru, birnn or lstm: the model that benchmarks/jobs trains; or one of Variants
 //	arrival_seconds  the time of submission, from the workload's start
 //	steps            number of training steps
 //	batch_size       samples per step

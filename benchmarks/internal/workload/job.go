@@ -12,6 +12,13 @@ import (
 // Kinds are the models that benchmarks/jobs can train.
 func Kinds() []string { return []string{"vae", "cnn", "rnn", "gru", "birnn", "lstm"} }
 
+// Variants are kinds of jobs as people run them without a thought of Trellis:
+//
+//	tqdm        a progress bar on stderr, without the shim
+//	ddp         two ranks in one container, and each reports its steps
+//	guaranteed  limits equal to the requests, so that its CPU cannot be tuned
+func Variants() []string { return []string{"tqdm", "ddp", "guaranteed"} }
+
 // UsualSteps is the number of steps that a job of a kind makes in about half a minute on one core, in batches of 32
 // (jobs/README.md, "Measured alone"); 0 for an unknown kind.
 func UsualSteps(kind string) int {
@@ -41,7 +48,7 @@ func (j Job) UsesShim() bool { return !strings.HasPrefix(j.Progress, "log:") }
 // Workload lists jobs in order of arrival.
 type Workload []Job
 
-// Kinds lists the kinds of the workload, in the order of the package's Kinds.
+// Kinds lists the models of the workload, in the order of the package's Kinds. Variants do not count.
 func (w Workload) Kinds() []string {
 	return slices.DeleteFunc(Kinds(), func(kind string) bool {
 		return !slices.ContainsFunc(w, func(j Job) bool { return j.Kind == kind })

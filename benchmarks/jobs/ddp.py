@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""Data-parallel training of the CNN in several processes of one container, with gloo: `ddp.py --steps 300 --ranks 2`.
+
+Without RANK in its environment it starts its ranks, with the variables that torchrun sets (the torchrun of some
+distributions cannot start). Each rank has its own part of the data and reports each of its steps to Trellis, as programs do
+whose authors did not think of it.
+"""
+import argparse
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+EVERY = 5            # steps between two losses, as a mean
+EFFORT = 0.25        # of the images' preparation, see data.py
+
+
+def arguments(argv):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--steps", type=int, default=300)
+    parser.add_argument("--batch-size", type=int, default=32, help="of each rank")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--ranks", type=int, default=2)
+    return parser.parse_args(argv)
+
+
+def launch(argv, ranks):
+    """Start the ranks and return the first exit code that is not 0. One failed rank ends all."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))   # a first process has no default action
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    common = dict(os.environ, WORLD_SIZE=str(ranks), LOCAL_WORLD_SIZE=str(ranks), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port),
+                  GLOO_SOCKET_IFNAME="lo")
+    running = [subprocess.Popen([sys.executable, os.path.abspath(__file__)] + argv, env=dict(common, RANK=str(r), LOCAL_RANK=str(r)))
+               for r in range(ranks)]
+    try:
+        while running:
+            time.sleep(0.2)
+            for process in list(running):
+                code = process.poll()
+                if code:
+                    return code
+                if code == 0:
+                    running.remove(process)
+        return 0
+    finally:
+        for process in running:
+            process.kill()
+            process.wait()
+
+
+class Silent:
+    """The part of the shim that this program uses, where Trellis is absent."""
+
+    @staticmethod
+    def step(**_):
+        pass
+
+
+def shim():
+    try:
+        import gpushare
+        return gpushare
+    except ImportError:
+        return Silent
+
+
+def batches(dataset, seed, size, rank, ranks):
+    """This rank's batches, without an end. All ranks shuffle alike and take every ranks-th image."""
+    import torch
+    epoch = 0
+    while True:
+        order = torch.randperm(len(dataset), generator=torch.Generator().manual_seed(seed + epoch)).tolist()[rank::ranks]
+        for at in range(0, len(order) - size + 1, size):
+            items = [dataset[(epoch, index)] for index in order[at:at + size]]
+            yield torch.stack([torch.as_tensor(image) for image, _ in items]), torch.tensor([int(label) for _, label in items])
+        epoch += 1
+
+
+def train(options):
+    import torch
+    import torch.distributed as dist
+    from torch.nn import functional
+    from torch.nn.parallel import DistributedDataParallel
+    from data import digits
+    from models import MODELS
+    dist.init_process_group("gloo")
+    rank, ranks = dist.get_rank(), dist.get_world_size()
+    torch.set_num_threads(1)
+    torch.manual_seed(options.seed)
+    training, _ = digits(options.seed, EFFORT)
+    model = DistributedDataParallel(MODELS["cnn"]())
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+    trellis, losses = shim(), []
+    feed = batches(training, options.seed, options.batch_size, rank, ranks)
+    for step in range(1, options.steps + 1):
+        images, labels = next(feed)
+        optimizer.zero_grad()
+        loss = functional.cross_entropy(model(images), labels)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+        report = {}
+        if step % EVERY == 0:
+            report = {"loss": sum(losses) / len(losses)}
+            losses = []
+            print("rank=%d step=%d loss=%.4f" % (rank, step, report["loss"]), flush=True)
+        trellis.step(samples=len(labels), step=step, total_steps=options.steps, **report)
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+def main(argv):
+    options = arguments(argv)
+    if "RANK" not in os.environ:
+        return launch(argv, options.ranks)
+    train(options)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
