@@ -52,9 +52,6 @@ const (
 	NodeLabel = "gpushare"
 )
 
-// mirrorAnnotation marks the API server's copy of a static pod. Kubelet runs such a pod without admission.
-const mirrorAnnotation = "kubernetes.io/config.mirror"
-
 const (
 	// Resource is the extended resource of GPU memory. Each device is one unit.
 	Resource = "gpushare/gpu-mem"

@@ -71,6 +71,9 @@ const (
 
 var metricName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./@-]*$`)
 
+// mirrorAnnotation marks the API server's copy of a static pod. Kubelet runs such a pod without admission.
+const mirrorAnnotation = "kubernetes.io/config.mirror"
+
 // RequestsShare reports whether the annotations request a share. Those of a static pod do not: no admission policy turns them
 // into a limit, and a static pod cannot be resized.
 func RequestsShare(annotations map[string]string) bool {

@@ -74,6 +74,7 @@ func (n *Node) arrive(pod Pod) {
 	n.resumeYield(j)
 	n.announceArrival(j, true)
 	n.announceDirection(j)
+	n.reportScheduler(j)
 	n.explainFixed(j)
 	n.log(Info, "job arrived", "job", pod.Ref, "uid", uid, "category", j.category, "progress", spec.Progress.Source)
 	n.syncSlots()

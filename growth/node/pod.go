@@ -18,6 +18,8 @@ type Pod struct {
 	Program string
 	// Numbers are the numbers that Program omits: those of the command lines in order, then those of the environment.
 	Numbers []string
+	// Scheduler is the scheduler that the pod names.
+	Scheduler string
 	// HostNetwork is set for a pod that shares the node's network.
 	HostNetwork bool
 	// SharedMemory is the size of /dev/shm in the container that trains; 0 if it is unknown or has no limit of its own.

@@ -102,6 +102,11 @@ var explanations = []explanation{
 		Advice:  "Write the name that the message proposes and create the pod again.",
 	},
 	{
+		Reason: "OtherScheduler", From: "coordinator", On: "pod", Type: "Warning",
+		Meaning: "The pod names another scheduler than `trellis`, which may have placed it without regard to GPUs and jobs.",
+		Advice:  "Leave `schedulerName` out, unless that scheduler calls the extender.",
+	},
+	{
 		Reason: "BadLines", From: "coordinator", On: "pod", Type: "Warning",
 		Meaning: "The job sent lines on its socket that are not messages of the protocol.",
 		Advice:  "Use the mounted shim. If the job writes to the socket itself, compare its lines with package growth/wire.",

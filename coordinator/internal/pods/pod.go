@@ -20,6 +20,7 @@ func Read(p *corev1.Pod) node.Pod {
 		Annotations:  maps.Clone(p.Annotations),
 		Running:      p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp == nil,
 		Started:      started(p),
+		Scheduler:    p.Spec.SchedulerName,
 		HostNetwork:  p.Spec.HostNetwork,
 		ResizeStatus: resizeStatus(p),
 		Outside:      outside(p),
