@@ -1,16 +1,12 @@
 package efficiency
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
 )
-
-// ErrNotFinite is returned for a report whose metric is NaN or infinite.
-var ErrNotFinite = errors.New("the metric is not a finite number")
 
 // PerCoreSecond is an efficiency G in the metric's unit per core-second. It is comparable within one job only;
 // FlowCon's literal reading also compares jobs by it.
@@ -37,6 +33,8 @@ type State struct {
 	Noise float64 `json:"noise,omitempty"`
 	// RelapseStreak counts consecutive samples that are far worse than the best value.
 	RelapseStreak int `json:"relapsed,omitempty"`
+	// NotFinite describes a metric that is NaN or infinite.
+	NotFinite NotFinite `json:"notFinite,omitzero"`
 }
 
 // Tracker follows one job.
@@ -48,10 +46,11 @@ type Tracker struct {
 	progress  growth.PerSecond
 	per       PerResource
 
-	// Reports since the last sample.
-	sum   float64
-	count int
-	last  float64
+	// Reports since the last sample. invalid counts those that are not finite.
+	sum     float64
+	count   int
+	last    float64
+	invalid int
 
 	// The last sample that this tracker took itself; valid if hasSample is set.
 	hasSample bool
@@ -99,7 +98,7 @@ func (s State) valid() bool {
 		}
 	}
 	return s.Peak >= 0 && s.Gained >= 0 && s.Noise >= 0 &&
-		s.Samples >= 0 && s.LowStreak >= 0 && s.Step >= 0 && s.RelapseStreak >= 0
+		s.Samples >= 0 && s.LowStreak >= 0 && s.Step >= 0 && s.RelapseStreak >= 0 && s.NotFinite.valid()
 }
 
 // State returns the state for Resume.
@@ -108,15 +107,18 @@ func (t *Tracker) State() State { return t.state }
 // Category returns the present category.
 func (t *Tracker) Category() growth.Category { return t.state.Category }
 
-// Report adds a report. It reports whether the job has restarted since the last one.
+// Report adds a report. It reports whether the job has restarted since the last one. It returns ErrNotFinite for a
+// value that is NaN or infinite.
 func (t *Tracker) Report(step int64, value float64) (restarted bool, err error) {
 	if !finite(value) {
+		t.addNotFinite(step, value)
 		return false, ErrNotFinite
 	}
 	restarted = step < t.state.Step
 	if restarted {
 		t.Restart()
 	}
+	t.addFinite()
 	t.state.Step = step
 	t.sum += value
 	t.count++
@@ -130,13 +132,25 @@ func (t *Tracker) Restart() {
 	t.state.LowStreak = 0
 	t.state.Step = 0
 	t.state.RelapseStreak = 0
+	t.recover()
 	t.sum = 0
 	t.count = 0
+	t.invalid = 0
 	t.hasSample = false
 }
 
-// Tick makes a sample of the reports since the last one and updates growth and category.
+// Tick makes a sample of the reports since the last one and updates growth and category. While the metric is lost, an
+// interval with a report is a low sample.
 func (t *Tracker) Tick(now time.Time, usage Usage) Reading {
+	invalid := t.invalid
+	t.invalid = 0
+	if f := t.state.NotFinite; f.Lasting {
+		t.sum, t.count = 0, 0
+		if invalid == 0 {
+			return t.reading(false, "the metric is not finite, and there is no report since the last sample")
+		}
+		return t.reading(false, t.lose(f))
+	}
 	elapsed := now.Sub(t.sampledAt).Seconds()
 	switch {
 	case t.count == 0:
@@ -232,6 +246,14 @@ func (t *Tracker) updateCategory() string {
 	s.LowStreak = 0
 	s.Category = demote(s.Category)
 	return fmt.Sprintf("growth %.3f was below %.3f for %d samples", g, c.Alpha, c.LowSamples)
+}
+
+// lose updates growth and category for an interval in which the metric was not finite. It returns the reason.
+func (t *Tracker) lose(f NotFinite) string {
+	t.raw, t.progress, t.per = 0, 0, PerResource{}
+	t.state.Growth = 0
+	t.updateCategory()
+	return fmt.Sprintf("the metric is %s since step %d: no growth", f.Kinds(), f.Since)
 }
 
 func demote(c growth.Category) growth.Category {

@@ -42,12 +42,15 @@ func (a Account) size() (low, likely growth.CoreSeconds) {
 	switch {
 	case a.Ended:
 		return a.RealWork, a.RealWork
-	case !valid(a.Remaining) || a.Remaining.Likely <= 0: // a job that runs past its predicted end has no known size
+	case !Sized(a.Remaining):
 		return a.RealWork, growth.CoreSeconds(math.Inf(1))
 	}
 	low = a.RealWork + max(0, min(a.Remaining.Low, a.Remaining.Likely))
 	return low, a.RealWork + a.Remaining.Likely
 }
+
+// Sized reports whether a job with this remaining work has a known size. A job that runs past its predicted end has none.
+func Sized(e remaining.Estimate) bool { return valid(e) && e.Likely > 0 }
 
 func valid(e remaining.Estimate) bool {
 	return e.Known && e.Likely >= 0 && !math.IsInf(float64(e.Likely), 1) && !math.IsNaN(float64(e.Low))

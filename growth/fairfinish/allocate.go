@@ -22,11 +22,16 @@ const (
 // the index, as much as leaves all other jobs in time.
 func (t *instance) allocate(horizon float64) (work []float64, reasons []string) {
 	p := t.plan(horizon)
+	all := p.due
 	t.makeFeasible(p)
 	total := 0.0
 	for i, due := range p.due {
 		total += due[0]
-		reasons = append(reasons, t.dueReason(i))
+		reason := t.dueReason(i)
+		if due[0] < all[i][0]-tolerance {
+			reason += "; it gets less, because not all jobs can have what is due"
+		}
+		reasons = append(reasons, reason)
 	}
 	for _, i := range t.order {
 		if total >= t.cores*horizon-tolerance {
@@ -138,6 +143,7 @@ func (t *instance) addJob(p *plan, job int, ends []float64) {
 		floor[s] = t.config.Floor * (t.forecast.fairAt(job, end) - float64(a.FairWork))
 		fair := growth.CoreSeconds(t.forecast.fairAt(job, t.fairTime(job, end)))
 		switch {
+		case t.jobs[job].FloorOnly: // its floor only
 		case end >= t.finish[job]-instant:
 			due[s] = remaining
 		case !t.late[job] && fair >= minSize-tolerance:
@@ -152,11 +158,14 @@ func (t *instance) addJob(p *plan, job int, ends []float64) {
 	p.require(job, max(due[0], floor[0]))
 }
 
-// dueReason explains why a job receives its due work.
+// dueReason explains which work of a job is due. The work that it receives may be less, if the plan is not feasible, or
+// more, if the job lags behind fair sharing.
 func (t *instance) dueReason(job int) string {
 	switch {
+	case t.jobs[job].FloorOnly:
+		return fmt.Sprintf("only the floor, %g of its fair share, is due", t.config.Floor)
 	case math.IsInf(t.finish[job], 1):
-		return "its size is unknown: its fair share"
+		return "its size is unknown: what fair sharing gives it is due"
 	case t.late[job]:
 		return "late: fair sharing would have finished it"
 	}
@@ -167,10 +176,12 @@ func (t *instance) dueReason(job int) string {
 func (t *instance) extraReason(job int) string {
 	toTarget, remaining := t.toTarget(job), t.remaining(job)
 	switch {
+	case t.jobs[job].FloorOnly:
+		return t.dueReason(job) + "; no job with a larger claim can use the rest"
 	case toTarget > 0 && !math.IsInf(toTarget, 1):
 		return fmt.Sprintf("%.0f core-seconds to its target", toTarget)
 	case math.IsInf(remaining, 1):
-		return "no other job can use it"
+		return t.dueReason(job) + "; no job with less work left can use the rest"
 	}
 	return fmt.Sprintf("%.0f core-seconds to its end", remaining)
 }

@@ -92,6 +92,9 @@ func newInstance(c Config, s State, jobs []Job) *instance {
 	for i, a := range t.accounts {
 		_, size := a.size()
 		t.finish = append(t.finish, t.forecast.timeAt(i, size))
+		if t.jobs[i].FloorOnly {
+			t.finish[i] = math.Inf(1) // it has no deadline
+		}
 		t.late = append(t.late, !a.active())
 	}
 	t.setLateFinish()
@@ -105,7 +108,7 @@ func (t *instance) setLateFinish() {
 	var accounts []Account
 	var indices []int
 	for i, a := range t.accounts {
-		if t.late[i] {
+		if t.late[i] && !t.jobs[i].FloorOnly {
 			accounts = append(accounts, Account{Remaining: a.Remaining, Weight: a.Weight, Limit: a.Limit})
 			indices = append(indices, i)
 		}

@@ -35,10 +35,14 @@ func (t *instance) sort() {
 	})
 }
 
-// index returns the largest reward per core-second that the job can still earn. Reaching the target earns the target
+// index returns the largest reward per core-second that the job can still earn. It is negative for a job that gives way
+// to all others. Reaching the target earns the target
 // weight, ending earns the rest. This is the Gittins index of a job with two milestones. On one core without deadlines
 // it minimises the weighted sum of the times at which milestones are reached.
 func (t *instance) index(job int) float64 {
+	if t.jobs[job].FloorOnly {
+		return -1
+	}
 	o := t.targetWeight(job)
 	weight := t.accounts[job].Weight
 	remaining := max(t.remaining(job), epsilon)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
@@ -11,7 +12,8 @@ import (
 
 // corrected is the corrected reading.
 func corrected(c Config, now time.Time, in Input) Decision {
-	if allConverged(in.Jobs) {
+	lost := slices.IndexFunc(in.Jobs, func(j Job) bool { return j.FloorOnly }) >= 0
+	if allConverged(in.Jobs) && !lost {
 		interval := c.Interval
 		if !in.Interrupted {
 			interval = min(2*max(in.Interval, c.Interval), MaxBackoff*c.Interval)
@@ -20,7 +22,7 @@ func corrected(c Config, now time.Time, in Input) Decision {
 	}
 	floor := 1 / (c.Beta * float64(len(in.Jobs)))
 	grants := weights(in.Jobs, floor)
-	normalize(grants, floor)
+	normalize(in.Jobs, grants, floor)
 	if reason, keep := keepShares(in, grants, now); keep {
 		for i, j := range in.Jobs {
 			grants[i].Weight = j.Weight
@@ -41,6 +43,9 @@ func weights(jobs []Job, floor float64) []Grant {
 	for i, j := range jobs {
 		g := Grant{ID: j.ID, Category: j.Category}
 		switch {
+		case j.FloorOnly:
+			g.Weight = floor
+			g.Reason = fmt.Sprintf("its metric is not finite: the floor of %.3f", floor)
 		case j.unrated() && j.Silent:
 			g.Weight = 1 / float64(len(jobs))
 			g.Reason = "no report: its fair share"
@@ -62,17 +67,26 @@ func weights(jobs []Job, floor float64) []Grant {
 	return grants
 }
 
-// normalize turns weights into shares that add up to 1, none below the floor.
-func normalize(grants []Grant, floor float64) {
-	above := 0.0
-	for _, g := range grants {
+// normalize turns weights into shares that add up to 1, none below the floor. If no job has more than the floor, the rest
+// goes to the jobs whose metric is finite.
+func normalize(jobs []Job, grants []Grant, floor float64) {
+	above, valid := 0.0, 0
+	for i, g := range grants {
 		above += max(g.Weight-floor, 0)
+		if !jobs[i].FloorOnly {
+			valid++
+		}
 	}
 	rest := 1 - float64(len(grants))*floor
 	for i, g := range grants {
-		part := 1 / float64(len(grants))
-		if above > 0 {
+		part := 0.0
+		switch {
+		case above > 0:
 			part = max(g.Weight-floor, 0) / above
+		case valid == 0:
+			part = 1 / float64(len(grants))
+		case !jobs[i].FloorOnly:
+			part = 1 / float64(valid)
 		}
 		grants[i].Share = growth.Share(floor + part*rest)
 	}

@@ -76,6 +76,10 @@ func TestDecide_Shares(t *testing.T) {
 		"zero growth does not divide by zero":                      {policy.FlowCon, []flowcon.Job{job(p, 0, 1, 0), job(p, 0, 1, 0)}, []float64{.5, .5}},
 		"literal: zero growth does not divide by zero":             {policy.FlowConLiteral, []flowcon.Job{job(p, 0, 1, 0), job(c, 0, 1, 0)}, []float64{.8, .2}},
 		"a single job gets the node":                               {policy.FlowCon, []flowcon.Job{job(p, .3, 1, 0)}, []float64{1}},
+		"a job whose metric is not finite gets the floor":          {policy.FlowCon, []flowcon.Job{{Category: p, FloorOnly: true, Weight: 1}, job(p, .5, 1, 0)}, []float64{.25, .75}},
+		"also while it is Watching":                                {policy.FlowCon, []flowcon.Job{{Category: w, FloorOnly: true, Weight: 1}, job(w, .04, 1, 0)}, []float64{.25, .75}},
+		"also if the other job has converged":                      {policy.FlowCon, []flowcon.Job{{Category: c, FloorOnly: true}, job(c, 0, 1, 0)}, []float64{.25, .75}},
+		"jobs whose metrics are not finite are equal":              {policy.FlowCon, []flowcon.Job{{Category: c, FloorOnly: true}, {Category: c, FloorOnly: true}}, []float64{.5, .5}},
 		"converged jobs are equal":                                 {policy.FlowCon, []flowcon.Job{job(c, .04, .9, .9), job(c, 0, .1, .1)}, []float64{.5, .5}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -51,6 +51,8 @@ type Job struct {
 	Category growth.Category
 	// Silent is set if the job has had enough time to report and has not.
 	Silent bool
+	// FloorOnly is set if the job's metric is not finite. The job gets the least that the policy gives.
+	FloorOnly bool
 	// Weight and Share are from the last decision; 0 for a new job.
 	Weight float64
 	Share  growth.Share
@@ -59,7 +61,7 @@ type Job struct {
 }
 
 // unrated reports whether the job's growth is still unknown.
-func (j Job) unrated() bool { return j.Samples < 2 }
+func (j Job) unrated() bool { return j.Samples < 2 && !j.FloorOnly }
 
 // Input is the input of a decision.
 type Input struct {

@@ -21,6 +21,9 @@ type Config struct {
 	Alpha, Beta float64
 	// Objective selects the jobs to which policy.Harmless gives slack.
 	Objective fairfinish.Objective
+	// Converged decides what a converged job of unknown size can claim under policy.Harmless. Empty means
+	// policy.ConvergedFair.
+	Converged policy.Converged
 	// DirectWeights is set if the coordinator writes CPU weights into cgroups and does not resize pods.
 	DirectWeights bool
 	// GPUTime also divides the time of each GPU by the shares of its jobs, by means of duties.
@@ -53,6 +56,9 @@ func KubeletDamping(interval time.Duration) Damping {
 // Validate returns an error that names the first parameter out of bounds.
 func (c Config) Validate() error {
 	if err := c.Policy.Validate(); err != nil {
+		return err
+	}
+	if err := c.Converged.Validate(); err != nil {
 		return err
 	}
 	if c.Interval < time.Second || c.Interval > time.Hour {

@@ -58,15 +58,20 @@ func (n *Node) flowConJob(j *job) flowcon.Job {
 	if _, preserved := j.pod.Original(); preserved && j.weight == 0 && n.pool > 0 {
 		j.weight = float64(j.pod.Total(j.pod.Allocated())) / float64(n.pool) // decided by an earlier coordinator
 	}
-	return flowcon.Job{
-		ID:       j.pod.Ref.UID,
-		Samples:  j.reading.Samples,
-		Growth:   j.reading.Growth,
-		Raw:      j.reading.Raw,
-		Category: j.category,
-		Silent:   n.now.Sub(j.arrived) > silentAfter*n.config.Interval,
-		Weight:   j.weight,
-		Share:    j.share,
-		Changed:  j.changed,
+	in := flowcon.Job{
+		ID:        j.pod.Ref.UID,
+		Samples:   j.reading.Samples,
+		Growth:    j.reading.Growth,
+		Raw:       j.reading.Raw,
+		Category:  j.category,
+		Silent:    n.now.Sub(j.arrived) > silentAfter*n.config.Interval,
+		FloorOnly: j.tracker.NotFinite().Lasting,
+		Weight:    j.weight,
+		Share:     j.share,
+		Changed:   j.changed,
 	}
+	if in.FloorOnly {
+		in.Growth, in.Raw = 0, 0 // the last reading may be older than the loss of the metric
+	}
+	return in
 }

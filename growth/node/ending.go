@@ -52,10 +52,13 @@ func (j *job) resultText() string {
 		return " without a report"
 	}
 	text := " at " + j.stepText()
-	if !j.reported {
+	if !j.reported && !j.tracker.NotFinite().Lasting {
 		return text + ", without a value of " + j.spec.Metric
 	}
-	text += fmt.Sprintf(", %s %.4g", j.spec.Metric, j.value)
+	text += ", " + j.valueText()
+	if lost := j.tracker.NotFinite(); lost.Lasting {
+		text += fmt.Sprintf(" since step %d", lost.Since)
+	}
 	if first := j.lifetime.First; first != nil {
 		text += fmt.Sprintf(" (first %.4g)", *first)
 	}

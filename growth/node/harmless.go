@@ -1,6 +1,7 @@
 package node
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/trellis-gpu/trellis/growth"
@@ -13,10 +14,11 @@ const minCapacity = growth.Core / 10
 // harmless applies policy.Harmless. It keeps the state of package fairfinish between decisions.
 func (n *Node) harmless(jobs []*job, originals []Requests, interrupted bool) division {
 	in := make([]fairfinish.Job, len(jobs))
-	forecasts := make([]forecast, len(jobs))
+	forecasts, floors := make([]forecast, len(jobs)), make([]string, len(jobs))
 	for i, j := range jobs {
 		f := n.forecast(j)
-		forecasts[i] = f
+		forecasts[i], floors[i] = f, n.floorReason(j, f)
+		n.announceConverged(j, f)
 		in[i] = fairfinish.Job{
 			ID:                j.pod.Ref.UID,
 			Used:              growth.CoreSeconds(j.metered.CPU),
@@ -25,6 +27,7 @@ func (n *Node) harmless(jobs []*job, originals []Requests, interrupted bool) div
 			Remaining:         f.remaining,
 			ToTarget:          f.toTarget,
 			TargetFromSimilar: f.complete,
+			FloorOnly:         floors[i] != "",
 			// Kubernetes divides a busy node in proportion to requests, so these are the weights of fair sharing.
 			Weight: j.pod.Total(originals[i]).Cores(),
 			Limit:  j.pod.Limit(),
@@ -46,13 +49,14 @@ func (n *Node) harmless(jobs []*job, originals []Requests, interrupted bool) div
 			category: j.category,
 			weight:   float64(g.Share),
 			share:    g.Share,
-			reason:   g.Reason,
+			reason:   withFloor(floors[i], g.Reason),
 			inputs:   inputs,
 		})
 	}
 	if !interrupted && moved < n.config.Damping.Deadband {
 		for i, j := range jobs {
 			d.grants[i].share = j.share
+			d.grants[i].reason += fmt.Sprintf("; no share changes by %s, so all stay", n.config.Damping.Deadband)
 		}
 	}
 	return d

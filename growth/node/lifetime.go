@@ -16,6 +16,8 @@ type totals struct {
 	Resizes int `json:"resizes,omitempty"`
 	// First is the first value of the metric.
 	First *float64 `json:"first,omitempty"`
+	// ShareKept is set once an event has said that the job keeps its share although it has converged.
+	ShareKept bool `json:"shareKept,omitempty"`
 }
 
 // lifetime is what the events about a job's arrival and end need.

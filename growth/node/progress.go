@@ -60,22 +60,7 @@ func (n *Node) report(j *job, e ProgressReported) {
 		n.metricMissing(j, p)
 		return
 	}
-	restarted, err := j.tracker.Report(j.counter.steps, value)
-	if err != nil {
-		n.out.Counts.NotFinite++
-		return
-	}
-	if restarted {
-		n.restart(j, "its step went backwards")
-	}
-	j.window.addValue(value)
-	j.curve.Add(float64(j.counter.steps), value)
-	first := !j.reported
-	j.value, j.reported = value, true
-	if first {
-		n.announceFirst(j)
-		n.publish(j, false)
-	}
+	n.evaluate(j, value)
 }
 
 func (n *Node) metricMissing(j *job, p wire.Progress) {

@@ -91,7 +91,7 @@ func (n *Node) categorise(j *job, category growth.Category, reason string) {
 		"metric", j.spec.Metric, "value", j.value, "step", j.latest.Step, "reason", reason)
 	n.annotate(j.pod.Ref, gpushare.CategoryAnnotation, string(category))
 	n.event(j, time.Second, false, "CategoryChanged",
-		fmt.Sprintf("%s → %s: %s (%s %.4g at step %d)", from, category, reason, j.spec.Metric, j.value, j.latest.Step))
+		fmt.Sprintf("%s → %s: %s (%s at step %d)", from, category, reason, j.valueText(), j.latest.Step))
 	n.interrupt("category", false)
 }
 

@@ -15,3 +15,10 @@ func TestName_ValidateAcceptsOnlyTheConstants(t *testing.T) {
 	require.EqualError(t, policy.Name("greedy").Validate(), `policy "greedy": one of fair, flowcon-literal, flowcon, harmless`)
 	require.Error(t, policy.Name("").Validate())
 }
+
+func TestConverged_ValidateAcceptsOnlyTheConstants(t *testing.T) {
+	for _, known := range []policy.Converged{"", policy.ConvergedFair, policy.ConvergedFloor} {
+		require.NoError(t, known.Validate())
+	}
+	require.EqualError(t, policy.Converged("none").Validate(), `converged "none": fair or floor`)
+}
