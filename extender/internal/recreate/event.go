@@ -42,7 +42,7 @@ func cause(refusal bus.Refusal) string {
 func (r *Recreator) recordEvent(ctx context.Context, pod *corev1.Pod, refusal bus.Refusal) {
 	now := metav1.Now()
 	_, err := r.Client.CoreV1().Events(pod.Namespace).Create(ctx, &corev1.Event{
-		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, GenerateName: pod.Name + "."},
+		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, GenerateName: fmt.Sprintf("%.200s.", pod.Name)},
 		InvolvedObject: corev1.ObjectReference{
 			APIVersion:      "v1",
 			Kind:            "Pod",

@@ -1,6 +1,7 @@
 package recreate_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -32,4 +33,17 @@ func TestRecreator_EventStatesReason(t *testing.T) {
 			require.Contains(t, events.Items[0].Message, tc.want)
 		})
 	}
+}
+
+// TestRecreator_EventOfLongName: the API server accepts a prefix of at most 253 characters for a generated name.
+func TestRecreator_EventOfLongName(t *testing.T) {
+	pod := rejected()
+	pod.Name = strings.Repeat("p", 253)
+	h := newHarness(t, pod)
+	require.NoError(t, h.recreateAfterDelay(pod))
+	events, err := h.client.CoreV1().Events("team").List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	require.Len(t, events.Items, 1)
+	require.LessOrEqual(t, len(events.Items[0].GenerateName), 253)
+	require.Equal(t, pod.Name, events.Items[0].InvolvedObject.Name)
 }
