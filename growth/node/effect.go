@@ -3,6 +3,8 @@ package node
 import (
 	"fmt"
 	"time"
+
+	"github.com/trellis-gpu/trellis/growth/resize"
 )
 
 // effectTime is the time in which a new request must change the weight of the pod's cgroup.
@@ -19,6 +21,9 @@ type unapplied struct {
 func (n *Node) observeEffect(j *job, e ResizeFinished) {
 	if e.Verified || e.Weight == 0 || n.config.DirectWeights {
 		j.unapplied = nil
+		if j.refusal.Any && e.Verified && e.Resize.To != j.refusal.InForce {
+			j.refusal = resize.Refusal{}
+		}
 		return
 	}
 	if j.unapplied == nil || j.unapplied.weight != e.Weight {
@@ -39,7 +44,7 @@ func (n *Node) checkEffect(j *job) {
 	case n.now.Sub(u.since) >= effectTime || j.refusal.Any:
 		j.unapplied = nil
 		n.refuse(j, u.before, objection{by: "no effect", outcome: "goes back to", any: true, why: fmt.Sprintf(
-			"It had no effect: the weight of the pod's cgroup is still %d after %s. Check kubelet's log, and whether another program writes to the cgroup",
-			u.weight, n.now.Sub(u.since).Round(time.Second))})
+			"It had no effect: the weight of the pod's cgroup is still %d. Check kubelet's log, and whether another program writes to the cgroup",
+			u.weight)})
 	}
 }

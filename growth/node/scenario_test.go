@@ -33,6 +33,7 @@ type scenario struct {
 	trained int               // number of rounds of train
 	refuses map[string]string // kubelet's message by pod
 	configs map[string]wire.Config
+	rules   cpuRules
 	lines   []string
 }
 
@@ -40,6 +41,9 @@ type scenario struct {
 func (s *scenario) run(command string) {
 	words := strings.Fields(command)
 	what, args := words[0], words[1:]
+	if s.runCPU(what, args) {
+		return
+	}
 	switch what {
 	case "node":
 		s.newNode(args)
@@ -142,6 +146,7 @@ func (s *scenario) runPod(name string, v map[string]string) {
 			pod.Annotations[annotation] = v[key]
 		}
 	}
+	s.outside(&pod, v)
 	s.pods[name] = pod
 	s.step(node.PodUpdated{Pod: pod})
 	s.allocate()
@@ -242,13 +247,16 @@ func (s *scenario) count(text string) int64 {
 func (s *scenario) usages() map[growth.PodUID]node.Usage {
 	usages := map[growth.PodUID]node.Usage{}
 	for name := range s.pods {
-		usages[uid(name)] = node.Usage{CPU: s.cpu[name], CPUKnown: true, Memory: 100}
+		usages[uid(name)] = node.Usage{CPU: s.cpu[name], CPUKnown: true, Memory: 100, Weight: s.rules.inert[name]}
 	}
 	return usages
 }
 
 // resize plays kubelet, which refuses increases for the pods that the transcript names.
 func (s *scenario) resize(r node.Resize) {
+	if s.answer(r) {
+		return
+	}
 	name := r.Pod.Name
 	pod := s.pods[name]
 	pod.Annotations = maps.Clone(pod.Annotations)
@@ -257,7 +265,7 @@ func (s *scenario) resize(r node.Resize) {
 	}
 	before := pod.Containers[0].Request
 	pod.Containers = []node.Container{{Name: "train", Request: r.Requests["train"], Allocated: r.Requests["train"]}}
-	pod.ResizeStatus = node.ResizeStatus{}
+	pod.ResizeStatus, pod.ResizedBy = node.ResizeStatus{}, gpushare.FieldManager
 	refused := s.refuses[name] != "" && r.To > r.From
 	if refused {
 		pod.Containers[0].Allocated = before
@@ -266,7 +274,8 @@ func (s *scenario) resize(r node.Resize) {
 	s.pods[name] = pod
 	s.step(node.PodUpdated{Pod: pod})
 	if !refused {
-		s.step(node.ResizeFinished{Resize: r, Weight: int64(r.To), Verified: true})
+		weight, verified := s.weigh(r)
+		s.step(node.ResizeFinished{Resize: r, Weight: weight, Verified: verified})
 	}
 }
 

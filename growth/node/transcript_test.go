@@ -17,7 +17,8 @@ var rewrite = flag.Bool("rewrite", false, "rewrite the transcripts in testdata w
 //
 //	# a comment
 //	node policy=flowcon interval=10s cores=2         start a coordinator
-//	pod a cpu=500m metric=loss:min                   start a pod; kubelet allocates a GPU and the slot slot-a
+//	pod a cpu=500m metric=loss:min                   start a pod; kubelet allocates a GPU and the slot slot-a. It can have
+//	                                                 init=2000m, sidecar=50m and fixed=its_class_is_Guaranteed
 //	report a step=10 loss=2.3 total=90 loaders=2     the job reports through its socket
 //	log a unmatched step 1                           60 lines of a's log have no report; one of them is "step 1"
 //	log a format like syslog, log a unreadable why   a's log has another format, or is unreadable
@@ -27,6 +28,10 @@ var rewrite = flag.Bool("rewrite", false, "rewrite the transcripts in testdata w
 //	leaves a connection=1                            a process of a closes its connection
 //	wait                                             let time pass until Effects.Wake
 //	kubelet refuses a: no room, kubelet accepts a    kubelet's answer to later increases of a's request
+//	write a cpu=900m by=vpa-updater                  another client resizes a; without by, its name is unknown
+//	quota cpu refuses a, quota cpu accepts           the API server's answer to later increases of a's request
+//	kubelet ignores a, kubelet applies               whether later resizes of a change the weight of its cgroup
+//	others cpu=800m, exclusive a=2                   requests of all other pods of the node, cores that a has alone
 //	restart a, delete a, advise a loaders=4, ack a   restart the container, delete the pod, give advice, acknowledge it
 //	ends a, starts a                                 the container of a ends or starts again; its pod is Running
 //	coordinator restarts                             start a new node with the memory of the old one

@@ -54,9 +54,10 @@ func (r Refusal) Active(now time.Time) bool {
 	return r.Times > 0 && now.Before(r.RetryAt()) && !now.Before(r.At)
 }
 
-// Resolved reports whether the request in force has since moved in the direction that was refused.
+// Resolved reports whether the request in force has since moved in the direction that was refused. That of a job whose
+// resizes have no effect does not show it.
 func (r Refusal) Resolved(inForce growth.MilliCPU) bool {
-	return r.Times > 0 && (inForce > r.InForce) == (r.Requested > r.InForce) && inForce != r.InForce
+	return r.Times > 0 && !r.Any && (inForce > r.InForce) == (r.Requested > r.InForce) && inForce != r.InForce
 }
 
 // isIncrease reports whether an increase was refused.
