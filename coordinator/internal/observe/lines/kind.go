@@ -7,6 +7,9 @@ import (
 
 const evaluationWord = `(?:val|valid|validat(?:e|ion|ing)|eval|evaluat(?:e|ion|ing)|test|testing|dev)`
 
+// maxKindBytes bounds the text before a value that is searched for words of an evaluation.
+const maxKindBytes = 512
+
 var (
 	// evaluationKey matches the text before a value whose name says that it is one of an evaluation, as in "val_loss=",
 	// "eval/loss: " and "test set: average loss ".
@@ -14,9 +17,9 @@ var (
 	// evaluationStart matches a record about an evaluation, as in "Validation DataLoader 0: ".
 	evaluationStart = regexp.MustCompile(`(?i)^[^\w]*` + evaluationWord + `\b`)
 	// label matches a word that says which phase the text after it is about, as in "[eval]" and "train: ".
-	label        = regexp.MustCompile(`(?i)\b(?:(train\w*)|` + evaluationWord + `)(?:[ _]?set)?\s*[:|\]]`)
-	evaluated    = regexp.MustCompile(`(?i)(?:^|[^a-z])` + evaluationWord + `(?:[^a-z]|$)`)
-	maxKindBytes = 512
+	label = regexp.MustCompile(`(?i)\b(?:(train\w*)|` + evaluationWord + `)(?:[ _]?set)?\s*[:|\]]`)
+	// evaluated matches a name or an expression that asks for the metric of an evaluation.
+	evaluated = regexp.MustCompile(`(?i)(?:^|[^a-z])` + evaluationWord + `(?:[^a-z]|$)`)
 )
 
 // evaluation reports whether a value is one of a validation or test, by the text before it.

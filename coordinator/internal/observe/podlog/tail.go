@@ -1,23 +1,12 @@
 package podlog
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/lines"
-	"github.com/trellis-gpu/trellis/growth"
 )
-
-// Folder returns the folder in which kubelet keeps the logs of a container.
-func Folder(root string, pod growth.PodRef, container string) string {
-	return filepath.Join(root, pod.Namespace+"_"+pod.Name+"_"+string(pod.UID), container)
-}
 
 // Text receives the text of a log, by stream. lines.Extractor implements it.
 type Text interface {
@@ -101,30 +90,6 @@ func (t *Tail) follow(now time.Time) error {
 	return err
 }
 
-// newest returns the highest restart number that has a file, or −1.
-func (t *Tail) newest() (int, error) {
-	entries, err := os.ReadDir(t.folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return -1, nil
-	}
-	if err != nil {
-		return -1, fmt.Errorf("looking for a container's log: %w", err)
-	}
-	newest := -1
-	for _, e := range entries {
-		if name, ok := strings.CutSuffix(e.Name(), ".log"); ok {
-			if n, err := strconv.Atoi(name); err == nil {
-				newest = max(newest, n)
-			}
-		}
-	}
-	return newest, nil
-}
-
-func (t *Tail) path(number int) string {
-	return filepath.Join(t.folder, strconv.Itoa(number)+".log")
-}
-
 // open opens a file of the log at its beginning, or where its backlog begins.
 func (t *Tail) open(number int) error {
 	f, err := os.Open(t.path(number))
@@ -149,15 +114,6 @@ func (t *Tail) open(number int) error {
 		t.to.Mute(true)
 	}
 	return nil
-}
-
-// openError explains why a log cannot be opened. Docker's logs are symbolic links into Docker's own folder.
-func openError(path string, err error) error {
-	if target, linkErr := os.Readlink(path); linkErr == nil && errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is a symbolic link to %s, which the coordinator cannot see: an administrator can mount that folder into the coordinator",
-			path, target)
-	}
-	return fmt.Errorf("opening a container's log: %w", err)
 }
 
 // rotated reports whether another file has replaced the open one, or the open one was truncated.
