@@ -116,10 +116,12 @@ type ConfigSent struct {
 	Generation int64
 }
 
-// ConfigAcked reports that a job has applied a config.
+// ConfigAcked reports that a process of a job has applied a config.
 type ConfigAcked struct {
 	Slot string
-	Ack  wire.Ack
+	// Connection is as in ProgressReported.
+	Connection int64
+	Ack        wire.Ack
 }
 
 // CheckpointSaved reports that a job has saved a checkpoint.

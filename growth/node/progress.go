@@ -75,7 +75,7 @@ func (n *Node) metricMissing(j *job, p wire.Progress) {
 func (e ContainerRestarted) apply(n *Node) {
 	if j := n.jobs[e.Pod]; j != nil {
 		j.stepOffset = 0
-		j.processes = processes{}
+		j.processes = processes{startsAgain: true}
 		j.tracker.Restart()
 		n.restart(j, "its container was restarted")
 	}

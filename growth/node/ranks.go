@@ -32,10 +32,13 @@ type processes struct {
 	lead int // rank
 	// several is set once the job has had two processes at the same time. A job with one process always moves.
 	several bool
-	mover   *process
-	moved   time.Time // time of the last report that has moved the curve
-	behind  time.Time // time of the first report since a process was at the furthest step; zero if there is none
-	late    int       // number of reports since then
+	// startsAgain is set if the container has been restarted, so that the next report may name any step.
+	startsAgain bool
+
+	mover  *process
+	moved  time.Time // time of the last report that has moved the curve
+	behind time.Time // time of the first report since a process was at the furthest step; zero if there is none
+	late   int       // number of reports since then
 }
 
 // processKey identifies a process by its connection. Processes that share a log differ in their ranks.
@@ -88,7 +91,8 @@ func (r *processes) follow(e ProgressReported, furthest wire.Progress, now time.
 	m.rank = rankOf(p.Process)
 	m.at, m.seen = at, now
 	shared := e.Source != gpushare.FromSocket && p.Rank == nil
-	if !r.several && !shared {
+	if r.startsAgain || !r.several && !shared {
+		r.startsAgain = false
 		r.lead = m.rank
 		return r.move(m, now)
 	}

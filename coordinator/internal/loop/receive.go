@@ -12,9 +12,11 @@ import (
 func (l *Loop) Socket(slot string, e socket.Event) {
 	switch e := e.(type) {
 	case socket.Received:
-		if event := message(slot, e.Message); event != nil {
+		if event := message(slot, e.Connection, e.Message); event != nil {
 			l.post(func() { l.step(event) })
 		}
+	case socket.Disconnected:
+		l.post(func() { l.step(node.ProcessLeft{Slot: slot, Connection: e.Connection}) })
 	case socket.Delivered:
 		l.post(func() { l.step(node.ConfigSent{Slot: slot, Generation: e.Generation}) })
 	case socket.Faults:
@@ -23,12 +25,17 @@ func (l *Loop) Socket(slot string, e socket.Event) {
 }
 
 // message returns the event of a job's message, or nil.
-func message(slot string, m wire.Message) node.Event {
+func message(slot string, connection int64, m wire.Message) node.Event {
 	switch m := m.(type) {
 	case wire.Progress:
-		return node.ProgressReported{Slot: slot, Source: gpushare.FromSocket, Progress: m}
+		return node.ProgressReported{
+			Slot:       slot,
+			Connection: connection,
+			Source:     gpushare.FromSocket,
+			Progress:   m,
+		}
 	case wire.Ack:
-		return node.ConfigAcked{Slot: slot, Ack: m}
+		return node.ConfigAcked{Slot: slot, Connection: connection, Ack: m}
 	case wire.Saved:
 		return node.CheckpointSaved{Slot: slot, Step: m.Step}
 	}

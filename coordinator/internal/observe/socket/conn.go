@@ -9,14 +9,19 @@ import (
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
-// Event is a Connected, Received, Delivered or Faults.
+// Event is a Connected, Received, Disconnected, Delivered or Faults.
 type Event interface{ event() }
 
 type (
 	// Connected means that a job has opened a connection.
 	Connected struct{}
-	// Received is a message from a job.
-	Received struct{ Message wire.Message }
+	// Received is a message from a job. Connection identifies the connection, and so the process.
+	Received struct {
+		Connection int64
+		Message    wire.Message
+	}
+	// Disconnected means that a connection has ended. It is the last event of the connection, except for Faults.
+	Disconnected struct{ Connection int64 }
 	// Delivered means that a config of this generation was written to a connection.
 	Delivered struct{ Generation int64 }
 	// Faults counts the rejected lines of a connection since the previous Faults.
@@ -31,10 +36,11 @@ type (
 	}
 )
 
-func (Connected) event() {}
-func (Received) event()  {}
-func (Delivered) event() {}
-func (Faults) event()    {}
+func (Connected) event()    {}
+func (Received) event()     {}
+func (Disconnected) event() {}
+func (Delivered) event()    {}
+func (Faults) event()       {}
 
 var errDirection = errors.New("a message that only the coordinator sends")
 
@@ -45,6 +51,7 @@ type conn struct {
 	*stream
 	server   *Server
 	slot     string
+	id       int64
 	listener *listener
 	configs  newest[wire.Config]
 	duties   newest[wire.Duty]
@@ -52,6 +59,12 @@ type conn struct {
 	faults   Faults // since reported
 	bad      int    // malformed lines so far
 	reported time.Time
+
+	// The rank that the process names, since when, and the numbers of its first report with this rank and of its last
+	// report. They are guarded by listener.mu.
+	rank        int
+	named       time.Time
+	first, last int64
 }
 
 // newest is a channel with a buffer of one value. A newer value replaces one that was not received yet.
@@ -112,6 +125,7 @@ func (c *conn) read(ctx context.Context) {
 		close(c.configs)
 		close(c.duties)
 		_ = c.Close()
+		c.server.handle(c.slot, Disconnected{Connection: c.id})
 		c.reportFaults(true)
 	}()
 	c.server.handle(c.slot, Connected{})
@@ -161,12 +175,14 @@ func (c *conn) line(line []byte) {
 	case err != nil:
 		c.malformed(err)
 	default:
-		switch message.(type) {
+		switch message := message.(type) {
 		case wire.Config, wire.Duty, wire.Save:
 			c.malformed(errDirection)
-		default:
-			c.server.handle(c.slot, Received{Message: message})
+			return
+		case wire.Progress:
+			c.listener.heard(c, message.Process)
 		}
+		c.server.handle(c.slot, Received{Connection: c.id, Message: message})
 	}
 }
 

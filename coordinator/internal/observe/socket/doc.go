@@ -6,6 +6,9 @@
 // that does not read its messages loses its connection after the write timeout. Each slot has its own goroutines, so
 // the other jobs are not affected.
 //
+// Each process of a job has its own connection, and all of them may connect at once. The rates grow with the number of
+// connections. If a rank connects again, its old connection is closed.
+//
 // Sockets are read twice a second, all at the same moment, and no message causes a wake-up in between: progress reports
 // are frequent and not urgent. A config is sent at once.
 //

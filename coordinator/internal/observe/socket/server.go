@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -22,11 +23,13 @@ import (
 
 // Limits bound the resources that the jobs of one slot can use.
 type Limits struct {
-	// Lines and Bytes are per second. The burst of lines is twice as many.
+	// Lines and Bytes are per second for a slot with one connection. The burst of lines is twice as many. A slot with n
+	// connections may send n times as much, up to maxScale times.
 	Lines, Bytes int
 	// BadLines is the number of malformed lines after which a connection is closed.
 	BadLines int
-	// Connections is the number of connections per slot. One more closes the oldest.
+	// Connections is the number of connections per slot, one for each process of a job, all of which may be opened at
+	// once. One more closes the oldest.
 	Connections int
 	// PollPeriod is the time between two reads of a connection, more than 0.
 	PollPeriod time.Duration
@@ -39,13 +42,18 @@ var DefaultLimits = Limits{
 	Lines:        200,
 	Bytes:        1 << 20,
 	BadLines:     100,
-	Connections:  4,
+	Connections:  64,
 	PollPeriod:   500 * time.Millisecond,
 	WriteTimeout: time.Second,
 }
 
-// acceptRate is the number of connections per second that a slot may open.
-const acceptRate = 10
+const (
+	// acceptRate is the number of connections per second that a slot may open, after the first ones.
+	acceptRate = 10
+	// maxScale bounds the rates of a slot with many connections. It is enough for 64 processes at twice the rate of the
+	// shim.
+	maxScale = 8
+)
 
 // Server holds the sockets of one node.
 type Server struct {
@@ -61,6 +69,8 @@ type Server struct {
 	open    map[string]*listener
 	created int // number of sockets so far
 	wg      sync.WaitGroup
+
+	accepted atomic.Int64 // number of connections so far
 }
 
 // listener is the socket of one slot.
@@ -72,10 +82,13 @@ type listener struct {
 	bytes *rate.Limiter
 	stop  context.CancelFunc
 
-	mu     sync.Mutex
-	conns  []*conn
-	config *wire.Config
-	duty   *wire.Duty
+	limits Limits
+
+	mu      sync.Mutex
+	conns   []*conn
+	reports int64 // number of reports so far
+	config  *wire.Config
+	duty    *wire.Duty
 }
 
 // New returns a server for the slots below stateDir. handle receives the events, concurrently. A call that blocks
@@ -148,6 +161,7 @@ func (s *Server) listen(slot string) (*listener, error) {
 	}
 	return &listener{
 		UnixListener: sock,
+		limits:       s.limits,
 		path:         path,
 		file:         file,
 		lines:        rate.NewLimiter(rate.Limit(s.limits.Lines), 2*s.limits.Lines),
@@ -236,7 +250,7 @@ func (l *listener) close() {
 }
 
 func (s *Server) accept(ctx context.Context, slot string, l *listener) {
-	limiter := rate.NewLimiter(acceptRate, 2*acceptRate)
+	limiter := rate.NewLimiter(acceptRate, max(2*acceptRate, s.limits.Connections))
 	for limiter.Wait(ctx) == nil {
 		accepted, err := l.next()
 		if err != nil {
@@ -250,11 +264,13 @@ func (s *Server) accept(ctx context.Context, slot string, l *listener) {
 			stream:   accepted,
 			server:   s,
 			slot:     slot,
+			id:       s.accepted.Add(1),
+			rank:     unnamed,
 			listener: l,
 			configs:  make(newest[wire.Config], 1),
 			duties:   make(newest[wire.Duty], 1),
 		}
-		l.add(c, s.limits.Connections)
+		l.add(c)
 		s.wg.Add(2)
 		go func() {
 			defer s.wg.Done()
@@ -276,15 +292,16 @@ func (l *listener) next() (*stream, error) {
 	return detach(accepted)
 }
 
-// add adds a connection, and closes the oldest one if there are limit already.
-func (l *listener) add(c *conn, limit int) {
+// add adds a connection, and closes the oldest one if there are too many.
+func (l *listener) add(c *conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.conns) >= limit {
+	if len(l.conns) >= l.limits.Connections {
 		_ = l.conns[0].Close() // its reader then returns and calls remove
 		l.conns = l.conns[1:]
 	}
 	l.conns = append(l.conns, c)
+	l.scale()
 	if l.config != nil {
 		c.configs.offer(*l.config)
 	}
@@ -299,6 +316,7 @@ func (l *listener) remove(c *conn) {
 	for i, other := range l.conns {
 		if other == c {
 			l.conns = append(l.conns[:i:i], l.conns[i+1:]...)
+			l.scale()
 			return
 		}
 	}
