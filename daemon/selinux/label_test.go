@@ -43,7 +43,7 @@ func TestShare(t *testing.T) {
 		})
 	}
 	require.NoError(t, selinux.Share(nil, "/slot"), "a node without SELinux")
-	require.ErrorContains(t, selinux.Share(labels{files: map[string]string{"/slot": "nonsense"}}, "/slot"), "has no type")
+	require.ErrorContains(t, selinux.Share(labels{files: map[string]string{"/slot": "invalid"}}, "/slot"), "has no type")
 }
 
 func TestShare_RefusedByThePolicy(t *testing.T) {

@@ -59,7 +59,7 @@ func (c *Config) AddFlags(set *flags.Set) {
 	set.Env("node-name", "NODE_NAME")
 	set.StringVar(&c.GPUs, "gpus", gpu.NVML, "source of GPUs: nvml for those of the driver, emulated:2x24GiB for two emulated ones, or emulated:2x24GiB@numa=0,1 with the NUMA node of each")
 	set.BoolVar(&c.NUMATopology, "numa-topology", true,
-		"tell kubelet the NUMA node of each GPU. Its Topology Manager aligns a pod's CPUs with it, unless its policy is none")
+		"report the NUMA node of each GPU to kubelet. Its Topology Manager aligns a pod's CPUs with it, unless its policy is none")
 	set.StringVar(&c.MemoryUnit, "memory-unit", "1Gi", "GPU memory of one device")
 	set.StringVar(&c.Resource, "resource", gpushare.Resource, "extended resource to advertise")
 	set.StringVar(&c.PluginDir, "plugin-dir", "/var/lib/kubelet/device-plugins", "kubelet's directory of device plugins; of several, separated by commas, the first in which kubelet answers")

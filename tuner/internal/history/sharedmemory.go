@@ -10,7 +10,7 @@ import (
 // first workers are still filling their queues.
 const minObserved = 3
 
-// sharedMemory is what the samples of a job tell about its workers' use of shared memory.
+// sharedMemory is what the samples of a job show about its workers' use of shared memory.
 type sharedMemory struct {
 	perWorker growth.MiB // the most for each worker per device
 	intervals int        // with workers
