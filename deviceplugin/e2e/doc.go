@@ -1,4 +1,5 @@
-// Package e2e runs package contract against the real kubelet, on a local cluster with one node and without Trellis:
+// Package e2e runs package contract against the real kubelet, on a local cluster with one node and without Trellis, and
+// the device plugin alone on a kubelet that loses its checkpoint:
 //
 //	go test -tags e2e -timeout 10m ./e2e
 //

@@ -3,7 +3,6 @@ package allocations
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/apiserver"
@@ -22,16 +21,20 @@ func (s Snapshot) forgotten(holdings []slice.Holding) []slice.Holding {
 	if !s.PodsSynced {
 		return nil
 	}
-	listed := make(map[string]struct{}, len(s.Listed))
+	type container struct{ namespace, pod, name string }
+	holds := make(map[container]bool, len(s.Devices))
+	for _, d := range s.Devices {
+		holds[container{d.Namespace, d.Pod, d.Container}] = true
+	}
+	listed := make(map[kubelet.PodName]bool, len(s.Listed))
 	for _, name := range s.Listed {
-		listed[podName{name.Namespace, name.Name}.String()] = struct{}{}
+		listed[name] = true
 	}
 	var forgotten []slice.Holding
 	for _, h := range holdings {
-		has := func(d kubelet.ContainerDevices) bool {
-			return podName{d.Namespace, d.Pod}.String() == h.Name && d.Container == h.Container
-		}
-		if _, known := listed[h.Name]; known && h.Running && !slices.ContainsFunc(s.Devices, has) {
+		pod := podRef(h)
+		known := listed[kubelet.PodName{Namespace: pod.Namespace, Name: pod.Name}]
+		if known && h.Running && !holds[container{pod.Namespace, pod.Name, h.Container}] {
 			forgotten = append(forgotten, h)
 		}
 	}
