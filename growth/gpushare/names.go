@@ -48,6 +48,8 @@ const (
 	RequestAnnotation = "gpushare/cpu-request"
 	// RefusalsAnnotation counts how often kubelet rejected the pod and Trellis recreated it.
 	RefusalsAnnotation = "gpushare/refusals"
+	// AuthorityAnnotation identifies the certificate authority of the bus, on the pods of Trellis itself.
+	AuthorityAnnotation = "gpushare/bus-authority"
 	// NodeLabel is "true" on nodes with shared GPUs.
 	NodeLabel = "gpushare"
 )

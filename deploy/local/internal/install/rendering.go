@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/trellis-gpu/trellis/deploy/local/internal/image"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
 // Rendering is the part of a kustomization that an installation adds to its overlay.
@@ -18,9 +19,6 @@ type Rendering struct {
 	// Authority identifies the bus's certificate authority. A different authority restarts the pods.
 	Authority string
 }
-
-// authorityAnnotation is on every pod, so that the pods of all workloads are replaced when the authority changes.
-const authorityAnnotation = "gpushare/bus-authority"
 
 type fields = map[string]any
 
@@ -45,7 +43,8 @@ func (r Rendering) Kustomization(resource string, components []string) ([]byte, 
 		content["configMapGenerator"] = generators
 	}
 	if r.Authority != "" {
-		content["commonAnnotations"] = fields{authorityAnnotation: r.Authority}
+		// The annotation is on every pod, so that the pods of all workloads are replaced when the authority changes.
+		content["commonAnnotations"] = fields{gpushare.AuthorityAnnotation: r.Authority}
 	}
 	return json.MarshalIndent(content, "", "  ")
 }

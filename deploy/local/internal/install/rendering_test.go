@@ -16,6 +16,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/deploy/local/internal/image"
 	"github.com/trellis-gpu/trellis/deploy/local/internal/install"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
 // manifest is the part of an object that the tests check.
@@ -175,6 +176,9 @@ func TestRendering_SetsImagesAndSettings(t *testing.T) {
 	require.Equal(t, "trellis.local/extender:0123456789ab", extender.Spec.Template.Spec.Containers[0].Image)
 	require.Equal(t, 1, *extender.Spec.Replicas)
 	require.Equal(t, "f00d", extender.Spec.Template.Metadata.Annotations["gpushare/bus-authority"])
+	for _, m := range all {
+		require.Empty(t, gpushare.Unknown(m.Spec.Template.Metadata.Annotations), "admission refuses pods of "+m.Metadata.Name)
+	}
 	require.Empty(t, find(t, all, "StatefulSet", "trellis-etcd").Spec.VolumeClaimTemplates)
 	settings := map[string]string{}
 	for _, m := range all {
