@@ -24,6 +24,7 @@ func (n *Node) decide() {
 	n.interrupted, n.rearranged = "", false
 
 	// 1. Collect the jobs and the pool.
+	n.formGangs()
 	jobs, originals := n.sharers()
 	pool := growth.MilliCPU(0)
 	for i, j := range jobs {
@@ -34,6 +35,7 @@ func (n *Node) decide() {
 
 	// 2. Compute the shares.
 	d := n.divide(jobs, originals, why != "interval", rearranged)
+	equalise(jobs, d.grants)
 	n.finished = nil
 	next := min(d.next, maxDelay)
 	n.due = n.now.Add(next)

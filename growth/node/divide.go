@@ -65,7 +65,7 @@ func (n *Node) flowConJob(j *job) flowcon.Job {
 		Raw:       j.reading.Raw,
 		Category:  j.category,
 		Silent:    n.now.Sub(j.arrived) > silentAfter*n.config.Interval,
-		FloorOnly: j.tracker.NotFinite().Lasting,
+		FloorOnly: j.leader().tracker.NotFinite().Lasting,
 		Weight:    j.weight,
 		Share:     j.share,
 		Changed:   j.changed,

@@ -29,6 +29,11 @@
 // Package resize decides which changes are worth a resize. If kubelet refuses a request, the node restores the request
 // in force, and the pool shrinks by the part that the job could not get.
 //
+// # Jobs of several processes and pods
+//
+// A job has one curve, also if several processes report (ranks.go) or if it has several pods (gang.go). The lowest rank
+// moves the curve. Pods of one job have equal shares, and a silent one has the category of the one that reports.
+//
 // # Advice
 //
 // Numbers of data-loader workers are delivered as advised. A batch size is first tried (package trial): it is offered

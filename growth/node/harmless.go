@@ -16,9 +16,10 @@ func (n *Node) harmless(jobs []*job, originals []Requests, interrupted bool) div
 	in := make([]fairfinish.Job, len(jobs))
 	forecasts, floors := make([]forecast, len(jobs)), make([]string, len(jobs))
 	for i, j := range jobs {
-		f := n.forecast(j)
-		forecasts[i], floors[i] = f, n.floorReason(j, f)
-		n.announceConverged(j, f)
+		lead := j.leader()
+		f := n.forecast(lead)
+		forecasts[i], floors[i] = f, n.floorReason(lead, f)
+		n.announceConverged(lead, f)
 		in[i] = fairfinish.Job{
 			ID:                j.pod.Ref.UID,
 			Used:              growth.CoreSeconds(j.metered.CPU),

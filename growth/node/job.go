@@ -26,6 +26,7 @@ type job struct {
 	stepOffset int64 // steps in the log or file before this coordinator read it
 	counter    stepCounter
 	processes  processes
+	gang       *job // the lead of the pods that are one job; nil for a job with one pod
 	window     window
 	rates      rates
 

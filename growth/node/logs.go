@@ -16,7 +16,7 @@ func (e ProgressUnreadable) apply(n *Node) {
 
 func (e LogUnmatched) apply(n *Node) {
 	j := n.jobs[e.Pod]
-	if j == nil || j.reported {
+	if j == nil || j.reported || j.follows() && j.leader().reported {
 		return
 	}
 	what := fmt.Sprintf("matches log:%s", j.spec.Progress.Pattern)

@@ -18,6 +18,13 @@ type Pod struct {
 	Program string
 	// Numbers are the numbers that Program omits: those of the command lines in order, then those of the environment.
 	Numbers []string
+	// Owner is the UID of the object that has created the pod: its controller, or the JobSet of its controller. It is
+	// empty for a pod that a user has created.
+	Owner string
+	// Command identifies the images and commands of the containers with their numbers, except numbers of ranks.
+	Command string
+	// Distributed is set if the command or the environment is that of a process in a job of several pods.
+	Distributed bool
 	// Scheduler is the scheduler that the pod names.
 	Scheduler string
 	// HostNetwork is set for a pod that shares the node's network.

@@ -51,6 +51,7 @@ type processKey struct {
 // process is the state of one process.
 type process struct {
 	rank   int
+	world  int // world size; 0 if unknown
 	at     position
 	seen   time.Time
 	back   bool // has gone backwards, or started again, since the curve last moved
@@ -89,6 +90,7 @@ func (r *processes) follow(e ProgressReported, furthest wire.Progress, now time.
 	m, first := r.process(keyOf(e), now)
 	decreased := !first && at.before(m.at)
 	m.rank = rankOf(p.Process)
+	m.world = p.WorldSize
 	m.at, m.seen = at, now
 	shared := e.Source != gpushare.FromSocket && p.Rank == nil
 	if r.startsAgain || !r.several && !shared {
@@ -238,4 +240,34 @@ func (r *processes) speaks(e ProgressReported, moves bool) bool {
 		}
 	}
 	return speaker.rank > r.lead
+}
+
+// ranks returns the ranks of processes in a world of several.
+func (r *processes) ranks() map[int]bool {
+	ranks := map[int]bool{}
+	for _, m := range r.all {
+		if m.world > 1 && m.rank < unranked {
+			ranks[m.rank] = true
+		}
+	}
+	return ranks
+}
+
+// lowest returns the lowest rank.
+func (r *processes) lowest() int {
+	lowest := unranked
+	for _, m := range r.all {
+		lowest = min(lowest, m.rank)
+	}
+	return lowest
+}
+
+// spanPods reports whether a process names a world that is larger than its pod.
+func (r *processes) spanPods() bool {
+	for _, m := range r.all {
+		if m.world > len(r.all) {
+			return true
+		}
+	}
+	return false
 }

@@ -135,6 +135,9 @@ func (s *scenario) runPod(name string, v map[string]string) {
 		Annotations: map[string]string{gpushare.MemoryAnnotation: "1", gpushare.GPUAnnotation: "GPU-0"},
 		Containers:  []node.Container{{Name: "train", Request: s.milli(v["cpu"])}},
 		Program:     v["program"],
+		Owner:       v["owner"],
+		Command:     v["command"],
+		Distributed: v["distributed"] == "true",
 	}
 	for key, annotation := range map[string]string{
 		"metric":   gpushare.MetricAnnotation,
@@ -209,9 +212,12 @@ func (s *scenario) tick(elapsed time.Duration, used map[string]string) {
 func (s *scenario) train(jobs map[string]string) {
 	used := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(jobs)) {
+		used[name] = "5s"
+		if jobs[name] == "silent" {
+			continue
+		}
 		loss := map[string]string{"falling": strconv.Itoa(100 - s.trained), "flat": "1"}[jobs[name]]
 		s.report(name, map[string]string{"step": strconv.Itoa(s.trained + 1), "loss": loss})
-		used[name] = "5s"
 	}
 	s.trained++
 	s.tick(s.config.Interval, used)

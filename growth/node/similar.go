@@ -88,7 +88,7 @@ func (n *Node) similar(j *job) (runs []Run) {
 		}
 	}
 	for _, other := range n.sorted() {
-		if other != j && other.program() == program {
+		if other != j && other.leader() != j.leader() && other.program() == program {
 			runs = append(runs, other.run())
 		}
 	}

@@ -16,12 +16,14 @@ import (
 
 // apply runs one round: observe, classify, decide if a decision is due, reconcile, publish.
 func (e Ticked) apply(n *Node) {
+	n.formGangs()
 	for _, j := range n.sorted() {
 		n.observe(j, e.Usages)
 		n.classify(j)
 		n.announceArrival(j, false)
 		n.summariseShare(j)
 	}
+	n.followLeads()
 	n.measureCosts()
 	n.observeNode(e.Stalled)
 	n.syncSlots()
@@ -75,6 +77,9 @@ func (n *Node) classify(j *job) {
 	})
 	n.log(Debug, "classified", "job", j.pod.Ref, "growth", float64(j.reading.Growth), "category", j.reading.Category,
 		"samples", j.reading.Samples, "reason", j.reading.Reason)
+	if j.follows() {
+		return
+	}
 	if n.config.Policy != policy.FlowConLiteral { // flowcon-literal has its own categories
 		n.categorise(j, j.reading.Category, j.reading.Reason)
 	}
@@ -85,13 +90,13 @@ func (n *Node) categorise(j *job, category growth.Category, reason string) {
 	if category == j.category {
 		return
 	}
-	from := j.category
+	from, lead := j.category, j.leader()
 	j.category = category
 	n.log(Info, "category changed", "job", j.pod.Ref, "from", from, "to", category, "growth", float64(j.reading.Growth),
-		"metric", j.spec.Metric, "value", j.value, "step", j.latest.Step, "reason", reason)
+		"metric", j.spec.Metric, "value", lead.value, "step", lead.latest.Step, "reason", reason)
 	n.annotate(j.pod.Ref, gpushare.CategoryAnnotation, string(category))
 	n.event(j, time.Second, false, "CategoryChanged",
-		fmt.Sprintf("%s → %s: %s (%s at step %d)", from, category, reason, j.valueText(), j.latest.Step))
+		fmt.Sprintf("%s → %s: %s (%s at step %d)", from, category, reason, lead.valueText(), lead.latest.Step))
 	n.interrupt("category", false)
 }
 

@@ -28,6 +28,7 @@ func Read(p *corev1.Pod) node.Pod {
 		ResizedBy:    resizedBy(p),
 	}
 	pod.Program, pod.Numbers = program(p)
+	pod.Owner, pod.Command, pod.Distributed = owner(p), command(p), distributed(p)
 	for _, c := range p.Spec.Containers {
 		pod.Containers = append(pod.Containers, node.Container{
 			Name:      c.Name,
