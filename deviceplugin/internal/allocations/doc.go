@@ -9,8 +9,9 @@
 //	bus, slots on disk ───┘
 //
 // Reconcile is pure. It never deletes on missing information: until the API server has listed the node's pods, no
-// record and no slot is removed. Invariant: kubelet is the source of truth; a record that differs from kubelet is
-// rewritten.
+// record and no slot is removed. Invariant: kubelet is the source of truth; a record that differs from what kubelet
+// lists is rewritten. A kubelet that has lost its checkpoint lists a running container without devices. The container
+// then keeps its record and its slot (Holdings), and an event reports it.
 //
 // Tracker runs Reconcile every few seconds and after each change of a pod or of the bus, so it also recovers from a
 // crash. Observe records one pod at once, before its container starts. An unavailable bus or API server delays the

@@ -3,10 +3,13 @@ package allocations
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/apiserver"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/pods"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/slice"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
@@ -34,7 +37,7 @@ func (s Snapshot) forgotten(holdings []slice.Holding) []slice.Holding {
 	for _, h := range holdings {
 		pod := podRef(h)
 		known := listed[kubelet.PodName{Namespace: pod.Namespace, Name: pod.Name}]
-		if known && h.Running && !holds[container{pod.Namespace, pod.Name, h.Container}] {
+		if known && h.Running && !h.Init && !holds[container{pod.Namespace, pod.Name, h.Container}] {
 			forgotten = append(forgotten, h)
 		}
 	}
@@ -56,7 +59,7 @@ func (s Snapshot) restore(actual map[growth.PodUID]bus.Allocation, holdings, for
 		}
 	}
 	for _, h := range holdings {
-		if _, isLost := lost[h.Pod]; isLost {
+		if _, isLost := lost[h.Pod]; isLost && !h.Init {
 			a := actual[h.Pod]
 			a.Pod = podRef(h)
 			actual[h.Pod] = s.with(a, h)
@@ -82,6 +85,10 @@ func (s Snapshot) with(a bus.Allocation, h slice.Holding) bus.Allocation {
 // reportForgotten reports forgotten devices in the metric, and once in an event of the pod.
 func (t *Tracker) reportForgotten(ctx context.Context, forgotten []slice.Holding) {
 	units := 0
+	podList, _ := t.Pods.Pods()
+	maps.DeleteFunc(t.reported, func(uid growth.PodUID, _ struct{}) bool {
+		return !slices.ContainsFunc(podList, func(p pods.Pod) bool { return p.Ref.UID == uid })
+	})
 	for _, h := range forgotten {
 		units += len(h.IDs)
 		if _, reported := t.reported[h.Pod]; reported || t.Events == nil {

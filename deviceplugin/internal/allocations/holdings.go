@@ -63,6 +63,7 @@ func (s Snapshot) alivePods(holders map[slice.Key]holder) []slice.Holding {
 		holding := slice.Holding{Key: key, Name: h.name.String(), IDs: h.ids, Running: s.mayRun(pod, key.Container, h.owner)}
 		if known {
 			holding.Created = pod.Created
+			holding.Init = isInit(*pod, key.Container)
 		}
 		holdings = append(holdings, holding)
 	}
@@ -83,6 +84,10 @@ func (s Snapshot) mayRun(pod *pods.Pod, container string, owner slot.Owner) bool
 
 func runs(pod pods.Pod, container string) bool {
 	return slices.ContainsFunc(pod.Containers, func(c pods.Container) bool { return c.Name == container && c.Running })
+}
+
+func isInit(pod pods.Pod, container string) bool {
+	return slices.ContainsFunc(pod.Containers, func(c pods.Container) bool { return c.Name == container && c.Init })
 }
 
 // running returns the containers that need no allocation, because they run.

@@ -17,6 +17,8 @@ import (
 
 func runs(p *pods.Pod) { p.Containers[0].Running = true }
 
+func initOnly(p *pods.Pod) { p.Containers[0].Init = true }
+
 // owned returns a slot of the container main of a pod, which started some time ago.
 func owned(name, boot string, started time.Duration, ids ...string) slot.Dir {
 	dir := slotDir(time.Hour, ids...)
@@ -97,6 +99,16 @@ func TestHoldings(t *testing.T) {
 				Pods: []pods.Pod{pod("p", runs)}, PodsSynced: true, Slots: []slot.Dir{owned("p", "boot", 0)},
 			},
 		},
+		"an init container": {
+			snapshot: allocations.Snapshot{
+				Pods: []pods.Pod{pod("p", runs, initOnly)}, PodsSynced: true, Slots: []slot.Dir{owned("p", "boot", 0, "A/0")},
+			},
+			want: []slice.Holding{func() slice.Holding {
+				h := holding("p", true, "A/0")
+				h.Init = true
+				return h
+			}()},
+		},
 		"another plugin's pod": {
 			snapshot: allocations.Snapshot{
 				Pods: []pods.Pod{pod("p", runs)}, PodsSynced: true,
@@ -138,6 +150,11 @@ func TestReconcile_ForgottenDevices(t *testing.T) {
 			},
 			forgotten: []slice.Holding{holding("p", true, "A/0")},
 			put:       []bus.Allocation{recorded("p", "A/0")},
+		},
+		"an init container, which kubelet never lists": {
+			snapshot: allocations.Snapshot{
+				Listed: forgot("p"), Pods: []pods.Pod{pod("p", runs, initOnly)}, Slots: []slot.Dir{owned("p", "", time.Hour, "A/0")},
+			},
 		},
 		"kubelet has not listed its pods yet after a restart": {
 			snapshot: allocations.Snapshot{Pods: []pods.Pod{pod("p", runs)}, Recorded: onBus},

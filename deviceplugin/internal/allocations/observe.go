@@ -33,6 +33,7 @@ func (t *Tracker) Observe(ctx context.Context, ids []string) {
 		return
 	}
 	if len(devices) == 0 {
+		t.recordInitOwner(ids)
 		log.Info("the starting container's pod is not known yet",
 			"reason", "kubelet does not list its devices, as for an init container")
 		return

@@ -33,30 +33,44 @@ func (s Snapshot) owners(podsByName map[podName]*pods.Pod) map[string]slot.Owner
 	return owners
 }
 
-// recordOwner records the container that is about to start with the ids.
+// recordOwner records the container of the pod that is about to start with the ids. An init container is recognised by
+// its size, because kubelet does not list it.
 func (t *Tracker) recordOwner(pod pods.Pod, devices []kubelet.ContainerDevices, ids []string) {
 	sorted := slices.Sorted(slices.Values(ids))
-	for _, d := range devices {
-		if slices.Equal(d.IDs, sorted) {
-			owner := slot.Owner{Pod: pod.Ref, Container: d.Container, Boot: t.Boot, Started: time.Now()}
-			t.setOwner(slice.Slot(ids), owner)
-		}
+	has := func(d kubelet.ContainerDevices) bool { return slices.Equal(d.IDs, sorted) }
+	name := ""
+	if i := slices.IndexFunc(devices, has); i >= 0 {
+		name = devices[i].Container
+	} else if i := slices.IndexFunc(pod.Containers, func(c pods.Container) bool { return c.Init && c.Units == len(ids) }); i >= 0 {
+		name = pod.Containers[i].Name
+	}
+	if name != "" {
+		t.setOwner(slice.Slot(ids), sorted, slot.Owner{Pod: pod.Ref, Container: name, Boot: t.Boot, Started: time.Now()})
 	}
 }
 
-// setOwner records the owner of a slot on disk.
-func (t *Tracker) setOwner(name string, owner slot.Owner) {
+// recordInitOwner records the init container of a pod that kubelet does not list at all: the pod that the ids were claimed
+// for.
+func (t *Tracker) recordInitOwner(ids []string) {
+	t.mu.Lock()
+	c, claimed := t.claims[slice.Slot(ids)]
+	t.mu.Unlock()
+	podList, _ := t.Pods.Pods()
+	at := slices.IndexFunc(podList, func(p pods.Pod) bool { return p.Ref.UID == c.demand.Pod })
+	if claimed && at >= 0 {
+		t.recordOwner(podList[at], nil, ids)
+	}
+}
+
+// setOwner records the owner of a slot on disk. The ids are those of the slot.
+func (t *Tracker) setOwner(name string, ids []string, owner slot.Owner) {
 	if err := t.Slots.SetOwner(name, owner); err != nil {
 		t.Log.Warn("the owner of a slot could not be recorded", "slot", name, "pod", owner.Pod.String(), "err", err)
 		return
 	}
+	known := t.knownSlots()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	slots := slices.Clone(t.slots)
-	for i := range slots {
-		if slots[i].Name == name {
-			slots[i].Owner = owner
-		}
-	}
-	t.slots = slots
+	others := slices.DeleteFunc(slices.Clone(known), func(d slot.Dir) bool { return d.Name == name })
+	t.slots = append(others, slot.Dir{Name: name, IDs: ids, Owner: owner, Modified: owner.Started})
 }

@@ -122,8 +122,10 @@ func (t *Tracker) reconcile(ctx context.Context) {
 	t.setImports(snapshot, c)
 	t.Metrics.Pending.Set(float64(len(c.Pending)))
 	t.Metrics.Drift.Set(float64(c.Drift()))
-	for name, owner := range c.Owners {
-		t.setOwner(name, owner)
+	for _, dir := range slots {
+		if owner, ok := c.Owners[dir.Name]; ok {
+			t.setOwner(dir.Name, dir.IDs, owner)
+		}
 	}
 	for pod, err := range c.Pending {
 		t.Log.Debug("a pod's allocation cannot be recorded yet", "pod", pod, "err", err)

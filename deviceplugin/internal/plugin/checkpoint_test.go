@@ -178,3 +178,27 @@ func TestCheckpointLost_StoppedContainerKeepsNewcomersOut(t *testing.T) {
 	newcomer := w.bindPod("newcomer", 2, nil, pods.Container{Name: "main", Units: 8})
 	require.ErrorContains(t, w.kubelet.Admit(t.Context(), newcomer), "that pod keeps its memory")
 }
+
+// Kubelet never lists the devices of init containers. A container after them shares the devices, or none does.
+func TestCheckpointLost_InitContainerKeepsItsDevices(t *testing.T) {
+	prepare := pods.Container{Name: "prepare", Units: 8, Init: true}
+	for name, containers := range map[string][]pods.Container{
+		"with another container": {prepare, main(4)},
+		"alone":                  {prepare},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newHarness(t, "emulated:1x10GiB")
+			pod := w.bindPod("vae", 1, nil, containers...)
+			require.NoError(t, w.kubelet.Admit(t.Context(), pod))
+			require.NoError(t, w.kubelet.StartContainer(t.Context(), pod.Containers[0]))
+			w.setRunning("vae", true)
+			held := slices.Clone(pod.Containers[0].IDs)
+			w.loseCheckpoint()
+			small := w.bindPod("small", 2, nil, main(2))
+			w.runPod(small)
+			require.Empty(t, intersection(held, ids(small)))
+			large := w.bindPod("large", 3, nil, main(8))
+			require.ErrorContains(t, w.kubelet.Admit(t.Context(), large), "kubelet has forgotten that pod ns/vae")
+		})
+	}
+}

@@ -14,6 +14,8 @@ type Holding struct {
 	Name    string
 	Created time.Time
 	IDs     []string
+	// Init marks an init container that is not a sidecar. Kubelet never lists its ids.
+	Init bool
 	// Running is whether the container may be running, which means that its memory and its slot are in use.
 	Running bool
 }
