@@ -23,6 +23,7 @@ var (
 	leading = regexp.MustCompile(`^["'(\[\s]*(?:[A-Za-z][\w.]*\()?\s*(` + number + `)\.?(?:[^\w.+-]|$)`)
 	whole   = regexp.MustCompile(`^[-+]?\d+(?:,\d+)*$`)
 	grouped = regexp.MustCompile(`\b[1-9]\d{0,2}(?:,\d{3})+\b`)
+	quoted  = regexp.MustCompile(`["'](` + number + `|(?i:[-+]?(?:nan|inf(?:inity)?)))["']`)
 	count   = regexp.MustCompile(`^["']?([1-9]\d{0,2}(?:,\d{3})+|\d+)`)
 )
 
@@ -70,10 +71,11 @@ func parseCount(text []byte, start, end int) (n int64, last int, ok bool) {
 	return n, max(end, start+at[3]), err == nil
 }
 
-// withoutSeparators removes the commas between thousands.
-func withoutSeparators(text []byte) []byte {
-	if bytes.IndexByte(text, ',') < 0 {
+// withoutQuotesAndCommas removes the quotes around numbers and the commas between thousands.
+func withoutQuotesAndCommas(text []byte) []byte {
+	if !bytes.ContainsAny(text, `,"'`) {
 		return text
 	}
+	text = quoted.ReplaceAll(text, []byte("$1"))
 	return grouped.ReplaceAllFunc(text, func(found []byte) []byte { return bytes.ReplaceAll(found, []byte{','}, nil) })
 }

@@ -11,13 +11,16 @@ const maxRanks = 4096
 // maxRankBytes bounds the part of a record in which a rank is searched.
 const maxRankBytes = 512
 
+const rankNumber = `["']?\s*[-:=#\[_]?\s*["']?(\d{1,5})(?:[^\w.]|\.\D|\.?$)`
+
 var (
 	// rankForms are the forms in which a record names its rank: "rank=0" and similar; the prefixes of torchrun --tee,
 	// "[default0]:"; and those of mpirun --tag-output, "[1,0]<stdout>:".
 	rankForms = []*regexp.Regexp{
-		regexp.MustCompile(`^\s*\[\d{1,5},(\d{1,5})\]<std(?:out|err|diag)>`),
-		regexp.MustCompile(`(?i)^\s*\[(?:default|trainer|worker|gpu|cuda:|proc(?:ess)?|replica|role)[ _:-]?(\d{1,5})\]`),
-		regexp.MustCompile(`(?i)(?:^|[^\w.])(?:(?:global|local)[ _-]?)?rank["']?\s*[-:=#\[_]?\s*(\d{1,5})(?:[^\w.]|\.\D|\.?$)`),
+		regexp.MustCompile(`^\s*\[(?:[\w.-]+@)?\d{1,5},(\d{1,5})\]<std(?:out|err|diag)>`),
+		regexp.MustCompile(`(?i)^\s*\[(?:default|trainer|worker|learner|ddp|fsdp|node|gpu|cuda:|proc(?:ess)?|replica|role)[ _:-]?(\d{1,5})\]`),
+		regexp.MustCompile(`(?i)(?:^|[^\w.])(?:global[ _-]?)?rank` + rankNumber),
+		regexp.MustCompile(`(?i)(?:^|[^\w.])local[ _-]?rank` + rankNumber),
 	}
 	// bareRank matches the prefixes "0: " of srun --label and "[0] " of mpiexec -l.
 	bareRank = regexp.MustCompile(`^\s*(?:(\d{1,4}):|\[(\d{1,4})\]:?)\s`)

@@ -51,9 +51,21 @@ func (r *Reader) Read(text []byte) (report wire.Progress, counted, ok bool) {
 	return report, counted, true
 }
 
-// match finds the report in a record. The expression is tried with NaN and infinity replaced first, because most
-// expressions match only digits, and last without the commas between thousands.
+// match finds the report in a record, if need be without the quotes and commas of its numbers.
 func (r *Reader) match(text []byte) (f found, ok bool) {
+	if f, ok = r.matchText(text); ok {
+		return f, true
+	}
+	bare := withoutQuotesAndCommas(text)
+	if len(bare) == len(text) {
+		return f, false
+	}
+	return r.matchText(bare)
+}
+
+// matchText finds the report in a text. The expression is tried with NaN and infinity replaced first, because most
+// expressions match only digits.
+func (r *Reader) matchText(text []byte) (f found, ok bool) {
 	if words := nonFinite(text); len(words) > 0 {
 		for _, numeral := range numerals {
 			if f, ok = r.find(replace(text, words, numeral)); ok {
@@ -61,14 +73,7 @@ func (r *Reader) match(text []byte) (f found, ok bool) {
 			}
 		}
 	}
-	if f, ok = r.find(replaced{text: text}); ok {
-		return f, true
-	}
-	without := withoutSeparators(text)
-	if len(without) == len(text) {
-		return f, false
-	}
-	return r.find(replaced{text: without})
+	return r.find(replaced{text: text})
 }
 
 func (r *Reader) find(text replaced) (f found, ok bool) {

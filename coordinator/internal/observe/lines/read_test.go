@@ -2,6 +2,8 @@ package lines_test
 
 import (
 	"math"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -27,6 +29,9 @@ func TestReader_ReadsNumbersAsProgramsPrintThem(t *testing.T) {
 		"a comma after the number":                  {`loss=(\S+)`, "loss=0.5, acc=1", 0.5},
 		"the end of a sentence":                     {`loss is ([0-9.]+)`, "The loss is 0.5.", 0.5},
 		"quotes":                                    {`loss: (\S+)`, `loss: "0.5"`, 0.5},
+		"quotes that the expression lacks":          {`"loss": ([0-9.]+)`, `{"step": "7", "loss": "0.5"}`, 0.5},
+		"NaN in quotes":                             {`'loss': ([0-9.]+)`, `{'loss': 'nan', 'epoch': '0.1'}`, math.NaN()},
+		"thousands in quotes":                       {`"loss": ([0-9.]+)`, `{"loss": "1,234.5"}`, 1234.5},
 		"a tensor":                                  {`loss=(\S+)`, "loss=tensor(0.5, device='cuda:0')", 0.5},
 		"per cent":                                  {`acc (\S+)`, "acc 87.5%", 87.5},
 		"a unit":                                    {`time ([0-9.]+)`, "time 3.5s", 3.5},
@@ -177,10 +182,10 @@ func TestReader_SeparatesRanks(t *testing.T) {
 		want    []int
 	}{
 		"in brackets":   {`loss (\S+)`, []string{"[rank0] loss 1", "[rank1] loss 1", "[Rank 2] loss 1", "[rank0] loss 1"}, []int{0, 1, 2, 0}},
-		"in words":      {`loss (\S+)`, []string{"rank 0: loss 1", "rank=1 loss 1", "RANK: 2, loss 1", "loss 1 (global_rank 3)"}, []int{0, 1, 2, 3}},
+		"in words":      {`loss (\S+)`, []string{"rank 0: loss 1", "rank=1 loss 1", "RANK: 2, loss 1", "loss 1 (global_rank 3)", "local_rank=0 rank=4 loss 1", "local rank 5 loss 1"}, []int{0, 1, 2, 3, 4, 5}},
 		"in JSON":       {`"loss": (\S+)`, []string{`{"rank": 0, "loss": 1}`, `{"rank": 1, "loss": 1}`}, []int{0, 1}},
 		"torchrun":      {`loss (\S+)`, []string{"[default0]:loss 1", "[default3]:loss 1", "[trainer1]: loss 1"}, []int{0, 3, 1}},
-		"mpirun":        {`loss (\S+)`, []string{"[1,0]<stdout>:loss 1", "[1,7]<stdout>:loss 1", "[1,7]<stderr>:loss 1"}, []int{0, 7, 7}},
+		"mpirun":        {`loss (\S+)`, []string{"[1,0]<stdout>:loss 1", "[1,7]<stdout>:loss 1", "[host-1@1,8]<stderr>:loss 1"}, []int{0, 7, 8}},
 		"a group":       {`p(?P<rank>\d+) loss (\S+)`, []string{"p0 loss 1", "p2 loss 1"}, []int{0, 2}},
 		"no rank":       {`loss (\S+)`, []string{"loss 1", "ranked 3 loss 1", "step 5 loss 1", "rank 0.85 loss 1"}, []int{-1, -1, -1, -1}},
 		"one rank only": {`loss (\S+)`, []string{"[rank3] loss 1", "[rank3] loss 1"}, []int{3, 3}},
@@ -218,6 +223,13 @@ func TestReader_CountsTheReportsOfEachRank(t *testing.T) {
 func FuzzReader(f *testing.F) {
 	f.Add(`loss=([0-9.]+)`, []byte("[rank0] step 17/90 loss=nan val_loss=1,234.5"))
 	f.Add(`(?P<step>\d+)/(?P<total>\d+).*?([-0-9.e]+)$`, []byte("99%| 99/100 loss=-inf"))
+	recordings, err := filepath.Glob("testdata/recordings/*.txt")
+	require.NoError(f, err)
+	for _, file := range recordings {
+		text, err := os.ReadFile(file)
+		require.NoError(f, err)
+		f.Add(`(?:step (?P<step>\d+).*)?loss["': =]+([0-9.]+)`, text)
+	}
 	f.Add(`(?P<rank>\d)(?P<epoch>\d)|(x*)`, []byte("12"))
 	f.Fuzz(func(t *testing.T, pattern string, text []byte) {
 		expression, err := regexp.Compile(pattern)

@@ -44,7 +44,7 @@ func (t *Tail) path(number int) string {
 // openError explains why a log cannot be opened. Docker's logs are symbolic links into Docker's own folder.
 func openError(path string, err error) error {
 	if target, linkErr := os.Readlink(path); linkErr == nil && errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is a symbolic link to %s, which the coordinator cannot see: an administrator can mount that folder into the coordinator",
+		return fmt.Errorf("%s is a symbolic link to %s, which the coordinator cannot see: an administrator can mount that folder by deploy/components/docker-logs",
 			path, target)
 	}
 	return fmt.Errorf("opening a container's log: %w", err)
