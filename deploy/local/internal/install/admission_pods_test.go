@@ -30,10 +30,12 @@ type podCase struct {
 type podSpecification struct {
 	SchedulerName              string
 	Tolerations                []toleration
-	InitContainers, Containers []struct {
-		Name string
-		Env  []struct{ Name, Value string }
-	}
+	InitContainers, Containers []podContainer
+}
+
+type podContainer struct {
+	Name string
+	Env  []map[string]any
 }
 
 type toleration struct{ Key, Operator, Value, Effect string }
@@ -84,7 +86,16 @@ func TestAdmission_AgreesWithTheTablesOfPods(t *testing.T) {
 			}
 			require.Equal(t, c.Tolerations, tolerations)
 		},
-		"threads.json": func(t *testing.T, c podCase, spec podSpecification) { require.Equal(t, c.Threads, threads(t, spec)) },
+		"threads.json": func(t *testing.T, c podCase, spec podSpecification) {
+			require.Equal(t, c.Threads, threads(t, spec))
+			var given podSpecification
+			require.NoError(t, json.Unmarshal(c.Spec, &given))
+			for i, container := range given.Containers {
+				for k, variable := range container.Env {
+					require.Equal(t, variable, spec.Containers[i].Env[k], "the user's variables come first")
+				}
+			}
+		},
 		"schedulers.json": func(t *testing.T, c podCase, spec podSpecification) {
 			require.Equal(t, c.Scheduler, spec.SchedulerName)
 		},
@@ -116,11 +127,11 @@ func threads(t *testing.T, spec podSpecification) map[string]string {
 	t.Helper()
 	var found map[string]string
 	for _, c := range append(spec.InitContainers, spec.Containers...) {
-		values := map[string]string{}
+		values := map[any]any{}
 		for _, e := range c.Env {
-			values[e.Name] = e.Value
+			values[e["name"]] = e["value"]
 		}
-		omp, set := values["OMP_NUM_THREADS"]
+		omp, set := values["OMP_NUM_THREADS"].(string)
 		if !set {
 			continue
 		}
@@ -128,7 +139,7 @@ func threads(t *testing.T, spec podSpecification) map[string]string {
 			found = map[string]string{}
 		}
 		found[c.Name] = omp
-		if values["MKL_NUM_THREADS"] == "" {
+		if values["MKL_NUM_THREADS"] == nil {
 			continue // the user's own
 		}
 		for _, name := range gpushare.ThreadVariables() {

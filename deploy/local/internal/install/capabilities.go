@@ -107,7 +107,8 @@ func (c Capabilities) Losses(resource string) []string {
 	if c.MutatingPolicies == "" {
 		losses = append(losses, fmt.Sprintf("the cluster has no MutatingAdmissionPolicy (Kubernetes 1.36, or its feature gate "+
 			"and API version before): the annotation alone is refused with a message. Write two more lines into each pod: "+
-			"spec.schedulerName: trellis, and the container's resources.limits: {%s: UNITS}, one unit for each GiB", resource))
+			"spec.schedulerName: trellis, and the container's resources.limits: {%s: UNITS}, one unit for each GiB. Tolerations "+
+			"of GPU taints and variables such as OMP_NUM_THREADS are not added either", resource))
 	}
 	if !c.Resize {
 		losses = append(losses, "the cluster cannot resize pods in place (Kubernetes 1.33): CPU shares do not change. The "+
