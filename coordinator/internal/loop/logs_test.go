@@ -106,6 +106,26 @@ func TestLogs_APatternThatNeverMatchesIsReportedOnce(t *testing.T) {
 	})
 }
 
+// Most expressions match only digits.
+func TestLogs_ALossThatBecomesNaNIsReported(t *testing.T) {
+	withLogs(t, func(t *testing.T, h *harness, disk logDisk) {
+		h.arrive("a", gpushare.ProgressAnnotation+`=log:step (?P<step>\d+) loss ([0-9.]+)`)
+		for step := 10; step <= 200; step += 10 {
+			loss := fmt.Sprintf("%.4f", 3-float64(step)/100)
+			if step >= 80 {
+				loss = map[bool]string{true: "-inf", false: "NaN"}[step == 150]
+			}
+			disk.write("a", cri("F", fmt.Sprintf("step %d loss %s", step, loss)))
+			h.advance(interval)
+		}
+		require.Equal(t, 1, h.countEvents("a MetricNotFinite: loss is NaN since step 80"))
+		require.Equal(t, 1, h.countEvents("a MetricNotFinite: loss is -Inf at step 150"))
+		require.Zero(t, h.countEvents("LogUnmatched"))
+		require.Equal(t, int64(200), h.sample("a").Step)
+		require.InDelta(t, 2.3, h.sample("a").Value, 1e-9, "the last finite value")
+	})
+}
+
 func TestLogs_DockersFormatIsRead(t *testing.T) {
 	withLogs(t, func(t *testing.T, h *harness, disk logDisk) {
 		h.arrive("a", gpushare.ProgressAnnotation+`=log:step (?P<step>\d+) loss=([0-9.]+)`)
