@@ -18,7 +18,7 @@ type holder struct {
 	owner slot.Owner // zero if no slot names the container
 }
 
-// Holdings returns the containers of live pods with their ids, whatever kubelet has forgotten. Of several sources the
+// Holdings returns the containers of live pods with their ids, also those that kubelet has forgotten. Of several sources the
 // last one counts: the allocation record on the bus, the latest slot on disk, kubelet's current list.
 func (s Snapshot) Holdings() []slice.Holding {
 	holders := map[slice.Key]holder{}

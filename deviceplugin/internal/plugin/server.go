@@ -31,7 +31,8 @@ type Allocations interface {
 	EndAllocate()
 	// InUse returns the ids that a container holds although kubelet offers them.
 	InUse(ctx context.Context, ids []string) []string
-	// Holdings returns the containers of live pods with their ids, whatever kubelet has forgotten.
+	// Holdings returns the containers of live pods with their ids, also those that kubelet has
+	// forgotten.
 	Holdings() []slice.Holding
 	// Claim assigns allocated ids to a demand.
 	Claim(ids []string, parts []slice.Part)

@@ -7,6 +7,7 @@
 //
 // Invariant: a mounted directory is never replaced, so a container keeps the directory that it was started with.
 //
-// The file ".ids" lists the ids, and the file ".owner" names the container that started with the slot. They tell a
-// restarted plugin which ids a live pod holds, even if kubelet has lost its checkpoint and the bus is unavailable.
+// The file ".ids" lists the ids, and the file ".owner" names the container that started with the slot. A
+// restarted plugin reads there which ids a live pod holds, even if kubelet has lost its checkpoint and the bus is
+// unavailable.
 package slot

@@ -57,7 +57,7 @@ func chosenByUser(pod *corev1.Pod) bool {
 	}
 	if len(pod.ManagedFields) > 0 {
 		return slices.ContainsFunc(pod.ManagedFields, func(f metav1.ManagedFieldsEntry) bool {
-			return f.Subresource == "" && f.FieldsV1 != nil && setsNodeName(f.FieldsV1.Raw)
+			return f.Subresource == "" && f.FieldsV1 != nil && setsNodeName(f.FieldsV1.GetRawBytes())
 		})
 	}
 	return !slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {

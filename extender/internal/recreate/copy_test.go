@@ -55,10 +55,10 @@ func TestCopy_RemovesWhatTheClusterAdded(t *testing.T) {
 
 func TestCopy_KeepsNodeOfUser(t *testing.T) {
 	created := func(fields string) metav1.ManagedFieldsEntry {
-		return metav1.ManagedFieldsEntry{Manager: "kubectl-create", FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)}}
+		return metav1.ManagedFieldsEntry{Manager: "kubectl-create", FieldsV1: metav1.NewFieldsV1(fields)}
 	}
 	status := metav1.ManagedFieldsEntry{
-		Manager: "kubelet", Subresource: "status", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:status":{"f:phase":{}}}`)},
+		Manager: "kubelet", Subresource: "status", FieldsV1: metav1.NewFieldsV1(`{"f:status":{"f:phase":{}}}`),
 	}
 	scheduled := corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}
 	for name, tc := range map[string]struct {
