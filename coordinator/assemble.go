@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -94,7 +95,7 @@ func assemble(c *config.Config, log *slog.Logger) (*parts, error) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	p.loop = loop.New(c.Decisions(), metrics.New(registry, p.bus.Unavailable), log)
-	if p.informer, err = pods.NewInformer(p.client, p.node, p.loop); err != nil {
+	if p.informer, err = pods.NewInformer(p.client, p.node, corev1.ResourceName(c.Resource), p.loop); err != nil {
 		return nil, err
 	}
 	if p.sockets, err = socket.New(c.StateDir, socket.DefaultLimits, log, p.loop.Socket); err != nil {

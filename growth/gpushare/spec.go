@@ -95,7 +95,13 @@ func Unannotated(annotations map[string]string) bool {
 
 // Parse parses a pod's annotations. Its errors become events. They name the annotation, quote the value, and describe
 // valid values.
-func Parse(annotations map[string]string) (Spec, error) {
+func Parse(annotations map[string]string) (Spec, error) { return parse(annotations, true) }
+
+// ParseWithLimits is Parse for a pod that requests GPU memory by its containers' limits. MemoryAnnotation may be missing,
+// and Spec.Memory is 0 then.
+func ParseWithLimits(annotations map[string]string) (Spec, error) { return parse(annotations, false) }
+
+func parse(annotations map[string]string, needsMemory bool) (Spec, error) {
 	s := Spec{Count: 1, Metric: "loss", Direction: growth.Minimize, DirectionFrom: DirectionKnown}
 	for _, p := range []struct {
 		name  string
@@ -110,6 +116,9 @@ func Parse(annotations map[string]string) (Spec, error) {
 	} {
 		value, ok := annotations[p.name]
 		if !ok && p.name == MemoryAnnotation {
+			if !needsMemory {
+				continue
+			}
 			return Spec{}, fmt.Errorf("annotation %s is missing: it asks for GPU memory, such as \"8Gi\"", p.name)
 		}
 		if err := p.parse(strings.TrimSpace(value), &s); ok && err != nil {

@@ -30,8 +30,14 @@ func (n *Node) announceArrival(j *job, wait bool) {
 
 // memoryText names the job's GPU memory.
 func (j *job) memoryText(gpus []growth.GPU) string {
-	if len(gpus) == 0 {
+	switch {
+	case len(gpus) == 0 && j.spec.Memory == 0:
+		return "GPU memory by its limits"
+	case len(gpus) == 0:
 		return fmt.Sprintf("%s of GPU memory", j.spec.Memory)
+	}
+	if j.spec.Memory == 0 {
+		return "GPU memory of " + strings.ReplaceAll(gpushare.FormatGPUs(gpus[:min(len(gpus), maxNamed)]), ",", ", ")
 	}
 	names := gpushare.FormatGPUs(gpus[:min(len(gpus), maxNamed)])
 	if more := len(gpus) - maxNamed; more > 0 {

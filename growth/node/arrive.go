@@ -41,7 +41,11 @@ func (n *Node) update(j *job, pod Pod) {
 // arrive adds the job of a pod that has started to run.
 func (n *Node) arrive(pod Pod) {
 	uid := pod.Ref.UID
-	spec, err := gpushare.Parse(pod.Annotations)
+	parse := gpushare.Parse
+	if pod.ByLimits {
+		parse = gpushare.ParseWithLimits
+	}
+	spec, err := parse(pod.Annotations)
 	if err != nil {
 		if n.invalid[uid] != err.Error() {
 			n.invalid[uid] = err.Error()

@@ -37,6 +37,8 @@ type Pod struct {
 	Outside Outside
 	// Burstable is set if the QoS class of the pod stays Burstable even if all CPU requests equal their limits.
 	Burstable bool
+	// ByLimits is set for a pod that requests GPU memory only by its containers' limits, without the annotation.
+	ByLimits bool
 	// ResizedBy is the field manager that wrote the present CPU requests through the resize subresource. It is empty if
 	// they were never resized, or if it is unknown.
 	ResizedBy string

@@ -25,6 +25,9 @@ const (
 type Config struct {
 	// Node is the name of the node to watch.
 	Node string
+	// Resource is the extended resource of GPU memory. A pod that requests it by its containers' limits is a job, also
+	// without annotations.
+	Resource string
 	// Policy divides the CPU.
 	Policy policy.Name
 	// Objective selects the jobs that the policy harmless prefers with the CPU that no job needs to keep up.
@@ -62,6 +65,7 @@ type Config struct {
 func (c *Config) AddFlags(set *flags.Set) {
 	set.StringVar(&c.Node, "node-name", "", "the node to watch")
 	set.Env("node-name", "NODE_NAME")
+	set.StringVar(&c.Resource, "resource", gpushare.Resource, "extended resource by which pods request GPU memory")
 	set.StringVar((*string)(&c.Policy), "policy", string(policy.Default), "how the CPU of a node is divided among its jobs: harmless, flowcon, flowcon-literal or fair")
 	set.StringVar(&c.Objective, "objective", "balanced",
 		"which jobs harmless prefers with the CPU that no job needs to keep up with fair sharing: finish (those that end "+

@@ -31,8 +31,10 @@ type Informer struct {
 	informer cache.SharedIndexInformer
 }
 
-// NewInformer returns an informer. Run starts it.
-func NewInformer(client kubernetes.Interface, name growth.NodeName, sink Sink) (*Informer, error) {
+// NewInformer returns an informer. resource is the extended resource of GPU memory. Run starts it.
+func NewInformer(
+	client kubernetes.Interface, name growth.NodeName, resource corev1.ResourceName, sink Sink,
+) (*Informer, error) {
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTweakListOptions(func(o *metav1.ListOptions) {
 		o.FieldSelector = fields.OneTermEqualSelector("spec.nodeName", string(name)).String()
 	}))
@@ -44,7 +46,7 @@ func NewInformer(client kubernetes.Interface, name growth.NodeName, sink Sink) (
 			return
 		}
 		accounts.set(growth.PodUID(pod.UID), account(pod))
-		if Ours(pod) {
+		if Ours(pod, resource) {
 			sink.PodUpdated(Read(pod))
 		}
 	}
@@ -60,7 +62,7 @@ func NewInformer(client kubernetes.Interface, name growth.NodeName, sink Sink) (
 				return
 			}
 			accounts.set(growth.PodUID(pod.UID), Account{})
-			if Ours(pod) {
+			if Ours(pod, resource) {
 				sink.PodDeleted(growth.PodUID(pod.UID))
 			}
 		},

@@ -25,6 +25,7 @@ func Read(p *corev1.Pod) node.Pod {
 		ResizeStatus: resizeStatus(p),
 		Outside:      outside(p),
 		Burstable:    staysBurstable(p),
+		ByLimits:     !gpushare.RequestsShare(p.Annotations),
 		ResizedBy:    resizedBy(p),
 	}
 	pod.Program, pod.Numbers = program(p)
@@ -86,8 +87,15 @@ func started(p *corev1.Pod) time.Time {
 	return first
 }
 
-// Ours reports whether a pod asks for a share of a GPU.
-func Ours(p *corev1.Pod) bool { return gpushare.RequestsShare(p.Annotations) }
+// Ours reports whether a pod asks for a share of a GPU: by its annotations, or by a container's limit of the extended
+// resource, like pods that were written for other GPU sharing systems.
+func Ours(p *corev1.Pod, resource corev1.ResourceName) bool {
+	limited := func(c corev1.Container) bool {
+		units := c.Resources.Limits[resource]
+		return units.Sign() > 0
+	}
+	return gpushare.RequestsShare(p.Annotations) || slices.ContainsFunc(p.Spec.Containers, limited)
+}
 
 // resizeStatus returns kubelet's answer to the last resize. An answer to an earlier one does not count.
 func resizeStatus(p *corev1.Pod) node.ResizeStatus {
