@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Fit a line with a progress bar, as programs that never heard of Trellis do: `bars.py --steps 6000`.
+"""Fit a line with a progress bar, as programs that never heard of Trellis do: `bars.py --steps 1600`.
 
 The bar goes to stderr in the format of tqdm. Each update begins with a carriage return; only the end of an epoch is the end
-of a line. With tqdm installed, the bar is tqdm's own.
+of a line. With tqdm installed, the bar is tqdm's own. Each step waits for its data, as from a store across the network.
 """
 import argparse
 import math
@@ -57,7 +57,7 @@ def bar(iterable, desc):
     return tqdm(iterable, desc=desc)
 
 
-def train(steps, seed):
+def train(steps, seed, wait):
     """Gradient descent on a noisy line. The loss falls from about 4 to the variance of the noise."""
     source = random.Random(seed)
     points = [(x, 2 * x - 1 + source.gauss(0, 0.3)) for x in (source.uniform(-1, 1) for _ in range(POINTS))]
@@ -68,6 +68,7 @@ def train(steps, seed):
     for epoch in range(1, EPOCHS + 1):
         steps_of_epoch = bar(range(per_epoch), "Epoch %d/%d" % (epoch, EPOCHS))
         for _ in steps_of_epoch:
+            time.sleep(wait)
             errors = [slope * x + intercept - y for x, y in points]
             loss = sum(e * e for e in errors) / POINTS
             slope -= rate * sum(e * x for e, (x, _) in zip(errors, points)) * 2 / POINTS
@@ -78,13 +79,14 @@ def train(steps, seed):
 
 def main(argv):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--steps", type=int, default=6000)
+    parser.add_argument("--steps", type=int, default=1600)
+    parser.add_argument("--wait", type=float, default=0.02, help="seconds that each step waits for its data")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(argv)
     if options.steps < EPOCHS:
         parser.error("--steps: at least %d, the number of epochs" % EPOCHS)
     began = time.monotonic()
-    slope, intercept, loss = train(options.steps, options.seed)
+    slope, intercept, loss = train(options.steps, options.seed, options.wait)
     print("finished after %.1f s: y = %.3f x + %.3f, loss %.4f" % (time.monotonic() - began, slope, intercept, loss), flush=True)
 
 

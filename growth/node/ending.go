@@ -12,6 +12,8 @@ import (
 const (
 	// coveredPart is the part of a job's lifetime that its account must cover for a comparison with fair sharing.
 	coveredPart = 0.8
+	// stalePart bounds the age of the last reading of the CPU counter: one of stalePart parts of the job's lifetime.
+	stalePart = 10
 	// sameWork is a difference of work that is attributed to the time since the last decision.
 	sameWork = 0.02
 )
@@ -20,8 +22,9 @@ const (
 func (n *Node) announceEnd(j *job) {
 	n.close(j)
 	l := j.lifetime
-	parts := []string{fmt.Sprintf("The job ended after %s%s", j.ran().Round(time.Second), j.resultText())}
-	if j.usage.CPUKnown {
+	ran := j.ran()
+	parts := []string{fmt.Sprintf("The job ended after %s%s", ran.Round(time.Second), j.resultText())}
+	if j.usage.CPUKnown && j.lifetime.ended.Sub(j.usedAt) <= ran/stalePart {
 		parts = append(parts, fmt.Sprintf("It used %.0f core-seconds of CPU", float64(j.usage.CPU)))
 	}
 	if l.Shared > 0 && j.tunable() {

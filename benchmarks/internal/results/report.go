@@ -26,9 +26,9 @@ func Report(w io.Writer, jobs workload.Workload, rounds ...Round) {
 
 func completions(w io.Writer, run *timeline.Timeline) {
 	fmt.Fprintf(w, "\nCompletion, from submission to end, under %s\n\n", run.Name)
-	fmt.Fprintf(w, "  %-12s %-6s %-9s %11s %11s %11s  %-10s %8s %s\n", "JOB", "KIND", "STATE", "ARRIVED", "ENDED", "TOOK", "NODE", "RESTARTS", "REFUSED")
+	fmt.Fprintf(w, "  %-12s %-10s %-9s %11s %11s %11s  %-10s %8s %s\n", "JOB", "KIND", "STATE", "ARRIVED", "ENDED", "TOOK", "NODE", "RESTARTS", "REFUSED")
 	for _, j := range run.Last().Jobs {
-		fmt.Fprintf(w, "  %-12s %-6s %-9s %11s %11s %11s  %-10s %8d %7d\n", j.Name, j.Kind, j.State,
+		fmt.Fprintf(w, "  %-12s %-10s %-9s %11s %11s %11s  %-10s %8d %7d\n", j.Name, j.Kind, j.State,
 			offset(run.Began, j.Submitted), offset(run.Began, j.Ended), span(j.Completion()), j.Node, j.Restarts, j.Refusals)
 	}
 }
@@ -69,11 +69,11 @@ func count(n int) string {
 
 func difference(w io.Writer, round Round) {
 	run, other := round.Run.Name, round.Other.Name
-	fmt.Fprintf(w, "\nThe same jobs under %s\n\n  %-12s %-6s %11s %11s %15s\n", other, "JOB", "KIND", strings.ToUpper(run), strings.ToUpper(other), "CHANGE")
+	fmt.Fprintf(w, "\nThe same jobs under %s\n\n  %-12s %-10s %11s %11s %15s\n", other, "JOB", "KIND", strings.ToUpper(run), strings.ToUpper(other), "CHANGE")
 	c := Compare(round)
 	sooner, later := 0, 0
 	for _, d := range append(c.Jobs, c.Mean, c.Target, c.Makespan) {
-		fmt.Fprintf(w, "  %-12s %-6s %11s %11s %15s\n", d.Job, d.Kind, span(d.Completion), span(d.Other), change(d))
+		fmt.Fprintf(w, "  %-12s %-10s %11s %11s %15s\n", d.Job, d.Kind, span(d.Completion), span(d.Other), change(d))
 	}
 	for _, d := range c.Jobs {
 		switch {

@@ -18,7 +18,7 @@ def run(program, *args):
 
 class Bars(unittest.TestCase):
     def test_a_bar_is_one_line_of_many_updates_whose_loss_falls(self):
-        done = run("bars.py", "--steps", "3200")
+        done = run("bars.py", "--steps", "3200", "--wait", "0")
         self.assertEqual(done.returncode, 0, done.stderr[-500:])
         lines = done.stderr.decode().rstrip("\n").split("\n")
         self.assertEqual(len(lines), 8, "one line an epoch")
