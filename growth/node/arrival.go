@@ -98,6 +98,9 @@ func (n *Node) announceFirst(j *job) {
 
 // stepText names the job's last step.
 func (j *job) stepText() string {
+	if j.lifetime.counted {
+		return fmt.Sprintf("report %d", j.latest.Step)
+	}
 	if j.latest.TotalSteps > 0 {
 		return fmt.Sprintf("step %d of %d", j.latest.Step, j.latest.TotalSteps)
 	}

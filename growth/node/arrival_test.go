@@ -12,6 +12,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/node"
 	"github.com/trellis-gpu/trellis/growth/policy"
+	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
 // eventOf returns the only event of a job with a reason.
@@ -58,6 +59,23 @@ func TestArrival_Names(t *testing.T) {
 		require.Contains(t, arrive("file", func(p *node.Pod) { p.Annotations[gpushare.ProgressAnnotation] = long }, "GPU-1"), "from its file \"/éé")
 		require.Less(t, len(w.eventOf("file", "JobArrived")), 400, "a long path is cut")
 		require.Contains(t, arrive("fixed", func(p *node.Pod) { p.Fixed = "it is Guaranteed" }, "GPU-1"), "Its CPU request stays as it is")
+	})
+}
+
+func TestFirstMetric_OfAJobThatWritesNoStep(t *testing.T) {
+	in(t, policy.Fair, func(t *testing.T, w *harness) {
+		w.arrive("a", gpushare.ProgressAnnotation+"=log:loss=([0-9.]+)")
+		for i := range 3 {
+			w.step(node.ProgressReported{
+				Pod:      ref("a").UID,
+				Source:   gpushare.FromLog,
+				Counted:  true,
+				Progress: wire.Progress{Step: int64(i + 1), Metrics: map[string]float64{"loss": 9}},
+			})
+		}
+		require.Equal(t, "The first value of loss is 9, at report 1; lower is better", w.eventOf("a", "FirstMetric"))
+		w.remove("a")
+		require.Contains(t, w.eventOf("a", "JobEnded"), "at report 3, loss 9")
 	})
 }
 

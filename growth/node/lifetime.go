@@ -26,6 +26,7 @@ type lifetime struct {
 
 	arrivalDue bool      // the arrival has not been announced yet
 	began      time.Time // when the node first saw the pod running
+	counted    bool      // the job's steps are the number of its reports
 	since      time.Time // the time up to which Shared and Held are known
 	ended      time.Time // when the job's processes were first seen to have ended; zero while they run
 	fair       string    // comparison with fair sharing at that time

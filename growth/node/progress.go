@@ -20,6 +20,7 @@ func (e ProgressReported) apply(n *Node) {
 	if j == nil {
 		return
 	}
+	j.lifetime.counted = e.Counted
 	if e.Counted {
 		e.Progress.Step += j.stepOffset
 	}
