@@ -160,8 +160,13 @@ type Sample struct {
 	SamplesPerSecond growth.PerSecond `json:"samplesPerSecond,omitempty"`
 	StepSeconds      growth.Seconds   `json:"stepSeconds,omitempty"`
 	LoadSeconds      growth.Seconds   `json:"loadSeconds,omitempty"`
-	BatchSize        *int             `json:"batchSize,omitempty"`
-	Loaders          *int             `json:"loaders,omitempty"`
+	// BatchSize and Loaders are the values of each process.
+	BatchSize *int `json:"batchSize,omitempty"`
+	Loaders   *int `json:"loaders,omitempty"`
+	// Ranks is the number of the pod's processes that train and report, WorldSize that of the whole job. They are absent
+	// for a job with one process.
+	Ranks     int `json:"ranks,omitempty"`
+	WorldSize int `json:"worldSize,omitempty"`
 	// Duty is the fraction of time in which the job may compute; absent if none was sent.
 	Duty *growth.Share `json:"duty,omitempty"`
 

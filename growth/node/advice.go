@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -87,6 +88,7 @@ func encodable(config wire.Config) error {
 func (e ConfigSent) apply(n *Node) {
 	if j := n.jobOf(e.Slot); j != nil {
 		j.sent = max(j.sent, j.adviceGeneration(e.Generation))
+		j.sentConfig = max(j.sentConfig, e.Generation)
 	}
 }
 
@@ -103,14 +105,16 @@ func (e ConfigAcked) apply(n *Node) {
 		return
 	}
 	before := j.running
-	j.applied = max(j.applied, generation)
+	all := j.settings.ack(e)
 	j.sent = max(j.sent, generation)
-	if e.Ack.Applied.Loaders != nil {
-		j.running.Loaders = e.Ack.Applied.Loaders
+	j.sentConfig = max(j.sentConfig, e.Ack.Generation)
+	j.running = j.settings.running(j.running, j.sentConfig)
+	if !all {
+		return
 	}
-	if e.Ack.Applied.BatchSize != nil {
-		j.running.BatchSize = e.Ack.Applied.BatchSize
-	}
+	j.applied = max(j.applied, generation)
+	j.running.Loaders = cmp.Or(e.Ack.Applied.Loaders, j.running.Loaders)
+	j.running.BatchSize = cmp.Or(e.Ack.Applied.BatchSize, j.running.BatchSize)
 	n.announce(j, "LoadersChanged", "Data-loader workers", before.Loaders, j.running.Loaders, j.advice.Reason)
 	why := j.advice.Reason
 	if j.trial.Phase == trial.RollingBack {
@@ -129,7 +133,7 @@ func (n *Node) announce(j *job, reason, what string, from, to *int, why string) 
 	if from != nil {
 		was = fmt.Sprint(*from)
 	}
-	message := fmt.Sprintf("%s: %s → %d, acknowledged by the job", what, was, *to)
+	message := fmt.Sprintf("%s: %s → %d%s, acknowledged by the job", what, was, *to, j.settings.perProcess(*to))
 	if why != "" {
 		message += " (" + why + ")"
 	}

@@ -75,8 +75,10 @@ type job struct {
 
 	// Advice.
 	advice        bus.Advice
-	sent, applied int64
-	running       wire.Values
+	sent, applied int64       // generations of advice
+	sentConfig    int64       // generation of the last config that was sent
+	running       wire.Values // of each process
+	settings      settings
 	trial         trial.State
 	attempt       int64 // number of the config within one generation of advice
 	restarted     bool  // since the last tick

@@ -37,11 +37,9 @@ func (n *Node) report(j *job, e ProgressReported) {
 	p := e.Progress
 	n.out.Counts.Reports++
 	j.window.add(p)
-	if p.Loaders != nil {
-		j.running.Loaders = p.Loaders
-	}
-	if p.BatchSize != nil {
-		j.running.BatchSize = p.BatchSize
+	if e.Source == gpushare.FromSocket {
+		j.settings.add(e)
+		j.running = j.settings.running(j.running, j.sentConfig)
 	}
 	if e.Source != j.spec.Progress.Source {
 		return
@@ -77,6 +75,7 @@ func (e ContainerRestarted) apply(n *Node) {
 	if j := n.jobs[e.Pod]; j != nil {
 		j.stepOffset = 0
 		j.processes = processes{startsAgain: true}
+		j.settings = settings{}
 		j.tracker.Restart()
 		n.restart(j, "its container was restarted")
 	}
@@ -85,6 +84,7 @@ func (e ContainerRestarted) apply(n *Node) {
 func (e ProcessLeft) apply(n *Node) {
 	if j := n.jobOf(e.Slot); j != nil {
 		j.processes.leave(e.Slot, e.Connection)
+		j.settings.leave(e.Slot, e.Connection)
 	}
 }
 

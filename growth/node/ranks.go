@@ -69,7 +69,11 @@ func (p position) before(q position) bool {
 }
 
 func keyOf(e ProgressReported) processKey {
-	key := processKey{slot: e.Slot, connection: e.Connection, rank: rankOf(e.Progress.Process)}
+	return processKeyOf(e.Slot, e.Connection, e.Progress.Process)
+}
+
+func processKeyOf(slot string, connection int64, p wire.Process) processKey {
+	key := processKey{slot: slot, connection: connection, rank: rankOf(p)}
 	if key.connection != 0 {
 		key.rank = 0 // a process may learn its rank late
 	}

@@ -51,6 +51,8 @@ func (n *Node) sample(j *job) bus.Sample {
 		BatchSize:        j.running.BatchSize,
 		Loaders:          j.running.Loaders,
 		ExclusiveCores:   n.exclusive[j.pod.Ref.UID],
+		Ranks:            several(j.settings.processes()),
+		WorldSize:        several(j.settings.world()),
 		Generation:       j.sent,
 		Applied:          j.applied,
 	}

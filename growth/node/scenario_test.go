@@ -91,7 +91,7 @@ func (s *scenario) run(command string) {
 	case "advise":
 		s.advise(args[0], values(args[1:]))
 	case "ack":
-		s.ack(args[0])
+		s.ack(args[0], values(args[1:]))
 	default:
 		s.t.Fatalf("unknown command %q", command)
 	}
@@ -299,11 +299,15 @@ func (s *scenario) advise(name string, v map[string]string) {
 	}})
 }
 
-func (s *scenario) ack(name string) {
+func (s *scenario) ack(name string, v map[string]string) {
 	slot := "slot-" + name
 	c := s.configs[slot]
 	s.step(node.ConfigSent{Slot: slot, Generation: c.Generation})
-	s.step(node.ConfigAcked{Slot: slot, Ack: wire.Ack{Generation: c.Generation, Applied: c.Values}})
+	ack := wire.Ack{Generation: c.Generation, Applied: c.Values}
+	if v["rank"] != "" {
+		ack.Rank = new(int(s.count(v["rank"])))
+	}
+	s.step(node.ConfigAcked{Slot: slot, Ack: ack})
 }
 
 func uid(name string) growth.PodUID { return growth.PodUID("uid-" + name) }

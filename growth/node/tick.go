@@ -128,7 +128,7 @@ func (n *Node) publishLoad() {
 	for uid, j := range n.jobs {
 		used += j.used
 		if n.exclusive[uid] == 0 {
-			processes += max(1, len(n.gpus(uid)))
+			processes += max(j.settings.processes(), len(n.gpus(uid)))
 		}
 	}
 	n.out.Load = &bus.NodeLoad{

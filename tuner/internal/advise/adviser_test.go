@@ -239,3 +239,25 @@ func TestDecide_WithdrawsAdviceOfMissingJob(t *testing.T) {
 	gone.Undecodable[bus.SampleKey("a")] = bus.ErrVersion
 	require.Empty(t, a.Decide(gone, start.Add(time.Hour)), "an undecodable sample is not missing")
 }
+
+func TestDecide_CountsTheWorkersOfEachProcess(t *testing.T) {
+	with := func(budget, ranks int) *history.Snapshot {
+		s := oneCore(job("a", .9, 3, func(j *history.Job) { j.Sample.Ranks = ranks }))
+		s.Nodes[0].Load.LoaderBudget = budget
+		return s
+	}
+	testDecide(t, map[string]decideCase{
+		"one process":     {with(2, 0), loaders{"a": 2}},
+		"two processes":   {with(3, 2), loaders{"a": 1}},
+		"eight processes": {with(7, 8), loaders{"a": 0}},
+		"eight processes of a job that is not tuned": {
+			func() *history.Snapshot {
+				s := with(8, 8)
+				s.Jobs[0].Sample.Tunable = nil
+				*s.Jobs[0].Sample.Loaders = 1
+				s.Jobs = append(s.Jobs, job("b", .9, 1))
+				return s
+			}(), loaders{"b": 0},
+		},
+	})
+}

@@ -107,8 +107,9 @@ func weight(s bus.Sample, model loader.Model) loader.Weight {
 	return loader.Weight(float64(g) / float64(model.MaxRate()))
 }
 
-// processes returns the number of training processes: one per device, each with a DataLoader.
-func processes(j history.Job) int { return min(max(1, len(j.Sample.GPUs)), 64) }
+// processes returns the number of training processes, each with a DataLoader: as many as report, and at least one per
+// device.
+func processes(j history.Job) int { return min(max(1, len(j.Sample.GPUs), j.Sample.Ranks), 64) }
 
 // remaining estimates the job's remaining time.
 func remaining(s bus.Sample) growth.Seconds {

@@ -53,12 +53,13 @@ func measurement(before, s bus.Sample) (loader.Measurement, bool) {
 	return loader.Measured(*s.Loaders, samplesPerStep(s), s.StepSeconds, s.LoadSeconds)
 }
 
-// samplesPerStep returns the batch size, computed if the job does not report it.
+// samplesPerStep returns the batch size of one process, computed if the job does not report it.
 func samplesPerStep(s bus.Sample) int {
 	if s.BatchSize != nil {
 		return *s.BatchSize
 	}
-	return int(math.Round(min(math.MaxInt32, float64(s.SamplesPerSecond)*float64(s.StepSeconds))))
+	all := float64(s.SamplesPerSecond) * float64(s.StepSeconds)
+	return int(math.Round(min(math.MaxInt32, all/float64(max(1, s.Ranks)))))
 }
 
 // steady reports whether the job ran with the same workers during the whole interval.

@@ -68,6 +68,16 @@ func TestAdd_MeasuresSteadyJobs(t *testing.T) {
 			}(),
 			[]loader.Measurement{one},
 		},
+		"a computed batch size of each of four processes": {
+			steadySample(1), func() bus.Sample {
+				s := steadySample(2)
+				s.BatchSize = nil
+				s.SamplesPerSecond = 4 * 320
+				s.Ranks = 4
+				return s
+			}(),
+			[]loader.Measurement{one},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, c.want, jobHistory{last: c.before}.add(c.now).measurements)
