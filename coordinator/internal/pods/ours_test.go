@@ -25,7 +25,11 @@ func TestOurs_ByAnnotationOrLimit(t *testing.T) {
 		"a limit alone":            {func(p *corev1.Pod) { limit(p, gpushare.Resource, "4") }, true, true},
 		"a limit of zero":          {func(p *corev1.Pod) { limit(p, gpushare.Resource, "0") }, false, true},
 		"a limit of other devices": {func(p *corev1.Pod) { limit(p, other, "4") }, false, true},
-		"nothing":                  {func(p *corev1.Pod) { p.Annotations = nil }, false, true},
+		"a static pod": {func(p *corev1.Pod) {
+			limit(p, gpushare.Resource, "4")
+			p.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "m"}
+		}, false, true},
+		"nothing": {func(p *corev1.Pod) { p.Annotations = nil }, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := pod(container("train", "500m", ""))

@@ -88,8 +88,12 @@ func started(p *corev1.Pod) time.Time {
 }
 
 // Ours reports whether a pod asks for a share of a GPU: by its annotations, or by a container's limit of the extended
-// resource, like pods that were written for other GPU sharing systems.
+// resource, like pods that were written for other GPU sharing systems. Static pods are no jobs: kubelet reads them from a file,
+// so neither admission nor a resize can change them.
 func Ours(p *corev1.Pod, resource corev1.ResourceName) bool {
+	if _, static := p.Annotations[corev1.MirrorPodAnnotationKey]; static {
+		return false
+	}
 	limited := func(c corev1.Container) bool {
 		units := c.Resources.Limits[resource]
 		return units.Sign() > 0

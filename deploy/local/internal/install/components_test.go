@@ -80,7 +80,7 @@ func TestCompat_SetsTheResourceEverywhere(t *testing.T) {
 			configured++
 		}
 	}
-	require.Equal(t, 2, configured, "extender and device plugin")
+	require.Equal(t, 3, configured, "extender, device plugin and coordinator")
 
 	base, err := os.ReadFile("../../../base/extender/scheduler.yaml")
 	require.NoError(t, err)
