@@ -15,7 +15,7 @@ const (
 	// A request has changed noticeably if the change is at least noticeablePart of the pool, and if the larger request
 	// is at least noticeableRatio times the smaller one.
 	noticeablePart  growth.Share = 0.02
-	noticeableRatio              = 1.2
+	noticeableRatio float64      = 1.2
 )
 
 // shareReport collects the changes of a job's CPU request since the last event about them.

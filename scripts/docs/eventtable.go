@@ -32,6 +32,31 @@ var explanations = []explanation{
 		Advice:  "Nothing to do.",
 	},
 	{
+		Reason: "MetricDirection", From: "coordinator", On: "pod", Type: "Normal",
+		Meaning: "`gpushare/metric` names a metric without a direction. The message says whether it is minimised or maximised, and why.",
+		Advice:  "Write `:min` or `:max` after the name, above all if the message has it the wrong way round.",
+	},
+	{
+		Reason: "MetricNotFinite", From: "coordinator", On: "pod", Type: "Warning",
+		Meaning: "The metric has been NaN or infinite since the step in the message. That is not growth, so the job keeps only what harms no other.",
+		Advice:  "Stop the job, or let it continue from a checkpoint before that step. Check its data and its learning rate.",
+	},
+	{
+		Reason: "MetricFinite", From: "coordinator", On: "pod", Type: "Normal",
+		Meaning: "The metric was NaN or infinite and has finite values again. The job's growth counts again.",
+		Advice:  "Nothing to do.",
+	},
+	{
+		Reason: "ConvergedKeepsShare", From: "coordinator", On: "pod", Type: "Normal",
+		Meaning: "The job has converged but keeps its fair share of the CPU, because nothing predicts when it ends.",
+		Advice:  "Report the total number of steps, or let a run of the same program end first. Operators have `--converged=floor`.",
+	},
+	{
+		Reason: "PodOfOneJob", From: "coordinator", On: "pod", Type: "Normal",
+		Meaning: "The pod and another one have the same owner and command, so they are one job with one metric and equal CPU shares on the node.",
+		Advice:  "Nothing to do. Pods that are jobs of their own need different commands or owners.",
+	},
+	{
 		Reason: "CategoryChanged", From: "coordinator", On: "pod", Type: "Normal",
 		Meaning: "The job's growth moved it to another category: Progressing, Watching or Converged.",
 		Advice:  "Nothing to do. A job that converges long before its last step may be worth fewer steps next time.",
