@@ -21,7 +21,7 @@ const (
 )
 
 // yielded records that another client, such as a vertical autoscaler, changes the CPU requests of a job. Two writers
-// would undo each other's changes for ever, so this node gives way.
+// would undo each other's changes forever, so this node gives way.
 type yielded struct {
 	// Writer is the field manager of the other client; empty if unknown.
 	Writer string `json:"writer,omitempty"`

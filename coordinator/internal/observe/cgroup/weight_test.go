@@ -45,7 +45,7 @@ func TestWeights_FollowTheThreeFormulas(t *testing.T) {
 	}
 }
 
-// Whatever the formula, a resize shows once it has been applied and not before, if it changes the weight at all.
+// Under each formula, a resize shows once it has been applied and not before, if it changes the weight at all.
 func TestApplied_RecognizesAChangeUnderEachFormula(t *testing.T) {
 	rows := weights(t)
 	for column, version := range map[int]int{1: 1, 2: 2, 3: 2} {
