@@ -10,10 +10,10 @@ import (
 )
 
 // Pods of one owner with the same command form one job (a gang), unless they train independently of each other, as the
-// pods of a parameter sweep do. They are one job if
-//   - no two of them report as the same rank of a world of several processes, and
-//   - their command or environment is that of a distributed job, or a process names a world that is larger than its
-//     pod, or at most one of them reports a metric.
+// pods of a hyperparameter search do. They are one job if
+//   - no two of them report as the same rank of several processes, and
+//   - their command or environment is that of a distributed job, or a process names a world size that is
+//     larger than its pod, or at most one of them reports a metric.
 //
 // A gang has one curve: that of its lead, the pod that reports with the lowest rank. Its pods have equal shares on a
 // node, because a synchronous step ends when the slowest rank ends.

@@ -50,13 +50,13 @@ type processKey struct {
 
 // process is the state of one process.
 type process struct {
-	rank   int
-	world  int // world size; 0 if unknown
-	at     position
-	seen   time.Time
-	back   bool // has gone backwards, or started again, since the curve last moved
-	ahead  int  // number of reports at the furthest step or beyond since the curve last moved
-	metric bool // reports the job's metric
+	rank      int
+	worldSize int // world size; 0 if unknown
+	at        position
+	seen      time.Time
+	back      bool // has gone backwards, or started again, since the curve last moved
+	ahead     int  // number of reports at the furthest step or beyond since the curve last moved
+	metric    bool // reports the job's metric
 }
 
 // position is a place in a training run. Epochs order steps that are numbered per epoch.
@@ -94,7 +94,7 @@ func (r *processes) follow(e ProgressReported, furthest wire.Progress, now time.
 	m, first := r.process(keyOf(e), now)
 	decreased := !first && at.before(m.at)
 	m.rank = rankOf(p.Process)
-	m.world = p.WorldSize
+	m.worldSize = p.WorldSize
 	m.at, m.seen = at, now
 	shared := e.Source != gpushare.FromSocket && p.Rank == nil
 	if r.startsAgain || !r.several && !shared {
@@ -246,11 +246,11 @@ func (r *processes) speaks(e ProgressReported, moves bool) bool {
 	return speaker.rank > r.lead
 }
 
-// ranks returns the ranks of processes in a world of several.
+// ranks returns the ranks of processes that are not alone in their job.
 func (r *processes) ranks() map[int]bool {
 	ranks := map[int]bool{}
 	for _, m := range r.all {
-		if m.world > 1 && m.rank < unranked {
+		if m.worldSize > 1 && m.rank < unranked {
 			ranks[m.rank] = true
 		}
 	}
@@ -266,10 +266,10 @@ func (r *processes) lowest() int {
 	return lowest
 }
 
-// spanPods reports whether a process names a world that is larger than its pod.
+// spanPods reports whether a process names a world size that is larger than its pod.
 func (r *processes) spanPods() bool {
 	for _, m := range r.all {
-		if m.world > len(r.all) {
+		if m.worldSize > len(r.all) {
 			return true
 		}
 	}

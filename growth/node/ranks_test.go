@@ -47,14 +47,17 @@ func many(n int64, r reported) (all []reported) {
 	return all
 }
 
-func TestNode_JobOfSeveralProcessesHasOneCurve(t *testing.T) {
+// curveCase has the reports of a job, and the step and the value of its curve afterwards.
+type curveCase struct {
+	reports  []reported
+	step     int64
+	loss     float64
+	restarts int
+}
+
+func TestNode_RanksHaveOneCurve(t *testing.T) {
 	const slow = 40 * time.Second
-	for name, tc := range map[string]struct {
-		reports  []reported
-		step     int64
-		loss     float64
-		restarts int
-	}{
+	testCurves(t, map[string]curveCase{
 		"rank 1 is behind rank 0": {[]reported{
 			{rank: 0, connection: 1, step: 10, loss: 2}, {rank: 1, connection: 2, step: 9, loss: 3},
 			{rank: 0, connection: 1, step: 11, loss: 1.9}, {rank: 1, connection: 2, step: 10, loss: 3},
@@ -104,6 +107,11 @@ func TestNode_JobOfSeveralProcessesHasOneCurve(t *testing.T) {
 			{rank: 0, connection: 1, step: 10, loss: 2}, {rank: 1, connection: 2, step: 9, loss: 3}, {rank: 0, connection: 1, epoch: 1, step: 1, loss: 1.9},
 			{rank: 1, connection: 2, step: 10, loss: 3}, {rank: 0, connection: 1, epoch: 1, step: 2, loss: 1.8},
 		}, 2, 1.8, 0},
+	})
+}
+
+func TestNode_ProcessesWithoutARankHaveOneCurve(t *testing.T) {
+	testCurves(t, map[string]curveCase{
 		"processes without a rank": {[]reported{
 			{rank: -1, connection: 1, step: 10, loss: 2}, {rank: -1, connection: 2, step: 9, loss: 3}, {rank: -1, connection: 2, step: 10, loss: 3},
 			{rank: -1, connection: 2, step: 11, loss: 2.9}, {rank: -1, connection: 1, step: 11, loss: 1.9},
@@ -127,7 +135,12 @@ func TestNode_JobOfSeveralProcessesHasOneCurve(t *testing.T) {
 			many(20, reported{rank: -1, step: 21, loss: 1.5})...), 40, 1.5, 0},
 		"a job that starts again in its log": {append(
 			many(20, reported{rank: -1, step: 1, loss: 2}), many(5, reported{rank: -1, step: 1, loss: 3, after: 12 * time.Second})...), 5, 3, 1},
-	} {
+	})
+}
+
+func testCurves(t *testing.T, cases map[string]curveCase) {
+	t.Helper()
+	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			in(t, policy.FlowCon, func(t *testing.T, w *harness) {
 				progress := gpushare.ProgressAnnotation + "=socket"

@@ -52,7 +52,7 @@ func (n *Node) sample(j *job) bus.Sample {
 		Loaders:          j.running.Loaders,
 		ExclusiveCores:   n.exclusive[j.pod.Ref.UID],
 		Ranks:            several(j.settings.processes()),
-		WorldSize:        several(j.settings.world()),
+		WorldSize:        several(j.settings.worldSize()),
 		Generation:       j.sent,
 		Applied:          j.applied,
 	}

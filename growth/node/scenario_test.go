@@ -185,7 +185,7 @@ func (s *scenario) report(name string, v map[string]string) {
 			p.BatchSize = new(int(number))
 		case "rank":
 			p.Rank = new(int(number))
-		case "world":
+		case "world_size":
 			p.WorldSize = int(number)
 		case "connection":
 			connection = int64(number)
@@ -232,7 +232,7 @@ func (s *scenario) ddp(name string, v map[string]string) {
 				report := map[string]string{"step": fmt.Sprint(step + 1), "loss": fmt.Sprint(100 - float64(step)/20 + float64(rank))}
 				switch v["by"] {
 				case "rank":
-					report["rank"], report["world"] = fmt.Sprint(rank), fmt.Sprint(ranks)
+					report["rank"], report["world_size"] = fmt.Sprint(rank), fmt.Sprint(ranks)
 				case "connection":
 					report["connection"] = fmt.Sprint(rank + 1)
 				}

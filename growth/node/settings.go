@@ -15,10 +15,10 @@ type settings struct {
 
 // setting is the state of one process. A process that has never fetched its settings does not use them.
 type setting struct {
-	values wire.Values
-	local  int   // local rank; 0 if unknown
-	world  int   // world size; 0 if unknown
-	acked  int64 // generation of the last acknowledged config
+	values    wire.Values
+	local     int   // local rank; 0 if unknown
+	worldSize int   // world size; 0 if unknown
+	acked     int64 // generation of the last acknowledged config
 }
 
 // add updates a process from its progress report.
@@ -28,7 +28,7 @@ func (s *settings) add(e ProgressReported) {
 		return
 	}
 	m.use(wire.Values{Loaders: e.Progress.Loaders, BatchSize: e.Progress.BatchSize})
-	m.world = e.Progress.WorldSize
+	m.worldSize = e.Progress.WorldSize
 	if e.Progress.LocalRank != nil {
 		m.local = *e.Progress.LocalRank
 	}
@@ -119,21 +119,21 @@ func (s *settings) processes() int {
 	return n
 }
 
-// world returns the number of processes of the whole job.
-func (s *settings) world() int {
+// worldSize returns the number of processes of the whole job.
+func (s *settings) worldSize() int {
 	n := s.processes()
 	for _, m := range s.all {
-		n = max(n, m.world)
+		n = max(n, m.worldSize)
 	}
 	return n
 }
 
 // perProcess says how a value adds up for a job with several processes.
 func (s *settings) perProcess(value int) string {
-	if s.world() == 1 {
+	if s.worldSize() == 1 {
 		return ""
 	}
-	return fmt.Sprintf(" in each of the job's %d processes, %d in total", s.world(), value*s.world())
+	return fmt.Sprintf(" in each of the job's %d processes, %d in total", s.worldSize(), value*s.worldSize())
 }
 
 // several returns a number of processes for a sample, which omits it for a job with one process.

@@ -45,7 +45,7 @@ func TestRead_CommandOmitsOnlyTheNumbersOfRanks(t *testing.T) {
 	plain := of("python3", "train.py", "--node_rank=0", "--lr", "0.1")
 	require.NotEmpty(t, plain)
 	require.Equal(t, plain, of("python3", "train.py", "--node_rank=1", "--lr", "0.1"))
-	require.NotEqual(t, plain, of("python3", "train.py", "--node_rank=0", "--lr", "0.2"), "a sweep over the learning rate")
+	require.NotEqual(t, plain, of("python3", "train.py", "--node_rank=0", "--lr", "0.2"), "a search for the learning rate")
 	require.Equal(t, of("torchrun", "--node-rank", "0", "train.py"), of("torchrun", "--node-rank", "13", "train.py"))
 	require.Equal(t, of("sh", "-c", "torchrun --machine_rank 0 x"), of("sh", "-c", "torchrun --machine_rank 1 x"))
 	require.NotEqual(t, of("python3", "train.py", "--rank", "0", "--seed", "1"), of("python3", "train.py", "--rank", "0", "--seed", "2"))
@@ -62,8 +62,8 @@ func TestRead_Distributed(t *testing.T) {
 	}{
 		"no variable":               {env("LR", "0.1"), false},
 		"PyTorchJob":                {env("WORLD_SIZE", "2"), true},
-		"a world of one":            {env("WORLD_SIZE", "1"), false},
-		"a world of nonsense":       {env("WORLD_SIZE", "many"), false},
+		"a world size of 1":         {env("WORLD_SIZE", "1"), false},
+		"an invalid world size":     {env("WORLD_SIZE", "many"), false},
 		"a master":                  {env("MASTER_ADDR", "ddp-0.ddp"), true},
 		"a master on the pod":       {env("MASTER_ADDR", "127.0.0.1"), false},
 		"a master named localhost":  {env("MASTER_ADDR", "localhost"), false},

@@ -43,7 +43,7 @@ class Ranks(ShimTest):
             with self.subTest(garbage):
                 self.assertEqual(self.process(RANK=garbage, WORLD_SIZE="2"), {})
                 self.assertEqual(self.process(RANK="1", LOCAL_RANK=garbage, WORLD_SIZE=garbage), dict(rank=1))
-        self.assertEqual(self.process(RANK="8", LOCAL_RANK="0", WORLD_SIZE="8"), dict(rank=8, local_rank=0), "no such world")
+        self.assertEqual(self.process(RANK="8", LOCAL_RANK="0", WORLD_SIZE="8"), dict(rank=8, local_rank=0), "no such rank")
         self.assertEqual(self.process(RANK="0", LOCAL_RANK="4", WORLD_SIZE="2"), dict(rank=0, world_size=2))
         self.assertEqual(self.process(RANK="0", WORLD_SIZE="0"), dict(rank=0))
         self.assertEqual(self.process(RANK=" 3 ", WORLD_SIZE="4\n"), dict(rank=3, world_size=4))
