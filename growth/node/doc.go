@@ -26,6 +26,10 @@
 // node, which the scheduler accounts, therefore stays the same. A job shares if its user permits tuning of "cpu" and
 // its pod can be resized in place. Other jobs are observed, and their requests stay unchanged.
 //
+// The request of a pod is kubelet's sum (Pod.Total), which includes init containers, sidecars and overhead. A job leaves
+// the pool while another client changes its request (yield.go). Increases never exceed the room that the other pods of
+// the node leave (room.go).
+//
 // Package resize decides which changes are worth a resize. If kubelet refuses a request, the node restores the request
 // in force, and the pool shrinks by the part that the job could not get.
 //
