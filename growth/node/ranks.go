@@ -103,11 +103,14 @@ func (r *processes) follow(e ProgressReported, furthest wire.Progress, now time.
 		return r.move(m, now)
 	}
 	if shared { // by processes that do not name their rank: a lower step is not a restart yet
-		if p.Step < furthest.Step && p.Epoch <= furthest.Epoch {
-			return r.fallBehind(now) && r.move(m, now)
-		}
-		return r.move(m, now)
+		lower := p.Step < furthest.Step && p.Epoch <= furthest.Epoch
+		return (!lower || r.fallBehind(now)) && r.move(m, now)
 	}
+	return r.followSeveral(m, q, first, decreased, now)
+}
+
+// followSeveral adds a report of one of several processes, which are known by their rank or their connection.
+func (r *processes) followSeveral(m *process, q position, first, decreased bool, now time.Time) (moves bool) {
 	m.back = m.back || decreased
 	if first { // it has started again, unless it has started next to others which go on
 		m.back = true
@@ -115,8 +118,8 @@ func (r *processes) follow(e ProgressReported, furthest wire.Progress, now time.
 	}
 	r.elect()
 	switch {
-	case !at.before(q):
-		return r.reach(m, at == q, now)
+	case !m.at.before(q):
+		return r.reach(m, m.at == q, now)
 	case m.rank > r.lead: // another process has the curve
 		return false
 	case decreased && m.rank < unranked, r.allBack(q):

@@ -12,7 +12,8 @@
 // names itself in each line (Process). Reports of a job are not trusted: values are bounded here and checked again where
 // they are used.
 //
-// JSON has no number for a metric that is not finite. Such a metric is sent as a string (Metrics).
+// JSON has no number for a metric that is not finite. Such a metric is sent as a string (Metrics). Coordinators of the
+// previous release reject a report with such a string, and ignore ranks.
 //
 // Lines of an unknown type are ignored, so that either side may be older. Lines of an unknown version are an error. The
 // job's side of the protocol is growth/shim.
