@@ -71,13 +71,17 @@ func (n *Node) decide() {
 	n.updateDuties(jobs)
 }
 
-// sharers returns the jobs whose CPU is divided, and their original requests.
+// sharers returns the jobs whose CPU is divided, and their original requests. A job that has left the pool has no share
+// of it.
 func (n *Node) sharers() (jobs []*job, originals []Requests) {
 	for _, j := range n.sorted() {
-		if j.tunable() && !j.pod.Ended() {
-			jobs = append(jobs, j)
-			originals = append(originals, j.original())
+		if !j.tunable() || j.pod.Ended() {
+			j.lifetime.hold(j.share, n.now)
+			j.share = 0
+			continue
 		}
+		jobs = append(jobs, j)
+		originals = append(originals, j.original())
 	}
 	return jobs, originals
 }

@@ -79,8 +79,3 @@ func (s *scenario) weigh(r node.Resize) (weight int64, verified bool) {
 	}
 	return int64(r.To), true
 }
-
-// account sends the request of a pod as the scheduler accounts it.
-func (s *scenario) account(pod node.Pod) {
-	s.step(node.PodAccounted{Pod: pod.Ref.UID, CPU: pod.Total(pod.Requests())})
-}
