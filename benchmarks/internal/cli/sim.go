@@ -5,23 +5,30 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/sim"
+	"github.com/trellis-gpu/trellis/growth/policy"
 )
 
 // quickSeeds is the number of seeds of --quick.
 const quickSeeds = 8
 
+// usualUnsized is the part of jobs without a size, if only --converged is given.
+const usualUnsized = 0.5
+
 type simOptions struct {
-	commit string
-	seeds  int
-	quick  bool
-	strict bool
-	out    string
+	commit    string
+	seeds     int
+	quick     bool
+	strict    bool
+	out       string
+	unsized   float64
+	converged []string
 }
 
 func simCommand(commit string) *cobra.Command {
@@ -39,6 +46,9 @@ against fair sharing, with 95 % intervals, and writes sim.json and sim.svg.`,
 	f.IntVar(&o.seeds, "seeds", 200, "how often to repeat, each time with other jobs")
 	f.BoolVar(&o.quick, "quick", false, fmt.Sprintf("%d seeds", quickSeeds))
 	f.BoolVar(&o.strict, "strict", false, "fail if a goal is not met")
+	f.Float64Var(&o.unsized, "unsized", 0, fmt.Sprintf("part of the jobs that declare no size, 0 to 1; %g if --converged is given", usualUnsized))
+	f.StringSliceVar(&o.converged, "converged", []string{string(policy.ConvergedFair)},
+		"what harmless gives converged jobs of unknown size, as the coordinator's flag: fair, floor, or both (fair,floor)")
 	f.StringVar(&o.out, "out", filepath.Join("benchmarks", "results"), "folder for sim.json and sim.svg")
 	return cmd
 }
@@ -50,14 +60,19 @@ func (o *simOptions) run(cmd *cobra.Command) error {
 	if o.seeds < 2 || o.seeds > 100_000 {
 		return fmt.Errorf("--seeds %d: 2 to 100000", o.seeds)
 	}
+	converged, err := o.settings(cmd.Flags().Changed("converged") && !cmd.Flags().Changed("unsized"))
+	if err != nil {
+		return err
+	}
 	began := time.Now()
-	cells, err := sim.Study(cmd.Context(), o.seeds, sim.Machines(), sim.Policies())
+	machines := sim.WithUnsized(sim.Machines(), o.unsized)
+	cells, err := sim.Study(cmd.Context(), o.seeds, machines, sim.PoliciesWith(converged))
 	if err != nil {
 		return err
 	}
 	summary := results.Summary{
 		Name: "sim", Quick: o.quick, Commit: o.commit, Date: began.UTC().Truncate(time.Second), Machine: results.ThisMachine(nil),
-		Command: results.Command("sim", cmd.Flags(), "out"), Settings: sim.Settings(), Goals: sim.Goals(cells), Details: cells,
+		Command: results.Command("sim", cmd.Flags(), "out"), Settings: sim.Settings(o.unsized, converged), Goals: sim.Goals(cells), Details: cells,
 	}
 	for seed := range o.seeds {
 		summary.Seeds = append(summary.Seeds, uint32(seed+1))
@@ -74,4 +89,28 @@ func (o *simOptions) run(cmd *cobra.Command) error {
 		return fmt.Errorf("%d goals were missed: %q", len(missed), missed)
 	}
 	return nil
+}
+
+// settings validates the options about jobs of unknown size.
+func (o *simOptions) settings(usual bool) ([]policy.Converged, error) {
+	if usual {
+		o.unsized = usualUnsized
+	}
+	if !(o.unsized >= 0 && o.unsized <= 1) {
+		return nil, fmt.Errorf("--unsized %g: 0 to 1", o.unsized)
+	}
+	if len(o.converged) == 0 {
+		return nil, errors.New("--converged is empty: fair, floor, or both")
+	}
+	var all []policy.Converged
+	for _, name := range o.converged {
+		c := policy.Converged(name)
+		if err := c.Validate(); err != nil || c == "" {
+			return nil, fmt.Errorf("--converged %q: fair, floor, or both (fair,floor)", name)
+		}
+		if !slices.Contains(all, c) {
+			all = append(all, c)
+		}
+	}
+	return all, nil
 }

@@ -21,6 +21,8 @@ type Job struct {
 	Limit float64
 	// Wrong is the ratio of declared to true sizes.
 	Wrong float64
+	// Unsized is set for a job that declares no size: the node predicts it from the job's metric.
+	Unsized bool
 	// Steps and Losses belong to a job with a recorded loss. The node learns its work from its reports and from jobs
 	// of its Kind; Before are runs of such jobs on other nodes. Start is the part of Work before its first step.
 	Steps, Start float64
@@ -33,10 +35,20 @@ type Job struct {
 func (j Job) steps(done float64) float64 { return j.Steps * max(0, done-j.Start) / (j.Work - j.Start) }
 
 // declared returns the total of steps that the job reports.
-func (j Job) declared() int64 { return int64(math.Round(j.Steps)) }
+func (j Job) declared() int64 {
+	if j.Unsized {
+		return 0
+	}
+	return int64(math.Round(j.Steps))
+}
 
 // numbers returns the numbers of its command line.
-func (j Job) numbers() []string { return []string{strconv.FormatInt(j.declared(), 10)} }
+func (j Job) numbers() []string {
+	if j.Unsized {
+		return nil
+	}
+	return []string{strconv.FormatInt(j.declared(), 10)}
+}
 
 // run returns the record of the whole job as a node learns it.
 func (j Job) run() node.Run {
@@ -66,6 +78,17 @@ type Machine struct {
 	Recorded bool `json:"recorded,omitempty"`
 	// Again means that one job of each kind has run before.
 	Again bool `json:"again,omitempty"`
+	// Unsized is the part of its jobs that declare no size.
+	Unsized float64 `json:"unsized,omitempty"`
+}
+
+// WithUnsized returns machines on which a part of the jobs declare no size.
+func WithUnsized(machines []Machine, part float64) []Machine {
+	all := slices.Clone(machines)
+	for i := range all {
+		all[i].Unsized = part
+	}
+	return all
 }
 
 // Machines lists the measured machines. The third from the end is hard: all of its jobs leave cores idle at the end.
@@ -103,6 +126,15 @@ func (m Machine) Jobs() int {
 // truth; a seed draws the same jobs for all errors.
 func (m Machine) Draw(seed uint64, errors float64) []Job {
 	dice, mistakes := rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, 2))
+	jobs := m.draw(dice, mistakes, errors)
+	sizes := rand.New(rand.NewPCG(seed, 3))
+	for i := range jobs {
+		jobs[i].Unsized = sizes.Float64() < m.Unsized
+	}
+	return jobs
+}
+
+func (m Machine) draw(dice, mistakes *rand.Rand, errors float64) []Job {
 	if m.Recorded {
 		return m.drawRecorded(dice, mistakes, errors)
 	}

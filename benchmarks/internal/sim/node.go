@@ -103,9 +103,12 @@ func (p *nodePolicy) report(at time.Time, r *Running) {
 	}
 }
 
-// forecast returns the declared sizes of a job. For a recorded job it is the whole work, from its first step on: the
+// forecast returns the declared sizes of a job, if it declares them. For a recorded job it is the whole work, from its first step on: the
 // node predicts the work to its target.
 func (p *nodePolicy) forecast(r *Running) (f node.ForecastProvided, ok bool) {
+	if r.Unsized {
+		return f, false
+	}
 	done := growth.CoreSeconds(r.Done)
 	left := remaining.FromDeclared(growth.CoreSeconds(r.Work*r.Wrong), done, p.errors)
 	f = node.ForecastProvided{Pod: id(r), Remaining: &left}

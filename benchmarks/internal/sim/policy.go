@@ -29,12 +29,40 @@ func Policies() []Named {
 	return []Named{
 		{string(policy.FlowConLiteral), flowCon(policy.FlowConLiteral)},
 		{string(policy.FlowCon), flowCon(policy.FlowCon)},
-		{Finish, objective(fairfinish.Finish)},
-		{Balanced, objective(fairfinish.Balanced)},
-		{Growth, objective(fairfinish.Growth)},
+		{Finish, objective(fairfinish.Finish, policy.ConvergedFair)},
+		{Balanced, objective(fairfinish.Balanced, policy.ConvergedFair)},
+		{Growth, objective(fairfinish.Growth, policy.ConvergedFair)},
 		{KnownBalanced, knowing(fairfinish.Balanced)},
 		{KnownGrowth, knowing(fairfinish.Growth)},
 	}
+}
+
+// PoliciesWith returns the policies with harmless under each of these settings for converged jobs of unknown size.
+func PoliciesWith(converged []policy.Converged) []Named {
+	var all []Named
+	for _, p := range Policies() {
+		o, isHarmless := map[string]fairfinish.Objective{
+			Finish:   fairfinish.Finish,
+			Balanced: fairfinish.Balanced,
+			Growth:   fairfinish.Growth,
+		}[p.Name]
+		if !isHarmless {
+			all = append(all, p)
+			continue
+		}
+		for _, c := range converged {
+			all = append(all, Named{withConverged(p.Name, c), objective(o, c)})
+		}
+	}
+	return all
+}
+
+// withConverged returns the name of a policy under a setting for converged jobs.
+func withConverged(name string, c policy.Converged) string {
+	if c == policy.ConvergedFloor {
+		return name + ", floor"
+	}
+	return name
 }
 
 // The names of harmless under its three objectives, and of two upper bounds.
@@ -50,9 +78,9 @@ func flowCon(name policy.Name) func(cores, errors float64) Policy {
 	return func(cores, _ float64) Policy { return newNode(node.Config{Policy: name}, cores, 0) }
 }
 
-func objective(o fairfinish.Objective) func(cores, errors float64) Policy {
+func objective(o fairfinish.Objective, c policy.Converged) func(cores, errors float64) Policy {
 	return func(cores, errors float64) Policy {
-		return alertNode{newNode(node.Config{Policy: policy.Harmless, Objective: o}, cores, errors)}
+		return alertNode{newNode(node.Config{Policy: policy.Harmless, Objective: o, Converged: c}, cores, errors)}
 	}
 }
 

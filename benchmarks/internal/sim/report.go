@@ -42,7 +42,7 @@ func Goals(cells []Cell) []results.Goal {
 
 // targets returns the upper bounds of a cell's figures.
 func (c Cell) targets() map[string]float64 {
-	if c.Machine.Recorded {
+	if c.Machine.Recorded || c.Machine.Unsized > 0 {
 		return nil
 	}
 	one, wrong := c.Machine.Cores == 1, c.Errors > 0
@@ -73,6 +73,9 @@ func (c Cell) where() string {
 	if c.Errors > 0 {
 		sizes = fmt.Sprintf("sizes ±%.0f %%", 100*c.Errors)
 	}
+	if c.Machine.Unsized > 0 {
+		sizes += fmt.Sprintf(", %.0f %% of jobs without", 100*c.Machine.Unsized)
+	}
 	return fmt.Sprintf("%s, %s", c.Machine, sizes)
 }
 
@@ -92,14 +95,17 @@ func (m Machine) String() string {
 
 // Table prints the cells and then the goals.
 func Table(w io.Writer, cells []Cell, goals []results.Goal) {
-	before := ""
+	before, width := "", 18
+	for _, c := range cells {
+		width = max(width, len(c.Policy))
+	}
 	for _, c := range cells {
 		if c.where() != before {
 			before = c.where()
 			fmt.Fprintf(w, "\n%s: change against fair sharing, %d jobs\n\n", before, c.Machine.Jobs())
-			fmt.Fprintf(w, "  %-18s %16s %16s %9s %9s %9s %9s %9s\n", "POLICY", "COMPLETION", "TIME TO 95 %", "WORST", "BEST", "HARMED", "MAKESPAN", "LATEST")
+			fmt.Fprintf(w, "  %-*s %16s %16s %9s %9s %9s %9s %9s\n", width, "POLICY", "COMPLETION", "TIME TO 95 %", "WORST", "BEST", "HARMED", "MAKESPAN", "LATEST")
 		}
-		fmt.Fprintf(w, "  %-18s %16s %16s %+8.1f%% %+8.1f%% %8.2f%% %8.3f× %7.1f s\n", c.Policy, c.Completion, c.Good,
+		fmt.Fprintf(w, "  %-*s %16s %16s %+8.1f%% %+8.1f%% %8.2f%% %8.3f× %7.1f s\n", width, c.Policy, c.Completion, c.Good,
 			c.Worst.Value, c.Best.Value, c.Harmed.Value, c.Makespan.Value, c.Latest)
 	}
 	missed, judged := 0, 0

@@ -32,6 +32,8 @@ type Config struct {
 	Policy policy.Name
 	// Objective selects the jobs that the policy harmless prefers with the CPU that no job needs to keep up.
 	Objective string
+	// Converged is what a converged job of unknown size can claim under the policy harmless.
+	Converged policy.Converged
 	// GPUTime makes the share of a job also limit the part of the time in which the job computes on its GPU.
 	GPUTime bool
 	// Enforce is the way in which CPU shares are applied: EnforceByResize or EnforceByCgroup.
@@ -70,6 +72,9 @@ func (c *Config) AddFlags(set *flags.Set) {
 	set.StringVar(&c.Objective, "objective", "balanced",
 		"which jobs harmless prefers with the CPU that no job needs to keep up with fair sharing: finish (those that end "+
 			"soonest), growth (those that reach their target soonest), balanced, or a number from 0 (finish) to 1 (growth)")
+	set.StringVar((*string)(&c.Converged), "converged", string(policy.ConvergedFair),
+		"what harmless gives a converged job of unknown size: fair is its fair share, so it ends no later than under fair "+
+			"sharing; floor is the least that the policy gives, and what no other job can use, so it ends later")
 	set.BoolVar(&c.GPUTime, "gpu-time", false,
 		"also limit the part of the time in which a job computes on its GPU to its share; the shim waits between two steps. "+
 			"Emulated GPUs do not compute: leave it off there")

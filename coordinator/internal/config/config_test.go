@@ -9,6 +9,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/coordinator/internal/config"
 	"github.com/trellis-gpu/trellis/daemon"
+	"github.com/trellis-gpu/trellis/growth/policy"
 )
 
 func parse(env map[string]string, args ...string) (*config.Config, error) {
@@ -30,6 +31,8 @@ func TestParse_ValidatesFlagsAndEnvironment(t *testing.T) {
 		"enforced directly":        {nil, []string{"--enforce=cgroup"}, ""},
 		"enforced by magic":        {nil, []string{"--enforce=magic"}, "resize or cgroup"},
 		"unknown objective":        {nil, []string{"--objective=fame"}, "finish, balanced, growth, or a number"},
+		"converged jobs give way":  {map[string]string{"TRELLIS_CONVERGED": "floor"}, nil, ""},
+		"converged jobs end":       {nil, []string{"--converged=none"}, "fair or floor"},
 		"unknown log level":        {nil, []string{"--log-level=loud"}, "debug, info, warn, error"},
 		"interval too short":       {nil, []string{"--interval=1ms"}, "1s to 1h"},
 		"alpha out of range":       {nil, []string{"--alpha=2"}, "alpha"},
@@ -50,11 +53,12 @@ func TestParse_ValidatesFlagsAndEnvironment(t *testing.T) {
 			}
 		})
 	}
-	c, err := parse(map[string]string{"TRELLIS_INTERVAL": "7s", "NODE_NAME": "from-the-downward-api", "TRELLIS_GPU_TIME": "1"}, valid[1:]...)
+	c, err := parse(map[string]string{"TRELLIS_INTERVAL": "7s", "NODE_NAME": "from-the-downward-api", "TRELLIS_GPU_TIME": "1", "TRELLIS_CONVERGED": "floor"}, valid[1:]...)
 	require.NoError(t, err)
 	require.Equal(t, 7*time.Second, c.Decisions().Interval)
 	require.Equal(t, "from-the-downward-api", c.Node)
 	require.True(t, c.GPUTime)
+	require.Equal(t, policy.ConvergedFloor, c.Decisions().Converged)
 }
 
 func TestParse_ReportsAllInvalidFlags(t *testing.T) {

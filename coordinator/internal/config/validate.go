@@ -35,6 +35,7 @@ func (c *Config) Decisions() node.Config {
 		Alpha:         c.Alpha,
 		Beta:          c.Beta,
 		Objective:     objective,
+		Converged:     c.Converged,
 		GPUTime:       c.GPUTime,
 		DirectWeights: c.Enforce == EnforceByCgroup,
 		Damping:       node.KubeletDamping(c.Interval),
