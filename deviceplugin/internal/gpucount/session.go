@@ -55,8 +55,13 @@ func (p *Plugin) serve(ctx context.Context) error {
 	}
 	server := grpc.NewServer()
 	pluginapi.RegisterDevicePluginServer(server, p)
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		if err := server.Serve(listener); err != nil {
+			p.Log.Warn("serving the count of GPUs", "err", err)
+		}
+	}()
 	defer func() {
 		server.Stop()
 		<-served
