@@ -13,5 +13,5 @@
 //
 // With -check it writes nothing. It fails if a page is out of date, if a link between the documents leads nowhere, or if
 // a command in a block cannot run as printed: each make target, script, file, flag, workload and
-// container that it names must exist. So must each annotation and metric that a document names.
+// container that it names must exist. So must each annotation, metric and test that a document names.
 package main

@@ -40,7 +40,8 @@ func readDocuments(root string) ([]document, error) {
 	return all, err
 }
 
-// checkDocuments returns what is wrong with the documents: dead links, unknown annotations, commands that cannot run.
+// checkDocuments returns what is wrong with the documents: dead links, unknown annotations and tests, commands that
+// cannot run.
 func checkDocuments(root string, programs []program) ([]error, error) {
 	documents, err := readDocuments(root)
 	if err != nil {
@@ -52,7 +53,7 @@ func checkDocuments(root string, programs []program) ([]error, error) {
 	}
 	var findings []error
 	for _, d := range documents {
-		for _, finding := range slices.Concat(d.links(root), d.names(repository), d.commands(repository)) {
+		for _, finding := range slices.Concat(d.links(root), d.names(repository), d.tests(repository), d.commands(repository)) {
 			findings = append(findings, fmt.Errorf("%s:%w", d.Path, finding))
 		}
 	}

@@ -16,6 +16,7 @@ type repository struct {
 	makefile  string
 	names     map[string]bool // annotations, labels, resources
 	metrics   map[string]bool
+	tests     map[string]bool
 	manifests string // all of deploy/base
 }
 
@@ -40,6 +41,9 @@ func readRepository(root string, programs []program) (repository, error) {
 	}
 	r.names = a.known()
 	if r.metrics, err = metricNames(root); err != nil {
+		return r, err
+	}
+	if r.tests, err = testNames(root); err != nil {
 		return r, err
 	}
 	var manifests strings.Builder
