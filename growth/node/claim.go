@@ -51,8 +51,7 @@ func (n *Node) announceConverged(j *job, f forecast) {
 	}
 	j.lifetime.ShareKept = true
 	why := "Trellis does not know when it ends"
-	change := "report its total number of steps (gpushare.step(total_steps=…), or a group named total in log:), or let a run of " +
-		"the same program with the same arguments end on this node first"
+	change := "report its total number of steps (gpushare.step(total_steps=…), or a group named total in log:)"
 	if j.latest.TotalSteps > 0 {
 		why = fmt.Sprintf("it has not ended after the %d steps that it has named", j.latest.TotalSteps)
 		change = "report the right total number of steps"

@@ -49,7 +49,7 @@ var explanations = []explanation{
 	{
 		Reason: "ConvergedKeepsShare", From: "coordinator", On: "pod", Type: "Normal",
 		Meaning: "The job has converged but keeps its fair share of the CPU, because nothing predicts when it ends.",
-		Advice:  "Report the total number of steps, or let a run of the same program end first. Operators have `--converged=floor`.",
+		Advice:  "Report the total number of steps. Operators have `--converged=floor`.",
 	},
 	{
 		Reason: "PodOfOneJob", From: "coordinator", On: "pod", Type: "Normal",
@@ -113,7 +113,7 @@ var explanations = []explanation{
 	},
 	{
 		Reason: "MetricMissing", From: "coordinator", On: "pod", Type: "Warning",
-		Meaning: "The job reports metrics, but not the one that `gpushare/metric` names, so its growth is unknown.",
+		Meaning: "At least 50 reports in 2 minutes or more have metrics, but not the one that `gpushare/metric` names, so its growth is unknown.",
 		Advice:  "Name one of the metrics in the message, or report the metric in `gpushare.step(...)`.",
 	},
 	{
