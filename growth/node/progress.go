@@ -3,13 +3,9 @@ package node
 import (
 	"cmp"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth/gpushare"
-	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
 func (e ProgressReported) apply(n *Node) {
@@ -60,15 +56,6 @@ func (n *Node) report(j *job, e ProgressReported) {
 		return
 	}
 	n.evaluate(j, value)
-}
-
-func (n *Node) metricMissing(j *job, p wire.Progress) {
-	if len(p.Metrics) == 0 || j.reported {
-		return
-	}
-	names := strings.Join(slices.Sorted(maps.Keys(p.Metrics)), ", ")
-	n.event(j, oncePerJob, true, "MetricMissing", fmt.Sprintf("The job reports %s but not %q, which %s names: its growth is not known",
-		names, j.spec.Metric, gpushare.MetricAnnotation))
 }
 
 func (e ContainerRestarted) apply(n *Node) {

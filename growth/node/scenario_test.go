@@ -209,11 +209,16 @@ func (s *scenario) tick(elapsed time.Duration, used map[string]string) {
 }
 
 // train runs a round. Jobs use 5 s of CPU and report a loss that falls by 1 from 100 (falling) or stays at 1 (flat).
+// A job can also report eval_loss in every fifth round only (rare), or nothing (silent).
 func (s *scenario) train(jobs map[string]string) {
 	used := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(jobs)) {
 		used[name] = "5s"
-		if jobs[name] == "silent" {
+		switch jobs[name] {
+		case "silent":
+			continue
+		case "rare":
+			s.evaluateRarely(name)
 			continue
 		}
 		loss := map[string]string{"falling": strconv.Itoa(100 - s.trained), "flat": "1"}[jobs[name]]
@@ -221,6 +226,17 @@ func (s *scenario) train(jobs map[string]string) {
 	}
 	s.trained++
 	s.tick(s.config.Interval, used)
+}
+
+// evaluateRarely reports 10 steps of a round with a flat loss. The first one of every fifth round has an eval_loss that falls.
+func (s *scenario) evaluateRarely(name string) {
+	for i := range 10 {
+		report := map[string]string{"step": strconv.Itoa(10*s.trained + i + 1), "loss": "2.5"}
+		if i == 0 && s.trained%5 == 4 {
+			report["eval_loss"] = strconv.Itoa(100 - s.trained)
+		}
+		s.report(name, report)
+	}
 }
 
 // ddp runs a round in which the ranks of a job train 20 steps in turns of 4. The loss of each rank is its own.

@@ -89,6 +89,8 @@ func TestProgress_MissingMetricIsReportedOnce(t *testing.T) {
 		h.arrive("a", gpushare.MetricAnnotation+"=accuracy:max")
 		h.arrive("b")
 		h.train(0, 9, map[string]func(int) float64{"a": falling, "b": falling})
+		require.Zero(t, h.countEvents("a MetricMissing"), "the job may evaluate its metric every n steps")
+		h.train(9, 60, map[string]func(int) float64{"a": falling, "b": falling})
 		require.False(t, h.sample("a").Reported)
 		require.Equal(t, growth.Progressing, h.sample("a").Category, "a job without reports has not converged")
 		require.Equal(t, 1, h.countEvents(`a MetricMissing: The job reports loss but not "accuracy"`))
