@@ -88,7 +88,7 @@ func (s *stage) largerInit(t *testing.T) {
 	eventually(t, "an event names the init container", time.Minute, func() bool {
 		return s.hasEvent(t, "heavy", "CPUNotTuned", "init container unpack needs a CPU request of 300m")
 	})
-	time.Sleep(4 * policy.DefaultInterval)
+	time.Sleep(4 * policy.DefaultInterval) // rounds in which nothing may change
 	require.Equal(t, int64(50), s.milli(t, "heavy"))
 	require.Equal(t, int64(100), s.milli(t, "peer"), "the init container's request is not in the pool")
 	require.Empty(t, s.warnings(t, "heavy"))
@@ -110,7 +110,7 @@ func (s *stage) otherWriter(t *testing.T) {
 		require.NoError(t, err)
 		time.Sleep(2 * policy.DefaultInterval)
 		want := resource.MustParse(cpu)
-		require.Equal(t, want.MilliValue(), s.milli(t, "governed"), "nobody undoes the change")
+		require.Equal(t, want.MilliValue(), s.milli(t, "governed"), "Trellis does not undo the change")
 	}
 	require.True(t, s.hasEvent(t, "governed", "CPUNotTuned", "vpa-updater has set its CPU request"))
 	eventually(t, "the other job has its own request", 30*time.Second, func() bool { return s.milli(t, "other") == 100 })

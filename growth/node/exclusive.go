@@ -7,7 +7,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// apply updates the cores that pods have alone. They are in nobody's budget: not in the pool, which has no Guaranteed
+// apply updates the cores that pods have alone. They are in no budget: not in the pool, which has no Guaranteed
 // pods, not in the capacity of policy.Harmless, and not in the cores for data-loader workers.
 func (e ExclusiveChanged) apply(n *Node) {
 	if maps.Equal(e.Cores, n.exclusive) {

@@ -21,7 +21,7 @@ func (w *harness) arriveFixed(name string, cpu growth.MilliCPU) {
 	w.allocate(name)
 }
 
-// Cores that kubelet's CPU manager has given to a pod are in nobody's budget.
+// Cores that kubelet's CPU manager has given to a pod are in no budget.
 func TestExclusiveCores_AreInNoBudget(t *testing.T) {
 	in(t, policy.FlowCon, func(t *testing.T, w *harness) {
 		w.step(node.CapacityChanged{CPU: 8 * growth.Core})

@@ -103,7 +103,7 @@ func TestBlockers(t *testing.T) {
 		demands []slice.Demand
 		want    []slice.Holding
 	}{
-		"nobody holds the ids":                 {ids: []string{"A/4"}},
+		"no container holds the ids":           {ids: []string{"A/4"}},
 		"a running container holds one":        {ids: []string{"A/1", "A/4"}, want: []slice.Holding{p}},
 		"a stopped container holds them":       {ids: []string{"A/2", "A/3"}, demands: []slice.Demand{request("q", 2)}},
 		"a stopped container, and a newcomer":  {ids: []string{"A/2", "A/3"}, demands: []slice.Demand{request("new", 2)}, want: []slice.Holding{q}},

@@ -73,7 +73,7 @@ func TestServer_EachRankKeepsItsConnection(t *testing.T) {
 				for rank, c := range conns {
 					write(t, c, line(rank, step))
 				}
-				time.Sleep(10 * time.Millisecond)
+				time.Sleep(10 * time.Millisecond) // the limits are rates
 			}
 			h.eventually(t, "all reports", func() bool { return len(h.steps("one")) == ranks*steps })
 			require.Len(t, h.connections("one"), ranks, "no rank had to connect again")
@@ -94,7 +94,7 @@ func TestServer_RankThatConnectsAgainReplacesItsOldConnection(t *testing.T) {
 	again := h.dial(t, "one")
 	write(t, again, ofRank(3, 3))
 	h.eventually(t, "the new connection", func() bool { return len(h.steps("one")) == 4 })
-	time.Sleep(3 * limits.PollPeriod)
+	time.Sleep(3 * limits.PollPeriod) // the old connection is silent for several polls
 	write(t, again, ofRank(3, 4))
 	requireEnd(t, old, "the old connection of rank 3 is closed")
 	h.eventually(t, "the report that a connection has ended", func() bool { return h.disconnected("one") == 1 })

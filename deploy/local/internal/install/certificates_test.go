@@ -21,7 +21,7 @@ func TestNewSecrets_IssuesOneCertificatePerProgram(t *testing.T) {
 
 	users := map[string]string{}
 	for _, s := range secrets {
-		require.NotContains(t, s.Data, "ca.key", "nobody may sign in the cluster")
+		require.NotContains(t, s.Data, "ca.key", "no component may sign in the cluster")
 		block, _ := pem.Decode(s.Data["tls.crt"])
 		if block == nil {
 			continue

@@ -118,7 +118,7 @@ func TestCompat_AdmitsPodsOfAliyunGPUShareUnchanged(t *testing.T) {
 			limits: map[string]string{"nvidia.com/gpumem": "3000"}, scheduler: gpushare.SchedulerName, want: map[string]string{aliyun.Resource: "3"},
 		},
 		"not at all":                             {limits: map[string]string{"cpu": "1"}, scheduler: "default-scheduler", want: map[string]string{"cpu": "1"}},
-		"by what nobody offers here":             {limits: map[string]string{gpushare.Resource: "3"}, scheduler: "default-scheduler", want: map[string]string{gpushare.Resource: "3"}},
+		"by what no node offers here":            {limits: map[string]string{gpushare.Resource: "3"}, scheduler: "default-scheduler", want: map[string]string{gpushare.Resource: "3"}},
 		"by a resource of another device plugin": {limits: map[string]string{"nvidia.com/gpu": "1"}, scheduler: "default-scheduler", want: map[string]string{"nvidia.com/gpu": "1"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -57,7 +57,7 @@ func TestPlugin_Prints(t *testing.T) {
 		"explain-forbidden":  {"forbidden", []string{"explain", "second-nqh8f"}},
 		"explain-no-answer":  {"unreachable", []string{"explain", "second-nqh8f"}},
 		"explain-no-trellis": {"removed", []string{"explain", "second-nqh8f", "--trellis-namespace=gpus"}},
-		"no-gpus":            {"nobody", []string{"top"}},
+		"no-gpus":            {"empty", []string{"top"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := run(t, tc.folder, tc.args...)

@@ -37,7 +37,7 @@ func TestPluginDir_IsTheOneWithKubelet(t *testing.T) {
 	stale := filepath.Join(usual, "kubelet.sock")
 	require.NoError(t, os.WriteFile(stale, nil, 0o600))
 	listen(t, filepath.Join(other, "kubelet.sock"))
-	require.Equal(t, other, folders.PluginDir(usual+","+other), "nobody answers at the stale socket")
+	require.Equal(t, other, folders.PluginDir(usual+","+other), "no kubelet answers at the stale socket")
 	require.NoError(t, os.Remove(stale))
 	listen(t, stale)
 	require.Equal(t, usual, folders.PluginDir(usual+","+other))
