@@ -78,6 +78,13 @@ type ProgressReported struct {
 	Counted bool
 }
 
+// ProcessReported has the reports that one process has sent through the socket of Slot since the last event, oldest first.
+type ProcessReported struct {
+	Slot       string
+	Connection int64 // as in ProgressReported
+	Reports    []wire.Progress
+}
+
 // ProcessLeft reports that a connection to the socket of a slot has ended.
 type ProcessLeft struct {
 	Slot       string

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
@@ -83,6 +84,9 @@ type job struct {
 	trial         trial.State
 	attempt       int64 // number of the config within one generation of advice
 	restarted     bool  // since the last tick
+
+	encoded   json.RawMessage // private state, as encoded in step encodedIn
+	encodedIn int64
 
 	eventTimes  map[string]time.Time // time of the last event by reason
 	lifetime    lifetime

@@ -15,6 +15,7 @@ import (
 type Node struct {
 	config Config
 	now    time.Time // time of the current step
+	steps  int64     // number of steps so far
 	out    Effects   // effects of the current step
 
 	jobs        map[growth.PodUID]*job
@@ -72,6 +73,7 @@ func New(config Config) *Node {
 // Step applies an event and returns the effects that the caller must execute.
 func (n *Node) Step(now time.Time, e Event) Effects {
 	n.now, n.out = now, Effects{}
+	n.steps++
 	e.apply(n)
 	out := n.out
 	out.Wake = n.wake

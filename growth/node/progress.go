@@ -27,6 +27,12 @@ func (e ProgressReported) apply(n *Node) {
 	}
 }
 
+func (e ProcessReported) apply(n *Node) {
+	for _, p := range e.Reports {
+		ProgressReported{Slot: e.Slot, Connection: e.Connection, Source: gpushare.FromSocket, Progress: p}.apply(n)
+	}
+}
+
 // report evaluates a progress report. Rates use reports of every source. Step and metric come only from the source that
 // the user has specified.
 func (n *Node) report(j *job, e ProgressReported) {

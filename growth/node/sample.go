@@ -19,10 +19,21 @@ func (n *Node) Sample(uid growth.PodUID) (s bus.Sample, ok bool, err error) {
 		return bus.Sample{}, false, nil
 	}
 	s = n.sample(j)
-	if s.State, err = json.Marshal(n.jobState(j)); err != nil {
-		return bus.Sample{}, false, fmt.Errorf("encoding the state of %s: %w", j.pod.Ref, err)
+	s.State, err = n.encodedState(j)
+	return s, err == nil, err
+}
+
+// encodedState returns the private state of a job. A step needs it twice, for the bus and for Memory.
+func (n *Node) encodedState(j *job) (json.RawMessage, error) {
+	if j.encodedIn == n.steps {
+		return j.encoded, nil
 	}
-	return s, true, nil
+	state, err := json.Marshal(n.jobState(j))
+	if err != nil {
+		return nil, fmt.Errorf("encoding the state of %s: %w", j.pod.Ref, err)
+	}
+	j.encoded, j.encodedIn = state, n.steps
+	return state, nil
 }
 
 func (n *Node) sample(j *job) bus.Sample {

@@ -50,9 +50,6 @@ func Decode(line []byte) (Message, error) {
 	if len(line) > MaxLine || !utf8.Valid(line) {
 		return nil, fmt.Errorf("%w: longer than %d bytes or not UTF-8", ErrMalformed, MaxLine)
 	}
-	if p, ok := quick(line); ok { // almost every line
-		return checked(p, Progress.check)
-	}
 	var head envelope
 	if err := json.Unmarshal(line, &head); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)

@@ -3,35 +3,64 @@ package wire
 import (
 	"bytes"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// quick parses a report as the shim writes it, without spaces, escapes and unknown fields, much faster than
-// encoding/json: a full node receives hundreds of reports a second. A line that quick rejects is left to encoding/json.
-// For a line that it accepts, the result equals that of encoding/json.
-func quick(line []byte) (p Progress, ok bool) {
+// Decoder decodes the reports of one connection. All reports of a process name the same metrics, so they share the names.
+type Decoder struct{ names map[string]string }
+
+// maxNames bounds the names that a Decoder keeps.
+const maxNames = 2 * MaxMetrics
+
+// Report decodes a report as the shim writes it, without spaces, escapes, unknown fields and names that are not ASCII,
+// much faster than encoding/json: a full node receives hundreds of reports a second. It returns false for any other
+// line, which is left to Decode, and for a report that is out of range. Otherwise into equals the result of Decode.
+func (d *Decoder) Report(line []byte, into *Progress) bool {
+	*into = Progress{}
+	return len(line) <= MaxLine && d.quick(bytes.TrimSuffix(line, []byte("\n")), into) && into.check() == nil
+}
+
+func (d *Decoder) quick(line []byte, p *Progress) bool {
 	s := scanner(line)
 	if !s.skip(`{"v":1,"type":"progress"`) {
-		return p, false
+		return false
 	}
 	for s.skip(",") {
 		name, ok := s.name()
-		if !ok || !s.field(string(name), &p) {
-			return p, false
+		if !ok || !d.field(&s, string(name), p) {
+			return false
 		}
 	}
-	return p, s.skip("}") && len(s) == 0
+	return s.skip("}") && len(s) == 0
+}
+
+// name returns a name as a string that reports share.
+func (d *Decoder) name(name []byte) string {
+	if known, ok := d.names[string(name)]; ok {
+		return known
+	}
+	if d.names == nil {
+		d.names = map[string]string{}
+	}
+	text := string(name)
+	if len(d.names) < maxNames {
+		d.names[text] = text
+	}
+	return text
 }
 
 // scanner is the rest of a line.
 type scanner []byte
 
 func (s *scanner) skip(text string) bool {
-	rest, ok := bytes.CutPrefix(*s, []byte(text))
-	*s = rest
-	return ok
+	if len(*s) < len(text) || string((*s)[:len(text)]) != text {
+		return false
+	}
+	*s = (*s)[len(text):]
+	return true
 }
 
 // name reads the name of a field and the colon after it.
@@ -39,17 +68,20 @@ func (s *scanner) name() ([]byte, bool) {
 	if !s.skip(`"`) {
 		return nil, false
 	}
-	end := bytes.IndexByte(*s, '"')
-	if end < 0 {
-		return nil, false
+	for end, c := range *s {
+		switch {
+		case c == '"':
+			name := (*s)[:end]
+			*s = (*s)[end+1:]
+			return name, s.skip(":")
+		case c < ' ' || c == '\\' || c >= utf8.RuneSelf:
+			return nil, false
+		}
 	}
-	name := (*s)[:end]
-	*s = (*s)[end+1:]
-	odd := bytes.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == '\\' || r == utf8.RuneError })
-	return name, !odd && s.skip(":")
+	return nil, false
 }
 
-func (s *scanner) field(name string, p *Progress) bool {
+func (d *Decoder) field(s *scanner, name string, p *Progress) bool {
 	switch name {
 	case "step":
 		return s.count(&p.Step)
@@ -76,12 +108,12 @@ func (s *scanner) field(name string, p *Progress) bool {
 	case "world_size":
 		return s.worldSize(p)
 	case "metrics":
-		return s.metrics(p)
+		return d.metrics(s, p)
 	}
 	return false
 }
 
-func (s *scanner) metrics(p *Progress) bool {
+func (d *Decoder) metrics(s *scanner, p *Progress) bool {
 	if !s.skip("{") {
 		return false
 	}
@@ -100,7 +132,7 @@ func (s *scanner) metrics(p *Progress) bool {
 		if !s.number(&value) {
 			return false
 		}
-		p.Metrics[string(name)] = value
+		p.Metrics[d.name(name)] = value
 	}
 	return true
 }
@@ -150,7 +182,7 @@ func (s *scanner) number(into *float64) bool {
 		return end > from
 	}
 	either := func(set string) bool {
-		found := end < len(*s) && bytes.IndexByte([]byte(set), (*s)[end]) >= 0
+		found := end < len(*s) && strings.IndexByte(set, (*s)[end]) >= 0
 		if found {
 			end++
 		}

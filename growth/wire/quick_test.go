@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,8 +12,8 @@ const usual = `{"v":1,"type":"progress","step":1200,"epoch":3,"total_steps":5000
 	`"step_seconds":0.0213,"load_seconds":1.5e-05,"batch_size":64,"loaders":2,"rank":3,"local_rank":1,"world_size":8}`
 
 func TestQuick_ReadsTheUsualReport(t *testing.T) {
-	p, ok := quick([]byte(usual))
-	require.True(t, ok)
+	var p Progress
+	require.True(t, new(Decoder).Report([]byte(usual+"\n"), &p))
 	two, batch := 2, 64
 	require.Equal(t, Progress{
 		Step: 1200, Epoch: 3, TotalSteps: 5000, Metrics: map[string]float64{"loss": .3125, "accuracy": .91}, Steps: 10, Samples: 640,
@@ -29,10 +30,10 @@ func TestQuick_LeavesOtherLinesToEncodingJSON(t *testing.T) {
 		"an escape":                   `{"v":1,"type":"progress","step":1,"metrics":{"l\u006fss":1}}`,
 		"null":                        `{"v":1,"type":"progress","step":1,"loaders":null}`,
 		"a metric that is not finite": `{"v":1,"type":"progress","step":1,"metrics":{"loss":"nan"}}`,
+		"a name that is not ASCII":    `{"v":1,"type":"progress","step":1,"metrics":{"Verlüst":1}}`,
 		"a field in capitals":         `{"v":1,"type":"progress","Step":1}`,
 	} {
-		_, ok := quick([]byte(line))
-		require.False(t, ok, name)
+		require.False(t, new(Decoder).Report([]byte(line), &Progress{}), name)
 		_, err := Decode([]byte(line))
 		require.NoError(t, err, name)
 	}
@@ -42,8 +43,7 @@ func TestQuick_LeavesOtherLinesToEncodingJSON(t *testing.T) {
 		`{"v":1,"type":"progress","metrics":{,"a":1}}`, `{"v":1,"type":"progress","metrics":{"a":1,}}`, `{"v":1,"type":"progress","metrics":{"a":NaN}}`,
 		`{"v":1,"type":"progress","metrics":{"a":.5}}`, `{"v":1,"type":"progress","metrics":{"a":1e999}}`, `{"v":1,"type":"progress","step":12345678901234567890}`,
 	} {
-		_, ok := quick([]byte(line))
-		require.False(t, ok, line)
+		require.False(t, new(Decoder).Report([]byte(line), &Progress{}), line)
 		_, err := Decode([]byte(line))
 		require.ErrorIs(t, err, ErrMalformed, line)
 	}
@@ -54,10 +54,13 @@ func FuzzQuick(f *testing.F) {
 	f.Add([]byte(usual))
 	f.Add([]byte(`{"v":1,"type":"progress","metrics":{"a":-0.0,"a":1E+2},"metrics":{},"step":0,"step":1}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
-		p, ok := quick(line)
-		if !ok {
+		var p Progress
+		if !new(Decoder).Report(line, &p) {
 			return
 		}
+		decoded, err := Decode(line)
+		require.NoError(t, err, "%s", line)
+		require.Equal(t, decoded, Message(p), "%s", line)
 		var whole struct {
 			envelope
 			Progress
@@ -68,10 +71,30 @@ func FuzzQuick(f *testing.F) {
 	})
 }
 
+// Reports share the names of their metrics, and nothing else.
+func TestDecoder_ReportsAreIndependent(t *testing.T) {
+	var d Decoder
+	var first, second Progress
+	require.True(t, d.Report([]byte(usual), &first))
+	require.True(t, d.Report([]byte(`{"v":1,"type":"progress","step":1,"metrics":{"loss":7}}`), &second))
+	require.Equal(t, Progress{Step: 1, Metrics: Metrics{"loss": 7}}, second)
+	require.InDelta(t, .3125, first.Metrics["loss"], 0)
+	require.True(t, d.Report([]byte(`{"v":1,"type":"progress","step":2}`), &second))
+	require.Equal(t, Progress{Step: 2}, second, "nothing of the report before")
+	for i := range 10 * maxNames {
+		require.True(t, d.Report(fmt.Appendf(nil, `{"v":1,"type":"progress","metrics":{"m%d":1}}`, i), &second))
+	}
+	require.Len(t, d.names, maxNames)
+	require.False(t, d.Report([]byte(`{"v":1,"type":"progress","step":1,"metrics":{"":7}}`), &second), "out of range")
+}
+
 func BenchmarkDecode(b *testing.B) {
+	var d Decoder
+	var p Progress
+	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Decode([]byte(usual)); err != nil {
-			b.Fatal(err)
+		if !d.Report([]byte(usual), &p) {
+			b.Fatal("not decoded")
 		}
 	}
 }

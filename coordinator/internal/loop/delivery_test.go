@@ -21,7 +21,7 @@ func TestAdvice_IsDeliveredAndAcknowledged(t *testing.T) {
 		h.arrive("a")
 		h.advance(time.Second)
 		two, four := 2, 4
-		h.message("a", wire.Progress{Step: 1, Loaders: &two})
+		h.reports("a", wire.Progress{Step: 1, Loaders: &two})
 		h.put(bus.AdviceKey(ref("a").UID), encode(t, bus.Advice{
 			Generation: 7,
 			Loaders:    &four,
@@ -51,12 +51,12 @@ func TestSample_WithNewLoadersIsUrgent(t *testing.T) {
 		h.arrive("b")
 		h.advance(time.Second)
 		two, one := 2, 1
-		h.message("b", wire.Progress{Step: 1})
-		h.message("a", wire.Progress{Step: 1, Loaders: &two})
+		h.reports("b", wire.Progress{Step: 1})
+		h.reports("a", wire.Progress{Step: 1, Loaders: &two})
 		synctest.Wait()
 		require.Equal(t, []string{"a"}, h.urgent)
 		require.Equal(t, 2, *h.sample("a").Loaders)
-		h.message("a", wire.Progress{Step: 2, Loaders: &one})
+		h.reports("a", wire.Progress{Step: 2, Loaders: &one})
 		synctest.Wait()
 		require.Len(t, h.urgent, 1, "a job that changes its loaders often has no more writes than others")
 	})

@@ -186,7 +186,7 @@ func encode[T any, R bus.Record[T]](t *testing.T, record T) []byte {
 }
 
 func (h *harness) report(name string, step int64, loss float64) {
-	h.message(name, wire.Progress{
+	h.reports(name, wire.Progress{
 		Step:        step,
 		Steps:       1,
 		Samples:     64,
@@ -194,6 +194,10 @@ func (h *harness) report(name string, step int64, loss float64) {
 		LoadSeconds: 0.125,
 		Metrics:     map[string]float64{"loss": loss},
 	})
+}
+
+func (h *harness) reports(name string, reports ...wire.Progress) {
+	h.loop.Socket("slot-"+name, socket.Reported{Reports: reports})
 }
 
 func (h *harness) message(name string, m wire.Message) {

@@ -14,7 +14,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/trellis-gpu/trellis/coordinator/internal/loop"
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/socket"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
@@ -67,9 +66,9 @@ func (s *socketNode) handle(slot string, e socket.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch e := e.(type) {
-	case socket.Received:
-		s.step(loop.EventOf(slot, e.Connection, e.Message))
-		s.reports++
+	case socket.Reported:
+		s.step(node.ProcessReported{Slot: slot, Connection: e.Connection, Reports: e.Reports})
+		s.reports += len(e.Reports)
 	case socket.Disconnected:
 		s.step(node.ProcessLeft{Slot: slot, Connection: e.Connection})
 		s.departed++

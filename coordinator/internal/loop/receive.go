@@ -3,7 +3,6 @@ package loop
 import (
 	"github.com/trellis-gpu/trellis/coordinator/internal/enforce"
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/socket"
-	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/node"
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
@@ -11,6 +10,9 @@ import (
 // Socket receives an event of a slot's socket.
 func (l *Loop) Socket(slot string, e socket.Event) {
 	switch e := e.(type) {
+	case socket.Reported:
+		reports := node.ProcessReported{Slot: slot, Connection: e.Connection, Reports: e.Reports}
+		l.post(func() { l.step(reports) })
 	case socket.Received:
 		if event := message(slot, e.Connection, e.Message); event != nil {
 			l.post(func() { l.step(event) })
@@ -27,13 +29,6 @@ func (l *Loop) Socket(slot string, e socket.Event) {
 // message returns the event of a job's message, or nil.
 func message(slot string, connection int64, m wire.Message) node.Event {
 	switch m := m.(type) {
-	case wire.Progress:
-		return node.ProgressReported{
-			Slot:       slot,
-			Connection: connection,
-			Source:     gpushare.FromSocket,
-			Progress:   m,
-		}
 	case wire.Ack:
 		return node.ConfigAcked{Slot: slot, Connection: connection, Ack: m}
 	case wire.Saved:

@@ -222,3 +222,21 @@ func FuzzUsage(f *testing.F) {
 		}
 	})
 }
+
+// A file that does not exist is looked for again after a minute: a controller can be enabled later.
+func TestUsage_FindsAFileThatAppearsLater(t *testing.T) {
+	pod := "kubepods/pod" + string(uid)
+	root := tree(t, map[string]string{"cgroup.controllers": "", pod + "/cpu.weight": "20"})
+	cgroups := cgroup.New(root, "/nowhere")
+	before, err := cgroups.Usage(uid, now)
+	require.NoError(t, err)
+	require.Equal(t, cgroup.Usage{Weight: 20, Version: 2}, before)
+
+	require.NoError(t, os.WriteFile(filepath.Join(root, pod, "memory.current"), []byte("1048576"), 0o600))
+	later, err := cgroups.Usage(uid, now.Add(time.Minute))
+	require.NoError(t, err)
+	require.Equal(t, cgroup.Usage{Memory: 1, Weight: 20, Version: 2}, later)
+	back, err := cgroups.Usage(uid, now)
+	require.NoError(t, err)
+	require.Equal(t, later, back, "the clock has been set back")
+}

@@ -7,8 +7,8 @@ import (
 )
 
 // addBlockIO adds the block I/O of a cgroup, on cgroup v1 or v2.
-func (u *Usage) addBlockIO(folder string) {
-	if content, ok := read(folder, "io.stat"); ok { // cgroup v2: "8:0 rbytes=1 wbytes=2 rios=3 …"
+func (u *Usage) addBlockIO(g *group) {
+	if content, ok := g.read("io.stat"); ok { // cgroup v2: "8:0 rbytes=1 wbytes=2 rios=3 …"
 		for word := range strings.FieldsSeq(content) {
 			name, value, _ := strings.Cut(word, "=")
 			if n, ok := parsed(value); ok && (name == "rbytes" || name == "wbytes") {
@@ -17,7 +17,7 @@ func (u *Usage) addBlockIO(folder string) {
 		}
 		return
 	}
-	content, ok := read(folder, "blkio.throttle.io_service_bytes_recursive")
+	content, ok := g.read("blkio.throttle.io_service_bytes_recursive")
 	if !ok {
 		return
 	}
@@ -32,9 +32,9 @@ func (u *Usage) addBlockIO(folder string) {
 
 // network returns the bytes received and sent by the pod's interfaces, read through one of its processes; 0 without the
 // host's PID namespace. For a pod with hostNetwork these are the interfaces of the node.
-func (t *Tree) network(folders []string) int64 {
-	for _, folder := range folders {
-		pids := processes(folder)
+func (t *Tree) network(groups []*group) int64 {
+	for _, g := range groups {
+		pids := processes(g.folder)
 		if len(pids) == 0 || pids[0] == 0 {
 			continue
 		}

@@ -7,16 +7,26 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-func (s *Stalled) add(folder string) {
-	for name, into := range map[string]*growth.Seconds{
-		"cpu.pressure":    &s.CPU,
-		"memory.pressure": &s.Memory,
-		"io.pressure":     &s.IO,
-	} {
-		if waited, ok := stalled(folder, name); ok {
-			*into = waited
-		}
+// addStalled adds the stalled times of a cgroup, on cgroup v2.
+func (u *Usage) addStalled(g *group) {
+	if waited, ok := stalledIn(g, "cpu.pressure"); ok {
+		u.Stalled.CPU = waited
+		u.Queued, u.QueuedKnown = waited, true
 	}
+	if waited, ok := stalledIn(g, "memory.pressure"); ok {
+		u.Stalled.Memory = waited
+	}
+	if waited, ok := stalledIn(g, "io.pressure"); ok {
+		u.Stalled.IO = waited
+	}
+}
+
+func stalledIn(g *group, name string) (growth.Seconds, bool) {
+	content, ok := g.read(name)
+	if !ok {
+		return 0, false
+	}
+	return stalled(content)
 }
 
 // Node returns the stalled time of the whole node, 0 on a kernel without PSI.
@@ -27,17 +37,15 @@ func (t *Tree) Node() Stalled {
 		"memory": &s.Memory,
 		"io":     &s.IO,
 	} {
-		*into, _ = stalled(filepath.Join(t.proc, "pressure"), name)
+		if content, ok := read(filepath.Join(t.proc, "pressure"), name); ok {
+			*into, _ = stalled(content)
+		}
 	}
 	return s
 }
 
 // stalled reads the total of a PSI file: "some avg10=0.00 avg60=0.00 avg300=0.00 total=<microseconds>".
-func stalled(folder, name string) (growth.Seconds, bool) {
-	content, ok := read(folder, name)
-	if !ok {
-		return 0, false
-	}
+func stalled(content string) (growth.Seconds, bool) {
 	for line := range strings.Lines(content) {
 		_, total, found := strings.Cut(line, "total=")
 		if n, ok := parsed(strings.TrimSpace(total)); found && ok && strings.HasPrefix(line, "some ") {

@@ -2,7 +2,6 @@ package cgroup
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -45,20 +44,14 @@ func (t *Tree) Processes(pod growth.PodUID, container string) ([]int, error) {
 // container may create cgroups of its own.
 func processes(folder string) []int {
 	var pids []int
-	_ = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || !entry.IsDir() {
-			return nil
-		}
-		content, _ := read(path, "cgroup.procs")
+	descend(folder, func(folder string) bool {
+		content, _ := read(folder, "cgroup.procs")
 		for _, word := range strings.Fields(content) {
 			if pid, err := strconv.Atoi(word); err == nil {
 				pids = append(pids, pid)
 			}
 		}
-		if len(pids) > 0 {
-			return fs.SkipAll
-		}
-		return nil
+		return len(pids) == 0
 	})
 	return pids
 }

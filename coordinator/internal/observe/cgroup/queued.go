@@ -1,7 +1,6 @@
 package cgroup
 
 import (
-	"io/fs"
 	"path/filepath"
 	"strings"
 
@@ -18,18 +17,10 @@ type runDelays struct {
 	total   growth.Seconds
 }
 
-// queued returns the time that the pod has been runnable without running, and whether it is known. With PSI it is the
-// time in which some task of the pod waited. Otherwise it is the sum over the pod's threads, which counts the time
-// twice if two threads wait.
-func (t *Tree) queued(pod growth.PodUID, folders []string) (growth.Seconds, bool) {
-	for _, folder := range folders {
-		if s, ok := stalled(folder, "cpu.pressure"); ok {
-			return s, true
-		}
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	threads, ok := t.threadDelays(folders)
+// queued returns the time that the threads of a pod have been runnable without running, and whether it is known. It is
+// for a kernel without PSI. The caller must hold t.mu.
+func (t *Tree) queued(pod growth.PodUID, groups []*group) (growth.Seconds, bool) {
+	threads, ok := t.threadDelays(groups)
 	if !ok {
 		return 0, false
 	}
@@ -46,9 +37,9 @@ func (t *Tree) queued(pod growth.PodUID, folders []string) (growth.Seconds, bool
 
 // threadDelays returns the queued time of each of the pod's threads. It is unknown on a kernel without schedstat,
 // without the host's PID namespace, or with more than maxThreads threads.
-func (t *Tree) threadDelays(folders []string) (map[string]growth.Seconds, bool) {
+func (t *Tree) threadDelays(groups []*group) (map[string]growth.Seconds, bool) {
 	delays := map[string]growth.Seconds{}
-	for _, thread := range threads(folders) {
+	for _, thread := range threads(groups) {
 		if len(delays) == maxThreads {
 			return nil, false
 		}
@@ -71,19 +62,16 @@ func (t *Tree) threadDelays(folders []string) (map[string]growth.Seconds, bool) 
 }
 
 // threads lists the thread IDs of a pod, from the first of its hierarchies that has some.
-func threads(folders []string) []string {
-	for _, folder := range folders {
+func threads(groups []*group) []string {
+	for _, g := range groups {
 		var all []string
-		_ = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
-			if err != nil || !entry.IsDir() {
-				return nil // a cgroup that disappears during the walk is not an error
-			}
-			content, v1 := read(path, "tasks")
+		descend(g.folder, func(folder string) bool {
+			content, v1 := read(folder, "tasks")
 			if !v1 {
-				content, _ = read(path, "cgroup.threads")
+				content, _ = read(folder, "cgroup.threads")
 			}
 			all = append(all, strings.Fields(content)...)
-			return nil
+			return true
 		})
 		if len(all) > 0 {
 			return all

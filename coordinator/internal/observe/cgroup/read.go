@@ -11,24 +11,30 @@ import (
 // maxFile bounds the bytes read of one file.
 const maxFile = 16 << 10
 
-// read returns the content of a kernel file. It does not use os.File, which registers such files with the runtime's
-// poller: that doubles the system calls from four to eight, and thousands of files are read per minute.
+// read returns the content of a kernel file, and whether it could be read.
 func read(folder, name string) (string, bool) {
+	content, err := readFile(folder, name)
+	return content, err == nil
+}
+
+// readFile returns the content of a kernel file. It does not use os.File, which registers such files with the runtime's
+// poller: that doubles the system calls from four to eight, and thousands of files are read per minute.
+func readFile(folder, name string) (string, error) {
 	path := filepath.Join(folder, name)
 	fd, err := retry(func() (int, error) { return unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0) })
 	if err != nil {
-		return "", false
+		return "", err
 	}
 	defer unix.Close(fd)
 	var content [maxFile]byte
 	for length := 0; ; {
 		n, err := retry(func() (int, error) { return unix.Read(fd, content[length:]) })
 		if err != nil {
-			return "", false
+			return "", err
 		}
 		length += n
 		if n == 0 { // end of file, or the buffer is full
-			return strings.TrimSpace(string(content[:length])), true
+			return strings.TrimSpace(string(content[:length])), nil
 		}
 	}
 }

@@ -8,10 +8,10 @@ import (
 
 // addSharedMemory adds the shared memory of a cgroup and its descendants, rounded up. Both versions count it in
 // memory.stat. The name for descendants exists on version 1 only; a kernel before 4.19 does not count shared memory there.
-func (u *Usage) addSharedMemory(folder string) {
-	bytes, ok := field(folder, "memory.stat", "total_shmem")
+func (u *Usage) addSharedMemory(stat string) {
+	bytes, ok := field(stat, "total_shmem")
 	if !ok {
-		bytes, ok = field(folder, "memory.stat", "shmem")
+		bytes, ok = field(stat, "shmem")
 	}
 	if ok {
 		u.SharedMemory, u.SharedMemoryKnown = growth.MiB(roundUp(bytes)>>20), true

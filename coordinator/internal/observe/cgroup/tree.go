@@ -27,7 +27,7 @@ type Tree struct {
 	proc string
 
 	mu          sync.Mutex
-	found       map[growth.PodUID][]string
+	found       map[growth.PodUID][]*group
 	hierarchies int // number of hierarchies at the last search
 	searched    time.Time
 	delays      map[growth.PodUID]runDelays
@@ -36,7 +36,7 @@ type Tree struct {
 // New returns the tree of cgroups mounted at root, usually /sys/fs/cgroup, with the processes of the procfs mounted at
 // proc, usually /proc.
 func New(root, proc string) *Tree {
-	return &Tree{root: root, proc: proc, found: map[growth.PodUID][]string{}, delays: map[growth.PodUID]runDelays{}}
+	return &Tree{root: root, proc: proc, found: map[growth.PodUID][]*group{}, delays: map[growth.PodUID]runDelays{}}
 }
 
 // ErrNotFound means that the pod has no cgroup on this node: it is not running yet, or no longer.
@@ -46,11 +46,19 @@ var ErrNotFound = errors.New("the pod has no cgroup on this node")
 func (t *Tree) folders(pod growth.PodUID, now time.Time) ([]string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	groups, err := t.groups(pod, now)
+	folders := make([]string, len(groups))
+	for i, g := range groups {
+		folders[i] = g.folder
+	}
+	return folders, err
+}
+
+// groups returns the pod's cgroup in each hierarchy that has one. The caller must hold t.mu.
+func (t *Tree) groups(pod growth.PodUID, now time.Time) ([]*group, error) {
 	known := t.found[pod]
-	if len(known) > 0 {
-		if _, err := os.Stat(known[0]); err != nil {
-			known = nil
-		}
+	if len(known) > 0 && !exists(known[0].folder) {
+		known = nil
 	}
 	// kubelet creates a pod's cgroups one hierarchy after the other, and a search may run in between.
 	complete := len(known) > 0 && len(known) == t.hierarchies
@@ -68,8 +76,8 @@ func (t *Tree) folders(pod growth.PodUID, now time.Time) ([]string, error) {
 }
 
 // search finds the cgroups of all pods: a walk for one pod costs as much as a walk for all.
-func (t *Tree) search() map[growth.PodUID][]string {
-	found := map[growth.PodUID][]string{}
+func (t *Tree) search() map[growth.PodUID][]*group {
+	found := map[growth.PodUID][]*group{}
 	tops := t.listHierarchies()
 	t.hierarchies = len(tops)
 	for _, top := range tops {
@@ -79,7 +87,7 @@ func (t *Tree) search() map[growth.PodUID][]string {
 				return nil
 			}
 			if uid, ok := podOf(entry.Name()); ok {
-				found[uid] = append(found[uid], path)
+				found[uid] = append(found[uid], &group{folder: path})
 				return fs.SkipDir
 			}
 			if strings.Count(path[len(top):], string(filepath.Separator)) >= maxDepth {

@@ -41,62 +41,63 @@ type Stalled struct{ CPU, Memory, IO growth.Seconds }
 
 // Usage reads the usage of a pod from its cgroups.
 func (t *Tree) Usage(pod growth.PodUID, now time.Time) (Usage, error) {
-	folders, err := t.folders(pod, now)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	groups, err := t.groups(pod, now)
 	if err != nil {
 		return Usage{}, fmt.Errorf("pod %s: %w", pod, err)
 	}
 	var u Usage
-	for _, folder := range folders {
-		u.addCPU(folder)
-		u.addWeight(folder)
-		u.addMemory(folder)
-		u.addSharedMemory(folder)
-		u.addBlockIO(folder)
-		u.Stalled.add(folder)
+	for _, g := range groups {
+		g.recheck(now)
+		u.addCPU(g)
+		u.addWeight(g)
+		stat, _ := g.read("memory.stat")
+		u.addMemory(g, stat)
+		u.addSharedMemory(stat)
+		u.addBlockIO(g)
+		u.addStalled(g)
 	}
-	u.NetworkIO = t.network(folders)
-	u.Queued, u.QueuedKnown = t.queued(pod, folders)
+	u.NetworkIO = t.network(groups)
+	if !u.QueuedKnown {
+		u.Queued, u.QueuedKnown = t.queued(pod, groups)
+	}
 	return u, nil
 }
 
-func (u *Usage) addCPU(folder string) {
-	if ns, ok := number(folder, "cpuacct.usage"); ok {
+func (u *Usage) addCPU(g *group) {
+	if ns, ok := g.number("cpuacct.usage"); ok {
 		u.CPU, u.CPUKnown = growth.Seconds(float64(ns)/1e9), true
-	} else if us, ok := field(folder, "cpu.stat", "usage_usec"); ok && !u.CPUKnown {
+		return
+	}
+	stat, _ := g.read("cpu.stat")
+	if us, ok := field(stat, "usage_usec"); ok && !u.CPUKnown {
 		u.CPU, u.CPUKnown = growth.Seconds(float64(us)/1e6), true
 	}
 }
 
-func (u *Usage) addWeight(folder string) {
-	if shares, ok := number(folder, "cpu.shares"); ok {
+func (u *Usage) addWeight(g *group) {
+	if shares, ok := g.number("cpu.shares"); ok {
 		u.Weight, u.Version = shares, 1
-	} else if weight, ok := number(folder, "cpu.weight"); ok {
+	} else if weight, ok := g.number("cpu.weight"); ok {
 		u.Weight, u.Version = weight, 2
 	}
 }
 
-func (u *Usage) addMemory(folder string) {
-	bytes, ok := number(folder, "memory.usage_in_bytes")
-	inactive, _ := field(folder, "memory.stat", "total_inactive_file")
+func (u *Usage) addMemory(g *group, stat string) {
+	bytes, ok := g.number("memory.usage_in_bytes")
+	inactive, _ := field(stat, "total_inactive_file")
 	if !ok {
-		if bytes, ok = number(folder, "memory.current"); !ok {
+		if bytes, ok = g.number("memory.current"); !ok {
 			return
 		}
-		inactive, _ = field(folder, "memory.stat", "inactive_file")
+		inactive, _ = field(stat, "inactive_file")
 	}
 	u.Memory = growth.MiB(max(bytes-inactive, 0) >> 20)
 }
 
-func number(folder, name string) (int64, bool) {
-	content, ok := read(folder, name)
-	if !ok {
-		return 0, false
-	}
-	return parsed(content)
-}
-
-func field(folder, name, key string) (int64, bool) {
-	content, _ := read(folder, name)
+// field returns a value of a file with lines of a key and a value.
+func field(content, key string) (int64, bool) {
 	for line := range strings.Lines(content) {
 		if value, ok := strings.CutPrefix(line, key+" "); ok {
 			return parsed(strings.TrimSpace(value))

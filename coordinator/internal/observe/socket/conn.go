@@ -9,13 +9,19 @@ import (
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
-// Event is a Connected, Received, Disconnected, Delivered or Faults.
+// Event is a Connected, Reported, Received, Disconnected, Delivered or Faults.
 type Event interface{ event() }
 
 type (
 	// Connected means that a job has opened a connection.
 	Connected struct{}
-	// Received is a message from a job. Connection identifies the connection, and so the process.
+	// Reported has the reports of a job that were read at once, oldest first. Connection identifies the connection, and
+	// so the process.
+	Reported struct {
+		Connection int64
+		Reports    []wire.Progress
+	}
+	// Received is another message from a job.
 	Received struct {
 		Connection int64
 		Message    wire.Message
@@ -37,6 +43,7 @@ type (
 )
 
 func (Connected) event()    {}
+func (Reported) event()     {}
 func (Received) event()     {}
 func (Disconnected) event() {}
 func (Delivered) event()    {}
@@ -47,6 +54,9 @@ var errDirection = errors.New("a message that only the coordinator sends")
 // faultsPeriod is the minimum time between two Faults of a connection, so that a flood of lines causes few events.
 const faultsPeriod = time.Second
 
+// maxBatch bounds the reports of one Reported.
+const maxBatch = 64
+
 type conn struct {
 	*stream
 	server   *Server
@@ -55,6 +65,10 @@ type conn struct {
 	listener *listener
 	configs  newest[wire.Config]
 	duties   newest[wire.Duty]
+
+	decoder wire.Decoder
+	reports []wire.Progress // not passed on yet
+	batch   int             // number of reports passed on last time
 
 	faults   Faults // since reported
 	bad      int    // malformed lines so far
@@ -125,6 +139,7 @@ func (c *conn) read(ctx context.Context) {
 		close(c.configs)
 		close(c.duties)
 		_ = c.Close()
+		c.passReports()
 		c.server.handle(c.slot, Disconnected{Connection: c.id})
 		c.reportFaults(true)
 	}()
@@ -134,6 +149,7 @@ func (c *conn) read(ctx context.Context) {
 		ctx:    ctx,
 		period: c.server.limits.PollPeriod,
 		start:  c.server.start,
+		before: c.passReports,
 	}
 	lines := bufio.NewReaderSize(poller, wire.MaxLine)
 	tooLong := false
@@ -163,9 +179,13 @@ func (c *conn) read(ctx context.Context) {
 	}
 }
 
+// line decodes one line.
 func (c *conn) line(line []byte) {
 	if !c.listener.lines.Allow() {
 		c.faults.Dropped++
+		return
+	}
+	if c.report(line) {
 		return
 	}
 	message, err := wire.Decode(line)
@@ -175,15 +195,48 @@ func (c *conn) line(line []byte) {
 	case err != nil:
 		c.malformed(err)
 	default:
-		switch message := message.(type) {
-		case wire.Config, wire.Duty, wire.Save:
-			c.malformed(errDirection)
-			return
-		case wire.Progress:
-			c.listener.heard(c, message.Process)
-		}
+		c.message(message)
+	}
+}
+
+// report adds a line to the reports if it is one in its usual form.
+func (c *conn) report(line []byte) bool {
+	if c.reports == nil {
+		c.reports = make([]wire.Progress, 0, max(c.batch, 1))
+	}
+	n := len(c.reports)
+	c.reports = append(c.reports, wire.Progress{})
+	if !c.decoder.Report(line, &c.reports[n]) {
+		c.reports = c.reports[:n]
+		return false
+	}
+	if n+1 == maxBatch {
+		c.passReports()
+	}
+	return true
+}
+
+func (c *conn) message(message wire.Message) {
+	switch message := message.(type) {
+	case wire.Config, wire.Duty, wire.Save:
+		c.malformed(errDirection)
+	case wire.Progress:
+		c.reports = append(c.reports, message)
+	default:
+		c.passReports() // messages keep their order
 		c.server.handle(c.slot, Received{Connection: c.id, Message: message})
 	}
+}
+
+// passReports passes the reports on that were read together. One event for all of them costs much less than one each.
+func (c *conn) passReports() {
+	if len(c.reports) == 0 {
+		return
+	}
+	reports := c.reports
+	c.reports, c.batch = nil, len(reports)
+	c.listener.heard(c, reports[len(reports)-1].Process)
+	c.server.handle(c.slot, Reported{Connection: c.id, Reports: reports})
 }
 
 func (c *conn) malformed(err error) {

@@ -45,10 +45,10 @@ type counter struct {
 }
 
 func (c *counter) handle(slot string, e socket.Event) {
-	if _, ok := e.(socket.Received); ok {
+	if m, ok := e.(socket.Reported); ok {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.reports[slot]++
+		c.reports[slot] += len(m.Reports)
 	}
 }
 

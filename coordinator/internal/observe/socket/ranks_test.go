@@ -33,8 +33,8 @@ func (r *received) connections(slot string) map[int64]int {
 	defer r.mu.Unlock()
 	reports := map[int64]int{}
 	for _, e := range r.events[slot] {
-		if m, ok := e.(socket.Received); ok {
-			reports[m.Connection]++
+		if m, ok := e.(socket.Reported); ok {
+			reports[m.Connection] += len(m.Reports)
 		}
 	}
 	return reports

@@ -43,7 +43,7 @@ var DefaultLimits = Limits{
 	Bytes:        1 << 20,
 	BadLines:     100,
 	Connections:  64,
-	PollPeriod:   500 * time.Millisecond,
+	PollPeriod:   time.Second,
 	WriteTimeout: time.Second,
 }
 

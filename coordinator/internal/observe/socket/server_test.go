@@ -40,8 +40,10 @@ func (r *received) steps(slot string) []int64 {
 	defer r.mu.Unlock()
 	var steps []int64
 	for _, e := range r.events[slot] {
-		if m, ok := e.(socket.Received); ok {
-			steps = append(steps, m.Message.(wire.Progress).Step)
+		if m, ok := e.(socket.Reported); ok {
+			for _, report := range m.Reports {
+				steps = append(steps, report.Step)
+			}
 		}
 	}
 	return steps

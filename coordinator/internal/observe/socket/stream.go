@@ -111,6 +111,8 @@ type poller struct {
 	period time.Duration
 	// start is the time of the first poll of all streams. Polls are at start plus multiples of period.
 	start time.Time
+	// before is called before each wait.
+	before func()
 	// empty means that the last read returned all data, so that the next read waits for the next poll.
 	empty bool
 }
@@ -119,6 +121,7 @@ type poller struct {
 func (p *poller) Read(into []byte) (int, error) {
 	for {
 		if p.empty {
+			p.before()
 			select {
 			case <-p.ctx.Done():
 				return 0, context.Cause(p.ctx)

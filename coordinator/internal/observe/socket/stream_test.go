@@ -123,6 +123,7 @@ func TestPoller_ReadsAtMultiplesOfThePeriod(t *testing.T) {
 			ctx:    t.Context(),
 			period: period,
 			start:  start,
+			before: func() {},
 		}
 		poll := func() (string, time.Duration) {
 			into := make([]byte, 4)
