@@ -70,7 +70,7 @@ func TestFirstMetric_OfAJobThatWritesNoStep(t *testing.T) {
 				Pod:      ref("a").UID,
 				Source:   gpushare.FromLog,
 				Counted:  true,
-				Progress: wire.Progress{Step: int64(i + 1), Metrics: map[string]float64{"loss": 9}},
+				Progress: wire.Progress{Step: int64(i + 1), Metrics: wire.Metrics{{Name: "loss", Value: 9}}},
 			})
 		}
 		require.Equal(t, "The first value of loss is 9, at report 1; lower is better", w.eventOf("a", "FirstMetric"))

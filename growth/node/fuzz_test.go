@@ -209,7 +209,7 @@ func (s *eventScript) report() node.Event {
 		Samples:    int64(s.next()),
 		BatchSize:  &n,
 		Loaders:    &n,
-		Metrics:    map[string]float64{"loss": s.value()},
+		Metrics:    wire.Metrics{{Name: "loss", Value: s.value()}},
 	}}
 }
 

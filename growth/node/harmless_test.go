@@ -87,7 +87,7 @@ func complete(t *testing.T, w *harness, cores float64, jobs []training, each fun
 				continue
 			}
 			w.send(j.name, wire.Progress{
-				Step: int64(done), TotalSteps: int64(j.steps), Steps: 1, Metrics: map[string]float64{"loss": j.loss(done / j.steps)},
+				Step: int64(done), TotalSteps: int64(j.steps), Steps: 1, Metrics: wire.Metrics{{Name: "loss", Value: j.loss(done / j.steps)}},
 			})
 			requests[uid] = float64(pod.Request())
 		}
@@ -185,7 +185,7 @@ func TestHarmless_UnknownSizeGetsItsFairShare(t *testing.T) {
 		w.arrive("silent", gpushare.ProgressAnnotation+"=file:/nowhere")
 		w.machine = &machine{cores: 1, used: map[growth.PodUID]growth.Seconds{}}
 		for i := range 60 {
-			w.send("known", wire.Progress{Step: int64(w.machine.used["uid-known"]), TotalSteps: 1000, Metrics: map[string]float64{"loss": 1 / float64(i+1)}})
+			w.send("known", wire.Progress{Step: int64(w.machine.used["uid-known"]), TotalSteps: 1000, Metrics: wire.Metrics{{Name: "loss", Value: 1 / float64(i+1)}}})
 			w.report("unknown", int64(i), 1/float64(i+1))
 			w.machine.run(map[growth.PodUID]float64{
 				"uid-known": float64(w.pods["uid-known"].Request()), "uid-unknown": float64(w.pods["uid-unknown"].Request()), "uid-silent": float64(w.pods["uid-silent"].Request()),

@@ -238,7 +238,7 @@ func (w *harness) remove(name string) {
 }
 
 func (w *harness) report(name string, step int64, loss float64) {
-	w.send(name, wire.Progress{Step: step, Steps: 1, Samples: 64, StepSeconds: 0.5, LoadSeconds: 0.125, Metrics: map[string]float64{"loss": loss}})
+	w.send(name, wire.Progress{Step: step, Steps: 1, Samples: 64, StepSeconds: 0.5, LoadSeconds: 0.125, Metrics: wire.Metrics{{Name: "loss", Value: loss}}})
 }
 
 // send sends a progress report through the job's slot.

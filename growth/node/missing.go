@@ -2,8 +2,6 @@ package node
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -36,7 +34,7 @@ func (n *Node) metricMissing(j *job, p wire.Progress) {
 	if j.missing.reports < missingReports || n.now.Sub(j.missing.since) < missingTime {
 		return
 	}
-	names := strings.Join(slices.Sorted(maps.Keys(p.Metrics)), ", ")
+	names := strings.Join(p.Metrics.Names(), ", ")
 	n.event(j, oncePerJob, true, "MetricMissing", fmt.Sprintf("The job reports %s but not %q, which %s names: "+
 		"its growth is not known before the first value", names, j.spec.Metric, gpushare.MetricAnnotation))
 }

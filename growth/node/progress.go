@@ -53,7 +53,7 @@ func (n *Node) report(j *job, e ProgressReported) {
 		j.latest = p
 		j.counter.add(p)
 	}
-	value, ok := p.Metrics[j.spec.Metric]
+	value, ok := p.Metrics.Get(j.spec.Metric)
 	if ok && !j.processes.speaks(e, moves) {
 		return
 	}

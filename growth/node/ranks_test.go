@@ -30,7 +30,7 @@ func (r reported) event() node.Event {
 	}
 	e.Progress = wire.Progress{Step: r.step, Epoch: r.epoch, Steps: 1}
 	if r.loss != 0 {
-		e.Progress.Metrics = wire.Metrics{"loss": r.loss}
+		e.Progress.Metrics = wire.Metrics{{Name: "loss", Value: r.loss}}
 	}
 	if r.rank >= 0 {
 		e.Progress.Rank = &r.rank

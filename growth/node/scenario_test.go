@@ -167,7 +167,7 @@ func (s *scenario) allocate() {
 }
 
 func (s *scenario) report(name string, v map[string]string) {
-	p := wire.Progress{Metrics: map[string]float64{}, Steps: 1}
+	p := wire.Progress{Metrics: wire.Metrics{}, Steps: 1}
 	connection := int64(0)
 	for key, value := range v {
 		number, err := strconv.ParseFloat(value, 64)
@@ -190,7 +190,7 @@ func (s *scenario) report(name string, v map[string]string) {
 		case "connection":
 			connection = int64(number)
 		default:
-			p.Metrics[key] = number
+			p.Metrics.Set(key, number)
 		}
 	}
 	e := node.ProgressReported{Slot: "slot-" + name, Connection: connection, Source: gpushare.FromSocket, Progress: p}

@@ -30,7 +30,7 @@ func (w *harness) trainSteps(name, program string, from, to int, loss func(step 
 	}
 	for step := from; step < to; step++ {
 		w.machine.used[ref(name).UID]++
-		w.send(name, wire.Progress{Step: int64(step + 1), TotalSteps: 90, Steps: 1, Metrics: map[string]float64{"loss": loss(float64(step))}})
+		w.send(name, wire.Progress{Step: int64(step + 1), TotalSteps: 90, Steps: 1, Metrics: wire.Metrics{{Name: "loss", Value: loss(float64(step))}}})
 		w.pass(time.Second)
 	}
 }

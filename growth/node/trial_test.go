@@ -59,7 +59,7 @@ func (j *trainee) run(n int) {
 		batch, loaders := j.batch, j.loaders
 		j.send(j.name, wire.Progress{
 			Step: j.made, Samples: int64(1000 * speed), StepSeconds: 1, BatchSize: &batch, Loaders: &loaders,
-			Metrics: map[string]float64{"loss": 1 / float64(j.made)},
+			Metrics: wire.Metrics{{Name: "loss", Value: 1 / float64(j.made)}},
 		})
 		j.pass(interval)
 	}

@@ -116,9 +116,9 @@ func (p Progress) check() error {
 	if len(p.Metrics) > MaxMetrics {
 		return fmt.Errorf("%d metrics, at most %d", len(p.Metrics), MaxMetrics)
 	}
-	for name, value := range p.Metrics {
-		if name == "" || len(name) > maxNameLength || (math.Abs(value) > maxMagnitude && !math.IsInf(value, 0)) {
-			return fmt.Errorf("metric %.64q out of range", name)
+	for _, m := range p.Metrics {
+		if m.Name == "" || len(m.Name) > maxNameLength || (math.Abs(m.Value) > maxMagnitude && !math.IsInf(m.Value, 0)) {
+			return fmt.Errorf("metric %.64q out of range", m.Name)
 		}
 	}
 	if err := p.Process.check(); err != nil {

@@ -18,7 +18,7 @@ func TestDecode_InvertsEncode(t *testing.T) {
 		line    string
 	}{
 		"progress": {
-			wire.Progress{Step: 12, Metrics: map[string]float64{"loss": 0.5}, Steps: 2, Samples: 128, StepSeconds: 0.25, LoadSeconds: 0.125, Loaders: ptr(0)},
+			wire.Progress{Step: 12, Metrics: wire.Metrics{{Name: "loss", Value: 0.5}}, Steps: 2, Samples: 128, StepSeconds: 0.25, LoadSeconds: 0.125, Loaders: ptr(0)},
 			`{"v":1,"type":"progress","step":12,"metrics":{"loss":0.5},"steps":2,"samples":128,"step_seconds":0.25,"load_seconds":0.125,"loaders":0}`,
 		},
 		"ack":    {wire.Ack{Generation: 3, Applied: wire.Values{Loaders: ptr(1)}}, `{"v":1,"type":"ack","generation":3,"applied":{"loaders":1}}`},
@@ -42,7 +42,7 @@ func TestDecode_InvertsEncode(t *testing.T) {
 			`{"v":1,"type":"saved","path":"/ckpt/a.pt","sha256":"` + strings.Repeat("0f", 32) + `","step":9,"rank":0}`,
 		},
 		"infinite metrics": {
-			wire.Progress{Step: 1, Metrics: wire.Metrics{"down": math.Inf(-1), "loss": 0.5, "up": math.Inf(1)}},
+			wire.Progress{Step: 1, Metrics: wire.Metrics{{Name: "down", Value: math.Inf(-1)}, {Name: "loss", Value: 0.5}, {Name: "up", Value: math.Inf(1)}}},
 			`{"v":1,"type":"progress","step":1,"metrics":{"down":"-inf","loss":0.5,"up":"inf"}}`,
 		},
 	} {
@@ -61,9 +61,10 @@ func TestDecode_ReadsMetricsThatAreNotNumbers(t *testing.T) {
 	m, err := wire.Decode([]byte(`{"v":1,"type":"progress","step":1,"metrics":{"a":"nan","b":"NaN","c":"-Infinity","d":1}}`))
 	require.NoError(t, err)
 	metrics := m.(wire.Progress).Metrics
-	require.True(t, math.IsNaN(metrics["a"]) && math.IsNaN(metrics["b"]))
-	require.True(t, math.IsInf(metrics["c"], -1))
-	require.Equal(t, 1.0, metrics["d"])
+	require.Equal(t, []string{"a", "b", "c", "d"}, metrics.Names())
+	require.True(t, math.IsNaN(metrics[0].Value) && math.IsNaN(metrics[1].Value))
+	require.True(t, math.IsInf(metrics[2].Value, -1))
+	require.Equal(t, 1.0, metrics[3].Value)
 }
 
 func TestDecode_RejectsInvalidLines(t *testing.T) {

@@ -18,7 +18,8 @@ func ExampleEncode() {
 func ExampleDecode() {
 	message, err := wire.Decode([]byte(`{"v":1,"type":"progress","step":120,"metrics":{"loss":0.41}}`))
 	if progress, ok := message.(wire.Progress); ok {
-		fmt.Println(progress.Step, progress.Metrics["loss"], err)
+		loss, _ := progress.Metrics.Get("loss")
+		fmt.Println(progress.Step, loss, err)
 	}
 
 	_, err = wire.Decode([]byte(`{"v":1,"type":"progress","step":-5}`))

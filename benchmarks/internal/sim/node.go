@@ -88,14 +88,14 @@ func (p *nodePolicy) report(at time.Time, r *Running) {
 	}
 	if r.Losses == nil {
 		loss := math.Exp(math.Log(0.05) * r.Done / r.Need)
-		step(wire.Progress{Step: int64(1000 * r.Done), Metrics: map[string]float64{"loss": loss}})
+		step(wire.Progress{Step: int64(1000 * r.Done), Metrics: wire.Metrics{{Name: "loss", Value: loss}}})
 		return
 	}
 	for _, l := range r.heard() {
 		step(wire.Progress{
 			Step:       int64(r.steps(l.After * r.Work)),
 			TotalSteps: r.declared(),
-			Metrics:    map[string]float64{"loss": l.Value},
+			Metrics:    wire.Metrics{{Name: "loss", Value: l.Value}},
 		})
 	}
 	if made := int64(r.steps(r.Done)); made > 0 {

@@ -214,7 +214,7 @@ func TestCost_Jobs(t *testing.T) {
 					StepSeconds: .03,
 					LoadSeconds: .01,
 					TotalSteps:  1 << 50,
-					Metrics:     map[string]float64{"loss": 1 / float64(k+1), "accuracy": .5},
+					Metrics:     wire.Metrics{{Name: "loss", Value: 1 / float64(k+1)}, {Name: "accuracy", Value: .5}},
 				})
 				if _, err := conn.Write(line); err != nil {
 					t.Error(err)

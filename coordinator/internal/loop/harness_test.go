@@ -192,7 +192,7 @@ func (h *harness) report(name string, step int64, loss float64) {
 		Samples:     64,
 		StepSeconds: 0.5,
 		LoadSeconds: 0.125,
-		Metrics:     map[string]float64{"loss": loss},
+		Metrics:     wire.Metrics{{Name: "loss", Value: loss}},
 	})
 }
 

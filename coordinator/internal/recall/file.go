@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,12 +30,16 @@ const (
 
 // written is the content of the file. Samples are encoded as on the bus, with versions of their own.
 type written struct {
-	Version int               `json:"v"`
-	Clock   clock             `json:"clock,omitzero"`
-	At      time.Time         `json:"at,omitzero"`
+	header
 	Samples []json.RawMessage `json:"samples"`
 	State   json.RawMessage   `json:"state,omitempty"`
 	legacy
+}
+
+type header struct {
+	Version int       `json:"v"`
+	Clock   clock     `json:"clock,omitzero"`
+	At      time.Time `json:"at,omitzero"`
 }
 
 // File holds the memory of one node.
@@ -124,23 +129,35 @@ func (f *File) Run(ctx context.Context) error {
 	}
 }
 
-func (f *File) write(m node.Memory) error {
+// encode returns the content of the file. It writes the arrays itself: json.Marshal would scan each encoded sample again, at
+// half the cost of the whole.
+func encode(m node.Memory) ([]byte, error) {
 	now := read()
-	w := written{
-		Version: version,
-		Clock:   now,
-		At:      now.Set.Add(-now.Set.Sub(m.At)), // by the current wall clock, which may have been set since
-		Samples: make([]json.RawMessage, 0, len(m.Samples)),
-		State:   m.State,
+	at := now.Set.Add(-now.Set.Sub(m.At)) // by the current wall clock, which may have been set since
+	content, err := json.Marshal(header{Version: version, Clock: now, At: at})
+	if err != nil {
+		return nil, err
 	}
-	for _, s := range m.Samples {
+	content = append(bytes.TrimSuffix(content, []byte("}")), `,"samples":[`...)
+	for i, s := range m.Samples {
 		value, err := bus.Encode(s)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		w.Samples = append(w.Samples, value)
+		if i > 0 {
+			content = append(content, ',')
+		}
+		content = append(content, value...)
 	}
-	content, err := json.Marshal(w)
+	content = append(content, ']')
+	if m.State != nil {
+		content = append(append(content, `,"state":`...), m.State...)
+	}
+	return append(content, '}'), nil
+}
+
+func (f *File) write(m node.Memory) error {
+	content, err := encode(m)
 	if err != nil {
 		return err
 	}

@@ -76,7 +76,7 @@ func TestFollow_ReportsUntilTheContextEnds(t *testing.T) {
 		from := Source{Container: func() string { return "c" }, Path: path}
 		files.Follow(ctx, from, lines.NewPlain("loss"), found)
 	}()
-	require.Equal(t, wire.Progress{Step: 7, TotalSteps: 90, Metrics: map[string]float64{"loss": 0.5}}, <-found)
+	require.Equal(t, wire.Progress{Step: 7, TotalSteps: 90, Metrics: wire.Metrics{{Name: "loss", Value: 0.5}}}, <-found)
 	cancel()
 	<-done
 }

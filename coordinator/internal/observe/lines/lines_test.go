@@ -25,7 +25,7 @@ func TestReader_FindsTheGroupsOfTheExpression(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p, counted, ok := lines.NewReader("loss", regexp.MustCompile(tc.pattern)).Read([]byte(tc.line))
 			require.True(t, ok)
-			require.Equal(t, tc.value, p.Metrics["loss"])
+			require.Equal(t, tc.value, p.Metrics[0].Value)
 			require.Equal(t, []int64{tc.step, tc.total}, []int64{p.Step, p.TotalSteps})
 			require.Equal(t, tc.step == 1, counted)
 		})
@@ -48,7 +48,7 @@ func TestPlain_ReadsNumbersNamesAndJSON(t *testing.T) {
 	} {
 		p, _, ok := lines.NewPlain("loss").Read([]byte(line))
 		require.True(t, ok, line)
-		require.Equal(t, want.value, p.Metrics["loss"], line)
+		require.Equal(t, want.value, p.Metrics[0].Value, line)
 		require.Equal(t, []int64{want.step, want.total}, []int64{p.Step, p.TotalSteps}, line)
 	}
 	for _, line := range []string{

@@ -110,7 +110,7 @@ func (r *Reader) report(f found, again bool) (report wire.Progress, counted bool
 	if !f.evaluation {
 		r.trainings++
 	}
-	report = wire.Progress{Metrics: wire.Metrics{r.metric: f.value}}
+	report = wire.Progress{Metrics: wire.Metrics{{Name: r.metric, Value: f.value}}}
 	if f.rank >= 0 {
 		report.Rank = &rank
 	}

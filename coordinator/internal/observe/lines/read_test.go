@@ -63,10 +63,10 @@ func TestReader_ReadsNumbersAsProgramsPrintThem(t *testing.T) {
 			p, _, ok := lines.NewReader("loss", regexp.MustCompile(tc.pattern)).Read([]byte(tc.line))
 			require.True(t, ok)
 			if math.IsNaN(tc.want) {
-				require.True(t, math.IsNaN(p.Metrics["loss"]), "%v", p.Metrics)
+				require.True(t, math.IsNaN(p.Metrics[0].Value), "%v", p.Metrics)
 				return
 			}
-			require.Equal(t, tc.want, p.Metrics["loss"])
+			require.Equal(t, tc.want, p.Metrics[0].Value)
 		})
 	}
 	for _, line := range []string{"loss=1.2.3", "loss=12,5", "loss=0,5", "loss=2026-11-20", "loss=x1"} {
@@ -158,12 +158,12 @@ func TestPlain_ReadsRecordsOfTrainers(t *testing.T) {
 	} {
 		p, _, ok := lines.NewPlain("loss").Read([]byte(line))
 		require.True(t, ok, line)
-		require.Equal(t, want, report{p.Metrics["loss"], p.Step, p.TotalSteps, p.Epoch}, line)
+		require.Equal(t, want, report{p.Metrics[0].Value, p.Step, p.TotalSteps, p.Epoch}, line)
 	}
 	for _, line := range []string{"nan", "loss: NaN", `{"step": 3, "loss": NaN}`, "step 3 loss=-nan"} {
 		p, _, ok := lines.NewPlain("loss").Read([]byte(line))
 		require.True(t, ok, line)
-		require.True(t, math.IsNaN(p.Metrics["loss"]), line)
+		require.True(t, math.IsNaN(p.Metrics[0].Value), line)
 	}
 }
 

@@ -35,7 +35,7 @@ func (c *collector) last() wire.Progress { return c.reports[len(c.reports)-1] }
 func (c *collector) values() []float64 {
 	var values []float64
 	for _, p := range c.reports {
-		values = append(values, p.Metrics["loss"])
+		values = append(values, p.Metrics[0].Value)
 	}
 	return values
 }
@@ -86,8 +86,8 @@ func TestExtractor_ReadsRecordings(t *testing.T) {
 				x.Poll(start.Add(lines.Silence))
 				require.Len(t, found.reports, tc.reports)
 				first, last := found.reports[0], found.last()
-				require.Equal(t, tc.first, report{first.Step, first.Epoch, first.TotalSteps, first.Metrics["loss"]})
-				value := last.Metrics["loss"]
+				require.Equal(t, tc.first, report{first.Step, first.Epoch, first.TotalSteps, first.Metrics[0].Value})
+				value := last.Metrics[0].Value
 				if math.IsNaN(value) {
 					value = nan
 				}

@@ -29,7 +29,7 @@ type sink struct {
 func (s *sink) Report(p wire.Progress, _ bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.values = append(s.values, p.Metrics["loss"])
+	s.values = append(s.values, p.Metrics[0].Value)
 }
 
 func (s *sink) Unreadable(err error) {
