@@ -9,11 +9,10 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Budget returns the cores of a node that are left for workers. Each training process, one per device of each job,
-// takes one core: it keeps that core busy, and a worker on the same core would slow down both. If there are as many
-// processes as cores, jobs load in their own process.
-func Budget(cores growth.MilliCPU, processes int) int {
-	return max(0, int(cores/growth.Core)-processes)
+// Budget returns the cores of a node that are left for workers when training processes take some. If they take all, jobs
+// load in their own process.
+func Budget(cores growth.MilliCPU, training int) int {
+	return max(0, int(cores/growth.Core)-training)
 }
 
 // Weight is the value of one sample per second of a job, ≥ 0.

@@ -205,11 +205,11 @@ func BenchmarkAllocateManyCores(b *testing.B) {
 
 func TestBudget(t *testing.T) {
 	for _, c := range []struct {
-		cores           growth.MilliCPU
-		processes, want int
+		cores          growth.MilliCPU
+		training, want int
 	}{
 		{1000, 0, 1}, {1000, 1, 0}, {1000, 10, 0}, {7900, 2, 5}, {500, 0, 0}, {0, 0, 0},
 	} {
-		require.Equal(t, c.want, loader.Budget(c.cores, c.processes), "%+v", c)
+		require.Equal(t, c.want, loader.Budget(c.cores, c.training), "%+v", c)
 	}
 }

@@ -25,9 +25,9 @@
 //
 //	Σ v_i·D_i·T_i(w_i)    subject to    Σ D_i·w_i ≤ C,    0 ≤ w_i
 //
-// C is the node's budget in cores (see Budget); a busy worker uses one core. T_i is replaced by its running maximum,
-// and a worker that adds nothing is never assigned: unused cores remain unused. With equal D and concave curves, a heap
-// of marginal gains is exact. Otherwise a grouped knapsack is. Ties go to the lower UID.
+// C is the node's budget in cores: those that training processes leave (see Training). A busy worker uses one core. T_i is
+// replaced by its running maximum, and a worker that adds nothing is never assigned: unused cores remain unused. With equal D
+// and concave curves, a heap of marginal gains is exact. Otherwise a grouped knapsack is. Ties go to the lower UID.
 //
 // # Departures from the paper
 //

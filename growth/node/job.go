@@ -51,6 +51,8 @@ type job struct {
 	used    growth.MilliCPU
 	traffic traffic
 	metered Usage
+	// training has the cores that the training processes keep busy.
+	training training
 
 	// CPU share.
 	weight    float64

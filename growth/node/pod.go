@@ -31,6 +31,8 @@ type Pod struct {
 	HostNetwork bool
 	// SharedMemory is the size of /dev/shm in the container that trains; 0 if it is unknown or has no limit of its own.
 	SharedMemory growth.MiB
+	// Threads is the size of the thread pools of each process of the container that trains; 0 if the pod does not set it.
+	Threads int
 	// Containers are the app containers, in the pod's order. Their requests may be changed.
 	Containers []Container
 	// Outside has the CPU requests of the other containers.

@@ -25,6 +25,7 @@ func (e Ticked) apply(n *Node) {
 	}
 	n.followLeads()
 	n.measureCosts()
+	n.measureTraining(e.Usages)
 	n.observeNode(e.Stalled)
 	n.syncSlots()
 	n.endYields()
@@ -124,18 +125,14 @@ func (n *Node) publishLoad() {
 		return // LoaderBudget is unknown
 	}
 	var used growth.MilliCPU
-	processes := 0
-	for uid, j := range n.jobs {
+	for _, j := range n.jobs {
 		used += j.used
-		if n.exclusive[uid] == 0 {
-			processes += max(j.settings.processes(), len(n.gpus(uid)))
-		}
 	}
 	n.out.Load = &bus.NodeLoad{
 		CPUPool:      n.pool,
 		CPUUsed:      used,
 		Pressure:     n.pressure,
-		LoaderBudget: loader.Budget(n.allocatable-n.exclusiveCPU(), processes),
+		LoaderBudget: loader.Budget(n.allocatable-n.exclusiveCPU(), n.trainingCores()),
 		Policy:       string(n.config.Policy),
 	}
 }

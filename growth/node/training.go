@@ -1,0 +1,85 @@
+package node
+
+import (
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/loader"
+)
+
+// saturatedPart is the part of a node's CPU from which the node counts as saturated. The rest covers what the kernel and
+// system pods use.
+const saturatedPart growth.Share = 0.9
+
+// training measures the cores that the training processes of a job keep busy.
+type training struct {
+	use   loader.TrainingUse
+	cpu   growth.Seconds // the pod's CPU time at the last measurement
+	at    time.Time
+	known bool
+}
+
+// measureTraining adds an interval to the measurement of each job. It must follow the update of all usages.
+func (n *Node) measureTraining(usages map[growth.PodUID]Usage) {
+	saturated := n.saturated()
+	for uid, j := range n.jobs {
+		usage, ok := usages[uid]
+		if !ok || !usage.CPUKnown {
+			j.training.known = false
+			continue
+		}
+		before := j.training
+		j.training.cpu, j.training.at, j.training.known = usage.CPU, n.now, true
+		if !before.known {
+			continue
+		}
+		j.training.use = before.use.Add(loader.Interval{
+			Length:    growth.Seconds(n.now.Sub(before.at).Seconds()),
+			Used:      growth.CoreSeconds(usage.CPU - before.cpu),
+			Workers:   n.workers(j),
+			Saturated: saturated,
+		})
+	}
+}
+
+// workers returns the number of a job's data-loader workers. A job that does not report it has none that are known, so
+// all of its CPU counts as training.
+func (n *Node) workers(j *job) int {
+	if j.running.Loaders == nil {
+		return 0
+	}
+	return *j.running.Loaders * n.trainingProcesses(j)
+}
+
+// trainingProcesses returns the number of a job's training processes: as many as report, and one per GPU.
+func (n *Node) trainingProcesses(j *job) int {
+	return max(j.settings.processes(), len(n.gpus(j.pod.Ref.UID)))
+}
+
+// saturated reports whether the jobs use nearly all CPU of the node, except exclusive cores.
+func (n *Node) saturated() bool {
+	var used growth.MilliCPU
+	for uid, j := range n.jobs {
+		if n.exclusive[uid] == 0 {
+			used += j.used
+		}
+	}
+	return n.allocatable > 0 && used >= saturatedPart.Of(n.allocatable-n.exclusiveCPU())
+}
+
+// trainingCores returns the number of cores that the training processes of all jobs take. Jobs with exclusive cores use
+// those.
+func (n *Node) trainingCores() int {
+	cores, saturated := 0, n.saturated()
+	for uid, j := range n.jobs {
+		if n.exclusive[uid] > 0 {
+			continue
+		}
+		cores += loader.Training{
+			Processes: n.trainingProcesses(j),
+			Threads:   j.pod.Threads,
+			Use:       j.training.use,
+		}.Cores(saturated)
+	}
+	return cores
+}
