@@ -47,6 +47,29 @@ func TestTestdata_IsDecodedByTheCoordinator(t *testing.T) {
 	}
 }
 
+func TestTestdata_OfTheTurnSocketIsDecodedByTheCoordinator(t *testing.T) {
+	for line := range bytes.Lines(testdata(t, "gate.jsonl")) {
+		_, err := wire.DecodeGate(line)
+		require.NoError(t, err, "%s", line)
+	}
+	for line := range bytes.Lines(testdata(t, "turn.jsonl")) {
+		_, err := wire.DecodeTurn(line)
+		require.NoError(t, err, "%s", line)
+	}
+	for line := range bytes.Lines(testdata(t, "turn-ignored.jsonl")) {
+		_, err := wire.DecodeTurn(line)
+		require.Error(t, err, "%s", line)
+	}
+}
+
+func testdata(t *testing.T, name string) []byte {
+	t.Helper()
+	lines, err := os.ReadFile(filepath.Join("testdata", name))
+	require.NoError(t, err)
+	require.NotEmpty(t, lines)
+	return lines
+}
+
 // TestPython runs the Python tests of the shim, which use real sockets.
 func TestPython(t *testing.T) {
 	python, err := exec.LookPath("python3")

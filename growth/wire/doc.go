@@ -18,6 +18,27 @@
 // Lines of an unknown type are ignored, so that either side may be older. Lines of an unknown version are an error. The
 // job's side of the protocol is growth/shim.
 //
+// # GPU turns
+//
+// Jobs that share GPUs compute in turns. A second socket next to the first one carries them, because a turn needs an
+// answer within a millisecond. It has lines of the same form, at most MaxTurnLine bytes each:
+//
+//	job → coordinator   gate   whether the process computes, waits for its turn, or does not need the GPU (Gate)
+//	coordinator → job   turn   compute, or stop after a step (Turn)
+//
+// A job computes until its first turn. An old shim does not connect to this socket, and an old coordinator does not
+// create it: such a job is not gated. At the end of file the gate opens. It also opens after TurnBound without a valid
+// line. A coordinator that gives no more turns to a job closes the connection. The shim then connects again and
+// computes until its next first turn, without the exchange of lines whenever it waits for data.
+//
+// Each process of a job with several ranks stops after the same step, or none does. AfterStep is that step. A process
+// that receives it before that step answers with its step and goes on; it sends GateClosed once it has stopped. A
+// process that receives it at that step or later answers with its step and does not stop. Processes of such jobs never
+// send GateIdle.
+//
+// A line may cross another one on its way. A process that waits takes the first turn with Hold that it has not received
+// before. Gate.Sequence is the newest turn that it had received.
+//
 // # Duty and the previous release
 //
 // The previous release sends the duty in a field of its configs, under the generation of the config. During a rolling
