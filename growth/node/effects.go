@@ -24,6 +24,9 @@ type Effects struct {
 	Configs []SlotConfig
 	Duties  []SlotDuty
 
+	// Turns replaces the division of the GPUs' time. Nil keeps it.
+	Turns *TurnPlan
+
 	// Unfollow stops and Follow starts reading a pod's log or file.
 	Unfollow []growth.PodUID
 	Follow   []Follow

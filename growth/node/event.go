@@ -182,7 +182,12 @@ const (
 type Ticked struct {
 	Usages  map[growth.PodUID]Usage
 	Stalled Stalled
+	// GPU has the use of GPUs by the jobs of the last TurnPlan, by TurnJob.Pod.
+	GPU map[growth.PodUID]GPUUse
 }
 
-// Woken reports that the time of Effects.Wake has come. Usages are as in Ticked.
-type Woken struct{ Usages map[growth.PodUID]Usage }
+// Woken reports that the time of Effects.Wake has come. Usages and GPU are as in Ticked.
+type Woken struct {
+	Usages map[growth.PodUID]Usage
+	GPU    map[growth.PodUID]GPUUse
+}

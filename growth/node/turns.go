@@ -1,0 +1,54 @@
+package node
+
+import "github.com/trellis-gpu/trellis/growth"
+
+// TurnPlan divides the time of the node's GPUs among the jobs on them.
+//
+// A job computes while it has the turn of its GPUs, and waits between two steps otherwise. A job that is in no group is
+// not paused.
+type TurnPlan struct {
+	// Groups are ordered by their first GPU.
+	Groups []TurnGroup
+}
+
+// TurnGroup is a set of GPUs that jobs on several GPUs connect, and all jobs on these GPUs.
+type TurnGroup struct {
+	GPUs []growth.GPU
+	// Jobs are ordered by Pod. A single job is not paused.
+	Jobs []TurnJob
+	// Open is set if no job of the group is paused, because turns have no advantage over plain sharing, or because a job
+	// of the group cannot be paused. Use is measured as in any other group.
+	Open bool
+}
+
+// TurnJob is one job of a TurnGroup. The pods of a gang are one job.
+type TurnJob struct {
+	// Pod identifies the job. For a gang it is the lowest UID.
+	Pod growth.PodUID
+	// GPUs are the GPUs of the job, which it uses at the same time. Jobs without a common GPU may have turns at the same
+	// time.
+	GPUs []growth.GPU
+	// Slots are the open slots of all processes of the job on this node.
+	Slots []string
+	// Share is the fraction of time in which the job should have the turn of all of its GPUs. On each GPU the shares add up
+	// to at most 1. What a job does not use goes to the others.
+	Share growth.Share
+	// Spans is set for a job that is never paused, because it has processes on other nodes.
+	Spans bool
+}
+
+// GPUUse is a reading of a job's use of its GPUs. Times are in seconds since the coordinator started. They are not
+// multiplied by the number of GPUs. The processes of a job use the GPUs as one.
+type GPUUse struct {
+	// Held is the time in which the job had the turn and was not idle. In a group that is Open, or with one job, it is the
+	// time in which the job was not idle.
+	Held growth.Seconds
+	// Waited is the time in which the job was ready to compute and waited for the turn.
+	Waited growth.Seconds
+	// Steps is the number of steps that the job made while it held.
+	Steps int64
+	// Alone is the part of Held in which no other job held any of the job's GPUs.
+	Alone growth.Seconds
+	// Gated is set if the job is connected and answers, so that it can be paused.
+	Gated bool
+}
