@@ -47,7 +47,8 @@ func (l Layout) Etcd() process.Program {
 	)
 }
 
-// APIServer is kube-apiserver.
+// APIServer is kube-apiserver. It sends webhook requests to the pods of a Service: the host has routes to pods and none to
+// the addresses of Services.
 func (l Layout) APIServer() process.Program {
 	pki := l.Folder.PKI
 	return l.program("kube-apiserver",
@@ -71,6 +72,7 @@ func (l Layout) APIServer() process.Program {
 		"--service-cluster-ip-range="+l.Plan.Services.String(),
 		"--authorization-mode=Node,RBAC",
 		"--enable-admission-plugins=NodeRestriction",
+		"--enable-aggregator-routing=true",
 		"--allow-privileged=true",
 		"--anonymous-auth=false",
 		"--profiling=false",
