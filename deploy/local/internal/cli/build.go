@@ -19,10 +19,14 @@ func buildCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			programs, ok := map[string][]stock.Program{
-				"": stock.All(), "controlplane": stock.ControlPlane(), "node": stock.Node(), "registry": stock.Registry(),
+				"":             stock.All(),
+				"controlplane": stock.ControlPlane(),
+				"node":         stock.Node(),
+				"registry":     stock.Registry(),
+				"kueue":        stock.Kueue(),
 			}[only]
 			if !ok {
-				return fmt.Errorf("--only %q: write controlplane, node or registry", only)
+				return fmt.Errorf("--only %q: write controlplane, node, registry or kueue", only)
 			}
 			dir, err := stock.Ensure(cmd.Context(), f.stockDir, programs, cmd.OutOrStdout())
 			if err != nil {
@@ -33,6 +37,6 @@ func buildCommand() *cobra.Command {
 		},
 	}
 	f.addStock(cmd.Flags())
-	cmd.Flags().StringVar(&only, "only", "", "controlplane, node or registry: build only the programs of that one")
+	cmd.Flags().StringVar(&only, "only", "", "controlplane, node, registry or kueue: build only the programs of that one")
 	return cmd
 }

@@ -23,6 +23,9 @@ const (
 		" -X " + versionPackage + ".gitMajor=1 -X " + versionPackage + ".gitMinor=36"
 	containerdTags = "no_btrfs no_devmapper no_zfs"
 	registryModule = "stock/registry"
+	kueueModule    = "stock/kueue"
+	// KueueVersion is the release of Kueue that stock/kueue pins.
+	KueueVersion = "v0.17.0"
 )
 
 func kubernetes(name string, cold time.Duration) Program {
@@ -66,10 +69,24 @@ func Registry() []Program {
 		LDFlags: "-s -w", Cold: 75 * time.Second}}
 }
 
+// Kueue is the job queue that a test installs in front of Trellis. It has a cache folder of its own, and no cluster needs it.
+func Kueue() []Program {
+	return []Program{{Name: "kueue", Module: kueueModule, Package: "sigs.k8s.io/kueue/cmd/kueue",
+		LDFlags: "-s -w -X sigs.k8s.io/kueue/pkg/version.GitVersion=" + KueueVersion, Cold: 184 * time.Second}}
+}
+
 // release returns the programs that share a cache folder with the given ones, and the folder's prefix.
 func release(programs []Program) (prefix string, all []Program) {
-	if len(programs) > 0 && programs[0].Module == registryModule {
-		return "registry", Registry()
+	module := ""
+	if len(programs) > 0 {
+		module = programs[0].Module
 	}
-	return kubernetesVersion, All()
+	switch module {
+	case registryModule:
+		return "registry", Registry()
+	case kueueModule:
+		return "kueue-" + KueueVersion, Kueue()
+	default:
+		return kubernetesVersion, All()
+	}
 }

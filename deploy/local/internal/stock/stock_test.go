@@ -3,6 +3,8 @@ package stock
 import (
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,7 +13,7 @@ import (
 // source lays out files that pin a build.
 func source(t *testing.T) string {
 	dir := t.TempDir()
-	for _, file := range pins(dir, append(All(), Registry()...)) {
+	for _, file := range pins(dir, slices.Concat(All(), Registry(), Kueue())) {
 		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
 		require.NoError(t, os.WriteFile(file, []byte("pinned\n"), 0o644))
 	}
@@ -43,15 +45,24 @@ func TestKey_DependsOnAllInputsOfTheBuild(t *testing.T) {
 	require.ErrorContains(t, err, "pin the stock programs")
 }
 
-func TestKey_RegistryHasItsOwn(t *testing.T) {
-	dir := source(t)
-	key, err := Key(dir, "go1.26.8", Registry())
+func TestKey_ProgramsOfTestsHaveTheirOwn(t *testing.T) {
+	for prefix, programs := range map[string][]Program{"registry": Registry(), "kueue-" + KueueVersion: Kueue()} {
+		dir := source(t)
+		key, err := Key(dir, "go1.26.8", programs)
+		require.NoError(t, err)
+		require.Regexp(t, `^`+regexp.QuoteMeta(prefix)+`-[0-9a-f]{12}$`, key)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "internal/pause/main.go"), []byte("changed\n"), 0o644))
+		again, err := Key(dir, "go1.26.8", programs)
+		require.NoError(t, err)
+		require.Equal(t, key, again)
+	}
+}
+
+// The version that the program reports is the version that its module pins.
+func TestKueue_VersionIsThePinnedOne(t *testing.T) {
+	pins, err := os.ReadFile("../../stock/kueue/go.mod")
 	require.NoError(t, err)
-	require.Regexp(t, `^registry-[0-9a-f]{12}$`, key)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "internal/pause/main.go"), []byte("changed\n"), 0o644))
-	again, err := Key(dir, "go1.26.8", Registry())
-	require.NoError(t, err)
-	require.Equal(t, key, again)
+	require.Contains(t, string(pins), "sigs.k8s.io/kueue "+KueueVersion+" ")
 }
 
 func TestPrograms_EachTargetHasOnlyItsOwn(t *testing.T) {
