@@ -26,6 +26,13 @@ demo: build ## Real jobs on a real local Kubernetes, live; ARGS="--compare" runs
 test: ## Every test: unit, contract, wire, race, Python, and one run through a real cluster (SHORT=1 leaves that out)
 	scripts/test $(if $(SHORT),-short)
 
+.PHONY: test-kueue
+test-kueue: build ## Jobs in a queue of a real Kueue, on a local cluster; the first run builds Kueue (3 min on two cores)
+	scripts/install-deps
+	bin/local build
+	bin/local build --only kueue
+	go test -tags e2e,netgo,osusergo,grpcnotrace -count=1 -timeout 20m -v -run '^TestKueue_' ./deploy/local/e2e -args -kueue
+
 ##@ Figures
 .PHONY: sim
 sim: ## The share policies in virtual time, 1 to 64 cores, against fair sharing (ARGS="--quick": fewer seeds)

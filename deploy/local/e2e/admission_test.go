@@ -21,7 +21,7 @@ func TestAdmission_OnARealNode(t *testing.T) {
 			t.Log(l.try("kubectl", "--name="+name, "--", "get", "events", "--all-namespaces"))
 		}
 	})
-	l.run("install", "--name="+name, "--gpus=emulated:1x24GiB")
+	l.run("install", "--name="+name, "--gpus=emulated:2x24GiB")
 
 	for platform, taint := range map[string]string{"GKE": "nvidia.com/gpu=present:NoSchedule", "AKS": "sku=gpu:NoSchedule"} {
 		t.Run("a node with the taint of "+platform, func(t *testing.T) {
@@ -42,6 +42,7 @@ func TestAdmission_OnARealNode(t *testing.T) {
 		require.Error(t, err)
 		require.Contains(t, out, "container main sets NVIDIA_VISIBLE_DEVICES")
 	})
+	t.Run("a Job outlives refused pods and not a faulty program", func(t *testing.T) { l.jobsOutliveRefusals(t, name) })
 	t.Run("a volume is bound on the node of the share", func(t *testing.T) {
 		folder := t.TempDir()
 		require.NoError(t, os.Chmod(folder, 0o755))

@@ -45,7 +45,7 @@ func TestInstall_AsPrinted(t *testing.T) {
 		"TRELLIS_GPUS=emulated:1x24GiB",          // no GPU
 		"TRELLIS_STOCK_DIR="+l.stockFolder(name), // kube-scheduler and etcd
 	)}
-	blocks := printedCommands(t)
+	blocks := printedBlocks(t, "install.md")
 
 	t.Run("README", func(t *testing.T) {
 		out := admin.run(readmeInstallation(t, address+"/trellis"))
@@ -109,20 +109,6 @@ func (s shell) run(commands string) string {
 	s.t.Log(string(out))
 	require.NoError(s.t, err)
 	return string(out)
-}
-
-var printedBlock = regexp.MustCompile("(?s)<!-- tested: ([a-z]+) -->\n```sh\n(.*?)```")
-
-// printedCommands returns the blocks of docs/install.md that are marked as tested.
-func printedCommands(t *testing.T) map[string]string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(repository, "docs", "install.md"))
-	require.NoError(t, err)
-	blocks := map[string]string{}
-	for _, match := range printedBlock.FindAllStringSubmatch(string(text), -1) {
-		blocks[match[1]] = match[2]
-	}
-	return blocks
 }
 
 var readmeBlock = regexp.MustCompile("(?s)\n## Installation\n.*?```console\n(.*?)```")
