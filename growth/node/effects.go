@@ -112,7 +112,7 @@ type Counts struct {
 	// Reports counts accepted reports, NotFinite reports of metrics that are not finite, and BadAcks acknowledgements
 	// of configs that were never sent.
 	Reports, NotFinite, BadAcks int
-	// Resizes are the results of resizes: verified, unverified, failed, gone or refused.
+	// Resizes are the results of resizes: verified, unverified, failed, conflict, gone or refused.
 	Resizes []string
 }
 

@@ -175,6 +175,8 @@ const (
 	ResizeFailed
 	// ResizeOverQuota means that a quota forbids the request.
 	ResizeOverQuota
+	// ResizeConflict means that another client has changed the requests since the decision. Its change stays.
+	ResizeConflict
 )
 
 // Ticked starts a round, once per interval. Usages has the counters of all jobs' pods, except those that could not be

@@ -161,7 +161,7 @@ func (s *eventScript) event() (e node.Event, elapsed time.Duration) {
 		to := growth.MilliCPU(s.next()) + 1
 		return node.ResizeFinished{
 			Resize: node.Resize{Pod: ref(name), To: to, Requests: node.Requests{"train": to}},
-			Result: node.ResizeResult(s.next() % 4),
+			Result: node.ResizeResult(s.next() % 6),
 			Weight: int64(s.next()),
 		}, 0
 	case 14:

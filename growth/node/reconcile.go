@@ -85,6 +85,9 @@ func (e ResizeFinished) apply(n *Node) {
 	switch {
 	case e.Result == ResizeGone || (e.Result != ResizeAccepted && j == nil):
 		result = "gone"
+	case e.Result == ResizeConflict:
+		result = "conflict"
+		n.resizeConflict(j, e)
 	case e.Result != ResizeAccepted:
 		result = "failed"
 		n.resizeFailed(j, e)

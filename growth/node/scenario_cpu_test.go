@@ -14,12 +14,14 @@ import (
 type cpuRules struct {
 	quotas map[string]string // the quota that refuses increases, by pod
 	inert  map[string]int64  // the weight of the pods whose resizes have no effect
+	unseen map[string]string // what another client has written that no informer has delivered, by pod
 }
 
 // runCPU runs a command about CPU requests. It reports whether the command is one.
 func (s *scenario) runCPU(what string, args []string) bool {
 	switch {
 	case what == "write":
+		s.rules.unseen = nil
 		v := values(args[1:])
 		pod := s.pods[args[0]]
 		request := s.milli(v["cpu"])
@@ -27,6 +29,8 @@ func (s *scenario) runCPU(what string, args []string) bool {
 		pod.ResizedBy = v["by"]
 		s.pods[args[0]] = pod
 		s.step(node.PodUpdated{Pod: pod})
+	case what == "unseen":
+		s.rules.unseen = map[string]string{args[0]: strings.Join(args[1:], " ")}
 	case what == "quota" && args[1] == "refuses":
 		s.rules.quotas = map[string]string{args[2]: args[0]}
 	case what == "quota":
@@ -65,6 +69,10 @@ func (s *scenario) outside(pod *node.Pod, v map[string]string) {
 // answer plays an API server or a kubelet that does not apply a resize. It reports whether it has answered.
 func (s *scenario) answer(r node.Resize) bool {
 	name := r.Pod.Name
+	if change := s.rules.unseen[name]; change != "" {
+		s.step(node.ResizeFinished{Resize: r, Result: node.ResizeConflict, Err: change})
+		return true
+	}
 	if quota := s.rules.quotas[name]; quota != "" && r.To > r.From {
 		s.step(node.ResizeFinished{Resize: r, Result: node.ResizeOverQuota, Quota: quota, Err: "exceeded quota: " + quota})
 		return true

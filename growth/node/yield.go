@@ -57,6 +57,16 @@ func (w *writes) add(r Requests) {
 	}
 }
 
+// remove removes the newest write of some requests, which was not made.
+func (w *writes) remove(r Requests) {
+	for i := len(*w) - 1; i >= 0; i-- {
+		if maps.Equal((*w)[i], r) {
+			*w = slices.Delete(*w, i, i+1)
+			return
+		}
+	}
+}
+
 func (w writes) contain(r Requests) bool {
 	return slices.ContainsFunc(w, func(written Requests) bool { return maps.Equal(written, r) })
 }
@@ -77,6 +87,17 @@ func (n *Node) observeWriter(j *job, before Requests) {
 		}
 	}
 	n.yield(j)
+}
+
+// resizeConflict handles a resize that was not made because another client has changed the requests since the decision.
+// The pod's update is delivered before or after this result.
+func (n *Node) resizeConflict(j *job, e ResizeFinished) {
+	j.writes.remove(e.Resize.Requests)
+	j.decisions.SetOutcome("not enforced: " + e.Err)
+	n.log(Info, "a CPU request was not overwritten that another client has changed", "job", j.pod.Ref, "err", e.Err)
+	if j.pod.ResizedBy != "" {
+		n.observeWriter(j, e.Resize.Before)
+	}
 }
 
 // yield takes a job out of the pool, or prolongs that.

@@ -2,6 +2,7 @@ package enforce_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"testing"
 	"time"
@@ -31,7 +32,7 @@ type stock struct {
 }
 
 // startStock starts a stock API server. Without the stock programs it skips the test.
-func startStock(t *testing.T) kubernetes.Interface {
+func startStock(t *testing.T) (*rest.Config, kubernetes.Interface) {
 	dir := controlplanetest.StockDir()
 	if dir == "" {
 		t.Skip("needs TRELLIS_STOCK_DIR, a folder with etcd and kube-apiserver")
@@ -44,18 +45,19 @@ func startStock(t *testing.T) kubernetes.Interface {
 	})
 	t.Cleanup(plane.Close)
 	require.NoError(t, err)
-	client, err := kubernetes.NewForConfig(&rest.Config{
+	config := &rest.Config{
 		Host:            plane.URL,
 		BearerToken:     "admin",
 		TLSClientConfig: rest.TLSClientConfig{Insecure: true},
-	})
+	}
+	client, err := kubernetes.NewForConfig(config)
 	require.NoError(t, err)
 	machine := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node"}} // admission compares resizes with its CPU
 	machine.Status.Allocatable = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("64")}
 	machine.Status.Capacity = machine.Status.Allocatable
 	_, err = client.CoreV1().Nodes().Create(t.Context(), machine, metav1.CreateOptions{})
 	require.NoError(t, err)
-	return client
+	return config, client
 }
 
 // in creates a namespace.
@@ -104,14 +106,35 @@ func (s stock) Usage(pod growth.PodUID, _ time.Time) (cgroup.Usage, error) {
 // resize resizes a pod and returns the result.
 func (s stock) resize(name string, to growth.MilliCPU) enforce.Result {
 	s.t.Helper()
-	p := s.read(name)
+	return s.resizeAs(s.client, s.read(name), to)
+}
+
+// resizeAs resizes a pod as it was at the decision.
+func (s stock) resizeAs(client kubernetes.Interface, p node.Pod, to growth.MilliCPU) enforce.Result {
+	s.t.Helper()
 	results := make(chan enforce.Result, 1)
 	ctx, cancel := context.WithCancel(s.t.Context())
 	defer cancel()
-	worker := enforce.New(s.client.CoreV1(), s, slog.New(slog.DiscardHandler), func(r enforce.Result) { results <- r })
+	worker := enforce.New(client.CoreV1(), s, slog.New(slog.DiscardHandler), func(r enforce.Result) { results <- r })
 	go func() { _ = worker.Run(ctx) }()
-	worker.Enforce([]node.Resize{{Pod: p.Ref, From: p.Request(), To: to, Requests: node.Requests{"train": to}}})
+	worker.Enforce([]node.Resize{{
+		Pod:      p.Ref,
+		From:     p.Request(),
+		To:       to,
+		Before:   p.Requests(),
+		Requests: node.Requests{"train": to},
+		Original: p.FormatRequests(p.Requests()),
+	}})
 	return <-results
+}
+
+// autoscale changes a request like a vertical autoscaler.
+func (s stock) autoscale(name, cpu string) {
+	s.t.Helper()
+	patch := fmt.Appendf(nil, `{"spec":{"containers":[{"name":"train","resources":{"requests":{"cpu":%q}}}]}}`, cpu)
+	_, err := s.client.CoreV1().Pods(s.namespace).Patch(s.t.Context(), name, types.StrategicMergePatchType, patch,
+		metav1.PatchOptions{FieldManager: "vpa-updater"}, "resize")
+	require.NoError(s.t, err)
 }
 
 // refusal repeats a resize until the API server refuses it. Its admission reads quotas and limits from a cache.
@@ -127,7 +150,7 @@ func (s stock) refusal(resize func() enforce.Result) (got enforce.Result) {
 // TestWorker_OnAStockAPIServer checks what the worker and the conversion of pods read from a real API server: the
 // messages of its admission, and the owners of fields.
 func TestWorker_OnAStockAPIServer(t *testing.T) {
-	client := startStock(t)
+	config, client := startStock(t)
 	t.Run("a quota", func(t *testing.T) {
 		s := in(t, client, "team-b")
 		s.create("job", "500m")
@@ -168,12 +191,10 @@ func TestWorker_OnAStockAPIServer(t *testing.T) {
 		require.NoError(t, got.Err)
 		require.True(t, got.Verified, "%+v", got)
 		require.Equal(t, gpushare.FieldManager, s.read("job").ResizedBy)
-		patch := []byte(`{"spec":{"containers":[{"name":"train","resources":{"requests":{"cpu":"700m"}}}]}}`)
-		_, err := client.CoreV1().Pods("team-d").Patch(t.Context(), "job", types.StrategicMergePatchType, patch,
-			metav1.PatchOptions{FieldManager: "vpa-updater"}, "resize")
-		require.NoError(t, err)
+		s.autoscale("job", "700m")
 		require.Equal(t, "vpa-updater", s.read("job").ResizedBy)
 		require.NoError(t, s.resize("job", 300).Err)
 		require.Equal(t, gpushare.FieldManager, s.read("job").ResizedBy, "the last writer owns the field")
 	})
+	t.Run("a write between the read and the patch", func(t *testing.T) { overtaken(t, in(t, client, "team-e"), config) })
 }

@@ -21,7 +21,13 @@ type Result struct {
 
 // Gone reports whether the pod no longer exists, which is not a failure.
 func (r Result) Gone() bool {
-	return apierrors.IsNotFound(r.Err) || apierrors.IsConflict(r.Err) || errors.Is(r.Err, errGone)
+	return apierrors.IsNotFound(r.Err) || errors.Is(r.Err, errGone)
+}
+
+// Conflict reports whether another client has changed the requests since the decision. Its change stays.
+func (r Result) Conflict() bool {
+	var changed changedError
+	return errors.As(r.Err, &changed)
 }
 
 // Quota returns the name of the quota that forbids the request, and whether one does.

@@ -9,19 +9,19 @@ import (
 	"slices"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/cgroup"
 	"github.com/trellis-gpu/trellis/growth"
-	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/node"
 )
 
 const (
-	// patchTimeout bounds one call to the API server.
-	patchTimeout = 5 * time.Second
+	// callTimeout bounds one call to the API server.
+	callTimeout = 5 * time.Second
+	// maxAttempts bounds the attempts to resize a pod that other clients change at the same time.
+	maxAttempts = 5
 	// readPeriod is the time between two reads of a weight. readTimeout bounds the wait for a new weight: kubelet needs
 	// one to four seconds.
 	readPeriod  = 250 * time.Millisecond
@@ -170,32 +170,17 @@ func (w *Worker) reportUnless(ctx context.Context, failed []failure, retried fun
 	return rest
 }
 
+// resize resizes a pod unless another client has changed its requests since the decision. The pod's status changes often,
+// which is a conflict too, so conflicts are retried.
 func (w *Worker) resize(ctx context.Context, r node.Resize) error {
-	if r.Original != "" {
-		patch, err := originalPatch(r)
-		if err != nil {
-			return fmt.Errorf("keeping the CPU request of %s: %w", r.Pod, err)
-		}
-		if err := w.patch(ctx, r.Pod, types.MergePatchType, patch); err != nil {
-			return fmt.Errorf("keeping the CPU request of %s: %w", r.Pod, err)
-		}
+	err := w.resizeOnce(ctx, r)
+	for attempt := 1; attempt < maxAttempts && apierrors.IsConflict(err); attempt++ {
+		err = w.resizeOnce(ctx, r)
 	}
-	patch, err := resizePatch(r)
 	if err != nil {
-		return err
-	}
-	if err := w.patch(ctx, r.Pod, types.StrategicMergePatchType, patch, "resize"); err != nil {
 		return fmt.Errorf("resizing %s from %s to %s of CPU: %w", r.Pod, r.From, r.To, err)
 	}
 	return nil
-}
-
-func (w *Worker) patch(ctx context.Context, pod growth.PodRef, kind types.PatchType, patch []byte, subresource ...string) error {
-	ctx, cancel := context.WithTimeout(ctx, patchTimeout)
-	defer cancel()
-	options := metav1.PatchOptions{FieldManager: gpushare.FieldManager}
-	_, err := w.pods.Pods(pod.Namespace).Patch(ctx, pod.Name, kind, patch, options, subresource...)
-	return err
 }
 
 // readBack waits until all weights are the new ones, or for readTimeout.

@@ -98,6 +98,7 @@ func target(name string, from, to growth.MilliCPU) node.Resize {
 		Pod:      growth.PodRef{Namespace: "ns", Name: name, UID: growth.PodUID("uid-" + name)},
 		From:     from,
 		To:       to,
+		Before:   node.Requests{"train": from},
 		Requests: node.Requests{"train": to},
 	}
 }

@@ -65,6 +65,8 @@ func (l *Loop) Resized(r enforce.Result) {
 	switch {
 	case r.Gone():
 		e.Result = node.ResizeGone
+	case r.Conflict():
+		e.Result = node.ResizeConflict
 	case overQuota:
 		e.Result = node.ResizeOverQuota
 		e.Quota = quota

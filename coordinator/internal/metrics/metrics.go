@@ -15,7 +15,7 @@ type Metrics struct {
 	Reports prometheus.Counter
 	// Dropped counts the lines that were rejected, by reason: malformed, unknown, rate.
 	Dropped *prometheus.CounterVec
-	// Resizes counts CPU resizes by result: verified, unverified, failed, gone, refused.
+	// Resizes counts CPU resizes by result: verified, unverified, failed, conflict, gone, refused.
 	Resizes *prometheus.CounterVec
 	// Decision measures the time of a decision.
 	Decision prometheus.Histogram
