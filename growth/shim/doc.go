@@ -7,15 +7,30 @@
 //	gpushare.step(loss=loss.item(), samples=len(batch))
 //
 // once per training step. Nothing else is required. The functions loaders, batch_size, changed, save_requested, saved
-// and timed are for jobs that may be tuned while they run, or moved.
+// and timed are for jobs that may be tuned while they run, or moved. timed and idle say when a job does not need its
+// GPU; drain_with is for frameworks other than PyTorch.
 //
 // # Guarantees to the job
 //
 // A call costs a few microseconds and never waits for the coordinator: a daemon thread owns the socket, and a step only
-// adds to one small aggregate, which is reported at most ten times a second. A coordinator that is absent, restarted,
-// silent or hostile does not affect the training, nor does a fork.
+// adds to one small aggregate, which is reported at most ten times a second. The exceptions are the waits for the GPU
+// below. A coordinator that is absent, restarted, silent or hostile does not affect the training, nor does a fork.
 //
-// The only intended wait is the duty gate. With a duty below 1, a step of compute time c is followed by a sleep of
+// # Turns of the GPU
+//
+// Jobs that share a GPU compute in turns, which come over a socket of their own. A job waits for its turn at a step
+// boundary, after it has drained the GPU. While it has the turn, a step costs one poll that does not wait.
+//
+// A job gives the turn up while it waits for data, if its waits are usually longer than a millisecond, in the context
+// idle, and after its last step. Data loading that itself computes on the GPU must not be wrapped with timed. Processes
+// of a job with several ranks keep the turn instead: other ranks may wait for them in a collective.
+//
+// The wait ends when the coordinator is gone or silent (wire.TurnBound), and when the job should save or end: a save
+// request is open, or the main thread has handled a signal such as SIGTERM. The job then reports that it computes.
+//
+// # Duty
+//
+// A coordinator without turns sends a duty. With a duty below 1, a step of compute time c is followed by a sleep of
 // c·(1/duty − 1), where c is smoothed and outliers are clipped. The job thus computes for the fraction duty of the
 // time. The gate opens by itself after 30 s without a coordinator.
 //
@@ -23,8 +38,8 @@
 //
 // Both sides send newline-delimited JSON, at most 64 KiB a line. Each line has "v":1 and a "type". The docstring of the
 // module lists the fields. The folder testdata has lines of each type: those that the shim writes (progress, ack,
-// saved), those that it must accept (config, duty, save, and config-previous of the previous release), and those that
-// it must ignore (ignored).
+// saved, gate), those that it must accept (config, duty, save, turn, and config-previous of the previous release), and
+// those that it must ignore (ignored, turn-ignored).
 //
 // Times are in seconds. step_seconds and load_seconds are means per step since the last report. The time of a step
 // includes loading and excludes the sleep of the gate; it is 0 if no duration is known yet. A metric that is not

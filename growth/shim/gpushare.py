@@ -16,9 +16,18 @@
 One file, standard library only, Python 3.8 or newer. It is mounted into the containers of jobs that share a GPU. The agent
 is the coordinator of the node, at the other end of the socket. Without an agent, training continues unchanged.
 
+Jobs that share a GPU compute in turns. A job waits for its turn in step(), or when its next batch is ready. It gives the GPU
+up while timed() waits for data, and where it says so:
+
+        with gpushare.idle():                  # evaluation on the CPU, a checkpoint
+            ...
+    gpushare.drain_with(function)              # other frameworks than PyTorch: function waits for all work queued on the GPU
+
 Guarantees to the job:
   * No call raises because of the agent, and none waits for it: a daemon thread owns the socket, and step() adds a few
-    numbers to one small aggregate. The only wait is the duty gate, and only while the agent asks for a duty below 1.
+    numbers to one small aggregate. The only waits are those for the turn, and the duty gate of agents without turns.
+  * A wait ends with the agent, after 30 s without a word from it, and when the job should save or end: a save request is
+    open, or a handler of the job has received a signal such as SIGTERM.
   * Memory is bounded. Steps between two reports become one report; there are at most ten reports a second.
   * A forked child (a DataLoader worker) closes the inherited connection. It opens its own only if it calls this module.
   * The random generators, signal handlers and loggers of the job are not used.
@@ -34,6 +43,10 @@ The protocol: newline-delimited JSON over a Unix socket, at most 64 KiB a line, 
   agent to job  config    generation, loaders, batch_size: what is absent stays as it is
                 duty      sequence, duty
                 save      reason, deadline_seconds
+Turns have a socket of their own, turn.sock. An agent of an earlier release does not create it: then nothing is gated.
+  job to agent  gate      state (open: computes, closed: waits for its turn, idle: does not need the GPU), sequence (of the
+                          newest turn), step, steps and held_seconds (since the last gate line), and the rank
+  agent to job  turn      sequence, hold, after_step: compute (hold), or stop after the next step or after_step
 Other lines (unknown type or version, a value out of range, invalid JSON, too long) are ignored. Within one connection
 only a newer generation or sequence is applied. A new connection starts over, because a restarted agent may count from the
 beginning.
@@ -46,8 +59,9 @@ Values that are not ranks are ignored.
 
 An agent of the previous release sends no duty messages. Its configs have a field duty, and without that field the duty is 1.
 A duty in a config is always applied. A config without one means 1 only until the first duty message of the connection.
+While the job is connected to turn.sock, its duty is ignored.
 
-Environment: GPUSHARE_DIR (default /run/gpushare), the folder of gpushare.sock; GPUSHARE_REPORT_SECONDS (default 0.1), the
+Environment: GPUSHARE_DIR (default /run/gpushare), the folder of the sockets; GPUSHARE_REPORT_SECONDS (default 0.1), the
 shortest time between two reports; GPUSHARE_GPU_MEM_FRACTION and GPUSHARE_GPU_UUIDS, the job's shares of its GPUs and the
 UUIDs of these, comma-separated; GPUSHARE_CAP=0 turns the limit of PyTorch off.
 """
@@ -68,7 +82,8 @@ import sys
 import threading
 import time
 
-__all__ = ["step", "loaders", "batch_size", "changed", "save_requested", "saved", "timed", "SaveRequest"]
+__all__ = ["step", "loaders", "batch_size", "changed", "save_requested", "saved", "timed", "idle", "drain_with",
+           "SaveRequest"]
 
 PROTOCOL = 1
 LINE_LIMIT = 64 * 1024        # bytes of one line, in either direction
@@ -88,6 +103,9 @@ GATE_SLICE = 0.05             # seconds: the time until a sleeping step notices 
 GATE_GRAIN = 0.001            # seconds: shorter sleeps are accumulated, because the kernel's timers are coarse
 GATE_SMOOTHING = 0.25         # weight of the newest step ...
 GATE_OUTLIER = 4.0            # ... which counts as at most this many times the mean, so that an evaluation causes no long sleep
+TURN_BOUND = 30.0             # seconds without a word from the agent after which a waiting job computes
+IDLE_WAIT = 0.001             # seconds: a job whose waits for data are longer than this gives up the GPU meanwhile
+IDLE_PROBE = 32               # long waits with work queued on the GPU, after which one wait is measured on a drained GPU
 GATE_GRACE = 30.0             # seconds without an agent after which the gate opens, as no agent can open it
 
 _clock = time.perf_counter
@@ -147,6 +165,22 @@ def timed(iterable):
     return _Timed(iterable)
 
 
+def idle():
+    """A context in which the job does not use the GPU: `with gpushare.idle():` around a checkpoint or an evaluation on the CPU.
+
+    At its end the job waits for its turn. Processes of a job of several ranks keep the GPU.
+    """
+    return _Idle()
+
+
+def drain_with(function):
+    """Call function() before the job gives up the GPU. It returns when all work that the job has queued there is done.
+
+    PyTorch needs no function.
+    """
+    _Turns.drain = staticmethod(function)
+
+
 class SaveRequest:
     """The agent's request for a checkpoint: its reason, and its deadline on the clock of time.monotonic()."""
 
@@ -164,6 +198,16 @@ class SaveRequest:
         return "SaveRequest(reason=%r, remaining=%.1fs)" % (self.reason, self.remaining())
 
 
+class _Idle:
+    __slots__ = ()
+
+    def __enter__(self):
+        _client().turns.enter()
+
+    def __exit__(self, *_):
+        _client().resumed(lambda turns, urgent: turns.leave(urgent))
+
+
 class _Timed:
     __slots__ = ("_iterable",)
 
@@ -174,15 +218,20 @@ class _Timed:
         return len(self._iterable)
 
     def __iter__(self):
+        _client().turns.release(first=True)   # to create an iterator takes long: it starts the workers
         iterator = iter(self._iterable)
         while True:
-            began = _clock()
+            client, began = _client(), _clock()
             try:
                 item = next(iterator)
             except StopIteration:
+                client.resumed(lambda turns, urgent: turns.resume(None, urgent))
                 return
-            _client().loaded(began, _clock())
+            ended = _clock()
+            client.loaded(began, ended)
+            client.resumed(lambda turns, urgent: turns.resume(ended - began, urgent))
             yield item
+            _client().turns.release()
 
 
 # --------------------------------------------------------------------------------------------------------- the aggregate
@@ -205,7 +254,7 @@ class _Report:
         self.dirty = False
 
     def add(self, samples, number, epoch, total, metrics, seconds, load):
-        """Count one call of step(). seconds is None if the start of the step is unknown."""
+        """Count one call of step(), and return for how many steps it counts. seconds is None if the start is unknown."""
         count = 1
         if number is not None:
             number = _integer(number)
@@ -230,6 +279,7 @@ class _Report:
             if value is not None and (name in self.metrics or (len(self.metrics) < MAX_METRICS and _short(name))):
                 self.metrics[name] = value
         self.dirty = True
+        return count
 
     def absorb(self, earlier):
         """Merge an earlier report that was not delivered."""
@@ -356,6 +406,302 @@ class _Gate:
         return self.duty >= 1.0 or (lost is not None and time.monotonic() - lost > GATE_GRACE)
 
 
+# ---------------------------------------------------------------------------------------------------- turns of the GPU
+
+OPEN, CLOSED, IDLE = "open", "closed", "idle"
+
+# The job has a handler for one of these to save or to end, at once or after the step.
+_URGENT = {getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGXCPU")
+           if hasattr(signal, name)}
+
+
+def _drain_torch():
+    """Wait for all work that PyTorch has queued on the GPUs of this process."""
+    if not _queues():
+        return
+    torch = sys.modules["torch"]
+    used = getattr(torch._C, "_cuda_hasPrimaryContext", lambda device: device == torch.cuda.current_device())
+    for device in range(torch.cuda.device_count()):
+        if used(device):   # synchronize() would create a context on another one
+            torch.cuda.synchronize(device)
+
+
+def _queues():
+    """Whether PyTorch uses a GPU: a step then returns before its work is done."""
+    cuda = getattr(sys.modules.get("torch"), "cuda", None)
+    return getattr(cuda, "is_initialized", bool)()
+
+
+class _Turns:
+    """The connection to turn.sock. The job's own threads read and write it, so a turn starts as soon as its line arrives.
+
+    A step boundary costs one poll that does not wait. A thread that waits for the turn holds the lock: the job's other
+    threads wait with it.
+    """
+
+    drain = staticmethod(_drain_torch)
+
+    def __init__(self, path):
+        self.path = path
+        self._lock = threading.RLock()
+        self._tried = self._retry = 0.0   # the times of the last and the next attempt to connect
+        self._pause = RETRY_FIRST
+        self._number = 0            # of the last step
+        self._steps = 0             # since the last gate line
+        self._trainer = None        # the thread that calls step(); False if several do
+        self._idle = 0              # open idle() contexts
+        self._wait = 0.0            # mean wait for data on a drained GPU
+        self._hidden = 0            # long waits since then, each with work queued on the GPU
+        self._warned = False
+        self._pipe = None           # ends a wait
+        self._listening = False     # signals write to the pipe
+        self._socket = None
+        self._reset()
+
+    def _reset(self):
+        """The state of a new connection."""
+        self._lines = _Lines()
+        self._state, self._hold, self._after = OPEN, True, 0
+        self._since = _clock()      # of the last gate line, or of the turn
+        self._sequence = None       # of the newest turn; None before the first, as the job is not gated
+        self._heard = 0.0           # when it came
+        self._ranks = False         # the job has several ranks
+        self._finished = False      # the last step is done
+
+    # called by the job's threads
+
+    def connected(self):
+        return self._socket is not None
+
+    def boundary(self, number, count, last, urgent):
+        """A step is done: wait here if another job has the turn. Returns whether it has waited."""
+        with self._lock:
+            self._number, self._steps = number, self._steps + count
+            thread = threading.get_ident()
+            self._trainer = thread if self._trainer in (None, thread) else False
+            if self._socket is None and not self._connect():
+                return False
+            if self._lines.waiting() or self._poller.poll(0):
+                self._receive()
+            if self._sequence is None or self._idle:
+                return False
+            if last and not self._ranks and not self._finished:
+                self._finished = True
+                self._leave(IDLE)   # the job saves and ends, without another turn
+                return False
+            if self._state == OPEN and (self._hold or number < self._after or urgent()):
+                return False
+            self._leave(CLOSED)
+            self._await(urgent)
+            return True
+
+    def release(self, first=False):
+        """The trainer waits for data from here on, first for the first batch of an iterator."""
+        with self._lock:
+            usual = first or self._wait > IDLE_WAIT or self._hidden >= IDLE_PROBE
+            if usual and self._trainer == threading.get_ident():
+                self._leave_idle()
+
+    def resume(self, wait, urgent):
+        """The data came after a wait in seconds, or there is no more (None). Returns how long it waited for the turn."""
+        with self._lock:
+            if wait is not None and self._trainer == threading.get_ident():
+                self._learn(wait)
+            return self._resume(urgent)
+
+    def enter(self):
+        """An idle() context begins."""
+        with self._lock:
+            self._idle += 1
+            self._leave_idle()
+
+    def leave(self, urgent):
+        """An idle() context ends. Returns how long it waited for the turn."""
+        with self._lock:
+            self._idle = max(0, self._idle - 1)   # 0 in a child that was forked in the context
+            return self._resume(urgent)
+
+    def nudge(self):
+        """Let a thread that waits look for something urgent. Called by the socket thread."""
+        pipe = self._pipe
+        if pipe is not None:
+            _quietly(os.write, pipe[1], b"\0")
+
+    def close(self):
+        """Leave the GPU to the other jobs, unless a thread still waits for it."""
+        if self._lock.acquire(blocking=False):
+            self._lose()
+            self._retry = math.inf
+            self._lock.release()
+
+    def abandon(self):
+        """In a forked child: close the inherited descriptors."""
+        if self._listening:
+            self._deafen()
+        if self._socket is not None:
+            _quietly(self._socket.close)
+        for fd in self._pipe or ():
+            _quietly(os.close, fd)
+
+    # called with the lock held
+
+    def _connect(self):
+        if time.monotonic() < self._retry:
+            return False
+        self._tried = time.monotonic()
+        try:
+            if self._pipe is None:
+                self._pipe = os.pipe()
+                for fd in self._pipe:
+                    os.set_blocking(fd, False)
+            sock = self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            sock.setblocking(False)     # _socket is set: a child that is forked from here on closes it
+            sock.connect(self.path)     # does not block: a full backlog is an error
+            self._poller, self._waiter = select.poll(), select.poll()
+            self._poller.register(sock, select.POLLIN)
+            self._waiter.register(sock, select.POLLIN)
+            self._waiter.register(self._pipe[0], select.POLLIN)
+        except (OSError, AttributeError):   # no agent, an agent without turns, or a system without Unix sockets
+            self._lose()
+            return False
+        self._say(OPEN)
+        return self._socket is not None
+
+    def _lose(self):
+        """The connection has ended, and the gate opens."""
+        if self._socket is not None:
+            _quietly(self._socket.close)
+            self._socket = None
+        now = time.monotonic()
+        self._pause = RETRY_FIRST if now - self._tried > RETRY_CAP else min(2 * self._pause, RETRY_CAP)
+        self._retry = now + self._pause
+        self._reset()
+
+    def _say(self, state):
+        now = _clock()
+        held = now - self._since if self._state == OPEN else 0.0
+        process = _process(os.environ, sys.modules.get("torch.distributed"))
+        line = _line(_gate_message(state, self._sequence, self._number, self._steps, held), process)
+        self._ranks = process.get("world_size", 1) > 1
+        self._state, self._since, self._steps = state, now, 0
+        try:
+            sent = self._socket.send(line, getattr(socket, "MSG_NOSIGNAL", 0))
+        except OSError:
+            sent = 0
+        if sent < len(line):   # the agent is gone, or does not read
+            self._lose()
+
+    def _receive(self):
+        """Handle a bounded number of lines."""
+        if not self._lines.waiting():
+            try:
+                data = self._socket.recv(READ_CHUNK)
+            except BlockingIOError:
+                return
+            except OSError:
+                data = b""
+            if not data:
+                self._lose()
+                return
+            self._lines.feed(data)
+        answer = False
+        for _ in range(READ_LINES):
+            line = self._lines.next()
+            if line is None:
+                break
+            turn = _turn(_parse(line))
+            if turn is not None and (self._sequence is None or turn[0] > self._sequence):
+                answer = self._apply(*turn)
+        if answer:
+            self._say(self._state)
+        elif self._hold and self._state == CLOSED:   # the turn, unless a later line has taken it back
+            self._state, self._since = OPEN, _clock()
+
+    def _apply(self, sequence, hold, after):
+        """Apply a turn. Returns whether it is answered at once."""
+        self._sequence, self._heard = sequence, time.monotonic()
+        passed = self._state == OPEN and 0 < after <= self._number   # other ranks may be behind this step
+        self._hold = hold or passed
+        self._after = 0 if self._hold else after
+        return after > 0 or (not hold and self._state == CLOSED)
+
+    def _leave(self, state):
+        """Give up the GPU, drained."""
+        try:
+            self.drain()
+        except Exception as err:   # the job meets an error of its GPU in its next call, too
+            if not self._warned:
+                self._warned = True
+                _log.warning("the GPU was not drained before the turn of another job: %s", err)
+        self._say(state)
+
+    def _leave_idle(self):
+        if self._sequence is not None and self._state == OPEN and not self._ranks:
+            self._leave(IDLE)
+
+    def _learn(self, wait):
+        """Add a wait for data to the mean. It does not count while the GPU may still work on the last step."""
+        if self._state == OPEN and (_queues() or self.drain is not _drain_torch):
+            self._hidden += wait > IDLE_WAIT
+            return
+        self._hidden = 0
+        self._wait += GATE_SMOOTHING * (min(wait, GATE_OUTLIER * self._wait + IDLE_WAIT) - self._wait)
+
+    def _resume(self, urgent):
+        """Wait for the turn after a time without the GPU. Returns how long."""
+        if self._state != IDLE or self._idle or self._finished:
+            return 0.0
+        began = _clock()
+        self._receive()
+        if self._socket is not None:
+            self._hold, self._after = False, 0   # what came until here was about the time without the GPU
+            self._say(CLOSED)
+            self._await(urgent)
+        return _clock() - began
+
+    def _await(self, urgent):
+        """Wait until the agent gives the turn, is gone or silent, or the job has something more urgent to do."""
+        self._finished, self._heard = False, time.monotonic()
+        _read(self._pipe[0])   # what was written after an earlier wait
+        self._listen()
+        try:
+            while self._socket is not None and not self._hold and not urgent():
+                if self._lines.waiting():
+                    time.sleep(READ_PAUSE)   # the rest of a flood
+                    self._receive()
+                    continue
+                left = self._heard + TURN_BOUND - time.monotonic()
+                events = dict(self._waiter.poll(max(0, math.ceil(left * 1000))))
+                if self._pipe[0] in events and not _URGENT.isdisjoint(_read(self._pipe[0])):
+                    break
+                if self._socket.fileno() in events:
+                    self._receive()
+                elif left <= 0:
+                    self._hold = True   # until the next turn
+        finally:
+            self._deafen()
+            if self._state == CLOSED:
+                self._say(OPEN)   # it computes without the turn
+
+    def _listen(self):
+        """Let the job's signals end the wait. Only the main thread receives them, and only if the job does not use this."""
+        try:
+            other = signal.set_wakeup_fd(self._pipe[1], warn_on_full_buffer=False)
+            self._listening = other == -1
+            if not self._listening:
+                signal.set_wakeup_fd(other, warn_on_full_buffer=False)
+        except (AttributeError, OSError, TypeError, ValueError):
+            pass
+
+    def _deafen(self):
+        if self._listening:
+            self._listening = False
+            try:
+                signal.set_wakeup_fd(-1)
+            except (OSError, ValueError):
+                pass
+
+
 # ------------------------------------------------------------------------------------------------------------ the client
 
 class _Client:
@@ -366,7 +712,9 @@ class _Client:
 
     def __init__(self):
         self.pid = os.getpid()
-        self.path = os.path.join(os.environ.get("GPUSHARE_DIR") or "/run/gpushare", "gpushare.sock")
+        folder = os.environ.get("GPUSHARE_DIR") or "/run/gpushare"
+        self.path = os.path.join(folder, "gpushare.sock")
+        self.turns = _Turns(os.path.join(folder, "turn.sock"))
         self.interval = _seconds(os.environ.get("GPUSHARE_REPORT_SECONDS"), 0.1)
         self.values = _Values()
         self._gate = _Gate()
@@ -395,16 +743,27 @@ class _Client:
             if self._ended is not None:
                 seconds = now - self._ended
                 load = min(load, seconds)
-            self._report.add(samples, number, epoch, total, metrics, seconds, load)
+            count = self._report.add(samples, number, epoch, total, metrics, seconds, load)
+            number, total = self._report.number, self._report.total
             self._load = 0.0
             self._ended = now
         if self._parked:
             self._wake()
         if seconds is not None:
             self._gate.learn(seconds - load)
-            if not self._gate.open():
-                self._gate.pause(self.save_request)
-                self._ended = _clock()
+        if self.turns.boundary(number, count, number == total, self.save_request):
+            self._ended = _clock()
+        elif seconds is not None and not self.turns.connected() and not self._gate.open():
+            self._gate.pause(self.save_request)
+            self._ended = _clock()
+
+    def resumed(self, resume):
+        """Resume after a time without the GPU. The wait for the turn is no part of the step."""
+        waited = resume(self.turns, self.save_request)
+        if waited:
+            with self._lock:
+                if self._ended is not None:
+                    self._ended += waited
 
     def loaded(self, began, ended):
         with self._lock:
@@ -442,14 +801,16 @@ class _Client:
             self._hashing = False
 
     def close(self):
-        """Send what is pending, for at most FLUSH_SECONDS."""
+        """Leave the GPU to other jobs, and send what is pending, for at most FLUSH_SECONDS."""
+        self.turns.close()
         if self._thread:
             self._closing = True
             self._wake()
             self._thread.join(FLUSH_SECONDS)
 
     def abandon(self):
-        """In a forked child: close the inherited descriptors of the parent's connection."""
+        """In a forked child: close the inherited descriptors of the parent's connections."""
+        self.turns.abandon()
         for fd in self._wake_fds or ():
             _quietly(os.close, fd)
         if self._socket is not None:
@@ -645,6 +1006,7 @@ class _Client:
             reason, seconds = message.get("reason"), message.get("deadline_seconds")
             if isinstance(reason, str) and type(seconds) in (int, float) and 0 < seconds < math.inf:
                 self._request = SaveRequest(reason, time.monotonic() + seconds)
+                self.turns.nudge()
 
 
 # ---------------------------------------------------------------------------------------------------------- the protocol
@@ -677,9 +1039,9 @@ class _Lines:
             self._skipping = False
 
 
-def _line(message):
+def _line(message, process=None):
     message = dict({"v": PROTOCOL}, **message)
-    message.update(_process(os.environ, sys.modules.get("torch.distributed")))
+    message.update(_process(os.environ, sys.modules.get("torch.distributed")) if process is None else process)
     return json.dumps(message, allow_nan=False, separators=(",", ":")).encode() + b"\n"
 
 
@@ -723,6 +1085,21 @@ def _duty(message):
     if duty is None or not _within(sequence, 0, MAX_COUNT):
         return None
     return sequence, duty
+
+
+def _turn(message):
+    """(sequence, hold, after_step or 0) of a turn message, or None for another message or invalid values."""
+    if message is None or message["type"] != "turn":
+        return None
+    sequence, hold, after = message.get("sequence"), message.get("hold"), message.get("after_step", 0)
+    if not _within(sequence, 0, MAX_COUNT) or type(hold) is not bool or not _within(after, 0, MAX_COUNT) or (hold and after):
+        return None
+    return sequence, hold, after
+
+
+def _gate_message(state, sequence, step, steps, held):
+    return {"type": "gate", "state": state, "sequence": sequence or 0, "step": step, "steps": min(steps, MAX_COUNT),
+            "held_seconds": round(min(held, MAX_SECONDS), 9)}
 
 
 def _share(duty):
@@ -771,6 +1148,13 @@ def _short(name):
 def _seconds(text, default):
     seconds = _finite(text)
     return default if seconds is None else max(seconds, 0.01)
+
+
+def _read(fd):
+    try:
+        return os.read(fd, 4096)
+    except OSError:
+        return b""
 
 
 def _sha256(path):

@@ -111,8 +111,8 @@ class Peer:
 class Agent:
     """A fake of the agent, for one socket."""
 
-    def __init__(self, folder, deaf=False):
-        self.path, self.deaf, self.peers, self.all = os.path.join(folder, "gpushare.sock"), deaf, queue.Queue(), []
+    def __init__(self, folder, deaf=False, name="gpushare.sock"):
+        self.path, self.deaf, self.peers, self.all = os.path.join(folder, name), deaf, queue.Queue(), []
         self.server = socket.socket(socket.AF_UNIX)
         self.server.bind(self.path)
         self.server.listen()
