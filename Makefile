@@ -33,6 +33,12 @@ test-kueue: build ## Jobs in a queue of a real Kueue, on a local cluster; the fi
 	bin/local build --only kueue
 	go test -tags e2e,netgo,osusergo,grpcnotrace -count=1 -timeout 20m -v -run '^TestKueue_' ./deploy/local/e2e -args -kueue
 
+.PHONY: test-older
+test-older: build ## The installation into API servers 1.31, 1.33 and 1.35; the first run builds them (13 min on two cores)
+	bin/local build --only controlplane
+	bin/local build --only older
+	go test -count=1 -v -run '^TestOlder_' ./deploy/local/internal/install
+
 ##@ Figures
 .PHONY: sim
 sim: ## The share policies in virtual time, 1 to 64 cores, against fair sharing (ARGS="--quick": fewer seeds)

@@ -24,9 +24,10 @@ func buildCommand() *cobra.Command {
 				"node":         stock.Node(),
 				"registry":     stock.Registry(),
 				"kueue":        stock.Kueue(),
+				"older":        stock.Older(),
 			}[only]
 			if !ok {
-				return fmt.Errorf("--only %q: write controlplane, node, registry or kueue", only)
+				return fmt.Errorf("--only %q: write controlplane, node, registry, kueue or older", only)
 			}
 			dir, err := stock.Ensure(cmd.Context(), f.stockDir, programs, cmd.OutOrStdout())
 			if err != nil {
@@ -37,6 +38,6 @@ func buildCommand() *cobra.Command {
 		},
 	}
 	f.addStock(cmd.Flags())
-	cmd.Flags().StringVar(&only, "only", "", "controlplane, node, registry or kueue: build only the programs of that one")
+	cmd.Flags().StringVar(&only, "only", "", "controlplane, node, registry, kueue or older: build only the programs of that one")
 	return cmd
 }

@@ -46,7 +46,11 @@ func stockFolder(t *testing.T) string {
 
 func startAPIServer(t *testing.T, flags ...string) apiServer {
 	t.Helper()
-	stockDir := stockFolder(t)
+	return startAPIServerOf(t, stockFolder(t), flags...)
+}
+
+func startAPIServerOf(t *testing.T, stockDir string, flags ...string) apiServer {
+	t.Helper()
 	plane, err := controlplanetest.Start(t.Context(), controlplanetest.Options{
 		StockDir:       stockDir,
 		Dir:            t.TempDir(),

@@ -107,14 +107,19 @@ func TestInstall_WithoutMutatingPolicies(t *testing.T) {
 	api := startAPIServer(t, "--feature-gates=MutatingAdmissionPolicy=false",
 		"--runtime-config=admissionregistration.k8s.io/v1/mutatingadmissionpolicies=false,"+
 			"admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings=false")
-	require.False(t, api.exists(t, admission+"v1/mutatingadmissionpolicies"))
+	out := api.installWithoutMutatingPolicies(t)
+	require.NotContains(t, out, "cannot resize")
+}
 
-	c := api.config(t)
+// installWithoutMutatingPolicies installs and uninstalls Trellis, and returns the output of the installation.
+func (a apiServer) installWithoutMutatingPolicies(t *testing.T) string {
+	t.Helper()
+	require.False(t, a.exists(t, admission+"v1/mutatingadmissionpolicies"))
+	c := a.config(t)
 	out := installed(t, c)
 	require.Contains(t, out, "note: the cluster has no MutatingAdmissionPolicy")
-	require.NotContains(t, out, "cannot resize")
-	require.True(t, api.exists(t, extenderPath))
-	require.True(t, api.exists(t, admission+"v1/validatingadmissionpolicies/trellis-share"))
+	require.True(t, a.exists(t, extenderPath))
+	require.True(t, a.exists(t, admission+"v1/validatingadmissionpolicies/trellis-share"))
 
 	manifests, err := c.Manifests(t.Context())
 	require.NoError(t, err)
@@ -123,14 +128,15 @@ func TestInstall_WithoutMutatingPolicies(t *testing.T) {
 	annotationAlone := []byte(`{"metadata":{"name":"p","annotations":{"gpushare/gpu-mem":"8Gi"}},` +
 		`"spec":{"containers":[{"name":"c","image":"i"}]}}`)
 	require.Eventually(t, func() bool {
-		code, answer := api.post(t, "/api/v1/namespaces/default/pods?dryRun=All", annotationAlone)
+		code, answer := a.post(t, "/api/v1/namespaces/default/pods?dryRun=All", annotationAlone)
 		return code != http.StatusCreated && strings.Contains(message(t, answer), gpushare.Resource)
 	}, time.Minute, 100*time.Millisecond, "the annotation alone is refused with a message that names the limit")
-	code, answer := api.post(t, "/api/v1/namespaces/default/pods?dryRun=All", []byte(`{"metadata":{"name":"p","annotations":`+
+	code, answer := a.post(t, "/api/v1/namespaces/default/pods?dryRun=All", []byte(`{"metadata":{"name":"p","annotations":`+
 		`{"gpushare/gpu-mem":"8Gi"}},"spec":{"schedulerName":"trellis","containers":[{"name":"c","image":"i","resources":`+
 		`{"limits":{"gpushare/gpu-mem":"8"}}}]}}`))
 	require.Equal(t, http.StatusCreated, code, "%s", answer)
 
 	require.NoError(t, c.Uninstall(t.Context(), false, &bytes.Buffer{}))
-	require.False(t, api.exists(t, extenderPath))
+	require.False(t, a.exists(t, extenderPath))
+	return out
 }

@@ -2,6 +2,7 @@ package stock
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -24,8 +25,8 @@ const (
 	containerdTags = "no_btrfs no_devmapper no_zfs"
 	registryModule = "stock/registry"
 	kueueModule    = "stock/kueue"
-	// KueueVersion is the release of Kueue that stock/kueue pins.
-	KueueVersion = "v0.17.0"
+	// kueueVersion is the release of Kueue that stock/kueue pins.
+	kueueVersion = "v0.17.0"
 )
 
 func kubernetes(name string, cold time.Duration) Program {
@@ -72,7 +73,7 @@ func Registry() []Program {
 // Kueue is the job queue that a test installs in front of Trellis. It has a cache folder of its own, and no cluster needs it.
 func Kueue() []Program {
 	return []Program{{Name: "kueue", Module: kueueModule, Package: "sigs.k8s.io/kueue/cmd/kueue",
-		LDFlags: "-s -w -X sigs.k8s.io/kueue/pkg/version.GitVersion=" + KueueVersion, Cold: 184 * time.Second}}
+		LDFlags: "-s -w -X sigs.k8s.io/kueue/pkg/version.GitVersion=" + kueueVersion, Cold: 184 * time.Second}}
 }
 
 // release returns the programs that share a cache folder with the given ones, and the folder's prefix.
@@ -81,11 +82,13 @@ func release(programs []Program) (prefix string, all []Program) {
 	if len(programs) > 0 {
 		module = programs[0].Module
 	}
-	switch module {
-	case registryModule:
+	switch {
+	case module == registryModule:
 		return "registry", Registry()
-	case kueueModule:
-		return "kueue-" + KueueVersion, Kueue()
+	case module == kueueModule:
+		return "kueue-" + kueueVersion, Kueue()
+	case strings.HasPrefix(module, olderModule):
+		return "older", Older()
 	default:
 		return kubernetesVersion, All()
 	}

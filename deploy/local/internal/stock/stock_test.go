@@ -13,7 +13,7 @@ import (
 // source lays out files that pin a build.
 func source(t *testing.T) string {
 	dir := t.TempDir()
-	for _, file := range pins(dir, slices.Concat(All(), Registry(), Kueue())) {
+	for _, file := range pins(dir, slices.Concat(All(), Registry(), Kueue(), Older())) {
 		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
 		require.NoError(t, os.WriteFile(file, []byte("pinned\n"), 0o644))
 	}
@@ -46,7 +46,7 @@ func TestKey_DependsOnAllInputsOfTheBuild(t *testing.T) {
 }
 
 func TestKey_ProgramsOfTestsHaveTheirOwn(t *testing.T) {
-	for prefix, programs := range map[string][]Program{"registry": Registry(), "kueue-" + KueueVersion: Kueue()} {
+	for prefix, programs := range map[string][]Program{"registry": Registry(), "kueue-" + kueueVersion: Kueue(), "older": Older()} {
 		dir := source(t)
 		key, err := Key(dir, "go1.26.8", programs)
 		require.NoError(t, err)
@@ -58,11 +58,17 @@ func TestKey_ProgramsOfTestsHaveTheirOwn(t *testing.T) {
 	}
 }
 
-// The version that the program reports is the version that its module pins.
-func TestKueue_VersionIsThePinnedOne(t *testing.T) {
-	pins, err := os.ReadFile("../../stock/kueue/go.mod")
-	require.NoError(t, err)
-	require.Contains(t, string(pins), "sigs.k8s.io/kueue "+KueueVersion+" ")
+// The version that a program reports is the version that its module pins.
+func TestPrograms_ReportTheirPinnedVersion(t *testing.T) {
+	for module, programs := range map[string][]Program{"sigs.k8s.io/kueue": Kueue(), "k8s.io/kubernetes": append(Older(), ControlPlane()[1:]...)} {
+		for _, p := range programs {
+			pins, err := os.ReadFile(filepath.Join("..", "..", p.Module, "go.mod"))
+			require.NoError(t, err)
+			pinned := regexp.MustCompile(`\t` + module + ` (v\S+)`).FindSubmatch(pins)
+			require.NotNil(t, pinned, p.Module)
+			require.Regexp(t, `(?i)gitVersion=`+regexp.QuoteMeta(string(pinned[1]))+`( |$)`, p.LDFlags, p.Name)
+		}
+	}
 }
 
 func TestPrograms_EachTargetHasOnlyItsOwn(t *testing.T) {
