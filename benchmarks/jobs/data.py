@@ -51,18 +51,23 @@ def generator(*key):
 
 
 class Warped(Dataset):
-    """Images (SIDE x SIDE, 0..1) and labels, each image freshly warped in each epoch; indexed by (epoch, index)."""
+    """Images (SIDE x SIDE, 0..1) and labels, each image freshly warped in each epoch; indexed by (epoch, index).
+
+    With an effort of 0 images are enlarged once and never warped, so that loading them costs next to nothing.
+    """
 
     def __init__(self, images, labels, seed, effort):
         self.images, self.labels, self.seed = images, labels, seed
-        self.rounds = max(1, round(4 * effort))
+        self.rounds = max(1, round(4 * effort)) if effort else 0
+        if not effort:
+            self.enlarged = np.clip(ndimage.zoom(images, (1, SIDE / images.shape[1], SIDE / images.shape[2]), order=1), 0, 1).astype(np.float32)
 
     def __len__(self):
         return len(self.images)
 
     def __getitem__(self, key):
         epoch, index = key
-        image = warp(self.images[index], generator(self.seed, epoch, index), self.rounds)
+        image = warp(self.images[index], generator(self.seed, epoch, index), self.rounds) if self.rounds else self.enlarged[index]
         return torch.from_numpy(image), int(self.labels[index])
 
     def all(self, epoch):

@@ -31,7 +31,8 @@ def arguments(argv):
     parser.add_argument("--batch-size", type=count(1), help="unless Trellis requests another (default: the kind's own)")
     parser.add_argument("--workers", type=count(0), default=1, help="data loaders, unless Trellis requests another number (default: 1)")
     parser.add_argument("--seed", type=count(0), default=1)
-    parser.add_argument("--preprocess", type=factor, default=1.0, help="CPU spent on each image, relative to the default")
+    parser.add_argument("--preprocess", type=effort, default=1.0,
+                        help="CPU spent on each image, relative to the default (0: images are not warped)")
     parser.add_argument("--learning-rate", type=factor, default=1e-3, help="at the beginning; it falls every 250 steps (default: 0.001)")
     parser.add_argument("--metric-every", type=count(1), help="steps between two evaluations on held-out images")
     parser.add_argument("--save-every", type=count(0), default=0, help="steps between two checkpoints (default: 0, only on request)")
@@ -53,6 +54,10 @@ def factor(text):
     if not (math.isfinite(float(text)) and 0 < float(text) <= 100):
         raise ValueError
     return float(text)
+
+
+def effort(text):
+    return 0.0 if float(text) == 0 else factor(text)
 
 
 def plan_of(options):

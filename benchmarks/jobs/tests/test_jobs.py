@@ -228,6 +228,13 @@ class Data(unittest.TestCase):
         for different in (training[4, 14], training[3, 15], other[3, 14]):
             self.assertFalse(torch.equal(image, different[0]))
 
+    def test_without_effort_an_image_is_the_same_in_all_epochs(self):
+        training, _ = digits(1, 0)
+        image, _ = training[3, 14]
+        self.assertEqual((tuple(image.shape), str(image.dtype)), ((16, 16), "torch.float32"))
+        self.assertTrue(torch.equal(image, training[4, 14][0]))
+        self.assertFalse(torch.equal(image, training[3, 15][0]))
+
 
 class Program(JobTest):
     """run.py as a pod runs it."""
