@@ -52,8 +52,9 @@ text { font: 11px system-ui, "Segoe UI", "DejaVu Sans", sans-serif; fill: #47556
 .axis { stroke: #94a3b8 }
 .end { stroke: #334155; stroke-width: 1.5 }
 .otherend { stroke: #94a3b8; stroke-width: 1.5; stroke-dasharray: 4 3 }
-.share, .growth, .other { fill: none; stroke-linejoin: round }
+.share, .gpu, .growth, .other { fill: none; stroke-linejoin: round }
 .share { stroke: #1d4ed8; stroke-width: 2.2 }
+.gpu { stroke: #16a34a; stroke-width: 2.2 }
 .growth { stroke: #ea580c; stroke-width: 1.5 }
 .other { stroke: #64748b; stroke-width: 1.5; stroke-dasharray: 4 3 }
 </style>`

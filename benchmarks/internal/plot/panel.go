@@ -2,6 +2,7 @@ package plot
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/trellis-gpu/trellis/benchmarks/internal/timeline"
@@ -29,13 +30,14 @@ func (p panel) draw(job timeline.Job, run, other *timeline.Timeline) {
 	p.bands(course)
 	p.axes()
 	if other != nil {
-		p.path(p.steps(other.Course(job.Name)), "other")
+		p.path(p.steps(other.Course(job.Name), cpuShare), "other")
 		if same, ok := other.Last().Job(job.Name); ok {
 			p.ending(same, other, "otherend")
 		}
 	}
 	p.path(p.growth(course), "growth")
-	p.path(p.steps(course), "share")
+	p.path(p.steps(course, cpuShare), "share")
+	p.path(p.steps(divided(course), gpuShare), "gpu")
 	p.ending(job, run, "end")
 }
 
@@ -97,15 +99,25 @@ func (p panel) axes() {
 	p.line(p.x, p.y+panelH, p.x+panelW, p.y+panelH, "axis")
 }
 
+func cpuShare(j timeline.Job) growth.Share { return j.Share }
+
+func gpuShare(j timeline.Job) growth.Share { return *j.GPUShare }
+
+// divided returns the points at which the job had a share of the time of its GPUs.
+func divided(course []timeline.Point) []timeline.Point {
+	return slices.DeleteFunc(slices.Clone(course), func(p timeline.Point) bool { return p.Job.GPUShare == nil })
+}
+
 // steps draws shares, which are constant between two readings. It keeps corners and drops points on a straight line.
-func (p panel) steps(course []timeline.Point) []point {
+func (p panel) steps(course []timeline.Point, share func(timeline.Job) growth.Share) []point {
 	var line []point
 	for i, c := range course {
-		now := p.at(c.Since, float64(c.Job.Share))
-		if i > 0 && c.Job.Share != course[i-1].Job.Share {
+		now := p.at(c.Since, float64(share(c.Job)))
+		changed := i > 0 && share(c.Job) != share(course[i-1].Job)
+		if changed {
 			line = append(line, point{x: now.x, y: line[len(line)-1].y})
 		}
-		if i == 0 || i == len(course)-1 || c.Job.Share != course[i-1].Job.Share {
+		if changed || i == 0 || i == len(course)-1 {
 			line = append(line, now)
 		}
 	}

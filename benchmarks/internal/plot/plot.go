@@ -30,7 +30,7 @@ func SVG(run, other *timeline.Timeline) string {
 	c.add(`<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f">`, width, height, width, height)
 	c.add("%s", style)
 	c.rect(0, 0, width, height, "#ffffff")
-	c.text(marginX, 38, "title", "CPU share and growth of each job under "+run.Name)
+	c.text(marginX, 38, "title", shares(run)+" and growth of each job under "+run.Name)
 	c.text(marginX, 58, "", subtitle(run, other))
 	legend(c, 84, run, other)
 	end := axisEnd(run, other)
@@ -43,6 +43,20 @@ func SVG(run, other *timeline.Timeline) string {
 	}
 	c.add("</svg>")
 	return c.b.String()
+}
+
+// dividesGPUs reports whether the time of GPUs was divided at any time of a run.
+func dividesGPUs(run *timeline.Timeline) bool {
+	return slices.ContainsFunc(run.Readings, func(r timeline.Reading) bool {
+		return slices.ContainsFunc(r.Jobs, func(j timeline.Job) bool { return j.GPUShare != nil })
+	})
+}
+
+func shares(run *timeline.Timeline) string {
+	if dividesGPUs(run) {
+		return "CPU share, GPU share"
+	}
+	return "CPU share"
 }
 
 func subtitle(run, other *timeline.Timeline) string {
@@ -70,6 +84,9 @@ func legend(c *canvas, y float64, run, other *timeline.Timeline) {
 		return func(x float64) { c.line(x, y, x+20, y, class) }
 	}
 	entry(line("share"), "CPU share")
+	if dividesGPUs(run) {
+		entry(line("gpu"), "GPU share")
+	}
 	entry(line("growth"), "growth")
 	if other != nil {
 		entry(line("other"), "CPU share under "+other.Name)

@@ -83,6 +83,21 @@ func TestSVG(t *testing.T) {
 	}
 }
 
+func TestSVG_SharesOfGPUs(t *testing.T) {
+	line := run("harmless", true)
+	require.NotContains(t, plot.SVG(line, nil), `class="gpu"`)
+	for _, reading := range line.Readings {
+		job := &reading.Jobs[1]
+		if job.State == timeline.Running {
+			job.GPUShare = new(job.Share / 2)
+		}
+	}
+	got := plot.SVG(line, nil)
+	require.NoError(t, wellFormed(got))
+	require.Contains(t, got, "CPU share, GPU share and growth of each job")
+	require.Equal(t, 2, strings.Count(got, `class="gpu"`), "the legend and one job")
+}
+
 func TestSVG_OfAnEmptyRun(t *testing.T) {
 	require.NoError(t, wellFormed(plot.SVG(&timeline.Timeline{Name: "flowcon"}, nil)))
 	line := &timeline.Timeline{Name: "<&>"}

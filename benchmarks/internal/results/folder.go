@@ -58,7 +58,7 @@ func (f *Folder) Close() error {
 func sampleHeader() []string {
 	return []string{
 		"policy", "seconds", "job", "kind", "state", "node", "gpu", "step", "steps", "metric", "value", "growth", "category", "share",
-		"cpu_request_milli", "cgroup_weight", "cpu_used_milli", "memory_mib", "loaders", "acknowledged", "round",
+		"cpu_request_milli", "cgroup_weight", "cpu_used_milli", "memory_mib", "loaders", "acknowledged", "round", "gpu_share",
 	}
 }
 
@@ -72,6 +72,10 @@ func (f *Folder) Sample(policy string, round int, since time.Duration, r timelin
 		if j.Loaders != nil {
 			loaders = strconv.Itoa(*j.Loaders)
 		}
+		gpuShare := ""
+		if j.GPUShare != nil {
+			gpuShare = decimal(float64(*j.GPUShare))
+		}
 		value := ""
 		if j.Reported {
 			value = decimal(j.Value)
@@ -80,7 +84,7 @@ func (f *Folder) Sample(policy string, round int, since time.Duration, r timelin
 			policy, decimal(since.Seconds()), j.Name, j.Kind, string(j.State), string(j.Node), string(j.GPU),
 			strconv.FormatInt(j.Step, 10), strconv.FormatInt(j.Steps, 10), j.Metric, value, decimal(float64(j.Growth)), string(j.Category),
 			decimal(float64(j.Share)), strconv.FormatInt(int64(j.Request), 10), strconv.FormatInt(j.Weight, 10),
-			strconv.FormatInt(int64(j.CPUUsed), 10), strconv.FormatInt(int64(j.Memory), 10), loaders, strconv.FormatInt(j.Acknowledged, 10), strconv.Itoa(round),
+			strconv.FormatInt(int64(j.CPUUsed), 10), strconv.FormatInt(int64(j.Memory), 10), loaders, strconv.FormatInt(j.Acknowledged, 10), strconv.Itoa(round), gpuShare,
 		}); err != nil {
 			return fmt.Errorf("samples.csv: %w", err)
 		}

@@ -15,7 +15,9 @@ type column struct {
 	right bool
 	// worth ranks columns: in a narrow table the lowest are dropped first.
 	worth int
-	cell  func(row) (string, Ink)
+	// optional is set for a column that is left out if all of its cells are empty.
+	optional bool
+	cell     func(row) (string, Ink)
 }
 
 // row is a job with the data of the run that its cells need.
@@ -42,6 +44,7 @@ func columns() []column {
 		{title: "CATEGORY", worth: 10, cell: func(r row) (string, Ink) { return string(r.job.Category), categoryInk(r.job.Category) }},
 		{title: "CPU SHARE", worth: 2, cell: shareBar},
 		{title: "", right: true, worth: 9, cell: shareCell},
+		{title: "GPU SHARE", right: true, worth: 9, optional: true, cell: gpuShareCell},
 		{title: "REQUEST", right: true, worth: 9, cell: requestCell},
 		{title: "LOADERS", right: true, worth: 8, cell: loadersCell},
 		{title: "MEMORY", right: true, worth: 4, cell: memoryCell},
@@ -121,6 +124,13 @@ func shareCell(r row) (string, Ink) {
 	return r.job.Share.String(), Normal
 }
 
+func gpuShareCell(r row) (string, Ink) {
+	if r.job.GPUShare == nil || r.job.State != timeline.Running {
+		return "", Normal
+	}
+	return r.job.GPUShare.String(), Normal
+}
+
 func requestCell(r row) (string, Ink) {
 	if r.job.Request == 0 || r.job.State.Over() {
 		return "", Normal
@@ -146,10 +156,13 @@ func memoryCell(r row) (string, Ink) {
 func fitted(all []column, rows []row, width int) ([]column, []int) {
 	widths := func(columns []column) (each []int, total int) {
 		for _, c := range columns {
-			w := utf8.RuneCountInString(c.title)
+			w := 0
 			for _, r := range rows {
 				text, _ := c.cell(r)
 				w = max(w, utf8.RuneCountInString(text))
+			}
+			if w > 0 || !c.optional {
+				w = max(w, utf8.RuneCountInString(c.title))
 			}
 			each = append(each, w)
 			if w > 0 {

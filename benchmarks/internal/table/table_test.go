@@ -77,6 +77,20 @@ func TestRender_Golden(t *testing.T) {
 	}
 }
 
+func TestRender_ShowsSharesOfGPUsWhereTheirTimeIsDivided(t *testing.T) {
+	line, events := run()
+	require.NotContains(t, table.Render(line, events, table.Style{Width: 160}), "GPU SHARE")
+	jobs := line.Last().Jobs
+	for i := range jobs {
+		if jobs[i].Name == "vae-1" {
+			jobs[i].GPUShare = new(growth.Share(.8125))
+		}
+	}
+	shown := table.Render(line, events, table.Style{Width: 160})
+	require.Contains(t, shown, "GPU SHARE")
+	require.Regexp(t, `(?m)^.*vae-1.* 81.*540m`, shown)
+}
+
 // TestRender_FitsTheWidth covers every width that has room for the columns that are never dropped.
 func TestRender_FitsTheWidth(t *testing.T) {
 	line, events := run()

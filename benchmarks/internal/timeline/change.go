@@ -14,6 +14,7 @@ const (
 	NodeChange     Aspect = "node"
 	CategoryChange Aspect = "category"
 	ShareChange    Aspect = "share" // the CPU request in force
+	GPUShareChange Aspect = "gpu share"
 	LoaderChange   Aspect = "loaders"
 	RestartChange  Aspect = "restarts"
 )
@@ -31,7 +32,7 @@ type Change struct {
 // Own is the number of loaders of a job that has not received advice yet.
 const Own = "its own"
 
-// changes compares one job in two readings. The first value of category, share or loaders is not a change, unless the
+// changes compares one job in two readings. The first value of category, shares or loaders is not a change, unless the
 // job's loaders came from advice.
 func changes(at time.Time, was, is Job) []Change {
 	var found []Change
@@ -50,6 +51,9 @@ func changes(at time.Time, was, is Job) []Change {
 	}
 	if was.Request > 0 && is.Request > 0 {
 		add(ShareChange, was.Request.String(), is.Request.String())
+	}
+	if was.GPUShare != nil && is.GPUShare != nil {
+		add(GPUShareChange, was.GPUShare.String(), is.GPUShare.String())
 	}
 	switch {
 	case is.Loaders == nil:

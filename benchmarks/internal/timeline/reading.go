@@ -77,6 +77,8 @@ type Job struct {
 	Growth   growth.Growth
 	Category growth.Category
 	Share    growth.Share
+	// GPUShare is the decided part of the time of the job's GPUs; nil where that time is not divided.
+	GPUShare *growth.Share
 	// Weight is the cgroup's weight, as the coordinator read it back.
 	Weight  int64
 	CPUUsed growth.MilliCPU

@@ -103,7 +103,7 @@ func merged(was, job Job) Job {
 		job.Request = pod.Request
 	}
 	if job.State.Over() {
-		job.CPUUsed, job.Share, job.Memory = 0, 0, 0
+		job.CPUUsed, job.Share, job.Memory, job.GPUShare = 0, 0, 0, nil
 	}
 	return job
 }

@@ -26,9 +26,15 @@ func TestTimeline_AddReturnsChanges(t *testing.T) {
 		was, is timeline.Job
 		want    []timeline.Change
 	}{
-		"nothing":                      {running, running, nil},
-		"progress alone":               {running, with(func(j *timeline.Job) { j.Step = 9; j.Growth = 0.5 }), nil},
-		"the first category":           {running, with(func(j *timeline.Job) { j.Category = growth.Progressing }), nil},
+		"nothing":             {running, running, nil},
+		"progress alone":      {running, with(func(j *timeline.Job) { j.Step = 9; j.Growth = 0.5 }), nil},
+		"the first category":  {running, with(func(j *timeline.Job) { j.Category = growth.Progressing }), nil},
+		"the first GPU share": {running, with(func(j *timeline.Job) { j.GPUShare = new(growth.Share(.25)) }), nil},
+		"another GPU share": {
+			with(func(j *timeline.Job) { j.GPUShare = new(growth.Share(.25)) }),
+			with(func(j *timeline.Job) { j.GPUShare = new(growth.Share(.75)) }),
+			[]timeline.Change{{At: start, Job: "a", Kind: "vae", What: timeline.GPUShareChange, From: "25%", To: "75%"}},
+		},
 		"loaders, seen the first time": {running, with(func(j *timeline.Job) { j.Loaders = two() }), nil},
 		"loaders that were advised before the first reading": {
 			running, with(func(j *timeline.Job) { j.Loaders, j.Acknowledged = two(), 1 }),
