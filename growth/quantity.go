@@ -63,7 +63,8 @@ func (s Seconds) Duration() time.Duration {
 	return time.Duration(math.MaxInt64)
 }
 
-// CoreSeconds is an amount of work: one core-second is the work of one core in one second.
+// CoreSeconds is an amount of work: one core-second is the work of one core in one second. Where a Unit names GPUs, a GPU
+// takes the place of the core.
 type CoreSeconds float64
 
 // Slowdown is a job's step time on a shared GPU divided by its step time on a GPU of its own, ≥ 1.

@@ -90,6 +90,8 @@ type Progress struct {
 	Done, Total float64
 	// StepCost is the work of one step, StartupCost the work that remains before the first one.
 	StepCost, StartupCost growth.CoreSeconds
+	// Unit is the unit of the costs, and of estimates from them.
+	Unit growth.Unit
 }
 
 // WorkToTarget estimates the work until the metric has made 95 % of its improvement until the job's end, or of its
@@ -137,5 +139,6 @@ func (c *Curve) estimate(direction growth.Direction, p Progress, at fractions, t
 		Likely: work(likely),
 		High:   work(high),
 		Known:  true,
+		Unit:   p.Unit,
 	}
 }

@@ -2,7 +2,7 @@ package remaining
 
 import "github.com/trellis-gpu/trellis/growth"
 
-// FromDeclared estimates the remaining work of a job with a declared total. relativeError bounds the error of the
+// FromDeclared estimates the remaining work, in core-seconds, of a job with a declared total. relativeError bounds the error of the
 // declaration: 0.3 means ±30 % of the true total.
 //
 // Low and High span the middle half of the possible range. A job that exceeds its declared total most likely needs half

@@ -1,9 +1,10 @@
-// Package remaining predicts how much work a training job still has to do, in core-seconds. It makes two predictions:
+// Package remaining predicts how much work a training job still has to do. It makes two predictions:
 //
 //   - the remaining work: to the end of the job
 //   - the work to target: until the metric has made 95 % of its total improvement
 //
-// Package fairfinish divides a node's CPU by them.
+// Package fairfinish divides a node's CPU or the time of its GPUs by them. Work is in core-seconds or in GPU-seconds, and
+// each record and each prediction carries its unit.
 //
 // # Remaining work
 //

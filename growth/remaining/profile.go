@@ -18,6 +18,8 @@ type Profile struct {
 	StartupCost growth.CoreSeconds `json:"start,omitempty"`
 	// StepCost is the work of one step.
 	StepCost growth.CoreSeconds `json:"perStep,omitempty"`
+	// Unit is the unit of both costs.
+	Unit growth.Unit `json:"unit,omitempty"`
 }
 
 const (
@@ -29,7 +31,7 @@ const (
 	maxSteps = 1e12
 )
 
-// Predict estimates the remaining work of a job with other command-line numbers that has used some work so far. It
+// Predict estimates the remaining work of a job with other command-line numbers that has done some work so far. It
 // returns p with the missing parts filled in from the profile.
 //
 // If the job has not declared its total, the profile provides it. With equal numbers the total is the same. Otherwise
@@ -39,7 +41,7 @@ func (w Profile) Predict(p Progress, numbers []string, used growth.CoreSeconds) 
 	if p.Total == 0 {
 		p.Total = w.totalSteps(numbers)
 	}
-	p.StepCost = w.StepCost
+	p.StepCost, p.Unit = w.StepCost, w.Unit
 	if !(p.StepCost > 0) || !(p.Total > 0) {
 		return p, Estimate{}
 	}
@@ -53,6 +55,7 @@ func (w Profile) Predict(p Progress, numbers []string, used growth.CoreSeconds) 
 		Likely: left,
 		High:   left / minFraction,
 		Known:  true,
+		Unit:   w.Unit,
 	}
 }
 

@@ -72,6 +72,7 @@ func (c *Curve) workToTargetLike(others []Curve, similar []int, p Progress) Esti
 		Likely: work(target),
 		High:   work(max(target, min(maxExtraSteps*target, p.Total))),
 		Known:  true,
+		Unit:   p.Unit,
 	}
 }
 

@@ -22,5 +22,6 @@ func TypicalWorkToTarget(done growth.CoreSeconds, remaining Estimate) Estimate {
 		Likely: typicalTarget*whole - done,
 		High:   latestTarget*whole - done,
 		Known:  true,
+		Unit:   remaining.Unit,
 	}
 }
