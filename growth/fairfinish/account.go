@@ -29,11 +29,13 @@ type Account struct {
 	GrantedCores float64 `json:"granted,omitempty"`
 	// UsableCores is the learned part of Limit; 0 for no limit.
 	UsableCores float64 `json:"usable,omitempty"`
+	// On lists the GPUs that the job uses at the same time; empty if cores are divided.
+	On []growth.GPU `json:"on,omitempty"`
 	// Ended is set once the job has ended on the real node.
 	Ended bool `json:"ended,omitempty"`
 }
 
-// epsilon is an amount of work, in core-seconds, that is attributed to rounding.
+// epsilon is an amount of work that is attributed to rounding.
 const epsilon = 1e-9
 
 // size returns a lower bound of the job's whole work and its likely value. The likely value of an unknown size is
@@ -69,6 +71,7 @@ func (a Account) update(j Job, seen observation) Account {
 	a.RealWork += used
 	a.Counter = counter
 	a.Remaining = j.Remaining
+	a.On = j.On
 	a.Ended = j.Finished
 	a.CPUWait, a.CPUWaitKnown = j.CPUWait, j.CPUWaitKnown
 	a.Weight = 1

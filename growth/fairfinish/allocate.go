@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// tolerance is a deficit, in core-seconds, that is attributed to rounding.
+	// tolerance is a deficit of work that is attributed to rounding.
 	tolerance = 1e-6
 	// instant is a difference of times, in seconds, that is attributed to rounding.
 	instant = 1e-6
@@ -53,7 +53,7 @@ func (t *instance) allocate(horizon float64) (work []float64, reasons []string) 
 func (t *instance) raise(p *plan, job int, horizon float64) (more float64) {
 	before := p.due[job]
 	work := min(t.accounts[job].Limit*horizon, p.remaining[job])
-	base, slope := p.deficit(), 1.0
+	base, slope := p.deficitOf(job), 1.0
 	above, excess := 0.0, 0.0
 	for range attempts {
 		if work <= before[0]+tolerance {
@@ -61,7 +61,7 @@ func (t *instance) raise(p *plan, job int, horizon float64) (more float64) {
 		}
 		p.due[job] = slices.Clone(before)
 		p.require(job, work)
-		deficit := p.deficit() - base
+		deficit := p.deficitOf(job) - base
 		if deficit <= tolerance {
 			return work - before[0]
 		}
@@ -95,7 +95,7 @@ func (t *instance) makeFeasible(p *plan) {
 		floor := p.due[i]
 		p.due[i] = due[i]
 		for range attempts {
-			deficit := p.deficit()
+			deficit := p.deficitOf(i)
 			if deficit <= tolerance {
 				break
 			}
@@ -121,7 +121,7 @@ func (t *instance) plan(horizon float64) *plan {
 	}
 	slices.Sort(ends)
 	ends = slices.CompactFunc(ends, func(b, a float64) bool { return b-a < instant })
-	p := &plan{cores: t.cores}
+	p := &plan{cores: t.cores, on: t.placement()}
 	before := 0.0
 	for _, end := range ends {
 		p.lengths = append(p.lengths, end-before)
@@ -179,9 +179,9 @@ func (t *instance) extraReason(job int) string {
 	case t.jobs[job].FloorOnly:
 		return t.dueReason(job) + "; no job with a larger claim can use the rest"
 	case toTarget > 0 && !math.IsInf(toTarget, 1):
-		return fmt.Sprintf("%.0f core-seconds to its target", toTarget)
+		return fmt.Sprintf("%.0f %s to its target", toTarget, t.config.Unit)
 	case math.IsInf(remaining, 1):
 		return t.dueReason(job) + "; no job with less work left can use the rest"
 	}
-	return fmt.Sprintf("%.0f core-seconds to its end", remaining)
+	return fmt.Sprintf("%.0f %s to its end", remaining, t.config.Unit)
 }

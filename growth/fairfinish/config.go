@@ -42,8 +42,11 @@ type Config struct {
 	Floor float64
 	// Interval is the longest time between two decisions.
 	Interval time.Duration
-	// Cores is the capacity for all jobs together: the node's cores minus what other pods use.
+	// Cores is the capacity for all jobs together: the node's cores minus what other pods use. A GPU counts as one core.
 	Cores growth.MilliCPU
+	// Unit is the unit of all work. Predictions in another unit count as unknown. With growth.GPUSecond, each job names
+	// its GPUs.
+	Unit growth.Unit
 }
 
 // DefaultFloor keeps the progress of every job measurable: with ten jobs on a node, each gets at least 0.2 % of it.

@@ -8,9 +8,10 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// Decision is a division of the cores.
+// Decision is a division of the cores, or of the GPUs' time.
 type Decision struct {
-	// Grants has one grant for each running job, in the order of the input. Their shares add up to 1.
+	// Grants has one grant for each running job, in the order of the input. Shares of cores add up to 1. The share of a job
+	// on GPUs is a fraction of time. On the GPU with the most work, these add up to 1.
 	Grants []Grant
 	// Next is the time until the next decision, unless a job arrives or ends earlier. It is at most one interval and at
 	// least a tenth of it. It is shorter than an interval if a job is about to end, to reach its target or its
@@ -35,6 +36,7 @@ type Grant struct {
 // Decide charges the usage since the last decision to the accounts in s and divides the cores again. It does not modify
 // s; it returns the next state.
 func Decide(c Config, s State, now time.Time, jobs []Job) (State, Decision) {
+	jobs = inUnit(jobs, c.Unit)
 	next := s.next(c, now, jobs)
 	running := slices.DeleteFunc(slices.Clone(jobs), func(j Job) bool { return j.Finished })
 	if len(running) == 0 {
@@ -43,13 +45,9 @@ func Decide(c Config, s State, now time.Time, jobs []Job) (State, Decision) {
 	t := newInstance(c, next, running)
 	horizon := t.horizon()
 	work, reasons := t.allocate(horizon)
-	sum := 0.0
-	for _, w := range work {
-		sum += w
-	}
 	d := Decision{Next: growth.Seconds(t.holdTime(horizon, work)).Duration()}
-	for i, j := range running {
-		share := work[i] / sum
+	for i, share := range t.shares(work) {
+		j := running[i]
 		d.Grants = append(d.Grants, Grant{
 			ID:         j.ID,
 			Share:      growth.Share(share),
@@ -58,7 +56,7 @@ func Decide(c Config, s State, now time.Time, jobs []Job) (State, Decision) {
 			Reason:     reasons[i],
 		})
 		a := next.Accounts[j.ID]
-		a.GrantedCores = min(share*t.cores, a.Limit)
+		a.GrantedCores = min(share*t.capacity(i), a.Limit)
 		next.Accounts[j.ID] = a
 	}
 	return next, d
@@ -109,7 +107,12 @@ func (t *instance) setLateFinish() {
 	var indices []int
 	for i, a := range t.accounts {
 		if t.late[i] && !t.jobs[i].FloorOnly {
-			accounts = append(accounts, Account{Remaining: a.Remaining, Weight: a.Weight, Limit: a.Limit})
+			accounts = append(accounts, Account{
+				Remaining: a.Remaining,
+				Weight:    a.Weight,
+				Limit:     a.Limit,
+				On:        a.On,
+			})
 			indices = append(indices, i)
 		}
 	}
@@ -156,14 +159,14 @@ func (t *instance) holdTime(horizon float64, work []float64) float64 {
 	return max(next, min(horizon, t.config.Interval.Seconds()/10))
 }
 
-// remaining returns the likely remaining work of a job, in core-seconds; infinite if unknown.
+// remaining returns the likely remaining work of a job; infinite if unknown.
 func (t *instance) remaining(job int) float64 {
 	a := t.accounts[job]
 	_, size := a.size()
 	return float64(size - a.RealWork)
 }
 
-// toTarget returns the work until a job reaches its target, in core-seconds; infinite if unknown. If the job has likely
+// toTarget returns the work until a job reaches its target; infinite if unknown. If the job has likely
 // but not certainly reached it, the result is the upper bound. Otherwise a job that has not reached its target after all
 // would wait behind all others with little work left.
 func (t *instance) toTarget(job int) float64 {

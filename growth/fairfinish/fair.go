@@ -11,6 +11,9 @@ import (
 // fairRates returns the cores of each job under weighted processor sharing with limits: in proportion to the weights,
 // at most the limit of each job. What a limit leaves unused goes to the other jobs.
 func fairRates(accounts []Account, cores float64) []float64 {
+	if onGPUs(accounts) {
+		return gpuRates(accounts)
+	}
 	order := make([]int, len(accounts))
 	weights := 0.0
 	for i, a := range accounts {

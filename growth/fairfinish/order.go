@@ -35,7 +35,7 @@ func (t *instance) sort() {
 	})
 }
 
-// index returns the largest reward per core-second that the job can still earn. It is negative for a job that gives way
+// index returns the largest reward per unit of work that the job can still earn. It is negative for a job that gives way
 // to all others. Reaching the target earns the target
 // weight, ending earns the rest. This is the Gittins index of a job with two milestones. On one core without deadlines
 // it minimises the weighted sum of the times at which milestones are reached.
@@ -44,7 +44,7 @@ func (t *instance) index(job int) float64 {
 		return -1
 	}
 	o := t.targetWeight(job)
-	weight := t.accounts[job].Weight
+	weight := t.accounts[job].Weight / t.accounts[job].width() // a job on several GPUs does not count several times
 	remaining := max(t.remaining(job), epsilon)
 	toTarget := t.toTarget(job)
 	if toTarget <= 0 {

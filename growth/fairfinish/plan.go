@@ -3,6 +3,8 @@ package fairfinish
 import (
 	"cmp"
 	"slices"
+
+	"github.com/trellis-gpu/trellis/growth"
 )
 
 // plan checks whether a schedule exists that does all work in time. Time is divided into segments. Within a segment a
@@ -11,12 +13,14 @@ type plan struct {
 	cores   float64
 	lengths []float64 // of the segments, in seconds
 	limits  []float64 // of the jobs, in cores
-	// due is, by job, the work that must be done by the end of each segment, cumulative, in core-seconds.
+	// due is, by job, the work that must be done by the end of each segment, cumulative.
 	due [][]float64
 	// floor is, by job, the work of the guaranteed minimum share by then.
 	floor [][]float64
 	// remaining is the remaining work of each job.
 	remaining []float64
+	// on has the GPUs of each job; nil if the jobs share the cores.
+	on [][]growth.GPU
 }
 
 // require adds a requirement: the job must do some work in the first segment, and its floor in later ones.
@@ -27,12 +31,21 @@ func (p *plan) require(job int, work float64) {
 	}
 }
 
-// deficit returns the amount of work that no schedule can do in time; 0 for a feasible plan.
+// deficit returns the amount of work that no schedule can do in time; 0 for a feasible plan. With GPUs it is that of the
+// GPU with the largest one.
+func (p *plan) deficit() float64 {
+	if p.on == nil {
+		return p.pooled()
+	}
+	return p.largestDeficit(p.gpus())
+}
+
+// pooled returns the deficit of jobs that share the cores.
 //
 // It goes backwards in time. Due work then becomes an arrival, and all work has the same deadline: now. In that
 // direction it is optimal to serve the jobs that need the longest at their limit, which keeps the jobs level. The work
 // left at the beginning is the deficit.
-func (p *plan) deficit() float64 {
+func (p *plan) pooled() float64 {
 	n, last := len(p.limits), len(p.lengths)-1
 	ready := make([]float64, n)  // due by the end of this segment or later, and not done in a later one
 	height := make([]float64, n) // all work up to this segment

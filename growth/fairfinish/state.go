@@ -31,6 +31,9 @@ type Job struct {
 	Weight float64
 	// Limit is the most CPU that the job can use at once; 0 means no limit.
 	Limit growth.MilliCPU
+	// On lists the GPUs that the job uses at the same time, if GPUs are divided. Its work is in GPU-seconds: in one second
+	// it does at most one for each of its GPUs.
+	On []growth.GPU
 	// Finished is set for a job that has ended and appears for the last time, with its last Used. A job that is missing
 	// from the input has ended too, with the usage last seen.
 	Finished bool

@@ -1,5 +1,7 @@
 package fairfinish
 
+import "github.com/trellis-gpu/trellis/growth"
+
 const (
 	// underuse is the fraction of its grant below which a job leaves CPU to other jobs.
 	underuse = 0.8
@@ -54,7 +56,7 @@ func (s State) observe(c Config, jobs []Job, seconds float64) observation {
 	}
 	seen.seconds = seconds
 	seen.idle = sum < idleUse*cores
-	if !seen.idle && limits > seen.cores-epsilon {
+	if !seen.idle && limits > seen.cores-epsilon && c.Unit == growth.CoreSecond { // GPUs serve these jobs only
 		seen.cores = sum
 	}
 	return seen
@@ -62,6 +64,9 @@ func (s State) observe(c Config, jobs []Job, seconds float64) observation {
 
 // usable returns the number of cores that the job can use, given its mean usage in cores; 0 for no limit.
 func (seen observation) usable(a Account, used float64, wait fraction) float64 {
+	if wait.known && len(a.On) > 0 {
+		return seen.usableOfGPUs(a, used, wait.value)
+	}
 	if wait.known {
 		return seen.usableFromWait(a, used, wait.value)
 	}
