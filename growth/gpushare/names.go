@@ -12,8 +12,8 @@ const (
 	MetricAnnotation = "gpushare/metric"
 	// ProgressAnnotation is the source of progress reports: "socket", "log:<regexp>" or "file:<path>".
 	ProgressAnnotation = "gpushare/progress"
-	// TuneAnnotation lists the settings that Trellis may change while the job runs: "loaders", "batch-size", "cpu", or
-	// "none".
+	// TuneAnnotation lists the settings that Trellis may change while the job runs: "cpu", "loaders", "batch-size",
+	// "gpu-time", or "none".
 	TuneAnnotation = "gpushare/tune"
 )
 

@@ -36,6 +36,8 @@ const (
 	TuneCPU       Knob = "cpu"
 	TuneLoaders   Knob = "loaders"
 	TuneBatchSize Knob = "batch-size"
+	// TuneGPUTime lets Trellis pause the job between two steps while another job has the turn of the GPU.
+	TuneGPUTime Knob = "gpu-time"
 )
 
 // Allows reports whether Trellis may turn a knob.
@@ -222,7 +224,7 @@ func parsePattern(expression string) (*regexp.Regexp, error) {
 func parseTune(value string, s *Spec) error {
 	switch value {
 	case "":
-		s.Tune = []Knob{TuneCPU, TuneLoaders}
+		s.Tune = []Knob{TuneCPU, TuneLoaders, TuneGPUTime}
 		return nil
 	case "none":
 		s.Tune = nil
@@ -230,8 +232,8 @@ func parseTune(value string, s *Spec) error {
 	}
 	for word := range strings.SplitSeq(value, ",") {
 		knob := Knob(strings.TrimSpace(word))
-		if knob != TuneCPU && knob != TuneLoaders && knob != TuneBatchSize {
-			return fmt.Errorf("lists %q, which is none of cpu, loaders, batch-size, none", word)
+		if !slices.Contains([]Knob{TuneCPU, TuneLoaders, TuneBatchSize, TuneGPUTime}, knob) {
+			return fmt.Errorf("lists %q, which is none of cpu, loaders, batch-size, gpu-time, none", word)
 		}
 		if !slices.Contains(s.Tune, knob) {
 			s.Tune = append(s.Tune, knob)

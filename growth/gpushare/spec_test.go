@@ -54,7 +54,7 @@ func TestParse_Valid(t *testing.T) {
 				require.Equal(t, gpushare.Spec{
 					Memory: 8192, Count: 1, Metric: "loss", Direction: growth.Minimize, DirectionFrom: gpushare.DirectionKnown,
 					Progress: gpushare.Progress{Source: gpushare.FromSocket},
-					Tune:     []gpushare.Knob{gpushare.TuneCPU, gpushare.TuneLoaders},
+					Tune:     []gpushare.Knob{gpushare.TuneCPU, gpushare.TuneLoaders, gpushare.TuneGPUTime},
 				}, w)
 			},
 		},
