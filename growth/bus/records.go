@@ -16,6 +16,8 @@ type NodeGPUs struct {
 	Resource string `json:"resource"`
 	// Emulated means that there is no driver for these GPUs. Each output with the GPUs shows it.
 	Emulated bool `json:"emulated,omitempty"`
+	// Computes means that jobs do the work of each emulated GPU on a core that it owns. The time of such GPUs can be divided.
+	Computes bool `json:"computes,omitempty"`
 	// Unheard means that kubelet is not connected to the device plugin, because one of them has just started. kubelet
 	// would refuse a pod that is bound to the node now, or allocate another GPU than planned.
 	Unheard bool  `json:"unheard,omitempty"`
@@ -167,7 +169,9 @@ type Sample struct {
 	// for a job with one process.
 	Ranks     int `json:"ranks,omitempty"`
 	WorldSize int `json:"worldSize,omitempty"`
-	// Duty is the fraction of time in which the job may compute; absent if none was sent.
+	// GPUTime is absent where the time of GPUs is not divided.
+	GPUTime *GPUTime `json:"gpuTime,omitempty"`
+	// Duty is the fraction of time in which the job may compute, by a coordinator of an earlier release.
 	Duty *growth.Share `json:"duty,omitempty"`
 
 	// Generation is that of the newest config sent, Applied that of the newest acknowledged.
@@ -175,6 +179,17 @@ type Sample struct {
 	Applied    int64 `json:"applied,omitempty"`
 	// Tunable lists what the user permits Trellis to change.
 	Tunable []string `json:"tunable,omitempty"`
+}
+
+// GPUTime is a job's part of the time of its GPUs.
+type GPUTime struct {
+	// Share is the decided fraction of time in which the job computes. Paused is set if the job waits at other times.
+	Share  growth.Share `json:"share"`
+	Paused bool         `json:"paused,omitempty"`
+	// Held is the time in which the job has computed, Waited the time in which it was ready and waited for its turn, both
+	// since the coordinator started.
+	Held   growth.Seconds `json:"heldSeconds"`
+	Waited growth.Seconds `json:"waitedSeconds"`
 }
 
 // SharedMemory is the size of a pod's /dev/shm, and the shared memory that the pod uses: there, in other volumes of medium

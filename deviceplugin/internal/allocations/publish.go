@@ -32,6 +32,7 @@ type Publisher struct {
 	Unit      growth.MiB
 	Resource  string
 	Emulated  bool
+	Computes  bool
 	Inventory Inventory
 	Streams   StreamTracker
 	Bus       Bus
@@ -81,6 +82,7 @@ func (p Publisher) record(devices []gpu.Device, connected bool) bus.NodeGPUs {
 		Unit:     p.Unit,
 		Resource: p.Resource,
 		Emulated: p.Emulated,
+		Computes: p.Computes,
 		Unheard:  !connected,
 		GPUs:     make([]bus.GPU, len(devices)),
 	}

@@ -77,6 +77,9 @@ func (c *Config) validateChoices() error {
 			invalid = append(invalid, fmt.Errorf("--%s: %q is neither %s", flag.name, flag.value, strings.Join(flag.choices, " nor ")))
 		}
 	}
+	if c.Computes && c.GPUs == gpu.NVML {
+		invalid = append(invalid, errors.New("--emulated-compute: the GPUs are not emulated"))
+	}
 	if c.Sharing == ShareByMPS && c.GPUs != gpu.NVML {
 		invalid = append(invalid, errors.New("--sharing=mps: emulated GPUs have no MPS"))
 	}

@@ -29,6 +29,7 @@ type delivery struct {
 	devices  []gpu.Device
 	unit     growth.MiB
 	emulated bool
+	computes bool
 	cdi      bool
 	mps      bool
 	// cores is the limit in percent of a GPU's compute, or 0.
@@ -39,6 +40,7 @@ type delivery struct {
 // PYTHONPATH of the pod's own takes precedence.
 //
 //	GPUSHARE_*                      for the shim, which caps PyTorch, and for jobs that cap themselves
+//	GPUSHARE_EMULATED_CORE          for jobs that do the work of emulated GPUs on the cores that these own
 //	XLA_PYTHON_CLIENT_MEM_FRACTION  for JAX: its limit, as a fraction of the whole GPU
 //	TF_FORCE_GPU_ALLOW_GROWTH       for TensorFlow: it has no external limit, and allocates only what it needs
 //	ALIYUN_COM_GPU_MEM_*            for jobs written for Aliyun gpushare
@@ -78,6 +80,9 @@ func (d delivery) environment() map[string]string {
 	if d.emulated {
 		env["GPUSHARE_EMULATED"] = "1"
 	}
+	if d.computes {
+		env["GPUSHARE_EMULATED_CORE"] = strings.Join(d.forEachPart(core), ",")
+	}
 	return env
 }
 
@@ -102,6 +107,9 @@ func fraction(d delivery, p slice.Part) string {
 	tenThousandths := 10_000 * int64(growth.MiB(p.Units)*d.unit) / int64(d.device(p).Memory)
 	return fmt.Sprintf("%d.%04d", tenThousandths/10_000, tenThousandths%10_000)
 }
+
+// core is the core that an emulated GPU owns: that of its index.
+func core(d delivery, p slice.Part) string { return strconv.Itoa(d.device(p).Minor) }
 
 // device returns the device of a part. checkAdvertised has verified that it exists.
 func (d delivery) device(p slice.Part) gpu.Device {

@@ -70,6 +70,8 @@ type harness struct {
 	resource string
 	// hideNUMA keeps the NUMA nodes from kubelet.
 	hideNUMA bool
+	// computes lets emulated GPUs compute.
+	computes bool
 	// boot is the id of the machine's boot. events are the plugin's events.
 	boot   string
 	events *recordedEvents
@@ -154,6 +156,7 @@ func (w *harness) start(gpus string) (*plugin.Registrar, *allocations.Tracker) {
 			Unit:        growth.GiB,
 			Emulated:    true,
 			NUMA:        !w.hideNUMA,
+			Computes:    w.computes,
 			Inventory:   w.inventory,
 			Allocations: tracker,
 			Slots:       slots,
@@ -167,6 +170,7 @@ func (w *harness) start(gpus string) (*plugin.Registrar, *allocations.Tracker) {
 		Unit:      growth.GiB,
 		Resource:  w.resource,
 		Emulated:  true,
+		Computes:  w.computes,
 		Inventory: w.inventory,
 		Streams:   &registrar.Server.Streams,
 		Bus:       w.session,
