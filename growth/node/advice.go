@@ -25,7 +25,7 @@ func (e AdviceChanged) apply(n *Node) {
 	}
 }
 
-// deliver sends a job its duty and its config: the newest advice that its user permits, and the batch size on trial.
+// deliver sends a job its config: the newest advice that its user permits, and the batch size on trial.
 func (n *Node) deliver(j *job) {
 	n.deliverDuty(j)
 	config := n.wantedConfig(j)
@@ -43,7 +43,7 @@ func (n *Node) deliver(j *job) {
 
 // revokesDuty reports whether a config is sent even if it has no values. A shim of the previous release ignores duty
 // messages and reads its duty from configs. A config without a duty ends the duty that an earlier coordinator set.
-func (n *Node) revokesDuty(j *job) bool { return j.duty != 0 }
+func (n *Node) revokesDuty(j *job) bool { return j.dutyEnded }
 
 // wantedConfig returns the config that a job should apply.
 func (n *Node) wantedConfig(j *job) wire.Config {

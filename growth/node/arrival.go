@@ -25,7 +25,7 @@ func (n *Node) announceArrival(j *job, wait bool) {
 	j.lifetime.arrivalDue = false
 	n.event(j, oncePerJob, false, "JobArrived",
 		fmt.Sprintf("The job runs with %s. Trellis reads its metric %s (%s is better) from %s. %s",
-			j.memoryText(gpus), j.spec.Metric, better(j.spec.Direction), j.sourceText(), j.tuningText()))
+			j.memoryText(gpus), j.spec.Metric, better(j.spec.Direction), j.sourceText(), n.tuningText(j)))
 }
 
 // memoryText names the job's GPU memory.
@@ -39,14 +39,19 @@ func (j *job) memoryText(gpus []growth.GPU) string {
 	if j.spec.Memory == 0 {
 		return "GPU memory of " + strings.ReplaceAll(gpushare.FormatGPUs(gpus[:min(len(gpus), maxNamed)]), ",", ", ")
 	}
-	names := gpushare.FormatGPUs(gpus[:min(len(gpus), maxNamed)])
+	if len(gpus) > 1 {
+		return fmt.Sprintf("%s on each of %s", j.spec.Memory, gpuNames(gpus))
+	}
+	return fmt.Sprintf("%s of %s", j.spec.Memory, gpuNames(gpus))
+}
+
+// gpuNames names the first of some GPUs.
+func gpuNames(gpus []growth.GPU) string {
+	names := strings.ReplaceAll(gpushare.FormatGPUs(gpus[:min(len(gpus), maxNamed)]), ",", ", ")
 	if more := len(gpus) - maxNamed; more > 0 {
 		names += fmt.Sprintf(" and %d more", more)
 	}
-	if len(gpus) > 1 {
-		return fmt.Sprintf("%s on each of %s", j.spec.Memory, strings.ReplaceAll(names, ",", ", "))
-	}
-	return fmt.Sprintf("%s of %s", j.spec.Memory, names)
+	return names
 }
 
 // sourceText names the source of the job's progress reports.
@@ -61,9 +66,13 @@ func (j *job) sourceText() string {
 	}
 }
 
-// tuningText says whether the job's CPU request changes. The reason in Pod.Fixed has an event of its own.
-func (j *job) tuningText() string {
+// tuningText says whether the job's GPU time or its CPU request changes. The reason in Pod.Fixed has an event of its own.
+func (n *Node) tuningText(j *job) string {
 	switch {
+	case n.dividesGPUs() && j.spec.Allows(gpushare.TuneGPUTime):
+		return "Its part of the time of its GPU follows its growth"
+	case n.dividesGPUs():
+		return "It computes whenever it can: its user does not list gpu-time in " + gpushare.TuneAnnotation
 	case !j.spec.Allows(gpushare.TuneCPU):
 		return "Its CPU request stays as it is: " + j.fixed()
 	case !j.tunable():

@@ -119,6 +119,9 @@ func (e PodDeleted) apply(n *Node) {
 			Finished: true,
 		})
 	}
+	if e.GPU != nil {
+		n.gpuFinished = append(n.gpuFinished, fairfinish.Job{ID: e.Pod, Used: growth.CoreSeconds(*e.GPU), Finished: true})
+	}
 	n.leave(j)
 }
 
@@ -138,6 +141,7 @@ func (n *Node) leave(j *job) {
 	n.ended[uid] = true
 	n.out.Forget = append(n.out.Forget, uid)
 	n.syncSlots()
+	n.sendTurns()
 	n.log(Info, "job left", "job", j.pod.Ref, "uid", uid, "category", j.category, "step", j.latest.Step)
 	n.interrupt("departure", true)
 }

@@ -28,6 +28,10 @@ func (j *job) convergedWithoutSize(f forecast) bool {
 // lostClaim says what a job whose metric is not finite keeps.
 func (n *Node) lostClaim(j *job) string {
 	switch {
+	case n.dividesGPUs() && n.config.Policy == policy.Fair:
+		return "its part of the GPU's time stays, because the policy is fair"
+	case n.dividesGPUs():
+		return "of the GPU's time it gets the least that the policy gives, and what no other job can use"
 	case !j.tunable():
 		return "its CPU request stays, because Trellis does not tune it"
 	case n.config.Policy == policy.Fair:
@@ -56,8 +60,12 @@ func (n *Node) announceConverged(j *job, f forecast) {
 		why = fmt.Sprintf("it has not ended after the %d steps that it has named", j.latest.TotalSteps)
 		change = "report the right total number of steps"
 	}
+	of := "the CPU"
+	if n.dividesGPUs() {
+		of = "the GPU's time"
+	}
 	n.event(j, oncePerJob, false, "ConvergedKeepsShare",
-		fmt.Sprintf("The job has converged but keeps its fair share of the CPU: %s, and with less it could end later than under fair "+
+		fmt.Sprintf("The job has converged but keeps its fair share of %s: %s, and with less it could end later than under fair "+
 			"sharing. To let it give way to growing jobs, %s. --converged=floor of the coordinator takes the share from all such jobs",
-			why, change))
+			of, why, change))
 }

@@ -13,7 +13,7 @@ import (
 
 // Config holds the parameters of a node.
 type Config struct {
-	// Policy divides the node's CPU.
+	// Policy divides the node's CPU, or the time of its GPUs.
 	Policy policy.Name
 	// Interval is the time between two Ticked events, and the longest time between two decisions of most policies.
 	Interval time.Duration
@@ -26,8 +26,8 @@ type Config struct {
 	Converged policy.Converged
 	// DirectWeights is set if the coordinator writes CPU weights into cgroups and does not resize pods.
 	DirectWeights bool
-	// GPUTime also divides the time of each GPU by the shares of its jobs, by means of duties.
-	GPUTime bool
+	// GPUTime decides whether the time of GPUs is divided by turns. Empty means policy.GPUTimeAuto.
+	GPUTime policy.GPUTime
 	// Damping limits changes of shares.
 	Damping Damping
 }
@@ -61,6 +61,9 @@ func (c Config) Validate() error {
 	if err := c.Converged.Validate(); err != nil {
 		return err
 	}
+	if err := c.GPUTime.Validate(); err != nil {
+		return err
+	}
 	if c.Interval < time.Second || c.Interval > time.Hour {
 		return fmt.Errorf("interval %s: 1s to 1h", c.Interval)
 	}
@@ -76,6 +79,13 @@ func (c Config) efficiency() efficiency.Config { return efficiency.Config{Alpha:
 
 func (c Config) flowCon() flowcon.Config {
 	return flowcon.Config{Alpha: c.Alpha, Beta: c.Beta, Interval: c.Interval}
+}
+
+// fairFinishOn returns the parameters for a number of GPUs.
+func (c Config) fairFinishOn(gpus int) fairfinish.Config {
+	config := c.fairFinish(growth.MilliCPU(gpus) * growth.Core)
+	config.Unit = growth.GPUSecond
+	return config
 }
 
 func (c Config) fairFinish(cores growth.MilliCPU) fairfinish.Config {

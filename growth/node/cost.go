@@ -15,7 +15,7 @@ const (
 	decayPart = 0.25
 )
 
-// stepCost estimates the CPU cost of one step. Each interval is weighted by its number of steps.
+// stepCost estimates the work of one step, in core-seconds or GPU-seconds. Each interval is weighted by its number of steps.
 type stepCost struct {
 	steps, used float64 // decayed sums of steps and of core-seconds
 	deviation   float64 // decayed sum of the intervals' distances from the mean, in core-seconds
@@ -67,6 +67,18 @@ func (c *stepCost) add(steps int64, cpu growth.Seconds) {
 	c.deviation = kept*c.deviation + off
 }
 
+// skip leaves out an interval.
+func (c *stepCost) skip(steps int64, cpu growth.Seconds) {
+	c.known, c.lastSteps, c.lastCPU, c.idle = true, steps, cpu, 0
+}
+
+// forget gives the measured cost the weight of one step, so that the next interval dominates.
+func (c *stepCost) forget() {
+	if c.steps > 1 {
+		c.steps, c.used, c.deviation = 1, c.used/c.steps, c.deviation/c.steps
+	}
+}
+
 // assume sets the cost to that of another job's steps, as if the given number of them had been measured. Without it,
 // the first steps of a waiting job would overestimate the cost by a factor of up to two.
 func (c *stepCost) assume(perStep growth.CoreSeconds, steps float64) {
@@ -115,25 +127,33 @@ func (c *stepCost) resume(start, mean, spread growth.CoreSeconds) {
 // would become unknown at its last step, and the job would have to wait just before it exits.
 const exitWork growth.CoreSeconds = 2
 
+// exitWorkOnGPU is likewise the work on a GPU, such as a last evaluation.
+const exitWorkOnGPU growth.CoreSeconds = 0.2
+
 // remaining returns the remaining work of a job that has declared its total number of steps. It becomes unknown when
 // the job makes more steps than that, or has used up exitWork.
-func (c *stepCost) remaining(steps, total int64) remaining.Estimate {
+func (c *stepCost) remaining(steps, total int64, unit growth.Unit) remaining.Estimate {
 	mean, spread := c.perStep()
 	if total <= 0 || mean <= 0 {
 		return remaining.Estimate{}
 	}
 	rest := growth.CoreSeconds(max(total-steps, 0))
-	exit, least := exitWork, exitWork/2
+	exit := exitWork
+	if unit == growth.GPUSecond {
+		exit = exitWorkOnGPU
+	}
+	least := exit / 2
 	switch {
 	case steps > total:
 		exit, least = 0, 0
 	case steps == total: // it may exit at once
-		exit, least = max(exitWork-growth.CoreSeconds(c.idle), 0), 0
+		exit, least = max(exit-growth.CoreSeconds(c.idle), 0), 0
 	}
 	return remaining.Estimate{
 		Low:    rest*max(mean-spread, 0) + least,
 		Likely: rest*mean + exit,
 		High:   rest*(mean+spread) + exit,
 		Known:  true,
+		Unit:   unit,
 	}
 }

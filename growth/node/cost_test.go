@@ -51,31 +51,31 @@ func TestStepCounter_ResumesFromACurve(t *testing.T) {
 
 func TestStepCost_Remaining(t *testing.T) {
 	var c stepCost
-	require.False(t, c.remaining(0, 100).Known, "there are no steps yet")
+	require.False(t, c.remaining(0, 100, growth.CoreSecond).Known, "there are no steps yet")
 	c.add(0, 1)
 	c.add(0, 90)
 	c.add(10, 100)
-	require.False(t, c.remaining(10, 100).Known, "the first observed steps are not measured")
+	require.False(t, c.remaining(10, 100, growth.CoreSecond).Known, "the first observed steps are not measured")
 	c.add(20, 120)
-	got := c.remaining(20, 100)
+	got := c.remaining(20, 100, growth.CoreSecond)
 	require.Equal(t, 160+exitWork, got.Likely)
 	require.Less(t, got.Low, got.Likely)
 	require.Greater(t, got.High, got.Likely)
 	c.add(20, 121)
 	c.add(20, 122)
 	c.add(22, 124)
-	require.InDelta(t, 78*2, float64(c.remaining(22, 100).Likely-exitWork), 1e-9, "CPU used without a step is counted with the next step")
+	require.InDelta(t, 78*2, float64(c.remaining(22, 100, growth.CoreSecond).Likely-exitWork), 1e-9, "CPU used without a step is counted with the next step")
 	c.add(1, 5)
-	require.InDelta(t, 99*2, float64(c.remaining(1, 100).Likely-exitWork), 1e-9, "a restart does not change the cost")
+	require.InDelta(t, 99*2, float64(c.remaining(1, 100, growth.CoreSecond).Likely-exitWork), 1e-9, "a restart does not change the cost")
 	var again stepCost
 	mean, spread := c.perStep()
 	again.resume(c.start(), mean, spread)
 	require.Equal(t, c.start(), again.start())
-	require.Equal(t, c.remaining(1, 100), again.remaining(1, 100), "resume restores the estimate")
+	require.Equal(t, c.remaining(1, 100, growth.CoreSecond), again.remaining(1, 100, growth.CoreSecond), "resume restores the estimate")
 	for i := range int64(60) {
 		c.add(2+i, 5+4*growth.Seconds(1+i))
 	}
-	got = c.remaining(100, 200)
+	got = c.remaining(100, 200, growth.CoreSecond)
 	require.InDelta(t, 400, float64(got.Likely-exitWork), 1, "the estimate follows the present cost")
 	require.InDelta(t, 400, float64(got.Low), 5, "equal intervals make it certain")
 	for i := range int64(30) {
@@ -84,8 +84,8 @@ func TestStepCost_Remaining(t *testing.T) {
 	for i := range int64(30) {
 		c.add(643+i, 1460+3*growth.Seconds(1+i)) // waiting: a step per interval, at three core-seconds
 	}
-	require.InDelta(t, 2.2, float64(c.remaining(700, 701).Likely-exitWork), 0.2, "intervals of a waiting job have little weight")
-	require.False(t, c.remaining(5, 0).Known, "the end is unknown without a total")
+	require.InDelta(t, 2.2, float64(c.remaining(700, 701, growth.CoreSecond).Likely-exitWork), 0.2, "intervals of a waiting job have little weight")
+	require.False(t, c.remaining(5, 0, growth.CoreSecond).Known, "the end is unknown without a total")
 }
 
 // The first steps of a waiting job cost more than later ones, so the cost of a similar job's steps is the better
@@ -147,16 +147,16 @@ func TestStepCost_LeavesTimeToExitAfterTheLastStep(t *testing.T) {
 	var c stepCost
 	c.add(50, 50)
 	c.add(98, 98)
-	require.Equal(t, 2+exitWork, c.remaining(98, 100).Likely)
+	require.Equal(t, 2+exitWork, c.remaining(98, 100, growth.CoreSecond).Likely)
 	c.add(100, 100)
-	require.Equal(t, exitWork, c.remaining(100, 100).Likely)
-	require.Zero(t, c.remaining(100, 100).Low, "the job may exit at once")
+	require.Equal(t, exitWork, c.remaining(100, 100, growth.CoreSecond).Likely)
+	require.Zero(t, c.remaining(100, 100, growth.CoreSecond).Low, "the job may exit at once")
 	c.add(100, 101.5)
-	require.Equal(t, exitWork-1.5, c.remaining(100, 100).Likely)
-	require.Equal(t, 1+exitWork, c.remaining(100, 101).Likely, "CPU used without a step does not reduce exitWork while steps remain")
+	require.Equal(t, exitWork-1.5, c.remaining(100, 100, growth.CoreSecond).Likely)
+	require.Equal(t, 1+exitWork, c.remaining(100, 101, growth.CoreSecond).Likely, "CPU used without a step does not reduce exitWork while steps remain")
 	c.add(100, 130)
-	require.True(t, c.remaining(100, 100).Known)
-	require.Zero(t, c.remaining(100, 100).Likely, "exitWork is used up")
+	require.True(t, c.remaining(100, 100, growth.CoreSecond).Known)
+	require.Zero(t, c.remaining(100, 100, growth.CoreSecond).Likely, "exitWork is used up")
 	c.add(101, 131)
-	require.Zero(t, c.remaining(101, 100).Likely, "the job makes more steps than declared")
+	require.Zero(t, c.remaining(101, 100, growth.CoreSecond).Likely, "the job makes more steps than declared")
 }

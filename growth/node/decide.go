@@ -17,7 +17,7 @@ const (
 	maxDelay = 365 * 24 * time.Hour
 )
 
-// decide divides the pool among the jobs that share it. The pool is the sum of the CPU requests with which they were
+// decide divides the time of GPUs, and the CPU pool among the jobs that share it. The pool is the sum of the CPU requests with which they were
 // created, unless other pods have taken a part of it.
 func (n *Node) decide() {
 	why, rearranged := cmp.Or(n.interrupted, "interval"), n.rearranged
@@ -34,10 +34,11 @@ func (n *Node) decide() {
 	n.pool = pool
 
 	// 2. Compute the shares.
+	onGPUs := n.decideGPUs(why, rearranged)
 	d := n.divide(jobs, originals, why != "interval", rearranged)
 	equalise(jobs, d.grants)
 	n.finished = nil
-	next := min(d.next, maxDelay)
+	next := min(d.next, onGPUs, maxDelay)
 	n.due = n.now.Add(next)
 
 	// 3. Turn shares into CPU requests.
@@ -65,10 +66,9 @@ func (n *Node) decide() {
 		}
 	}
 
-	// 4. Enforce the requests and the duties.
+	// 4. Enforce the requests.
 	n.wake = n.due.Add(n.config.Damping.Settle) // normally a tick comes first, with newer readings
 	n.reconcile()
-	n.updateDuties(jobs)
 }
 
 // sharers returns the jobs whose CPU is divided, and their original requests. A job that has left the pool has no share

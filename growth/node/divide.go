@@ -27,8 +27,11 @@ type grant struct {
 	inputs   Inputs
 }
 
-// divide applies the configured policy.
+// divide applies the configured policy. Where the time of GPUs is divided, the CPU follows.
 func (n *Node) divide(jobs []*job, originals []Requests, interrupted, rearranged bool) division {
+	if n.dividesGPUs() {
+		return n.followGPUs(jobs, originals)
+	}
 	if n.config.Policy == policy.Harmless {
 		return n.harmless(jobs, originals, interrupted)
 	}

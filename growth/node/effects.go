@@ -20,7 +20,7 @@ type Effects struct {
 	Close []string
 	Open  []string
 	// Configs and Duties are sent to the job of a slot, as soon as it is connected. A newer one replaces an older one
-	// that has not been sent.
+	// that has not been sent. Duties end those of a coordinator of an earlier release.
 	Configs []SlotConfig
 	Duties  []SlotDuty
 

@@ -27,7 +27,10 @@ func (n *Node) announceEnd(j *job) {
 	if j.usage.CPUKnown && j.lifetime.ended.Sub(j.usedAt) <= ran/stalePart {
 		parts = append(parts, fmt.Sprintf("It used %.0f core-seconds of CPU", float64(j.usage.CPU)))
 	}
-	if l.Shared > 0 && j.tunable() {
+	if g := j.identity().gpu.seen; g.Held > 0 {
+		parts = append(parts, fmt.Sprintf("It computed on its GPU for %.0f s and waited %.0f s for its turn", float64(g.Held), float64(g.Waited)))
+	}
+	if l.Shared > 0 && j.tunable() && !n.dividesGPUs() {
 		held := fmt.Sprintf("It held %s of the node's pool on average", growth.Share(l.Held/l.Shared))
 		if l.Resizes > 0 {
 			held += fmt.Sprintf("; its CPU request changed %s", times(l.Resizes))
@@ -71,9 +74,13 @@ func (j *job) resultText() string {
 // fairText compares an ended job with fair sharing. It is empty if the account does not cover the job's lifetime, or if
 // there is no difference.
 func (n *Node) fairText(j *job) string {
-	a, ok := n.fair.Accounts[j.pod.Ref.UID]
+	accounts, divided := n.fair.Accounts, j.tunable()
+	if n.dividesGPUs() {
+		accounts, divided = n.gpuFair.Accounts, j.gpu.paused
+	}
+	a, ok := accounts[j.pod.Ref.UID]
 	covered := float64(a.Age) >= coveredPart*j.ran().Seconds()
-	if n.config.Policy != policy.Harmless || !ok || !covered || a.Ended || a.RealWork <= 0 || !j.tunable() {
+	if n.config.Policy != policy.Harmless || !ok || !covered || a.Ended || a.RealWork <= 0 || !divided {
 		return ""
 	}
 	done := growth.Share(a.FairWork / a.RealWork)

@@ -20,6 +20,8 @@ type PodDeleted struct {
 	// CPU is the CPU time that the pod had consumed at its end. It is nil if unknown, as on a real node, where kubelet
 	// removes the cgroup before the pod is deleted.
 	CPU *growth.Seconds
+	// GPU is likewise the work on GPUs, in GPU-seconds.
+	GPU *growth.Seconds
 }
 
 // AllocationsChanged has the allocations of all pods of this node, in the order of their keys on the bus.
@@ -45,6 +47,9 @@ type PodAccounted struct {
 // ExclusiveChanged has the pods of this node, of any kind, to which kubelet's CPU manager has given cores of their own, and
 // how many.
 type ExclusiveChanged struct{ Cores map[growth.PodUID]int }
+
+// InventoryChanged reports whether the node's GPUs compute: they are real, or emulated on cores of the node.
+type InventoryChanged struct{ Computes bool }
 
 // MemoryRestored has the Memory that an earlier coordinator saved on the node. It must precede all other events.
 type MemoryRestored struct{ Memory Memory }

@@ -21,8 +21,10 @@ type Explanation struct {
 	Weight  int64           `json:"weight,omitempty"`
 	// Fixed is the reason why the job's CPU is not tuned. It is empty for a job that shares the pool.
 	Fixed string `json:"fixed,omitempty"`
-	// Decisions are the last decisions, newest last.
+	// Decisions are the last decisions about the CPU, newest last.
 	Decisions DecisionLog `json:"decisions"`
+	// GPU is the part of the time of GPUs. It is nil where that is not divided.
+	GPU *GPUExplanation `json:"gpu,omitempty"`
 }
 
 // Decision is one decision about a job, with its inputs.
@@ -46,7 +48,9 @@ type Inputs struct {
 	Growth     growth.Growth   `json:"growth"`
 	Samples    int             `json:"samples"`
 	Category   growth.Category `json:"category"`
-	// Used is the mean CPU usage in the last interval. Limit is an estimate of the most that the job can use.
+	// Used is the mean usage in the last interval, in thousandths of a core, or of a GPU if Unit is growth.GPUSecond.
+	// Limit is an estimate of the most that the job can use.
+	Unit  growth.Unit     `json:"unit,omitempty"`
 	Used  growth.MilliCPU `json:"cpuUsedMilli"`
 	Limit growth.MilliCPU `json:"cpuLimitMilli,omitempty"`
 	// Remaining is the work to the job's end, ToTarget the work until its metric reaches its target. SimilarJobs names
@@ -94,13 +98,13 @@ func (d DecisionLog) SetOutcome(outcome string) {
 func (n *Node) Explain(pod string) (e Explanation, ok bool) {
 	for _, j := range n.jobs {
 		if j.pod.Ref.String() == pod {
-			return j.explain(), true
+			return n.explain(j), true
 		}
 	}
 	return Explanation{}, false
 }
 
-func (j *job) explain() Explanation {
+func (n *Node) explain(j *job) Explanation {
 	return Explanation{
 		Pod:       j.pod.Ref,
 		Category:  j.category,
@@ -110,6 +114,7 @@ func (j *job) explain() Explanation {
 		Weight:    j.usage.Weight,
 		Fixed:     j.fixed(),
 		Decisions: slices.Clone(j.decisions),
+		GPU:       n.explainGPU(j),
 	}
 }
 

@@ -52,7 +52,7 @@ func replay(t *testing.T, script []byte) ([]node.Effects, node.Memory) {
 		Alpha:     0.05,
 		Beta:      2,
 		Objective: fairfinish.Balanced,
-		GPUTime:   true,
+		GPUTime:   policy.GPUTimeOn,
 		Damping:   node.KubeletDamping(10 * time.Second),
 	})
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -92,6 +92,7 @@ func check(t *testing.T, n *node.Node, e node.Effects) {
 			require.LessOrEqual(t, float64(sum), 1+1e-9, "shares after a decision")
 		}
 	}
+	checkTurns(t, e.Turns)
 	require.LessOrEqual(t, len(e.Resizes), len(jobs))
 	require.LessOrEqual(t, len(e.Samples), len(jobs)+1)
 	require.LessOrEqual(t, len(e.Log), 8*(len(jobs)+2))
@@ -102,6 +103,34 @@ func check(t *testing.T, n *node.Node, e node.Effects) {
 	if e.Load != nil {
 		_, err := json.Marshal(e.Load)
 		require.NoError(t, err)
+	}
+}
+
+// checkTurns checks that no GPU is given for more than all of the time, and each to one group only.
+func checkTurns(t *testing.T, plan *node.TurnPlan) {
+	if plan == nil {
+		return
+	}
+	groups := map[growth.GPU]int{}
+	for _, g := range plan.Groups {
+		busy := map[growth.GPU]growth.Share{}
+		require.NotEmpty(t, g.Jobs)
+		for _, gpu := range g.GPUs {
+			groups[gpu]++
+		}
+		for _, j := range g.Jobs {
+			require.Positive(t, float64(j.Share))
+			for _, gpu := range j.GPUs {
+				require.Contains(t, g.GPUs, gpu)
+				busy[gpu] += j.Share
+			}
+		}
+		for _, b := range busy {
+			require.LessOrEqual(t, float64(b), 1+1e-6)
+		}
+	}
+	for _, count := range groups {
+		require.Equal(t, 1, count)
 	}
 }
 
@@ -145,9 +174,9 @@ func (s *eventScript) event() (e node.Event, elapsed time.Duration) {
 	case 7:
 		return node.CapacityChanged{CPU: growth.MilliCPU(s.next()) * 100}, 0
 	case 8, 9:
-		return node.Ticked{Usages: s.usages()}, time.Duration(s.next())*100*time.Millisecond - time.Second
+		return node.Ticked{Usages: s.usages(), GPU: s.gpuUses()}, time.Duration(s.next())*100*time.Millisecond - time.Second
 	case 10:
-		return node.Woken{Usages: s.usages()}, time.Duration(s.next()) * 100 * time.Millisecond
+		return node.Woken{Usages: s.usages(), GPU: s.gpuUses()}, time.Duration(s.next()) * 100 * time.Millisecond
 	case 11:
 		n := int(s.next())
 		return node.AdviceChanged{Advice: map[growth.PodUID]bus.Advice{
@@ -224,6 +253,20 @@ func (s *eventScript) usages() map[growth.PodUID]node.Usage {
 		}
 	}
 	return usages
+}
+
+func (s *eventScript) gpuUses() map[growth.PodUID]node.GPUUse {
+	uses := map[growth.PodUID]node.GPUUse{}
+	for range s.next() % 4 {
+		uses[ref(s.name()).UID] = node.GPUUse{
+			Held:   growth.Seconds(s.next()),
+			Waited: growth.Seconds(s.next()),
+			Alone:  growth.Seconds(s.next()),
+			Steps:  int64(s.next()),
+			Gated:  s.next()%4 != 0,
+		}
+	}
+	return uses
 }
 
 func (s *eventScript) estimate() *remaining.Estimate {

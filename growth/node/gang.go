@@ -36,6 +36,14 @@ func (j *job) leader() *job {
 	return j.gang
 }
 
+// identity returns the pod that has the state of the whole job: the one with the lowest UID.
+func (j *job) identity() *job {
+	if j.first == nil {
+		return j
+	}
+	return j.first
+}
+
 // follows reports whether another pod has the curve of the job.
 func (j *job) follows() bool { return j.leader() != j }
 
@@ -43,7 +51,7 @@ func (j *job) follows() bool { return j.leader() != j }
 func (n *Node) formGangs() {
 	groups := map[string][]*job{}
 	for _, j := range n.sorted() {
-		j.gang = nil
+		j.gang, j.first = nil, nil
 		if key := j.gangKey(); key != "" {
 			groups[key] = append(groups[key], j)
 		}
@@ -55,7 +63,7 @@ func (n *Node) formGangs() {
 		}
 		lead := slices.MinFunc(pods, leadsBefore)
 		for _, j := range pods {
-			j.gang = lead
+			j.gang, j.first = lead, pods[0]
 		}
 		n.announceGang(lead, pods)
 	}

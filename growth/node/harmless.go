@@ -11,56 +11,82 @@ import (
 // minCapacity is a lower bound of the CPU that is left for the jobs that share, however much other jobs use.
 const minCapacity = growth.Core / 10
 
-// harmless applies policy.Harmless. It keeps the state of package fairfinish between decisions.
-func (n *Node) harmless(jobs []*job, originals []Requests, interrupted bool) division {
-	in := make([]fairfinish.Job, len(jobs))
-	forecasts, floors := make([]forecast, len(jobs)), make([]string, len(jobs))
-	for i, j := range jobs {
-		lead := j.leader()
-		f := n.forecast(lead)
-		forecasts[i], floors[i] = f, n.floorReason(lead, f)
-		n.announceConverged(lead, f)
-		in[i] = fairfinish.Job{
-			ID:                j.pod.Ref.UID,
-			Used:              growth.CoreSeconds(j.metered.CPU),
-			CPUWait:           j.metered.Queued,
-			CPUWaitKnown:      j.metered.QueuedKnown,
-			Remaining:         f.remaining,
-			ToTarget:          f.toTarget,
-			TargetFromSimilar: f.complete,
-			FloorOnly:         floors[i] != "",
-			// Kubernetes divides a busy node in proportion to requests, so these are the weights of fair sharing.
-			Weight: j.pod.Total(originals[i]).Cores(),
-			Limit:  j.pod.Limit(),
-		}
+// claim is a job before a decision of policy.Harmless.
+type claim struct {
+	job      *job
+	share    growth.Share // at present
+	forecast forecast
+	floor    string // as floorReason returns it
+	in       fairfinish.Job
+}
+
+// claim returns what a job can claim, with the work that is left.
+func (n *Node) claim(j *job) claim {
+	lead := j.leader()
+	f := n.forecast(lead)
+	c := claim{job: j, forecast: f, floor: n.floorReason(lead, f)}
+	n.announceConverged(lead, f)
+	c.in = fairfinish.Job{
+		ID:                j.pod.Ref.UID,
+		Remaining:         f.remaining,
+		ToTarget:          f.toTarget,
+		TargetFromSimilar: f.complete,
+		FloorOnly:         c.floor != "",
 	}
-	in = append(in, n.finished...)
-	var decision fairfinish.Decision
-	n.fair, decision = fairfinish.Decide(n.config.fairFinish(n.capacity()), n.fair, n.now, in)
+	return c
+}
+
+// harmless applies policy.Harmless to the CPU. It keeps the state of package fairfinish between decisions.
+func (n *Node) harmless(jobs []*job, originals []Requests, interrupted bool) division {
+	claims := make([]claim, len(jobs))
+	for i, j := range jobs {
+		c := n.claim(j)
+		c.share = j.share
+		c.in.Used = growth.CoreSeconds(j.metered.CPU)
+		c.in.CPUWait, c.in.CPUWaitKnown = j.metered.Queued, j.metered.QueuedKnown
+		// Kubernetes divides a busy node in proportion to requests, so these are the weights of fair sharing.
+		c.in.Weight = j.pod.Total(originals[i]).Cores()
+		c.in.Limit = j.pod.Limit()
+		claims[i] = c
+	}
+	var d division
+	n.fair, d = n.divideFairly(n.config.fairFinish(n.capacity()), n.fair, claims, n.finished, interrupted)
+	return d
+}
+
+// divideFairly applies policy.Harmless to one resource. finished are jobs that have ended since the last decision.
+func (n *Node) divideFairly(
+	c fairfinish.Config, before fairfinish.State, claims []claim, finished []fairfinish.Job, interrupted bool,
+) (fairfinish.State, division) {
+	in := make([]fairfinish.Job, len(claims))
+	for i, claim := range claims {
+		in[i] = claim.in
+	}
+	state, decision := fairfinish.Decide(c, before, n.now, append(in, finished...))
 	d := division{next: max(decision.Next, n.config.Damping.Dwell)}
 	moved := growth.Share(0)
 	for i, g := range decision.Grants {
-		j, f := jobs[i], forecasts[i]
-		inputs := j.inputs()
+		claim := claims[i]
+		f, inputs := claim.forecast, claim.job.inputs()
 		inputs.Remaining, inputs.ToTarget, inputs.SimilarJobs = f.remaining, f.toTarget, f.similarJobs
 		inputs.FairFinish, inputs.Overdue = finite(g.FairFinish), g.Overdue
-		inputs.Limit = growth.MilliCPU(1000 * n.fair.Accounts[g.ID].Limit)
-		moved = max(moved, growth.Share(math.Abs(float64(g.Share-j.share))))
+		inputs.Limit = growth.MilliCPU(1000 * state.Accounts[g.ID].Limit)
+		moved = max(moved, growth.Share(math.Abs(float64(g.Share-claim.share))))
 		d.grants = append(d.grants, grant{
-			category: j.category,
+			category: claim.job.category,
 			weight:   float64(g.Share),
 			share:    g.Share,
-			reason:   withFloor(floors[i], g.Reason),
+			reason:   withFloor(claim.floor, g.Reason),
 			inputs:   inputs,
 		})
 	}
 	if !interrupted && moved < n.config.Damping.Deadband {
-		for i, j := range jobs {
-			d.grants[i].share = j.share
+		for i, claim := range claims {
+			d.grants[i].share = claim.share
 			d.grants[i].reason += fmt.Sprintf("; no share changes by %s, so all stay", n.config.Damping.Deadband)
 		}
 	}
-	return d
+	return state, d
 }
 
 // capacity returns the CPU for all jobs that share: the node's allocatable CPU minus the usage of other jobs.

@@ -29,6 +29,7 @@ type job struct {
 	counter    stepCounter
 	processes  processes
 	gang       *job // the lead of the pods that are one job; nil for a job with one pod
+	first      *job // of these pods, the one with the lowest UID
 	window     window
 	rates      rates
 
@@ -73,9 +74,9 @@ type job struct {
 	enforced     Requests
 	readBack     int64 // the cgroup's weight after enforced was applied
 
-	// GPU time.
-	duty         growth.Share // 0 for a job that has never been sent a duty
-	dutySequence int64
+	// GPU time. dutyEnded is set for a job that a coordinator of an earlier release has sent a duty.
+	gpu       gpuTime
+	dutyEnded bool
 
 	// Advice.
 	advice        bus.Advice

@@ -32,6 +32,10 @@ func (n *Node) Memory() (Memory, error) {
 		Ended:    n.endedRuns,
 	}
 	m := Memory{At: n.fair.At}
+	if len(n.gpuFair.Accounts) > 0 {
+		state.GPUFair = &n.gpuFair
+		m.At = n.gpuFair.At
+	}
 	for _, j := range n.sorted() {
 		uid := j.pod.Ref.UID
 		if j.refusal.Times > 0 {
@@ -67,6 +71,10 @@ func (e MemoryRestored) apply(n *Node) {
 	}
 	n.fair, n.endedRuns = state.Fair, state.Ended
 	n.fair.At = e.Memory.At
+	if state.GPUFair != nil {
+		n.gpuFair = *state.GPUFair
+		n.gpuFair.At = e.Memory.At
+	}
 	maps.Copy(n.pastRefusals, state.Refusals)
 	maps.Copy(n.pastYields, state.Yields)
 }

@@ -40,6 +40,13 @@ type Node struct {
 	pool        growth.MilliCPU
 	fair        fairfinish.State
 	finished    []fairfinish.Job // jobs that have ended since the last decision, if their CPU is known
+	gpuFair     fairfinish.State
+	gpuFinished []fairfinish.Job // likewise, if their work on GPUs is known
+	gpusMetered time.Time        // time of the last reading
+	computes    bool             // the GPUs of the node compute
+	groups      []gpuGroup       // at the last decision
+	turns       TurnPlan         // as last sent
+	cpuShort    bool             // jobs have waited for CPUs
 	stalled     Stalled          // last reading for the whole node
 	stalledAt   time.Time
 	pressure    *bus.Pressure

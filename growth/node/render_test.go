@@ -14,6 +14,7 @@ func (s *scenario) step(e node.Event) {
 	effects := s.node.Step(s.now, e)
 	s.wake = effects.Wake
 	s.render(effects)
+	s.gpus.follow(effects.Turns)
 	for _, c := range effects.Configs {
 		s.configs[c.Slot] = c.Config
 	}
@@ -29,8 +30,13 @@ func (s *scenario) step(e node.Event) {
 // It omits samples and memory, which are published and saved in every round.
 func (s *scenario) render(e node.Effects) {
 	for _, entry := range e.Log {
-		if fields := fieldsOf(entry); entry.Message == "decided" && fmt.Sprint(fields["from"]) != fmt.Sprint(fields["to"]) {
-			s.note("decision  %s: %v → %v, because of %v: %v", podName(fields["job"]), fields["from"], fields["to"], fields["because"], fields["reason"])
+		fields := fieldsOf(entry)
+		if fmt.Sprint(fields["from"]) == fmt.Sprint(fields["to"]) {
+			continue
+		}
+		what := map[string]string{"decided": "decision ", "GPU time decided": "GPU time "}[entry.Message]
+		if what != "" {
+			s.note("%s %s: %v → %v, because of %v: %v", what, podName(fields["job"]), fields["from"], fields["to"], fields["because"], fields["reason"])
 		}
 	}
 	for _, slot := range e.Close {
@@ -42,6 +48,7 @@ func (s *scenario) render(e node.Effects) {
 	for _, d := range e.Duties {
 		s.note("duty      %s: sequence %d, %s of the time", d.Slot, d.Duty.Sequence, d.Duty.Duty)
 	}
+	s.renderTurns(e.Turns)
 	for _, f := range e.Follow {
 		s.note("follow    %s: %s", f.Pod.Name, f.Progress.Source)
 	}

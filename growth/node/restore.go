@@ -70,7 +70,8 @@ func (n *Node) resumeJob(j *job, s bus.Sample, state jobState) {
 	if state.Work != nil {
 		n.resumeWork(j, *state.Work)
 	}
-	n.resumeDuty(j, s.Duty)
+	j.endDuty(s.Duty)
+	j.resumeGPU(s.GPUTime, state.Work)
 	n.resumeTrial(j, state.Trial)
 	j.stepOffset = s.Step
 	j.counter = stepCounter{steps: s.Step, last: j.latest}
@@ -82,16 +83,26 @@ func (n *Node) resumeWork(j *job, w workState) {
 	if w.Curve != nil {
 		j.curve = *w.Curve
 	}
-	if w.Fair == nil || n.config.Policy != policy.Harmless {
+	if n.config.Policy != policy.Harmless {
 		return
 	}
-	uid := j.pod.Ref.UID
-	account, ok := w.Fair.Accounts[uid]
+	resumeAccount(&n.fair, w.Fair, j.pod.Ref.UID)
+	if w.GPU != nil {
+		resumeAccount(&n.gpuFair, w.GPU.Fair, j.pod.Ref.UID)
+	}
+}
+
+// resumeAccount restores the account of one job.
+func resumeAccount(into, from *fairfinish.State, uid growth.PodUID) {
+	if from == nil {
+		return
+	}
+	account, ok := from.Accounts[uid]
 	if !ok {
 		return
 	}
-	if len(n.fair.Accounts) == 0 {
-		n.fair = fairfinish.State{At: w.Fair.At, Accounts: map[growth.PodUID]fairfinish.Account{}}
+	if len(into.Accounts) == 0 {
+		*into = fairfinish.State{At: from.At, Accounts: map[growth.PodUID]fairfinish.Account{}}
 	}
-	n.fair.Accounts[uid] = account
+	into.Accounts[uid] = account
 }

@@ -68,10 +68,10 @@ func (n *Node) sample(j *job) bus.Sample {
 		Applied:          j.applied,
 	}
 	s.SharedMemory = j.sharedMemory()
-	if j.duty > 0 {
-		duty := j.duty
-		s.Duty = &duty
+	if j.dutyEnded {
+		s.Duty = new(growth.Share(1))
 	}
+	s.GPUTime = n.gpuSample(j)
 	for _, knob := range j.spec.Tune {
 		if knob != gpushare.TuneCPU || j.tunable() {
 			s.Tunable = append(s.Tunable, string(knob))
@@ -91,6 +91,7 @@ func (n *Node) jobState(j *job) jobState {
 	if account, ok := n.fair.Accounts[uid]; ok {
 		work.Fair = &fairfinish.State{At: n.fair.At, Accounts: map[growth.PodUID]fairfinish.Account{uid: account}}
 	}
+	work.GPU = n.gpuState(j)
 	state := jobState{Version: stateVersion, History: &history, Work: &work, Lifetime: j.lifetime.state()}
 	if j.spec.Allows(gpushare.TuneBatchSize) {
 		tried := j.trial

@@ -34,6 +34,8 @@ type scenario struct {
 	refuses map[string]string // kubelet's message by pod
 	configs map[string]wire.Config
 	rules   cpuRules
+	gpus    *gpus
+	stalled growth.Seconds // time in which tasks of the node have waited for a CPU
 	lines   []string
 }
 
@@ -41,7 +43,7 @@ type scenario struct {
 func (s *scenario) run(command string) {
 	words := strings.Fields(command)
 	what, args := words[0], words[1:]
-	if s.runCPU(what, args) {
+	if s.runCPU(what, args) || s.runGPU(what, args) {
 		return
 	}
 	switch what {
@@ -53,6 +55,7 @@ func (s *scenario) run(command string) {
 		s.runPod(args[0], values(args[1:]))
 	case "delete":
 		delete(s.pods, args[0])
+		s.gpus.remove(args[0])
 		s.step(node.PodDeleted{Pod: uid(args[0])})
 		s.allocate()
 	case "ends", "starts":
@@ -84,7 +87,7 @@ func (s *scenario) run(command string) {
 		}
 	case "wait":
 		s.now = s.wake
-		s.step(node.Woken{Usages: s.usages()})
+		s.step(node.Woken{Usages: s.usages(), GPU: s.gpus.uses()})
 	case "kubelet":
 		name, message, _ := strings.Cut(strings.Join(args[1:], " "), ": ")
 		s.refuses[name] = message // empty if kubelet accepts
@@ -104,7 +107,7 @@ func (s *scenario) newNode(args []string) {
 		Interval: s.duration(v["interval"]),
 		Alpha:    0.05,
 		Beta:     2,
-		GPUTime:  v["gpu-time"] == "true",
+		GPUTime:  policy.GPUTime(v["gpu-time"]),
 	}
 	s.config.Damping = node.KubeletDamping(s.config.Interval)
 	s.start = time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
@@ -112,6 +115,7 @@ func (s *scenario) newNode(args []string) {
 	s.cores = s.milli(v["cores"] + "000m")
 	s.pods, s.cpu = map[string]node.Pod{}, map[string]growth.Seconds{}
 	s.refuses, s.configs = map[string]string{}, map[string]wire.Config{}
+	s.gpus = newGPUs()
 	s.node = node.New(s.config)
 	s.step(node.CapacityChanged{CPU: s.cores})
 }
@@ -119,6 +123,7 @@ func (s *scenario) newNode(args []string) {
 func (s *scenario) restartCoordinator() {
 	memory, err := s.node.Memory()
 	require.NoError(s.t, err)
+	s.gpus.restart()
 	s.node = node.New(s.config)
 	s.step(node.MemoryRestored{Memory: memory})
 	s.step(node.CapacityChanged{CPU: s.cores})
@@ -150,6 +155,7 @@ func (s *scenario) runPod(name string, v map[string]string) {
 		}
 	}
 	s.outside(&pod, v)
+	s.gpus.add(name, v["gpus"])
 	s.pods[name] = pod
 	s.step(node.PodUpdated{Pod: pod})
 	s.allocate()
@@ -160,7 +166,7 @@ func (s *scenario) allocate() {
 	e := node.AllocationsChanged{Synced: true}
 	for _, name := range slices.Sorted(maps.Keys(s.pods)) {
 		e.Allocations = append(e.Allocations, bus.Allocation{Pod: s.pods[name].Ref, Containers: []bus.ContainerAllocation{{
-			Name: "train", Slot: "slot-" + name, GPUs: []growth.GPUShare{{GPU: "GPU-0", Memory: growth.GiB}},
+			Name: "train", Slot: "slot-" + name, GPUs: s.gpus.of(name),
 		}}})
 	}
 	s.step(e)
@@ -205,7 +211,7 @@ func (s *scenario) tick(elapsed time.Duration, used map[string]string) {
 	for name, text := range used {
 		s.cpu[name] += growth.Seconds(s.duration(text).Seconds())
 	}
-	s.step(node.Ticked{Usages: s.usages()})
+	s.step(node.Ticked{Usages: s.usages(), GPU: s.gpus.uses()})
 }
 
 // train runs a round. Jobs use 5 s of CPU and report a loss that falls by 1 from 100 (falling) or stays at 1 (flat).

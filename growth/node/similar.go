@@ -33,9 +33,10 @@ func (j *job) program() string {
 	return j.pod.Program + " " + j.spec.Metric + ":" + j.spec.Direction.String()
 }
 
-// run returns the job's run so far.
-func (j *job) run() Run {
-	perStep, _ := j.cost.perStep()
+// run returns the job's run so far, with its work in a unit.
+func (j *job) run(unit growth.Unit) Run {
+	cost := j.costIn(unit)
+	perStep, _ := cost.perStep()
 	return Run{
 		Job:     j.pod.Ref.String(),
 		Program: j.program(),
@@ -43,8 +44,9 @@ func (j *job) run() Run {
 		Whole: remaining.Profile{
 			Numbers:     j.pod.Numbers,
 			Total:       float64(j.latest.TotalSteps),
-			StartupCost: j.cost.start(),
+			StartupCost: cost.start(),
 			StepCost:    perStep,
+			Unit:        unit,
 		},
 	}
 }
@@ -52,8 +54,8 @@ func (j *job) run() Run {
 // rememberRun keeps the run of a job that has ended. If there are too many runs, it drops the oldest run of the program
 // with the most runs.
 func (n *Node) rememberRun(j *job) {
-	run := j.run()
-	run.Whole.StepCost = j.cost.overall()
+	run := j.run(n.unit())
+	run.Whole.StepCost = j.costIn(n.unit()).overall()
 	if run.Program == "" || len(run.Curve.Points) == 0 {
 		return
 	}
@@ -89,7 +91,7 @@ func (n *Node) similar(j *job) (runs []Run) {
 	}
 	for _, other := range n.sorted() {
 		if other != j && other.leader() != j.leader() && other.program() == program {
-			runs = append(runs, other.run())
+			runs = append(runs, other.run(n.unit()))
 		}
 	}
 	return runs
@@ -100,7 +102,7 @@ func (n *Node) assumeCost(j *job) {
 	var whole remaining.Profile
 	for _, r := range n.similar(j) {
 		same := slices.Equal(r.Whole.Numbers, j.pod.Numbers)
-		if r.Whole.StepCost > 0 && (same || whole.StepCost == 0) {
+		if r.Whole.Unit == n.unit() && r.Whole.StepCost > 0 && (same || whole.StepCost == 0) {
 			whole = r.Whole
 			if same {
 				break
@@ -108,15 +110,17 @@ func (n *Node) assumeCost(j *job) {
 		}
 	}
 	total := cmp.Or(float64(j.latest.TotalSteps), whole.Total)
-	j.cost.assume(whole.StepCost, assumedPart*total)
+	j.costIn(n.unit()).assume(whole.StepCost, assumedPart*total)
 }
 
 // progress returns a job's progress and its remaining work. Without a measured step cost it uses the profile of a
 // similar job, preferably of one with equal numbers.
 func (n *Node) progress(j *job, similar []Run) (p remaining.Progress, left remaining.Estimate) {
-	p = remaining.Progress{Done: float64(j.counter.steps), Total: float64(j.latest.TotalSteps)}
-	if p.StepCost, _ = j.cost.perStep(); p.StepCost > 0 {
-		left = j.cost.remaining(j.counter.steps, j.latest.TotalSteps)
+	unit := n.unit()
+	cost := j.costIn(unit)
+	p = remaining.Progress{Done: float64(j.counter.steps), Total: float64(j.latest.TotalSteps), Unit: unit}
+	if p.StepCost, _ = cost.perStep(); p.StepCost > 0 {
+		left = cost.remaining(j.counter.steps, j.latest.TotalSteps, unit)
 		if !left.Known {
 			left = j.curve.RemainingWork(j.spec.Direction, p)
 		}
@@ -125,10 +129,10 @@ func (n *Node) progress(j *job, similar []Run) (p remaining.Progress, left remai
 	own := p
 	for _, r := range similar {
 		same := slices.Equal(r.Whole.Numbers, j.pod.Numbers)
-		if left.Known && !same {
+		if r.Whole.Unit != unit || left.Known && !same {
 			continue
 		}
-		q, predicted := r.Whole.Predict(own, j.pod.Numbers, growth.CoreSeconds(j.metered.CPU))
+		q, predicted := r.Whole.Predict(own, j.pod.Numbers, j.workIn(unit))
 		if !predicted.Known {
 			continue
 		}

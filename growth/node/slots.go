@@ -68,6 +68,7 @@ func (e SlotsOpened) apply(n *Node) {
 			n.deliver(j)
 		}
 	}
+	n.sendTurns()
 }
 
 // slotsOf returns the open slots of a job.

@@ -43,12 +43,26 @@ type workState struct {
 	Curve *remaining.Curve `json:"curveBySteps,omitempty"`
 	// Fair is the state of policy.Harmless, with the account of this job only.
 	Fair *fairfinish.State `json:"fair,omitempty"`
+	// GPU is the work on GPUs. The fields above are in core-seconds.
+	GPU *gpuWork `json:"gpu,omitempty"`
+}
+
+// gpuWork is what was learned about a job's work on GPUs, in GPU-seconds.
+type gpuWork struct {
+	Start      growth.CoreSeconds `json:"start,omitempty"`
+	StepCost   growth.CoreSeconds `json:"stepCost,omitempty"`
+	StepSpread growth.CoreSeconds `json:"stepSpread,omitempty"`
+	// Exact is set if StepCost was measured without other jobs.
+	Exact bool `json:"exact,omitempty"`
+	// Fair has the account of this job only.
+	Fair *fairfinish.State `json:"fair,omitempty"`
 }
 
 // nodeState is the state of the whole node that survives a restart of the coordinator.
 type nodeState struct {
 	Version  int                              `json:"v"`
 	Fair     fairfinish.State                 `json:"fair"`
+	GPUFair  *fairfinish.State                `json:"gpuFair,omitempty"`
 	Refusals map[growth.PodUID]resize.Refusal `json:"refusals,omitempty"`
 	Yields   map[growth.PodUID]yielded        `json:"yields,omitempty"`
 	Ended    []Run                            `json:"ended,omitempty"`

@@ -49,12 +49,20 @@ func TestState_FilesHaveEveryField(t *testing.T) {
 		"job-state": jobState{
 			Version: stateVersion,
 			History: &history,
-			Work:    &workState{Start: 1, StepCost: 2, StepSpread: 3, Curve: &curve, Fair: &fair},
-			Trial:   &tried,
+			Work: &workState{
+				Start:      1,
+				StepCost:   2,
+				StepSpread: 3,
+				Curve:      &curve,
+				Fair:       &fair,
+				GPU:        &gpuWork{Start: 1, StepCost: 2, StepSpread: 3, Exact: true, Fair: &fair},
+			},
+			Trial: &tried,
 		},
 		"node-state": nodeState{
 			Version:  stateVersion,
 			Fair:     fair,
+			GPUFair:  &fair,
 			Refusals: map[growth.PodUID]resize.Refusal{"a": fill(t, resize.Refusal{})},
 			Yields: map[growth.PodUID]yielded{
 				"a": {Writer: "x", Request: 7, At: at, Created: Requests{"train": 7}},

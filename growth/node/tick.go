@@ -17,6 +17,7 @@ import (
 // apply runs one round: observe, classify, decide if a decision is due, reconcile, publish.
 func (e Ticked) apply(n *Node) {
 	n.formGangs()
+	n.meterGPUs(e.GPU)
 	for _, j := range n.sorted() {
 		n.observe(j, e.Usages)
 		n.classify(j)
@@ -27,6 +28,7 @@ func (e Ticked) apply(n *Node) {
 	n.measureCosts()
 	n.measureTraining(e.Usages)
 	n.observeNode(e.Stalled)
+	n.summariseGPUTime()
 	n.syncSlots()
 	n.endYields()
 	if n.interrupted != "" || !n.now.Before(n.due.Add(-n.config.Damping.Settle)) { // ticks are not exactly an interval apart
@@ -43,6 +45,7 @@ func (e Woken) apply(n *Node) {
 			j.meter(usage)
 		}
 	}
+	n.meterGPUs(e.GPU)
 	n.decide()
 	n.publishAll()
 }
@@ -62,16 +65,20 @@ func (n *Node) measureCosts() {
 		if j.usage.CPUKnown {
 			j.cost.add(j.counter.steps, j.usage.CPU)
 		}
-		if j.cost.unmeasured() {
+		if n.dividesGPUs() && j.identity() == j {
+			j.measureGPUCost()
+		}
+		if j.costIn(n.unit()).unmeasured() {
 			n.assumeCost(j)
 		}
 	}
 }
 
 func (n *Node) classify(j *job) {
+	used, known := n.workSeconds(j)
 	j.reading = j.tracker.Tick(n.now, efficiency.Usage{
-		CoreSeconds: j.usage.CPU,
-		Known:       j.usage.CPUKnown,
+		CoreSeconds: used,
+		Known:       known,
 		Memory:      j.usage.Memory,
 		BlockIO:     j.usage.BlockIO,
 		NetworkIO:   j.usage.NetworkIO,

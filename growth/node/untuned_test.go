@@ -43,23 +43,6 @@ func TestExclusiveCores_AreInNoBudget(t *testing.T) {
 	})
 }
 
-// A job whose CPU cannot be tuned is observed, and takes part in the division of the GPU's time with its fair share.
-func TestDuty_IncludesJobsWhoseCPUIsFixed(t *testing.T) {
-	w := newHarness(t)
-	w.config.GPUTime = true
-	w.start(policy.FlowCon)
-	w.arriveFixed("fixed", 500)
-	w.arrive("young")
-	w.arrive("old")
-	w.arrive("private", gpushare.TuneAnnotation+"=none")
-	w.train(0, 12, map[string]func(int) float64{"young": falling, "old": flat, "fixed": flat})
-	require.Equal(t, growth.Converged, w.sample("fixed").Category)
-	require.InDelta(t, (1./3)/(2./3*.75), float64(*w.sample("fixed").Duty), .06, "a third of the node next to three quarters of the rest")
-	require.InDelta(t, 1./3, float64(*w.sample("old").Duty), .06, "the others keep their proportion")
-	require.Nil(t, w.sample("private").Duty, "its user permits no tuning")
-	require.Equal(t, growth.MilliCPU(500), w.requests()["fixed"])
-}
-
 func TestArrive_APodWithLimitsAloneIsAJob(t *testing.T) {
 	in(t, policy.FlowCon, func(t *testing.T, w *harness) {
 		w.apply(node.Pod{Ref: ref("limits"), Running: true, ByLimits: true, Annotations: map[string]string{},

@@ -34,8 +34,8 @@ type Config struct {
 	Objective string
 	// Converged is what a converged job of unknown size can claim under the policy harmless.
 	Converged policy.Converged
-	// GPUTime makes the share of a job also limit the part of the time in which the job computes on its GPU.
-	GPUTime bool
+	// GPUTime decides whether the time of GPUs is divided by turns: a value of policy.GPUTime, or a boolean.
+	GPUTime string
 	// Enforce is the way in which CPU shares are applied: EnforceByResize or EnforceByCgroup.
 	Enforce string
 	// Interval is the time between two decisions when no event causes an earlier one.
@@ -75,9 +75,10 @@ func (c *Config) AddFlags(set *flags.Set) {
 	set.StringVar((*string)(&c.Converged), "converged", string(policy.ConvergedFair),
 		"what harmless gives a converged job of unknown size: fair is its fair share, so it ends no later than under fair "+
 			"sharing; floor is the least that the policy gives, and what no other job can use, so it ends later")
-	set.BoolVar(&c.GPUTime, "gpu-time", false,
-		"also limit the part of the time in which a job computes on its GPU to its share; the shim waits between two steps. "+
-			"Emulated GPUs do not compute: leave it off there")
+	set.StringVar(&c.GPUTime, "gpu-time", string(policy.GPUTimeAuto),
+		"whether the jobs of a GPU take turns, which the policy divides; a job waits for its turn between two steps. auto is on for "+
+			"real GPUs, and for emulated ones that compute (--emulated-compute of the device plugin); or on, off")
+	set.Lookup("gpu-time").NoOptDefVal = string(policy.GPUTimeOn) // it was a boolean
 	set.StringVar(&c.Enforce, "enforce", EnforceByResize,
 		"how CPU shares are applied: resize changes the CPU requests of pods in place, cgroup writes CPU weights (for "+
 			"Kubernetes before 1.33; --cgroup-root must be writable)")

@@ -31,6 +31,9 @@ func TestParse_ValidatesFlagsAndEnvironment(t *testing.T) {
 		"enforced directly":        {nil, []string{"--enforce=cgroup"}, ""},
 		"enforced by magic":        {nil, []string{"--enforce=magic"}, "resize or cgroup"},
 		"unknown objective":        {nil, []string{"--objective=fame"}, "finish, balanced, growth, or a number"},
+		"turns":                    {nil, []string{"--gpu-time"}, ""},
+		"turns by a boolean":       {map[string]string{"TRELLIS_GPU_TIME": "true"}, nil, ""},
+		"turns now and then":       {nil, []string{"--gpu-time=sometimes"}, "auto, on or off"},
 		"converged jobs give way":  {map[string]string{"TRELLIS_CONVERGED": "floor"}, nil, ""},
 		"converged jobs end":       {nil, []string{"--converged=none"}, "fair or floor"},
 		"unknown log level":        {nil, []string{"--log-level=loud"}, "debug, info, warn, error"},
@@ -57,7 +60,7 @@ func TestParse_ValidatesFlagsAndEnvironment(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 7*time.Second, c.Decisions().Interval)
 	require.Equal(t, "from-the-downward-api", c.Node)
-	require.True(t, c.GPUTime)
+	require.Equal(t, policy.GPUTimeOn, c.Decisions().GPUTime)
 	require.Equal(t, policy.ConvergedFloor, c.Decisions().Converged)
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/growth/fairfinish"
 	"github.com/trellis-gpu/trellis/growth/node"
+	"github.com/trellis-gpu/trellis/growth/policy"
 )
 
 // Validate implements daemon.Config. With Explain, only the flags of the explanation are needed.
@@ -23,12 +24,16 @@ func (c *Config) Validate() error {
 	if _, err := fairfinish.ParseObjective(c.Objective); err != nil {
 		invalid = append(invalid, fmt.Errorf("--%w", err))
 	}
+	if _, err := policy.ParseGPUTime(c.GPUTime); err != nil {
+		invalid = append(invalid, fmt.Errorf("--%w", err))
+	}
 	return errors.Join(append(invalid, c.Decisions().Validate(), c.Etcd.Validate())...)
 }
 
 // Decisions returns the configuration of the node's decisions.
 func (c *Config) Decisions() node.Config {
 	objective, _ := fairfinish.ParseObjective(c.Objective) // Validate reports the error
+	gpuTime, _ := policy.ParseGPUTime(c.GPUTime)           // likewise
 	return node.Config{
 		Policy:        c.Policy,
 		Interval:      c.Interval,
@@ -36,7 +41,7 @@ func (c *Config) Decisions() node.Config {
 		Beta:          c.Beta,
 		Objective:     objective,
 		Converged:     c.Converged,
-		GPUTime:       c.GPUTime,
+		GPUTime:       gpuTime,
 		DirectWeights: c.Enforce == EnforceByCgroup,
 		Damping:       node.KubeletDamping(c.Interval),
 	}

@@ -62,43 +62,9 @@ func TestSample_WithNewLoadersIsUrgent(t *testing.T) {
 	})
 }
 
-func TestDuty_FollowsTheShares(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t)
-		h.config.GPUTime = true
-		h.start(policy.FlowCon)
-		h.arrive("young")
-		h.arrive("old")
-		h.arrive("private", gpushare.TuneAnnotation+"=none")
-		h.advance(time.Second)
-		require.Empty(t, h.duties, "equal shares need no duty")
-		h.train(0, 12, map[string]func(int) float64{"young": falling, "old": flat})
-		require.InDelta(t, 1./3, float64(h.duties["slot-old"].Duty), .05, "a quarter of the node next to three quarters")
-		require.NotContains(t, h.duties, "slot-young", "the job with the largest share has no duty below 1")
-		require.NotContains(t, h.duties, "slot-private")
-		require.Equal(t, h.duties["slot-old"].Duty, *h.sample("old").Duty)
-
-		four := 4
-		before := h.duties["slot-old"]
-		h.put(bus.AdviceKey(ref("old").UID), encode(t, bus.Advice{Generation: 7, Loaders: &four}))
-		h.advance(time.Second)
-		config := h.sent["slot-old"]
-		require.Equal(t, int64(7), config.Generation, "a duty has no generation")
-		require.Equal(t, before.Duty, h.duties["slot-old"].Duty)
-		h.loop.Socket("slot-old", socket.Delivered{Generation: config.Generation})
-		h.message("old", wire.Ack{Generation: config.Generation, Applied: wire.Values{Loaders: &four}})
-		h.advance(time.Second)
-		require.Equal(t, []int64{7, 7}, []int64{h.sample("old").Generation, h.sample("old").Applied}, "the tuner sees the generation of its advice")
-
-		h.remove("young")
-		h.advance(time.Second)
-		require.Equal(t, growth.Share(1), h.duties["slot-old"].Duty, "a single job computes all the time")
-		require.Greater(t, h.duties["slot-old"].Sequence, before.Sequence, "a job ignores an old sequence")
-	})
-}
-
-func TestDuty_IsResetAfterARestart(t *testing.T) {
-	for name, gpuTime := range map[string]bool{"with GPU time": true, "without GPU time": false} {
+// A shim keeps the duty that a coordinator of an earlier release has sent.
+func TestDuty_OfAnEarlierReleaseEnds(t *testing.T) {
+	for name, gpuTime := range map[string]policy.GPUTime{"with GPU time": policy.GPUTimeOn, "without GPU time": policy.GPUTimeOff} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHarness(t)
@@ -114,10 +80,10 @@ func TestDuty_IsResetAfterARestart(t *testing.T) {
 				h.config.GPUTime = gpuTime
 				h.start(policy.FlowCon)
 				h.arrive("a")
+				h.arrive("b")
 				h.advance(2 * interval)
-				require.Equal(t, growth.Share(1), h.duties["slot-a"].Duty)
-				require.NotZero(t, h.duties["slot-a"].Sequence)
-				require.Contains(t, h.sent, "slot-a", "a config ends the duty of a shim of the previous release")
+				require.Equal(t, map[string]wire.Duty{"slot-a": {Sequence: 1, Duty: 1}}, h.duties)
+				require.Contains(t, h.sent, "slot-a", "a config ends the duty of a shim of an even earlier release")
 			})
 		})
 	}

@@ -116,6 +116,7 @@ func (h *harness) start(name policy.Name) (stop func()) {
 		})
 	})
 	wg.Go(func() { l.FollowAllocations(ctx, session, "node") })
+	wg.Go(func() { l.FollowInventory(ctx, session, "node") })
 	wg.Go(func() { l.FollowJobs(ctx, session, "node") })
 	h.kill = cancel
 	stop = func() {

@@ -1,0 +1,186 @@
+package node
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/fairfinish"
+	"github.com/trellis-gpu/trellis/growth/flowcon"
+	"github.com/trellis-gpu/trellis/growth/policy"
+)
+
+// minGain is the smallest difference from plain sharing for which jobs start to take turns. With less than half of it
+// they stop again.
+const minGain growth.Share = 0.02
+
+// decideGPUs divides the time of each group of GPUs among the jobs on them. It returns the time until the next decision.
+func (n *Node) decideGPUs(why string, rearranged bool) time.Duration {
+	next := time.Duration(maxDelay)
+	n.groups = nil
+	if n.dividesGPUs() {
+		n.groups = connect(n.gpuJobs())
+		next = n.divideGroups(why, rearranged)
+	} else {
+		n.gpuFair = fairfinish.State{}
+	}
+	n.gpuFinished = nil
+	n.sendTurns()
+	return next
+}
+
+func (n *Node) divideGroups(why string, rearranged bool) time.Duration {
+	next, interval := time.Duration(maxDelay), time.Duration(0)
+	fair := fairfinish.State{At: n.now, Accounts: map[growth.PodUID]fairfinish.Account{}}
+	for i := range n.groups {
+		g := &n.groups[i]
+		var d division
+		if n.config.Policy == policy.Harmless {
+			var state fairfinish.State
+			state, d = n.harmlessOnGPUs(*g, why != "interval")
+			for id, a := range state.Accounts {
+				fair.Accounts[id] = a
+			}
+		} else {
+			d = n.flowConOnGPUs(*g, why != "interval", rearranged)
+			interval = max(interval, d.next)
+		}
+		if len(g.jobs) > 1 {
+			next = min(next, d.next)
+		}
+		n.grantGroup(g, d, why)
+	}
+	if n.config.Policy == policy.Harmless {
+		n.gpuFair = fair
+	} else if interval > 0 {
+		n.interval = interval
+	}
+	return next
+}
+
+// harmlessOnGPUs applies policy.Harmless to the time of a group of GPUs.
+func (n *Node) harmlessOnGPUs(g gpuGroup, interrupted bool) (fairfinish.State, division) {
+	claims := make([]claim, len(g.jobs))
+	for i, j := range g.jobs {
+		c := n.claim(j.job)
+		c.share = j.gpu.share
+		c.in.Used = growth.CoreSeconds(j.gpu.used)
+		c.in.CPUWait, c.in.CPUWaitKnown = j.gpu.waited, true
+		c.in.On = j.gpus
+		// Each job has an equal part of the time of its GPUs, and a job on several GPUs does as much work on each.
+		c.in.Weight = float64(len(j.gpus))
+		c.in.Limit = growth.MilliCPU(len(j.gpus)) * growth.Core
+		claims[i] = c
+	}
+	before, finished := n.fairOf(g)
+	state, d := n.divideFairly(n.config.fairFinishOn(len(g.gpus)), before, claims, finished, interrupted)
+	for i, j := range g.jobs {
+		d.grants[i].inputs.onGPU(j.gpu)
+	}
+	return state, d
+}
+
+// fairOf returns the part of the state of fair sharing that belongs to a group, and its jobs that have ended.
+func (n *Node) fairOf(g gpuGroup) (fairfinish.State, []fairfinish.Job) {
+	s := fairfinish.State{At: n.gpuFair.At, Accounts: map[growth.PodUID]fairfinish.Account{}}
+	for id, a := range n.gpuFair.Accounts {
+		if len(a.On) > 0 && slices.Contains(g.gpus, a.On[0]) {
+			s.Accounts[id] = a
+		}
+	}
+	var finished []fairfinish.Job
+	for _, j := range n.gpuFinished {
+		if a, known := s.Accounts[j.ID]; known {
+			j.On, j.Limit = a.On, growth.MilliCPU(len(a.On))*growth.Core
+			finished = append(finished, j)
+		}
+	}
+	return s, finished
+}
+
+// flowConOnGPUs applies one of the policies of package flowcon to the time of a group of GPUs.
+func (n *Node) flowConOnGPUs(g gpuGroup, interrupted, rearranged bool) division {
+	in := flowcon.Input{Interrupted: interrupted, Interval: n.interval}
+	if rearranged {
+		in.Interval = n.config.Interval
+	}
+	for _, j := range g.jobs {
+		f := n.flowConJob(j.leader())
+		f.ID = j.pod.Ref.UID
+		f.Weight, f.Share, f.Changed = j.gpu.weight, j.gpu.share, j.gpu.changed
+		in.Jobs = append(in.Jobs, f)
+	}
+	decision := flowcon.Decide(n.config.Policy, n.config.flowCon(), n.now, in)
+	d := division{next: decision.Interval}
+	weights := make([]float64, len(g.jobs))
+	for i, grant := range decision.Grants {
+		weights[i] = float64(grant.Share)
+	}
+	shares := fairfinish.TimeShares(weights, g.placement())
+	for i, granted := range decision.Grants {
+		inputs := g.jobs[i].inputs()
+		inputs.onGPU(g.jobs[i].gpu)
+		d.grants = append(d.grants, grant{
+			category: granted.Category,
+			weight:   granted.Weight,
+			share:    shares[i],
+			reason:   granted.Reason,
+			inputs:   inputs,
+		})
+	}
+	return d
+}
+
+// grantGroup applies a decision to the jobs of a group, and decides whether they take turns.
+func (n *Node) grantGroup(g *gpuGroup, d division, why string) {
+	equal := make([]float64, len(g.jobs))
+	for i := range equal {
+		equal[i] = 1
+	}
+	plain := fairfinish.TimeShares(equal, g.placement())
+	gain, paused := growth.Share(0), false
+	for i, j := range g.jobs {
+		gain = max(gain, growth.Share(math.Abs(float64(d.grants[i].share-plain[i]))))
+		paused = paused || j.gpu.paused
+	}
+	g.blocker, g.because = n.firstUnpausable(*g)
+	g.turns = len(g.jobs) > 1 && g.because == "" && (gain >= minGain || paused && gain >= minGain/2)
+	for i, j := range g.jobs {
+		grant := d.grants[i]
+		if g.because != "" {
+			grant.share = plain[i]
+			grant.reason = "the jobs on these GPUs are not paused: " + g.because
+		}
+		n.grantGPU(j, grant, why)
+		j.gpu.plain = plain[i]
+	}
+	n.reportGroup(*g)
+}
+
+// grantGPU applies a decision to one job.
+func (n *Node) grantGPU(j gpuJob, g grant, why string) {
+	t := &j.gpu
+	n.log(Info, "GPU time decided", "job", j.pod.Ref, "policy", n.config.Policy, "because", why,
+		"from", t.share, "to", g.share, "reason", g.reason)
+	t.decisions.Add(Decision{
+		At:      n.now,
+		Policy:  n.config.Policy,
+		Because: why,
+		Inputs:  g.inputs,
+		From:    t.share,
+		To:      g.share,
+		Reason:  g.reason,
+	})
+	if math.Abs(float64(g.share-t.share)) > 1e-9 {
+		t.changed = n.now
+	}
+	t.share, t.weight = g.share, g.weight
+	if g.category == j.category {
+		return
+	}
+	for _, pod := range j.pods { // only flowcon-literal changes categories
+		n.categorise(pod, g.category, g.reason)
+	}
+	n.interrupted = "" // this decision has used the new category
+}

@@ -1,0 +1,100 @@
+package node
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+// gpuJob is a job on GPUs of the node: a pod, or the pods of a gang.
+type gpuJob struct {
+	// job is the pod that identifies the job: the one with the lowest UID. It has the job's GPU time.
+	*job
+	pods []*job
+	gpus []growth.GPU
+}
+
+// width returns the number of GPUs of the job.
+func (g gpuJob) width() growth.Seconds { return growth.Seconds(len(g.gpus)) }
+
+// gpuGroup is a set of GPUs that jobs on several GPUs connect, and the jobs on them.
+type gpuGroup struct {
+	gpus []growth.GPU
+	jobs []gpuJob
+	// turns is set if the jobs take turns. because says why they cannot, if the job blocker cannot be paused.
+	turns   bool
+	because string
+	blocker growth.PodUID
+}
+
+// gpuJobs returns the jobs whose processes run on GPUs of the node, in the order of their UIDs.
+func (n *Node) gpuJobs() []gpuJob {
+	var jobs []gpuJob
+	index := map[*job]int{}
+	for _, j := range n.sorted() {
+		gpus := n.gpus(j.pod.Ref.UID)
+		if len(gpus) == 0 || j.pod.Ended() {
+			continue
+		}
+		i, known := index[j.leader()]
+		if !known {
+			i = len(jobs)
+			index[j.leader()] = i
+			jobs = append(jobs, gpuJob{job: j})
+		}
+		jobs[i].pods = append(jobs[i].pods, j)
+		jobs[i].gpus = append(jobs[i].gpus, gpus...)
+	}
+	for i := range jobs {
+		slices.Sort(jobs[i].gpus)
+		jobs[i].gpus = slices.Compact(jobs[i].gpus)
+	}
+	return jobs
+}
+
+// connect returns the groups of GPUs that the jobs use. Two GPUs are in one group if a job uses both, or if other GPUs
+// connect them in this way.
+func connect(jobs []gpuJob) []gpuGroup {
+	var groups []gpuGroup
+	for _, j := range jobs {
+		merged := gpuGroup{gpus: slices.Clone(j.gpus), jobs: []gpuJob{j}}
+		shares := func(gpu growth.GPU) bool { return slices.Contains(j.gpus, gpu) }
+		groups = slices.DeleteFunc(groups, func(g gpuGroup) bool {
+			if !slices.ContainsFunc(g.gpus, shares) {
+				return false
+			}
+			merged.gpus = append(merged.gpus, g.gpus...)
+			merged.jobs = append(merged.jobs, g.jobs...)
+			return true
+		})
+		groups = append(groups, merged)
+	}
+	for i := range groups {
+		g := &groups[i]
+		slices.Sort(g.gpus)
+		g.gpus = slices.Compact(g.gpus)
+		slices.SortFunc(g.jobs, func(a, b gpuJob) int { return cmp.Compare(a.pod.Ref.UID, b.pod.Ref.UID) })
+	}
+	slices.SortFunc(groups, func(a, b gpuGroup) int { return cmp.Compare(a.gpus[0], b.gpus[0]) })
+	return groups
+}
+
+// placement returns the GPUs of each job of the group.
+func (g gpuGroup) placement() [][]growth.GPU {
+	on := make([][]growth.GPU, len(g.jobs))
+	for i, j := range g.jobs {
+		on[i] = j.gpus
+	}
+	return on
+}
+
+// sharers returns the other jobs on the GPUs of a job.
+func (g gpuGroup) sharers(of gpuJob) (others []gpuJob) {
+	for _, j := range g.jobs {
+		if j.job != of.job && slices.ContainsFunc(j.gpus, func(gpu growth.GPU) bool { return slices.Contains(of.gpus, gpu) }) {
+			others = append(others, j)
+		}
+	}
+	return others
+}

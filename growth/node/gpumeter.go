@@ -1,0 +1,164 @@
+package node
+
+import (
+	"slices"
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+const (
+	// startTime is the time that a job has to connect for turns and to make its first step, connectTime the time to connect
+	// again.
+	startTime   = 2 * time.Minute
+	connectTime = 30 * time.Second
+	// sharedPart is the fraction of a job's time on a GPU that others may have computed as well before its charge counts as
+	// uncertain.
+	sharedPart = 0.05
+)
+
+// gpuReading is the time in which a job computed since the last reading.
+type gpuReading struct {
+	alone  growth.Seconds // without any other job
+	shared growth.Seconds // while others may have computed
+	waited growth.Seconds // not computed, but ready
+	// measured is set for a job that is connected for turns.
+	measured bool
+}
+
+// meterGPUs charges each job the work on its GPUs since the last call. A job that computes alone is charged all of the
+// time, jobs that compute at the same time are charged equal parts of it.
+func (n *Node) meterGPUs(uses map[growth.PodUID]GPUUse) {
+	before := n.gpusMetered
+	n.gpusMetered = n.now
+	if !n.dividesGPUs() {
+		return
+	}
+	for _, g := range connect(n.gpuJobs()) {
+		readings := make([]gpuReading, len(g.jobs))
+		for i, j := range g.jobs {
+			use, known := uses[j.pod.Ref.UID]
+			readings[i] = n.readGPU(j, use, known, before)
+		}
+		n.chargeGroup(g, readings, growth.Seconds(max(0, n.now.Sub(before).Seconds())))
+	}
+}
+
+// readGPU returns what a job has used since the last reading. A job that is not connected is assumed to compute all the
+// time that it does not wait for data.
+func (n *Node) readGPU(j gpuJob, use GPUUse, known bool, before time.Time) gpuReading {
+	last := j.gpu.seen
+	if use.Held < last.Held || use.Waited < last.Waited {
+		last = GPUUse{} // the counters have started again
+	}
+	if known {
+		j.gpu.seen = use
+	}
+	if known && use.Gated {
+		j.gpu.gated = n.now
+		held := use.Held - last.Held
+		alone := min(max(use.Alone-last.Alone, 0), held)
+		return gpuReading{alone: alone, shared: held - alone, waited: use.Waited - last.Waited, measured: true}
+	}
+	if n.connecting(j) && j.leader().counter.steps == 0 || before.IsZero() {
+		return gpuReading{}
+	}
+	since := n.now.Sub(before)
+	if here := n.now.Sub(j.lifetime.began); here < since {
+		since = max(here, 0)
+	}
+	busy := growth.Seconds(since.Seconds())
+	if r := j.leader().rates; r.step > 0 {
+		busy *= 1 - min(r.load/r.step, 1)
+	}
+	return gpuReading{shared: busy}
+}
+
+// connecting reports whether a job is not connected for turns, but may be soon.
+func (n *Node) connecting(j gpuJob) bool {
+	switch {
+	case !j.gpu.gated.IsZero():
+		return n.now.Sub(j.gpu.gated) < connectTime
+	case j.leader().counter.steps > 0: // without having asked for a turn
+		return false
+	}
+	return n.now.Sub(j.arrived) < startTime
+}
+
+// chargeGroup adds the readings of a group's jobs to their work and to their waits.
+func (n *Node) chargeGroup(g gpuGroup, readings []gpuReading, elapsed growth.Seconds) {
+	charges := make([]growth.Seconds, len(g.jobs))
+	shared := make([]bool, len(g.jobs))
+	for _, gpu := range g.gpus {
+		var on []int
+		var of []gpuReading
+		for i, j := range g.jobs {
+			if slices.Contains(j.gpus, gpu) {
+				on, of = append(on, i), append(of, readings[i])
+			}
+		}
+		for k, c := range chargeGPU(of, elapsed) {
+			charges[on[k]] += c.work
+			shared[on[k]] = shared[on[k]] || c.shared
+		}
+	}
+	for i, j := range g.jobs {
+		r, t := readings[i], &j.gpu
+		t.used += charges[i]
+		t.waited += r.waited + max(0, r.alone+r.shared-charges[i]/j.width())
+		t.uncertain = shared[i]
+		t.rate = 0
+		if elapsed > 0 {
+			t.rate = growth.MilliCPU(1000 * charges[i] / elapsed)
+		}
+	}
+}
+
+// gpuCharge is the work of one job on one GPU. shared is set if others have computed at the same time.
+type gpuCharge struct {
+	work   growth.Seconds
+	shared bool
+}
+
+// chargeGPU divides the busy time of one GPU among the jobs on it.
+func chargeGPU(readings []gpuReading, elapsed growth.Seconds) []gpuCharge {
+	unmeasured := func(r gpuReading) bool { return !r.measured && r.shared > 0 }
+	plain := slices.ContainsFunc(readings, unmeasured) && len(readings) > 1
+	var alone, sum, most growth.Seconds
+	all := slices.Clone(readings)
+	for i := range all {
+		r := &all[i]
+		if plain { // a job that is never paused computes next to those that hold the turn
+			r.alone, r.shared = 0, r.alone+r.shared
+		}
+		alone += r.alone
+		sum += r.shared
+		most = max(most, r.shared)
+	}
+	busy := max(0, min(elapsed-alone, max(most, sum/2)))
+	charges := make([]gpuCharge, len(all))
+	for i, r := range all {
+		charges[i].work = r.alone
+		if sum > 0 {
+			charges[i].work += busy * r.shared / sum
+		}
+		charges[i].shared = len(all) > 1 && sum > r.shared && r.shared > sharedPart*(r.alone+r.shared)
+	}
+	return charges
+}
+
+// measureGPUCost updates the cost of the job's steps on GPUs. Once it was measured alone, intervals in which others have
+// computed at the same time no longer count.
+func (j *job) measureGPUCost() {
+	t := &j.gpu
+	steps := j.leader().counter.steps
+	if t.uncertain && t.exact {
+		t.cost.skip(steps, t.used)
+		return
+	}
+	if !t.uncertain && !t.exact && t.cost.known && steps > t.cost.lastSteps && t.used > t.cost.lastCPU {
+		t.exact = true
+		t.cost.forget()
+	}
+	t.cost.add(steps, t.used)
+}

@@ -1,0 +1,76 @@
+package node
+
+import (
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+// gpuTime is the state of a job on GPUs whose time is divided. Times of use are as in GPUUse.
+type gpuTime struct {
+	share   growth.Share // decided fraction of time; 0 before the first decision
+	plain   growth.Share // fraction of time under plain sharing
+	weight  float64      // as in flowcon.Job
+	changed time.Time
+	paused  bool // the job waits while it does not have the turn
+
+	seen   GPUUse         // last reading
+	gated  time.Time      // time of the last reading with Gated
+	used   growth.Seconds // work that was charged, in GPU-seconds
+	waited growth.Seconds // time in which the job was ready and others computed
+	rate   growth.MilliCPU
+	// uncertain is set if others computed at the same time in the last interval, so that the charge is an equal part of
+	// the busy time. exact is set once the cost of a step was measured without that.
+	uncertain, exact bool
+	cost             stepCost
+
+	decisions DecisionLog
+	report    gpuReport
+}
+
+// dividesGPUs reports whether the time of the node's GPUs is divided.
+func (n *Node) dividesGPUs() bool { return n.config.GPUTime.Divides(n.computes) }
+
+func (e InventoryChanged) apply(n *Node) {
+	if e.Computes == n.computes {
+		return
+	}
+	before := n.dividesGPUs()
+	n.computes = e.Computes
+	if now := n.dividesGPUs(); now != before {
+		n.log(Info, "the time of the GPUs is divided by turns", "now", now, "setting", string(n.config.GPUTime))
+		n.interrupt("inventory", true)
+	}
+}
+
+// unit returns the unit of the job's work: that of the resource whose division limits the job.
+func (n *Node) unit() growth.Unit {
+	if n.dividesGPUs() {
+		return growth.GPUSecond
+	}
+	return growth.CoreSecond
+}
+
+// workSeconds returns the work from which growth is computed.
+func (n *Node) workSeconds(j *job) (work growth.Seconds, known bool) {
+	if n.dividesGPUs() {
+		return j.identity().gpu.used, true
+	}
+	return j.usage.CPU, j.usage.CPUKnown
+}
+
+// costIn returns the cost of the job's steps in a unit.
+func (j *job) costIn(unit growth.Unit) *stepCost {
+	if unit == growth.GPUSecond {
+		return &j.identity().gpu.cost
+	}
+	return &j.cost
+}
+
+// workIn returns the work that the job has done, in a unit.
+func (j *job) workIn(unit growth.Unit) growth.CoreSeconds {
+	if unit == growth.GPUSecond {
+		return growth.CoreSeconds(j.identity().gpu.used)
+	}
+	return growth.CoreSeconds(j.metered.CPU)
+}

@@ -1,0 +1,254 @@
+package node_test
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/fairfinish"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/node"
+	"github.com/trellis-gpu/trellis/growth/wire"
+)
+
+// gpus are the GPUs of a scenario and the jobs on them. Jobs that take turns compute alone, in proportion to their shares;
+// others compute at the same time, at equal speeds.
+type gpus struct {
+	jobs  map[string]*gpuJob
+	plan  node.TurnPlan
+	shown string // the plan in the transcript
+}
+
+// gpuJob is a job that makes steps on its GPUs.
+type gpuJob struct {
+	on          []growth.GPU
+	use         node.GPUUse
+	done        float64 // seconds of computing alone
+	total       float64
+	perStep     float64
+	need        float64 // as done, when the loss has made 95 % of its improvement
+	worldSize   int
+	unconnected bool
+	trains      bool
+}
+
+func newGPUs() *gpus { return &gpus{jobs: map[string]*gpuJob{}} }
+
+// add adds a pod with comma-separated GPUs.
+func (g *gpus) add(name, list string) {
+	if list == "" {
+		list = "GPU-0"
+	}
+	g.jobs[name] = &gpuJob{on: gpushare.ParseGPUs(list)}
+}
+
+func (g *gpus) remove(name string) { delete(g.jobs, name) }
+
+// restart lets a new coordinator count from zero, without a plan.
+func (g *gpus) restart() {
+	g.plan, g.shown = node.TurnPlan{}, ""
+	for _, j := range g.jobs {
+		j.use = node.GPUUse{}
+	}
+}
+
+func (g *gpus) follow(plan *node.TurnPlan) {
+	if plan != nil {
+		g.plan = *plan
+	}
+}
+
+func (g *gpus) of(name string) (shares []growth.GPUShare) {
+	for _, gpu := range g.jobs[name].on {
+		shares = append(shares, growth.GPUShare{GPU: gpu, Memory: growth.GiB})
+	}
+	return shares
+}
+
+// uses returns the readings of the coordinator.
+func (g *gpus) uses() map[growth.PodUID]node.GPUUse {
+	uses := map[growth.PodUID]node.GPUUse{}
+	for name, j := range g.jobs {
+		if j.trains && !j.unconnected {
+			use := j.use
+			use.Gated = true
+			uses[uid(name)] = use
+		}
+	}
+	return uses
+}
+
+// compute lets the jobs compute for some time.
+func (g *gpus) compute(seconds float64) {
+	var names []string
+	var on [][]growth.GPU
+	var weights []float64
+	for _, name := range slices.Sorted(maps.Keys(g.jobs)) {
+		if j := g.jobs[name]; j.trains && j.done < j.total-1e-9 {
+			names, on = append(names, name), append(on, j.on)
+			weights = append(weights, g.weight(name))
+		}
+	}
+	for i, rate := range fairfinish.TimeShares(weights, on) {
+		j := g.jobs[names[i]]
+		work := min(float64(rate)*seconds, j.total-j.done)
+		j.done += work
+		j.use.Steps = int64(j.done / j.perStep)
+		if !g.takesTurns(names[i]) && len(names) > 1 {
+			j.use.Held += growth.Seconds(seconds)
+			continue
+		}
+		j.use.Held += growth.Seconds(work)
+		j.use.Alone += growth.Seconds(work)
+		j.use.Waited += growth.Seconds(seconds - work)
+	}
+}
+
+func (g *gpus) weight(name string) float64 {
+	for _, group := range g.plan.Groups {
+		for _, j := range group.Jobs {
+			if j.Pod == uid(name) && !group.Open {
+				return float64(j.Share)
+			}
+		}
+	}
+	return 1
+}
+
+func (g *gpus) takesTurns(name string) bool {
+	for _, group := range g.plan.Groups {
+		for _, j := range group.Jobs {
+			if j.Pod == uid(name) {
+				return !group.Open && len(group.Jobs) > 1
+			}
+		}
+	}
+	return false
+}
+
+// runGPU runs a command about GPUs. It reports whether the command is one.
+func (s *scenario) runGPU(what string, args []string) bool {
+	switch what {
+	case "inventory":
+		s.step(node.InventoryChanged{Computes: args[0] == "computes"})
+	case "trains":
+		s.trainsOnGPU(args[0], values(args[1:]))
+	case "compute":
+		s.compute(s.duration(args[0]))
+	case "pressure":
+		pressure, err := strconv.ParseFloat(args[0], 64)
+		require.NoError(s.t, err)
+		s.now = s.now.Add(s.config.Interval)
+		s.stalled += growth.Seconds(pressure * s.config.Interval.Seconds())
+		s.gpus.compute(s.config.Interval.Seconds())
+		s.step(node.Ticked{Usages: s.usages(), GPU: s.gpus.uses(), Stalled: node.Stalled{CPU: s.stalled}})
+	default:
+		return false
+	}
+	return true
+}
+
+func (s *scenario) trainsOnGPU(name string, v map[string]string) {
+	j := s.gpus.jobs[name]
+	number := func(key string, otherwise float64) float64 {
+		if v[key] == "" {
+			return otherwise
+		}
+		n, err := strconv.ParseFloat(v[key], 64)
+		require.NoError(s.t, err)
+		return n
+	}
+	j.total, j.perStep = number("seconds", 100), number("step", 0.1)
+	j.need = number("need", 0.3*j.total)
+	j.worldSize = int(number("world_size", 1))
+	j.unconnected = v["shim"] == "old"
+	j.trains = true
+}
+
+// compute lets time pass, with a report of each job before each round, and the wake-ups in between.
+func (s *scenario) compute(d time.Duration) {
+	end := s.now.Add(d)
+	for s.now.Before(end) {
+		next, wakes := s.tickAt(), false
+		if s.wake.After(s.now) && s.wake.Before(next) {
+			next, wakes = s.wake, true
+		}
+		if next.After(end) {
+			next = end
+		}
+		s.gpus.compute(next.Sub(s.now).Seconds())
+		s.now = next
+		switch {
+		case wakes && next.Equal(s.wake):
+			s.step(node.Woken{Usages: s.usages(), GPU: s.gpus.uses()})
+		case next.Equal(s.tickAt()), s.now.Sub(s.start)%s.config.Interval == 0:
+			s.reportFromGPUs()
+			s.step(node.Ticked{Usages: s.usages(), GPU: s.gpus.uses()})
+		}
+	}
+}
+
+// tickAt returns the time of the next round.
+func (s *scenario) tickAt() time.Time {
+	return s.start.Add(s.now.Sub(s.start).Truncate(s.config.Interval) + s.config.Interval)
+}
+
+func (s *scenario) reportFromGPUs() {
+	for _, name := range slices.Sorted(maps.Keys(s.gpus.jobs)) {
+		j := s.gpus.jobs[name]
+		step := int64(j.done / j.perStep)
+		if !j.trains || step == 0 {
+			continue
+		}
+		p := wire.Progress{
+			Step:        step,
+			TotalSteps:  int64(j.total / j.perStep),
+			Metrics:     wire.Metrics{{Name: "loss", Value: math.Exp(math.Log(0.05) * j.done / j.need)}},
+			StepSeconds: growth.Seconds(j.perStep),
+			Process:     wire.Process{WorldSize: j.worldSize},
+		}
+		e := node.ProgressReported{Slot: "slot-" + name, Connection: 1, Source: gpushare.FromSocket, Progress: p}
+		if strings.HasPrefix(s.pods[name].Annotations[gpushare.ProgressAnnotation], "log:") {
+			e = node.ProgressReported{Pod: uid(name), Source: gpushare.FromLog, Progress: p}
+		}
+		s.step(e)
+	}
+}
+
+// renderTurns writes the plan, if it differs visibly from the last one.
+func (s *scenario) renderTurns(plan *node.TurnPlan) {
+	if plan == nil {
+		return
+	}
+	var lines []string
+	for _, group := range plan.Groups {
+		var names []string
+		for _, gpu := range group.GPUs {
+			names = append(names, string(gpu))
+		}
+		var jobs []string
+		for _, j := range group.Jobs {
+			job := fmt.Sprintf("%s %s", strings.TrimPrefix(string(j.Pod), "uid-"), j.Share)
+			if j.Spans {
+				job += " (spans nodes)"
+			}
+			jobs = append(jobs, job)
+		}
+		kind := ""
+		if group.Open {
+			kind = "open, "
+		}
+		lines = append(lines, fmt.Sprintf("%s: %s%s", strings.Join(names, ", "), kind, strings.Join(jobs, ", ")))
+	}
+	if text := strings.Join(lines, "; "); text != s.gpus.shown {
+		s.gpus.shown = text
+		s.note("turns     %s", text)
+	}
+}
