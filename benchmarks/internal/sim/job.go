@@ -12,13 +12,17 @@ import (
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
-// Job is one training job with its true sizes. Work is in core-seconds, times are in seconds.
+// Job is one training job with its true sizes. Work is in core-seconds, or in GPU-seconds for a job on GPUs. Times are in
+// seconds.
 type Job struct {
 	Arrival float64
 	// Work is the total work. Need is the work until the metric has made 95 % of its improvement.
 	Work, Need float64
-	// Limit is the largest number of cores that the job can use at once.
+	// Limit is the largest number of cores or GPUs that the job can use at once. That of a job on GPUs is smaller than their
+	// number if it waits for data.
 	Limit float64
+	// On lists the GPUs of the job; empty on a machine without.
+	On []growth.GPU
 	// Wrong is the ratio of declared to true sizes.
 	Wrong float64
 	// Unsized is set for a job that declares no size: the node predicts it from the job's metric.
@@ -74,6 +78,10 @@ type Machine struct {
 	Cores float64 `json:"cores"`
 	// Limits are the limits of its jobs, in cores, all equally frequent.
 	Limits []float64 `json:"limits"`
+	// GPUs is the number of GPUs whose time is divided; 0 on a machine whose cores are. Widths are the numbers of GPUs of its
+	// jobs, all equally frequent.
+	GPUs   int   `json:"gpus,omitempty"`
+	Widths []int `json:"widths,omitempty"`
 	// Recorded means that its jobs report recorded losses.
 	Recorded bool `json:"recorded,omitempty"`
 	// Again means that one job of each kind has run before.
@@ -114,6 +122,9 @@ const (
 
 // Jobs returns the number of jobs.
 func (m Machine) Jobs() int {
+	if m.GPUs > 0 {
+		return m.jobsOnGPUs()
+	}
 	sum := 0.0
 	for _, limit := range m.Limits {
 		sum += limit
@@ -137,6 +148,9 @@ func (m Machine) Draw(seed uint64, errors float64) []Job {
 func (m Machine) draw(dice, mistakes *rand.Rand, errors float64) []Job {
 	if m.Recorded {
 		return m.drawRecorded(dice, mistakes, errors)
+	}
+	if m.GPUs > 0 {
+		return m.drawOnGPUs(dice, mistakes, errors)
 	}
 	jobs := make([]Job, m.Jobs())
 	for i := range jobs {

@@ -10,6 +10,8 @@ type Running struct {
 	Job
 	Index int
 	Done  float64
+	// Waited is the time in which a job on GPUs was ready and others computed, in seconds.
+	Waited float64
 
 	reported int
 }
@@ -63,6 +65,9 @@ func Run(jobs []Job, cores float64, policy Policy) (outcomes []Outcome, makespan
 		}
 		shares, step := policy.Decide(now, running, ended)
 		rates := divide(running, shares, cores)
+		if len(running[0].On) > 0 {
+			rates = divideGPUs(running, shares)
+		}
 		if arrived < len(jobs) {
 			step = min(step, jobs[arrived].Arrival-now)
 		}
@@ -74,6 +79,7 @@ func Run(jobs []Job, cores float64, policy Policy) (outcomes []Outcome, makespan
 			if o := &outcomes[j.Index]; o.Good == 0 && j.Done+rates[i]*step >= j.Need-dust {
 				o.Good = now + (j.Need-j.Done)/rates[i] - j.Arrival
 			}
+			j.Waited += step * (1 - rates[i]/j.Limit)
 			if j.Done += rates[i] * step; j.Done >= j.Work-dust {
 				outcomes[j.Index].End = now + step - j.Arrival
 				ended = append(ended, j)

@@ -14,6 +14,7 @@ import (
 // nodePolicy drives the state machine of a real node (growth/node) with the events that the coordinator would send.
 type nodePolicy struct {
 	node   *node.Node
+	gpus   onGPUs
 	errors float64
 	wake   time.Time
 	known  map[int]bool
@@ -37,8 +38,7 @@ func (alertNode) alert() {}
 func (p *nodePolicy) Decide(now float64, running, ended []*Running) ([]float64, float64) {
 	at := date(now)
 	for _, r := range ended {
-		cpu := growth.Seconds(r.Done)
-		p.node.Step(at, node.PodDeleted{Pod: id(r), CPU: &cpu})
+		p.step(at, r.deleted())
 	}
 	usages := make(map[growth.PodUID]node.Usage, len(running))
 	for _, r := range running {
@@ -52,16 +52,27 @@ func (p *nodePolicy) Decide(now float64, running, ended []*Running) ([]float64, 
 		}
 		usages[id(r)] = node.Usage{CPU: growth.Seconds(r.Done), CPUKnown: true}
 	}
-	wake := p.node.Step(at, node.Ticked{Usages: usages}).Wake
+	uses := gpuUses(running)
+	wake := p.step(at, node.Ticked{Usages: usages, GPU: uses}).Wake
 	if wake.Equal(p.wake) { // the round has taken no decision: a metric has reached its target
-		wake = p.node.Step(at, node.Woken{Usages: usages}).Wake
+		wake = p.step(at, node.Woken{Usages: usages, GPU: uses}).Wake
 	}
 	p.wake = wake
+	if len(running[0].On) > 0 {
+		return p.gpus.shares(running), wake.Sub(at).Seconds()
+	}
 	shares := make([]float64, len(running))
 	for i, job := range p.node.Jobs() { // in the order of their IDs, which is that of their arrival
 		shares[i] = max(float64(job.Share), 1e-6) // a cgroup's weight is never 0
 	}
 	return shares, wake.Sub(at).Seconds()
+}
+
+// step steps the node and follows the division of GPUs.
+func (p *nodePolicy) step(at time.Time, e node.Event) node.Effects {
+	effects := p.node.Step(at, e)
+	p.gpus.follow(effects.Turns)
+	return effects
 }
 
 func (p *nodePolicy) arrive(at time.Time, r *Running) {
@@ -73,6 +84,9 @@ func (p *nodePolicy) arrive(at time.Time, r *Running) {
 	}
 	if r.Losses != nil {
 		pod.Program, pod.Numbers = r.Kind, r.numbers()
+	}
+	if len(r.On) > 0 {
+		p.allocate(at, r)
 	}
 	p.node.Step(at, node.PodUpdated{Pod: pod})
 	if r.Before != nil {
@@ -111,6 +125,7 @@ func (p *nodePolicy) forecast(r *Running) (f node.ForecastProvided, ok bool) {
 	}
 	done := growth.CoreSeconds(r.Done)
 	left := remaining.FromDeclared(growth.CoreSeconds(r.Work*r.Wrong), done, p.errors)
+	left.Unit = r.unit()
 	f = node.ForecastProvided{Pod: id(r), Remaining: &left}
 	if r.Losses != nil {
 		return f, r.steps(r.Done) >= 1
@@ -119,6 +134,7 @@ func (p *nodePolicy) forecast(r *Running) (f node.ForecastProvided, ok bool) {
 	if r.Done < r.Need-dust {
 		need = remaining.FromDeclared(growth.CoreSeconds(r.Need*r.Wrong), done, p.errors)
 	}
+	need.Unit = r.unit()
 	f.ToTarget = &need
 	return f, true
 }

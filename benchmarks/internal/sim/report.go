@@ -45,7 +45,7 @@ func (c Cell) targets() map[string]float64 {
 	if c.Machine.Recorded || c.Machine.Unsized > 0 {
 		return nil
 	}
-	one, wrong := c.Machine.Cores == 1, c.Errors > 0
+	one, wrong := c.Machine.Cores == 1 || c.Machine.GPUs == 1, c.Errors > 0
 	at := map[string]float64{harmed: 1, makespan: 1.01}
 	if wrong {
 		at[harmed] = 3
@@ -82,6 +82,8 @@ func (c Cell) where() string {
 // String returns a text such as "8 cores, jobs of 1/2/4/8".
 func (m Machine) String() string {
 	switch {
+	case m.GPUs > 0:
+		return m.textOnGPUs()
 	case m.Again:
 		return fmt.Sprintf("%g core, recorded losses, kinds that ran before", m.Cores)
 	case m.Recorded:
