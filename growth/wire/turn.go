@@ -47,7 +47,7 @@ type Gate struct {
 	Process
 }
 
-// Turn tells a process to compute (Hold), or to stop after a step, drain its device and answer GateClosed. A process
+// Turn orders a process to compute (Hold), or to stop after a step, drain its device and answer GateClosed. A process
 // ignores sequences that are not newer than the last one of its connection.
 type Turn struct {
 	Sequence int64 `json:"sequence"`
