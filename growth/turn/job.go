@@ -1,0 +1,76 @@
+package turn
+
+import (
+	"slices"
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+// Job is a job of a group.
+type Job struct {
+	ID growth.PodUID
+	// GPUs are used at the same time.
+	GPUs []growth.GPU
+	// Share is the fraction of time that the job should hold. Only the ratios of shares matter.
+	Share growth.Share
+	// Always is set for a job that is never paused.
+	Always bool
+}
+
+// State is what a job does.
+type State int
+
+// All states. A job that has never reported is Absent: it can neither be paused nor wait.
+const (
+	Absent State = iota
+	Idle
+	Ready
+	Holding
+	Stopping
+	Overdue
+)
+
+// Use is what a job has used since it joined.
+type Use struct {
+	Held   time.Duration // time in which it computed
+	Alone  time.Duration // part of Held in which no other job of its GPUs computed
+	Waited time.Duration // time in which it was ready without the turn
+}
+
+// leastShare bounds the virtual time of a job whose share is 0.
+const leastShare = 0.001
+
+// job is the state of one job.
+type job struct {
+	Job
+	state   State
+	use     Use
+	virtual time.Duration // time held, divided by the share
+	until   time.Time     // end of the quantum of a job that holds
+	answer  time.Time     // time until which a job that is stopping must answer
+	urgent  bool          // was idle before it became ready
+}
+
+// computes reports whether the job uses its GPUs.
+func (j *job) computes() bool {
+	return j.state == Holding || j.state == Stopping || j.state == Overdue
+}
+
+// blocks reports whether the job keeps others from its GPUs.
+func (j *job) blocks() bool {
+	return !j.Always && (j.state == Holding || j.state == Stopping)
+}
+
+func (j *job) conflicts(other *job) bool {
+	return j != other && slices.ContainsFunc(j.GPUs, func(gpu growth.GPU) bool { return slices.Contains(other.GPUs, gpu) })
+}
+
+// charge adds time that the job has held.
+func (j *job) charge(held time.Duration, alone bool) {
+	j.use.Held += held
+	if alone {
+		j.use.Alone += held
+	}
+	j.virtual += time.Duration(float64(held) / max(float64(j.Share), leastShare))
+}

@@ -1,0 +1,200 @@
+package turn_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/turn"
+)
+
+// worker is a job in virtual time: it loads for a while, computes a step, and obeys the scheduler between two steps.
+type worker struct {
+	turn.Job
+	load, compute time.Duration
+	deaf          bool // never stops
+
+	state   string // loading, ready, computing, stopped
+	until   time.Duration
+	revoked bool
+	steps   int
+	waited  time.Duration // the longest wait
+	since   time.Duration
+}
+
+// machine runs workers in virtual time, and checks after each event that the scheduler keeps its promises.
+type machine struct {
+	t       *testing.T
+	s       *turn.Scheduler
+	now     time.Duration
+	wake    time.Duration
+	workers []*worker
+}
+
+func run(t *testing.T, until time.Duration, workers ...*worker) *machine {
+	m := &machine{t: t, s: turn.New(turn.Default), workers: workers}
+	var jobs []turn.Job
+	for _, w := range workers {
+		jobs = append(jobs, w.Job)
+	}
+	m.step(turn.Planned{Jobs: jobs})
+	for _, w := range workers {
+		m.load(w)
+	}
+	for m.now < until {
+		m.next()
+	}
+	return m
+}
+
+func (m *machine) step(e turn.Event) {
+	effects := m.s.Step(start.Add(m.now), e)
+	m.wake = 1 << 62
+	if !effects.Wake.IsZero() {
+		m.wake = effects.Wake.Sub(start)
+		require.Greater(m.t, m.wake, m.now, "never in the past")
+	}
+	for _, w := range m.workers {
+		for _, id := range effects.Revoke {
+			w.revoked = w.revoked || w.ID == id
+		}
+		for _, id := range effects.Grant {
+			if w.ID == id {
+				require.Equal(m.t, "ready", w.state, "only a ready job gets the turn")
+				w.waited = max(w.waited, m.now-w.since)
+				w.state, w.until = "computing", m.now+w.compute
+			}
+		}
+	}
+	m.check()
+}
+
+// check requires that jobs that obey do not use a GPU at the same time.
+func (m *machine) check() {
+	holders := map[growth.GPU]*worker{}
+	for _, w := range m.workers {
+		if w.state != "computing" || w.deaf {
+			continue
+		}
+		for _, gpu := range w.GPUs {
+			require.Nil(m.t, holders[gpu], "%s computes on %s next to %s", w.ID, gpu, w.ID)
+			holders[gpu] = w
+		}
+	}
+}
+
+func (m *machine) load(w *worker) {
+	w.revoked = false
+	if w.load == 0 {
+		m.ready(w)
+		return
+	}
+	w.state, w.until = "loading", m.now+w.load
+	m.step(turn.Pauses{Job: w.ID})
+}
+
+func (m *machine) ready(w *worker) {
+	w.state, w.since, w.revoked = "ready", m.now, false
+	m.step(turn.Waits{Job: w.ID})
+}
+
+// next advances to the next event.
+func (m *machine) next() {
+	at := m.wake
+	var first *worker
+	for _, w := range m.workers {
+		if (w.state == "loading" || w.state == "computing") && w.until < at {
+			at, first = w.until, w
+		}
+	}
+	m.now = at
+	switch {
+	case first == nil:
+		m.step(turn.Woken{})
+	case first.state == "loading":
+		m.ready(first)
+	default:
+		first.steps++
+		switch {
+		case first.load > 0:
+			m.load(first)
+		case first.revoked && !first.deaf:
+			m.ready(first)
+		default:
+			first.until = m.now + first.compute
+		}
+	}
+}
+
+func (m *machine) held(id string) float64 {
+	return m.s.Use(start.Add(m.now))[growth.PodUID(id)].Held.Seconds()
+}
+
+// The error is at most 2 % of the time, as GPU-sharing by weights is specified.
+func TestScheduler_HeldTimesFollowTheShares(t *testing.T) {
+	const minute = time.Minute
+	for _, shares := range [][]float64{{1, 1}, {3, 1}, {9, 1}, {.5, .3, .2}, {20, 1, 1, 1}} {
+		for _, compute := range []time.Duration{time.Millisecond, 5 * time.Millisecond, 70 * time.Millisecond, 400 * time.Millisecond} {
+			t.Run(fmt.Sprint(shares, " steps of ", compute), func(t *testing.T) {
+				var workers []*worker
+				total := 0.0
+				for i, share := range shares {
+					workers = append(workers, &worker{Job: one(fmt.Sprint(i), share), compute: compute})
+					total += share
+				}
+				m := run(t, minute, workers...)
+				all := 0.0
+				for i, share := range shares {
+					held := m.held(fmt.Sprint(i))
+					require.InDelta(t, share/total, held/minute.Seconds(), .02, "job %d", i)
+					all += held
+				}
+				require.InDelta(t, minute.Seconds(), all, .5, "the GPU is never free")
+			})
+		}
+	}
+}
+
+// A job that loads data between its steps makes at least as many steps as under processor sharing, less one per cent.
+func TestScheduler_JobsThatWaitForData(t *testing.T) {
+	const ms = time.Millisecond
+	full := &worker{Job: one("full", .5), compute: 5 * ms}
+	data := &worker{Job: one("data", .5), load: 20 * ms, compute: 5 * ms}
+	m := run(t, time.Minute, full, data)
+	shared := time.Minute.Seconds() / (20*ms + 2*5*ms).Seconds() // each of its steps takes twice as long
+	require.Greater(t, float64(data.steps), .99*shared)
+	require.Greater(t, m.held("full")+m.held("data"), 59.5, "and the GPU is never free")
+	require.Less(t, data.waited, 6*ms)
+}
+
+// Jobs on several GPUs and jobs that do not stop: nobody waits for ever, and no turn is given twice.
+func TestScheduler_AnyMixOfJobsIsServed(t *testing.T) {
+	for seed := range uint64(200) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		gpus := []growth.GPU{"x", "y", "z"}
+		var workers []*worker
+		for i := range 2 + rng.IntN(6) {
+			first := rng.IntN(len(gpus))
+			w := &worker{
+				Job:     one(fmt.Sprint(i), .02+rng.Float64(), gpus[first:min(len(gpus), first+1+rng.IntN(2))]...),
+				compute: time.Duration(1+rng.IntN(300)) * time.Millisecond,
+			}
+			if rng.IntN(3) == 0 {
+				w.load = time.Duration(1+rng.IntN(300)) * time.Millisecond
+			}
+			workers = append(workers, w)
+		}
+		workers[0].deaf = workers[0].load == 0 && rng.IntN(4) == 0
+		run(t, 2*time.Minute, workers...)
+		for _, w := range workers {
+			require.Positive(t, w.steps, "seed %d: job %s of %v", seed, w.ID, w.Share)
+			// Virtual times are at most Debt apart; each job may hold Least, or a step, at a time.
+			bound := turn.Default.Debt + time.Duration(len(workers))*(turn.Default.Period+turn.Default.Timeout)
+			require.Less(t, w.waited, bound, "seed %d: job %s", seed, w.ID)
+		}
+	}
+}
