@@ -41,6 +41,8 @@ func upCommand() *cobra.Command {
 	cmd.Flags().IntVar(&options.Nodes, "nodes", 2, "number of nodes")
 	cmd.Flags().IntVar(&options.CPUsPerNode, "cpus-per-node", 1,
 		"cores that each node sees and is tied to; nodes share cores where the machine has fewer")
+	cmd.Flags().IntVar(&options.NUMANodes, "numa-nodes", 1,
+		"NUMA nodes that each node shows to kubelet; 1 shows those of the machine, more divide the node's cores")
 	cmd.Flags().IntVar(&options.WithPID, "with-pid", 0, "take the cluster down when this process ends")
 	return cmd
 }

@@ -49,10 +49,11 @@ func TestLastLines_OfTheLogInAnExit(t *testing.T) {
 }
 
 func TestOptions_RefusesInvalidValues(t *testing.T) {
-	good := Options{Root: state.DefaultRoot, Name: "trellis", Nodes: 2, CPUsPerNode: 1}
+	good := Options{Root: state.DefaultRoot, Name: "trellis", Nodes: 2, CPUsPerNode: 1, NUMANodes: 1}
 	require.NoError(t, good.Validate())
 	for want, spoil := range map[string]func(*Options){
 		"cores per node": func(w *Options) { w.CPUsPerNode = 100_000 },
+		"NUMA nodes":     func(w *Options) { w.NUMANodes = 2 },
 		"0 cores":        func(w *Options) { w.CPUsPerNode = 0 },
 		"0 nodes":        func(w *Options) { w.Nodes = 0 },
 		"lower-case":     func(w *Options) { w.Name = "A/b" },

@@ -23,6 +23,7 @@ type Options struct {
 	Name        string
 	Nodes       int
 	CPUsPerNode int
+	NUMANodes   int    // that each node shows; 1: those of the machine
 	WithPID     int    // 0: the cluster stays until `down`
 	Stock       string // the folder of the stock programs
 }
@@ -32,6 +33,9 @@ func (o Options) Validate() error {
 	cores := runtime.NumCPU()
 	if o.CPUsPerNode < 1 || o.CPUsPerNode > cores {
 		return fmt.Errorf("%d cores per node: this machine has 1 to %d to give", o.CPUsPerNode, cores)
+	}
+	if o.NUMANodes < 1 || o.NUMANodes > o.CPUsPerNode {
+		return fmt.Errorf("%d NUMA nodes: a node of %d core(s) shows 1 to %d", o.NUMANodes, o.CPUsPerNode, o.CPUsPerNode)
 	}
 	if o.Nodes < 1 || o.Nodes > network.MaxNodes {
 		return fmt.Errorf("%d nodes: a local cluster has 1 to %d", o.Nodes, network.MaxNodes)
@@ -84,9 +88,9 @@ func (o Options) alreadyUp(out io.Writer) (bool, error) {
 		fmt.Fprintf(out, "cluster %s was left incomplete; cleaning up first\n", o.Name)
 		stop(r.Supervisor)
 		return false, CleanUp(o.Root, o.Name)
-	case len(r.Plan.Nodes) != o.Nodes || r.CPUsPerNode != o.CPUsPerNode:
-		return false, fmt.Errorf("cluster %s is up with %d node(s) of %d core(s): take it down first, or ask for the same",
-			o.Name, len(r.Plan.Nodes), r.CPUsPerNode)
+	case len(r.Plan.Nodes) != o.Nodes || r.CPUsPerNode != o.CPUsPerNode || max(1, r.NUMANodes) != o.NUMANodes:
+		return false, fmt.Errorf("cluster %s is up with %d node(s) of %d core(s) and %d NUMA node(s): take it down first, or ask for the same",
+			o.Name, len(r.Plan.Nodes), r.CPUsPerNode, max(1, r.NUMANodes))
 	case len(r.Ended) > 0:
 		return false, fmt.Errorf("cluster %s is up but incomplete (local status --name %s shows what ended): take it down first", o.Name, o.Name)
 	}
@@ -114,7 +118,7 @@ func (o Options) prepare(ctx context.Context) (state.Record, error) {
 			taken = append(taken, other.Plan.Block)
 		}
 	}
-	r := state.Record{Phase: state.Starting, Created: time.Now().UTC(), CPUsPerNode: o.CPUsPerNode, Stock: o.Stock,
+	r := state.Record{Phase: state.Starting, Created: time.Now().UTC(), CPUsPerNode: o.CPUsPerNode, NUMANodes: o.NUMANodes, Stock: o.Stock,
 		Cores: map[string]string{}, Processes: map[string]process.Identity{}}
 	if r.Plan, err = network.NewPlan(o.Name, o.Nodes, taken); err != nil {
 		return r, err

@@ -30,6 +30,9 @@ func (l Layout) configPath(name string) string {
 	return l.path("config", name)
 }
 
+// dropIns is the folder of files that change kubelet's configuration. Their names end in .conf.
+func (l Layout) dropIns() string { return l.configPath("kubelet.conf.d") }
+
 // Config is the text of one configuration file.
 func (l Layout) Config(name string) ([]byte, error) {
 	var out bytes.Buffer
@@ -55,6 +58,9 @@ func (l Layout) Config(name string) ([]byte, error) {
 }
 
 func (l Layout) writeConfigs() error {
+	if err := os.MkdirAll(l.dropIns(), 0o755); err != nil {
+		return err
+	}
 	for _, name := range []string{containerdConfig, networkConfig, kubeletConfig, proxyConfig, resolvConfig} {
 		text, err := l.Config(name)
 		if err != nil {

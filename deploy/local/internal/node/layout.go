@@ -14,6 +14,7 @@ type Layout struct {
 	Folder     state.Folder
 	Stock      string // the folder of the stock programs
 	Cores      Cores
+	NUMANodes  int    // 1: those of the machine
 	CgroupRoot string // below each hierarchy's mount
 }
 
@@ -39,7 +40,10 @@ func NewLayout(folder state.Folder, r state.Record, name, cgroupRoot string) (La
 	if err != nil {
 		return Layout{}, err
 	}
-	return Layout{Node: n, Plan: r.Plan, Folder: folder, Stock: r.Stock, Cores: cores, CgroupRoot: cgroupRoot}, nil
+	return Layout{
+		Node: n, Plan: r.Plan, Folder: folder, Stock: r.Stock,
+		Cores: cores, NUMANodes: r.NUMANodes, CgroupRoot: cgroupRoot,
+	}, nil
 }
 
 // path is a path in the node's own folder.

@@ -20,6 +20,11 @@ func (l Layout) buildMounts() error {
 	if err := WriteCPUTree("/", l.path("cpus"), l.Cores); err != nil {
 		return fmt.Errorf("copy the files about the node's cores: %w", err)
 	}
+	if l.NUMANodes > 1 {
+		if err := WriteMemoryNodes(l.path("cpus"), l.Cores, l.NUMANodes); err != nil {
+			return fmt.Errorf("write the files about NUMA nodes: %w", err)
+		}
+	}
 	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
 		return fmt.Errorf("mount the node's own /proc: %w", err)
 	}

@@ -27,6 +27,7 @@ func (l Layout) Containerd() process.Program {
 func (l Layout) Kubelet() process.Program {
 	return l.program("kubelet",
 		"--config="+l.configPath(kubeletConfig),
+		"--config-dir="+l.dropIns(),
 		"--kubeconfig="+l.Folder.Kubeconfig(l.Name),
 		"--hostname-override="+l.Name,
 		"--node-ip="+l.Addr.String(),

@@ -38,8 +38,9 @@ type Record struct {
 	Created     time.Time                   `json:"created"`
 	Plan        network.Plan                `json:"plan"`
 	CPUsPerNode int                         `json:"cpusPerNode"`
-	Cores       map[string]string           `json:"cores"` // node → its cores, as a cpuset list
-	Stock       string                      `json:"stock"` // the folder of the stock programs
+	NUMANodes   int                         `json:"numaNodes,omitempty"` // that each node shows
+	Cores       map[string]string           `json:"cores"`               // node → its cores, as a cpuset list
+	Stock       string                      `json:"stock"`               // the folder of the stock programs
 	WithPID     *process.Identity           `json:"withPID,omitempty"`
 	Supervisor  process.Identity            `json:"supervisor"`
 	Processes   map[string]process.Identity `json:"processes"`
