@@ -17,22 +17,28 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/trellis-gpu/trellis/daemon/processtest"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpu"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/kubelet/contract"
+	"github.com/trellis-gpu/trellis/deviceplugin/internal/slice"
+	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-// devicePlugin is the real device plugin, on the node of a local cluster. It offers an emulated GPU of ten units. The bus is
-// unavailable: only the slots on disk know what kubelet forgets.
+// devicePlugin is the real device plugin, on the node of a local cluster, with emulated GPUs. The bus is unavailable: only the
+// slots on disk know what kubelet forgets.
 type devicePlugin struct {
 	t      *testing.T
 	node   *node
 	pods   *pods
 	lister *kubelet.Client
 	health string
+
+	devices []gpu.Device
 }
 
-func startDevicePlugin(t *testing.T, n *node) *devicePlugin {
+// startDevicePlugin starts a device plugin with emulated GPUs.
+func startDevicePlugin(t *testing.T, n *node, gpus string) *devicePlugin {
 	dir := t.TempDir()
 	program := filepath.Join(dir, "deviceplugin")
 	out, err := exec.Command("go", "build", "-o", program, "..").CombinedOutput()
@@ -41,7 +47,7 @@ func startDevicePlugin(t *testing.T, n *node) *devicePlugin {
 	require.NoError(t, err)
 	process, err := processtest.Start(processtest.Program{Path: program, Dir: dir, Args: []string{
 		"--node-name=" + nodeName,
-		"--gpus=emulated:1x10GiB",
+		"--gpus=" + gpus,
 		"--plugin-dir=" + n.dir("device-plugins"),
 		"--pod-resources=" + n.dir("pod-resources", "kubelet.sock"),
 		"--state-dir=" + filepath.Join(dir, "state"),
@@ -59,7 +65,7 @@ func startDevicePlugin(t *testing.T, n *node) *devicePlugin {
 	lister, err := kubelet.Dial(n.dir("pod-resources", "kubelet.sock"), gpushare.Resource)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = lister.Close() })
-	p := &devicePlugin{t: t, node: n, pods: &pods{t: t, node: n}, lister: lister, health: "http://" + health}
+	p := &devicePlugin{t: t, node: n, pods: &pods{t: t, node: n}, lister: lister, health: "http://" + health, devices: devicesOf(t, gpus)}
 	p.awaitRegistration()
 	return p
 }
@@ -69,8 +75,25 @@ func (p *devicePlugin) awaitRegistration() {
 	p.t.Helper()
 	require.Eventually(p.t, func() bool {
 		ids, err := p.lister.Allocatable(p.t.Context())
-		return err == nil && len(ids) == 10
+		return err == nil && len(ids) == p.units()
 	}, timeout, 100*time.Millisecond, "the plugin is registered")
+}
+
+func devicesOf(t *testing.T, gpus string) []gpu.Device {
+	source, ok, err := gpu.ParseEmulated(gpus, nodeName)
+	require.True(t, ok)
+	require.NoError(t, err)
+	devices, err := source.Devices(t.Context())
+	require.NoError(t, err)
+	return devices
+}
+
+// units returns the number of units of all GPUs.
+func (p *devicePlugin) units() (sum int) {
+	for _, d := range p.devices {
+		sum += slice.Units(d.Memory, growth.GiB)
+	}
+	return sum
 }
 
 // start runs a pod and returns kubelet's error.
@@ -113,7 +136,7 @@ func (p *devicePlugin) metrics() string {
 
 func TestCheckpoint_RunningPodsKeepTheirUnits(t *testing.T) {
 	n := newNode(t)
-	p := startDevicePlugin(t, n)
+	p := startDevicePlugin(t, n, "emulated:1x10GiB")
 	require.NoError(t, p.start("vae", 4))
 	require.NoError(t, p.start("lstm", 4))
 	held := map[string][]string{"vae": p.ids("vae"), "lstm": p.ids("lstm")}

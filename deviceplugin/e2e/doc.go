@@ -1,5 +1,6 @@
 // Package e2e runs package contract against the real kubelet, on a local cluster with one node and without Trellis, and
-// the device plugin alone on a kubelet that loses its checkpoint:
+// the device plugin alone on a kubelet that loses its checkpoint, and on one with the static CPU Manager and each policy of the
+// Topology Manager:
 //
 //	go test -tags e2e -timeout 10m ./e2e
 //

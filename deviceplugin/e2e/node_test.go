@@ -34,8 +34,8 @@ type node struct {
 	changed chan struct{}
 }
 
-// newNode creates a cluster. It is deleted when the test ends; bin/local checks that nothing is left.
-func newNode(t *testing.T) *node {
+// newNode creates a cluster, with flags of `local up`. It is deleted when the test ends; bin/local checks that nothing is left.
+func newNode(t *testing.T, flags ...string) *node {
 	if os.Geteuid() != 0 {
 		t.Skip("SKIPPED: a local cluster needs root")
 	}
@@ -46,7 +46,7 @@ func newNode(t *testing.T) *node {
 	out, err := exec.Command("go", "build", "-C", "../../deploy/local", "-o", n.program, ".").CombinedOutput()
 	require.NoError(t, err, string(out))
 	t.Cleanup(func() { t.Log(n.local(t, "down")) })
-	t.Log(n.local(t, "up", "--nodes=1", "--with-pid", fmt.Sprint(os.Getpid())))
+	t.Log(n.local(t, "up", append(flags, "--nodes=1", "--with-pid", fmt.Sprint(os.Getpid()))...))
 	var status struct{ Folder string }
 	require.NoError(t, json.Unmarshal([]byte(n.local(t, "status", "-o", "json")), &status))
 	n.state = status.Folder
@@ -67,6 +67,18 @@ func (n *node) local(t *testing.T, command string, args ...string) string {
 // dir returns a path below /var/lib/kubelet of the node.
 func (n *node) dir(parts ...string) string {
 	return filepath.Join(append([]string{n.state, "nodes", nodeName, "kubelet"}, parts...)...)
+}
+
+// configure restarts kubelet with a change of its configuration. CPUs are assigned from the start, as after a drain.
+func (n *node) configure(t *testing.T, config string) {
+	t.Helper()
+	file := filepath.Join(n.state, "nodes", nodeName, "config", "kubelet.conf.d", "test.conf")
+	text := "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n" + config
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
+	if err := os.Remove(n.dir("cpu_manager_state")); err != nil {
+		require.ErrorIs(t, err, os.ErrNotExist)
+	}
+	n.local(t, "restart-kubelet", "--node", nodeName)
 }
 
 // follow watches the node and its pods until the test ends.

@@ -33,9 +33,14 @@ type pods struct {
 
 func (p *pods) Start(pod contract.Pod) error {
 	p.t.Helper()
-	made := manifest(pod)
+	return p.start(manifest(pod))
+}
+
+// start runs a pod. It returns once the containers run, or with kubelet's reason for rejecting the pod.
+func (p *pods) start(pod *corev1.Pod) error {
+	p.t.Helper()
 	// A new namespace has no service account at first.
-	require.Eventually(p.t, func() bool { return p.node.api.Create(p.t.Context(), podsPath, made) == nil }, timeout,
+	require.Eventually(p.t, func() bool { return p.node.api.Create(p.t.Context(), podsPath, pod) == nil }, timeout,
 		200*time.Millisecond, pod.Name)
 	p.t.Cleanup(func() { p.evict(pod.Name, nil) })
 	var reason error

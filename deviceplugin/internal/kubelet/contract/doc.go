@@ -14,8 +14,8 @@
 //
 //	a reboot                      containers are gone, the checkpoint stays: kubelet allocates for the same pods again
 //	rejected running pods         a restarted kubelet rejects them if containerd reports them late
-//	NUMA                          aligned ids are preferred; needs a topology policy and a machine with two NUMA nodes.
-//	                              The fake has a Topology Manager, which the tests of package plugin use
+//	NUMA                          aligned ids are preferred; needs a topology policy and two NUMA nodes. Package e2e has
+//	                              both; the fake has a Topology Manager, which the tests of package plugin use
 //	PreStartContainer's deadline  30 s
 //	a plugin that stays down      its capacity disappears after 5 minutes
 package contract
