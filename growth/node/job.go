@@ -24,6 +24,7 @@ type job struct {
 	latest     wire.Progress
 	value      float64
 	reported   bool
+	lastValue  lastValue
 	missing    missing
 	stepOffset int64 // steps in the log or file before this coordinator read it
 	counter    stepCounter

@@ -61,7 +61,9 @@ func (n *Node) report(j *job, e ProgressReported) {
 		n.metricMissing(j, p)
 		return
 	}
-	n.evaluate(j, value)
+	if !j.lastValue.repeats(p, value) {
+		n.evaluate(j, value)
+	}
 }
 
 func (e ContainerRestarted) apply(n *Node) {
@@ -69,6 +71,7 @@ func (e ContainerRestarted) apply(n *Node) {
 		j.stepOffset = 0
 		j.processes = processes{startsAgain: true}
 		j.settings = settings{}
+		j.lastValue = lastValue{}
 		j.tracker.Restart()
 		n.restart(j, "its container was restarted")
 	}

@@ -36,14 +36,16 @@ type scenario struct {
 	rules   cpuRules
 	gpus    *gpus
 	stalled growth.Seconds // time in which tasks of the node have waited for a CPU
-	lines   []string
+	// lastReport is the last report of each pod.
+	lastReport map[string]node.ProgressReported
+	lines      []string
 }
 
 // run runs one command.
 func (s *scenario) run(command string) {
 	words := strings.Fields(command)
 	what, args := words[0], words[1:]
-	if s.runCPU(what, args) || s.runGPU(what, args) {
+	if s.runCPU(what, args) || s.runGPU(what, args) || s.runMetric(what, args) {
 		return
 	}
 	switch what {
@@ -116,6 +118,7 @@ func (s *scenario) newNode(args []string) {
 	s.pods, s.cpu = map[string]node.Pod{}, map[string]growth.Seconds{}
 	s.refuses, s.configs = map[string]string{}, map[string]wire.Config{}
 	s.gpus = newGPUs()
+	s.lastReport = map[string]node.ProgressReported{}
 	s.node = node.New(s.config)
 	s.step(node.CapacityChanged{CPU: s.cores})
 }
@@ -203,6 +206,7 @@ func (s *scenario) report(name string, v map[string]string) {
 	if strings.HasPrefix(s.pods[name].Annotations[gpushare.ProgressAnnotation], "log:") {
 		e = node.ProgressReported{Pod: uid(name), Source: gpushare.FromLog, Progress: p}
 	}
+	s.lastReport[name] = e
 	s.step(e)
 }
 

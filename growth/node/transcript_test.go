@@ -25,6 +25,7 @@ var rewrite = flag.Bool("rewrite", false, "rewrite the transcripts in testdata w
 //	tick 10s a=5s                                    a round 10 s later; a has used 5 s of CPU
 //	train 3 a=falling b=flat                         three rounds of 10 s; in each, a and b report and use 5 s of CPU
 //	ddp 3 a ranks=2 by=rank                          three rounds of 10 s; in each, two ranks report 20 steps, in turns of 4
+//	redraw 3 a, unnumbered 3 a loss=1                three rounds in which a repeats its last report, or reports without a step
 //	leaves a connection=1                            a process of a closes its connection
 //	wait                                             let time pass until Effects.Wake
 //	kubelet refuses a: no room, kubelet accepts a    kubelet's answer to later increases of a's request
