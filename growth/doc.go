@@ -19,11 +19,10 @@
 //	   │      │
 //	   │      ▼
 //	   ├─► flowcon        CPU shares by growth          ┐  package policy names
-//	   ├─► fairfinish     CPU shares by remaining work  ┘  the policies
+//	   ├─► fairfinish     CPU shares by remaining work  ┘  the policies, also of the time of GPUs
 //	   │      │
 //	   │      ▼ shares
 //	   ├─► resize         CPU requests that are worth a resize, and retries after a refusal
-//	   ├─► duty           the fraction of time in which each job may use its GPU
 //	   ├─► trial          an advised batch size: keep it or roll it back
 //	   │
 //	   ▼

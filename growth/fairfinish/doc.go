@@ -1,4 +1,4 @@
-// Package fairfinish divides a node's cores among training jobs. It implements the policy "harmless": no job should end
+// Package fairfinish divides a node's cores, or the time of its GPUs, among training jobs. It implements the policy "harmless": no job should end
 // later than under fair sharing (see Guarantee), and the slack goes to the jobs that reach their target or end soonest.
 //
 // Decide is a pure function. It maps a State, the time and the current jobs to the next State and to a share for each
@@ -60,6 +60,12 @@
 // If all jobs together use less than the configured cores although they could use them, other processes run on the
 // node. Both nodes then have the capacity that the jobs received. Compared with the configured cores, every job would
 // seem to be limited, would be granted what it used, and would never recover.
+//
+// # GPUs
+//
+// The same algorithm divides the time of GPUs, with work in GPU-seconds (gpus.go). A GPU is a core that serves its own jobs
+// only. Fair sharing is max-min fair on all GPUs together, and a plan is feasible if it is on each GPU. The wait of a job is
+// its wait for turns.
 //
 // # Guarantee
 //

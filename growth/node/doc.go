@@ -14,7 +14,7 @@
 //	                    forecast       remaining work, work to target               (forecast.go, similar.go)
 //	                    divide         shares, by the policy                        (divide.go, harmless.go)
 //	                    reconcile      CPU requests that differ from the decision   (reconcile.go, refusal.go)
-//	                    updateDuties   GPU time, by the shares                      (duty.go)
+//	                    decideGPUs     turns on GPUs, by the policy                 (gpudecide.go, gpuplan.go)
 //	                    publish        samples, load, memory                        (sample.go, memory.go)
 //
 // A decision is due at each interval, later if the policy backs off, and soon after an arrival, a departure or a change
@@ -32,6 +32,13 @@
 //
 // Package resize decides which changes are worth a resize. If kubelet refuses a request, the node restores the request
 // in force, and the pool shrinks by the part that the job could not get.
+//
+// # GPU time
+//
+// Where the GPUs compute (Config.GPUTime), the policy divides their time instead of the CPU, in GPU-seconds. Groups of GPUs
+// are decided one by one (gpugroups.go). The caller gives turns by Effects.Turns and returns what each job has used
+// (GPUUse), which is charged to the job (gpumeter.go). Jobs are not paused without a gain, or next to a job that cannot be
+// paused. The CPU follows while the node is short of it (gpucpu.go).
 //
 // # Jobs of several processes and pods
 //

@@ -67,6 +67,16 @@ var explanations = []explanation{
 		Advice:  "Nothing to do. `kubectl gpushare explain` shows each change and its reason.",
 	},
 	{
+		Reason: "GPUTimeChanged", From: "coordinator", On: "pod", Type: "Normal",
+		Meaning: "The job takes turns with other jobs on its GPU, with the part of the time in the message. The first turns are an event; later changes are summarised every five minutes, if they are noticeable.",
+		Advice:  "Nothing to do. `kubectl gpushare explain` shows the order of the turns and the reason for each change.",
+	},
+	{
+		Reason: "GPUTimeNotDivided", From: "coordinator", On: "pod", Type: "Normal",
+		Meaning: "All jobs on the GPU compute at the same time, because the job in the message cannot be paused.",
+		Advice:  "Let that job use the shim of this release (`import gpushare`) and permit `gpu-time`, if it should take turns.",
+	},
+	{
 		Reason: "CPUNotTuned", From: "coordinator", On: "pod", Type: "Normal",
 		Meaning: "The pod's CPU request stays as it is, for the reason in the message.",
 		Advice:  "Remove what the message names if the job should share CPU; otherwise nothing to do.",

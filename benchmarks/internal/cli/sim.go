@@ -29,6 +29,7 @@ type simOptions struct {
 	out       string
 	unsized   float64
 	converged []string
+	gpus      bool
 }
 
 func simCommand(commit string) *cobra.Command {
@@ -49,6 +50,7 @@ against fair sharing, with 95 % intervals, and writes sim.json and sim.svg.`,
 	f.Float64Var(&o.unsized, "unsized", 0, fmt.Sprintf("part of the jobs that declare no size, 0 to 1; %g if --converged is given", usualUnsized))
 	f.StringSliceVar(&o.converged, "converged", []string{string(policy.ConvergedFair)},
 		"what harmless gives converged jobs of unknown size, as the coordinator's flag: fair, floor, or both (fair,floor)")
+	f.BoolVar(&o.gpus, "gpus", false, "machines of 1 to 8 GPUs whose time is divided, instead of cores")
 	f.StringVar(&o.out, "out", filepath.Join("benchmarks", "results"), "folder for sim.json and sim.svg")
 	return cmd
 }
@@ -65,8 +67,11 @@ func (o *simOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	began := time.Now()
-	machines := sim.WithUnsized(sim.Machines(), o.unsized)
-	cells, err := sim.Study(cmd.Context(), o.seeds, machines, sim.PoliciesWith(converged))
+	machines, policies := sim.WithUnsized(sim.Machines(), o.unsized), sim.PoliciesWith(converged)
+	if o.gpus {
+		machines, policies = sim.WithUnsized(sim.GPUMachines(), o.unsized), sim.OfNodes(policies)
+	}
+	cells, err := sim.Study(cmd.Context(), o.seeds, machines, policies)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
@@ -35,6 +36,11 @@ func Policies() []Named {
 		{KnownBalanced, knowing(fairfinish.Balanced)},
 		{KnownGrowth, knowing(fairfinish.Growth)},
 	}
+}
+
+// OfNodes returns the policies without the upper bounds, which know no GPUs.
+func OfNodes(policies []Named) []Named {
+	return slices.DeleteFunc(policies, func(p Named) bool { return p.Name == KnownBalanced || p.Name == KnownGrowth })
 }
 
 // PoliciesWith returns the policies with harmless under each of these settings for converged jobs of unknown size.

@@ -124,6 +124,9 @@ func fromSample(row *timeline.Job, seen cluster.JobState) {
 	row.Step, row.Steps = s.Step, s.TotalSteps
 	row.Metric, row.Value = s.Metric, s.Value
 	row.Growth, row.Share, row.Weight = s.Growth, s.Share, s.Weight
+	if s.GPUTime != nil {
+		row.GPUShare = &s.GPUTime.Share
+	}
 	if row.Category == "" { // the annotation is not on the pod yet
 		row.Category = s.Category
 	}

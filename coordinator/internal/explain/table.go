@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/node"
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
@@ -39,7 +40,7 @@ func Print(w io.Writer, e node.Explanation, f Format) error {
 	return table(w, e)
 }
 
-// table writes one line about the job, and a table of the decisions.
+// table writes a few lines about the job, and a table of the decisions about each resource.
 func table(w io.Writer, e node.Explanation) error {
 	fmt.Fprintf(w, "%s  %s  share %s  CPU request %s", e.Pod, e.Category, e.Share, e.Request)
 	if e.Weight > 0 {
@@ -49,14 +50,32 @@ func table(w io.Writer, e node.Explanation) error {
 	if e.Fixed != "" {
 		fmt.Fprintf(w, "its CPU is not changed: %s\n", e.Fixed)
 	}
-	if len(e.Decisions) == 0 {
-		_, err := fmt.Fprintln(w, "no decision has been made about it yet")
+	gpuText(w, e.GPU)
+	if e.GPU != nil {
+		if err := decisions(w, "GPU time", e.GPU.Decisions); err != nil {
+			return err
+		}
+		return decisions(w, "CPU", e.Decisions)
+	}
+	return decisions(w, "", e.Decisions)
+}
+
+// decisions writes the table of the decisions about one resource, below its name.
+func decisions(w io.Writer, resource string, log node.DecisionLog) error {
+	if len(log) == 0 {
+		if resource != "" {
+			resource += ": "
+		}
+		_, err := fmt.Fprintln(w, resource+"no decision has been made about it yet")
 		return err
 	}
 	fmt.Fprintln(w)
+	if resource != "" {
+		fmt.Fprintln(w, resource)
+	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "TIME\tBECAUSE\tSTEP\tVALUE\tGROWTH\tCATEGORY\tUSED\tLIMIT\tLEFT\tNEED\tDUE\tSHARE\tREASON\tOUTCOME")
-	for _, d := range e.Decisions {
+	for _, d := range log {
 		in := d.Inputs
 		fmt.Fprintf(t, "%s\t%s\t%s\t%.4g\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s → %s\t%s: %s\t%s\n",
 			d.At.Format(time.TimeOnly), d.Because, steps(in), in.Value, growthText(in), in.Category, in.Used, known(in.Limit > 0, in.Limit.String()),
@@ -87,7 +106,11 @@ func growthText(in node.Inputs) string {
 }
 
 func work(e remaining.Estimate) string {
-	return known(e.Known, fmt.Sprintf("%.0f core-s (%.0f–%.0f)", e.Likely, e.Low, e.High))
+	unit := "core-s"
+	if e.Unit == growth.GPUSecond {
+		unit = "GPU-s"
+	}
+	return known(e.Known, fmt.Sprintf("%.0f %s (%.0f–%.0f)", e.Likely, unit, e.Low, e.High))
 }
 
 func need(in node.Inputs) string {

@@ -1,0 +1,71 @@
+package fairfinish
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/remaining"
+)
+
+func on(limit float64, gpus ...growth.GPU) Account {
+	width := float64(len(gpus))
+	return Account{Weight: width, Limit: limit * width, On: gpus}
+}
+
+// Worked by hand, in GPU-seconds per second.
+func TestGPURates(t *testing.T) {
+	for name, tc := range map[string]struct {
+		accounts []Account
+		want     []float64
+	}{
+		"one GPU":                         {[]Account{on(1, "a"), on(1, "a")}, []float64{.5, .5}},
+		"a job that waits for data":       {[]Account{on(.2, "a"), on(1, "a")}, []float64{.2, .8}},
+		"GPUs are independent":            {[]Account{on(1, "a"), on(1, "a"), on(1, "b")}, []float64{.5, .5, 1}},
+		"a pair and one job on each":      {[]Account{on(1, "a", "b"), on(1, "a"), on(1, "b")}, []float64{1, .5, .5}},
+		"a pair is as slow as on its one": {[]Account{on(1, "a", "b"), on(1, "a"), on(1, "a"), on(1, "b")}, []float64{2. / 3, 1. / 3, 1. / 3, 2. / 3}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.InDeltaSlice(t, tc.want, fairRates(tc.accounts, 9), 1e-9)
+		})
+	}
+}
+
+func TestTimeShares_AreInProportionOnACommonGPU(t *testing.T) {
+	got := TimeShares([]float64{3, 1, 5}, [][]growth.GPU{{"a", "b"}, {"a"}, {"c"}})
+	require.InDeltaSlice(t, []float64{.75, .25, 1}, []float64{float64(got[0]), float64(got[1]), float64(got[2])}, 1e-9)
+}
+
+// The deficit of a job is the work that it must give up on the busiest of its GPUs, on all of them.
+func TestPlan_DeficitOfGPUs(t *testing.T) {
+	p := &plan{
+		lengths:   []float64{10},
+		limits:    []float64{2, 1, 1},
+		due:       [][]float64{{12}, {7}, {4}}, // 6 s on both, 7 s, 4 s
+		remaining: []float64{99, 99, 99},
+		on:        [][]growth.GPU{{"a", "b"}, {"a"}, {"b"}},
+	}
+	require.InDelta(t, 3, p.deficit(), 1e-9)
+	require.InDelta(t, 6, p.deficitOf(0), 1e-9)
+	require.InDelta(t, 3, p.deficitOf(1), 1e-9)
+	require.Zero(t, p.deficitOf(2))
+}
+
+// Predictions in core-seconds say nothing about GPUs: the sizes are unknown.
+func TestDecide_IgnoresPredictionsInAnotherUnit(t *testing.T) {
+	c := Config{Objective: Balanced, Floor: DefaultFloor, Interval: 10 * time.Second, Cores: growth.Core, Unit: growth.GPUSecond}
+	jobs := []Job{
+		{ID: "short", On: []growth.GPU{"a"}, Weight: 1, Limit: growth.Core, Remaining: remaining.Exact(5)},
+		{ID: "long", On: []growth.GPU{"a"}, Weight: 1, Limit: growth.Core, Remaining: remaining.Exact(500)},
+	}
+	_, d := Decide(c, State{}, time.Unix(1, 0), jobs)
+	require.InDelta(t, .5, float64(d.Grants[0].Share), 1e-6)
+	for i := range jobs {
+		jobs[i].Remaining.Unit = growth.GPUSecond
+	}
+	_, d = Decide(c, State{}, time.Unix(1, 0), jobs)
+	require.Greater(t, float64(d.Grants[0].Share), .9)
+	require.Contains(t, d.Grants[0].Reason, "5 GPU-seconds to its end")
+}

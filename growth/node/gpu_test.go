@@ -1,0 +1,98 @@
+package node
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+// Two GPUs are in one group if a job uses both, or if other GPUs connect them.
+func TestConnect(t *testing.T) {
+	for name, tc := range map[string]struct {
+		jobs [][]growth.GPU
+		want []string
+	}{
+		"no job":                        {nil, nil},
+		"jobs on different GPUs":        {[][]growth.GPU{{"a"}, {"b"}}, []string{"[a] 0", "[b] 1"}},
+		"jobs on the same GPU":          {[][]growth.GPU{{"a"}, {"b"}, {"a"}}, []string{"[a] 0 2", "[b] 1"}},
+		"a job on two GPUs":             {[][]growth.GPU{{"a"}, {"b"}, {"a", "b"}}, []string{"[a b] 0 1 2"}},
+		"a chain":                       {[][]growth.GPU{{"a", "b"}, {"c", "d"}, {"b", "c"}, {"e"}}, []string{"[a b c d] 0 1 2", "[e] 3"}},
+		"a job that connects all":       {[][]growth.GPU{{"a"}, {"b"}, {"c"}, {"a", "b", "c"}}, []string{"[a b c] 0 1 2 3"}},
+		"in the order of the first GPU": {[][]growth.GPU{{"c"}, {"b"}, {"a", "c"}}, []string{"[a c] 0 2", "[b] 1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var jobs []gpuJob
+			for i, gpus := range tc.jobs {
+				uid := growth.PodUID(fmt.Sprint(i))
+				jobs = append(jobs, gpuJob{job: &job{pod: Pod{Ref: growth.PodRef{UID: uid}}}, gpus: gpus})
+			}
+			var got []string
+			for _, g := range connect(jobs) {
+				text := fmt.Sprint(g.gpus)
+				for _, j := range g.jobs {
+					text += " " + string(j.pod.Ref.UID)
+				}
+				got = append(got, text)
+			}
+			require.Equal(t, tc.want, got)
+		})
+	}
+}
+
+// 10 s of one GPU.
+func TestChargeGPU(t *testing.T) {
+	alone := func(s growth.Seconds) gpuReading { return gpuReading{alone: s, measured: true} }
+	shared := func(s growth.Seconds) gpuReading { return gpuReading{shared: s, measured: true} }
+	never := func(s growth.Seconds) gpuReading { return gpuReading{shared: s} }
+	for name, tc := range map[string]struct {
+		readings []gpuReading
+		want     []growth.Seconds
+		shared   []bool
+	}{
+		"turns are charged in full":            {[]gpuReading{alone(7), alone(3)}, []growth.Seconds{7, 3}, []bool{false, false}},
+		"a GPU that is idle at times":          {[]gpuReading{alone(5), alone(3)}, []growth.Seconds{5, 3}, []bool{false, false}},
+		"all at the same time":                 {[]gpuReading{shared(10), shared(10)}, []growth.Seconds{5, 5}, []bool{true, true}},
+		"one waits for data":                   {[]gpuReading{shared(10), shared(5)}, []growth.Seconds{20. / 3, 10. / 3}, []bool{true, true}},
+		"a set of two for half of the time":    {[]gpuReading{shared(5), shared(5), alone(5)}, []growth.Seconds{2.5, 2.5, 5}, []bool{true, true, false}},
+		"next to a job that is never paused":   {[]gpuReading{alone(10), never(10)}, []growth.Seconds{5, 5}, []bool{true, true}},
+		"a job alone that is not connected":    {[]gpuReading{never(8)}, []growth.Seconds{8}, []bool{false}},
+		"never more than the time that passed": {[]gpuReading{alone(8), shared(10), shared(10)}, []growth.Seconds{8, 1, 1}, []bool{false, true, true}},
+		"a job that starts":                    {[]gpuReading{alone(10), never(0)}, []growth.Seconds{10, 0}, []bool{false, false}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for i, c := range chargeGPU(tc.readings, 10) {
+				require.InDelta(t, float64(tc.want[i]), float64(c.work), 1e-9)
+				require.Equal(t, tc.shared[i], c.shared)
+			}
+		})
+	}
+}
+
+// The cost of a step is exact once the job has had the GPU alone, and stays that.
+func TestMeasureGPUCost_PrefersExactIntervals(t *testing.T) {
+	j := &job{}
+	interval := func(steps int64, used growth.Seconds, uncertain bool) {
+		j.counter.steps += steps
+		j.gpu.used += used
+		j.gpu.uncertain = uncertain
+		j.measureGPUCost()
+	}
+	perStep := func() float64 {
+		mean, _ := j.gpu.cost.perStep()
+		return float64(mean)
+	}
+	interval(10, 1, true)
+	interval(100, 20, true)
+	require.InDelta(t, 0.2, perStep(), 1e-9)
+	require.False(t, j.gpu.exact)
+	interval(100, 10, false)
+	require.InDelta(t, 0.1, perStep(), 0.005)
+	require.True(t, j.gpu.exact)
+	interval(100, 50, true)
+	require.InDelta(t, 0.1, perStep(), 0.005, "others have computed too")
+	interval(100, 10, false)
+	require.InDelta(t, 0.1, perStep(), 0.005)
+}
