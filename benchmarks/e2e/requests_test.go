@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -28,13 +29,18 @@ const (
 // container that outweighs its job, and another controller that resizes a job.
 func TestRequests(t *testing.T) {
 	s := newStage(t)
-	require.NoError(t, s.local.Install(t.Context(), string(policy.FlowCon), policy.DefaultInterval))
-	probe := s.scriptPod("probe", "", flatScript, "50m")
-	want := cluster.Expectation{Nodes: nodes, Policy: string(policy.FlowCon), Probe: probe}
-	require.NoError(t, s.AwaitReady(t.Context(), want, func(text string) { t.Log(text) }))
+	s.useFlowCon(t)
 	t.Run("a full quota", s.fullQuota)
 	t.Run("a larger init container", s.largerInit)
 	t.Run("another writer", s.otherWriter)
+}
+
+// useFlowCon changes the share policy to one that moves CPU between jobs of unknown size.
+func (s *stage) useFlowCon(t *testing.T) {
+	require.NoError(t, s.local.Install(t.Context(), string(policy.FlowCon), policy.DefaultInterval))
+	probe := s.scriptPod("probe", "", flatScript, "50m")
+	want := cluster.Expectation{Nodes: s.local.Nodes, Policy: string(policy.FlowCon), Probe: probe}
+	require.NoError(t, s.AwaitReady(t.Context(), want, func(text string) { t.Log(text) }))
 }
 
 // scriptPod returns a job that runs a shell script on a node, and reports through its log.
@@ -140,6 +146,6 @@ func (s *stage) warnings(t *testing.T, name string) (found []string) {
 func (s *stage) remove(t *testing.T, names ...string) {
 	now := int64(0)
 	for _, name := range names {
-		_ = s.Kubernetes.CoreV1().Pods(s.run.Setup.Namespace).Delete(t.Context(), name, metav1.DeleteOptions{GracePeriodSeconds: &now})
+		_ = s.Kubernetes.CoreV1().Pods(s.run.Setup.Namespace).Delete(context.WithoutCancel(t.Context()), name, metav1.DeleteOptions{GracePeriodSeconds: &now})
 	}
 }

@@ -72,9 +72,9 @@ func buildLocal(t *testing.T) string {
 	return program
 }
 
-// newStageOf brings a cluster up with the Trellis that program installs when it runs in folder. At the end of the test the
-// cluster goes down, which the program checks.
-func newStageOf(t *testing.T, name, program, folder string) *stage {
+// newStageOf brings a cluster up with the Trellis that program installs when it runs in folder, after changes to the cluster's
+// description. At the end of the test the cluster goes down, which the program checks.
+func newStageOf(t *testing.T, name, program, folder string, changes ...func(*cluster.Local)) *stage {
 	s := &stage{local: cluster.Local{
 		Program: program,
 		Folder:  folder,
@@ -84,6 +84,9 @@ func newStageOf(t *testing.T, name, program, folder string) *stage {
 		Out:     os.Stderr,
 		Err:     os.Stderr,
 	}}
+	for _, change := range changes {
+		change(&s.local)
+	}
 	t.Cleanup(func() { require.NoError(t, s.local.Down(context.Background()), "the cluster left something behind") })
 	require.NoError(t, s.local.Up(t.Context(), os.Getpid()))
 	require.NoError(t, s.local.Install(t.Context(), string(policy.Default), policy.DefaultInterval))
@@ -123,7 +126,7 @@ func (s *stage) awaitReady(t *testing.T) {
 	defer cancel()
 	probe := s.run.Setup.Pod(s.jobs[0])
 	probe.Name = "probe"
-	want := cluster.Expectation{Nodes: nodes, Policy: string(policy.Default), Probe: probe}
+	want := cluster.Expectation{Nodes: s.local.Nodes, Policy: string(policy.Default), Probe: probe}
 	require.NoError(t, s.AwaitReady(ready, want, func(text string) { t.Log(text) }))
 }
 

@@ -28,6 +28,8 @@ type Local struct {
 	Folder string
 	Name   string
 	Nodes  int
+	// UpFlags are further flags of `local up`.
+	UpFlags []string
 	// GPUs is the --gpus flag of `local install`: "emulated:2x24GiB".
 	GPUs string
 	// Objective is the objective of policy harmless; empty means its default.
@@ -66,7 +68,7 @@ func (l Local) Exists(ctx context.Context) bool {
 // Up builds missing programs and brings the cluster up, for good or until the process withPID ends. The program
 // checks its requirements (root, cgroups, disk) first and reports what is missing.
 func (l Local) Up(ctx context.Context, withPID int) error {
-	args := []string{"up", "--name", l.Name, "--nodes", strconv.Itoa(l.Nodes)}
+	args := append([]string{"up", "--name", l.Name, "--nodes", strconv.Itoa(l.Nodes)}, l.UpFlags...)
 	if withPID > 0 {
 		args = append(args, "--with-pid", strconv.Itoa(withPID))
 	}
