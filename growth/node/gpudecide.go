@@ -21,9 +21,8 @@ func (n *Node) decideGPUs(why string, rearranged bool) time.Duration {
 	n.groups = nil
 	if n.dividesGPUs() {
 		n.groups = connect(n.gpuJobs())
+		n.fair = fairfinish.State{}
 		next = n.divideGroups(why, rearranged)
-	} else {
-		n.gpuFair = fairfinish.State{}
 	}
 	n.gpuFinished = nil
 	n.sendTurns()

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/fairfinish"
 )
 
 // gpuTime is the state of a job on GPUs whose time is divided. Times of use are as in GPUUse.
@@ -39,6 +40,7 @@ func (e InventoryChanged) apply(n *Node) {
 	n.computes = e.Computes
 	if now := n.dividesGPUs(); now != before {
 		n.log(Info, "the time of the GPUs is divided by turns", "now", now, "setting", string(n.config.GPUTime))
+		n.gpuFair = fairfinish.State{}
 		n.interrupt("inventory", true)
 	}
 }

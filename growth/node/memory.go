@@ -30,6 +30,7 @@ func (n *Node) Memory() (Memory, error) {
 		Refusals: map[growth.PodUID]resize.Refusal{},
 		Yields:   map[growth.PodUID]yielded{},
 		Ended:    n.endedRuns,
+		Computes: n.computes,
 	}
 	m := Memory{At: n.fair.At}
 	if len(n.gpuFair.Accounts) > 0 {
@@ -71,7 +72,8 @@ func (e MemoryRestored) apply(n *Node) {
 	}
 	n.fair, n.endedRuns = state.Fair, state.Ended
 	n.fair.At = e.Memory.At
-	if state.GPUFair != nil {
+	n.computes = state.Computes // the inventory may come after the first decision
+	if state.GPUFair != nil && n.dividesGPUs() {
 		n.gpuFair = *state.GPUFair
 		n.gpuFair.At = e.Memory.At
 	}

@@ -63,6 +63,7 @@ type nodeState struct {
 	Version  int                              `json:"v"`
 	Fair     fairfinish.State                 `json:"fair"`
 	GPUFair  *fairfinish.State                `json:"gpuFair,omitempty"`
+	Computes bool                             `json:"computes,omitempty"` // as in InventoryChanged
 	Refusals map[growth.PodUID]resize.Refusal `json:"refusals,omitempty"`
 	Yields   map[growth.PodUID]yielded        `json:"yields,omitempty"`
 	Ended    []Run                            `json:"ended,omitempty"`

@@ -63,6 +63,7 @@ func TestState_FilesHaveEveryField(t *testing.T) {
 			Version:  stateVersion,
 			Fair:     fair,
 			GPUFair:  &fair,
+			Computes: true,
 			Refusals: map[growth.PodUID]resize.Refusal{"a": fill(t, resize.Refusal{})},
 			Yields: map[growth.PodUID]yielded{
 				"a": {Writer: "x", Request: 7, At: at, Created: Requests{"train": 7}},
