@@ -455,6 +455,7 @@ class _Turns:
         self._warned = False
         self._pipe = None           # ends a wait
         self._listening = False     # signals write to the pipe
+        self._waiting = False       # for the turn
         self._socket = None
         self._reset()
 
@@ -614,8 +615,6 @@ class _Turns:
                 answer = self._apply(*turn)
         if answer:
             self._say(self._state)
-        elif self._hold and self._state == CLOSED:   # the turn, unless a later line has taken it back
-            self._state, self._since = OPEN, _clock()
 
     def _apply(self, sequence, hold, after):
         """Apply a turn. Returns whether it is answered at once."""
@@ -623,6 +622,10 @@ class _Turns:
         passed = self._state == OPEN and 0 < after <= self._number   # other ranks may be behind this step
         self._hold = hold or passed
         self._after = 0 if self._hold else after
+        if hold and self._state == CLOSED:
+            self._state, self._since = OPEN, _clock()
+        elif self._waiting and not hold and not after:
+            self._state = CLOSED   # the turn is taken back before the first step of it
         return after > 0 or (not hold and self._state == CLOSED)
 
     def _leave(self, state):
@@ -661,11 +664,11 @@ class _Turns:
 
     def _await(self, urgent):
         """Wait until the agent gives the turn, is gone or silent, or the job has something more urgent to do."""
-        self._finished, self._heard = False, time.monotonic()
+        self._finished, self._waiting, self._heard = False, True, time.monotonic()
         _read(self._pipe[0])   # what was written after an earlier wait
         self._listen()
         try:
-            while self._socket is not None and not self._hold and not urgent():
+            while self._state == CLOSED and not urgent():
                 if self._lines.waiting():
                     time.sleep(READ_PAUSE)   # the rest of a flood
                     self._receive()
@@ -678,7 +681,9 @@ class _Turns:
                     self._receive()
                 elif left <= 0:
                     self._hold = True   # until the next turn
+                    break
         finally:
+            self._waiting = False
             self._deafen()
             if self._state == CLOSED:
                 self._say(OPEN)   # it computes without the turn

@@ -54,7 +54,7 @@ type Turn struct {
 	Hold     bool  `json:"hold"`
 	// AfterStep is the step after which all processes of a job stop, 0 for the next one. A process answers GateOpen with
 	// its own step at once. If that step is AfterStep or later, the process does not stop; the coordinator then cancels
-	// the turn for all processes with Hold.
+	// the turn for all processes with Hold. A process that has not started yet after an earlier Hold does so.
 	AfterStep int64 `json:"after_step,omitempty"`
 }
 

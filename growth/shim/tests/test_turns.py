@@ -306,6 +306,17 @@ class Ranks(TurnTest):
         self.turn(peer, hold=True)
         training.goes_on()
 
+    def test_order_right_after_the_turn_lets_the_rank_go_on_to_its_step(self):
+        training, peer = self.training()
+        for _ in range(20):
+            self.turn(peer, hold=False, after=training.steps + 20)
+            stopped = self.state(peer, "closed")["step"]
+            self.turn(peer, hold=True)                       # another rank may have read this line alone
+            self.turn(peer, hold=False, after=stopped + 5)
+            self.state(peer, "open")
+            self.state(peer, "closed", step=stopped + 5)
+            self.turn(peer, hold=True)
+
     def test_ranks_keep_the_gpu_while_they_wait_for_data(self):
         _, peer = self.connected_turns()
         self.turn(peer, hold=True)
