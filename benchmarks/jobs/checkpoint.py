@@ -51,7 +51,10 @@ def load(folder, expected):
 def random_state():
     """The state of every global random generator, as plain numbers and tensors, as newer versions of torch.load require."""
     name, keys, *rest = np.random.get_state()
-    return {"python": random.getstate(), "numpy": [name, keys.tolist(), *rest], "torch": torch.get_rng_state()}
+    state = {"python": random.getstate(), "numpy": [name, keys.tolist(), *rest], "torch": torch.get_rng_state()}
+    if torch.cuda.is_initialized():
+        state["cuda"] = torch.cuda.get_rng_state()
+    return state
 
 
 def restore_random_state(state):
@@ -60,6 +63,8 @@ def restore_random_state(state):
     name, keys, *rest = state["numpy"]
     np.random.set_state((name, np.array(keys, dtype=np.uint32), *rest))
     torch.set_rng_state(state["torch"])
+    if "cuda" in state and torch.cuda.is_initialized():
+        torch.cuda.set_rng_state(state["cuda"])
 
 
 def fingerprint(state):
@@ -69,7 +74,7 @@ def fingerprint(state):
     def add(value):
         if isinstance(value, torch.Tensor):
             digest.update(("%s%s" % (value.dtype, tuple(value.shape))).encode())
-            digest.update(value.detach().contiguous().numpy().tobytes())
+            digest.update(value.detach().cpu().contiguous().numpy().tobytes())
         elif isinstance(value, dict):
             for key in sorted(value, key=repr):
                 digest.update(repr(key).encode())

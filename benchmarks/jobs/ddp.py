@@ -13,6 +13,8 @@ import subprocess
 import sys
 import time
 
+from device import KINDS, Device
+
 EVERY = 5            # steps between two losses, as a mean
 EFFORT = 0.25        # of the images' preparation, see data.py
 
@@ -23,6 +25,7 @@ def arguments(argv):
     parser.add_argument("--batch-size", type=int, default=32, help="of each rank")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--device", choices=KINDS, default="cpu", help="of all ranks, or of each in turn (GPUSHARE_EMULATED_CORE)")
     return parser.parse_args(argv)
 
 
@@ -81,10 +84,12 @@ def batches(dataset, seed, size, rank, ranks):
 
 
 def train(options):
+    device = Device(options.device, int(os.environ.get("LOCAL_RANK", "0")))   # before the slow import
     import torch
     import torch.distributed as dist
     from torch.nn import functional
     from torch.nn.parallel import DistributedDataParallel
+    from checkpoint import fingerprint
     from data import digits
     from models import MODELS
     dist.init_process_group("gloo")
@@ -92,12 +97,12 @@ def train(options):
     torch.set_num_threads(1)
     torch.manual_seed(options.seed)
     training, _ = digits(options.seed, EFFORT)
-    model = DistributedDataParallel(MODELS["cnn"]())
+    model = DistributedDataParallel(device.move(MODELS["cnn"]()))
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     trellis, losses = shim(), []
-    feed = batches(training, options.seed, options.batch_size, rank, ranks)
+    feed = device.batches(batches(training, options.seed, options.batch_size, rank, ranks))
     for step in range(1, options.steps + 1):
-        images, labels = next(feed)
+        images, labels = device.move(*next(feed))
         optimizer.zero_grad()
         loss = functional.cross_entropy(model(images), labels)
         loss.backward()
@@ -109,6 +114,8 @@ def train(options):
             losses = []
             print("rank=%d step=%d loss=%.4f" % (rank, step, report["loss"]), flush=True)
         trellis.step(samples=len(labels), step=step, total_steps=options.steps, **report)
+    device.loading()
+    print("rank=%d finished state=%s" % (rank, fingerprint(model.state_dict())), flush=True)
     dist.barrier()
     dist.destroy_process_group()
 

@@ -1,4 +1,4 @@
-"""The six models. Each computes its training loss, and evaluates itself on held-out images."""
+"""The models. Each computes its training loss, and evaluates itself on held-out images."""
 import functools
 
 import torch
@@ -52,6 +52,20 @@ class Classifier(nn.Module):
                 "accuracy": (scores.argmax(1) == labels).float().mean().item()}
 
 
+class MLP(Classifier):
+    """Many narrow dense layers: on a GPU, launching them takes longer than computing them."""
+
+    def __init__(self, hidden=48, depth=10):
+        super().__init__()
+        layers = [nn.Flatten(), nn.Linear(SIDE * SIDE, hidden), nn.ReLU()]
+        for _ in range(depth - 2):
+            layers += [nn.Linear(hidden, hidden), nn.BatchNorm1d(hidden), nn.ReLU()]
+        self.layers = nn.Sequential(*layers, nn.Linear(hidden, CLASSES))
+
+    def forward(self, images):
+        return self.layers(images)
+
+
 class CNN(Classifier):
     """Two convolutions, two dense layers."""
 
@@ -81,11 +95,30 @@ class Recurrent(Classifier):
         return self.out(state.transpose(0, 1).flatten(1))
 
 
+class Transformer(Classifier):
+    """An encoder over the rows of the image: mostly matrix products. The mean over the rows classifies the digit."""
+
+    def __init__(self, width=64, heads=4, layers=2):
+        super().__init__()
+        self.embed = nn.Linear(SIDE, width)
+        self.places = nn.Parameter(0.02 * torch.randn(SIDE, width))
+        self.layers = nn.ModuleList(nn.TransformerEncoderLayer(width, heads, 2 * width, batch_first=True) for _ in range(layers))
+        self.out = nn.Linear(width, CLASSES)
+
+    def forward(self, rows):
+        state = self.embed(rows) + self.places
+        for layer in self.layers:
+            state = layer(state)
+        return self.out(state.mean(1))
+
+
 MODELS = {
     "vae": VAE,
+    "mlp": MLP,
     "cnn": CNN,
     "rnn": functools.partial(Recurrent, nn.RNN, 320),
     "gru": functools.partial(Recurrent, nn.GRU, 192),
     "birnn": functools.partial(Recurrent, nn.RNN, 224, bidirectional=True),
     "lstm": functools.partial(Recurrent, nn.LSTM, 160),
+    "transformer": Transformer,
 }

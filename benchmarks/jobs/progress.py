@@ -1,5 +1,7 @@
 """Receivers of a job's progress: Trellis through the shim, its own log, or none. All have the same methods."""
 
+import contextlib
+
 
 class Alone:
     """No receiver: the defaults apply, and no change is requested."""
@@ -25,6 +27,9 @@ class Alone:
     def timed(self, iterable):
         return iterable
 
+    def idle(self):
+        return contextlib.nullcontext()
+
 
 class Log(Alone):
     """Progress as lines on stdout, which Trellis reads with `gpushare/progress: log:loss=([0-9.eE+-]+)`, without the shim."""
@@ -47,6 +52,9 @@ class Both:
     def step(self, *values, **more):
         self._shim.step(*values, **more)
         self._log.step(*values, **more)
+
+    def idle(self):
+        return getattr(self._shim, "idle", contextlib.nullcontext)()   # a shim of an earlier release has none
 
 
 def listener(kind):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Train one model on scikit-learn's digits, on the CPU: `run.py lstm --steps 500 --checkpoint-dir /checkpoints`.
+"""Train one model on scikit-learn's digits: `run.py lstm --steps 500 --checkpoint-dir /checkpoints`.
 
 Goes on from the checkpoint in --checkpoint-dir if there is one. SIGTERM: save and exit with 143. SIGUSR1: save and go on.
 """
@@ -8,10 +8,11 @@ import math
 import sys
 import time
 
+import device
 import memory
 from interrupts import EXIT_TERMINATED, Interrupts
 
-# kind: (steps, batch size, steps between two evaluations); measured alone, see README.md
+# kind: (steps, batch size, steps between two evaluations); measured alone except the last two, see README.md
 DEFAULTS = {
     "vae": (900, 64, 20),
     "cnn": (900, 64, 20),
@@ -19,6 +20,8 @@ DEFAULTS = {
     "gru": (900, 64, 20),
     "birnn": (1000, 64, 20),
     "lstm": (1000, 64, 20),
+    "mlp": (1200, 64, 20),
+    "transformer": (1000, 64, 20),
 }
 
 
@@ -31,6 +34,8 @@ def arguments(argv):
     parser.add_argument("--batch-size", type=count(1), help="unless Trellis requests another (default: the kind's own)")
     parser.add_argument("--workers", type=count(0), default=1, help="data loaders, unless Trellis requests another number (default: 1)")
     parser.add_argument("--seed", type=count(0), default=1)
+    parser.add_argument("--device", choices=device.KINDS, default="cpu",
+                        help="where training steps run; an emulated GPU is the core in GPUSHARE_EMULATED_CORE (default: cpu)")
     parser.add_argument("--preprocess", type=effort, default=1.0,
                         help="CPU spent on each image, relative to the default (0: images are not warped)")
     parser.add_argument("--learning-rate", type=factor, default=1e-3, help="at the beginning; it falls every 250 steps (default: 0.001)")
@@ -50,14 +55,14 @@ def count(least):
     return number
 
 
+def effort(text):
+    return 0.0 if float(text) == 0 else factor(text)
+
+
 def factor(text):
     if not (math.isfinite(float(text)) and 0 < float(text) <= 100):
         raise ValueError
     return float(text)
-
-
-def effort(text):
-    return 0.0 if float(text) == 0 else factor(text)
 
 
 def plan_of(options):
@@ -65,24 +70,26 @@ def plan_of(options):
     steps, batch_size, metric_every = DEFAULTS[options.kind]
     return Plan(options.kind, options.steps or steps, options.epochs, options.batch_size or batch_size, options.workers,
                 options.seed, options.preprocess, options.metric_every or metric_every, options.save_every,
-                options.checkpoint_dir, options.learning_rate)
+                options.checkpoint_dir, options.learning_rate, options.device)
 
 
 def main(argv):
     options = arguments(argv)
     interrupts = Interrupts().install()
     memory.keep()
+    place = device.Device(options.device)   # before torch: its threads, and the imports themselves, leave the emulated GPU alone
     from checkpoint import CheckpointError, fingerprint   # torch: slow to import
     from progress import listener
     from train import Trainer
     try:
-        trainer = Trainer(plan_of(options), listener(options.progress))
+        trainer = Trainer(plan_of(options), listener(options.progress), place)
     except CheckpointError as err:
         print("run.py: %s" % err, file=sys.stderr)
         return 1
     print("%s %s at step %d" % ("resuming" if trainer.resumed else "training", options.kind, trainer.step), flush=True)
     began = time.monotonic()
     finished = trainer.run(interrupts)
+    place.loading()
     print("%s %s at step %d after %.1f s: %s state=%s" % (
         "finished" if finished else "interrupted", options.kind, trainer.step, time.monotonic() - began,
         " ".join("%s=%.4f" % item for item in trainer.evaluate().items()), fingerprint(trainer.state())), flush=True)

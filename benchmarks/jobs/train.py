@@ -7,6 +7,7 @@ import torch
 
 import checkpoint
 from data import Feed, Position, digits
+from device import Device
 from models import MODELS
 
 
@@ -24,6 +25,7 @@ class Plan(NamedTuple):
     save_every: int = 0
     checkpoint_dir: Optional[str] = None
     learning_rate: float = 1e-3
+    device: str = "cpu"
 
 
 class Trainer:
@@ -32,16 +34,16 @@ class Trainer:
     listener receives every step and returns the batch size and the number of loaders (see progress.py).
     """
 
-    def __init__(self, plan, listener):
-        self.plan, self.listener = plan, listener
+    def __init__(self, plan, listener, device=None):
+        self.plan, self.listener, self.device = plan, listener, device or Device(plan.device)
         torch.set_num_threads(1)
         random.seed(plan.seed), np.random.seed(plan.seed), torch.manual_seed(plan.seed)
-        self.model = MODELS[plan.kind]()
+        self.model = self.device.move(MODELS[plan.kind]())
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=plan.learning_rate)
         self.schedule = torch.optim.lr_scheduler.StepLR(self.optimizer, step_size=250, gamma=0.7)
         self.step = 0
         training, held_out = digits(plan.seed, plan.preprocess)
-        self.held_out = held_out.all(epoch=0)
+        self.held_out = self.device.move(*held_out.all(epoch=0))
         self.feed = Feed(training, plan.seed, plan.batch_size, plan.workers)
         self.resumed = plan.checkpoint_dir is not None and self._restore()
 
@@ -51,7 +53,7 @@ class Trainer:
         if self._done():
             return True
         self.model.train()
-        for images, labels in self.listener.timed(self.feed):
+        for images, labels in self.listener.timed(self.device.batches(self.feed)):
             self._train(images, labels)
             self._report(len(labels))
             if interrupts.terminate:
@@ -85,11 +87,12 @@ class Trainer:
 
     def save(self):
         if self.plan.checkpoint_dir is not None:
-            self.listener.saved(checkpoint.save(self.plan.checkpoint_dir, self.state()), step=self.step)
+            with self.listener.idle():
+                self.listener.saved(checkpoint.save(self.plan.checkpoint_dir, self.state()), step=self.step)
 
     def _train(self, images, labels):
         self.optimizer.zero_grad()
-        self.model.loss(images, labels).backward()
+        self.model.loss(*self.device.move(images, labels)).backward()
         self.optimizer.step()
         self.schedule.step()
         self.step += 1
