@@ -17,7 +17,7 @@ const minGain growth.Share = 0.02
 
 // decideGPUs divides the time of each group of GPUs among the jobs on them. It returns the time until the next decision.
 func (n *Node) decideGPUs(why string, rearranged bool) time.Duration {
-	next := time.Duration(maxDelay)
+	next := maxDelay
 	n.groups = nil
 	if n.dividesGPUs() {
 		n.groups = connect(n.gpuJobs())
@@ -30,7 +30,7 @@ func (n *Node) decideGPUs(why string, rearranged bool) time.Duration {
 }
 
 func (n *Node) divideGroups(why string, rearranged bool) time.Duration {
-	next, interval := time.Duration(maxDelay), time.Duration(0)
+	next, interval := maxDelay, time.Duration(0)
 	fair := fairfinish.State{At: n.now, Accounts: map[growth.PodUID]fairfinish.Account{}}
 	for i := range n.groups {
 		g := &n.groups[i]

@@ -11,8 +11,10 @@ type GPUTime string
 const (
 	// GPUTimeAuto divides it if the node's GPUs compute: if they are not emulated, or emulated on a core of the node.
 	GPUTimeAuto GPUTime = "auto"
-	GPUTimeOn   GPUTime = "on"
-	GPUTimeOff  GPUTime = "off"
+	// GPUTimeOn always divides it.
+	GPUTimeOn GPUTime = "on"
+	// GPUTimeOff divides the CPU only.
+	GPUTimeOff GPUTime = "off"
 )
 
 // ParseGPUTime parses a value of --gpu-time. In earlier releases it was a boolean.
