@@ -31,6 +31,8 @@ type State struct {
 	Gained float64 `json:"gained,omitempty"`
 	// Noise is the mean distance of a sample from the smoothed metric, in the metric's unit.
 	Noise float64 `json:"noise,omitempty"`
+	// Jitter is the mean difference between consecutive reports, in the metric's unit.
+	Jitter float64 `json:"jitter,omitempty"`
 	// RelapseStreak counts consecutive samples that are far worse than the best value.
 	RelapseStreak int `json:"relapsed,omitempty"`
 	// NotFinite describes a metric that is NaN or infinite.
@@ -51,6 +53,8 @@ type Tracker struct {
 	count   int
 	last    float64
 	invalid int
+	// hasReport is set if last is of this run of the job. rebased is set until the first sample after ResumeAt.
+	hasReport, rebased bool
 
 	// The last sample that this tracker took itself; valid if hasSample is set.
 	hasSample bool
@@ -92,12 +96,12 @@ func Resume(config Config, direction growth.Direction, state State) *Tracker {
 }
 
 func (s State) valid() bool {
-	for _, f := range []float64{s.Smoothed, s.Best, s.Last, float64(s.Peak), float64(s.Growth), s.Gained, s.Noise} {
+	for _, f := range []float64{s.Smoothed, s.Best, s.Last, float64(s.Peak), float64(s.Growth), s.Gained, s.Noise, s.Jitter} {
 		if !finite(f) {
 			return false
 		}
 	}
-	return s.Peak >= 0 && s.Gained >= 0 && s.Noise >= 0 &&
+	return s.Peak >= 0 && s.Gained >= 0 && s.Noise >= 0 && s.Jitter >= 0 &&
 		s.Samples >= 0 && s.LowStreak >= 0 && s.Step >= 0 && s.RelapseStreak >= 0 && s.NotFinite.valid()
 }
 
@@ -119,6 +123,10 @@ func (t *Tracker) Report(step int64, value float64) (restarted bool, err error) 
 		t.Restart()
 	}
 	t.addFinite()
+	if t.hasReport {
+		t.state.addJitter(t.last, value)
+	}
+	t.hasReport = true
 	t.state.Step = step
 	t.sum += value
 	t.count++
@@ -136,7 +144,7 @@ func (t *Tracker) Restart() {
 	t.sum = 0
 	t.count = 0
 	t.invalid = 0
-	t.hasSample = false
+	t.hasSample, t.hasReport, t.rebased = false, false, false
 }
 
 // Tick makes a sample of the reports since the last one and updates growth and category. While the metric is lost, an
@@ -188,6 +196,11 @@ func (t *Tracker) addSample() (relapse string) {
 	if s.Samples == 1 {
 		s.Smoothed, s.Best = mean, mean
 		s.Gained, s.Noise = 0, 0
+		return ""
+	}
+	if t.rebased { // the sample replaces the single report that ResumeAt had
+		t.rebase(mean)
+		t.rebased = false
 		return ""
 	}
 	if s.updateRelapse(t.direction * (mean - s.Best)) {

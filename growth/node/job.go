@@ -21,18 +21,19 @@ type job struct {
 	arrived time.Time
 
 	// Progress.
-	latest     wire.Progress
-	value      float64
-	reported   bool
-	lastValue  lastValue
-	missing    missing
-	stepOffset int64 // steps in the log or file before this coordinator read it
-	counter    stepCounter
-	processes  processes
-	gang       *job // the lead of the pods that are one job; nil for a job with one pod
-	first      *job // of these pods, the one with the lowest UID
-	window     window
-	rates      rates
+	latest      wire.Progress
+	value       float64
+	reported    bool
+	lastValue   lastValue
+	restartedBy string // why the job was restarted; empty once a value has shown where it continues
+	missing     missing
+	stepOffset  int64 // steps in the log or file before this coordinator read it
+	counter     stepCounter
+	processes   processes
+	gang        *job // the lead of the pods that are one job; nil for a job with one pod
+	first       *job // of these pods, the one with the lowest UID
+	window      window
+	rates       rates
 
 	// Growth.
 	tracker  *efficiency.Tracker

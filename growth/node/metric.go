@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth/efficiency"
@@ -10,14 +11,17 @@ import (
 // evaluate adds a value of the job's metric.
 func (n *Node) evaluate(j *job, value float64) {
 	before := j.tracker.NotFinite()
-	restarted, err := j.tracker.Report(j.counter.steps, value)
+	if j.isAgain() && finiteMetric(value) {
+		j.tracker.Recover()
+		n.followNotFinite(j, before, value)
+		before = j.tracker.NotFinite()
+		n.againFrom(j, value)
+	}
+	_, err := j.tracker.Report(j.counter.steps, value)
 	n.followNotFinite(j, before, value)
 	if err != nil {
 		n.out.Counts.NotFinite++
 		return
-	}
-	if restarted {
-		n.restart(j, "its step went backwards")
 	}
 	j.window.addValue(value)
 	j.curve.Add(float64(j.counter.steps), value)
@@ -28,6 +32,8 @@ func (n *Node) evaluate(j *job, value float64) {
 		n.publish(j, false)
 	}
 }
+
+func finiteMetric(value float64) bool { return !math.IsNaN(value) && !math.IsInf(value, 0) }
 
 // followNotFinite records that a job's metric has become NaN or infinite for good, of which kinds its values are, and
 // that it is finite again. The first and the last change the job's claim, so a decision is due.

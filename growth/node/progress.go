@@ -72,8 +72,7 @@ func (e ContainerRestarted) apply(n *Node) {
 		j.processes = processes{startsAgain: true}
 		j.settings = settings{}
 		j.lastValue = lastValue{}
-		j.tracker.Restart()
-		n.restart(j, "its container was restarted")
+		n.awaitValue(j, "its container was restarted")
 	}
 }
 

@@ -24,7 +24,12 @@ var explanations = []explanation{
 	{
 		Reason: "JobRestarted", From: "coordinator", On: "pod", Type: "Normal",
 		Meaning: "The job started over, for the reason in the message. Its curve and its category are learned again.",
-		Advice:  "Nothing to do if the container was restarted. Otherwise check that the job reports steps that increase.",
+		Advice:  "Nothing to do if the container was restarted without a checkpoint. Otherwise check that the job reports steps that increase.",
+	},
+	{
+		Reason: "JobResumed", From: "coordinator", On: "pod", Type: "Normal",
+		Meaning: "The job went back to an earlier step, where its metric is about what it was before. Its curve up to there, its category and its share stay.",
+		Advice:  "Nothing to do.",
 	},
 	{
 		Reason: "JobEnded", From: "coordinator", On: "pod", Type: "Normal",
