@@ -79,7 +79,7 @@ func TestLoad_LoaderBudgetCountsThreads(t *testing.T) {
 			require.Equal(t, 15, w.run(12))
 		})
 	})
-	t.Run("a log does not tell which processes are workers", func(t *testing.T) {
+	t.Run("the workers of a job that reads no advice are unknown", func(t *testing.T) {
 		start(t, func(w *consumers) {
 			w.arriveWith("silent", 0, 4)
 			require.Equal(t, 12, w.run(12))
