@@ -33,6 +33,13 @@ test-kueue: build ## Jobs in a queue of a real Kueue, on a local cluster; the fi
 	bin/local build --only kueue
 	go test -tags e2e,netgo,osusergo,grpcnotrace -count=1 -timeout 20m -v -run '^TestKueue_' ./deploy/local/e2e -args -kueue
 
+.PHONY: test-vpa
+test-vpa: build ## A job that a real Vertical Pod Autoscaler resizes, on a local cluster; the first run builds its updater (3 min)
+	scripts/install-deps
+	bin/local build
+	bin/local build --only vpa
+	go test -tags e2e,netgo,osusergo,grpcnotrace -count=1 -timeout 20m -v -run '^TestVPA_' ./deploy/local/e2e -args -vpa
+
 .PHONY: test-older
 test-older: build ## The installation into API servers 1.31, 1.33 and 1.35; the first run builds them (13 min on two cores)
 	bin/local build --only controlplane

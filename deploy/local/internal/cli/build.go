@@ -24,10 +24,11 @@ func buildCommand() *cobra.Command {
 				"node":         stock.Node(),
 				"registry":     stock.Registry(),
 				"kueue":        stock.Kueue(),
+				"vpa":          stock.VPA(),
 				"older":        stock.Older(),
 			}[only]
 			if !ok {
-				return fmt.Errorf("--only %q: write controlplane, node, registry, kueue or older", only)
+				return fmt.Errorf("--only %q: write controlplane, node, registry, kueue, vpa or older", only)
 			}
 			dir, err := stock.Ensure(cmd.Context(), f.stockDir, programs, cmd.OutOrStdout())
 			if err != nil {
@@ -38,6 +39,6 @@ func buildCommand() *cobra.Command {
 		},
 	}
 	f.addStock(cmd.Flags())
-	cmd.Flags().StringVar(&only, "only", "", "controlplane, node, registry, kueue or older: build only the programs of that one")
+	cmd.Flags().StringVar(&only, "only", "", "controlplane, node, registry, kueue, vpa or older: build only the programs of that one")
 	return cmd
 }

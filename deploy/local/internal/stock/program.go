@@ -27,6 +27,7 @@ const (
 	kueueModule    = "stock/kueue"
 	// kueueVersion is the release of Kueue that stock/kueue pins.
 	kueueVersion = "v0.17.0"
+	vpaModule    = "stock/vpa"
 )
 
 func kubernetes(name string, cold time.Duration) Program {
@@ -76,6 +77,13 @@ func Kueue() []Program {
 		LDFlags: "-s -w -X sigs.k8s.io/kueue/pkg/version.GitVersion=" + kueueVersion, Cold: 184 * time.Second}}
 }
 
+// VPA is the updater of the Vertical Pod Autoscaler, which a test runs next to Trellis. It has a cache folder of its own, and
+// no cluster needs it.
+func VPA() []Program {
+	return []Program{{Name: "vpa-updater", Module: vpaModule, Package: "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/updater",
+		LDFlags: "-s -w", Cold: 142 * time.Second}}
+}
+
 // release returns the programs that share a cache folder with the given ones, and the folder's prefix.
 func release(programs []Program) (prefix string, all []Program) {
 	module := ""
@@ -87,6 +95,8 @@ func release(programs []Program) (prefix string, all []Program) {
 		return "registry", Registry()
 	case module == kueueModule:
 		return "kueue-" + kueueVersion, Kueue()
+	case module == vpaModule:
+		return "vpa", VPA()
 	case strings.HasPrefix(module, olderModule):
 		return "older", Older()
 	default:

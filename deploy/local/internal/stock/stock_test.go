@@ -13,7 +13,7 @@ import (
 // source lays out files that pin a build.
 func source(t *testing.T) string {
 	dir := t.TempDir()
-	for _, file := range pins(dir, slices.Concat(All(), Registry(), Kueue(), Older())) {
+	for _, file := range pins(dir, slices.Concat(All(), Registry(), Kueue(), VPA(), Older())) {
 		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
 		require.NoError(t, os.WriteFile(file, []byte("pinned\n"), 0o644))
 	}
@@ -46,7 +46,7 @@ func TestKey_DependsOnAllInputsOfTheBuild(t *testing.T) {
 }
 
 func TestKey_ProgramsOfTestsHaveTheirOwn(t *testing.T) {
-	for prefix, programs := range map[string][]Program{"registry": Registry(), "kueue-" + kueueVersion: Kueue(), "older": Older()} {
+	for prefix, programs := range map[string][]Program{"registry": Registry(), "kueue-" + kueueVersion: Kueue(), "vpa": VPA(), "older": Older()} {
 		dir := source(t)
 		key, err := Key(dir, "go1.26.8", programs)
 		require.NoError(t, err)
