@@ -90,6 +90,11 @@ bench-coordinator: ## What the coordinator costs a node with 30 jobs (ARGS=-quic
 	mkdir -p benchmarks/results
 	go test ./coordinator/internal/loop -count=1 -run '^TestCost$$' -v -cost=$(CURDIR)/benchmarks/results/coordinator.json $(ARGS)
 
+.PHONY: bench-turns
+bench-turns: ## How jobs share the time of a GPU by turns: no root, no Kubernetes (ARGS="-quick", "-device cuda", "-phases shares,ddp")
+	mkdir -p benchmarks/results
+	go test ./coordinator/internal/turnbench -count=1 -timeout 0 -run '^TestTurns$$' -v -turns=$(CURDIR)/benchmarks/results/turns.json $(ARGS)
+
 .PHONY: bench-extender
 bench-extender: build ## What the extender costs, compared with one that does nothing (ARGS="--quick", "--check")
 	bin/benchmarks extender --stock-dir $$(bin/local build --only controlplane | tail -n 1) $(ARGS)

@@ -124,7 +124,8 @@ func TestReading_OfASample(t *testing.T) {
 			Jobs: []cluster.JobState{
 				{Sample: bus.Sample{Pod: growth.PodRef{Name: "vae-1", UID: "another uid"}, Step: 1}},
 				{
-					Sample: bus.Sample{Pod: growth.PodRef{Name: "vae-1", UID: "uid-1"}, Step: 420, Reported: true, Loaders: &loaders, Applied: 3},
+					Sample: bus.Sample{Pod: growth.PodRef{Name: "vae-1", UID: "uid-1"}, Step: 420, Reported: true, Loaders: &loaders, Applied: 3,
+						GPUTime: &bus.GPUTime{Share: .75}},
 					Advice: &bus.Advice{Reason: "because"},
 				},
 			},
@@ -136,6 +137,7 @@ func TestReading_OfASample(t *testing.T) {
 	require.EqualValues(t, 420, r.Jobs[0].Step, "a pod of the same name is another job")
 	require.Zero(t, r.Jobs[0].Steps, "where a log is all there is, lines are counted, not steps")
 	require.Equal(t, "because", r.Jobs[0].Advice)
+	require.EqualValues(t, .75, *r.Jobs[0].GPUShare)
 
 	sight.Unavailable = errors.New("no tuner")
 	require.Equal(t, "no tuner", training.Reading(workload.Workload{job}, 1, sight).Unavailable)
