@@ -88,57 +88,68 @@ func (r *Running) deleted() node.PodDeleted {
 }
 
 // divideGPUs divides the time of each GPU by weight among the jobs on it. A job on several GPUs has the same time on each.
-// No GPU is idle that some job can use.
+// No GPU is idle that some job can use. It returns the work per second.
 func divideGPUs(jobs []*Running, weights []float64) []float64 {
-	times := make([]float64, len(jobs))
-	free := map[growth.GPU]float64{}
-	for _, j := range jobs {
+	d := filling{jobs: jobs, weights: weights, times: make([]float64, len(jobs)), free: map[growth.GPU]float64{}}
+	for i, j := range jobs {
+		d.rising = append(d.rising, i)
 		for _, gpu := range j.On {
-			free[gpu] = 1
+			d.free[gpu] = 1
 		}
 	}
-	served := make([]bool, len(jobs))
-	for range 2 * len(jobs) {
-		demand := map[growth.GPU]float64{}
-		for i, j := range jobs {
-			for _, gpu := range j.On {
-				if !served[i] {
-					demand[gpu] += weights[i]
-				}
-			}
-		}
-		rise := math.Inf(1)
-		for i, j := range jobs {
-			if served[i] {
-				continue
-			}
-			rise = min(rise, (j.Limit/float64(len(j.On))-times[i])/weights[i])
-			for _, gpu := range j.On {
-				rise = min(rise, free[gpu]/demand[gpu])
-			}
-		}
-		if math.IsInf(rise, 1) {
-			break
-		}
-		for i, j := range jobs {
-			if served[i] {
-				continue
-			}
-			times[i] += rise * weights[i]
-			for _, gpu := range j.On {
-				free[gpu] -= rise * weights[i]
-			}
-		}
-		for i, j := range jobs {
-			full := func(gpu growth.GPU) bool { return free[gpu] < dust }
-			served[i] = served[i] || times[i] > j.Limit/float64(len(j.On))-dust || slices.ContainsFunc(j.On, full)
-		}
+	for len(d.rising) > 0 {
+		d.rise()
 	}
 	rates := make([]float64, len(jobs))
 	for i, j := range jobs {
-		rates[i] = max(times[i], dust) * float64(len(j.On))
+		rates[i] = max(d.times[i], dust) * float64(len(j.On))
 	}
 	return rates
+}
+
+// filling raises the times of all jobs together until each has reached its limit or a full GPU.
+type filling struct {
+	jobs    []*Running
+	weights []float64
+	times   []float64 // fractions of time
+	free    map[growth.GPU]float64
+	rising  []int // indices
+}
+
+// rise raises the times to the next limit or full GPU. At least one job stops to rise there.
+func (d *filling) rise() {
+	demand := map[growth.GPU]float64{}
+	for _, i := range d.rising {
+		for _, gpu := range d.jobs[i].On {
+			demand[gpu] += d.weights[i]
+		}
+	}
+	step, first := math.Inf(1), 0
+	for _, i := range d.rising {
+		most := d.limit(i) / d.weights[i]
+		for _, gpu := range d.jobs[i].On {
+			most = min(most, d.free[gpu]/demand[gpu])
+		}
+		if most < step {
+			step, first = most, i
+		}
+	}
+	for _, i := range d.rising {
+		d.times[i] += step * d.weights[i]
+		for _, gpu := range d.jobs[i].On {
+			d.free[gpu] -= step * d.weights[i]
+		}
+	}
+	d.rising = slices.DeleteFunc(d.rising, func(i int) bool {
+		full := func(gpu growth.GPU) bool { return d.free[gpu] < dust }
+		return i == first || d.limit(i) < dust || slices.ContainsFunc(d.jobs[i].On, full)
+	})
+}
+
+// limit returns by how much the time of a job can still rise.
+func (d *filling) limit(job int) float64 {
+	j := d.jobs[job]
+	return j.Limit/float64(len(j.On)) - d.times[job]
 }
 
 // onGPUs is the division of GPUs by a node.

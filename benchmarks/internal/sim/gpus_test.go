@@ -46,10 +46,14 @@ func TestStudy_HarmlessKeepsItsGuaranteesOnGPUs(t *testing.T) {
 		where := c.Machine.String() + ", " + c.Policy
 		t.Logf("%s ±%g: completion %s, target %s, harmed %.2f %%, worst %+.1f %%, makespan %.3f",
 			where, c.Errors, c.Completion, c.Good, c.Harmed.Value, c.Worst.Value, c.Makespan.Value)
-		if c.Errors == 0 && len(c.Machine.Widths) < 4 {
+		switch {
+		case c.Errors == 0 && len(c.Machine.Widths) < 4:
 			require.Zero(t, c.Harmed.Value, where)
+		case c.Errors == 0:
+			require.Less(t, c.Harmed.Value, 2.0, where)
+		case c.Policy == sim.Balanced: // as on cores, wrong sizes have no bound
+			require.Less(t, c.Harmed.Value, 5.0, where)
 		}
-		require.Less(t, c.Harmed.Value, 5.0, where)
 		require.Less(t, c.Makespan.Value, 1.04, where)
 		if c.Policy == sim.Balanced {
 			require.Less(t, c.Completion.Value, -20.0, where)
