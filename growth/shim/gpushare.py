@@ -632,7 +632,7 @@ class _Turns:
         """Give up the GPU, drained."""
         try:
             self.drain()
-        except Exception as err:   # the job meets an error of its GPU in its next call, too
+        except Exception as err:   # the next call of the job raises an error of its GPU, too
             if not self._warned:
                 self._warned = True
                 _log.warning("the GPU was not drained before the turn of another job: %s", err)

@@ -25,6 +25,8 @@ while True:
         connections.write(".")
     while manner == "reads" and peer.recv(65536):
         pass
+    if manner == "gives the turn":
+        peer.sendall(b'{"v":1,"type":"turn","sequence":1,"hold":true}\\n')
     if manner == "vanishes":
         peer.recv(1)
         peer.close()
@@ -73,15 +75,14 @@ class Cost(ShimTest):
         del os.environ["GPUSHARE_REPORT_SECONDS"]   # the default, as in jobs
         self.job = fresh_module()
 
-    def agent_that(self, manner):
-        path = os.path.join(self.folder, "gpushare.sock")
+    def agent_that(self, manner, name="gpushare.sock"):
+        path = os.path.join(self.folder, name)
         agent = subprocess.Popen([sys.executable, "-c", AGENT, path, manner])
         self.addCleanup(agent.wait, PATIENCE)
         self.addCleanup(agent.kill)
         eventually(lambda: os.path.exists(path), "the agent is up")
-        self.job.step()
         connections = pathlib.Path(path + ".connections")
-        eventually(connections.exists, "the job is connected")
+        eventually(lambda: self.job.step() or connections.exists(), "the job is connected")
         return connections
 
     def measure(self, step, calls):
@@ -132,6 +133,14 @@ class Cost(ShimTest):
         connections = self.agent_that("vanishes")
         self.check("with an agent that vanishes")
         self.assertGreater(connections.stat().st_size, 3)
+
+    def test_cost_with_the_turn(self):
+        self.agent_that("reads")
+        self.agent_that("gives the turn", "turn.sock")
+        turns = self.job._client().turns
+        eventually(lambda: self.job.step() or turns._sequence == 1, "the turn has come")
+        self.check("with the turn")
+        self.assertTrue(turns.connected())
 
     def test_cost_detects_a_call_that_blocks(self):
         def step(**reported):
