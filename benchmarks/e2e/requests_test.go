@@ -26,13 +26,14 @@ const (
 )
 
 // TestRequests checks CPU requests with a real API server, quota controller and kubelet: a quota that is used up, an init
-// container that outweighs its job, and another controller that resizes a job.
+// container that outweighs its job, another controller that resizes a job, and an Indexed Job.
 func TestRequests(t *testing.T) {
 	s := newStage(t)
 	s.useFlowCon(t)
 	t.Run("a full quota", s.fullQuota)
 	t.Run("a larger init container", s.largerInit)
 	t.Run("another writer", s.otherWriter)
+	t.Run("a job of two pods", s.gang)
 }
 
 // useFlowCon changes the share policy to one that moves CPU between jobs of unknown size.
@@ -143,9 +144,10 @@ func (s *stage) warnings(t *testing.T, name string) (found []string) {
 	return found
 }
 
+// remove deletes pods at the end of a test, when the test's context has ended.
 func (s *stage) remove(t *testing.T, names ...string) {
-	now := int64(0)
+	ctx, now := context.WithoutCancel(t.Context()), int64(0)
 	for _, name := range names {
-		_ = s.Kubernetes.CoreV1().Pods(s.run.Setup.Namespace).Delete(context.WithoutCancel(t.Context()), name, metav1.DeleteOptions{GracePeriodSeconds: &now})
+		_ = s.Kubernetes.CoreV1().Pods(s.run.Setup.Namespace).Delete(ctx, name, metav1.DeleteOptions{GracePeriodSeconds: &now})
 	}
 }
