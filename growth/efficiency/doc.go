@@ -32,11 +32,20 @@
 //
 // # Restarts and relapses
 //
-// A step that goes backwards is a restart. Smoothing and best value start again; peak and category remain. A job that
+// A job that continues from a checkpoint (ResumeAt) keeps category, peak and samples. The best value starts again.
+//
+// Any other step that goes backwards is a restart. Smoothing and best value start again; peak and category remain. A job that
 // starts over therefore grows at once, and a job that resumes near its end does not count as a new one.
 //
 // The best value also starts again after a relapse: two consecutive samples that lose 20 % of all improvement and five
 // times the usual noise. Causes are a warm restart of the learning rate and a new phase of training. Measured against
 // its old best, such a job would not grow until it has caught up. A learning rate that steps down needs no rule: its
 // gain shows against the best value.
+//
+// # Changes of scale
+//
+// A value at least ten times outside the range of all values before, and ten times outside the usual differences, is held
+// back. If the next three stay within a factor of three of it, the metric has another scale: the state is multiplied by the
+// ratio of the levels. Otherwise the values count as usual. Ten reports must precede the jump, because a metric may fall
+// by any factor in its first steps.
 package efficiency

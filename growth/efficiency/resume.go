@@ -23,6 +23,8 @@ func (t *Tracker) ResumeAt(step int64, value float64) {
 	t.recover()
 	t.sum, t.count, t.invalid = 0, 0, 0
 	t.hasSample, t.hasReport = false, false
+	t.held, t.rescaled = nil, Rescaling{}
+	s.Scale = Scale{}
 }
 
 // Recover ends the loss of a metric because the job's container was restarted.

@@ -33,6 +33,7 @@ type State struct {
 	Noise float64 `json:"noise,omitempty"`
 	// Jitter is the mean difference between consecutive reports, in the metric's unit.
 	Jitter float64 `json:"jitter,omitempty"`
+	Scale  Scale   `json:"scale,omitzero"`
 	// RelapseStreak counts consecutive samples that are far worse than the best value.
 	RelapseStreak int `json:"relapsed,omitempty"`
 	// NotFinite describes a metric that is NaN or infinite.
@@ -55,6 +56,10 @@ type Tracker struct {
 	invalid int
 	// hasReport is set if last is of this run of the job. rebased is set until the first sample after ResumeAt.
 	hasReport, rebased bool
+	lastStep           int64 // of last
+	// held has reports that may be in another scale, rescaled the change that the last report has confirmed.
+	held     []heldReport
+	rescaled Rescaling
 
 	// The last sample that this tracker took itself; valid if hasSample is set.
 	hasSample bool
@@ -102,7 +107,7 @@ func (s State) valid() bool {
 		}
 	}
 	return s.Peak >= 0 && s.Gained >= 0 && s.Noise >= 0 && s.Jitter >= 0 &&
-		s.Samples >= 0 && s.LowStreak >= 0 && s.Step >= 0 && s.RelapseStreak >= 0 && s.NotFinite.valid()
+		s.Samples >= 0 && s.LowStreak >= 0 && s.Step >= 0 && s.RelapseStreak >= 0 && s.NotFinite.valid() && s.Scale.valid()
 }
 
 // State returns the state for Resume.
@@ -123,15 +128,23 @@ func (t *Tracker) Report(step int64, value float64) (restarted bool, err error) 
 		t.Restart()
 	}
 	t.addFinite()
+	t.state.Step = step
+	if !t.hold(step, value) {
+		t.add(step, value)
+	}
+	return restarted, nil
+}
+
+// add counts a finite report in the next sample.
+func (t *Tracker) add(step int64, value float64) {
 	if t.hasReport {
 		t.state.addJitter(t.last, value)
+		t.state.Scale.add(value, t.last, step-t.lastStep)
 	}
-	t.hasReport = true
-	t.state.Step = step
+	t.hasReport, t.lastStep = true, step
 	t.sum += value
 	t.count++
 	t.last = value
-	return restarted, nil
 }
 
 // Restart resets smoothing and best value, for a job whose container has restarted.
@@ -145,6 +158,8 @@ func (t *Tracker) Restart() {
 	t.count = 0
 	t.invalid = 0
 	t.hasSample, t.hasReport, t.rebased = false, false, false
+	t.held, t.rescaled = nil, Rescaling{}
+	t.state.Scale = Scale{}
 }
 
 // Tick makes a sample of the reports since the last one and updates growth and category. While the metric is lost, an

@@ -26,6 +26,7 @@ var rewrite = flag.Bool("rewrite", false, "rewrite the transcripts in testdata w
 //	train 3 a=falling b=flat                         three rounds of 10 s; in each, a and b report and use 5 s of CPU
 //	ddp 3 a ranks=2 by=rank                          three rounds of 10 s; in each, two ranks report 20 steps, in turns of 4
 //	redraw 3 a, unnumbered 3 a loss=1                three rounds in which a repeats its last report, or reports without a step
+//	scaled 3 a factor=1000                           three rounds in which the falling loss of a has another scale
 //	leaves a connection=1                            a process of a closes its connection
 //	wait                                             let time pass until Effects.Wake
 //	kubelet refuses a: no room, kubelet accepts a    kubelet's answer to later increases of a's request

@@ -24,3 +24,16 @@ func (c *Curve) At(step float64) (value, spread float64, ok bool) {
 func (c *Curve) Truncate(step float64) {
 	c.Points = slices.DeleteFunc(c.Points, func(p Point) bool { return p.Step > step })
 }
+
+// Rescale multiplies the values before a step, because the metric has another scale from there on.
+func (c *Curve) Rescale(factor, since float64) {
+	for i := range c.Points {
+		if c.Points[i].Step < since {
+			c.Points[i].Value *= factor
+		}
+	}
+	if c.First != nil {
+		first := *c.First * factor
+		c.First = &first
+	}
+}

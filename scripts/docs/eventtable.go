@@ -52,6 +52,11 @@ var explanations = []explanation{
 		Advice:  "Nothing to do.",
 	},
 	{
+		Reason: "MetricRescaled", From: "coordinator", On: "pod", Type: "Normal",
+		Meaning: "The metric jumped by a factor of ten or more and stayed there, which is a change of its scale. Its growth goes on in the new scale.",
+		Advice:  "Nothing to do if the job changed its loss, its reduction or its loss scaling at that step. Otherwise look for the cause.",
+	},
+	{
 		Reason: "ConvergedKeepsShare", From: "coordinator", On: "pod", Type: "Normal",
 		Meaning: "The job has converged but keeps its fair share of the CPU, because nothing predicts when it ends.",
 		Advice:  "Report the total number of steps. Operators have `--converged=floor`.",
