@@ -26,7 +26,7 @@ const (
 )
 
 // TestRequests checks CPU requests with a real API server, quota controller and kubelet: a quota that is used up, an init
-// container that outweighs its job, another controller that resizes a job, and an Indexed Job.
+// container that outweighs its job, another controller that resizes a job, an Indexed Job, and another scheduler.
 func TestRequests(t *testing.T) {
 	s := newStage(t)
 	s.useFlowCon(t)
@@ -34,6 +34,7 @@ func TestRequests(t *testing.T) {
 	t.Run("a larger init container", s.largerInit)
 	t.Run("another writer", s.otherWriter)
 	t.Run("a job of two pods", s.gang)
+	t.Run("a second scheduler", s.secondScheduler)
 }
 
 // useFlowCon changes the share policy to one that moves CPU between jobs of unknown size.
