@@ -8,7 +8,7 @@ import (
 
 const (
 	// startPart is the part of a job's steps that counts as their beginning. A job whose step goes back to there starts
-	// over, whatever its metric is.
+	// over, even if its metric is close to the curve.
 	startPart = 0.01
 	// resumeJitter and resumeGained bound the distance of a resumed metric from the known curve: in units of the usual
 	// difference between two reports, and as a fraction of the improvement at that step.
