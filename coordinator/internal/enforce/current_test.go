@@ -30,7 +30,7 @@ func (n *fakeNode) write(t *testing.T, name, cpu, manager string) {
 		pod.ManagedFields = []metav1.ManagedFieldsEntry{{
 			Manager:     manager,
 			Subresource: "resize",
-			FieldsV1:    &metav1.FieldsV1{Raw: []byte(fields)},
+			FieldsV1:    metav1.NewFieldsV1(fields),
 		}}
 		return true, pod, nil
 	})
