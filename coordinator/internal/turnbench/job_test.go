@@ -63,7 +63,7 @@ func (m *machine) launch(name, program string, args ...string) *job {
 	j := &job{name: name, record: filepath.Join(m.state, name+".steps"), done: make(chan struct{}), started: now()}
 	j.id = growth.PodUID(fmt.Sprintf("%s-%d", name, j.started)) // a machine that remembers has seen jobs of this name
 	words := append([]string{m.b.python, m.b.program(program)}, args...)
-	j.cmd = exec.Command(words[0], words[1:]...)
+	j.cmd = exec.Command("taskset", append([]string{"-c", m.b.coreList()}, words...)...) // all cores, unlike this process
 	j.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	j.cmd.Env = append(os.Environ(),
 		"GPUSHARE_DIR="+m.slot(name),
@@ -73,10 +73,8 @@ func (m *machine) launch(name, program string, args ...string) *job {
 		"OMP_NUM_THREADS=1",
 		"BENCH_SHIM="+m.b.shim,
 		"BENCH_RECORD="+j.record,
+		fmt.Sprint("GPUSHARE_EMULATED_CORE=", m.b.cores[0]),
 	)
-	if m.b.device == "emulated" && program != "idle.py" {
-		j.cmd.Env = append(j.cmd.Env, fmt.Sprint("BENCH_CORE=", m.b.cores[0]))
-	}
 	out, err := j.cmd.StdoutPipe()
 	require.NoError(t, err)
 	j.cmd.Stderr = j.cmd.Stdout

@@ -10,7 +10,7 @@ import (
 // ddp runs a job with two ranks next to a single job, and compares its losses with those of an ungated run.
 func ddp(b *bench) {
 	steps := int(b.span(6000, 300))
-	args := b.onDevice("--steps", fmt.Sprint(steps), "--ranks", "2", "--batch-size", "8")
+	args := []string{"--device", b.device, "--steps", fmt.Sprint(steps), "--ranks", "2", "--batch-size", "8"}
 	m := b.newMachine()
 	m.start(harmless)
 	ranks := m.launch("ranks", "ddp.py", args...)
@@ -34,6 +34,8 @@ func ddp(b *bench) {
 	different := 0.0
 	if curve(ranks) == "" || curve(ranks) != curve(alone) {
 		different = 1
+		b.progress("    gated: %s", ranks.output("rank=0 "))
+		b.progress("    alone: %s", alone.output("rank=0 "))
 	}
 	b.figure("two ranks: loss curves that differ from an ungated run", "", different).atMost(0)
 }

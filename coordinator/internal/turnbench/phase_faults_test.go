@@ -37,8 +37,7 @@ func (b *bench) pair(steps int) (m *machine, survivor, other *job) {
 // hung stops the holder with SIGSTOP, and continues it later.
 func (b *bench) hung() {
 	m, survivor, other := b.pair(endless)
-	b.untilHolds(other)
-	other.signal(syscall.SIGSTOP)
+	b.stopHolder(survivor, other)
 	w := b.measure(turnTimeout() + b.span(20*time.Second, 5*time.Second))
 	before := len(other.steps(b))
 	other.signal(syscall.SIGCONT)
@@ -56,6 +55,21 @@ func (b *bench) killed() {
 	w := b.measure(5 * time.Second)
 	b.figure("longest wait, the holder is killed", "s", longestWait(survivor.steps(b), w).Seconds()).atMost(waitBound().Seconds())
 	m.close()
+}
+
+// stopHolder stops a job while it holds the turn: the survivor then makes no steps.
+func (b *bench) stopHolder(survivor, holder *job) {
+	for {
+		b.untilHolds(holder)
+		holder.signal(syscall.SIGSTOP)
+		time.Sleep(300 * time.Millisecond)
+		steps := survivor.steps(b)
+		if now()-lastEnd(steps) > 250*time.Millisecond {
+			return
+		}
+		holder.signal(syscall.SIGCONT)
+		time.Sleep(50 * time.Millisecond)
+	}
 }
 
 // untilHolds waits until a job computes.

@@ -90,7 +90,7 @@ func launches(b *bench) {
 	var jobs []*job
 	for _, name := range []string{"gaps-1", "gaps-2"} {
 		if b.device == "cuda" {
-			jobs = append(jobs, m.launch(name, "run.py", b.train("rnn", endless, 1)...))
+			jobs = append(jobs, m.launch(name, "run.py", b.train("mlp", endless, 1)...))
 			continue
 		}
 		jobs = append(jobs, m.launch(name, "launches.py"))

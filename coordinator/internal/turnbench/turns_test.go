@@ -124,7 +124,12 @@ func allowedCores(t *testing.T) (cores []int) {
 	return cores
 }
 
-// leaveCore binds all threads of this process to some cores. Later threads and the jobs inherit that.
+// coreList lists the cores for taskset.
+func (b *bench) coreList() string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(b.cores), " ", ","), "[]")
+}
+
+// leaveCore binds all threads of this process to some cores. Later threads inherit that.
 func leaveCore(t *testing.T, cores []int) {
 	var set unix.CPUSet
 	for _, core := range cores {
@@ -155,22 +160,15 @@ func (b *bench) program(name string) string {
 
 // train returns the arguments of benchmarks/jobs/run.py for a job that computes more than it loads.
 func (b *bench) train(kind string, steps, seed int, more ...string) []string {
-	return append(b.onDevice(
+	return append([]string{
 		kind,
+		"--device", b.device,
 		"--steps", fmt.Sprint(steps),
 		"--batch-size", "32",
 		"--workers", "1",
 		"--preprocess", "0",
 		"--seed", fmt.Sprint(seed),
-	), more...)
-}
-
-// onDevice adds the device to the arguments of a program of benchmarks/jobs.
-func (b *bench) onDevice(args ...string) []string {
-	if b.device == "cuda" {
-		args = append(args, "--device", "cuda")
-	}
-	return args
+	}, more...)
 }
 
 // endless is a number of steps that no job reaches.

@@ -2,7 +2,6 @@
 
 A step begins when the job has its batch and its turn, and ends with the call of step(), which is done later if the job waits
 there for its turn. BENCH_SHIM is the file of the shim. Records are appended to BENCH_RECORD, with the rank if there is one.
-If BENCH_CORE is set, the process runs on that core from here on, and its data loaders on the cores that it had before.
 """
 import importlib.util
 import os
@@ -20,11 +19,6 @@ if os.environ.get("RANK"):
 _file = os.open(_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
 _begin = _now()
 _number = 0
-
-if os.environ.get("BENCH_CORE"):
-    _others = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {int(os.environ["BENCH_CORE"])})
-    os.register_at_fork(after_in_child=lambda: os.sched_setaffinity(0, _others))
 
 
 def step(*values, **more):

@@ -4,6 +4,7 @@ Between two parts the GPU has nothing to do, as between two kernels whose launch
 --steps 1000` ends after so many steps.
 """
 import argparse
+import os
 import time
 
 import gpushare
@@ -23,6 +24,7 @@ def compute(seconds):
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--steps", type=int, default=1 << 40)
 options = parser.parse_args()
+os.sched_setaffinity(0, {int(os.environ["GPUSHARE_EMULATED_CORE"])})
 for number in range(1, options.steps + 1):
     for _ in range(PARTS):
         compute(COMPUTE)
