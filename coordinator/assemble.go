@@ -26,10 +26,13 @@ import (
 	"github.com/trellis-gpu/trellis/coordinator/internal/probes"
 	"github.com/trellis-gpu/trellis/coordinator/internal/publish"
 	"github.com/trellis-gpu/trellis/coordinator/internal/recall"
+	"github.com/trellis-gpu/trellis/coordinator/internal/turns"
 	"github.com/trellis-gpu/trellis/daemon"
 	"github.com/trellis-gpu/trellis/daemon/etcdbus"
 	daemonprobes "github.com/trellis-gpu/trellis/daemon/probes"
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/policy"
+	"github.com/trellis-gpu/trellis/growth/turn"
 )
 
 // Rate limits of the client of the API server, generous for the pods of one node.
@@ -64,6 +67,7 @@ type parts struct {
 	loop      *loop.Loop
 	informer  *pods.Informer
 	sockets   *socket.Server
+	turns     *turns.Server
 	enforcer  enforcer
 	records   *publish.Records
 	pods      *publish.Pods
@@ -101,6 +105,7 @@ func assemble(c *config.Config, log *slog.Logger) (*parts, error) {
 	if p.sockets, err = socket.New(c.StateDir, socket.DefaultLimits, log, p.loop.Socket); err != nil {
 		return nil, err
 	}
+	p.turns = turns.New(c.StateDir, p.sockets.Private(), turn.Default, log, turns.NewMetrics(registry))
 	cgroups := cgroup.New(c.CgroupRoot, "/proc")
 	recorder, endEvents := publish.Recorder(p.client, p.node)
 	p.endEvents = endEvents
@@ -126,6 +131,9 @@ func assemble(c *config.Config, log *slog.Logger) (*parts, error) {
 		Pods:     p.pods,
 		Memory:   p.memory,
 	}
+	if c.Decisions().GPUTime != policy.GPUTimeOff {
+		p.ports.Turns = p.turns
+	}
 	return p, p.join(c, registry)
 }
 
@@ -142,6 +150,7 @@ func (p *parts) join(c *config.Config, registry *prometheus.Registry) (err error
 	}
 	p.group.Add(
 		func(ctx context.Context) error { return p.loop.Run(ctx, p.ports) },
+		p.turns.Run,
 		func(ctx context.Context) error {
 			p.loop.FollowAllocations(ctx, p.bus, p.node)
 			return nil
@@ -165,6 +174,7 @@ func (p *parts) join(c *config.Config, registry *prometheus.Registry) (err error
 // close releases what the group does not stop. The session with the bus is left to expire, so that a coordinator that
 // restarts within the TTL finds its records.
 func (p *parts) close() {
+	p.turns.Shutdown()
 	p.sockets.Shutdown()
 	p.endEvents()
 }

@@ -66,7 +66,7 @@ const (
 	MountPath = "/run/gpushare"
 	// SocketName is the coordinator's socket inside MountPath.
 	SocketName = "gpushare.sock"
-	// TurnSocketName is the coordinator's socket inside MountPath for GPU turns. It is read at once, the other one twice a
+	// TurnSocketName is the coordinator's socket inside MountPath for GPU turns. It is read at once, the other one once a
 	// second.
 	TurnSocketName = "turn.sock"
 	// StateDir is the directory on the node that the device plugin and the coordinator share. It has one slot directory

@@ -235,14 +235,14 @@ func (s *Scheduler) revoke() {
 	}
 }
 
-// awaited reports whether another job needs a GPU of the job. Of two jobs that hold the same GPU, which happens after a
-// change of the plan, the one with the least virtual time continues.
+// awaited reports whether another job needs a GPU of the job. Of two jobs that hold the same GPU, because one of them has
+// just connected or the plan has changed, the one whose quantum ends last continues.
 func (s *Scheduler) awaited(j *job) bool {
 	return slices.ContainsFunc(s.order, func(other *job) bool {
 		if other.Always || !j.conflicts(other) {
 			return false
 		}
-		first := cmp.Or(cmp.Compare(other.virtual, j.virtual), cmp.Compare(other.ID, j.ID)) < 0
+		first := cmp.Or(j.until.Compare(other.until), cmp.Compare(other.virtual, j.virtual), cmp.Compare(other.ID, j.ID)) < 0
 		return other.state == Ready || other.state == Holding && first
 	})
 }

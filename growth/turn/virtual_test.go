@@ -171,7 +171,7 @@ func TestScheduler_JobsThatWaitForData(t *testing.T) {
 	require.Less(t, data.waited, 6*ms)
 }
 
-// Jobs on several GPUs and jobs that do not stop: nobody waits for ever, and no turn is given twice.
+// Jobs on several GPUs and jobs that do not stop: each of them is served, and no turn is given twice.
 func TestScheduler_AnyMixOfJobsIsServed(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 1))

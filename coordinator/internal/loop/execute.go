@@ -16,6 +16,9 @@ func (l *Loop) execute(e node.Effects) {
 	}
 	l.count(e.Counts)
 	opened := l.sockets(e)
+	if e.Turns != nil && l.ports.Turns != nil {
+		l.ports.Turns.Plan(*e.Turns)
+	}
 	for _, pod := range e.Unfollow {
 		l.unfollow(pod)
 	}
@@ -42,11 +45,19 @@ func (l *Loop) execute(e node.Effects) {
 func (l *Loop) sockets(e node.Effects) (opened []string) {
 	for _, slot := range e.Close {
 		l.ports.Sockets.Close(slot)
+		if l.ports.Turns != nil {
+			l.ports.Turns.Close(slot)
+		}
 	}
 	for _, slot := range e.Open {
 		if err := l.ports.Sockets.Open(l.ctx, slot); err != nil {
 			l.log.Debug("a slot is not open yet", "slot", slot, "err", err)
 			continue
+		}
+		if l.ports.Turns != nil {
+			if err := l.ports.Turns.Open(l.ctx, slot); err != nil {
+				l.log.Debug("the turn socket of a slot is not open yet", "slot", slot, "err", err)
+			}
 		}
 		opened = append(opened, slot)
 	}

@@ -22,6 +22,15 @@ type Sockets interface {
 	SendDuty(slot string, duty wire.Duty) error
 }
 
+// Turns gives the turns of GPUs to jobs, through a second socket per slot.
+type Turns interface {
+	// Open is idempotent. It fails until the folder of the slot exists.
+	Open(ctx context.Context, slot string) error
+	Close(slot string)
+	Plan(plan node.TurnPlan)
+	Use() map[growth.PodUID]node.GPUUse
+}
+
 // Usages reads cgroups.
 type Usages interface {
 	Usage(pod growth.PodUID, now time.Time) (cgroup.Usage, error)
@@ -74,6 +83,7 @@ type Watcher interface {
 // Ports are everything through which the loop acts.
 type Ports struct {
 	Sockets  Sockets
+	Turns    Turns // nil: the time of GPUs is not divided
 	Usages   Usages
 	Logs     Logs
 	Files    Files

@@ -30,6 +30,14 @@ func (l *Loop) readUsages() map[growth.PodUID]node.Usage {
 	return read
 }
 
+// gpuUse reads what the jobs have used of their GPUs.
+func (l *Loop) gpuUse() map[growth.PodUID]node.GPUUse {
+	if l.ports.Turns == nil {
+		return nil
+	}
+	return l.ports.Turns.Use()
+}
+
 func usageOf(u cgroup.Usage) node.Usage {
 	return node.Usage{
 		CPU:               u.CPU,

@@ -9,7 +9,7 @@
 // Each process of a job has its own connection, and all of them may connect at once. The rates grow with the number of
 // connections. If a rank connects again, its old connection is closed.
 //
-// Sockets are read twice a second, all at the same moment, and no message causes a wake-up in between: progress reports
+// Sockets are read once a second, all at the same moment, and no message causes a wake-up in between: progress reports
 // are frequent and not urgent. A config is sent at once.
 //
 // A socket is created in a private folder, where its mode is changed to 0666, and then renamed into the slot. In the

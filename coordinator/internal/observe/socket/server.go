@@ -4,19 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
 
-	"github.com/trellis-gpu/trellis/daemon/selinux"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
@@ -115,7 +112,7 @@ func (s *Server) Private() string { return s.private }
 // Open listens on the socket of a slot. It is idempotent: an open socket does not change, and a socket whose file
 // was removed is created again.
 func (s *Server) Open(ctx context.Context, slot string) error {
-	if slot == "" || slot == "." || slot == ".." || strings.ContainsAny(slot, "\x00"+string(filepath.Separator)) {
+	if !ValidSlot(slot) {
 		return fmt.Errorf("slot %.80q is not a folder name", slot)
 	}
 	s.mu.Lock()
@@ -143,21 +140,10 @@ func (s *Server) Open(ctx context.Context, slot string) error {
 
 func (s *Server) listen(slot string) (*listener, error) {
 	s.created++
-	created := filepath.Join(s.private, fmt.Sprintf("%d.sock", s.created))
-	if err := os.Remove(created); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("removing a stale socket: %w", err)
-	}
-	sock, err := net.ListenUnix("unix", &net.UnixAddr{Name: created, Net: "unix"})
+	path := filepath.Join(s.slots, slot, gpushare.SocketName)
+	sock, file, err := Listen(filepath.Join(s.private, fmt.Sprintf("%d.sock", s.created)), path)
 	if err != nil {
 		return nil, fmt.Errorf("listening for slot %s: %w", slot, err)
-	}
-	sock.SetUnlinkOnClose(false)
-	path := filepath.Join(s.slots, slot, gpushare.SocketName)
-	file, err := place(created, path)
-	if err != nil {
-		_ = sock.Close()
-		_ = os.Remove(created)
-		return nil, fmt.Errorf("moving the socket into slot %s: %w", slot, err)
 	}
 	return &listener{
 		UnixListener: sock,
@@ -167,21 +153,6 @@ func (s *Server) listen(slot string) (*listener, error) {
 		lines:        rate.NewLimiter(rate.Limit(s.limits.Lines), 2*s.limits.Lines),
 		bytes:        rate.NewLimiter(rate.Limit(s.limits.Bytes), max(s.limits.Bytes, wire.MaxLine)),
 	}, nil
-}
-
-// place makes a socket accessible to all users, since jobs run as any user, and renames it to path. A file of an
-// earlier coordinator at path is replaced. On a node with SELinux it gets the label of the slot.
-func place(created, path string) (os.FileInfo, error) {
-	if err := os.Chmod(created, 0o666); err != nil {
-		return nil, err
-	}
-	if err := selinux.Copy(selinux.Kernel(), filepath.Dir(path), created); err != nil {
-		return nil, err
-	}
-	if err := os.Rename(created, path); err != nil {
-		return nil, err
-	}
-	return os.Lstat(path)
 }
 
 // Send sends a config to the current and future connections of a slot. It replaces the previous config.

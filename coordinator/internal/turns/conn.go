@@ -1,0 +1,140 @@
+package turns
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/trellis-gpu/trellis/growth/wire"
+)
+
+const (
+	// lineRate bounds the lines per second of a connection: a few for each step of a millisecond. Above it the connection
+	// is not read.
+	lineRate = 5000
+	// writeTimeout bounds the time to write a line. A line waits only if the process has not read hundreds of others.
+	writeTimeout = 50 * time.Millisecond
+)
+
+// conn is the connection of one process. Its fields are guarded by Server.mu.
+type conn struct {
+	*net.UnixConn
+	id       int64
+	slot     string
+	listener *listener
+	sequence int64 // of the last turn that was sent
+
+	gate  wire.Gate // the last line; zero before the first
+	heard time.Time // time of the last line
+	rate  float64   // steps per second while it computed, as last reported
+}
+
+// read passes the lines of a connection on until it ends.
+func (s *Server) read(ctx context.Context, c *conn) {
+	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
+	defer func() {
+		stop()
+		_ = c.Close()
+		s.leave(c)
+	}()
+	limiter := rate.NewLimiter(lineRate, lineRate)
+	lines := bufio.NewReaderSize(c, wire.MaxTurnLine)
+	for limiter.Wait(ctx) == nil {
+		line, err := lines.ReadSlice('\n')
+		if err != nil {
+			if errors.Is(err, bufio.ErrBufferFull) {
+				s.reject(c, err)
+			}
+			return // closed; an incomplete last line is not a message
+		}
+		gate, err := wire.DecodeGate(line)
+		switch {
+		case errors.Is(err, wire.ErrUnknownType): // of a newer shim
+		case err != nil:
+			s.reject(c, err)
+			return
+		default:
+			s.hear(c, gate)
+		}
+	}
+}
+
+func (s *Server) reject(c *conn, err error) {
+	s.metrics.rejected.Inc()
+	s.log.Info("a turn connection is closed: it sent an invalid line", "slot", c.slot, "err", err)
+}
+
+// hear applies a line of a process.
+func (s *Server) hear(c *conn, gate wire.Gate) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.note(gate)
+	j := s.bySlot[c.slot]
+	if j == nil {
+		if gate.State == wire.GateClosed {
+			c.send(true, 0) // nobody shares its GPUs
+		}
+		return
+	}
+	j.hear(c)
+}
+
+// note records a line.
+func (c *conn) note(gate wire.Gate) {
+	if gate.HeldSeconds > 0 {
+		c.rate = float64(gate.Steps) / float64(gate.HeldSeconds)
+	}
+	c.gate, c.heard = gate, time.Now()
+}
+
+// leave removes a connection that has ended.
+func (s *Server) leave(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.listener.conns = slices.DeleteFunc(c.listener.conns, func(other *conn) bool { return other == c })
+	if j := s.bySlot[c.slot]; j != nil {
+		j.left()
+	}
+}
+
+// send sends a turn. A process that waits computes once it is sent Hold. A process that does not read loses its connection.
+func (c *conn) send(hold bool, afterStep int64) {
+	c.sequence++
+	if hold && c.gate.State == wire.GateClosed {
+		c.gate.State, c.heard = wire.GateOpen, time.Now()
+	}
+	line, err := wire.Encode(wire.Turn{Sequence: c.sequence, Hold: hold, AfterStep: afterStep})
+	if err == nil {
+		_ = c.SetWriteDeadline(time.Now().Add(writeTimeout))
+		_, err = c.Write(line)
+	}
+	if err != nil {
+		_ = c.Close() // its reader then returns and calls leave
+	}
+}
+
+// step estimates the step that the process has reached.
+func (c *conn) step() int64 {
+	step := c.gate.Step
+	if c.gate.State == wire.GateOpen {
+		step += int64(c.rate * min(time.Since(c.heard).Seconds(), wire.TurnBound.Seconds()))
+	}
+	return step
+}
+
+// before orders the processes of a job by rank.
+func (c *conn) before(other *conn) int {
+	rank := func(c *conn) int {
+		if c.gate.Rank == nil {
+			return wire.MaxRanks
+		}
+		return *c.gate.Rank
+	}
+	return cmp.Or(cmp.Compare(rank(c), rank(other)), cmp.Compare(c.id, other.id))
+}

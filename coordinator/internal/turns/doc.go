@@ -1,0 +1,23 @@
+// Package turns gives the turns of GPUs to jobs. It serves one Unix socket per slot, turn.sock, and drives one scheduler of
+// growth/turn for each group of GPUs of the plan.
+//
+//	plan (loop) ─► group: growth/turn ─► job ─► connections ─► processes
+//	use  (loop) ◄──────┘                          gate lines ◄──┘
+//
+// Lines are read as they arrive, because a GPU is idle while a release is on its way. The socket that a line arrives on
+// identifies the job. A job that is in no group, or alone in its group, never waits.
+//
+// # Several processes
+//
+// The processes of a job stop after the same step or not at all: a process that stops one step earlier than another leaves
+// the other in a collective operation, with its GPU busy, until a watchdog kills the job. The server therefore announces a
+// step some steps ahead. Each process answers with its present step. If one of them has already gone past the announced
+// step, the server lets all of them continue, and announces a later step with twice the margin. The same happens if they
+// do not all stop in time.
+//
+// # Jobs that do not obey
+//
+// Jobs are not trusted. Lines have a bounded length and rate, a malformed line ends the connection, and a job that does
+// not read loses it. A job without a connection is not paused and is not waited for. If the coordinator ends, its
+// connections end, and every job computes.
+package turns

@@ -1,0 +1,87 @@
+package turns
+
+import (
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/turn"
+)
+
+// group is a group of GPUs of the plan, with the scheduler of its turns. Its fields are guarded by Server.mu.
+type group struct {
+	server    *Server
+	gpus      []growth.GPU
+	scheduler *turn.Scheduler
+	timer     *time.Timer
+	queue     []turn.Event // events that the effects of the present step have caused
+	stepping  bool
+	released  time.Time // time of the last release that no grant has followed
+}
+
+func newGroup(s *Server, gpus []growth.GPU) *group {
+	g := &group{server: s, gpus: gpus, scheduler: turn.New(s.config)}
+	g.timer = time.AfterFunc(time.Hour, g.woken)
+	g.timer.Stop()
+	return g
+}
+
+func (g *group) stop() { g.timer.Stop() }
+
+func (g *group) woken() {
+	g.server.mu.Lock()
+	defer g.server.mu.Unlock()
+	g.step(turn.Woken{})
+}
+
+// later adds events that follow from the effects of the present step.
+func (g *group) later(events ...turn.Event) { g.queue = append(g.queue, events...) }
+
+// step applies an event, and the events that its effects cause.
+func (g *group) step(e turn.Event) {
+	g.later(e)
+	if g.stepping {
+		return
+	}
+	g.stepping = true
+	defer func() { g.stepping = false }()
+	for len(g.queue) > 0 {
+		next := g.queue[0]
+		g.queue = g.queue[1:]
+		g.note(next)
+		g.execute(g.scheduler.Step(time.Now(), next))
+	}
+}
+
+// note records when a turn was released.
+func (g *group) note(e turn.Event) {
+	switch e.(type) {
+	case turn.Waits, turn.Pauses, turn.Left:
+		g.released = time.Now()
+	}
+}
+
+func (g *group) execute(effects turn.Effects) {
+	s := g.server
+	for _, id := range effects.Revoke {
+		if j := s.jobs[id]; j != nil {
+			j.stop()
+		}
+	}
+	for _, id := range effects.Overdue {
+		if j := s.jobs[id]; j != nil {
+			j.giveUp()
+		}
+	}
+	for _, id := range effects.Grant {
+		if j := s.jobs[id]; j != nil {
+			j.start()
+			s.metrics.switches.Inc()
+			s.metrics.gap.Observe(time.Since(g.released).Seconds())
+		}
+	}
+	if effects.Wake.IsZero() {
+		g.timer.Stop()
+	} else {
+		g.timer.Reset(time.Until(effects.Wake))
+	}
+}

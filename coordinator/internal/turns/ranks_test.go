@@ -1,0 +1,78 @@
+package turns_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth/wire"
+)
+
+// barrier is a collective operation: each process waits for all others in each step.
+type barrier struct {
+	mu      sync.Mutex
+	cond    *sync.Cond
+	size    int
+	arrived int
+	round   int
+}
+
+func (b *barrier) wait() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	round := b.round
+	if b.arrived++; b.arrived == b.size {
+		b.arrived, b.round = 0, b.round+1
+		b.cond.Broadcast()
+	}
+	for round == b.round {
+		b.cond.Wait()
+	}
+}
+
+// Processes that meet in each step stop after the same step, hundreds of times, next to another job. A process that stopped
+// alone would leave the others in the barrier for good.
+func TestServer_ProcessesOfAJobStopAfterTheSameStep(t *testing.T) {
+	for name, step := range map[string]time.Duration{"short steps": 50 * time.Microsecond, "long steps": 3 * time.Millisecond} {
+		t.Run(name, func(t *testing.T) {
+			const size = 3
+			b := serve(t, "a", "b")
+			b.plan(map[string]float64{"a": .5, "b": .5})
+			meet := &barrier{size: size}
+			meet.cond = sync.NewCond(&meet.mu)
+			var ranks []*process
+			for rank := range size {
+				p := b.dial("a", wire.Process{Rank: new(rank), WorldSize: size})
+				ranks = append(ranks, p)
+				go p.train(step, meet.wait)
+			}
+			single := b.dial("b", wire.Process{})
+			go single.train(step, func() {})
+			require.Eventually(t, func() bool { return ranks[0].pauses.Load() >= 20 }, 30*time.Second, 5*time.Millisecond, "20 pauses")
+			steps := single.step.Load()
+			require.Eventually(t, func() bool { return single.step.Load() > steps }, patience, time.Millisecond, "the other job goes on")
+			use := b.Use()
+			require.Positive(t, use["a"].Held)
+			require.Positive(t, use["b"].Held)
+			t.Logf("postponed %v, overdue %v", b.counter("postponed_total"), b.counter("overdue_total"))
+		})
+	}
+}
+
+// A process that is stopped (SIGSTOP) while it holds delays the other job by the timeout, and its job continues afterwards.
+func TestServer_AProcessThatDoesNotAnswerLeavesNoOtherWaiting(t *testing.T) {
+	b := serve(t, "a", "b")
+	b.plan(map[string]float64{"a": .5, "b": .5})
+	first := b.dial("a", wire.Process{Rank: new(0), WorldSize: 2})
+	b.dial("a", wire.Process{Rank: new(1), WorldSize: 2}) // never answers
+	go first.train(time.Millisecond, func() {})
+	single := b.dial("b", wire.Process{})
+	go single.train(time.Millisecond, func() {})
+	for range 3 {
+		steps, others := first.step.Load(), single.step.Load()
+		require.Eventually(t, func() bool { return first.step.Load() > steps+5 && single.step.Load() > others+5 }, patience, time.Millisecond)
+	}
+	require.Eventually(t, func() bool { return b.counter("overdue_total") >= 2 }, patience, time.Millisecond, "it is asked again")
+}

@@ -1,0 +1,157 @@
+package turns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"golang.org/x/time/rate"
+
+	"github.com/trellis-gpu/trellis/coordinator/internal/observe/socket"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/turn"
+)
+
+const (
+	// maxConnections bounds the connections of a slot, one for each process. One more closes the oldest.
+	maxConnections = 64
+	// acceptRate is the number of connections per second that a slot may open, after the first ones.
+	acceptRate = 10
+)
+
+// Server holds the turn sockets of one node, and gives turns by the newest plan.
+type Server struct {
+	slots   string // folder of slots
+	private string // folder where sockets are created
+	config  turn.Config
+	log     *slog.Logger
+	metrics *Metrics
+	wg      sync.WaitGroup
+
+	mu      sync.Mutex
+	open    map[string]*listener
+	created int
+	nextID  int64
+	groups  []*group
+	jobs    map[growth.PodUID]*job
+	bySlot  map[string]*job
+}
+
+// listener is the socket of one slot.
+type listener struct {
+	*net.UnixListener
+	path  string
+	file  os.FileInfo
+	stop  context.CancelFunc
+	conns []*conn // oldest first
+}
+
+// New returns a server for the slots below stateDir. private is a folder that no job can access.
+func New(stateDir, private string, config turn.Config, log *slog.Logger, metrics *Metrics) *Server {
+	return &Server{
+		slots:   filepath.Join(stateDir, gpushare.SlotsDir),
+		private: private,
+		config:  config,
+		log:     log,
+		metrics: metrics,
+		open:    map[string]*listener{},
+		jobs:    map[growth.PodUID]*job{},
+		bySlot:  map[string]*job{},
+	}
+}
+
+// Open listens on the turn socket of a slot. It is idempotent, and creates a socket again whose file was removed.
+func (s *Server) Open(ctx context.Context, slot string) error {
+	if !socket.ValidSlot(slot) {
+		return fmt.Errorf("slot %.80q is not a folder name", slot)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l := s.open[slot]; l != nil {
+		if now, err := os.Lstat(l.path); err == nil && os.SameFile(now, l.file) {
+			return nil
+		}
+		s.end(slot, l)
+	}
+	s.created++
+	l := &listener{path: filepath.Join(s.slots, slot, gpushare.TurnSocketName)}
+	var err error
+	l.UnixListener, l.file, err = socket.Listen(filepath.Join(s.private, fmt.Sprintf("turn-%d.sock", s.created)), l.path)
+	if err != nil {
+		return fmt.Errorf("listening for the turns of slot %s: %w", slot, err)
+	}
+	ctx, l.stop = context.WithCancel(ctx)
+	s.open[slot] = l
+	s.wg.Go(func() { s.accept(ctx, slot, l) })
+	return nil
+}
+
+// Close closes the socket of a slot and its connections, and removes the file.
+func (s *Server) Close(slot string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l := s.open[slot]; l != nil {
+		s.end(slot, l)
+		_ = os.Remove(l.path)
+	}
+}
+
+// Shutdown closes all sockets and waits for their goroutines. All jobs then compute.
+func (s *Server) Shutdown() {
+	s.mu.Lock()
+	for slot, l := range s.open {
+		s.end(slot, l)
+	}
+	for _, g := range s.groups {
+		g.stop()
+	}
+	s.groups = nil
+	s.mu.Unlock()
+	s.wg.Wait()
+}
+
+// end closes a socket and its connections. The caller must hold s.mu.
+func (s *Server) end(slot string, l *listener) {
+	l.stop()
+	_ = l.Close()
+	for _, c := range l.conns {
+		_ = c.Close() // its reader then returns and calls leave
+	}
+	delete(s.open, slot)
+}
+
+func (s *Server) accept(ctx context.Context, slot string, l *listener) {
+	limiter := rate.NewLimiter(acceptRate, max(2*acceptRate, maxConnections))
+	for limiter.Wait(ctx) == nil {
+		accepted, err := l.AcceptUnix()
+		if err != nil {
+			if ctx.Err() == nil && !errors.Is(err, net.ErrClosed) {
+				s.log.Warn("accepting a job's turn connection", "slot", slot, "err", err)
+				continue
+			}
+			return
+		}
+		c := s.add(slot, l, accepted)
+		s.wg.Go(func() { s.read(ctx, c) })
+	}
+}
+
+// add adds a connection, and closes the oldest one if there are too many.
+func (s *Server) add(slot string, l *listener, accepted *net.UnixConn) *conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.nextID++
+	c := &conn{UnixConn: accepted, id: s.nextID, slot: slot, listener: l}
+	if len(l.conns) >= maxConnections {
+		_ = l.conns[0].Close()
+		l.conns = l.conns[1:]
+	}
+	l.conns = append(l.conns, c)
+	return c
+}

@@ -1,0 +1,268 @@
+package turns_test
+
+import (
+	"bufio"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/coordinator/internal/turns"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/node"
+	"github.com/trellis-gpu/trellis/growth/turn"
+	"github.com/trellis-gpu/trellis/growth/wire"
+)
+
+const patience = 10 * time.Second
+
+// quickly is turn.Default with shorter times.
+var quickly = turn.Config{
+	Period: 100 * time.Millisecond, Least: 5 * time.Millisecond, Timeout: 300 * time.Millisecond,
+	Credit: 100 * time.Millisecond, Debt: time.Second,
+}
+
+// bench is a server with slots.
+type bench struct {
+	*turns.Server
+	t        *testing.T
+	state    string
+	registry *prometheus.Registry
+}
+
+func serve(t *testing.T, slots ...string) *bench {
+	b := &bench{t: t, state: t.TempDir(), registry: prometheus.NewRegistry()}
+	private := filepath.Join(b.state, "private")
+	require.NoError(t, os.MkdirAll(private, 0o700))
+	b.Server = turns.New(b.state, private, quickly, slog.New(slog.DiscardHandler), turns.NewMetrics(b.registry))
+	t.Cleanup(b.Shutdown)
+	for _, slot := range slots {
+		require.NoError(t, os.MkdirAll(filepath.Join(b.state, gpushare.SlotsDir, slot), 0o755))
+		require.NoError(t, b.Open(t.Context(), slot))
+	}
+	return b
+}
+
+// plan divides one GPU by shares. The pod of slot x is x.
+func (b *bench) plan(shares map[string]float64) {
+	g := node.TurnGroup{GPUs: []growth.GPU{"gpu"}}
+	for slot, share := range shares {
+		g.Jobs = append(g.Jobs, node.TurnJob{
+			Pod: growth.PodUID(slot), GPUs: g.GPUs, Slots: []string{slot}, Share: growth.Share(share),
+		})
+	}
+	slices.SortFunc(g.Jobs, func(a, b node.TurnJob) int { return strings.Compare(string(a.Pod), string(b.Pod)) })
+	b.Plan(node.TurnPlan{Groups: []node.TurnGroup{g}})
+}
+
+func (b *bench) counter(name string) float64 {
+	families, err := b.registry.Gather()
+	require.NoError(b.t, err)
+	for _, f := range families {
+		if f.GetName() == "trellis_coordinator_turn_"+name {
+			return f.GetMetric()[0].GetCounter().GetValue()
+		}
+	}
+	b.t.Fatalf("no metric %s", name)
+	return 0
+}
+
+// process is a process of a job that obeys, in the place of the shim.
+type process struct {
+	net.Conn
+	t        *testing.T
+	lines    chan wire.Turn
+	process  wire.Process
+	sequence int64
+	after    int64
+	stopping bool
+	step     atomic.Int64
+	pauses   atomic.Int64
+}
+
+func (b *bench) dial(slot string, of wire.Process) *process {
+	c, err := net.Dial("unix", filepath.Join(b.state, gpushare.SlotsDir, slot, gpushare.TurnSocketName))
+	require.NoError(b.t, err)
+	p := &process{Conn: c, t: b.t, lines: make(chan wire.Turn, 1000), process: of}
+	b.t.Cleanup(func() { _ = c.Close() })
+	go func() {
+		defer close(p.lines)
+		for lines := bufio.NewScanner(c); lines.Scan(); {
+			if message, err := wire.DecodeTurn(lines.Bytes()); err == nil {
+				p.lines <- message
+			}
+		}
+	}()
+	p.send(wire.GateOpen)
+	return p
+}
+
+func (p *process) send(state wire.GateState) {
+	line, err := wire.Encode(wire.Gate{State: state, Sequence: p.sequence, Step: p.step.Load(), Steps: 1, HeldSeconds: .001, Process: p.process})
+	if err == nil {
+		_, _ = p.Write(line)
+	}
+}
+
+// take applies a turn.
+func (p *process) take(message wire.Turn) {
+	p.sequence = message.Sequence
+	switch {
+	case message.Hold:
+		p.stopping = false
+	case message.AfterStep > 0:
+		p.stopping, p.after = p.step.Load() < message.AfterStep, message.AfterStep
+		p.send(wire.GateOpen)
+	default:
+		p.stopping, p.after = true, 0
+	}
+}
+
+// gate is what happens between two steps. It returns false if the connection has ended.
+func (p *process) gate() bool {
+	for {
+		select {
+		case message, ok := <-p.lines:
+			if !ok {
+				return false
+			}
+			p.take(message)
+			continue
+		default:
+		}
+		break
+	}
+	if !p.stopping || p.step.Load() < p.after {
+		return true
+	}
+	p.pauses.Add(1)
+	p.send(wire.GateClosed)
+	for message := range p.lines {
+		p.take(message)
+		if message.Hold {
+			return true
+		}
+	}
+	return false
+}
+
+// train makes steps until the connection or the test ends.
+func (p *process) train(step time.Duration, each func()) {
+	for p.t.Context().Err() == nil && p.gate() {
+		time.Sleep(step)
+		each()
+		p.step.Add(1)
+	}
+}
+
+func TestServer_TwoJobsComputeInTurnsByTheirShares(t *testing.T) {
+	b := serve(t, "a", "b")
+	b.plan(map[string]float64{"a": .75, "b": .25})
+	var inside, together atomic.Int64
+	for _, slot := range []string{"a", "b"} {
+		p := b.dial(slot, wire.Process{})
+		go p.train(0, func() {
+			if inside.Add(1) > 1 {
+				together.Add(1)
+			}
+			time.Sleep(time.Millisecond)
+			inside.Add(-1)
+		})
+	}
+	time.Sleep(300 * time.Millisecond) // both have stopped and started
+	before, at := b.Use(), together.Load()
+	time.Sleep(2 * time.Second)
+	after := b.Use()
+	held := func(id growth.PodUID) float64 { return float64(after[id].Held - before[id].Held) }
+	require.InDelta(t, .75, held("a")/(held("a")+held("b")), .1)
+	require.Equal(t, at, together.Load(), "no step next to another")
+	require.True(t, after["a"].Gated && after["b"].Gated)
+	require.Positive(t, after["b"].Waited)
+	require.Greater(t, b.counter("switches_total"), 20.0)
+}
+
+func TestServer_AJobAloneOrOutsideThePlanNeverWaits(t *testing.T) {
+	b := serve(t, "a", "b")
+	outside := b.dial("a", wire.Process{})
+	outside.send(wire.GateClosed)
+	require.True(t, (<-outside.lines).Hold)
+	b.plan(map[string]float64{"a": 1})
+	outside.send(wire.GateIdle)
+	outside.send(wire.GateClosed)
+	require.True(t, (<-outside.lines).Hold, "alone")
+
+	b.plan(map[string]float64{"a": .5, "b": .5})
+	other := b.dial("b", wire.Process{})
+	require.False(t, (<-other.lines).Hold)
+	other.send(wire.GateClosed)
+	b.plan(map[string]float64{"a": 1})
+	require.True(t, (<-other.lines).Hold, "its turn is no longer divided")
+}
+
+func TestServer_NobodyWaitsForAHolderThatIsGone(t *testing.T) {
+	for name, end := range map[string]func(p *process){
+		"it hangs":                 func(*process) {},
+		"it ends":                  func(p *process) { _ = p.Close() },
+		"it sends an invalid line": func(p *process) { _, _ = p.Write([]byte("?\n")) },
+		"it sends a long line":     func(p *process) { _, _ = p.Write([]byte(strings.Repeat("x", 2*wire.MaxTurnLine))) },
+		"it waits for data":        func(p *process) { p.send(wire.GateIdle) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := serve(t, "a", "b")
+			b.plan(map[string]float64{"a": .5, "b": .5})
+			holder := b.dial("a", wire.Process{})
+			require.Eventually(t, func() bool { return b.Use()["a"].Gated }, patience, time.Millisecond)
+			next := b.dial("b", wire.Process{})
+			require.False(t, (<-next.lines).Hold)
+			next.send(wire.GateClosed)
+			began := time.Now()
+			end(holder)
+			for message := range next.lines {
+				if message.Hold {
+					break
+				}
+			}
+			require.Less(t, time.Since(began), quickly.Period+quickly.Timeout+time.Second)
+			require.Equal(t, name == "it hangs", b.counter("overdue_total") > 0)
+		})
+	}
+}
+
+func TestServer_TheEndOfTheCoordinatorOpensAllGates(t *testing.T) {
+	b := serve(t, "a", "b")
+	b.plan(map[string]float64{"a": .5, "b": .5})
+	first, second := b.dial("a", wire.Process{}), b.dial("b", wire.Process{})
+	b.Shutdown()
+	for _, p := range []*process{first, second} {
+		for range p.lines { // until the end of the file
+		}
+	}
+}
+
+func TestServer_BoundsConnectionsAndRecreatesARemovedSocket(t *testing.T) {
+	b := serve(t, "a")
+	oldest := b.dial("a", wire.Process{})
+	for range 64 {
+		b.dial("a", wire.Process{})
+	}
+	for range oldest.lines { // until the oldest connection is closed
+	}
+	path := filepath.Join(b.state, gpushare.SlotsDir, "a", gpushare.TurnSocketName)
+	require.NoError(t, os.Remove(path))
+	require.NoError(t, b.Open(t.Context(), "a"))
+	b.dial("a", wire.Process{})
+	b.Close("a")
+	_, err := os.Lstat(path)
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.Error(t, b.Open(t.Context(), "../a"))
+}
