@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// leastMargin is the number of steps by which processes are told in advance where to stop. mostMargin bounds it.
+	// leastMargin is the number of steps by which an announced step is ahead. mostMargin bounds it.
 	leastMargin, mostMargin = 2, 4096
 )
 
