@@ -32,7 +32,7 @@ func (b *barrier) wait() {
 	}
 }
 
-// Processes that wait for each other in each step stop after the same step, hundreds of times, next to another job. A process that stopped
+// Processes that wait for each other in each step stop after the same step, many times, next to another job. A process that stopped
 // alone would leave the others in the barrier for good.
 func TestServer_ProcessesOfAJobStopAfterTheSameStep(t *testing.T) {
 	for name, step := range map[string]time.Duration{"short steps": 50 * time.Microsecond, "long steps": 3 * time.Millisecond} {
