@@ -202,6 +202,11 @@ var explanations = []explanation{
 		Advice:  "Find out why the file was lost. If a container of the pod ends, restart kubelet, so that it can start again: see [operations](../operations.md).",
 	},
 	{
+		Reason: "StaysFailed", From: "extender", On: "pod", Type: "Warning",
+		Meaning: "Kubelet rejected a bare pod, and Trellis does not recreate it, because it may have run. The message names what shows it.",
+		Advice:  "If the pod has not run, or may run again from the start, delete it and create it again.",
+	},
+	{
 		Reason: "Resubmitted", From: "extender", On: "pod", Type: "Normal",
 		Meaning: "Kubelet rejected a bare pod before it ran, for the reason in the message. Trellis recreated the pod.",
 		Advice:  "Nothing to do after a restart of kubelet. For want of a resource, ask for less or free some. The annotation `gpushare/refusals` counts the rejections.",

@@ -63,6 +63,11 @@ func rejectionTime(pod *corev1.Pod) (time.Time, bool) {
 	if len(pod.Status.ContainerStatuses)+len(pod.Status.InitContainerStatuses) > 0 {
 		return time.Time{}, false
 	}
+	return statusTime(pod)
+}
+
+// statusTime returns when kubelet last wrote the pod's status.
+func statusTime(pod *corev1.Pod) (time.Time, bool) {
 	for _, f := range pod.ManagedFields {
 		if f.Manager == "kubelet" && f.Subresource == "status" && f.Time != nil {
 			return f.Time.Time, true

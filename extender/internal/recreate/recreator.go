@@ -96,12 +96,14 @@ func (r *Recreator) Recreate(ctx context.Context, failed []*corev1.Pod, now time
 func (r *Recreator) recordAll(ctx context.Context, failed []*corev1.Pod, now time.Time) (errs []error) {
 	seen := map[types.UID]sighting{}
 	for _, pod := range failed {
-		if !Rejected(pod, r.Resource) {
+		if !refused(pod, r.Resource) || rejections(pod) >= maxRejections {
 			continue
 		}
 		s, known := r.seen[pod.UID]
 		if !known {
 			s.first = now
+			s.ran = ranBefore(pod)
+			r.reportIfRan(ctx, pod, s.ran, now)
 		}
 		delayed := now.Sub(s.first) >= minDelay<<rejections(pod)
 		if s.ran == "" && (!known || delayed) {
@@ -110,7 +112,7 @@ func (r *Recreator) recordAll(ctx context.Context, failed []*corev1.Pod, now tim
 				errs = append(errs, err)
 				continue // seen for the first time in the next pass
 			}
-			r.logIfRan(pod, s.ran)
+			r.reportIfRan(ctx, pod, s.ran, now)
 		}
 		seen[pod.UID] = s
 		if !delayed || s.ran != "" {
@@ -124,10 +126,15 @@ func (r *Recreator) recordAll(ctx context.Context, failed []*corev1.Pod, now tim
 	return errs
 }
 
-func (r *Recreator) logIfRan(pod *corev1.Pod, ran string) {
-	if ran != "" {
-		r.Log.Info("a pod that kubelet rejected stays Failed, because it may have run", "pod", pod.Namespace+"/"+pod.Name,
-			"uid", pod.UID, "reason", pod.Status.Reason, "evidence", ran)
+// reportIfRan reports that a pod is not recreated. All replicas do, and each does again after a restart.
+func (r *Recreator) reportIfRan(ctx context.Context, pod *corev1.Pod, ran string, now time.Time) {
+	if ran == "" {
+		return
+	}
+	r.Log.Info("a pod that kubelet rejected stays Failed, because it may have run", "pod", pod.Namespace+"/"+pod.Name,
+		"uid", pod.UID, "reason", pod.Status.Reason, "evidence", ran)
+	if written, known := statusTime(pod); known && now.Sub(written) < eventTime {
+		r.recordStaysFailed(ctx, pod, ran)
 	}
 }
 

@@ -23,15 +23,19 @@ const (
 
 // Rejected reports whether kubelet rejected a pod that may be recreated: nothing on the pod shows that it ever ran.
 func Rejected(pod *corev1.Pod, resource corev1.ResourceName) bool {
+	return refused(pod, resource) && ranBefore(pod) == "" && rejections(pod) < maxRejections
+}
+
+// refused reports whether kubelet rejected a bare pod with a share.
+func refused(pod *corev1.Pod, resource corev1.ResourceName) bool {
 	switch {
 	case pod.Status.Phase != corev1.PodFailed || pod.DeletionTimestamp != nil:
 	case !isRejection(pod.Status.Reason, resource):
 	case !requests(pod, resource):
 	case metav1.GetControllerOf(pod) != nil:
 	case pod.Annotations[corev1.MirrorPodAnnotationKey] != "": // a static pod
-	case ranBefore(pod) != "":
 	default:
-		return rejections(pod) < maxRejections
+		return true
 	}
 	return false
 }
