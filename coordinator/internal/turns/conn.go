@@ -5,21 +5,19 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"net"
 	"slices"
+	"syscall"
 	"time"
-
-	"golang.org/x/time/rate"
 
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
 const (
-	// lineRate bounds the lines per second of a connection: a few for each step of a millisecond. Above it the connection
-	// is not read.
+	// lineRate bounds the lines per second of a slot: a few for each step of a millisecond. Above it the connections of the
+	// slot are not read.
 	lineRate = 5000
-	// writeTimeout bounds the time to write a line. A line waits only if the process has not read hundreds of others.
-	writeTimeout = 50 * time.Millisecond
 )
 
 // conn is the connection of one process. Its fields are guarded by Server.mu.
@@ -29,6 +27,8 @@ type conn struct {
 	slot     string
 	listener *listener
 	sequence int64 // of the last turn that was sent
+	held     int64 // sequence of the last turn with Hold
+	gone     bool  // no longer belongs to the slot; its last lines do not count
 
 	gate  wire.Gate // the last line; zero before the first
 	heard time.Time // time of the last line
@@ -43,9 +43,8 @@ func (s *Server) read(ctx context.Context, c *conn) {
 		_ = c.Close()
 		s.leave(c)
 	}()
-	limiter := rate.NewLimiter(lineRate, lineRate)
 	lines := bufio.NewReaderSize(c, wire.MaxTurnLine)
-	for limiter.Wait(ctx) == nil {
+	for c.listener.lines.Wait(ctx) == nil {
 		line, err := lines.ReadSlice('\n')
 		if err != nil {
 			if errors.Is(err, bufio.ErrBufferFull) {
@@ -74,6 +73,9 @@ func (s *Server) reject(c *conn, err error) {
 func (s *Server) hear(c *conn, gate wire.Gate) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if c.gone {
+		return
+	}
 	c.note(gate)
 	j := s.bySlot[c.slot]
 	if j == nil {
@@ -85,8 +87,12 @@ func (s *Server) hear(c *conn, gate wire.Gate) {
 	j.hear(c)
 }
 
-// note records a line.
+// note records a line. A line that crosses a turn with Hold on its way does not release that turn: the process that waits
+// takes the turn when it arrives.
 func (c *conn) note(gate wire.Gate) {
+	if gate.State == wire.GateClosed && gate.Sequence < c.held {
+		gate.State = wire.GateOpen
+	}
 	if gate.HeldSeconds > 0 {
 		c.rate = float64(gate.Steps) / float64(gate.HeldSeconds)
 	}
@@ -106,17 +112,38 @@ func (s *Server) leave(c *conn) {
 // send sends a turn. A process that waits computes once it is sent Hold. A process that does not read loses its connection.
 func (c *conn) send(hold bool, afterStep int64) {
 	c.sequence++
+	if hold {
+		c.held = c.sequence
+	}
 	if hold && c.gate.State == wire.GateClosed {
 		c.gate.State, c.heard = wire.GateOpen, time.Now()
 	}
 	line, err := wire.Encode(wire.Turn{Sequence: c.sequence, Hold: hold, AfterStep: afterStep})
 	if err == nil {
-		_ = c.SetWriteDeadline(time.Now().Add(writeTimeout))
-		_, err = c.Write(line)
+		err = c.write(line)
 	}
 	if err != nil {
 		_ = c.Close() // its reader then returns and calls leave
 	}
+}
+
+// write writes a line at once or not at all. The socket has room unless the process has not read hundreds of lines; a write
+// that waited would delay all other jobs.
+func (c *conn) write(line []byte) error {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var written int
+	var failed error
+	err = raw.Write(func(fd uintptr) bool {
+		written, failed = syscall.Write(int(fd), line)
+		return true
+	})
+	if err == nil && failed == nil && written < len(line) {
+		failed = io.ErrShortWrite
+	}
+	return errors.Join(err, failed)
 }
 
 // step estimates the step that the process has reached.

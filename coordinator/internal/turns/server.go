@@ -49,6 +49,7 @@ type listener struct {
 	path  string
 	file  os.FileInfo
 	stop  context.CancelFunc
+	lines *rate.Limiter
 	conns []*conn // oldest first
 }
 
@@ -80,7 +81,10 @@ func (s *Server) Open(ctx context.Context, slot string) error {
 		s.end(slot, l)
 	}
 	s.created++
-	l := &listener{path: filepath.Join(s.slots, slot, gpushare.TurnSocketName)}
+	l := &listener{
+		path:  filepath.Join(s.slots, slot, gpushare.TurnSocketName),
+		lines: rate.NewLimiter(lineRate, lineRate),
+	}
 	var err error
 	l.UnixListener, l.file, err = socket.Listen(filepath.Join(s.private, fmt.Sprintf("turn-%d.sock", s.created)), l.path)
 	if err != nil {
@@ -121,6 +125,7 @@ func (s *Server) end(slot string, l *listener) {
 	l.stop()
 	_ = l.Close()
 	for _, c := range l.conns {
+		c.gone = true
 		_ = c.Close() // its reader then returns and calls leave
 	}
 	delete(s.open, slot)
@@ -149,6 +154,7 @@ func (s *Server) add(slot string, l *listener, accepted *net.UnixConn) *conn {
 	s.nextID++
 	c := &conn{UnixConn: accepted, id: s.nextID, slot: slot, listener: l}
 	if len(l.conns) >= maxConnections {
+		l.conns[0].gone = true
 		_ = l.conns[0].Close()
 		l.conns = l.conns[1:]
 	}

@@ -194,7 +194,9 @@ func TestServer_AJobAloneOrOutsideThePlanNeverWaits(t *testing.T) {
 	b := serve(t, "a", "b")
 	outside := b.dial("a", wire.Process{})
 	outside.send(wire.GateClosed)
-	require.True(t, (<-outside.lines).Hold)
+	first := <-outside.lines
+	require.True(t, first.Hold)
+	outside.take(first)
 	b.plan(map[string]float64{"a": 1})
 	outside.send(wire.GateIdle)
 	outside.send(wire.GateClosed)

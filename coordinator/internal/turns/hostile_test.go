@@ -1,0 +1,97 @@
+package turns_test
+
+import (
+	"bytes"
+	"net"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/wire"
+)
+
+var closedLine = []byte(`{"v":1,"type":"gate","state":"closed","sequence":0,"step":1,"steps":0,"held_seconds":0}` + "\n")
+
+// A job floods its connections and reads nothing. Another job gets each of its turns at once.
+func TestServer_AJobThatDoesNotReadDelaysNobody(t *testing.T) {
+	b := serve(t, "bad", "good")
+	flood := bytes.Repeat(closedLine, 400)
+	for range 64 {
+		silent := b.dialSilent("bad")
+		go func() {
+			for {
+				if _, err := silent.Write(flood); err != nil {
+					return
+				}
+			}
+		}()
+	}
+	good := b.dial("good", wire.Process{})
+	for range 50 {
+		began := time.Now()
+		good.send(wire.GateClosed)
+		turn, ok := <-good.lines
+		require.True(t, ok)
+		require.True(t, turn.Hold)
+		good.sequence = turn.Sequence
+		require.Less(t, time.Since(began), 500*time.Millisecond)
+	}
+}
+
+// Lines that were read before their connection or slot was closed, and lines of connections above the limit, change nothing.
+func TestServer_LinesOfClosedConnectionsDoNotCount(t *testing.T) {
+	b := serve(t, "one", "two")
+	for range 30 {
+		b.plan(map[string]float64{"one": .5, "two": .5})
+		for range 3 {
+			c := b.dialSilent("one")
+			go func() { _, _ = c.Write(bytes.Repeat(closedLine, 1000)) }()
+		}
+		time.Sleep(2 * time.Millisecond)
+		b.Close("one")
+		require.NoError(t, b.Open(t.Context(), "one"))
+	}
+}
+
+// The answer to an earlier turn arrives after the next one was sent. The process takes that turn, so it is not released.
+func TestServer_AnAnswerThatCrossesATurnDoesNotReleaseIt(t *testing.T) {
+	b := serve(t, "one", "two")
+	b.plan(map[string]float64{"one": .5, "two": .5})
+	one := b.dial("one", wire.Process{})
+	two := b.dial("two", wire.Process{})
+	next := func(p *process) wire.Turn {
+		select {
+		case turn := <-p.lines:
+			p.sequence = turn.Sequence
+			return turn
+		case <-time.After(patience):
+			t.Fatal("no turn")
+			return wire.Turn{}
+		}
+	}
+	two.send(wire.GateClosed)
+	require.False(t, next(one).Hold)
+	one.send(wire.GateIdle)
+	for !next(two).Hold { // two has been told to wait before
+	}
+	time.Sleep(100 * time.Millisecond) // two has held for longer than one, which is next
+	one.send(wire.GateClosed)
+	require.False(t, next(two).Hold)
+	two.sequence = 0 // this line was sent before the turn arrived
+	two.send(wire.GateClosed)
+	time.Sleep(20 * time.Millisecond)
+	for len(one.lines) > 0 {
+		require.False(t, next(one).Hold, "two still holds")
+	}
+}
+
+// dialSilent opens a connection that is never read.
+func (b *bench) dialSilent(slot string) net.Conn {
+	c, err := net.Dial("unix", filepath.Join(b.state, gpushare.SlotsDir, slot, gpushare.TurnSocketName))
+	require.NoError(b.t, err)
+	b.t.Cleanup(func() { _ = c.Close() })
+	return c
+}
