@@ -12,8 +12,8 @@
 // The processes of a job stop after the same step or not at all: a process that stops one step earlier than another leaves
 // the other in a collective operation, with its GPU busy, until a watchdog kills the job. The server therefore announces a
 // step some steps ahead. Each process answers with its present step. If one of them has already gone past the announced
-// step, the server lets all of them continue, and announces a later step with twice the margin. The same happens if they
-// do not all stop in time.
+// step, the server lets all of them continue, and announces a later step with twice the margin. If all of them are still
+// far from it, the server announces an earlier one. If they do not all stop in time, all of them continue.
 //
 // # Jobs that do not obey
 //

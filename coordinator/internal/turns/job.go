@@ -87,6 +87,9 @@ func (j *job) hearSeveral(conns []*conn, c *conn) bool {
 	case c.gate.State == wire.GateOpen && c.gate.Sequence == j.asked[c] && c.gate.Step >= j.afterStep:
 		j.announceLater(conns)
 		return false
+	case c.gate.State == wire.GateOpen && j.tooFar(conns):
+		j.announce(conns)
+		return false
 	case c.gate.State == wire.GateClosed && c.gate.Step < j.afterStep:
 		c.send(true, 0) // it was idle, and the others wait for it in the steps before
 		c.send(false, j.afterStep)
@@ -157,6 +160,19 @@ func (j *job) announce(conns []*conn) {
 	}
 }
 
+// tooFar reports whether the processes, which have all answered, are much further from the announced step than the margin.
+// Their steps have become slower since they reported their rate.
+func (j *job) tooFar(conns []*conn) bool {
+	reached := int64(0)
+	for _, c := range conns {
+		if c.gate.State != wire.GateOpen || c.gate.Sequence != j.asked[c] {
+			return false
+		}
+		reached = max(reached, c.step())
+	}
+	return reached+2*j.margin < j.afterStep
+}
+
 // announceLater lets the processes continue that have stopped, and announces a later step.
 func (j *job) announceLater(conns []*conn) {
 	j.margin = min(2*max(j.margin, leastMargin), mostMargin)
@@ -182,7 +198,6 @@ func (j *job) giveUp() {
 	j.server.metrics.overdue.Inc()
 	j.server.log.Warn("a job has not stopped in time: others no longer wait for it", "uid", j.Pod, "processes", len(conns))
 	if len(conns) > 1 {
-		j.margin = min(2*max(j.margin, leastMargin), mostMargin)
 		j.cancel(conns)
 		j.state = turn.Absent
 		j.group.later(turn.Left{Job: j.Pod}, turn.Opened{Job: j.Pod})
