@@ -75,7 +75,7 @@ func TestServer_AnAnswerThatCrossesATurnDoesNotReleaseIt(t *testing.T) {
 	two.send(wire.GateClosed)
 	require.False(t, next(one).Hold)
 	one.send(wire.GateIdle)
-	for !next(two).Hold { // two has been told to wait before
+	for !next(two).Hold { // its turns before have no hold
 	}
 	time.Sleep(100 * time.Millisecond) // two has held for longer than one, which is next
 	one.send(wire.GateClosed)
