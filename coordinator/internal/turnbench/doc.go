@@ -1,10 +1,11 @@
 // Package turnbench measures how jobs share the time of one GPU by turns, without Kubernetes and without root. All of its
 // code is in tests: `make bench-turns` runs TestTurns.
 //
-// The sockets, the loop of the coordinator, the shim and the PyTorch jobs (benchmarks/jobs) are real. The bus is in memory.
-// Pods and kubelet are fakes: a pod is a process, and a CPU request is applied at once. Turns are given by a reference
-// implementation (division), since the coordinator does not serve turn sockets yet. So the figures are those of the shim
-// and of the protocol.
+// The sockets, the loop of the coordinator, its server of turns, the shim and the PyTorch jobs (benchmarks/jobs) are real.
+// The bus is in memory. Pods and kubelet are fakes: a pod is a process, and a CPU request is applied at once.
+//
+// Phases that measure turns alone fix the shares in the plan of the loop, or open its groups for plain sharing (division).
+// In phase ten the policy decides.
 //
 // With -device emulated the GPU is the first core of this machine, on which each job pins its training steps. The
 // coordinator and the data loaders run on the other cores. Nothing else divides the time of that core, so only turns have

@@ -18,6 +18,7 @@ import (
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/socket"
 	"github.com/trellis-gpu/trellis/coordinator/internal/pods"
 	"github.com/trellis-gpu/trellis/coordinator/internal/publish"
+	"github.com/trellis-gpu/trellis/coordinator/internal/turns"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/bus/membus"
@@ -25,6 +26,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/node"
 	"github.com/trellis-gpu/trellis/growth/policy"
+	"github.com/trellis-gpu/trellis/growth/turn"
 )
 
 const (
@@ -118,10 +120,16 @@ func (m *machine) start(v variant) {
 	}
 	records := publish.NewRecords(m.bus.Session(), nodeName, policy.DefaultInterval, quiet)
 	ports.Records = records
-	turns := newDivision(m, sockets, quiet, &ports)
+	server := &division{
+		Server: turns.New(m.state, sockets.Private(), turn.Default, quiet, turns.NewMetrics(prometheus.NewRegistry())),
+	}
+	if v.gpuTime != policy.GPUTimeOff {
+		ports.Turns = server
+	}
 	var wg sync.WaitGroup
 	for _, run := range []func(context.Context){
 		func(ctx context.Context) { _ = l.Run(ctx, ports) },
+		func(ctx context.Context) { _ = server.Run(ctx) },
 		func(ctx context.Context) { _ = records.Run(ctx) },
 		func(ctx context.Context) { l.FollowAllocations(ctx, m.bus.Session(), nodeName) },
 		func(ctx context.Context) { l.FollowInventory(ctx, m.bus.Session(), nodeName) },
@@ -129,10 +137,10 @@ func (m *machine) start(v variant) {
 	} {
 		wg.Go(func() { run(ctx) })
 	}
-	m.coordinator = &coordinator{loop: l, turns: turns, stop: func() {
+	m.coordinator = &coordinator{loop: l, turns: server, stop: func() {
 		cancel()
 		wg.Wait()
-		turns.shutdown()
+		server.Shutdown()
 		sockets.Shutdown()
 	}}
 	m.put(bus.GPUsKey(nodeName), encode(m.b.t, m.inventory()))

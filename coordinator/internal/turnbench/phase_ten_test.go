@@ -57,10 +57,6 @@ type round struct {
 // ten plays the schedule under plain sharing, and under harmless on a node that has seen no job and on one that has seen the
 // jobs of the repeat before.
 func ten(b *bench) {
-	if !decides {
-		b.progress("    left out: the reference implementation of turns does not divide the GPU by growth")
-		return
-	}
 	jobs := b.schedule()
 	_, history := b.play(harmless, jobs, 0, node.Memory{}) // seen by the first repeat
 	changes := map[string]map[string][]float64{"": {}, ", nothing seen before": {}}
