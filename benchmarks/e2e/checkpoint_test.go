@@ -22,6 +22,9 @@ import (
 // checkpointFile is kubelet's record of the devices of containers, in the folder of device plugins.
 const checkpointFile = "kubelet_internal_checkpoint"
 
+// startTime bounds the time until a job trains. PyTorch loads for a minute with a tenth of a busy core.
+const startTime = 4 * time.Minute
+
 // damages are the ways in which the record is lost.
 var damages = map[string]func(t *testing.T, path string){
 	"truncated": func(t *testing.T, path string) { require.NoError(t, os.Truncate(path, 0)) },
@@ -54,7 +57,7 @@ func (s *stage) checkpointLost(t *testing.T, damage func(t *testing.T, path stri
 	held := map[string]bool{}
 	for _, name := range names[:2] {
 		s.create(t, s.longJob(name, "20Gi"))
-		eventually(t, name+" trains", time.Minute, func() bool { return s.step(t, name) > 0 })
+		eventually(t, name+" trains", startTime, func() bool { return s.step(t, name) > 0 })
 		for _, id := range s.ids(t, name) {
 			require.False(t, held[id], "%s has an id of another pod", name)
 			held[id] = true
@@ -65,7 +68,7 @@ func (s *stage) checkpointLost(t *testing.T, damage func(t *testing.T, path stri
 	damage(t, s.checkpoint(t))
 	require.NoError(t, s.local.RestartKubelet(t.Context(), "node-1"))
 	s.create(t, s.longJob("small", "4Gi"))
-	eventually(t, "a job that fits next to the others trains", 2*time.Minute, func() bool { return s.step(t, "small") > 0 })
+	eventually(t, "a job that fits next to the others trains", startTime, func() bool { return s.step(t, "small") > 0 })
 	found := s.ids(t, "small")
 	require.Len(t, found, 4)
 	for _, id := range found {

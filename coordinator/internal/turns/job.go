@@ -63,13 +63,18 @@ func (j *job) observed(conns []*conn) turn.State {
 	return state
 }
 
+// several reports whether a job has several processes, connected or not.
+func several(conns []*conn) bool {
+	return len(conns) > 1 || len(conns) == 1 && conns[0].gate.WorldSize > 1
+}
+
 // hear applies a line of one of the job's processes.
 func (j *job) hear(c *conn) {
 	conns := j.conns()
 	if c == conns[0] {
 		j.steps += c.gate.Steps
 	}
-	if len(conns) > 1 && !j.hearSeveral(conns, c) {
+	if several(conns) && !j.hearSeveral(conns, c) {
 		return
 	}
 	j.report(conns)
@@ -137,7 +142,7 @@ func (j *job) start() {
 // stop makes all processes stop after the same step.
 func (j *job) stop() {
 	conns := j.conns()
-	if len(conns) == 1 {
+	if !several(conns) {
 		conns[0].send(false, 0)
 		return
 	}
@@ -197,7 +202,7 @@ func (j *job) giveUp() {
 	conns := j.conns()
 	j.server.metrics.overdue.Inc()
 	j.server.log.Warn("a job has not stopped in time: others no longer wait for it", "uid", j.Pod, "processes", len(conns))
-	if len(conns) > 1 {
+	if several(conns) {
 		j.cancel(conns)
 		j.state = turn.Absent
 		j.group.later(turn.Left{Job: j.Pod}, turn.Opened{Job: j.Pod})
