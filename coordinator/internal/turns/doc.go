@@ -13,7 +13,8 @@
 // the other in a collective operation, with its GPU busy, until a watchdog kills the job. The server therefore announces a
 // step some steps ahead. Each process answers with its present step. If one of them has already gone past the announced
 // step, the server lets all of them continue, and announces a later step with twice the margin. If all of them are still
-// far from it, the server announces an earlier one. If they do not all stop in time, all of them continue.
+// far from it, the server announces an earlier one. If they do not all stop in time, all of them continue next to the other
+// jobs, and are asked again after a time that doubles with each failure.
 //
 // # Jobs that do not obey
 //

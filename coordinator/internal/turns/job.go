@@ -2,6 +2,7 @@ package turns
 
 import (
 	"slices"
+	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/node"
@@ -12,6 +13,8 @@ import (
 const (
 	// leastMargin is the number of steps by which an announced step is ahead. mostMargin bounds it.
 	leastMargin, mostMargin = 2, 4096
+	// mostLate bounds the doublings of the time in which others do not wait for several processes that do not stop.
+	mostLate = 6
 )
 
 // job is a job of the plan. Its fields are guarded by Server.mu.
@@ -29,6 +32,7 @@ type job struct {
 	afterStep int64
 	margin    int64
 	asked     map[*conn]int64
+	late      int // times in a row that several processes have not stopped in time
 }
 
 // conns returns the connections of the job that have reported, in the order of their ranks.
@@ -118,7 +122,7 @@ func (j *job) report(conns []*conn) {
 	case turn.Holding:
 		j.group.step(turn.Opened{Job: j.Pod})
 	case turn.Ready:
-		j.stopping = false
+		j.stopping, j.late = false, 0
 		j.group.step(turn.Waits{Job: j.Pod})
 	case turn.Idle:
 		j.stopping = false
@@ -142,11 +146,13 @@ func (j *job) start() {
 // stop makes all processes stop after the same step.
 func (j *job) stop() {
 	conns := j.conns()
-	if !several(conns) {
-		conns[0].send(false, 0)
+	if several(conns) {
+		j.announce(conns)
 		return
 	}
-	j.announce(conns)
+	for _, c := range conns { // none if its slot has just been closed
+		c.send(false, 0)
+	}
 }
 
 func (j *job) announce(conns []*conn) {
@@ -197,16 +203,26 @@ func (j *job) cancel(conns []*conn) {
 }
 
 // giveUp is called if the job has not stopped in time. A job with one process computes until it answers. Of several
-// processes some may have stopped, and the others cannot go on without them.
+// processes some may have stopped, and the others cannot go on without them: all continue, and are asked again later.
 func (j *job) giveUp() {
 	conns := j.conns()
 	j.server.metrics.overdue.Inc()
 	j.server.log.Warn("a job has not stopped in time: others no longer wait for it", "uid", j.Pod, "processes", len(conns))
 	if several(conns) {
 		j.cancel(conns)
-		j.state = turn.Absent
-		j.group.later(turn.Left{Job: j.Pod}, turn.Opened{Job: j.Pod})
-		j.state = turn.Holding
+		time.AfterFunc(j.server.config.Timeout<<j.late, j.askAgain)
+		j.late = min(j.late+1, mostLate)
+	}
+}
+
+// askAgain ends the time in which others do not wait for the job.
+func (j *job) askAgain() {
+	s := j.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.jobs[j.Pod] == j && slices.Contains(s.groups, j.group) && j.group.scheduler.State(j.Pod) == turn.Overdue {
+		j.group.step(turn.Left{Job: j.Pod})
+		j.group.step(turn.Opened{Job: j.Pod})
 	}
 }
 

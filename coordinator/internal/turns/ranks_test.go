@@ -76,3 +76,22 @@ func TestServer_AProcessThatDoesNotAnswerLeavesNoOtherWaiting(t *testing.T) {
 	}
 	require.Eventually(t, func() bool { return b.counter("overdue_total") >= 2 }, patience, time.Millisecond, "it is asked again")
 }
+
+// Two processes of a job never stop, or one of them is a flood of lines. Most of the time, others do not wait for it.
+func TestServer_SeveralProcessesThatDoNotStopDoNotBlockTheGPU(t *testing.T) {
+	b := serve(t, "bad", "one", "two")
+	b.plan(map[string]float64{"bad": .4, "one": .3, "two": .3})
+	b.dial("bad", wire.Process{})
+	b.dial("bad", wire.Process{})
+	for _, slot := range []string{"one", "two"} {
+		p := b.dial(slot, wire.Process{})
+		go p.train(time.Millisecond, func() {})
+	}
+	require.Eventually(t, func() bool { return b.counter("overdue_total") > 0 }, patience, time.Millisecond)
+	before := b.Use()
+	time.Sleep(3 * time.Second)
+	after := b.Use()
+	held := after["one"].Held - before["one"].Held + after["two"].Held - before["two"].Held
+	require.Greater(t, float64(held), 1.5)
+	require.Greater(t, b.counter("overdue_total"), 1.0, "it is asked again")
+}
