@@ -95,11 +95,13 @@ func (s *stage) forgottenJobsGoOn(t *testing.T, names []string) {
 	require.Contains(t, s.pluginMetrics(t, "node-1"), "trellis_deviceplugin_units_forgotten 40\n")
 }
 
-// longJob returns a job on node-1 that reports through its socket and does not end by itself.
+// longJob returns a job on node-1 that reports through its socket and does not end by itself. Its CPU is not tuned: of jobs
+// with so many steps, the policy serves some with a hundredth of a core.
 func (s *stage) longJob(name, memory string) *corev1.Pod {
 	job := s.jobs[0]
 	job.Name, job.GPUMemory, job.Steps, job.CPU = name, memory, 1_000_000, 100
 	pod := s.run.Setup.Pod(job)
+	pod.Annotations[gpushare.TuneAnnotation] = string(gpushare.TuneLoaders)
 	pod.Spec.NodeSelector = map[string]string{corev1.LabelHostname: "node-1"}
 	return pod
 }
