@@ -63,7 +63,7 @@ func (d *division) plans(j *job) bool {
 	})
 }
 
-// weigh lets the jobs take turns with shares in proportion to the weights, whatever the policy decides.
+// weigh lets the jobs take turns with shares in proportion to the weights. The policy is ignored.
 func (m *machine) weigh(weights map[*job]float64) {
 	d := m.coordinator.turns
 	shares, sum := map[growth.PodUID]growth.Share{}, 0.0
