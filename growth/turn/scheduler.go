@@ -28,7 +28,7 @@ var Default = Config{
 	Debt:    20 * time.Second,
 }
 
-// maxGap bounds the time that is charged between two events, so that a clock that is set harms nobody. Woken comes sooner
+// maxGap bounds the time that is charged between two events, so that a clock that is set does no harm. Woken comes sooner
 // wherever a job waits.
 const maxGap = 30 * time.Second
 

@@ -72,7 +72,7 @@ func TestScheduler_TheNextJobWaitsForTheAnswer(t *testing.T) {
 	require.Equal(t, start.Add(p.at+turn.Default.Period/2), effects.Wake, "half of the period")
 }
 
-func TestScheduler_AHolderThatDoesNotAnswerBlocksNobody(t *testing.T) {
+func TestScheduler_AHolderThatDoesNotAnswerBlocksNoOther(t *testing.T) {
 	for name, ends := range map[string]struct {
 		event turn.Event
 		state turn.State
@@ -107,7 +107,7 @@ func TestScheduler_AJobThatWaitsForDataDoesNotWaitForAQuantum(t *testing.T) {
 	p.after(300 * time.Millisecond).step(turn.Pauses{Job: "data"})
 	require.Equal(t, ids("full"), p.step(turn.Waits{Job: "data"}).Revoke)
 	require.Equal(t, ids("data"), p.step(turn.Waits{Job: "full"}).Grant)
-	require.Equal(t, ids("full"), p.after(5*time.Millisecond).step(turn.Pauses{Job: "data"}).Grant, "and nobody waits for it")
+	require.Equal(t, ids("full"), p.after(5*time.Millisecond).step(turn.Pauses{Job: "data"}).Grant, "and no job waits for it")
 }
 
 func TestScheduler_JobsOnSeveralGPUs(t *testing.T) {
@@ -133,14 +133,14 @@ func TestScheduler_OpenGroupsAndJobsThatCannotBePaused(t *testing.T) {
 	require.Equal(t, turn.Holding, p.s.State("spans"))
 
 	effects := p.step(turn.Planned{Jobs: []turn.Job{one("a", .5), one("b", .5)}, Open: true})
-	require.Equal(t, ids("b"), effects.Grant, "in an open group nobody waits")
+	require.Equal(t, ids("b"), effects.Grant, "in an open group no job waits")
 	require.Equal(t, ids("a"), p.step(turn.Waits{Job: "a"}).Grant)
 	require.Empty(t, p.after(time.Minute).step(turn.Woken{}).Revoke)
 	effects = p.step(turn.Planned{Jobs: []turn.Job{one("a", .5), one("b", .5)}})
 	require.Len(t, effects.Revoke, 1, "one of two that compute continues")
 }
 
-func TestScheduler_ClockJumpsHarmNobody(t *testing.T) {
+func TestScheduler_ClockJumpsHarmNoJob(t *testing.T) {
 	for name, jump := range map[string]time.Duration{"forwards": 5 * time.Hour, "backwards": -5 * time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			p := begin(t, one("a", .5), one("b", .5))

@@ -80,7 +80,7 @@ func (s *Server) hear(c *conn, gate wire.Gate) {
 	j := s.bySlot[c.slot]
 	if j == nil {
 		if gate.State == wire.GateClosed {
-			c.send(true, 0) // nobody shares its GPUs
+			c.send(true, 0) // no other job has its GPUs
 		}
 		return
 	}

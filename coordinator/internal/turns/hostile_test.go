@@ -16,7 +16,7 @@ import (
 var closedLine = []byte(`{"v":1,"type":"gate","state":"closed","sequence":0,"step":1,"steps":0,"held_seconds":0}` + "\n")
 
 // A job floods its connections and reads nothing. Another job gets each of its turns at once.
-func TestServer_AJobThatDoesNotReadDelaysNobody(t *testing.T) {
+func TestServer_AJobThatDoesNotReadDelaysNoOther(t *testing.T) {
 	b := serve(t, "bad", "good")
 	flood := bytes.Repeat(closedLine, 400)
 	for range 64 {
