@@ -4,61 +4,95 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/turn"
 )
 
-// FuzzScheduler sends any events in any order, as false or hostile jobs could, and sets the clock. A turn goes to ready jobs
-// only, two jobs never get the same GPU, and a scheduler with a ready job wakes up again.
+// plans are what FuzzScheduler chooses from.
+var plans = []turn.Planned{
+	{Jobs: []turn.Job{one("a", 1, "x"), one("b", .5, "x", "y"), one("c", 0, "y")}},
+	{Jobs: []turn.Job{one("a", 1, "x")}},
+	{Jobs: []turn.Job{one("a", 1, "x"), one("b", .5, "x", "y"), one("c", 0, "y"), one("d", .2, "x")}},
+	{Jobs: []turn.Job{one("a", .25, "x"), one("b", .5, "x", "y"), always(one("d", .2, "x"))}},
+	{Jobs: []turn.Job{one("a", .25, "x"), one("c", .5, "y"), one("d", .2, "x")}, Open: true},
+	{},
+}
+
+func always(j turn.Job) turn.Job {
+	j.Always = true
+	return j
+}
+
+// FuzzScheduler sends any events in any order, as false or hostile jobs could, and sets the clock. The scheduler does what
+// the reference implementation does, and keeps the promises of the package.
 func FuzzScheduler(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 200, 1, 2, 3})
 	f.Add([]byte{5, 5, 5, 0, 17, 34, 51, 255, 255, 1, 18, 35})
-	jobs := []turn.Job{one("a", 1, "x"), one("b", .5, "x", "y"), one("c", 0, "y"), one("d", .2, "x")}
+	f.Add([]byte{38, 0, 17, 33, 49, 255, 4, 255, 1, 4, 255, 17, 4, 255, 33, 253, 6, 1, 22, 17, 54, 0, 70, 17, 86, 6})
 	f.Fuzz(func(t *testing.T, script []byte) {
-		s := turn.New(turn.Default)
-		now := start
-		s.Step(now, turn.Planned{Jobs: jobs[:3]})
+		c := &comparison{t: t, s: turn.New(turn.Default), r: newReference(turn.Default), now: start}
+		c.step(plans[0])
 		for _, b := range script {
-			now = now.Add(time.Duration(b) * 7 * time.Millisecond)
-			id := jobs[int(b>>4)%len(jobs)].ID
-			before := map[growth.PodUID]turn.State{}
-			for _, j := range jobs {
-				before[j.ID] = s.State(j.ID)
+			c.now = c.now.Add(time.Duration(b) * 7 * time.Millisecond)
+			switch b {
+			case 253:
+				c.now = c.now.Add(-time.Hour)
+			case 254:
+				c.now = c.now.Add(time.Hour)
 			}
-			event := []turn.Event{
-				turn.Opened{Job: id}, turn.Waits{Job: id}, turn.Pauses{Job: id}, turn.Left{Job: id}, turn.Woken{}, turn.Waits{Job: id},
-				turn.Planned{Jobs: jobs[:1+int(b>>4)%len(jobs)], Open: b > 250}, turn.Woken{},
-			}[b%8]
-			if b == 253 {
-				now = now.Add(-time.Hour)
-			}
-			effects := s.Step(now, event)
-			_, planned := event.(turn.Planned)
-			taken := map[growth.GPU]bool{}
-			for _, granted := range effects.Grant {
-				if s.State(granted) != turn.Holding {
-					t.Fatalf("%s does not hold what it was granted", granted)
-				}
-				waits, ok := event.(turn.Waits)
-				ready := before[granted] == turn.Ready || ok && waits.Job == granted
-				if !ready && !planned {
-					t.Fatalf("%s was not ready", granted)
-				}
-				for _, j := range jobs {
-					for _, gpu := range j.GPUs {
-						if j.ID == granted && taken[gpu] && !planned {
-							t.Fatalf("%s was granted twice", gpu)
-						}
-						taken[gpu] = taken[gpu] || j.ID == granted
-					}
-				}
-			}
-			if !effects.Wake.IsZero() && effects.Wake.Before(now) {
-				t.Fatalf("wakes %v ago", now.Sub(effects.Wake))
-			}
-			if len(s.Queue()) > 0 && effects.Wake.IsZero() {
-				t.Fatalf("%v wait, and nothing wakes the scheduler", s.Queue())
-			}
+			id := []growth.PodUID{"a", "b", "c", "d"}[int(b>>4)%4]
+			c.step([]turn.Event{
+				turn.Opened{Job: id}, turn.Waits{Job: id}, turn.Pauses{Job: id}, turn.Left{Job: id},
+				turn.Woken{}, turn.Waits{Job: id}, plans[int(b>>4)%len(plans)], turn.Woken{},
+			}[b%8])
 		}
 	})
+}
+
+// comparison steps a scheduler and the reference implementation.
+type comparison struct {
+	t   *testing.T
+	s   *turn.Scheduler
+	r   *reference
+	now time.Time
+}
+
+func (c *comparison) step(e turn.Event) {
+	before := map[growth.PodUID]turn.State{}
+	for id := range c.r.jobs {
+		before[id] = c.s.State(id)
+	}
+	effects := c.s.Step(c.now, e)
+	expected := c.r.Step(c.now, e)
+	require.Equal(c.t, expected, effects, "%T%+v", e, e)
+	uses := c.s.Use(c.now)
+	require.Len(c.t, uses, len(c.r.jobs))
+	for id, j := range c.r.jobs {
+		require.Equal(c.t, j.state, c.s.State(id), id)
+		require.Equal(c.t, j.use, uses[id], id)
+	}
+	var queue []growth.PodUID
+	for _, j := range c.r.queue() {
+		queue = append(queue, j.ID)
+	}
+	require.Equal(c.t, queue, c.s.Queue())
+	c.promises(e, before, effects)
+}
+
+// promises checks that a turn goes to a ready job only, that no GPU is given twice, and that a scheduler with a job that
+// waits wakes up again.
+func (c *comparison) promises(e turn.Event, before map[growth.PodUID]turn.State, effects turn.Effects) {
+	for _, id := range effects.Grant {
+		waits, ok := e.(turn.Waits)
+		require.True(c.t, before[id] == turn.Ready || ok && waits.Job == id, "%s was not ready", id)
+		require.Equal(c.t, turn.Holding, c.s.State(id))
+		j := c.r.jobs[id]
+		require.True(c.t, c.r.open || j.Always || len(c.r.blocking(j)) == 0, "a GPU of %s has another holder", id)
+	}
+	require.False(c.t, effects.Wake.Before(c.now) && !effects.Wake.IsZero(), "wakes %v ago", c.now.Sub(effects.Wake))
+	if len(c.s.Queue()) > 0 {
+		require.False(c.t, effects.Wake.IsZero(), "%v wait, and nothing wakes the scheduler", c.s.Queue())
+	}
 }
