@@ -38,16 +38,16 @@
 // # Growth
 //
 // A job reports its evaluation function E, a loss or an accuracy, while it trains. Growth follows from E and from the
-// CPU that the job used:
+// Work that the job did, which counts the resource that limits it (Unit): cores, or GPUs where their time is divided.
 //
 //	P = improvement of E per second                    metric/s         FlowCon eq. 4.1
-//	G = P / cores in use                               metric/core-s    FlowCon eq. 4.2
+//	G = P / cores or GPUs in use                       metric/Work      FlowCon eq. 4.2
 //	g = G / the job's own decaying peak of G           0..1, scale-free
 //
 // Categories (Progressing, Watching, Converged) follow from g.
 //
 // # Units
 //
-// The type of a quantity states its unit (MiB, MilliCPU, Seconds, PerSecond, CoreSeconds) or makes it dimensionless
+// The type of a quantity states its unit (MiB, MilliCPU, Seconds, PerSecond), names a Unit (Work) or makes it dimensionless
 // (Share and Growth, both 0..1). No exported function takes or returns a bare float64 for a quantity with a unit.
 package growth

@@ -45,8 +45,8 @@ func (s Share) Of(pool MilliCPU) MilliCPU {
 // String returns a percentage, such as "25%".
 func (s Share) String() string { return fmt.Sprintf("%.0f%%", 100*float64(s)) }
 
-// Growth is the scale-free growth efficiency g of a job, 0..1: the current gain per core-second relative to the
-// largest one that the job has shown.
+// Growth is the scale-free growth efficiency g of a job, 0..1: the current gain per Work relative to the largest one that
+// the job has shown.
 type Growth float64
 
 // PerSecond is a rate, such as the progress of a metric or training samples per second.
@@ -63,9 +63,9 @@ func (s Seconds) Duration() time.Duration {
 	return time.Duration(math.MaxInt64)
 }
 
-// CoreSeconds is an amount of work: one core-second is the work of one core in one second. Where a Unit names GPUs, a GPU
-// takes the place of the core.
-type CoreSeconds float64
+// Work is an amount of work in the seconds of one processor. The Unit next to it says whether that is a core or a GPU;
+// without a Unit it is a core.
+type Work float64
 
 // Slowdown is a job's step time on a shared GPU divided by its step time on a GPU of its own, ≥ 1.
 type Slowdown float64

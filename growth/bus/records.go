@@ -187,9 +187,17 @@ type GPUTime struct {
 	Share  growth.Share `json:"share"`
 	Paused bool         `json:"paused,omitempty"`
 	// Held is the time in which the job has computed, Waited the time in which it was ready and waited for its turn, both
-	// since the coordinator started.
+	// since the coordinator started. Alone is the part of Held in which no other job of its GPUs computed.
 	Held   growth.Seconds `json:"heldSeconds"`
 	Waited growth.Seconds `json:"waitedSeconds"`
+	Alone  growth.Seconds `json:"aloneSeconds"`
+	// Work is the work that the job was charged, in GPU-seconds.
+	Work growth.Work `json:"workGPUSeconds"`
+	// HeldShare and WaitedShare are the fractions of the last interval in which the job computed, and waited for its turn.
+	// They are assumptions unless Measured is set: the job is connected for turns.
+	HeldShare   growth.Share `json:"heldShare"`
+	WaitedShare growth.Share `json:"waitedShare"`
+	Measured    bool         `json:"measured,omitempty"`
 }
 
 // SharedMemory is the size of a pod's /dev/shm, and the shared memory that the pod uses: there, in other volumes of medium

@@ -64,7 +64,7 @@ func TestTracker_DecidesByCPUAlone(t *testing.T) {
 			_, _ = tracker.Report(int64(i), 100-8*float64(i))
 			seconds := float64(i) * interval.Seconds()
 			readings = append(readings, tracker.Tick(start.Add(time.Duration(i)*interval), efficiency.Usage{
-				CoreSeconds: growth.Seconds(seconds * cores), Known: true, Memory: growth.MiB(gigabytes * 1024),
+				Work: growth.Work(seconds * cores), Known: true, Memory: growth.MiB(gigabytes * 1024),
 				BlockIO: int64(seconds * transferred * (1 << 20)), NetworkIO: int64(2 * seconds * transferred * (1 << 20)),
 			}))
 		}

@@ -5,12 +5,14 @@
 //
 //	Ẽ  = 0.3·E + 0.7·Ẽ                        smoothed metric, in the metric's unit
 //	P  = max(0, dir·(Ẽ_best − Ẽ)) / Δt        progress, metric/s                     FlowCon eq. 4.1
-//	G  = P / max(cores in use, 0.05)          growth efficiency, metric/core-second  FlowCon eq. 4.2
-//	Gp = max(0.999·Gp, G)                     decaying peak of G, metric/core-second
+//	G  = P / max(cores in use, 0.05)          growth efficiency, metric/Work         FlowCon eq. 4.2
+//	Gp = max(0.999·Gp, G)                     decaying peak of G, metric/Work
 //	g  = G / Gp                               growth, 0..1, dimensionless
 //
 //	E    metric that the job reports             dir  +1 to minimise, −1 to maximise
 //	Δt   time since the previous sample, in s    α    threshold of growth, 0..1
+//
+// Where the time of GPUs is divided, GPUs take the place of cores: Work is then in GPU-seconds (growth.Unit).
 //
 // Two consecutive samples with g < α demote a job by one category: from Progressing to Watching, from Watching to
 // Converged. One sample with g > 1.5·α makes it Progressing again.

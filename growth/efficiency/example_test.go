@@ -16,10 +16,10 @@ func ExampleTracker() {
 	before := growth.Category("")
 	for tick := range 40 {
 		_, _ = tracker.Report(int64(tick), 0.1+2*math.Exp(-float64(tick)/3))
-		cpu := growth.Seconds(5 * tick) // the job uses one core
+		cpu := growth.Work(5 * tick) // the job uses one core
 		reading := tracker.Tick(now.Add(time.Duration(tick)*5*time.Second), efficiency.Usage{
-			CoreSeconds: cpu,
-			Known:       true,
+			Work:  cpu,
+			Known: true,
 		})
 		if reading.Category != before {
 			fmt.Printf("after %d s: %s\n", 5*tick, reading.Category)

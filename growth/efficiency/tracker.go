@@ -8,9 +8,9 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// PerCoreSecond is an efficiency G in the metric's unit per core-second. It is comparable within one job only;
+// PerWork is an efficiency G in the metric's unit per growth.Work. It is comparable within one job only;
 // FlowCon's literal reading also compares jobs by it.
-type PerCoreSecond float64
+type PerWork float64
 
 // State is the persistent state of a Tracker. It survives a restart as JSON.
 type State struct {
@@ -19,7 +19,7 @@ type State struct {
 	Best     float64 `json:"best"`
 	Last     float64 `json:"last"`
 	// Peak is the decaying peak of G.
-	Peak   PerCoreSecond `json:"peak"`
+	Peak   PerWork       `json:"peak"`
 	Growth growth.Growth `json:"growth"`
 	// Samples counts samples since the last restart.
 	Samples int `json:"samples"`
@@ -45,7 +45,7 @@ type Tracker struct {
 	config    Config
 	direction float64
 	state     State
-	raw       PerCoreSecond
+	raw       PerWork
 	progress  growth.PerSecond
 	per       PerResource
 
@@ -76,7 +76,7 @@ type Reading struct {
 	Growth   growth.Growth
 	Category growth.Category
 	// Raw is the unsmoothed |ΔE| per core-second, G in the FlowCon thesis.
-	Raw PerCoreSecond
+	Raw PerWork
 	// Progress is P, in the metric's unit per second. Per is P divided by the usage of each resource.
 	Progress growth.PerSecond
 	Per      PerResource
@@ -192,7 +192,7 @@ func (t *Tracker) Tick(now time.Time, usage Usage) Reading {
 		return t.reading(true, "first sample: growth is not known yet")
 	}
 	cores := used.cores(t.config.MinCores)
-	t.raw = PerCoreSecond(divide(math.Abs(t.state.Last-previous.Last), elapsed, cores))
+	t.raw = PerWork(divide(math.Abs(t.state.Last-previous.Last), elapsed, cores))
 	if relapse != "" {
 		return t.reading(true, relapse)
 	}
@@ -246,8 +246,8 @@ func (t *Tracker) updateGrowth(best, elapsed, cores float64) {
 		gain = 0
 	}
 	t.progress = growth.PerSecond(divide(gain, elapsed))
-	efficiency := PerCoreSecond(divide(gain, elapsed, cores))
-	s.Peak = max(PerCoreSecond(t.config.PeakDecay)*s.Peak, efficiency)
+	efficiency := PerWork(divide(gain, elapsed, cores))
+	s.Peak = max(PerWork(t.config.PeakDecay)*s.Peak, efficiency)
 	s.Growth = 0
 	if s.Peak > 0 {
 		s.Growth = growth.Growth(efficiency / s.Peak)

@@ -18,7 +18,7 @@ var start = time.Unix(1_700_000_000, 0)
 
 // busy returns the usage of a job that keeps one core busy, at tick i.
 func busy(i int) efficiency.Usage {
-	return efficiency.Usage{CoreSeconds: growth.Seconds(float64(i) * interval.Seconds()), Known: true}
+	return efficiency.Usage{Work: growth.Work(float64(i) * interval.Seconds()), Known: true}
 }
 
 // follow gives a tracker one report per interval and returns the reading after each.
@@ -176,16 +176,16 @@ func TestTracker_TakesNoSampleIfTheClockDoesNotAdvance(t *testing.T) {
 func TestTracker_CPUUsage(t *testing.T) {
 	for name, tc := range map[string]struct {
 		usage func(i int) efficiency.Usage
-		want  efficiency.PerCoreSecond
+		want  efficiency.PerWork
 	}{
 		"one core": {busy, 1.0 / 20},
 		"two cores": {func(i int) efficiency.Usage {
-			return efficiency.Usage{CoreSeconds: 2 * busy(i).CoreSeconds, Known: true}
+			return efficiency.Usage{Work: 2 * busy(i).Work, Known: true}
 		}, 0.5 / 20},
 		"no usage counts as 0.05 cores":    {func(int) efficiency.Usage { return efficiency.Usage{Known: true} }, 20.0 / 20},
 		"unknown usage counts as one core": {func(int) efficiency.Usage { return efficiency.Usage{} }, 1.0 / 20},
 		"a counter that restarts counts as no usage": {func(i int) efficiency.Usage {
-			return efficiency.Usage{CoreSeconds: growth.Seconds(100 - i), Known: true}
+			return efficiency.Usage{Work: growth.Work(100 - i), Known: true}
 		}, 20.0 / 20},
 	} {
 		t.Run(name, func(t *testing.T) {

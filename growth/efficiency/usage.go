@@ -4,9 +4,9 @@ import "github.com/trellis-gpu/trellis/growth"
 
 // Usage is a job's usage of FlowCon's four resources since it was created.
 type Usage struct {
-	// CoreSeconds is the CPU time. It is valid if Known is set.
-	CoreSeconds growth.Seconds
-	Known       bool
+	// Work is the CPU time, or the GPU time where that is divided. It is valid if Known is set.
+	Work  growth.Work
+	Known bool
 	// Memory is the resident memory at present; 0 if unknown.
 	Memory growth.MiB
 	// BlockIO is the sum of bytes read and written, NetworkIO of bytes received and sent; 0 if unknown.
@@ -16,7 +16,7 @@ type Usage struct {
 // PerResource is a job's growth efficiency G per resource (FlowCon eq. 4.2): P divided by the mean usage since the last
 // sample. A value is 0 if the usage is unknown or 0. Only CPU decides the category; the other values are published.
 type PerResource struct {
-	CPU PerCoreSecond
+	CPU PerWork
 	// Memory is in the metric's unit per GiB-second.
 	Memory float64
 	// BlockIO and NetworkIO are in the metric's unit per MiB transferred.
@@ -38,7 +38,7 @@ func (u Usage) since(before Usage, elapsed float64) meanUse {
 	rate := func(now, then float64) float64 { return max(now-then, 0) / elapsed }
 	return meanUse{
 		known:  u.Known && before.Known,
-		cpu:    rate(float64(u.CoreSeconds), float64(before.CoreSeconds)),
+		cpu:    rate(float64(u.Work), float64(before.Work)),
 		memory: float64(u.Memory) / float64(growth.GiB),
 		io:     rate(float64(u.BlockIO), float64(before.BlockIO)) / mebibyte,
 		net:    rate(float64(u.NetworkIO), float64(before.NetworkIO)) / mebibyte,
@@ -66,7 +66,7 @@ func (u meanUse) efficiencies(p growth.PerSecond) PerResource {
 		NetworkIO: by(u.net),
 	}
 	if u.known {
-		per.CPU = PerCoreSecond(by(u.cpu))
+		per.CPU = PerWork(by(u.cpu))
 	}
 	return per
 }

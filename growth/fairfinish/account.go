@@ -12,11 +12,11 @@ type Account struct {
 	// Age is the time since the job's arrival, summed over decisions. Setting the clock does not change it.
 	Age growth.Seconds `json:"age,omitempty"`
 	// FairWork is the work the job would have done under fair sharing since its arrival.
-	FairWork growth.CoreSeconds `json:"fair"`
+	FairWork growth.Work `json:"fair"`
 	// RealWork is the work the job has done since its arrival.
-	RealWork growth.CoreSeconds `json:"real"`
+	RealWork growth.Work `json:"real"`
 	// Counter is the job's CPU counter at the last decision.
-	Counter growth.CoreSeconds `json:"used"`
+	Counter growth.Work `json:"used"`
 	// CPUWait is the job's counter of that name at the last decision. It is valid if CPUWaitKnown is set.
 	CPUWait      growth.Seconds `json:"queued,omitempty"`
 	CPUWaitKnown bool           `json:"queuedKnown,omitempty"`
@@ -40,12 +40,12 @@ const epsilon = 1e-9
 
 // size returns a lower bound of the job's whole work and its likely value. The likely value of an unknown size is
 // infinite.
-func (a Account) size() (low, likely growth.CoreSeconds) {
+func (a Account) size() (low, likely growth.Work) {
 	switch {
 	case a.Ended:
 		return a.RealWork, a.RealWork
 	case !Sized(a.Remaining):
-		return a.RealWork, growth.CoreSeconds(math.Inf(1))
+		return a.RealWork, growth.Work(math.Inf(1))
 	}
 	low = a.RealWork + max(0, min(a.Remaining.Low, a.Remaining.Likely))
 	return low, a.RealWork + a.Remaining.Likely
@@ -92,7 +92,7 @@ func (a Account) update(j Job, seen observation) Account {
 }
 
 // usedSince returns the work of the job since the last decision, and its CPU counter now.
-func (a Account) usedSince(j Job) (used, counter growth.CoreSeconds) {
+func (a Account) usedSince(j Job) (used, counter growth.Work) {
 	switch {
 	case !(j.Used >= 0) || math.IsInf(float64(j.Used), 1): // the counter could not be read
 		return 0, a.Counter

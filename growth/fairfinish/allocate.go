@@ -141,7 +141,7 @@ func (t *instance) addJob(p *plan, job int, ends []float64) {
 	due, floor := make([]float64, len(ends)), make([]float64, len(ends))
 	for s, end := range ends {
 		floor[s] = t.config.Floor * (t.forecast.fairAt(job, end) - float64(a.FairWork))
-		fair := growth.CoreSeconds(t.forecast.fairAt(job, t.fairTime(job, end)))
+		fair := growth.Work(t.forecast.fairAt(job, t.fairTime(job, end)))
 		switch {
 		case t.jobs[job].FloorOnly: // its floor only
 		case end >= t.finish[job]-instant:

@@ -176,9 +176,9 @@ func countChanges(t *testing.T, seed uint64, relativeError float64) (changes int
 	})
 	run(t, 1, tasks, func(now float64, jobs []fairfinish.Job) ([]float64, float64) {
 		for i := range jobs {
-			wrong := growth.CoreSeconds(1 - relativeError + 2*relativeError*rng.Float64())
+			wrong := growth.Work(1 - relativeError + 2*relativeError*rng.Float64())
 			for _, e := range []*remaining.Estimate{&jobs[i].Remaining, &jobs[i].ToTarget} {
-				part := growth.CoreSeconds(relativeError)
+				part := growth.Work(relativeError)
 				*e = remaining.Estimate{
 					Low:    e.Likely * (1 - part),
 					Likely: e.Likely * wrong,

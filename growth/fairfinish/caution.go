@@ -16,13 +16,13 @@ const maxLag = 0.025
 // A job that ends earlier than predicted is delayed most under growth, where all jobs wait behind those that have not
 // reached their target, and least under finish, where the jobs that end soonest come first. The distance from the
 // likely size is therefore about half as large for finish and twice as large for growth.
-func (t *instance) minSize(job int) growth.CoreSeconds {
+func (t *instance) minSize(job int) growth.Work {
 	low, likely := t.accounts[job].size()
 	if math.IsInf(float64(likely), 1) {
 		return low
 	}
 	caution := math.Exp2(2 * float64(t.config.Objective-Balanced))
-	return likely - growth.CoreSeconds(caution)*(likely-low)
+	return likely - growth.Work(caution)*(likely-low)
 }
 
 // lag returns the fraction of its age by which a job may lag behind fair sharing from its minSize on. It is 0 for a job

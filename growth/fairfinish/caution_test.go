@@ -14,9 +14,9 @@ import (
 // overestimated predicts sizes that are up to 25 % too large, with a lower end that contains the true size.
 func overestimated(tasks []task, seed uint64, decide decider) decider {
 	rng := rand.New(rand.NewPCG(seed, 9))
-	predicted := map[growth.PodUID]growth.CoreSeconds{}
+	predicted := map[growth.PodUID]growth.Work{}
 	for i, k := range tasks {
-		predicted[k.job(i).ID] = growth.CoreSeconds(k.work / (0.8 + 0.2*rng.Float64()))
+		predicted[k.job(i).ID] = growth.Work(k.work / (0.8 + 0.2*rng.Float64()))
 	}
 	return func(now float64, jobs []fairfinish.Job) ([]float64, float64) {
 		for i := range jobs {

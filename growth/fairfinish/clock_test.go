@@ -20,7 +20,7 @@ func TestDecide_IgnoresAClockThatWasSetBack(t *testing.T) {
 		Cores:     growth.Core,
 	}
 	began := time.Unix(1_700_000_000, 0)
-	jobs := func(used growth.CoreSeconds) []fairfinish.Job {
+	jobs := func(used growth.Work) []fairfinish.Job {
 		return []fairfinish.Job{
 			{ID: "a", Used: used, Remaining: remaining.Exact(100 - used)},
 			{ID: "b", Used: used, Remaining: remaining.Exact(200 - used)},

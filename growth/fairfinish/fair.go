@@ -50,7 +50,7 @@ func (s State) advanceFair(cores, seconds float64) {
 			step = min(step, float64(size-a.FairWork)/rates[i])
 		}
 		for i, a := range accounts {
-			a.FairWork += growth.CoreSeconds(rates[i] * step)
+			a.FairWork += growth.Work(rates[i] * step)
 			_, size := a.size()
 			if a.FairWork > size-epsilon && !math.IsInf(float64(size), 1) {
 				a.FairWork = size

@@ -64,7 +64,7 @@ func TestDecide_FloorOnlyHarmsNoOtherJob(t *testing.T) {
 
 // The reason states what is due, not what a job gets: a job of unknown size may get more than its fair share, or less.
 func TestDecide_ReasonIsTrueAtAnyShare(t *testing.T) {
-	unknown := func(id growth.PodUID, used growth.CoreSeconds, waited growth.Seconds) fairfinish.Job {
+	unknown := func(id growth.PodUID, used growth.Work, waited growth.Seconds) fairfinish.Job {
 		return fairfinish.Job{ID: id, Used: used, CPUWait: waited, CPUWaitKnown: true}
 	}
 	c := config(fairfinish.Balanced, 1)

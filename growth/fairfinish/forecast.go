@@ -75,7 +75,7 @@ func (f forecast) fairAt(job int, seconds float64) float64 {
 }
 
 // timeAt returns the time at which the job's FairWork reaches an amount of work; infinite if it never does.
-func (f forecast) timeAt(job int, work growth.CoreSeconds) float64 {
+func (f forecast) timeAt(job int, work growth.Work) float64 {
 	target := float64(work) - epsilon
 	k, _ := slices.BinarySearch(f.fair[job], target)
 	switch {

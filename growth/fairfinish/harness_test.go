@@ -28,8 +28,8 @@ type task struct {
 
 func (k *task) job(i int) fairfinish.Job {
 	return fairfinish.Job{
-		ID: growth.PodUID("job-" + strconv.Itoa(i)), Used: growth.CoreSeconds(k.done), Weight: k.weight, Limit: growth.MilliCPU(1000 * k.limit),
-		Remaining: remaining.Exact(growth.CoreSeconds(k.work - k.done)), ToTarget: remaining.Exact(growth.CoreSeconds(max(0, k.target-k.done))),
+		ID: growth.PodUID("job-" + strconv.Itoa(i)), Used: growth.Work(k.done), Weight: k.weight, Limit: growth.MilliCPU(1000 * k.limit),
+		Remaining: remaining.Exact(growth.Work(k.work - k.done)), ToTarget: remaining.Exact(growth.Work(max(0, k.target-k.done))),
 		Finished: k.end > 0,
 	}
 }

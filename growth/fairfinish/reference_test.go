@@ -103,7 +103,7 @@ func TestForecast_MatchesASimulationInSmallSteps(t *testing.T) {
 		c := Config{Cores: growth.MilliCPU(1000 * (1 + rng.IntN(4))), Interval: time.Second}
 		s := State{Accounts: map[growth.PodUID]Account{}}
 		for i := range 1 + rng.IntN(5) {
-			left := remaining.Exact(growth.CoreSeconds(1 + rng.IntN(20)))
+			left := remaining.Exact(growth.Work(1 + rng.IntN(20)))
 			if rng.IntN(6) == 0 {
 				left = remaining.Estimate{}
 			}
@@ -127,7 +127,7 @@ func TestForecast_MatchesASimulationInSmallSteps(t *testing.T) {
 			for k, rate := range fairRates(running, c.Cores.Cores()) {
 				a := &slow[here[k]]
 				_, size := a.size()
-				a.FairWork = min(a.FairWork+growth.CoreSeconds(rate*step), size)
+				a.FairWork = min(a.FairWork+growth.Work(rate*step), size)
 			}
 			for i := range slow {
 				require.InDelta(t, float64(slow[i].FairWork), f.fairAt(i, float64(n)*step), 0.2, "seed %d", seed)

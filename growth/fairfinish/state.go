@@ -13,7 +13,7 @@ type Job struct {
 	ID growth.PodUID
 	// Used is the CPU that the job has consumed since it started, from its cgroup. A smaller value than before means
 	// that the container has restarted and counts from zero.
-	Used growth.CoreSeconds
+	Used growth.Work
 	// CPUWait is the time since the job started in which it was ready to run but waited for a CPU. It is valid if
 	// CPUWaitKnown is set.
 	CPUWait      growth.Seconds

@@ -41,7 +41,7 @@ func TestDecide_PrefersATargetPredictedBySimilarJobs(t *testing.T) {
 
 // The interval is ten seconds. A job with less work to target makes the other wait only that long.
 func TestDecide_HoldsUntilTheServedJobReachesItsTarget(t *testing.T) {
-	for toTarget, next := range map[growth.CoreSeconds]float64{4: 4, 100: 10, 0.1: 1} {
+	for toTarget, next := range map[growth.Work]float64{4: 4, 100: 10, 0.1: 1} {
 		jobs := []fairfinish.Job{
 			{ID: "served", Remaining: remaining.Exact(190), ToTarget: remaining.Exact(toTarget)},
 			{ID: "waiting", Remaining: remaining.Exact(200), ToTarget: remaining.Exact(150)},

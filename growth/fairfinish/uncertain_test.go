@@ -13,7 +13,7 @@ import (
 
 // A job that has probably reached its target competes with one that likely has 40 core-seconds to its target.
 func TestDecide_ServesAJobUntilItHasCertainlyReachedItsTarget(t *testing.T) {
-	likely := func(work, high growth.CoreSeconds) remaining.Estimate {
+	likely := func(work, high growth.Work) remaining.Estimate {
 		return remaining.Estimate{Likely: work, High: high, Known: true}
 	}
 	for name, tc := range map[string]struct {
@@ -26,7 +26,7 @@ func TestDecide_ServesAJobUntilItHasCertainlyReachedItsTarget(t *testing.T) {
 		"the upper bound is below the other job's work":     {likely(0, 30), "uncertain"},
 		"the likely work is less":                           {likely(30, 150), "uncertain"},
 		"the likely work is more":                           {likely(50, 60), "new"},
-		"the upper bound is infinite":                       {remaining.Estimate{Known: true, High: growth.CoreSeconds(math.Inf(1))}, "new"},
+		"the upper bound is infinite":                       {remaining.Estimate{Known: true, High: growth.Work(math.Inf(1))}, "new"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			jobs := []fairfinish.Job{

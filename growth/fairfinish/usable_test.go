@@ -15,7 +15,7 @@ import (
 // its true value.
 func TestDecide_RecoversFromALimitThatIsTooSmall(t *testing.T) {
 	state := fairfinish.State{}
-	used := map[growth.PodUID]growth.CoreSeconds{}
+	used := map[growth.PodUID]growth.Work{}
 	var d fairfinish.Decision
 	for n := range 20 {
 		jobs := []fairfinish.Job{
@@ -29,7 +29,7 @@ func TestDecide_RecoversFromALimitThatIsTooSmall(t *testing.T) {
 			state.Accounts["misjudged"] = a
 		}
 		for _, g := range d.Grants {
-			used[g.ID] += growth.CoreSeconds(float64(g.Share) * interval)
+			used[g.ID] += growth.Work(float64(g.Share) * interval)
 		}
 	}
 	require.InDelta(t, 1, state.Accounts["misjudged"].Limit, 1e-9)

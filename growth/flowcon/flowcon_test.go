@@ -35,7 +35,7 @@ func job(category growth.Category, g, weight, share float64) flowcon.Job {
 		Samples:  9,
 		Category: category,
 		Growth:   growth.Growth(g),
-		Raw:      efficiency.PerCoreSecond(g),
+		Raw:      efficiency.PerWork(g),
 		Weight:   weight,
 		Share:    growth.Share(share),
 	}

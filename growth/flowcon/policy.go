@@ -47,7 +47,7 @@ type Job struct {
 	// Samples, Growth, Raw and Category are from the job's last efficiency.Reading.
 	Samples  int
 	Growth   growth.Growth
-	Raw      efficiency.PerCoreSecond
+	Raw      efficiency.PerWork
 	Category growth.Category
 	// Silent is set if the job has had enough time to report and has not.
 	Silent bool

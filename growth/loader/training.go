@@ -29,8 +29,8 @@ type TrainingUse struct {
 // Interval is one measurement of a job.
 type Interval struct {
 	Length growth.Seconds
-	// Used is the CPU that all processes of the job have used.
-	Used growth.CoreSeconds
+	// Used is the CPU that all processes of the job have used, in core-seconds.
+	Used growth.Work
 	// Workers is the number of the job's data-loader workers, in all of its processes.
 	Workers int
 	// Saturated is set if the node had no idle CPU. The job may then have used less than its threads could.

@@ -15,7 +15,7 @@ const tick growth.Seconds = 10
 
 // using is an interval of one tick in which a job keeps a number of cores busy.
 func using(cores float64, workers int) loader.Interval {
-	return loader.Interval{Length: tick, Used: growth.CoreSeconds(cores * float64(tick)), Workers: workers}
+	return loader.Interval{Length: tick, Used: growth.Work(cores * float64(tick)), Workers: workers}
 }
 
 // saturated is the same interval on a node without idle CPUs.
@@ -59,7 +59,7 @@ func TestTraining_Cores(t *testing.T) {
 		"one burst":        {1, 0, append(minutes(3, using(1, 0)), using(4, 0)), 1, 1},
 		"invalid intervals": {1, 2, []loader.Interval{
 			{Length: 0, Used: 9}, {Length: -1, Used: 9}, {Length: tick, Used: -9},
-			{Length: growth.Seconds(math.NaN()), Used: 9}, {Length: tick, Used: growth.CoreSeconds(math.NaN())},
+			{Length: growth.Seconds(math.NaN()), Used: 9}, {Length: tick, Used: growth.Work(math.NaN())},
 		}, 1, 2},
 		"a negative number of workers": {1, 0, minutes(2, using(2, -3)), 2, 2},
 	} {
@@ -82,7 +82,7 @@ func FuzzTraining_CoresAreInBounds(f *testing.F) {
 		if processes < 0 || processes > 256 || threads < 0 || threads > 1024 || math.IsNaN(used) {
 			t.Skip()
 		}
-		i := loader.Interval{Length: 10, Used: growth.CoreSeconds(used), Workers: workers, Saturated: full}
+		i := loader.Interval{Length: 10, Used: growth.Work(used), Workers: workers, Saturated: full}
 		training := loader.Training{Processes: processes, Threads: threads, Use: loader.TrainingUse{}.Add(i).Add(i)}
 		got := training.Cores(full)
 		require.GreaterOrEqual(t, got, processes)

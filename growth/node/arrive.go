@@ -114,13 +114,13 @@ func (e PodDeleted) apply(n *Node) {
 	if e.CPU != nil {
 		n.finished = append(n.finished, fairfinish.Job{
 			ID:       e.Pod,
-			Used:     growth.CoreSeconds(*e.CPU),
+			Used:     growth.Work(*e.CPU),
 			Limit:    j.pod.Limit(),
 			Finished: true,
 		})
 	}
 	if e.GPU != nil {
-		n.gpuFinished = append(n.gpuFinished, fairfinish.Job{ID: e.Pod, Used: growth.CoreSeconds(*e.GPU), Finished: true})
+		n.gpuFinished = append(n.gpuFinished, fairfinish.Job{ID: e.Pod, Used: growth.Work(*e.GPU), Finished: true})
 	}
 	n.leave(j)
 }

@@ -25,9 +25,9 @@ type stepCost struct {
 	lastCPU   growth.Seconds
 	idle      growth.Seconds // CPU used since lastCPU without a completed step
 
-	firstCPU   growth.CoreSeconds // total CPU at the first observed steps
-	firstSteps float64            // total steps at that time
-	restarted  bool               // the job or the coordinator has restarted since the first values
+	firstCPU   growth.Work // total CPU at the first observed steps
+	firstSteps float64     // total steps at that time
+	restarted  bool        // the job or the coordinator has restarted since the first values
 }
 
 // unmeasured reports whether steps have been observed but their cost is not known yet.
@@ -47,7 +47,7 @@ func (c *stepCost) add(steps int64, cpu growth.Seconds) {
 	}
 	first := !c.known
 	if first && c.steps == 0 {
-		c.firstCPU = growth.CoreSeconds(cpu)
+		c.firstCPU = growth.Work(cpu)
 		c.firstSteps = float64(steps)
 	}
 	if !first && (made < 0 || used < 0) {
@@ -81,7 +81,7 @@ func (c *stepCost) forget() {
 
 // assume sets the cost to that of another job's steps, as if the given number of them had been measured. Without it,
 // the first steps of a waiting job would overestimate the cost by a factor of up to two.
-func (c *stepCost) assume(perStep growth.CoreSeconds, steps float64) {
+func (c *stepCost) assume(perStep growth.Work, steps float64) {
 	if c.unmeasured() && perStep > 0 && steps > 0 {
 		c.steps = steps
 		c.used = float64(perStep) * steps
@@ -90,33 +90,33 @@ func (c *stepCost) assume(perStep growth.CoreSeconds, steps float64) {
 }
 
 // overall returns the mean cost of a step over the job's lifetime, which predicts the steps of similar jobs.
-func (c *stepCost) overall() growth.CoreSeconds {
+func (c *stepCost) overall() growth.Work {
 	made := float64(c.lastSteps) - c.firstSteps
-	used := growth.CoreSeconds(c.lastCPU) - c.firstCPU
+	used := growth.Work(c.lastCPU) - c.firstCPU
 	if !c.restarted && made > 0 && used > 0 {
-		return used / growth.CoreSeconds(made)
+		return used / growth.Work(made)
 	}
 	mean, _ := c.perStep()
 	return mean
 }
 
 // perStep returns the cost of a step, and half of the mean deviation of the intervals from it. Zero means unknown.
-func (c *stepCost) perStep() (mean, spread growth.CoreSeconds) {
+func (c *stepCost) perStep() (mean, spread growth.Work) {
 	if c.steps == 0 {
 		return 0, 0
 	}
-	return growth.CoreSeconds(c.used / c.steps), growth.CoreSeconds(c.deviation / c.steps / 2)
+	return growth.Work(c.used / c.steps), growth.Work(c.deviation / c.steps / 2)
 }
 
 // start estimates the CPU used before the first step. It assumes that the steps before the first report had the present
 // cost.
-func (c *stepCost) start() growth.CoreSeconds {
+func (c *stepCost) start() growth.Work {
 	mean, _ := c.perStep()
-	return max(0, c.firstCPU-growth.CoreSeconds(c.firstSteps)*mean)
+	return max(0, c.firstCPU-growth.Work(c.firstSteps)*mean)
 }
 
 // resume restores the values of an earlier coordinator with the weight of one step, so the next interval dominates.
-func (c *stepCost) resume(start, mean, spread growth.CoreSeconds) {
+func (c *stepCost) resume(start, mean, spread growth.Work) {
 	if mean > 0 && spread >= 0 {
 		c.steps, c.used, c.deviation = 1, float64(mean), 2*float64(spread)
 		c.firstCPU, c.restarted = start, true
@@ -125,10 +125,10 @@ func (c *stepCost) resume(start, mean, spread growth.CoreSeconds) {
 
 // exitWork is the work that a job is assumed to need after its last step, to save and to exit. Without it the job's end
 // would become unknown at its last step, and the job would have to wait just before it exits.
-const exitWork growth.CoreSeconds = 2
+const exitWork growth.Work = 2
 
 // exitWorkOnGPU is likewise the work on a GPU, such as a last evaluation.
-const exitWorkOnGPU growth.CoreSeconds = 0.2
+const exitWorkOnGPU growth.Work = 0.2
 
 // remaining returns the remaining work of a job that has declared its total number of steps. It becomes unknown when
 // the job makes more steps than that, or has used up exitWork.
@@ -137,7 +137,7 @@ func (c *stepCost) remaining(steps, total int64, unit growth.Unit) remaining.Est
 	if total <= 0 || mean <= 0 {
 		return remaining.Estimate{}
 	}
-	rest := growth.CoreSeconds(max(total-steps, 0))
+	rest := growth.Work(max(total-steps, 0))
 	exit := exitWork
 	if unit == growth.GPUSecond {
 		exit = exitWorkOnGPU
@@ -147,7 +147,7 @@ func (c *stepCost) remaining(steps, total int64, unit growth.Unit) remaining.Est
 	case steps > total:
 		exit, least = 0, 0
 	case steps == total: // it may exit at once
-		exit, least = max(exit-growth.CoreSeconds(c.idle), 0), 0
+		exit, least = max(exit-growth.Work(c.idle), 0), 0
 	}
 	return remaining.Estimate{
 		Low:    rest*max(mean-spread, 0) + least,

@@ -100,7 +100,7 @@ func TestStepCost_AssumesTheCostOfASimilarJob(t *testing.T) {
 	c.add(8, 40)
 	mean, spread := c.perStep()
 	require.InDelta(t, 2.1, float64(mean), 0.05, "four steps at five core-seconds and a hundred at two")
-	require.Greater(t, spread, growth.CoreSeconds(0))
+	require.Greater(t, spread, growth.Work(0))
 	c.assume(1, 1000)
 	unchanged, _ := c.perStep()
 	require.Equal(t, mean, unchanged, "the job's own steps have been measured")
@@ -133,9 +133,9 @@ func TestStepCost_Start(t *testing.T) {
 	require.Zero(t, c.start(), "there are no steps yet")
 	c.add(5, 50)
 	c.add(10, 60)
-	require.Equal(t, growth.CoreSeconds(40), c.start(), "50 core-seconds less five steps at two")
+	require.Equal(t, growth.Work(40), c.start(), "50 core-seconds less five steps at two")
 	c.add(20, 80)
-	require.Equal(t, growth.CoreSeconds(40), c.start())
+	require.Equal(t, growth.Work(40), c.start())
 
 	var late stepCost // most steps were made before the first observation
 	late.add(700, 50)

@@ -61,7 +61,7 @@ func (n *Node) predict(j *job) (f forecast) {
 	case len(by) == 1:
 		f.similarJobs = similar[by[0]].Job
 	case !f.toTarget.Known && p.Total > 0 && len(j.curve.Points) > 0: // a job without a metric has no target
-		f.toTarget = remaining.TypicalWorkToTarget(growth.CoreSeconds(p.Done)*p.StepCost, f.remaining)
+		f.toTarget = remaining.TypicalWorkToTarget(growth.Work(p.Done)*p.StepCost, f.remaining)
 	}
 	return f
 }

@@ -273,8 +273,8 @@ func (s *eventScript) estimate() *remaining.Estimate {
 	if s.next()%4 == 0 {
 		return nil
 	}
-	low := growth.CoreSeconds(s.next())
-	return &remaining.Estimate{Low: low, Likely: low + growth.CoreSeconds(s.next()), High: 600, Known: s.next()%4 != 0}
+	low := growth.Work(s.next())
+	return &remaining.Estimate{Low: low, Likely: low + growth.Work(s.next()), High: 600, Known: s.next()%4 != 0}
 }
 
 func ref(name string) growth.PodRef {

@@ -64,7 +64,7 @@ func (n *Node) harmlessOnGPUs(g gpuGroup, interrupted bool) (fairfinish.State, d
 	for i, j := range g.jobs {
 		c := n.claim(j.job)
 		c.share = j.gpu.share
-		c.in.Used = growth.CoreSeconds(j.gpu.used)
+		c.in.Used = growth.Work(j.gpu.used)
 		c.in.CPUWait, c.in.CPUWaitKnown = j.gpu.waited, true
 		c.in.On = j.gpus
 		// Each job has an equal part of the time of its GPUs, and a job on several GPUs does as much work on each.

@@ -107,9 +107,14 @@ func (n *Node) chargeGroup(g gpuGroup, readings []gpuReading, elapsed growth.Sec
 		t.used += charges[i]
 		t.waited += r.waited + max(0, r.alone+r.shared-charges[i]/j.width())
 		t.uncertain = shared[i]
-		t.rate = 0
+		t.rate, t.recent = 0, recentUse{}
 		if elapsed > 0 {
 			t.rate = growth.MilliCPU(1000 * charges[i] / elapsed)
+			t.recent = recentUse{
+				held:     growth.Share(min((r.alone+r.shared)/elapsed, 1)),
+				waited:   growth.Share(min(r.waited/elapsed, 1)),
+				measured: r.measured,
+			}
 		}
 	}
 }

@@ -14,10 +14,10 @@ type GPUExplanation struct {
 	Plain growth.Share `json:"plainShare"`
 	// Held and Waited are as in GPUUse. StepCost is the work of one step in GPU-seconds. It is uncertain if it was measured
 	// only while others computed.
-	Held      growth.Seconds     `json:"heldSeconds"`
-	Waited    growth.Seconds     `json:"waitedSeconds"`
-	StepCost  growth.CoreSeconds `json:"stepCostGPUSeconds,omitempty"`
-	Uncertain bool               `json:"uncertain,omitempty"`
+	Held      growth.Seconds `json:"heldSeconds"`
+	Waited    growth.Seconds `json:"waitedSeconds"`
+	StepCost  growth.Work    `json:"stepCostGPUSeconds,omitempty"`
+	Uncertain bool           `json:"uncertain,omitempty"`
 	// Turns lists all jobs that take turns with the job, itself included. It is empty if the job is not paused.
 	Turns []TurnOf `json:"turns,omitempty"`
 	// NotDivided is the reason why the jobs do not take turns. It is empty if they do.
@@ -89,10 +89,15 @@ func (n *Node) gpuSample(j *job) *bus.GPUTime {
 		return nil
 	}
 	return &bus.GPUTime{
-		Share:  t.share,
-		Paused: t.paused,
-		Held:   t.seen.Held,
-		Waited: t.seen.Waited,
+		Share:       t.share,
+		Paused:      t.paused,
+		Held:        t.seen.Held,
+		Waited:      t.seen.Waited,
+		Alone:       t.seen.Alone,
+		Work:        growth.Work(t.used),
+		HeldShare:   t.recent.held,
+		WaitedShare: t.recent.waited,
+		Measured:    t.recent.measured,
 	}
 }
 

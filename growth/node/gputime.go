@@ -20,6 +20,7 @@ type gpuTime struct {
 	used   growth.Seconds // work that was charged, in GPU-seconds
 	waited growth.Seconds // time in which the job was ready and others computed
 	rate   growth.MilliCPU
+	recent recentUse
 	// uncertain is set if others computed at the same time in the last interval, so that the charge is an equal part of
 	// the busy time. exact is set once the cost of a step was measured without that.
 	uncertain, exact bool
@@ -27,6 +28,13 @@ type gpuTime struct {
 
 	decisions DecisionLog
 	report    gpuReport
+}
+
+// recentUse has the fractions of the last interval in which a job computed, and waited for its turn. They are assumptions
+// unless measured is set.
+type recentUse struct {
+	held, waited growth.Share
+	measured     bool
 }
 
 // dividesGPUs reports whether the time of the node's GPUs is divided.
@@ -53,12 +61,12 @@ func (n *Node) unit() growth.Unit {
 	return growth.CoreSecond
 }
 
-// workSeconds returns the work from which growth is computed.
-func (n *Node) workSeconds(j *job) (work growth.Seconds, known bool) {
+// workDone returns the work from which growth is computed.
+func (n *Node) workDone(j *job) (work growth.Work, known bool) {
 	if n.dividesGPUs() {
-		return j.identity().gpu.used, true
+		return growth.Work(j.identity().gpu.used), true
 	}
-	return j.usage.CPU, j.usage.CPUKnown
+	return growth.Work(j.usage.CPU), j.usage.CPUKnown
 }
 
 // costIn returns the cost of the job's steps in a unit.
@@ -70,9 +78,9 @@ func (j *job) costIn(unit growth.Unit) *stepCost {
 }
 
 // workIn returns the work that the job has done, in a unit.
-func (j *job) workIn(unit growth.Unit) growth.CoreSeconds {
+func (j *job) workIn(unit growth.Unit) growth.Work {
 	if unit == growth.GPUSecond {
-		return growth.CoreSeconds(j.identity().gpu.used)
+		return growth.Work(j.identity().gpu.used)
 	}
-	return growth.CoreSeconds(j.metered.CPU)
+	return growth.Work(j.metered.CPU)
 }

@@ -42,7 +42,7 @@ func (n *Node) harmless(jobs []*job, originals []Requests, interrupted bool) div
 	for i, j := range jobs {
 		c := n.claim(j)
 		c.share = j.share
-		c.in.Used = growth.CoreSeconds(j.metered.CPU)
+		c.in.Used = growth.Work(j.metered.CPU)
 		c.in.CPUWait, c.in.CPUWaitKnown = j.metered.Queued, j.metered.QueuedKnown
 		// Kubernetes divides a busy node in proportion to requests, so these are the weights of fair sharing.
 		c.in.Weight = j.pod.Total(originals[i]).Cores()

@@ -261,8 +261,8 @@ func (w *harness) sample(name string) bus.Sample { return w.samples[ref(name).UI
 // jobState and nodeState have the parts of the encoded states that tests check.
 type jobState struct {
 	Work struct {
-		StepCost growth.CoreSeconds `json:"stepCost"`
-		Fair     *fairfinish.State  `json:"fair"`
+		StepCost growth.Work       `json:"stepCost"`
+		Fair     *fairfinish.State `json:"fair"`
 	} `json:"work"`
 	Trial *trial.State `json:"batchTrial"`
 }

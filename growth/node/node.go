@@ -93,13 +93,20 @@ type Job struct {
 	Pod      growth.PodRef
 	Category growth.Category
 	Share    growth.Share
+	// GPU is the job's part of the time of its GPUs; nil where that is not divided. Of the pods of a gang only the one that
+	// identifies the job has it.
+	GPU *bus.GPUTime
 }
 
 // Jobs returns the running jobs, in the order of their UIDs.
 func (n *Node) Jobs() []Job {
 	jobs := make([]Job, 0, len(n.jobs))
 	for _, j := range n.sorted() {
-		jobs = append(jobs, Job{Pod: j.pod.Ref, Category: j.category, Share: j.share})
+		summary := Job{Pod: j.pod.Ref, Category: j.category, Share: j.share}
+		if j.identity() == j {
+			summary.GPU = n.gpuSample(j)
+		}
+		jobs = append(jobs, summary)
 	}
 	return jobs
 }

@@ -36,9 +36,9 @@ type jobState struct {
 // workState is what was learned about a job's work.
 type workState struct {
 	// Start is the work before the first step, StepCost the work of one step, StepSpread the uncertainty of StepCost.
-	Start      growth.CoreSeconds `json:"start,omitempty"`
-	StepCost   growth.CoreSeconds `json:"stepCost,omitempty"`
-	StepSpread growth.CoreSeconds `json:"stepSpread,omitempty"`
+	Start      growth.Work `json:"start,omitempty"`
+	StepCost   growth.Work `json:"stepCost,omitempty"`
+	StepSpread growth.Work `json:"stepSpread,omitempty"`
 	// Curve is the metric over the steps since the job started.
 	Curve *remaining.Curve `json:"curveBySteps,omitempty"`
 	// Fair is the state of policy.Harmless, with the account of this job only.
@@ -49,9 +49,9 @@ type workState struct {
 
 // gpuWork is what was learned about a job's work on GPUs, in GPU-seconds.
 type gpuWork struct {
-	Start      growth.CoreSeconds `json:"start,omitempty"`
-	StepCost   growth.CoreSeconds `json:"stepCost,omitempty"`
-	StepSpread growth.CoreSeconds `json:"stepSpread,omitempty"`
+	Start      growth.Work `json:"start,omitempty"`
+	StepCost   growth.Work `json:"stepCost,omitempty"`
+	StepSpread growth.Work `json:"stepSpread,omitempty"`
 	// Exact is set if StepCost was measured without other jobs.
 	Exact bool `json:"exact,omitempty"`
 	// Fair has the account of this job only.

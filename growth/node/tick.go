@@ -75,13 +75,13 @@ func (n *Node) measureCosts() {
 }
 
 func (n *Node) classify(j *job) {
-	used, known := n.workSeconds(j)
+	used, known := n.workDone(j)
 	j.reading = j.tracker.Tick(n.now, efficiency.Usage{
-		CoreSeconds: used,
-		Known:       known,
-		Memory:      j.usage.Memory,
-		BlockIO:     j.usage.BlockIO,
-		NetworkIO:   j.usage.NetworkIO,
+		Work:      used,
+		Known:     known,
+		Memory:    j.usage.Memory,
+		BlockIO:   j.usage.BlockIO,
+		NetworkIO: j.usage.NetworkIO,
 	})
 	n.log(Debug, "classified", "job", j.pod.Ref, "growth", float64(j.reading.Growth), "category", j.reading.Category,
 		"samples", j.reading.Samples, "reason", j.reading.Reason)

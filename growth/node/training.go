@@ -35,7 +35,7 @@ func (n *Node) measureTraining(usages map[growth.PodUID]Usage) {
 		}
 		j.training.use = before.use.Add(loader.Interval{
 			Length:    growth.Seconds(n.now.Sub(before.at).Seconds()),
-			Used:      growth.CoreSeconds(usage.CPU - before.cpu),
+			Used:      growth.Work(usage.CPU - before.cpu),
 			Workers:   n.workers(j),
 			Saturated: saturated,
 		})

@@ -89,7 +89,7 @@ type Progress struct {
 	// Done is the number of completed steps, Total the number of all steps; 0 if unknown.
 	Done, Total float64
 	// StepCost is the work of one step, StartupCost the work that remains before the first one.
-	StepCost, StartupCost growth.CoreSeconds
+	StepCost, StartupCost growth.Work
 	// Unit is the unit of the costs, and of estimates from them.
 	Unit growth.Unit
 }
@@ -131,8 +131,8 @@ func (c *Curve) estimate(direction growth.Direction, p Progress, at fractions, t
 	}
 	likely := math.Exp(sumLog / sumLikelihood)
 	likely = min(max(low, likely), high) // rounding may move it out of the interval
-	work := func(steps float64) growth.CoreSeconds {
-		return p.StartupCost + growth.CoreSeconds(max(0, steps-p.Done))*p.StepCost
+	work := func(steps float64) growth.Work {
+		return p.StartupCost + growth.Work(max(0, steps-p.Done))*p.StepCost
 	}
 	return Estimate{
 		Low:    work(low),

@@ -7,8 +7,8 @@ import "github.com/trellis-gpu/trellis/growth"
 //
 // Low and High span the middle half of the possible range. A job that exceeds its declared total most likely needs half
 // of the work that is still possible. A job that exceeds the largest possible total is unknown.
-func FromDeclared(total, done growth.CoreSeconds, relativeError float64) Estimate {
-	e := growth.CoreSeconds(relativeError)
+func FromDeclared(total, done growth.Work, relativeError float64) Estimate {
+	e := growth.Work(relativeError)
 	low := total / (1 + e/2)
 	likely := total
 	high := total / (1 - e/2)

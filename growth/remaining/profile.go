@@ -15,9 +15,9 @@ type Profile struct {
 	// Total is the number of steps of the run; 0 if unknown.
 	Total float64 `json:"total,omitempty"`
 	// StartupCost is the work before the first step.
-	StartupCost growth.CoreSeconds `json:"start,omitempty"`
+	StartupCost growth.Work `json:"start,omitempty"`
 	// StepCost is the work of one step.
-	StepCost growth.CoreSeconds `json:"perStep,omitempty"`
+	StepCost growth.Work `json:"perStep,omitempty"`
 	// Unit is the unit of both costs.
 	Unit growth.Unit `json:"unit,omitempty"`
 }
@@ -37,7 +37,7 @@ const (
 // If the job has not declared its total, the profile provides it. With equal numbers the total is the same. Otherwise
 // it is the number in the position where the profile's numbers contain the profile's total. Without a total the
 // remaining work is unknown.
-func (w Profile) Predict(p Progress, numbers []string, used growth.CoreSeconds) (Progress, Estimate) {
+func (w Profile) Predict(p Progress, numbers []string, used growth.Work) (Progress, Estimate) {
 	if p.Total == 0 {
 		p.Total = w.totalSteps(numbers)
 	}
@@ -48,8 +48,8 @@ func (w Profile) Predict(p Progress, numbers []string, used growth.CoreSeconds) 
 	if p.Done == 0 {
 		p.StartupCost = max(0, w.StartupCost-used)
 	}
-	left := p.StartupCost + growth.CoreSeconds(max(0, p.Total-p.Done))*p.StepCost
-	whole := w.StartupCost + growth.CoreSeconds(p.Total)*p.StepCost
+	left := p.StartupCost + growth.Work(max(0, p.Total-p.Done))*p.StepCost
+	whole := w.StartupCost + growth.Work(p.Total)*p.StepCost
 	return p, Estimate{
 		Low:    min(left, max(0, minFraction*whole-used)),
 		Likely: left,

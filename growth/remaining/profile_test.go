@@ -26,7 +26,7 @@ func TestProfile_Predict(t *testing.T) {
 	for name, tc := range map[string]struct {
 		numbers  string
 		progress remaining.Progress
-		used     growth.CoreSeconds
+		used     growth.Work
 		want     remaining.Estimate
 	}{
 		"the same command line":                           {"100 7", remaining.Progress{}, 0, remaining.Estimate{Low: 154.5, Likely: 206, High: 206 / 0.75, Known: true}},
@@ -43,7 +43,7 @@ func TestProfile_Predict(t *testing.T) {
 			p, left := earlierRun().Predict(tc.progress, strings.Fields(tc.numbers), tc.used)
 			require.Equal(t, tc.want, left)
 			if left.Known {
-				require.Equal(t, growth.CoreSeconds(2), p.StepCost)
+				require.Equal(t, growth.Work(2), p.StepCost)
 			}
 		})
 	}
@@ -78,7 +78,7 @@ func TestProfile_PredictNeedsStepsAndCost(t *testing.T) {
 		"an empty profile":   {},
 		"no step cost":       {Total: 100, Numbers: []string{"100"}},
 		"no number of steps": {StepCost: 2, Numbers: []string{"0"}},
-		"a step cost of NaN": {Total: 100, Numbers: []string{"100"}, StepCost: growth.CoreSeconds(math.NaN())},
+		"a step cost of NaN": {Total: 100, Numbers: []string{"100"}, StepCost: growth.Work(math.NaN())},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, left := w.Predict(remaining.Progress{}, []string{"5"}, 0)
@@ -100,14 +100,14 @@ func FuzzProfile_Predict(f *testing.F) {
 		w := remaining.Profile{
 			Numbers:     strings.Fields(before),
 			Total:       total,
-			StartupCost: growth.CoreSeconds(start),
-			StepCost:    growth.CoreSeconds(perStep),
+			StartupCost: growth.Work(start),
+			StepCost:    growth.Work(perStep),
 		}
 		_, left := w.Predict(remaining.Progress{
 			Done:  done,
 			Total: declared,
-		}, strings.Fields(now), growth.CoreSeconds(used))
-		require.GreaterOrEqual(t, left.Low, growth.CoreSeconds(0))
+		}, strings.Fields(now), growth.Work(used))
+		require.GreaterOrEqual(t, left.Low, growth.Work(0))
 		require.LessOrEqual(t, left.Low, left.Likely)
 		require.LessOrEqual(t, left.Likely, left.High)
 		_, err := json.Marshal(left)

@@ -14,7 +14,7 @@ import (
 
 func TestFromDeclared(t *testing.T) {
 	for name, tc := range map[string]struct {
-		total, done growth.CoreSeconds
+		total, done growth.Work
 		error       float64
 		want        remaining.Estimate
 	}{
@@ -35,7 +35,7 @@ func TestFromDeclared(t *testing.T) {
 
 func TestTypicalWorkToTarget(t *testing.T) {
 	for name, tc := range map[string]struct {
-		done growth.CoreSeconds
+		done growth.Work
 		left remaining.Estimate
 		want remaining.Estimate
 	}{
@@ -115,7 +115,7 @@ func TestCurve_WorkToTargetCoverage(t *testing.T) {
 					continue
 				}
 				known++
-				truth := growth.CoreSeconds(shape.target - done)
+				truth := growth.Work(shape.target - done)
 				if got.Low <= truth && truth <= got.High {
 					covered++
 				}

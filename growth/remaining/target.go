@@ -64,8 +64,8 @@ func (c *Curve) workToTargetLike(others []Curve, similar []int, p Progress) Esti
 	}
 	target /= float64(len(similar))
 	position /= float64(len(similar))
-	work := func(step float64) growth.CoreSeconds {
-		return p.StartupCost + growth.CoreSeconds(max(0, step-position))*p.StepCost
+	work := func(step float64) growth.Work {
+		return p.StartupCost + growth.Work(max(0, step-position))*p.StepCost
 	}
 	return Estimate{
 		Low:    work(target),

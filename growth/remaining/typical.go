@@ -9,7 +9,7 @@ const earliestTarget, typicalTarget, latestTarget = 0.2, 0.4, 0.6
 // known. Without it, young jobs, which have the most to gain, would count as jobs with the least to gain.
 //
 // The result is unknown once the job has done the typical work: it may have no such target.
-func TypicalWorkToTarget(done growth.CoreSeconds, remaining Estimate) Estimate {
+func TypicalWorkToTarget(done growth.Work, remaining Estimate) Estimate {
 	if !remaining.Known {
 		return Estimate{}
 	}

@@ -67,8 +67,8 @@ func (j Job) run() node.Run {
 		Whole: remaining.Profile{
 			Numbers:     j.numbers(),
 			Total:       float64(j.declared()),
-			StartupCost: growth.CoreSeconds(j.Start),
-			StepCost:    growth.CoreSeconds((j.Work - j.Start) / j.Steps),
+			StartupCost: growth.Work(j.Start),
+			StepCost:    growth.Work((j.Work - j.Start) / j.Steps),
 		},
 	}
 }

@@ -123,8 +123,8 @@ func (p *nodePolicy) forecast(r *Running) (f node.ForecastProvided, ok bool) {
 	if r.Unsized {
 		return f, false
 	}
-	done := growth.CoreSeconds(r.Done)
-	left := remaining.FromDeclared(growth.CoreSeconds(r.Work*r.Wrong), done, p.errors)
+	done := growth.Work(r.Done)
+	left := remaining.FromDeclared(growth.Work(r.Work*r.Wrong), done, p.errors)
 	left.Unit = r.unit()
 	f = node.ForecastProvided{Pod: id(r), Remaining: &left}
 	if r.Losses != nil {
@@ -132,7 +132,7 @@ func (p *nodePolicy) forecast(r *Running) (f node.ForecastProvided, ok bool) {
 	}
 	need := remaining.Exact(0) // the target is reached, which is observed
 	if r.Done < r.Need-dust {
-		need = remaining.FromDeclared(growth.CoreSeconds(r.Need*r.Wrong), done, p.errors)
+		need = remaining.FromDeclared(growth.Work(r.Need*r.Wrong), done, p.errors)
 	}
 	need.Unit = r.unit()
 	f.ToTarget = &need
