@@ -59,10 +59,15 @@ func (l *Loop) setGauges() {
 	jobs := l.node.Jobs()
 	counts := map[growth.Category]int{}
 	usages := make([]metrics.JobUsage, 0, len(jobs))
+	var gpuTimes []metrics.JobGPUTime
 	for _, j := range jobs {
 		counts[j.Category]++
 		usages = append(usages, metrics.JobUsage{Pod: j.Pod, Usage: l.usages[j.Pod.UID]})
+		if j.GPU != nil {
+			gpuTimes = append(gpuTimes, metrics.JobGPUTime{Pod: j.Pod, Time: *j.GPU})
+		}
 	}
 	l.metrics.Jobs(counts)
 	l.metrics.SetUsages(usages)
+	l.metrics.SetGPUTimes(gpuTimes)
 }

@@ -21,6 +21,7 @@ type Metrics struct {
 	Decision prometheus.Histogram
 	jobs     *prometheus.GaugeVec
 	usages   *usages
+	gpuTimes *gpuTimes
 }
 
 // New registers the metrics. unavailable returns for how long the bus has been unavailable.
@@ -31,9 +32,11 @@ func New(registry prometheus.Registerer, unavailable func() time.Duration) *Metr
 		Help: "Time since the state bus was last connected; 0 while it is.",
 	}, func() float64 { return unavailable().Seconds() })
 	usages := &usages{}
-	registry.MustRegister(usages)
+	times := &gpuTimes{}
+	registry.MustRegister(usages, times)
 	return &Metrics{
-		usages: usages,
+		usages:   usages,
+		gpuTimes: times,
 		Reports: f.NewCounter(prometheus.CounterOpts{
 			Name: "trellis_coordinator_reports_total",
 			Help: "Progress reports accepted from jobs.",

@@ -15,7 +15,6 @@ type group struct {
 	timer     *time.Timer
 	queue     []turn.Event // events that the effects of the present step have caused
 	stepping  bool
-	released  time.Time // time of the last release that no grant has followed
 }
 
 func newGroup(s *Server, gpus []growth.GPU) *group {
@@ -52,14 +51,6 @@ func (g *group) step(e turn.Event) {
 	}
 }
 
-// note records when a turn was released.
-func (g *group) note(e turn.Event) {
-	switch e.(type) {
-	case turn.Waits, turn.Pauses, turn.Left:
-		g.released = time.Now()
-	}
-}
-
 func (g *group) execute(effects turn.Effects) {
 	s := g.server
 	for _, id := range effects.Revoke {
@@ -75,8 +66,7 @@ func (g *group) execute(effects turn.Effects) {
 	for _, id := range effects.Grant {
 		if j := s.jobs[id]; j != nil {
 			j.start()
-			s.metrics.switches.Inc()
-			s.metrics.gap.Observe(time.Since(g.released).Seconds())
+			g.granted(j)
 		}
 	}
 	if effects.Wake.IsZero() {

@@ -25,6 +25,7 @@ type job struct {
 	state  turn.State // as last reported to the scheduler; Absent without connections
 	steps  int64      // made by its first process
 	before turn.Use   // used in groups that no longer exist
+	since  time.Time  // time since which it does not compute
 
 	// stopping is set between Revoke and the answer of all processes. afterStep is the announced step of several processes,
 	// margin their present margin, and asked has the sequence of the announcement for each of them.

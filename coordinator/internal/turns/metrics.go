@@ -7,8 +7,9 @@ import (
 
 // Metrics are the metrics of a Server.
 type Metrics struct {
-	switches, overdue, postponed, rejected prometheus.Counter
-	gap                                    prometheus.Histogram
+	turns, switches              *prometheus.CounterVec
+	overdue, postponed, rejected prometheus.Counter
+	gap                          prometheus.Histogram
 }
 
 // NewMetrics registers the metrics.
@@ -17,14 +18,18 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 	counter := func(name, help string) prometheus.Counter {
 		return f.NewCounter(prometheus.CounterOpts{Name: "trellis_coordinator_turn_" + name, Help: help})
 	}
+	perGPU := func(name, help string) *prometheus.CounterVec {
+		return f.NewCounterVec(prometheus.CounterOpts{Name: "trellis_coordinator_" + name, Help: help}, []string{"gpu"})
+	}
 	return &Metrics{
-		switches:  counter("switches_total", "GPU turns given to jobs."),
+		turns:     perGPU("turns_total", "Turns of a GPU given to jobs."),
+		switches:  perGPU("turn_switches_total", "Turns of a GPU that passed from one job to another."),
 		overdue:   counter("overdue_total", "Jobs that did not stop in time, so that others no longer waited for them."),
 		postponed: counter("postponed_total", "Stops of jobs with several processes that were postponed, because one of them had gone past the step."),
 		rejected:  counter("rejected_total", "Turn connections that were closed for an invalid line."),
 		gap: f.NewHistogram(prometheus.HistogramOpts{
 			Name:    "trellis_coordinator_turn_gap_seconds",
-			Help:    "Time from the last release on a GPU to the next turn, as the coordinator sees it.",
+			Help:    "Time for which a ready job waited for the turn of a GPU that another job had released.",
 			Buckets: prometheus.ExponentialBuckets(0.00001, 4, 10),
 		}),
 	}

@@ -36,6 +36,7 @@ func (s *Server) Plan(plan node.TurnPlan) {
 	for id, j := range jobs {
 		if s.jobs[id] == nil {
 			j.cancel(j.conns())
+			s.gone(id)
 		}
 	}
 	for i, planned := range plan.Groups {

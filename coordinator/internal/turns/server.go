@@ -41,6 +41,8 @@ type Server struct {
 	groups  []*group
 	jobs    map[growth.PodUID]*job
 	bySlot  map[string]*job
+
+	handovers map[growth.GPU]*handover
 }
 
 // listener is the socket of one slot.
@@ -64,6 +66,8 @@ func New(stateDir, private string, config turn.Config, log *slog.Logger, metrics
 		open:    map[string]*listener{},
 		jobs:    map[growth.PodUID]*job{},
 		bySlot:  map[string]*job{},
+
+		handovers: map[growth.GPU]*handover{},
 	}
 }
 

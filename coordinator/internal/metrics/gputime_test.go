@@ -1,0 +1,45 @@
+package metrics_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/coordinator/internal/metrics"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+)
+
+func TestSetGPUTimes_EndsTheSeriesOfOtherJobs(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	m := metrics.New(registry, func() time.Duration { return 0 })
+	m.SetGPUTimes([]metrics.JobGPUTime{{
+		Pod:  growth.PodRef{Namespace: "ns", Name: "a"},
+		Time: bus.GPUTime{Share: .75, Held: 30, Alone: 28, Waited: 10, Work: 29},
+	}})
+	names := []string{"trellis_job_gpu_share_ratio", "trellis_job_gpu_held_seconds_total", "trellis_job_gpu_waited_seconds_total",
+		"trellis_job_gpu_work_seconds_total"}
+	require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(`
+# HELP trellis_job_gpu_held_seconds_total Time in which a job computed, by mode: alone on its GPUs, or shared with other jobs.
+# TYPE trellis_job_gpu_held_seconds_total counter
+trellis_job_gpu_held_seconds_total{mode="alone",namespace="ns",pod="a"} 28
+trellis_job_gpu_held_seconds_total{mode="shared",namespace="ns",pod="a"} 2
+# HELP trellis_job_gpu_share_ratio Decided part of the time of its GPUs in which a job computes, 0 to 1.
+# TYPE trellis_job_gpu_share_ratio gauge
+trellis_job_gpu_share_ratio{namespace="ns",pod="a"} 0.75
+# HELP trellis_job_gpu_waited_seconds_total Time in which a job was ready to compute and waited for its turn.
+# TYPE trellis_job_gpu_waited_seconds_total counter
+trellis_job_gpu_waited_seconds_total{namespace="ns",pod="a"} 10
+# HELP trellis_job_gpu_work_seconds_total Work that a job was charged, in GPU-seconds.
+# TYPE trellis_job_gpu_work_seconds_total counter
+trellis_job_gpu_work_seconds_total{namespace="ns",pod="a"} 29
+`), names...))
+	m.SetGPUTimes(nil)
+	n, err := testutil.GatherAndCount(registry, names...)
+	require.NoError(t, err)
+	require.Zero(t, n)
+}
