@@ -63,7 +63,7 @@ func (p *parts) addKubelet() error {
 		Unit:      p.inventory.unit,
 		Resource:  c.Resource,
 		Emulated:  p.inventory.emulated,
-		Computes:  c.Computes,
+		Computes:  p.inventory.computes,
 		Inventory: p.inventory,
 		Streams:   &server.Streams,
 		Bus:       bus,
@@ -122,7 +122,6 @@ func (p *parts) server(slots *slot.Store, metrics *plugin.Metrics) *plugin.Serve
 	server := &plugin.Server{
 		Unit:        p.inventory.unit,
 		Emulated:    p.inventory.emulated,
-		Computes:    p.config.Computes,
 		NUMA:        p.config.NUMATopology,
 		CDI:         p.config.Delivery == config.DeliverCDI,
 		Inventory:   p.inventory,

@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/config"
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/gpu"
@@ -26,6 +29,8 @@ type inventory struct {
 	unit     growth.MiB
 	resource string
 	emulated bool
+	// computes is set for emulated GPUs that own cores.
+	computes bool
 	// driver is nil for emulated GPUs.
 	driver gpu.Driver
 }
@@ -41,10 +46,13 @@ func openInventory(ctx context.Context, c *config.Config, log *slog.Logger, chec
 	if err != nil {
 		return nil, err
 	}
-	var source gpu.Source = emulated
-	s.emulated = ok
+	var source gpu.Source
 	if ok {
-		log.Warn("GPUs are emulated: there is no driver", "gpus", c.GPUs)
+		s.emulated, s.computes = true, emulated.Computes
+		log.Warn("GPUs are emulated: there is no driver", "gpus", c.GPUs, "compute", s.computes)
+		if source, err = ownCores(emulated); err != nil {
+			return nil, err
+		}
 	} else {
 		if s.driver, err = nvml.Open(); err != nil {
 			return nil, err
@@ -56,6 +64,22 @@ func openInventory(ctx context.Context, c *config.Config, log *slog.Logger, chec
 		return nil, err
 	}
 	return s, nil
+}
+
+// ownCores gives each emulated GPU that computes one of the cores that this process may use: those of the node, unless
+// kubelet reserves some for others.
+func ownCores(e gpu.Emulated) (gpu.Emulated, error) {
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
+		return e, fmt.Errorf("cores of this process: %w", err)
+	}
+	var cores []int
+	for core := 0; len(cores) < set.Count(); core++ {
+		if set.IsSet(core) {
+			cores = append(cores, core)
+		}
+	}
+	return e.Own(cores)
 }
 
 // version returns the driver's version, or "" for emulated GPUs.

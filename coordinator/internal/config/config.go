@@ -77,7 +77,7 @@ func (c *Config) AddFlags(set *flags.Set) {
 			"sharing; floor is the least that the policy gives, and what no other job can use, so it ends later")
 	set.StringVar(&c.GPUTime, "gpu-time", string(policy.GPUTimeAuto),
 		"whether the jobs of a GPU take turns, which the policy divides; a job waits for its turn between two steps. auto is on for "+
-			"real GPUs, and for emulated ones that compute (--emulated-compute of the device plugin); or on, off")
+			"real GPUs, and for emulated ones that compute (--gpus=emulated:…,compute of the device plugin); or on, off")
 	set.Lookup("gpu-time").NoOptDefVal = string(policy.GPUTimeOn) // it was a boolean
 	set.StringVar(&c.Enforce, "enforce", EnforceByResize,
 		"how CPU shares are applied: resize changes the CPU requests of pods in place, cgroup writes CPU weights (for "+

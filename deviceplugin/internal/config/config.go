@@ -29,7 +29,6 @@ const (
 type Config struct {
 	Node         growth.NodeName
 	GPUs         string // gpu.NVML or emulated GPUs
-	Computes     bool   // emulated GPUs compute on cores of the node
 	NUMATopology bool   // kubelet learns the NUMA nodes
 	MemoryUnit   string
 	Resource     string
@@ -58,10 +57,10 @@ type Config struct {
 func (c *Config) AddFlags(set *flags.Set) {
 	set.StringVar((*string)(&c.Node), "node-name", "", "name of the Kubernetes node this runs on")
 	set.Env("node-name", "NODE_NAME")
-	set.StringVar(&c.GPUs, "gpus", gpu.NVML, "source of GPUs: nvml for those of the driver, emulated:2x24GiB for two emulated ones, or emulated:2x24GiB@numa=0,1 with the NUMA node of each")
-	set.BoolVar(&c.Computes, "emulated-compute", false,
-		"each emulated GPU owns the core of its index, and jobs do the work of the GPU there (GPUSHARE_EMULATED_CORE), so that "+
-			"the coordinator divides its time")
+	set.StringVar(&c.GPUs, "gpus", gpu.NVML, "source of GPUs: nvml for those of the driver, emulated:2x24GiB for two emulated ones, "+
+		"emulated:2x24GiB@numa=0,1 with the NUMA node of each, or emulated:1x24GiB,compute for GPUs that own a core of the node, on which "+
+		"jobs do their work (GPUSHARE_EMULATED_CORE), so that the coordinator divides their time; /node-2=1x24GiB,compute at the end is "+
+		"for that node alone")
 	set.BoolVar(&c.NUMATopology, "numa-topology", true,
 		"report the NUMA node of each GPU to kubelet. Its Topology Manager aligns a pod's CPUs with it, unless its policy is none")
 	set.StringVar(&c.MemoryUnit, "memory-unit", "1Gi", "GPU memory of one device")

@@ -26,7 +26,7 @@ func (c *Config) Validate() error {
 	if _, ok, err := gpu.ParseEmulated(c.GPUs, ""); err != nil {
 		invalid = append(invalid, fmt.Errorf("--gpus: %w", err))
 	} else if !ok && c.GPUs != gpu.NVML {
-		invalid = append(invalid, fmt.Errorf("--gpus: %q is neither nvml nor emulated:<count>x<memory>[@numa=<node>,...]", c.GPUs))
+		invalid = append(invalid, fmt.Errorf("--gpus: %q is neither nvml nor emulated:<count>x<memory>[,compute][@numa=<node>,...]", c.GPUs))
 	}
 	if _, err := c.Unit(); err != nil {
 		invalid = append(invalid, err)
@@ -76,9 +76,6 @@ func (c *Config) validateChoices() error {
 		if !slices.Contains(flag.choices, flag.value) {
 			invalid = append(invalid, fmt.Errorf("--%s: %q is neither %s", flag.name, flag.value, strings.Join(flag.choices, " nor ")))
 		}
-	}
-	if c.Computes && c.GPUs == gpu.NVML {
-		invalid = append(invalid, errors.New("--emulated-compute: the GPUs are not emulated"))
 	}
 	if c.Sharing == ShareByMPS && c.GPUs != gpu.NVML {
 		invalid = append(invalid, errors.New("--sharing=mps: emulated GPUs have no MPS"))

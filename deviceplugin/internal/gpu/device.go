@@ -25,6 +25,8 @@ type Device struct {
 	Minor int
 	// NUMA is the GPU's NUMA node, or -1 if unknown.
 	NUMA int
+	// Core is the core that an emulated GPU owns, nil if it has none.
+	Core *int
 	// Links are the GPUs reachable over NVLink, sorted.
 	Links []growth.GPU
 	// Instance is set for a MIG instance.

@@ -37,7 +37,9 @@ func TestParseEmulated_RejectsIncompleteValues(t *testing.T) {
 	require.NoError(t, err)
 	for _, invalid := range []string{"emulated:", "emulated:2", "emulated:0x8Gi", "emulated:65x8Gi", "emulated:-1x8Gi",
 		"emulated:2x", "emulated:2xlots", "emulated:2x0", "emulated:2x8Gi@numa=", "emulated:2x8Gi@numa=0",
-		"emulated:2x8Gi@numa=0,1,1", "emulated:2x8Gi@numa=0,-1", "emulated:2x8Gi@numa=0,1024", "emulated:2x8Gi@0,1"} {
+		"emulated:2x8Gi@numa=0,1,1", "emulated:2x8Gi@numa=0,-1", "emulated:2x8Gi@numa=0,1024", "emulated:2x8Gi@0,1",
+		"emulated:2x8Gi,computes", "emulated:2x8Gi@numa=0,1,compute", "emulated:2x8Gi/", "emulated:2x8Gi/n", "emulated:2x8Gi/=1x8Gi",
+		"emulated:2x8Gi/other=0x8Gi"} {
 		_, ok, err := gpu.ParseEmulated(invalid, "n")
 		require.True(t, ok)
 		require.Error(t, err, invalid)
@@ -60,6 +62,37 @@ func TestEmulated_NUMANodes(t *testing.T) {
 		}
 		require.Equal(t, want, nodes, value)
 	}
+}
+
+func TestParseEmulated_NodesMayDiffer(t *testing.T) {
+	const value = "emulated:2x24GiB/node-2=1x16GiB,compute/node-3=3x8GiB,compute@numa=0,0,1"
+	for node, want := range map[growth.NodeName]gpu.Emulated{
+		"node-1": {Node: "node-1", Count: 2, Memory: 24 * growth.GiB},
+		"node-2": {Node: "node-2", Count: 1, Memory: 16 * growth.GiB, Computes: true},
+		"node-3": {Node: "node-3", Count: 3, Memory: 8 * growth.GiB, Computes: true, NUMA: []int{0, 0, 1}},
+	} {
+		e, ok, err := gpu.ParseEmulated(value, node)
+		require.NoError(t, err)
+		require.True(t, ok)
+		require.Equal(t, want, e)
+	}
+}
+
+func TestEmulated_GPUsThatComputeOwnCores(t *testing.T) {
+	e, err := gpu.Emulated{Count: 2, Memory: growth.GiB, Computes: true}.Own([]int{3, 5, 7})
+	require.NoError(t, err)
+	devices, err := e.Devices(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []int{3, 5}, []int{*devices[0].Core, *devices[1].Core})
+
+	_, err = gpu.Emulated{Count: 2, Memory: growth.GiB, Computes: true}.Own([]int{3})
+	require.ErrorContains(t, err, "2 emulated GPUs that compute need a core each, and this node has 1")
+
+	e, err = gpu.Emulated{Count: 2, Memory: growth.GiB}.Own([]int{3})
+	require.NoError(t, err, "others need none")
+	devices, err = e.Devices(t.Context())
+	require.NoError(t, err)
+	require.Nil(t, devices[0].Core)
 }
 
 func TestMerge_KeepsKnownGPUs(t *testing.T) {
@@ -166,6 +199,7 @@ func TestOpen_ExplainsInvalidInventory(t *testing.T) {
 func FuzzParseEmulated(f *testing.F) {
 	f.Add("emulated:2x24GiB")
 	f.Add("emulated:1x1")
+	f.Add("emulated:1x1,compute@numa=0/n=2x2,compute/m=1x1")
 	f.Fuzz(func(t *testing.T, value string) {
 		e, ok, err := gpu.ParseEmulated(value, "n")
 		if ok && err == nil {

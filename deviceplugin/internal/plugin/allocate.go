@@ -76,7 +76,6 @@ func (s *Server) allocate(ctx context.Context, ids []string) (*pluginapi.Contain
 		devices:  devices,
 		unit:     s.Unit,
 		emulated: s.Emulated,
-		computes: s.Computes,
 		cdi:      s.CDI,
 	}
 	reply := &pluginapi.ContainerAllocateResponse{

@@ -11,16 +11,15 @@ import (
 
 // Jobs do the work of a GPU that computes on its core, and the coordinator divides its time.
 func TestPlugin_EmulatedGPUsThatComputeHaveCores(t *testing.T) {
-	for _, computes := range []bool{true, false} {
+	for gpus, computes := range map[string]bool{"emulated:2x24GiB,compute": true, "emulated:2x24GiB": false} {
 		w := newNode(t, gpushare.Resource)
-		w.computes = computes
-		w.startPlugin("emulated:2x24GiB")
+		w.startPlugin(gpus)
 		pod := w.bindPod("p", 1, nil, main(24))
 		w.runPod(pod)
 		core, ok := pod.Containers[0].Env["GPUSHARE_EMULATED_CORE"]
 		require.Equal(t, computes, ok)
 		if computes {
-			require.Contains(t, []string{"0", "1"}, core)
+			require.Contains(t, []string{"4", "5"}, core)
 		}
 		var entries []bus.Entry
 		w.eventually(func() bool {

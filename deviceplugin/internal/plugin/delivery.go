@@ -29,7 +29,6 @@ type delivery struct {
 	devices  []gpu.Device
 	unit     growth.MiB
 	emulated bool
-	computes bool
 	cdi      bool
 	mps      bool
 	// cores is the limit in percent of a GPU's compute, or 0.
@@ -80,8 +79,8 @@ func (d delivery) environment() map[string]string {
 	if d.emulated {
 		env["GPUSHARE_EMULATED"] = "1"
 	}
-	if d.computes {
-		env["GPUSHARE_EMULATED_CORE"] = strings.Join(d.forEachPart(core), ",")
+	if cores := d.ownedCores(); len(cores) > 0 {
+		env["GPUSHARE_EMULATED_CORE"] = strings.Join(cores, ",")
 	}
 	return env
 }
@@ -108,8 +107,15 @@ func fraction(d delivery, p slice.Part) string {
 	return fmt.Sprintf("%d.%04d", tenThousandths/10_000, tenThousandths%10_000)
 }
 
-// core is the core that an emulated GPU owns: that of its index.
-func core(d delivery, p slice.Part) string { return strconv.Itoa(d.device(p).Minor) }
+// ownedCores returns the cores that the GPUs own, if they are emulated ones that compute.
+func (d delivery) ownedCores() (cores []string) {
+	for _, p := range d.parts {
+		if core := d.device(p).Core; core != nil {
+			cores = append(cores, strconv.Itoa(*core))
+		}
+	}
+	return cores
+}
 
 // device returns the device of a part. checkAdvertised has verified that it exists.
 func (d delivery) device(p slice.Part) gpu.Device {

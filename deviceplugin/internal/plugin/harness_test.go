@@ -70,8 +70,6 @@ type harness struct {
 	resource string
 	// hideNUMA keeps the NUMA nodes from kubelet.
 	hideNUMA bool
-	// computes lets emulated GPUs compute.
-	computes bool
 	// boot is the id of the machine's boot. events are the plugin's events.
 	boot   string
 	events *recordedEvents
@@ -119,6 +117,8 @@ func (w *harness) start(gpus string) (*plugin.Registrar, *allocations.Tracker) {
 	source, ok, err := gpu.ParseEmulated(gpus, node)
 	require.NoError(t, err)
 	require.True(t, ok)
+	source, err = source.Own([]int{4, 5})
+	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	w.inventory, err = gpu.Open(ctx, source, growth.GiB, log)
 	require.NoError(t, err)
@@ -156,7 +156,6 @@ func (w *harness) start(gpus string) (*plugin.Registrar, *allocations.Tracker) {
 			Unit:        growth.GiB,
 			Emulated:    true,
 			NUMA:        !w.hideNUMA,
-			Computes:    w.computes,
 			Inventory:   w.inventory,
 			Allocations: tracker,
 			Slots:       slots,
@@ -170,7 +169,7 @@ func (w *harness) start(gpus string) (*plugin.Registrar, *allocations.Tracker) {
 		Unit:      growth.GiB,
 		Resource:  w.resource,
 		Emulated:  true,
-		Computes:  w.computes,
+		Computes:  source.Computes,
 		Inventory: w.inventory,
 		Streams:   &registrar.Server.Streams,
 		Bus:       w.session,

@@ -56,8 +56,6 @@ type Server struct {
 
 	Unit     growth.MiB
 	Emulated bool
-	// Computes is set if each emulated GPU owns a core.
-	Computes bool
 	// CDI delivers GPUs as CDI devices instead of NVIDIA_VISIBLE_DEVICES.
 	CDI bool
 	// NUMA reports the NUMA node of each unit to kubelet, whose Topology Manager aligns a pod's CPUs with it.

@@ -194,6 +194,9 @@ func TestRendering_SetsImagesAndSettings(t *testing.T) {
 func TestSettings_RefusesInvalidValues(t *testing.T) {
 	good := install.Settings{GPUs: "emulated:2x24GiB", Policy: "flowcon", Interval: 5 * time.Second}
 	require.NoError(t, good.Validate())
+	for _, gpus := range []string{"", "nvml", "emulated:1x24GiB,compute", "emulated:2x24GiB@numa=0,1/node-2=1x24GiB,compute@numa=0"} {
+		require.NoError(t, install.Settings{GPUs: gpus}.Validate(), gpus)
+	}
 	for flag, bad := range map[string]install.Settings{
 		"--gpus":      {GPUs: "emulated:two", Policy: "flowcon", Interval: time.Second},
 		"--policy":    {GPUs: "nvml", Policy: "Flow Con", Interval: time.Second},

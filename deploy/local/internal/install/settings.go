@@ -12,7 +12,7 @@ import (
 // Settings are the choices of an installation. They reach the binaries as environment variables of their flags. A zero
 // value leaves the overlay's choice.
 type Settings struct {
-	// GPUs is "nvml" or "emulated:<n>x<m>GiB".
+	// GPUs is "nvml", or emulated GPUs as in --gpus of the device plugin.
 	GPUs string
 	// Policy is the coordinator's policy for the CPU of a node.
 	Policy string
@@ -24,8 +24,11 @@ type Settings struct {
 	KubeletRoot string
 }
 
+// emulated matches the emulated GPUs of a node.
+const emulated = `[1-9][0-9]?x[1-9][0-9]{0,3}GiB(,compute)?(@numa=[0-9,]{1,255})?`
+
 var (
-	gpuWord         = regexp.MustCompile(`^(nvml|emulated:[1-9][0-9]?x[1-9][0-9]{0,3}GiB(@numa=[0-9,]{1,255})?)$`)
+	gpuWord         = regexp.MustCompile(`^(nvml|emulated:` + emulated + `(/[a-z0-9.-]+=` + emulated + `)*)$`)
 	policyWord      = regexp.MustCompile(`^[a-z][a-z-]{0,31}$`)
 	kubeletRootPath = regexp.MustCompile(`^(/[A-Za-z0-9._-]+)+$`)
 	// objectiveWord is a word or a number from 0 to 1.
@@ -35,7 +38,8 @@ var (
 // Validate checks the form of the settings. The coordinator knows which policies exist.
 func (s Settings) Validate() error {
 	if s.GPUs != "" && !gpuWord.MatchString(s.GPUs) {
-		return fmt.Errorf(`--gpus %q: write "nvml", or "emulated:2x24GiB" for two emulated GPUs of 24 GiB per node`, s.GPUs)
+		return fmt.Errorf(`--gpus %q: write "nvml", or "emulated:2x24GiB" for two emulated GPUs of 24 GiB per node, or `+
+			`"emulated:1x24GiB,compute" for one that computes on a core of the node`, s.GPUs)
 	}
 	if s.Policy != "" && !policyWord.MatchString(s.Policy) {
 		return fmt.Errorf(`--policy %q: write the name of a policy, such as "harmless" or "fair"`, s.Policy)
