@@ -61,3 +61,40 @@ func TestDecide_BoundsTheDelayOfJobsThatEndEarly(t *testing.T) {
 		})
 	}
 }
+
+// The first job has 150 units of work, or 120 at least, and has done 108. The second job has a
+// larger index and takes everything that is not due.
+func TestDecide_IsMoreCautiousOnGPUs(t *testing.T) {
+	gpu := []growth.GPU{"gpu"}
+	for name, tc := range map[string]struct {
+		unit growth.Unit
+		on   []growth.GPU
+		fair growth.Work
+		due  bool
+	}{
+		"on cores it may end from 120 on":           {growth.CoreSecond, nil, 112, false},
+		"there it must keep up":                     {growth.CoreSecond, nil, 125, true},
+		"on GPUs it may end from 110 on":            {growth.GPUSecond, gpu, 112, true},
+		"there, too, it may lag behind before that": {growth.GPUSecond, gpu, 95, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			account := func(fair, real growth.Work) fairfinish.Account {
+				return fairfinish.Account{FairWork: fair, RealWork: real, Counter: real, Age: 200, On: tc.on}
+			}
+			state := fairfinish.State{At: at(0), Served: 1, Accounts: map[growth.PodUID]fairfinish.Account{
+				"uncertain": account(tc.fair, 108),
+				"first":     account(0, 100),
+			}}
+			left := remaining.Estimate{Low: 12, Likely: 42, High: 72, Known: true, Unit: tc.unit}
+			exact := remaining.Exact(20)
+			exact.Unit = tc.unit
+			c := config(fairfinish.Balanced, 1)
+			c.Unit = tc.unit
+			_, d := fairfinish.Decide(c, state, at(0), []fairfinish.Job{
+				{ID: "uncertain", Used: 108, Remaining: left, ToTarget: remaining.Estimate{Unit: tc.unit}, On: tc.on},
+				{ID: "first", Used: 100, Remaining: exact, ToTarget: exact, On: tc.on},
+			})
+			require.Equal(t, tc.due, d.Grants[0].Share > 0.3, "%s: %s", d.Grants[0].Share, d.Grants[0].Reason)
+		})
+	}
+}

@@ -44,8 +44,9 @@
 //	remaining   predicted remaining work, in core-seconds
 //	weight      weight of the job, dimensionless
 //
-// Three adjustments apply. If similar jobs predict the target, o is raised to the power 0.75 (0.53 instead of 0.43 for
-// balanced), because a reliable target is worth more. If a job has probably reached its target but not certainly,
+// Four adjustments apply. If similar jobs predict the target, o is raised to the power 0.75 (0.53 instead of 0.43 for
+// balanced), because a reliable target is worth more. For a job on n GPUs it is raised to the power 1/√n, since its index is
+// smaller by their number. If a job has probably reached its target but not certainly,
 // target is the upper bound, so that it is served until it certainly has. A job that is being served before its target
 // gets a 25 % higher index, so that similar jobs do not alternate with every new estimate.
 //
@@ -65,7 +66,7 @@
 //
 // The same algorithm divides the time of GPUs, with work in GPU-seconds (gpus.go). A GPU is a core that serves its own jobs
 // only. Fair sharing is max-min fair on all GPUs together, and a plan is feasible if it is on each GPU. The wait of a job is
-// its wait for turns.
+// its wait for turns. Jobs of uncertain size are due earlier than on cores and may lag behind by 3 % (caution.go).
 //
 // # Guarantee
 //

@@ -69,3 +69,33 @@ func TestDecide_IgnoresPredictionsInAnotherUnit(t *testing.T) {
 	require.Greater(t, float64(d.Grants[0].Share), .9)
 	require.Contains(t, d.Grants[0].Reason, "5 GPU-seconds to its end")
 }
+
+// The first job needs 80 GPU-seconds on two GPUs to its target. The others have reached theirs and end after 95.
+func TestDecide_ServesTheTargetOfAJobOnSeveralGPUs(t *testing.T) {
+	for name, tc := range map[string]struct {
+		objective Objective
+		first     bool
+	}{
+		"finish":   {Finish, false},
+		"balanced": {Balanced, true},
+		"growth":   {Growth, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := Config{Objective: tc.objective, Floor: DefaultFloor, Interval: 10 * time.Second, Cores: 2 * growth.Core, Unit: growth.GPUSecond}
+			work := func(seconds growth.Work) remaining.Estimate {
+				e := remaining.Exact(seconds)
+				e.Unit = growth.GPUSecond
+				return e
+			}
+			ending := func(id growth.PodUID, gpu growth.GPU) Job {
+				return Job{ID: id, On: []growth.GPU{gpu}, Limit: growth.Core, Remaining: work(95), ToTarget: work(0)}
+			}
+			_, d := Decide(c, State{}, time.Unix(1, 0), []Job{
+				{ID: "wide", On: []growth.GPU{"a", "b"}, Weight: 2, Limit: 2 * growth.Core, Remaining: work(800), ToTarget: work(80)},
+				ending("one", "a"),
+				ending("other", "b"),
+			})
+			require.Equal(t, tc.first, d.Grants[0].Share > .5, d.Grants)
+		})
+	}
+}

@@ -54,9 +54,14 @@ func (t *instance) index(job int) float64 {
 }
 
 // targetWeight returns the value of reaching the target relative to the value of both milestones, 0 to 1.
+//
+// A job on several GPUs delays the jobs on each of them, so its index is smaller by their number. With the same objective,
+// jobs on one GPU would be served to their end before it reaches its target. The exponent turns balanced into 0.55 on two
+// GPUs and into 0.66 on four.
 func (t *instance) targetWeight(job int) float64 {
+	exponent := 1 / math.Sqrt(t.accounts[job].width())
 	if t.jobs[job].TargetFromSimilar {
-		return math.Pow(float64(t.config.Objective), similarExponent)
+		exponent *= similarExponent
 	}
-	return float64(t.config.Objective)
+	return math.Pow(float64(t.config.Objective), exponent)
 }
