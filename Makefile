@@ -52,6 +52,11 @@ sim: ## The share policies in virtual time, 1 to 64 cores, against fair sharing 
 	go build -o bin/ ./benchmarks
 	bin/benchmarks sim $(ARGS)
 
+.PHONY: sim-gpus
+sim-gpus: ## The same for the time of 1 to 8 GPUs, under the default policy
+	go build -o bin/ ./benchmarks
+	bin/benchmarks sim --gpus $(ARGS)
+
 .PHONY: bench-harmless
 bench-harmless: sim ## The same
 

@@ -39,7 +39,8 @@ func simCommand(commit string) *cobra.Command {
 		Short: "The share policies in virtual time, against fair sharing: what they gain and whom they harm",
 		Long: `sim runs the very code that divides a real node on simulated machines of 1 to 64 cores, where jobs that can use
 only some of the cores arrive and end, with exact sizes and with wrong ones. It prints what each policy changes
-against fair sharing, with 95 % intervals, and writes sim.json and sim.svg.`,
+against fair sharing, with 95 % intervals, and writes sim.json and sim.svg. With --gpus it divides the time of GPUs under the
+default policy, against plain sharing, and writes sim-gpus.json and sim-gpus.svg.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
@@ -51,7 +52,7 @@ against fair sharing, with 95 % intervals, and writes sim.json and sim.svg.`,
 	f.StringSliceVar(&o.converged, "converged", []string{string(policy.ConvergedFair)},
 		"what harmless gives converged jobs of unknown size, as the coordinator's flag: fair, floor, or both (fair,floor)")
 	f.BoolVar(&o.gpus, "gpus", false, "machines of 1 to 8 GPUs whose time is divided, instead of cores")
-	f.StringVar(&o.out, "out", filepath.Join("benchmarks", "results"), "folder for sim.json and sim.svg")
+	f.StringVar(&o.out, "out", filepath.Join("benchmarks", "results"), "folder for the figures and the plot")
 	return cmd
 }
 
@@ -69,23 +70,23 @@ func (o *simOptions) run(cmd *cobra.Command) error {
 	began := time.Now()
 	machines, policies := sim.WithUnsized(sim.Machines(), o.unsized), sim.PoliciesWith(converged)
 	if o.gpus {
-		machines, policies = sim.WithUnsized(sim.GPUMachines(), o.unsized), sim.OfNodes(policies)
+		machines, policies = sim.WithUnsized(sim.GPUMachines(), o.unsized), sim.Shipped(policies)
 	}
 	cells, err := sim.Study(cmd.Context(), o.seeds, machines, policies)
 	if err != nil {
 		return err
 	}
 	summary := results.Summary{
-		Name: "sim", Quick: o.quick, Commit: o.commit, Date: began.UTC().Truncate(time.Second), Machine: results.ThisMachine(nil),
-		Command: results.Command("sim", cmd.Flags(), "out"), Settings: sim.Settings(o.unsized, converged), Goals: sim.Goals(cells), Details: cells,
+		Name: o.name(), Quick: o.quick, Commit: o.commit, Date: began.UTC().Truncate(time.Second), Machine: results.ThisMachine(nil),
+		Command: o.command(cmd), Settings: sim.Settings(o.unsized, converged), Goals: sim.Goals(cells), Details: cells,
 	}
 	for seed := range o.seeds {
 		summary.Seeds = append(summary.Seeds, uint32(seed+1))
 	}
 	summary.Took("all seeds", time.Since(began))
 	sim.Table(cmd.OutOrStdout(), cells, summary.Goals)
-	figures := filepath.Join(o.out, "sim.json")
-	err = errors.Join(summary.Write(figures), os.WriteFile(filepath.Join(o.out, "sim.svg"), []byte(sim.Plot(cells)), 0o644))
+	figures := filepath.Join(o.out, o.name()+".json")
+	err = errors.Join(summary.Write(figures), os.WriteFile(filepath.Join(o.out, o.name()+".svg"), []byte(sim.Plot(cells)), 0o644))
 	if err != nil {
 		return err
 	}
@@ -94,6 +95,25 @@ func (o *simOptions) run(cmd *cobra.Command) error {
 		return fmt.Errorf("%d goals were missed: %q", len(missed), missed)
 	}
 	return nil
+}
+
+// command returns the command line that reproduces the figures.
+func (o *simOptions) command(cmd *cobra.Command) string {
+	if o.gpus {
+		return results.Command(o.name(), cmd.Flags(), "out", "gpus")
+	}
+	return results.Command("sim", cmd.Flags(), "out")
+}
+
+// name returns the name of the study and of its files.
+func (o *simOptions) name() string {
+	if o.gpus {
+		return "sim-gpus"
+	}
+	if o.unsized > 0 {
+		return "sim-converged"
+	}
+	return "sim"
 }
 
 // settings validates the options about jobs of unknown size.

@@ -19,6 +19,12 @@
 // The target is 95 % of the loss's improvement by the job's end. These jobs take a while to their first step. Until then,
 // only other jobs of the kind predict their sizes; on the last machine, so do runs on other nodes (node.RunsProvided).
 //
+// # GPUs
+//
+// Four machines have one, two and eight GPUs whose time is divided, with ten jobs per GPU. A third of the jobs waits for
+// data in up to half of the time. A job on several GPUs counts as so many of the ten. Work is in GPU-seconds, and the baseline is
+// plain sharing: all jobs of a GPU compute at all times.
+//
 // # Comparison
 //
 // Fair sharing, the baseline, is true processor sharing with limits: equal weights at all times, without decisions or

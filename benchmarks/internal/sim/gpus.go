@@ -25,15 +25,12 @@ func GPUMachines() []Machine {
 	}
 }
 
-// crowdOnGPUs is the demand of all jobs relative to the GPUs.
-const crowdOnGPUs = 8
-
 func (m Machine) jobsOnGPUs() int {
 	sum := 0
 	for _, width := range m.Widths {
 		sum += width
 	}
-	return crowdOnGPUs * m.GPUs * len(m.Widths) / sum
+	return crowd * m.GPUs * len(m.Widths) / sum
 }
 
 // textOnGPUs returns a text such as "8 GPUs, jobs on 1/2/4".

@@ -37,11 +37,16 @@ func TestFairSharing_OfGPUs(t *testing.T) {
 }
 
 // The same goals as on cores: growth comes first, and with exact sizes no job ends more than 5 % later. Where jobs on one, two
-// and four GPUs overlap, few may: turns of jobs on other GPUs then leave some idle that the plan has counted on.
+// and four GPUs overlap, few may: turns of jobs on other GPUs then leave some idle that the plan has counted on. `make sim
+// ARGS="--gpus"` has the figures.
 func TestStudy_HarmlessKeepsItsGuaranteesOnGPUs(t *testing.T) {
 	harmless := slices.DeleteFunc(sim.Policies(), func(p sim.Named) bool { return !strings.HasPrefix(p.Name, "harmless") })
-	cells, err := sim.Study(context.Background(), 3, sim.GPUMachines(), harmless)
+	machines := sim.GPUMachines()
+	cells, err := sim.Study(context.Background(), 3, machines[:2], harmless)
 	require.NoError(t, err)
+	large, err := sim.Study(context.Background(), 2, machines[3:], sim.Shipped(sim.Policies()))
+	require.NoError(t, err)
+	cells = append(cells, large...)
 	for _, c := range cells {
 		where := c.Machine.String() + ", " + c.Policy
 		t.Logf("%s ±%g: completion %s, target %s, harmed %.2f %%, worst %+.1f %%, makespan %.3f",
@@ -57,7 +62,7 @@ func TestStudy_HarmlessKeepsItsGuaranteesOnGPUs(t *testing.T) {
 		require.Less(t, c.Makespan.Value, 1.04, where)
 		if c.Policy == sim.Balanced {
 			require.Less(t, c.Completion.Value, -20.0, where)
-			require.Less(t, c.Good.Value, -5.0, where)
+			require.Less(t, c.Good.Value, -15.0, where)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
@@ -38,9 +39,9 @@ func Policies() []Named {
 	}
 }
 
-// OfNodes returns the policies without the upper bounds, which know no GPUs.
-func OfNodes(policies []Named) []Named {
-	return slices.DeleteFunc(policies, func(p Named) bool { return p.Name == KnownBalanced || p.Name == KnownGrowth })
+// Shipped returns the default policy, with each setting for converged jobs.
+func Shipped(policies []Named) []Named {
+	return slices.DeleteFunc(policies, func(p Named) bool { return !strings.HasPrefix(p.Name, Balanced) })
 }
 
 // PoliciesWith returns the policies with harmless under each of these settings for converged jobs of unknown size.

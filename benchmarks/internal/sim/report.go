@@ -45,12 +45,16 @@ func (c Cell) targets() map[string]float64 {
 	if c.Machine.Recorded || c.Machine.Unsized > 0 {
 		return nil
 	}
-	one, wrong := c.Machine.Cores == 1 || c.Machine.GPUs == 1, c.Errors > 0
+	one, wrong := c.Machine.Cores == 1, c.Errors > 0
 	at := map[string]float64{harmed: 1, makespan: 1.01}
 	if wrong {
 		at[harmed] = 3
 	}
 	switch {
+	case c.Machine.GPUs == 1:
+		at[completed], at[good], at[best], at[worst] = -32, -25, -80, 5
+	case c.Machine.GPUs > 1:
+		return at
 	case c.Policy == Balanced && !one:
 		at[completed], at[good] = -30, -25
 	case c.Policy == Balanced && wrong:
