@@ -43,6 +43,15 @@ const (
 // Allows reports whether Trellis may turn a knob.
 func (s Spec) Allows(knob Knob) bool { return slices.Contains(s.Tune, knob) }
 
+// Similar returns the key that similar jobs share: those of one program with the same evaluation function. It is empty for
+// an unknown program.
+func (s Spec) Similar(program string) string {
+	if program == "" {
+		return ""
+	}
+	return program + " " + s.Metric + ":" + s.Direction.String()
+}
+
 // Source is a kind of progress source.
 type Source string
 

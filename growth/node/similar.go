@@ -26,12 +26,7 @@ type Run struct {
 }
 
 // program returns the key that similar jobs share. It is empty if the pod's program is unknown.
-func (j *job) program() string {
-	if j.pod.Program == "" {
-		return ""
-	}
-	return j.pod.Program + " " + j.spec.Metric + ":" + j.spec.Direction.String()
-}
+func (j *job) program() string { return j.spec.Similar(j.pod.Program) }
 
 // run returns the job's run so far, with its work in a unit.
 func (j *job) run(unit growth.Unit) Run {

@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/trellis-gpu/trellis/daemon/jobkind"
 )
 
 // jobSetLabel and jobSetUIDLabel are on each pod of a JobSet. The controller of such a pod is a Job of the JobSet.
@@ -43,7 +45,7 @@ func command(p *corev1.Pod) string {
 	for _, c := range p.Spec.Containers {
 		parts = append(parts, c.Image, rankOption.ReplaceAllString(commandLine(c), "${1}#"))
 	}
-	return digest(parts...)
+	return jobkind.Digest(parts...)
 }
 
 func commandLine(c corev1.Container) string {

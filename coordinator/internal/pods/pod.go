@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/trellis-gpu/trellis/daemon/jobkind"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/node"
@@ -28,7 +29,7 @@ func Read(p *corev1.Pod) node.Pod {
 		ByLimits:     !gpushare.RequestsShare(p.Annotations),
 		ResizedBy:    resizedBy(p),
 	}
-	pod.Program, pod.Numbers = program(p)
+	pod.Program, pod.Numbers = jobkind.Program(p)
 	pod.Owner, pod.Command, pod.Distributed = owner(p), command(p), distributed(p)
 	for _, c := range p.Spec.Containers {
 		pod.Containers = append(pod.Containers, node.Container{

@@ -1,4 +1,4 @@
-package pods
+package jobkind
 
 import (
 	"crypto/sha256"
@@ -18,10 +18,10 @@ var number = regexp.MustCompile(`[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?`)
 // maxNumbers bounds the count of numbers that are kept for a pod, maxDigits the length of each.
 const maxNumbers, maxDigits = 64, 32
 
-// program identifies the program of a pod: a digest of the images and commands of its containers, without numbers. The
+// Program identifies the program of a pod: a digest of the images and commands of its containers, without numbers. The
 // digest includes the namespace: namespaces do not trust each other, so nothing is learned across them. Numbers and values of
 // environment variables differ between runs, and are returned separately.
-func program(p *corev1.Pod) (id string, numbers []string) {
+func Program(p *corev1.Pod) (id string, numbers []string) {
 	plain := []string{p.Namespace}
 	note := func(n string) string {
 		if len(numbers) < maxNumbers {
@@ -47,10 +47,10 @@ func program(p *corev1.Pod) (id string, numbers []string) {
 			note(valueOf(e))
 		}
 		for _, e := range c.EnvFrom {
-			note(digest(e.String()))
+			note(Digest(e.String()))
 		}
 	}
-	return digest(plain...), numbers
+	return Digest(plain...), numbers
 }
 
 // valueOf returns the value of an environment variable if it is a number, or else its digest, since it may be a secret.
@@ -58,11 +58,11 @@ func valueOf(e corev1.EnvVar) string {
 	if number.FindString(e.Value) == e.Value && e.ValueFrom == nil {
 		return e.Value
 	}
-	return digest(e.Value, e.ValueFrom.String())
+	return Digest(e.Value, e.ValueFrom.String())
 }
 
-// digest returns the first 8 bytes of a SHA-256 hash in hexadecimal.
-func digest(parts ...string) string {
+// Digest returns the first 8 bytes of a SHA-256 hash in hexadecimal.
+func Digest(parts ...string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q", parts))
 	return hex.EncodeToString(sum[:8])
 }
