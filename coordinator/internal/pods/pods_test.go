@@ -1,8 +1,6 @@
 package pods_test
 
 import (
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
