@@ -6,6 +6,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/interference"
 )
 
 // Records are all records of a node.
@@ -15,8 +16,16 @@ type Records struct {
 	Reservations map[growth.PodUID]bus.Reservation
 	// Bound are the running pods that were bound to the node with GPUs, from the API server.
 	Bound map[growth.PodUID]BoundPod
+	// Jobs is nil if nothing is known about jobs.
+	Jobs Jobs
+}
+
+// Jobs knows the jobs of pods.
+type Jobs interface {
 	// Sample returns the last sample of a job.
-	Sample func(growth.PodUID) (bus.Sample, bool)
+	Sample(pod growth.PodUID) (bus.Sample, bool)
+	// Kind returns the kind of a job, empty if it is unknown.
+	Kind(pod growth.PodUID) interference.Kind
 }
 
 // BoundPod has the GPUs of a bound pod, from its annotation, and its request, from its spec.
@@ -42,7 +51,7 @@ func NewNode(name growth.NodeName, records Records) Node {
 	}
 	slices.SortStableFunc(n.GPUs, byUUID)
 	for _, pod := range records.pods() {
-		job := observedJob(records.Sample, pod)
+		job := observedJob(records.Jobs, pod)
 		held := records.heldBy(pod)
 		for _, share := range held {
 			i, known := slices.BinarySearchFunc(n.GPUs, GPU{UUID: share.GPU}, byUUID)
@@ -52,6 +61,7 @@ func NewNode(name growth.NodeName, records Records) Node {
 			n.GPUs[i].Residents = append(n.GPUs[i].Residents, Resident{
 				Pod:      pod,
 				Memory:   share.Memory,
+				Kind:     job.Kind,
 				Growth:   growthPerGPU(job.Growth, len(held)),
 				Activity: job.Activity,
 				Category: job.Category,
@@ -148,25 +158,22 @@ func sumByGPU(lists ...[]growth.GPUShare) []growth.GPUShare {
 	return sums
 }
 
-// observedJob returns a job's growth, activity and category. A job without a report counts as new.
-func observedJob(sample func(growth.PodUID) (bus.Sample, bool), pod growth.PodUID) Resident {
-	unknown := Resident{Growth: NewJobGrowth, Activity: NewJobActivity}
-	if sample == nil {
-		return unknown
+// observedJob returns a job's kind, growth, activity and category. A job without a report counts as new.
+func observedJob(jobs Jobs, pod growth.PodUID) Resident {
+	job := Resident{Growth: NewJobGrowth, Activity: NewJobActivity}
+	if jobs == nil {
+		return job
 	}
-	s, ok := sample(pod)
+	job.Kind = jobs.Kind(pod)
+	s, ok := jobs.Sample(pod)
 	if !ok || !s.Reported {
-		return unknown
+		return job
 	}
-	activity := NewJobActivity
+	job.Growth, job.Category = clamp(s.Growth), s.Category
 	if s.StepSeconds > 0 {
-		activity = growth.Share(1 - s.LoadSeconds/s.StepSeconds)
+		job.Activity = clamp(growth.Share(1 - s.LoadSeconds/s.StepSeconds))
 	}
-	return Resident{
-		Growth:   clamp(s.Growth),
-		Activity: clamp(activity),
-		Category: s.Category,
-	}
+	return job
 }
 
 // growthPerGPU returns the growth that a job has on each of its GPUs.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/interference"
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
@@ -100,7 +101,6 @@ func TestNewNode_UsesTheLastSample(t *testing.T) {
 		"converged": {Reported: true, Growth: 0},
 		"invalid":   {Reported: true, Growth: 17, StepSeconds: 1, LoadSeconds: 30},
 	}
-	sample := func(pod growth.PodUID) (bus.Sample, bool) { s, ok := samples[pod]; return s, ok }
 	for pod, want := range map[growth.PodUID]placement.Resident{
 		"unknown": {Growth: 1, Activity: 1}, "silent": {Growth: 1, Activity: 1}, "busy": {Growth: 0.4, Activity: 0.75, Category: growth.Watching},
 		"converged": {Growth: 0, Activity: 1}, "invalid": {Growth: 1, Activity: 0},
@@ -114,9 +114,18 @@ func TestNewNode_UsesTheLastSample(t *testing.T) {
 				{GPU: "GPU-a", Memory: 1},
 				{GPU: "GPU-b", Memory: 1},
 			}}},
-			Sample: sample,
+			Jobs: fakeJobs(samples),
 		})
-		want.Pod, want.Memory, want.Growth = pod, 1, want.Growth/2 // half of it on each of two GPUs
+		want.Pod, want.Kind, want.Memory, want.Growth = pod, kindOf(pod), 1, want.Growth/2 // half of it on each of two GPUs
 		require.Equal(t, []placement.Resident{want}, n.GPUs[0].Residents, string(pod))
 	}
 }
+
+// fakeJobs has the samples of jobs. Each pod has a kind of its own.
+type fakeJobs map[growth.PodUID]bus.Sample
+
+func (j fakeJobs) Sample(pod growth.PodUID) (bus.Sample, bool) { s, ok := j[pod]; return s, ok }
+
+func (j fakeJobs) Kind(pod growth.PodUID) interference.Kind { return kindOf(pod) }
+
+func kindOf(pod growth.PodUID) interference.Kind { return interference.KindOf("ns", string(pod)) }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/trellis-gpu/trellis/growth"
-	"github.com/trellis-gpu/trellis/growth/interference"
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
@@ -30,7 +29,7 @@ func ExamplePlace() {
 			},
 		}},
 	}}
-	policy, err := placement.NewPolicy("growth", interference.Prior())
+	policy, err := placement.NewPolicy("growth", nil)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/interference"
 )
 
 // Node is an immutable snapshot of a node's GPUs, the counterpart of kube-scheduler's NodeInfo.
@@ -30,6 +31,8 @@ type GPU struct {
 type Resident struct {
 	Pod    growth.PodUID
 	Memory growth.MiB
+	// Kind is the job's kind, empty if it is unknown.
+	Kind interference.Kind
 	// Growth is the part of the job's growth on this GPU.
 	Growth growth.Growth
 	// Activity is the fraction of its step time in which the job does not wait for data.

@@ -43,9 +43,10 @@ func Place(n Node, r Request, p Policy) (Choice, Status) {
 		score Score
 	}
 	var candidates []candidate
+	job := r.newcomer(memory)
 	for _, g := range n.GPUs {
 		if g.Healthy && g.Free() >= memory {
-			candidates = append(candidates, candidate{g.UUID, p.Score(g, memory, r.Count)})
+			candidates = append(candidates, candidate{g.UUID, p.Score(g, job)})
 		}
 	}
 	slices.SortFunc(candidates, func(a, b candidate) int {
@@ -72,11 +73,12 @@ func ScoreNode(n Node, r Request, p Policy) (Score, Status) {
 	}
 	var best Score
 	found := false
+	job := r.newcomer(memory)
 	for _, g := range n.GPUs {
 		if !g.Healthy || g.Free() < memory {
 			continue
 		}
-		score := p.Score(g, memory, 1)
+		score := p.Score(g, job)
 		if !found || cmp.Compare(score, best) > 0 {
 			best = score
 			found = true

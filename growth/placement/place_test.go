@@ -174,7 +174,7 @@ func TestPlace_PrefersByPolicy(t *testing.T) {
 		"spread: the emptiest GPU":                                                     {"spread", []placement.GPU{gpu("GPU-a", 4*gib), gpu("GPU-b", 1*gib)}, 1, []growth.GPU{"GPU-b"}, 0.625},
 	} {
 		t.Run(name, func(t *testing.T) {
-			policy, err := placement.NewPolicy(tc.policy, interference.Prior())
+			policy, err := placement.NewPolicy(tc.policy, nil)
 			require.NoError(t, err)
 			choice, status := placement.Place(node(tc.gpus...), asks(8*gib, tc.count, 8*tc.count), policy)
 			require.True(t, status.Fits(), status.Reason)
@@ -189,7 +189,7 @@ func TestPlace_PrefersByPolicy(t *testing.T) {
 			require.InDelta(t, tc.score, float64(choice.Score), 0.001)
 		})
 	}
-	_, err := placement.NewPolicy("fastest", interference.Prior())
+	_, err := placement.NewPolicy("fastest", nil)
 	require.EqualError(t, err, `policy "fastest" is none of growth, specon, iadeep, binpack, spread`)
 }
 
@@ -204,19 +204,19 @@ func TestPolicy_ExplainsItsScore(t *testing.T) {
 		"spread":  "4GiB of 24GiB free with the pod",
 	}
 	for _, name := range placement.PolicyNames() {
-		policy, err := placement.NewPolicy(name, interference.Prior())
+		policy, err := placement.NewPolicy(name, nil)
 		require.NoError(t, err)
-		require.Equal(t, reasons[name], policy.Explain(shared, 8*gib, 1), name)
+		require.Equal(t, reasons[name], policy.Explain(shared, placement.Newcomer{Memory: 8 * gib, Count: 1}), name)
 	}
-	alone := placement.MarginalGrowth{Interference: interference.Prior()}
-	require.Equal(t, "+1.00 growth: alone on the GPU", alone.Explain(gpu("GPU-a"), 8*gib, 1))
+	alone := placement.MarginalGrowth{}
+	require.Equal(t, "+1.00 growth: alone on the GPU", alone.Explain(gpu("GPU-a"), placement.Newcomer{Memory: 8 * gib, Count: 1}))
 }
 
 // The two models have the same mean. The less certain one gives a shared GPU a lower score.
 func TestMarginalGrowth_PenalisesUncertainty(t *testing.T) {
 	worth := func(deviation growth.Slowdown) placement.Score {
-		policy := placement.MarginalGrowth{Interference: interference.Model{Contention: 0.3, Deviation: deviation}}
-		return policy.Score(gpu("GPU-a", gib), gib, 1)
+		policy := placement.MarginalGrowth{Model: &interference.Model{Contention: 0.3, Deviation: deviation}}
+		return policy.Score(gpu("GPU-a", gib), placement.Newcomer{Memory: gib, Count: 1})
 	}
 	require.Less(t, worth(0.2), worth(0))
 }

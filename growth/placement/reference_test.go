@@ -15,7 +15,7 @@ import (
 // increases the total growth most.
 func TestPlace_MatchesExhaustiveSearch(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	policy := placement.MarginalGrowth{Interference: interference.Prior()}
+	policy := placement.MarginalGrowth{}
 	for range 5_000 {
 		n := randomNode(rng)
 		count := 1 + rng.IntN(3)

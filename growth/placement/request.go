@@ -5,10 +5,13 @@ import (
 
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/interference"
 )
 
 // Request is the GPU request of a pod.
 type Request struct {
+	// Kind is the kind of the pod's job, empty if it is unknown.
+	Kind interference.Kind
 	// Memory is requested on each of Count GPUs; 0 if only the containers' limits define the amount.
 	Memory growth.MiB
 	Count  int
@@ -59,12 +62,25 @@ func (r Request) MemoryPerGPU(unit growth.MiB) (growth.MiB, Status) {
 
 // Shape is the equivalence class of a request: requests with equal shapes fit and score the same on every node.
 type Shape struct {
+	Kind         interference.Kind
 	Memory       growth.MiB
 	Count, Units int
 }
 
 // Shape returns the request's equivalence class.
-func (r Request) Shape() Shape { return Shape{Memory: r.Memory, Count: r.Count, Units: r.peakUnits()} }
+func (r Request) Shape() Shape {
+	return Shape{
+		Kind:   r.Kind,
+		Memory: r.Memory,
+		Count:  r.Count,
+		Units:  r.peakUnits(),
+	}
+}
+
+// newcomer returns the job of the request, which holds memory on each GPU.
+func (r Request) newcomer(memory growth.MiB) Newcomer {
+	return Newcomer{Kind: r.Kind, Memory: memory, Count: r.Count}
+}
 
 // peakUnits returns the largest number of units that the containers hold on each GPU at any time.
 func (r Request) peakUnits() int {
