@@ -20,7 +20,6 @@ import (
 	"github.com/trellis-gpu/trellis/extender/internal/reservations"
 	"github.com/trellis-gpu/trellis/extender/internal/scheduler"
 	"github.com/trellis-gpu/trellis/extender/internal/webhook"
-	"github.com/trellis-gpu/trellis/growth/interference"
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
@@ -43,7 +42,7 @@ func run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 // assemble builds the parts. They stop in the order in which they join the group: the server drains before the cache of
 // its snapshots stops.
 func assemble(ctx context.Context, c *config.Config, etcd *etcdbus.Bus, log *slog.Logger) (*daemon.Group, error) {
-	policy, err := placement.NewPolicy(c.Policy, interference.Prior())
+	policy, err := placement.NewPolicy(c.Policy, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package cache
 import (
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/trellis-gpu/trellis/daemon/jobkind"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
@@ -41,6 +42,7 @@ type podUpdate struct {
 func newPodUpdate(pod *corev1.Pod, resource corev1.ResourceName) podUpdate {
 	update := podUpdate{uid: growth.PodUID(pod.UID)}
 	if p, requests := request.Read(pod, resource); requests {
+		p.Request.Kind = jobkind.Of(pod)
 		update.pod = &p
 	}
 	return update

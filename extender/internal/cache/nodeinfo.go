@@ -28,7 +28,7 @@ type NodeInfo struct {
 
 	// expected is the node without pods that have ended; nil if there are none.
 	expected *placement.Node
-	// records are what the node was made of, without samples.
+	// records are what the node was made of, without its jobs.
 	records placement.Records
 	// refused is the number of the node's records that this version cannot read.
 	refused int
@@ -45,12 +45,12 @@ func (n *NodeInfo) Expected() placement.Node {
 }
 
 // expect removes ended pods from the expected node.
-func (n *NodeInfo) expect(ended map[growth.PodUID]struct{}, sample func(growth.PodUID) (bus.Sample, bool)) {
+func (n *NodeInfo) expect(ended map[growth.PodUID]struct{}, jobs placement.Jobs) {
 	if n.Unschedulable != "" {
 		return
 	}
 	records := n.records
-	records.Sample = sample
+	records.Jobs = jobs
 	records.Allocations = maps.Clone(records.Allocations)
 	records.Reservations = maps.Clone(records.Reservations)
 	for pod := range ended {
@@ -85,7 +85,7 @@ func (n *NodeInfo) refusals() int {
 // newNodeInfo makes a node of its records.
 func newNodeInfo(
 	name growth.NodeName, from *reservations.NodeRecords, bound map[growth.PodUID]placement.BoundPod,
-	sample func(growth.PodUID) (bus.Sample, bool),
+	jobs placement.Jobs,
 ) *NodeInfo {
 	n := &NodeInfo{
 		Node:         placement.Node{Name: name},
@@ -110,7 +110,7 @@ func newNodeInfo(
 	}
 	n.records.Inventory = *from.Inventory
 	records := n.records
-	records.Sample = sample // not in n.records: it reads state that changes
+	records.Jobs = jobs // not in n.records: it reads state that changes
 	n.Node = placement.NewNode(name, records)
 	n.Drift = placement.FindDrift(n.Node, records)
 	if from.Inventory.Unheard {

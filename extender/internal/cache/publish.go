@@ -72,10 +72,10 @@ func (s *state) nodeInfo(name growth.NodeName) *NodeInfo {
 		return nil
 	}
 	node.shared = true
-	info := newNodeInfo(name, node.records.Snapshot(), node.bound, s.sample)
+	info := newNodeInfo(name, node.records.Snapshot(), node.bound, s)
 	maps.DeleteFunc(node.ended, func(pod growth.PodUID, _ struct{}) bool { return !node.records.Holds(pod) })
 	if len(node.ended) > 0 {
-		info.expect(node.ended, s.sample)
+		info.expect(node.ended, s)
 	}
 	if node.unlabelled && node.records.Inventory == nil {
 		info.Unschedulable = "the node shares no GPUs: label " + gpushare.NodeLabel + "=true is missing"

@@ -9,6 +9,7 @@ import (
 	"github.com/trellis-gpu/trellis/extender/internal/reservations"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/interference"
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
@@ -25,6 +26,8 @@ type Snapshot struct {
 	// Unavailable is why the bus is unavailable, nil while it is connected. Since is when that began.
 	Unavailable error
 	Since       time.Time
+	// Model predicts how jobs slow one another down; nil before one was learned.
+	Model *interference.Model
 	// Refused is the number of records on the bus that this version cannot read.
 	Refused int
 
@@ -42,7 +45,7 @@ func (s *Snapshot) WithAssumed(n *NodeInfo, assumed map[growth.PodUID]bus.Reserv
 		return n.Node
 	}
 	records := n.records
-	records.Sample = s.Sample
+	records.Jobs = s
 	records.Reservations = maps.Clone(records.Reservations)
 	maps.Copy(records.Reservations, assumed)
 	return placement.NewNode(n.Name, records)
@@ -54,13 +57,19 @@ func (s *Snapshot) Reread(name growth.NodeName, records *reservations.NodeRecord
 	if known := s.Node(name); known != nil {
 		bound = known.Bound
 	}
-	return newNodeInfo(name, records, bound, s.Sample)
+	return newNodeInfo(name, records, bound, s)
 }
 
 // Sample returns the fields that decisions read of a job's latest sample.
 func (s *Snapshot) Sample(pod growth.PodUID) (bus.Sample, bool) {
 	kept, ok := s.samples.Get(pod)
 	return kept.sample(), ok
+}
+
+// Kind returns the kind of a pod's job, empty if it is unknown.
+func (s *Snapshot) Kind(pod growth.PodUID) interference.Kind {
+	known, _ := s.Pods.Get(pod)
+	return kindOf(known)
 }
 
 // OverCommitted returns the GPU memory that is held beyond the capacity of GPUs, in all. It must be zero.

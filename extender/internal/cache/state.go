@@ -9,6 +9,7 @@ import (
 	"github.com/trellis-gpu/trellis/extender/internal/reservations"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/interference"
 )
 
 // state is the mutable state that snapshots are made of. Only the goroutine of Run uses it.
@@ -127,7 +128,19 @@ func (s *state) removeSample(pod growth.PodUID) {
 	}
 }
 
-func (s *state) sample(pod growth.PodUID) (bus.Sample, bool) {
+// Sample implements placement.Jobs.
+func (s *state) Sample(pod growth.PodUID) (bus.Sample, bool) {
 	kept, ok := s.samples[pod]
 	return kept.sample(), ok
+}
+
+// Kind implements placement.Jobs.
+func (s *state) Kind(pod growth.PodUID) interference.Kind { return kindOf(s.pods[pod]) }
+
+// kindOf returns the kind of a pod's job. nil is an unknown pod.
+func kindOf(pod *request.Pod) interference.Kind {
+	if pod == nil {
+		return ""
+	}
+	return pod.Request.Kind
 }

@@ -20,7 +20,6 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/bus/membus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
-	"github.com/trellis-gpu/trellis/growth/interference"
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
@@ -84,7 +83,7 @@ func (c *Cluster) Replica() *cache.Cache {
 
 // Scheduler returns a scheduler on a cache. It assumes reservations of its own.
 func (c *Cluster) Scheduler(nodes *cache.Cache) *scheduler.Scheduler {
-	policy, err := placement.NewPolicy("growth", interference.Prior())
+	policy, err := placement.NewPolicy("growth", nil)
 	require.NoError(c.T, err)
 	return &scheduler.Scheduler{
 		Cache:      nodes,

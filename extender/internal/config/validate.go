@@ -8,13 +8,12 @@ import (
 	"strings"
 
 	"github.com/trellis-gpu/trellis/growth/gpushare"
-	"github.com/trellis-gpu/trellis/growth/interference"
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
 // Validate implements daemon.Config.
 func (c *Config) Validate() error {
-	_, policyErr := placement.NewPolicy(c.Policy, interference.Prior())
+	_, policyErr := placement.NewPolicy(c.Policy, nil)
 	invalid := []error{
 		validateAddress("listen", c.Listen),
 		c.TLS.Validate(),

@@ -6,8 +6,9 @@ import (
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
-// maxQuestions is the number of questions whose verdicts are cached. Clusters request a handful of sizes.
-const maxQuestions = 16
+// maxQuestions is the number of questions whose verdicts are cached. Clusters request a handful of sizes, for jobs of some
+// tens of kinds. On 5,000 nodes, verdicts on one question take 0.3 MiB.
+const maxQuestions = 64
 
 // Question is everything that the verdict on one version of a node depends on. Policies are comparable values.
 type Question struct {

@@ -16,7 +16,6 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/bus/membus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
-	"github.com/trellis-gpu/trellis/growth/interference"
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
@@ -48,7 +47,7 @@ func BenchmarkBind(b *testing.B) {
 	nodes.Step(cache.OnNodes(bus.Batch{Reset: true, Revision: revision, Entries: entries}))
 	nodes.Step(cache.OnJobs(bus.Batch{Reset: true, Revision: revision}))
 	nodes.Step(cache.Informed())
-	policy, err := placement.NewPolicy("growth", interference.Prior())
+	policy, err := placement.NewPolicy("growth", nil)
 	if err != nil {
 		b.Fatal(err)
 	}

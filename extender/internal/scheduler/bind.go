@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/trellis-gpu/trellis/daemon/jobkind"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
@@ -103,6 +104,7 @@ func (s *Scheduler) fetch(ctx context.Context, ref growth.PodRef) (request.Pod, 
 	if !requests {
 		return request.Pod{}, fmt.Errorf("pod %s asks for no share of a GPU: this extender must not bind it", ref)
 	}
+	pod.Request.Kind = jobkind.Of(object)
 	return validate(pod)
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/trellis-gpu/trellis/extender/internal/fastpath"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
 // Bounds of the decision log. A considered node costs one number, and some KiB if no current snapshot has its version any
@@ -41,8 +42,10 @@ type selection = fastpath.Selection[growth.NodeName, cache.NodeInfo]
 
 // decision is the latest attempt to place a pod. It is immutable.
 type decision struct {
-	pod                   request.Pod
-	at                    time.Time
+	pod request.Pod
+	at  time.Time
+	// policy scored the pod, with the model of that time.
+	policy                placement.Policy
 	filtered, prioritized selection
 	bound                 *bindResult
 }
@@ -63,16 +66,21 @@ func (d *decision) versions() uint64 {
 }
 
 // filtered starts a decision: every attempt starts with Filter.
-func (l *DecisionLog) filtered(pod request.Pod, nodes selection) {
-	l.put(&decision{pod: pod, at: time.Now(), filtered: nodes})
+func (l *DecisionLog) filtered(e *evaluator, nodes selection) {
+	l.put(&decision{
+		pod:      e.pod,
+		at:       time.Now(),
+		policy:   e.question.Policy,
+		filtered: nodes,
+	})
 }
 
-func (l *DecisionLog) prioritized(pod request.Pod, nodes selection) {
-	next := decision{pod: pod, at: time.Now()}
-	if last := l.of(pod.Ref.UID); last != nil {
+func (l *DecisionLog) prioritized(e *evaluator, nodes selection) {
+	next := decision{pod: e.pod, at: time.Now()}
+	if last := l.of(e.pod.Ref.UID); last != nil {
 		next = *last
 	}
-	next.prioritized = nodes
+	next.policy, next.prioritized = e.question.Policy, nodes
 	l.put(&next)
 }
 

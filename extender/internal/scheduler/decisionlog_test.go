@@ -49,7 +49,7 @@ func TestDecisionLog_BoundsOldVersions(t *testing.T) {
 		for i := range 20 {
 			index = index.With(slices.Values(names[:changed]), newVersion)
 			pod := request.Pod{Ref: growth.PodRef{UID: growth.PodUID(fmt.Sprint(i))}}
-			l.filtered(pod, selectNodes(index, names))
+			l.filtered(&evaluator{pod: pod}, selectNodes(index, names))
 			l.bound(pod.Ref.UID, bindResult{node: "n"})
 		}
 		require.Len(t, l.entries, kept, "%d nodes changed between two decisions", changed)

@@ -8,6 +8,7 @@ import (
 	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/interference"
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
@@ -45,6 +46,17 @@ type NodeExplanation struct {
 type GPUExplanation struct {
 	GPU growth.GPU `json:"gpu"`
 	Why string     `json:"why"`
+	// Jobs are the predicted slowdowns, of the pod first; empty on an empty GPU and for policies without predictions.
+	Jobs []JobExplanation `json:"jobs,omitempty"`
+}
+
+// JobExplanation is the predicted slowdown of one job on a GPU, with the pod there (After) and without (Before).
+type JobExplanation struct {
+	Pod       string            `json:"pod"`
+	Kind      interference.Kind `json:"kind,omitempty"`
+	Before    growth.Slowdown   `json:"before"`
+	After     growth.Slowdown   `json:"after"`
+	Deviation growth.Slowdown   `json:"deviation"`
 }
 
 // BindExplanation is the result of Bind.
@@ -88,10 +100,10 @@ func (s *Scheduler) Explain(namespace, name string) (Explanation, bool) {
 func (s *Scheduler) explainNodes(d *decision) []NodeExplanation {
 	nodes := []NodeExplanation{}
 	scored := map[growth.NodeName]bool{}
-	for i, option := range placeAll(d.prioritized, d.pod, s.Policy) {
+	for i, option := range placeAll(d.prioritized, d.pod, d.policy) {
 		name := d.prioritized.Name(i)
 		scored[name] = true
-		nodes = append(nodes, s.explainNode(string(name), d.prioritized.Value(i), d.pod, option))
+		nodes = append(nodes, s.explainNode(string(name), d.prioritized.Value(i), d, option))
 	}
 	for i := range d.filtered.Len() {
 		name := d.filtered.Name(i)
@@ -117,7 +129,7 @@ func rank(n NodeExplanation) int {
 	return 0
 }
 
-func (s *Scheduler) explainNode(name string, node *cache.NodeInfo, pod request.Pod, o option) NodeExplanation {
+func (s *Scheduler) explainNode(name string, node *cache.NodeInfo, d *decision, o option) NodeExplanation {
 	if !o.status.Fits() {
 		return NodeExplanation{Node: name, Reason: o.status.Reason, Unresolvable: o.status.Unresolvable}
 	}
@@ -127,15 +139,41 @@ func (s *Scheduler) explainNode(name string, node *cache.NodeInfo, pod request.P
 		Points: o.points,
 		Score:  o.choice.Score,
 	}
-	n := node.Without(pod.Ref.UID)
+	n := node.Without(d.pod.Ref.UID)
 	for _, share := range o.choice.GPUs {
 		for _, g := range n.GPUs {
 			if g.UUID == share.GPU {
-				e.GPUs = append(e.GPUs, GPUExplanation{GPU: g.UUID, Why: s.Policy.Explain(g, share.Memory, pod.Request.Count)})
+				e.GPUs = append(e.GPUs, s.explainGPU(g, d, share.Memory))
 			}
 		}
 	}
 	return e
+}
+
+func (s *Scheduler) explainGPU(g placement.GPU, d *decision, memory growth.MiB) GPUExplanation {
+	job := placement.Newcomer{Kind: d.pod.Request.Kind, Memory: memory, Count: d.pod.Request.Count}
+	e := GPUExplanation{GPU: g.UUID, Why: d.policy.Explain(g, job)}
+	for _, predicted := range placement.Slowdowns(d.policy, g, job) {
+		e.Jobs = append(e.Jobs, JobExplanation{
+			Pod:       s.nameOf(predicted.Pod, d.pod.Ref),
+			Kind:      predicted.Kind,
+			Before:    predicted.Before.Mean,
+			After:     predicted.After.Mean,
+			Deviation: predicted.After.Deviation,
+		})
+	}
+	return e
+}
+
+// nameOf returns the name of a job's pod, or its UID if the pod is gone. The empty UID is that of the pod to be placed.
+func (s *Scheduler) nameOf(pod growth.PodUID, placed growth.PodRef) string {
+	if pod == "" {
+		return placed.String()
+	}
+	if known, ok := s.Cache.Snapshot().Pods.Get(pod); ok {
+		return known.Ref.String()
+	}
+	return string(pod)
 }
 
 // option is the best choice of GPUs on one node, and its points among all nodes.

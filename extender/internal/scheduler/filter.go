@@ -49,6 +49,7 @@ func (s *Scheduler) Filter(object *corev1.Pod, nodes []string) (FilterResult, er
 	if !requests {
 		return result, nil
 	}
+	pod.Request.Kind = kind(snapshot, object)
 	evaluator := s.evaluator(snapshot, pod)
 	nomination := s.nominations.get(pod.Ref.UID, time.Now())
 	considered := snapshot.Nodes.Select()
@@ -61,7 +62,7 @@ func (s *Scheduler) Filter(object *corev1.Pod, nodes []string) (FilterResult, er
 		}
 		result.Statuses[i] = status
 	}
-	s.decisions.filtered(pod, considered)
+	s.decisions.filtered(evaluator, considered)
 	s.Log.Debug("filtered", "pod", pod.Ref, "nodes", len(nodes))
 	return result, nil
 }

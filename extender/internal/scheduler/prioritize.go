@@ -28,6 +28,7 @@ func (s *Scheduler) Prioritize(object *corev1.Pod, nodes []string) PrioritizeRes
 		return result
 	}
 	scores := make([]placement.Score, len(nodes))
+	pod.Request.Kind = kind(snapshot, object)
 	evaluator, normalizer := s.evaluator(snapshot, pod), placement.Normalizer{}
 	considered := snapshot.Nodes.Select()
 	for i, name := range nodes {
@@ -44,6 +45,6 @@ func (s *Scheduler) Prioritize(object *corev1.Pod, nodes []string) PrioritizeRes
 	for i, score := range scores {
 		result.Points[i] = int8(normalizer.Points(score))
 	}
-	s.decisions.prioritized(pod, considered)
+	s.decisions.prioritized(evaluator, considered)
 	return result
 }

@@ -88,7 +88,8 @@ func (s *Scheduler) plan(
 	if placement.StillFits(vacant, pod.Request, present) {
 		return newReservation(pod, present), vacant, nil
 	}
-	choice, status := placement.Place(vacant, pod.Request, s.policy(snapshot))
+	policy, _ := s.policy(snapshot)
+	choice, status := placement.Place(vacant, pod.Request, policy)
 	if !status.Fits() {
 		return bus.Reservation{}, placement.Node{}, fmt.Errorf("%w: %s", ErrNoRoom, status.Reason)
 	}

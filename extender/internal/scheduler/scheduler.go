@@ -6,12 +6,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/trellis-gpu/trellis/daemon/jobkind"
 	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/fastpath"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
 	"github.com/trellis-gpu/trellis/extender/internal/reservations"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/interference"
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
@@ -34,7 +36,7 @@ type API interface {
 // Scheduler decides. It is safe for concurrent use.
 type Scheduler struct {
 	Cache Cache
-	// Policy scores GPUs. PolicyName is the value of --policy.
+	// Policy scores GPUs, by the model of the snapshot if it predicts. PolicyName is the value of --policy.
 	Policy     placement.Policy
 	PolicyName string
 	Store      Store
@@ -84,15 +86,24 @@ func score(node *cache.NodeInfo, pod request.Pod, policy placement.Policy) (plac
 	return placement.ScoreNode(n, pod.Request, policy)
 }
 
-// policy returns how GPUs are scored on a snapshot. While the bus is unavailable the samples of jobs are old. Only memory
-// counts then, and an empty GPU is best: no job is there that the pod could slow down.
-func (s *Scheduler) policy(snapshot *cache.Snapshot) placement.Policy {
-	if snapshot.Unavailable == nil {
-		return s.Policy
-	}
+// policy returns how GPUs are scored on a snapshot, and whether the kinds of jobs count. While the bus is unavailable the
+// samples of jobs are old. Only memory counts then, and an empty GPU is best: no job is there that the pod could slow down.
+func (s *Scheduler) policy(snapshot *cache.Snapshot) (p placement.Policy, byKind bool) {
 	switch s.Policy.(type) {
 	case placement.Binpack, placement.Spread:
-		return s.Policy
+		return s.Policy, false
 	}
-	return placement.Spread{}
+	if snapshot.Unavailable != nil {
+		return placement.Spread{}, false
+	}
+	return placement.Predicting(s.Policy, snapshot.Model)
+}
+
+// kind returns the kind of a pod's job. The snapshot mostly has it, since the API server reports a pod before kube-scheduler
+// places it.
+func kind(snapshot *cache.Snapshot, object *corev1.Pod) interference.Kind {
+	if pod, known := snapshot.Pods.Get(growth.PodUID(object.UID)); known {
+		return pod.Request.Kind
+	}
+	return jobkind.Of(object)
 }

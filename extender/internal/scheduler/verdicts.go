@@ -16,7 +16,11 @@ type evaluator struct {
 }
 
 func (s *Scheduler) evaluator(snapshot *cache.Snapshot, pod request.Pod) *evaluator {
-	e := &evaluator{pod: pod, question: fastpath.Question{Policy: s.policy(snapshot), Shape: pod.Request.Shape()}}
+	policy, byKind := s.policy(snapshot)
+	if !byKind {
+		pod.Request.Kind = "" // pods of all kinds share their verdicts
+	}
+	e := &evaluator{pod: pod, question: fastpath.Question{Policy: policy, Shape: pod.Request.Shape()}}
 	_, holds := snapshot.Holders.Get(pod.Ref.UID)
 	if !holds && pod.Invalid == nil {
 		e.cached = s.verdicts.For(e.question, snapshot.Nodes.Slots())

@@ -16,7 +16,6 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
-	"github.com/trellis-gpu/trellis/growth/interference"
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
@@ -71,7 +70,7 @@ func BenchmarkVerbs(b *testing.B) {
 	for _, verb := range []string{"filter", "prioritize"} {
 		for _, full := range []int{0, 40, 76} {
 			nodes, names := cluster(b, benchNodes, full)
-			policy, err := placement.NewPolicy("growth", interference.Prior())
+			policy, err := placement.NewPolicy("growth", nil)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -55,6 +55,7 @@ func writeExplanation(w io.Writer, e scheduler.Explanation) {
 					name, points = "", ""
 				}
 				fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", name, points, g.GPU, g.Why)
+				writeSlowdowns(table, g.Jobs)
 			}
 		case n.Reason == "":
 			fmt.Fprintf(table, "%s\t-\t\thas room; the scheduler did not ask for its score\n", n.Node)
@@ -70,5 +71,13 @@ func writeExplanation(w io.Writer, e scheduler.Explanation) {
 		fmt.Fprintf(w, "\nnot bound to %s at %s: %s\n", b.Node, b.At.UTC().Format(time.RFC3339), b.Error)
 	default:
 		fmt.Fprintf(w, "\nbound to %s on %v at %s\n", b.Node, b.GPUs, b.At.UTC().Format(time.RFC3339))
+	}
+}
+
+// writeSlowdowns writes the predicted slowdowns of the jobs on a GPU, one per row.
+func writeSlowdowns(table io.Writer, jobs []scheduler.JobExplanation) {
+	for _, j := range jobs {
+		fmt.Fprintf(table, "\t\t\t  %s: steps take %.2f ± %.2f times as long as alone, %.2f without the pod\n",
+			j.Pod, j.After, j.Deviation, j.Before)
 	}
 }
