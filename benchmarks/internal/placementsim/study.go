@@ -1,0 +1,65 @@
+package placementsim
+
+import (
+	"math"
+	"math/rand/v2"
+)
+
+// Experiment is a setting in which the policies are compared.
+type Experiment struct {
+	Layout   Layout
+	Speeds   Speeds
+	Workload Workload
+	Sharing  Sharing
+}
+
+// Row is the result of one policy.
+type Row struct {
+	Policy string
+	// Completion is the mean completion time in seconds, over jobs and seeds.
+	Completion float64
+	// Change is that of Learned relative to this policy's, in per cent: the mean over seeds of the same jobs, with its
+	// 95 % interval. Negative is better.
+	Change, Low, High float64
+}
+
+// Run returns a row per policy. Each seed draws the same jobs for all of them.
+func Run(e Experiment, policies []Policy, seeds int) []Row {
+	times := make([][]float64, len(policies))
+	for seed := range uint64(seeds) {
+		jobs := e.Workload.draw(len(e.Speeds.Kinds), rand.New(rand.NewPCG(seed, 1)))
+		for i, p := range policies {
+			times[i] = append(times[i], newCluster(e, p, seed).run(jobs))
+		}
+	}
+	rows := make([]Row, len(policies))
+	for i, p := range policies {
+		changes := make([]float64, seeds)
+		for s := range changes {
+			changes[s] = 100 * (times[0][s]/times[i][s] - 1)
+		}
+		mean, half := interval(changes)
+		completion, _ := interval(times[i])
+		rows[i] = Row{
+			Policy:     p.Name,
+			Completion: completion,
+			Change:     mean,
+			Low:        mean - half,
+			High:       mean + half,
+		}
+	}
+	return rows
+}
+
+// interval returns the mean, and half of its 95 % interval.
+func interval(values []float64) (mean, half float64) {
+	n := float64(len(values))
+	for _, v := range values {
+		mean += v / n
+	}
+	squares := 0.0
+	for _, v := range values {
+		squares += (v - mean) * (v - mean)
+	}
+	return mean, 1.96 * math.Sqrt(squares/max(1, n-1)/n)
+}
