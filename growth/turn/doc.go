@@ -27,6 +27,9 @@
 // for one of the GPUs. If the next job needs several GPUs and some of them are held, others may use the free ones in the
 // meantime, but only until the quanta of the holders end.
 //
+// One case is excepted. If a job is behind its share by more than the rotation of the turn explains, its GPUs are kept for it
+// in pauses that are usually shorter than the next job takes to stop (see pausing).
+//
 // # Bound
 //
 // A job that holds has to answer a Revoke within Timeout. If it does not, it is overdue: it is taken for a job that cannot

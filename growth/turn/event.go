@@ -54,15 +54,19 @@ func (e Opened) apply(s *Scheduler) {
 func (e Waits) apply(s *Scheduler) {
 	if j := s.jobs[e.Job]; j != nil && j.state != Ready {
 		if !j.computes() {
+			s.resumed(j)
 			s.catchUp(j)
 			j.urgent = true
 		}
+		s.stopped(j)
 		j.state = Ready
 	}
 }
 
 func (e Pauses) apply(s *Scheduler) {
-	if j := s.jobs[e.Job]; j != nil {
+	if j := s.jobs[e.Job]; j != nil && j.state != Idle {
+		s.stopped(j)
+		s.pausing(j)
 		j.state = Idle
 	}
 }

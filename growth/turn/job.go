@@ -50,6 +50,12 @@ type job struct {
 	until   time.Time     // end of the quantum of a job that holds
 	answer  time.Time     // time until which a job that is stopping must answer
 	urgent  bool          // was idle before it became ready
+
+	since time.Time     // beginning of the pause of an idle job
+	pause time.Duration // mean of its pauses
+	asked time.Time     // when a job that is stopping was asked to
+	stops time.Duration // mean time that it took to stop
+	keep  time.Time     // until then, its GPUs are kept for an idle job
 }
 
 // computes reports whether the job uses its GPUs.
@@ -72,5 +78,17 @@ func (j *job) charge(held time.Duration, alone bool) {
 	if alone {
 		j.use.Alone += held
 	}
+	j.age(held)
+}
+
+// age adds time to the virtual time.
+func (j *job) age(held time.Duration) {
 	j.virtual += time.Duration(float64(held) / max(float64(j.Share), leastShare))
+}
+
+// shift moves all times of a job after the clock has been set.
+func (j *job) shift(by time.Duration) {
+	for _, t := range []*time.Time{&j.until, &j.answer, &j.since, &j.asked, &j.keep} {
+		*t = t.Add(by)
+	}
 }

@@ -17,6 +17,8 @@ type Config struct {
 	Timeout time.Duration
 	// Credit and Debt bound how far a job is behind and ahead of the others, in virtual time.
 	Credit, Debt time.Duration
+	// Keep bounds the pause in which the GPUs are kept for a job.
+	Keep time.Duration
 }
 
 // Default suits steps of milliseconds to seconds. A shorter Period follows the shares more closely and switches more often.
@@ -24,8 +26,9 @@ var Default = Config{
 	Period:  time.Second,
 	Least:   20 * time.Millisecond,
 	Timeout: 5 * time.Second,
-	Credit:  time.Second,
+	Credit:  2 * time.Second,
 	Debt:    20 * time.Second,
+	Keep:    20 * time.Millisecond,
 }
 
 // maxGap bounds the time that is charged between two events, so that a clock that is set does no harm. Woken comes sooner
@@ -118,7 +121,7 @@ func (s *Scheduler) advance(now time.Time) {
 	elapsed = min(elapsed, maxGap)
 	if shift := now.Sub(s.now) - elapsed; shift != 0 && !s.now.IsZero() { // the clock has been set
 		for _, j := range s.order {
-			j.until, j.answer = j.until.Add(shift), j.answer.Add(shift)
+			j.shift(shift)
 		}
 	}
 	s.now = now
@@ -129,6 +132,8 @@ func (s *Scheduler) advance(now time.Time) {
 		switch {
 		case j.computes():
 			j.charge(elapsed, !s.contended(j))
+		case j.kept(now.Add(-elapsed)):
+			j.age(min(elapsed, j.keep.Sub(now)+elapsed))
 		case j.state == Ready:
 			j.use.Waited += elapsed
 		}
@@ -214,7 +219,7 @@ func (s *Scheduler) grant() {
 // blocked returns when the quanta of the jobs end that keep a ready job from its GPUs, and whether there are any.
 func (s *Scheduler) blocked(j *job) (ends time.Time, blocked bool) {
 	for _, other := range s.order {
-		if other.blocks() && j.conflicts(other) {
+		if (other.blocks() || other.kept(s.now)) && j.conflicts(other) {
 			blocked = true
 			if other.until.After(ends) {
 				ends = other.until
@@ -230,7 +235,7 @@ func (s *Scheduler) revoke() {
 		if j.state != Holding || j.Always || s.open || !s.awaited(j) || j.until.After(s.now) && !s.preempted(j) {
 			continue
 		}
-		j.state, j.answer = Stopping, s.now.Add(s.config.Timeout)
+		j.state, j.asked, j.answer = Stopping, s.now, s.now.Add(s.config.Timeout)
 		s.out.Revoke = append(s.out.Revoke, j.ID)
 	}
 }
@@ -278,6 +283,8 @@ func (s *Scheduler) wake() (at time.Time) {
 			earliest(j.answer)
 		case j.state == Holding && !j.Always && !s.open && s.awaited(j):
 			earliest(j.until)
+		case j.kept(s.now):
+			earliest(j.keep)
 		}
 	}
 	return at

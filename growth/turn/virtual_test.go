@@ -171,6 +171,30 @@ func TestScheduler_JobsThatWaitForData(t *testing.T) {
 	require.Less(t, data.waited, 6*ms)
 }
 
+// A job of a large share that waits a little for data after each step gets its share, less its own waits. Jobs of equal
+// shares leave their waits to one another.
+func TestScheduler_GPUIsKeptForAJobThatIsBehind(t *testing.T) {
+	const ms, us = time.Millisecond, time.Microsecond
+	for name, tc := range map[string]struct {
+		first, second float64
+		load, compute time.Duration
+		held, free    float64 // of the GPU's time
+	}{
+		"equal shares":                       {1, 1, 1500 * us, 10 * ms, .50, 0},
+		"three to one":                       {3, 1, 1500 * us, 10 * ms, .66, .06},
+		"nine to one":                        {9, 1, 1500 * us, 10 * ms, .79, .11},
+		"waits as long as a step are shared": {9, 1, 10 * ms, 10 * ms, .50, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			waits := &worker{Job: one("waits", tc.first), load: tc.load, compute: tc.compute}
+			ready := &worker{Job: one("ready", tc.second), compute: 10 * ms}
+			m := run(t, time.Minute, waits, ready)
+			require.InDelta(t, tc.held, m.held("waits")/60, .02)
+			require.InDelta(t, tc.free, 1-(m.held("waits")+m.held("ready"))/60, .02)
+		})
+	}
+}
+
 // Jobs on several GPUs and jobs that do not stop: each of them is served, and no turn is given twice.
 func TestScheduler_AnyMixOfJobsIsServed(t *testing.T) {
 	for seed := range uint64(200) {
