@@ -1,28 +1,98 @@
 package interference
 
-import "github.com/trellis-gpu/trellis/growth"
+import (
+	"math"
 
-// Model is the contention of a GPU. The zero value predicts, with certainty, that jobs do not slow one another down.
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+// Model predicts slowdowns. A model without measurements (Prior) predicts from activity alone; Learner.Model returns one
+// with measurements. The zero value predicts, with certainty, that jobs do not slow one another down. A Model does not
+// change; it is safe for concurrent use.
 type Model struct {
-	// Contention is the mean of the contention c (see the package comment), Deviation its standard deviation; both are
-	// ≥ 0.
+	// Contention is the mean of the contention c before any measurement (see the package comment), Deviation its standard
+	// deviation; both are ≥ 0.
 	Contention, Deviation growth.Slowdown
+
+	learned *fit // nil without measurements
 }
 
 // Prior returns the model before any measurement.
 func Prior() Model { return Model{Contention: 0.31, Deviation: 0.15} }
 
 // Slowdown predicts the slowdown of a job with activity own on a GPU shared with jobs whose activities sum to others.
+// It ignores measurements.
 func (m Model) Slowdown(own, others growth.Share) Prediction {
 	overlap := growth.Slowdown(max(0, own) * max(0, others))
-	return Prediction{Mean: 1 + m.Contention*overlap, Deviation: m.Deviation * overlap}
+	p := Prediction{Mean: 1 + m.Contention*overlap, Deviation: m.Deviation * overlap}
+	p.Low = max(1, p.Mean-quantile90*p.Deviation)
+	p.High = p.Mean + quantile90*p.Deviation
+	return p
 }
+
+// Predict predicts the slowdown of a job that shares a GPU with others. Their order has no meaning. A member needs no
+// Speed. A member without Activity has that of its kind, or is always active if its kind is unknown.
+func (m Model) Predict(own Member, others []Member) Prediction {
+	if m.learned != nil && len(others) > 0 {
+		return m.learned.predict(own, others).slowdown()
+	}
+	var active growth.Share
+	for _, other := range others {
+		active += growth.Share(other.active(1))
+	}
+	return m.Slowdown(growth.Share(own.active(1)), active)
+}
+
+// active returns the activity, or usual if it is unknown.
+func (m Member) active(usual float64) float64 {
+	if m.Activity > 0 && m.Activity <= 1 {
+		return max(minActivity, float64(m.Activity))
+	}
+	return usual
+}
+
+// minActivity bounds logarithms of activities.
+const minActivity = 0.02
+
+// quantile90 is the 90 % quantile of the standard normal distribution. 80 % of all values lie between it and its
+// negative.
+const quantile90 = 1.2816
 
 // Prediction is a predicted slowdown.
 type Prediction struct {
 	// Mean is the expected slowdown, ≥ 1, Deviation its standard deviation.
 	Mean, Deviation growth.Slowdown
+	// Low and High are the bounds of the interval that contains 80 % of such slowdowns.
+	Low, High growth.Slowdown
 }
 
 // Cautious returns the mean plus one standard deviation.
 func (p Prediction) Cautious() growth.Slowdown { return p.Mean + p.Deviation }
+
+// normal is a normal distribution of the logarithm of an excess: the excess of a slowdown is the slowdown minus one.
+type normal struct{ mean, variance float64 }
+
+// maxVariance bounds the variance of a prediction, whose expected value grows exponentially with it.
+const maxVariance = 1
+
+// slowdown returns the distribution of the slowdown.
+func (n normal) slowdown() Prediction {
+	variance := min(n.variance, maxVariance)
+	mean := min(math.Exp(n.mean+variance/2), maxExcess)
+	deviation := math.Sqrt(variance)
+	return Prediction{
+		Mean:      growth.Slowdown(1 + mean),
+		Deviation: growth.Slowdown(mean * math.Sqrt(math.Expm1(variance))),
+		Low:       growth.Slowdown(1 + min(math.Exp(n.mean-quantile90*deviation), maxExcess)),
+		High:      growth.Slowdown(1 + min(math.Exp(n.mean+quantile90*deviation), maxExcess)),
+	}
+}
+
+// given returns the distribution after an observation of the value with a variance.
+func (n normal) given(value, variance float64) normal {
+	if n.variance <= 0 {
+		return n
+	}
+	gain := n.variance / (n.variance + variance)
+	return normal{mean: n.mean + gain*(value-n.mean), variance: n.variance * (1 - gain)}
+}
