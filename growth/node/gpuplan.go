@@ -48,7 +48,7 @@ func (p TurnPlan) equal(q TurnPlan) bool {
 }
 
 func (j TurnJob) equal(k TurnJob) bool {
-	return j.Pod == k.Pod && j.Share == k.Share && j.Spans == k.Spans &&
+	return j.Pod == k.Pod && j.Share == k.Share && j.Spans == k.Spans && j.Set == k.Set && j.Speed == k.Speed &&
 		slices.Equal(j.GPUs, k.GPUs) && slices.Equal(j.Slots, k.Slots)
 }
 

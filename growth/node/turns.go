@@ -35,6 +35,11 @@ type TurnJob struct {
 	Share growth.Share
 	// Spans is set for a job that is never paused, because it has processes on other nodes.
 	Spans bool
+	// Set is the number of the job's set within the group; 0 for a job that holds the turn alone. The jobs of a set have the
+	// same GPUs, and hold the turn of these together.
+	Set int
+	// Speed is the speed of the job while its whole set computes, relative to computing alone. It is charged by that.
+	Speed float64
 }
 
 // GPUUse is a reading of a job's use of its GPUs. Times are in seconds since the coordinator started. They are not
@@ -49,6 +54,15 @@ type GPUUse struct {
 	Steps int64
 	// Alone is the part of Held in which no other job held any of the job's GPUs.
 	Alone growth.Seconds
+	// Together has the rest of Held by the jobs that computed at the same time, as far as it was measured.
+	Together []Together
 	// Gated is set if the job is connected and answers, so that it can be paused.
 	Gated bool
+}
+
+// Together is a part of the time in which a job held its GPUs.
+type Together struct {
+	// Others are the jobs that computed on GPUs of the job all this time, in the order of their UIDs.
+	Others []growth.PodUID
+	Held   growth.Seconds
 }

@@ -16,6 +16,10 @@ type Job struct {
 	Share growth.Share
 	// Always is set for a job that is never paused.
 	Always bool
+	// Set is the number of the set with which the job holds the turn; 0 for a job that holds it alone.
+	Set int
+	// Speed is the speed of the job while its whole set computes, relative to computing alone. 0 means 1.
+	Speed float64
 }
 
 // State is what a job does.
@@ -36,7 +40,18 @@ type Use struct {
 	Held   time.Duration // time in which it computed
 	Alone  time.Duration // part of Held in which no other job of its GPUs computed
 	Waited time.Duration // time in which it was ready without the turn
+	// Together has the rest of Held by the other jobs that computed. It has the last few combinations of jobs.
+	Together []Together
 }
+
+// Together is the time in which a job and exactly these others computed, in the order of their IDs.
+type Together struct {
+	Others []growth.PodUID
+	Held   time.Duration
+}
+
+// maxTogether bounds the combinations of jobs that a job remembers.
+const maxTogether = 16
 
 // leastShare bounds the virtual time of a job whose share is 0.
 const leastShare = 0.001
@@ -68,17 +83,45 @@ func (j *job) blocks() bool {
 	return !j.Always && (j.state == Holding || j.state == Stopping)
 }
 
-func (j *job) conflicts(other *job) bool {
+// meets reports whether the jobs have a GPU in common.
+func (j *job) meets(other *job) bool {
 	return j != other && slices.ContainsFunc(j.GPUs, func(gpu growth.GPU) bool { return slices.Contains(other.GPUs, gpu) })
 }
 
-// charge adds time that the job has held.
-func (j *job) charge(held time.Duration, alone bool) {
-	j.use.Held += held
-	if alone {
-		j.use.Alone += held
+// mates reports whether the jobs hold the turn of a GPU together.
+func (j *job) mates(other *job) bool { return j.Set != 0 && j.Set == other.Set && j.meets(other) }
+
+// conflicts reports whether only one of the jobs can hold the turn of a GPU.
+func (j *job) conflicts(other *job) bool { return j.meets(other) && !j.mates(other) }
+
+// need returns the time that the job needs, relative to others: its share, divided by its speed in its set.
+func (j *job) need() float64 {
+	need := max(float64(j.Share), leastShare)
+	if j.Set != 0 && j.Speed > 0 {
+		need /= j.Speed
 	}
-	j.age(held)
+	return need
+}
+
+// charge adds time that the job has held, next to others that computed as well.
+func (j *job) charge(held time.Duration, speed float64, others []growth.PodUID) {
+	j.use.Held += held
+	j.age(time.Duration(speed * float64(held)))
+	if len(others) == 0 {
+		j.use.Alone += held
+		return
+	}
+	all := j.use.Together
+	i := slices.IndexFunc(all, func(t Together) bool { return slices.Equal(t.Others, others) })
+	if i < 0 {
+		if len(all) == maxTogether {
+			all = slices.Delete(all, 0, 1)
+		}
+		i = len(all)
+		all = append(all, Together{Others: slices.Clone(others)})
+	}
+	all[i].Held += held
+	j.use.Together = all
 }
 
 // age adds time to the virtual time.

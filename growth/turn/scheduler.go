@@ -41,7 +41,8 @@ type Scheduler struct {
 	jobs   map[growth.PodUID]*job
 	order  []*job // by ID
 	open   bool
-	now    time.Time // of the current step; zero before the first
+	others []growth.PodUID // scratch space of company
+	now    time.Time       // of the current step; zero before the first
 	out    Effects
 }
 
@@ -67,7 +68,9 @@ func (s *Scheduler) Use(now time.Time) map[growth.PodUID]Use {
 	s.advance(now)
 	uses := make(map[growth.PodUID]Use, len(s.order))
 	for _, j := range s.order {
-		uses[j.ID] = j.use
+		use := j.use
+		use.Together = slices.Clone(use.Together)
+		uses[j.ID] = use
 	}
 	return uses
 }
@@ -131,7 +134,8 @@ func (s *Scheduler) advance(now time.Time) {
 	for _, j := range s.order {
 		switch {
 		case j.computes():
-			j.charge(elapsed, !s.contended(j))
+			others, speed := s.company(j)
+			j.charge(elapsed, speed, others)
 		case j.kept(now.Add(-elapsed)):
 			j.age(min(elapsed, j.keep.Sub(now)+elapsed))
 		case j.state == Ready:
@@ -143,18 +147,40 @@ func (s *Scheduler) advance(now time.Time) {
 	}
 }
 
-// contended reports whether another job computes on a GPU of the job.
-func (s *Scheduler) contended(j *job) bool {
-	return slices.ContainsFunc(s.order, func(other *job) bool {
-		return (other.computes() || other.Always && other.state != Idle) && j.conflicts(other)
-	})
+// company returns the jobs that compute on GPUs of a job that computes, and the speed by which it is charged. Next to a job
+// of another set it is charged in full, as if it were alone.
+func (s *Scheduler) company(j *job) (others []growth.PodUID, speed float64) {
+	others = s.others[:0]
+	mates, computing, strangers := 0, 0, false
+	for _, other := range s.order {
+		if !j.meets(other) {
+			continue
+		}
+		mate := j.mates(other)
+		if mate {
+			mates++
+		}
+		if !other.computes() && !(other.Always && other.state != Idle) {
+			continue
+		}
+		others = append(others, other.ID)
+		strangers = strangers || !mate
+		if mate {
+			computing++
+		}
+	}
+	s.others = others
+	if strangers || computing == 0 || !(j.Speed > 0) {
+		return others, 1
+	}
+	return others, 1 / (1 + (1/j.Speed-1)*float64(computing)/float64(mates))
 }
 
 // least returns the least virtual time of the jobs that compete with a job, and its own if there are none.
 func (s *Scheduler) least(j *job) time.Duration {
 	least, found := j.virtual, false
 	for _, other := range s.order {
-		if other.state >= Ready && !other.Always && j.conflicts(other) && (!found || other.virtual < least) {
+		if other.state >= Ready && !other.Always && j.meets(other) && (!found || other.virtual < least) {
 			least, found = other.virtual, true
 		}
 	}
@@ -166,16 +192,24 @@ func (s *Scheduler) catchUp(j *job) {
 	j.virtual = max(j.virtual, s.least(j)-s.config.Credit)
 }
 
-// quantum returns the part of Period that a job has among the jobs that compete with it.
+// quantum returns the part of Period that a job, or its set, has among those that compete with it.
 func (s *Scheduler) quantum(j *job) time.Duration {
-	share := max(float64(j.Share), leastShare)
-	total := share
+	own, total := j.need(), 0.0
+	sets := map[int]float64{}
 	for _, other := range s.order {
-		if other.state != Absent && !other.Always && j.conflicts(other) {
-			total += max(float64(other.Share), leastShare)
+		switch {
+		case other.state == Absent || other.Always:
+		case j.mates(other):
+			own = max(own, other.need())
+		case !j.meets(other):
+		case other.Set != 0:
+			total += max(0, other.need()-sets[other.Set])
+			sets[other.Set] = max(sets[other.Set], other.need())
+		default:
+			total += other.need()
 		}
 	}
-	return max(s.config.Least, time.Duration(share/total*float64(s.config.Period)))
+	return max(s.config.Least, time.Duration(own/(own+total)*float64(s.config.Period)))
 }
 
 // ready returns the jobs that wait, the one with the least virtual time first.
@@ -208,6 +242,9 @@ func (s *Scheduler) grant() {
 				until = ends
 			}
 		}
+		if ends := s.ends(j, time.Time{}); ends.After(s.now) && ends.Before(until) {
+			until = ends // of the set's turn
+		}
 		if until.Before(s.now.Add(s.config.Least)) {
 			continue
 		}
@@ -221,18 +258,28 @@ func (s *Scheduler) blocked(j *job) (ends time.Time, blocked bool) {
 	for _, other := range s.order {
 		if (other.blocks() || other.kept(s.now)) && j.conflicts(other) {
 			blocked = true
-			if other.until.After(ends) {
-				ends = other.until
+			if until := s.ends(other, other.until); until.After(ends) {
+				ends = until
 			}
 		}
 	}
 	return ends, blocked
 }
 
+// ends returns the later of a time and the end of the turn of the job's set.
+func (s *Scheduler) ends(j *job, at time.Time) time.Time {
+	for _, other := range s.order {
+		if other.state == Holding && j.mates(other) && other.until.After(at) {
+			at = other.until
+		}
+	}
+	return at
+}
+
 // revoke ends the turns that keep a job waiting, if their quantum is over or that job must not wait for it.
 func (s *Scheduler) revoke() {
 	for _, j := range s.order {
-		if j.state != Holding || j.Always || s.open || !s.awaited(j) || j.until.After(s.now) && !s.preempted(j) {
+		if j.state != Holding || j.Always || s.open || !s.awaited(j) || s.ends(j, j.until).After(s.now) && !s.preempted(j) {
 			continue
 		}
 		j.state, j.asked, j.answer = Stopping, s.now, s.now.Add(s.config.Timeout)
@@ -252,11 +299,17 @@ func (s *Scheduler) awaited(j *job) bool {
 	})
 }
 
-// preempted reports whether a job that was idle, and is behind, needs a GPU of the job. Such a job uses its GPU for a few
+// preempted reports whether a job that was idle, and is behind the whole set, needs a GPU of the job. Such a job uses its GPU for a few
 // steps and then waits for data: a wait for a whole quantum each time would cost it far more than plain sharing.
 func (s *Scheduler) preempted(j *job) bool {
+	virtual := j.virtual
+	for _, other := range s.order {
+		if other.state == Holding && j.mates(other) {
+			virtual = min(virtual, other.virtual)
+		}
+	}
 	return slices.ContainsFunc(s.order, func(other *job) bool {
-		return other.state == Ready && other.urgent && other.virtual < j.virtual && j.conflicts(other)
+		return other.state == Ready && other.urgent && other.virtual < virtual && j.conflicts(other)
 	})
 }
 
@@ -282,7 +335,7 @@ func (s *Scheduler) wake() (at time.Time) {
 		case j.state == Stopping:
 			earliest(j.answer)
 		case j.state == Holding && !j.Always && !s.open && s.awaited(j):
-			earliest(j.until)
+			earliest(s.ends(j, j.until))
 		case j.kept(s.now):
 			earliest(j.keep)
 		}

@@ -35,11 +35,15 @@ func (m Machine) jobsOnGPUs() int {
 
 // textOnGPUs returns a text such as "8 GPUs, jobs on 1/2/4".
 func (m Machine) textOnGPUs() string {
-	if m.GPUs == 1 {
-		return "1 GPU"
+	text := "1 GPU"
+	if m.GPUs > 1 {
+		widths := slices.Compact(slices.Sorted(slices.Values(m.Widths)))
+		text = fmt.Sprintf("%d GPUs, jobs on %s", m.GPUs, strings.ReplaceAll(strings.Trim(fmt.Sprint(widths), "[]"), " ", "/"))
 	}
-	widths := slices.Compact(slices.Sorted(slices.Values(m.Widths)))
-	return fmt.Sprintf("%d GPUs, jobs on %s", m.GPUs, strings.ReplaceAll(strings.Trim(fmt.Sprint(widths), "[]"), " ", "/"))
+	if len(m.Speeds) > 0 {
+		text += ", co-running " + m.Speeds.String()
+	}
+	return text
 }
 
 // drawOnGPUs returns the jobs of one seed. A job on several GPUs has neighbouring ones, as schedulers place it. A third of
@@ -61,6 +65,10 @@ func (m Machine) drawOnGPUs(dice, mistakes *rand.Rand, errors float64) []Job {
 		j.Work = float64(width) * (32 + 280*dice.Float64())
 		j.Need = j.Work * (0.15 + 0.35*dice.Float64())
 		j.Wrong = 1 + errors*(2*mistakes.Float64()-1)
+		j.Speeds = m.Speeds
+		if len(m.Speeds) > 0 {
+			j.Class = dice.IntN(len(m.Speeds))
+		}
 		jobs[i] = j
 	}
 	slices.SortFunc(jobs, func(a, b Job) int { return cmp.Compare(a.Arrival, b.Arrival) })
@@ -84,47 +92,52 @@ func (r *Running) deleted() node.PodDeleted {
 	return node.PodDeleted{Pod: id(r), CPU: &work}
 }
 
-// divideGPUs divides the time of each GPU by weight among the jobs on it. A job on several GPUs has the same time on each.
-// No GPU is idle that some job can use. It returns the work per second.
-func divideGPUs(jobs []*Running, weights []float64) []float64 {
-	d := filling{jobs: jobs, weights: weights, times: make([]float64, len(jobs)), free: map[growth.GPU]float64{}}
-	for i, j := range jobs {
+// unit is a job, or jobs that take turns as one.
+type unit struct {
+	jobs   []*Running
+	turns  bool
+	on     []growth.GPU
+	weight float64
+	// limit is the most time per second that the unit can use. Of a unit that takes no turns, time is the work that it does.
+	limit float64
+}
+
+// divideGPUs divides the time of each GPU by weight among the units on it. A job on several GPUs has the same time on each.
+// No GPU is idle that some unit can use. It returns the time of each unit per second. capacities has that of each GPU.
+func divideGPUs(units []unit, capacities map[growth.GPU]float64) []float64 {
+	d := filling{units: units, times: make([]float64, len(units)), free: capacities}
+	for i := range units {
 		d.rising = append(d.rising, i)
-		for _, gpu := range j.On {
-			d.free[gpu] = 1
-		}
 	}
 	for len(d.rising) > 0 {
 		d.rise()
 	}
-	rates := make([]float64, len(jobs))
-	for i, j := range jobs {
-		rates[i] = max(d.times[i], dust) * float64(len(j.On))
+	for i, time := range d.times {
+		d.times[i] = max(time, dust)
 	}
-	return rates
+	return d.times
 }
 
-// filling raises the times of all jobs together until each has reached its limit or a full GPU.
+// filling raises the times of all units together until each has reached its limit or a full GPU.
 type filling struct {
-	jobs    []*Running
-	weights []float64
-	times   []float64 // fractions of time
-	free    map[growth.GPU]float64
-	rising  []int // indices
+	units  []unit
+	times  []float64 // per second
+	free   map[growth.GPU]float64
+	rising []int // indices
 }
 
-// rise raises the times to the next limit or full GPU. At least one job stops to rise there.
+// rise raises the times to the next limit or full GPU. At least one unit stops to rise there.
 func (d *filling) rise() {
 	demand := map[growth.GPU]float64{}
 	for _, i := range d.rising {
-		for _, gpu := range d.jobs[i].On {
-			demand[gpu] += d.weights[i]
+		for _, gpu := range d.units[i].on {
+			demand[gpu] += d.units[i].weight
 		}
 	}
 	step, first := math.Inf(1), 0
 	for _, i := range d.rising {
-		most := d.limit(i) / d.weights[i]
-		for _, gpu := range d.jobs[i].On {
+		most := d.limit(i) / d.units[i].weight
+		for _, gpu := range d.units[i].on {
 			most = min(most, d.free[gpu]/demand[gpu])
 		}
 		if most < step {
@@ -132,22 +145,19 @@ func (d *filling) rise() {
 		}
 	}
 	for _, i := range d.rising {
-		d.times[i] += step * d.weights[i]
-		for _, gpu := range d.jobs[i].On {
-			d.free[gpu] -= step * d.weights[i]
+		d.times[i] += step * d.units[i].weight
+		for _, gpu := range d.units[i].on {
+			d.free[gpu] -= step * d.units[i].weight
 		}
 	}
 	d.rising = slices.DeleteFunc(d.rising, func(i int) bool {
 		full := func(gpu growth.GPU) bool { return d.free[gpu] < dust }
-		return i == first || d.limit(i) < dust || slices.ContainsFunc(d.jobs[i].On, full)
+		return i == first || d.limit(i) < dust || slices.ContainsFunc(d.units[i].on, full)
 	})
 }
 
-// limit returns by how much the time of a job can still rise.
-func (d *filling) limit(job int) float64 {
-	j := d.jobs[job]
-	return j.Limit/float64(len(j.On)) - d.times[job]
-}
+// limit returns by how much the time of a unit can still rise.
+func (d *filling) limit(unit int) float64 { return d.units[unit].limit - d.times[unit] }
 
 // onGPUs is the division of GPUs by a node.
 type onGPUs struct {
@@ -159,22 +169,6 @@ func (g *onGPUs) follow(plan *node.TurnPlan) {
 	if plan != nil {
 		g.plan = *plan
 	}
-}
-
-// shares returns the weights with which jobs get turns. Jobs that take no turns have equal weights.
-func (g *onGPUs) shares(running []*Running) []float64 {
-	shares := make([]float64, len(running))
-	for i, r := range running {
-		shares[i] = 1
-		for _, group := range g.plan.Groups {
-			for _, j := range group.Jobs {
-				if j.Pod == id(r) && !group.Open {
-					shares[i] = max(float64(j.Share), 1e-6)
-				}
-			}
-		}
-	}
-	return shares
 }
 
 // allocate lets kubelet allocate the GPUs of a job.
@@ -193,19 +187,12 @@ func (p *nodePolicy) allocate(at time.Time, r *Running) {
 	p.step(at, node.AllocationsChanged{Allocations: p.gpus.allocations, Synced: true})
 }
 
-// gpuUses returns the readings of the jobs on GPUs. Jobs that take no turns hold and wait in the same proportion.
+// gpuUses returns the readings of the jobs on GPUs.
 func gpuUses(running []*Running) map[growth.PodUID]node.GPUUse {
 	uses := map[growth.PodUID]node.GPUUse{}
 	for _, r := range running {
-		if len(r.On) == 0 {
-			continue
-		}
-		held := growth.Seconds(r.Done / float64(len(r.On)))
-		uses[id(r)] = node.GPUUse{
-			Held:   held,
-			Waited: growth.Seconds(r.Waited),
-			Alone:  held,
-			Gated:  true,
+		if len(r.On) > 0 {
+			uses[id(r)] = r.use()
 		}
 	}
 	return uses

@@ -23,6 +23,9 @@ type Job struct {
 	Limit float64
 	// On lists the GPUs of the job; empty on a machine without.
 	On []growth.GPU
+	// Speeds are the speeds of jobs that compute at the same time, by their Class.
+	Speeds Speeds
+	Class  int
 	// Wrong is the ratio of declared to true sizes.
 	Wrong float64
 	// Unsized is set for a job that declares no size: the node predicts it from the job's metric.
@@ -82,6 +85,9 @@ type Machine struct {
 	// jobs, all equally frequent.
 	GPUs   int   `json:"gpus,omitempty"`
 	Widths []int `json:"widths,omitempty"`
+	// Speeds are the speeds of jobs that compute on one GPU at the same time; all classes of jobs are equally frequent.
+	// Without it, they compute one after the other at any time (time slicing).
+	Speeds Speeds `json:"speeds,omitempty"`
 	// Recorded means that its jobs report recorded losses.
 	Recorded bool `json:"recorded,omitempty"`
 	// Again means that one job of each kind has run before.

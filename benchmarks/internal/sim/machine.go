@@ -3,6 +3,8 @@ package sim
 import (
 	"cmp"
 	"slices"
+
+	"github.com/trellis-gpu/trellis/growth/node"
 )
 
 // Running is a job on the machine, with the core-seconds it has done.
@@ -10,8 +12,10 @@ type Running struct {
 	Job
 	Index int
 	Done  float64
-	// Waited is the time in which a job on GPUs was ready and others computed, in seconds.
-	Waited float64
+	// Waited is the time in which a job on GPUs was ready and others computed, Held the time in which it computed, in seconds.
+	// Together is the part of Held in which others computed as well, by their IDs.
+	Waited, Held float64
+	Together     map[string]float64
 
 	reported int
 }
@@ -64,10 +68,7 @@ func Run(jobs []Job, cores float64, policy Policy) (outcomes []Outcome, makespan
 			arrived++
 		}
 		shares, step := policy.Decide(now, running, ended)
-		rates := divide(running, shares, cores)
-		if len(running[0].On) > 0 {
-			rates = divideGPUs(running, shares)
-		}
+		rates, compute := compute(running, shares, cores, policy)
 		if arrived < len(jobs) {
 			step = min(step, jobs[arrived].Arrival-now)
 		}
@@ -79,7 +80,7 @@ func Run(jobs []Job, cores float64, policy Policy) (outcomes []Outcome, makespan
 			if o := &outcomes[j.Index]; o.Good == 0 && j.Done+rates[i]*step >= j.Need-dust {
 				o.Good = now + (j.Need-j.Done)/rates[i] - j.Arrival
 			}
-			j.Waited += step * (1 - rates[i]/j.Limit)
+			compute(i, step)
 			if j.Done += rates[i] * step; j.Done >= j.Work-dust {
 				outcomes[j.Index].End = now + step - j.Arrival
 				ended = append(ended, j)
@@ -89,6 +90,22 @@ func Run(jobs []Job, cores float64, policy Policy) (outcomes []Outcome, makespan
 		now += step
 	}
 	return outcomes, now
+}
+
+// compute returns the work of each job per second, and a function that records the use of GPUs by job i for some seconds.
+func compute(running []*Running, shares []float64, cores float64, p Policy) (rates []float64, record func(i int, seconds float64)) {
+	if len(running[0].On) == 0 {
+		return divide(running, shares, cores), func(int, float64) {}
+	}
+	var plan node.TurnPlan
+	if n, ok := p.(interface{ turnPlan() node.TurnPlan }); ok {
+		plan = n.turnPlan()
+	}
+	uses := computeOnGPUs(running, plan)
+	for _, use := range uses {
+		rates = append(rates, use.work)
+	}
+	return rates, func(i int, seconds float64) { running[i].compute(uses[i], seconds) }
 }
 
 // divide assigns cores as Linux does: by weight, to no job more than it can use, and no core is idle that some job

@@ -59,7 +59,7 @@ func (p *nodePolicy) Decide(now float64, running, ended []*Running) ([]float64, 
 	}
 	p.wake = wake
 	if len(running[0].On) > 0 {
-		return p.gpus.shares(running), wake.Sub(at).Seconds()
+		return nil, wake.Sub(at).Seconds()
 	}
 	shares := make([]float64, len(running))
 	for i, job := range p.node.Jobs() { // in the order of their IDs, which is that of their arrival
@@ -67,6 +67,9 @@ func (p *nodePolicy) Decide(now float64, running, ended []*Running) ([]float64, 
 	}
 	return shares, wake.Sub(at).Seconds()
 }
+
+// turnPlan returns the division of GPUs. Their time is not divided by the shares that Decide returns.
+func (p *nodePolicy) turnPlan() node.TurnPlan { return p.gpus.plan }
 
 // step steps the node and follows the division of GPUs.
 func (p *nodePolicy) step(at time.Time, e node.Event) node.Effects {
