@@ -18,6 +18,13 @@ var plans = []turn.Planned{
 	{Jobs: []turn.Job{one("a", .25, "x"), one("b", .5, "x", "y"), always(one("d", .2, "x"))}},
 	{Jobs: []turn.Job{one("a", .25, "x"), one("c", .5, "y"), one("d", .2, "x")}, Open: true},
 	{},
+	{Jobs: []turn.Job{inSet(one("a", 1, "x"), 1, .9), one("b", .5, "x", "y"), one("c", 0, "y"), inSet(one("d", .2, "x"), 1, .6)}},
+	{Jobs: []turn.Job{inSet(one("a", .1, "x"), 1, .9), inSet(one("b", .5, "x"), 1, .8), inSet(one("c", 0, "x"), 2, .97), inSet(one("d", .2, "x"), 2, .6)}},
+}
+
+func inSet(j turn.Job, set int, speed float64) turn.Job {
+	j.Set, j.Speed = set, speed
+	return j
 }
 
 func always(j turn.Job) turn.Job {
@@ -31,6 +38,7 @@ func FuzzScheduler(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 200, 1, 2, 3})
 	f.Add([]byte{5, 5, 5, 0, 17, 34, 51, 255, 255, 1, 18, 35})
 	f.Add([]byte{38, 0, 17, 33, 49, 255, 4, 255, 1, 4, 255, 17, 4, 255, 33, 253, 6, 1, 22, 17, 54, 0, 70, 17, 86, 6})
+	f.Add([]byte{102, 1, 49, 17, 33, 4, 255, 2, 54, 118, 1, 49, 33, 17, 255, 4, 255, 22, 1, 17})
 	f.Fuzz(func(t *testing.T, script []byte) {
 		c := &comparison{t: t, s: turn.New(turn.Default), r: newReference(turn.Default), now: start}
 		c.step(plans[0])
@@ -81,7 +89,7 @@ func (c *comparison) step(e turn.Event) {
 	c.promises(e, before, effects)
 }
 
-// promises checks that a turn goes to a ready job only, that no GPU is given twice, and that a scheduler with a job that
+// promises checks that a turn goes to a ready job only, that no GPU is given to two jobs unless they are one set, and that a scheduler with a job that
 // waits wakes up again.
 func (c *comparison) promises(e turn.Event, before map[growth.PodUID]turn.State, effects turn.Effects) {
 	for _, id := range effects.Grant {

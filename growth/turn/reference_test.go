@@ -43,7 +43,7 @@ func (r *reference) Step(now time.Time, e turn.Event) (effects turn.Effects) {
 		}
 	}
 	for _, j := range r.all() {
-		if j.state == turn.Holding && !j.Always && !r.open && r.awaited(j) && (j.left <= 0 || r.preempted(j)) {
+		if j.state == turn.Holding && !j.Always && !r.open && r.awaited(j) && (r.left(j) <= 0 || r.preempted(j)) {
 			j.state, j.answer = turn.Stopping, r.config.Timeout
 			effects.Revoke = append(effects.Revoke, j.ID)
 		}
@@ -65,10 +65,7 @@ func (r *reference) pass(now time.Time) {
 		j.answer -= elapsed
 		if computes(j) {
 			j.use.Held += elapsed
-			j.virtual += time.Duration(float64(elapsed) / max(float64(j.Share), .001))
-			if !slices.ContainsFunc(r.rivals(j), func(o *referenceJob) bool { return computes(o) || o.Always && o.state != turn.Idle }) {
-				j.use.Alone += elapsed
-			}
+			r.charge(j, elapsed)
 		}
 		if j.state == turn.Ready {
 			j.use.Waited += elapsed
@@ -79,6 +76,39 @@ func (r *reference) pass(now time.Time) {
 			j.virtual = min(j.virtual, r.least(j)+r.config.Debt)
 		}
 	}
+}
+
+// charge adds time that a job has computed, next to those that computed as well.
+func (r *reference) charge(j *referenceJob, elapsed time.Duration) {
+	active := func(o *referenceJob) bool { return computes(o) || o.Always && o.state != turn.Idle }
+	speed := 1.0
+	if mates := r.mates(j); len(mates) > 0 && j.Speed > 0 && !slices.ContainsFunc(r.rivals(j), active) {
+		several := len(slices.DeleteFunc(slices.Clone(mates), func(o *referenceJob) bool { return !active(o) }))
+		if several > 0 {
+			speed = 1 / (1 + (1/j.Speed-1)*float64(several)/float64(len(mates)))
+		}
+	}
+	j.virtual += time.Duration(speed * float64(elapsed) / max(float64(j.Share), .001))
+	if elapsed == 0 {
+		return
+	}
+	var others []growth.PodUID
+	for _, o := range r.neighbours(j) {
+		if active(o) {
+			others = append(others, o.ID)
+		}
+	}
+	if len(others) == 0 {
+		j.use.Alone += elapsed
+		return
+	}
+	for i, t := range j.use.Together {
+		if slices.Equal(t.Others, others) {
+			j.use.Together[i].Held += elapsed
+			return
+		}
+	}
+	j.use.Together = append(j.use.Together, turn.Together{Others: others, Held: elapsed})
 }
 
 func (r *reference) apply(e turn.Event) {
@@ -137,10 +167,10 @@ func (r *reference) grant() (granted []growth.PodUID) {
 	for _, j := range r.queue() {
 		holders := r.blocking(j)
 		if len(holders) > 0 && !r.open && !j.Always {
-			last := slices.MaxFunc(holders, func(a, b *referenceJob) int { return cmp.Compare(a.left, b.left) })
+			last := r.left(slices.MaxFunc(holders, func(a, b *referenceJob) int { return cmp.Compare(r.left(a), r.left(b)) }))
 			for _, gpu := range j.GPUs {
 				if _, ok := reserved[gpu]; !ok {
-					reserved[gpu] = last.left
+					reserved[gpu] = last
 				}
 			}
 			continue
@@ -150,6 +180,15 @@ func (r *reference) grant() (granted []growth.PodUID) {
 			if until, ok := reserved[gpu]; ok {
 				left = min(left, until)
 			}
+		}
+		of := time.Duration(0) // the turn of its set
+		for _, mate := range r.mates(j) {
+			if mate.state == turn.Holding {
+				of = max(of, mate.left)
+			}
+		}
+		if of > 0 {
+			left = min(left, of)
 		}
 		if left >= r.config.Least {
 			j.state, j.left, j.urgent = turn.Holding, left, false
@@ -166,7 +205,7 @@ func (r *reference) wake() (at time.Time) {
 			times = append(times, j.answer)
 		}
 		if j.state == turn.Holding && !j.Always && !r.open && r.awaited(j) {
-			times = append(times, j.left)
+			times = append(times, r.left(j))
 		}
 	}
 	if len(times) == 0 {
@@ -186,14 +225,20 @@ func (r *reference) awaited(j *referenceJob) bool {
 }
 
 func (r *reference) preempted(j *referenceJob) bool {
+	behind := j.virtual
+	for _, mate := range r.mates(j) {
+		if mate.state == turn.Holding {
+			behind = min(behind, mate.virtual)
+		}
+	}
 	return slices.ContainsFunc(r.rivals(j), func(o *referenceJob) bool {
-		return o.state == turn.Ready && o.urgent && o.virtual < j.virtual
+		return o.state == turn.Ready && o.urgent && o.virtual < behind
 	})
 }
 
 func (r *reference) least(j *referenceJob) time.Duration {
 	var others []time.Duration
-	for _, o := range r.rivals(j) {
+	for _, o := range r.neighbours(j) {
 		if !o.Always && (o.state == turn.Ready || computes(o)) {
 			others = append(others, o.virtual)
 		}
@@ -204,15 +249,41 @@ func (r *reference) least(j *referenceJob) time.Duration {
 	return slices.Min(others)
 }
 
+// quantum is the part of the period that a job has with its set. A set needs as much time as the member that needs most.
 func (r *reference) quantum(j *referenceJob) time.Duration {
-	share := max(float64(j.Share), .001)
-	all := share
-	for _, o := range r.rivals(j) {
-		if !o.Always && o.state != turn.Absent {
-			all += max(float64(o.Share), .001)
+	need := func(o *referenceJob) float64 {
+		if o.Set > 0 && o.Speed > 0 {
+			return max(float64(o.Share), .001) / o.Speed
+		}
+		return max(float64(o.Share), .001)
+	}
+	own := need(j)
+	others, sets := 0.0, map[int]float64{}
+	for _, o := range r.neighbours(j) {
+		switch {
+		case o.Always || o.state == turn.Absent:
+		case o.Set > 0 && o.Set == j.Set:
+			own = max(own, need(o))
+		case o.Set > 0 && sets[o.Set] >= need(o):
+		default:
+			others += need(o) - sets[o.Set]
+			if o.Set > 0 {
+				sets[o.Set] = need(o)
+			}
 		}
 	}
-	return max(r.config.Least, time.Duration(share/all*float64(r.config.Period)))
+	return max(r.config.Least, time.Duration(own/(own+others)*float64(r.config.Period)))
+}
+
+// left is what is left of the turn of a job that holds, or of its set.
+func (r *reference) left(j *referenceJob) time.Duration {
+	left := j.left
+	for _, mate := range r.mates(j) {
+		if mate.state == turn.Holding {
+			left = max(left, mate.left)
+		}
+	}
+	return left
 }
 
 // queue has the ready jobs by their virtual time, then by their ID.
@@ -229,11 +300,20 @@ func (r *reference) blocking(j *referenceJob) []*referenceJob {
 	})
 }
 
-// rivals has the other jobs that use one of the GPUs of a job.
-func (r *reference) rivals(j *referenceJob) []*referenceJob {
+// neighbours has the other jobs that use one of the GPUs of a job.
+func (r *reference) neighbours(j *referenceJob) []*referenceJob {
 	return slices.DeleteFunc(r.all(), func(o *referenceJob) bool {
 		return o == j || !slices.ContainsFunc(o.GPUs, func(gpu growth.GPU) bool { return slices.Contains(j.GPUs, gpu) })
 	})
+}
+
+// mates has the neighbours of the same set, rivals the others.
+func (r *reference) mates(j *referenceJob) []*referenceJob {
+	return slices.DeleteFunc(r.neighbours(j), func(o *referenceJob) bool { return o.Set == 0 || o.Set != j.Set })
+}
+
+func (r *reference) rivals(j *referenceJob) []*referenceJob {
+	return slices.DeleteFunc(r.neighbours(j), func(o *referenceJob) bool { return o.Set > 0 && o.Set == j.Set })
 }
 
 func (r *reference) all() (all []*referenceJob) {

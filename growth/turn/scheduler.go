@@ -203,8 +203,10 @@ func (s *Scheduler) quantum(j *job) time.Duration {
 			own = max(own, other.need())
 		case !j.meets(other):
 		case other.Set != 0:
-			total += max(0, other.need()-sets[other.Set])
-			sets[other.Set] = max(sets[other.Set], other.need())
+			if more := other.need() - sets[other.Set]; more > 0 {
+				total += more
+				sets[other.Set] = other.need()
+			}
 		default:
 			total += other.need()
 		}

@@ -20,6 +20,11 @@ func one(id string, share float64, gpus ...growth.GPU) turn.Job {
 	return turn.Job{ID: growth.PodUID(id), Share: growth.Share(share), GPUs: gpus}
 }
 
+// member returns a job of a set on the GPU x.
+func member(id string, share float64, set int, speed float64) turn.Job {
+	return inSet(one(id, share, "x"), set, speed)
+}
+
 func ids(names ...string) []growth.PodUID {
 	var list []growth.PodUID
 	for _, name := range names {
@@ -158,4 +163,44 @@ func TestScheduler_ClockJumpsHarmNoJob(t *testing.T) {
 			require.True(t, slices.Contains([]turn.State{turn.Holding, turn.Ready}, p.s.State("b")))
 		})
 	}
+}
+
+func TestScheduler_ASetHoldsTheTurnTogether(t *testing.T) {
+	p := begin(t, member("a", .3, 1, .9), member("b", .2, 1, .9), one("c", .5, "x"))
+	p.step(turn.Waits{Job: "a"})
+	require.Equal(t, ids("b"), p.step(turn.Waits{Job: "b"}).Grant, "b holds next to a at once")
+	effects := p.step(turn.Waits{Job: "c"})
+	require.Empty(t, effects.Grant)
+	quantum := effects.Wake.Sub(start.Add(p.at))
+	require.Positive(t, quantum)
+	require.Equal(t, ids("a", "b"), p.after(quantum).step(turn.Woken{}).Revoke, "the turn of all of them ends")
+	require.Empty(t, p.step(turn.Waits{Job: "a"}).Grant, "b still computes")
+	require.Equal(t, ids("c"), p.step(turn.Waits{Job: "b"}).Grant)
+	use := p.s.Use(start.Add(p.at))["a"]
+	require.Equal(t, quantum, use.Held)
+	require.Zero(t, use.Alone)
+	require.Equal(t, []turn.Together{{Others: ids("b"), Held: quantum}}, use.Together)
+}
+
+func TestScheduler_AMemberJoinsOnlyUntilTheTurnEnds(t *testing.T) {
+	p := begin(t, member("a", .5, 1, .9), member("b", .5, 1, .9), one("c", .5, "x"))
+	p.step(turn.Waits{Job: "a"})
+	ends := p.step(turn.Waits{Job: "c"}).Wake
+	p.after(300 * time.Millisecond)
+	effects := p.step(turn.Waits{Job: "b"})
+	require.Equal(t, ids("b"), effects.Grant)
+	require.Equal(t, ends, effects.Wake)
+	require.Equal(t, ids("b"), p.after(ends.Sub(start)-300*time.Millisecond).step(turn.Pauses{Job: "a"}).Revoke)
+	require.Equal(t, ids("c"), p.step(turn.Waits{Job: "b"}).Grant)
+}
+
+func TestScheduler_JobsOfASetThatEndsTakeTurns(t *testing.T) {
+	p := begin(t, member("a", .5, 1, .9), member("b", .5, 1, .9))
+	p.step(turn.Waits{Job: "a"})
+	p.step(turn.Waits{Job: "b"})
+	require.Empty(t, p.after(time.Minute).step(turn.Woken{}), "no job waits")
+	effects := p.step(turn.Planned{Jobs: []turn.Job{one("a", .5, "x"), one("b", .5, "x")}})
+	require.Len(t, effects.Revoke, 1)
+	effects = p.step(turn.Waits{Job: effects.Revoke[0]})
+	require.Empty(t, effects.Grant, "one of the two continues")
 }

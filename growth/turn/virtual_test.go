@@ -12,14 +12,17 @@ import (
 	"github.com/trellis-gpu/trellis/growth/turn"
 )
 
-// worker is a job in virtual time: it loads for a while, computes a step, and obeys the scheduler between two steps.
+// worker is a job in virtual time: it loads for a while, computes a step, and obeys the scheduler between two steps. Next to
+// others of its set it computes at its speed.
 type worker struct {
 	turn.Job
 	load, compute time.Duration
 	deaf          bool // never stops
 
-	state   string // loading, ready, computing, stopped
-	until   time.Duration
+	state   string        // loading, ready, computing, stopped
+	until   time.Duration // end of loading
+	left    float64       // of the step, in seconds of computing alone
+	done    float64       // likewise, since the start
 	revoked bool
 	steps   int
 	waited  time.Duration // the longest wait
@@ -66,14 +69,14 @@ func (m *machine) step(e turn.Event) {
 			if w.ID == id {
 				require.Equal(m.t, "ready", w.state, "only a ready job gets the turn")
 				w.waited = max(w.waited, m.now-w.since)
-				w.state, w.until = "computing", m.now+w.compute
+				w.state, w.left = "computing", w.compute.Seconds()
 			}
 		}
 	}
 	m.check()
 }
 
-// check requires that jobs that obey do not use a GPU at the same time.
+// check requires that jobs that obey do not use a GPU at the same time, unless they are one set.
 func (m *machine) check() {
 	holders := map[growth.GPU]*worker{}
 	for _, w := range m.workers {
@@ -81,10 +84,52 @@ func (m *machine) check() {
 			continue
 		}
 		for _, gpu := range w.GPUs {
-			require.Nil(m.t, holders[gpu], "%s computes on %s next to %s", w.ID, gpu, w.ID)
+			if other := holders[gpu]; other != nil && (w.Set == 0 || w.Set != other.Set) {
+				require.Fail(m.t, "two jobs compute", "%s on %s next to %s", w.ID, gpu, other.ID)
+			}
 			holders[gpu] = w
 		}
 	}
+}
+
+// rate returns the work of a worker that computes, per second.
+func (m *machine) rate(w *worker) float64 {
+	if w.Set == 0 {
+		return 1
+	}
+	mates, computing := 0, 0
+	for _, other := range m.workers {
+		if other != w && other.Set == w.Set {
+			mates++
+			if other.state == "computing" {
+				computing++
+			}
+		}
+	}
+	return 1 / (1 + (1/w.Speed-1)*float64(computing)/float64(max(1, mates)))
+}
+
+// end returns when a worker ends what it does.
+func (m *machine) end(w *worker) time.Duration {
+	if w.state == "loading" {
+		return w.until
+	}
+	return m.now + time.Duration(w.left/m.rate(w)*float64(time.Second)) + 1
+}
+
+// advance lets all workers compute until a time.
+func (m *machine) advance(until time.Duration) {
+	work := make([]float64, len(m.workers))
+	for i, w := range m.workers {
+		if w.state == "computing" {
+			work[i] = m.rate(w) * (until - m.now).Seconds()
+		}
+	}
+	for i, w := range m.workers {
+		w.left -= work[i]
+		w.done += work[i]
+	}
+	m.now = until
 }
 
 func (m *machine) load(w *worker) {
@@ -107,11 +152,11 @@ func (m *machine) next() {
 	at := m.wake
 	var first *worker
 	for _, w := range m.workers {
-		if (w.state == "loading" || w.state == "computing") && w.until < at {
-			at, first = w.until, w
+		if (w.state == "loading" || w.state == "computing") && m.end(w) < at {
+			at, first = m.end(w), w
 		}
 	}
-	m.now = at
+	m.advance(at)
 	switch {
 	case first == nil:
 		m.step(turn.Woken{})
@@ -125,7 +170,7 @@ func (m *machine) next() {
 		case first.revoked && !first.deaf:
 			m.ready(first)
 		default:
-			first.until = m.now + first.compute
+			first.left += first.compute.Seconds()
 		}
 	}
 }
@@ -156,6 +201,33 @@ func TestScheduler_HeldTimesFollowTheShares(t *testing.T) {
 				require.InDelta(t, minute.Seconds(), all, .5, "the GPU is never free")
 			})
 		}
+	}
+}
+
+// The jobs of a set make more work together. It is divided by the shares all the same, and a job that is served first loses no
+// more than its speed.
+func TestScheduler_WorkOfSetsFollowsTheShares(t *testing.T) {
+	const ms = time.Millisecond
+	for name, tc := range map[string]struct {
+		jobs []turn.Job
+		want []float64 // work per second
+	}{
+		"a pair, and one alone":           {[]turn.Job{member("0", .25, 1, .9), member("1", .25, 1, .9), one("2", .5, "x")}, []float64{.321, .321, .643}},
+		"two pairs":                       {[]turn.Job{member("0", .25, 1, .9), member("1", .25, 1, .9), member("2", .25, 2, .6), member("3", .25, 2, .6)}, []float64{.36, .36, .36, .36}},
+		"one of the pair has no share":    {[]turn.Job{member("0", .5, 1, .96), member("1", 0, 1, .7), one("2", .5, "x")}, []float64{.49, .357, .49}},
+		"three at the same time":          {[]turn.Job{member("0", .4, 1, .8), member("1", .3, 1, .8), member("2", .3, 1, .8)}, []float64{.8, .8, .8}},
+		"a pair whose speeds differ, 1:3": {[]turn.Job{member("0", .25, 1, .5), member("1", 0, 1, .9), one("2", .75, "x")}, []float64{.2, .36, .6}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var workers []*worker
+			for _, j := range tc.jobs {
+				workers = append(workers, &worker{Job: j, compute: 5 * ms})
+			}
+			m := run(t, time.Minute, workers...)
+			for i, w := range m.workers {
+				require.InDelta(t, tc.want[i], w.done/time.Minute.Seconds(), .02, "job %d", i)
+			}
+		})
 	}
 }
 
@@ -195,7 +267,7 @@ func TestScheduler_GPUIsKeptForAJobThatIsBehind(t *testing.T) {
 	}
 }
 
-// Jobs on several GPUs and jobs that do not stop: each of them is served, and no turn is given twice.
+// Jobs on several GPUs, sets, and jobs that do not stop: each of them is served, and no turn is given twice.
 func TestScheduler_AnyMixOfJobsIsServed(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -209,6 +281,9 @@ func TestScheduler_AnyMixOfJobsIsServed(t *testing.T) {
 			}
 			if rng.IntN(3) == 0 {
 				w.load = time.Duration(1+rng.IntN(300)) * time.Millisecond
+			}
+			if len(w.GPUs) == 1 && rng.IntN(2) == 0 {
+				w.Set, w.Speed = 1+rng.IntN(2), .5+.5*rng.Float64()
 			}
 			workers = append(workers, w)
 		}
