@@ -184,13 +184,16 @@ func TestScheduler_ASetHoldsTheTurnTogether(t *testing.T) {
 
 func TestScheduler_AMemberJoinsOnlyUntilTheTurnEnds(t *testing.T) {
 	p := begin(t, member("a", .5, 1, .9), member("b", .5, 1, .9), one("c", .5, "x"))
+	p.step(turn.Waits{Job: "c"})
 	p.step(turn.Waits{Job: "a"})
-	ends := p.step(turn.Waits{Job: "c"}).Wake
-	p.after(300 * time.Millisecond)
-	effects := p.step(turn.Waits{Job: "b"})
+	p.after(time.Second).step(turn.Woken{})
+	effects := p.step(turn.Waits{Job: "c"})
+	require.Equal(t, ids("a"), effects.Grant)
+	ends := effects.Wake
+	effects = p.after(300 * time.Millisecond).step(turn.Waits{Job: "b"})
 	require.Equal(t, ids("b"), effects.Grant)
 	require.Equal(t, ends, effects.Wake)
-	require.Equal(t, ids("b"), p.after(ends.Sub(start)-300*time.Millisecond).step(turn.Pauses{Job: "a"}).Revoke)
+	require.Equal(t, ids("b"), p.after(ends.Sub(start)-p.at).step(turn.Pauses{Job: "a"}).Revoke)
 	require.Equal(t, ids("c"), p.step(turn.Waits{Job: "b"}).Grant)
 }
 

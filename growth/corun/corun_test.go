@@ -1,0 +1,136 @@
+package corun_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/corun"
+)
+
+// table has pairs of kinds that were measured for a minute, without deviation. Both jobs of a pair are equally fast.
+func table(pairs map[string]float64) *corun.Table {
+	t := &corun.Table{}
+	for pair, speed := range pairs {
+		a, b := corun.Kind(pair[:1]), corun.Kind(pair[1:])
+		t.Entries = append(t.Entries, corun.Entry{Own: a, Others: []corun.Kind{b}, Speed: corun.Speed{Mean: speed, Seconds: 60}})
+		if a != b {
+			t.Entries = append(t.Entries, corun.Entry{Own: b, Others: []corun.Kind{a}, Speed: corun.Speed{Mean: speed, Seconds: 60}})
+		}
+	}
+	return t
+}
+
+func TestChoose(t *testing.T) {
+	job := func(kind corun.Kind, share float64) corun.Job {
+		return corun.Job{Kind: kind, Share: growth.Share(share)}
+	}
+	for name, tc := range map[string]struct {
+		pairs map[string]float64
+		jobs  []corun.Job
+		sets  [][]int
+		work  float64
+		plain float64
+	}{
+		"nothing is known":                     {nil, []corun.Job{job("a", .5), job("b", .5)}, nil, 1, 1},
+		"a pair with gaps":                     {map[string]float64{"ab": .9}, []corun.Job{job("a", .5), job("b", .5)}, [][]int{{0, 1}}, 1.8, 1.8},
+		"a pair that is as fast as turns":      {map[string]float64{"ab": .5}, []corun.Job{job("a", .5), job("b", .5)}, nil, 1, 1},
+		"a pair that is slower than turns":     {map[string]float64{"ab": .4}, []corun.Job{job("a", .5), job("b", .5)}, nil, 1, .8},
+		"the first would lose 10 %":            {map[string]float64{"ab": .9}, []corun.Job{job("a", 1), job("b", 0)}, nil, 1, 1.8},
+		"the first loses 4 %":                  {map[string]float64{"ab": .96}, []corun.Job{job("a", 1), job("b", 0)}, [][]int{{0, 1}}, 1.92, 1.92},
+		"one of three does not fit":            {map[string]float64{"ab": .9, "ac": .5, "bc": .5}, []corun.Job{job("a", .25), job("b", .25), job("c", .5)}, [][]int{{0, 1}}, 1.286, 1.139},
+		"three fit":                            {map[string]float64{"ab": .9, "ac": .9, "bc": .9}, []corun.Job{job("a", .4), job("b", .3), job("c", .3)}, [][]int{{1, 2, 0}}, 2.4545, 2.4545},
+		"the best pairs of four":               {map[string]float64{"ab": .6, "ac": .9, "ad": .55, "bc": .55, "bd": .8, "cd": .5}, []corun.Job{job("a", .25), job("b", .25), job("c", .25), job("d", .25)}, [][]int{{0, 2}, {1, 3}}, 1.694, 1.42},
+		"two jobs of one kind":                 {map[string]float64{"aa": .8}, []corun.Job{job("a", .5), job("a", .5)}, [][]int{{0, 1}}, 1.6, 1.6},
+		"a pair of which one share is unknown": {map[string]float64{"ab": .9}, []corun.Job{job("a", .5), job("b", .3), job("c", .2)}, [][]int{{0, 1}}, 1.455, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := corun.Choose(table(tc.pairs), tc.jobs, 0)
+			require.ElementsMatch(t, tc.sets, c.Sets)
+			require.InDelta(t, tc.work, c.Work, .01)
+			require.InDelta(t, tc.plain, c.Plain, .01)
+		})
+	}
+}
+
+func TestTable_Add(t *testing.T) {
+	table := &corun.Table{}
+	b := []corun.Kind{"b"}
+	_, known := table.Predict("a", b)
+	require.False(t, known)
+	table.Add("a", b, .8, 1)
+	_, known = table.Predict("a", b)
+	require.False(t, known, "one second is too short")
+	table.Add("a", b, .9, 9)
+	s, known := table.Predict("a", b)
+	require.True(t, known)
+	require.InDelta(t, .89, s.Mean, 1e-9)
+	require.Less(t, s.Cautious(), .89)
+	for range 100 {
+		table.Add("a", b, .5, 10)
+	}
+	s, _ = table.Predict("a", b)
+	require.InDelta(t, .5, s.Mean, .01, "jobs have changed")
+	for _, speed := range []float64{0, -1, 5, math.NaN(), math.Inf(1)} {
+		table.Add("a", b, speed, 10)
+	}
+	require.InDelta(t, .5, s.Mean, .01, "impossible speeds are ignored")
+	require.True(t, table.Valid())
+	for i := range 1000 {
+		table.Add("a", []corun.Kind{corun.Kind(rune('A' + i))}, .5, 10)
+	}
+	require.LessOrEqual(t, len(table.Entries), 256)
+}
+
+// No job gets less than 95 % of what it would get in turns, whatever was measured.
+func FuzzChoose(f *testing.F) {
+	f.Add([]byte{200, 100, 50, 220, 240, 130, 90, 255, 1, 3, 77})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		at := 0
+		next := func() float64 {
+			at++
+			return float64(data[at%len(data)]^byte(at)) / 255
+		}
+		if len(data) == 0 {
+			return
+		}
+		table := &corun.Table{}
+		var jobs []corun.Job
+		sum := 0.0
+		for i := range 2 + len(data)%6 {
+			j := corun.Job{Kind: corun.Kind(rune('a' + i)), Share: growth.Share(next())}
+			sum += float64(j.Share)
+			for k := range i {
+				table.Add(j.Kind, []corun.Kind{jobs[k].Kind}, next(), 30)
+				table.Add(jobs[k].Kind, []corun.Kind{j.Kind}, next(), 30)
+			}
+			jobs = append(jobs, j)
+		}
+		if sum == 0 {
+			return
+		}
+		for i := range jobs {
+			jobs[i].Share = jobs[i].Share / growth.Share(sum)
+		}
+		c := corun.Choose(table, jobs, 0)
+		need, in := 0.0, map[int]bool{}
+		for _, set := range c.Sets {
+			most := 0.0
+			for _, i := range set {
+				require.False(t, in[i], "job %d is in two sets", i)
+				in[i] = true
+				most = max(most, float64(jobs[i].Share)/c.Speeds[i])
+			}
+			need += most
+		}
+		for i, j := range jobs {
+			if !in[i] {
+				need += float64(j.Share)
+			}
+		}
+		require.LessOrEqual(t, need, 1/(1-corun.MaxLoss)+1e-4)
+		require.GreaterOrEqual(t, c.Work, 1-1e-6)
+	})
+}

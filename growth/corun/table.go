@@ -1,0 +1,110 @@
+package corun
+
+import (
+	"math"
+	"slices"
+
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+// Kind identifies jobs that are equally fast.
+type Kind string
+
+const (
+	// maxEntries bounds a Table. The entry that was measured least recently is dropped.
+	maxEntries = 256
+	// memory is the time over which measurements are averaged.
+	memory growth.Seconds = 120
+	// MinSeconds is the time after which a measurement counts.
+	MinSeconds growth.Seconds = 2
+	// firstDeviation is the assumed deviation of a first measurement, relative to its value.
+	firstDeviation = 0.05
+)
+
+// Table has measured speeds. Entries are in the order in which they were last measured. The zero value is empty.
+type Table struct {
+	Entries []Entry `json:"entries,omitempty"`
+}
+
+// Entry is the speed of a job of kind Own while jobs of the kinds Others compute too.
+type Entry struct {
+	Own    Kind   `json:"own"`
+	Others []Kind `json:"others"` // sorted
+	Speed  Speed  `json:"speed"`
+}
+
+// Speed is a measured or predicted speed, relative to computing alone.
+type Speed struct {
+	Mean      float64        `json:"mean"`
+	Deviation float64        `json:"deviation"`
+	Seconds   growth.Seconds `json:"seconds,omitempty"` // of measurement; 0 if it was predicted
+}
+
+// Cautious returns the mean minus one standard deviation.
+func (s Speed) Cautious() float64 { return max(s.Mean-s.Deviation, least) }
+
+// least is the least speed that is measured.
+const least = 0.01
+
+func (t *Table) find(own Kind, others []Kind) int {
+	return slices.IndexFunc(t.Entries, func(e Entry) bool { return e.Own == own && slices.Equal(e.Others, others) })
+}
+
+// Add adds a measurement of some seconds. It ignores a speed that no job can have.
+func (t *Table) Add(own Kind, others []Kind, speed float64, seconds growth.Seconds) {
+	if !(speed > 0) || speed > 2 || !(seconds > 0) || len(others) == 0 {
+		return
+	}
+	speed = min(max(speed, least), 1)
+	others = sorted(others)
+	e := Entry{Own: own, Others: others, Speed: Speed{Mean: speed, Deviation: firstDeviation * speed}}
+	if i := t.find(own, others); i >= 0 {
+		e = t.Entries[i]
+		t.Entries = slices.Delete(t.Entries, i, i+1)
+	}
+	s := &e.Speed
+	part := float64(seconds / (min(s.Seconds, memory) + seconds))
+	off := speed - s.Mean
+	s.Mean += part * off
+	s.Deviation = math.Sqrt((1-part)*s.Deviation*s.Deviation + part*(1-part)*off*off)
+	s.Seconds += seconds
+	t.Entries = append(t.Entries, e)
+	if len(t.Entries) > maxEntries {
+		t.Entries = t.Entries[1:]
+	}
+}
+
+// Predict returns the speed of a job next to others: as measured, else from pairs. ok is false if a pair was not measured.
+func (t *Table) Predict(own Kind, others []Kind) (s Speed, ok bool) {
+	if i := t.find(own, sorted(others)); i >= 0 && t.Entries[i].Speed.Seconds >= MinSeconds {
+		return t.Entries[i].Speed, true
+	}
+	if len(others) < 2 {
+		return Speed{Mean: 1}, len(others) == 0
+	}
+	slowdown, variance := 1.0, 0.0
+	for _, other := range others {
+		pair, known := t.Predict(own, []Kind{other})
+		if !known {
+			return Speed{}, false
+		}
+		slowdown += 1/pair.Mean - 1
+		relative := pair.Deviation / (pair.Mean * pair.Mean)
+		variance += relative * relative
+	}
+	return Speed{Mean: 1 / slowdown, Deviation: math.Sqrt(variance) / (slowdown * slowdown)}, true
+}
+
+// Valid reports whether all entries of a decoded table are possible.
+func (t *Table) Valid() bool {
+	return len(t.Entries) <= maxEntries && !slices.ContainsFunc(t.Entries, func(e Entry) bool {
+		s := e.Speed
+		return len(e.Others) == 0 || !slices.IsSorted(e.Others) || !(s.Mean >= least && s.Mean <= 1) || !(s.Deviation >= 0 && s.Deviation <= 1) || !(s.Seconds >= 0)
+	})
+}
+
+func sorted(kinds []Kind) []Kind {
+	kinds = slices.Clone(kinds)
+	slices.Sort(kinds)
+	return kinds
+}
