@@ -7,6 +7,7 @@
 //	nodes/<node>/reservations/<pod uid>     extender       Reservation   until allocated, expired, or the pod is gone
 //	nodes/<node>/epochs/<gpu uuid>          extender       Epoch         while the GPU exists
 //	nodes/<node>/load                       coordinator    NodeLoad      while the writer is alive
+//	nodes/<node>/speeds                     coordinator    Speeds        while the writer is alive
 //	jobs/<pod uid>/sample                   coordinator    Sample        while the writer is alive
 //	jobs/<pod uid>/advice                   tuner          Advice        until the job ends
 //	models/<name>                           tuner          –             persistent

@@ -20,6 +20,7 @@ const (
 	KindReservation Kind = "reservations"
 	KindEpoch       Kind = "epochs"
 	KindLoad        Kind = "load"
+	KindSpeeds      Kind = "speeds"
 	KindSample      Kind = "sample"
 	KindAdvice      Kind = "advice"
 	KindModel       Kind = "models"
@@ -63,6 +64,9 @@ func GPUsKey(node growth.NodeName) string { return NodePrefix(node) + string(Kin
 
 // LoadKey returns the key of a node's load.
 func LoadKey(node growth.NodeName) string { return NodePrefix(node) + string(KindLoad) }
+
+// SpeedsKey returns the key of the speeds that were measured on a node.
+func SpeedsKey(node growth.NodeName) string { return NodePrefix(node) + string(KindSpeeds) }
 
 // AllocationKey returns the key of a pod's allocation.
 func AllocationKey(node growth.NodeName, pod growth.PodUID) string {
@@ -146,6 +150,8 @@ func (k Key) String() string {
 		return GPUsKey(k.Node)
 	case KindLoad:
 		return LoadKey(k.Node)
+	case KindSpeeds:
+		return SpeedsKey(k.Node)
 	case KindAllocation:
 		return AllocationKey(k.Node, k.Pod)
 	case KindReservation:

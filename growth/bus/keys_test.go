@@ -19,6 +19,7 @@ func TestParseKey_InvertsTheBuilders(t *testing.T) {
 		"load":        {bus.LoadKey("node-1.example.com"), bus.Key{Kind: bus.KindLoad, Node: "node-1.example.com"}},
 		"allocation":  {bus.AllocationKey("n1", "uid"), bus.Key{Kind: bus.KindAllocation, Node: "n1", Pod: "uid"}},
 		"reservation": {bus.ReservationKey("n1", "uid"), bus.Key{Kind: bus.KindReservation, Node: "n1", Pod: "uid"}},
+		"speeds":      {bus.SpeedsKey("n1"), bus.Key{Kind: bus.KindSpeeds, Node: "n1"}},
 		"epoch":       {bus.EpochKey("n1", "GPU-5c7f"), bus.Key{Kind: bus.KindEpoch, Node: "n1", GPU: "GPU-5c7f"}},
 		"sample":      {bus.SampleKey("0f4b-11"), bus.Key{Kind: bus.KindSample, Pod: "0f4b-11"}},
 		"advice":      {bus.AdviceKey("0f4b-11"), bus.Key{Kind: bus.KindAdvice, Pod: "0f4b-11"}},

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/interference"
 )
 
 // NodeGPUs is a node's inventory, published by its device plugin.
@@ -118,6 +119,16 @@ type NodeLoad struct {
 	Policy string `json:"policy"`
 }
 
+// MaxSpeeds bounds the measurements of Speeds.
+const MaxSpeeds = 64
+
+// Speeds are the speeds of jobs that compute on one GPU at the same time, as a node has measured them. Readers ignore
+// measurements that are not valid, and all after the first MaxSpeeds.
+type Speeds struct {
+	Header
+	Sets []interference.Measurement `json:"sets"`
+}
+
 // Sample is the state of a job, published by its coordinator.
 type Sample struct {
 	Header
@@ -169,6 +180,8 @@ type Sample struct {
 	// for a job with one process.
 	Ranks     int `json:"ranks,omitempty"`
 	WorldSize int `json:"worldSize,omitempty"`
+	// Kind identifies jobs that interfere alike; empty if the job's program is unknown.
+	Kind interference.Kind `json:"kind,omitempty"`
 	// GPUTime is absent where the time of GPUs is not divided.
 	GPUTime *GPUTime `json:"gpuTime,omitempty"`
 	// Duty is the fraction of time in which the job may compute, by a coordinator of an earlier release.

@@ -69,6 +69,12 @@ func (r *Records) Load(l bus.NodeLoad) {
 	r.put(bus.LoadKey(r.node), value, err)
 }
 
+// Speeds publishes the speeds that were measured on the node.
+func (r *Records) Speeds(s bus.Speeds) {
+	value, err := bus.Encode(s)
+	r.put(bus.SpeedsKey(r.node), value, err)
+}
+
 // Forget removes the sample of a job that has ended.
 func (r *Records) Forget(pod growth.PodUID) {
 	r.mu.Lock()
