@@ -61,6 +61,12 @@ func Choose(t *Table, jobs []Job, rest growth.Share) Choice {
 	return c
 }
 
+// Plain returns the work of all jobs per second under plain sharing, in GPU-seconds on each GPU; 1 if it was not measured.
+func Plain(t *Table, jobs []Job) float64 {
+	p := partition{table: t, jobs: jobs}
+	return p.plain()
+}
+
 // partition divides jobs into sets.
 type partition struct {
 	table *Table

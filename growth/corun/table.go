@@ -1,6 +1,7 @@
 package corun
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -24,6 +25,8 @@ const (
 // Table has measured speeds. Entries are in the order in which they were last measured. The zero value is empty.
 type Table struct {
 	Entries []Entry `json:"entries,omitempty"`
+	// Added counts the measurements.
+	Added int `json:"-"`
 }
 
 // Entry is the speed of a job of kind Own while jobs of the kinds Others compute too.
@@ -69,6 +72,7 @@ func (t *Table) Add(own Kind, others []Kind, speed float64, seconds growth.Secon
 	s.Deviation = math.Sqrt((1-part)*s.Deviation*s.Deviation + part*(1-part)*off*off)
 	s.Seconds += seconds
 	t.Entries = append(t.Entries, e)
+	t.Added++
 	if len(t.Entries) > maxEntries {
 		t.Entries = t.Entries[1:]
 	}
@@ -107,4 +111,33 @@ func sorted(kinds []Kind) []Kind {
 	kinds = slices.Clone(kinds)
 	slices.Sort(kinds)
 	return kinds
+}
+
+// Sets returns the sets of which each job was measured, the newest first. A set has one entry for each of its jobs.
+func (t *Table) Sets() (sets [][]Entry) {
+	seen := map[string]bool{}
+	for _, newest := range slices.Backward(t.Entries) {
+		kinds := sorted(append([]Kind{newest.Own}, newest.Others...))
+		name := fmt.Sprintf("%q", kinds)
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		if set, complete := t.members(kinds); complete {
+			sets = append(sets, set)
+		}
+	}
+	return sets
+}
+
+// members returns the entries of all jobs of a set.
+func (t *Table) members(kinds []Kind) (set []Entry, complete bool) {
+	for k, own := range kinds {
+		i := t.find(own, slices.Delete(slices.Clone(kinds), k, k+1))
+		if i < 0 || t.Entries[i].Speed.Seconds < MinSeconds {
+			return nil, false
+		}
+		set = append(set, t.Entries[i])
+	}
+	return set, true
 }

@@ -31,6 +31,8 @@ type Account struct {
 	UsableCores float64 `json:"usable,omitempty"`
 	// On lists the GPUs that the job uses at the same time; empty if cores are divided.
 	On []growth.GPU `json:"on,omitempty"`
+	// Speedup is that of the last decision.
+	Speedup float64 `json:"speedup,omitempty"`
 	// Ended is set once the job has ended on the real node.
 	Ended bool `json:"ended,omitempty"`
 }
@@ -71,7 +73,7 @@ func (a Account) update(j Job, seen observation) Account {
 	a.RealWork += used
 	a.Counter = counter
 	a.Remaining = j.Remaining
-	a.On = j.On
+	a.On, a.Speedup = j.On, j.Speedup
 	a.Ended = j.Finished
 	a.CPUWait, a.CPUWaitKnown = j.CPUWait, j.CPUWaitKnown
 	a.Weight = 1

@@ -121,7 +121,7 @@ func (t *instance) plan(horizon float64) *plan {
 	}
 	slices.Sort(ends)
 	ends = slices.CompactFunc(ends, func(b, a float64) bool { return b-a < instant })
-	p := &plan{cores: t.cores, on: t.placement()}
+	p := &plan{cores: t.cores, on: t.placement(), speedups: speedups(t.accounts)}
 	before := 0.0
 	for _, end := range ends {
 		p.lengths = append(p.lengths, end-before)

@@ -112,6 +112,7 @@ func (t *instance) setLateFinish() {
 				Weight:    a.Weight,
 				Limit:     a.Limit,
 				On:        a.On,
+				Speedup:   a.Speedup,
 			})
 			indices = append(indices, i)
 		}

@@ -39,6 +39,7 @@ func inUnit(jobs []Job, unit growth.Unit) []Job {
 // proportion to the weights. The rate of a job stops to rise at its limit, and when one of its GPUs is busy all the time.
 func gpuRates(accounts []Account) []float64 {
 	rates := make([]float64, len(accounts))
+	free := speedups(accounts)
 	busy := map[growth.GPU]float64{}
 	rising := make([]int, len(accounts))
 	for i := range rising {
@@ -55,7 +56,7 @@ func gpuRates(accounts []Account) []float64 {
 			}
 		}
 		for gpu, slope := range slopes {
-			rise = min(rise, (1-busy[gpu])/slope)
+			rise = min(rise, (free[gpu]-busy[gpu])/slope)
 		}
 		rise = max(rise, 0)
 		for _, i := range rising {
@@ -66,11 +67,22 @@ func gpuRates(accounts []Account) []float64 {
 		}
 		rising = slices.DeleteFunc(rising, func(i int) bool {
 			a := accounts[i]
-			full := func(gpu growth.GPU) bool { return busy[gpu] > 1-epsilon }
+			full := func(gpu growth.GPU) bool { return busy[gpu] > free[gpu]-epsilon }
 			return rates[i] > a.Limit-epsilon || slices.ContainsFunc(a.On, full)
 		})
 	}
 	return rates
+}
+
+// speedups returns the work of each GPU per second: at least one GPU-second.
+func speedups(accounts []Account) map[growth.GPU]float64 {
+	of := map[growth.GPU]float64{}
+	for _, a := range accounts {
+		for _, gpu := range a.On {
+			of[gpu] = max(of[gpu], a.Speedup, 1)
+		}
+	}
+	return of
 }
 
 // placement returns the GPUs of each job; nil if cores are divided.
@@ -151,7 +163,7 @@ func (p *plan) deficitOf(job int) float64 {
 // largestDeficit returns the largest deficit of single GPUs, in seconds.
 func (p *plan) largestDeficit(gpus []growth.GPU) (largest float64) {
 	for _, gpu := range gpus {
-		one := plan{cores: 1, lengths: p.lengths}
+		one := plan{cores: max(1, p.speedups[gpu]), lengths: p.lengths}
 		for i, on := range p.on {
 			if !slices.Contains(on, gpu) {
 				continue

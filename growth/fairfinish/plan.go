@@ -21,6 +21,8 @@ type plan struct {
 	remaining []float64
 	// on has the GPUs of each job; nil if the jobs share the cores.
 	on [][]growth.GPU
+	// speedups has the work of each GPU per second, if it is more than one GPU-second.
+	speedups map[growth.GPU]float64
 }
 
 // require adds a requirement: the job must do some work in the first segment, and its floor in later ones.

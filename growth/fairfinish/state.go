@@ -34,6 +34,9 @@ type Job struct {
 	// On lists the GPUs that the job uses at the same time, if GPUs are divided. Its work is in GPU-seconds: in one second
 	// it does at most one for each of its GPUs.
 	On []growth.GPU
+	// Speedup is the work of all jobs per second, in GPU-seconds on each of these GPUs, if all of them compute at the same
+	// time; 0 means 1. It is the capacity of plain sharing, and of the plan.
+	Speedup float64
 	// Finished is set for a job that has ended and appears for the last time, with its last Used. A job that is missing
 	// from the input has ended too, with the usage last seen.
 	Finished bool

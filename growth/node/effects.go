@@ -42,6 +42,8 @@ type Effects struct {
 	Forget  []growth.PodUID
 	// Load must be published. Nil means no change.
 	Load *bus.NodeLoad
+	// Speeds must be published. Nil means no change.
+	Speeds *bus.Speeds
 	// Persist is set if Node.Memory must be saved on the node.
 	Persist bool
 

@@ -19,10 +19,14 @@ const minGain growth.Share = 0.02
 func (n *Node) decideGPUs(why string, rearranged bool) time.Duration {
 	next := maxDelay
 	n.groups = nil
+	n.endTrial()
 	if n.dividesGPUs() {
 		n.groups = connect(n.gpuJobs())
 		n.fair = fairfinish.State{}
 		next = n.divideGroups(why, rearranged)
+		if n.startTrial() {
+			next = min(next, n.config.Interval)
+		}
 	}
 	n.gpuFinished = nil
 	n.sendTurns()
@@ -61,8 +65,10 @@ func (n *Node) divideGroups(why string, rearranged bool) time.Duration {
 // harmlessOnGPUs applies policy.Harmless to the time of a group of GPUs.
 func (n *Node) harmlessOnGPUs(g gpuGroup, interrupted bool) (fairfinish.State, division) {
 	claims := make([]claim, len(g.jobs))
+	speedups := n.speedups(g)
 	for i, j := range g.jobs {
 		c := n.claim(j.job)
+		c.in.Speedup = speedups[j.gpus[0]]
 		c.share = j.gpu.share
 		c.in.Used = growth.Work(j.gpu.used)
 		c.in.CPUWait, c.in.CPUWaitKnown = j.gpu.waited, true
@@ -144,7 +150,7 @@ func (n *Node) grantGroup(g *gpuGroup, d division, why string) {
 		paused = paused || j.gpu.paused
 	}
 	g.blocker, g.because = n.firstUnpausable(*g)
-	g.turns = len(g.jobs) > 1 && g.because == "" && (gain >= minGain || paused && gain >= minGain/2)
+	turns := len(g.jobs) > 1 && g.because == "" && (gain >= minGain || paused && gain >= minGain/2)
 	for i, j := range g.jobs {
 		grant := d.grants[i]
 		if g.because != "" {
@@ -154,6 +160,9 @@ func (n *Node) grantGroup(g *gpuGroup, d division, why string) {
 		n.grantGPU(j, grant, why)
 		j.gpu.plain = plain[i]
 	}
+	pays, together := n.chooseSets(g)
+	g.together = together
+	g.turns = (turns || pays) && !together
 	n.reportGroup(*g)
 }
 

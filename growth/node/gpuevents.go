@@ -66,6 +66,7 @@ func (n *Node) firstUnpausable(g gpuGroup) (growth.PodUID, string) {
 func (n *Node) reportGroup(g gpuGroup) {
 	for _, j := range g.jobs {
 		n.reportGPU(g, j)
+		n.reportSet(g, j)
 		if g.because != "" && n.now.Sub(j.arrived) > silentAfter*n.config.Interval {
 			n.announcePlain(g, j)
 		}

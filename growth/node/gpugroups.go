@@ -26,6 +26,8 @@ type gpuGroup struct {
 	turns   bool
 	because string
 	blocker growth.PodUID
+	// together is set if the jobs do more at the same time than in turns.
+	together bool
 }
 
 // gpuJobs returns the jobs whose processes run on GPUs of the node, in the order of their UIDs.

@@ -22,6 +22,10 @@ type gpuReading struct {
 	alone  growth.Seconds // without any other job
 	shared growth.Seconds // while others may have computed
 	waited growth.Seconds // not computed, but ready
+	// together are parts of shared. set is the part that is charged by the speed of a set, setWork its charge, and setTime the
+	// job's equal part of it.
+	together              []Together
+	set, setWork, setTime growth.Seconds
 	// measured is set for a job that is connected for turns.
 	measured bool
 }
@@ -34,11 +38,16 @@ func (n *Node) meterGPUs(uses map[growth.PodUID]GPUUse) {
 	if !n.dividesGPUs() {
 		return
 	}
+	if !before.IsZero() && slices.ContainsFunc(n.groups, func(g gpuGroup) bool { return g.turns }) {
+		n.turnTime += max(0, n.now.Sub(before))
+	}
 	for _, g := range connect(n.gpuJobs()) {
 		readings := make([]gpuReading, len(g.jobs))
 		for i, j := range g.jobs {
 			use, known := uses[j.pod.Ref.UID]
 			readings[i] = n.readGPU(j, use, known, before)
+			j.gpu.span.add(readings[i])
+			n.chargeTogether(j, &readings[i])
 		}
 		n.chargeGroup(g, readings, growth.Seconds(max(0, n.now.Sub(before).Seconds())))
 	}
@@ -58,7 +67,13 @@ func (n *Node) readGPU(j gpuJob, use GPUUse, known bool, before time.Time) gpuRe
 		j.gpu.gated = n.now
 		held := use.Held - last.Held
 		alone := min(max(use.Alone-last.Alone, 0), held)
-		return gpuReading{alone: alone, shared: held - alone, waited: use.Waited - last.Waited, measured: true}
+		return gpuReading{
+			alone:    alone,
+			shared:   held - alone,
+			waited:   use.Waited - last.Waited,
+			together: togetherSince(use.Together, last.Together),
+			measured: true,
+		}
 	}
 	if n.connecting(j) && j.leader().counter.steps == 0 || before.IsZero() {
 		return gpuReading{}
@@ -105,7 +120,7 @@ func (n *Node) chargeGroup(g gpuGroup, readings []gpuReading, elapsed growth.Sec
 	for i, j := range g.jobs {
 		r, t := readings[i], &j.gpu
 		t.used += charges[i]
-		t.waited += r.waited + max(0, r.alone+r.shared-charges[i]/j.width())
+		t.waited += r.waited + max(0, r.alone+r.shared+r.set-charges[i]/j.width())
 		t.uncertain = shared[i]
 		t.rate, t.recent = 0, recentUse{}
 		if elapsed > 0 {
@@ -134,20 +149,22 @@ func chargeGPU(readings []gpuReading, elapsed growth.Seconds) []gpuCharge {
 	for i := range all {
 		r := &all[i]
 		if plain { // a job that is never paused computes next to those that hold the turn
-			r.alone, r.shared = 0, r.alone+r.shared
+			r.alone, r.shared = 0, r.alone+r.shared+r.set
+			r.set, r.setWork, r.setTime = 0, 0, 0
 		}
-		alone += r.alone
+		alone += r.alone + r.setTime
 		sum += r.shared
 		most = max(most, r.shared)
 	}
 	busy := max(0, min(elapsed-alone, max(most, sum/2)))
 	charges := make([]gpuCharge, len(all))
 	for i, r := range all {
-		charges[i].work = r.alone
+		charges[i].work = r.alone + r.setWork
 		if sum > 0 {
 			charges[i].work += busy * r.shared / sum
 		}
-		charges[i].shared = len(all) > 1 && sum > r.shared && r.shared > sharedPart*(r.alone+r.shared)
+		charges[i].shared = r.set > sharedPart*(r.alone+r.shared+r.set) ||
+			len(all) > 1 && sum > r.shared && r.shared > sharedPart*(r.alone+r.shared+r.set)
 	}
 	return charges
 }

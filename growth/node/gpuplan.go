@@ -31,6 +31,8 @@ func (n *Node) turnPlan() TurnPlan {
 				Slots: slots,
 				Share: j.gpu.share,
 				Spans: n.spans(j),
+				Set:   j.gpu.set,
+				Speed: j.gpu.speed,
 			})
 		}
 		if len(group.Jobs) > 0 {

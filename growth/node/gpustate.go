@@ -20,6 +20,10 @@ type GPUExplanation struct {
 	Uncertain bool           `json:"uncertain,omitempty"`
 	// Turns lists all jobs that take turns with the job, itself included. It is empty if the job is not paused.
 	Turns []TurnOf `json:"turns,omitempty"`
+	// Together lists the jobs that compute at the same time as the job, and Speed its measured speed next to them, relative to
+	// computing alone. Both are empty if it holds the turn alone.
+	Together []growth.PodRef `json:"together,omitempty"`
+	Speed    float64         `json:"speed,omitempty"`
 	// NotDivided is the reason why the jobs do not take turns. It is empty if they do.
 	NotDivided string `json:"notDivided,omitempty"`
 	// Decisions are the last decisions, newest last.
@@ -52,6 +56,10 @@ func (n *Node) explainGPU(of *job) *GPUExplanation {
 		NotDivided: g.because,
 		Decisions:  append(DecisionLog(nil), t.decisions...),
 	}
+	for _, mate := range g.mates(j) {
+		e.Together = append(e.Together, mate.pod.Ref)
+		e.Speed = t.speed
+	}
 	switch {
 	case len(g.jobs) == 1:
 		e.NotDivided = "no other job uses its GPUs"
@@ -59,6 +67,8 @@ func (n *Node) explainGPU(of *job) *GPUExplanation {
 		for _, other := range append([]gpuJob{j}, g.sharers(j)...) {
 			e.Turns = append(e.Turns, TurnOf{Pod: other.pod.Ref, Share: other.gpu.share, Held: other.gpu.seen.Held})
 		}
+	case g.together:
+		e.NotDivided = "all jobs do more at the same time than in turns"
 	case g.because == "":
 		e.NotDivided = "turns would not differ from equal parts"
 	}

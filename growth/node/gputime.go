@@ -26,6 +26,10 @@ type gpuTime struct {
 	uncertain, exact bool
 	cost             stepCost
 
+	set   int     // as in TurnJob
+	speed float64 // likewise
+	span  span    // use since the last measurement of its speed
+
 	decisions DecisionLog
 	report    gpuReport
 }

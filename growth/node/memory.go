@@ -37,6 +37,9 @@ func (n *Node) Memory() (Memory, error) {
 		state.GPUFair = &n.gpuFair
 		m.At = n.gpuFair.At
 	}
+	if len(n.speeds.Entries) > 0 {
+		state.Speeds = &n.speeds
+	}
 	for _, j := range n.sorted() {
 		uid := j.pod.Ref.UID
 		if j.refusal.Times > 0 {
@@ -76,6 +79,9 @@ func (e MemoryRestored) apply(n *Node) {
 	if state.GPUFair != nil && n.dividesGPUs() {
 		n.gpuFair = *state.GPUFair
 		n.gpuFair.At = e.Memory.At
+	}
+	if state.Speeds != nil && state.Speeds.Valid() {
+		n.speeds = *state.Speeds
 	}
 	maps.Copy(n.pastRefusals, state.Refusals)
 	maps.Copy(n.pastYields, state.Yields)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/corun"
 	"github.com/trellis-gpu/trellis/growth/fairfinish"
 	"github.com/trellis-gpu/trellis/growth/resize"
 )
@@ -34,22 +35,28 @@ type Node struct {
 	pastYields   map[growth.PodUID]yielded        // likewise
 	advice       map[growth.PodUID]bus.Advice
 
-	allocatable growth.MilliCPU                   // 0 while unknown
-	accounted   map[growth.PodUID]growth.MilliCPU // requests of all pods of the node
-	exclusive   map[growth.PodUID]int             // cores that pods have alone
-	pool        growth.MilliCPU
-	fair        fairfinish.State
-	finished    []fairfinish.Job // jobs that have ended since the last decision, if their CPU is known
-	gpuFair     fairfinish.State
-	gpuFinished []fairfinish.Job // likewise, if their work on GPUs is known
-	gpusMetered time.Time        // time of the last reading
-	computes    bool             // the GPUs of the node compute
-	groups      []gpuGroup       // at the last decision
-	turns       TurnPlan         // as last sent
-	cpuShort    bool             // jobs have waited for CPUs
-	stalled     Stalled          // last reading for the whole node
-	stalledAt   time.Time
-	pressure    *bus.Pressure
+	allocatable     growth.MilliCPU                   // 0 while unknown
+	accounted       map[growth.PodUID]growth.MilliCPU // requests of all pods of the node
+	exclusive       map[growth.PodUID]int             // cores that pods have alone
+	pool            growth.MilliCPU
+	fair            fairfinish.State
+	finished        []fairfinish.Job // jobs that have ended since the last decision, if their CPU is known
+	gpuFair         fairfinish.State
+	gpuFinished     []fairfinish.Job            // likewise, if their work on GPUs is known
+	gpusMetered     time.Time                   // time of the last reading
+	computes        bool                        // the GPUs of the node compute
+	groups          []gpuGroup                  // at the last decision
+	speeds          corun.Table                 // measured speeds of jobs that compute at the same time
+	corunTrial      *corunTrial                 // the present trial; nil if there is none
+	trialTime       time.Duration               // lost by trials
+	turnTime        time.Duration               // time in which jobs took turns
+	triedAt         map[[2]corun.Kind]time.Time // pairs that could not be measured
+	speedsPublished int                         // speeds.Added at the last publication
+	turns           TurnPlan                    // as last sent
+	cpuShort        bool                        // jobs have waited for CPUs
+	stalled         Stalled                     // last reading for the whole node
+	stalledAt       time.Time
+	pressure        *bus.Pressure
 
 	interval    time.Duration // FlowCon's current decision interval
 	due         time.Time     // time of the next decision
@@ -73,6 +80,7 @@ func New(config Config) *Node {
 		pastYields:   map[growth.PodUID]yielded{},
 		advice:       map[growth.PodUID]bus.Advice{},
 		accounted:    map[growth.PodUID]growth.MilliCPU{},
+		triedAt:      map[[2]corun.Kind]time.Time{},
 		interval:     config.Interval,
 	}
 }

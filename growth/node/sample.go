@@ -72,6 +72,7 @@ func (n *Node) sample(j *job) bus.Sample {
 		s.Duty = new(growth.Share(1))
 	}
 	s.GPUTime = n.gpuSample(j)
+	s.Kind = j.leader().published()
 	for _, knob := range j.spec.Tune {
 		if knob != gpushare.TuneCPU || j.tunable() {
 			s.Tunable = append(s.Tunable, string(knob))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/corun"
 	"github.com/trellis-gpu/trellis/growth/efficiency"
 	"github.com/trellis-gpu/trellis/growth/fairfinish"
 	"github.com/trellis-gpu/trellis/growth/remaining"
@@ -67,6 +68,7 @@ type nodeState struct {
 	Refusals map[growth.PodUID]resize.Refusal `json:"refusals,omitempty"`
 	Yields   map[growth.PodUID]yielded        `json:"yields,omitempty"`
 	Ended    []Run                            `json:"ended,omitempty"`
+	Speeds   *corun.Table                     `json:"speeds,omitempty"`
 }
 
 // stateOf decodes the state in a sample. Samples of the previous release have the parts of the state as fields of their

@@ -25,6 +25,7 @@ func (e Ticked) apply(n *Node) {
 		n.summariseShare(j)
 	}
 	n.followLeads()
+	n.measureSpeeds()
 	n.measureCosts()
 	n.measureTraining(e.Usages)
 	n.observeNode(e.Stalled)
@@ -122,6 +123,7 @@ func (n *Node) publishAll() {
 		n.publish(j, false)
 	}
 	n.publishLoad()
+	n.publishSpeeds()
 	if len(n.jobs) > 0 {
 		n.out.Persist = true
 	}

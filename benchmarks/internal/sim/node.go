@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"math"
 	"time"
 
@@ -87,6 +88,9 @@ func (p *nodePolicy) arrive(at time.Time, r *Running) {
 	}
 	if r.Losses != nil {
 		pod.Program, pod.Numbers = r.Kind, r.numbers()
+	}
+	if r.Speeds != nil {
+		pod.Program = fmt.Sprintf("class %d", r.Class)
 	}
 	if len(r.On) > 0 {
 		p.allocate(at, r)

@@ -90,6 +90,9 @@ func (l *Loop) publish(e node.Effects) {
 	if e.Load != nil {
 		l.ports.Records.Load(*e.Load)
 	}
+	if e.Speeds != nil {
+		l.ports.Records.Speeds(*e.Speeds)
+	}
 	if e.Persist {
 		m, err := l.node.Memory()
 		if err != nil {

@@ -60,6 +60,7 @@ type Records interface {
 	// Sample publishes a sample. An urgent one does not wait for the usual gap between two writes.
 	Sample(s bus.Sample, urgent bool)
 	Load(l bus.NodeLoad)
+	Speeds(s bus.Speeds)
 	Forget(pod growth.PodUID)
 }
 

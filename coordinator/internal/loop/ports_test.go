@@ -156,6 +156,8 @@ func (h *harness) Load(l bus.NodeLoad) {
 	h.load = l
 }
 
+func (h *harness) Speeds(bus.Speeds) {}
+
 func (h *harness) Save(m node.Memory) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

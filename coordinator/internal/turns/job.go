@@ -241,11 +241,16 @@ func (j *job) repeat() {
 
 // use returns what the job has used.
 func (j *job) use(now turn.Use) node.GPUUse {
+	var together []node.Together
+	for _, t := range now.Together {
+		together = append(together, node.Together{Others: t.Others, Held: growth.Seconds(t.Held.Seconds())})
+	}
 	return node.GPUUse{
-		Held:   growth.Seconds((j.before.Held + now.Held).Seconds()),
-		Waited: growth.Seconds((j.before.Waited + now.Waited).Seconds()),
-		Alone:  growth.Seconds((j.before.Alone + now.Alone).Seconds()),
-		Steps:  j.steps,
-		Gated:  j.state != turn.Absent,
+		Together: together,
+		Held:     growth.Seconds((j.before.Held + now.Held).Seconds()),
+		Waited:   growth.Seconds((j.before.Waited + now.Waited).Seconds()),
+		Alone:    growth.Seconds((j.before.Alone + now.Alone).Seconds()),
+		Steps:    j.steps,
+		Gated:    j.state != turn.Absent,
 	}
 }

@@ -78,7 +78,7 @@ func (s *Server) join(before map[growth.PodUID]*job, g *group, planned node.Turn
 func (g *group) plan(planned node.TurnGroup) {
 	jobs := make([]turn.Job, len(planned.Jobs))
 	for i, p := range planned.Jobs {
-		jobs[i] = turn.Job{ID: p.Pod, GPUs: p.GPUs, Share: p.Share, Always: p.Spans}
+		jobs[i] = turn.Job{ID: p.Pod, GPUs: p.GPUs, Share: p.Share, Always: p.Spans, Set: p.Set, Speed: p.Speed}
 	}
 	g.step(turn.Planned{Jobs: jobs, Open: planned.Open})
 	for _, p := range planned.Jobs {

@@ -1,0 +1,189 @@
+package node
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/corun"
+	"github.com/trellis-gpu/trellis/growth/interference"
+)
+
+const (
+	// leastSteps is the number of steps from which a speed is measured.
+	leastSteps = 5
+	// leastTogether is the part of the time in which a set must have computed.
+	leastTogether = 0.3
+)
+
+// span is how a job has held its GPUs since its speed was last measured.
+type span struct {
+	steps    int64 // at the beginning
+	alone    growth.Seconds
+	together []Together
+	other    growth.Seconds
+}
+
+// total returns all time in which the job has held.
+func (s span) total() growth.Seconds {
+	sum := s.alone + s.other
+	for _, t := range s.together {
+		sum += t.Held
+	}
+	return sum
+}
+
+func (s *span) add(r gpuReading) {
+	s.alone += r.alone
+	s.other += r.shared
+	for _, t := range r.together {
+		s.other -= t.Held
+		i := slices.IndexFunc(s.together, func(u Together) bool { return slices.Equal(u.Others, t.Others) })
+		if i < 0 {
+			s.together = append(s.together, Together{Others: t.Others})
+			i = len(s.together) - 1
+		}
+		s.together[i].Held += t.Held
+	}
+}
+
+// togetherSince returns the time that each set has computed since the last reading.
+func togetherSince(now, last []Together) (since []Together) {
+	for _, t := range now {
+		for _, before := range last {
+			if slices.Equal(before.Others, t.Others) && before.Held <= t.Held {
+				t.Held -= before.Held
+			}
+		}
+		if t.Held > 0 {
+			since = append(since, t)
+		}
+	}
+	return since
+}
+
+// interferes returns the kind of a job. Without a known program, the job is a kind of its own, on this node only.
+func (j *job) interferes() corun.Kind {
+	lead := j.leader()
+	if kind := lead.published(); kind != "" {
+		return corun.Kind(kind)
+	}
+	return corun.Kind("pod " + lead.pod.Ref.UID)
+}
+
+// published returns the kind of a job for other processes.
+func (j *job) published() interference.Kind {
+	return interference.KindOf(j.pod.Ref.Namespace, j.program())
+}
+
+// kinds returns the kinds of jobs. ok is false if one of them has left.
+func (n *Node) kinds(ids []growth.PodUID) (kinds []corun.Kind, ok bool) {
+	for _, id := range ids {
+		j := n.jobs[id]
+		if j == nil {
+			return nil, false
+		}
+		kinds = append(kinds, j.interferes())
+	}
+	return kinds, true
+}
+
+// measureSpeeds measures how fast jobs are while others compute too, from their steps since the last measurement.
+func (n *Node) measureSpeeds() {
+	if !n.dividesGPUs() {
+		return
+	}
+	for _, j := range n.gpuJobs() {
+		s := &j.gpu.span
+		steps := j.leader().counter.steps
+		set, clean := s.mainly()
+		perStep, _ := j.gpu.cost.perStep()
+		if clean && j.gpu.exact && perStep > 0 && steps-s.steps < leastSteps && steps >= s.steps {
+			continue // not enough steps yet
+		}
+		if kinds, known := n.kinds(set.Others); clean && known && j.gpu.exact && perStep > 0 {
+			work := growth.Seconds(steps-s.steps)*growth.Seconds(perStep)/j.width() - s.alone
+			n.speeds.Add(j.interferes(), kinds, float64(work/set.Held), set.Held)
+		}
+		*s = span{steps: steps}
+	}
+}
+
+// mainly returns the set that has computed for an essential part of the time, if the job has held alone in the rest.
+func (s span) mainly() (set Together, clean bool) {
+	if len(s.together) == 0 {
+		return Together{}, false
+	}
+	set = slices.MaxFunc(s.together, func(a, b Together) int { return cmp.Compare(a.Held, b.Held) })
+	total := s.total()
+	return set, set.Held >= leastTogether*total && total-s.alone-set.Held <= sharedPart*total
+}
+
+// chargeTogether moves the time that a job has computed in sets of known speed out of the time that is charged by equal
+// parts.
+func (n *Node) chargeTogether(j gpuJob, r *gpuReading) {
+	for _, t := range r.together {
+		kinds, known := n.kinds(t.Others)
+		if !known {
+			continue
+		}
+		s, known := n.speeds.Predict(j.interferes(), kinds)
+		if !known {
+			continue
+		}
+		r.shared = max(0, r.shared-t.Held)
+		r.set += t.Held
+		r.setWork += t.Held * growth.Seconds(s.Mean)
+		r.setTime += t.Held / growth.Seconds(len(t.Others)+1)
+	}
+}
+
+// publishSpeeds publishes what was measured of jobs whose programs are known, the newest first.
+func (n *Node) publishSpeeds() {
+	if !n.dividesGPUs() || n.speedsPublished == n.speeds.Added {
+		return
+	}
+	n.speedsPublished = n.speeds.Added
+	n.out.Speeds = &bus.Speeds{Sets: n.measurements()}
+}
+
+func (n *Node) measurements() []interference.Measurement {
+	sets := []interference.Measurement{}
+	for _, set := range n.speeds.Sets() {
+		m := interference.Measurement{Seconds: set[0].Speed.Seconds}
+		for _, e := range set {
+			m.Set = append(m.Set, interference.Member{
+				Kind:      interference.Kind(e.Own),
+				Activity:  n.activityOf(e.Own),
+				Speed:     e.Speed.Mean,
+				Deviation: e.Speed.Deviation,
+			})
+			m.Seconds = min(m.Seconds, e.Speed.Seconds)
+		}
+		valid := !slices.ContainsFunc(m.Set, func(of interference.Member) bool { return of.Kind == "" })
+		if valid && m.Validate() == nil && len(sets) < bus.MaxSpeeds {
+			sets = append(sets, m)
+		}
+	}
+	return sets
+}
+
+// activityOf returns the fraction of a step in which a job of a kind uses its GPU; 0 if no such job runs.
+func (n *Node) activityOf(kind corun.Kind) growth.Share {
+	for _, j := range n.sorted() {
+		if j.interferes() == kind {
+			return j.activity()
+		}
+	}
+	return 0
+}
+
+// activity returns the fraction of a step in which the job does not wait for data.
+func (j *job) activity() growth.Share {
+	r := j.leader().rates
+	if r.step <= 0 {
+		return 1
+	}
+	return growth.Share(1 - min(r.load/r.step, 1))
+}
