@@ -194,7 +194,7 @@ func TestScheduler_AMemberJoinsOnlyUntilTheTurnEnds(t *testing.T) {
 	require.Equal(t, ids("b"), effects.Grant)
 	require.Equal(t, ends, effects.Wake)
 	require.Equal(t, ids("b"), p.after(ends.Sub(start)-p.at).step(turn.Pauses{Job: "a"}).Revoke)
-	require.Equal(t, ids("c"), p.step(turn.Waits{Job: "b"}).Grant)
+	require.Len(t, p.step(turn.Waits{Job: "b"}).Grant, 1, "and another one begins")
 }
 
 func TestScheduler_JobsOfASetThatEndsTakeTurns(t *testing.T) {
