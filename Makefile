@@ -8,7 +8,7 @@ MODULES := growth daemon extender deviceplugin coordinator tuner benchmarks depl
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 NAME ?= trellis
 NODES ?= 2
-GPUS ?= emulated:2x24GiB
+GPUS ?=
 ARGS ?=
 TAG ?= $(VERSION)
 
@@ -20,7 +20,7 @@ export GOFLAGS := -buildvcs=false -trimpath -tags=netgo,osusergo,grpcnotrace
 .PHONY: demo
 demo: build ## Real jobs on a real local Kubernetes, live; ARGS="--compare" runs them under fair sharing too
 	$(if $(KUBECONFIG),,scripts/install-deps)
-	bin/benchmarks demo --name $(NAME)-demo --nodes $(NODES) --gpus $(GPUS) $(ARGS)
+	bin/benchmarks demo --name $(NAME)-demo --nodes $(NODES) $(if $(GPUS),--gpus $(GPUS)) $(ARGS)
 
 .PHONY: test
 test: ## Every test: unit, contract, wire, race, Python, and one run through a real cluster (SHORT=1 leaves that out)
@@ -163,7 +163,7 @@ cluster-up: build ## Stock Kubernetes with NODES nodes on this machine, Trellis 
 	scripts/install-deps
 	bin/local build
 	bin/local up --name $(NAME) --nodes $(NODES)
-	bin/local install --name $(NAME) --gpus $(GPUS)
+	bin/local install --name $(NAME) $(if $(GPUS),--gpus $(GPUS))
 
 .PHONY: cluster-status
 cluster-status: ## What runs where

@@ -49,20 +49,24 @@ func demoCommand(commit string) *cobra.Command {
 training jobs as they arrive, shows them live, and takes everything down again. With KUBECONFIG set it
 uses that cluster instead, which must have Trellis installed.
 
+The nodes have emulated GPUs. That of node-2 computes: it is a core, on which half of the jobs compute in turns, so
+that Trellis divides the time of a GPU there (emulated compute). On node-1 it divides the CPU.
+
 The demo's own jobs are sized for a certain machine. A short job measures the speed of this one first; on a faster machine
 the jobs have more steps, on a slower one fewer.
 
 The exit code is 0 if every job finished, and, in a full run of the demo's own jobs, each kind of job saw at least
-one change of CPU share, of data loaders and of category, each job has a curve, and none was taken for a
+one change of CPU or GPU share, of data loaders and of category, each job has a curve, and none was taken for a
 restarted one; with --chaos, if every binary came back as well.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.workload, "workload", "", "CSV file of jobs (default: the demo's own nine jobs of six kinds, and three variants)")
+	f.StringVar(&o.workload, "workload", "", "CSV file of jobs (default: the demo's own eleven jobs of eight kinds, and three variants)")
 	f.StringVar(&o.name, "name", "trellis", "name of the local cluster")
 	f.IntVar(&o.nodes, "nodes", 2, "nodes of the local cluster, one core each")
-	f.StringVar(&o.gpus, "gpus", "emulated:2x24GiB", `GPUs of each node: "emulated:2x24GiB", or "nvml" for real ones`)
+	f.StringVar(&o.gpus, "gpus", "emulated:2x24GiB/node-2=1x24GiB,compute",
+		`GPUs of each node: "emulated:2x24GiB", with "/node-2=1x24GiB,compute" another sort on one node, or "nvml" for real ones`)
 	f.StringVar(&o.policy, "policy", "harmless", "share policy of the coordinators")
 	f.BoolVar(&o.compare, "compare", false, "run the same jobs under policy "+demo.Baseline+" too, and print the difference")
 	f.IntVar(&o.repeats, "repeats", 1, "how many rounds; with --compare, every other one runs "+demo.Baseline+" first")

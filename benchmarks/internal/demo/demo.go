@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/trellis-gpu/trellis/benchmarks/internal/chaos"
@@ -197,6 +198,9 @@ func (d *Demo) pass(ctx, after context.Context, p pass, last bool) (err error) {
 	}); err != nil {
 		return err
 	}
+	if err := d.separate(ctx, run); err != nil {
+		return err
+	}
 	d.notice("submitting %d jobs over %s, policy %s", len(d.Jobs), d.Jobs[len(d.Jobs)-1].Arrival, p.policy)
 	return d.timed("jobs "+p.policy, func() error {
 		line, err := run.Watch(ctx)
@@ -230,6 +234,35 @@ func (d *Demo) newRun(ctx context.Context, p pass) (*Run, error) {
 		run.Chaos = &chaos.Chaos{Cluster: Victims{d.Local.Name, d.connection}, Plan: chaos.Plan(seed, chaosFrom, until)}
 	}
 	return run, nil
+}
+
+// separate reserves the nodes whose emulated GPUs compute for the jobs that compute there.
+func (d *Demo) separate(ctx context.Context, run *Run) error {
+	on := 0
+	for _, job := range d.Jobs {
+		if job.Device == workload.Emulated {
+			on++
+		}
+	}
+	if on == 0 {
+		return nil
+	}
+	state, err := d.connection.State(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range state.Nodes {
+		if n.GPUs != nil && n.GPUs.Emulated && n.GPUs.Computes {
+			run.Setup.Computing = append(run.Setup.Computing, string(n.Name))
+		}
+	}
+	if len(run.Setup.Computing) == 0 {
+		d.notice("no emulated GPU computes: all jobs compute on the CPU, and the time of GPUs is not divided")
+		return nil
+	}
+	d.notice("emulated compute: the GPU of %s is a core; %d of the jobs compute there in turns, and have shares of its time",
+		strings.Join(run.Setup.Computing, ", "), on)
+	return nil
 }
 
 // nodes returns the node of each job of a run.

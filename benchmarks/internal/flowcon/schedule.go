@@ -64,7 +64,7 @@ func randomSchedule(seed uint64, kinds ...string) Schedule {
 func cycled(n int) []string {
 	kinds := make([]string, n)
 	for i := range kinds {
-		kinds[i] = workload.Kinds()[i%len(workload.Kinds())]
+		kinds[i] = workload.FlowConKinds()[i%len(workload.FlowConKinds())]
 	}
 	return kinds
 }

@@ -64,8 +64,12 @@ func subtitle(run, other *timeline.Timeline) string {
 	if !run.Last().Over() || run.Makespan() == 0 {
 		text = fmt.Sprintf("%d jobs, not all of which ended", len(run.Last().Jobs))
 	}
-	if slices.ContainsFunc(run.Last().Nodes, func(n timeline.Node) bool { return n.Emulated }) {
+	nodes := run.Last().Nodes
+	if slices.ContainsFunc(nodes, func(n timeline.Node) bool { return n.Emulated }) {
 		text += ", on emulated GPUs"
+	}
+	if slices.ContainsFunc(nodes, func(n timeline.Node) bool { return n.Emulated && n.Computes }) {
+		text += " (GPU shares: emulated compute)"
 	}
 	if other != nil {
 		text += fmt.Sprintf(" (under %s after %s)", other.Name, seconds(other.Makespan()))

@@ -26,21 +26,21 @@ func Report(w io.Writer, jobs workload.Workload, rounds ...Round) {
 
 func completions(w io.Writer, run *timeline.Timeline) {
 	fmt.Fprintf(w, "\nCompletion, from submission to end, under %s\n\n", run.Name)
-	fmt.Fprintf(w, "  %-12s %-10s %-9s %11s %11s %11s  %-10s %8s %s\n", "JOB", "KIND", "STATE", "ARRIVED", "ENDED", "TOOK", "NODE", "RESTARTS", "REFUSED")
+	fmt.Fprintf(w, "  %-13s %-11s %-9s %11s %11s %11s  %-10s %8s %s\n", "JOB", "KIND", "STATE", "ARRIVED", "ENDED", "TOOK", "NODE", "RESTARTS", "REFUSED")
 	for _, j := range run.Last().Jobs {
-		fmt.Fprintf(w, "  %-12s %-10s %-9s %11s %11s %11s  %-10s %8d %7d\n", j.Name, j.Kind, j.State,
+		fmt.Fprintf(w, "  %-13s %-11s %-9s %11s %11s %11s  %-10s %8d %7d\n", j.Name, j.Kind, j.State,
 			offset(run.Began, j.Submitted), offset(run.Began, j.Ended), span(j.Completion()), j.Node, j.Restarts, j.Refusals)
 	}
 }
 
 func seen(w io.Writer, jobs workload.Workload, run *timeline.Timeline) {
-	fmt.Fprintf(w, "\nChanges seen, by kind of job\n\n  %-6s %10s %10s %10s\n", "KIND", "CPU SHARE", "LOADERS", "CATEGORY")
+	fmt.Fprintf(w, "\nChanges seen, by kind of job\n\n  %-11s %10s %10s %10s %10s\n", "KIND", "CPU SHARE", "GPU SHARE", "LOADERS", "CATEGORY")
 	for _, kind := range jobs.Kinds() {
 		s := run.Count(kind)
-		fmt.Fprintf(w, "  %-6s %10s %10s %10s\n", kind, count(s.Shares), count(s.Loaders), count(s.Categories))
+		fmt.Fprintf(w, "  %-11s %10s %10s %10s %10s\n", kind, share(s.Shares, s), share(s.GPUShares, s), count(s.Loaders), count(s.Categories))
 	}
 	if Missed(jobs, run) == nil {
-		fmt.Fprintln(w, "\n  Each kind saw at least one of each.")
+		fmt.Fprintln(w, "\n  Each kind saw at least one of each: a change of CPU or GPU share, of loaders, and of category.")
 	} else {
 		fmt.Fprintln(w, "\n  NOT every kind saw at least one of each.")
 	}
@@ -60,6 +60,14 @@ func kills(w io.Writer, killed []chaos.Outcome) {
 	}
 }
 
+// share is the count of changes of one of the two sorts of shares. A kind of job needs only one of them.
+func share(n int, of timeline.Seen) string {
+	if n == 0 && of.Shares+of.GPUShares > 0 {
+		return "–"
+	}
+	return count(n)
+}
+
 func count(n int) string {
 	if n == 0 {
 		return "NONE"
@@ -69,11 +77,11 @@ func count(n int) string {
 
 func difference(w io.Writer, round Round) {
 	run, other := round.Run.Name, round.Other.Name
-	fmt.Fprintf(w, "\nThe same jobs under %s\n\n  %-12s %-10s %11s %11s %15s\n", other, "JOB", "KIND", strings.ToUpper(run), strings.ToUpper(other), "CHANGE")
+	fmt.Fprintf(w, "\nThe same jobs under %s\n\n  %-13s %-11s %11s %11s %15s\n", other, "JOB", "KIND", strings.ToUpper(run), strings.ToUpper(other), "CHANGE")
 	c := Compare(round)
 	sooner, later := 0, 0
 	for _, d := range append(c.Jobs, c.Mean, c.Target, c.Makespan) {
-		fmt.Fprintf(w, "  %-12s %-10s %11s %11s %15s\n", d.Job, d.Kind, span(d.Completion), span(d.Other), change(d))
+		fmt.Fprintf(w, "  %-13s %-11s %11s %11s %15s\n", d.Job, d.Kind, span(d.Completion), span(d.Other), change(d))
 	}
 	for _, d := range c.Jobs {
 		switch {

@@ -39,7 +39,7 @@ func run(name string, a, b int, changes ...timeline.Change) *timeline.Timeline {
 func flowcon() *timeline.Timeline {
 	return run("flowcon", 80, 150,
 		timeline.Change{Kind: "vae", What: timeline.ShareChange}, timeline.Change{Kind: "vae", What: timeline.LoaderChange},
-		timeline.Change{Kind: "vae", What: timeline.CategoryChange}, timeline.Change{Kind: "cnn", What: timeline.ShareChange})
+		timeline.Change{Kind: "vae", What: timeline.CategoryChange}, timeline.Change{Kind: "cnn", What: timeline.GPUShareChange})
 }
 
 // rounds returns two rounds. The second lost a job under the policy; in the first, one of two binaries came back.
@@ -80,27 +80,27 @@ func TestGoals(t *testing.T) {
 	}
 	require.Equal(t, map[string]figure{
 		"jobs finished": {1.5, 1, 2},
-		"kinds of job with a change of CPU share": {1, 0, 2},
-		"kinds of job with a change of loaders":   {0.5, 0, 1},
-		"kinds of job with a change of category":  {0.5, 0, 1},
-		"makespan":                                {150, 150, 150},
-		"binaries back after kill -9":             {1, 1, 1},
-		"slowest return after kill -9":            {4, 4, 4},
-		"jobs finished under fair":                {2, 2, 2},
-		"makespan under fair":                     {120, 120, 120},
-		"mean completion against fair":            {-2.73, -10, 4.55},
-		"best job against fair":                   {-15, -20, -10},
-		"worst job against fair":                  {7.5, -10, 25},
-		"makespan against fair":                   {25, 25, 25},
+		"kinds of job with a change of CPU or GPU share": {1, 0, 2},
+		"kinds of job with a change of loaders":          {0.5, 0, 1},
+		"kinds of job with a change of category":         {0.5, 0, 1},
+		"makespan":                                       {150, 150, 150},
+		"binaries back after kill -9":                    {1, 1, 1},
+		"slowest return after kill -9":                   {4, 4, 4},
+		"jobs finished under fair":                       {2, 2, 2},
+		"makespan under fair":                            {120, 120, 120},
+		"mean completion against fair":                   {-2.73, -10, 4.55},
+		"best job against fair":                          {-15, -20, -10},
+		"worst job against fair":                         {7.5, -10, 25},
+		"makespan against fair":                          {25, 25, 25},
 	}, told)
 	require.Equal(t, map[string]bool{
 		"jobs finished": false,
-		"kinds of job with a change of CPU share": false,
-		"kinds of job with a change of loaders":   false,
-		"kinds of job with a change of category":  false,
-		"binaries back after kill -9":             false,
-		"jobs finished under fair":                true,
-		"mean completion against fair":            true,
+		"kinds of job with a change of CPU or GPU share": false,
+		"kinds of job with a change of loaders":          false,
+		"kinds of job with a change of category":         false,
+		"binaries back after kill -9":                    false,
+		"jobs finished under fair":                       true,
+		"mean completion against fair":                   true,
 	}, met)
 	require.Equal(t, 4.0, *s.Kills[0].BackAfter)
 	require.Nil(t, s.Kills[1].BackAfter)

@@ -59,6 +59,7 @@ type Goal struct {
 type Kind struct {
 	Kind            string `json:"kind"`
 	ShareChanges    int    `json:"shareChanges"`
+	GPUShareChanges int    `json:"gpuShareChanges,omitempty"`
 	LoaderChanges   int    `json:"loaderChanges"`
 	CategoryChanges int    `json:"categoryChanges"`
 }
@@ -111,7 +112,7 @@ func (s *Summary) Conclude(jobs workload.Workload, rounds ...Round) {
 func (s *Summary) kinds(jobs workload.Workload, run *timeline.Timeline) {
 	for _, kind := range jobs.Kinds() {
 		seen := run.Count(kind)
-		s.Kinds = append(s.Kinds, Kind{kind, seen.Shares, seen.Loaders, seen.Categories})
+		s.Kinds = append(s.Kinds, Kind{kind, seen.Shares, seen.GPUShares, seen.Loaders, seen.Categories})
 	}
 }
 
@@ -187,14 +188,18 @@ func Missed(jobs workload.Workload, run *timeline.Timeline) error {
 	return fmt.Errorf("under %s, every kind of job should have seen a change of each sort, but there was %s", run.Name, strings.Join(missing, "; "))
 }
 
-// lacking lists the kinds of job without a change of one aspect.
+// lacking lists the kinds of job without a change of one aspect. A change of the GPU share counts as a change of the CPU share:
+// jobs that compute on GPUs compete for those.
 func lacking(jobs workload.Workload, run *timeline.Timeline, aspect timeline.Aspect) []string {
-	return slices.DeleteFunc(jobs.Kinds(), func(kind string) bool { return run.Count(kind).Of(aspect) > 0 })
+	return slices.DeleteFunc(jobs.Kinds(), func(kind string) bool {
+		seen := run.Count(kind)
+		return seen.Of(aspect) > 0 || aspect == timeline.ShareChange && seen.Of(timeline.GPUShareChange) > 0
+	})
 }
 
 func aspectName(aspect timeline.Aspect) string {
 	if aspect == timeline.ShareChange {
-		return "CPU share"
+		return "CPU or GPU share"
 	}
 	return string(aspect)
 }

@@ -29,7 +29,7 @@ type Loss struct{ After, Value float64 }
 
 // drawRecorded returns the jobs of one seed from recordings, each kind as often as the next, no recording twice.
 func (m Machine) drawRecorded(dice, mistakes *rand.Rand, errors float64) []Job {
-	jobs, kinds := make([]Job, m.Jobs()), workload.Kinds()
+	jobs, kinds := make([]Job, m.Jobs()), workload.FlowConKinds()
 	for i := range jobs {
 		kind, take := kinds[i%len(kinds)], i/len(kinds)%2
 		usual := float64(workload.UsualSteps(kind))

@@ -109,7 +109,10 @@ func held(gpu growth.GPU, jobs []timeline.Job) (sum growth.MiB) {
 func gib(m growth.MiB) float64 { return float64(m) / float64(growth.GiB) }
 
 func gpuName(node timeline.Node, index int) string {
-	if node.Emulated {
+	switch {
+	case node.Computes && node.Emulated:
+		return fmt.Sprintf("%d (emulated compute)", index)
+	case node.Emulated:
 		return fmt.Sprintf("%d (emulated)", index)
 	}
 	return fmt.Sprint(index)

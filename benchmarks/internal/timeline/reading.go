@@ -34,11 +34,13 @@ type Reading struct {
 
 // Node is a node that shares GPUs.
 type Node struct {
-	Name     growth.NodeName
-	Policy   string
-	CPUPool  growth.MilliCPU
-	CPUUsed  growth.MilliCPU
+	Name    growth.NodeName
+	Policy  string
+	CPUPool growth.MilliCPU
+	CPUUsed growth.MilliCPU
+	// Emulated means that the node's GPUs are emulated, Computes that they compute.
 	Emulated bool
+	Computes bool
 	GPUs     []GPU
 }
 

@@ -4,8 +4,9 @@ import "time"
 
 // Seen counts the changes that Trellis made to one kind of job.
 type Seen struct {
-	Kind                        string
-	Shares, Loaders, Categories int
+	Kind string
+	// Shares counts changes of CPU requests, GPUShares of parts of the time of GPUs.
+	Shares, GPUShares, Loaders, Categories int
 }
 
 // Of returns the count of one aspect; zero for aspects that are not counted.
@@ -13,6 +14,8 @@ func (s Seen) Of(what Aspect) int {
 	switch what {
 	case ShareChange:
 		return s.Shares
+	case GPUShareChange:
+		return s.GPUShares
 	case LoaderChange:
 		return s.Loaders
 	case CategoryChange:
@@ -31,6 +34,8 @@ func (t *Timeline) Count(kind string) Seen {
 		switch c.What {
 		case ShareChange:
 			seen.Shares++
+		case GPUShareChange:
+			seen.GPUShares++
 		case LoaderChange:
 			seen.Loaders++
 		case CategoryChange:

@@ -41,6 +41,9 @@ type Setup struct {
 	// Nodes assigns jobs, by name, to nodes. The scheduler places all others. A comparison of share policies needs
 	// the same jobs on each node.
 	Nodes map[string]string
+	// Computing are the nodes whose emulated GPUs compute. Jobs with an emulated GPU run there, all others elsewhere. Without
+	// such nodes, all jobs compute on the CPU.
+	Computing []string
 }
 
 // MachinePython is the distribution's interpreter.
@@ -81,7 +84,7 @@ func (s Setup) Pod(job workload.Job) *corev1.Pod {
 			EnableServiceLinks:            &no,
 			TerminationGracePeriodSeconds: &grace,
 			Containers: []corev1.Container{{
-				Name: "train", Image: s.Image, Command: append([]string{s.Python}, arguments(job)...),
+				Name: "train", Image: s.Image, Command: append([]string{s.Python}, s.arguments(job)...),
 				Env: []corev1.EnvVar{
 					{Name: "PYTHONUNBUFFERED", Value: "1"},
 					{Name: "PYTHONDONTWRITEBYTECODE", Value: "1"},
@@ -91,6 +94,10 @@ func (s Setup) Pod(job workload.Job) *corev1.Pod {
 			}},
 		},
 	}
+	if s.emulates(job) {
+		pod.Annotations[gpushare.TuneAnnotation] = emulatedTune
+	}
+	pod.Spec.Affinity = s.affinity(job)
 	if node := s.Nodes[job.Name]; node != "" {
 		pod.Spec.NodeSelector = map[string]string{corev1.LabelHostname: node}
 	}
@@ -104,7 +111,7 @@ func (s Setup) Pod(job workload.Job) *corev1.Pod {
 	return pod
 }
 
-func arguments(job workload.Job) []string {
+func (s Setup) arguments(job workload.Job) []string {
 	if variant := variantArguments(job); variant != nil {
 		return variant
 	}
@@ -115,7 +122,7 @@ func arguments(job workload.Job) []string {
 	if !job.UsesShim() {
 		progress = "log"
 	}
-	return append([]string{
+	command := []string{
 		scriptsFolder + "/run.py", model,
 		"--steps", strconv.Itoa(job.Steps),
 		"--batch-size", strconv.Itoa(job.Batch),
@@ -124,7 +131,11 @@ func arguments(job workload.Job) []string {
 		"--save-every", strconv.Itoa(saveEvery),
 		"--checkpoint-dir", checkpointsFolder,
 		"--progress", progress,
-	}, job.Further...)
+	}
+	if s.emulates(job) {
+		command = append(command, emulatedArguments()...)
+	}
+	return append(command, job.Further...)
 }
 
 func (s Setup) mount(pod *corev1.Pod, folder string, source corev1.VolumeSource, readOnly bool) {

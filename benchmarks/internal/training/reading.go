@@ -62,7 +62,7 @@ func nodes(state cluster.State) []timeline.Node {
 			node.Policy, node.CPUPool, node.CPUUsed = n.Load.Policy, n.Load.CPUPool, n.Load.CPUUsed
 		}
 		if n.GPUs != nil {
-			node.Emulated = n.GPUs.Emulated
+			node.Emulated, node.Computes = n.GPUs.Emulated, n.GPUs.Computes
 			for _, g := range n.GPUs.GPUs {
 				node.GPUs = append(node.GPUs, timeline.GPU(g))
 			}

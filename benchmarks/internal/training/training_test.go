@@ -49,6 +49,29 @@ func TestPod_IsWhatAUserWouldWrite(t *testing.T) {
 	require.Equal(t, string(want), string(got))
 }
 
+func TestPod_ComputesOnAnEmulatedGPU(t *testing.T) {
+	on := workload.Job{Name: "on", Kind: "mlp", Progress: "socket", Device: workload.Emulated, Further: []string{"--preprocess", "0"}}
+	off := workload.Job{Name: "off", Kind: "mlp", Progress: "socket", Device: workload.CPU}
+	expression := func(pod *corev1.Pod) corev1.NodeSelectorRequirement {
+		return pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchExpressions[0]
+	}
+	setup := training.Setup{Computing: []string{"node-2"}}
+	pod := setup.Pod(on)
+	require.Equal(t, "gpu-time,loaders", pod.Annotations[gpushare.TuneAnnotation])
+	command := pod.Spec.Containers[0].Command
+	require.Equal(t, []string{"--device", "emulated", "--preprocess", "0.1", "--preprocess", "0"}, command[len(command)-6:], "its own arguments are last")
+	require.Equal(t, corev1.NodeSelectorRequirement{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{"node-2"}}, expression(pod))
+
+	pod = setup.Pod(off)
+	require.NotContains(t, pod.Annotations, gpushare.TuneAnnotation)
+	require.NotContains(t, pod.Spec.Containers[0].Command, "--device")
+	require.Equal(t, corev1.NodeSelectorOpNotIn, expression(pod).Operator)
+
+	pod = training.Setup{}.Pod(on)
+	require.NotContains(t, pod.Spec.Containers[0].Command, "--device", "no GPU of this cluster computes")
+	require.Nil(t, pod.Spec.Affinity)
+}
+
 func TestPod_GoesToItsNode(t *testing.T) {
 	setup := training.Setup{Nodes: map[string]string{"assigned": "node-2"}}
 	require.Equal(t, map[string]string{corev1.LabelHostname: "node-2"}, setup.Pod(workload.Job{Name: "assigned"}).Spec.NodeSelector)

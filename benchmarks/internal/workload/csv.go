@@ -65,6 +65,7 @@ func columns() []column {
 			j.Seed = uint32(seed)
 			return nil
 		}},
+		{"device", readDevice},
 	}
 }
 
@@ -73,8 +74,8 @@ func Parse(r io.Reader) (Workload, error) {
 	limited := &io.LimitedReader{R: r, N: maxBytes + 1}
 	reader := csv.NewReader(limited)
 	reader.FieldsPerRecord = -1 // checked below, with a better message
-	columns := columns()
-	if err := readHeader(reader, columns); err != nil {
+	columns, err := readHeader(reader, columns())
+	if err != nil {
 		return nil, err
 	}
 	var jobs Workload
@@ -104,21 +105,25 @@ func Parse(r io.Reader) (Workload, error) {
 	}
 }
 
-func readHeader(reader *csv.Reader, columns []column) error {
+// readHeader returns the columns of the file. The last one is optional.
+func readHeader(reader *csv.Reader, columns []column) ([]column, error) {
 	names := make([]string, len(columns))
 	for i, c := range columns {
 		names[i] = c.name
 	}
 	header, err := reader.Read()
 	if errors.Is(err, io.EOF) {
-		return fmt.Errorf("the workload is empty: its first line must be %s", strings.Join(names, ","))
+		return nil, fmt.Errorf("the workload is empty: its first line must be %s", strings.Join(names, ","))
 	} else if err != nil {
-		return err
+		return nil, err
+	}
+	if slices.Equal(header, names[:len(names)-1]) {
+		return columns[:len(columns)-1], nil
 	}
 	if !slices.Equal(header, names) {
-		return fmt.Errorf("line 1: the columns are %s, they must be %s", strings.Join(header, ","), strings.Join(names, ","))
+		return nil, fmt.Errorf("line 1: the columns are %s, they must be %s", strings.Join(header, ","), strings.Join(names, ","))
 	}
-	return nil
+	return columns, nil
 }
 
 func readRow(reader *csv.Reader, columns []column, record []string) (Job, error) {
@@ -126,7 +131,7 @@ func readRow(reader *csv.Reader, columns []column, record []string) (Job, error)
 		line, _ := reader.FieldPos(0)
 		return Job{}, fmt.Errorf("line %d: %d fields, there are %d columns", line, len(record), len(columns))
 	}
-	var job Job
+	job := Job{Device: CPU}
 	for i, c := range columns {
 		if err := c.read(record[i], &job); err != nil {
 			return Job{}, at(reader, i, c.name, err)
@@ -155,6 +160,18 @@ func readKind(v string, j *Job) error {
 		return fmt.Errorf("%q is none of %s", v, strings.Join(known, ", "))
 	}
 	j.Kind = v
+	return nil
+}
+
+// readDevice requires the shim of jobs on emulated GPUs: without it, a job cannot take turns.
+func readDevice(v string, j *Job) error {
+	switch {
+	case v != CPU && v != Emulated:
+		return fmt.Errorf("%q is neither %s nor %s", v, CPU, Emulated)
+	case v == Emulated && (!j.UsesShim() || slices.Contains(Variants(), j.Kind)):
+		return fmt.Errorf("%s: the job must be of one of the kinds %s, with progress from the socket", v, strings.Join(Kinds(), ", "))
+	}
+	j.Device = v
 	return nil
 }
 

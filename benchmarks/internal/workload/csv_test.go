@@ -20,15 +20,30 @@ func TestParse(t *testing.T) {
 		"early,vae,0,200,64,8Gi,150m,loss:min,socket,1\n"))
 	require.NoError(t, err)
 	require.Equal(t, workload.Workload{
-		{Name: "early", Kind: "vae", Steps: 200, Batch: 64, GPUMemory: "8Gi", CPU: 150, Metric: "loss:min", Progress: "socket", Seed: 1},
+		{Name: "early", Kind: "vae", Steps: 200, Batch: 64, GPUMemory: "8Gi", CPU: 150, Metric: "loss:min", Progress: "socket", Seed: 1, Device: workload.CPU},
 		{
 			Name: "late", Kind: "gru", Arrival: 7500 * time.Millisecond, Steps: 300, Batch: 32, GPUMemory: "500Mi", CPU: 2000,
-			Metric: "accuracy:max", Progress: "log:acc=([0-9.]+), step", Seed: 7,
+			Metric: "accuracy:max", Progress: "log:acc=([0-9.]+), step", Seed: 7, Device: workload.CPU,
 		},
 	}, jobs)
 	require.Equal(t, []string{"vae", "gru"}, jobs.Kinds())
 	require.True(t, jobs[0].UsesShim())
 	require.False(t, jobs[1].UsesShim())
+}
+
+func TestParse_DeviceIsOptional(t *testing.T) {
+	jobs, err := workload.Parse(strings.NewReader(strings.TrimSuffix(header, "\n") + ",device\n" +
+		"a,mlp,0,200,64,8Gi,150m,loss:min,socket,1,emulated\nb,transformer,0,200,64,8Gi,150m,loss:min,socket,1,cpu\n"))
+	require.NoError(t, err)
+	require.Equal(t, []string{workload.Emulated, workload.CPU}, []string{jobs[0].Device, jobs[1].Device})
+	for row, complaint := range map[string]string{
+		"a,mlp,0,200,64,8Gi,150m,loss:min,socket,1,tpu\n":           "column device (character 43): \"tpu\" is neither cpu nor emulated",
+		"a,mlp,0,200,64,8Gi,150m,loss:min,log:l=(.*),1,emulated\n":  "with progress from the socket",
+		"a,guaranteed,0,2,64,8Gi,150m,loss:min,socket,1,emulated\n": "of one of the kinds vae",
+	} {
+		_, err := workload.Parse(strings.NewReader(strings.TrimSuffix(header, "\n") + ",device\n" + row))
+		require.ErrorContains(t, err, complaint)
+	}
 }
 
 func TestParse_NamesLineAndColumn(t *testing.T) {

@@ -10,7 +10,10 @@ import (
 )
 
 // Kinds are the models that benchmarks/jobs can train.
-func Kinds() []string { return []string{"vae", "cnn", "rnn", "gru", "birnn", "lstm"} }
+func Kinds() []string { return append(FlowConKinds(), "mlp", "transformer") }
+
+// FlowConKinds are the models of FlowCon's schedules and of the recordings of package sim.
+func FlowConKinds() []string { return []string{"vae", "cnn", "rnn", "gru", "birnn", "lstm"} }
 
 // Variants are kinds of jobs as people run them without a thought of Trellis:
 //
@@ -18,6 +21,13 @@ func Kinds() []string { return []string{"vae", "cnn", "rnn", "gru", "birnn", "ls
 //	ddp         two ranks in one container, and each reports its steps
 //	guaranteed  limits equal to the requests, so that its CPU cannot be tuned
 func Variants() []string { return []string{"tqdm", "ddp", "guaranteed"} }
+
+// The devices of jobs.
+const (
+	CPU = "cpu"
+	// Emulated is an emulated GPU: the job computes on the core that the GPU owns, in turns with the others there.
+	Emulated = "emulated"
+)
 
 // UsualSteps is the number of steps that a job of a kind makes in about half a minute on one core, in batches of 32
 // (jobs/README.md, "Measured alone"); 0 for an unknown kind.
@@ -38,6 +48,8 @@ type Job struct {
 	Progress  string
 	CPU       growth.MilliCPU
 	Seed      uint32
+	// Device is CPU or Emulated.
+	Device string
 	// Further are additional arguments of the program.
 	Further []string
 }
