@@ -1,0 +1,207 @@
+//go:build e2e && linux
+
+package e2e
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/trellis-gpu/trellis/benchmarks/internal/cluster"
+	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
+	"github.com/trellis-gpu/trellis/benchmarks/internal/timeline"
+	"github.com/trellis-gpu/trellis/benchmarks/internal/workload"
+	"github.com/trellis-gpu/trellis/growth/wire"
+)
+
+// turnsFile has three jobs that share one GPU. The young one arrives late and is short.
+const turnsFile = `name,kind,arrival_seconds,steps,batch_size,gpu_mem,cpu,metric,progress,seed,device
+old,gru,0,3600,64,8Gi,150m,loss:min,socket,21,emulated
+other,lstm,1,3000,64,8Gi,150m,loss:min,socket,22,emulated
+young,transformer,15,1500,64,8Gi,150m,loss:min,socket,23,emulated
+`
+
+// TestTurns shares one emulated GPU that computes among three jobs. The node has two cores: the GPU is the first, loaders use
+// the second.
+func TestTurns(t *testing.T) {
+	skipUnlessRoot(t)
+	if runtime.NumCPU() < 2 {
+		t.Skip("SKIPPED: the emulated GPU needs a core of its own")
+	}
+	s := newStageOf(t, "turns", buildLocal(t), "", func(l *cluster.Local) {
+		l.Nodes, l.GPUs = 1, "emulated:1x24GiB,compute"
+		l.UpFlags = []string{"--cpus-per-node", "2"}
+	})
+	s.computeOn(t, "node-1", turnsFile)
+	type outcome struct {
+		line *timeline.Timeline
+		err  error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		line, err := s.run.Watch(t.Context())
+		done <- outcome{line, err}
+	}()
+
+	t.Run("jobs take turns, and the younger has more than half of the time", s.youngerHasMore)
+	t.Run("explain shows the turns", s.turnsAreExplained)
+	t.Run("metrics count the turns", func(t *testing.T) { require.Positive(t, s.turnSwitches(t)) })
+	t.Run("a job that is killed while it holds the turn continues", s.holderIsKilled)
+	t.Run("turns go on after kill -9 of the coordinator", func(t *testing.T) {
+		s.killed(t, "coordinator")
+		s.jobsTakeTurns(t)
+	})
+	t.Run("turns go on after a rolling update of the coordinator", func(t *testing.T) {
+		s.coordinatorRolls(t)
+		s.jobsTakeTurns(t)
+	})
+
+	end := <-done
+	require.NoError(t, end.err)
+	require.NoError(t, results.Failures(end.line), "every job finishes")
+	require.Contains(t, s.turnEvents(t), "in turns with", "an event reports the first turns")
+	t.Run("no job waits longer than the bound", func(t *testing.T) { s.nobodyWaits(t, end.line) })
+	t.Run("results are those of runs without turns", s.resultsAreThoseOfUngatedRuns)
+}
+
+// computeOn makes the run one of jobs on the emulated GPU of a node.
+func (s *stage) computeOn(t *testing.T, node, jobs string) {
+	var err error
+	s.jobs, err = workload.Parse(strings.NewReader(jobs))
+	require.NoError(t, err)
+	s.run.Jobs, s.run.Setup.Computing = s.jobs, []string{node}
+}
+
+// youngerHasMore waits for a decision that prefers the job that arrived last and has the least left. Until its size is known,
+// all jobs compute at the same time.
+func (s *stage) youngerHasMore(t *testing.T) {
+	eventually(t, "the younger job has more than half of the GPU's time", 2*time.Minute, func() bool {
+		if !s.exists(t, "young") {
+			return false
+		}
+		young := s.sample(t, "young")
+		return young != nil && young.Sample.GPUTime != nil && young.Sample.GPUTime.Paused && young.Sample.GPUTime.Share > .5
+	})
+	old := s.sample(t, "old")
+	require.NotNil(t, old)
+	require.Less(t, old.Sample.GPUTime.Share, s.sample(t, "young").Sample.GPUTime.Share)
+	require.Positive(t, old.Sample.GPUTime.Held)
+}
+
+func (s *stage) exists(t *testing.T, name string) bool {
+	_, err := s.Kubernetes.CoreV1().Pods(s.run.Setup.Namespace).Get(t.Context(), name, metav1.GetOptions{})
+	return err == nil
+}
+
+func (s *stage) turnsAreExplained(t *testing.T) {
+	explained := s.plugin(t, "explain", "old", "-n", s.run.Setup.Namespace)
+	require.Regexp(t, `GPU time of EMU-\S+: share \S+ \(\S+ with equal parts\), computed \d+ s, waited \d+ s for its turn`, explained)
+	require.Regexp(t, `turns: path/old \S+ \(\d+ s so far\), path/\S+ \S+ \(\d+ s so far\)`, explained)
+}
+
+// jobsTakeTurns waits until two running jobs wait for each other.
+func (s *stage) jobsTakeTurns(t *testing.T) {
+	eventually(t, "two jobs take turns", time.Minute, func() bool {
+		state, err := s.State(t.Context())
+		if err != nil {
+			return false
+		}
+		paused := 0
+		for _, j := range state.Jobs {
+			if j.Sample.GPUTime != nil && j.Sample.GPUTime.Paused && j.Sample.GPUTime.Waited > 0 {
+				paused++
+			}
+		}
+		return paused >= 2 && s.turnSwitches(t) > 0
+	})
+}
+
+// turnSwitches reads from the coordinator how many turns it has given since it started.
+func (s *stage) turnSwitches(t *testing.T) (switches float64) {
+	t.Helper()
+	for _, pod := range s.pods(t, "coordinator") {
+		metrics, err := s.Kubernetes.CoreV1().Pods(pod.Namespace).ProxyGet("http", pod.Name, "9442", "/metrics", nil).DoRaw(t.Context())
+		if err != nil {
+			continue // a pod of the previous version
+		}
+		for line := range strings.Lines(string(metrics)) {
+			value := 0.0
+			if _, err := fmt.Sscanf(line, "trellis_coordinator_turn_switches_total %g", &value); err == nil {
+				switches += value
+			}
+		}
+	}
+	return switches
+}
+
+// holderIsKilled kills the process that computes. Its container starts again and continues from its checkpoint.
+func (s *stage) holderIsKilled(t *testing.T) {
+	var name string
+	eventually(t, "a job with a checkpoint computes", time.Minute, func() bool {
+		job, pid, ok := s.holder(t)
+		if !ok {
+			return false
+		}
+		known := s.sample(t, job)
+		if known == nil || known.Sample.Step < 200 {
+			return false
+		}
+		name = job
+		return syscall.Kill(pid, syscall.SIGKILL) == nil
+	})
+	eventually(t, name+" runs again", time.Minute, func() bool {
+		status := s.pod(t, name).Status.ContainerStatuses
+		return len(status) == 1 && status[0].RestartCount == 1 && status[0].State.Running != nil
+	})
+}
+
+// coordinatorRolls replaces the coordinator's pods, as an update does.
+func (s *stage) coordinatorRolls(t *testing.T) {
+	sets := s.Kubernetes.AppsV1().DaemonSets(cluster.Namespace)
+	patch := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{"rolled":%q}}}}}`, time.Now().String())
+	rolled, err := sets.Patch(t.Context(), "coordinator", types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{})
+	require.NoError(t, err)
+	eventually(t, "the coordinator is replaced", 2*time.Minute, func() bool {
+		set, err := sets.Get(t.Context(), "coordinator", metav1.GetOptions{})
+		if err != nil {
+			return false
+		}
+		status := set.Status
+		return status.ObservedGeneration >= rolled.Generation && status.UpdatedNumberScheduled == 1 && status.NumberAvailable == 1
+	})
+}
+
+// turnEvents returns the texts of all events about GPU time.
+func (s *stage) turnEvents(t *testing.T) string {
+	var all cluster.Stories
+	stories, err := all.New(t.Context(), s.Connection, s.run.Setup.Namespace)
+	require.NoError(t, err)
+	var texts []string
+	for _, story := range stories {
+		if story.Reason == "GPUTimeChanged" {
+			texts = append(texts, story.Object+": "+story.Text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// nobodyWaits compares the times between two evaluations, of which each job prints one every 20 steps. A job whose container
+// has started again has a shorter log, which is left out.
+func (s *stage) nobodyWaits(t *testing.T, line *timeline.Timeline) {
+	require.GreaterOrEqual(t, len(line.Reports), 2)
+	for job, reports := range line.Reports {
+		longest := time.Duration(0)
+		for i := 1; i < len(reports); i++ {
+			longest = max(longest, reports[i].At.Sub(reports[i-1].At))
+		}
+		t.Logf("%s: at most %s between two evaluations", job, longest.Round(time.Millisecond))
+		require.Less(t, longest, wire.TurnBound, job)
+	}
+}
