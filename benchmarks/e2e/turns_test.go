@@ -25,7 +25,7 @@ import (
 const turnsFile = `name,kind,arrival_seconds,steps,batch_size,gpu_mem,cpu,metric,progress,seed,device
 old,gru,0,3600,64,8Gi,150m,loss:min,socket,21,emulated
 other,lstm,1,3000,64,8Gi,150m,loss:min,socket,22,emulated
-young,transformer,15,1500,64,8Gi,150m,loss:min,socket,23,emulated
+young,mlp,15,4000,64,8Gi,150m,loss:min,socket,23,emulated
 `
 
 // TestTurns shares one emulated GPU that computes among three jobs. The node has two cores: the GPU is the first, loaders use

@@ -51,6 +51,7 @@ type Run struct {
 	refused       refused
 	stories       cluster.Stories
 	announcements announcements
+	gpuShares     gpuShares
 	restarts      restarts
 	// failing is the time of the first error of the API server since its last success.
 	failing time.Time
@@ -218,6 +219,9 @@ func (r *Run) tell(stories []cluster.Story, changes []timeline.Change) error {
 	}
 	for _, c := range changes {
 		r.Folder.Log.Info("change", "policy", r.Policy, "job", c.Job, "kind", c.Kind, "what", c.What, "from", c.From, "to", c.To)
+		if c.What == timeline.GPUShareChange && !r.gpuShares.noticeable(&c, r.line.Last()) {
+			continue
+		}
 		if !r.announcements.announced(c) {
 			r.Screen.Say(table.Described(c))
 		}

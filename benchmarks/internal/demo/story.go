@@ -2,6 +2,7 @@ package demo
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/trellis-gpu/trellis/benchmarks/internal/cluster"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/table"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/timeline"
+	"github.com/trellis-gpu/trellis/growth"
 )
 
 // worthSaying filters events that the table or the changes show: the usual steps of a pod's life, and shares, which
@@ -73,4 +75,30 @@ func (r *announcements) announced(c timeline.Change) bool {
 	at, ok := (*r)[key]
 	delete(*r, key)
 	return ok && c.At.Sub(at) < fresh
+}
+
+// noticeableShare is the least change of a GPU share that is shown as an event. The table has every change.
+const noticeableShare = 0.1
+
+// gpuShares has the GPU share of each job as it was last shown as an event.
+type gpuShares map[string]growth.Share
+
+// noticeable reports whether a change is worth an event, which then begins with the share that was last shown.
+func (g *gpuShares) noticeable(c *timeline.Change, now timeline.Reading) bool {
+	job, _ := now.Job(c.Job)
+	if job.GPUShare == nil {
+		return false
+	}
+	last, shown := (*g)[c.Job]
+	if shown && math.Abs(float64(*job.GPUShare-last)) < noticeableShare {
+		return false
+	}
+	if *g == nil {
+		*g = gpuShares{}
+	}
+	(*g)[c.Job] = *job.GPUShare
+	if shown {
+		c.From = last.String()
+	}
+	return true
 }

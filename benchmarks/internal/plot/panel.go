@@ -30,13 +30,13 @@ func (p panel) draw(job timeline.Job, run, other *timeline.Timeline) {
 	p.bands(course)
 	p.axes()
 	if other != nil {
-		p.path(p.steps(other.Course(job.Name), cpuShare), "other")
+		p.path(p.steps(dividedCPU(other.Course(job.Name)), cpuShare), "other")
 		if same, ok := other.Last().Job(job.Name); ok {
 			p.ending(same, other, "otherend")
 		}
 	}
 	p.path(p.growth(course), "growth")
-	p.path(p.steps(course, cpuShare), "share")
+	p.path(p.steps(dividedCPU(course), cpuShare), "share")
 	p.path(p.steps(divided(course), gpuShare), "gpu")
 	p.ending(job, run, "end")
 }
@@ -102,6 +102,11 @@ func (p panel) axes() {
 func cpuShare(j timeline.Job) growth.Share { return j.Share }
 
 func gpuShare(j timeline.Job) growth.Share { return *j.GPUShare }
+
+// dividedCPU returns the points at which the job had a share of its node's CPU.
+func dividedCPU(course []timeline.Point) []timeline.Point {
+	return slices.DeleteFunc(slices.Clone(course), func(p timeline.Point) bool { return !p.Job.DividesCPU() })
+}
 
 // divided returns the points at which the job had a share of the time of its GPUs.
 func divided(course []timeline.Point) []timeline.Point {

@@ -111,14 +111,14 @@ func growthCell(r row) (string, Ink) {
 }
 
 func shareBar(r row) (string, Ink) {
-	if !r.job.Sampled || r.job.State != timeline.Running {
+	if !r.job.Sampled || r.job.State != timeline.Running || !r.job.DividesCPU() {
 		return "", Normal
 	}
 	return bar(float64(r.job.Share), shareWidth), Blue
 }
 
 func shareCell(r row) (string, Ink) {
-	if !r.job.Sampled || r.job.State != timeline.Running {
+	if !r.job.Sampled || r.job.State != timeline.Running || !r.job.DividesCPU() {
 		return "", Normal
 	}
 	return r.job.Share.String(), Normal

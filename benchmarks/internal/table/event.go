@@ -41,6 +41,8 @@ func Described(c timeline.Change) Event {
 		e.Text, e.Ink = fmt.Sprintf("%s → %s", c.From, c.To), categoryInk(growth.Category(c.To))
 	case timeline.ShareChange:
 		e.Text, e.Ink = fmt.Sprintf("CPU request %s → %s, in place", c.From, c.To), Blue
+	case timeline.GPUShareChange:
+		e.Text, e.Ink = fmt.Sprintf("GPU share %s → %s", c.From, c.To), Blue
 	case timeline.LoaderChange:
 		e.Text, e.Ink = fmt.Sprintf("data loaders %s → %s", c.From, c.To), Cyan
 	case timeline.RestartChange:

@@ -91,6 +91,10 @@ type Job struct {
 	Advice       string
 }
 
+// DividesCPU reports whether the CPU of the job's node is divided for it. Jobs that share the time of their GPUs usually keep
+// their request, and then have no share of the CPU.
+func (j Job) DividesCPU() bool { return j.GPUShare == nil || j.Share > 0 }
+
 // Completion returns the time from submission to the job's end, or zero before the end.
 func (j Job) Completion() time.Duration {
 	if j.Ended.IsZero() || j.Submitted.IsZero() {
