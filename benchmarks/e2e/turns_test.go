@@ -4,7 +4,9 @@ package e2e
 
 import (
 	"fmt"
+	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,11 +23,11 @@ import (
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
-// turnsFile has three jobs that share one GPU. The young one arrives late and is short.
+// turnsFile has three jobs that share one GPU. The young one is short, and has the GPU with the old one alone at first.
 const turnsFile = `name,kind,arrival_seconds,steps,batch_size,gpu_mem,cpu,metric,progress,seed,device
 old,gru,0,3600,64,8Gi,150m,loss:min,socket,21,emulated
-other,lstm,1,3000,64,8Gi,150m,loss:min,socket,22,emulated
-young,mlp,15,4000,64,8Gi,150m,loss:min,socket,23,emulated
+young,mlp,5,4000,64,8Gi,150m,loss:min,socket,23,emulated
+other,lstm,45,2600,64,8Gi,150m,loss:min,socket,22,emulated
 `
 
 // TestTurns shares one emulated GPU that computes among three jobs. The node has two cores: the GPU is the first, loaders use
@@ -79,10 +81,10 @@ func (s *stage) computeOn(t *testing.T, node, jobs string) {
 	s.run.Jobs, s.run.Setup.Computing = s.jobs, []string{node}
 }
 
-// youngerHasMore waits for a decision that prefers the job that arrived last and has the least left. Until its size is known,
+// youngerHasMore waits for a decision that prefers the job that arrived later and has less work left. Until its size is known,
 // all jobs compute at the same time.
 func (s *stage) youngerHasMore(t *testing.T) {
-	eventually(t, "the younger job has more than half of the GPU's time", 2*time.Minute, func() bool {
+	eventually(t, "the younger job has more than half of the GPU's time", 3*time.Minute, func() bool {
 		if !s.exists(t, "young") {
 			return false
 		}
@@ -123,7 +125,10 @@ func (s *stage) jobsTakeTurns(t *testing.T) {
 	})
 }
 
-// turnSwitches reads from the coordinator how many turns it has given since it started.
+// switchesLine matches the number of turns of one GPU that passed to another job.
+var switchesLine = regexp.MustCompile(`^trellis_coordinator_turn_switches_total\{.*\} (\S+)`)
+
+// turnSwitches reads from the coordinator how many turns have passed to another job since it started.
 func (s *stage) turnSwitches(t *testing.T) (switches float64) {
 	t.Helper()
 	for _, pod := range s.pods(t, "coordinator") {
@@ -132,8 +137,9 @@ func (s *stage) turnSwitches(t *testing.T) (switches float64) {
 			continue // a pod of the previous version
 		}
 		for line := range strings.Lines(string(metrics)) {
-			value := 0.0
-			if _, err := fmt.Sscanf(line, "trellis_coordinator_turn_switches_total %g", &value); err == nil {
+			if found := switchesLine.FindStringSubmatch(line); found != nil {
+				value, err := strconv.ParseFloat(found[1], 64)
+				require.NoError(t, err)
 				switches += value
 			}
 		}
