@@ -44,6 +44,8 @@ const (
 	GPUAnnotation = "gpushare/gpu"
 	// CategoryAnnotation is the job's present category.
 	CategoryAnnotation = "gpushare/category"
+	// GPUShareAnnotation is the part of the time of its GPUs that the job has, such as "62%".
+	GPUShareAnnotation = "gpushare/gpu-share"
 	// RequestAnnotation is the CPU request with which the pod was created. A resize overwrites the one in the spec.
 	RequestAnnotation = "gpushare/cpu-request"
 	// RefusalsAnnotation counts how often kubelet rejected the pod and Trellis recreated it.

@@ -23,7 +23,14 @@ func UserAnnotations() []string {
 
 // WrittenAnnotations returns the annotations that Trellis sets on a pod.
 func WrittenAnnotations() []string {
-	return []string{GPUAnnotation, CategoryAnnotation, RequestAnnotation, RefusalsAnnotation, AuthorityAnnotation}
+	return []string{
+		GPUAnnotation,
+		CategoryAnnotation,
+		GPUShareAnnotation,
+		RequestAnnotation,
+		RefusalsAnnotation,
+		AuthorityAnnotation,
+	}
 }
 
 // Unknown returns the annotations that have the prefix of Trellis and no meaning, sorted.

@@ -25,6 +25,8 @@ type Explanation struct {
 	Decisions DecisionLog `json:"decisions"`
 	// GPU is the part of the time of GPUs. It is nil where that is not divided.
 	GPU *GPUExplanation `json:"gpu,omitempty"`
+	// WithoutGPU is the reason why GPU is nil.
+	WithoutGPU string `json:"withoutGPU,omitempty"`
 }
 
 // Decision is one decision about a job, with its inputs.
@@ -115,6 +117,8 @@ func (n *Node) explain(j *job) Explanation {
 		Fixed:     j.fixed(),
 		Decisions: slices.Clone(j.decisions),
 		GPU:       n.explainGPU(j),
+
+		WithoutGPU: n.whyNoGPU(j),
 	}
 }
 

@@ -32,6 +32,7 @@ type gpuTime struct {
 
 	decisions DecisionLog
 	report    gpuReport
+	note      gpuNote
 }
 
 // recentUse has the fractions of the last interval in which a job computed, and waited for its turn. They are assumptions

@@ -37,6 +37,7 @@ func (e Ticked) apply(n *Node) {
 	} else {
 		n.reconcile()
 	}
+	n.annotateGPUShares()
 	n.publishAll()
 }
 

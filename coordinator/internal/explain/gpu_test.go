@@ -11,7 +11,12 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/node"
 	"github.com/trellis-gpu/trellis/growth/remaining"
+	"github.com/trellis-gpu/trellis/growth/turn"
 )
+
+func ref(name string) growth.PodRef {
+	return growth.PodRef{Namespace: "ns", Name: name, UID: growth.PodUID(name)}
+}
 
 func TestPrint_ShowsTheTurnsOfAGPU(t *testing.T) {
 	e := node.Explanation{
@@ -20,16 +25,23 @@ func TestPrint_ShowsTheTurnsOfAGPU(t *testing.T) {
 		Share:    .5,
 		Request:  500,
 		GPU: &node.GPUExplanation{
-			GPUs:      []growth.GPU{"GPU-0"},
-			Share:     .8,
-			Plain:     .5,
-			Held:      40,
-			Waited:    10,
+			GPUs:   []growth.GPU{"GPU-0"},
+			Share:  .8,
+			Plain:  .5,
+			Held:   40,
+			Waited: 10,
+
+			HeldShare:   .78,
+			WaitedShare: .2,
+
 			StepCost:  .05,
 			Uncertain: true,
 			Turns: []node.TurnOf{
-				{Pod: growth.PodRef{Namespace: "ns", Name: "job"}, Share: .8, Held: 40},
-				{Pod: growth.PodRef{Namespace: "ns", Name: "other"}, Share: .2, Held: 10},
+				{Pod: ref("job"), Share: .8, Held: 40, Waited: 10, HeldShare: .78},
+				{Pod: ref("other"), Share: .1, Held: 6, Waited: 44, HeldShare: .11},
+				{Pod: ref("third"), Share: .1, Held: 4, Waited: 46, HeldShare: .11},
+				{Pod: ref("loads"), Share: .1},
+				{Pod: ref("late"), Share: .1},
 			},
 			Decisions: node.DecisionLog{{
 				At:      time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC),
@@ -47,12 +59,28 @@ func TestPrint_ShowsTheTurnsOfAGPU(t *testing.T) {
 			}},
 		},
 	}
+	e.GPU.Order([]turn.Status{
+		{Job: "other", State: turn.Holding, Quantum: 100 * time.Millisecond, Left: 40 * time.Millisecond},
+		{Job: "job", State: turn.Ready, Position: 1, Quantum: 800 * time.Millisecond, Behind: 150 * time.Millisecond},
+		{Job: "third", State: turn.Ready, Position: 2, Quantum: 100 * time.Millisecond, Behind: -150 * time.Millisecond},
+		{Job: "loads", State: turn.Idle},
+		{Job: "unknown", State: turn.Ready},
+		{Job: "late", State: turn.Overdue},
+	})
 	var out bytes.Buffer
 	require.NoError(t, explain.Print(&out, e, explain.Table))
 	require.Equal(t, `ns/job  Progressing  share 50%  CPU request 500m
 GPU time of GPU-0: share 80% (50% with equal parts), computed 40 s, waited 10 s for its turn
+in the last interval it computed 78% of the time and waited for its turn 20%
 one step takes 0.05 GPU-seconds, measured while others computed too, so uncertain
-turns: ns/job 80% (40 s so far), ns/other 20% (10 s so far)
+
+Order of the turns
+TURN                     JOB       SHARE  COMPUTED  LATELY  WAITED  QUANTUM  AGAINST ITS SHARE
+now, 0.04 s left         ns/other  10%    6 s       11%     44 s    0.10 s   even
+next                     ns/job    80%    40 s      78%     10 s    0.80 s   0.15 s less
+number 2                 ns/third  10%    4 s       11%     46 s    0.10 s   0.15 s more
+needs no GPU now         ns/loads  10%    0 s       0%      0 s     –        –
+has not stopped in time  ns/late   10%    0 s       0%      0 s     –        –
 
 GPU time
 TIME      BECAUSE   STEP  VALUE  GROWTH  CATEGORY     USED  LIMIT  LEFT              NEED  DUE  SHARE      REASON                                 OUTCOME
@@ -64,4 +92,26 @@ CPU: no decision has been made about it yet
 	out.Reset()
 	require.NoError(t, explain.Print(&out, e, explain.Table))
 	require.Contains(t, out.String(), "it is not paused: no other job uses its GPUs\n")
+}
+
+func TestPrint_SaysWhyAJobHasNoGPUTime(t *testing.T) {
+	var out bytes.Buffer
+	e := node.Explanation{Pod: ref("job"), Category: growth.Watching, WithoutGPU: "--gpu-time is off on this node"}
+	require.NoError(t, explain.Print(&out, e, explain.Table))
+	require.Contains(t, out.String(), "\nit has no part of the time of a GPU: --gpu-time is off on this node\n")
+}
+
+// The turns of a job on several GPUs name the GPUs of each job.
+func TestPrint_NamesTheGPUsOfTurnsOnSeveral(t *testing.T) {
+	var out bytes.Buffer
+	e := node.Explanation{Pod: ref("wide"), GPU: &node.GPUExplanation{GPUs: []growth.GPU{"GPU-0", "GPU-1"}, Turns: []node.TurnOf{
+		{Pod: ref("wide"), GPUs: []growth.GPU{"GPU-0", "GPU-1"}, Share: .5, Held: 5, State: turn.Stopping.String()},
+		{Pod: ref("one"), GPUs: []growth.GPU{"GPU-1"}, Share: .5, Held: 5},
+	}}}
+	require.NoError(t, explain.Print(&out, e, explain.Table))
+	require.Contains(t, out.String(), `
+TURN                 JOB      GPUS          SHARE  COMPUTED  LATELY  WAITED  QUANTUM  AGAINST ITS SHARE
+ends after its step  ns/wide  GPU-0, GPU-1  50%    5 s       0%      0 s     –        –
+–                    ns/one   GPU-1         50%    5 s       0%      0 s     –        –
+`)
 }

@@ -50,7 +50,9 @@ func table(w io.Writer, e node.Explanation) error {
 	if e.Fixed != "" {
 		fmt.Fprintf(w, "its CPU is not changed: %s\n", e.Fixed)
 	}
-	gpuText(w, e.GPU)
+	if err := gpuText(w, e.GPU, e.WithoutGPU); err != nil {
+		return err
+	}
 	if e.GPU != nil {
 		if err := decisions(w, "GPU time", e.GPU.Decisions); err != nil {
 			return err

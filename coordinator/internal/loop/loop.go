@@ -149,11 +149,15 @@ func (l *Loop) Explain(ctx context.Context, pod string) (node.Explanation, error
 	answer := make(chan node.Explanation, 1)
 	unknown := make(chan struct{})
 	go l.post(func() {
-		if e, ok := l.node.Explain(pod); ok {
-			answer <- e
+		e, ok := l.node.Explain(pod)
+		if !ok {
+			close(unknown)
 			return
 		}
-		close(unknown)
+		if e.GPU != nil && len(e.GPU.Turns) > 0 && l.ports.Turns != nil {
+			e.GPU.Order(l.ports.Turns.Order(e.GPU.Turns[0].Pod.UID)) // the first is the job itself
+		}
+		answer <- e
 	})
 	select {
 	case e := <-answer:

@@ -10,6 +10,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/node"
+	"github.com/trellis-gpu/trellis/growth/turn"
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
@@ -29,6 +30,8 @@ type Turns interface {
 	Close(slot string)
 	Plan(plan node.TurnPlan)
 	Use() map[growth.PodUID]node.GPUUse
+	// Order returns the status of a job and of the jobs with which it takes turns, in the order of their turns.
+	Order(pod growth.PodUID) []turn.Status
 }
 
 // Usages reads cgroups.

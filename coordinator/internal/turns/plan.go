@@ -101,6 +101,17 @@ func (s *Server) Use() map[growth.PodUID]node.GPUUse {
 	return uses
 }
 
+// Order returns the status of a job and of the jobs with which it takes turns, in the order of their turns.
+func (s *Server) Order(pod growth.PodUID) []turn.Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j := s.jobs[pod]
+	if j == nil {
+		return nil
+	}
+	return j.group.scheduler.Order(time.Now(), pod)
+}
+
 // Run repeats the turns of processes that wait until ctx ends.
 func (s *Server) Run(ctx context.Context) error {
 	ticker := time.NewTicker(repeatPeriod)

@@ -44,7 +44,12 @@ func Copy(pod *corev1.Pod) *corev1.Pod {
 
 // written reports whether Trellis writes an annotation.
 func written(name string) bool {
-	ours := []string{gpushare.GPUAnnotation, gpushare.CategoryAnnotation, gpushare.RequestAnnotation}
+	ours := []string{
+		gpushare.GPUAnnotation,
+		gpushare.CategoryAnnotation,
+		gpushare.GPUShareAnnotation,
+		gpushare.RequestAnnotation,
+	}
 	return slices.Contains(ours, name) ||
 		strings.HasPrefix(name, "ALIYUN_COM_GPU_MEM_")
 }

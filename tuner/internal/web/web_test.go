@@ -98,7 +98,9 @@ func snapshot() *history.Snapshot {
 						UID:       "u2",
 					},
 					Node:     "node-1",
+					GPUs:     []growth.GPU{"GPU-1"},
 					Category: growth.Progressing,
+					GPUTime:  &bus.GPUTime{Share: .4, HeldShare: 1},
 				},
 			},
 			{UID: "gone", Advice: &bus.Advice{Generation: 1}},
@@ -150,6 +152,17 @@ func trainingJob() history.Job {
 			Generation:       2,
 			Applied:          1,
 			Tunable:          []string{"cpu", "loaders"},
+			GPUTime: &bus.GPUTime{
+				Share:       .6,
+				Paused:      true,
+				Held:        84,
+				Waited:      50,
+				Alone:       83.5,
+				Work:        83.75,
+				HeldShare:   .58,
+				WaitedShare: .36,
+				Measured:    true,
+			},
 		},
 	}
 }

@@ -82,6 +82,11 @@ func TestPlugin_PrintsJSON(t *testing.T) {
 		"top": {"cluster", []string{"top"}, func(t *testing.T, got map[string]any) {
 			require.Len(t, got["nodes"], 2)
 			require.Len(t, got["jobs"], 6, "first has ended")
+			var shares []any
+			for _, job := range got["jobs"].([]any) {
+				shares = append(shares, job.(map[string]any)["gpuSharePercent"])
+			}
+			require.Equal(t, []any{nil, nil, 30., 70., nil, nil}, shares, "null where it is unknown or invalid")
 		}},
 		"inspect": {"cluster", []string{"inspect", "node-1"}, func(t *testing.T, got map[string]any) {
 			node := got["nodes"].([]any)[0].(map[string]any)

@@ -16,9 +16,37 @@ const cores = milli => (milli / 1000).toFixed(2);
 const memory = mib => mib >= 1024 ? (mib / 1024).toFixed(mib % 1024 ? 1 : 0) + " GiB" : mib + " MiB";
 const short = uuid => uuid.length > 16 ? "…" + uuid.slice(-12) : uuid;
 const number = x => x === 0 ? "0" : Math.abs(x) >= 1e-3 && Math.abs(x) < 1e5 ? x.toPrecision(4) : x.toExponential(2);
+const percent = share => `${Math.round(100 * (share || 0))}%`;
 const bar = (value, max) => make("progress", { value: Math.min(value, max), max: Math.max(max, 1e-9) });
 
-function nodeCard({ node, gpus, load }) {
+// shareBar shows the parts of one GPU's time that its jobs have: a bar of one piece per job, in the order of their names.
+function shareBar(jobs) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.setAttribute("class", "shares");
+  svg.setAttribute("viewBox", "0 0 100 1");
+  svg.setAttribute("preserveAspectRatio", "none");
+  let x = 0;
+  jobs.forEach(({ pod, gpuTime }, i) => {
+    const piece = document.createElementNS(svg.namespaceURI, "rect");
+    for (const [name, value] of Object.entries({ x, width: 100 * gpuTime.share, height: 1, class: "share" + i % 4 })) piece.setAttribute(name, value);
+    const title = document.createElementNS(svg.namespaceURI, "title");
+    title.textContent = `${pod.namespace}/${pod.name} ${percent(gpuTime.share)}`;
+    piece.append(title);
+    svg.append(piece);
+    x += 100 * gpuTime.share;
+  });
+  return svg;
+}
+
+// gpuShares shows the jobs that share the time of a GPU; nothing if no job does.
+function gpuShares(uuid, samples) {
+  const jobs = samples.filter(s => s.gpuTime && (s.gpus || []).includes(uuid));
+  if (jobs.length === 0) return [];
+  jobs.sort((a, b) => a.pod.name < b.pod.name ? -1 : 1);
+  return [shareBar(jobs), make("small", {}, jobs.map(s => `${s.pod.name} ${percent(s.gpuTime.share)}`).join(" · "))];
+}
+
+function nodeCard({ node, gpus, load }, samples) {
   const head = make("header", {}, make("h2", {}, node));
   if (gpus && gpus.emulated) head.append(make("span", { class: "badge", title: "these GPUs have no hardware" }, "emulated GPUs"));
   const card = make("article", {}, head);
@@ -31,7 +59,8 @@ function nodeCard({ node, gpus, load }) {
   const list = make("ul");
   for (const gpu of (gpus && gpus.gpus) || []) {
     list.append(make("li", { title: gpu.uuid }, `${gpu.model || "GPU"} · ${memory(gpu.memoryMiB)} `,
-      make("span", { class: "dim" }, short(gpu.uuid)), gpu.healthy ? "" : make("span", { class: "badge bad" }, "unhealthy")));
+      make("span", { class: "dim" }, short(gpu.uuid)), gpu.healthy ? "" : make("span", { class: "badge bad" }, "unhealthy"),
+      ...gpuShares(gpu.uuid, samples)));
   }
   if (!gpus) list.append(make("li", { class: "dim" }, "no report from its device plugin"));
   card.append(list);
@@ -59,10 +88,19 @@ function loaders(sample, advice) {
   return make("td", { class: "n" + (advised !== "–" && advised !== applied ? " pending" : "") }, `${advised} / ${applied}`);
 }
 
+// gpuTime shows the decided part of the GPU's time, and what the job had of the last interval.
+function gpuTime(time) {
+  if (!time) return make("td", {}, "–");
+  const cell = make("td", {}, percent(time.share), make("span", { class: "dim" },
+    ` · computed ${percent(time.heldShare)}${time.measured ? "" : " (assumed)"}, waited ${percent(time.waitedShare)}`), bar(time.share, 1));
+  if (!time.paused) cell.append(make("small", { title: "it computes at the same time as other jobs of its GPU" }, "not paused"));
+  return cell;
+}
+
 // jobRows returns the row of a job and, below it, the reason for its advice.
 function jobRows({ sample, advice }) {
   const name = make("td", {}, make("strong", {}, `${sample.pod.namespace}/${sample.pod.name}`));
-  const reason = make("td", { colspan: 10 }, (advice && advice.reason) || "");
+  const reason = make("td", { colspan: 11 }, (advice && advice.reason) || "");
   const step = make("td", { class: "n" }, sample.totalSteps ? `${sample.step} / ${sample.totalSteps}` : String(sample.step));
   if (sample.totalSteps) step.append(bar(sample.step, sample.totalSteps));
   const gpus = (sample.gpus || []).map(short).join(", ");
@@ -72,6 +110,7 @@ function jobRows({ sample, advice }) {
     make("td", { class: "n" }, sample.reported ? `${sample.metric} ${number(sample.value || 0)}` : "–"),
     make("td", {}, `${(sample.growth || 0).toFixed(2)}`, growthChart(sample.pod.uid, sample.growth || 0)),
     make("td", {}, make("span", { class: "pill " + sample.category }, sample.category || "–")),
+    gpuTime(sample.gpuTime),
     make("td", {}, `${cores(sample.cpuUsedMilli)} / ${cores(sample.cpuRequestMilli)}`,
       make("span", { class: "dim" }, ` · share ${Math.round(100 * sample.share)}%`), bar(sample.share, 1)),
     make("td", { class: "n" }, sample.samplesPerSecond ? sample.samplesPerSecond.toFixed(0) : "–"),
@@ -85,7 +124,8 @@ function setStatus(text, bad) {
 }
 
 function show(state) {
-  $("nodes").replaceChildren(...state.nodes.map(nodeCard));
+  const samples = state.jobs.map(job => job.sample);
+  $("nodes").replaceChildren(...state.nodes.map(node => nodeCard(node, samples.filter(s => s.node === node.node))));
   $("jobs").replaceChildren(...state.jobs.flatMap(jobRows));
   $("empty").hidden = state.jobs.length > 0 || !state.synced;
   const present = new Set(state.jobs.map(job => job.sample.pod.uid));
