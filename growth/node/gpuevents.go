@@ -126,6 +126,17 @@ func (n *Node) announcePlain(g gpuGroup, j gpuJob) {
 			gpuNames(j.gpus), g.because))
 }
 
+// reportOverdue records an event about a job that did not stop in time after its turn since the last reading.
+func (n *Node) reportOverdue(j gpuJob, use GPUUse) {
+	if use.Overdue <= j.gpu.seen.Overdue {
+		return
+	}
+	n.event(j.job, gpuEventPeriod, true, "TurnOverdue",
+		fmt.Sprintf("The job did not stop in time after its turn on %s (%d times so far): the other jobs did not wait any longer, and "+
+			"computed at the same time. Usual causes are a compilation, a step of several seconds, or long work between two steps",
+			gpuNames(j.gpus), use.Overdue))
+}
+
 // lastReason returns the reason of the last decision about the job's GPU time.
 func (t *gpuTime) lastReason() string {
 	if last := len(t.decisions) - 1; last >= 0 {

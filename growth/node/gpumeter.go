@@ -45,6 +45,9 @@ func (n *Node) meterGPUs(uses map[growth.PodUID]GPUUse) {
 		readings := make([]gpuReading, len(g.jobs))
 		for i, j := range g.jobs {
 			use, known := uses[j.pod.Ref.UID]
+			if known {
+				n.reportOverdue(j, use)
+			}
 			readings[i] = n.readGPU(j, use, known, before)
 			j.gpu.span.add(readings[i])
 			n.chargeTogether(j, &readings[i])

@@ -56,6 +56,8 @@ type GPUUse struct {
 	Alone growth.Seconds
 	// Together has the rest of Held by the jobs that computed at the same time, as far as it was measured.
 	Together []Together
+	// Overdue counts how often the job did not stop in time after its turn, so that the others no longer waited for it.
+	Overdue int64
 	// Gated is set if the job is connected and answers, so that it can be paused.
 	Gated bool
 }

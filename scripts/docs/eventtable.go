@@ -87,6 +87,11 @@ var explanations = []explanation{
 		Advice:  "Let that job use the shim of this release (`import gpushare`) and permit `gpu-time`, if it should take turns.",
 	},
 	{
+		Reason: "TurnOverdue", From: "coordinator", On: "pod", Type: "Warning",
+		Meaning: "The job did not stop in time after its turn of a GPU. The other jobs no longer waited for it. Recorded every five minutes at most.",
+		Advice:  "Nothing to do while the job compiles. Otherwise report shorter steps, or call `gpushare.idle()` before long work that needs no GPU.",
+	},
+	{
 		Reason: "CPUNotTuned", From: "coordinator", On: "pod", Type: "Normal",
 		Meaning: "The pod's CPU request stays as it is, for the reason in the message.",
 		Advice:  "Remove what the message names if the job should share CPU; otherwise nothing to do.",

@@ -33,7 +33,8 @@ type job struct {
 	afterStep int64
 	margin    int64
 	asked     map[*conn]int64
-	late      int // times in a row that several processes have not stopped in time
+	overdue   int64 // times that it has not stopped in time
+	late      int   // times in a row that several processes have not stopped in time
 }
 
 // conns returns the connections of the job that have reported, in the order of their ranks.
@@ -208,6 +209,7 @@ func (j *job) cancel(conns []*conn) {
 func (j *job) giveUp() {
 	conns := j.conns()
 	j.server.metrics.overdue.Inc()
+	j.overdue++
 	j.server.log.Warn("a job has not stopped in time: others no longer wait for it", "uid", j.Pod, "processes", len(conns))
 	if several(conns) {
 		j.cancel(conns)
@@ -251,6 +253,7 @@ func (j *job) use(now turn.Use) node.GPUUse {
 		Waited:   growth.Seconds((j.before.Waited + now.Waited).Seconds()),
 		Alone:    growth.Seconds((j.before.Alone + now.Alone).Seconds()),
 		Steps:    j.steps,
+		Overdue:  j.overdue,
 		Gated:    j.state != turn.Absent,
 	}
 }
