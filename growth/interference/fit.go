@@ -97,13 +97,13 @@ func (f *fit) kind(k Kind) kindEffects {
 // predict returns the distribution of the logarithm of a job's excess. There is at least one other job.
 func (f *fit) predict(own Member, others []Member) normal {
 	i := f.kind(own.Kind)
-	shift := math.Log(own.active(i.activity) / i.activity)
+	shift := math.Log(own.active(i.activity, minActivity) / i.activity)
 	pairs := make([]normal, len(others))
 	kinds := make([]Kind, len(others))
 	for n, other := range others {
 		k := f.kind(other.Kind)
 		pairs[n] = f.pairOf(own.Kind, i, other.Kind, k)
-		pairs[n].mean += shift + math.Log(other.active(k.activity)/k.activity)
+		pairs[n].mean += shift + math.Log(other.active(k.activity, minActivity)/k.activity)
 		kinds[n] = other.Kind
 	}
 	if len(others) == 1 {

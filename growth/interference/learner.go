@@ -81,7 +81,7 @@ func (a activity) add(m Member, weight float64) activity {
 		return a
 	}
 	a.weight = min(a.weight+weight, maxWeight)
-	a.mean += weight / a.weight * (m.active(1) - a.mean)
+	a.mean += weight / a.weight * (m.active(1, minActivity) - a.mean)
 	return a
 }
 

@@ -38,15 +38,15 @@ func (m Model) Predict(own Member, others []Member) Prediction {
 	}
 	var active growth.Share
 	for _, other := range others {
-		active += growth.Share(other.active(1))
+		active += growth.Share(other.active(1, 0))
 	}
-	return m.Slowdown(growth.Share(own.active(1)), active)
+	return m.Slowdown(growth.Share(own.active(1, 0)), active)
 }
 
-// active returns the activity, or usual if it is unknown.
-func (m Member) active(usual float64) float64 {
+// active returns the activity, at least least, or usual if it is unknown.
+func (m Member) active(usual, least float64) float64 {
 	if m.Activity > 0 && m.Activity <= 1 {
-		return max(minActivity, float64(m.Activity))
+		return max(least, float64(m.Activity))
 	}
 	return usual
 }
