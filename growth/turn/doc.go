@@ -33,7 +33,9 @@
 // # Bound
 //
 // A job that holds has to answer a Revoke within Timeout. If it does not, it is overdue: it is taken for a job that cannot
-// be paused, and the next one gets the turn as under plain sharing. A ready job thus waits at most
+// be paused, and the next one gets the turn as under plain sharing. A job that computes although another one has the turn,
+// several times in a row, has half the time to answer each time: a job that never waits for its turn, and answers late, would
+// otherwise have the GPU to itself for most of the time. A ready job thus waits at most
 //
 //	Σ over the jobs k that compete with it of (quantum(k) + Timeout)  +  the virtual time by which it is ahead
 //

@@ -17,6 +17,8 @@ type (
 	}
 	// Opened reports that a job computes: a new one, or one that has its turn from an earlier scheduler.
 	Opened struct{ Job growth.PodUID }
+	// Asked reports that a job that is overdue is to be asked to stop once more.
+	Asked struct{ Job growth.PodUID }
 	// Waits reports that a job has stopped, or was idle, and waits for the turn.
 	Waits struct{ Job growth.PodUID }
 	// Pauses reports that a job does not need its GPUs.
@@ -47,7 +49,15 @@ func (e Opened) apply(s *Scheduler) {
 		j.state, j.until = Holding, s.now
 		if _, blocked := s.blocked(j); !blocked {
 			j.until = s.now.Add(s.quantum(j))
+		} else if j.use.Held > 0 {
+			j.taken = min(j.taken+1, mostTaken)
 		}
+	}
+}
+
+func (e Asked) apply(s *Scheduler) {
+	if j := s.jobs[e.Job]; j != nil && j.state == Overdue {
+		j.state, j.until = Holding, s.now
 	}
 }
 

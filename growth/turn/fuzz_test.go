@@ -53,7 +53,7 @@ func FuzzScheduler(f *testing.F) {
 			id := []growth.PodUID{"a", "b", "c", "d"}[int(b>>4)%4]
 			c.step([]turn.Event{
 				turn.Opened{Job: id}, turn.Waits{Job: id}, turn.Pauses{Job: id}, turn.Left{Job: id},
-				turn.Woken{}, turn.Waits{Job: id}, plans[int(b>>4)%len(plans)], turn.Woken{},
+				turn.Woken{}, turn.Waits{Job: id}, plans[int(b>>4)%len(plans)], turn.Asked{Job: id},
 			}[b%8])
 		}
 	})
@@ -79,7 +79,9 @@ func (c *comparison) step(e turn.Event) {
 	require.Len(c.t, uses, len(c.r.jobs))
 	for id, j := range c.r.jobs {
 		require.Equal(c.t, j.state, c.s.State(id), id)
-		require.Equal(c.t, j.use, uses[id], id)
+		require.Equal(c.t, j.use.Held, uses[id].Held, id)
+		require.Equal(c.t, j.use.Alone, uses[id].Alone, id)
+		require.Equal(c.t, j.use.Waited, uses[id].Waited, id)
 	}
 	var queue []growth.PodUID
 	for _, j := range c.r.queue() {

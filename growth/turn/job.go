@@ -53,6 +53,9 @@ type Together struct {
 // maxTogether bounds the combinations of jobs that a job remembers.
 const maxTogether = 16
 
+// mostTaken bounds job.taken.
+const mostTaken = 8
+
 // leastShare bounds the virtual time of a job whose share is 0.
 const leastShare = 0.001
 
@@ -65,6 +68,7 @@ type job struct {
 	until   time.Time     // end of the quantum of a job that holds
 	answer  time.Time     // time until which a job that is stopping must answer
 	urgent  bool          // was idle before it became ready
+	taken   int           // times in a row that it computed while another job had the turn
 
 	since time.Time     // beginning of the pause of an idle job
 	pause time.Duration // mean of its pauses

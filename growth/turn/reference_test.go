@@ -27,6 +27,7 @@ type referenceJob struct {
 	left    time.Duration // of the quantum
 	answer  time.Duration // left for the answer to a Revoke
 	urgent  bool
+	taken   int
 }
 
 func newReference(config turn.Config) *reference {
@@ -44,7 +45,7 @@ func (r *reference) Step(now time.Time, e turn.Event) (effects turn.Effects) {
 	}
 	for _, j := range r.all() {
 		if j.state == turn.Holding && !j.Always && !r.open && r.awaited(j) && (r.left(j) <= 0 || r.preempted(j)) {
-			j.state, j.answer = turn.Stopping, r.config.Timeout
+			j.state, j.answer = turn.Stopping, r.config.Timeout>>j.taken
 			effects.Revoke = append(effects.Revoke, j.ID)
 		}
 	}
@@ -121,8 +122,15 @@ func (r *reference) apply(e turn.Event) {
 			j.left = r.quantum(j)
 			if len(r.blocking(j)) > 0 {
 				j.left = 0
+				if j.use.Held > 0 && j.taken < 8 {
+					j.taken++
+				}
 			}
 			j.state = turn.Holding
+		}
+	case turn.Asked:
+		if j := r.jobs[e.Job]; j != nil && j.state == turn.Overdue {
+			j.state, j.left = turn.Holding, 0
 		}
 	case turn.Waits:
 		if j := r.jobs[e.Job]; j != nil && j.state != turn.Ready {
@@ -191,7 +199,7 @@ func (r *reference) grant() (granted []growth.PodUID) {
 			left = min(left, of)
 		}
 		if left >= r.config.Least {
-			j.state, j.left, j.urgent = turn.Holding, left, false
+			j.state, j.left, j.urgent, j.taken = turn.Holding, left, false, 0
 			granted = append(granted, j.ID)
 		}
 	}

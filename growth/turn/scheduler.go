@@ -250,7 +250,7 @@ func (s *Scheduler) grant() {
 		if until.Before(s.now.Add(s.config.Least)) {
 			continue
 		}
-		j.state, j.until, j.urgent = Holding, until, false
+		j.state, j.until, j.urgent, j.taken = Holding, until, false, 0
 		s.out.Grant = append(s.out.Grant, j.ID)
 	}
 }
@@ -284,7 +284,7 @@ func (s *Scheduler) revoke() {
 		if j.state != Holding || j.Always || s.open || !s.awaited(j) || s.ends(j, j.until).After(s.now) && !s.preempted(j) {
 			continue
 		}
-		j.state, j.asked, j.answer = Stopping, s.now, s.now.Add(s.config.Timeout)
+		j.state, j.asked, j.answer = Stopping, s.now, s.now.Add(s.config.Timeout>>j.taken)
 		s.out.Revoke = append(s.out.Revoke, j.ID)
 	}
 }

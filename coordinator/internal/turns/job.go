@@ -224,8 +224,7 @@ func (j *job) askAgain() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.jobs[j.Pod] == j && slices.Contains(s.groups, j.group) && j.group.scheduler.State(j.Pod) == turn.Overdue {
-		j.group.step(turn.Left{Job: j.Pod})
-		j.group.step(turn.Opened{Job: j.Pod})
+		j.group.step(turn.Asked{Job: j.Pod})
 	}
 }
 
