@@ -84,7 +84,7 @@ func TestTable_Add(t *testing.T) {
 	require.LessOrEqual(t, len(table.Entries), 256)
 }
 
-// No job gets less than 95 % of what it would get in turns, whatever was measured.
+// No job gets less than 95 % of what it would get in turns, for any measurement.
 func FuzzChoose(f *testing.F) {
 	f.Add([]byte{200, 100, 50, 220, 240, 130, 90, 255, 1, 3, 77})
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -76,8 +76,8 @@ func newDescent(f *fit, entries []entry) *descent {
 	return d
 }
 
-// sweep updates every term once, and then the variances.
-func (d *descent) sweep() {
+// round updates every term once, and then the variances.
+func (d *descent) round() {
 	for n := range d.rows {
 		if d.rows[n].crowd == 0 {
 			d.rows[n].evaluate(d.f)

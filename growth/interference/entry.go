@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// minExcess and maxExcess bound the excess of a slowdown. Less than 2 % cannot be told from noise.
+	// minExcess and maxExcess bound the excess of a slowdown. Less than 2 % cannot be distinguished from noise.
 	minExcess, maxExcess = 0.02, 31
 	// noise is the standard deviation of a measured slowdown, relative to it, in addition to what the measurement itself
 	// reports: the same set is not equally fast at another time or on another node. It does not average out entirely:

@@ -21,9 +21,9 @@ const (
 	pseudo = 4
 	// correlation is that of the errors of the pairs in a set.
 	correlation = 0.5
-	// sweeps is the number of rounds of coordinate descent, outlier the residual, in standard deviations, beyond which an
+	// rounds is the number of rounds of coordinate descent, outlier the residual, in standard deviations, beyond which an
 	// entry has only a linear influence (Huber).
-	sweeps, outlier = 30, 2
+	rounds, outlier = 30, 2
 )
 
 // effect is a normally distributed term.
@@ -80,8 +80,8 @@ func newFit(prior Model, entries []entry, activities map[Kind]activity) *fit {
 		}
 	}
 	d := newDescent(f, entries)
-	for range sweeps {
-		d.sweep()
+	for range rounds {
+		d.round()
 	}
 	return f
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/trellis-gpu/trellis/growth/interference"
 )
 
-// Policy scores a GPU for a job that is to be placed. It is called for GPUs on which the job fits.
+// Policy scores a GPU for a job that has no node yet. It is called for GPUs on which the job fits.
 type Policy interface {
 	Score(g GPU, job Newcomer) Score
 	// Explain explains the score to the user, starting with the deciding number.
 	Explain(g GPU, job Newcomer) string
 }
 
-// Newcomer is a job that is to be placed.
+// Newcomer is a job that has no node yet.
 type Newcomer struct {
 	// Kind is the job's kind, empty if it is unknown.
 	Kind interference.Kind

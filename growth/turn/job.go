@@ -87,16 +87,16 @@ func (j *job) blocks() bool {
 	return !j.Always && (j.state == Holding || j.state == Stopping)
 }
 
-// meets reports whether the jobs have a GPU in common.
-func (j *job) meets(other *job) bool {
+// overlaps reports whether the jobs have a GPU in common.
+func (j *job) overlaps(other *job) bool {
 	return j != other && slices.ContainsFunc(j.GPUs, func(gpu growth.GPU) bool { return slices.Contains(other.GPUs, gpu) })
 }
 
 // mates reports whether the jobs hold the turn of a GPU together.
-func (j *job) mates(other *job) bool { return j.Set != 0 && j.Set == other.Set && j.meets(other) }
+func (j *job) mates(other *job) bool { return j.Set != 0 && j.Set == other.Set && j.overlaps(other) }
 
 // conflicts reports whether only one of the jobs can hold the turn of a GPU.
-func (j *job) conflicts(other *job) bool { return j.meets(other) && !j.mates(other) }
+func (j *job) conflicts(other *job) bool { return j.overlaps(other) && !j.mates(other) }
 
 // need returns the time that the job needs, relative to others: its share, divided by its speed in its set.
 func (j *job) need() float64 {

@@ -13,10 +13,10 @@ const (
 // pausing is called when a job that holds begins to wait for data. It keeps the GPUs for the job if that is behind its
 // share, and usually waits for a shorter time than the next job would then need to stop (anticipatory scheduling, Iyer and
 // Druschel, SOSP 2001). Without this, a job that waits for a millisecond after each step would get one step of its GPU for
-// one step of the others, whatever its share.
+// one step of the others, with any share.
 //
 // The rotation of the turn itself makes jobs differ by up to Period. Only a job that is further behind loses time in its
-// pauses; the others leave them to whoever is ready. The kept time is charged to the job, but is no time held.
+// pauses; the others leave them to those that are ready. The kept time is charged to the job, but is no time held.
 func (s *Scheduler) pausing(j *job) {
 	j.since = s.now
 	if j.state != Holding || j.Always || s.open || j.pause == 0 || patience*j.pause > s.config.Keep {

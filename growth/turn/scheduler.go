@@ -153,7 +153,7 @@ func (s *Scheduler) company(j *job) (others []growth.PodUID, speed float64) {
 	others = s.others[:0]
 	mates, computing, strangers := 0, 0, false
 	for _, other := range s.order {
-		if !j.meets(other) {
+		if !j.overlaps(other) {
 			continue
 		}
 		mate := j.mates(other)
@@ -180,7 +180,7 @@ func (s *Scheduler) company(j *job) (others []growth.PodUID, speed float64) {
 func (s *Scheduler) least(j *job) time.Duration {
 	least, found := j.virtual, false
 	for _, other := range s.order {
-		if other.state >= Ready && !other.Always && j.meets(other) && (!found || other.virtual < least) {
+		if other.state >= Ready && !other.Always && j.overlaps(other) && (!found || other.virtual < least) {
 			least, found = other.virtual, true
 		}
 	}
@@ -201,7 +201,7 @@ func (s *Scheduler) quantum(j *job) time.Duration {
 		case other.state == Absent || other.Always:
 		case j.mates(other):
 			own = max(own, other.need())
-		case !j.meets(other):
+		case !j.overlaps(other):
 		case other.Set != 0:
 			if more := other.need() - sets[other.Set]; more > 0 {
 				total += more

@@ -77,6 +77,11 @@ var explanations = []explanation{
 		Advice:  "Nothing to do. `kubectl gpushare explain` shows each change and its reason.",
 	},
 	{
+		Reason: "GPUSharedAtTheSameTime", From: "coordinator", On: "pod", Type: "Normal",
+		Meaning: "The job computes at the same time as others on its GPU, because that was measured to be faster than turns. Recorded once per job.",
+		Advice:  "Nothing to do.",
+	},
+	{
 		Reason: "GPUTimeChanged", From: "coordinator", On: "pod", Type: "Normal",
 		Meaning: "The job takes turns with other jobs on its GPU, with the part of the time in the message. The first turns are an event; later changes are summarised every five minutes, if they are noticeable.",
 		Advice:  "Nothing to do. `kubectl gpushare explain` shows the order of the turns and the reason for each change.",
