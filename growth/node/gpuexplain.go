@@ -82,7 +82,7 @@ func (n *Node) whyNoGPU(j *job) string {
 	case n.config.GPUTime == policy.GPUTimeOff:
 		return "--gpu-time is off on this node"
 	case !n.dividesGPUs():
-		return "the GPUs of this node are emulated and do not compute (--emulated-compute of the device plugin)"
+		return "the GPUs of this node are emulated and do not compute (--gpus=emulated:…,compute of the device plugin makes them compute)"
 	case j.pod.Ended():
 		return "its processes have ended"
 	case len(n.gpus(j.pod.Ref.UID)) == 0:

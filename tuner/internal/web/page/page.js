@@ -91,10 +91,10 @@ function loaders(sample, advice) {
 // gpuTime shows the decided part of the GPU's time, and what the job had of the last interval.
 function gpuTime(time) {
   if (!time) return make("td", {}, "–");
-  const cell = make("td", {}, percent(time.share), make("span", { class: "dim" },
-    ` · computed ${percent(time.heldShare)}${time.measured ? "" : " (assumed)"}, waited ${percent(time.waitedShare)}`), bar(time.share, 1));
-  if (!time.paused) cell.append(make("small", { title: "it computes at the same time as other jobs of its GPU" }, "not paused"));
-  return cell;
+  const computed = `computed ${percent(time.heldShare)}${time.measured ? "" : " (assumed)"}`;
+  const detail = time.paused ? `${computed}, waited ${percent(time.waitedShare)}` : `not paused, ${computed}`;
+  return make("td", {}, percent(time.share), bar(time.share, 1),
+    make("small", { title: "in the last interval; a job that is not paused computes at the same time as others" }, detail));
 }
 
 // jobRows returns the row of a job and, below it, the reason for its advice.
@@ -112,7 +112,7 @@ function jobRows({ sample, advice }) {
     make("td", {}, make("span", { class: "pill " + sample.category }, sample.category || "–")),
     gpuTime(sample.gpuTime),
     make("td", {}, `${cores(sample.cpuUsedMilli)} / ${cores(sample.cpuRequestMilli)}`,
-      make("span", { class: "dim" }, ` · share ${Math.round(100 * sample.share)}%`), bar(sample.share, 1)),
+      bar(sample.share, 1), make("small", {}, `share ${percent(sample.share)}`)),
     make("td", { class: "n" }, sample.samplesPerSecond ? sample.samplesPerSecond.toFixed(0) : "–"),
     loaders(sample, advice),
     make("td", { class: "n" }, sample.memoryUsedMiB ? memory(sample.memoryUsedMiB) : "–")), make("tr", { class: "reason" }, reason)];
