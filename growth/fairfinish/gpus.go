@@ -132,14 +132,19 @@ const (
 	minTime = 0.05
 )
 
-// usableOfGPUs returns the fraction of time in which a job can use its GPUs, times their number. A job that saves or
-// evaluates uses none for some seconds, so a lower value is approached in steps.
+// usableOfGPUs returns the fraction of time in which a job can use its GPUs, times their number. A job that starts, saves or
+// evaluates uses none for some seconds, so a lower value is approached in steps. The limit of a job that has never used
+// them is not known.
 func (seen observation) usableOfGPUs(a Account, used, wait float64) float64 {
-	if (1-wait)*seen.seconds < minTime {
+	if (1-wait)*seen.seconds < minTime || used == 0 && a.UsableCores == 0 {
 		return a.UsableCores
 	}
+	before := a.UsableCores
+	if before == 0 {
+		before = a.width()
+	}
 	alone := min(gpuHeadroom*used/(1-wait), a.width())
-	if before := a.UsableCores; before > 0 && alone < before {
+	if alone < before {
 		alone = (alone + before) / 2
 	}
 	return max(alone, a.width()/100)
