@@ -16,9 +16,11 @@ import (
 	"github.com/trellis-gpu/trellis/coordinator/internal/config"
 	"github.com/trellis-gpu/trellis/coordinator/internal/enforce"
 	"github.com/trellis-gpu/trellis/coordinator/internal/explain"
+	"github.com/trellis-gpu/trellis/coordinator/internal/freeze"
 	"github.com/trellis-gpu/trellis/coordinator/internal/loop"
 	"github.com/trellis-gpu/trellis/coordinator/internal/metrics"
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/cgroup"
+	"github.com/trellis-gpu/trellis/coordinator/internal/observe/gpubusy"
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/jobfile"
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/podlog"
 	"github.com/trellis-gpu/trellis/coordinator/internal/observe/socket"
@@ -68,6 +70,7 @@ type parts struct {
 	informer  *pods.Informer
 	sockets   *socket.Server
 	turns     *turns.Server
+	freezer   *freeze.Freezer
 	enforcer  enforcer
 	records   *publish.Records
 	pods      *publish.Pods
@@ -107,6 +110,11 @@ func assemble(c *config.Config, log *slog.Logger) (*parts, error) {
 	}
 	p.turns = turns.New(c.StateDir, p.sockets.Private(), turn.Default, log, turns.NewMetrics(registry))
 	cgroups := cgroup.New(c.CgroupRoot, "/proc")
+	p.freezer = freeze.New(c.CgroupRoot, p.sockets.Private(), cgroups, log)
+	p.thaw()
+	if c.Freeze {
+		p.turns.FreezeBy(p.freezer)
+	}
 	recorder, endEvents := publish.Recorder(p.client, p.node)
 	p.endEvents = endEvents
 	p.enforcer = enforce.New(p.client.CoreV1(), cgroups, log, p.loop.Resized)
@@ -133,6 +141,7 @@ func assemble(c *config.Config, log *slog.Logger) (*parts, error) {
 	}
 	if c.Decisions().GPUTime != policy.GPUTimeOff {
 		p.ports.Turns = p.turns
+		p.ports.Busy = gpubusy.New(c.StateDir, log)
 	}
 	return p, p.join(c, registry)
 }
@@ -171,10 +180,18 @@ func (p *parts) join(c *config.Config, registry *prometheus.Registry) (err error
 	return nil
 }
 
+// thaw thaws what this or an earlier coordinator has frozen, also if this one freezes nothing.
+func (p *parts) thaw() {
+	if thawed, err := p.freezer.ThawAll(); thawed > 0 || err != nil {
+		p.log.Warn("thawed the containers of jobs that were frozen between their turns", "containers", thawed, "err", err)
+	}
+}
+
 // close releases what the group does not stop. The session with the bus is left to expire, so that a coordinator that
 // restarts within the TTL finds its records.
 func (p *parts) close() {
 	p.turns.Shutdown()
+	p.thaw()
 	p.sockets.Shutdown()
 	p.endEvents()
 }

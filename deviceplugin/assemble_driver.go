@@ -10,10 +10,14 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
-// meterInterval is the time between two measurements of GPU usage.
-const meterInterval = 15 * time.Second
+const (
+	// meterInterval is the time between two measurements of GPU memory.
+	meterInterval = 15 * time.Second
+	// recordInterval is the time between two records of how long pods use the GPUs. The driver keeps samples for longer.
+	recordInterval = 2 * time.Second
+)
 
-// addDriver adds the parts that need NVIDIA's driver: its error events, and the memory that pods use.
+// addDriver adds the parts that need NVIDIA's driver: its error events, and what pods use of the GPUs.
 func (p *parts) addDriver() {
 	if p.inventory.driver == nil {
 		return
@@ -34,8 +38,20 @@ func (p *parts) addDriver() {
 		API:         p.client,
 		Log:         p.log,
 	}
+	recorder := &usage.Recorder{
+		Driver:      p.inventory.driver,
+		Proc:        usage.Proc(p.config.Proc),
+		StateDir:    p.config.StateDir,
+		Allocations: p.allocations.Allocations,
+		Processes:   meter.Processes,
+		Log:         p.log,
+	}
 	p.registry.MustRegister(meter)
-	p.group.Add(listener.Run, func(ctx context.Context) error { return meter.Run(ctx, meterInterval) })
+	p.group.Add(
+		listener.Run,
+		func(ctx context.Context) error { return meter.Run(ctx, meterInterval) },
+		func(ctx context.Context) error { return recorder.Run(ctx, recordInterval) },
+	)
 }
 
 // excessConfig configures when a pod that uses more GPU memory than it requested gets a warning event, and when it is

@@ -64,6 +64,7 @@ func (p *parts) addKubelet() error {
 		Resource:  c.Resource,
 		Emulated:  p.inventory.emulated,
 		Computes:  p.inventory.computes,
+		MPS:       c.Sharing == config.ShareByMPS,
 		Inventory: p.inventory,
 		Streams:   &server.Streams,
 		Bus:       bus,

@@ -19,6 +19,8 @@ type NodeGPUs struct {
 	Emulated bool `json:"emulated,omitempty"`
 	// Computes means that jobs do the work of each emulated GPU on a core that it owns. The time of such GPUs can be divided.
 	Computes bool `json:"computes,omitempty"`
+	// MPS means that the jobs of a GPU are clients of one server of NVIDIA's Multi-Process Service.
+	MPS bool `json:"mps,omitempty"`
 	// Unheard means that kubelet is not connected to the device plugin, because one of them has just started. kubelet
 	// would refuse a pod that is bound to the node now, or allocate another GPU than planned.
 	Unheard bool  `json:"unheard,omitempty"`

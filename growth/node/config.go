@@ -28,6 +28,8 @@ type Config struct {
 	DirectWeights bool
 	// GPUTime decides whether the time of GPUs is divided by turns. Empty means policy.GPUTimeAuto.
 	GPUTime policy.GPUTime
+	// Freeze permits to freeze jobs between their turns that cannot pause themselves.
+	Freeze bool
 	// Damping limits changes of shares.
 	Damping Damping
 }

@@ -49,7 +49,11 @@ type PodAccounted struct {
 type ExclusiveChanged struct{ Cores map[growth.PodUID]int }
 
 // InventoryChanged reports whether the node's GPUs compute: they are real, or emulated on cores of the node.
-type InventoryChanged struct{ Computes bool }
+type InventoryChanged struct {
+	Computes bool
+	// MPS is set if the jobs of a GPU are clients of one MPS server, so that their kernels run at the same time.
+	MPS bool
+}
 
 // MemoryRestored has the Memory that an earlier coordinator saved on the node. It must precede all other events.
 type MemoryRestored struct{ Memory Memory }
@@ -191,10 +195,13 @@ type Ticked struct {
 	Stalled Stalled
 	// GPU has the use of GPUs by the jobs of the last TurnPlan, by TurnJob.Pod.
 	GPU map[growth.PodUID]GPUUse
+	// Busy is what the driver has measured.
+	Busy GPUBusy
 }
 
-// Woken reports that the time of Effects.Wake has come. Usages and GPU are as in Ticked.
+// Woken reports that the time of Effects.Wake has come. The other fields are as in Ticked.
 type Woken struct {
 	Usages map[growth.PodUID]Usage
 	GPU    map[growth.PodUID]GPUUse
+	Busy   GPUBusy
 }

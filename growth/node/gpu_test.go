@@ -47,20 +47,25 @@ func TestChargeGPU(t *testing.T) {
 	alone := func(s growth.Seconds) gpuReading { return gpuReading{alone: s, measured: true} }
 	shared := func(s growth.Seconds) gpuReading { return gpuReading{shared: s, measured: true} }
 	never := func(s growth.Seconds) gpuReading { return gpuReading{shared: s} }
+	exactly := func(s growth.Seconds) gpuReading { return gpuReading{shared: s, exact: true} }
 	for name, tc := range map[string]struct {
 		readings []gpuReading
 		want     []growth.Seconds
 		shared   []bool
 	}{
-		"turns are charged in full":            {[]gpuReading{alone(7), alone(3)}, []growth.Seconds{7, 3}, []bool{false, false}},
-		"a GPU that is idle at times":          {[]gpuReading{alone(5), alone(3)}, []growth.Seconds{5, 3}, []bool{false, false}},
-		"all at the same time":                 {[]gpuReading{shared(10), shared(10)}, []growth.Seconds{5, 5}, []bool{true, true}},
-		"one waits for data":                   {[]gpuReading{shared(10), shared(5)}, []growth.Seconds{20. / 3, 10. / 3}, []bool{true, true}},
-		"a set of two for half of the time":    {[]gpuReading{shared(5), shared(5), alone(5)}, []growth.Seconds{2.5, 2.5, 5}, []bool{true, true, false}},
-		"next to a job that is never paused":   {[]gpuReading{alone(10), never(10)}, []growth.Seconds{5, 5}, []bool{true, true}},
-		"a job alone that is not connected":    {[]gpuReading{never(8)}, []growth.Seconds{8}, []bool{false}},
-		"never more than the time that passed": {[]gpuReading{alone(8), shared(10), shared(10)}, []growth.Seconds{8, 1, 1}, []bool{false, true, true}},
-		"a job that starts":                    {[]gpuReading{alone(10), never(0)}, []growth.Seconds{10, 0}, []bool{false, false}},
+		"turns are charged in full":               {[]gpuReading{alone(7), alone(3)}, []growth.Seconds{7, 3}, []bool{false, false}},
+		"a GPU that is idle at times":             {[]gpuReading{alone(5), alone(3)}, []growth.Seconds{5, 3}, []bool{false, false}},
+		"all at the same time":                    {[]gpuReading{shared(10), shared(10)}, []growth.Seconds{5, 5}, []bool{true, true}},
+		"one waits for data":                      {[]gpuReading{shared(10), shared(5)}, []growth.Seconds{20. / 3, 10. / 3}, []bool{true, true}},
+		"a set of two for half of the time":       {[]gpuReading{shared(5), shared(5), alone(5)}, []growth.Seconds{2.5, 2.5, 5}, []bool{true, true, false}},
+		"next to a job that is never paused":      {[]gpuReading{alone(10), never(10)}, []growth.Seconds{5, 5}, []bool{true, true}},
+		"a job alone that is not connected":       {[]gpuReading{never(8)}, []growth.Seconds{8}, []bool{false}},
+		"never more than the time that passed":    {[]gpuReading{alone(8), shared(10), shared(10)}, []growth.Seconds{8, 1, 1}, []bool{false, true, true}},
+		"next to a job that the driver measures":  {[]gpuReading{shared(6), shared(4), exactly(2)}, []growth.Seconds{2.88, 1.92, 2}, []bool{true, true, false}},
+		"the driver measures all jobs":            {[]gpuReading{exactly(7), exactly(2)}, []growth.Seconds{7, 2}, []bool{false, false}},
+		"the driver measures more than there is":  {[]gpuReading{exactly(10), exactly(10), shared(10)}, []growth.Seconds{5, 5, 0}, []bool{false, false, false}},
+		"an unknown job and one that is measured": {[]gpuReading{alone(10), never(10), exactly(4)}, []growth.Seconds{3, 3, 4}, []bool{true, true, false}},
+		"a job that starts":                       {[]gpuReading{alone(10), never(0)}, []growth.Seconds{10, 0}, []bool{false, false}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for i, c := range chargeGPU(tc.readings, 10) {

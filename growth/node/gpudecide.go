@@ -38,6 +38,7 @@ func (n *Node) divideGroups(why string, rearranged bool) time.Duration {
 	fair := fairfinish.State{At: n.now, Accounts: map[growth.PodUID]fairfinish.Account{}}
 	for i := range n.groups {
 		g := &n.groups[i]
+		g.blocker, g.because = n.holdAlways(g)
 		var d division
 		if n.config.Policy == policy.Harmless {
 			var state fairfinish.State
@@ -71,11 +72,11 @@ func (n *Node) harmlessOnGPUs(g gpuGroup, interrupted bool) (fairfinish.State, d
 		c.in.Speedup = speedups[j.gpus[0]]
 		c.share = j.gpu.share
 		c.in.Used = growth.Work(j.gpu.used)
-		c.in.CPUWait, c.in.CPUWaitKnown = j.gpu.waited, true
+		c.in.CPUWait, c.in.CPUWaitKnown = j.gpu.waited, !j.gpu.metered
 		c.in.On = j.gpus
 		// Each job has an equal part of the time of its GPUs, and a job on several GPUs does as much work on each.
 		c.in.Weight = float64(len(j.gpus))
-		c.in.Limit = growth.MilliCPU(len(j.gpus)) * growth.Core
+		c.in.Limit = growth.MilliCPU(float64(len(j.gpus)) * float64(j.limit()) * float64(growth.Core))
 		claims[i] = c
 	}
 	before, finished := n.fairOf(g)
@@ -121,8 +122,11 @@ func (n *Node) flowConOnGPUs(g gpuGroup, interrupted, rearranged bool) division 
 	weights := make([]float64, len(g.jobs))
 	for i, grant := range decision.Grants {
 		weights[i] = float64(grant.Share)
+		if g.jobs[i].always > 0 {
+			weights[i] = 1e6 // it takes its limit, whatever the policy gives it
+		}
 	}
-	shares := fairfinish.TimeShares(weights, g.placement())
+	shares := fairfinish.LimitedTimeShares(weights, g.limits(), g.placement())
 	for i, granted := range decision.Grants {
 		inputs := g.jobs[i].inputs()
 		inputs.onGPU(g.jobs[i].gpu)
@@ -139,20 +143,18 @@ func (n *Node) flowConOnGPUs(g gpuGroup, interrupted, rearranged bool) division 
 
 // grantGroup applies a decision to the jobs of a group, and decides whether they take turns.
 func (n *Node) grantGroup(g *gpuGroup, d division, why string) {
-	equal := make([]float64, len(g.jobs))
-	for i := range equal {
-		equal[i] = 1
-	}
-	plain := fairfinish.TimeShares(equal, g.placement())
+	plain := g.plainShares()
 	gain, paused := growth.Share(0), false
 	for i, j := range g.jobs {
 		gain = max(gain, growth.Share(math.Abs(float64(d.grants[i].share-plain[i]))))
 		paused = paused || j.gpu.paused
 	}
-	g.blocker, g.because = n.firstUnpausable(*g)
 	turns := len(g.jobs) > 1 && g.because == "" && (gain >= minGain || paused && gain >= minGain/2)
 	for i, j := range g.jobs {
 		grant := d.grants[i]
+		if j.always > 0 {
+			grant.share, grant.reason = j.always, "it is never paused, and this is the part that the driver measures"
+		}
 		if g.because != "" {
 			grant.share = plain[i]
 			grant.reason = "the jobs on these GPUs are not paused: " + g.because

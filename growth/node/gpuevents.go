@@ -40,26 +40,14 @@ func (n *Node) unpausable(j gpuJob) string {
 		return "it has processes on other nodes, which would wait for the paused ones"
 	case !j.gpu.gated.IsZero() && n.now.Sub(j.gpu.gated) < connectTime:
 		return ""
+	case n.freezes(j) != "":
+		return ""
 	case lead.spec.Progress.Source != gpushare.FromSocket:
 		return "only the shim (import gpushare) can pause a job, between two steps, and the job does not use it"
 	case n.connecting(j):
 		return ""
 	}
 	return "its shim is not connected for turns: it is of an earlier release, or the job does not call gpushare.step"
-}
-
-// firstUnpausable returns the first job of a group of several that cannot be paused, and why. While such a job computes
-// all the time, the other jobs would lose by turns: together they would get as much as each of them gets now.
-func (n *Node) firstUnpausable(g gpuGroup) (growth.PodUID, string) {
-	if len(g.jobs) < 2 {
-		return "", ""
-	}
-	for _, j := range g.jobs {
-		if why := n.unpausable(j); why != "" {
-			return j.pod.Ref.UID, fmt.Sprintf("%s cannot be paused, because %s", j.pod.Ref, why)
-		}
-	}
-	return "", ""
 }
 
 // reportGroup records what a decision means for the users of a group's jobs.
@@ -70,6 +58,12 @@ func (n *Node) reportGroup(g gpuGroup) {
 		if g.because != "" && n.now.Sub(j.arrived) > silentAfter*n.config.Interval {
 			n.announcePlain(g, j)
 		}
+		if g.turns && j.always > 0 {
+			n.announceAlways(j)
+		}
+		if g.turns && n.freezes(j) != "" {
+			n.announceFreezing(j)
+		}
 	}
 }
 
@@ -77,7 +71,7 @@ func (n *Node) reportGroup(g gpuGroup) {
 func (n *Node) reportGPU(g gpuGroup, j gpuJob) {
 	t := &j.gpu
 	was := t.paused
-	t.paused = g.turns
+	t.paused = g.turns && j.always == 0
 	now := t.share
 	if !g.turns {
 		now = t.plain
@@ -88,7 +82,7 @@ func (n *Node) reportGPU(g gpuGroup, j gpuJob) {
 		}
 		return
 	}
-	if !g.turns || math.Abs(float64(now-t.plain)) < float64(noticeableTime) {
+	if !t.paused || math.Abs(float64(now-t.plain)) < float64(noticeableTime) {
 		return
 	}
 	t.report = gpuReport{since: n.now, from: now, seen: t.seen}
@@ -121,6 +115,7 @@ func (n *Node) announcePlain(g gpuGroup, j gpuJob) {
 	if len(g.sharers(j)) == 0 {
 		return
 	}
+	n.announceCores(j.job, "the time of its GPU is not divided. "+g.because)
 	n.event(j.job, oncePerJob, false, "GPUTimeNotDivided",
 		fmt.Sprintf("The time of %s is not divided by growth: all jobs there compute at the same time, as without Trellis. %s",
 			gpuNames(j.gpus), g.because))

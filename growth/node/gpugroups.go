@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/fairfinish"
 )
 
 // gpuJob is a job on GPUs of the node: a pod, or the pods of a gang.
@@ -13,6 +14,9 @@ type gpuJob struct {
 	*job
 	pods []*job
 	gpus []growth.GPU
+	// always is the measured part of the time of its GPUs of a job that computes next to jobs that take turns. It is 0 for
+	// other jobs.
+	always growth.Share
 }
 
 // width returns the number of GPUs of the job.
@@ -89,6 +93,39 @@ func (g gpuGroup) placement() [][]growth.GPU {
 		on[i] = j.gpus
 	}
 	return on
+}
+
+// limit returns the largest part of the time of its GPUs that a job is given while others compete for them.
+func (g gpuJob) limit() growth.Share {
+	limit := growth.Share(1)
+	if cores := g.leader().spec.Cores; cores > 0 {
+		limit = growth.Share(cores) / 100
+	}
+	if g.always > 0 {
+		limit = min(limit, g.always)
+	}
+	return limit
+}
+
+func (g gpuGroup) limits() []growth.Share {
+	limits := make([]growth.Share, len(g.jobs))
+	for i, j := range g.jobs {
+		limits[i] = j.limit()
+	}
+	return limits
+}
+
+// plainShares returns the part of the time of its GPUs that each job has if all compute at the same time.
+func (g gpuGroup) plainShares() []growth.Share {
+	equal := make([]float64, len(g.jobs))
+	limits := make([]growth.Share, len(g.jobs))
+	for i, j := range g.jobs {
+		equal[i], limits[i] = 1, 1
+		if j.always > 0 {
+			limits[i] = j.always
+		}
+	}
+	return fairfinish.LimitedTimeShares(equal, limits, g.placement())
 }
 
 // sharers returns the other jobs on the GPUs of a job.

@@ -26,13 +26,16 @@ type gpuReading struct {
 	// job's equal part of it.
 	together              []Together
 	set, setWork, setTime growth.Seconds
+	// exact is set for a job that is not connected for turns. Its shared time is that of its kernels, as the driver has
+	// measured it.
+	exact bool
 	// measured is set for a job that is connected for turns.
 	measured bool
 }
 
 // meterGPUs charges each job the work on its GPUs since the last call. A job that computes alone is charged all of the
 // time, jobs that compute at the same time are charged equal parts of it.
-func (n *Node) meterGPUs(uses map[growth.PodUID]GPUUse) {
+func (n *Node) meterGPUs(uses map[growth.PodUID]GPUUse, busy GPUBusy) {
 	before := n.gpusMetered
 	n.gpusMetered = n.now
 	if !n.dividesGPUs() {
@@ -49,11 +52,25 @@ func (n *Node) meterGPUs(uses map[growth.PodUID]GPUUse) {
 				n.reportOverdue(j, use)
 			}
 			readings[i] = n.readGPU(j, use, known, before)
+			readings[i] = n.readMeasured(j, readings[i], busy)
 			j.gpu.span.add(readings[i])
 			n.chargeTogether(j, &readings[i])
 		}
 		n.chargeGroup(g, readings, growth.Seconds(max(0, n.now.Sub(before).Seconds())))
 	}
+}
+
+// readMeasured replaces the reading of a job that is not connected for turns by what the driver has measured, if it has.
+func (n *Node) readMeasured(j gpuJob, r gpuReading, busy GPUBusy) gpuReading {
+	kernels, measured := n.readBusy(j, busy)
+	j.gpu.metered = measured && !r.measured
+	switch {
+	case j.gpu.metered && n.freezes(j) != "" && j.gpu.paused: // no other job has computed next to it
+		return gpuReading{alone: kernels, measured: true}
+	case j.gpu.metered:
+		return gpuReading{shared: kernels, exact: true}
+	}
+	return r
 }
 
 // readGPU returns what a job has used since the last reading. A job that is not connected is assumed to compute all the
@@ -65,6 +82,7 @@ func (n *Node) readGPU(j gpuJob, use GPUUse, known bool, before time.Time) gpuRe
 	}
 	if known {
 		j.gpu.seen = use
+		j.gpu.unfreezable = use.Unfreezable
 	}
 	if known && use.Gated {
 		j.gpu.gated = n.now
@@ -145,23 +163,28 @@ type gpuCharge struct {
 
 // chargeGPU divides the busy time of one GPU among the jobs on it.
 func chargeGPU(readings []gpuReading, elapsed growth.Seconds) []gpuCharge {
-	unmeasured := func(r gpuReading) bool { return !r.measured && r.shared > 0 }
-	plain := slices.ContainsFunc(readings, unmeasured) && len(readings) > 1
+	all, exact := chargeMeasured(readings, elapsed)
+	plain := len(all) > 1 && slices.ContainsFunc(all, func(r gpuReading) bool { return !r.measured && !r.exact && r.shared > 0 })
 	var alone, sum, most growth.Seconds
-	all := slices.Clone(readings)
 	for i := range all {
 		r := &all[i]
 		if plain { // a job that is never paused computes next to those that hold the turn
 			r.alone, r.shared = 0, r.alone+r.shared+r.set
 			r.set, r.setWork, r.setTime = 0, 0, 0
 		}
-		alone += r.alone + r.setTime
-		sum += r.shared
-		most = max(most, r.shared)
+		if !r.exact {
+			alone += r.alone + r.setTime
+			sum += r.shared
+			most = max(most, r.shared)
+		}
 	}
-	busy := max(0, min(elapsed-alone, max(most, sum/2)))
+	busy := max(0, min(elapsed-exact-alone, max(most, sum/2)))
 	charges := make([]gpuCharge, len(all))
 	for i, r := range all {
+		if r.exact {
+			charges[i].work = r.shared
+			continue
+		}
 		charges[i].work = r.alone + r.setWork
 		if sum > 0 {
 			charges[i].work += busy * r.shared / sum
@@ -170,6 +193,34 @@ func chargeGPU(readings []gpuReading, elapsed growth.Seconds) []gpuCharge {
 			len(all) > 1 && sum > r.shared && r.shared > sharedPart*(r.alone+r.shared+r.set)
 	}
 	return charges
+}
+
+// chargeMeasured returns the readings without the time that jobs took whose use the driver has measured, and this time.
+// Such a job computes next to the others at any time, and slows them all down alike.
+func chargeMeasured(readings []gpuReading, elapsed growth.Seconds) (rest []gpuReading, exact growth.Seconds) {
+	rest = slices.Clone(readings)
+	for _, r := range rest {
+		if r.exact {
+			exact += r.shared
+		}
+	}
+	if exact == 0 || elapsed <= 0 {
+		return rest, 0
+	}
+	scale := min(1, elapsed/exact)
+	left := growth.Seconds(1) - min(exact, elapsed)/elapsed
+	for i := range rest {
+		r := &rest[i]
+		if r.exact {
+			r.shared *= scale
+			continue
+		}
+		r.alone *= left
+		r.shared *= left
+		r.setWork *= left
+		r.setTime *= left
+	}
+	return rest, min(exact, elapsed)
 }
 
 // measureGPUCost updates the cost of the job's steps on GPUs. Once it was measured alone, intervals in which others have

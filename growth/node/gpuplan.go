@@ -26,13 +26,14 @@ func (n *Node) turnPlan() TurnPlan {
 				slots = append(slots, n.slotsOf(pod.pod.Ref.UID)...)
 			}
 			group.Jobs = append(group.Jobs, TurnJob{
-				Pod:   j.pod.Ref.UID,
-				GPUs:  j.gpus,
-				Slots: slots,
-				Share: j.gpu.share,
-				Spans: n.spans(j),
-				Set:   j.gpu.set,
-				Speed: j.gpu.speed,
+				Pod:    j.pod.Ref.UID,
+				GPUs:   j.gpus,
+				Slots:  slots,
+				Share:  j.gpu.share,
+				Always: n.spans(j) || j.always > 0,
+				Freeze: n.freezes(j),
+				Set:    j.gpu.set,
+				Speed:  j.gpu.speed,
 			})
 		}
 		if len(group.Jobs) > 0 {
@@ -50,7 +51,8 @@ func (p TurnPlan) equal(q TurnPlan) bool {
 }
 
 func (j TurnJob) equal(k TurnJob) bool {
-	return j.Pod == k.Pod && j.Share == k.Share && j.Spans == k.Spans && j.Set == k.Set && j.Speed == k.Speed &&
+	return j.Pod == k.Pod && j.Share == k.Share && j.Always == k.Always && j.Freeze == k.Freeze &&
+		j.Set == k.Set && j.Speed == k.Speed &&
 		slices.Equal(j.GPUs, k.GPUs) && slices.Equal(j.Slots, k.Slots)
 }
 

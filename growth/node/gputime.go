@@ -21,6 +21,9 @@ type gpuTime struct {
 	waited growth.Seconds // time in which the job was ready and others computed
 	rate   growth.MilliCPU
 	recent recentUse
+	busy   gpuBusy // as measured by the driver
+	// metered is set if the job is charged what the driver has measured, unfreezable if freezing it has failed.
+	metered, unfreezable bool
 	// uncertain is set if others computed at the same time in the last interval, so that the charge is an equal part of
 	// the busy time. exact is set once the cost of a step was measured without that.
 	uncertain, exact bool
@@ -46,6 +49,7 @@ type recentUse struct {
 func (n *Node) dividesGPUs() bool { return n.config.GPUTime.Divides(n.computes) }
 
 func (e InventoryChanged) apply(n *Node) {
+	n.sharedByMPS = e.MPS
 	if e.Computes == n.computes {
 		return
 	}

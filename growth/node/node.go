@@ -45,6 +45,7 @@ type Node struct {
 	gpuFinished     []fairfinish.Job            // likewise, if their work on GPUs is known
 	gpusMetered     time.Time                   // time of the last reading
 	computes        bool                        // the GPUs of the node compute
+	sharedByMPS     bool                        // the jobs of a GPU are clients of one MPS server
 	groups          []gpuGroup                  // at the last decision
 	speeds          corun.Table                 // measured speeds of jobs that compute at the same time
 	corunTrial      *corunTrial                 // the present trial; nil if there is none

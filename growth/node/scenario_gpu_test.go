@@ -24,6 +24,9 @@ type gpus struct {
 	jobs  map[string]*gpuJob
 	plan  node.TurnPlan
 	shown string // the plan in the transcript
+	// driver is set if the driver measures the jobs. elapsed is the time that has been measured.
+	driver  bool
+	elapsed growth.Seconds
 }
 
 // gpuJob is a job that makes steps on its GPUs.
@@ -34,6 +37,7 @@ type gpuJob struct {
 	total       float64
 	perStep     float64
 	need        float64 // as done, when the loss has made 95 % of its improvement
+	demand      float64 // the most of its GPUs' time that it can use
 	worldSize   int
 	unconnected bool
 	trains      bool
@@ -85,18 +89,38 @@ func (g *gpus) uses() map[growth.PodUID]node.GPUUse {
 	return uses
 }
 
+// busy returns what the driver has measured.
+func (g *gpus) busy() node.GPUBusy {
+	if !g.driver {
+		return node.GPUBusy{}
+	}
+	measured := node.GPUBusy{At: g.elapsed, GPUs: map[growth.GPU]map[growth.PodUID]node.BusyTime{}}
+	for name, j := range g.jobs {
+		for _, gpu := range j.on {
+			if measured.GPUs[gpu] == nil {
+				measured.GPUs[gpu] = map[growth.PodUID]node.BusyTime{}
+			}
+			measured.GPUs[gpu][uid(name)] = node.BusyTime{Kernels: growth.Seconds(j.done), Processes: 1}
+		}
+	}
+	return measured
+}
+
 // compute lets the jobs compute for some time.
 func (g *gpus) compute(seconds float64) {
 	var names []string
 	var on [][]growth.GPU
 	var weights []float64
+	var demands []growth.Share
+	g.elapsed += growth.Seconds(seconds)
 	for _, name := range slices.Sorted(maps.Keys(g.jobs)) {
 		if j := g.jobs[name]; j.trains && j.done < j.total-1e-9 {
 			names, on = append(names, name), append(on, j.on)
 			weights = append(weights, g.weight(name))
+			demands = append(demands, growth.Share(j.demand))
 		}
 	}
-	for i, rate := range fairfinish.TimeShares(weights, on) {
+	for i, rate := range fairfinish.LimitedTimeShares(weights, demands, on) {
 		j := g.jobs[names[i]]
 		work := min(float64(rate)*seconds, j.total-j.done)
 		j.done += work
@@ -114,6 +138,9 @@ func (g *gpus) compute(seconds float64) {
 func (g *gpus) weight(name string) float64 {
 	for _, group := range g.plan.Groups {
 		for _, j := range group.Jobs {
+			if j.Pod == uid(name) && j.Always {
+				return 1 // it competes with one other job at a time
+			}
 			if j.Pod == uid(name) && !group.Open {
 				return float64(j.Share)
 			}
@@ -140,6 +167,8 @@ func (s *scenario) runGPU(what string, args []string) bool {
 		s.step(node.InventoryChanged{Computes: args[0] == "computes"})
 	case "trains":
 		s.trainsOnGPU(args[0], values(args[1:]))
+	case "driver":
+		s.gpus.driver = args[0] == "measures"
 	case "compute":
 		s.compute(s.duration(args[0]))
 	case "pressure":
@@ -148,7 +177,7 @@ func (s *scenario) runGPU(what string, args []string) bool {
 		s.now = s.now.Add(s.config.Interval)
 		s.stalled += growth.Seconds(pressure * s.config.Interval.Seconds())
 		s.gpus.compute(s.config.Interval.Seconds())
-		s.step(node.Ticked{Usages: s.usages(), GPU: s.gpus.uses(), Stalled: node.Stalled{CPU: s.stalled}})
+		s.step(node.Ticked{Usages: s.usages(), GPU: s.gpus.uses(), Busy: s.gpus.busy(), Stalled: node.Stalled{CPU: s.stalled}})
 	default:
 		return false
 	}
@@ -167,6 +196,7 @@ func (s *scenario) trainsOnGPU(name string, v map[string]string) {
 	}
 	j.total, j.perStep = number("seconds", 100), number("step", 0.1)
 	j.need = number("need", 0.3*j.total)
+	j.demand = number("demand", 1)
 	j.worldSize = int(number("world_size", 1))
 	j.unconnected = v["shim"] == "old"
 	j.trains = true
@@ -187,10 +217,10 @@ func (s *scenario) compute(d time.Duration) {
 		s.now = next
 		switch {
 		case wakes && next.Equal(s.wake):
-			s.step(node.Woken{Usages: s.usages(), GPU: s.gpus.uses()})
+			s.step(node.Woken{Usages: s.usages(), GPU: s.gpus.uses(), Busy: s.gpus.busy()})
 		case next.Equal(s.tickAt()), s.now.Sub(s.start)%s.config.Interval == 0:
 			s.reportFromGPUs()
-			s.step(node.Ticked{Usages: s.usages(), GPU: s.gpus.uses()})
+			s.step(node.Ticked{Usages: s.usages(), GPU: s.gpus.uses(), Busy: s.gpus.busy()})
 		}
 	}
 }
@@ -236,8 +266,8 @@ func (s *scenario) renderTurns(plan *node.TurnPlan) {
 		var jobs []string
 		for _, j := range group.Jobs {
 			job := fmt.Sprintf("%s %s", strings.TrimPrefix(string(j.Pod), "uid-"), j.Share)
-			if j.Spans {
-				job += " (spans nodes)"
+			if j.Always {
+				job += " (always)"
 			}
 			jobs = append(jobs, job)
 		}

@@ -89,7 +89,7 @@ func (s *scenario) run(command string) {
 		}
 	case "wait":
 		s.now = s.wake
-		s.step(node.Woken{Usages: s.usages(), GPU: s.gpus.uses()})
+		s.step(node.Woken{Usages: s.usages(), GPU: s.gpus.uses(), Busy: s.gpus.busy()})
 	case "kubelet":
 		name, message, _ := strings.Cut(strings.Join(args[1:], " "), ": ")
 		s.refuses[name] = message // empty if kubelet accepts
@@ -148,10 +148,11 @@ func (s *scenario) runPod(name string, v map[string]string) {
 		Distributed: v["distributed"] == "true",
 	}
 	for key, annotation := range map[string]string{
-		"metric":   gpushare.MetricAnnotation,
-		"progress": gpushare.ProgressAnnotation,
-		"tune":     gpushare.TuneAnnotation,
-		"planned":  gpushare.GPUAnnotation,
+		"metric":    gpushare.MetricAnnotation,
+		"progress":  gpushare.ProgressAnnotation,
+		"tune":      gpushare.TuneAnnotation,
+		"gpu-cores": gpushare.CoresAnnotation,
+		"planned":   gpushare.GPUAnnotation,
 	} {
 		if v[key] != "" {
 			pod.Annotations[annotation] = v[key]
@@ -215,7 +216,7 @@ func (s *scenario) tick(elapsed time.Duration, used map[string]string) {
 	for name, text := range used {
 		s.cpu[name] += growth.Seconds(s.duration(text).Seconds())
 	}
-	s.step(node.Ticked{Usages: s.usages(), GPU: s.gpus.uses()})
+	s.step(node.Ticked{Usages: s.usages(), GPU: s.gpus.uses(), Busy: s.gpus.busy()})
 }
 
 // train runs a round. Jobs use 5 s of CPU and report a loss that falls by 1 from 100 (falling) or stays at 1 (flat).

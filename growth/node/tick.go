@@ -17,12 +17,15 @@ import (
 // apply runs one round: observe, classify, decide if a decision is due, reconcile, publish.
 func (e Ticked) apply(n *Node) {
 	n.formGangs()
-	n.meterGPUs(e.GPU)
+	n.meterGPUs(e.GPU, e.Busy)
 	for _, j := range n.sorted() {
 		n.observe(j, e.Usages)
 		n.classify(j)
 		n.announceArrival(j, false)
 		n.summariseShare(j)
+		if !n.dividesGPUs() && n.now.Sub(j.arrived) > silentAfter*n.config.Interval {
+			n.announceCores(j, "the time of this node's GPUs is not divided by turns (--gpu-time of the coordinator)")
+		}
 	}
 	n.followLeads()
 	n.measureSpeeds()
@@ -47,7 +50,7 @@ func (e Woken) apply(n *Node) {
 			j.meter(usage)
 		}
 	}
-	n.meterGPUs(e.GPU)
+	n.meterGPUs(e.GPU, e.Busy)
 	n.decide()
 	n.publishAll()
 }

@@ -33,8 +33,11 @@ type TurnJob struct {
 	// Share is the fraction of time in which the job should have the turn of all of its GPUs. On each GPU the shares add up
 	// to at most 1. What a job does not use goes to the others.
 	Share growth.Share
-	// Spans is set for a job that is never paused, because it has processes on other nodes.
-	Spans bool
+	// Always is set for a job that is never paused, such as one with processes on other nodes. Others compute next to it.
+	Always bool
+	// Freeze is the ID of the container whose processes are frozen between the turns of the job. It is empty for a job that
+	// pauses itself.
+	Freeze string
 	// Set is the number of the job's set within the group; 0 for a job that holds the turn alone. The jobs of a set have the
 	// same GPUs, and hold the turn of these together.
 	Set int
@@ -58,8 +61,10 @@ type GPUUse struct {
 	Together []Together
 	// Overdue counts how often the job did not stop in time after its turn, so that the others no longer waited for it.
 	Overdue int64
-	// Gated is set if the job is connected and answers, so that it can be paused.
+	// Gated is set if the job is connected and answers, so that it can be paused. It is not set for a job that is frozen.
 	Gated bool
+	// Unfreezable is set if freezing the job has failed.
+	Unfreezable bool
 }
 
 // Together is a part of the time in which a job held its GPUs.

@@ -16,6 +16,8 @@ type Job struct {
 	Share growth.Share
 	// Always is set for a job that is never paused.
 	Always bool
+	// Least is the shortest quantum of the job, if that is longer than Config.Least: pausing it is expensive.
+	Least time.Duration
 	// Set is the number of the set with which the job holds the turn; 0 for a job that holds it alone.
 	Set int
 	// Speed is the speed of the job while its whole set computes, relative to computing alone. 0 means 1.

@@ -211,7 +211,7 @@ func (s *Scheduler) quantum(j *job) time.Duration {
 			total += other.need()
 		}
 	}
-	return max(s.config.Least, time.Duration(own/(own+total)*float64(s.config.Period)))
+	return max(s.config.Least, j.Least, time.Duration(own/(own+total)*float64(s.config.Period)))
 }
 
 // ready returns the jobs that wait, the one with the least virtual time first.
@@ -304,6 +304,9 @@ func (s *Scheduler) awaited(j *job) bool {
 // preempted reports whether a job that was idle, and is behind the whole set, needs a GPU of the job. Such a job uses its GPU for a few
 // steps and then waits for data: a wait for a whole quantum each time would cost it far more than plain sharing.
 func (s *Scheduler) preempted(j *job) bool {
+	if j.Least > s.config.Least {
+		return false
+	}
 	virtual := j.virtual
 	for _, other := range s.order {
 		if other.state == Holding && j.mates(other) {

@@ -36,6 +36,8 @@ type Config struct {
 	Converged policy.Converged
 	// GPUTime decides whether the time of GPUs is divided by turns: a value of policy.GPUTime, or a boolean.
 	GPUTime string
+	// Freeze lets jobs without the shim take turns too: their processes are frozen between them.
+	Freeze bool
 	// Enforce is the way in which CPU shares are applied: EnforceByResize or EnforceByCgroup.
 	Enforce string
 	// Interval is the time between two decisions when no event causes an earlier one.
@@ -79,6 +81,9 @@ func (c *Config) AddFlags(set *flags.Set) {
 		"whether the jobs of a GPU take turns, which the policy divides; a job waits for its turn between two steps. auto is on for "+
 			"real GPUs, and for emulated ones that compute (--gpus=emulated:…,compute of the device plugin); or on, off")
 	set.Lookup("gpu-time").NoOptDefVal = string(policy.GPUTimeOn) // it was a boolean
+	set.BoolVar(&c.Freeze, "freeze", false,
+		"let jobs without the shim take turns too, if they have one process on one GPU: their container is frozen between its "+
+			"turns (cgroup v2; --cgroup-root must be writable)")
 	set.StringVar(&c.Enforce, "enforce", EnforceByResize,
 		"how CPU shares are applied: resize changes the CPU requests of pods in place, cgroup writes CPU weights (for "+
 			"Kubernetes before 1.33; --cgroup-root must be writable)")

@@ -42,6 +42,7 @@ func (c *Config) Decisions() node.Config {
 		Objective:     objective,
 		Converged:     c.Converged,
 		GPUTime:       gpuTime,
+		Freeze:        c.Freeze,
 		DirectWeights: c.Enforce == EnforceByCgroup,
 		Damping:       node.KubeletDamping(c.Interval),
 	}

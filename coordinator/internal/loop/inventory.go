@@ -19,7 +19,10 @@ func (l *Loop) FollowInventory(ctx context.Context, b Watcher, name growth.NodeN
 		view := mirror.Apply(batch)
 		l.logRefused(batch, view.Undecodable)
 		if inventory, ok := view.Values[key]; ok {
-			event := node.InventoryChanged{Computes: !inventory.Emulated || inventory.Computes}
+			event := node.InventoryChanged{
+				Computes: !inventory.Emulated || inventory.Computes,
+				MPS:      inventory.MPS,
+			}
 			l.post(func() { l.step(event) })
 		}
 	}

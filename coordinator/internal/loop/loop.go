@@ -73,7 +73,7 @@ func (l *Loop) Run(ctx context.Context, ports Ports) error {
 			l.tick()
 		case <-l.timer.C:
 			l.wake = time.Time{}
-			l.step(node.Woken{Usages: l.readUsages(), GPU: l.gpuUse()})
+			l.step(node.Woken{Usages: l.readUsages(), GPU: l.gpuUse(), Busy: l.gpuBusy()})
 			l.setGauges()
 		}
 	}
@@ -83,7 +83,12 @@ func (l *Loop) tick() {
 	began := time.Now()
 	usages := l.readUsages()
 	l.readExclusive()
-	l.step(node.Ticked{Usages: usages, Stalled: node.Stalled(l.ports.Usages.Node()), GPU: l.gpuUse()})
+	l.step(node.Ticked{
+		Usages:  usages,
+		Stalled: node.Stalled(l.ports.Usages.Node()),
+		GPU:     l.gpuUse(),
+		Busy:    l.gpuBusy(),
+	})
 	l.setGauges()
 	l.metrics.Decision.Observe(time.Since(began).Seconds())
 }

@@ -34,6 +34,11 @@ type Turns interface {
 	Order(pod growth.PodUID) []turn.Status
 }
 
+// Busy reads how long pods have used the GPUs, as the driver has measured it.
+type Busy interface {
+	Busy() node.GPUBusy
+}
+
 // Usages reads cgroups.
 type Usages interface {
 	Usage(pod growth.PodUID, now time.Time) (cgroup.Usage, error)
@@ -88,6 +93,7 @@ type Watcher interface {
 type Ports struct {
 	Sockets  Sockets
 	Turns    Turns // nil: the time of GPUs is not divided
+	Busy     Busy  // nil: not measured
 	Usages   Usages
 	Logs     Logs
 	Files    Files

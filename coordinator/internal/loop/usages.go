@@ -38,6 +38,14 @@ func (l *Loop) gpuUse() map[growth.PodUID]node.GPUUse {
 	return l.ports.Turns.Use()
 }
 
+// gpuBusy reads what the driver has measured.
+func (l *Loop) gpuBusy() node.GPUBusy {
+	if l.ports.Busy == nil {
+		return node.GPUBusy{}
+	}
+	return l.ports.Busy.Busy()
+}
+
 func usageOf(u cgroup.Usage) node.Usage {
 	return node.Usage{
 		CPU:               u.CPU,

@@ -35,6 +35,7 @@ type job struct {
 	asked     map[*conn]int64
 	overdue   int64 // times that it has not stopped in time
 	late      int   // times in a row that several processes have not stopped in time
+	frozen    frozen
 }
 
 // conns returns the connections of the job that have reported, in the order of their ranks.
@@ -55,6 +56,9 @@ func (j *job) conns() []*conn {
 
 // observed returns what the job does: it computes if any of its processes does.
 func (j *job) observed(conns []*conn) turn.State {
+	if j.freezes() {
+		return j.thawed()
+	}
 	state := turn.Absent
 	for _, c := range conns {
 		switch c.gate.State {
@@ -138,6 +142,7 @@ func (j *job) report(conns []*conn) {
 // start lets all processes compute.
 func (j *job) start() {
 	j.stopping, j.state, j.margin = false, turn.Holding, leastMargin
+	j.setFrozen(false)
 	for _, c := range j.conns() {
 		if c.gate.State == wire.GateClosed {
 			c.send(true, 0)
@@ -147,6 +152,10 @@ func (j *job) start() {
 
 // stop makes all processes stop after the same step.
 func (j *job) stop() {
+	if j.freezes() {
+		j.setFrozen(true)
+		return
+	}
 	conns := j.conns()
 	if several(conns) {
 		j.announce(conns)
@@ -196,6 +205,7 @@ func (j *job) announceLater(conns []*conn) {
 
 // cancel lets all processes continue.
 func (j *job) cancel(conns []*conn) {
+	j.setFrozen(false)
 	for _, c := range conns {
 		if c.gate.State != wire.GateIdle {
 			c.send(true, 0)
@@ -253,6 +263,8 @@ func (j *job) use(now turn.Use) node.GPUUse {
 		Alone:    growth.Seconds((j.before.Alone + now.Alone).Seconds()),
 		Steps:    j.steps,
 		Overdue:  j.overdue,
-		Gated:    j.state != turn.Absent,
+		Gated:    j.state != turn.Absent && (!j.freezes() || len(j.conns()) > 0),
+
+		Unfreezable: j.frozen.failed,
 	}
 }

@@ -68,6 +68,7 @@ func (s *Server) join(before map[growth.PodUID]*job, g *group, planned node.Turn
 		j.state = turn.Absent
 	}
 	j.TurnJob, j.group = planned, g
+	j.freezeBy(planned.Freeze)
 	s.jobs[planned.Pod] = j
 	for _, slot := range planned.Slots {
 		s.bySlot[slot] = j
@@ -78,7 +79,10 @@ func (s *Server) join(before map[growth.PodUID]*job, g *group, planned node.Turn
 func (g *group) plan(planned node.TurnGroup) {
 	jobs := make([]turn.Job, len(planned.Jobs))
 	for i, p := range planned.Jobs {
-		jobs[i] = turn.Job{ID: p.Pod, GPUs: p.GPUs, Share: p.Share, Always: p.Spans, Set: p.Set, Speed: p.Speed}
+		jobs[i] = turn.Job{ID: p.Pod, GPUs: p.GPUs, Share: p.Share, Always: p.Always, Set: p.Set, Speed: p.Speed}
+		if p.Freeze != "" {
+			jobs[i].Least = leastFrozen
+		}
 	}
 	g.step(turn.Planned{Jobs: jobs, Open: planned.Open})
 	for _, p := range planned.Jobs {

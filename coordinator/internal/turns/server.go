@@ -32,6 +32,7 @@ type Server struct {
 	config  turn.Config
 	log     *slog.Logger
 	metrics *Metrics
+	freezer Freezer // nil: no job is frozen
 	wg      sync.WaitGroup
 
 	mu      sync.Mutex
@@ -70,6 +71,9 @@ func New(stateDir, private string, config turn.Config, log *slog.Logger, metrics
 		handovers: map[growth.GPU]*handover{},
 	}
 }
+
+// FreezeBy lets jobs be frozen between their turns that the plan names. It must be called before Plan.
+func (s *Server) FreezeBy(f Freezer) { s.freezer = f }
 
 // Open listens on the turn socket of a slot. It is idempotent, and creates a socket again whose file was removed.
 func (s *Server) Open(ctx context.Context, slot string) error {
@@ -110,7 +114,7 @@ func (s *Server) Close(slot string) {
 	}
 }
 
-// Shutdown closes all sockets and waits for their goroutines. All jobs then compute.
+// Shutdown closes all sockets, thaws all jobs, and waits for that. All jobs then compute.
 func (s *Server) Shutdown() {
 	s.mu.Lock()
 	for slot, l := range s.open {
@@ -119,7 +123,10 @@ func (s *Server) Shutdown() {
 	for _, g := range s.groups {
 		g.stop()
 	}
-	s.groups = nil
+	for _, j := range s.jobs {
+		j.setFrozen(false)
+	}
+	s.groups, s.jobs = nil, nil
 	s.mu.Unlock()
 	s.wg.Wait()
 }

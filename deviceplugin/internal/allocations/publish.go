@@ -33,6 +33,7 @@ type Publisher struct {
 	Resource  string
 	Emulated  bool
 	Computes  bool
+	MPS       bool
 	Inventory Inventory
 	Streams   StreamTracker
 	Bus       Bus
@@ -83,6 +84,7 @@ func (p Publisher) record(devices []gpu.Device, connected bool) bus.NodeGPUs {
 		Resource: p.Resource,
 		Emulated: p.Emulated,
 		Computes: p.Computes,
+		MPS:      p.MPS,
 		Unheard:  !connected,
 		GPUs:     make([]bus.GPU, len(devices)),
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/deviceplugin/internal/slice"
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/gpuuse"
 )
 
 // Device is a GPU or a MIG instance: one device on which jobs can be given memory.
@@ -84,6 +85,12 @@ type Process struct {
 	Busy int
 }
 
+// Utilization has the samples of a GPU's processes. A GPU whose processes the driver does not measure is not listed.
+type Utilization struct {
+	Device  growth.GPU
+	Samples []gpuuse.Sample
+}
+
 // Driver is a Source with the other functions of a real driver.
 type Driver interface {
 	Source
@@ -91,6 +98,8 @@ type Driver interface {
 	Faults(ctx context.Context, report func(Fault)) error
 	// Processes lists the processes that compute on GPUs.
 	Processes(ctx context.Context) ([]Process, error)
+	// Utilization returns the samples of all processes after a time on each GPU.
+	Utilization(ctx context.Context, since map[growth.GPU]uint64) ([]Utilization, error)
 	// Version returns the driver's version.
 	Version() string
 	Close()

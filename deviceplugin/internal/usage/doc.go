@@ -9,5 +9,8 @@
 // follows after EvictAfter; a PodDisruptionBudget can delay it. Config.Slack allows for CUDA contexts, which take
 // some hundred MiB each.
 //
+// Recorder measures more often how long the kernels of each pod run, and writes the totals to a file for the coordinator
+// (see growth/gpuuse).
+//
 // ExcessDetector is pure. PIDs are those of the host, whose /proc is mounted into the plugin's container.
 package usage

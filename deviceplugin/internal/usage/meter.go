@@ -72,6 +72,18 @@ func (m *Meter) Run(ctx context.Context, interval time.Duration) error {
 	}
 }
 
+// Processes returns the number of processes of a pod on a GPU at the last measurement.
+func (m *Meter) Processes(of Key) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, r := range m.readings {
+		if r.Key == of {
+			return r.Use.Processes
+		}
+	}
+	return 0
+}
+
 func (m *Meter) begin() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

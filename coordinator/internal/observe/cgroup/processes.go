@@ -11,18 +11,41 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// minID is the length of the shortest container ID that Processes accepts. A shorter one could match other names.
+// minID is the length of the shortest container ID that is accepted. A shorter one could match other names.
 const minID = 12
 
 // Processes lists the process IDs of a container, given the container ID of the runtime. The IDs are those of this
 // process's PID namespace. A process outside the namespace has ID 0.
 func (t *Tree) Processes(pod growth.PodUID, container string) ([]int, error) {
+	var pids []int
+	err := t.findContainer(pod, container, func(folder string) bool {
+		pids = processes(folder)
+		return len(pids) > 0
+	})
+	return pids, err
+}
+
+// Container returns the folder of a container's cgroup: the one with the freezer of cgroup v2, if there is one.
+func (t *Tree) Container(pod growth.PodUID, container string) (found string, err error) {
+	err = t.findContainer(pod, container, func(folder string) bool {
+		found = folder
+		_, err := os.Stat(filepath.Join(folder, "cgroup.freeze"))
+		return err == nil
+	})
+	if found != "" {
+		err = nil
+	}
+	return found, err
+}
+
+// findContainer calls a function with the cgroups of a container, one for each hierarchy, until it accepts one.
+func (t *Tree) findContainer(pod growth.PodUID, container string, accept func(folder string) bool) error {
 	if len(container) < minID {
-		return nil, fmt.Errorf("container %q of pod %s: %w", container, pod, ErrNotFound)
+		return fmt.Errorf("container %q of pod %s: %w", container, pod, ErrNotFound)
 	}
 	folders, err := t.folders(pod, time.Now())
 	if err != nil {
-		return nil, fmt.Errorf("pod %s: %w", pod, err)
+		return fmt.Errorf("pod %s: %w", pod, err)
 	}
 	for _, folder := range folders {
 		entries, err := os.ReadDir(folder)
@@ -30,14 +53,12 @@ func (t *Tree) Processes(pod growth.PodUID, container string) ([]int, error) {
 			continue
 		}
 		for _, e := range entries {
-			if e.IsDir() && strings.Contains(e.Name(), container) {
-				if pids := processes(filepath.Join(folder, e.Name())); len(pids) > 0 {
-					return pids, nil
-				}
+			if e.IsDir() && strings.Contains(e.Name(), container) && accept(filepath.Join(folder, e.Name())) {
+				return nil
 			}
 		}
 	}
-	return nil, fmt.Errorf("container %s of pod %s: %w", container, pod, ErrNotFound)
+	return fmt.Errorf("container %s of pod %s: %w", container, pod, ErrNotFound)
 }
 
 // processes lists the process IDs in a cgroup. If it has none they are those of the first descendant that has some: a
