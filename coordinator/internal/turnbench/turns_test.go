@@ -164,11 +164,20 @@ func (b *bench) train(kind string, steps, seed int, more ...string) []string {
 		kind,
 		"--device", b.device,
 		"--steps", fmt.Sprint(steps),
-		"--batch-size", "32",
+		"--batch-size", fmt.Sprint(b.batch(kind)),
 		"--workers", "1",
 		"--preprocess", "0",
 		"--seed", fmt.Sprint(seed),
 	}, more...)
+}
+
+// batch returns the batch size of a kind. On a card the mlp stays bound by launches; larger batches keep the card busy with the
+// convolutions of the cnn, which compute, and with the matrix products of the transformer and the lstm, which move more memory.
+func (b *bench) batch(kind string) int {
+	if b.device == "cuda" && kind != "mlp" {
+		return 512
+	}
+	return 32
 }
 
 // endless is a number of steps that no job reaches.
