@@ -14,6 +14,8 @@ const (
 	// mostFrozen bounds the time for which a job is frozen. After it the job computes next to the others, as one that has not
 	// stopped in time.
 	mostFrozen = 30 * time.Second
+	// thawAttempts and thawPause are for a kernel that refuses to thaw a container.
+	thawAttempts, thawPause = 10, 500 * time.Millisecond
 )
 
 // Freezer stops and continues the processes of a container.
@@ -76,7 +78,7 @@ func (j *job) applyFrozen() {
 		if want {
 			err = s.freezer.Freeze(j.Pod, f.container)
 		} else {
-			err = s.freezer.Thaw(j.Pod, f.container)
+			err = s.thaw(j.Pod, f.container)
 		}
 		s.mu.Lock()
 		f.is = want && err == nil
@@ -95,6 +97,17 @@ func (j *job) applyFrozen() {
 	f.applying = false
 	j.replaceContainer()
 	j.afterFreezing()
+}
+
+// thaw repeats a failed attempt, because the job would stay frozen.
+func (s *Server) thaw(pod growth.PodUID, container string) (err error) {
+	for range thawAttempts {
+		if err = s.freezer.Thaw(pod, container); err == nil {
+			return nil
+		}
+		time.Sleep(thawPause)
+	}
+	return err
 }
 
 // afterFreezing reports a change to the scheduler, unless the job has left the plan.

@@ -42,13 +42,20 @@ func (r *Recorder) Run(ctx context.Context, interval time.Duration) error {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	failing := false
+	measured := make(chan error, 1) // NVML has no deadlines
 	for {
 		select {
 		case <-tick.C:
+			go func() { measured <- r.measure(ctx, uptime()) }()
 		case <-ctx.Done():
 			return nil
 		}
-		err := r.measure(ctx, uptime())
+		var err error
+		select {
+		case err = <-measured:
+		case <-ctx.Done():
+			return nil
+		}
 		if (err != nil) != failing {
 			failing = err != nil
 			r.Log.Info("measuring how long pods use the GPUs", "works", !failing, "err", err)
