@@ -32,7 +32,7 @@ func (n *Node) chooseSets(g *gpuGroup) (pays, plain bool) {
 	for i := range g.jobs {
 		g.jobs[i].gpu.set, g.jobs[i].gpu.speed = 0, 1
 	}
-	if g.because != "" || len(g.jobs) < 2 {
+	if g.because != "" || len(g.jobs) < 2 || !n.allConnected(*g) {
 		return false, false
 	}
 	for _, same := range g.onSameGPUs() {
@@ -222,4 +222,10 @@ func (n *Node) reportSet(g gpuGroup, j gpuJob) {
 	n.event(j.job, oncePerJob, false, "GPUSharedAtTheSameTime",
 		fmt.Sprintf("The job computes on %s at the same time as %s: it then makes %.0f %% of its steps per second alone, "+
 			"and all of them together more than in turns", gpuNames(j.gpus), strings.Join(names, ", "), 100*j.gpu.speed))
+}
+
+// allConnected reports whether all jobs of the group pause themselves. Sets hold the turn together, and their speeds are
+// measured, only among such jobs.
+func (n *Node) allConnected(g gpuGroup) bool {
+	return !slices.ContainsFunc(g.jobs, func(j gpuJob) bool { return j.always > 0 || n.freezes(j) != "" })
 }
