@@ -122,7 +122,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// Whatever the driver reports, the pods together use at most the time that has passed.
+// With any samples of the driver, the pods together use at most the time that has passed.
 func FuzzMeter(f *testing.F) {
 	f.Add(uint64(second), 50, uint64(2*second), 200, uint64(0), -1)
 	f.Fuzz(func(t *testing.T, at1 uint64, percent1 int, at2 uint64, percent2 int, at3 uint64, percent3 int) {

@@ -174,7 +174,7 @@ func (s *eventScript) event() (e node.Event, elapsed time.Duration) {
 	case 7:
 		return node.CapacityChanged{CPU: growth.MilliCPU(s.next()) * 100}, 0
 	case 8, 9:
-		return node.Ticked{Usages: s.usages(), GPU: s.gpuUses()}, time.Duration(s.next())*100*time.Millisecond - time.Second
+		return node.Ticked{Usages: s.usages(), GPU: s.gpuUses(), Busy: s.busy()}, time.Duration(s.next())*100*time.Millisecond - time.Second
 	case 10:
 		return node.Woken{Usages: s.usages(), GPU: s.gpuUses()}, time.Duration(s.next()) * 100 * time.Millisecond
 	case 11:
@@ -197,6 +197,14 @@ func (s *eventScript) event() (e node.Event, elapsed time.Duration) {
 		return node.ForecastProvided{Pod: ref(s.name()).UID, Remaining: s.estimate(), ToTarget: s.estimate()}, 0
 	}
 	return node.ContainerRestarted{Pod: ref(s.name()).UID}, 0
+}
+
+func (s *eventScript) busy() node.GPUBusy {
+	measured := node.BusyTime{Kernels: growth.Seconds(s.next()), Processes: int(s.next()) % 3}
+	return node.GPUBusy{
+		At:   growth.Seconds(s.next()),
+		GPUs: map[growth.GPU]map[growth.PodUID]node.BusyTime{"GPU-0": {ref(s.name()).UID: measured}},
+	}
 }
 
 func (s *eventScript) pod() node.Pod {

@@ -123,7 +123,7 @@ func (n *Node) flowConOnGPUs(g gpuGroup, interrupted, rearranged bool) division 
 	for i, grant := range decision.Grants {
 		weights[i] = float64(grant.Share)
 		if g.jobs[i].always > 0 {
-			weights[i] = 1e6 // it takes its limit, whatever the policy gives it
+			weights[i] = 1e6 // it takes its limit, and not what the policy gives it
 		}
 	}
 	shares := fairfinish.LimitedTimeShares(weights, g.limits(), g.placement())

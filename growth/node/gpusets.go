@@ -152,7 +152,7 @@ func (n *Node) startTrial() bool {
 	}
 	for i := range n.groups {
 		g := &n.groups[i]
-		if !g.turns {
+		if !g.turns || !n.allConnected(*g) {
 			continue
 		}
 		if t := n.bestTrial(*g); t != nil {

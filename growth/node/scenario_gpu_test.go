@@ -269,6 +269,9 @@ func (s *scenario) renderTurns(plan *node.TurnPlan) {
 			if j.Always {
 				job += " (always)"
 			}
+			if j.Freeze != "" {
+				job += " (frozen)"
+			}
 			jobs = append(jobs, job)
 		}
 		kind := ""

@@ -105,6 +105,7 @@ func (s *scenario) run(command string) {
 func (s *scenario) newNode(args []string) {
 	v := values(args)
 	s.config = node.Config{
+		Freeze:   v["freeze"] == "on",
 		Policy:   policy.Name(v["policy"]),
 		Interval: s.duration(v["interval"]),
 		Alpha:    0.05,
@@ -141,7 +142,7 @@ func (s *scenario) runPod(name string, v map[string]string) {
 		Ref:         growth.PodRef{Namespace: "ns", Name: name, UID: uid(name)},
 		Running:     true,
 		Annotations: map[string]string{gpushare.MemoryAnnotation: "1", gpushare.GPUAnnotation: "GPU-0"},
-		Containers:  []node.Container{{Name: "train", Request: s.milli(v["cpu"])}},
+		Containers:  []node.Container{{Name: "train", ID: "container-" + name, Request: s.milli(v["cpu"])}},
 		Program:     v["program"],
 		Owner:       v["owner"],
 		Command:     v["command"],
@@ -297,7 +298,7 @@ func (s *scenario) resize(r node.Resize) {
 		pod.Annotations[gpushare.RequestAnnotation] = r.Original
 	}
 	before := pod.Containers[0].Request
-	pod.Containers = []node.Container{{Name: "train", Request: r.Requests["train"], Allocated: r.Requests["train"]}}
+	pod.Containers = []node.Container{{Name: "train", ID: pod.Trainer().ID, Request: r.Requests["train"], Allocated: r.Requests["train"]}}
 	pod.ResizeStatus, pod.ResizedBy = node.ResizeStatus{}, gpushare.FieldManager
 	refused := s.refuses[name] != "" && r.To > r.From
 	if refused {

@@ -97,6 +97,11 @@ var explanations = []explanation{
 		Advice:  "Nothing to do while the job compiles. Otherwise report shorter steps, or call `gpushare.idle()` before long work that needs no GPU.",
 	},
 	{
+		Reason: "GPUSharedAtTheSameTime", From: "coordinator", On: "pod", Type: "Normal",
+		Meaning: "The job computes at the same time as the jobs in the message, because they were measured to be faster together than in turns.",
+		Advice:  "Nothing to do.",
+	},
+	{
 		Reason: "GPUTimeMeasured", From: "coordinator", On: "pod", Type: "Normal",
 		Meaning: "The job cannot be paused, for the reason in the message. The other jobs on its GPU take turns next to it, because the driver measures that it takes little of the GPU's time.",
 		Advice:  "Nothing to do. A job that uses the shim takes turns itself.",

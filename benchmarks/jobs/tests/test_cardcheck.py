@@ -44,7 +44,7 @@ class CardCheck(unittest.TestCase):
                     ("limited", torch(16000, 1024), 0),
                     ("not limited", torch(16000, 16000), 1),
                     ("limited to less than its share", torch(16000, 100), 1),
-                    ("a card that is too full to tell", torch(1500, 1024), cardcheck.UNCHECKED),
+                    ("a card that is too full", torch(1500, 1024), cardcheck.UNCHECKED),
                     ("no PyTorch", None, cardcheck.UNCHECKED)):
                 with self.subTest(check=check, name=name):
                     self.assertEqual(self.check(fake, check, "--limit", "1024")[0], code)
