@@ -97,26 +97,6 @@ var explanations = []explanation{
 		Advice:  "Nothing to do while the job compiles. Otherwise report shorter steps, or call `gpushare.idle()` before long work that needs no GPU.",
 	},
 	{
-		Reason: "GPUSharedAtTheSameTime", From: "coordinator", On: "pod", Type: "Normal",
-		Meaning: "The job computes at the same time as the jobs in the message, because they were measured to be faster together than in turns.",
-		Advice:  "Nothing to do.",
-	},
-	{
-		Reason: "GPUTimeMeasured", From: "coordinator", On: "pod", Type: "Normal",
-		Meaning: "The job cannot be paused, for the reason in the message. The other jobs on its GPU take turns next to it, because the driver measures that it takes little of the GPU's time.",
-		Advice:  "Nothing to do. A job that uses the shim takes turns itself.",
-	},
-	{
-		Reason: "GPUTimeFrozen", From: "coordinator", On: "pod", Type: "Normal",
-		Meaning: "The job takes turns without the shim: its processes are frozen between its turns (component gpu-freezer).",
-		Advice:  "Use the shim (`import gpushare`), which pauses between two steps, or leave `gpu-time` out of `gpushare/tune`, if the job must answer probes or connections at any time.",
-	},
-	{
-		Reason: "GPUCoresNoEffect", From: "coordinator", On: "pod", Type: "Normal",
-		Meaning: "gpushare/gpu-cores bounds nothing, for the reason in the message.",
-		Advice:  "Remove what the message names, or share GPUs by MPS (`--sharing=mps` of the device plugin), if the bound matters.",
-	},
-	{
 		Reason: "CPUNotTuned", From: "coordinator", On: "pod", Type: "Normal",
 		Meaning: "The pod's CPU request stays as it is, for the reason in the message.",
 		Advice:  "Remove what the message names if the job should share CPU; otherwise nothing to do.",
