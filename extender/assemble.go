@@ -106,6 +106,7 @@ func assemble(ctx context.Context, c *config.Config, etcd *etcdbus.Bus, log *slo
 	group.Add(
 		func(ctx context.Context) error { return nodes.Inform(ctx, client, factory) },
 		nodes.Run,
+		nodes.Learn,
 		func(ctx context.Context) error { return gctune.Run(ctx, idle.Idle) },
 	)
 	return group, serveProfiles(group, c.PprofListen)

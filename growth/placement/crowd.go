@@ -1,6 +1,8 @@
 package placement
 
 import (
+	"slices"
+
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/interference"
 )
@@ -48,6 +50,12 @@ func (c crowd) resident(m *interference.Model, i int) (before, after interferenc
 	c.members[last-1] = own
 	c.members[i], c.members[last-1] = c.members[last-1], c.members[i]
 	return before, after
+}
+
+// source returns what the prediction for a member next to all others is based on.
+func (c crowd) source(m *interference.Model, i int) interference.Source {
+	others := slices.Delete(slices.Clone(c.members), i, i+1)
+	return m.Source(c.members[i], others)
 }
 
 // predict predicts a slowdown by the model, or by the prior if there is none.

@@ -32,8 +32,8 @@
 //
 // A new job is charged only for what it changes. The growth that running jobs lose to one another is not part of its
 // score. A job on n GPUs has the n-th part of its growth on each, so the score of a set of GPUs is the sum of the
-// scores of its parts, and the best set consists of the best GPUs. Slowdowns come from package interference, at their
-// mean plus one standard deviation.
+// scores of its parts, and the best set consists of the best GPUs. Slowdowns come from package interference, by the kinds
+// and activities of the jobs, at their mean plus one standard deviation.
 //
 // The policies "specon" and "iadeep" are the rules of two published systems, for comparison. "binpack" and "spread"
 // prefer the fullest and the emptiest GPU that fits. The score of a node is the score of its best GPUs. Ties between

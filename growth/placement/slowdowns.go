@@ -11,6 +11,8 @@ type PredictedSlowdown struct {
 	Pod           growth.PodUID
 	Kind          interference.Kind
 	Before, After interference.Prediction
+	// Source is what After is based on.
+	Source interference.Source
 }
 
 // Slowdowns returns the predictions that the policy scores the GPU by: that of the new job, then those of the residents.
@@ -28,11 +30,15 @@ func Slowdowns(p Policy, g GPU, job Newcomer) []PredictedSlowdown {
 	if len(g.Residents) == 0 {
 		return nil
 	}
+	if model == nil {
+		model = new(interference.Prior())
+	}
 	c := newCrowd(nil, g, job)
 	predicted := []PredictedSlowdown{{
 		Kind:   job.Kind,
 		Before: interference.Prediction{Mean: 1},
 		After:  c.newcomer(model),
+		Source: c.source(model, len(g.Residents)),
 	}}
 	for i, r := range g.Residents {
 		before, after := c.resident(model, i)
@@ -41,6 +47,7 @@ func Slowdowns(p Policy, g GPU, job Newcomer) []PredictedSlowdown {
 			Kind:   r.Kind,
 			Before: before,
 			After:  after,
+			Source: c.source(model, i),
 		})
 	}
 	return predicted

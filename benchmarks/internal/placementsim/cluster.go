@@ -150,7 +150,7 @@ func (c *cluster) place(j *running) *gpu {
 		Count:      1,
 		Containers: []placement.Container{{Name: "train", Units: int(c.memory(j.Kind) / growth.GiB)}},
 	}
-	policy := c.policy.scores(c.learner)
+	policy := c.policy.scores(c.learner, c.now)
 	node, found := c.bestNode(request, policy)
 	if !found {
 		return nil

@@ -23,6 +23,6 @@
 // nodes with most points. Exclusive GPUs are requests of all memory of a GPU.
 //
 // The learned model knows nothing at the start. Every GPU measures the speeds of a set of jobs that has been together for
-// a while, with errors, and repeats this. The tuner's learner takes the measurements, and placement uses its model from the
-// next job on.
+// 20 s, with errors of 5 %, and repeats this. The tuner's learner takes the measurements, and publishes a model every 60 s.
+// As an upper bound, one policy starts with the model of other jobs of the same kinds.
 package placementsim

@@ -1,13 +1,13 @@
 package placementsim
 
 import (
-	"encoding/csv"
 	"errors"
 	"fmt"
-	"io"
-	"strconv"
+	"maps"
+	"slices"
 
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/interference"
 )
 
 // Speeds are the kinds of jobs and how they slow one another down.
@@ -56,48 +56,55 @@ func Published() Speeds {
 	return s
 }
 
-// maxKinds bounds a table.
-const maxKinds = 64
+// Measured returns the speeds of measured pairs. The kinds are numbered in the order of their identities; each of their jobs
+// asks for memory. Larger sets are left out. It returns an error if a pair was not measured.
+func Measured(source string, memory growth.MiB, sets []interference.Measurement) (Speeds, error) {
+	sums, counts := map[[2]interference.Kind]float64{}, map[[2]interference.Kind]float64{}
+	known := map[interference.Kind]bool{}
+	for _, m := range sets {
+		if len(m.Set) != 2 {
+			continue
+		}
+		if err := m.Validate(); err != nil {
+			return Speeds{}, fmt.Errorf("measured pairs: %w", err)
+		}
+		for i, own := range m.Set {
+			pair := [2]interference.Kind{own.Kind, m.Set[1-i].Kind}
+			sums[pair] += 1 / own.Speed
+			counts[pair]++
+			known[own.Kind] = true
+		}
+	}
+	s := Speeds{Source: source}
+	for n, own := range slices.Sorted(maps.Keys(known)) {
+		s.Kinds = append(s.Kinds, Kind{fmt.Sprint("kind ", n+1), memory})
+		var row []float64
+		for _, other := range slices.Sorted(maps.Keys(known)) {
+			pair := [2]interference.Kind{own, other}
+			if counts[pair] == 0 {
+				return Speeds{}, fmt.Errorf("measured pairs: kinds %s and %s were not measured together", own, other)
+			}
+			row = append(row, max(1, sums[pair]/counts[pair]))
+		}
+		s.Slowdown = append(s.Slowdown, row)
+	}
+	if len(s.Kinds) == 0 {
+		return Speeds{}, errors.New("measured pairs: there are none")
+	}
+	return s, nil
+}
 
-// Read reads measured pairs: lines of "own,other,slowdown" after a header. Every pair of kinds must be there, in both
-// directions. The memory of a kind is not part of a table, so every job gets memory.
-func Read(r io.Reader, source string, memory growth.MiB) (Speeds, error) {
-	records, err := csv.NewReader(io.LimitReader(r, 1<<20)).ReadAll()
-	if err != nil {
-		return Speeds{}, fmt.Errorf("reading pairs: %w", err)
-	}
-	if len(records) == 0 || len(records[0]) != 3 {
-		return Speeds{}, errors.New(`no pairs: the first line must be "own,other,slowdown"`)
-	}
-	s, index := Speeds{Source: source}, map[string]int{}
-	for _, record := range records[1:] {
-		if _, known := index[record[0]]; !known {
-			index[record[0]] = len(s.Kinds)
-			s.Kinds = append(s.Kinds, Kind{record[0], memory})
-		}
-	}
-	if len(s.Kinds) == 0 || len(s.Kinds) > maxKinds {
-		return Speeds{}, fmt.Errorf("%d kinds of jobs: give 1 to %d", len(s.Kinds), maxKinds)
-	}
-	for range s.Kinds {
-		s.Slowdown = append(s.Slowdown, make([]float64, len(s.Kinds)))
-	}
-	for line, record := range records[1:] {
-		slowdown, err := strconv.ParseFloat(record[2], 64)
-		other, known := index[record[1]]
-		if err != nil || !known || !(slowdown >= 0.5 && slowdown < 1000) {
-			return Speeds{}, fmt.Errorf("line %d: %q is no slowdown of a known pair of kinds", line+2, record)
-		}
-		s.Slowdown[index[record[0]]][other] = slowdown
-	}
-	for i, row := range s.Slowdown {
-		for k, slowdown := range row {
-			if slowdown == 0 {
-				return Speeds{}, fmt.Errorf("the pair %s, %s is missing", s.Kinds[i].Name, s.Kinds[k].Name)
+// slow reports whether some pair is too slow together, and takes turns.
+func (s Speeds) slow() bool {
+	for i := range s.Kinds {
+		for k := range s.Kinds {
+			speeds := s.together([]int{i, k})
+			if speeds[0]+speeds[1] < minTogether {
+				return true
 			}
 		}
 	}
-	return s, nil
+	return false
 }
 
 // together returns the speeds of jobs that all compute at the same time, relative to each of them alone.

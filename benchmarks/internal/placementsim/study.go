@@ -27,9 +27,15 @@ type Row struct {
 func Run(e Experiment, policies []Policy, seeds int) []Row {
 	times := make([][]float64, len(policies))
 	for seed := range uint64(seeds) {
-		jobs := e.Workload.draw(len(e.Speeds.Kinds), rand.New(rand.NewPCG(seed, 1)))
+		jobs, earlier := e.jobs(seed), e.jobs(seed+earlierSeeds)
 		for i, p := range policies {
-			times[i] = append(times[i], newCluster(e, p, seed).run(jobs))
+			c := newCluster(e, p, seed)
+			if p.Earlier {
+				before := newCluster(e, p, seed+earlierSeeds)
+				before.run(earlier)
+				c.learner = before.learner.restarted()
+			}
+			times[i] = append(times[i], c.run(jobs))
 		}
 	}
 	rows := make([]Row, len(policies))
@@ -49,6 +55,13 @@ func Run(e Experiment, policies []Policy, seeds int) []Row {
 		}
 	}
 	return rows
+}
+
+// earlierSeeds is added to a seed for the jobs that ran before.
+const earlierSeeds = 1 << 32
+
+func (e Experiment) jobs(seed uint64) []Job {
+	return e.Workload.draw(len(e.Speeds.Kinds), rand.New(rand.NewPCG(seed, 1)))
 }
 
 // interval returns the mean, and half of its 95 % interval.

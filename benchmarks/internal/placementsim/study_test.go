@@ -1,25 +1,76 @@
 package placementsim_test
 
 import (
+	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/trellis-gpu/trellis/benchmarks/internal/placementsim"
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/interference"
 )
 
-func TestRun(t *testing.T) {
-	for _, window := range []float64{200, 800, 1600} {
-		for _, sharing := range []placementsim.Sharing{placementsim.Plain, placementsim.Turns} {
-			e := placementsim.Experiment{
-				Layout:   placementsim.Layout{Nodes: 2, GPUs: 4, Memory: 24 * growth.GiB},
-				Speeds:   placementsim.Published(),
-				Workload: placementsim.Workload{Jobs: 40, Window: window},
-				Sharing:  sharing,
-			}
-			t.Log(window, sharing)
-			for _, r := range placementsim.Run(e, placementsim.Policies(), 50) {
-				t.Logf("%-24s %8.1f s  %+6.2f %% (%+.2f to %+.2f)", r.Policy, r.Completion, r.Change, r.Low, r.High)
-			}
+// The goal of the learned model, on few seeds.
+func TestStudies_LearnedModelBeatsRivals(t *testing.T) {
+	studies, err := placementsim.Studies(16, nil)
+	require.NoError(t, err)
+	again, err := placementsim.Studies(16, nil)
+	require.NoError(t, err)
+	require.Equal(t, studies, again, "the same seeds give the same result")
+	var text strings.Builder
+	placementsim.Table(&text, studies)
+	t.Log(text.String())
+	judged := 0
+	for _, f := range placementsim.Figures(studies) {
+		if f.Target != nil {
+			judged++
+			require.True(t, f.Met(), "%s: %.2f (%.2f to %.2f)", f.Name, f.Value, f.Low, f.High)
 		}
 	}
+	require.Equal(t, 4, judged)
+}
+
+// Worked by hand: one GPU, no choice.
+func TestRun_SharesOneGPU(t *testing.T) {
+	e := placementsim.Experiment{
+		Layout:   placementsim.Layout{Nodes: 1, GPUs: 1, Memory: 24 * growth.GiB},
+		Workload: placementsim.Workload{Jobs: 2, Window: 1e-9},
+		Speeds: placementsim.Speeds{
+			Kinds:    []placementsim.Kind{{Name: "k", Memory: growth.GiB}},
+			Slowdown: [][]float64{{3}},
+		},
+	}
+	completion := func(sharing placementsim.Sharing) float64 {
+		e.Sharing = sharing
+		return placementsim.Run(e, placementsim.Policies()[:1], 1)[0].Completion
+	}
+	alone := e
+	alone.Speeds.Slowdown = [][]float64{{1}}
+	none := placementsim.Run(alone, placementsim.Policies()[:1], 1)[0].Completion
+	require.Greater(t, completion(placementsim.Plain), completion(placementsim.Turns), "speeds of 1/3 sum to less than 1")
+	require.Greater(t, completion(placementsim.Turns), none)
+	e.Speeds.Slowdown = [][]float64{{1.5}}
+	require.InDelta(t, completion(placementsim.Plain), completion(placementsim.Turns), 1e-9, "speeds of 2/3 sum to more than 1")
+}
+
+func TestMeasured(t *testing.T) {
+	a, b := interference.KindOf("m", "a"), interference.KindOf("m", "b")
+	pair := func(own, other interference.Kind, speed, otherSpeed float64) interference.Measurement {
+		return interference.Measurement{Seconds: 1, Set: []interference.Member{{Kind: own, Speed: speed}, {Kind: other, Speed: otherSpeed}}}
+	}
+	sets := []interference.Measurement{pair(a, a, 0.5, 0.5), pair(b, b, 0.5, 0.5), pair(a, b, 0.8, 0.4)}
+	s, err := placementsim.Measured("m", growth.GiB, sets)
+	require.NoError(t, err)
+	first, second := 1.25, 2.5
+	if b < a {
+		first, second = second, first
+	}
+	require.InDeltaSlice(t, []float64{2, first}, s.Slowdown[0], 1e-9)
+	require.InDeltaSlice(t, []float64{second, 2}, s.Slowdown[1], 1e-9)
+
+	_, err = placementsim.Measured("m", growth.GiB, sets[:2])
+	require.ErrorContains(t, err, "were not measured together")
+	_, err = placementsim.Measured("m", growth.GiB, nil)
+	require.ErrorContains(t, err, "there are none")
 }

@@ -57,5 +57,8 @@ func OnNode(node *corev1.Node, present bool) Change {
 	return func(c *Cache) { c.state.setNode(node, present) }
 }
 
+// OnModel is the learned model, nil if there is none.
+func OnModel(learned *Learned) Change { return func(c *Cache) { c.state.learned = learned } }
+
 // Informed says that the API server has delivered all pods and nodes once.
 func Informed() Change { return func(c *Cache) { c.state.informed = true } }

@@ -13,6 +13,7 @@ import (
 // snapshot makes the next snapshot. It shares everything unchanged with the last one.
 func (s *state) snapshot(last *Snapshot) *Snapshot {
 	next := *last
+	next.Learned = s.learned
 	next.Synced = s.informed && s.nodesWatch.synced && s.jobsWatch.synced
 	next.Unavailable, next.Since = s.nodesWatch.unavailable, s.nodesWatch.since
 	if next.Unavailable == nil && s.jobsWatch.unavailable != nil {

@@ -26,8 +26,8 @@ type Snapshot struct {
 	// Unavailable is why the bus is unavailable, nil while it is connected. Since is when that began.
 	Unavailable error
 	Since       time.Time
-	// Model predicts how jobs slow one another down; nil before one was learned.
-	Model *interference.Model
+	// Learned predicts how jobs slow one another down. It is nil before a model was learned.
+	Learned *Learned
 	// Refused is the number of records on the bus that this version cannot read.
 	Refused int
 

@@ -23,6 +23,7 @@ type state struct {
 	refusedOnNodes int
 
 	nodesWatch, jobsWatch watchState
+	learned               *Learned
 	// informed is true once the informers have delivered their first lists.
 	informed bool
 	// holders is Snapshot.Holders as last published.

@@ -75,6 +75,7 @@ func (c *Cluster) Replica() *cache.Cache {
 	ctx, cancel := context.WithCancel(context.Background())
 	c.T.Cleanup(cancel)
 	go func() { _ = replica.Run(ctx) }()
+	go func() { _ = replica.Learn(ctx) }()
 	factory := apiserver.Informers(c.Client)
 	c.budgets = apiserver.BudgetsOf(factory)
 	go func() { _ = replica.Inform(ctx, c.Client, factory) }()

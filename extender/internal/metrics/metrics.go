@@ -114,6 +114,14 @@ func snapshotGauges(v View) []prometheus.Collector {
 		gauge("refused_records", "Records on the bus that this version cannot read.", func(s *cache.Snapshot) float64 {
 			return float64(s.Refused)
 		}),
+		gauge("model_observations", "Observations that the learned model in use is based on; 0 while the prior is used.",
+			func(s *cache.Snapshot) float64 {
+				if s.Learned == nil {
+					return 0
+				}
+				return float64(s.Learned.Observations)
+			}),
+		gauge("model_age_seconds", "Time since the learned model in use arrived; 0 while the prior is used.", modelSeconds),
 		gauge("reservations", "Reservations that wait for kubelet.", func(s *cache.Snapshot) float64 {
 			waiting := 0
 			for _, n := range s.Nodes.All() {
@@ -130,6 +138,13 @@ func unavailableSeconds(s *cache.Snapshot) float64 {
 		return 0
 	}
 	return time.Since(s.Since).Seconds()
+}
+
+func modelSeconds(s *cache.Snapshot) float64 {
+	if s.Learned == nil {
+		return 0
+	}
+	return time.Since(s.Learned.Since).Seconds()
 }
 
 func driftCount(s *cache.Snapshot) float64 {

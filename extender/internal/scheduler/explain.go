@@ -57,6 +57,8 @@ type JobExplanation struct {
 	Before    growth.Slowdown   `json:"before"`
 	After     growth.Slowdown   `json:"after"`
 	Deviation growth.Slowdown   `json:"deviation"`
+	// Source is what After is based on.
+	Source interference.Source `json:"source"`
 }
 
 // BindExplanation is the result of Bind.
@@ -160,6 +162,7 @@ func (s *Scheduler) explainGPU(g placement.GPU, d *decision, memory growth.MiB) 
 			Before:    predicted.Before.Mean,
 			After:     predicted.After.Mean,
 			Deviation: predicted.After.Deviation,
+			Source:    predicted.Source,
 		})
 	}
 	return e

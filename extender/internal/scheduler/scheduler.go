@@ -96,7 +96,7 @@ func (s *Scheduler) policy(snapshot *cache.Snapshot) (p placement.Policy, byKind
 	if snapshot.Unavailable != nil {
 		return placement.Spread{}, false
 	}
-	return placement.Predicting(s.Policy, snapshot.Model)
+	return placement.Predicting(s.Policy, snapshot.Model())
 }
 
 // kind returns the kind of a pod's job. The snapshot mostly has it, since the API server reports a pod before kube-scheduler

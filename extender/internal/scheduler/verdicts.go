@@ -17,10 +17,11 @@ type evaluator struct {
 
 func (s *Scheduler) evaluator(snapshot *cache.Snapshot, pod request.Pod) *evaluator {
 	policy, byKind := s.policy(snapshot)
-	if !byKind {
-		pod.Request.Kind = "" // pods of all kinds share their verdicts
+	shape := pod.Request.Shape()
+	if model := snapshot.Model(); !byKind || model == nil || !model.Knows(shape.Kind) {
+		shape.Kind = "" // pods of all such kinds share their verdicts
 	}
-	e := &evaluator{pod: pod, question: fastpath.Question{Policy: policy, Shape: pod.Request.Shape()}}
+	e := &evaluator{pod: pod, question: fastpath.Question{Policy: policy, Shape: shape}}
 	_, holds := snapshot.Holders.Get(pod.Ref.UID)
 	if !holds && pod.Invalid == nil {
 		e.cached = s.verdicts.For(e.question, snapshot.Nodes.Slots())

@@ -77,7 +77,7 @@ func writeExplanation(w io.Writer, e scheduler.Explanation) {
 // writeSlowdowns writes the predicted slowdowns of the jobs on a GPU, one per row.
 func writeSlowdowns(table io.Writer, jobs []scheduler.JobExplanation) {
 	for _, j := range jobs {
-		fmt.Fprintf(table, "\t\t\t  %s: steps take %.2f ± %.2f times as long as alone, %.2f without the pod\n",
-			j.Pod, j.After, j.Deviation, j.Before)
+		fmt.Fprintf(table, "\t\t\t  %s: steps take %.2f ± %.2f times as long as alone, %.2f without the pod (%s)\n",
+			j.Pod, j.After, j.Deviation, j.Before, j.Source)
 	}
 }

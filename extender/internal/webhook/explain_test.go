@@ -24,8 +24,8 @@ var explanation = scheduler.Explanation{
 	Nodes: []scheduler.NodeExplanation{
 		{Node: "node-1", Scored: true, Points: 10, Score: 1, GPUs: []scheduler.GPUExplanation{
 			{GPU: "GPU-a", Why: "alone"}, {GPU: "GPU-b", Why: "shared", Jobs: []scheduler.JobExplanation{
-				{Pod: "default/vae", Kind: "0123456789abcdef", Before: 1, After: 1.31, Deviation: 0.15},
-				{Pod: "default/gru", Before: 1.1, After: 1.4, Deviation: 0.2},
+				{Pod: "default/vae", Kind: "0123456789abcdef", Before: 1, After: 1.31, Deviation: 0.15, Source: "prior"},
+				{Pod: "default/gru", Before: 1.1, After: 1.4, Deviation: 0.2, Source: "measured together"},
 			}},
 		}},
 		{Node: "node-2"},
@@ -41,8 +41,8 @@ policy growth, last tried 2026-11-21T12:00:00Z, 3 nodes considered
 NODE    POINTS  GPU    WHY
 node-1  10      GPU-a  alone
                 GPU-b  shared
-                         default/vae: steps take 1.31 ± 0.15 times as long as alone, 1.00 without the pod
-                         default/gru: steps take 1.40 ± 0.20 times as long as alone, 1.10 without the pod
+                         default/vae: steps take 1.31 ± 0.15 times as long as alone, 1.00 without the pod (prior)
+                         default/gru: steps take 1.40 ± 0.20 times as long as alone, 1.10 without the pod (measured together)
 node-2  -              has room; the scheduler did not ask for its score
 node-3  -              GPU memory: 12GiB asked, largest free share 8GiB on gpu-2
 
