@@ -75,13 +75,14 @@ func totalChange(n placement.Node, shares []growth.GPUShare, count int) float64 
 func total(jobs []placement.Resident) float64 {
 	sum := 0.0
 	for i, j := range jobs {
-		var others growth.Share
+		var others []interference.Member
 		for k, other := range jobs {
 			if k != i {
-				others += other.Activity
+				others = append(others, interference.Member{Activity: other.Activity})
 			}
 		}
-		sum += float64(j.Growth) / float64(interference.Prior().Slowdown(j.Activity, others).Cautious())
+		own := interference.Member{Activity: j.Activity}
+		sum += float64(j.Growth) / float64(interference.Prior().Predict(own, others).Cautious())
 	}
 	return sum
 }

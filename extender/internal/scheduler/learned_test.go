@@ -58,7 +58,7 @@ func TestPrioritize_UsesTheLearnedModel(t *testing.T) {
 		jobs := e.Nodes[0].GPUs[0].Jobs
 		require.Equal(t, []string{"default/new", "default/gentle"}, []string{jobs[0].Pod, jobs[1].Pod})
 		require.Equal(t, interference.FromMeasurement, jobs[0].Source)
-		require.InDelta(t, 1.05, float64(jobs[0].After), 0.05)
+		require.InDelta(t, 1.1, float64(jobs[0].After), 0.1, "1.05 was measured, the prior is 1.31")
 
 		learned(0.5, 0.95)
 		require.Equal(t, int8(10), points()[1], "a new model takes effect at once")
