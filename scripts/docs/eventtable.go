@@ -87,6 +87,11 @@ var explanations = []explanation{
 		Advice:  "Nothing to do. `kubectl gpushare explain` shows the order of the turns and the reason for each change.",
 	},
 	{
+		Reason: "GPUSharedAtTheSameTime", From: "coordinator", On: "pod", Type: "Normal",
+		Meaning: "The job computes at the same time as the jobs in the message, because all of them together then make more steps than in turns. The node has measured their speeds.",
+		Advice:  "Nothing to do. `kubectl gpushare explain` shows the measured speed and the jobs.",
+	},
+	{
 		Reason: "GPUTimeNotDivided", From: "coordinator", On: "pod", Type: "Normal",
 		Meaning: "All jobs on the GPU compute at the same time, because the job in the message cannot be paused.",
 		Advice:  "Let that job use the shim of this release (`import gpushare`) and permit `gpu-time`, if it should take turns.",
