@@ -11,6 +11,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/corun"
 	"github.com/trellis-gpu/trellis/growth/efficiency"
 	"github.com/trellis-gpu/trellis/growth/fairfinish"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
@@ -68,6 +69,9 @@ func TestState_FilesHaveEveryField(t *testing.T) {
 			Yields: map[growth.PodUID]yielded{
 				"a": {Writer: "x", Request: 7, At: at, Created: Requests{"train": 7}},
 			},
+			Speeds: &corun.Table{Entries: []corun.Entry{
+				{Own: "a", Others: []corun.Kind{"b"}, Speed: corun.Speed{Mean: .5, Deviation: .25, Seconds: 7}},
+			}},
 			Ended: []Run{{Job: "ns/a", Program: "train", Curve: curve, Whole: fill(t, remaining.Profile{})}},
 		},
 	}
