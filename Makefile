@@ -100,6 +100,11 @@ bench-turns: ## How jobs share the time of a GPU by turns: no root, no Kubernete
 	mkdir -p benchmarks/results
 	go test ./coordinator/internal/turnbench -count=1 -timeout 0 -run '^TestTurns$$' -v -turns=$(CURDIR)/benchmarks/results/turns.json $(ARGS)
 
+.PHONY: bench-interference
+bench-interference: ## How well slowdowns of unseen pairs and triples of jobs are predicted (ARGS="--measure": record speeds first, 9 min)
+	go build -o bin/ ./benchmarks
+	bin/benchmarks interference $(ARGS)
+
 .PHONY: bench-extender
 bench-extender: build ## What the extender costs, compared with one that does nothing (ARGS="--quick", "--check")
 	bin/benchmarks extender --stock-dir $$(bin/local build --only controlplane | tail -n 1) $(ARGS)

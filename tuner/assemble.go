@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 
 	"github.com/trellis-gpu/trellis/daemon"
 	"github.com/trellis-gpu/trellis/daemon/etcdbus"
@@ -11,6 +12,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/loader"
 	"github.com/trellis-gpu/trellis/tuner/internal/advise"
 	"github.com/trellis-gpu/trellis/tuner/internal/config"
+	"github.com/trellis-gpu/trellis/tuner/internal/contention"
 	"github.com/trellis-gpu/trellis/tuner/internal/election"
 	"github.com/trellis-gpu/trellis/tuner/internal/history"
 	"github.com/trellis-gpu/trellis/tuner/internal/metrics"
@@ -54,27 +56,31 @@ func assemble(c *config.Config, bus *etcdbus.Bus, log *slog.Logger) (*daemon.Gro
 		Interval: c.Interval,
 		Log:      log,
 	}
-	advise, err := elected(c, log, func(ctx context.Context) {
+	learning := &contention.Controller{Source: recorder, Writer: bus, Metrics: counted, Log: log}
+	leader, err := elected(c, log, func(ctx context.Context) {
 		counted.Leading(true)
 		defer counted.Leading(false)
-		controller.Run(ctx)
+		var both sync.WaitGroup
+		both.Go(func() { controller.Run(ctx) })
+		both.Go(func() { learning.Run(ctx) })
+		both.Wait()
 	})
 	if err != nil {
 		return nil, err
 	}
 	group.Serve(dashboard)
-	group.Add(advise, recorder.Run)
+	group.Add(leader, recorder.Run)
 	return group, nil
 }
 
-// elected returns a part that runs advise while this replica is the leader, or always without leader election.
-func elected(c *config.Config, log *slog.Logger, advise func(context.Context)) (func(context.Context) error, error) {
+// elected returns a part that runs lead while this replica is the leader, or always without leader election.
+func elected(c *config.Config, log *slog.Logger, lead func(context.Context)) (func(context.Context) error, error) {
 	if !c.Elect() {
-		return func(ctx context.Context) error { advise(ctx); return context.Cause(ctx) }, nil
+		return func(ctx context.Context) error { lead(ctx); return context.Cause(ctx) }, nil
 	}
 	client, err := election.NewClient(c.Kubeconfig)
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context) error { return election.Run(ctx, client, c.LeaseNamespace, log, advise) }, nil
+	return func(ctx context.Context) error { return election.Run(ctx, client, c.LeaseNamespace, log, lead) }, nil
 }

@@ -10,7 +10,7 @@
 //	nodes/<node>/speeds                     coordinator    Speeds        while the writer is alive
 //	jobs/<pod uid>/sample                   coordinator    Sample        while the writer is alive
 //	jobs/<pod uid>/advice                   tuner          Advice        until the job ends
-//	models/<name>                           tuner          –             persistent
+//	models/interference                     tuner          Interference  persistent
 //	moves/<pod uid>                         mover          –             until completed, plus one hour
 //	refusals/<pod uid>                      extender       Refusal       until the pod is recreated
 //

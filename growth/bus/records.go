@@ -131,6 +131,17 @@ type Speeds struct {
 	Sets []interference.Measurement `json:"sets"`
 }
 
+// InterferenceModel is the name of the model that Interference records.
+const InterferenceModel = "interference"
+
+// Interference is what the tuner has learned about jobs that share GPUs.
+type Interference struct {
+	Header
+	Learned interference.State `json:"learned"`
+	// Through is the revision up to which all Speeds are part of Learned.
+	Through Revision `json:"through"`
+}
+
 // Sample is the state of a job, published by its coordinator.
 type Sample struct {
 	Header

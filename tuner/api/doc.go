@@ -11,4 +11,7 @@
 //
 // NodeGPUs, NodeLoad, Sample and Advice are the records of package growth/bus. Clients in other modules decode the
 // fields that they need into their own types. internal/web/testdata/state.json is an example, which a test checks.
+//
+// GET /api/v1/interference returns Interference: what was learned about jobs that share GPUs, and what is predicted for
+// all measured sets. With ?own=<kind>&others=<kind>,<kind> it also predicts the slowdown of one job next to others.
 package api

@@ -13,8 +13,8 @@ import (
 
 // About is the first paragraph of --help.
 const About = `tuner learns the throughput of each job by its number of data-loader workers. It divides the cores of each node that are
-left for loading among the node's jobs, and publishes the result as advice on the state bus. It also serves a dashboard
-and an API.`
+left for loading among the node's jobs, and publishes the result as advice on the state bus. It learns how much jobs that
+share a GPU slow one another down, and publishes that as a model for placement. It also serves a dashboard and an API.`
 
 // Config is the configuration of the tuner.
 type Config struct {

@@ -12,6 +12,8 @@ type entry struct {
 	load     *bus.NodeLoad
 	sample   *bus.Sample
 	advice   *bus.Advice
+	speeds   *bus.Speeds
+	model    *bus.Interference
 }
 
 func decode(e bus.Entry) (entry, error) {
@@ -29,6 +31,12 @@ func decode(e bus.Entry) (entry, error) {
 		decoded.sample, err = read[bus.Sample](e.Value)
 	case bus.KindAdvice:
 		decoded.advice, err = read[bus.Advice](e.Value)
+	case bus.KindSpeeds:
+		decoded.speeds, err = read[bus.Speeds](e.Value)
+	case bus.KindModel:
+		if key.Name == bus.InterferenceModel {
+			decoded.model, err = read[bus.Interference](e.Value)
+		}
 	}
 	return decoded, err
 }

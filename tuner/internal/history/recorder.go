@@ -20,8 +20,8 @@ type Recorder struct {
 	watcher Watcher
 	log     *slog.Logger
 
-	nodes, jobs bus.Mirror[entry]
-	histories   map[growth.PodUID]jobHistory
+	nodes, jobs, models bus.Mirror[entry]
+	histories           map[growth.PodUID]jobHistory
 
 	mu       sync.Mutex
 	snapshot *Snapshot
@@ -35,6 +35,7 @@ func NewRecorder(watcher Watcher, log *slog.Logger) *Recorder {
 		log:      log,
 		nodes:    bus.Mirror[entry]{Decode: decode},
 		jobs:     bus.Mirror[entry]{Decode: decode},
+		models:   bus.Mirror[entry]{Decode: decode},
 		snapshot: &Snapshot{},
 		changed:  make(chan struct{}),
 	}
@@ -46,6 +47,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 	defer cancel()
 	nodes := r.watcher.Watch(ctx, bus.Nodes)
 	jobs := r.watcher.Watch(ctx, bus.Jobs)
+	models := r.watcher.Watch(ctx, bus.Models)
 	for {
 		select {
 		case batch, ok := <-nodes:
@@ -59,6 +61,11 @@ func (r *Recorder) Run(ctx context.Context) error {
 			}
 			r.logUndecodable(batch, r.jobs.Apply(batch))
 			r.histories = updateHistories(r.histories, r.jobs.View())
+		case batch, ok := <-models:
+			if !ok {
+				return context.Cause(ctx)
+			}
+			r.logUndecodable(batch, r.models.Apply(batch))
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -74,7 +81,7 @@ func (r *Recorder) Snapshot() (*Snapshot, <-chan struct{}) {
 }
 
 func (r *Recorder) publish(now time.Time) {
-	s := newSnapshot(r.nodes.View(), r.jobs.View(), r.histories)
+	s := newSnapshot(r.nodes.View(), r.jobs.View(), r.models.View(), r.histories)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if s.Err != nil {

@@ -2,6 +2,7 @@ package history
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -22,6 +23,11 @@ type Snapshot struct {
 	// Nodes are sorted by name, Jobs by namespace and name.
 	Nodes []Node
 	Jobs  []Job
+	// Revision is that of Nodes.
+	Revision bus.Revision
+	// Interference is the model of interference; nil if there is none. InterferenceRevision is the revision of its record.
+	Interference         *bus.Interference
+	InterferenceRevision bus.Revision
 }
 
 // Node is a node with its records.
@@ -29,6 +35,9 @@ type Node struct {
 	Name growth.NodeName
 	GPUs *bus.NodeGPUs
 	Load *bus.NodeLoad
+	// Speeds is nil if no speeds were measured. SpeedsRevision is the revision of the record.
+	Speeds         *bus.Speeds
+	SpeedsRevision bus.Revision
 }
 
 // Job is a job with its records.
@@ -45,16 +54,17 @@ type Job struct {
 	SharedMemory *loader.SharedMemory
 }
 
-// newSnapshot combines the views of nodes and jobs with the histories.
-func newSnapshot(nodes, jobs *bus.View[entry], histories map[growth.PodUID]jobHistory) *Snapshot {
-	s := &Snapshot{Synced: nodes.Synced && jobs.Synced, Err: nodes.Err, Undecodable: map[string]error{}}
-	if s.Err == nil {
-		s.Err = jobs.Err
+// newSnapshot combines the views with the histories.
+func newSnapshot(nodes, jobs, models *bus.View[entry], histories map[growth.PodUID]jobHistory) *Snapshot {
+	s := &Snapshot{Synced: true, Revision: nodes.Revision, Undecodable: map[string]error{}}
+	for _, view := range []*bus.View[entry]{nodes, jobs, models} {
+		s.Synced = s.Synced && view.Synced
+		s.Err = cmp.Or(s.Err, view.Err)
+		maps.Copy(s.Undecodable, view.Undecodable)
 	}
-	for _, undecodable := range []map[string]error{nodes.Undecodable, jobs.Undecodable} {
-		for key, err := range undecodable {
-			s.Undecodable[key] = err
-		}
+	if e := models.Values[bus.ModelKey(bus.InterferenceModel)]; e.model != nil {
+		s.Interference = e.model
+		s.InterferenceRevision = e.revision
 	}
 	s.Nodes = collectNodes(nodes)
 	s.Jobs = collectJobs(jobs, histories)
@@ -64,13 +74,17 @@ func newSnapshot(nodes, jobs *bus.View[entry], histories map[growth.PodUID]jobHi
 func collectNodes(view *bus.View[entry]) []Node {
 	byName := map[growth.NodeName]Node{}
 	for _, e := range view.Values {
-		if e.gpus == nil && e.load == nil {
+		if e.gpus == nil && e.load == nil && e.speeds == nil {
 			continue
 		}
 		n := byName[e.key.Node]
 		n.Name = e.key.Node
 		n.GPUs = cmp.Or(e.gpus, n.GPUs)
 		n.Load = cmp.Or(e.load, n.Load)
+		if e.speeds != nil {
+			n.Speeds = e.speeds
+			n.SpeedsRevision = e.revision
+		}
 		byName[n.Name] = n
 	}
 	nodes := make([]Node, 0, len(byName))

@@ -15,6 +15,8 @@ type Metrics struct {
 	changes        *prometheus.CounterVec
 	allocationTime prometheus.Histogram
 	leader         prometheus.Gauge
+	measurements   *prometheus.CounterVec
+	modelWrites    *prometheus.CounterVec
 }
 
 // Source provides snapshots of the bus.
@@ -34,6 +36,13 @@ func New(source Source, version string) *Metrics {
 			Help:    "Duration of one round of decisions: fitting all models and dividing the cores of all nodes.",
 			Buckets: prometheus.ExponentialBuckets(1e-5, 4, 9),
 		}),
+		measurements: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "trellis_tuner_interference_measurements_total",
+			Help: "Measured speeds of sets of jobs that share a GPU, by result: learned or invalid.",
+		}, []string{"result"}),
+		modelWrites: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "trellis_tuner_interference_writes_total", Help: "Writes of models/interference, by result.",
+		}, []string{"result"}),
 		leader: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "trellis_tuner_leader", Help: "1 while this process is the leader, else 0. Only the leader gives advice.",
 		}),
@@ -44,12 +53,13 @@ func New(source Source, version string) *Metrics {
 		ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
-	m.Registry.MustRegister(m.changes, m.allocationTime, m.leader, build, collectors.NewGoCollector(),
+	m.Registry.MustRegister(m.changes, m.allocationTime, m.leader, m.measurements, m.modelWrites, build, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		newGaugeFunc(source, "jobs", "Jobs that have a sample on the bus.", countJobs),
 		newGaugeFunc(source, "measured_jobs", "Jobs with at least one throughput measurement.", countMeasuredJobs),
 		newGaugeFunc(source, "nodes", "Nodes on the bus.",
 			func(s *history.Snapshot) float64 { return float64(len(s.Nodes)) }),
+		newGaugeFunc(source, "interference_pairs", "Pairs and larger sets of kinds of jobs in models/interference.", countPairs),
 		newGaugeFunc(source, "refused_records", "Records on the bus that this build cannot decode.",
 			func(s *history.Snapshot) float64 { return float64(len(s.Undecodable)) }),
 		newGaugeFunc(source, "bus_away_seconds", "How long the bus has been unavailable; 0 while it is connected.",
@@ -83,6 +93,13 @@ func countMeasuredJobs(s *history.Snapshot) (n float64) {
 	return n
 }
 
+func countPairs(s *history.Snapshot) float64 {
+	if s.Interference == nil {
+		return 0
+	}
+	return float64(len(s.Interference.Learned.Pairs))
+}
+
 func unavailableSeconds(s *history.Snapshot) float64 {
 	if s.UnavailableSince.IsZero() {
 		return 0
@@ -97,6 +114,14 @@ func (m *Metrics) ObserveAllocation(duration time.Duration) {
 
 // CountChange counts one change of advice by its result.
 func (m *Metrics) CountChange(action string) { m.changes.WithLabelValues(action).Inc() }
+
+// CountMeasurements counts measurements by their result.
+func (m *Metrics) CountMeasurements(result string, n int) {
+	m.measurements.WithLabelValues(result).Add(float64(n))
+}
+
+// CountModelWrite counts one write of the model of interference by its result.
+func (m *Metrics) CountModelWrite(result string) { m.modelWrites.WithLabelValues(result).Inc() }
 
 // Leading records whether this process is the leader.
 func (m *Metrics) Leading(leading bool) {

@@ -14,6 +14,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/loader"
 
 	"github.com/trellis-gpu/trellis/tuner/internal/advise"
+	"github.com/trellis-gpu/trellis/tuner/internal/contention"
 	"github.com/trellis-gpu/trellis/tuner/internal/history"
 	"github.com/trellis-gpu/trellis/tuner/internal/metrics"
 )
@@ -41,6 +42,8 @@ func TestMetrics_ReportStateAndPassLint(t *testing.T) {
 	m.ObserveAllocation(time.Millisecond)
 	m.CountChange(advise.Written)
 	m.CountChange(advise.Written)
+	m.CountMeasurements(contention.Learned, 3)
+	m.CountModelWrite(contention.Written)
 	m.Leading(true)
 
 	recorder := httptest.NewRecorder()
@@ -48,7 +51,9 @@ func TestMetrics_ReportStateAndPassLint(t *testing.T) {
 	text := recorder.Body.String()
 	for _, line := range []string{
 		"trellis_tuner_jobs 2", "trellis_tuner_measured_jobs 1", "trellis_tuner_nodes 1",
-		"trellis_tuner_refused_records 1",
+		"trellis_tuner_refused_records 1", "trellis_tuner_interference_pairs 0",
+		`trellis_tuner_interference_measurements_total{result="learned"} 3`,
+		`trellis_tuner_interference_writes_total{result="written"} 1`,
 		`trellis_tuner_advice_total{action="written"} 2`, "trellis_tuner_leader 1",
 		"trellis_tuner_allocation_duration_seconds_count 1",
 		`trellis_tuner_build_info{version="v1.2.3"} 1`, "trellis_tuner_bus_away_seconds 36",

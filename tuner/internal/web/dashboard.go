@@ -33,6 +33,7 @@ func Dashboard(source Source) http.Handler {
 			http.Error(w, "watch must be 1 to follow changes, or absent", http.StatusBadRequest)
 		}
 	})
+	router.GET("/api/v1/interference", (&interferenceReport{source: source}).serve)
 	for path, file := range map[string]string{"/": "page/index.html", "/page.css": "page/page.css",
 		"/page.js": "page/page.js"} {
 		router.GET(path, func(w http.ResponseWriter, r *http.Request, _ httprouter.Params) {
