@@ -1,6 +1,7 @@
 package interference
 
 import (
+	"cmp"
 	"hash/fnv"
 	"math"
 	"slices"
@@ -25,21 +26,27 @@ func calibrated(prior Model, entries []entry, activities map[Kind]activity) *fit
 	}
 	fits := make([]*fit, folds)
 	for n := range fits {
-		rest := slices.DeleteFunc(slices.Clone(entries), func(e entry) bool { return e.fold() == n })
-		fits[n] = newFit(prior, rest, activities)
+		fits[n] = newFit(prior, rest(entries, n), activities)
 	}
 	f.pairScale = scale(fits, entries, func(e entry) bool { return len(e.others) == 1 })
+	f.measure(entries)
 	for n := range fits {
 		fits[n].pairScale = f.pairScale
+		fits[n].measure(rest(entries, n))
 	}
 	f.setScale = scale(fits, entries, func(e entry) bool { return len(e.others) > 1 })
 	return f
 }
 
+// rest returns the entries outside a part.
+func rest(entries []entry, part int) []entry {
+	return slices.DeleteFunc(slices.Clone(entries), func(e entry) bool { return e.fold() == part })
+}
+
 // fold assigns all entries of one set to one part.
 func (e entry) fold() int {
 	hash := fnv.New32a()
-	for _, k := range sorted(append([]Kind{e.own}, e.others...)) {
+	for _, k := range slices.Sorted(slices.Values(append([]Kind{e.own}, e.others...))) {
 		hash.Write([]byte(k))
 	}
 	return int(hash.Sum32() % folds)
@@ -47,20 +54,29 @@ func (e entry) fold() int {
 
 // scale returns the factor of the deviations of some entries, each predicted by the fit without it.
 func scale(fits []*fit, entries []entry, some func(entry) bool) float64 {
-	var squares []float64
+	var all []scaled
+	var weights float64
 	for _, e := range entries {
 		if !some(e) {
 			continue
 		}
 		p := fits[e.fold()].predict(Member{Kind: e.own}, members(e.others))
-		needed := (square((e.mean-p.mean)/quantile90) - e.meanVariance()) / p.variance
-		squares = append(squares, max(0, needed))
+		value, variance := e.logarithm(p.mean)
+		needed := (square((value-p.mean)/quantile90) - variance) / p.variance
+		all = append(all, scaled{square: max(0, needed), weight: p.variance / (p.variance + variance)})
+		weights += all[len(all)-1].weight
 	}
-	if len(squares) < minCalibration {
-		return 1
+	slices.SortFunc(all, func(a, b scaled) int { return cmp.Compare(a.square, b.square) })
+	below := 0.0
+	for _, s := range all {
+		if below += s.weight; below >= 0.8*weights {
+			square := (s.square*weights + pseudoCalibration) / (weights + pseudoCalibration)
+			return math.Sqrt(min(max(square, minScale), maxScale))
+		}
 	}
-	slices.Sort(squares)
-	n := float64(len(squares))
-	square := (squares[int(0.8*n)]*n + pseudoCalibration) / (n + pseudoCalibration)
-	return math.Sqrt(min(max(square, minScale), maxScale))
+	return 1
 }
+
+// scaled is the square of the scale at which an interval ends at a measurement. A measurement with much noise says less
+// about it.
+type scaled struct{ square, weight float64 }

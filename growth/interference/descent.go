@@ -19,16 +19,16 @@ type descent struct {
 
 // row is an entry in the course of a fit.
 type row struct {
+	entry  *entry
 	own    *kindEffects
 	others []*kindEffects
 	// pairs has the entry of the job and each other job alone, nil if it was not measured. A pair has none.
 	pairs []*row
-	// value and variance are the measured logarithm of the excess and its variance.
-	value, variance float64
-	crowd           float64 // logarithm of the number of other jobs
+	crowd float64 // logarithm of the number of other jobs
 
-	// Of the current terms: what fraction of the excess is due to each other job, times what its measured pair leaves
+	// Of the current terms: the variance of the measured logarithm of the excess; what fraction of the excess is due to each other job, times what its measured pair leaves
 	// open; the residual, its variance, that of the terms in it, and the weight of the row.
+	variance float64
 	levers   []float64
 	residual float64
 	spread   float64
@@ -47,7 +47,7 @@ func newDescent(f *fit, entries []entry) *descent {
 	pairs := map[[2]Kind]*row{}
 	for n, e := range entries {
 		r := &d.rows[n]
-		*r = row{own: f.kinds[e.own], value: e.mean, variance: e.meanVariance(), crowd: math.Log(float64(len(e.others)))}
+		*r = row{entry: &entries[n], own: f.kinds[e.own], crowd: math.Log(float64(len(e.others)))}
 		d.byOwn[r.own] = append(d.byOwn[r.own], r)
 		for m, k := range e.others {
 			other := f.kinds[k]
@@ -103,16 +103,18 @@ func (d *descent) round() {
 
 // evaluate computes the row's state from the terms. The rows of its pairs must have been evaluated.
 func (r *row) evaluate(f *fit) {
-	values := make([]normal, len(r.others))
+	values := make([]float64, len(r.others))
 	for m, k := range r.others {
-		values[m].mean = f.base + f.contention.mean + math.Log(r.own.activity) + math.Log(k.activity) +
+		values[m] = f.base + f.contention.mean + math.Log(r.own.activity) + math.Log(k.activity) +
 			r.own.sensitivity.mean + k.pressure.mean
 		if r.pairs[m] != nil {
-			values[m].mean += r.pairs[m].gain(f.pair) * r.pairs[m].residual
+			values[m] += r.pairs[m].gain(f.pair) * r.pairs[m].residual
 		}
 	}
 	sum, parts := logSum(values)
-	r.residual = r.value - sum - r.crowd*f.crowding.mean
+	expected := sum + r.crowd*f.crowding.mean
+	value, variance := r.entry.logarithm(expected)
+	r.residual, r.variance = value-expected, variance
 	r.spread = r.variance + f.residual(r)
 	for m := range r.others {
 		open := 1.0
@@ -124,7 +126,7 @@ func (r *row) evaluate(f *fit) {
 			r.spread += square(parts[m]) * open * f.pair
 		}
 	}
-	r.terms = square(r.lever())*r.own.sensitivity.variance + square(r.crowd)*f.crowding.variance
+	r.terms = square(r.lever())*(f.contention.variance+r.own.sensitivity.variance) + square(r.crowd)*f.crowding.variance
 	for m, k := range r.others {
 		r.terms += square(r.levers[m]) * k.pressure.variance
 	}
@@ -166,11 +168,11 @@ func update(term *effect, variance float64, rows []*row, lever func(*row) float6
 	precision, weighted := 1/variance, 0.0
 	for _, r := range rows {
 		l := lever(r)
-		w := r.weight * l / (r.spread - square(l)*min(term.variance, variance))
+		w := r.weight * l / max(r.spread-square(l)*term.variance, r.spread-r.terms)
 		precision += w * l
 		weighted += w * (r.residual + l*term.mean)
 	}
-	mean := weighted / precision
+	mean := term.mean + clip(weighted/precision-term.mean, maxStep)
 	for _, r := range rows {
 		r.residual -= lever(r) * (mean - term.mean)
 	}
@@ -184,8 +186,8 @@ func (d *descent) variances() {
 		sensitivity += square(k.sensitivity.mean) + k.sensitivity.variance
 		pressure += square(k.pressure.mean) + k.pressure.variance
 	}
-	d.f.sensitivity = sensitivity / (pseudo + float64(len(d.kinds)))
-	d.f.pressure = pressure / (pseudo + float64(len(d.kinds)))
+	d.f.sensitivity = min(maxTerm, sensitivity/(pseudo+float64(len(d.kinds))))
+	d.f.pressure = min(maxTerm, pressure/(pseudo+float64(len(d.kinds))))
 	pair, pairs, set, sets := pseudo*d.prior.pair, float64(pseudo), pseudo*d.prior.set, float64(pseudo)
 	for n := range d.rows {
 		r := &d.rows[n]
@@ -197,11 +199,28 @@ func (d *descent) variances() {
 		pair += r.weight * r.unexplained(d.f.pair)
 		pairs += r.weight
 	}
-	d.f.pair, d.f.set = pair/pairs, set/sets
+	d.f.pair = min(maxTerm, pair/pairs)
+	d.f.set = min(maxTerm, set/sets)
 }
 
 // unexplained is the expected square of the row's residual without noise, whose variance has been taken as variance.
 func (r *row) unexplained(variance float64) float64 {
 	gain := variance / (variance + r.variance)
 	return square(gain)*(square(r.residual)+r.terms) + variance*(1-gain)
+}
+
+// logSum returns the logarithm of a sum, given the logarithms of its parts, and the fraction of each in it. There is at
+// least one.
+func logSum(logarithms []float64) (sum float64, fractions []float64) {
+	largest := slices.Max(logarithms)
+	fractions = make([]float64, len(logarithms))
+	var total float64
+	for n, l := range logarithms {
+		fractions[n] = math.Exp(l - largest)
+		total += fractions[n]
+	}
+	for n := range fractions {
+		fractions[n] /= total
+	}
+	return largest + math.Log(total), fractions
 }

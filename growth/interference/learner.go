@@ -12,6 +12,10 @@ const MaxPairs = 4096
 // MaxKinds bounds the number of kinds in them.
 const MaxKinds = 2048
 
+// fitAfter is the number of observations after which the first fit is due, so that Observe knows what to expect. The next
+// is due when there are twice as many, and so on.
+const fitAfter = 8
+
 // Learner learns a Model from measurements. It is not safe for concurrent use.
 type Learner struct {
 	prior      Model
@@ -19,9 +23,10 @@ type Learner struct {
 	activities map[Kind]activity
 	// count is the number of observations so far.
 	count int64
-	// model is the last fit; stale is set if there are later observations.
-	model Model
-	stale bool
+	// model is the last fit, of the first fitted observations; stale is set if there are later ones.
+	model  Model
+	fitted int64
+	stale  bool
 }
 
 // activity is the mean activity of a kind's jobs.
@@ -47,16 +52,15 @@ func (l *Learner) Observe(m Measurement) error {
 	}
 	l.drop()
 	l.stale = true
+	if l.count > 2*l.fitted+fitAfter {
+		l.Model()
+	}
 	return nil
 }
 
 func (l *Learner) observe(own Member, others []Member, o observation) {
 	l.count++
-	kinds := make([]Kind, len(others))
-	for i, other := range others {
-		kinds[i] = other.Kind
-	}
-	slices.Sort(kinds)
+	kinds := kindsOf(others)
 	key := setKey(own.Kind, kinds)
 	e := l.entries[key]
 	if e == nil {
@@ -81,7 +85,7 @@ func (a activity) add(m Member, weight float64) activity {
 		return a
 	}
 	a.weight = min(a.weight+weight, maxWeight)
-	a.mean += weight / a.weight * (m.active(1, minActivity) - a.mean)
+	a.mean += weight / a.weight * (max(minActivity, m.active(1)) - a.mean)
 	return a
 }
 
@@ -114,6 +118,7 @@ func (l *Learner) Model() Model {
 	if l.stale || l.model.learned == nil {
 		l.model = l.prior
 		l.model.learned = calibrated(l.prior, l.sortedEntries(), l.activities)
+		l.fitted = l.count
 		l.stale = false
 	}
 	if len(l.entries) == 0 {

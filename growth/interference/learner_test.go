@@ -318,3 +318,25 @@ func BenchmarkLearner_Model(b *testing.B) {
 		l.Model()
 	}
 }
+
+// Placement predicts for every GPU of a cluster.
+func TestModel_PredictDoesNotAllocateForPairs(t *testing.T) {
+	l := interference.NewLearner(interference.Prior())
+	for n := range 20 {
+		observe(t, l, job(n%5, 1.5), job(n%4, 1.2))
+	}
+	m, own, others := l.Model(), job(1, 1), []interference.Member{job(2, 1), job(9, 1)}
+	require.Zero(t, testing.AllocsPerRun(100, func() { m.Predict(own, others[:1]) }))
+	require.Zero(t, testing.AllocsPerRun(100, func() { m.Predict(own, others) }))
+}
+
+func BenchmarkModel_Predict(b *testing.B) {
+	l := interference.NewLearner(interference.Prior())
+	for n := range 100 {
+		_ = l.Observe(interference.Measurement{Set: []interference.Member{job(n%9, 1.1), job(n%7, 1.2)}, Seconds: 60})
+	}
+	m, own, others := l.Model(), job(1, 1), []interference.Member{job(2, 1), job(3, 1), job(77, 1)}
+	for b.Loop() {
+		m.Predict(own, others)
+	}
+}

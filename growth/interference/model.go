@@ -38,15 +38,15 @@ func (m Model) Predict(own Member, others []Member) Prediction {
 	}
 	var active growth.Share
 	for _, other := range others {
-		active += growth.Share(other.active(1, 0))
+		active += growth.Share(other.active(1))
 	}
-	return m.Slowdown(growth.Share(own.active(1, 0)), active)
+	return m.Slowdown(growth.Share(own.active(1)), active)
 }
 
-// active returns the activity, at least least, or usual if it is unknown.
-func (m Member) active(usual, least float64) float64 {
+// active returns the activity, or usual if it is unknown.
+func (m Member) active(usual float64) float64 {
 	if m.Activity > 0 && m.Activity <= 1 {
-		return max(least, float64(m.Activity))
+		return float64(m.Activity)
 	}
 	return usual
 }
@@ -72,12 +72,12 @@ func (p Prediction) Cautious() growth.Slowdown { return p.Mean + p.Deviation }
 // normal is a normal distribution of the logarithm of an excess: the excess of a slowdown is the slowdown minus one.
 type normal struct{ mean, variance float64 }
 
-// maxVariance bounds the variance of a prediction, whose expected value grows exponentially with it.
-const maxVariance = 1
+// maxSpread bounds the variance of a prediction, whose expected value grows exponentially with it.
+const maxSpread = 1
 
 // slowdown returns the distribution of the slowdown.
 func (n normal) slowdown() Prediction {
-	variance := min(n.variance, maxVariance)
+	variance := min(n.variance, maxSpread)
 	mean := min(math.Exp(n.mean+variance/2), maxExcess)
 	deviation := math.Sqrt(variance)
 	return Prediction{
@@ -88,11 +88,9 @@ func (n normal) slowdown() Prediction {
 	}
 }
 
-// given returns the distribution after an observation of the value with a variance.
-func (n normal) given(value, variance float64) normal {
-	if n.variance <= 0 {
-		return n
-	}
+// given returns the distribution after a measurement.
+func (n normal) given(e entry) normal {
+	value, variance := e.logarithm(n.mean)
 	gain := n.variance / (n.variance + variance)
 	return normal{mean: n.mean + gain*(value-n.mean), variance: n.variance * (1 - gain)}
 }

@@ -62,7 +62,7 @@ func (m Model) Pairs() []PairReport {
 		reports = append(reports, PairReport{
 			Own:          e.own,
 			Others:       slices.Clone(e.others),
-			Measured:     growth.Slowdown(1 + math.Exp(e.mean)),
+			Measured:     growth.Slowdown(1 + e.mean),
 			Observations: e.weight,
 			Predicted:    m.learned.predict(Member{Kind: e.own}, members(e.others)).slowdown(),
 		})

@@ -109,9 +109,9 @@ func (p PairState) entry(s State) (*entry, error) {
 	}
 	slices.Sort(e.others)
 	switch {
-	case !within(p.Mean, math.Log(minExcess)-1, math.Log(maxExcess)+1):
+	case !within(p.Mean, -1, maxExcess):
 		return nil, fmt.Errorf("mean %g is out of range", p.Mean)
-	case !within(p.Variance, 0, maxEntryVariance) || p.Variance == 0:
+	case !within(p.Variance, 0, maxVariance) || p.Variance == 0:
 		return nil, fmt.Errorf("variance %g is out of range", p.Variance)
 	case !within(p.Weight, 0, maxWeight) || p.Weight == 0:
 		return nil, fmt.Errorf("weight %g is out of range", p.Weight)

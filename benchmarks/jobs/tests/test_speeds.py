@@ -3,8 +3,10 @@ import csv
 import io
 import unittest
 
-import speeds
+from test_jobs import JOBS   # noqa: F401, I100  it sets the path
 from test_programs import run
+
+import speeds   # noqa: E402
 
 
 class Speeds(unittest.TestCase):

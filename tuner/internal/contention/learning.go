@@ -64,6 +64,7 @@ func (l *learning) learn(s *history.Snapshot) (learned int, invalid []error) {
 			next[n.Name] = last
 			continue
 		}
+		l.changed = true // at least the position
 		known := last.revision == 0 && n.SpeedsRevision <= l.through
 		now := position{revision: n.SpeedsRevision, seconds: map[string]growth.Seconds{}}
 		for _, m := range n.Speeds.Sets[:min(len(n.Speeds.Sets), bus.MaxSpeeds)] {
@@ -83,7 +84,6 @@ func (l *learning) learn(s *history.Snapshot) (learned int, invalid []error) {
 	}
 	l.nodes = next
 	l.through = max(l.through, s.Revision)
-	l.changed = l.changed || learned > 0
 	return learned, invalid
 }
 

@@ -35,7 +35,7 @@ func FuzzSample(f *testing.F) {
 				},
 			}})
 			history = updateHistories(history, view)
-			_, err = json.Marshal(newSnapshot(view, view, history).Jobs[0].Sample)
+			_, err = json.Marshal(newSnapshot(view, view, view, history).Jobs[0].Sample)
 			require.NoError(t, err)
 		}
 		require.Len(t, history["good"].measurements, 3)
