@@ -134,6 +134,7 @@ func (p *partition) merge() bool {
 	for a := range p.sets {
 		for b := range a {
 			merged := slices.Concat(p.sets[b], p.sets[a])
+			slices.Sort(merged)
 			if _, known := p.speeds(merged); !known || len(merged) > MaxSet {
 				continue
 			}

@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -133,6 +134,7 @@ func (n *Node) endTrial() {
 		return
 	}
 	n.corunTrial = nil
+	maps.DeleteFunc(n.triedAt, func(_ [2]corun.Kind, at time.Time) bool { return n.now.Sub(at) >= retryTrial })
 	a, knownA := n.speeds.Predict(t.kinds[0], t.kinds[1:])
 	b, knownB := n.speeds.Predict(t.kinds[1], t.kinds[:1])
 	if knownA && knownB && a.Mean+b.Mean >= 1+corun.Margin {
@@ -189,9 +191,10 @@ func (n *Node) mayPay(a, b gpuJob) bool {
 	kinds := [2]corun.Kind{a.interferes(), b.interferes()}
 	_, known := n.speeds.Predict(kinds[0], kinds[1:])
 	_, knownToo := n.speeds.Predict(kinds[1], kinds[:1])
-	at, tried := n.triedAt[kinds]
+	_, tried := n.triedAt[kinds]
+	_, triedToo := n.triedAt[[2]corun.Kind{kinds[1], kinds[0]}]
 	switch {
-	case known && knownToo, tried && n.now.Sub(at) < retryTrial:
+	case known && knownToo, tried, triedToo:
 		return false
 	case a.gpu.set != 0 || b.gpu.set != 0 || !a.gpu.exact || !b.gpu.exact:
 		return false

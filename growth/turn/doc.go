@@ -30,6 +30,12 @@
 // One case is excepted. If a job is behind its share by more than the rotation of the turn explains, its GPUs are kept for it
 // in pauses that are usually shorter than the next job takes to stop (see pausing).
 //
+// # Sets
+//
+// The jobs of a set hold the turn of their GPUs together, because they are faster so. A member that becomes ready computes next
+// to the others until their turn ends, which ends for all of them. Each is charged by its speed in the set: the work of all
+// jobs follows the shares, and a job that has no share of its own gets what the others leave.
+//
 // # Bound
 //
 // A job that holds has to answer a Revoke within Timeout. If it does not, it is overdue: it is taken for a job that cannot
@@ -39,5 +45,6 @@
 //
 //	Σ over the jobs k that compete with it of (quantum(k) + Timeout)  +  the virtual time by which it is ahead
 //
-// No turn is given twice: a job gets a turn only if it is ready, and its GPUs only if no other job holds or is stopping there.
+// No turn is given twice: a job gets a turn only if it is ready, and its GPUs only if no other job holds or is stopping
+// there, except jobs of its set.
 package turn

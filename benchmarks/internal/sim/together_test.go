@@ -35,3 +35,26 @@ func TestFairSharing_OfJobsThatComputeTogether(t *testing.T) {
 		})
 	}
 }
+
+// The node measures the speeds of jobs that compute at the same time, and uses them where they pay: all jobs together are done
+// sooner than in turns. Where they do not pay, nothing changes but the time of bounded trials.
+func TestRun_SetsAreFoundWhereTheyPay(t *testing.T) {
+	machine := sim.Machine{Cores: 4, GPUs: 1, Widths: []int{1}}
+	makespans := func(speeds sim.Speeds) (shared, divided float64) {
+		m := machine
+		m.Speeds = speeds
+		jobs := m.Draw(1, 0)
+		for _, p := range sim.Policies() {
+			if p.Name == sim.Balanced {
+				_, shared = sim.Run(jobs, m.Cores, sim.Fair{})
+				_, divided = sim.Run(jobs, m.Cores, p.New(m.Cores, 0))
+			}
+		}
+		return shared, divided
+	}
+	shared, turns := makespans(sim.Alike(0.5))
+	require.InDelta(t, 1, turns/shared, 0.03, "sets are rejected")
+	shared, sets := makespans(sim.Alike(0.9))
+	require.Less(t, sets, 0.8*turns, "sets are found")
+	t.Logf("makespan: in turns %.0f s, in sets %.0f s, plain sharing with gaps %.0f s", turns, sets, shared)
+}
