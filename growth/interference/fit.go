@@ -26,7 +26,7 @@ const (
 	// rounds is the number of rounds of coordinate descent, outlier the residual, in standard deviations, beyond which an
 	// entry has only a linear influence (Huber).
 	rounds, outlier = 30, 2
-	// maxStep bounds the change of a term in a sweep, because rows are linear only nearby, maxTerm the variance of a kind of
+	// maxStep bounds the change of a term in a round, because rows are linear only nearby, maxTerm the variance of a kind of
 	// term.
 	maxStep, maxTerm = 0.5, 1
 )

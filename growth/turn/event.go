@@ -17,7 +17,7 @@ type (
 	}
 	// Opened reports that a job computes: a new one, or one that has its turn from an earlier scheduler.
 	Opened struct{ Job growth.PodUID }
-	// Asked reports that a job that is overdue is to be asked to stop once more.
+	// Asked reports that a job that is overdue must be asked to stop once more.
 	Asked struct{ Job growth.PodUID }
 	// Waits reports that a job has stopped, or was idle, and waits for the turn.
 	Waits struct{ Job growth.PodUID }

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The shipped model predicts unseen sets of a few invented worlds. The benchmark judges it by its goals, on more of them and on
+// The shipped model predicts unseen sets of a few invented mixes. The benchmark judges it by its goals, on more of them and on
 // measured sets.
 func TestSynthetic_PredictsUnseenSets(t *testing.T) {
 	var cases []Case

@@ -9,9 +9,9 @@ import (
 	"github.com/trellis-gpu/trellis/growth/interference"
 )
 
-// world is an invented GPU with kinds of jobs on it. A job's slowdown has a factor for the job, one for each other job,
+// mix is an invented GPU with kinds of jobs on it. A job's slowdown has a factor for the job, one for each other job,
 // and one for the pair that follows from neither.
-type world struct {
+type mix struct {
 	contention            float64
 	activity              []float64
 	sensitivity, pressure []float64
@@ -28,9 +28,9 @@ const (
 	speedNoise         = 0.04
 )
 
-func newWorld(seed uint64) *world {
+func newMix(seed uint64) *mix {
 	rng := rand.New(rand.NewPCG(seed, 30))
-	w := &world{rng: rng, contention: 0.45 * math.Exp(contentionSpread*rng.NormFloat64()), crowding: crowdingSpread * rng.NormFloat64()}
+	w := &mix{rng: rng, contention: 0.45 * math.Exp(contentionSpread*rng.NormFloat64()), crowding: crowdingSpread * rng.NormFloat64()}
 	for range 6 + rng.IntN(15) {
 		w.activity = append(w.activity, 0.15+0.85*rng.Float64())
 		w.sensitivity = append(w.sensitivity, math.Exp(kindSpread*rng.NormFloat64()))
@@ -50,7 +50,7 @@ func newWorld(seed uint64) *world {
 }
 
 // set returns the true speeds of kinds on the GPU.
-func (w *world) set(kinds ...int) interference.Measurement {
+func (w *mix) set(kinds ...int) interference.Measurement {
 	m := interference.Measurement{Seconds: growth.Seconds(20 + 200*w.rng.Float64())}
 	for i, own := range kinds {
 		var excess float64
@@ -73,7 +73,7 @@ func (w *world) set(kinds ...int) interference.Measurement {
 }
 
 // noisy returns a set as it is measured.
-func (w *world) noisy(m interference.Measurement) interference.Measurement {
+func (w *mix) noisy(m interference.Measurement) interference.Measurement {
 	measured := interference.Measurement{Seconds: m.Seconds}
 	for _, member := range m.Set {
 		member.Speed = min(interference.MaxSpeed, member.Speed*math.Exp(speedNoise*w.rng.NormFloat64()))
@@ -83,9 +83,9 @@ func (w *world) noisy(m interference.Measurement) interference.Measurement {
 	return measured
 }
 
-// Synthetic measures a part of the pairs of a world, and few of its triples, and predicts the others.
+// Synthetic measures a part of the pairs of a mix, and few of its triples, and predicts the others.
 func Synthetic(seed uint64) ([]Case, error) {
-	w := newWorld(seed)
+	w := newMix(seed)
 	part := 0.2 + 0.6*w.rng.Float64()
 	var measured, unseen []interference.Measurement
 	add := func(set interference.Measurement, part float64) {
