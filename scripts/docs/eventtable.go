@@ -82,14 +82,24 @@ var explanations = []explanation{
 		Advice:  "Nothing to do.",
 	},
 	{
+		Reason: "GPUTimeMeasured", From: "coordinator", On: "pod", Type: "Normal",
+		Meaning: "The job cannot be paused. It is charged the time of its kernels, as the driver measures it, and the other jobs take turns next to it.",
+		Advice:  "Let the job use the shim (`import gpushare`), if it should take turns.",
+	},
+	{
+		Reason: "GPUTimeFrozen", From: "coordinator", On: "pod", Type: "Normal",
+		Meaning: "The job takes turns by the freezer of cgroups (`--freeze`), because it does not use the shim.",
+		Advice:  "Leave `gpu-time` out of `gpushare/tune`, if the job must answer probes or connections at any time.",
+	},
+	{
+		Reason: "GPUCoresNoEffect", From: "coordinator", On: "pod", Type: "Normal",
+		Meaning: "`gpushare/gpu-cores` has no effect on this job, for the reason in the message.",
+		Advice:  "Nothing to do, or remove the annotation.",
+	},
+	{
 		Reason: "GPUTimeChanged", From: "coordinator", On: "pod", Type: "Normal",
 		Meaning: "The job takes turns with other jobs on its GPU, with the part of the time in the message. The first turns are an event; later changes are summarised every five minutes, if they are noticeable.",
 		Advice:  "Nothing to do. `kubectl gpushare explain` shows the order of the turns and the reason for each change.",
-	},
-	{
-		Reason: "GPUSharedAtTheSameTime", From: "coordinator", On: "pod", Type: "Normal",
-		Meaning: "The job computes at the same time as the jobs in the message, because all of them together then make more steps than in turns. The node has measured their speeds.",
-		Advice:  "Nothing to do. `kubectl gpushare explain` shows the measured speed and the jobs.",
 	},
 	{
 		Reason: "GPUTimeNotDivided", From: "coordinator", On: "pod", Type: "Normal",
