@@ -3,7 +3,7 @@
 The thread is stopped at each kind of call that it makes to the system. A call of the job that needs anything that the thread
 then has, such as a lock, would never return.
 """
-import os
+import logging
 import pathlib
 import select
 import socket
@@ -52,6 +52,11 @@ class _Object:
 
 
 class Independence(ShimTest):
+    def setUp(self):
+        super().setUp()
+        logging.disable(logging.WARNING)   # of checkpoints that are gone before the thread has read them
+        self.addCleanup(logging.disable, logging.NOTSET)
+
     def stop(self, module, name):
         """Stop the thread of the job at module.name, from its first step on."""
         stopping = Stopping(getattr(self.job, module), name)
