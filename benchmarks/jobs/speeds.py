@@ -110,10 +110,13 @@ def measure(jobs, seconds):
 def alone(jobs, seconds):
     """The speed of each job alone. It is measured again and again, since the machine's own speed changes."""
     for job in jobs:
-        rates, loading = measure([job], seconds)
-        job.alone, job.activity = statistics.median(rates[0]), 1 - min(1, loading[0])
-        if job.alone == 0:
-            raise SystemExit("speeds.py: the job %s makes no step in %g s: is the machine busy?" % (job.kind, seconds))
+        job.alone, longer = 0, seconds
+        while job.alone == 0:
+            if longer > STARTUP:
+                raise SystemExit("speeds.py: the job %s makes no step in %g s: is the machine busy?" % (job.kind, STARTUP))
+            rates, loading = measure([job], longer)
+            job.alone, job.activity = statistics.median(rates[0]), 1 - min(1, loading[0])
+            longer *= 4   # a step takes longer than a part of the time
 
 
 def sets(first, second):
