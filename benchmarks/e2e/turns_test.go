@@ -53,7 +53,7 @@ func TestTurns(t *testing.T) {
 		done <- outcome{line, err}
 	}()
 
-	t.Run("jobs take turns, and the younger has more than half of the time", s.youngerHasMore)
+	t.Run("jobs take turns, and one has more than an equal part of the time", s.sharesDiffer)
 	t.Run("explain shows the turns", s.turnsAreExplained)
 	t.Run("metrics count the turns", func(t *testing.T) {
 		eventually(t, "a turn has passed to another job", time.Minute, func() bool { return s.turnSwitches(t) > 0 })
@@ -84,25 +84,23 @@ func (s *stage) computeOn(t *testing.T, node, jobs string) {
 	s.run.Jobs, s.run.Setup.Computing = s.jobs, []string{node}
 }
 
-// youngerHasMore waits for a decision that prefers the job that arrived later and has less work left. Until its size is known,
-// all jobs compute at the same time.
-func (s *stage) youngerHasMore(t *testing.T) {
-	eventually(t, "the younger job has more than half of the GPU's time", 3*time.Minute, func() bool {
-		if !s.exists(t, "young") {
+// sharesDiffer waits for a decision by which jobs take turns, and one of them has clearly more than an equal part. Until sizes are
+// known, all jobs compute at the same time.
+func (s *stage) sharesDiffer(t *testing.T) {
+	eventually(t, "jobs take turns, and one has more than an equal part", 3*time.Minute, func() bool {
+		state, err := s.State(t.Context())
+		if err != nil {
 			return false
 		}
-		young := s.sample(t, "young")
-		old := s.sample(t, "old")
-		return shares(young) > .5 && shares(young) > shares(old) && young.Sample.GPUTime.Paused && young.Sample.GPUTime.Held > 0
+		paused, largest := 0, growth.Share(0)
+		for _, j := range state.Jobs {
+			if g := j.Sample.GPUTime; g != nil && g.Paused && g.Held > 0 {
+				paused++
+				largest = max(largest, g.Share)
+			}
+		}
+		return paused >= 2 && largest > 1/growth.Share(paused)+.05
 	})
-}
-
-// shares returns a job's share of the time of its GPU.
-func shares(j *cluster.JobState) growth.Share {
-	if j == nil || j.Sample.GPUTime == nil {
-		return 0
-	}
-	return j.Sample.GPUTime.Share
 }
 
 func (s *stage) exists(t *testing.T, name string) bool {
