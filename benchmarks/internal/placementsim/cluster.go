@@ -18,8 +18,8 @@ type Layout struct {
 
 // How the nodes measure: each set every so many seconds, with a relative error.
 const (
-	measureSeconds growth.Seconds = 20
-	measureError                  = 0.05
+	measureSeconds = growth.Seconds(20)
+	measureError   = 0.05
 )
 
 // cluster is one run of a workload under a policy.

@@ -50,11 +50,11 @@ func (c Cell) targets() map[string]float64 {
 	if wrong {
 		at[harmed] = 3
 	}
-	switch {
-	case c.Machine.GPUs == 1:
-		at[completed], at[good], at[best], at[worst] = -32, -25, -80, 5
-	case c.Machine.GPUs > 1:
+	if c.Machine.GPUs > 0 {
+		c.addGPUTargets(at)
 		return at
+	}
+	switch {
 	case c.Policy == Balanced && !one:
 		at[completed], at[good] = -30, -25
 	case c.Policy == Balanced && wrong:
@@ -69,6 +69,12 @@ func (c Cell) targets() map[string]float64 {
 		return nil
 	}
 	return at
+}
+
+func (c Cell) addGPUTargets(at map[string]float64) {
+	if c.Machine.GPUs == 1 {
+		at[completed], at[good], at[best], at[worst] = -32, -25, -80, 5
+	}
 }
 
 // where names the machine and the errors.

@@ -10,8 +10,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/node"
 )
 
-// Speeds[a][b] is the speed of a job of class a while one of class b computes on the same GPU, relative to computing alone. Of
-// more jobs, each adds its part to the time of a step. With 0.5 for all classes, jobs that compute at the same time are as
+// Speeds are relative to computing alone: [a][b] of a job of class a while one of class b computes on the same GPU. Of more jobs, each adds its part to the time of a step. With 0.5 for all classes, jobs that compute at the same time are as
 // fast as in turns; with 1 they do not slow one another down.
 type Speeds [][]float64
 
