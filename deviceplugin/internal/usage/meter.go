@@ -78,7 +78,7 @@ func (m *Meter) Processes(of Key) int {
 	defer m.mu.Unlock()
 	for _, r := range m.readings {
 		if r.Key == of {
-			return r.Use.Processes
+			return r.Processes
 		}
 	}
 	return 0
