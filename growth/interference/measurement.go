@@ -8,7 +8,8 @@ import (
 
 const (
 	// MinSet and MaxSet bound the number of jobs in a measured set.
-	MinSet, MaxSet = 2, 8
+	MinSet = 2
+	MaxSet = 8
 	// MaxSpeed is the largest valid speed. Jobs do not help one another, so speeds above 1 are noise.
 	MaxSpeed = 1.5
 	// maxSeconds is a year: no set is measured for longer.

@@ -160,7 +160,7 @@ func (s *Scheduler) company(j *job) (others []growth.PodUID, speed float64) {
 		if mate {
 			mates++
 		}
-		if !other.computes() && !(other.Always && other.state != Idle) {
+		if !other.computes() && (!other.Always || other.state == Idle) {
 			continue
 		}
 		others = append(others, other.ID)
