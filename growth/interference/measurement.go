@@ -7,8 +7,9 @@ import (
 )
 
 const (
-	// MinSet and MaxSet bound the number of jobs in a measured set.
+	// MinSet is the least number of jobs in a measured set.
 	MinSet = 2
+	// MaxSet is the largest number of jobs in a measured set.
 	MaxSet = 8
 	// MaxSpeed is the largest valid speed. Jobs do not help one another, so speeds above 1 are noise.
 	MaxSpeed = 1.5
