@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,22 +20,37 @@ import (
 	"github.com/trellis-gpu/trellis/tuner/internal/history"
 )
 
-type counts map[string]int
+// counts are shared by the tuners of a harness.
+type counts struct {
+	mu sync.Mutex
+	of map[string]int
+}
 
-func (c counts) CountMeasurements(result string, n int) { c[result] += n }
-func (c counts) CountModelWrite(result string)          { c[result]++ }
+func (c *counts) CountMeasurements(result string, n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.of[result] += n
+}
+
+func (c *counts) CountModelWrite(result string) { c.CountMeasurements(result, 1) }
+
+func (c *counts) get(result string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.of[result]
+}
 
 // harness is a bus with nodes that publish speeds.
 type harness struct {
 	t      *testing.T
 	bus    *membus.Bus
 	node   *membus.Session
-	counts counts
+	counts *counts
 }
 
 func newHarness(t *testing.T) *harness {
 	b := membus.New()
-	return &harness{t: t, bus: b, node: b.Session(), counts: counts{}}
+	return &harness{t: t, bus: b, node: b.Session(), counts: &counts{of: map[string]int{}}}
 }
 
 // startTuner starts a tuner and returns a function that stops it.
@@ -156,8 +172,8 @@ func TestController_IgnoresInvalidMeasurements(t *testing.T) {
 		h.pass(2 * time.Minute)
 		record, _ := h.model()
 		require.Len(t, record.Learned.Pairs, 2)
-		require.Equal(t, 1, h.counts[contention.Learned])
-		require.Equal(t, 3, h.counts[contention.Invalid])
+		require.Equal(t, 1, h.counts.get(contention.Learned))
+		require.Equal(t, 3, h.counts.get(contention.Invalid))
 	})
 }
 
@@ -209,7 +225,7 @@ func TestController_StartsAgainAfterAConflict(t *testing.T) {
 		}
 		record, _ := h.model()
 		require.Len(t, record.Learned.Pairs, 2)
-		require.Positive(t, h.counts[contention.Written])
+		require.Positive(t, h.counts.get(contention.Written))
 	})
 }
 
