@@ -42,9 +42,8 @@ test-vpa: build ## A job that a real Vertical Pod Autoscaler resizes, on a local
 
 .PHONY: test-older
 test-older: build ## The installation into API servers 1.31, 1.33 and 1.35; the first run builds them (13 min on two cores)
-	bin/local build --only controlplane
 	bin/local build --only older
-	go test -count=1 -v -run '^TestOlder_' ./deploy/local/internal/install
+	TRELLIS_STOCK_DIR=$$(bin/local build --only controlplane | tail -n 1) go test -count=1 -v -run '^TestOlder_' ./deploy/local/internal/install
 
 ##@ Figures
 .PHONY: sim

@@ -5,17 +5,14 @@ import (
 	"crypto/tls"
 	"io"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/trellis-gpu/trellis/daemon/controlplanetest"
-	"github.com/trellis-gpu/trellis/deploy/local/internal/stock"
 )
 
 // apiServer is a stock kube-apiserver on its own etcd, and nothing else: no controller, no node.
@@ -27,19 +24,11 @@ type apiServer struct {
 
 const testToken = "for-this-test-only"
 
-// stockFolder finds the stock programs where a local cluster keeps them. It never builds them: that takes minutes.
 func stockFolder(t *testing.T) string {
 	t.Helper()
-	dir := os.Getenv("TRELLIS_STOCK_DIR")
+	dir := controlplanetest.StockDir()
 	if dir == "" {
-		key, err := stock.Key("../..", runtime.Version(), stock.All())
-		require.NoError(t, err)
-		cache, err := stock.CacheRoot(os.Getenv)
-		require.NoError(t, err)
-		dir = filepath.Join(cache, "stock", key)
-	}
-	if missing := stock.Missing(dir, stock.ControlPlane()); len(missing) > 0 {
-		t.Skipf("no stock %s in %s: `bin/local build` makes them, or name their folder in TRELLIS_STOCK_DIR", stock.Names(missing), dir)
+		t.Skip("needs TRELLIS_STOCK_DIR, a folder with etcd, kube-apiserver and kubectl; `bin/local build` prints one")
 	}
 	return dir
 }
