@@ -130,24 +130,29 @@ const (
 	gpuHeadroom = 1.02
 	// minTime is the least time without waiting, in seconds, from which a limit is learned.
 	minTime = 0.05
+	// fallTime and riseTime are the times without waiting, in seconds, after which a limit has come half way to a lower or
+	// to a higher value. A job with a small share is seen without waiting for a moment only, which says little: from such
+	// moments its limit would jump, and so would the shares of all others. A limit that is too low is the worse error.
+	fallTime, riseTime = 10, 1
 )
 
 // usableOfGPUs returns the fraction of time in which a job can use its GPUs, times their number. A job that starts, saves or
-// evaluates uses none for some seconds, so a lower value is approached in steps. The limit of a job that has never used
-// them is not known.
+// evaluates uses none for some seconds, and the time without waiting may be short, so the value is approached in steps. The
+// limit of a job that has never used its GPUs is not known.
 func (seen observation) usableOfGPUs(a Account, used, wait float64) float64 {
-	if (1-wait)*seen.seconds < minTime || used == 0 && a.UsableCores == 0 {
+	free := (1 - wait) * seen.seconds
+	if free < minTime || used == 0 && a.UsableCores == 0 {
 		return a.UsableCores
 	}
 	before := a.UsableCores
 	if before == 0 {
 		before = a.width()
 	}
-	alone := min(gpuHeadroom*used/(1-wait), a.width())
-	if alone < before {
-		alone = (alone + before) / 2
+	alone, half := min(gpuHeadroom*used/(1-wait), a.width()), float64(fallTime)
+	if alone > before {
+		half = riseTime
 	}
-	return max(alone, a.width()/100)
+	return max(before+(alone-before)*free/(free+half), a.width()/100)
 }
 
 // gpus returns the GPUs of all jobs.

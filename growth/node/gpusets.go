@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,7 +14,7 @@ import (
 )
 
 const (
-	// trialPart bounds the time that is lost to trials of pairs that turn out not to pay, as a part of the time in turns.
+	// trialPart bounds the time that a job loses to trials of pairs that turn out not to pay, as a part of the time in turns.
 	trialPart = 0.02
 	// retryTrial is the time after which a pair is tried again that has not computed enough to be measured.
 	retryTrial = 10 * time.Minute
@@ -23,6 +24,7 @@ const (
 type corunTrial struct {
 	pair  [2]growth.PodUID
 	kinds [2]corun.Kind
+	parts [2]float64 // of the pair's time in turns
 	began time.Time
 }
 
@@ -127,7 +129,8 @@ func expectedSpeed(j, other gpuJob) float64 {
 	return 1 / float64(interference.Prior().Slowdown(j.activity(), other.activity()).Mean)
 }
 
-// endTrial ends the present trial once it has lasted for an interval. Its time counts as lost if the pair does not pay.
+// endTrial ends the present trial once it has lasted for an interval. If the pair does not pay, what a job has lost counts: all
+// of the time if that was not measured.
 func (n *Node) endTrial() {
 	t := n.corunTrial
 	if t == nil || n.now.Sub(t.began) < n.config.Interval {
@@ -140,10 +143,13 @@ func (n *Node) endTrial() {
 	if knownA && knownB && a.Mean+b.Mean >= 1+corun.Margin {
 		return
 	}
-	n.trialTime += n.now.Sub(t.began)
-	if !knownA || !knownB {
+	lost := 1.0
+	if knownA && knownB {
+		lost = max(0, t.parts[0]-a.Mean, t.parts[1]-b.Mean)
+	} else {
 		n.triedAt[t.kinds] = n.now
 	}
+	n.trialTime += time.Duration(lost * float64(n.now.Sub(t.began)))
 }
 
 // startTrial starts a trial of a pair that was not measured, if that may pay and little time was lost by others. It returns
@@ -166,19 +172,21 @@ func (n *Node) startTrial() bool {
 	return false
 }
 
-// bestTrial returns the trial of the two jobs with the largest shares.
+// bestTrial returns the trial of the two jobs of which the smaller share is largest. It has the most to gain, and of two jobs
+// with equal shares none loses much.
 func (n *Node) bestTrial(g gpuGroup) (best *corunTrial) {
-	most := growth.Share(0)
+	var smaller, sum growth.Share
 	for i, a := range g.jobs {
 		for _, b := range g.jobs[:i] {
-			sum := a.gpu.share + b.gpu.share
-			if sum <= most || !slices.Equal(a.gpus, b.gpus) || !n.mayPay(a, b) {
+			low, both := min(a.gpu.share, b.gpu.share), a.gpu.share+b.gpu.share
+			if cmp.Or(cmp.Compare(low, smaller), cmp.Compare(both, sum)) <= 0 || !slices.Equal(a.gpus, b.gpus) || !n.mayPay(a, b) {
 				continue
 			}
-			most = sum
+			smaller, sum = low, both
 			best = &corunTrial{
 				pair:  [2]growth.PodUID{a.pod.Ref.UID, b.pod.Ref.UID},
 				kinds: [2]corun.Kind{a.interferes(), b.interferes()},
+				parts: [2]float64{float64(a.gpu.share / both), float64(b.gpu.share / both)},
 				began: n.now,
 			}
 		}

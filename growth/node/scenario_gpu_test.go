@@ -38,6 +38,7 @@ type gpuJob struct {
 	perStep     float64
 	need        float64 // as done, when the loss has made 95 % of its improvement
 	demand      float64 // the most of its GPUs' time that it can use
+	together    float64 // its speed next to one other such job; 0 if that is no faster than in turns
 	worldSize   int
 	unconnected bool
 	trains      bool
@@ -113,6 +114,10 @@ func (g *gpus) compute(seconds float64) {
 	var weights []float64
 	var demands []growth.Share
 	g.elapsed += growth.Seconds(seconds)
+	if slices.ContainsFunc(slices.Collect(maps.Values(g.jobs)), func(j *gpuJob) bool { return j.together > 0 }) {
+		g.computeInSets(seconds)
+		return
+	}
 	for _, name := range slices.Sorted(maps.Keys(g.jobs)) {
 		if j := g.jobs[name]; j.trains && j.done < j.total-1e-9 {
 			names, on = append(names, name), append(on, j.on)
@@ -196,7 +201,7 @@ func (s *scenario) trainsOnGPU(name string, v map[string]string) {
 	}
 	j.total, j.perStep = number("seconds", 100), number("step", 0.1)
 	j.need = number("need", 0.3*j.total)
-	j.demand = number("demand", 1)
+	j.demand, j.together = number("demand", 1), number("together", 0)
 	j.worldSize = int(number("world_size", 1))
 	j.unconnected = v["shim"] == "old"
 	j.trains = true
@@ -268,6 +273,9 @@ func (s *scenario) renderTurns(plan *node.TurnPlan) {
 			job := fmt.Sprintf("%s %s", strings.TrimPrefix(string(j.Pod), "uid-"), j.Share)
 			if j.Always {
 				job += " (always)"
+			}
+			if j.Set > 0 {
+				job += fmt.Sprintf(" (set %d at %.2f)", j.Set, j.Speed)
 			}
 			if j.Freeze != "" {
 				job += " (frozen)"

@@ -15,14 +15,20 @@ import (
 )
 
 // GPUMachines lists the measured machines whose GPUs are divided. On the second and the fourth, jobs on several GPUs connect
-// these.
+// these. On the last two, jobs that compute at the same time do more work together than in turns: all of them, or some.
 func GPUMachines() []Machine {
-	return []Machine{
-		{Cores: 4, GPUs: 1, Widths: []int{1}},
+	one := Machine{Cores: 4, GPUs: 1, Widths: []int{1}}
+	machines := []Machine{
+		one,
 		{Cores: 8, GPUs: 2, Widths: []int{1, 1, 2}},
 		{Cores: 32, GPUs: 8, Widths: []int{1}},
 		{Cores: 32, GPUs: 8, Widths: []int{1, 1, 2, 4}},
 	}
+	for _, speeds := range []Speeds{Alike(0.8), Mixed()} {
+		one.Speeds = speeds
+		machines = append(machines, one)
+	}
+	return machines
 }
 
 func (m Machine) jobsOnGPUs() int {

@@ -44,7 +44,7 @@ func TestStudy_HarmlessKeepsItsGuaranteesOnGPUs(t *testing.T) {
 	machines := sim.GPUMachines()
 	cells, err := sim.Study(context.Background(), 3, machines[:2], harmless)
 	require.NoError(t, err)
-	large, err := sim.Study(context.Background(), 2, machines[3:], sim.Shipped(sim.Policies()))
+	large, err := sim.Study(context.Background(), 2, machines[3:4], sim.Shipped(sim.Policies()))
 	require.NoError(t, err)
 	cells = append(cells, large...)
 	for _, c := range cells {

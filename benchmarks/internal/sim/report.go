@@ -72,7 +72,7 @@ func (c Cell) targets() map[string]float64 {
 }
 
 func (c Cell) addGPUTargets(at map[string]float64) {
-	if c.Machine.GPUs == 1 {
+	if c.Machine.GPUs == 1 && c.Machine.Speeds == nil {
 		at[completed], at[good], at[best], at[worst] = -32, -25, -80, 5
 	}
 }

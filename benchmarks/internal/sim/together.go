@@ -10,8 +10,9 @@ import (
 	"github.com/trellis-gpu/trellis/growth/node"
 )
 
-// Speeds are relative to computing alone: [a][b] of a job of class a while one of class b computes on the same GPU. Of more jobs, each adds its part to the time of a step. With 0.5 for all classes, jobs that compute at the same time are as
-// fast as in turns; with 1 they do not slow one another down.
+// Speeds are relative to computing alone: [a][b] of a job of class a while one of class b computes on the same GPU. Of more
+// jobs, each adds its part to the time of a step. With 0.5 for all classes, jobs that compute at the same time are as fast as
+// in turns; with 1 they do not slow one another down.
 type Speeds [][]float64
 
 // Alike returns the speeds of one class of jobs.
@@ -25,15 +26,6 @@ func Mixed() Speeds {
 		{0.85, 0.75, 0.6},
 		{0.8, 0.65, 0.5},
 	}
-}
-
-// WithSpeeds returns machines on which jobs that compute at the same time have these speeds.
-func WithSpeeds(machines []Machine, speeds Speeds) []Machine {
-	all := slices.Clone(machines)
-	for i := range all {
-		all[i].Speeds = speeds
-	}
-	return all
 }
 
 // String returns a text such as "0.50 to 0.95".
