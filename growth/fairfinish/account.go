@@ -29,6 +29,8 @@ type Account struct {
 	GrantedCores float64 `json:"granted,omitempty"`
 	// UsableCores is the learned part of Limit; 0 for no limit.
 	UsableCores float64 `json:"usable,omitempty"`
+	// Evidence is the time without waiting, in seconds, that UsableCores of a job on GPUs comes from.
+	Evidence float64 `json:"evidence,omitempty"`
 	// On lists the GPUs that the job uses at the same time; empty if cores are divided.
 	On []growth.GPU `json:"on,omitempty"`
 	// Speedup is that of the last decision.
@@ -84,7 +86,10 @@ func (a Account) update(j Job, seen observation) Account {
 	if j.Limit > 0 {
 		a.Limit = min(a.Limit, j.Limit.Cores())
 	}
-	if seen.seconds > 0 {
+	switch onGPUs := len(a.On) > 0; {
+	case onGPUs && wait.known && seen.seconds > 0:
+		a.learnUsable(seen.seconds, float64(used)/seen.seconds, wait.value)
+	case seen.seconds > 0:
 		a.UsableCores = seen.usable(a, float64(used)/seen.seconds, wait)
 	}
 	if a.UsableCores > 0 {

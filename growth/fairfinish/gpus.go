@@ -130,29 +130,26 @@ const (
 	gpuHeadroom = 1.02
 	// minTime is the least time without waiting, in seconds, from which a limit is learned.
 	minTime = 0.05
-	// fallTime and riseTime are the times without waiting, in seconds, after which a limit has come half way to a lower or
-	// to a higher value. A job with a small share is seen without waiting for a moment only, which says little: from such
-	// moments its limit would jump, and so would the shares of all others. A limit that is too low is the worse error.
-	fallTime, riseTime = 10, 1
+	// A limit is the mean over the last mostEvidence seconds without waiting. Older ones count half after evidenceHalfLife
+	// seconds: a job with a small share is seldom seen without waiting, and may have changed.
+	mostEvidence, evidenceHalfLife = 10, 30
 )
 
-// usableOfGPUs returns the fraction of time in which a job can use its GPUs, times their number. A job that starts, saves or
-// evaluates uses none for some seconds, and the time without waiting may be short, so the value is approached in steps. The
-// limit of a job that has never used its GPUs is not known.
-func (seen observation) usableOfGPUs(a Account, used, wait float64) float64 {
-	free := (1 - wait) * seen.seconds
+// learnUsable updates the fraction of time in which a job can use its GPUs, times their number. It is what the job used in
+// the time without waiting. From the short moments in which a job with a small share does not wait, the limit would jump, and
+// the shares of all others with it; so would that of a job that starts, saves or evaluates. The limit of a job that has never
+// used its GPUs is not known.
+func (a *Account) learnUsable(seconds, used, wait float64) {
+	free := (1 - wait) * seconds
 	if free < minTime || used == 0 && a.UsableCores == 0 {
-		return a.UsableCores
+		return
 	}
-	before := a.UsableCores
-	if before == 0 {
-		before = a.width()
+	if a.UsableCores == 0 {
+		a.UsableCores, a.Evidence = a.width(), mostEvidence
 	}
-	alone, half := min(gpuHeadroom*used/(1-wait), a.width()), float64(fallTime)
-	if alone > before {
-		half = riseTime
-	}
-	return max(before+(alone-before)*free/(free+half), a.width()/100)
+	a.Evidence = min(a.Evidence*math.Exp2(-seconds/evidenceHalfLife), mostEvidence) + free
+	alone := min(gpuHeadroom*used/(1-wait), a.width())
+	a.UsableCores = max(a.UsableCores+(alone-a.UsableCores)*free/a.Evidence, a.width()/100)
 }
 
 // gpus returns the GPUs of all jobs.

@@ -99,3 +99,42 @@ func TestDecide_ServesTheTargetOfAJobOnSeveralGPUs(t *testing.T) {
 		})
 	}
 }
+
+// Each case learns for a minute, in intervals of ten seconds.
+func TestAccount_LearnsWhatAJobCanUse(t *testing.T) {
+	for name, tc := range map[string]struct {
+		before     float64 // 0 if unknown
+		used, wait float64 // fractions of the time
+		low, high  float64
+	}{
+		"a job that is always ready":               {0, .3, .7, 1, 1},
+		"a job that waits for data half the time":  {0, .5, 0, .5, .55},
+		"the same job with a small share":          {0, .01, .98, .8, .95},
+		"a job that has stopped to use the GPU":    {.9, 0, 0, .01, .1},
+		"one that starts again with a small share": {.02, .02, .98, .1, .4},
+		"one that starts again alone":              {.02, 1, 0, .9, 1},
+		"a job that has never used the GPU":        {0, 0, 0, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := on(1, "a")
+			if tc.before > 0 {
+				a.UsableCores, a.Evidence = tc.before, mostEvidence
+			}
+			for range 6 {
+				a.learnUsable(10, tc.used, tc.wait)
+			}
+			require.GreaterOrEqual(t, a.UsableCores, tc.low-1e-9)
+			require.LessOrEqual(t, a.UsableCores, tc.high+1e-9)
+		})
+	}
+}
+
+// From a moment without waiting nothing follows that changes the shares of all others.
+func TestAccount_LearnsLittleFromAMoment(t *testing.T) {
+	a := on(1, "a")
+	a.UsableCores, a.Evidence = .5, mostEvidence
+	a.learnUsable(10, .001, .99) // 0.1 s without waiting
+	require.InDelta(t, .5, a.UsableCores, .01)
+	a.learnUsable(10, .01, .99)
+	require.InDelta(t, .5, a.UsableCores, .01)
+}

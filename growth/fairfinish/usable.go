@@ -64,9 +64,6 @@ func (s State) observe(c Config, jobs []Job, seconds float64) observation {
 
 // usable returns the number of cores that the job can use, given its mean usage in cores; 0 for no limit.
 func (seen observation) usable(a Account, used float64, wait fraction) float64 {
-	if wait.known && len(a.On) > 0 {
-		return seen.usableOfGPUs(a, used, wait.value)
-	}
 	if wait.known {
 		return seen.usableFromWait(a, used, wait.value)
 	}
