@@ -18,9 +18,9 @@ import (
 
 const (
 	fillers = 4
-	// fillTime is how long fillers come and go, and fillPeriod the time between two changes.
-	fillTime   = 100 * time.Second
-	fillPeriod = 2 * time.Second
+	// fillTime is how long fillers come and go. All of them are replaced once they have filled the node, or after fillWait.
+	fillTime = 75 * time.Second
+	fillWait = 10 * time.Second
 	// takesTurns is a job that grows in every second period of 15 seconds, so that CPU moves all the time. Its parameter is
 	// the remainder of its periods.
 	takesTurns = `i=0; while :; do [ $(( $(date +%%s) / 15 %% 2 )) = %d ] && i=$((i+9)); echo "loss 0.$((99999-i))"; sleep 0.2; done`
@@ -42,8 +42,8 @@ func (s *stage) secondScheduler(t *testing.T) {
 	resizes, before, full := 0, s.milli(t, "odd"), 0
 	scaled := time.Now()
 	for end := scaled.Add(fillTime); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-		if time.Since(scaled) > fillPeriod {
-			if s.fillersRunning(t) == fillers {
+		if fill := s.fillersRunning(t) == fillers; fill || time.Since(scaled) > fillWait {
+			if fill {
 				full++
 			}
 			s.scaleFillers(t, 0)

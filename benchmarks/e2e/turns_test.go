@@ -26,9 +26,9 @@ import (
 
 // turnsFile has three jobs that share one GPU. The young one is short, and has the GPU with the old one alone at first.
 const turnsFile = `name,kind,arrival_seconds,steps,batch_size,gpu_mem,cpu,metric,progress,seed,device
-old,gru,0,3600,64,8Gi,150m,loss:min,socket,21,emulated
-young,mlp,5,4000,64,8Gi,150m,loss:min,socket,23,emulated
-other,lstm,45,2600,64,8Gi,150m,loss:min,socket,22,emulated
+old,gru,0,2400,64,8Gi,150m,loss:min,socket,21,emulated
+young,mlp,5,2800,64,8Gi,150m,loss:min,socket,23,emulated
+other,lstm,45,1800,64,8Gi,150m,loss:min,socket,22,emulated
 `
 
 // TestTurns shares one emulated GPU that computes among three jobs. The node has two cores: the GPU is the first, loaders use
