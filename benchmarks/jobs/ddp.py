@@ -63,6 +63,12 @@ class Silent:
         pass
 
 
+def say(line):
+    """Print a line in one write. print() may write the end of the line on its own, after a line of another rank."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
 def shim():
     try:
         import gpushare
@@ -112,10 +118,10 @@ def train(options):
         if step % EVERY == 0:
             report = {"loss": sum(losses) / len(losses)}
             losses = []
-            print("rank=%d step=%d loss=%.4f" % (rank, step, report["loss"]), flush=True)
+            say("rank=%d step=%d loss=%.4f" % (rank, step, report["loss"]))
         trellis.step(samples=len(labels), step=step, total_steps=options.steps, **report)
     device.loading()
-    print("rank=%d finished state=%s" % (rank, fingerprint(model.state_dict())), flush=True)
+    say("rank=%d finished state=%s" % (rank, fingerprint(model.state_dict())))
     dist.barrier()
     dist.destroy_process_group()
 
