@@ -145,7 +145,10 @@ func (a *Account) learnUsable(seconds, used, wait float64) {
 		return
 	}
 	if a.UsableCores == 0 {
-		a.UsableCores, a.Evidence = a.width(), mostEvidence
+		a.UsableCores = a.width()
+	}
+	if a.Evidence == 0 { // a new limit, or one that an earlier release has learned
+		a.Evidence = mostEvidence
 	}
 	a.Evidence = min(a.Evidence*math.Exp2(-seconds/evidenceHalfLife), mostEvidence) + free
 	alone := min(gpuHeadroom*used/(1-wait), a.width())

@@ -137,4 +137,9 @@ func TestAccount_LearnsLittleFromAMoment(t *testing.T) {
 	require.InDelta(t, .5, a.UsableCores, .01)
 	a.learnUsable(10, .01, .99)
 	require.InDelta(t, .5, a.UsableCores, .01)
+
+	earlier := on(1, "a")
+	earlier.UsableCores = .5 // restored from the state of an earlier release
+	earlier.learnUsable(10, .001, .99)
+	require.InDelta(t, .5, earlier.UsableCores, .01)
 }
