@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trellis-gpu/trellis/benchmarks/internal/interference"
+	"github.com/trellis-gpu/trellis/benchmarks/internal/placementsim"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
 	"github.com/trellis-gpu/trellis/benchmarks/jobs"
 	model "github.com/trellis-gpu/trellis/growth/interference"
@@ -36,7 +37,8 @@ func interferenceCommand(commit string) *cobra.Command {
 		Short: "How well the slowdown of unseen pairs and triples of jobs is predicted",
 		Long: `interference predicts the slowdown of sets of jobs on one GPU that the model has not seen, and compares that with what is
 true: measured speeds of the example jobs on the core of an emulated GPU, the pairs that IADeep published, and invented
-worlds. It writes interference.json.
+worlds. It also places jobs on eight GPUs in virtual time, by the model as it is learned and by other rules. It writes
+interference.json.
 
 --measure first records the speeds on this machine, which must be otherwise idle: nine minutes, with Python, PyTorch and
 scikit-learn.`,
@@ -44,7 +46,7 @@ scikit-learn.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	f := cmd.Flags()
-	f.IntVar(&o.seeds, "seeds", 200, "number of invented worlds")
+	f.IntVar(&o.seeds, "seeds", 200, "number of invented worlds, and of workloads that are placed")
 	f.BoolVar(&o.quick, "quick", false, fmt.Sprintf("%d seeds, and a short measurement", quickSeeds))
 	f.BoolVar(&o.strict, "strict", false, "fail if a goal is not met")
 	f.BoolVar(&o.measure, "measure", false, "record the speeds of the example jobs first")
@@ -78,13 +80,18 @@ func (o *interferenceOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	placements, err := placementsim.Studies(o.seeds, recorded)
+	if err != nil {
+		return fmt.Errorf("%s: %w; record it again by --measure", o.recorded, err)
+	}
 	summary := results.Summary{
 		Name: "interference", Quick: o.quick, Commit: o.commit, Date: began.UTC().Truncate(time.Second), Machine: results.ThisMachine(nil),
 		Command: results.Command("bench-interference", cmd.Flags(), "out", "recorded", "python"),
 		Settings: map[string]string{
 			"recorded sets": strconv.Itoa(len(recorded)), "GPU of the recorded sets": "emulated compute", "invented worlds": strconv.Itoa(o.seeds),
 		},
-		Goals: interference.Goals(studies), Details: studies,
+		Goals:   append(interference.Goals(studies), placementGoals(placements)...),
+		Details: map[string]any{"predictions": studies, "placement": placements},
 	}
 	for seed := range o.seeds {
 		summary.Seeds = append(summary.Seeds, uint32(seed+1))
@@ -96,6 +103,26 @@ func (o *interferenceOptions) run(cmd *cobra.Command) error {
 		err = errors.Join(err, fmt.Errorf("%d goals were missed: %q", len(missed), missed))
 	}
 	return err
+}
+
+// placementGoals returns the figures of placement.
+func placementGoals(studies []placementsim.Study) []results.Goal {
+	var goals []results.Goal
+	for _, f := range placementsim.Figures(studies) {
+		g := results.Goal{
+			Name:  f.Name,
+			Value: f.Value,
+			Low:   f.Low,
+			High:  f.High,
+			Unit:  "%",
+		}
+		if f.Target != nil {
+			met := f.Met()
+			g.Target, g.Met = f.Target, &met
+		}
+		goals = append(goals, g)
+	}
+	return goals
 }
 
 // record runs speeds.py and replaces the file of recorded speeds.
