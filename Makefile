@@ -100,7 +100,7 @@ bench-turns: ## How jobs share the time of a GPU by turns: no root, no Kubernete
 	go test ./coordinator/internal/turnbench -count=1 -timeout 0 -run '^TestTurns$$' -v -turns=$(CURDIR)/benchmarks/results/turns.json $(ARGS)
 
 .PHONY: bench-interference
-bench-interference: ## How well slowdowns of unseen pairs and triples of jobs are predicted (ARGS="--measure": record speeds first, 9 min)
+bench-interference: ## Predicted slowdowns of unseen pairs and triples of jobs, and placement by them (ARGS="--measure": record speeds first, 9 min)
 	go build -o bin/ ./benchmarks
 	bin/benchmarks interference $(ARGS)
 
