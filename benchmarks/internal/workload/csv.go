@@ -1,7 +1,7 @@
 package workload
 
 import (
-	"encoding/csv"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trellis-gpu/trellis/benchmarks/internal/strictcsv"
 	"github.com/trellis-gpu/trellis/benchmarks/workloads"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
@@ -27,130 +28,74 @@ const (
 	maxCPU     = 256 * growth.Core
 )
 
-// column is one field of a row: its name in the header and its parser.
-type column struct {
-	name string
-	read func(value string, job *Job) error
-}
-
-func columns() []column {
-	return []column{
-		{"name", readName},
-		{"kind", readKind},
-		{"arrival_seconds", func(v string, j *Job) error {
-			seconds, err := strconv.ParseFloat(v, 64)
-			if err != nil || math.IsNaN(seconds) || seconds < 0 || seconds > maxArrival {
-				return fmt.Errorf("%q is not a number of seconds from 0 to %d", v, maxArrival)
-			}
-			j.Arrival = time.Duration(seconds * float64(time.Second))
-			return nil
-		}},
-		{"steps", func(v string, j *Job) error { return whole(v, maxSteps, &j.Steps) }},
-		{"batch_size", func(v string, j *Job) error { return whole(v, maxBatch, &j.Batch) }},
-		{"gpu_mem", func(v string, j *Job) error {
-			j.GPUMemory = v
-			if _, err := gpushare.ParseMemory(v); err != nil {
-				return fmt.Errorf("%q %w", v, err)
-			}
-			return nil
-		}},
-		{"cpu", readCPU},
-		{"metric", func(v string, j *Job) error { j.Metric = v; return annotation(gpushare.MetricAnnotation, v) }},
-		{"progress", func(v string, j *Job) error { j.Progress = v; return annotation(gpushare.ProgressAnnotation, v) }},
-		{"seed", func(v string, j *Job) error {
-			seed, err := strconv.ParseUint(v, 10, 32)
-			if err != nil {
-				return fmt.Errorf("%q is not a whole number from 0 to %d", v, uint32(math.MaxUint32))
-			}
-			j.Seed = uint32(seed)
-			return nil
-		}},
-		{"device", readDevice},
+// table describes the project's own format.
+func table() strictcsv.Table[Job] {
+	names := map[string]bool{}
+	return strictcsv.Table[Job]{
+		What:     "the workload",
+		MaxBytes: maxBytes,
+		MaxRows:  maxJobs,
+		Default:  Job{Device: CPU},
+		Columns: []strictcsv.Column[Job]{
+			{Name: "name", Read: func(v string, j *Job) error { return readName(v, names, j) }},
+			{Name: "kind", Read: readKind},
+			{Name: "arrival_seconds", Read: readArrival},
+			{Name: "steps", Read: func(v string, j *Job) (err error) {
+				j.Steps, err = strictcsv.Whole(v, 1, maxSteps)
+				return err
+			}},
+			{Name: "batch_size", Read: func(v string, j *Job) (err error) {
+				j.Batch, err = strictcsv.Whole(v, 1, maxBatch)
+				return err
+			}},
+			{Name: "gpu_mem", Read: func(v string, j *Job) error {
+				j.GPUMemory = v
+				if _, err := gpushare.ParseMemory(v); err != nil {
+					return fmt.Errorf("%q %w", v, err)
+				}
+				return nil
+			}},
+			{Name: "cpu", Read: readCPU},
+			{Name: "metric", Read: func(v string, j *Job) error { j.Metric = v; return annotation(gpushare.MetricAnnotation, v) }},
+			{Name: "progress", Read: func(v string, j *Job) error { j.Progress = v; return annotation(gpushare.ProgressAnnotation, v) }},
+			{Name: "seed", Read: func(v string, j *Job) error {
+				seed, err := strictcsv.Whole(v, 0, math.MaxUint32)
+				j.Seed = uint32(seed)
+				return err
+			}},
+			{Name: "device", Read: readDevice, Optional: true},
+		},
 	}
 }
 
 // Parse reads a workload. Errors name the line and the column.
 func Parse(r io.Reader) (Workload, error) {
-	limited := &io.LimitedReader{R: r, N: maxBytes + 1}
-	reader := csv.NewReader(limited)
-	reader.FieldsPerRecord = -1 // checked below, with a better message
-	columns, err := readHeader(reader, columns())
+	jobs, err := table().Read(r)
 	if err != nil {
 		return nil, err
 	}
-	var jobs Workload
-	for {
-		record, err := reader.Read()
-		switch {
-		case errors.Is(err, io.EOF) && len(jobs) == 0:
-			return nil, errors.New("the workload has no job")
-		case errors.Is(err, io.EOF):
-			slices.SortStableFunc(jobs, func(a, b Job) int { return int(a.Arrival - b.Arrival) })
-			return jobs, nil
-		case limited.N <= 0:
-			return nil, fmt.Errorf("the workload is larger than %d bytes", maxBytes)
-		case err != nil:
-			return nil, err // the error of encoding/csv names line and column
-		case len(jobs) == maxJobs:
-			return nil, fmt.Errorf("the workload has more than %d jobs", maxJobs)
-		}
-		job, err := readRow(reader, columns, record)
-		if err != nil {
-			return nil, err
-		}
-		if slices.ContainsFunc(jobs, func(j Job) bool { return j.Name == job.Name }) {
-			return nil, at(reader, 0, columns[0].name, fmt.Errorf("%q is already the name of another job", job.Name))
-		}
-		jobs = append(jobs, job)
-	}
+	slices.SortStableFunc(jobs, func(a, b Job) int { return cmp.Compare(a.Arrival, b.Arrival) })
+	return jobs, nil
 }
 
-// readHeader returns the columns of the file. The last one is optional.
-func readHeader(reader *csv.Reader, columns []column) ([]column, error) {
-	names := make([]string, len(columns))
-	for i, c := range columns {
-		names[i] = c.name
-	}
-	header, err := reader.Read()
-	if errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("the workload is empty: its first line must be %s", strings.Join(names, ","))
-	} else if err != nil {
-		return nil, err
-	}
-	if slices.Equal(header, names[:len(names)-1]) {
-		return columns[:len(columns)-1], nil
-	}
-	if !slices.Equal(header, names) {
-		return nil, fmt.Errorf("line 1: the columns are %s, they must be %s", strings.Join(header, ","), strings.Join(names, ","))
-	}
-	return columns, nil
-}
-
-func readRow(reader *csv.Reader, columns []column, record []string) (Job, error) {
-	if len(record) != len(columns) {
-		line, _ := reader.FieldPos(0)
-		return Job{}, fmt.Errorf("line %d: %d fields, there are %d columns", line, len(record), len(columns))
-	}
-	job := Job{Device: CPU}
-	for i, c := range columns {
-		if err := c.read(record[i], &job); err != nil {
-			return Job{}, at(reader, i, c.name, err)
-		}
-	}
-	return job, nil
-}
-
-func at(reader *csv.Reader, field int, name string, err error) error {
-	line, character := reader.FieldPos(field)
-	return fmt.Errorf("line %d, column %s (character %d): %w", line, name, character, err)
+// readArrival reads seconds from the workload's start.
+func readArrival(v string, j *Job) error {
+	seconds, err := strictcsv.Number(v, 0, maxArrival)
+	j.Arrival = time.Duration(seconds * float64(time.Second))
+	return err
 }
 
 var label = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,48}[a-z0-9])?$`)
 
-func readName(v string, j *Job) error {
-	if !label.MatchString(v) {
+// readName reads a name that none of names is.
+func readName(v string, names map[string]bool, j *Job) error {
+	switch {
+	case !label.MatchString(v):
 		return fmt.Errorf("%q is not a pod's name: lower-case letters, digits and dashes, at most 50", v)
+	case names[v]:
+		return fmt.Errorf("%q is already the name of another job", v)
 	}
+	names[v] = true
 	j.Name = v
 	return nil
 }
@@ -185,15 +130,6 @@ func readCPU(v string, j *Job) error {
 		return fmt.Errorf("%q is not an amount of CPU, such as \"150m\" or \"2\"", v)
 	}
 	j.CPU = growth.MilliCPU(amount) * unit
-	return nil
-}
-
-func whole(v string, most int, into *int) error {
-	n, err := strconv.Atoi(v)
-	if err != nil || n < 1 || n > most {
-		return fmt.Errorf("%q is not a whole number from 1 to %d", v, most)
-	}
-	*into = n
 	return nil
 }
 

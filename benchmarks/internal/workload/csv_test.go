@@ -50,9 +50,9 @@ func TestParse_NamesLineAndColumn(t *testing.T) {
 	good := "a,vae,0,200,64,8Gi,150m,loss:min,socket,1\n"
 	for name, tc := range map[string]struct{ file, complaint string }{
 		"an empty file":           {"", "first line must be name,kind"},
-		"a header alone":          {header, "no job"},
+		"a header alone":          {header, "a header and no rows"},
 		"another header":          {"name,kind\n", "line 1: the columns are"},
-		"a missing field":         {header + good + "b,vae,0\n", "line 3: 3 fields"},
+		"a missing field":         {header + good + "b,vae,0\n", "line 3: the number of fields is 3"},
 		"an unknown kind":         {header + "a,llm,0,200,64,8Gi,150m,loss:min,socket,1\n", "line 2, column kind (character 3)"},
 		"a name with capitals":    {header + "A,vae,0,200,64,8Gi,150m,loss:min,socket,1\n", "column name"},
 		"the same name twice":     {header + good + good, "line 3, column name (character 1): \"a\" is already"},
