@@ -22,8 +22,17 @@ import (
 // checkpointFile is kubelet's record of the devices of containers, in the folder of device plugins.
 const checkpointFile = "kubelet_internal_checkpoint"
 
-// startTime bounds the time until a job trains. PyTorch loads for a minute with a tenth of a busy core.
-const startTime = 4 * time.Minute
+// startTime bounds the time until a job reports.
+const startTime = 2 * time.Minute
+
+// reports is a job that reports ten steps a second and does not end by itself. It needs no PyTorch, which loads for a minute on
+// a busy core.
+const reports = `
+import time, gpushare
+for step in range(1, 1_000_000):
+    gpushare.step(1 / step, step=step, total_steps=1_000_000)
+    time.sleep(.1)
+`
 
 // damages are the ways in which the record is lost.
 var damages = map[string]func(t *testing.T, path string){
@@ -99,8 +108,9 @@ func (s *stage) forgottenJobsGoOn(t *testing.T, names []string) {
 // with so many steps, the policy serves some with a hundredth of a core.
 func (s *stage) longJob(name, memory string) *corev1.Pod {
 	job := s.jobs[0]
-	job.Name, job.GPUMemory, job.Steps, job.CPU = name, memory, 1_000_000, 100
+	job.Name, job.GPUMemory, job.CPU = name, memory, 100
 	pod := s.run.Setup.Pod(job)
+	pod.Spec.Containers[0].Command = []string{s.run.Setup.Python, "-c", reports}
 	pod.Annotations[gpushare.TuneAnnotation] = string(gpushare.TuneLoaders)
 	pod.Spec.NodeSelector = map[string]string{corev1.LabelHostname: "node-1"}
 	return pod

@@ -962,13 +962,16 @@ class _Client:
         return _line(report.message(in_use)), undo, True
 
     def _park(self, until_due, writing):
-        """The time to sleep (None: until woken). While parked, the next step() must wake the thread."""
+        """The time to sleep (None: until woken). While parked, the next step() must wake the thread.
+
+        It does not park between two reports, so that the steps of a fast job never have to.
+        """
         with self._lock:
             if writing:
                 return None
             if self._outbox:
                 return 0.0
-            if self._report.dirty:
+            if self._report.dirty or until_due > 0:
                 return max(0.0, until_due)
             self._parked = not self._closing
             return None

@@ -9,7 +9,7 @@ import (
 
 // ddp runs a job with two ranks next to a single job, and compares its losses with those of an ungated run.
 func ddp(b *bench) {
-	steps := int(b.span(6000, 300))
+	steps := int(b.span(20_000, 300)) // enough for a thousand pauses
 	args := []string{"--device", b.device, "--steps", fmt.Sprint(steps), "--ranks", "2", "--batch-size", "8"}
 	m := b.newMachine()
 	m.start(harmless)

@@ -203,6 +203,22 @@ class Progress(ShimTest):
         self.assertEqual(sum(r["samples"] for r in reports), 16000)
         self.assertLessEqual(len(reports), took / 0.05 + 3, "the reports are not coalesced")
 
+    def test_steps_wake_the_socket_thread_only_after_a_time_without_steps(self):
+        _, peer = self.connected()
+        peer.expect("progress")
+        client, wakes = self.job._client(), []
+        client.interval = 0.5
+        eventually(lambda: client._parked, "the thread is parked")
+        with mock.patch.object(client, "_wake", side_effect=client._wake) as wake:
+            for _ in range(1500):
+                self.job.step()
+                time.sleep(0.001)
+                wakes.append(wake.call_count)
+        reports = len(peer.received())
+        self.assertGreater(reports, 2)
+        self.assertEqual(wakes[0], 1)
+        self.assertLess(wakes[-1], reports)
+
     def test_step_accepts_the_jobs_numbers(self):
         _, peer = self.connected()
         peer.expect("progress")
