@@ -180,6 +180,10 @@ func (h *harness) put(key string, value []byte) {
 	require.NoError(h.t, err)
 }
 
+func (h *harness) withdraw(key string) {
+	require.NoError(h.t, h.bus.Session().Delete(h.t.Context(), key))
+}
+
 func encode[T any, R bus.Record[T]](t *testing.T, record T) []byte {
 	value, err := bus.Encode[T, R](record)
 	require.NoError(t, err)
