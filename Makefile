@@ -95,7 +95,7 @@ bench-coordinator: ## What the coordinator costs a node with 30 jobs (ARGS=-quic
 	go test ./coordinator/internal/loop -count=1 -run '^TestCost$$' -v -cost=$(CURDIR)/benchmarks/results/coordinator.json $(ARGS)
 
 .PHONY: bench-turns
-bench-turns: ## How jobs share the time of a GPU by turns: no root, no Kubernetes (ARGS="-quick", "-device cuda", "-phases shares,ddp")
+bench-turns: ## How jobs share the time of a GPU by turns: no root, no Kubernetes (ARGS="-quick", "-device cuda", "-phases ddp -keep")
 	mkdir -p benchmarks/results
 	go test ./coordinator/internal/turnbench -count=1 -timeout 0 -run '^TestTurns$$' -v -turns=$(CURDIR)/benchmarks/results/turns.json $(ARGS)
 

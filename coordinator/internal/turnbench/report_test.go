@@ -20,6 +20,7 @@ import (
 // goal is one figure, in the format of all benchmarks of Trellis: the median of its values with their range.
 type goal struct {
 	Name   string   `json:"name"`
+	Phase  string   `json:"phase"`
 	Value  float64  `json:"value"`
 	Low    float64  `json:"low"`
 	High   float64  `json:"high"`
@@ -38,7 +39,7 @@ func (b *bench) figure(name, unit string, values ...float64) *goal {
 	require.NotEmpty(b.t, values, name)
 	sorted := slices.Sorted(slices.Values(values))
 	middle := (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
-	b.goals = append(b.goals, goal{Name: name, Value: middle, Low: sorted[0], High: sorted[len(sorted)-1], Unit: unit})
+	b.goals = append(b.goals, goal{Name: name, Phase: b.phase, Value: middle, Low: sorted[0], High: sorted[len(sorted)-1], Unit: unit})
 	g := &b.goals[len(b.goals)-1]
 	b.progress("    %-60s %8.3f %s", g.Name, g.Value, g.Unit)
 	return g
@@ -64,20 +65,31 @@ func (b *bench) compute() string {
 	return strings.TrimSpace(string(name))
 }
 
+func (b *bench) gpu() string { return "node: " + b.compute() }
+
 // write writes the figures and the chart.
 func (b *bench) write() {
 	commit, _ := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
+	all := figures{Commit: strings.TrimSpace(string(commit)), Phases: b.phases, Goals: b.goals}
+	all.Details.Held = b.chart.lines
+	if *keepArg {
+		earlier, err := readFigures(*outFile)
+		require.NoError(b.t, err)
+		require.Contains(b.t, []string{"", b.gpu()}, earlier.Machine.GPU, "%s has figures of another GPU", *outFile)
+		all = earlier.update(all)
+		b.chart.lines = all.Details.Held
+	}
 	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease")
 	content, err := json.MarshalIndent(map[string]any{
 		"name":   "turns",
 		"quick":  *quickRun,
-		"commit": strings.TrimSpace(string(commit)),
+		"commit": all.Commit,
 		"date":   time.Now().UTC().Format(time.RFC3339),
 		"machine": map[string]any{
 			"cpus":   runtime.NumCPU(),
 			"memory": memory(b.t),
 			"kernel": strings.TrimSpace(string(kernel)),
-			"gpu":    "node: " + b.compute(),
+			"gpu":    b.gpu(),
 		},
 		"seeds":   b.seeds(),
 		"command": command(),
@@ -90,11 +102,9 @@ func (b *bench) write() {
 			"jobs --preprocess":       "0",
 			"jobs gpushare/tune":      "gpu-time,loaders",
 		},
-		"phases": b.phases,
-		"goals":  b.goals,
-		"details": map[string]any{
-			"held": b.chart.lines,
-		},
+		"phases":  all.Phases,
+		"goals":   all.Goals,
+		"details": all.Details,
 	}, "", "  ")
 	require.NoError(b.t, err)
 	require.NoError(b.t, os.WriteFile(*outFile, append(content, '\n'), 0o644))
@@ -102,6 +112,10 @@ func (b *bench) write() {
 		svg := strings.TrimSuffix(*outFile, filepath.Ext(*outFile)) + ".svg"
 		require.NoError(b.t, os.WriteFile(svg, []byte(b.chart.svg()), 0o644))
 	}
+}
+
+// print prints all figures of this run.
+func (b *bench) print() {
 	for _, g := range b.goals {
 		target := ""
 		if g.Target != nil {

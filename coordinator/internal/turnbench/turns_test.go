@@ -19,6 +19,7 @@ var (
 	quickRun  = flag.Bool("quick", false, "measure for a shorter time, to see that the benchmark works")
 	deviceArg = flag.String("device", "emulated", "what computes: cuda, or emulated (the first core of this machine)")
 	phaseArg  = flag.String("phases", "", "the phases to run, separated by commas; default all: "+strings.Join(phaseNames(), ", "))
+	keepArg   = flag.Bool("keep", false, "keep the figures of other phases that the file has")
 	repeatArg = flag.Int("repeats", 6, "repeats of the phases ten and throughput")
 	pythonArg = flag.String("python", "/usr/bin/python3", "an interpreter with PyTorch, scikit-learn and SciPy")
 )
@@ -68,10 +69,12 @@ func TestTurns(t *testing.T) {
 		}
 		b.progress("%s: %s", p.name, p.question)
 		began := time.Now()
+		b.phase = p.name
 		p.run(b)
 		b.phases = append(b.phases, phaseTime{p.name, time.Since(began).Seconds()})
+		b.write() // a later phase may fail
 	}
-	b.write()
+	b.print()
 }
 
 // bench has what all phases share, and the figures so far.
@@ -86,6 +89,7 @@ type bench struct {
 	// cores are the cores of this machine. The emulated GPU is the first.
 	cores []int
 
+	phase  string // the present one
 	goals  []goal
 	phases []phaseTime
 	chart  chart
