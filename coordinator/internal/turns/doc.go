@@ -13,8 +13,12 @@
 // the other in a collective operation, with its GPU busy, until a watchdog kills the job. The server therefore announces a
 // step some steps ahead. Each process answers with its present step. If one of them has already gone past the announced
 // step, the server lets all of them continue, and announces a later step with twice the margin. If all of them are still
-// far from it, the server announces an earlier one. If they do not all stop in time, all of them continue next to the other
-// jobs, and are asked again after a time that doubles with each failure.
+// far from it, the server announces an earlier one. A process that connects in the meantime is asked as well. If they do
+// not all stop in time, all of them continue next to the other jobs, and are asked again after a time that doubles with
+// each failure.
+//
+// A job of which a rank is not connected is not paused, because that rank cannot be stopped. If the connection of a rank
+// ends, the others continue.
 //
 // # Jobs that do not obey
 //

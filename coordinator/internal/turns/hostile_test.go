@@ -62,29 +62,19 @@ func TestServer_AnAnswerThatCrossesATurnDoesNotReleaseIt(t *testing.T) {
 	b.plan(map[string]float64{"one": .5, "two": .5})
 	one := b.dial("one", wire.Process{})
 	two := b.dial("two", wire.Process{})
-	next := func(p *process) wire.Turn {
-		select {
-		case turn := <-p.lines:
-			p.sequence = turn.Sequence
-			return turn
-		case <-time.After(patience):
-			t.Fatal("no turn")
-			return wire.Turn{}
-		}
-	}
 	two.send(wire.GateClosed)
-	require.False(t, next(one).Hold)
+	require.False(t, one.next().Hold)
 	one.send(wire.GateIdle)
-	for !next(two).Hold { // its turns before have no hold
+	for !two.next().Hold { // its turns before have no hold
 	}
 	time.Sleep(100 * time.Millisecond) // two has held for longer than one, which is next
 	one.send(wire.GateClosed)
-	require.False(t, next(two).Hold)
+	require.False(t, two.next().Hold)
 	two.sequence = 0 // this line was sent before the turn arrived
 	two.send(wire.GateClosed)
 	time.Sleep(20 * time.Millisecond)
 	for len(one.lines) > 0 {
-		require.False(t, next(one).Hold, "two still holds")
+		require.False(t, one.next().Hold, "two still holds")
 	}
 }
 

@@ -10,13 +10,6 @@ import (
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
-const (
-	// leastMargin is the number of steps by which an announced step is ahead. mostMargin bounds it.
-	leastMargin, mostMargin = 2, 4096
-	// mostLate bounds the doublings of the time in which others do not wait for several processes that do not stop.
-	mostLate = 6
-)
-
 // job is a job of the plan. Its fields are guarded by Server.mu.
 type job struct {
 	node.TurnJob
@@ -54,10 +47,13 @@ func (j *job) conns() []*conn {
 	return all
 }
 
-// observed returns what the job does: it computes if any of its processes does.
+// observed returns what the job does: it computes if any of its processes does. A job that is not complete cannot be paused.
 func (j *job) observed(conns []*conn) turn.State {
 	if j.freezes() {
 		return j.thawed()
+	}
+	if j.incomplete(conns) {
+		return turn.Absent
 	}
 	state := turn.Absent
 	for _, c := range conns {
@@ -73,11 +69,6 @@ func (j *job) observed(conns []*conn) turn.State {
 	return state
 }
 
-// several reports whether a job has several processes, connected or not.
-func several(conns []*conn) bool {
-	return len(conns) > 1 || len(conns) == 1 && conns[0].gate.WorldSize > 1
-}
-
 // hear applies a line of one of the job's processes.
 func (j *job) hear(c *conn) {
 	conns := j.conns()
@@ -88,30 +79,6 @@ func (j *job) hear(c *conn) {
 		return
 	}
 	j.report(conns)
-}
-
-// hearSeveral applies a line of one of several processes. It returns false if the line does not change the job's state.
-func (j *job) hearSeveral(conns []*conn, c *conn) bool {
-	scheduled := j.group.scheduler.State(j.Pod)
-	switch {
-	case c.gate.State == wire.GateClosed && scheduled == turn.Holding:
-		c.send(true, 0) // it was idle while the others computed
-		return false
-	case !j.stopping:
-		return true
-	case c.gate.State == wire.GateOpen && c.gate.Sequence == j.asked[c] && c.gate.Step >= j.afterStep:
-		j.announceLater(conns)
-		return false
-	case c.gate.State == wire.GateOpen && j.tooFar(conns):
-		j.announce(conns)
-		return false
-	case c.gate.State == wire.GateClosed && c.gate.Step < j.afterStep:
-		c.send(true, 0) // it was idle, and the others wait for it in the steps before
-		c.send(false, j.afterStep)
-		j.asked[c] = c.sequence
-		return false
-	}
-	return true
 }
 
 // left applies the end of a connection.
@@ -134,7 +101,7 @@ func (j *job) report(conns []*conn) {
 		j.stopping = false
 		j.group.step(turn.Pauses{Job: j.Pod})
 	default:
-		j.stopping = false
+		j.cancel(conns)
 		j.group.step(turn.Left{Job: j.Pod})
 	}
 }
@@ -163,78 +130,6 @@ func (j *job) stop() {
 	}
 	for _, c := range conns { // none if its slot has just been closed
 		c.send(false, 0)
-	}
-}
-
-func (j *job) announce(conns []*conn) {
-	j.margin = max(j.margin, leastMargin)
-	j.stopping, j.asked = true, map[*conn]int64{}
-	j.afterStep = 0
-	for _, c := range conns {
-		j.afterStep = max(j.afterStep, c.step())
-	}
-	j.afterStep += j.margin
-	for _, c := range conns {
-		if c.gate.State == wire.GateOpen {
-			c.send(false, j.afterStep)
-			j.asked[c] = c.sequence
-		}
-	}
-}
-
-// tooFar reports whether the processes, which have all answered, are much further from the announced step than the margin.
-// Their steps have become slower since they reported their rate.
-func (j *job) tooFar(conns []*conn) bool {
-	reached := int64(0)
-	for _, c := range conns {
-		if c.gate.State != wire.GateOpen || c.gate.Sequence != j.asked[c] {
-			return false
-		}
-		reached = max(reached, c.step())
-	}
-	return reached+2*j.margin < j.afterStep
-}
-
-// announceLater lets the processes continue that have stopped, and announces a later step.
-func (j *job) announceLater(conns []*conn) {
-	j.margin = min(2*max(j.margin, leastMargin), mostMargin)
-	j.server.metrics.postponed.Inc()
-	j.cancel(conns)
-	j.announce(conns)
-}
-
-// cancel lets all processes continue.
-func (j *job) cancel(conns []*conn) {
-	j.setFrozen(false)
-	for _, c := range conns {
-		if c.gate.State != wire.GateIdle {
-			c.send(true, 0)
-		}
-	}
-	j.stopping = false
-}
-
-// giveUp is called if the job has not stopped in time. A job with one process computes until it answers. Of several
-// processes some may have stopped, and the others cannot go on without them: all continue, and are asked again later.
-func (j *job) giveUp() {
-	conns := j.conns()
-	j.server.metrics.overdue.Inc()
-	j.overdue++
-	j.server.log.Warn("a job has not stopped in time: others no longer wait for it", "uid", j.Pod, "processes", len(conns))
-	if several(conns) {
-		j.cancel(conns)
-		time.AfterFunc(j.server.config.Timeout<<j.late, j.askAgain)
-		j.late = min(j.late+1, mostLate)
-	}
-}
-
-// askAgain ends the time in which others do not wait for the job.
-func (j *job) askAgain() {
-	s := j.server
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.jobs[j.Pod] == j && slices.Contains(s.groups, j.group) && j.group.scheduler.State(j.Pod) == turn.Overdue {
-		j.group.step(turn.Asked{Job: j.Pod})
 	}
 }
 

@@ -39,11 +39,13 @@ type bench struct {
 	registry *prometheus.Registry
 }
 
-func serve(t *testing.T, slots ...string) *bench {
+func serve(t *testing.T, slots ...string) *bench { return serveBy(t, quickly, slots...) }
+
+func serveBy(t *testing.T, config turn.Config, slots ...string) *bench {
 	b := &bench{t: t, state: t.TempDir(), registry: prometheus.NewRegistry()}
 	private := filepath.Join(b.state, "private")
 	require.NoError(t, os.MkdirAll(private, 0o700))
-	b.Server = turns.New(b.state, private, quickly, slog.New(slog.DiscardHandler), turns.NewMetrics(b.registry))
+	b.Server = turns.New(b.state, private, config, slog.New(slog.DiscardHandler), turns.NewMetrics(b.registry))
 	t.Cleanup(b.Shutdown)
 	for _, slot := range slots {
 		require.NoError(t, os.MkdirAll(filepath.Join(b.state, gpushare.SlotsDir, slot), 0o755))
@@ -85,14 +87,19 @@ type process struct {
 	sequence int64
 	after    int64
 	stopping bool
+	trains   bool // reports a rate
 	step     atomic.Int64
 	pauses   atomic.Int64
 }
 
-func (b *bench) dial(slot string, of wire.Process) *process {
+func (b *bench) dial(slot string, of wire.Process) *process { return b.dialAt(slot, of, 0) }
+
+// dialAt opens the connection of a process that has reached a step.
+func (b *bench) dialAt(slot string, of wire.Process, step int64) *process {
 	c, err := net.Dial("unix", filepath.Join(b.state, gpushare.SlotsDir, slot, gpushare.TurnSocketName))
 	require.NoError(b.t, err)
 	p := &process{Conn: c, t: b.t, lines: make(chan wire.Turn, 1000), process: of}
+	p.step.Store(step)
 	b.t.Cleanup(func() { _ = c.Close() })
 	go func() {
 		defer close(p.lines)
@@ -107,10 +114,33 @@ func (b *bench) dial(slot string, of wire.Process) *process {
 }
 
 func (p *process) send(state wire.GateState) {
-	line, err := wire.Encode(wire.Gate{State: state, Sequence: p.sequence, Step: p.step.Load(), Steps: 1, HeldSeconds: .001, Process: p.process})
+	gate := wire.Gate{State: state, Sequence: p.sequence, Step: p.step.Load(), Process: p.process}
+	if p.trains {
+		gate.Steps, gate.HeldSeconds = 1, .001
+	}
+	line, err := wire.Encode(gate)
 	if err == nil {
 		_, _ = p.Write(line)
 	}
+}
+
+// next returns the next turn, and applies it.
+func (p *process) next() wire.Turn {
+	select {
+	case message, ok := <-p.lines:
+		require.True(p.t, ok, "the connection has ended")
+		p.take(message)
+		return message
+	case <-time.After(patience):
+		require.FailNow(p.t, "no turn")
+		return wire.Turn{}
+	}
+}
+
+// stopAt ends a step and stops.
+func (p *process) stopAt(step int64) {
+	p.step.Store(step)
+	p.send(wire.GateClosed)
 }
 
 // take applies a turn.
@@ -157,6 +187,7 @@ func (p *process) gate() bool {
 
 // train makes steps until the connection or the test ends.
 func (p *process) train(step time.Duration, each func()) {
+	p.trains = true
 	for p.t.Context().Err() == nil && p.gate() {
 		time.Sleep(step)
 		each()

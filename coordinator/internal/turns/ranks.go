@@ -1,0 +1,143 @@
+package turns
+
+import (
+	"slices"
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth/turn"
+	"github.com/trellis-gpu/trellis/growth/wire"
+)
+
+const (
+	// leastMargin is the number of steps by which an announced step is ahead. mostMargin bounds it.
+	leastMargin, mostMargin = 2, 4096
+	// mostLate bounds the doublings of the time in which others do not wait for several processes that do not stop.
+	mostLate = 6
+)
+
+// several reports whether a job has several processes, connected or not.
+func several(conns []*conn) bool {
+	return len(conns) > 1 || len(conns) == 1 && conns[0].gate.WorldSize > 1
+}
+
+// incomplete reports whether a rank of the job has no connection. It cannot be stopped, and would wait for the others in a
+// collective operation. The plan decides about jobs on several nodes.
+func (j *job) incomplete(conns []*conn) bool {
+	size, ranks, last := 0, 0, -1
+	for _, c := range conns {
+		size = max(size, c.gate.WorldSize)
+		if rank := c.gate.Rank; rank != nil && *rank != last {
+			ranks, last = ranks+1, *rank
+		}
+	}
+	return !j.Always && 0 < ranks && ranks < size
+}
+
+// hearSeveral applies a line of one of several processes. It returns false if the line does not change the job's state.
+func (j *job) hearSeveral(conns []*conn, c *conn) bool {
+	scheduled := j.group.scheduler.State(j.Pod)
+	switch {
+	case c.gate.State == wire.GateClosed && (scheduled == turn.Holding || j.incomplete(conns)):
+		c.send(true, 0) // it was idle while the others computed, or some of them are not connected
+		return true
+	case !j.stopping:
+		if scheduled == turn.Stopping && !j.freezes() { // it was asked while it had one process
+			j.announce(conns)
+		}
+		return true
+	case c.gate.State == wire.GateOpen && j.asked[c] == 0: // it has connected since
+		j.ask(c)
+		return false
+	case c.gate.State == wire.GateOpen && c.gate.Sequence == j.asked[c] && c.gate.Step >= j.afterStep:
+		j.announceLater(conns)
+		return false
+	case c.gate.State == wire.GateOpen && j.tooFar(conns):
+		j.announce(conns)
+		return false
+	case c.gate.State == wire.GateClosed && c.gate.Step < j.afterStep:
+		j.ask(c) // it was idle, and the others wait for it in the steps before
+		return false
+	}
+	return true
+}
+
+// announce asks the processes to stop after a step that they have not reached yet.
+func (j *job) announce(conns []*conn) {
+	j.margin = max(j.margin, leastMargin)
+	j.stopping, j.asked = true, map[*conn]int64{}
+	j.afterStep = 0
+	for _, c := range conns {
+		j.afterStep = max(j.afterStep, c.step())
+	}
+	j.afterStep += j.margin
+	for _, c := range conns {
+		if c.gate.State != wire.GateIdle {
+			j.ask(c)
+		}
+	}
+}
+
+// ask announces the step to one process. One that has stopped in a step before continues up to it.
+func (j *job) ask(c *conn) {
+	if c.gate.State == wire.GateClosed {
+		c.send(true, 0)
+	}
+	c.send(false, j.afterStep)
+	j.asked[c] = c.sequence
+}
+
+// tooFar reports whether the processes, which have all answered, are much further from the announced step than the margin.
+// Their steps have become slower since they reported their rate.
+func (j *job) tooFar(conns []*conn) bool {
+	reached := int64(0)
+	for _, c := range conns {
+		if c.gate.State != wire.GateOpen || c.gate.Sequence != j.asked[c] {
+			return false
+		}
+		reached = max(reached, c.step())
+	}
+	return reached+2*j.margin < j.afterStep
+}
+
+// announceLater lets the processes continue that have stopped, and announces a later step.
+func (j *job) announceLater(conns []*conn) {
+	j.margin = min(2*max(j.margin, leastMargin), mostMargin)
+	j.server.metrics.postponed.Inc()
+	j.cancel(conns)
+	j.announce(conns)
+}
+
+// cancel lets all processes continue.
+func (j *job) cancel(conns []*conn) {
+	j.setFrozen(false)
+	for _, c := range conns {
+		if c.gate.State != wire.GateIdle {
+			c.send(true, 0)
+		}
+	}
+	j.stopping = false
+}
+
+// giveUp is called if the job has not stopped in time. A job with one process computes until it answers. Of several
+// processes some may have stopped, and the others cannot go on without them: all continue, and are asked again later.
+func (j *job) giveUp() {
+	conns := j.conns()
+	j.server.metrics.overdue.Inc()
+	j.overdue++
+	j.server.log.Warn("a job has not stopped in time: others no longer wait for it", "uid", j.Pod, "processes", len(conns))
+	if several(conns) {
+		j.cancel(conns)
+		time.AfterFunc(j.server.config.Timeout<<j.late, j.askAgain)
+		j.late = min(j.late+1, mostLate)
+	}
+}
+
+// askAgain ends the time in which others do not wait for the job.
+func (j *job) askAgain() {
+	s := j.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.jobs[j.Pod] == j && slices.Contains(s.groups, j.group) && j.group.scheduler.State(j.Pod) == turn.Overdue {
+		j.group.step(turn.Asked{Job: j.Pod})
+	}
+}
