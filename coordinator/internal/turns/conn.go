@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"slices"
@@ -18,7 +19,13 @@ const (
 	// lineRate bounds the lines per second of a slot: a few for each step of a millisecond. Above it the connections of the
 	// slot are not read.
 	lineRate = 5000
+	// maxRepeats bounds the lines in a row of a connection that neither report another state nor answer a newer turn. A
+	// process sends such a line only where it crosses a turn. More of them end the connection, because a process that
+	// repeats that it computes keeps the turn until the timeout.
+	maxRepeats = 100
 )
+
+var errRepeats = fmt.Errorf("%d lines in a row that report nothing new", maxRepeats)
 
 // conn is the connection of one process. Its fields are guarded by Server.mu.
 type conn struct {
@@ -30,9 +37,10 @@ type conn struct {
 	held     int64 // sequence of the last turn with Hold
 	gone     bool  // no longer belongs to the slot; its last lines do not count
 
-	gate  wire.Gate // the last line; zero before the first
-	heard time.Time // time of the last line
-	rate  float64   // steps per second while it computed, as last reported
+	gate    wire.Gate // the last line; zero before the first
+	heard   time.Time // time of the last line
+	repeats int       // lines in a row that were like the line before
+	rate    float64   // steps per second while it computed, as last reported
 }
 
 // read passes the lines of a connection on until it ends.
@@ -59,32 +67,36 @@ func (s *Server) read(ctx context.Context, c *conn) {
 			s.reject(c, err)
 			return
 		default:
-			s.hear(c, gate)
+			if err := s.hear(c, gate); err != nil {
+				s.reject(c, err)
+				return
+			}
 		}
 	}
 }
 
 func (s *Server) reject(c *conn, err error) {
 	s.metrics.rejected.Inc()
-	s.log.Info("a turn connection is closed: it sent an invalid line", "slot", c.slot, "err", err)
+	s.log.Info("a turn connection is closed: it sent an invalid line, or too many", "slot", c.slot, "err", err)
 }
 
-// hear applies a line of a process.
-func (s *Server) hear(c *conn, gate wire.Gate) {
+// hear applies a line of a process. It returns an error if the connection must be closed.
+func (s *Server) hear(c *conn, gate wire.Gate) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c.gone {
-		return
+		return nil
 	}
 	c.note(gate)
-	j := s.bySlot[c.slot]
-	if j == nil {
-		if gate.State == wire.GateClosed {
-			c.send(true, 0) // no other job has its GPUs
-		}
-		return
+	if c.repeats > maxRepeats {
+		return errRepeats
 	}
-	j.hear(c)
+	if j := s.bySlot[c.slot]; j != nil {
+		j.hear(c)
+	} else if gate.State == wire.GateClosed {
+		c.send(true, 0) // no other job has its GPUs
+	}
+	return nil
 }
 
 // note records a line. A line that crosses a turn with Hold on its way does not release that turn: the process that waits
@@ -95,6 +107,11 @@ func (c *conn) note(gate wire.Gate) {
 	}
 	if gate.HeldSeconds > 0 {
 		c.rate = float64(gate.Steps) / float64(gate.HeldSeconds)
+	}
+	if gate.State == c.gate.State && gate.Sequence <= c.gate.Sequence {
+		c.repeats++
+	} else {
+		c.repeats = 0
 	}
 	c.gate, c.heard = gate, time.Now()
 }

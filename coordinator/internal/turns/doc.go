@@ -22,7 +22,7 @@
 //
 // # Jobs that do not obey
 //
-// Jobs are not trusted. Lines have a bounded length and rate, a malformed line ends the connection, and a job that does
-// not read loses it. A job without a connection is not paused and is not waited for. If the coordinator ends, its
+// Jobs are not trusted. Lines have a bounded length and rate, a malformed line or many equal ones end the connection, and a
+// job that does not read loses it. A job without a connection is not paused and is not waited for. If the coordinator ends, its
 // connections end, and every job computes.
 package turns

@@ -15,6 +15,8 @@ import (
 
 var closedLine = []byte(`{"v":1,"type":"gate","state":"closed","sequence":0,"step":1,"steps":0,"held_seconds":0}` + "\n")
 
+var openLine = []byte(`{"v":1,"type":"gate","state":"open","sequence":0,"step":1,"steps":0,"held_seconds":0}` + "\n")
+
 // A job floods its connections and reads nothing. Another job gets each of its turns at once.
 func TestServer_AJobThatDoesNotReadDelaysNoOther(t *testing.T) {
 	b := serve(t, "bad", "good")
@@ -39,6 +41,29 @@ func TestServer_AJobThatDoesNotReadDelaysNoOther(t *testing.T) {
 		good.sequence = turn.Sequence
 		require.Less(t, time.Since(began), 500*time.Millisecond)
 	}
+}
+
+// A job repeats that it computes, as fast as it can, and connects again when its connection is closed. It would have the turn
+// until the timeout, which is longer than the test.
+func TestServer_AFloodOfLinesKeepsNoTurn(t *testing.T) {
+	b := serveBy(t, patient, "bad", "good")
+	b.plan(map[string]float64{"bad": .5, "good": .5})
+	good := b.dial("good", wire.Process{})
+	go good.train(time.Millisecond, func() {})
+	for range 50 {
+		bad := b.dialSilent("bad")
+		require.NoError(t, bad.SetDeadline(time.Now().Add(patience)))
+		for {
+			if _, err := bad.Write(bytes.Repeat(openLine, 100)); err != nil {
+				break
+			}
+		}
+		steps := good.step.Load()
+		require.Eventually(t, func() bool { return good.step.Load() > steps+2 }, patience, time.Millisecond)
+	}
+	require.Positive(t, good.pauses.Load())
+	require.GreaterOrEqual(t, b.counter("rejected_total"), 50.0)
+	require.Zero(t, b.counter("overdue_total"))
 }
 
 // Lines that were read before their connection or slot was closed, and lines of connections above the limit, change nothing.

@@ -49,8 +49,8 @@ func (p *process) untilAsked(before int64) int64 {
 	}
 }
 
-// A process that connects during a stop is told the announced step. If it has already gone past that step, all of them
-// continue, and a later one is announced.
+// A process that connects during a stop is asked to stop after the announced step. If it has already gone past that step, all
+// of them continue, and a later one is announced.
 func TestServer_AProcessThatConnectsDuringAStopStopsWithTheOthers(t *testing.T) {
 	for name, ahead := range map[string]int64{"before the announced step": -1, "after it": 5} {
 		t.Run(name, func(t *testing.T) {
