@@ -6,17 +6,26 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/sim"
+	"github.com/trellis-gpu/trellis/benchmarks/internal/workload"
 	"github.com/trellis-gpu/trellis/growth/policy"
 )
 
 // quickSeeds is the number of seeds of --quick.
 const quickSeeds = 8
+
+const (
+	// workloadSeeds is the number of seeds of --workload, which may have hundreds of jobs.
+	workloadSeeds = 10
+	// maxSize bounds the machine that runs --workload.
+	maxSize = 1024
+)
 
 // usualUnsized is the part of jobs without a size, if only --converged is given.
 const usualUnsized = 0.5
@@ -30,17 +39,25 @@ type simOptions struct {
 	unsized   float64
 	converged []string
 	gpus      bool
+	workload  string
+	size      int
+	source    source
 }
 
 func simCommand(commit string) *cobra.Command {
-	o := simOptions{commit: commit}
+	o := simOptions{commit: commit, source: source{defaults: workload.Defaults{GPUMemory: "4Gi", CPU: 100}}}
 	cmd := &cobra.Command{
 		Use:   "sim",
 		Short: "The share policies in virtual time, against fair sharing: what they gain and whom they harm",
 		Long: `sim runs the very code that divides a real node on simulated machines of 1 to 64 cores, where jobs that can use
 only some of the cores arrive and end, with exact sizes and with wrong ones. It prints what each policy changes
 against fair sharing, with 95 % intervals, and writes sim.json and sim.svg. With --gpus it divides the time of GPUs under the
-default policy, against plain sharing, and writes sim-gpus.json and sim-gpus.svg.`,
+default policy, against plain sharing, and writes sim-gpus.json and sim-gpus.svg.
+
+With --workload exactly the jobs of a workload run instead, on one machine of --size cores or, with --gpus, GPUs. It writes
+sim-workload.json and sim-workload.svg. ` + sourceHelp + `
+How long a job takes is estimated from its example job. Seeds differ in when the metric of each job stops improving, and in
+wrong sizes.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
@@ -52,11 +69,19 @@ default policy, against plain sharing, and writes sim-gpus.json and sim-gpus.svg
 	f.StringSliceVar(&o.converged, "converged", []string{string(policy.ConvergedFair)},
 		"what harmless gives converged jobs of unknown size, as the coordinator's flag: fair, floor, or both (fair,floor)")
 	f.BoolVar(&o.gpus, "gpus", false, "machines of 1 to 8 GPUs whose time is divided, instead of cores")
+	f.StringVar(&o.workload, "workload", "", fmt.Sprintf("run the jobs of this workload; %d seeds, unless --seeds is given", workloadSeeds))
+	f.IntVar(&o.size, "size", 1, "cores of the machine that runs --workload; GPUs with --gpus")
+	f.StringVar(&o.source.format, "format", "", "format of --workload: "+strings.Join(workload.Formats(), ", ")+" (default: as its header)")
+	f.Float64Var(&o.source.speedup, "speedup", 1, "jobs of --workload arrive so many times faster, and have so many times fewer steps")
+	f.Uint64Var(&o.source.defaults.Seed, "workload-seed", 1, "decides what --workload leaves open: times of arrival and lengths of jobs")
 	f.StringVar(&o.out, "out", filepath.Join("benchmarks", "results"), "folder for the figures and the plot")
 	return cmd
 }
 
 func (o *simOptions) run(cmd *cobra.Command) error {
+	if o.workload != "" && !cmd.Flags().Changed("seeds") {
+		o.seeds = workloadSeeds
+	}
 	if o.quick {
 		o.seeds = quickSeeds
 	}
@@ -68,10 +93,16 @@ func (o *simOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	began := time.Now()
-	machines, policies := sim.WithUnsized(sim.Machines(), o.unsized), sim.PoliciesWith(converged)
+	machines, policies := sim.Machines(), sim.PoliciesWith(converged)
 	if o.gpus {
-		machines, policies = sim.WithUnsized(sim.GPUMachines(), o.unsized), sim.Shipped(policies)
+		machines, policies = sim.GPUMachines(), sim.Shipped(policies)
 	}
+	if o.workload != "" {
+		if machines, err = o.listed(cmd); err != nil {
+			return err
+		}
+	}
+	machines = sim.WithUnsized(machines, o.unsized)
 	cells, err := sim.Study(cmd.Context(), o.seeds, machines, policies)
 	if err != nil {
 		return err
@@ -97,9 +128,22 @@ func (o *simOptions) run(cmd *cobra.Command) error {
 	return nil
 }
 
+// listed returns the machine that runs --workload.
+func (o *simOptions) listed(cmd *cobra.Command) ([]sim.Machine, error) {
+	if o.size < 1 || o.size > maxSize {
+		return nil, fmt.Errorf("--size %d: 1 to %d", o.size, maxSize)
+	}
+	jobs, err := o.source.load(o.workload, cmd.InOrStdin())
+	if err != nil {
+		return nil, fmt.Errorf("--workload: %w", err)
+	}
+	m, err := sim.Listed(jobs, o.size, o.gpus)
+	return []sim.Machine{m}, err
+}
+
 // command returns the command line that reproduces the figures.
 func (o *simOptions) command(cmd *cobra.Command) string {
-	if o.gpus {
+	if o.gpus && o.workload == "" {
 		return results.Command(o.name(), cmd.Flags(), "out", "gpus")
 	}
 	return results.Command("sim", cmd.Flags(), "out")
@@ -107,6 +151,9 @@ func (o *simOptions) command(cmd *cobra.Command) string {
 
 // name returns the name of the study and of its files.
 func (o *simOptions) name() string {
+	if o.workload != "" {
+		return "sim-workload"
+	}
 	if o.gpus {
 		return "sim-gpus"
 	}

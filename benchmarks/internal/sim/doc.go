@@ -25,6 +25,11 @@
 // data in up to half of the time. A job on several GPUs counts as so many of the ten. Work is in GPU-seconds, and the baseline is
 // plain sharing: all jobs of a GPU compute at all times.
 //
+// # Workloads
+//
+// A machine of any number of cores or GPUs gets exactly the jobs of a workload (Listed) instead. Their work is that of the example
+// jobs, on a core or a GPU of the same speed. A job on several GPUs is placed on the least loaded neighbouring ones.
+//
 // # Comparison
 //
 // Fair sharing, the baseline, is true processor sharing with limits: equal weights at all times, without decisions or

@@ -94,6 +94,8 @@ type Machine struct {
 	Again bool `json:"again,omitempty"`
 	// Unsized is the part of its jobs that declare no size.
 	Unsized float64 `json:"unsized,omitempty"`
+	// Listed are the jobs of a workload; empty on a machine whose jobs are drawn.
+	Listed []Job `json:"-"`
 }
 
 // WithUnsized returns machines on which a part of the jobs declare no size.
@@ -128,6 +130,9 @@ const (
 
 // Jobs returns the number of jobs.
 func (m Machine) Jobs() int {
+	if len(m.Listed) > 0 {
+		return len(m.Listed)
+	}
 	if m.GPUs > 0 {
 		return m.jobsOnGPUs()
 	}
@@ -152,6 +157,9 @@ func (m Machine) Draw(seed uint64, errors float64) []Job {
 }
 
 func (m Machine) draw(dice, mistakes *rand.Rand, errors float64) []Job {
+	if len(m.Listed) > 0 {
+		return m.drawListed(dice, mistakes, errors)
+	}
 	if m.Recorded {
 		return m.drawRecorded(dice, mistakes, errors)
 	}

@@ -18,7 +18,7 @@ const (
 	makespan  = "makespan"
 )
 
-// Goals returns all figures. Those of harmless have targets, except on machines with recorded losses.
+// Goals returns all figures. Those of harmless have targets, except on machines with recorded losses or listed jobs.
 func Goals(cells []Cell) []results.Goal {
 	var goals []results.Goal
 	for _, c := range cells {
@@ -42,7 +42,7 @@ func Goals(cells []Cell) []results.Goal {
 
 // targets returns the upper bounds of a cell's figures.
 func (c Cell) targets() map[string]float64 {
-	if c.Machine.Recorded || c.Machine.Unsized > 0 {
+	if c.Machine.Recorded || c.Machine.Unsized > 0 || len(c.Machine.Listed) > 0 {
 		return nil
 	}
 	one, wrong := c.Machine.Cores == 1, c.Errors > 0
@@ -92,6 +92,8 @@ func (c Cell) where() string {
 // String returns a text such as "8 cores, jobs of 1/2/4/8".
 func (m Machine) String() string {
 	switch {
+	case len(m.Listed) > 0:
+		return m.textOfListed()
 	case m.GPUs > 0:
 		return m.textOnGPUs()
 	case m.Again:
@@ -132,7 +134,9 @@ func Table(w io.Writer, cells []Cell, goals []results.Goal) {
 			fmt.Fprintf(w, "  %s: %.2f %s (%.2f to %.2f), goal %g\n", g.Name, g.Value, g.Unit, g.Low, g.High, *g.Target)
 		}
 	}
-	fmt.Fprintf(w, "\n%d of %d goals met.\n", judged-missed, judged)
+	if judged > 0 {
+		fmt.Fprintf(w, "\n%d of %d goals met.\n", judged-missed, judged)
+	}
 }
 
 // String returns a text such as "-33.8 ±0.4 %".

@@ -18,13 +18,13 @@ const (
 	maxWorkers = 4096
 	maxSeconds = 366 * 24 * 60 * 60
 	maxEpochs  = 10_000
-	// maxIterations bounds the number of an iteration.
-	maxIterations = 1_000_000_000
+	// maxIterations bounds the number of an iteration, and the iterations of a job.
+	maxIterations = 100_000_000
 )
 
 var (
 	architecture = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
-	depth        = regexp.MustCompile(`^[a-z0-9_-]{0,16}$`)
+	depth        = regexp.MustCompile(`^[a-z0-9]{0,8}$`)
 )
 
 // Read reads a workload in any of its forms, in the order of the file.
@@ -115,7 +115,7 @@ func readDevices(v string, a *Application) (err error) {
 	return nil
 }
 
-// readEnd also checks that the job has an iteration.
+// readEnd also checks that the job has an iteration, and not too many.
 func readEnd(v string, a *Application) (err error) {
 	if a.End.Epoch, err = strictcsv.Whole(v, 0, maxEpochs); err != nil {
 		return err
@@ -123,6 +123,9 @@ func readEnd(v string, a *Application) (err error) {
 	if a.Iterations() < 1 {
 		return fmt.Errorf("iteration %d of epoch %d is not after iteration %d of epoch %d, where the job begins",
 			a.End.Iteration, a.End.Epoch, a.Start.Iteration, a.Start.Epoch)
+	}
+	if a.Iterations() > maxIterations {
+		return fmt.Errorf("%d iterations of ImageNet in batches of %d are more than %d", a.Iterations(), a.Batch, maxIterations)
 	}
 	return nil
 }

@@ -95,6 +95,7 @@ func TestRead_NamesLineAndColumn(t *testing.T) {
 		"something behind":         {"vgg,13,32,4,/o,1,0,{'a':[0]}+1,0,0,1,0", "expected the end of the field at character 10"},
 		"more devices than images": {"vgg,13,2,4,/o,1,0,0 1 2,0,0,1,0", "a batch of 2 samples is less than one for each of 3 devices"},
 		"no iteration":             {"vgg,13,32,4,/o,1,0,0,5,0,5,0", "column end_epoch"},
+		"too many iterations":      {"vgg,13,1,4,/o,1,0,0,0,0,0,79", "column end_epoch (character 27): 101212193 iterations"},
 		"an end before the start":  {"vgg,13,32,4,/o,1,0,0,0,2,5,1", "column end_epoch"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package training
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -25,6 +26,8 @@ const (
 	checkpointsFolder = "/checkpoints"
 	// saveEvery is the number of steps between two checkpoints, and so the most that a crash loses.
 	saveEvery = 100
+	// usualWorkers is the default of most examples. The tuner adjusts it to the node.
+	usualWorkers = 2
 	// graceSeconds leaves time for a last checkpoint.
 	graceSeconds = 10
 )
@@ -97,6 +100,9 @@ func (s Setup) Pod(job workload.Job) *corev1.Pod {
 	if s.emulates(job) {
 		pod.Annotations[gpushare.TuneAnnotation] = emulatedTune
 	}
+	if job.GPUs > 1 {
+		pod.Annotations[gpushare.CountAnnotation] = strconv.Itoa(job.GPUs)
+	}
 	pod.Spec.Affinity = s.affinity(job)
 	if node := s.Nodes[job.Name]; node != "" {
 		pod.Spec.NodeSelector = map[string]string{corev1.LabelHostname: node}
@@ -127,7 +133,7 @@ func (s Setup) arguments(job workload.Job) []string {
 		"--steps", strconv.Itoa(job.Steps),
 		"--batch-size", strconv.Itoa(job.Batch),
 		"--seed", strconv.FormatUint(uint64(job.Seed), 10),
-		"--workers", "2", // the default of most examples; the tuner adjusts it to the node
+		"--workers", strconv.Itoa(cmp.Or(job.Workers, usualWorkers)),
 		"--save-every", strconv.Itoa(saveEvery),
 		"--checkpoint-dir", checkpointsFolder,
 		"--progress", progress,

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -70,6 +71,16 @@ func TestPod_ComputesOnAnEmulatedGPU(t *testing.T) {
 	pod = training.Setup{}.Pod(on)
 	require.NotContains(t, pod.Spec.Containers[0].Command, "--device", "no GPU of this cluster computes")
 	require.Nil(t, pod.Spec.Affinity)
+}
+
+func TestPod_RanksAndLoaders(t *testing.T) {
+	pod := training.Setup{}.Pod(workload.Job{Name: "four", Kind: "ddp", GPUs: 4, Progress: "socket"})
+	command := pod.Spec.Containers[0].Command
+	require.Equal(t, []string{"--ranks", "4"}, command[len(command)-2:])
+	require.Equal(t, "4", pod.Annotations[gpushare.CountAnnotation])
+	pod = training.Setup{}.Pod(workload.Job{Name: "one", Kind: "cnn", Workers: 6, Progress: "socket"})
+	require.Contains(t, strings.Join(pod.Spec.Containers[0].Command, " "), "--workers 6")
+	require.NotContains(t, pod.Annotations, gpushare.CountAnnotation)
 }
 
 func TestPod_GoesToItsNode(t *testing.T) {

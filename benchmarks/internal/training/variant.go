@@ -32,7 +32,11 @@ func variantArguments(job workload.Job) []string {
 	case progressBar:
 		return []string{scriptsFolder + "/bars.py", "--steps", steps, "--seed", seed}
 	case twoRanks:
-		return []string{scriptsFolder + "/ddp.py", "--steps", steps, "--seed", seed, "--batch-size", strconv.Itoa(job.Batch)}
+		command := []string{scriptsFolder + "/ddp.py", "--steps", steps, "--seed", seed, "--batch-size", strconv.Itoa(job.Batch)}
+		if job.GPUs > 0 {
+			command = append(command, "--ranks", strconv.Itoa(job.Ranks()))
+		}
+		return command
 	}
 	return nil
 }

@@ -50,6 +50,10 @@ type Job struct {
 	Seed      uint32
 	// Device is CPU or Emulated.
 	Device string
+	// GPUs is the number of GPUs of a data-parallel job (ddp), each with a rank of its own. With 0 its two ranks share one.
+	GPUs int
+	// Workers is the number of data loaders; 0 means the examples' default.
+	Workers int
 	// Further are additional arguments of the program.
 	Further []string
 }
@@ -93,4 +97,14 @@ func (w Workload) Stretched(times float64) Workload {
 		stretched[i].Steps = min(max(int(math.Round(float64(stretched[i].Steps)*times)), 1), maxSteps)
 	}
 	return stretched
+}
+
+// SpedUp returns the workload in a fraction of the time: arrivals are as many times closer, and jobs as many times shorter. The
+// load stays the same.
+func (w Workload) SpedUp(times float64) Workload {
+	faster := w.Stretched(1 / times)
+	for i := range faster {
+		faster[i].Arrival = growth.Seconds(faster[i].Arrival.Seconds() / times).Duration()
+	}
+	return faster
 }
