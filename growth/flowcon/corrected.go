@@ -45,7 +45,7 @@ func weights(jobs []Job, floor float64) []Grant {
 		switch {
 		case j.FloorOnly:
 			g.Weight = floor
-			g.Reason = fmt.Sprintf("its metric is not finite: the floor of %.3f", floor)
+			g.Reason = fmt.Sprintf("it has nothing to gain: the floor of %.3f", floor)
 		case j.unrated() && j.Silent:
 			g.Weight = 1 / float64(len(jobs))
 			g.Reason = "no report: its fair share"
@@ -68,7 +68,7 @@ func weights(jobs []Job, floor float64) []Grant {
 }
 
 // normalize turns weights into shares that add up to 1, none below the floor. If no job has more than the floor, the rest
-// goes to the jobs whose metric is finite.
+// goes to the jobs that have something to gain.
 func normalize(jobs []Job, grants []Grant, floor float64) {
 	above, valid := 0.0, 0
 	for i, g := range grants {

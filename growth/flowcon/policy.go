@@ -51,7 +51,8 @@ type Job struct {
 	Category growth.Category
 	// Silent is set if the job has had enough time to report and has not.
 	Silent bool
-	// FloorOnly is set if the job's metric is not finite. The job gets the least that the policy gives.
+	// FloorOnly is set if the job has nothing to gain: its metric is not finite, or has reached its target. The job gets the
+	// least that the policy gives.
 	FloorOnly bool
 	// Weight and Share are from the last decision; 0 for a new job.
 	Weight float64

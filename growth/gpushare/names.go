@@ -10,6 +10,8 @@ const (
 	CoresAnnotation = "gpushare/gpu-cores"
 	// MetricAnnotation names the evaluation function and its direction: "loss:min", "accuracy:max".
 	MetricAnnotation = "gpushare/metric"
+	// TargetAnnotation is the value of that metric with which the user is satisfied: "loss<=0.05", "accuracy>=0.95".
+	TargetAnnotation = "gpushare/target"
 	// ProgressAnnotation is the source of progress reports: "socket", "log:<regexp>" or "file:<path>".
 	ProgressAnnotation = "gpushare/progress"
 	// TuneAnnotation lists the settings that Trellis may change while the job runs: "cpu", "loaders", "batch-size",

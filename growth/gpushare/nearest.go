@@ -16,6 +16,7 @@ func UserAnnotations() []string {
 		CountAnnotation,
 		CoresAnnotation,
 		MetricAnnotation,
+		TargetAnnotation,
 		ProgressAnnotation,
 		TuneAnnotation,
 	}
@@ -54,8 +55,8 @@ func UnknownMessage(name string) string {
 	if nearest := Nearest(name); nearest != "" {
 		hint = ": did you mean " + nearest + "?"
 	}
-	return fmt.Sprintf("annotation %s is not known%s Users set gpushare/gpu-mem, gpu-count, gpu-cores, metric, progress "+
-		"and tune", name, hint)
+	return fmt.Sprintf("annotation %s is not known%s Users set gpushare/gpu-mem, gpu-count, gpu-cores, metric, target, "+
+		"progress and tune", name, hint)
 }
 
 // minSimilarity is the similarity in thousandths below which two names have nothing in common.
@@ -107,6 +108,7 @@ func spellings() []spelling {
 		{"gpucores", "gpu-cores"},
 		{"cores", "gpu-cores"},
 		{"metric", "metric"},
+		{"target", "target"},
 		{"progress", "progress"},
 		{"tune", "tune"},
 	}

@@ -22,6 +22,8 @@ type Spec struct {
 	Metric        string
 	Direction     growth.Direction
 	DirectionFrom DirectionSource
+	// Target is the value of the metric with which the user is satisfied.
+	Target Target
 	// Progress is the source of progress reports.
 	Progress Progress
 	// Tune lists the knobs that Trellis may turn while the job runs.
@@ -122,6 +124,7 @@ func parse(annotations map[string]string, needsMemory bool) (Spec, error) {
 		{CountAnnotation, parseCount},
 		{CoresAnnotation, parseCores},
 		{MetricAnnotation, parseMetric},
+		{TargetAnnotation, parseTarget},
 		{ProgressAnnotation, parseProgress},
 		{TuneAnnotation, parseTune},
 	} {

@@ -73,6 +73,7 @@ func (n *Node) resumeCheckpoint(j *job, why string, reached int64, expected, val
 	step := j.counter.steps
 	j.tracker.ResumeAt(step, value)
 	j.curve.Truncate(float64(step))
+	j.recheckTarget()
 	j.restarted = true
 	if why == "" {
 		why = fmt.Sprintf("its step went back from %d to %d", reached, step)

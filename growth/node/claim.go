@@ -14,18 +14,24 @@ func (n *Node) floorReason(j *job, f forecast) string {
 	if lost := j.tracker.NotFinite(); lost.Lasting {
 		return fmt.Sprintf("%s is %s since step %d", j.spec.Metric, lost.Kinds(), lost.Since)
 	}
+	if j.targetReached() {
+		return fmt.Sprintf("its target %s is reached", j.spec.Target)
+	}
 	if n.config.Converged == policy.ConvergedFloor && j.convergedWithoutSize(f) {
 		return "it has converged and its size is unknown"
 	}
 	return ""
 }
 
+// nothingToGain reports whether the job can claim only the least under any policy.
+func (j *job) nothingToGain() bool { return j.tracker.NotFinite().Lasting || j.targetReached() }
+
 // convergedWithoutSize reports whether the job has converged and nothing predicts its end.
 func (j *job) convergedWithoutSize(f forecast) bool {
 	return j.category == growth.Converged && !fairfinish.Sized(f.remaining)
 }
 
-// lostClaim says what a job whose metric is not finite keeps.
+// lostClaim says what a job keeps that has nothing to gain: its metric is not finite, or has reached its target.
 func (n *Node) lostClaim(j *job) string {
 	switch {
 	case n.dividesGPUs() && n.config.Policy == policy.Fair:
@@ -50,7 +56,7 @@ func withFloor(floor, reason string) string {
 
 // announceConverged records once that a converged job keeps its fair share, and what would change that.
 func (n *Node) announceConverged(j *job, f forecast) {
-	if n.config.Converged == policy.ConvergedFloor || j.lifetime.ShareKept || !j.convergedWithoutSize(f) || j.tracker.NotFinite().Lasting {
+	if j.lifetime.ShareKept || !j.convergedWithoutSize(f) || n.floorReason(j, f) != "" {
 		return
 	}
 	j.lifetime.ShareKept = true

@@ -68,13 +68,13 @@ func (n *Node) flowConJob(j *job) flowcon.Job {
 		Raw:       j.reading.Raw,
 		Category:  j.category,
 		Silent:    n.now.Sub(j.arrived) > silentAfter*n.config.Interval,
-		FloorOnly: j.leader().tracker.NotFinite().Lasting,
+		FloorOnly: j.leader().nothingToGain(),
 		Weight:    j.weight,
 		Share:     j.share,
 		Changed:   j.changed,
 	}
 	if in.FloorOnly {
-		in.Growth, in.Raw = 0, 0 // the last reading may be older than the loss of the metric
+		in.Growth, in.Raw = 0, 0 // the last reading may be older
 	}
 	return in
 }

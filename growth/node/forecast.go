@@ -63,5 +63,5 @@ func (n *Node) predict(j *job) (f forecast) {
 	case !f.toTarget.Known && p.Total > 0 && len(j.curve.Points) > 0: // a job without a metric has no target
 		f.toTarget = remaining.TypicalWorkToTarget(growth.Work(p.Done)*p.StepCost, f.remaining)
 	}
-	return f
+	return j.withTarget(f, p)
 }

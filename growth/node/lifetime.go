@@ -18,6 +18,8 @@ type totals struct {
 	First *float64 `json:"first,omitempty"`
 	// ShareKept is set once an event has said that the job keeps its share although it has converged.
 	ShareKept bool `json:"shareKept,omitempty"`
+	// TargetReached is the declared target that the metric has reached.
+	TargetReached string `json:"targetReached,omitempty"`
 }
 
 // lifetime is what the events about a job's arrival and end need.

@@ -26,6 +26,7 @@ func (n *Node) evaluate(j *job, value float64) {
 	j.window.addValue(value)
 	j.curve.Add(float64(j.counter.steps), value)
 	n.followScale(j)
+	n.followTarget(j)
 	first := !j.reported
 	j.value, j.reported = value, true
 	if first {

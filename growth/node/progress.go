@@ -87,6 +87,7 @@ func (e ProcessLeft) apply(n *Node) {
 func (n *Node) restart(j *job, why string) {
 	j.weight, j.arrived, j.restarted = 1, n.now, true
 	j.curve.Reset()
+	j.recheckTarget()
 	n.log(Info, "job restarted", "job", j.pod.Ref, "reason", why)
 	n.event(j, time.Minute, false, "JobRestarted", fmt.Sprintf("The job starts over: %s. Its growth is learned again", why))
 }

@@ -150,6 +150,7 @@ func (s *scenario) runPod(name string, v map[string]string) {
 	}
 	for key, annotation := range map[string]string{
 		"metric":    gpushare.MetricAnnotation,
+		"target":    gpushare.TargetAnnotation,
 		"progress":  gpushare.ProgressAnnotation,
 		"tune":      gpushare.TuneAnnotation,
 		"gpu-cores": gpushare.CoresAnnotation,

@@ -47,6 +47,12 @@
 // end, or of its total improvement if the end is unknown. The tolerance of this interval is eight times as large. If a
 // job is wrongly assumed to have reached its target, it waits behind all others with little work left.
 //
+// # Declared targets
+//
+// A user may declare a value of the metric as the target. Curve.Reached reports whether the metric has come to it for
+// good, and Curve.WorkToValue predicts when the fitted model does. A fit that levels off before the value never gets
+// there. If most fits do not, the work is unknown.
+//
 // A job whose curve says nothing yet gets TypicalWorkToTarget, 40 % of its whole work.
 //
 // # Accuracy

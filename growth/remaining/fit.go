@@ -31,6 +31,7 @@ type fit struct {
 	scale      float64 // τ, in steps
 	error      float64 // weighted sum of squared residuals
 	amplitude  float64 // a
+	final      float64 // c, in the metric's unit
 	likelihood float64 // relative to the best fit
 }
 
@@ -48,10 +49,15 @@ func (f fit) stepsTo(fraction, total float64) float64 {
 	if total > 0 {
 		fraction *= 1 - f.missing(total)
 	}
+	return f.stepsUntil(1 - fraction)
+}
+
+// stepsUntil is the inverse of missing, for a fraction above 0.
+func (f fit) stepsUntil(missing float64) float64 {
 	if f.powerLaw {
-		return f.scale * (1/(1-fraction) - 1)
+		return f.scale * (1/missing - 1)
 	}
-	return -f.scale * math.Log(1-fraction)
+	return -f.scale * math.Log(missing)
 }
 
 // fit returns all fits whose error exceeds the best fit's by at most tolerance, in units of the noise variance. It
@@ -120,8 +126,10 @@ func (c *Curve) regress(f fit, weights, missing []float64) fit {
 		ee += w * e * e
 	}
 	f.error = ee
+	f.final = sumE / sumW
 	if ss > 1e-12*sumW {
 		f.amplitude = se / ss
+		f.final -= f.amplitude * sumS / sumW
 		f.error = max(0, ee-se*se/ss)
 	}
 	return f

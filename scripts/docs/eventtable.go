@@ -57,6 +57,11 @@ var explanations = []explanation{
 		Advice:  "Nothing to do if the job changed its loss, its reduction or its loss scaling at that step. Otherwise look for the cause.",
 	},
 	{
+		Reason: "TargetReached", From: "coordinator", On: "pod", Type: "Normal",
+		Meaning: "The metric reached `gpushare/target`. The job has nothing left to gain, so it keeps only what harms no other.",
+		Advice:  "Stop the job, if that value was all that you wanted.",
+	},
+	{
 		Reason: "ConvergedKeepsShare", From: "coordinator", On: "pod", Type: "Normal",
 		Meaning: "The job has converged but keeps its fair share of the CPU, because nothing predicts when it ends.",
 		Advice:  "Report the total number of steps. Operators have `--converged=floor`.",
