@@ -177,6 +177,12 @@ func (p *parts) join(c *config.Config, registry *prometheus.Registry) (err error
 		},
 		p.informer.Run, p.enforcer.Run, p.records.Run, p.pods.Run, p.memory.Run,
 	)
+	if c.Decisions().GPUTime != policy.GPUTimeOff {
+		p.group.Add(func(ctx context.Context) error {
+			p.loop.FollowModel(ctx, p.bus)
+			return nil
+		})
+	}
 	return nil
 }
 

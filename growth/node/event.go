@@ -4,6 +4,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/interference"
 	"github.com/trellis-gpu/trellis/growth/remaining"
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
@@ -54,6 +55,10 @@ type InventoryChanged struct {
 	// MPS is set if the jobs of a GPU are clients of one MPS server, so that their kernels run at the same time.
 	MPS bool
 }
+
+// InterferenceLearned has the model of interference that was learned for the whole cluster, or interference.Prior. What the
+// node has measured itself counts more.
+type InterferenceLearned struct{ Model interference.Model }
 
 // MemoryRestored has the Memory that an earlier coordinator saved on the node. It must precede all other events.
 type MemoryRestored struct{ Memory Memory }

@@ -13,6 +13,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/fairfinish"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/interference"
 	"github.com/trellis-gpu/trellis/growth/node"
 	"github.com/trellis-gpu/trellis/growth/policy"
 	"github.com/trellis-gpu/trellis/growth/remaining"
@@ -155,7 +156,7 @@ func (s *eventScript) value() float64 {
 
 // event returns the next event and the time that passes before it.
 func (s *eventScript) event() (e node.Event, elapsed time.Duration) {
-	switch s.next() % 16 {
+	switch s.next() % 17 {
 	case 0, 1:
 		return node.PodUpdated{Pod: s.pod()}, 0
 	case 2:
@@ -195,8 +196,22 @@ func (s *eventScript) event() (e node.Event, elapsed time.Duration) {
 		}, 0
 	case 14:
 		return node.ForecastProvided{Pod: ref(s.name()).UID, Remaining: s.estimate(), ToTarget: s.estimate()}, 0
+	case 15:
+		return node.InterferenceLearned{Model: s.model()}, 0
 	}
 	return node.ContainerRestarted{Pod: ref(s.name()).UID}, 0
+}
+
+// model has learned something about the program of pod.
+func (s *eventScript) model() interference.Model {
+	l := interference.NewLearner(interference.Prior())
+	kind := interference.KindOf("ns", gpushare.Spec{}.Similar("train"))
+	speed := float64(s.next()) / 256
+	_ = l.Observe(interference.Measurement{
+		Set:     []interference.Member{{Kind: kind, Speed: speed}, {Kind: kind, Speed: speed}},
+		Seconds: growth.Seconds(s.next()),
+	})
+	return l.Model()
 }
 
 func (s *eventScript) busy() node.GPUBusy {

@@ -27,6 +27,8 @@ type GPUExplanation struct {
 	// computing alone. Both are empty if it holds the turn alone.
 	Together []growth.PodRef `json:"together,omitempty"`
 	Speed    float64         `json:"speed,omitempty"`
+	// NextTo has the job's speed next to each other job on the same GPUs.
+	NextTo []NextTo `json:"nextTo,omitempty"`
 	// NotDivided is the reason why the jobs do not take turns. It is empty if they do.
 	NotDivided string `json:"notDivided,omitempty"`
 	// Decisions are the last decisions, newest last.
@@ -58,6 +60,7 @@ func (n *Node) explainGPU(of *job) *GPUExplanation {
 		e.Together = append(e.Together, mate.pod.Ref)
 		e.Speed = t.speed
 	}
+	e.NextTo = n.nextTo(g, j)
 	switch {
 	case len(g.jobs) == 1:
 		e.NotDivided = "no other job uses its GPUs"

@@ -1,14 +1,13 @@
 package node
 
 import (
-	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/corun"
-	"github.com/trellis-gpu/trellis/growth/interference"
 )
 
 const (
@@ -24,6 +23,7 @@ type corunTrial struct {
 	kinds [2]corun.Kind
 	parts [2]float64 // of the pair's time in turns
 	began time.Time
+	prospect
 }
 
 // applyTrial makes the pair of the present trial a set.
@@ -42,13 +42,8 @@ func (n *Node) applyTrial(g *gpuGroup, number int) {
 	}
 	for i, j := range pair {
 		j.gpu.set = number
-		j.gpu.speed = expectedSpeed(j, pair[1-i])
+		j.gpu.speed = 1 / float64(n.prospect(j, pair[1-i]).slowdowns[0].Mean)
 	}
-}
-
-// expectedSpeed returns the speed of a job next to another before it was measured.
-func expectedSpeed(j, other gpuJob) float64 {
-	return 1 / float64(interference.Prior().Slowdown(j.activity(), other.activity()).Mean)
 }
 
 // endTrial ends the present trial once it has lasted for an interval. If the pair does not pay, what a job has lost counts: all
@@ -88,46 +83,51 @@ func (n *Node) startTrial() bool {
 		if t := n.bestTrial(*g); t != nil {
 			n.corunTrial = t
 			n.applyTrial(g, len(g.jobs))
+			n.log(Info, "two jobs compute at the same time, to measure their speeds", "jobs", t.pair,
+				"predicted", t.slowdowns, "source", string(t.source))
 			return true
 		}
 	}
 	return false
 }
 
-// bestTrial returns the trial of the two jobs of which the smaller share is largest. It has the most to gain, and of two jobs
-// with equal shares none loses much.
+// bestTrial returns the trial of the pair that is predicted to save most. What is certain counts more, so a pair that was
+// measured on another node comes before one that was not measured at all.
 func (n *Node) bestTrial(g gpuGroup) (best *corunTrial) {
-	var smaller, sum growth.Share
+	most := math.Inf(-1)
 	for i, a := range g.jobs {
 		for _, b := range g.jobs[:i] {
-			low, both := min(a.gpu.share, b.gpu.share), a.gpu.share+b.gpu.share
-			if cmp.Or(cmp.Compare(low, smaller), cmp.Compare(both, sum)) <= 0 || !slices.Equal(a.gpus, b.gpus) || !n.mayPay(a, b) {
+			if !slices.Equal(a.gpus, b.gpus) || !n.untried(a, b) {
 				continue
 			}
-			smaller, sum = low, both
-			best = &corunTrial{
-				pair:  [2]growth.PodUID{a.pod.Ref.UID, b.pod.Ref.UID},
-				kinds: [2]corun.Kind{a.interferes(), b.interferes()},
-				parts: [2]float64{float64(a.gpu.share / both), float64(b.gpu.share / both)},
-				began: n.now,
+			p := n.prospect(a, b)
+			if saved := p.saved(); p.mayPay() && saved > most {
+				most = saved
+				best = n.newTrial(a, b, p)
 			}
 		}
 	}
 	return best
 }
 
-// mayPay reports whether a pair is worth a trial.
-func (n *Node) mayPay(a, b gpuJob) bool {
+func (n *Node) newTrial(a, b gpuJob, p prospect) *corunTrial {
+	both := p.shares[0] + p.shares[1]
+	return &corunTrial{
+		pair:     [2]growth.PodUID{a.pod.Ref.UID, b.pod.Ref.UID},
+		kinds:    [2]corun.Kind{a.interferes(), b.interferes()},
+		parts:    [2]float64{p.shares[0] / both, p.shares[1] / both},
+		began:    n.now,
+		prospect: p,
+	}
+}
+
+// untried reports whether a pair can be measured, and was not.
+func (n *Node) untried(a, b gpuJob) bool {
 	kinds := [2]corun.Kind{a.interferes(), b.interferes()}
 	_, known := n.speeds.Predict(kinds[0], kinds[1:])
 	_, knownToo := n.speeds.Predict(kinds[1], kinds[:1])
 	_, tried := n.triedAt[kinds]
 	_, triedToo := n.triedAt[[2]corun.Kind{kinds[1], kinds[0]}]
-	switch {
-	case known && knownToo, tried, triedToo:
-		return false
-	case a.gpu.set != 0 || b.gpu.set != 0 || !a.gpu.exact || !b.gpu.exact:
-		return false
-	}
-	return expectedSpeed(a, b)+expectedSpeed(b, a) >= 1+corun.Margin
+	measurable := a.gpu.set == 0 && b.gpu.set == 0 && a.gpu.exact && b.gpu.exact && min(a.gpu.share, b.gpu.share) > 0
+	return measurable && !(known && knownToo) && !tried && !triedToo
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/corun"
 	"github.com/trellis-gpu/trellis/growth/fairfinish"
+	"github.com/trellis-gpu/trellis/growth/interference"
 	"github.com/trellis-gpu/trellis/growth/resize"
 )
 
@@ -48,6 +49,7 @@ type Node struct {
 	sharedByMPS     bool                        // the jobs of a GPU are clients of one MPS server
 	groups          []gpuGroup                  // at the last decision
 	speeds          corun.Table                 // measured speeds of jobs that compute at the same time
+	model           interference.Model          // predicts speeds that were not measured here
 	corunTrial      *corunTrial                 // the present trial; nil if there is none
 	trialTime       time.Duration               // lost by trials
 	turnTime        time.Duration               // time in which jobs took turns
@@ -82,6 +84,7 @@ func New(config Config) *Node {
 		advice:       map[growth.PodUID]bus.Advice{},
 		accounted:    map[growth.PodUID]growth.MilliCPU{},
 		triedAt:      map[[2]corun.Kind]time.Time{},
+		model:        interference.Prior(),
 		interval:     config.Interval,
 	}
 }

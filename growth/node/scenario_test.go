@@ -14,6 +14,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/interference"
 	"github.com/trellis-gpu/trellis/growth/node"
 	"github.com/trellis-gpu/trellis/growth/policy"
 	"github.com/trellis-gpu/trellis/growth/wire"
@@ -35,7 +36,8 @@ type scenario struct {
 	configs map[string]wire.Config
 	rules   cpuRules
 	gpus    *gpus
-	stalled growth.Seconds // time in which tasks of the node have waited for a CPU
+	cluster *interference.Learner // learns from other nodes
+	stalled growth.Seconds        // time in which tasks of the node have waited for a CPU
 	// lastReport is the last report of each pod.
 	lastReport map[string]node.ProgressReported
 	lines      []string
@@ -45,7 +47,7 @@ type scenario struct {
 func (s *scenario) run(command string) {
 	words := strings.Fields(command)
 	what, args := words[0], words[1:]
-	if s.runCPU(what, args) || s.runGPU(what, args) || s.runMetric(what, args) {
+	if s.runCPU(what, args) || s.runGPU(what, args) || s.runModel(what, args) || s.runMetric(what, args) {
 		return
 	}
 	switch what {
@@ -119,6 +121,7 @@ func (s *scenario) newNode(args []string) {
 	s.pods, s.cpu = map[string]node.Pod{}, map[string]growth.Seconds{}
 	s.refuses, s.configs = map[string]string{}, map[string]wire.Config{}
 	s.gpus = newGPUs()
+	s.cluster = interference.NewLearner(interference.Prior())
 	s.lastReport = map[string]node.ProgressReported{}
 	s.node = node.New(s.config)
 	s.step(node.CapacityChanged{CPU: s.cores})

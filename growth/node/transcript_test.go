@@ -41,6 +41,9 @@ var rewrite = flag.Bool("rewrite", false, "rewrite the transcripts in testdata w
 //	trains a seconds=60 need=20                      a computes for 60 s alone and reports a loss that reaches its target after
 //	                                                 20 s. With shim=old it is not connected for turns; it can have world_size=2
 //	                                                 It can use at most the part demand=0.2 of its GPUs' time
+//	learned a,b speed=0.5                            other nodes have measured that a and b compute at half speed together, and
+//	                                                 the cluster's model follows
+//	unlearned                                        the cluster's model is gone
 //	driver measures                                  the driver measures how long the kernels of each job run
 //	compute 60s                                      60 s pass, with rounds and wake-ups
 //	pressure 0.5                                     a round in which tasks have waited for a CPU in half of the time

@@ -27,6 +27,10 @@ func gpuText(w io.Writer, e *node.GPUExplanation, without string) error {
 	if e.StepCost > 0 {
 		fmt.Fprintf(w, "one step takes %.3g %s%s\n", float64(e.StepCost), growth.GPUSecond, uncertain(e.Uncertain))
 	}
+	for _, next := range e.NextTo {
+		fmt.Fprintf(w, "next to %s it makes %.0f %% ± %.0f %% of its steps per second alone (%s)\n",
+			next.Pod, 100*next.Speed.Mean, 100*next.Speed.Deviation, next.Source)
+	}
 	if e.NotDivided != "" {
 		_, err := fmt.Fprintf(w, "it is not paused: %s\n", e.NotDivided)
 		return err

@@ -9,6 +9,8 @@ import (
 
 	"github.com/trellis-gpu/trellis/coordinator/internal/explain"
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/corun"
+	"github.com/trellis-gpu/trellis/growth/interference"
 	"github.com/trellis-gpu/trellis/growth/node"
 	"github.com/trellis-gpu/trellis/growth/remaining"
 	"github.com/trellis-gpu/trellis/growth/turn"
@@ -25,17 +27,20 @@ func TestPrint_ShowsTheTurnsOfAGPU(t *testing.T) {
 		Share:    .5,
 		Request:  500,
 		GPU: &node.GPUExplanation{
-			GPUs:   []growth.GPU{"GPU-0"},
-			Share:  .8,
-			Plain:  .5,
-			Held:   40,
-			Waited: 10,
-
+			GPUs:        []growth.GPU{"GPU-0"},
+			Share:       .8,
+			Plain:       .5,
+			Held:        40,
+			Waited:      10,
 			HeldShare:   .78,
 			WaitedShare: .2,
 
 			StepCost:  .05,
 			Uncertain: true,
+			NextTo: []node.NextTo{
+				{Pod: ref("other"), Speed: corun.Speed{Mean: .52, Deviation: .03}, Source: node.MeasuredHere},
+				{Pod: ref("third"), Speed: corun.Speed{Mean: .76, Deviation: .09}, Source: interference.FromPrior},
+			},
 			Turns: []node.TurnOf{
 				{Pod: ref("job"), Share: .8, Held: 40, Waited: 10, HeldShare: .78},
 				{Pod: ref("other"), Share: .1, Held: 6, Waited: 44, HeldShare: .11},
@@ -73,6 +78,8 @@ func TestPrint_ShowsTheTurnsOfAGPU(t *testing.T) {
 GPU time of GPU-0: share 80% (50% with equal parts), computed 40 s, waited 10 s for its turn
 in the last interval it computed 78% of the time and waited for its turn 20%
 one step takes 0.05 GPU-seconds, measured while others computed too, so uncertain
+next to ns/other it makes 52 % ± 3 % of its steps per second alone (measured on this node)
+next to ns/third it makes 76 % ± 9 % of its steps per second alone (prior)
 
 Order of the turns
 TURN                     JOB       SHARE  COMPUTED  LATELY  WAITED  QUANTUM  AGAINST ITS SHARE

@@ -118,6 +118,7 @@ func (h *harness) start(name policy.Name) (stop func()) {
 	wg.Go(func() { l.FollowAllocations(ctx, session, "node") })
 	wg.Go(func() { l.FollowInventory(ctx, session, "node") })
 	wg.Go(func() { l.FollowJobs(ctx, session, "node") })
+	wg.Go(func() { l.FollowModel(ctx, session) })
 	h.kill = cancel
 	stop = func() {
 		cancel()
