@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -51,8 +52,9 @@ func simCommand(commit string) *cobra.Command {
 		Short: "The share policies in virtual time, against fair sharing: what they gain and whom they harm",
 		Long: `sim runs the very code that divides a real node on simulated machines of 1 to 64 cores, where jobs that can use
 only some of the cores arrive and end, with exact sizes and with wrong ones. It prints what each policy changes
-against fair sharing, with 95 % intervals, and writes sim.json and sim.svg. With --gpus it divides the time of GPUs under the
-default policy, against plain sharing, and writes sim-gpus.json and sim-gpus.svg.
+against fair sharing, with 95 % intervals, and writes sim.json and sim.svg. With --gpus it divides the time of GPUs,
+against plain sharing, and writes sim-gpus.json and sim-gpus.svg; with --converged some jobs have no size, and it writes
+sim-converged.json and sim-converged.svg. Both are about the default policy only.
 
 With --workload exactly the jobs of a workload run instead, on one machine of --size cores or, with --gpus, GPUs. It writes
 sim-workload.json and sim-workload.svg. ` + sourceHelp + `
@@ -95,7 +97,10 @@ func (o *simOptions) run(cmd *cobra.Command) error {
 	began := time.Now()
 	machines, policies := sim.Machines(), sim.PoliciesWith(converged)
 	if o.gpus {
-		machines, policies = sim.GPUMachines(), sim.Shipped(policies)
+		machines = sim.GPUMachines()
+	}
+	if o.gpus || cmd.Flags().Changed("converged") {
+		policies = sim.Shipped(policies)
 	}
 	if o.workload != "" {
 		if machines, err = o.listed(cmd); err != nil {
@@ -103,7 +108,7 @@ func (o *simOptions) run(cmd *cobra.Command) error {
 		}
 	}
 	machines = sim.WithUnsized(machines, o.unsized)
-	cells, err := sim.Study(cmd.Context(), o.seeds, machines, policies)
+	cells, err := sim.Study(cmd.Context(), o.seeds, machines, policies, progress(cmd.ErrOrStderr()))
 	if err != nil {
 		return err
 	}
@@ -139,6 +144,15 @@ func (o *simOptions) listed(cmd *cobra.Command) ([]sim.Machine, error) {
 	}
 	m, err := sim.Listed(jobs, o.size, o.gpus)
 	return []sim.Machine{m}, err
+}
+
+// progress returns a function that prints a line for each cell: a study takes minutes.
+func progress(w io.Writer) func(c sim.Cell, of int) {
+	n := 0
+	return func(c sim.Cell, of int) {
+		n++
+		fmt.Fprintf(w, "%3d of %d  %s, %s: completion %s\n", n, of, c.Where(), c.Policy, c.Completion)
+	}
 }
 
 // command returns the command line that reproduces the figures.

@@ -42,9 +42,9 @@ func TestFairSharing_OfGPUs(t *testing.T) {
 func TestStudy_HarmlessKeepsItsGuaranteesOnGPUs(t *testing.T) {
 	harmless := slices.DeleteFunc(sim.Policies(), func(p sim.Named) bool { return !strings.HasPrefix(p.Name, "harmless") })
 	machines := sim.GPUMachines()
-	cells, err := sim.Study(context.Background(), 3, machines[:2], harmless)
+	cells, err := sim.Study(context.Background(), 3, machines[:2], harmless, quiet)
 	require.NoError(t, err)
-	large, err := sim.Study(context.Background(), 2, machines[3:4], sim.Shipped(sim.Policies()))
+	large, err := sim.Study(context.Background(), 2, machines[3:4], sim.Shipped(sim.Policies()), quiet)
 	require.NoError(t, err)
 	cells = append(cells, large...)
 	for _, c := range cells {

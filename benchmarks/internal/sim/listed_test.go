@@ -58,7 +58,7 @@ func TestStudy_OfAWorkload(t *testing.T) {
 	for _, gpus := range []bool{false, true} {
 		m, err := sim.Listed(philly(t, 40), 1, gpus)
 		require.NoError(t, err)
-		cells, err := sim.Study(context.Background(), 2, []sim.Machine{m}, sim.Shipped(sim.Policies()))
+		cells, err := sim.Study(context.Background(), 2, []sim.Machine{m}, sim.Shipped(sim.Policies()), quiet)
 		require.NoError(t, err)
 		for _, c := range cells {
 			require.Less(t, c.Completion.Value, 0.0, "%s %s", c.Machine, c.Policy)

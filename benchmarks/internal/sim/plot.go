@@ -39,7 +39,7 @@ func Plot(cells []Cell) string {
 			fill = "#ffffff"
 		}
 		add(`<circle cx="%.1f" cy="%.1f" r="5" fill="%s" stroke="%s" stroke-width="2"><title>%s, %s: %s, %s</title></circle>`,
-			x, y, fill, colour(c.Policy), html.EscapeString(c.where()), c.Policy, c.Completion, c.Good)
+			x, y, fill, colour(c.Policy), html.EscapeString(c.Where()), c.Policy, c.Completion, c.Good)
 	}
 	for i, p := range Policies() {
 		x := margin + 170*float64(i)

@@ -29,7 +29,7 @@ func Goals(cells []Cell) []results.Goal {
 			{completed, "%", c.Completion}, {good, "%", c.Good}, {best, "%", c.Best}, {worst, "%", c.Worst},
 			{harmed, "% of jobs", c.Harmed}, {makespan, "×", c.Makespan},
 		} {
-			g := results.Goal{Name: fmt.Sprintf("%s, %s: %s", c.where(), c.Policy, f.name), Unit: f.unit, Value: f.is.Value, Low: f.is.Low, High: f.is.High}
+			g := results.Goal{Name: fmt.Sprintf("%s, %s: %s", c.Where(), c.Policy, f.name), Unit: f.unit, Value: f.is.Value, Low: f.is.Low, High: f.is.High}
 			if target, judged := c.targets()[f.name]; judged {
 				met := f.is.Value <= target
 				g.Target, g.Met = &target, &met
@@ -77,8 +77,8 @@ func (c Cell) addGPUTargets(at map[string]float64) {
 	}
 }
 
-// where names the machine and the errors.
-func (c Cell) where() string {
+// Where names the machine and the errors.
+func (c Cell) Where() string {
 	sizes := "sizes exact"
 	if c.Errors > 0 {
 		sizes = fmt.Sprintf("sizes ±%.0f %%", 100*c.Errors)
@@ -114,8 +114,8 @@ func Table(w io.Writer, cells []Cell, goals []results.Goal) {
 		width = max(width, len(c.Policy))
 	}
 	for _, c := range cells {
-		if c.where() != before {
-			before = c.where()
+		if c.Where() != before {
+			before = c.Where()
 			fmt.Fprintf(w, "\n%s: change against fair sharing, %d jobs\n\n", before, c.Machine.Jobs())
 			fmt.Fprintf(w, "  %-*s %16s %16s %9s %9s %9s %9s %9s\n", width, "POLICY", "COMPLETION", "TIME TO 95 %", "WORST", "BEST", "HARMED", "MAKESPAN", "LATEST")
 		}

@@ -54,7 +54,7 @@ func TestDraw(t *testing.T) {
 // The main goals, on as many seeds as a test can have. `make sim` has the figures.
 func TestStudy_HarmlessKeepsItsGuarantees(t *testing.T) {
 	const seeds = 6 // of fewer, one job that learns late is too large a part
-	cells, err := sim.Study(context.Background(), seeds, sim.Machines(), sim.Policies())
+	cells, err := sim.Study(context.Background(), seeds, sim.Machines(), sim.Policies(), quiet)
 	require.NoError(t, err)
 	for _, c := range cells {
 		if !strings.HasPrefix(c.Policy, "harmless") {
@@ -87,9 +87,9 @@ func TestStudy_HarmlessKeepsItsGuarantees(t *testing.T) {
 // A study depends on its seeds alone, and its report can be read and drawn.
 func TestStudy_IsReproducible(t *testing.T) {
 	machines := sim.Machines()[1:3]
-	once, err := sim.Study(context.Background(), 3, machines, sim.Policies())
+	once, err := sim.Study(context.Background(), 3, machines, sim.Policies(), quiet)
 	require.NoError(t, err)
-	again, err := sim.Study(context.Background(), 3, machines, sim.Policies())
+	again, err := sim.Study(context.Background(), 3, machines, sim.Policies(), quiet)
 	require.NoError(t, err)
 	require.Equal(t, once, again)
 
@@ -118,6 +118,8 @@ func TestPlot_ClampsPointsToTheFrame(t *testing.T) {
 func TestStudy_EndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err := sim.Study(ctx, 1000, sim.Machines(), sim.Policies())
+	_, err := sim.Study(ctx, 1000, sim.Machines(), sim.Policies(), quiet)
 	require.ErrorIs(t, err, context.Canceled)
 }
+
+func quiet(sim.Cell, int) {}

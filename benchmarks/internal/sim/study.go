@@ -10,25 +10,41 @@ import (
 func Errors() []float64 { return []float64{0, 0.3} }
 
 // Study runs every policy on each machine with each error, on the same jobs, for seeds 1 to seeds. The result depends
-// on nothing else. It returns ctx's error when ctx ends.
-func Study(ctx context.Context, seeds int, machines []Machine, policies []Named) ([]Cell, error) {
+// on nothing else. It calls progress after each cell with the number of all of them, and returns ctx's error when ctx ends.
+func Study(ctx context.Context, seeds int, machines []Machine, policies []Named, progress func(c Cell, of int)) ([]Cell, error) {
 	var cells []Cell
+	all := runs(machines, policies)
+	for _, r := range all {
+		c := cell(repeat(ctx, seeds, r.machine, r.errors, r.policy))
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		c.Machine, c.Errors, c.Policy = r.machine, r.errors, r.policy.Name
+		cells = append(cells, c)
+		progress(c, len(all))
+	}
+	return cells, nil
+}
+
+// run is what one cell compares with fair sharing.
+type run struct {
+	machine Machine
+	errors  float64
+	policy  Named
+}
+
+// runs returns all runs of a study. A policy that does not use declared sizes runs once.
+func runs(machines []Machine, policies []Named) (all []run) {
 	for _, m := range machines {
 		for _, errors := range Errors() {
 			for _, p := range policies {
-				if errors > 0 && !believes(p.New(m.Cores, errors)) {
-					continue
-				}
-				c := cell(repeat(ctx, seeds, m, errors, p))
-				c.Machine, c.Errors, c.Policy = m, errors, p.Name
-				cells = append(cells, c)
-				if ctx.Err() != nil {
-					return nil, ctx.Err()
+				if errors == 0 || believes(p.New(m.Cores, errors)) {
+					all = append(all, run{m, errors, p})
 				}
 			}
 		}
 	}
-	return cells, nil
+	return all
 }
 
 // believes reports whether a policy uses declared sizes.
