@@ -224,6 +224,10 @@ type GPUTime struct {
 	HeldShare   growth.Share `json:"heldShare"`
 	WaitedShare growth.Share `json:"waitedShare"`
 	Measured    bool         `json:"measured,omitempty"`
+	// InSets is the part of Held in which the job held the turn together with others, since it was first seen. SetSpeed is its
+	// measured speed with those that it holds the turn with at present, relative to computing alone; 0 without such jobs.
+	InSets   growth.Seconds `json:"inSetsSeconds,omitempty"`
+	SetSpeed float64        `json:"setSpeed,omitempty"`
 }
 
 // SharedMemory is the size of a pod's /dev/shm, and the shared memory that the pod uses: there, in other volumes of medium

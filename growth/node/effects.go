@@ -116,6 +116,10 @@ type Counts struct {
 	Reports, NotFinite, BadAcks int
 	// Resizes are the results of resizes: verified, unverified, failed, conflict, gone or refused.
 	Resizes []string
+	// Trials are the results of trials of pairs: faster, slower or unmeasured. TrialLoss is what they cost a job that was
+	// slower than in turns.
+	Trials    []string
+	TrialLoss growth.Seconds
 }
 
 // Level is the severity of a log entry.

@@ -54,6 +54,7 @@ func (n *Node) meterGPUs(uses map[growth.PodUID]GPUUse, busy GPUBusy) {
 			readings[i] = n.readGPU(j, use, known, before)
 			readings[i] = n.readMeasured(j, readings[i], busy)
 			j.gpu.span.add(readings[i])
+			j.countSet(readings[i])
 			n.chargeTogether(j, &readings[i])
 		}
 		n.chargeGroup(g, readings, growth.Seconds(max(0, n.now.Sub(before).Seconds())))

@@ -95,10 +95,20 @@ func (g gpuGroup) mates(of gpuJob) (mates []gpuJob) {
 	return mates
 }
 
+// countSet counts the time in which the job has held its GPUs in a set.
+func (j *job) countSet(r gpuReading) {
+	if j.gpu.set == 0 {
+		return
+	}
+	for _, t := range r.together {
+		j.gpu.inSets += t.Held
+	}
+}
+
 // reportSet records once that a job computes at the same time as others, which is not what turns promise.
 func (n *Node) reportSet(g gpuGroup, j gpuJob) {
 	mates := g.mates(j)
-	if len(mates) == 0 || n.corunTrial != nil && slices.Contains(n.corunTrial.pair[:], j.pod.Ref.UID) {
+	if len(mates) == 0 || n.onTrial(j.job) {
 		return
 	}
 	var names []string

@@ -29,7 +29,7 @@ func (n *Node) gpuSample(j *job) *bus.GPUTime {
 	if !n.dividesGPUs() || t.share == 0 {
 		return nil
 	}
-	return &bus.GPUTime{
+	sample := &bus.GPUTime{
 		Share:       t.share,
 		Paused:      t.paused,
 		Held:        t.seen.Held,
@@ -39,7 +39,12 @@ func (n *Node) gpuSample(j *job) *bus.GPUTime {
 		HeldShare:   t.recent.held,
 		WaitedShare: t.recent.waited,
 		Measured:    t.recent.measured,
+		InSets:      t.inSets,
 	}
+	if t.set != 0 && !n.onTrial(j.identity()) {
+		sample.SetSpeed = t.speed
+	}
+	return sample
 }
 
 // gpuState returns what was learned about a job's work on GPUs. It is nil if nothing was.

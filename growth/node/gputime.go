@@ -32,6 +32,8 @@ type gpuTime struct {
 	set   int     // as in TurnJob
 	speed float64 // likewise
 	span  span    // use since the last measurement of its speed
+	// inSets is the time in which the job held its GPUs in a set.
+	inSets growth.Seconds
 
 	decisions DecisionLog
 	report    gpuReport

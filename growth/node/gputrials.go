@@ -33,7 +33,7 @@ func (n *Node) applyTrial(g *gpuGroup, number int) {
 	}
 	var pair []gpuJob
 	for _, j := range g.jobs {
-		if slices.Contains(n.corunTrial.pair[:], j.pod.Ref.UID) && j.gpu.set == 0 {
+		if n.onTrial(j.job) && j.gpu.set == 0 {
 			pair = append(pair, j)
 		}
 	}
@@ -44,6 +44,11 @@ func (n *Node) applyTrial(g *gpuGroup, number int) {
 		j.gpu.set = number
 		j.gpu.speed = 1 / float64(n.prospect(j, pair[1-i]).slowdowns[0].Mean)
 	}
+}
+
+// onTrial reports whether a job is one of the pair of the present trial.
+func (n *Node) onTrial(j *job) bool {
+	return n.corunTrial != nil && slices.Contains(n.corunTrial.pair[:], j.pod.Ref.UID)
 }
 
 // endTrial ends the present trial once it has lasted for an interval. If the pair does not pay, what a job has lost counts: all
@@ -57,16 +62,21 @@ func (n *Node) endTrial() {
 	maps.DeleteFunc(n.triedAt, func(_ [2]corun.Kind, at time.Time) bool { return n.now.Sub(at) >= retryTrial })
 	a, knownA := n.speeds.Predict(t.kinds[0], t.kinds[1:])
 	b, knownB := n.speeds.Predict(t.kinds[1], t.kinds[:1])
-	if knownA && knownB && a.Mean+b.Mean >= 1+corun.Margin {
-		return
-	}
-	lost := 1.0
-	if knownA && knownB {
-		lost = max(0, t.parts[0]-a.Mean, t.parts[1]-b.Mean)
-	} else {
+	result, lost := "slower", 0.0
+	switch {
+	case !knownA || !knownB:
+		result, lost = "unmeasured", 1
 		n.triedAt[t.kinds] = n.now
+	case a.Mean+b.Mean >= 1+corun.Margin:
+		result = "faster"
+	default:
+		lost = max(0, t.parts[0]-a.Mean, t.parts[1]-b.Mean)
 	}
-	n.trialTime += time.Duration(lost * float64(n.now.Sub(t.began)))
+	loss := time.Duration(lost * float64(n.now.Sub(t.began)))
+	n.trialTime += loss
+	n.out.Counts.Trials = append(n.out.Counts.Trials, result)
+	n.out.Counts.TrialLoss += growth.Seconds(loss.Seconds())
+	n.log(Info, "two jobs have computed at the same time", "jobs", t.pair, "result", result, "speeds", [2]float64{a.Mean, b.Mean})
 }
 
 // startTrial starts a trial of a pair that was not measured, if that may pay and little time was lost by others. It returns

@@ -120,6 +120,10 @@ func (l *Loop) count(c node.Counts) {
 	if c.BadAcks > 0 {
 		l.metrics.Dropped.WithLabelValues("malformed").Add(float64(c.BadAcks))
 	}
+	for _, result := range c.Trials {
+		l.metrics.Trials.WithLabelValues(result).Inc()
+	}
+	l.metrics.TrialLoss.Add(float64(c.TrialLoss))
 	for _, result := range c.Resizes {
 		l.metrics.Resizes.WithLabelValues(result).Inc()
 	}

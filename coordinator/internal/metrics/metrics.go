@@ -17,6 +17,9 @@ type Metrics struct {
 	Dropped *prometheus.CounterVec
 	// Resizes counts CPU resizes by result: verified, unverified, failed, conflict, gone, refused.
 	Resizes *prometheus.CounterVec
+	// Trials counts trials of two jobs at the same time by result: faster, slower, unmeasured. TrialLoss is what they cost.
+	Trials    *prometheus.CounterVec
+	TrialLoss prometheus.Counter
 	// Decision measures the time of a decision.
 	Decision prometheus.Histogram
 	jobs     *prometheus.GaugeVec
@@ -49,6 +52,14 @@ func New(registry prometheus.Registerer, unavailable func() time.Duration) *Metr
 			Name: "trellis_coordinator_resizes_total",
 			Help: "In-place CPU resizes, by result.",
 		}, []string{"result"}),
+		Trials: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "trellis_coordinator_gpu_trials_total",
+			Help: "Trials of two jobs that compute at the same time, by result: faster or slower than in turns, or unmeasured.",
+		}, []string{"result"}),
+		TrialLoss: f.NewCounter(prometheus.CounterOpts{
+			Name: "trellis_coordinator_gpu_trial_loss_seconds_total",
+			Help: "Time of a GPU that trials of two jobs at the same time cost the one that lost more, at most.",
+		}),
 		Decision: f.NewHistogram(prometheus.HistogramOpts{
 			Name:    "trellis_coordinator_decision_seconds",
 			Help:    "Time to observe the node's jobs and divide its CPU among them.",
