@@ -35,6 +35,8 @@ type Account struct {
 	On []growth.GPU `json:"on,omitempty"`
 	// Speedup is that of the last decision.
 	Speedup float64 `json:"speedup,omitempty"`
+	// Overlap is that of the last decision.
+	Overlap Overlap `json:"overlap,omitzero"`
 	// Ended is set once the job has ended on the real node.
 	Ended bool `json:"ended,omitempty"`
 }
@@ -75,7 +77,7 @@ func (a Account) update(j Job, seen observation) Account {
 	a.RealWork += used
 	a.Counter = counter
 	a.Remaining = j.Remaining
-	a.On, a.Speedup = j.On, j.Speedup
+	a.On, a.Speedup, a.Overlap = j.On, j.Speedup, j.Overlap
 	a.Ended = j.Finished
 	a.CPUWait, a.CPUWaitKnown = j.CPUWait, j.CPUWaitKnown
 	a.Weight = 1

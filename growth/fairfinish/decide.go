@@ -113,6 +113,7 @@ func (t *instance) setLateFinish() {
 				Limit:     a.Limit,
 				On:        a.On,
 				Speedup:   a.Speedup,
+				Overlap:   a.Overlap,
 			})
 			indices = append(indices, i)
 		}

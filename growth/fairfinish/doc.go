@@ -68,6 +68,9 @@
 // only. Fair sharing is max-min fair on all GPUs together, and a plan is feasible if it is on each GPU. The wait of a job is
 // its wait for turns. Jobs of uncertain size are due earlier than on cores and may lag behind by 3 % (caution.go).
 //
+// Under MPS kernels of several jobs run at the same time. Fair sharing is then what was measured of the jobs next to each other,
+// and not processor sharing (overlap.go). It can be faster than turns, or slower.
+//
 // # Guarantee
 //
 // With exact sizes on one core: for any arrivals, weights and objective, no job ends later than under weighted

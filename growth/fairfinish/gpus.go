@@ -37,7 +37,11 @@ func inUnit(jobs []Job, unit growth.Unit) []Job {
 
 // gpuRates returns the rates of jobs on GPUs under weighted processor sharing, in GPU-seconds per second. All rates rise in
 // proportion to the weights. The rate of a job stops to rise at its limit, and when one of its GPUs is busy all the time.
+// Where kernels overlap they are those that were measured (overlap.go).
 func gpuRates(accounts []Account) []float64 {
+	if rates, known := overlappingRates(accounts); known {
+		return rates
+	}
 	rates := make([]float64, len(accounts))
 	free := speedups(accounts)
 	busy := map[growth.GPU]float64{}
@@ -83,6 +87,10 @@ func speedups(accounts []Account) map[growth.GPU]float64 {
 		}
 	}
 	return of
+}
+
+func sharesGPU(a, b Account) bool {
+	return slices.ContainsFunc(a.On, func(gpu growth.GPU) bool { return slices.Contains(b.On, gpu) })
 }
 
 // placement returns the GPUs of each job; nil if cores are divided.

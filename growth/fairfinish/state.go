@@ -37,6 +37,9 @@ type Job struct {
 	// Speedup is the work of all jobs per second, in GPU-seconds on each of these GPUs, if all of them compute at the same
 	// time; 0 means 1. It is the capacity of plain sharing, and of the plan.
 	Speedup float64
+	// Overlap has the speeds of the job next to others, where kernels of several jobs overlap. Without it plain sharing is
+	// processor sharing.
+	Overlap Overlap
 	// Finished is set for a job that has ended and appears for the last time, with its last Used. A job that is missing
 	// from the input has ended too, with the usage last seen.
 	Finished bool

@@ -23,6 +23,12 @@ func set(t *testing.T, v reflect.Value) {
 		for i := range v.NumField() {
 			set(t, v.Field(i))
 		}
+	case reflect.Map:
+		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		set(t, key)
+		set(t, value)
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(key, value)
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 		set(t, v.Index(0))

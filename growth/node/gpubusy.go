@@ -131,4 +131,5 @@ func (n *Node) announceAlways(j gpuJob) {
 	n.event(j.job, oncePerJob, false, "GPUTimeMeasured",
 		fmt.Sprintf("The job computes all the time, next to jobs that take turns, because %s. It is charged what the driver measures, "+
 			"%s of the time of %s now, and the other jobs share the rest", n.unpausable(j), j.always, gpuNames(j.gpus)))
+	n.announceCores(j.job, "the job computes all the time, because "+n.unpausable(j))
 }

@@ -67,9 +67,11 @@ func (n *Node) divideGroups(why string, rearranged bool) time.Duration {
 func (n *Node) harmlessOnGPUs(g gpuGroup, interrupted bool) (fairfinish.State, division) {
 	claims := make([]claim, len(g.jobs))
 	speedups := n.speedups(g)
+	before, finished := n.fairOf(g)
 	for i, j := range g.jobs {
 		c := n.claim(j.job)
 		c.in.Speedup = speedups[j.gpus[0]]
+		c.in.Overlap = n.overlap(g, j, before)
 		c.share = j.gpu.share
 		c.in.Used = growth.Work(j.gpu.used)
 		c.in.CPUWait, c.in.CPUWaitKnown = j.gpu.waited, !j.gpu.metered
@@ -79,7 +81,6 @@ func (n *Node) harmlessOnGPUs(g gpuGroup, interrupted bool) (fairfinish.State, d
 		c.in.Limit = growth.MilliCPU(float64(len(j.gpus)) * float64(j.limit()) * float64(growth.Core))
 		claims[i] = c
 	}
-	before, finished := n.fairOf(g)
 	state, d := n.divideFairly(n.config.fairFinishOn(len(g.gpus)), before, claims, finished, interrupted)
 	for i, j := range g.jobs {
 		d.grants[i].inputs.onGPU(j.gpu)

@@ -14,7 +14,7 @@ import (
 func (n *Node) freezes(j gpuJob) string {
 	lead := j.leader()
 	switch {
-	case !n.config.Freeze || n.sharedByMPS || j.gpu.unfreezable:
+	case !n.config.Freeze || j.overlaps || j.gpu.unfreezable:
 	case len(j.pods) > 1 || len(j.gpus) > 1 || len(j.pod.Containers) != 1 || lead.settings.worldSize() > 1:
 	case !j.gpu.busy.known() || j.gpu.busy.processes != 1:
 	case !lead.spec.Allows(gpushare.TuneGPUTime) || j.pod.Distributed || !j.pod.Running:

@@ -17,6 +17,8 @@ type gpuJob struct {
 	// always is the measured part of the time of its GPUs of a job that computes next to jobs that take turns. It is 0 for
 	// other jobs.
 	always growth.Share
+	// overlaps is set if the processes of the jobs on its GPUs are clients of MPS.
+	overlaps bool
 }
 
 // width returns the number of GPUs of the job.
@@ -55,6 +57,7 @@ func (n *Node) gpuJobs() []gpuJob {
 	for i := range jobs {
 		slices.Sort(jobs[i].gpus)
 		jobs[i].gpus = slices.Compact(jobs[i].gpus)
+		jobs[i].overlaps = n.overlaps(jobs[i].gpus)
 	}
 	return jobs
 }
@@ -97,10 +100,7 @@ func (g gpuGroup) placement() [][]growth.GPU {
 
 // limit returns the largest part of the time of its GPUs that a job is given while others compete for them.
 func (g gpuJob) limit() growth.Share {
-	limit := growth.Share(1)
-	if cores := g.leader().spec.Cores; cores > 0 {
-		limit = growth.Share(cores) / 100
-	}
+	limit := g.bound()
 	if g.always > 0 {
 		limit = min(limit, g.always)
 	}

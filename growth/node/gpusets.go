@@ -39,12 +39,16 @@ func (n *Node) chooseSets(g *gpuGroup) (pays, plain bool) {
 	return pays && !plain, plain
 }
 
-// sameGPUs are the jobs of a group that have the same GPUs, and the others there.
+// sameGPUs are the jobs of a group that have the same GPUs and may compute at the same time, and the others there. A job with
+// gpushare/gpu-cores is one of the others: in a set it would take more than its bound.
 type sameGPUs struct{ jobs, others []gpuJob }
 
 // onSameGPUs returns the jobs of the group by their GPUs, in the order of the jobs.
 func (g gpuGroup) onSameGPUs() (all []sameGPUs) {
 	for _, j := range g.jobs {
+		if j.bound() < 1 {
+			continue
+		}
 		i := slices.IndexFunc(all, func(s sameGPUs) bool { return slices.Equal(s.jobs[0].gpus, j.gpus) })
 		if i >= 0 {
 			all[i].jobs = append(all[i].jobs, j)
@@ -52,7 +56,7 @@ func (g gpuGroup) onSameGPUs() (all []sameGPUs) {
 		}
 		s := sameGPUs{jobs: []gpuJob{j}}
 		for _, other := range g.sharers(j) {
-			if !slices.Equal(other.gpus, j.gpus) {
+			if !slices.Equal(other.gpus, j.gpus) || other.bound() < 1 {
 				s.others = append(s.others, other)
 			}
 		}

@@ -138,6 +138,7 @@ func (n *Node) untried(a, b gpuJob) bool {
 	_, knownToo := n.speeds.Predict(kinds[1], kinds[:1])
 	_, tried := n.triedAt[kinds]
 	_, triedToo := n.triedAt[[2]corun.Kind{kinds[1], kinds[0]}]
-	measurable := a.gpu.set == 0 && b.gpu.set == 0 && a.gpu.exact && b.gpu.exact && min(a.gpu.share, b.gpu.share) > 0
+	measurable := a.gpu.set == 0 && b.gpu.set == 0 && a.gpu.exact && b.gpu.exact && min(a.gpu.share, b.gpu.share) > 0 &&
+		a.bound() == 1 && b.bound() == 1
 	return measurable && !(known && knownToo) && !tried && !triedToo
 }

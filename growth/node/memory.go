@@ -31,6 +31,7 @@ func (n *Node) Memory() (Memory, error) {
 		Yields:   map[growth.PodUID]yielded{},
 		Ended:    n.endedRuns,
 		Computes: n.computes,
+		MPS:      n.sharedByMPS,
 	}
 	m := Memory{At: n.fair.At}
 	if len(n.gpuFair.Accounts) > 0 {
@@ -75,7 +76,7 @@ func (e MemoryRestored) apply(n *Node) {
 	}
 	n.fair, n.endedRuns = state.Fair, state.Ended
 	n.fair.At = e.Memory.At
-	n.computes = state.Computes // the inventory may come after the first decision
+	n.computes, n.sharedByMPS = state.Computes, state.MPS // the inventory may come after the first decision
 	if state.GPUFair != nil && n.dividesGPUs() {
 		n.gpuFair = *state.GPUFair
 		n.gpuFair.At = e.Memory.At

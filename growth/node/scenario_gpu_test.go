@@ -169,13 +169,15 @@ func (g *gpus) takesTurns(name string) bool {
 func (s *scenario) runGPU(what string, args []string) bool {
 	switch what {
 	case "inventory":
-		s.step(node.InventoryChanged{Computes: args[0] == "computes"})
+		s.step(node.InventoryChanged{Computes: args[0] == "computes", MPS: slices.Contains(args, "mps")})
 	case "trains":
 		s.trainsOnGPU(args[0], values(args[1:]))
 	case "driver":
 		s.gpus.driver = args[0] == "measures"
 	case "compute":
 		s.compute(s.duration(args[0]))
+	case "reference":
+		s.reference(args[0])
 	case "pressure":
 		pressure, err := strconv.ParseFloat(args[0], 64)
 		require.NoError(s.t, err)
@@ -187,6 +189,15 @@ func (s *scenario) runGPU(what string, args []string) bool {
 		return false
 	}
 	return true
+}
+
+// reference notes when fair sharing would have ended a job, as of the last decision.
+func (s *scenario) reference(name string) {
+	e, ok := s.node.Explain("ns/" + name)
+	require.True(s.t, ok)
+	last := e.GPU.Decisions[len(e.GPU.Decisions)-1]
+	s.note("reference %s: fair sharing ends it in %.0f s, with %.0f GPU-seconds left", name,
+		last.Inputs.FairFinish-growth.Seconds(s.now.Sub(last.At).Seconds()), last.Inputs.Remaining.Likely)
 }
 
 func (s *scenario) trainsOnGPU(name string, v map[string]string) {

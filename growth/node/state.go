@@ -65,6 +65,7 @@ type nodeState struct {
 	Fair     fairfinish.State                 `json:"fair"`
 	GPUFair  *fairfinish.State                `json:"gpuFair,omitempty"`
 	Computes bool                             `json:"computes,omitempty"` // as in InventoryChanged
+	MPS      bool                             `json:"mps,omitempty"`      // likewise
 	Refusals map[growth.PodUID]resize.Refusal `json:"refusals,omitempty"`
 	Yields   map[growth.PodUID]yielded        `json:"yields,omitempty"`
 	Ended    []Run                            `json:"ended,omitempty"`

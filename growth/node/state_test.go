@@ -65,6 +65,7 @@ func TestState_FilesHaveEveryField(t *testing.T) {
 			Fair:     fair,
 			GPUFair:  &fair,
 			Computes: true,
+			MPS:      true,
 			Refusals: map[growth.PodUID]resize.Refusal{"a": fill(t, resize.Refusal{})},
 			Yields: map[growth.PodUID]yielded{
 				"a": {Writer: "x", Request: 7, At: at, Created: Requests{"train": 7}},

@@ -36,7 +36,7 @@ var rewrite = flag.Bool("rewrite", false, "rewrite the transcripts in testdata w
 //	others cpu=800m, exclusive a=2                   requests of all other pods of the node, cores that a has alone
 //	restart a, delete a, advise a loaders=4, ack a   restart the container, delete the pod, give advice, acknowledge it
 //	ends a, starts a                                 the container of a ends or starts again; its pod is Running
-//	inventory computes                               the device plugin publishes GPUs that compute
+//	inventory computes mps                           the device plugin publishes GPUs that compute; with mps, jobs are clients of MPS
 //	pod a gpus=GPU-0,GPU-1                           start a pod on these GPUs instead of GPU-0
 //	trains a seconds=60 need=20                      a computes for 60 s alone and reports a loss that reaches its target after
 //	                                                 20 s. With shim=old it is not connected for turns; it can have world_size=2
@@ -46,6 +46,7 @@ var rewrite = flag.Bool("rewrite", false, "rewrite the transcripts in testdata w
 //	unlearned                                        the cluster's model is gone
 //	driver measures                                  the driver measures how long the kernels of each job run
 //	compute 60s                                      60 s pass, with rounds and wake-ups
+//	reference a                                      note when fair sharing would end a
 //	pressure 0.5                                     a round in which tasks have waited for a CPU in half of the time
 //	coordinator restarts                             start a new node with the memory of the old one
 //
