@@ -12,6 +12,8 @@ const (
 	MetricAnnotation = "gpushare/metric"
 	// TargetAnnotation is the value of that metric with which the user is satisfied: "loss<=0.05", "accuracy>=0.95".
 	TargetAnnotation = "gpushare/target"
+	// PriorityAnnotation is the weight of the job in fair sharing, 0.1..10. Default by the value of the pod's PriorityClass.
+	PriorityAnnotation = "gpushare/priority"
 	// ProgressAnnotation is the source of progress reports: "socket", "log:<regexp>" or "file:<path>".
 	ProgressAnnotation = "gpushare/progress"
 	// TuneAnnotation lists the settings that Trellis may change while the job runs: "cpu", "loaders", "batch-size",

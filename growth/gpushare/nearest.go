@@ -17,6 +17,7 @@ func UserAnnotations() []string {
 		CoresAnnotation,
 		MetricAnnotation,
 		TargetAnnotation,
+		PriorityAnnotation,
 		ProgressAnnotation,
 		TuneAnnotation,
 	}
@@ -56,7 +57,7 @@ func UnknownMessage(name string) string {
 		hint = ": did you mean " + nearest + "?"
 	}
 	return fmt.Sprintf("annotation %s is not known%s Users set gpushare/gpu-mem, gpu-count, gpu-cores, metric, target, "+
-		"progress and tune", name, hint)
+		"priority, progress and tune", name, hint)
 }
 
 // minSimilarity is the similarity in thousandths below which two names have nothing in common.
@@ -109,6 +110,8 @@ func spellings() []spelling {
 		{"cores", "gpu-cores"},
 		{"metric", "metric"},
 		{"target", "target"},
+		{"priority", "priority"},
+		{"weight", "priority"},
 		{"progress", "progress"},
 		{"tune", "tune"},
 	}

@@ -24,6 +24,8 @@ type Spec struct {
 	DirectionFrom DirectionSource
 	// Target is the value of the metric with which the user is satisfied.
 	Target Target
+	// Priority is the weight in fair sharing; 0 if not specified.
+	Priority Priority
 	// Progress is the source of progress reports.
 	Progress Progress
 	// Tune lists the knobs that Trellis may turn while the job runs.
@@ -125,6 +127,7 @@ func parse(annotations map[string]string, needsMemory bool) (Spec, error) {
 		{CoresAnnotation, parseCores},
 		{MetricAnnotation, parseMetric},
 		{TargetAnnotation, parseTarget},
+		{PriorityAnnotation, parsePriority},
 		{ProgressAnnotation, parseProgress},
 		{TuneAnnotation, parseTune},
 	} {

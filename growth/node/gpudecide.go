@@ -76,8 +76,8 @@ func (n *Node) harmlessOnGPUs(g gpuGroup, interrupted bool) (fairfinish.State, d
 		c.in.Used = growth.Work(j.gpu.used)
 		c.in.CPUWait, c.in.CPUWaitKnown = j.gpu.waited, !j.gpu.metered
 		c.in.On = j.gpus
-		// Each job has an equal part of the time of its GPUs, and a job on several GPUs does as much work on each.
-		c.in.Weight = float64(len(j.gpus))
+		// Jobs of equal priority have equal parts of the time of their GPUs, and a job on several GPUs does as much work on each.
+		c.in.Weight = float64(len(j.gpus)) * float64(j.priority())
 		c.in.Limit = growth.MilliCPU(float64(len(j.gpus)) * float64(j.limit()) * float64(growth.Core))
 		claims[i] = c
 	}

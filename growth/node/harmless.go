@@ -44,8 +44,8 @@ func (n *Node) harmless(jobs []*job, originals []Requests, interrupted bool) div
 		c.share = j.share
 		c.in.Used = growth.Work(j.metered.CPU)
 		c.in.CPUWait, c.in.CPUWaitKnown = j.metered.Queued, j.metered.QueuedKnown
-		// Kubernetes divides a busy node in proportion to requests, so these are the weights of fair sharing.
-		c.in.Weight = j.pod.Total(originals[i]).Cores()
+		// Kubernetes divides a busy node in proportion to requests, so these are the weights of jobs with equal priority.
+		c.in.Weight = j.pod.Total(originals[i]).Cores() * float64(j.priority())
 		c.in.Limit = j.pod.Limit()
 		claims[i] = c
 	}

@@ -29,6 +29,8 @@ type Pod struct {
 	Scheduler string
 	// HostNetwork is set for a pod that shares the node's network.
 	HostNetwork bool
+	// Priority is the value of the pod's PriorityClass; 0 if it has none.
+	Priority int32
 	// SharedMemory is the size of /dev/shm in the container that trains; 0 if it is unknown or has no limit of its own.
 	SharedMemory growth.MiB
 	// Threads is the size of the thread pools of each process of the container that trains; 0 if the pod does not set it.

@@ -154,6 +154,7 @@ func (s *scenario) runPod(name string, v map[string]string) {
 	for key, annotation := range map[string]string{
 		"metric":    gpushare.MetricAnnotation,
 		"target":    gpushare.TargetAnnotation,
+		"priority":  gpushare.PriorityAnnotation,
 		"progress":  gpushare.ProgressAnnotation,
 		"tune":      gpushare.TuneAnnotation,
 		"gpu-cores": gpushare.CoresAnnotation,
@@ -162,6 +163,9 @@ func (s *scenario) runPod(name string, v map[string]string) {
 		if v[key] != "" {
 			pod.Annotations[annotation] = v[key]
 		}
+	}
+	if v["class"] != "" {
+		pod.Priority = int32(s.count(v["class"]))
 	}
 	s.outside(&pod, v)
 	s.gpus.add(name, v["gpus"])

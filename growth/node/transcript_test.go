@@ -18,7 +18,7 @@ var rewrite = flag.Bool("rewrite", false, "rewrite the transcripts in testdata w
 //	# a comment
 //	node policy=flowcon interval=10s cores=2         start a coordinator
 //	pod a cpu=500m metric=loss:min                   start a pod; kubelet allocates a GPU and the slot slot-a. It can have
-//	                                                 init=2000m, sidecar=50m and fixed=its_class_is_Guaranteed
+//	                                                 init=2000m, sidecar=50m, class=1000 and fixed=its_class_is_Guaranteed
 //	report a step=10 loss=2.3 total=90 loaders=2     the job reports through its socket
 //	log a unmatched step 1                           60 lines of a's log have no report; one of them is "step 1"
 //	log a format like syslog, log a unreadable why   a's log has another format, or is unreadable

@@ -30,6 +30,9 @@ func Read(p *corev1.Pod) node.Pod {
 		ResizedBy:    resizedBy(p),
 	}
 	pod.Program, pod.Numbers = jobkind.Program(p)
+	if p.Spec.Priority != nil {
+		pod.Priority = *p.Spec.Priority
+	}
 	pod.Owner, pod.Command, pod.Distributed = owner(p), command(p), distributed(p)
 	for _, c := range p.Spec.Containers {
 		pod.Containers = append(pod.Containers, node.Container{
