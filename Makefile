@@ -104,6 +104,11 @@ bench-interference: ## Predicted slowdowns of unseen pairs and triples of jobs, 
 	go build -o bin/ ./benchmarks
 	bin/benchmarks interference $(ARGS)
 
+.PHONY: bench-predict
+bench-predict: ## How well the iteration time of unseen jobs is predicted (ARGS="--data DIR": folder with Qore-DL's iteration_time.csv)
+	go build -o bin/ ./benchmarks
+	bin/benchmarks predict $(ARGS)
+
 .PHONY: bench-extender
 bench-extender: build ## What the extender costs, compared with one that does nothing (ARGS="--quick", "--check")
 	bin/benchmarks extender --stock-dir $$(bin/local build --only controlplane | tail -n 1) $(ARGS)

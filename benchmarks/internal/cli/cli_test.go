@@ -70,6 +70,27 @@ func TestStorm_RefusesInvalidFlags(t *testing.T) {
 	}
 }
 
+func TestPredict_RefusesInvalidFlags(t *testing.T) {
+	empty := t.TempDir()
+	invalid := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(invalid, "iteration_time.csv"), []byte("batch\n"), 0o644))
+	for name, tc := range map[string]struct {
+		args      []string
+		complaint string
+	}{
+		"no data":               {nil, "--data is missing: give the folder with iteration_time.csv of Qore-DL, or set TRELLIS_DATA"},
+		"a folder without data": {[]string{"--data", empty}, "--data must be the folder with iteration_time.csv"},
+		"an invalid file":       {[]string{"--data", invalid}, filepath.Join(invalid, "iteration_time.csv") + ": "},
+		"no seed":               {[]string{"--seeds=0"}, "--seeds 0: 1 to 1000"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("TRELLIS_DATA", "")
+			_, err := run(t, append([]string{"predict"}, tc.args...)...)
+			require.ErrorContains(t, err, tc.complaint)
+		})
+	}
+}
+
 func TestFlags_EnvironmentVariables(t *testing.T) {
 	t.Setenv("KUBECONFIG", "")
 	t.Setenv("TRELLIS_NODES", "99")
