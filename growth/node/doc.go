@@ -11,7 +11,7 @@
 //	ProgressReported ─► report         step counter, metric, curve, rates           (progress.go, ranks.go, steps.go, window.go)
 //	Ticked           ─► observe        CPU usage, cost of a step                    (tick.go, job.go, cost.go)
 //	                    classify       growth and category                          (package efficiency)
-//	                    forecast       remaining work, work to target               (forecast.go, similar.go)
+//	                    forecast       remaining work, work to target               (forecast.go, similar.go, target.go)
 //	                    divide         shares, by the policy                        (divide.go, harmless.go)
 //	                    reconcile      CPU requests that differ from the decision   (reconcile.go, refusal.go)
 //	                    decideGPUs     turns on GPUs, by the policy                 (gpudecide.go, gpuplan.go)

@@ -238,6 +238,10 @@ func (s *eventScript) pod() node.Pod {
 	if b%8 == 2 {
 		pod.Annotations[gpushare.RequestAnnotation] = fmt.Sprintf("train=%dm", s.next())
 	}
+	if b/16%2 == 1 {
+		pod.Priority = int32(b)<<24 | 1000
+		pod.Annotations[gpushare.TargetAnnotation] = fmt.Sprintf("loss<=%d", b)
+	}
 	return pod
 }
 
