@@ -17,9 +17,13 @@ type Connection struct {
 	Proxy func(ctx context.Context, namespace, service, port, path string) (io.ReadCloser, error)
 }
 
-// Connect reads a kubeconfig, or several as KUBECONFIG lists them. It does not contact the cluster.
+// Connect reads a kubeconfig, or several as KUBECONFIG lists them, or the user's own if kubeconfig is empty. It does not contact
+// the cluster.
 func Connect(kubeconfig string) (*Connection, error) {
 	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: kubeconfig}
+	if kubeconfig == "" {
+		rules.Precedence = []string{clientcmd.RecommendedHomeFile}
+	}
 	if paths := filepath.SplitList(kubeconfig); len(paths) > 1 {
 		rules = &clientcmd.ClientConfigLoadingRules{Precedence: paths}
 	}

@@ -66,24 +66,7 @@ func (r *Run) Prepare(ctx context.Context) error {
 	if _, err := core.ConfigMaps(r.Setup.Namespace).Create(ctx, r.Setup.Scripts(r.Scripts), metav1.CreateOptions{}); err != nil {
 		return fmt.Errorf("the jobs' programs: %w", err)
 	}
-	return r.awaitAccount(ctx)
-}
-
-// awaitAccount waits for the default service account, which admission requires.
-func (r *Run) awaitAccount(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("not made within %s: is a controller-manager running?", patience))
-	defer cancel()
-	for {
-		_, err := r.Cluster.Kubernetes.CoreV1().ServiceAccounts(r.Setup.Namespace).Get(ctx, "default", metav1.GetOptions{})
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("service account of namespace %s: %w", r.Setup.Namespace, context.Cause(ctx))
-		case <-time.After(lookEvery / 4):
-		}
-	}
+	return r.Cluster.AwaitAccount(ctx, r.Setup.Namespace, patience)
 }
 
 // Watch submits the jobs as they arrive and reads the cluster until all have ended. It returns the timeline also with

@@ -120,17 +120,23 @@ func readDevice(v string, j *Job) error {
 	return nil
 }
 
-func readCPU(v string, j *Job) error {
+func readCPU(v string, j *Job) (err error) {
+	j.CPU, err = ParseCPU(v)
+	return err
+}
+
+// ParseCPU parses an amount of CPU, such as "150m" or "2".
+func ParseCPU(v string) (growth.MilliCPU, error) {
 	digits, unit := v, growth.Core
 	if before, ok := strings.CutSuffix(v, "m"); ok {
 		digits, unit = before, 1
 	}
 	amount, err := strconv.ParseUint(digits, 10, 31)
-	if cpu := growth.MilliCPU(amount) * unit; err != nil || cpu < 1 || cpu > maxCPU {
-		return fmt.Errorf("%q is not an amount of CPU, such as \"150m\" or \"2\"", v)
+	cpu := growth.MilliCPU(amount) * unit
+	if err != nil || cpu < 1 || cpu > maxCPU {
+		return 0, fmt.Errorf("%q is not an amount of CPU, such as \"150m\" or \"2\"", v)
 	}
-	j.CPU = growth.MilliCPU(amount) * unit
-	return nil
+	return cpu, nil
 }
 
 // annotation validates a value with the package that defines the annotations.
