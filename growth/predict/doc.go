@@ -6,8 +6,8 @@
 // Extremely randomised trees (Geurts et al., 2006) predict the logarithm of the time from the logarithms of batch size,
 // floating-point operations, parameters and allocation, and from their ratios. The ratio of operations to parameters
 // identifies a family of models well, so no family has to be reported. The trees predict the deviation from a simple law:
-// the time grows with the batch size, and with half of an exponent as the CPU is cut. Trees do not depend on units and do
-// not extrapolate.
+// the time is proportional to the batch size, and to the inverse square root of the granted CPU. Trees do not depend on
+// units and do not extrapolate. The prediction is the median of the trees.
 //
 // Each tree learns from four fifths of the jobs. A job's prediction by the trees that have not seen it shows how well
 // new jobs are predicted, and so does everything that is derived from it below. Whole jobs are left out: the repetitions

@@ -36,6 +36,9 @@ func Goals(rows []qoredl.Iteration, rounds []Round) []results.Goal {
 		calibrated(of("cold: in 80 % interval", "%", cold, covered)))
 	for _, k := range observationCounts {
 		name := fmt.Sprintf("after %d observations", k)
+		if k == 1 {
+			name = "after 1 observation"
+		}
 		observed := func(r Round) []Case { return r.Observed[k] }
 		goals = append(goals,
 			of(name+": mean error", "%", observed, meanError).AtMost(maxObservedError[k]),

@@ -85,7 +85,7 @@ func TestGoals(t *testing.T) {
 			judged[g.Name] = *g.Met
 		}
 	}
-	require.True(t, judged["after 1 observations: mean error"])
+	require.True(t, judged["after 1 observation: mean error"])
 	require.True(t, judged["after 5 observations: mean error"])
 	require.Greater(t, values["cold: R²"], 0.5)
 	require.Less(t, values["noise, the allocation's median: mean error"], 2.0)
