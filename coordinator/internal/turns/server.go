@@ -2,28 +2,21 @@ package turns
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"net"
-	"os"
 	"path/filepath"
 	"sync"
 
 	"golang.org/x/time/rate"
 
-	"github.com/trellis-gpu/trellis/coordinator/internal/observe/socket"
+	"github.com/trellis-gpu/trellis/coordinator/internal/slotsocket"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/turn"
 )
 
-const (
-	// maxConnections bounds the connections of a slot, one for each process. One more closes the oldest.
-	maxConnections = 64
-	// acceptRate is the number of connections per second that a slot may open, after the first ones.
-	acceptRate = 10
-)
+// maxConnections bounds the connections of a slot, one for each process. One more closes the oldest.
+const maxConnections = 64
 
 // Server holds the turn sockets of one node, and gives turns by the newest plan.
 type Server struct {
@@ -35,22 +28,19 @@ type Server struct {
 	freezer Freezer // nil: no job is frozen
 	wg      sync.WaitGroup
 
-	mu      sync.Mutex
-	open    map[string]*listener
-	created int
-	nextID  int64
-	groups  []*group
-	jobs    map[growth.PodUID]*job
-	bySlot  map[string]*job
+	mu     sync.Mutex
+	open   map[string]*listener
+	nextID int64
+	groups []*group
+	jobs   map[growth.PodUID]*job
+	bySlot map[string]*job
 
 	handovers map[growth.GPU]*handover
 }
 
 // listener is the socket of one slot.
 type listener struct {
-	*net.UnixListener
-	path  string
-	file  os.FileInfo
+	*slotsocket.Listener
 	stop  context.CancelFunc
 	lines *rate.Limiter
 	conns []*conn // oldest first
@@ -77,30 +67,28 @@ func (s *Server) FreezeBy(f Freezer) { s.freezer = f }
 
 // Open listens on the turn socket of a slot. It is idempotent, and creates a socket again whose file was removed.
 func (s *Server) Open(ctx context.Context, slot string) error {
-	if !socket.ValidSlot(slot) {
-		return fmt.Errorf("slot %.80q is not a folder name", slot)
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l := s.open[slot]; l != nil {
-		if now, err := os.Lstat(l.path); err == nil && os.SameFile(now, l.file) {
+		if l.InPlace() {
 			return nil
 		}
 		s.end(slot, l)
 	}
-	s.created++
-	l := &listener{
-		path:  filepath.Join(s.slots, slot, gpushare.TurnSocketName),
-		lines: rate.NewLimiter(lineRate, lineRate),
-	}
-	var err error
-	l.UnixListener, l.file, err = socket.Listen(filepath.Join(s.private, fmt.Sprintf("turn-%d.sock", s.created)), l.path)
+	sock, err := slotsocket.Listen(s.private, s.slots, slot, gpushare.TurnSocketName)
 	if err != nil {
-		return fmt.Errorf("listening for the turns of slot %s: %w", slot, err)
+		return err
 	}
+	l := &listener{Listener: sock, lines: rate.NewLimiter(lineRate, lineRate)}
 	ctx, l.stop = context.WithCancel(ctx)
 	s.open[slot] = l
-	s.wg.Go(func() { s.accept(ctx, slot, l) })
+	s.wg.Go(func() {
+		l.Serve(ctx, maxConnections, s.log, func(accepted *net.UnixConn) error {
+			c := s.add(slot, l, accepted)
+			s.wg.Go(func() { s.read(ctx, c) })
+			return nil
+		})
+	})
 	return nil
 }
 
@@ -110,7 +98,7 @@ func (s *Server) Close(slot string) {
 	defer s.mu.Unlock()
 	if l := s.open[slot]; l != nil {
 		s.end(slot, l)
-		_ = os.Remove(l.path)
+		l.Remove()
 	}
 }
 
@@ -140,22 +128,6 @@ func (s *Server) end(slot string, l *listener) {
 		_ = c.Close() // its reader then returns and calls leave
 	}
 	delete(s.open, slot)
-}
-
-func (s *Server) accept(ctx context.Context, slot string, l *listener) {
-	limiter := rate.NewLimiter(acceptRate, max(2*acceptRate, maxConnections))
-	for limiter.Wait(ctx) == nil {
-		accepted, err := l.AcceptUnix()
-		if err != nil {
-			if ctx.Err() == nil && !errors.Is(err, net.ErrClosed) {
-				s.log.Warn("accepting a job's turn connection", "slot", slot, "err", err)
-				continue
-			}
-			return
-		}
-		c := s.add(slot, l, accepted)
-		s.wg.Go(func() { s.read(ctx, c) })
-	}
 }
 
 // add adds a connection, and closes the oldest one if there are too many.

@@ -20,6 +20,9 @@ import (
 	"github.com/trellis-gpu/trellis/growth/turn"
 )
 
+// startTime bounds the time in which processes start and take turns, on a busy machine.
+const startTime = 40 * time.Second
+
 // trainer is a process of a job with the real shim. It runs testdata/train.py.
 type trainer struct {
 	*exec.Cmd
@@ -94,7 +97,7 @@ func (p *trainer) signal(s syscall.Signal) { require.NoError(p.t, p.Process.Sign
 func (p *trainer) goesOn() {
 	p.t.Helper()
 	steps := p.step.Load()
-	require.Eventually(p.t, func() bool { return p.step.Load() > steps+10 }, patience, time.Millisecond)
+	require.Eventually(p.t, func() bool { return p.step.Load() > steps+10 }, startTime, time.Millisecond)
 }
 
 // end ends the process, which must not have lost a step.
@@ -133,5 +136,5 @@ func (b *bench) untilState(job growth.PodUID, state turn.State) {
 func (b *bench) untilSwitches() {
 	b.t.Helper()
 	before, _ := b.gaps()
-	require.Eventually(b.t, func() bool { now, _ := b.gaps(); return now >= before+4 }, patience, time.Millisecond)
+	require.Eventually(b.t, func() bool { now, _ := b.gaps(); return now >= before+4 }, startTime, time.Millisecond)
 }

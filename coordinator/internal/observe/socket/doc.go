@@ -11,8 +11,4 @@
 //
 // Sockets are read once a second, all at the same moment, and no message causes a wake-up in between: progress reports
 // are frequent and not urgent. A config is sent at once.
-//
-// A socket is created in a private folder, where its mode is changed to 0666, and then renamed into the slot. In the
-// slot, a job could replace the socket by a link before the change of mode, and make a file of the host accessible to
-// all users.
 package socket

@@ -2,7 +2,6 @@ package socket
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -14,6 +13,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/trellis-gpu/trellis/coordinator/internal/slotsocket"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
@@ -44,13 +44,8 @@ var DefaultLimits = Limits{
 	WriteTimeout: time.Second,
 }
 
-const (
-	// acceptRate is the number of connections per second that a slot may open, after the first ones.
-	acceptRate = 10
-	// maxScale bounds the rates of a slot with many connections. It is enough for 64 processes at twice the rate of the
-	// shim.
-	maxScale = 8
-)
+// maxScale bounds the rates of a slot with many connections. It is enough for 64 processes at twice the rate of the shim.
+const maxScale = 8
 
 // Server holds the sockets of one node.
 type Server struct {
@@ -62,19 +57,16 @@ type Server struct {
 	// start is the time of the first poll.
 	start time.Time
 
-	mu      sync.Mutex
-	open    map[string]*listener
-	created int // number of sockets so far
-	wg      sync.WaitGroup
+	mu   sync.Mutex
+	open map[string]*listener
+	wg   sync.WaitGroup
 
 	accepted atomic.Int64 // number of connections so far
 }
 
 // listener is the socket of one slot.
 type listener struct {
-	*net.UnixListener
-	path  string
-	file  os.FileInfo
+	*slotsocket.Listener
 	lines *rate.Limiter
 	bytes *rate.Limiter
 	stop  context.CancelFunc
@@ -112,13 +104,10 @@ func (s *Server) Private() string { return s.private }
 // Open listens on the socket of a slot. It is idempotent: an open socket does not change, and a socket whose file
 // was removed is created again.
 func (s *Server) Open(ctx context.Context, slot string) error {
-	if !ValidSlot(slot) {
-		return fmt.Errorf("slot %.80q is not a folder name", slot)
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l := s.open[slot]; l != nil {
-		if now, err := os.Lstat(l.path); err == nil && os.SameFile(now, l.file) {
+		if l.InPlace() {
 			return nil
 		}
 		l.close()
@@ -130,28 +119,22 @@ func (s *Server) Open(ctx context.Context, slot string) error {
 	}
 	ctx, l.stop = context.WithCancel(ctx)
 	s.open[slot] = l
-	s.wg.Add(1)
-	go func() {
-		defer s.wg.Done()
-		s.accept(ctx, slot, l)
-	}()
+	s.wg.Go(func() {
+		l.Serve(ctx, s.limits.Connections, s.log, func(c *net.UnixConn) error { return s.serve(ctx, slot, l, c) })
+	})
 	return nil
 }
 
 func (s *Server) listen(slot string) (*listener, error) {
-	s.created++
-	path := filepath.Join(s.slots, slot, gpushare.SocketName)
-	sock, file, err := Listen(filepath.Join(s.private, fmt.Sprintf("%d.sock", s.created)), path)
+	sock, err := slotsocket.Listen(s.private, s.slots, slot, gpushare.SocketName)
 	if err != nil {
-		return nil, fmt.Errorf("listening for slot %s: %w", slot, err)
+		return nil, err
 	}
 	return &listener{
-		UnixListener: sock,
-		limits:       s.limits,
-		path:         path,
-		file:         file,
-		lines:        rate.NewLimiter(rate.Limit(s.limits.Lines), 2*s.limits.Lines),
-		bytes:        rate.NewLimiter(rate.Limit(s.limits.Bytes), max(s.limits.Bytes, wire.MaxLine)),
+		Listener: sock,
+		limits:   s.limits,
+		lines:    rate.NewLimiter(rate.Limit(s.limits.Lines), 2*s.limits.Lines),
+		bytes:    rate.NewLimiter(rate.Limit(s.limits.Bytes), max(s.limits.Bytes, wire.MaxLine)),
 	}, nil
 }
 
@@ -194,7 +177,7 @@ func (s *Server) Close(slot string) {
 	defer s.mu.Unlock()
 	if l := s.open[slot]; l != nil {
 		l.close()
-		_ = os.Remove(l.path)
+		l.Remove()
 		delete(s.open, slot)
 	}
 }
@@ -220,47 +203,26 @@ func (l *listener) close() {
 	}
 }
 
-func (s *Server) accept(ctx context.Context, slot string, l *listener) {
-	limiter := rate.NewLimiter(acceptRate, max(2*acceptRate, s.limits.Connections))
-	for limiter.Wait(ctx) == nil {
-		accepted, err := l.next()
-		if err != nil {
-			if ctx.Err() == nil && !errors.Is(err, net.ErrClosed) {
-				s.log.Warn("accepting a job's connection", "slot", slot, "err", err)
-				continue
-			}
-			return
-		}
-		c := &conn{
-			stream:   accepted,
-			server:   s,
-			slot:     slot,
-			id:       s.accepted.Add(1),
-			rank:     unnamed,
-			listener: l,
-			configs:  make(newest[wire.Config], 1),
-			duties:   make(newest[wire.Duty], 1),
-		}
-		l.add(c)
-		s.wg.Add(2)
-		go func() {
-			defer s.wg.Done()
-			c.write(ctx)
-		}()
-		go func() {
-			defer s.wg.Done()
-			c.read(ctx)
-		}()
-	}
-}
-
-// next accepts a connection and takes it out of the runtime's poller.
-func (l *listener) next() (*stream, error) {
-	accepted, err := l.AcceptUnix()
+// serve starts a connection. It takes it out of the runtime's poller.
+func (s *Server) serve(ctx context.Context, slot string, l *listener, accepted *net.UnixConn) error {
+	stream, err := detach(accepted)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return detach(accepted)
+	c := &conn{
+		stream:   stream,
+		server:   s,
+		slot:     slot,
+		id:       s.accepted.Add(1),
+		rank:     unnamed,
+		listener: l,
+		configs:  make(newest[wire.Config], 1),
+		duties:   make(newest[wire.Duty], 1),
+	}
+	l.add(c)
+	s.wg.Go(func() { c.write(ctx) })
+	s.wg.Go(func() { c.read(ctx) })
+	return nil
 }
 
 // add adds a connection, and closes the oldest one if there are too many.
