@@ -3,6 +3,7 @@ package corun_test
 import (
 	"math"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -82,6 +83,42 @@ func TestTable_Add(t *testing.T) {
 		table.Add("a", []corun.Kind{corun.Kind(rune('A' + i))}, .5, 10)
 	}
 	require.LessOrEqual(t, len(table.Entries), 256)
+}
+
+// A speed of 0.8 next to one other job, and what is known of it later.
+func TestTable_Ages(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for name, tc := range map[string]struct {
+		age       time.Duration
+		doubted   bool
+		deviation float64
+		old       bool
+		then      float64 // the mean after a measurement of 0.4
+	}{
+		"at once":             {0, false, 0, false, .769},
+		"after an hour":       {time.Hour, false, .04, true, .743},
+		"after a day":         {24 * time.Hour, false, .2, true, .4},
+		"the job has changed": {0, true, .098, true, .463},
+		"a clock set back":    {-time.Hour, false, 0, false, .769},
+	} {
+		t.Run(name, func(t *testing.T) {
+			table := &corun.Table{Now: now}
+			table.Add("a", []corun.Kind{"b"}, .8, 120)
+			table.Now = now.Add(tc.age)
+			if tc.doubted {
+				table.Doubt("b")
+			}
+			s, known := table.Predict("a", []corun.Kind{"b"})
+			require.True(t, known)
+			require.InDelta(t, .8, s.Mean, 1e-9)
+			require.InDelta(t, tc.deviation, s.Deviation, .005)
+			require.Equal(t, tc.old, table.Old("a", "b"))
+			table.Add("a", []corun.Kind{"b"}, .4, 10)
+			s, _ = table.Predict("a", []corun.Kind{"b"})
+			require.InDelta(t, tc.then, s.Mean, .01)
+			require.False(t, table.Old("a", "b"))
+		})
+	}
 }
 
 // No job gets less than 95 % of what it would get in turns, for any measurement.

@@ -9,7 +9,8 @@
 //
 //	1/speed(j | S) = 1 + Σ over k in S of (1/speed(j | k) − 1)
 //
-// Decisions use the mean minus one standard deviation.
+// Decisions use the mean minus one standard deviation. The deviation grows with the time since the last measurement, by
+// 5 % of the speed in an hour and 10 % in four, and old measurements weigh less in the mean.
 //
 // # Sets
 //

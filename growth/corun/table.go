@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
 )
@@ -20,6 +21,12 @@ const (
 	MinSeconds growth.Seconds = 2
 	// firstDeviation is the assumed deviation of a first measurement, relative to its value.
 	firstDeviation = 0.05
+	// halfLife is the age at which a measurement weighs half. drift is the deviation that a speed gains in this time,
+	// relative to its value, as in a random walk; maxDrift bounds it.
+	halfLife        = time.Hour
+	drift, maxDrift = 0.05, 0.25
+	// doubtful is the age of a measurement of jobs that have changed since.
+	doubtful = 6 * halfLife
 )
 
 // Table has measured speeds. Entries are in the order in which they were last measured. The zero value is empty.
@@ -27,6 +34,8 @@ type Table struct {
 	Entries []Entry `json:"entries,omitempty"`
 	// Added counts the measurements.
 	Added int `json:"-"`
+	// Now is the present time, by which entries age.
+	Now time.Time `json:"-"`
 }
 
 // Entry is the speed of a job of kind Own while jobs of the kinds Others compute too.
@@ -34,6 +43,8 @@ type Entry struct {
 	Own    Kind   `json:"own"`
 	Others []Kind `json:"others"` // sorted
 	Speed  Speed  `json:"speed"`
+	// At is the time of the last measurement; zero if it was made by an earlier release.
+	At time.Time `json:"at,omitzero"`
 }
 
 // Speed is a measured or predicted speed, relative to computing alone.
@@ -60,17 +71,19 @@ func (t *Table) Add(own Kind, others []Kind, speed float64, seconds growth.Secon
 	}
 	speed = min(max(speed, least), 1)
 	others = sorted(others)
-	e := Entry{Own: own, Others: others, Speed: Speed{Mean: speed, Deviation: firstDeviation * speed}}
+	e := Entry{Own: own, Others: others, Speed: Speed{Mean: speed, Deviation: firstDeviation * speed}, At: t.Now}
 	if i := t.find(own, others); i >= 0 {
 		e = t.Entries[i]
 		t.Entries = slices.Delete(t.Entries, i, i+1)
 	}
 	s := &e.Speed
-	part := float64(seconds / (min(s.Seconds, memory) + seconds))
+	remembered := min(s.Seconds, memory) * growth.Seconds(math.Exp2(-t.age(e).Hours()/halfLife.Hours()))
+	part := float64(seconds / (remembered + seconds))
 	off := speed - s.Mean
 	s.Mean += part * off
 	s.Deviation = math.Sqrt((1-part)*s.Deviation*s.Deviation + part*(1-part)*off*off)
 	s.Seconds += seconds
+	e.At = t.Now
 	t.Entries = append(t.Entries, e)
 	t.Added++
 	if len(t.Entries) > maxEntries {
@@ -81,7 +94,7 @@ func (t *Table) Add(own Kind, others []Kind, speed float64, seconds growth.Secon
 // Predict returns the speed of a job next to others: as measured, else from pairs. ok is false if a pair was not measured.
 func (t *Table) Predict(own Kind, others []Kind) (s Speed, ok bool) {
 	if i := t.find(own, sorted(others)); i >= 0 && t.Entries[i].Speed.Seconds >= MinSeconds {
-		return t.Entries[i].Speed, true
+		return t.aged(t.Entries[i]), true
 	}
 	if len(others) < 2 {
 		return Speed{Mean: 1}, len(others) == 0
@@ -97,6 +110,33 @@ func (t *Table) Predict(own Kind, others []Kind) (s Speed, ok bool) {
 		variance += relative * relative
 	}
 	return Speed{Mean: 1 / slowdown, Deviation: math.Sqrt(variance) / (slowdown * slowdown)}, true
+}
+
+// age returns the time since the last measurement of an entry. The clock may have been set back.
+func (t *Table) age(e Entry) time.Duration { return max(0, t.Now.Sub(e.At)) }
+
+// aged returns the speed of an entry, less certain with age.
+func (t *Table) aged(e Entry) Speed {
+	s := e.Speed
+	drifted := s.Mean * min(drift*math.Sqrt(t.age(e).Hours()/halfLife.Hours()), maxDrift)
+	s.Deviation = math.Hypot(s.Deviation, drifted)
+	return s
+}
+
+// Old reports whether the speed of a job next to another is due to be measured again: it was measured a while ago.
+func (t *Table) Old(own, other Kind) bool {
+	i := t.find(own, []Kind{other})
+	return i >= 0 && t.age(t.Entries[i]) >= halfLife
+}
+
+// Doubt makes all measurements with jobs of a kind old, because these jobs have changed.
+func (t *Table) Doubt(kind Kind) {
+	for i := range t.Entries {
+		e := &t.Entries[i]
+		if latest := t.Now.Add(-doubtful); e.At.After(latest) && (e.Own == kind || slices.Contains(e.Others, kind)) {
+			e.At = latest
+		}
+	}
 }
 
 // Valid reports whether all entries of a decoded table are possible.

@@ -66,6 +66,15 @@ type Prediction struct {
 	Low, High growth.Slowdown
 }
 
+// PredictionOf returns the slowdown of a job whose speed, relative to computing alone, is known with a standard deviation.
+func PredictionOf(speed, deviation float64) Prediction {
+	mean := 1 / speed
+	p := Prediction{Mean: growth.Slowdown(mean), Deviation: growth.Slowdown(deviation * mean * mean)}
+	p.Low = growth.Slowdown(1 / min(1, speed+quantile90*deviation))
+	p.High = growth.Slowdown(1 / max(speed-quantile90*deviation, 1/(1+maxExcess)))
+	return p
+}
+
 // Cautious returns the mean plus one standard deviation.
 func (p Prediction) Cautious() growth.Slowdown { return p.Mean + p.Deviation }
 

@@ -234,7 +234,7 @@ func (j *job) measureGPUCost() {
 		return
 	}
 	if !t.uncertain && !t.exact && t.cost.known && steps > t.cost.lastSteps && t.used > t.cost.lastCPU {
-		t.exact = true
+		t.exact, t.stale = true, false
 		t.cost.forget()
 	}
 	t.cost.add(steps, t.used)

@@ -8,26 +8,34 @@ import (
 	"github.com/trellis-gpu/trellis/growth/interference"
 )
 
-// prospect predicts what a pair does at the same time that was not measured on this node.
+// prospect predicts what a pair does at the same time.
 type prospect struct {
 	shares    [2]float64
 	slowdowns [2]interference.Prediction
 	source    interference.Source // of the first slowdown
 }
 
+// MeasuredHere is the source of a speed that this node has measured.
+const MeasuredHere interference.Source = "measured on this node"
+
 func (e InterferenceLearned) apply(n *Node) { n.model = e.Model }
 
-// prospect predicts two jobs next to each other by the model of the cluster.
+// prospect predicts two jobs next to each other.
 func (n *Node) prospect(a, b gpuJob) prospect {
-	own, other := a.member(), b.member()
-	return prospect{
-		shares: [2]float64{float64(a.gpu.share), float64(b.gpu.share)},
-		slowdowns: [2]interference.Prediction{
-			n.model.Predict(own, []interference.Member{other}),
-			n.model.Predict(other, []interference.Member{own}),
-		},
-		source: n.model.Source(own, []interference.Member{other}),
+	p := prospect{shares: [2]float64{float64(a.gpu.share), float64(b.gpu.share)}}
+	p.slowdowns[0], p.source = n.slowdown(a, b)
+	p.slowdowns[1], _ = n.slowdown(b, a)
+	return p
+}
+
+// slowdown returns the slowdown of a job next to another: as this node has measured it, or as the model of the cluster
+// predicts it.
+func (n *Node) slowdown(j, other gpuJob) (interference.Prediction, interference.Source) {
+	if s, measured := n.speeds.Predict(j.interferes(), []corun.Kind{other.interferes()}); measured {
+		return interference.PredictionOf(s.Mean, s.Deviation), MeasuredHere
 	}
+	own, others := j.member(), []interference.Member{other.member()}
+	return n.model.Predict(own, others), n.model.Source(own, others)
 }
 
 // member returns what the model needs to know of a job.
@@ -48,9 +56,6 @@ func (p prospect) saved() float64 {
 	return p.shares[0] + p.shares[1] - need
 }
 
-// MeasuredHere is the source of a speed that this node has measured.
-const MeasuredHere interference.Source = "measured on this node"
-
 // NextTo is the speed of a job while another computes too, relative to computing alone.
 type NextTo struct {
 	Pod    growth.PodRef       `json:"pod"`
@@ -65,15 +70,9 @@ func (n *Node) nextTo(g gpuGroup, j gpuJob) (all []NextTo) {
 		if other.job == j.job || !slices.Equal(other.gpus, j.gpus) {
 			continue
 		}
-		next := NextTo{Pod: other.pod.Ref, Source: MeasuredHere}
-		measured := false
-		if next.Speed, measured = n.speeds.Predict(j.interferes(), []corun.Kind{other.interferes()}); !measured {
-			p := n.prospect(j, other)
-			mean := float64(p.slowdowns[0].Mean)
-			next.Speed = corun.Speed{Mean: 1 / mean, Deviation: float64(p.slowdowns[0].Deviation) / (mean * mean)}
-			next.Source = p.source
-		}
-		all = append(all, next)
+		p, source := n.slowdown(j, other)
+		speed := corun.Speed{Mean: 1 / float64(p.Mean), Deviation: float64(p.Deviation / (p.Mean * p.Mean))}
+		all = append(all, NextTo{Pod: other.pod.Ref, Speed: speed, Source: source})
 	}
 	return all
 }

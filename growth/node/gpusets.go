@@ -67,7 +67,11 @@ func (g gpuGroup) onSameGPUs() (all []sameGPUs) {
 
 func (s sameGPUs) input() (jobs []corun.Job, rest growth.Share) {
 	for _, j := range s.jobs {
-		jobs = append(jobs, corun.Job{Kind: j.interferes(), Share: j.gpu.share})
+		kind := j.interferes()
+		if j.gpu.stale {
+			kind = corun.Kind("changed " + j.pod.Ref.UID) // never measured
+		}
+		jobs = append(jobs, corun.Job{Kind: kind, Share: j.gpu.share})
 	}
 	for _, j := range s.others {
 		rest += j.gpu.share

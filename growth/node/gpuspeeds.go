@@ -95,6 +95,7 @@ func (n *Node) measureSpeeds() {
 		return
 	}
 	for _, j := range n.gpuJobs() {
+		n.watchPhase(j)
 		s := &j.gpu.span
 		steps := j.leader().counter.steps
 		set, clean := s.mainly()

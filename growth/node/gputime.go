@@ -32,6 +32,9 @@ type gpuTime struct {
 	set   int     // as in TurnJob
 	speed float64 // likewise
 	span  span    // use since the last measurement of its speed
+	phase phase   // in which its speeds were measured
+	// stale is set while the cost of the job's steps is not known, because its batch size has changed.
+	stale bool
 	// inSets is the time in which the job held its GPUs in a set.
 	inSets growth.Seconds
 

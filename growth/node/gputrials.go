@@ -131,14 +131,15 @@ func (n *Node) newTrial(a, b gpuJob, p prospect) *corunTrial {
 	}
 }
 
-// untried reports whether a pair can be measured, and was not.
+// untried reports whether a pair can be measured, and was not lately.
 func (n *Node) untried(a, b gpuJob) bool {
 	kinds := [2]corun.Kind{a.interferes(), b.interferes()}
 	_, known := n.speeds.Predict(kinds[0], kinds[1:])
 	_, knownToo := n.speeds.Predict(kinds[1], kinds[:1])
+	old := n.speeds.Old(kinds[0], kinds[1]) || n.speeds.Old(kinds[1], kinds[0])
 	_, tried := n.triedAt[kinds]
 	_, triedToo := n.triedAt[[2]corun.Kind{kinds[1], kinds[0]}]
 	measurable := a.gpu.set == 0 && b.gpu.set == 0 && a.gpu.exact && b.gpu.exact && min(a.gpu.share, b.gpu.share) > 0 &&
 		a.bound() == 1 && b.bound() == 1
-	return measurable && !(known && knownToo) && !tried && !triedToo
+	return measurable && (old || !known || !knownToo) && !tried && !triedToo
 }

@@ -92,6 +92,7 @@ func New(config Config) *Node {
 // Step applies an event and returns the effects that the caller must execute.
 func (n *Node) Step(now time.Time, e Event) Effects {
 	n.now, n.out = now, Effects{}
+	n.speeds.Now = now
 	n.steps++
 	e.apply(n)
 	out := n.out
