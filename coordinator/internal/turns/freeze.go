@@ -49,10 +49,11 @@ func (j *job) freezeBy(container string) {
 	j.replaceContainer()
 }
 
-// replaceContainer follows a change of the container, unless the old one is still frozen.
+// replaceContainer follows a change of the container, unless the old one is still frozen. A job that could not be frozen stays
+// unfreezable: the plan drops its container, and would name it again.
 func (j *job) replaceContainer() {
 	if f := &j.frozen; !f.is && !f.applying && f.container != f.next {
-		f.container, f.failed = f.next, false
+		f.container = f.next
 	}
 }
 

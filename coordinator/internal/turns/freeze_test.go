@@ -159,6 +159,14 @@ func TestFreeze_FallsBackWhereItFails(t *testing.T) {
 		uses := s.Use()
 		require.True(t, uses["a"].Unfreezable || uses["b"].Unfreezable)
 		require.False(t, f.isFrozen("container-a") || f.isFrozen("container-b"))
+
+		without := planned(false, threeToOne, "a", "b")
+		without.Groups[0].Jobs[0].Freeze, without.Groups[0].Jobs[1].Freeze = "", ""
+		s.Plan(without)
+		synctest.Wait()
+		again := s.Use()
+		require.Equal(t, uses["a"].Unfreezable, again["a"].Unfreezable, "the plan would name the container again")
+		require.Equal(t, uses["b"].Unfreezable, again["b"].Unfreezable)
 		s.Shutdown()
 	})
 }

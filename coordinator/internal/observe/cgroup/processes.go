@@ -29,13 +29,32 @@ func (t *Tree) Processes(pod growth.PodUID, container string) ([]int, error) {
 func (t *Tree) Container(pod growth.PodUID, container string) (found string, err error) {
 	err = t.findContainer(pod, container, func(folder string) bool {
 		found = folder
-		_, err := os.Stat(filepath.Join(folder, "cgroup.freeze"))
-		return err == nil
+		if hasFreezer(folder) {
+			return true
+		}
+		if second := t.unified(folder); hasFreezer(second) {
+			found = second
+			return true
+		}
+		return false
 	})
 	if found != "" {
 		err = nil
 	}
 	return found, err
+}
+
+func hasFreezer(folder string) bool {
+	_, err := os.Stat(filepath.Join(folder, "cgroup.freeze"))
+	return err == nil
+}
+
+// unified returns the folder of the same cgroup in the hierarchy of version 2 that a node with version 1 may have next to the
+// others, without controllers but with the freezer.
+func (t *Tree) unified(folder string) string {
+	relative := strings.TrimPrefix(folder, t.root+string(filepath.Separator))
+	_, path, _ := strings.Cut(relative, string(filepath.Separator))
+	return filepath.Join(t.root, "unified", path)
 }
 
 // findContainer calls a function with the cgroups of a container, one for each hierarchy, until it accepts one.
