@@ -84,8 +84,8 @@ func (l *Listener) InPlace() bool {
 // Remove removes the socket's file.
 func (l *Listener) Remove() { _ = os.Remove(l.path) }
 
-// Serve passes each connection to handle until ctx ends or the socket is closed. burst is the number of connections that may be
-// opened at once.
+// Serve passes each connection to handle until ctx ends or the socket is closed. burst is the number of connections that
+// may be opened at once.
 func (l *Listener) Serve(ctx context.Context, burst int, log *slog.Logger, handle func(*net.UnixConn) error) {
 	limiter := rate.NewLimiter(acceptRate, max(2*acceptRate, burst))
 	for limiter.Wait(ctx) == nil {
