@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/interference"
+	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
 // NodeGPUs is a node's inventory, published by its device plugin.
@@ -193,6 +195,8 @@ type Sample struct {
 	// for a job with one process.
 	Ranks     int `json:"ranks,omitempty"`
 	WorldSize int `json:"worldSize,omitempty"`
+	// ETA is when the job is expected to end; absent while that is unknown.
+	ETA *ETA `json:"eta,omitempty"`
 	// Kind identifies jobs that interfere alike; empty if the job's program is unknown.
 	Kind interference.Kind `json:"kind,omitempty"`
 	// GPUTime is absent where the time of GPUs is not divided.
@@ -228,6 +232,13 @@ type GPUTime struct {
 	// measured speed with those that it holds the turn with at present, relative to computing alone; 0 without such jobs.
 	InSets   growth.Seconds `json:"inSetsSeconds,omitempty"`
 	SetSpeed float64        `json:"setSpeed,omitempty"`
+}
+
+// ETA is when a job is expected to end by the shares that the policy is expected to give it, if no further job arrives.
+type ETA struct {
+	gpushare.ETA
+	// Remaining is the work to the job's end.
+	Remaining remaining.Estimate `json:"remaining"`
 }
 
 // SharedMemory is the size of a pod's /dev/shm, and the shared memory that the pod uses: there, in other volumes of medium

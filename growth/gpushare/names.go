@@ -50,6 +50,9 @@ const (
 	CategoryAnnotation = "gpushare/category"
 	// GPUShareAnnotation is the part of the time of its GPUs that the job has, such as "62%".
 	GPUShareAnnotation = "gpushare/gpu-share"
+	// ETAAnnotation is when the job is expected to end, and the interval in which 80 % of such jobs end:
+	// "2026-05-01T12:00:00Z 2026-05-01T11:50:00Z/2026-05-01T12:20:00Z".
+	ETAAnnotation = "gpushare/eta"
 	// RequestAnnotation is the CPU request with which the pod was created. A resize overwrites the one in the spec.
 	RequestAnnotation = "gpushare/cpu-request"
 	// RefusalsAnnotation counts how often kubelet rejected the pod and Trellis recreated it.

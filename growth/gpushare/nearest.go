@@ -29,6 +29,7 @@ func WrittenAnnotations() []string {
 		GPUAnnotation,
 		CategoryAnnotation,
 		GPUShareAnnotation,
+		ETAAnnotation,
 		RequestAnnotation,
 		RefusalsAnnotation,
 		AuthorityAnnotation,

@@ -30,6 +30,8 @@ type Config struct {
 	GPUTime policy.GPUTime
 	// Freeze permits to freeze jobs between their turns that cannot pause themselves.
 	Freeze bool
+	// Ends is set if the ends of the jobs are estimated. A simulation has no use for them.
+	Ends bool
 	// Damping limits changes of shares.
 	Damping Damping
 }

@@ -22,6 +22,9 @@ const (
 func (n *Node) decide() {
 	why, rearranged := cmp.Or(n.interrupted, "interval"), n.rearranged
 	n.interrupted, n.rearranged = "", false
+	if rearranged {
+		n.endsEstimated = time.Time{}
+	}
 
 	// 1. Collect the jobs and the pool.
 	n.formGangs()

@@ -54,6 +54,7 @@ func replay(t *testing.T, script []byte) ([]node.Effects, node.Memory) {
 		Beta:      2,
 		Objective: fairfinish.Balanced,
 		GPUTime:   policy.GPUTimeOn,
+		Ends:      true,
 		Damping:   node.KubeletDamping(10 * time.Second),
 	})
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

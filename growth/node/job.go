@@ -95,6 +95,9 @@ type job struct {
 
 	eventTimes  map[string]time.Time // time of the last event by reason
 	lifetime    lifetime
+	eta         *bus.ETA  // nil if unknown
+	etaWritten  string    // the value of its annotation
+	etaAt       time.Time // when it was written
 	shareReport shareReport
 	decisions   DecisionLog
 }

@@ -66,6 +66,8 @@ type Node struct {
 	wake        time.Time
 	interrupted string // why a decision is needed before due; empty if none is
 	rearranged  bool   // the set of jobs has changed since the last decision
+
+	endsEstimated time.Time // when the ends of the jobs were last estimated
 }
 
 // New returns a node without jobs.

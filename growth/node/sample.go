@@ -66,6 +66,7 @@ func (n *Node) sample(j *job) bus.Sample {
 		WorldSize:        several(j.settings.worldSize()),
 		Generation:       j.sent,
 		Applied:          j.applied,
+		ETA:              j.eta,
 	}
 	s.SharedMemory = j.sharedMemory()
 	if j.dutyEnded {

@@ -108,6 +108,7 @@ func (s *scenario) newNode(args []string) {
 	v := values(args)
 	s.config = node.Config{
 		Freeze:   v["freeze"] == "on",
+		Ends:     true,
 		Policy:   policy.Name(v["policy"]),
 		Interval: s.duration(v["interval"]),
 		Alpha:    0.05,

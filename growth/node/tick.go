@@ -41,6 +41,7 @@ func (e Ticked) apply(n *Node) {
 		n.reconcile()
 	}
 	n.annotateGPUShares()
+	n.estimateEnds()
 	n.publishAll()
 }
 

@@ -43,6 +43,7 @@ func (c *Config) Decisions() node.Config {
 		Converged:     c.Converged,
 		GPUTime:       gpuTime,
 		Freeze:        c.Freeze,
+		Ends:          true,
 		DirectWeights: c.Enforce == EnforceByCgroup,
 		Damping:       node.KubeletDamping(c.Interval),
 	}

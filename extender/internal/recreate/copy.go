@@ -48,6 +48,7 @@ func written(name string) bool {
 		gpushare.GPUAnnotation,
 		gpushare.CategoryAnnotation,
 		gpushare.GPUShareAnnotation,
+		gpushare.ETAAnnotation,
 		gpushare.RequestAnnotation,
 	}
 	return slices.Contains(ours, name) ||

@@ -22,6 +22,8 @@ import (
 	"github.com/trellis-gpu/trellis/daemon/httpserver"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/remaining"
 
 	"github.com/trellis-gpu/trellis/tuner/api"
 	"github.com/trellis-gpu/trellis/tuner/internal/history"
@@ -101,6 +103,14 @@ func snapshot() *history.Snapshot {
 					GPUs:     []growth.GPU{"GPU-1"},
 					Category: growth.Progressing,
 					GPUTime:  &bus.GPUTime{Share: .4, HeldShare: 1},
+					ETA: &bus.ETA{
+						ETA: gpushare.ETA{
+							Likely: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC),
+							Low:    time.Date(2026, 5, 1, 11, 50, 0, 0, time.UTC),
+							High:   time.Date(2026, 5, 1, 12, 20, 0, 0, time.UTC),
+						},
+						Remaining: remaining.Exact(90),
+					},
 				},
 			},
 			{UID: "gone", Advice: &bus.Advice{Generation: 1}},

@@ -97,10 +97,18 @@ function gpuTime(time) {
     make("small", { title: "in the last interval; a job that is not paused computes at the same time as others" }, detail));
 }
 
+// ends shows when a job is expected to end, and the interval in which 80 % of such jobs end.
+function ends(eta) {
+  if (!eta) return make("td", {}, "–");
+  const time = text => text.slice(0, 10) === new Date().toISOString().slice(0, 10) ? text.slice(11, 16) : text.slice(0, 16).replace("T", " ");
+  return make("td", { title: "UTC, by the shares that the policy is expected to give, if no further job arrives" }, time(eta.likely),
+    make("small", {}, `80 %: ${time(eta.low)} – ${time(eta.high)}`));
+}
+
 // jobRows returns the row of a job and, below it, the reason for its advice.
 function jobRows({ sample, advice }) {
   const name = make("td", {}, make("strong", {}, `${sample.pod.namespace}/${sample.pod.name}`));
-  const reason = make("td", { colspan: 11 }, (advice && advice.reason) || "");
+  const reason = make("td", { colspan: 12 }, (advice && advice.reason) || "");
   const step = make("td", { class: "n" }, sample.totalSteps ? `${sample.step} / ${sample.totalSteps}` : String(sample.step));
   if (sample.totalSteps) step.append(bar(sample.step, sample.totalSteps));
   const gpus = (sample.gpus || []).map(short).join(", ");
@@ -110,6 +118,7 @@ function jobRows({ sample, advice }) {
     make("td", { class: "n" }, sample.reported ? `${sample.metric} ${number(sample.value || 0)}` : "–"),
     make("td", {}, `${(sample.growth || 0).toFixed(2)}`, growthChart(sample.pod.uid, sample.growth || 0)),
     make("td", {}, make("span", { class: "pill " + sample.category }, sample.category || "–")),
+    ends(sample.eta),
     gpuTime(sample.gpuTime),
     make("td", {}, `${cores(sample.cpuUsedMilli)} / ${cores(sample.cpuRequestMilli)}`,
       bar(sample.share, 1), make("small", {}, `share ${percent(sample.share)}`)),

@@ -1,0 +1,203 @@
+package fairfinish
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/remaining"
+)
+
+// maxForesight bounds the decisions that Expect simulates. After them, the jobs that are left share fairly.
+const maxForesight = 64
+
+// End is when a job is expected to end, from now, if no further job arrives. Low and High bound 80 % of the ends, if the
+// interval of the job's remaining work bounds 80 % of the works.
+type End struct {
+	Low    growth.Seconds
+	Likely growth.Seconds
+	High   growth.Seconds
+	Known  bool
+}
+
+// Expect returns when the running jobs end under this policy. It simulates the decisions after s, which is the state that
+// Decide returned for these jobs. A job without an account, or of unknown size, has no known end.
+func Expect(c Config, s State, jobs []Job) []End {
+	jobs = inUnit(jobs, c.Unit)
+	accounts := make([]Account, len(jobs))
+	for i, j := range jobs {
+		accounts[i] = s.Accounts[j.ID]
+	}
+	return ends(simulate(c, s, jobs), accounts, c.Cores.Cores())
+}
+
+// ExpectFair returns when jobs end if they share by their weights, as under policies that know no sizes.
+func ExpectFair(c Config, jobs []Job) []End {
+	accounts := make([]Account, len(jobs))
+	for i, j := range inUnit(jobs, c.Unit) {
+		accounts[i] = Account{}.update(j, observation{cores: c.Cores.Cores()})
+		accounts[i].RealWork = 0
+	}
+	return ends(newForecast(accounts, c.Cores.Cores()), accounts, c.Cores.Cores())
+}
+
+// simulate returns the work of the jobs over time, from 0 now.
+func simulate(c Config, s State, jobs []Job) forecast {
+	s.Accounts = maps.Clone(s.Accounts)
+	s.Served = cmp.Or(s.Served, 1) // it is not known on GPUs
+	jobs = slices.Clone(jobs)
+	f := forecast{times: []float64{0}, fair: make([][]float64, len(jobs)), rate: make([]float64, len(jobs))}
+	total := 0.0
+	for i, j := range jobs {
+		f.fair[i] = []float64{0}
+		if a := s.Accounts[j.ID]; Sized(a.Remaining) {
+			total += float64(a.Remaining.Likely) / a.width()
+		}
+	}
+	c.Interval = max(c.Interval, growth.Seconds(2*total/c.Cores.Cores()/maxForesight).Duration())
+	for range maxForesight {
+		seconds, work := s.advance(c, jobs)
+		if seconds == 0 {
+			break
+		}
+		f.append(seconds, work)
+	}
+	rest := make([]Account, len(jobs))
+	for i, j := range jobs {
+		a, running := s.Accounts[j.ID]
+		rest[i] = Account{
+			Remaining: a.Remaining,
+			Weight:    a.Weight,
+			Limit:     a.Limit,
+			On:        a.On,
+			Speedup:   a.Speedup,
+			Ended:     a.Ended || !running,
+		}
+	}
+	f.appendForecast(newForecast(rest, s.Served*c.Cores.Cores()))
+	return f
+}
+
+// advance simulates one decision, until the next one. It returns 0 if no job of known size is left.
+func (s State) advance(c Config, jobs []Job) (seconds float64, work []float64) {
+	var running []Job
+	var indices []int
+	sized := false
+	for i, j := range jobs {
+		if a, known := s.Accounts[j.ID]; known && !a.Ended {
+			running = append(running, j)
+			indices = append(indices, i)
+			sized = sized || Sized(a.Remaining)
+		}
+	}
+	if !sized {
+		return 0, nil
+	}
+	t := newInstance(c, s, running)
+	horizon := t.horizon()
+	granted, _ := t.allocate(horizon)
+	seconds = t.holdTime(horizon, granted)
+	work = make([]float64, len(jobs))
+	shares := t.shares(granted)
+	for k, i := range indices {
+		a := s.Accounts[jobs[i].ID]
+		a.GrantedCores = min(shares[k]*t.capacity(k), a.Limit)
+		done := growth.Work(granted[k] / horizon * seconds)
+		if Sized(a.Remaining) {
+			done = min(done, a.Remaining.Likely)
+			a.Remaining = less(a.Remaining, done)
+			a.Ended = a.Remaining.Likely <= tolerance
+		}
+		a.RealWork += done
+		jobs[i].ToTarget = less(jobs[i].ToTarget, done)
+		s.Accounts[jobs[i].ID] = a
+		work[i] = float64(done)
+	}
+	s.advanceFair(t.cores, seconds)
+	maps.DeleteFunc(s.Accounts, func(_ growth.PodUID, a Account) bool { return a.Ended && !a.active() })
+	return seconds, work
+}
+
+// less returns the estimate after some of the work is done.
+func less(e remaining.Estimate, done growth.Work) remaining.Estimate {
+	e.Low = max(e.Low-done, 0)
+	e.Likely = max(e.Likely-done, 0)
+	e.High = max(e.High-done, 0)
+	return e
+}
+
+// append adds a period in which each job does some work.
+func (f *forecast) append(seconds float64, work []float64) {
+	f.times = append(f.times, f.times[len(f.times)-1]+seconds)
+	for i, w := range work {
+		f.fair[i] = append(f.fair[i], f.last(i)+w)
+	}
+}
+
+// appendForecast adds what follows.
+func (f *forecast) appendForecast(next forecast) {
+	for k := 1; k < len(next.times); k++ {
+		work := make([]float64, len(next.fair))
+		for i, w := range next.fair {
+			work[i] = w[k] - w[k-1]
+		}
+		f.append(next.times[k]-next.times[k-1], work)
+	}
+	f.rate = next.rate
+}
+
+// ends returns the ends of jobs whose work over time is f.
+func ends(f forecast, accounts []Account, cores float64) []End {
+	all := make([]End, len(accounts))
+	for i, a := range accounts {
+		likely := f.timeAt(i, a.Remaining.Likely)
+		if !Sized(a.Remaining) || math.IsInf(likely, 1) {
+			continue
+		}
+		early := likely - f.timeAt(i, a.Remaining.Low)
+		late := float64(a.Remaining.High-a.Remaining.Likely) / f.speedBefore(i, likely)
+		all[i] = End{
+			Low:    growth.Seconds(math.Max(0, likely-math.Hypot(early, f.others(i, likely, accounts, cores, true)))),
+			Likely: growth.Seconds(likely),
+			High:   growth.Seconds(likely + math.Hypot(late, f.others(i, likely, accounts, cores, false))),
+			Known:  true,
+		}
+	}
+	return all
+}
+
+// speedBefore returns how fast a job works just before a time.
+func (f forecast) speedBefore(job int, seconds float64) float64 {
+	const moment = 0.01 // of the time
+	before := seconds * (1 - moment)
+	speed := (f.fairAt(job, seconds) - f.fairAt(job, before)) / (seconds - before)
+	return math.Max(speed, epsilon)
+}
+
+// others returns by how much a job may end earlier or later because the jobs that end before it are smaller or larger than
+// predicted. Their errors are independent. The sizes of jobs that end after it do not matter.
+func (f forecast) others(job int, end float64, accounts []Account, cores float64, earlier bool) float64 {
+	variance := 0.0
+	for k, a := range accounts {
+		if k == job || !Sized(a.Remaining) || !together(a, accounts[job]) || f.timeAt(k, a.Remaining.Likely) > end {
+			continue
+		}
+		off := a.Remaining.High - a.Remaining.Likely
+		if earlier {
+			off = a.Remaining.Likely - a.Remaining.Low
+		}
+		capacity := cores
+		if len(a.On) > 0 {
+			capacity = a.width() * math.Max(1, a.Speedup)
+		}
+		variance += math.Pow(float64(off)/capacity, 2)
+	}
+	return math.Sqrt(variance)
+}
+
+// together reports whether two jobs compete: on a GPU, or for the cores.
+func together(a, b Account) bool {
+	return len(a.On) == 0 || slices.ContainsFunc(a.On, func(gpu growth.GPU) bool { return slices.Contains(b.On, gpu) })
+}

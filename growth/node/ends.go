@@ -1,0 +1,146 @@
+package node
+
+import (
+	"slices"
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/fairfinish"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/policy"
+)
+
+const (
+	// endsPeriod is the time between two estimates of the ends, and the minimum time between two writes of
+	// gpushare.ETAAnnotation of a job.
+	endsPeriod = time.Minute
+	// maxExpected bounds the jobs of one resource whose ends are simulated. More jobs are expected to share fairly.
+	maxExpected = 24
+)
+
+// estimateEnds estimates when the jobs end by the shares that the policy is expected to give them: once per endsPeriod, and
+// after a decision about another set of jobs.
+func (n *Node) estimateEnds() {
+	if !n.config.Ends || n.now.Sub(n.endsEstimated) < endsPeriod {
+		return
+	}
+	n.endsEstimated = n.now
+	for _, j := range n.jobs {
+		j.eta = nil
+	}
+	if n.dividesGPUs() {
+		for _, g := range n.groups {
+			n.estimateGroup(g)
+		}
+	} else {
+		n.estimateOnCPU()
+	}
+	for _, j := range n.sorted() {
+		n.annotateETA(j)
+	}
+}
+
+func (n *Node) estimateOnCPU() {
+	jobs, originals := n.sharers()
+	in := make([]fairfinish.Job, len(jobs))
+	for i, j := range jobs {
+		in[i] = n.expected(j)
+		in[i].Limit = j.pod.Limit()
+		in[i].Weight = float64(j.share)
+		if n.config.Policy == policy.Fair {
+			in[i].Weight = j.pod.Total(originals[i]).Cores()
+		}
+	}
+	ends := expectEnds(n.config.fairFinish(n.capacity()), n.fair, in, n.config.Policy == policy.Harmless)
+	for i, j := range jobs {
+		n.setETA(j, in[i], ends[i])
+	}
+}
+
+func (n *Node) estimateGroup(g gpuGroup) {
+	in := make([]fairfinish.Job, len(g.jobs))
+	speedups := n.speedups(g)
+	for i, j := range g.jobs {
+		in[i] = n.expected(j.job)
+		in[i].On = j.gpus
+		in[i].Speedup = speedups[j.gpus[0]]
+		in[i].Limit = growth.MilliCPU(float64(len(j.gpus)) * float64(j.limit()) * float64(growth.Core))
+		in[i].Weight = float64(len(j.gpus))
+		if g.turns {
+			in[i].Weight *= float64(j.gpu.share)
+		}
+	}
+	byPolicy := g.turns && n.config.Policy == policy.Harmless
+	ends := expectEnds(n.config.fairFinishOn(len(g.gpus)), n.gpuFair, in, byPolicy)
+	for i, j := range g.jobs {
+		for _, pod := range j.pods {
+			n.setETA(pod, in[i], ends[i])
+		}
+	}
+}
+
+// expected returns a job for package fairfinish, without its resource.
+func (n *Node) expected(j *job) fairfinish.Job {
+	lead := j.leader()
+	f := n.forecast(lead)
+	return fairfinish.Job{
+		ID:                j.pod.Ref.UID,
+		Remaining:         f.remaining,
+		ToTarget:          f.toTarget,
+		TargetFromSimilar: f.complete,
+		FloorOnly:         n.floorReason(lead, f) != "",
+	}
+}
+
+// expectEnds returns the ends of jobs. byPolicy is set if policy.Harmless divides the resource.
+func expectEnds(c fairfinish.Config, s fairfinish.State, jobs []fairfinish.Job, byPolicy bool) []fairfinish.End {
+	if byPolicy && len(jobs) <= maxExpected {
+		return fairfinish.Expect(c, s, jobs)
+	}
+	return fairfinish.ExpectFair(c, jobs)
+}
+
+func (n *Node) setETA(j *job, in fairfinish.Job, end fairfinish.End) {
+	if n.jobs[j.pod.Ref.UID] != j || j.pod.Ended() || !end.Known {
+		return
+	}
+	j.eta = &bus.ETA{
+		ETA: gpushare.ETA{
+			Likely: n.now.Add(end.Likely.Duration()),
+			Low:    n.now.Add(end.Low.Duration()),
+			High:   n.now.Add(end.High.Duration()),
+		}.Round(),
+		Remaining: in.Remaining,
+	}
+}
+
+// annotateETA writes when the job is expected to end, at most once per endsPeriod and only if that has changed noticeably.
+func (n *Node) annotateETA(j *job) {
+	if j.etaWritten == "" { // an earlier coordinator may have written it
+		j.etaWritten = j.pod.Annotations[gpushare.ETAAnnotation]
+	}
+	written, known := gpushare.ParseETA(j.etaWritten)
+	text := gpushare.UnknownETA
+	if j.eta != nil {
+		if known && !n.moved(written, j.eta.ETA) {
+			return
+		}
+		text = j.eta.ETA.String()
+	}
+	if text == j.etaWritten || j.eta == nil && j.etaWritten == "" || n.now.Sub(j.etaAt) < endsPeriod {
+		return
+	}
+	j.etaWritten, j.etaAt = text, n.now
+	n.annotate(j.pod.Ref, gpushare.ETAAnnotation, text)
+}
+
+// moved reports whether one of the three times has moved by a tenth of the time that is left, and by 5 s.
+func (n *Node) moved(from, to gpushare.ETA) bool {
+	least := max(to.Likely.Sub(n.now)/10, 5*time.Second)
+	return slices.Max([]time.Duration{
+		from.Likely.Sub(to.Likely).Abs(),
+		from.Low.Sub(to.Low).Abs(),
+		from.High.Sub(to.High).Abs(),
+	}) >= least
+}
