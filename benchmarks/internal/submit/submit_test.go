@@ -32,17 +32,17 @@ var list = workload.Workload{
 	{Name: "third", Kind: "cnn", Steps: 30, Batch: 32, GPUMemory: "4Gi", CPU: 100, Metric: "loss:min", Progress: "socket", Seed: 3, Arrival: time.Hour, Device: workload.CPU},
 }
 
-// world is a fake cluster with the lines that a submission has said.
-type world struct {
+// harness is a fake cluster with the lines that a submission has said.
+type harness struct {
 	client *fake.Clientset
 	said   []string
 	// created has the time of each created pod from the start.
 	created map[string]time.Duration
 }
 
-func newWorld(objects ...runtime.Object) *world {
+func newHarness(objects ...runtime.Object) *harness {
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "training", Name: "default"}}
-	w := &world{client: fake.NewClientset(append(objects, account)...), created: map[string]time.Duration{}}
+	w := &harness{client: fake.NewClientset(append(objects, account)...), created: map[string]time.Duration{}}
 	began := time.Now()
 	w.client.PrependReactor("create", "pods", func(a core.Action) (bool, runtime.Object, error) {
 		name := a.(core.CreateAction).GetObject().(*corev1.Pod).Name
@@ -55,7 +55,7 @@ func newWorld(objects ...runtime.Object) *world {
 }
 
 // fails makes creations of a pod fail as often as times, then succeed.
-func (w *world) fails(name string, times int, err error) {
+func (w *harness) fails(name string, times int, err error) {
 	w.client.PrependReactor("create", "pods", func(a core.Action) (bool, runtime.Object, error) {
 		if a.(core.CreateAction).GetObject().(*corev1.Pod).Name != name || times == 0 {
 			return false, nil, nil
@@ -65,7 +65,7 @@ func (w *world) fails(name string, times int, err error) {
 	})
 }
 
-func (w *world) submission() submit.Submission {
+func (w *harness) submission() submit.Submission {
 	return submit.Submission{
 		Jobs:    list,
 		Setup:   training.Setup{Namespace: "training", Run: "submit-1", Image: "torch:1", Python: "python3"},
@@ -84,7 +84,7 @@ func states(r submit.Report) (all []submit.State) {
 
 func TestSubmission_SubmitsJobsWhenTheyArrive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newHarness()
 		report, err := w.submission().Do(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, map[string]time.Duration{"first": 0, "second": 10 * time.Second, "third": time.Hour}, w.created)
@@ -109,7 +109,7 @@ func TestSubmission_LeavesWhatWasSubmittedWhenItIsStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 		defer stop()
-		w := newWorld()
+		w := newHarness()
 		report, err := w.submission().Do(ctx)
 		require.ErrorContains(t, err, "stopped")
 		require.Equal(t, []submit.State{submit.Submitted, submit.Submitted, submit.Waiting}, states(report))
@@ -122,14 +122,14 @@ func TestSubmission_LeavesWhatWasSubmittedWhenItIsStopped(t *testing.T) {
 
 func TestSubmission_ToleratesErrorsForAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newHarness()
 		w.fails("second", 5, errors.New("connection refused"))
 		_, err := w.submission().Do(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, 15*time.Second, w.created["second"])
 		require.Contains(t, w.said, "second: connection refused; trying again for 30s")
 
-		w = newWorld()
+		w = newHarness()
 		w.fails("second", 1000, errors.New("connection refused"))
 		report, err := w.submission().Do(t.Context())
 		require.ErrorContains(t, err, "pod second: connection refused")
@@ -139,7 +139,7 @@ func TestSubmission_ToleratesErrorsForAWhile(t *testing.T) {
 
 func TestSubmission_RefusedJobsDoNotStopOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newHarness()
 		w.fails("second", 1, apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "second", errors.New("exceeded quota")))
 		report, err := w.submission().Do(t.Context())
 		require.ErrorContains(t, err, "1 of 3 jobs were refused")
@@ -150,7 +150,7 @@ func TestSubmission_RefusedJobsDoNotStopOthers(t *testing.T) {
 
 func TestSubmission_ALostAnswerIsNoSecondJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newHarness()
 		lost := false
 		w.client.PrependReactor("create", "pods", func(a core.Action) (bool, runtime.Object, error) {
 			pod := a.(core.CreateAction).GetObject().(*corev1.Pod)
@@ -170,18 +170,18 @@ func TestSubmission_RefusesANamespaceWithOtherJobs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		other := metav1.ObjectMeta{Namespace: "training", Name: "second"}
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "training"}}
-		w := newWorld(namespace, &corev1.Pod{ObjectMeta: other})
+		w := newHarness(namespace, &corev1.Pod{ObjectMeta: other})
 		report, err := w.submission().Do(t.Context())
 		require.ErrorContains(t, err, "namespace training has pods of the same names already (second): delete them, or use another --namespace")
 		require.Equal(t, "No job was submitted.", report.Rest())
 
 		other.Name = "jobs"
-		w = newWorld(namespace, &corev1.ConfigMap{ObjectMeta: other, Data: map[string]string{"run.py": "other"}})
+		w = newHarness(namespace, &corev1.ConfigMap{ObjectMeta: other, Data: map[string]string{"run.py": "other"}})
 		_, err = w.submission().Do(t.Context())
 		require.ErrorContains(t, err, "ConfigMap jobs of namespace training has other programs")
 		require.Empty(t, w.created)
 
-		w = newWorld(namespace, &corev1.ConfigMap{ObjectMeta: other, Data: w.submission().Scripts})
+		w = newHarness(namespace, &corev1.ConfigMap{ObjectMeta: other, Data: w.submission().Scripts})
 		_, err = w.submission().Do(t.Context())
 		require.NoError(t, err, "the same programs, from an earlier submission")
 	})
@@ -190,7 +190,7 @@ func TestSubmission_RefusesANamespaceWithOtherJobs(t *testing.T) {
 func TestManifests(t *testing.T) {
 	for _, format := range []string{"yaml", "json"} {
 		var out strings.Builder
-		require.NoError(t, newWorld().submission().Manifests(&out, format))
+		require.NoError(t, newHarness().submission().Manifests(&out, format))
 		decode := func(text []byte, into any) error { return yaml.Unmarshal(text, into) }
 		if format == "json" {
 			decode = json.Unmarshal
@@ -214,7 +214,7 @@ func TestManifests(t *testing.T) {
 
 func TestReport_Formats(t *testing.T) {
 	var out strings.Builder
-	require.NoError(t, newWorld().submission().Manifests(&out, "table"))
+	require.NoError(t, newHarness().submission().Manifests(&out, "table"))
 	require.Equal(t, `NAME    KIND  ARRIVAL  STEPS  BATCH  GPUS  GPU MEM  WORK  STATE
 first   vae   0.0s     10     32     1     4Gi      0s    waiting
 second  ddp   10.0s    20     32     2     4Gi      1s    waiting
