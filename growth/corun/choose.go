@@ -77,24 +77,32 @@ type partition struct {
 
 // speeds returns the speed of each job of a set.
 func (p *partition) speeds(set []int) (speeds []float64, known bool) {
-	for k, i := range set {
-		others := make([]Kind, 0, len(set)-1)
-		for m, other := range set {
-			if m != k {
-				others = append(others, p.jobs[other].Kind)
-			}
-		}
-		s, ok := p.table.Predict(p.jobs[i].Kind, others)
+	for _, i := range set {
+		speed, ok := p.speed(i, set)
 		if !ok {
 			return nil, false
-		}
-		speed := s.Mean
-		if len(others) > 0 {
-			speed = s.Cautious()
 		}
 		speeds = append(speeds, speed)
 	}
 	return speeds, true
+}
+
+// speed returns the speed of a job of a set; 0 if it is not known.
+func (p *partition) speed(job int, set []int) (speed float64, known bool) {
+	others := make([]Kind, 0, len(set)-1)
+	for _, other := range set {
+		if other != job {
+			others = append(others, p.jobs[other].Kind)
+		}
+	}
+	s, known := p.table.Predict(p.jobs[job].Kind, others)
+	switch {
+	case !known:
+		return 0, false
+	case len(others) == 0:
+		return s.Mean, true
+	}
+	return s.Cautious(), true
 }
 
 // time returns the time that all sets need for the shares.
@@ -161,19 +169,27 @@ func (p *partition) budget() float64 {
 	return sum + (p.rest+sum)*MaxLoss/(1-MaxLoss)
 }
 
-// plain returns the work per second if all jobs compute at the same time.
+// plain returns the work per second if all jobs compute at the same time; 1 if it is not known. If the speeds of two jobs are
+// known, the others are assumed to be like them.
 func (p *partition) plain() float64 {
+	sum, measured := 0.0, 0
+	for i := range p.jobs {
+		if speed, known := p.speed(i, p.all()); known {
+			sum += speed
+			measured++
+		}
+	}
+	if p.rest > 0 || measured < min(2, len(p.jobs)) {
+		return 1
+	}
+	return max(sum*float64(len(p.jobs))/float64(measured), least)
+}
+
+// all returns the set of all jobs.
+func (p *partition) all() []int {
 	all := make([]int, len(p.jobs))
 	for i := range all {
 		all[i] = i
 	}
-	speeds, known := p.speeds(all)
-	if !known || p.rest > 0 {
-		return 1
-	}
-	sum := 0.0
-	for _, speed := range speeds {
-		sum += speed
-	}
-	return max(sum, least)
+	return all
 }

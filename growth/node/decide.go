@@ -70,8 +70,16 @@ func (n *Node) decide() {
 	}
 
 	// 4. Enforce the requests.
-	n.wake = n.due.Add(n.config.Damping.Settle) // normally a tick comes first, with newer readings
+	n.setWake()
 	n.reconcile()
+}
+
+// setWake lets the node be woken for its next decision. Normally a tick comes first, with newer readings.
+func (n *Node) setWake() {
+	n.wake = n.due.Add(n.config.Damping.Settle)
+	if !n.probesDue.IsZero() && n.probesDue.Before(n.wake) {
+		n.wake = n.probesDue
+	}
 }
 
 // sharers returns the jobs whose CPU is divided, and their original requests. A job that has left the pool has no share

@@ -40,6 +40,10 @@
 // (GPUUse), which is charged to the job (gpumeter.go). Jobs are not paused without a gain, or next to a job that cannot be
 // paused. The CPU follows while the node is short of it (gpucpu.go).
 //
+// Jobs with gaps do more at the same time than in turns. Their speeds are measured (gpuspeeds.go): of all jobs of a group
+// before they take turns (gpuprobe.go), and of pairs in trials (gputrials.go). Jobs that are faster so hold the turn as a set,
+// or take no turns (gpusets.go, package corun).
+//
 // # Jobs of several processes and pods
 //
 // A job has one curve, also if several processes report (ranks.go) or if it has several pods (gang.go). The lowest rank

@@ -150,7 +150,7 @@ func (n *Node) grantGroup(g *gpuGroup, d division, why string) {
 		gain = max(gain, growth.Share(math.Abs(float64(d.grants[i].share-plain[i]))))
 		paused = paused || j.gpu.paused
 	}
-	turns := len(g.jobs) > 1 && g.because == "" && (gain >= minGain || paused && gain >= minGain/2)
+	g.gains = len(g.jobs) > 1 && g.because == "" && (gain >= minGain || paused && gain >= minGain/2)
 	for i, j := range g.jobs {
 		grant := d.grants[i]
 		if j.always > 0 {
@@ -163,10 +163,18 @@ func (n *Node) grantGroup(g *gpuGroup, d division, why string) {
 		n.grantGPU(j, grant, why)
 		j.gpu.plain = plain[i]
 	}
-	pays, together := n.chooseSets(g)
-	g.together = together
-	g.turns = (turns || pays) && !together
+	n.chooseTurns(g)
 	n.reportGroup(*g)
+}
+
+// chooseTurns decides whether the jobs of a group take turns, all or as sets, or compute at the same time.
+func (n *Node) chooseTurns(g *gpuGroup) {
+	pays, together := n.chooseSets(g)
+	g.together, g.probed = together, false
+	g.turns = (g.gains || pays) && !together
+	if g.turns && n.probePlain(g) {
+		g.probed, g.turns = true, false
+	}
 }
 
 // grantGPU applies a decision to one job.

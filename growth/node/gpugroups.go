@@ -28,12 +28,15 @@ func (g gpuJob) width() growth.Seconds { return growth.Seconds(len(g.gpus)) }
 type gpuGroup struct {
 	gpus []growth.GPU
 	jobs []gpuJob
-	// turns is set if the jobs take turns. because says why they cannot, if the job blocker cannot be paused.
+	// gains is set if the shares differ from those of plain sharing, turns if the jobs take turns. because says why they cannot,
+	// if the job blocker cannot be paused.
+	gains   bool
 	turns   bool
 	because string
 	blocker growth.PodUID
-	// together is set if the jobs do more at the same time than in turns.
-	together bool
+	// together is set if the jobs do more at the same time than in turns, probed if they compute at the same time to find
+	// that out.
+	together, probed bool
 }
 
 // gpuJobs returns the jobs whose processes run on GPUs of the node, in the order of their UIDs.

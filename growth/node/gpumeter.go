@@ -166,7 +166,7 @@ type gpuCharge struct {
 func chargeGPU(readings []gpuReading, elapsed growth.Seconds) []gpuCharge {
 	all, exact := chargeMeasured(readings, elapsed)
 	plain := len(all) > 1 && slices.ContainsFunc(all, func(r gpuReading) bool { return !r.measured && !r.exact && r.shared > 0 })
-	var alone, sum, most growth.Seconds
+	var alone, sum, most, together growth.Seconds
 	for i := range all {
 		r := &all[i]
 		if plain { // a job that is never paused computes next to those that hold the turn
@@ -177,6 +177,7 @@ func chargeGPU(readings []gpuReading, elapsed growth.Seconds) []gpuCharge {
 			alone += r.alone + r.setTime
 			sum += r.shared
 			most = max(most, r.shared)
+			together += r.shared + r.set
 		}
 	}
 	busy := max(0, min(elapsed-exact-alone, max(most, sum/2)))
@@ -191,7 +192,7 @@ func chargeGPU(readings []gpuReading, elapsed growth.Seconds) []gpuCharge {
 			charges[i].work += busy * r.shared / sum
 		}
 		charges[i].shared = r.set > sharedPart*(r.alone+r.shared+r.set) ||
-			len(all) > 1 && sum > r.shared && r.shared > sharedPart*(r.alone+r.shared+r.set)
+			len(all) > 1 && together > r.shared+r.set && r.shared > sharedPart*(r.alone+r.shared+r.set)
 	}
 	return charges
 }

@@ -89,6 +89,9 @@ func (n *Node) kinds(ids []growth.PodUID) (kinds []corun.Kind, ok bool) {
 	return kinds, true
 }
 
+// clocked reports whether the speed of the job alone is known: it has made enough steps without others on its GPUs.
+func (j *job) clocked() bool { return j.gpu.exact && j.gpu.cost.steps >= leastSteps }
+
 // measureSpeeds measures how fast jobs are while others compute too, from their steps since the last measurement.
 func (n *Node) measureSpeeds() {
 	if !n.dividesGPUs() {
@@ -100,10 +103,10 @@ func (n *Node) measureSpeeds() {
 		steps := j.leader().counter.steps
 		set, clean := s.mainly()
 		perStep, _ := j.gpu.cost.perStep()
-		if clean && j.gpu.exact && perStep > 0 && steps-s.steps < leastSteps && steps >= s.steps {
+		if clean && j.clocked() && perStep > 0 && steps-s.steps < leastSteps && steps >= s.steps {
 			continue // not enough steps yet
 		}
-		if kinds, known := n.kinds(set.Others); clean && known && j.gpu.exact && perStep > 0 {
+		if kinds, known := n.kinds(set.Others); clean && known && j.clocked() && perStep > 0 {
 			work := growth.Seconds(steps-s.steps)*growth.Seconds(perStep)/j.width() - s.alone
 			n.speeds.Add(j.interferes(), kinds, float64(work/set.Held), set.Held)
 		}

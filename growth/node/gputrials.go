@@ -40,6 +40,10 @@ func (n *Node) applyTrial(g *gpuGroup, number int) {
 	if len(pair) < 2 {
 		return
 	}
+	if !measurable(pair[0], pair[1]) {
+		n.corunTrial = nil // the shares have changed; it does not count
+		return
+	}
 	for i, j := range pair {
 		j.gpu.set = number
 		j.gpu.speed = 1 / float64(n.prospect(j, pair[1-i]).slowdowns[0].Mean)
@@ -139,7 +143,11 @@ func (n *Node) untried(a, b gpuJob) bool {
 	old := n.speeds.Old(kinds[0], kinds[1]) || n.speeds.Old(kinds[1], kinds[0])
 	_, tried := n.triedAt[kinds]
 	_, triedToo := n.triedAt[[2]corun.Kind{kinds[1], kinds[0]}]
-	measurable := a.gpu.set == 0 && b.gpu.set == 0 && a.gpu.exact && b.gpu.exact && min(a.gpu.share, b.gpu.share) > 0 &&
-		a.bound() == 1 && b.bound() == 1
-	return measurable && (old || !known || !knownToo) && !tried && !triedToo
+	free := a.gpu.set == 0 && b.gpu.set == 0 && a.bound() == 1 && b.bound() == 1
+	return free && measurable(a, b) && (old || !known || !knownToo) && !tried && !triedToo
+}
+
+// measurable reports whether a pair would compute long enough to be measured.
+func measurable(a, b gpuJob) bool {
+	return a.clocked() && b.clocked() && max(a.gpu.share, b.gpu.share) >= leastTogether
 }

@@ -53,6 +53,8 @@ type Node struct {
 	corunTrial      *corunTrial                 // the present trial; nil if there is none
 	trialTime       time.Duration               // lost by trials
 	turnTime        time.Duration               // time in which jobs took turns
+	probes          map[growth.GPU]probe        // by the first GPU of a group
+	probesDue       time.Time                   // when the present probes end; zero if there are none
 	triedAt         map[[2]corun.Kind]time.Time // pairs that could not be measured
 	speedsPublished int                         // speeds.Added at the last publication
 	turns           TurnPlan                    // as last sent
@@ -76,6 +78,7 @@ func New(config Config) *Node {
 		config:       config,
 		jobs:         map[growth.PodUID]*job{},
 		assignments:  map[growth.PodUID]*assignment{},
+		probes:       map[growth.GPU]probe{},
 		invalid:      map[growth.PodUID]string{},
 		unknown:      map[growth.PodUID]string{},
 		slots:        slots{owners: map[string]growth.PodUID{}, wanted: map[string]growth.PodUID{}},

@@ -130,14 +130,21 @@ func (g *gpus) compute(seconds float64) {
 		work := min(float64(rate)*seconds, j.total-j.done)
 		j.done += work
 		j.use.Steps = int64(j.done / j.perStep)
-		if !g.takesTurns(names[i]) && len(names) > 1 {
-			j.use.Held += growth.Seconds(seconds)
+		if others := g.neighbours(names[i], names); !g.takesTurns(names[i]) && len(others) > 0 {
+			j.holdWith(others, growth.Seconds(seconds))
 			continue
 		}
 		j.use.Held += growth.Seconds(work)
 		j.use.Alone += growth.Seconds(work)
 		j.use.Waited += growth.Seconds(seconds - work)
 	}
+}
+
+// neighbours returns the other jobs on the GPUs of a job.
+func (g *gpus) neighbours(name string, names []string) []string {
+	return slices.DeleteFunc(without(names, name), func(other string) bool {
+		return !slices.ContainsFunc(g.jobs[other].on, func(gpu growth.GPU) bool { return slices.Contains(g.jobs[name].on, gpu) })
+	})
 }
 
 func (g *gpus) weight(name string) float64 {

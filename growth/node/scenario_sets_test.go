@@ -91,7 +91,11 @@ func (g *gpus) hold(name string, others []string, seconds float64) {
 	j := g.jobs[name]
 	j.done = min(j.done+seconds*g.speedAmong(name, others), j.total)
 	j.use.Steps = int64(j.done / j.perStep)
-	held := growth.Seconds(seconds)
+	j.holdWith(others, growth.Seconds(seconds))
+}
+
+// holdWith counts the time in which a job holds its GPUs while others do too.
+func (j *gpuJob) holdWith(others []string, held growth.Seconds) {
 	j.use.Held += held
 	if len(others) == 0 {
 		j.use.Alone += held

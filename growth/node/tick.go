@@ -38,6 +38,7 @@ func (e Ticked) apply(n *Node) {
 	if n.interrupted != "" || !n.now.Before(n.due.Add(-n.config.Damping.Settle)) { // ticks are not exactly an interval apart
 		n.decide()
 	} else {
+		n.endProbes()
 		n.reconcile()
 	}
 	n.annotateGPUShares()
@@ -52,7 +53,12 @@ func (e Woken) apply(n *Node) {
 		}
 	}
 	n.meterGPUs(e.GPU, e.Busy)
-	n.decide()
+	n.measureSpeeds()
+	if n.interrupted == "" && n.now.Before(n.due) {
+		n.endProbes()
+	} else {
+		n.decide()
+	}
 	n.publishAll()
 }
 

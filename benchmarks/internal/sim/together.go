@@ -81,12 +81,8 @@ func computeOnGPUs(running []*Running, plan node.TurnPlan) []gpuUse {
 				uses[r] = gpuUse{work: work * width, held: work / r.speed(others), others: others}
 				continue
 			}
-			use := gpuUse{work: time * width, held: time}
-			if r.Speeds != nil {
-				use.others = r.neighbours(running)
-				use.held = min(1, time/r.speed(use.others))
-			}
-			uses[r] = use
+			others = r.neighbours(running)
+			uses[r] = gpuUse{work: time * width, held: min(1, time/r.speed(others)), others: others}
 		}
 	}
 	all := make([]gpuUse, len(running))

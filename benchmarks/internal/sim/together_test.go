@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -57,4 +58,15 @@ func TestRun_SetsAreFoundWhereTheyPay(t *testing.T) {
 	shared, sets := makespans(sim.Alike(0.9))
 	require.Less(t, sets, 0.8*turns, "sets are found")
 	t.Logf("makespan: in turns %.0f s, in sets %.0f s, plain sharing with gaps %.0f s", turns, sets, shared)
+}
+
+// Turns of jobs that do more at the same time would double their times. The node measures that before they take turns.
+func TestStudy_JobsWithGapsLoseNothingByTurns(t *testing.T) {
+	cells, err := sim.Study(context.Background(), 4, sim.GPUMachines()[4:], sim.Shipped(sim.Policies()), quiet)
+	require.NoError(t, err)
+	require.Len(t, cells, 4)
+	for _, c := range cells {
+		require.Less(t, c.Completion.Value, 3.0, "%s: %s", c.Where(), c.Completion)
+		require.Less(t, c.Makespan.Value, 1.05, c.Where())
+	}
 }
