@@ -22,7 +22,7 @@ type probe struct {
 }
 
 // probePlain reports whether the jobs of a group, which would take turns, should compute at the same time because nobody knows
-// how fast they are so. Turns may be much slower than plain sharing, and only a measurement tells. It harms nobody: it is
+// how fast they are so. Turns may be much slower than plain sharing, which only a measurement shows. It harms nobody: it is
 // plain sharing. It waits until the speeds of two jobs alone are known.
 func (n *Node) probePlain(g *gpuGroup) bool {
 	p, clocked := probe{began: n.now}, 0
