@@ -126,7 +126,7 @@ func (n *Node) annotateETA(j *job) {
 		if known && !n.moved(written, j.eta.ETA) {
 			return
 		}
-		text = j.eta.ETA.String()
+		text = j.eta.String()
 	}
 	if text == j.etaWritten || j.eta == nil && j.etaWritten == "" || n.now.Sub(j.etaAt) < endsPeriod {
 		return

@@ -81,11 +81,11 @@ wrong sizes.`,
 }
 
 func (o *simOptions) run(cmd *cobra.Command) error {
-	if o.workload != "" && !cmd.Flags().Changed("seeds") {
-		o.seeds = workloadSeeds
-	}
-	if o.quick {
+	switch {
+	case o.quick:
 		o.seeds = quickSeeds
+	case o.workload != "" && !cmd.Flags().Changed("seeds"):
+		o.seeds = workloadSeeds
 	}
 	if o.seeds < 2 || o.seeds > 100_000 {
 		return fmt.Errorf("--seeds %d: 2 to 100000", o.seeds)
@@ -95,19 +95,14 @@ func (o *simOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	began := time.Now()
-	machines, policies := sim.Machines(), sim.PoliciesWith(converged)
-	if o.gpus {
-		machines = sim.GPUMachines()
+	machines, err := o.machines(cmd)
+	if err != nil {
+		return err
 	}
+	policies := sim.PoliciesWith(converged)
 	if o.gpus || cmd.Flags().Changed("converged") {
 		policies = sim.Shipped(policies)
 	}
-	if o.workload != "" {
-		if machines, err = o.listed(cmd); err != nil {
-			return err
-		}
-	}
-	machines = sim.WithUnsized(machines, o.unsized)
 	cells, err := sim.Study(cmd.Context(), o.seeds, machines, policies, progress(cmd.ErrOrStderr()))
 	if err != nil {
 		return err
@@ -122,15 +117,33 @@ func (o *simOptions) run(cmd *cobra.Command) error {
 	summary.Took("all seeds", time.Since(began))
 	sim.Table(cmd.OutOrStdout(), cells, summary.Goals)
 	figures := filepath.Join(o.out, o.name()+".json")
-	err = errors.Join(summary.Write(figures), os.WriteFile(filepath.Join(o.out, o.name()+".svg"), []byte(sim.Plot(cells)), 0o644))
-	if err != nil {
+	plot := filepath.Join(o.out, o.name()+".svg")
+	if err := errors.Join(summary.Write(figures), os.WriteFile(plot, []byte(sim.Plot(cells)), 0o644)); err != nil {
 		return err
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "%d seeds in %.0f s. The figures are in %s.\n", o.seeds, time.Since(began).Seconds(), figures)
+	return o.judge(summary)
+}
+
+// judge returns an error if a goal was missed that had to be met.
+func (o *simOptions) judge(summary results.Summary) error {
 	if missed := summary.Missed(); o.strict && len(missed) > 0 {
 		return fmt.Errorf("%d goals were missed: %q", len(missed), missed)
 	}
 	return nil
+}
+
+// machines returns the machines of the study.
+func (o *simOptions) machines(cmd *cobra.Command) (machines []sim.Machine, err error) {
+	switch {
+	case o.workload != "":
+		machines, err = o.listed(cmd)
+	case o.gpus:
+		machines = sim.GPUMachines()
+	default:
+		machines = sim.Machines()
+	}
+	return sim.WithUnsized(machines, o.unsized), err
 }
 
 // listed returns the machine that runs --workload.

@@ -45,15 +45,20 @@ func (c Cell) targets() map[string]float64 {
 	if c.Machine.Recorded || c.Machine.Unsized > 0 || len(c.Machine.Listed) > 0 {
 		return nil
 	}
-	one, wrong := c.Machine.Cores == 1, c.Errors > 0
 	at := map[string]float64{harmed: 1, makespan: 1.01}
-	if wrong {
+	if c.Errors > 0 {
 		at[harmed] = 3
 	}
 	if c.Machine.GPUs > 0 {
 		c.addGPUTargets(at)
 		return at
 	}
+	return c.addCoreTargets(at)
+}
+
+// addCoreTargets returns nil for a policy without targets.
+func (c Cell) addCoreTargets(at map[string]float64) map[string]float64 {
+	one, wrong := c.Machine.Cores == 1, c.Errors > 0
 	switch {
 	case c.Policy == Balanced && !one:
 		at[completed], at[good] = -30, -25

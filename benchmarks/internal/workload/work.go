@@ -2,11 +2,10 @@ package workload
 
 import "github.com/trellis-gpu/trellis/growth"
 
-const (
-	// halfMinute is the time in which a job makes its usual steps, in batches of usualBatch.
-	halfMinute growth.Seconds = 30
-	usualBatch                = 32
-)
+// halfMinute is the time in which a job makes its usual steps, in batches of usualBatch.
+const halfMinute growth.Seconds = 30
+
+const usualBatch = 32
 
 // usualSteps extends UsualSteps to all kinds. The numbers of the further models are from the demo's jobs, which are made to take about
 // as long as one another.
