@@ -63,7 +63,7 @@ func (d *division) plans(j *job) bool {
 	})
 }
 
-// weigh lets the jobs take turns with shares in proportion to the weights. The policy is ignored.
+// weigh lets the jobs take turns, one by one, with shares in proportion to the weights. The policy is ignored.
 func (m *machine) weigh(weights map[*job]float64) {
 	d := m.coordinator.turns
 	shares, sum := map[growth.PodUID]growth.Share{}, 0.0
@@ -78,7 +78,7 @@ func (m *machine) weigh(weights map[*job]float64) {
 		g.Open = false
 		for i := range g.Jobs {
 			if share, ok := shares[g.Jobs[i].Pod]; ok {
-				g.Jobs[i].Share = share
+				g.Jobs[i].Share, g.Jobs[i].Set = share, 0
 			}
 		}
 	})
@@ -88,3 +88,6 @@ func (m *machine) weigh(weights map[*job]float64) {
 func (m *machine) open() {
 	m.coordinator.turns.changeBy(func(g *node.TurnGroup) { g.Open = true })
 }
+
+// decide leaves the division to the policy.
+func (m *machine) decide() { m.coordinator.turns.changeBy(nil) }

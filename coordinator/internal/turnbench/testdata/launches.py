@@ -29,4 +29,4 @@ for number in range(1, options.steps + 1):
     for _ in range(PARTS):
         compute(COMPUTE)
         time.sleep(PAUSE)
-    gpushare.step(step=number)
+    gpushare.step(step=number, total_steps=options.steps)
