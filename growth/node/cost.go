@@ -79,6 +79,9 @@ func (c *stepCost) forget() {
 	}
 }
 
+// restart forgets what was measured so far.
+func (c *stepCost) restart() { c.steps, c.used, c.deviation = 0, 0, 0 }
+
 // assume sets the cost to that of another job's steps, as if the given number of them had been measured. Without it,
 // the first steps of a waiting job would overestimate the cost by a factor of up to two.
 func (c *stepCost) assume(perStep growth.Work, steps float64) {

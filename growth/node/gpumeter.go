@@ -236,7 +236,7 @@ func (j *job) measureGPUCost() {
 	}
 	if !t.uncertain && !t.exact && t.cost.known && steps > t.cost.lastSteps && t.used > t.cost.lastCPU {
 		t.exact, t.stale = true, false
-		t.cost.forget()
+		t.cost.restart()
 	}
 	t.cost.add(steps, t.used)
 }

@@ -13,6 +13,8 @@ import (
 const (
 	// leastSteps is the number of steps from which a speed is measured.
 	leastSteps = 5
+	// leastAlone is the work, in GPU-seconds, from which the speed of a job alone is known.
+	leastAlone = 0.02
 	// leastTogether is the part of the time in which a set must have computed.
 	leastTogether = 0.3
 )
@@ -90,7 +92,9 @@ func (n *Node) kinds(ids []growth.PodUID) (kinds []corun.Kind, ok bool) {
 }
 
 // clocked reports whether the speed of the job alone is known: it has made enough steps without others on its GPUs.
-func (j *job) clocked() bool { return j.gpu.exact && j.gpu.cost.steps >= leastSteps }
+func (j *job) clocked() bool {
+	return j.gpu.exact && j.gpu.cost.steps >= leastSteps && j.gpu.cost.used >= leastAlone
+}
 
 // measureSpeeds measures how fast jobs are while others compute too, from their steps since the last measurement.
 func (n *Node) measureSpeeds() {
