@@ -72,6 +72,7 @@ func (n *Node) announceConverged(j *job, f forecast) {
 	}
 	n.event(j, oncePerJob, false, "ConvergedKeepsShare",
 		fmt.Sprintf("The job has converged but keeps its fair share of %s: %s, and with less it could end later than under fair "+
-			"sharing. To let it give way to growing jobs, %s. --converged=floor of the coordinator takes the share from all such jobs",
+			"sharing. To let it give way to growing jobs, %s, or create its pod with gpushare/target, the value that is enough. Once a run of "+
+			"the program has ended, the end of the next one is predicted. --converged=floor of the coordinator takes the share from all such jobs",
 			of, why, change))
 }

@@ -64,7 +64,7 @@ var explanations = []explanation{
 	{
 		Reason: "ConvergedKeepsShare", From: "coordinator", On: "pod", Type: "Normal",
 		Meaning: "The job has converged but keeps its fair share of the CPU, because nothing predicts when it ends.",
-		Advice:  "Report the total number of steps. Operators have `--converged=floor`.",
+		Advice:  "Report the total number of steps, or create the pod with `gpushare/target`. A later run of the program is predicted once one has ended. Operators have `--converged=floor`.",
 	},
 	{
 		Reason: "PodOfOneJob", From: "coordinator", On: "pod", Type: "Normal",
