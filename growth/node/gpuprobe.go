@@ -21,40 +21,63 @@ type probe struct {
 	slow  bool // they are known to do no more than in turns
 }
 
-// probePlain reports whether the jobs of a group, which would take turns, should compute at the same time because nobody knows
-// how fast they are so. Turns may be much slower than plain sharing, which only a measurement shows. It harms nobody: it is
-// plain sharing. It waits until the speeds of two jobs alone are known.
+// probePlain reports whether the jobs of a group, which would take turns, should compute at the same time to be measured. Turns
+// may be much slower than plain sharing, and the probe itself is plain sharing, so it delays no job. It starts once the speeds of
+// two jobs alone are known.
 func (n *Node) probePlain(g *gpuGroup) bool {
-	p, clocked := probe{began: n.now}, 0
-	for _, j := range g.jobs {
-		p.jobs = append(p.jobs, j.pod.Ref.UID)
-		if j.clocked() {
-			clocked++
-		}
-	}
+	p := probe{jobs: g.ids(), began: n.now}
 	last := n.probes[g.gpus[0]]
-	probes := false
 	switch {
 	case !n.allConnected(*g) || last.slow && last.includes(p.jobs):
 		return false
-	case clocked < 2:
+	case !g.twoClocked():
+		n.awaitProbe(n.retryProbe(*g))
+		return false
 	case n.plainIsKnown(*g):
 		p.slow = true
 		n.probes[g.gpus[0]] = p
 		return false
-	case slices.Equal(last.jobs, p.jobs):
-		if probes = n.now.Sub(last.began) < probeLimit; !probes {
-			return false
-		}
-	default:
-		probes = true
+	case !slices.Equal(last.jobs, p.jobs):
 		n.probes[g.gpus[0]] = p
 		n.log(Info, "jobs compute at the same time, to measure their speeds", "jobs", p.jobs, "gpus", g.gpus)
+	case n.now.Sub(last.began) >= probeLimit:
+		return false
 	}
-	if due := n.now.Add(probeTime); n.probesDue.IsZero() || due.Before(n.probesDue) {
+	n.awaitProbe(probeTime)
+	return true
+}
+
+func (g gpuGroup) ids() (ids []growth.PodUID) {
+	for _, j := range g.jobs {
+		ids = append(ids, j.pod.Ref.UID)
+	}
+	return ids
+}
+
+// twoClocked reports whether the speeds of two jobs alone are known.
+func (g gpuGroup) twoClocked() bool {
+	clocked := 0
+	for _, j := range g.jobs {
+		if j.clocked() {
+			clocked++
+		}
+	}
+	return clocked >= 2
+}
+
+// retryProbe returns the time until a group is looked at again that cannot be probed yet: soon if one of its jobs is new, and at
+// the next interval if a job has had no turns for long.
+func (n *Node) retryProbe(g gpuGroup) time.Duration {
+	if slices.ContainsFunc(g.jobs, func(j gpuJob) bool { return n.now.Sub(j.arrived) < startTime }) {
+		return probeTime
+	}
+	return n.config.Interval
+}
+
+func (n *Node) awaitProbe(d time.Duration) {
+	if due := n.now.Add(d); n.probesDue.IsZero() || due.Before(n.probesDue) {
 		n.probesDue = due
 	}
-	return probes
 }
 
 // endProbes lets jobs take turns, or not, as the probes say that are due. The policy divides the time at its own times.
@@ -67,7 +90,7 @@ func (n *Node) endProbes() {
 		j.measureGPUCost()
 	}
 	for i := range n.groups {
-		if g := &n.groups[i]; g.gains {
+		if g := &n.groups[i]; g.gains || g.probed {
 			n.chooseTurns(g)
 		}
 	}

@@ -141,7 +141,7 @@ func TestServer_RanksAreNotStoppedUntilAllAreConnected(t *testing.T) {
 	require.Equal(t, agreed, first.untilAsked(0))
 }
 
-// The connection of a rank ends while the ranks stop. The others continue, and nobody waits for the job.
+// The connection of a rank ends while the ranks stop. The others continue, and no other job waits for it.
 func TestServer_AStopEndsWithTheConnectionOfARank(t *testing.T) {
 	for name, stopped := range map[string]bool{"before the others have stopped": false, "after": true} {
 		t.Run(name, func(t *testing.T) {
