@@ -61,9 +61,6 @@ func (n *Node) reportGroup(g gpuGroup) {
 		if g.turns && j.always > 0 {
 			n.announceAlways(j)
 		}
-		if g.turns && n.freezes(j) != "" {
-			n.announceFreezing(j)
-		}
 	}
 }
 

@@ -31,7 +31,7 @@ func (n *Node) pauses(j gpuJob) bool {
 	return connected || j.leader().spec.Progress.Source == gpushare.FromSocket && n.connecting(j)
 }
 
-// announceFreezing records once that a job is frozen between its turns.
+// announceFreezing records once that a job was frozen between two turns.
 func (n *Node) announceFreezing(j gpuJob) {
 	n.event(j.job, oncePerJob, false, "GPUTimeFrozen",
 		fmt.Sprintf("The job takes turns on %s with other jobs. It does not use the shim, so its processes are frozen between its turns, "+

@@ -84,6 +84,9 @@ func (n *Node) readGPU(j gpuJob, use GPUUse, known bool, before time.Time) gpuRe
 	if known {
 		j.gpu.seen = use
 		j.gpu.unfreezable = use.Unfreezable
+		if use.Frozen {
+			n.announceFreezing(j)
+		}
 	}
 	if known && use.Gated {
 		j.gpu.gated = n.now

@@ -87,6 +87,13 @@ func (g *gpus) uses() map[growth.PodUID]node.GPUUse {
 			uses[uid(name)] = use
 		}
 	}
+	for _, group := range g.plan.Groups {
+		for _, j := range group.Jobs {
+			if j.Freeze != "" && !group.Open {
+				uses[j.Pod] = node.GPUUse{Frozen: true}
+			}
+		}
+	}
 	return uses
 }
 

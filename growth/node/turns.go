@@ -63,6 +63,8 @@ type GPUUse struct {
 	Overdue int64
 	// Gated is set if the job is connected and answers, so that it can be paused. It is not set for a job that is frozen.
 	Gated bool
+	// Frozen is set once the job was frozen between two turns.
+	Frozen bool
 	// Unfreezable is set if freezing the job has failed.
 	Unfreezable bool
 }

@@ -160,6 +160,7 @@ func (j *job) use(now turn.Use) node.GPUUse {
 		Overdue:  j.overdue,
 		Gated:    j.state != turn.Absent && (!j.freezes() || len(j.conns()) > 0),
 
+		Frozen:      j.frozen.freezes > 0,
 		Unfreezable: j.frozen.failed,
 	}
 }
