@@ -213,7 +213,7 @@ type Sample struct {
 
 // GPUTime is a job's part of the time of its GPUs.
 type GPUTime struct {
-	// Share is the decided fraction of time in which the job computes. Paused is set if the job waits at other times.
+	// Share is the decided fraction of time for which the job has its GPUs. Paused is set if the job waits at other times.
 	Share  growth.Share `json:"share"`
 	Paused bool         `json:"paused,omitempty"`
 	// Held is the time in which the job has computed, Waited the time in which it was ready and waited for its turn, both
@@ -221,6 +221,9 @@ type GPUTime struct {
 	Held   growth.Seconds `json:"heldSeconds"`
 	Waited growth.Seconds `json:"waitedSeconds"`
 	Alone  growth.Seconds `json:"aloneSeconds"`
+	// Kept is the time in which the job waited for data while its GPUs were kept for it. It counts in its share, but is no part
+	// of Held.
+	Kept growth.Seconds `json:"keptSeconds,omitempty"`
 	// Work is the work that the job was charged, in GPU-seconds.
 	Work growth.Work `json:"workGPUSeconds"`
 	// HeldShare and WaitedShare are the fractions of the last interval in which the job computed, and waited for its turn.

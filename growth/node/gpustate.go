@@ -35,6 +35,7 @@ func (n *Node) gpuSample(j *job) *bus.GPUTime {
 		Held:        t.seen.Held,
 		Waited:      t.seen.Waited,
 		Alone:       t.seen.Alone,
+		Kept:        t.seen.Kept,
 		Work:        growth.Work(t.used),
 		HeldShare:   t.recent.held,
 		WaitedShare: t.recent.waited,

@@ -53,6 +53,8 @@ type GPUUse struct {
 	Held growth.Seconds
 	// Waited is the time in which the job was ready to compute and waited for the turn.
 	Waited growth.Seconds
+	// Kept is the time in which the job was idle and its GPUs were kept for it. It counts in its share of the time, but is no work.
+	Kept growth.Seconds
 	// Steps is the number of steps that the job made while it held.
 	Steps int64
 	// Alone is the part of Held in which no other job held any of the job's GPUs.

@@ -28,7 +28,7 @@ func (s *Scheduler) advance(now time.Time) {
 			others, speed := s.company(j)
 			j.charge(elapsed, speed, others)
 		case j.kept(now.Add(-elapsed)):
-			j.age(min(elapsed, j.keep.Sub(now)+elapsed))
+			j.keepFor(min(elapsed, j.keep.Sub(now)+elapsed))
 		case j.state == Ready:
 			j.use.Waited += elapsed
 		}

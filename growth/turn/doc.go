@@ -9,8 +9,8 @@
 //
 // # Order
 //
-// Every job has a virtual time: the time that it has held, divided by its share (start-time fair queueing, Goyal et al.,
-// SIGCOMM 1996). The ready job with the least virtual time is next. It holds for a quantum, which is its part of Period
+// Every job has a virtual time: the time for which it had its GPUs, divided by its share (start-time fair queueing, Goyal et
+// al., SIGCOMM 1996). The ready job with the least virtual time is next. It holds for a quantum, which is its part of Period
 // among the jobs that compete with it. Rounding therefore never adds up: after any time, the held times of two jobs that
 // are always ready differ from their shares by about one quantum.
 //
@@ -28,7 +28,8 @@
 // meantime, but only until the quanta of the holders end.
 //
 // One case is excepted. If a job is behind its share by more than the rotation of the turn explains, its GPUs are kept for it
-// in pauses that are usually shorter than the next job takes to stop (see pausing).
+// in pauses that are usually shorter than the next job takes to stop (see pausing). Kept time is part of the job's share, like
+// time held: the shares of the others are not smaller for it.
 //
 // # Sets
 //

@@ -12,7 +12,8 @@ type Job struct {
 	ID growth.PodUID
 	// GPUs are used at the same time.
 	GPUs []growth.GPU
-	// Share is the fraction of time that the job should hold. Only the ratios of shares matter.
+	// Share is the fraction of time in which the GPUs should be the job's: it holds them, or they are kept for it. Only the
+	// ratios of shares matter.
 	Share growth.Share
 	// Always is set for a job that is never paused.
 	Always bool
@@ -42,6 +43,7 @@ type Use struct {
 	Held   time.Duration // time in which it computed
 	Alone  time.Duration // part of Held in which no other job of its GPUs computed
 	Waited time.Duration // time in which it was ready without the turn
+	Kept   time.Duration // time in which it was idle and its GPUs were kept for it
 	// Together has the rest of Held by the other jobs that computed. It has the last few combinations of jobs.
 	Together []Together
 }
@@ -66,7 +68,7 @@ type job struct {
 	Job
 	state   State
 	use     Use
-	virtual time.Duration // time held, divided by the share
+	virtual time.Duration // time held and kept, divided by the share
 	until   time.Time     // end of the quantum of a job that holds
 	answer  time.Time     // time until which a job that is stopping must answer
 	urgent  bool          // was idle before it became ready

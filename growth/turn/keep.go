@@ -16,7 +16,8 @@ const (
 // one step of the others, with any share.
 //
 // The rotation of the turn itself makes jobs differ by up to Period. Only a job that is further behind loses time in its
-// pauses; the others leave them to those that are ready. The kept time is charged to the job, but is no time held.
+// pauses; the others leave them to those that are ready. The others cannot use the kept time, so it is charged to the job, and
+// counts like time held in its share of the time. It is no work: Use.Held does not have it.
 func (s *Scheduler) pausing(j *job) {
 	j.since = s.now
 	if j.state != Holding || j.Always || s.open || j.pause == 0 || patience*j.pause > s.config.Keep {
@@ -45,6 +46,12 @@ func (s *Scheduler) stopped(j *job) {
 	if j.state == Stopping {
 		j.stops = learn(j.stops, s.now.Sub(j.asked))
 	}
+}
+
+// keepFor charges time in which the GPUs were kept for a job.
+func (j *job) keepFor(kept time.Duration) {
+	j.use.Kept += kept
+	j.age(kept)
 }
 
 // kept reports whether the GPUs of an idle job are kept for it.

@@ -243,8 +243,8 @@ func TestScheduler_JobsThatWaitForData(t *testing.T) {
 	require.Less(t, data.waited, 6*ms)
 }
 
-// A job of a large share that waits a little for data after each step gets its share, less its own waits. Jobs of equal
-// shares leave their waits to one another.
+// A job of a large share that waits a little for data after each step gets its share of the time, the waits in which its GPU is
+// kept for it included. The others lose nothing by these. Jobs of equal shares leave their waits to one another.
 func TestScheduler_GPUIsKeptForAJobThatIsBehind(t *testing.T) {
 	const ms, us = time.Millisecond, time.Microsecond
 	for name, tc := range map[string]struct {
@@ -263,6 +263,12 @@ func TestScheduler_GPUIsKeptForAJobThatIsBehind(t *testing.T) {
 			m := run(t, time.Minute, waits, ready)
 			require.InDelta(t, tc.held, m.held("waits")/60, .02)
 			require.InDelta(t, tc.free, 1-(m.held("waits")+m.held("ready"))/60, .02)
+			kept := m.s.Use(start.Add(m.now))["waits"].Kept.Seconds()
+			require.InDelta(t, tc.free, kept/60, .02, "the GPU is free only where it is kept")
+			if tc.load < tc.compute {
+				share := tc.first / (tc.first + tc.second)
+				require.InDelta(t, share, (m.held("waits")+kept)/(m.held("waits")+kept+m.held("ready")), .02)
+			}
 		})
 	}
 }

@@ -30,7 +30,7 @@ type gpuTimes struct {
 
 var (
 	gpuShare = describe("gpu_share_ratio", "Decided part of the time of its GPUs in which a job computes, 0 to 1.")
-	gpuHeld  = describe("gpu_held_seconds_total", "Time in which a job computed, by mode: alone on its GPUs, in a set of jobs that hold the turn together, or shared with other jobs.", "mode")
+	gpuHeld  = describe("gpu_held_seconds_total", "Time for which a job had its GPUs, by mode. It computed: alone on them, in a set of jobs that hold the turn together, or shared with other jobs. Or they were kept while it waited for data.", "mode")
 	gpuWait  = describe("gpu_waited_seconds_total", "Time in which a job was ready to compute and waited for its turn.")
 	gpuSpeed = describe("gpu_set_speed_ratio", "Measured speed of a job in the set with which it holds the turn, relative to computing alone.")
 	gpuWork  = describe("gpu_work_seconds_total", "Work that a job was charged, in GPU-seconds.")
@@ -56,6 +56,7 @@ func (g *gpuTimes) Collect(out chan<- prometheus.Metric) {
 		emit(gpuHeld, prometheus.CounterValue, float64(j.Time.Alone), "alone")
 		emit(gpuHeld, prometheus.CounterValue, float64(j.Time.InSets), "set")
 		emit(gpuHeld, prometheus.CounterValue, float64(max(0, j.Time.Held-j.Time.Alone-j.Time.InSets)), "shared")
+		emit(gpuHeld, prometheus.CounterValue, float64(j.Time.Kept), "kept")
 		emit(gpuWait, prometheus.CounterValue, float64(j.Time.Waited))
 		if j.Time.SetSpeed > 0 {
 			emit(gpuSpeed, prometheus.GaugeValue, j.Time.SetSpeed)

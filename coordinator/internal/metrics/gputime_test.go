@@ -19,14 +19,15 @@ func TestSetGPUTimes_EndsTheSeriesOfOtherJobs(t *testing.T) {
 	m := metrics.New(registry, func() time.Duration { return 0 })
 	m.SetGPUTimes([]metrics.JobGPUTime{{
 		Pod:  growth.PodRef{Namespace: "ns", Name: "a"},
-		Time: bus.GPUTime{Share: .75, Held: 40, Alone: 28, InSets: 10, SetSpeed: .8, Waited: 10, Work: 29},
+		Time: bus.GPUTime{Share: .75, Held: 40, Alone: 28, InSets: 10, SetSpeed: .8, Waited: 10, Kept: 3, Work: 29},
 	}})
 	names := []string{"trellis_job_gpu_share_ratio", "trellis_job_gpu_held_seconds_total", "trellis_job_gpu_waited_seconds_total",
 		"trellis_job_gpu_set_speed_ratio", "trellis_job_gpu_work_seconds_total"}
 	require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(`
-# HELP trellis_job_gpu_held_seconds_total Time in which a job computed, by mode: alone on its GPUs, in a set of jobs that hold the turn together, or shared with other jobs.
+# HELP trellis_job_gpu_held_seconds_total Time for which a job had its GPUs, by mode. It computed: alone on them, in a set of jobs that hold the turn together, or shared with other jobs. Or they were kept while it waited for data.
 # TYPE trellis_job_gpu_held_seconds_total counter
 trellis_job_gpu_held_seconds_total{mode="alone",namespace="ns",pod="a"} 28
+trellis_job_gpu_held_seconds_total{mode="kept",namespace="ns",pod="a"} 3
 trellis_job_gpu_held_seconds_total{mode="set",namespace="ns",pod="a"} 10
 trellis_job_gpu_held_seconds_total{mode="shared",namespace="ns",pod="a"} 2
 # HELP trellis_job_gpu_set_speed_ratio Measured speed of a job in the set with which it holds the turn, relative to computing alone.

@@ -84,6 +84,15 @@ func (m *machine) weigh(weights map[*job]float64) {
 	})
 }
 
+// kept returns for how long the GPU was kept for each of the jobs while they waited for data, in seconds.
+func (m *machine) kept(jobs ...*job) (kept []float64) {
+	uses := m.coordinator.turns.Use()
+	for _, j := range jobs {
+		kept = append(kept, float64(uses[j.id].Kept))
+	}
+	return kept
+}
+
 // open lets all jobs compute at once, as under plain sharing.
 func (m *machine) open() {
 	m.coordinator.turns.changeBy(func(g *node.TurnGroup) { g.Open = true })

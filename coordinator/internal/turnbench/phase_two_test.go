@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shares measures two jobs at fixed weights. The weights replace the decision of the policy; all else is as usual.
+// shares measures two jobs at fixed weights. The weights replace the decision of the policy; all else is as usual. A job's share
+// is the time for which it has the GPU: its steps, and the pauses in which the GPU is kept for it.
 func shares(b *bench) {
 	m := b.newMachine()
 	m.start(harmless)
@@ -19,12 +20,17 @@ func shares(b *bench) {
 	for _, weight := range []float64{1, 3, 9} {
 		m.weigh(map[*job]float64{first: weight, second: 1})
 		time.Sleep(b.span(5*time.Second, 2*time.Second)) // the present turns end
+		before := m.kept(first, second)
 		w := b.measure(b.span(60*time.Second, 6*time.Second))
+		after := m.kept(first, second)
 		records := [][]step{first.steps(b), second.steps(b)}
-		one, two := held(records[0], w).Seconds(), held(records[1], w).Seconds()
+		kept := []float64{after[0] - before[0], after[1] - before[1]}
+		one, two := held(records[0], w).Seconds()+kept[0], held(records[1], w).Seconds()+kept[1]
 		require.Greater(b.t, one+two, .1*w.length().Seconds(), "the jobs do not compute")
 		b.figure(fmt.Sprintf("weights %g:1, error of the time held", weight), "% of the time",
 			100*math.Abs(one/(one+two)-weight/(weight+1))).atMost(2)
+		b.figure(fmt.Sprintf("weights %g:1, GPU kept for a job that waits for data", weight), "% of the time",
+			100*sum(kept)/w.length().Seconds())
 		b.chart.add(fmt.Sprintf("weights %g:1", weight), w, map[string][]step{"first": records[0], "second": records[1]})
 		between = append(between, gaps(records, w)...)
 	}

@@ -155,6 +155,7 @@ func (j *job) use(now turn.Use) node.GPUUse {
 		Together: together,
 		Held:     growth.Seconds((j.before.Held + now.Held).Seconds()),
 		Waited:   growth.Seconds((j.before.Waited + now.Waited).Seconds()),
+		Kept:     growth.Seconds((j.before.Kept + now.Kept).Seconds()),
 		Alone:    growth.Seconds((j.before.Alone + now.Alone).Seconds()),
 		Steps:    j.steps,
 		Overdue:  j.overdue,

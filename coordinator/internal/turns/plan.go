@@ -63,6 +63,7 @@ func (s *Server) join(before map[growth.PodUID]*job, g *group, planned node.Turn
 	if j.group != nil && j.group != g { // what it does is new to the scheduler of the other group
 		used := j.group.scheduler.Use(time.Now())[planned.Pod]
 		j.before.Held += used.Held
+		j.before.Kept += used.Kept
 		j.before.Alone += used.Alone
 		j.before.Waited += used.Waited
 		j.state = turn.Absent
