@@ -109,6 +109,11 @@ bench-predict: ## How well the iteration time of unseen jobs is predicted (ARGS=
 	go build -o bin/ ./benchmarks
 	bin/benchmarks predict $(ARGS)
 
+.PHONY: bench-specon
+bench-specon: ## Moves of jobs between nodes in virtual time: SpeCon's schedules under SpeCon and under Trellis
+	go build -o bin/ ./benchmarks
+	bin/benchmarks specon $(ARGS)
+
 .PHONY: bench-extender
 bench-extender: build ## What the extender costs, compared with one that does nothing (ARGS="--quick", "--check")
 	bin/benchmarks extender --stock-dir $$(bin/local build --only controlplane | tail -n 1) $(ARGS)

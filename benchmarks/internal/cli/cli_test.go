@@ -91,6 +91,11 @@ func TestPredict_RefusesInvalidFlags(t *testing.T) {
 	}
 }
 
+func TestSpecon_RefusesInvalidFlags(t *testing.T) {
+	_, err := run(t, "specon", "--seeds=1")
+	require.ErrorContains(t, err, "--seeds 1: 2 to 100000")
+}
+
 func TestFlags_EnvironmentVariables(t *testing.T) {
 	t.Setenv("KUBECONFIG", "")
 	t.Setenv("TRELLIS_NODES", "99")
