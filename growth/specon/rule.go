@@ -50,16 +50,16 @@ const moment = 1e-3
 
 // best returns the move with the largest gain. Of equal ones it takes the job that the node lists first.
 func (r Rule) best(nodes []Node, now time.Time, fits Fits) (best Move, ok bool) {
-	outlooks := make([]outlook, len(nodes))
+	forecasts := make([]forecast, len(nodes))
 	for i, n := range nodes {
-		outlooks[i] = expect(n, n.Jobs)
+		forecasts[i] = expect(n, n.Jobs)
 	}
-	slices.SortStableFunc(outlooks, func(a, b outlook) int {
+	slices.SortStableFunc(forecasts, func(a, b forecast) int {
 		return cmp.Or(cmp.Compare(a.empty, b.empty), cmp.Compare(a.node.Name, b.node.Name))
 	})
-	targets := outlooks[:min(r.Pairs, len(outlooks))]
-	for i := len(outlooks) - 1; i >= max(0, len(outlooks)-r.Pairs); i-- {
-		from := outlooks[i]
+	targets := forecasts[:min(r.Pairs, len(forecasts))]
+	for i := len(forecasts) - 1; i >= max(0, len(forecasts)-r.Pairs); i-- {
+		from := forecasts[i]
 		for _, job := range from.node.Jobs {
 			if !r.movable(job, now) {
 				continue
@@ -87,7 +87,7 @@ func (r Rule) movable(j Job, now time.Time) bool {
 
 // gain returns by how many seconds all jobs of both nodes end earlier if a job moves, and whether that pays. rest is the source
 // without the job.
-func (r Rule) gain(from, rest, to outlook, job Job, now time.Time) (growth.Seconds, bool) {
+func (r Rule) gain(from, rest, to forecast, job Job, now time.Time) (growth.Seconds, bool) {
 	with := expect(to.node, append(slices.Clone(to.node.Jobs), job))
 	own := from.ends[job.ID] - with.ends[job.ID] - job.Cost
 	gain := own
@@ -116,20 +116,20 @@ func (r Rule) account(nodes []Node, m Move, now time.Time) {
 	from.Jobs[i].Placed = now
 }
 
-// outlook has the ends of the jobs of a node under fair sharing, from now. A job of unknown size has none.
-type outlook struct {
+// forecast has the ends of the jobs of a node under fair sharing, from now. A job of unknown size has none.
+type forecast struct {
 	node Node
 	ends map[growth.PodUID]growth.Seconds
 	// empty is the last of the ends.
 	empty growth.Seconds
 }
 
-func expect(n Node, jobs []Job) outlook {
+func expect(n Node, jobs []Job) forecast {
 	all := make([]fairfinish.Job, len(jobs))
 	for i, j := range jobs {
 		all[i] = fairfinish.Job{ID: j.ID, Remaining: j.Remaining, Limit: j.Limit}
 	}
-	o := outlook{node: n, ends: make(map[growth.PodUID]growth.Seconds, len(jobs))}
+	o := forecast{node: n, ends: make(map[growth.PodUID]growth.Seconds, len(jobs))}
 	for i, end := range fairfinish.ExpectFair(fairfinish.Config{Cores: n.CPU}, all) {
 		if end.Known {
 			o.ends[jobs[i].ID] = end.Likely
