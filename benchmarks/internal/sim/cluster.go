@@ -42,7 +42,7 @@ func (n *Node) Sample(r *Running) bus.Sample {
 	return s
 }
 
-// Settle tells the node about jobs that have left, if it has no job left to decide about.
+// Settle takes note of jobs that have left, on a node without a job to decide about.
 func (n *Node) Settle(now float64, ended []*Running) {
 	for _, r := range append(n.gone, ended...) {
 		n.policy.step(date(now), r.deleted())
