@@ -99,6 +99,11 @@ bench-turns: ## How jobs share the time of a GPU by turns: no root, no Kubernete
 	mkdir -p benchmarks/results
 	go test ./coordinator/internal/turnbench -count=1 -timeout 0 -run '^TestTurns$$' -v -turns=$(CURDIR)/benchmarks/results/turns.json $(ARGS)
 
+.PHONY: bench-loader
+bench-loader: ## What the division of data-loader workers is worth, against the even split and published allocators (ARGS="-quick", "-phase virtual")
+	mkdir -p benchmarks/results
+	go test ./tuner/internal/loaderbench -count=1 -timeout 0 -run '^TestLoaders$$' -v -loader=$(CURDIR)/benchmarks/results/loader.json $(ARGS)
+
 .PHONY: bench-interference
 bench-interference: ## Predicted slowdowns of unseen pairs and triples of jobs, and placement by them (ARGS="--measure": record speeds first, 9 min)
 	go build -o bin/ ./benchmarks
