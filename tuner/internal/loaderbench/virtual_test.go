@@ -285,14 +285,14 @@ func virtual(b *bench) {
 			}
 		}
 	}
-	b.figure("Allocate with true curves, of the optimum: worst mix", "%", worst).atLeast(99)
+	b.figure("random jobs, Allocate with the true curves, worst mix: of the optimum", "%", worst).atLeast(99)
 	for _, c := range contestants {
-		b.interval(c.name+", of the optimum", "%", measures[c.name+" optimum"])
+		b.interval("random jobs, "+c.name+": of the optimum", "%", measures[c.name+" optimum"])
 	}
 	for _, c := range contestants[:len(contestants)-1] {
-		b.interval(c.name+": sum of fractions of full speed, against the even split", "%", measures[c.name+" fraction"])
-		b.interval(c.name+": samples/s of all jobs, against the even split", "%", measures[c.name+" samples"])
-		b.interval(c.name+": makespan, against the even split", "%", measures[c.name+" makespan"])
+		b.interval("random jobs, "+c.name+": fractions of full speed against the even split", "%", measures[c.name+" fraction"])
+		b.interval("random jobs, "+c.name+": samples/s against the even split", "%", measures[c.name+" samples"])
+		b.interval("random jobs, "+c.name+": makespan against the even split", "%", measures[c.name+" makespan"])
 	}
 }
 
