@@ -37,8 +37,8 @@ func (m *weightedMean) add(value, weight float64) {
 	m.weight += weight
 }
 
-// Fit corrects a prior by measurements, the newest last. It ignores invalid ones. Loading takes a time per sample, whatever the
-// batch size, so all measurements count for it. Computing does not, so those with the newest batch size count.
+// Fit corrects a prior by measurements, the newest last. It ignores invalid ones. The loading time of a sample does not
+// depend on the batch size, so all measurements count for it. For the computing time those with the newest batch size count.
 func Fit(prior Model, measurements []Measurement) Model {
 	var valid []weightedMeasurement
 	var computing weightedMean
