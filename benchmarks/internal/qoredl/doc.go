@@ -13,5 +13,12 @@
 // Several rows may have the same configuration and allocation. They are repetitions, so that an evaluation of predictions has
 // to split the rows by configuration.
 //
+// ReadUtilisation reads the load of the cluster's machines: data1.csv of node_resource_traces, with a first column of numbers and the columns
+//
+//	machine_cpu_uti, machine_memory_uti  use of the machine, as fractions
+//	cluster_cpu, cluster_memory          use of the cluster, not read
+//	machine                              its name
+//	time(s)                              seconds since the first sample
+//
 // The parsers are strict and bounded. Errors name the line and the column.
 package qoredl

@@ -22,3 +22,11 @@ func Number(value string, least, most float64) (float64, error) {
 	}
 	return x, nil
 }
+
+// Text validates a name that is not empty.
+func Text(value string, longest int) error {
+	if value == "" || len(value) > longest {
+		return fmt.Errorf("%.40q is not a name of 1 to %d bytes", value, longest)
+	}
+	return nil
+}
