@@ -91,9 +91,23 @@ func TestPredict_RefusesInvalidFlags(t *testing.T) {
 	}
 }
 
-func TestSpecon_RefusesInvalidFlags(t *testing.T) {
-	_, err := run(t, "specon", "--seeds=1")
-	require.ErrorContains(t, err, "--seeds 1: 2 to 100000")
+func TestDeadline_RefusesInvalidFlags(t *testing.T) {
+	folder := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "iteration_time.csv"), []byte("batch\n"), 0o644))
+	for name, tc := range map[string]struct {
+		args      []string
+		complaint string
+	}{
+		"no data":         {nil, "--data is missing: give the folder with iteration_time.csv and node_resource_trace.csv"},
+		"an invalid file": {[]string{"--data", folder}, filepath.Join(folder, "iteration_time.csv") + ": "},
+		"one seed":        {[]string{"--seeds=1"}, "--seeds 1: 2 to 1000"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("TRELLIS_DATA", "")
+			_, err := run(t, append([]string{"deadline"}, tc.args...)...)
+			require.ErrorContains(t, err, tc.complaint)
+		})
+	}
 }
 
 func TestFlags_EnvironmentVariables(t *testing.T) {

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -88,15 +87,5 @@ func (o *predictOptions) read() ([]qoredl.Iteration, error) {
 	if o.data == "" {
 		return nil, fmt.Errorf("--data is missing: give the folder with %s of Qore-DL, or set TRELLIS_DATA", iterationFile)
 	}
-	path := filepath.Join(o.data, iterationFile)
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("--data must be the folder with %s of Qore-DL: %w", iterationFile, err)
-	}
-	defer func() { _ = file.Close() }()
-	rows, err := qoredl.ReadIterations(file)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return rows, nil
+	return readData(o.data, iterationFile, qoredl.ReadIterations)
 }

@@ -1,0 +1,175 @@
+package deadlinesim
+
+import (
+	"math"
+	"runtime"
+	"sync"
+)
+
+// Experiment is a cluster with the load that its jobs put on it.
+type Experiment struct {
+	Layout Layout
+	Trace  Trace
+	Laws   []Law
+	// Load is the need of the jobs, as a part of the CPU that the background leaves in the long run.
+	Load float64
+}
+
+// System is a way to run the jobs.
+type System struct {
+	Name string
+	new  func(c *cluster, seed uint64) system
+}
+
+// The names of the systems that figures refer to.
+const (
+	Submitted = "default scheduler"
+	Deadlines = "Trellis"
+)
+
+// Systems returns all systems. The first one is the baseline.
+func Systems() []System {
+	fixed := func(s system) func(*cluster, uint64) system { return func(*cluster, uint64) system { return s } }
+	qore := func(rules qoreRules) func(*cluster, uint64) system {
+		return func(_ *cluster, seed uint64) system { return newQore(rules, seed) }
+	}
+	return []System{
+		{Submitted, fixed(submitted{limits: true})},
+		{"default scheduler without limits", fixed(submitted{})},
+		{"Qore-DL, code", qore(qoreCode{})},
+		{"Qore-DL, paper", qore(qorePaper{})},
+		{"Qore-DL, paper, in place", qore(qorePaper{resizes: true})},
+		{"even split", fixed(even{})},
+		{"Trellis without deadlines", func(c *cluster, _ uint64) system { return newTrellis(c, false, false) }},
+	}
+}
+
+// Outcome is one run of a workload. Times are means over the jobs, in seconds.
+type Outcome struct {
+	// Met is the part of the deadlines that were met.
+	Met float64
+	// Weighted is U of Qore-DL, CPU and Memory the use of all hosts, while jobs arrive.
+	Weighted, CPU, Memory float64
+	// Restarts are the restarts per job.
+	Restarts float64
+	// Harmed and HarmedFree are the parts of the jobs, with and without a deadline, that end more than 5 % later than under the
+	// baseline.
+	Harmed, HarmedFree float64
+	// Completion is from arrival to end, Wait from arrival to start.
+	Completion, Wait float64
+}
+
+// Result has the outcomes of one system, by seed.
+type Result struct {
+	System   string
+	Outcomes []Outcome
+}
+
+// Run runs the same jobs under all systems. The last two results are ceilings, which only have deadlines that were met: a relaxation
+// of the whole problem, and each job as if it were alone.
+func Run(e Experiment, systems []System, seeds int) []Result {
+	results := make([]Result, len(systems)+2)
+	for i, s := range systems {
+		results[i] = Result{s.Name, make([]Outcome, seeds)}
+	}
+	results[len(systems)] = Result{"ceiling: one large host, exact sizes", make([]Outcome, seeds)}
+	results[len(systems)+1] = Result{"ceiling: each job alone", make([]Outcome, seeds)}
+	var group sync.WaitGroup
+	slots := make(chan bool, runtime.GOMAXPROCS(0))
+	for seed := range seeds {
+		group.Go(func() {
+			slots <- true
+			defer func() { <-slots }()
+			for i, o := range e.run(systems, uint64(seed+1)) {
+				results[i].Outcomes[seed] = o
+			}
+		})
+	}
+	group.Wait()
+	return results
+}
+
+// run returns the outcomes of one seed.
+func (e Experiment) run(systems []System, seed uint64) []Outcome {
+	b := newBackground(e.Layout, e.Trace, seed)
+	jobs := Draw(e.Layout, b, e.Laws, e.Load, seed)
+	var outcomes []Outcome
+	var baseline []*running
+	for _, s := range systems {
+		c := newCluster(e.Layout, b)
+		ended := c.run(jobs, s.new(c, seed))
+		if baseline == nil {
+			baseline = ended
+		}
+		outcomes = append(outcomes, c.outcome(ended, baseline))
+	}
+	ideal, alone := Outcome{}, Outcome{}
+	for i, end := range oracle(newCluster(e.Layout, b), jobs) {
+		j := jobs[i]
+		if math.IsInf(j.Deadline, 1) {
+			continue
+		}
+		count(&ideal.Met, end <= j.due())
+		count(&alone.Met, j.Alone() <= j.Deadline)
+	}
+	_, with := deadlines(jobs)
+	ideal.Met /= with
+	alone.Met /= with
+	return append(outcomes, ideal, alone)
+}
+
+func count(n *float64, is bool) {
+	if is {
+		*n++
+	}
+}
+
+// deadlines returns the number of jobs without and with a deadline.
+func deadlines(jobs []Job) (without, with float64) {
+	for _, j := range jobs {
+		count(&without, math.IsInf(j.Deadline, 1))
+	}
+	return without, float64(len(jobs)) - without
+}
+
+// harm is the relative delay from which a job counts as harmed.
+const harm = 0.05
+
+func (c *cluster) outcome(ended, baseline []*running) Outcome {
+	o := Outcome{
+		Weighted: c.used.weighted / c.used.seconds,
+		CPU:      c.used.cpu / c.used.seconds,
+		Memory:   c.used.memory / c.used.seconds,
+	}
+	with := 0.0
+	for i, r := range ended {
+		took := r.took(c.now)
+		late := took > (1+harm)*baseline[i].took(math.Inf(1))
+		o.Completion += took
+		if r.startedAt >= 0 {
+			o.Wait += r.startedAt - r.Arrival
+		} else {
+			o.Wait += took
+		}
+		o.Restarts += float64(r.restarts)
+		if math.IsInf(r.Deadline, 1) {
+			count(&o.HarmedFree, late)
+			continue
+		}
+		with++
+		count(&o.Harmed, late)
+		count(&o.Met, r.endedAt >= 0 && r.endedAt <= r.due())
+	}
+	n := float64(len(ended))
+	o.Met, o.Harmed, o.HarmedFree = o.Met/with, o.Harmed/with, o.HarmedFree/max(1, n-with)
+	o.Completion, o.Wait, o.Restarts = o.Completion/n, o.Wait/n, o.Restarts/n
+	return o
+}
+
+// took returns the time from arrival to end, or to some time for a job that has not ended.
+func (r *running) took(now float64) float64 {
+	if r.endedAt < 0 {
+		return now - r.Arrival
+	}
+	return r.endedAt - r.Arrival
+}
