@@ -99,6 +99,11 @@ bench-turns: ## How jobs share the time of a GPU by turns: no root, no Kubernete
 	mkdir -p benchmarks/results
 	go test ./coordinator/internal/turnbench -count=1 -timeout 0 -run '^TestTurns$$' -v -turns=$(CURDIR)/benchmarks/results/turns.json $(ARGS)
 
+.PHONY: bench-loader
+bench-loader: ## What the division of data-loader workers is worth, against the even split and published allocators (ARGS="-quick", "-phase virtual")
+	mkdir -p benchmarks/results
+	go test ./tuner/internal/loaderbench -count=1 -timeout 0 -run '^TestLoaders$$' -v -loader=$(CURDIR)/benchmarks/results/loader.json $(ARGS)
+
 .PHONY: bench-interference
 bench-interference: ## Predicted slowdowns of unseen pairs and triples of jobs, and placement by them (ARGS="--measure": record speeds first, 9 min)
 	go build -o bin/ ./benchmarks
@@ -108,6 +113,11 @@ bench-interference: ## Predicted slowdowns of unseen pairs and triples of jobs, 
 bench-predict: ## How well the iteration time of unseen jobs is predicted (ARGS="--data DIR": folder with Qore-DL's iteration_time.csv)
 	go build -o bin/ ./benchmarks
 	bin/benchmarks predict $(ARGS)
+
+.PHONY: bench-specon
+bench-specon: ## Moves of jobs between nodes in virtual time: SpeCon's schedules under SpeCon and under Trellis
+	go build -o bin/ ./benchmarks
+	bin/benchmarks specon $(ARGS)
 
 .PHONY: bench-deadline
 bench-deadline: ## Deadlines met on Qore-DL's CPU clusters, in virtual time (ARGS="--data DIR": folder with Qore-DL's two files)

@@ -52,7 +52,7 @@ func assemble(c *config.Config, bus *etcdbus.Bus, log *slog.Logger) (*daemon.Gro
 		Source:   recorder,
 		Writer:   bus,
 		Metrics:  counted,
-		Adviser:  &advise.Adviser{Policy: loader.DefaultChangePolicy()},
+		Adviser:  &advise.Adviser{Policy: loader.DefaultChangePolicy(), Reallocate: c.Reallocate},
 		Interval: c.Interval,
 		Log:      log,
 	}

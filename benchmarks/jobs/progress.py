@@ -12,8 +12,14 @@ class Alone:
     def loaders(self, default):
         return default
 
-    def batch_size(self, default):
+    def batch_size(self, default, minimum=None, maximum=None, learning_rate=None):
         return default
+
+    def learning_rate_scale(self):
+        return 1.0
+
+    def gradients(self, model, samples=None):
+        pass
 
     def changed(self):
         return False

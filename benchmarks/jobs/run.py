@@ -32,6 +32,10 @@ def arguments(argv):
     length.add_argument("--steps", type=count(1), help="training steps (default: the kind's own)")
     length.add_argument("--epochs", type=count(1), help="passes over the data, instead of steps")
     parser.add_argument("--batch-size", type=count(1), help="unless Trellis requests another (default: the kind's own)")
+    parser.add_argument("--batch-range", type=sizes, metavar="MIN:MAX",
+                        help="batch sizes that Trellis may choose from (default: those it requests, without changes of the learning rate)")
+    parser.add_argument("--learning-rate-rule", choices=("linear", "square-root", "none"), default="square-root",
+                        help="how the learning rate follows a batch size in that range (default: square-root)")
     parser.add_argument("--workers", type=count(0), default=1, help="data loaders, unless Trellis requests another number (default: 1)")
     parser.add_argument("--seed", type=count(0), default=1)
     parser.add_argument("--device", choices=device.KINDS, default="cpu",
@@ -44,7 +48,16 @@ def arguments(argv):
     parser.add_argument("--checkpoint-dir", help="where checkpoints are written and looked for (default: none)")
     parser.add_argument("--progress", choices=("shim", "log"), default="shim",
                         help="report to Trellis through its shim, or print lines such as `step=120 loss=0.4321` (default: shim)")
-    return parser.parse_args(argv)
+    options = parser.parse_args(argv)
+    low, high = options.batch_range or (1, math.inf)
+    if not low <= (options.batch_size or DEFAULTS[options.kind][1]) <= high:
+        parser.error("--batch-range: the batch size is not in the range")
+    return options
+
+
+def sizes(text):
+    low, high = text.split(":")
+    return count(1)(low), count(int(low))(high)
 
 
 def count(least):
@@ -70,7 +83,7 @@ def plan_of(options):
     steps, batch_size, metric_every = DEFAULTS[options.kind]
     return Plan(options.kind, options.steps or steps, options.epochs, options.batch_size or batch_size, options.workers,
                 options.seed, options.preprocess, options.metric_every or metric_every, options.save_every,
-                options.checkpoint_dir, options.learning_rate, options.device)
+                options.checkpoint_dir, options.learning_rate, options.device, options.batch_range, options.learning_rate_rule)
 
 
 def main(argv):

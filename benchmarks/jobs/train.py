@@ -1,6 +1,6 @@
 """Training, interruptible at every step."""
 import random
-from typing import NamedTuple, Optional
+from typing import NamedTuple, Optional, Tuple
 
 import numpy as np
 import torch
@@ -26,6 +26,8 @@ class Plan(NamedTuple):
     checkpoint_dir: Optional[str] = None
     learning_rate: float = 1e-3
     device: str = "cpu"
+    batch_range: Optional[Tuple[int, int]] = None   # in which Trellis may choose the batch size
+    learning_rate_rule: str = "square-root"         # by which the learning rate follows the batch size
 
 
 class Trainer:
@@ -93,6 +95,8 @@ class Trainer:
     def _train(self, images, labels):
         self.optimizer.zero_grad()
         self.model.loss(*self.device.move(images, labels)).backward()
+        if self.plan.batch_range:
+            self.listener.gradients(self.model, samples=len(labels))
         self.optimizer.step()
         self.schedule.step()
         self.step += 1
@@ -102,7 +106,19 @@ class Trainer:
         self.listener.step(samples=samples, step=self.step, epoch=self.feed.position.epoch, total_steps=self._total(), **metrics)
 
     def _retune(self):
-        self.feed.retune(self.listener.batch_size(self.plan.batch_size), self.listener.loaders(self.plan.workers))
+        self.feed.retune(self._batch_size(), self.listener.loaders(self.plan.workers))
+
+    def _batch_size(self):
+        """The batch size from now on. The learning rate follows it in the same place, between two steps."""
+        if not self.plan.batch_range:
+            return self.listener.batch_size(self.plan.batch_size)
+        low, high = self.plan.batch_range
+        size = self.listener.batch_size(self.plan.batch_size, minimum=low, maximum=high, learning_rate=self.plan.learning_rate_rule)
+        scale = self.listener.learning_rate_scale()
+        for group in self.optimizer.param_groups:   # a checkpoint of the optimizer has the scale, too
+            group["lr"] *= scale / group.get("batch_scale", 1.0)
+            group["batch_scale"] = scale
+        return size
 
     def _done(self):
         if self.plan.epochs is not None:

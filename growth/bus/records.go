@@ -195,6 +195,8 @@ type Sample struct {
 	// for a job with one process.
 	Ranks     int `json:"ranks,omitempty"`
 	WorldSize int `json:"worldSize,omitempty"`
+	// Gang is equal for the pods of one job, on all nodes. It is empty for a job with one pod.
+	Gang string `json:"gang,omitempty"`
 	// ETA is when the job is expected to end; absent while that is unknown.
 	ETA *ETA `json:"eta,omitempty"`
 	// Kind identifies jobs that interfere alike; empty if the job's program is unknown.

@@ -61,20 +61,26 @@ func (a Allocation) Value(jobs []Job) float64 {
 
 // Allocate divides budget cores among jobs. The result has the largest possible total value.
 func Allocate(jobs []Job, budget int) Allocation {
-	hulls := make([]Job, len(jobs))
+	jobs = hulls(jobs)
+	if greedyIsExact(jobs) {
+		return greedy(jobs, budget)
+	}
+	return knapsack(jobs, budget)
+}
+
+// hulls returns the jobs in the order of their UIDs, with the hulls of their curves.
+func hulls(jobs []Job) []Job {
+	all := make([]Job, len(jobs))
 	for i, j := range jobs {
-		hulls[i] = Job{
+		all[i] = Job{
 			UID:    j.UID,
 			Weight: j.Weight,
 			Width:  max(1, j.Width),
 			Curve:  j.Curve.Hull(),
 		}
 	}
-	slices.SortFunc(hulls, func(a, b Job) int { return cmp.Compare(a.UID, b.UID) })
-	if greedyIsExact(hulls) {
-		return greedy(hulls, budget)
-	}
-	return knapsack(hulls, budget)
+	slices.SortFunc(all, func(a, b Job) int { return cmp.Compare(a.UID, b.UID) })
+	return all
 }
 
 // greedyIsExact reports whether always taking the most valuable next worker is optimal.

@@ -10,6 +10,11 @@ import (
 	"github.com/trellis-gpu/trellis/growth/loader"
 )
 
+// divide divides the budget of one node.
+func divide(running []loader.Running, budget int) loader.Plan {
+	return loader.DefaultChangePolicy().Divide([]loader.RunningNode{{Name: "n1", Budget: budget, Running: running}})
+}
+
 func TestChangePolicy_Divide(t *testing.T) {
 	curve := loader.Curve{100, 150, 200, 250, 251}
 	job := func(uid growth.PodUID, weight loader.Weight, loaders int, unchanged time.Duration, remaining growth.Seconds) loader.Running {
@@ -77,7 +82,7 @@ func TestChangePolicy_Divide(t *testing.T) {
 		"there are no jobs": {nil, 4, loader.Allocation{}, "division is the best"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			plan := loader.DefaultChangePolicy().Divide(c.running, c.budget)
+			plan := divide(c.running, c.budget)
 			require.Equal(t, c.want, plan.Loaders)
 			require.Contains(t, plan.Reason, c.reason)
 
@@ -86,7 +91,7 @@ func TestChangePolicy_Divide(t *testing.T) {
 				r.Loaders = plan.Loaders[r.UID]
 				again[i] = r
 			}
-			require.Equal(t, plan.Loaders, loader.DefaultChangePolicy().Divide(again, c.budget).Loaders, "dividing again must change nothing")
+			require.Equal(t, plan.Loaders, divide(again, c.budget).Loaders, "dividing again must change nothing")
 		})
 	}
 }

@@ -8,19 +8,7 @@ import (
 // knapsack allocates for curves of any shape and jobs of any width. It solves a grouped knapsack problem: one group per
 // job, one item per number of workers, O(jobs · cores · workers).
 func knapsack(jobs []Job, budget int) Allocation {
-	cores := 0
-	for _, j := range jobs { // the most that all jobs can use
-		cores += j.Width * max(0, len(j.Curve)-1)
-	}
-	cores = min(cores, max(0, budget))
-
-	best := slices.Repeat([]float64{math.Inf(-1)}, cores+1) // best[c]: largest value that uses exactly c cores
-	best[0] = 0
-	chosen := make([][]int, len(jobs))
-	for i, j := range jobs {
-		best, chosen[i] = withJob(j, best)
-	}
-
+	best, chosen := tabulate(jobs, budget)
 	used := 0
 	for c := range best {
 		if best[c] > best[used] {
@@ -34,6 +22,32 @@ func knapsack(jobs []Job, budget int) Allocation {
 		used -= w * jobs[i].Width
 	}
 	return allocation
+}
+
+// tabulate returns the largest value that uses exactly c cores, best[c], and the number of workers of each job in it.
+func tabulate(jobs []Job, budget int) (best []float64, chosen [][]int) {
+	cores := 0
+	for _, j := range jobs { // the most that all jobs can use
+		cores += j.Width * max(0, len(j.Curve)-1)
+	}
+	cores = min(cores, max(0, budget))
+
+	best = slices.Repeat([]float64{math.Inf(-1)}, cores+1)
+	best[0] = 0
+	chosen = make([][]int, len(jobs))
+	for i, j := range jobs {
+		best, chosen[i] = withJob(j, best)
+	}
+	return best, chosen
+}
+
+// valuesByCores returns the largest value of jobs that use at most c cores. More cores than it lists add nothing.
+func valuesByCores(jobs []Job, budget int) []float64 {
+	values, _ := tabulate(jobs, budget)
+	for c := 1; c < len(values); c++ {
+		values[c] = max(values[c], values[c-1])
+	}
+	return values
 }
 
 // withJob extends the best values by one job. chosen[c] is the job's number of workers in next[c]; ties go to the smaller

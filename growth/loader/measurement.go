@@ -23,6 +23,8 @@ type Measurement struct {
 	Loaders int
 	// Rate is the number of samples per second and device.
 	Rate growth.PerSecond
+	// Batch is the number of samples of a step.
+	Batch int
 	// Waiting is the fraction of a step in which the job waited for data.
 	Waiting growth.Share
 }
@@ -37,6 +39,7 @@ func Measured(loaders, samples int, step, load growth.Seconds) (Measurement, boo
 	m := Measurement{
 		Loaders: loaders,
 		Rate:    growth.PerSecond(float64(samples) / float64(step)),
+		Batch:   samples,
 		Waiting: growth.Share(load / step),
 	}
 	return m, m.valid()

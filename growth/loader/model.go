@@ -37,7 +37,8 @@ func (m *weightedMean) add(value, weight float64) {
 	m.weight += weight
 }
 
-// Fit corrects a prior by measurements, the newest last. It ignores invalid ones.
+// Fit corrects a prior by measurements, the newest last. It ignores invalid ones. The loading time of a sample does not
+// depend on the batch size, so all measurements count for it. For the computing time those with the newest batch size count.
 func Fit(prior Model, measurements []Measurement) Model {
 	var valid []weightedMeasurement
 	var computing weightedMean
@@ -49,10 +50,12 @@ func Fit(prior Model, measurements []Measurement) Model {
 			continue
 		}
 		valid = append(valid, weightedMeasurement{m, weight})
-		computing.add(m.computeTime(), weight)
-		at := seen[m.Loaders]
-		at.add(float64(m.Rate), weight)
-		seen[m.Loaders] = at
+		if m.Batch == valid[0].Batch {
+			computing.add(m.computeTime(), weight)
+			at := seen[m.Loaders]
+			at.add(float64(m.Rate), weight)
+			seen[m.Loaders] = at
+		}
 		weight *= decay
 	}
 	if len(valid) == 0 {

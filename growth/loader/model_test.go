@@ -147,3 +147,29 @@ func FuzzFit(f *testing.F) {
 		require.LessOrEqual(t, loader.Allocate(jobs, 6).Cores(jobs), 6)
 	})
 }
+
+// TestFit_AfterAChangeOfTheBatchSize: loading a sample takes as long as before. Computing one does not.
+func TestFit_AfterAChangeOfTheBatchSize(t *testing.T) {
+	small := loader.Model{Parallel: .02, Serial: 2e-4, Compute: .01}
+	large := loader.Model{Parallel: .02, Serial: 2e-4, Compute: .002}
+	var measured []loader.Measurement
+	for _, w := range []int{1, 2, 3, 4, 4, 4} {
+		measured = append(measured, measure(t, small, w))
+	}
+	seen := measure(t, large, 4)
+	seen.Batch = 256
+	measured = append(measured, seen)
+	fitted := loader.Fit(loader.Published(), measured)
+	for w := 1; w <= 8; w++ {
+		require.InEpsilon(t, float64(large.Rate(w)), float64(fitted.Rate(w)), .1, "with %d workers: %+v", w, fitted)
+	}
+}
+
+// TestFit_OneMeasurementIsThePrior: the batch size and the split of one step replace the scale of the published regression.
+func TestFit_OneMeasurementIsThePrior(t *testing.T) {
+	truth := loader.Model{Parallel: .3, Serial: .003, Compute: .05}
+	fitted := loader.Fit(loader.Published(), []loader.Measurement{measure(t, truth, 1)})
+	require.InEpsilon(t, float64(truth.Rate(1)), float64(fitted.Rate(1)), .01)
+	require.InEpsilon(t, float64(truth.Rate(4)), float64(fitted.Rate(4)), .05, "the published ratio of b to a remains")
+	require.InEpsilon(t, float64(truth.MaxRate()), float64(fitted.MaxRate()), .01)
+}

@@ -43,10 +43,10 @@ func TestSharedMemory_Limit(t *testing.T) {
 func TestDivide_LimitOfUnmeasuredJob(t *testing.T) {
 	job := loader.Running{Job: loader.Job{UID: "a", Width: 1}, Advised: true, Unchanged: time.Hour}
 	policy := loader.DefaultChangePolicy()
-	require.Equal(t, loader.Allocation{"a": 4}, policy.Divide([]loader.Running{job}, 8).Loaders)
+	require.Equal(t, loader.Allocation{"a": 4}, policy.Divide([]loader.RunningNode{{Budget: 8, Running: []loader.Running{job}}}).Loaders)
 	two := 2
 	job.Limit = &two
-	require.Equal(t, loader.Allocation{"a": 2}, policy.Divide([]loader.Running{job}, 8).Loaders)
+	require.Equal(t, loader.Allocation{"a": 2}, policy.Divide([]loader.RunningNode{{Budget: 8, Running: []loader.Running{job}}}).Loaders)
 	job.Loaders = 3
-	require.Equal(t, loader.Allocation{"a": 3}, policy.Divide([]loader.Running{job}, 8).Loaders, "present workers stay")
+	require.Equal(t, loader.Allocation{"a": 3}, policy.Divide([]loader.RunningNode{{Budget: 8, Running: []loader.Running{job}}}).Loaders, "present workers stay")
 }

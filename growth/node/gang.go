@@ -1,6 +1,8 @@
 package node
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -28,6 +30,17 @@ func (j *job) gangKey() string {
 	})
 }
 
+// spanning returns the name of the job that this pod and pods on other nodes belong to. It is empty if the pod is a job of
+// its own, as far as this node can see.
+func (j *job) spanning() string {
+	key := j.gangKey()
+	if key == "" || j.independent || !j.pod.Distributed && !j.processes.spanPods() {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(sum[:8])
+}
+
 // leader returns the pod whose curve is that of the job.
 func (j *job) leader() *job {
 	if j.gang == nil {
@@ -52,13 +65,20 @@ func (n *Node) formGangs() {
 	groups := map[string][]*job{}
 	for _, j := range n.sorted() {
 		j.gang, j.first = nil, nil
+		j.independent = false
 		if key := j.gangKey(); key != "" {
 			groups[key] = append(groups[key], j)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(groups)) {
 		pods := groups[key]
-		if len(pods) < 2 || !oneJob(pods) {
+		if !oneJob(pods) {
+			for _, j := range pods {
+				j.independent = true
+			}
+			continue
+		}
+		if len(pods) < 2 {
 			continue
 		}
 		lead := slices.MinFunc(pods, leadsBefore)

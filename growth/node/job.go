@@ -32,6 +32,7 @@ type job struct {
 	processes   processes
 	gang        *job // the lead of the pods that are one job; nil for a job with one pod
 	first       *job // of these pods, the one with the lowest UID
+	independent bool // other pods of the same owner and command train independently of this one
 	window      window
 	rates       rates
 

@@ -64,6 +64,7 @@ func (n *Node) sample(j *job) bus.Sample {
 		ExclusiveCores:   n.exclusive[j.pod.Ref.UID],
 		Ranks:            several(j.settings.processes()),
 		WorldSize:        several(j.settings.worldSize()),
+		Gang:             j.spanning(),
 		Generation:       j.sent,
 		Applied:          j.applied,
 		ETA:              j.eta,

@@ -23,6 +23,14 @@ up while timed() waits for data, and where it says so:
             ...
     gpushare.drain_with(function)              # other frameworks than PyTorch: function waits for all work queued on the GPU
 
+A job may be given another batch size within a range that it declares, and applies its own rule for the learning rate with it:
+
+    size = gpushare.batch_size(64, minimum=16, maximum=512, learning_rate="square-root")
+    learning_rate = 1e-3 * gpushare.learning_rate_scale()
+    ...
+        loss.backward()
+        gpushare.gradients(model)              # before clipping and optimizer.step(): measures the noise of the gradient
+
 Guarantees to the job:
   * No call raises because of the agent, and none waits for it: a daemon thread owns the socket, and step() adds a few
     numbers to one small aggregate. The only waits are those for the turn, and the duty gate of agents without turns.
@@ -36,7 +44,10 @@ Guarantees to the job:
 
 The protocol: newline-delimited JSON over a Unix socket, at most 64 KiB a line, every line with "v": 1 and a "type".
   job to agent  progress  step, epoch, total_steps, metrics, steps and samples since the last report, step_seconds and
-                          load_seconds (means per step), batch_size, loaders
+                          load_seconds (means per step), batch_size, loaders, batch (default, min, max, learning_rate:
+                          what batch_size() declares), gradients (count, small, small_squared, large, large_squared: means
+                          of squared norms of gradients over batches of two sizes), gpu_memory_mib (the most that PyTorch
+                          has reserved on a GPU)
                 ack       generation, applied: the job has fetched every changed value that it uses
                 saved     path, sha256, step
                 each of them with rank, local_rank and world_size, as far as the process knows them
@@ -82,8 +93,8 @@ import sys
 import threading
 import time
 
-__all__ = ["step", "loaders", "batch_size", "changed", "save_requested", "saved", "timed", "idle", "drain_with",
-           "SaveRequest"]
+__all__ = ["step", "loaders", "batch_size", "learning_rate_scale", "gradients", "changed", "save_requested", "saved",
+           "timed", "idle", "drain_with", "SaveRequest"]
 
 PROTOCOL = 1
 LINE_LIMIT = 64 * 1024        # bytes of one line, in either direction
@@ -106,6 +117,8 @@ GATE_OUTLIER = 4.0            # ... which counts as at most this many times the 
 TURN_BOUND = 30.0             # seconds without a word from the agent after which a waiting job computes
 IDLE_WAIT = 0.001             # seconds: a job whose waits for data are longer than this gives up the GPU meanwhile
 IDLE_PROBE = 32               # long waits with work queued on the GPU, after which one wait is measured on a drained GPU
+GRADIENT_EVERY = 64           # steps from one pair of measured gradients to the next: two of these steps do more work
+LEARNING_RATE = {"linear": 1.0, "square-root": 0.5, "none": 0.0}   # rule: the exponent of the batch size
 GATE_GRACE = 30.0             # seconds without an agent after which the gate opens, as no agent can open it
 
 _clock = time.perf_counter
@@ -135,9 +148,30 @@ def loaders(default):
     return _client().value("loaders", default)
 
 
-def batch_size(default):
-    """The batch size to use now: the agent's value, or default."""
-    return _client().value("batch_size", default)
+def batch_size(default, minimum=None, maximum=None, learning_rate=None):
+    """The batch size to use now: the agent's value, or default.
+
+    minimum and maximum permit the agent to choose a size between them. learning_rate says how the job changes its learning
+    rate with the size: "linear", "square-root" or "none". Multiply the learning rate by learning_rate_scale().
+    """
+    if minimum is None and maximum is None and learning_rate is None:
+        return _client().value("batch_size", default)
+    return _client().value("batch_size", default, _declaration(default, minimum, maximum, learning_rate))
+
+
+def learning_rate_scale():
+    """The factor for the learning rate at the size that batch_size() returned last, by the rule that it was given."""
+    return _client().values.learning_rate_scale()
+
+
+def gradients(model, samples=None):
+    """Measure the noise of the gradient. Call it in each step between backward() and optimizer.step(), before clipping.
+
+    model has the parameters: a torch.nn.Module, an optimizer, or a list of tensors with grad. samples is the number of samples
+    of the gradient, over all ranks and accumulated batches; by default the batch size times the number of ranks. Two of 64
+    calls do more than count: the first copies the gradient, the second compares it with its own.
+    """
+    _client().gradients(model, samples)
 
 
 def changed():
@@ -239,7 +273,7 @@ class _Timed:
 class _Report:
     """The steps since the last report. The step number, the epoch and the total carry over into the next report."""
 
-    __slots__ = ("number", "epoch", "total", "metrics", "steps", "samples", "measured", "seconds", "load", "dirty")
+    __slots__ = ("number", "epoch", "total", "metrics", "steps", "samples", "measured", "seconds", "load", "gradients", "dirty")
 
     def __init__(self, before=None):
         self.number = before.number if before else None
@@ -251,6 +285,7 @@ class _Report:
         self.measured = 0     # steps whose duration is known
         self.seconds = 0.0    # wall time of these, with loading, without the sleep of the gate
         self.load = 0.0       # the part of that time spent waiting for data
+        self.gradients = None  # (count, samples of a small batch, mean squared norm of its gradient, ... of twice as many)
         self.dirty = False
 
     def add(self, samples, number, epoch, total, metrics, seconds, load):
@@ -281,8 +316,19 @@ class _Report:
         self.dirty = True
         return count
 
+    def compare(self, count, samples, small, large):
+        """Add squared norms of gradients: the mean over count pairs. Only those of the newest batch size are kept."""
+        had = self.gradients
+        if had and had[1] == samples:
+            part = count / (had[0] + count)
+            small, large = had[2] + part * (small - had[2]), had[3] + part * (large - had[3])
+            count += had[0]
+        self.gradients = (min(count, MAX_COUNT), samples, small, large)
+
     def absorb(self, earlier):
         """Merge an earlier report that was not delivered."""
+        if earlier.gradients and (self.gradients is None or self.gradients[1] == earlier.gradients[1]):
+            self.compare(*earlier.gradients)
         self.steps += earlier.steps
         self.samples += earlier.samples
         self.measured += earlier.measured
@@ -294,7 +340,7 @@ class _Report:
                 self.metrics[name] = value
         self.dirty = True
 
-    def message(self, in_use):
+    def message(self, in_use, declared=None, memory=None):
         """The progress message. in_use has the loaders and the batch size that the job last fetched."""
         message = {"type": "progress", "step": self.number}
         if self.epoch is not None:
@@ -307,6 +353,14 @@ class _Report:
                        step_seconds=round(min(self.seconds / measured, MAX_SECONDS), 9),
                        load_seconds=round(min(self.load / measured, MAX_SECONDS), 9))
         message.update((key, value) for key, value in in_use.items() if _within(value, *_RANGES[key]))
+        if declared:
+            message["batch"] = declared
+        if self.gradients:
+            count, samples, small, large = self.gradients
+            message["gradients"] = {"count": count, "small": samples, "small_squared": small, "large": 2 * samples,
+                                    "large_squared": large}
+        if memory is not None:
+            message["gpu_memory_mib"] = memory
         return message
 
 
@@ -321,6 +375,7 @@ class _Values:
     def __init__(self):
         self.changed = False
         self.in_use = {}            # the values that the job last fetched
+        self.declared = None        # what the job declares about its batch size
         self._sent = {}             # by the agent
         self._generation = None     # of the newest config of this connection
         self._acknowledged = True
@@ -336,10 +391,14 @@ class _Values:
         self._generation = generation
         self._acknowledged = False
         self._sent.update(values)
+        self._confine()
         self._compare()
         return True
 
-    def fetch(self, key, default):
+    def fetch(self, key, default, declared=None):
+        if declared:
+            self.declared = declared
+            self._confine()
         value = self._sent.get(key, default)
         self.in_use[key] = value
         self._compare()
@@ -354,8 +413,101 @@ class _Values:
         self._acknowledged = True
         return {"type": "ack", "generation": self._generation, "applied": applied}
 
+    def _confine(self):
+        """Drop a batch size outside the range that the job declares."""
+        size = self._sent.get("batch_size")
+        if self.declared and size is not None and not self.declared["min"] <= size <= self.declared["max"]:
+            del self._sent["batch_size"]
+
+    def learning_rate_scale(self):
+        if not self.declared or not self.in_use.get("batch_size"):
+            return 1.0
+        return (self.in_use["batch_size"] / self.declared["default"]) ** LEARNING_RATE[self.declared["learning_rate"]]
+
     def _compare(self):
         self.changed = any(self._sent.get(key, value) != value for key, value in self.in_use.items())
+
+
+def _declaration(default, minimum, maximum, learning_rate):
+    """What the job declares about its batch size. Invalid arguments are an error of the job."""
+    minimum = default if minimum is None else minimum
+    maximum = default if maximum is None else maximum
+    learning_rate = learning_rate or "none"
+    if not all(_within(value, *_RANGES["batch_size"]) for value in (default, minimum, maximum)):
+        raise ValueError("batch sizes are integers from 1 to %d" % MAX_BATCH)
+    if not minimum <= default <= maximum:
+        raise ValueError("the batch size %d is not between the minimum %d and the maximum %d" % (default, minimum, maximum))
+    if learning_rate not in LEARNING_RATE:
+        raise ValueError("learning_rate=%r is none of %s" % (learning_rate, ", ".join(sorted(LEARNING_RATE))))
+    return {"default": default, "min": minimum, "max": maximum, "learning_rate": learning_rate}
+
+
+class _Gradients:
+    """Compares the gradients of two consecutive steps.
+
+    Their mean is the gradient of a batch of twice the size, at almost the same parameters. The norms of gradients of two sizes
+    show how much of the gradient is noise.
+    """
+
+    def __init__(self):
+        self._steps = 0
+        self._first = None      # gradients of the first step of the pair, and its samples
+        self._norms = None      # samples and products of the last pair: read at the next one, so that no step waits for the GPU
+        self._broken = False
+
+    def add(self, model, samples):
+        """Count a step. Returns (samples, squared norm of one gradient, ... of the mean of two) at the end of a period."""
+        phase, self._steps = self._steps % GRADIENT_EVERY, self._steps + 1
+        if phase > 1 or self._broken or (phase == 1 and self._first is None):
+            return None
+        try:
+            if phase == 1:
+                first, self._first = self._first, None
+                self._norms = _products(*first, _gradients_of(model), samples)
+                return None
+            norms, self._norms = self._norms, None
+            self._first = [g.clone() for g in _gradients_of(model)], samples
+            return _squared_norms(norms)
+        except Exception as err:   # another framework, or another version of it
+            self._broken, self._first = True, None
+            _log.warning("the noise of the gradient is not measured: %s", err)
+            return None
+
+
+def _gradients_of(model):
+    """The gradients of a model, an optimizer or a list of tensors, flat."""
+    if hasattr(model, "param_groups"):
+        parameters = [p for group in model.param_groups for p in group["params"]]
+    else:
+        parameters = model.parameters() if hasattr(model, "parameters") else list(model)
+    return [p.grad.detach().reshape(-1) for p in parameters if p.grad is not None]
+
+
+def _products(first, samples, second, samples_now):
+    """The inner products of two gradients with themselves and with each other, as tensors. None if they do not compare."""
+    if samples != samples_now or not samples or [g.shape for g in first] != [g.shape for g in second]:
+        return None   # the last batch of an epoch is shorter, or parameters were frozen
+    pairs = [(a.float(), b.float()) for a, b in zip(first, second)]
+    return samples, [a.dot(a) for a, _ in pairs], [b.dot(b) for _, b in pairs], [a.dot(b) for a, b in pairs]
+
+
+def _squared_norms(products):
+    if products is None:
+        return None
+    samples = products[0]
+    first, second, both = (sum(float(value) for value in values) for values in products[1:])
+    small, large = (first + second) / 2, max(0.0, (first + second + 2 * both) / 4)
+    if _finite(small) is None or _finite(large) is None or small <= 0:   # an overflow, as loss scaling tries them
+        return None
+    return samples, small, large
+
+
+def _gpu_memory():
+    """The most memory in MiB that PyTorch has reserved on a GPU of this process, or None."""
+    if not _queues():
+        return None
+    cuda = sys.modules["torch"].cuda
+    return max(int(cuda.max_memory_reserved(device)) >> 20 for device in range(cuda.device_count()))
 
 
 class _Gate:
@@ -722,6 +874,8 @@ class _Client:
         self.turns = _Turns(os.path.join(folder, "turn.sock"))
         self.interval = _seconds(os.environ.get("GPUSHARE_REPORT_SECONDS"), 0.1)
         self.values = _Values()
+        self._gradients = _Gradients()
+        self._memory = None         # MiB on a GPU
         self._gate = _Gate()
         self._lock = threading.RLock()
         self._report = _Report()
@@ -776,11 +930,26 @@ class _Client:
                 self._ended = began
             self._load += ended - began
 
-    def value(self, key, default):
+    def gradients(self, model, samples):
+        samples = _integer(samples if samples is not None else self.values.in_use.get("batch_size"))
+        if samples is None or not samples:
+            return
+        norms = self._gradients.add(model, samples)
+        if norms is None:
+            return
+        try:
+            memory = _gpu_memory()
+        except Exception:   # another version of torch
+            memory = None
+        with self._lock:
+            self._memory = memory
+            self._report.compare(1, *norms)
+
+    def value(self, key, default, declared=None):
         if self._thread is None:
             self._start()
         with self._lock:
-            value = self.values.fetch(key, default)
+            value = self.values.fetch(key, default, declared)
             self._post(self.values.ack())
         return value
 
@@ -954,12 +1123,12 @@ class _Client:
             if not (may_report and self._report.dirty):
                 return b"", None, False
             report, self._report = self._report, _Report(self._report)
-            in_use = dict(self.values.in_use)
+            in_use, declared, memory = dict(self.values.in_use), self.values.declared, self._memory
 
         def undo():
             with self._lock:
                 self._report.absorb(report)
-        return _line(report.message(in_use)), undo, True
+        return _line(report.message(in_use, declared, memory)), undo, True
 
     def _park(self, until_due, writing):
         """The time to sleep (None: until woken). While parked, the next step() must wake the thread.

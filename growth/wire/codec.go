@@ -124,6 +124,9 @@ func (p Progress) check() error {
 	if err := p.Process.check(); err != nil {
 		return err
 	}
+	if err := p.checkBatch(); err != nil {
+		return err
+	}
 	return Values{Loaders: p.Loaders, BatchSize: p.BatchSize}.check()
 }
 

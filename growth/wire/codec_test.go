@@ -41,6 +41,14 @@ func TestDecode_InvertsEncode(t *testing.T) {
 			wire.Saved{Path: "/ckpt/a.pt", SHA256: strings.Repeat("0f", 32), Step: 9, Process: wire.Process{Rank: ptr(0)}},
 			`{"v":1,"type":"saved","path":"/ckpt/a.pt","sha256":"` + strings.Repeat("0f", 32) + `","step":9,"rank":0}`,
 		},
+		"progress with gradients": {
+			wire.Progress{
+				Step: 12, BatchSize: ptr(32), Batch: &wire.Batch{Default: 64, Min: 16, Max: 512, LearningRate: "linear"},
+				Gradients: &wire.Gradients{Count: 2, Small: 32, SmallSquared: 1.5, Large: 64, LargeSquared: 0.75}, GPUMemory: 1024,
+			},
+			`{"v":1,"type":"progress","step":12,"batch_size":32,"batch":{"default":64,"min":16,"max":512,"learning_rate":"linear"},` +
+				`"gradients":{"count":2,"small":32,"small_squared":1.5,"large":64,"large_squared":0.75},"gpu_memory_mib":1024}`,
+		},
 		"infinite metrics": {
 			wire.Progress{Step: 1, Metrics: wire.Metrics{{Name: "down", Value: math.Inf(-1)}, {Name: "loss", Value: 0.5}, {Name: "up", Value: math.Inf(1)}}},
 			`{"v":1,"type":"progress","step":1,"metrics":{"down":"-inf","loss":0.5,"up":"inf"}}`,
@@ -69,35 +77,42 @@ func TestDecode_ReadsMetricsThatAreNotNumbers(t *testing.T) {
 
 func TestDecode_RejectsInvalidLines(t *testing.T) {
 	for name, line := range map[string]string{
-		"garbage":                 `\x00\xff not json`,
-		"an empty line":           ``,
-		"a truncated line":        `{"v":1,"type":"progress","step":1`,
-		"a future version":        `{"v":2,"type":"progress","step":1}`,
-		"no version":              `{"type":"progress","step":1}`,
-		"a negative step":         `{"v":1,"type":"progress","step":-1}`,
-		"a huge step":             `{"v":1,"type":"progress","step":9223372036854775807}`,
-		"an overflowing step":     `{"v":1,"type":"progress","step":1e400}`,
-		"a negative duration":     `{"v":1,"type":"progress","step":1,"step_seconds":-3}`,
-		"NaN":                     `{"v":1,"type":"progress","step":1,"metrics":{"loss":NaN}}`,
-		"a number in a string":    `{"v":1,"type":"progress","step":1,"metrics":{"loss":"0.5"}}`,
-		"a text as metric":        `{"v":1,"type":"progress","step":1,"metrics":{"loss":"bad"}}`,
-		"a negative rank":         `{"v":1,"type":"progress","step":1,"rank":-1}`,
-		"a rank outside":          `{"v":1,"type":"progress","step":1,"rank":8,"world_size":8}`,
-		"a local rank outside":    `{"v":1,"type":"ack","generation":1,"applied":{},"local_rank":2,"world_size":2}`,
-		"a huge rank":             `{"v":1,"type":"progress","step":1,"rank":1048576}`,
-		"a huge world size":       `{"v":1,"type":"progress","step":1,"world_size":1048577}`,
-		"a negative world size":   `{"v":1,"type":"progress","step":1,"world_size":-2}`,
-		"a rank in a string":      `{"v":1,"type":"progress","step":1,"rank":"0"}`,
-		"a long metric name":      `{"v":1,"type":"progress","step":1,"metrics":{"` + strings.Repeat("x", 65) + `":1}}`,
-		"too many loaders":        `{"v":1,"type":"ack","generation":1,"applied":{"loaders":65}}`,
-		"a batch size of 0":       `{"v":1,"type":"ack","generation":1,"applied":{"batch_size":0}}`,
-		"an invalid checksum":     `{"v":1,"type":"saved","path":"/a","sha256":"xyz","step":1}`,
-		"a relative path":         `{"v":1,"type":"saved","path":"a","sha256":"` + strings.Repeat("0", 64) + `","step":1}`,
-		"a duty of 0":             `{"v":1,"type":"duty","sequence":1,"duty":0}`,
-		"a duty above 1":          `{"v":1,"type":"duty","sequence":1,"duty":1.5}`,
-		"a negative sequence":     `{"v":1,"type":"duty","sequence":-1,"duty":0.5}`,
-		"a line that is too long": `{"v":1,"type":"save","reason":"` + strings.Repeat("x", wire.MaxLine) + `"}`,
-		"not UTF-8":               "{\"v\":1,\"type\":\"save\",\"reason\":\"\xff\"}",
+		"garbage":                     `\x00\xff not json`,
+		"an empty line":               ``,
+		"a truncated line":            `{"v":1,"type":"progress","step":1`,
+		"a future version":            `{"v":2,"type":"progress","step":1}`,
+		"no version":                  `{"type":"progress","step":1}`,
+		"a negative step":             `{"v":1,"type":"progress","step":-1}`,
+		"a range without its default": `{"v":1,"type":"progress","step":1,"batch":{"default":8,"min":16,"max":64}}`,
+		"a range from 0":              `{"v":1,"type":"progress","step":1,"batch":{"default":8,"min":0,"max":64}}`,
+		"a huge range":                `{"v":1,"type":"progress","step":1,"batch":{"default":8,"min":1,"max":16777217}}`,
+		"a huge norm":                 `{"v":1,"type":"progress","step":1,"gradients":{"count":1,"small":1,"small_squared":1e301,"large":2,"large_squared":1}}`,
+		"a negative norm":             `{"v":1,"type":"progress","step":1,"gradients":{"count":1,"small":1,"small_squared":-1,"large":2,"large_squared":1}}`,
+		"batches of one size":         `{"v":1,"type":"progress","step":1,"gradients":{"count":1,"small":2,"small_squared":1,"large":2,"large_squared":1}}`,
+		"negative memory":             `{"v":1,"type":"progress","step":1,"gpu_memory_mib":-1}`,
+		"a huge step":                 `{"v":1,"type":"progress","step":9223372036854775807}`,
+		"an overflowing step":         `{"v":1,"type":"progress","step":1e400}`,
+		"a negative duration":         `{"v":1,"type":"progress","step":1,"step_seconds":-3}`,
+		"NaN":                         `{"v":1,"type":"progress","step":1,"metrics":{"loss":NaN}}`,
+		"a number in a string":        `{"v":1,"type":"progress","step":1,"metrics":{"loss":"0.5"}}`,
+		"a text as metric":            `{"v":1,"type":"progress","step":1,"metrics":{"loss":"bad"}}`,
+		"a negative rank":             `{"v":1,"type":"progress","step":1,"rank":-1}`,
+		"a rank outside":              `{"v":1,"type":"progress","step":1,"rank":8,"world_size":8}`,
+		"a local rank outside":        `{"v":1,"type":"ack","generation":1,"applied":{},"local_rank":2,"world_size":2}`,
+		"a huge rank":                 `{"v":1,"type":"progress","step":1,"rank":1048576}`,
+		"a huge world size":           `{"v":1,"type":"progress","step":1,"world_size":1048577}`,
+		"a negative world size":       `{"v":1,"type":"progress","step":1,"world_size":-2}`,
+		"a rank in a string":          `{"v":1,"type":"progress","step":1,"rank":"0"}`,
+		"a long metric name":          `{"v":1,"type":"progress","step":1,"metrics":{"` + strings.Repeat("x", 65) + `":1}}`,
+		"too many loaders":            `{"v":1,"type":"ack","generation":1,"applied":{"loaders":65}}`,
+		"a batch size of 0":           `{"v":1,"type":"ack","generation":1,"applied":{"batch_size":0}}`,
+		"an invalid checksum":         `{"v":1,"type":"saved","path":"/a","sha256":"xyz","step":1}`,
+		"a relative path":             `{"v":1,"type":"saved","path":"a","sha256":"` + strings.Repeat("0", 64) + `","step":1}`,
+		"a duty of 0":                 `{"v":1,"type":"duty","sequence":1,"duty":0}`,
+		"a duty above 1":              `{"v":1,"type":"duty","sequence":1,"duty":1.5}`,
+		"a negative sequence":         `{"v":1,"type":"duty","sequence":-1,"duty":0.5}`,
+		"a line that is too long":     `{"v":1,"type":"save","reason":"` + strings.Repeat("x", wire.MaxLine) + `"}`,
+		"not UTF-8":                   "{\"v\":1,\"type\":\"save\",\"reason\":\"\xff\"}",
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := wire.Decode([]byte(line))
@@ -111,6 +126,8 @@ func TestDecode_RejectsInvalidLines(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"v":1,"type":"progress","step":12,"metrics":{"loss":0.5},"loaders":2}`))
 	f.Add([]byte(`{"v":1,"type":"progress","step":12,"metrics":{"loss":"nan"},"rank":1,"local_rank":1,"world_size":2}`))
+	f.Add([]byte(`{"v":1,"type":"progress","step":1,"batch":{"default":8,"min":1,"max":64,"learning_rate":"none"},` +
+		`"gradients":{"count":1,"small":1,"small_squared":1,"large":2,"large_squared":1},"gpu_memory_mib":1}`))
 	f.Add([]byte(`{"v":1,"type":"ack","generation":1,"applied":{}}`))
 	f.Add([]byte(`{"v":1,"type":"config","generation":1,"loaders":2}`))
 	f.Add([]byte(`{"v":1,"type":"duty","sequence":1,"duty":0.5}`))

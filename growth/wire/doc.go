@@ -12,6 +12,9 @@
 // names itself in each line (Process). Reports of a job are not trusted: values are bounded here and checked again where
 // they are used.
 //
+// A job may declare a range for its batch size, and report how noisy its gradients are (Batch, Gradients). Coordinators of
+// the previous release ignore these fields.
+//
 // JSON has no number for a metric that is not finite. Such a metric is sent as a string (Metrics). Coordinators of the
 // previous release reject a report with such a string, and ignore ranks.
 //

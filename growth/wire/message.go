@@ -28,7 +28,33 @@ type Progress struct {
 	// BatchSize and Loaders are the current values of the process; absent if it has never fetched them.
 	BatchSize *int `json:"batch_size,omitempty"`
 	Loaders   *int `json:"loaders,omitempty"`
+	// Batch is absent for a job that declares nothing about its batch size.
+	Batch *Batch `json:"batch,omitempty"`
+	// Gradients is absent if no gradients were compared since the previous report.
+	Gradients *Gradients `json:"gradients,omitempty"`
+	// GPUMemory is the most memory that the process has reserved on a GPU; 0 if unknown.
+	GPUMemory growth.MiB `json:"gpu_memory_mib,omitempty"`
 	Process
+}
+
+// Batch is what a job declares about the batch size of each process.
+type Batch struct {
+	// Default is the job's own size. The job accepts sizes from Min to Max.
+	Default int `json:"default"`
+	Min     int `json:"min"`
+	Max     int `json:"max"`
+	// LearningRate is the rule by which the job changes its learning rate with the size: linear, square-root or none.
+	LearningRate string `json:"learning_rate,omitempty"`
+}
+
+// Gradients compares gradients over batches of Small and of Large samples. The squares of their norms are means over Count
+// comparisons.
+type Gradients struct {
+	Count        int64   `json:"count"`
+	Small        int64   `json:"small"`
+	SmallSquared float64 `json:"small_squared"`
+	Large        int64   `json:"large"`
+	LargeSquared float64 `json:"large_squared"`
 }
 
 // Ack reports that a process has applied the config of one generation.

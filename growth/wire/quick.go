@@ -117,6 +117,8 @@ func (d *Decoder) field(s *scanner, name string, p *Progress) bool {
 		return s.worldSize(p)
 	case "metrics":
 		return d.metrics(s, p)
+	case "batch", "gradients", "gpu_memory_mib":
+		return s.batchField(name, p)
 	}
 	return false
 }

@@ -11,7 +11,9 @@ import (
 )
 
 const usual = `{"v":1,"type":"progress","step":1200,"epoch":3,"total_steps":5000,"metrics":{"loss":0.3125,"accuracy":0.91},"steps":10,"samples":640,` +
-	`"step_seconds":0.0213,"load_seconds":1.5e-05,"batch_size":64,"loaders":2,"rank":3,"local_rank":1,"world_size":8}`
+	`"step_seconds":0.0213,"load_seconds":1.5e-05,"batch_size":64,"loaders":2,` +
+	`"batch":{"default":32,"min":8,"max":256,"learning_rate":"square-root"},` +
+	`"gradients":{"count":1,"small":64,"small_squared":0.5,"large":128,"large_squared":0.3},"gpu_memory_mib":900,"rank":3,"local_rank":1,"world_size":8}`
 
 func TestQuick_ReadsTheUsualReport(t *testing.T) {
 	var p Progress
@@ -20,6 +22,8 @@ func TestQuick_ReadsTheUsualReport(t *testing.T) {
 	require.Equal(t, Progress{
 		Step: 1200, Epoch: 3, TotalSteps: 5000, Metrics: Metrics{{Name: "loss", Value: .3125}, {Name: "accuracy", Value: .91}}, Steps: 10, Samples: 640,
 		StepSeconds: .0213, LoadSeconds: 1.5e-05, BatchSize: &batch, Loaders: &two,
+		Batch:     &Batch{Default: 32, Min: 8, Max: 256, LearningRate: "square-root"},
+		Gradients: &Gradients{Count: 1, Small: 64, SmallSquared: .5, Large: 128, LargeSquared: .3}, GPUMemory: 900,
 		Process: Process{Rank: new(3), LocalRank: new(1), WorldSize: 8},
 	}, p)
 }
@@ -33,6 +37,8 @@ func TestQuick_LeavesOtherLinesToEncodingJSON(t *testing.T) {
 		"null":                        `{"v":1,"type":"progress","step":1,"loaders":null}`,
 		"a metric that is not finite": `{"v":1,"type":"progress","step":1,"metrics":{"loss":"nan"}}`,
 		"a name that is not ASCII":    `{"v":1,"type":"progress","step":1,"metrics":{"Verlüst":1}}`,
+		"a newer rule":                `{"v":1,"type":"progress","step":1,"batch":{"default":8,"min":1,"max":64,"learning_rate":"cube"}}`,
+		"a newer field of the range":  `{"v":1,"type":"progress","step":1,"batch":{"default":8,"min":1,"max":64,"step":8}}`,
 		"a field in capitals":         `{"v":1,"type":"progress","Step":1}`,
 	} {
 		require.False(t, new(Decoder).Report([]byte(line), &Progress{}), name)

@@ -91,6 +91,11 @@ func TestPredict_RefusesInvalidFlags(t *testing.T) {
 	}
 }
 
+func TestSpecon_RefusesInvalidFlags(t *testing.T) {
+	_, err := run(t, "specon", "--seeds=1")
+	require.ErrorContains(t, err, "--seeds 1: 2 to 100000")
+}
+
 func TestDeadline_RefusesInvalidFlags(t *testing.T) {
 	folder := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "iteration_time.csv"), []byte("batch\n"), 0o644))

@@ -91,7 +91,7 @@ func (j Job) unit() growth.Unit {
 
 // deleted is the end of a job.
 func (r *Running) deleted() node.PodDeleted {
-	work := growth.Seconds(r.Done)
+	work := growth.Seconds(r.Done - r.Elsewhere)
 	if len(r.On) > 0 {
 		return node.PodDeleted{Pod: id(r), GPU: &work}
 	}

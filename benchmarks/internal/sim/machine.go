@@ -12,6 +12,8 @@ type Running struct {
 	Job
 	Index int
 	Done  float64
+	// Elsewhere is the part of Done that the job has done on other nodes.
+	Elsewhere float64
 	// Waited is the time in which a job on GPUs was ready and others computed, Held the time in which it computed, in seconds.
 	// Together is the part of Held in which others computed as well, by their IDs.
 	Waited, Held float64

@@ -51,7 +51,7 @@ func (p *nodePolicy) Decide(now float64, running, ended []*Running) ([]float64, 
 		if f, ok := p.forecast(r); ok {
 			p.node.Step(at, f)
 		}
-		usages[id(r)] = node.Usage{CPU: growth.Seconds(r.Done), CPUKnown: true}
+		usages[id(r)] = node.Usage{CPU: growth.Seconds(r.Done - r.Elsewhere), CPUKnown: true}
 	}
 	uses := gpuUses(running)
 	wake := p.step(at, node.Ticked{Usages: usages, GPU: uses}).Wake

@@ -18,7 +18,10 @@ const withdrawAfter = time.Minute
 // been missing.
 type Adviser struct {
 	Policy loader.ChangePolicy
+	// Reallocate says after which events workers may change; empty means always.
+	Reallocate loader.Reallocate
 
+	turnover     map[growth.NodeName]*loader.Turnover
 	running      map[growth.PodUID]loaderState
 	missingSince map[growth.PodUID]time.Time
 }
@@ -44,10 +47,21 @@ func (a *Adviser) Decide(s *history.Snapshot, now time.Time) []Change {
 		return nil
 	}
 	a.trackLoaders(s, now)
-	var changes []Change
+	var nodes []nodePlan
+	turnover := map[growth.NodeName]*loader.Turnover{}
 	for _, node := range s.Nodes {
 		if node.Load != nil {
-			changes = append(changes, a.allocate(node, jobsOn(s, node.Name), now)...)
+			jobs := jobsOn(s, node.Name)
+			nodes = append(nodes, a.plan(node, jobs, now))
+			turnover[node.Name] = a.observe(node.Name, jobs, now)
+		}
+	}
+	a.turnover = turnover
+	separate(nodes)
+	var changes []Change
+	for _, connected := range connect(nodes) {
+		if a.mayDivide(connected, now) {
+			changes = append(changes, a.divide(connected)...)
 		}
 	}
 	return append(changes, a.withdraw(s, now)...)

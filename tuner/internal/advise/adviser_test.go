@@ -219,7 +219,8 @@ func TestDecide_MovesCoreAfterMinimumTime(t *testing.T) {
 	require.Empty(t, a.Decide(after, start.Add(time.Second)), "a job keeps its workers for a while")
 	require.Equal(t, loaders{"a": 0, "b": 1}, loadersOf(a.Decide(after, start.Add(time.Minute))))
 	done := oneCore(job("b", .9, 0))
-	require.Equal(t, loaders{"b": 1}, loadersOf(a.Decide(done, start.Add(time.Minute))),
+	require.Empty(t, a.Decide(done, start.Add(time.Minute)), "departures are collected")
+	require.Equal(t, loaders{"b": 1}, loadersOf(a.Decide(done, start.Add(65*time.Second))),
 		"a departed job's core is reassigned")
 }
 

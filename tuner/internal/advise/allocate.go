@@ -33,10 +33,17 @@ type candidate struct {
 	running loader.Running
 }
 
-// allocate divides a node's budget among its jobs and returns the changes of advice.
-func (a *Adviser) allocate(node history.Node, jobs []history.Job, now time.Time) []Change {
-	budget := node.Load.LoaderBudget
-	var candidates, unreported []candidate
+// nodePlan is a node with the jobs that may get advice.
+type nodePlan struct {
+	name   growth.NodeName
+	budget int
+	// candidates report their number of workers, unreported do not yet.
+	candidates, unreported []candidate
+}
+
+// plan collects the jobs of a node. The workers of jobs that must not be tuned are subtracted from the budget.
+func (a *Adviser) plan(node history.Node, jobs []history.Job, now time.Time) nodePlan {
+	p := nodePlan{name: node.Name, budget: node.Load.LoaderBudget}
 	for _, j := range jobs {
 		loaders, reported := currentLoaders(j)
 		if j.Sample.ExclusiveCores > 0 {
@@ -44,21 +51,41 @@ func (a *Adviser) allocate(node history.Node, jobs []history.Job, now time.Time)
 		}
 		switch tunable := slices.Contains(j.Sample.Tunable, string(gpushare.TuneLoaders)); {
 		case tunable && reported:
-			candidates = append(candidates, a.candidate(j, loaders, now))
+			p.candidates = append(p.candidates, a.candidate(j, loaders, now))
 		case tunable:
-			unreported = append(unreported, candidate{Job: j})
+			p.unreported = append(p.unreported, candidate{Job: j})
 		case reported:
-			budget -= loaders * processes(j)
+			p.budget -= loaders * processes(j)
 		}
 	}
-	running := make([]loader.Running, len(candidates))
-	for i, c := range candidates {
-		running[i] = c.running
+	return p
+}
+
+// divide divides the budgets of nodes that jobs span, or of one node, and returns the changes of advice.
+func (a *Adviser) divide(nodes []nodePlan) []Change {
+	running := make([]loader.RunningNode, len(nodes))
+	for i, n := range nodes {
+		running[i] = loader.RunningNode{Name: n.name, Budget: n.budget}
+		for _, c := range n.candidates {
+			running[i].Running = append(running[i].Running, c.running)
+		}
 	}
-	plan := a.Policy.Divide(running, budget)
-	free := budget - plan.Loaders.Cores(jobsOf(running))
+	plan := a.Policy.Divide(running)
 	var changes []Change
-	for _, c := range candidates {
+	for _, n := range nodes {
+		changes = append(changes, n.changes(plan)...)
+	}
+	return changes
+}
+
+// changes returns the changes of advice of one node.
+func (n nodePlan) changes(plan loader.Plan) []Change {
+	free := n.budget
+	for _, c := range n.candidates {
+		free -= c.running.Width * plan.Loaders[c.UID]
+	}
+	var changes []Change
+	for _, c := range n.candidates {
 		loaders := plan.Loaders[c.UID]
 		limit := c.limitedBy(loaders, free)
 		switch {
@@ -71,8 +98,8 @@ func (a *Adviser) allocate(node history.Node, jobs []history.Job, now time.Time)
 			changes = append(changes, c.explainLimit(limit))
 		}
 	}
-	if budget <= 0 { // workers would exceed the budget, and setting 0 before they start costs nothing
-		for _, c := range unreported {
+	if n.budget <= 0 { // workers would exceed the budget, and setting 0 before they start costs nothing
+		for _, c := range n.unreported {
 			changes = append(changes,
 				c.change(0, "no data-loader workers: training processes use every core of the node"))
 		}
@@ -82,11 +109,13 @@ func (a *Adviser) allocate(node history.Node, jobs []history.Job, now time.Time)
 
 func (a *Adviser) candidate(j history.Job, loaders int, now time.Time) candidate {
 	c := candidate{Job: j, running: loader.Running{
-		Job:       loader.Job{UID: j.UID, Width: processes(j)},
-		Loaders:   loaders,
-		Advised:   j.Advice != nil && j.Advice.Loaders != nil,
-		Unchanged: now.Sub(a.running[j.UID].since),
-		Remaining: remaining(*j.Sample),
+		Job:         loader.Job{UID: j.UID, Width: processes(j)},
+		Gang:        j.Sample.Gang,
+		Loaders:     loaders,
+		Advised:     j.Advice != nil && j.Advice.Loaders != nil,
+		Unchanged:   now.Sub(a.running[j.UID].since),
+		Remaining:   remaining(*j.Sample, now),
+		RebuildTime: j.RebuildTime,
 	}}
 	if len(j.Measurements) >= minMeasurements {
 		c.model = loader.Fit(loader.Published(), j.Measurements)
@@ -111,10 +140,14 @@ func weight(s bus.Sample, model loader.Model) loader.Weight {
 // device.
 func processes(j history.Job) int { return min(max(1, len(j.Sample.GPUs), j.Sample.Ranks), 64) }
 
-// remaining estimates the job's remaining time.
-func remaining(s bus.Sample) growth.Seconds {
-	if s.TotalSteps > 0 && s.StepSeconds > 0 {
+// remaining estimates the job's remaining time: by the steps that it still has to make, or else by the coordinator's
+// estimate of its end.
+func remaining(s bus.Sample, now time.Time) growth.Seconds {
+	switch {
+	case s.TotalSteps > 0 && s.StepSeconds > 0:
 		return growth.Seconds(max(0, float64(s.TotalSteps)-float64(s.Step))) * s.StepSeconds
+	case s.ETA != nil && s.ETA.Remaining.Known:
+		return growth.Seconds(max(0, s.ETA.Likely.Sub(now).Seconds()))
 	}
 	return defaultRemaining
 }

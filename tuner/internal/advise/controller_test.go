@@ -189,3 +189,43 @@ func TestController_WithdrawsAdviceOfEndedJob(t *testing.T) {
 		require.Equal(t, 1, w.counts[advise.Withdrawn])
 	})
 }
+
+// failsOnce is a writer whose first write fails.
+type failsOnce struct {
+	advise.Writer
+	failed bool
+}
+
+func (w *failsOnce) Put(ctx context.Context, key string, value []byte, life bus.Lifetime, guards ...bus.Guard) (bus.Revision, error) {
+	if !w.failed {
+		w.failed = true
+		return 0, bus.ErrUnavailable
+	}
+	return w.Writer.Put(ctx, key, value, life, guards...)
+}
+
+func TestController_ReportsAFailedChangeAndMakesTheNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newHarness(t)
+		session := w.bus.Session()
+		log := slog.New(slog.DiscardHandler)
+		recorder := history.NewRecorder(session, log)
+		loop := advise.Controller{
+			Source:   recorder,
+			Writer:   &failsOnce{Writer: session},
+			Metrics:  w.counts,
+			Adviser:  &advise.Adviser{Policy: loader.DefaultChangePolicy()},
+			Interval: 5 * time.Second,
+			Log:      log,
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go recorder.Run(ctx) // returns when ctx ends
+		go loop.Run(ctx)
+		synctest.Wait()
+		w.train(time.Minute, map[growth.PodUID]growth.Growth{"a": .9})
+		require.Equal(t, 1, w.counts[advise.Failed])
+		require.Equal(t, 1, w.counts[advise.Written])
+		require.Equal(t, 1, w.loaders("a"))
+	})
+}

@@ -3,7 +3,8 @@
 //	history.Snapshot ─> Adviser: fit a model per job, divide the budget per node ─> Change ─> Controller ─> bus
 //
 // Adviser is pure. For each node it fits a loader.Model to each job's measurements and divides the node's
-// LoaderBudget by loader.ChangePolicy. The objective is the sum over jobs of growth times the fraction of full speed.
+// LoaderBudget by loader.ChangePolicy. Nodes that a job spans are divided together. loader.Reallocate limits changes to
+// arrivals and departures. The objective is the sum over jobs of growth times the fraction of full speed.
 // Growth is scale-free; samples per second are not, because a sample can be an image or a sentence. A job that has
 // not reported its metric counts with full growth. A converged job keeps a small weight and gets cores that no other
 // job needs.

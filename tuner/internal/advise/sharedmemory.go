@@ -64,11 +64,3 @@ func loadersText(a *bus.Advice) string {
 	}
 	return fmt.Sprint(*a.Loaders)
 }
-
-func jobsOf(running []loader.Running) []loader.Job {
-	jobs := make([]loader.Job, len(running))
-	for i, r := range running {
-		jobs[i] = r.Job
-	}
-	return jobs
-}

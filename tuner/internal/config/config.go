@@ -9,6 +9,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/daemon/etcdbus"
 	"github.com/trellis-gpu/trellis/daemon/flags"
+	"github.com/trellis-gpu/trellis/growth/loader"
 )
 
 // About is the first paragraph of --help.
@@ -24,6 +25,8 @@ type Config struct {
 	HealthListen string
 	// Interval is the time between two rounds of advice.
 	Interval time.Duration
+	// Reallocate says when the data-loader workers of running jobs may change.
+	Reallocate loader.Reallocate
 	// LeaseNamespace is the namespace of the Lease of leader election.
 	LeaseNamespace string
 	Kubeconfig     string
@@ -48,6 +51,9 @@ func (c *Config) AddFlags(set *flags.Set) {
 	set.StringVar(&c.Listen, "listen", ":8080", "address of the dashboard and its API")
 	set.StringVar(&c.HealthListen, "health-listen", ":9443", "address of /livez, /readyz and /metrics")
 	set.DurationVar(&c.Interval, "interval", 2*time.Second, "time between two rounds of advice, 1s to 10m")
+	set.StringVar((*string)(&c.Reallocate), "loaders-reallocate", string(loader.Always),
+		"when data-loader workers are divided again: arrival or departure of a job, both, never, or always, which also follows "+
+			"growth and measurements")
 	set.BoolVar(&c.leaderElect, "leader-elect", false,
 		"give advice only while holding a Lease; true by default in a pod and with --kubeconfig")
 	c.leaderElectGiven = func() bool { return set.Given("leader-elect") }
@@ -75,6 +81,9 @@ func (c *Config) Validate() error {
 	}
 	if c.Interval < time.Second || c.Interval > 10*time.Minute {
 		invalid = append(invalid, fmt.Errorf("--interval %s: give a time from 1s to 10m", c.Interval))
+	}
+	if err := c.Reallocate.Validate(); err != nil {
+		invalid = append(invalid, fmt.Errorf("--loaders-reallocate %w", err))
 	}
 	if c.Elect() && c.LeaseNamespace == "" {
 		invalid = append(invalid, errors.New("--leader-elect needs a namespace for the Lease: set --lease-namespace or POD_NAMESPACE"))

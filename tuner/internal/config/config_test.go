@@ -67,6 +67,7 @@ func TestParse_RejectsInvalidFlags(t *testing.T) {
 		"a Lease without a namespace": {[]string{etcd, "--leader-elect"}, nil, "--lease-namespace"},
 		"a missing kubeconfig":        {[]string{etcd, "--kubeconfig=/nowhere", "--lease-namespace=n"}, nil, "--kubeconfig"},
 		"an invalid variable":         {[]string{etcd}, map[string]string{"TRELLIS_INTERVAL": "soon"}, "TRELLIS_INTERVAL"},
+		"an unknown reallocation":     {[]string{etcd, "--loaders-reallocate=hourly"}, nil, "--loaders-reallocate \"hourly\": one of always"},
 		"an unknown log level":        {[]string{etcd, "--log-level=loud"}, nil, "log-level"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -16,6 +16,7 @@ type jobHistory struct {
 	last         bus.Sample
 	measurements []loader.Measurement
 	shared       sharedMemory
+	rebuild      rebuild
 }
 
 // updateHistories adds the samples of a view and drops jobs without a sample.
@@ -31,11 +32,14 @@ func updateHistories(histories map[growth.PodUID]jobHistory, view *bus.View[entr
 
 // add adds one sample. Adding the same sample again changes nothing.
 func (h jobHistory) add(s bus.Sample) jobHistory {
-	next := jobHistory{last: s, measurements: h.measurements, shared: h.shared}
+	next := jobHistory{last: s, measurements: h.measurements, shared: h.shared, rebuild: h.rebuild.add(h.last, s)}
 	if steady(h.last, s) && s.Step > h.last.Step {
 		next.shared = h.shared.add(s)
 	}
 	if s.Step < h.last.Step { // the job restarted: its measurements stay valid, the interval measures nothing
+		return next
+	}
+	if h.rebuild.settling { // the interval has the rebuild of the loaders
 		return next
 	}
 	if m, ok := measurement(h.last, s); ok {

@@ -23,7 +23,7 @@ func steadySample(step int64) bus.Sample {
 }
 
 func TestAdd_MeasuresSteadyJobs(t *testing.T) {
-	one := loader.Measurement{Loaders: 2, Rate: 320, Waiting: .5}
+	one := loader.Measurement{Loaders: 2, Rate: 320, Batch: 32, Waiting: .5}
 	for name, c := range map[string]struct {
 		before, now bus.Sample
 		want        []loader.Measurement

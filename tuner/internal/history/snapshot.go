@@ -52,6 +52,8 @@ type Job struct {
 	Measurements []loader.Measurement
 	// SharedMemory is nil if its size or use is unknown.
 	SharedMemory *loader.SharedMemory
+	// RebuildTime is the time that the job's last change of its loaders has cost it; nil if none was measured.
+	RebuildTime *growth.Seconds
 }
 
 // newSnapshot combines the views with the histories.
@@ -111,6 +113,7 @@ func collectJobs(view *bus.View[entry], histories map[growth.PodUID]jobHistory) 
 	for uid, j := range byUID {
 		j.Measurements = histories[uid].measurements
 		j.SharedMemory = histories[uid].shared.state(j.Sample)
+		j.RebuildTime = histories[uid].rebuild.cost
 		jobs = append(jobs, j)
 	}
 	slices.SortFunc(jobs, func(a, b Job) int {

@@ -1,0 +1,93 @@
+package specon
+
+import (
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/remaining"
+)
+
+// Job is a job that runs on a node.
+type Job struct {
+	ID       growth.PodUID
+	Category growth.Category
+	// Converged is when the job last became Converged.
+	Converged time.Time
+	// Speculative and Rebalanced count its moves so far, by their reason.
+	Speculative, Rebalanced int
+	// Fixed says why the job cannot be moved; empty if it can.
+	Fixed string
+
+	// The rest is for Rule only.
+
+	// Arrived is when the job first ran, and Placed when it came to its node.
+	Arrived, Placed time.Time
+	// Remaining is the work to its end, in core-seconds.
+	Remaining remaining.Estimate
+	// Limit is the most CPU that it can use at once.
+	Limit growth.MilliCPU
+	// Cost is what a move of the job takes: save, evict, place and restore.
+	Cost growth.Seconds
+	// Delayed is by how much earlier moves to its node have delayed its end, as predicted.
+	Delayed growth.Seconds
+}
+
+// moves is the number of times that the job has moved.
+func (j Job) moves() int { return j.Speculative + j.Rebalanced }
+
+// Node is a node with its jobs.
+type Node struct {
+	Name growth.NodeName
+	Jobs []Job
+	// Use is the smoothed utilization of its CPU, which ranks nodes with equal scores.
+	Use growth.Share
+	// CPU is what its jobs can use together; for Rule only.
+	CPU growth.MilliCPU
+}
+
+// Reason says why a job moves.
+type Reason string
+
+const (
+	// Speculative moves take a converged job away from jobs that still learn.
+	Speculative Reason = "Speculative"
+	// Rebalancing moves even out the number of jobs of nodes.
+	Rebalancing Reason = "Rebalancing"
+	// Faster moves end jobs earlier.
+	Faster Reason = "Faster"
+)
+
+// Move is a decision to move a job.
+type Move struct {
+	Job      growth.PodUID
+	From, To growth.NodeName
+	Reason   Reason
+	// Gain is by how much earlier all jobs end together, and Cost what the move takes; both for Rule only.
+	Gain, Cost growth.Seconds
+}
+
+// Fits reports whether a node has room for a job: memory, GPUs, volumes. The extender's filter decides that on a cluster.
+type Fits func(job Job, on Node) bool
+
+// Weight returns a job's part of its node's score.
+func Weight(c growth.Category) float64 {
+	switch c {
+	case growth.Converged:
+		return 1
+	case growth.Watching:
+		return 1.5
+	}
+	return 2
+}
+
+// Score returns the sum of the weights of a node's jobs, which is lowest on the node with the most room to learn.
+func (n Node) Score() float64 {
+	sum := 0.0
+	for _, j := range n.Jobs {
+		sum += Weight(j.Category)
+	}
+	return sum
+}
+
+// maxMoves bounds the moves of a job: SpeCon's one speculative move, and one to rebalance.
+const maxMoves = 2
