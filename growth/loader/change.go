@@ -32,9 +32,8 @@ func DefaultChangePolicy() ChangePolicy {
 	}
 }
 
-// Divide divides the budgets of nodes among their jobs. It keeps the present allocation if a change is not worth its
-// cost. Nodes that no job spans are divided separately by separate calls. A job without a Curve has not been measured;
-// see assignUnmeasured.
+// Divide divides the budget of one node, or of nodes that jobs span, among their jobs. It keeps the present allocation if a
+// change is not worth its cost. A job without a Curve has not been measured; see assignUnmeasured.
 func (p ChangePolicy) Divide(nodes []RunningNode) Plan {
 	jobs := jobsOf(nodes)
 	present := Allocation{}

@@ -1,6 +1,8 @@
 package loader
 
 import (
+	"slices"
+
 	"github.com/trellis-gpu/trellis/growth"
 )
 
@@ -49,7 +51,7 @@ func (p ChangePolicy) unmeasured(r Running, n RunningNode, overloaded bool) int 
 
 // allocateMeasured divides the budgets of nodes among the measured jobs.
 func allocateMeasured(jobs []runningJob, nodes []RunningNode) Allocation {
-	if len(nodes) == 1 && !anySpans(jobs) {
+	if len(nodes) == 1 && !slices.ContainsFunc(jobs, runningJob.spans) {
 		return Allocate(ownJobs(jobs, 0), nodes[0].Budget)
 	}
 	byName := map[growth.NodeName]Node{}
@@ -82,15 +84,6 @@ func ownJobs(jobs []runningJob, node int) []Job {
 		}
 	}
 	return own
-}
-
-func anySpans(jobs []runningJob) bool {
-	for _, j := range jobs {
-		if j.spans() {
-			return true
-		}
-	}
-	return false
 }
 
 // spanning returns the job for AllocateNodes.

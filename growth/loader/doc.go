@@ -18,7 +18,7 @@
 // remain, and c is measured again: the time of a kernel does not grow in proportion to its samples.
 // The published ratio b/a remains as a weak pseudo-observation until measurements at two or more w replace it too. If
 // the job waits for data less than 5 % of an interval (the published threshold), the interval measures c and gives only
-// an upper bound for y(w). At a measured w, T(w) is pulled towards the measured rate: on a crowded node, more workers
+// an upper bound for y(w), and without other intervals half of the bound is expected. At a measured w, T(w) is pulled towards the measured rate: on a crowded node, more workers
 // can be slower, which a and b cannot express.
 //
 // # Allocation

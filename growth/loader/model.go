@@ -13,6 +13,9 @@ const (
 	decay = 0.9
 	// ratioWeight is the weight of the prior ratio b/a, in measurements.
 	ratioWeight = 0.02
+	// unseenLoad is the expected loading time of a job that never waits for data, relative to its upper bound. All that is known
+	// is that the workers are enough; fewer may be.
+	unseenLoad = 0.5
 	// fitWeight is the weight of the fitted T(w) relative to measurements at w.
 	fitWeight = 1.0
 )
@@ -35,92 +38,6 @@ func (m weightedMean) value() float64 { return m.sum / m.weight }
 func (m *weightedMean) add(value, weight float64) {
 	m.sum += value * weight
 	m.weight += weight
-}
-
-// Fit corrects a prior by measurements, the newest last. It ignores invalid ones. The loading time of a sample does not
-// depend on the batch size, so all measurements count for it. For the computing time those with the newest batch size count.
-func Fit(prior Model, measurements []Measurement) Model {
-	var valid []weightedMeasurement
-	var computing weightedMean
-	seen := map[int]weightedMean{}
-	weight := 1.0
-	for i := len(measurements) - 1; i >= 0; i-- {
-		m := measurements[i]
-		if !m.valid() {
-			continue
-		}
-		valid = append(valid, weightedMeasurement{m, weight})
-		if m.Batch == valid[0].Batch {
-			computing.add(m.computeTime(), weight)
-			at := seen[m.Loaders]
-			at.add(float64(m.Rate), weight)
-			seen[m.Loaders] = at
-		}
-		weight *= decay
-	}
-	if len(valid) == 0 {
-		return prior
-	}
-	fitted := regress(prior, valid)
-	fitted.Compute, fitted.seen = growth.Seconds(computing.value()), seen
-	return fitted
-}
-
-// weightedMeasurement is a measurement with its weight.
-type weightedMeasurement struct {
-	Measurement
-	weight float64
-}
-
-// regress fits a and b to the exact measurements. If the fit violates upper bounds, it fits again with these included.
-func regress(prior Model, valid []weightedMeasurement) Model {
-	var exact, bounds []weightedMeasurement
-	for _, m := range valid {
-		if _, ok := m.loadTime(); ok {
-			exact = append(exact, m)
-		} else {
-			bounds = append(bounds, m)
-		}
-	}
-	fitted := prior
-	if len(exact) > 0 {
-		fitted = leastSquares(prior, exact)
-	}
-	violated := exact
-	for _, m := range bounds {
-		if bound, _ := m.loadTime(); fitted.loadTime(m.Loaders) > bound {
-			violated = append(violated, m)
-		}
-	}
-	if len(violated) > len(exact) {
-		fitted = leastSquares(prior, violated)
-	}
-	return fitted
-}
-
-// leastSquares fits y = a·x + b with a, b ≥ 0. The prior's ratio b/a is a pseudo-observation.
-func leastSquares(prior Model, measured []weightedMeasurement) Model {
-	ratio := float64(prior.Serial / prior.Parallel)
-	xx, x1, n := ratioWeight*ratio*ratio, -ratioWeight*ratio, ratioWeight
-	xy, y1 := 0.0, 0.0
-	for _, m := range measured {
-		x, w := inverse(m.Loaders), m.weight
-		y, _ := m.loadTime()
-		xx += w * x * x
-		x1 += w * x
-		n += w
-		xy += w * x * y
-		y1 += w * y
-	}
-	det := xx*n - x1*x1
-	a, b := (xy*n-x1*y1)/det, (xx*y1-x1*xy)/det
-	switch {
-	case !(a > 0): // a constant curve, or NaN
-		a, b = 0, y1/n
-	case b < 0:
-		a, b = xy/xx, 0
-	}
-	return Model{Parallel: growth.Seconds(a), Serial: growth.Seconds(b)}
 }
 
 // loadTime returns y(w), in seconds per sample.

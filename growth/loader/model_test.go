@@ -173,3 +173,21 @@ func TestFit_OneMeasurementIsThePrior(t *testing.T) {
 	require.InEpsilon(t, float64(truth.Rate(4)), float64(fitted.Rate(4)), .05, "the published ratio of b to a remains")
 	require.InEpsilon(t, float64(truth.MaxRate()), float64(fitted.MaxRate()), .01)
 }
+
+// TestFit_OfAJobThatNeverWaits: its workers are enough, and fewer may be. Whether they are is known once it has run with fewer.
+func TestFit_OfAJobThatNeverWaits(t *testing.T) {
+	truth := loader.Model{Parallel: .001, Serial: 1e-6, Compute: .0011}
+	never := []loader.Measurement{measure(t, truth, 4), measure(t, truth, 4)}
+	fitted := loader.Fit(loader.Published(), never)
+	require.InEpsilon(t, float64(truth.Rate(4)), float64(fitted.Rate(4)), .01)
+	require.InEpsilon(t, float64(truth.Rate(2)), float64(fitted.Rate(2)), .05, "two are expected to be enough")
+	require.Less(t, float64(fitted.Rate(1)), .8*float64(truth.Rate(1)), "one is not")
+
+	slow := loader.Model{Parallel: .004, Serial: 1e-6, Compute: .0011}
+	for _, w := range []int{3, 3} {
+		never = append(never, measure(t, slow, w))
+	}
+	fitted = loader.Fit(loader.Published(), never)
+	require.InEpsilon(t, float64(slow.Rate(3)), float64(fitted.Rate(3)), .02)
+	require.InEpsilon(t, float64(slow.Rate(4)), float64(fitted.Rate(4)), .05)
+}

@@ -2,6 +2,7 @@ package history
 
 import (
 	"math"
+	"slices"
 
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
@@ -43,10 +44,30 @@ func (h jobHistory) add(s bus.Sample) jobHistory {
 		return next
 	}
 	if m, ok := measurement(h.last, s); ok {
-		recent := h.measurements[max(0, len(h.measurements)-MaxMeasurements+1):]
-		next.measurements = append(recent[:len(recent):len(recent)], m)
+		next.measurements = append(kept(h.measurements), m)
 	}
 	return next
+}
+
+// minKept is the number of measurements with the same workers that stay while others can be dropped.
+const minKept = 3
+
+// kept returns the measurements that stay when another is added, as a copy. If there are too many, the oldest goes. The last
+// ones of each number of workers stay: a job that has found the workers that it needs runs with these for hours, and its
+// model must not forget what fewer did.
+func kept(all []loader.Measurement) []loader.Measurement {
+	dropped := 0
+	if len(all) < MaxMeasurements {
+		return slices.Clip(all)
+	}
+	count := map[int]int{}
+	for _, m := range all {
+		count[m.Loaders]++
+	}
+	if i := slices.IndexFunc(all, func(m loader.Measurement) bool { return count[m.Loaders] > minKept }); i > 0 {
+		dropped = i
+	}
+	return slices.Concat(all[:dropped], all[dropped+1:])
 }
 
 // measurement returns what the interval between two samples measured, if it is valid.

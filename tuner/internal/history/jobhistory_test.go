@@ -111,3 +111,23 @@ func TestAdd_DoesNotModifySharedHistory(t *testing.T) {
 		}
 	}
 }
+
+func TestAdd_RemembersOtherNumbersOfWorkers(t *testing.T) {
+	var h jobHistory
+	for step := range int64(500) {
+		s := steadySample(step)
+		s.Loaders = new(4)
+		if step < 10 {
+			s.Loaders = new(2)
+		}
+		h = h.add(s)
+	}
+	require.Len(t, h.measurements, MaxMeasurements)
+	for i, m := range h.measurements {
+		want := 4
+		if i < minKept {
+			want = 2
+		}
+		require.Equal(t, want, m.Loaders)
+	}
+}

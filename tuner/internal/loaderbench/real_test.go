@@ -65,7 +65,7 @@ func (b *bench) times() times {
 			settle:   time.Second,
 			measure:  1500 * time.Millisecond,
 			interval: time.Second,
-			learn:    15 * time.Second,
+			learn:    10 * time.Second,
 			dwell:    3 * time.Second,
 			repeats:  1,
 		}
@@ -74,7 +74,7 @@ func (b *bench) times() times {
 		settle:   1500 * time.Millisecond,
 		measure:  2500 * time.Millisecond,
 		interval: 3 * time.Second,
-		learn:    75 * time.Second,
+		learn:    66 * time.Second,
 		dwell:    loader.DefaultChangePolicy().Dwell,
 		repeats:  4,
 	}
