@@ -37,6 +37,8 @@ type Account struct {
 	Speedup float64 `json:"speedup,omitempty"`
 	// Overlap is that of the last decision.
 	Overlap Overlap `json:"overlap,omitzero"`
+	// Paused is set if the job has been paused since the last decision.
+	Paused bool `json:"paused,omitempty"`
 	// Ended is set once the job has ended on the real node.
 	Ended bool `json:"ended,omitempty"`
 }
@@ -66,6 +68,9 @@ func valid(e remaining.Estimate) bool {
 
 // active reports whether the job still runs on the virtual node.
 func (a Account) active() bool {
+	if a.Paused {
+		return false
+	}
 	_, likely := a.size()
 	return a.FairWork < likely-epsilon
 }
@@ -89,6 +94,7 @@ func (a Account) update(j Job, seen observation) Account {
 		a.Limit = min(a.Limit, j.Limit.Cores())
 	}
 	switch onGPUs := len(a.On) > 0; {
+	case j.Paused: // how much it used shows nothing
 	case onGPUs && wait.known && seen.seconds > 0:
 		a.learnUsable(seen.seconds, float64(used)/seen.seconds, wait.value)
 	case seen.seconds > 0:
@@ -96,6 +102,9 @@ func (a Account) update(j Job, seen observation) Account {
 	}
 	if a.UsableCores > 0 {
 		a.Limit = min(a.Limit, a.UsableCores)
+	}
+	if j.Paused {
+		a.GrantedCores = 0
 	}
 	return a
 }

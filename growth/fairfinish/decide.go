@@ -10,7 +10,7 @@ import (
 
 // Decision is a division of the cores, or of the GPUs' time.
 type Decision struct {
-	// Grants has one grant for each running job, in the order of the input. Shares of cores add up to 1. The share of a job
+	// Grants has one grant for each job that runs, in the order of the input. Shares of cores add up to 1. The share of a job
 	// on GPUs is a fraction of time. On the GPU with the most work, these add up to 1.
 	Grants []Grant
 	// Next is the time until the next decision, unless a job arrives or ends earlier. It is at most one interval and at
@@ -38,7 +38,7 @@ type Grant struct {
 func Decide(c Config, s State, now time.Time, jobs []Job) (State, Decision) {
 	jobs = inUnit(jobs, c.Unit)
 	next := s.next(c, now, jobs)
-	running := slices.DeleteFunc(slices.Clone(jobs), func(j Job) bool { return j.Finished })
+	running := slices.DeleteFunc(slices.Clone(jobs), func(j Job) bool { return j.Finished || j.Paused })
 	if len(running) == 0 {
 		return next, Decision{Next: c.Interval}
 	}

@@ -40,6 +40,9 @@ type Job struct {
 	// Overlap has the speeds of the job next to others, where kernels of several jobs overlap. Without it plain sharing is
 	// processor sharing.
 	Overlap Overlap
+	// Paused is set for a job that its user has stopped. Both nodes are as without it, and it gets no grant. Once Paused is no
+	// longer set it continues where it was on both.
+	Paused bool
 	// Finished is set for a job that has ended and appears for the last time, with its last Used. A job that is missing
 	// from the input has ended too, with the usage last seen.
 	Finished bool
@@ -66,7 +69,9 @@ func (s State) next(c Config, now time.Time, jobs []Job) State {
 		Accounts: make(map[growth.PodUID]Account, len(jobs)),
 	}
 	for id, a := range s.Accounts {
-		a.Age += growth.Seconds(elapsed)
+		if !a.Paused {
+			a.Age += growth.Seconds(elapsed)
+		}
 		n.Accounts[id] = a
 	}
 	// 1. Update the jobs that were present. A new prediction changes the size that FairWork grows towards, but never
@@ -88,6 +93,10 @@ func (s State) next(c Config, now time.Time, jobs []Job) State {
 		// A job whose account has ended is new, too: its pod was taken for ended, and runs again.
 		if a, known := n.Accounts[j.ID]; (!known || a.Ended) && !j.Finished {
 			n.Accounts[j.ID] = Account{Counter: j.Used}.update(j, observation{cores: seen.cores})
+		}
+		if a, known := n.Accounts[j.ID]; known {
+			a.Paused = j.Paused // from now on
+			n.Accounts[j.ID] = a
 		}
 	}
 	for id, a := range n.Accounts {

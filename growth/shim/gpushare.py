@@ -8,10 +8,13 @@
         gpushare.step(loss=loss.item(), samples=len(batch))
         if gpushare.changed():                 # a safe point: rebuild the DataLoader
             ...
-        request = gpushare.save_requested()
-        if request:
-            path = save_checkpoint()
-            gpushare.saved(path, step)
+
+A job that saves a checkpoint when it is asked to registers a function, and resumes from what it has saved:
+
+    gpushare.on_save(lambda path: torch.save(state(), path), "/checkpoints/job.pt")
+    checkpoint = gpushare.resume()             # None, or the path and the step of a complete checkpoint
+    if checkpoint:
+        load(checkpoint.path)
 
 One file, standard library only, Python 3.8 or newer. It is mounted into the containers of jobs that share a GPU. The agent
 is the coordinator of the node, at the other end of the socket. Without an agent, training continues unchanged.
@@ -35,10 +38,12 @@ Guarantees to the job:
   * No call raises because of the agent, and none waits for it: a daemon thread owns the socket, and step() adds a few
     numbers to one small aggregate. The only waits are those for the turn, and the duty gate of agents without turns.
   * A wait ends with the agent, after 30 s without a word from it, and when the job should save or end: a save request is
-    open, or a handler of the job has received a signal such as SIGTERM.
+    open, or a handler of the job has received a signal such as SIGTERM. A pause that the user has asked for ends after
+    120 s without a word from the agent, so that it outlasts a restart of the agent.
   * Memory is bounded. Steps between two reports become one report; there are at most ten reports a second.
   * A forked child (a DataLoader worker) closes the inherited connection. It opens its own only if it calls this module.
-  * The random generators, signal handlers and loggers of the job are not used.
+  * The random generators, signal handlers and loggers of the job are not used. One exception: on_save() handles SIGTERM if
+    the job does not, so that the job saves before it ends.
   * PyTorch is limited to the job's share of each GPU (torch.cuda.set_per_process_memory_fraction). The limit is set when
     the job itself initialises CUDA. This module neither imports torch nor initialises CUDA.
 
@@ -49,11 +54,14 @@ The protocol: newline-delimited JSON over a Unix socket, at most 64 KiB a line, 
                           of squared norms of gradients over batches of two sizes), gpu_memory_mib (the most that PyTorch
                           has reserved on a GPU)
                 ack       generation, applied: the job has fetched every changed value that it uses
-                saved     path, sha256, step
+                saved     path, sha256, step, request (of the save that it answers)
+                failed    request, reason, nothing (true: this process has nothing to save): the old checkpoint is as it was
+                stopped   sequence (of the newest stop), step, stopped: waits between two steps
                 each of them with rank, local_rank and world_size, as far as the process knows them
   agent to job  config    generation, loaders, batch_size: what is absent stays as it is
                 duty      sequence, duty
-                save      reason, deadline_seconds
+                save      reason, deadline_seconds, request
+                stop      sequence, stop, after_step: wait after the next step or after_step, or continue
 Turns have a socket of their own, turn.sock. An agent of an earlier release does not create it: then nothing is gated.
   job to agent  gate      state (open: computes, closed: waits for its turn, idle: does not need the GPU), sequence (of the
                           newest turn), step, steps and held_seconds (since the last gate line), and the rank
@@ -78,6 +86,7 @@ UUIDs of these, comma-separated; GPUSHARE_CAP=0 turns the limit of PyTorch off.
 """
 import atexit
 import collections
+import errno
 import hashlib
 import json
 import logging
@@ -93,8 +102,8 @@ import sys
 import threading
 import time
 
-__all__ = ["step", "loaders", "batch_size", "learning_rate_scale", "gradients", "changed", "save_requested", "saved",
-           "timed", "idle", "drain_with", "SaveRequest"]
+__all__ = ["step", "loaders", "batch_size", "learning_rate_scale", "gradients", "changed", "on_save", "save", "resume",
+           "save_requested", "saved", "timed", "idle", "drain_with", "Checkpoint", "CheckpointError", "SaveRequest"]
 
 PROTOCOL = 1
 LINE_LIMIT = 64 * 1024        # bytes of one line, in either direction
@@ -120,6 +129,9 @@ IDLE_PROBE = 32               # long waits with work queued on the GPU, after wh
 GRADIENT_EVERY = 64           # steps from one pair of measured gradients to the next: two of these steps do more work
 LEARNING_RATE = {"linear": 1.0, "square-root": 0.5, "none": 0.0}   # rule: the exponent of the batch size
 GATE_GRACE = 30.0             # seconds without an agent after which the gate opens, as no agent can open it
+STOP_BOUND = 120.0            # seconds without a word from the agent after which a stopped job continues
+TERM_WAIT = 10.0              # seconds that a rank waits after SIGTERM for the agent to let all ranks save
+MAX_REASON = 400              # characters
 
 _clock = time.perf_counter
 _log = logging.getLogger("gpushare")
@@ -183,8 +195,47 @@ def changed():
     return _client().values.changed
 
 
+def on_save(function, path=None):
+    """Let function save a checkpoint, between two steps, when the agent asks for one or the job receives SIGTERM.
+
+    With a path, function(scratch) writes the checkpoint into the file scratch. It replaces path only when it is complete and
+    on the disk. Without one, function() does all of this itself and returns the path, or None if this process has nothing to
+    save. All ranks of a job call their functions after the same step, so these may use collective operations.
+
+    After a SIGTERM that the job does not handle, the job ends with SystemExit once it has saved.
+    """
+    _client().saver.register(function, None if path is None else os.path.abspath(os.fspath(path)))
+
+
+def save():
+    """Save now, with the function of on_save(), and return the path. Errors of the function are raised."""
+    return _client().save_now()
+
+
+def resume(path=None):
+    """The Checkpoint at path, by default that of on_save(), or None if there is none.
+
+    CheckpointError is raised if the file is not what was saved. A file that was not saved by this module has no step and
+    no sha256, and is not verified.
+    """
+    path = path or _client().saver.path
+    if path is None:
+        raise CheckpointError("resume() needs a path, or one given to on_save() before")
+    return _verified(os.path.abspath(os.fspath(path)))
+
+
+class CheckpointError(Exception):
+    """The file is not a checkpoint as it was saved; the text says what differs."""
+
+
+Checkpoint = collections.namedtuple("Checkpoint", "path step sha256")
+
+
 def save_requested():
-    """The agent's open SaveRequest, or None. It stays open until saved() is called or its deadline has passed."""
+    """The agent's open SaveRequest, or None. It stays open until saved() is called or its deadline has passed.
+
+    For jobs that do not use on_save().
+    """
     return _client().save_request()
 
 
@@ -218,11 +269,12 @@ def drain_with(function):
 class SaveRequest:
     """The agent's request for a checkpoint: its reason, and its deadline on the clock of time.monotonic()."""
 
-    __slots__ = ("reason", "deadline")
+    __slots__ = ("reason", "deadline", "number")
 
-    def __init__(self, reason, deadline):
+    def __init__(self, reason, deadline, number=0):
         self.reason = reason
         self.deadline = deadline
+        self.number = number        # 0 from agents of the previous release
 
     def remaining(self):
         """Seconds left, never negative."""
@@ -584,6 +636,52 @@ def _queues():
     return getattr(cuda, "is_initialized", bool)()
 
 
+class _Alarm:
+    """Ends a wait of the job's threads: by ring(), or by a signal for which the job has a handler."""
+
+    def __init__(self):
+        self.fds = None
+        self._listening = False
+
+    def open(self):
+        if self.fds is None:
+            self.fds = os.pipe()
+            for fd in self.fds:
+                os.set_blocking(fd, False)
+
+    def ring(self):
+        fds = self.fds
+        if fds is not None:
+            _quietly(os.write, fds[1], b"\0")
+
+    def urgent(self):
+        """Empty the pipe. Returns whether a signal came that the job may save or end for."""
+        return not _URGENT.isdisjoint(_read(self.fds[0]))
+
+    def listen(self):
+        """Let the job's signals ring. Only the main thread receives them, and only if the job does not use this."""
+        try:
+            other = signal.set_wakeup_fd(self.fds[1], warn_on_full_buffer=False)
+            self._listening = other == -1
+            if not self._listening:
+                signal.set_wakeup_fd(other, warn_on_full_buffer=False)
+        except (AttributeError, OSError, TypeError, ValueError):
+            pass
+
+    def deafen(self):
+        if self._listening:
+            self._listening = False
+            try:
+                signal.set_wakeup_fd(-1)
+            except (OSError, ValueError):
+                pass
+
+    def close(self):
+        self.deafen()
+        for fd in self.fds or ():
+            _quietly(os.close, fd)
+
+
 class _Turns:
     """The connection to turn.sock. The job's own threads read and write it, so a turn starts as soon as its line arrives.
 
@@ -605,8 +703,7 @@ class _Turns:
         self._wait = 0.0            # mean wait for data on a drained GPU
         self._hidden = 0            # long waits since then, each with work queued on the GPU
         self._warned = False
-        self._pipe = None           # ends a wait
-        self._listening = False     # signals write to the pipe
+        self._alarm = _Alarm()
         self._waiting = False       # for the turn
         self._socket = None
         self._reset()
@@ -676,9 +773,19 @@ class _Turns:
 
     def nudge(self):
         """Let a thread that waits look for something urgent. Called by the socket thread."""
-        pipe = self._pipe
-        if pipe is not None:
-            _quietly(os.write, pipe[1], b"\0")
+        self._alarm.ring()
+
+    def park(self):
+        """The job stops between two steps and gives up the GPU, also one of several ranks: all of them stop."""
+        with self._lock:
+            self._idle += 1
+            if self._sequence is not None and self._state == OPEN:
+                self._leave(IDLE)
+
+    def unpark(self):
+        """The job does not continue: it gets no turn, and asks for none."""
+        with self._lock:
+            self._idle = max(0, self._idle - 1)
 
     def close(self):
         """Leave the GPU to the other jobs, unless a thread still waits for it."""
@@ -689,12 +796,9 @@ class _Turns:
 
     def abandon(self):
         """In a forked child: close the inherited descriptors."""
-        if self._listening:
-            self._deafen()
         if self._socket is not None:
             _quietly(self._socket.close)
-        for fd in self._pipe or ():
-            _quietly(os.close, fd)
+        self._alarm.close()
 
     # called with the lock held
 
@@ -703,17 +807,14 @@ class _Turns:
             return False
         self._tried = time.monotonic()
         try:
-            if self._pipe is None:
-                self._pipe = os.pipe()
-                for fd in self._pipe:
-                    os.set_blocking(fd, False)
+            self._alarm.open()
             sock = self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             sock.setblocking(False)     # _socket is set: a child that is forked from here on closes it
             sock.connect(self.path)     # does not block: a full backlog is an error
             self._poller, self._waiter = select.poll(), select.poll()
             self._poller.register(sock, select.POLLIN)
             self._waiter.register(sock, select.POLLIN)
-            self._waiter.register(self._pipe[0], select.POLLIN)
+            self._waiter.register(self._alarm.fds[0], select.POLLIN)
         except (OSError, AttributeError):   # no agent, an agent without turns, or a system without Unix sockets
             self._lose()
             return False
@@ -817,8 +918,8 @@ class _Turns:
     def _await(self, urgent):
         """Wait until the agent gives the turn, is gone or silent, or the job has something more urgent to do."""
         self._finished, self._waiting, self._heard = False, True, time.monotonic()
-        _read(self._pipe[0])   # what was written after an earlier wait
-        self._listen()
+        self._alarm.urgent()   # what was written after an earlier wait
+        self._alarm.listen()
         try:
             while self._state == CLOSED and not urgent():
                 if self._lines.waiting():
@@ -827,7 +928,7 @@ class _Turns:
                     continue
                 left = self._heard + TURN_BOUND - time.monotonic()
                 events = dict(self._waiter.poll(max(0, math.ceil(left * 1000))))
-                if self._pipe[0] in events and not _URGENT.isdisjoint(_read(self._pipe[0])):
+                if self._alarm.fds[0] in events and self._alarm.urgent():
                     break
                 if self._socket.fileno() in events:
                     self._receive()
@@ -836,27 +937,234 @@ class _Turns:
                     break
         finally:
             self._waiting = False
-            self._deafen()
+            self._alarm.deafen()
             if self._state == CLOSED:
                 self._say(OPEN)   # it computes without the turn
 
-    def _listen(self):
-        """Let the job's signals end the wait. Only the main thread receives them, and only if the job does not use this."""
+
+# ------------------------------------------------------------------------------------------------------ stops and saves
+
+class _Stops:
+    """Lets the job wait between two steps: the user has paused it, or all ranks are to save after the same step.
+
+    The lock is that of the client, so a step is counted before or after an order of the agent.
+    """
+
+    def __init__(self, lock, post):
+        self._lock, self._post = lock, post
+        self._alarm = _Alarm()
+        self._sequence = None       # of the newest order of this connection
+        self._stop = False          # stop once step _after is complete
+        self._after = 0
+        self._step = 0              # the last complete step
+        self._heard = 0.0           # when the agent last sent an order
+        self.waiting = False
+
+    def due(self, number):
+        """A step is complete. Returns whether the job has to wait. Called with the lock held."""
+        self._step = number
+        return self._stop and number >= self._after
+
+    def order(self, sequence, stop, after):
+        """Apply an order of the agent. Called by the socket thread."""
+        with self._lock:
+            self._heard = time.monotonic()
+            if self._sequence is None or sequence > self._sequence:
+                self._sequence = sequence
+                passed = stop and 0 < after <= self._step and not self.waiting   # other ranks may be behind this step
+                self._stop, self._after = stop and not passed, after
+                if not self.waiting:
+                    self._answer()
+        self._alarm.ring()
+
+    def new_connection(self):
+        """Called with the lock held."""
+        self._sequence = None
+        if self._stop:
+            self._answer()          # an agent that has not stopped the job lets it continue
+
+    def wait(self, work):
+        """Wait until the agent lets the job continue or is silent. work() does what is due; the wait ends if it returns True."""
         try:
-            other = signal.set_wakeup_fd(self._pipe[1], warn_on_full_buffer=False)
-            self._listening = other == -1
-            if not self._listening:
-                signal.set_wakeup_fd(other, warn_on_full_buffer=False)
-        except (AttributeError, OSError, TypeError, ValueError):
+            self._alarm.open()
+        except OSError:
+            return                  # no descriptors are left: it cannot wait
+        poller = select.poll()
+        poller.register(self._alarm.fds[0], select.POLLIN)
+        self._alarm.urgent()
+        self._alarm.listen()
+        with self._lock:
+            self.waiting = True
+            self._answer()
+        try:
+            while not work():
+                with self._lock:
+                    left = self._heard + STOP_BOUND - time.monotonic()
+                    self._stop = self._stop and left > 0
+                    if not self._stop or self._step < self._after:
+                        return
+                if poller.poll(math.ceil(min(left, 1.0) * 1000)) and self._alarm.urgent():
+                    return
+        finally:
+            self._alarm.deafen()
+            with self._lock:
+                self.waiting = False
+                self._answer()
+
+    def ring(self):
+        self._alarm.ring()
+
+    def abandon(self):
+        """In a forked child: close the inherited descriptors."""
+        self._alarm.close()
+
+    def _answer(self):
+        self._post({"type": "stopped", "sequence": self._sequence or 0, "step": self._step, "stopped": self.waiting})
+
+
+class _Saver:
+    """Saves with the function that the job has registered."""
+
+    def __init__(self):
+        self.function = self.path = None
+        self.terminated = None      # when SIGTERM came that the job does not handle
+        self._finishing = None      # the thread that completes a checkpoint
+        self.alarm = lambda: None
+
+    def register(self, function, path):
+        self.path, self.function = path, function
+        try:
+            if function is not None and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
+                signal.signal(signal.SIGTERM, self._terminate)
+        except ValueError:
+            pass                    # not the main thread: the job ends without a checkpoint, as before
+
+    def _terminate(self, *_):
+        self.terminated = time.monotonic()
+        self.alarm()
+
+    def write(self):
+        """Call the job's function. Returns the path and the scratch file, which is None if the function did all the work."""
+        if self._finishing is not None:
+            self._finishing.join()
+        if self.path is None:
+            path = self.function()
+            return (None if path is None else os.path.abspath(os.fspath(path))), None
+        os.makedirs(os.path.dirname(self.path), exist_ok=True)
+        scratch = self.path + ".new"
+        try:
+            self.function(scratch)
+        except BaseException:
+            _quietly(os.unlink, scratch)
+            raise
+        return self.path, scratch
+
+    def finish(self, work):
+        """Do the rest in the background: to write and to hash a large file takes long."""
+        thread = threading.Thread(target=work, name="gpushare-save", daemon=True)
+        try:
+            thread.start()
+            self._finishing = thread
+        except RuntimeError:
+            work()
+
+    def join(self):
+        if self._finishing is not None:
+            self._finishing.join()
+
+    def abandon(self):
+        """In a forked child, such as a DataLoader worker: SIGTERM ends it as usual."""
+        try:
+            if signal.getsignal(signal.SIGTERM) == self._terminate:
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        except ValueError:
             pass
 
-    def _deafen(self):
-        if self._listening:
-            self._listening = False
-            try:
-                signal.set_wakeup_fd(-1)
-            except (OSError, ValueError):
-                pass
+
+def _complete(path, scratch, number):
+    """Put a checkpoint into place, with a record next to it. Returns its SHA-256. On errors the old one stays.
+
+    The record names the old checkpoint as well: it is written first, and whichever file is there later is in it.
+    """
+    if scratch is None:
+        return _sha256(path)
+    try:
+        with open(scratch, "rb") as file:
+            os.fsync(file.fileno())
+            if os.fstat(file.fileno()).st_size == 0:
+                raise CheckpointError("the save function has written nothing into %s" % scratch)
+        digest = _sha256(scratch)
+        before = _record(path) or {}
+        entry = {"sha256": digest, "step": number}
+        older = {"sha256": before.get("sha256"), "step": before.get("step")}
+        _replace(path + ".record", json.dumps(dict(entry, v=1, before=older)).encode())
+        os.replace(scratch, path)
+        _sync_folder(path)
+    except BaseException:
+        _quietly(os.unlink, scratch)
+        raise
+    return digest
+
+
+def _replace(path, content):
+    with open(path + ".new", "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(path + ".new", path)
+
+
+def _sync_folder(path):
+    folder = os.open(os.path.dirname(path), os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _record(path):
+    """The record next to a checkpoint, or None if there is no valid one."""
+    try:
+        with open(path + ".record", "rb") as file:
+            record = json.loads(file.read(LINE_LIMIT).decode("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) and isinstance(record.get("sha256"), str) else None
+
+
+def _verified(path):
+    """The checkpoint at path, or None. Raises CheckpointError for a file that is not the one of its record."""
+    if not os.path.exists(path):
+        return None
+    record = _record(path)
+    if record is None:
+        return Checkpoint(path, None, None)
+    try:
+        digest = _sha256(path)
+    except OSError as err:
+        raise CheckpointError("%s cannot be read: %s" % (path, err)) from err
+    for known in (record, record.get("before")):
+        if isinstance(known, dict) and known.get("sha256") == digest:
+            return Checkpoint(path, _integer(known.get("step")), digest)
+    raise CheckpointError(
+        "%s is not the checkpoint that was saved: its SHA-256 is %s, and %s.record has %s. Restore the file from a copy, or remove "
+        "both files to start over" % (path, digest, path, record["sha256"]))
+
+
+_CAUSES = {
+    errno.ENOSPC: "the volume is full: free space on it, or request a larger one",
+    errno.EDQUOT: "the quota of the volume is used up: free space, or raise it",
+    errno.EFBIG: "the file is larger than the limit of the process (ulimit -f): raise it",
+    errno.EROFS: "the volume is mounted read-only: mount a writable one at the path of the checkpoint",
+    errno.EACCES: "the job may not write there: fix the permissions of the folder (fsGroup in the pod's securityContext)",
+}
+
+
+def _reason(err):
+    """What a user reads about a save that has failed."""
+    cause = _CAUSES.get(getattr(err, "errno", None))
+    text = "%s: %s" % (type(err).__name__, err)
+    return (text if cause is None else "%s (%s)" % (cause, text))[:MAX_REASON]
 
 
 # ------------------------------------------------------------------------------------------------------------ the client
@@ -878,11 +1186,16 @@ class _Client:
         self._memory = None         # MiB on a GPU
         self._gate = _Gate()
         self._lock = threading.RLock()
+        self._stops = _Stops(self._lock, self._post)
+        self.saver = _Saver()
+        self.saver.alarm = self._alert
         self._report = _Report()
         self._ended = None          # end of the last step
         self._load = 0.0            # time spent waiting for data since then
         self._request = None
-        self._outbox = collections.deque(maxlen=16)   # acks and saved messages
+        self._polled = False        # the job asks for requests itself
+        self._answer = None         # to the newest request
+        self._outbox = collections.deque(maxlen=16)   # acks, and what is said about saves and stops
         self._unhashed = collections.deque(maxlen=16)
         self._hashing = False
         self._thread = None
@@ -906,19 +1219,114 @@ class _Client:
             number, total = self._report.number, self._report.total
             self._load = 0.0
             self._ended = now
+            stops = self._stops.due(number)
         if self._parked:
             self._wake()
         if seconds is not None:
             self._gate.learn(seconds - load)
-        if self.turns.boundary(number, count, number == total, self.save_request):
+        if stops or self._saves():
+            self._between_steps(stops)
+        if self.turns.boundary(number, count, number == total, self._urgent):
             self._ended = _clock()
+            if self._saves():       # the request came while it waited for its turn
+                self._between_steps(False)
         elif seconds is not None and not self.turns.connected() and not self._gate.open():
-            self._gate.pause(self.save_request)
+            self._gate.pause(self._urgent)
             self._ended = _clock()
+
+    def _saves(self):
+        """Whether the registered function is to be called now, or the job is to end."""
+        if self.saver.function is None:
+            return False
+        return self._request is not None or (self.saver.terminated is not None and self._ends())
+
+    def _ends(self):
+        """Whether the job ends after its SIGTERM without a request. A rank must not: it would not save after the same step."""
+        ranks = _process(os.environ, sys.modules.get("torch.distributed")).get("world_size", 1)
+        return ranks == 1 or time.monotonic() - self.saver.terminated > TERM_WAIT
+
+    def _urgent(self):
+        return self._open_request() is not None or self._saves()
+
+    def _between_steps(self, stops):
+        """Wait while the agent stops the job, and save when that is due."""
+        self.turns.park()
+        try:
+            if stops:
+                self._stops.wait(lambda: self._save_if_due() or self._polled and self._open_request() is not None)
+            else:
+                self._save_if_due()
+        except BaseException:
+            self.turns.unpark()
+            raise
+        self.resumed(lambda turns, urgent: turns.leave(urgent))
+        self._ended = _clock()
+
+    def _save_if_due(self):
+        """Save if it is due, and end the job after a SIGTERM."""
+        if not self._saves():
+            return
+        request, ended = self._open_request(), self.saver.terminated
+        if request is not None or (ended is not None and self._ends()):
+            self._save(request)
+        if ended is not None:
+            self.saver.join()
+            raise SystemExit(128 + signal.SIGTERM)
+
+    def _save(self, request):
+        """Call the registered function. The rest is done in the background."""
+        self._request = None
+        number = self._report.number or 0
+        try:
+            path, scratch = self.saver.write()
+        except Exception as err:
+            self._reply(request, {"type": "failed", "reason": _reason(err)})
+            return
+        if path is None:
+            self._reply(request, {"type": "failed", "reason": "", "nothing": True})
+            return
+
+        def finish():
+            try:
+                digest = _complete(path, scratch, number)
+            except Exception as err:
+                self._reply(request, {"type": "failed", "reason": _reason(err)})
+            else:
+                self._reply(request, {"type": "saved", "path": path, "sha256": digest, "step": number})
+        self.saver.finish(finish)
+
+    def save_now(self):
+        """Save, and return the path."""
+        if self.saver.function is None:
+            raise CheckpointError("save() needs the function that saves: call on_save() before")
+        if self._thread is None:
+            self._start()
+        request, self._request = self._open_request(), None
+        number = self._report.number or 0
+        path, scratch = self.saver.write()
+        if path is not None:
+            digest = _complete(path, scratch, number)
+            self._reply(request, {"type": "saved", "path": path, "sha256": digest, "step": number})
+        return path
+
+    def _reply(self, request, message):
+        """Send what came of a save, and keep it for an agent that asks again after a restart."""
+        if message["type"] == "failed":
+            if message["reason"]:
+                _log.warning("the checkpoint was not saved, the one before stays: %s", message["reason"])
+            if request is None:
+                return
+        with self._lock:
+            if request is not None and request.number:
+                message["request"] = request.number
+                self._answer = message
+            elif message["type"] == "failed":
+                return              # an agent of the previous release waits for its deadline
+            self._post(message)
 
     def resumed(self, resume):
         """Resume after a time without the GPU. The wait for the turn is no part of the step."""
-        waited = resume(self.turns, self.save_request)
+        waited = resume(self.turns, self._urgent)
         if waited:
             with self._lock:
                 if self._ended is not None:
@@ -954,6 +1362,11 @@ class _Client:
         return value
 
     def save_request(self):
+        """The open request, for a job that saves without a registered function."""
+        self._polled = True
+        return None if self.saver.function is not None else self._open_request()
+
+    def _open_request(self):
         request = self._request
         if request is not None and request.deadline < time.monotonic():
             request = self._request = None
@@ -964,8 +1377,8 @@ class _Client:
             self._start()
         number = _integer(number)
         with self._lock:
-            self._request = None
-            self._unhashed.append((path, number if number is not None else self._report.number or 0))
+            request, self._request = self._request, None
+            self._unhashed.append((path, number if number is not None else self._report.number or 0, request))
             if self._hashing:
                 return
             self._hashing = True
@@ -975,8 +1388,9 @@ class _Client:
             self._hashing = False
 
     def close(self):
-        """Leave the GPU to other jobs, and send what is pending, for at most FLUSH_SECONDS."""
+        """Leave the GPU to other jobs, complete a checkpoint, and send what is pending, for at most FLUSH_SECONDS."""
         self.turns.close()
+        self.saver.join()
         if self._thread:
             self._closing = True
             self._wake()
@@ -985,6 +1399,8 @@ class _Client:
     def abandon(self):
         """In a forked child: close the inherited descriptors of the parent's connections."""
         self.turns.abandon()
+        self._stops.abandon()
+        self.saver.abandon()
         for fd in self._wake_fds or ():
             _quietly(os.close, fd)
         if self._socket is not None:
@@ -1025,14 +1441,13 @@ class _Client:
                     if self._closing:
                         self._wake()
                     return
-                path, number = self._unhashed.popleft()
+                path, number, request = self._unhashed.popleft()
             try:
                 digest = _sha256(path)
             except OSError as err:
-                _log.warning("the checkpoint is not reported: %s", err)
+                self._reply(request, {"type": "failed", "reason": _reason(err)})
                 continue
-            with self._lock:
-                self._post({"type": "saved", "path": path, "sha256": digest, "step": number})
+            self._reply(request, {"type": "saved", "path": path, "sha256": digest, "step": number})
 
     # called by the socket thread only
 
@@ -1057,8 +1472,9 @@ class _Client:
                 with self._lock:
                     self.values.new_connection()
                     self._gate.sequence = None
-                    for stale in [m for m in self._outbox if m["type"] == "ack"]:
+                    for stale in [m for m in self._outbox if m["type"] in ("ack", "stopped")]:
                         self._outbox.remove(stale)
+                    self._stops.new_connection()
                 self._gate.lost = None
                 self._converse(sock)
         except OSError:
@@ -1118,7 +1534,8 @@ class _Client:
         with self._lock:
             if self._outbox:
                 message = self._outbox.popleft()
-                undo = (lambda: self._outbox.appendleft(message)) if message["type"] == "saved" else None
+                kept = message["type"] in ("saved", "failed")
+                undo = (lambda: self._outbox.appendleft(message)) if kept else None
                 return _line(message), undo, False
             if not (may_report and self._report.dirty):
                 return b"", None, False
@@ -1180,10 +1597,32 @@ class _Client:
             if duty is not None:
                 self._gate.offer(*duty)
         elif message["type"] == "save":
-            reason, seconds = message.get("reason"), message.get("deadline_seconds")
-            if isinstance(reason, str) and type(seconds) in (int, float) and 0 < seconds < math.inf:
-                self._request = SaveRequest(reason, time.monotonic() + seconds)
-                self.turns.nudge()
+            request = _save_request(message)
+            if request is not None:
+                self._ask_to_save(request)
+        elif message["type"] == "stop":
+            stop = _stop(message)
+            if stop is not None:
+                self._stops.order(*stop)
+
+    def _ask_to_save(self, request):
+        with self._lock:
+            number = request.number
+            if number and self._answer is not None and self._answer["request"] == number:
+                self._post(self._answer)
+                return
+            if number and self.saver.function is None and not self._polled:
+                rank = _process(os.environ, sys.modules.get("torch.distributed")).get("rank", 0)
+                self._post({"type": "failed", "request": number, "reason": "" if rank else
+                            "it has no save function: register one with gpushare.on_save()", "nothing": rank > 0})
+                return
+            self._request = request
+        self._alert()
+
+    def _alert(self):
+        """Let the job's threads that wait look for something urgent."""
+        self.turns.nudge()
+        self._stops.ring()
 
 
 # ---------------------------------------------------------------------------------------------------------- the protocol
@@ -1272,6 +1711,23 @@ def _turn(message):
     if not _within(sequence, 0, MAX_COUNT) or type(hold) is not bool or not _within(after, 0, MAX_COUNT) or (hold and after):
         return None
     return sequence, hold, after
+
+
+def _save_request(message):
+    """The SaveRequest of a save message, or None if a value is out of range."""
+    reason, seconds, number = message.get("reason"), message.get("deadline_seconds"), message.get("request", 0)
+    if not isinstance(reason, str) or type(seconds) not in (int, float) or not 0 < seconds < math.inf or \
+            not _within(number, 0, MAX_COUNT):
+        return None
+    return SaveRequest(reason, time.monotonic() + seconds, number)
+
+
+def _stop(message):
+    """(sequence, stop, after_step or 0) of a stop message, or None if a value is out of range."""
+    sequence, stop, after = message.get("sequence"), message.get("stop"), message.get("after_step", 0)
+    if not _within(sequence, 0, MAX_COUNT) or type(stop) is not bool or not _within(after, 0, MAX_COUNT) or (after and not stop):
+        return None
+    return sequence, stop, after
 
 
 def _gate_message(state, sequence, step, steps, held):

@@ -70,6 +70,12 @@ func Decode(line []byte) (Message, error) {
 		return decode(line, Duty.check)
 	case "save":
 		return decode(line, Save.check)
+	case "failed":
+		return decode(line, Failed.check)
+	case "stop":
+		return decode(line, Stop.check)
+	case "stopped":
+		return decode(line, Stopped.check)
 	}
 	return nil, fmt.Errorf("%w %.40q", ErrUnknownType, head.Type)
 }
@@ -98,6 +104,7 @@ const (
 	maxMagnitude  = 1e300
 	maxNameLength = 64
 	maxPathLength = 4096
+	maxReason     = 512
 )
 
 var sha256Hex = regexp.MustCompile(`^[0-9a-f]{64}$`)
@@ -154,6 +161,8 @@ func (s Saved) check() error {
 	switch {
 	case s.Step < 0 || s.Step > maxCount:
 		return fmt.Errorf("step %d out of range", s.Step)
+	case s.Request < 0 || s.Request > maxCount:
+		return fmt.Errorf("request %d out of range", s.Request)
 	case !sha256Hex.MatchString(s.SHA256):
 		return errors.New("sha256 is not 64 hexadecimal digits")
 	case len(s.Path) > maxPathLength || strings.ContainsRune(s.Path, 0) || !path.IsAbs(s.Path):
@@ -183,5 +192,39 @@ func (s Save) check() error {
 	if s.DeadlineSeconds < 0 || s.DeadlineSeconds > maxSeconds {
 		return fmt.Errorf("deadline of %g seconds out of range", float64(s.DeadlineSeconds))
 	}
+	if s.Request < 0 || s.Request > maxCount {
+		return fmt.Errorf("request %d out of range", s.Request)
+	}
 	return nil
+}
+
+func (f Failed) check() error {
+	if f.Request < 0 || f.Request > maxCount {
+		return fmt.Errorf("request %d out of range", f.Request)
+	}
+	if len(f.Reason) > maxReason {
+		return fmt.Errorf("a reason of %d bytes, at most %d", len(f.Reason), maxReason)
+	}
+	return f.Process.check()
+}
+
+func (s Stop) check() error {
+	for _, n := range []int64{s.Sequence, s.AfterStep} {
+		if n < 0 || n > maxCount {
+			return fmt.Errorf("count %d out of range", n)
+		}
+	}
+	if !s.Stop && s.AfterStep > 0 {
+		return errors.New("a stop that lets the job continue has no after_step")
+	}
+	return nil
+}
+
+func (s Stopped) check() error {
+	for _, n := range []int64{s.Sequence, s.Step} {
+		if n < 0 || n > maxCount {
+			return fmt.Errorf("count %d out of range", n)
+		}
+	}
+	return s.Process.check()
 }

@@ -29,6 +29,18 @@ func TestDecode_InvertsEncode(t *testing.T) {
 			wire.Saved{Path: "/ckpt/a.pt", SHA256: strings.Repeat("0f", 32), Step: 9},
 			`{"v":1,"type":"saved","path":"/ckpt/a.pt","sha256":"` + strings.Repeat("0f", 32) + `","step":9}`,
 		},
+		"save by number":       {wire.Save{Reason: "user", DeadlineSeconds: 30, Request: 7}, `{"v":1,"type":"save","reason":"user","deadline_seconds":30,"request":7}`},
+		"stop":                 {wire.Stop{Sequence: 3, Stop: true}, `{"v":1,"type":"stop","sequence":3,"stop":true}`},
+		"stop after a step":    {wire.Stop{Sequence: 4, Stop: true, AfterStep: 120}, `{"v":1,"type":"stop","sequence":4,"stop":true,"after_step":120}`},
+		"continue":             {wire.Stop{Sequence: 5}, `{"v":1,"type":"stop","sequence":5,"stop":false}`},
+		"stopped":              {wire.Stopped{Sequence: 4, Step: 120, Stopped: true}, `{"v":1,"type":"stopped","sequence":4,"step":120,"stopped":true}`},
+		"will stop, by rank 1": {wire.Stopped{Sequence: 4, Step: 117, Process: wire.Process{Rank: ptr(1)}}, `{"v":1,"type":"stopped","sequence":4,"step":117,"stopped":false,"rank":1}`},
+		"failed":               {wire.Failed{Request: 7, Reason: "disk full"}, `{"v":1,"type":"failed","request":7,"reason":"disk full"}`},
+		"nothing to save":      {wire.Failed{Request: 7, Nothing: true, Process: wire.Process{Rank: ptr(1)}}, `{"v":1,"type":"failed","request":7,"reason":"","nothing":true,"rank":1}`},
+		"saved on request": {
+			wire.Saved{Path: "/ckpt/a.pt", SHA256: strings.Repeat("0f", 32), Step: 9, Request: 7},
+			`{"v":1,"type":"saved","path":"/ckpt/a.pt","sha256":"` + strings.Repeat("0f", 32) + `","step":9,"request":7}`,
+		},
 		"progress of rank 0": {
 			wire.Progress{Step: 12, Process: wire.Process{Rank: ptr(0), LocalRank: ptr(0), WorldSize: 8}},
 			`{"v":1,"type":"progress","step":12,"rank":0,"local_rank":0,"world_size":8}`,
@@ -113,6 +125,11 @@ func TestDecode_RejectsInvalidLines(t *testing.T) {
 		"a negative sequence":         `{"v":1,"type":"duty","sequence":-1,"duty":0.5}`,
 		"a line that is too long":     `{"v":1,"type":"save","reason":"` + strings.Repeat("x", wire.MaxLine) + `"}`,
 		"not UTF-8":                   "{\"v\":1,\"type\":\"save\",\"reason\":\"\xff\"}",
+		"a negative request":          `{"v":1,"type":"failed","request":-1,"reason":""}`,
+		"a long reason":               `{"v":1,"type":"failed","request":1,"reason":"` + strings.Repeat("x", 513) + `"}`,
+		"continue after a step":       `{"v":1,"type":"stop","sequence":1,"stop":false,"after_step":9}`,
+		"a stop in the past":          `{"v":1,"type":"stop","sequence":1,"stop":true,"after_step":-9}`,
+		"a negative stopped step":     `{"v":1,"type":"stopped","sequence":1,"step":-9,"stopped":true}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := wire.Decode([]byte(line))
@@ -131,6 +148,10 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"v":1,"type":"ack","generation":1,"applied":{}}`))
 	f.Add([]byte(`{"v":1,"type":"config","generation":1,"loaders":2}`))
 	f.Add([]byte(`{"v":1,"type":"duty","sequence":1,"duty":0.5}`))
+	f.Add([]byte(`{"v":1,"type":"save","reason":"user","deadline_seconds":30,"request":7}`))
+	f.Add([]byte(`{"v":1,"type":"failed","request":7,"reason":"disk full"}`))
+	f.Add([]byte(`{"v":1,"type":"stop","sequence":4,"stop":true,"after_step":120}`))
+	f.Add([]byte(`{"v":1,"type":"stopped","sequence":4,"step":120,"stopped":true,"rank":1}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
 		m, err := wire.Decode(line)
 		if err != nil {

@@ -1,6 +1,10 @@
 package wire
 
-import "github.com/trellis-gpu/trellis/growth"
+import (
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth"
+)
 
 const (
 	// Version is the version of the protocol. Every line has it.
@@ -9,9 +13,12 @@ const (
 	MaxLine = 64 << 10
 	// MaxMetrics is the maximum number of metrics in one report.
 	MaxMetrics = 32
+	// StopBound bounds the silence of a coordinator whose Stop is in force. It outlasts a restart of the coordinator.
+	StopBound = 2 * time.Minute
 )
 
-// Message is one decoded line: Progress, Ack or Saved from a job; Config, Duty or Save from the coordinator.
+// Message is one decoded line: Progress, Ack, Saved, Failed or Stopped from a job; Config, Duty, Save or Stop from the
+// coordinator.
 type Message interface{ kind() string }
 
 // Progress is a report of one process of a job. Counts and times cover the steps since its previous report.
@@ -64,11 +71,33 @@ type Ack struct {
 	Process
 }
 
-// Saved reports that a job has saved a checkpoint.
+// Saved reports that a process has saved a checkpoint, which is complete and on the disk.
 type Saved struct {
 	Path   string `json:"path"`
 	SHA256 string `json:"sha256"`
 	Step   int64  `json:"step"`
+	// Request is that of the Save that the process answers. It is 0 for a checkpoint that nobody has requested, and from
+	// shims of the previous release.
+	Request int64 `json:"request,omitempty"`
+	Process
+}
+
+// Failed answers a Save without a new checkpoint. The previous one is as it was.
+type Failed struct {
+	Request int64  `json:"request"`
+	Reason  string `json:"reason"`
+	// Nothing is set if this process has nothing to save, as the ranks of a job of which only the first saves.
+	Nothing bool `json:"nothing,omitempty"`
+	Process
+}
+
+// Stopped answers a Stop: at once with the step that the process has reached, and again when it stops or continues.
+type Stopped struct {
+	Sequence int64 `json:"sequence"`
+	// Step is the number of the last complete step.
+	Step int64 `json:"step"`
+	// Stopped is set while the process waits between two steps.
+	Stopped bool `json:"stopped"`
 	Process
 }
 
@@ -99,6 +128,21 @@ type Duty struct {
 type Save struct {
 	Reason          string         `json:"reason"`
 	DeadlineSeconds growth.Seconds `json:"deadline_seconds"`
+	// Request numbers the requests to a job. The answer has it. Coordinators of the previous release send none, and shims of
+	// the previous release ignore it.
+	Request int64 `json:"request,omitempty"`
+}
+
+// Stop lets a process wait between two steps, without its GPU, until another Stop lets it continue. A process ignores
+// sequences that are not newer than the last one of its connection, and continues without a word from the coordinator for
+// StopBound. Shims of the previous release ignore this message.
+type Stop struct {
+	Sequence int64 `json:"sequence"`
+	// Stop is false to continue.
+	Stop bool `json:"stop"`
+	// AfterStep is the step after which all processes of a job stop, 0 for the present one. A process that has reached it
+	// already does not stop, as its answer says; the coordinator then lets all of them continue, and names a later step.
+	AfterStep int64 `json:"after_step,omitempty"`
 }
 
 func (Progress) kind() string { return "progress" }
@@ -107,3 +151,6 @@ func (Saved) kind() string    { return "saved" }
 func (Config) kind() string   { return "config" }
 func (Duty) kind() string     { return "duty" }
 func (Save) kind() string     { return "save" }
+func (Failed) kind() string   { return "failed" }
+func (Stop) kind() string     { return "stop" }
+func (Stopped) kind() string  { return "stopped" }

@@ -645,7 +645,7 @@ class Processes(TurnTest):
         waiter = threading.Thread(target=self.job.step)
         waiter.start()
         self.state(peer, "closed")
-        ours = [*self.job._client().turns._pipe, self.job._client().turns._socket.fileno()]
+        ours = [*self.job._client().turns._alarm.fds, self.job._client().turns._socket.fileno()]
 
         def child():
             assert not [fd for fd in ours if os.path.exists("/proc/self/fd/%d" % fd)]

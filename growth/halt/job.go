@@ -1,0 +1,216 @@
+package halt
+
+import (
+	"math"
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/wire"
+)
+
+const (
+	// leastMargin is the number of steps by which a named step is ahead. mostMargin bounds it.
+	leastMargin, mostMargin = 2, 1 << 20
+	// answerTime is the time in which an order reaches all processes and their answers come back. Sockets are read once a
+	// second.
+	answerTime growth.Seconds = 2
+	// maxProcesses bounds the processes of a job that are tracked.
+	maxProcesses = 256
+)
+
+// Process identifies a process by its connection.
+type Process struct {
+	Slot       string
+	Connection int64
+}
+
+// Job is the state of one job. The zero value is a job that runs.
+type Job struct {
+	order    wire.Stop // as last sent
+	doubled  int       // how often the margin was doubled for the present order
+	began    time.Time // when the job was first asked to stop; zero while it is not
+	all      map[Process]*process
+	answered bool // a process has answered an order
+}
+
+type process struct {
+	rank      int // -1 if unknown
+	worldSize int
+	step      int64
+	at        time.Time // when it reported the step
+	answer    int64     // sequence of the newest order that it has answered
+	answered  int64     // the step that it had reached then
+	stopped   bool
+}
+
+// Reported adds a progress report.
+func (j *Job) Reported(now time.Time, p Process, who wire.Process, step int64) {
+	if m := j.process(p); m != nil {
+		m.name(who)
+		m.step, m.at = step, now
+	}
+}
+
+// Answered adds the answer of a process.
+func (j *Job) Answered(now time.Time, p Process, a wire.Stopped) {
+	m := j.process(p)
+	if m == nil {
+		return
+	}
+	m.name(a.Process)
+	m.step, m.at, m.stopped = max(m.step, a.Step), now, a.Stopped
+	m.answer, m.answered = a.Sequence, a.Step
+	j.answered = j.answered || a.Sequence > 0
+}
+
+// Left removes a process whose connection has ended.
+func (j *Job) Left(p Process) { delete(j.all, p) }
+
+func (j *Job) process(p Process) *process {
+	m := j.all[p]
+	if m != nil || len(j.all) >= maxProcesses {
+		return m
+	}
+	if j.all == nil {
+		j.all = map[Process]*process{}
+	}
+	m = &process{rank: -1}
+	j.all[p] = m
+	return m
+}
+
+func (m *process) name(who wire.Process) {
+	if who.Rank != nil {
+		m.rank = *who.Rank
+	}
+	if who.WorldSize > 0 {
+		m.worldSize = who.WorldSize
+	}
+}
+
+// Next returns the order that is due, if one is. stop says whether the job should stop, pace is the time of one step; 0 if
+// it is unknown.
+func (j *Job) Next(now time.Time, stop bool, pace growth.Seconds) (order wire.Stop, due bool) {
+	switch {
+	case !stop:
+		return j.resume()
+	case len(j.all) == 0 || j.Incomplete():
+		return wire.Stop{}, false
+	case !j.order.Stop:
+		j.began, j.doubled, j.answered = now, 0, false
+		return j.announce(now, pace), true
+	case j.passed():
+		j.doubled++
+		return j.announce(now, pace), true
+	}
+	return wire.Stop{}, false
+}
+
+// resume lets the job continue: after an order of this coordinator, or of an earlier one.
+func (j *Job) resume() (wire.Stop, bool) {
+	stopped := false
+	for _, m := range j.all {
+		stopped = stopped || m.stopped && m.answer == 0 && j.order.Sequence == 0
+	}
+	if !j.order.Stop && !stopped {
+		return wire.Stop{}, false
+	}
+	j.began = time.Time{}
+	j.order = wire.Stop{Sequence: j.order.Sequence + 1}
+	return j.order, true
+}
+
+// announce names the step after which all ranks stop.
+func (j *Job) announce(now time.Time, pace growth.Seconds) wire.Stop {
+	j.order = wire.Stop{Sequence: j.order.Sequence + 1, Stop: true}
+	if !j.several() {
+		return j.order
+	}
+	waiting := true
+	for _, m := range j.all {
+		step := m.step
+		if !m.stopped && pace > 0 {
+			step += int64(math.Ceil(now.Sub(m.at).Seconds() / float64(pace)))
+		}
+		waiting = waiting && m.stopped
+		j.order.AfterStep = max(j.order.AfterStep, step)
+	}
+	if !waiting {
+		j.order.AfterStep += j.margin(pace)
+	}
+	return j.order
+}
+
+func (j *Job) margin(pace growth.Seconds) int64 {
+	margin := int64(leastMargin)
+	if pace > 0 {
+		margin = max(margin, int64(math.Ceil(float64(answerTime/pace))))
+	}
+	return min(margin<<min(j.doubled, 20), mostMargin)
+}
+
+// passed reports whether a rank has reached the named step before it learned of it.
+func (j *Job) passed() bool {
+	for _, m := range j.all {
+		if m.answer == j.order.Sequence && !m.stopped && j.order.AfterStep > 0 && m.answered >= j.order.AfterStep {
+			return true
+		}
+	}
+	return false
+}
+
+// several reports whether the job has several ranks.
+func (j *Job) several() bool { return j.worldSize() > 1 }
+
+func (j *Job) worldSize() int {
+	size := 0
+	for _, m := range j.all {
+		size = max(size, m.worldSize)
+	}
+	return size
+}
+
+// Incomplete reports whether a rank of the job is not connected. It may be on another node.
+func (j *Job) Incomplete() bool {
+	ranks := map[int]bool{}
+	for _, m := range j.all {
+		if m.rank >= 0 {
+			ranks[m.rank] = true
+		}
+	}
+	return j.several() && len(ranks) < j.worldSize()
+}
+
+// Connected reports whether a process of the job has reported.
+func (j *Job) Connected() bool { return len(j.all) > 0 }
+
+// Obeys reports whether a process has answered the present order. Shims of the previous release do not.
+func (j *Job) Obeys() bool { return j.answered }
+
+// Since returns when the job was asked to stop; zero if it was not.
+func (j *Job) Since() time.Time { return j.began }
+
+// Stopped reports whether all processes wait after the same step.
+func (j *Job) Stopped() bool {
+	if !j.order.Stop || len(j.all) == 0 || j.Incomplete() {
+		return false
+	}
+	for _, m := range j.all {
+		if !m.stopped || j.several() && m.step < j.order.AfterStep {
+			return false
+		}
+	}
+	return true
+}
+
+// Step returns the step after which the job has stopped.
+func (j *Job) Step() int64 {
+	step := int64(0)
+	for _, m := range j.all {
+		step = max(step, m.step)
+	}
+	return step
+}
+
+// Order returns the order in force, to be repeated while the job waits; false if there is none.
+func (j *Job) Order() (wire.Stop, bool) { return j.order, j.order.Stop }

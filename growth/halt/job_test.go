@@ -1,0 +1,165 @@
+package halt_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/halt"
+	"github.com/trellis-gpu/trellis/growth/wire"
+)
+
+var start = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+
+func process(n int) halt.Process { return halt.Process{Slot: "slot", Connection: int64(n) + 1} }
+
+func rank(n, of int) wire.Process { return wire.Process{Rank: &n, WorldSize: of} }
+
+func TestJob_SingleProcessStopsAfterItsPresentStep(t *testing.T) {
+	var j halt.Job
+	_, due := j.Next(start, true, 1)
+	require.False(t, due, "no process is connected")
+	j.Reported(start, process(0), wire.Process{}, 41)
+	order, due := j.Next(start, true, 1)
+	require.True(t, due)
+	require.Equal(t, wire.Stop{Sequence: 1, Stop: true}, order)
+	require.False(t, j.Stopped())
+	j.Answered(start, process(0), wire.Stopped{Sequence: 1, Step: 42, Stopped: true})
+	require.True(t, j.Stopped())
+	require.Equal(t, int64(42), j.Step())
+	_, due = j.Next(start, true, 1)
+	require.False(t, due)
+	order, due = j.Next(start, false, 1)
+	require.True(t, due)
+	require.Equal(t, wire.Stop{Sequence: 2}, order)
+	_, due = j.Next(start, false, 1)
+	require.False(t, due)
+}
+
+func TestJob_RanksStopAfterTheHighestStepAndTwo(t *testing.T) {
+	var j halt.Job
+	j.Reported(start, process(0), rank(0, 2), 40)
+	_, due := j.Next(start, true, 10)
+	require.False(t, due, "rank 1 is not connected")
+	require.True(t, j.Incomplete())
+	j.Reported(start, process(1), rank(1, 2), 41)
+	order, _ := j.Next(start, true, 10)
+	require.Equal(t, wire.Stop{Sequence: 1, Stop: true, AfterStep: 43}, order)
+
+	t.Log("rank 1 was faster than the order: a later step, with twice the margin")
+	j.Answered(start, process(0), wire.Stopped{Sequence: 1, Step: 41})
+	j.Answered(start, process(1), wire.Stopped{Sequence: 1, Step: 43})
+	order, due = j.Next(start, true, 10)
+	require.True(t, due)
+	require.Equal(t, wire.Stop{Sequence: 2, Stop: true, AfterStep: 47}, order)
+	j.Answered(start, process(0), wire.Stopped{Sequence: 2, Step: 44})
+	j.Answered(start, process(1), wire.Stopped{Sequence: 2, Step: 44})
+	j.Answered(start, process(1), wire.Stopped{Sequence: 2, Step: 47, Stopped: true})
+	require.False(t, j.Stopped())
+	j.Reported(start, process(0), rank(0, 2), 47) // before its answer: it has not passed the step
+	_, due = j.Next(start, true, 10)
+	require.False(t, due)
+	j.Answered(start, process(0), wire.Stopped{Sequence: 2, Step: 47, Stopped: true})
+	require.True(t, j.Stopped())
+}
+
+func TestJob_FastStepsAreNamedFurtherAhead(t *testing.T) {
+	var j halt.Job
+	for n := range 2 {
+		j.Reported(start, process(n), rank(n, 2), 1000)
+	}
+	order, _ := j.Next(start.Add(time.Second), true, 0.01) // 100 steps since the report, 200 until the answers are back
+	require.Equal(t, int64(1300), order.AfterStep)
+}
+
+func TestJob_FollowsAnEarlierCoordinator(t *testing.T) {
+	var j halt.Job
+	for n := range 2 {
+		j.Answered(start, process(n), wire.Stopped{Step: 50, Stopped: true, Process: rank(n, 2)})
+	}
+	again := j
+	order, due := j.Next(start, true, 1)
+	require.True(t, due)
+	require.Equal(t, wire.Stop{Sequence: 1, Stop: true, AfterStep: 50}, order, "they wait already, after the same step")
+	order, due = again.Next(start, false, 1)
+	require.True(t, due)
+	require.Equal(t, wire.Stop{Sequence: 1}, order, "the pause has ended meanwhile")
+}
+
+// simulated is a rank as the shim behaves: it answers an order at once, and stops after the step if it has not passed it.
+type simulated struct {
+	step, after int64
+	sequence    int64
+	stop        bool
+	arrives     int // ticks until the order in flight arrives
+	inFlight    *wire.Stop
+}
+
+// Ranks run in lockstep (a step begins once all have made the one before) with messages that take random times. They
+// always stop after the same step.
+func TestJob_AllRanksStopAfterTheSameStep(t *testing.T) {
+	for seed := range uint64(300) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 1))
+			ranks := make([]simulated, 2+random.IntN(6))
+			size := len(ranks)
+			pace := growth.Seconds([]float64{0.01, 0.3, 5}[random.IntN(3)])
+			var j halt.Job
+			now, paused := start, false
+			for tick := 0; tick < 5000 && !paused; tick++ {
+				now = now.Add(100 * time.Millisecond)
+				for n := range ranks {
+					r := &ranks[n]
+					if r.inFlight != nil {
+						if r.arrives--; r.arrives <= 0 && r.inFlight.Sequence > r.sequence {
+							o := *r.inFlight
+							waits := r.stop && r.step >= r.after
+							r.sequence, r.after = o.Sequence, o.AfterStep
+							r.stop = o.Stop && (o.AfterStep == 0 || r.step < o.AfterStep || waits)
+							r.inFlight = nil
+							j.Answered(now, process(n), wire.Stopped{Sequence: r.sequence, Step: r.step, Stopped: r.stop && r.step >= r.after, Process: rank(n, size)})
+						}
+					}
+				}
+				for range 1 + int(0.1/float64(pace)) {
+					advance(ranks, random)
+				}
+				for n, r := range ranks {
+					if r.stop && r.step >= r.after {
+						j.Answered(now, process(n), wire.Stopped{Sequence: r.sequence, Step: r.step, Stopped: true, Process: rank(n, size)})
+					} else if tick%10 == n {
+						j.Reported(now, process(n), rank(n, size), r.step)
+					}
+				}
+				if order, due := j.Next(now, tick > 30, pace); due {
+					for n := range ranks {
+						ranks[n].inFlight, ranks[n].arrives = &order, 1+random.IntN(8)
+					}
+				}
+				paused = j.Stopped()
+			}
+			require.True(t, paused, "the job stops")
+			for _, r := range ranks {
+				require.Equal(t, ranks[0].step, r.step)
+			}
+		})
+	}
+}
+
+// advance lets each rank make its next step, unless it waits or another rank is a step behind.
+func advance(ranks []simulated, random *rand.Rand) {
+	least := ranks[0].step
+	for _, r := range ranks {
+		least = min(least, r.step)
+	}
+	for n := range ranks {
+		r := &ranks[n]
+		if stopped := r.stop && r.step >= r.after; !stopped && r.step == least && random.IntN(4) > 0 {
+			r.step++
+		}
+	}
+}
