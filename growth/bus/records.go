@@ -197,6 +197,8 @@ type Sample struct {
 	WorldSize int `json:"worldSize,omitempty"`
 	// Gang is equal for the pods of one job, on all nodes. It is empty for a job with one pod.
 	Gang string `json:"gang,omitempty"`
+	// Paused is empty unless the user has paused the job.
+	Paused Pause `json:"paused,omitempty"`
 	// ETA is when the job is expected to end; absent while that is unknown.
 	ETA *ETA `json:"eta,omitempty"`
 	// Kind identifies jobs that interfere alike; empty if the job's program is unknown.
@@ -212,6 +214,17 @@ type Sample struct {
 	// Tunable lists what the user permits Trellis to change.
 	Tunable []string `json:"tunable,omitempty"`
 }
+
+// Pause is what a paused job has released.
+type Pause string
+
+// All values of a Pause.
+const (
+	// PauseComplete means that the processes of the job wait between two steps, without GPU and CPU.
+	PauseComplete Pause = "complete"
+	// PauseCPU means that the processes cannot be stopped, and have the least CPU request.
+	PauseCPU Pause = "cpu"
+)
 
 // GPUTime is a job's part of the time of its GPUs.
 type GPUTime struct {

@@ -94,7 +94,7 @@ func (a Account) update(j Job, seen observation) Account {
 		a.Limit = min(a.Limit, j.Limit.Cores())
 	}
 	switch onGPUs := len(a.On) > 0; {
-	case j.Paused: // how much it used shows nothing
+	case a.Paused: // how much it used shows nothing
 	case onGPUs && wait.known && seen.seconds > 0:
 		a.learnUsable(seen.seconds, float64(used)/seen.seconds, wait.value)
 	case seen.seconds > 0:

@@ -44,7 +44,7 @@ func (s State) observe(c Config, jobs []Job, seconds float64) observation {
 	sum, limits := 0.0, 0.0
 	for _, j := range jobs {
 		a, known := s.Accounts[j.ID]
-		if !known || a.Ended || j.Paused {
+		if !known || a.Ended || a.Paused {
 			continue
 		}
 		used, _ := a.usedSince(j)

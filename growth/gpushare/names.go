@@ -19,6 +19,14 @@ const (
 	// TuneAnnotation lists the settings that Trellis may change while the job runs: "cpu", "loaders", "batch-size",
 	// "gpu-time", or "none".
 	TuneAnnotation = "gpushare/tune"
+	// CheckpointAnnotation is how the job saves on request: "socket" (default: the function that it registers with the shim),
+	// "signal:SIGUSR1,/path" (the signal, and the file that it then writes), or "none".
+	CheckpointAnnotation = "gpushare/checkpoint"
+	// PausedAnnotation set to "true" on a running pod releases its turns of the GPU and its CPU until it is removed. The pod
+	// keeps its memory.
+	PausedAnnotation = "gpushare/paused"
+	// SaveAnnotation requests a checkpoint of a running pod. Its value identifies the request: a time, or a name.
+	SaveAnnotation = "gpushare/save"
 )
 
 // Annotations and labels of a node.
@@ -55,6 +63,8 @@ const (
 	ETAAnnotation = "gpushare/eta"
 	// RequestAnnotation is the CPU request with which the pod was created. A resize overwrites the one in the spec.
 	RequestAnnotation = "gpushare/cpu-request"
+	// SavedAnnotation answers SaveAnnotation: its value, and the step and the path of the checkpoint or "failed".
+	SavedAnnotation = "gpushare/saved"
 	// RefusalsAnnotation counts how often kubelet rejected the pod and Trellis recreated it.
 	RefusalsAnnotation = "gpushare/refusals"
 	// AuthorityAnnotation identifies the certificate authority of the bus, on the pods of Trellis itself.

@@ -20,6 +20,9 @@ func UserAnnotations() []string {
 		PriorityAnnotation,
 		ProgressAnnotation,
 		TuneAnnotation,
+		CheckpointAnnotation,
+		PausedAnnotation,
+		SaveAnnotation,
 	}
 }
 
@@ -30,6 +33,7 @@ func WrittenAnnotations() []string {
 		CategoryAnnotation,
 		GPUShareAnnotation,
 		ETAAnnotation,
+		SavedAnnotation,
 		RequestAnnotation,
 		RefusalsAnnotation,
 		AuthorityAnnotation,
@@ -58,7 +62,7 @@ func UnknownMessage(name string) string {
 		hint = ": did you mean " + nearest + "?"
 	}
 	return fmt.Sprintf("annotation %s is not known%s Users set gpushare/gpu-mem, gpu-count, gpu-cores, metric, target, "+
-		"priority, progress and tune", name, hint)
+		"priority, progress, tune, checkpoint, paused and save", name, hint)
 }
 
 // minSimilarity is the similarity in thousandths below which two names have nothing in common.
@@ -115,5 +119,8 @@ func spellings() []spelling {
 		{"weight", "priority"},
 		{"progress", "progress"},
 		{"tune", "tune"},
+		{"checkpoint", "checkpoint"},
+		{"paused", "paused"},
+		{"save", "save"},
 	}
 }

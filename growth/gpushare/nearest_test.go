@@ -34,7 +34,7 @@ func TestNearest_FindsEachNameWithOneMistake(t *testing.T) {
 }
 
 func TestUnknownMessage_WithoutANearestName(t *testing.T) {
-	require.Equal(t, "annotation gpushare/deadline is not known. Users set gpushare/gpu-mem, gpu-count, gpu-cores, metric, target, priority, progress and tune",
+	require.Equal(t, "annotation gpushare/deadline is not known. Users set gpushare/gpu-mem, gpu-count, gpu-cores, metric, target, priority, progress, tune, checkpoint, paused and save",
 		gpushare.UnknownMessage("gpushare/deadline"))
 }
 

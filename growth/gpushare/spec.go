@@ -28,6 +28,8 @@ type Spec struct {
 	Priority Priority
 	// Progress is the source of progress reports.
 	Progress Progress
+	// Checkpoint is how the job saves on request.
+	Checkpoint Checkpoint
 	// Tune lists the knobs that Trellis may turn while the job runs.
 	Tune []Knob
 }
@@ -130,6 +132,7 @@ func parse(annotations map[string]string, needsMemory bool) (Spec, error) {
 		{PriorityAnnotation, parsePriority},
 		{ProgressAnnotation, parseProgress},
 		{TuneAnnotation, parseTune},
+		{CheckpointAnnotation, parseCheckpoint},
 	} {
 		value, ok := annotations[p.name]
 		if !ok && p.name == MemoryAnnotation {

@@ -28,6 +28,7 @@ func (e AdviceChanged) apply(n *Node) {
 // deliver sends a job its config: the newest advice that its user permits, and the batch size on trial.
 func (n *Node) deliver(j *job) {
 	n.deliverDuty(j)
+	n.deliverStop(j)
 	config := n.wantedConfig(j)
 	if config.Values == (wire.Values{}) && !n.revokesDuty(j) {
 		return

@@ -30,6 +30,7 @@ func (n *Node) update(j *job, pod Pod) {
 	before := j.pod
 	j.pod = pod
 	n.followProcesses(j)
+	n.followPause(j)
 	j.refusal.Changed = j.refusal.Changed || pod.differs(before)
 	n.observeWriter(j, before.Requests())
 	if pod.ResizeStatus != before.ResizeStatus && pod.ResizeStatus.Reason != "" {
@@ -83,6 +84,7 @@ func (n *Node) arrive(pod Pod) {
 	n.log(Info, "job arrived", "job", pod.Ref, "uid", uid, "category", j.category, "progress", spec.Progress.Source)
 	n.syncSlots()
 	n.deliver(j)
+	n.followPause(j)
 	n.interrupt("arrival", true)
 }
 

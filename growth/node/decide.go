@@ -34,6 +34,7 @@ func (n *Node) decide() {
 		pool += j.pod.Total(originals[i])
 	}
 	pool = n.available(jobs, pool-n.keptByEnded())
+	jobs, originals, pool = n.parkPaused(jobs, originals, pool)
 	n.pool = pool
 
 	// 2. Compute the shares.

@@ -23,6 +23,8 @@ type Effects struct {
 	// that has not been sent. Duties end those of a coordinator of an earlier release.
 	Configs []SlotConfig
 	Duties  []SlotDuty
+	// Stops are sent like Configs.
+	Stops []SlotStop
 
 	// Turns replaces the division of the GPUs' time. Nil keeps it.
 	Turns *TurnPlan
@@ -62,6 +64,12 @@ type SlotConfig struct {
 type SlotDuty struct {
 	Slot string
 	Duty wire.Duty
+}
+
+// SlotStop is a stop for the job of a slot.
+type SlotStop struct {
+	Slot string
+	Stop wire.Stop
 }
 
 // Follow is the log or file to which a job writes its progress.

@@ -42,7 +42,7 @@ func (n *Node) estimateEnds() {
 }
 
 func (n *Node) estimateOnCPU() {
-	jobs, originals := n.sharers()
+	jobs, originals := n.active(n.sharers())
 	in := make([]fairfinish.Job, len(jobs))
 	for i, j := range jobs {
 		in[i] = n.expected(j)

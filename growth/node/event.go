@@ -151,6 +151,13 @@ type CheckpointSaved struct {
 	Step int64
 }
 
+// ProcessStopped has the answer of a process to a wire.Stop.
+type ProcessStopped struct {
+	Slot       string
+	Connection int64 // as in ProgressReported
+	Stopped    wire.Stopped
+}
+
 // LinesRejected counts lines from a job's socket that were not accepted.
 type LinesRejected struct {
 	Slot string

@@ -56,6 +56,7 @@ func (n *Node) divideGroups(why string, rearranged bool) time.Duration {
 		n.grantGroup(g, d, why)
 	}
 	if n.config.Policy == policy.Harmless {
+		n.keepPaused(fair)
 		n.gpuFair = fair
 	} else if interval > 0 {
 		n.interval = interval
@@ -67,7 +68,7 @@ func (n *Node) divideGroups(why string, rearranged bool) time.Duration {
 func (n *Node) harmlessOnGPUs(g gpuGroup, interrupted bool) (fairfinish.State, division) {
 	claims := make([]claim, len(g.jobs))
 	speedups := n.speedups(g)
-	before, finished := n.fairOf(g)
+	before, absent := n.fairOf(g)
 	for i, j := range g.jobs {
 		c := n.claim(j.job)
 		c.in.Speedup = speedups[j.gpus[0]]
@@ -81,14 +82,14 @@ func (n *Node) harmlessOnGPUs(g gpuGroup, interrupted bool) (fairfinish.State, d
 		c.in.Limit = growth.MilliCPU(float64(len(j.gpus)) * float64(j.limit()) * float64(growth.Core))
 		claims[i] = c
 	}
-	state, d := n.divideFairly(n.config.fairFinishOn(len(g.gpus)), before, claims, finished, interrupted)
+	state, d := n.divideFairly(n.config.fairFinishOn(len(g.gpus)), before, claims, absent, interrupted)
 	for i, j := range g.jobs {
 		d.grants[i].inputs.onGPU(j.gpu)
 	}
 	return state, d
 }
 
-// fairOf returns the part of the state of fair sharing that belongs to a group, and its jobs that have ended.
+// fairOf returns the part of the state of fair sharing that belongs to a group, and its jobs that are paused or have ended.
 func (n *Node) fairOf(g gpuGroup) (fairfinish.State, []fairfinish.Job) {
 	s := fairfinish.State{At: n.gpuFair.At, Accounts: map[growth.PodUID]fairfinish.Account{}}
 	for id, a := range n.gpuFair.Accounts {
@@ -96,14 +97,14 @@ func (n *Node) fairOf(g gpuGroup) (fairfinish.State, []fairfinish.Job) {
 			s.Accounts[id] = a
 		}
 	}
-	var finished []fairfinish.Job
-	for _, j := range n.gpuFinished {
+	var absent []fairfinish.Job
+	for _, j := range append(n.pausedOnGPUs(), n.gpuFinished...) {
 		if a, known := s.Accounts[j.ID]; known {
 			j.On, j.Limit = a.On, growth.MilliCPU(len(a.On))*growth.Core
-			finished = append(finished, j)
+			absent = append(absent, j)
 		}
 	}
-	return s, finished
+	return s, absent
 }
 
 // flowConOnGPUs applies one of the policies of package flowcon to the time of a group of GPUs.

@@ -45,7 +45,7 @@ func (n *Node) gpuJobs() []gpuJob {
 	index := map[*job]int{}
 	for _, j := range n.sorted() {
 		gpus := n.gpus(j.pod.Ref.UID)
-		if len(gpus) == 0 || j.pod.Ended() {
+		if len(gpus) == 0 || j.pod.Ended() || j.leavesGPU() {
 			continue
 		}
 		i, known := index[j.leader()]

@@ -50,19 +50,20 @@ func (n *Node) harmless(jobs []*job, originals []Requests, interrupted bool) div
 		claims[i] = c
 	}
 	var d division
-	n.fair, d = n.divideFairly(n.config.fairFinish(n.capacity()), n.fair, claims, n.finished, interrupted)
+	absent := append(n.pausedOnCPU(), n.finished...)
+	n.fair, d = n.divideFairly(n.config.fairFinish(n.capacity()), n.fair, claims, absent, interrupted)
 	return d
 }
 
-// divideFairly applies policy.Harmless to one resource. finished are jobs that have ended since the last decision.
+// divideFairly applies policy.Harmless to one resource. absent are jobs that are paused, or have ended since the last decision.
 func (n *Node) divideFairly(
-	c fairfinish.Config, before fairfinish.State, claims []claim, finished []fairfinish.Job, interrupted bool,
+	c fairfinish.Config, before fairfinish.State, claims []claim, absent []fairfinish.Job, interrupted bool,
 ) (fairfinish.State, division) {
 	in := make([]fairfinish.Job, len(claims))
 	for i, claim := range claims {
 		in[i] = claim.in
 	}
-	state, decision := fairfinish.Decide(c, before, n.now, append(in, finished...))
+	state, decision := fairfinish.Decide(c, before, n.now, append(in, absent...))
 	d := division{next: max(decision.Next, n.config.Damping.Dwell)}
 	moved := growth.Share(0)
 	for i, g := range decision.Grants {

@@ -43,6 +43,7 @@ type harness struct {
 	annotated   map[string]map[string]string // annotations by pod
 	resized     []node.Resize
 	sent        map[string]wire.Config
+	stopped     map[string]wire.Stop
 	refuse      node.ResizeResult // the API server's answer to resizes
 	held        bool              // results of resizes are not reported
 	machine     *machine
@@ -59,6 +60,7 @@ func newHarness(t *testing.T) *harness {
 		samples:     map[growth.PodUID]bus.Sample{},
 		annotated:   map[string]map[string]string{},
 		sent:        map[string]wire.Config{},
+		stopped:     map[string]wire.Stop{},
 	}
 }
 
@@ -89,6 +91,9 @@ func (w *harness) step(e node.Event) {
 	w.wake = effects.Wake
 	for _, c := range effects.Configs {
 		w.sent[c.Slot] = c.Config
+	}
+	for _, s := range effects.Stops {
+		w.stopped[s.Slot] = s.Stop
 	}
 	for _, event := range effects.Events {
 		w.events = append(w.events, fmt.Sprintf("%s %s: %s", event.Pod.Name, event.Reason, event.Message))

@@ -87,6 +87,7 @@ type job struct {
 	sentConfig    int64       // generation of the last config that was sent
 	running       wire.Values // of each process
 	settings      settings
+	pause         pause
 	trial         trial.State
 	attempt       int64 // number of the config within one generation of advice
 	restarted     bool  // since the last tick

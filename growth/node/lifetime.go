@@ -12,6 +12,8 @@ type totals struct {
 	// Shared is the time in which the job had a share of the pool, Held the integral of the share over that time.
 	Shared growth.Seconds `json:"shared,omitempty"`
 	Held   growth.Seconds `json:"held,omitempty"`
+	// Paused is the time in which the user had paused the job.
+	Paused growth.Seconds `json:"paused,omitempty"`
 	// Resizes is the number of changes of the job's CPU request.
 	Resizes int `json:"resizes,omitempty"`
 	// First is the first value of the metric.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/halt"
 )
 
 func (e ProgressReported) apply(n *Node) {
@@ -40,6 +41,7 @@ func (n *Node) report(j *job, e ProgressReported) {
 	n.out.Counts.Reports++
 	j.window.add(p)
 	if e.Source == gpushare.FromSocket {
+		n.seeForStop(j, e)
 		j.settings.add(e)
 		j.running = j.settings.running(j.running, j.sentConfig)
 	}
@@ -78,6 +80,7 @@ func (e ContainerRestarted) apply(n *Node) {
 
 func (e ProcessLeft) apply(n *Node) {
 	if j := n.jobOf(e.Slot); j != nil {
+		j.halt().Left(halt.Process{Slot: e.Slot, Connection: e.Connection})
 		j.processes.leave(e.Slot, e.Connection)
 		j.settings.leave(e.Slot, e.Connection)
 	}

@@ -70,6 +70,7 @@ func (n *Node) resumeJob(j *job, s bus.Sample, state jobState) {
 	if state.Work != nil {
 		n.resumeWork(j, *state.Work)
 	}
+	j.pause.resume(s.Paused)
 	j.endDuty(s.Duty)
 	j.resumeGPU(s.GPUTime, state.Work)
 	n.resumeTrial(j, state.Trial)

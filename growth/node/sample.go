@@ -68,6 +68,7 @@ func (n *Node) sample(j *job) bus.Sample {
 		Generation:       j.sent,
 		Applied:          j.applied,
 		ETA:              j.eta,
+		Paused:           j.identity().pause.published(),
 	}
 	s.SharedMemory = j.sharedMemory()
 	if j.dutyEnded {

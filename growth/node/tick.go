@@ -28,6 +28,7 @@ func (e Ticked) apply(n *Node) {
 		}
 	}
 	n.followLeads()
+	n.followPauses()
 	n.measureSpeeds()
 	n.measureCosts()
 	n.measureTraining(e.Usages)

@@ -41,7 +41,7 @@ func (l *Loop) execute(e node.Effects) {
 	}
 }
 
-// sockets closes and opens slots, and sends configs and duties to them. It returns the slots that are open.
+// sockets closes and opens slots, and sends configs, duties and stops to them. It returns the slots that are open.
 func (l *Loop) sockets(e node.Effects) (opened []string) {
 	for _, slot := range e.Close {
 		l.ports.Sockets.Close(slot)
@@ -69,6 +69,11 @@ func (l *Loop) sockets(e node.Effects) (opened []string) {
 	for _, d := range e.Duties {
 		if err := l.ports.Sockets.SendDuty(d.Slot, d.Duty); err != nil {
 			l.log.Warn("a duty could not be sent", "slot", d.Slot, "err", err)
+		}
+	}
+	for _, s := range e.Stops {
+		if err := l.ports.Sockets.SendStop(s.Slot, s.Stop); err != nil {
+			l.log.Warn("a stop could not be sent", "slot", s.Slot, "err", err)
 		}
 	}
 	return opened

@@ -21,6 +21,7 @@ type Sockets interface {
 	Close(slot string)
 	Send(slot string, config wire.Config) error
 	SendDuty(slot string, duty wire.Duty) error
+	SendStop(slot string, stop wire.Stop) error
 }
 
 // Turns gives the turns of GPUs to jobs, through a second socket per slot.

@@ -41,6 +41,8 @@ func (h *harness) Send(slot string, c wire.Config) error {
 	return nil
 }
 
+func (h *harness) SendStop(string, wire.Stop) error { return nil }
+
 func (h *harness) SendDuty(slot string, d wire.Duty) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

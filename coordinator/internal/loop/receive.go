@@ -31,6 +31,8 @@ func message(slot string, connection int64, m wire.Message) node.Event {
 	switch m := m.(type) {
 	case wire.Ack:
 		return node.ConfigAcked{Slot: slot, Connection: connection, Ack: m}
+	case wire.Stopped:
+		return node.ProcessStopped{Slot: slot, Connection: connection, Stopped: m}
 	case wire.Saved:
 		return node.CheckpointSaved{Slot: slot, Step: m.Step}
 	}

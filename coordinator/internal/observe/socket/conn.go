@@ -65,6 +65,7 @@ type conn struct {
 	listener *listener
 	configs  newest[wire.Config]
 	duties   newest[wire.Duty]
+	stops    newest[wire.Stop]
 
 	decoder wire.Decoder
 	reports []wire.Progress // not passed on yet
@@ -112,6 +113,10 @@ func (c *conn) write(ctx context.Context) {
 			if !ok || !c.send(ctx, duty) {
 				return
 			}
+		case stop, ok := <-c.stops:
+			if !ok || !c.send(ctx, stop) {
+				return
+			}
 		}
 	}
 }
@@ -138,6 +143,7 @@ func (c *conn) read(ctx context.Context) {
 		c.listener.remove(c) // no values are offered after this
 		close(c.configs)
 		close(c.duties)
+		close(c.stops)
 		_ = c.Close()
 		c.passReports()
 		c.server.handle(c.slot, Disconnected{Connection: c.id})
@@ -218,7 +224,7 @@ func (c *conn) report(line []byte) bool {
 
 func (c *conn) message(message wire.Message) {
 	switch message := message.(type) {
-	case wire.Config, wire.Duty, wire.Save:
+	case wire.Config, wire.Duty, wire.Save, wire.Stop:
 		c.malformed(errDirection)
 	case wire.Progress:
 		c.reports = append(c.reports, message)

@@ -78,6 +78,7 @@ type listener struct {
 	reports int64 // number of reports so far
 	config  *wire.Config
 	duty    *wire.Duty
+	order   *wire.Stop
 }
 
 // New returns a server for the slots below stateDir. handle receives the events, concurrently. A call that blocks
@@ -158,6 +159,16 @@ func (s *Server) SendDuty(slot string, duty wire.Duty) error {
 	})
 }
 
+// SendStop sends a stop to the current and future connections of a slot. It replaces the previous stop.
+func (s *Server) SendStop(slot string, stop wire.Stop) error {
+	return s.update(slot, func(l *listener) {
+		l.order = &stop
+		for _, c := range l.conns {
+			c.stops.offer(stop)
+		}
+	})
+}
+
 func (s *Server) update(slot string, change func(l *listener)) error {
 	s.mu.Lock()
 	l := s.open[slot]
@@ -218,6 +229,7 @@ func (s *Server) serve(ctx context.Context, slot string, l *listener, accepted *
 		listener: l,
 		configs:  make(newest[wire.Config], 1),
 		duties:   make(newest[wire.Duty], 1),
+		stops:    make(newest[wire.Stop], 1),
 	}
 	l.add(c)
 	s.wg.Go(func() { c.write(ctx) })
@@ -240,6 +252,9 @@ func (l *listener) add(c *conn) {
 	}
 	if l.duty != nil {
 		c.duties.offer(*l.duty)
+	}
+	if l.order != nil {
+		c.stops.offer(*l.order)
 	}
 }
 
