@@ -32,6 +32,16 @@ var explanations = []explanation{
 		Advice:  "Nothing to do.",
 	},
 	{
+		Reason: "Paused", From: "coordinator", On: "pod", Type: "Normal or Warning",
+		Meaning: "The user has paused the job (`gpushare/paused`). It waits between two steps; its time of the GPU and its CPU go to other jobs. A warning says why it cannot be stopped: then it has the least CPU request only.",
+		Advice:  "`kubectl gpushare resume` lets it continue. A job that cannot be stopped needs the shim, or pods on one node.",
+	},
+	{
+		Reason: "Resumed", From: "coordinator", On: "pod", Type: "Normal",
+		Meaning: "A paused job continues, with its part of the GPU's time and of the CPU. The time of the pause does not count for or against it.",
+		Advice:  "Nothing to do.",
+	},
+	{
 		Reason: "JobEnded", From: "coordinator", On: "pod", Type: "Normal",
 		Meaning: "The job's processes ended. The message has its time, last value, mean share and, if known, a comparison with fair sharing.",
 		Advice:  "Nothing to do.",

@@ -124,11 +124,15 @@ func TestPlugin_Errors(t *testing.T) {
 		"no pod":                     {"running", []string{"explain"}, "explain needs the name of a pod"},
 		"nodes may not be listed":    {"forbidden", []string{"top"}, `the nodes cannot be listed: nodes is forbidden: User "dev"`},
 		"a node without GPUs":        {"cluster", []string{"inspect", "node-9"}, "node node-9 offers no GPU memory"},
-		"an unknown command":         {"cluster", []string{"show"}, "unknown command show: explain, top or inspect"},
+		"an unknown command":         {"cluster", []string{"show"}, "unknown command show: explain, top, inspect, pause"},
 		"an unknown flag":            {"cluster", []string{"top", "--all"}, "unknown flag --all"},
 		"an unknown format":          {"cluster", []string{"top", "-o", "yaml"}, "only json is known"},
 		"a flag without its value":   {"cluster", []string{"top", "-n"}, "-n needs a value"},
 		"two names":                  {"cluster", []string{"inspect", "node-1", "node-2"}, "node-2 is the second"},
+		"pause without a pod":        {"running", []string{"pause"}, "pause needs the name of a pod"},
+		"pause of another pod":       {"foreign", []string{"pause", "plain"}, "default/plain does not share a GPU"},
+		"pause of a pod that waits":  {"pending", []string{"pause", "large-7xf9z"}, "is Pending: pause is for running pods"},
+		"save that is forbidden":     {"denied", []string{"save", "second-nqh8f"}, `cannot be annotated: pods "second-nqh8f" is forbidden: User "dev"`},
 		"no command prints the help": {"cluster", nil, "Usage:"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -154,10 +158,32 @@ func TestPlugin_PassesFlagsToKubectl(t *testing.T) {
 	require.Contains(t, got.commands, "get pods -n other ")
 }
 
+func TestPlugin_RequestsByAnnotation(t *testing.T) {
+	for name, tc := range map[string]struct {
+		args          []string
+		command, want string
+	}{
+		"pause":  {[]string{"pause", "second-nqh8f"}, "annotate pod second-nqh8f -n default --overwrite gpushare/paused=true\n", "it is to pause after its present step"},
+		"resume": {[]string{"resume", "pod/second-nqh8f"}, "annotate pod second-nqh8f -n default --overwrite gpushare/paused-\n", "it may continue"},
+		"save":   {[]string{"save", "second-nqh8f"}, "annotate pod second-nqh8f -n default --overwrite gpushare/save=2", "it is to save after its present step"},
+		"a dry run": {[]string{"save", "second-nqh8f", "--dry-run"},
+			"annotate pod second-nqh8f -n default --overwrite --dry-run=server gpushare/save=2", "nothing has changed"},
+		"JSON": {[]string{"resume", "second-nqh8f", "-o", "json", "--dry-run"}, "--dry-run=server gpushare/paused-",
+			`{"namespace":"default","name":"second-nqh8f","command":"resume","annotation":"gpushare/paused","value":null,"dryRun":true}` + "\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := run(t, "running", tc.args...)
+			require.Zero(t, got.code, got.err)
+			require.Contains(t, got.commands, tc.command)
+			require.Contains(t, got.out, tc.want)
+		})
+	}
+}
+
 func TestPlugin_Help(t *testing.T) {
 	got := run(t, "cluster", "--help")
 	require.Zero(t, got.code)
-	for _, word := range []string{"explain POD", "top", "inspect", "--trellis-namespace", "-o, --output json"} {
+	for _, word := range []string{"explain POD", "top", "inspect", "pause POD", "resume POD", "save POD", "--trellis-namespace", "-o, --output json"} {
 		require.Contains(t, got.out, word)
 	}
 	require.Empty(t, got.commands)
