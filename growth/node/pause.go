@@ -24,7 +24,7 @@ const (
 // identifies the job has the state.
 type pause struct {
 	halt     halt.Job
-	asked    time.Time // when the job was to be paused; zero if it is not
+	asked    time.Time // when the user paused the job; zero if it is not paused
 	level    pauseLevel
 	why      string    // why it is no more than that
 	counted  time.Time // the time up to which lifetime.Paused is known
@@ -74,7 +74,7 @@ func (j *job) isPaused() bool { return j.identity().pause.level != running }
 // leavesGPU reports whether the job does not compute, so that its part of the GPU's time goes to others.
 func (j *job) leavesGPU() bool { return j.identity().pause.level == stopped }
 
-// seeForStop tells the state of the processes that one of them has made a step.
+// seeForStop records the step of a process.
 func (n *Node) seeForStop(j *job, e ProgressReported) {
 	p := halt.Process{Slot: e.Slot, Connection: e.Connection}
 	j.halt().Reported(n.now, p, e.Progress.Process, e.Progress.Step)
@@ -201,7 +201,7 @@ func (n *Node) announcePause(pod *job, before pauseLevel) {
 		n.event(pod, 0, false, "Paused", fmt.Sprintf("The job waits after step %d, because %s is \"true\": other jobs have its time of the GPU and its CPU. "+
 			"It keeps its memory. Remove the annotation to let it continue (kubectl gpushare resume)", p.halt.Step(), gpushare.PausedAnnotation))
 	case p.level == withoutCPU:
-		n.event(pod, 0, true, "Paused", fmt.Sprintf("%s is \"true\", but the job cannot be stopped: %s. It has the least CPU request, and goes on "+
+		n.event(pod, 0, true, "PausedPartly", fmt.Sprintf("%s is \"true\", but the job cannot be stopped: %s. It has the least CPU request, and goes on "+
 			"computing with what others leave", gpushare.PausedAnnotation, p.why))
 	case before != running:
 		n.event(pod, 0, false, "Resumed", "The job continues: it has its part of the GPU's time and of the CPU again, as if it had been "+

@@ -1235,7 +1235,7 @@ class _Client:
             self._ended = _clock()
 
     def _saves(self):
-        """Whether the registered function is to be called now, or the job is to end."""
+        """Whether the registered function must be called now, or the job must end."""
         if self.saver.function is None:
             return False
         return self._request is not None or (self.saver.terminated is not None and self._ends())

@@ -32,9 +32,14 @@ var explanations = []explanation{
 		Advice:  "Nothing to do.",
 	},
 	{
-		Reason: "Paused", From: "coordinator", On: "pod", Type: "Normal or Warning",
-		Meaning: "The user has paused the job (`gpushare/paused`). It waits between two steps; its time of the GPU and its CPU go to other jobs. A warning says why it cannot be stopped: then it has the least CPU request only.",
-		Advice:  "`kubectl gpushare resume` lets it continue. A job that cannot be stopped needs the shim, or pods on one node.",
+		Reason: "Paused", From: "coordinator", On: "pod", Type: "Normal",
+		Meaning: "The user has paused the job (`gpushare/paused`). It waits between two steps; its time of the GPU and its CPU go to other jobs.",
+		Advice:  "`kubectl gpushare resume` lets it continue.",
+	},
+	{
+		Reason: "PausedPartly", From: "coordinator", On: "pod", Type: "Warning",
+		Meaning: "The user has paused the job, but it cannot be stopped, for the reason in the message. It has the least CPU request, and computes with what others leave.",
+		Advice:  "Let the job call `gpushare.step`, and run all of its ranks on one node.",
 	},
 	{
 		Reason: "Resumed", From: "coordinator", On: "pod", Type: "Normal",
