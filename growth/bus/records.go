@@ -199,6 +199,8 @@ type Sample struct {
 	Gang string `json:"gang,omitempty"`
 	// Paused is empty unless the user has paused the job.
 	Paused Pause `json:"paused,omitempty"`
+	// Checkpoint is the last checkpoint that the job has saved and reported.
+	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
 	// ETA is when the job is expected to end; absent while that is unknown.
 	ETA *ETA `json:"eta,omitempty"`
 	// Kind identifies jobs that interfere alike; empty if the job's program is unknown.
@@ -213,6 +215,15 @@ type Sample struct {
 	Applied    int64 `json:"applied,omitempty"`
 	// Tunable lists what the user permits Trellis to change.
 	Tunable []string `json:"tunable,omitempty"`
+}
+
+// Checkpoint is a file with the state of a job.
+type Checkpoint struct {
+	// Path is that in the container of the job.
+	Path   string    `json:"path"`
+	SHA256 string    `json:"sha256"`
+	Step   int64     `json:"step"`
+	At     time.Time `json:"at"`
 }
 
 // Pause is what a paused job has released.

@@ -1,7 +1,9 @@
 package halt
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
@@ -183,6 +185,12 @@ func (j *Job) Incomplete() bool {
 
 // Connected reports whether a process of the job has reported.
 func (j *Job) Connected() bool { return len(j.all) > 0 }
+
+// Processes returns the processes that have reported.
+func (j *Job) Processes() []Process { return slices.Collect(maps.Keys(j.all)) }
+
+// Several reports whether the job has several ranks.
+func (j *Job) Several() bool { return j.several() }
 
 // Obeys reports whether a process has answered the present order. Shims of the previous release do not.
 func (j *Job) Obeys() bool { return j.answered }

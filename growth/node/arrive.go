@@ -16,6 +16,8 @@ func (e PodUpdated) apply(n *Node) {
 	n.reportUnknown(pod)
 	j := n.jobs[uid]
 	switch {
+	case !pod.Running && j != nil && n.savesAtEnd(j, pod):
+		n.update(j, pod)
 	case !pod.Running && j != nil:
 		n.leave(j)
 	case !pod.Running: // the pod is pending or has ended
@@ -31,6 +33,7 @@ func (n *Node) update(j *job, pod Pod) {
 	j.pod = pod
 	n.followProcesses(j)
 	n.followPause(j)
+	n.followSave(j)
 	j.refusal.Changed = j.refusal.Changed || pod.differs(before)
 	n.observeWriter(j, before.Requests())
 	if pod.ResizeStatus != before.ResizeStatus && pod.ResizeStatus.Reason != "" {
@@ -85,6 +88,7 @@ func (n *Node) arrive(pod Pod) {
 	n.syncSlots()
 	n.deliver(j)
 	n.followPause(j)
+	n.followSave(j)
 	n.interrupt("arrival", true)
 }
 

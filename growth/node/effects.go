@@ -23,8 +23,9 @@ type Effects struct {
 	// that has not been sent. Duties end those of a coordinator of an earlier release.
 	Configs []SlotConfig
 	Duties  []SlotDuty
-	// Stops are sent like Configs.
+	// Stops are sent like Configs. Saves are sent to the connections that a slot has now, and repeated until they are answered.
 	Stops []SlotStop
+	Saves []SlotSave
 
 	// Turns replaces the division of the GPUs' time. Nil keeps it.
 	Turns *TurnPlan
@@ -70,6 +71,12 @@ type SlotDuty struct {
 type SlotStop struct {
 	Slot string
 	Stop wire.Stop
+}
+
+// SlotSave is a request to save for the job of a slot.
+type SlotSave struct {
+	Slot string
+	Save wire.Save
 }
 
 // Follow is the log or file to which a job writes its progress.

@@ -145,10 +145,18 @@ type ConfigAcked struct {
 	Ack        wire.Ack
 }
 
-// CheckpointSaved reports that a job has saved a checkpoint.
+// CheckpointSaved reports that a process has saved a checkpoint.
 type CheckpointSaved struct {
-	Slot string
-	Step int64
+	Slot       string
+	Connection int64 // as in ProgressReported
+	Saved      wire.Saved
+}
+
+// CheckpointFailed has the answer of a process that has not saved on request.
+type CheckpointFailed struct {
+	Slot       string
+	Connection int64 // as in ProgressReported
+	Failed     wire.Failed
 }
 
 // ProcessStopped has the answer of a process to a wire.Stop.

@@ -44,6 +44,7 @@ type harness struct {
 	resized     []node.Resize
 	sent        map[string]wire.Config
 	stopped     map[string]wire.Stop
+	saves       map[string]wire.Save
 	refuse      node.ResizeResult // the API server's answer to resizes
 	held        bool              // results of resizes are not reported
 	machine     *machine
@@ -61,6 +62,7 @@ func newHarness(t *testing.T) *harness {
 		annotated:   map[string]map[string]string{},
 		sent:        map[string]wire.Config{},
 		stopped:     map[string]wire.Stop{},
+		saves:       map[string]wire.Save{},
 	}
 }
 
@@ -94,6 +96,9 @@ func (w *harness) step(e node.Event) {
 	}
 	for _, s := range effects.Stops {
 		w.stopped[s.Slot] = s.Stop
+	}
+	for _, s := range effects.Saves {
+		w.saves[s.Slot] = s.Save
 	}
 	for _, event := range effects.Events {
 		w.events = append(w.events, fmt.Sprintf("%s %s: %s", event.Pod.Name, event.Reason, event.Message))

@@ -88,6 +88,7 @@ type job struct {
 	running       wire.Values // of each process
 	settings      settings
 	pause         pause
+	save          saving
 	trial         trial.State
 	attempt       int64 // number of the config within one generation of advice
 	restarted     bool  // since the last tick

@@ -90,6 +90,7 @@ func (e ProcessStopped) apply(n *Node) {
 	}
 	j.halt().Answered(n.now, halt.Process{Slot: e.Slot, Connection: e.Connection}, e.Stopped)
 	n.followPause(j)
+	n.followSave(j)
 }
 
 // followPauses repeats the orders in force, and notices jobs that do not stop.
@@ -97,6 +98,7 @@ func (n *Node) followPauses() {
 	for _, j := range n.sorted() {
 		if j.identity() == j {
 			n.followPause(j)
+			n.followSave(j)
 		}
 	}
 }
@@ -126,7 +128,7 @@ func (n *Node) followPause(of *job) {
 }
 
 // stops reports whether the processes of the job should wait.
-func (n *Node) stops(j *job) bool { return !j.pause.asked.IsZero() }
+func (n *Node) stops(j *job) bool { return !j.pause.asked.IsZero() || j.save.needsStop(&j.pause.halt) }
 
 // orderStop sends the order that is due to the job's processes.
 func (n *Node) orderStop(j *job, pods []*job, stop bool) {

@@ -83,6 +83,7 @@ func (e ProcessLeft) apply(n *Node) {
 		j.halt().Left(halt.Process{Slot: e.Slot, Connection: e.Connection})
 		j.processes.leave(e.Slot, e.Connection)
 		j.settings.leave(e.Slot, e.Connection)
+		n.followSave(j)
 	}
 }
 
@@ -109,11 +110,5 @@ func (e LinesRejected) apply(n *Node) {
 			fmt.Sprintf("The job sent %d invalid lines, the last one: %s", e.Malformed, e.Err))
 	case e.Dropped > 0:
 		n.event(j, time.Minute, true, "TooManyLines", fmt.Sprintf("The job reports too often: %d lines were dropped", e.Dropped))
-	}
-}
-
-func (e CheckpointSaved) apply(n *Node) {
-	if j := n.jobOf(e.Slot); j != nil {
-		n.log(Debug, "job saved a checkpoint", "job", j.pod.Ref, "step", e.Step)
 	}
 }

@@ -71,6 +71,7 @@ func (n *Node) resumeJob(j *job, s bus.Sample, state jobState) {
 		n.resumeWork(j, *state.Work)
 	}
 	j.pause.resume(s.Paused)
+	j.save.last = s.Checkpoint
 	j.endDuty(s.Duty)
 	j.resumeGPU(s.GPUTime, state.Work)
 	n.resumeTrial(j, state.Trial)

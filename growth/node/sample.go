@@ -69,6 +69,7 @@ func (n *Node) sample(j *job) bus.Sample {
 		Applied:          j.applied,
 		ETA:              j.eta,
 		Paused:           j.identity().pause.published(),
+		Checkpoint:       j.save.last,
 	}
 	s.SharedMemory = j.sharedMemory()
 	if j.dutyEnded {

@@ -1194,7 +1194,8 @@ class _Client:
         self._load = 0.0            # time spent waiting for data since then
         self._request = None
         self._polled = False        # the job asks for requests itself
-        self._answer = None         # to the newest request
+        self._asked = 0             # the number of the newest request
+        self._answer = None         # what came of it
         self._outbox = collections.deque(maxlen=16)   # acks, and what is said about saves and stops
         self._unhashed = collections.deque(maxlen=16)
         self._hashing = False
@@ -1608,15 +1609,16 @@ class _Client:
     def _ask_to_save(self, request):
         with self._lock:
             number = request.number
-            if number and self._answer is not None and self._answer["request"] == number:
-                self._post(self._answer)
+            if number and number == self._asked:      # sent again
+                if self._answer is not None and self._answer["request"] == number:
+                    self._post(self._answer)
                 return
             if number and self.saver.function is None and not self._polled:
                 rank = _process(os.environ, sys.modules.get("torch.distributed")).get("rank", 0)
                 self._post({"type": "failed", "request": number, "reason": "" if rank else
                             "it has no save function: register one with gpushare.on_save()", "nothing": rank > 0})
                 return
-            self._request = request
+            self._request, self._asked = request, number
         self._alert()
 
     def _alert(self):

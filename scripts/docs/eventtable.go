@@ -47,6 +47,16 @@ var explanations = []explanation{
 		Advice:  "Nothing to do.",
 	},
 	{
+		Reason: "Saved", From: "coordinator", On: "pod", Type: "Normal",
+		Meaning: "The job saved a checkpoint because its user asked for it (`gpushare/save`), or because its pod is being deleted. The file is complete and on the disk.",
+		Advice:  "Nothing to do. The message has the path, the step and the SHA-256.",
+	},
+	{
+		Reason: "SaveFailed", From: "coordinator", On: "pod", Type: "Warning",
+		Meaning: "The job has not saved on request, for the reason in the message. The checkpoint before is as it was.",
+		Advice:  "Do what the message says: free space, mount a writable volume, register a save function, or raise `terminationGracePeriodSeconds`. Then request it again.",
+	},
+	{
 		Reason: "JobEnded", From: "coordinator", On: "pod", Type: "Normal",
 		Meaning: "The job's processes ended. The message has its time, last value, mean share and, if known, a comparison with fair sharing.",
 		Advice:  "Nothing to do.",

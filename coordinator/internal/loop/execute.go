@@ -41,7 +41,7 @@ func (l *Loop) execute(e node.Effects) {
 	}
 }
 
-// sockets closes and opens slots, and sends configs, duties and stops to them. It returns the slots that are open.
+// sockets closes and opens slots, and sends configs, duties, stops and requests to save to them. It returns the slots that are open.
 func (l *Loop) sockets(e node.Effects) (opened []string) {
 	for _, slot := range e.Close {
 		l.ports.Sockets.Close(slot)
@@ -74,6 +74,11 @@ func (l *Loop) sockets(e node.Effects) (opened []string) {
 	for _, s := range e.Stops {
 		if err := l.ports.Sockets.SendStop(s.Slot, s.Stop); err != nil {
 			l.log.Warn("a stop could not be sent", "slot", s.Slot, "err", err)
+		}
+	}
+	for _, s := range e.Saves {
+		if err := l.ports.Sockets.SendSave(s.Slot, s.Save); err != nil {
+			l.log.Warn("a request to save could not be sent", "slot", s.Slot, "err", err)
 		}
 	}
 	return opened

@@ -22,6 +22,8 @@ type Sockets interface {
 	Send(slot string, config wire.Config) error
 	SendDuty(slot string, duty wire.Duty) error
 	SendStop(slot string, stop wire.Stop) error
+	// SendSave sends to the present connections only.
+	SendSave(slot string, save wire.Save) error
 }
 
 // Turns gives the turns of GPUs to jobs, through a second socket per slot.

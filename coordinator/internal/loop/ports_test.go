@@ -43,6 +43,8 @@ func (h *harness) Send(slot string, c wire.Config) error {
 
 func (h *harness) SendStop(string, wire.Stop) error { return nil }
 
+func (h *harness) SendSave(string, wire.Save) error { return nil }
+
 func (h *harness) SendDuty(slot string, d wire.Duty) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

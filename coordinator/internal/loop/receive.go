@@ -34,7 +34,9 @@ func message(slot string, connection int64, m wire.Message) node.Event {
 	case wire.Stopped:
 		return node.ProcessStopped{Slot: slot, Connection: connection, Stopped: m}
 	case wire.Saved:
-		return node.CheckpointSaved{Slot: slot, Step: m.Step}
+		return node.CheckpointSaved{Slot: slot, Connection: connection, Saved: m}
+	case wire.Failed:
+		return node.CheckpointFailed{Slot: slot, Connection: connection, Failed: m}
 	}
 	return nil
 }

@@ -29,6 +29,9 @@ func Read(p *corev1.Pod) node.Pod {
 		ByLimits:     !gpushare.RequestsShare(p.Annotations),
 		ResizedBy:    resizedBy(p),
 	}
+	if p.DeletionTimestamp != nil {
+		pod.Deadline = p.DeletionTimestamp.Time
+	}
 	pod.Program, pod.Numbers = jobkind.Program(p)
 	if p.Spec.Priority != nil {
 		pod.Priority = *p.Spec.Priority

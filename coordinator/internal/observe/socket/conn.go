@@ -66,6 +66,7 @@ type conn struct {
 	configs  newest[wire.Config]
 	duties   newest[wire.Duty]
 	stops    newest[wire.Stop]
+	saves    newest[wire.Save]
 
 	decoder wire.Decoder
 	reports []wire.Progress // not passed on yet
@@ -117,6 +118,10 @@ func (c *conn) write(ctx context.Context) {
 			if !ok || !c.send(ctx, stop) {
 				return
 			}
+		case save, ok := <-c.saves:
+			if !ok || !c.send(ctx, save) {
+				return
+			}
 		}
 	}
 }
@@ -144,6 +149,7 @@ func (c *conn) read(ctx context.Context) {
 		close(c.configs)
 		close(c.duties)
 		close(c.stops)
+		close(c.saves)
 		_ = c.Close()
 		c.passReports()
 		c.server.handle(c.slot, Disconnected{Connection: c.id})

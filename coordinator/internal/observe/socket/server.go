@@ -169,6 +169,15 @@ func (s *Server) SendStop(slot string, stop wire.Stop) error {
 	})
 }
 
+// SendSave sends a request to save to the current connections of a slot.
+func (s *Server) SendSave(slot string, save wire.Save) error {
+	return s.update(slot, func(l *listener) {
+		for _, c := range l.conns {
+			c.saves.offer(save)
+		}
+	})
+}
+
 func (s *Server) update(slot string, change func(l *listener)) error {
 	s.mu.Lock()
 	l := s.open[slot]
@@ -230,6 +239,7 @@ func (s *Server) serve(ctx context.Context, slot string, l *listener, accepted *
 		configs:  make(newest[wire.Config], 1),
 		duties:   make(newest[wire.Duty], 1),
 		stops:    make(newest[wire.Stop], 1),
+		saves:    make(newest[wire.Save], 1),
 	}
 	l.add(c)
 	s.wg.Go(func() { c.write(ctx) })

@@ -1,0 +1,46 @@
+package gpushare
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Saved is the value of SavedAnnotation: what came of a request to save.
+type Saved struct {
+	// Request is the value of SaveAnnotation that this answers.
+	Request string
+	// Step, SHA256 and Path describe the checkpoint. Path is in the job's container.
+	Step   int64
+	SHA256 string
+	Path   string
+	// Failed is why the job could not save; empty if it has saved.
+	Failed string
+}
+
+var savedPattern = regexp.MustCompile(`^(\S{1,64}) step=([0-9]{1,18}) sha256=([0-9a-f]{64}) path=(/.*)$`)
+
+// String returns the value: "REQUEST step=N sha256=HEX path=PATH", or "REQUEST failed: REASON".
+func (s Saved) String() string {
+	if s.Failed != "" {
+		return fmt.Sprintf("%s failed: %s", s.Request, s.Failed)
+	}
+	return fmt.Sprintf("%s step=%d sha256=%s path=%s", s.Request, s.Step, s.SHA256, s.Path)
+}
+
+// ParseSaved parses the value of SavedAnnotation.
+func ParseSaved(value string) (Saved, error) {
+	if request, reason, failed := strings.Cut(value, " failed: "); failed && request != "" && !strings.Contains(request, " ") && reason != "" {
+		return Saved{Request: request, Failed: reason}, nil
+	}
+	fields := savedPattern.FindStringSubmatch(value)
+	if fields == nil {
+		return Saved{}, fmt.Errorf("annotation %s: %.200q does not describe a checkpoint", SavedAnnotation, value)
+	}
+	step, err := strconv.ParseInt(fields[2], 10, 64)
+	if err != nil {
+		return Saved{}, fmt.Errorf("annotation %s: %w", SavedAnnotation, err)
+	}
+	return Saved{Request: fields[1], Step: step, SHA256: fields[3], Path: fields[4]}, nil
+}

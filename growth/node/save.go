@@ -1,0 +1,229 @@
+package node
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/halt"
+	"github.com/trellis-gpu/trellis/growth/save"
+	"github.com/trellis-gpu/trellis/growth/wire"
+)
+
+const (
+	// saveTime is the time that a job has to save when its user asks for it.
+	saveTime = 10 * time.Minute
+	// killMargin is the part of a deleted pod's grace period that is kept for the answer: sockets are read once a second.
+	killMargin = 1500 * time.Millisecond
+	// oldCheckpoint is the age up to which a checkpoint that a job has saved by itself answers the request at its end.
+	oldCheckpoint = 5 * time.Second
+)
+
+// saving is what is known about a job's checkpoints.
+type saving struct {
+	last    *bus.Checkpoint
+	request *save.Request // open; nil if there is none
+	handled string        // the user's last request
+	atEnd   bool          // a request was made because the pod is being deleted
+	invalid string        // the value that an event has named
+	number  int64         // of the last request
+}
+
+// needsStop reports whether the ranks of the job must stop after the same step for the open request.
+func (s *saving) needsStop(h *halt.Job) bool { return s.request != nil && h.Several() }
+
+// followSave makes the requests that are due, and follows the open one.
+func (n *Node) followSave(of *job) {
+	j := of.identity()
+	for _, pod := range n.podsOf(j) {
+		n.askedByUser(j, pod)
+	}
+	s := &j.save
+	if s.request == nil {
+		return
+	}
+	h := &j.pause.halt
+	if o, done := s.request.Outcome(n.now, h.Processes()); done {
+		n.endSave(j, o)
+		n.leaveDeleted(j)
+		return
+	}
+	if h.Several() && !h.Stopped() {
+		n.orderStop(j, n.podsOf(j), true)
+		return
+	}
+	left := s.request.Deadline.Sub(n.now)
+	for _, pod := range n.podsOf(j) {
+		for _, slot := range n.slotsOf(pod.pod.Ref.UID) {
+			n.out.Saves = append(n.out.Saves, SlotSave{Slot: slot, Save: wire.Save{
+				Reason:          s.reason(),
+				DeadlineSeconds: growth.Seconds(max(left.Seconds(), 0.001)),
+				Request:         s.request.Number,
+			}})
+		}
+	}
+}
+
+// reason is what the job reads.
+func (s *saving) reason() string {
+	if s.request.Name == "" {
+		return "the pod is being deleted"
+	}
+	return "the user asks for it"
+}
+
+// askedByUser follows gpushare/save. The answer of an earlier coordinator is in gpushare/saved.
+func (n *Node) askedByUser(j, pod *job) {
+	s := &j.save
+	name := pod.pod.Annotations[gpushare.SaveAnnotation]
+	answered, _, _ := strings.Cut(pod.pod.Annotations[gpushare.SavedAnnotation], " ")
+	if name == "" || name == s.handled || name == answered || s.request != nil {
+		return
+	}
+	if err := gpushare.CheckSave(name); err != nil {
+		if s.invalid != name {
+			s.invalid = name
+			n.podEvent(pod.pod.Ref, true, "BadAnnotation", err.Error()+". Nothing was saved")
+		}
+		return
+	}
+	s.handled = name
+	n.beginSave(j, name, n.now.Add(saveTime))
+}
+
+// savesAtEnd reports whether a job whose pod is being deleted has not saved yet, but may. It asks the job once.
+func (n *Node) savesAtEnd(of *job, pod Pod) bool {
+	j := of.identity()
+	s := &j.save
+	switch {
+	case pod.Deadline.IsZero():
+		return false
+	case s.atEnd:
+		return s.request != nil
+	case pod.Ended():
+		return false
+	}
+	s.atEnd = true
+	if j.spec.Checkpoint.Method != gpushare.CheckpointSocket || !j.pause.halt.Connected() {
+		return false
+	}
+	left := pod.Deadline.Sub(n.now)
+	if left <= killMargin {
+		n.event(j, 0, true, "SaveFailed", fmt.Sprintf("The pod is being deleted, and its grace period of %s leaves no time to save: %s. Set "+
+			"terminationGracePeriodSeconds to the time that a checkpoint takes, and some seconds more", left.Round(time.Second), j.save.lastText()))
+		return false
+	}
+	s.request = nil // the present one takes its place
+	n.beginSave(j, "", pod.Deadline.Add(-killMargin))
+	return s.request != nil
+}
+
+// beginSave asks the job to save.
+func (n *Node) beginSave(j *job, name string, deadline time.Time) {
+	s := &j.save
+	s.number = max(s.number+1, n.now.UnixMilli())
+	s.request = &save.Request{Number: s.number, Name: name, Deadline: deadline}
+	why := ""
+	switch h := &j.pause.halt; {
+	case j.spec.Checkpoint.Method == gpushare.CheckpointNone:
+		why = gpushare.CheckpointAnnotation + " is \"none\""
+	case j.spec.Checkpoint.Method == gpushare.CheckpointSignal:
+		why = "saving by a signal is not built yet"
+	case !h.Connected():
+		why = "it is not connected through the shim: register a function with gpushare.on_save(), and call gpushare.step()"
+	case h.Incomplete():
+		why = "some of its ranks run elsewhere, and all ranks save after the same step or none does"
+	}
+	if why != "" {
+		n.endSave(j, save.Outcome{Reason: why})
+	}
+}
+
+// endSave announces what came of a request.
+func (n *Node) endSave(j *job, o save.Outcome) {
+	s := &j.save
+	request := *s.request
+	s.request = nil
+	if o.Saved == nil && s.atEnd && s.last != nil && n.now.Sub(s.last.At) <= oldCheckpoint { // by its handler of SIGTERM
+		o.Saved = &wire.Saved{Path: s.last.Path, SHA256: s.last.SHA256, Step: s.last.Step}
+	}
+	text := request.Name + " failed"
+	if o.Saved != nil {
+		text = fmt.Sprintf("%s step=%d sha256=%s path=%s", request.Name, o.Saved.Step, o.Saved.SHA256, o.Saved.Path)
+	}
+	for _, pod := range n.podsOf(j) {
+		if request.Name != "" && pod.pod.Annotations[gpushare.SaveAnnotation] == request.Name {
+			n.annotate(pod.pod.Ref, gpushare.SavedAnnotation, text)
+		}
+	}
+	switch {
+	case o.Saved != nil:
+		n.event(j, 0, false, "Saved", fmt.Sprintf("The job saved a checkpoint of step %d in %s, because %s. Its SHA-256 is %s",
+			o.Saved.Step, o.Saved.Path, because(request), o.Saved.SHA256))
+	case request.Name != "" || o.Able:
+		n.event(j, 0, true, "SaveFailed", fmt.Sprintf("The job has not saved, although %s: %s. %s",
+			because(request), o.Reason, s.lastText()))
+	default:
+		n.log(Info, "a deleted job has not saved", "job", j.pod.Ref, "reason", o.Reason)
+	}
+	n.publish(j, true)
+	n.followPause(j) // ranks that have stopped for it continue
+}
+
+// leaveDeleted removes the pods of a job that were kept until it had saved.
+func (n *Node) leaveDeleted(j *job) {
+	if !j.save.atEnd {
+		return
+	}
+	for _, pod := range n.podsOf(j) {
+		if !pod.pod.Deadline.IsZero() {
+			n.leave(pod)
+		}
+	}
+}
+
+func because(r save.Request) string {
+	if r.Name == "" {
+		return "its pod is being deleted"
+	}
+	return "its user asked for it"
+}
+
+// lastText says what a resumed job can rely on.
+func (s *saving) lastText() string {
+	if s.last == nil {
+		return "There is no earlier checkpoint that Trellis knows of"
+	}
+	return fmt.Sprintf("The last checkpoint, of step %d in %s, is as it was", s.last.Step, s.last.Path)
+}
+
+func (e CheckpointSaved) apply(n *Node) {
+	of := n.jobOf(e.Slot)
+	if of == nil {
+		return
+	}
+	j := of.identity()
+	n.log(Debug, "job saved a checkpoint", "job", j.pod.Ref, "step", e.Saved.Step)
+	s := &j.save
+	s.last = &bus.Checkpoint{Path: e.Saved.Path, SHA256: e.Saved.SHA256, Step: e.Saved.Step, At: n.now}
+	n.publish(j, true)
+	if s.request != nil {
+		s.request.Saved(halt.Process{Slot: e.Slot, Connection: e.Connection}, e.Saved)
+		n.followSave(j)
+	}
+}
+
+func (e CheckpointFailed) apply(n *Node) {
+	of := n.jobOf(e.Slot)
+	if of == nil {
+		return
+	}
+	j := of.identity()
+	if s := &j.save; s.request != nil {
+		s.request.Failed(halt.Process{Slot: e.Slot, Connection: e.Connection}, e.Failed)
+		n.followSave(j)
+	}
+}

@@ -1,0 +1,209 @@
+package node_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/node"
+	"github.com/trellis-gpu/trellis/growth/policy"
+	"github.com/trellis-gpu/trellis/growth/wire"
+)
+
+var digest = strings.Repeat("0f", 32)
+
+// savedAs answers the open request as the shim does.
+func (w *harness) savedAs(name, path string, step int64) {
+	request := w.saves["slot-"+name].Request
+	w.step(node.CheckpointSaved{Slot: "slot-" + name, Saved: wire.Saved{Path: path, SHA256: digest, Step: step, Request: request}})
+}
+
+func (w *harness) failed(name, reason string) {
+	request := w.saves["slot-"+name].Request
+	w.step(node.CheckpointFailed{Slot: "slot-" + name, Failed: wire.Failed{Request: request, Reason: reason}})
+}
+
+// delete deletes a pod, as the API server does.
+func (w *harness) delete(name string, grace time.Duration) {
+	pod, _ := w.pod(ref(name).UID)
+	pod.Running, pod.Deadline = false, w.now.Add(grace)
+	w.apply(pod)
+}
+
+func whileTraining(t *testing.T, test func(t *testing.T, w *harness)) {
+	t.Helper()
+	in(t, policy.Harmless, func(t *testing.T, w *harness) {
+		w.arrive("a")
+		w.train(0, 2, map[string]func(int) float64{"a": falling})
+		test(t, w)
+	})
+}
+
+func TestNode_SavesWhenTheUserAsks(t *testing.T) {
+	whileTraining(t, func(t *testing.T, w *harness) {
+		w.annotatePod("a", gpushare.SaveAnnotation, "2026-05-01T12:00:00Z")
+		request := w.saves["slot-a"]
+		require.Equal(t, "the user asks for it", request.Reason)
+		require.Positive(t, request.Request)
+		w.savedAs("a", "/ckpt/a.pt", 7)
+		require.Equal(t, 1, w.eventCount("a Saved: The job saved a checkpoint of step 7 in /ckpt/a.pt, because its user asked for it"))
+		require.Equal(t, "2026-05-01T12:00:00Z step=7 sha256="+digest+" path=/ckpt/a.pt", w.annotated["a"][gpushare.SavedAnnotation])
+		require.Equal(t, int64(7), w.sample("a").Checkpoint.Step)
+
+		t.Log("the same request is not made again, also not by a restarted coordinator")
+		w.saves = map[string]wire.Save{}
+		w.annotatePod("a", gpushare.SavedAnnotation, w.annotated["a"][gpushare.SavedAnnotation])
+		w.pass(3 * interval)
+		w.start(policy.Harmless)
+		for _, pod := range w.pods {
+			w.step(node.PodUpdated{Pod: pod})
+		}
+		w.listAllocations()
+		w.report("a", 8, 9)
+		w.pass(interval)
+		require.Empty(t, w.saves)
+		require.Equal(t, int64(7), w.sample("a").Checkpoint.Step, "the record outlasts the coordinator")
+
+		t.Log("another one is")
+		w.annotatePod("a", gpushare.SaveAnnotation, "again")
+		require.NotEmpty(t, w.saves)
+		require.Greater(t, w.saves["slot-a"].Request, request.Request)
+	})
+}
+
+func TestNode_SaveFails(t *testing.T) {
+	for name, tc := range map[string]struct {
+		annotation string
+		answer     func(w *harness)
+		want       string
+	}{
+		"the job says why": {
+			answer: func(w *harness) { w.failed("a", "the volume is full: free space on it") },
+			want:   "although its user asked for it: the volume is full: free space on it. There is no earlier checkpoint",
+		},
+		"an earlier checkpoint stays": {
+			answer: func(w *harness) {
+				request := w.saves["slot-a"]
+				w.step(node.CheckpointSaved{Slot: "slot-a", Saved: wire.Saved{Path: "/old", SHA256: digest, Step: 3, Request: request.Request - 1}})
+				w.failed("a", "no")
+			},
+			want: "The last checkpoint, of step 3 in /old, is as it was",
+		},
+		"no answer": {
+			answer: func(w *harness) { w.pass(11 * time.Minute) },
+			want:   "it did not answer in time",
+		},
+		"its process ends": {
+			answer: func(w *harness) { w.step(node.ProcessLeft{Slot: "slot-a"}) },
+			want:   "its processes ended before they had saved",
+		},
+		"checkpoint none": {annotation: gpushare.CheckpointAnnotation + "=none", want: `gpushare/checkpoint is "none"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, policy.Harmless, func(t *testing.T, w *harness) {
+				w.arrive("a", tc.annotation)
+				w.train(0, 2, map[string]func(int) float64{"a": falling})
+				w.annotatePod("a", gpushare.SaveAnnotation, "now")
+				if tc.answer != nil {
+					tc.answer(w)
+				}
+				require.Equal(t, 1, w.eventCount("a SaveFailed: "))
+				require.Equal(t, 1, w.eventCount(tc.want), w.events)
+				require.Equal(t, "now failed", w.annotated["a"][gpushare.SavedAnnotation])
+			})
+		})
+	}
+}
+
+func TestNode_RequestThatIsNoneIsExplained(t *testing.T) {
+	whileTraining(t, func(t *testing.T, w *harness) {
+		w.annotatePod("a", gpushare.SaveAnnotation, "right now")
+		w.pass(3 * interval)
+		require.Equal(t, 1, w.eventCount(`"right now" does not identify a request`))
+		require.Empty(t, w.saves)
+	})
+}
+
+func TestNode_SavesBeforeADeletedPodEnds(t *testing.T) {
+	whileTraining(t, func(t *testing.T, w *harness) {
+		w.delete("a", 30*time.Second)
+		require.Equal(t, "the pod is being deleted", w.saves["slot-a"].Reason)
+		require.InDelta(t, 28.5, float64(w.saves["slot-a"].DeadlineSeconds), 0.01)
+		require.Len(t, w.node.Jobs(), 1)
+		w.savedAs("a", "/ckpt/a.pt", 2)
+		require.Equal(t, 1, w.eventCount("because its pod is being deleted"))
+		require.Equal(t, 1, w.eventCount("a JobEnded"))
+		require.Empty(t, w.node.Jobs())
+	})
+}
+
+func TestNode_DeletedPodLeavesWithoutACheckpoint(t *testing.T) {
+	for name, tc := range map[string]struct {
+		grace  time.Duration
+		answer func(w *harness)
+		events int
+		want   string
+	}{
+		"no time":  {time.Second, nil, 1, "SaveFailed: The pod is being deleted, and its grace period of 1s leaves no time"},
+		"no space": {30 * time.Second, func(w *harness) { w.failed("a", "the volume is full") }, 1, "SaveFailed: The job has not saved, although its pod is being deleted: the volume is full"},
+		"a job without a save function": {30 * time.Second, func(w *harness) {
+			w.step(node.CheckpointFailed{Slot: "slot-a", Failed: wire.Failed{Request: w.saves["slot-a"].Request, Nothing: true}})
+		}, 0, ""},
+		"no answer": {30 * time.Second, func(w *harness) { w.pass(time.Minute) }, 0, ""},
+		"a handler of SIGTERM has saved": {30 * time.Second, func(w *harness) {
+			w.step(node.CheckpointSaved{Slot: "slot-a", Saved: wire.Saved{Path: "/own", SHA256: digest, Step: 2}})
+		}, 0, "Saved: The job saved a checkpoint of step 2 in /own"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			whileTraining(t, func(t *testing.T, w *harness) {
+				w.delete("a", tc.grace)
+				if tc.answer != nil {
+					tc.answer(w)
+				}
+				require.Empty(t, w.node.Jobs())
+				require.Equal(t, 1, w.eventCount("a JobEnded"))
+				require.Equal(t, tc.events, w.eventCount("SaveFailed"))
+				if tc.want != "" {
+					require.Equal(t, 1, w.eventCount(tc.want), w.events)
+				}
+			})
+		})
+	}
+}
+
+// Both ranks of a job stop after the same step, save, and continue.
+func TestNode_RanksSaveAfterTheSameStep(t *testing.T) {
+	in(t, policy.Harmless, func(t *testing.T, w *harness) {
+		w.arrive("a")
+		for rank := range 2 {
+			w.step(node.ProcessReported{Slot: "slot-a", Connection: int64(rank + 1), Reports: []wire.Progress{
+				{Step: 40, Process: wire.Process{Rank: &rank, WorldSize: 2}},
+			}})
+		}
+		w.annotatePod("a", gpushare.SaveAnnotation, "now")
+		require.Empty(t, w.saves, "they must stop first")
+		order := w.stopped["slot-a"]
+		require.Equal(t, int64(42), order.AfterStep)
+		for rank := range 2 {
+			require.Empty(t, w.saves)
+			w.step(node.ProcessStopped{Slot: "slot-a", Connection: int64(rank + 1), Stopped: wire.Stopped{
+				Sequence: order.Sequence, Step: 42, Stopped: true, Process: wire.Process{Rank: &rank, WorldSize: 2},
+			}})
+		}
+		request := w.saves["slot-a"].Request
+		require.Positive(t, request)
+		one := 1
+		w.step(node.CheckpointFailed{Slot: "slot-a", Connection: 2, Failed: wire.Failed{Request: request, Nothing: true, Process: wire.Process{Rank: &one}}})
+		require.True(t, w.stopped["slot-a"].Stop, "rank 0 still saves")
+		zero := 0
+		w.step(node.CheckpointSaved{Slot: "slot-a", Connection: 1, Saved: wire.Saved{
+			Path: "/ckpt/a.pt", SHA256: digest, Step: 42, Request: request, Process: wire.Process{Rank: &zero},
+		}})
+		require.Equal(t, 1, w.eventCount("a Saved: The job saved a checkpoint of step 42"))
+		require.False(t, w.stopped["slot-a"].Stop, "they continue")
+		require.Zero(t, w.eventCount("Paused"))
+	})
+}
