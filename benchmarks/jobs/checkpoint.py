@@ -18,17 +18,29 @@ def save(folder, state):
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, NAME)
     scratch = path + ".tmp"
-    with open(scratch, "wb") as file:
+    write(scratch, state)
+    put(scratch, path)
+    return path
+
+
+def write(path, state):
+    """Write state into a file, down to the disk."""
+    with open(path, "wb") as file:
         torch.save(state, file)
         file.flush()
         os.fsync(file.fileno())
+
+
+def put(scratch, path):
+    """Replace path by a complete file, without Trellis. The record of an earlier checkpoint, which Trellis wrote, goes first."""
+    if os.path.exists(path + ".record"):
+        os.unlink(path + ".record")
     os.replace(scratch, path)
-    entry = os.open(folder, os.O_RDONLY)
+    entry = os.open(os.path.dirname(path), os.O_RDONLY)
     try:
         os.fsync(entry)
     finally:
         os.close(entry)
-    return path
 
 
 def load(folder, expected):

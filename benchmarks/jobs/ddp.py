@@ -17,6 +17,7 @@ from device import KINDS, Device
 
 EVERY = 5            # steps between two losses, as a mean
 EFFORT = 0.25        # of the images' preparation, see data.py
+GRACE = 25.0         # seconds in which the ranks may save after SIGTERM
 
 
 def arguments(argv):
@@ -25,6 +26,7 @@ def arguments(argv):
     parser.add_argument("--batch-size", type=int, default=32, help="of each rank")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--checkpoint-dir", help="where rank 0 saves when Trellis asks, and all ranks resume from (default: none)")
     parser.add_argument("--device", choices=KINDS, default="cpu", help="of all ranks, or of each in turn (GPUSHARE_EMULATED_CORE)")
     return parser.parse_args(argv)
 
@@ -50,7 +52,18 @@ def launch(argv, ranks):
                     running.remove(process)
         return 0
     finally:
-        for process in running:
+        end(running)
+
+
+def end(running):
+    """Let the ranks save, which Trellis asks for when the pod is being deleted, and end."""
+    for process in running:
+        process.terminate()
+    until = time.monotonic() + GRACE
+    for process in running:
+        try:
+            process.wait(max(0.0, until - time.monotonic()))
+        except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
 
@@ -61,6 +74,14 @@ class Silent:
     @staticmethod
     def step(**_):
         pass
+
+    @staticmethod
+    def on_save(*_):
+        pass
+
+    @staticmethod
+    def resume(path):
+        return os.path.exists(path)
 
 
 def say(line):
@@ -77,16 +98,45 @@ def shim():
         return Silent
 
 
-def batches(dataset, seed, size, rank, ranks):
-    """This rank's batches, without an end. All ranks shuffle alike and take every ranks-th image."""
+def batches(dataset, seed, size, rank, ranks, done):
+    """This rank's batches after the first done ones, without an end. All ranks shuffle alike and take every ranks-th image."""
     import torch
-    epoch = 0
+    epoch, skipped = divmod(done, len(range(rank, len(dataset), ranks)) // size)
     while True:
         order = torch.randperm(len(dataset), generator=torch.Generator().manual_seed(seed + epoch)).tolist()[rank::ranks]
-        for at in range(0, len(order) - size + 1, size):
+        for at in range(skipped * size, len(order) - size + 1, size):
             items = [dataset[(epoch, index)] for index in order[at:at + size]]
             yield torch.stack([torch.as_tensor(image) for image, _ in items]), torch.tensor([int(label) for _, label in items])
-        epoch += 1
+        epoch, skipped = epoch + 1, 0
+
+
+class Run:
+    """What determines the rest of a training: it is equal in all ranks, so rank 0 alone saves it."""
+
+    def __init__(self, model, optimizer):
+        self.model, self.optimizer, self.step, self.losses = model, optimizer, 0, []
+
+    def write(self, path):
+        import checkpoint
+        checkpoint.write(path, {"step": self.step, "losses": self.losses, "model": self.model.state_dict(),
+                                "optimizer": self.optimizer.state_dict(), "random": checkpoint.random_state()})
+
+    def follow(self, trellis, folder, rank):
+        """Let Trellis ask for checkpoints in folder, and resume from the one there."""
+        import checkpoint
+        path = os.path.join(folder, checkpoint.NAME)
+        if rank == 0:
+            trellis.on_save(self.write, path)
+        else:
+            trellis.on_save(lambda: None)   # it takes part in the stop, and has nothing to save
+        if not trellis.resume(path):
+            return
+        state = checkpoint.load(folder, dict.fromkeys(("step", "losses", "model", "optimizer", "random")))
+        self.model.load_state_dict(state["model"], strict=True)
+        self.optimizer.load_state_dict(state["optimizer"])
+        checkpoint.restore_random_state(state["random"])
+        self.step, self.losses = state["step"], state["losses"] if rank == 0 else []
+        say("rank=%d resumes at step=%d" % (rank, self.step))
 
 
 def train(options):
@@ -103,25 +153,28 @@ def train(options):
     torch.set_num_threads(1)
     torch.manual_seed(options.seed)
     training, _ = digits(options.seed, EFFORT)
-    model = DistributedDataParallel(device.move(MODELS["cnn"]()))
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
-    trellis, losses = shim(), []
-    feed = device.batches(batches(training, options.seed, options.batch_size, rank, ranks))
-    for step in range(1, options.steps + 1):
+    bare = device.move(MODELS["cnn"]())
+    run, trellis = Run(bare, torch.optim.Adam(bare.parameters(), lr=1e-3)), shim()
+    if options.checkpoint_dir:
+        run.follow(trellis, options.checkpoint_dir, rank)
+    model, optimizer = DistributedDataParallel(bare), run.optimizer
+    feed = device.batches(batches(training, options.seed, options.batch_size, rank, ranks, run.step))
+    for step in range(run.step + 1, options.steps + 1):
         images, labels = device.move(*next(feed))
         optimizer.zero_grad()
         loss = functional.cross_entropy(model(images), labels)
         loss.backward()
         optimizer.step()
-        losses.append(loss.item())
+        run.step = step
+        run.losses.append(loss.item())
         report = {}
         if step % EVERY == 0:
-            report = {"loss": sum(losses) / len(losses)}
-            losses = []
+            report = {"loss": sum(run.losses) / len(run.losses)}
+            run.losses = []
             say("rank=%d step=%d loss=%.4f" % (rank, step, report["loss"]))
         trellis.step(samples=len(labels), step=step, total_steps=options.steps, **report)
     device.loading()
-    say("rank=%d finished state=%s" % (rank, fingerprint(model.state_dict())))
+    say("rank=%d finished state=%s" % (rank, fingerprint(bare.state_dict())))
     dist.barrier()
     dist.destroy_process_group()
 

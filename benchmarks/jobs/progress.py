@@ -1,6 +1,7 @@
 """Receivers of a job's progress: Trellis through the shim, its own log, or none. All have the same methods."""
 
 import contextlib
+import os
 
 
 class Alone:
@@ -23,6 +24,21 @@ class Alone:
 
     def changed(self):
         return False
+
+    def on_save(self, function, path):
+        self._write, self._path = function, path
+
+    def save(self):
+        """Save with the function of on_save(), which writes a file."""
+        import checkpoint   # torch: slow to import
+        os.makedirs(os.path.dirname(self._path), exist_ok=True)
+        self._write(self._path + ".tmp")
+        checkpoint.put(self._path + ".tmp", self._path)
+        self.saved(self._path)
+
+    def resume(self):
+        """Whether there is a checkpoint. Trellis verifies it."""
+        return os.path.exists(self._path)
 
     def save_requested(self):
         return None
@@ -61,6 +77,13 @@ class Both:
 
     def idle(self):
         return getattr(self._shim, "idle", contextlib.nullcontext)()   # a shim of an earlier release has none
+
+    def resume(self):
+        from checkpoint import CheckpointError
+        try:
+            return self._shim.resume() is not None
+        except self._shim.CheckpointError as err:
+            raise CheckpointError(str(err)) from err
 
 
 def listener(kind):

@@ -1,4 +1,5 @@
 """Training, interruptible at every step."""
+import os
 import random
 from typing import NamedTuple, Optional, Tuple
 
@@ -46,6 +47,8 @@ class Trainer:
         self.step = 0
         training, held_out = digits(plan.seed, plan.preprocess)
         self.held_out = self.device.move(*held_out.all(epoch=0))
+        if plan.checkpoint_dir is not None:
+            listener.on_save(lambda path: checkpoint.write(path, self.state()), os.path.join(plan.checkpoint_dir, checkpoint.NAME))
         self.feed = Feed(training, plan.seed, plan.batch_size, plan.workers)
         self.resumed = plan.checkpoint_dir is not None and self._restore()
 
@@ -90,7 +93,7 @@ class Trainer:
     def save(self):
         if self.plan.checkpoint_dir is not None:
             with self.listener.idle():
-                self.listener.saved(checkpoint.save(self.plan.checkpoint_dir, self.state()), step=self.step)
+                self.listener.save()
 
     def _train(self, images, labels):
         self.optimizer.zero_grad()
@@ -131,10 +134,10 @@ class Trainer:
         return self.plan.steps
 
     def _restore(self):
+        if not self.listener.resume():
+            return False
         own = self.state()
         state = checkpoint.load(self.plan.checkpoint_dir, expected=own)
-        if state is None:
-            return False
         for key in ("kind", "seed", "preprocess"):
             if state[key] != own[key]:
                 raise checkpoint.CheckpointError("%s holds a run with %s=%s, this one has %s: name another --checkpoint-dir" % (

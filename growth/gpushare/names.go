@@ -19,8 +19,8 @@ const (
 	// TuneAnnotation lists the settings that Trellis may change while the job runs: "cpu", "loaders", "batch-size",
 	// "gpu-time", or "none".
 	TuneAnnotation = "gpushare/tune"
-	// CheckpointAnnotation is how the job saves on request: "socket" (default: the function that it registers with the shim),
-	// "signal:SIGUSR1,/path" (the signal, and the file that it then writes), or "none".
+	// CheckpointAnnotation is how the job saves on request: "socket" (default: by the function that it registers with the shim)
+	// or "none".
 	CheckpointAnnotation = "gpushare/checkpoint"
 	// PausedAnnotation set to "true" on a running pod releases its turns of the GPU and its CPU until it is removed. The pod
 	// keeps its memory.

@@ -107,7 +107,7 @@ func (n *Node) savesAtEnd(of *job, pod Pod) bool {
 		return false
 	}
 	s.atEnd = true
-	if j.spec.Checkpoint.Method != gpushare.CheckpointSocket || !j.pause.halt.Connected() {
+	if j.spec.Checkpoint == gpushare.CheckpointNone || !j.pause.halt.Connected() {
 		return false
 	}
 	left := pod.Deadline.Sub(n.now)
@@ -128,10 +128,8 @@ func (n *Node) beginSave(j *job, name string, deadline time.Time) {
 	s.request = &save.Request{Number: s.number, Name: name, Deadline: deadline}
 	why := ""
 	switch h := &j.pause.halt; {
-	case j.spec.Checkpoint.Method == gpushare.CheckpointNone:
+	case j.spec.Checkpoint == gpushare.CheckpointNone:
 		why = gpushare.CheckpointAnnotation + " is \"none\""
-	case j.spec.Checkpoint.Method == gpushare.CheckpointSignal:
-		why = "saving by a signal is not built yet"
 	case !h.Connected():
 		why = "it is not connected through the shim: register a function with gpushare.on_save(), and call gpushare.step()"
 	case h.Incomplete():

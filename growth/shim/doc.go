@@ -6,7 +6,8 @@
 //	import gpushare
 //	gpushare.step(loss=loss.item(), samples=len(batch))
 //
-// once per training step. Nothing else is required. The functions loaders, batch_size, changed, save_requested, saved
+// once per training step. Nothing else is required. on_save, save and resume are for checkpoints. The functions loaders,
+// batch_size, changed, save_requested, saved
 // and timed are for jobs that may be tuned while they run, or moved. timed and idle say when a job does not need its
 // GPU; drain_with is for frameworks other than PyTorch.
 //

@@ -4,9 +4,12 @@
 //	job → coordinator   progress   step, metrics, samples, step time and how much of it was waiting for data
 //	                    ack        the job has applied the config of this generation
 //	                    saved      a checkpoint is on disk, with its checksum
+//	                    failed     a request to save is answered without one
+//	                    stopped    whether the process waits between two steps
 //	coordinator → job   config     number of loaders and batch size, by generation
 //	                    duty       the fraction of time in which the job may compute, by sequence number
 //	                    save       write a checkpoint now
+//	                    stop       wait between two steps, after a step that is named for all ranks, or continue
 //
 // The socket identifies the job: each container has its own socket. Each process of a job has its own connection, and
 // names itself in each line (Process). Reports of a job are not trusted: values are bounded here and checked again where

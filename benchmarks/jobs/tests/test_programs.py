@@ -1,13 +1,17 @@
 """The programs that do not know Trellis: a progress bar, and data-parallel ranks."""
+import json
 import os
 import pathlib
 import re
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import unittest
 
 JOBS = pathlib.Path(__file__).resolve().parent.parent
+SHIM = JOBS.parent.parent / "growth" / "shim"
 LOSS = re.compile(r"loss=([0-9.eE+-]+)")   # the annotation of the demo
 
 
@@ -48,6 +52,74 @@ class Ranks(unittest.TestCase):
         rest = process.stdout.read()   # ends when no rank holds the pipe
         process.stdout.close()
         self.assertNotIn(b"step=1000000", rest)
+
+
+class Agent:
+    """A fake of Trellis that lets both ranks stop after the same step and save."""
+
+    def __init__(self, folder):
+        self.server = socket.socket(socket.AF_UNIX)
+        self.server.bind(os.path.join(folder, "gpushare.sock"))
+        self.server.listen()
+        self.server.settimeout(60)
+
+    def connect(self, ranks):
+        self.peers = [self.server.accept()[0] for _ in range(ranks)]
+        self.lines = [map(json.loads, peer.makefile("r")) for peer in self.peers]
+
+    def say(self, **message):
+        for peer in self.peers:
+            peer.sendall(json.dumps(dict(v=1, **message)).encode() + b"\n")
+
+    def all(self, holds):
+        return [next(message for message in lines if holds(message)) for lines in self.lines]
+
+    def close(self):
+        for peer in self.peers:
+            peer.close()
+        self.server.close()
+
+
+@unittest.skipUnless((SHIM / "gpushare.py").exists(), "SKIPPED: the shim is not next to these jobs")
+class Saved(unittest.TestCase):
+    def start(self, folder, *options):
+        return subprocess.Popen([sys.executable, str(JOBS / "ddp.py"), "--steps", "300", "--ranks", "2", *options], stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True, start_new_session=True,
+                                env=dict(os.environ, OMP_NUM_THREADS="1", PYTHONPATH=str(SHIM), GPUSHARE_DIR=folder))
+
+    def finish(self, process):
+        out, err = process.communicate(timeout=240)
+        self.assertEqual(process.returncode, 0, err[-2000:])
+        return out
+
+    def curve(self, out):
+        return dict(re.findall(r"rank=0 step=(\d+) loss=([0-9.]+)", out))
+
+    def test_two_ranks_resume_elsewhere_with_the_same_curve_and_weights(self):
+        with tempfile.TemporaryDirectory() as folder:
+            steady = self.finish(self.start(folder))
+            agent = Agent(folder)
+            first = self.start(folder, "--checkpoint-dir", folder)
+            agent.connect(2)
+            reached = max(m["step"] for m in agent.all(lambda m: m["type"] == "progress" and m["step"] > 7))
+            agent.say(type="stop", sequence=1, stop=True, after_step=reached + 63)
+            stopped = agent.all(lambda m: m["type"] == "stopped" and m["stopped"])
+            self.assertEqual([m["step"] for m in stopped], [reached + 63] * 2)
+            agent.say(type="save", reason="a test", deadline_seconds=60, request=5)
+            answers = sorted(agent.all(lambda m: m["type"] in ("saved", "failed")), key=lambda m: m["rank"])
+            self.assertEqual([(m["type"], m["request"], m.get("nothing")) for m in answers], [("saved", 5, None), ("failed", 5, True)])
+            self.assertEqual(answers[0]["step"], reached + 63)
+            os.killpg(first.pid, signal.SIGKILL)
+            before = self.curve(first.communicate()[0])
+            agent.close()
+            os.unlink(os.path.join(folder, "gpushare.sock"))
+
+            out = self.finish(self.start(folder, "--checkpoint-dir", folder))
+            self.assertEqual(len(re.findall("resumes at step=%d" % (reached + 63), out)), 2)
+            self.assertEqual({**before, **self.curve(out)}, self.curve(steady))
+            states = set(re.findall(r"state=(\w{64})", out))
+            self.assertEqual(states, set(re.findall(r"state=(\w{64})", steady)))
+            self.assertEqual(len(states), 1)
 
 
 if __name__ == "__main__":
