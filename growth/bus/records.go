@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/deadline"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/interference"
 	"github.com/trellis-gpu/trellis/growth/remaining"
@@ -203,6 +204,8 @@ type Sample struct {
 	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
 	// ETA is when the job is expected to end; absent while that is unknown.
 	ETA *ETA `json:"eta,omitempty"`
+	// Deadline is the status of the deadline of the job's user; absent if there is none.
+	Deadline *Deadline `json:"deadline,omitempty"`
 	// Kind identifies jobs that interfere alike; empty if the job's program is unknown.
 	Kind interference.Kind `json:"kind,omitempty"`
 	// GPUTime is absent where the time of GPUs is not divided.
@@ -268,6 +271,15 @@ type ETA struct {
 	gpushare.ETA
 	// Remaining is the work to the job's end.
 	Remaining remaining.Estimate `json:"remaining"`
+}
+
+// Deadline is when a job's user needs its result, and whether it is expected by then.
+type Deadline struct {
+	At     time.Time       `json:"at"`
+	Status deadline.Status `json:"status"`
+	// LateBy is by how many seconds the job is expected to end after the deadline; negative before it. Absent while that is
+	// unknown, and once the status is final.
+	LateBy *deadline.Degree `json:"lateBySeconds,omitempty"`
 }
 
 // SharedMemory is the size of a pod's /dev/shm, and the shared memory that the pod uses: there, in other volumes of medium

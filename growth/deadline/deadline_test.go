@@ -87,7 +87,7 @@ func TestSensitivity_IsTimePerResource(t *testing.T) {
 	require.InDelta(t, 400, deadline.Sensitivity(now, option("less", 0.25, 200)), 1e-9)
 	require.Negative(t, deadline.Sensitivity(now, option("slower with more", 0.75, 120)))
 	require.Zero(t, deadline.Sensitivity(now, option("same", 0.5, 50)))
-	require.Zero(t, deadline.Sensitivity(now, option("nonsense", 0.7, growth.Seconds(math.NaN()))))
+	require.Zero(t, deadline.Sensitivity(now, option("invalid", 0.7, growth.Seconds(math.NaN()))))
 }
 
 // Qore-DL subtracts the cost of a restart with the wrong sign: a more expensive one is more attractive.
@@ -105,7 +105,7 @@ func TestRestart_NeverMakesAnOptionMoreAttractive(t *testing.T) {
 	}
 }
 
-func TestInTime_TakesTheLeastResourceThatSuffices(t *testing.T) {
+func TestOptions_LeastSufficientResource(t *testing.T) {
 	options := []deadline.Option{option("c", 0.3, 90), option("a", 0.2, 120), option("b", 0.4, 80)}
 	for toDeadline, want := range map[growth.Seconds]string{130: "a", 100: "c", 85: "b", 10: "b", -50: "b"} {
 		best, found := deadline.InTime(options, toDeadline)

@@ -79,3 +79,9 @@ func (d Deadline) urgency() float64 {
 	}
 	return left / weight
 }
+
+// Round returns the degree in whole seconds.
+func (d Degree) Round() Degree {
+	round := func(s growth.Seconds) growth.Seconds { return growth.Seconds(math.Round(float64(s))) }
+	return Degree{Low: round(d.Low), Likely: round(d.Likely), High: round(d.High)}
+}

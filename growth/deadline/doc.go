@@ -1,4 +1,4 @@
-// Package deadline decides which jobs grow and which give way so that jobs meet the deadlines of their users. It implements the
+// Package deadline decides which jobs grow and which give way so that jobs end before the deadlines of their users. It implements the
 // adjuster of Qore-DL (J. Systems Architecture 130, 102640, 2022) by the conditions of the paper.
 //
 // # Timeout degree

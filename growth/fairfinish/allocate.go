@@ -18,8 +18,8 @@ const (
 	attempts = 8
 )
 
-// allocate returns the work that each job receives until the horizon: the work that is due, and then, in the order of
-// the index, as much as leaves all other jobs in time.
+// allocate returns the work that each job receives until the horizon: the work that is due, what the deadlines of users
+// need, and then, in the order of the index, as much as leaves all other jobs in time.
 func (t *instance) allocate(horizon float64) (work []float64, reasons []string) {
 	p := t.plan(horizon)
 	all := p.due
@@ -33,11 +33,15 @@ func (t *instance) allocate(horizon float64) (work []float64, reasons []string) 
 		}
 		reasons = append(reasons, reason)
 	}
+	for _, i := range t.byDeadline() {
+		total += t.raiseForDeadline(p, i, horizon)
+		reasons[i] += "; " + t.deadlineReason(i)
+	}
 	for _, i := range t.order {
 		if total >= t.cores*horizon-tolerance {
 			break
 		}
-		more := t.raise(p, i, horizon)
+		more := t.raise(p, i, t.accounts[i].Limit*horizon)
 		if more > tolerance {
 			total += more
 			reasons[i] = t.extraReason(i)
@@ -49,10 +53,11 @@ func (t *instance) allocate(horizon float64) (work []float64, reasons []string) 
 	return work, reasons
 }
 
-// raise gives a job the most work until the horizon that does not increase the plan's deficit. It returns the increase.
-func (t *instance) raise(p *plan, job int, horizon float64) (more float64) {
+// raise gives a job the most work until the horizon, up to a bound, that does not increase the plan's deficit. It returns the
+// increase.
+func (t *instance) raise(p *plan, job int, most float64) (more float64) {
 	before := p.due[job]
-	work := min(t.accounts[job].Limit*horizon, p.remaining[job])
+	work := min(most, p.remaining[job])
 	base, slope := p.deficitOf(job), 1.0
 	above, excess := 0.0, 0.0
 	for range attempts {
@@ -113,7 +118,8 @@ func (t *instance) plan(horizon float64) *plan {
 	ends := []float64{horizon}
 	for i := range t.accounts {
 		mayEnd := t.forecast.timeAt(i, t.minSize(i))
-		for _, at := range []float64{t.catchUpTime(i, mayEnd), t.finish[i]} {
+		times := append(t.deadlineTimes(i), t.catchUpTime(i, mayEnd), t.finish[i])
+		for _, at := range times {
 			if at > horizon && !math.IsInf(at, 1) {
 				ends = append(ends, at)
 			}
@@ -121,7 +127,7 @@ func (t *instance) plan(horizon float64) *plan {
 	}
 	slices.Sort(ends)
 	ends = slices.CompactFunc(ends, func(b, a float64) bool { return b-a < instant })
-	p := &plan{cores: t.cores, on: t.placement(), speedups: speedups(t.accounts)}
+	p := &plan{ends: ends, cores: t.cores, on: t.placement(), speedups: speedups(t.accounts)}
 	before := 0.0
 	for _, end := range ends {
 		p.lengths = append(p.lengths, end-before)
@@ -175,6 +181,9 @@ func (t *instance) dueReason(job int) string {
 // extraReason explains why a job receives more than its due work.
 func (t *instance) extraReason(job int) string {
 	toTarget, remaining := t.toTarget(job), t.remaining(job)
+	if t.servesDeadline(job) {
+		return t.dueReason(job) + "; " + t.deadlineReason(job) + "; and what no job with less work left can use"
+	}
 	switch {
 	case t.jobs[job].FloorOnly:
 		return t.dueReason(job) + "; no job with a larger claim can use the rest"

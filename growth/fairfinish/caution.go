@@ -40,6 +40,9 @@ func (t *instance) minSize(job int) growth.Work {
 // of unknown size, which would lag without end, and for the objective growth, where almost every job would use all of
 // it.
 func (t *instance) lag(job int) float64 {
+	if t.relaxed[job] {
+		return maxHarm
+	}
 	_, likely := t.accounts[job].size()
 	if math.IsInf(float64(likely), 1) {
 		return 0

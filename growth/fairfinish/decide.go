@@ -65,6 +65,7 @@ func Decide(c Config, s State, now time.Time, jobs []Job) (State, Decision) {
 // instance is the input of one decision, with a simulation of fair sharing. Times are in seconds from now.
 type instance struct {
 	config   Config
+	now      time.Time
 	cores    float64
 	jobs     []Job
 	accounts []Account
@@ -76,10 +77,12 @@ type instance struct {
 	late []bool
 	// order has the indices of the jobs, in order of decreasing priority.
 	order []int
+	// relaxed has the jobs that may lag behind fair sharing by maxHarm, to see what that would give.
+	relaxed map[int]bool
 }
 
 func newInstance(c Config, s State, jobs []Job) *instance {
-	t := &instance{config: c, cores: s.Served * c.Cores.Cores(), jobs: jobs}
+	t := &instance{config: c, now: s.At, cores: s.Served * c.Cores.Cores(), jobs: jobs, relaxed: map[int]bool{}}
 	for i, j := range jobs {
 		t.accounts = append(t.accounts, s.Accounts[j.ID])
 		t.order = append(t.order, i)

@@ -34,7 +34,9 @@
 //     (compare PSBS, Dell'Amico et al.).
 //  3. Check that all deadlines can be met (plan.go). This is a flow problem, solved backwards in time. If they cannot
 //     be met, because sizes were wrong or the node has shrunk, the job with the latest deadline gives way.
-//  4. In the order of an index (order.go), give each job the most work until the next decision that keeps all other
+//  4. Serve the deadlines of users (userdeadline.go), the most urgent first: make their work due in the plan, and give each
+//     such job what it needs per second, as far as all deadlines stay feasible.
+//  5. In the order of an index (order.go), give each job the most work until the next decision that keeps all other
 //     deadlines feasible, until all cores are used.
 //
 // The index of a job before its target is weight · max(o/target, 1/remaining), and weight · (1−o)/remaining after it:
@@ -49,6 +51,14 @@
 // smaller by their number. If a job has probably reached its target but not certainly,
 // target is the upper bound, so that it is served until it certainly has. A job that is being served before its target
 // gets a 25 % higher index, so that similar jobs do not alternate with every new estimate.
+//
+// # Deadlines of users
+//
+// The deadline of a user needs no exception from the guarantee: it is served from the slack, like any other order of the jobs that
+// keeps the deadlines of fair sharing. It takes effect before the index, so what it costs is mean completion time and never harm. A
+// job cannot gain by a deadline that it does not need: one that has passed, or that the job would miss with all that it
+// can use, is ignored. A tight one gains at most the slack. A deadline whose upper end of the work does not fit is served by the likely work,
+// and one for which the slack does not suffice by what there is. GiveWay says what lacks, and which jobs would have to end later.
 //
 // # Usable cores
 //
@@ -75,7 +85,7 @@
 //
 // With exact sizes on one core: for any arrivals, weights and objective, no job ends later than under weighted
 // processor sharing plus one interval. Sketch: the work due until a deadline d_k, including the floors of other jobs,
-// is at most d_k − now, and step 4 keeps it so. When job n arrives, each deadline before d_n moves by the work that n
+// is at most d_k − now, and steps 4 and 5 keep it so. When job n arrives, each deadline before d_n moves by the work that n
 // receives until then; each deadline after d_n moves by n's whole size. At d_n the jobs behind n have given up at most
 // the size of n, and their fair shares covered at least that. The node never idles while a job can run.
 // TestDecide_HarmsNoJobOnOneCore checks this over random cases.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/deadline"
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
@@ -20,6 +21,9 @@ type End struct {
 	Likely growth.Seconds
 	High   growth.Seconds
 	Known  bool
+	// Due is when the work of the job's UserDeadline is done, Alone how long that work would take if the job got all that it can
+	// use. Both are nil if the job has no deadline, or if the work is unknown.
+	Due, Alone *deadline.Interval
 }
 
 // Expect returns when the running jobs end under this policy. It simulates the decisions after s, which is the state that
@@ -30,17 +34,18 @@ func Expect(c Config, s State, jobs []Job) []End {
 	for i, j := range jobs {
 		accounts[i] = s.Accounts[j.ID]
 	}
-	return ends(simulate(c, s, jobs), accounts, c.Cores.Cores())
+	return ends(simulate(c, s, jobs), jobs, accounts, c.Cores.Cores())
 }
 
 // ExpectFair returns when jobs end if they share by their weights, as under policies that know no sizes.
 func ExpectFair(c Config, jobs []Job) []End {
+	jobs = inUnit(jobs, c.Unit)
 	accounts := make([]Account, len(jobs))
-	for i, j := range inUnit(jobs, c.Unit) {
+	for i, j := range jobs {
 		accounts[i] = Account{}.update(j, observation{cores: c.Cores.Cores()})
 		accounts[i].RealWork = 0
 	}
-	return ends(newForecast(accounts, c.Cores.Cores()), accounts, c.Cores.Cores())
+	return ends(newForecast(accounts, c.Cores.Cores()), jobs, accounts, c.Cores.Cores())
 }
 
 // simulate returns the work of the jobs over time, from 0 now.
@@ -81,7 +86,7 @@ func simulate(c Config, s State, jobs []Job) forecast {
 }
 
 // advance simulates one decision, until the next one. It returns 0 if no job of known size is left.
-func (s State) advance(c Config, jobs []Job) (seconds float64, work []float64) {
+func (s *State) advance(c Config, jobs []Job) (seconds float64, work []float64) {
 	var running []Job
 	var indices []int
 	sized := false
@@ -95,7 +100,7 @@ func (s State) advance(c Config, jobs []Job) (seconds float64, work []float64) {
 	if !sized {
 		return 0, nil
 	}
-	t := newInstance(c, s, running)
+	t := newInstance(c, *s, running)
 	horizon := t.horizon()
 	granted, _ := t.allocate(horizon)
 	seconds = t.holdTime(horizon, granted)
@@ -112,10 +117,12 @@ func (s State) advance(c Config, jobs []Job) (seconds float64, work []float64) {
 		}
 		a.RealWork += done
 		jobs[i].ToTarget = less(jobs[i].ToTarget, done)
+		jobs[i].Deadline.Work = less(jobs[i].Deadline.Work, done)
 		s.Accounts[jobs[i].ID] = a
 		work[i] = float64(done)
 	}
 	s.advanceFair(t.cores, seconds)
+	s.At = s.At.Add(growth.Seconds(seconds).Duration())
 	maps.DeleteFunc(s.Accounts, func(_ growth.PodUID, a Account) bool { return a.Ended && !a.active() })
 	return seconds, work
 }
@@ -149,23 +156,39 @@ func (f *forecast) appendForecast(next forecast) {
 }
 
 // ends returns the ends of jobs whose work over time is f.
-func ends(f forecast, accounts []Account, cores float64) []End {
+func ends(f forecast, jobs []Job, accounts []Account, cores float64) []End {
 	all := make([]End, len(accounts))
 	for i, a := range accounts {
-		likely := f.timeAt(i, a.Remaining.Likely)
-		if !Sized(a.Remaining) || math.IsInf(likely, 1) {
-			continue
+		at, known := f.interval(i, a.Remaining, accounts, cores)
+		if known {
+			all[i] = End{Low: at.Low, Likely: at.Likely, High: at.High, Known: true}
 		}
-		early := likely - f.timeAt(i, a.Remaining.Low)
-		late := float64(a.Remaining.High-a.Remaining.Likely) / f.speedBefore(i, likely)
-		all[i] = End{
-			Low:    growth.Seconds(math.Max(0, likely-math.Hypot(early, f.others(i, likely, accounts, cores, true)))),
-			Likely: growth.Seconds(likely),
-			High:   growth.Seconds(likely + math.Hypot(late, f.others(i, likely, accounts, cores, false))),
-			Known:  true,
+		if due, known := f.interval(i, jobs[i].Deadline.Work, accounts, cores); known && jobs[i].Deadline.declared() && a.Limit > 0 {
+			work := jobs[i].Deadline.Work
+			all[i].Due = &due
+			all[i].Alone = &deadline.Interval{
+				Low:    growth.Seconds(float64(work.Low) / a.Limit),
+				Likely: growth.Seconds(float64(work.Likely) / a.Limit),
+				High:   growth.Seconds(float64(work.High) / a.Limit),
+			}
 		}
 	}
 	return all
+}
+
+// interval returns when a job has done some work.
+func (f forecast) interval(job int, work remaining.Estimate, accounts []Account, cores float64) (deadline.Interval, bool) {
+	likely := f.timeAt(job, work.Likely)
+	if !Sized(work) || math.IsInf(likely, 1) {
+		return deadline.Interval{}, false
+	}
+	early := likely - f.timeAt(job, work.Low)
+	late := float64(work.High-work.Likely) / f.speedBefore(job, likely)
+	return deadline.Interval{
+		Low:    growth.Seconds(math.Max(0, likely-math.Hypot(early, f.others(job, likely, accounts, cores, true)))),
+		Likely: growth.Seconds(likely),
+		High:   growth.Seconds(likely + math.Hypot(late, f.others(job, likely, accounts, cores, false))),
+	}, true
 }
 
 // speedBefore returns how fast a job works just before a time.

@@ -24,13 +24,16 @@ func onGPUs(accounts []Account) bool {
 
 // inUnit replaces predictions in another unit by unknown ones.
 func inUnit(jobs []Job, unit growth.Unit) []Job {
-	other := func(j Job) bool { return j.Remaining.Unit != unit || j.ToTarget.Unit != unit }
+	other := func(j Job) bool {
+		return j.Remaining.Unit != unit || j.ToTarget.Unit != unit || j.Deadline.Work.Unit != unit
+	}
 	if !slices.ContainsFunc(jobs, other) {
 		return jobs
 	}
 	jobs = slices.Clone(jobs)
 	for i, j := range jobs {
 		jobs[i].Remaining, jobs[i].ToTarget = j.Remaining.In(unit), j.ToTarget.In(unit)
+		jobs[i].Deadline.Work = j.Deadline.Work.In(unit)
 	}
 	return jobs
 }

@@ -11,6 +11,7 @@ import (
 // job can run at any constant rate up to its limit.
 type plan struct {
 	cores   float64
+	ends    []float64 // of the segments, in seconds from now
 	lengths []float64 // of the segments, in seconds
 	limits  []float64 // of the jobs, in cores
 	// due is, by job, the work that must be done by the end of each segment, cumulative.

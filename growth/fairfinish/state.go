@@ -27,6 +27,8 @@ type Job struct {
 	// FloorOnly is set for a job that has nothing to gain, or that is to give way to all others. Only its floor is due,
 	// and it comes last. Fair sharing still serves it, so it catches up once FloorOnly is no longer set.
 	FloorOnly bool
+	// Deadline is the deadline of the job's user.
+	Deadline UserDeadline
 	// Weight is the job's weight in fair sharing, 0.001 to 1000; 0 means 1.
 	Weight float64
 	// Limit is the most CPU that the job can use at once; 0 means no limit.

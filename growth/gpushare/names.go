@@ -14,6 +14,9 @@ const (
 	TargetAnnotation = "gpushare/target"
 	// PriorityAnnotation is the weight of the job in fair sharing, 0.1..10. Default by the value of the pod's PriorityClass.
 	PriorityAnnotation = "gpushare/priority"
+	// DeadlineAnnotation is when the user needs the result: a duration after the pod's creation ("6h", "90m") or a time
+	// ("2026-05-01T18:00:00Z").
+	DeadlineAnnotation = "gpushare/deadline"
 	// ProgressAnnotation is the source of progress reports: "socket", "log:<regexp>" or "file:<path>".
 	ProgressAnnotation = "gpushare/progress"
 	// TuneAnnotation lists the settings that Trellis may change while the job runs: "cpu", "loaders", "batch-size",

@@ -18,6 +18,7 @@ func UserAnnotations() []string {
 		MetricAnnotation,
 		TargetAnnotation,
 		PriorityAnnotation,
+		DeadlineAnnotation,
 		ProgressAnnotation,
 		TuneAnnotation,
 		CheckpointAnnotation,
@@ -62,7 +63,7 @@ func UnknownMessage(name string) string {
 		hint = ": did you mean " + nearest + "?"
 	}
 	return fmt.Sprintf("annotation %s is not known%s Users set gpushare/gpu-mem, gpu-count, gpu-cores, metric, target, "+
-		"priority, progress, tune, checkpoint, paused and save", name, hint)
+		"priority, deadline, progress, tune, checkpoint, paused and save", name, hint)
 }
 
 // minSimilarity is the similarity in thousandths below which two names have nothing in common.
@@ -117,6 +118,7 @@ func spellings() []spelling {
 		{"target", "target"},
 		{"priority", "priority"},
 		{"weight", "priority"},
+		{"deadline", "deadline"},
 		{"progress", "progress"},
 		{"tune", "tune"},
 		{"checkpoint", "checkpoint"},

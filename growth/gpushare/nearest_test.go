@@ -34,8 +34,8 @@ func TestNearest_FindsEachNameWithOneMistake(t *testing.T) {
 }
 
 func TestUnknownMessage_WithoutANearestName(t *testing.T) {
-	require.Equal(t, "annotation gpushare/deadline is not known. Users set gpushare/gpu-mem, gpu-count, gpu-cores, metric, target, priority, progress, tune, checkpoint, paused and save",
-		gpushare.UnknownMessage("gpushare/deadline"))
+	require.Equal(t, "annotation gpushare/quux is not known. Users set gpushare/gpu-mem, gpu-count, gpu-cores, metric, target, priority, deadline, progress, tune, checkpoint, paused and save",
+		gpushare.UnknownMessage("gpushare/quux"))
 }
 
 func TestRequestsShare(t *testing.T) {

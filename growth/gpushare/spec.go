@@ -26,6 +26,8 @@ type Spec struct {
 	Target Target
 	// Priority is the weight in fair sharing; 0 if not specified.
 	Priority Priority
+	// Deadline is when the user needs the result.
+	Deadline Deadline
 	// Progress is the source of progress reports.
 	Progress Progress
 	// Checkpoint is how the job saves on request.
@@ -130,6 +132,7 @@ func parse(annotations map[string]string, needsMemory bool) (Spec, error) {
 		{MetricAnnotation, parseMetric},
 		{TargetAnnotation, parseTarget},
 		{PriorityAnnotation, parsePriority},
+		{DeadlineAnnotation, parseDeadline},
 		{ProgressAnnotation, parseProgress},
 		{TuneAnnotation, parseTune},
 		{CheckpointAnnotation, parseCheckpoint},

@@ -25,7 +25,7 @@ func (n *Node) announceArrival(j *job, wait bool) {
 	j.lifetime.arrivalDue = false
 	n.event(j, oncePerJob, false, "JobArrived",
 		fmt.Sprintf("The job runs with %s. Trellis reads its metric %s (%s is better) from %s. %s%s",
-			j.memoryText(gpus), j.spec.Metric, better(j.spec.Direction), j.sourceText(), n.tuningText(j), n.priorityText(j)))
+			j.memoryText(gpus), j.spec.Metric, better(j.spec.Direction), j.sourceText(), n.tuningText(j), n.priorityText(j)+n.deadlineText(j)))
 }
 
 // memoryText names the job's GPU memory.

@@ -13,6 +13,7 @@
 //	                    classify       growth and category                          (package efficiency)
 //	                    forecast       remaining work, work to target               (forecast.go, similar.go, target.go)
 //	                    divide         shares, by the policy                        (divide.go, harmless.go)
+//	                    status        ends and deadlines                           (ends.go, deadline.go)
 //	                    reconcile      CPU requests that differ from the decision   (reconcile.go, refusal.go)
 //	                    decideGPUs     turns on GPUs, by the policy                 (gpudecide.go, gpuplan.go)
 //	                    publish        samples, load, memory                        (sample.go, memory.go)

@@ -21,6 +21,7 @@ const (
 // announceEnd summarises a job that has ended.
 func (n *Node) announceEnd(j *job) {
 	n.close(j)
+	n.endDeadline(j)
 	l := j.lifetime
 	ran := j.ran()
 	parts := []string{fmt.Sprintf("The job ended after %s%s", ran.Round(time.Second), j.resultText())}

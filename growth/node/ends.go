@@ -19,15 +19,16 @@ const (
 	maxExpected = 24
 )
 
-// estimateEnds estimates when the jobs end by the shares that the policy is expected to give them: once per endsPeriod, and
-// after a decision about another set of jobs.
+// estimateEnds estimates when the jobs end by the shares that the policy is expected to give them: once per endsPeriod, after a
+// decision about another set of jobs, and as soon as the work of a job with a deadline is known.
 func (n *Node) estimateEnds() {
-	if !n.config.Ends || n.now.Sub(n.endsEstimated) < endsPeriod {
+	if !n.config.Ends || n.now.Sub(n.endsEstimated) < endsPeriod && !n.newDeadline() {
 		return
 	}
 	n.endsEstimated = n.now
 	for _, j := range n.jobs {
 		j.eta = nil
+		j.late.by = nil
 	}
 	if n.dividesGPUs() {
 		for _, g := range n.groups {
@@ -52,9 +53,11 @@ func (n *Node) estimateOnCPU() {
 			in[i].Weight = j.pod.Total(originals[i]).Cores()
 		}
 	}
-	ends := expectEnds(n.config.fairFinish(n.capacity()), n.fair, in, n.config.Policy == policy.Harmless)
+	e := estimate{config: n.config.fairFinish(n.capacity()), state: n.fair, jobs: in, byPolicy: n.config.Policy == policy.Harmless}
+	ends := e.ends()
 	for i, j := range jobs {
 		n.setETA(j, in[i], ends[i])
+		n.forecastDeadline(j, e, ends[i])
 	}
 }
 
@@ -71,11 +74,17 @@ func (n *Node) estimateGroup(g gpuGroup) {
 			in[i].Weight *= float64(j.gpu.share)
 		}
 	}
-	byPolicy := g.turns && n.config.Policy == policy.Harmless
-	ends := expectEnds(n.config.fairFinishOn(len(g.gpus)), n.gpuFair, in, byPolicy)
+	e := estimate{
+		config:   n.config.fairFinishOn(len(g.gpus)),
+		state:    n.gpuFair,
+		jobs:     in,
+		byPolicy: g.turns && n.config.Policy == policy.Harmless,
+	}
+	ends := e.ends()
 	for i, j := range g.jobs {
 		for _, pod := range j.pods {
 			n.setETA(pod, in[i], ends[i])
+			n.forecastDeadline(pod, e, ends[i])
 		}
 	}
 }
@@ -90,15 +99,24 @@ func (n *Node) expected(j *job) fairfinish.Job {
 		ToTarget:          f.toTarget,
 		TargetFromSimilar: f.complete,
 		FloorOnly:         n.floorReason(lead, f) != "",
+		Deadline:          lead.userDeadline(f),
 	}
 }
 
-// expectEnds returns the ends of jobs. byPolicy is set if policy.Harmless divides the resource.
-func expectEnds(c fairfinish.Config, s fairfinish.State, jobs []fairfinish.Job, byPolicy bool) []fairfinish.End {
-	if byPolicy && len(jobs) <= maxExpected {
-		return fairfinish.Expect(c, s, jobs)
+// estimate is a resource and the jobs that share it. byPolicy is set if policy.Harmless divides it.
+type estimate struct {
+	config   fairfinish.Config
+	state    fairfinish.State
+	jobs     []fairfinish.Job
+	byPolicy bool
+}
+
+// ends returns the ends of the jobs.
+func (e estimate) ends() []fairfinish.End {
+	if e.byPolicy && len(e.jobs) <= maxExpected {
+		return fairfinish.Expect(e.config, e.state, e.jobs)
 	}
-	return fairfinish.ExpectFair(c, jobs)
+	return fairfinish.ExpectFair(e.config, e.jobs)
 }
 
 func (n *Node) setETA(j *job, in fairfinish.Job, end fairfinish.End) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/policy"
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
@@ -23,6 +24,8 @@ type Explanation struct {
 	Fixed string `json:"fixed,omitempty"`
 	// Decisions are the last decisions about the CPU, newest last.
 	Decisions DecisionLog `json:"decisions"`
+	// Deadline is the status of the deadline of the job's user; nil if there is none.
+	Deadline *bus.Deadline `json:"deadline,omitempty"`
 	// GPU is the part of the time of GPUs. It is nil where that is not divided.
 	GPU *GPUExplanation `json:"gpu,omitempty"`
 	// WithoutGPU is the reason why GPU is nil.
@@ -116,6 +119,7 @@ func (n *Node) explain(j *job) Explanation {
 		Weight:    j.usage.Weight,
 		Fixed:     j.fixed(),
 		Decisions: slices.Clone(j.decisions),
+		Deadline:  j.deadlineStatus(),
 		GPU:       n.explainGPU(j),
 
 		WithoutGPU: n.whyNoGPU(j),

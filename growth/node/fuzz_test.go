@@ -242,6 +242,8 @@ func (s *eventScript) pod() node.Pod {
 	if b/16%2 == 1 {
 		pod.Priority = int32(b)<<24 | 1000
 		pod.Annotations[gpushare.TargetAnnotation] = fmt.Sprintf("loss<=%d", b)
+		pod.Annotations[gpushare.DeadlineAnnotation] = fmt.Sprintf("%dm", b)
+		pod.Created = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	}
 	return pod
 }

@@ -32,6 +32,7 @@ func (n *Node) claim(j *job) claim {
 		ToTarget:          f.toTarget,
 		TargetFromSimilar: f.complete,
 		FloorOnly:         c.floor != "",
+		Deadline:          lead.userDeadline(f),
 	}
 	return c
 }

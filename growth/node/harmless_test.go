@@ -71,7 +71,7 @@ func complete(t *testing.T, w *harness, cores float64, jobs []training, each fun
 		for _, j := range jobs {
 			uid := ref(j.name).UID
 			if j.at == time.Duration(second)*time.Second {
-				w.arrive(j.name)
+				w.arrive(j.name, w.annotations[j.name]...)
 			}
 			pod, running := w.pod(uid)
 			if !running {

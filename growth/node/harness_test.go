@@ -48,6 +48,7 @@ type harness struct {
 	refuse      node.ResizeResult // the API server's answer to resizes
 	held        bool              // results of resizes are not reported
 	machine     *machine
+	annotations map[string][]string                   // of the jobs of complete, by name
 	kubelet     func(before, asked node.Pod) node.Pod // returns the pod after a resize; nil applies every resize
 }
 

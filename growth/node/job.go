@@ -101,6 +101,7 @@ type job struct {
 	eta         *bus.ETA  // nil if unknown
 	etaWritten  string    // the value of its annotation
 	etaAt       time.Time // when it was written
+	late        lateness
 	shareReport shareReport
 	decisions   DecisionLog
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/deadline"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
@@ -22,6 +23,8 @@ type totals struct {
 	ShareKept bool `json:"shareKept,omitempty"`
 	// TargetReached is the declared target that the metric has reached.
 	TargetReached string `json:"targetReached,omitempty"`
+	// Deadline is the status of the deadline that the last event about it has named.
+	Deadline deadline.Status `json:"deadline,omitempty"`
 }
 
 // lifetime is what the events about a job's arrival and end need.

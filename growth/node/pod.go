@@ -13,6 +13,8 @@ type Pod struct {
 	Running     bool
 	// Deadline is the time until which kubelet lets the processes of a deleted pod run; zero for a pod that is not deleted.
 	Deadline time.Time
+	// Created is the time of the pod's creation; zero if it is unknown.
+	Created time.Time
 	// Started is the start time of the first container; zero if none has started.
 	Started time.Time
 	// Program identifies the images, commands and environment of the containers, without the numbers in them. Similar

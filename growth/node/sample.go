@@ -70,6 +70,7 @@ func (n *Node) sample(j *job) bus.Sample {
 		ETA:              j.eta,
 		Paused:           j.identity().pause.published(),
 		Checkpoint:       j.save.last,
+		Deadline:         j.deadlineStatus(),
 	}
 	s.SharedMemory = j.sharedMemory()
 	if j.dutyEnded {

@@ -145,6 +145,7 @@ func (s *scenario) runPod(name string, v map[string]string) {
 	pod := node.Pod{
 		Ref:         growth.PodRef{Namespace: "ns", Name: name, UID: uid(name)},
 		Running:     true,
+		Created:     s.now,
 		Annotations: map[string]string{gpushare.MemoryAnnotation: "1", gpushare.GPUAnnotation: "GPU-0"},
 		Containers:  []node.Container{{Name: "train", ID: "container-" + name, Request: s.milli(v["cpu"])}},
 		Program:     v["program"],
@@ -156,6 +157,7 @@ func (s *scenario) runPod(name string, v map[string]string) {
 		"metric":    gpushare.MetricAnnotation,
 		"target":    gpushare.TargetAnnotation,
 		"priority":  gpushare.PriorityAnnotation,
+		"deadline":  gpushare.DeadlineAnnotation,
 		"progress":  gpushare.ProgressAnnotation,
 		"tune":      gpushare.TuneAnnotation,
 		"gpu-cores": gpushare.CoresAnnotation,

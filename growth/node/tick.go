@@ -44,6 +44,7 @@ func (e Ticked) apply(n *Node) {
 	}
 	n.annotateGPUShares()
 	n.estimateEnds()
+	n.followDeadlines()
 	n.publishAll()
 }
 

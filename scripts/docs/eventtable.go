@@ -87,6 +87,31 @@ var explanations = []explanation{
 		Advice:  "Stop the job, if that value was all that you wanted.",
 	},
 	{
+		Reason: "DeadlineAtRisk", From: "coordinator", On: "pod", Type: "Warning",
+		Meaning: "The job is expected to miss `gpushare/deadline`. The message has by how much, with the interval of 80 %, how much work lacks, and which jobs could give way.",
+		Advice:  "Nothing, if the deadline is soft. Otherwise give the job a larger `gpushare/priority`, or stop one of the jobs in the message.",
+	},
+	{
+		Reason: "DeadlineInTime", From: "coordinator", On: "pod", Type: "Normal",
+		Meaning: "The job's deadline was at risk or infeasible. Now the job is expected to end before it.",
+		Advice:  "Nothing to do.",
+	},
+	{
+		Reason: "DeadlineInfeasible", From: "coordinator", On: "pod", Type: "Warning",
+		Meaning: "The job would miss its deadline even if it got all that it can use. It keeps its normal share.",
+		Advice:  "Create the pod with a later deadline, fewer steps, or more CPU or GPUs.",
+	},
+	{
+		Reason: "DeadlineMet", From: "coordinator", On: "pod", Type: "Normal",
+		Meaning: "The job ended, or reached its target, before its deadline.",
+		Advice:  "Nothing to do.",
+	},
+	{
+		Reason: "DeadlineMissed", From: "coordinator", On: "pod", Type: "Warning",
+		Meaning: "The deadline has passed and the job runs on, or the job ended after it.",
+		Advice:  "Read the events DeadlineAtRisk and DeadlineInfeasible of the job for the reason.",
+	},
+	{
 		Reason: "ConvergedKeepsShare", From: "coordinator", On: "pod", Type: "Normal",
 		Meaning: "The job has converged but keeps its fair share of the CPU, because nothing predicts when it ends.",
 		Advice:  "Report the total number of steps, or create the pod with `gpushare/target`. A later run of the program is predicted once one has ended. Operators have `--converged=floor`.",

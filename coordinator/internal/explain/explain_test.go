@@ -14,6 +14,8 @@ import (
 
 	"github.com/trellis-gpu/trellis/coordinator/internal/explain"
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/deadline"
 	"github.com/trellis-gpu/trellis/growth/node"
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
@@ -71,6 +73,20 @@ TIME      BECAUSE   STEP   VALUE  GROWTH  CATEGORY     USED  LIMIT  LEFT        
 12:00:00  arrival   0      0      –       Progressing  0m    –      –                  –                             –              50% → 50%  harmless: its size is not known: its fair share  –
 12:00:20  interval  17/90  0.5    0.040   Watching     480m  1000m  70 core-s (60–80)  6 core-s (5–8), as ns/before  late in 140 s  50% → 25%  harmless: it can wait                            request 500m → 250m: its cgroup's weight is 256
 `, out.String())
+}
+
+func TestPrint_WritesTheDeadline(t *testing.T) {
+	e := explanation
+	e.Deadline = &bus.Deadline{At: time.Date(2026, 5, 1, 18, 0, 0, 0, time.UTC), Status: deadline.Unknown}
+	for want, late := range map[string]*deadline.Degree{
+		"\nits deadline is 2026-05-01T18:00:00Z: unknown\n":                                                nil,
+		"\nits deadline is 2026-05-01T18:00:00Z: unknown, 14 min late (80 %: 9 min late to 22 min late)\n": {Low: 540, Likely: 840, High: 1320},
+	} {
+		var out bytes.Buffer
+		e.Deadline.LateBy = late
+		require.NoError(t, explain.Print(&out, e, explain.Table))
+		require.Contains(t, out.String(), want)
+	}
 }
 
 func TestAsk_UsesTheHealthListener(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/node"
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
@@ -50,6 +51,9 @@ func table(w io.Writer, e node.Explanation) error {
 	if e.Fixed != "" {
 		fmt.Fprintf(w, "its CPU is not changed: %s\n", e.Fixed)
 	}
+	if e.Deadline != nil {
+		fmt.Fprintln(w, deadlineText(*e.Deadline))
+	}
 	if err := gpuText(w, e.GPU, e.WithoutGPU); err != nil {
 		return err
 	}
@@ -60,6 +64,15 @@ func table(w io.Writer, e node.Explanation) error {
 		return decisions(w, "CPU", e.Decisions)
 	}
 	return decisions(w, "", e.Decisions)
+}
+
+// deadlineText describes the deadline of the job's user.
+func deadlineText(d bus.Deadline) string {
+	text := fmt.Sprintf("its deadline is %s: %s", d.At.Format(time.RFC3339), d.Status)
+	if d.LateBy != nil {
+		text += ", " + d.LateBy.String()
+	}
+	return text
 }
 
 // decisions writes the table of the decisions about one resource, below its name.

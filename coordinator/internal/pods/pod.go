@@ -20,6 +20,7 @@ func Read(p *corev1.Pod) node.Pod {
 		Ref:          growth.PodRef{Namespace: p.Namespace, Name: p.Name, UID: growth.PodUID(p.UID)},
 		Annotations:  maps.Clone(p.Annotations),
 		Running:      p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp == nil,
+		Created:      p.CreationTimestamp.Time,
 		Started:      started(p),
 		Scheduler:    p.Spec.SchedulerName,
 		HostNetwork:  p.Spec.HostNetwork,

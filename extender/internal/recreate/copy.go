@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,6 +32,7 @@ func Copy(pod *corev1.Pod) *corev1.Pod {
 	if copied.Annotations == nil {
 		copied.Annotations = map[string]string{}
 	}
+	keepDeadline(copied, pod)
 	copied.Annotations[gpushare.RefusalsAnnotation] = strconv.Itoa(rejections(pod) + 1)
 	if !chosenByUser(pod) {
 		copied.Spec.NodeName = ""
@@ -40,6 +42,14 @@ func Copy(pod *corev1.Pod) *corev1.Pod {
 		copied.Spec.Priority, copied.Spec.PreemptionPolicy = nil, nil // set by admission from the class
 	}
 	return copied
+}
+
+// keepDeadline replaces a deadline that counts from the creation of the rejected pod by its time.
+func keepDeadline(copied, pod *corev1.Pod) {
+	spec, err := gpushare.ParseWithLimits(pod.Annotations)
+	if err == nil && spec.Deadline.After > 0 && !pod.CreationTimestamp.IsZero() {
+		copied.Annotations[gpushare.DeadlineAnnotation] = spec.Deadline.Time(pod.CreationTimestamp.Time).UTC().Format(time.RFC3339)
+	}
 }
 
 // written reports whether Trellis writes an annotation.

@@ -2,6 +2,7 @@ package recreate_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -84,5 +85,23 @@ func TestCopy_KeepsNodeOfUser(t *testing.T) {
 			tc.change(pod)
 			require.Equal(t, tc.want, recreate.Copy(pod).Spec.NodeName)
 		})
+	}
+}
+
+// A deadline counts from the creation of the first pod.
+func TestCopy_KeepsTheDeadline(t *testing.T) {
+	created := metav1.NewTime(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))
+	for before, after := range map[string]string{
+		"6h":                   "2026-05-01T18:00:00Z",
+		"2026-05-02T00:00:00Z": "2026-05-02T00:00:00Z",
+		"soon":                 "soon",
+	} {
+		pod := rejected()
+		pod.CreationTimestamp = created
+		pod.Annotations[gpushare.DeadlineAnnotation] = before
+		copied := recreate.Copy(pod)
+		require.Equal(t, after, copied.Annotations[gpushare.DeadlineAnnotation])
+		copied.CreationTimestamp = metav1.NewTime(created.Add(time.Hour))
+		require.Equal(t, after, recreate.Copy(copied).Annotations[gpushare.DeadlineAnnotation])
 	}
 }

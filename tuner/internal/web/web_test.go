@@ -22,6 +22,7 @@ import (
 	"github.com/trellis-gpu/trellis/daemon/httpserver"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/deadline"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/remaining"
 
@@ -110,6 +111,11 @@ func snapshot() *history.Snapshot {
 							High:   time.Date(2026, 5, 1, 12, 20, 0, 0, time.UTC),
 						},
 						Remaining: remaining.Exact(90),
+					},
+					Deadline: &bus.Deadline{
+						At:     time.Date(2026, 5, 1, 11, 55, 0, 0, time.UTC),
+						Status: deadline.AtRisk,
+						LateBy: &deadline.Degree{Low: -300, Likely: 300, High: 1500},
 					},
 				},
 			},

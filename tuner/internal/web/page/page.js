@@ -97,12 +97,27 @@ function gpuTime(time) {
     make("small", { title: "in the last interval; a job that is not paused computes at the same time as others" }, detail));
 }
 
-// ends shows when a job is expected to end, and the interval in which 80 % of such jobs end.
-function ends(eta) {
-  if (!eta) return make("td", {}, "–");
+// lateness words by how much a job is expected to end after its deadline.
+function lateness(seconds) {
+  const size = Math.abs(seconds);
+  const text = size < 120 ? `${size.toFixed(0)} s` : size < 10800 ? `${(size / 60).toFixed(0)} min` : `${(size / 3600).toFixed(1)} h`;
+  return seconds > 0 ? `${text} late` : `${text} early`;
+}
+
+// dueBy shows the deadline of a job and its status.
+function dueBy(deadline) {
+  if (!deadline) return "";
+  const late = deadline.lateBySeconds;
+  return make("small", { class: ["at risk", "infeasible", "missed"].includes(deadline.status) ? "bad" : "", title: `deadline ${deadline.at}` },
+    `deadline: ${deadline.status}${late ? `, ${lateness(late.likely)} (80 %: ${lateness(late.low)} – ${lateness(late.high)})` : ""}`);
+}
+
+// ends shows when a job is expected to end, the interval in which 80 % of such jobs end, and the status of its deadline.
+function ends(eta, deadline) {
+  if (!eta) return make("td", {}, "–", dueBy(deadline));
   const time = text => text.slice(0, 10) === new Date().toISOString().slice(0, 10) ? text.slice(11, 16) : text.slice(0, 16).replace("T", " ");
   return make("td", { title: "UTC, by the shares that the policy is expected to give, if no further job arrives" }, time(eta.likely),
-    make("small", {}, `80 %: ${time(eta.low)} – ${time(eta.high)}`));
+    make("small", {}, `80 %: ${time(eta.low)} – ${time(eta.high)}`), dueBy(deadline));
 }
 
 // jobRows returns the row of a job and, below it, the reason for its advice.
@@ -118,7 +133,7 @@ function jobRows({ sample, advice }) {
     make("td", { class: "n" }, sample.reported ? `${sample.metric} ${number(sample.value || 0)}` : "–"),
     make("td", {}, `${(sample.growth || 0).toFixed(2)}`, growthChart(sample.pod.uid, sample.growth || 0)),
     make("td", {}, make("span", { class: "pill " + sample.category }, sample.category || "–")),
-    ends(sample.eta),
+    ends(sample.eta, sample.deadline),
     gpuTime(sample.gpuTime),
     make("td", {}, `${cores(sample.cpuUsedMilli)} / ${cores(sample.cpuRequestMilli)}`,
       bar(sample.share, 1), make("small", {}, `share ${percent(sample.share)}`)),

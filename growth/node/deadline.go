@@ -1,0 +1,214 @@
+package node
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/deadline"
+	"github.com/trellis-gpu/trellis/growth/fairfinish"
+	"github.com/trellis-gpu/trellis/growth/policy"
+)
+
+const (
+	// deadlinePeriod is the minimum time between two events about the same status of a job.
+	deadlinePeriod = 10 * time.Minute
+	// maxTries bounds the early estimates for a job whose work is known. The policy knows it after the next decision.
+	maxTries = 6
+	// doneSteps is the part of its steps that the last report of a job has that was not ended early. Many jobs do not report each step.
+	doneSteps = 0.9
+)
+
+// lateness is what is expected of a job's deadline.
+type lateness struct {
+	// by is the timeout degree; nil if it is unknown. status belongs to it.
+	by     *deadline.Degree
+	status deadline.Status
+	// tries counts the estimates, at most maxTries, in which by was unknown although the work was not.
+	tries int
+	// reported is the timeout degree that the last event has named.
+	reported deadline.Degree
+}
+
+// deadline returns the deadline of the job's user; zero if there is none.
+func (j *job) deadline() time.Time { return j.spec.Deadline.Time(j.pod.Created).UTC() }
+
+// hasDeadline reports whether the job has one. A job whose target is reached has done what it was for.
+func (j *job) hasDeadline() bool { return !j.spec.Deadline.Time(j.pod.Created).IsZero() }
+
+// userDeadline returns the deadline for package fairfinish. The result is there when the job ends, or when it reaches the target
+// that its user has declared.
+func (j *job) userDeadline(f forecast) fairfinish.UserDeadline {
+	if !j.hasDeadline() || j.targetReached() {
+		return fairfinish.UserDeadline{}
+	}
+	work := f.remaining
+	if j.spec.Target.Declared() && f.toTarget.Known && (!work.Known || f.toTarget.Likely < work.Likely) {
+		work = f.toTarget
+	}
+	return fairfinish.UserDeadline{At: j.deadline(), Work: work, Priority: float64(j.priority())}
+}
+
+// deadlineText names the deadline of a job that arrives. It is empty if there is none.
+func (n *Node) deadlineText(j *job) string {
+	if !j.hasDeadline() {
+		return ""
+	}
+	text := ". Its deadline is " + j.deadline().Format(time.RFC3339)
+	if n.config.Policy != policy.Harmless {
+		text += fmt.Sprintf("; the policy %s divides without regard to deadlines, only harmless serves them", n.config.Policy)
+	}
+	return text
+}
+
+// forecastDeadline records by how much a job is expected to miss its deadline, and an event if the status has changed.
+func (n *Node) forecastDeadline(j *job, e estimate, end fairfinish.End) {
+	if end.Due == nil || !j.hasDeadline() || j.pod.Ended() {
+		return
+	}
+	left := growth.Seconds(j.deadline().Sub(n.now).Seconds())
+	by := deadline.DegreeOf(*end.Due, left).Round()
+	before := j.lifetime.Deadline
+	j.late.by = &by
+	j.late.status = before.Next(by, deadline.DegreeOf(*end.Alone, left))
+	if j.follows() || left <= 0 {
+		return
+	}
+	switch j.late.status {
+	case deadline.Infeasible:
+		n.reportDeadline(j, true, "DeadlineInfeasible", fmt.Sprintf("The job cannot end before its deadline, %s: it needs %s at least, "+
+			"even if it gets all that it can use. It keeps its normal share, and no job gives way for it. Create it with a later deadline, "+
+			"fewer steps or more resources", j.deadline().Format(time.RFC3339), deadline.Rough(end.Alone.Low)))
+	case deadline.AtRisk:
+		if before == deadline.AtRisk && j.late.reported == (deadline.Degree{}) { // an earlier coordinator has reported it
+			j.late.reported = by
+		}
+		if before == deadline.AtRisk && !by.Moved(j.late.reported) {
+			return
+		}
+		n.reportDeadline(j, true, "DeadlineAtRisk", fmt.Sprintf("The job will miss its deadline, %s, by %s. %s",
+			j.deadline().Format(time.RFC3339), by.By(), n.giveWayText(j, e)))
+	case deadline.OnTime:
+		if before == deadline.AtRisk || before == deadline.Infeasible {
+			n.reportDeadline(j, false, "DeadlineInTime", fmt.Sprintf("The job is expected to end %s before its deadline, %s",
+				deadline.Rough(-by.Likely), j.deadline().Format(time.RFC3339)))
+		}
+	}
+}
+
+// newDeadline reports whether the work of a job with a deadline has become known since the last estimate of the ends. That estimate
+// then comes early, so that an infeasible deadline is reported at once.
+func (n *Node) newDeadline() bool {
+	for _, j := range n.sorted() {
+		if j.hasDeadline() && !j.follows() && j.late.by == nil && j.late.tries < maxTries && n.now.Before(j.deadline()) {
+			if work := j.userDeadline(n.forecast(j)).Work.In(n.unit()); fairfinish.Sized(work) {
+				j.late.tries++
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// reportDeadline records an event about a job's status. Another status has an event at once, the same one once per deadlinePeriod.
+func (n *Node) reportDeadline(j *job, warning bool, reason, message string) {
+	period := deadlinePeriod
+	if j.late.status != j.lifetime.Deadline {
+		period = 0
+	} else if reason == "DeadlineInfeasible" {
+		return
+	}
+	if last, known := j.eventTimes[reason]; known && n.now.Sub(last) < period {
+		return
+	}
+	j.lifetime.Deadline, j.late.reported = j.late.status, *j.late.by
+	n.event(j, period, warning, reason, message)
+}
+
+// giveWayText says what would have to happen for the job to end before its deadline.
+func (n *Node) giveWayText(j *job, e estimate) string {
+	if !e.byPolicy {
+		return "The jobs do not give way for deadlines here; under the policy harmless those do that can without harm"
+	}
+	lacking, ways := fairfinish.GiveWay(e.config, e.state, e.jobs, j.identity().pod.Ref.UID)
+	if lacking <= 0 {
+		return "It gets all that it needs from now on; what is likely to be late is the upper end of its work"
+	}
+	text := fmt.Sprintf("It lacks %.0f %s", float64(lacking), e.config.Unit)
+	if len(ways) == 0 {
+		return text + ", and the other jobs cannot give that way within the bound of 5 % of their time"
+	}
+	var others []string
+	for _, way := range ways {
+		others = append(others, fmt.Sprintf("%s %.0f", n.nameFor(j, way.ID), float64(way.Work)))
+	}
+	return text + ". Within the bound of 5 % of their time these jobs could give way, but would end later than under fair sharing: " +
+		strings.Join(others, ", ")
+}
+
+// nameFor returns the name of a job for the user of another one, who may not know the jobs of other namespaces.
+func (n *Node) nameFor(j *job, id growth.PodUID) string {
+	if other := n.jobs[id]; other != nil && other.pod.Ref.Namespace == j.pod.Ref.Namespace {
+		return other.pod.Ref.Name
+	}
+	return "a job of another namespace"
+}
+
+// followDeadlines records that deadlines have passed, or that a target was reached before.
+func (n *Node) followDeadlines() {
+	for _, j := range n.sorted() {
+		switch {
+		case !j.hasDeadline() || j.follows() || j.pod.Ended():
+		case j.targetReached():
+			n.endDeadline(j)
+		case !n.now.Before(j.deadline()) && j.lifetime.Deadline != deadline.Missed && j.lifetime.Deadline != deadline.Met:
+			j.lifetime.Deadline = deadline.Missed
+			n.event(j, 0, true, "DeadlineMissed", fmt.Sprintf("The deadline, %s, has passed, and the job runs on, at %s. It keeps its normal share",
+				j.deadline().Format(time.RFC3339), j.stepText()))
+		}
+	}
+}
+
+// endDeadline compares a job that has ended, or reached its target, with its deadline. A job that lacks many of the steps that it has
+// named has failed.
+func (n *Node) endDeadline(j *job) {
+	if !j.hasDeadline() || j.follows() || j.lifetime.Deadline == deadline.Met {
+		return
+	}
+	what, at := "reached its target", n.now
+	if !j.targetReached() {
+		what, at = "ended", j.lifetime.ended
+		if float64(j.latest.Step) < doneSteps*float64(j.latest.TotalSteps) {
+			return
+		}
+	}
+	late := at.Sub(j.deadline())
+	if late > 0 && j.lifetime.Deadline == deadline.Missed && j.targetReached() {
+		return
+	}
+	by := deadline.Rough(growth.Seconds(late.Abs().Seconds()))
+	if late > 0 {
+		j.lifetime.Deadline = deadline.Missed
+		n.event(j, 0, true, "DeadlineMissed", fmt.Sprintf("The job %s %s after its deadline, %s", what, by, j.deadline().Format(time.RFC3339)))
+		return
+	}
+	j.lifetime.Deadline = deadline.Met
+	n.event(j, 0, false, "DeadlineMet", fmt.Sprintf("The job %s %s before its deadline, %s", what, by, j.deadline().Format(time.RFC3339)))
+}
+
+// deadlineStatus returns what is known about the job's deadline; nil if it has none.
+func (j *job) deadlineStatus() *bus.Deadline {
+	if !j.hasDeadline() {
+		return nil
+	}
+	d := &bus.Deadline{At: j.deadline(), Status: deadline.Unknown}
+	switch {
+	case j.lifetime.Deadline == deadline.Met || j.lifetime.Deadline == deadline.Missed:
+		d.Status = j.lifetime.Deadline
+	case j.late.by != nil:
+		d.Status, d.LateBy = j.late.status, j.late.by
+	}
+	return d
+}
