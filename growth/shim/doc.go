@@ -7,9 +7,9 @@
 //	gpushare.step(loss=loss.item(), samples=len(batch))
 //
 // once per training step. Nothing else is required. on_save, save and resume are for checkpoints. The functions loaders,
-// batch_size, changed, save_requested, saved
-// and timed are for jobs that may be tuned while they run, or moved. timed and idle say when a job does not need its
-// GPU; drain_with is for frameworks other than PyTorch.
+// batch_size, changed, save_requested, saved and timed are for jobs that may be tuned while they run, or moved. describe says
+// what a job trains, so that its memory and step time can be predicted. timed and idle say when a job does not need its GPU;
+// drain_with is for frameworks other than PyTorch.
 //
 // # Guarantees to the job
 //
@@ -38,8 +38,8 @@
 // # Protocol, version 1
 //
 // Both sides send newline-delimited JSON, at most 64 KiB a line. Each line has "v":1 and a "type". The docstring of the
-// module lists the fields. The folder testdata has lines of each type: those that the shim writes (progress, ack,
-// saved, gate), those that it must accept (config, duty, save, turn, and config-previous of the previous release), and
+// module lists the fields. The folder testdata has lines of each type: those that the shim writes (progress, describe,
+// ack, saved, gate), those that it must accept (config, duty, save, turn, and config-previous of the previous release), and
 // those that it must ignore (ignored, turn-ignored).
 //
 // Times are in seconds. step_seconds and load_seconds are means per step since the last report. The time of a step

@@ -34,6 +34,10 @@ A job may be given another batch size within a range that it declares, and appli
         loss.backward()
         gpushare.gradients(model)              # before clipping and optimizer.step(): measures the noise of the gradient
 
+A job that says what it trains has its step time and its memory predicted before its first step:
+
+    gpushare.describe(batch_size=64, flops=4.1e9, params=sum(p.numel() for p in model.parameters()))
+
 Guarantees to the job:
   * No call raises because of the agent, and none waits for it: a daemon thread owns the socket, and step() adds a few
     numbers to one small aggregate. The only waits are those for the turn, and the duty gate of agents without turns.
@@ -53,6 +57,7 @@ The protocol: newline-delimited JSON over a Unix socket, at most 64 KiB a line, 
                           what batch_size() declares), gradients (count, small, small_squared, large, large_squared: means
                           of squared norms of gradients over batches of two sizes), gpu_memory_mib (the most that PyTorch
                           has reserved on a GPU)
+                describe  batch_size, flops (for one sample), params: once per connection
                 ack       generation, applied: the job has fetched every changed value that it uses
                 saved     path, sha256, step, request (of the save that it answers)
                 failed    request, reason, nothing (true: this process has nothing to save): the old checkpoint is as it was
@@ -102,8 +107,8 @@ import sys
 import threading
 import time
 
-__all__ = ["step", "loaders", "batch_size", "learning_rate_scale", "gradients", "changed", "on_save", "save", "resume",
-           "save_requested", "saved", "timed", "idle", "drain_with", "Checkpoint", "CheckpointError", "SaveRequest"]
+__all__ = ["step", "loaders", "batch_size", "learning_rate_scale", "gradients", "changed", "describe", "on_save", "save",
+           "resume", "save_requested", "saved", "timed", "idle", "drain_with", "Checkpoint", "CheckpointError", "SaveRequest"]
 
 PROTOCOL = 1
 LINE_LIMIT = 64 * 1024        # bytes of one line, in either direction
@@ -112,6 +117,7 @@ MAX_BATCH = 1 << 24
 MAX_METRICS = 32              # metrics in one report; with MAX_NAME this keeps a report well below LINE_LIMIT
 MAX_NAME = 64                 # bytes
 MAX_MAGNITUDE = 1e300
+MAX_MODEL = 1e24
 MAX_COUNT = 1 << 53           # JSON readers represent integers up to here exactly
 MAX_SECONDS = 7 * 24 * 3600.0
 MAX_RANKS = 1 << 20
@@ -193,6 +199,15 @@ def changed():
     has never called does not count.
     """
     return _client().values.changed
+
+
+def describe(*, batch_size=None, flops=None, params=None):
+    """Say what the job trains, best before the first step. Without it, the job's memory and step time are only observed.
+
+    batch_size is the number of samples per step of this process, flops the floating-point operations for one sample,
+    params the number of parameters. A value that is unknown is left out. The last call counts.
+    """
+    _client().describe(batch_size, flops, params)
 
 
 def on_save(function, path=None):
@@ -1193,6 +1208,8 @@ class _Client:
         self._ended = None          # end of the last step
         self._load = 0.0            # time spent waiting for data since then
         self._request = None
+        self._description = None    # what the job trains
+        self._undescribed = False   # it was not sent on this connection yet
         self._polled = False        # the job asks for requests itself
         self._asked = 0             # the number of the newest request
         self._answer = None         # what came of it
@@ -1362,6 +1379,20 @@ class _Client:
             self._post(self.values.ack())
         return value
 
+    def describe(self, batch_size, flops, params):
+        if self._thread is None:
+            self._start()
+        batch_size, flops, params = _integer(batch_size), _finite(flops), _finite(params)
+        message = {"type": "describe"}
+        if batch_size is not None and 1 <= batch_size <= MAX_BATCH:
+            message["batch_size"] = batch_size
+        message.update((key, value) for key, value in (("flops", flops), ("params", params))
+                       if value is not None and 0 < value <= MAX_MODEL)
+        with self._lock:
+            self._description, self._undescribed = message, True
+            if self._parked:
+                self._wake()
+
     def save_request(self):
         """The open request, for a job that saves without a registered function."""
         self._polled = True
@@ -1472,6 +1503,7 @@ class _Client:
                 sock.connect(self.path)     # does not block: a full backlog is an error
                 with self._lock:
                     self.values.new_connection()
+                    self._undescribed = self._description is not None
                     self._gate.sequence = None
                     for stale in [m for m in self._outbox if m["type"] in ("ack", "stopped")]:
                         self._outbox.remove(stale)
@@ -1533,6 +1565,9 @@ class _Client:
     def _next(self, may_report):
         """The next line to send, a function that puts it back, and whether it is a report."""
         with self._lock:
+            if self._undescribed:
+                self._undescribed = False
+                return _line(self._description), None, False
             if self._outbox:
                 message = self._outbox.popleft()
                 kept = message["type"] in ("saved", "failed")
@@ -1556,7 +1591,7 @@ class _Client:
         with self._lock:
             if writing:
                 return None
-            if self._outbox:
+            if self._outbox or self._undescribed:
                 return 0.0
             if self._report.dirty or until_due > 0:
                 return max(0.0, until_due)

@@ -28,6 +28,7 @@ func TestSource_ReturnsACopyOfTheFile(t *testing.T) {
 func TestTestdata_IsDecodedByTheCoordinator(t *testing.T) {
 	for name, of := range map[string]wire.Message{
 		"progress":        wire.Progress{},
+		"describe":        wire.Describe{},
 		"ack":             wire.Ack{},
 		"saved":           wire.Saved{},
 		"config":          wire.Config{},

@@ -60,6 +60,8 @@ func Decode(line []byte) (Message, error) {
 	switch head.Type {
 	case "progress":
 		return decode(line, Progress.check)
+	case "describe":
+		return decode(line, Describe.check)
 	case "ack":
 		return decode(line, Ack.check)
 	case "saved":
@@ -102,6 +104,7 @@ const (
 	maxBatch      = 1 << 24
 	maxSeconds    = 7 * 24 * 3600
 	maxMagnitude  = 1e300
+	maxModel      = 1e24
 	maxNameLength = 64
 	maxPathLength = 4096
 	maxReason     = 512
@@ -135,6 +138,18 @@ func (p Progress) check() error {
 		return err
 	}
 	return Values{Loaders: p.Loaders, BatchSize: p.BatchSize}.check()
+}
+
+func (d Describe) check() error {
+	for _, x := range []float64{d.FLOPs, d.Params} {
+		if x < 0 || x > maxModel {
+			return fmt.Errorf("%g operations or parameters out of range", x)
+		}
+	}
+	if err := d.Process.check(); err != nil {
+		return err
+	}
+	return Values{BatchSize: d.BatchSize}.check()
 }
 
 func (v Values) check() error {

@@ -2,6 +2,7 @@
 // line has at most MaxLine bytes, a version ("v":1) and a type.
 //
 //	job → coordinator   progress   step, metrics, samples, step time and how much of it was waiting for data
+//	                    describe   batch size, operations and parameters of the model
 //	                    ack        the job has applied the config of this generation
 //	                    saved      a checkpoint is on disk, with its checksum
 //	                    failed     a request to save is answered without one

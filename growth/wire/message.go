@@ -17,8 +17,8 @@ const (
 	StopBound = 2 * time.Minute
 )
 
-// Message is one decoded line: Progress, Ack, Saved, Failed or Stopped from a job; Config, Duty, Save or Stop from the
-// coordinator.
+// Message is one decoded line: Progress, Describe, Ack, Saved, Failed or Stopped from a job; Config, Duty, Save or Stop from
+// the coordinator.
 type Message interface{ kind() string }
 
 // Progress is a report of one process of a job. Counts and times cover the steps since its previous report.
@@ -62,6 +62,16 @@ type Gradients struct {
 	SmallSquared float64 `json:"small_squared"`
 	Large        int64   `json:"large"`
 	LargeSquared float64 `json:"large_squared"`
+}
+
+// Describe is what a job says about its model, before its first step if it can. Values that are absent or 0 are unknown.
+type Describe struct {
+	// BatchSize is the number of samples per step of the process.
+	BatchSize *int `json:"batch_size,omitempty"`
+	// FLOPs are the floating-point operations for one sample, Params the parameters of the model.
+	FLOPs  float64 `json:"flops,omitempty"`
+	Params float64 `json:"params,omitempty"`
+	Process
 }
 
 // Ack reports that a process has applied the config of one generation.
@@ -146,6 +156,7 @@ type Stop struct {
 }
 
 func (Progress) kind() string { return "progress" }
+func (Describe) kind() string { return "describe" }
 func (Ack) kind() string      { return "ack" }
 func (Saved) kind() string    { return "saved" }
 func (Config) kind() string   { return "config" }

@@ -303,6 +303,30 @@ class Progress(ShimTest):
             list(self.job.timed(1 // n for n in (1, 0)))
 
 
+class Describe(ShimTest):
+    def test_description_is_sent_before_the_first_step(self):
+        agent = self.agent()
+        self.job.describe(batch_size=64, flops=4.1e9, params=25557032)
+        self.assertEqual(agent.peer().expect("describe"),
+                         {"v": 1, "type": "describe", "batch_size": 64, "flops": 4.1e9, "params": 25557032.0})
+
+    def test_description_is_sent_to_each_agent(self):
+        agent, peer = self.connected()
+        self.job.describe(params=7)
+        peer.expect("describe")
+        self.job.describe(params=8)
+        self.assertEqual(peer.expect("describe")["params"], 8)
+        agent.close()
+        self.assertEqual(self.agent().peer().expect("describe")["params"], 8)
+
+    def test_description_leaves_out_invalid_values(self):
+        _, peer = self.connected()
+        self.job.describe(batch_size=0, flops=float("nan"), params="many")
+        self.assertEqual(peer.expect("describe"), {"v": 1, "type": "describe"})
+        self.job.describe(batch_size=1.5, flops=-1, params=1e300)
+        self.assertEqual(peer.expect("describe"), {"v": 1, "type": "describe"})
+
+
 class Config(ShimTest):
     def test_values_are_the_defaults_without_an_agent(self):
         self.assertEqual((self.job.loaders(3), self.job.batch_size(32), self.job.changed()), (3, 32, False))
@@ -717,6 +741,13 @@ class Golden(unittest.TestCase):
         with mock.patch.dict(os.environ, RANK="3", LOCAL_RANK="1", WORLD_SIZE="4"):
             lines.append(line(diverged))
         self.assertEqual(lines, self.lines("progress.jsonl"))
+
+    def test_describe(self):
+        lines = []
+        for values in ({"batch_size": 64, "flops": 4.1e9, "params": 25557032}, {"params": 1.5}, {}):
+            self.job.describe(**values)
+            lines.append(self.job._line(self.job._current._description))
+        self.assertEqual(lines, self.lines("describe.jsonl"))
 
     def test_ack(self):
         job_values, acks = self.job._Values(), []
