@@ -117,7 +117,8 @@ func assemble(c *config.Config, log *slog.Logger) (*parts, error) {
 	}
 	recorder, endEvents := publish.Recorder(p.client, p.node)
 	p.endEvents = endEvents
-	p.enforcer = enforce.New(p.client.CoreV1(), cgroups, log, p.loop.Resized)
+	worker := enforce.New(p.client.CoreV1(), cgroups, log, p.loop.Resized)
+	p.enforcer = worker
 	if c.Enforce == config.EnforceByCgroup {
 		p.enforcer = enforce.NewDirect(cgroups, p.loop.Resized)
 	}
@@ -138,6 +139,8 @@ func assemble(c *config.Config, log *slog.Logger) (*parts, error) {
 		Records:  p.records,
 		Pods:     p.pods,
 		Memory:   p.memory,
+		// A Direct asks for no changes of memory requests: see node.Config.DirectWeights.
+		MemoryRequests: enforce.Memory{Worker: worker, Result: p.loop.MemoryResized},
 	}
 	if c.Decisions().GPUTime != policy.GPUTimeOff {
 		p.ports.Turns = p.turns

@@ -17,6 +17,7 @@ import (
 	"github.com/trellis-gpu/trellis/tuner/internal/history"
 	"github.com/trellis-gpu/trellis/tuner/internal/metrics"
 	"github.com/trellis-gpu/trellis/tuner/internal/probes"
+	"github.com/trellis-gpu/trellis/tuner/internal/resources"
 	"github.com/trellis-gpu/trellis/tuner/internal/web"
 )
 
@@ -48,22 +49,25 @@ func assemble(c *config.Config, bus *etcdbus.Bus, log *slog.Logger) (*daemon.Gro
 	if err != nil {
 		return nil, fmt.Errorf("--listen: %w", err)
 	}
+	learner := &resources.Learner{}
 	controller := &advise.Controller{
 		Source:   recorder,
 		Writer:   bus,
 		Metrics:  counted,
-		Adviser:  &advise.Adviser{Policy: loader.DefaultChangePolicy(), Reallocate: c.Reallocate},
+		Adviser:  &advise.Adviser{Policy: loader.DefaultChangePolicy(), Reallocate: c.Reallocate, Resources: learner},
 		Interval: c.Interval,
 		Log:      log,
 	}
+	observing := &resources.Controller{Source: recorder, Writer: bus, Learner: learner, Log: log}
 	learning := &contention.Controller{Source: recorder, Writer: bus, Metrics: counted, Log: log}
 	leader, err := elected(c, log, func(ctx context.Context) {
 		counted.Leading(true)
 		defer counted.Leading(false)
-		var both sync.WaitGroup
-		both.Go(func() { controller.Run(ctx) })
-		both.Go(func() { learning.Run(ctx) })
-		both.Wait()
+		var parts sync.WaitGroup
+		parts.Go(func() { controller.Run(ctx) })
+		parts.Go(func() { learning.Run(ctx) })
+		parts.Go(func() { observing.Run(ctx) })
+		parts.Wait()
 	})
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@
 //	jobs/<pod uid>/sample                   coordinator    Sample        while the writer is alive
 //	jobs/<pod uid>/advice                   tuner          Advice        until the job ends
 //	models/interference                     tuner          Interference  persistent
+//	models/peaks                            tuner          Peaks         persistent
 //	moves/<pod uid>                         mover          –             until completed, plus one hour
 //	refusals/<pod uid>                      extender       Refusal       until the pod is recreated
 //

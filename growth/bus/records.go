@@ -6,8 +6,10 @@ import (
 
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/deadline"
+	"github.com/trellis-gpu/trellis/growth/elastic"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/interference"
+	"github.com/trellis-gpu/trellis/growth/peaks"
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
@@ -145,6 +147,15 @@ type Interference struct {
 	Through Revision `json:"through"`
 }
 
+// PeaksModel is the name of the model that Peaks records.
+const PeaksModel = "peaks"
+
+// Peaks are the jobs from which the tuner predicts what others use at most, the newest last.
+type Peaks struct {
+	Header
+	Runs []peaks.Run `json:"runs"`
+}
+
 // Sample is the state of a job, published by its coordinator.
 type Sample struct {
 	Header
@@ -174,6 +185,11 @@ type Sample struct {
 	CPURequest growth.MilliCPU `json:"cpuRequestMilli"`
 	Weight     int64           `json:"weight,omitempty"`
 	MemoryUsed growth.MiB      `json:"memoryUsedMiB,omitempty"`
+	// Profile is what the job has used at most over its life; Model is what the job says about what it trains.
+	Profile *peaks.Profile `json:"profile,omitempty"`
+	Model   *peaks.Model   `json:"model,omitempty"`
+	// Elastic are the numbers of workers that the user permits; nil for a job of a fixed number.
+	Elastic *elastic.Range `json:"elastic,omitempty"`
 	// SharedMemory is the pod's /dev/shm; absent if its size or use is unknown.
 	SharedMemory *SharedMemory `json:"sharedMemory,omitempty"`
 	// BlockIO and NetworkIO are bytes per second over the last interval.
@@ -296,15 +312,25 @@ type Pressure struct {
 	IO     growth.Share `json:"io"`
 }
 
+// Width is a recommended number of workers. Changes counts the recommendations so far.
+type Width struct {
+	elastic.Recommendation
+	Changes int `json:"changes"`
+}
+
 // Advice is what the tuner recommends for a job. The coordinator delivers it and observes the effect.
 type Advice struct {
 	Header
-	// Generation increases with each change of the advice.
+	// Generation increases with each change of what the job is sent.
 	Generation int64 `json:"generation"`
 	Loaders    *int  `json:"loaders,omitempty"`
 	BatchSize  *int  `json:"batchSize,omitempty"`
 	// Reason explains the advice to users, in one sentence.
 	Reason string `json:"reason,omitempty"`
+	// Resources is what the job should request; nil if nothing is known. It is no part of Generation.
+	Resources *peaks.Recommendation `json:"resources,omitempty"`
+	// Width is the number of workers that the job should have; nil if its present one should stay. It is no part of Generation.
+	Width *Width `json:"width,omitempty"`
 	// Limit explains to users what keeps Loaders from being larger, and what they can do. It is empty if nothing does.
 	Limit string `json:"limit,omitempty"`
 }

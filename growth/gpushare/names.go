@@ -17,10 +17,12 @@ const (
 	// DeadlineAnnotation is when the user needs the result: a duration after the pod's creation ("6h", "90m") or a time
 	// ("2026-05-01T18:00:00Z").
 	DeadlineAnnotation = "gpushare/deadline"
+	// ElasticAnnotation is the range of numbers of workers with which the job can run: "1-4".
+	ElasticAnnotation = "gpushare/elastic"
 	// ProgressAnnotation is the source of progress reports: "socket", "log:<regexp>" or "file:<path>".
 	ProgressAnnotation = "gpushare/progress"
 	// TuneAnnotation lists the settings that Trellis may change while the job runs: "cpu", "loaders", "batch-size",
-	// "gpu-time", or "none".
+	// "gpu-time", "resources", or "none".
 	TuneAnnotation = "gpushare/tune"
 	// CheckpointAnnotation is how the job saves on request: "socket" (default: by the function that it registers with the shim)
 	// or "none".
@@ -68,6 +70,8 @@ const (
 	RequestAnnotation = "gpushare/cpu-request"
 	// SavedAnnotation answers SaveAnnotation: its value, and the step and the path of the checkpoint or "failed".
 	SavedAnnotation = "gpushare/saved"
+	// MemoryRequestAnnotation is likewise the memory request with which the pod was created: "train=512Mi".
+	MemoryRequestAnnotation = "gpushare/memory-request"
 	// RefusalsAnnotation counts how often kubelet rejected the pod and Trellis recreated it.
 	RefusalsAnnotation = "gpushare/refusals"
 	// AuthorityAnnotation identifies the certificate authority of the bus, on the pods of Trellis itself.

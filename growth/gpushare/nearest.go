@@ -19,6 +19,7 @@ func UserAnnotations() []string {
 		TargetAnnotation,
 		PriorityAnnotation,
 		DeadlineAnnotation,
+		ElasticAnnotation,
 		ProgressAnnotation,
 		TuneAnnotation,
 		CheckpointAnnotation,
@@ -36,6 +37,7 @@ func WrittenAnnotations() []string {
 		ETAAnnotation,
 		SavedAnnotation,
 		RequestAnnotation,
+		MemoryRequestAnnotation,
 		RefusalsAnnotation,
 		AuthorityAnnotation,
 	}
@@ -63,7 +65,7 @@ func UnknownMessage(name string) string {
 		hint = ": did you mean " + nearest + "?"
 	}
 	return fmt.Sprintf("annotation %s is not known%s Users set gpushare/gpu-mem, gpu-count, gpu-cores, metric, target, "+
-		"priority, deadline, progress, tune, checkpoint, paused and save", name, hint)
+		"priority, deadline, elastic, progress, tune, checkpoint, paused and save", name, hint)
 }
 
 // minSimilarity is the similarity in thousandths below which two names have nothing in common.
@@ -119,6 +121,8 @@ func spellings() []spelling {
 		{"priority", "priority"},
 		{"weight", "priority"},
 		{"deadline", "deadline"},
+		{"elastic", "elastic"},
+		{"workers", "elastic"},
 		{"progress", "progress"},
 		{"tune", "tune"},
 		{"checkpoint", "checkpoint"},

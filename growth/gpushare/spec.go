@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/elastic"
 )
 
 // Spec is the validated content of a pod's annotations.
@@ -28,6 +29,8 @@ type Spec struct {
 	Priority Priority
 	// Deadline is when the user needs the result.
 	Deadline Deadline
+	// Elastic is the range of numbers of workers; zero if not specified.
+	Elastic elastic.Range
 	// Progress is the source of progress reports.
 	Progress Progress
 	// Checkpoint is how the job saves on request.
@@ -46,6 +49,8 @@ const (
 	TuneBatchSize Knob = "batch-size"
 	// TuneGPUTime lets Trellis pause the job between two steps while another job has the turn of the GPU.
 	TuneGPUTime Knob = "gpu-time"
+	// TuneResources lets Trellis change the memory request.
+	TuneResources Knob = "resources"
 )
 
 // Allows reports whether Trellis may turn a knob.
@@ -133,6 +138,7 @@ func parse(annotations map[string]string, needsMemory bool) (Spec, error) {
 		{TargetAnnotation, parseTarget},
 		{PriorityAnnotation, parsePriority},
 		{DeadlineAnnotation, parseDeadline},
+		{ElasticAnnotation, parseElastic},
 		{ProgressAnnotation, parseProgress},
 		{TuneAnnotation, parseTune},
 		{CheckpointAnnotation, parseCheckpoint},
@@ -253,8 +259,8 @@ func parseTune(value string, s *Spec) error {
 	}
 	for word := range strings.SplitSeq(value, ",") {
 		knob := Knob(strings.TrimSpace(word))
-		if !slices.Contains([]Knob{TuneCPU, TuneLoaders, TuneBatchSize, TuneGPUTime}, knob) {
-			return fmt.Errorf("lists %q, which is none of cpu, loaders, batch-size, gpu-time, none", word)
+		if !slices.Contains([]Knob{TuneCPU, TuneLoaders, TuneBatchSize, TuneGPUTime, TuneResources}, knob) {
+			return fmt.Errorf("lists %q, which is none of cpu, loaders, batch-size, gpu-time, resources, none", word)
 		}
 		if !slices.Contains(s.Tune, knob) {
 			s.Tune = append(s.Tune, knob)

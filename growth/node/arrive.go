@@ -1,6 +1,7 @@
 package node
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
@@ -36,6 +37,7 @@ func (n *Node) update(j *job, pod Pod) {
 	n.followSave(j)
 	j.refusal.Changed = j.refusal.Changed || pod.differs(before)
 	n.observeWriter(j, before.Requests())
+	n.observeMemory(j, before.Memory)
 	if pod.ResizeStatus != before.ResizeStatus && pod.ResizeStatus.Reason != "" {
 		j.pendingSince = n.now
 		n.reconcile()
@@ -80,6 +82,9 @@ func (n *Node) arrive(pod Pod) {
 		n.annotate(pod.Ref, gpushare.CategoryAnnotation, string(j.category))
 	}
 	n.resumeYield(j)
+	if by := pod.Memory.ResizedBy; by != "" && by != gpushare.FieldManager {
+		n.yieldMemory(j, fmt.Sprintf("%s has set it to %s", by, pod.Memory.Request))
+	}
 	n.announceArrival(j, true)
 	n.announceDirection(j)
 	n.reportScheduler(j)

@@ -36,6 +36,8 @@ type Effects struct {
 
 	// Resizes replace all earlier resizes that have not started. Nil keeps these.
 	Resizes []Resize
+	// MemoryResizes are made independently of these.
+	MemoryResizes []MemoryResize
 
 	Events      []PodEvent
 	Annotations []Annotation

@@ -145,6 +145,12 @@ type ConfigAcked struct {
 	Ack        wire.Ack
 }
 
+// JobDescribed has what a job says about its model.
+type JobDescribed struct {
+	Slot     string
+	Describe wire.Describe
+}
+
 // CheckpointSaved reports that a process has saved a checkpoint.
 type CheckpointSaved struct {
 	Slot       string

@@ -50,6 +50,8 @@ type harness struct {
 	machine     *machine
 	annotations map[string][]string                   // of the jobs of complete, by name
 	kubelet     func(before, asked node.Pod) node.Pod // returns the pod after a resize; nil applies every resize
+
+	memoryResized []node.MemoryResize
 }
 
 func newHarness(t *testing.T) *harness {
@@ -132,6 +134,7 @@ func (w *harness) step(e node.Event) {
 		w.step(node.SlotsOpened{Slots: effects.Open})
 	}
 	w.resized = append(w.resized, effects.Resizes...)
+	w.memoryResized = append(w.memoryResized, effects.MemoryResizes...)
 	for _, r := range effects.Resizes {
 		w.resize(r)
 	}

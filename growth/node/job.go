@@ -55,6 +55,10 @@ type job struct {
 	used    growth.MilliCPU
 	traffic traffic
 	metered Usage
+	profile profile
+	memory  memoryRequest
+	// widthReported is the number of workers that an event has recommended; 0 for none.
+	widthReported int
 	// training has the cores that the training processes keep busy.
 	training training
 

@@ -41,6 +41,8 @@ type Pod struct {
 	Threads int
 	// Containers are the app containers, in the pod's order. Their requests may be changed.
 	Containers []Container
+	// Memory is the memory request of the container that trains.
+	Memory PodMemory
 	// Outside has the CPU requests of the other containers.
 	Outside Outside
 	// Burstable is set if the QoS class of the pod stays Burstable even if all CPU requests equal their limits.

@@ -61,6 +61,13 @@ func (n *Node) resumeJob(j *job, s bus.Sample, state jobState) {
 	j.value, j.reported = s.Value, s.Reported
 	j.running = wire.Values{Loaders: s.Loaders, BatchSize: s.BatchSize}
 	j.sent, j.applied = s.Generation, s.Applied
+	if s.Profile != nil {
+		j.profile.use = s.Profile.Valid()
+		j.profile.started = s.Step > 0
+	}
+	if s.Model != nil {
+		j.profile.model = s.Model.Valid()
+	}
 	if state.Lifetime != nil {
 		j.lifetime.totals = *state.Lifetime
 	}

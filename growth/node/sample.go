@@ -9,6 +9,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/fairfinish"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/peaks"
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
@@ -73,6 +74,15 @@ func (n *Node) sample(j *job) bus.Sample {
 		Deadline:         j.deadlineStatus(),
 	}
 	s.SharedMemory = j.sharedMemory()
+	s.Elastic = j.elasticRange()
+	if len(j.profile.use.Blocks) > 0 {
+		use := j.profile.use
+		s.Profile = &use
+	}
+	if j.profile.model != (peaks.Model{}) {
+		model := j.profile.model
+		s.Model = &model
+	}
 	if j.dutyEnded {
 		s.Duty = new(growth.Share(1))
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
@@ -19,6 +20,7 @@ type setting struct {
 	local     int   // local rank; 0 if unknown
 	worldSize int   // world size; 0 if unknown
 	acked     int64 // generation of the last acknowledged config
+	gpuMemory growth.MiB
 }
 
 // add updates a process from its progress report.
@@ -29,6 +31,7 @@ func (s *settings) add(e ProgressReported) {
 	}
 	m.use(wire.Values{Loaders: e.Progress.Loaders, BatchSize: e.Progress.BatchSize})
 	m.worldSize = e.Progress.WorldSize
+	m.gpuMemory = max(m.gpuMemory, e.Progress.GPUMemory)
 	if e.Progress.LocalRank != nil {
 		m.local = *e.Progress.LocalRank
 	}

@@ -45,6 +45,11 @@ func (e Ticked) apply(n *Node) {
 	n.annotateGPUShares()
 	n.estimateEnds()
 	n.followDeadlines()
+	for _, j := range n.sorted() {
+		n.tuneMemory(j)
+		n.reportResources(j)
+		n.reportWidth(j)
+	}
 	n.publishAll()
 }
 
@@ -71,6 +76,7 @@ func (n *Node) observe(j *job, usages map[growth.PodUID]Usage) {
 	if usage, ok := usages[j.pod.Ref.UID]; ok {
 		j.observe(usage, n.now)
 	}
+	n.observeUse(j)
 }
 
 // measureCosts updates the step costs of all jobs from the interval that has ended.

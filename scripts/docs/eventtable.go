@@ -62,6 +62,31 @@ var explanations = []explanation{
 		Advice:  "Nothing to do.",
 	},
 	{
+		Reason: "ResourcesRecommended", From: "coordinator", On: "pod", Type: "Normal",
+		Meaning: "The job should request another amount of memory, CPU or GPU memory. The message has both amounts, the peak that is expected with an interval, and what that follows from.",
+		Advice:  "Change the template of the pod for the next run. With `resources` in `gpushare/tune` Trellis changes the memory request of this run.",
+	},
+	{
+		Reason: "MemoryRequestChanged", From: "coordinator", On: "pod", Type: "Normal",
+		Meaning: "The memory request was changed while the job runs, and kubelet has applied it. The memory limit stays.",
+		Advice:  "Nothing to do. It happens only to jobs that allow `resources` in `gpushare/tune`.",
+	},
+	{
+		Reason: "MemoryResizeRefused", From: "coordinator", On: "pod", Type: "Warning",
+		Meaning: "A change of the memory request was refused by a quota, by the API server or by kubelet, as the message says. The request stays.",
+		Advice:  "Nothing to do for this job: the change is tried again later. Raise the quota or the LimitRange that the message names if it should be made.",
+	},
+	{
+		Reason: "MemoryNotTuned", From: "coordinator", On: "pod", Type: "Normal",
+		Meaning: "The memory request is left alone for the reason in the message, although `gpushare/tune` lists `resources`.",
+		Advice:  "Change what the message names, or leave it.",
+	},
+	{
+		Reason: "WorkersRecommended", From: "coordinator", On: "pod", Type: "Normal",
+		Meaning: "The job should run with another number of workers within `gpushare/elastic`. The message says what that is worth and how that is known.",
+		Advice:  "Save a checkpoint and change the parallelism or the replicas of the pod's owner. Trellis does not change them.",
+	},
+	{
 		Reason: "MetricDirection", From: "coordinator", On: "pod", Type: "Normal",
 		Meaning: "`gpushare/metric` names a metric without a direction. The message says whether it is minimised or maximised, and why.",
 		Advice:  "Write `:min` or `:max` after the name, above all if the message has it the wrong way round.",

@@ -9,6 +9,9 @@
 //	  "jobs":  [{"sample": Sample, "advice": Advice or null}]                          // by namespace and name
 //	}
 //
+// The field resources of Advice has what a job should request: CPU, memory and GPU memory, each with the interval in which 80 %
+// of such peaks are, and before the first step the time of a step.
+//
 // NodeGPUs, NodeLoad, Sample and Advice are the records of package growth/bus. Clients in other modules decode the
 // fields that they need into their own types. internal/web/testdata/state.json is an example, which a test checks.
 //

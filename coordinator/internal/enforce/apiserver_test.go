@@ -196,5 +196,6 @@ func TestWorker_OnAStockAPIServer(t *testing.T) {
 		require.NoError(t, s.resize("job", 300).Err)
 		require.Equal(t, gpushare.FieldManager, s.read("job").ResizedBy, "the last writer owns the field")
 	})
+	t.Run("a memory request", func(t *testing.T) { memoryRequests(t, client) })
 	t.Run("a write between the read and the patch", func(t *testing.T) { overtaken(t, in(t, client, "team-e"), config) })
 }

@@ -27,7 +27,8 @@ func (r Result) Gone() bool {
 // Conflict reports whether another client has changed the requests since the decision. Its change stays.
 func (r Result) Conflict() bool {
 	var changed changedError
-	return errors.As(r.Err, &changed)
+	var memory memoryChangedError
+	return errors.As(r.Err, &changed) || errors.As(r.Err, &memory)
 }
 
 // Quota returns the name of the quota that forbids the request, and whether one does.

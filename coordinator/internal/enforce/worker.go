@@ -40,6 +40,7 @@ type Worker struct {
 	log     *slog.Logger
 	results func(Result)
 	newest  chan []node.Resize
+	memory  chan memoryResize
 }
 
 // New returns a worker. Run starts it.
@@ -50,6 +51,7 @@ func New(pods corev1client.PodsGetter, weights Weights, log *slog.Logger, result
 		log:     log,
 		results: results,
 		newest:  make(chan []node.Resize, 1),
+		memory:  make(chan memoryResize, maxMemoryResizes),
 	}
 }
 
@@ -71,6 +73,11 @@ func (w *Worker) Run(ctx context.Context) error {
 			return nil
 		case resizes := <-w.newest:
 			w.apply(ctx, resizes)
+		case m := <-w.memory:
+			err := w.resizeMemory(ctx, m.resize)
+			if ctx.Err() == nil {
+				m.result(m.resize, err)
+			}
 		}
 	}
 }

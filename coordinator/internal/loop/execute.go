@@ -28,6 +28,11 @@ func (l *Loop) execute(e node.Effects) {
 	if e.Resizes != nil {
 		l.ports.Enforcer.Enforce(e.Resizes)
 	}
+	for _, r := range e.MemoryResizes {
+		if l.ports.MemoryRequests != nil {
+			l.ports.MemoryRequests.EnforceMemory(r)
+		}
+	}
 	for _, event := range e.Events {
 		l.ports.Pods.Event(event.Pod, event.Warning, event.Reason, event.Message)
 	}

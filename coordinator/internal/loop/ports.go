@@ -66,6 +66,11 @@ type Enforcer interface {
 	Enforce(resizes []node.Resize)
 }
 
+// MemoryRequests changes memory requests. It never blocks.
+type MemoryRequests interface {
+	EnforceMemory(r node.MemoryResize)
+}
+
 // Records publishes on the bus. It never blocks.
 type Records interface {
 	// Sample publishes a sample. An urgent one does not wait for the usual gap between two writes.
@@ -101,7 +106,9 @@ type Ports struct {
 	Logs     Logs
 	Files    Files
 	Enforcer Enforcer
-	Records  Records
-	Pods     Pods
-	Memory   Memory
+	// MemoryRequests is nil where requests cannot be changed.
+	MemoryRequests MemoryRequests
+	Records        Records
+	Pods           Pods
+	Memory         Memory
 }

@@ -33,6 +33,8 @@ func message(slot string, connection int64, m wire.Message) node.Event {
 		return node.ConfigAcked{Slot: slot, Connection: connection, Ack: m}
 	case wire.Stopped:
 		return node.ProcessStopped{Slot: slot, Connection: connection, Stopped: m}
+	case wire.Describe:
+		return node.JobDescribed{Slot: slot, Describe: m}
 	case wire.Saved:
 		return node.CheckpointSaved{Slot: slot, Connection: connection, Saved: m}
 	case wire.Failed:
@@ -61,21 +63,33 @@ func (l *Loop) rejected(slot string, f socket.Faults) {
 // Resized receives the result of a resize.
 func (l *Loop) Resized(r enforce.Result) {
 	e := node.ResizeFinished{Resize: r.Resize, Weight: r.Weight, Verified: r.Verified}
-	if r.Err != nil {
-		e.Err = r.Err.Error()
-		e.Result = node.ResizeFailed
+	e.Result, e.Err, e.Quota = outcome(r)
+	l.post(func() { l.step(e) })
+}
+
+// MemoryResized receives the result of a change of a memory request.
+func (l *Loop) MemoryResized(r node.MemoryResize, err error) {
+	e := node.MemoryResized{Resize: r}
+	e.Result, e.Err, e.Quota = outcome(enforce.Result{Err: err})
+	l.post(func() { l.step(e) })
+}
+
+// outcome is the result of a resize, the text of its error, and the quota that forbids it.
+func outcome(r enforce.Result) (result node.ResizeResult, text, quota string) {
+	if r.Err == nil {
+		return node.ResizeAccepted, "", ""
 	}
+	text = r.Err.Error()
 	quota, overQuota := r.Quota()
 	switch {
 	case r.Gone():
-		e.Result = node.ResizeGone
+		return node.ResizeGone, text, ""
 	case r.Conflict():
-		e.Result = node.ResizeConflict
+		return node.ResizeConflict, text, ""
 	case overQuota:
-		e.Result = node.ResizeOverQuota
-		e.Quota = quota
+		return node.ResizeOverQuota, text, quota
 	case r.Rejected():
-		e.Result = node.ResizeRejected
+		return node.ResizeRejected, text, ""
 	}
-	l.post(func() { l.step(e) })
+	return node.ResizeFailed, text, ""
 }

@@ -49,6 +49,7 @@ func Read(p *corev1.Pod) node.Pod {
 		})
 	}
 	pod.Fixed = fixed(p, pod)
+	pod.Memory = memory(p, pod.Trainer().Name)
 	pod.SharedMemory = sharedMemory(p, pod.Trainer().Name)
 	pod.Threads = threads(p, pod.Trainer().Name)
 	return pod

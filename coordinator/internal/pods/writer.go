@@ -12,9 +12,14 @@ import (
 // resizedBy returns the field manager that set a CPU request of an app container through the resize subresource. If
 // there are several, it returns one other than Trellis.
 func resizedBy(p *corev1.Pod) string {
+	return lastResizer(p, "f:cpu")
+}
+
+// lastResizer returns the field manager that set a request of an app container, by its name in field sets.
+func lastResizer(p *corev1.Pod, request string) string {
 	var found string
 	for _, entry := range p.ManagedFields {
-		if entry.Subresource != "resize" || entry.FieldsV1 == nil || !setsCPU(entry.FieldsV1.GetRawBytes()) {
+		if entry.Subresource != "resize" || entry.FieldsV1 == nil || !sets(entry.FieldsV1.GetRawBytes(), request) {
 			continue
 		}
 		if found == "" || found == gpushare.FieldManager {
@@ -24,9 +29,9 @@ func resizedBy(p *corev1.Pod) string {
 	return found
 }
 
-// setsCPU reports whether a field set has the CPU request of an app container.
-func setsCPU(fields []byte) bool {
-	if !bytes.Contains(fields, []byte(`"f:cpu"`)) {
+// sets reports whether a field set has a request of an app container.
+func sets(fields []byte, request string) bool {
+	if !bytes.Contains(fields, []byte(request)) {
 		return false
 	}
 	var set struct {
@@ -46,7 +51,7 @@ func setsCPU(fields []byte) bool {
 		if json.Unmarshal(raw, &container) != nil {
 			continue
 		}
-		if _, ok := container.Resources.Requests["f:cpu"]; ok {
+		if _, ok := container.Resources.Requests[request]; ok {
 			return true
 		}
 	}

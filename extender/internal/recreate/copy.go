@@ -60,6 +60,7 @@ func written(name string) bool {
 		gpushare.GPUShareAnnotation,
 		gpushare.ETAAnnotation,
 		gpushare.RequestAnnotation,
+		gpushare.MemoryRequestAnnotation,
 	}
 	return slices.Contains(ours, name) ||
 		strings.HasPrefix(name, "ALIYUN_COM_GPU_MEM_")

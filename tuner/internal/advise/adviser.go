@@ -20,10 +20,13 @@ type Adviser struct {
 	Policy loader.ChangePolicy
 	// Reallocate says after which events workers may change; empty means always.
 	Reallocate loader.Reallocate
+	// Resources recommends requests; nil: none are recommended.
+	Resources Resources
 
 	turnover     map[growth.NodeName]*loader.Turnover
 	running      map[growth.PodUID]loaderState
 	missingSince map[growth.PodUID]time.Time
+	recommended  map[growth.PodUID]time.Time // when the resources of a job were last recommended
 }
 
 // loaderState is a job's number of workers and the time of its last change.
@@ -64,6 +67,7 @@ func (a *Adviser) Decide(s *history.Snapshot, now time.Time) []Change {
 			changes = append(changes, a.divide(connected)...)
 		}
 	}
+	changes = a.recommendResources(s, changes, now)
 	return append(changes, a.withdraw(s, now)...)
 }
 

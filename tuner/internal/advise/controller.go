@@ -80,7 +80,7 @@ func (c *Controller) sync(ctx context.Context) {
 			return // other writes would fail as well
 		case change.Advice != nil:
 			log.Info("advice", "loaders", loadersText(change.Advice), "generation", change.Advice.Generation, "reason",
-				change.Advice.Reason)
+				change.Advice.Reason, "resources", resourcesText(change.Advice))
 		default:
 			log.Info("advice withdrawn", "reason", "the job's sample is missing")
 		}

@@ -14,6 +14,7 @@ type entry struct {
 	advice   *bus.Advice
 	speeds   *bus.Speeds
 	model    *bus.Interference
+	peaks    *bus.Peaks
 }
 
 func decode(e bus.Entry) (entry, error) {
@@ -34,8 +35,11 @@ func decode(e bus.Entry) (entry, error) {
 	case bus.KindSpeeds:
 		decoded.speeds, err = read[bus.Speeds](e.Value)
 	case bus.KindModel:
-		if key.Name == bus.InterferenceModel {
+		switch key.Name {
+		case bus.InterferenceModel:
 			decoded.model, err = read[bus.Interference](e.Value)
+		case bus.PeaksModel:
+			decoded.peaks, err = read[bus.Peaks](e.Value)
 		}
 	}
 	return decoded, err

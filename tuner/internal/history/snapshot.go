@@ -28,6 +28,9 @@ type Snapshot struct {
 	// Interference is the model of interference; nil if there is none. InterferenceRevision is the revision of its record.
 	Interference         *bus.Interference
 	InterferenceRevision bus.Revision
+	// Peaks has what is known about the peaks of jobs; nil if nothing is. PeaksRevision is the revision of its record.
+	Peaks         *bus.Peaks
+	PeaksRevision bus.Revision
 }
 
 // Node is a node with its records.
@@ -67,6 +70,10 @@ func newSnapshot(nodes, jobs, models *bus.View[entry], histories map[growth.PodU
 	if e := models.Values[bus.ModelKey(bus.InterferenceModel)]; e.model != nil {
 		s.Interference = e.model
 		s.InterferenceRevision = e.revision
+	}
+	if e := models.Values[bus.ModelKey(bus.PeaksModel)]; e.peaks != nil {
+		s.Peaks = e.peaks
+		s.PeaksRevision = e.revision
 	}
 	s.Nodes = collectNodes(nodes)
 	s.Jobs = collectJobs(jobs, histories)

@@ -120,6 +120,17 @@ function ends(eta, deadline) {
     make("small", {}, `80 %: ${time(eta.low)} – ${time(eta.high)}`), dueBy(deadline));
 }
 
+// requests shows what a job should request, with the interval of its peak; nothing if that is unknown.
+function requests(advice) {
+  const r = (advice && advice.resources) || {};
+  const parts = [];
+  if (r.memoryMiB) parts.push(`request ${memory(r.memoryMiB.request)} (${memory(r.memoryMiB.low)}–${memory(r.memoryMiB.high)})`);
+  if (r.cpuMilli) parts.push(`CPU ${cores(r.cpuMilli.request)} (${cores(r.cpuMilli.low)}–${cores(r.cpuMilli.high)})`);
+  if (r.gpuMemoryMiB) parts.push(`GPU ${memory(r.gpuMemoryMiB.request)} (${memory(r.gpuMemoryMiB.low)}–${memory(r.gpuMemoryMiB.high)})`);
+  if (r.stepSeconds) parts.push(`step ${number(r.stepSeconds.likely)} s (${number(r.stepSeconds.low)}–${number(r.stepSeconds.high)})`);
+  return parts.map(text => make("small", { title: "recommended, from " + r.reason }, text));
+}
+
 // jobRows returns the row of a job and, below it, the reason for its advice.
 function jobRows({ sample, advice }) {
   const name = make("td", {}, make("strong", {}, `${sample.pod.namespace}/${sample.pod.name}`));
@@ -139,7 +150,7 @@ function jobRows({ sample, advice }) {
       bar(sample.share, 1), make("small", {}, `share ${percent(sample.share)}`)),
     make("td", { class: "n" }, sample.samplesPerSecond ? sample.samplesPerSecond.toFixed(0) : "–"),
     loaders(sample, advice),
-    make("td", { class: "n" }, sample.memoryUsedMiB ? memory(sample.memoryUsedMiB) : "–")), make("tr", { class: "reason" }, reason)];
+    make("td", { class: "n" }, sample.memoryUsedMiB ? memory(sample.memoryUsedMiB) : "–", ...requests(advice))), make("tr", { class: "reason" }, reason)];
 }
 
 function setStatus(text, bad) {

@@ -1,0 +1,106 @@
+package peaks_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/peaks"
+)
+
+func run(namespace, kind string, memory growth.MiB) peaks.Run {
+	return peaks.Run{Namespace: namespace, Kind: kind, Peak: peaks.Use{CPU: 900, Memory: memory}, StepSeconds: 0.25}
+}
+
+func TestRemember_ForgetsTheOldest(t *testing.T) {
+	var runs []peaks.Run
+	for n := range 1000 {
+		runs = peaks.Remember(runs, run("team-a", fmt.Sprint(n), 100))
+	}
+	require.Equal(t, peaks.MaxRuns, len(runs))
+	require.Equal(t, "999", runs[len(runs)-1].Kind)
+	for n := range 100 {
+		runs = peaks.Remember(runs, run("team-a", "999", growth.MiB(200+n)))
+	}
+	require.Equal(t, peaks.MaxRuns, len(runs))
+	require.Equal(t, "495", runs[0].Kind, "many runs of one program replace few other programs")
+	for _, invalid := range []peaks.Run{run("team-a", "x", -1), {Peak: peaks.Use{Memory: 1}, StepSeconds: -1}} {
+		require.Equal(t, len(runs), len(peaks.Remember(runs[:len(runs):len(runs)], invalid)))
+		require.Equal(t, "999", peaks.Remember(runs, invalid)[len(runs)-1].Kind)
+	}
+}
+
+func TestRecommend(t *testing.T) {
+	const mib = int64(1)
+	earlier := []peaks.Run{run("team-a", "train", 4000), run("team-a", "train", 4100), run("team-a", "train", 4050)}
+	flat := profileOf(1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000)
+	for name, tc := range map[string]struct {
+		runs      []peaks.Run
+		profile   peaks.Profile
+		job       peaks.Run
+		low, high int64 // of the request of memory; 0 for none
+		reason    string
+		step      bool
+	}{
+		"nothing is known":                {nil, peaks.Profile{}, run("team-a", "train", 0), 0, 0, "", false},
+		"a job that runs":                 {nil, flat, run("team-a", "train", 0), 1100 * mib, 1200, "what the job has used so far", false},
+		"before the first step":           {earlier, peaks.Profile{}, peaks.Run{Namespace: "team-a", Kind: "train"}, 4400, 5200, "earlier runs of the program", true},
+		"a run of another namespace":      {earlier, peaks.Profile{}, peaks.Run{Namespace: "team-b", Kind: "train"}, 0, 0, "", false},
+		"a job that runs like the others": {earlier, profileOf(3900, 3950), run("team-a", "train", 0), 4345, 5000, "what the job has used so far, and earlier runs of the program", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := peaks.Learn(tc.runs).Recommend(tc.profile, tc.job, 0)
+			require.Equal(t, tc.reason, r.Reason)
+			require.Equal(t, tc.step, r.StepSeconds != nil)
+			if tc.high == 0 {
+				require.Nil(t, r.Memory)
+				return
+			}
+			require.GreaterOrEqual(t, r.Memory.Request, tc.low)
+			require.LessOrEqual(t, r.Memory.Request, tc.high)
+			require.Zero(t, r.Memory.Request%16)
+			require.GreaterOrEqual(t, r.Memory.Request, r.Memory.High)
+		})
+	}
+}
+
+// described is a run whose memory is 500 MiB and 4 MiB per sample of the batch, for models of one size.
+func described(batch int) peaks.Run {
+	r := run("team-a", fmt.Sprint(batch), growth.MiB(500+4*batch))
+	r.Model = peaks.Model{BatchSize: batch, FLOPs: 4e9, Params: 25e6}
+	r.StepSeconds = growth.Seconds(batch) / 1000
+	return r
+}
+
+func TestRecommend_FromTheDescribedModel(t *testing.T) {
+	var runs []peaks.Run
+	for batch := 16; batch <= 512; batch += 16 {
+		if batch != 256 {
+			runs = append(runs, described(batch))
+		}
+	}
+	job := described(256)
+	job.StepSeconds = 0
+	r := peaks.Learn(runs).Recommend(peaks.Profile{}, job, 0)
+	require.Equal(t, "its batch size, operations and parameters", r.Reason)
+	require.InEpsilon(t, 500+4*256, float64(r.Memory.Likely), 0.15)
+	require.InEpsilon(t, 0.256, r.StepSeconds.Likely, 0.15)
+	require.Nil(t, r.CPU)
+
+	poisoned := append(runs, peaks.Run{Namespace: "team-a", Kind: "bad", Model: job.Model, Peak: peaks.Use{Memory: 60 << 20}})
+	again := peaks.Learn(poisoned).Recommend(peaks.Profile{}, job, 0)
+	require.Less(t, again.Memory.Likely, 4*r.Memory.Likely, "one false report has a bounded influence")
+}
+
+func TestRecommendation_DiffersFrom(t *testing.T) {
+	of := func(memory int64) peaks.Recommendation {
+		return peaks.Recommendation{Memory: &peaks.Request{Request: memory}}
+	}
+	require.False(t, of(1000).DiffersFrom(of(1150)))
+	require.True(t, of(1000).DiffersFrom(of(1216)))
+	require.True(t, of(1216).DiffersFrom(of(1000)))
+	require.False(t, of(100).DiffersFrom(of(160)))
+	require.True(t, of(100).DiffersFrom(peaks.Recommendation{}))
+}

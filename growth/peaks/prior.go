@@ -1,0 +1,96 @@
+package peaks
+
+import (
+	"math"
+	"slices"
+)
+
+// Prior is a log-normal distribution of a job's largest use, from other jobs. The zero value means that nothing is known.
+type Prior struct {
+	// Mean is the mean of the logarithm, Deviation its standard deviation.
+	Mean, Deviation float64
+}
+
+const (
+	// usualSpread is the deviation between runs of a program before it is known, spreadWeight the number of runs that it
+	// counts for.
+	usualSpread, spreadWeight = 0.1, 2
+	// normal90 is a quantile of the standard normal distribution.
+	normal90 = 1.2816
+	// contradicted is the probability of a smaller peak from which on a prior is taken to be wrong.
+	contradicted = 0.98
+)
+
+// FromRuns returns the prior of a program whose earlier runs had these peaks. Peaks that are not positive are ignored.
+func FromRuns(peaks []float64) Prior {
+	var logs []float64
+	for _, p := range peaks {
+		if p > 0 && !math.IsInf(p, 1) {
+			logs = append(logs, math.Log(p))
+		}
+	}
+	if len(logs) == 0 {
+		return Prior{}
+	}
+	centre := median(logs) // a single false run does not move it far
+	sum := 0.0
+	for _, x := range logs {
+		sum += min((x-centre)*(x-centre), 1)
+	}
+	runs := float64(len(logs))
+	variance := (spreadWeight*usualSpread*usualSpread + sum) / (spreadWeight + runs - 1)
+	return Prior{Mean: centre, Deviation: math.Sqrt(variance * (1 + 1/runs))}
+}
+
+// FromInterval returns the prior of a predicted interval of 80 %.
+func FromInterval(i Interval) Prior {
+	if !(i.Low > 0 && i.Likely >= i.Low && i.High >= i.Likely) || math.IsInf(i.High, 1) {
+		return Prior{}
+	}
+	half := math.Log(i.High/i.Low) / 2
+	return Prior{Mean: math.Log(i.Likely), Deviation: max(half/normal90, 0.01)}
+}
+
+// maxLogarithm and maxDeviation bound a prior, so that all of its quantiles are finite.
+const maxLogarithm, maxDeviation = 100, 10
+
+func (p Prior) known() bool {
+	return p.Deviation > 0 && p.Deviation <= maxDeviation && math.Abs(p.Mean) <= maxLogarithm
+}
+
+func (p Prior) quantile(q float64) float64 { return math.Exp(p.Mean + p.Deviation*standard(q)) }
+
+// below is the probability of a smaller peak.
+func (p Prior) below(x float64) float64 {
+	return 0.5 * math.Erfc((p.Mean-math.Log(x))/(p.Deviation*math.Sqrt2))
+}
+
+// above returns a quantile of the peaks that are not below one.
+func (p Prior) above(peak, q float64) float64 {
+	below := min(p.below(peak), contradicted)
+	return max(peak, p.quantile(below+q*(1-below)))
+}
+
+// weight returns how much the prior counts, relative to the job's own observations.
+func (p Prior) weight(own ahead) float64 {
+	if !p.known() || p.below(own.peak) >= contradicted {
+		return 0
+	}
+	spread := func(quantile func(float64) float64) float64 {
+		width := math.Log(quantile(high) / quantile(low))
+		return width*width + 1e-6
+	}
+	mine := spread(own.quantile)
+	return mine / (mine + spread(func(q float64) float64 { return p.above(own.peak, q) }))
+}
+
+// standard returns a quantile of the standard normal distribution.
+func standard(q float64) float64 { return math.Sqrt2 * math.Erfinv(2*q-1) }
+
+// median returns the median of values, of which there is at least one.
+func median(values []float64) float64 {
+	sorted := slices.Clone(values)
+	slices.Sort(sorted)
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}

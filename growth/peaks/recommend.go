@@ -1,0 +1,118 @@
+package peaks
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+// Recommendation is what a job should request. A nil Request means that nothing is known.
+type Recommendation struct {
+	CPU    *Request `json:"cpuMilli,omitempty"`
+	Memory *Request `json:"memoryMiB,omitempty"`
+	// GPUMemory is for each GPU.
+	GPUMemory *Request `json:"gpuMemoryMiB,omitempty"`
+	// StepSeconds is the predicted time of a step, before the job has reported one.
+	StepSeconds *Interval `json:"stepSeconds,omitempty"`
+	// Reason explains the requests to users, in one sentence.
+	Reason string `json:"reason,omitempty"`
+}
+
+// Request is a recommended request, with the peak that it follows from: 80 % of such peaks are between Low and High.
+type Request struct {
+	Request int64 `json:"request"`
+	Low     int64 `json:"low"`
+	Likely  int64 `json:"likely"`
+	High    int64 `json:"high"`
+}
+
+// Margin is the part of the observed peak that a recommended request of memory exceeds it by at least: it cannot be given back
+// while the job runs.
+const Margin = 0.1
+
+// The units to which requests are rounded up.
+const cpuUnit, memoryUnit, gpuMemoryUnit = 10, 16, 128
+
+// gpuContext is the memory on a GPU that the driver's context of a job needs. Frameworks do not report it.
+const gpuContext growth.MiB = 512
+
+// Recommend recommends the requests of a job from its profile and from other jobs. remaining is the time to its end; not
+// positive if unknown.
+func (k *Knowledge) Recommend(p Profile, job Run, remaining growth.Seconds) (r Recommendation) {
+	peak := p.Peak()
+	var reason string
+	request := func(of Resource, margin, more float64, unit int64) *Request {
+		prior, from := k.Prior(job, of)
+		i, ok := Forecast(p, of, remaining, prior)
+		if !ok {
+			return nil
+		}
+		if prior.known() {
+			reason = from
+		}
+		i = Interval{Low: i.Low + more, Likely: i.Likely + more, High: i.High + more}
+		least := (1 + margin) * (of(peak) + more)
+		if of(peak) == 0 {
+			least = 0
+		}
+		return &Request{
+			Request: roundUp(max(i.High, least), unit),
+			Low:     int64(math.Floor(i.Low)),
+			Likely:  int64(math.Round(i.Likely)),
+			High:    int64(math.Ceil(i.High)),
+		}
+	}
+	r.CPU = request(CPU, 0, 0, cpuUnit)
+	r.Memory = request(Memory, Margin, 0, memoryUnit)
+	r.GPUMemory = request(GPUMemory, Margin, float64(gpuContext), gpuMemoryUnit)
+	if step, ok := k.StepSeconds(job); ok && job.StepSeconds == 0 {
+		r.StepSeconds = &step
+	}
+	r.Reason = why(len(p.Valid().Blocks) > 0, reason)
+	return r
+}
+
+func why(observed bool, from string) string {
+	switch {
+	case observed && from != "":
+		return fmt.Sprintf("what the job has used so far, and %s", from)
+	case observed:
+		return "what the job has used so far"
+	}
+	return from
+}
+
+func roundUp(x float64, unit int64) int64 {
+	return int64(math.Ceil(min(x, math.MaxInt32)/float64(unit))) * unit
+}
+
+const (
+	// noticed is the factor by which a recommendation must differ from another one to be worth a change.
+	noticed = 1.2
+	// minMemory and minCPU are the least such differences.
+	minMemory growth.MiB      = 64
+	minCPU    growth.MilliCPU = 50
+)
+
+// differs reports whether a recommended amount is worth a change from another one. least is the least difference that is.
+func differs(from, to, least int64) bool {
+	small, large := min(from, to), max(from, to)
+	return large-small >= least && float64(large) >= noticed*float64(small)
+}
+
+// DiffersFrom reports whether the requests are worth a change from another recommendation: one of them differs noticeably, or is
+// new or gone.
+func (r Recommendation) DiffersFrom(other Recommendation) bool {
+	differ := func(a, b *Request, least int64) bool {
+		return (a == nil) != (b == nil) || a != nil && differs(a.Request, b.Request, least)
+	}
+	return differ(r.CPU, other.CPU, int64(minCPU)) || differ(r.Memory, other.Memory, int64(minMemory)) ||
+		differ(r.GPUMemory, other.GPUMemory, gpuMemoryUnit) || (r.StepSeconds == nil) != (other.StepSeconds == nil)
+}
+
+// MemoryDiffers and CPUDiffers report whether a recommended request is worth a change of the present one.
+func MemoryDiffers(from, to growth.MiB) bool {
+	return differs(int64(from), int64(to), int64(minMemory))
+}
+func CPUDiffers(from, to growth.MilliCPU) bool { return differs(int64(from), int64(to), int64(minCPU)) }

@@ -1,0 +1,80 @@
+package advise
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/elastic"
+	"github.com/trellis-gpu/trellis/growth/peaks"
+
+	"github.com/trellis-gpu/trellis/tuner/internal/history"
+)
+
+// Resources recommends what a job should request, and knows how jobs scale.
+type Resources interface {
+	Recommend(s bus.Sample, now time.Time) peaks.Recommendation
+	// Widths returns the throughputs of a job at several numbers of workers.
+	Widths(s bus.Sample) []elastic.Measured
+}
+
+// recommendPeriod is the least time between two recommendations for a job, except the first one.
+const recommendPeriod = time.Minute
+
+// recommendResources adds what jobs should request to their advice, where that differs noticeably from their present advice.
+func (a *Adviser) recommendResources(s *history.Snapshot, changes []Change, now time.Time) []Change {
+	if a.Resources == nil {
+		return changes
+	}
+	next := map[growth.PodUID]time.Time{}
+	for _, j := range s.Jobs {
+		if j.Sample == nil || s.Undecodable[bus.AdviceKey(j.UID)] != nil {
+			continue
+		}
+		at, known := a.recommended[j.UID]
+		if !known || now.Sub(at) >= recommendPeriod {
+			r := a.Resources.Recommend(*j.Sample, now)
+			at = now
+			if differs(j.Advice, r) {
+				changes = recommend(changes, j, r)
+			}
+			changes = a.recommendWidth(changes, j, now)
+		}
+		next[j.UID] = at
+	}
+	a.recommended = next
+	return changes
+}
+
+func differs(advice *bus.Advice, r peaks.Recommendation) bool {
+	var present peaks.Recommendation
+	if advice != nil && advice.Resources != nil {
+		present = *advice.Resources
+	}
+	return r.DiffersFrom(present)
+}
+
+// recommend adds resources to the advice of a job.
+func recommend(changes []Change, j history.Job, r peaks.Recommendation) []Change {
+	changes, at := adviceOf(changes, j)
+	changes[at].Advice.Resources = &r
+	return changes
+}
+
+// resourcesText describes the requests for the log.
+func resourcesText(a *bus.Advice) string {
+	if a.Resources == nil {
+		return ""
+	}
+	text := ""
+	add := func(name string, r *peaks.Request, unit string) {
+		if r != nil {
+			text += fmt.Sprintf(" %s %d%s", name, r.Request, unit)
+		}
+	}
+	add("CPU", a.Resources.CPU, "m")
+	add("memory", a.Resources.Memory, "MiB")
+	add("GPU memory", a.Resources.GPUMemory, "MiB")
+	return text
+}

@@ -1,0 +1,51 @@
+package advise_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/elastic"
+	"github.com/trellis-gpu/trellis/growth/loader"
+	"github.com/trellis-gpu/trellis/growth/peaks"
+
+	"github.com/trellis-gpu/trellis/tuner/internal/advise"
+)
+
+// memory recommends a request of so many MiB for all jobs.
+type memory int64
+
+func (m memory) Recommend(bus.Sample, time.Time) peaks.Recommendation {
+	return peaks.Recommendation{Memory: &peaks.Request{Request: int64(m)}}
+}
+
+func (memory) Widths(s bus.Sample) []elastic.Measured {
+	return []elastic.Measured{{Workers: 1, Rate: s.SamplesPerSecond}}
+}
+
+func TestDecide_RecommendsResources(t *testing.T) {
+	a := advise.Adviser{Policy: loader.DefaultChangePolicy(), Resources: memory(1024)}
+	s := oneCore(job("a", .9, 2), job("b", .9, 0))
+	changes := a.Decide(s, start)
+	require.Len(t, changes, 2)
+	byLoaders, alone := changes[0].Advice, changes[1].Advice
+	require.Equal(t, 1, *byLoaders.Loaders)
+	require.Equal(t, int64(1), byLoaders.Generation)
+	require.Equal(t, int64(1024), byLoaders.Resources.Memory.Request)
+	require.Nil(t, alone.Loaders)
+	require.Zero(t, alone.Generation, "the job is sent nothing")
+	require.Equal(t, int64(1024), alone.Resources.Memory.Request)
+
+	s.Jobs[0].Advice, s.Jobs[1].Advice = byLoaders, alone
+	later := start.Add(2 * time.Minute)
+	a.Resources = memory(1100)
+	require.Empty(t, a.Decide(s, later), "a small difference")
+	a.Resources = memory(2048)
+	require.Empty(t, a.Decide(s, later.Add(time.Second)), "too early")
+	changes = a.Decide(s, later.Add(time.Minute))
+	require.Len(t, changes, 2)
+	require.Equal(t, byLoaders.Generation, changes[0].Advice.Generation)
+	require.Equal(t, byLoaders.Loaders, changes[0].Advice.Loaders)
+}
