@@ -89,12 +89,7 @@ func (p *partition) speeds(set []int) (speeds []float64, known bool) {
 
 // speed returns the speed of a job of a set; 0 if it is not known.
 func (p *partition) speed(job int, set []int) (speed float64, known bool) {
-	others := make([]Kind, 0, len(set)-1)
-	for _, other := range set {
-		if other != job {
-			others = append(others, p.jobs[other].Kind)
-		}
-	}
+	others := p.others(job, set)
 	s, known := p.table.Predict(p.jobs[job].Kind, others)
 	switch {
 	case !known:
@@ -103,6 +98,17 @@ func (p *partition) speed(job int, set []int) (speed float64, known bool) {
 		return s.Mean, true
 	}
 	return s.Cautious(), true
+}
+
+// others returns the kinds of the other jobs of a set.
+func (p *partition) others(job int, set []int) []Kind {
+	others := make([]Kind, 0, len(set)-1)
+	for _, other := range set {
+		if other != job {
+			others = append(others, p.jobs[other].Kind)
+		}
+	}
+	return others
 }
 
 // time returns the time that all sets need for the shares.
@@ -170,11 +176,15 @@ func (p *partition) budget() float64 {
 }
 
 // plain returns the work per second if all jobs compute at the same time; 1 if it is not known. If the speeds of two jobs are
-// known, the others are assumed to be like them.
+// known, the others are assumed to be like them. A job is at least as fast as it was next to more jobs.
 func (p *partition) plain() float64 {
 	sum, measured := 0.0, 0
 	for i := range p.jobs {
-		if speed, known := p.speed(i, p.all()); known {
+		speed, known := p.speed(i, p.all())
+		if !known && len(p.jobs) > 1 {
+			speed, known = p.table.AtLeast(p.jobs[i].Kind, p.others(i, p.all()))
+		}
+		if known {
 			sum += speed
 			measured++
 		}

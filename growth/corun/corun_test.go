@@ -121,6 +121,33 @@ func TestTable_Ages(t *testing.T) {
 	}
 }
 
+func TestTable_AtLeast(t *testing.T) {
+	table := &corun.Table{}
+	add := func(speed float64, others ...corun.Kind) {
+		table.Entries = append(table.Entries, corun.Entry{Own: "a", Others: others, Speed: corun.Speed{Mean: speed, Seconds: 60}})
+	}
+	add(.3, "b", "b", "c")
+	add(.4, "b", "c")
+	add(.2, "d")
+	for name, tc := range map[string]struct {
+		others []corun.Kind
+		speed  float64 // 0 if unknown
+	}{
+		"it was measured itself":       {[]corun.Kind{"c", "b"}, .4},
+		"the fastest of several":       {[]corun.Kind{"c"}, .4},
+		"each kind as often":           {[]corun.Kind{"b", "b"}, .3},
+		"more of a kind than measured": {[]corun.Kind{"c", "c"}, 0},
+		"a pair that was not measured": {[]corun.Kind{"c", "d"}, 0},
+		"a kind that was not measured": {[]corun.Kind{"e"}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			speed, known := table.AtLeast("a", tc.others)
+			require.Equal(t, tc.speed > 0, known)
+			require.InDelta(t, tc.speed, speed, 1e-9)
+		})
+	}
+}
+
 // No job gets less than 95 % of what it would get in turns, for any measurement.
 func FuzzChoose(f *testing.F) {
 	f.Add([]byte{200, 100, 50, 220, 240, 130, 90, 255, 1, 3, 77})

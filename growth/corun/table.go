@@ -112,6 +112,27 @@ func (t *Table) Predict(own Kind, others []Kind) (s Speed, ok bool) {
 	return Speed{Mean: 1 / slowdown, Deviation: math.Sqrt(variance) / (slowdown * slowdown)}, true
 }
 
+// AtLeast returns a lower bound of the speed of a job next to others: the fastest that was measured next to all of them and more.
+func (t *Table) AtLeast(own Kind, others []Kind) (speed float64, ok bool) {
+	others = sorted(others)
+	for _, e := range t.Entries {
+		if e.Own == own && e.Speed.Seconds >= MinSeconds && includes(e.Others, others) {
+			speed, ok = max(speed, t.aged(e).Cautious()), true
+		}
+	}
+	return speed, ok
+}
+
+// includes reports whether all has each kind of some at least as often. Both are sorted.
+func includes(all, some []Kind) bool {
+	for _, kind := range all {
+		if len(some) > 0 && some[0] == kind {
+			some = some[1:]
+		}
+	}
+	return len(some) == 0
+}
+
 // age returns the time since the last measurement of an entry. The clock may have been set back.
 func (t *Table) age(e Entry) time.Duration { return max(0, t.Now.Sub(e.At)) }
 

@@ -171,10 +171,15 @@ func (n *Node) grantGroup(g *gpuGroup, d division, why string) {
 // chooseTurns decides whether the jobs of a group take turns, all or as sets, or compute at the same time.
 func (n *Node) chooseTurns(g *gpuGroup) {
 	pays, together := n.chooseSets(g)
-	g.together, g.probed = together, false
+	g.together, g.probed, g.clocking = together, false, false
 	g.turns = (g.gains || pays) && !together
 	if g.turns && n.probePlain(g) {
 		g.probed, g.turns = true, false
+	}
+	if g.clocking {
+		for _, j := range g.jobs {
+			j.gpu.set, j.gpu.speed = 0, 1
+		}
 	}
 }
 

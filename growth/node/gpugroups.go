@@ -35,8 +35,8 @@ type gpuGroup struct {
 	because string
 	blocker growth.PodUID
 	// together is set if the jobs do more at the same time than in turns, probed if they compute at the same time to find
-	// that out.
-	together, probed bool
+	// that out. clocking is set while each job has turns, to measure its speed alone before that.
+	together, probed, clocking bool
 }
 
 // gpuJobs returns the jobs whose processes run on GPUs of the node, in the order of their UIDs.

@@ -29,7 +29,7 @@ func (n *Node) turnPlan() TurnPlan {
 				Pod:    j.pod.Ref.UID,
 				GPUs:   j.gpus,
 				Slots:  slots,
-				Share:  j.gpu.share,
+				Share:  g.turnShare(j),
 				Always: n.spans(j) || j.always > 0,
 				Freeze: n.freezes(j),
 				Set:    j.gpu.set,

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/corun"
 )
 
 // probeTime is how long the jobs of a GPU compute at the same time to be measured, probeLimit how long if their steps are so
@@ -30,12 +31,17 @@ func (n *Node) probePlain(g *gpuGroup) bool {
 	switch {
 	case !n.allConnected(*g) || last.slow && last.includes(p.jobs):
 		return false
-	case !g.twoClocked():
+	case n.clockJobs(g):
+		g.clocking = true
+		return false
+	case g.clockedJobs() < 2:
 		n.awaitProbe(n.retryProbe(*g))
 		return false
 	case n.plainIsKnown(*g):
-		p.slow = true
-		n.probes[g.gpus[0]] = p
+		if !n.plainGains(*g) {
+			p.slow = true
+			n.probes[g.gpus[0]] = p
+		}
 		return false
 	case !slices.Equal(last.jobs, p.jobs):
 		n.probes[g.gpus[0]] = p
@@ -52,17 +58,6 @@ func (g gpuGroup) ids() (ids []growth.PodUID) {
 		ids = append(ids, j.pod.Ref.UID)
 	}
 	return ids
-}
-
-// twoClocked reports whether the speeds of two jobs alone are known.
-func (g gpuGroup) twoClocked() bool {
-	clocked := 0
-	for _, j := range g.jobs {
-		if j.clocked() {
-			clocked++
-		}
-	}
-	return clocked >= 2
 }
 
 // retryProbe returns the time until a group is looked at again that cannot be probed yet: soon if one of its jobs is new, and at
@@ -90,7 +85,7 @@ func (n *Node) endProbes() {
 		j.measureGPUCost()
 	}
 	for i := range n.groups {
-		if g := &n.groups[i]; g.gains || g.probed {
+		if g := &n.groups[i]; g.gains || g.probed || g.clocking {
 			n.chooseTurns(g)
 		}
 	}
@@ -120,4 +115,13 @@ func (n *Node) plainIsKnown(g gpuGroup) bool {
 		}
 	}
 	return true
+}
+
+// plainGains reports whether the jobs on some GPUs of the group do more at the same time than one after the other. Turns of sets
+// may be better still.
+func (n *Node) plainGains(g gpuGroup) bool {
+	return slices.ContainsFunc(g.onSameGPUs(), func(same sameGPUs) bool {
+		jobs, _ := same.input()
+		return corun.Plain(&n.speeds, jobs) > 1+corun.Margin
+	})
 }

@@ -1,0 +1,52 @@
+package node
+
+import (
+	"slices"
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+const (
+	// clockTime is how long the jobs of a GPU take turns at first, so that their speeds alone are measured; probeLimit bounds it
+	// if their steps are long.
+	clockTime = 2500 * time.Millisecond
+	// clockShare is the least share of a job in this time.
+	clockShare growth.Share = 0.1
+)
+
+// clockJobs reports whether each job of a group, which would take turns, should have some for a while, because the speeds alone
+// of fewer than two of them are known. By the policy's shares most of them would hardly compute, and nobody would find out for
+// long that they do more at the same time.
+func (n *Node) clockJobs(g *gpuGroup) bool {
+	jobs, last := g.ids(), n.clocks[g.gpus[0]]
+	began := slices.Equal(last.jobs, jobs)
+	switch {
+	case g.clockedJobs() == len(jobs), g.clockedJobs() >= 2 && !began:
+		return false
+	case !began:
+		n.clocks[g.gpus[0]] = probe{jobs: jobs, began: n.now}
+	case n.now.Sub(last.began) >= probeLimit:
+		return false
+	}
+	n.awaitProbe(clockTime)
+	return true
+}
+
+// turnShare returns the share of a job in turns.
+func (g gpuGroup) turnShare(j gpuJob) growth.Share {
+	if !g.clocking || j.clocked() {
+		return j.gpu.share
+	}
+	return max(j.gpu.share, min(clockShare, j.gpu.plain, j.bound()))
+}
+
+// clockedJobs counts the jobs whose speeds alone are known.
+func (g gpuGroup) clockedJobs() (clocked int) {
+	for _, j := range g.jobs {
+		if j.clocked() {
+			clocked++
+		}
+	}
+	return clocked
+}
