@@ -14,6 +14,7 @@ var (
 	outFile   = flag.String("loader", "", "measure the division of data-loader workers, and write the figures to this file")
 	quickRun  = flag.Bool("quick", false, "measure for a shorter time, to see that the benchmark works")
 	phaseArg  = flag.String("phase", "", "virtual or real; default: both")
+	mixArg    = flag.String("mix", "", "storage, decode or equal; default: all, with -quick decode")
 	pythonArg = flag.String("python", "/usr/bin/python3", "an interpreter with PyTorch and SciPy")
 )
 

@@ -84,7 +84,7 @@ func (b *bench) write() {
 			"cpus":   runtime.NumCPU(),
 			"memory": memory(b),
 			"kernel": strings.TrimSpace(string(kernel)),
-			"gpu":    "none: a step is a wait",
+			"gpu":    "",
 		},
 		"seeds": seeds,
 		"settings": map[string]string{
