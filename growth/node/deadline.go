@@ -2,18 +2,16 @@ package node
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/deadline"
 	"github.com/trellis-gpu/trellis/growth/fairfinish"
-	"github.com/trellis-gpu/trellis/growth/policy"
 )
 
 const (
-	// deadlinePeriod is the minimum time between two events about the same status of a job.
+	// deadlinePeriod is the minimum time between two events that a job has one status.
 	deadlinePeriod = 10 * time.Minute
 	// maxTries bounds the early estimates for a job whose work is known. The policy knows it after the next decision.
 	maxTries = 6
@@ -51,18 +49,6 @@ func (j *job) userDeadline(f forecast) fairfinish.UserDeadline {
 	return fairfinish.UserDeadline{At: j.deadline(), Work: work, Priority: float64(j.priority())}
 }
 
-// deadlineText names the deadline of a job that arrives. It is empty if there is none.
-func (n *Node) deadlineText(j *job) string {
-	if !j.hasDeadline() {
-		return ""
-	}
-	text := ". Its deadline is " + j.deadline().Format(time.RFC3339)
-	if n.config.Policy != policy.Harmless {
-		text += fmt.Sprintf("; the policy %s divides without regard to deadlines, only harmless serves them", n.config.Policy)
-	}
-	return text
-}
-
 // forecastDeadline records by how much a job is expected to miss its deadline, and an event if the status has changed.
 func (n *Node) forecastDeadline(j *job, e estimate, end fairfinish.End) {
 	if end.Due == nil || !j.hasDeadline() || j.pod.Ended() {
@@ -78,18 +64,17 @@ func (n *Node) forecastDeadline(j *job, e estimate, end fairfinish.End) {
 	}
 	switch j.late.status {
 	case deadline.Infeasible:
+		if before == deadline.Infeasible {
+			return
+		}
 		n.reportDeadline(j, true, "DeadlineInfeasible", fmt.Sprintf("The job cannot end before its deadline, %s: it needs %s at least, "+
 			"even if it gets all that it can use. It keeps its normal share, and no job gives way for it. Create it with a later deadline, "+
 			"fewer steps or more resources", j.deadline().Format(time.RFC3339), deadline.Rough(end.Alone.Low)))
 	case deadline.AtRisk:
-		if before == deadline.AtRisk && j.late.reported == (deadline.Degree{}) { // an earlier coordinator has reported it
-			j.late.reported = by
+		if n.worthReporting(j) {
+			n.reportDeadline(j, true, "DeadlineAtRisk", fmt.Sprintf("The job will miss its deadline, %s, by %s. %s",
+				j.deadline().Format(time.RFC3339), by.By(), n.giveWayText(j, e)))
 		}
-		if before == deadline.AtRisk && !by.Moved(j.late.reported) {
-			return
-		}
-		n.reportDeadline(j, true, "DeadlineAtRisk", fmt.Sprintf("The job will miss its deadline, %s, by %s. %s",
-			j.deadline().Format(time.RFC3339), by.By(), n.giveWayText(j, e)))
 	case deadline.OnTime:
 		if before == deadline.AtRisk || before == deadline.Infeasible {
 			n.reportDeadline(j, false, "DeadlineInTime", fmt.Sprintf("The job is expected to end %s before its deadline, %s",
@@ -110,50 +95,6 @@ func (n *Node) newDeadline() bool {
 		}
 	}
 	return false
-}
-
-// reportDeadline records an event about a job's status. Another status has an event at once, the same one once per deadlinePeriod.
-func (n *Node) reportDeadline(j *job, warning bool, reason, message string) {
-	period := deadlinePeriod
-	if j.late.status != j.lifetime.Deadline {
-		period = 0
-	} else if reason == "DeadlineInfeasible" {
-		return
-	}
-	if last, known := j.eventTimes[reason]; known && n.now.Sub(last) < period {
-		return
-	}
-	j.lifetime.Deadline, j.late.reported = j.late.status, *j.late.by
-	n.event(j, period, warning, reason, message)
-}
-
-// giveWayText says what would have to happen for the job to end before its deadline.
-func (n *Node) giveWayText(j *job, e estimate) string {
-	if !e.byPolicy {
-		return "The jobs do not give way for deadlines here; under the policy harmless those do that can without harm"
-	}
-	lacking, ways := fairfinish.GiveWay(e.config, e.state, e.jobs, j.identity().pod.Ref.UID)
-	if lacking <= 0 {
-		return "It gets all that it needs from now on; what is likely to be late is the upper end of its work"
-	}
-	text := fmt.Sprintf("It lacks %.0f %s", float64(lacking), e.config.Unit)
-	if len(ways) == 0 {
-		return text + ", and the other jobs cannot give that way within the bound of 5 % of their time"
-	}
-	var others []string
-	for _, way := range ways {
-		others = append(others, fmt.Sprintf("%s %.0f", n.nameFor(j, way.ID), float64(way.Work)))
-	}
-	return text + ". Within the bound of 5 % of their time these jobs could give way, but would end later than under fair sharing: " +
-		strings.Join(others, ", ")
-}
-
-// nameFor returns the name of a job for the user of another one, who may not know the jobs of other namespaces.
-func (n *Node) nameFor(j *job, id growth.PodUID) string {
-	if other := n.jobs[id]; other != nil && other.pod.Ref.Namespace == j.pod.Ref.Namespace {
-		return other.pod.Ref.Name
-	}
-	return "a job of another namespace"
 }
 
 // followDeadlines records that deadlines have passed, or that a target was reached before.
