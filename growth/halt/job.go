@@ -65,8 +65,14 @@ func (j *Job) Answered(now time.Time, p Process, a wire.Stopped) {
 	j.answered = j.answered || a.Sequence > 0
 }
 
-// Left removes a process whose connection has ended.
-func (j *Job) Left(p Process) { delete(j.all, p) }
+// Left removes a process whose connection has ended. A job that starts again may count its steps from 0, so its ranks are
+// stopped by a new order.
+func (j *Job) Left(p Process) {
+	delete(j.all, p)
+	if len(j.all) == 0 {
+		j.order.Stop = false
+	}
+}
 
 func (j *Job) process(p Process) *process {
 	m := j.all[p]

@@ -90,6 +90,25 @@ func TestJob_FollowsAnEarlierCoordinator(t *testing.T) {
 	require.Equal(t, wire.Stop{Sequence: 1}, order, "the pause has ended meanwhile")
 }
 
+func TestJob_StartsAgainWhileItIsStopped(t *testing.T) {
+	var j halt.Job
+	for n := range 2 {
+		j.Reported(start, process(n), rank(n, 2), 400)
+	}
+	order, _ := j.Next(start, true, 10)
+	for n := range 2 {
+		j.Answered(start, process(n), wire.Stopped{Sequence: 1, Step: order.AfterStep, Stopped: true})
+		j.Left(process(n))
+	}
+	require.False(t, j.Stopped())
+	for n := range 2 {
+		j.Reported(start, process(2+n), rank(n, 2), 1)
+	}
+	order, due := j.Next(start, true, 10)
+	require.True(t, due)
+	require.Equal(t, wire.Stop{Sequence: 2, Stop: true, AfterStep: 3}, order)
+}
+
 // simulated is a rank as the shim behaves: it answers an order at once, and stops after the step if it has not passed it.
 type simulated struct {
 	step, after int64

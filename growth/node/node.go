@@ -48,6 +48,7 @@ type Node struct {
 	computes        bool                        // the GPUs of the node compute
 	sharedByMPS     bool                        // the jobs of a GPU are clients of one MPS server
 	groups          []gpuGroup                  // at the last decision
+	stopsDue        time.Time                   // when the orders in force must be repeated; zero if there are none
 	speeds          corun.Table                 // measured speeds of jobs that compute at the same time
 	model           interference.Model          // predicts speeds that were not measured here
 	corunTrial      *corunTrial                 // the present trial; nil if there is none
@@ -103,7 +104,7 @@ func (n *Node) Step(now time.Time, e Event) Effects {
 	n.steps++
 	e.apply(n)
 	out := n.out
-	out.Wake = n.wake
+	out.Wake = n.wakeForStops()
 	n.out = Effects{}
 	return out
 }

@@ -18,6 +18,8 @@ const (
 	obeyTime = 20 * time.Second
 	// repeatStop is the time between two orders to a job that waits. It is well below wire.StopBound.
 	repeatStop = 15 * time.Second
+	// latestStop is the time after which the node is woken to do so, if no tick comes earlier.
+	latestStop = 30 * time.Second
 )
 
 // pause is what the user's annotation gpushare/paused has made of a job. The pods of a gang are paused together; the pod that
@@ -95,12 +97,24 @@ func (e ProcessStopped) apply(n *Node) {
 
 // followPauses repeats the orders in force, and notices jobs that do not stop.
 func (n *Node) followPauses() {
+	n.stopsDue = time.Time{}
 	for _, j := range n.sorted() {
 		if j.identity() == j {
 			n.followPause(j)
 			n.followSave(j)
+			if _, stop := j.pause.halt.Order(); stop {
+				n.stopsDue = n.now.Add(latestStop)
+			}
 		}
 	}
+}
+
+// wakeForStops returns when the node must be woken.
+func (n *Node) wakeForStops() time.Time {
+	if !n.stopsDue.IsZero() && (n.wake.IsZero() || n.stopsDue.Before(n.wake)) {
+		return n.stopsDue
+	}
+	return n.wake
 }
 
 // followPause does what the annotations of a job's pods demand.
@@ -140,6 +154,9 @@ func (n *Node) orderStop(j *job, pods []*job, stop bool) {
 		}
 	}
 	p.repeated = n.now
+	if order.Stop && n.stopsDue.IsZero() {
+		n.stopsDue = n.now.Add(latestStop)
+	}
 	for _, pod := range pods {
 		for _, slot := range n.slotsOf(pod.pod.Ref.UID) {
 			n.out.Stops = append(n.out.Stops, SlotStop{Slot: slot, Stop: order})

@@ -148,6 +148,22 @@ func TestNode_PauseOfAJobThatCannotStop(t *testing.T) {
 	}
 }
 
+// A coordinator with a long interval repeats its order often enough for the shim.
+func TestNode_PauseIsRepeatedBetweenTwoTicks(t *testing.T) {
+	w := newHarness(t)
+	w.start(policy.Harmless)
+	w.arrive("a")
+	w.report("a", 1, 9)
+	w.annotatePod("a", gpushare.PausedAnnotation, "true")
+	w.stops("a", 2)
+	w.nextTick = w.now.Add(time.Hour)
+	for range 10 {
+		w.stopped = map[string]wire.Stop{}
+		w.pass(wire.StopBound / 2)
+		require.True(t, w.stopped["slot-a"].Stop)
+	}
+}
+
 func TestNode_PauseByAnotherWordIsExplained(t *testing.T) {
 	in(t, policy.Harmless, func(t *testing.T, w *harness) {
 		w.arrive("a")

@@ -61,6 +61,7 @@ func (e Woken) apply(n *Node) {
 	}
 	n.meterGPUs(e.GPU, e.Busy)
 	n.measureSpeeds()
+	n.followPauses()
 	if n.interrupted == "" && n.now.Before(n.due) {
 		n.endProbes()
 	} else {

@@ -58,7 +58,7 @@ class Script(Alone):
         return self.now == self.save_at
 
     def saved(self, path, step=None):
-        self.checkpoints.append(step)
+        self.checkpoints.append(self.now)
 
 
 class JobTest(unittest.TestCase):

@@ -83,7 +83,7 @@ class Agent:
 @unittest.skipUnless((SHIM / "gpushare.py").exists(), "SKIPPED: the shim is not next to these jobs")
 class Saved(unittest.TestCase):
     def start(self, folder, *options):
-        return subprocess.Popen([sys.executable, str(JOBS / "ddp.py"), "--steps", "300", "--ranks", "2", *options], stdout=subprocess.PIPE,
+        return subprocess.Popen([sys.executable, str(JOBS / "ddp.py"), "--steps", "80", "--ranks", "2", *options], stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, text=True, start_new_session=True,
                                 env=dict(os.environ, OMP_NUM_THREADS="1", PYTHONPATH=str(SHIM), GPUSHARE_DIR=folder))
 
@@ -102,20 +102,20 @@ class Saved(unittest.TestCase):
             first = self.start(folder, "--checkpoint-dir", folder)
             agent.connect(2)
             reached = max(m["step"] for m in agent.all(lambda m: m["type"] == "progress" and m["step"] > 7))
-            agent.say(type="stop", sequence=1, stop=True, after_step=reached + 63)
+            agent.say(type="stop", sequence=1, stop=True, after_step=reached + 13)
             stopped = agent.all(lambda m: m["type"] == "stopped" and m["stopped"])
-            self.assertEqual([m["step"] for m in stopped], [reached + 63] * 2)
+            self.assertEqual([m["step"] for m in stopped], [reached + 13] * 2)
             agent.say(type="save", reason="a test", deadline_seconds=60, request=5)
             answers = sorted(agent.all(lambda m: m["type"] in ("saved", "failed")), key=lambda m: m["rank"])
             self.assertEqual([(m["type"], m["request"], m.get("nothing")) for m in answers], [("saved", 5, None), ("failed", 5, True)])
-            self.assertEqual(answers[0]["step"], reached + 63)
+            self.assertEqual(answers[0]["step"], reached + 13)
             os.killpg(first.pid, signal.SIGKILL)
             before = self.curve(first.communicate()[0])
             agent.close()
             os.unlink(os.path.join(folder, "gpushare.sock"))
 
             out = self.finish(self.start(folder, "--checkpoint-dir", folder))
-            self.assertEqual(len(re.findall("resumes at step=%d" % (reached + 63), out)), 2)
+            self.assertEqual(len(re.findall("resumes at step=%d" % (reached + 13), out)), 2)
             self.assertEqual({**before, **self.curve(out)}, self.curve(steady))
             states = set(re.findall(r"state=(\w{64})", out))
             self.assertEqual(states, set(re.findall(r"state=(\w{64})", steady)))

@@ -223,6 +223,27 @@ func TestServer_SendsTheConfigToCurrentAndLaterConnections(t *testing.T) {
 	require.Error(t, h.server.Send("elsewhere", wire.Config{}))
 }
 
+func TestServer_SendsStopsToLaterConnectionsAndSavesToPresentOnes(t *testing.T) {
+	h := serve(t, socket.DefaultLimits, "one")
+	first := bufio.NewReader(h.dial(t, "one"))
+	h.eventually(t, "connected", func() bool {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return len(h.events["one"]) == 1
+	})
+	require.NoError(t, h.server.SendSave("one", wire.Save{Reason: "test", DeadlineSeconds: 9, Request: 4}))
+	line, err := first.ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "{\"v\":1,\"type\":\"save\",\"reason\":\"test\",\"deadline_seconds\":9,\"request\":4}\n", line)
+	require.NoError(t, h.server.SendStop("one", wire.Stop{Sequence: 5, Stop: true}))
+	second := bufio.NewReader(h.dial(t, "one"))
+	for _, reader := range []*bufio.Reader{first, second} {
+		line, err := reader.ReadString('\n')
+		require.NoError(t, err)
+		require.Equal(t, "{\"v\":1,\"type\":\"stop\",\"sequence\":5,\"stop\":true}\n", line)
+	}
+}
+
 func TestServer_SendNeverBlocksOnAJobThatDoesNotRead(t *testing.T) {
 	limits := socket.DefaultLimits
 	limits.WriteTimeout = 50 * time.Millisecond

@@ -143,7 +143,7 @@ function jobRows({ sample, advice }) {
     step,
     make("td", { class: "n" }, sample.reported ? `${sample.metric} ${number(sample.value || 0)}` : "–"),
     make("td", {}, `${(sample.growth || 0).toFixed(2)}`, growthChart(sample.pod.uid, sample.growth || 0)),
-    make("td", {}, make("span", { class: "pill " + sample.category }, sample.category || "–")),
+    make("td", {}, make("span", { class: "pill " + sample.category }, sample.category || "–"), sample.paused ? make("small", {}, " paused") : ""),
     ends(sample.eta, sample.deadline),
     gpuTime(sample.gpuTime),
     make("td", {}, `${cores(sample.cpuUsedMilli)} / ${cores(sample.cpuRequestMilli)}`,
