@@ -20,7 +20,7 @@ import (
 const traceFile = "node_resource_trace.csv"
 
 // The load of the figures with goals, and the loads that show how the figures depend on it. The latter have fewer seeds.
-const judgedLoad, otherSeeds = 0.75, 10
+const judgedLoad, otherSeeds = 0.75, 5
 
 var otherLoads = []float64{0.5, 1}
 
@@ -80,14 +80,13 @@ func (o *deadlineOptions) run(cmd *cobra.Command) error {
 	for seed := range o.seeds {
 		summary.Seeds = append(summary.Seeds, uint32(seed+1))
 	}
-	run := func(layout deadlinesim.Layout, load float64, seeds int, judged bool) {
-		e := deadlinesim.Experiment{Layout: layout, Trace: trace, Laws: laws, Load: load}
-		summary.Goals = append(summary.Goals, deadlinesim.Figures(e, deadlinesim.Run(e, deadlinesim.Systems(), seeds), judged)...)
-	}
 	for _, layout := range layouts {
-		run(layout, judgedLoad, o.seeds, true)
+		e := deadlinesim.Experiment{Layout: layout, Trace: trace, Laws: laws, Load: judgedLoad}
+		summary.Goals = append(summary.Goals, deadlinesim.Figures(e, deadlinesim.Run(e, deadlinesim.Systems(), o.seeds), true)...)
 		for _, load := range loads {
-			run(layout, load, min(o.seeds, otherSeeds), false)
+			e.Load = load
+			few := deadlinesim.Run(e, deadlinesim.Few(), min(o.seeds, otherSeeds))
+			summary.Goals = append(summary.Goals, deadlinesim.Figures(e, few, false)...)
 		}
 	}
 	summary.Took("all", time.Since(began))

@@ -83,6 +83,7 @@ type background struct {
 	layout Layout
 	trace  Trace
 	offset []int // periods, by host
+	means  []load
 }
 
 func newBackground(l Layout, t Trace, seed uint64) background {
@@ -90,6 +91,7 @@ func newBackground(l Layout, t Trace, seed uint64) background {
 	dice := rand.New(rand.NewPCG(seed, 3))
 	for _, name := range l.Traced {
 		b.offset = append(b.offset, dice.IntN(len(t[name])))
+		b.means = append(b.means, t.mean(name))
 	}
 	return b
 }
@@ -104,7 +106,7 @@ func (b background) at(host int, now float64) load {
 func (b background) free() float64 {
 	sum := 0.0
 	for i, h := range b.layout.Hosts {
-		sum += h.Cores * (1 - b.trace.mean(b.layout.Traced[i]).cpu)
+		sum += h.Cores * (1 - b.means[i].cpu)
 	}
 	return sum
 }

@@ -26,7 +26,7 @@ func (c *cluster) divide() {
 	for i, h := range c.layout.Hosts {
 		if demand := c.background.at(i, c.now).cpu * h.Cores; c.dirty[i] && demand > 0 {
 			consumers[i] = append(consumers[i], consumer{
-				weight: c.background.trace.mean(c.layout.Traced[i]).cpu * h.Cores,
+				weight: c.background.means[i].cpu * h.Cores,
 				most:   demand,
 				use:    all,
 				serve:  func(cpu float64) { c.loads[i].cpu = cpu / h.Cores },

@@ -23,7 +23,7 @@
 // # Systems
 //
 //	default scheduler      requests and limits as submitted; the least allocated host; jobs wait until all of their pods fit
-//	without limits         the same; CPU that a job does not use goes to others
+//	no limits              the same; CPU that a job does not use goes to others
 //	Qore-DL, code          the configurator, queue, placement and four modes of its code with its genetic algorithm; each change is a
 //	                       restart
 //	Qore-DL, paper         the four cases by load bands and the best size, both from growth/deadline; a queue with its defects repaired

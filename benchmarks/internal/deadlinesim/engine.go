@@ -86,7 +86,7 @@ func newCluster(l Layout, b background) *cluster {
 		dirty:      make([]bool, len(l.Hosts)),
 	}
 	for i, h := range l.Hosts {
-		mean := b.trace.mean(l.Traced[i])
+		mean := b.means[i]
 		c.requested[i] = Host{mean.cpu * h.Cores, mean.memory * h.Memory}
 	}
 	return c

@@ -36,7 +36,7 @@ func admitSmall(c *cluster) {
 
 // pool returns the CPU that jobs divide on a host: what the background does not request.
 func (c *cluster) pool(host int) float64 {
-	return c.layout.Hosts[host].Cores * (1 - c.background.trace.mean(c.layout.Traced[host]).cpu)
+	return c.layout.Hosts[host].Cores * (1 - c.background.means[host].cpu)
 }
 
 func (c *cluster) setWeight(p *pod, weight float64) {

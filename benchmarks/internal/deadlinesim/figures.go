@@ -61,7 +61,7 @@ func (m mean) atLeast(name string, target float64) results.Goal {
 	return g
 }
 
-// Figures returns the figures of an experiment. Those of Deadlines have goals if it is judged.
+// Figures returns the figures of an experiment. Those of Trellis have goals if it is judged.
 func Figures(e Experiment, all []Result, judged bool) []results.Goal {
 	var goals []results.Goal
 	baseline := all[0].Outcomes
@@ -74,7 +74,7 @@ func Figures(e Experiment, all []Result, judged bool) []results.Goal {
 		add := func(figure, unit string, factor float64, of func(Outcome) float64) {
 			goals = append(goals, meanOf(r.Outcomes, of).times(factor).goal(name(figure), unit))
 		}
-		hasGoal := judged && r.System == Deadlines
+		hasGoal := judged && (r.System == Trellis || r.System == SameAmount)
 		relative := func(figure string, target float64, of func(Outcome) float64) {
 			m := change(r.Outcomes, baseline, of)
 			if hasGoal {

@@ -3,6 +3,7 @@ package deadlinesim
 import (
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 )
 
@@ -21,10 +22,14 @@ type System struct {
 	new  func(c *cluster, seed uint64) system
 }
 
-// The names of the systems that figures refer to.
+// The names of the systems that figures refer to. Those of Trellis have goals: with small requests, as its users are advised to
+// submit, and with the requests of the baseline.
 const (
-	Submitted = "default scheduler"
-	Deadlines = "Trellis"
+	Submitted  = "default scheduler"
+	Literal    = "Qore-DL, code"
+	Even       = "even split"
+	Trellis    = "Trellis"
+	SameAmount = "Trellis, requests as submitted"
 )
 
 // Systems returns all systems. The first one is the baseline.
@@ -35,13 +40,22 @@ func Systems() []System {
 	}
 	return []System{
 		{Submitted, fixed(submitted{limits: true})},
-		{"default scheduler without limits", fixed(submitted{})},
-		{"Qore-DL, code", qore(qoreCode{})},
+		{"no limits", fixed(submitted{})},
+		{Literal, qore(qoreCode{})},
 		{"Qore-DL, paper", qore(qorePaper{})},
 		{"Qore-DL, paper, in place", qore(qorePaper{resizes: true})},
-		{"even split", fixed(even{})},
+		{Even, fixed(even{})},
 		{"Trellis without deadlines", func(c *cluster, _ uint64) system { return newTrellis(c, false, false) }},
+		{Trellis, func(c *cluster, _ uint64) system { return newTrellis(c, true, false) }},
+		{SameAmount, func(c *cluster, _ uint64) system { return newTrellis(c, true, true) }},
 	}
+}
+
+// Few returns the systems that show how the figures depend on the load.
+func Few() []System {
+	return slices.DeleteFunc(Systems(), func(s System) bool {
+		return !slices.Contains([]string{Submitted, Literal, Even, Trellis}, s.Name)
+	})
 }
 
 // Outcome is one run of a workload. Times are means over the jobs, in seconds.

@@ -98,7 +98,7 @@ func (s *trellis) update(n *node.Node, host int, here []*worker, now float64) (c
 		s.known[host][w.pod] = w.id
 		annotations := map[string]string{gpushare.MemoryAnnotation: "1"}
 		if s.deadlines && !math.IsInf(w.job.Deadline, 1) {
-			annotations["gpushare/deadline"] = date(w.job.due()).UTC().Format(time.RFC3339)
+			annotations[gpushare.DeadlineAnnotation] = date(w.job.due()).UTC().Format(time.RFC3339)
 		}
 		n.Step(date(now), node.PodUpdated{Pod: node.Pod{
 			Ref:         growth.PodRef{Namespace: "sim", Name: string(w.id), UID: w.id},
