@@ -15,6 +15,15 @@ var deadline = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
 func process(n int) halt.Process { return halt.Process{Slot: "slot", Connection: int64(n) + 1} }
 
+// connected returns the first n processes.
+func connected(n int) []halt.Process {
+	var processes []halt.Process
+	for i := range n {
+		processes = append(processes, process(i))
+	}
+	return processes
+}
+
 func savedBy(rank int, path string) wire.Saved {
 	return wire.Saved{Path: path, Step: 9, Request: 7, Process: wire.Process{Rank: &rank}}
 }
@@ -82,15 +91,11 @@ func TestRequest_Outcome(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := save.Request{Number: 7, Deadline: deadline}
 			tc.answers(&r)
-			var processes []halt.Process
-			for n := range tc.processes {
-				processes = append(processes, process(n))
-			}
 			now := deadline.Add(-time.Second)
 			if tc.late {
 				now = deadline
 			}
-			o, done := r.Outcome(now, processes)
+			o, done := r.Outcome(now, connected(tc.processes))
 			require.Equal(t, tc.done, done)
 			require.Equal(t, tc.reason, o.Reason)
 			require.Equal(t, tc.able, o.Able)
