@@ -1,0 +1,104 @@
+package move
+
+import (
+	"time"
+
+	"github.com/trellis-gpu/trellis/growth"
+)
+
+// State is a state of a move.
+type State string
+
+// All states, in their order. Aborted can follow each but Done.
+const (
+	Proposed State = "Proposed"
+	Saving   State = "Saving"
+	Saved    State = "Saved"
+	Evicted  State = "Evicted"
+	Placed   State = "Placed"
+	Restored State = "Restored"
+	Done     State = "Done"
+	Aborted  State = "Aborted"
+)
+
+// Final reports whether nothing follows.
+func (s State) Final() bool { return s == Done || s == Aborted }
+
+// Checkpoint is what a job has saved.
+type Checkpoint struct {
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256"`
+	Step   int64  `json:"step"`
+}
+
+// Record is a move on the bus.
+type Record struct {
+	// ID identifies the move. It is the name of the permission on the old pod, and the fencing token in the checkpoint's folder.
+	ID string `json:"id"`
+	// Old is the UID of the pod that moves, and Next identifies its successor.
+	Old  growth.PodUID `json:"old"`
+	Next Successor     `json:"next"`
+	// Bare is set if nothing creates the pod again.
+	Bare bool `json:"bare,omitempty"`
+
+	// To is empty if any node but From is as good.
+	From growth.NodeName `json:"from"`
+	To   growth.NodeName `json:"to,omitempty"`
+
+	State State `json:"state"`
+	// Since is when the state was entered, and Began when the move was proposed.
+	Since time.Time `json:"since"`
+	Began time.Time `json:"began"`
+	// Gone is set once the old pod is gone by the eviction. Ended is set if its job has ended by itself before.
+	Gone  bool `json:"gone,omitempty"`
+	Ended bool `json:"ended,omitempty"`
+
+	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
+	// New is the successor and On its node, once it is bound.
+	New growth.PodUID   `json:"new,omitempty"`
+	On  growth.NodeName `json:"on,omitempty"`
+	// Why is the reason of an abort. In state Saved it means that the permission to evict is being withdrawn.
+	Why string `json:"why,omitempty"`
+}
+
+// Limits bound the time in some states.
+type Limits struct {
+	Save, Evict, Place, Restore time.Duration
+}
+
+// DefaultLimits are those of the extender.
+func DefaultLimits() Limits {
+	return Limits{Save: 2 * time.Minute, Evict: 5 * time.Minute, Place: 2 * time.Minute, Restore: 10 * time.Minute}
+}
+
+// Wants is what has to hold in a state, beyond the record itself.
+type Wants struct {
+	// Hold: the old pod saves for this move, and is held at that step. Else it runs on.
+	Hold bool
+	// Target: memory is reserved on the target, and the extender places the successor there.
+	Target bool
+	// Grant: the old pod carries the permission of this move, unless that was withdrawn. Withdraw: it is withdrawn, unless the
+	// pod is being deleted already.
+	Grant, Withdraw bool
+	// Evict: the old pod is evicted, if it runs, carries the permission, and has a copy if it needs one.
+	Evict bool
+	// Copy: the copy of a bare pod exists. Open: it has no gate. Drop: it does not exist, unless it has lost its gate.
+	Copy, Open, Drop bool
+}
+
+// Wants returns what has to hold.
+func (r Record) Wants() Wants {
+	switch r.State {
+	case Saving:
+		return Wants{Hold: true, Target: true}
+	case Saved:
+		if r.Why != "" {
+			return Wants{Hold: true, Withdraw: true, Copy: r.Bare}
+		}
+		return Wants{Hold: true, Target: true, Grant: true, Evict: true, Copy: r.Bare}
+	case Evicted:
+		return Wants{Target: true, Copy: r.Bare, Open: r.Bare}
+	}
+	successor := r.Bare && r.Gone // it is the job now
+	return Wants{Copy: successor, Open: successor, Drop: r.State == Aborted && r.Bare && !r.Gone}
+}

@@ -1,0 +1,49 @@
+package move
+
+import "github.com/trellis-gpu/trellis/growth"
+
+// Successor identifies the pod that continues the job.
+type Successor struct {
+	Namespace string `json:"namespace"`
+	// Name is the name of a bare pod's copy. Owner and Index identify the pod that a controller creates: Index is empty
+	// where the controller does not number its pods.
+	Name  string `json:"name,omitempty"`
+	Owner string `json:"owner,omitempty"`
+	Index string `json:"index,omitempty"`
+}
+
+// Identity is what identifies a pod for a move.
+type Identity struct {
+	UID                           growth.PodUID
+	Namespace, Name, Owner, Index string
+}
+
+// Continues reports whether a pod is the successor of the one that moves.
+func (r Record) Continues(p Identity) bool {
+	if p.Namespace != r.Next.Namespace || p.UID == r.Old || r.New != "" && p.UID != r.New {
+		return false
+	}
+	if r.Next.Name != "" {
+		return p.Name == r.Next.Name
+	}
+	return p.Owner != "" && p.Owner == r.Next.Owner && p.Index == r.Next.Index
+}
+
+// Place is where a successor may run at present.
+type Place struct {
+	// Wait means nowhere: the old pod still exists. Else it is Only, or anywhere but on Not, if they are not empty.
+	Wait      bool
+	Only, Not growth.NodeName
+}
+
+// Place returns where the successor may run. gone reports whether the old pod is gone, which may be known before the record
+// says so.
+func (r Record) Place(gone bool) Place {
+	switch {
+	case r.State == Saved && gone, r.State == Evicted:
+		return Place{Only: r.To, Not: r.From}
+	case r.State == Saving, r.State == Saved:
+		return Place{Wait: !gone}
+	}
+	return Place{}
+}
