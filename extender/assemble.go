@@ -5,6 +5,7 @@ import (
 	"log/slog"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/trellis-gpu/trellis/daemon"
 	"github.com/trellis-gpu/trellis/daemon/etcdbus"
@@ -14,12 +15,14 @@ import (
 	"github.com/trellis-gpu/trellis/extender/internal/conflict"
 	"github.com/trellis-gpu/trellis/extender/internal/gctune"
 	"github.com/trellis-gpu/trellis/extender/internal/metrics"
+	"github.com/trellis-gpu/trellis/extender/internal/mover"
 	"github.com/trellis-gpu/trellis/extender/internal/probes"
 	"github.com/trellis-gpu/trellis/extender/internal/reconcile"
 	"github.com/trellis-gpu/trellis/extender/internal/recreate"
 	"github.com/trellis-gpu/trellis/extender/internal/reservations"
 	"github.com/trellis-gpu/trellis/extender/internal/scheduler"
 	"github.com/trellis-gpu/trellis/extender/internal/webhook"
+	"github.com/trellis-gpu/trellis/growth/move"
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
@@ -94,15 +97,7 @@ func assemble(ctx context.Context, c *config.Config, etcd *etcdbus.Bus, log *slo
 	}
 	group.Serve(answers)
 	group.Add(conflicts.Run, reconciler.Run)
-	if c.Recreate {
-		recreator := &recreate.Recreator{
-			Client:   client,
-			Bus:      etcd,
-			Resource: resource,
-			Log:      log,
-		}
-		group.Add(recreator.Run)
-	}
+	addOptions(group, c, client, etcd, decisions, counted, log)
 	group.Add(
 		func(ctx context.Context) error { return nodes.Inform(ctx, client, factory) },
 		nodes.Run,
@@ -110,4 +105,33 @@ func assemble(ctx context.Context, c *config.Config, etcd *etcdbus.Bus, log *slo
 		func(ctx context.Context) error { return gctune.Run(ctx, idle.Idle) },
 	)
 	return group, serveProfiles(group, c.PprofListen)
+}
+
+// addOptions adds the parts that act on pods, which are off by default.
+func addOptions(
+	group *daemon.Group, c *config.Config, client kubernetes.Interface, etcd *etcdbus.Bus, decisions *scheduler.Scheduler,
+	counted *metrics.Metrics, log *slog.Logger,
+) {
+	if c.Recreate {
+		recreator := &recreate.Recreator{
+			Client:   client,
+			Bus:      etcd,
+			Resource: decisions.Resource,
+			Log:      log,
+		}
+		group.Add(recreator.Run)
+	}
+	if c.Moves {
+		moves := &mover.Mover{
+			Client:  client,
+			Bus:     etcd,
+			Cluster: decisions.Cache,
+			Unfit:   decisions.Unfit,
+			Limits:  move.DefaultLimits(),
+			Log:     log,
+			Ended:   counted.Moved,
+		}
+		decisions.Place = moves.Place
+		group.Add(moves.Run)
+	}
 }

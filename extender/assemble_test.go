@@ -165,6 +165,7 @@ func start(
 		HealthListen: freeAddress(t),
 		Policy:       "growth",
 		Resource:     string(offered),
+		Moves:        true,
 		Kube:         apiserver.Config{Kubeconfig: plane.Kubeconfig, QPS: 200, Burst: 400},
 		Etcd:         etcd,
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/elastic"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/interference"
+	"github.com/trellis-gpu/trellis/growth/move"
 	"github.com/trellis-gpu/trellis/growth/peaks"
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
@@ -109,6 +110,13 @@ type Refusal struct {
 	// Reason and Message are kubelet's, from the status of the refused pod.
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
+}
+
+// Move is the move of a job to another node. Its key names the pod that moves.
+type Move struct {
+	Header
+	Pod  growth.PodRef `json:"pod"`
+	Move move.Record   `json:"move"`
 }
 
 // NodeLoad is the load of a node, published by its coordinator.

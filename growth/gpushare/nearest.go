@@ -25,6 +25,7 @@ func UserAnnotations() []string {
 		CheckpointAnnotation,
 		PausedAnnotation,
 		SaveAnnotation,
+		MoveAnnotation,
 	}
 }
 
@@ -36,6 +37,7 @@ func WrittenAnnotations() []string {
 		GPUShareAnnotation,
 		ETAAnnotation,
 		SavedAnnotation,
+		MovingAnnotation,
 		RequestAnnotation,
 		MemoryRequestAnnotation,
 		RefusalsAnnotation,
@@ -65,7 +67,7 @@ func UnknownMessage(name string) string {
 		hint = ": did you mean " + nearest + "?"
 	}
 	return fmt.Sprintf("annotation %s is not known%s Users set gpushare/gpu-mem, gpu-count, gpu-cores, metric, target, "+
-		"priority, deadline, elastic, progress, tune, checkpoint, paused and save", name, hint)
+		"priority, deadline, elastic, progress, tune, checkpoint, paused, save and move", name, hint)
 }
 
 // minSimilarity is the similarity in thousandths below which two names have nothing in common.
@@ -128,5 +130,6 @@ func spellings() []spelling {
 		{"checkpoint", "checkpoint"},
 		{"paused", "paused"},
 		{"save", "save"},
+		{"move", "move"},
 	}
 }

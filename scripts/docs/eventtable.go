@@ -57,6 +57,36 @@ var explanations = []explanation{
 		Advice:  "Do what the message says: free space, mount a writable volume, register a save function, or raise `terminationGracePeriodSeconds`. Then request it again.",
 	},
 	{
+		Reason: "MoveBegan", From: "extender", On: "pod", Type: "Normal",
+		Meaning: "The job is being moved to another node, because its user asks for it (`gpushare/move`). It saves first.",
+		Advice:  "Nothing to do. Each step is an event.",
+	},
+	{
+		Reason: "MoveRefused", From: "extender", On: "pod", Type: "Warning",
+		Meaning: "The job is not moved, for the reason in the message. It runs on, and the annotation `gpushare/move` is removed.",
+		Advice:  "Name a node with room, let the job save on request, or resume it. Then ask again.",
+	},
+	{
+		Reason: "MoveSaved", From: "extender", On: "pod", Type: "Normal",
+		Meaning: "The job has saved and waits. Its pod is evicted next, as far as disruption budgets allow.",
+		Advice:  "Nothing to do.",
+	},
+	{
+		Reason: "MovePlaced", From: "extender", On: "pod", Type: "Normal",
+		Meaning: "This pod continues the job of one that was evicted for a move.",
+		Advice:  "Nothing to do.",
+	},
+	{
+		Reason: "Moved", From: "extender", On: "pod", Type: "Normal",
+		Meaning: "The job continues on its new node. The message has the time from the request.",
+		Advice:  "Nothing to do.",
+	},
+	{
+		Reason: "MoveAborted", From: "extender", On: "pod", Type: "Warning",
+		Meaning: "The move has ended early, for the reason in the message. Before the eviction the job runs on where it is; after it the new pod may run on any node.",
+		Advice:  "Do what the message says, and ask again.",
+	},
+	{
 		Reason: "JobEnded", From: "coordinator", On: "pod", Type: "Normal",
 		Meaning: "The job's processes ended. The message has its time, last value, mean share and, if known, a comparison with fair sharing.",
 		Advice:  "Nothing to do.",

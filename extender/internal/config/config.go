@@ -28,8 +28,10 @@ type Config struct {
 	Resource string
 	// Recreate makes the extender recreate bare pods that kubelet rejected.
 	Recreate bool
-	Kube     apiserver.Config
-	Etcd     etcdbus.Config
+	// Moves makes the extender move jobs to other nodes when their users ask for it.
+	Moves bool
+	Kube  apiserver.Config
+	Etcd  etcdbus.Config
 }
 
 // AddFlags implements daemon.Config.
@@ -49,6 +51,9 @@ func (c *Config) AddFlags(set *flags.Set) {
 		"recreate bare pods that kubelet rejected and that never ran: because it or its device plugin was restarting, or for "+
 			"want of CPU, memory, units or aligned resources; needs the right to create and delete pods (deploy/components/recreate)")
 	set.Renamed("recreate", "resubmit")
+	set.BoolVar(&c.Moves, "moves", false,
+		"move jobs whose pods have the annotation "+gpushare.MoveAnnotation+" to other nodes: save, evict, place, continue; needs the "+
+			"right to annotate, evict, create and delete pods (deploy/components/moves)")
 	set.StringVar(&c.Kube.Kubeconfig, "kubeconfig", "", "kubeconfig file of the API server; empty inside a cluster")
 	set.Float32Var(&c.Kube.QPS, "kube-qps", 200, "calls per second to the API server")
 	set.IntVar(&c.Kube.Burst, "kube-burst", 400, "burst of calls to the API server")

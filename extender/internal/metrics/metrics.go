@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/trellis-gpu/trellis/extender/internal/cache"
+	"github.com/trellis-gpu/trellis/growth/move"
 )
 
 // View returns the current snapshot of the cluster.
@@ -23,6 +24,7 @@ type Metrics struct {
 	repairs   *prometheus.CounterVec
 	failures  *prometheus.CounterVec
 	refusals  prometheus.Counter
+	moves     *prometheus.HistogramVec
 }
 
 // Assumed counts the reservations that wait in memory for the bus.
@@ -64,6 +66,11 @@ func New(v View, assumed Assumed, outcomes, drifts, failures []string) *Metrics 
 			Name: "trellis_extender_unbalanced_total",
 			Help: "Reservations refused because 0 <= used <= total would not have held. Must be 0.",
 		}),
+		moves: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "trellis_extender_move_duration_seconds",
+			Help:    "Time from the start of a move to its end, by outcome: Done or Aborted.",
+			Buckets: prometheus.ExponentialBuckets(1, 2, 10), // 1 s to 9 min
+		}, []string{"outcome"}),
 	}
 	for _, outcome := range outcomes {
 		m.binds.WithLabelValues(outcome)
@@ -88,6 +95,7 @@ func New(v View, assumed Assumed, outcomes, drifts, failures []string) *Metrics 
 		m.repairs,
 		m.failures,
 		m.refusals,
+		m.moves,
 		pending,
 	)
 	m.Registry.MustRegister(snapshotGauges(v)...)
@@ -162,6 +170,11 @@ func (m *Metrics) Answered(verb string, took time.Duration) {
 
 // Bound counts a bind.
 func (m *Metrics) Bound(outcome string) { m.binds.WithLabelValues(outcome).Inc() }
+
+// Moved observes how long a move took.
+func (m *Metrics) Moved(outcome move.State, took time.Duration) {
+	m.moves.WithLabelValues(string(outcome)).Observe(took.Seconds())
+}
 
 // Repaired counts a corrected plan.
 func (m *Metrics) Repaired(kind string) { m.repairs.WithLabelValues(kind).Inc() }

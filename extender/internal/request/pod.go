@@ -28,6 +28,8 @@ type Pod struct {
 	// CPU and Memory are the requests of all containers that run for the lifetime of the pod.
 	CPU    growth.MilliCPU
 	Memory growth.MiB
+	// Move is the node to which the user asks to move the job, gpushare.MoveAnywhere, or empty.
+	Move string
 	// Invalid is what is invalid about the annotations, in a sentence for the user.
 	Invalid error
 }
@@ -46,6 +48,7 @@ func Read(pod *corev1.Pod, resource corev1.ResourceName) (Pod, bool) {
 		GPUs:            gpushare.ParseGPUs(pod.Annotations[gpushare.GPUAnnotation]),
 		Ended:           pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,
 		Labels:          pod.Labels,
+		Move:            pod.Annotations[gpushare.MoveAnnotation],
 	}
 	if pod.Spec.Priority != nil {
 		p.Priority = *pod.Spec.Priority

@@ -7,6 +7,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/extender/internal/request"
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/move"
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
@@ -52,6 +53,7 @@ func (s *Scheduler) Filter(object *corev1.Pod, nodes []string) (FilterResult, er
 	pod.Request.Kind = kind(snapshot, object)
 	evaluator := s.evaluator(snapshot, pod)
 	nomination := s.nominations.get(pod.Ref.UID, time.Now())
+	place := s.place(object)
 	considered := snapshot.Nodes.Select()
 	for i, name := range nodes {
 		node := snapshot.Nodes.Get(growth.NodeName(name))
@@ -60,9 +62,45 @@ func (s *Scheduler) Filter(object *corev1.Pod, nodes []string) (FilterResult, er
 		if status != nil && name == nomination.node && nomination.fits(node.Value, pod) {
 			status = nil
 		}
+		if why := elsewhere(place, growth.NodeName(name)); why != "" {
+			status = &placement.Status{Reason: why, Unresolvable: true}
+		}
 		result.Statuses[i] = status
 	}
 	s.decisions.filtered(evaluator, considered)
 	s.Log.Debug("filtered", "pod", pod.Ref, "nodes", len(nodes))
 	return result, nil
+}
+
+// place returns where a pod that continues a job may run.
+func (s *Scheduler) place(pod *corev1.Pod) move.Place {
+	if s.Place == nil {
+		return move.Place{}
+	}
+	return s.Place(request.Identity(pod))
+}
+
+// elsewhere returns why a pod that continues a job may not run on a node, or "".
+func elsewhere(p move.Place, node growth.NodeName) string {
+	switch {
+	case p.Wait:
+		return "the pod continues the job of one that has not ended yet"
+	case p.Only != "" && p.Only != node:
+		return "the job moves to node " + string(p.Only)
+	case p.Not != "" && p.Not == node:
+		return "the job moves away from this node"
+	}
+	return ""
+}
+
+// Unfit returns why a pod would not fit a node, or "".
+func (s *Scheduler) Unfit(pod *corev1.Pod, node growth.NodeName) string {
+	result, err := s.Filter(pod, []string{string(node)})
+	switch {
+	case err != nil:
+		return err.Error()
+	case result.Statuses[0] != nil:
+		return result.Statuses[0].Reason
+	}
+	return ""
 }

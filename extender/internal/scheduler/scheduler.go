@@ -14,6 +14,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/interference"
+	"github.com/trellis-gpu/trellis/growth/move"
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
@@ -47,6 +48,8 @@ type Scheduler struct {
 	// Resource is the extended resource that pods request.
 	Resource corev1.ResourceName
 	Log      *slog.Logger
+	// Place returns where a pod that continues a job may run; nil if no job moves.
+	Place func(move.Identity) move.Place
 	// OnConflict is called for every decision that lost against another replica's.
 	OnConflict func()
 

@@ -62,8 +62,13 @@ func build(t *testing.T, folder string) []manifest {
 	t.Helper()
 	out, err := exec.Command(filepath.Join(stockFolder(t), "kubectl"), "kustomize", folder).Output()
 	require.NoError(t, err)
+	return parse(t, out)
+}
+
+func parse(t *testing.T, text []byte) []manifest {
+	t.Helper()
 	var all []manifest
-	for decoder := yaml.NewDecoder(bytes.NewReader(out)); ; {
+	for decoder := yaml.NewDecoder(bytes.NewReader(text)); ; {
 		var m manifest
 		err := decoder.Decode(&m)
 		if errors.Is(err, io.EOF) {
@@ -159,6 +164,17 @@ func TestRecreate_AloneGrantsCreationOfPods(t *testing.T) {
 		return m.Kind == "ConfigMap" && strings.HasPrefix(m.Metadata.Name, "extender") && m.Data["TRELLIS_RECREATE"] == "true"
 	})
 	require.True(t, enabled)
+}
+
+func TestMoves_AloneGrantsEvictions(t *testing.T) {
+	for _, m := range build(t, "../../../base") {
+		require.NotEqual(t, "trellis-moves", m.Metadata.Name)
+	}
+	role := find(t, parse(t, rendered(t, "moves")), "ClusterRole", "trellis-moves")
+	require.Equal(t, []string{"pods"}, role.Rules[0].Resources)
+	require.ElementsMatch(t, []string{"create", "update", "patch", "delete"}, role.Rules[0].Verbs)
+	require.Equal(t, []string{"pods/eviction"}, role.Rules[1].Resources)
+	require.Equal(t, []string{"create"}, role.Rules[1].Verbs)
 }
 
 func TestRendering_SetsImagesAndSettings(t *testing.T) {

@@ -132,6 +132,7 @@ func TestPlugin_Errors(t *testing.T) {
 		"pause without a pod":        {"running", []string{"pause"}, "pause needs the name of a pod"},
 		"pause of another pod":       {"foreign", []string{"pause", "plain"}, "default/plain does not share a GPU"},
 		"pause of a pod that waits":  {"pending", []string{"pause", "large-7xf9z"}, "is Pending: pause is for running pods"},
+		"drain without a node":       {"running", []string{"drain"}, "drain needs the name of a node"},
 		"save that is forbidden":     {"denied", []string{"save", "second-nqh8f"}, `cannot be annotated: pods "second-nqh8f" is forbidden: User "dev"`},
 		"no command prints the help": {"cluster", nil, "Usage:"},
 	} {
@@ -166,6 +167,9 @@ func TestPlugin_RequestsByAnnotation(t *testing.T) {
 		"pause":  {[]string{"pause", "second-nqh8f"}, "annotate pod second-nqh8f -n default --overwrite gpushare/paused=true\n", "it is to pause after its present step"},
 		"resume": {[]string{"resume", "pod/second-nqh8f"}, "annotate pod second-nqh8f -n default --overwrite gpushare/paused-\n", "it may continue"},
 		"save":   {[]string{"save", "second-nqh8f"}, "annotate pod second-nqh8f -n default --overwrite gpushare/save=2", "it is to save after its present step"},
+		"move":   {[]string{"move", "second-nqh8f"}, "annotate pod second-nqh8f -n default --overwrite gpushare/move=any\n", "it is to move"},
+		"move to a node": {[]string{"move", "second-nqh8f", "--to", "node-2"},
+			"annotate pod second-nqh8f -n default --overwrite gpushare/move=node-2\n", "it is to move"},
 		"a dry run": {[]string{"save", "second-nqh8f", "--dry-run"},
 			"annotate pod second-nqh8f -n default --overwrite --dry-run=server gpushare/save=2", "nothing has changed"},
 		"JSON": {[]string{"resume", "second-nqh8f", "-o", "json", "--dry-run"}, "--dry-run=server gpushare/paused-",
@@ -183,7 +187,7 @@ func TestPlugin_RequestsByAnnotation(t *testing.T) {
 func TestPlugin_Help(t *testing.T) {
 	got := run(t, "cluster", "--help")
 	require.Zero(t, got.code)
-	for _, word := range []string{"explain POD", "top", "inspect", "pause POD", "resume POD", "save POD", "--trellis-namespace", "-o, --output json"} {
+	for _, word := range []string{"explain POD", "top", "inspect", "pause POD", "resume POD", "save POD", "move POD", "drain NODE", "--trellis-namespace", "-o, --output json"} {
 		require.Contains(t, got.out, word)
 	}
 	require.Empty(t, got.commands)

@@ -1,0 +1,68 @@
+package mover
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/trellis-gpu/trellis/extender/internal/recreate"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/move"
+)
+
+// actOnCopy creates the copy of a bare pod, removes its gate, or deletes it.
+func (m *Mover) actOnCopy(ctx context.Context, r move.Record, wants move.Wants, s seen) error {
+	if !r.Bare {
+		return nil
+	}
+	pods := m.Client.CoreV1().Pods(r.Next.Namespace)
+	switch gate := gated(s.successor); {
+	case wants.Copy && s.successor == nil && s.old != nil:
+		_, err := pods.Create(ctx, copied(s.old, r), metav1.CreateOptions{})
+		if err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("creating its copy: %w", err)
+		}
+	case wants.Open && gate:
+		opened := s.successor.DeepCopy()
+		opened.Spec.SchedulingGates = slices.DeleteFunc(opened.Spec.SchedulingGates, ours)
+		_, err := pods.Update(ctx, opened, metav1.UpdateOptions{}) // it carries the resource version
+		if err != nil && !apierrors.IsConflict(err) {
+			return fmt.Errorf("removing the gate of its copy: %w", err)
+		}
+	case wants.Drop && gate:
+		err := pods.Delete(ctx, s.successor.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{
+			UID:             &s.successor.UID,
+			ResourceVersion: &s.successor.ResourceVersion,
+		}})
+		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			return fmt.Errorf("deleting its copy: %w", err)
+		}
+	}
+	return nil
+}
+
+func ours(g corev1.PodSchedulingGate) bool { return g.Name == gpushare.MoveGate }
+
+// gated reports whether a pod is a copy behind its gate.
+func gated(pod *corev1.Pod) bool {
+	return pod != nil && slices.ContainsFunc(pod.Spec.SchedulingGates, ours)
+}
+
+// copied returns the copy of a bare pod, behind a gate.
+func copied(pod *corev1.Pod, r move.Record) *corev1.Pod {
+	c := recreate.Copy(pod)
+	c.Name, c.GenerateName = r.Next.Name, ""
+	c.Spec.NodeName = ""
+	for _, name := range []string{
+		gpushare.RefusalsAnnotation, gpushare.MoveAnnotation, gpushare.MovingAnnotation, gpushare.SaveAnnotation, gpushare.SavedAnnotation,
+		gpushare.PausedAnnotation,
+	} {
+		delete(c.Annotations, name)
+	}
+	c.Spec.SchedulingGates = append(c.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: gpushare.MoveGate})
+	return c
+}

@@ -1,0 +1,25 @@
+// Package mover moves jobs to other nodes (--moves). Package growth/move decides what is next and what has to hold; this package
+// observes, makes it so through the API server, and keeps the records on the bus.
+//
+// # A pass
+//
+// Once a second each replica
+//
+//  1. proposes a move for each pod with the annotation gpushare/move that runs and has none
+//  2. reads each record from the bus, and then the pods that it is about
+//  3. replaces the record by the one that follows, if no other replica has (compare-and-swap)
+//  4. makes what the record wants so: annotations of the old pod, its eviction, the copy of a bare pod and its gate
+//
+// The record is read before the pod, and the pod is changed only at the resource version that was read. So a replica that has
+// slept changes nothing that another one has changed since.
+//
+// # The job
+//
+// The old pod is asked to save by the annotation gpushare/save with the ID of the move, and held by gpushare/paused, as a user
+// would do it. The answer is the annotation gpushare/saved. An aborted move removes them.
+//
+// # The new pod
+//
+// A controller creates it as soon as the old one is being deleted. It waits until the old one is gone, and may then run on the
+// target only (Place, which the scheduler asks in Filter). A bare pod is copied behind a scheduling gate first.
+package mover

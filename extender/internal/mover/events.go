@@ -1,0 +1,72 @@
+package mover
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/move"
+)
+
+// announce reports a change of state: an event on the pod that is the job now, the log, and the metric of ended moves.
+func (m *Mover) announce(ctx context.Context, record bus.Move, before move.Record, s seen, now time.Time) {
+	r := record.Move
+	if r.State == before.State {
+		m.Log.Info("a move is being given up", "pod", record.Pod, "move", r.ID, "state", r.State, "why", r.Why)
+		return
+	}
+	m.Log.Info("a move goes on", "pod", record.Pod, "move", r.ID, "state", r.State, "before", before.State, "why", r.Why)
+	if r.State.Final() {
+		m.Ended(r.State, now.Sub(r.Began))
+	}
+	job := s.old
+	if s.successor != nil && !gated(s.successor) {
+		job = s.successor
+	}
+	if job == nil {
+		return
+	}
+	switch r.State {
+	case move.Saved:
+		m.event(ctx, job, corev1.EventTypeNormal, "MoveSaved",
+			fmt.Sprintf("The job has saved step %d to %s for its move to %s, and waits to be evicted", r.Checkpoint.Step, r.Checkpoint.Path, target(r.To)))
+	case move.Placed:
+		m.event(ctx, job, corev1.EventTypeNormal, "MovePlaced",
+			fmt.Sprintf("The job of pod %s continues here, from step %d", record.Pod.Name, r.Checkpoint.Step))
+	case move.Done:
+		m.event(ctx, job, corev1.EventTypeNormal, "Moved",
+			fmt.Sprintf("The job has moved from node %s to %s in %s", r.From, r.On, now.Sub(r.Began).Round(100*time.Millisecond)))
+	case move.Aborted:
+		m.event(ctx, job, corev1.EventTypeWarning, "MoveAborted", fmt.Sprintf("The move of the job to %s has ended early: %s", target(r.To), r.Why))
+	}
+}
+
+// event writes an event on a pod.
+func (m *Mover) event(ctx context.Context, pod *corev1.Pod, kind, reason, message string) {
+	now := metav1.Now()
+	_, err := m.Client.CoreV1().Events(pod.Namespace).Create(ctx, &corev1.Event{
+		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, GenerateName: fmt.Sprintf("%.200s.", pod.Name)},
+		InvolvedObject: corev1.ObjectReference{
+			APIVersion: "v1",
+			Kind:       "Pod",
+			Namespace:  pod.Namespace,
+			Name:       pod.Name,
+			UID:        pod.UID,
+		},
+		Type:                kind,
+		Reason:              reason,
+		Message:             message,
+		FirstTimestamp:      now,
+		LastTimestamp:       now,
+		Count:               1,
+		Source:              corev1.EventSource{Component: "trellis-extender"},
+		ReportingController: "trellis-extender",
+	}, metav1.CreateOptions{})
+	if err != nil {
+		m.Log.Warn("an event could not be written", "pod", pod.Namespace+"/"+pod.Name, "reason", reason, "err", err)
+	}
+}

@@ -1,0 +1,130 @@
+package mover
+
+import (
+	"context"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/trellis-gpu/trellis/extender/internal/request"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/move"
+)
+
+// seen is what was observed of a move, with the objects.
+type seen struct {
+	move.Seen
+	old, successor *corev1.Pod
+}
+
+// look observes a move, after its record was read.
+func (m *Mover) look(ctx context.Context, record bus.Move) (s seen, err error) {
+	pod, err := m.Client.CoreV1().Pods(record.Pod.Namespace).Get(ctx, record.Pod.Name, metav1.GetOptions{})
+	switch {
+	case err == nil && growth.PodUID(pod.UID) == record.Pod.UID:
+		s.old = pod
+		s.Old = &move.Pod{UID: record.Pod.UID, Node: growth.NodeName(pod.Spec.NodeName), Ended: ended(pod) && pod.DeletionTimestamp == nil}
+		s.Permission = permission(pod, record.Move.ID)
+		s.Checkpoint, s.SaveFailed = answer(pod, record.Move.ID)
+	case err != nil && !apierrors.IsNotFound(err):
+		return s, err
+	}
+	if s.successor, err = m.find(ctx, record); err != nil {
+		return s, err
+	}
+	if p := s.successor; p != nil {
+		s.New = &move.Pod{UID: growth.PodUID(p.UID), Node: growth.NodeName(p.Spec.NodeName), Ended: ended(p)}
+		if record.Move.Checkpoint != nil && !record.Move.State.Final() {
+			if s.Step, err = m.reported(ctx, s.New.UID); err != nil {
+				return s, err
+			}
+		}
+	}
+	s.TargetLost = m.lost(record, s)
+	return s, nil
+}
+
+// lost returns why the target cannot take the job any more.
+func (m *Mover) lost(record bus.Move, s seen) string {
+	r := record.Move
+	if r.To == "" || s.old == nil || r.State != move.Proposed && r.State != move.Saving && r.State != move.Saved {
+		return ""
+	}
+	if why := m.Unfit(s.old, r.To); why != "" {
+		return "node " + string(r.To) + " has no room any more: " + why
+	}
+	return ""
+}
+
+// find returns the successor; nil if there is none.
+func (m *Mover) find(ctx context.Context, record bus.Move) (*corev1.Pod, error) {
+	pods := m.Client.CoreV1().Pods(record.Move.Next.Namespace)
+	if name := record.Move.Next.Name; name != "" {
+		pod, err := pods.Get(ctx, name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil, nil
+		}
+		return pod, err
+	}
+	switch record.Move.State {
+	case move.Proposed, move.Saving, move.Done, move.Aborted:
+		return nil, nil // it does not matter yet, or any more
+	}
+	list, err := pods.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	for i := range list.Items {
+		if p := &list.Items[i]; record.Move.Continues(request.Identity(p)) && !p.CreationTimestamp.Time.Before(record.Move.Began.Truncate(1e9)) {
+			return p, nil
+		}
+	}
+	return nil, nil
+}
+
+// reported returns the step that a pod's job has published.
+func (m *Mover) reported(ctx context.Context, pod growth.PodUID) (int64, error) {
+	key := bus.SampleKey(pod)
+	entries, _, err := m.Bus.List(ctx, key)
+	if err != nil {
+		return 0, err
+	}
+	for _, entry := range entries {
+		if sample, err := bus.Decode[bus.Sample](entry.Value); err == nil && entry.Key == key {
+			return sample.Step, nil
+		}
+	}
+	return 0, nil
+}
+
+func ended(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}
+
+// permission returns what a pod says about the permission of a move. That of a later move withdraws it. IDs grow with time.
+func permission(pod *corev1.Pod, id string) move.Permission {
+	of, value, _ := strings.Cut(pod.Annotations[gpushare.MovingAnnotation], " ")
+	switch {
+	case of == id:
+		return move.Permission(value)
+	case of > id:
+		return move.Withdrawn
+	}
+	return move.None
+}
+
+// answer returns what the job has saved for a move, or why it could not.
+func answer(pod *corev1.Pod, id string) (*move.Checkpoint, string) {
+	saved, err := gpushare.ParseSaved(pod.Annotations[gpushare.SavedAnnotation])
+	if err != nil || saved.Request != id {
+		return nil, ""
+	}
+	if saved.Failed != "" {
+		return nil, saved.Failed
+	}
+	return &move.Checkpoint{Path: saved.Path, SHA256: saved.SHA256, Step: saved.Step}, ""
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/trellis-gpu/trellis/daemon/etcdbus"
+	"github.com/trellis-gpu/trellis/extender/internal/upstreamtest"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+)
+
+// TestExtender_MovesJobs moves the pod of a Job and a bare pod from one node to the other, on a stock API server with a stock
+// kube-scheduler and Job controller. kubelet and the coordinators are played by the test (node).
+func TestExtender_MovesJobs(t *testing.T) {
+	plane, c, ended := start(t, 2, gpushare.Resource, nil)
+	plane.Controllers(t, "job-controller")
+	n := newNode(t, plane, c.Etcd)
+	one := int32(1)
+	pod := trainer("bare", 1)
+	pod.Annotations = map[string]string{gpushare.MemoryAnnotation: "1Gi"}
+	template := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: pod.Annotations}, Spec: *pod.Spec.DeepCopy()}
+	template.Spec.RestartPolicy = corev1.RestartPolicyNever
+	_, err := plane.Client.BatchV1().Jobs("default").Create(t.Context(), &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Name: "owned"}, Spec: batchv1.JobSpec{Parallelism: &one, Completions: &one, Template: template},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	_, err = plane.Client.CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{})
+	require.NoError(t, err)
+
+	for _, name := range []string{"owned", "bare"} {
+		old := n.running(t, name, "")
+		other := map[string]string{"node-0": "node-1", "node-1": "node-0"}[old.Spec.NodeName]
+		n.ask(t, old, other)
+		moved := n.running(t, name, old.UID)
+		require.Equal(t, other, moved.Spec.NodeName, "the new pod is on the target")
+		requireEvent(t, plane, moved.Name, "The job has moved from node "+old.Spec.NodeName+" to "+other)
+		require.NotContains(t, moved.Annotations, gpushare.PausedAnnotation)
+		require.LessOrEqual(t, n.most[name], 1, "never two pods of a job run at a time")
+	}
+	requireDrain(t, c, ended)
+}
+
+// TestExtender_RefusesMoves shows the events of requests that are refused.
+func TestExtender_RefusesMoves(t *testing.T) {
+	plane, c, ended := start(t, 1, gpushare.Resource, nil)
+	n := newNode(t, plane, c.Etcd)
+	for name, test := range map[string]struct{ checkpoint, to, why string }{
+		"no-checkpoint": {"none", "any", "it cannot save"},
+		"nowhere":       {"", "node-7", "The job is not moved to node node-7: nothing is known about the node yet"},
+		"here":          {"", "node-0", "The job is on node node-0 already"},
+	} {
+		pod := trainer(name, 1)
+		pod.Annotations = map[string]string{gpushare.MemoryAnnotation: "1Gi", gpushare.CheckpointAnnotation: test.checkpoint}
+		_, err := plane.Client.CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{})
+		require.NoError(t, err)
+		n.ask(t, n.running(t, name, ""), test.to)
+		requireEvent(t, plane, name, test.why)
+		require.Eventually(t, func() bool {
+			pod, err := plane.Client.CoreV1().Pods("default").Get(t.Context(), name, metav1.GetOptions{})
+			require.NoError(t, err)
+			_, asks := pod.Annotations[gpushare.MoveAnnotation]
+			return !asks && pod.DeletionTimestamp == nil
+		}, time.Minute, 50*time.Millisecond, "the request is removed, and the pod runs on")
+	}
+	requireDrain(t, c, ended)
+}
+
+// node plays kubelet and the coordinators: pods run as soon as they are bound, end when they are deleted, save when they are
+// asked to, and continue at the saved step.
+type node struct {
+	plane *upstreamtest.Plane
+	bus   *etcdbus.Bus
+	most  map[string]int // of each job: how many of its pods ran at a time
+}
+
+func newNode(t *testing.T, plane *upstreamtest.Plane, c etcdbus.Config) *node {
+	b, err := etcdbus.Open(c)
+	require.NoError(t, err)
+	n := &node{plane: plane, bus: b, most: map[string]int{}}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			n.pass(ctx)
+			time.Sleep(50 * time.Millisecond)
+		}
+	}()
+	t.Cleanup(func() { stop(); <-done; _ = b.Close() })
+	return n
+}
+
+func (n *node) pass(ctx context.Context) {
+	pods := n.plane.Client.CoreV1().Pods("default")
+	list, err := pods.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return
+	}
+	running := map[string]int{}
+	for i := range list.Items {
+		p := &list.Items[i]
+		switch {
+		case p.DeletionTimestamp != nil:
+			now := int64(0)
+			_ = pods.Delete(ctx, p.Name, metav1.DeleteOptions{GracePeriodSeconds: &now})
+			running[job(p.Name)]++ // until the next pass
+		case p.Spec.NodeName == "":
+		case p.Status.Phase == corev1.PodPending:
+			p.Status.Phase = corev1.PodRunning
+			_, _ = pods.UpdateStatus(ctx, p, metav1.UpdateOptions{})
+			running[job(p.Name)]++
+		default:
+			running[job(p.Name)]++
+			n.coordinate(ctx, p)
+		}
+	}
+	for name, count := range running {
+		n.most[name] = max(n.most[name], count)
+	}
+}
+
+// coordinate publishes the job's step, and answers a request to save.
+func (n *node) coordinate(ctx context.Context, p *corev1.Pod) {
+	ref := growth.PodRef{Namespace: p.Namespace, Name: p.Name, UID: growth.PodUID(p.UID)}
+	value, _ := bus.Encode(bus.Sample{Pod: ref, Step: 40})
+	_, _ = n.bus.Put(ctx, bus.SampleKey(ref.UID), value, bus.Persistent)
+	request := p.Annotations[gpushare.SaveAnnotation]
+	if saved, err := gpushare.ParseSaved(p.Annotations[gpushare.SavedAnnotation]); request == "" || err == nil && saved.Request == request {
+		return
+	}
+	answer := gpushare.Saved{Request: request, Step: 40, SHA256: strings.Repeat("0f", 32), Path: "/checkpoints/job.pt"}
+	patch := []byte(`{"metadata": {"annotations": {"` + gpushare.SavedAnnotation + `": "` + answer.String() + `"}}}`)
+	_, _ = n.plane.Client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+}
+
+// job returns the name of the job of a pod.
+func job(pod string) string { name, _, _ := strings.Cut(pod, "-"); return name }
+
+// running waits for the running pod of a job that is not the one with a UID.
+func (n *node) running(t *testing.T, name string, not types.UID) (found *corev1.Pod) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		list, err := n.plane.Client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{})
+		require.NoError(t, err)
+		for i := range list.Items {
+			p := &list.Items[i]
+			if (p.Name == name || job(p.Name) == name) && p.UID != not && p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp == nil {
+				found = p
+				return true
+			}
+		}
+		return false
+	}, time.Minute, 50*time.Millisecond, "the job %s runs", name)
+	return found
+}
+
+// ask asks to move a pod.
+func (n *node) ask(t *testing.T, p *corev1.Pod, to string) {
+	t.Helper()
+	patch := []byte(`{"metadata": {"annotations": {"` + gpushare.MoveAnnotation + `": "` + to + `"}}}`)
+	_, err := n.plane.Client.CoreV1().Pods(p.Namespace).Patch(t.Context(), p.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	require.NoError(t, err)
+}
