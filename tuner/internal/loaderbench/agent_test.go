@@ -107,9 +107,6 @@ func (a *agent) serve(conn net.Conn) {
 		case wire.Progress:
 			a.last = m
 			a.reports = append(a.reports, report{time.Now(), m})
-			if m.Loaders != nil {
-				a.loaders = *m.Loaders
-			}
 		case wire.Ack:
 			a.applied = m.Generation
 		}
@@ -124,11 +121,25 @@ func (a *agent) use(loaders int) {
 	if a.loaders == loaders && a.applied == a.sent {
 		return
 	}
+	a.loaders = loaders
+	a.send()
+}
+
+// send sends the newest config, with a generation of its own.
+func (a *agent) send() {
 	a.sent++
-	line, err := wire.Encode(wire.Config{Generation: a.sent, Values: wire.Values{Loaders: &loaders}})
+	line, err := wire.Encode(wire.Config{Generation: a.sent, Values: wire.Values{Loaders: new(a.loaders)}})
 	require.NoError(a.b.t, err)
-	_, err = a.conn.Write(line)
-	require.NoError(a.b.t, err)
+	_, _ = a.conn.Write(line) // a lost connection is replaced, and await sends again
+}
+
+// resend sends the newest config again if it was not acknowledged.
+func (a *agent) resend() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.conn != nil && a.applied != a.sent {
+		a.send()
+	}
 }
 
 // settled reports whether the job runs with the newest config.

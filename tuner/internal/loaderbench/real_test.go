@@ -113,9 +113,15 @@ func (m realMix) even() []int {
 
 // await waits until all jobs run with the newest config.
 func (r *running) await() {
-	deadline := time.Now().Add(3 * time.Minute) // jobs import PyTorch first
-	for slices.ContainsFunc(r.jobs, func(j *agent) bool { return !j.settled() }) {
-		require.True(r.b.t, time.Now().Before(deadline), "a job does not report, or does not apply a config")
+	began := time.Now()
+	for again := 1; slices.ContainsFunc(r.jobs, func(j *agent) bool { return !j.settled() }); {
+		require.Less(r.b.t, time.Since(began), 3*time.Minute, "a job does not report, or does not apply a config")
+		if time.Since(began) > time.Duration(again)*10*time.Second {
+			again++
+			for _, j := range r.jobs {
+				j.resend()
+			}
+		}
 		time.Sleep(20 * time.Millisecond)
 	}
 }

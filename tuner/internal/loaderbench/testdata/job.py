@@ -4,6 +4,7 @@
 A step is a wait, as for a process that waits for its GPU. The job ends when its standard input is closed.
 """
 import argparse
+import sys
 import threading
 import time
 import zlib
@@ -16,6 +17,7 @@ from torch.utils.data import DataLoader, Dataset
 import gpushare
 
 SIDE, BLOCK, STORED = 64, 8, 256
+HUNG = 20   # seconds without a batch after which the workers are replaced
 
 
 class Images(Dataset):
@@ -80,14 +82,19 @@ def main():
     position = 0
     threading.Thread(target=lambda: (open(0).read(), ended.set()), daemon=True).start()
     while not ended.is_set():
-        loader = DataLoader(data, options.batch, sampler=range(position, len(data)), num_workers=gpushare.loaders(options.loaders))
+        workers = gpushare.loaders(options.loaders)
         gpushare.batch_size(options.batch)
-        for batch in gpushare.timed(loader):
-            time.sleep(options.step)
-            position += len(batch)
-            gpushare.step(samples=len(batch))
-            if gpushare.changed() or ended.is_set():
-                break
+        loader = DataLoader(data, options.batch, sampler=range(position, len(data)), num_workers=workers,
+                            timeout=HUNG if workers else 0)
+        try:
+            for batch in gpushare.timed(loader):
+                time.sleep(options.step)
+                position += len(batch)
+                gpushare.step(samples=len(batch))
+                if gpushare.changed() or ended.is_set():
+                    break
+        except RuntimeError as err:   # a worker may hang if it was forked at the wrong moment: another loader replaces it
+            print("job.py: %s" % err, file=sys.stderr, flush=True)
 
 
 main()
