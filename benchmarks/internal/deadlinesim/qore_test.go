@@ -99,7 +99,7 @@ func TestSubmit_HeadOfLine(t *testing.T) {
 	}
 }
 
-// Seats of the genetic algorithm against enumeration: it must not beat it, and often misses the best.
+// The genetic algorithm against enumeration: it cannot be better, and often misses the best size.
 func TestEvolve_MissesTheBest(t *testing.T) {
 	c := empty(Host{100, 1000})
 	missed, cases := 0, 200

@@ -87,7 +87,7 @@ func uid(r *running, worker int) growth.PodUID {
 	return growth.PodUID(fmt.Sprintf("%04d-%d", r.index, worker))
 }
 
-// update tells a node of pods that have started and ended, and returns whether there are any.
+// update notifies a node of pods that have started and ended, and returns whether there are any.
 func (s *trellis) update(n *node.Node, host int, here []*worker, now float64) (changed bool) {
 	present := map[*pod]bool{}
 	for _, w := range here {
