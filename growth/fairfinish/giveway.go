@@ -51,9 +51,9 @@ func (t *instance) lacking(job int) float64 {
 	t.makeFeasible(p)
 	for _, i := range t.byDeadline() {
 		if i == job {
-			return t.dueBy(p, job, t.toDeadline(job))
+			return t.dueBy(p, job, t.toDeadline(job), float64(t.jobs[job].Deadline.Work.Likely))
 		}
-		t.dueBy(p, i, t.toDeadline(i))
+		t.dueBy(p, i, t.toDeadline(i), float64(t.jobs[i].Deadline.Work.Likely))
 	}
 	return 0
 }

@@ -84,19 +84,21 @@ func (t *instance) deadline(job int) deadline.Deadline {
 func (t *instance) raiseForDeadline(p *plan, job int, horizon float64) (more float64) {
 	work, by := float64(t.jobs[job].Deadline.Work.Likely), t.cautiousTime(job)
 	before := p.due[job][0]
-	if t.dueBy(p, job, by) > tolerance {
+	if t.dueBy(p, job, by, work) > tolerance {
 		by = t.toDeadline(job)
-		t.dueBy(p, job, by)
+		if lacking := t.dueBy(p, job, by, work); lacking > tolerance {
+			t.dueBy(p, job, by, work-lacking)
+		}
 	}
 	t.raise(p, job, work*min(1, horizon/by))
 	return p.due[job][0] - before
 }
 
-// dueBy makes the work of a job's deadline due by a time, if the plan stays feasible. It returns the work that lacks otherwise.
-func (t *instance) dueBy(p *plan, job int, by float64) (lacking float64) {
+// dueBy makes work of a job due by a time, if the plan stays feasible. It returns the work that lacks otherwise.
+func (t *instance) dueBy(p *plan, job int, by, work float64) (lacking float64) {
 	base, before := p.deficitOf(job), p.due[job]
 	p.due[job] = slices.Clone(before)
-	work := min(float64(t.jobs[job].Deadline.Work.Likely), p.remaining[job])
+	work = min(work, p.remaining[job])
 	for s, end := range p.ends {
 		if end >= by-instant && !math.IsInf(work, 1) {
 			p.due[job][s] = max(p.due[job][s], work)

@@ -54,7 +54,7 @@ func (n *Node) giveWayText(j *job, e estimate) string {
 		return "The jobs compute at the same time, and do not give way for deadlines"
 	}
 	lacking, ways := fairfinish.GiveWay(e.config, e.state, e.jobs, j.identity().pod.Ref.UID)
-	if lacking <= 0 {
+	if lacking < 0.5 {
 		return "The slack suffices for it, as far as is known now"
 	}
 	text := fmt.Sprintf("It lacks %.0f %s", float64(lacking), e.config.Unit)
