@@ -1,0 +1,216 @@
+package goodput_test
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/goodput"
+)
+
+func known(scale float64) (n goodput.Noise) {
+	w := world{scale: scale}
+	random := rand.New(rand.NewPCG(1, 1))
+	for range 200 {
+		n = n.Add(w.gradients(64, random))
+	}
+	return n
+}
+
+func TestNoise_EstimatesTheScale(t *testing.T) {
+	for _, scale := range []float64{10, 100, 1000} {
+		low, high := known(scale).Scale()
+		require.Less(t, low, 1.3*scale)
+		require.Greater(t, high, scale/1.3)
+		require.Greater(t, low, scale/3, "the interval is narrow enough to be useful")
+	}
+}
+
+func TestNoise_IsUnknownAtFirst(t *testing.T) {
+	n := goodput.Noise{}
+	for range 7 {
+		n = n.Add(goodput.Comparison{Count: 1, Small: 8, SmallSquared: 2, Large: 16, LargeSquared: 1.5})
+		require.False(t, n.Known())
+	}
+	require.True(t, n.Add(goodput.Comparison{Count: 1, Small: 8, SmallSquared: 2, Large: 16, LargeSquared: 1.5}).Known())
+}
+
+func TestNoise_IgnoresGarbage(t *testing.T) {
+	before := known(100)
+	for name, c := range map[string]goodput.Comparison{
+		"no comparison":    {Small: 8, SmallSquared: 1, Large: 16, LargeSquared: 1},
+		"NaN":              {Count: 1, Small: 8, SmallSquared: math.NaN(), Large: 16, LargeSquared: 1},
+		"an infinite norm": {Count: 1, Small: 8, SmallSquared: 1, Large: 16, LargeSquared: math.Inf(1)},
+		"a negative norm":  {Count: 1, Small: 8, SmallSquared: -1, Large: 16, LargeSquared: 1},
+		"a huge norm":      {Count: 1, Small: 8, SmallSquared: 1e200, Large: 16, LargeSquared: 1},
+		"equal sizes":      {Count: 1, Small: 8, SmallSquared: 1, Large: 8, LargeSquared: 1},
+		"a negative size":  {Count: 1, Small: -8, SmallSquared: 1, Large: 8, LargeSquared: 1},
+	} {
+		require.Equal(t, before, before.Add(c), name)
+	}
+}
+
+func TestNoise_BoundsTheInfluenceOfAnOutlier(t *testing.T) {
+	before := known(100)
+	after := before.Add(goodput.Comparison{Count: 1, Small: 64, SmallSquared: 1e90, Large: 128, LargeSquared: 1e20})
+	low, _ := before.Scale()
+	now, _ := after.Scale()
+	require.InEpsilon(t, low, now, .5)
+}
+
+func TestRule_Efficiency(t *testing.T) {
+	for name, tc := range map[string]struct {
+		rule             goodput.Rule
+		scale, own, size float64
+		want             float64
+	}{
+		"the job's own size":                {goodput.Linear, 100, 64, 64, 1},
+		"noise only, linear":                {goodput.Linear, 1e12, 64, 128, 1},
+		"noise only, smaller, linear":       {goodput.Linear, 1e12, 64, 32, 1},
+		"no noise: a sample more is wasted": {goodput.Unchanged, 0, 64, 128, .5},
+		"no noise: a larger rate diverges":  {goodput.Linear, 0, 64, 128, 0},
+		"the best rule is Pollux's":         {goodput.Linear, 1e12, 1, 1e6, (1e12 + 1) / (1e12 + 1e6)},
+		"unchanged: no credit":              {goodput.Unchanged, 1e12, 64, 128, .5},
+		"an unknown rule changes nothing":   {"cube", 1e12, 64, 128, .5},
+		"no size":                           {goodput.Linear, 1, 0, 128, 0},
+	} {
+		require.InDelta(t, tc.want, tc.rule.Efficiency(tc.scale, tc.scale, tc.own, tc.size), 1e-4, name)
+	}
+}
+
+// No rule makes a sample more valuable than the best learning rate for the size would.
+func TestRule_EfficiencyIsAtMostPolluxs(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 10000 {
+		scale, own, size := math.Exp(20*random.Float64()-5), 1+1000*random.Float64(), 1+10000*random.Float64()
+		for _, rule := range []goodput.Rule{goodput.Linear, goodput.SquareRoot, goodput.Unchanged} {
+			got := rule.Efficiency(scale, scale, own, size)
+			require.LessOrEqual(t, got, (scale+own)/(scale+size)*(1+1e-9))
+			require.LessOrEqual(t, rule.Efficiency(scale/2, 2*scale, own, size), got*(1+1e-9), "uncertainty is not favourable")
+		}
+	}
+}
+
+// measured is a job that has run with its own size for some intervals.
+func measured(n goodput.Noise) goodput.State {
+	s := goodput.State{Range: goodput.Range{Default: 64, Min: 16, Max: 512, Rule: goodput.SquareRoot}, Noise: n, MemoryLimit: 8192}
+	for range 5 {
+		s = s.Observe(64, .1, 1000)
+	}
+	return s
+}
+
+func TestOptions_WhenNotToChange(t *testing.T) {
+	larger := measured(known(1e6))
+	require.Greater(t, larger.Options(64)[1].Batch, 64)
+	for name, change := range map[string]func(*goodput.State){
+		"the noise is unknown":            func(s *goodput.State) { s.Noise = goodput.Noise{} },
+		"no range is declared":            func(s *goodput.State) { s.Range = goodput.Range{} },
+		"the range is one size":           func(s *goodput.State) { s.Range.Min, s.Range.Max = 64, 64 },
+		"the range is invalid":            func(s *goodput.State) { s.Range.Min = 100 },
+		"the memory is unknown":           func(s *goodput.State) { s.Points[0].Memory = 0 },
+		"the limit of memory is unknown":  func(s *goodput.State) { s.MemoryLimit = 0 },
+		"twice as much does not fit":      func(s *goodput.State) { s.MemoryLimit = 1400 },
+		"the next size was rolled back":   func(s *goodput.State) { s.RejectedFrom = 65 },
+		"a size is tried":                 func(s *goodput.State) { s.Trying = true },
+		"it was not measured long enough": func(s *goodput.State) { s.Points[0].Intervals = 3 },
+		"the measurement is not finite":   func(s *goodput.State) { s.Points[0].Step = growth.Seconds(math.NaN()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := measured(known(1e6))
+			change(&s)
+			require.LessOrEqual(t, len(s.Options(64)), 1)
+		})
+	}
+}
+
+func TestObserve_NewConditionsAreNoPropertyOfASize(t *testing.T) {
+	s := measured(known(300))
+	for range 5 {
+		s = s.Observe(128, .15, 1200)
+	}
+	for range 30 { // another job has come
+		s = s.Observe(128, .3, 1200)
+	}
+	require.InEpsilon(t, .2, float64(s.Points[0].Step), .1)
+	require.InEpsilon(t, .3, float64(s.Points[1].Step), .1)
+}
+
+func TestTogether(t *testing.T) {
+	option := func(batch int, gain float64, step growth.Seconds, memory growth.MiB) goodput.Option {
+		return goodput.Option{Batch: batch, Gain: gain, Step: step, Memory: memory}
+	}
+	a := []goodput.Option{option(32, 1, .1, 1000), option(64, 1.3, .15, 2000)}
+	b := []goodput.Option{option(16, 1, .2, 1000), option(48, 1.5, .5, 3000), option(32, 1.2, .3, 2000)}
+	for name, tc := range map[string]struct {
+		jobs   [][]goodput.Option
+		memory growth.MiB
+		want   []int
+	}{
+		"no job":                         {nil, 0, nil},
+		"one job":                        {[][]goodput.Option{a}, 0, []int{64}},
+		"both":                           {[][]goodput.Option{a, b}, 0, []int{64, 48}},
+		"memory for one of the larger":   {[][]goodput.Option{a, b}, 4000, []int{64, 32}},
+		"memory for none":                {[][]goodput.Option{a, b}, 1500, []int{32, 16}},
+		"long steps":                     {[][]goodput.Option{a, {option(16, 1, 1.7, 0), option(32, 1.4, 1.9, 0)}}, 0, []int{32, 32}},
+		"longer steps than allowed stay": {[][]goodput.Option{a, {option(16, 1, 5, 0), option(32, 1.4, 6, 0)}}, 0, []int{32, 16}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []int
+			for _, o := range goodput.Together(tc.jobs, tc.memory) {
+				got = append(got, o.Batch)
+			}
+			require.Equal(t, tc.want, got)
+		})
+	}
+}
+
+func TestTogether_ManyJobs(t *testing.T) {
+	var jobs [][]goodput.Option
+	for range 40 {
+		jobs = append(jobs, []goodput.Option{{Batch: 1, Gain: 1, Memory: 100, Step: .01}, {Batch: 2, Gain: 1.1, Memory: 200, Step: .02}})
+	}
+	larger := 0
+	for _, o := range goodput.Together(jobs, 6000) {
+		larger += o.Batch - 1
+	}
+	require.Equal(t, 20, larger)
+}
+
+// FuzzState: for any state, options are inside the declared range and can be encoded.
+func FuzzState(f *testing.F) {
+	for _, s := range []goodput.State{measured(known(100)), {}, {Range: goodput.Range{Default: 1, Min: 1, Max: goodput.MaxBatch}}} {
+		raw, _ := json.Marshal(s)
+		f.Add(raw, 64, .1, int64(100), 1.0, 0.5)
+	}
+	f.Fuzz(func(t *testing.T, raw []byte, batch int, step float64, memory int64, small, large float64) {
+		var s goodput.State
+		if json.Unmarshal(raw, &s) != nil {
+			return
+		}
+		s.Noise = s.Noise.Add(goodput.Comparison{Count: 1, Small: 8, SmallSquared: small, Large: 16, LargeSquared: large})
+		for range 5 {
+			s = s.Observe(batch, growth.Seconds(step), growth.MiB(memory))
+		}
+		for _, o := range s.Options(batch) {
+			if o.Batch != batch && (o.Batch < s.Range.Min || o.Batch > s.Range.Max) {
+				t.Fatalf("%+v for %+v", o, s)
+			}
+			if !(o.Gain > 0) || math.IsInf(o.Gain, 1) {
+				t.Fatalf("a gain of %v", o.Gain)
+			}
+		}
+		values, err := json.Marshal(s.Values())
+		if err != nil {
+			t.Fatalf("%+v cannot be encoded: %v", s.Values(), err)
+		}
+		_ = values
+		if goodput.Together([][]goodput.Option{append(s.Options(batch), goodput.Option{Gain: 1})}, 0) == nil {
+			t.Fatal("no choice")
+		}
+	})
+}
