@@ -7,6 +7,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/deadline"
 	"github.com/trellis-gpu/trellis/growth/elastic"
+	"github.com/trellis-gpu/trellis/growth/goodput"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/interference"
 	"github.com/trellis-gpu/trellis/growth/move"
@@ -226,6 +227,8 @@ type Sample struct {
 	Paused Pause `json:"paused,omitempty"`
 	// Checkpoint is the last checkpoint that the job has saved and reported.
 	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
+	// Batch is what is known about the job's batch size; absent for a job that declares no range.
+	Batch *goodput.State `json:"batch,omitempty"`
 	// ETA is when the job is expected to end; absent while that is unknown.
 	ETA *ETA `json:"eta,omitempty"`
 	// Deadline is the status of the deadline of the job's user; absent if there is none.
@@ -333,8 +336,9 @@ type Advice struct {
 	Generation int64 `json:"generation"`
 	Loaders    *int  `json:"loaders,omitempty"`
 	BatchSize  *int  `json:"batchSize,omitempty"`
-	// Reason explains the advice to users, in one sentence.
-	Reason string `json:"reason,omitempty"`
+	// Reason explains Loaders to users, in one sentence, and BatchReason BatchSize.
+	Reason      string `json:"reason,omitempty"`
+	BatchReason string `json:"batchReason,omitempty"`
 	// Resources is what the job should request; nil if nothing is known. It is no part of Generation.
 	Resources *peaks.Recommendation `json:"resources,omitempty"`
 	// Width is the number of workers that the job should have; nil if its present one should stay. It is no part of Generation.

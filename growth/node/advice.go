@@ -117,7 +117,7 @@ func (e ConfigAcked) apply(n *Node) {
 	j.running.Loaders = cmp.Or(e.Ack.Applied.Loaders, j.running.Loaders)
 	j.running.BatchSize = cmp.Or(e.Ack.Applied.BatchSize, j.running.BatchSize)
 	n.announce(j, "LoadersChanged", "Data-loader workers", before.Loaders, j.running.Loaders, j.advice.Reason)
-	why := j.advice.Reason
+	why := cmp.Or(j.advice.BatchReason, j.advice.Reason)
 	if j.trial.Phase == trial.RollingBack {
 		why = "as before the trial"
 	}

@@ -94,6 +94,7 @@ type job struct {
 	pause         pause
 	save          saving
 	trial         trial.State
+	batch         batchState
 	attempt       int64 // number of the config within one generation of advice
 	restarted     bool  // since the last tick
 

@@ -43,6 +43,7 @@ func (n *Node) report(j *job, e ProgressReported) {
 	if e.Source == gpushare.FromSocket {
 		n.seeForStop(j, e)
 		j.settings.add(e)
+		j.batch.add(p)
 		j.running = j.settings.running(j.running, j.sentConfig)
 	}
 	if e.Source != j.spec.Progress.Source {

@@ -82,6 +82,7 @@ func (n *Node) resumeJob(j *job, s bus.Sample, state jobState) {
 	j.endDuty(s.Duty)
 	j.resumeGPU(s.GPUTime, state.Work)
 	n.resumeTrial(j, state.Trial)
+	j.batch.resume(s.Batch)
 	j.stepOffset = s.Step
 	j.counter = stepCounter{steps: s.Step, last: j.latest}
 	j.counter.resume(j.curve)

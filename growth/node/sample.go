@@ -83,6 +83,7 @@ func (n *Node) sample(j *job) bus.Sample {
 		model := j.profile.model
 		s.Model = &model
 	}
+	s.Batch = j.batchSample()
 	if j.dutyEnded {
 		s.Duty = new(growth.Share(1))
 	}

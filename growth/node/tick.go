@@ -78,6 +78,7 @@ func (n *Node) observe(j *job, usages map[growth.PodUID]Usage) {
 		j.observe(usage, n.now)
 	}
 	n.observeUse(j)
+	n.observeBatch(j, observed)
 }
 
 // measureCosts updates the step costs of all jobs from the interval that has ended.

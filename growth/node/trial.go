@@ -24,6 +24,7 @@ func (j *job) observation(now time.Time) trial.Observation {
 	}
 	if j.running.BatchSize != nil {
 		o.Batch = *j.running.BatchSize
+		o.Efficiency = j.batch.efficiency(o.Batch)
 	}
 	if j.running.Loaders != nil {
 		o.Loaders = *j.running.Loaders
@@ -36,9 +37,9 @@ func (n *Node) tryBatchSize(j *job, o trial.Observation) {
 	if !j.spec.Allows(gpushare.TuneBatchSize) {
 		return
 	}
-	advised := 0
-	if a, ok := n.advice[j.pod.Ref.UID]; ok && a.BatchSize != nil {
-		advised = *a.BatchSize
+	advised, why := 0, ""
+	if a, ok := n.advice[j.pod.Ref.UID]; ok && a.BatchSize != nil && j.batch.accepts(*a.BatchSize) {
+		advised, why = *a.BatchSize, a.BatchReason
 	}
 	next, verdict, reason := j.trial.Next(o, advised, j.spec.Direction)
 	j.trial = next
@@ -47,6 +48,11 @@ func (n *Node) tryBatchSize(j *job, o trial.Observation) {
 	}
 	n.log(Info, "batch size on trial", "job", j.pod.Ref, "verdict", verdict, "reason", reason)
 	switch verdict {
+	case trial.Offering:
+		if why != "" {
+			reason += ": " + why
+		}
+		n.event(j, time.Second, false, "BatchSizeTried", "On trial: "+reason)
 	case trial.Kept:
 		n.event(j, time.Second, false, "BatchSizeKept", "On trial: "+reason)
 	case trial.RolledBack:

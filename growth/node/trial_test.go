@@ -27,6 +27,7 @@ type trainee struct {
 	batch, loaders int
 	generation     int64
 	worse          float64 // relative loss of speed with a batch size above 64
+	reports        func(*wire.Progress)
 }
 
 func newTrainee(w *harness) *trainee {
@@ -57,10 +58,14 @@ func (j *trainee) run(n int) {
 		}
 		j.made++
 		batch, loaders := j.batch, j.loaders
-		j.send(j.name, wire.Progress{
+		p := wire.Progress{
 			Step: j.made, Samples: int64(1000 * speed), StepSeconds: 1, BatchSize: &batch, Loaders: &loaders,
 			Metrics: wire.Metrics{{Name: "loss", Value: 1 / float64(j.made)}},
-		})
+		}
+		if j.reports != nil {
+			j.reports(&p)
+		}
+		j.send(j.name, p)
 		j.pass(interval)
 	}
 }

@@ -16,7 +16,7 @@ func whyWorse(before, after Observations, direction growth.Direction) string {
 	}
 	rate := float64(after.meanRate())
 	if rate < limit {
-		return fmt.Sprintf("%.1f samples/s, below the limit of %.1f (%.1f before)", rate, limit, baseline)
+		return fmt.Sprintf("%.1f %s, below the limit of %.1f (%.1f before)", rate, after.unit(), limit, baseline)
 	}
 	was, spread, known := before.metricStats()
 	if !known {

@@ -12,6 +12,8 @@ type Observation struct {
 	Reported bool `json:"-"`
 	// Samples is the throughput, in samples per second.
 	Samples growth.PerSecond `json:"samples,omitempty"`
+	// Efficiency is the value of a sample in a batch of this size, relative to one at the job's own size; 0 if unknown.
+	Efficiency float64 `json:"efficiency,omitempty"`
 	// Value is the mean of the metric. It is valid if HasValue is set.
 	Value    float64 `json:"value,omitempty"`
 	HasValue bool    `json:"valued,omitempty"`
@@ -28,15 +30,19 @@ type Observation struct {
 type Observations []Observation
 
 // push appends an observation and keeps the last window of them. After a restart, or a change of batch size or loaders,
-// it keeps only the new one.
+// it keeps only the new one. The same holds once the efficiency is known.
 func (obs Observations) push(o Observation) Observations {
-	if n := len(obs); o.Restarted || (n > 0 && (obs[n-1].Batch != o.Batch || obs[n-1].Loaders != o.Loaders)) {
+	if n := len(obs); o.Restarted || (n > 0 && !obs[n-1].comparable(o)) {
 		obs = nil
 	}
 	if len(obs) >= window {
 		obs = obs[len(obs)-window+1:]
 	}
 	return append(append(Observations{}, obs...), o)
+}
+
+func (o Observation) comparable(other Observation) bool {
+	return o.Batch == other.Batch && o.Loaders == other.Loaders && (o.Efficiency > 0) == (other.Efficiency > 0)
 }
 
 // sufficient reports whether the observations can serve as a baseline: a full window with a metric or a throughput.
@@ -48,9 +54,25 @@ func (obs Observations) sufficient() bool {
 func (obs Observations) meanRate() growth.PerSecond {
 	sum := growth.PerSecond(0)
 	for _, o := range obs {
-		sum += o.Samples
+		sum += o.goodput()
 	}
 	return sum / growth.PerSecond(max(len(obs), 1))
+}
+
+// goodput is the throughput in samples that are worth as much as those at the job's own size.
+func (o Observation) goodput() growth.PerSecond {
+	if o.Efficiency > 0 {
+		return o.Samples * growth.PerSecond(o.Efficiency)
+	}
+	return o.Samples
+}
+
+// unit is that of meanRate, for users.
+func (obs Observations) unit() string {
+	if len(obs) > 0 && obs[0].Efficiency > 0 {
+		return "useful samples/s"
+	}
+	return "samples/s"
 }
 
 func (obs Observations) meanShare() growth.Share {

@@ -142,8 +142,8 @@ func (s State) whileTrying(o Observation, direction growth.Direction) (State, Ve
 	before, after := s.Before.meanRate(), s.After.meanRate()
 	s.Phase = Idle
 	s.Before, s.After = s.After, nil
-	return s, Kept, fmt.Sprintf("batch size %d stays: %.1f samples/s, %.1f with %d",
-		s.To, float64(after), float64(before), s.From)
+	return s, Kept, fmt.Sprintf("batch size %d stays: %.1f %s, %.1f with %d",
+		s.To, float64(after), s.Before.unit(), float64(before), s.From)
 }
 
 // rollBack ends the trial and excludes the size from further trials.

@@ -257,6 +257,11 @@ var explanations = []explanation{
 		Advice:  "Nothing to do. It happens only to jobs that allow `batch-size` in `gpushare/tune`.",
 	},
 	{
+		Reason: "BatchSizeTried", From: "coordinator", On: "pod", Type: "Normal",
+		Meaning: "The job is offered the batch size that the tuner advises. The message has the predicted gain.",
+		Advice:  "Nothing to do. It happens only to jobs that allow `batch-size` in `gpushare/tune`: see [batch size](../batch-size.md).",
+	},
+	{
 		Reason: "BatchSizeKept", From: "coordinator", On: "pod", Type: "Normal",
 		Meaning: "A batch size that was tried made the job no worse, and stays.",
 		Advice:  "Nothing to do.",

@@ -3,6 +3,7 @@ package api
 import (
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/goodput"
 )
 
 // State is the tuner's state at one instant.
@@ -25,4 +26,6 @@ type Node struct {
 type Job struct {
 	Sample bus.Sample  `json:"sample"`
 	Advice *bus.Advice `json:"advice"`
+	// Goodput has the predicted goodput by batch size; absent for a job without measurements or without a declared range.
+	Goodput []goodput.Value `json:"goodput,omitempty"`
 }

@@ -67,6 +67,9 @@ func (a *Adviser) Decide(s *history.Snapshot, now time.Time) []Change {
 			changes = append(changes, a.divide(connected)...)
 		}
 	}
+	for _, node := range s.Nodes {
+		changes = append(changes, adviseBatches(node, jobsOn(s, node.Name), changes)...)
+	}
 	changes = a.recommendResources(s, changes, now)
 	return append(changes, a.withdraw(s, now)...)
 }

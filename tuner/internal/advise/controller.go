@@ -79,8 +79,9 @@ func (c *Controller) sync(ctx context.Context) {
 			log.Warn("advice could not be written", "err", err)
 			return // other writes would fail as well
 		case change.Advice != nil:
-			log.Info("advice", "loaders", loadersText(change.Advice), "generation", change.Advice.Generation, "reason",
-				change.Advice.Reason, "resources", resourcesText(change.Advice))
+			log.Info("advice", "loaders", loadersText(change.Advice), "batchSize", batchText(change.Advice), "generation",
+				change.Advice.Generation, "reason", change.Advice.Reason, "batchReason", change.Advice.BatchReason,
+				"resources", resourcesText(change.Advice))
 		default:
 			log.Info("advice withdrawn", "reason", "the job's sample is missing")
 		}

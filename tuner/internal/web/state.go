@@ -24,7 +24,11 @@ func state(s *history.Snapshot) api.State {
 	}
 	for _, j := range s.Jobs {
 		if j.Sample != nil {
-			doc.Jobs = append(doc.Jobs, api.Job{Sample: *j.Sample, Advice: j.Advice})
+			job := api.Job{Sample: *j.Sample, Advice: j.Advice}
+			if j.Sample.Batch != nil {
+				job.Goodput = j.Sample.Batch.Values()
+			}
+			doc.Jobs = append(doc.Jobs, job)
 		}
 	}
 	return doc

@@ -131,10 +131,22 @@ function requests(advice) {
   return parts.map(text => make("small", { title: "recommended, from " + r.reason }, text));
 }
 
+// batchSizes shows the goodput of a job by batch size: in bold what was measured, relative to the present size.
+function batchSizes(sample, advice, goodput) {
+  const now = (goodput || []).find(value => value.batch === sample.batchSize);
+  if (!now || !(now.goodput > 0)) return "";
+  const line = make("div", { title: "goodput by batch size, relative to the present one; bold: measured" }, "batch size ");
+  for (const value of goodput.filter(v => v.measured || v.batch === (advice && advice.batchSize))) {
+    line.append(make(value.measured ? "strong" : "span", {}, `${value.batch}: ${percent(value.goodput / now.goodput)}`), " ");
+  }
+  if (advice && advice.batchReason) line.append(`advised ${advice.batchSize}: ${advice.batchReason}`);
+  return line;
+}
+
 // jobRows returns the row of a job and, below it, the reason for its advice.
-function jobRows({ sample, advice }) {
+function jobRows({ sample, advice, goodput }) {
   const name = make("td", {}, make("strong", {}, `${sample.pod.namespace}/${sample.pod.name}`));
-  const reason = make("td", { colspan: 12 }, (advice && advice.reason) || "");
+  const reason = make("td", { colspan: 12 }, (advice && advice.reason) || "", batchSizes(sample, advice, goodput));
   const step = make("td", { class: "n" }, sample.totalSteps ? `${sample.step} / ${sample.totalSteps}` : String(sample.step));
   if (sample.totalSteps) step.append(bar(sample.step, sample.totalSteps));
   const gpus = (sample.gpus || []).map(short).join(", ");
