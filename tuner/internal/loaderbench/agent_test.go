@@ -109,6 +109,7 @@ func (a *agent) serve(conn net.Conn) {
 			a.reports = append(a.reports, report{time.Now(), m})
 		case wire.Ack:
 			a.applied = m.Generation
+			a.reports = nil // those were before the rebuild
 		}
 		a.mu.Unlock()
 	}
@@ -142,11 +143,11 @@ func (a *agent) resend() {
 	}
 }
 
-// settled reports whether the job runs with the newest config.
+// settled reports whether the job runs with the newest config, and has made two steps with it.
 func (a *agent) settled() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.conn != nil && a.applied == a.sent && len(a.reports) > 0
+	return a.conn != nil && a.applied == a.sent && len(a.reports) > 1
 }
 
 // take returns the reports so far and begins again.

@@ -138,6 +138,7 @@ func (r *running) measure(workers []int) []float64 {
 		j.take()
 	}
 	time.Sleep(r.b.times().measure)
+	r.await() // on a busy machine a step may take longer
 	rates := make([]float64, len(r.jobs))
 	for i, j := range r.jobs {
 		rates[i] = rate(j.take())
