@@ -25,7 +25,7 @@ func (n *Node) reportResources(j *job) {
 	if j.profile.reported != nil && !r.DiffersFrom(*j.profile.reported) {
 		return
 	}
-	parts := n.misfits(j, *r)
+	parts := n.differing(j, *r)
 	if len(parts) == 0 {
 		return
 	}
@@ -40,8 +40,8 @@ func (n *Node) reportResources(j *job) {
 	n.event(j, 0, false, "ResourcesRecommended", message)
 }
 
-// misfits describes the requests that differ noticeably from the recommended ones.
-func (n *Node) misfits(j *job, r peaks.Recommendation) (parts []string) {
+// differing describes the requests that differ noticeably from the recommended ones.
+func (n *Node) differing(j *job, r peaks.Recommendation) (parts []string) {
 	if m := j.pod.Memory; r.Memory != nil && m.Request > 0 && peaks.MemoryDiffers(m.Request, growth.MiB(r.Memory.Request)) {
 		parts = append(parts, fmt.Sprintf("memory: %s requested, %s recommended (peak, 80 %%: %s)", m.Request,
 			growth.MiB(r.Memory.Request), n.memoryInterval(j)))

@@ -72,7 +72,7 @@ func TestForecast(t *testing.T) {
 	require.False(t, ok, "this resource was not observed")
 }
 
-// FuzzForecast: whatever a job and a record say, an interval is finite, ordered, not below what was observed, and not far
+// FuzzForecast: for any job and any record, an interval is finite, ordered, not below what was observed, and not far
 // above it.
 func FuzzForecast(f *testing.F) {
 	f.Add([]byte{1, 2, 3, 250, 4}, 1.0, 10.0, 7.0, 0.1)

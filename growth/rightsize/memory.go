@@ -15,7 +15,7 @@ type Container struct {
 	Peak growth.MiB
 }
 
-// Least is the smallest request that is safe, whatever is recommended.
+// Least is the smallest request that is safe for any recommendation.
 func (c Container) Least() growth.MiB {
 	return c.below(growth.MiB(math.Ceil((1 + peaks.Margin) * float64(c.Peak))))
 }
