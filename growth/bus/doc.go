@@ -8,10 +8,12 @@
 //	nodes/<node>/epochs/<gpu uuid>          extender       Epoch         while the GPU exists
 //	nodes/<node>/load                       coordinator    NodeLoad      while the writer is alive
 //	nodes/<node>/speeds                     coordinator    Speeds        while the writer is alive
+//	runs/<node>/<program>                   coordinator    ProgramRuns   while the writer is alive
 //	jobs/<pod uid>/sample                   coordinator    Sample        while the writer is alive
 //	jobs/<pod uid>/advice                   tuner          Advice        until the job ends
 //	models/interference                     tuner          Interference  persistent
 //	models/peaks                            tuner          Peaks         persistent
+//	models/programs/<program>               tuner          ProgramModel  persistent
 //	moves/<pod uid>                         mover          –             until completed, plus one hour
 //	refusals/<pod uid>                      extender       Refusal       until the pod is recreated
 //

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/programs"
 )
 
 // Prefix is the prefix of every key: the product and the version of this schema.
@@ -26,6 +27,9 @@ const (
 	KindModel       Kind = "models"
 	KindMove        Kind = "moves"
 	KindRefusal     Kind = "refusals"
+	// KindRuns is a node's runs of a program, KindProgram what is known of it from all nodes.
+	KindRuns    Kind = "runs"
+	KindProgram Kind = "models/programs"
 )
 
 // Key is a parsed key. Its kind determines which fields are set.
@@ -35,6 +39,8 @@ type Key struct {
 	Pod  growth.PodUID
 	GPU  growth.GPU
 	Name string
+	// Program is the ID of a program, which names its namespace.
+	Program programs.ID
 }
 
 // Prefixes to list and watch.
@@ -44,6 +50,8 @@ const (
 	Models   = Prefix + "models/"
 	Moves    = Prefix + "moves/"
 	Refusals = Prefix + "refusals/"
+	Runs     = Prefix + "runs/"
+	Programs = Models + "programs/"
 )
 
 // NodePrefix returns the prefix of all keys of a node.
@@ -98,6 +106,15 @@ func MoveKey(pod growth.PodUID) string { return Moves + string(pod) }
 // RefusalKey returns the key of a rejected pod that awaits recreation.
 func RefusalKey(pod growth.PodUID) string { return Refusals + string(pod) }
 
+// RunsKey returns the key of a node's runs of a program. It is not below the node's prefix: only the tuner reads these
+// records, and others watch all nodes.
+func RunsKey(node growth.NodeName, program programs.ID) string {
+	return Runs + string(node) + "/" + program.String()
+}
+
+// ProgramKey returns the key of the model of a program.
+func ProgramKey(program programs.ID) string { return Programs + program.String() }
+
 // ParseKey parses a key. It accepts exactly the keys that the functions above build from valid names.
 func ParseKey(key string) (Key, error) {
 	rest, ok := strings.CutPrefix(key, Prefix)
@@ -118,6 +135,10 @@ func ParseKey(key string) (Key, error) {
 		parsed = Key{Kind: Kind(parts[2]), Pod: growth.PodUID(parts[1])}
 	case parts[0] == string(KindModel) && len(parts) == 2:
 		parsed = Key{Kind: KindModel, Name: parts[1]}
+	case parts[0] == string(KindModel) && len(parts) == 3 && parts[1] == "programs":
+		parsed = programKey(KindProgram, "", parts[2])
+	case parts[0] == string(KindRuns) && len(parts) == 3:
+		parsed = programKey(KindRuns, growth.NodeName(parts[1]), parts[2])
 	case parts[0] == string(KindMove) && len(parts) == 2:
 		parsed = Key{Kind: KindMove, Pod: growth.PodUID(parts[1])}
 	case parts[0] == string(KindRefusal) && len(parts) == 2:
@@ -141,6 +162,12 @@ func nodeKey(parts []string) Key {
 		key.Pod = growth.PodUID(parts[2])
 	}
 	return key
+}
+
+// programKey parses a key that ends with a program. An invalid program gives the zero ID, of which no key is built.
+func programKey(kind Kind, node growth.NodeName, program string) Key {
+	id, _ := programs.ParseID(program)
+	return Key{Kind: kind, Node: node, Program: id}
 }
 
 // String builds the key from its parts.
@@ -168,6 +195,10 @@ func (k Key) String() string {
 		return MoveKey(k.Pod)
 	case KindRefusal:
 		return RefusalKey(k.Pod)
+	case KindRuns:
+		return RunsKey(k.Node, k.Program)
+	case KindProgram:
+		return ProgramKey(k.Program)
 	}
 	return Prefix
 }

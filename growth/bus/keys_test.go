@@ -8,9 +8,11 @@ import (
 
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/programs"
 )
 
 func TestParseKey_InvertsTheBuilders(t *testing.T) {
+	program := programs.IDOf("team-a", "train loss:min")
 	for name, k := range map[string]struct {
 		key  string
 		want bus.Key
@@ -25,6 +27,8 @@ func TestParseKey_InvertsTheBuilders(t *testing.T) {
 		"advice":      {bus.AdviceKey("0f4b-11"), bus.Key{Kind: bus.KindAdvice, Pod: "0f4b-11"}},
 		"model":       {bus.ModelKey("interference"), bus.Key{Kind: bus.KindModel, Name: "interference"}},
 		"move":        {bus.MoveKey("uid"), bus.Key{Kind: bus.KindMove, Pod: "uid"}},
+		"runs":        {bus.RunsKey("n1", program), bus.Key{Kind: bus.KindRuns, Node: "n1", Program: program}},
+		"program":     {bus.ProgramKey(program), bus.Key{Kind: bus.KindProgram, Program: program}},
 		"refusal":     {bus.RefusalKey("uid"), bus.Key{Kind: bus.KindRefusal, Pod: "uid"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -45,17 +49,20 @@ func TestKeys_AreBelowTheirPrefixes(t *testing.T) {
 
 func TestParseKey_RejectsUnknownKeys(t *testing.T) {
 	for name, key := range map[string]string{
-		"an empty key":              "",
-		"another product":           "/registry/pods/a",
-		"another version":           "/trellis/v2/nodes/n/gpus",
-		"only the prefix":           bus.Prefix,
-		"an unknown kind":           "/trellis/v1/nodes/n/fans",
-		"an empty name":             "/trellis/v1/nodes//gpus",
-		"too deep":                  "/trellis/v1/jobs/u/sample/x",
-		"a kind in the wrong place": "/trellis/v1/jobs/u/gpus",
-		"a space":                   "/trellis/v1/models/a b",
-		"a newline":                 "/trellis/v1/models/a\n",
-		"a name that is too long":   bus.ModelKey(strings.Repeat("m", 254)),
+		"an empty key":                  "",
+		"another product":               "/registry/pods/a",
+		"another version":               "/trellis/v2/nodes/n/gpus",
+		"only the prefix":               bus.Prefix,
+		"an unknown kind":               "/trellis/v1/nodes/n/fans",
+		"an empty name":                 "/trellis/v1/nodes//gpus",
+		"too deep":                      "/trellis/v1/jobs/u/sample/x",
+		"a kind in the wrong place":     "/trellis/v1/jobs/u/gpus",
+		"a program without a namespace": bus.Programs + ":0123456789abcdef",
+		"a program without a digest":    bus.Programs + "team-a",
+		"runs of no program":            bus.Runs + "n",
+		"a space":                       "/trellis/v1/models/a b",
+		"a newline":                     "/trellis/v1/models/a\n",
+		"a name that is too long":       bus.ModelKey(strings.Repeat("m", 254)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := bus.ParseKey(key)
@@ -84,6 +91,8 @@ func FuzzBuiltKeys(f *testing.F) {
 			{Kind: bus.KindMove, Pod: pod},
 			{Kind: bus.KindRefusal, Pod: pod},
 			{Kind: bus.KindModel, Name: b},
+			{Kind: bus.KindRuns, Node: node, Program: programs.IDOf("team-a", b)},
+			{Kind: bus.KindProgram, Program: programs.IDOf(programs.Shared, b)},
 		} {
 			got, err := bus.ParseKey(key.String())
 			validNames := (key.Node == "" || bus.ValidName(key.Node)) && (key.Pod == "" || bus.ValidName(key.Pod))
@@ -100,7 +109,8 @@ func FuzzBuiltKeys(f *testing.F) {
 func FuzzParseKey(f *testing.F) {
 	for _, seed := range []string{
 		bus.GPUsKey("n"), bus.LoadKey("n"), bus.AllocationKey("n", "u"), bus.ReservationKey("n", "u"), bus.EpochKey("n", "GPU-0"), bus.SampleKey("u"),
-		bus.AdviceKey("u"), bus.ModelKey("m"), bus.MoveKey("u"), "/trellis/v1/nodes/../gpus", "/trellis/v1/", "",
+		bus.AdviceKey("u"), bus.ModelKey("m"), bus.MoveKey("u"), bus.RunsKey("n", programs.IDOf("ns", "p")),
+		bus.ProgramKey(programs.IDOf("ns", "p")), "/trellis/v1/nodes/../gpus", "/trellis/v1/", "",
 	} {
 		f.Add(seed)
 	}

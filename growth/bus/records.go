@@ -12,6 +12,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/interference"
 	"github.com/trellis-gpu/trellis/growth/move"
 	"github.com/trellis-gpu/trellis/growth/peaks"
+	"github.com/trellis-gpu/trellis/growth/programs"
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
@@ -165,6 +166,19 @@ type Peaks struct {
 	Runs []peaks.Run `json:"runs"`
 }
 
+// ProgramRuns are the last runs of a program on one node, published by its coordinator. Readers ignore runs that are not valid,
+// and all after the first programs.MaxRunsPerNode.
+type ProgramRuns struct {
+	Header
+	Runs []programs.Run `json:"runs"`
+}
+
+// ProgramModel is what the tuner has learned of a program from all nodes.
+type ProgramModel struct {
+	Header
+	programs.Model
+}
+
 // Sample is the state of a job, published by its coordinator.
 type Sample struct {
 	Header
@@ -235,6 +249,8 @@ type Sample struct {
 	Deadline *Deadline `json:"deadline,omitempty"`
 	// Kind identifies jobs that interfere alike; empty if the job's program is unknown.
 	Kind interference.Kind `json:"kind,omitempty"`
+	// Program identifies the job's program on all nodes; absent if it is unknown.
+	Program programs.ID `json:"program,omitzero"`
 	// GPUTime is absent where the time of GPUs is not divided.
 	GPUTime *GPUTime `json:"gpuTime,omitempty"`
 	// Duty is the fraction of time in which the job may compute, by a coordinator of an earlier release.

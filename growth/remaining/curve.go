@@ -70,6 +70,15 @@ func (c *Curve) compact() {
 	c.Points = slices.Delete(c.Points, closest+1, closest+2)
 }
 
+// Thinned returns the curve with at most the given number of points, at least two.
+func (c Curve) Thinned(points int) Curve {
+	c.Points = slices.Clone(c.Points)
+	for len(c.Points) > max(points, 2) {
+		c.compact()
+	}
+	return c
+}
+
 // Reset empties the curve because the job starts from the beginning.
 func (c *Curve) Reset() { *c = Curve{} }
 

@@ -30,7 +30,7 @@ func (s *Snapshot) Model() *interference.Model {
 // while. Without a model that this version can read, predictions are those of the prior. Decisions never wait for a model:
 // while the watch fails, the last one stays.
 func (c *Cache) Learn(ctx context.Context) error {
-	batches := c.bus.WatchChunked(ctx, bus.Models)
+	batches := c.bus.WatchChunked(ctx, bus.ModelKey(bus.InterferenceModel)) // other models are many
 	failed := false
 	for {
 		select {

@@ -41,6 +41,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		"of many writes guarded by one prefix, one succeeds":       race,
 		"a watch starts with all entries and then follows changes": follows,
 		"a watch sees only its prefix":                             prefixOnly,
+		"a watch of one key starts before the key exists":          absentKey,
 		"a chunked list is complete":                               chunkedList,
 		"ephemeral entries are deleted with their process":         whileAlive,
 		"an entry with a TTL expires":                              expires,

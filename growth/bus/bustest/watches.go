@@ -58,6 +58,20 @@ func follows(t *testing.T, h Harness) {
 	waitFor(t, batches, m, holds("/n/b", "1"))
 }
 
+// absentKey watches one key as a coordinator watches the model of a program.
+func absentKey(t *testing.T, h Harness) {
+	b, m := h.Open(t), newMirror()
+	put(t, b, "/models/programs/a:0", "other", bus.Persistent)
+	batches := h.Open(t).Watch(t.Context(), "/models/programs/a:1")
+	waitFor(t, batches, m, holds())
+	put(t, b, "/models/programs/a:1", "1", bus.Persistent)
+	waitFor(t, batches, m, holds("/models/programs/a:1", "1"))
+	if err := b.Delete(t.Context(), "/models/programs/a:1"); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, batches, m, holds())
+}
+
 // chunkedList reads a list of several chunks and a change after it.
 func chunkedList(t *testing.T, h Harness) {
 	const many = 2500
