@@ -141,6 +141,7 @@ func assemble(c *config.Config, log *slog.Logger) (*parts, error) {
 		Memory:   p.memory,
 		// A Direct asks for no changes of memory requests: see node.Config.DirectWeights.
 		MemoryRequests: enforce.Memory{Worker: worker, Result: p.loop.MemoryResized},
+		Models:         p.bus,
 	}
 	if c.Decisions().GPUTime != policy.GPUTimeOff {
 		p.ports.Turns = p.turns

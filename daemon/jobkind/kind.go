@@ -18,6 +18,6 @@ func Of(p *corev1.Pod) interference.Kind {
 	if err != nil {
 		return ""
 	}
-	id, _ := Program(p)
+	id, _, _ := Program(p)
 	return interference.KindOf(p.Namespace, spec.Similar(id))
 }

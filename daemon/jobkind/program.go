@@ -19,9 +19,10 @@ var number = regexp.MustCompile(`[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?`)
 const maxNumbers, maxDigits = 64, 32
 
 // Program identifies the program of a pod: a digest of the images and commands of its containers, without numbers. The
-// digest includes the namespace: namespaces do not trust each other, so nothing is learned across them. Numbers and values of
-// environment variables differ between runs, and are returned separately.
-func Program(p *corev1.Pod) (id string, numbers []string) {
+// digest includes the namespace: namespaces do not trust each other, so nothing is learned across them, unless an administrator
+// shares them. anywhere is a digest of the same without the namespace. Numbers and values of environment variables differ
+// between runs, and are returned separately.
+func Program(p *corev1.Pod) (id, anywhere string, numbers []string) {
 	plain := []string{p.Namespace}
 	note := func(n string) string {
 		if len(numbers) < maxNumbers {
@@ -50,7 +51,7 @@ func Program(p *corev1.Pod) (id string, numbers []string) {
 			note(Digest(e.String()))
 		}
 	}
-	return Digest(plain...), numbers
+	return Digest(plain...), Digest(plain[1:]...), numbers
 }
 
 // valueOf returns the value of an environment variable if it is a number, or else its digest, since it may be a secret.

@@ -20,12 +20,12 @@ func pod(containers ...corev1.Container) *corev1.Pod {
 }
 
 func program(p *corev1.Pod) string {
-	id, _ := jobkind.Program(p)
+	id, _, _ := jobkind.Program(p)
 	return id
 }
 
 func numbers(p *corev1.Pod) []string {
-	_, numbers := jobkind.Program(p)
+	_, _, numbers := jobkind.Program(p)
 	return numbers
 }
 

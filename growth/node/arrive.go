@@ -78,6 +78,7 @@ func (n *Node) arrive(pod Pod) {
 	delete(n.ended, uid)
 	n.resume(j)
 	n.follow(j)
+	n.recall(j)
 	if pod.Annotations[gpushare.CategoryAnnotation] != string(j.category) {
 		n.annotate(pod.Ref, gpushare.CategoryAnnotation, string(j.category))
 	}

@@ -13,6 +13,8 @@ const (
 	// interval, and these must not replace the cost of a step while the job is served.
 	decay     = 0.7
 	decayPart = 0.25
+	// maxAssumedRatio is the largest ratio between a measured cost and an assumed one that the measurement confirms.
+	maxAssumedRatio = 4
 )
 
 // stepCost estimates the work of one step, in core-seconds or GPU-seconds. Each interval is weighted by its number of steps.
@@ -27,6 +29,7 @@ type stepCost struct {
 
 	firstCPU   growth.Work // total CPU at the first observed steps
 	firstSteps float64     // total steps at that time
+	assumed    bool        // the values include an assumed cost
 	restarted  bool        // the job or the coordinator has restarted since the first values
 }
 
@@ -57,6 +60,9 @@ func (c *stepCost) add(steps int64, cpu growth.Seconds) {
 	if first || made <= 0 || used <= 0 {
 		return
 	}
+	if c.assumed && contradicts(used/made, c.used/c.steps) {
+		c.restart()
+	}
 	off, kept := used/4, 0.0 // the assumed deviation of the first interval
 	if c.steps > 0 {
 		off = math.Abs(used - made*c.used/c.steps)
@@ -80,7 +86,22 @@ func (c *stepCost) forget() {
 }
 
 // restart forgets what was measured so far.
-func (c *stepCost) restart() { c.steps, c.used, c.deviation = 0, 0, 0 }
+func (c *stepCost) restart() { c.steps, c.used, c.deviation, c.assumed = 0, 0, 0, false }
+
+// contradicts reports whether a measured cost is too far from the assumed one for both to be true. The first steps of a
+// waiting job look up to twice as expensive as they are.
+func contradicts(measured, assumed float64) bool {
+	return max(measured, assumed) > maxAssumedRatio*min(measured, assumed)
+}
+
+// measured returns the cost of a step if it was measured and not assumed; else 0.
+func (c *stepCost) measured() growth.Work {
+	if c.assumed {
+		return 0
+	}
+	mean, _ := c.perStep()
+	return mean
+}
 
 // assume sets the cost to that of another job's steps, as if the given number of them had been measured. Without it,
 // the first steps of a waiting job would overestimate the cost by a factor of up to two.
@@ -89,6 +110,7 @@ func (c *stepCost) assume(perStep growth.Work, steps float64) {
 		c.steps = steps
 		c.used = float64(perStep) * steps
 		c.deviation = c.used / 4
+		c.assumed = true
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/programs"
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
@@ -49,6 +50,11 @@ type Effects struct {
 	Load *bus.NodeLoad
 	// Speeds must be published. Nil means no change.
 	Speeds *bus.Speeds
+	// Learned are programs whose runs on this node must be published for other nodes; one without runs must be deleted.
+	Learned []LearnedProgram
+	// Recall are jobs that have arrived. What other nodes have learned about their programs must be provided
+	// (RunsProvided), whenever it changes, until they are in Forget.
+	Recall []Recall
 	// Persist is set if Node.Memory must be saved on the node.
 	Persist bool
 
@@ -124,6 +130,18 @@ type Annotation struct {
 type SampleDue struct {
 	Pod    growth.PodUID
 	Urgent bool
+}
+
+// LearnedProgram has the last runs of a program on this node.
+type LearnedProgram struct {
+	Program programs.ID
+	Runs    []programs.Run
+}
+
+// Recall is a job with its program.
+type Recall struct {
+	Pod     growth.PodRef
+	Program programs.ID
 }
 
 // Counts are increments of counters.

@@ -5,6 +5,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/interference"
+	"github.com/trellis-gpu/trellis/growth/programs"
 	"github.com/trellis-gpu/trellis/growth/remaining"
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
@@ -74,10 +75,10 @@ type ForecastProvided struct {
 	Remaining, ToTarget *remaining.Estimate
 }
 
-// RunsProvided has runs of similar jobs that the node has not observed itself.
+// RunsProvided has what other nodes have learned about the program of a job, as Effects.Recall requests. The runs are valid.
 type RunsProvided struct {
 	Pod  growth.PodUID
-	Runs []Run
+	Runs []programs.Run
 }
 
 // ProgressReported has a progress report of a job. It came through the socket of Slot, or from the log or file of Pod.

@@ -63,6 +63,8 @@ type Inputs struct {
 	Remaining   remaining.Estimate `json:"left,omitzero"`
 	ToTarget    remaining.Estimate `json:"need,omitzero"`
 	SimilarJobs string             `json:"needLike,omitempty"`
+	// SimilarFrom says where the runs are from that the predictions are based on: this node, or how many nodes of the cluster.
+	SimilarFrom string `json:"needFrom,omitempty"`
 	// FairFinish is the time until fair sharing would end the job, from the decision; 0 if unknown. Overdue is set if
 	// fair sharing would have ended the job before the decision.
 	FairFinish growth.Seconds `json:"dueSeconds,omitempty"`

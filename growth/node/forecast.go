@@ -14,6 +14,9 @@ type forecast struct {
 	// similarJobs names the jobs from which toTarget is predicted. It is empty if the prediction uses the job's own
 	// curve.
 	similarJobs string
+	// from says which nodes the runs come from on which the prediction is based: those of similarJobs, or the one with
+	// the assumed cost of a step. It is empty if there is none.
+	from string
 	// complete is set if the curves of those jobs reach this job's end.
 	complete bool
 }
@@ -21,12 +24,6 @@ type forecast struct {
 func (e ForecastProvided) apply(n *Node) {
 	if j := n.jobs[e.Pod]; j != nil {
 		j.providedRemaining, j.providedToTarget = e.Remaining, e.ToTarget
-	}
-}
-
-func (e RunsProvided) apply(n *Node) {
-	if j := n.jobs[e.Pod]; j != nil {
-		j.providedRuns = e.Runs
 	}
 }
 
@@ -47,14 +44,21 @@ func (n *Node) forecast(j *job) (f forecast) {
 // predict predicts a job's work from the total that the job has declared, from similar jobs and from its own curve.
 func (n *Node) predict(j *job) (f forecast) {
 	similar := n.similar(j)
-	p, left := n.progress(j, similar)
-	f.remaining = left
+	p, left, profile := n.progress(j, similar)
+	f.remaining, f.from = left, origin(profile)
 	curves := make([]remaining.Curve, len(similar))
 	for i, r := range similar {
 		curves[i] = r.Curve
 	}
 	var by []int
 	f.toTarget, by, f.complete = j.curve.WorkToTargetAmong(curves, j.spec.Direction, p)
+	if len(by) > 0 {
+		used := make([]Run, len(by))
+		for i, at := range by {
+			used[i] = similar[at]
+		}
+		f.from = origin(used)
+	}
 	switch {
 	case len(by) > 1:
 		f.similarJobs = fmt.Sprintf("%s and %d more", similar[by[0]].Job, len(by)-1)

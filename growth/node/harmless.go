@@ -70,7 +70,8 @@ func (n *Node) divideFairly(
 	for i, g := range decision.Grants {
 		claim := claims[i]
 		f, inputs := claim.forecast, claim.job.inputs()
-		inputs.Remaining, inputs.ToTarget, inputs.SimilarJobs = f.remaining, f.toTarget, f.similarJobs
+		inputs.Remaining, inputs.ToTarget = f.remaining, f.toTarget
+		inputs.SimilarJobs, inputs.SimilarFrom = f.similarJobs, f.from
 		inputs.FairFinish, inputs.Overdue = finite(g.FairFinish), g.Overdue
 		inputs.Limit = growth.MilliCPU(1000 * state.Accounts[g.ID].Limit)
 		moved = max(moved, growth.Share(math.Abs(float64(g.Share-claim.share))))

@@ -17,6 +17,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/node"
 	"github.com/trellis-gpu/trellis/growth/policy"
+	"github.com/trellis-gpu/trellis/growth/programs"
 	"github.com/trellis-gpu/trellis/growth/trial"
 	"github.com/trellis-gpu/trellis/growth/wire"
 )
@@ -42,6 +43,8 @@ type harness struct {
 	events      []string
 	annotated   map[string]map[string]string // annotations by pod
 	resized     []node.Resize
+	published   map[programs.ID][]programs.Run // the runs of programs that are on the bus
+	remote      []programs.Run                 // what other nodes have learned, of any program
 	sent        map[string]wire.Config
 	stopped     map[string]wire.Stop
 	saves       map[string]wire.Save
@@ -66,6 +69,7 @@ func newHarness(t *testing.T) *harness {
 		sent:        map[string]wire.Config{},
 		stopped:     map[string]wire.Stop{},
 		saves:       map[string]wire.Save{},
+		published:   map[programs.ID][]programs.Run{},
 	}
 }
 
@@ -124,6 +128,15 @@ func (w *harness) step(e node.Event) {
 	}
 	if effects.Load != nil {
 		w.load = *effects.Load
+	}
+	for _, p := range effects.Learned {
+		w.published[p.Program] = p.Runs
+		if len(p.Runs) == 0 {
+			delete(w.published, p.Program)
+		}
+	}
+	for _, of := range effects.Recall {
+		w.step(node.RunsProvided{Pod: of.Pod.UID, Runs: w.remote})
 	}
 	if effects.Persist {
 		m, err := w.node.Memory()
@@ -225,6 +238,20 @@ func (w *harness) arrive(name string, annotations ...string) {
 		pod.Annotations[key] = value
 	}
 	w.apply(pod)
+	w.allocate(name)
+}
+
+// run starts a pod that runs a program.
+func (w *harness) run(name, program string, numbers ...string) {
+	w.apply(node.Pod{
+		Ref:         ref(name),
+		Running:     true,
+		Annotations: map[string]string{gpushare.MemoryAnnotation: "1"},
+		Containers:  []node.Container{{Name: "train", Request: 500}},
+		Program:     program,
+		Anywhere:    program,
+		Numbers:     numbers,
+	})
 	w.allocate(name)
 }
 

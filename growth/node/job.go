@@ -45,9 +45,9 @@ type job struct {
 	cost  stepCost
 	curve remaining.Curve
 
-	// Provided by the caller: forecasts that replace the node's own, and runs of similar jobs.
+	// Provided by the caller: forecasts that replace the node's own, and runs of the program on other nodes.
 	providedRemaining, providedToTarget *remaining.Estimate
-	providedRuns                        []Run
+	clusterRuns                         []Run
 
 	// Usage at the last tick. metered has the counters of fair sharing, which a wake-up updates too.
 	usage   Usage

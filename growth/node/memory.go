@@ -8,6 +8,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/programs"
 	"github.com/trellis-gpu/trellis/growth/resize"
 )
 
@@ -76,6 +77,7 @@ func (e MemoryRestored) apply(n *Node) {
 	}
 	n.fair, n.endedRuns = state.Fair, state.Ended
 	n.fair.At = e.Memory.At
+	n.shareRuns(programs.ID{})
 	n.computes, n.sharedByMPS = state.Computes, state.MPS // the inventory may come after the first decision
 	if state.GPUFair != nil && n.dividesGPUs() {
 		n.gpuFair = *state.GPUFair

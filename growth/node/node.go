@@ -10,6 +10,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/corun"
 	"github.com/trellis-gpu/trellis/growth/fairfinish"
 	"github.com/trellis-gpu/trellis/growth/interference"
+	"github.com/trellis-gpu/trellis/growth/programs"
 	"github.com/trellis-gpu/trellis/growth/resize"
 )
 
@@ -29,7 +30,8 @@ type Node struct {
 	synced      bool // allocations have been complete once
 	slots       slots
 	ended       map[growth.PodUID]bool
-	endedRuns   []Run // runs of ended jobs, newest first, which predict similar jobs
+	endedRuns   []Run                // runs of ended jobs, newest first, which predict similar jobs
+	published   map[programs.ID]bool // programs whose runs are on the bus
 
 	pastSamples  map[growth.PodUID]bus.Sample     // from an earlier coordinator, for jobs that have not arrived yet
 	pastRefusals map[growth.PodUID]resize.Refusal // likewise
@@ -86,6 +88,7 @@ func New(config Config) *Node {
 		unknown:      map[growth.PodUID]string{},
 		slots:        slots{owners: map[string]growth.PodUID{}, wanted: map[string]growth.PodUID{}},
 		ended:        map[growth.PodUID]bool{},
+		published:    map[programs.ID]bool{},
 		pastSamples:  map[growth.PodUID]bus.Sample{},
 		pastRefusals: map[growth.PodUID]resize.Refusal{},
 		pastYields:   map[growth.PodUID]yielded{},

@@ -20,6 +20,8 @@ type Pod struct {
 	// Program identifies the images, commands and environment of the containers, without the numbers in them. Similar
 	// jobs have equal Programs.
 	Program string
+	// Anywhere is likewise without the namespace, the same on all nodes.
+	Anywhere string
 	// Numbers are the numbers that Program omits: those of the command lines in order, then those of the environment.
 	Numbers []string
 	// Owner is the UID of the object that has created the pod: its controller, or the JobSet of its controller. It is

@@ -89,6 +89,7 @@ func (n *Node) sample(j *job) bus.Sample {
 	}
 	s.GPUTime = n.gpuSample(j)
 	s.Kind = j.leader().published()
+	s.Program = j.programID()
 	for _, knob := range j.spec.Tune {
 		if knob != gpushare.TuneCPU || j.tunable() {
 			s.Tunable = append(s.Tunable, string(knob))

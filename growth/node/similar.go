@@ -3,8 +3,10 @@ package node
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/programs"
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
@@ -23,6 +25,14 @@ type Run struct {
 	Program string            `json:"runs"`
 	Curve   remaining.Curve   `json:"curve"`
 	Whole   remaining.Profile `json:"whole,omitzero"`
+	// ID identifies the program on all nodes, Pod the run. Ended is set for a job that has ended. Runs from earlier releases
+	// have none of these, and stay on this node.
+	ID    programs.ID   `json:"program,omitzero"`
+	Pod   growth.PodUID `json:"pod,omitempty"`
+	Ended time.Time     `json:"ended,omitzero"`
+
+	remote bool            // of another node
+	node   growth.NodeName // likewise
 }
 
 // program returns the key that similar jobs share. It is empty if the pod's program is unknown.
@@ -35,6 +45,8 @@ func (j *job) run(unit growth.Unit) Run {
 	return Run{
 		Job:     j.pod.Ref.String(),
 		Program: j.program(),
+		ID:      j.programID(),
+		Pod:     j.pod.Ref.UID,
 		Curve:   j.curve,
 		Whole: remaining.Profile{
 			Numbers:     j.pod.Numbers,
@@ -51,9 +63,11 @@ func (j *job) run(unit growth.Unit) Run {
 func (n *Node) rememberRun(j *job) {
 	run := j.run(n.unit())
 	run.Whole.StepCost = j.costIn(n.unit()).overall()
+	run.Ended = n.now
 	if run.Program == "" || len(run.Curve.Points) == 0 {
 		return
 	}
+	defer n.shareRuns(run.ID)
 	n.endedRuns = slices.Insert(n.endedRuns, 0, run)
 	runs, most := map[string]int{}, 0
 	for _, r := range n.endedRuns {
@@ -71,10 +85,9 @@ func (n *Node) rememberRun(j *job) {
 	}
 }
 
-// similar returns the runs of similar jobs: provided ones, then those of ended jobs, newest first, then those of
-// running jobs.
+// similar returns the runs of similar jobs: those of ended jobs, newest first, then those of running jobs, then those of
+// other nodes.
 func (n *Node) similar(j *job) (runs []Run) {
-	runs = slices.Clone(j.providedRuns)
 	program := j.program()
 	if program == "" {
 		return runs
@@ -89,7 +102,7 @@ func (n *Node) similar(j *job) (runs []Run) {
 			runs = append(runs, other.run(n.unit()))
 		}
 	}
-	return runs
+	return append(runs, n.fromCluster(j)...)
 }
 
 // assumeCost gives a job without a measured step cost the cost of a similar job, preferably of one with equal numbers.
@@ -109,8 +122,8 @@ func (n *Node) assumeCost(j *job) {
 }
 
 // progress returns a job's progress and its remaining work. Without a measured step cost it uses the profile of a
-// similar job, preferably of one with equal numbers.
-func (n *Node) progress(j *job, similar []Run) (p remaining.Progress, left remaining.Estimate) {
+// similar job, preferably of one with equal numbers, and returns the run with it.
+func (n *Node) progress(j *job, similar []Run) (p remaining.Progress, left remaining.Estimate, profile []Run) {
 	unit := n.unit()
 	cost := j.costIn(unit)
 	p = remaining.Progress{Done: float64(j.counter.steps), Total: float64(j.latest.TotalSteps), Unit: unit}
@@ -119,7 +132,7 @@ func (n *Node) progress(j *job, similar []Run) (p remaining.Progress, left remai
 		if !left.Known {
 			left = j.curve.RemainingWork(j.spec.Direction, p)
 		}
-		return p, left
+		return p, left, nil
 	}
 	own := p
 	for _, r := range similar {
@@ -131,10 +144,10 @@ func (n *Node) progress(j *job, similar []Run) (p remaining.Progress, left remai
 		if !predicted.Known {
 			continue
 		}
-		p, left = q, predicted
+		p, left, profile = q, predicted, []Run{r}
 		if same {
 			break
 		}
 	}
-	return p, left
+	return p, left, profile
 }

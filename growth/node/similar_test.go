@@ -22,10 +22,7 @@ func plateau(step float64) float64 { return 1 + 0.3*math.Exp(-step/3) + 1/(1+mat
 // trainSteps runs the steps from..to of a job of 90 steps, one core-second each. At step 0 it starts the job's pod.
 func (w *harness) trainSteps(name, program string, from, to int, loss func(step float64) float64) {
 	if from == 0 {
-		w.arrive(name)
-		pod, _ := w.pod(ref(name).UID)
-		pod.Program = program
-		w.apply(pod)
+		w.run(name, program)
 		w.pass(time.Second) // the node opens its slot
 	}
 	for step := from; step < to; step++ {
@@ -129,10 +126,7 @@ func TestForecast_UsesAProfileBeforeTheFirstStep(t *testing.T) {
 
 // startProgram starts a pod that uses a core for some seconds before its first step.
 func (w *harness) startProgram(name, program, numbers string, seconds int) {
-	w.arrive(name)
-	pod, _ := w.pod(ref(name).UID)
-	pod.Program, pod.Numbers = program, strings.Fields(numbers)
-	w.apply(pod)
+	w.run(name, program, strings.Fields(numbers)...)
 	w.pass(time.Second)
 	for range seconds {
 		w.machine.used[ref(name).UID]++

@@ -16,6 +16,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/fairfinish"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/policy"
+	"github.com/trellis-gpu/trellis/growth/programs"
 	"github.com/trellis-gpu/trellis/growth/remaining"
 	"github.com/trellis-gpu/trellis/growth/resize"
 	"github.com/trellis-gpu/trellis/growth/trial"
@@ -73,7 +74,8 @@ func TestState_FilesHaveEveryField(t *testing.T) {
 			Speeds: &corun.Table{Entries: []corun.Entry{
 				{Own: "a", Others: []corun.Kind{"b"}, Speed: corun.Speed{Mean: .5, Deviation: .25, Seconds: 7}},
 			}},
-			Ended: []Run{{Job: "ns/a", Program: "train", Curve: curve, Whole: fill(t, remaining.Profile{})}},
+			Ended: []Run{{Job: "ns/a", Program: "train", Curve: curve, Whole: fill(t, remaining.Profile{}),
+				ID: programs.IDOf("ns", "train"), Pod: "a", Ended: at}},
 		},
 	}
 	for name, state := range states {

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/node"
+	"github.com/trellis-gpu/trellis/growth/programs"
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
@@ -35,7 +37,12 @@ type Job struct {
 	Steps, Start float64
 	Losses       []Loss
 	Kind         string
-	Before       []node.Run
+	Before       []programs.Run
+	// Known are runs of all kinds on this node. Learned is set for a job that declares its steps and no size, and has no
+	// program in common with jobs of the same kind: only the runs of History predict it. Take is its recording.
+	Known   []node.Run
+	Learned bool
+	Take    int
 }
 
 // steps returns the number of steps made after some work.
@@ -49,6 +56,14 @@ func (j Job) declared() int64 {
 	return int64(math.Round(j.Steps))
 }
 
+// program returns the name of the job's program.
+func (j Job) program() string {
+	if j.Learned {
+		return fmt.Sprintf("%s %d", j.Kind, j.Take)
+	}
+	return j.Kind
+}
+
 // numbers returns the numbers of its command line.
 func (j Job) numbers() []string {
 	if j.Unsized {
@@ -57,23 +72,19 @@ func (j Job) numbers() []string {
 	return []string{strconv.FormatInt(j.declared(), 10)}
 }
 
-// run returns the record of the whole job as a node learns it.
-func (j Job) run() node.Run {
-	var curve remaining.Curve
-	for _, report := range j.Losses {
-		curve.Add(j.steps(report.After*j.Work), report.Value)
-	}
-	return node.Run{
-		Job:     "sim/" + j.Kind,
-		Program: j.Kind,
-		Curve:   curve,
+// run returns the record of the whole job as another node publishes it.
+func (j Job) run() programs.Run {
+	return programs.Run{
+		Pod:  growth.PodUID("before-" + j.Kind),
+		Job:  "sim/" + j.Kind,
+		Node: "other",
 		Whole: remaining.Profile{
 			Numbers:     j.numbers(),
 			Total:       float64(j.declared()),
 			StartupCost: growth.Work(j.Start),
 			StepCost:    growth.Work((j.Work - j.Start) / j.Steps),
 		},
-	}
+	}.WithCurve(j.curve())
 }
 
 // Machine is a node and the kinds of job it gets.
@@ -92,6 +103,8 @@ type Machine struct {
 	Recorded bool `json:"recorded,omitempty"`
 	// Again means that one job of each kind has run before.
 	Again bool `json:"again,omitempty"`
+	// History is what is known of earlier runs, in a study of that.
+	History History `json:"history,omitempty"`
 	// Unsized is the part of its jobs that declare no size.
 	Unsized float64 `json:"unsized,omitempty"`
 	// Listed are the jobs of a workload; empty on a machine whose jobs are drawn.

@@ -87,13 +87,16 @@ func (p *nodePolicy) arrive(at time.Time, r *Running) {
 		Containers:  []node.Container{{Name: "train", Request: growth.Core, Limit: growth.MilliCPU(1000 * r.Limit)}},
 	}
 	if r.Losses != nil {
-		pod.Program, pod.Numbers = r.Kind, r.numbers()
+		pod.Program, pod.Numbers = r.program(), r.numbers()
 	}
 	if r.Speeds != nil {
 		pod.Program = fmt.Sprintf("class %d", r.Class)
 	}
 	if len(r.On) > 0 {
 		p.allocate(at, r)
+	}
+	if len(r.Known) > 0 && len(p.known) == 1 {
+		p.node.Step(at, node.MemoryRestored{Memory: memory(r.Known)})
 	}
 	p.node.Step(at, node.PodUpdated{Pod: pod})
 	if r.Before != nil {
@@ -127,7 +130,7 @@ func (p *nodePolicy) report(at time.Time, r *Running) {
 // forecast returns the declared sizes of a job, if it declares them. For a recorded job it is the whole work, from its first step on: the
 // node predicts the work to its target.
 func (p *nodePolicy) forecast(r *Running) (f node.ForecastProvided, ok bool) {
-	if r.Unsized {
+	if r.Unsized || r.Learned {
 		return f, false
 	}
 	done := growth.Work(r.Done)

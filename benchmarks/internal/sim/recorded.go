@@ -12,7 +12,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/benchmarks/internal/timeline"
 	"github.com/trellis-gpu/trellis/benchmarks/internal/workload"
-	"github.com/trellis-gpu/trellis/growth/node"
+	"github.com/trellis-gpu/trellis/growth/programs"
 )
 
 // The loss of each kind of example job on images that it was not trained on, each 20 steps, as
@@ -39,14 +39,23 @@ func (m Machine) drawRecorded(dice, mistakes *rand.Rand, errors float64) []Job {
 		j.Losses = j.recorded(take)
 		j.Need = j.Work * goodAfter(j.Losses)
 		if m.Again {
-			before := Job{Work: 172 * longest, Wrong: 1, Kind: kind, Steps: usual * longest, Start: start}
-			before.Losses = before.recorded(1 - take)
-			j.Before = []node.Run{before.run()}
+			j.Before = []programs.Run{earlier(kind, 1-take).run()}
+		}
+		if m.History != "" {
+			j.Learned, j.Take = true, take
+			m.History.remember(&j)
 		}
 		jobs[i] = j
 	}
 	slices.SortFunc(jobs, func(a, b Job) int { return cmp.Compare(a.Arrival, b.Arrival) })
 	return jobs
+}
+
+// earlier returns a job of the full length of a recording.
+func earlier(kind string, take int) Job {
+	j := Job{Work: 172 * longest, Wrong: 1, Kind: kind, Steps: float64(workload.UsualSteps(kind)) * longest, Start: start}
+	j.Losses = j.recorded(take)
+	return j
 }
 
 const (

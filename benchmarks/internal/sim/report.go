@@ -88,6 +88,9 @@ func (c Cell) Where() string {
 	if c.Errors > 0 {
 		sizes = fmt.Sprintf("sizes ±%.0f %%", 100*c.Errors)
 	}
+	if c.Machine.History != "" {
+		sizes = string(c.Machine.History)
+	}
 	if c.Machine.Unsized > 0 {
 		sizes += fmt.Sprintf(", %.0f %% of jobs without", 100*c.Machine.Unsized)
 	}

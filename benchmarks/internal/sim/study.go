@@ -38,7 +38,7 @@ func runs(machines []Machine, policies []Named) (all []run) {
 	for _, m := range machines {
 		for _, errors := range Errors() {
 			for _, p := range policies {
-				if errors == 0 || believes(p.New(m.Cores, errors)) {
+				if errors == 0 || m.History == "" && believes(p.New(m.Cores, errors)) {
 					all = append(all, run{m, errors, p})
 				}
 			}

@@ -130,7 +130,11 @@ func work(e remaining.Estimate) string {
 
 func need(in node.Inputs) string {
 	if in.SimilarJobs != "" {
-		return work(in.ToTarget) + ", as " + in.SimilarJobs
+		text := work(in.ToTarget) + ", as " + in.SimilarJobs
+		if in.SimilarFrom != "" {
+			text += " (" + in.SimilarFrom + ")"
+		}
+		return text
 	}
 	return work(in.ToTarget)
 }

@@ -101,12 +101,22 @@ func (l *Loop) publish(e node.Effects) {
 	}
 	for _, pod := range e.Forget {
 		l.ports.Records.Forget(pod)
+		if stop := l.recalls[pod]; stop != nil {
+			stop()
+			delete(l.recalls, pod)
+		}
 	}
 	if e.Load != nil {
 		l.ports.Records.Load(*e.Load)
 	}
 	if e.Speeds != nil {
 		l.ports.Records.Speeds(*e.Speeds)
+	}
+	for _, p := range e.Learned {
+		l.ports.Records.Runs(p)
+	}
+	for _, of := range e.Recall {
+		l.recall(of)
 	}
 	if e.Persist {
 		m, err := l.node.Memory()

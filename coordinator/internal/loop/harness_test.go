@@ -45,6 +45,7 @@ type harness struct {
 	resizes     []node.Resize
 	sent        map[string]wire.Config
 	duties      map[string]wire.Duty
+	learned     []node.LearnedProgram
 	open        map[string]bool
 	forgotten   []growth.PodUID
 	resizeErr   error
@@ -113,6 +114,7 @@ func (h *harness) start(name policy.Name) (stop func()) {
 			Records:  h,
 			Pods:     h,
 			Memory:   h,
+			Models:   session,
 		})
 	})
 	wg.Go(func() { l.FollowAllocations(ctx, session, "node") })

@@ -29,7 +29,8 @@ type Loop struct {
 	node      *node.Node
 	usages    map[growth.PodUID]cgroup.Usage // as last read
 	followers map[growth.PodUID]*follower
-	pinned    map[growth.PodUID][]pods.Pinned // containers that may have cores of their own
+	recalls   map[growth.PodUID]context.CancelFunc // what follows the programs of jobs
+	pinned    map[growth.PodUID][]pods.Pinned      // containers that may have cores of their own
 	wake      time.Time
 	timer     *time.Timer
 }
@@ -47,6 +48,7 @@ func New(config node.Config, m *metrics.Metrics, log *slog.Logger) *Loop {
 		node:      node.New(config),
 		usages:    map[growth.PodUID]cgroup.Usage{},
 		followers: map[growth.PodUID]*follower{},
+		recalls:   map[growth.PodUID]context.CancelFunc{},
 		pinned:    map[growth.PodUID][]pods.Pinned{},
 		timer:     timer,
 	}

@@ -77,6 +77,8 @@ type Records interface {
 	Sample(s bus.Sample, urgent bool)
 	Load(l bus.NodeLoad)
 	Speeds(s bus.Speeds)
+	// Runs publishes the runs of a program, at most once in a while. Without runs it deletes them.
+	Runs(p node.LearnedProgram)
 	Forget(pod growth.PodUID)
 }
 
@@ -111,4 +113,5 @@ type Ports struct {
 	Records        Records
 	Pods           Pods
 	Memory         Memory
+	Models         Watcher // nil: nothing is known from other nodes
 }

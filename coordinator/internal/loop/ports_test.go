@@ -162,6 +162,12 @@ func (h *harness) Load(l bus.NodeLoad) {
 
 func (h *harness) Speeds(bus.Speeds) {}
 
+func (h *harness) Runs(p node.LearnedProgram) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.learned = append(h.learned, p)
+}
+
 func (h *harness) Save(m node.Memory) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -33,7 +33,7 @@ func Read(p *corev1.Pod) node.Pod {
 	if p.DeletionTimestamp != nil {
 		pod.Deadline = p.DeletionTimestamp.Time
 	}
-	pod.Program, pod.Numbers = jobkind.Program(p)
+	pod.Program, pod.Anywhere, pod.Numbers = jobkind.Program(p)
 	if p.Spec.Priority != nil {
 		pod.Priority = *p.Spec.Priority
 	}

@@ -39,7 +39,7 @@ func TestRead_Program(t *testing.T) {
 	p := pod(container("train", "500m", ""))
 	p.Spec.Containers[0].Args = []string{"--seed=7"}
 	read := pods.Read(p)
-	id, numbers := jobkind.Program(p)
+	id, _, numbers := jobkind.Program(p)
 	require.Equal(t, id, read.Program)
 	require.Equal(t, numbers, read.Numbers)
 }

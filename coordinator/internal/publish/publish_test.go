@@ -22,6 +22,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/bus/membus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/node"
+	"github.com/trellis-gpu/trellis/growth/programs"
 )
 
 var silent = slog.New(slog.DiscardHandler)
@@ -153,4 +155,24 @@ func TestPods_RecordsEvents(t *testing.T) {
 	writer := publish.NewPods(fake.NewClientset().CoreV1(), recorder, silent)
 	writer.Event(growth.PodRef{Namespace: "ns", Name: "job", UID: "u"}, true, "BadLines", "too many")
 	require.Equal(t, "Warning BadLines too many", <-recorder.Events)
+}
+
+func TestRecords_PublishesRunsOfPrograms(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		session := membus.New().Session()
+		records := publish.NewRecords(session, "node", time.Second, silent)
+		running(t, records.Run)
+		id := programs.IDOf("ns", "train")
+		records.Runs(node.LearnedProgram{Program: id, Runs: []programs.Run{{Pod: "u"}}})
+		pass(2 * time.Second)
+		entries, _, err := session.List(t.Context(), bus.Runs)
+		require.NoError(t, err)
+		require.Len(t, entries, 1)
+		require.Equal(t, bus.RunsKey("node", id), entries[0].Key)
+		records.Runs(node.LearnedProgram{Program: id})
+		pass(2 * time.Second)
+		entries, _, err = session.List(t.Context(), bus.Runs)
+		require.NoError(t, err)
+		require.Empty(t, entries)
+	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/node"
 )
 
 const (
@@ -73,6 +74,16 @@ func (r *Records) Load(l bus.NodeLoad) {
 func (r *Records) Speeds(s bus.Speeds) {
 	value, err := bus.Encode(s)
 	r.put(bus.SpeedsKey(r.node), value, err)
+}
+
+// Runs publishes the runs of a program. Without runs it deletes them.
+func (r *Records) Runs(p node.LearnedProgram) {
+	key := bus.RunsKey(r.node, p.Program)
+	value, err := bus.Encode(bus.ProgramRuns{Runs: p.Runs})
+	if len(p.Runs) == 0 {
+		value = nil
+	}
+	r.put(key, value, err)
 }
 
 // Forget removes the sample of a job that has ended.
