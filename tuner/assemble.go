@@ -10,6 +10,7 @@ import (
 	"github.com/trellis-gpu/trellis/daemon/etcdbus"
 	"github.com/trellis-gpu/trellis/daemon/httpserver"
 	"github.com/trellis-gpu/trellis/growth/loader"
+	"github.com/trellis-gpu/trellis/growth/programs"
 	"github.com/trellis-gpu/trellis/tuner/internal/advise"
 	"github.com/trellis-gpu/trellis/tuner/internal/config"
 	"github.com/trellis-gpu/trellis/tuner/internal/contention"
@@ -18,6 +19,7 @@ import (
 	"github.com/trellis-gpu/trellis/tuner/internal/metrics"
 	"github.com/trellis-gpu/trellis/tuner/internal/probes"
 	"github.com/trellis-gpu/trellis/tuner/internal/resources"
+	"github.com/trellis-gpu/trellis/tuner/internal/runs"
 	"github.com/trellis-gpu/trellis/tuner/internal/web"
 )
 
@@ -41,11 +43,13 @@ func run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 func assemble(c *config.Config, bus *etcdbus.Bus, log *slog.Logger) (*daemon.Group, error) {
 	recorder := history.NewRecorder(bus, log)
 	counted := metrics.New(recorder, version)
+	index := runs.NewIndex(bus, log)
+	counted.Programs(index.Size)
 	group, err := daemon.NewGroup(probes.New(recorder, counted.Registry), c.HealthListen)
 	if err != nil {
 		return nil, err
 	}
-	dashboard, err := httpserver.Listen(c.Listen, httpserver.Config{Handler: web.Dashboard(recorder), EndStreams: true})
+	dashboard, err := httpserver.Listen(c.Listen, httpserver.Config{Handler: web.Dashboard(recorder, index, bus), EndStreams: true})
 	if err != nil {
 		return nil, fmt.Errorf("--listen: %w", err)
 	}
@@ -60,6 +64,17 @@ func assemble(c *config.Config, bus *etcdbus.Bus, log *slog.Logger) (*daemon.Gro
 	}
 	observing := &resources.Controller{Source: recorder, Writer: bus, Learner: learner, Log: log}
 	learning := &contention.Controller{Source: recorder, Writer: bus, Metrics: counted, Log: log}
+	merging := &runs.Controller{
+		Bus:     bus,
+		Index:   index,
+		Metrics: counted,
+		Log:     log,
+		Sharing: c.Sharing,
+		Running: func() map[programs.ID]bool {
+			snapshot, _ := recorder.Snapshot()
+			return snapshot.Programs()
+		},
+	}
 	leader, err := elected(c, log, func(ctx context.Context) {
 		counted.Leading(true)
 		defer counted.Leading(false)
@@ -67,13 +82,14 @@ func assemble(c *config.Config, bus *etcdbus.Bus, log *slog.Logger) (*daemon.Gro
 		parts.Go(func() { controller.Run(ctx) })
 		parts.Go(func() { learning.Run(ctx) })
 		parts.Go(func() { observing.Run(ctx) })
+		parts.Go(func() { merging.Run(ctx) })
 		parts.Wait()
 	})
 	if err != nil {
 		return nil, err
 	}
 	group.Serve(dashboard)
-	group.Add(leader, recorder.Run)
+	group.Add(leader, recorder.Run, index.Run)
 	return group, nil
 }
 

@@ -17,4 +17,7 @@
 //
 // GET /api/v1/interference returns Interference: what was learned about jobs that share GPUs, and what is predicted for
 // all measured sets. With ?own=<kind>&others=<kind>,<kind> it also predicts the slowdown of one job next to others.
+//
+// GET /api/v1/programs returns Programs: the cluster's history of programs, with ?namespace=<name> of one namespace. With
+// ?program=<namespace>:<digest> it also has the runs of that program.
 package api

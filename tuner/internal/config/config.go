@@ -10,12 +10,14 @@ import (
 	"github.com/trellis-gpu/trellis/daemon/etcdbus"
 	"github.com/trellis-gpu/trellis/daemon/flags"
 	"github.com/trellis-gpu/trellis/growth/loader"
+	"github.com/trellis-gpu/trellis/tuner/internal/runs"
 )
 
 // About is the first paragraph of --help.
 const About = `tuner learns the throughput of each job by its number of data-loader workers. It divides the cores of each node that are
 left for loading among the node's jobs, and publishes the result as advice on the state bus. It learns how much jobs that
-share a GPU slow one another down, and publishes that as a model for placement. It also serves a dashboard and an API.`
+share a GPU slow one another down, and publishes that as a model for placement. It merges what coordinators have learned about
+programs into a history for all nodes. It also serves a dashboard and an API.`
 
 // Config is the configuration of the tuner.
 type Config struct {
@@ -29,9 +31,12 @@ type Config struct {
 	Reallocate loader.Reallocate
 	// LeaseNamespace is the namespace of the Lease of leader election.
 	LeaseNamespace string
-	Kubeconfig     string
-	Etcd           etcdbus.Config
+	// Sharing lists the namespaces whose jobs are predicted from one another.
+	Sharing    runs.Sharing
+	Kubeconfig string
+	Etcd       etcdbus.Config
 
+	shared      string
 	leaderElect bool
 	// leaderElectGiven reports whether the flag or its environment variable is set.
 	leaderElectGiven func() bool
@@ -59,6 +64,8 @@ func (c *Config) AddFlags(set *flags.Set) {
 	c.leaderElectGiven = func() bool { return set.Given("leader-elect") }
 	set.StringVar(&c.LeaseNamespace, "lease-namespace", "", "namespace of the Lease")
 	set.Env("lease-namespace", "POD_NAMESPACE")
+	set.StringVar(&c.shared, "share-programs", "",
+		`namespaces whose jobs are predicted from one another's runs, separated by commas; "*" for all. Others only from their own`)
 	set.StringVar(&c.Kubeconfig, "kubeconfig", "", "kubeconfig file of the cluster with the Lease; empty inside a cluster")
 	c.Etcd.AddFlags(set)
 }
@@ -87,6 +94,10 @@ func (c *Config) Validate() error {
 	}
 	if c.Elect() && c.LeaseNamespace == "" {
 		invalid = append(invalid, errors.New("--leader-elect needs a namespace for the Lease: set --lease-namespace or POD_NAMESPACE"))
+	}
+	var err error
+	if c.Sharing, err = runs.ParseSharing(c.shared); err != nil {
+		invalid = append(invalid, fmt.Errorf("--share-programs: %w", err))
 	}
 	if c.Kubeconfig != "" {
 		if _, err := os.Stat(c.Kubeconfig); err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/loader"
+	"github.com/trellis-gpu/trellis/growth/programs"
 )
 
 // Snapshot is the state of the bus at one instant.
@@ -127,6 +128,17 @@ func collectJobs(view *bus.View[entry], histories map[growth.PodUID]jobHistory) 
 		return cmp.Or(cmp.Compare(a.sortKey(), b.sortKey()), cmp.Compare(a.UID, b.UID))
 	})
 	return jobs
+}
+
+// Programs returns the programs of the running jobs.
+func (s *Snapshot) Programs() map[programs.ID]bool {
+	all := map[programs.ID]bool{}
+	for _, j := range s.Jobs {
+		if j.Sample != nil && j.Sample.Program != (programs.ID{}) {
+			all[j.Sample.Program] = true
+		}
+	}
+	return all
 }
 
 // sortKey sorts jobs without a sample last.

@@ -17,6 +17,8 @@ type Metrics struct {
 	leader         prometheus.Gauge
 	measurements   *prometheus.CounterVec
 	modelWrites    *prometheus.CounterVec
+	runs           *prometheus.CounterVec
+	programWrites  *prometheus.CounterVec
 }
 
 // Source provides snapshots of the bus.
@@ -43,6 +45,13 @@ func New(source Source, version string) *Metrics {
 		modelWrites: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "trellis_tuner_interference_writes_total", Help: "Writes of models/interference, by result.",
 		}, []string{"result"}),
+		runs: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "trellis_tuner_program_runs_total",
+			Help: "Runs of programs that coordinators have published, by result: merged into the cluster's history or refused.",
+		}, []string{"result"}),
+		programWrites: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "trellis_tuner_program_writes_total", Help: "Writes of models/programs, by result.",
+		}, []string{"result"}),
 		leader: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "trellis_tuner_leader", Help: "1 while this process is the leader, else 0. Only the leader gives advice.",
 		}),
@@ -53,7 +62,8 @@ func New(source Source, version string) *Metrics {
 		ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
-	m.Registry.MustRegister(m.changes, m.allocationTime, m.leader, m.measurements, m.modelWrites, build, collectors.NewGoCollector(),
+	m.Registry.MustRegister(m.changes, m.allocationTime, m.leader, m.measurements, m.modelWrites, m.runs,
+		m.programWrites, build, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		newGaugeFunc(source, "jobs", "Jobs that have a sample on the bus.", countJobs),
 		newGaugeFunc(source, "measured_jobs", "Jobs with at least one throughput measurement.", countMeasuredJobs),
@@ -122,6 +132,23 @@ func (m *Metrics) CountMeasurements(result string, n int) {
 
 // CountModelWrite counts one write of the model of interference by its result.
 func (m *Metrics) CountModelWrite(result string) { m.modelWrites.WithLabelValues(result).Inc() }
+
+// CountRuns counts runs of programs by their result.
+func (m *Metrics) CountRuns(result string, n int) { m.runs.WithLabelValues(result).Add(float64(n)) }
+
+// CountProgramWrite counts one write of the model of a program by its result.
+func (m *Metrics) CountProgramWrite(result string) { m.programWrites.WithLabelValues(result).Inc() }
+
+// Programs adds gauges of the history of programs. size returns the number of programs and of bytes on the bus.
+func (m *Metrics) Programs(size func() (count, bytes int)) {
+	gauge := func(name, help string, value func() int) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "trellis_tuner_" + name, Help: help}, func() float64 { return float64(value()) })
+	}
+	m.Registry.MustRegister(
+		gauge("programs", "Programs in the cluster's history.", func() int { count, _ := size(); return count }),
+		gauge("programs_bytes", "Size of the cluster's history of programs on the bus.", func() int { _, bytes := size(); return bytes }),
+	)
+}
 
 // Leading records whether this process is the leader.
 func (m *Metrics) Leading(leading bool) {

@@ -18,7 +18,7 @@ type Source interface {
 var page embed.FS
 
 // Dashboard returns the handler of the page and the API.
-func Dashboard(source Source) http.Handler {
+func Dashboard(source Source, index Index, models Models) http.Handler {
 	router := httprouter.New()
 	router.RedirectTrailingSlash = false
 	router.RedirectFixedPath = false
@@ -34,6 +34,7 @@ func Dashboard(source Source) http.Handler {
 		}
 	})
 	router.GET("/api/v1/interference", (&interferenceReport{source: source}).serve)
+	router.GET("/api/v1/programs", (&programReport{source: source, index: index, models: models}).serve)
 	for path, file := range map[string]string{"/": "page/index.html", "/page.css": "page/page.css",
 		"/page.js": "page/page.js"} {
 		router.GET(path, func(w http.ResponseWriter, r *http.Request, _ httprouter.Params) {

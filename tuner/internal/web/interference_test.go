@@ -14,13 +14,12 @@ import (
 
 	"github.com/trellis-gpu/trellis/tuner/api"
 	"github.com/trellis-gpu/trellis/tuner/internal/history"
-	"github.com/trellis-gpu/trellis/tuner/internal/web"
 )
 
 func askInterference(t *testing.T, s *history.Snapshot, query string) (int, string, api.Interference) {
 	t.Helper()
 	answer := httptest.NewRecorder()
-	web.Dashboard(newSource(s)).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/api/v1/interference"+query, nil))
+	handlerOf(newSource(s)).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/api/v1/interference"+query, nil))
 	var doc api.Interference
 	if answer.Code == http.StatusOK {
 		require.NoError(t, json.Unmarshal(answer.Body.Bytes(), &doc))

@@ -28,7 +28,6 @@ import (
 
 	"github.com/trellis-gpu/trellis/tuner/api"
 	"github.com/trellis-gpu/trellis/tuner/internal/history"
-	"github.com/trellis-gpu/trellis/tuner/internal/web"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the golden files")
@@ -198,7 +197,7 @@ func body(t *testing.T, r *http.Response) string {
 }
 
 func TestState_Golden(t *testing.T) {
-	reply := get(t, web.Dashboard(newSource(snapshot())), "/api/v1/state")
+	reply := get(t, handlerOf(newSource(snapshot())), "/api/v1/state")
 	require.Equal(t, "application/json", reply.Header.Get("Content-Type"))
 	var pretty bytes.Buffer
 	require.NoError(t, json.Indent(&pretty, []byte(body(t, reply)), "", "  "))
@@ -216,7 +215,7 @@ func TestState_Golden(t *testing.T) {
 }
 
 func TestState_BeforeFirstSync(t *testing.T) {
-	reply := get(t, web.Dashboard(newSource(&history.Snapshot{})), "/api/v1/state")
+	reply := get(t, handlerOf(newSource(&history.Snapshot{})), "/api/v1/state")
 	require.JSONEq(t, `{"synced":false,"nodes":[],"jobs":[]}`, body(t, reply))
 }
 
@@ -224,14 +223,14 @@ func TestState_StaleSnapshot(t *testing.T) {
 	s := snapshot()
 	s.Err = bus.ErrUnavailable
 	var doc api.State
-	require.NoError(t, json.Unmarshal([]byte(body(t, get(t, web.Dashboard(newSource(s)), "/api/v1/state"))), &doc))
+	require.NoError(t, json.Unmarshal([]byte(body(t, get(t, handlerOf(newSource(s)), "/api/v1/state"))), &doc))
 	require.Contains(t, doc.Error, "unavailable")
 	require.True(t, doc.Synced)
 	require.Len(t, doc.Jobs, 2)
 }
 
 func TestPage_LoadsNothingExternal(t *testing.T) {
-	dashboard := web.Dashboard(newSource(snapshot()))
+	dashboard := handlerOf(newSource(snapshot()))
 	for path, kind := range map[string]string{"/": "text/html", "/page.css": "text/css",
 		"/page.js": "text/javascript"} {
 		reply := get(t, dashboard, path)
@@ -246,7 +245,7 @@ func TestPage_LoadsNothingExternal(t *testing.T) {
 }
 
 func TestDashboard_RejectsUnknownRequests(t *testing.T) {
-	dashboard := web.Dashboard(newSource(snapshot()))
+	dashboard := handlerOf(newSource(snapshot()))
 	for target, want := range map[string]int{
 		"/api/v1/state?watch=perhaps": http.StatusBadRequest, "/api/v2/state": http.StatusNotFound,
 		"/page":  http.StatusNotFound,
@@ -305,7 +304,7 @@ func follow(t *testing.T, handler http.Handler) (*reader, context.CancelFunc, <-
 func TestWatch_LimitsEventRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSource(snapshot())
-		r, cancel, done := follow(t, web.Dashboard(s))
+		r, cancel, done := follow(t, handlerOf(s))
 		events, _ := r.written()
 		require.Len(t, events, 1, "the current state comes at once")
 		for step := range int64(100) { // ten changes a second for ten seconds
@@ -339,7 +338,7 @@ func TestWatch_LimitsEventRate(t *testing.T) {
 func TestWatch_DropsBrokenClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSource(snapshot())
-		r, cancel, done := follow(t, web.Dashboard(s))
+		r, cancel, done := follow(t, handlerOf(s))
 		defer cancel()
 		r.mu.Lock()
 		r.err = errors.New("broken pipe")
@@ -351,7 +350,7 @@ func TestWatch_DropsBrokenClient(t *testing.T) {
 
 func TestWatch_LimitsClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		dashboard := web.Dashboard(newSource(snapshot()))
+		dashboard := handlerOf(newSource(snapshot()))
 		for range 64 {
 			_, cancel, _ := follow(t, dashboard)
 			defer cancel()
@@ -364,7 +363,7 @@ func TestWatch_LimitsClients(t *testing.T) {
 }
 
 func TestDashboard_EndsWatchesOnShutdown(t *testing.T) {
-	server, err := httpserver.Listen("127.0.0.1:0", httpserver.Config{Handler: web.Dashboard(newSource(snapshot())), EndStreams: true})
+	server, err := httpserver.Listen("127.0.0.1:0", httpserver.Config{Handler: handlerOf(newSource(snapshot())), EndStreams: true})
 	require.NoError(t, err)
 	ended := make(chan error, 1)
 	go func() { ended <- server.Run() }()
