@@ -56,6 +56,11 @@ sim-gpus: ## The same for the time of 1 to 8 GPUs, under the default policy
 	go build -o bin/ ./benchmarks
 	bin/benchmarks sim --gpus $(ARGS)
 
+.PHONY: sim-history
+sim-history: ## What a node gains by its own history and by that of another node, and what poisoned history costs
+	go build -o bin/ ./benchmarks
+	bin/benchmarks sim --history $(ARGS)
+
 .PHONY: bench-harmless
 bench-harmless: sim ## The same
 

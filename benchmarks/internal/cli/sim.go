@@ -40,6 +40,7 @@ type simOptions struct {
 	unsized   float64
 	converged []string
 	gpus      bool
+	history   bool
 	workload  string
 	size      int
 	source    source
@@ -54,7 +55,8 @@ func simCommand(commit string) *cobra.Command {
 only some of the cores arrive and end, with exact sizes and with wrong ones. It prints what each policy changes
 against fair sharing, with 95 % intervals, and writes sim.json and sim.svg. With --gpus it divides the time of GPUs,
 against plain sharing, and writes sim-gpus.json and sim-gpus.svg; with --converged some jobs have no size, and it writes
-sim-converged.json and sim-converged.svg. Both are about the default policy only.
+sim-converged.json and sim-converged.svg. With --history it compares what a node without history can use, and writes
+sim-history.json and sim-history.svg. All three are about the default policy only.
 
 With --workload exactly the jobs of a workload run instead, on one machine of --size cores or, with --gpus, GPUs. It writes
 sim-workload.json and sim-workload.svg. ` + sourceHelp + `
@@ -71,6 +73,7 @@ wrong sizes.`,
 	f.StringSliceVar(&o.converged, "converged", []string{string(policy.ConvergedFair)},
 		"what harmless gives converged jobs of unknown size, as the coordinator's flag: fair, floor, or both (fair,floor)")
 	f.BoolVar(&o.gpus, "gpus", false, "machines of 1 to 8 GPUs whose time is divided, instead of cores")
+	f.BoolVar(&o.history, "history", false, "a machine of one core without history, with its own, with another node's, and with poisoned ones")
 	f.StringVar(&o.workload, "workload", "", fmt.Sprintf("run the jobs of this workload; %d seeds, unless --seeds is given", workloadSeeds))
 	f.IntVar(&o.size, "size", 1, "cores of the machine that runs --workload; GPUs with --gpus")
 	f.StringVar(&o.source.format, "format", "", "format of --workload: "+strings.Join(workload.Formats(), ", ")+" (default: as its header)")
@@ -84,6 +87,8 @@ func (o *simOptions) run(cmd *cobra.Command) error {
 	switch {
 	case o.quick:
 		o.seeds = quickSeeds
+	case o.history && (o.gpus || o.workload != "" || o.unsized > 0):
+		return errors.New("--history excludes --gpus, --workload and --unsized")
 	case o.workload != "" && !cmd.Flags().Changed("seeds"):
 		o.seeds = workloadSeeds
 	}
@@ -100,7 +105,7 @@ func (o *simOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	policies := sim.PoliciesWith(converged)
-	if o.gpus || cmd.Flags().Changed("converged") {
+	if o.gpus || o.history || cmd.Flags().Changed("converged") {
 		policies = sim.Shipped(policies)
 	}
 	cells, err := sim.Study(cmd.Context(), o.seeds, machines, policies, progress(cmd.ErrOrStderr()))
@@ -113,6 +118,9 @@ func (o *simOptions) run(cmd *cobra.Command) error {
 	}
 	for seed := range o.seeds {
 		summary.Seeds = append(summary.Seeds, uint32(seed+1))
+	}
+	if o.history {
+		summary.Goals = append(sim.HistoryGoals(cells), summary.Goals...)
 	}
 	summary.Took("all seeds", time.Since(began))
 	sim.Table(cmd.OutOrStdout(), cells, summary.Goals)
@@ -138,6 +146,8 @@ func (o *simOptions) machines(cmd *cobra.Command) (machines []sim.Machine, err e
 	switch {
 	case o.workload != "":
 		machines, err = o.listed(cmd)
+	case o.history:
+		machines = sim.HistoryMachines()
 	case o.gpus:
 		machines = sim.GPUMachines()
 	default:
@@ -170,8 +180,8 @@ func progress(w io.Writer) func(c sim.Cell, of int) {
 
 // command returns the command line that reproduces the figures.
 func (o *simOptions) command(cmd *cobra.Command) string {
-	if o.gpus && o.workload == "" {
-		return results.Command(o.name(), cmd.Flags(), "out", "gpus")
+	if (o.gpus || o.history) && o.workload == "" {
+		return results.Command(o.name(), cmd.Flags(), "out", "gpus", "history")
 	}
 	return results.Command("sim", cmd.Flags(), "out")
 }
@@ -180,6 +190,9 @@ func (o *simOptions) command(cmd *cobra.Command) string {
 func (o *simOptions) name() string {
 	if o.workload != "" {
 		return "sim-workload"
+	}
+	if o.history {
+		return "sim-history"
 	}
 	if o.gpus {
 		return "sim-gpus"
