@@ -151,6 +151,12 @@ bench-flowcon: build ## FlowCon's schedules on a real kubelet under each policy;
 	scripts/install-deps
 	bin/benchmarks flowcon $(ARGS)
 
+.PHONY: bench-flowcon-history
+bench-flowcon-history: build ## FlowCon's ten jobs on a node that has seen nothing while another node has; half an hour a repeat (ARGS="--repeats 3")
+	scripts/install-deps
+	bin/benchmarks flowcon --schedules "10 random" --policies "fair,harmless,harmless+here,harmless+elsewhere" --repeats 2 \
+		--journal benchmarks/results/flowcon-10-history.jsonl --out benchmarks/results/flowcon-10-history.json $(ARGS)
+
 .PHONY: results
 results: ## Write benchmarks/RESULTS.md from the figures in benchmarks/measured
 	go build -o bin/ ./benchmarks

@@ -29,7 +29,7 @@ func TestPrograms_TakeAtMost64MB(t *testing.T) {
 		for range runs {
 			r := shapes[dice.IntN(len(shapes))]
 			r.Pod = growth.PodUID(fmt.Sprintf("%08x-0000-4000-8000-%012x", dice.Uint32(), dice.Uint32()))
-			r.Job = fmt.Sprintf("research-vision/resnet-sweep-%d-worker-0", dice.IntN(1e6))
+			r.Job = fmt.Sprintf("research-vision/resnet-search-%d-worker-0", dice.IntN(1e6))
 			r.Node, r.Ended = node, ended
 			all = append(all, r)
 		}

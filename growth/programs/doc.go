@@ -13,7 +13,7 @@
 //
 // # Wrong history
 //
-// A run may be old, of other data, or invented by whoever controls a node. Validate refuses what is impossible. Merge limits
+// A run may be old, of other data, or invented by a client that writes as a node. Validate refuses what is impossible. Merge limits
 // the runs of a node, so that one node cannot displace what the others have measured. Usable leaves out runs whose work is
 // far from the median of the runs with equal numbers. Contradicts compares a run with what a node measures itself; a run that
 // contradicts it predicts nothing there.

@@ -44,7 +44,7 @@ The figures cover the whole journal.`,
 	f := cmd.Flags()
 	f.IntVar(&o.repeats, "repeats", 5, "how often each schedule is played under each policy")
 	f.StringSliceVar(&o.schedules, "schedules", nil, `schedules to play, such as "10 random" (default: all)`)
-	f.StringSliceVar(&o.policies, "policies", flowcon.Variants(), "policies to play; harmless takes an objective after a colon")
+	f.StringSliceVar(&o.policies, "policies", flowcon.Variants(), "policies to play; harmless takes an objective after a colon, and +here or +elsewhere for a repeat before, on the same or another node")
 	f.Uint64Var(&o.bench.Seed, "seed", 1, "decides when jobs of the random schedules arrive and how long they are")
 	f.IntVar(&o.local.Nodes, "nodes", 1, "nodes, of one core each: each plays a repeat of its own at the same time")
 	f.StringVar(&o.local.Name, "name", "flowcon", "name of the local cluster")
@@ -97,10 +97,11 @@ func (o *flowconOptions) plan() ([]flowcon.Pass, error) {
 		return nil, errors.New("--repeats is from 1 to 100, --nodes from 1 to 8")
 	}
 	for _, policy := range o.policies {
-		if !slices.Contains(flowcon.Variants(), policy) {
-			return nil, fmt.Errorf("--policies: %q is none of %q", policy, flowcon.Variants())
+		if all := append(flowcon.Variants(), flowcon.TaughtVariants()...); !slices.Contains(all, policy) {
+			return nil, fmt.Errorf("--policies: %q is none of %q", policy, all)
 		}
 	}
+	o.local.Nodes, o.bench.Playing = flowcon.NodesFor(o.policies, o.local.Nodes)
 	schedules, err := o.chosen()
 	if err != nil {
 		return nil, err
@@ -114,7 +115,7 @@ func (o *flowconOptions) plan() ([]flowcon.Pass, error) {
 	}) {
 		return nil, fmt.Errorf("%s has another seed, size or --remember: name another one by --journal", o.bench.Journal.Path)
 	}
-	return flowcon.Plan(schedules, o.policies, o.repeats, o.local.Nodes, done, results.Boot()), nil
+	return flowcon.Plan(schedules, o.policies, o.repeats, o.bench.Playing, done, results.Boot()), nil
 }
 
 // chosen returns the schedules that --schedules names, or all of them.

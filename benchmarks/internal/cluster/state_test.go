@@ -43,6 +43,16 @@ func TestState_ReadsThroughTheAPIServer(t *testing.T) {
 	require.Equal(t, "the bus is unavailable", state.Error)
 }
 
+func TestPrograms_CountsByNamespace(t *testing.T) {
+	connection := cluster.Connection{Proxy: func(_ context.Context, _, _, _, path string) (io.ReadCloser, error) {
+		require.Equal(t, "/api/v1/programs", path)
+		return io.NopCloser(strings.NewReader(`{"programs":[{"namespace":"a"},{"namespace":"b"},{"namespace":"a"}]}`)), nil
+	}}
+	count, err := connection.Programs(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, map[string]int{"a": 2, "b": 1}, count)
+}
+
 func TestState_TunerUnavailable(t *testing.T) {
 	connection := cluster.Connection{Proxy: func(context.Context, string, string, string, string) (io.ReadCloser, error) {
 		return nil, errors.New("no endpoints available")

@@ -36,6 +36,8 @@ type Bench struct {
 	Commit  string
 	// Keep is the folder for the samples and charts of each pass; empty for none.
 	Keep string
+	// Playing is the number of nodes that play repeats at the same time.
+	Playing int
 	// Remember uses one namespace for all repeats of a variant: forecasts for later jobs come from the earlier ones.
 	Remember bool
 	// Until is the time after which no pass begins; zero for no limit.
@@ -99,6 +101,7 @@ func (b *Bench) pass(ctx, after context.Context, p Pass) error {
 }
 
 func (b *Bench) install(ctx context.Context, variant string) error {
+	variant, _, _ = strings.Cut(variant, "+")
 	if b.installed == variant {
 		return nil
 	}
@@ -117,7 +120,8 @@ func (b *Bench) install(ctx context.Context, variant string) error {
 
 // play runs one repeat of a pass.
 func (b *Bench) play(ctx, after context.Context, p Pass, image string, repeat int) (_ Record, err error) {
-	run := b.newRun(p, image, repeat)
+	node := nodeOf(repeat, b.Playing)
+	run := b.newRun(p, image, repeat, node)
 	folder := b.Keep
 	if folder == "" {
 		if folder, err = os.MkdirTemp("", "flowcon-"); err != nil {
@@ -131,6 +135,11 @@ func (b *Bench) play(ctx, after context.Context, p Pass, image string, repeat in
 	}
 	defer func() { err = errors.Join(err, files.Close()) }()
 	run.Folder = files
+	if teacher(p.Variant, node) > 0 {
+		if err := b.teach(ctx, after, p, run, node, folder); err != nil {
+			return Record{}, fmt.Errorf("the repeat before: %w", err)
+		}
+	}
 	if err := run.Prepare(ctx); err != nil {
 		return Record{}, err
 	}
@@ -154,9 +163,9 @@ func (b *Bench) play(ctx, after context.Context, p Pass, image string, repeat in
 	return r, nil
 }
 
-// newRun returns a repeat on its node, in its own namespace or in that of its variant.
-func (b *Bench) newRun(p Pass, image string, repeat int) *demo.Run {
-	node, nodes := nodeOf(repeat, b.Local.Nodes), map[string]string{}
+// newRun returns a repeat on a node, in its own namespace or in that of its variant.
+func (b *Bench) newRun(p Pass, image string, repeat, node int) *demo.Run {
+	nodes := map[string]string{}
 	id := fmt.Sprintf("flowcon-%s-%d", time.Now().UTC().Format("150405"), node)
 	namespace := id
 	if b.Remember {

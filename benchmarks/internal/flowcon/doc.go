@@ -9,5 +9,8 @@
 // namespace, without history. With --remember the repeats of a policy share a namespace, as the jobs of a team do, and
 // forecasts come from the earlier repeats.
 //
+// The variants harmless+here and harmless+elsewhere play one more repeat first: on the same node, or on another one. They show
+// what a node gains by what it has seen itself, and by what only another node has seen.
+//
 // Jobs take about half a minute alone and arrive within a quarter of the study's time; see Schedules.
 package flowcon

@@ -170,3 +170,37 @@ func TestSettings_OfAllRecords(t *testing.T) {
 		{Settings: map[string]string{"coordinator --interval": "5s", "coordinator --policy": "harmless"}},
 	}))
 }
+
+func TestNodesFor_ATeacherNeedsANodeOfItsOwn(t *testing.T) {
+	for name, tc := range map[string]struct {
+		variants        []string
+		nodes           int
+		needed, playing int
+	}{
+		"no teacher":             {[]string{"fair", "harmless"}, 2, 2, 2},
+		"taught by itself":       {[]string{"fair", "harmless+here"}, 1, 1, 1},
+		"taught by another node": {[]string{"fair", "harmless+here", "harmless+elsewhere"}, 1, 2, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			needed, playing := flowcon.NodesFor(tc.variants, tc.nodes)
+			require.Equal(t, tc.needed, needed)
+			require.Equal(t, tc.playing, playing)
+		})
+	}
+}
+
+func TestGoals_CompareWhatAnotherNodeHasSeen(t *testing.T) {
+	goals := flowcon.Goals([]flowcon.Record{
+		record("10 random", "fair", 1, 100, 200), record("10 random", "harmless+here", 1, 50, 100),
+		record("10 random", "harmless+elsewhere", 1, 50, 106),
+	})
+	found := false
+	for _, g := range goals {
+		if g.Name == "10 random, harmless+elsewhere less harmless+here: mean completion" {
+			found = true
+			require.InDelta(t, 2, g.Value, 1e-9)
+			require.True(t, *g.Met)
+		}
+	}
+	require.True(t, found)
+}

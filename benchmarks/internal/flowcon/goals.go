@@ -65,7 +65,8 @@ func Goals(records []Record) []results.Goal {
 			}
 		}
 	}
-	return append(goals, difference(records)...)
+	goals = append(goals, difference(records, "harmless", rival, 0)...)
+	return append(goals, difference(records, "harmless"+taughtElsewhere, "harmless"+taughtHere, taughtLoss)...)
 }
 
 func judge(goal results.Goal, schedule, variant, figure string) results.Goal {
@@ -77,22 +78,25 @@ func judge(goal results.Goal, schedule, variant, figure string) results.Goal {
 	return goal
 }
 
-// difference returns the differences between harmless' figures and those of the rival policy.
-func difference(records []Record) []results.Goal {
+// taughtLoss is how much less a node may gain by what another node has seen than by what it has seen itself, in points.
+const taughtLoss = 3
+
+// difference returns the differences between the figures of two variants, which must not exceed a limit.
+func difference(records []Record, ours, theirs string, most float64) []results.Goal {
 	var goals []results.Goal
 	for _, figure := range figures() {
 		if figure == targetJobs {
 			continue
 		}
-		ours, theirs := compared(records, judged, "harmless", figure), compared(records, judged, rival, figure)
+		our, their := compared(records, judged, ours, figure), compared(records, judged, theirs, figure)
 		var apart []float64
-		for repeat, value := range ours {
-			if other, played := theirs[repeat]; played {
+		for repeat, value := range our {
+			if other, played := their[repeat]; played {
 				apart = append(apart, value-other)
 			}
 		}
 		if len(apart) > 0 {
-			goals = append(goals, results.Measured(judged+", harmless less "+rival+": "+figure, "points", apart).AtMost(0))
+			goals = append(goals, results.Measured(judged+", "+ours+" less "+theirs+": "+figure, "points", apart).AtMost(most))
 		}
 	}
 	return goals

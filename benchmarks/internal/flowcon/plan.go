@@ -14,8 +14,9 @@ func Variants() []string {
 	return []string{Baseline, "flowcon-literal", "flowcon", "harmless", "harmless:finish", "harmless:growth"}
 }
 
-// split separates the objective from a variant.
+// split separates the objective from a variant, and leaves out who is taught.
 func split(variant string) (policy, objective string) {
+	variant, _, _ = strings.Cut(variant, "+")
 	policy, objective, _ = strings.Cut(variant, ":")
 	return policy, objective
 }

@@ -83,3 +83,14 @@ func TestParse_HelpAndVersionNeedNoOtherFlag(t *testing.T) {
 	_, err = parse(nil, "--version")
 	require.NoError(t, err)
 }
+
+func TestParse_SharedNamespaces(t *testing.T) {
+	c, err := parse(nil, etcd, "--share-programs=team-b,team-a")
+	require.NoError(t, err)
+	require.EqualValues(t, []string{"team-a", "team-b"}, c.Sharing)
+	c, err = parse(map[string]string{"TRELLIS_SHARE_PROGRAMS": "*"}, etcd)
+	require.NoError(t, err)
+	require.EqualValues(t, []string{"*"}, c.Sharing)
+	_, err = parse(nil, etcd, "--share-programs=Team")
+	require.ErrorContains(t, err, `--share-programs: "Team" is not a namespace`)
+}

@@ -17,6 +17,7 @@ import (
 	"github.com/trellis-gpu/trellis/tuner/internal/contention"
 	"github.com/trellis-gpu/trellis/tuner/internal/history"
 	"github.com/trellis-gpu/trellis/tuner/internal/metrics"
+	"github.com/trellis-gpu/trellis/tuner/internal/runs"
 )
 
 // fixed is a Source with a fixed snapshot.
@@ -44,6 +45,10 @@ func TestMetrics_ReportStateAndPassLint(t *testing.T) {
 	m.CountChange(advise.Written)
 	m.CountMeasurements(contention.Learned, 3)
 	m.CountModelWrite(contention.Written)
+	m.CountRuns(runs.Merged, 2)
+	m.CountRuns(runs.Refused, 1)
+	m.CountProgramWrite(runs.Written)
+	m.Programs(func() (count, bytes int) { return 7, 700 })
 	m.Leading(true)
 
 	recorder := httptest.NewRecorder()
@@ -56,6 +61,8 @@ func TestMetrics_ReportStateAndPassLint(t *testing.T) {
 		`trellis_tuner_interference_writes_total{result="written"} 1`,
 		`trellis_tuner_advice_total{action="written"} 2`, "trellis_tuner_leader 1",
 		"trellis_tuner_allocation_duration_seconds_count 1",
+		"trellis_tuner_programs 7", "trellis_tuner_programs_bytes 700", `trellis_tuner_program_runs_total{result="merged"} 2`,
+		`trellis_tuner_program_writes_total{result="written"} 1`,
 		`trellis_tuner_build_info{version="v1.2.3"} 1`, "trellis_tuner_bus_away_seconds 36",
 	} {
 		require.Contains(t, text, line)
