@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// intervalNoise is the relative deviation of the mean step time of one interval.
+	// intervalNoise is the relative excess of the mean step time of one interval.
 	intervalNoise = 0.05
 	// priorWeight is the weight of the prior, in intervals: half of a step does not depend on the batch size.
 	priorWeight = 0.02
@@ -46,11 +46,11 @@ func fitCurve(points []Point) curve {
 	slices.SortFunc(points, func(a, b Point) int { return cmp.Compare(a.Batch, b.Batch) })
 	var c curve
 	c.fit(points)
-	misfit := c.misfit(points)
+	excess := c.excess(points)
 	for _, p := range points {
 		b := float64(p.Batch)
 		noise := intervalNoise * intervalNoise / p.weight()
-		trust := misfit / (misfit + noise)
+		trust := excess / (excess + noise)
 		c.batches = append(c.batches, b)
 		c.steps = append(c.steps, math.Exp(trust*math.Log(float64(p.Step))+(1-trust)*math.Log(c.line(b))))
 	}
@@ -86,8 +86,8 @@ func (c *curve) fit(points []Point) {
 
 func (c curve) line(b float64) float64 { return c.fixed + c.each*b }
 
-// misfit is the variance of the relative errors of the fit beyond that of the measurements.
-func (c curve) misfit(points []Point) float64 {
+// excess is the variance of the relative errors of the fit beyond that of the measurements.
+func (c curve) excess(points []Point) float64 {
 	var sum, noise float64
 	for _, p := range points {
 		relative := math.Log(float64(p.Step) / c.line(float64(p.Batch)))

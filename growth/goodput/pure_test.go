@@ -13,7 +13,7 @@ import (
 )
 
 func known(scale float64) (n goodput.Noise) {
-	w := world{scale: scale}
+	w := harness{scale: scale}
 	random := rand.New(rand.NewPCG(1, 1))
 	for range 200 {
 		n = n.Add(w.gradients(64, random))

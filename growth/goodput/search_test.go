@@ -12,8 +12,8 @@ import (
 	"github.com/trellis-gpu/trellis/growth/goodput"
 )
 
-// world is a job with a known time of a step and a known noise scale.
-type world struct {
+// harness is a job with a known time of a step and a known noise scale.
+type harness struct {
 	step  func(b float64) float64
 	scale float64
 	sizes goodput.Range
@@ -22,21 +22,21 @@ type world struct {
 	certain int
 }
 
-func (w world) goodput(b int) float64 {
+func (w harness) goodput(b int) float64 {
 	own := float64(w.sizes.Default)
 	return float64(b) / w.step(float64(b)) * w.sizes.Rule.Efficiency(w.scale, w.scale, own, float64(b))
 }
 
 // best is the best fixed size by exhaustive search.
-func (w world) best() (most float64) {
+func (w harness) best() (most float64) {
 	for b := w.sizes.Min; b <= w.sizes.Max; b++ {
 		most = max(most, w.goodput(b))
 	}
 	return most
 }
 
-// gradients returns comparisons of gradients whose noise has the scale of the world.
-func (w world) gradients(batch int, random *rand.Rand) goodput.Comparison {
+// gradients returns comparisons of gradients whose noise has the scale of the harness.
+func (w harness) gradients(batch int, random *rand.Rand) goodput.Comparison {
 	const signal = 0.5
 	b := float64(batch)
 	chance := func() float64 { return math.Exp(0.2 * random.NormFloat64()) }
@@ -50,7 +50,7 @@ func (w world) gradients(batch int, random *rand.Rand) goodput.Comparison {
 }
 
 // tune lets a job follow its options for a number of intervals. It returns its last size and the sizes in order.
-func (w world) tune(seed uint64, intervals int) (size int, state goodput.State, order []int) {
+func (w harness) tune(seed uint64, intervals int) (size int, state goodput.State, order []int) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	state = goodput.State{Range: w.sizes}
 	size = w.sizes.Default
@@ -74,9 +74,9 @@ func (w world) tune(seed uint64, intervals int) (size int, state goodput.State, 
 }
 
 // worlds are the shapes of goodput over the batch size. The range has eight doublings at most from the job's own size.
-func worlds(noise float64) map[string]world {
-	of := func(fixed, each, scale float64, own, low, high int) world {
-		return world{
+func worlds(noise float64) map[string]harness {
+	of := func(fixed, each, scale float64, own, low, high int) harness {
+		return harness{
 			step:  func(b float64) float64 { return fixed + each*b },
 			scale: scale,
 			sizes: goodput.Range{Default: own, Min: low, Max: high, Rule: goodput.SquareRoot},
@@ -90,7 +90,7 @@ func worlds(noise float64) map[string]world {
 	tiles := of(.005, 0, 3000, 48, 8, 768)
 	tiles.certain = 85
 	tiles.step = func(b float64) float64 { return .005 + .004*math.Ceil(b/64) } // of a GPU
-	return map[string]world{
+	return map[string]harness{
 		"rising":          of(.05, 1e-5, 5000, 32, 16, 1024),
 		"falling":         of(.0001, 1e-4, 20, 256, 8, 512),
 		"flat":            of(0, 1e-4, 1e6, 64, 16, 512),
