@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// intervalNoise is the relative excess of the mean step time of one interval.
+	// intervalNoise is the relative deviation of the mean step time of one interval.
 	intervalNoise = 0.05
 	// priorWeight is the weight of the prior, in intervals: half of a step does not depend on the batch size.
 	priorWeight = 0.02
