@@ -1043,6 +1043,8 @@ class _Saver:
     def __init__(self):
         self.function = self.path = None
         self.terminated = None      # when SIGTERM came that the job does not handle
+        self._handles = False
+        self._masks = {}            # of the threads that fork at present
         self._finishing = None      # the thread that completes a checkpoint
         self.alarm = lambda: None
 
@@ -1051,6 +1053,7 @@ class _Saver:
         try:
             if function is not None and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
                 signal.signal(signal.SIGTERM, self._terminate)
+                self._handles = True
         except ValueError:
             pass                    # not the main thread: the job ends without a checkpoint, as before
 
@@ -1087,6 +1090,16 @@ class _Saver:
         if self._finishing is not None:
             self._finishing.join()
 
+    def fork(self):
+        """Before a fork: a SIGTERM for the child waits, as Python drops what arrives before its hooks have run."""
+        if self._handles:
+            self._masks[threading.get_ident()] = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+
+    def forked(self):
+        mask = self._masks.pop(threading.get_ident(), None)
+        if mask is not None:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
     def abandon(self):
         """In a forked child, such as a DataLoader worker: SIGTERM ends it as usual."""
         try:
@@ -1094,6 +1107,7 @@ class _Saver:
                 signal.signal(signal.SIGTERM, signal.SIG_DFL)
         except ValueError:
             pass
+        self.forked()
 
 
 def _complete(path, scratch, number):
@@ -1943,5 +1957,6 @@ def _renew():
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew)
+    os.register_at_fork(
+        before=lambda: _current.saver.fork(), after_in_parent=lambda: _current.saver.forked(), after_in_child=_renew)
 atexit.register(lambda: _client().close())

@@ -265,6 +265,7 @@ class Terminated(Saves):
             child = os.fork()
             if child == 0:
                 time.sleep(60)
+                os._exit(1)   # it was not ended
             os.kill(child, 15)
             print(os.waitpid(child, 0)[1], flush=True)
         while True:
