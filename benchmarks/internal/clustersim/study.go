@@ -147,7 +147,8 @@ func meanOf(values []float64) Mean {
 		squares += (v - mean) * (v - mean)
 	}
 	half := 1.96 * math.Sqrt(squares/max(1, n-1)/n)
-	return Mean{mean, mean - half, mean + half}
+	round := func(x float64) float64 { return math.Round(100*x) / 100 }
+	return Mean{round(mean), round(mean - half), round(mean + half)}
 }
 
 // Table prints the rows.

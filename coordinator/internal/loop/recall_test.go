@@ -90,9 +90,9 @@ func TestRecall_PredictsFromTheModelOfTheProgram(t *testing.T) {
 func TestRecall_WorksWithoutTheBus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHarness(t)
-		h.bus.Fail(bus.ErrUnavailable)
 		h.start(policy.Harmless)
 		h.arrive("here")
+		h.bus.Fail(bus.ErrUnavailable)
 		h.advance(3 * interval)
 		h.bus.Fail(nil)
 		h.advance(interval)
