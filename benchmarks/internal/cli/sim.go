@@ -83,7 +83,8 @@ wrong sizes.`,
 	return cmd
 }
 
-func (o *simOptions) run(cmd *cobra.Command) error {
+// validate sets the number of seeds, and returns an error for flags that exclude each other.
+func (o *simOptions) validate(cmd *cobra.Command) error {
 	switch {
 	case o.quick:
 		o.seeds = quickSeeds
@@ -94,6 +95,13 @@ func (o *simOptions) run(cmd *cobra.Command) error {
 	}
 	if o.seeds < 2 || o.seeds > 100_000 {
 		return fmt.Errorf("--seeds %d: 2 to 100000", o.seeds)
+	}
+	return nil
+}
+
+func (o *simOptions) run(cmd *cobra.Command) error {
+	if err := o.validate(cmd); err != nil {
+		return err
 	}
 	converged, err := o.settings(cmd.Flags().Changed("converged") && !cmd.Flags().Changed("unsized"))
 	if err != nil {

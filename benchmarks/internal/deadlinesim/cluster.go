@@ -51,12 +51,3 @@ func Layouts() []Layout {
 	}
 	return []Layout{small, large}
 }
-
-// cores returns the sum over all hosts.
-func (l Layout) cores() float64 {
-	sum := 0.0
-	for _, h := range l.Hosts {
-		sum += h.Cores
-	}
-	return sum
-}

@@ -78,17 +78,13 @@ func growSensitivity(c *cluster, p *plan) float64 {
 // shrinkSensitivity is the sensitivity of a job to less CPU or one worker fewer.
 func shrinkSensitivity(c *cluster, p *plan) float64 {
 	w := float64(p.workers)
-	vertical := math.Inf(1)
+	less, horizontal := 0.5*p.cpu, math.Inf(1)
 	if w > 1 {
-		vertical = p.time(p.cpu-p.cpu/w) - p.time(p.cpu)
-	} else {
-		vertical = p.time(0.5*p.cpu) - p.time(p.cpu)
-	}
-	horizontal := math.Inf(1)
-	if w > 1 {
+		less = p.cpu - p.cpu/w
 		steps := p.remaining() / w
 		horizontal = p.time(p.cpu) * ((p.total/(w-1) - p.done/w) - steps) / steps
 	}
+	vertical := p.time(less) - p.time(p.cpu)
 	return min(math.Abs(vertical), math.Abs(horizontal)) / p.fraction(c, cpuPart)
 }
 

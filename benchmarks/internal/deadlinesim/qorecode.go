@@ -94,7 +94,7 @@ func (qoreCode) size(q *qore, c *cluster, a adjustment) (size, bool) {
 	}
 	if a.workers < mostWorkers && q.roomForWorker(c, a.plan) {
 		if other := horizontalGain(a.plan, need); !found || other > gain {
-			return a.plan.withWorker(), true
+			return a.withWorker(), true
 		}
 	}
 	return vertical, found

@@ -32,7 +32,7 @@ func within(bounds [2]float64, n, levels int) float64 {
 
 // candidate returns the size at a point of the search space.
 func (a adjustment) candidate(x, y, levels int) size {
-	s := size{workers: a.workers, servers: a.plan.servers}
+	s := size{workers: a.workers, servers: a.servers}
 	if a.grow {
 		s.cpu = min(a.cpu*within(growCPU, x, levels), mostCPU*a.Peak)
 		s.memory = min(a.memory*within(growMemory, y, levels), mostMemory*a.Memory)
