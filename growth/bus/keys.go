@@ -127,7 +127,16 @@ func ParseKey(key string) (Key, error) {
 			return Key{}, fmt.Errorf("key %.100q: %.60q is not a valid name", key, part)
 		}
 	}
-	parsed := Key{}
+	parsed := parsedKey(parts)
+	// A key is valid if building it from its parts yields the same key.
+	if parsed.String() != key {
+		return Key{}, fmt.Errorf("key %.100q is not part of this schema", key)
+	}
+	return parsed, nil
+}
+
+// parsedKey returns the key with some parts; any key if none has them.
+func parsedKey(parts []string) (parsed Key) {
 	switch {
 	case parts[0] == "nodes" && len(parts) > 2:
 		parsed = nodeKey(parts[1:])
@@ -144,11 +153,7 @@ func ParseKey(key string) (Key, error) {
 	case parts[0] == string(KindRefusal) && len(parts) == 2:
 		parsed = Key{Kind: KindRefusal, Pod: growth.PodUID(parts[1])}
 	}
-	// A key is valid if building it from its parts yields the same key.
-	if parsed.String() != key {
-		return Key{}, fmt.Errorf("key %.100q is not part of this schema", key)
-	}
-	return parsed, nil
+	return parsed
 }
 
 // nodeKey parses the part of a key after nodes/.

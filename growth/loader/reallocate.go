@@ -14,10 +14,13 @@ const (
 	// Always also follows new measurements and the growth of jobs.
 	Always Reallocate = "always"
 	// OnBoth reallocates after arrivals and departures.
-	OnBoth      Reallocate = "both"
-	OnArrival   Reallocate = "arrival"
+	OnBoth Reallocate = "both"
+	// OnArrival reallocates after arrivals only.
+	OnArrival Reallocate = "arrival"
+	// OnDeparture reallocates after departures only.
 	OnDeparture Reallocate = "departure"
-	Never       Reallocate = "never"
+	// Never keeps the workers of running jobs.
+	Never Reallocate = "never"
 )
 
 // Validate returns an error for an unknown value.

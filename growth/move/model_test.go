@@ -164,7 +164,7 @@ func (w *cluster) live() {
 		}
 	case 1, 2:
 		for _, p := range w.pods {
-			if p.running && !p.terminating && !(p.name == "old" && w.held) && w.dice.IntN(3) == 0 {
+			if p.running && !p.terminating && (p.name != "old" || !w.held) && w.dice.IntN(3) == 0 {
 				if p.step++; p.step >= total {
 					p.running, p.ended = false, true
 					w.ends++

@@ -60,6 +60,11 @@ func (c *stepCost) add(steps int64, cpu growth.Seconds) {
 	if first || made <= 0 || used <= 0 {
 		return
 	}
+	c.measure(made, used)
+}
+
+// measure adds steps and the CPU that they used.
+func (c *stepCost) measure(made, used float64) {
 	if c.assumed && contradicts(used/made, c.used/c.steps) {
 		c.restart()
 	}

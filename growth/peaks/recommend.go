@@ -111,8 +111,10 @@ func (r Recommendation) DiffersFrom(other Recommendation) bool {
 		differ(r.GPUMemory, other.GPUMemory, gpuMemoryUnit) || (r.StepSeconds == nil) != (other.StepSeconds == nil)
 }
 
-// MemoryDiffers and CPUDiffers report whether a recommended request is worth a change of the present one.
+// MemoryDiffers reports whether a recommended memory request is worth a change of the present one.
 func MemoryDiffers(from, to growth.MiB) bool {
 	return differs(int64(from), int64(to), int64(minMemory))
 }
+
+// CPUDiffers reports the same for a CPU request.
 func CPUDiffers(from, to growth.MilliCPU) bool { return differs(int64(from), int64(to), int64(minCPU)) }

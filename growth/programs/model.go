@@ -11,8 +11,10 @@ import (
 )
 
 const (
-	// MaxRuns bounds the runs of a model, MaxRunsPerNode those that a coordinator publishes of one program.
-	MaxRuns, MaxRunsPerNode = 5, 2
+	// MaxRuns bounds the runs of a model.
+	MaxRuns = 5
+	// MaxRunsPerNode bounds the runs that a coordinator publishes of one program.
+	MaxRunsPerNode = 2
 	// minVoters is the number of runs with equal numbers whose median judges each of them.
 	minVoters = 3
 	// maxRatio is the largest ratio between the costs of two runs of equal numbers, or between their steps.

@@ -35,7 +35,7 @@ func TestDecide_JobsComeAndGoDuringChanges(t *testing.T) {
 			s.Nodes[0].Load.LoaderBudget = budget
 			changes = a.Decide(s, now)
 			for _, c := range changes {
-				if j := running[c.Job]; j != nil && c.Advice != nil && !(late && rng.IntN(2) == 0) {
+				if j := running[c.Job]; j != nil && c.Advice != nil && (!late || rng.IntN(2) != 0) {
 					*j = job(c.Job, j.Sample.Growth, *c.Advice.Loaders, advised(c.Advice.Generation, *c.Advice.Loaders))
 				}
 			}

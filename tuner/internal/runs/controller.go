@@ -38,8 +38,12 @@ const (
 	Failed   = "failed"
 )
 
-// MaxPrograms and MaxBytes bound the models on the bus.
-const MaxPrograms, MaxBytes = 10_000, 48 << 20
+const (
+	// MaxPrograms bounds the models on the bus.
+	MaxPrograms = 10_000
+	// MaxBytes bounds their sizes together.
+	MaxBytes = 48 << 20
+)
 
 const (
 	// roundInterval is the time between two rounds, roundWrites the most models that one round reads or writes.
