@@ -32,6 +32,9 @@ const (
 	PausedAnnotation = "gpushare/paused"
 	// SaveAnnotation requests a checkpoint of a running pod. Its value identifies the request: a time, or a name.
 	SaveAnnotation = "gpushare/save"
+	// MoveAnnotation on a running pod asks to move its job: the name of a node, or "any" for any other one. It is removed once
+	// the move has ended.
+	MoveAnnotation = "gpushare/move"
 )
 
 // Annotations and labels of a node.
@@ -70,6 +73,8 @@ const (
 	RequestAnnotation = "gpushare/cpu-request"
 	// SavedAnnotation answers SaveAnnotation: its value, and the step and the path of the checkpoint or "failed".
 	SavedAnnotation = "gpushare/saved"
+	// MovingAnnotation is the ID of a move of the pod's job, and whether the pod may be evicted for it: "granted" or "withdrawn".
+	MovingAnnotation = "gpushare/moving"
 	// MemoryRequestAnnotation is likewise the memory request with which the pod was created: "train=512Mi".
 	MemoryRequestAnnotation = "gpushare/memory-request"
 	// RefusalsAnnotation counts how often kubelet rejected the pod and Trellis recreated it.
