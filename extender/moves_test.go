@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -45,7 +46,7 @@ func TestExtender_MovesJobs(t *testing.T) {
 		require.Equal(t, other, moved.Spec.NodeName, "the new pod is on the target")
 		requireEvent(t, plane, moved.Name, "The job has moved from node "+old.Spec.NodeName+" to "+other)
 		require.NotContains(t, moved.Annotations, gpushare.PausedAnnotation)
-		require.LessOrEqual(t, n.most[name], 1, "never two pods of a job run at a time")
+		require.Equal(t, 1, n.together(name), "never two pods of a job run at a time")
 	}
 	requireDrain(t, c, ended)
 }
@@ -80,7 +81,16 @@ func TestExtender_RefusesMoves(t *testing.T) {
 type node struct {
 	plane *upstreamtest.Plane
 	bus   *etcdbus.Bus
-	most  map[string]int // of each job: how many of its pods ran at a time
+
+	mu   sync.Mutex
+	most map[string]int // of each job: how many of its pods ran at a time
+}
+
+// together returns how many pods of a job ran at a time, at most.
+func (n *node) together(job string) int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.most[job]
 }
 
 func newNode(t *testing.T, plane *upstreamtest.Plane, c etcdbus.Config) *node {
@@ -124,6 +134,8 @@ func (n *node) pass(ctx context.Context) {
 			n.coordinate(ctx, p)
 		}
 	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	for name, count := range running {
 		n.most[name] = max(n.most[name], count)
 	}
