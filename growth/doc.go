@@ -24,13 +24,17 @@
 //	   │      ▼ shares
 //	   ├─► resize         CPU requests that are worth a resize, and retries after a refusal
 //	   ├─► trial          an advised batch size: keep it or roll it back
+//	   ├─► rightsize      memory requests that are worth a resize, from the peaks of package peaks
+//	   ├─► halt, save     stops all processes of a job at one step, and follows a request to save
 //	   │
 //	   ▼
 //	effects: resizes, job configuration, samples on the bus, Kubernetes events, the next wake-up
 //
-// Four packages decide outside a node. The tuner assigns data-loader workers with loader. The extender places a pod
-// with placement, which uses the slowdowns of interference, and chooses victims with preempt. Package gpushare
-// defines the annotations of a pod; gpushare/aliyun is the compatibility layer for Aliyun gpushare.
+// Other packages decide outside a node. The tuner assigns data-loader workers with loader, batch sizes with goodput, and
+// requests and numbers of workers with peaks and elastic; programs merges what the nodes have learned. The extender places a
+// pod with placement, which uses the slowdowns of interference, chooses victims with preempt, and moves jobs by move. Only
+// benchmarks use specon, which chooses moves, and the four cases of deadline. Package gpushare defines the annotations of a
+// pod; gpushare/aliyun is the compatibility layer for Aliyun gpushare.
 //
 // Binaries exchange records over the bus (package bus). A job and its coordinator exchange lines on a socket (package
 // wire); package shim embeds the Python side of that protocol.

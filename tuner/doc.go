@@ -1,5 +1,6 @@
 // Command tuner gives advice to running jobs, and serves a dashboard. It learns from the jobs' measurements how many
-// data-loader workers each job should use, so that a node's cores contribute as much as possible to the growth of its jobs.
+// data-loader workers each job should use, so that a node's cores contribute as much as possible to the growth of its jobs;
+// which batch size, and which requests of resources.
 //
 // The data flow, from top to bottom:
 //
@@ -8,7 +9,9 @@
 //	history          snapshots of the bus, and the last measurements of each job
 //	   ├─> web       dashboard and API (package api)
 //	   ├─> metrics   Prometheus metrics
-//	   └─> advise    a throughput model per job; divides each node's cores for loading
+//	   ├─> runs      what the nodes have learned about programs, merged into models/programs
+//	   ├─> resources recommended requests and numbers of workers, from peaks in models/peaks
+//	   └─> advise    a throughput model per job; divides each node's cores for loading; batch sizes
 //	          │ compare-and-swap, by the leader only (package election)
 //	bus              jobs/<pod uid>/advice, which the coordinator applies, verifies and rolls back
 //

@@ -13,7 +13,7 @@
 // # Records and wants
 //
 // A Record is on the bus. Next returns the record that follows from what was observed; the caller replaces the record on
-// the bus if nobody else has (compare-and-swap). Wants returns what has to hold in a state. Every want is level-triggered: the
+// the bus if no other mover has (compare-and-swap). Wants returns what has to hold in a state. Every want is level-triggered: the
 // caller makes it so, again and again, and it does not matter who has begun. So a crash between two calls, and two movers at the
 // same time, do no harm.
 //

@@ -99,7 +99,7 @@ func (w *cluster) look() view {
 	return v
 }
 
-// write replaces the record if nobody else has.
+// write replaces the record if no other mover has.
 func (w *cluster) write(v *view) {
 	next, changed := move.DefaultLimits().Next(v.record, v.seen, w.now)
 	if changed && v.rev == w.rev {
@@ -262,7 +262,7 @@ func history(seed uint64) (*cluster, error) {
 	return w, fmt.Errorf("state %s, ended %d times, reserved %t, %s", w.record.State, w.ends, w.reserved, w.leaked())
 }
 
-// leaked names a pod that stays although nobody wants it.
+// leaked names a pod that stays although no record wants it.
 func (w *cluster) leaked() string {
 	if p := w.find("new"); p != nil && p.gate {
 		return "the copy stays behind its gate"

@@ -16,7 +16,7 @@ const (
 )
 
 // clockJobs reports whether each job of a group, which would take turns, should have some for a while, because the speeds alone
-// of fewer than two of them are known. By the policy's shares most of them would hardly compute, and nobody would find out for
+// of fewer than two of them are known. By the policy's shares most of them would hardly compute, and it would stay unknown for
 // long that they do more at the same time.
 func (n *Node) clockJobs(g *gpuGroup) bool {
 	jobs, last := g.ids(), n.clocks[g.gpus[0]]

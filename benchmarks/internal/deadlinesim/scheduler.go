@@ -25,7 +25,7 @@ func (s submitted) step(c *cluster) float64 {
 }
 
 // place starts a job if all of its pods fit. The default scheduler prefers the host that is least allocated. A job that does not
-// fit delays nobody.
+// fit delays no other.
 func (c *cluster) place(r *running, workers, servers int, worker pod, memory float64) bool {
 	before := slices.Clone(c.requested)
 	var pods []pod

@@ -10,7 +10,7 @@ import (
 )
 
 // `make sim-history` has the figures.
-func TestHistory_OfAnotherNodeHelpsAndAPoisonedOneHarmsNobody(t *testing.T) {
+func TestHistory_OfAnotherNodeHelpsAndAPoisonedOneHarmsNoJob(t *testing.T) {
 	const seeds = 12
 	cells, err := sim.Study(context.Background(), seeds, sim.HistoryMachines(), sim.Shipped(sim.Policies()), quiet)
 	require.NoError(t, err)
