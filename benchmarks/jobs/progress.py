@@ -75,15 +75,24 @@ class Both:
         self._shim.step(*values, **more)
         self._log.step(*values, **more)
 
-    def idle(self):
-        return getattr(self._shim, "idle", contextlib.nullcontext)()   # a shim of an earlier release has none
-
     def resume(self):
         from checkpoint import CheckpointError
         try:
             return self._shim.resume() is not None
         except self._shim.CheckpointError as err:
             raise CheckpointError(str(err)) from err
+
+
+class Earlier(Both):
+    """A shim of an earlier release, until the node has the new one: what it lacks is as without Trellis."""
+
+    on_save, save, resume = Alone.on_save, Alone.save, Alone.resume
+
+    def __getattr__(self, name):
+        return getattr(self._shim, name, None) or getattr(self._log, name)
+
+    def batch_size(self, default, **limits):
+        return default if limits else self._shim.batch_size(default)   # it cannot keep limits
 
 
 def listener(kind):
@@ -94,4 +103,4 @@ def listener(kind):
         import gpushare
     except ImportError:
         return Log()
-    return Both(gpushare)
+    return Both(gpushare) if hasattr(gpushare, "on_save") else Earlier(gpushare)
