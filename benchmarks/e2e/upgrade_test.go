@@ -40,6 +40,7 @@ func TestRollingUpdate(t *testing.T) {
 		seen, err = s.run.Watch(t.Context())
 		watched <- err
 	}()
+	s.holdMemory(t)
 	before := s.jobsUnderway(t)
 
 	s.local.Program, s.local.Folder = present, ""
@@ -117,15 +118,22 @@ func (s *stage) undisturbed(t *testing.T, name string, was underway) {
 	require.Equal(t, string(was.gpus[0]), s.pod(t, name).Annotations[gpushare.GPUAnnotation])
 }
 
-// memoryIsStillHeld submits a pod that needs two empty GPUs. Each node has two, of which one holds a job, so it must wait.
-func (s *stage) memoryIsStillHeld(t *testing.T) {
-	busy := map[string]bool{}
-	for _, job := range s.jobs {
-		if pod := s.pod(t, job.Name); pod.Status.Phase == corev1.PodRunning {
-			busy[pod.Spec.NodeName] = true
-		}
+// holdMemory has a pod on each node that holds memory of a GPU and does nothing, however fast the jobs end.
+func (s *stage) holdMemory(t *testing.T) {
+	for _, holder := range holders {
+		pod := s.scriptPod(holder.name, holder.node, "exec sleep infinity", "10m")
+		pod.Annotations[gpushare.TuneAnnotation] = "none"
+		s.create(t, pod)
 	}
-	require.Len(t, busy, nodes, "the jobs are too short for this machine: a node is empty by now")
+	for _, holder := range holders {
+		eventually(t, holder.name+" runs", time.Minute, func() bool { return s.pod(t, holder.name).Status.Phase == corev1.PodRunning })
+	}
+}
+
+var holders = []struct{ name, node string }{{"holder-1", "node-1"}, {"holder-2", "node-2"}}
+
+// memoryIsStillHeld submits a pod that needs two empty GPUs. Each node has two, of which one has a holder, so it must wait.
+func (s *stage) memoryIsStillHeld(t *testing.T) {
 	job := s.jobs[0]
 	job.Name, job.GPUMemory = "whole", "24Gi"
 	pod := s.run.Setup.Pod(job)
@@ -134,5 +142,5 @@ func (s *stage) memoryIsStillHeld(t *testing.T) {
 	eventually(t, "an event that no node has room", 30*time.Second, func() bool {
 		return s.hasEvent(t, "whole", "FailedScheduling", "Insufficient "+gpushare.Resource)
 	})
-	require.NoError(t, s.Kubernetes.CoreV1().Pods(pod.Namespace).Delete(t.Context(), pod.Name, metav1.DeleteOptions{}))
+	s.remove(t, "whole", holders[0].name, holders[1].name)
 }
