@@ -13,6 +13,7 @@ import (
 	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/config"
 	"github.com/trellis-gpu/trellis/extender/internal/conflict"
+	"github.com/trellis-gpu/trellis/extender/internal/gangs"
 	"github.com/trellis-gpu/trellis/extender/internal/gctune"
 	"github.com/trellis-gpu/trellis/extender/internal/metrics"
 	"github.com/trellis-gpu/trellis/extender/internal/mover"
@@ -22,6 +23,7 @@ import (
 	"github.com/trellis-gpu/trellis/extender/internal/reservations"
 	"github.com/trellis-gpu/trellis/extender/internal/scheduler"
 	"github.com/trellis-gpu/trellis/extender/internal/webhook"
+	"github.com/trellis-gpu/trellis/growth/gang"
 	"github.com/trellis-gpu/trellis/growth/move"
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
@@ -120,6 +122,19 @@ func addOptions(
 			Log:      log,
 		}
 		group.Add(recreator.Run)
+	}
+	if c.Gangs {
+		placer := &gangs.Placer{
+			Client:  client,
+			Cluster: decisions.Cache,
+			Rooms:   decisions,
+			Limits:  gang.DefaultLimits(),
+			Log:     log,
+			Ended:   counted.GangEnded,
+		}
+		decisions.Gangs = placer
+		counted.GangsWaiting(placer.Waiting)
+		group.Add(placer.Run)
 	}
 	if c.Moves {
 		moves := &mover.Mover{

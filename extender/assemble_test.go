@@ -166,6 +166,7 @@ func start(
 		Policy:       "growth",
 		Resource:     string(offered),
 		Moves:        true,
+		Gangs:        true,
 		Kube:         apiserver.Config{Kubeconfig: plane.Kubeconfig, QPS: 200, Burst: 400},
 		Etcd:         etcd,
 	}

@@ -16,7 +16,8 @@
 //	apiserver      the client of the API server
 //
 // Next to this path run reconcile, which corrects plans that kubelet or the API server have overtaken (through scheduler),
-// recreate, which recreates pods that kubelet rejected, mover, which moves jobs to other nodes, conflict, which detects another extender of the same resource, and
+// recreate, which recreates pods that kubelet rejected, mover, which moves jobs to other nodes, gangs, which places the pods
+// of one job all or none, conflict, which detects another extender of the same resource, and
 // gctune, which collects garbage between requests.
 //
 // Every layer may import request, which reads a pod, and fastpath, which has the data structures and the JSON code that make

@@ -19,6 +19,9 @@ const (
 	DeadlineAnnotation = "gpushare/deadline"
 	// ElasticAnnotation is the range of numbers of workers with which the job can run: "1-4".
 	ElasticAnnotation = "gpushare/elastic"
+	// GangAnnotation names the job of several pods that a pod without an owner belongs to, and the number of them: "bert/4".
+	// "none" on a pod with an owner: its pods are placed one by one.
+	GangAnnotation = "gpushare/gang"
 	// ProgressAnnotation is the source of progress reports: "socket", "log:<regexp>" or "file:<path>".
 	ProgressAnnotation = "gpushare/progress"
 	// TuneAnnotation lists the settings that Trellis may change while the job runs: "cpu", "loaders", "batch-size",
@@ -75,6 +78,8 @@ const (
 	SavedAnnotation = "gpushare/saved"
 	// MovingAnnotation is the ID of a move of the pod's job, and whether the pod may be evicted for it: "granted" or "withdrawn".
 	MovingAnnotation = "gpushare/moving"
+	// PlacedAnnotation is the node where the pod has its room, and since when all pods of its gang have.
+	PlacedAnnotation = "gpushare/placed"
 	// MemoryRequestAnnotation is likewise the memory request with which the pod was created: "train=512Mi".
 	MemoryRequestAnnotation = "gpushare/memory-request"
 	// RefusalsAnnotation counts how often kubelet rejected the pod and Trellis recreated it.

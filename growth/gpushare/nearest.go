@@ -20,6 +20,7 @@ func UserAnnotations() []string {
 		PriorityAnnotation,
 		DeadlineAnnotation,
 		ElasticAnnotation,
+		GangAnnotation,
 		ProgressAnnotation,
 		TuneAnnotation,
 		CheckpointAnnotation,
@@ -38,6 +39,7 @@ func WrittenAnnotations() []string {
 		ETAAnnotation,
 		SavedAnnotation,
 		MovingAnnotation,
+		PlacedAnnotation,
 		RequestAnnotation,
 		MemoryRequestAnnotation,
 		RefusalsAnnotation,
@@ -67,7 +69,7 @@ func UnknownMessage(name string) string {
 		hint = ": did you mean " + nearest + "?"
 	}
 	return fmt.Sprintf("annotation %s is not known%s Users set gpushare/gpu-mem, gpu-count, gpu-cores, metric, target, "+
-		"priority, deadline, elastic, progress, tune, checkpoint, paused, save and move", name, hint)
+		"priority, deadline, elastic, gang, progress, tune, checkpoint, paused, save and move", name, hint)
 }
 
 // minSimilarity is the similarity in thousandths below which two names have nothing in common.
@@ -125,6 +127,7 @@ func spellings() []spelling {
 		{"deadline", "deadline"},
 		{"elastic", "elastic"},
 		{"workers", "elastic"},
+		{"gang", "gang"},
 		{"progress", "progress"},
 		{"tune", "tune"},
 		{"checkpoint", "checkpoint"},

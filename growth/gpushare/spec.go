@@ -31,6 +31,8 @@ type Spec struct {
 	Deadline Deadline
 	// Elastic is the range of numbers of workers; zero if not specified.
 	Elastic elastic.Range
+	// Gang is the job of several pods that the pod belongs to; zero if not specified.
+	Gang Gang
 	// Progress is the source of progress reports.
 	Progress Progress
 	// Checkpoint is how the job saves on request.
@@ -139,6 +141,7 @@ func parse(annotations map[string]string, needsMemory bool) (Spec, error) {
 		{PriorityAnnotation, parsePriority},
 		{DeadlineAnnotation, parseDeadline},
 		{ElasticAnnotation, parseElastic},
+		{GangAnnotation, parseGang},
 		{ProgressAnnotation, parseProgress},
 		{TuneAnnotation, parseTune},
 		{CheckpointAnnotation, parseCheckpoint},

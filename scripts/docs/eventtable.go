@@ -57,6 +57,21 @@ var explanations = []explanation{
 		Advice:  "Do what the message says: free space, mount a writable volume, register a save function, or raise `terminationGracePeriodSeconds`. Then request it again.",
 	},
 	{
+		Reason: "GangWaits", From: "extender", On: "pod", Type: "Normal",
+		Meaning: "Some pods of the job fit. They keep their room until all of them do, for two minutes at most. The message has the numbers.",
+		Advice:  "Nothing to do if room becomes free soon. Otherwise ask for less GPU memory, or for fewer pods.",
+	},
+	{
+		Reason: "GangPlaced", From: "extender", On: "pod", Type: "Normal",
+		Meaning: "All pods of the job have room. kube-scheduler binds them next.",
+		Advice:  "Nothing to do.",
+	},
+	{
+		Reason: "GangReleased", From: "extender", On: "pod", Type: "Warning",
+		Meaning: "The pods of the job have kept room for two minutes, and release it, for the reason in the message. The job is placed when all of its pods fit.",
+		Advice:  "Free GPU memory, ask for less of it or for fewer pods, or do what the scheduler's events say. `gpushare/gang: none` places the pods one by one.",
+	},
+	{
 		Reason: "MoveBegan", From: "extender", On: "pod", Type: "Normal",
 		Meaning: "The job is being moved to another node, because its user asks for it (`gpushare/move`). It saves first.",
 		Advice:  "Nothing to do. Each step is an event.",

@@ -37,7 +37,7 @@ func Read(p *corev1.Pod) node.Pod {
 	if p.Spec.Priority != nil {
 		pod.Priority = *p.Spec.Priority
 	}
-	pod.Owner, pod.Command, pod.Distributed = owner(p), command(p), distributed(p)
+	pod.Owner, pod.Command, pod.Distributed = jobkind.Owner(p), jobkind.Command(p), jobkind.Distributed(p)
 	for _, c := range p.Spec.Containers {
 		pod.Containers = append(pod.Containers, node.Container{
 			Name:      c.Name,

@@ -30,6 +30,8 @@ type Config struct {
 	Recreate bool
 	// Moves makes the extender move jobs to other nodes when their users ask for it.
 	Moves bool
+	// Gangs makes the extender place the pods of one job all or none.
+	Gangs bool
 	Kube  apiserver.Config
 	Etcd  etcdbus.Config
 }
@@ -54,6 +56,9 @@ func (c *Config) AddFlags(set *flags.Set) {
 	set.BoolVar(&c.Moves, "moves", false,
 		"move jobs whose pods have the annotation "+gpushare.MoveAnnotation+" to other nodes: save, evict, place, continue; needs the "+
 			"right to annotate, evict, create and delete pods (deploy/components/moves)")
+	set.BoolVar(&c.Gangs, "gangs", false,
+		"place the pods of a distributed job all or none (Indexed Jobs, JobSets, PyTorchJobs and the annotation "+gpushare.GangAnnotation+
+			"); needs the right to read Jobs and to annotate pods (deploy/components/gangs)")
 	set.StringVar(&c.Kube.Kubeconfig, "kubeconfig", "", "kubeconfig file of the API server; empty inside a cluster")
 	set.Float32Var(&c.Kube.QPS, "kube-qps", 200, "calls per second to the API server")
 	set.IntVar(&c.Kube.Burst, "kube-burst", 400, "burst of calls to the API server")

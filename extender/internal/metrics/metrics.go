@@ -25,6 +25,7 @@ type Metrics struct {
 	failures  *prometheus.CounterVec
 	refusals  prometheus.Counter
 	moves     *prometheus.HistogramVec
+	gangs     *prometheus.CounterVec
 }
 
 // Assumed counts the reservations that wait in memory for the bus.
@@ -72,6 +73,13 @@ func New(v View, assumed Assumed, outcomes, drifts, failures []string) *Metrics 
 			Buckets: prometheus.ExponentialBuckets(1, 2, 10), // 1 s to 9 min
 		}, []string{"outcome"}),
 	}
+	m.gangs = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "trellis_extender_gangs_total",
+		Help: "Jobs of several pods that were placed as a whole, and those that released a part of their room, by outcome.",
+	}, []string{"outcome"})
+	for _, outcome := range []string{"placed", "released"} {
+		m.gangs.WithLabelValues(outcome)
+	}
 	for _, outcome := range outcomes {
 		m.binds.WithLabelValues(outcome)
 	}
@@ -96,6 +104,7 @@ func New(v View, assumed Assumed, outcomes, drifts, failures []string) *Metrics 
 		m.failures,
 		m.refusals,
 		m.moves,
+		m.gangs,
 		pending,
 	)
 	m.Registry.MustRegister(snapshotGauges(v)...)
@@ -174,6 +183,17 @@ func (m *Metrics) Bound(outcome string) { m.binds.WithLabelValues(outcome).Inc()
 // Moved observes how long a move took.
 func (m *Metrics) Moved(outcome move.State, took time.Duration) {
 	m.moves.WithLabelValues(string(outcome)).Observe(took.Seconds())
+}
+
+// GangEnded counts a job of several pods that was placed, or that released its room.
+func (m *Metrics) GangEnded(outcome string) { m.gangs.WithLabelValues(outcome).Inc() }
+
+// GangsWaiting registers the number of jobs that wait to be placed as a whole.
+func (m *Metrics) GangsWaiting(count func() int) {
+	m.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "trellis_extender_gangs_waiting",
+		Help: "Jobs of several pods that wait until all of their pods have room, and those with a pod that is not bound yet.",
+	}, func() float64 { return float64(count()) }))
 }
 
 // Repaired counts a corrected plan.

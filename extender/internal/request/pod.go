@@ -19,6 +19,8 @@ type Pod struct {
 	// Node is empty while the pod is not bound. GPUs are the GPUs in its annotation.
 	Node growth.NodeName
 	GPUs []growth.GPU
+	// Deleting is true from the request to delete the pod until it is gone.
+	Deleting bool
 	// Ended is true after the pod has succeeded or failed: kubelet has freed its devices.
 	Ended    bool
 	Request  placement.Request
@@ -30,6 +32,8 @@ type Pod struct {
 	Memory growth.MiB
 	// Move is the node to which the user asks to move the job, gpushare.MoveAnywhere, or empty.
 	Move string
+	// Gang is the job with which the pod is placed; zero for a pod that is placed alone.
+	Gang Gang
 	// Invalid is what is invalid about the annotations, in a sentence for the user.
 	Invalid error
 }
@@ -47,8 +51,10 @@ func Read(pod *corev1.Pod, resource corev1.ResourceName) (Pod, bool) {
 		Node:            growth.NodeName(pod.Spec.NodeName),
 		GPUs:            gpushare.ParseGPUs(pod.Annotations[gpushare.GPUAnnotation]),
 		Ended:           pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,
+		Deleting:        pod.DeletionTimestamp != nil,
 		Labels:          pod.Labels,
 		Move:            pod.Annotations[gpushare.MoveAnnotation],
+		Gang:            gangOf(pod),
 	}
 	if pod.Spec.Priority != nil {
 		p.Priority = *pod.Spec.Priority

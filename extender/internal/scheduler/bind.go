@@ -47,6 +47,9 @@ func (s *Scheduler) bindPod(ctx context.Context, ref growth.PodRef, node growth.
 	if pod.Node != "" {
 		return s.alreadyBound(pod, node)
 	}
+	if why := s.barred(pod, node); why != "" {
+		return nil, fmt.Errorf("pod %s: %w: %s", ref, ErrGangWaits, why)
+	}
 	// 2. Its GPUs.
 	reserved, revision, err := s.reserveOrAssume(ctx, pod, node)
 	if err != nil {

@@ -24,6 +24,8 @@ var (
 	ErrPodGone = errors.New("the pod is gone")
 	// ErrBoundElsewhere means that the pod is bound to another node.
 	ErrBoundElsewhere = errors.New("the pod is bound already")
+	// ErrGangWaits means that the room of the pod's gang was released after Filter.
+	ErrGangWaits = errors.New("the pods of the job are placed together")
 	// ErrBindingRefused means that the API server refused the Binding.
 	ErrBindingRefused = errors.New("the API server refused the Binding")
 )
@@ -42,6 +44,7 @@ func Outcome(err error) string {
 		{placement.ErrOverCommitted, "unbalanced"},
 		{ErrPodGone, "gone"},
 		{ErrBoundElsewhere, "elsewhere"},
+		{ErrGangWaits, "gang_waits"},
 		{ErrBindingRefused, "refused"},
 	} {
 		if errors.Is(err, known.err) {
@@ -53,7 +56,7 @@ func Outcome(err error) string {
 
 // Outcomes returns all words of Outcome.
 func Outcomes() []string {
-	return []string{"bound", "no_room", "overtaken", "bus_away", "unbalanced", "gone", "elsewhere", "refused", "error"}
+	return []string{"bound", "no_room", "overtaken", "bus_away", "unbalanced", "gone", "elsewhere", "gang_waits", "refused", "error"}
 }
 
 // refused reports whether the API server has answered with a refusal: the pod is then certainly not bound. After a timeout

@@ -7,6 +7,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/extender/internal/request"
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/gang"
 	"github.com/trellis-gpu/trellis/growth/move"
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
@@ -66,6 +67,9 @@ func (s *Scheduler) Filter(object *corev1.Pod, nodes []string) (FilterResult, er
 			status = &placement.Status{Reason: why, Unresolvable: true}
 		}
 		result.Statuses[i] = status
+	}
+	if room := s.offer(pod, snapshot, result); room != (gang.Room{}) {
+		within(result, room)
 	}
 	s.decisions.filtered(evaluator, considered)
 	s.Log.Debug("filtered", "pod", pod.Ref, "nodes", len(nodes))

@@ -50,6 +50,8 @@ type Scheduler struct {
 	Log      *slog.Logger
 	// Place returns where a pod that continues a job may run; nil if no job moves.
 	Place func(move.Identity) move.Place
+	// Gangs places the pods of gangs; nil if all pods are placed one by one.
+	Gangs Gangs
 	// OnConflict is called for every decision that lost against another replica's.
 	OnConflict func()
 

@@ -1,4 +1,4 @@
-package pods
+package jobkind
 
 import (
 	"regexp"
@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/trellis-gpu/trellis/daemon/jobkind"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
 // jobSetLabel and jobSetUIDLabel are on each pod of a JobSet. The controller of such a pod is a Job of the JobSet.
@@ -25,8 +25,16 @@ var (
 	masterOption = regexp.MustCompile(`(?i)--(?:master[-_]addr|rdzv[-_]endpoint|main[-_]process[-_]ip)["']?[=\s]+["']?([^\s"']+)`)
 )
 
-// owner returns the UID of the object that has created a pod, or "" for a pod that a user has created.
-func owner(p *corev1.Pod) string {
+// Owner identifies what has created a pod: the UID of an object, or the gang that a user has named. It is empty for a pod that
+// is a job of its own.
+func Owner(p *corev1.Pod) string {
+	gang, err := gpushare.ParseGang(p.Annotations[gpushare.GangAnnotation])
+	switch {
+	case err == nil && gang.Apart:
+		return ""
+	case err == nil && gang.Name != "":
+		return "gang/" + gang.Name
+	}
 	if uid := p.Labels[jobSetUIDLabel]; uid != "" {
 		return uid
 	}
@@ -39,22 +47,25 @@ func owner(p *corev1.Pod) string {
 	return ""
 }
 
-// command identifies the images and commands of a pod with their numbers, except the numbers of ranks.
-func command(p *corev1.Pod) string {
+// Command identifies the images and commands of a pod with their numbers, except the numbers of ranks.
+func Command(p *corev1.Pod) string {
 	var parts []string
 	for _, c := range p.Spec.Containers {
 		parts = append(parts, c.Image, rankOption.ReplaceAllString(commandLine(c), "${1}#"))
 	}
-	return jobkind.Digest(parts...)
+	return Digest(parts...)
 }
 
 func commandLine(c corev1.Container) string {
 	return strings.Join(append(append([]string(nil), c.Command...), c.Args...), " ")
 }
 
-// distributed reports whether the command or the environment of a pod is that of a process in a job of several pods. A
-// master on the pod itself is that of a job with one pod.
-func distributed(p *corev1.Pod) bool {
+// Distributed reports whether the annotations, the command or the environment of a pod are those of a process in a job of
+// several pods. A master on the pod itself is that of a job with one pod.
+func Distributed(p *corev1.Pod) bool {
+	if gang, err := gpushare.ParseGang(p.Annotations[gpushare.GangAnnotation]); err == nil && gang.Size > 1 {
+		return true
+	}
 	for _, c := range p.Spec.Containers {
 		line := commandLine(c)
 		if m := nodesOption.FindStringSubmatch(line); m != nil && several(m[1]) {

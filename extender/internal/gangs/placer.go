@@ -1,0 +1,143 @@
+package gangs
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/trellis-gpu/trellis/extender/internal/cache"
+	"github.com/trellis-gpu/trellis/extender/internal/request"
+	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/gang"
+	"github.com/trellis-gpu/trellis/growth/placement"
+)
+
+const (
+	// interval is the time between two passes.
+	interval = time.Second
+	// maxGangs bounds the gangs that one pass decides about: the earliest.
+	maxGangs = 128
+)
+
+// Cluster has the current snapshot of the cluster.
+type Cluster interface{ Snapshot() *cache.Snapshot }
+
+// Rooms reserves GPU memory.
+type Rooms interface {
+	Current(node growth.NodeName) (placement.Node, map[growth.PodUID]bus.Reservation, bool)
+	Reserve(ctx context.Context, pod request.Pod, node growth.NodeName) (bus.Reservation, bus.Revision, error)
+	Release(ctx context.Context, pod growth.PodRef, node growth.NodeName)
+	PlacementPolicy() placement.Policy
+}
+
+// Placer places gangs. Run is for one goroutine; Offer, Room and Waiting are safe for concurrent use.
+type Placer struct {
+	Client  kubernetes.Interface
+	Cluster Cluster
+	Rooms   Rooms
+	Limits  gang.Limits
+	Log     *slog.Logger
+	// Ended is called with "placed" when all pods of a gang have room, and with "released" when a gang has held a part for too long.
+	Ended func(outcome string)
+
+	gangs map[string]*known
+
+	mu      sync.Mutex
+	offers  map[growth.PodUID]offer
+	rooms   map[growth.PodUID]gang.Room
+	waiting int
+}
+
+// known is what is remembered of a gang.
+type known struct {
+	state gang.State
+	size  size
+	said  string                            // the last event
+	woken map[growth.PodUID]growth.NodeName // the pods that were annotated, and for which node
+}
+
+// offer are the nodes that kube-scheduler offers to a pod.
+type offer struct {
+	nodes []growth.NodeName
+	at    time.Time
+}
+
+// offerAge is how long an offer to a pod that no snapshot shows is remembered.
+const offerAge = time.Minute
+
+// Run places gangs until ctx ends.
+func (p *Placer) Run(ctx context.Context) error {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case now := <-ticker.C:
+			p.Pass(ctx, now)
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// Pass decides about all gangs once.
+func (p *Placer) Pass(ctx context.Context, now time.Time) {
+	snapshot := p.Cluster.Snapshot()
+	if !snapshot.Synced || snapshot.Unavailable != nil {
+		return
+	}
+	// 1. The gangs that wait, and the room.
+	jobs := p.find(ctx, snapshot, now)
+	nodes := p.look(snapshot, jobs)
+	// 2. The decisions.
+	var gangs []gang.Gang
+	for _, j := range jobs {
+		gangs = append(gangs, j.Gang)
+	}
+	decisions := p.Limits.Decide(now, gangs, nodes, p.Rooms.PlacementPolicy())
+	// 3. Their room: released first, because others need it.
+	for _, d := range decisions {
+		p.release(ctx, jobs[d.Gang], d)
+	}
+	for _, d := range decisions {
+		p.follow(ctx, jobs[d.Gang], d, now)
+	}
+}
+
+// Offer implements scheduler.Gangs.
+func (p *Placer) Offer(pod request.Pod, nodes []growth.NodeName) gang.Room {
+	p.mu.Lock()
+	if p.offers == nil {
+		p.offers = map[growth.PodUID]offer{}
+	}
+	p.offers[pod.Ref.UID] = offer{nodes, time.Now()}
+	p.mu.Unlock()
+	return p.Room(pod)
+}
+
+// Room implements scheduler.Gangs.
+func (p *Placer) Room(pod request.Pod) gang.Room {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if room, decided := p.rooms[pod.Ref.UID]; decided {
+		return room
+	}
+	return gang.Room{Wait: "the pods of " + pod.Gang.Title + " are placed together: it waits for the others"}
+}
+
+// Waiting returns the number of gangs that wait.
+func (p *Placer) Waiting() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.waiting
+}
+
+// offered returns the nodes that were offered to a pod.
+func (p *Placer) offered(pod growth.PodUID) []growth.NodeName {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.offers[pod].nodes
+}
