@@ -92,9 +92,9 @@ function loaders(sample, advice) {
 function gpuTime(time) {
   if (!time) return make("td", {}, "–");
   const computed = `computed ${percent(time.heldShare)}${time.measured ? "" : " (assumed)"}`;
-  const detail = time.paused ? `${computed}, waited ${percent(time.waitedShare)}` : `not paused, ${computed}`;
   return make("td", {}, percent(time.share), bar(time.share, 1),
-    make("small", { title: "in the last interval; a job that is not paused computes at the same time as others" }, detail));
+    make("small", { title: "in the last interval; a job that is not paused computes at the same time as others" },
+      computed, make("br"), time.paused ? `waited ${percent(time.waitedShare)}` : "not paused"));
 }
 
 // lateness words by how much a job is expected to end after its deadline.
@@ -109,26 +109,27 @@ function dueBy(deadline) {
   if (!deadline) return "";
   const late = deadline.lateBySeconds;
   return make("small", { class: ["at risk", "infeasible", "missed"].includes(deadline.status) ? "bad" : "", title: `deadline ${deadline.at}` },
-    `deadline: ${deadline.status}${late ? `, ${lateness(late.likely)} (80 %: ${lateness(late.low)} – ${lateness(late.high)})` : ""}`);
+    `deadline: ${deadline.status}`, ...(late ? [`, ${lateness(late.likely)}`, make("br"), `80 %: ${lateness(late.low)} – ${lateness(late.high)}`] : []));
 }
 
 // ends shows when a job is expected to end, the interval in which 80 % of such jobs end, and the status of its deadline.
 function ends(eta, deadline) {
   if (!eta) return make("td", {}, "–", dueBy(deadline));
-  const time = text => text.slice(0, 10) === new Date().toISOString().slice(0, 10) ? text.slice(11, 16) : text.slice(0, 16).replace("T", " ");
-  return make("td", { title: "UTC, by the shares that the policy is expected to give, if no further job arrives" }, time(eta.likely),
-    make("small", {}, `80 %: ${time(eta.low)} – ${time(eta.high)}`), dueBy(deadline));
+  const today = new Date().toISOString();
+  const time = (text, day) => text.slice(0, 10) === day.slice(0, 10) ? text.slice(11, 16) : text.slice(0, 16).replace("T", " ");
+  return make("td", { title: "UTC, by the shares that the policy is expected to give, if no further job arrives" }, time(eta.likely, today),
+    make("small", {}, `80 %: ${time(eta.low, eta.likely)} – ${time(eta.high, eta.likely)}`), dueBy(deadline));
 }
 
 // requests shows what a job should request, with the interval of its peak; nothing if that is unknown.
 function requests(advice) {
   const r = (advice && advice.resources) || {};
   const parts = [];
-  if (r.memoryMiB) parts.push(`request ${memory(r.memoryMiB.request)} (${memory(r.memoryMiB.low)}–${memory(r.memoryMiB.high)})`);
+  if (r.memoryMiB) parts.push(`memory ${memory(r.memoryMiB.request)} (${memory(r.memoryMiB.low)}–${memory(r.memoryMiB.high)})`);
   if (r.cpuMilli) parts.push(`CPU ${cores(r.cpuMilli.request)} (${cores(r.cpuMilli.low)}–${cores(r.cpuMilli.high)})`);
   if (r.gpuMemoryMiB) parts.push(`GPU ${memory(r.gpuMemoryMiB.request)} (${memory(r.gpuMemoryMiB.low)}–${memory(r.gpuMemoryMiB.high)})`);
-  if (r.stepSeconds) parts.push(`step ${number(r.stepSeconds.likely)} s (${number(r.stepSeconds.low)}–${number(r.stepSeconds.high)})`);
-  return parts.map(text => make("small", { title: "recommended, from " + r.reason }, text));
+  if (r.stepSeconds) parts.push(`for steps of ${number(r.stepSeconds.likely)} s (${number(r.stepSeconds.low)}–${number(r.stepSeconds.high)})`);
+  return parts.length ? make("div", { title: "from " + r.reason }, "recommended requests: " + parts.join(" · ")) : "";
 }
 
 // batchSizes shows the goodput of a job by batch size: in bold what was measured, relative to the present size.
@@ -146,7 +147,7 @@ function batchSizes(sample, advice, goodput) {
 // jobRows returns the row of a job and, below it, the reason for its advice.
 function jobRows({ sample, advice, goodput }) {
   const name = make("td", {}, make("strong", {}, `${sample.pod.namespace}/${sample.pod.name}`));
-  const reason = make("td", { colspan: 12 }, (advice && advice.reason) || "", batchSizes(sample, advice, goodput));
+  const reason = make("td", { colspan: 12 }, (advice && advice.reason) || "", batchSizes(sample, advice, goodput), requests(advice));
   const step = make("td", { class: "n" }, sample.totalSteps ? `${sample.step} / ${sample.totalSteps}` : String(sample.step));
   if (sample.totalSteps) step.append(bar(sample.step, sample.totalSteps));
   const gpus = (sample.gpus || []).map(short).join(", ");
@@ -162,7 +163,7 @@ function jobRows({ sample, advice, goodput }) {
       bar(sample.share, 1), make("small", {}, `share ${percent(sample.share)}`)),
     make("td", { class: "n" }, sample.samplesPerSecond ? sample.samplesPerSecond.toFixed(0) : "–"),
     loaders(sample, advice),
-    make("td", { class: "n" }, sample.memoryUsedMiB ? memory(sample.memoryUsedMiB) : "–", ...requests(advice))), make("tr", { class: "reason" }, reason)];
+    make("td", { class: "n" }, sample.memoryUsedMiB ? memory(sample.memoryUsedMiB) : "–")), make("tr", { class: "reason" }, reason)];
 }
 
 function setStatus(text, bad) {
