@@ -74,9 +74,10 @@ const (
 	ETAAnnotation = "gpushare/eta"
 	// RequestAnnotation is the CPU request with which the pod was created. A resize overwrites the one in the spec.
 	RequestAnnotation = "gpushare/cpu-request"
-	// SavedAnnotation answers SaveAnnotation: its value, and the step and the path of the checkpoint or "failed".
+	// SavedAnnotation answers SaveAnnotation: its value, and the checkpoint or the reason why there is none (Saved).
 	SavedAnnotation = "gpushare/saved"
-	// MovingAnnotation is the ID of a move of the pod's job, and whether the pod may be evicted for it: "granted" or "withdrawn".
+	// MovingAnnotation is the ID of a move of the pod's job, and whether the pod may be evicted for it, "granted" or
+	// "withdrawn". A pod of a controller that continues the job has "continues".
 	MovingAnnotation = "gpushare/moving"
 	// PlacedAnnotation is the node where the pod has its room, and since when all pods of its gang have.
 	PlacedAnnotation = "gpushare/placed"

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -148,10 +149,7 @@ func (n *Node) endSave(j *job, o save.Outcome) {
 	if o.Saved == nil && s.atEnd && s.last != nil && n.now.Sub(s.last.At) <= oldCheckpoint { // by its handler of SIGTERM
 		o.Saved = &wire.Saved{Path: s.last.Path, SHA256: s.last.SHA256, Step: s.last.Step}
 	}
-	text := request.Name + " failed"
-	if o.Saved != nil {
-		text = fmt.Sprintf("%s step=%d sha256=%s path=%s", request.Name, o.Saved.Step, o.Saved.SHA256, o.Saved.Path)
-	}
+	text := answer(request.Name, o)
 	for _, pod := range n.podsOf(j) {
 		if request.Name != "" && pod.pod.Annotations[gpushare.SaveAnnotation] == request.Name {
 			n.annotate(pod.pod.Ref, gpushare.SavedAnnotation, text)
@@ -169,6 +167,15 @@ func (n *Node) endSave(j *job, o save.Outcome) {
 	}
 	n.publish(j, true)
 	n.followPause(j) // ranks that have stopped for it continue
+}
+
+// answer is the value of gpushare/saved.
+func answer(request string, o save.Outcome) string {
+	if o.Saved == nil {
+		reason := strings.Join(strings.Fields(o.Reason), " ")
+		return gpushare.Saved{Request: request, Failed: cmp.Or(reason, "it has nothing to save")}.String()
+	}
+	return gpushare.Saved{Request: request, Step: o.Saved.Step, SHA256: o.Saved.SHA256, Path: o.Saved.Path}.String()
 }
 
 // leaveDeleted removes the pods of a job that were kept until it had saved.

@@ -112,7 +112,10 @@ func TestNode_SaveFails(t *testing.T) {
 				}
 				require.Equal(t, 1, w.eventCount("a SaveFailed: "))
 				require.Equal(t, 1, w.eventCount(tc.want), w.events)
-				require.Equal(t, "now failed", w.annotated["a"][gpushare.SavedAnnotation])
+				answer, err := gpushare.ParseSaved(w.annotated["a"][gpushare.SavedAnnotation])
+				require.NoError(t, err, "the mover reads the reason")
+				require.Equal(t, "now", answer.Request)
+				require.NotEmpty(t, answer.Failed)
 			})
 		})
 	}
