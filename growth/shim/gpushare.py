@@ -232,11 +232,17 @@ def resume(path=None):
 
     CheckpointError is raised if the file is not what was saved. A file that was not saved by this module has no step and
     no sha256, and is not verified.
+
+    If it is the path of on_save(), this process is from then on the only one that may save there.
     """
-    path = path or _client().saver.path
+    saver = _client().saver
+    path = path or saver.path
     if path is None:
         raise CheckpointError("resume() needs a path, or one given to on_save() before")
-    return _verified(os.path.abspath(os.fspath(path)))
+    checkpoint = _verified(os.path.abspath(os.fspath(path)))
+    if checkpoint is not None and checkpoint.path == saver.path:
+        saver.claim()
+    return checkpoint
 
 
 class CheckpointError(Exception):
@@ -1042,6 +1048,8 @@ class _Saver:
 
     def __init__(self):
         self.function = self.path = None
+        self.owner = os.urandom(8).hex()
+        self.claimed = None         # the path at which no earlier process may save any more
         self.terminated = None      # when SIGTERM came that the job does not handle
         self._handles = False
         self._masks = {}            # of the threads that fork at present
@@ -1077,6 +1085,22 @@ class _Saver:
             raise
         return self.path, scratch
 
+    def claim(self):
+        """Keep earlier processes of this job from saving: one may still run on a node that is out of reach."""
+        record = _record(self.path)
+        if record is None or _process(os.environ, sys.modules.get("torch.distributed")).get("rank", 0) > 0:
+            return
+        _quietly(_replace, self.path + ".record", json.dumps(dict(record, owner=self.owner)).encode())
+        self.claimed = self.path
+
+    def complete(self, path, scratch, number):
+        """Put a checkpoint into place, and return its SHA-256."""
+        if scratch is None:
+            return _sha256(path)
+        digest = _complete(path, scratch, number, self.owner, self.claimed == path)
+        self.claimed = path
+        return digest
+
     def finish(self, work):
         """Do the rest in the background: to write and to hash a large file takes long."""
         thread = threading.Thread(target=work, name="gpushare-save", daemon=True)
@@ -1110,13 +1134,12 @@ class _Saver:
         self.forked()
 
 
-def _complete(path, scratch, number):
+def _complete(path, scratch, number, owner, claimed):
     """Put a checkpoint into place, with a record next to it. Returns its SHA-256. On errors the old one stays.
 
-    The record names the old checkpoint as well: it is written first, and whichever file is there later is in it.
+    The record names the old checkpoint as well: it is written first, and whichever file is there later is in it. Its owner is the
+    process that saves there: an earlier one, which has claimed the path before, must not overwrite the checkpoint any more.
     """
-    if scratch is None:
-        return _sha256(path)
     try:
         with open(scratch, "rb") as file:
             os.fsync(file.fileno())
@@ -1124,7 +1147,9 @@ def _complete(path, scratch, number):
                 raise CheckpointError("the save function has written nothing into %s" % scratch)
         digest = _sha256(scratch)
         before = _record(path) or {}
-        entry = {"sha256": digest, "step": number}
+        if claimed and before.get("owner") not in (None, owner):
+            raise CheckpointError("another process continues this job from %s: this one is late, and must not overwrite it" % path)
+        entry = {"sha256": digest, "step": number, "owner": owner}
         older = {"sha256": before.get("sha256"), "step": before.get("step")}
         _replace(path + ".record", json.dumps(dict(entry, v=1, before=older)).encode())
         os.replace(scratch, path)
@@ -1136,11 +1161,15 @@ def _complete(path, scratch, number):
 
 
 def _replace(path, content):
-    with open(path + ".new", "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(path + ".new", path)
+    try:
+        with open(path + ".new", "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(path + ".new", path)
+    except OSError:
+        _quietly(os.unlink, path + ".new")
+        raise
 
 
 def _sync_folder(path):
@@ -1320,7 +1349,7 @@ class _Client:
 
         def finish():
             try:
-                digest = _complete(path, scratch, number)
+                digest = self.saver.complete(path, scratch, number)
             except Exception as err:
                 self._reply(request, {"type": "failed", "reason": _reason(err)})
             else:
@@ -1337,7 +1366,7 @@ class _Client:
         number = self._report.number or 0
         path, scratch = self.saver.write()
         if path is not None:
-            digest = _complete(path, scratch, number)
+            digest = self.saver.complete(path, scratch, number)
             self._reply(request, {"type": "saved", "path": path, "sha256": digest, "step": number})
         return path
 

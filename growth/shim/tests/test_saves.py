@@ -162,6 +162,55 @@ class Failures(Saves):
         self.assertEqual(self.job.resume(), self.old)
 
 
+class LateProcess(Saves):
+    """A process that runs on, on a node that is out of reach, while the job continues elsewhere."""
+
+    def elsewhere(self, program):
+        program = "import gpushare, sys\npath = sys.argv[1]\n" + textwrap.dedent(program)
+        return subprocess.run([sys.executable, "-c", program, self.path], env=dict(os.environ, PYTHONPATH=str(SHIM.parent)),
+                              capture_output=True, text=True, check=True).stdout
+
+    def setUp(self):
+        super().setUp()
+        self.job.on_save(self.write, self.path)
+        self.job.step(step=3)
+        self.job.save()
+
+    def test_does_not_overwrite_the_checkpoint(self):
+        self.elsewhere("""
+            gpushare.on_save(lambda scratch: open(scratch, "w").write("later"), path)
+            gpushare.resume()
+        """)
+        with self.assertRaisesRegex(self.job.CheckpointError, "another process continues this job"):
+            self.job.save()
+        self.assertEqual(sorted(os.listdir(os.path.dirname(self.path))), ["model.pt", "model.pt.record"])
+        self.elsewhere("""
+            gpushare.on_save(lambda scratch: open(scratch, "w").write("later"), path)
+            gpushare.resume()
+            gpushare.save()
+        """)
+        self.assertEqual(self.job.resume(self.path).sha256, hashlib.sha256(b"later").hexdigest())
+
+    def test_restarted_process_saves(self):
+        saver = self.job._client().saver
+        saver.owner, saver.claimed = "the next process", None
+        self.assertEqual(self.job.resume().step, 3)
+        self.job.save()
+
+    def test_reader_does_not_disturb(self):
+        self.assertIn("step=3", self.elsewhere("print(gpushare.resume(path))"))
+        self.job.save()
+
+    def test_only_the_first_rank_claims(self):
+        self.elsewhere("""
+            import os
+            os.environ.update(RANK="1", WORLD_SIZE="2")
+            gpushare.on_save(lambda scratch: None, path)
+            gpushare.resume()
+        """)
+        self.job.save()
+
+
 class FullVolume(Saves):
     def test_file_size_limit(self):
         """A write that the kernel cuts short, in a process of its own."""
