@@ -26,6 +26,9 @@
 //     was deleted.
 //   - The copy of a bare pod is created behind a scheduling gate. The gate is removed only in a state after Saved, which is
 //     entered when the old pod is gone. A job never runs twice at a time.
+//   - A Job takes the eviction of its pod for a failure: it counts it against backoffLimit, and waits 10 s before it creates the next
+//     pod. So the old pod leaves its Job first, by a label, and the Job creates the next pod at once. That waits for the end of the
+//     old one. A move that is given up then ends only once the old pod is the only one of its Job again.
 //   - After the eviction, a move is never undone. If the target has no room any more, the successor may run anywhere.
 //
 // # What may go wrong

@@ -43,6 +43,7 @@ type pod struct {
 	ended, removed bool
 	permission     move.Permission
 	version        int
+	label, owned   bool // of a pod with an owner: it matches its owner's selector, and belongs to it
 }
 
 const total = 30
@@ -58,7 +59,8 @@ func newCluster(seed uint64) *cluster {
 	w := &cluster{dice: rand.New(rand.NewPCG(seed, 7)), now: time.Unix(1000, 0)}
 	w.bare = w.dice.IntN(2) == 0
 	w.record = move.Record{ID: "m", Old: "old", Bare: w.bare, From: "a", To: "b", State: move.Proposed, Since: w.now, Began: w.now}
-	w.pods = []*pod{{name: "old", node: "a", running: true}}
+	w.record.Detach = !w.bare && w.dice.IntN(3) > 0
+	w.pods = []*pod{{name: "old", node: "a", running: true, label: !w.bare, owned: !w.bare}}
 	w.step(w.pods[0], w.dice.Int64N(total))
 	return w
 }
@@ -82,6 +84,7 @@ func (w *cluster) look() view {
 	if old := w.find("old"); old != nil {
 		v.seen.Old = &move.Pod{UID: "old", Node: old.node, Ended: old.ended && !old.terminating}
 		v.seen.Permission, v.version = old.permission, old.version
+		v.seen.Attached = old.label && old.owned
 	}
 	v.seen.Checkpoint, v.seen.SaveFailed = w.answer, w.failed
 	if w.budget {
@@ -111,7 +114,7 @@ func (w *cluster) write(v *view) {
 // act does one of the things that a mover wants by what it has read.
 func (w *cluster) act(v view) {
 	wants, old := v.record.Wants(), w.find("old")
-	switch w.dice.IntN(5) {
+	switch w.dice.IntN(6) {
 	case 0:
 		if wants.Target {
 			w.reserved = true
@@ -131,7 +134,8 @@ func (w *cluster) act(v view) {
 			old.version++
 		}
 	case 2:
-		if wants.Evict && old != nil && old.permission == move.Granted && old.running && !old.ended && !w.budget && (!w.bare || w.find("new") != nil) {
+		if wants.Evict && old != nil && old.permission == move.Granted && old.running && !old.ended && !w.budget &&
+			(!w.bare || w.find("new") != nil) && (!w.record.Detach || !old.owned) {
 			old.terminating = true
 			old.version++
 		}
@@ -145,13 +149,37 @@ func (w *cluster) act(v view) {
 		if p := w.find("new"); wants.Open && p != nil {
 			p.gate = false
 		}
+	case 5:
+		if old == nil || old.version != v.version || old.terminating {
+			return
+		}
+		if wants.Detach && v.seen.Permission == move.Granted && old.label || wants.Attach && !old.label {
+			old.label = !old.label
+			old.version++
+		}
+	}
+}
+
+// control is what the controller of a pod with an owner does: it has one pod, of those that match its selector.
+func (w *cluster) control() {
+	old, successor := w.find("old"), w.find("new")
+	if old != nil && old.owned != old.label && !old.terminating {
+		old.owned = old.label
+		old.version++
+	}
+	has := old != nil && old.owned && !old.terminating
+	switch {
+	case has && successor != nil && successor.node == "":
+		successor.removed = true
+	case !has && successor == nil && w.ends == 0:
+		w.pods = append(w.pods, &pod{name: "new"})
 	}
 }
 
 // live is what the rest of the cluster does.
 func (w *cluster) live() {
 	old, successor := w.find("old"), w.find("new")
-	switch w.dice.IntN(9) {
+	switch w.dice.IntN(10) {
 	case 0: // the coordinator reads the record
 		w.held = w.record.Wants().Hold
 		if w.held && old != nil && old.running && w.answer == nil && w.failed == "" {
@@ -179,15 +207,12 @@ func (w *cluster) live() {
 	case 4:
 		if old != nil && old.terminating {
 			old.running, old.removed = false, true
-			if !w.bare && !old.ended {
-				w.pods = append(w.pods, &pod{name: "new"})
-			}
 		}
 		if old != nil && old.ended && !old.terminating && (!w.bare || w.record.Ended) {
 			old.removed = true // somebody cleans up
 		}
 	case 5: // the scheduler
-		if successor != nil && !successor.gate && successor.node == "" {
+		if successor != nil && !successor.gate && successor.node == "" && !w.record.Place(old == nil).Wait {
 			successor.node = "b"
 			if !w.reserved {
 				successor.node = "c"
@@ -201,6 +226,10 @@ func (w *cluster) live() {
 		w.budget = !w.calm && w.dice.IntN(3) == 0
 		w.lost = w.lost || !w.calm && w.dice.IntN(30) == 0
 	case 8:
+		if !w.bare {
+			w.control()
+		}
+	case 9:
 		w.now = w.now.Add(time.Duration(w.dice.IntN(40)) * time.Second)
 	}
 }

@@ -21,8 +21,9 @@ const (
 type Pod struct {
 	UID  growth.PodUID
 	Node growth.NodeName
-	// Ended is set if its containers have ended by themselves, and not because the pod is being deleted.
-	Ended bool
+	// Ended is set if its containers have ended by themselves, and not because the pod is being deleted. Failed is set if they have
+	// failed then: its owner replaces it.
+	Ended, Failed bool
 }
 
 // Seen is what was observed of a move. It may be old, but not older than the record.
@@ -30,6 +31,8 @@ type Seen struct {
 	// Old is nil once the old pod is gone.
 	Old        *Pod
 	Permission Permission
+	// Attached is set while the old pod belongs to its owner.
+	Attached bool
 	// Checkpoint is the answer to the request to save for this move; SaveFailed is its reason if the job could not.
 	Checkpoint *Checkpoint
 	SaveFailed string
@@ -38,6 +41,9 @@ type Seen struct {
 	// New is the successor; nil if there is none. Step is what it has reported since it started; 0 if nothing.
 	New  *Pod
 	Step int64
+	// Trouble is why its containers do not run. Fails is set if that will not pass by itself.
+	Trouble string
+	Fails   bool
 	// TargetLost says why the target cannot take the job any more.
 	TargetLost string
 }
@@ -64,6 +70,7 @@ func (l Limits) Next(r Record, seen Seen, now time.Time) (Record, bool) {
 
 func (r Record) enter(s State, now time.Time) Record {
 	r.State, r.Since = s, now
+	r.Times.note(s, now)
 	return r
 }
 
@@ -107,7 +114,7 @@ func (l Limits) saved(r Record, seen Seen, now time.Time) Record {
 	case seen.Old == nil:
 		r.Gone, r.Why = true, ""
 		return r.enter(Evicted, now)
-	case r.Why != "" && seen.Permission == Withdrawn:
+	case r.Why != "" && seen.Permission == Withdrawn && l.remains(r, seen, now):
 		return r.enter(Aborted, now)
 	case seen.Old.Ended:
 		r.Ended, r.Why = true, "the job ended after it had saved"
@@ -120,6 +127,16 @@ func (l Limits) saved(r Record, seen Seen, now time.Time) Record {
 		r.Why = fmt.Sprintf("the pod did not end within %s", l.Evict)
 	}
 	return r
+}
+
+// remains reports whether the old pod is the only one of its job again. A successor that its owner has created goes once the old
+// pod belongs to the owner. It does not return to an owner that was deleted.
+func (l Limits) remains(r Record, seen Seen, now time.Time) bool {
+	if !r.Detach {
+		return true
+	}
+	deleted := now.Sub(r.Since) > 2*l.Evict
+	return seen.Attached && (seen.New == nil || seen.Old.Failed) || deleted && seen.New == nil
 }
 
 func (l Limits) evicted(r Record, seen Seen, now time.Time) Record {
@@ -143,6 +160,10 @@ func (l Limits) placed(r Record, seen Seen, now time.Time) Record {
 		return r.enter(Restored, now)
 	case seen.New.Ended:
 		return r.abort("the new pod ended without a report", now)
+	case seen.Fails && now.Sub(r.Since) > l.Fail:
+		return r.abort("the new pod does not run: "+seen.Trouble, now)
+	case now.Sub(r.Since) > l.Restore && seen.Trouble != "":
+		return r.abort(fmt.Sprintf("the new pod did not run within %s: %s", l.Restore, seen.Trouble), now)
 	case now.Sub(r.Since) > l.Restore:
 		return r.abort(fmt.Sprintf("the new pod reported no step from %d on within %s", r.Checkpoint.Step, l.Restore), now)
 	}

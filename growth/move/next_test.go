@@ -23,6 +23,7 @@ func TestNext(t *testing.T) {
 		seen    move.Seen
 		after   time.Duration
 		why     string // before
+		detach  bool
 		want    move.State
 		because string
 	}{
@@ -42,6 +43,11 @@ func TestNext(t *testing.T) {
 		"a budget refuses for long":                          {state: move.Saved, seen: move.Seen{Old: old, Refused: "a budget"}, after: limits.Evict + 1, want: move.Saved, because: "the pod was not evicted: a budget"},
 		"the permission is not withdrawn yet":                {state: move.Saved, why: "b is full", seen: move.Seen{Old: old, Permission: move.Granted}, want: move.Saved, because: "b is full"},
 		"the permission is withdrawn":                        {state: move.Saved, why: "b is full", seen: move.Seen{Old: old, Permission: move.Withdrawn}, want: move.Aborted, because: "b is full"},
+		"the pod has left its owner":                         {state: move.Saved, why: "b is full", detach: true, seen: move.Seen{Old: old, Permission: move.Withdrawn}, want: move.Saved, because: "b is full"},
+		"its successor is not gone yet":                      {state: move.Saved, why: "b is full", detach: true, seen: move.Seen{Old: old, Permission: move.Withdrawn, Attached: true, New: placed}, want: move.Saved, because: "b is full"},
+		"it belongs to its owner again":                      {state: move.Saved, why: "b is full", detach: true, seen: move.Seen{Old: old, Permission: move.Withdrawn, Attached: true}, want: move.Aborted, because: "b is full"},
+		"it has failed, and its successor is its own":        {state: move.Saved, why: "it ended", detach: true, seen: move.Seen{Old: &move.Pod{UID: "old", Ended: true, Failed: true}, Permission: move.Withdrawn, Attached: true, New: placed}, want: move.Aborted, because: "it ended"},
+		"its owner was deleted":                              {state: move.Saved, why: "b is full", detach: true, after: 2*limits.Evict + 1, seen: move.Seen{Old: old, Permission: move.Withdrawn}, want: move.Aborted, because: "b is full"},
 		"it was evicted before the permission was withdrawn": {state: move.Saved, why: "b is full", seen: move.Seen{}, want: move.Evicted},
 
 		"no successor yet":           {state: move.Evicted, seen: move.Seen{}, want: move.Evicted},
@@ -55,19 +61,34 @@ func TestNext(t *testing.T) {
 		"another pod came":             {state: move.Placed, seen: move.Seen{New: &move.Pod{UID: "other", Node: "b"}}, want: move.Aborted, because: "the new pod was deleted"},
 		"it starts from the beginning": {state: move.Placed, seen: move.Seen{New: placed, Step: 3}, after: limits.Restore + 1, want: move.Aborted, because: "the new pod reported no step from 40 on within 10m0s"},
 
+		"it fails for a moment":   {state: move.Placed, seen: move.Seen{New: placed, Fails: true, Trouble: "exit code 1"}, want: move.Placed},
+		"it fails for long":       {state: move.Placed, seen: move.Seen{New: placed, Fails: true, Trouble: "exit code 1"}, after: limits.Fail + 1, want: move.Aborted, because: "the new pod does not run: exit code 1"},
+		"its volume is not there": {state: move.Placed, seen: move.Seen{New: placed, Trouble: "ContainerCreating"}, after: limits.Restore + 1, want: move.Aborted, because: "the new pod did not run within 10m0s: ContainerCreating"},
+
 		"restored": {state: move.Restored, want: move.Done},
 		"done":     {state: move.Done, want: move.Done},
 		"aborted":  {state: move.Aborted, why: "b is full", want: move.Aborted, because: "b is full"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			r := move.Record{ID: "m", Old: "old", State: test.state, Since: now, Why: test.why, Checkpoint: saved, New: "new"}
+			r := move.Record{ID: "m", Old: "old", State: test.state, Since: now, Why: test.why, Detach: test.detach, Checkpoint: saved, New: "new"}
 			got, changed := limits.Next(r, test.seen, now.Add(test.after))
 			require.Equal(t, test.want, got.State)
 			require.Equal(t, test.because, got.Why)
 			require.Equal(t, got != r, changed)
 		})
 	}
+}
+
+// A move that is done knows what each of its parts has cost.
+func TestRecord_Cost(t *testing.T) {
+	old, saved, placed := &move.Pod{UID: "old", Node: "a"}, &move.Checkpoint{Step: 40}, &move.Pod{UID: "new", Node: "b"}
+	r := move.Record{ID: "m", Old: "old", State: move.Proposed, Since: now, Began: now}
+	for i, seen := range []move.Seen{{Old: old}, {Old: old, Checkpoint: saved}, {}, {New: placed}, {New: placed, Step: 40}, {}} {
+		r, _ = move.DefaultLimits().Next(r, seen, now.Add(time.Duration(i*i)*time.Second))
+	}
+	require.Equal(t, move.Done, r.State)
+	require.Equal(t, move.Cost{Save: time.Second, Evict: 3 * time.Second, Place: 5 * time.Second, Restore: 7 * time.Second}, r.Cost())
 }
 
 func TestWants(t *testing.T) {
@@ -80,6 +101,10 @@ func TestWants(t *testing.T) {
 	require.Equal(t, move.Wants{Drop: true}, bare(move.Aborted, false).Wants(), "the old pod is the job")
 	require.Equal(t, move.Wants{Copy: true, Open: true}, bare(move.Aborted, true).Wants(), "the copy is the job")
 	require.Equal(t, move.Wants{}, move.Record{State: move.Aborted}.Wants())
+	owned := move.Record{State: move.Saved, Detach: true}
+	require.Equal(t, move.Wants{Hold: true, Target: true, Grant: true, Detach: true, Evict: true}, owned.Wants())
+	owned.Why = "b is full"
+	require.Equal(t, move.Wants{Hold: true, Withdraw: true, Attach: true}, owned.Wants())
 	withdrawing := bare(move.Saved, false)
 	withdrawing.Why = "b is full"
 	require.Equal(t, move.Wants{Hold: true, Withdraw: true, Copy: true}, withdrawing.Wants())
@@ -125,5 +150,6 @@ func TestRecord_Place(t *testing.T) {
 	require.Equal(t, move.Place{Only: "b", Not: "a"}, at(move.Saved).Place(true))
 	require.Equal(t, move.Place{Only: "b", Not: "a"}, at(move.Evicted).Place(true))
 	require.Equal(t, move.Place{Wait: true}, at(move.Saving).Place(false))
+	require.Equal(t, move.Place{Wait: true}, at(move.Saving).Place(true), "the record is older than the eviction")
 	require.Equal(t, move.Place{}, at(move.Aborted).Place(true), "it may run anywhere")
 }

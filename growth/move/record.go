@@ -33,13 +33,16 @@ type Checkpoint struct {
 
 // Record is a move on the bus.
 type Record struct {
-	// ID identifies the move. It is the name of the permission on the old pod, and the fencing token in the checkpoint's folder.
+	// ID identifies the move. It is the name of the permission on the old pod.
 	ID string `json:"id"`
 	// Old is the UID of the pod that moves, and Next identifies its successor.
 	Old  growth.PodUID `json:"old"`
 	Next Successor     `json:"next"`
 	// Bare is set if nothing creates the pod again.
 	Bare bool `json:"bare,omitempty"`
+	// Detach is set if the owner of the old pod takes its eviction for a failure, as a Job does: it counts it, and delays the
+	// successor. So the pod leaves its owner first, which creates the successor at once.
+	Detach bool `json:"detach,omitempty"`
 
 	// To is empty if any node but From is as good.
 	From growth.NodeName `json:"from"`
@@ -49,6 +52,7 @@ type Record struct {
 	// Since is when the state was entered, and Began when the move was proposed.
 	Since time.Time `json:"since"`
 	Began time.Time `json:"began"`
+	Times Times     `json:"times,omitzero"`
 	// Gone is set once the old pod is gone by the eviction. Ended is set if its job has ended by itself before.
 	Gone  bool `json:"gone,omitempty"`
 	Ended bool `json:"ended,omitempty"`
@@ -64,11 +68,13 @@ type Record struct {
 // Limits bound the time in some states.
 type Limits struct {
 	Save, Evict, Place, Restore time.Duration
+	// Fail bounds the time in which the containers of the successor fail.
+	Fail time.Duration
 }
 
 // DefaultLimits are those of the extender.
 func DefaultLimits() Limits {
-	return Limits{Save: 2 * time.Minute, Evict: 5 * time.Minute, Place: 2 * time.Minute, Restore: 10 * time.Minute}
+	return Limits{Save: 2 * time.Minute, Evict: 5 * time.Minute, Place: 2 * time.Minute, Restore: 10 * time.Minute, Fail: time.Minute}
 }
 
 // Wants is what has to hold in a state, beyond the record itself.
@@ -80,7 +86,10 @@ type Wants struct {
 	// Grant: the old pod carries the permission of this move, unless that was withdrawn. Withdraw: it is withdrawn, unless the
 	// pod is being deleted already.
 	Grant, Withdraw bool
-	// Evict: the old pod is evicted, if it runs, carries the permission, and has a copy if it needs one.
+	// Detach: the old pod has left its owner, if it carries the permission. Attach: it belongs to its owner.
+	Detach, Attach bool
+	// Evict: the old pod is evicted, if it runs, carries the permission, has a copy if it needs one, and has left its owner if it
+	// must.
 	Evict bool
 	// Copy: the copy of a bare pod exists. Open: it has no gate. Drop: it does not exist, unless it has lost its gate.
 	Copy, Open, Drop bool
@@ -93,9 +102,9 @@ func (r Record) Wants() Wants {
 		return Wants{Hold: true, Target: true}
 	case Saved:
 		if r.Why != "" {
-			return Wants{Hold: true, Withdraw: true, Copy: r.Bare}
+			return Wants{Hold: true, Withdraw: true, Attach: r.Detach, Copy: r.Bare}
 		}
-		return Wants{Hold: true, Target: true, Grant: true, Evict: true, Copy: r.Bare}
+		return Wants{Hold: true, Target: true, Grant: true, Detach: r.Detach, Evict: true, Copy: r.Bare}
 	case Evicted:
 		return Wants{Target: true, Copy: r.Bare, Open: r.Bare}
 	}

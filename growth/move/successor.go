@@ -31,9 +31,10 @@ func (r Record) Continues(p Identity) bool {
 
 // Place is where a successor may run at present.
 type Place struct {
-	// Wait means nowhere: the old pod still exists. Else it is Only, or anywhere but on Not, if they are not empty.
-	Wait      bool
-	Only, Not growth.NodeName
+	// Wait means nowhere: the old pod still exists. Unknown means nowhere too: the moves are not known yet. Else it is Only, or
+	// anywhere but on Not, if they are not empty.
+	Wait, Unknown bool
+	Only, Not     growth.NodeName
 }
 
 // Place returns where the successor may run. gone reports whether the old pod is gone, which may be known before the record
@@ -42,8 +43,8 @@ func (r Record) Place(gone bool) Place {
 	switch {
 	case r.State == Saved && gone, r.State == Evicted:
 		return Place{Only: r.To, Not: r.From}
-	case r.State == Saving, r.State == Saved:
-		return Place{Wait: !gone}
+	case r.State == Saving, r.State == Saved: // if the old pod is gone, a state after Saving is about to be read
+		return Place{Wait: true}
 	}
 	return Place{}
 }
