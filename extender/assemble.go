@@ -146,7 +146,7 @@ func addOptions(
 			Log:     log,
 			Ended:   counted.Moved,
 		}
-		decisions.Place = moves.Place
+		decisions.Place, decisions.Confirm = moves.Place, moves.Confirm
 		group.Add(moves.Run)
 	}
 }

@@ -152,6 +152,27 @@ func start(
 	t *testing.T, nodes int, offered corev1.ResourceName, authority *credentialstest.Authority,
 ) (*upstreamtest.Plane, *config.Config, chan error) {
 	t.Helper()
+	plane, c, schedulerConfig := prepare(t, nodes, offered, authority)
+	ended := make(chan error, 1)
+	ctx, stop := signal.NotifyContext(t.Context(), syscall.SIGTERM)
+	t.Cleanup(stop)
+	go func() { ended <- run(ctx, c, slog.New(slog.NewTextHandler(t.Output(), nil))) }()
+	awaitReady(t, c)
+	plane.Scheduler(t, schedulerConfig)
+	return plane, c, ended
+}
+
+func awaitReady(t *testing.T, c *config.Config) {
+	t.Helper()
+	ready := "http://" + c.HealthListen + "/readyz"
+	require.Eventually(t, func() bool { code, _ := get(ready); return code == http.StatusOK }, time.Minute, 50*time.Millisecond)
+}
+
+// prepare is start without the extender and the scheduler, whose configuration of the extender it returns.
+func prepare(
+	t *testing.T, nodes int, offered corev1.ResourceName, authority *credentialstest.Authority,
+) (*upstreamtest.Plane, *config.Config, string) {
+	t.Helper()
 	plane := upstreamtest.Start(t)
 	etcd := etcdbus.Config{Endpoints: []string{plane.Etcd}} // the tests use the API server's etcd as the bus
 	b, err := etcdbus.Open(etcd)
@@ -179,14 +200,7 @@ func start(
 		tlsConfig = fmt.Sprintf(schedulerTLS, client.Cert, client.Key, client.ClientCA)
 	}
 	require.NoError(t, c.Validate())
-	ended := make(chan error, 1)
-	ctx, stop := signal.NotifyContext(t.Context(), syscall.SIGTERM)
-	t.Cleanup(stop)
-	go func() { ended <- run(ctx, c, slog.New(slog.NewTextHandler(t.Output(), nil))) }()
-	ready := "http://" + c.HealthListen + "/readyz"
-	require.Eventually(t, func() bool { code, _ := get(ready); return code == http.StatusOK }, time.Minute, 50*time.Millisecond)
-	plane.Scheduler(t, fmt.Sprintf(extender, scheme, c.Listen, offered)+tlsConfig)
-	return plane, c, ended
+	return plane, c, fmt.Sprintf(extender, scheme, c.Listen, offered) + tlsConfig
 }
 
 // extender is a format for kube-scheduler's configuration of the extender, as in deploy/. It takes the scheme, the address

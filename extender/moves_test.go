@@ -82,8 +82,24 @@ type node struct {
 	plane *upstreamtest.Plane
 	bus   *etcdbus.Bus
 
-	mu   sync.Mutex
-	most map[string]int // of each job: how many of its pods ran at a time
+	mu     sync.Mutex
+	most   map[string]int       // of each job: how many of its pods ran at a time
+	ends   map[string]int       // how often a pod of it has succeeded
+	ended  map[string]bool      // its program ends by itself
+	away   map[played]time.Time // who does nothing until a time
+	killed map[types.UID]bool   // the pods of a process that was killed: its open request to save fails
+}
+
+// played is a program that the test plays, for a job.
+type played struct {
+	program, job, node string
+}
+
+// isAway reports whether a program was killed and has not started again.
+func (n *node) isAway(program string, p *corev1.Pod) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return time.Now().Before(n.away[played{program, job(p.Name), p.Spec.NodeName}])
 }
 
 // together returns how many pods of a job ran at a time, at most.
@@ -96,7 +112,15 @@ func (n *node) together(job string) int {
 func newNode(t *testing.T, plane *upstreamtest.Plane, c etcdbus.Config) *node {
 	b, err := etcdbus.Open(c)
 	require.NoError(t, err)
-	n := &node{plane: plane, bus: b, most: map[string]int{}}
+	n := &node{
+		plane:  plane,
+		bus:    b,
+		most:   map[string]int{},
+		ends:   map[string]int{},
+		ended:  map[string]bool{},
+		away:   map[played]time.Time{},
+		killed: map[types.UID]bool{},
+	}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {
@@ -118,18 +142,7 @@ func (n *node) pass(ctx context.Context) {
 	}
 	running := map[string]int{}
 	for i := range list.Items {
-		p := &list.Items[i]
-		switch {
-		case p.DeletionTimestamp != nil:
-			now := int64(0)
-			_ = pods.Delete(ctx, p.Name, metav1.DeleteOptions{GracePeriodSeconds: &now})
-			running[job(p.Name)]++ // until the next pass
-		case p.Spec.NodeName == "":
-		case p.Status.Phase == corev1.PodPending:
-			p.Status.Phase = corev1.PodRunning
-			_, _ = pods.UpdateStatus(ctx, p, metav1.UpdateOptions{})
-			running[job(p.Name)]++
-		default:
+		if p := &list.Items[i]; n.kubelet(ctx, p) {
 			running[job(p.Name)]++
 			n.coordinate(ctx, p)
 		}
@@ -141,8 +154,58 @@ func (n *node) pass(ctx context.Context) {
 	}
 }
 
+// kubelet starts a pod, or ends it, and reports whether it runs.
+func (n *node) kubelet(ctx context.Context, p *corev1.Pod) bool {
+	pods := n.plane.Client.CoreV1().Pods("default")
+	pending, away := p.Status.Phase == corev1.PodPending, n.isAway("kubelet", p)
+	switch {
+	case p.Status.Phase == corev1.PodSucceeded, p.Status.Phase == corev1.PodFailed, p.Spec.NodeName == "":
+		if p.DeletionTimestamp != nil {
+			_ = pods.Delete(ctx, p.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64)})
+		}
+		return false
+	case away:
+		return !pending
+	case p.DeletionTimestamp != nil:
+		_ = pods.Delete(ctx, p.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64)})
+		return true // until the next pass
+	case pending:
+		p.Status.Phase = corev1.PodRunning
+	case n.hasEnded(job(p.Name)):
+		p.Status.Phase = corev1.PodSucceeded
+	default:
+		return true
+	}
+	_, err := pods.UpdateStatus(ctx, p, metav1.UpdateOptions{})
+	if err == nil && !pending {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.ends[job(p.Name)]++
+	}
+	return true
+}
+
+// hasEnded reports whether the program of a job ends by itself.
+func (n *node) hasEnded(job string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.ended[job]
+}
+
+// wasKilled reports once whether the process of a pod was killed.
+func (n *node) wasKilled(p *corev1.Pod) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	killed := n.killed[p.UID]
+	delete(n.killed, p.UID)
+	return killed
+}
+
 // coordinate publishes the job's step, and answers a request to save.
 func (n *node) coordinate(ctx context.Context, p *corev1.Pod) {
+	if n.isAway("coordinator", p) || n.isAway("job", p) || p.Status.Phase != corev1.PodRunning || p.DeletionTimestamp != nil {
+		return
+	}
 	ref := growth.PodRef{Namespace: p.Namespace, Name: p.Name, UID: growth.PodUID(p.UID)}
 	value, _ := bus.Encode(bus.Sample{Pod: ref, Step: 40})
 	_, _ = n.bus.Put(ctx, bus.SampleKey(ref.UID), value, bus.Persistent)
@@ -151,6 +214,9 @@ func (n *node) coordinate(ctx context.Context, p *corev1.Pod) {
 		return
 	}
 	answer := gpushare.Saved{Request: request, Step: 40, SHA256: strings.Repeat("0f", 32), Path: "/checkpoints/job.pt"}
+	if n.wasKilled(p) {
+		answer = gpushare.Saved{Request: request, Failed: "its processes ended before they had saved"}
+	}
 	patch := []byte(`{"metadata": {"annotations": {"` + gpushare.SavedAnnotation + `": "` + answer.String() + `"}}}`)
 	_, _ = n.plane.Client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.MergePatchType, patch, metav1.PatchOptions{})
 }

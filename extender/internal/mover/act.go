@@ -3,7 +3,6 @@ package mover
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,23 +16,33 @@ import (
 	"github.com/trellis-gpu/trellis/growth/move"
 )
 
-// act makes what the record wants so, as far as one call for each object goes. The rest follows in the next pass.
-func (m *Mover) act(ctx context.Context, record bus.Move, s seen) error {
+// act makes what the record wants so, as far as one call for each object goes, and reports whether it has changed one.
+func (m *Mover) act(ctx context.Context, record bus.Move, s seen) (bool, error) {
 	wants := record.Move.Wants()
-	return errors.Join(m.actOnOld(ctx, record.Move, wants, s), m.actOnCopy(ctx, record.Move, wants, s))
+	onOld, err := m.actOnOld(ctx, record.Move, wants, s)
+	if err != nil {
+		return false, err
+	}
+	onCopy, err := m.actOnCopy(ctx, record.Move, wants, s)
+	if err != nil {
+		return false, err
+	}
+	return onOld || onCopy, m.wake(ctx, record.Move, s)
 }
 
 // actOnOld annotates the old pod and evicts it, at the version that was read.
-func (m *Mover) actOnOld(ctx context.Context, r move.Record, wants move.Wants, s seen) error {
+func (m *Mover) actOnOld(ctx context.Context, r move.Record, wants move.Wants, s seen) (bool, error) {
 	if s.old == nil || s.old.DeletionTimestamp != nil {
-		return nil
+		return false, nil
 	}
-	if changes := annotations(s.old, r, wants); len(changes) > 0 {
-		return m.annotate(ctx, s.old, changes)
+	due := changes{Annotations: annotations(s.old, r, wants), Labels: ownership(s.old, r, wants, s.Permission)}
+	if len(due.Annotations)+len(due.Labels) > 0 {
+		return true, m.change(ctx, s.old, due)
 	}
 	running := s.old.Status.Phase == corev1.PodRunning
-	if !wants.Evict || s.Permission != move.Granted || !running || r.Bare && s.successor == nil {
-		return nil
+	attached := r.Detach && metav1.GetControllerOf(s.old) != nil
+	if !wants.Evict || s.Permission != move.Granted || !running || attached || r.Bare && s.successor == nil {
+		return false, nil
 	}
 	err := m.Client.CoreV1().Pods(s.old.Namespace).EvictV1(ctx, &policyv1.Eviction{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.old.Namespace, Name: s.old.Name},
@@ -43,9 +52,9 @@ func (m *Mover) actOnOld(ctx context.Context, r move.Record, wants move.Wants, s
 		}},
 	})
 	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) || apierrors.IsTooManyRequests(err) {
-		return nil // gone, changed, or a budget refuses it for now
+		return false, nil // it ends, has changed, or a budget refuses it for now
 	}
-	return fmt.Errorf("evicting it: %w", err)
+	return false, fmt.Errorf("evicting it: %w", err)
 }
 
 // annotations returns the changes that a move wants on the old pod; nil removes an annotation.
@@ -59,8 +68,6 @@ func annotations(pod *corev1.Pod, r move.Record, wants move.Wants) map[string]*s
 	}
 	if wants.Hold {
 		want[gpushare.SaveAnnotation] = r.ID
-	}
-	if wants.Hold && r.Checkpoint != nil {
 		want[gpushare.PausedAnnotation] = "true"
 	}
 	changes := map[string]*string{}
@@ -82,13 +89,41 @@ func annotations(pod *corev1.Pod, r move.Record, wants move.Wants) map[string]*s
 	return changes
 }
 
-// annotate changes annotations of a pod, unless it has changed since it was read.
-func (m *Mover) annotate(ctx context.Context, pod *corev1.Pod, changes map[string]*string) error {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid":             pod.UID,
-		"resourceVersion": pod.ResourceVersion,
-		"annotations":     changes,
-	}})
+// ownership returns the changes of the label by which the owner of the old pod selects it.
+func ownership(pod *corev1.Pod, r move.Record, wants move.Wants, permission move.Permission) map[string]*string {
+	_, selected := pod.Labels[ownerLabel]
+	switch {
+	case wants.Detach && permission == move.Granted && selected:
+		return map[string]*string{ownerLabel: nil}
+	case wants.Attach && !selected:
+		return map[string]*string{ownerLabel: &r.Next.Owner}
+	}
+	return nil
+}
+
+// wake annotates a successor that waits for its node, once the old pod is gone. kube-scheduler tries a pod that an extender has
+// rejected again after any event, and this is one: it is certain to come when the answer has changed.
+func (m *Mover) wake(ctx context.Context, r move.Record, s seen) error {
+	p, value := s.successor, r.ID+" continues"
+	if r.Bare || r.State != move.Evicted || p == nil || p.Spec.NodeName != "" || p.Annotations[gpushare.MovingAnnotation] == value {
+		return nil
+	}
+	return m.change(ctx, p, changes{Annotations: map[string]*string{gpushare.MovingAnnotation: &value}})
+}
+
+// changes are values of annotations and labels; nil removes one.
+type changes struct {
+	Annotations map[string]*string `json:"annotations,omitempty"`
+	Labels      map[string]*string `json:"labels,omitempty"`
+}
+
+// change changes a pod, unless it has changed since it was read.
+func (m *Mover) change(ctx context.Context, pod *corev1.Pod, c changes) error {
+	patch, err := json.Marshal(map[string]any{"metadata": struct {
+		UID             types.UID `json:"uid"`
+		ResourceVersion string    `json:"resourceVersion"`
+		changes
+	}{pod.UID, pod.ResourceVersion, c}})
 	if err != nil {
 		return err
 	}
@@ -96,5 +131,5 @@ func (m *Mover) annotate(ctx context.Context, pod *corev1.Pod, changes map[strin
 	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil // the next pass sees what it is now
 	}
-	return fmt.Errorf("annotating it: %w", err)
+	return fmt.Errorf("changing pod %s: %w", pod.Name, err)
 }

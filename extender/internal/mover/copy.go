@@ -15,23 +15,24 @@ import (
 )
 
 // actOnCopy creates the copy of a bare pod, removes its gate, or deletes it.
-func (m *Mover) actOnCopy(ctx context.Context, r move.Record, wants move.Wants, s seen) error {
+func (m *Mover) actOnCopy(ctx context.Context, r move.Record, wants move.Wants, s seen) (bool, error) {
 	if !r.Bare {
-		return nil
+		return false, nil
 	}
 	pods := m.Client.CoreV1().Pods(r.Next.Namespace)
 	switch gate := gated(s.successor); {
 	case wants.Copy && s.successor == nil && s.old != nil:
 		_, err := pods.Create(ctx, copied(s.old, r), metav1.CreateOptions{})
 		if err != nil && !apierrors.IsAlreadyExists(err) {
-			return fmt.Errorf("creating its copy: %w", err)
+			return false, fmt.Errorf("creating its copy: %w", err)
 		}
+		return true, nil
 	case wants.Open && gate:
 		opened := s.successor.DeepCopy()
 		opened.Spec.SchedulingGates = slices.DeleteFunc(opened.Spec.SchedulingGates, ours)
 		_, err := pods.Update(ctx, opened, metav1.UpdateOptions{}) // it carries the resource version
 		if err != nil && !apierrors.IsConflict(err) {
-			return fmt.Errorf("removing the gate of its copy: %w", err)
+			return false, fmt.Errorf("removing the gate of its copy: %w", err)
 		}
 	case wants.Drop && gate:
 		err := pods.Delete(ctx, s.successor.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{
@@ -39,10 +40,10 @@ func (m *Mover) actOnCopy(ctx context.Context, r move.Record, wants move.Wants, 
 			ResourceVersion: &s.successor.ResourceVersion,
 		}})
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-			return fmt.Errorf("deleting its copy: %w", err)
+			return false, fmt.Errorf("deleting its copy: %w", err)
 		}
 	}
-	return nil
+	return false, nil
 }
 
 func ours(g corev1.PodSchedulingGate) bool { return g.Name == gpushare.MoveGate }

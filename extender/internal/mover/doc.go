@@ -3,12 +3,13 @@
 //
 // # A pass
 //
-// Once a second each replica
+// Once a second, and five times a second while a move is active, each replica
 //
 //  1. proposes a move for each pod with the annotation gpushare/move that runs and has none
 //  2. reads each record from the bus, and then the pods that it is about
 //  3. replaces the record by the one that follows, if no other replica has (compare-and-swap)
-//  4. makes what the record wants so: annotations of the old pod, its eviction, the copy of a bare pod and its gate
+//  4. makes what the record wants so: annotations of the old pod, its eviction, the copy of a bare pod and its gate, and begins
+//     again at 2 with this record if it has changed an object
 //
 // The record is read before the pod, and the pod is changed only at the resource version that was read. So a replica that has
 // slept changes nothing that another one has changed since.
@@ -16,10 +17,11 @@
 // # The job
 //
 // The old pod is asked to save by the annotation gpushare/save with the ID of the move, and held by gpushare/paused, as a user
-// would do it. The answer is the annotation gpushare/saved. An aborted move removes them.
+// would do it: it stops after a step and saves that one. The answer is the annotation gpushare/saved. An aborted move removes them.
 //
 // # The new pod
 //
 // A controller creates it as soon as the old one is being deleted. It waits until the old one is gone, and may then run on the
-// target only (Place, which the scheduler asks in Filter). A bare pod is copied behind a scheduling gate first.
+// target only (Place, which the scheduler asks in Filter). An annotation then makes kube-scheduler try it again. Until a replica that
+// has just started knows the records, pods with an owner wait. A bare pod is copied behind a scheduling gate first.
 package mover

@@ -24,7 +24,7 @@ func (m *Mover) announce(ctx context.Context, record bus.Move, before move.Recor
 		m.Ended(r.State, now.Sub(r.Began))
 	}
 	job := s.old
-	if s.successor != nil && !gated(s.successor) {
+	if r.Gone && s.successor != nil {
 		job = s.successor
 	}
 	if job == nil {
@@ -39,11 +39,19 @@ func (m *Mover) announce(ctx context.Context, record bus.Move, before move.Recor
 			fmt.Sprintf("The job of pod %s continues here, from step %d", record.Pod.Name, r.Checkpoint.Step))
 	case move.Done:
 		m.event(ctx, job, corev1.EventTypeNormal, "Moved",
-			fmt.Sprintf("The job has moved from node %s to %s in %s", r.From, r.On, now.Sub(r.Began).Round(100*time.Millisecond)))
+			fmt.Sprintf("The job has moved from node %s to %s in %s: %s", r.From, r.On, tenths(now.Sub(r.Began)), parts(r.Cost())))
 	case move.Aborted:
 		m.event(ctx, job, corev1.EventTypeWarning, "MoveAborted", fmt.Sprintf("The move of the job to %s has ended early: %s", target(r.To), r.Why))
 	}
 }
+
+// parts describes what a move has cost.
+func parts(c move.Cost) string {
+	return fmt.Sprintf("%s until it had saved, %s until its old pod was gone, %s until the new one had its node, %s until it continued",
+		tenths(c.Save), tenths(c.Evict), tenths(c.Place), tenths(c.Restore))
+}
+
+func tenths(d time.Duration) time.Duration { return d.Round(100 * time.Millisecond) }
 
 // event writes an event on a pod.
 func (m *Mover) event(ctx context.Context, pod *corev1.Pod, kind, reason, message string) {

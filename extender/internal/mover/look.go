@@ -26,9 +26,9 @@ func (m *Mover) look(ctx context.Context, record bus.Move) (s seen, err error) {
 	pod, err := m.Client.CoreV1().Pods(record.Pod.Namespace).Get(ctx, record.Pod.Name, metav1.GetOptions{})
 	switch {
 	case err == nil && growth.PodUID(pod.UID) == record.Pod.UID:
-		s.old = pod
-		s.Old = &move.Pod{UID: record.Pod.UID, Node: growth.NodeName(pod.Spec.NodeName), Ended: ended(pod) && pod.DeletionTimestamp == nil}
+		s.old, s.Old = pod, old(pod)
 		s.Permission = permission(pod, record.Move.ID)
+		s.Attached = metav1.GetControllerOf(pod) != nil && pod.Labels[ownerLabel] != ""
 		s.Checkpoint, s.SaveFailed = answer(pod, record.Move.ID)
 	case err != nil && !apierrors.IsNotFound(err):
 		return s, err
@@ -38,6 +38,7 @@ func (m *Mover) look(ctx context.Context, record bus.Move) (s seen, err error) {
 	}
 	if p := s.successor; p != nil {
 		s.New = &move.Pod{UID: growth.PodUID(p.UID), Node: growth.NodeName(p.Spec.NodeName), Ended: ended(p)}
+		s.Trouble, s.Fails = trouble(p)
 		if record.Move.Checkpoint != nil && !record.Move.State.Final() {
 			if s.Step, err = m.reported(ctx, s.New.UID); err != nil {
 				return s, err
@@ -48,10 +49,25 @@ func (m *Mover) look(ctx context.Context, record bus.Move) (s seen, err error) {
 	return s, nil
 }
 
+// old describes the old pod. It is gone as soon as its containers have ended because it is being deleted. If they have succeeded
+// meanwhile, the job has ended by itself.
+func old(pod *corev1.Pod) *move.Pod {
+	deleted := pod.DeletionTimestamp != nil
+	if deleted && pod.Status.Phase == corev1.PodFailed {
+		return nil
+	}
+	return &move.Pod{
+		UID:    growth.PodUID(pod.UID),
+		Node:   growth.NodeName(pod.Spec.NodeName),
+		Ended:  ended(pod),
+		Failed: pod.Status.Phase == corev1.PodFailed,
+	}
+}
+
 // lost returns why the target cannot take the job any more.
 func (m *Mover) lost(record bus.Move, s seen) string {
 	r := record.Move
-	if r.To == "" || s.old == nil || r.State != move.Proposed && r.State != move.Saving && r.State != move.Saved {
+	if r.To == "" || s.Old == nil || r.State != move.Proposed && r.State != move.Saving && r.State != move.Saved {
 		return ""
 	}
 	if why := m.Unfit(s.old, r.To); why != "" {
@@ -74,12 +90,14 @@ func (m *Mover) find(ctx context.Context, record bus.Move) (*corev1.Pod, error) 
 	case move.Proposed, move.Saving, move.Done, move.Aborted:
 		return nil, nil // it does not matter yet, or any more
 	}
-	list, err := pods.List(ctx, metav1.ListOptions{})
+	list, err := pods.List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	if err != nil {
 		return nil, err
 	}
 	for i := range list.Items {
-		if p := &list.Items[i]; record.Move.Continues(request.Identity(p)) && !p.CreationTimestamp.Time.Before(record.Move.Began.Truncate(1e9)) {
+		p := &list.Items[i]
+		earlier := record.Move.New == "" && (ended(p) || p.DeletionTimestamp != nil) // a pod that its owner has replaced before
+		if !earlier && record.Move.Continues(request.Identity(p)) {
 			return p, nil
 		}
 	}

@@ -18,8 +18,13 @@ import (
 )
 
 const (
-	// interval is the time between two passes.
-	interval = time.Second
+	// idleInterval is the time between two passes while no move is active, busyInterval while one is.
+	idleInterval = time.Second
+	busyInterval = 200 * time.Millisecond
+	// maxActs bounds the calls for one move in a pass.
+	maxActs = 6
+	// settledFor is how long an ended move that needs nothing is not looked at again.
+	settledFor = 30 * time.Second
 	// kept is how long the record of an ended move stays on the bus.
 	kept = time.Hour
 	// maxActive bounds the moves at the same time, so that a drained node does not overload the others' disks.
@@ -48,7 +53,9 @@ type Mover struct {
 	// Ended is called with the outcome and the duration of a move, by the replica that ends it.
 	Ended func(state move.State, took time.Duration)
 
-	active atomic.Pointer[[]active]
+	active  atomic.Pointer[[]active]    // nil before the first list
+	settled map[growth.PodUID]time.Time // when the ended move of a pod was last seen to need nothing
+	last    int64                       // number of the last move that this replica has begun
 }
 
 // active is a move whose successor has to be placed.
@@ -59,18 +66,26 @@ type active struct {
 
 // Run moves until ctx ends.
 func (m *Mover) Run(ctx context.Context) error {
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
 	for {
 		select {
-		case now := <-ticker.C:
+		case now := <-timer.C:
 			if err := m.Pass(ctx, now); err != nil && ctx.Err() == nil {
 				m.Log.Warn("not every move could go on", "err", err)
 			}
+			timer.Reset(m.interval())
 		case <-ctx.Done():
 			return nil
 		}
 	}
+}
+
+func (m *Mover) interval() time.Duration {
+	if going := m.active.Load(); going == nil || len(*going) > 0 {
+		return busyInterval
+	}
+	return idleInterval
 }
 
 // Pass takes the next step of every move.
@@ -97,7 +112,7 @@ func (m *Mover) Pass(ctx context.Context, now time.Time) error {
 			going = append(going, active{record.Pod, record.Move})
 		}
 	}
-	m.active.Store(&going) // before anything is evicted
+	m.active.Store(&going)
 	for _, entry := range entries {
 		if err := m.step(ctx, entry, now); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", entry.Key, err))
@@ -113,47 +128,76 @@ func (m *Mover) step(ctx context.Context, entry bus.Entry, now time.Time) error 
 		return nil // it is reported
 	}
 	if record.Move.State.Final() && now.Sub(record.Move.Since) > kept {
+		delete(m.settled, record.Pod.UID)
 		return m.Bus.Delete(ctx, entry.Key, bus.Unchanged(entry.Key, entry.Revision))
 	}
-	seen, err := m.look(ctx, record)
-	if err != nil {
-		return err
+	if last, settled := m.settled[record.Pod.UID]; settled && record.Move.State.Final() && now.Sub(last) < settledFor {
+		return nil
 	}
-	guard := bus.Unchanged(entry.Key, entry.Revision)
+	for range maxActs {
+		s, err := m.look(ctx, record)
+		if err != nil {
+			return err
+		}
+		if entry.Revision, err = m.advance(ctx, &record, entry, s, now); err != nil {
+			if errors.Is(err, bus.ErrConflict) {
+				return nil // another replica was faster
+			}
+			return err
+		}
+		acted, err := m.act(ctx, record, s)
+		if err != nil {
+			return err
+		}
+		if !acted {
+			m.settle(record.Move, now)
+			return nil
+		}
+	}
+	return nil
+}
+
+func (m *Mover) settle(r move.Record, now time.Time) {
+	if !r.State.Final() {
+		return
+	}
+	if m.settled == nil {
+		m.settled = map[growth.PodUID]time.Time{}
+	}
+	m.settled[r.Old] = now
+}
+
+// advance replaces the record by those that follow from what was observed, and returns the revision of the last one.
+func (m *Mover) advance(ctx context.Context, record *bus.Move, entry bus.Entry, s seen, now time.Time) (bus.Revision, error) {
 	for {
-		next, changed := m.Limits.Next(record.Move, seen.Seen, now)
+		next, changed := m.Limits.Next(record.Move, s.Seen, now)
 		if !changed {
-			return m.act(ctx, record, seen)
+			return entry.Revision, nil
 		}
 		before := record.Move
 		record.Move = next
-		value, err := bus.Encode(record)
+		value, err := bus.Encode(*record)
 		if err != nil {
-			return err
+			return 0, err
 		}
-		revision, err := m.Bus.Put(ctx, entry.Key, value, bus.Persistent, guard)
-		if errors.Is(err, bus.ErrConflict) {
-			return nil // another replica was faster
+		if entry.Revision, err = m.Bus.Put(ctx, entry.Key, value, bus.Persistent, bus.Unchanged(entry.Key, entry.Revision)); err != nil {
+			return 0, err
 		}
-		if err != nil {
-			return err
-		}
-		guard = bus.Unchanged(entry.Key, revision)
-		m.announce(ctx, record, before, seen, now)
+		m.note(*record)
+		m.announce(ctx, *record, before, s, now)
 	}
 }
 
-// Place returns where a pod may run at present: see move.Record.Place.
-func (m *Mover) Place(p move.Identity) move.Place {
-	going := m.active.Load()
-	if going == nil {
-		return move.Place{}
-	}
-	for _, a := range *going {
-		if a.record.Continues(p) {
-			_, exists := m.Cluster.Snapshot().Pods.Get(a.record.Old)
-			return a.record.Place(!exists)
+// note keeps a record for Place, before anything is done because of it.
+func (m *Mover) note(record bus.Move) {
+	var going []active
+	for _, a := range *m.active.Load() {
+		if a.pod.UID != record.Pod.UID {
+			going = append(going, a)
 		}
 	}
-	return move.Place{}
+	if !record.Move.State.Final() {
+		going = append(going, active{record.Pod, record.Move})
+	}
+	m.active.Store(&going)
 }

@@ -62,17 +62,22 @@ func (m *Mover) begin(ctx context.Context, known *request.Pod, last *bus.Entry, 
 	}
 	if why != "" {
 		m.event(ctx, pod, corev1.EventTypeWarning, "MoveRefused", why)
-		return false, m.annotate(ctx, pod, map[string]*string{gpushare.MoveAnnotation: nil})
+		return false, m.change(ctx, pod, changes{Annotations: map[string]*string{gpushare.MoveAnnotation: nil}})
+	}
+	detaches, err := m.detaches(ctx, pod)
+	if err != nil {
+		return false, err
 	}
 	record := bus.Move{Pod: known.Ref, Move: move.Record{
-		ID:    fmt.Sprintf("move-%016x", now.UnixNano()),
-		Old:   known.Ref.UID,
-		Bare:  metav1.GetControllerOf(pod) == nil,
-		From:  known.Node,
-		To:    to,
-		State: move.Proposed,
-		Since: now,
-		Began: now,
+		ID:     m.newID(now),
+		Old:    known.Ref.UID,
+		Bare:   metav1.GetControllerOf(pod) == nil,
+		Detach: detaches,
+		From:   known.Node,
+		To:     to,
+		State:  move.Proposed,
+		Since:  now,
+		Began:  now,
 	}}
 	record.Move.Next = successor(pod, record.Move)
 	value, err := bus.Encode(record)
@@ -89,9 +94,16 @@ func (m *Mover) begin(ctx context.Context, known *request.Pod, last *bus.Entry, 
 		}
 		return false, err
 	}
+	m.note(record)
 	m.Log.Info("a move begins", "pod", record.Pod, "move", record.Move.ID, "from", record.Move.From, "to", record.Move.To)
 	m.event(ctx, pod, corev1.EventTypeNormal, "MoveBegan", fmt.Sprintf("The job moves from node %s to %s. It saves first", known.Node, target(to)))
 	return true, nil
+}
+
+// newID returns the ID of a new move. IDs grow with time, and those of one pass differ.
+func (m *Mover) newID(now time.Time) string {
+	m.last = max(m.last+1, now.UnixNano())
+	return fmt.Sprintf("move-%016x", m.last)
 }
 
 // refusal returns why a pod cannot be moved, in a sentence for the user.

@@ -50,6 +50,9 @@ func (s *Scheduler) bindPod(ctx context.Context, ref growth.PodRef, node growth.
 	if why := s.barred(pod, node); why != "" {
 		return nil, fmt.Errorf("pod %s: %w: %s", ref, ErrGangWaits, why)
 	}
+	if err := s.confirm(ctx, ref, node); err != nil {
+		return nil, err
+	}
 	// 2. Its GPUs.
 	reserved, revision, err := s.reserveOrAssume(ctx, pod, node)
 	if err != nil {
@@ -72,6 +75,21 @@ func (s *Scheduler) bindPod(ctx context.Context, ref growth.PodRef, node growth.
 		s.undo(ctx, ref, node, revision)
 	}
 	return reserved.GPUs, fmt.Errorf("binding pod %s to node %s: %w: %w", ref, node, ErrBindingRefused, err)
+}
+
+// confirm returns an error if the pod continues a job that may not run on the node yet.
+func (s *Scheduler) confirm(ctx context.Context, ref growth.PodRef, node growth.NodeName) error {
+	if s.Confirm == nil {
+		return nil
+	}
+	place, err := s.Confirm(ctx, ref)
+	if err != nil {
+		return fmt.Errorf("reading pod %s: %w", ref, err)
+	}
+	if why := elsewhere(place, node); why != "" {
+		return fmt.Errorf("binding pod %s to node %s: %s", ref, node, why)
+	}
+	return nil
 }
 
 // undo releases the reservation of a failed bind.

@@ -1,6 +1,7 @@
 package scheduler_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -19,6 +20,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/move"
 )
 
 func TestBind_ReservesAndPostsOneBinding(t *testing.T) {
@@ -51,6 +53,25 @@ func TestBind_ReservesAndPostsOneBinding(t *testing.T) {
 		require.ErrorIs(t, c.Scheduler(c.Cache).Bind(t.Context(), clustertest.Ref(pod), "elsewhere"), scheduler.ErrBoundElsewhere)
 		c.Mem.Advance(reservations.Lifetime)
 		require.Empty(t, c.Reservations("n"), "the reservation expires")
+	})
+}
+
+// A pod that continues a job is not bound before the old pod of the job has ended, whatever Filter knew.
+func TestBind_ConfirmsThatAPodMayRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := clustertest.New(t)
+		c.Node("n", 24)
+		pod := c.Create(clustertest.Pod("p", "12Gi", 12))
+		c.Settle()
+		s := c.Scheduler(c.Cache)
+		place := move.Place{Wait: true}
+		s.Confirm = func(context.Context, growth.PodRef) (move.Place, error) { return place, nil }
+		require.ErrorContains(t, s.Bind(t.Context(), clustertest.Ref(pod), "n"), "one that has not ended yet")
+		place = move.Place{Only: "m"}
+		require.ErrorContains(t, s.Bind(t.Context(), clustertest.Ref(pod), "n"), "the job moves to node m")
+		require.Empty(t, c.Reservations("n"))
+		place = move.Place{Only: "n"}
+		require.NoError(t, s.Bind(t.Context(), clustertest.Ref(pod), "n"))
 	})
 }
 

@@ -11,6 +11,8 @@ import (
 
 var (
 	errUnsynced = errors.New("the extender has not seen the whole cluster yet; try again")
+	// errMovesUnknown is an answer for a pod that may continue the job of one that has not ended.
+	errMovesUnknown = errors.New("the extender has not read the moves of jobs yet; try again")
 	// ErrNoRoom means that the node has lost its room since Filter.
 	ErrNoRoom = errors.New("no room any more")
 	// ErrOvertaken means that other replicas changed the node faster than this one could decide.

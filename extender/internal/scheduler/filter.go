@@ -55,6 +55,9 @@ func (s *Scheduler) Filter(object *corev1.Pod, nodes []string) (FilterResult, er
 	evaluator := s.evaluator(snapshot, pod)
 	nomination := s.nominations.get(pod.Ref.UID, time.Now())
 	place := s.place(object)
+	if place.Unknown {
+		return FilterResult{}, errMovesUnknown
+	}
 	considered := snapshot.Nodes.Select()
 	for i, name := range nodes {
 		node := snapshot.Nodes.Get(growth.NodeName(name))

@@ -52,6 +52,8 @@ type Scheduler struct {
 	Place func(move.Identity) move.Place
 	// Gangs places the pods of gangs; nil if all pods are placed one by one.
 	Gangs Gangs
+	// Confirm is Place by what is true now, for Bind.
+	Confirm func(context.Context, growth.PodRef) (move.Place, error)
 	// OnConflict is called for every decision that lost against another replica's.
 	OnConflict func()
 
