@@ -32,6 +32,8 @@ type Local struct {
 	UpFlags []string
 	// GPUs is the --gpus flag of `local install`: "emulated:2x24GiB".
 	GPUs string
+	// Components are further components of deploy/components.
+	Components []string
 	// Objective is the objective of policy harmless; empty means its default.
 	Objective string
 	// Out and Err receive the output of the program.
@@ -83,6 +85,9 @@ func (l Local) Install(ctx context.Context, policy string, interval time.Duratio
 	args := []string{"install", "--name", l.Name, "--gpus", l.GPUs, "--policy", policy, "--interval", interval.String()}
 	if l.Objective != "" {
 		args = append(args, "--objective", l.Objective)
+	}
+	for _, component := range l.Components {
+		args = append(args, "--component", component)
 	}
 	if err := l.run(ctx, args...); err != nil {
 		return fmt.Errorf("installing Trellis: %w", err)

@@ -40,6 +40,7 @@ func installCommand() *cobra.Command {
 	}
 	f.addName(cmd.Flags())
 	cmd.Flags().StringVar(&options.Binaries, "bin-dir", "", "folder of the four binaries, which are not built then")
+	cmd.Flags().StringSliceVar(&options.Components, "component", nil, "component of deploy/components to add; may be repeated")
 	cmd.Flags().StringVar(&options.Settings.GPUs, "gpus", "emulated:2x24GiB", `GPUs of each node: "nvml", "emulated:<n>x<m>GiB", or "emulated:<n>x<m>GiB,compute" where each owns a core of the node`)
 	cmd.Flags().StringVar(&options.Settings.Policy, "policy", string(policy.Default), "policy of the coordinator for the CPU of a node")
 	cmd.Flags().StringVar(&options.Settings.Objective, "objective", "", "what policy harmless spends slack on: finish, balanced, growth, or a number from 0 to 1 (default: the coordinator's)")

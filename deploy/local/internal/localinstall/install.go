@@ -28,7 +28,9 @@ type Options struct {
 	Repository string
 	// Binaries is the folder of the four binaries. Empty: they are built.
 	Binaries string
-	Settings install.Settings
+	// Components are names of folders below deploy/components, in addition to those of the overlay.
+	Components []string
+	Settings   install.Settings
 	// Timeout bounds the wait until everything is ready.
 	Timeout time.Duration
 }
@@ -84,11 +86,12 @@ func (o Options) config(record state.Record) install.Config {
 			Program: filepath.Join(record.Stock, "kubectl"),
 			Args:    []string{"--kubeconfig=" + o.Root.Cluster(o.Name).Kubeconfig("admin")},
 		},
-		Deploy:   filepath.Join(o.Repository, "deploy"),
-		Overlay:  filepath.Join(o.Repository, "deploy", "local", "overlay"),
-		Settings: o.Settings,
-		Renewal:  install.RenewWhenDue,
-		Timeout:  o.Timeout,
+		Deploy:     filepath.Join(o.Repository, "deploy"),
+		Overlay:    filepath.Join(o.Repository, "deploy", "local", "overlay"),
+		Components: o.Components,
+		Settings:   o.Settings,
+		Renewal:    install.RenewWhenDue,
+		Timeout:    o.Timeout,
 	}
 }
 
