@@ -45,6 +45,11 @@ test-older: build ## The installation into API servers 1.31, 1.33 and 1.35; the 
 	bin/local build --only older
 	TRELLIS_STOCK_DIR=$$(bin/local build --only controlplane | tail -n 1) go test -count=1 -v -run '^TestOlder_' ./deploy/local/internal/install
 
+.PHONY: chaos
+chaos: build ## kill -9 of each program in each state of a move, on a local cluster; 30 min (ARGS="-chaos-only bus/ -chaos-within 5m")
+	scripts/install-deps
+	go test -tags e2e,netgo,osusergo,grpcnotrace -count=1 -timeout 2h -v -run '^TestChaos$$' ./benchmarks/e2e -args -chaos $(ARGS)
+
 ##@ Figures
 .PHONY: sim
 sim: ## The share policies in virtual time, 1 to 64 cores, against fair sharing (ARGS="--quick": fewer seeds)

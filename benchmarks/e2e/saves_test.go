@@ -1,0 +1,97 @@
+//go:build e2e && linux
+
+package e2e
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/trellis-gpu/trellis/growth/bus"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
+)
+
+// saverScript is a job that makes ten steps a second, and whose checkpoint is the number of steps. It needs no PyTorch.
+const saverScript = `
+import time, gpushare
+step = 0
+def save(path):
+    with open(path, "w") as file:
+        file.write(str(step))
+gpushare.on_save(save, "/checkpoints/job.txt")
+for step in range(1, 1_000_000):
+    gpushare.step(1 / step, step=step, total_steps=1_000_000)
+    time.sleep(.1)
+`
+
+// saver returns a job that runs saverScript.
+func (m *moves) saver(name string) *corev1.Pod {
+	pod := m.longJob(name, "1Gi")
+	pod.Spec.Containers[0].Command = []string{m.run.Setup.Python, "-c", saverScript}
+	m.share(pod, name)
+	return pod
+}
+
+// pauses lets a running job wait, and continue.
+func (m *moves) pauses(t *testing.T) {
+	m.create(t, m.saver("waiter"))
+	t.Cleanup(func() { m.remove(t, "waiter") })
+	eventually(t, "it trains", startTime, func() bool { return m.step(t, "waiter") > 5 })
+	m.plugin(t, "pause", "waiter", "-n", m.run.Setup.Namespace)
+	eventually(t, "it waits", time.Minute, func() bool { return m.hasEvent(t, "waiter", "Paused", "The job waits after step") })
+	eventually(t, "its sample says so", 30*time.Second, func() bool { return m.sample(t, "waiter").Sample.Paused == bus.PauseComplete })
+	before := m.step(t, "waiter")
+	time.Sleep(5 * time.Second)
+	require.Equal(t, before, m.step(t, "waiter"))
+	m.plugin(t, "resume", "waiter", "-n", m.run.Setup.Namespace)
+	eventually(t, "it continues", time.Minute, func() bool { return m.step(t, "waiter") > before })
+	require.True(t, m.hasEvent(t, "waiter", "Resumed", ""))
+}
+
+// saves asks a job to save, and deletes its pod, which saves too.
+func (m *moves) saves(t *testing.T) {
+	m.create(t, m.saver("saver"))
+	eventually(t, "it trains", startTime, func() bool { return m.step(t, "saver") > 5 })
+	m.plugin(t, "save", "saver", "-n", m.run.Setup.Namespace)
+	var answer gpushare.Saved
+	eventually(t, "the pod has the answer", time.Minute, func() bool {
+		var err error
+		answer, err = gpushare.ParseSaved(m.pod(t, "saver").Annotations[gpushare.SavedAnnotation])
+		return err == nil
+	})
+	require.Empty(t, answer.Failed)
+	require.True(t, m.hasEvent(t, "saver", "Saved", "because its user asked for it"))
+	content, err := os.ReadFile(filepath.Join(m.folder, "saver", "job.txt"))
+	require.NoError(t, err)
+	sum := sha256.Sum256(content)
+	require.Equal(t, hex.EncodeToString(sum[:]), answer.SHA256)
+
+	began := time.Now()
+	require.NoError(t, m.Kubernetes.CoreV1().Pods(m.run.Setup.Namespace).Delete(t.Context(), "saver", metav1.DeleteOptions{}))
+	eventually(t, "it has saved again", time.Minute, func() bool { return m.hasEvent(t, "saver", "Saved", "because its pod is being deleted") })
+	eventually(t, "its pod is gone", time.Minute, func() bool { return !m.exists(t, "saver") })
+	require.Less(t, time.Since(began), 10*time.Second, "within its grace period")
+	later, err := os.ReadFile(filepath.Join(m.folder, "saver", "job.txt"))
+	require.NoError(t, err)
+	require.NotEqual(t, content, later)
+}
+
+// refuses asks to move a job that cannot save.
+func (m *moves) refuses(t *testing.T) {
+	pod := m.saver("fixed")
+	pod.Annotations[gpushare.CheckpointAnnotation] = string(gpushare.CheckpointNone)
+	uid := m.create(t, pod).UID
+	t.Cleanup(func() { m.remove(t, "fixed") })
+	eventually(t, "it trains", startTime, func() bool { return m.step(t, "fixed") > 0 })
+	m.plugin(t, "move", "fixed", "-n", pod.Namespace)
+	eventually(t, "an event says why not", time.Minute, func() bool { return m.hasEvent(t, "fixed", "MoveRefused", "it cannot save") })
+	require.Equal(t, uid, m.pod(t, "fixed").UID)
+	require.Nil(t, m.pod(t, "fixed").DeletionTimestamp)
+}
