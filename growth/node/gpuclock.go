@@ -7,13 +7,9 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-const (
-	// clockTime is how long the jobs of a GPU take turns at first, so that their speeds alone are measured; probeLimit bounds it
-	// if their steps are long.
-	clockTime = 2500 * time.Millisecond
-	// clockShare is the least share of a job in this time.
-	clockShare growth.Share = 0.1
-)
+// clockTime is how often the jobs of a GPU are looked at that take turns at first, so that their speeds alone are measured.
+// probeLimit bounds this time if their steps are long.
+const clockTime = time.Second
 
 // clockJobs reports whether each job of a group, which would take turns, should have some for a while, because the speeds alone
 // of fewer than two of them are known. By the policy's shares most of them would hardly compute, and it would stay unknown for
@@ -33,12 +29,13 @@ func (n *Node) clockJobs(g *gpuGroup) bool {
 	return true
 }
 
-// turnShare returns the share of a job in turns.
+// turnShare returns the share of a job in turns. While its speed alone is measured, and it is not known yet what the jobs do at the
+// same time, they have equal parts: by the policy's shares a job could get much less than plain sharing, and would never catch up.
 func (g gpuGroup) turnShare(j gpuJob) growth.Share {
-	if !g.clocking || j.clocked() {
+	if !g.clocking {
 		return j.gpu.share
 	}
-	return max(j.gpu.share, min(clockShare, j.gpu.plain, j.bound()))
+	return min(j.gpu.plain, j.bound())
 }
 
 // clockedJobs counts the jobs whose speeds alone are known.

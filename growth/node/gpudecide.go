@@ -72,7 +72,7 @@ func (n *Node) harmlessOnGPUs(g gpuGroup, interrupted bool) (fairfinish.State, d
 	for i, j := range g.jobs {
 		c := n.claim(j.job)
 		c.in.Speedup = speedups[j.gpus[0]]
-		c.in.Overlap = n.overlap(g, j, before)
+		c.in.Overlap = n.overlap(g, j, before, c.in.Speedup)
 		c.share = j.gpu.share
 		c.in.Used = growth.Work(j.gpu.used)
 		c.in.CPUWait, c.in.CPUWaitKnown = j.gpu.waited, !j.gpu.metered

@@ -16,11 +16,11 @@ func (n *Node) overlaps(gpus []growth.GPU) bool {
 	return n.sharedByMPS && !slices.ContainsFunc(gpus, instance)
 }
 
-// overlap returns what was measured of a job next to the others on its GPU, if their kernels overlap. That is plain sharing,
-// the reference for harm. Under time slicing kernels do not overlap, and the reference is processor sharing. Jobs that have
-// ended still count in the reference.
-func (n *Node) overlap(g gpuGroup, of gpuJob, before fairfinish.State) fairfinish.Overlap {
-	if !of.overlaps {
+// overlap returns what was measured of a job next to the others on its GPU, if their kernels overlap, or if the jobs have gaps for
+// one another: all of them together do more by speedup than in turns. That is plain sharing, the reference for harm. Otherwise the
+// reference is processor sharing. Jobs that have ended still count in the reference.
+func (n *Node) overlap(g gpuGroup, of gpuJob, before fairfinish.State, speedup float64) fairfinish.Overlap {
+	if !of.overlaps && speedup <= 1+corun.Margin {
 		return fairfinish.Overlap{}
 	}
 	var present, ended []corun.Kind

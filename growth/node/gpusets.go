@@ -113,10 +113,15 @@ func (j *job) countSet(r gpuReading) {
 	}
 }
 
-// reportSet records once that a job computes at the same time as others, which is not what turns promise.
+// reportSet records once that a job computes at the same time as others, in a set or because all do more so than in turns. That is
+// not what turns promise.
 func (n *Node) reportSet(g gpuGroup, j gpuJob) {
-	mates := g.mates(j)
-	if len(mates) == 0 || n.onTrial(j.job) {
+	mates, speed := g.mates(j), j.gpu.speed
+	if g.together {
+		mates = g.sharers(j)
+		speed = n.speedNextTo(j, mates)
+	}
+	if len(mates) == 0 || speed == 0 || n.onTrial(j.job) {
 		return
 	}
 	var names []string
@@ -125,7 +130,20 @@ func (n *Node) reportSet(g gpuGroup, j gpuJob) {
 	}
 	n.event(j.job, oncePerJob, false, "GPUSharedAtTheSameTime",
 		fmt.Sprintf("The job computes on %s at the same time as %s: it then makes %.0f %% of its steps per second alone, "+
-			"and all of them together more than in turns", gpuNames(j.gpus), strings.Join(names, ", "), 100*j.gpu.speed))
+			"and all of them together more than in turns", gpuNames(j.gpus), strings.Join(names, ", "), 100*speed))
+}
+
+// speedNextTo returns the speed of a job next to others; 0 if it is not known.
+func (n *Node) speedNextTo(j gpuJob, others []gpuJob) float64 {
+	var kinds []corun.Kind
+	for _, other := range others {
+		kinds = append(kinds, other.interferes())
+	}
+	s, known := n.speeds.Predict(j.interferes(), kinds)
+	if !known {
+		return 0
+	}
+	return s.Mean
 }
 
 // allConnected reports whether all jobs of the group pause themselves. Sets hold the turn together, and their speeds are

@@ -203,7 +203,7 @@ var explanations = []explanation{
 	},
 	{
 		Reason: "GPUSharedAtTheSameTime", From: "coordinator", On: "pod", Type: "Normal",
-		Meaning: "The job computes at the same time as others on its GPU, because that was measured to be faster than turns. Recorded once per job.",
+		Meaning: "The job computes at the same time as others on its GPU, in a set or all of them, because that was measured to be faster than turns. Recorded once per job.",
 		Advice:  "Nothing to do.",
 	},
 	{
