@@ -784,7 +784,8 @@ class _Turns:
         """An idle() context begins."""
         with self._lock:
             self._idle += 1
-            self._leave_idle()
+            if self._socket is not None and self._state == OPEN and not self._ranks:
+                self._leave(IDLE)   # also before the first turn: the context may be long, and others would wait for an answer
 
     def leave(self, urgent):
         """An idle() context ends. Returns how long it waited for the turn."""
@@ -1283,17 +1284,17 @@ class _Client:
             stops = self._stops.due(number)
         if self._parked:
             self._wake()
-        if seconds is not None:
-            self._gate.learn(seconds - load)
         if stops or self._saves():
             self._between_steps(stops)
         if self.turns.boundary(number, count, number == total, self._urgent):
             self._ended = _clock()
             if self._saves():       # the request came while it waited for its turn
                 self._between_steps(False)
-        elif seconds is not None and not self.turns.connected() and not self._gate.open():
-            self._gate.pause(self._urgent)
-            self._ended = _clock()
+        elif seconds is not None and not self.turns.connected():
+            self._gate.learn(seconds - load)
+            if not self._gate.open():
+                self._gate.pause(self._urgent)
+                self._ended = _clock()
 
     def _saves(self):
         """Whether the registered function must be called now, or the job must end."""

@@ -102,12 +102,18 @@ class Boundaries(TurnTest):
             self.job.step()
         self.assertFalse(self.job._client().turns.connected())
         _, peer = self.connected_turns()   # an agent with the socket, but no second job
-        for _ in self.job.timed(range(5)):
+        for _ in range(5):
             time.sleep(0.002)
             self.job.step()
-        with self.job.idle():
-            pass
         self.assertEqual(peer.received(), [])
+
+    def test_idle_job_says_so_before_its_first_turn(self):
+        _, peer = self.connected_turns()
+        with self.job.idle():
+            self.state(peer, "idle")
+            threading.Thread(target=lambda: (self.state(peer, "closed"), self.turn(peer, hold=True)), daemon=True).start()
+        self.job.step()
+        self.assertEqual(self.job._client().turns._sequence, 1)
 
     def test_job_stops_at_the_next_boundary_and_goes_on_with_its_turn(self):
         training, peer = self.training()

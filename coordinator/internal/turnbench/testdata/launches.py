@@ -23,10 +23,11 @@ def compute(seconds):
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--steps", type=int, default=1 << 40)
+parser.add_argument("--compute", type=float, default=COMPUTE, help="seconds of each part")
 options = parser.parse_args()
 os.sched_setaffinity(0, {int(os.environ["GPUSHARE_EMULATED_CORE"])})
 for number in range(1, options.steps + 1):
     for _ in range(PARTS):
-        compute(COMPUTE)
+        compute(options.compute)
         time.sleep(PAUSE)
     gpushare.step(step=number, total_steps=options.steps)
