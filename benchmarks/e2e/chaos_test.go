@@ -59,7 +59,7 @@ while not os.path.exists("/checkpoints/end"):
 note("ends")
 `
 
-// TestChaos kills each program with SIGKILL in each state of a move, of a pod with a Job and of a bare pod. Whatever happens, the
+// TestChaos kills each program with SIGKILL in each state of a move, of a pod with a Job and of a bare pod. In each case the
 // job ends once and never runs twice at a time.
 func TestChaos(t *testing.T) {
 	if !*chaos {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"time"
 )
@@ -51,15 +52,27 @@ func Start(p Program) (*Process, error) {
 	command := exec.Command(p.Path, p.Args...)
 	command.Env = append(os.Environ(), p.Env...)
 	command.Stdout, command.Stderr = log, log
-	if err := command.Start(); err != nil {
+	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	process := &Process{name: name, log: log.Name(), command: command, ended: make(chan struct{})}
+	started := make(chan error)
+	go process.run(started)
+	if err := <-started; err != nil {
 		return nil, fmt.Errorf("starting %s: %w", name, err)
 	}
-	started := &Process{name: name, log: log.Name(), command: command, ended: make(chan struct{})}
-	go func() {
-		_ = command.Wait()
-		close(started.ended)
-	}()
-	return started, nil
+	return process, nil
+}
+
+// run starts the process and waits until it ends. The kernel kills the process if the thread that started it ends: with the
+// tests, however they end. So the thread must last as long.
+func (p *Process) run(started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	err := p.command.Start()
+	started <- err
+	if err == nil {
+		_ = p.command.Wait()
+		close(p.ended)
+	}
 }
 
 // PID returns the process ID.

@@ -2,6 +2,11 @@ package processtest_test
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -41,6 +46,24 @@ func TestStop(t *testing.T) {
 	require.Error(t, syscall.Kill(p.PID(), 0))
 	p.Stop()
 	(*processtest.Process)(nil).Stop()
+}
+
+// TestStart_EndsWithTheTests starts this test again in a process of its own, which starts a program and is killed.
+func TestStart_EndsWithTheTests(t *testing.T) {
+	if os.Getenv("KILLED") != "" {
+		fmt.Println(start(t, "sleep 60").PID())
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	}
+	tests := exec.Command(os.Args[0], "-test.run=^TestStart_EndsWithTheTests$")
+	tests.Env = append(os.Environ(), "KILLED=1")
+	out, err := tests.Output()
+	require.ErrorContains(t, err, "killed")
+	pid, err := strconv.Atoi(strings.TrimSpace(string(out)))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		return err != nil || strings.Contains(string(state), ") Z ") // nobody may be there to collect it
+	}, 10*time.Second, 10*time.Millisecond)
 }
 
 func TestStart_NamesTheProgram(t *testing.T) {

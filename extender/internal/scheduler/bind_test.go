@@ -56,7 +56,7 @@ func TestBind_ReservesAndPostsOneBinding(t *testing.T) {
 	})
 }
 
-// A pod that continues a job is not bound before the old pod of the job has ended, whatever Filter knew.
+// A pod that continues a job is not bound before the old pod of the job has ended, also if Filter did not know it.
 func TestBind_ConfirmsThatAPodMayRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t)
