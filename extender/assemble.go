@@ -136,15 +136,20 @@ func addOptions(
 		counted.GangsWaiting(placer.Waiting)
 		group.Add(placer.Run)
 	}
-	if c.Moves {
+	if c.Moves.Any() {
 		moves := &mover.Mover{
-			Client:  client,
-			Bus:     etcd,
-			Cluster: decisions.Cache,
-			Unfit:   decisions.Unfit,
-			Limits:  move.DefaultLimits(),
-			Log:     log,
-			Ended:   counted.Moved,
+			Client:      client,
+			Bus:         etcd,
+			Cluster:     decisions.Cache,
+			Unfit:       decisions.Unfit,
+			Memory:      decisions,
+			Limits:      move.DefaultLimits(),
+			Log:         log,
+			Mode:        c.Moves,
+			Policy:      decisions.Policy,
+			Protected:   decisions.Protected,
+			SharedPaths: c.SharedPaths,
+			Ended:       counted.Moved,
 		}
 		decisions.Place, decisions.Confirm = moves.Place, moves.Confirm
 		group.Add(moves.Run)

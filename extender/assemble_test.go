@@ -28,6 +28,7 @@ import (
 	"github.com/trellis-gpu/trellis/daemon/processtest"
 	"github.com/trellis-gpu/trellis/extender/internal/apiserver"
 	"github.com/trellis-gpu/trellis/extender/internal/config"
+	"github.com/trellis-gpu/trellis/extender/internal/mover"
 	"github.com/trellis-gpu/trellis/extender/internal/upstreamtest"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
@@ -149,10 +150,13 @@ func requireDrain(t *testing.T, c *config.Config, ended chan error) {
 // start starts a control plane, nodes that offer a resource, the extender, and a stock scheduler that calls it, over HTTPS if
 // there is an authority.
 func start(
-	t *testing.T, nodes int, offered corev1.ResourceName, authority *credentialstest.Authority,
+	t *testing.T, nodes int, offered corev1.ResourceName, authority *credentialstest.Authority, changes ...func(*config.Config),
 ) (*upstreamtest.Plane, *config.Config, chan error) {
 	t.Helper()
 	plane, c, schedulerConfig := prepare(t, nodes, offered, authority)
+	for _, change := range changes {
+		change(c)
+	}
 	ended := make(chan error, 1)
 	ctx, stop := signal.NotifyContext(t.Context(), syscall.SIGTERM)
 	t.Cleanup(stop)
@@ -186,8 +190,8 @@ func prepare(
 		HealthListen: freeAddress(t),
 		Policy:       "growth",
 		Resource:     string(offered),
-		Moves:        true,
 		Gangs:        true,
+		Moves:        mover.Requested,
 		Kube:         apiserver.Config{Kubeconfig: plane.Kubeconfig, QPS: 200, Burst: 400},
 		Etcd:         etcd,
 	}

@@ -82,6 +82,9 @@ type node struct {
 	plane *upstreamtest.Plane
 	bus   *etcdbus.Bus
 
+	// sample returns the sample of a job, without its pod and step; nil if it has no more.
+	sample func(*corev1.Pod) bus.Sample
+
 	mu     sync.Mutex
 	most   map[string]int       // of each job: how many of its pods ran at a time
 	ends   map[string]int       // how often a pod of it has succeeded
@@ -109,7 +112,7 @@ func (n *node) together(job string) int {
 	return n.most[job]
 }
 
-func newNode(t *testing.T, plane *upstreamtest.Plane, c etcdbus.Config) *node {
+func newNode(t *testing.T, plane *upstreamtest.Plane, c etcdbus.Config, changes ...func(*node)) *node {
 	b, err := etcdbus.Open(c)
 	require.NoError(t, err)
 	n := &node{
@@ -120,6 +123,9 @@ func newNode(t *testing.T, plane *upstreamtest.Plane, c etcdbus.Config) *node {
 		ended:  map[string]bool{},
 		away:   map[played]time.Time{},
 		killed: map[types.UID]bool{},
+	}
+	for _, change := range changes {
+		change(n)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -207,7 +213,12 @@ func (n *node) coordinate(ctx context.Context, p *corev1.Pod) {
 		return
 	}
 	ref := growth.PodRef{Namespace: p.Namespace, Name: p.Name, UID: growth.PodUID(p.UID)}
-	value, _ := bus.Encode(bus.Sample{Pod: ref, Step: 40})
+	var s bus.Sample
+	if n.sample != nil {
+		s = n.sample(p)
+	}
+	s.Pod, s.Step = ref, 40
+	value, _ := bus.Encode(s)
 	_, _ = n.bus.Put(ctx, bus.SampleKey(ref.UID), value, bus.Persistent)
 	request := p.Annotations[gpushare.SaveAnnotation]
 	if saved, err := gpushare.ParseSaved(p.Annotations[gpushare.SavedAnnotation]); request == "" || err == nil && saved.Request == request {

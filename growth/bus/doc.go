@@ -14,7 +14,8 @@
 //	models/interference                     tuner          Interference  persistent
 //	models/peaks                            tuner          Peaks         persistent
 //	models/programs/<program>               tuner          ProgramModel  persistent
-//	moves/<pod uid>                         mover          –             until completed, plus one hour
+//	moves/<pod uid>                         extender       Move          until completed, plus one hour
+//	moved/<job>                             extender       MovedJob      while the job exists, plus three days
 //	refusals/<pod uid>                      extender       Refusal       until the pod is recreated
 //
 // All keys are below Prefix. Each key has one writer; all other processes watch it. Liveness is a lease and never a

@@ -26,6 +26,7 @@ const (
 	KindAdvice      Kind = "advice"
 	KindModel       Kind = "models"
 	KindMove        Kind = "moves"
+	KindMoved       Kind = "moved"
 	KindRefusal     Kind = "refusals"
 	// KindRuns is a node's runs of a program, KindProgram what is known of it from all nodes.
 	KindRuns    Kind = "runs"
@@ -49,6 +50,7 @@ const (
 	Jobs     = Prefix + "jobs/"
 	Models   = Prefix + "models/"
 	Moves    = Prefix + "moves/"
+	Moved    = Prefix + "moved/"
 	Refusals = Prefix + "refusals/"
 	Runs     = Prefix + "runs/"
 	Programs = Models + "programs/"
@@ -103,6 +105,9 @@ func ModelKey(name string) string { return Models + name }
 // MoveKey returns the key of a pod's move.
 func MoveKey(pod growth.PodUID) string { return Moves + string(pod) }
 
+// MovedKey returns the key of the past moves of a job: see move.Identity.Job.
+func MovedKey(job string) string { return Moved + job }
+
 // RefusalKey returns the key of a rejected pod that awaits recreation.
 func RefusalKey(pod growth.PodUID) string { return Refusals + string(pod) }
 
@@ -150,6 +155,8 @@ func parsedKey(parts []string) (parsed Key) {
 		parsed = programKey(KindRuns, growth.NodeName(parts[1]), parts[2])
 	case parts[0] == string(KindMove) && len(parts) == 2:
 		parsed = Key{Kind: KindMove, Pod: growth.PodUID(parts[1])}
+	case parts[0] == string(KindMoved) && len(parts) == 2:
+		parsed = Key{Kind: KindMoved, Name: parts[1]}
 	case parts[0] == string(KindRefusal) && len(parts) == 2:
 		parsed = Key{Kind: KindRefusal, Pod: growth.PodUID(parts[1])}
 	}
@@ -198,6 +205,8 @@ func (k Key) String() string {
 		return ModelKey(k.Name)
 	case KindMove:
 		return MoveKey(k.Pod)
+	case KindMoved:
+		return MovedKey(k.Name)
 	case KindRefusal:
 		return RefusalKey(k.Pod)
 	case KindRuns:

@@ -27,6 +27,7 @@ func TestParseKey_InvertsTheBuilders(t *testing.T) {
 		"advice":      {bus.AdviceKey("0f4b-11"), bus.Key{Kind: bus.KindAdvice, Pod: "0f4b-11"}},
 		"model":       {bus.ModelKey("interference"), bus.Key{Kind: bus.KindModel, Name: "interference"}},
 		"move":        {bus.MoveKey("uid"), bus.Key{Kind: bus.KindMove, Pod: "uid"}},
+		"moved":       {bus.MovedKey("owner.2"), bus.Key{Kind: bus.KindMoved, Name: "owner.2"}},
 		"runs":        {bus.RunsKey("n1", program), bus.Key{Kind: bus.KindRuns, Node: "n1", Program: program}},
 		"program":     {bus.ProgramKey(program), bus.Key{Kind: bus.KindProgram, Program: program}},
 		"refusal":     {bus.RefusalKey("uid"), bus.Key{Kind: bus.KindRefusal, Pod: "uid"}},

@@ -53,6 +53,9 @@ type Reservation struct {
 	GPUs []growth.GPUShare `json:"gpus"`
 	// Containers is the same share by container, in the order of the pod.
 	Containers []ContainerRequest `json:"containers"`
+	// Held is set if the pod runs on another node, and its job moves to this one: the memory is for the pod that continues the
+	// job. It is empty once that pod has a reservation.
+	Held bool `json:"held,omitempty"`
 }
 
 // Epoch is the last pod with a new reservation on a GPU. Its revision is a fencing token: a decision about the GPU is
@@ -119,6 +122,17 @@ type Move struct {
 	Header
 	Pod  growth.PodRef `json:"pod"`
 	Move move.Record   `json:"move"`
+}
+
+// MovedJob is the past moves of a job. Its key names the job: see move.Identity.Job.
+type MovedJob struct {
+	Header
+	// Pod is the job's pod when the record was written, and Written is when.
+	Pod     growth.PodRef `json:"pod"`
+	Written time.Time     `json:"written"`
+	// Kind identifies jobs of one program, whose moves take about as long; empty if it is unknown.
+	Kind interference.Kind `json:"kind,omitempty"`
+	move.History
 }
 
 // NodeLoad is the load of a node, published by its coordinator.
@@ -245,6 +259,9 @@ type Sample struct {
 	Batch *goodput.State `json:"batch,omitempty"`
 	// ETA is when the job is expected to end; absent while that is unknown.
 	ETA *ETA `json:"eta,omitempty"`
+	// Usable is the most that the job can use at once of the resource that its node divides, in thousandths of a core or of a
+	// GPU; 0 if it is unknown.
+	Usable growth.MilliCPU `json:"usableMilli,omitempty"`
 	// Deadline is the status of the deadline of the job's user; absent if there is none.
 	Deadline *Deadline `json:"deadline,omitempty"`
 	// Kind identifies jobs that interfere alike; empty if the job's program is unknown.

@@ -81,6 +81,9 @@ const (
 	MovingAnnotation = "gpushare/moving"
 	// PlacedAnnotation is the node where the pod has its room, and since when all pods of its gang have.
 	PlacedAnnotation = "gpushare/placed"
+	// MovesAnnotation lists the last moves of the pod's job, one a line, the newest last: when it ended, from, to, state, seconds,
+	// and the reason.
+	MovesAnnotation = "gpushare/moves"
 	// MemoryRequestAnnotation is likewise the memory request with which the pod was created: "train=512Mi".
 	MemoryRequestAnnotation = "gpushare/memory-request"
 	// RefusalsAnnotation counts how often kubelet rejected the pod and Trellis recreated it.

@@ -40,6 +40,7 @@ func WrittenAnnotations() []string {
 		SavedAnnotation,
 		MovingAnnotation,
 		PlacedAnnotation,
+		MovesAnnotation,
 		RequestAnnotation,
 		MemoryRequestAnnotation,
 		RefusalsAnnotation,

@@ -63,7 +63,27 @@ type Record struct {
 	On  growth.NodeName `json:"on,omitempty"`
 	// Why is the reason of an abort. In state Saved it means that the permission to evict is being withdrawn.
 	Why string `json:"why,omitempty"`
+
+	// Cause says what the move is for, and Because explains it to the user, with figures.
+	Cause   Cause  `json:"cause,omitempty"`
+	Because string `json:"because,omitempty"`
+	// For is the pending pod that the move makes room for.
+	For growth.PodUID `json:"for,omitempty"`
+	// Delay is the longest time by which the move delays the end of another job of its target, as predicted.
+	Delay growth.Seconds `json:"delaySeconds,omitempty"`
 }
+
+// Cause is what a move is for.
+type Cause string
+
+const (
+	// Requested moves are requests of users. Records of earlier releases name no cause.
+	Requested Cause = ""
+	// Faster moves end jobs earlier.
+	Faster Cause = "faster"
+	// Room moves make room for a pending pod.
+	Room Cause = "room"
+)
 
 // Limits bound the time in some states.
 type Limits struct {

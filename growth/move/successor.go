@@ -18,6 +18,23 @@ type Identity struct {
 	Namespace, Name, Owner, Index string
 }
 
+// Job names the job of a pod for as long as a controller recreates the pod. A pod without a controller is a job of its own; the
+// history of its copy has another name (History.Continues).
+func (p Identity) Job() string {
+	switch {
+	case p.Owner == "":
+		return string(p.UID)
+	case p.Index == "":
+		return p.Owner
+	}
+	return p.Owner + "." + p.Index
+}
+
+// Job names the job that moves: see Identity.Job.
+func (r Record) Job() string {
+	return Identity{UID: r.Old, Owner: r.Next.Owner, Index: r.Next.Index}.Job()
+}
+
 // Continues reports whether a pod is the successor of the one that moves.
 func (r Record) Continues(p Identity) bool {
 	if p.Namespace != r.Next.Namespace || p.UID == r.Old || r.New != "" && p.UID != r.New {
@@ -35,6 +52,8 @@ type Place struct {
 	// anywhere but on Not, if they are not empty.
 	Wait, Unknown bool
 	Only, Not     growth.NodeName
+	// Old is the pod whose reservation on Only is for this one.
+	Old growth.PodUID
 }
 
 // Place returns where the successor may run. gone reports whether the old pod is gone, which may be known before the record
@@ -42,7 +61,7 @@ type Place struct {
 func (r Record) Place(gone bool) Place {
 	switch {
 	case r.State == Saved && gone, r.State == Evicted:
-		return Place{Only: r.To, Not: r.From}
+		return Place{Only: r.To, Not: r.From, Old: r.Old}
 	case r.State == Saving, r.State == Saved: // if the old pod is gone, a state after Saving is about to be read
 		return Place{Wait: true}
 	}

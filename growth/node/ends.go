@@ -56,6 +56,7 @@ func (n *Node) estimateOnCPU() {
 	e := estimate{config: n.config.fairFinish(n.capacity()), state: n.fair, jobs: in, byPolicy: n.config.Policy == policy.Harmless}
 	ends := e.ends()
 	for i, j := range jobs {
+		j.usable = n.usable(in[i])
 		n.setETA(j, in[i], ends[i])
 		n.forecastDeadline(j, e, ends[i])
 	}
@@ -83,6 +84,7 @@ func (n *Node) estimateGroup(g gpuGroup) {
 	ends := e.ends()
 	for i, j := range g.jobs {
 		for _, pod := range j.pods {
+			pod.usable = n.usable(in[i])
 			n.setETA(pod, in[i], ends[i])
 			n.forecastDeadline(pod, e, ends[i])
 		}
@@ -131,6 +133,14 @@ func (n *Node) setETA(j *job, in fairfinish.Job, end fairfinish.End) {
 		}.Round(),
 		Remaining: in.Remaining,
 	}
+}
+
+// usable returns the most that a job can use at once of its resource, as declared and as learned; 0 if that is unknown.
+func (n *Node) usable(in fairfinish.Job) growth.MilliCPU {
+	if account, known := n.fair.Accounts[in.ID]; known && len(in.On) == 0 {
+		return growth.MilliCPU(account.Limit * float64(growth.Core))
+	}
+	return in.Limit
 }
 
 // annotateETA writes when the job is expected to end, at most once per endsPeriod and only if that has changed noticeably.

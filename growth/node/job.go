@@ -103,9 +103,10 @@ type job struct {
 
 	eventTimes  map[string]time.Time // time of the last event by reason
 	lifetime    lifetime
-	eta         *bus.ETA  // nil if unknown
-	etaWritten  string    // the value of its annotation
-	etaAt       time.Time // when it was written
+	eta         *bus.ETA        // nil if unknown
+	usable      growth.MilliCPU // the most that it can use at once of its resource; 0 if unknown
+	etaWritten  string          // the value of its annotation
+	etaAt       time.Time       // when it was written
 	late        lateness
 	shareReport shareReport
 	decisions   DecisionLog

@@ -69,6 +69,7 @@ func (n *Node) sample(j *job) bus.Sample {
 		Generation:       j.sent,
 		Applied:          j.applied,
 		ETA:              j.eta,
+		Usable:           j.usable,
 		Paused:           j.identity().pause.published(),
 		Checkpoint:       j.save.last,
 		Deadline:         j.deadlineStatus(),

@@ -169,11 +169,16 @@ func observedJob(jobs Jobs, pod growth.PodUID) Resident {
 	if !ok || !s.Reported {
 		return job
 	}
-	job.Growth, job.Category = clamp(s.Growth), s.Category
-	if s.StepSeconds > 0 {
-		job.Activity = clamp(growth.Share(1 - s.LoadSeconds/s.StepSeconds))
-	}
+	job.Growth, job.Category, job.Activity = clamp(s.Growth), s.Category, ActivityOf(s)
 	return job
+}
+
+// ActivityOf returns the fraction of its step time in which a job does not wait for data; that of a new job if it is unknown.
+func ActivityOf(s bus.Sample) growth.Share {
+	if s.StepSeconds > 0 {
+		return clamp(growth.Share(1 - s.LoadSeconds/s.StepSeconds))
+	}
+	return NewJobActivity
 }
 
 // growthPerGPU returns the growth that a job has on each of its GPUs.

@@ -71,7 +71,7 @@ func (r Rule) best(nodes []Node, now time.Time, fits Fits) (best Move, ok bool) 
 				}
 				m := Move{Job: job.ID, From: from.node.Name, To: to.node.Name, Reason: Faster, Cost: job.Cost}
 				var pays bool
-				if m.Gain, pays = r.gain(from, rest, to, job, now); pays && (!ok || m.Gain > best.Gain+moment) {
+				if m.Gain, m.Delay, pays = r.gain(from, rest, to, job, now); pays && (!ok || m.Gain > best.Gain+moment) {
 					best, ok = m, true
 				}
 			}
@@ -85,24 +85,25 @@ func (r Rule) movable(j Job, now time.Time) bool {
 	return j.Fixed == "" && j.moves() < r.MaxMoves && fairfinish.Sized(j.Remaining) && now.Sub(j.Placed) >= r.Dwell
 }
 
-// gain returns by how many seconds all jobs of both nodes end earlier if a job moves, and whether that pays. rest is the source
-// without the job.
-func (r Rule) gain(from, rest, to forecast, job Job, now time.Time) (growth.Seconds, bool) {
+// gain returns by how many seconds all jobs of both nodes end earlier if a job moves, the longest delay of a job of the target,
+// and whether the move pays. rest is the source without the job.
+func (r Rule) gain(from, rest, to forecast, job Job, now time.Time) (gain, delay growth.Seconds, pays bool) {
 	with := expect(to.node, append(slices.Clone(to.node.Jobs), job))
 	own := from.ends[job.ID] - with.ends[job.ID] - job.Cost
-	gain := own
+	gain = own
 	for id, end := range rest.ends {
 		gain += from.ends[id] - end
 	}
 	for _, j := range to.node.Jobs {
 		later := with.ends[j.ID] - to.ends[j.ID]
 		gain -= later
+		delay = max(delay, later)
 		whole := growth.Seconds(now.Sub(j.Arrived).Seconds()) + to.ends[j.ID]
 		if fairfinish.Sized(j.Remaining) && float64(j.Delayed+later) > r.Harm*float64(whole) {
-			return 0, false
+			return 0, 0, false
 		}
 	}
-	return gain, own > 0 && float64(gain) > r.Factor*float64(job.Cost)
+	return gain, delay, own > 0 && float64(gain) > r.Factor*float64(job.Cost)
 }
 
 // account adds the delays that a move causes to the jobs of its target.
@@ -127,10 +128,13 @@ type forecast struct {
 func expect(n Node, jobs []Job) forecast {
 	all := make([]fairfinish.Job, len(jobs))
 	for i, j := range jobs {
-		all[i] = fairfinish.Job{ID: j.ID, Remaining: j.Remaining, Limit: j.Limit}
+		all[i] = fairfinish.Job{ID: j.ID, Remaining: j.Remaining, Limit: j.Limit, Overlap: j.Overlap}
+		if n.GPU != "" {
+			all[i].On = []growth.GPU{n.GPU}
+		}
 	}
 	o := forecast{node: n, ends: make(map[growth.PodUID]growth.Seconds, len(jobs))}
-	for i, end := range fairfinish.ExpectFair(fairfinish.Config{Cores: n.CPU}, all) {
+	for i, end := range fairfinish.ExpectFair(fairfinish.Config{Cores: n.CPU, Unit: n.unit()}, all) {
 		if end.Known {
 			o.ends[jobs[i].ID] = end.Likely
 			o.empty = max(o.empty, end.Likely)

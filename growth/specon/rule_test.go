@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/fairfinish"
 	"github.com/trellis-gpu/trellis/growth/remaining"
 	"github.com/trellis-gpu/trellis/growth/specon"
 )
@@ -28,6 +29,16 @@ func worker(name string, works ...growth.Work) specon.Node {
 		})
 	}
 	return n
+}
+
+// onGPU returns a node whose jobs share a GPU.
+func onGPU(n specon.Node) specon.Node {
+	n.GPU = growth.GPU("GPU-" + n.Name)
+	return changed(n, func(j *specon.Job) { j.Remaining.Unit = growth.GPUSecond })
+}
+
+func overlapping(j *specon.Job) {
+	j.Overlap = fairfinish.Overlap{Kind: "k", Delays: map[string]float64{"k": 0.05}}
 }
 
 func changed(n specon.Node, change func(*specon.Job)) specon.Node {
@@ -55,7 +66,7 @@ func TestRule(t *testing.T) {
 		"would make it late, and that is allowed": {
 			nodes: []specon.Node{worker("a", 500, 500, 500, 500), worker("b", 110)},
 			rule:  func(r *specon.Rule) { r.Harm = 0.04 },
-			want:  []specon.Move{{Job: "a-0", From: "a", To: "b", Reason: specon.Faster, Gain: 2770, Cost: 10}},
+			want:  []specon.Move{{Job: "a-0", From: "a", To: "b", Reason: specon.Faster, Gain: 2770, Cost: 10, Delay: 110}},
 		},
 		"the target was made late before": {
 			nodes: []specon.Node{worker("a", 500, 500, 500, 500), changed(worker("b", 110), func(j *specon.Job) { j.Delayed = 60 })},
@@ -65,8 +76,17 @@ func TestRule(t *testing.T) {
 		"just placed":            {nodes: []specon.Node{changed(worker("a", 100, 100), func(j *specon.Job) { j.Placed = start.Add(-time.Second) }), worker("b")}},
 		"its user does not save": {nodes: []specon.Node{changed(worker("a", 100, 100), func(j *specon.Job) { j.Fixed = "checkpoint is none" }), worker("b")}},
 		"unknown sizes":          {nodes: []specon.Node{changed(worker("a", 100, 100), func(j *specon.Job) { j.Remaining = remaining.Estimate{} }), worker("b")}},
-		"no jobs":                {nodes: []specon.Node{worker("a"), worker("b")}},
-		"one node":               {nodes: []specon.Node{worker("a", 100, 100)}},
+		// Jobs of a GPU take turns as jobs of a core do.
+		"to an idle GPU": {
+			nodes: []specon.Node{onGPU(worker("a", 100, 100)), onGPU(worker("b"))},
+			want:  []specon.Move{{Job: "a-0", From: "a", To: "b", Reason: specon.Faster, Gain: 190, Cost: 10}},
+		},
+		// Where kernels overlap, two jobs that hardly disturb each other gain little from a move.
+		"to an idle GPU, from a job that does not disturb": {
+			nodes: []specon.Node{onGPU(changed(worker("a", 100, 100), overlapping)), onGPU(worker("b"))},
+		},
+		"no jobs":  {nodes: []specon.Node{worker("a"), worker("b")}},
+		"one node": {nodes: []specon.Node{worker("a", 100, 100)}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -79,6 +99,8 @@ func TestRule(t *testing.T) {
 			for i := range got {
 				require.InDelta(t, float64(test.want[i].Gain), float64(got[i].Gain), 1)
 				got[i].Gain = test.want[i].Gain
+				require.InDelta(t, float64(test.want[i].Delay), float64(got[i].Delay), 1)
+				got[i].Delay = test.want[i].Delay
 			}
 			require.Equal(t, test.want, got)
 		})

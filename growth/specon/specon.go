@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/fairfinish"
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
@@ -22,10 +23,12 @@ type Job struct {
 
 	// Arrived is when the job first ran, and Placed when it came to its node.
 	Arrived, Placed time.Time
-	// Remaining is the work to its end, in core-seconds.
+	// Remaining is the work to its end, in the unit of its node.
 	Remaining remaining.Estimate
-	// Limit is the most CPU that it can use at once.
+	// Limit is the most CPU that it can use at once, or in thousandths of the GPU.
 	Limit growth.MilliCPU
+	// Overlap has the speeds of its kernels next to those of other jobs, where they run at the same time.
+	Overlap fairfinish.Overlap
 	// Cost is what a move of the job takes: save, evict, place and restore.
 	Cost growth.Seconds
 	// Delayed is by how much earlier moves to its node have delayed its end, as predicted.
@@ -43,6 +46,16 @@ type Node struct {
 	Use growth.Share
 	// CPU is what its jobs can use together; for Rule only.
 	CPU growth.MilliCPU
+	// GPU is set if the jobs share the time of this GPU and not CPU. A GPU counts as a node with one core. For Rule only.
+	GPU growth.GPU
+}
+
+// unit is that of the work of its jobs.
+func (n Node) unit() growth.Unit {
+	if n.GPU != "" {
+		return growth.GPUSecond
+	}
+	return growth.CoreSecond
 }
 
 // Reason says why a job moves.
@@ -62,8 +75,10 @@ type Move struct {
 	Job      growth.PodUID
 	From, To growth.NodeName
 	Reason   Reason
-	// Gain is by how much earlier all jobs end together, and Cost what the move takes; both for Rule only.
+	// Gain is by how much earlier all jobs end together, and Cost what the move takes; for Rule only, as Delay.
 	Gain, Cost growth.Seconds
+	// Delay is the longest time by which a job of known size at the target ends later.
+	Delay growth.Seconds
 }
 
 // Fits reports whether a node has room for a job: memory, GPUs, volumes. The extender's filter decides that on a cluster.

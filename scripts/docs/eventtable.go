@@ -73,8 +73,13 @@ var explanations = []explanation{
 	},
 	{
 		Reason: "MoveBegan", From: "extender", On: "pod", Type: "Normal",
-		Meaning: "The job is being moved to another node, because its user asks for it (`gpushare/move`). It saves first.",
+		Meaning: "The job is being moved to another node, because its user asks for it (`gpushare/move`), or for the reason in the message. It saves first.",
 		Advice:  "Nothing to do. Each step is an event.",
+	},
+	{
+		Reason: "WouldMove", From: "extender", On: "pod", Type: "Normal",
+		Meaning: "The job would move to another node, for the reason in the message, if moves were automatic (`--moves=dry-run`).",
+		Advice:  "Nothing to do. `kubectl gpushare move` makes such a move, `--moves=automatic` all of them.",
 	},
 	{
 		Reason: "MoveRefused", From: "extender", On: "pod", Type: "Warning",

@@ -54,7 +54,7 @@ func TestCache_IgnoresUnreadableRecords(t *testing.T) {
 		c.Put(bus.GPUsKey("m"), []byte(`{"v":1,"unitMiB":1024,"gpus":[{"uuid":"GPU-m","memoryMiB":-5}]}`))
 		c.Settle()
 		s := c.Cache.Snapshot()
-		require.Equal(t, 4, s.Refused, "allocation, reservation, sample and inventory; load and advice are not read")
+		require.Equal(t, 5, s.Refused, "allocation, reservation, sample, load and inventory; advice is not read")
 		require.Equal(t, 24*growth.GiB, s.Node("n").GPUs[0].Free())
 		require.Contains(t, s.Node("m").Unschedulable, "cannot be understood")
 

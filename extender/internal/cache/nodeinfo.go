@@ -25,6 +25,8 @@ type NodeInfo struct {
 	// Published is the revision of the inventory. RemovedGPUs had an epoch and are not in it.
 	Published   bus.Revision
 	RemovedGPUs []growth.GPU
+	// CPU is what the jobs of the node share, 0 if its coordinator has not published it.
+	CPU growth.MilliCPU
 
 	// expected is the node without pods that have ended; nil if there are none.
 	expected *placement.Node
@@ -94,6 +96,7 @@ func newNodeInfo(
 		Bound:        bound,
 		Published:    from.Published,
 		RemovedGPUs:  from.RemovedGPUs(),
+		CPU:          from.CPU,
 		refused:      len(from.Refused),
 	}
 	reserved := make(map[growth.PodUID]bus.Reservation, len(from.Reservations))

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"iter"
 	"maps"
 	"time"
 
@@ -64,6 +65,23 @@ func (s *Snapshot) Reread(name growth.NodeName, records *reservations.NodeRecord
 func (s *Snapshot) Sample(pod growth.PodUID) (bus.Sample, bool) {
 	kept, ok := s.samples.Get(pod)
 	return kept.sample(), ok
+}
+
+// Prospects returns what a job's latest sample says about its future.
+func (s *Snapshot) Prospects(pod growth.PodUID) (Prospects, bool) {
+	kept, ok := s.samples.Get(pod)
+	return kept.prospects(), ok
+}
+
+// Sampled returns the pods with a sample, and the nodes that it names.
+func (s *Snapshot) Sampled() iter.Seq2[growth.PodUID, growth.NodeName] {
+	return func(yield func(growth.PodUID, growth.NodeName) bool) {
+		for pod, kept := range s.samples.All() {
+			if !yield(pod, kept.node) {
+				return
+			}
+		}
+	}
 }
 
 // Kind returns the kind of a pod's job, empty if it is unknown.

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -91,7 +92,9 @@ func (s *state) applyNodes(batch bus.Batch) {
 }
 
 func (s *state) applyJobs(batch bus.Batch) {
+	before := s.samples
 	if batch.Reset {
+		before = maps.Clone(s.samples)
 		for pod := range s.samples {
 			s.removeSample(pod)
 		}
@@ -109,6 +112,7 @@ func (s *state) applyJobs(batch bus.Batch) {
 		if err != nil || key.Kind != bus.KindSample {
 			continue
 		}
+		last := before[key.Pod]
 		s.removeSample(key.Pod)
 		delete(s.refused, entry.Key)
 		decoded, err := bus.Decode[bus.Sample](entry.Value)
@@ -116,7 +120,7 @@ func (s *state) applyJobs(batch bus.Batch) {
 			s.refused[entry.Key] = err
 			continue
 		}
-		s.samples[key.Pod] = slimSample(decoded)
+		s.samples[key.Pod] = slimSample(decoded, entry.Revision, last, time.Now())
 		s.changedNodes[decoded.Node] = struct{}{}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"github.com/trellis-gpu/trellis/daemon/etcdbus"
 	"github.com/trellis-gpu/trellis/daemon/flags"
 	"github.com/trellis-gpu/trellis/extender/internal/apiserver"
+	"github.com/trellis-gpu/trellis/extender/internal/mover"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
@@ -28,12 +29,14 @@ type Config struct {
 	Resource string
 	// Recreate makes the extender recreate bare pods that kubelet rejected.
 	Recreate bool
-	// Moves makes the extender move jobs to other nodes when their users ask for it.
-	Moves bool
 	// Gangs makes the extender place the pods of one job all or none.
 	Gangs bool
-	Kube  apiserver.Config
-	Etcd  etcdbus.Config
+	// Moves is which jobs the extender moves to other nodes.
+	Moves mover.Mode
+	// SharedPaths are the folders of nodes that are the same on all nodes.
+	SharedPaths []string
+	Kube        apiserver.Config
+	Etcd        etcdbus.Config
 }
 
 // AddFlags implements daemon.Config.
@@ -53,12 +56,17 @@ func (c *Config) AddFlags(set *flags.Set) {
 		"recreate bare pods that kubelet rejected and that never ran: because it or its device plugin was restarting, or for "+
 			"want of CPU, memory, units or aligned resources; needs the right to create and delete pods (deploy/components/recreate)")
 	set.Renamed("recreate", "resubmit")
-	set.BoolVar(&c.Moves, "moves", false,
-		"move jobs whose pods have the annotation "+gpushare.MoveAnnotation+" to other nodes: save, evict, place, continue; needs the "+
-			"right to annotate, evict, create and delete pods (deploy/components/moves)")
 	set.BoolVar(&c.Gangs, "gangs", false,
 		"place the pods of a distributed job all or none (Indexed Jobs, JobSets, PyTorchJobs and the annotation "+gpushare.GangAnnotation+
 			"); needs the right to read Jobs and to annotate pods (deploy/components/gangs)")
+	c.Moves = mover.Off
+	set.VarPF(&c.Moves, "moves", "",
+		"which jobs move to other nodes (save, evict, place, continue): off, requested (pods with the annotation "+gpushare.MoveAnnotation+
+			"), dry-run (also say which jobs would move without a request), automatic (also move them); all but off need the right to "+
+			"annotate, evict, create and delete pods (deploy/components/moves)").NoOptDefVal = string(mover.Requested)
+	set.StringSliceVar(&c.SharedPaths, "shared-host-paths", nil,
+		"folders of nodes that are the same on all nodes, such as a mounted network file system: jobs with checkpoints there may move "+
+			"without a request")
 	set.StringVar(&c.Kube.Kubeconfig, "kubeconfig", "", "kubeconfig file of the API server; empty inside a cluster")
 	set.Float32Var(&c.Kube.QPS, "kube-qps", 200, "calls per second to the API server")
 	set.IntVar(&c.Kube.Burst, "kube-burst", 400, "burst of calls to the API server")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/daemon"
 	"github.com/trellis-gpu/trellis/extender/internal/config"
+	"github.com/trellis-gpu/trellis/extender/internal/mover"
 )
 
 const etcd = "--etcd-endpoints=http://127.0.0.1:2379"
@@ -49,6 +50,17 @@ func TestParse_AcceptsOldNameOfRecreate(t *testing.T) {
 	require.True(t, c.Recreate)
 }
 
+func TestParse_Moves(t *testing.T) {
+	for value, want := range map[string]mover.Mode{"": mover.Off, "true": mover.Requested, "automatic": mover.Automatic} {
+		c, err := parse(map[string]string{"TRELLIS_MOVES": value}, etcd)
+		require.NoError(t, err)
+		require.Equal(t, want, c.Moves, "TRELLIS_MOVES=%s", value)
+	}
+	c, err := parse(nil, etcd, "--moves")
+	require.NoError(t, err)
+	require.Equal(t, mover.Requested, c.Moves, "as in earlier releases")
+}
+
 func TestParse_NamesInvalidValues(t *testing.T) {
 	for name, tc := range map[string]struct {
 		arguments []string
@@ -56,6 +68,8 @@ func TestParse_NamesInvalidValues(t *testing.T) {
 	}{
 		"plain HTTP on all addresses":    {[]string{etcd, "--listen=:12346"}, "plain HTTP is for a loopback address"},
 		"plain HTTP on a node's address": {[]string{etcd, "--listen=10.0.0.1:12346"}, "plain HTTP is for a loopback address"},
+		"unknown moves":                  {[]string{etcd, "--moves=all"}, "off, requested, dry-run or automatic"},
+		"a relative shared folder":       {[]string{etcd, "--shared-host-paths=data"}, "a folder of nodes is absolute"},
 		"half a certificate":             {[]string{etcd, "--tls-cert=/a", "--tls-key=/b"}, "--tls-cert, --tls-key and --client-ca belong together"},
 		"profiles on all addresses":      {[]string{etcd, "--pprof-listen=:6060"}, "profiles are for a loopback address"},
 		"a port without a colon":         {[]string{etcd, "--listen=12346"}, "--listen \"12346\" is no address"},

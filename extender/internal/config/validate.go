@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"path"
 	"strconv"
 	"strings"
 
@@ -28,6 +29,11 @@ func (c *Config) Validate() error {
 	if c.PprofListen != "" && !loopback(c.PprofListen) {
 		invalid = append(invalid, fmt.Errorf(
 			"--pprof-listen %q: profiles are for a loopback address such as 127.0.0.1:6060", c.PprofListen))
+	}
+	for _, folder := range c.SharedPaths {
+		if !path.IsAbs(folder) {
+			invalid = append(invalid, fmt.Errorf("--shared-host-paths %q: a folder of nodes is absolute, such as /mnt/nfs", folder))
+		}
 	}
 	if prefix, name, _ := strings.Cut(c.Resource, "/"); prefix == "" || name == "" {
 		invalid = append(invalid, fmt.Errorf(

@@ -19,6 +19,10 @@ import (
 // act makes what the record wants so, as far as one call for each object goes, and reports whether it has changed one.
 func (m *Mover) act(ctx context.Context, record bus.Move, s seen) (bool, error) {
 	wants := record.Move.Wants()
+	held, err := m.actOnTarget(ctx, record, wants)
+	if err != nil {
+		return false, err
+	}
 	onOld, err := m.actOnOld(ctx, record.Move, wants, s)
 	if err != nil {
 		return false, err
@@ -27,7 +31,23 @@ func (m *Mover) act(ctx context.Context, record bus.Move, s seen) (bool, error) 
 	if err != nil {
 		return false, err
 	}
-	return onOld || onCopy, m.wake(ctx, record.Move, s)
+	return held || onOld || onCopy, m.wake(ctx, record.Move, s)
+}
+
+// actOnTarget holds memory on the target while the job may come, and releases it after that. It reports whether it has released
+// memory, and so whether there may be more.
+func (m *Mover) actOnTarget(ctx context.Context, record bus.Move, wants move.Wants) (bool, error) {
+	to := record.Move.To
+	if to == "" {
+		return false, nil
+	}
+	if !wants.Target {
+		return m.Memory.Drop(ctx, record.Pod, to)
+	}
+	if err := m.Memory.Hold(ctx, record.Move.Old, to); err != nil {
+		m.Log.Info("no memory is reserved for a job that moves", "pod", record.Pod, "node", to, "err", err)
+	}
+	return false, nil
 }
 
 // actOnOld annotates the old pod and evicts it, at the version that was read.

@@ -60,7 +60,7 @@ func copied(pod *corev1.Pod, r move.Record) *corev1.Pod {
 	c.Spec.NodeName = ""
 	for _, name := range []string{
 		gpushare.RefusalsAnnotation, gpushare.MoveAnnotation, gpushare.MovingAnnotation, gpushare.SaveAnnotation, gpushare.SavedAnnotation,
-		gpushare.PausedAnnotation,
+		gpushare.PausedAnnotation, gpushare.MovesAnnotation,
 	} {
 		delete(c.Annotations, name)
 	}

@@ -106,17 +106,23 @@ func (m *Mover) find(ctx context.Context, record bus.Move) (*corev1.Pod, error) 
 
 // reported returns the step that a pod's job has published.
 func (m *Mover) reported(ctx context.Context, pod growth.PodUID) (int64, error) {
+	sample, err := m.sample(ctx, pod)
+	return sample.Step, err
+}
+
+// sample returns the latest sample of a job, the zero value without one.
+func (m *Mover) sample(ctx context.Context, pod growth.PodUID) (bus.Sample, error) {
 	key := bus.SampleKey(pod)
 	entries, _, err := m.Bus.List(ctx, key)
 	if err != nil {
-		return 0, err
+		return bus.Sample{}, err
 	}
 	for _, entry := range entries {
 		if sample, err := bus.Decode[bus.Sample](entry.Value); err == nil && entry.Key == key {
-			return sample.Step, nil
+			return sample, nil
 		}
 	}
-	return 0, nil
+	return bus.Sample{}, nil
 }
 
 func ended(pod *corev1.Pod) bool {

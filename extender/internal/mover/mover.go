@@ -15,6 +15,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/move"
+	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
 const (
@@ -35,11 +36,18 @@ const (
 type Bus interface {
 	List(ctx context.Context, prefix string) ([]bus.Entry, bus.Revision, error)
 	Put(ctx context.Context, key string, value []byte, life bus.Lifetime, guards ...bus.Guard) (bus.Revision, error)
+	Commit(ctx context.Context, writes []bus.Write, guards ...bus.Guard) (bus.Revision, error)
 	Delete(ctx context.Context, key string, guards ...bus.Guard) error
 }
 
 // Cluster has the current snapshot of the cluster.
 type Cluster interface{ Snapshot() *cache.Snapshot }
+
+// Memory reserves GPU memory on the target of a move.
+type Memory interface {
+	Hold(ctx context.Context, old growth.PodUID, on growth.NodeName) error
+	Drop(ctx context.Context, old growth.PodRef, on growth.NodeName) (released bool, err error)
+}
 
 // Mover moves jobs. Run is for one goroutine; Place is safe for concurrent use.
 type Mover struct {
@@ -48,14 +56,24 @@ type Mover struct {
 	Cluster Cluster
 	// Unfit returns why a pod does not fit a node, or "".
 	Unfit  func(pod *corev1.Pod, node growth.NodeName) string
+	Memory Memory
 	Limits move.Limits
 	Log    *slog.Logger
+	// Mode is which jobs move.
+	Mode Mode
+	// Policy chooses GPUs. Protected returns the disruption budget that permits no eviction of a pod, or "". SharedPaths are the
+	// folders of nodes that are the same on all of them. They are for moves without a request.
+	Policy      placement.Policy
+	Protected   func(pod *corev1.Pod) string
+	SharedPaths []string
 	// Ended is called with the outcome and the duration of a move, by the replica that ends it.
 	Ended func(state move.State, took time.Duration)
 
 	active  atomic.Pointer[[]active]    // nil before the first list
 	settled map[growth.PodUID]time.Time // when the ended move of a pod was last seen to need nothing
 	last    int64                       // number of the last move that this replica has begun
+	decided time.Time                   // when moves without a request were last considered
+	left    map[growth.PodUID]leftAlone // the jobs that are not moved without a request for a while
 }
 
 // active is a move whose successor has to be placed.
@@ -94,20 +112,20 @@ func (m *Mover) Pass(ctx context.Context, now time.Time) error {
 	if !snapshot.Synced || snapshot.Unavailable != nil {
 		return nil
 	}
-	entries, _, err := m.Bus.List(ctx, bus.Moves)
+	entries, revision, err := m.Bus.List(ctx, bus.Moves)
 	if err != nil {
 		return err
 	}
 	var errs []error
 	var going []active
-	known := map[growth.PodUID]bus.Entry{}
+	moves := movesNow{byPod: map[growth.PodUID]bus.Entry{}, revision: revision}
 	for _, entry := range entries {
 		record, err := bus.Decode[bus.Move](entry.Value)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", entry.Key, err))
 			continue
 		}
-		known[record.Pod.UID] = entry
+		moves.byPod[record.Pod.UID], moves.records = entry, append(moves.records, record)
 		if !record.Move.State.Final() {
 			going = append(going, active{record.Pod, record.Move})
 		}
@@ -118,7 +136,8 @@ func (m *Mover) Pass(ctx context.Context, now time.Time) error {
 			errs = append(errs, fmt.Errorf("%s: %w", entry.Key, err))
 		}
 	}
-	return errors.Join(append(errs, m.propose(ctx, snapshot, known, len(going), now))...)
+	errs = append(errs, m.propose(ctx, snapshot, moves.byPod, len(going), now), m.decide(ctx, snapshot, moves, now))
+	return errors.Join(errs...)
 }
 
 // step takes the next steps of one move, as far as what was observed goes.
@@ -180,10 +199,22 @@ func (m *Mover) advance(ctx context.Context, record *bus.Move, entry bus.Entry, 
 		if err != nil {
 			return 0, err
 		}
-		if entry.Revision, err = m.Bus.Put(ctx, entry.Key, value, bus.Persistent, bus.Unchanged(entry.Key, entry.Revision)); err != nil {
+		writes, guards := []bus.Write{{Key: entry.Key, Value: value}}, []bus.Guard{bus.Unchanged(entry.Key, entry.Revision)}
+		var history move.History
+		if next.State.Final() {
+			h, write, unchanged, err := m.remember(ctx, *record, s, now)
+			if err != nil {
+				return 0, err
+			}
+			history, writes, guards = h, append(writes, write), append(guards, unchanged)
+		}
+		if entry.Revision, err = m.Bus.Commit(ctx, writes, guards...); err != nil {
 			return 0, err
 		}
 		m.note(*record)
+		if next.State.Final() {
+			m.show(ctx, history, s)
+		}
 		m.announce(ctx, *record, before, s, now)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/move"
+	"github.com/trellis-gpu/trellis/growth/rebalance"
 )
 
 // propose begins the moves that users ask for.
@@ -64,40 +65,8 @@ func (m *Mover) begin(ctx context.Context, known *request.Pod, last *bus.Entry, 
 		m.event(ctx, pod, corev1.EventTypeWarning, "MoveRefused", why)
 		return false, m.change(ctx, pod, changes{Annotations: map[string]*string{gpushare.MoveAnnotation: nil}})
 	}
-	detaches, err := m.detaches(ctx, pod)
-	if err != nil {
-		return false, err
-	}
-	record := bus.Move{Pod: known.Ref, Move: move.Record{
-		ID:     m.newID(now),
-		Old:    known.Ref.UID,
-		Bare:   metav1.GetControllerOf(pod) == nil,
-		Detach: detaches,
-		From:   known.Node,
-		To:     to,
-		State:  move.Proposed,
-		Since:  now,
-		Began:  now,
-	}}
-	record.Move.Next = successor(pod, record.Move)
-	value, err := bus.Encode(record)
-	if err != nil {
-		return false, err
-	}
-	key, guard := bus.MoveKey(known.Ref.UID), bus.Absent(bus.MoveKey(known.Ref.UID))
-	if last != nil {
-		guard = bus.Unchanged(key, last.Revision)
-	}
-	if _, err = m.Bus.Put(ctx, key, value, bus.Persistent, guard); err != nil {
-		if errors.Is(err, bus.ErrConflict) {
-			return false, nil // another replica was faster
-		}
-		return false, err
-	}
-	m.note(record)
-	m.Log.Info("a move begins", "pod", record.Pod, "move", record.Move.ID, "from", record.Move.From, "to", record.Move.To)
-	m.event(ctx, pod, corev1.EventTypeNormal, "MoveBegan", fmt.Sprintf("The job moves from node %s to %s. It saves first", known.Node, target(to)))
-	return true, nil
+	d := rebalance.Decision{Pod: known.Ref, From: known.Node, To: to, Cause: move.Requested}
+	return m.write(ctx, pod, d, last, now)
 }
 
 // newID returns the ID of a new move. IDs grow with time, and those of one pass differ.

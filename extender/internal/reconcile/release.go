@@ -41,6 +41,9 @@ func (r *Reconciler) release(ctx context.Context, snapshot *cache.Snapshot, node
 func (r *Reconciler) obsolete(
 	ctx context.Context, snapshot *cache.Snapshot, node *cache.NodeInfo, uid growth.PodUID, reservation reservations.Versioned,
 ) (kind, reason string) {
+	if reservation.Held {
+		return "", "" // the mover releases it, or it expires
+	}
 	pod, known := snapshot.Pods.Get(uid)
 	allocation, allocated := node.Allocations[uid]
 	switch {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/move"
 	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
@@ -34,8 +35,20 @@ type Pod struct {
 	Move string
 	// Gang is the job with which the pod is placed; zero for a pod that is placed alone.
 	Gang Gang
+	// Owner and Index are those of its Identity.
+	Owner, Index string
+	// Continues is the pod whose job this one continues after a move: what is reserved for that pod on the target is for this
+	// one. It is empty unless the scheduler sets it.
+	Continues growth.PodUID
+	// CannotSave is set if the user says that the job saves no checkpoint, Gated while the pod has a scheduling gate.
+	CannotSave, Gated bool
 	// Invalid is what is invalid about the annotations, in a sentence for the user.
 	Invalid error
+}
+
+// Identity returns what identifies the pod for a move.
+func (p Pod) Identity() move.Identity {
+	return move.Identity{UID: p.Ref.UID, Namespace: p.Ref.Namespace, Name: p.Ref.Name, Owner: p.Owner, Index: p.Index}
 }
 
 // Read reads a pod. It returns false for a pod that requests no share of the extended resource.
@@ -55,11 +68,14 @@ func Read(pod *corev1.Pod, resource corev1.ResourceName) (Pod, bool) {
 		Labels:          pod.Labels,
 		Move:            pod.Annotations[gpushare.MoveAnnotation],
 		Gang:            gangOf(pod),
+		Owner:           Identity(pod).Owner,
+		Index:           index(pod),
+		Gated:           len(pod.Spec.SchedulingGates) > 0,
 	}
 	if pod.Spec.Priority != nil {
 		p.Priority = *pod.Spec.Priority
 	}
-	p.CPU, p.Memory = requests(pod)
+	p.CPU, p.Memory = Lasting(pod)
 	p.Request = placement.Request{Count: 1, Containers: containers} // from the limits alone
 	if gpushare.Unannotated(pod.Annotations) {
 		return p, true
@@ -69,6 +85,7 @@ func Read(pod *corev1.Pod, resource corev1.ResourceName) (Pod, bool) {
 		p.Invalid = err
 	}
 	p.Request.Memory, p.Request.Count = annotations.Memory, max(1, annotations.Count)
+	p.CannotSave = annotations.Checkpoint == gpushare.CheckpointNone
 	return p, true
 }
 
@@ -99,8 +116,8 @@ func sidecar(init *corev1.Container) bool {
 	return init.RestartPolicy != nil && *init.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 
-// requests sums the requests of the containers that run for the lifetime of the pod.
-func requests(pod *corev1.Pod) (cpu growth.MilliCPU, memory growth.MiB) {
+// Lasting sums the requests of the containers that run for the lifetime of the pod.
+func Lasting(pod *corev1.Pod) (cpu growth.MilliCPU, memory growth.MiB) {
 	add := func(c *corev1.Container) {
 		cpu += growth.MilliCPU(c.Resources.Requests.Cpu().MilliValue())
 		memory += growth.MiB(c.Resources.Requests.Memory().Value() >> 20)

@@ -16,6 +16,9 @@
 // when. A reservation that was decided earlier cannot be written afterwards: the inventory that named the GPU does not
 // exist any more, and an inventory that names it again is newer. Forget is therefore safe at any time.
 //
+// A reservation may be held for the pod that will continue a job, under the name of the pod that moves. Its successor takes it over
+// in one commit, which leaves it empty, until the mover deletes it.
+//
 // Allocations have no guard. An allocation on the reserved GPUs changes nothing. An allocation on other GPUs was decided by
 // kubelet: package reconcile corrects the reservations, and kubelet's own accounting prevents double allocation.
 //

@@ -21,6 +21,8 @@ type NodeRecords struct {
 	Reservations map[growth.PodUID]Versioned
 	// Epochs are the GPUs that have one.
 	Epochs map[growth.GPU]struct{}
+	// CPU is what the jobs of the node share, as its coordinator publishes it; 0 if it does not.
+	CPU growth.MilliCPU
 	// Refused are the errors of records that this version cannot read, by key.
 	Refused map[string]error
 
@@ -123,6 +125,12 @@ func (r *NodeRecords) set(key bus.Key, entry bus.Entry) error {
 		}
 		r.unshare()
 		set(&r.Reservations, key.Pod, Versioned{reservation, entry.Revision})
+	case bus.KindLoad:
+		load, err := bus.Decode[bus.NodeLoad](entry.Value)
+		if err != nil {
+			return err
+		}
+		r.CPU = max(0, load.CPUPool)
 	case bus.KindEpoch:
 		set(&r.Epochs, key.GPU, struct{}{})
 	}
@@ -141,6 +149,8 @@ func (r *NodeRecords) Remove(key bus.Key) {
 	case bus.KindReservation:
 		r.unshare()
 		delete(r.Reservations, key.Pod)
+	case bus.KindLoad:
+		r.CPU = 0
 	case bus.KindEpoch:
 		delete(r.Epochs, key.GPU)
 	}

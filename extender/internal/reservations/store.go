@@ -46,6 +46,8 @@ type Basis struct {
 	Revision, Published bus.Revision
 	// Previous is the revision of the pod's reservation on the node, zero if there was none.
 	Previous bus.Revision
+	// Held is the reservation that the pod takes over, the zero value if there is none. Node is without it.
+	Held Versioned
 	// Assumed are reservations that are newer than Revision and are part of Node.
 	Assumed map[growth.PodUID]Versioned
 }
@@ -114,12 +116,29 @@ func commit(basis Basis, r bus.Reservation) ([]bus.Write, []bus.Guard, error) {
 	own := bus.ReservationKey(node, r.Pod.UID)
 	writes := []bus.Write{{Key: own, Value: reservation, Lifetime: bus.Lifetime{TTL: Lifetime}}}
 	guards := []bus.Guard{bus.Unchanged(own, basis.Previous), bus.Unchanged(bus.GPUsKey(node), basis.Published)}
+	if basis.Held.Revision != 0 {
+		write, guard, err := empty(node, basis.Held)
+		if err != nil {
+			return nil, nil, err
+		}
+		writes, guards = append(writes, write), append(guards, guard)
+	}
 	for _, share := range r.GPUs {
 		key := bus.EpochKey(node, share.GPU)
 		writes = append(writes, bus.Write{Key: key, Value: epoch, Lifetime: bus.Persistent})
 		guards = append(guards, bus.NotNewer(key, basis.revisionOf(share.GPU)))
 	}
 	return writes, guards, nil
+}
+
+// empty returns the write that takes the memory from a held reservation, and its guard. The reservation is deleted later: a
+// commit only writes.
+func empty(node growth.NodeName, held Versioned) (bus.Write, bus.Guard, error) {
+	r := held.Reservation
+	r.GPUs, r.Containers = nil, nil
+	value, err := bus.Encode(r)
+	key := bus.ReservationKey(node, r.Pod.UID)
+	return bus.Write{Key: key, Value: value, Lifetime: bus.Lifetime{TTL: Lifetime}}, bus.Unchanged(key, held.Revision), err
 }
 
 // Release deletes a reservation, unless it was written again since revision.

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/move"
 )
 
 // bindTimeout bounds a whole Bind. It is below kube-scheduler's own 5 s, so that the event has the sentence of Bind and not
@@ -50,9 +52,11 @@ func (s *Scheduler) bindPod(ctx context.Context, ref growth.PodRef, node growth.
 	if why := s.barred(pod, node); why != "" {
 		return nil, fmt.Errorf("pod %s: %w: %s", ref, ErrGangWaits, why)
 	}
-	if err := s.confirm(ctx, ref, node); err != nil {
+	place, err := s.confirm(ctx, ref, node)
+	if err != nil {
 		return nil, err
 	}
+	pod.Continues = cmp.Or(place.Old, s.place(pod).Old)
 	// 2. Its GPUs.
 	reserved, revision, err := s.reserveOrAssume(ctx, pod, node)
 	if err != nil {
@@ -77,19 +81,19 @@ func (s *Scheduler) bindPod(ctx context.Context, ref growth.PodRef, node growth.
 	return reserved.GPUs, fmt.Errorf("binding pod %s to node %s: %w: %w", ref, node, ErrBindingRefused, err)
 }
 
-// confirm returns an error if the pod continues a job that may not run on the node yet.
-func (s *Scheduler) confirm(ctx context.Context, ref growth.PodRef, node growth.NodeName) error {
+// confirm returns where a pod that continues a job may run, or an error if it may not run on the node yet.
+func (s *Scheduler) confirm(ctx context.Context, ref growth.PodRef, node growth.NodeName) (move.Place, error) {
 	if s.Confirm == nil {
-		return nil
+		return move.Place{}, nil
 	}
 	place, err := s.Confirm(ctx, ref)
 	if err != nil {
-		return fmt.Errorf("reading pod %s: %w", ref, err)
+		return move.Place{}, fmt.Errorf("reading pod %s: %w", ref, err)
 	}
 	if why := elsewhere(place, node); why != "" {
-		return fmt.Errorf("binding pod %s to node %s: %s", ref, node, why)
+		return move.Place{}, fmt.Errorf("binding pod %s to node %s: %s", ref, node, why)
 	}
-	return nil
+	return place, nil
 }
 
 // undo releases the reservation of a failed bind.

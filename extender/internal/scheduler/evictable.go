@@ -3,6 +3,7 @@ package scheduler
 import (
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -57,6 +58,24 @@ func remainingGrowth(snapshot *cache.Snapshot, pod growth.PodUID) growth.Growth 
 		return placement.NewJobGrowth
 	}
 	return sample.Growth
+}
+
+// Protected returns the disruption budget that permits no eviction of a pod now, or "". After an error it is the error.
+func (s *Scheduler) Protected(pod *corev1.Pod) string {
+	allowed := preempt.DisruptionsAllowed{}
+	_, err := s.budgetsOf(request.Pod{
+		Ref:    growth.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: growth.PodUID(pod.UID)},
+		Labels: pod.Labels,
+	}, allowed)
+	if err != nil {
+		return err.Error()
+	}
+	for budget, disruptions := range allowed {
+		if disruptions <= 0 {
+			return string(budget)
+		}
+	}
+	return ""
 }
 
 // budgetsOf returns the budgets that select the pod, and adds their allowed disruptions. A budget does not count a pod

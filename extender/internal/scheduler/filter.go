@@ -51,10 +51,10 @@ func (s *Scheduler) Filter(object *corev1.Pod, nodes []string) (FilterResult, er
 	if !requests {
 		return result, nil
 	}
-	pod.Request.Kind = kind(snapshot, object)
+	place := s.place(pod)
+	pod.Request.Kind, pod.Continues = kind(snapshot, object), place.Old
 	evaluator := s.evaluator(snapshot, pod)
 	nomination := s.nominations.get(pod.Ref.UID, time.Now())
-	place := s.place(object)
 	if place.Unknown {
 		return FilterResult{}, errMovesUnknown
 	}
@@ -80,11 +80,11 @@ func (s *Scheduler) Filter(object *corev1.Pod, nodes []string) (FilterResult, er
 }
 
 // place returns where a pod that continues a job may run.
-func (s *Scheduler) place(pod *corev1.Pod) move.Place {
+func (s *Scheduler) place(pod request.Pod) move.Place {
 	if s.Place == nil {
 		return move.Place{}
 	}
-	return s.Place(request.Identity(pod))
+	return s.Place(pod.Identity())
 }
 
 // elsewhere returns why a pod that continues a job may not run on a node, or "".

@@ -28,7 +28,7 @@ func (s *Scheduler) Prioritize(object *corev1.Pod, nodes []string) PrioritizeRes
 		return result
 	}
 	scores := make([]placement.Score, len(nodes))
-	pod.Request.Kind = kind(snapshot, object)
+	pod.Request.Kind, pod.Continues = kind(snapshot, object), s.place(pod).Old
 	evaluator, normalizer := s.evaluator(snapshot, pod), placement.Normalizer{}
 	considered := snapshot.Nodes.Select()
 	for i, name := range nodes {

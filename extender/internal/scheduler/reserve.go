@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/trellis-gpu/trellis/extender/internal/cache"
 	"github.com/trellis-gpu/trellis/extender/internal/request"
@@ -53,6 +54,7 @@ func (s *Scheduler) reserve(ctx context.Context, pod request.Pod, node growth.No
 		if own, written := assumed.Written[pod.Ref.UID]; written {
 			basis.Previous = own.Revision
 		}
+		basis.Held = held(info, pod, assumed)
 		reserved, err := s.Store.Reserve(ctx, basis, planned)
 		if err == nil {
 			s.Assumed.AddWritten(node, revision, reservations.Versioned{Reservation: planned, Revision: reserved})
@@ -83,17 +85,17 @@ func (s *Scheduler) plan(
 	if node.Unschedulable != "" {
 		return bus.Reservation{}, placement.Node{}, fmt.Errorf("%w: %s", ErrNoRoom, node.Unschedulable)
 	}
-	vacant := snapshot.WithAssumed(node, assumed).Without(pod.Ref.UID)
+	vacant := vacated(snapshot.WithAssumed(node, assumed), pod)
 	present := presentGPUs(node, pod, assumed)
 	if placement.StillFits(vacant, pod.Request, present) {
-		return newReservation(pod, present), vacant, nil
+		return newReservation(pod, node.Name, present), vacant, nil
 	}
 	policy, _ := s.policy(snapshot)
 	choice, status := placement.Place(vacant, pod.Request, policy)
 	if !status.Fits() {
 		return bus.Reservation{}, placement.Node{}, fmt.Errorf("%w: %s", ErrNoRoom, status.Reason)
 	}
-	return newReservation(pod, choice.GPUs), vacant, nil
+	return newReservation(pod, node.Name, choice.GPUs), vacant, nil
 }
 
 // presentGPUs returns the GPUs that were chosen for the pod on the node earlier: the assumed ones, else those reserved on
@@ -103,6 +105,9 @@ func presentGPUs(node *cache.NodeInfo, pod request.Pod, assumed map[growth.PodUI
 		return r.GPUs
 	}
 	if r, ok := node.Reservations[pod.Ref.UID]; ok {
+		return r.GPUs
+	}
+	if r, ok := node.Reservations[pod.Continues]; ok && pod.Continues != "" {
 		return r.GPUs
 	}
 	if pod.Node != node.Name {
@@ -121,13 +126,20 @@ func boundGPUs(node *cache.NodeInfo, pod request.Pod) []growth.GPUShare {
 	return bound
 }
 
-func newReservation(pod request.Pod, gpus []growth.GPUShare) bus.Reservation {
-	return bus.Reservation{
+// newReservation returns a reservation for a pod or, if that is bound to another node, for the one that will continue its job.
+func newReservation(pod request.Pod, node growth.NodeName, gpus []growth.GPUShare) bus.Reservation {
+	r := bus.Reservation{
 		Pod:        pod.Ref,
 		Created:    pod.Created,
 		GPUs:       gpus,
 		Containers: pod.Request.ContainerRequests(),
+		Held:       pod.Node != "" && pod.Node != node,
 	}
+	if r.Held {
+		// The device plugin expects its containers after all others: kubelet never admits them.
+		r.Created = time.Now().Add(reservations.Lifetime)
+	}
+	return r
 }
 
 func unavailable(err error) bool {

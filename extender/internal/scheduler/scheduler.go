@@ -72,7 +72,16 @@ func schedulable(node *cache.NodeInfo, pod request.Pod) (placement.Node, placeme
 	case node.Unschedulable != "":
 		return placement.Node{}, placement.Status{Reason: node.Unschedulable, Unresolvable: true}
 	}
-	return node.Expected().Without(pod.Ref.UID), placement.Status{}
+	return vacated(node.Expected(), pod), placement.Status{}
+}
+
+// vacated returns the node without the pod, and without the one whose job it continues.
+func vacated(n placement.Node, pod request.Pod) placement.Node {
+	n = n.Without(pod.Ref.UID)
+	if pod.Continues != "" {
+		n = n.Without(pod.Continues)
+	}
+	return n
 }
 
 // fit reports whether the pod fits the node.

@@ -11,7 +11,8 @@ import (
 type evaluator struct {
 	pod      request.Pod
 	question fastpath.Question
-	// cached is nil for a pod that holds GPU memory on some node: there it differs from other pods of its kind.
+	// cached is nil for a pod that holds GPU memory on some node, or for which memory is held: there it differs from other pods
+	// of its kind.
 	cached *fastpath.Verdicts
 }
 
@@ -23,7 +24,7 @@ func (s *Scheduler) evaluator(snapshot *cache.Snapshot, pod request.Pod) *evalua
 	}
 	e := &evaluator{pod: pod, question: fastpath.Question{Policy: policy, Shape: shape}}
 	_, holds := snapshot.Holders.Get(pod.Ref.UID)
-	if !holds && pod.Invalid == nil {
+	if !holds && pod.Invalid == nil && pod.Continues == "" {
 		e.cached = s.verdicts.For(e.question, snapshot.Nodes.Slots())
 	}
 	return e
