@@ -13,6 +13,9 @@ const (
 	// was measured before: both deviate by chance.
 	minGain   = 0.02
 	minReturn = 0.03
+	// earlyPoints is the number of measured sizes below which a prediction for twice the size may err by earlyError: a line through two
+	// points with errors of 2.5 %. A size that may be better by minGain is measured then.
+	earlyPoints, earlyError = 4, 0.04
 	// minIntervals is the number of intervals at the present size before another one is chosen.
 	minIntervals = 4
 	// maxOptions is the number of other sizes that Options returns.
@@ -67,11 +70,14 @@ func (s State) targets(c curve, now Value) []Value {
 	var targets []Value
 	for _, b := range s.candidates() {
 		v := s.value(c, b)
+		if most := now.Goodput * (1 + minGain); !v.Measured && len(points) < earlyPoints && v.Goodput < most && v.Goodput*(1+earlyError) >= most {
+			v.Goodput = most
+		}
 		least := minGain
 		if v.Measured {
 			least = minReturn
 		}
-		if float64(v.Goodput) < float64(now.Goodput)*(1+least) {
+		if v.Goodput < now.Goodput*growth.PerSecond(1+least) {
 			continue
 		}
 		if !v.Measured {

@@ -88,7 +88,6 @@ func worlds(noise float64) map[string]harness {
 	loading := of(.002, 1e-5, 4000, 64, 16, 1024)
 	loading.step = func(b float64) float64 { return max(.02+1e-5*b, 2e-4*b) } // the data comes no faster
 	tiles := of(.005, 0, 3000, 48, 8, 768)
-	tiles.certain = 85
 	tiles.step = func(b float64) float64 { return .005 + .004*math.Ceil(b/64) } // of a GPU
 	return map[string]harness{
 		"rising":          of(.05, 1e-5, 5000, 32, 16, 1024),
