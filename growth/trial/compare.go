@@ -23,6 +23,9 @@ func whyWorse(before, after Observations, direction growth.Direction) string {
 		return ""
 	}
 	is, _, known := after.metricStats()
+	if !known && !before.metricAlways() {
+		return "" // it is evaluated less often than once in an interval
+	}
 	if !known {
 		return "its metric is no longer reported"
 	}

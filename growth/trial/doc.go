@@ -17,7 +17,7 @@
 //   - the throughput falls below 90 % of the baseline; a smaller CPU share lowers the limit in proportion. If the noise of the
 //     job's gradients is known, throughput is weighted by what a sample is worth at that size (package goodput)
 //   - the metric is worse by more than 10 % and by more than twice its variation in the baseline
-//   - the metric is no longer reported, or not finite
+//   - the metric was reported in each observation of the baseline, and is no longer reported, or not finite
 //   - the job reports nothing for three observations
 //   - the job restarts, for example because it ran out of memory
 //

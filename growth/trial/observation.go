@@ -83,6 +83,16 @@ func (obs Observations) meanShare() growth.Share {
 	return sum / growth.Share(max(len(obs), 1))
 }
 
+// metricAlways reports whether each observation has the metric.
+func (obs Observations) metricAlways() bool {
+	for _, o := range obs {
+		if !o.HasValue {
+			return false
+		}
+	}
+	return true
+}
+
 // metricStats returns the mean of the metric and the range of its values.
 func (obs Observations) metricStats() (mean, spread float64, known bool) {
 	low, high := math.Inf(1), math.Inf(-1)

@@ -87,6 +87,7 @@ func TestState_Next(t *testing.T) {
 		"the metric gets better":                             {sequence(before, repeat(5, observe(128, 200, .2))), []trial.Verdict{offering, kept}, 128, "stays"},
 		"the metric varied as much before":                   {sequence([]trial.Observation{observe(64, 100, 1), observe(64, 100, 1.2), observe(64, 100, .8)}, repeat(5, observe(128, 100, 1.5))), []trial.Verdict{offering, kept}, 128, "stays"},
 		"the metric is not finite":                           {sequence(before, repeat(5, with(observe(128, 100, 0), func(l *trial.Observation) { l.HasValue = false }))), []trial.Verdict{offering, back}, 64, "no longer reported"},
+		"a metric that is evaluated rarely":                  {sequence(before[:2], repeat(1, with(before[0], func(l *trial.Observation) { l.HasValue = false })), repeat(5, with(observe(128, 100, 0), func(l *trial.Observation) { l.HasValue = false }))), []trial.Verdict{offering, kept}, 128, "stays"},
 		"a job without a metric is compared by throughput":   {sequence(repeat(3, with(before[0], func(l *trial.Observation) { l.HasValue = false })), repeat(5, observe(128, 50, 0))), []trial.Verdict{offering, back}, 64, "50.0 samples/s"},
 		"a job without samples is compared by its metric":    {sequence(repeat(3, observe(64, 0, 1)), repeat(5, observe(128, 0, 1))), []trial.Verdict{offering, kept}, 128, "stays"},
 		"a restart while the size is offered":                {sequence(before, repeat(1, restarted)), []trial.Verdict{offering, back}, 64, "restarted"},
