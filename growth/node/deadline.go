@@ -13,6 +13,9 @@ import (
 const (
 	// deadlinePeriod is the minimum time between two events that a job has one status.
 	deadlinePeriod = 10 * time.Minute
+	// minRisk is how long estimates must agree before the event that a job is at risk. The first ones are from a few steps, and
+	// change by more than the time that is missing.
+	minRisk = time.Minute
 	// maxTries bounds the early estimates for a job whose work is known. The policy knows it after the next decision.
 	maxTries = 6
 	// doneSteps is the part of its steps that the last report of a job has that was not ended early. Many jobs do not report each step.
@@ -24,6 +27,8 @@ type lateness struct {
 	// by is the timeout degree; nil if it is unknown. status belongs to it.
 	by     *deadline.Degree
 	status deadline.Status
+	// riskSince is when the first of the present estimates was made that all say the job is at risk; zero if the last one does not.
+	riskSince time.Time
 	// tries counts the estimates, at most maxTries, in which by was unknown although the work was not.
 	tries int
 	// reported is the timeout degree that the last event has named.
@@ -59,6 +64,12 @@ func (n *Node) forecastDeadline(j *job, e estimate, end fairfinish.End) {
 	before := j.lifetime.Deadline
 	j.late.by = &by
 	j.late.status = before.Next(by, deadline.DegreeOf(*end.Alone, left))
+	switch {
+	case j.late.status != deadline.AtRisk:
+		j.late.riskSince = time.Time{}
+	case j.late.riskSince.IsZero():
+		j.late.riskSince = n.now
+	}
 	if j.follows() || left <= 0 {
 		return
 	}
@@ -71,7 +82,7 @@ func (n *Node) forecastDeadline(j *job, e estimate, end fairfinish.End) {
 			"even if it gets all that it can use. It keeps its normal share, and no job gives way for it. Create it with a later deadline, "+
 			"fewer steps or more resources", j.deadline().Format(time.RFC3339), deadline.Rough(end.Alone.Low)))
 	case deadline.AtRisk:
-		if n.worthReporting(j) {
+		if n.now.Sub(j.late.riskSince) >= minRisk && n.worthReporting(j) {
 			n.reportDeadline(j, true, "DeadlineAtRisk", fmt.Sprintf("The job will miss its deadline, %s, by %s. %s",
 				j.deadline().Format(time.RFC3339), by.By(), n.giveWayText(j, e)))
 		}
