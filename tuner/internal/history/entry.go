@@ -17,12 +17,12 @@ type entry struct {
 	peaks    *bus.Peaks
 }
 
-func decode(e bus.Entry) (entry, error) {
+func decode(e bus.Entry) (*entry, error) {
 	key, err := bus.ParseKey(e.Key)
 	if err != nil {
-		return entry{}, err
+		return nil, err
 	}
-	decoded := entry{key: key, revision: e.Revision}
+	decoded := &entry{key: key, revision: e.Revision}
 	switch key.Kind {
 	case bus.KindGPUs:
 		decoded.gpus, err = read[bus.NodeGPUs](e.Value)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/loader"
 )
@@ -18,12 +19,12 @@ func FuzzSample(f *testing.F) {
 	f.Add([]byte(`{"v":1,"loaders":-1,"batchSize":-4}`),
 		[]byte(`{"v":1,"step":9223372036854775807,"samplesPerSecond":1e300,"stepSeconds":1e300,"loaders":-1}`))
 	f.Fuzz(func(t *testing.T, first, second []byte) {
-		m := bus.Mirror[entry]{Decode: decode}
-		history := updateHistories(nil, m.View())
+		m := bus.Mirror[*entry]{Decode: decode}
+		history := map[growth.PodUID]jobHistory{}
 		for i, value := range [][]byte{first, second, first, second} {
 			good, err := bus.Encode(steadySample(int64(i)))
 			require.NoError(t, err)
-			view := m.Apply(bus.Batch{Revision: bus.Revision(i + 1), Entries: []bus.Entry{
+			batch := bus.Batch{Revision: bus.Revision(i + 1), Entries: []bus.Entry{
 				{
 					Key:      bus.SampleKey("fuzzed"),
 					Value:    value,
@@ -33,9 +34,10 @@ func FuzzSample(f *testing.F) {
 					Value:    good,
 					Revision: 1,
 				},
-			}})
-			history = updateHistories(history, view)
-			_, err = json.Marshal(newSnapshot(view, view, view, history).Jobs[0].Sample)
+			}}
+			view := m.Apply(batch)
+			updateHistories(history, view, batch)
+			_, err = json.Marshal(newSnapshot(view, view, view, view, history).Jobs[0].Sample)
 			require.NoError(t, err)
 		}
 		require.Len(t, history["good"].measurements, 3)

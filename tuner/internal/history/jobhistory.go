@@ -1,6 +1,7 @@
 package history
 
 import (
+	"maps"
 	"math"
 	"slices"
 
@@ -20,15 +21,31 @@ type jobHistory struct {
 	rebuild      rebuild
 }
 
-// updateHistories adds the samples of a view and drops jobs without a sample.
-func updateHistories(histories map[growth.PodUID]jobHistory, view *bus.View[entry]) map[growth.PodUID]jobHistory {
-	next := make(map[growth.PodUID]jobHistory, len(histories))
-	for _, e := range view.Values {
-		if e.sample != nil {
-			next[e.key.Pod] = histories[e.key.Pod].add(*e.sample)
+// updateHistories adds the samples of a batch to the histories, and drops those of jobs without a sample. view is that after the
+// batch.
+func updateHistories(histories map[growth.PodUID]jobHistory, view *bus.View[*entry], batch bus.Batch) {
+	if batch.Reset {
+		maps.DeleteFunc(histories, func(uid growth.PodUID, _ jobHistory) bool {
+			e := view.Values[bus.SampleKey(uid)]
+			return e == nil || e.sample == nil
+		})
+	}
+	for _, key := range batch.Deleted {
+		if k, err := bus.ParseKey(key); err == nil && k.Kind == bus.KindSample {
+			delete(histories, k.Pod)
 		}
 	}
-	return next
+	for _, changed := range batch.Entries {
+		e := view.Values[changed.Key]
+		switch {
+		case e != nil && e.sample != nil:
+			histories[e.key.Pod] = histories[e.key.Pod].add(*e.sample)
+		case e == nil: // it could not be decoded
+			if k, err := bus.ParseKey(changed.Key); err == nil && k.Kind == bus.KindSample {
+				delete(histories, k.Pod)
+			}
+		}
+	}
 }
 
 // add adds one sample. Adding the same sample again changes nothing.

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -20,56 +21,58 @@ type Recorder struct {
 	watcher Watcher
 	log     *slog.Logger
 
-	nodes, jobs, models bus.Mirror[entry]
-	histories           map[growth.PodUID]jobHistory
+	nodes, jobs, interference, peaks bus.Mirror[*entry]
 
-	mu       sync.Mutex
+	mu        sync.Mutex
+	histories map[growth.PodUID]jobHistory
+	// snapshot is nil if the bus has changed since the last one.
 	snapshot *Snapshot
 	changed  chan struct{}
+	// unavailable is the time since which the bus is unavailable; zero if it is not.
+	unavailable time.Time
 }
 
 // NewRecorder returns a Recorder with an empty snapshot.
 func NewRecorder(watcher Watcher, log *slog.Logger) *Recorder {
 	return &Recorder{
-		watcher:  watcher,
-		log:      log,
-		nodes:    bus.Mirror[entry]{Decode: decode},
-		jobs:     bus.Mirror[entry]{Decode: decode},
-		models:   bus.Mirror[entry]{Decode: decode},
-		snapshot: &Snapshot{},
-		changed:  make(chan struct{}),
+		watcher:      watcher,
+		log:          log,
+		nodes:        bus.Mirror[*entry]{Decode: decode},
+		jobs:         bus.Mirror[*entry]{Decode: decode},
+		interference: bus.Mirror[*entry]{Decode: decode},
+		peaks:        bus.Mirror[*entry]{Decode: decode},
+		histories:    map[growth.PodUID]jobHistory{},
+		snapshot:     &Snapshot{},
+		changed:      make(chan struct{}),
 	}
 }
 
-// Run follows the bus until ctx ends.
+// Run follows the bus until ctx ends. Of the models it reads those that a snapshot has: the models of programs are many.
 func (r *Recorder) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	nodes := r.watcher.Watch(ctx, bus.Nodes)
 	jobs := r.watcher.Watch(ctx, bus.Jobs)
-	models := r.watcher.Watch(ctx, bus.Models)
+	interference := r.watcher.Watch(ctx, bus.ModelKey(bus.InterferenceModel))
+	peaks := r.watcher.Watch(ctx, bus.ModelKey(bus.PeaksModel))
 	for {
+		var batch bus.Batch
+		var open bool
+		mirror := &r.nodes
 		select {
-		case batch, ok := <-nodes:
-			if !ok {
-				return context.Cause(ctx)
-			}
-			r.logUndecodable(batch, r.nodes.Apply(batch))
-		case batch, ok := <-jobs:
-			if !ok {
-				return context.Cause(ctx)
-			}
-			r.logUndecodable(batch, r.jobs.Apply(batch))
-			r.histories = updateHistories(r.histories, r.jobs.View())
-		case batch, ok := <-models:
-			if !ok {
-				return context.Cause(ctx)
-			}
-			r.logUndecodable(batch, r.models.Apply(batch))
+		case batch, open = <-nodes:
+		case batch, open = <-jobs:
+			mirror = &r.jobs
+		case batch, open = <-interference:
+			mirror = &r.interference
+		case batch, open = <-peaks:
+			mirror = &r.peaks
 		case <-ctx.Done():
+		}
+		if !open {
 			return context.Cause(ctx)
 		}
-		r.publish(time.Now())
+		r.apply(mirror, batch, time.Now())
 	}
 }
 
@@ -77,29 +80,43 @@ func (r *Recorder) Run(ctx context.Context) error {
 func (r *Recorder) Snapshot() (*Snapshot, <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.snapshot == nil {
+		r.snapshot = newSnapshot(r.nodes.View(), r.jobs.View(), r.interference.View(), r.peaks.View(), r.histories)
+		r.snapshot.UnavailableSince = r.unavailable
+	}
 	return r.snapshot, r.changed
 }
 
-func (r *Recorder) publish(now time.Time) {
-	s := newSnapshot(r.nodes.View(), r.jobs.View(), r.models.View(), r.histories)
+// apply applies a batch. The next reader builds the snapshot: records change more often than anyone reads.
+func (r *Recorder) apply(mirror *bus.Mirror[*entry], batch bus.Batch, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if s.Err != nil {
-		s.UnavailableSince = r.snapshot.UnavailableSince
-		if s.UnavailableSince.IsZero() {
-			s.UnavailableSince = now
-			r.log.Warn("the bus is unavailable: serving the last known state", "err", s.Err)
-		}
-	} else if r.snapshot.Err != nil {
-		r.log.Info("the bus is connected again", "unavailable", now.Sub(r.snapshot.UnavailableSince).Round(time.Second))
+	view := mirror.Apply(batch)
+	r.logUndecodable(batch, view)
+	if mirror == &r.jobs {
+		updateHistories(r.histories, view, batch)
 	}
-	r.snapshot = s
+	r.noteAvailability(now)
+	r.snapshot = nil
 	close(r.changed)
 	r.changed = make(chan struct{})
 }
 
+// noteAvailability records since when the bus is unavailable.
+func (r *Recorder) noteAvailability(now time.Time) {
+	err := cmp.Or(r.nodes.View().Err, r.jobs.View().Err, r.interference.View().Err, r.peaks.View().Err)
+	switch {
+	case err != nil && r.unavailable.IsZero():
+		r.unavailable = now
+		r.log.Warn("the bus is unavailable: serving the last known state", "err", err)
+	case err == nil && !r.unavailable.IsZero():
+		r.log.Info("the bus is connected again", "unavailable", now.Sub(r.unavailable).Round(time.Second))
+		r.unavailable = time.Time{}
+	}
+}
+
 // logUndecodable logs the records of a batch that could not be decoded.
-func (r *Recorder) logUndecodable(batch bus.Batch, view *bus.View[entry]) {
+func (r *Recorder) logUndecodable(batch bus.Batch, view *bus.View[*entry]) {
 	for _, e := range batch.Entries {
 		if err := view.Undecodable[e.Key]; err != nil {
 			r.log.Warn("an undecodable record is ignored", "key", e.Key, "err", err)

@@ -13,6 +13,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/bus/membus"
+	"github.com/trellis-gpu/trellis/growth/programs"
 
 	"github.com/trellis-gpu/trellis/tuner/internal/history"
 )
@@ -147,6 +148,38 @@ func TestRecorder_ForgetsDeletedJob(t *testing.T) {
 		require.Empty(t, currentSnapshot(r).Jobs)
 		put(t, b, bus.SampleKey("a"), sample("z", "a", 9))
 		require.Empty(t, currentSnapshot(r).Jobs[0].Measurements)
+	})
+}
+
+// There may be 10,000 models of programs. A snapshot has none of them.
+func TestRecorder_DoesNotReadTheModelsOfPrograms(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, b, r := runRecorder(t)
+		before, _ := r.Snapshot()
+		put(t, b, bus.ProgramKey(programs.IDOf("research", "train.py")), bus.ProgramModel{})
+		after := currentSnapshot(r)
+		require.Same(t, before, after)
+		put(t, b, bus.ModelKey(bus.PeaksModel), bus.Peaks{})
+		put(t, b, bus.ModelKey(bus.InterferenceModel), bus.Interference{})
+		after = currentSnapshot(r)
+		require.NotNil(t, after.Peaks)
+		require.NotNil(t, after.Interference)
+	})
+}
+
+func TestRecorder_AddsASampleToTheHistoryWhetherOrNotItIsRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, b, r := runRecorder(t)
+		for step := range int64(5) {
+			put(t, b, bus.SampleKey("a"), sample("z", "a", step))
+			put(t, b, bus.SampleKey("b"), sample("z", "b", step))
+			if step == 2 {
+				currentSnapshot(r)
+			}
+		}
+		for _, j := range currentSnapshot(r).Jobs {
+			require.Len(t, j.Measurements, 4)
+		}
 	})
 }
 

@@ -61,18 +61,18 @@ type Job struct {
 }
 
 // newSnapshot combines the views with the histories.
-func newSnapshot(nodes, jobs, models *bus.View[entry], histories map[growth.PodUID]jobHistory) *Snapshot {
+func newSnapshot(nodes, jobs, interference, peaks *bus.View[*entry], histories map[growth.PodUID]jobHistory) *Snapshot {
 	s := &Snapshot{Synced: true, Revision: nodes.Revision, Undecodable: map[string]error{}}
-	for _, view := range []*bus.View[entry]{nodes, jobs, models} {
+	for _, view := range []*bus.View[*entry]{nodes, jobs, interference, peaks} {
 		s.Synced = s.Synced && view.Synced
 		s.Err = cmp.Or(s.Err, view.Err)
 		maps.Copy(s.Undecodable, view.Undecodable)
 	}
-	if e := models.Values[bus.ModelKey(bus.InterferenceModel)]; e.model != nil {
+	if e := interference.Values[bus.ModelKey(bus.InterferenceModel)]; e != nil {
 		s.Interference = e.model
 		s.InterferenceRevision = e.revision
 	}
-	if e := models.Values[bus.ModelKey(bus.PeaksModel)]; e.peaks != nil {
+	if e := peaks.Values[bus.ModelKey(bus.PeaksModel)]; e != nil {
 		s.Peaks = e.peaks
 		s.PeaksRevision = e.revision
 	}
@@ -81,7 +81,7 @@ func newSnapshot(nodes, jobs, models *bus.View[entry], histories map[growth.PodU
 	return s
 }
 
-func collectNodes(view *bus.View[entry]) []Node {
+func collectNodes(view *bus.View[*entry]) []Node {
 	byName := map[growth.NodeName]Node{}
 	for _, e := range view.Values {
 		if e.gpus == nil && e.load == nil && e.speeds == nil {
@@ -105,7 +105,7 @@ func collectNodes(view *bus.View[entry]) []Node {
 	return nodes
 }
 
-func collectJobs(view *bus.View[entry], histories map[growth.PodUID]jobHistory) []Job {
+func collectJobs(view *bus.View[*entry], histories map[growth.PodUID]jobHistory) []Job {
 	byUID := map[growth.PodUID]Job{}
 	for _, e := range view.Values {
 		j := byUID[e.key.Pod]
@@ -125,7 +125,7 @@ func collectJobs(view *bus.View[entry], histories map[growth.PodUID]jobHistory) 
 		jobs = append(jobs, j)
 	}
 	slices.SortFunc(jobs, func(a, b Job) int {
-		return cmp.Or(cmp.Compare(a.sortKey(), b.sortKey()), cmp.Compare(a.UID, b.UID))
+		return cmp.Or(a.compare(b), cmp.Compare(a.UID, b.UID))
 	})
 	return jobs
 }
@@ -141,10 +141,16 @@ func (s *Snapshot) Programs() map[programs.ID]bool {
 	return all
 }
 
-// sortKey sorts jobs without a sample last.
-func (j Job) sortKey() string {
-	if j.Sample == nil {
-		return "\xff"
+// compare orders jobs by namespace and name, those without a sample last.
+func (j Job) compare(other Job) int {
+	switch {
+	case j.Sample == nil && other.Sample == nil:
+		return 0
+	case j.Sample == nil:
+		return 1
+	case other.Sample == nil:
+		return -1
 	}
-	return j.Sample.Pod.Namespace + "\x00" + j.Sample.Pod.Name
+	a, b := j.Sample.Pod, other.Sample.Pod
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }

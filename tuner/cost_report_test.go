@@ -1,0 +1,74 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// costGoal is one figure, in the format of all benchmarks of Trellis.
+type costGoal struct {
+	Name   string  `json:"name"`
+	Value  float64 `json:"value"`
+	Low    float64 `json:"low"`
+	High   float64 `json:"high"`
+	Unit   string  `json:"unit"`
+	Target float64 `json:"target"`
+	Met    bool    `json:"met"`
+}
+
+func atMost(name string, value float64, unit string, target float64) costGoal {
+	return costGoal{name, value, value, value, unit, target, value <= target}
+}
+
+func writeCost(t *testing.T, known int, goals []costGoal) {
+	commit, _ := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
+	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease")
+	command := "make bench-tuner"
+	if *costQuick {
+		command += ` ARGS="-quick"`
+	}
+	content, err := json.MarshalIndent(map[string]any{
+		"name":   "tuner",
+		"quick":  *costQuick,
+		"commit": strings.TrimSpace(string(commit)),
+		"date":   time.Now().UTC().Format(time.RFC3339),
+		"machine": map[string]any{
+			"cpus":   runtime.NumCPU(),
+			"memory": machineMemory(t),
+			"kernel": strings.TrimSpace(string(kernel)),
+			"gpu":    "",
+		},
+		"seeds":   []int{},
+		"command": command,
+		"settings": map[string]string{
+			"jobs":             fmt.Sprintf("%d on %d nodes, a sample each %v", jobCount, nodeCount, sampleInterval),
+			"programs":         fmt.Sprint(known),
+			"tuner --interval": "2s",
+		},
+		"phases": []any{},
+		"goals":  goals,
+	}, "", "  ")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(*costFile, append(content, '\n'), 0o644))
+	for _, g := range goals {
+		t.Logf("%-45s %8.2f %s, goal %g: %v", g.Name, g.Value, g.Unit, g.Target, g.Met)
+	}
+}
+
+// machineMemory returns the memory of the machine, in bytes.
+func machineMemory(t *testing.T) int64 {
+	text, err := os.ReadFile("/proc/meminfo")
+	require.NoError(t, err)
+	var kib int64
+	_, err = fmt.Sscanf(string(text), "MemTotal: %d kB", &kib)
+	require.NoError(t, err)
+	return kib << 10
+}
