@@ -23,6 +23,8 @@ import (
 	"github.com/trellis-gpu/trellis/extender/internal/reservations"
 	"github.com/trellis-gpu/trellis/extender/internal/scheduler"
 	"github.com/trellis-gpu/trellis/extender/internal/webhook"
+	"github.com/trellis-gpu/trellis/extender/internal/workers"
+	"github.com/trellis-gpu/trellis/growth/elastic"
 	"github.com/trellis-gpu/trellis/growth/gang"
 	"github.com/trellis-gpu/trellis/growth/move"
 	"github.com/trellis-gpu/trellis/growth/placement"
@@ -153,5 +155,15 @@ func addOptions(
 		}
 		decisions.Place, decisions.Confirm = moves.Place, moves.Confirm
 		group.Add(moves.Run)
+	}
+	if c.Workers {
+		changer := &workers.Changer{
+			Client:  client,
+			Bus:     etcd,
+			Cluster: decisions.Cache,
+			Limits:  elastic.DefaultLimits(),
+			Log:     log,
+		}
+		group.Add(changer.Run)
 	}
 }

@@ -192,6 +192,7 @@ func prepare(
 		Resource:     string(offered),
 		Gangs:        true,
 		Moves:        mover.Requested,
+		Workers:      true,
 		Kube:         apiserver.Config{Kubeconfig: plane.Kubeconfig, QPS: 200, Burst: 400},
 		Etcd:         etcd,
 	}

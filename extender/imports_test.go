@@ -15,7 +15,7 @@ import (
 // layers are the packages of internal from top to bottom. A package imports only packages of lower layers.
 var layers = [][]string{
 	{"webhook", "reconcile"},
-	{"scheduler", "mover", "gangs"},
+	{"scheduler", "mover", "gangs", "workers"},
 	{"cache"},
 	{"reservations"},
 	{"apiserver", "recreate", "conflict", "gctune"},

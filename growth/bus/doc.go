@@ -17,6 +17,7 @@
 //	moves/<pod uid>                         extender       Move          until completed, plus one hour
 //	moved/<job>                             extender       MovedJob      while the job exists, plus three days
 //	refusals/<pod uid>                      extender       Refusal       until the pod is recreated
+//	widths/<owner uid>                      extender       WidthChange   until 30 days after the last change
 //
 // All keys are below Prefix. Each key has one writer; all other processes watch it. Liveness is a lease and never a
 // timestamp that is compared across machines. A decision is a Put with guards. It fails with ErrConflict if the state

@@ -28,6 +28,7 @@ const (
 	KindMove        Kind = "moves"
 	KindMoved       Kind = "moved"
 	KindRefusal     Kind = "refusals"
+	KindWidth       Kind = "widths"
 	// KindRuns is a node's runs of a program, KindProgram what is known of it from all nodes.
 	KindRuns    Kind = "runs"
 	KindProgram Kind = "models/programs"
@@ -52,6 +53,7 @@ const (
 	Moves    = Prefix + "moves/"
 	Moved    = Prefix + "moved/"
 	Refusals = Prefix + "refusals/"
+	Widths   = Prefix + "widths/"
 	Runs     = Prefix + "runs/"
 	Programs = Models + "programs/"
 )
@@ -111,6 +113,9 @@ func MovedKey(job string) string { return Moved + job }
 // RefusalKey returns the key of a rejected pod that awaits recreation.
 func RefusalKey(pod growth.PodUID) string { return Refusals + string(pod) }
 
+// WidthKey returns the key of the last change of a job's number of workers. A job is its owner here, by its UID.
+func WidthKey(owner growth.PodUID) string { return Widths + string(owner) }
+
 // RunsKey returns the key of a node's runs of a program. It is not below the node's prefix: only the tuner reads these
 // records, and others watch all nodes.
 func RunsKey(node growth.NodeName, program programs.ID) string {
@@ -159,6 +164,8 @@ func parsedKey(parts []string) (parsed Key) {
 		parsed = Key{Kind: KindMoved, Name: parts[1]}
 	case parts[0] == string(KindRefusal) && len(parts) == 2:
 		parsed = Key{Kind: KindRefusal, Pod: growth.PodUID(parts[1])}
+	case parts[0] == string(KindWidth) && len(parts) == 2:
+		parsed = Key{Kind: KindWidth, Pod: growth.PodUID(parts[1])}
 	}
 	return parsed
 }
@@ -209,6 +216,8 @@ func (k Key) String() string {
 		return MovedKey(k.Name)
 	case KindRefusal:
 		return RefusalKey(k.Pod)
+	case KindWidth:
+		return WidthKey(k.Pod)
 	case KindRuns:
 		return RunsKey(k.Node, k.Program)
 	case KindProgram:

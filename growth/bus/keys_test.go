@@ -31,6 +31,7 @@ func TestParseKey_InvertsTheBuilders(t *testing.T) {
 		"runs":        {bus.RunsKey("n1", program), bus.Key{Kind: bus.KindRuns, Node: "n1", Program: program}},
 		"program":     {bus.ProgramKey(program), bus.Key{Kind: bus.KindProgram, Program: program}},
 		"refusal":     {bus.RefusalKey("uid"), bus.Key{Kind: bus.KindRefusal, Pod: "uid"}},
+		"width":       {bus.WidthKey("uid"), bus.Key{Kind: bus.KindWidth, Pod: "uid"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := bus.ParseKey(k.key)

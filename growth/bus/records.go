@@ -362,6 +362,13 @@ type Width struct {
 	Changes int `json:"changes"`
 }
 
+// WidthChange is the last change of a job's number of workers. Owner names the object that has the number.
+type WidthChange struct {
+	Header
+	Owner  string         `json:"owner"`
+	Change elastic.Change `json:"change"`
+}
+
 // Advice is what the tuner recommends for a job. The coordinator delivers it and observes the effect.
 type Advice struct {
 	Header

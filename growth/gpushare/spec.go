@@ -53,6 +53,8 @@ const (
 	TuneGPUTime Knob = "gpu-time"
 	// TuneResources lets Trellis change the memory request.
 	TuneResources Knob = "resources"
+	// TuneWorkers lets Trellis change the number of workers of an elastic job.
+	TuneWorkers Knob = "workers"
 )
 
 // Allows reports whether Trellis may turn a knob.
@@ -262,8 +264,8 @@ func parseTune(value string, s *Spec) error {
 	}
 	for word := range strings.SplitSeq(value, ",") {
 		knob := Knob(strings.TrimSpace(word))
-		if !slices.Contains([]Knob{TuneCPU, TuneLoaders, TuneBatchSize, TuneGPUTime, TuneResources}, knob) {
-			return fmt.Errorf("lists %q, which is none of cpu, loaders, batch-size, gpu-time, resources, none", word)
+		if !slices.Contains([]Knob{TuneCPU, TuneLoaders, TuneBatchSize, TuneGPUTime, TuneResources, TuneWorkers}, knob) {
+			return fmt.Errorf("lists %q, which is none of cpu, loaders, batch-size, gpu-time, resources, workers, none", word)
 		}
 		if !slices.Contains(s.Tune, knob) {
 			s.Tune = append(s.Tune, knob)

@@ -1,9 +1,8 @@
 package node
 
 import (
-	"fmt"
-
 	"github.com/trellis-gpu/trellis/growth/elastic"
+	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
 
 // reportWidth records an event if the tuner recommends another number of workers for a job, once for each number.
@@ -13,7 +12,11 @@ func (n *Node) reportWidth(j *job) {
 		return
 	}
 	j.widthReported = w.Workers
-	n.event(j, 0, false, "WorkersRecommended", fmt.Sprintf("%s. Save a checkpoint before you change the number of workers of the pod's owner", w.Reason))
+	message := w.Reason
+	if !j.spec.Allows(gpushare.TuneWorkers) {
+		message += ". Save a checkpoint before you change the number of workers of the pod's owner"
+	}
+	n.event(j, 0, false, "WorkersRecommended", message)
 }
 
 // elasticRange returns the numbers of workers that the user permits, for the job's sample.

@@ -35,3 +35,15 @@ func TestWidth_IsRecommendedOnceForEachNumber(t *testing.T) {
 		require.Len(t, w.eventsOf("WorkersRecommended"), 2)
 	})
 }
+
+func TestWidth_ThatTrellisChangesNeedsNoAction(t *testing.T) {
+	in(t, policy.Fair, func(t *testing.T, w *harness) {
+		w.arrive("wide", gpushare.ElasticAnnotation+"=1-4", gpushare.TuneAnnotation+"=workers")
+		w.advice[ref("wide").UID] = bus.Advice{Width: &bus.Width{
+			Recommendation: elastic.Recommendation{Workers: 2, Reason: "1 → 2 workers"},
+		}}
+		w.step(node.AdviceChanged{Advice: w.advice})
+		w.pass(time.Minute)
+		require.Equal(t, []string{"wide WorkersRecommended: 1 → 2 workers"}, w.eventsOf("WorkersRecommended"))
+	})
+}

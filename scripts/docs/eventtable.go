@@ -134,7 +134,22 @@ var explanations = []explanation{
 	{
 		Reason: "WorkersRecommended", From: "coordinator", On: "pod", Type: "Normal",
 		Meaning: "The job should run with another number of workers within `gpushare/elastic`. The message says what that is worth and how that is known.",
-		Advice:  "Save a checkpoint and change the parallelism or the replicas of the pod's owner. Trellis does not change them.",
+		Advice:  "Save a checkpoint and change the parallelism or the replicas of the pod's owner. With `workers` in `gpushare/tune`, and the component `workers`, Trellis does.",
+	},
+	{
+		Reason: "WorkersChanging", From: "extender", On: "pod", Type: "Normal",
+		Meaning: "The job gets another number of workers, for the reason in the message. All its pods save first.",
+		Advice:  "Nothing to do. Remove `workers` from `gpushare/tune` to keep the number.",
+	},
+	{
+		Reason: "WorkersChanged", From: "extender", On: "pod", Type: "Normal",
+		Meaning: "The pod's owner has the new number of workers.",
+		Advice:  "Nothing to do if the job's launcher takes in new workers while it runs. At most two changes are made for a job.",
+	},
+	{
+		Reason: "WorkersNotChanged", From: "extender", On: "pod", Type: "Warning",
+		Meaning: "A change of the number of workers ended early, as the message says. The owner is as it was.",
+		Advice:  "Change what the message names. The change is tried again after ten minutes at the earliest.",
 	},
 	{
 		Reason: "MetricDirection", From: "coordinator", On: "pod", Type: "Normal",

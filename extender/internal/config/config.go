@@ -35,8 +35,10 @@ type Config struct {
 	Moves mover.Mode
 	// SharedPaths are the folders of nodes that are the same on all nodes.
 	SharedPaths []string
-	Kube        apiserver.Config
-	Etcd        etcdbus.Config
+	// Workers makes the extender change the number of workers of elastic jobs.
+	Workers bool
+	Kube    apiserver.Config
+	Etcd    etcdbus.Config
 }
 
 // AddFlags implements daemon.Config.
@@ -67,6 +69,9 @@ func (c *Config) AddFlags(set *flags.Set) {
 	set.StringSliceVar(&c.SharedPaths, "shared-host-paths", nil,
 		"folders of nodes that are the same on all nodes, such as a mounted network file system: jobs with checkpoints there may move "+
 			"without a request")
+	set.BoolVar(&c.Workers, "workers", false,
+		"give jobs with the annotation "+gpushare.ElasticAnnotation+" and workers in "+gpushare.TuneAnnotation+" the number of workers that "+
+			"the tuner recommends: save, then scale their owner; needs the right to annotate pods and to scale (deploy/components/workers)")
 	set.StringVar(&c.Kube.Kubeconfig, "kubeconfig", "", "kubeconfig file of the API server; empty inside a cluster")
 	set.Float32Var(&c.Kube.QPS, "kube-qps", 200, "calls per second to the API server")
 	set.IntVar(&c.Kube.Burst, "kube-burst", 400, "burst of calls to the API server")

@@ -42,6 +42,8 @@ type Pod struct {
 	Continues growth.PodUID
 	// CannotSave is set if the user says that the job saves no checkpoint, Gated while the pod has a scheduling gate.
 	CannotSave, Gated bool
+	// Elastic is set if Trellis may change the job's number of workers.
+	Elastic bool
 	// Invalid is what is invalid about the annotations, in a sentence for the user.
 	Invalid error
 }
@@ -84,6 +86,7 @@ func Read(pod *corev1.Pod, resource corev1.ResourceName) (Pod, bool) {
 	if err != nil {
 		p.Invalid = err
 	}
+	p.Elastic = annotations.Elastic.Valid() && annotations.Allows(gpushare.TuneWorkers)
 	p.Request.Memory, p.Request.Count = annotations.Memory, max(1, annotations.Count)
 	p.CannotSave = annotations.Checkpoint == gpushare.CheckpointNone
 	return p, true

@@ -177,6 +177,17 @@ func TestMoves_AloneGrantsEvictions(t *testing.T) {
 	require.Equal(t, []string{"create"}, role.Rules[1].Verbs)
 }
 
+func TestWorkers_AloneGrantsScaling(t *testing.T) {
+	for _, m := range build(t, "../../../base") {
+		require.NotEqual(t, "trellis-workers", m.Metadata.Name)
+	}
+	role := find(t, parse(t, rendered(t, "workers")), "ClusterRole", "trellis-workers")
+	require.Len(t, role.Rules, 4)
+	require.Equal(t, []string{"patch"}, role.Rules[0].Verbs)
+	require.Equal(t, []string{"*/scale"}, role.Rules[3].Resources)
+	require.Equal(t, []string{"get", "update"}, role.Rules[3].Verbs)
+}
+
 func TestRendering_SetsImagesAndSettings(t *testing.T) {
 	overlay, err := filepath.Abs("../../overlay")
 	require.NoError(t, err)
