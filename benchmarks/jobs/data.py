@@ -37,10 +37,14 @@ class Position(NamedTuple):
 
 
 def batches(seed, size, batch_size, position):
-    """Endless batches of (epoch, index) from a position on. A batch ends at the end of its epoch at the latest."""
+    """Endless batches of (epoch, index) from a position on. A batch ends at the end of its epoch at the latest.
+
+    It has one sample more if a single one would be left, as after a change of the batch size: batch normalisation needs two.
+    """
     while True:
         order = generator(seed, position.epoch).permutation(size)
-        chosen = order[position.offset:position.offset + batch_size]
+        alone = batch_size > 1 and position.offset + batch_size == size - 1
+        chosen = order[position.offset:position.offset + batch_size + alone]
         yield [(position.epoch, int(index)) for index in chosen]
         position = position.after(len(chosen), size)
 
