@@ -114,6 +114,16 @@ bench-loader: ## What the division of data-loader workers is worth, against the 
 	mkdir -p benchmarks/results
 	go test ./tuner/internal/loaderbench -count=1 -timeout 0 -run '^TestLoaders$$' -v -loader=$(CURDIR)/benchmarks/results/loader.json $(ARGS)
 
+.PHONY: bench-tuner
+bench-tuner: ## What the tuner costs with 1,000 jobs and 10,000 remembered programs, on a real etcd (ARGS=-quick for a shorter look)
+	mkdir -p benchmarks/results
+	go test ./tuner -count=1 -timeout 0 -run '^TestCost$$' -v -cost=$(CURDIR)/benchmarks/results/tuner.json $(ARGS)
+
+.PHONY: bench-tune
+bench-tune: ## Batch sizes by goodput against the best fixed size: simulated jobs, then PyTorch jobs (ARGS="--quick", "--phases=simulated")
+	go build -o bin/ ./benchmarks
+	bin/benchmarks tune $(ARGS)
+
 .PHONY: bench-interference
 bench-interference: ## Predicted slowdowns of unseen pairs and triples of jobs, and placement by them (ARGS="--measure": record speeds first, 9 min)
 	go build -o bin/ ./benchmarks

@@ -2,13 +2,17 @@ package cli_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/trellis-gpu/trellis/benchmarks/internal/cli"
+	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
 )
 
 // run calls the command without a cluster and without bin/local.
@@ -89,6 +93,31 @@ func TestPredict_RefusesInvalidFlags(t *testing.T) {
 			require.ErrorContains(t, err, tc.complaint)
 		})
 	}
+}
+
+func TestTune_RefusesInvalidFlags(t *testing.T) {
+	_, err := run(t, "tune", "--seeds=0")
+	require.ErrorContains(t, err, "--seeds 0: 1 to 10000")
+	_, err = run(t, "tune", "--phases=imagined")
+	require.ErrorContains(t, err, `--phases "imagined"`)
+}
+
+func TestTune_Quick(t *testing.T) {
+	const python = "/usr/bin/python3"
+	phases := "simulated"
+	if exec.CommandContext(t.Context(), python, "-c", "import torch, sklearn").Run() == nil && !testing.Short() {
+		phases = "simulated,real,gradients"
+	}
+	folder := t.TempDir()
+	out, err := run(t, "tune", "--quick", "--phases="+phases, "--out", folder)
+	require.NoError(t, err, out)
+	require.Contains(t, out, "simulated, rising: of the best size")
+	text, err := os.ReadFile(filepath.Join(folder, "tune.json"))
+	require.NoError(t, err)
+	var s results.Summary
+	require.NoError(t, json.Unmarshal(text, &s))
+	require.True(t, s.Quick)
+	require.Len(t, s.Phases, 1+strings.Count(phases, ","))
 }
 
 func TestSpecon_RefusesInvalidFlags(t *testing.T) {

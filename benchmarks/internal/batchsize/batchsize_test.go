@@ -1,0 +1,69 @@
+package batchsize
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/trellis-gpu/trellis/growth/goodput"
+)
+
+func TestSimulate(t *testing.T) {
+	for _, c := range Curves() {
+		t.Run(c.Name, func(t *testing.T) {
+			for seed := range uint64(3) {
+				s := c.Simulate(seed + 1)
+				require.LessOrEqual(t, s.Points, goodput.MaxPoints)
+				require.True(t, s.Size >= c.Range.Min && s.Size <= c.Range.Max, "%d", s.Size)
+				require.GreaterOrEqual(t, s.OfBest, min(s.OwnOfBest, .9)-.1, "hardly worse than the job's own size")
+				require.Equal(t, s, c.Simulate(seed+1), "a seed gives one result")
+			}
+		})
+	}
+}
+
+func TestCurve_Best(t *testing.T) {
+	for _, c := range Curves() {
+		size, most := c.Best()
+		require.InDelta(t, c.Goodput(size), most, 1e-12)
+		require.GreaterOrEqual(t, most, c.Goodput(c.Range.Default))
+	}
+}
+
+func TestFixedSizes(t *testing.T) {
+	require.Equal(t, []int{8, 12, 16, 24, 32}, fixedSizes(goodput.Range{Min: 8, Max: 32}))
+	require.Contains(t, fixedSizes(realRange), realRange.Default)
+	require.Contains(t, fixedSizes(realRange), realRange.Max)
+}
+
+func TestReal_Parts(t *testing.T) {
+	r := Real{Fixed: []Fixed{
+		{Batch: 8, SamplesPerSecond: []float64{100, 100, 10}, Efficiency: 1},
+		{Batch: 16, SamplesPerSecond: []float64{150, 300, 200}, Efficiency: .75},
+		{Batch: 32, SamplesPerSecond: []float64{999, 1, 1}, Efficiency: .5},
+	}}
+	r.Best = r.best()
+	require.Equal(t, 16, r.Best)
+	require.InDeltaSlice(t, []float64{100 * 100 / 112.5, 100 * 100 / 225.0, 100 * 10 / 150.0}, r.parts(8), 1e-9)
+	require.Equal(t, []float64{100, 100, 100}, r.parts(16))
+}
+
+func TestReadTurns(t *testing.T) {
+	turns, err := readTurns(strings.NewReader("without,with\n0.010,0.011\n"))
+	require.NoError(t, err)
+	require.Equal(t, []Turn{{.010, .011}}, turns)
+	require.InDelta(t, 10, GradientGoals("mlp", turns)[0].Value, 1e-9)
+	for name, text := range map[string]string{
+		"nothing":      "",
+		"no row":       "without,with\n",
+		"other names":  "a,b\n1,1\n",
+		"no number":    "without,with\n1,x\n",
+		"no time":      "without,with\n1,0\n",
+		"not finite":   "without,with\n1,Inf\n",
+		"not a number": "without,with\nNaN,1\n",
+	} {
+		_, err := readTurns(strings.NewReader(text))
+		require.Error(t, err, name)
+	}
+}

@@ -1,0 +1,64 @@
+package batchsize
+
+import (
+	"fmt"
+
+	"github.com/trellis-gpu/trellis/growth/goodput"
+
+	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
+)
+
+// The targets: part of the best fixed size and of the seeds, in per cent, and cost of gradients() in per cent of a step.
+const (
+	minOfBest    = 95
+	minSeeds     = 95
+	maxGradients = 1
+)
+
+// SimulatedGoals returns the figures of all seeds of a curve.
+func SimulatedGoals(c Curve, seeds []Simulated) []results.Goal {
+	var ofBest, own, points, back []float64
+	reached := 0.0
+	for _, s := range seeds {
+		ofBest = append(ofBest, 100*s.OfBest)
+		own = append(own, 100*s.OwnOfBest)
+		points = append(points, float64(s.Points))
+		back = append(back, float64(s.RolledBack))
+		if 100*s.OfBest >= minOfBest {
+			reached += 100 / float64(len(seeds))
+		}
+	}
+	name := "simulated, " + c.Name
+	best := results.Measured(name+": of the best size", "%", ofBest)
+	within := results.Measured(fmt.Sprintf("%s: seeds at %d %% or more", name, minOfBest), "% of seeds", []float64{reached})
+	if !c.Limit {
+		best, within = best.AtLeast(minOfBest), within.AtLeast(minSeeds)
+	}
+	return []results.Goal{
+		results.Measured(name+": the job's own size, of the best", "%", own),
+		best,
+		within,
+		results.Measured(name+": measured sizes", "sizes", points).AtMost(goodput.MaxPoints),
+		results.Measured(name+": trials taken back", "trials", back),
+	}
+}
+
+// RealGoals returns the figures of a real job.
+func RealGoals(r Real) []results.Goal {
+	name := r.Kind
+	return []results.Goal{
+		results.Measured(name+": the job's own size, of the best", "%", r.parts(r.Own)),
+		results.Measured(name+": of the best fixed size", "%", r.parts(r.Size)).AtLeast(minOfBest),
+		results.Measured(name+": measured sizes", "sizes", []float64{float64(r.Points)}).AtMost(goodput.MaxPoints),
+		results.Measured(name+": time to the last size", "s", []float64{r.Seconds}),
+	}
+}
+
+// GradientGoals returns the cost of gradients() in a job.
+func GradientGoals(kind string, turns []Turn) []results.Goal {
+	var cost []float64
+	for _, t := range turns {
+		cost = append(cost, 100*(t.With/t.Without-1))
+	}
+	return []results.Goal{results.Measured(kind+": cost of gradients(), of a step", "%", cost).AtMost(maxGradients)}
+}
