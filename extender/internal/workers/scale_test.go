@@ -32,7 +32,7 @@ func TestScaleFormat(t *testing.T) {
 	}
 }
 
-func TestOfJob_ReadsParallelism(t *testing.T) {
+func TestNumber_ReadsParallelism(t *testing.T) {
 	two, yes, indexed := int32(2), true, batchv1.IndexedCompletion
 	of := func(change func(*batchv1.Job)) number {
 		j := &batchv1.Job{Spec: batchv1.JobSpec{Parallelism: &two}}
@@ -77,7 +77,7 @@ func TestJob_Answers(t *testing.T) {
 	}
 }
 
-func TestJob_Obstacle(t *testing.T) {
+func TestJob_BlockedReasons(t *testing.T) {
 	pod := func(phase corev1.PodPhase, annotations map[string]string) *corev1.Pod {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Annotations: annotations}, Status: corev1.PodStatus{Phase: phase}}
 	}
