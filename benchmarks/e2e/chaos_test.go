@@ -131,7 +131,7 @@ func (m *moves) unique(kind, victim string, state move.State) string {
 	return strings.ToLower(strings.ReplaceAll(victim, " ", "")+string(state)) + kind
 }
 
-// createStrict creates a job that notes what must not happen, in a Job that allows no failure or as a bare pod.
+// createStrict creates a job that notes what must not happen, in a Job or as a bare pod.
 func (m *moves) createStrict(t *testing.T, name string, owned bool) {
 	pod := m.longJob(name, "1Gi")
 	pod.Spec.NodeSelector = nil

@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -40,9 +41,9 @@ const jobLabel = "bench.trellis/job"
 // on all nodes.
 func TestMoves(t *testing.T) {
 	skipUnlessRoot(t)
+	undisturbed := startUndisturbed(t) // while the cluster comes up, so that it delays no move
 	m := newMoves(t)
 	t.Run("together", func(t *testing.T) {
-		t.Run("undisturbed", func(t *testing.T) { t.Parallel(); m.undisturbed(t) })
 		for _, job := range m.jobs {
 			t.Run(job.Name+" moves twice", func(t *testing.T) { t.Parallel(); m.movesTwice(t, job) })
 		}
@@ -50,8 +51,9 @@ func TestMoves(t *testing.T) {
 		t.Run("save", func(t *testing.T) { t.Parallel(); m.saves(t) })
 		t.Run("a job that cannot save stays", func(t *testing.T) { t.Parallel(); m.refuses(t) })
 	})
+	want := undisturbed()
 	for _, job := range m.jobs {
-		require.Equal(t, m.results["undisturbed"], m.results[job.Name], "%s ends as if nothing had happened", job.Name)
+		require.Equal(t, want, m.results[job.Name], "%s ends as if nothing had happened", job.Name)
 	}
 	m.printCosts(t)
 }
@@ -70,31 +72,39 @@ func newMoves(t *testing.T) *moves {
 	m.stage = newStageOf(t, "moves", buildLocal(t), "", func(l *cluster.Local) {
 		l.Nodes, l.GPUs, l.Components = moveNodes, "emulated:1x24GiB", []string{"moves"}
 	})
-	var err error
-	m.stage.jobs, err = workload.Parse(strings.NewReader(movesFile))
-	require.NoError(t, err)
+	m.stage.jobs = movingJobs(t)
 	return m
 }
 
-func (m *moves) result(t *testing.T, name, log string) {
-	found := fingerprint.FindStringSubmatch(log)
-	require.Len(t, found, 2, "the job has no last line:\n%s", log)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.results[name] = found[1]
+func movingJobs(t *testing.T) workload.Workload {
+	moving, err := workload.Parse(strings.NewReader(movesFile))
+	require.NoError(t, err)
+	return moving
 }
 
-// undisturbed trains the job on this machine, without Trellis.
-func (m *moves) undisturbed(t *testing.T) {
+// resultOf returns the hash of everything that a job has learned.
+func resultOf(t *testing.T, log string) string {
+	found := fingerprint.FindStringSubmatch(log)
+	require.Len(t, found, 2, "the job has no last line:\n%s", log)
+	return found[1]
+}
+
+// startUndisturbed trains the job on this machine, without Trellis. The function that it returns waits for the result.
+func startUndisturbed(t *testing.T) func() string {
 	scripts, err := jobs.Scripts()
 	require.NoError(t, err)
 	folder := t.TempDir()
 	for name, text := range scripts {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
 	}
-	out, err := ungated(t, folder, m.jobs[0]).CombinedOutput()
-	require.NoError(t, err, string(out))
-	m.result(t, "undisturbed", string(out))
+	var out bytes.Buffer
+	command := ungated(t, folder, movingJobs(t)[0])
+	command.Stdout, command.Stderr = &out, &out
+	require.NoError(t, command.Start())
+	return func() string {
+		require.NoError(t, command.Wait(), out.String())
+		return resultOf(t, out.String())
+	}
 }
 
 // movesTwice runs a job and moves it when it has made 30 % and 70 % of its steps.
@@ -117,10 +127,13 @@ func (m *moves) movesTwice(t *testing.T, job workload.Job) {
 		last = m.podOf(t, job.Name)
 		return last != nil && last.Status.Phase == corev1.PodSucceeded
 	})
-	m.result(t, job.Name, m.log(t, last.Name))
+	result := resultOf(t, m.log(t, last.Name))
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.results[job.Name] = result
 }
 
-// submit creates the pod of a job, or a Job with it. Both moves need a retry of the Job.
+// submit creates the pod of a job, or a Job with it. The Job allows no failure: a move is none.
 func (m *moves) submit(t *testing.T, job workload.Job) {
 	pod := m.trainer(job)
 	if job.Name != "owned" {
@@ -129,10 +142,13 @@ func (m *moves) submit(t *testing.T, job workload.Job) {
 	}
 	_, err := m.Kubernetes.BatchV1().Jobs(pod.Namespace).Create(t.Context(), &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Name: job.Name, Namespace: pod.Namespace},
-		Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{
-			ObjectMeta: metav1.ObjectMeta{Labels: pod.Labels, Annotations: pod.Annotations},
-			Spec:       pod.Spec,
-		}},
+		Spec: batchv1.JobSpec{
+			BackoffLimit: new(int32),
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: pod.Labels, Annotations: pod.Annotations},
+				Spec:       pod.Spec,
+			},
+		},
 	}, metav1.CreateOptions{})
 	require.NoError(t, err)
 }
