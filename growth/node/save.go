@@ -108,7 +108,7 @@ func (n *Node) savesAtEnd(of *job, pod Pod) bool {
 		return false
 	}
 	s.atEnd = true
-	if j.spec.Checkpoint == gpushare.CheckpointNone || !j.pause.halt.Connected() {
+	if j.spec.Checkpoint == gpushare.CheckpointNone || !j.pause.halt.Connected() || j.hasSavedAll() {
 		return false
 	}
 	left := pod.Deadline.Sub(n.now)
@@ -120,6 +120,11 @@ func (n *Node) savesAtEnd(of *job, pod Pod) bool {
 	s.request = nil // the present one takes its place
 	n.beginSave(j, "", pod.Deadline.Add(-killMargin))
 	return s.request != nil
+}
+
+// hasSavedAll reports whether the job waits after the step that it has saved, as one that is moved does.
+func (j *job) hasSavedAll() bool {
+	return j.save.request == nil && j.save.last != nil && j.pause.level == stopped && j.save.last.Step == j.pause.halt.Step()
 }
 
 // beginSave asks the job to save.

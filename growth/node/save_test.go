@@ -143,6 +143,25 @@ func TestNode_SavesBeforeADeletedPodEnds(t *testing.T) {
 	})
 }
 
+// A job that waits after the step that it has saved need not save again when its pod is deleted.
+func TestNode_DeletedPodThatHasSavedLeavesAtOnce(t *testing.T) {
+	for name, tc := range map[string]struct {
+		saved int64
+		jobs  int
+	}{"this step": {4, 0}, "an earlier one": {3, 1}} {
+		t.Run(name, func(t *testing.T) {
+			whileTraining(t, func(t *testing.T, w *harness) {
+				w.annotatePod("a", gpushare.PausedAnnotation, "true")
+				w.stops("a", 4)
+				w.annotatePod("a", gpushare.SaveAnnotation, "now")
+				w.savedAs("a", "/ckpt/a.pt", tc.saved)
+				w.delete("a", 30*time.Second)
+				require.Len(t, w.node.Jobs(), tc.jobs)
+			})
+		})
+	}
+}
+
 func TestNode_DeletedPodLeavesWithoutACheckpoint(t *testing.T) {
 	for name, tc := range map[string]struct {
 		grace  time.Duration

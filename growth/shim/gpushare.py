@@ -1026,6 +1026,7 @@ class _Stops:
                     if not self._stop or self._step < self._after:
                         return
                 if poller.poll(math.ceil(min(left, 1.0) * 1000)) and self._alarm.urgent():
+                    work()          # a job that leaves SIGTERM to this module ends here
                     return
         finally:
             self._alarm.deafen()
@@ -1329,11 +1330,17 @@ class _Client:
         if not self._saves():
             return
         request, ended = self._open_request(), self.saver.terminated
-        if request is not None or (ended is not None and self._ends()):
+        if request is not None or (ended is not None and self._ends() and not self._saved_all()):
             self._save(request)
         if ended is not None:
             self.saver.join()
             raise SystemExit(128 + signal.SIGTERM)
+
+    def _saved_all(self):
+        """Whether the last request came after the last step, and was met: a job that is moved waits there."""
+        self.saver.join()
+        answer = self._answer
+        return self._stops.waiting and answer is not None and answer["type"] == "saved" and answer.get("step") == self._report.number
 
     def _save(self, request):
         """Call the registered function. The rest is done in the background."""

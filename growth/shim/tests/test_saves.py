@@ -96,6 +96,22 @@ class OnRequest(Saves):
         peer.send({"type": "stop", "sequence": 2, "stop": False})
         eventually(lambda: not training.waits(), "it continues")
 
+    def test_stopped_job_that_has_saved_does_not_save_again_at_its_end(self):
+        self.job.on_save(self.write, self.path)
+        agent = self.agent()
+        training = Training(self.job)
+        self.addCleanup(training.end)
+        peer = agent.peer()
+        peer.send({"type": "stop", "sequence": 1, "stop": True})
+        peer.expect("stopped", lambda m: m["stopped"])
+        self.save(peer, 9)
+        step = peer.expect("saved")["step"]
+        self.content = b"another"
+        self.job._client().saver._terminate()
+        eventually(lambda: not training._thread.is_alive(), "it ends")
+        self.assertEqual(training.steps, step)
+        self.assertEqual(self.job.resume(self.path).sha256, hashlib.sha256(b"state").hexdigest())
+
     def test_job_that_polls_answers_with_saved(self):
         _, peer = self.connected()
         self.assertIsNone(self.job.save_requested())
