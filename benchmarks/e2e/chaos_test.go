@@ -210,6 +210,7 @@ type transitions struct {
 	mu    sync.Mutex
 	calls map[string]func(move.State)
 	ends  map[string]string
+	lines []string // for a failed test
 }
 
 func (s *transitions) when(job string, call func(move.State)) {
@@ -244,8 +245,29 @@ func (m *moves) followMoves(t *testing.T) *transitions {
 			}
 		}
 	}()
-	t.Cleanup(func() { stop(); <-done })
+	t.Cleanup(func() {
+		stop()
+		<-done
+		if t.Failed() {
+			t.Logf("what the extender did:\n%s", strings.Join(s.lines, "\n"))
+			t.Logf("the pods:\n%s", m.podStates(context.WithoutCancel(t.Context())))
+		}
+	})
 	return s
+}
+
+// podStates describes the pods that are there.
+func (m *moves) podStates(ctx context.Context) string {
+	list, err := m.Kubernetes.CoreV1().Pods(m.run.Setup.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err.Error()
+	}
+	var text strings.Builder
+	for _, p := range list.Items {
+		fmt.Fprintf(&text, "%s on %s: %s %s, deleted %v, annotations %v, containers %v\n", p.Name, p.Spec.NodeName, p.Status.Phase, p.Status.Message,
+			p.DeletionTimestamp, p.Annotations, p.Status.ContainerStatuses)
+	}
+	return text.String()
 }
 
 func (m *moves) readMoves(ctx context.Context, s *transitions, pod corev1.Pod, since *metav1.Time) {
@@ -271,6 +293,7 @@ func (s *transitions) line(text string) {
 		state, why = move.State(of[1]), of[2]
 	}
 	s.mu.Lock()
+	s.lines = append(s.lines, text)
 	var call func(move.State)
 	for job, c := range s.calls {
 		if found[1] == job || strings.HasPrefix(found[1], job+"-") {
