@@ -60,6 +60,23 @@ func TestRun_SetsAreFoundWhereTheyPay(t *testing.T) {
 	t.Logf("makespan: in turns %.0f s, in sets %.0f s, plain sharing with gaps %.0f s", turns, sets, shared)
 }
 
+// While the speeds of two jobs alone are measured they have equal parts. What one of them lost by the policy's shares meanwhile, it
+// would never catch up: the GPU does less once one of them has ended.
+func TestRun_NoJobFallsBehindBeforeSpeedsAreKnown(t *testing.T) {
+	m := sim.Machine{Cores: 4, GPUs: 1, Widths: []int{1}}
+	job := func(arrival, work, need float64) sim.Job {
+		return sim.Job{Arrival: arrival, Work: work, Need: need, Limit: 1, On: []growth.GPU{"a"}, Speeds: sim.Alike(0.8), Wrong: 1}
+	}
+	jobs := []sim.Job{job(0, 65, 30), job(20, 200, 20)}
+	shared, _ := sim.Run(jobs, m.Cores, sim.Fair{})
+	for _, p := range sim.Shipped(sim.Policies()) {
+		divided, _ := sim.Run(jobs, m.Cores, p.New(m.Cores, 0))
+		for i := range jobs {
+			require.LessOrEqual(t, divided[i].End, 1.03*shared[i].End, "job %d", i)
+		}
+	}
+}
+
 // Turns of jobs that do more at the same time would double their times. The node measures that before they take turns.
 func TestStudy_JobsWithGapsLoseNothingByTurns(t *testing.T) {
 	cells, err := sim.Study(context.Background(), 4, sim.GPUMachines()[4:], sim.Shipped(sim.Policies()), quiet)
