@@ -151,7 +151,7 @@ func (n *Node) chargeGroup(g gpuGroup, readings []gpuReading, elapsed growth.Sec
 		if elapsed > 0 {
 			t.rate = growth.MilliCPU(1000 * charges[i] / elapsed)
 			t.recent = recentUse{
-				held:     growth.Share(min((r.alone+r.shared)/elapsed, 1)),
+				held:     growth.Share(min((r.alone+r.shared+r.set)/elapsed, 1)),
 				waited:   growth.Share(min(r.waited/elapsed, 1)),
 				measured: r.measured,
 			}
