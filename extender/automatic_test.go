@@ -91,6 +91,14 @@ func TestExtender_MovesConvergedJobs(t *testing.T) {
 	require.NotEqual(t, old.Spec.NodeName, moved.Spec.NodeName)
 	requireEvent(t, plane, old.Name, "The reason is: the jobs of both nodes end ")
 	requireEvent(t, plane, moved.Name, "The job has moved from node "+old.Spec.NodeName+" to "+moved.Spec.NodeName)
+	require.Equal(t, 1, n.together("converged"))
+	n.requireHistory(t, moved)
+	requireDrain(t, c, ended)
+}
+
+// requireHistory checks that one move of the pod's job is on the bus and on the pod.
+func (n *node) requireHistory(t *testing.T, moved *corev1.Pod) {
+	t.Helper()
 	entries, _, err := n.bus.List(t.Context(), bus.Moved)
 	require.NoError(t, err)
 	require.Len(t, entries, 1)
@@ -98,9 +106,7 @@ func TestExtender_MovesConvergedJobs(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, past.Count)
 	require.True(t, past.Continues(growth.PodUID(moved.UID)))
-	require.Equal(t, 1, n.together("converged"))
-	shown, err := plane.Client.CoreV1().Pods("default").Get(t.Context(), moved.Name, metav1.GetOptions{})
+	shown, err := n.plane.Client.CoreV1().Pods("default").Get(t.Context(), moved.Name, metav1.GetOptions{})
 	require.NoError(t, err)
 	require.Equal(t, past.String(), shown.Annotations[gpushare.MovesAnnotation])
-	requireDrain(t, c, ended)
 }

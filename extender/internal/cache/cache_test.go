@@ -63,7 +63,7 @@ func TestCache_IgnoresUnreadableRecords(t *testing.T) {
 			{Name: "c", GPUs: []growth.GPUShare{{GPU: "n-a", Memory: growth.GiB}}},
 		}})
 		c.Settle()
-		require.Equal(t, 2, c.Cache.Snapshot().Refused)
+		require.Equal(t, 3, c.Cache.Snapshot().Refused)
 		require.Equal(t, 23*growth.GiB, c.Cache.Snapshot().Node("n").GPUs[0].Free())
 	})
 }

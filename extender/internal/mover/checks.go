@@ -37,7 +37,7 @@ func (c *checks) allowed(ctx context.Context, ref growth.PodRef, on growth.NodeN
 	if err == nil {
 		var n occupied
 		if n, err = c.node(ctx, on); err == nil {
-			return obstacle(pod, n) == ""
+			return unschedulable(pod, n) == ""
 		}
 	}
 	if c.err == nil {

@@ -21,16 +21,16 @@ import (
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
-// world is two nodes with one GPU. Two jobs with 500 GPU-seconds left share that of node a: one should move to node b.
-type world struct {
+// harness is two nodes with one GPU. Two jobs with 500 GPU-seconds left share that of node a: one should move to node b.
+type harness struct {
 	*clustertest.Cluster
 	mover   *mover.Mover
 	pods    []*corev1.Pod
 	samples []bus.Sample
 }
 
-func newWorld(t *testing.T, mode mover.Mode) *world {
-	w := &world{Cluster: clustertest.New(t)}
+func newHarness(t *testing.T, mode mover.Mode) *harness {
+	w := &harness{Cluster: clustertest.New(t)}
 	for _, name := range []string{"a", "b"} {
 		w.Node(name, 16)
 		ready := corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}
@@ -62,7 +62,7 @@ func newWorld(t *testing.T, mode mover.Mode) *world {
 }
 
 // job creates a pod that runs on a node, with its allocation and its sample.
-func (w *world) job(name string, on growth.NodeName, memory growth.MiB) {
+func (w *harness) job(name string, on growth.NodeName, memory growth.MiB) {
 	pod := clustertest.Pod(name, "4Gi", 4)
 	pod.CreationTimestamp = metav1.NewTime(time.Now().Add(-time.Hour))
 	pod.Annotations[gpushare.GPUAnnotation] = string(on) + "-a"
@@ -93,14 +93,14 @@ func (w *world) job(name string, on growth.NodeName, memory growth.MiB) {
 }
 
 // publish writes the samples, as the coordinator does every few seconds.
-func (w *world) publish() {
+func (w *harness) publish() {
 	for _, s := range w.samples {
 		clustertest.Record(w.Cluster, bus.SampleKey(s.Pod.UID), s)
 	}
 	w.Settle()
 }
 
-func (w *world) moves() (all []move.Record) {
+func (w *harness) moves() (all []move.Record) {
 	entries, _, err := w.Bus.List(w.T.Context(), bus.Moves)
 	require.NoError(w.T, err)
 	for _, entry := range entries {
@@ -111,7 +111,7 @@ func (w *world) moves() (all []move.Record) {
 	return all
 }
 
-func (w *world) events() string {
+func (w *harness) events() string {
 	list, err := w.Client.CoreV1().Events("default").List(w.T.Context(), metav1.ListOptions{})
 	require.NoError(w.T, err)
 	var all []string
@@ -126,33 +126,33 @@ const because = "the jobs of both nodes end 16m10s earlier in total, and the mov
 func TestMover_MovesWithoutRequest(t *testing.T) {
 	tests := map[string]struct {
 		mode   mover.Mode
-		change func(w *world)
+		change func(w *harness)
 		stays  bool
 		event  string
 	}{
 		"all is known": {
-			change: func(*world) {},
+			change: func(*harness) {},
 			event:  "p: MoveBegan: The job moves from node a to b. It saves first. The reason is: " + because,
 		},
-		"moves are made on request only": {mode: mover.Requested, change: func(*world) {}, stays: true},
+		"moves are made on request only": {mode: mover.Requested, change: func(*harness) {}, stays: true},
 		"a dry run": {
-			mode: mover.DryRun, change: func(*world) {}, stays: true,
+			mode: mover.DryRun, change: func(*harness) {}, stays: true,
 			event: "p: WouldMove: The job would move from node a to b if moves were automatic. The reason is: " + because,
 		},
-		"one job has no sample": {change: func(w *world) {
+		"one job has no sample": {change: func(w *harness) {
 			require.NoError(w.T, w.Bus.Delete(w.T.Context(), bus.SampleKey("q-uid")))
 		}, stays: true},
-		"the samples are stale":     {change: func(*world) { time.Sleep(4 * time.Minute) }, stays: true},
+		"the samples are stale":     {change: func(*harness) { time.Sleep(4 * time.Minute) }, stays: true},
 		"a sample of another node":  {change: change(func(s *bus.Sample) { s.Node = "b" }), stays: true},
 		"a poisoned sample":         {change: change(func(s *bus.Sample) { s.ETA.Remaining.Likely = 1e300 }), stays: true},
-		"an unreadable sample":      {change: func(w *world) { w.Put(bus.SampleKey("q-uid"), []byte("{")) }, stays: true},
+		"an unreadable sample":      {change: func(w *harness) { w.Put(bus.SampleKey("q-uid"), []byte("{")) }, stays: true},
 		"a paused job":              {change: change(func(s *bus.Sample) { s.Paused = bus.PauseComplete }), stays: true},
 		"no checkpoint was saved":   {change: change(func(s *bus.Sample) { s.Checkpoint = nil }), stays: true},
 		"a checkpoint on no volume": {change: change(func(s *bus.Sample) { s.Checkpoint.Path = "/tmp/job.pt" }), stays: true},
-		"a path of the node alone":  {change: func(w *world) { w.mover.SharedPaths = nil }, stays: true},
-		"the target is cordoned":    {change: func(w *world) { w.cordon("b") }, stays: true},
-		"a disruption budget":       {change: func(w *world) { w.mover.Protected = func(*corev1.Pod) string { return "default/all" } }, stays: true},
-		"a job from or to it moves": {change: func(w *world) {
+		"a path of the node alone":  {change: func(w *harness) { w.mover.SharedPaths = nil }, stays: true},
+		"the target is cordoned":    {change: func(w *harness) { w.cordon("b") }, stays: true},
+		"a disruption budget":       {change: func(w *harness) { w.mover.Protected = func(*corev1.Pod) string { return "default/all" } }, stays: true},
+		"a job from or to it moves": {change: func(w *harness) {
 			clustertest.Record(w.Cluster, bus.MoveKey("x"), bus.Move{Move: move.Record{
 				ID: "move-x", Old: "x", From: "c", To: "b", State: move.Evicted, Since: time.Now(), Began: time.Now(),
 				Next: move.Successor{Namespace: "default", Owner: "o"}, Checkpoint: &move.Checkpoint{},
@@ -165,7 +165,7 @@ func TestMover_MovesWithoutRequest(t *testing.T) {
 				if test.mode == "" {
 					test.mode = mover.Automatic
 				}
-				w := newWorld(t, test.mode)
+				w := newHarness(t, test.mode)
 				w.publish()
 				test.change(w)
 				w.Settle()
@@ -189,8 +189,8 @@ func TestMover_MovesWithoutRequest(t *testing.T) {
 }
 
 // change changes the samples of all jobs.
-func change(one func(*bus.Sample)) func(*world) {
-	return func(w *world) {
+func change(one func(*bus.Sample)) func(*harness) {
+	return func(w *harness) {
 		for i := range w.samples {
 			one(&w.samples[i])
 		}
@@ -198,7 +198,7 @@ func change(one func(*bus.Sample)) func(*world) {
 	}
 }
 
-func (w *world) cordon(name string) {
+func (w *harness) cordon(name string) {
 	n, err := w.Client.CoreV1().Nodes().Get(w.T.Context(), name, metav1.GetOptions{})
 	require.NoError(w.T, err)
 	n.Spec.Unschedulable = true
@@ -209,7 +209,7 @@ func (w *world) cordon(name string) {
 // A pod of 14 GiB is pending: both nodes have 12 GiB free or less. A job of unknown size moves for it, once.
 func TestMover_MakesRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, mover.Automatic)
+		w := newHarness(t, mover.Automatic)
 		w.job("r", "b", 4)
 		require.NoError(t, w.Client.CoreV1().Pods("default").Delete(t.Context(), "q", metav1.DeleteOptions{}))
 		require.NoError(t, w.Bus.Delete(t.Context(), bus.AllocationKey("a", "q-uid")))
@@ -238,7 +238,7 @@ func TestMover_MovesAJobTwice(t *testing.T) {
 	}{"once before": {1, 1}, "twice before": {2, 0}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, mover.Automatic)
+				w := newHarness(t, mover.Automatic)
 				for _, name := range []string{"p", "q"} {
 					clustertest.Record(w.Cluster, bus.MovedKey("owner-of-"+name), bus.MovedJob{
 						Written: time.Now(), History: move.History{Count: test.count},

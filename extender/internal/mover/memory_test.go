@@ -19,7 +19,7 @@ func TestMover_ReservesMemoryOnTheTarget(t *testing.T) {
 	for _, state := range []move.State{move.Placed, move.Done, move.Aborted} {
 		t.Run(string(state), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, mover.Requested)
+				w := newHarness(t, mover.Requested)
 				w.publish()
 				record := bus.Move{Pod: clustertest.Ref(w.pods[0]), Move: move.Record{
 					ID: "move-1", Old: "p-uid", From: "a", To: "b", State: move.Saving, Since: time.Now(), Began: time.Now(),

@@ -11,9 +11,9 @@ import (
 	"github.com/trellis-gpu/trellis/growth"
 )
 
-// obstacle returns why kube-scheduler would not place a pod on a node, apart from GPU memory, or "". It is stricter: pods with
+// unschedulable returns why kube-scheduler would not place a pod on a node, apart from GPU memory, or "". It is stricter: pods with
 // rules about other pods are not moved without a request.
-func obstacle(pod *corev1.Pod, on occupied) string {
+func unschedulable(pod *corev1.Pod, on occupied) string {
 	switch {
 	case pod.Spec.NodeName == on.node.Name:
 		return "the pod is there"

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestObstacle(t *testing.T) {
+func TestUnschedulable(t *testing.T) {
 	selector := func(key string, operator corev1.NodeSelectorOperator, values ...string) func(*corev1.Pod, *occupied) {
 		return func(p *corev1.Pod, _ *occupied) {
 			p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
@@ -29,7 +29,7 @@ func TestObstacle(t *testing.T) {
 		"cordoned":      {func(_ *corev1.Pod, n *occupied) { n.node.Spec.Unschedulable = true }, "the node is cordoned"},
 		"not ready":     {func(_ *corev1.Pod, n *occupied) { n.node.Status.Conditions = nil }, "the node is not ready"},
 		"a taint":       {func(_ *corev1.Pod, n *occupied) { n.node.Spec.Taints = []corev1.Taint{taint} }, "the node has a taint"},
-		"a taint that is a wish": {func(_ *corev1.Pod, n *occupied) {
+		"a taint that is a preference": {func(_ *corev1.Pod, n *occupied) {
 			n.node.Spec.Taints = []corev1.Taint{{Key: "gpu", Effect: "PreferNoSchedule"}}
 		}, ""},
 		"a tolerated taint": {func(p *corev1.Pod, n *occupied) {
@@ -61,7 +61,7 @@ func TestObstacle(t *testing.T) {
 				},
 			}}
 			test.change(pod, &n)
-			require.Equal(t, test.want, obstacle(pod, n))
+			require.Equal(t, test.want, unschedulable(pod, n))
 		})
 	}
 }
