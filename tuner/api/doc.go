@@ -9,6 +9,8 @@
 //	  "jobs":  [{"sample": Sample, "advice": Advice or null}]                          // by namespace and name
 //	}
 //
+// A job with several pods has one entry per pod. That with pods is the job's; the others have partOf.
+//
 // The field resources of Advice has what a job should request: CPU, memory and GPU memory, each with the interval in which 80 %
 // of such peaks are, and before the first step the time of a step.
 //

@@ -28,4 +28,15 @@ type Job struct {
 	Advice *bus.Advice `json:"advice"`
 	// Goodput has the predicted goodput by batch size; absent for a job without measurements or without a declared range.
 	Goodput []goodput.Value `json:"goodput,omitempty"`
+	// Pods are all pods of a job with several: on the entry of the pod whose curve is that of the job. PartOf is the UID of that
+	// pod, on the entries of the others. Both are absent for a job with one pod.
+	Pods   []Pod         `json:"pods,omitempty"`
+	PartOf growth.PodUID `json:"partOf,omitempty"`
+}
+
+// Pod is a pod of a job with several.
+type Pod struct {
+	Pod  growth.PodRef   `json:"pod"`
+	Node growth.NodeName `json:"node"`
+	GPUs []growth.GPU    `json:"gpus,omitempty"`
 }

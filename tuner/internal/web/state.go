@@ -31,6 +31,7 @@ func state(s *history.Snapshot) api.State {
 			doc.Jobs = append(doc.Jobs, job)
 		}
 	}
+	joinGangs(doc.Jobs)
 	return doc
 }
 

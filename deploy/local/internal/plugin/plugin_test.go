@@ -81,7 +81,7 @@ func TestPlugin_PrintsJSON(t *testing.T) {
 	}{
 		"top": {"cluster", []string{"top"}, func(t *testing.T, got map[string]any) {
 			require.Len(t, got["nodes"], 2)
-			require.Len(t, got["jobs"], 6, "first has ended")
+			require.Len(t, got["jobs"], 10, "first has ended")
 			var shares []any
 			for _, job := range got["jobs"].([]any) {
 				shares = append(shares, job.(map[string]any)["gpuSharePercent"])

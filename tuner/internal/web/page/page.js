@@ -144,15 +144,21 @@ function batchSizes(sample, advice, goodput) {
   return line;
 }
 
+// podLine shows one pod of a job with several.
+function podLine({ pod, node, gpus }) {
+  return make("small", { title: (gpus || []).join(" ") }, `${pod.name}: ${node}`);
+}
+
 // jobRows returns the row of a job and, below it, the reason for its advice.
-function jobRows({ sample, advice, goodput }) {
-  const name = make("td", {}, make("strong", {}, `${sample.pod.namespace}/${sample.pod.name}`));
+function jobRows({ sample, advice, goodput, pods }) {
+  const name = make("td", {}, make("strong", {}, `${sample.pod.namespace}/${sample.pod.name}`),
+    ...(pods ? [make("small", { title: "the pods of this job" }, `${pods.length} pods`)] : []));
   const reason = make("td", { colspan: 12 }, (advice && advice.reason) || "", batchSizes(sample, advice, goodput), requests(advice));
   const step = make("td", { class: "n" }, sample.totalSteps ? `${sample.step} / ${sample.totalSteps}` : String(sample.step));
   if (sample.totalSteps) step.append(bar(sample.step, sample.totalSteps));
   const gpus = (sample.gpus || []).map(short).join(", ");
   return [make("tr", {}, name,
-    make("td", {}, sample.node, make("small", { title: (sample.gpus || []).join(" ") }, gpus)),
+    pods ? make("td", {}, ...pods.map(podLine)) : make("td", {}, sample.node, make("small", { title: (sample.gpus || []).join(" ") }, gpus)),
     step,
     make("td", { class: "n" }, sample.reported ? `${sample.metric} ${number(sample.value || 0)}` : "–"),
     make("td", {}, `${(sample.growth || 0).toFixed(2)}`, growthChart(sample.pod.uid, sample.growth || 0)),
@@ -174,14 +180,14 @@ function setStatus(text, bad) {
 function show(state) {
   const samples = state.jobs.map(job => job.sample);
   $("nodes").replaceChildren(...state.nodes.map(node => nodeCard(node, samples.filter(s => s.node === node.node))));
-  $("jobs").replaceChildren(...state.jobs.flatMap(jobRows));
+  $("jobs").replaceChildren(...state.jobs.filter(job => !job.partOf).flatMap(jobRows));
   $("empty").hidden = state.jobs.length > 0 || !state.synced;
   const present = new Set(state.jobs.map(job => job.sample.pod.uid));
   for (const uid of growthHistory.keys()) if (!present.has(uid)) growthHistory.delete(uid);
   if (state.error) setStatus(state.error, true);
   else if (!state.synced) setStatus("waiting for the state bus …", false);
   else if (state.refused) setStatus(`${state.refused.length} undecodable record(s) ignored: ${state.refused[0]}`, true);
-  else setStatus(`${state.jobs.length} job(s) on ${state.nodes.length} node(s)`, false);
+  else setStatus(`${state.jobs.filter(job => !job.partOf).length} job(s) on ${state.nodes.length} node(s)`, false);
 }
 
 const events = new EventSource("api/v1/state?watch=1");
