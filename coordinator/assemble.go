@@ -173,6 +173,10 @@ func (p *parts) join(c *config.Config, registry *prometheus.Registry) (err error
 			return nil
 		},
 		func(ctx context.Context) error {
+			p.loop.FollowGangs(ctx, p.bus, p.node)
+			return nil
+		},
+		func(ctx context.Context) error {
 			p.loop.FollowJobs(ctx, p.bus, p.node)
 			return nil
 		},

@@ -16,6 +16,7 @@
 //	models/programs/<program>               tuner          ProgramModel  persistent
 //	moves/<pod uid>                         extender       Move          until completed, plus one hour
 //	moved/<job>                             extender       MovedJob      while the job exists, plus three days
+//	gangs/<gang>/<node>                     coordinator    GangRanks     while the writer is alive
 //	refusals/<pod uid>                      extender       Refusal       until the pod is recreated
 //	widths/<owner uid>                      extender       WidthChange   until 30 days after the last change
 //

@@ -29,6 +29,7 @@ const (
 	KindMoved       Kind = "moved"
 	KindRefusal     Kind = "refusals"
 	KindWidth       Kind = "widths"
+	KindGang        Kind = "gangs"
 	// KindRuns is a node's runs of a program, KindProgram what is known of it from all nodes.
 	KindRuns    Kind = "runs"
 	KindProgram Kind = "models/programs"
@@ -54,6 +55,7 @@ const (
 	Moved    = Prefix + "moved/"
 	Refusals = Prefix + "refusals/"
 	Widths   = Prefix + "widths/"
+	Gangs    = Prefix + "gangs/"
 	Runs     = Prefix + "runs/"
 	Programs = Models + "programs/"
 )
@@ -116,6 +118,9 @@ func RefusalKey(pod growth.PodUID) string { return Refusals + string(pod) }
 // WidthKey returns the key of the last change of a job's number of workers. A job is its owner here, by its UID.
 func WidthKey(owner growth.PodUID) string { return Widths + string(owner) }
 
+// GangKey returns the key of what a node says about its ranks of a job on several nodes. gang is Sample.Gang.
+func GangKey(gang string, node growth.NodeName) string { return Gangs + gang + "/" + string(node) }
+
 // RunsKey returns the key of a node's runs of a program. It is not below the node's prefix: only the tuner reads these
 // records, and others watch all nodes.
 func RunsKey(node growth.NodeName, program programs.ID) string {
@@ -162,6 +167,8 @@ func parsedKey(parts []string) (parsed Key) {
 		parsed = Key{Kind: KindMove, Pod: growth.PodUID(parts[1])}
 	case parts[0] == string(KindMoved) && len(parts) == 2:
 		parsed = Key{Kind: KindMoved, Name: parts[1]}
+	case parts[0] == string(KindGang) && len(parts) == 3:
+		parsed = Key{Kind: KindGang, Name: parts[1], Node: growth.NodeName(parts[2])}
 	case parts[0] == string(KindRefusal) && len(parts) == 2:
 		parsed = Key{Kind: KindRefusal, Pod: growth.PodUID(parts[1])}
 	case parts[0] == string(KindWidth) && len(parts) == 2:
@@ -218,6 +225,8 @@ func (k Key) String() string {
 		return RefusalKey(k.Pod)
 	case KindWidth:
 		return WidthKey(k.Pod)
+	case KindGang:
+		return GangKey(k.Name, k.Node)
 	case KindRuns:
 		return RunsKey(k.Node, k.Program)
 	case KindProgram:

@@ -30,6 +30,7 @@ func TestParseKey_InvertsTheBuilders(t *testing.T) {
 		"moved":       {bus.MovedKey("owner.2"), bus.Key{Kind: bus.KindMoved, Name: "owner.2"}},
 		"runs":        {bus.RunsKey("n1", program), bus.Key{Kind: bus.KindRuns, Node: "n1", Program: program}},
 		"program":     {bus.ProgramKey(program), bus.Key{Kind: bus.KindProgram, Program: program}},
+		"gang":        {bus.GangKey("0f4b11", "n1"), bus.Key{Kind: bus.KindGang, Name: "0f4b11", Node: "n1"}},
 		"refusal":     {bus.RefusalKey("uid"), bus.Key{Kind: bus.KindRefusal, Pod: "uid"}},
 		"width":       {bus.WidthKey("uid"), bus.Key{Kind: bus.KindWidth, Pod: "uid"}},
 	} {
@@ -93,6 +94,7 @@ func FuzzBuiltKeys(f *testing.F) {
 			{Kind: bus.KindMove, Pod: pod},
 			{Kind: bus.KindRefusal, Pod: pod},
 			{Kind: bus.KindModel, Name: b},
+			{Kind: bus.KindGang, Name: b, Node: node},
 			{Kind: bus.KindRuns, Node: node, Program: programs.IDOf("team-a", b)},
 			{Kind: bus.KindProgram, Program: programs.IDOf(programs.Shared, b)},
 		} {

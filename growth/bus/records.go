@@ -9,11 +9,14 @@ import (
 	"github.com/trellis-gpu/trellis/growth/elastic"
 	"github.com/trellis-gpu/trellis/growth/goodput"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
+	"github.com/trellis-gpu/trellis/growth/halt"
 	"github.com/trellis-gpu/trellis/growth/interference"
 	"github.com/trellis-gpu/trellis/growth/move"
 	"github.com/trellis-gpu/trellis/growth/peaks"
 	"github.com/trellis-gpu/trellis/growth/programs"
 	"github.com/trellis-gpu/trellis/growth/remaining"
+	"github.com/trellis-gpu/trellis/growth/save"
+	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
 // NodeGPUs is a node's inventory, published by its device plugin.
@@ -133,6 +136,20 @@ type MovedJob struct {
 	// Kind identifies jobs of one program, whose moves take about as long; empty if it is unknown.
 	Kind interference.Kind `json:"kind,omitempty"`
 	move.History
+}
+
+// GangRanks is what a node says about its ranks of a job on several nodes, while the job is to stop or to save. The node with
+// the lowest name among those with ranks leads the job: all others follow its order.
+type GangRanks struct {
+	Header
+	Ranks []halt.Rank `json:"ranks"`
+	// Pause is set while the user has paused one of the node's pods, Save is the open request of one of them; empty if none is.
+	Pause bool   `json:"pause,omitempty"`
+	Save  string `json:"save,omitempty"`
+	// Order is what the processes of the node have been told.
+	Order wire.Stop `json:"order"`
+	// Part is what the node's ranks have saved for the last request; nil while answers are missing.
+	Part *save.Part `json:"part,omitempty"`
 }
 
 // NodeLoad is the load of a node, published by its coordinator.

@@ -6,4 +6,7 @@
 // one, plus the steps that the job makes until the order arrives, plus a margin of at least two. A rank answers an order at
 // once. If one of them has passed the step already, a later step is named, and the ranks that have stopped continue up to
 // it. A job of which a rank is not connected is not stopped.
+//
+// Ranks on other nodes count like those of this node (Elsewhere). One node leads and names the step; the others take over its order
+// (Follow).
 package halt

@@ -20,10 +20,11 @@ const (
 	maxProcesses = 256
 )
 
-// Process identifies a process by its connection.
+// Process identifies a process by its connection. Node is empty for one on this node.
 type Process struct {
 	Slot       string
 	Connection int64
+	Node       growth.NodeName
 }
 
 // Job is the state of one job. The zero value is a job that runs.
@@ -124,13 +125,13 @@ func (j *Job) resume() (wire.Stop, bool) {
 		return wire.Stop{}, false
 	}
 	j.began = time.Time{}
-	j.order = wire.Stop{Sequence: j.order.Sequence + 1}
+	j.order = wire.Stop{Sequence: j.next()}
 	return j.order, true
 }
 
 // announce names the step after which all ranks stop.
 func (j *Job) announce(now time.Time, pace growth.Seconds) wire.Stop {
-	j.order = wire.Stop{Sequence: j.order.Sequence + 1, Stop: true}
+	j.order = wire.Stop{Sequence: j.next(), Stop: true}
 	if !j.several() {
 		return j.order
 	}
@@ -152,7 +153,11 @@ func (j *Job) announce(now time.Time, pace growth.Seconds) wire.Stop {
 func (j *Job) margin(pace growth.Seconds) int64 {
 	margin := int64(leastMargin)
 	if pace > 0 {
-		margin = max(margin, int64(math.Ceil(float64(answerTime/pace))))
+		answer := answerTime
+		if j.far() {
+			answer = farAnswerTime
+		}
+		margin = max(margin, int64(math.Ceil(float64(answer/pace))))
 	}
 	return min(margin<<min(j.doubled, 20), mostMargin)
 }
@@ -189,11 +194,13 @@ func (j *Job) Incomplete() bool {
 	return j.several() && len(ranks) < j.worldSize()
 }
 
-// Connected reports whether a process of the job has reported.
-func (j *Job) Connected() bool { return len(j.all) > 0 }
+// Connected reports whether a process of the job on this node has reported.
+func (j *Job) Connected() bool { return len(j.Processes()) > 0 }
 
-// Processes returns the processes that have reported.
-func (j *Job) Processes() []Process { return slices.Collect(maps.Keys(j.all)) }
+// Processes returns the processes of this node that have reported.
+func (j *Job) Processes() []Process {
+	return slices.DeleteFunc(slices.Collect(maps.Keys(j.all)), func(p Process) bool { return p.Node != "" })
+}
 
 // Several reports whether the job has several ranks.
 func (j *Job) Several() bool { return j.several() }

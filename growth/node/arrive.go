@@ -141,6 +141,7 @@ func (e PodDeleted) apply(n *Node) {
 func (n *Node) leave(j *job) {
 	uid := j.pod.Ref.UID
 	n.announceEnd(j)
+	n.hush(j)
 	if j.spec.Progress.Source != gpushare.FromSocket {
 		n.out.Unfollow = append(n.out.Unfollow, uid)
 	}

@@ -46,6 +46,8 @@ type Effects struct {
 	// Samples are the jobs whose sample must be published (see Node.Sample), Forget those whose sample must be deleted.
 	Samples []SampleDue
 	Forget  []growth.PodUID
+	// Gangs must be published at once, for the other nodes of these jobs.
+	Gangs []GangReport
 	// Load must be published. Nil means no change.
 	Load *bus.NodeLoad
 	// Speeds must be published. Nil means no change.
@@ -85,6 +87,12 @@ type SlotStop struct {
 type SlotSave struct {
 	Slot string
 	Save wire.Save
+}
+
+// GangReport is what this node says about its ranks of a job on several nodes; Record is nil once it has none.
+type GangReport struct {
+	Gang   string
+	Record *bus.GangRanks
 }
 
 // Follow is the log or file to which a job writes its progress.

@@ -36,6 +36,12 @@ type AllocationsChanged struct {
 // AdviceChanged has the tuner's advice for all jobs.
 type AdviceChanged struct{ Advice map[growth.PodUID]bus.Advice }
 
+// GangsChanged has what other nodes say about their ranks, by Sample.Gang and node. Self is the name of this node.
+type GangsChanged struct {
+	Self   growth.NodeName
+	Others map[string]map[growth.NodeName]bus.GangRanks
+}
+
 // CapacityChanged has the node's allocatable CPU.
 type CapacityChanged struct{ CPU growth.MilliCPU }
 

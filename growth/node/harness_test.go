@@ -48,8 +48,9 @@ type harness struct {
 	sent        map[string]wire.Config
 	stopped     map[string]wire.Stop
 	saves       map[string]wire.Save
-	refuse      node.ResizeResult // the API server's answer to resizes
-	held        bool              // results of resizes are not reported
+	gangs       map[string]*bus.GangRanks // what the node says on the bus
+	refuse      node.ResizeResult         // the API server's answer to resizes
+	held        bool                      // results of resizes are not reported
 	machine     *machine
 	annotations map[string][]string                   // of the jobs of complete, by name
 	kubelet     func(before, asked node.Pod) node.Pod // returns the pod after a resize; nil applies every resize
@@ -69,6 +70,7 @@ func newHarness(t *testing.T) *harness {
 		sent:        map[string]wire.Config{},
 		stopped:     map[string]wire.Stop{},
 		saves:       map[string]wire.Save{},
+		gangs:       map[string]*bus.GangRanks{},
 		published:   map[programs.ID][]programs.Run{},
 	}
 }
@@ -106,6 +108,9 @@ func (w *harness) step(e node.Event) {
 	}
 	for _, s := range effects.Saves {
 		w.saves[s.Slot] = s.Save
+	}
+	for _, g := range effects.Gangs {
+		w.gangs[g.Gang] = g.Record
 	}
 	for _, event := range effects.Events {
 		w.events = append(w.events, fmt.Sprintf("%s %s: %s", event.Pod.Name, event.Reason, event.Message))

@@ -93,6 +93,7 @@ type job struct {
 	settings      settings
 	pause         pause
 	save          saving
+	far           farRanks
 	trial         trial.State
 	batch         batchState
 	attempt       int64 // number of the config within one generation of advice

@@ -37,6 +37,8 @@ type Node struct {
 	pastRefusals map[growth.PodUID]resize.Refusal // likewise
 	pastYields   map[growth.PodUID]yielded        // likewise
 	advice       map[growth.PodUID]bus.Advice
+	self         growth.NodeName                              // this node, on the bus
+	gangs        map[string]map[growth.NodeName]bus.GangRanks // what other nodes say about jobs on several nodes
 
 	allocatable     growth.MilliCPU                   // 0 while unknown
 	accounted       map[growth.PodUID]growth.MilliCPU // requests of all pods of the node

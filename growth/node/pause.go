@@ -10,6 +10,7 @@ import (
 	"github.com/trellis-gpu/trellis/growth/fairfinish"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 	"github.com/trellis-gpu/trellis/growth/halt"
+	"github.com/trellis-gpu/trellis/growth/wire"
 )
 
 const (
@@ -121,7 +122,7 @@ func (n *Node) wakeForStops() time.Time {
 func (n *Node) followPause(of *job) {
 	j := of.identity()
 	pods := n.podsOf(j)
-	wanted := n.wantsPause(pods)
+	wanted := n.wantsPause(pods) || n.pausedElsewhere(j)
 	p := &j.pause
 	switch {
 	case wanted && p.asked.IsZero():
@@ -139,6 +140,7 @@ func (n *Node) followPause(of *job) {
 		}
 		p.counted = n.now
 	}
+	n.say(j)
 }
 
 // stops reports whether the processes of the job should wait.
@@ -147,7 +149,7 @@ func (n *Node) stops(j *job) bool { return !j.pause.asked.IsZero() || j.save.nee
 // orderStop sends the order that is due to the job's processes.
 func (n *Node) orderStop(j *job, pods []*job, stop bool) {
 	p := &j.pause
-	order, due := p.halt.Next(n.now, stop, j.leader().rates.step)
+	order, due := n.nextOrder(j, stop)
 	if !due {
 		if order, due = p.halt.Order(); !due || n.now.Sub(p.repeated) < repeatStop {
 			return
@@ -162,6 +164,15 @@ func (n *Node) orderStop(j *job, pods []*job, stop bool) {
 			n.out.Stops = append(n.out.Stops, SlotStop{Slot: slot, Stop: order})
 		}
 	}
+}
+
+// nextOrder returns the order that is due: that of the node that leads the job, or this one's own.
+func (n *Node) nextOrder(j *job, stop bool) (wire.Stop, bool) {
+	if lead := n.leader(j); lead != "" {
+		order := n.others(j)[lead].Order
+		return order, j.pause.halt.Follow(n.now, order)
+	}
+	return j.pause.halt.Next(n.now, stop, j.leader().rates.step)
 }
 
 // deliverStop sends the order in force to slots that have just been opened.
@@ -185,7 +196,7 @@ func (n *Node) pauseLevel(j *job, wanted bool) (level pauseLevel, why string) {
 	case !p.halt.Connected() && (j.leader().spec.Progress.Source != gpushare.FromSocket || waited >= obeyTime):
 		return withoutCPU, "it is not connected through the shim (gpushare.step), so nothing lets it wait between two steps"
 	case p.halt.Incomplete() && waited >= obeyTime:
-		return withoutCPU, "some of its ranks run elsewhere, and all ranks stop after the same step or none does"
+		return withoutCPU, "some of its ranks run elsewhere and do not answer, and all ranks stop after the same step or none does"
 	case p.halt.Connected() && !p.halt.Obeys() && waited >= obeyTime:
 		return withoutCPU, "its shim is of an earlier release, which does not know pauses"
 	}

@@ -28,9 +28,13 @@ type saving struct {
 	last    *bus.Checkpoint
 	request *save.Request // open; nil if there is none
 	handled string        // the user's last request
-	atEnd   bool          // a request was made because the pod is being deleted
-	invalid string        // the value that an event has named
-	number  int64         // of the last request
+	answer  string        // what was written for the last request
+	// answered is the last request on this pod that has been answered.
+	answered string
+	atEnd    bool      // a request was made because the pod is being deleted
+	invalid  string    // the value that an event has named
+	number   int64     // of the last request
+	began    time.Time // when it was made
 }
 
 // needsStop reports whether the ranks of the job must stop after the same step for the open request.
@@ -42,8 +46,19 @@ func (n *Node) followSave(of *job) {
 	for _, pod := range n.podsOf(j) {
 		n.askedByUser(j, pod)
 	}
+	n.askedElsewhere(j)
+	n.followRequest(j)
+	n.say(j)
+}
+
+// followRequest follows the open request.
+func (n *Node) followRequest(j *job) {
 	s := &j.save
 	if s.request == nil {
+		return
+	}
+	if n.spansNodes(j) {
+		n.saveTogether(j)
 		return
 	}
 	h := &j.pause.halt
@@ -56,6 +71,12 @@ func (n *Node) followSave(of *job) {
 		n.orderStop(j, n.podsOf(j), true)
 		return
 	}
+	n.sendSaves(j)
+}
+
+// sendSaves sends the open request to the job's processes on this node.
+func (n *Node) sendSaves(j *job) {
+	s := &j.save
 	left := s.request.Deadline.Sub(n.now)
 	for _, pod := range n.podsOf(j) {
 		for _, slot := range n.slotsOf(pod.pod.Ref.UID) {
@@ -70,17 +91,26 @@ func (n *Node) followSave(of *job) {
 
 // reason is what the job reads.
 func (s *saving) reason() string {
-	if s.request.Name == "" {
+	if !byUser(s.request.Name) {
 		return "the pod is being deleted"
 	}
 	return "the user asks for it"
 }
+
+// endName begins the name of a request that the nodes of a job make because one of its pods is being deleted. No user can write
+// such a name.
+const endName = ".end-"
+
+func byUser(request string) bool { return request != "" && !strings.HasPrefix(request, endName) }
 
 // askedByUser follows gpushare/save. The answer of an earlier coordinator is in gpushare/saved.
 func (n *Node) askedByUser(j, pod *job) {
 	s := &j.save
 	name := pod.pod.Annotations[gpushare.SaveAnnotation]
 	answered, _, _ := strings.Cut(pod.pod.Annotations[gpushare.SavedAnnotation], " ")
+	if name != "" && name == s.handled && name != answered {
+		n.answerSave(j, pod)
+	}
 	if name == "" || name == s.handled || name == answered || s.request != nil {
 		return
 	}
@@ -118,7 +148,12 @@ func (n *Node) savesAtEnd(of *job, pod Pod) bool {
 		return false
 	}
 	s.request = nil // the present one takes its place
-	n.beginSave(j, "", pod.Deadline.Add(-killMargin))
+	name := ""
+	if n.spansNodes(j) {
+		name = fmt.Sprintf("%s%d", endName, n.now.UnixMilli())
+		s.handled = name
+	}
+	n.beginSave(j, name, pod.Deadline.Add(-killMargin))
 	return s.request != nil
 }
 
@@ -132,14 +167,16 @@ func (n *Node) beginSave(j *job, name string, deadline time.Time) {
 	s := &j.save
 	s.number = max(s.number+1, n.now.UnixMilli())
 	s.request = &save.Request{Number: s.number, Name: name, Deadline: deadline}
+	s.began = n.now
 	why := ""
 	switch h := &j.pause.halt; {
 	case j.spec.Checkpoint == gpushare.CheckpointNone:
 		why = gpushare.CheckpointAnnotation + " is \"none\""
 	case !h.Connected():
 		why = "it is not connected through the shim: register a function with gpushare.on_save(), and call gpushare.step()"
-	case h.Incomplete():
-		why = "some of its ranks run elsewhere, and all ranks save after the same step or none does"
+	case h.Incomplete() && !n.spansNodes(j):
+		why = "some of its ranks are not connected, or run elsewhere in pods that are not known to be of this job (" + gpushare.GangAnnotation + "), and all " +
+			"ranks save after the same step or none does"
 	}
 	if why != "" {
 		n.endSave(j, save.Outcome{Reason: why})
@@ -154,17 +191,15 @@ func (n *Node) endSave(j *job, o save.Outcome) {
 	if o.Saved == nil && s.atEnd && s.last != nil && n.now.Sub(s.last.At) <= oldCheckpoint { // by its handler of SIGTERM
 		o.Saved = &wire.Saved{Path: s.last.Path, SHA256: s.last.SHA256, Step: s.last.Step}
 	}
-	text := answer(request.Name, o)
+	s.answer = answer(request.Name, o)
 	for _, pod := range n.podsOf(j) {
-		if request.Name != "" && pod.pod.Annotations[gpushare.SaveAnnotation] == request.Name {
-			n.annotate(pod.pod.Ref, gpushare.SavedAnnotation, text)
-		}
+		n.answerSave(j, pod)
 	}
 	switch {
 	case o.Saved != nil:
 		n.event(j, 0, false, "Saved", fmt.Sprintf("The job saved a checkpoint of step %d in %s, because %s. Its SHA-256 is %s",
 			o.Saved.Step, o.Saved.Path, because(request), o.Saved.SHA256))
-	case request.Name != "" || o.Able:
+	case byUser(request.Name) || o.Able:
 		n.event(j, 0, true, "SaveFailed", fmt.Sprintf("The job has not saved, although %s: %s. %s",
 			because(request), o.Reason, s.lastText()))
 	default:
@@ -183,6 +218,16 @@ func answer(request string, o save.Outcome) string {
 	return gpushare.Saved{Request: request, Step: o.Saved.Step, SHA256: o.Saved.SHA256, Path: o.Saved.Path}.String()
 }
 
+// answerSave answers the request of one of the job's pods, once.
+func (n *Node) answerSave(j, pod *job) {
+	name := pod.pod.Annotations[gpushare.SaveAnnotation]
+	if !byUser(name) || name == pod.save.answered || !strings.HasPrefix(j.save.answer, name+" ") {
+		return
+	}
+	pod.save.answered = name
+	n.annotate(pod.pod.Ref, gpushare.SavedAnnotation, j.save.answer)
+}
+
 // leaveDeleted removes the pods of a job that were kept until it had saved.
 func (n *Node) leaveDeleted(j *job) {
 	if !j.save.atEnd {
@@ -196,8 +241,11 @@ func (n *Node) leaveDeleted(j *job) {
 }
 
 func because(r save.Request) string {
-	if r.Name == "" {
+	switch {
+	case r.Name == "":
 		return "its pod is being deleted"
+	case !byUser(r.Name):
+		return "a pod of the job is being deleted"
 	}
 	return "its user asked for it"
 }

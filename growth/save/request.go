@@ -20,11 +20,16 @@ type Request struct {
 	failure  string // of a process that could not save
 }
 
+// nothing is the reason of a job that has registered no function.
+const nothing = "none of its processes has anything to save"
+
 // Outcome is what came of a request.
 type Outcome struct {
 	// Saved is nil if the job has not saved. Reason says why.
 	Saved  *wire.Saved
 	Reason string
+	// Nothing is set if no process has anything to save.
+	Nothing bool
 	// Able is set if a process has tried to save, and so can save at all.
 	Able bool
 }
@@ -80,7 +85,7 @@ func (r *Request) Outcome(now time.Time, processes []halt.Process) (o Outcome, d
 		o.Reason = "its processes ended before they had saved"
 		return o, true
 	case missing == 0:
-		o.Reason = "none of its processes has anything to save"
+		o.Reason, o.Nothing = nothing, true
 		return o, true
 	case late:
 		o.Reason = "it did not answer in time: its step or its save function takes longer than it had"

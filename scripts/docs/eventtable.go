@@ -39,7 +39,7 @@ var explanations = []explanation{
 	{
 		Reason: "PausedPartly", From: "coordinator", On: "pod", Type: "Warning",
 		Meaning: "The user has paused the job, but it cannot be stopped, for the reason in the message. It has the least CPU request, and computes with what others leave.",
-		Advice:  "Let the job call `gpushare.step`, and run all of its ranks on one node.",
+		Advice:  "Let the job call `gpushare.step`. Ranks on several nodes need pods of one owner with one command, or `gpushare/gang`.",
 	},
 	{
 		Reason: "Resumed", From: "coordinator", On: "pod", Type: "Normal",

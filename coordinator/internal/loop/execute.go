@@ -106,6 +106,9 @@ func (l *Loop) publish(e node.Effects) {
 			delete(l.recalls, pod)
 		}
 	}
+	for _, g := range e.Gangs {
+		l.ports.Records.Gang(g)
+	}
 	if e.Load != nil {
 		l.ports.Records.Load(*e.Load)
 	}

@@ -75,6 +75,7 @@ type MemoryRequests interface {
 type Records interface {
 	// Sample publishes a sample. An urgent one does not wait for the usual gap between two writes.
 	Sample(s bus.Sample, urgent bool)
+	Gang(g node.GangReport)
 	Load(l bus.NodeLoad)
 	Speeds(s bus.Speeds)
 	// Runs publishes the runs of a program, at most once in a while. Without runs it deletes them.

@@ -162,6 +162,8 @@ func (h *harness) Load(l bus.NodeLoad) {
 
 func (h *harness) Speeds(bus.Speeds) {}
 
+func (h *harness) Gang(node.GangReport) {}
+
 func (h *harness) Runs(p node.LearnedProgram) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

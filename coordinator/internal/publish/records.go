@@ -64,6 +64,20 @@ func (r *Records) Sample(s bus.Sample, urgent bool) {
 	}
 }
 
+// Gang publishes what the node says about its ranks of a job on several nodes, without waiting for the gap.
+func (r *Records) Gang(g node.GangReport) {
+	key := bus.GangKey(g.Gang, r.node)
+	var value []byte
+	var err error
+	if g.Record != nil {
+		value, err = bus.Encode(*g.Record)
+	}
+	r.put(key, value, err)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.urgent[key] = true
+}
+
 // Load publishes the load of the node.
 func (r *Records) Load(l bus.NodeLoad) {
 	value, err := bus.Encode(l)

@@ -82,16 +82,18 @@ func TestPlugin_PrintsJSON(t *testing.T) {
 		"top": {"cluster", []string{"top"}, func(t *testing.T, got map[string]any) {
 			require.Len(t, got["nodes"], 2)
 			require.Len(t, got["jobs"], 10, "first has ended")
-			var shares []any
+			var shares, owners []any
 			for _, job := range got["jobs"].([]any) {
 				shares = append(shares, job.(map[string]any)["gpuSharePercent"])
+				owners = append(owners, job.(map[string]any)["owner"])
 			}
-			require.Equal(t, []any{nil, nil, 30., 70., nil, nil}, shares, "null where it is unknown or invalid")
+			require.Equal(t, []any{nil, nil, nil, nil, nil, nil, 30., 70., nil, nil}, shares, "null where it is unknown or invalid")
+			require.Equal(t, []any{"gang/bert", "gang/bert", "Job/ddp", "Job/ddp", "", "", "", "", "", ""}, owners)
 		}},
 		"inspect": {"cluster", []string{"inspect", "node-1"}, func(t *testing.T, got map[string]any) {
 			node := got["nodes"].([]any)[0].(map[string]any)
 			require.Len(t, got["nodes"], 1)
-			require.Equal(t, []any{"node-1", 48., 15., 24.}, []any{node["name"], node["units"], node["used"], node["unitsPerGPU"]})
+			require.Equal(t, []any{"node-1", 48., 16., 24.}, []any{node["name"], node["units"], node["used"], node["unitsPerGPU"]})
 		}},
 		"explain": {"running", []string{"explain", "second-nqh8f"}, func(t *testing.T, got map[string]any) {
 			require.Equal(t, "node-1", got["node"])
