@@ -76,6 +76,32 @@ func TestExtender_RefusesMoves(t *testing.T) {
 	requireDrain(t, c, ended)
 }
 
+// TestExtender_AbortsMovesOfJobsThatCannotSave shows the reasons of package gpushare's shim in the event, and that the job goes on.
+func TestExtender_AbortsMovesOfJobsThatCannotSave(t *testing.T) {
+	plane, c, ended := start(t, 2, gpushare.Resource, nil)
+	n := newNode(t, plane, c.Etcd)
+	for name, why := range map[string]string{
+		"full":     "the volume is full: free space on it, or request a larger one (OSError: No space left on device)",
+		"short":    "the file is larger than the limit of the process (ulimit -f): raise it (OSError: File too large)",
+		"readonly": "the volume is mounted read-only: mount a writable one at the path of the checkpoint (OSError: Read-only file system)",
+		"grace":    "it did not answer in time",
+	} {
+		n.mu.Lock()
+		n.fails[name] = why
+		n.mu.Unlock()
+		create(t, plane, name, "1Gi", 1)
+		n.ask(t, n.running(t, name, ""), gpushare.MoveAnywhere)
+		requireEvent(t, plane, name, "The move of the job to another one has ended early: the job did not save: "+why)
+		require.Eventually(t, func() bool {
+			pod, err := plane.Client.CoreV1().Pods("default").Get(t.Context(), name, metav1.GetOptions{})
+			require.NoError(t, err)
+			_, paused := pod.Annotations[gpushare.PausedAnnotation]
+			return !paused && pod.DeletionTimestamp == nil
+		}, time.Minute, 50*time.Millisecond, "it runs on")
+	}
+	requireDrain(t, c, ended)
+}
+
 // node plays kubelet and the coordinators: pods run as soon as they are bound, end when they are deleted, save when they are
 // asked to, and continue at the saved step.
 type node struct {
@@ -90,6 +116,7 @@ type node struct {
 	ends   map[string]int       // how often a pod of it has succeeded
 	ended  map[string]bool      // its program ends by itself
 	away   map[played]time.Time // who does nothing until a time
+	fails  map[string]string    // why a job cannot save
 	killed map[types.UID]bool   // the pods of a process that was killed: its open request to save fails
 }
 
@@ -122,6 +149,7 @@ func newNode(t *testing.T, plane *upstreamtest.Plane, c etcdbus.Config, changes 
 		ends:   map[string]int{},
 		ended:  map[string]bool{},
 		away:   map[played]time.Time{},
+		fails:  map[string]string{},
 		killed: map[types.UID]bool{},
 	}
 	for _, change := range changes {
@@ -225,6 +253,9 @@ func (n *node) coordinate(ctx context.Context, p *corev1.Pod) {
 		return
 	}
 	answer := gpushare.Saved{Request: request, Step: 40, SHA256: strings.Repeat("0f", 32), Path: "/checkpoints/job.pt"}
+	n.mu.Lock()
+	answer.Failed = n.fails[job(p.Name)]
+	n.mu.Unlock()
 	if n.wasKilled(p) {
 		answer = gpushare.Saved{Request: request, Failed: "its processes ended before they had saved"}
 	}
