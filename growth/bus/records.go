@@ -146,7 +146,7 @@ type GangRanks struct {
 	// Pause is set while the user has paused one of the node's pods, Save is the open request of one of them; empty if none is.
 	Pause bool   `json:"pause,omitempty"`
 	Save  string `json:"save,omitempty"`
-	// Order is what the processes of the node have been told.
+	// Order is the last order to the processes of the node.
 	Order wire.Stop `json:"order"`
 	// Part is what the node's ranks have saved for the last request; nil while answers are missing.
 	Part *save.Part `json:"part,omitempty"`

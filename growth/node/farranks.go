@@ -15,8 +15,7 @@ import (
 
 // The ranks of a job on several nodes stop after the same step, and save together. Each node says on the bus what its ranks have
 // reached and answered, and what its users ask for (bus.GangRanks); package halt counts the ranks of other nodes like its own. The
-// node with the lowest name leads: it names the step, and the others give their ranks its order. Nothing is said while nobody
-// asks.
+// node with the lowest name leads: it names the step, and the others give their ranks its order. Without a request nothing is said.
 //
 // A node leads only if it knows all ranks, so it knows all nodes of the job, and no other node can lead at the same time.
 
