@@ -151,43 +151,46 @@ func ParseKey(key string) (Key, error) {
 }
 
 // parsedKey returns the key with some parts; any key if none has them.
-func parsedKey(parts []string) (parsed Key) {
-	switch {
-	case parts[0] == "nodes" && len(parts) > 2:
-		parsed = nodeKey(parts[1:])
-	case parts[0] == "jobs" && len(parts) == 3:
-		parsed = Key{Kind: Kind(parts[2]), Pod: growth.PodUID(parts[1])}
-	case parts[0] == string(KindModel) && len(parts) == 2:
-		parsed = Key{Kind: KindModel, Name: parts[1]}
-	case parts[0] == string(KindModel) && len(parts) == 3 && parts[1] == "programs":
-		parsed = programKey(KindProgram, "", parts[2])
-	case parts[0] == string(KindRuns) && len(parts) == 3:
-		parsed = programKey(KindRuns, growth.NodeName(parts[1]), parts[2])
-	case parts[0] == string(KindMove) && len(parts) == 2:
-		parsed = Key{Kind: KindMove, Pod: growth.PodUID(parts[1])}
-	case parts[0] == string(KindMoved) && len(parts) == 2:
-		parsed = Key{Kind: KindMoved, Name: parts[1]}
-	case parts[0] == string(KindGang) && len(parts) == 3:
-		parsed = Key{Kind: KindGang, Name: parts[1], Node: growth.NodeName(parts[2])}
-	case parts[0] == string(KindRefusal) && len(parts) == 2:
-		parsed = Key{Kind: KindRefusal, Pod: growth.PodUID(parts[1])}
-	case parts[0] == string(KindWidth) && len(parts) == 2:
-		parsed = Key{Kind: KindWidth, Pod: growth.PodUID(parts[1])}
+func parsedKey(parts []string) Key {
+	switch len(parts) {
+	case 2:
+		return keyOfTwo(Kind(parts[0]), parts[1])
+	case 3:
+		return keyOfThree(parts[0], parts[1], parts[2])
+	case 4: // only those of nodes
+		key := Key{Kind: Kind(parts[2]), Node: growth.NodeName(parts[1])}
+		if key.Kind == KindEpoch {
+			key.GPU = growth.GPU(parts[3])
+		} else {
+			key.Pod = growth.PodUID(parts[3])
+		}
+		return key
 	}
-	return parsed
+	return Key{}
 }
 
-// nodeKey parses the part of a key after nodes/.
-func nodeKey(parts []string) Key {
-	key := Key{Kind: Kind(parts[1]), Node: growth.NodeName(parts[0])}
-	switch {
-	case len(parts) != 3:
-	case key.Kind == KindEpoch:
-		key.GPU = growth.GPU(parts[2])
-	default:
-		key.Pod = growth.PodUID(parts[2])
+func keyOfTwo(kind Kind, name string) Key {
+	switch kind {
+	case KindMove, KindRefusal, KindWidth:
+		return Key{Kind: kind, Pod: growth.PodUID(name)}
 	}
-	return key
+	return Key{Kind: kind, Name: name}
+}
+
+func keyOfThree(first, second, third string) Key {
+	switch {
+	case first == "nodes":
+		return Key{Kind: Kind(third), Node: growth.NodeName(second)}
+	case first == "jobs":
+		return Key{Kind: Kind(third), Pod: growth.PodUID(second)}
+	case first == string(KindGang):
+		return Key{Kind: KindGang, Name: second, Node: growth.NodeName(third)}
+	case first == string(KindRuns):
+		return programKey(KindRuns, growth.NodeName(second), third)
+	case first+"/"+second == string(KindProgram):
+		return programKey(KindProgram, "", third)
+	}
+	return Key{}
 }
 
 // programKey parses a key that ends with a program. An invalid program gives the zero ID, of which no key is built.
@@ -215,16 +218,10 @@ func (k Key) String() string {
 		return SampleKey(k.Pod)
 	case KindAdvice:
 		return AdviceKey(k.Pod)
-	case KindModel:
-		return ModelKey(k.Name)
-	case KindMove:
-		return MoveKey(k.Pod)
-	case KindMoved:
-		return MovedKey(k.Name)
-	case KindRefusal:
-		return RefusalKey(k.Pod)
-	case KindWidth:
-		return WidthKey(k.Pod)
+	case KindModel, KindMoved:
+		return Prefix + string(k.Kind) + "/" + k.Name
+	case KindMove, KindRefusal, KindWidth:
+		return Prefix + string(k.Kind) + "/" + string(k.Pod)
 	case KindGang:
 		return GangKey(k.Name, k.Node)
 	case KindRuns:
