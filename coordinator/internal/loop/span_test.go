@@ -127,7 +127,7 @@ func (s *spanned) annotate(pod, name, value string) {
 func (s *spanned) annotation(pod, name string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.harness.annotations[pod][name]
+	return s.annotations[pod][name]
 }
 
 // rank is a process of the job.

@@ -35,7 +35,7 @@ func (p *Placer) events(ctx context.Context, j *job, kind, reason, message strin
 		return
 	}
 	j.known.said = reason
-	p.Log.Info(message, "event", reason)
+	p.Log.Info("the placement of a gang has changed", "gang", j.Name, "event", reason, "message", message)
 	switch reason {
 	case "GangPlaced":
 		p.Ended("placed")

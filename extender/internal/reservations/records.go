@@ -111,17 +111,9 @@ func (r *NodeRecords) set(key bus.Key, entry bus.Entry) error {
 		uid := growth.PodUID(strings.Clone(string(key.Pod))) // key.Pod shares the memory of the whole key
 		set(&r.Allocations, uid, slim(allocation, uid))
 	case bus.KindReservation:
-		reservation, err := bus.Decode[bus.Reservation](entry.Value)
+		reservation, err := decodeReservation(entry.Value)
 		if err != nil {
 			return err
-		}
-		if err := placement.ValidateShares(reservation.GPUs); err != nil {
-			return fmt.Errorf("reservation: %w", err)
-		}
-		for _, c := range reservation.Containers {
-			if c.Units < 0 || growth.MiB(c.Units) > placement.MaxMemory {
-				return fmt.Errorf("reservation: container %.60q with %d units", c.Name, c.Units)
-			}
 		}
 		r.unshare()
 		set(&r.Reservations, key.Pod, Versioned{reservation, entry.Revision})
@@ -135,6 +127,22 @@ func (r *NodeRecords) set(key bus.Key, entry bus.Entry) error {
 		set(&r.Epochs, key.GPU, struct{}{})
 	}
 	return nil
+}
+
+func decodeReservation(value []byte) (bus.Reservation, error) {
+	reservation, err := bus.Decode[bus.Reservation](value)
+	if err != nil {
+		return bus.Reservation{}, err
+	}
+	if err := placement.ValidateShares(reservation.GPUs); err != nil {
+		return bus.Reservation{}, fmt.Errorf("reservation: %w", err)
+	}
+	for _, c := range reservation.Containers {
+		if c.Units < 0 || growth.MiB(c.Units) > placement.MaxMemory {
+			return bus.Reservation{}, fmt.Errorf("reservation: container %.60q with %d units", c.Name, c.Units)
+		}
+	}
+	return reservation, nil
 }
 
 // Remove removes a record.
