@@ -208,8 +208,8 @@ func (w *cluster) live() {
 		if old != nil && old.terminating {
 			old.running, old.removed = false, true
 		}
-		if old != nil && old.ended && !old.terminating && (!w.bare || w.record.Ended) {
-			old.removed = true // somebody cleans up
+		if old != nil && old.ended && !old.terminating && (old.owned || w.bare && w.record.Ended) {
+			old.removed = true // its owner cleans up; or, without one, somebody who waits until the end is known
 		}
 	case 5: // the scheduler
 		if successor != nil && !successor.gate && successor.node == "" && !w.record.Place(old == nil).Wait {
