@@ -72,7 +72,7 @@ func newMoves(t *testing.T) *moves {
 	m.stage = newStageOf(t, "moves", buildLocal(t), "", func(l *cluster.Local) {
 		l.Nodes, l.GPUs, l.Components = moveNodes, "emulated:1x24GiB", []string{"moves"}
 	})
-	m.stage.jobs = movingJobs(t)
+	m.jobs = movingJobs(t)
 	return m
 }
 

@@ -126,7 +126,7 @@ func (d *driver) undecided() bool {
 		return false
 	}
 	advised, known := *d.advice.BatchSize, d.sample.Batch
-	return !(known.RejectedFrom > 0 && advised >= known.RejectedFrom) && !(known.RejectedUpTo > 0 && advised <= known.RejectedUpTo)
+	return (known.RejectedFrom == 0 || advised < known.RejectedFrom) && (known.RejectedUpTo == 0 || advised > known.RejectedUpTo)
 }
 
 // points is the number of sizes that were measured.
