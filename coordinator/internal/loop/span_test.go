@@ -52,7 +52,7 @@ func TestLoop_RanksOnTwoNodesSaveAndPauseTogether(t *testing.T) {
 	nodes[0].annotate("a", gpushare.SaveAnnotation, "now")
 	require.Eventually(t, func() bool { return nodes[0].annotation("a", gpushare.SavedAnnotation) != "" }, time.Minute, 100*time.Millisecond)
 	require.Contains(t, nodes[0].annotation("a", gpushare.SavedAnnotation), "now step=", "%v %v", nodes[0].events, nodes[1].events)
-	require.Equal(t, 1, nodes[1].countEvents("b Saved: The job saved a checkpoint"))
+	require.Eventually(t, func() bool { return nodes[1].countEvents("b Saved: The job saved a checkpoint") == 1 }, time.Minute, 50*time.Millisecond)
 	nodes[1].annotate("b", gpushare.PausedAnnotation, "true")
 	require.Eventually(t, func() bool {
 		return nodes[0].countEvents("a Paused: ") == 1 && nodes[1].countEvents("b Paused: ") == 1
