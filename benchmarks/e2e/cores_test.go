@@ -121,16 +121,25 @@ func (s *stage) unaligned(t *testing.T) {
 
 	refused := s.create(t, s.pinnedPod("torn", "10Gi"))
 	eventually(t, "the job is recreated", time.Minute, func() bool {
-		again := s.pod(t, "torn")
+		again := s.recreated(t, "torn")
 		return again.UID != refused.UID && again.Annotations[gpushare.RefusalsAnnotation] != ""
 	})
 	require.True(t, s.hasEvent(t, "torn", "", "Resources cannot be allocated with Topology locality"))
 	s.removed(t, "high")
-	eventually(t, "the job runs", 2*time.Minute, func() bool { return s.pod(t, "torn").Status.Phase == corev1.PodRunning })
+	eventually(t, "the job runs", 2*time.Minute, func() bool { return s.recreated(t, "torn").Status.Phase == corev1.PodRunning })
 	eventually(t, "the job has the core next to its GPU", time.Minute, func() bool {
 		sample := s.sample(t, "torn")
 		return sample != nil && sample.Sample.ExclusiveCores == 1
 	})
+}
+
+// recreated returns a pod, or an empty one between its deletion and its creation.
+func (s *stage) recreated(t *testing.T, name string) *corev1.Pod {
+	pod, err := s.Kubernetes.CoreV1().Pods(s.run.Setup.Namespace).Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		return &corev1.Pod{}
+	}
+	return pod
 }
 
 // removed deletes pods and waits until they are gone.
