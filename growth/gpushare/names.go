@@ -79,11 +79,11 @@ const (
 	// MovingAnnotation is the ID of a move of the pod's job, and whether the pod may be evicted for it, "granted" or
 	// "withdrawn". A pod of a controller that continues the job has "continues".
 	MovingAnnotation = "gpushare/moving"
-	// PlacedAnnotation is the node where the pod has its room, and since when all pods of its gang have.
-	PlacedAnnotation = "gpushare/placed"
 	// MovesAnnotation lists the last moves of the pod's job, one a line, the newest last: when it ended, from, to, state, seconds,
 	// and the reason.
 	MovesAnnotation = "gpushare/moves"
+	// PlacedAnnotation is the node where the pod has its room, and since when all pods of its gang have.
+	PlacedAnnotation = "gpushare/placed"
 	// MemoryRequestAnnotation is likewise the memory request with which the pod was created: "train=512Mi".
 	MemoryRequestAnnotation = "gpushare/memory-request"
 	// RefusalsAnnotation counts how often kubelet rejected the pod and Trellis recreated it.
