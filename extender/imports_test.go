@@ -19,7 +19,7 @@ var layers = [][]string{
 	{"cache"},
 	{"reservations"},
 	{"apiserver", "recreate", "conflict", "gctune"},
-	{"request", "fastpath"},
+	{"request", "fastpath", "podevents"},
 }
 
 // outsideThePath are packages outside the path of a request: they may import any layer, and no layer imports them.

@@ -1,17 +1,32 @@
 package interference
 
 import (
+	"encoding/json"
 	"math"
 
 	"github.com/trellis-gpu/trellis/benchmarks/internal/results"
 	"github.com/trellis-gpu/trellis/growth/interference"
 )
 
-// Study is the predictions of unseen sets from one source. Judged is set if its figures have targets.
+// Study is the predictions of unseen sets from one source. Judged is set if its figures have targets, Invented if the cases follow
+// from the seeds: the figures file leaves those out.
 type Study struct {
-	Name   string `json:"name"`
-	Judged bool   `json:"judged"`
-	Cases  []Case `json:"cases"`
+	Name             string
+	Judged, Invented bool
+	Cases            []Case
+}
+
+// MarshalJSON implements json.Marshaler.
+func (s Study) MarshalJSON() ([]byte, error) {
+	cases := s.Cases
+	if s.Invented {
+		cases = nil
+	}
+	return json.Marshal(struct {
+		Name   string `json:"name"`
+		Judged bool   `json:"judged"`
+		Cases  []Case `json:"cases,omitempty"`
+	}{s.Name, s.Judged, cases})
 }
 
 // The targets, in per cent.
@@ -56,8 +71,8 @@ func Studies(seeds int, recorded []interference.Measurement) ([]Study, error) {
 		cases = append(cases, some...)
 	}
 	all = append(all,
-		Study{Name: "synthetic, unseen pairs", Judged: true, Cases: ofSize(cases, 2)},
-		Study{Name: "synthetic, unseen triples", Judged: true, Cases: ofSize(cases, 3)})
+		Study{Name: "synthetic, unseen pairs", Judged: true, Invented: true, Cases: ofSize(cases, 2)},
+		Study{Name: "synthetic, unseen triples", Judged: true, Invented: true, Cases: ofSize(cases, 3)})
 	return all, nil
 }
 

@@ -5,10 +5,8 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/trellis-gpu/trellis/extender/internal/request"
+	"github.com/trellis-gpu/trellis/extender/internal/podevents"
 	"github.com/trellis-gpu/trellis/growth/gang"
 )
 
@@ -44,33 +42,7 @@ func (p *Placer) events(ctx context.Context, j *job, kind, reason, message strin
 	}
 	for _, member := range j.Pods {
 		if !member.Bound {
-			p.event(ctx, j.pods[member.UID], kind, reason, message)
+			podevents.Writer{Client: p.Client, Log: p.Log}.Write(ctx, j.pods[member.UID].Ref, kind, reason, message)
 		}
-	}
-}
-
-// event writes an event on a pod.
-func (p *Placer) event(ctx context.Context, pod request.Pod, kind, reason, message string) {
-	now := metav1.Now()
-	_, err := p.Client.CoreV1().Events(pod.Ref.Namespace).Create(ctx, &corev1.Event{
-		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Ref.Namespace, Name: fmt.Sprintf("%.200s.%x", pod.Ref.Name, now.UnixNano())},
-		InvolvedObject: corev1.ObjectReference{
-			APIVersion: "v1",
-			Kind:       "Pod",
-			Namespace:  pod.Ref.Namespace,
-			Name:       pod.Ref.Name,
-			UID:        types.UID(pod.Ref.UID),
-		},
-		Type:                kind,
-		Reason:              reason,
-		Message:             message,
-		FirstTimestamp:      now,
-		LastTimestamp:       now,
-		Count:               1,
-		Source:              corev1.EventSource{Component: "trellis-extender"},
-		ReportingController: "trellis-extender",
-	}, metav1.CreateOptions{})
-	if err != nil {
-		p.Log.Warn("an event could not be written", "pod", pod.Ref, "reason", reason, "err", err)
 	}
 }

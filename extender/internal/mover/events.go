@@ -6,8 +6,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/trellis-gpu/trellis/extender/internal/podevents"
+	"github.com/trellis-gpu/trellis/extender/internal/request"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/move"
 )
@@ -55,26 +56,5 @@ func tenths(d time.Duration) time.Duration { return d.Round(100 * time.Milliseco
 
 // event writes an event on a pod.
 func (m *Mover) event(ctx context.Context, pod *corev1.Pod, kind, reason, message string) {
-	now := metav1.Now()
-	_, err := m.Client.CoreV1().Events(pod.Namespace).Create(ctx, &corev1.Event{
-		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, GenerateName: fmt.Sprintf("%.200s.", pod.Name)},
-		InvolvedObject: corev1.ObjectReference{
-			APIVersion: "v1",
-			Kind:       "Pod",
-			Namespace:  pod.Namespace,
-			Name:       pod.Name,
-			UID:        pod.UID,
-		},
-		Type:                kind,
-		Reason:              reason,
-		Message:             message,
-		FirstTimestamp:      now,
-		LastTimestamp:       now,
-		Count:               1,
-		Source:              corev1.EventSource{Component: "trellis-extender"},
-		ReportingController: "trellis-extender",
-	}, metav1.CreateOptions{})
-	if err != nil {
-		m.Log.Warn("an event could not be written", "pod", pod.Namespace+"/"+pod.Name, "reason", reason, "err", err)
-	}
+	podevents.Writer{Client: m.Client, Log: m.Log}.Write(ctx, request.Ref(pod), kind, reason, message)
 }

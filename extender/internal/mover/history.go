@@ -15,6 +15,7 @@ import (
 
 	"github.com/trellis-gpu/trellis/daemon/jobkind"
 	"github.com/trellis-gpu/trellis/extender/internal/cache"
+	"github.com/trellis-gpu/trellis/extender/internal/request"
 	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
@@ -86,7 +87,7 @@ func (m *Mover) remember(ctx context.Context, record bus.Move, s seen, now time.
 	for _, pod := range []*corev1.Pod{s.old, s.successor} {
 		if pod != nil {
 			of.Kind = jobkind.Of(pod)
-			of.Pod = growth.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: growth.PodUID(pod.UID)}
+			of.Pod = request.Ref(pod)
 		}
 	}
 	value, err := bus.Encode(of.MovedJob)

@@ -35,7 +35,7 @@ func TestRecreator_EventStatesReason(t *testing.T) {
 	}
 }
 
-// TestRecreator_EventOfLongName: the API server accepts a prefix of at most 253 characters for a generated name.
+// TestRecreator_EventOfLongName: the API server accepts a name of at most 253 characters.
 func TestRecreator_EventOfLongName(t *testing.T) {
 	pod := rejected()
 	pod.Name = strings.Repeat("p", 253)
@@ -44,6 +44,6 @@ func TestRecreator_EventOfLongName(t *testing.T) {
 	events, err := h.client.CoreV1().Events("team").List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
 	require.Len(t, events.Items, 1)
-	require.LessOrEqual(t, len(events.Items[0].GenerateName), 253)
+	require.LessOrEqual(t, len(events.Items[0].Name), 253)
 	require.Equal(t, pod.Name, events.Items[0].InvolvedObject.Name)
 }

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/extender/internal/request"
 	"github.com/trellis-gpu/trellis/growth/bus"
 )
 
@@ -161,7 +161,7 @@ func (r *Recreator) record(ctx context.Context, seen *corev1.Pod) error {
 	if err != nil {
 		return err
 	}
-	ref := growth.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: growth.PodUID(pod.UID)}
+	ref := request.Ref(pod)
 	value, err := bus.Encode(bus.Refusal{
 		Ref:     ref,
 		Again:   text,

@@ -9,6 +9,11 @@ import (
 	"github.com/trellis-gpu/trellis/growth/move"
 )
 
+// Ref names a pod.
+func Ref(pod *corev1.Pod) growth.PodRef {
+	return growth.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: growth.PodUID(pod.UID)}
+}
+
 // Identity returns what identifies a pod for a move.
 func Identity(pod *corev1.Pod) move.Identity {
 	p := move.Identity{UID: growth.PodUID(pod.UID), Namespace: pod.Namespace, Name: pod.Name, Index: index(pod)}

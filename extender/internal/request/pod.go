@@ -60,7 +60,7 @@ func Read(pod *corev1.Pod, resource corev1.ResourceName) (Pod, bool) {
 		return Pod{}, false
 	}
 	p := Pod{
-		Ref:             growth.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: growth.PodUID(pod.UID)},
+		Ref:             Ref(pod),
 		ResourceVersion: pod.ResourceVersion,
 		Created:         pod.CreationTimestamp.Time,
 		Node:            growth.NodeName(pod.Spec.NodeName),

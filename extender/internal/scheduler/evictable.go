@@ -64,7 +64,7 @@ func remainingGrowth(snapshot *cache.Snapshot, pod growth.PodUID) growth.Growth 
 func (s *Scheduler) Protected(pod *corev1.Pod) string {
 	allowed := preempt.DisruptionsAllowed{}
 	_, err := s.budgetsOf(request.Pod{
-		Ref:    growth.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: growth.PodUID(pod.UID)},
+		Ref:    request.Ref(pod),
 		Labels: pod.Labels,
 	}, allowed)
 	if err != nil {

@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/trellis-gpu/trellis/extender/internal/podevents"
+	"github.com/trellis-gpu/trellis/extender/internal/request"
 	"github.com/trellis-gpu/trellis/growth/elastic"
 	"github.com/trellis-gpu/trellis/growth/gpushare"
 )
@@ -74,20 +76,5 @@ func (c *Changer) announce(ctx context.Context, j *job, change elastic.Change) {
 
 // event writes an event on the job's first pod.
 func (c *Changer) event(ctx context.Context, j *job, kind, reason, message string) {
-	pod, now := j.pods[0], metav1.Now()
-	_, err := c.Client.CoreV1().Events(pod.Namespace).Create(ctx, &corev1.Event{
-		ObjectMeta:          metav1.ObjectMeta{Namespace: pod.Namespace, GenerateName: fmt.Sprintf("%.200s.", pod.Name)},
-		InvolvedObject:      corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
-		Type:                kind,
-		Reason:              reason,
-		Message:             message,
-		FirstTimestamp:      now,
-		LastTimestamp:       now,
-		Count:               1,
-		Source:              corev1.EventSource{Component: "trellis-extender"},
-		ReportingController: "trellis-extender",
-	}, metav1.CreateOptions{})
-	if err != nil {
-		c.Log.Warn("an event could not be written", "pod", pod.Namespace+"/"+pod.Name, "reason", reason, "err", err)
-	}
+	podevents.Writer{Client: c.Client, Log: c.Log}.Write(ctx, request.Ref(j.pods[0]), kind, reason, message)
 }
