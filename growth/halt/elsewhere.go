@@ -80,7 +80,7 @@ func (j *Job) Follow(now time.Time, order wire.Stop) bool {
 	if !order.Stop {
 		j.began = time.Time{}
 	}
-	j.order = order
+	j.order, j.gone = order, false
 	return true
 }
 

@@ -34,6 +34,9 @@ type Job struct {
 	began    time.Time // when the job was first asked to stop; zero while it is not
 	all      map[Process]*process
 	answered bool // a process has answered an order
+	// gone is set if all processes have left since the order was sent. Those that come are told of it all the same: the socket keeps
+	// the last order of a slot.
+	gone bool
 }
 
 type process struct {
@@ -71,7 +74,7 @@ func (j *Job) Answered(now time.Time, p Process, a wire.Stopped) {
 func (j *Job) Left(p Process) {
 	delete(j.all, p)
 	if len(j.all) == 0 {
-		j.order.Stop = false
+		j.gone = true
 	}
 }
 
@@ -105,7 +108,7 @@ func (j *Job) Next(now time.Time, stop bool, pace growth.Seconds) (order wire.St
 		return j.resume()
 	case len(j.all) == 0 || j.Incomplete():
 		return wire.Stop{}, false
-	case !j.order.Stop:
+	case !j.order.Stop || j.gone:
 		j.began, j.doubled, j.answered = now, 0, false
 		return j.announce(now, pace), true
 	case j.passed():
@@ -124,14 +127,14 @@ func (j *Job) resume() (wire.Stop, bool) {
 	if !j.order.Stop && !stopped {
 		return wire.Stop{}, false
 	}
-	j.began = time.Time{}
+	j.began, j.gone = time.Time{}, false
 	j.order = wire.Stop{Sequence: j.next()}
 	return j.order, true
 }
 
 // announce names the step after which all ranks stop.
 func (j *Job) announce(now time.Time, pace growth.Seconds) wire.Stop {
-	j.order = wire.Stop{Sequence: j.next(), Stop: true}
+	j.order, j.gone = wire.Stop{Sequence: j.next(), Stop: true}, false
 	if !j.several() {
 		return j.order
 	}
@@ -213,7 +216,7 @@ func (j *Job) Since() time.Time { return j.began }
 
 // Stopped reports whether all processes wait after the same step.
 func (j *Job) Stopped() bool {
-	if !j.order.Stop || len(j.all) == 0 || j.Incomplete() {
+	if !j.order.Stop || j.gone || len(j.all) == 0 || j.Incomplete() {
 		return false
 	}
 	for _, m := range j.all {
@@ -234,4 +237,4 @@ func (j *Job) Step() int64 {
 }
 
 // Order returns the order in force, to be repeated while the job waits; false if there is none.
-func (j *Job) Order() (wire.Stop, bool) { return j.order, j.order.Stop }
+func (j *Job) Order() (wire.Stop, bool) { return j.order, j.order.Stop && !j.gone }

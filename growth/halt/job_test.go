@@ -109,6 +109,23 @@ func TestJob_StartsAgainWhileItIsStopped(t *testing.T) {
 	require.Equal(t, wire.Stop{Sequence: 2, Stop: true, AfterStep: 3}, order)
 }
 
+// The socket keeps the last order of a slot, so the processes that come are told to stop unless a newer order says otherwise.
+func TestJob_LeavesWhileItIsStopped_AndTheStopEnds(t *testing.T) {
+	var j halt.Job
+	j.Reported(start, process(0), wire.Process{}, 400)
+	order, due := j.Next(start, true, 10)
+	require.True(t, due)
+	j.Answered(start, process(0), wire.Stopped{Sequence: order.Sequence, Step: 401, Stopped: true})
+	j.Left(process(0))
+	_, repeated := j.Order()
+	require.False(t, repeated, "no process waits")
+	order, due = j.Next(start, false, 10)
+	require.True(t, due)
+	require.Equal(t, wire.Stop{Sequence: 2}, order)
+	_, due = j.Next(start, false, 10)
+	require.False(t, due, "once")
+}
+
 // simulated is a rank as the shim behaves: it answers an order at once, and stops after the step if it has not passed it.
 type simulated struct {
 	step, after int64

@@ -32,8 +32,8 @@ import (
 const python = "/usr/bin/python3"
 
 // TestLoop_RanksOnTwoNodesSaveAndPauseTogether runs ddp.py with the real shim: two ranks that reduce their gradients over gloo,
-// each with a coordinator of its own, and a bus between the coordinators. The job saves once, waits, and continues
-// with the losses of a run that was left alone.
+// each with a coordinator of its own, and a bus between the coordinators. The job saves once, waits, is killed, and continues
+// from the checkpoint with the losses of a run that was left alone.
 func TestLoop_RanksOnTwoNodesSaveAndPauseTogether(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it trains for a minute")
@@ -57,19 +57,24 @@ func TestLoop_RanksOnTwoNodesSaveAndPauseTogether(t *testing.T) {
 	require.Eventually(t, func() bool {
 		return nodes[0].countEvents("a Paused: ") == 1 && nodes[1].countEvents("b Paused: ") == 1
 	}, time.Minute, 100*time.Millisecond, "both ranks wait")
-	nodes[1].annotate("b", gpushare.PausedAnnotation, "")
 	for _, r := range ranks {
+		r.kill()
+	}
+	nodes[1].annotate("b", gpushare.PausedAnnotation, "")
+
+	resumed := startRanks(t, nodes, checkpoints, "0")
+	resumed[0].waitFor(t, "resumes at step=")
+	for _, r := range resumed {
 		r.wait(t)
 	}
-
 	alone := startRanks(t, nodes, t.TempDir(), "0")
 	for _, r := range alone {
 		r.wait(t)
 	}
 	all := alone[0].losses()
-	again := ranks[0].losses()
+	again := resumed[0].losses()
 	require.NotEmpty(t, again)
-	require.Equal(t, all, again, "the same losses, and the same state at the end")
+	require.Equal(t, all[len(all)-len(again):], again, "the same losses, and the same state at the end")
 }
 
 // spanned is a node with a real socket and a real writer of records; the rest is played by its harness.
@@ -182,6 +187,12 @@ func (r *rank) printed() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]string(nil), r.lines...)
+}
+
+func (r *rank) waitFor(t *testing.T, text string) {
+	t.Helper()
+	require.Eventually(t, func() bool { return strings.Contains(strings.Join(r.printed(), "\n")+"\n", text) },
+		2*time.Minute, 50*time.Millisecond, "%s", r.printed())
 }
 
 func (r *rank) wait(t *testing.T) {
