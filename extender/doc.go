@@ -17,9 +17,10 @@
 //
 // Next to this path run reconcile, which corrects plans that kubelet or the API server have overtaken (through scheduler),
 // recreate, which recreates pods that kubelet rejected, mover, which moves jobs to other nodes, gangs, which places the pods
-// of one job all or none, conflict, which detects another extender of the same resource, and
-// gctune, which collects garbage between requests.
+// of one job all or none, workers, which changes the number of an elastic job's pods, conflict, which detects another
+// extender of the same resource, and gctune, which collects garbage between requests.
 //
-// Every layer may import request, which reads a pod, and fastpath, which has the data structures and the JSON code that make
-// the path fast and can be replaced by plain code. Package main assembles the parts (assemble.go).
+// Every layer may import request, which reads a pod, podevents, which writes events on pods, and fastpath, which has the
+// data structures and the JSON code that make the path fast and can be replaced by plain code. Package main assembles the
+// parts (assemble.go).
 package main

@@ -32,8 +32,9 @@
 //
 // Other packages decide outside a node. The tuner assigns data-loader workers with loader, batch sizes with goodput, and
 // requests and numbers of workers with peaks and elastic; programs merges what the nodes have learned. The extender places a
-// pod with placement, which uses the slowdowns of interference, chooses victims with preempt, and moves jobs by move. Only
-// benchmarks use specon, which chooses moves, and the four cases of deadline. Package gpushare defines the annotations of a
+// pod with placement, which uses the slowdowns of interference, and the pods of a distributed job with gang. It chooses victims
+// with preempt. A job moves by move, because its user asks or because rebalance decides so, which judges moves with specon. Only
+// benchmarks use the published algorithms in specon and the four cases of deadline. Package gpushare defines the annotations of a
 // pod; gpushare/aliyun is the compatibility layer for Aliyun gpushare.
 //
 // Binaries exchange records over the bus (package bus). A job and its coordinator exchange lines on a socket (package

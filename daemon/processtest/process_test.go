@@ -62,7 +62,7 @@ func TestStart_EndsWithTheTests(t *testing.T) {
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		return err != nil || strings.Contains(string(state), ") Z ") // nobody may be there to collect it
+		return err != nil || strings.Contains(string(state), ") Z ") // it may have no parent that collects it
 	}, 10*time.Second, 10*time.Millisecond)
 }
 

@@ -34,7 +34,7 @@ type Job struct {
 	began    time.Time // when the job was first asked to stop; zero while it is not
 	all      map[Process]*process
 	answered bool // a process has answered an order
-	// gone is set if all processes have left since the order was sent. Those that come are told of it all the same: the socket keeps
+	// gone is set if all processes have left since the order was sent. Those that come receive it all the same: the socket keeps
 	// the last order of a slot.
 	gone bool
 }

@@ -109,7 +109,7 @@ func TestJob_StartsAgainWhileItIsStopped(t *testing.T) {
 	require.Equal(t, wire.Stop{Sequence: 2, Stop: true, AfterStep: 3}, order)
 }
 
-// The socket keeps the last order of a slot, so the processes that come are told to stop unless a newer order says otherwise.
+// The socket keeps the last order of a slot, so the processes that come receive it unless there is a newer one.
 func TestJob_LeavesWhileItIsStopped_AndTheStopEnds(t *testing.T) {
 	var j halt.Job
 	j.Reported(start, process(0), wire.Process{}, 400)

@@ -42,7 +42,7 @@ func drop(t *testing.T, s *scheduler.Scheduler, old *corev1.Pod, anything bool) 
 	require.Equal(t, anything, released)
 }
 
-// Memory that is held for a move is for nobody else, survives the end of the old pod, and changes hands in one commit.
+// Memory that is held for a move is for no other pod, survives the end of the old pod, and changes hands in one commit.
 func TestHold_IsForTheSuccessor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, old := moving(t)
