@@ -1,15 +1,13 @@
 package advise_test
 
 import (
-	"log/slog"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/trellis-gpu/trellis/growth/bus"
-	"github.com/trellis-gpu/trellis/growth/bus/membus"
 	"github.com/trellis-gpu/trellis/growth/loader"
 
 	"github.com/trellis-gpu/trellis/tuner/internal/advise"
@@ -18,34 +16,22 @@ import (
 	"github.com/trellis-gpu/trellis/tuner/internal/resources"
 )
 
-// thousandJobs returns a snapshot of 1,000 jobs on 200 nodes with as many measurements as are kept.
+// thousandJobs is a snapshot of 1,000 jobs on 200 nodes with as many measurements as are kept.
 func thousandJobs(t testing.TB) *history.Snapshot {
-	session := membus.New().Session()
-	recorder := history.NewRecorder(session, slog.New(slog.DiscardHandler))
-	go recorder.Run(t.Context())
-	cluster := clustertest.Cluster{Jobs: 1000, Nodes: 200}
-	for range history.MaxMeasurements + 2 {
-		cluster.PutRound(t, 0, func(key string, value []byte) {
-			_, err := session.Put(t.Context(), key, value, bus.Persistent)
-			require.NoError(t, err)
+	cluster := clustertest.Cluster{Jobs: 1000, Nodes: 200, Rounds: history.MaxMeasurements + 2}
+	s := &history.Snapshot{Synced: true}
+	for i := range cluster.Jobs {
+		sample := cluster.Sample(i)
+		if i < cluster.Nodes {
+			s.Nodes = append(s.Nodes, history.Node{Name: sample.Node, Load: clustertest.Load()})
+		}
+		m, ok := loader.Measured(*sample.Loaders, *sample.BatchSize, sample.StepSeconds, sample.LoadSeconds)
+		require.True(t, ok)
+		s.Jobs = append(s.Jobs, history.Job{
+			UID: sample.Pod.UID, Sample: &sample, Measurements: slices.Repeat([]loader.Measurement{m}, history.MaxMeasurements),
 		})
 	}
-	for { // the recorder reads in another goroutine
-		s, changed := recorder.Snapshot()
-		if len(s.Jobs) == cluster.Jobs && s.Jobs[cluster.Jobs-1].Sample.Step == 100*(history.MaxMeasurements+2) && complete(s) {
-			return s
-		}
-		<-changed
-	}
-}
-
-func complete(s *history.Snapshot) bool {
-	for _, j := range s.Jobs {
-		if len(j.Measurements) < history.MaxMeasurements {
-			return false
-		}
-	}
-	return true
+	return s
 }
 
 func newAdviser() *advise.Adviser {

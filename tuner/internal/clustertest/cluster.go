@@ -23,8 +23,8 @@ import (
 // Cluster is a cluster whose jobs train. They run in turn on its nodes.
 type Cluster struct {
 	Jobs, Nodes, Programs int
-
-	rounds int64
+	// Rounds is the number of samples that each job has published.
+	Rounds int64
 }
 
 // Put writes a record.
@@ -32,10 +32,10 @@ type Put func(key string, value []byte)
 
 // PutRound writes the load of all nodes and a new sample of each job, spread over a time. 0 writes all at once.
 func (c *Cluster) PutRound(t testing.TB, over time.Duration, put Put) {
-	c.rounds++
+	c.Rounds++
 	began := time.Now()
 	for n := range c.Nodes {
-		write(t, put, bus.LoadKey(node(n)), bus.NodeLoad{CPUPool: 8 * growth.Core, CPUUsed: 7 * growth.Core, LoaderBudget: 11, Policy: "harmless"})
+		write(t, put, bus.LoadKey(node(n)), *Load())
 	}
 	for i := range c.Jobs {
 		write(t, put, bus.SampleKey(uid(i)), c.Sample(i))
@@ -43,6 +43,11 @@ func (c *Cluster) PutRound(t testing.TB, over time.Duration, put Put) {
 			time.Sleep(time.Until(began.Add(over * time.Duration(i+1) / time.Duration(c.Jobs))))
 		}
 	}
+}
+
+// Load is the load of each node.
+func Load() *bus.NodeLoad {
+	return &bus.NodeLoad{CPUPool: 8 * growth.Core, CPUUsed: 7 * growth.Core, LoaderBudget: 11, Policy: "harmless"}
 }
 
 // PutPrograms writes the models of all programs, with as many runs and points as they may have.
@@ -75,10 +80,10 @@ func (c *Cluster) Sample(i int) bus.Sample {
 		Pod:              growth.PodRef{Namespace: fmt.Sprintf("team-%d", i%20), Name: fmt.Sprintf("train-%d", i), UID: uid(i)},
 		Node:             node(i % c.Nodes),
 		GPUs:             []growth.GPU{growth.GPU(fmt.Sprintf("GPU-%d-%d", i%c.Nodes, i/c.Nodes%4))},
-		Step:             100 * c.rounds,
+		Step:             100 * c.Rounds,
 		TotalSteps:       1e6,
 		Metric:           "loss",
-		Value:            1 / float64(1+c.rounds),
+		Value:            1 / float64(1+c.Rounds),
 		Reported:         true,
 		Growth:           growth.Growth(float64(i%10) / 10),
 		Category:         growth.Progressing,
@@ -90,7 +95,7 @@ func (c *Cluster) Sample(i int) bus.Sample {
 		Loaders:          &workers,
 		BatchSize:        &batch,
 		Tunable:          []string{string(gpushare.TuneLoaders), string(gpushare.TuneBatchSize), string(gpushare.TuneResources)},
-		Batch:            batchState(batch, int(c.rounds)),
+		Batch:            batchState(batch, int(c.Rounds)),
 		Program:          programs.IDOf("research", fmt.Sprint(i)),
 	}
 	s.LoadSeconds = max(s.StepSeconds-growth.Seconds(batch)*truth.Compute, s.StepSeconds/100)
