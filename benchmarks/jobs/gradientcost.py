@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Measure what gpushare.gradients() costs: `gradientcost.py mlp --seconds 40 > cost.csv`.
 
-Training steps without the call and with it take turns, a period of the call each, in which two of its calls do more than count. A
-row has the mean times of a step in both, in seconds.
+A row is a period of the call, in which two of its calls do more than count. It has the mean time of a training step in seconds,
+without the time inside the calls and with it. Both times are of the same steps: those of two periods, one with the call and one
+without, differ by more than it costs. What the call does to the processor's caches is therefore counted in both.
 """
 import argparse
 import os
@@ -16,8 +17,8 @@ from data import digits
 from models import MODELS
 
 BATCH = 64
-LEAST = 4    # turns
-WARM_UP = 1  # turns before the first one that counts
+LEAST = 4    # periods
+WARM_UP = 1  # periods before the first one that counts
 
 
 class Job:
@@ -30,27 +31,28 @@ class Job:
         images, labels = digits(1, 0)[0].all(epoch=0)
         self.images, self.labels = images[:BATCH], labels[:BATCH]
 
-    def train(self, measured):
-        """The mean time of a step in a period."""
-        began = time.perf_counter()
+    def train(self):
+        """The mean time of a step in a period, without that inside the calls and with it."""
+        inside, began = 0, time.perf_counter()
         for _ in range(gpushare.GRADIENT_EVERY):
             self.optimizer.zero_grad()
             self.model.loss(self.images, self.labels).backward()
-            if measured:
-                gpushare.gradients(self.model, samples=BATCH)
+            called = time.perf_counter()
+            gpushare.gradients(self.model, samples=BATCH)
+            inside += time.perf_counter() - called
             self.optimizer.step()
-        return (time.perf_counter() - began) / gpushare.GRADIENT_EVERY
+        whole = time.perf_counter() - began
+        return (whole - inside) / gpushare.GRADIENT_EVERY, whole / gpushare.GRADIENT_EVERY
 
 
-def turns(job, seconds):
-    """Rows of times without and with the call. Either is first in half of the turns."""
+def periods(job, seconds):
+    """Rows of times of a step."""
     end, number = time.monotonic() + seconds, 0
     while number < WARM_UP + LEAST or time.monotonic() < end:
-        order = (False, True) if number % 2 else (True, False)
-        times = {measured: job.train(measured) for measured in order}
+        times = job.train()
         number += 1
         if number > WARM_UP:
-            yield times[False], times[True]
+            yield times
 
 
 def main(argv):
@@ -61,7 +63,7 @@ def main(argv):
     torch.set_num_threads(1)
     os.environ["GPUSHARE_DIR"] = os.devnull   # no agent: what is measured is work in this process
     print("without,with")
-    for row in turns(Job(options.kind), options.seconds):
+    for row in periods(Job(options.kind), options.seconds):
         print("%.9f,%.9f" % row, flush=True)
 
 

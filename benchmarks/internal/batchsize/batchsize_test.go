@@ -50,10 +50,10 @@ func TestReal_Parts(t *testing.T) {
 }
 
 func TestReadTurns(t *testing.T) {
-	turns, err := readTurns(strings.NewReader("without,with\n0.010,0.011\n"))
+	periods, err := readPeriods(strings.NewReader("without,with\n0.010,0.011\n"))
 	require.NoError(t, err)
-	require.Equal(t, []Turn{{.010, .011}}, turns)
-	require.InDelta(t, 10, GradientGoals("mlp", turns)[0].Value, 1e-9)
+	require.Equal(t, []Period{{.010, .011}}, periods)
+	require.InDelta(t, 10, GradientGoals("mlp", periods)[0].Value, 1e-9)
 	for name, text := range map[string]string{
 		"nothing":      "",
 		"no row":       "without,with\n",
@@ -63,7 +63,7 @@ func TestReadTurns(t *testing.T) {
 		"not finite":   "without,with\n1,Inf\n",
 		"not a number": "without,with\nNaN,1\n",
 	} {
-		_, err := readTurns(strings.NewReader(text))
+		_, err := readPeriods(strings.NewReader(text))
 		require.Error(t, err, name)
 	}
 }

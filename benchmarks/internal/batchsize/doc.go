@@ -5,7 +5,7 @@
 //
 //	simulated   the time of a step and the noise scale are given (Curves); each interval has an error of 5 %
 //	real        a PyTorch job of benchmarks/jobs with its shim, on this machine; an interval is one second instead of ten
-//	gradients   what the shim's gradients() costs: steps with and without it in turns
+//	gradients   what the shim's gradients() costs: its time in steps of a job
 //
 // The best fixed size is found by exhaustive search: over all sizes of a simulated job, and over the candidates of the search of a
 // real one, each measured several times in turns. Goodput is what package goodput means by it: samples per second, times the value of a

@@ -55,10 +55,10 @@ func RealGoals(r Real) []results.Goal {
 }
 
 // GradientGoals returns the cost of gradients() in a job.
-func GradientGoals(kind string, turns []Turn) []results.Goal {
+func GradientGoals(kind string, periods []Period) []results.Goal {
 	var cost []float64
-	for _, t := range turns {
-		cost = append(cost, 100*(t.With/t.Without-1))
+	for _, p := range periods {
+		cost = append(cost, 100*(p.With/p.Without-1))
 	}
 	return []results.Goal{results.Measured(kind+": cost of gradients(), of a step", "%", cost).AtMost(maxGradients)}
 }

@@ -179,11 +179,11 @@ func (m *tuneMeasurement) jobs(ctx context.Context, place batchsize.Workplace) e
 func (m *tuneMeasurement) gradients(ctx context.Context, place batchsize.Workplace) error {
 	for _, kind := range m.kinds {
 		m.say("gradients: " + kind)
-		turns, err := place.Gradients(ctx, kind, m.times().Gradients)
+		periods, err := place.Gradients(ctx, kind, m.times().Gradients)
 		if err != nil {
 			return fmt.Errorf("%s: %w", kind, err)
 		}
-		m.summary.Goals = append(m.summary.Goals, batchsize.GradientGoals(kind, turns)...)
+		m.summary.Goals = append(m.summary.Goals, batchsize.GradientGoals(kind, periods)...)
 	}
 	return nil
 }
