@@ -139,6 +139,11 @@ bench-specon: ## Moves of jobs between nodes in virtual time: SpeCon's schedules
 	go build -o bin/ ./benchmarks
 	bin/benchmarks specon $(ARGS)
 
+.PHONY: bench-scale
+bench-scale: ## 10,000 jobs on 1,000 nodes with 8 GPUs each in virtual time: the time and the memory that takes
+	go build -o bin/ ./benchmarks
+	bin/benchmarks specon --scale $(ARGS)
+
 .PHONY: bench-deadline
 bench-deadline: ## Deadlines met on Qore-DL's CPU clusters, in virtual time (ARGS="--data DIR": folder with Qore-DL's two files)
 	go build -o bin/ ./benchmarks

@@ -24,6 +24,15 @@ func (n *Node) Sample(uid growth.PodUID) (s bus.Sample, ok bool, err error) {
 	return s, err == nil, err
 }
 
+// Growth returns the growth and the category that a job's sample has, without making the sample. ok is false if the job has ended.
+func (n *Node) Growth(uid growth.PodUID) (g growth.Growth, category growth.Category, ok bool) {
+	j := n.jobs[uid]
+	if j == nil {
+		return 0, "", false
+	}
+	return j.reading.Growth, j.category, true
+}
+
 // encodedState returns the private state of a job. A step needs it twice, for the bus and for Memory.
 func (n *Node) encodedState(j *job) (json.RawMessage, error) {
 	if j.encodedIn == n.steps {

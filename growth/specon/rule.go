@@ -33,14 +33,26 @@ func DefaultRule() Rule {
 // Choose returns the moves that pay most, next to inFlight others. The jobs of moves in flight are not among the nodes' jobs at
 // their source, but at their target.
 func (r Rule) Choose(nodes []Node, now time.Time, fits Fits, inFlight int) (moves []Move) {
+	if inFlight >= r.InFlight {
+		return nil
+	}
 	nodes = clone(nodes)
+	forecasts := make([]forecast, len(nodes))
+	for i, n := range nodes {
+		forecasts[i] = expect(n, n.Jobs)
+	}
 	for inFlight+len(moves) < r.InFlight {
-		best, ok := r.best(nodes, now, fits)
+		best, ok := r.best(forecasts, now, fits)
 		if !ok {
 			return moves
 		}
 		r.account(nodes, best, now)
 		moves = append(moves, relocate(nodes, best))
+		for i, n := range nodes {
+			if n.Name == best.From || n.Name == best.To {
+				forecasts[i] = expect(n, n.Jobs)
+			}
+		}
 	}
 	return moves
 }
@@ -49,11 +61,8 @@ func (r Rule) Choose(nodes []Node, now time.Time, fits Fits, inFlight int) (move
 const moment = 1e-3
 
 // best returns the move with the largest gain. Of equal ones it takes the job that the node lists first.
-func (r Rule) best(nodes []Node, now time.Time, fits Fits) (best Move, ok bool) {
-	forecasts := make([]forecast, len(nodes))
-	for i, n := range nodes {
-		forecasts[i] = expect(n, n.Jobs)
-	}
+func (r Rule) best(forecasts []forecast, now time.Time, fits Fits) (best Move, ok bool) {
+	forecasts = slices.Clone(forecasts)
 	slices.SortStableFunc(forecasts, func(a, b forecast) int {
 		return cmp.Or(cmp.Compare(a.empty, b.empty), cmp.Compare(a.node.Name, b.node.Name))
 	})

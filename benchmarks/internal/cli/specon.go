@@ -18,6 +18,7 @@ type speconOptions struct {
 	seeds  int
 	quick  bool
 	strict bool
+	scale  bool
 	out    string
 }
 
@@ -28,19 +29,26 @@ func speconCommand(commit string) *cobra.Command {
 		Short: "Moves of jobs between nodes in virtual time: SpeCon's schedules under SpeCon and under Trellis",
 		Long: `specon runs SpeCon's schedules of jobs on 4 and 8 workers in virtual time: with the placement of kube-scheduler and
 nothing else, with SpeCon's algorithms as published and as corrected, and with the placement, the policy and the moves that
-ship. It prints what each changes for the same jobs, with 95 % intervals, and whom it harms, and writes specon.json.`,
+ship. It prints what each changes for the same jobs, with 95 % intervals, and whom it harms, and writes specon.json.
+
+--scale runs 10,000 jobs on 1,000 nodes with 8 GPUs each instead, once and as they ship, and writes scale.json: what time and
+memory that takes on this machine, which must be otherwise idle.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	f := cmd.Flags()
 	f.IntVar(&o.seeds, "seeds", 50, "how often to repeat, each time with other jobs")
-	f.BoolVar(&o.quick, "quick", false, "4 seeds of one schedule")
+	f.BoolVar(&o.quick, "quick", false, "4 seeds of one schedule; with --scale a twentieth of the cluster")
+	f.BoolVar(&o.scale, "scale", false, "run one large cluster, for the time and the memory that it takes")
 	f.BoolVar(&o.strict, "strict", false, "fail if a goal is not met")
-	f.StringVar(&o.out, "out", filepath.Join("benchmarks", "results"), "folder for specon.json")
+	f.StringVar(&o.out, "out", filepath.Join("benchmarks", "results"), "folder for specon.json or scale.json")
 	return cmd
 }
 
 func (o *speconOptions) run(cmd *cobra.Command) error {
+	if o.scale {
+		return o.runScale(cmd)
+	}
 	schedules := clustersim.Schedules()
 	if o.quick {
 		o.seeds, schedules = 4, schedules[1:2]

@@ -1,6 +1,7 @@
 package clustersim
 
 import (
+	"container/heap"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -24,18 +25,31 @@ type job struct {
 	monitor                 specon.Monitor
 }
 
+// arrival is a job on its way to a worker, which it reaches at a time.
+type arrival struct {
+	*job
+	at float64
+}
+
 // cluster is one run of a schedule under a system.
 type cluster struct {
 	system  System
 	workers []*worker
+	pools   map[growth.NodeName]pool
 	dice    *rand.Rand
 	now     float64
-	// moving are the jobs on their way to on, with the times of their arrival.
-	moving map[*job]float64
+	// intervals are those between all events so far.
+	intervals []interval
+	// idle has the workers until something may happen to them, awake those to which something happens now.
+	idle  queue
+	awake []*worker
+	// moving is in the order of the jobs' IDs.
+	moving []arrival
 	mover  mover
 	// nextMoves is when moves are chosen again.
 	nextMoves float64
 	result    outcome
+	counts    Counts
 }
 
 // outcome is what a run has shown.
@@ -47,12 +61,23 @@ type outcome struct {
 }
 
 func newCluster(s Schedule, system System, seed uint64) *cluster {
-	c := &cluster{system: system, dice: rand.New(rand.NewPCG(seed, 2)), moving: map[*job]float64{}}
+	c := &cluster{system: system, dice: rand.New(rand.NewPCG(seed, 2)), pools: map[growth.NodeName]pool{}}
 	c.result = outcome{ends: make([]float64, s.Jobs), moves: make([]int, s.Jobs)}
 	for i := range s.Workers {
-		name := growth.NodeName(fmt.Sprintf("worker-%d", i+1))
-		c.workers = append(c.workers, &worker{name: name, node: system.node(), wake: math.Inf(1)})
+		w := &worker{
+			name:     growth.NodeName(fmt.Sprintf("worker-%d", i+1)),
+			gpus:     s.gpus(),
+			capacity: s.capacity(),
+			node:     system.node(s.cores()),
+			wake:     math.Inf(1),
+			at:       absent,
+		}
+		for _, p := range w.pools() {
+			c.pools[p.name()] = p
+		}
+		c.workers = append(c.workers, w)
 	}
+	c.awake = slices.Clone(c.workers)
 	if system.moves != nil {
 		c.mover = system.moves()
 	}
@@ -63,14 +88,12 @@ func newCluster(s Schedule, system System, seed uint64) *cluster {
 func (c *cluster) run(jobs []sim.Job) outcome {
 	arrived, left := 0, len(jobs)
 	for left > 0 {
-		for _, w := range c.workers {
-			w.decide(c.now)
-		}
-		next := c.nextChange()
+		c.decide()
+		next := math.Inf(1)
 		if arrived < len(jobs) {
-			next = min(next, jobs[arrived].Arrival)
+			next = jobs[arrived].Arrival
 		}
-		left -= c.advance(next)
+		left -= c.advance(c.nextChange(next))
 		for arrived < len(jobs) && jobs[arrived].Arrival <= c.now {
 			c.arrive(&job{Running: sim.Running{Job: jobs[arrived], Index: arrived}, category: growth.Progressing})
 			arrived++
@@ -86,17 +109,39 @@ func (c *cluster) run(jobs []sim.Job) outcome {
 	return c.result
 }
 
-// nextChange returns the time of the next event that is not an arrival of a new job.
-func (c *cluster) nextChange() float64 {
-	next := math.Inf(1)
+// decide lets the workers decide to which something has happened, and puts them back into the queue.
+func (c *cluster) decide() {
+	for _, w := range c.awake {
+		if w.decide(c.now) {
+			c.counts.Decisions++
+		}
+		w.setDue(c.now)
+		heap.Push(&c.idle, w)
+	}
+	c.awake = c.awake[:0]
+}
+
+// touch takes a worker out of the queue, to which something happens now.
+func (c *cluster) touch(w *worker) {
+	c.counts.Steps += w.catchUp(c.intervals)
+	if w.at != absent {
+		heap.Remove(&c.idle, w.at)
+		c.awake = append(c.awake, w)
+	}
+}
+
+// nextChange returns the time of the next event, at most next.
+func (c *cluster) nextChange(next float64) float64 {
 	if c.mover != nil {
-		next = c.nextMoves
+		next = min(next, c.nextMoves)
 	}
-	for _, w := range c.workers {
+	for _, m := range c.moving {
+		next = min(next, m.at)
+	}
+	for len(c.idle) > 0 && c.idle[0].due <= next {
+		w := c.idle[0]
+		c.touch(w)
 		next = min(next, w.wake, w.nextEnd(c.now))
-	}
-	for _, at := range c.moving {
-		next = min(next, at)
 	}
 	return next
 }
@@ -106,9 +151,12 @@ func (c *cluster) advance(to float64) int {
 	seconds := to - c.now
 	c.result.unevenness += c.deviation() * seconds
 	c.now = to
+	c.intervals = append(c.intervals, newInterval(seconds))
+	c.counts.Events++
 	ended := 0
-	for _, w := range c.workers {
-		for _, j := range w.advance(seconds) {
+	for _, w := range c.awake {
+		c.counts.Steps += w.catchUp(c.intervals)
+		for _, j := range w.finish() {
 			c.result.ends[j.Index] = c.now - j.Arrival
 			c.result.moves[j.Index] = j.speculative + j.rebalanced
 			ended++
@@ -121,45 +169,41 @@ func (c *cluster) advance(to float64) int {
 func (c *cluster) deviation() float64 {
 	n, sum, squares := float64(len(c.workers)), 0.0, 0.0
 	for _, w := range c.workers {
-		u := w.utilization()
-		sum += u
-		squares += u * u
+		sum += w.busy
+		squares += w.busy * w.busy
 	}
 	return math.Sqrt(max(0, squares/n-sum/n*sum/n))
 }
 
 // arrive places a new job.
 func (c *cluster) arrive(j *job) {
-	j.on = c.system.place(c, j)
+	c.system.place(c, j)
+	c.start(j)
+}
+
+// start starts a job on its worker.
+func (c *cluster) start(j *job) {
+	c.touch(j.on)
 	j.on.add(j, c.now)
 }
 
 // land starts jobs that have moved.
 func (c *cluster) land() {
-	for _, j := range c.inFlight() {
-		if c.moving[j] <= c.now {
-			delete(c.moving, j)
-			j.on.add(j, c.now)
+	for _, m := range c.moving {
+		if m.at <= c.now {
+			m.on.meet(m.job)
+			c.start(m.job)
 		}
 	}
-}
-
-// inFlight returns the jobs that are moving, in the order of their arrival.
-func (c *cluster) inFlight() []*job {
-	all := make([]*job, 0, len(c.moving))
-	for j := range c.moving {
-		all = append(all, j)
-	}
-	slices.SortFunc(all, func(a, b *job) int { return a.Index - b.Index })
-	return all
+	c.moving = slices.DeleteFunc(c.moving, func(m arrival) bool { return m.at <= c.now })
 }
 
 // move starts moves.
 func (c *cluster) move(moves []specon.Move) {
 	for _, m := range moves {
-		from, to := c.worker(m.From), c.worker(m.To)
+		from, to := c.pools[m.From].worker, c.pools[m.To]
 		i := slices.IndexFunc(from.jobs, func(j *job) bool { return j.ID() == m.Job })
-		if i < 0 || from == to {
+		if i < 0 || from == to.worker {
 			continue // it has ended or is moving, or it stays
 		}
 		j := from.jobs[i]
@@ -168,14 +212,13 @@ func (c *cluster) move(moves []specon.Move) {
 		} else {
 			j.speculative++
 		}
+		c.touch(from)
 		from.remove(j)
-		j.on = to
-		c.moving[j] = c.now + max(5, min(11, 8+1.5*c.dice.NormFloat64()))
+		to.take(j)
+		at := arrival{j, c.now + max(5, min(11, 8+1.5*c.dice.NormFloat64()))}
+		k, _ := slices.BinarySearchFunc(c.moving, at, func(a, b arrival) int { return a.Index - b.Index })
+		c.moving = slices.Insert(c.moving, k, at)
 	}
-}
-
-func (c *cluster) worker(name growth.NodeName) *worker {
-	return c.workers[slices.IndexFunc(c.workers, func(w *worker) bool { return w.name == name })]
 }
 
 func date(seconds float64) time.Time {

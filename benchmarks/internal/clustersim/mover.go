@@ -16,23 +16,6 @@ type mover interface {
 // expectedCost is what Rule expects of a move, in seconds.
 const expectedCost = 10
 
-// view returns the cluster as package specon sees it. Moving jobs are on their targets.
-func (c *cluster) view() []specon.Node {
-	nodes := make([]specon.Node, len(c.workers))
-	for i, w := range c.workers {
-		nodes[i] = specon.Node{Name: w.name, Use: growth.Share(w.use), CPU: workerCores * growth.Core}
-		for _, j := range w.jobs {
-			nodes[i].Jobs = append(nodes[i].Jobs, j.view(""))
-		}
-		for _, j := range c.inFlight() {
-			if j.on == w {
-				nodes[i].Jobs = append(nodes[i].Jobs, j.view("it is moving"))
-			}
-		}
-	}
-	return nodes
-}
-
 func (j *job) view(fixed string) specon.Job {
 	return specon.Job{
 		ID:          j.ID(),
@@ -50,19 +33,32 @@ func (j *job) view(fixed string) specon.Job {
 	}
 }
 
+// everywhere is for workers whose jobs share one pool.
 func everywhere(specon.Job, specon.Node) bool { return true }
+
+// elsewhere is a job's move to another worker.
+func (c *cluster) elsewhere() specon.Fits {
+	on := map[growth.PodUID]*worker{}
+	for _, w := range c.workers {
+		for _, j := range w.jobs {
+			on[j.ID()] = w
+		}
+	}
+	return func(j specon.Job, to specon.Node) bool { return on[j.ID] != c.pools[to.Name].worker }
+}
 
 // settle is the time for which a moved job keeps its category, until its new node has observed it; in seconds.
 const settle = 60
 
-// observe takes the categories that the nodes have published.
+// observe lets all workers catch up, and takes the categories that their nodes have published.
 func (c *cluster) observe() {
 	for _, w := range c.workers {
+		c.counts.Steps += w.catchUp(c.intervals)
 		for _, j := range w.jobs {
 			if j.speculative+j.rebalanced > 0 && c.now < j.placed+settle {
 				continue
 			}
-			category := w.node.Sample(&j.Running).Category
+			_, category := w.node.Growth(&j.Running)
 			if category == growth.Converged && j.category != growth.Converged {
 				j.converged = c.now
 			}
@@ -85,7 +81,8 @@ type paying struct{ rule specon.Rule }
 func (p paying) interval() float64 { return 10 }
 
 func (p paying) choose(c *cluster) []specon.Move {
-	return p.rule.Choose(c.view(), date(c.now), everywhere, len(c.moving))
+	c.counts.Views++
+	return p.rule.Choose(c.view(), date(c.now), c.elsewhere(), len(c.moving))
 }
 
 // literal is SpeCon as published.

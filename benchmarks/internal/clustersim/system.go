@@ -15,9 +15,11 @@ import (
 
 // System is a way to place, share and move jobs.
 type System struct {
-	Name  string
-	node  func() *sim.Node
-	place func(c *cluster, j *job) *worker
+	Name string
+	// node returns a node with this many CPUs.
+	node func(cores float64) *sim.Node
+	// place sets the worker of a job, and its GPU if the workers have GPUs.
+	place func(c *cluster, j *job)
 	// moves returns what moves jobs; nil if nothing does.
 	moves func() mover
 }
@@ -28,9 +30,20 @@ const (
 	Trellis = "trellis"
 )
 
+func pays() mover { return paying{specon.DefaultRule()} }
+
+// shipped is the system that ships.
+func shipped() System {
+	return System{
+		Name:  Trellis,
+		node:  harmlessNode,
+		place: byGrowth,
+		moves: pays,
+	}
+}
+
 // Systems returns all systems, Default first.
 func Systems() []System {
-	pays := func() mover { return paying{specon.DefaultRule()} }
 	return []System{
 		{Name: Default, node: fairNode, place: spread},
 		{
@@ -40,62 +53,86 @@ func Systems() []System {
 			moves: func() mover { return &literal{map[growth.PodUID]time.Time{}} },
 		},
 		{Name: "specon", node: fairNode, place: spread, moves: func() mover { return corrected{} }},
-		{Name: Trellis, node: harmlessNode, place: byGrowth, moves: pays},
+		shipped(),
 		{Name: "trellis, placed as default", node: harmlessNode, place: spread, moves: pays},
 		{Name: "trellis, placed as default, no moves", node: harmlessNode, place: spread},
 		{Name: "fair shares, moves that pay", node: fairNode, place: spread, moves: pays},
 	}
 }
 
-func fairNode() *sim.Node { return sim.NewNode(node.Config{Policy: policy.Fair}, workerCores, 0) }
-
-func harmlessNode() *sim.Node {
-	return sim.NewNode(node.Config{Policy: policy.Default, Objective: fairfinish.Balanced}, workerCores, 0)
+func fairNode(cores float64) *sim.Node {
+	return sim.NewNode(node.Config{Policy: policy.Fair}, cores, 0)
 }
 
-// spread takes one of the workers with the fewest pods, as kube-scheduler does for pods with equal requests.
-func spread(c *cluster, _ *job) *worker {
-	return c.draw(func(w *worker) float64 { return -float64(c.pods(w)) })
+func harmlessNode(cores float64) *sim.Node {
+	return sim.NewNode(node.Config{Policy: policy.Default, Objective: fairfinish.Balanced}, cores, 0)
+}
+
+// spread takes one of the workers with the fewest pods, as kube-scheduler does for pods with equal requests. It is for workers
+// without GPUs.
+func spread(c *cluster, j *job) {
+	j.on = c.draw(func(w *worker) float64 { return -float64(w.pods()) })
 }
 
 // pods returns the number of pods on a worker, with those that are on their way.
-func (c *cluster) pods(w *worker) int {
-	n := len(w.jobs)
-	for j := range c.moving {
-		if j.on == w {
-			n++
-		}
-	}
-	return n
+func (w *worker) pods() int { return len(w.jobs) + len(w.coming) }
+
+// request is that of every job. Any number of them fits on a GPU.
+func request() placement.Request {
+	return placement.Request{Memory: growth.GiB, Count: 1, Containers: []placement.Container{{Name: "train", Units: 1}}}
 }
 
-// byGrowth takes a worker by the extender's points. Each worker has one GPU, on which all jobs fit.
-func byGrowth(c *cluster, _ *job) *worker {
-	scorer, _ := placement.NewPolicy("growth", nil)
-	request := placement.Request{Memory: growth.GiB, Count: 1, Containers: []placement.Container{{Name: "train", Units: 1}}}
-	scores, normalizer := map[*worker]placement.Score{}, placement.Normalizer{}
+// byGrowth takes a worker by the extender's points, and the GPU that the extender would reserve. A worker without GPUs counts as one
+// with a single GPU.
+func byGrowth(c *cluster, j *job) {
+	var normalizer placement.Normalizer
 	for _, w := range c.workers {
-		score, _ := placement.ScoreNode(c.asNode(w), request, scorer)
-		scores[w] = score
-		normalizer.Add(score)
+		c.update(w)
+		normalizer.Add(w.score)
 	}
-	return c.draw(func(w *worker) float64 { return float64(normalizer.Points(scores[w])) })
+	j.on = c.draw(func(w *worker) float64 { return float64(normalizer.Points(w.score)) })
+	if len(j.on.gpus) > 0 {
+		choice, _ := placement.Place(j.on.seen, request(), placement.MarginalGrowth{})
+		j.On = []growth.GPU{choice.GPUs[0].GPU}
+	}
+}
+
+// update scores a worker for a new job, if it has changed since the last time.
+func (c *cluster) update(w *worker) {
+	if w.current {
+		return
+	}
+	w.seen = w.asNode()
+	w.score, _ = placement.ScoreNode(w.seen, request(), placement.MarginalGrowth{})
+	w.current = true
+	c.counts.Scores++
 }
 
 // asNode returns a worker as the extender sees it.
-func (c *cluster) asNode(w *worker) placement.Node {
-	gpu := placement.GPU{UUID: "GPU-0", Memory: 1024 * growth.GiB, Healthy: true}
-	for _, j := range slices.Concat(w.jobs, c.inFlight()) {
-		if j.on != w {
-			continue
+func (w *worker) asNode() placement.Node {
+	n := placement.Node{Name: w.name, Unit: growth.GiB}
+	for i := range max(1, len(w.gpus)) {
+		gpu := placement.GPU{UUID: "GPU-0", Index: i, Memory: 1024 * growth.GiB, Healthy: true}
+		if len(w.gpus) > 0 {
+			gpu.UUID = w.gpus[i]
 		}
+		n.GPUs = append(n.GPUs, gpu)
+	}
+	add := func(j *job) {
 		resident := placement.Resident{Pod: j.ID(), Memory: growth.GiB, Growth: placement.NewJobGrowth, Activity: placement.NewJobActivity}
-		if s := w.node.Sample(&j.Running); s.Category != "" {
-			resident.Growth, resident.Category = s.Growth, s.Category
+		if g, category := w.node.Growth(&j.Running); category != "" {
+			resident.Growth, resident.Category = g, category
 		}
+		gpu := &n.GPUs[max(0, slices.IndexFunc(w.gpus, func(g growth.GPU) bool { return slices.Contains(j.On, g) }))]
 		gpu.Residents = append(gpu.Residents, resident)
 	}
-	return placement.Node{Name: w.name, Unit: growth.GiB, GPUs: []placement.GPU{gpu}}
+	for _, j := range w.jobs {
+		add(j)
+	}
+	for _, j := range w.coming {
+		add(j)
+	}
+	return n
 }
 
 // draw returns one of the workers with the most points, as kube-scheduler draws it.

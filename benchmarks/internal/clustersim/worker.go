@@ -6,19 +6,71 @@ import (
 
 	"github.com/trellis-gpu/trellis/benchmarks/internal/sim"
 	"github.com/trellis-gpu/trellis/growth"
+	"github.com/trellis-gpu/trellis/growth/placement"
 )
 
-// worker is a node of the cluster with its jobs.
+// worker is a node of the cluster with its jobs, which share its CPUs, or its GPUs if it has any.
 type worker struct {
-	name    growth.NodeName
-	node    *sim.Node
-	jobs    []*job
-	ended   []*sim.Running
-	cores   []float64 // by job
-	wake    float64
-	changed bool
-	// use is the utilization of its CPU, smoothed.
-	use float64
+	name growth.NodeName
+	gpus []growth.GPU
+	// capacity is the number of its GPUs, or of its CPUs.
+	capacity float64
+	node     *sim.Node
+	jobs     []*job
+	coming   []*job // on their way to it, in the order of their IDs
+	ended    []*sim.Running
+	rates    []float64 // work per second, by job
+	wake     float64
+	changed  bool
+	// busy is the part of its capacity that is used since its last decision. use is the same, smoothed.
+	busy, use float64
+	// passed is the number of intervals that it has lived through.
+	passed int
+	// due is when something may happen to it, and at its place in the queue.
+	due float64
+	at  int
+	// seen is what the extender knows about it, and score its score for a new job; valid if current is set.
+	seen    placement.Node
+	score   placement.Score
+	current bool
+}
+
+// interval is the time between two events of the cluster.
+type interval struct {
+	seconds float64
+	// smoothed is the part of a change of utilization that the smoothed utilization follows in this time.
+	smoothed float64
+}
+
+// smoothing is the time constant of use, in seconds.
+const smoothing = 30
+
+func newInterval(seconds float64) interval {
+	return interval{seconds: seconds, smoothed: 1 - math.Exp(-seconds/smoothing)}
+}
+
+// catchUp lets the time pass that has passed in the cluster. It takes the intervals one by one, so that sums are rounded as if each had
+// been added when it was over.
+func (w *worker) catchUp(all []interval) (intervals int) {
+	missed := all[w.passed:]
+	w.passed = len(all)
+	if len(missed) == 0 {
+		return 0
+	}
+	seconds := 0.0
+	for _, i := range missed {
+		w.use += (w.busy - w.use) * i.smoothed
+		seconds += i.seconds
+	}
+	for k, j := range w.jobs {
+		done, rate := j.Done, w.rates[k]
+		for _, i := range missed {
+			done += rate * i.seconds
+		}
+		j.Done = done
+		w.node.Charge(k, seconds)
+	}
+	return len(missed)
 }
 
 // running returns the jobs as its node sees them.
@@ -30,81 +82,94 @@ func (w *worker) running() []*sim.Running {
 	return all
 }
 
-// decide divides the CPU, if that is due.
-func (w *worker) decide(now float64) {
+// decide divides the capacity, if that is due, and reports whether it was.
+func (w *worker) decide(now float64) bool {
 	if !w.changed && now < w.wake {
-		return
+		return false
 	}
-	w.changed = false
+	w.changed, w.current = false, false
 	if len(w.jobs) == 0 {
 		w.node.Settle(now, w.ended)
-		w.ended, w.cores, w.wake = nil, nil, math.Inf(1)
-		return
+		w.ended, w.rates, w.wake = nil, nil, math.Inf(1)
+	} else {
+		rates, next := w.node.Decide(now, w.running(), w.ended)
+		w.ended, w.rates, w.wake = nil, rates, now+next
 	}
-	cores, next := w.node.Decide(now, w.running(), w.ended)
-	w.ended, w.cores, w.wake = nil, cores, now+next
+	sum := 0.0
+	for _, r := range w.rates {
+		sum += r
+	}
+	w.busy = sum / w.capacity
+	return true
 }
 
 // nextEnd returns when the next of its jobs ends, if nothing changes.
 func (w *worker) nextEnd(now float64) float64 {
 	next := math.Inf(1)
 	for i, j := range w.jobs {
-		next = min(next, now+(j.Work-j.Done)/w.cores[i])
+		next = min(next, now+(j.Work-j.Done)/w.rates[i])
 	}
 	return next
 }
 
-// utilization returns the part of its CPU that is used.
-func (w *worker) utilization() float64 {
-	sum := 0.0
-	for _, c := range w.cores {
-		sum += c
+// dust is work too small to matter, in seconds of one core or GPU. It is much larger than the rounding errors of a job's work.
+const dust = 1e-6
+
+// setDue sets due: before it no job has less than dust to do, as its work is rounded by then.
+func (w *worker) setDue(now float64) {
+	w.due = w.wake
+	for i, j := range w.jobs {
+		w.due = min(w.due, now+max(0, j.Work-j.Done-2*dust)/w.rates[i])
 	}
-	return sum / workerCores
 }
 
-// smoothing is the time constant of use, in seconds.
-const smoothing = 30
-
-// advance lets time pass and returns the jobs that end at its end.
-func (w *worker) advance(seconds float64) (ended []*job) {
-	w.use += (w.utilization() - w.use) * (1 - math.Exp(-seconds/smoothing))
+// finish takes the jobs away that have ended.
+func (w *worker) finish() (ended []*job) {
+	over := func(j *job) bool { return j.Work-j.Done <= dust }
+	if !slices.ContainsFunc(w.jobs, over) {
+		return nil
+	}
 	var left []*job
-	for i, j := range w.jobs {
-		j.Done += w.cores[i] * seconds
-		if j.Work-j.Done > dust {
+	for _, j := range w.jobs {
+		if !over(j) {
 			left = append(left, j)
 			continue
 		}
 		w.ended = append(w.ended, &j.Running)
 		ended = append(ended, j)
 	}
-	if len(ended) > 0 {
-		w.jobs, w.changed = left, true
-		w.cores = nil
-	}
+	w.setJobs(left)
 	return ended
 }
 
-// dust is work too small to matter, in core-seconds.
-const dust = 1e-6
-
 // remove takes a job away that moves.
 func (w *worker) remove(moving *job) {
-	var left []*job
-	for _, j := range w.jobs {
-		if j != moving {
-			left = append(left, j)
-		}
-	}
-	w.jobs, w.cores, w.changed = left, nil, true
+	w.setJobs(slices.DeleteFunc(slices.Clone(w.jobs), func(j *job) bool { return j == moving }))
 	w.node.Leave(&moving.Running)
 }
 
 // add starts a job. The node's shares are in the order of the jobs' IDs.
 func (w *worker) add(j *job, now float64) {
-	j.Elsewhere = j.Done
+	j.Restart()
 	j.placed = now
-	at, _ := slices.BinarySearchFunc(w.jobs, j, func(a, b *job) int { return a.Index - b.Index })
-	w.jobs, w.cores, w.changed = slices.Insert(w.jobs, at, j), nil, true
+	w.setJobs(inserted(w.jobs, j))
+}
+
+// expect announces a job that is on its way, and meet takes it off the list.
+func (w *worker) expect(j *job) { w.coming, w.current = inserted(w.coming, j), false }
+
+func (w *worker) meet(j *job) {
+	w.coming = slices.DeleteFunc(w.coming, func(other *job) bool { return other == j })
+	w.current = false
+}
+
+// setJobs sets the jobs, between which the capacity is divided before time passes.
+func (w *worker) setJobs(jobs []*job) {
+	w.jobs, w.rates, w.changed, w.current = jobs, nil, true, false
+}
+
+// inserted returns the jobs with one more, in the order of their IDs.
+func inserted(jobs []*job, j *job) []*job {
+	at, _ := slices.BinarySearchFunc(jobs, j, func(a, b *job) int { return a.Index - b.Index })
+	return slices.Insert(jobs, at, j)
 }

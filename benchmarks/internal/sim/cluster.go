@@ -5,16 +5,18 @@ import (
 
 	"github.com/trellis-gpu/trellis/benchmarks/internal/workload"
 	"github.com/trellis-gpu/trellis/growth"
-	"github.com/trellis-gpu/trellis/growth/bus"
 	"github.com/trellis-gpu/trellis/growth/node"
 	"github.com/trellis-gpu/trellis/growth/remaining"
 )
 
-// Node is one node of a simulated cluster, whose jobs come and go. It divides cores like a Machine.
+// Node is one node of a simulated cluster, whose jobs come and go. It divides cores like a Machine, or the time of GPUs if its
+// jobs are on GPUs.
 type Node struct {
 	policy alertNode
 	cores  float64
 	gone   []*Running
+	// charge records the use of GPUs by the jobs of the last decision.
+	charge func(i int, seconds float64)
 }
 
 // NewNode returns a node with this many cores. Sizes that jobs declare are wrong by up to errors.
@@ -22,24 +24,29 @@ func NewNode(config node.Config, cores, errors float64) *Node {
 	return &Node{policy: alertNode{newNode(config, cores, errors)}, cores: cores}
 }
 
-// Decide divides the cores among the running jobs, at least one. ended lists jobs that have ended since the previous call.
-// It returns the cores of each job, and the time to the next decision in seconds.
-func (n *Node) Decide(now float64, running, ended []*Running) (cores []float64, next float64) {
+// Decide divides the cores or GPUs among the running jobs, at least one. ended lists jobs that have ended since the previous call.
+// It returns the work of each job per second, and the time to the next decision in seconds.
+func (n *Node) Decide(now float64, running, ended []*Running) (rates []float64, next float64) {
 	shares, next := n.policy.Decide(now, running, append(n.gone, ended...))
 	n.gone = nil
-	return divide(running, shares, n.cores), next
+	rates, n.charge = compute(running, shares, n.cores, n.policy)
+	return rates, next
 }
+
+// Charge records the use of GPUs by job i of the last decision, for some seconds.
+func (n *Node) Charge(i int, seconds float64) { n.charge(i, seconds) }
 
 // Leave takes a job away that continues elsewhere.
 func (n *Node) Leave(r *Running) {
 	n.gone = append(n.gone, r.copy())
+	n.policy.gpus.free(r)
 	delete(n.policy.known, r.Index)
 }
 
-// Sample returns what the node has published about a job.
-func (n *Node) Sample(r *Running) bus.Sample {
-	s, _, _ := n.policy.node.Sample(id(r)) // a job that is unknown has no sample
-	return s
+// Growth returns the growth and the category that the node has published about a job, zero values for an unknown job.
+func (n *Node) Growth(r *Running) (growth.Growth, growth.Category) {
+	g, category, _ := n.policy.node.Growth(id(r))
+	return g, category
 }
 
 // Settle takes note of jobs that have left, on a node without a job to decide about.
@@ -48,6 +55,12 @@ func (n *Node) Settle(now float64, ended []*Running) {
 		n.policy.step(date(now), r.deleted())
 	}
 	n.gone = nil
+}
+
+// Restart begins the job's life on another node, which counts its work and its use of GPUs from there.
+func (r *Running) Restart() {
+	r.Elsewhere = r.Done
+	r.Held, r.Waited, r.Together = 0, 0, nil
 }
 
 // Remaining returns the work to the job's end as the node predicts it.

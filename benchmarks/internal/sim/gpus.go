@@ -193,6 +193,11 @@ func (p *nodePolicy) allocate(at time.Time, r *Running) {
 	p.step(at, node.AllocationsChanged{Allocations: p.gpus.allocations, Synced: true})
 }
 
+// free forgets the allocation of a job that has left.
+func (g *onGPUs) free(r *Running) {
+	g.allocations = slices.DeleteFunc(slices.Clone(g.allocations), func(a bus.Allocation) bool { return a.Pod.UID == id(r) })
+}
+
 // gpuUses returns the readings of the jobs on GPUs.
 func gpuUses(running []*Running) map[growth.PodUID]node.GPUUse {
 	uses := map[growth.PodUID]node.GPUUse{}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/trellis-gpu/trellis/growth"
 	"github.com/trellis-gpu/trellis/growth/node"
 )
 
@@ -20,6 +21,7 @@ type Running struct {
 	Together     map[string]float64
 
 	reported int
+	uid      growth.PodUID // see id
 }
 
 // milestone is the work until the next observable change: the job's end, or its target if the policy is alert to it.

@@ -108,7 +108,12 @@ func (Fair) Decide(_ float64, running, _ []*Running) ([]float64, float64) {
 }
 
 // id sorts in the order of arrival.
-func id(r *Running) growth.PodUID { return growth.PodUID(fmt.Sprintf("%04d", r.Index)) }
+func id(r *Running) growth.PodUID {
+	if r.uid == "" {
+		r.uid = growth.PodUID(fmt.Sprintf("%04d", r.Index))
+	}
+	return r.uid
+}
 
 func date(seconds float64) time.Time {
 	return time.Unix(1_700_000_000, 0).Add(growth.Seconds(seconds).Duration())
